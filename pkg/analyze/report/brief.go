@@ -64,9 +64,9 @@ func brief(rep *analyze.Report) grid {
 	if some(func(e *analyze.Experiment) bool { return e.Metric(answer.TTFT) == nil }) {
 		latency(answer.E2EL, units.request)
 	}
-	rate := column{"output", "tok/s", func(e *analyze.Experiment) string { return orNA(e.Throughput.OutputTokens) }}
+	rate := column{"output", "tok/s", func(e *analyze.Experiment) string { return rateOrNA(e.Throughput.OutputTokens) }}
 	if !some(func(e *analyze.Experiment) bool { return e.Throughput.OutputTokens.OK }) {
-		rate = column{"requests", "/s", func(e *analyze.Experiment) string { return orNA(e.Throughput.Requests) }}
+		rate = column{"requests", "/s", func(e *analyze.Experiment) string { return rateOrNA(e.Throughput.Requests) }}
 	}
 	columns = append(columns, rate)
 
@@ -86,12 +86,4 @@ func brief(rep *analyze.Report) grid {
 		g.add(row...)
 	}
 	return g
-}
-
-// orNA formats a rate, or returns "n/a" if it is unknown.
-func orNA(r analyze.Rate) string {
-	if !r.OK {
-		return "n/a"
-	}
-	return number(r.PerSecond)
 }

@@ -23,8 +23,8 @@ func calibration(c *export.Calibration, unit scale, row func(name, value string)
 	}
 }
 
-// p99s returns "p99 19.1 µs from the kernel, 367.8 µs from the program", "" when
-// there was nothing to compare.
+// p99s returns "p99 19.1 µs from the kernel, 367.8 µs from the program"; "" if no
+// recording has the error that of returns.
 func p99s(recordings []export.CalibratedRecording, unit scale, of func(*export.CalibratedRecording) *export.ClockError) string {
 	var parts []string
 	for i := range recordings {
@@ -46,7 +46,7 @@ func p99s(recordings []export.CalibratedRecording, unit scale, of func(*export.C
 	return "p99 " + strings.Join(parts, ", ")
 }
 
-// calibrationErrors are the times that calibration shows.
+// calibrationErrors returns the times that calibration shows.
 func calibrationErrors(c *export.Calibration) (ns []float64) {
 	for i := range c.Services {
 		for j := range c.Services[i].Recordings {

@@ -43,7 +43,7 @@ func client(m *export.ClientMeta, unit scale) string {
 	return strings.Join(parts, " · ")
 }
 
-// clientTimes are the times that client shows.
+// clientTimes returns the times that client shows.
 func clientTimes(m *export.ClientMeta) (ns []float64) {
 	if m == nil {
 		return nil

@@ -25,7 +25,7 @@ func CSV(inputs []Input) Renderer {
 		if err := c.Write(header); err != nil {
 			return err
 		}
-		// write fills up a row: place is what stands in the last four columns.
+		// write fills up a row; place holds the first of its last four columns.
 		write := func(row []string, place ...string) error {
 			for len(row) < len(header)-4 {
 				row = append(row, "")
@@ -83,7 +83,7 @@ func CSV(inputs []Input) Renderer {
 	}
 }
 
-// since returns how long after the start of the level an instant is.
+// since returns the time from the start of the level to an instant.
 func since(ns uint64, level analyze.Span) string {
 	return strconv.FormatInt(int64(ns-level.FromNS), 10)
 }
@@ -116,7 +116,7 @@ func csvRows(e *analyze.Experiment) [][]string {
 	return append(rows, csvServers(e.Server)...)
 }
 
-// csvPart is the part of a level that a window or a model is.
+// csvPart returns the lines of a window or of a model.
 func csvPart(metrics []analyze.MetricSummary, ok, failed int, t *analyze.Throughput) [][]string {
 	rows := csvMetrics(metrics)
 	rows = append(rows, []string{"requests_ok", "requests", strconv.Itoa(ok)}, []string{"requests_failed", "requests", strconv.Itoa(failed)})
@@ -146,8 +146,8 @@ func csvRates(all []throughput) [][]string {
 	return rows
 }
 
-// csvShare is the share under "mean", and of how many requests under "n"; a
-// share that is not known is empty.
+// csvShare returns the line of a share: the share in the column "mean", the number of its
+// requests in "n". An unknown share is empty.
 func csvShare(name string, x *analyze.Attainment) []string {
 	row := []string{name, "share", strconv.Itoa(x.Met + x.Missed + x.Failed)}
 	if x.Share.OK {

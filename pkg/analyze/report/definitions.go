@@ -12,11 +12,11 @@ import (
 	"github.com/pa-tools/pa/pkg/analyze/dialect/explain"
 )
 
-// Definitions are what several dialects say about one load level.
+// Definitions holds the definitions and values of several dialects for one load level.
 type Definitions struct {
 	Name        string // of the file
 	Mode, Value string // of the level
-	// Width is the number of columns that lines of the table may have; 0 is no limit.
+	// Width is the greatest number of columns of the table's lines; 0 means no limit.
 	Width int
 	explain.Comparison
 }
@@ -89,8 +89,8 @@ func (d *Definitions) shown() []explain.MeasureRows {
 	return all
 }
 
-// lines of a row below its values: the definition, why there is no value, and
-// why it is another one than the strict one.
+// rowLines returns the lines of a row below its values: the definition, why there is no
+// value, and why the value differs from the strict one.
 func rowLines(r *explain.Row) []string {
 	var all []string
 	if r.Formula != "" {
@@ -105,7 +105,7 @@ func rowLines(r *explain.Row) []string {
 	return all
 }
 
-// DefinitionsTable writes them for people.
+// DefinitionsTable writes definitions as tables for people.
 func DefinitionsTable(d *Definitions) Renderer {
 	return func(w io.Writer) error {
 		var b strings.Builder
@@ -186,7 +186,7 @@ func Wrap(text, first, others string, width int) string {
 	return b.String() + "\n"
 }
 
-// DefinitionsMarkdown writes them as tables in the Markdown of GitHub.
+// DefinitionsMarkdown writes definitions as tables in the Markdown of GitHub.
 func DefinitionsMarkdown(d *Definitions) Renderer {
 	return func(w io.Writer) error {
 		var b strings.Builder
@@ -287,7 +287,7 @@ func DefinitionsJSON(d *Definitions) Renderer {
 	return Indented(j)
 }
 
-// finite returns v, nil where JSON has no number for it.
+// finite returns v; nil if JSON has no number for it.
 func finite(v float64) *float64 {
 	if math.IsNaN(v) || math.IsInf(v, 0) {
 		return nil

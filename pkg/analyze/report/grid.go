@@ -29,10 +29,9 @@ func (g *grid) space() int {
 	return g.gap
 }
 
-// write writes the rows in lines of at most limit characters; 0 is no limit. A
-// table that is wider is written in parts below each other, each with the
-// left-aligned columns. Trailing spaces are cut. Characters of two cells are
-// taken for one: the grid holds numbers and names of ours.
+// write writes the rows in lines of at most limit characters; 0 means no limit. It writes
+// a wider table in parts below each other, each with the left-aligned columns. It cuts
+// trailing spaces. Characters that fill two cells of a terminal count as one.
 func (g *grid) write(w io.StringWriter, limit int) error {
 	rows := g.pointed()
 	widths := columnWidths(rows)
@@ -54,8 +53,8 @@ func (g *grid) write(w io.StringWriter, limit int) error {
 	return nil
 }
 
-// spread puts two spaces between the columns where they fit a line of limit
-// characters, else one.
+// spread sets the gap between columns to two spaces, or to one if a line would exceed
+// limit characters.
 func (g *grid) spread(limit int) {
 	g.gap = 2
 	if g.width(columnWidths(g.pointed())) > limit {
@@ -126,7 +125,7 @@ func (g *grid) parts(widths []int, limit int) [][]int {
 	return append(all, part)
 }
 
-// line writes the left-aligned columns of a row and those others.
+// line returns a line with the left-aligned columns of a row and the given other columns.
 func (g *grid) line(row []string, widths, columns []int) string {
 	var b strings.Builder
 	b.WriteString(g.indent)

@@ -19,8 +19,8 @@ const Schema = "pa-report/1"
 // absent.
 func JSON(in Input) Renderer { return Indented(document(in)) }
 
-// JSONArray writes an array of what JSON writes, also for one input or none:
-// the reports of a list of files.
+// JSONArray writes an array with an object as of [JSON] for each input, also for one input
+// or none.
 func JSONArray(inputs []Input) Renderer {
 	all := make([]jsonReport, 0, len(inputs))
 	for _, in := range inputs {
@@ -46,7 +46,7 @@ type jsonReport struct {
 	Run         jsonRun          `json:"run"`
 	Experiments []jsonExperiment `json:"experiments"`
 	MaxLoad     *jsonMaxLoad     `json:"max_load,omitempty"`
-	// Unavailable says why a metric or "throughput" has no value at all.
+	// Unavailable holds the reason why a metric or "throughput" has no value in the run.
 	Unavailable map[string]string `json:"unavailable,omitempty"`
 	Warnings    []string          `json:"warnings"`
 	// WarningKinds has the kind of each of the Warnings.
@@ -65,14 +65,14 @@ type jsonRun struct {
 	ServiceKind *string `json:"service_kind,omitempty"`
 	Endpoint    *string `json:"endpoint,omitempty"`
 	Model       string  `json:"model,omitempty"`
-	// Tokenizer is what texts were counted with.
+	// Tokenizer describes the tokenizer that counted texts.
 	Tokenizer   *jsonTokenizer `json:"tokenizer,omitempty"`
 	From        string         `json:"from"`
 	Stamps      *jsonStamps    `json:"stamps,omitempty"`
 	StartNS     uint64         `json:"start_ns,omitempty"`
 	EndNS       uint64         `json:"end_ns,omitempty"`
 	Interrupted string         `json:"interrupted,omitempty"`
-	// Calibration is the file's own.
+	// Calibration is the calibration that the file holds.
 	Calibration *export.Calibration `json:"calibration,omitempty"`
 }
 
@@ -94,16 +94,16 @@ type jsonExperiment struct {
 	Selected     *Part          `json:"selected,omitempty"`
 	Metrics      metrics        `json:"metrics"`
 	Throughput   jsonThroughput `json:"throughput"`
-	// Unavailable says why a metric or the rates of tokens have no value: the
+	// Unavailable holds the reason why a metric or the rates of tokens have no value: the
 	// answers were not streamed, or may not have been.
 	Unavailable map[string]string `json:"unavailable,omitempty"`
 	SLO         *jsonSLO          `json:"slo,omitempty"`
 	Models      []jsonModel       `json:"models,omitempty"`
 	Windows     []jsonWindow      `json:"windows,omitempty"`
-	// Pauses are stored and shown in one layout.
+	// Pauses has the layout of the file.
 	Pauses         []export.Pause `json:"pauses,omitempty"`
 	PausedRequests int            `json:"paused_requests,omitempty"`
-	// Client is stored and shown in one layout.
+	// Client has the layout of the file.
 	Client   *export.ClientMeta `json:"client,omitempty"`
 	Server   []jsonServer       `json:"server,omitempty"`
 	Warnings []string           `json:"warnings"`
@@ -154,7 +154,7 @@ func document(in Input) jsonReport {
 	return d
 }
 
-// whys are the reasons by key; nil for none.
+// whys returns the reasons by key; nil for none.
 func whys(all []analyze.Unavailable) map[string]string {
 	var m map[string]string
 	for _, u := range all {
@@ -188,7 +188,7 @@ func jsonRates(t *analyze.Throughput) jsonThroughput {
 	return jsonThroughput{rate(t.Requests), rate(t.OutputTokens), rate(t.TotalTokens), rate(t.OutputTokensPerUser)}
 }
 
-// metrics is an object in the order of the definitions.
+// metrics is a JSON object of metrics in the order of the definitions.
 type metrics []analyze.MetricSummary
 
 // MarshalJSON writes the members that schemas/report.schema.json names.
@@ -211,15 +211,14 @@ func (m metrics) MarshalJSON() ([]byte, error) {
 	return b.Bytes(), nil
 }
 
-// levelName returns "p50" or "p99.9".
+// levelName returns the name of a percentile: "p50", "p99.9".
 func levelName(level float64) string { return "p" + strconv.FormatFloat(level, 'f', -1, 64) }
 
-// float writes v with the shortest digits that read back as the same number
-// and without an exponent: latencies and counts are short in either form.
+// float formats v without an exponent, with the fewest digits that read back as v.
 func float(v float64) string { return strconv.FormatFloat(v, 'f', -1, 64) }
 
-// jsonNumber is the text of a load level: a number as it was written, or a
-// string where a foreign tool wrote something else.
+// jsonNumber is the text of a load level. JSON has it as a number with the same digits, or
+// as a string if a foreign tool wrote no number.
 type jsonNumber string
 
 // MarshalJSON writes the number text as it is.
@@ -248,7 +247,8 @@ func byName(c []analyze.Count) map[string]int {
 	return m
 }
 
-// texts is never nil: a report without warnings says so.
+// texts returns the texts of warnings, never nil: a report without warnings has an empty
+// list.
 func texts(errs []error) []string {
 	s := []string{}
 	for _, err := range errs {
@@ -257,7 +257,7 @@ func texts(errs []error) []string {
 	return s
 }
 
-// kinds are the kinds of warnings.
+// kinds returns the kinds of warnings.
 func kinds(errs []error) (all []analyze.WarningKind) {
 	for _, err := range errs {
 		all = append(all, analyze.AsWarning(err).Kind)

@@ -6,9 +6,9 @@ import (
 	"github.com/pa-tools/pa/pkg/analyze"
 )
 
-// The parts of pa-report/1 that are there when they were asked for.
+// The parts of pa-report/1 that exist only on request.
 
-// A Part is a selected part of a level as JSON has it: "selected" of the schemas.
+// A Part is the selected part of a level in JSON: "selected" of the schemas.
 type Part struct {
 	How          string      `json:"how"`
 	StartNS      uint64      `json:"start_ns"`
@@ -78,7 +78,7 @@ type jsonSLO struct {
 	Expression string   `json:"expression"`
 	Target     float64  `json:"target,omitempty"` // not of a condition
 	Attained   *float64 `json:"attained,omitempty"`
-	// NA is why Attained is not known.
+	// NA is the reason why Attained is unknown.
 	NA         string         `json:"na,omitempty"`
 	Met        int            `json:"met"`
 	Missed     int            `json:"missed"`

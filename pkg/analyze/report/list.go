@@ -103,7 +103,7 @@ func (l *List) streamedLevels(ctx context.Context) map[int]bool {
 	return levels
 }
 
-// full reports whether no other row will be written.
+// full reports whether no further row will be written.
 func (l *List) full() bool { return l.Order == nil && l.Limit > 0 && l.written >= l.Limit }
 
 // take writes a decided row, or keeps it to be sorted.

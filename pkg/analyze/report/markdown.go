@@ -121,7 +121,7 @@ func markdownLevel(b *strings.Builder, rep *analyze.Report, e *analyze.Experimen
 	}
 }
 
-// markdown writes the grid as a table; the first heads rows become one.
+// markdown writes the grid as a table whose head joins the first heads rows.
 func (g *grid) markdown(b *strings.Builder, heads int) {
 	row := func(cells []string) {
 		b.WriteString("|")

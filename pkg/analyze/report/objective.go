@@ -15,9 +15,9 @@ func objective(x *analyze.Attainment, target float64) []string {
 	verdict := ""
 	switch {
 	case x.Share.OK && x.Share.V >= target:
-		verdict = ", target " + wanted(target) + " attained"
+		verdict = ", target " + targetText(target) + " attained"
 	case x.Share.OK:
-		verdict = ", target " + wanted(target) + " not attained"
+		verdict = ", target " + targetText(target) + " not attained"
 	}
 	lines := []string{fmt.Sprintf("SLO %s: %s%s", x.SLO, attained(x), verdict)}
 	var parts []string
@@ -32,15 +32,15 @@ func objective(x *analyze.Attainment, target float64) []string {
 	case x.Share.OK && !x.Requests.OK:
 		lines = append(lines, "goodput n/a (no time to count over)")
 	case x.Share.OK:
-		lines = append(lines, "goodput "+rateOr(x.Requests)+" requests/s · "+rateOr(x.OutputTokens)+" output tok/s")
+		lines = append(lines, "goodput "+rateOrNA(x.Requests)+" requests/s · "+rateOrNA(x.OutputTokens)+" output tok/s")
 	}
 	return lines
 }
 
-// wanted writes a target as the user did: "99%".
-func wanted(f float64) string { return strconv.FormatFloat(100*f, 'g', 8, 64) + "%" }
+// targetText formats a target with up to eight digits, as users write it: "99%".
+func targetText(f float64) string { return strconv.FormatFloat(100*f, 'g', 8, 64) + "%" }
 
-// attained says who met the objective: "97.00% (97 of 100 requests)".
+// attained says how many requests met the objective: "97.00% (97 of 100 requests)".
 func attained(x *analyze.Attainment) string {
 	if !x.Share.OK {
 		return share(x.Share)
@@ -62,14 +62,15 @@ func share(s analyze.Share) string {
 	return percent(s.V)
 }
 
-func rateOr(r analyze.Rate) string {
+// rateOrNA formats a rate; "n/a" if it is unknown.
+func rateOrNA(r analyze.Rate) string {
 	if !r.OK {
 		return "n/a"
 	}
 	return number(r.PerSecond)
 }
 
-// objectives is one line per load level, with the goodput.
+// objectives returns one line per load level, with the goodput.
 func objectives(rep *analyze.Report) grid {
 	g := grid{indent: "  "}
 	mode, mixed := modes(rep)
@@ -84,14 +85,14 @@ func objectives(rep *analyze.Report) grid {
 		if e.SLO.Share.OK {
 			met = number(100 * e.SLO.Share.V)
 		}
-		g.add(plain(levelIn(e, mixed)), met, rateOr(e.SLO.Requests), rateOr(e.SLO.OutputTokens))
+		g.add(plain(levelIn(e, mixed)), met, rateOrNA(e.SLO.Requests), rateOrNA(e.SLO.OutputTokens))
 	}
 	return g
 }
 
-// maxLoad says how much load there can be under the objective.
+// maxLoad describes the estimate of the highest load under the objective.
 func maxLoad(m *analyze.MaxLoad) string {
-	what := fmt.Sprintf("maximum %s for %s of the requests: ", strings.ReplaceAll(plain(m.Mode), "_", " "), wanted(m.Target))
+	what := fmt.Sprintf("maximum %s for %s of the requests: ", strings.ReplaceAll(plain(m.Mode), "_", " "), targetText(m.Target))
 	at := func(l *analyze.LoadLevel) string { return fmt.Sprintf("%s at %s", percent(l.Share), plain(l.Value)) }
 	switch {
 	case m.Within == nil:
@@ -113,8 +114,7 @@ func maxLoad(m *analyze.MaxLoad) string {
 	return what
 }
 
-// maxLoadInterval returns " (95% interval 1.150 to 1.230)"; "" where there is
-// none.
+// maxLoadInterval returns " (95% interval 1.150 to 1.230)"; "" if there is no interval.
 func maxLoadInterval(m *analyze.MaxLoad) string {
 	low, high := m.Interval.Low, m.Interval.High
 	switch {

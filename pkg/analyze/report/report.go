@@ -26,7 +26,7 @@ type occurrence struct {
 	input, level int
 }
 
-// occurrences are all warnings of the inputs.
+// occurrences returns all warnings of the inputs.
 func occurrences(inputs []Input) []occurrence {
 	var all []occurrence
 	for i, in := range inputs {
@@ -65,14 +65,14 @@ func Warnings(inputs []Input, every bool) []string {
 	return lines
 }
 
-// warningLine is the line for warnings about the same thing.
+// warningLine returns the line for warnings about the same subject.
 func warningLine(inputs []Input, group []occurrence) string {
 	var same []*analyze.Warning
 	for _, o := range group {
 		same = append(same, o.Warning)
 	}
 	text, ok := analyze.Together(same)
-	if !ok { // each has numbers of its own
+	if !ok { // the warnings have different numbers, which cannot be added
 		others := group[1:]
 		text += fmt.Sprintf(" (and %s; --all-warnings shows each)", plural.Of(len(others), "warning")+" like it"+onLevels(inputs, others))
 		group = group[:1]
@@ -88,8 +88,8 @@ func warningLine(inputs []Input, group []occurrence) string {
 	return text
 }
 
-// onLevels returns " on concurrency 4 and 8" for warnings of one run with several
-// levels; else "".
+// onLevels returns " on " and the place of warnings: " on concurrency 4, 8"; "" if place
+// returns "".
 func onLevels(inputs []Input, group []occurrence) string {
 	if where := place(inputs, group); where != "" {
 		return " on " + where
@@ -97,8 +97,8 @@ func onLevels(inputs []Input, group []occurrence) string {
 	return ""
 }
 
-// place says which files and levels warnings are about; "" where there is but one
-// of either, or for a whole run.
+// place names the files and the levels of warnings. It names files only of several inputs,
+// and levels only if the warnings are about one file; see levelsOf.
 func place(inputs []Input, group []occurrence) string {
 	var files []int
 	for _, o := range group {
@@ -123,7 +123,7 @@ func place(inputs []Input, group []occurrence) string {
 	return listed(names)
 }
 
-// mostNamed is how many levels a warning names.
+// mostNamed is the largest number of levels that a warning names one by one.
 const mostNamed = 4
 
 // levelsOf names the levels of warnings about one run: "concurrency 4, 8",
@@ -164,12 +164,12 @@ func levelsOf(rep *analyze.Report, group []occurrence) string {
 // listed joins names with commas.
 func listed(names []string) string { return strings.Join(names, ", ") }
 
-// Options say how much a report shows. The zero value is the usual report.
+// Options sets how much a report shows. The zero value is the usual report.
 type Options struct {
 	// Percentiles shows all percentiles in tables, not the usual four.
 	Percentiles bool
-	// AllWarnings counts each warning, as Warnings with every lists them.
+	// AllWarnings counts each warning, as [Warnings] lists them if every is set.
 	AllWarnings bool
-	// Width is the number of columns that lines may have; 0 is no limit.
+	// Width is the greatest number of columns of a line; 0 means no limit.
 	Width int
 }

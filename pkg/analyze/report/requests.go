@@ -17,8 +17,7 @@ import (
 	"github.com/pa-tools/pa/pkg/export"
 )
 
-// A Row is one request of a run, for lists. Numbers that do not exist are not
-// OK.
+// A Row is one request of a run, for lists. A missing number is not OK.
 type Row struct {
 	Experiment int    // index
 	Level      string // "concurrency:4"
@@ -67,13 +66,13 @@ type column struct {
 	name  string
 	text  func(*Row) string       // "" when absent
 	quote bool                    // a string in JSON
-	order func(*Row) answer.Value // of the rows; nil: rows cannot be sorted by the column
+	order func(*Row) answer.Value // sort key; nil: rows cannot be sorted by the column
 
-	head  string // "" leaves it out of the table
-	width int
+	head  string            // "" leaves the column out of the table
+	width int               // negative: left-aligned
 	first bool              // left-aligned, as wide as in the first row
-	rare  bool              // out of the table, too, where the first row has none; else before the message, which is of any width
-	cell  func(*Row) string // nil: text
+	rare  bool              // in the table only if the first row has a value, before the message
+	cell  func(*Row) string // text in the table; nil: text
 }
 
 var columns = []column{
@@ -100,8 +99,7 @@ func ofMetric(m answer.Metric, value func(*Row) answer.Value, c column) column {
 	return c
 }
 
-// levelWords names a load level in words; "load not known" where the file does not
-// say.
+// levelWords names a load level in words; "load not known" if the file does not state it.
 func levelWords(e *export.Experiment) string {
 	x := analyze.Experiment{Mode: e.Mode, Value: e.Value}
 	if e.Meta != nil {
@@ -110,8 +108,8 @@ func levelWords(e *export.Experiment) string {
 	return level(&x)
 }
 
-// outcome is the status, with why the request does not count if that is not the
-// status: "ok (warmup)".
+// outcome returns the status, and the reason why the request does not count if the status
+// does not say it: "ok (warmup)".
 func (r *Row) outcome() string {
 	if r.Excluded == "" || r.Excluded == "failed" {
 		return r.Status
@@ -164,7 +162,7 @@ func btoi(b bool) int {
 	return 0
 }
 
-// unsigned turns v into a Value of the same order.
+// unsigned returns a Value for v; the order of such Values is the order of the numbers.
 func unsigned(v uint64) answer.Value { return answer.Some(int64(v - 1<<63)) }
 
 // RowsTable writes rows for people. Columns have fixed widths, so that rows

@@ -9,8 +9,8 @@ import (
 	"github.com/pa-tools/pa/pkg/analyze"
 )
 
-// Selected says which part of a level figures are about: "window: 30 s to 90 s
-// of 120 s".
+// Selected describes the part of a level that figures are about: "window: 30 s to 90 s of
+// 120 s".
 func Selected(s *analyze.Selected) string {
 	since := func(ns uint64) string { return offset(int64(ns-s.Level.FromNS), s.Level.Duration()) + " s" }
 	name := map[string]string{"window": "window", "trim": "trimmed", "steady_state": "steady state"}[s.How]
@@ -21,8 +21,8 @@ func Selected(s *analyze.Selected) string {
 	return text
 }
 
-// offset writes nanoseconds as seconds, with three decimals at most where the
-// whole is longer than a second.
+// offset formats nanoseconds as seconds, with at most three decimals if whole is a second
+// or longer.
 func offset(ns int64, whole time.Duration) string {
 	if whole >= time.Second {
 		ns = int64(math.Round(float64(ns)/1e6)) * 1e6
@@ -30,7 +30,7 @@ func offset(ns int64, whole time.Duration) string {
 	return strconv.FormatFloat(float64(ns)/1e9, 'f', -1, 64)
 }
 
-// windows is one line per window of a level.
+// windows returns one line per window of a level.
 func windows(e *analyze.Experiment, u *timeUnits) grid {
 	lines := make([]line, 0, len(e.Windows))
 	for i := range e.Windows {
@@ -40,7 +40,7 @@ func windows(e *analyze.Experiment, u *timeUnits) grid {
 	return compared("from", "s", lines, u)
 }
 
-// windowed is how long all windows are together.
+// windowed returns the time from the start of the first window to the end of the last.
 func windowed(e *analyze.Experiment) time.Duration {
 	return analyze.Span{FromNS: e.Windows[0].FromNS, ToNS: e.Windows[len(e.Windows)-1].ToNS}.Duration()
 }

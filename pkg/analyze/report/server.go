@@ -10,12 +10,12 @@ import (
 	"github.com/pa-tools/pa/pkg/analyze/serverfigures"
 )
 
-// maxFigures bounds the rows of one name: GPUs, models and servers are fewer, labels
-// may be any number.
+// maxFigures bounds the rows of one name. GPUs, models and servers are fewer, but labels
+// may have any number of values.
 const maxFigures = 64
 
-// servers are the figures of servers and GPUs as a grid, with one row of heads;
-// nil when there are none. Columns without a value are left out.
+// servers returns the figures of servers and GPUs as a grid with one row of heads; nil if
+// there are none. It leaves out columns without a value.
 func servers(e *analyze.Experiment, unit scale) *grid {
 	if len(e.Server) == 0 {
 		return nil
@@ -74,7 +74,8 @@ func servers(e *analyze.Experiment, unit scale) *grid {
 	return g
 }
 
-// serverNotes say why figures have no value: a line for each reason of a name.
+// serverNotes returns the reasons why figures have no value: a line for each name and
+// reason.
 func serverNotes(e *analyze.Experiment) (lines []string) {
 	for i := range e.Server {
 		f := &e.Server[i]
@@ -92,8 +93,8 @@ func serverNotes(e *analyze.Experiment) (lines []string) {
 // length.
 const maxOf = 100
 
-// Quantity formats a figure of a server, in the unit of [serverfigures.Figure];
-// times in the unit that all of them share.
+// Quantity formats a figure of a server, whose unit is as in [serverfigures.Figure]. It
+// shows times in the unit times and bytes as MiB.
 func Quantity(unit string, v float64, times TimeUnit) string { return quantity(unit, v, times.scale) }
 
 func quantity(unit string, v float64, times scale) string {
@@ -127,7 +128,7 @@ type jsonServer struct {
 	Total             *float64 `json:"total,omitempty"`
 	Client            *float64 `json:"client_mean,omitempty"`
 	ClientMinusServer *float64 `json:"client_minus_server,omitempty"`
-	// Incomparable is why there is a client's mean and no difference.
+	// Incomparable is the reason why a client's mean has no difference from the server's.
 	Incomparable string `json:"client_minus_server_na,omitempty"`
 	NA           string `json:"na,omitempty"`
 }

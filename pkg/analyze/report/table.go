@@ -111,7 +111,7 @@ func (t *table) head(name string) {
 	t.named(&g)
 }
 
-// named writes names and values; a long value goes on below itself.
+// named writes lines of a name and a value; a long value continues below itself.
 func (t *table) named(g *grid) {
 	widths := columnWidths(g.rows)
 	for _, row := range g.rows {
@@ -119,9 +119,8 @@ func (t *table) named(g *grid) {
 	}
 }
 
-// tool names who wrote the file; "not known (…)" for one that breaks off before it
-// says. The version of perf_analyzer is what its build was told: "" and "0.0.0" are
-// real ones.
+// tool names the tool that wrote the file; "not known (…)" if the file breaks off before
+// it names the tool. Some builds of perf_analyzer have the version "" or "0.0.0".
 func tool(rep *analyze.Report) string {
 	if m := rep.Run.Meta; m != nil && m.Tool != "" {
 		return m.Tool
@@ -137,8 +136,8 @@ func tool(rep *analyze.Report) string {
 	return "perf_analyzer"
 }
 
-// timestamps says who took the times of the responses, where the file does: "510
-// from the kernel".
+// timestamps counts the times of responses by source: "510 from the kernel"; "" if the
+// file names no source.
 func timestamps(rep *analyze.Report) string {
 	s := rep.Stamps
 	var parts []string
@@ -193,8 +192,8 @@ func (t *table) experiment(e *analyze.Experiment) {
 	}
 }
 
-// level names a load level: "concurrency 8", "schedule of 5 requests". A file of another tool may not
-// say which it is.
+// level names a load level: "concurrency 8", "schedule of 5 requests"; "load not known" if
+// the file of another tool does not state it.
 func level(e *analyze.Experiment) string {
 	switch {
 	case e.Load != "":
@@ -205,8 +204,8 @@ func level(e *analyze.Experiment) string {
 	return strings.TrimSpace(strings.ReplaceAll(e.Mode, "_", " ") + " " + e.Value)
 }
 
-// requests says what became of the requests: "97 requests ok, 3 failed
-// (2 timeout, 1 http_error), 8 excluded (warmup)".
+// requests counts the requests by outcome: "97 requests ok, 3 failed (2 timeout,
+// 1 http_error), 8 excluded (warmup)".
 func requests(e *analyze.Experiment) string {
 	s := plural.GroupedOf(e.OK, "request") + " ok"
 	for _, p := range []struct {
@@ -232,7 +231,7 @@ func requests(e *analyze.Experiment) string {
 	return s
 }
 
-// usual are the percentiles of the usual table.
+// usual lists the percentiles of the usual table.
 var usual = [...]float64{50, 90, 95, 99}
 
 // wide writes the usual table.
@@ -241,7 +240,7 @@ func (t *table) wide(e *analyze.Experiment) {
 	t.write(&g)
 }
 
-// figures is a row per metric.
+// figures returns a row per metric.
 func figures(e *analyze.Experiment, u *timeUnits) grid {
 	g := grid{indent: "  ", left: 2}
 	head := []string{"", "", "n", "mean", "std", "min"}
@@ -260,8 +259,8 @@ func figures(e *analyze.Experiment, u *timeUnits) grid {
 	return g
 }
 
-// tall writes a column per metric and a row per figure: fifteen figures are
-// too many for columns.
+// tall writes a column per metric and a row per figure, because a line cannot hold fifteen
+// figures.
 func (t *table) tall(e *analyze.Experiment) {
 	g := grid{indent: "  "}
 	names, units := []string{""}, []string{""}
@@ -321,7 +320,7 @@ func (t *table) footnotes(e *analyze.Experiment) {
 	}
 }
 
-// rates are the throughputs in a line, "" when there are none.
+// rates returns the throughputs in a line; "" if there are none.
 func rates(e *analyze.Experiment) string {
 	var all []string
 	for _, r := range throughputs(e) {
@@ -348,7 +347,7 @@ func notes(rep *analyze.Report, e *analyze.Experiment) string {
 	return strings.Join(all, "; ")
 }
 
-// resent says how many requests were sent again, "" when none was.
+// resent says how many requests were sent again; "" for none.
 func resent(e *analyze.Experiment) string {
 	if e.Resent == 0 {
 		return ""
@@ -356,8 +355,7 @@ func resent(e *analyze.Experiment) string {
 	return plural.Of(e.Resent, "request") + " sent again: the server had closed the kept connection"
 }
 
-// missing says which figures of a level there cannot be, and why: a line for each
-// reason.
+// missing names the figures that a level cannot have: a line for each reason.
 func missing(rep *analyze.Report, e *analyze.Experiment) []string {
 	var names, whys []string
 	for _, u := range slices.Concat(e.Unavailable, rep.Unavailable) {
@@ -398,7 +396,7 @@ func (t *table) levels() {
 	}
 }
 
-// levels is one line per load level.
+// levels returns one line per load level.
 func levels(rep *analyze.Report, u *timeUnits) grid {
 	mode, mixed := modes(rep)
 	lines := make([]line, 0, len(rep.Experiments))
@@ -409,7 +407,7 @@ func levels(rep *analyze.Report, u *timeUnits) grid {
 	return compared(plain(mode), "", lines, u)
 }
 
-// models is one line per model of a level.
+// models returns one line per model of a level.
 func models(e *analyze.Experiment, u *timeUnits) grid {
 	lines := make([]line, 0, len(e.Models))
 	for i := range e.Models {
@@ -419,7 +417,7 @@ func models(e *analyze.Experiment, u *timeUnits) grid {
 	return compared("model", "", lines, u)
 }
 
-// modes returns the mode of all experiments, "level" if they are mixed.
+// modes returns the mode of all experiments; "level" if their modes differ.
 func modes(rep *analyze.Report) (mode string, mixed bool) {
 	for i := range rep.Experiments {
 		mixed = mixed || rep.Experiments[i].Mode != rep.Experiments[0].Mode
@@ -430,7 +428,8 @@ func modes(rep *analyze.Report) (mode string, mixed bool) {
 	return strings.ReplaceAll(rep.Experiments[0].Mode, "_", " "), false
 }
 
-// levelIn names an experiment in a list under its mode.
+// levelIn names an experiment in a list whose head is its mode; mixed says that the modes
+// differ, so that the name holds the mode.
 func levelIn(e *analyze.Experiment, mixed bool) string {
 	if mixed {
 		return level(e)
@@ -446,7 +445,7 @@ type line struct {
 	ok, failed int
 }
 
-// compared is a grid of lines under two rows of heads.
+// compared returns a grid of lines under two rows of heads.
 func compared(name, unit string, lines []line, u *timeUnits) grid {
 	g := grid{indent: "  "}
 	cols := []struct {
@@ -482,8 +481,8 @@ func perSecond(r analyze.Rate) string {
 	return number(r.PerSecond)
 }
 
-// prose writes text broken at blanks into lines of the width; the lines after
-// the first are indented like it.
+// prose writes text in lines of the width, broken between words. first begins the first
+// line; the others are indented by its length, at most by half the width.
 func (t *table) prose(first, text string) {
 	width := t.o.textWidth()
 	indent := strings.Repeat(" ", min(utf8.RuneCountInString(first), width/2))

@@ -112,5 +112,5 @@ func span(ns float64) string { return scaleFor(ns).span(ns) }
 // span formats nanoseconds in the unit: "12.34 ms".
 func (s scale) span(ns float64) string { return number(ns/s.per) + " " + s.name }
 
-// plain makes text of a server or a file safe to print.
+// plain returns text of a server or a file as one line that is safe to print.
 func plain(s string) string { return sanitize.Text(s) }
