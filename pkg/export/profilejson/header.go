@@ -11,7 +11,7 @@ import (
 	"github.com/pa-tools/pa/pkg/export/internal/jsonfile"
 )
 
-// A section says where the requests of one experiment are in the file. An offset is
+// A section holds the positions of the requests of one experiment in the file. An offset is
 // the position of the array's '['; -1 means that there is no array.
 type section struct {
 	requests int64
@@ -21,26 +21,26 @@ type section struct {
 	excluded int64
 }
 
-// A header parser reads all of a document but the requests.
+// A headerParser reads all of a document except the requests.
 type headerParser struct {
 	jsonfile.Cursor
 	run      *export.Run
 	sections []section
 	samples  int64 // offset of the '[' of the telemetry; -1: there is none
 	warnings *warnings
-	where    string // of the next error
-	weight   int64  // bytes that the header holds, roughly
+	where    string // place of the next error
+	weight   int64  // approximate memory of the header in bytes
 
-	// jump says where layout.go believes the only requests to be: a guess
-	// until the rest of the header turns out to be one that perf_analyzer or
-	// pa-record writes. suspect is set when it does not.
+	// jump is the position of the only requests as layout.go guesses it. suspect
+	// reports that the rest of the header is not as perf_analyzer or pa-record write
+	// it, so that the guess may be wrong.
 	jump    span
 	jumped  bool
 	suspect bool
 	after   struct{ windows, version bool } // members seen after the jump: every recorder writes them there
 }
 
-// errNoExperiments says that a document is sound JSON of another kind.
+// errNoExperiments reports that a document is valid JSON of another kind.
 var errNoExperiments = errors.New(`expected a JSON object with "experiments"`)
 
 // document reads the whole file.
@@ -94,7 +94,7 @@ func (h *headerParser) document() error {
 		return errNoExperiments
 	}
 	h.suspect = h.suspect || !h.after.version || !h.after.windows
-	// White space may follow, nothing else.
+	// Only white space may follow.
 	b, err = h.Peek()
 	if errors.Is(err, jsonfile.ErrCut) {
 		return nil
@@ -112,7 +112,7 @@ func follow(n int64) string {
 	return fmt.Sprintf("%d more bytes follow", n)
 }
 
-// seenKeys finds members that an object has twice.
+// seenKeys finds repeated members of an object.
 type seenKeys map[string]bool
 
 func (s seenKeys) check(h *headerParser, name string) {
@@ -133,7 +133,7 @@ func (h *headerParser) warn(off int64, kind warnKind, msg string) {
 	h.warnings.add(kind, export.Warning{Name: h.Name, Offset: off, Where: h.where, Msg: msg})
 }
 
-// charge counts n bytes that stay in memory.
+// charge adds n bytes to the memory of the header. It returns an error beyond the limit.
 func (h *headerParser) charge(n int) error {
 	most := max(h.Limit, 1<<20)
 	if h.weight += int64(n); h.weight > most {
@@ -187,7 +187,7 @@ func (h *headerParser) extra(name string, dst *export.Fields) error {
 	return h.charge(len(v) + 64)
 }
 
-// runMeta reads the document's "pa" and notes where its samples are.
+// runMeta reads the document's "pa" and stores the position of its samples.
 func (h *headerParser) runMeta() error {
 	h.samples = -1
 	if null, err := h.isNull(); null || err != nil {
@@ -406,7 +406,7 @@ func isNumberText(b []byte) bool {
 	return err == nil && end == len(b)
 }
 
-// requests notes where the array of requests is and goes past it.
+// requests stores the position of the array of requests and skips the array.
 func (h *headerParser) requests(s *section) error {
 	name := h.NameAt
 	s.requests, s.end = -1, -1
@@ -479,8 +479,8 @@ func (h *headerParser) windows(e *export.Experiment) error {
 	}
 }
 
-// experimentMeta reads an experiment's "pa" and notes where its
-// excluded_requests are.
+// experimentMeta reads an experiment's "pa" and stores the position of its
+// excluded_requests.
 func (h *headerParser) experimentMeta(e *export.Experiment, s *section) error {
 	s.excluded = -1
 	e.Meta = nil

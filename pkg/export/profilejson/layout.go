@@ -9,17 +9,16 @@ import (
 	"github.com/pa-tools/pa/pkg/export/internal/jsonfile"
 )
 
-// The header of a document stands on both sides of its requests. To have it
-// before the first request without parsing the file twice, this file looks for
-// the layout that nearly all documents have: one experiment, its requests, and
-// a short rest. Any other one is found by skipping through the whole file
-// (Cursor.Skip), which takes longer and gives the same.
+// The members of a header are before and after the requests. To read the header first
+// without parsing the file twice, this file looks for the layout of nearly all documents:
+// one experiment, its requests, and a short rest. For any other layout the header parser
+// skips through the whole file (Cursor.Skip), which is slower and gives the same result.
 
-// maxTail bounds the rest of a document that is searched for the end of the
+// maxTail bounds the last bytes of a document that are searched for the end of the
 // requests.
 const maxTail = 16 << 20
 
-// A span says where the name and the end of the only requests array are.
+// A span holds the positions of the name and the end of the only array of requests.
 type span struct {
 	name int64 // offset of its opening quote
 	end  int64 // offset of the ']'
@@ -89,7 +88,7 @@ func onlyRequests(c *jsonfile.Cursor) (int64, error) {
 				break
 			}
 			i += k
-			for b[i-1] == '\\' { // often more of them follow: \u0000\u0000
+			for b[i-1] == '\\' { // often more escapes follow: \u0000\u0000
 				if escapesLetter(b[i:]) {
 					return -1, nil
 				}

@@ -24,14 +24,14 @@ type requestMeta struct {
 	statusSet bool
 	phaseSet  bool
 	reason    []byte
-	odd       string // text of a warning
+	odd       string // text of a warning, "" for none
 }
 
 func (m *requestMeta) reset() {
 	*m = requestMeta{reads: m.reads[:0], sources: m.sources[:0], final: m.final[:0], errors: m.errors[:0]}
 }
 
-// apply completes r, whose responses are known now.
+// apply sets the members of r from m, after all responses of r were decoded.
 func (m *requestMeta) apply(r *export.Request) {
 	r.HasMeta = m.present
 	if !m.statusSet {

@@ -14,12 +14,10 @@ import (
 // A Reader reads the requests of one file in order. See [export.Reader] for
 // the contract of its methods.
 //
-// A request without a usable timestamp, or with response_timestamps that are
-// not, is left out with a warning; another member that has the wrong type is
-// read as if it were absent, with a warning too. JSON that is broken, or goes on
-// behind the end of the document, ends the reading with an *export.SyntaxError,
-// a file that is cut short with an *export.CutError. Both come after the
-// requests before them.
+// It leaves out a request whose timestamp or response_timestamps are missing or bad, with a
+// warning. It reads any other member of the wrong type as absent, with a warning too. Broken
+// JSON, or bytes after the document, end the reading with an *export.SyntaxError; a
+// truncated file ends it with an *export.CutError. Both come after the requests before them.
 type Reader struct {
 	jsonfile.Cursor
 	run      *export.Run
@@ -29,8 +27,8 @@ type Reader struct {
 	dec      decoder
 
 	err error
-	// headerErr is what kept the header from being read to its end; it comes
-	// after all requests that were found.
+	// headerErr is the error that ended the reading of the header. It comes after all
+	// requests that were found.
 	headerErr   error
 	headerWhere string
 
@@ -49,12 +47,11 @@ var (
 )
 
 // NewReader reads the header of the size bytes of src and returns a Reader of
-// its requests. name is only for messages. ctx is for the reading of the
-// header, which may have to go through the whole file.
+// its requests. name is only for messages. ctx can cancel the reading of the header,
+// which may take a pass over the whole file.
 //
-// The error is an *export.SyntaxError when src is no profile_export.json at
-// all, or what reading it returned. Damage further on is reported by Err after
-// the requests before it.
+// The error is an *export.SyntaxError if src is not a profile_export.json, or the error
+// from reading src. Err reports later damage after the requests before it.
 func NewReader(ctx context.Context, name string, src io.ReaderAt, size int64, lim export.Limits) (*Reader, error) {
 	return newReader(ctx, name, src, size, lim, jsonfile.DefaultChunk)
 }
@@ -74,7 +71,7 @@ func newReader(ctx context.Context, name string, src io.ReaderAt, size int64, li
 func (r *Reader) readHeader() error {
 	jump, err := requestsSpan(&r.Cursor)
 	if err != nil {
-		jump = noSpan // the parser meets the same and knows what comes before it
+		jump = noSpan // the parser meets the same error and keeps the part before it
 	}
 	h := r.tryHeader(jump)
 	if h.jumped && (h.suspect || r.headerErr != nil) {
@@ -85,8 +82,8 @@ func (r *Reader) readHeader() error {
 	return r.settle(h)
 }
 
-// settle takes over where h found the requests, and what kept it from reading
-// on, which is returned when there is nothing to read because of that.
+// settle takes the positions of the requests and the error from h. It returns the error if
+// it leaves nothing to read.
 func (r *Reader) settle(h *headerParser) error {
 	r.sections, r.samples, r.headerWhere = h.sections, h.samples, h.where
 	r.Cursor = h.Cursor
@@ -104,7 +101,7 @@ func (r *Reader) settle(h *headerParser) error {
 		syntax.Where = h.where
 		return nil
 	case (r.Check == nil || r.Check() == nil) && r.run.Experiments != nil:
-		return nil // reading broke off; what comes before is still there
+		return nil // the part before the I/O error can be read
 	}
 	return err
 }
@@ -184,10 +181,9 @@ func (r *Reader) endArray() {
 	r.arrayDone()
 }
 
-// readHeaderAgain goes through the whole file when findRequestsEnd took
-// something for the end of the requests that is not: the document has arrays
-// behind them that look just like requests. No recorder writes such a thing.
-// The Run that the caller has is completed in place.
+// readHeaderAgain reads the header from the whole file, because findRequestsEnd guessed a
+// wrong end of the requests: arrays that look like requests follow them. No recorder
+// writes such a file. readHeaderAgain changes the caller's Run in place.
 func (r *Reader) readHeaderAgain() {
 	h := r.tryHeader(noSpan)
 	*r.run = *h.run

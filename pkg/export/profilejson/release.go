@@ -31,17 +31,17 @@ func hasLengths(minor int) bool {
 // with the members that it had and without "pa", for programs that know that
 // release. Requests that it would not have exported are left out.
 //
-// Parts that the release wrote differently from later ones are written its way, as far as
-// the run has the values. No file says the types of its tensors: before 24.08, numbers of
-// outputs were the bytes of the tensor, for which there is "", and of inputs only the
-// first element of an INT32, as which whole numbers that fit one are taken, and null for
-// others. Warnings counts both.
+// Parts that later releases write differently have the form of the release, as far as the
+// run has the values. No file has the types of its tensors. Before 24.08, a number in the
+// outputs was the bytes of the tensor; the writer writes "" instead. A number in the inputs
+// was the first element of an INT32; the writer takes whole numbers that fit for INT32 and
+// writes null for others. Warnings counts both.
 type ReleaseWriter struct {
 	w     *Writer
 	minor int
-	// lengths says that the strings of the run have them.
+	// lengths reports that the strings of the run begin with their length.
 	lengths bool
-	service bool // of a server whose outputs are events, which never have them
+	service bool // the outputs are events, which never have lengths
 
 	req       export.Request
 	inputs    export.Fields
@@ -169,7 +169,7 @@ func (r *ReleaseWriter) oldOutputs(q *export.Request) {
 func (r *ReleaseWriter) output(v *export.Value) {
 	if !v.Text {
 		if r.minor < minorNumbers {
-			if string(v.Data) != "0" { // what later releases write for none
+			if string(v.Data) != "0" { // later releases write 0 for no value
 				r.numbers++
 			}
 			*v = export.Value{Text: true}
@@ -188,8 +188,8 @@ func (r *ReleaseWriter) output(v *export.Value) {
 	v.Data = append(binary.LittleEndian.AppendUint32(nil, firstString(v.Data)), v.Data...)
 }
 
-// firstString is the length of the first string of a tensor: those behind it
-// have theirs in every release.
+// firstString returns the length of the first string of a tensor. The other strings begin
+// with their length in every release.
 func firstString(data []byte) uint32 {
 	for at := 0; at+4 <= len(data); at++ {
 		if _, ok := export.StripLengthPrefix(data[at:]); ok {

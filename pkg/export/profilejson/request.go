@@ -31,8 +31,8 @@ type decoder struct {
 	bad     *jsonscan.Error
 	side    *jsonscan.Error
 	hasTime bool
-	twice   string // a member that is there twice
-	plain   bool   // an output is no object
+	twice   string // name of a repeated member
+	plain   bool   // an output is not an object
 }
 
 // A response of two bytes in the file ("1,") takes itemBytes in memory. So that
@@ -136,7 +136,8 @@ func (d *decoder) reset(size int) {
 	d.bad, d.side, d.hasTime, d.twice, d.plain = nil, nil, false, "", false
 }
 
-// finish puts together what may come in any order.
+// finish completes the request after all members were read, because members come in any
+// order.
 func (d *decoder) finish() {
 	if !d.hasTime && d.bad == nil {
 		d.bad = &jsonscan.Error{At: 0, Msg: `member "timestamp" is missing`}
@@ -153,13 +154,13 @@ func (d *decoder) finish() {
 	d.meta.apply(&d.req)
 }
 
-// wrong notes that the value at b[i], one of the times, has not the type that
-// what says, and goes past it.
+// wrong records that the time at b[i] has the wrong type, and skips the value. what is
+// the message, with the expected type.
 func (d *decoder) wrong(b []byte, i int, what string) (end int, err error) {
 	return mistyped(&d.bad, b, i, what)
 }
 
-// aside does the same for a member without which a request can be read.
+// aside is wrong for a member that a request can lack.
 func (d *decoder) aside(b []byte, i int, what string) (end int, err error) {
 	return mistyped(&d.side, b, i, what)
 }
@@ -180,7 +181,7 @@ func (d *decoder) timestamp(b []byte, i int) (v uint64, end int, err error) {
 	return v, end, err
 }
 
-// uint decodes an integer of a member that can be done without.
+// uint decodes an integer of a member that a request can lack.
 func (d *decoder) uint(b []byte, i int, member string) (v uint64, end int, err error) {
 	v, end, bad, err := jsonscan.Uint(b, i)
 	if bad {
@@ -207,7 +208,7 @@ func (d *decoder) value(b []byte, i int) (v export.Value, end int, err error) {
 	return v, end, nil
 }
 
-// noFields is the object without members, as opposed to none.
+// noFields is the object without members. nil means that there is no object.
 var noFields = export.Fields{}
 
 // inputs decodes request_inputs: an object of named values, or null.
@@ -251,7 +252,7 @@ func (d *decoder) members(b []byte, i int) (f export.Fields, end int, err error)
 	}
 }
 
-// response returns the response number k, which is at most one past the last.
+// response returns response k, and adds it if k is one past the last.
 func (d *decoder) response(k int) (*export.Response, error) {
 	if k == len(d.responses) {
 		if err := d.room(); err != nil {

@@ -21,10 +21,9 @@ import (
 // with pa-record's additions under "pa" where there are any. See
 // [export.Writer] for the order of calls.
 //
-// Requests that [export.Request.Excluded] names a reason for wait until
-// EndExperiment, and telemetry until Close, beyond 1 MiB in a temporary file. After Flush, all that was
-// written so far is the start of a document that a Reader reads up to the last
-// whole request. The first error sticks and every later call returns it.
+// Requests for which [export.Request.Excluded] names a reason wait until EndExperiment, and
+// telemetry until Close, beyond 1 MiB in a temporary file.
+// After Flush, a Reader can read the output up to the last whole request. The first error sticks and every later call returns it.
 type Writer struct {
 	// TempDir is where excluded requests and telemetry wait; "" is the system's
 	// folder for temporary files. Set it before the first request.
@@ -37,8 +36,8 @@ type Writer struct {
 	buf         []byte
 	calls       writeorder.Checker
 	experiments int
-	requests    int // of the current experiment, as written
-	rows        int // of the current experiment, as given
+	requests    int // of the current experiment that are in "requests"
+	rows        int // of the current experiment, with excluded ones
 }
 
 var _ export.Writer = (*Writer)(nil)
@@ -80,7 +79,7 @@ func (w *Writer) BeginExperiment(mode, value string) error {
 
 // WriteRequest writes r. A nil Inputs is left out, a nil Outputs of a response
 // is written as null; NoOutputs leaves out all outputs. The Data of a value
-// that is not text has to be JSON.
+// that is not text must be JSON.
 func (w *Writer) WriteRequest(r *export.Request) error {
 	if err := w.calls.Enter(writeorder.InExperiment, "WriteRequest"); err != nil {
 		return err
@@ -328,8 +327,8 @@ func (w *Writer) close(run *export.Run) error {
 	return w.Flush()
 }
 
-// writeTelemetry writes b and then the telemetry, as the last member of the
-// object that b ends with if there is meta, else of a new one.
+// writeTelemetry writes b and then the telemetry. With meta, the telemetry is the last
+// member of the object at the end of b, else of a new object.
 func (w *Writer) writeTelemetry(b []byte, meta bool) error {
 	if meta {
 		b = append(b[:len(b)-1], ',')
@@ -367,7 +366,7 @@ func appendOptional(b []byte, name string, s *string) []byte {
 	return appendText(b, *s)
 }
 
-// marshal is json.Marshal without its escapes for HTML.
+// marshal is json.Marshal without escapes for HTML.
 func marshal(v any) ([]byte, error) {
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)
@@ -378,7 +377,7 @@ func marshal(v any) ([]byte, error) {
 	return bytes.TrimSuffix(b.Bytes(), []byte{'\n'}), nil
 }
 
-// Flush writes the buffer, except excluded requests, which keep waiting.
+// Flush writes the buffer. Excluded requests keep waiting.
 func (w *Writer) Flush() error {
 	if w.calls.Err != nil {
 		return w.calls.Err
