@@ -28,7 +28,7 @@ type leaf struct {
 	defs   rleDecoder
 	values pageValues
 	dict   *vector
-	// The level that was read and not used yet, if ahead.
+	// The level that was read and is not used yet; valid if ahead.
 	ahead    bool
 	rep, def int
 }
@@ -37,8 +37,8 @@ type leaf struct {
 type leafShape struct {
 	maxDef int
 	maxRep int
-	list   int // from this level on the list is present
-	elem   int // from this level on the list has an element
+	list   int // from this definition level on the list is present
+	elem   int // from this definition level on the list has an element
 }
 
 // shapeOf returns the shape of a column, which may be in a list.
@@ -60,7 +60,7 @@ func shapeOf(col *schema.Column) (leafShape, error) {
 	return s, nil
 }
 
-// A budget bounds the memory of the rows that are decoded.
+// A budget bounds the memory of decoded rows.
 type budget struct{ left, most int64 }
 
 func (b *budget) take(n int) error {
@@ -228,7 +228,7 @@ const (
 	encodingRLEDictionary   = 8
 )
 
-// page goes to the next page of values.
+// page reads the next page of values.
 func (l *leaf) page() (more bool, err error) {
 	for l.pages.Next() {
 		switch p := l.pages.Page().(type) {
@@ -329,7 +329,7 @@ type pageValues struct {
 	bit      uint64     // of plain bools
 	index    rleDecoder // into the dictionary, or bools
 	delta    deltaDecoder
-	lengths  []int // of texts, those to come
+	lengths  []int // of the texts to come
 	prefixes []int // common prefix with the previous value
 	last     []byte
 }
@@ -427,7 +427,7 @@ func (v *vector) appendText(b []byte) {
 	v.offs = append(v.offs, len(v.text))
 }
 
-// extend makes 64 bits of a value that may have 32.
+// extend returns a value of 32 or 64 bits as 64 bits.
 func (l *leaf) extend(x uint64) uint64 {
 	switch {
 	case l.kind != parquet.Types.Int32:

@@ -20,11 +20,11 @@ type Reader struct {
 	name string
 	src  source
 	run  *export.Run
-	// places are the indices in run of the file's experiments; nil: they have
-	// its order.
+	// places maps the file's experiments to indices in run; nil if both have the
+	// same order.
 	places []int
 	plan   []part
-	// tail is what ended the file early; it comes after all requests.
+	// tail is the error that ended the file early. It comes after all requests.
 	tail     error
 	warnings []export.Warning
 	warned   map[string]int // index in warnings by the kind of problem
@@ -45,7 +45,7 @@ type Reader struct {
 
 var _ export.Reader = (*Reader)(nil)
 
-// A source gives the rows of a file, batch by batch. Its errors name no position.
+// A source reads the rows of a file, batch by batch. Its errors name no position.
 type source interface {
 	batches() int
 	// open starts batch i, with the columns that wanted names.
@@ -59,24 +59,23 @@ type source interface {
 	close() error
 }
 
-// A part is the requests of one batch that belong to one experiment and are
-// all excluded or all not.
+// A part selects the requests of one batch that belong to one experiment and are excluded,
+// or the ones that are not excluded.
 type part struct {
 	experiment int
 	excluded   bool
 	batch      int
 }
 
-// maxExperiments bounds the experiments of a file whose header does not name
-// them.
+// maxExperiments bounds the experiments of a file whose header lists none.
 const maxExperiments = 1 << 16
 
 // A header is the part of a file before its first batch.
 type header struct {
 	name     string
-	run      *export.Run // nil: the file does not say
+	run      *export.Run // nil if the file has none
 	warnings []export.Warning
-	tail     error // of the file, which ends the reading after its batches
+	tail     error // error that ends the reading after the batches
 	places   []int // see Reader
 	lines    lineSource
 	maxLine  int64
@@ -91,7 +90,7 @@ func (h *header) telemetry(get func(key string) string, lim export.Limits) {
 	}
 }
 
-// maxLine bounds an object of the telemetry.
+// maxLine bounds the bytes of an object of the telemetry.
 func maxLine(lim export.Limits) int64 {
 	if lim.MaxValueBytes <= 0 {
 		return export.DefaultMaxValueBytes
@@ -140,7 +139,7 @@ func newReader(ctx context.Context, h header, src source) (*Reader, error) {
 	return r, nil
 }
 
-// planned are the columns that parts needs.
+// planned reports whether parts needs the column.
 func planned(col int) bool {
 	return col == colExperiment || col == colStatus || col == colPhase
 }
@@ -156,7 +155,7 @@ func scalarColumn(name string) int {
 	panic("no column " + name)
 }
 
-// parts finds out which requests a batch holds.
+// parts returns the parts of a batch.
 func (r *Reader) parts(batch, most int) ([]part, error) {
 	if err := guard(func() error { return r.src.open(batch, planned) }); err != nil {
 		return nil, err

@@ -47,7 +47,7 @@ func (v *vector) str(i int) []byte {
 	return v.text[v.offs[i]:v.offs[i+1]:v.offs[i+1]]
 }
 
-// list returns where the elements of list i are; ok is false for null.
+// list returns the range of the elements of list i; ok is false for null.
 func (v *vector) list(i int) (from, to int, ok bool) {
 	if v == nil || v.null(i) {
 		return 0, 0, false
@@ -55,7 +55,7 @@ func (v *vector) list(i int) (from, to int, ok bool) {
 	return v.offs[i], v.offs[i+1], true
 }
 
-// A class is what types have in common that hold the same values.
+// A class groups the types that can hold the same values.
 type class int
 
 const (
@@ -83,9 +83,9 @@ func classOf(t arrow.DataType) class {
 	return classOther
 }
 
-// newVector copies what data hold into a vector. want is the type that the
-// schema has; data may have one of the same class, as other tools make of it.
-// data may be broken in any way.
+// newVector copies data into a vector. want is the type in the schema. data may have
+// another type of the same class, because other tools convert types. newVector returns an
+// error for inconsistent data.
 func newVector(data arrow.ArrayData, want arrow.DataType) (*vector, error) {
 	have := data.DataType()
 	if classOf(have) != classOf(want) {
@@ -230,7 +230,7 @@ func (v *vector) setLists(data arrow.ArrayData, want arrow.DataType, off int) er
 	return v.setOffsets(data.DataType().ID() == arrow.LARGE_LIST, data.Buffers(), off, element.n)
 }
 
-// setStruct takes the fields that want has by their names.
+// setStruct copies the fields of want, by name.
 func (v *vector) setStruct(data arrow.ArrayData, want arrow.DataType, off int) error {
 	have := data.DataType().(*arrow.StructType)
 	if len(data.Children()) != have.NumFields() {
@@ -255,7 +255,7 @@ func (v *vector) setStruct(data arrow.ArrayData, want arrow.DataType, off int) e
 	return nil
 }
 
-// slice returns the n values from off on.
+// slice returns n values, from index off on.
 func (v *vector) slice(off, n int) *vector {
 	if off == 0 && v.n == n {
 		return v

@@ -17,16 +17,15 @@ import (
 // A Writer writes one run as Parquet or as an Arrow file. See [export.Writer]
 // for the order of calls.
 //
-// Requests are rows in the order in which they come, excluded ones among the
-// others. They wait in memory until there are 10 000 of them or 32 MiB, and
-// become a row group or record batch. The header of the run goes to the footer,
-// so that the file can be read only after Close. The first error sticks and
+// Requests are rows in the order of the calls, excluded requests too. They wait in memory
+// until there are 10,000 requests or 32 MiB, and become a row group or record batch. The
+// header of the run is in the footer, so the file can be read only after Close. The first error sticks and
 // every later call returns it.
 type Writer struct {
 	calls writeorder.Checker
 	sink  sink
 	batch *batch
-	run   export.Run // its Experiments are the ones begun so far
+	run   export.Run // Experiments holds the experiments begun so far
 	rows  int        // of the current experiment
 
 	telemetry telemetryBuffer
@@ -112,7 +111,7 @@ func (w *Writer) EndExperiment(e *export.Experiment) error {
 	return nil
 }
 
-// update copies what e says about the current experiment.
+// update copies the windows, Extra and Meta of e to the current experiment.
 func (w *Writer) update(e *export.Experiment) {
 	cur := &w.run.Experiments[len(w.run.Experiments)-1]
 	cur.WindowBoundaries = slices.Clone(e.WindowBoundaries)
@@ -165,7 +164,7 @@ func (w *Writer) close(run *export.Run) error {
 	return nil
 }
 
-// flush writes the rows that wait.
+// flush writes the waiting rows.
 func (w *Writer) flush() error {
 	if w.batch.rows == 0 {
 		return nil
