@@ -13,19 +13,19 @@ import (
 	"github.com/pa-tools/pa/pkg/export"
 )
 
-// A Level is a load level of a run, as far as its figures need it.
+// A Level holds the facts of a load level that its figures need.
 type Level struct {
 	// FromNS and ToNS are the measurement: windows, or the selected part. A level
 	// without a measurement has no figures.
 	FromNS, ToNS uint64
-	// Stats is what Triton counted at the edges of the measurement; nil if there is
-	// nothing, or if a part of the level was selected.
+	// Stats holds Triton's counts at the edges of the measurement; nil if there are none,
+	// or if a part of the level was selected.
 	Stats *export.ServerStats
 	// SeveralModels says that the requests of the level went to several models, and
 	// SeveralResponses that streamed requests had more than one response.
 	SeveralModels, SeveralResponses bool
-	// ClientMean returns the mean of the recorder's metric over the requests to a
-	// model. ok is false if there is none. nil compares nothing.
+	// ClientMean returns the mean of the recorder's metric over the requests to a model; ok
+	// is false if there is none. If ClientMean is nil, figures are not compared.
 	ClientMean func(model string, m answer.Metric) (mean float64, ok bool)
 }
 
@@ -65,7 +65,7 @@ func Read(ctx context.Context, r export.Reader, levels []Level) ([]Result, error
 		}
 		triton := tritonFigures(&levels[i])
 		all := append(w.figures(&levels[i], len(triton) > 0), triton...)
-		results[i] = Result{all, w.doubts(all)}
+		results[i] = Result{all, w.warnings(all)}
 	}
 	return results, err
 }
@@ -113,7 +113,7 @@ func (w *serverWatch) add(s *export.Scrape) {
 		w.before[s.Source] = true
 	}
 	var fell []*seriesSum
-	went, restarted := 0, false
+	rose, restarted := 0, false
 	for i := range s.Samples {
 		x := &s.Samples[i]
 		if x.Series.Name == export.ProcessStartMetric {
@@ -140,7 +140,7 @@ func (w *serverWatch) add(s *export.Scrape) {
 			case x.Value < sum.last:
 				fell = append(fell, sum)
 			default:
-				went++
+				rose++
 			}
 			sum.counter(s, x.Value, w)
 		case s.EndNS < w.from || s.StartNS > w.to:
@@ -152,16 +152,16 @@ func (w *serverWatch) add(s *export.Scrape) {
 			sum.min, sum.max = min(sum.min, x.Value), max(sum.max, x.Value)
 		}
 	}
-	for _, sum := range fell { // one that falls alone has no such excuse
-		sum.restarted = sum.reset && (restarted || went == 0)
+	for _, sum := range fell { // a counter that falls while others rise shows no restart
+		sum.restarted = sum.reset && (restarted || rose == 0)
 	}
 }
 
 // counter adds a value of a counter. The growth counts from the last scrape before the
-// measurement to the first after it.
+// measurement to the first after it; for a smooth counter, the values at the edges of the
+// measurement are interpolated.
 func (c *seriesSum) counter(s *export.Scrape, v float64, w *serverWatch) {
-	// The value is of some instant between; what grows steadily is taken to be of
-	// the middle.
+	// The value is of an unknown instant of the scrape; the middle is assumed.
 	atNS := float64(s.StartNS) + float64(s.EndNS-s.StartNS)/2
 	on := func(instant uint64) float64 { // the line from the last value to this one
 		return c.last + (v-c.last)*(float64(instant)-c.lastNS)/(atNS-c.lastNS)
@@ -230,9 +230,9 @@ func newWatch(from, to uint64, hosts map[string]string) *serverWatch {
 	return &serverWatch{from: from, to: to, hosts: hosts, series: map[*export.Series]*seriesSum{}, before: map[string]bool{}, started: map[string]float64{}}
 }
 
-// doubts returns warnings about figures without a value, one for each name, and about
+// warnings returns warnings about figures without a value, one for each name, and about
 // gauges that were not numbers in some scrapes.
-func (w *serverWatch) doubts(all []Figure) (warnings []string) {
+func (w *serverWatch) warnings(all []Figure) (warnings []string) {
 	others := map[string]int{}
 	for i := range all {
 		if all[i].NA != "" {
@@ -268,8 +268,8 @@ func (w *serverWatch) doubts(all []Figure) (warnings []string) {
 	return warnings
 }
 
-// of returns a figure that names the series and its subject and has no values yet.
-func (w *serverWatch) of(s *seriesSum, r *seriesRole) Figure {
+// newFigure returns a figure that names the series and its subject and has no values yet.
+func (w *serverWatch) newFigure(s *seriesSum, r *seriesRole) Figure {
 	f := Figure{
 		Name: r.metric.name, Metric: r.of, Unit: r.metric.unit, Source: s.Source,
 		Host:  cmp.Or(s.Label("Hostname"), w.hosts[s.Source]), // DCGM's exporter knows better than its URL
@@ -293,21 +293,21 @@ func (w *serverWatch) figures(e *Level, withStatistics bool) []Figure {
 	var all []Figure
 	for i := range serverTimes {
 		if m := &serverTimes[i]; !withStatistics || !m.spare {
-			all = append(all, w.time(e, m)...)
+			all = append(all, w.timeFigures(e, m)...)
 		}
 	}
 	for i := range serverCounters {
 		if m := &serverCounters[i]; !withStatistics || !m.spare {
-			all = append(all, w.counters(m)...)
+			all = append(all, w.counterFigures(m)...)
 		}
 	}
 	for i := range serverGauges {
-		all = append(all, w.gauges(&serverGauges[i])...)
+		all = append(all, w.gaugeFigures(&serverGauges[i])...)
 	}
 	return all
 }
 
-// each calls f for the series that are that part of m.
+// each calls f for the series that are the given part of m.
 func (w *serverWatch) each(m *serverMetric, part seriesPart, f func(s *seriesSum, r *seriesRole)) {
 	for _, s := range w.order {
 		for i := range s.roles {
@@ -318,14 +318,14 @@ func (w *serverWatch) each(m *serverMetric, part seriesPart, f func(s *seriesSum
 	}
 }
 
-// A figureOf is a metric of something.
+// A figureOf names a metric and its subject.
 type figureOf struct{ metric, of string }
 
 func (f *Figure) key() figureOf { return figureOf{f.Metric, f.Of} }
 
-// time computes Δsum/Δcount of the series of a metric. Series that differ only in ignored
+// timeFigures computes Δsum/Δcount of the series of a metric. Series that differ only in ignored
 // labels, such as engine or is_streaming, are one figure.
-func (w *serverWatch) time(e *Level, m *serverMetric) []Figure {
+func (w *serverWatch) timeFigures(e *Level, m *serverMetric) []Figure {
 	type sums struct {
 		Figure
 		total, n float64
@@ -347,13 +347,13 @@ func (w *serverWatch) time(e *Level, m *serverMetric) []Figure {
 		}
 	}
 	w.each(m, partSum, func(s *seriesSum, r *seriesRole) {
-		x := find(w.of(s, r))
+		x := find(w.newFigure(s, r))
 		v, ok := s.growth()
 		x.total, x.summed = x.total+v, true
 		doubt(x, s, ok)
 	})
 	w.each(m, partCount, func(s *seriesSum, r *seriesRole) {
-		x := find(w.of(s, r))
+		x := find(w.newFigure(s, r))
 		v, ok := s.growth()
 		x.n += v
 		doubt(x, s, ok)
@@ -377,15 +377,15 @@ func (w *serverWatch) time(e *Level, m *serverMetric) []Figure {
 	return figures
 }
 
-// counters computes the growth of counters. It adds series that differ only in ignored
+// counterFigures computes the growth of counters. It adds series that differ only in ignored
 // labels, such as finished_reason, except energies.
-func (w *serverWatch) counters(m *serverMetric) []Figure {
+func (w *serverWatch) counterFigures(m *serverMetric) []Figure {
 	var all []Figure
 	var series []*seriesSum
 	bad := map[int]bool{}
 	known := map[figureOf]int{}
 	w.each(m, partCounter, func(s *seriesSum, r *seriesRole) {
-		f := w.of(s, r)
+		f := w.newFigure(s, r)
 		v, ok := s.growth()
 		f.Kind, f.N, f.Total = Counter, s.n, m.scaled(v)
 		i, there := known[f.key()]
@@ -399,9 +399,9 @@ func (w *serverWatch) counters(m *serverMetric) []Figure {
 		if !ok && all[i].NA == "" {
 			all[i].NA = s.why()
 		}
-		bad[i] = bad[i] || s.n < 2 // one scrape tells no growth
+		bad[i] = bad[i] || s.n < 2 // one scrape shows no growth
 	})
-	tellApart(all, series)
+	addDifferingLabels(all, series)
 	var figures []Figure
 	for i := range all {
 		if bad[i] {
@@ -415,28 +415,28 @@ func (w *serverWatch) counters(m *serverMetric) []Figure {
 	return figures
 }
 
-// gauges makes figures of what comes and goes.
-func (w *serverWatch) gauges(m *serverMetric) []Figure {
+// gaugeFigures computes mean, minimum and maximum of gauges.
+func (w *serverWatch) gaugeFigures(m *serverMetric) []Figure {
 	var all []Figure
 	var series []*seriesSum
 	w.each(m, partGauge, func(s *seriesSum, r *seriesRole) {
 		if s.n+s.numberless == 0 {
 			return
 		}
-		f := w.of(s, r)
+		f := w.newFigure(s, r)
 		f.Kind = Gauge
 		if f.NA = s.impossible(m); f.NA == "" {
 			f.N, f.Mean, f.Min, f.Max = s.n, m.scaled(s.sum/float64(s.n)), m.scaled(s.min), m.scaled(s.max)
 		}
 		all, series = append(all, f), append(series, s)
 	})
-	tellApart(all, series)
+	addDifferingLabels(all, series)
 	return all
 }
 
-// tellApart adds to what figures are of the labels in which their series differ,
-// where two are of the same: engines of one server, parts of one GPU.
-func tellApart(all []Figure, series []*seriesSum) {
+// addDifferingLabels adds to figures with the same subject, such as engines of one server
+// or parts of one GPU, the labels in which their series differ.
+func addDifferingLabels(all []Figure, series []*seriesSum) {
 	same := map[figureOf][]int{}
 	for i := range all {
 		same[all[i].key()] = append(same[all[i].key()], i)
@@ -445,8 +445,8 @@ func tellApart(all []Figure, series []*seriesSum) {
 		if len(group) < 2 {
 			continue
 		}
-		// How many series have a label with the same value as the first one that
-		// has it: all do, or they differ in it.
+		// alike counts, for each label, the series with the same value as the first series
+		// that has the label. The series differ in a label if not all are alike.
 		first, alike := map[string]string{}, map[string]int{}
 		for _, i := range group {
 			for _, l := range series[i].Labels {
