@@ -48,13 +48,13 @@ type attainer struct {
 	conditions []*attainer
 	lacking    tally
 	output     quantile.IntSum // tokens of requests that met it
-	untold     int             // of these, those without a number of tokens
+	uncounted  int             // requests that met it and have no number of tokens
 	dropped    bool            // the recorder left outputs out
 	gaps       []int64
 	judged     []judged // of the whole objective
 }
 
-// A judged is a request that met the objective or did not.
+// A judged is a request that met or missed the objective.
 type judged struct {
 	start uint64
 	met   bool
@@ -113,7 +113,7 @@ func (a *attainer) judge(p *Point, value func(slo.Metric) (float64, bool)) slo.R
 		if p.OutputTokens.OK {
 			a.output.Add(p.OutputTokens.V)
 		} else {
-			a.untold++
+			a.uncounted++
 		}
 	case slo.Missed:
 		a.counts.Missed++
@@ -177,7 +177,7 @@ func (a *attainer) finish(durationNS int64) *Attainment {
 	if x.Share.OK && durationNS > 0 {
 		s := float64(durationNS) / 1e9
 		x.Requests = Rate{float64(x.Met) / s, true}
-		if a.untold == 0 && !a.dropped {
+		if a.uncounted == 0 && !a.dropped {
 			x.OutputTokens = Rate{a.output.Float64() / s, true}
 		}
 	}

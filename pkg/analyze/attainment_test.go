@@ -223,7 +223,7 @@ func TestMaxLoad(t *testing.T) {
 			if m.Beyond != nil {
 				beyond = m.Beyond.Load
 			}
-			if within != tt.within || beyond != tt.beyond || math.Abs(m.Estimate-tt.estimate) > 1e-9 || m.Again != tt.again || len(m.Untold) != tt.untold {
+			if within != tt.within || beyond != tt.beyond || math.Abs(m.Estimate-tt.estimate) > 1e-9 || m.Again != tt.again || len(m.Unknown) != tt.untold {
 				t.Errorf("within %v, beyond %v, %+v, want %+v", within, beyond, m, tt)
 			}
 		})

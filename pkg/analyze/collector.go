@@ -62,9 +62,9 @@ type anomalies struct {
 	dropped    int // outputs left out by the recorder: tokens are not known
 	unreadable int // events and bodies
 	backward   int // gaps below 0
-	early      int // first response before the instant to count from: of these
-	sooner     int // the request was not sent whole yet
-	atStart    int // before the start, which the kernel took
+	early      int // first response before the instant to count from
+	unsent     int // early, after the start and before the request was sent whole
+	atStart    int // early, before a start whose time the kernel took
 	impossible int // spans beyond 292 years
 	gaps       int
 }
@@ -182,7 +182,7 @@ func (c *collector) countAnomalies(p *Point) {
 		o.early++
 		switch {
 		case p.answeredEarly:
-			o.sooner++
+			o.unsent++
 		case p.start == export.SourceKernel && p.FromNS == p.StartNS:
 			o.atStart++
 		}

@@ -12,10 +12,10 @@ type flow struct {
 	tally         tokenTally
 }
 
-// A tokenTally counts the requests that were in flight or ended in a flow, by which of
-// their token counts are known. dropped counts requests whose token events were not recorded, are
-// no tokens because they were not streamed, or have a text that the tokenizer could not
-// count.
+// A tokenTally counts the requests that were in flight or ended in a flow by whether their
+// token counts are known. dropped counts requests whose token events were not recorded or
+// are no tokens because the answer was not streamed. It also counts requests with a text
+// that the tokenizer could not count.
 type tokenTally struct{ knownOutput, unknownOutput, unknownInput, dropped int }
 
 func (t *tokenTally) plus(u tokenTally) {
@@ -76,8 +76,8 @@ func flows(points []Point, bounds []uint64, levelEnd uint64) []flow {
 		if p.complete && end >= 0 {
 			f[end].requests++
 		}
-		// From where it begins to where it ends: the steps up and down are
-		// added up below.
+		// Each window from the start of the request to its end counts it: the loop below
+		// adds up these changes.
 		t := p.tokens()
 		from, to := near(p.placeNS), near(max(p.EndNS, p.placeNS))
 		f[from].tally.plus(t)

@@ -21,7 +21,7 @@ func (c *collector) warnings(cfg Config, x *Experiment) []error {
 			w = append(w, counted(kind, text(make([]int64, len(n))), text, n...))
 		}
 	}
-	// requests adds one about n of the successful requests.
+	// requests adds a warning about n of the successful requests.
 	requests := func(kind WarningKind, n int, rest string) {
 		say(kind, func(n []int64) string { return ofRequests(n) + rest }, int64(n), ok)
 	}
@@ -50,8 +50,8 @@ func (c *collector) warnings(cfg Config, x *Experiment) []error {
 		return plural.Grouped(n[0]) + what + " broke the protocol; they do not count as tokens"
 	}, int64(o.unreadable))
 	requests(KindMissingTimes, o.noFrom, fmt.Sprintf(" had no %q time recorded: no TTFT and no E2EL; choose another --from", cfg.From))
-	requests(KindClock, o.sooner, fmt.Sprintf(" got a response before the last byte was sent, so times from %q are negative; use --from start", cfg.From))
-	byClock := o.early - o.sooner
+	requests(KindClock, o.unsent, fmt.Sprintf(" got a response before the last byte was sent, so times from %q are negative; use --from start", cfg.From))
+	byClock := o.early - o.unsent
 	if c.lateStart {
 		byClock -= o.atStart
 		requests(KindClock, o.atStart, " got a response before the first write was done, which is the start in this file, so times are negative; use --from issued, or record again")

@@ -15,10 +15,10 @@ import (
 type MaxLoad struct {
 	Mode   string // of all the levels
 	Target float64
-	// Within is the highest level that attains the target with all levels
-	// below it; nil when the lowest does not.
+	// Within is the highest level that attains the target with all levels below it; nil if
+	// the lowest level does not attain it.
 	Within *LoadLevel
-	// Beyond is the next level, which does not attain it; nil when all do.
+	// Beyond is the next level, which does not attain the target; nil if all levels do.
 	Beyond *LoadLevel
 	// Estimate is the load at which the straight line between the shares of Within and
 	// Beyond crosses the target; 0 unless both exist.
@@ -31,8 +31,8 @@ type MaxLoad struct {
 	// Again says that a level above Beyond attains the target: the levels are noisy, or
 	// something other than the load limits.
 	Again bool
-	// Untold counts levels of unknown attainment, which were left out.
-	Untold []string
+	// Unknown names the levels of unknown attainment, which were left out.
+	Unknown []string
 }
 
 // A LoadLevel is a load and the attainment of the objective at this load.
@@ -69,7 +69,7 @@ func (rep *Report) MaxLoad() *MaxLoad {
 			return nil
 		}
 		if !e.SLO.Share.OK {
-			m.Untold = append(m.Untold, e.Value)
+			m.Unknown = append(m.Unknown, e.Value)
 			continue
 		}
 		if j := slices.IndexFunc(all, func(t tried) bool { return t.Load == load }); j >= 0 {

@@ -88,7 +88,7 @@ func (s Selection) String() string {
 	return part + ", without pauses"
 }
 
-// part is String but for the pauses.
+// part returns the part of String before ", without pauses".
 func (s Selection) part() string {
 	none := Trim{}
 	switch {
@@ -106,7 +106,7 @@ func (s Selection) part() string {
 	return fmt.Sprintf("trimmed by %v at the start and %v at the end", s.TrimStart, s.TrimEnd)
 }
 
-// String returns "30s:60s", an end that is the level's left out.
+// String returns "30s:60s", or "30s:" if the interval ends with the level.
 func (i Interval) String() string {
 	if i.To == 0 {
 		return seconds(i.From) + ":"

@@ -22,8 +22,8 @@ func (c *collector) undecide(p *Point) {
 	c.undecided = append(c.undecided, u)
 }
 
-// resolve decides about the StreamedUnknown requests after all requests of the level
-// were read.
+// resolve adds the values of StreamedUnknown requests if the level was streamed. It is
+// called after all requests of the level were read.
 func (c *collector) resolve(streamed bool) {
 	if !streamed {
 		return

@@ -135,7 +135,7 @@ func jsonLoad(m *analyze.MaxLoad) *jsonMaxLoad {
 		}
 		return &jsonLoadLevel{l.Load, l.Share}
 	}
-	j := &jsonMaxLoad{Mode: m.Mode, Target: m.Target, Within: at(m.Within), Beyond: at(m.Beyond), NA: m.NA, Again: m.Again, Untold: m.Untold}
+	j := &jsonMaxLoad{Mode: m.Mode, Target: m.Target, Within: at(m.Within), Beyond: at(m.Beyond), NA: m.NA, Again: m.Again, Untold: m.Unknown}
 	if j.Within != nil && j.Beyond != nil {
 		j.Estimate = &m.Estimate
 	}

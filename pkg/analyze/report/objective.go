@@ -108,8 +108,8 @@ func maxLoad(m *analyze.MaxLoad) string {
 	if m.Again {
 		what += "; a higher level attains it again, so the levels are not in order"
 	}
-	if m.Untold != nil {
-		what += "; not known at " + plain(strings.Join(m.Untold, ", "))
+	if m.Unknown != nil {
+		what += "; not known at " + plain(strings.Join(m.Unknown, ", "))
 	}
 	return what
 }
