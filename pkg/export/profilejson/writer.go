@@ -22,8 +22,9 @@ import (
 // [export.Writer] for the order of calls.
 //
 // Requests for which [export.Request.Excluded] names a reason wait until EndExperiment, and
-// telemetry until Close, beyond 1 MiB in a temporary file.
-// After Flush, a Reader can read the output up to the last whole request. The first error sticks and every later call returns it.
+// telemetry until Close, beyond 1 MiB in a temporary file. After Flush, a Reader can read
+// the output up to the last whole request. The first error sticks and every later call
+// returns it.
 type Writer struct {
 	// TempDir is where excluded requests and telemetry wait; "" is the system's
 	// folder for temporary files. Set it before the first request.
