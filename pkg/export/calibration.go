@@ -13,9 +13,9 @@ type Calibration struct {
 	Tool     string              `json:"tool"`
 	StartNS  uint64              `json:"start_ns"`
 	EndNS    uint64              `json:"end_ns"`
-	Host     *HostMeta           `json:"host,omitempty"` // not within a run, which has it
+	Host     *HostMeta           `json:"host,omitempty"` // nil within a run, which has its own
 	Services []CalibratedService `json:"services"`
-	// Limits are sentences that say what these figures cannot show.
+	// Limits are sentences about what these figures cannot show.
 	Limits []string `json:"limits"`
 }
 
@@ -23,30 +23,30 @@ type Calibration struct {
 type CalibratedService struct {
 	Service   string `json:"service"` // "openai" or "triton-grpc"
 	Transport string `json:"transport,omitempty"`
-	// Streams answers were read at a time, each of TokensPerRequest tokens at
-	// TokensPerSecond.
+	// Streams is the number of answers read at a time. Each answer has
+	// TokensPerRequest tokens, sent at TokensPerSecond.
 	Streams          int     `json:"streams"`
 	TokensPerSecond  float64 `json:"tokens_per_second"`
 	TokensPerRequest int     `json:"tokens_per_request"`
-	// Recordings took turns in Rounds rounds.
+	// Recordings holds the ways of taking times. They took turns in Rounds rounds.
 	Rounds     int                   `json:"rounds"`
 	Recordings []CalibratedRecording `json:"recordings"`
 }
 
 // A CalibratedRecording holds the result of one way of taking times.
 type CalibratedRecording struct {
-	// Stamps says who was to take the times: "kernel" or "user".
+	// Stamps names the intended source of the times: "kernel" or "user".
 	Stamps string `json:"stamps"`
-	// Requests were compared, Skipped not: they failed, or are not in the
-	// server's record as they were received.
+	// Requests is the number of compared requests. Skipped is the number of others:
+	// they failed, or differ from the server's record.
 	Requests int `json:"requests"`
 	Skipped  int `json:"skipped,omitempty"`
-	// Sources counts the tokens, StartSources the requests, by who took their
-	// time.
+	// Sources counts the tokens by the source of their time, StartSources the
+	// requests by the source of their start time.
 	Sources      StampCount `json:"sources"`
 	StartSources StampCount `json:"start_sources"`
-	// Merged counts the tokens that came with the same read as the one before
-	// in their answer, and so have the same time.
+	// Merged counts the tokens that came in the same read as the previous token of
+	// their answer, and so have the same time.
 	Merged int `json:"merged"`
 	// Receive is the error of the tokens' times, and Start the error of the requests'
 	// start times; nil if there was nothing to compare.
@@ -61,7 +61,7 @@ type ClockError struct {
 	// Truth counts the true times by source: the server's kernel or, where its stamp is
 	// missing, the server's own clock before it called the kernel.
 	Truth StampCount `json:"truth"`
-	// MedianNS has a sign: above 0 the recorded times were late.
+	// MedianNS is the median of the signed errors; above 0, recorded times were late.
 	MedianNS int64 `json:"median_ns"`
 	P50NS    int64 `json:"p50_ns"`
 	P90NS    int64 `json:"p90_ns"`

@@ -14,23 +14,23 @@ type ClientMeta struct {
 	// that time; in a closed loop, the requests from the first start to the last end.
 	OfferedPerSecond  float64 `json:"offered_requests_per_s,omitempty"`
 	AchievedPerSecond float64 `json:"achieved_requests_per_s,omitempty"`
-	// HeldBack counts the requests that were due but had to wait, because the most
-	// that may be in flight were in flight.
+	// HeldBack counts the requests that were due but had to wait, because the maximum
+	// number of requests was in flight.
 	HeldBack int `json:"held_back,omitempty"`
 	// Lateness is start − scheduled of the requests that were not held back, without
 	// the time of connecting; nil in a closed loop.
 	Lateness *LatencySummary `json:"lateness,omitempty"`
-	// Turnaround is, in a closed loop, a request's start − the end of the one
-	// before it in the same slot; IssueToStart is start − issued. Both are
-	// without the time of connecting.
+	// Turnaround is, in a closed loop, a request's start − the end of the previous
+	// request in the same slot. IssueToStart is start − issued. Both exclude the time
+	// of connecting.
 	Turnaround   *LatencySummary `json:"turnaround,omitempty"`
 	IssueToStart *LatencySummary `json:"issue_to_start,omitempty"`
 	GC           *GCMeta         `json:"gc,omitempty"`
-	// SchedLatencyP99NS is the 99th percentile of how long a goroutine that
-	// could run waited for a thread to run on.
+	// SchedLatencyP99NS is the 99th percentile of the time that a runnable goroutine
+	// waited for a thread.
 	SchedLatencyP99NS int64    `json:"sched_latency_p99_ns,omitempty"`
 	CPU               *CPUMeta `json:"cpu,omitempty"`
-	// MaxRSSBytes is the most memory that the process had so far in the run.
+	// MaxRSSBytes is the peak resident memory of the process so far in the run.
 	MaxRSSBytes int64 `json:"max_rss_bytes,omitempty"`
 	// FDs are the file descriptors at the end of the level.
 	FDs    *FDMeta     `json:"fds,omitempty"`
@@ -47,8 +47,8 @@ type LatencySummary struct {
 	MaxNS int64 `json:"max_ns"`
 }
 
-// A GCMeta describes garbage collections. A pause is the time for which all of
-// the program stood still in one collection.
+// A GCMeta describes garbage collections. A pause is the time for which one collection
+// stopped the whole program.
 type GCMeta struct {
 	Cycles       int   `json:"cycles"`
 	PauseTotalNS int64 `json:"pause_total_ns"`

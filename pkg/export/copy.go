@@ -2,15 +2,15 @@ package export
 
 import "context"
 
-// Copy writes all of src that can be read to dst and closes dst, but not src. A run
-// whose file breaks off is written as far as it goes; src.Err(), which Copy does not
-// return, says why it ended early. [ExperimentMeta.Unreadable] keeps the number of
+// Copy writes the readable part of src to dst and closes dst, but not src. It writes the
+// readable part of a truncated file too; src.Err(), which Copy does not return, then
+// returns the reason. [ExperimentMeta.Unreadable] keeps the number of
 // requests that could not be read.
 //
-// The error comes from dst, or says why ctx ended; dst is not closed then.
+// The error comes from dst, or is the cause of ctx; dst is not closed then.
 func Copy(ctx context.Context, dst Writer, src Reader) error {
 	run := src.Run()
-	begun := 0       // experiments; the last of them is open
+	begun := 0       // number of begun experiments; the last one is open
 	var held written // of the experiment that is open
 	advance := func(to int) error {
 		for begun <= to {

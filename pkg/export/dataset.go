@@ -28,8 +28,8 @@ type DatasetFile struct {
 	Name string `json:"name"`
 	// SHA256 is the hash of the decompressed content, in hex.
 	SHA256 string `json:"sha256"`
-	Layout string `json:"layout,omitempty"` // what its rows mean
+	Layout string `json:"layout,omitempty"` // layout of its rows
 	Rows   int    `json:"rows"`
-	// Entries is how many requests the rows hold.
+	// Entries is the number of requests in the rows.
 	Entries int `json:"entries"`
 }

@@ -2,13 +2,12 @@ package export
 
 import "fmt"
 
-// A CutError says that a file ends before its content does: a copy that broke
-// off, a full disk, a writer that was killed.
+// A CutError reports a truncated file: an incomplete copy, a full disk, a killed writer.
 type CutError struct {
 	Name   string // file
-	Offset int64  // size of the readable file: where the rest is missing
+	Offset int64  // size of the readable part
 	Where  string // what was being read: "experiment 0, request 17"
-	// Nothing says that no part of the file could be used.
+	// Nothing reports that no part of the file could be used.
 	Nothing bool
 }
 
@@ -42,8 +41,8 @@ type Warning struct {
 	Where  string
 	Msg    string
 	Count  int
-	// LeftOut says that each of the Count problems cost a request, which the
-	// reader did not deliver. See [Skipped] for how many each experiment lost.
+	// LeftOut reports that the reader left out a request for each of the Count
+	// problems. [Skipped] returns the number for each experiment.
 	LeftOut bool
 }
 

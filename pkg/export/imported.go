@@ -5,14 +5,14 @@ import (
 	"slices"
 )
 
-// An Import says of a run that it was read from the result file of another
-// tool, and what that file does not hold. It is stored as JSON under "import" in
+// An Import marks a run that was read from the result file of another tool, and names the
+// parts that the file lacks. It is stored as JSON under "import" in
 // the "pa" of the run.
 type Import struct {
 	// Format names the tool and its file: "GuideLLM benchmarks.json".
 	Format string `json:"format"`
-	// Lacks are the parts that the file does not hold. What needs one of them
-	// has no value.
+	// Lacks are the parts that the file lacks. Figures that need such a part have no
+	// value.
 	Lacks []Lack `json:"lacks,omitempty"`
 	// Results holds, for each experiment in order, the facts that the file states
 	// besides its requests, by the names and in the words of the tool: "duration",
@@ -34,7 +34,7 @@ type Lack struct {
 	Why  string `json:"why"` // "GuideLLM keeps the first and the last token of a request"
 }
 
-// A Part is one of the things that result files of other tools leave out.
+// A Part is a part of a run that result files of other tools may lack.
 type Part string
 
 // Parts of a run.
@@ -58,8 +58,8 @@ const (
 	PartInputs Part = "inputs"
 )
 
-// Lacks returns why the file of the run does not hold a part; ok is false when it does,
-// or when the run does not say.
+// Lacks returns why the file of the run lacks a part; ok is false if it has the part, or if
+// the run does not tell.
 func (r *Run) Lacks(p Part) (why string, ok bool) {
 	if r.Meta == nil || r.Meta.Import == nil {
 		return "", false

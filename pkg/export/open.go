@@ -43,12 +43,12 @@ const DefaultMaxValueBytes = 64 << 20
 // stdinName is the name of Opener.Stdin in messages.
 const stdinName = "stdin"
 
-// sniffBytes is how much of a file's start the formats are shown.
+// sniffBytes is the number of bytes that Format.Sniff gets.
 const sniffBytes = 4 << 10
 
 // An Opener opens recorded runs of several formats.
 type Opener struct {
-	// Formats are asked in this order; the first that recognizes the content
+	// Formats are tried in this order. The first one that recognizes the content
 	// opens it.
 	Formats []Format
 	Limits  Limits
@@ -81,8 +81,7 @@ type Opener struct {
 // reading its first bytes. A damaged compressed file yields the requests before the
 // damage; Err then describes the damage.
 //
-// The error names the path and says what to do; it wraps fs.ErrNotExist and
-// the like.
+// The error names the path and the remedy. It wraps errors such as fs.ErrNotExist.
 func (o *Opener) Open(ctx context.Context, path string) (Reader, error) {
 	if path == "-" {
 		if o.Stdin == nil {
@@ -125,8 +124,7 @@ func (o *Opener) Open(ctx context.Context, path string) (Reader, error) {
 	return r, nil
 }
 
-// openFile opens a regular file. f belongs to it: without a Reader that keeps
-// f it is closed.
+// openFile opens a regular file. It closes f unless the returned Reader keeps it.
 func (o *Opener) openFile(ctx context.Context, name string, f *os.File) (*opened, error) {
 	fail := func(err error) (*opened, error) { return nil, errors.Join(err, f.Close()) }
 	size, err := f.Seek(0, io.SeekEnd)
@@ -214,7 +212,7 @@ func (o *Opener) recognized(name string, head []byte) error {
 	return fmt.Errorf("%s: is no export: expected a JSON object with \"experiments\"%s, found %s", name, o.others(), describe(head))
 }
 
-// others names the formats besides profile_export.json.
+// others returns the names of the formats except profile_export.json.
 func (o *Opener) others() string {
 	var names []string
 	for _, f := range o.Formats {
@@ -258,8 +256,8 @@ type opened struct {
 	again  func(context.Context) (Reader, error)
 	beside string // the path whose folder's summaries were read; "" for none
 	name   string
-	size   int64 // what could be decompressed
-	damage error // of the compressed file
+	size   int64 // of the decompressed content
+	damage error // error in the compressed file, nil for none
 }
 
 // Err returns the error that ended the reading. For a damaged compressed file it wraps

@@ -2,7 +2,7 @@ package export
 
 import "context"
 
-// A Reader pulls the requests of one run out of a file.
+// A Reader reads the requests of one run from a file.
 //
 // Run is complete (experiments, windows, metadata) before the first call of
 // Next. Requests come in file order, experiment by experiment. Within an experiment the
@@ -39,17 +39,17 @@ type Reader interface {
 	Close() error
 }
 
-// A Skipper is a Reader that tells how many requests it had to leave out.
+// A Skipper is a Reader that counts the requests that it leaves out.
 type Skipper interface {
 	// Skipped returns how many requests of the experiment with that index were left
 	// out so far, each with a Warning that is LeftOut. counted is the number of
-	// requests that would count, excluded the number of requests that the file
+	// requests that would count. excluded is the number of requests that the file
 	// excludes.
 	Skipped(experiment int) (counted, excluded int)
 }
 
-// Skipped asks r, which need not be a Skipper, how many requests of an
-// experiment it left out.
+// Skipped returns how many requests of an experiment r left out so far; 0 if r is not a
+// Skipper.
 func Skipped(r Reader, experiment int) (counted, excluded int) {
 	if s, ok := r.(Skipper); ok {
 		return s.Skipped(experiment)
@@ -81,23 +81,22 @@ type Writer interface {
 	Close(run *Run) error
 }
 
-// A SelfCheck is how the figures that a file holds about its own requests
-// compare with what those requests give.
+// A SelfCheck is the result of comparing the figures that a file states with figures
+// computed from its requests.
 type SelfCheck struct {
 	// Compared is the number of figures that were computed again, Differing the number
 	// of them that differ; a Warning names each.
 	Compared, Differing int
 }
 
-// A Checker is a Reader of a file that holds figures about its requests.
+// A Checker is a Reader of a file that states figures about its requests.
 type Checker interface {
 	// SelfCheck returns the comparison. It is complete when Next has returned
 	// false and Err is nil.
 	SelfCheck() SelfCheck
 }
 
-// Checked asks r, which need not be a Checker, for its comparison. ok is false
-// when it has none.
+// Checked returns the comparison of r. ok is false if r is not a Checker.
 func Checked(r Reader) (c SelfCheck, ok bool) {
 	if x, is := r.(Checker); is {
 		c = x.SelfCheck()

@@ -4,7 +4,7 @@ package export
 // --repeat).
 type RepeatMeta struct {
 	Index int `json:"index"` // of this run, from 1
-	Of    int `json:"of"`    // how many were asked for
+	Of    int `json:"of"`    // number of runs of the series
 	// Group is the same in all runs of the series and, for all practical
 	// purposes, in no others.
 	Group string `json:"group"`

@@ -15,8 +15,8 @@ type Request struct {
 	StartNS     uint64 // first byte of the request left; "timestamp" of the export
 	SentNS      uint64 // last byte of the request left
 	FirstByteNS uint64 // first byte of the answer, headers included; over gRPC, of its first message
-	// EndedNS is when a request that failed was over: the error came, or the
-	// recorder gave it up. 0 for one that succeeded.
+	// EndedNS is the end of a failed request: the time of the error, or of giving it
+	// up. 0 for a successful request.
 	EndedNS uint64
 
 	StartSource StampSource
@@ -25,17 +25,17 @@ type Request struct {
 	Connect time.Duration
 	TLS     time.Duration
 	Reused  bool // sent on a connection that had carried a request before
-	// Resent says that it had been sent before, on a kept connection that was
-	// closed under it before the server took it. All but IssuedNS is of the
-	// second time.
+	// Resent reports that the request was sent twice, because a kept connection was
+	// closed before the server took the request. All but IssuedNS is of the second
+	// attempt.
 	Resent bool
 
 	// SequenceID is perf_analyzer's sequence_id; 0 means none.
 	SequenceID uint64
 	SessionID  string
 	Turn       int
-	// Model is the model that it went to, where that is not RunMeta.Model: of a
-	// run with several models every request has one. "" is the run's.
+	// Model is the model of the request if that is not RunMeta.Model; "" if it is. In
+	// a run with several models every request has one.
 	Model  string
 	Worker int // slot of the closed loop that sent it
 	Conn   int
@@ -55,7 +55,7 @@ type Request struct {
 	// OutputsDropped reports that the recorder dropped the outputs of the responses,
 	// because the disk did not keep up. Each response has its time, and Outputs nil.
 	OutputsDropped bool
-	// UnrecordedEvents counts the events that came and are not in Responses:
+	// UnrecordedEvents counts the received events that are not in Responses:
 	// comments and empty events beyond the first 1,000, and the events of an
 	// answer that exceeded its memory.
 	UnrecordedEvents int
@@ -71,7 +71,7 @@ type Request struct {
 	// Stated holds figures that the file of another tool states; nil in our own files.
 	Stated *Stated
 
-	// HasMeta says that pa-record's additions are present and will be written.
+	// HasMeta reports that pa-record's additions are present and will be written.
 	HasMeta bool
 
 	// Extra holds members that no known release writes, in order.
@@ -86,7 +86,7 @@ type Response struct {
 	Source StampSource
 	// Read is the ordinal of the socket read that completed this response,
 	// counted per request from 0; responses with equal ordinals share one
-	// stamp. Without HasMeta on the request it means nothing.
+	// stamp. It has no meaning unless the request has HasMeta.
 	Read uint32
 	// Outputs by name, in order: "response" for OpenAI, tensors for Triton.
 	Outputs Fields
@@ -96,8 +96,8 @@ type Response struct {
 	Error bool
 }
 
-// EndNS returns the time of the last response, in the order of the file, and ok
-// false when there is none. Tools take it for the end of the request.
+// EndNS returns the time of the last response in the order of the file, which tools take
+// for the end of the request; ok is false if there is no response.
 func (r *Request) EndNS() (ns uint64, ok bool) {
 	if len(r.Responses) == 0 {
 		return 0, false
@@ -105,9 +105,9 @@ func (r *Request) EndNS() (ns uint64, ok bool) {
 	return r.Responses[len(r.Responses)-1].RecvNS, true
 }
 
-// LastNS returns the latest time of a response and ok false when there is none. It
-// is EndNS unless the clock was set back, or the file does not hold the responses
-// in the order of their times.
+// LastNS returns the latest time of a response; ok is false if there is no response. It
+// equals EndNS unless the clock was set back, or the responses are not in the order of
+// their times.
 func (r *Request) LastNS() (ns uint64, ok bool) {
 	for i := range r.Responses {
 		ns = max(ns, r.Responses[i].RecvNS)
@@ -133,7 +133,7 @@ func (r *Request) Excluded() string {
 	return ""
 }
 
-// A StampSource says who took a timestamp.
+// A StampSource is the source of a timestamp.
 type StampSource uint8
 
 // The numbers are written to files.
@@ -148,7 +148,7 @@ var sourceNames = [...]string{"unknown", "kernel", "user"}
 // String returns "unknown", "kernel" or "user".
 func (s StampSource) String() string { return enumName(sourceNames[:], int(s)) }
 
-// A Status says how a request ended.
+// A Status is the outcome of a request.
 type Status uint8
 
 // The names are written to files; the numbers are not.
@@ -161,8 +161,8 @@ const (
 	StatusTimeout       Status = 5
 	StatusCancelled     Status = 6 // the recorder gave it up at the end of the run
 	StatusTruncated     Status = 7 // the answer broke off
-	StatusProtocolError Status = 8 // the answer is not what the protocol says
-	StatusFailed        Status = 9 // a file of another tool does not say how
+	StatusProtocolError Status = 8 // the answer breaks the protocol
+	StatusFailed        Status = 9 // failed in a way that the file of another tool does not tell
 )
 
 var statusNames = [...]string{
@@ -179,7 +179,7 @@ func ParseStatus(name string) (Status, error) {
 	return Status(i), err
 }
 
-// A Phase says in which part of the run a request lies.
+// A Phase is the part of the run in which a request lies.
 type Phase uint8
 
 // The names are written to files; the numbers are not.

@@ -8,7 +8,7 @@ const (
 	ModeRequestRate = "request_rate"
 )
 
-// A Run is everything a file says about a recorded run but its requests.
+// A Run is the header of a recorded run: everything except its requests and telemetry.
 type Run struct {
 	Experiments []Experiment
 
