@@ -114,9 +114,9 @@ type Experiment struct {
 	// [export.Request.Resent].
 	Resent int
 
-	// DurationNS is from the first start to the last response of the
-	// successful requests; 0 when there is none. Pauses that were left out are no
-	// part of it.
+	// DurationNS is the time of the rates: the selected part, or for a whole level the time
+	// from the first start to the last response of the successful requests. It excludes
+	// pauses that were left out and is 0 if the time is unknown.
 	DurationNS int64
 	// TokenSource is the source of the numbers of output tokens.
 	TokenSource answer.TokenSource

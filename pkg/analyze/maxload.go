@@ -109,8 +109,8 @@ func (rep *Report) MaxLoad() *MaxLoad {
 	return m
 }
 
-// kindOfLoad returns the recorder's description of a load without its first number,
-// which is the amount: "request rate 10, poisson"; "" if there is no description.
+// kindOfLoad returns the recorder's description of a load without its first number, the
+// amount: "request rate , poisson" for a rate of 10; "" if there is no description.
 func kindOfLoad(e *Experiment) string {
 	at := strings.IndexAny(e.Load, "0123456789")
 	if at < 0 {

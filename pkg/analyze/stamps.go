@@ -22,7 +22,7 @@ func (s *Stamps) add(r *export.Request) {
 	}
 }
 
-// one counts a single stamp.
+// one counts a single timestamp.
 func (s *Stamps) one(by export.StampSource) {
 	switch by {
 	case export.SourceKernel:

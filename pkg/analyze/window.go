@@ -36,8 +36,7 @@ type Window struct {
 // Metric returns the summary of a metric; nil if it has no values.
 func (w *Window) Metric(m answer.Metric) *Summary { return metricOf(w.Metrics, m) }
 
-// bounds returns where to cut a level, from the first to the last instant; nil
-// for no windows.
+// bounds returns the bounds of the windows in whole, in order; nil for no windows.
 func (w Windows) bounds(e *export.Experiment, whole Span) ([]uint64, error) {
 	switch {
 	case w.Recorded:
@@ -66,9 +65,8 @@ func (w Windows) bounds(e *export.Experiment, whole Span) ([]uint64, error) {
 	return nil, nil
 }
 
-// recorded returns the bounds of the recorder's windows; nil when there are
-// none that make sense: perf_analyzer writes windows from 0 to the end of time
-// where it has none.
+// recorded returns the bounds of the recorder's windows; nil if there are none or if they
+// are not in order. Without windows, perf_analyzer writes one from 0 to the end of time.
 func recorded(e *export.Experiment) []uint64 {
 	b := e.WindowBoundaries
 	if len(b) < 2 || b[0] == 0 && b[len(b)-1] == math.MaxUint64 {
@@ -114,7 +112,7 @@ func windowTable(e *export.Experiment, points []Point, sel *Selected, lost *lost
 	if sel != nil {
 		whole = sel.Span
 	}
-	// Recorded windows say themselves where they begin; only a selection cuts.
+	// Recorded windows keep their own bounds unless a part is selected.
 	if sel == nil && cfg.Windows.Recorded {
 		whole = Span{0, math.MaxUint64}
 	}

@@ -31,7 +31,7 @@ type Row struct {
 	Tokens     answer.Value // output tokens
 	Input      answer.Value // input tokens
 	Status     string       // "ok", or what failed
-	Excluded   string       // "" when the request counts
+	Excluded   string       // "" if the request counts
 	Model      string       // in a run with several
 	Message    string
 }

@@ -61,7 +61,7 @@ type Figure struct {
 	// cannot be true. N, Mean and the like mean nothing then. "" if there is a value.
 	NA string
 
-	model string // by its label; "" where there is none
+	model string // from a label; "" if there is none
 }
 
 // ClientMinusServer returns the difference between the client's mean and the server's;

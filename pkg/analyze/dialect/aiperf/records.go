@@ -211,8 +211,8 @@ func (x *recordWriter) metadata(q *export.Request) pyjson.Object {
 	return o
 }
 
-// session returns the number of a request's session; without a session, the request's
-// number.
+// session returns the number of a request's session. Without a session, and in a run read
+// from AIPerf's own records, it returns the request's number.
 func (x *recordWriter) session(q *export.Request) uint64 {
 	if x.imported || q.SessionID == "" {
 		return q.ID
@@ -305,7 +305,7 @@ func serverUsage(q *export.Request, m *answer.Measured) (usage [2]int64, ok bool
 	switch s := q.Stated; m.TokenSource {
 	case answer.TokenUsage:
 		return usage, true
-	case answer.TokenStated: // the client's own, where they are said to be that
+	case answer.TokenStated: // not the server's if the file states them as the client's own
 		own := s.CountedOutput != nil && *s.CountedOutput == usage[1] || s.CountedInput != nil && *s.CountedInput == usage[0]
 		return usage, !own
 	}
