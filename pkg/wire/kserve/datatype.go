@@ -8,7 +8,7 @@ import (
 )
 
 // A Datatype is the name of an element type as the protocol writes it. A type
-// that this package does not know keeps its name; "" is none.
+// that this package does not know keeps its name; "" means no type.
 type Datatype string
 
 // The element types of KServe v2.
@@ -49,8 +49,8 @@ func (d Datatype) Size() int {
 func (d Datatype) known() bool { return d == BYTES || d.Size() > 0 }
 
 // Count returns the number of elements of a tensor of that shape: 1 for the
-// scalar shape []. A dimension below 0 is open and an error, as is a product
-// that does not fit an int64.
+// scalar shape []. It returns an error for an open dimension (below 0), and for a product
+// that overflows int64.
 func Count(shape []int64) (int64, error) {
 	if slices.ContainsFunc(shape, func(d int64) bool { return d < 0 }) {
 		return 0, fmt.Errorf("shape %s has an open dimension", ShapeString(shape))

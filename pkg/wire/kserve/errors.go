@@ -14,7 +14,7 @@ func errTooMany(what string, most int) error {
 	return fmt.Errorf("more than %d %s", most, what)
 }
 
-// tensorError says which tensor an error is about.
+// tensorError returns err with the name of the tensor.
 func tensorError(what, name string, err error) error {
 	return fmt.Errorf("%s %q: %w", what, clip(name), err)
 }

@@ -29,11 +29,10 @@ func (r *Request) AppendHTTP(b []byte) (body []byte, jsonBytes int) {
 	return appendBinary(b, r.Inputs), jsonBytes
 }
 
-// AppendHTTPHead appends the part of the body that ID and Params make up, with
-// the opening brace and, if they are not empty, a comma at the end. A client
-// that sends the same tensors many times keeps the rest, AppendHTTP of a
-// request without the two from its second byte on, and puts a new head before
-// it each time.
+// AppendHTTPHead appends the start of the body: the opening brace, ID and Params, and a
+// comma if these are not empty. A client that sends the same tensors many times keeps the
+// rest of the body and puts a new head before it. The rest is the output of AppendHTTP for
+// a request without ID and Params, from the second byte on.
 func (r *Request) AppendHTTPHead(b []byte) []byte {
 	b = append(b, '{')
 	if r.ID != "" {
@@ -68,7 +67,7 @@ func (r *Response) AppendHTTP(b []byte) (body []byte, jsonBytes int) {
 	return appendBinary(b, r.Outputs), jsonBytes
 }
 
-// binary reports whether the tensor's data stands after the JSON.
+// binary reports whether the tensor's data follows the JSON.
 func (t *Tensor) binary() bool {
 	return t.Shared == nil && (t.Binary || t.Datatype != BYTES && (t.Datatype.Size() == 0 || t.Datatype == FP16 || t.Datatype == BF16))
 }
@@ -167,8 +166,8 @@ func (r *Request) ParseHTTP(body []byte, jsonBytes int) error {
 	}, func() []Tensor { return r.Inputs })
 }
 
-// ParseHTTP reads the body of an answer; jsonBytes as for a request. A body
-// {"error":"…"} is no failure of reading: it sets Error.
+// ParseHTTP reads the body of an answer; jsonBytes as for a request. It reads a body
+// {"error":"…"} without an error and sets Error.
 func (r *Response) ParseHTTP(body []byte, jsonBytes int) error {
 	r.reset()
 	return parseHTTP(body, jsonBytes, func(p *httpParser, key string) {
@@ -191,8 +190,8 @@ func (r *Response) ParseHTTP(body []byte, jsonBytes int) error {
 	}, func() []Tensor { return r.Outputs })
 }
 
-// parseHTTP reads the JSON object, then hands the binary tail out to the
-// tensors that announced their size.
+// parseHTTP reads the JSON object, then divides the binary tail among the tensors that
+// announced their size.
 func parseHTTP(body []byte, jsonBytes int, member func(p *httpParser, key string), tensors func() []Tensor) error {
 	p := &httpParser{Walker: jsonscan.Walker{Text: body, Words: true}}
 	if jsonBytes >= 0 {
@@ -249,8 +248,7 @@ func (p *httpParser) text() string {
 	return string(tok)
 }
 
-// params reads an object of parameters; values that are null, arrays or
-// objects are left out.
+// params reads an object of parameters. It leaves out null, arrays and objects.
 func (p *httpParser) params() []Param {
 	var ps []Param
 	for ok := p.OpenObject(); ok; ok = p.NextMember() {

@@ -12,10 +12,10 @@ import (
 	"github.com/pa-tools/pa/internal/jsonscan"
 )
 
-// maxTensorDepth bounds how deep the arrays of a tensor nest.
+// maxTensorDepth bounds the nesting of the arrays of a tensor.
 const maxTensorDepth = 64
 
-// An Input is a tensor's data as an input file gives it.
+// An Input holds the data of a tensor in an input file.
 type Input struct {
 	Shape []int64 // nil where the file gives none
 	Count int64   // number of elements in Data

@@ -6,8 +6,7 @@ import "github.com/pa-tools/pa/pkg/export"
 const (
 	// ParamFinal, a bool of a response: no more responses to this request.
 	ParamFinal = "triton_final_response"
-	// ParamEmptyFinal, a bool of a request: send the final flag also where it
-	// comes without outputs.
+	// ParamEmptyFinal, a bool of a request: send the final flag also without outputs.
 	ParamEmptyFinal = "triton_enable_empty_final_response"
 	// ParamBinaryOutput, a bool of an HTTP request: all outputs in binary.
 	ParamBinaryOutput = "binary_data_output"
@@ -27,11 +26,12 @@ type Tensor struct {
 	Datatype Datatype
 	Shape    []int64
 	Data     []byte // raw, see the package comment
-	// Binary says that over HTTP the data stands after the JSON instead of as
-	// text in it. FP16, BF16 and types that are not known always do. gRPC
-	// ignores it.
+	// Binary reports that over HTTP the data follows the JSON instead of being text
+	// in it. The data of FP16, BF16 and unknown types always follows. gRPC ignores
+	// Binary.
 	Binary bool
-	// Shared, if set, says where the data of a request's input is; Data is empty.
+	// Shared, if not nil, is the place of an input's data in shared memory; Data is
+	// then empty.
 	Shared *Shared
 }
 
@@ -42,7 +42,7 @@ type Param struct {
 	Value any
 }
 
-// A RequestedOutput names an output that the answer shall hold.
+// A RequestedOutput names an output that the client requests.
 type RequestedOutput struct {
 	Name   string
 	Binary bool // HTTP: after the JSON
@@ -58,9 +58,8 @@ type Request struct {
 	Outputs            []RequestedOutput // empty asks for all
 }
 
-// A Response is one answer. Its parse methods overwrite it whole, reuse its
-// slices, and let the tensors' Data alias the bytes given where the transport
-// has them raw.
+// A Response is one answer. Its parse methods overwrite all of it and reuse its slices. The
+// tensors' Data aliases the parsed bytes if the transport carries raw data.
 type Response struct {
 	Model, Version, ID string
 	Params             []Param
@@ -70,7 +69,7 @@ type Response struct {
 	Error string
 }
 
-// Final reports whether the response carries the final flag, and as what.
+// Final returns the final flag of the response; ok is false if it has none.
 func (r *Response) Final() (final, ok bool) {
 	for _, p := range r.Params {
 		if p.Name == ParamFinal {
@@ -125,7 +124,7 @@ func (r *Response) reset() {
 	*r = Response{Params: r.Params[:0], Outputs: r.Outputs[:0]}
 }
 
-// grow appends an empty tensor to ts, reusing a shape slice that lies there.
+// grow appends an empty tensor to ts and reuses the Shape slice in its spare capacity.
 func grow(ts []Tensor) []Tensor {
 	if len(ts) == cap(ts) {
 		return append(ts, Tensor{})

@@ -28,9 +28,8 @@ const (
 // AppendProto appends the ModelInferRequest message to b, tensor data as
 // raw_input_contents.
 //
-// Protobuf lets fields stand in any order and the last of a singular field
-// win, so more can be appended to the result: see [AppendID] and
-// [AppendParam].
+// Protobuf allows fields in any order, and the last value of a singular field counts. So
+// [AppendID] and [AppendParam] can append to the result.
 func (r *Request) AppendProto(b []byte) []byte {
 	b = appendText(b, fieldModel, r.Model)
 	b = appendText(b, fieldVersion, r.Version)
@@ -76,16 +75,16 @@ func (r *Response) AppendStream(b []byte) []byte {
 	return appendMessage(b, fieldStreamResponse, r.AppendProto(nil))
 }
 
-// AppendID appends the field id to a request or response message; "" nothing.
+// AppendID appends the field id to a request or response message; nothing for "".
 func AppendID(b []byte, id string) []byte { return appendText(b, fieldID, id) }
 
-// AppendParam appends one parameter to a request or response message. A value
-// of a type that Param does not allow panics.
+// AppendParam appends one parameter to a request or response message. It panics for a value
+// of a type that Param does not allow.
 func AppendParam(b []byte, p Param) []byte {
 	return appendMessage(b, fieldParams, paramEntry(p))
 }
 
-// paramEntry is the map entry of a parameter.
+// paramEntry returns the map entry of a parameter.
 func paramEntry(p Param) []byte {
 	var v []byte
 	switch x := p.Value.(type) {
@@ -197,17 +196,16 @@ func (r *Response) ParseStream(b []byte) error {
 	return nil
 }
 
-// message is what requests and responses have in common.
+// message holds the common fields of requests and responses.
 type message struct {
 	model, version, id string
 	params             []Param
 	tensors            []Tensor
 }
 
-// parseMessage reads the common fields of b into m, whose slices may have
-// capacity to reuse. The raw contents, fields of number raw, belong to the
-// tensors in their order; they need a second pass because protobuf does not
-// promise that they come last.
+// parseMessage reads the common fields of b into m and reuses the capacity of its slices.
+// raw is the field number of the raw contents, one for each tensor in order. They need a
+// second pass, because protobuf does not promise that they come last.
 func parseMessage(m message, b []byte, raw protowire.Number) (message, error) {
 	raws := 0
 	err := eachBytes(b, func(f field) (err error) {
@@ -250,8 +248,8 @@ func parseMessage(m message, b []byte, raw protowire.Number) (message, error) {
 	})
 }
 
-// parseParam appends the map entry in b. An entry without a known value is
-// left out; a name that is there already is overwritten, as in any map.
+// parseParam appends the map entry in b. It leaves out an entry without a known value, and
+// overwrites an earlier entry of the same name.
 func parseParam(ps []Param, b []byte) ([]Param, error) {
 	var p Param
 	err := eachBytes(b, func(f field) error {
@@ -289,8 +287,8 @@ func parseParam(ps []Param, b []byte) ([]Param, error) {
 	return append(ps, p), nil
 }
 
-// paramName spares the one name that every response of a stream has its
-// allocation.
+// paramName returns b as a string. It does not allocate for the one name that every response
+// of a stream has.
 func paramName(b []byte) string {
 	if string(b) == ParamFinal {
 		return ParamFinal
@@ -330,7 +328,7 @@ func parseTensor(t *Tensor, b []byte) error {
 	return nil
 }
 
-// datatypeOf spares the known names their allocation.
+// datatypeOf returns b as a Datatype. It does not allocate for known names.
 func datatypeOf(b []byte) Datatype {
 	switch string(b) {
 	case "BYTES":
@@ -386,7 +384,7 @@ type field struct {
 
 var errNotProto = errors.New("not a protobuf message")
 
-// eachField calls f for each field of a message; groups are skipped.
+// eachField calls f for each field of a message except groups.
 func eachField(b []byte, f func(field) error) error {
 	for rest := b; len(rest) > 0; {
 		fd, n := consumeField(rest)

@@ -13,21 +13,20 @@ const (
 	ParamSharedOffset = "shared_memory_offset"
 )
 
-// A Shared is the place in shared memory of the data of an input or output that the
-// message does not carry itself.
+// A Shared is the place in shared memory of an input's or output's data, which the message
+// itself does not carry.
 type Shared struct {
 	Region string // as it was registered with the server
 	Offset int64
 	Bytes  int64
 }
 
-// params are the parameters that say so.
+// params returns the parameters that name the place.
 func (s *Shared) params() []Param {
 	return []Param{{ParamSharedRegion, s.Region}, {ParamSharedBytes, s.Bytes}, {ParamSharedOffset, s.Offset}}
 }
 
-// sharedOf returns the place in shared memory that a tensor's parameters name; nil if
-// they name none.
+// sharedOf returns the place that a tensor's parameters name; nil if they name none.
 func sharedOf(ps []Param) *Shared {
 	var s Shared
 	for _, p := range ps {
@@ -51,7 +50,7 @@ func sharedOf(ps []Param) *Shared {
 	return &s
 }
 
-// appendProto appends them as the parameters of a tensor, field num.
+// appendProto appends the place as parameters of a tensor, in field num.
 func (s *Shared) appendProto(b []byte, num protowire.Number) []byte {
 	for _, p := range s.params() {
 		b = appendMessage(b, num, paramEntry(p))

@@ -10,8 +10,8 @@ import (
 	"github.com/pa-tools/pa/internal/sanitize"
 )
 
-// parseFloat reads a JSON number, or one of the words that perf_analyzer's
-// parser takes. strconv alone is too generous: it takes 0x1p-2, 1_000 and +1.
+// parseFloat reads a JSON number, or one of the words that perf_analyzer's parser accepts.
+// strconv alone also accepts 0x1p-2, 1_000 and +1.
 func parseFloat(tok []byte) (float64, error) {
 	switch string(tok) {
 	case "NaN", "-NaN":

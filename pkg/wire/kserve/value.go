@@ -10,21 +10,21 @@ import (
 	"github.com/pa-tools/pa/pkg/export"
 )
 
-// Value returns what perf_analyzer 25.01 and later export for a tensor with
-// these raw bytes:
+// Value returns the value that perf_analyzer 25.01 and later export for a tensor with these
+// raw bytes:
 //
 //   - no bytes: the empty string, whatever the type
 //   - BYTES: a string of all bytes after the first four (the first element's
 //     length; the lengths of further elements stay in the string)
 //   - one number or BOOL: a scalar; several: a flat array, the shape is lost
-//   - FP16, BF16 and types that are not known: null
+//   - FP16, BF16 and unknown types: null
 //
 // Floats are written as appendFloat does. perf_analyzer has no text for NaN
 // and infinities (it leaves a file of 0 bytes); here they are the strings
 // "NaN", "Infinity" and "-Infinity".
 //
-// The error says that raw is not a whole number of elements. The value shares
-// no memory with raw.
+// It returns an error if raw is not a whole number of elements. The value shares no memory
+// with raw.
 func Value(dt Datatype, raw []byte) (export.Value, error) {
 	if len(raw) == 0 {
 		return export.Value{Text: true, Data: []byte{}}, nil
@@ -57,8 +57,8 @@ func Value(dt Datatype, raw []byte) (export.Value, error) {
 
 // AppendJSON appends the flat JSON array of a tensor's elements to b, as the
 // "data" member of HTTP requests and responses has it. raw must be whole
-// elements; for FP16, BF16 and types that are not known the array is empty,
-// since JSON has no form for them. Elements of BYTES become JSON strings.
+// elements. For FP16, BF16 and unknown types the array is empty, because JSON has no form
+// for them. Elements of BYTES become JSON strings.
 func AppendJSON(b []byte, dt Datatype, raw []byte) []byte {
 	b = append(b, '[')
 	switch size := dt.Size(); {
@@ -155,15 +155,14 @@ func appendFloatText(b []byte, f float64) []byte {
 	return appendFloat(b, f)
 }
 
-// AppendBytes appends one element of a BYTES tensor: its length and itself.
+// AppendBytes appends one element of a BYTES tensor: its length and its bytes.
 func AppendBytes[T ~string | ~[]byte](b []byte, element T) []byte {
 	b = binary.LittleEndian.AppendUint32(b, uint32(len(element)))
 	return append(b, element...)
 }
 
-// NextBytes returns the first element of the raw BYTES tensor and what follows
-// it. ok is false at the end, and where a length points beyond it: then rest
-// is raw as it was.
+// NextBytes returns the first element of the raw BYTES tensor and the rest after it. ok is
+// false at the end, and if the length exceeds the rest; rest is then raw unchanged.
 func NextBytes(raw []byte) (element, rest []byte, ok bool) {
 	if len(raw) < 4 {
 		return nil, raw, false
@@ -175,8 +174,8 @@ func NextBytes(raw []byte) (element, rest []byte, ok bool) {
 	return raw[4 : 4+n], raw[4+n:], true
 }
 
-// countBytes returns the number of elements of a raw BYTES tensor, and an
-// error when the lengths do not add up.
+// countBytes returns the number of elements of a raw BYTES tensor. It returns an error if the
+// lengths do not add up.
 func countBytes(raw []byte) (int64, error) {
 	var n int64
 	for total := len(raw); len(raw) > 0; n++ {
