@@ -10,9 +10,8 @@ import (
 	"github.com/pa-tools/pa/pkg/wire/sse"
 )
 
-// A Chunk is one event of a streamed answer, or a whole answer: both have the
-// same outline. Its slices are valid until the Chunk is parsed into again, and
-// alias the bytes that were parsed where they can.
+// A Chunk is one event of a streamed answer, or a whole answer; both have the same layout.
+// Its slices are valid until the next parse into the Chunk, and may alias the parsed bytes.
 type Chunk struct {
 	// Comment, Null and Done are the events without JSON object: a frame
 	// without data (a keep-alive, say), "null" or nothing as data, [DONE].
@@ -80,8 +79,8 @@ func (c *Chunk) HasOutput() bool {
 	return false
 }
 
-// maxChoices bounds the memory that one body costs. Real ones have as many
-// choices as prompts times n, one or a few.
+// maxChoices bounds the memory of one body. Real bodies have one choice or a few: the number
+// of prompts times n.
 const maxChoices = 1 << 16
 
 // Parse reads the data of one event, or a whole body, into c. It ignores white space
@@ -110,11 +109,10 @@ func Parse(data []byte, c *Chunk) error {
 	return nil
 }
 
-// ParseFrame reads one frame of an event stream, as package sse cuts them, or
-// a whole body, into c. An event of the name "error" gives an Error even when
-// its data is plain text. A JSON object that a server wrote into the stream
-// without framing, as Ollama does with errors, is read like data. Bytes that
-// are neither are an error.
+// ParseFrame reads one frame of an event stream, as package sse splits it, or a whole body,
+// into c. An event named "error" sets Error even if its data is plain text. ParseFrame reads
+// a JSON object without framing, as Ollama writes errors into the stream, like data. It
+// returns an error for any other bytes.
 func ParseFrame(frame []byte, c *Chunk) error {
 	if c.template == nil {
 		c.template = &template{}
@@ -156,8 +154,8 @@ func parseFrame(frame []byte, c *Chunk) error {
 	return err
 }
 
-// parseBare reads a JSON object without framing. If events follow it without
-// a blank line between, they count unless it is an error.
+// parseBare reads a JSON object without framing. Events that follow without a blank line
+// between count too, unless the object is an error.
 func parseBare(bare []byte, c *Chunk) error {
 	e := sse.Parse(bare)
 	if !e.HasData {
@@ -175,9 +173,8 @@ func (c *Chunk) reset() {
 	*c = Chunk{Choices: choices, walker: w, template: t}
 }
 
-// mayBeError reports whether a body without "error" is worth a second look:
-// {"object":"error", …}, or one that says nothing known, as FastAPI's
-// {"detail": …} does.
+// mayBeError reports whether a body without "error" may still be one: {"object":"error", …},
+// or a body without known members, such as FastAPI's {"detail": …}.
 func (c *Chunk) mayBeError() bool {
 	return string(c.Object) == "error" ||
 		len(c.Choices) == 0 && !c.HasUsage && len(c.ID) == 0 && len(c.Object) == 0 && len(c.Model) == 0
@@ -334,8 +331,8 @@ func toolCalls(w *jsonscan.Walker) []byte {
 	return j.b
 }
 
-// function reads the name and the arguments of a call; arguments that are no
-// string count with their JSON text.
+// function reads the name and the arguments of a call. Arguments that are not a string count
+// as their JSON text.
 func function(w *jsonscan.Walker, j *joiner) {
 	for ok := w.TryObject(); ok; ok = w.NextMember() {
 		switch string(w.Key) {
@@ -363,7 +360,7 @@ func length(w *jsonscan.Walker) int {
 	return n
 }
 
-// A joiner joins pieces; a single one stays where it is.
+// A joiner joins pieces. It does not copy a single piece.
 type joiner struct {
 	b     []byte
 	owned bool
@@ -382,7 +379,7 @@ func (j *joiner) add(piece []byte) {
 	}
 }
 
-// count reads a number as a count of things. ok is false for a value that is not a
+// count reads a number as a count. ok is false for a value that is not a
 // number from 0 to 2^53.
 func count(w *jsonscan.Walker) (n int64, ok bool) {
 	c := w.Peek()
@@ -393,7 +390,7 @@ func count(w *jsonscan.Walker) (n int64, ok bool) {
 	return parseCount(w.Value())
 }
 
-// parseCount reads number text as a count of things.
+// parseCount reads the text of a number as a count.
 func parseCount(text []byte) (n int64, ok bool) {
 	const most = 1 << 53
 	if n, err := strconv.ParseInt(string(text), 10, 64); err == nil {

@@ -1,8 +1,8 @@
 // Package openai encodes and decodes the bodies of OpenAI-compatible servers: requests,
 // the chunks of a streamed answer, whole answers and errors, of chat and text
 // completions. It reads the bodies of vLLM, SGLang, TensorRT-LLM, TGI, llama.cpp,
-// Ollama, transformers, Triton, OpenAI and Azure. They agree on the outline and on
-// little else, so everything is read leniently: keys may come in any order, unknown
+// Ollama, transformers, Triton, OpenAI and Azure. They agree on
+// little but the layout, so the package reads leniently: keys may come in any order, unknown
 // keys are skipped, and null or a value of another type equals absent. Invalid JSON is
 // an error.
 //

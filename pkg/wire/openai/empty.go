@@ -5,7 +5,7 @@ import "bytes"
 // IsEmptyFrame reports whether a frame of an event stream, as package sse splits
 // it, adds nothing to an answer. Such a frame holds comments, fields without data,
 // or data that is blank, "null" or "{}". An event named "error" is never empty.
-// IsEmptyFrame allocates nothing and reads no further than it must.
+// IsEmptyFrame does not allocate, and stops at the first byte that adds something.
 func IsEmptyFrame(frame []byte) bool {
 	value := false // some data was not blank
 	for len(frame) > 0 {
@@ -30,7 +30,7 @@ func IsEmptyFrame(frame []byte) bool {
 			}
 		case "data":
 			found := false
-			if rest, found = cutNothing(rest); found && value {
+			if rest, found = cutEmptyValue(rest); found && value {
 				return false
 			}
 			value = value || found
@@ -43,8 +43,8 @@ func IsEmptyFrame(frame []byte) bool {
 	return true
 }
 
-// fieldName returns the name of the field in the first line of b, if it is one
-// that events have.
+// fieldName returns the name of the field in the first line of b, if events have such a
+// field.
 func fieldName(b []byte) (name string, ok bool) {
 	for _, name := range [...]string{"data", "event", "id", "retry"} {
 		if n := len(name); len(b) >= n && string(b[:n]) == name {
@@ -54,8 +54,8 @@ func fieldName(b []byte) (name string, ok bool) {
 	return "", false
 }
 
-// cutNothing cuts JSON that says nothing off the front of b.
-func cutNothing(b []byte) (rest []byte, found bool) {
+// cutEmptyValue removes {} or null from the start of b.
+func cutEmptyValue(b []byte) (rest []byte, found bool) {
 	for _, nothing := range [...]string{"{}", "null"} {
 		if n := len(nothing); len(b) >= n && string(b[:n]) == nothing {
 			return b[n:], true
@@ -64,7 +64,7 @@ func cutNothing(b []byte) (rest []byte, found bool) {
 	return b, false
 }
 
-// afterLine returns what follows the first line of b.
+// afterLine returns b without its first line.
 func afterLine(b []byte) []byte {
 	for i, c := range b {
 		if c == '\n' || c == '\r' {

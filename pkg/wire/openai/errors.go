@@ -67,8 +67,8 @@ func ParseError(status int, contentType string, body []byte) string {
 	return "no message"
 }
 
-// findError looks for an error in a JSON object that came with a status of
-// 200: nil when there is none.
+// findError returns the error in a JSON object that came with status 200; nil if there is
+// none.
 //
 //	{"error":{"message":…,"type":…,"code":…}}       most
 //	{"error":"text","error_type":…}                 TGI, Ollama
@@ -77,8 +77,8 @@ func ParseError(status int, contentType string, body []byte) string {
 //	{"type":"error","message":…,"code":…}           OpenAI, v1/responses
 func findError(body []byte) *Error { return searchError(body, false) }
 
-// findAnyError does the same where something did go wrong: there a "message"
-// alone, as gateways send it, is enough.
+// findAnyError is findError for an error status or an event named "error": a "message"
+// alone, as gateways send it, is an error too.
 func findAnyError(body []byte) *Error { return searchError(body, true) }
 
 func searchError(body []byte, known bool) *Error {
@@ -113,8 +113,7 @@ func searchError(body []byte, known bool) *Error {
 	return e
 }
 
-// errorValue reads the value of an "error" member. null, false, "" and {} say
-// that there is no error.
+// errorValue reads the value of an "error" member. null, false, "" and {} mean no error.
 func errorValue(raw []byte) *Error {
 	switch string(bytes.TrimSpace(raw)) {
 	case "", "null", "false", `""`, "{}":
@@ -139,8 +138,8 @@ func errorValue(raw []byte) *Error {
 	return e
 }
 
-// detailText reads FastAPI's "detail": a text, or a list of complaints about
-// the request, each with the place it is about.
+// detailText reads FastAPI's "detail": a text, or a list of mistakes in the request, each
+// with its place.
 func detailText(raw json.RawMessage) string {
 	var list []struct {
 		Loc []any  `json:"loc"`

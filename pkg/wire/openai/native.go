@@ -6,8 +6,7 @@ import (
 	"github.com/pa-tools/pa/internal/jsonscan"
 )
 
-// native gathers the members of answers that have no choices. They become one
-// choice:
+// native collects the members of answers without choices. They become one choice:
 //
 //	llama.cpp /completion      {"content":" x","tokens":[5],"stop":false}
 //	TGI /generate_stream       {"token":{"text":" x"},"generated_text":null}
@@ -27,7 +26,7 @@ type native struct {
 	prompt, completion int64 // llama.cpp's counts
 }
 
-// member reads the value of a member that no chunk with choices has.
+// member reads a member that only answers without choices have.
 func (n *native) member(w *jsonscan.Walker, c *Chunk) {
 	switch string(w.Key) {
 	case "text_output":
@@ -69,7 +68,7 @@ func (n *native) member(w *jsonscan.Walker, c *Chunk) {
 	}
 }
 
-// token reads TGI's token; special ones are no text.
+// token reads TGI's token. A special token adds no text.
 func (n *native) token(w *jsonscan.Walker) {
 	if w.Peek() != '{' {
 		w.Skip()
@@ -93,8 +92,8 @@ func (n *native) token(w *jsonscan.Walker) {
 	}
 }
 
-// response reads the state of the answer that some events of v1/responses
-// carry. Its output came in deltas before.
+// response reads the state of the answer in some events of v1/responses. The output came
+// earlier, in deltas.
 func (n *native) response(w *jsonscan.Walker, c *Chunk) {
 	for ok := w.TryObject(); ok; ok = w.NextMember() {
 		switch string(w.Key) {
@@ -149,7 +148,7 @@ func (n *native) output(w *jsonscan.Walker) {
 	n.choice.Content, n.choice.Reasoning, n.choice.ToolCalls = text.b, reasoning.b, calls.b
 }
 
-// end makes the choice, unless the body has choices of its own.
+// end adds the choice, unless the body has choices.
 func (n *native) end(c *Chunk) {
 	switch kind := string(n.kind); kind {
 	case "":

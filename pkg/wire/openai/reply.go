@@ -28,8 +28,7 @@ type toolCall struct {
 }
 
 // Add takes the next frame of an event stream, or a whole body, as ParseFrame
-// does. The error is the server's, an *Error, or says why the frame cannot be
-// read.
+// does. It returns the server's error, an *Error, or the error from reading the frame.
 func (r *Reply) Add(frame []byte) error {
 	var c Chunk
 	if err := ParseFrame(frame, &c); err != nil {
@@ -64,8 +63,8 @@ func (r *Reply) add(c *Choice) {
 	}
 }
 
-// addCalls takes delta.tool_calls: pieces of calls, each with the index of its
-// call. The first piece has the id, the type and the name.
+// addCalls adds delta.tool_calls: pieces of calls, each with the index of its call. The first
+// piece has the id, the type and the name.
 func (r *Reply) addCalls(raw []byte) {
 	var w jsonscan.Walker
 	w.Reset(raw)

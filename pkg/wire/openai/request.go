@@ -54,10 +54,9 @@ func AppendCompact(dst, value []byte) ([]byte, error) {
 	return dst, w.Err
 }
 
-// MergeRequest returns the request body with the members of the object extra
-// set in its top level, compact as by AppendCompact. A member that the body
-// has is replaced where it stands, others are appended in their order. An
-// empty extra changes nothing.
+// MergeRequest returns the request body with the members of the object extra set at its top
+// level, compact as by AppendCompact. It replaces the members of the same name in their
+// place and appends the others in order. An empty extra changes nothing.
 func MergeRequest(body, extra []byte) ([]byte, error) {
 	have, err := members(body)
 	if err != nil {
@@ -95,7 +94,7 @@ func Messages(body []byte) ([]byte, error) {
 	return nil, errors.New(`no "messages": not the request of a chat`)
 }
 
-// A member of an object: the key as compact JSON text, and so its value.
+// A member of an object: key and value as compact JSON text.
 type member struct {
 	key, value []byte
 }

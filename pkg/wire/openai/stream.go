@@ -66,7 +66,7 @@ func (st *Stream) count(c *Chunk) {
 	}
 }
 
-// choice notes that index was seen, and whether it is finished.
+// choice records that a choice with this index came, and whether it is finished.
 func (st *Stream) choice(index int, ended bool) {
 	open, seen := st.open[index]
 	switch {
@@ -87,10 +87,9 @@ func (st *Stream) choice(index int, ended bool) {
 	}
 }
 
-// Complete reports whether the answer came to its end: [DONE] came, or at
-// least one choice and a finish reason for each. An answer that ends with
-// neither was cut short. transformers sends no [DONE]. An answer of a kind without a
-// mark of its end always counts as complete.
+// Complete reports whether the answer is complete: [DONE] came, or at least one choice and a
+// finish reason for each choice. Any other answer was truncated. transformers sends no
+// [DONE]. An answer of a kind without a mark of its end always counts as complete.
 func (st *Stream) Complete() bool {
 	return st.Done || st.unmarked || st.finished > 0 && st.openN == 0
 }
