@@ -33,7 +33,8 @@ func readDecoder(n *node) (decoder, error) {
 	}
 	switch name {
 	case "Sequence":
-		return readDecoderSequence(n)
+		all, err := readSequence(n, "decoders", "decoder", readDecoder)
+		return decoderSequence(all), err
 	case "ByteLevel":
 		return byteLevelDecoder{}, nil
 	case "ByteFallback":
@@ -59,25 +60,6 @@ func readDecoder(n *node) (decoder, error) {
 
 // A decoderSequence applies its decoders in order.
 type decoderSequence []decoder
-
-func readDecoderSequence(n *node) (decoder, error) {
-	values, err := n.wantArray("decoders")
-	if err != nil {
-		return nil, err
-	}
-	var all decoderSequence
-	for _, v := range values {
-		if v.isNull() {
-			return nil, v.errorf("null where a decoder is expected")
-		}
-		d, err := readDecoder(v)
-		if err != nil {
-			return nil, err
-		}
-		all = append(all, d)
-	}
-	return all, nil
-}
 
 func (all decoderSequence) decode(tokens []string, most int) []string {
 	for _, d := range all {

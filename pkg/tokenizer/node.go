@@ -268,3 +268,24 @@ func (n *node) typeName() (string, error) {
 	}
 	return n.wantString("type")
 }
+
+// readSequence reads the components in the array called member with read. null is an error;
+// kind names a component in the error.
+func readSequence[T any](n *node, member, kind string, read func(*node) (T, error)) ([]T, error) {
+	values, err := n.wantArray(member)
+	if err != nil {
+		return nil, err
+	}
+	var all []T
+	for _, v := range values {
+		if v.isNull() {
+			return nil, v.errorf("null where a %s is expected", kind)
+		}
+		one, err := read(v)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, one)
+	}
+	return all, nil
+}

@@ -25,7 +25,8 @@ func readNormalizer(n *node) (normalizer, error) {
 	}
 	switch name {
 	case "Sequence":
-		return readNormalizerSequence(n)
+		all, err := readSequence(n, "normalizers", "normalizer", readNormalizer)
+		return normalizerSequence(all), err
 	case "NFC", "NFD", "NFKC", "NFKD":
 		return unicodeForms[name], nil
 	case "Lowercase":
@@ -52,25 +53,6 @@ func readNormalizer(n *node) (normalizer, error) {
 
 // A normalizerSequence applies its normalizers in order.
 type normalizerSequence []normalizer
-
-func readNormalizerSequence(n *node) (normalizer, error) {
-	values, err := n.wantArray("normalizers")
-	if err != nil {
-		return nil, err
-	}
-	var all normalizerSequence
-	for _, v := range values {
-		if v.isNull() {
-			return nil, v.errorf("null where a normalizer is expected")
-		}
-		one, err := readNormalizer(v)
-		if err != nil {
-			return nil, err
-		}
-		all = append(all, one)
-	}
-	return all, nil
-}
 
 func (all normalizerSequence) normalize(s string, most int) string {
 	for _, n := range all {

@@ -31,7 +31,8 @@ func readPreTokenizer(n *node) (preTokenizer, error) {
 	props := unidata.Load()
 	switch name {
 	case "Sequence":
-		return readPreTokenizerSequence(n)
+		all, err := readSequence(n, "pretokenizers", "pre-tokenizer", readPreTokenizer)
+		return preTokenizerSequence(all), err
 	case "ByteLevel":
 		return readByteLevel(n)
 	case "Metaspace":
@@ -62,25 +63,6 @@ func readPreTokenizer(n *node) (preTokenizer, error) {
 // A preTokenizerSequence applies its pre-tokenizers in order, each to the pieces of the
 // one before.
 type preTokenizerSequence []preTokenizer
-
-func readPreTokenizerSequence(n *node) (preTokenizer, error) {
-	values, err := n.wantArray("pretokenizers")
-	if err != nil {
-		return nil, err
-	}
-	var all preTokenizerSequence
-	for _, v := range values {
-		if v.isNull() {
-			return nil, v.errorf("null where a pre-tokenizer is expected")
-		}
-		p, err := readPreTokenizer(v)
-		if err != nil {
-			return nil, err
-		}
-		all = append(all, p)
-	}
-	return all, nil
-}
 
 func (all preTokenizerSequence) cut(dst []piece, p piece) []piece {
 	switch len(all) {
