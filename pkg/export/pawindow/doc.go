@@ -7,10 +7,10 @@
 //	if v.Done { … v.Stable … }
 //
 // Windows of a level follow each other without a gap; the window_boundaries of an
-// export are the n+1 instants of n of them. A request belongs to the window in
-// which it ends: when its last response came, or the one before if the last only
-// says that there is no more (see [NullLast]). When it started does not matter.
-// A level's report merges its last [StableOver] windows.
+// export are the n+1 instants of n windows. A request belongs to the window in which it
+// ends, wherever it started. It ends with its last response, or with the one before if
+// the last only marks the end (see [NullLast]). A level's report merges its last
+// [StableOver] windows.
 //
 //	windows := pawindow.Cut(boundaries)
 //	stats := make([]pawindow.Stats, len(windows))

@@ -7,8 +7,8 @@ import (
 	"github.com/pa-tools/pa/pkg/export"
 )
 
-// done is what perf_analyzer looks for in an answer of an OpenAI server to know
-// its last event. Without the space it does not see it.
+// done marks the last event of an OpenAI server's answer for perf_analyzer, which does not
+// recognize the mark without the space.
 var done = []byte("data: [DONE]")
 
 // NullLast reports whether the last response of r is one that perf_analyzer does
@@ -47,10 +47,10 @@ func EmptyResponse(r *export.Response) bool {
 	return true
 }
 
-// End returns when perf_analyzer takes a request to have ended, and how many
-// responses it counts, which is one less than there are when the last is null.
-// ok is false for a request that it does not count at all: nothing came but a
-// null response, or the clock was set back meanwhile.
+// End returns the end of a request and its number of responses as perf_analyzer counts
+// them: without the last response if that is null. ok is false for a request that
+// perf_analyzer does not count: it has no other response, or the clock was set back
+// meanwhile.
 func End(r *export.Request, nullLast bool) (endNS uint64, responses int, ok bool) {
 	n := len(r.Responses)
 	if nullLast {
@@ -63,12 +63,11 @@ func End(r *export.Request, nullLast bool) (endNS uint64, responses int, ok bool
 	return endNS, n, endNS >= r.StartNS
 }
 
-// delay is how late a request of a schedule may be without counting as delayed.
+// delay is the lateness up to which a request of a schedule does not count as delayed.
 const delay = time.Millisecond
 
-// Delayed reports whether a request was handed to the client later than the
-// schedule wanted it sent: by more than a millisecond. One without a schedule, or
-// of a file that does not hold it, is not.
+// Delayed reports whether a request was handed to the client more than a millisecond after
+// its scheduled time. It returns false for a request without a scheduled time.
 func Delayed(r *export.Request) bool {
 	return r.ScheduledNS > 0 && r.IssuedNS > r.ScheduledNS+uint64(delay)
 }

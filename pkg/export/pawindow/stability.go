@@ -15,15 +15,15 @@ type Pass struct {
 	Latency time.Duration
 }
 
-// A Rule says when a level has been measured for long enough. The zero value asks for
-// three windows that are exactly equal.
+// A Rule decides when a level was measured long enough. The zero value requires three
+// windows that are exactly equal.
 type Rule struct {
-	// Spread is how far the last windows may lie apart: max/min − 1 of their
+	// Spread bounds the differences of the last windows: max/min − 1 of their
 	// throughput and of their latency (0.1 is 10 %).
 	Spread float64
-	// Limit is the latency threshold: from there on a level is over it. 0 is none.
+	// Limit is the latency from which on a level is over the limit; 0 means no limit.
 	Limit time.Duration
-	// MaxTrials is how many windows there are at the most; 0 is no bound.
+	// MaxTrials bounds the number of windows; 0 means no bound.
 	MaxTrials int
 	// ThroughputSuffices accepts a level whose trials are used up when the
 	// throughput is stable and the latency is not. perf_analyzer does so where
@@ -33,30 +33,30 @@ type Rule struct {
 
 // A Verdict is the result of a Rule for the windows so far.
 type Verdict struct {
-	// Done says that no more windows are wanted: the level is stable, over the
+	// Done reports that no more windows are needed: the level is stable, over the
 	// limit, or out of trials.
 	Done bool
-	// Stable says that throughput and latency of the last windows are within the
+	// Stable reports that throughput and latency of the last windows are within the
 	// spread.
 	Stable bool
-	// OverLimit says that one of the last windows has a latency at the limit or
+	// OverLimit reports that one of the last windows has a latency at the limit or
 	// above.
 	OverLimit bool
-	// LatencyUnstable says that the level counts as stable, though its latency is
-	// not: see Rule.ThroughputSuffices.
+	// LatencyUnstable reports that the level counts as stable with an unstable
+	// latency: see Rule.ThroughputSuffices.
 	LatencyUnstable bool
 }
 
-// Judge applies the rule when a window of a level has ended: trials is how many of
-// them there are by now, last are the last three in their order, or all while there
-// are fewer; more are ignored.
+// Judge applies the rule after a window of a level. trials is the number of windows so far.
+// last holds the last three windows in order, or all if there are fewer; Judge ignores
+// earlier ones.
 //
 //	stable = no throughput is 0, max/min ≤ 1 + spread of throughput and of latency
 //	over   = a latency ≥ limit
 //
 // both over three windows, and false as long as there are fewer (perf_analyzer
-// 2.60, inference_profiler.cc). A window without requests is over no limit: nothing
-// is known of its latency. perf_analyzer says that it is, and ends the run.
+// 2.60, inference_profiler.cc). A window without requests is not over the limit,
+// because its latency is unknown. perf_analyzer counts it as over the limit and ends the run.
 func (r Rule) Judge(trials int, last []Pass) Verdict {
 	var v Verdict
 	enough := len(last) >= StableOver
@@ -85,8 +85,8 @@ func (r Rule) over(windows []Pass) bool {
 func throughput(p Pass) float64 { return p.RequestsPerSecond }
 func latency(p Pass) float64    { return float64(p.Latency) }
 
-// within reports whether a figure of windows is within the spread, and none of
-// them is without requests. Of two that are 0, none is larger than the other.
+// within reports whether a figure of the windows is within the spread and every window has
+// requests. Figures that are all 0 are within it.
 func within(windows []Pass, spread float64, figure func(Pass) float64) bool {
 	lo, hi := figure(windows[0]), figure(windows[0])
 	for _, w := range windows {

@@ -7,12 +7,11 @@ import (
 	"time"
 )
 
-// NoDeviation is the standard deviation of a single latency. perf_analyzer
-// prints this number for it.
+// NoDeviation is the number that perf_analyzer prints as the standard deviation of a single
+// latency.
 const NoDeviation = math.MaxUint64
 
-// Stats gather the requests of a window, or of several. The zero value holds
-// none.
+// Stats collects the requests of one window or of several. The zero value is empty.
 type Stats struct {
 	Duration  time.Duration // of the window
 	Requests  int
@@ -35,8 +34,7 @@ func (s *Stats) Add(latency time.Duration, responses int) {
 	s.squares.addProduct(ns, ns)
 }
 
-// Merge takes windows together: counts and durations are summed, latencies
-// pooled.
+// Merge adds the counts and durations of windows and pools their latencies.
 func Merge(windows []Stats) Stats {
 	var all Stats
 	for i := range windows {

@@ -6,11 +6,11 @@ import (
 	"github.com/pa-tools/pa/pkg/export"
 )
 
-// Times add up where the time of requests went. The zero value is of none.
+// Times adds up the phases of requests. The zero value is empty.
 type Times struct {
 	n                      uint64
 	request, send, receive uint64 // ns
-	unknown                bool   // of a request
+	unknown                bool   // the times of a request are unknown
 }
 
 // Add adds a request that has a response.
@@ -26,7 +26,7 @@ func (t *Times) Add(r *export.Request) {
 	t.receive += last - r.FirstByteNS
 }
 
-// Merge adds what o has.
+// Merge adds the requests of o.
 func (t *Times) Merge(o *Times) {
 	t.n += o.n
 	t.request += o.request
@@ -37,9 +37,9 @@ func (t *Times) Merge(o *Times) {
 
 // MeanTimes are the means of [Times].
 type MeanTimes struct {
-	// Request is from the first byte that was sent to the last response, a null
-	// one included; Send is to the last byte that was sent, Receive from the first
-	// byte of the answer.
+	// Request is the time from the first sent byte to the last response, also a null
+	// one. Send ends at the last sent byte. Receive begins at the first byte of the
+	// answer.
 	Request, Send, Receive time.Duration
 }
 

@@ -6,11 +6,11 @@ import (
 	"time"
 )
 
-// A Window is a span of a measurement; both ends are part of it.
+// A Window is a time span of a measurement, including both ends.
 type Window struct{ StartNS, EndNS uint64 }
 
-// Duration returns how long the window is, 0 for one whose end is not after its
-// start, and for one of more than 292 years those.
+// Duration returns the length of the window: 0 if its end is not after its start, at most
+// 292 years.
 func (w Window) Duration() time.Duration {
 	return time.Duration(min(w.EndNS-min(w.StartNS, w.EndNS), math.MaxInt64))
 }
@@ -20,7 +20,7 @@ func (w Window) Duration() time.Duration {
 // of time.
 func (w Window) Unbounded() bool { return w.StartNS == 0 && w.EndNS == ^uint64(0) }
 
-// Cut returns the windows between boundaries: n of n+1, none of fewer than two.
+// Cut returns the n windows between n+1 boundaries, nil for fewer than two boundaries.
 func Cut(boundaries []uint64) []Window {
 	if len(boundaries) < 2 {
 		return nil
@@ -32,9 +32,8 @@ func Cut(boundaries []uint64) []Window {
 	return windows
 }
 
-// Find returns the index of the window in which a request counts that ended at
-// endNS, -1 if there is none. On a boundary it is the earlier one, for there the
-// request was seen first. The windows must be in order.
+// Find returns the index of the window that counts a request with the end endNS, -1 if there
+// is none. On a boundary it is the earlier window, which saw the request first. The windows must be in order.
 func Find(windows []Window, endNS uint64) int {
 	i, _ := slices.BinarySearchFunc(windows, endNS, func(w Window, ns uint64) int {
 		if w.EndNS < ns {
@@ -48,6 +47,5 @@ func Find(windows []Window, endNS uint64) int {
 	return i
 }
 
-// Reported returns the windows that a report is made of: the last [StableOver],
-// all if there are fewer.
+// Reported returns the windows of a report: the last [StableOver], all if there are fewer.
 func Reported[W any](windows []W) []W { return windows[max(0, len(windows)-StableOver):] }
