@@ -22,7 +22,7 @@ type Window struct {
 	Size int64
 	// Limit is the size of the largest value that a caller needs whole.
 	Limit int64
-	// Check, when set, is asked before each read whether to go on.
+	// Check, if not nil, is called before each read. Its error ends the reading.
 	Check func() error
 
 	buf  []byte
@@ -30,8 +30,8 @@ type Window struct {
 	end  int
 }
 
-// At returns the bytes in memory from the file's offset off on; none when off
-// is outside the window.
+// At returns the bytes in memory from offset off of the file on; none if off is outside the
+// window.
 func (w *Window) At(off int64) []byte {
 	if off < w.base || off > w.base+int64(w.end) {
 		return nil
@@ -39,12 +39,11 @@ func (w *Window) At(off int64) []byte {
 	return w.buf[off-w.base : w.end]
 }
 
-// Release gives the memory back. The window can be used again.
+// Release frees the memory. The window can be used again.
 func (w *Window) Release() { w.buf, w.end = nil, 0 }
 
-// grow makes the window start at off and hold more than it did from there on,
-// enlarging it when it is full. It invalidates what At returned. It returns
-// false when the file has nothing more.
+// grow moves the start of the window to off and reads more bytes at its end, enlarging a full
+// window. It invalidates the results of At. It returns false at the end of the file.
 func (w *Window) grow(off int64) (bool, error) {
 	if w.Check != nil {
 		if err := w.Check(); err != nil {
