@@ -35,9 +35,8 @@ func (s *arrowSink) close(run *export.Run, t *telemetryBuffer) error {
 	if err != nil {
 		return err
 	}
-	// The footer holds the schema a second time, and that one is what readers
-	// of a file take. The FileWriter encodes it when it is closed, from this
-	// pointer, so that the header, known only now, can still get in.
+	// The footer repeats the schema, and readers use that copy. FileWriter.Close
+	// encodes it from this pointer, so the header, known only now, can still be added.
 	*s.schema = *newSchema(m)
 	if err := s.w.Close(); err != nil {
 		return err

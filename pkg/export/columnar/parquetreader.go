@@ -77,8 +77,7 @@ func openParquetFile(name string, src io.ReaderAt, size, most int64) (r *file.Re
 	return r, nil
 }
 
-// itemsFactor says how many times the limit of a value the rows in memory may
-// take.
+// itemsFactor bounds the memory of the decoded rows, as a multiple of the limit of a value.
 const itemsFactor = 4
 
 func lookup(kv metadata.KeyValueMetadata, key string) string {
@@ -110,8 +109,8 @@ type parquetSource struct {
 	schema *arrow.Schema
 	size   int64
 	most   int64
-	// leaves holds for each column of the schema its columns of the file: one, or
-	// one for each field of a list of structs.
+	// leaves holds the file's columns for each column of the schema: one, or one for
+	// each field of a list of structs.
 	leaves [numColumns][]leafColumn
 
 	wanted func(col int) bool
@@ -120,7 +119,7 @@ type parquetSource struct {
 	chunk  int64 // rows to be read at once
 }
 
-// A leafColumn is where the file has what belongs to a column of the schema.
+// A leafColumn is a column of the file that belongs to a column of the schema.
 type leafColumn struct {
 	index int
 	desc  *schema.Column

@@ -9,8 +9,8 @@ import (
 )
 
 // Version is the value of the metadata key "pa.schema" in every file that this
-// package writes. A reader takes any pa-columns/1 file; columns that it does
-// not know are left out with a warning.
+// package writes. A reader takes any pa-columns/1 file; it leaves out
+// unknown columns with a warning.
 const Version = "pa-columns/1"
 
 // Keys of the metadata of a file.
@@ -23,12 +23,12 @@ const (
 // A scalar is a column that holds one member of a request.
 type scalar struct {
 	name string
-	// field returns a pointer to the member. Its type says which type the
-	// column has.
+	// field returns a pointer to the member. The type of the member determines the
+	// type of the column.
 	field func(*export.Request) any
 }
 
-// scalars are in the order in which they stand in the file.
+// scalars lists the scalars in the order of the file.
 var scalars = [...]scalar{
 	{"id", func(r *export.Request) any { return &r.ID }},
 	{"scheduled_ns", func(r *export.Request) any { return &r.ScheduledNS }},
