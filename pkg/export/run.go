@@ -67,8 +67,8 @@ type RunMeta struct {
 	URLs []string `json:"urls,omitempty"`
 	// Protocol is the protocol of the requests: "http" or "grpc".
 	Protocol string `json:"protocol,omitempty"`
-	// Streaming says whether the requests asked for streamed answers; nil where
-	// that is not recorded, or where it is not the same for all.
+	// Streaming reports whether the requests asked for streamed answers; nil if that
+	// is not recorded, or differs between requests.
 	Streaming *bool `json:"streaming,omitempty"`
 	// DatasetSHA256 is the hash of the input data as sent to the backend, in hex.
 	DatasetSHA256 string `json:"dataset_sha256,omitempty"`
@@ -120,12 +120,12 @@ const (
 
 // A Pause is a time in which the recorder could not run.
 type Pause struct {
-	// StartNS and EndNS are the last instant before it and the first one behind it at
-	// which the recorder is known to have run, by the clock of the run.
+	// StartNS and EndNS are the last instant before the pause and the first one after
+	// it at which the recorder is known to have run, by the clock of the run.
 	StartNS uint64 `json:"start_ns"`
 	EndNS   uint64 `json:"end_ns"`
-	// DurationNS is how long it was. In a suspended machine the clock of the run
-	// stands still, so that EndNS − StartNS is less.
+	// DurationNS is the length of the pause. EndNS − StartNS is less if the machine was
+	// suspended, because the clock of the run stops then.
 	DurationNS int64  `json:"duration_ns"`
 	Cause      string `json:"cause"`
 }
@@ -173,15 +173,15 @@ func (c *StampCount) Merge(o StampCount) {
 // ExperimentMeta holds the facts about a load level that pa-record adds. It is stored
 // as JSON under "pa" in the experiment, beside excluded_requests.
 type ExperimentMeta struct {
-	// Load names the load where mode and value do not tell all of it: "schedule of
+	// Load describes the load if mode and value do not suffice: "schedule of
 	// 5 requests", "request rate 10, poisson, at most 4 in flight".
 	Load    string `json:"load,omitempty"`
 	StartNS uint64 `json:"start_ns,omitempty"`
 	EndNS   uint64 `json:"end_ns,omitempty"`
-	// Stable says whether the measurement met its stability rule; nil when no
-	// rule was asked for.
+	// Stable reports whether the measurement met its stability rule; nil without a
+	// rule.
 	Stable *bool `json:"stable,omitempty"`
-	// OverLatencyLimit says that the latency was over the limit that the run had.
+	// OverLatencyLimit reports that the latency was over the limit of the run.
 	OverLatencyLimit bool `json:"over_latency_limit,omitempty"`
 	// Measured, Failed, Warmup, Late and Cancelled count requests.
 	Measured  int `json:"measured"`

@@ -31,21 +31,20 @@ type ServerModel struct {
 	// Platform is the platform in the model's configuration ("ensemble"), or the
 	// model's backend.
 	Platform string `json:"platform,omitempty"`
-	// Composing are the indices in ServerStats.Models of the models that
-	// requests to this one are handed on to: the steps of an ensemble in their
-	// order, each model once.
+	// Composing holds the indices in ServerStats.Models of the models that get the
+	// requests to this one: the steps of an ensemble in order, each model once.
 	Composing []int `json:"composing,omitempty"`
-	// Asked says that requests went to it, besides the first one.
+	// Asked reports that requests went to the model, besides the first one.
 	Asked bool `json:"asked,omitempty"`
-	// BLS says that it is not in a configuration but was named by the user as
-	// one that the model calls (--bls-composing-models).
+	// BLS reports that no configuration names the model, but the user named it as one
+	// that the model under test calls (--bls-composing-models).
 	BLS bool `json:"bls,omitempty"`
-	// ResponseCache says that the configuration enables the response cache.
+	// ResponseCache reports that the configuration enables the response cache.
 	ResponseCache bool `json:"response_cache,omitempty"`
 	// DynamicBatching and SequenceBatching name the scheduler.
 	DynamicBatching  bool `json:"dynamic_batching,omitempty"`
 	SequenceBatching bool `json:"sequence_batching,omitempty"`
-	// Decoupled says that the model answers a request with any number of
+	// Decoupled reports that the model answers a request with any number of
 	// responses.
 	Decoupled    bool  `json:"decoupled,omitempty"`
 	MaxBatchSize int64 `json:"max_batch_size,omitempty"`
@@ -55,7 +54,7 @@ type ServerModel struct {
 // does not compute by itself.
 func (m *ServerModel) Ensemble() bool { return m.Platform == "ensemble" }
 
-// A StatsEdge says where in a level a snapshot was taken.
+// A StatsEdge is the place in a level at which a snapshot was taken.
 type StatsEdge string
 
 // The edges, in the order in which a level meets them. A window's end is the
@@ -77,8 +76,8 @@ type StatsSnapshot struct {
 	// Window is the index of the window that ended, for EdgeWindow: the window
 	// from WindowBoundaries[Window] to WindowBoundaries[Window+1].
 	Window int `json:"window,omitempty"`
-	// StartNS and EndNS are when it was asked for and answered, on the clock of
-	// the run.
+	// StartNS and EndNS are the times of the request for the snapshot and of its
+	// answer, on the clock of the run.
 	StartNS uint64 `json:"start_ns"`
 	EndNS   uint64 `json:"end_ns"`
 	// Stats has an entry for each version of each model, in the order of
