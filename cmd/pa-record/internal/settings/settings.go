@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"net/url"
+	"strings"
 	"time"
 
 	"github.com/urfave/cli/v2"
@@ -16,7 +17,6 @@ import (
 	"github.com/pa-tools/pa/pkg/recorder/backend/openai"
 	"github.com/pa-tools/pa/pkg/recorder/window"
 	wire "github.com/pa-tools/pa/pkg/wire/kserve"
-	"strings"
 )
 
 // Service kinds and protocols, as perf_analyzer spells them.
