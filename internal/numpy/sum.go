@@ -55,7 +55,7 @@ func Mean[T int64 | float64](v Version, x []T) float64 {
 // squared differences from the mean, in two passes. x must not be empty.
 func Std[T int64 | float64](v Version, x []T) float64 {
 	mean := Mean(v, x)
-	squares := sum(x, v == Before23, func(x T) float64 { // floats, whatever x is
+	squares := sum(x, v == Before23, func(x T) float64 { // x as floats
 		d := float64(x) - mean
 		return float64(d * d)
 	})

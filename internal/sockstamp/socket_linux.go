@@ -152,10 +152,10 @@ func (c *Conn) receive(fd uintptr) bool {
 	r := &c.rd
 	drained := false
 	if c.tx {
-		// The error queue comes first, because a stamp on it counts as unread
-		// bytes. While there are some, Linux delays the acknowledgement of what is
-		// read (tcp_cleanup_rbuf), and a server that begins to answer at once would
-		// stall for 10 ms or more.
+		// The error queue comes first, because a stamp on it counts as unread bytes.
+		// While there are some, Linux delays the acknowledgement of read bytes
+		// (tcp_cleanup_rbuf), and a server that begins to answer at once would stall for
+		// 10 ms or more.
 		c.mu.Lock()
 		if drained = c.sent.expected(); drained {
 			c.sent.drain(int(fd))

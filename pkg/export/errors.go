@@ -23,7 +23,7 @@ type SyntaxError struct {
 	Name   string
 	Offset int64
 	Where  string // "experiment 0, request 17", or "" at the top level
-	Msg    string // what was expected and what was found
+	Msg    string // the expected and the found text
 }
 
 func (e *SyntaxError) Error() string {

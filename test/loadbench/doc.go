@@ -6,15 +6,15 @@
 //
 //	loadbench -record bin/pa-record [-reps 5] [-sections clock,grpc,cpu,schedule,soak]
 //
-// The server writes into the text of each token when it handed that token to
-// its kernel. The error of a recorded time is |recorded − written|: what the
-// server's kernel and the way to the client took is in it. The error of a
-// start is |recorded start − the server's kernel's receive stamp|.
+// The server writes into the text of each token when it handed that token to its kernel.
+// The error of a recorded time is |recorded − written|. It includes the time in the
+// server's kernel and on the way to the client. The error of a start is |recorded start −
+// the server's kernel's receive stamp|.
 //
-// The bare client is a net/http client that reads each stream, splits it into
-// events and takes the time after each read, as load generators do; it keeps
-// nothing and writes nothing. Its times are the user-space figures, its CPU
-// time is what the CPU figures are ratios to.
+// The bare client is a net/http client that reads each stream, splits it into events and
+// takes the time after each read, as load generators do; it keeps nothing and writes
+// nothing. Its times are the user-space figures, and the CPU figures are ratios to its
+// CPU time.
 //
 // Candidates alternate; each figure is the median of the repetitions. Absolute
 // times move from machine to machine: only the ratios mean something

@@ -125,8 +125,7 @@ type figures struct {
 	User               int // stamps that the kernel did not take
 }
 
-// setErrors takes the errors of all events, and of those that were the last of
-// their read.
+// setErrors sets the errors of all events, and of the last event of each read.
 func (f *figures) setErrors(us, alone []float64) {
 	slices.Sort(us)
 	slices.Sort(alone)

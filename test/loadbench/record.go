@@ -57,7 +57,7 @@ func (s *suite) recordOnce(ctx context.Context, srv *server, j job) (f figures, 
 	return judge(ctx, file, j, entries)
 }
 
-// judge reads an export and compares it with what the server says.
+// judge compares an export with the server's ledger.
 func judge(ctx context.Context, file string, j job, entries map[string]entry) (f figures, err error) {
 	o := export.Opener{Formats: formats.Readers()}
 	r, err := o.Open(ctx, file)

@@ -20,11 +20,11 @@ import (
 // scheduleRates are the requests per second of the section schedule.
 var scheduleRates = []int{500, 1000, 2000}
 
-// schedule is the section on how exactly a rate is kept: the time from when a
-// request was due to its recorded start. Answers have one token, since the load is
-// the requests. Beside it stands what a thread that does nothing but wait for the
-// same instants sees on the same machine, just before, with nothing to send: what
-// is late there is the machine's, not the recorder's.
+// schedule is the section on how exactly a rate is kept: the time from when a request was
+// due to its recorded start. Answers have one token, since the load is the requests.
+// Beside it stand the delays of a thread that only waits for the same instants on the
+// same machine, just before, with nothing to send. These delays are the machine's, not
+// the recorder's.
 func (s *suite) schedule(ctx context.Context) error {
 	const seconds = 5
 	var rows [][]string

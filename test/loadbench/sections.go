@@ -144,7 +144,7 @@ func (s *suite) cpu(ctx context.Context) error {
 	cost := func(f *figures) float64 { return f.CPUus }
 	var rows [][]string
 	for _, client := range []string{bare, netHTTP, loop} {
-		// The ratio within a repetition: what the machine did then, it did to all.
+		// The ratio within a repetition, because the machine's other load hits all of it.
 		var ratios []float64
 		for i := range all[client] {
 			ratios = append(ratios, all[client][i].CPUus/all[bare][i].CPUus)

@@ -62,7 +62,7 @@ func (v *server) close() error {
 	return v.cmd.Wait()
 }
 
-// An entry is what is needed of a line of the server's ledger.
+// An entry holds the used members of a line of the server's ledger.
 type entry struct {
 	ID         string `json:"id"`
 	ReceivedNS uint64 `json:"received_kernel_ns"`

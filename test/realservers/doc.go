@@ -11,6 +11,6 @@
 // REALSERVERS=all adds the servers that are large or slow to start: vLLM and
 // transformers.
 //
-// What a test expects of an export is computed here anew, with encoding/json
-// and math/big: nothing is taken from the packages under test.
+// The tests compute the expected values of an export themselves, with encoding/json and
+// math/big, without the packages under test.
 package realservers

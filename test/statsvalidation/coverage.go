@@ -10,8 +10,8 @@ import (
 
 const level = 0.95
 
-// What a 95 % interval has to cover where it is given, and how many of all
-// runs may come with an interval that misses, whether the cell is n/a or not.
+// The least coverage of a 95 % interval, and the largest share of all runs with an
+// interval that misses, also in cells that are n/a.
 const (
 	leastCoverage = 0.93
 	mostCoverage  = 0.97

@@ -29,9 +29,9 @@ type crossingCell struct {
 
 func (c *crossingCell) keeps() bool { return c.share.keeps() && c.crossing.keeps() }
 
-// crossings fills the cell of one process and length. The levels are independent
-// runs of the process, of which those latencies meet the objective that are
-// below the quantile of the level's share.
+// crossings fills the cell of one process and length. The levels are independent runs of
+// the process. A latency meets the objective if it is below the quantile of the level's
+// share.
 func crossings(s *simulation, p process, n int) crossingCell {
 	type one struct {
 		share, crossing inference.Estimate

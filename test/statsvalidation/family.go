@@ -19,10 +19,10 @@ const (
 	tokensEach  = 100.0 // of an answer, on average
 )
 
-// A servedRun is a run of requests with what the primary family needs. Its
-// first tokens follow one of the processes, its gaps a speed of the server
-// that changes slowly, and the end-to-end latencies are made of both, so that
-// the five metrics are related as they are in a real run.
+// A servedRun is a run of requests with the five metrics of the primary family. Its first
+// tokens follow one of the processes, its gaps a speed of the server that changes slowly,
+// and the end-to-end latencies are made of both, so that the five metrics are related as
+// they are in a real run.
 type servedRun struct {
 	ttft, gaps, e2e   []float64
 	tokens, durations []float64
@@ -77,8 +77,7 @@ func primary(older, newer servedRun) (verdicts [5]inference.Verdict) {
 	return verdicts
 }
 
-// A familyCell says what the primary family finds between two runs that do not
-// differ.
+// A familyCell holds the findings of the primary family between two equal runs.
 type familyCell struct {
 	process      string
 	n            int

@@ -38,7 +38,7 @@ const (
 	meanLog = logSD * logSD / 2 // ln of the mean of exp(logSD·z)
 )
 
-// processes returns those that the coverage is promised for.
+// processes returns the processes with a promised coverage.
 func processes() []process {
 	logNormal := truth{
 		mean:     math.Exp(meanLog),

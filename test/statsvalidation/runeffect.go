@@ -28,8 +28,8 @@ type runEffectCell struct {
 // cautious: it covers 97 % of normal values with equal spreads.
 const mostCoverageOfThree = 0.98
 
-// keeps: several runs cover what they promise and one run a side, which does
-// not know of the effect, fails as the documentation says.
+// keeps: several runs reach their promised coverage. One run a side, which cannot see the
+// effect, fails as documented.
 func (c *runEffectCell) keeps() bool {
 	if c.promised {
 		most := mostCoverage

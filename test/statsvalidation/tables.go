@@ -6,8 +6,8 @@ import (
 	"io"
 )
 
-// lengths are those that coverage is promised for; the queue is asked at 5000
-// as well, between its n/a and its intervals.
+// lengths holds the lengths with a promised coverage. The queue also has a cell at 5000,
+// between its n/a and its intervals.
 var lengths = [...]int{500, 2000, 5000, 20000}
 
 // validate runs all simulations, prints their tables and returns the promises

@@ -6,11 +6,11 @@ import (
 	"github.com/apache/arrow/go/v15/arrow/memory"
 )
 
-// The Parquet writer of arrow v15 enlarges its buffers of levels by the few
-// bytes that it needs next, and takes them from this global whatever allocator
-// it is given. With Go's exact reallocation a list column costs time quadratic
-// in its length (apache/arrow#41541). This is the only global that the project
-// changes; it changes nothing but the spare room of Arrow's buffers.
+// The Parquet writer of arrow v15 enlarges its buffers of levels by the few bytes that it
+// needs next, and takes them from this global, even if it is given another allocator.
+// With Go's exact reallocation a list column costs time quadratic in its length
+// (apache/arrow#41541). This is the only global that the project changes; it changes
+// nothing but the spare room of Arrow's buffers.
 func init() { memory.DefaultAllocator = growAllocator{memory.NewGoAllocator()} }
 
 // A growAllocator at least doubles a buffer that it reallocates, so that n bytes appended

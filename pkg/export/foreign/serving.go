@@ -463,7 +463,7 @@ func (s *serving) withoutErrors(col int, err error) bool {
 	return true
 }
 
-// A servingRow holds the columns' values for a request. NaN stands for a null or a missing
+// A servingRow holds the columns' values for a request. NaN means a null or a missing
 // column.
 type servingRow struct {
 	at                              int64 // offset of its time to first token

@@ -11,11 +11,11 @@ import (
 // recognize the mark without the space.
 var done = []byte("data: [DONE]")
 
-// NullLast reports whether the last response of r is one that perf_analyzer does
-// not count. From an OpenAI server it is a response that holds "data: [DONE]",
-// whatever else it holds. From another server it is a response after others that has
-// no output with a value. The export shows such an output as "", and also one whose
-// text is empty, so that both count as null.
+// NullLast reports whether the last response of r is one that perf_analyzer does not
+// count. From an OpenAI server it is any response that contains "data: [DONE]". From
+// another server it is a response after others that has no output with a value. The
+// export shows such an output as "", and also one whose text is empty, so that both count
+// as null.
 //
 // An answer of a single empty response is ambiguous and does not count as null: the
 // answer of a decoupled model without any token looks like an empty text of another

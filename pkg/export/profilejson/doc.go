@@ -23,7 +23,7 @@
 //
 // All T are nanoseconds of the Unix epoch as unsigned 64-bit integers.
 //
-// # What is read
+// # Reading
 //
 // The output of every release of perf_analyzer: 23.09 and later without
 // outputs, 24.03, 24.11 and 24.12 with a length prefix in each string (which
@@ -38,7 +38,7 @@
 // 0x20 on, and a lone surrogate escape becomes its three bytes (WTF-8), or, from
 // \udc80 to \udcff, the byte that it stands for (Python's surrogateescape).
 //
-// # What is added
+// # Additions
 //
 // pa-record adds exactly one member, "pa", as the last one of the document, of
 // an experiment and of a request. The "requests" array holds what

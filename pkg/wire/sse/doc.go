@@ -23,6 +23,6 @@
 //	}
 //	tail := s.Rest() // bytes after the last complete frame
 //
-// The package keeps no "last event id", reconnects nowhere and does not know
-// what the data means; see package openai for that.
+// The package keeps no "last event id", never reconnects and does not parse the data; see
+// package openai for that.
 package sse

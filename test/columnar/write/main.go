@@ -66,7 +66,7 @@ func run(dir string) error {
 	return nil
 }
 
-// check makes sure that what is compared with can be read.
+// check makes sure that the compared files can be read.
 func check(data []byte) error {
 	r, err := profilejson.NewReader(context.Background(), "run.json", bytes.NewReader(data), int64(len(data)), export.Limits{})
 	if err != nil {

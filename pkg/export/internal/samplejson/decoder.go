@@ -40,9 +40,9 @@ const (
 )
 
 // Object reads one object from the compact JSON text b. It returns the scrape, which is
-// valid until the next call, or nil for a series. The error says what is wrong with the
-// object; the object is then dropped. A series beyond MaxBytes still counts as a series,
-// and scrapes count its samples as left out.
+// valid until the next call, or nil for a series. An object with an error is dropped. A
+// series beyond MaxBytes still counts as a series, and scrapes count its samples as left
+// out.
 func (d *Decoder) Object(b []byte) (*export.Scrape, error) {
 	var o struct {
 		Series  *int            `json:"series"`

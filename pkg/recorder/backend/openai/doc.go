@@ -68,6 +68,6 @@
 //	s.Send(ctx, p, &x)
 //	err = b.Decode(&x)
 //
-// Messages never hold a header's value, a password or the query of the URL; in
-// recorded answers stars stand for what a server repeats of them, see Decode.
+// Messages never hold a header's value, a password or the query of the URL; in recorded
+// answers stars replace the server's repetitions of them, see Decode.
 package openai

@@ -36,8 +36,8 @@ type openLoop struct {
 	behind bool // the ceiling made requests late, and some still are
 	last   admissionOrder
 
-	// unsent are requests that were taken from the schedule and not sent. It belongs
-	// to the slot whose turn it is to be admitted.
+	// unsent are requests that were taken from the schedule and not sent. It belongs to
+	// the slot that is admitted next.
 	unsent []scheduled
 
 	mu      sync.Mutex // guards the fields below
