@@ -2,6 +2,5 @@
 
 package main
 
-// fileLimit returns how many files the process may have open; ok is false where
-// that is not known.
+// fileLimit returns false: the number of files that the process may open is unknown.
 func fileLimit() (n uint64, ok bool) { return 0, false }

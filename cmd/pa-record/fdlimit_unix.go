@@ -5,7 +5,7 @@ package main
 import "syscall"
 
 // fileLimit returns the number of files that the process may open; ok is false if it is
-// unknown. Go's runtime has raised the soft limit to the hard one.
+// unknown. Package syscall has raised the soft limit to the hard one.
 func fileLimit() (n uint64, ok bool) {
 	var l syscall.Rlimit
 	if syscall.Getrlimit(syscall.RLIMIT_NOFILE, &l) != nil {

@@ -20,28 +20,28 @@ func foreignCommands(env environment) []*cli.Command {
 	for _, tool := range frontend.Tools() {
 		all = append(all, &cli.Command{
 			Name: tool.Name, Usage: tool.Usage, SkipFlagParsing: true,
-			Action: func(c *cli.Context) error { return foreign(c, tool, env) },
+			Action: func(c *cli.Context) error { return runForeign(c, tool, env) },
 		})
 	}
 	return all
 }
 
-// foreign prints the pa-record command that equals a command line of tool, and runs it.
-func foreign(c *cli.Context, tool *frontend.Tool, env environment) error {
+// runForeign prints the pa-record command that equals a command line of tool, and runs it.
+func runForeign(c *cli.Context, tool *frontend.Tool, env environment) error {
 	args := c.Args().Slice()
-	ours := args
+	theirs := args
 	if i := slices.Index(args, "--"); i >= 0 {
-		ours = args[:i]
+		theirs = args[:i] // the rest is for pa-record
 	}
 	switch {
-	case slices.ContainsFunc(ours, func(arg string) bool { return arg == "--help" || arg == "-h" }):
-		page, err := tool.Help("pa-record", ours)
+	case slices.ContainsFunc(theirs, func(arg string) bool { return arg == "--help" || arg == "-h" }):
+		page, err := tool.Help("pa-record", theirs)
 		if err != nil {
 			return &cmdline.UsageError{Msg: err.Error()}
 		}
 		_, err = io.WriteString(c.App.Writer, page)
 		return err
-	case slices.Contains(ours, "--version"):
+	case slices.Contains(theirs, "--version"):
 		_, err := fmt.Fprintf(c.App.Writer, "pa-record %s\n", version)
 		return err
 	}
@@ -84,8 +84,8 @@ func shellQuoted(arg string) string {
 	return "'" + strings.ReplaceAll(arg, "'", `'\''`) + "'"
 }
 
-// furtherReports returns, for a shell, the commands of pa-analyze for the written
-// exports, except the plain report.
+// furtherReports returns the commands of pa-analyze for the written exports, quoted for a
+// shell. It leaves out the plain report.
 func furtherReports(reports [][]string, written []string) []string {
 	var all []string
 	for _, args := range reports {

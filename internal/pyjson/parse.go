@@ -13,7 +13,7 @@ type Library uint8
 
 const (
 	// JSON is Python's json.loads. It also accepts NaN, Infinity and -Infinity, and
-	// halves of surrogate pairs.
+	// lone surrogates.
 	JSON Library = 0
 	// ORJSON is orjson.loads, which accepts strict JSON only.
 	ORJSON Library = 1
@@ -69,16 +69,16 @@ func Parse(text string, l Library) (Value, error) {
 // maxDepth bounds the nesting of values.
 const maxDepth = 1000
 
-// A parser checks a text. Each method takes the index at which a part begins and
-// returns the index after its end. After an error the result has no meaning.
+// A parser checks a text. A method that reads a part takes the index at which the part
+// begins and returns the index after its end. After an error the result has no meaning.
 type parser struct {
 	s      string
 	orjson bool
 	err    *SyntaxError
 }
 
-// fail notes the first error. At the end of the text, orjson has the same message for
-// every error.
+// fail stores the first error and returns the end of the text. orjson gives the same
+// message for every error at the end of the text.
 func (p *parser) fail(at int, json, orjson string) int {
 	switch {
 	case p.err != nil:
@@ -157,8 +157,8 @@ func (p *parser) literal(i int, word string) int {
 	return p.fail(i, "Expecting value", "invalid literal, expected '"+word+"'")
 }
 
-// number follows Python: "01" is the number 0 and extra data, and so are "1." and
-// "1e".
+// number reads a number. "01", "1." and "1e" are a number and extra data for JSON, and
+// errors for ORJSON.
 func (p *parser) number(from int) int {
 	i := from
 	if p.at(i) == '-' {

@@ -24,8 +24,8 @@ func genaiPerfAnalyze() *release {
 		name: "latest analyze",
 		options: slices.Concat(options{
 			{names: []string{"--sweep-type"}, arg: "WHAT", choices: []string{"batch_size", "concurrency", "num_dataset_entries", "input_sequence_length", "request_rate"}, defaultValue: "concurrency", group: "Analyze", usage: "what to vary: concurrency or request_rate", support: alias, note: "--concurrency-range, --request-rate-range; others are refused"},
-			{names: []string{"--sweep-range"}, arg: "MIN:MAX[:STEP]", defaultValue: "1:1024", group: "Analyze", usage: "its values; of the concurrency, powers of two", support: alias, note: "--concurrency-range, --request-rate-range"},
-			{names: []string{"--sweep-list"}, arg: "N,N,…", group: "Analyze", usage: "its values", support: alias, note: "--concurrency-range, --request-rate-range"},
+			{names: []string{"--sweep-range"}, arg: "MIN:MAX[:STEP]", defaultValue: "1:1024", group: "Analyze", usage: "the values from MIN to MAX; concurrency takes powers of two and no STEP", support: alias, note: "--concurrency-range, --request-rate-range"},
+			{names: []string{"--sweep-list"}, arg: "N,N,…", group: "Analyze", usage: "the values, instead of --sweep-range", support: alias, note: "--concurrency-range, --request-rate-range"},
 		}, latestOptions()),
 		translate: func(b *builder, a *arguments) {
 			l := newLatest(b, a)
@@ -34,7 +34,7 @@ func genaiPerfAnalyze() *release {
 	}
 }
 
-// latest translates a command line of the last release.
+// latest translates a command line of the last release of GenAI-Perf, 0.0.16.
 type latest struct {
 	genaiPerf
 	model   string
@@ -53,15 +53,14 @@ func newLatest(b *builder, a *arguments) *latest {
 	if models := a.values("--model"); len(models) > 0 {
 		l.model = models[0]
 	}
-	l.payload, _ = strings.CutPrefix(a.text("--input-file"), "payload:")
-	if !strings.HasPrefix(a.text("--input-file"), "payload:") {
-		l.payload = ""
+	if file, ok := strings.CutPrefix(a.text("--input-file"), "payload:"); ok {
+		l.payload = file
 	}
 	return l
 }
 
-// translate adds all flags. load adds the load flags and returns the name of the load
-// in the folder of the run.
+// translate adds all flags. load adds the flags of the load and returns its name, which
+// is part of the name of the run's folder.
 func (l *latest) translate(load func() string) {
 	a := l.a
 	l.check()
@@ -157,7 +156,7 @@ func (l *latest) check() {
 		l.errorf("--measurement-interval and --request-count exclude each other; drop one")
 	}
 	if a.has("--server-metrics-url") {
-		l.notef("--server-metrics-url: the GPUs' figures are not recorded")
+		l.notef("--server-metrics-url: GPU metrics are not recorded")
 	}
 }
 
@@ -183,7 +182,7 @@ func (l *latest) wholeOrDefault(name string) int {
 	}
 	n, err := strconv.Atoi(l.a.options.must(name).defaultValue)
 	if err != nil {
-		panic(err) // the table
+		panic(err) // a mistake in the option table
 	}
 	return n
 }

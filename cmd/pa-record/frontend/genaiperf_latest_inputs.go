@@ -5,14 +5,14 @@ import (
 	"strings"
 )
 
-// inputs adds the source of the prompts.
+// inputs adds the flags of the prompts: source, lengths, sessions, seed and tokenizer.
 func (l *latest) inputs() {
 	a, file := l.a, l.a.text("--input-file")
 	switch {
 	case l.payload != "":
 		l.set("--input-data", l.payload)
 		if a.whole("--num-prefix-prompts") > 0 {
-			l.notef("--num-prefix-prompts: nothing is put in front of the prompts of a trace, as in GenAI-Perf")
+			l.notef("--num-prefix-prompts has no effect on a trace, as in GenAI-Perf")
 		}
 	case file != "" && l.syntheticFiles() == nil:
 		l.set("--input-data", file)
@@ -64,7 +64,7 @@ func (l *latest) media() {
 	a := l.a
 	width, height, seconds := a.whole("--image-width-mean"), a.whole("--image-height-mean"), a.number("--audio-length-mean")
 	if (width > 0) != (height > 0) {
-		l.notef("images have a width and a height: none are made, as in GenAI-Perf; give --image-width-mean and --image-height-mean")
+		l.notef("no images are made, as in GenAI-Perf; give both --image-width-mean and --image-height-mean")
 	}
 	if width > 0 && height > 0 && l.canSend("images", l.service.images) {
 		l.checkStddev("--image-width-mean", width, a.whole("--image-width-stddev"))
@@ -122,9 +122,9 @@ func (l *latest) imagesPerRequest() int {
 func (l *latest) canSend(what string, takes bool) bool {
 	switch {
 	case !takes:
-		l.notef("--endpoint-type %s is sent no %s, in GenAI-Perf neither; multimodal is", l.service.name, what)
+		l.notef("no %s for --endpoint-type %s, as in GenAI-Perf; give --endpoint-type multimodal", what, l.service.name)
 	case l.a.whole("--num-sessions") > 0:
-		l.notef("the turns of --num-sessions have no %s, in GenAI-Perf neither", what)
+		l.notef("no %s in the turns of --num-sessions, as in GenAI-Perf", what)
 		return false
 	}
 	return takes
@@ -145,7 +145,7 @@ func (l *latest) sessions() {
 }
 
 // syntheticFiles returns the names in --input-file synthetic:NAME,…; nil if it is not
-// given. Each name makes --num-dataset-entries prompts.
+// given. Each name makes --num-dataset-entries prompts, except for rankings.
 func (l *latest) syntheticFiles() []string {
 	names, ok := strings.CutPrefix(l.a.text("--input-file"), "synthetic:")
 	if !ok {
@@ -154,7 +154,8 @@ func (l *latest) syntheticFiles() []string {
 	return strings.Split(names, ",")
 }
 
-// hasRankingInput reports whether the input holds both queries and passages.
+// hasRankingInput reports whether --input-file names both queries and passages, or a path,
+// which pa-record checks when it reads the folder.
 func (l *latest) hasRankingInput() bool {
 	if names := l.syntheticFiles(); names != nil {
 		return slices.Contains(names, "queries") && slices.Contains(names, "passages")

@@ -273,10 +273,10 @@ func TestInputFile(t *testing.T) {
 		{"embeddings --input-file f", "--input-data f", "--num-dataset-entries", ""},
 		{"image_retrieval --input-file f --batch-size-image 2", "--input-data f --num-dataset-entries 100 --batch-size-image 2", "", ""},
 		{"rankings --input-file folder -b 2", "--input-data folder --num-dataset-entries 100 --batch-size-text 2", "", ""},
-		{"chat --input-file payload:f --num-prefix-prompts 2", "--input-data f", "prefix", "--num-prefix-prompts: nothing is put in front of the prompts of a trace, as in GenAI-Perf"},
-		{"chat --image-width-mean 9 --image-height-mean 9", "--num-dataset-entries 100", "--image", "--endpoint-type chat is sent no images, in GenAI-Perf neither; multimodal is"},
-		{"multimodal --audio-length-mean 1 --num-sessions 2", "--num-sessions 2", "--audio", "the turns of --num-sessions have no audio clips, in GenAI-Perf neither"},
-		{"multimodal --image-width-mean 9", "--num-dataset-entries 100", "--image", "images have a width and a height: none are made, as in GenAI-Perf; give --image-width-mean and --image-height-mean"},
+		{"chat --input-file payload:f --num-prefix-prompts 2", "--input-data f", "prefix", "--num-prefix-prompts has no effect on a trace, as in GenAI-Perf"},
+		{"chat --image-width-mean 9 --image-height-mean 9", "--num-dataset-entries 100", "--image", "no images for --endpoint-type chat, as in GenAI-Perf; give --endpoint-type multimodal"},
+		{"multimodal --audio-length-mean 1 --num-sessions 2", "--num-sessions 2", "--audio", "no audio clips in the turns of --num-sessions, as in GenAI-Perf"},
+		{"multimodal --image-width-mean 9", "--num-dataset-entries 100", "--image", "no images are made, as in GenAI-Perf; give both --image-width-mean and --image-height-mean"},
 	} {
 		cmd, err := parseLine(base + tt.args)
 		if err != nil {

@@ -25,15 +25,15 @@
 //
 // # Journal
 //
-// A journal is an Arrow IPC stream to which a [JournalWriter] only appends. Each
-// message carries a checksum (CRC-32C), which other readers of Arrow ignore, and the
-// part of the run that it is. A journal without an end is read up to its last whole
-// batch, with an *export.CutError after it; a damaged journal is read up to the
-// damage, with a *[CorruptionError].
+// A journal is an Arrow IPC stream to which a [JournalWriter] only appends. Each message
+// carries its kind and a checksum (CRC-32C), and some carry a header of the run or lines
+// of telemetry. Other readers of Arrow ignore these. A journal without an end is read up
+// to its last whole batch, with an *export.CutError after it; a damaged journal is read
+// up to the damage, with a *[CorruptionError].
 //
 // # Memory
 //
-// A writer holds one batch, up to 10 000 requests or 32 MiB, and takes about as much
+// A writer holds one batch, up to 10,000 requests or 32 MiB, and takes about as much
 // again to encode it. A Parquet reader holds a page of each column and about 4 MiB of
 // rows; the other readers hold one batch. Opening reads two columns of a Parquet file,
 // and the whole of the other files, to find where the requests of each level are.

@@ -9,8 +9,8 @@ import (
 type Batch struct {
 	// N is the number of requests.
 	N int
-	// Texts and Images are the numbers per request, at least 1. Within a request
-	// they come from different entries.
+	// Texts and Images are numbers of entries per request, at least 1. The texts of a
+	// request come from different entries, and so do its images.
 	Texts, Images int
 	Seed          uint64
 }
@@ -19,7 +19,7 @@ type Batch struct {
 // error if src has too few entries.
 func Batches(src Source, b Batch) (Source, error) {
 	if most := max(b.Texts, b.Images); most > src.Len() {
-		return nil, fmt.Errorf("%d in a request: there are only %d", most, src.Len())
+		return nil, fmt.Errorf("a request takes %d entries; there are only %d", most, src.Len())
 	}
 	return batches{src, b}, nil
 }
@@ -32,7 +32,7 @@ type batches struct {
 // Len implements Source.
 func (s batches) Len() int { return s.b.N }
 
-// Purposes of random choices. Each has its own stream.
+// Purposes of random choices. Choices for different purposes are independent.
 const (
 	chooseTexts = iota
 	chooseImages
@@ -70,7 +70,8 @@ func (s batches) At(k int) (Entry, error) {
 	return e, nil
 }
 
-// chosen returns the entry that is member j of request k. It must have a single text.
+// chosen returns the entry that is member j of request k. It returns an error if the entry
+// cannot be combined with others.
 func chosen(src Source, seed, what uint64, k, j int) (Entry, error) {
 	n := src.Len()
 	i := 0
@@ -90,13 +91,13 @@ func chosen(src Source, seed, what uint64, k, j int) (Entry, error) {
 func single(e *Entry) error {
 	switch p := e.Prompt; {
 	case p == nil || p.Body != nil || p.Messages != nil:
-		return fmt.Errorf("cannot be put together with others: it %w", errWholeRequest)
+		return fmt.Errorf("cannot be combined with other entries: it %w", errWholeRequest)
 	case p.Text == "" && p.IDs != nil:
-		return errors.New("cannot be put together with others: it holds token ids")
+		return errors.New("cannot be combined with other entries: it holds token ids")
 	case e.Session != "":
-		return errors.New("cannot be put together with others: it is a turn of a session")
+		return errors.New("cannot be combined with other entries: it is a turn of a session")
 	case len(p.More) > 0:
-		return fmt.Errorf("cannot be put together with others: it holds %d texts already", 1+len(p.More))
+		return fmt.Errorf("cannot be combined with other entries: it holds %d texts already", 1+len(p.More))
 	}
 	return nil
 }
@@ -156,8 +157,8 @@ func (s queriedBatches) At(k int) (Entry, error) {
 	return ranking(&query, &passages)
 }
 
-// ranking returns a copy of e with the text of query, by which the server ranks the texts
-// of e.
+// ranking returns a copy of e in which the text of query comes first. The server ranks the
+// texts of e by it.
 func ranking(query, e *Entry) (Entry, error) {
 	for _, one := range []*Entry{query, e} {
 		if one.Prompt == nil || one.Prompt.Body != nil || one.Prompt.Messages != nil {

@@ -109,7 +109,7 @@ func TestBatchErrors(t *testing.T) {
 		src  List
 		want string
 	}{
-		{"a whole request", List{{Prompt: &Prompt{Body: []byte("{}")}}}, "input data, row 1: cannot be put together with others: it is a whole request"},
+		{"a whole request", List{{Prompt: &Prompt{Body: []byte("{}")}}}, "input data, row 1: cannot be combined with other entries: it is a whole request"},
 		{"tensors", List{{}}, "it is a whole request"},
 		{"tokens", List{{Prompt: &Prompt{IDs: []uint32{1}}}}, "it holds token ids"},
 		{"a turn", List{{Prompt: &Prompt{Text: "a"}, Session: "s"}}, "it is a turn of a session"},
@@ -123,7 +123,7 @@ func TestBatchErrors(t *testing.T) {
 			t.Errorf("%s: %v, want %q", tt.name, err, tt.want)
 		}
 	}
-	if _, err := Batches(texts("a"), Batch{N: 1, Texts: 2, Images: 1}); err == nil || err.Error() != "2 in a request: there are only 1" {
+	if _, err := Batches(texts("a"), Batch{N: 1, Texts: 2, Images: 1}); err == nil || err.Error() != "a request takes 2 entries; there are only 1" {
 		t.Errorf("too few: %v", err)
 	}
 	s, err := Rankings(texts("q"), List{{Prompt: &Prompt{Messages: []byte("[]")}}}, Batch{Texts: 1})

@@ -91,7 +91,7 @@ func (d Delay) Validate() error {
 	return validateDist(d.Kind, float64(d.Mean), float64(d.Stddev))
 }
 
-// sample returns the delay at the quantile u of (0, 1).
+// sample returns the delay at the quantile u of (0, 1].
 func (d Delay) sample(u float64) time.Duration {
 	if d.Kind == Constant {
 		return d.Mean
@@ -143,7 +143,7 @@ func (l Length) Validate() error {
 	return validateDist(l.Kind, l.Mean, l.Stddev)
 }
 
-// sample returns the length at the quantile u of (0, 1), at least 1.
+// sample returns the length at the quantile u of (0, 1], at least 1.
 func (l Length) sample(u float64) int {
 	return int(math.Round(quantile(l.Kind, l.Mean, l.Stddev, u, 1, MaxContextTokens)))
 }

@@ -1,7 +1,7 @@
 package plan
 
-// Every random value is a hash of its purpose. No generator keeps a state, so neither the
-// order of events nor the number of cores can change a value.
+// Every random value is a hash of seed, request, purpose and token. No generator keeps a
+// state, so neither the order of events nor the number of cores can change a value.
 //
 //	bits(seed, request, what, token) = m(m(m(m(seed) ^ request) ^ what) ^ token)
 //
@@ -35,8 +35,8 @@ func bits(seed, request uint64, what draw, token int) uint64 {
 	return Mix(Mix(Mix(Mix(seed)^request)^uint64(what)) ^ uint64(token))
 }
 
-// uniform returns a number of the open interval (0, 1): the centre of one of
-// 2^53 equal cells. It never returns 0 or 1, whose normal quantiles are infinite.
+// uniform returns a number above 0 and at most 1: the centre of one of 2^53 equal cells, as
+// a float64. Only the last cell rounds to 1, whose normal quantile is infinite.
 func uniform(seed, request uint64, what draw, token int) float64 {
 	return (float64(bits(seed, request, what, token)>>11) + 0.5) / (1 << 53)
 }

@@ -1,3 +1,3 @@
-// Package gputap shows the GPU metrics of Triton servers on perf_analyzer's console while
+// Package gputap keeps the GPU metrics of Triton servers for perf_analyzer's console while
 // the recorder collects them. See [Tap].
 package gputap

@@ -8,7 +8,7 @@ import (
 )
 
 // A Tap passes telemetry on to the recorder and keeps the GPU metrics of Triton servers
-// for the console. Only the recorder's goroutine may use it.
+// for the console. Only one goroutine may use it at a time.
 type Tap struct {
 	recorder.Telemetry
 	taken []*export.Scrape // taken from Telemetry and not passed on yet
@@ -17,8 +17,8 @@ type Tap struct {
 	done map[uint64]*perfanalyzer.GPUs
 }
 
-// maxGPUScrapes bounds the scrapes that are kept for a level. The latest are kept: at
-// least nine hours of scrapes a second apart.
+// maxGPUScrapes bounds the scrapes that are kept for a level. At least half as many, the
+// latest, are kept: nine hours of one endpoint at a scrape a second.
 const maxGPUScrapes = 1 << 16
 
 // New returns a tap of the telemetry t. The recorder gets the tap in place of t.

@@ -64,7 +64,7 @@ func (r *release) distribution(all []point) pyjson.Object {
 	return r.distributionOf(all, counted(all))
 }
 
-// distributionOf is distribution for a number of observations that is known.
+// distributionOf is distribution with the number of observations given.
 func (r *release) distributionOf(all []point, count int64) pyjson.Object {
 	if len(all) == 0 {
 		count = 0
@@ -110,8 +110,8 @@ func (r *release) distributionOf(all []point, count int64) pyjson.Object {
 	return r.statistics([]float64{mean, median, final[mode].x, variance, math.Sqrt(variance), final[0].x, last}, count, mean*float64(count), at)
 }
 
-// statistics returns a distribution: stats are mean, median, mode, variance, standard
-// deviation, minimum and maximum, at the values of the percentiles.
+// statistics returns a distribution. stats holds mean, median, mode, variance, standard
+// deviation, minimum and maximum; at holds the values of the percentiles.
 func (r *release) statistics(stats []float64, count int64, total float64, at []float64) pyjson.Object {
 	var o, percentiles pyjson.Object
 	for i, name := range [...]string{"mean", "median", "mode", "variance", "std_dev", "min", "max"} {
@@ -199,11 +199,11 @@ func (r *release) concurrency(all []interval, in window) pyjson.Object {
 	if in.bounded && len(changes) > 0 {
 		before, _ := slices.BinarySearchFunc(changes, in.from, func(p point, t float64) int { return cmp.Compare(p.x, t) })
 		changes = append([]point{{in.from, sum(weights(changes[:before]))}}, changes[before:]...)
-		behind := len(changes)
-		for behind > 0 && changes[behind-1].x > in.to {
-			behind--
+		after := len(changes)
+		for after > 0 && changes[after-1].x > in.to {
+			after--
 		}
-		changes = append(changes[:behind], point{in.to, 0})
+		changes = append(changes[:after], point{in.to, 0})
 	}
 	var levels []point
 	level, lasted := 0.0, false

@@ -19,7 +19,7 @@ type csvTable struct {
 	at      []int64 // offset of each row, and the end of the last one
 }
 
-// openTable reads src once and returns its rows by their offsets.
+// openTable reads src once and stores the offset of each row, at which row reads it again.
 func openTable(ctx context.Context, src *source) (rows, error) {
 	t := &csvTable{src: src}
 	buf, h := src.scan()
@@ -50,7 +50,7 @@ func csvError(name string, err error) error {
 		return fmt.Errorf("read %s: %w", name, err)
 	}
 	if errors.Is(pe.Err, csv.ErrFieldCount) {
-		return &Error{Name: name, Kind: byLine, Line: pe.StartLine, Err: errors.New("has not as many fields as the first line")}
+		return &Error{Name: name, Kind: byLine, Line: pe.StartLine, Err: errors.New("does not have as many fields as the first line")}
 	}
 	return &Error{Name: name, Kind: byLine, Line: pe.Line, Err: fmt.Errorf("column %d: %w", pe.Column, pe.Err)}
 }
@@ -81,5 +81,9 @@ func (t *csvTable) row(i int) (*row, error) {
 }
 
 func (t *csvTable) fault(i int, err error) error {
-	return &Error{Name: t.src.name, Kind: byLine, Line: t.src.lineAt(t.at[i]), Err: err}
+	at := t.at[i]
+	if text, readErr := t.src.read(at, t.at[i+1]); readErr == nil {
+		at += int64(len(text) - len(bytes.TrimLeft(text, "\r\n"))) // package csv skips empty lines
+	}
+	return &Error{Name: t.src.name, Kind: byLine, Line: t.src.lineAt(at), Err: err}
 }

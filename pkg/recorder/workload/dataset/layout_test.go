@@ -318,10 +318,11 @@ func TestErrors(t *testing.T) {
 		{"blocks too few", "{\"input_length\":1025,\"hash_ids\":[1,2]}\n", traced, `in: line 1: 1025 tokens are not the 2 blocks of 512 that "hash_ids" names; is --block-tokens right?`},
 		{"blocks too many", "{\"input_length\":512,\"hash_ids\":[1,2]}\n", traced, `in: line 1: 512 tokens are not the 2 blocks of 512`},
 		{"blocks are text", "{\"input_length\":512,\"hash_ids\":\"a\"}\n", traced, `in: line 1: "hash_ids": expected an array of whole numbers, found "a"`},
-		{"fields missing", "Timestamp,Model,Request tokens,Response tokens\n1,a,2\n", traced, "in: line 2: has not as many fields as the first line"},
+		{"fields missing", "Timestamp,Model,Request tokens,Response tokens\n1,a,2\n", traced, "in: line 2: does not have as many fields as the first line"},
 		{"a quote without end", "Timestamp,Model,Request tokens,Response tokens\n1,\"a,2,3\n", traced, `in: line 2: column 10: extraneous or missing " in quoted-field`},
 		{"a field empty", "Timestamp,Model,Request tokens,Response tokens\n1,a,,3\n", traced, "in: line 2: a field is empty; expected a number"},
 		{"negative tokens", "TIMESTAMP,ContextTokens,GeneratedTokens\n2023-11-16 18:15:46,-1,44\n", traced, `in: line 2: "ContextTokens": -1: must be`},
+		{"negative tokens after empty lines", "TIMESTAMP,ContextTokens,GeneratedTokens\n2023-11-16 18:15:46,1,44\n\n\r\n2023-11-16 18:15:46,-1,44\n", traced, `in: line 5: "ContextTokens": -1: must be`},
 		{"no time", "TIMESTAMP,ContextTokens,GeneratedTokens\nnoon,1,44\n", traced, `in: line 2: "TIMESTAMP": "noon" is not a time such as 2023-11-16 18:17:03.979`},
 		{"back in time", "TIMESTAMP,ContextTokens,GeneratedTokens\n2023-11-16 18:15:46,1,44\n2023-11-16 18:15:45,1,44\n", traced, `in: line 3: "TIMESTAMP": 2023-11-16 18:15:45 is before the first row`},
 
