@@ -35,7 +35,8 @@ type Chunk struct {
 	HasUsage bool
 
 	walker   jsonscan.Walker
-	template *template
+	template *template // nil before the second frame
+	framed   bool      // the Chunk held a frame before
 }
 
 // A Choice is the part that one chunk adds to one answer; in a whole body it is the
@@ -112,19 +113,22 @@ func Parse(data []byte, c *Chunk) error {
 // ParseFrame reads one frame of an event stream, as package sse splits it, or a whole body,
 // into c. An event named "error" sets Error even if its data is plain text. ParseFrame reads
 // a JSON object without framing, as Ollama writes errors into the stream, like data. It
-// returns an error for any other bytes.
+// returns an error for any other bytes. Frames of one stream are parsed fastest into one
+// Chunk, which remembers what they share.
 func ParseFrame(frame []byte, c *Chunk) error {
+	if c.template != nil && c.template.apply(frame, c) {
+		return nil
+	}
+	again := c.framed
+	c.framed = true
+	if err := parseFrame(frame, c); err != nil || !again {
+		return err
+	}
 	if c.template == nil {
 		c.template = &template{}
 	}
-	if c.template.apply(frame, c) {
-		return nil
-	}
-	err := parseFrame(frame, c)
-	if err == nil {
-		c.template.learn(frame, c)
-	}
-	return err
+	c.template.learn(frame, c)
+	return nil
 }
 
 func parseFrame(frame []byte, c *Chunk) error {
@@ -169,8 +173,7 @@ func parseBare(bare []byte, c *Chunk) error {
 }
 
 func (c *Chunk) reset() {
-	choices, w, t := c.Choices[:0], c.walker, c.template
-	*c = Chunk{Choices: choices, walker: w, template: t}
+	*c = Chunk{Choices: c.Choices[:0], walker: c.walker, template: c.template, framed: c.framed}
 }
 
 // mayBeError reports whether a body without "error" may still be one: {"object":"error", …},

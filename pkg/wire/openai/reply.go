@@ -19,6 +19,7 @@ type Reply struct {
 	refusal []byte
 	calls   []toolCall // by index
 	seen    bool       // there was a choice
+	chunk   Chunk      // of the last frame
 }
 
 // A toolCall is a call of a function, joined.
@@ -30,8 +31,8 @@ type toolCall struct {
 // Add takes the next frame of an event stream, or a whole body, as ParseFrame
 // does. It returns the server's error, an *Error, or the error from reading the frame.
 func (r *Reply) Add(frame []byte) error {
-	var c Chunk
-	if err := ParseFrame(frame, &c); err != nil {
+	c := &r.chunk
+	if err := ParseFrame(frame, c); err != nil {
 		return err
 	}
 	if c.Error != nil {

@@ -35,7 +35,7 @@ func (t *template) apply(frame []byte, c *Chunk) bool {
 	choices, w := c.Choices[:0], c.walker
 	choices = append(choices, t.chunk.Choices[0])
 	*c = t.chunk
-	c.Choices, c.walker, c.template = choices, w, t
+	c.Choices, c.walker, c.template, c.framed = choices, w, t, true
 	if t.reasoning {
 		choices[0].Reasoning = text
 	} else {

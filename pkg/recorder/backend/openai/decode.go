@@ -51,16 +51,15 @@ func (b *Backend) Decode(x *backend.Exchange) error {
 
 // A decoder decodes the responses of one request.
 type decoder struct {
-	r        *export.Request
-	tokens   *backend.Tokens
-	chunk    openai.Chunk
-	template deltaTemplate
-	st       openai.Stream
-	last     int // index of the response with [DONE]; -1 is none
-	whole    bool
-	id       string
-	err      error // error of the first frame that is no chunk
-	cut      bool  // the stream ended within an event
+	r      *export.Request
+	tokens *backend.Tokens
+	chunk  openai.Chunk
+	st     openai.Stream
+	last   int // index of the response with [DONE]; -1 is none
+	whole  bool
+	id     string
+	err    error // error of the first frame that is no chunk
+	cut    bool  // the stream ended within an event
 }
 
 // response decodes response i. The only response may be a whole body: JSON, or a stream
@@ -89,22 +88,16 @@ func (d *decoder) response(i int, raw []byte, only bool) {
 
 func (d *decoder) frame(i int, frame []byte) {
 	c := &d.chunk
-	if text, ok := d.template.text(frame); ok {
-		c.Choices[0].Content = text
-	} else {
-		d.template = deltaTemplate{}
-		if err := openai.ParseFrame(frame, c); err != nil {
-			switch {
-			case d.whole || endsInBlankLine(frame):
-				if d.err == nil {
-					d.err = err
-				}
-			default: // only the last frame of a stream has no end
-				d.cut = true
+	if err := openai.ParseFrame(frame, c); err != nil {
+		switch {
+		case d.whole || endsInBlankLine(frame):
+			if d.err == nil {
+				d.err = err
 			}
-			return
+		default: // only the last frame of a stream has no end
+			d.cut = true
 		}
-		d.template.learn(frame, c)
+		return
 	}
 	d.st.Add(c)
 	if c.HasOutput() {
