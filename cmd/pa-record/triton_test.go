@@ -278,6 +278,8 @@ func TestOldConcurrency(t *testing.T) {
 	for _, tt := range []struct{ args, want string }{
 		{"-t 0", "-t 0: must be at least 1"},
 		{"-c 4", "-c belongs to -d, perf_analyzer's old search; for 4 requests in flight give --concurrency-range 4"},
+		{"-c 0", "-c 0: must be at least 1"},
+		{"-c -2", "-c -2: must be at least 1"},
 		{"-d -l 5 -c -1", "-c -1: must not be negative"},
 		{"-d", "an end of 0 needs -l, the latency at which to stop"},
 		{"-t 4 --concurrency-range 4", "-t and -d are another way to say --concurrency-range; drop one"},

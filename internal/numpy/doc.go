@@ -1,5 +1,5 @@
 // Package numpy computes sums, means, deviations and percentiles to the last digit like
-// the Python library, for reports that must equal those of Python programs.
+// the Python library. Reports of Python programs are reproduced with it.
 //
 //	x := []float64{…}
 //	mean := numpy.Mean(numpy.Current, x)

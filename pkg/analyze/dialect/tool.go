@@ -54,6 +54,15 @@ type Tool struct {
 	Result *ResultFile
 }
 
+// ReleaseName returns the name of release i of n, from old to new: the name of the family for
+// the newest, with the version appended for an earlier one.
+func ReleaseName(family, version string, i, n int) string {
+	if i == n-1 {
+		return family
+	}
+	return family + "-" + version
+}
+
 // LanguageOptions are the Tool.Options of tools that measure language models.
 func LanguageOptions() []string {
 	return []string{"endpoint", "endpoint-type", "backend", "goodput", "tokenizer"}

@@ -1,10 +1,9 @@
 // Package openai encodes and decodes the bodies of OpenAI-compatible servers: requests,
 // the chunks of a streamed answer, whole answers and errors, of chat and text
 // completions. It reads the bodies of vLLM, SGLang, TensorRT-LLM, TGI, llama.cpp,
-// Ollama, transformers, Triton, OpenAI and Azure. They agree on
-// little but the layout, so the package reads leniently: keys may come in any order, unknown
-// keys are skipped, and null or a value of another type equals absent. Invalid JSON is
-// an error.
+// Ollama, transformers, Triton, OpenAI and Azure. They share little but the layout, so
+// the package reads leniently: it takes keys in any order, skips unknown keys, and treats
+// null or a value of another type as absent. Invalid JSON is an error.
 //
 //	var c openai.Chunk // reused from event to event
 //	var st openai.Stream

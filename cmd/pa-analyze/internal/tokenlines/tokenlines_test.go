@@ -54,7 +54,7 @@ func TestCopy(t *testing.T) {
 	}
 }
 
-// The ids are those of the tokenizer, with its special tokens if they are wanted.
+// Copy writes the ids that the tokenizer gives, with its special tokens on request.
 func TestCopyIDs(t *testing.T) {
 	tok, err := builtin.Load()
 	if err != nil {

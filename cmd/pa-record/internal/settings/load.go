@@ -190,6 +190,8 @@ func (p *parser) oldConcurrency() {
 	switch given := c.IsSet("t") || c.IsSet("d"); {
 	case start < 1:
 		p.errorf("-t %d: must be at least 1", start)
+	case c.IsSet("c") && !c.Bool("d") && end < 1:
+		p.errorf("-c %d: must be at least 1; and -c belongs to -d, perf_analyzer's old search: give --concurrency-range instead", end)
 	case c.IsSet("c") && !c.Bool("d"):
 		p.errorf("-c belongs to -d, perf_analyzer's old search; for %d requests in flight give --concurrency-range %d", end, end)
 	case !given:

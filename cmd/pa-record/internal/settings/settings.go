@@ -157,7 +157,7 @@ func (p *parser) noArguments() {
 	switch first := p.c.Args().First(); {
 	case strings.Contains(first, "://"):
 		p.errorf("unexpected argument %q; give the server's URL with -u", redact.URL(first))
-	case first != "":
+	case p.c.Args().Present():
 		p.errorf("unexpected argument %q; pa-record takes flags only", first)
 	}
 }

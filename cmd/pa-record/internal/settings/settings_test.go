@@ -116,6 +116,9 @@ func TestUsageErrors(t *testing.T) {
 			t.Errorf("%q: error %v, want %q", tt.args, err, tt.want)
 		}
 	}
+	if _, err := parse(t, "", "-m", "x", ""); err == nil || !strings.Contains(err.Error(), `unexpected argument ""`) {
+		t.Errorf("an empty argument: error %v", err)
+	}
 }
 
 // A secret is used, but is not in anything that is printed or stored.

@@ -135,7 +135,9 @@ func OffersModel(models []sim.TritonModel, name string) error {
 		name, strings.Join(names, ", "), url.QueryEscape(name))}
 }
 
-// FromURL reads sim://?key=value&…; its keys are the names of the flags.
+// FromURL returns the configuration that an address such as sim://?ttft=20ms&seed=7 sets.
+// Its keys are the flags of the simulator that shape an answer, with _ for -; [set] has the
+// list. Its error names the address, and the key whose value is wrong or unknown.
 func FromURL(s string) (cfg sim.Config, err error) {
 	u, err := url.Parse(s)
 	if err != nil {

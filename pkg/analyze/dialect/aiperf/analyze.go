@@ -87,11 +87,7 @@ type analysis struct {
 func Tools() []*dialect.Tool {
 	var all []*dialect.Tool
 	for i, release := range releases {
-		name := family
-		if i < len(releases)-1 {
-			name += "-" + release.version
-		}
-		all = append(all, release.tool(name))
+		all = append(all, release.tool(dialect.ReleaseName(family, release.version, i, len(releases))))
 	}
 	return all
 }

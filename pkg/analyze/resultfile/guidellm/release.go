@@ -126,10 +126,7 @@ var releases = []*release{{
 func Tools() []*dialect.Tool {
 	var all []*dialect.Tool
 	for i, r := range releases {
-		name := family
-		if i < len(releases)-1 {
-			name += "-" + r.version
-		}
+		name := dialect.ReleaseName(family, r.version, i, len(releases))
 		all = append(all, &dialect.Tool{
 			Name: name, Family: family, Options: dialect.LanguageOptions(),
 			Result: &dialect.ResultFile{Omits: omits, Listed: name, Ending: ".json", Write: r.writeResult},

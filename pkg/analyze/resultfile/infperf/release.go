@@ -115,10 +115,7 @@ func none(*sums) float64 { return 0 }
 func Tools() []*dialect.Tool {
 	var all []*dialect.Tool
 	for i, r := range releases {
-		name := family
-		if i < len(releases)-1 {
-			name += "-" + r.version
-		}
+		name := dialect.ReleaseName(family, r.version, i, len(releases))
 		all = append(all, &dialect.Tool{
 			Name: name, Family: family, Options: dialect.LanguageOptions(), Transformers: 5,
 			Result: &dialect.ResultFile{Omits: omits, Listed: name, Ending: ".json", Companions: r.companions, Write: r.writeResult},
