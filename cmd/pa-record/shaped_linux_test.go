@@ -134,10 +134,10 @@ func shapeLoopback(bytesPerSecond uint32) error {
 func TestUploadTimeInTTFT(t *testing.T) {
 	stamptest.NeedKernel(t)
 	const (
-		requests    = 6
 		promptBytes = 1_000_000
 		rate        = 100_000_000 / 8
 	)
+	requests := 6 / testenv.Stride(2)
 	text := strings.Repeat(strings.Repeat("w", 99)+" ", promptBytes/100)
 	openAI := []string{"--service-kind", "openai", "-u", inNetworkAddr, "--streaming", "--transport"}
 	// The simulated model that answers once has short tensors, so that the length of

@@ -33,7 +33,7 @@ func TestBusyIsNoPause(t *testing.T) {
 			}
 		})
 	}
-	for late := time.Now().Add(5 * time.Second / time.Duration(testenv.Stride(5))); longest.Load() < uint64(shortest) && time.Now().Before(late); {
+	for late := time.Now().Add(5 * time.Second / time.Duration(testenv.Stride(10))); longest.Load() < uint64(shortest) && time.Now().Before(late); {
 		runtime.GC()
 		time.Sleep(20 * time.Millisecond)
 	}

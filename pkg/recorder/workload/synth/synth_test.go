@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/pa-tools/pa/internal/testenv"
 	"github.com/pa-tools/pa/pkg/recorder/workload"
 	"github.com/pa-tools/pa/pkg/tokenizer"
 	"github.com/pa-tools/pa/pkg/tokenizer/builtin"
@@ -52,7 +53,7 @@ func (p pairs) Count(text string) int {
 func TestTextLengths(t *testing.T) {
 	for name, tok := range map[string]Tokenizer{"built-in": builtinTokenizer(t), "over blanks": pairs{builtinTokenizer(t)}} {
 		texts := newTexts(t, tok, 7, "")
-		for i, n := range append([]int{1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 17, 100, 511, 512, 513, 4096, 20000}, randomLengths(200)...) {
+		for i, n := range append([]int{1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 17, 100, 511, 512, 513, 4096, 20000}, randomLengths(200/testenv.Stride(4))...) {
 			text, ids, err := texts.Text(uint64(i), n)
 			if err != nil || tok.Count(text) != n || ids != nil {
 				t.Errorf("%s: text %d of %d tokens has %d (%v)", name, i, n, tok.Count(text), err)
