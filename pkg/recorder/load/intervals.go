@@ -19,7 +19,7 @@ const maxIntervals = 10_000_000
 func ReadIntervals(name string, r io.Reader) ([]time.Duration, error) {
 	var gaps []time.Duration
 	sum := 0.0
-	blank := 0 // number of a blank line; 0: none
+	blank := 0 // number of the first blank line; 0: none
 	sc := bufio.NewScanner(r)
 	line := 0
 	for sc.Scan() {
@@ -39,7 +39,7 @@ func ReadIntervals(name string, r io.Reader) ([]time.Duration, error) {
 			return nil, fmt.Errorf("%s: line %d: expected a number of microseconds, found %.40q", name, line, text)
 		}
 		if us < 0 || us > math.MaxInt64/1e3 {
-			return nil, fmt.Errorf("%s: line %d: %.40s µs: must not be negative, nor centuries", name, line, text)
+			return nil, fmt.Errorf("%s: line %d: %.40s µs: must be from 0 to 292 years", name, line, text)
 		}
 		if len(gaps) == maxIntervals {
 			return nil, fmt.Errorf("%s: more than %d intervals", name, maxIntervals)

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// What an export and people call each level.
+// TestLevelNames checks the names of each level in an export and in messages.
 func TestLevelNames(t *testing.T) {
 	for _, tt := range []struct {
 		level             Level
@@ -24,7 +24,7 @@ func TestLevelNames(t *testing.T) {
 		{Timetable{Offsets: make([]time.Duration, 5), Speed: 2.5}, "request_rate", "0.0", "schedule of 5 requests, 2.5 times as fast", 0},
 		{Rate{PerSecond: 1.0 / 3}, "request_rate", "0.3333333333333333", "request rate 0.333333", 0},
 		{Rate{PerSecond: 1e6}, "request_rate", "1000000.0", "request rate 1e+06", 0},
-		// perf_analyzer says 8.0 here.
+		// perf_analyzer writes 8.0 here.
 		{Intervals{Gaps: []time.Duration{100 * time.Millisecond, 110 * time.Millisecond, 130 * time.Millisecond}}, "request_rate", "8.823529411764705", "3 intervals, 8.82353 requests/s", 0},
 		{Intervals{Gaps: []time.Duration{time.Second}, Speed: 4, Ceiling: 1}, "request_rate", "4.0", "1 interval, 4 requests/s, at most 1 in flight", 1},
 		{Timetable{Offsets: make([]time.Duration, 5), Ceiling: 2}, "request_rate", "0.0", "schedule of 5 requests, at most 2 in flight", 2},
@@ -42,7 +42,7 @@ func TestLevelNames(t *testing.T) {
 func TestValidate(t *testing.T) {
 	for _, tt := range []struct {
 		level Level
-		want  string // "" is no mistake
+		want  string // "" for a valid level
 	}{
 		{Concurrency{}, "concurrency 0: must be at least 1"},
 		{Concurrency{N: 1, RampUp: -1}, "ramp-up -1ns"},
@@ -87,7 +87,8 @@ func TestParseArrivals(t *testing.T) {
 	}
 }
 
-// The slots of a ramp begin evenly, the first one at once.
+// TestConcurrencyRamp checks that the slots of a ramp begin at equal distances, the first one at
+// once.
 func TestConcurrencyRamp(t *testing.T) {
 	c := Concurrency{N: 4, RampUp: 2 * time.Second}
 	for i, want := range []time.Duration{0, 500 * time.Millisecond, time.Second, 1500 * time.Millisecond} {

@@ -27,7 +27,7 @@ func Order(n, round int, seed uint64) []int {
 	if n%2 == 1 {
 		period = 2 * n
 	}
-	parts := rand.New(rand.NewPCG(seed, uint64(round/period))).Perm(n)
+	roles := rand.New(rand.NewPCG(seed, uint64(round/period))).Perm(n)
 	// 0, 1, n−1, 2, n−2, …: all differences of neighbours, modulo n, are different.
 	order := make([]int, n)
 	shift := round % period / 2
@@ -36,7 +36,7 @@ func Order(n, round int, seed uint64) []int {
 		if i%2 == 0 {
 			k = n - k
 		}
-		order[i] = parts[(k+shift)%n]
+		order[i] = roles[(k+shift)%n]
 	}
 	if round%2 == 1 {
 		slices.Reverse(order)

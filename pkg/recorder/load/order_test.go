@@ -6,7 +6,8 @@ import (
 	"testing"
 )
 
-// Every promise of Order, for sweeps of all usual lengths, counted.
+// TestOrder counts the places and the neighbours of each level, for sweeps of 0 to 12
+// levels, and compares them with what Order documents.
 func TestOrder(t *testing.T) {
 	for n := range 13 {
 		for seed := range uint64(5) {
@@ -15,8 +16,8 @@ func TestOrder(t *testing.T) {
 				if n%2 == 1 {
 					period = 2 * n
 				}
-				at := map[[2]int]int{}    // level, place
-				after := map[[2]int]int{} // level, the one before it
+				at := map[[2]int]int{}    // by level and place
+				after := map[[2]int]int{} // by level and the level before it
 				var before []int
 				for round := range 2 * period {
 					order := Order(n, round, seed)
@@ -35,7 +36,7 @@ func TestOrder(t *testing.T) {
 					if round%2 == 1 {
 						slices.Reverse(before)
 						if !slices.Equal(order, before) {
-							t.Errorf("round %d: %v, want the one before backwards, %v", round, order, before)
+							t.Errorf("round %d: %v, want the reverse of the round before, %v", round, order, before)
 						}
 					}
 					before = slices.Clone(order)
@@ -49,14 +50,14 @@ func TestOrder(t *testing.T) {
 				for level := range n {
 					for other := range n {
 						if got, want := at[[2]int{level, other}], 2*period/n; got != want {
-							t.Errorf("level %d stands %d times at place %d, want %d", level, got, other, want)
+							t.Errorf("level %d is %d times at place %d, want %d", level, got, other, want)
 						}
 						want := 2 * period / n
 						if level == other {
 							want = 0
 						}
 						if got := after[[2]int{level, other}]; got != want {
-							t.Errorf("level %d comes %d times after level %d, want %d", level, got, other, want)
+							t.Errorf("level %d follows %d times level %d, want %d", level, got, other, want)
 						}
 					}
 				}
@@ -65,7 +66,8 @@ func TestOrder(t *testing.T) {
 	}
 }
 
-// The seed chooses; without a change of it nothing changes.
+// TestOrderSeed checks that seeds give different orders, and that the levels change their
+// roles after n rounds.
 func TestOrderSeed(t *testing.T) {
 	const n = 8
 	seen := map[string]bool{}
@@ -76,6 +78,6 @@ func TestOrderSeed(t *testing.T) {
 		t.Errorf("50 seeds gave %d orders of %d levels; nearly all should differ", len(seen), n)
 	}
 	if slices.Equal(Order(n, 0, 1), Order(n, n, 1)) {
-		t.Error("the levels did not change parts after n rounds")
+		t.Error("the levels did not change their roles after n rounds")
 	}
 }

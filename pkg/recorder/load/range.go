@@ -8,7 +8,8 @@ import (
 	"strings"
 )
 
-// maxLevels bounds a sweep, so that a typing error is an error and not a run of days.
+// maxLevels bounds the levels of a range, so that a typing error does not start a run of
+// days. A list is as long as it was written.
 const maxLevels = 10_000
 
 // A Sweep holds the levels that a flag names with a list or a range. The zero value has
@@ -21,8 +22,8 @@ type Sweep[T int | float64] struct {
 	Start, End, Step T
 }
 
-// At returns level i, also of a range without an end; ok is false after the last level.
-// There are at most 10,000.
+// At returns level i of a list or a range; ok is false after the last level. A range, also
+// one without an end, has at most 10,000 levels.
 func (s *Sweep[T]) At(i int) (level T, ok bool) {
 	switch {
 	case s.List != nil && i < len(s.List):
@@ -34,7 +35,7 @@ func (s *Sweep[T]) At(i int) (level T, ok bool) {
 }
 
 // rounded removes the binary rounding error of a level: 0.1 + 2·0.1 becomes 0.3. Whole
-// numbers, which have at most ten digits, do not change.
+// numbers of up to twelve digits do not change.
 func rounded[T int | float64](x T) T {
 	f, _ := strconv.ParseFloat(strconv.FormatFloat(float64(x), 'g', 12, 64), 64)
 	return T(f)
@@ -127,7 +128,8 @@ func parseRange[T int | float64](s string, number func(string) (T, error)) (r Sw
 	if r.End < r.Start {
 		return r, errors.New("the end is before the start")
 	}
-	// In binary, an end such as 0.3 is not an exact multiple of the step 0.1.
+	// In binary, an end such as 0.3 is not an exact multiple of the step 0.1; without
+	// 1e-9 its level would be lost.
 	steps := math.Floor(float64(r.End-r.Start)/float64(r.Step) + 1e-9)
 	if steps >= maxLevels {
 		return r, fmt.Errorf("%.0f levels; at most %d", steps+1, maxLevels)

@@ -26,11 +26,11 @@ func TestParseConcurrency(t *testing.T) {
 	}
 }
 
-// Ranges go on without an end where it is 0, lists and others do not.
+// TestSweepAt checks that only a range with the end 0 has no end.
 func TestSweepAt(t *testing.T) {
 	for _, tt := range []struct {
 		in   string
-		want []float64 // the levels 0, 1, 2, 3; 0 where there is none
+		want []float64 // levels 0 to 3; 0 for a level that does not exist
 	}{
 		{"2:0:3", []float64{2, 5, 8, 11}},
 		{"0.1:0.0:0.1", []float64{0.1, 0.2, 0.3, 0.4}},
@@ -116,7 +116,8 @@ func TestParsePeriodic(t *testing.T) {
 	}
 }
 
-// Whatever a range is, its levels are in bounds and as many as it says.
+// FuzzParseRates checks that an accepted text gives levels within the bounds of a rate, and
+// that a range gives at most maxLevels.
 func FuzzParseRates(f *testing.F) {
 	for _, in := range []string{"10", "1:8:2", "0.1:0.5:0.1", "1,2.5", "1:2:1e-9", "1e7:1e7", "1:0", "0.3:0.0:0.1"} {
 		f.Add(in)

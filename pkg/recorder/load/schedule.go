@@ -158,7 +158,7 @@ func (s *timetable) Next() (time.Duration, bool) {
 // scaled returns d divided by speed; 0 means 1.
 func scaled(d time.Duration, speed float64) time.Duration {
 	if speed == 0 || speed == 1 {
-		return d // exactly
+		return d // a float64 would round a long time
 	}
 	if ns := math.Round(float64(d) / speed); ns < math.MaxInt64 {
 		return time.Duration(ns)

@@ -22,7 +22,7 @@ func first(l Open, n int) []time.Duration {
 	return dues
 }
 
-// gaps returns the differences in seconds, the first one from 0.
+// gaps returns the gaps between instants in seconds. The first gap begins at 0.
 func gaps(dues []time.Duration) []float64 {
 	all := make([]float64, len(dues))
 	before := time.Duration(0)
@@ -37,12 +37,12 @@ func TestConstantRate(t *testing.T) {
 	for _, tt := range []struct {
 		rate float64
 		n    int
-		want []time.Duration // the last ones
+		want []time.Duration // the last instants
 	}{
 		{2, 3, []time.Duration{500 * time.Millisecond, time.Second, 1500 * time.Millisecond}},
 		{2000, 2, []time.Duration{500 * time.Microsecond, time.Millisecond}},
 		{0.1, 1, []time.Duration{10 * time.Second}},
-		// A gap of a third does not add up to an error.
+		// The rounding errors of a gap of 1/3 s do not add up.
 		{3, 3_000_000, []time.Duration{1_000_000*time.Second - 333_333_333, 1_000_000 * time.Second}},
 	} {
 		dues := first(Rate{PerSecond: tt.rate}, tt.n)
@@ -52,17 +52,17 @@ func TestConstantRate(t *testing.T) {
 	}
 }
 
-// Gaps are drawn from the law that they are said to have: the test of Kolmogorov
-// and Smirnov at 0.1 %, each distribution with several seeds and rates.
-func TestGapsFollowTheirLaw(t *testing.T) {
+// TestGapDistribution compares gaps with their distribution by the test of Kolmogorov and
+// Smirnov at 0.1 %, for several seeds and rates.
+func TestGapDistribution(t *testing.T) {
 	const n = 20_000
 	for _, tt := range []struct {
 		level Rate
-		cdf   func(x float64) float64 // of a gap in mean gaps
+		cdf   func(x float64) float64 // of a gap, as a multiple of the mean gap
 	}{
 		{Rate{Arrivals: Poisson}, func(x float64) float64 { return 1 - math.Exp(-x) }},
 		{Rate{Arrivals: Gamma}, func(x float64) float64 { return 1 - math.Exp(-x) }},
-		{Rate{Arrivals: Gamma, Burstiness: 0.2}, gammaCDF(0.2)}, // slow, see below
+		{Rate{Arrivals: Gamma, Burstiness: 0.2}, gammaCDF(0.2)}, // at a low rate, see below
 		{Rate{Arrivals: Gamma, Burstiness: 0.9}, gammaCDF(0.9)},
 		{Rate{Arrivals: Gamma, Burstiness: 2}, gammaCDF(2)},
 		{Rate{Arrivals: Gamma, Burstiness: 25}, gammaCDF(25)},
@@ -71,14 +71,14 @@ func TestGapsFollowTheirLaw(t *testing.T) {
 			level := tt.level
 			level.Seed, level.PerSecond = seed, []float64{0.5, 7.5, 2000}[seed%3]
 			if level.Burstiness == 0.2 {
-				level.PerSecond = 1e-4 // else many gaps round to 0 ns, as they must
+				level.PerSecond = 1e-4 // at higher rates many gaps correctly round to 0 ns
 			}
 			scaled := gaps(first(level, n))
 			for i := range scaled {
 				scaled[i] *= level.PerSecond
 			}
 			if d, most := ksDistance(scaled, tt.cdf), ksCritical(n); d > most {
-				t.Errorf("%#v: the gaps are %.4f from their law, at most %.4f is chance", level, d, most)
+				t.Errorf("%#v: the gaps are %.4f from their distribution, at most %.4f is chance", level, d, most)
 			}
 			if r, most := lag1(scaled), 4/math.Sqrt(n); math.Abs(r) > most {
 				t.Errorf("%#v: neighbouring gaps are correlated by %.4f, at most %.4f is chance", level, r, most)
@@ -87,8 +87,8 @@ func TestGapsFollowTheirLaw(t *testing.T) {
 	}
 }
 
-// The test above finds gaps that are drawn from another law.
-func TestGapsOfAnotherLaw(t *testing.T) {
+// TestWrongGapDistribution checks that ksDistance detects gaps of another distribution.
+func TestWrongGapDistribution(t *testing.T) {
 	const n = 20_000
 	for name, wrong := range map[string]struct {
 		level Rate
@@ -99,13 +99,13 @@ func TestGapsOfAnotherLaw(t *testing.T) {
 		"a rate 5 % too low": {Rate{PerSecond: 0.95, Arrivals: Poisson}, gammaCDF(1)},
 	} {
 		if d, most := ksDistance(gaps(first(wrong.level, n)), wrong.cdf), ksCritical(n); d <= most {
-			t.Errorf("%s: a distance of %.4f, at most %.4f is chance: not found", name, d, most)
+			t.Errorf("%s: not detected: a distance of %.4f, at most %.4f is chance", name, d, most)
 		}
 	}
 }
 
-// In a Poisson process the number of requests in a second has its mean as its
-// variance.
+// TestPoissonCounts checks that the numbers of requests per second have a variance equal to
+// their mean, as in a Poisson process.
 func TestPoissonCounts(t *testing.T) {
 	const rate, seconds = 20, 4000
 	for seed := range uint64(4) {
@@ -122,15 +122,15 @@ func TestPoissonCounts(t *testing.T) {
 		for _, c := range counts {
 			squares += (c - mean) * (c - mean) / (seconds - 1)
 		}
-		// Its standard error is about √(2/seconds), that of the mean √(rate/seconds).
+		// The standard error of the ratio is about √(2/seconds), and of the mean √(rate/seconds).
 		if dispersion := squares / mean; math.Abs(dispersion-1) > 4*math.Sqrt(2.0/seconds) || math.Abs(mean-rate) > 4*math.Sqrt(float64(rate)/seconds) {
 			t.Errorf("seed %d: %.2f requests a second with a variance of %.3f of that, want %v and about 1", seed, mean, dispersion, rate)
 		}
 	}
 }
 
-// An instant is a function of the seed and the index: asking twice changes
-// nothing, another seed everything, and another rate only the time scale.
+// TestScheduleIsAFunctionOfSeedAndIndex checks that two schedules of a level are equal, that
+// another seed changes every gap, and that another rate changes only the time scale.
 func TestScheduleIsAFunctionOfSeedAndIndex(t *testing.T) {
 	const n = 500
 	for _, level := range []Rate{{PerSecond: 10, Arrivals: Poisson}, {PerSecond: 10, Arrivals: Gamma, Burstiness: 0.5}} {
@@ -159,8 +159,8 @@ func TestScheduleIsAFunctionOfSeedAndIndex(t *testing.T) {
 	}
 }
 
-// With a ramp the number of requests is the integral of the rate: a parabola,
-// then a line.
+// TestRampUp checks that the number of requests is the integral of the rate: with a ramp, a
+// parabola and then a line.
 func TestRampUp(t *testing.T) {
 	const rate, ramp = 100.0, 4 * time.Second
 	integral := func(at time.Duration) float64 {
@@ -175,7 +175,7 @@ func TestRampUp(t *testing.T) {
 			t.Fatalf("request %d is due at %v, when %.9f should have been", i+1, due, got)
 		}
 	}
-	// In units of its integral the Poisson process is one of rate 1.
+	// Measured by the integral of its rate, the process is a Poisson process of rate 1.
 	dues := first(Rate{PerSecond: rate, Arrivals: Poisson, RampUp: ramp, Seed: 3}, 20_000)
 	units := make([]float64, len(dues))
 	before := 0.0
@@ -184,7 +184,7 @@ func TestRampUp(t *testing.T) {
 		before = integral(due)
 	}
 	if d, most := ksDistance(units, gammaCDF(1)), ksCritical(len(units)); d > most {
-		t.Errorf("the rescaled gaps are %.4f from the exponential law, at most %.4f is chance", d, most)
+		t.Errorf("the rescaled gaps are %.4f from the exponential distribution, at most %.4f is chance", d, most)
 	}
 }
 
@@ -202,7 +202,7 @@ func TestRecordedSchedules(t *testing.T) {
 		n     int
 		want  []time.Duration
 	}{
-		{"intervals go around", Intervals{Gaps: ms(100, 0, 30)}, 7, ms(100, 100, 130, 230, 230, 260, 360)},
+		{"intervals repeat", Intervals{Gaps: ms(100, 0, 30)}, 7, ms(100, 100, 130, 230, 230, 260, 360)},
 		{"intervals twice as fast", Intervals{Gaps: ms(100, 110), Speed: 2}, 3, ms(50, 105, 155)},
 		{"a timetable begins with its first request", Timetable{Offsets: ms(5000, 5000, 5250, 6000)}, 9, ms(0, 0, 250, 1000)},
 		{"a timetable at half the speed", Timetable{Offsets: ms(0, 10, 30), Speed: 0.5}, 3, ms(0, 20, 60)},
@@ -214,7 +214,8 @@ func TestRecordedSchedules(t *testing.T) {
 	}
 }
 
-// Instants after the end of time are at the end of time.
+// TestFarFuture checks that instants beyond the largest Duration stay at the largest
+// Duration.
 func TestFarFuture(t *testing.T) {
 	for _, level := range []Open{
 		Rate{PerSecond: minRate},
@@ -253,7 +254,7 @@ func BenchmarkSchedule(b *testing.B) {
 	}
 }
 
-// ksDistance is the largest difference between the distribution of x and cdf.
+// ksDistance returns the largest difference between the distribution of x and cdf.
 func ksDistance(x []float64, cdf func(float64) float64) float64 {
 	x = slices.Sorted(slices.Values(x))
 	d, n := 0.0, float64(len(x))
@@ -264,11 +265,11 @@ func ksDistance(x []float64, cdf func(float64) float64) float64 {
 	return d
 }
 
-// ksCritical is the distance that 1 in 1000 samples of n values exceed:
+// ksCritical returns the distance that 1 in 1000 samples of n values exceed:
 // √(−ln(0.0005)/2) over √n, for large n.
 func ksCritical(n int) float64 { return math.Sqrt(-math.Log(0.0005)/2) / math.Sqrt(float64(n)) }
 
-// lag1 is the correlation of neighbours.
+// lag1 returns the correlation of neighbouring values.
 func lag1(x []float64) float64 {
 	mean := 0.0
 	for _, v := range x {

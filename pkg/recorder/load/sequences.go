@@ -19,7 +19,8 @@ type Sequences struct {
 	Length    int
 	Variation float64
 	// First and Last bound the sequence ids, which are assigned in turn and start
-	// again after Last; ids in use are skipped. 0 means 1, and 2^32−1.
+	// again after Last; ids in use are skipped. A First of 0 means 1. A Last of 0
+	// means 2^32−1, or First if that is larger.
 	First, Last uint64
 	// Seed seeds the lengths.
 	Seed uint64

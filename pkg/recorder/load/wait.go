@@ -11,14 +11,14 @@ const (
 	spin = 60 * time.Microsecond
 )
 
-// Wait waits for an instant, which must have a monotonic reading. It returns false if done
-// is closed first, which it does not check in the last coarse. It returns at once when the
-// instant is over.
+// Wait waits for an instant, which must have a monotonic reading. It returns at once when
+// the instant has passed. It returns false if done is closed first; in the last 2 ms
+// (coarse) it does not check done.
 //
-// near, unless it is nil, is called once before Wait returns true, some tens of
-// microseconds before the instant, after the thread has woken up for the last time. Work
-// that must be done soon disturbs least there. A near that takes longer makes Wait late.
-// near may be left out when Wait returns false.
+// Wait calls near, unless it is nil, once before it returns true, and never before it
+// returns false. The thread has then woken up for the last time, some tens of microseconds
+// before the instant. Short work that cannot wait longer disturbs the schedule least there;
+// a near that takes longer makes Wait late.
 //
 // Wait is exact to about a microsecond on a machine with an idle core. It waits with a
 // timer, then in the kernel, and keeps the core busy for the last spin. This bounds its
@@ -42,8 +42,8 @@ func Wait(until time.Time, done <-chan struct{}, near func()) bool {
 	return true
 }
 
-// WaitTimer is Wait with only a timer. It is up to a millisecond late and costs no CPU
-// time.
+// WaitTimer waits like Wait, but with only a timer. It is up to a millisecond late and
+// costs no CPU time.
 func WaitTimer(until time.Time, done <-chan struct{}) bool {
 	d := time.Until(until)
 	if d <= 0 {

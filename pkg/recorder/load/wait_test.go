@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// It does not return before the instant, whatever part of the wait is spent in
-// which way.
+// TestWait checks that Wait does not return early, for waits that begin with each of its
+// methods.
 func TestWait(t *testing.T) {
 	for _, d := range []time.Duration{-time.Hour, 0, spin / 2, spin * 2, coarse / 2, coarse + time.Millisecond} {
 		until := time.Now().Add(d)
@@ -29,18 +29,18 @@ func TestWait(t *testing.T) {
 	}
 }
 
-// A long wait ends when it is told to.
+// TestWaitIsCutShort checks that Wait returns false when done is closed.
 func TestWaitIsCutShort(t *testing.T) {
 	done := make(chan struct{})
 	over := make(chan bool)
 	go func() { over <- Wait(time.Now().Add(time.Hour), done, nil) }()
 	close(done)
 	if <-over {
-		t.Error("a wait that was cut short says that it was not")
+		t.Error("Wait returned true, although done was closed")
 	}
 	for _, d := range []time.Duration{-1, time.Millisecond} {
 		if Wait(time.Now().Add(d), done, nil) {
-			t.Errorf("a wait of %v after the end", d)
+			t.Errorf("a wait of %v returned true after done was closed", d)
 		}
 	}
 }
@@ -57,12 +57,13 @@ func TestWaitTimer(t *testing.T) {
 			t.Errorf("cut short after %v", time.Since(begin))
 		}
 		if WaitTimer(begin, done) || !WaitTimer(begin, nil) {
-			t.Error("what is over is waited for, or is not over")
+			t.Error("WaitTimer for a past instant: want false with a closed done, else true")
 		}
 	})
 }
 
-// What a request of an open loop costs in waiting; the time is its gap.
+// BenchmarkWait measures how late Wait returns. The time per operation is the gap between
+// two requests.
 func BenchmarkWait(b *testing.B) {
 	b.ReportAllocs()
 	const gap = 200 * time.Microsecond

@@ -24,8 +24,8 @@ type Clock interface{ NowNS() uint64 }
 
 // Config configures a Collector.
 type Config struct {
-	// URLs are metrics endpoints: http or https, with a path. User information is sent
-	// as basic authentication and never shown.
+	// URLs are metrics endpoints: http or https, usually with a path. User information
+	// is sent as basic authentication and never shown.
 	URLs []string
 	// NvidiaSMI is the path of nvidia-smi; "" does not run it.
 	NvidiaSMI string
@@ -40,8 +40,8 @@ type Config struct {
 
 // Bounds of a Collector.
 const (
-	// waitingSamples bounds the samples that wait for Take.
-	waitingSamples = 1 << 21
+	// maxWaiting bounds the samples that wait for Take.
+	maxWaiting = 1 << 21
 	// maxSeries bounds the series of a source over the run, because label sets may
 	// change at every scrape. The first ones are kept. Inference servers and exporters
 	// have some hundreds to a few thousand.
@@ -54,8 +54,8 @@ const (
 	maxMemory = 48 << 20
 	// lastWait is how long Stop waits for the last scrapes.
 	lastWait = time.Second
-	// slowest is the longest time between scrapes of a failing source, in intervals.
-	slowest = 32
+	// maxBackoff bounds the time between scrapes of a failing source, in intervals.
+	maxBackoff = 32
 )
 
 // A Collector scrapes sources of metrics. Use New; its methods are for one goroutine.
@@ -81,9 +81,9 @@ type source struct {
 	wake    chan struct{} // of capacity 1: scrape now
 	close   func()
 
-	memory *atomic.Int64       // of the collector
-	series map[string]*tracked // by head
-	text   int                 // bytes of the heads
+	memory *atomic.Int64       // Collector.memory
+	series map[string]*tracked // by promtext.Sample.Head
+	text   int                 // bytes of all heads, see maxSeriesText
 	fresh  []string            // heads of the series that are new in this scrape
 
 	scrapes   int     // ordinal of the present scrape, from 1
@@ -228,7 +228,7 @@ func (c *Collector) watch(ctx context.Context, s *source) {
 		if ok {
 			failures = 0
 		} else {
-			wait *= time.Duration(min(slowest, 1<<min(failures, 5)))
+			wait *= time.Duration(min(maxBackoff, 1<<min(failures, 5)))
 			failures++
 		}
 		timer := time.NewTimer(wait)
@@ -297,7 +297,7 @@ func (c *Collector) scrapeOnce(ctx context.Context, s *source) (ok bool) {
 func (c *Collector) keep(x *export.Scrape) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.samples+len(x.Samples) > waitingSamples {
+	if c.samples+len(x.Samples) > maxWaiting {
 		return false
 	}
 	c.waiting = append(c.waiting, x)
@@ -315,9 +315,9 @@ func (s *source) forgetFresh() {
 	s.fresh = s.fresh[:0]
 }
 
-// countGone is called after a complete answer. A source that reports a restart, or that
-// failed before, may have restarted; then its series begin anew, and countGone adds the
-// series that are gone to the summary.
+// countGone records a complete answer. A source that reports a restart, or whose previous
+// scrape is missing, may have restarted. Then countGone adds the series that are gone to the
+// summary and starts a new count.
 func (s *source) countGone() {
 	if s.restarted || s.whole != s.scrapes-1 {
 		s.info.Gone += s.gone()
@@ -346,7 +346,7 @@ func (s *source) reason(err error, timeout time.Duration) string {
 	if u, ok := errors.AsType[*url.Error](err); ok {
 		err = u.Err
 	}
-	text := s.secrets.Text(err.Error()) // a cut before would leave a part of a secret
+	text := s.secrets.Text(err.Error()) // before the cut, which could leave a part of a secret
 	if errors.Is(err, context.DeadlineExceeded) {
 		text = fmt.Sprintf("no whole answer within %v", timeout)
 	}

@@ -25,7 +25,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// A counter is a clock that ticks when it is looked at.
+// A counter is a clock that advances by 1 ns with each reading.
 type counter struct{ n atomic.Uint64 }
 
 func (c *counter) NowNS() uint64 { return c.n.Add(1) }
@@ -63,7 +63,7 @@ func TestCollector(t *testing.T) {
 	url := serve(t, func(w http.ResponseWriter, _ *http.Request) {
 		n := asked.Add(1)
 		fmt.Fprintf(w, "# TYPE c counter\nc{a=\"1\"} %d\n", n)
-		if n > 1 { // a label set that is there later on
+		if n > 1 { // a label set that appears later
 			fmt.Fprintf(w, "c{a=\"2\"} 0.5\n")
 		}
 	})
@@ -81,7 +81,8 @@ func TestCollector(t *testing.T) {
 	}
 }
 
-// What is wrong with an endpoint is a scrape with an error, and no more.
+// TestCollectorFaults checks that a faulty endpoint gives scrapes with an error and without
+// samples.
 func TestCollectorFaults(t *testing.T) {
 	closed, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -99,7 +100,7 @@ func TestCollectorFaults(t *testing.T) {
 	}{
 		{name: "refused", url: "http://" + closed.Addr().String() + "/metrics", want: "connection refused"},
 		{name: "404", h: http.NotFound, want: "HTTP status 404"},
-		{name: "HTML", h: func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "<!DOCTYPE html>\n<p>") }, want: "no metrics in what begins with \"<!DOCTYPE html>\""},
+		{name: "HTML", h: func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "<!DOCTYPE html>\n<p>") }, want: "no metrics in a text that begins with \"<!DOCTYPE html>\""},
 		{name: "redirect", h: func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, "/login", http.StatusFound) }, want: "HTTP status 302"},
 		{name: "hangs before the answer", h: func(_ http.ResponseWriter, r *http.Request) {
 			select {
@@ -160,7 +161,7 @@ func TestCollectorFaults(t *testing.T) {
 	}
 }
 
-// An endpoint that hangs does not keep a run from its end.
+// TestCollectorStopHung checks that Stop returns although an endpoint hangs.
 func TestCollectorStopHung(t *testing.T) {
 	hang := make(chan struct{})
 	url := serve(t, func(_ http.ResponseWriter, r *http.Request) {
@@ -176,14 +177,14 @@ func TestCollectorStopHung(t *testing.T) {
 	}
 	c.Start()
 	c.ScrapeNow()
-	c.ScrapeNow() // waits for nothing
+	c.ScrapeNow() // does not block
 	if s := c.Stop()[0]; s.Scrapes != 0 || s.Failed != 0 {
 		t.Errorf("%+v", s)
 	}
 }
 
-// changing answers each time with n series that were not there before, whose one
-// label is the ordinal of the series and then pad.
+// changing returns an endpoint that answers each time with n new series. Their one label is
+// the ordinal of the series, followed by pad.
 func changing(n int, pad string) http.HandlerFunc {
 	next := 0
 	return func(w http.ResponseWriter, _ *http.Request) {
@@ -196,8 +197,8 @@ func changing(n int, pad string) http.HandlerFunc {
 	}
 }
 
-// ask returns a collector of some endpoints that is not started, and its scrapes
-// after it has asked each of them n times.
+// ask makes a collector of endpoints, which it does not start, and scrapes each endpoint n
+// times. It returns the collector and the scrapes.
 func ask(t *testing.T, n int, handlers ...http.HandlerFunc) (*Collector, []*export.Scrape) {
 	t.Helper()
 	var urls []string
@@ -218,8 +219,8 @@ func ask(t *testing.T, n int, handlers ...http.HandlerFunc) (*Collector, []*expo
 	return c, c.Take()
 }
 
-// Label sets that are new each time are kept up to a number of series and of bytes,
-// the first ones; each scrape says what it lacks.
+// TestCollectorSeriesBound checks that a source with new label sets at each scrape keeps the
+// first series up to each bound, and that each scrape counts the samples left out.
 func TestCollectorSeriesBound(t *testing.T) {
 	const n = 12_000
 	long := strings.Repeat("x", 4000)
@@ -228,7 +229,7 @@ func TestCollectorSeriesBound(t *testing.T) {
 		name    string
 		h       http.HandlerFunc
 		kept    []int // samples of each scrape
-		answers int   // lines of each
+		answers int   // lines of each answer
 	}{
 		{"number", changing(n, ""), []int{n, maxSeries - n, 0, 0}, n},
 		{"text", changing(800, long), []int{800, maxSeriesText/perLong - 800, 0, 0}, 800},
@@ -249,12 +250,12 @@ func TestCollectorSeriesBound(t *testing.T) {
 	}
 }
 
-// The series of all sources together have a bound, too; scrapes that fail take
-// nothing of it.
+// TestCollectorMemoryBound checks the bound on the series of all sources together, and that
+// failed scrapes use no memory.
 func TestCollectorMemoryBound(t *testing.T) {
 	h := func(w http.ResponseWriter, r *http.Request) {
 		changing(2, "")(w, r)
-		_, _ = io.WriteString(w, strings.Repeat("x", 70_000)) // which makes no sense, and is too long
+		_, _ = io.WriteString(w, strings.Repeat("x", 70_000)) // a malformed line, and too long
 	}
 	c, all := ask(t, 3, h)
 	if s := c.sources[0]; len(all) != 3 || s.info.Failed != 3 || s.info.Series != 0 || len(s.series) != 0 || s.text != 0 || c.memory.Load() != 0 {
@@ -265,18 +266,18 @@ func TestCollectorMemoryBound(t *testing.T) {
 	if want := int64(seriesBytes + len("m") + labelBytes + len("id") + 6); each != want {
 		t.Fatalf("a series takes %d bytes, want %d", each, want)
 	}
-	c.memory.Store(maxMemory - each) // those of other sources
+	c.memory.Store(maxMemory - each) // of the series of other sources
 	if c.scrapeOnce(t.Context(), c.sources[0]); c.sources[0].info.Series != 4 || c.sources[0].info.LeftOut != 2 || c.memory.Load() != maxMemory {
 		t.Errorf("%+v, %d bytes of memory", c.sources[0].info, c.memory.Load())
 	}
 }
 
-// What servers do is no change of label sets: series that come and stay, one that is
-// missing for a while, a server that is started again.
+// TestCollectorGone checks which series count as gone. New series that stay, a series that is
+// missing for a while, and a restart of the server do not count.
 func TestCollectorGone(t *testing.T) {
 	for _, tt := range []struct {
 		name    string
-		answers []string // series, "!" for a failure, "@N" for when it was started
+		answers []string // series; "!": a failure; "@N": the server reports the start time N
 		want    int
 	}{
 		{"one answer", []string{"a b"}, 0},
@@ -288,8 +289,8 @@ func TestCollectorGone(t *testing.T) {
 		{"started again after a failure", []string{"a b c", "!", "a", "a b"}, 0},
 		{"new ones before, and after", []string{"a", "b", "!", "c", "d"}, 2},
 		{"new ones, and a failure at the end", []string{"a", "b", "!"}, 1},
-		{"says that it was started again", []string{"@1 a b", "@2 a"}, 0},
-		{"says that it was not", []string{"@1 a b", "@1 a"}, 1},
+		{"reports a restart", []string{"@1 a b", "@2 a"}, 0},
+		{"reports no restart", []string{"@1 a b", "@1 a"}, 1},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			n := 0
@@ -313,8 +314,8 @@ func TestCollectorGone(t *testing.T) {
 	}
 }
 
-// Lines that make no sense are counted, and of two values of a series the first is
-// kept.
+// TestCollectorLines checks that malformed lines are counted, and that the first of two
+// values of a series is kept.
 func TestCollectorLines(t *testing.T) {
 	c, all := ask(t, 2, func(w http.ResponseWriter, _ *http.Request) {
 		_, _ = io.WriteString(w, "a 1\n\n# HELP b is\nb\na 2\nb{c} 1\nb{c=\"d\"} 3\n")
@@ -329,9 +330,9 @@ func TestCollectorLines(t *testing.T) {
 	}
 }
 
-// What nobody takes is dropped.
+// TestCollectorDrops checks that a scrape is dropped when too many samples wait for Take.
 func TestCollectorDrops(t *testing.T) {
-	c := &Collector{cfg: Config{Timeout: time.Second, Clock: &counter{}}, samples: waitingSamples}
+	c := &Collector{cfg: Config{Timeout: time.Second, Clock: &counter{}}, samples: maxWaiting}
 	s := &source{scrape: func(_ context.Context, _ *source, into *export.Scrape) error {
 		into.Samples = make([]export.Sample, 1)
 		return nil
@@ -352,7 +353,7 @@ func TestNewBadURL(t *testing.T) {
 	}
 }
 
-// Credentials are sent, and not shown.
+// TestCollectorCredentials checks that credentials are sent but not recorded.
 func TestCollectorCredentials(t *testing.T) {
 	url := serve(t, func(w http.ResponseWriter, r *http.Request) {
 		if user, password, _ := r.BasicAuth(); user != "me" || password != "secretpassword" || r.URL.RawQuery != "token=secrettoken" {
@@ -371,15 +372,15 @@ func TestCollectorCredentials(t *testing.T) {
 	if len(sources) != 2 || sources[1].Source != sources[0].Source+"#2" || strings.Contains(fmt.Sprint(sources), "secret") {
 		t.Errorf("%+v", sources)
 	}
-	// Nor in the errors of a server that is not there.
+	// Errors of an unreachable server do not hold them either.
 	all, _ = watch(t, Config{URLs: []string{"http://me:secretpassword@127.0.0.1:1/metrics?token=secrettoken"}, Interval: time.Hour}, 1)
 	if len(all) == 0 || all[0].Error == "" || strings.Contains(fmt.Sprintf("%+v", *all[0]), "secret") {
 		t.Errorf("%+v", all)
 	}
 }
 
-// An endpoint that repeats what it was sent gets neither the name and password nor
-// the query of its URL into what is recorded.
+// TestCollectorEcho checks that the user name, the password and the query of a URL are not
+// recorded when the endpoint repeats them.
 func TestCollectorEcho(t *testing.T) {
 	const user, password, token = "alice-name", "open-sesame", "tok/en-12345"
 	address := serve(t, func(w http.ResponseWriter, r *http.Request) {
@@ -412,7 +413,7 @@ func TestCollectorEcho(t *testing.T) {
 	}
 }
 
-// fakeSMI is a program that does what the script says.
+// fakeSMI writes a program that runs the script, and returns its path.
 func fakeSMI(t *testing.T, script string) string {
 	t.Helper()
 	if runtime.GOOS == "windows" {
@@ -446,8 +447,8 @@ echo 'GPU-b, 1, 0, 4, 81559, [N/A], 33, 345'
 func TestNvidiaSMIFaults(t *testing.T) {
 	for _, tt := range []struct{ name, script, want string }{
 		{"no driver", "echo 'NVIDIA-SMI has failed because it could not talk to the driver' ; exit 9", "exit status 9: NVIDIA-SMI has failed"},
-		{"another table", "echo 'a, b'", "printed no such table"},
-		{"nothing", "exit 0", "names no GPU"},
+		{"another table", "echo 'a, b'", "did not print the requested table"},
+		{"nothing", "exit 0", "lists no GPU"},
 		{"flood", "exec yes xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx", "more than 1048576 bytes"},
 		{"hangs", "exec sleep 100", "no whole answer within"},
 	} {
@@ -464,8 +465,8 @@ func TestNvidiaSMIFaults(t *testing.T) {
 	}
 }
 
-// However often it is asked, an endpoint that hangs has one question, and the
-// collector one goroutine for it.
+// TestCollectorOneAtATime checks that an endpoint that hangs gets one request, and one
+// goroutine of the collector, however often ScrapeNow is called.
 func TestCollectorOneAtATime(t *testing.T) {
 	var asked atomic.Int64
 	url := serve(t, func(_ http.ResponseWriter, r *http.Request) {
@@ -484,15 +485,15 @@ func TestCollectorOneAtATime(t *testing.T) {
 	for range 100_000 {
 		c.ScrapeNow()
 	}
-	// Its own; net/http's, of one connection, on both sides.
+	// The source has one goroutine; net/http has some for each side of the connection.
 	if grown := runtime.NumGoroutine() - before; asked.Load() != 1 || grown > 10 {
-		t.Errorf("%d questions, %d goroutines more", asked.Load(), grown)
+		t.Errorf("%d requests, %d more goroutines", asked.Load(), grown)
 	}
 	c.Stop()
 }
 
-// Of a flood no more is read than the bound, and what waits to be taken is an error
-// without samples.
+// TestCollectorFloodBound checks that the collector reads no more than the bound of a huge
+// answer, and keeps only an error without samples.
 func TestCollectorFloodBound(t *testing.T) {
 	const bound, inBuffers = 16 << 20, 16 << 20 // of kernels and net/http on both sides
 	line := []byte(strings.Repeat("m{a=\"0123456789\"} 1\n", 2000))
@@ -515,7 +516,7 @@ func TestCollectorFloodBound(t *testing.T) {
 	}
 	for range sources[0].Scrapes {
 		if n := <-took; n > bound+inBuffers {
-			t.Errorf("%d bytes of an answer were taken, of at most %d", n, bound)
+			t.Errorf("%d bytes of an answer were sent; at most %d can be read", n, bound)
 		}
 	}
 }

@@ -12,7 +12,7 @@
 //
 // The collection does not delay the load. Each source has its own goroutine and
 // connection or process. Each scrape is bounded in time and size. The number of samples
-// that wait for Take is bounded; a scrape beyond it is dropped. The interval of a failing
+// that wait for Take is bounded; a scrape beyond the bound is dropped. The interval of a failing
 // source grows. A failed scrape holds an error instead of samples.
 //
 // Package analyze interprets the values.

@@ -52,37 +52,37 @@ func (b *boundedBuffer) Write(p []byte) (int, error) {
 // runSMI runs nvidia-smi once.
 func (s *source) runSMI(ctx context.Context, path string, into *export.Scrape) error {
 	cmd := exec.CommandContext(ctx, path, "--query-gpu=uuid,index,"+strings.Join(smiFields, ","), "--format=csv,noheader,nounits")
-	var out, complaint boundedBuffer
-	cmd.Stdout, cmd.Stderr = &out, &complaint
+	var stdout, stderr boundedBuffer
+	cmd.Stdout, cmd.Stderr = &stdout, &stderr
 	cmd.WaitDelay = time.Second // for children that keep the pipe open
 	if err := cmd.Run(); err != nil {
 		switch {
-		case out.over || complaint.over:
+		case stdout.over || stderr.over:
 			return errTooMuch
 		case ctx.Err() != nil:
 			return ctx.Err()
 		}
-		if text := strings.TrimSpace(complaint.b.String() + out.b.String()); text != "" {
+		if text := strings.TrimSpace(stderr.b.String() + stdout.b.String()); text != "" {
 			line, _, _ := strings.Cut(text, "\n")
 			return fmt.Errorf("%w: %s", err, line)
 		}
 		return err
 	}
-	r := csv.NewReader(&out.b)
+	r := csv.NewReader(&stdout.b)
 	r.TrimLeadingSpace = true
 	r.FieldsPerRecord = len(smiFields) + 2
 	rows, err := r.ReadAll()
 	if err != nil {
-		return fmt.Errorf("nvidia-smi printed no such table: %w", err)
+		return fmt.Errorf("nvidia-smi did not print the requested table: %w", err)
 	}
 	if len(rows) == 0 {
-		return errors.New("nvidia-smi names no GPU")
+		return errors.New("nvidia-smi lists no GPU")
 	}
 	for _, row := range rows {
 		for i, field := range smiFields {
 			v, err := strconv.ParseFloat(strings.TrimSpace(row[i+2]), 64)
 			if err != nil {
-				continue // [N/A]: the card does not measure it
+				continue // [N/A]: the GPU does not measure it
 			}
 			name := "nvidia_smi_" + strings.ReplaceAll(field, ".", "_")
 			head := fmt.Sprintf("%s{gpu_uuid=%q,gpu=%q}", name, row[0], row[1])

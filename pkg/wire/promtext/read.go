@@ -23,14 +23,14 @@ const (
 	defaultLine  = 64 << 10
 )
 
-// A Sample is one line of values. Its texts are valid until the callback
+// A Sample is the value of one series, from one line. Its texts are valid until the callback
 // returns.
 type Sample struct {
-	// Head is the name and the labels as they stand there: what tells series
-	// apart, as long as the server writes labels in one order.
+	// Head holds the name and the labels as in the line. It identifies the series, as
+	// long as the server keeps the order of the labels.
 	Head []byte
-	// Type is the type in the last "# TYPE" of the name, or of the name without
-	// _bucket, _sum, _count or _total; "" for none.
+	// Type is the type in the last "# TYPE" line of the name, or of the name without
+	// _bucket, _sum, _count, _total or _created; "" for none.
 	Type  string
 	Value float64
 }
@@ -38,10 +38,10 @@ type Sample struct {
 // A Label is a name with a value.
 type Label struct{ Name, Value string }
 
-// Bad says which lines of a text make no sense.
+// Bad counts the malformed lines of a text.
 type Bad struct {
-	// Lines is how many; First is the number of the first one, from 1, and 0
-	// where there is none.
+	// Lines is the number of malformed lines. First is the line number of the first
+	// one, from 1; 0 means none.
 	Lines, First int
 }
 
@@ -51,17 +51,17 @@ func (b *Bad) add(line int) {
 	}
 }
 
-// ErrLine says that a line makes no sense: see [Read].
+// ErrLine is the error for a malformed line, which [Read] counts and skips.
 var ErrLine = errors.New("no sample")
 
-// errNothing says that a text holds no metrics.
+// errNothing is the error for a text with malformed lines and no sample.
 var errNothing = errors.New("no metrics")
 
-// Read calls do for each sample of r. bad are the lines that make no sense, those
-// among them for which do returns an [ErrLine].
+// Read calls do for each sample of r. bad counts the malformed lines; a line is also
+// malformed if do returns an [ErrLine] for it.
 //
 // Read returns the error of do or r, or an error that names the exceeded limit. If the
-// text is not empty and holds no metrics, the error quotes its beginning.
+// text has malformed lines and no sample, the error quotes its beginning.
 func Read(r io.Reader, lim Limits, do func(Sample) error) (bad Bad, err error) {
 	if lim.Bytes <= 0 {
 		lim.Bytes = defaultBytes
@@ -115,18 +115,19 @@ func Read(r io.Reader, lim Limits, do func(Sample) error) (bad Bad, err error) {
 	return bad, nil
 }
 
-// beginning says how a text starts.
+// beginning quotes the start of a text for an error: its first line, or line if first is
+// "".
 func beginning(first string, line []byte) string {
 	if first == "" {
 		first = string(line[:min(len(line), 60)])
 	}
-	return fmt.Sprintf(" in what begins with %q", first)
+	return fmt.Sprintf(" in a text that begins with %q", first)
 }
 
 // maxTypes bounds the names whose types are kept.
 const maxTypes = 1 << 14
 
-// comment takes "# TYPE name type".
+// comment stores the type from a line "# TYPE name type". It ignores other comments.
 func comment(line []byte, types map[string]string) {
 	f := bytes.Fields(line)
 	if len(f) == 4 && string(f[1]) == "TYPE" && len(types) < maxTypes {
@@ -139,7 +140,7 @@ func comment(line []byte, types map[string]string) {
 	}
 }
 
-// parse takes a line apart: name{labels} value [timestamp] [# exemplar].
+// parse parses a line: name{labels} value [timestamp] [# exemplar].
 func parse(line []byte, types map[string]string) (s Sample, ok bool) {
 	n := nameEnd(line)
 	if n == 0 {
@@ -158,7 +159,7 @@ func parse(line []byte, types map[string]string) (s Sample, ok bool) {
 	value := rest
 	if i := bytes.IndexAny(rest, " \t"); i >= 0 {
 		value = rest[:i]
-		if !behind(bytes.TrimSpace(rest[i:])) {
+		if !canFollowValue(bytes.TrimSpace(rest[i:])) {
 			return s, false
 		}
 	}
@@ -169,8 +170,8 @@ func parse(line []byte, types map[string]string) (s Sample, ok bool) {
 	return Sample{Head: line[:end], Type: typeOf(name, types), Value: v}, true
 }
 
-// behind reports whether b can follow a value: a timestamp or an exemplar.
-func behind(b []byte) bool {
+// canFollowValue reports whether b is a timestamp, an exemplar, or both.
+func canFollowValue(b []byte) bool {
 	if b[0] == '#' {
 		return true
 	}
@@ -192,8 +193,8 @@ func nameEnd(b []byte) int {
 	return len(b)
 }
 
-// labelsEnd returns the position after the '}' that ends the labels which begin
-// at i, -1 for none.
+// labelsEnd returns the position after the '}' that ends the labels from i on, or −1 if they
+// do not end.
 func labelsEnd(b []byte, i int) int {
 	quoted := false
 	for ; i < len(b); i++ {
@@ -209,7 +210,7 @@ func labelsEnd(b []byte, i int) int {
 	return -1
 }
 
-// typeOf returns the type of a name.
+// typeOf returns the type of a name, see Sample.Type. Only a counter has the suffix _total.
 func typeOf(name []byte, types map[string]string) string {
 	if t, ok := types[string(name)]; ok {
 		return t
@@ -224,8 +225,8 @@ func typeOf(name []byte, types map[string]string) string {
 	return ""
 }
 
-// Labels takes the head apart. The texts are the caller's. An error is an
-// [ErrLine].
+// Labels parses the head. It returns copies, which stay valid after the callback. The error
+// is an [ErrLine].
 func (s *Sample) Labels() (name string, labels []Label, err error) {
 	n := nameEnd(s.Head)
 	name = string(s.Head[:n])
@@ -253,8 +254,8 @@ func (s *Sample) Labels() (name string, labels []Label, err error) {
 	}
 }
 
-// unquote returns the content of the quoted text that s starts with, and the
-// position behind it, -1 when it does not end.
+// unquote returns the content of the quoted text at the start of s, and the position after
+// it, or −1 if it does not end.
 func unquote(s string) (value string, end int) {
 	var b strings.Builder
 	for i := 1; i < len(s); i++ {

@@ -35,7 +35,7 @@ func TestRead(t *testing.T) {
 		{name: "no type", text: "g 1.5", want: "g [] 1.5"},
 		{name: "labels", text: `nv_gpu_utilization{gpu_uuid="GPU-1",x="a\"b\\c\nd}"} 0.25`, want: `nv_gpu_utilization gpu_uuid="GPU-1" x="a\"b\\c\nd}" [] 0.25`},
 		{name: "spaces and a comma at the end", text: `m{ a = "1" , b="2", } 3`, want: `m a="1" b="2" [] 3`},
-		{name: "no labels in braces, no space behind", text: "m{} 1\nn{a=\"1\"}2", want: "m [] 1|n a=\"1\" [] 2"},
+		{name: "empty braces, no space after labels", text: "m{} 1\nn{a=\"1\"}2", want: "m [] 1|n a=\"1\" [] 2"},
 		{
 			name: "vLLM", text: "# TYPE vllm:e2e_request_latency_seconds histogram\nvllm:e2e_request_latency_seconds_bucket{le=\"+Inf\"} 3.0\nvllm:e2e_request_latency_seconds_sum 1e-3",
 			want: `vllm:e2e_request_latency_seconds_bucket le="+Inf" [histogram] 3|vllm:e2e_request_latency_seconds_sum [histogram] 0.001`,
@@ -45,10 +45,10 @@ func TestRead(t *testing.T) {
 		{name: "odd numbers", text: "a NaN\nb +Inf\nc -Inf\nd 1e400\ne -0", want: "a [] NaN|b [] +Inf|c [] -Inf|d [] +Inf|e [] -0"},
 		{name: "CRLF", text: "# TYPE g gauge\r\ng 1\r\n", want: "g [gauge] 1"},
 		{name: "one bad line", text: "g 1\nbroken{a=\"1 2\n3 4\nh\ni 0x1p3\nj 1 2 3\nk 2", want: "g [] 1|k [] 2", bad: Bad{5, 2}},
-		{name: "HTML", text: "<!DOCTYPE html>\n<html>\n", err: `no metrics in what begins with "<!DOCTYPE html>"`, bad: Bad{2, 1}},
+		{name: "HTML", text: "<!DOCTYPE html>\n<html>\n", err: `no metrics in a text that begins with "<!DOCTYPE html>"`, bad: Bad{2, 1}},
 		{name: "JSON", text: `{"status":"ok"}`, err: "no metrics", bad: Bad{1, 1}},
-		{name: "labels that make no sense", text: "m 1\n\nm{a} 1\n# HELP\nm{a=1} 2\nn 3", want: "m [] 1|n [] 3", bad: Bad{2, 3}},
-		{name: "a label without a value alone", text: `m{a} 1`, err: "no metrics in what begins with", bad: Bad{1, 1}},
+		{name: "malformed labels", text: "m 1\n\nm{a} 1\n# HELP\nm{a=1} 2\nn 3", want: "m [] 1|n [] 3", bad: Bad{2, 3}},
+		{name: "a label without a value alone", text: `m{a} 1`, err: "no metrics in a text that begins with", bad: Bad{1, 1}},
 		{name: "a long line", text: "m{a=\"" + strings.Repeat("x", 200) + "\"} 1", err: "a line of more than 100 bytes"},
 		{name: "a long text", text: strings.Repeat("m 1\n", 300), err: "more than 1000 bytes of metrics", want: strings.TrimSuffix(strings.Repeat("m [] 1|", 250), "|")},
 	} {
@@ -74,7 +74,7 @@ func TestReadErrors(t *testing.T) {
 	}
 }
 
-// Any text is read to its end, in pieces of any size to the same.
+// FuzzRead checks that the result does not depend on the sizes of the reads.
 func FuzzRead(f *testing.F) {
 	f.Add("# TYPE g gauge\ng{a=\"b\\\"\"} 1.5 123 # {x=\"y\"} 2\n")
 	f.Add("<html>\n{}{\na{ 1\n")

@@ -1,13 +1,13 @@
 // Package sse cuts a byte stream of server-sent events into frames and reads
 // the fields of a frame.
 //
-// A frame is what came over the wire for one event: its lines with their endings, up to
-// and including the blank line that ends it. Frames keep every byte that the server sent:
+// A frame holds the bytes of one event: its lines with their endings, up to and including
+// the blank line that ends the event. Frames keep every byte that the server sent:
 //
 //	all frames of a stream, joined, then Rest  =  the stream
 //
-// Lines end in LF, CR LF or CR, in any mixture. How the stream is chopped into
-// reads makes no difference to the frames.
+// Lines end in LF, CR LF or CR, in any mixture. The sizes of the reads do not change the
+// frames.
 //
 //	var s sse.Splitter
 //	for {

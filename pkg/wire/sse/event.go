@@ -9,29 +9,29 @@ import (
 // An Event is the content of one frame.
 type Event struct {
 	// Name and ID are the values of the last "event:" and "id:" lines, nil
-	// when there are none. They alias the frame.
+	// when there are none. They alias the frame. An id with a NUL is ignored.
 	Name []byte
 	ID   []byte
-	// Data is the value of the "data:" lines, joined with LF. It aliases the
-	// frame when there is one such line, else it is a copy. White space at its
-	// end is part of it; TensorRT-LLM sends some.
+	// Data holds the values of the "data:" lines, joined with LF. It aliases the
+	// frame when there is one such line, else it is a copy. It keeps white space
+	// at the end, which TensorRT-LLM sends.
 	Data []byte
-	// HasData is set when there is a "data" line, if only an empty one.
+	// HasData is set when there is a "data" line, even an empty one.
 	HasData bool
 	// Comment is set when the frame holds comments (lines that start with a
 	// colon: keep-alives) and nothing else.
 	Comment bool
-	// Retry is the value of the "retry:" line; 0 when there is none or it is
-	// no number of milliseconds.
+	// Retry is the value of the last valid "retry:" line, in whole milliseconds
+	// below 2^32; 0 when there is none.
 	Retry time.Duration
 }
 
 var bom = []byte("\ufeff")
 
-// Parse reads the fields of a frame. A frame that is no event, such as a JSON
-// body, gives the zero Event: lines of other names are skipped, as the
-// standard says. The space after the colon is optional, a byte order mark in
-// front is skipped, and the last line needs no ending.
+// Parse reads the fields of a frame. As the standard says, it skips fields with
+// other names, so a frame that is not an event, such as a JSON body, gives the
+// zero Event. The space after the colon is optional. Parse skips a byte order mark
+// at the start, and the last line needs no ending.
 func Parse(frame []byte) Event {
 	var e Event
 	comments, fields, dataLines := false, false, 0
@@ -42,7 +42,7 @@ func Parse(frame []byte) Event {
 		line := frame[pos:end]
 		pos = end + 1
 		if len(line) == 0 {
-			continue // between CR and LF, or a blank line
+			continue // a blank line, or the gap between CR and LF
 		}
 		if front {
 			line, front = bytes.TrimPrefix(line, bom), false

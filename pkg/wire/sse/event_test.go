@@ -59,7 +59,8 @@ func TestParse(t *testing.T) {
 	}
 }
 
-// Data aliases the frame in the usual case and must not in the other.
+// TestParseAliasing checks that Data aliases the frame with one "data:" line, and is a copy
+// with several.
 func TestParseAliasing(t *testing.T) {
 	frame := []byte("data: a\ndata: b\n\n")
 	want := bytes.Clone(frame)

@@ -3,14 +3,14 @@ package sse
 import "bytes"
 
 // A lineFinder finds the ends of lines in one buffer, from front to back. It
-// remembers the next LF: a buffer of lines that end in bare CR would otherwise
-// be searched to its end for each of them.
+// remembers the next LF. Otherwise, in a buffer whose lines end in a bare CR, each
+// line would search the whole buffer for an LF.
 type lineFinder struct {
-	nextLF int // place of the next LF + 1; 0 before the first search
+	nextLF int // index of the next LF + 1; 0 before the first search
 }
 
-// end returns the place of the first CR or LF in b at or after pos, len(b) if
-// there is none. pos must not go back from call to call.
+// end returns the index of the first CR or LF in b at or after pos, len(b) if
+// there is none. pos must not decrease from call to call.
 func (f *lineFinder) end(b []byte, pos int) int {
 	if f.nextLF <= pos {
 		f.nextLF = len(b) + 1

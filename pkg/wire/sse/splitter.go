@@ -2,31 +2,29 @@ package sse
 
 import "fmt"
 
-// DefaultMaxFrameBytes is the bound of a frame for a Splitter.MaxFrameBytes of 0.
+// DefaultMaxFrameBytes is the default of Splitter.MaxFrameBytes.
 const DefaultMaxFrameBytes = 64 << 20
 
 // A Splitter cuts a byte stream into frames. It is fed with pieces of any size
 // and delivers each frame with the piece that completes it:
 //
-//   - after LF, of a blank line: "…\n\n", "…\r\n\r\n", "…\r\r\n"¹, "…\n\r\n"¹
-//   - after CR, of a blank line that follows a line ended by CR or LF, without
-//     waiting whether LF follows: "…\r\r", "…\n\r"
+//   - after the LF of a blank line: "…\n\n", "…\r\n\r\n", "…\r\r\n"¹, "…\n\r\n"¹
+//   - after the CR of a blank line that follows a line ended by CR or LF, without
+//     waiting for an LF: "…\r\r", "…\n\r"
 //   - after "\r\n\r" only with the byte that follows: LF belongs to the frame,
-//     anything else does not
+//     any other byte does not
 //
-// ¹ These are cut after the CR. The LF goes to the front of the next frame,
-// where line endings mean nothing: a frame has at least one line that is not
-// blank, and blank lines in front of it belong to it. So an event never waits
-// for a byte that a server might not send, unless the server itself began to
-// write CR LF.
+// ¹ These are cut after the CR. The LF goes to the front of the next frame, where
+// line endings have no effect: each frame has at least one line that is not blank,
+// and begins with the blank lines before that line. So an event never waits for a
+// byte that a server might not send, unless the server itself uses CR LF.
 //
 // The zero value is ready for use. A Splitter allocates nothing when frames
 // come whole, and grows one buffer to the longest frame that came in pieces.
 // It is for one goroutine.
 type Splitter struct {
-	// MaxFrameBytes bounds a frame, and with it the memory that an endless
-	// line costs; 0 means DefaultMaxFrameBytes. A longer frame ends the
-	// splitting, see Err.
+	// MaxFrameBytes bounds a frame, and so the memory for an endless line;
+	// 0 means DefaultMaxFrameBytes. A longer frame ends the splitting, see Err.
 	MaxFrameBytes int
 
 	// in[start:pos] has been scanned and belongs to the present frame, which
@@ -41,10 +39,10 @@ type Splitter struct {
 	state state
 	frame []byte
 	err   error
-	lines lineFinder // over in
+	lines lineFinder // finds line ends of in
 }
 
-// A FrameTooLongError says that a frame has more bytes than the bound allows.
+// A FrameTooLongError is the error for a frame of more than MaxBytes bytes.
 type FrameTooLongError struct {
 	MaxBytes int
 }
@@ -61,11 +59,11 @@ const (
 	afterLF                  // a line ended in LF
 	afterCR                  // a line ended in CR; LF may follow
 	afterCRLF                // a line ended in CR LF
-	afterCRLFCR              // then came CR: a blank line; LF may follow
+	afterCRLFCR              // a blank line ended in CR; LF may follow
 )
 
-// Feed gives the next piece of the stream. All frames must have been taken
-// with Next before; p must not change until Next has returned false.
+// Feed takes the next piece of the stream. Before Feed, the caller must call Next
+// until it returns false. p must not change until Next has returned false again.
 func (s *Splitter) Feed(p []byte) {
 	if s.err != nil {
 		return
@@ -117,8 +115,8 @@ func (s *Splitter) Rest() []byte {
 }
 
 // Err returns a *FrameTooLongError once a frame was too long, else nil. Rest
-// then holds the beginning of that frame, MaxFrameBytes long; nothing is
-// delivered any more.
+// then holds the first MaxFrameBytes bytes of that frame, and Next delivers no
+// more frames.
 func (s *Splitter) Err() error { return s.err }
 
 // Reset makes s ready for another stream. It keeps MaxFrameBytes and, up to

@@ -16,8 +16,7 @@ import (
 	"github.com/pa-tools/pa/pkg/wire/sse"
 )
 
-// streams are whole streams and the frames they must fall into, each frame
-// quoted with its line endings.
+// streams holds streams with the frames that a Splitter must return.
 var streams = []struct {
 	name   string
 	in     string
@@ -62,7 +61,7 @@ func TestSplitter(t *testing.T) {
 	}
 }
 
-// An event must not wait for the byte after it.
+// TestSplitterPrompt checks that a frame is complete before the byte after it arrives.
 func TestSplitterPrompt(t *testing.T) {
 	for _, in := range []string{"data: a\n\n", "data: a\r\n\r\n", "data: a\r\r", "data: a\n\r", "data: a\r\n\n"} {
 		var s sse.Splitter
@@ -100,7 +99,7 @@ func TestSplitterTooLong(t *testing.T) {
 	}
 }
 
-// A frame of exactly the limit is no error.
+// TestSplitterLimit checks that a frame of exactly the limit is not an error.
 func TestSplitterLimit(t *testing.T) {
 	in := []byte("data: 12345\n\n")
 	s := sse.Splitter{MaxFrameBytes: len(in)}
@@ -131,7 +130,8 @@ func TestSplitterReset(t *testing.T) {
 	}
 }
 
-// Streams of real servers give the same frames whole and in random pieces.
+// TestSplitterGolden checks that streams of real servers give the same frames whole and in
+// random pieces.
 func TestSplitterGolden(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2))
 	for name, body := range goldenBodies(t) {
@@ -171,9 +171,9 @@ func FuzzSplitter(f *testing.F) {
 	})
 }
 
-// split cuts in into pieces of the sizes that size gives and returns the
-// frames and the rest. The pieces are overwritten after use, to catch a
-// Splitter that keeps one.
+// split cuts in into pieces of the sizes that size returns, and feeds them to a Splitter. It
+// returns the frames and the rest. It overwrites the pieces after use, to catch a Splitter
+// that keeps one.
 func split(t *testing.T, in []byte, size func() int) (frames []string, rest string) {
 	t.Helper()
 	var s sse.Splitter
@@ -205,9 +205,9 @@ func eventData(frames []string) []string {
 	return data
 }
 
-// referenceData reads a stream as the standard's text does: endings made LF,
-// then line by line. Unlike the standard it also dispatches an event at the
-// end of the stream, and a mark at the front of any event is skipped.
+// referenceData reads a stream as the standard describes it: it replaces all line endings by
+// LF and then reads line by line. Unlike the standard, it also dispatches an event at the end
+// of the stream, and skips a byte order mark at the start of any event.
 func referenceData(in []byte) []string {
 	text := strings.ReplaceAll(strings.ReplaceAll(string(in), "\r\n", "\n"), "\r", "\n")
 	var all, data []string
