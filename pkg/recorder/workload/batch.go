@@ -80,15 +80,15 @@ func chosen(src Source, seed, what uint64, k, j int) (Entry, error) {
 	}
 	e, err := src.At(i)
 	if err == nil {
-		if err = single(&e); err != nil {
+		if err = checkCombinable(&e); err != nil {
 			err = fmt.Errorf("%s: %w", e.Place(), err)
 		}
 	}
 	return e, err
 }
 
-// single returns an error for an entry that cannot be combined with others.
-func single(e *Entry) error {
+// checkCombinable returns an error for an entry that cannot be combined with others.
+func checkCombinable(e *Entry) error {
 	switch p := e.Prompt; {
 	case p == nil || p.Body != nil || p.Messages != nil:
 		return fmt.Errorf("cannot be combined with other entries: it %w", errWholeRequest)
@@ -158,7 +158,7 @@ func (s queriedBatches) At(k int) (Entry, error) {
 }
 
 // ranking returns a copy of e in which the text of query comes first. The server ranks the
-// texts of e by it.
+// texts of e by that query.
 func ranking(query, e *Entry) (Entry, error) {
 	for _, one := range []*Entry{query, e} {
 		if one.Prompt == nil || one.Prompt.Body != nil || one.Prompt.Messages != nil {

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// texts is a source of entries with a text each.
+// texts returns a source of entries with one text each.
 func texts(all ...string) List {
 	var l List
 	for i, text := range all {
@@ -16,8 +16,8 @@ func texts(all ...string) List {
 	return l
 }
 
-// A batch holds different entries; which ones is a function of seed and number,
-// and every choice is about as likely as another.
+// TestBatches checks that a batch holds different entries, that the choice depends only on
+// the seed and the number of the request, and that all choices are about equally likely.
 func TestBatches(t *testing.T) {
 	const n = 6000
 	src := texts("a", "b", "c", "d")
@@ -34,24 +34,25 @@ func TestBatches(t *testing.T) {
 		}
 		seen[e.Prompt.Text+e.Prompt.More[0]]++
 		if want := 10 + strings.Index("abcd", e.Prompt.Text); e.Prompt.MaxTokens != want {
-			t.Errorf("request %d asks for %d tokens, want those of its first text, %d", k, e.Prompt.MaxTokens, want)
+			t.Errorf("request %d asks for %d tokens, want %d as its first text", k, e.Prompt.MaxTokens, want)
 		}
 		if o, _ := again.At(k); o.Prompt.Text != e.Prompt.Text || o.Prompt.More[0] != e.Prompt.More[0] {
-			t.Errorf("request %d is %v, of fewer %v", k, e.Prompt, o.Prompt)
+			t.Errorf("request %d is %v, in a shorter source %v", k, e.Prompt, o.Prompt)
 		}
 	}
 	if len(seen) != 12 {
-		t.Errorf("%v, want every pair of different ones", seen)
+		t.Errorf("%v, want every pair of different entries", seen)
 	}
-	for pair, times := range seen { // 500 each, with a standard deviation of 21
+	for pair, times := range seen { // the mean is 500, the standard deviation 21
 		if times < 390 || times > 610 || pair[0] == pair[1] {
-			t.Errorf("%s is there %d times of %d", pair, times, n)
+			t.Errorf("%s occurs %d times in %d", pair, times, n)
 		}
 	}
 }
 
-// Images are chosen by themselves; an image without a text adds none.
-func TestBatchesOfPictures(t *testing.T) {
+// TestBatchesOfImages checks that images are chosen independently of texts, and that an
+// image without a text adds no text.
+func TestBatchesOfImages(t *testing.T) {
 	var src List
 	for i := range 3 {
 		src = append(src, Entry{Prompt: &Prompt{Media: []Medium{{Kind: Image, URL: fmt.Sprint(i)}}}})

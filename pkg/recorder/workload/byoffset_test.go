@@ -37,14 +37,14 @@ func TestByOffset(t *testing.T) {
 		}
 	}
 	if want := []int{2, 1, 3, 0}; !slices.Equal(steps, want) {
-		t.Errorf("steps %v, want %v: by time, then as they were", steps, want)
+		t.Errorf("steps %v, want %v: by time, then in the order of the source", steps, want)
 	}
 	if len(src[0].Values) != 3 {
 		t.Error("the source was changed")
 	}
 }
 
-// A broken is a source that cannot be read.
+// broken is a source that cannot be read.
 type broken struct{}
 
 func (broken) Len() int              { return 1 }

@@ -16,12 +16,12 @@ type Entry struct {
 	// File is the name of the input file, for messages; "" means none.
 	File string
 
-	// Values by name, in file order, each the compact JSON value as the input
-	// file has it. For Triton a tensor in one of the forms
+	// Values holds the values by name, in file order, as compact JSON. For Triton,
+	// each is a tensor in one of the forms
 	//
 	//	[1,2,3]  {"b64":"…"}  {"content":[…],"shape":[…]}  {"content":{"b64":"…"}}
 	//
-	// for OpenAI the one field "payload", an array with the request's body.
+	// For OpenAI, the one value "payload" is an array with the request's body.
 	Values export.Fields
 
 	// Prompt, if not nil, is the request; Values is then empty.
@@ -55,7 +55,7 @@ type Entry struct {
 
 	// Timed marks an entry with an Offset: its send time in a recorded schedule,
 	// since the start of the schedule, not negative. Entries need not be sorted by
-	// it.
+	// Offset.
 	Timed  bool
 	Offset time.Duration
 }
@@ -72,8 +72,8 @@ func (e *Entry) Place() string {
 	return fmt.Sprintf("%s, stream %d, step %d", data, e.Stream, e.Step)
 }
 
-// Bare returns a copy of e without the data of the request. It is kept once the request
-// is encoded.
+// Bare returns a copy of e without the data of the request, to keep after the request is
+// encoded.
 func (e *Entry) Bare() Entry {
 	return Entry{File: e.File, Stream: e.Stream, Step: e.Step, Model: e.Model, Session: e.Session, Turn: e.Turn, Delay: e.Delay, Whole: e.Whole, Timed: e.Timed, Offset: e.Offset}
 }

@@ -21,20 +21,20 @@ func TestAdapt(t *testing.T) {
 	for _, tt := range []struct {
 		name   string
 		change func(int, *Entry) error
-		want   []string // what the prompt is then, or the error
+		want   []string // each changed prompt, or the error
 	}{
 		{"answers", WithOutputLength(number, true), []string{
 			`"" "a" 100 true [1] 1s`, `"s" "b" 7 true [] 0s`, `"" "" 102 true [] 0s`,
 			"input data, row 4: the length of its answer cannot be set: it is a whole request", "input data, stream 0, step 4: the length",
 		}},
-		{"opened", WithPrefix(words), []string{
+		{"prefix", WithPrefix(words), []string{
 			`"" "w0 a" 0 false [] 1s`, `"w1 s" "b" 7 false [] 0s`,
 			"input data, row 3: nothing can be put in front of it: it is no conversation", "input data, row 4: nothing", "input data, stream 0, step 4: nothing",
 		}},
 		{"slower", ScaleThinkTime(1.5), []string{`"" "a" 0 false [1] 1.5s`, `"s" "b" 7 false [] 0s`, `"" "" 0 false [] 0s`, `"" "" 0 false [] 0s`, "0s"}},
 	} {
 		changed := Map(src, tt.change)
-		for range 2 { // the same again
+		for range 2 { // At gives the same entry again
 			for k, want := range tt.want {
 				e, err := changed.At(k)
 				got := e.Delay.String()
@@ -59,9 +59,9 @@ func TestAdapt(t *testing.T) {
 	}
 }
 
-// Words stand in front of every text of a batch, and of the first message of a
-// conversation, whose other members stay as they are.
-func TestOpened(t *testing.T) {
+// TestWithPrefix checks that words come before every text of a batch, and before the first
+// message of a conversation, whose other members do not change.
+func TestWithPrefix(t *testing.T) {
 	torn := errors.New("torn")
 	for _, tt := range []struct {
 		name string

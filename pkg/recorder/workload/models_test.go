@@ -66,9 +66,9 @@ func TestModels(t *testing.T) {
 	}
 }
 
-// What is drawn depends on the seed and the number of the entry alone, and each
-// model gets its share.
-func TestModelsDrawn(t *testing.T) {
+// TestRandomModels checks that the model of an entry depends only on the seed and the number
+// of the entry, and that the models have equal shares.
+func TestRandomModels(t *testing.T) {
 	draw := func(entries int, seed uint64) []string {
 		src, err := Models(make(List, entries), ModelChoice{Names: []string{"a", "b", "c", "d"}, Random: true, Seed: seed})
 		if err != nil {
@@ -85,7 +85,7 @@ func TestModelsDrawn(t *testing.T) {
 	count := map[string]int{}
 	for i := range many {
 		if i < len(few) && few[i] != many[i] {
-			t.Fatalf("entry %d: %s of few, %s of many", i, few[i], many[i])
+			t.Fatalf("entry %d: %s among few entries, %s among many", i, few[i], many[i])
 		}
 		if many[i] != other[i] {
 			differ++

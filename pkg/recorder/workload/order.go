@@ -58,8 +58,8 @@ func (o Order) Index(i, n int) int {
 	return i % n
 }
 
-// permute applies the permutation of 0 … n−1 that key selects to i. It is a Feistel
-// network over the next even power of two, repeated until the result is below n (Black
+// permute returns the image of i under the permutation of 0 … n−1 that key selects. It
+// repeats a Feistel network over the next power of four until the result is below n (Black
 // and Rogaway, "Ciphers with Arbitrary Finite Domains", 2002). This takes less than four
 // steps on average, and no table.
 func permute(key uint64, i, n int) int {
@@ -77,7 +77,7 @@ func permute(key uint64, i, n int) int {
 	}
 }
 
-// below maps a random x to 0 … n−1, uniformly but for a bias of n/2⁶⁴.
+// below maps a random x to 0 … n−1, uniformly except for a bias of n/2⁶⁴.
 func below(x, n uint64) uint64 {
 	hi, _ := bits.Mul64(x, n)
 	return hi

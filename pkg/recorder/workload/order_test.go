@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// Sequential and shuffled orders send every entry once a round; only the first
-// is the same every round.
+// TestOrderRounds checks that sequential and shuffled orders send every entry once per round,
+// and that only the sequential order repeats.
 func TestOrderRounds(t *testing.T) {
 	for _, n := range []int{1, 2, 3, 4, 5, 7, 16, 17, 100, 1000} {
 		for _, o := range []Order{{}, {Shuffled, 0}, {Shuffled, 1}, {Shuffled, math.MaxUint64}} {
@@ -30,9 +30,9 @@ func TestOrderRounds(t *testing.T) {
 	}
 }
 
-// Each entry comes to each place equally often, over many seeds: chi-squared of
-// 49 degrees of freedom and two fixed neighbours, which would show a permutation
-// that only rotates.
+// TestShuffleIsFair checks that over many seeds each entry has each place equally often, by
+// chi-squared with 49 degrees of freedom. It also counts two neighbours, because a
+// permutation that only rotates keeps them together.
 func TestShuffleIsFair(t *testing.T) {
 	const n, seeds = 50, 20000
 	var at [n][n]int
@@ -47,7 +47,7 @@ func TestShuffleIsFair(t *testing.T) {
 		}
 	}
 	for i := range n {
-		if chi := chiSquared(at[i][:], seeds); chi > 108 { // p ≈ 2e-6 of one place
+		if chi := chiSquared(at[i][:], seeds); chi > 108 { // p ≈ 2e-6 for one place
 			t.Errorf("place %d: chi² = %.1f", i, chi)
 		}
 	}
@@ -75,7 +75,7 @@ func TestRandomIsFair(t *testing.T) {
 	}
 }
 
-// The seed decides, and nothing else: these are the orders of all releases.
+// TestOrderStays pins the orders, which must be the same in all releases.
 func TestOrderStays(t *testing.T) {
 	for _, tt := range []struct {
 		o    Order
@@ -96,7 +96,8 @@ func TestOrderStays(t *testing.T) {
 	}
 }
 
-// chiSquared tests that total things fell evenly into the cells.
+// chiSquared returns chi-squared of the counts in cells, which sum to total, against equal
+// counts.
 func chiSquared(cells []int, total int) (sum float64) {
 	want := float64(total) / float64(len(cells))
 	for _, c := range cells {

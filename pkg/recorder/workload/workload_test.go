@@ -17,8 +17,8 @@ func TestBuiltin(t *testing.T) {
 	}
 }
 
-// Of a source that is not shuffled the first entries are taken, of a shuffled one
-// any, each once, and others with another seed.
+// TestLimit checks that Limit takes the first entries, or for a shuffled order different
+// entries that depend on the seed.
 func TestLimit(t *testing.T) {
 	src := make(List, 50)
 	for i := range src {

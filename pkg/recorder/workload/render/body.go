@@ -88,7 +88,7 @@ func Body(api API, p *workload.Prompt, o Options) ([]byte, error) {
 	case TGI:
 		err = b.tgi(p, o)
 	default:
-		err = errors.New("there is no form of requests for this endpoint that a prompt could be put into; give whole requests")
+		err = errors.New("no request format for prompts is known for this endpoint; give whole requests")
 	}
 	if err != nil {
 		return nil, err

@@ -21,7 +21,7 @@ func (b *object) imageRetrieval(p *workload.Prompt) error {
 
 // picturesOf returns the images as objects. No image is an error.
 func picturesOf(p *workload.Prompt) ([]byte, error) {
-	urls, err := pictureURLs(p, "endpoints that look at images")
+	urls, err := pictureURLs(p, "image endpoints")
 	if err != nil {
 		return nil, err
 	}

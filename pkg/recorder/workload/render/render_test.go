@@ -20,7 +20,7 @@ func extra(kv ...string) export.Fields {
 
 const dialog = `[{"role":"system","content":"s"},{"role":"user","content":[{"type":"text","text":"u"},{"type":"image_url"}]}]`
 
-// Bodies, as the APIs document them.
+// TestBody compares bodies with the documentation of the APIs.
 func TestBody(t *testing.T) {
 	type P = workload.Prompt
 	for _, tt := range []struct {
@@ -87,8 +87,8 @@ func TestBodyErrors(t *testing.T) {
 		{Generate, sound, "Triton's generate endpoints take no audio"},
 		{TGI, sound, "Hugging Face's generate endpoints take no audio"},
 		{ImageRetrieval, workload.Prompt{Text: "a"}, "the endpoint takes images; give \"image\""},
-		{ImageRetrieval, sound, "endpoints that look at images take no audio"},
-		{0, workload.Prompt{Text: "a"}, "there is no form of requests for this endpoint"},
+		{ImageRetrieval, sound, "image endpoints take no audio"},
+		{0, workload.Prompt{Text: "a"}, "no request format for prompts is known for this endpoint; give whole requests"},
 		{Chat, workload.Prompt{Body: []byte("{")}, "byte"},
 	} {
 		if got, err := Body(tt.api, &tt.p, Options{}); err == nil || !strings.Contains(err.Error(), tt.want) {
@@ -122,7 +122,7 @@ func TestAPIOf(t *testing.T) {
 	}
 }
 
-// only is a model with those inputs.
+// only returns Options.Has of a model with these inputs.
 func only(inputs ...string) func(string) bool {
 	return func(name string) bool { return slices.Contains(inputs, name) }
 }
@@ -171,7 +171,7 @@ func TestTensors(t *testing.T) {
 		{TensorRTLLM, P{Media: picture}, "take no image"},
 		{Engine, P{Text: "a"}, "the model takes token ids; give the model's --tokenizer"},
 		{Engine, P{}, "an empty prompt"},
-		{LLMAPI, P{Text: "a", MaxTokens: 1, Exact: true}, "cannot be asked for answers of an exact length"},
+		{LLMAPI, P{Text: "a", MaxTokens: 1, Exact: true}, "has no input for an exact output length"},
 		{0, P{Text: "a"}, "it is vllm, tensorrtllm"},
 	} {
 		if _, err := Tensors(tt.s, &tt.p, Options{}); err == nil || !strings.Contains(err.Error(), tt.want) {

@@ -65,8 +65,9 @@ func StyleOf(inputs []string) (Style, error) {
 	return 0, fmt.Errorf("the model takes no prompts: it has the inputs %s, none of them text_input or input_ids; give tensors", strings.Join(inputs, ", "))
 }
 
-// Tensors returns the inputs for p as JSON arrays, in the order of GenAI-Perf. With
-// Options.Template the members of the template are the inputs, and s has no effect.
+// Tensors returns the inputs for p in the order of GenAI-Perf, each as a JSON array or as an
+// object with a shape. With Options.Template the members of the template are the inputs, and
+// s has no effect.
 func Tensors(s Style, p *workload.Prompt, o Options) (export.Fields, error) {
 	if o.Template != nil {
 		return filledTensors(p, &o)
@@ -119,7 +120,7 @@ func (t *tensors) exclude(name string, o Options) {
 	}
 }
 
-// rest adds the extra members that the model has as inputs and that are not yet there.
+// rest adds the extra members that are inputs of the model and not yet in t.
 func (t *tensors) rest(p *workload.Prompt, o Options) {
 	for _, f := range p.Extra {
 		if _, there := t.f.Get(f.Name); there || o.Has != nil && !o.Has(f.Name) {
@@ -133,8 +134,8 @@ func (t *tensors) rest(p *workload.Prompt, o Options) {
 //
 //	text_input, exclude_input_in_output, stream, sampling_parameters, image
 //
-// where sampling_parameters is JSON in a text: the output length, and members for which the
-// model has no input.
+// where sampling_parameters is a JSON object in a string: the output length and the extra
+// members. An extra member return_NAME is an input of its own if the model has it.
 func (t *tensors) vllm(text string, p *workload.Prompt, o Options) error {
 	t.raw("text_input", quote(text))
 	t.exclude("exclude_input_in_output", o)
@@ -165,7 +166,7 @@ func (t *tensors) vllm(text string, p *workload.Prompt, o Options) error {
 	return t.pictures(p)
 }
 
-// images adds the contents of images.
+// pictures adds the contents of the images as the input image.
 func (t *tensors) pictures(p *workload.Prompt) error {
 	var all []string
 	for _, m := range p.Media {
@@ -188,7 +189,7 @@ func (t *tensors) pictures(p *workload.Prompt) error {
 //
 //	text_input, max_tokens, exclude_input_in_output, stream, min_tokens
 //
-// where the last is min_length in older releases.
+// where min_tokens is min_length in older releases.
 func (t *tensors) tensorRTLLM(text string, p *workload.Prompt, o Options) error {
 	if err := noMedia(p, "models of TensorRT-LLM"); err != nil {
 		return err
@@ -213,8 +214,8 @@ func (t *tensors) outputLength(name string, p *workload.Prompt) {
 	t.number(name, n)
 }
 
-// exact requests a minimum length. Without knowledge of the inputs it uses GenAI-Perf's
-// min_length.
+// exact requests a minimum length. If the inputs of the model are unknown, it uses
+// GenAI-Perf's min_length.
 func (t *tensors) exact(p *workload.Prompt, o Options) {
 	if !p.Exact || p.MaxTokens == 0 {
 		return
@@ -293,7 +294,7 @@ func (t *tensors) llmAPI(text string, p *workload.Prompt, o Options) error {
 		t.number("sampling_param_max_tokens", p.MaxTokens)
 	}
 	if p.Exact {
-		return errors.New("the LLM API of TensorRT-LLM cannot be asked for answers of an exact length; drop what asks for it")
+		return errors.New("the LLM API of TensorRT-LLM has no input for an exact output length; drop the option that asks for it")
 	}
 	for _, f := range p.Extra {
 		name := "sampling_param_" + f.Name

@@ -42,7 +42,7 @@ func (s *Audio) Validate() error {
 	mean, stddev := s.Seconds.Mean, s.Seconds.Stddev
 	add(!(mean >= minAudioSeconds), "length: mean %v s: must be at least %v s", mean, minAudioSeconds)
 	add(!(stddev >= 0 && stddev <= mean), "length: standard deviation %v s: must be from 0 to the mean, %v s", stddev, mean)
-	add(mean+8*stddev > maxAudioSeconds, "length: mean %v s with standard deviation %v s: may come to more than %d s", mean, stddev, maxAudioSeconds)
+	add(mean+8*stddev > maxAudioSeconds, "length: mean %v s with standard deviation %v s: may exceed %d s", mean, stddev, maxAudioSeconds)
 	add(len(s.SampleRates) == 0, "no sample rate")
 	for _, rate := range s.SampleRates {
 		add(rate < 1000 || rate > 384000, "sample rate %d Hz: must be from 1 to 384 kHz", rate)
@@ -77,7 +77,7 @@ func (s *Audio) url(seed, number uint64) string {
 	for range samples {
 		x := max(-1, min(1, noiseLevel*r.NormFloat64()))
 		v := uint32(int32(math.Round(x * full)))
-		if depth == 8 { // which has no sign in WAV
+		if depth == 8 { // 8-bit samples are unsigned in WAV
 			v += 128
 		}
 		for k := range depth / 8 {

@@ -6,7 +6,7 @@ import (
 	"github.com/pa-tools/pa/pkg/tokenizer/builtin"
 )
 
-// 1024±128 tokens, made and counted; ns/op is that of one prompt.
+// BenchmarkTexts measures the generation of one prompt of 1024±128 tokens.
 func BenchmarkTexts(b *testing.B) {
 	tok, err := builtin.Load()
 	if err != nil {
@@ -16,11 +16,11 @@ func BenchmarkTexts(b *testing.B) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	law := Normal{1024, 128}
+	dist := Normal{1024, 128}
 	bytes, n := 0, uint64(0)
 	b.ReportAllocs()
 	for b.Loop() {
-		text, _, err := t.Text(n, law.Draw(source(1, forInput, n)))
+		text, _, err := t.Text(n, dist.Draw(source(1, forInput, n)))
 		if err != nil {
 			b.Fatal(err)
 		}

@@ -9,14 +9,14 @@ import (
 	"testing"
 )
 
-// Means and deviations of what is drawn are those of the distribution.
-func TestLaws(t *testing.T) {
+// TestDistributions checks the mean and the standard deviation of drawn lengths.
+func TestDistributions(t *testing.T) {
 	h, err := ReadHistogram("h", strings.NewReader("length,weight\n# short\n10,3\n\n20-29, 1\n100,0\n"))
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, tt := range []struct {
-		law          LengthDistribution
+		dist         LengthDistribution
 		mean, stddev float64
 		low, high    int
 	}{
@@ -33,25 +33,25 @@ func TestLaws(t *testing.T) {
 		const n = 200_000
 		var sum, squares float64
 		for range n {
-			x := tt.law.Draw(r)
+			x := tt.dist.Draw(r)
 			if x < tt.low || x > tt.high {
-				t.Fatalf("%v gave %d", tt.law, x)
+				t.Fatalf("%v gave %d", tt.dist, x)
 			}
 			sum += float64(x)
 			squares += float64(x) * float64(x)
 		}
 		mean := sum / n
 		stddev := math.Sqrt(max(0, squares/n-mean*mean))
-		if tt.law == LengthDistribution(h) {
-			// 3/4 of 10 and 1/4 of 20 to 29: within 5 of the mean's deviations.
+		if tt.dist == LengthDistribution(h) {
+			// 3/4 of the lengths are 10, and 1/4 are 20 to 29.
 			tt.stddev = math.Sqrt(0.75*(10-tt.mean)*(10-tt.mean) + 0.25*(99/12.0+(24.5-tt.mean)*(24.5-tt.mean)))
 		}
 		if math.Abs(mean-tt.mean) > 5*tt.stddev/math.Sqrt(n)+1e-9 {
-			t.Errorf("%v: mean %v, want %v", tt.law, mean, tt.mean)
+			t.Errorf("%v: mean %v, want %v", tt.dist, mean, tt.mean)
 		}
 		// Rounding adds a twelfth to the variance.
 		if math.Abs(stddev-tt.stddev) > 0.05*tt.stddev+1e-6 {
-			t.Errorf("%v: standard deviation %v, want %v", tt.law, stddev, tt.stddev)
+			t.Errorf("%v: standard deviation %v, want %v", tt.dist, stddev, tt.stddev)
 		}
 	}
 }
@@ -70,9 +70,9 @@ func TestParseLengthDistribution(t *testing.T) {
 		{"lognormal:500,600", "lognormal:500,600"},
 		{"histogram:" + hist, "histogram:" + hist},
 	} {
-		law, err := ParseLengthDistribution(tt.in)
-		if err != nil || law.String() != tt.want {
-			t.Errorf("ParseLengthDistribution(%q) = %v, %v; want %s", tt.in, law, err, tt.want)
+		dist, err := ParseLengthDistribution(tt.in)
+		if err != nil || dist.String() != tt.want {
+			t.Errorf("ParseLengthDistribution(%q) = %v, %v; want %s", tt.in, dist, err, tt.want)
 		}
 	}
 	for _, tt := range []struct{ in, want string }{
@@ -95,8 +95,8 @@ func TestParseLengthDistribution(t *testing.T) {
 		{"histogram:" + hist + "x", "no such file"},
 		{"zipf:1", `unknown distribution "zipf"`},
 	} {
-		if law, err := ParseLengthDistribution(tt.in); err == nil || !strings.Contains(err.Error(), tt.want) {
-			t.Errorf("ParseLengthDistribution(%q) = %v, %v; want an error with %q", tt.in, law, err, tt.want)
+		if dist, err := ParseLengthDistribution(tt.in); err == nil || !strings.Contains(err.Error(), tt.want) {
+			t.Errorf("ParseLengthDistribution(%q) = %v, %v; want an error with %q", tt.in, dist, err, tt.want)
 		}
 	}
 }
@@ -119,25 +119,26 @@ func TestReadHistogramErrors(t *testing.T) {
 	}
 }
 
-// What is read as a distribution can be drawn from, and is read again as itself.
+// FuzzParseLengthDistribution checks that a parsed distribution draws valid lengths, and that
+// its String parses to the same distribution.
 func FuzzParseLengthDistribution(f *testing.F) {
 	for _, s := range []string{"5", "fixed:5", "normal:5,2", "uniform:1,9", "lognormal:5,2", "normal:1e3,1e2"} {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, in string) {
 		if strings.HasPrefix(in, "histogram:") {
-			return // a file
+			return // it names a file
 		}
-		law, err := ParseLengthDistribution(in)
+		dist, err := ParseLengthDistribution(in)
 		if err != nil {
 			return
 		}
-		if n := law.Draw(rand.New(rand.NewPCG(1, 1))); n < 1 || n > maxLength {
+		if n := dist.Draw(rand.New(rand.NewPCG(1, 1))); n < 1 || n > maxLength {
 			t.Fatalf("%q gave %d", in, n)
 		}
-		again, err := ParseLengthDistribution(law.String())
-		if err != nil || again != law {
-			t.Fatalf("%q: %v, and again %v, %v", in, law, again, err)
+		again, err := ParseLengthDistribution(dist.String())
+		if err != nil || again != dist {
+			t.Fatalf("%q: %v, and again %v, %v", in, dist, again, err)
 		}
 	})
 }

@@ -92,7 +92,7 @@ func (p *Images) Validate() error {
 		case !(n.Stddev >= 0 && n.Stddev <= n.Mean):
 			errs = append(errs, fmt.Errorf("%s: standard deviation %v: must be from 0 to the mean, %v", what, n.Stddev, n.Mean))
 		case !(n.Mean+8*n.Stddev <= maxImageSide):
-			errs = append(errs, fmt.Errorf("%s: mean %v with standard deviation %v: may come to more than %d pixels", what, n.Mean, n.Stddev, maxImageSide))
+			errs = append(errs, fmt.Errorf("%s: mean %v with standard deviation %v: may exceed %d pixels", what, n.Mean, n.Stddev, maxImageSide))
 		}
 	}
 	return errors.Join(errs...)
@@ -113,7 +113,7 @@ func (p *Images) url(seed, number uint64) (string, error) {
 	if p.Format == JPEG {
 		err = jpeg.Encode(&b, m, &jpeg.Options{Quality: jpeg.DefaultQuality})
 	} else {
-		// The best compression takes eight times as long for a third less.
+		// The best compression takes eight times as long and saves a third of the bytes.
 		err = (&png.Encoder{CompressionLevel: png.BestSpeed}).Encode(&b, m)
 	}
 	if err != nil {
@@ -136,7 +136,7 @@ func noise(m *image.RGBA, r *rand.Rand) {
 // to 0.74 and 0.07 to 0.09.
 const sceneCell = 64
 
-// scene interpolates colours between random ones on a grid.
+// scene interpolates between random colours on a grid.
 func scene(m *image.RGBA, r *rand.Rand) {
 	width, height := m.Rect.Dx(), m.Rect.Dy()
 	columns := width/sceneCell + 2

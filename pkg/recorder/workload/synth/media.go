@@ -60,7 +60,7 @@ type MediaSource struct {
 	workload.Source
 	m    Media
 	file *spool.Spool
-	ends []int64 // of each medium in the file
+	ends []int64 // end of each medium in the file
 }
 
 // AddMedia adds the media of m to the prompts of src. dir is the folder of the
@@ -72,7 +72,7 @@ func AddMedia(ctx context.Context, src workload.Source, m Media, dir string) (*M
 	}
 	s := &MediaSource{Source: src, m: m}
 	var err error
-	s.file, err = spool.Copy(ctx, "made-up images and audio", &mediaReader{s: s}, spool.Config{Dir: dir})
+	s.file, err = spool.Copy(ctx, "synthetic images and audio", &mediaReader{s: s}, spool.Config{Dir: dir})
 	if err != nil {
 		return nil, err
 	}
@@ -101,7 +101,7 @@ func (s *MediaSource) At(k int) (workload.Entry, error) {
 		}
 		url := make([]byte, s.ends[n]-start)
 		if _, err := s.file.File.ReadAt(url, start); err != nil {
-			return e, fmt.Errorf("made-up images and audio: %w", err)
+			return e, fmt.Errorf("synthetic images and audio: %w", err)
 		}
 		kind := workload.Image
 		if i >= s.m.ImagesPerPrompt {

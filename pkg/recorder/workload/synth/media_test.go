@@ -16,7 +16,7 @@ import (
 	"github.com/pa-tools/pa/pkg/recorder/workload"
 )
 
-// content returns what a data: URL holds.
+// content returns the decoded content of a data: URL.
 func content(t *testing.T, url, kind string) []byte {
 	t.Helper()
 	text, ok := strings.CutPrefix(url, "data:"+kind+";base64,")
@@ -27,9 +27,9 @@ func content(t *testing.T, url, kind string) []byte {
 	return b
 }
 
-// Images have the sizes that are drawn, and bytes as photographs or as noise have
-// them: of GenAI-Perf's photographs at 512 by 512 pixels Pillow makes 0.42 to 0.74
-// bytes a pixel as PNG and 0.07 to 0.09 as JPEG, of noise 0.60 as JPEG.
+// TestImages checks that images have the requested size, and about as many bytes as
+// photographs or noise. At 512 by 512 pixels, Pillow encodes GenAI-Perf's photographs with
+// 0.42 to 0.74 bytes a pixel as PNG and 0.07 to 0.09 as JPEG, and noise with 0.60 as JPEG.
 func TestImages(t *testing.T) {
 	for _, tt := range []struct {
 		format     ImageFormat
@@ -57,7 +57,8 @@ func TestImages(t *testing.T) {
 	}
 }
 
-// Sizes follow their laws, and images are functions of seed and number.
+// TestImageSizes checks that sizes follow their distribution, and that an image depends only
+// on the seed and its number.
 func TestImageSizes(t *testing.T) {
 	p := Images{Width: Normal{20, 5}, Height: Normal{1, 1}, Format: JPEG}
 	seen, widths, sum := map[string]bool{}, map[int]bool{}, 0
@@ -74,7 +75,7 @@ func TestImageSizes(t *testing.T) {
 		seen[url], widths[c.Width] = true, true
 		sum += c.Width
 		if again, _ := p.url(7, i); again != url {
-			t.Errorf("image %d is another one the second time", i)
+			t.Errorf("image %d differs the second time", i)
 		}
 		if other, _ := p.url(8, i); other == url {
 			t.Errorf("image %d is the same with another seed", i)
@@ -85,12 +86,12 @@ func TestImageSizes(t *testing.T) {
 	}
 }
 
-// Audio have the length, rate, depth and channels that were asked for, and are as
-// loud in every depth. Headers are those that libsndfile writes.
+// TestAudio checks that clips have the requested length, rate, depth and channels, the
+// headers that libsndfile writes, and the same loudness at every depth.
 func TestAudio(t *testing.T) {
 	for _, tt := range []struct {
 		rate, depth, channels int
-		header                string // of one second
+		header                string // for one second
 	}{
 		{16000, 16, 1, "RIFF\x24\x7d\x00\x00WAVEfmt \x10\x00\x00\x00\x01\x00\x01\x00\x80\x3e\x00\x00\x00\x7d\x00\x00\x02\x00\x10\x00data\x00\x7d\x00\x00"},
 		{16000, 24, 1, "RIFF\xa4\xbb\x00\x00WAVEfmt \x10\x00\x00\x00\x01\x00\x01\x00\x80\x3e\x00\x00\x80\xbb\x00\x00\x03\x00\x18\x00data\x80\xbb\x00\x00"},
@@ -127,7 +128,7 @@ func TestAudio(t *testing.T) {
 	}
 }
 
-// Lengths, rates and depths vary.
+// TestAudioChoices checks that lengths, rates and depths vary.
 func TestAudioChoices(t *testing.T) {
 	s := Audio{Seconds: AudioLength{0.15, 0.1}, SampleRates: []int{1000, 2000}, Depths: []int{8, 32}, Channels: 1}
 	kinds, lengths := map[[2]int]int{}, map[int]bool{}
@@ -153,9 +154,9 @@ func testMedia() Media {
 	}
 }
 
-// Media are beside the prompts, in any order of asking, and do not depend on how
-// many prompts there are. Their file goes away.
-func TestIllustrate(t *testing.T) {
+// TestAddMedia checks that prompts have their media in any order of access, whatever the
+// number of prompts, and that Close removes the file.
+func TestAddMedia(t *testing.T) {
 	list := func(n int) (l workload.List) {
 		for range n {
 			l = append(l, workload.Entry{Prompt: &workload.Prompt{Text: "a"}})
@@ -213,12 +214,12 @@ func TestMediaErrors(t *testing.T) {
 	}{
 		{func(m *Media) { m.Images.Width.Mean = 0 }, "images: width: mean 0: must be at least 1 pixel"},
 		{func(m *Media) { m.Images.Height = Normal{100, 101} }, "images: height: standard deviation 101: must be from 0 to the mean, 100"},
-		{func(m *Media) { m.Images.Height = Normal{Mean: 20000} }, "may come to more than 16384 pixels"},
+		{func(m *Media) { m.Images.Height = Normal{Mean: 20000} }, "may exceed 16384 pixels"},
 		{func(m *Media) { m.ImagesPerPrompt = -1 }, "-1 images or audio"},
 		{func(m *Media) { m.Audio.Seconds.Mean = 0.05 }, "audio clips: length: mean 0.05 s: must be at least 0.1 s"},
 		{func(m *Media) { m.Audio.Seconds.Mean = math.NaN() }, "length: mean NaN s"},
 		{func(m *Media) { m.Audio.Seconds = AudioLength{1, 2} }, "standard deviation 2 s: must be from 0 to the mean"},
-		{func(m *Media) { m.Audio.Seconds.Mean = 4000 }, "may come to more than 3600 s"},
+		{func(m *Media) { m.Audio.Seconds.Mean = 4000 }, "may exceed 3600 s"},
 		{func(m *Media) { m.Audio.SampleRates = []int{16} }, "sample rate 16 Hz: must be from 1 to 384 kHz"},
 		{func(m *Media) { m.Audio.Depths = []int{12} }, "depth of 12 bits: it is 8, 16, 24 or 32"},
 		{func(m *Media) { m.Audio.Channels = 3 }, "3 channels: it is 1 or 2"},

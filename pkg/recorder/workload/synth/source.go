@@ -35,8 +35,8 @@ type Config struct {
 	PrefixTokens int
 
 	// Sessions is the number of conversations; Prompts is then 0. Turns is the
-	// distribution of their numbers of prompts; nil means one. Delay is the think
-	// time after each answer but the last; nil means none.
+	// distribution of the number of prompts in a session; nil means one prompt.
+	// Delay is the think time after each answer but the last; nil means none.
 	Sessions int
 	Turns    LengthDistribution
 	Delay    *Delay
@@ -56,17 +56,18 @@ func (d *Delay) Validate() error {
 	return nil
 }
 
-// draw draws a time.
+// draw returns a random time of at least 0.
 func (d *Delay) draw(r *rand.Rand) time.Duration {
 	ns := math.Round(float64(d.Mean) + float64(d.Stddev)*r.NormFloat64())
 	return time.Duration(max(0, min(ns, math.MaxInt64/2)))
 }
 
-// maxEntries bounds the number of prompts, so that a typing error does not exhaust the
-// memory. Text i of prompt k has the number k + i × maxEntries.
 const (
+	// maxEntries bounds the number of prompts, so that a typing error does not exhaust
+	// the memory. Text i of prompt k has the number k + i × maxEntries.
 	maxEntries = 1 << 28
-	maxMore    = 1 << 16
+	// maxMore bounds Config.More, and the media of a prompt of each kind.
+	maxMore = 1 << 16
 )
 
 // A Source is a workload.Source of synthetic prompts.
@@ -180,7 +181,7 @@ func (s *Source) At(k int) (workload.Entry, error) {
 	return e, nil
 }
 
-// text returns text number place of prompt k.
+// text returns the text at a place of prompt k: 0 for the first text, then Config.More.
 func (s *Source) text(k, place, session, turn int) (string, []uint32, error) {
 	number, group := uint64(k)|uint64(place)*maxEntries, uint64(session)|uint64(place)*maxEntries
 	tokens := s.c.Input.Draw(source(s.c.Seed, forInput, number))

@@ -33,8 +33,8 @@ func newTexts(t testing.TB, tok Tokenizer, seed uint64, salt string) *Texts {
 	return texts
 }
 
-// pairs is a tokenizer whose tokens reach over blanks: two short words that follow
-// each other are one token, so counts of words do not add up.
+// pairs is a tokenizer whose tokens span blanks: two short words in succession are one
+// token, so a text has fewer tokens than its words together.
 type pairs struct{ *tokenizer.Tokenizer }
 
 func (p pairs) Count(text string) int {
@@ -48,10 +48,10 @@ func (p pairs) Count(text string) int {
 	return n
 }
 
-// Texts of all lengths are exact, under tokenizers that cut at blanks and those
-// that do not.
+// TestTextLengths checks that texts of all lengths are exact, for a tokenizer that splits at
+// blanks and for one that does not.
 func TestTextLengths(t *testing.T) {
-	for name, tok := range map[string]Tokenizer{"built-in": builtinTokenizer(t), "over blanks": pairs{builtinTokenizer(t)}} {
+	for name, tok := range map[string]Tokenizer{"built-in": builtinTokenizer(t), "spans blanks": pairs{builtinTokenizer(t)}} {
 		texts := newTexts(t, tok, 7, "")
 		for i, n := range append([]int{1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 17, 100, 511, 512, 513, 4096, 20000}, randomLengths(200/testenv.Stride(4))...) {
 			text, ids, err := texts.Text(uint64(i), n)
@@ -83,8 +83,8 @@ func randomLengths(n int) (all []int) {
 	return all
 }
 
-// Texts depend on seed and number alone, not on what was made before; all begin
-// differently, and otherwise with another salt.
+// TestTextsAreFunctions checks that a text depends only on the seed, the salt and its number,
+// not on earlier calls, and that texts begin differently.
 func TestTextsAreFunctions(t *testing.T) {
 	tok := builtinTokenizer(t)
 	a, b := newTexts(t, tok, 1, ""), newTexts(t, tok, 1, "")
@@ -95,7 +95,7 @@ func TestTextsAreFunctions(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		_, _, _ = b.Text(1000+i, 77) // in between
+		_, _, _ = b.Text(1000+i, 77) // must have no effect
 		if again, _, _ := b.Text(i, 40); again != text {
 			t.Fatalf("text %d: %q, then %q", i, text, again)
 		}
@@ -112,12 +112,12 @@ func TestTextsAreFunctions(t *testing.T) {
 	}
 	text, _, _ := a.Text(5, 400)
 	if shorter, _, _ := a.Text(5, 200); !strings.HasPrefix(text, shorter[:len(shorter)/2]) {
-		t.Error("a shorter text of one number begins otherwise")
+		t.Error("a shorter text of the same number begins differently")
 	}
 }
 
-// Blocks of one id are one text wherever they stand; the whole has the length, and
-// begins with the same tokens as any with the same first ids.
+// TestBlocks checks that texts have the requested length, and that texts with the same first
+// ids begin with the same tokens.
 func TestBlocks(t *testing.T) {
 	tok := builtinTokenizer(t)
 	texts := newTexts(t, tok, 3, "")
@@ -131,17 +131,17 @@ func TestBlocks(t *testing.T) {
 	}
 	x, y := tok.Encode(one), tok.Encode(two)
 	if !slices.Equal(x[:128], y[:128]) {
-		t.Error("two equal blocks have other tokens")
+		t.Error("equal blocks have different tokens")
 	}
 	if slices.Equal(x[128:150], y[128:150]) {
-		t.Error("other blocks have the same tokens")
+		t.Error("different blocks have the same tokens")
 	}
 	if _, _, err := texts.Blocks([]int64{1, 2}, 64, 64); err == nil {
-		t.Error("two blocks of 64 tokens have 64")
+		t.Error("no error for 64 tokens in two blocks of 64")
 	}
 }
 
-// Lengths, prefixes, sessions and delays of a source, counted.
+// TestSource checks the lengths and the prefixes of prompts.
 func TestSource(t *testing.T) {
 	tok := builtinTokenizer(t)
 	c := Config{
@@ -186,8 +186,8 @@ func TestSource(t *testing.T) {
 	}
 }
 
-// Further texts have lengths by the same law, are all different, and leave the
-// first one as it is.
+// TestMore checks that further texts follow the same distribution of lengths, are all
+// different, and do not change the first text.
 func TestMore(t *testing.T) {
 	tok := builtinTokenizer(t)
 	c := Config{Texts: newTexts(t, tok, 9, ""), Seed: 9, Prompts: 40, Input: Uniform{5, 14}, Prefixes: 2, PrefixTokens: 7}
@@ -223,7 +223,7 @@ func TestMore(t *testing.T) {
 	}
 }
 
-// A prefix for texts that were not made here is one of those that prompts begin with.
+// TestPrefix checks that Prefix returns the prefixes that After uses.
 func TestPrefix(t *testing.T) {
 	tok := builtinTokenizer(t)
 	texts := newTexts(t, tok, 9, "")
@@ -299,7 +299,7 @@ func TestSessions(t *testing.T) {
 	}
 }
 
-// words is a tokenizer that knows no words: every character is a token.
+// characters is a tokenizer in which every byte is a token.
 type characters struct{}
 
 func (characters) Count(s string) int       { return len(s) }

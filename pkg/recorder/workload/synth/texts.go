@@ -74,8 +74,8 @@ const (
 	maxWordTokens = 32
 	// minWords is enough for texts to differ.
 	minWords = 16
-	// openingWords is the number of random words at the start of a text, so that no
-	// two texts begin alike: four of a thousand words give 10¹² beginnings.
+	// openingWords is the number of random words at the start of a text, so that texts
+	// begin differently: four of a thousand words give 10¹² beginnings.
 	openingWords = 4
 )
 
@@ -149,8 +149,8 @@ func (t *Texts) Prefix(number uint64, n, tokens int) (string, error) {
 	return text, err
 }
 
-// body appends words of this many tokens together, after a blank unless b is empty. A
-// shorter body is a prefix of a longer one.
+// body appends words with this many tokens in total, after a blank unless b is empty. Bodies
+// of different lengths with the same purpose and number begin with the same words.
 func (t *Texts) body(b []byte, purpose, number uint64, tokens int) []byte {
 	r := source(t.seed, purpose, number)
 	opening := r
@@ -207,7 +207,7 @@ func (t *Texts) finish(tokens int) (string, []uint32, error) {
 }
 
 // repair replaces words at the end of t.buf, which has n tokens, by words of one token,
-// until it has as many as wanted. Each attempt replaces more words.
+// until the text has want tokens. Each attempt replaces more words.
 func (t *Texts) repair(n, want int) (string, error) {
 	r := source(t.seed, forText, uint64(want))
 	const most = 100

@@ -12,8 +12,8 @@ import (
 	"github.com/pa-tools/pa/pkg/tokenizer/builtin"
 )
 
-// Of every kind of tokenizer that package tokenizer is tested with, texts are
-// exact, or the tokenizer is refused because it knows no words.
+// TestEveryTokenizer checks every kind of tokenizer in the tests of package tokenizer: texts
+// are exact, or NewTexts rejects the tokenizer because it has too few words of one token.
 func TestEveryTokenizer(t *testing.T) {
 	packed, err := os.ReadFile("../../../tokenizer/testdata/conformance.json.zst")
 	if err != nil {
@@ -60,6 +60,6 @@ func TestEveryTokenizer(t *testing.T) {
 		exact++
 	}
 	if exact < len(c.Tokenizers)/2 {
-		t.Errorf("only %d of %d tokenizers were of use", exact, len(c.Tokenizers))
+		t.Errorf("only %d of %d tokenizers give texts", exact, len(c.Tokenizers))
 	}
 }

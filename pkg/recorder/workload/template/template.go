@@ -25,9 +25,9 @@ const (
 	Inputs      = "inputs"       // the texts and the URLs of the images, an array of strings
 	Pictures    = "pictures"     // the images, an array of {"type": "image_url", "url": …}
 	Markdown    = "markdown"     // images in Markdown form and the texts, joined by spaces
-	Query       = "query"        // the text that ranks the others
+	Query       = "query"        // the query of a ranking
 	Passages    = "passages"     // the ranked texts, an array of {"text": …}
-	Documents   = "documents"    // the same, an array of strings
+	Documents   = "documents"    // the ranked texts, an array of strings
 	MaxTokens   = "max_tokens"   // the requested output length
 	InputIDs    = "input_ids"    // the tokens of the text, an array of integers
 	InputLength = "input_length" // the number of tokens of the text
@@ -62,8 +62,8 @@ type (
 	}
 	// placeholder is a string that consists of one placeholder.
 	placeholder struct {
-		name    string
-		initial []byte // default; nil for none
+		name     string
+		fallback []byte // default; nil for none
 	}
 	// mixed is a longer string of texts and placeholders.
 	mixed []part
@@ -159,7 +159,7 @@ func (p *parser) object() (node, error) {
 			return o, err
 		case '"':
 		default:
-			_, err := p.dec.ReadToken() // names the mistake
+			_, err := p.dec.ReadToken() // fails, and names the mistake
 			return nil, err
 		}
 		key, err := p.dec.ReadValue()
@@ -216,7 +216,7 @@ func (p *parser) string(raw jsontext.Value) (node, error) {
 		}
 		inner, after, found := strings.Cut(rest, closing)
 		if !found {
-			return nil, fmt.Errorf(`%q: a placeholder ends with "}}"; "{{{{" stands for "{{"`, clip(open+rest))
+			return nil, fmt.Errorf(`%q: a placeholder ends with "}}"; write "{{{{" for "{{"`, clip(open+rest))
 		}
 		pl, err := p.placeholder(inner)
 		if err != nil {
@@ -241,7 +241,7 @@ func (p *parser) string(raw jsontext.Value) (node, error) {
 
 // placeholder parses the text between the braces.
 func (p *parser) placeholder(inner string) (*placeholder, error) {
-	name, initial, has := strings.Cut(inner, "|")
+	name, fallback, has := strings.Cut(inner, "|")
 	if !slices.Contains(Names, name) {
 		return nil, fmt.Errorf("unknown placeholder %q; there are %s", clip(name), strings.Join(Names, ", "))
 	}
@@ -250,12 +250,12 @@ func (p *parser) placeholder(inner string) (*placeholder, error) {
 	}
 	pl := &placeholder{name: name}
 	if has {
-		v := jsontext.Value(initial)
+		v := jsontext.Value(fallback)
 		if err := v.Compact(); err != nil {
 			// Not wrapped: its offset is not an offset in the template.
 			return nil, fmt.Errorf("placeholder %q: the default is not JSON (%s)", clip(inner), err.Error())
 		}
-		pl.initial = v
+		pl.fallback = v
 	}
 	return pl, nil
 }
@@ -314,7 +314,7 @@ func (p *placeholder) value(value values) ([]byte, bool) {
 	if js, ok := value(p.name); ok {
 		return js, true
 	}
-	return p.initial, p.initial != nil
+	return p.fallback, p.fallback != nil
 }
 
 func (m mixed) append(dst []byte, value values) ([]byte, bool, error) {

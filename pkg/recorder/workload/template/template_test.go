@@ -112,8 +112,8 @@ func TestQuoted(t *testing.T) {
 	}
 }
 
-// What a template gives is JSON with the template's members, whatever the
-// strings; without places it is the template.
+// FuzzTemplate checks that a filled template is a JSON object with members of the template,
+// and with all of them if every placeholder has a value.
 func FuzzTemplate(f *testing.F) {
 	f.Add(`{"a":"{{prompt}}","b":[{"c":"x{{max_tokens}}y"}]}`, "hi", true)
 	f.Add(`{"a":"{{{{","b":"{{model|\"x\"}}"}`, "\xff\"", false)
@@ -132,7 +132,7 @@ func FuzzTemplate(f *testing.F) {
 			t.Fatalf("%q gave %q: %v", text, got, err)
 		}
 		if err := json.Unmarshal([]byte(text), &w); err != nil {
-			return // what encoding/json takes otherwise
+			return // encoding/json rejects it
 		}
 		for name := range g {
 			if _, ok := w[name]; !ok {

@@ -23,7 +23,7 @@ func TestBodyAfterTemplate(t *testing.T) {
 	for _, tt := range []struct {
 		name, template string
 		p              P
-		want           string // the body, or the error
+		want           string // body or error
 	}{
 		{"chat", `{"messages":"{{messages}}","model":"{{model}}","max_tokens":"{{max_tokens}}"}`, P{System: "s", Text: "a", MaxTokens: 7}, `{"messages":[{"role":"system","content":"s"},{"role":"user","content":"a"}],"model":"m","max_tokens":7}`},
 		{"no length asked for", `{"prompt":"{{prompt}}","max_tokens":"{{max_tokens}}","n":1}`, P{Text: "a"}, `{"prompt":"a","n":1}`},
@@ -71,9 +71,9 @@ func TestBodyAfterTemplate(t *testing.T) {
 	}
 }
 
-// The members of a template are the inputs of a model; what is no list is one of
-// one element.
-func TestTensorsAfterTemplate(t *testing.T) {
+// TestTensorsOfTemplate checks that the members of a template become inputs of a model, and
+// that a single value becomes a list of one element.
+func TestTensorsOfTemplate(t *testing.T) {
 	p := workload.Prompt{Text: "a", MaxTokens: 7, Extra: extra("top_p", "0.5", "priority", "1")}
 	o := Options{
 		Model: "m", Template: parseTemplate(t, `{"text_input":["{{prompt}}"],"max_tokens":"{{max_tokens}}","ids":{"content":[1,2],"shape":[2]},"s":"x","top_p":[0.0]}`),
