@@ -61,7 +61,7 @@ func (l *azure) entries(r *row, i int) ([]workload.Entry, error) {
 	return []workload.Entry{e}, nil
 }
 
-// parseTime parses a time in one of these formats. Without a zone it is UTC.
+// parseTime parses a time in one of azureTimes. A time without a zone is UTC.
 func parseTime(text string) (time.Time, error) {
 	for _, form := range azureTimes {
 		if t, err := time.Parse(form, text); err == nil {

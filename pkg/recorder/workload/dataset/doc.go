@@ -19,7 +19,8 @@
 //
 // # Memory
 //
-// Open reads everything once, so that bad rows are found before the first request, and keeps
-// the offset of each row: 8 bytes, and up to 8 more if rows have several entries or none. At
-// reads a row again. Pipes, compressed files and Parquet are copied to a temporary file.
+// Open reads everything once, so that bad rows are found before the first request. It keeps
+// the offset of each row: 8 bytes, or 16 in a JSON document. If some rows have several entries
+// or none, each row takes 4 bytes more. If sessions span rows, each entry takes 2 bytes more.
+// At reads a row again. Pipes, compressed files and Parquet are copied to a temporary file.
 package dataset

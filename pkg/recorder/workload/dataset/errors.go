@@ -9,8 +9,8 @@ import (
 // An Error is a mistake in a dataset.
 type Error struct {
 	Name string // name of the file
-	// Kind selects the position: Line is the line of the row, from 1; Row is its number
-	// in Parquet, from 0; Offset is its byte.
+	// Kind selects the field with the position: Line is the line of the row, from 1; Row
+	// is its number in Parquet, from 0; Offset is a byte offset.
 	Line   int
 	Row    int
 	Offset int64

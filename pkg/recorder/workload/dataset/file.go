@@ -22,11 +22,11 @@ const DefaultMaxRowBytes = 64 << 20
 // A source is the decompressed content of a file.
 type source struct {
 	io.ReaderAt
-	name  string
-	size  int64
-	sum   string // SHA-256 of the content in hexadecimal, before blanks were cut
-	bytes int64  // limit for one row
-	close func() error
+	name   string
+	size   int64
+	sum    string // SHA-256 of the content in hexadecimal, before blanks were cut
+	maxRow int64  // limit for one row, in bytes
+	close  func() error
 }
 
 // openSource opens a file; "-" means in.
@@ -51,13 +51,13 @@ func openSource(ctx context.Context, path string, in io.Reader, opt *Options) (*
 	head := make([]byte, 4)
 	n := 0
 	if info.Mode().IsRegular() {
-		n, _ = f.ReadAt(head, 0) // an error occurs again below
+		n, _ = f.ReadAt(head, 0) // later reads report an error
 	}
 	if !info.Mode().IsRegular() || spool.Compression(head[:n]) != "" {
 		s, err := spooled(ctx, path, f, opt)
 		return s, errors.Join(err, f.Close())
 	}
-	return &source{ReaderAt: f, name: path, size: info.Size(), bytes: opt.maxRow(), close: f.Close}, nil
+	return &source{ReaderAt: f, name: path, size: info.Size(), maxRow: opt.maxRow(), close: f.Close}, nil
 }
 
 // spooled copies src to an unnamed temporary file.
@@ -73,7 +73,7 @@ func spooled(ctx context.Context, name string, src io.Reader, opt *Options) (*so
 	if s.Err != nil {
 		return nil, errors.Join(fmt.Errorf("%s: damaged after %d bytes of content: %w", name, s.Size, s.Err), s.Close())
 	}
-	return &source{ReaderAt: s.File, name: name, size: s.Size, sum: hexOf(h), bytes: opt.maxRow(), close: s.Close}, nil
+	return &source{ReaderAt: s.File, name: name, size: s.Size, sum: hexOf(h), maxRow: opt.maxRow(), close: s.Close}, nil
 }
 
 // scan returns a reader over all of s, and the hash that it feeds; nil if the hash is known.
@@ -87,7 +87,7 @@ func (s *source) scan() (*bufio.Reader, hash.Hash) {
 	return bufio.NewReaderSize(all, 256<<10), h
 }
 
-// finishHash reads the rest of a scan and stores its hash.
+// finishHash reads the rest of a scan and stores its hash. A nil hash is already known.
 func (s *source) finishHash(r io.Reader, h hash.Hash) error {
 	if h == nil {
 		return nil
@@ -99,10 +99,10 @@ func (s *source) finishHash(r io.Reader, h hash.Hash) error {
 
 func hexOf(h hash.Hash) string { return hex.EncodeToString(h.Sum(nil)) }
 
-// read returns the bytes from start to end. It returns an error for more than one row may
-// have.
+// read returns the bytes from start to end. It returns an error if that is longer than a row
+// may be.
 func (s *source) read(start, end int64) ([]byte, error) {
-	if end-start > s.bytes {
+	if end-start > s.maxRow {
 		return nil, s.tooLong(end - start)
 	}
 	b := make([]byte, end-start)
@@ -113,7 +113,7 @@ func (s *source) read(start, end int64) ([]byte, error) {
 }
 
 func (s *source) tooLong(bytes int64) error {
-	return fmt.Errorf("%d bytes long; a row may have at most %d", bytes, s.bytes)
+	return fmt.Errorf("%d bytes long; a row may have at most %d", bytes, s.maxRow)
 }
 
 // head returns up to n bytes from the start of s, without a byte order mark.
@@ -125,7 +125,7 @@ func (s *source) head(n int64) ([]byte, error) {
 	return bytes.TrimPrefix(b, byteOrderMark), nil
 }
 
-// byteOrderMark is at the start of files from some editors.
+// byteOrderMark is what some editors write at the start of a file.
 var byteOrderMark = []byte("\ufeff")
 
 // skipMark skips a byte order mark and returns its length.

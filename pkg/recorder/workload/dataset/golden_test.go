@@ -9,8 +9,8 @@ import (
 	"github.com/pa-tools/pa/internal/golden"
 )
 
-// Every input file that the real perf_analyzer was given is read as a plain
-// encoding/json reading has it, or refused with it.
+// TestGoldenInputData compares the reading of input files of real runs of perf_analyzer with
+// encoding/json: both give the same values, or both give an error.
 func TestGoldenInputData(t *testing.T) {
 	g := golden.FS(t, "perf_analyzer")
 	paths, err := fs.Glob(g, "*/*/prompts.json")
@@ -53,7 +53,7 @@ func TestGoldenInputData(t *testing.T) {
 	}
 }
 
-// plainSteps returns the steps of all streams.
+// plainSteps returns the steps of all streams, read by encoding/json.
 func plainSteps(text []byte) (all []map[string]json.RawMessage, err error) {
 	var doc struct{ Data []json.RawMessage }
 	if err := json.Unmarshal(text, &doc); err != nil {

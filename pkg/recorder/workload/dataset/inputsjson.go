@@ -8,7 +8,7 @@ import (
 	"github.com/pa-tools/pa/pkg/recorder/workload"
 )
 
-// inputsJSON is the layout of AIPerf's record of sent requests, sessions of complete
+// inputsJSON is the layout of AIPerf's record of sent requests. A row is a session of complete
 // requests:
 //
 //	{"data": [{"session_id": "a", "payloads": [{…}, {…}]}, …]}

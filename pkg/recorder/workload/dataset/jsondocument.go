@@ -20,7 +20,7 @@ type document struct {
 	spans  []span
 	unused []string // names of ignored members
 	// streams means that the array holds arrays of rows, one per stream of steps. ends
-	// holds the number of rows up to the end of each stream.
+	// then holds the number of rows up to the end of each stream.
 	streams bool
 	ends    []int
 	// expected holds the elements of "validation_data", with streams like the rows.
@@ -132,7 +132,7 @@ func (d *document) readMember(s *splitter) error {
 	return err
 }
 
-// clipBytes is enough for clip.
+// clipBytes bounds the text to read for clip, which shows less.
 const clipBytes = 256
 
 // readElements indexes the elements of an array, or the elements of its inner arrays.

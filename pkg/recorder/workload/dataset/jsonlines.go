@@ -28,7 +28,7 @@ func openLines(ctx context.Context, src *source) (*lines, error) {
 		off += n
 		switch {
 		case errors.Is(err, io.EOF):
-			l.at = append(l.at, off) // the end of the last one
+			l.at = append(l.at, off) // the end of the last row
 			return l, src.finishHash(r, h)
 		case err != nil:
 			return nil, fmt.Errorf("read %s: %w", src.name, err)
@@ -63,7 +63,7 @@ func (l *lines) row(i int) (*row, error) {
 
 // read returns row i. Its errors have no position.
 func (l *lines) read(i int) (*row, error) {
-	text, err := l.src.read(l.at[i], l.at[i+1]) // with blank lines behind it
+	text, err := l.src.read(l.at[i], l.at[i+1]) // with the blank lines after it
 	if err != nil {
 		return nil, err
 	}

@@ -18,7 +18,7 @@ type layout interface {
 // A layoutKind describes a layout.
 type layoutKind struct {
 	name string
-	what string // what its rows have, for messages
+	what string // typical members of its rows, for messages
 	// fits recognizes the layout by the first row of a file.
 	fits func(r *row, f *file) bool
 	make func(f *file, o *Options) layout
@@ -63,7 +63,7 @@ func chooseLayout(f *file, first *row, o *Options) (*layoutKind, error) {
 	if o.Layout != "" {
 		l := findLayout(o.Layout)
 		if !l.fits(first, f) {
-			return nil, fmt.Errorf("is no %s: that has %s, this has %s", l.name, l.what, columnNames(first))
+			return nil, fmt.Errorf("is not a row of %s, which has %s; it has %s", l.name, l.what, columnNames(first))
 		}
 		return l, nil
 	}

@@ -9,7 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// What each layout makes of its rows.
+// TestLayouts checks the entries of the rows of each layout.
 func TestLayouts(t *testing.T) {
 	pictured := Options{}
 	traced := Options{Texts: numbered{}}
@@ -62,7 +62,7 @@ func TestLayouts(t *testing.T) {
 				`payload=[{}] session_id=["b"] session:b/0`,
 				`payload=[{}] session_id="a" timestamp=[0.5] session:a/1 at:500µs`,
 				`payload=[{}] timestamp=[0] at:0s`,
-				`timestamp=[[1,2]] delay={"b64":""} session_id=[7]`, // tensors of those names
+				`timestamp=[[1,2]] delay={"b64":""} session_id=[7]`, // tensors with these names
 			},
 		},
 
@@ -249,7 +249,7 @@ func TestLayouts(t *testing.T) {
 	}
 }
 
-// Every mistake in a file is told with the place of it.
+// TestErrors checks that an error names the position of the mistake.
 func TestErrors(t *testing.T) {
 	traced := Options{Texts: numbered{}}
 	for _, tt := range []struct {
@@ -289,7 +289,7 @@ func TestErrors(t *testing.T) {
 		{"a path that is none", "{\"prompt\":\"a\",\"image\":\"a\\u0000\\u001b\"}\n", Options{}, `in: line 1: "image": "a\x00\x1b": invalid argument; expected the path of a file`},
 		{"an image that is a number", "{\"prompt\":\"a\",\"image\":[\"http://x/y\",5]}\n", Options{}, `in: line 1: "image": element 1: expected a string or bytes, found 5`},
 		{"an image without bytes", "{\"prompt\":\"a\",\"image\":{\"bytes\":null}}\n", Options{}, `in: line 1: "image": neither "bytes" nor a "path" in {"bytes":null}`},
-		{"bytes that are no image", "{\"prompt\":\"a\",\"image\":{\"bytes\":\"abc\",\"path\":\"a.png\"}}\n", Options{}, `in: line 1: "image": is no image that is known`},
+		{"bytes that are no image", "{\"prompt\":\"a\",\"image\":{\"bytes\":\"abc\",\"path\":\"a.png\"}}\n", Options{}, `in: line 1: "image": is not a supported image format`},
 		{"an image beside messages", "{\"messages\":[{\"role\":\"user\"}],\"image\":\"a.png\"}\n", Options{}, `in: line 1: "image" beside a whole conversation`},
 		{"an empty payload", "{\"payload\":{}}\n", Options{}, `in: line 1: "payload": an empty request`},
 
@@ -320,13 +320,13 @@ func TestErrors(t *testing.T) {
 		{"blocks are text", "{\"input_length\":512,\"hash_ids\":\"a\"}\n", traced, `in: line 1: "hash_ids": expected an array of whole numbers, found "a"`},
 		{"fields missing", "Timestamp,Model,Request tokens,Response tokens\n1,a,2\n", traced, "in: line 2: does not have as many fields as the first line"},
 		{"a quote without end", "Timestamp,Model,Request tokens,Response tokens\n1,\"a,2,3\n", traced, `in: line 2: column 10: extraneous or missing " in quoted-field`},
-		{"a field empty", "Timestamp,Model,Request tokens,Response tokens\n1,a,,3\n", traced, "in: line 2: a field is empty; expected a number"},
+		{"a field empty", "Timestamp,Model,Request tokens,Response tokens\n1,a,,3\n", traced, "in: line 2: a required field is empty"},
 		{"negative tokens", "TIMESTAMP,ContextTokens,GeneratedTokens\n2023-11-16 18:15:46,-1,44\n", traced, `in: line 2: "ContextTokens": -1: must be`},
 		{"negative tokens after empty lines", "TIMESTAMP,ContextTokens,GeneratedTokens\n2023-11-16 18:15:46,1,44\n\n\r\n2023-11-16 18:15:46,-1,44\n", traced, `in: line 5: "ContextTokens": -1: must be`},
 		{"no time", "TIMESTAMP,ContextTokens,GeneratedTokens\nnoon,1,44\n", traced, `in: line 2: "TIMESTAMP": "noon" is not a time such as 2023-11-16 18:17:03.979`},
 		{"back in time", "TIMESTAMP,ContextTokens,GeneratedTokens\n2023-11-16 18:15:46,1,44\n2023-11-16 18:15:45,1,44\n", traced, `in: line 3: "TIMESTAMP": 2023-11-16 18:15:45 is before the first row`},
 
-		{"another layout", "{\"prompt\":\"a\"}\n", Options{Layout: "sharegpt"}, `in: line 1: is no sharegpt: that has "conversations", this has "prompt"`},
+		{"another layout", "{\"prompt\":\"a\"}\n", Options{Layout: "sharegpt"}, `in: line 1: is not a row of sharegpt, which has "conversations"; it has "prompt"`},
 		{"a row too long", "{\"prompt\":\"a\"}\n{\"prompt\":\"" + strings.Repeat("b", 100) + "\"}\n", Options{MaxRowBytes: 100}, "in: line 2: 114 bytes long; a row may have at most 100"},
 		{"a window of what has no times", "{\"prompt\":\"a\"}\n{\"prompt\":\"b\"}\n", Options{To: time.Hour}, `in: a window of a trace is asked for, but none of the rows has a time, such as "timestamp"`},
 		{"all outside the window", "{\"timestamp\":0,\"prompt\":\"a\"}\n", Options{From: time.Hour}, "left out: requests outside the window of the trace (1))"},

@@ -10,7 +10,7 @@ import (
 	"github.com/pa-tools/pa/pkg/recorder/workload"
 )
 
-// describe writes what an entry says, in a line.
+// describe describes an entry on one line.
 func describe(e workload.Entry) string {
 	var b strings.Builder
 	add := func(is bool, format string, args ...any) {
@@ -52,7 +52,7 @@ func describe(e workload.Entry) string {
 	return b.String()
 }
 
-// all returns every entry of a set, in its order.
+// all returns descriptions of all entries of a set, in order.
 func all(t testing.TB, s *Set) []string {
 	t.Helper()
 	var got []string
@@ -66,7 +66,7 @@ func all(t testing.TB, s *Set) []string {
 	return got
 }
 
-// write makes a file for the test.
+// write writes a temporary file and returns its path.
 func write(t testing.TB, name, text string) string {
 	t.Helper()
 	p := filepath.Join(t.TempDir(), name)
@@ -76,7 +76,7 @@ func write(t testing.TB, name, text string) string {
 	return p
 }
 
-// open opens one file with that content.
+// open opens a temporary file with this content.
 func open(t testing.TB, name, text string, o Options) (*Set, error) {
 	t.Helper()
 	s, err := Open(t.Context(), []string{write(t, name, text)}, o)
@@ -86,7 +86,7 @@ func open(t testing.TB, name, text string, o Options) (*Set, error) {
 	return s, err
 }
 
-// numbered are Texts that say what they were asked for.
+// numbered implements Texts with texts that name the arguments.
 type numbered struct{}
 
 func (numbered) Text(number uint64, tokens int) (string, []uint32, error) {

@@ -16,7 +16,7 @@ import (
 	"github.com/pa-tools/pa/pkg/recorder/workload"
 )
 
-// A mediumValue is an image or audio clip in a row: its content, or its location.
+// A mediumValue is an image or audio clip in a row, by its content or its location.
 type mediumValue struct {
 	content []byte // nil if only the location is known
 	where   string
@@ -107,7 +107,7 @@ func readMedium(kind workload.MediumKind, v mediumValue, f *file) (workload.Medi
 // readBeside reads a file by a path relative to the folder of the dataset, or to the working
 // directory.
 func readBeside(path string, f *file) ([]byte, error) {
-	most := f.src.bytes
+	most := f.src.maxRow
 	tries := []string{path}
 	if !filepath.IsAbs(path) {
 		tries = []string{filepath.Join(filepath.Dir(f.src.name), path), path}
@@ -149,11 +149,11 @@ func mediaType(kind workload.MediumKind, content []byte) (string, error) {
 	case kind == workload.Audio && typ == "audio/wave":
 		return "audio/wav", nil
 	case kind == workload.Audio && (typ == "audio/mpeg" || len(content) > 1 && content[0] == 0xFF && content[1]&0xE0 == 0xE0):
-		return "audio/mp3", nil // with and without tags ahead
+		return "audio/mp3", nil // with or without ID3 tags at the start
 	case kind == workload.Audio && bytes.HasPrefix(content, []byte("fLaC")):
 		return "audio/flac", nil
 	case kind == workload.Audio && bytes.HasPrefix(content, []byte("OggS")):
 		return "audio/ogg", nil
 	}
-	return "", fmt.Errorf("is no %v that is known: it looks like %s", kind, typ)
+	return "", fmt.Errorf("is not a supported %v format: it looks like %s", kind, typ)
 }

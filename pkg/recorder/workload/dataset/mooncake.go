@@ -14,8 +14,8 @@ import (
 //	{"timestamp": MS, "input_length": 6758, "output_length": 500, "hash_ids": [0, 1, …]}
 //
 // Traces of Bailian have times in seconds, "chat_id" and blocks of 16 tokens. Only
-// "input_length" is required. Rows with "text_input", "messages" or "payload" are read like
-// rows of the layout prompts.
+// "input_length" is required. After the first row, rows may instead have "text_input",
+// "messages" or "payload"; they are read like rows of the layout prompts.
 type mooncake struct {
 	f     *file
 	o     *Options

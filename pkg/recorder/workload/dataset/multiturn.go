@@ -9,7 +9,7 @@ import (
 )
 
 // multiTurn is AIPerf's layout multi_turn. A row is a conversation, and a turn has the form of
-// a row of the layout prompts; its delay comes before it:
+// a row of the layout prompts. The delay of a turn is the time before it:
 //
 //	{"session_id": "a", "turns": [{"text": "…"}, {"text": "…", "delay": 500}]}
 type multiTurn struct {

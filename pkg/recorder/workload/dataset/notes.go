@@ -22,8 +22,8 @@ func (s *Set) Notes() []string {
 		if len(f.ignored) > 0 {
 			note("members that are no part of a request: %s", strings.Join(quoteAll(f.ignored), ", "))
 		}
-		for _, what := range sortedKeys(f.out) {
-			note("left out: %s (%d)", what, f.out[what])
+		for _, what := range sortedKeys(f.leftOut) {
+			note("left out: %s (%d)", what, f.leftOut[what])
 		}
 	}
 	return all

@@ -53,16 +53,16 @@ type file struct {
 	firstStream int
 
 	ignored []string       // members without a meaning for requests
-	out     map[string]int // number of skipped rows by reason
+	leftOut map[string]int // number of skipped rows, or of skipped entries, by reason
 	opening bool           // during the first pass, which records notes
 
 	last        int // row of lastEntries, or −1
 	lastEntries []workload.Entry
 }
 
-// Open reads paths: files, "-" for Options.Stdin, or folders. Of a folder it reads all files
-// with one of [Suffixes], in the order of their names. It reads everything once. The first
-// bad row is an *Error; other errors come from the file system or ctx.
+// Open reads paths: files, "-" for Options.Stdin, or folders. In a folder it reads all files
+// with one of [Suffixes], in the order of their names. It reads everything once, and returns
+// the first error. The error for a bad row is an *Error.
 func Open(ctx context.Context, paths []string, o Options) (_ *Set, err error) {
 	if err := o.Validate(); err != nil {
 		return nil, err
@@ -130,7 +130,7 @@ func IsDataFile(name string) bool {
 // filesOf returns path, or its data files if it is a folder.
 func filesOf(path string) ([]string, error) {
 	info, err := os.Stat(path)
-	if path == "-" || errors.Is(err, fs.ErrNotExist) { // opening reports it better
+	if path == "-" || errors.Is(err, fs.ErrNotExist) { // openSource has a better error
 		return []string{path}, nil
 	}
 	if err != nil || !info.IsDir() {
@@ -167,7 +167,7 @@ func (s *Set) addSource(ctx context.Context, src *source, o *Options) error {
 	if o.MaxRows > 0 {
 		left.MaxRows -= s.rows
 	}
-	f := &file{src: src, window: window{o.From, o.To}, out: map[string]int{}, last: -1}
+	f := &file{src: src, window: window{o.From, o.To}, leftOut: map[string]int{}, last: -1}
 	s.files = append(s.files, f)
 	if err := f.open(ctx, &left); err != nil {
 		return err
@@ -294,7 +294,8 @@ func (s *Set) Len() int {
 	return s.ends[len(s.ends)-1]
 }
 
-// At implements workload.Source. It returns an error if the file has changed since Open.
+// At implements workload.Source. It reads the row again, and returns an error if the row is no
+// longer valid or has fewer entries than at Open.
 func (s *Set) At(k int) (workload.Entry, error) {
 	i := sort.SearchInts(s.ends, k+1)
 	if i > 0 {
@@ -339,10 +340,10 @@ func (f *file) ignore(name string) {
 	}
 }
 
-// leaveOut counts a skipped row by reason.
+// leaveOut counts a skipped row or entry by reason.
 func (f *file) leaveOut(what string) {
 	if f.opening {
-		f.out[what]++
+		f.leftOut[what]++
 	}
 }
 
@@ -399,7 +400,7 @@ func openObjects(ctx context.Context, src *source) (rows, error) {
 	case err != nil:
 		return nil, err
 	case d.member == "":
-		text, err := src.read(d.spans[0].start, min(d.spans[0].end, d.spans[0].start+src.bytes))
+		text, err := src.read(d.spans[0].start, min(d.spans[0].end, d.spans[0].start+src.maxRow))
 		if err == nil && !bytes.ContainsRune(text, '\n') {
 			return openLines(ctx, src)
 		}
@@ -417,7 +418,8 @@ func secondLineIsObject(src *source) (bool, error) {
 	return c == '{', err
 }
 
-// looksLikeTable reports whether text starts with column names: several, or one of a prompt.
+// looksLikeTable reports whether text starts with column names: several, or one of
+// promptColumns.
 func looksLikeTable(text []byte) bool {
 	line, _, _ := bytes.Cut(text, []byte("\n"))
 	if slices.Contains(promptColumns, string(bytes.TrimSpace(line))) {

@@ -18,7 +18,7 @@ import (
 	"github.com/klauspost/compress/zstd"
 )
 
-// jsonl returns n rows of JSON Lines with prompts of about that many bytes.
+// jsonl returns n rows of JSON Lines with prompts of about bytesEach bytes.
 func jsonl(n, bytesEach int) string {
 	var b strings.Builder
 	for i := range n {
@@ -27,8 +27,8 @@ func jsonl(n, bytesEach int) string {
 	return b.String()
 }
 
-// Entries are the same in whatever order they are asked for, also where rows give
-// none or several.
+// TestAt checks that At returns the same entries in any order, also with rows of several
+// entries or none.
 func TestAt(t *testing.T) {
 	for _, in := range []string{
 		jsonl(100, 10),
@@ -53,8 +53,8 @@ func TestAt(t *testing.T) {
 	}
 }
 
-// Files are read one after the other, whatever their forms; the hash is of their
-// content.
+// TestFiles checks that files of different formats are read in order, and that the hash is of
+// the decompressed content.
 func TestFiles(t *testing.T) {
 	dir := t.TempDir()
 	put := func(name string, content []byte) string {
@@ -113,11 +113,12 @@ func TestFiles(t *testing.T) {
 	}
 	cut := put("cut.json.gz", gz.Bytes()[:gz.Len()-12])
 	if _, err := Open(t.Context(), []string{cut}, Options{}); err == nil || !strings.Contains(err.Error(), "damaged after") {
-		t.Errorf("a file that is cut: %v", err)
+		t.Errorf("a truncated file: %v", err)
 	}
 }
 
-// Steps of several files go on with the first stream, streams are added.
+// TestStreams checks that files without streams continue the first stream, and that files
+// with streams add theirs.
 func TestStreams(t *testing.T) {
 	a := write(t, "a.json", `{"data":[{"I":[1]},{"I":[2]}]}`)
 	b := write(t, "b.json", `{"data":[[{"I":[3]}],[],[{"I":[4]},{"I":[5]}]]}`)
@@ -144,7 +145,7 @@ func TestStreams(t *testing.T) {
 	}
 }
 
-// A file that changes while it is in use is an error, not a wrong request.
+// TestFileChanges checks that At returns an error for a row that lost an entry since Open.
 func TestFileChanges(t *testing.T) {
 	p := write(t, "in", "{\"turns\":[{\"text\":\"a\"},{\"text\":\"b\"}]}\n")
 	s, err := Open(t.Context(), []string{p}, Options{})
@@ -160,7 +161,7 @@ func TestFileChanges(t *testing.T) {
 	}
 }
 
-// What is in memory does not grow with what rows hold.
+// TestMemory checks that the memory of a Set does not grow with the size of the rows.
 func TestMemory(t *testing.T) {
 	const rows = 2000
 	for name, in := range map[string]string{
@@ -183,17 +184,17 @@ func TestMemory(t *testing.T) {
 			if s.Len() != rows {
 				t.Errorf("%d entries, want %d", s.Len(), rows)
 			}
-			// 16 bytes a row, one row, and what reading takes.
+			// 16 bytes a row, one row, and buffers.
 			if grown := int64(after.HeapAlloc) - int64(before.HeapAlloc); grown > 1<<20 {
-				t.Errorf("%d bytes more in memory for a file of %d", grown, len(in))
+				t.Errorf("%d more bytes in memory for a file of %d bytes", grown, len(in))
 			}
 			runtime.KeepAlive(in)
 		})
 	}
 }
 
-// Whatever a file holds, it is read or refused in a line; what is read is the
-// same the second time, and no entry is empty.
+// FuzzOpen checks that any file is read or gives an error of one line that names the file, and
+// that a second reading gives the same entries.
 func FuzzOpen(f *testing.F) {
 	f.Add(`{"data":[{"B":[1],"A":["x"]},{"A":["y"]}],"validation_data":[{}]}`)
 	f.Add(`{"data":[[{"I":[1]}],[{"I":{"b64":"AA=="}}]]}`)
@@ -210,7 +211,7 @@ func FuzzOpen(f *testing.F) {
 		const most = 1 << 16
 		o := Options{Texts: numbered{}, Count: words, MaxRowBytes: most}
 		s := &Set{}
-		src := &source{ReaderAt: strings.NewReader(in), name: "in", size: int64(len(in)), bytes: most, close: func() error { return nil }}
+		src := &source{ReaderAt: strings.NewReader(in), name: "in", size: int64(len(in)), maxRow: most, close: func() error { return nil }}
 		if err := s.addSource(t.Context(), src, &o); err != nil {
 			if msg := err.Error(); strings.Contains(msg, "\n") || !strings.HasPrefix(msg, "in: ") {
 				t.Fatalf("%q: error %q, want a line that names the file", in, msg)
@@ -258,13 +259,13 @@ func BenchmarkAt(b *testing.B) {
 	}
 }
 
-// The first rows of several files, whatever their forms.
+// TestMaxRows checks that Options.MaxRows counts the rows of all files, of any format.
 func TestMaxRows(t *testing.T) {
 	dir := t.TempDir()
 	for name, text := range map[string]string{
 		"1.jsonl": "{\"prompt\":\"a\"}\n{\"prompt\":\"b\"}\n",
 		"2.json":  `{"rows":[{"row":{"prompt":"c"}},{"row":{"prompt":"d"}}]}`,
-		"3.csv":   "prompt,id\nwhat is not read, needs not be right\n",
+		"3.csv":   "prompt,id\nnever read,x\n",
 	} {
 		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
 			t.Fatal(err)

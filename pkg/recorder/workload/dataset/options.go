@@ -17,7 +17,7 @@ type Options struct {
 	// Texts generates the prompts of traces that hold only lengths; nil makes such traces
 	// an error.
 	Texts Texts
-	// Count counts the tokens of the reply in the data, which becomes the requested output
+	// Count counts the tokens of a reply in the data; the count becomes the requested output
 	// length. Nil requests none.
 	Count func(text string) int
 	// Sessions makes each turn of a conversation an entry. Otherwise only the first turn
@@ -29,8 +29,8 @@ type Options struct {
 	// From and To select a part of a trace by times since its start; To 0 means its end.
 	// The schedule then starts at From.
 	From, To time.Duration
-	// BlockTokens is the number of tokens of a hash id in a trace. 0 means the default of
-	// the trace: 512, or 16 for Bailian.
+	// BlockTokens is the number of tokens in the block of a hash id in a trace. 0 means the
+	// default of the trace: 512, or 16 for Bailian.
 	BlockTokens int
 
 	// MaxRows is the number of rows to read in all files together; 0 reads all.
@@ -70,8 +70,8 @@ func (o *Options) Validate() error {
 		}
 	}
 	add(o.Layout != "" && findLayout(o.Layout) == nil, "unknown layout %q; it is one of %s", o.Layout, strings.Join(Layouts(), ", "))
-	add(o.From < 0, "the window of a trace begins at %v; it cannot before 0", o.From)
-	add(o.To != 0 && o.To <= o.From, "the window of a trace ends at %v, not after its begin at %v", o.To, o.From)
+	add(o.From < 0, "the window of a trace begins at %v, but must not begin before 0", o.From)
+	add(o.To != 0 && o.To <= o.From, "the window of a trace ends at %v, but must end after its start at %v", o.To, o.From)
 	add(o.BlockTokens < 0, "%d tokens in a block: must be at least 1", o.BlockTokens)
 	add(o.MaxRows < 0, "the first %d rows: must be at least 1", o.MaxRows)
 	add(o.MaxRowBytes < 0, "rows of %d bytes: must be positive", o.MaxRowBytes)

@@ -30,7 +30,7 @@ func openParquet(ctx context.Context, src *source, o *Options) (rows, error) {
 	if err := src.finishHash(r, h); err != nil {
 		return nil, fmt.Errorf("read %s: %w", src.name, err)
 	}
-	t, err := columnar.OpenTable(ctx, src.name, src, src.size, export.Limits{MaxValueBytes: src.bytes})
+	t, err := columnar.OpenTable(ctx, src.name, src, src.size, export.Limits{MaxValueBytes: src.maxRow})
 	if err != nil {
 		return nil, err
 	}
@@ -43,7 +43,7 @@ func openParquet(ctx context.Context, src *source, o *Options) (rows, error) {
 	if s.Err != nil {
 		return nil, s.Err // an error of the table
 	}
-	l, err := openLines(ctx, &source{ReaderAt: s.File, name: src.name, size: s.Size, bytes: src.bytes})
+	l, err := openLines(ctx, &source{ReaderAt: s.File, name: src.name, size: s.Size, maxRow: src.maxRow})
 	if err != nil {
 		return nil, err
 	}
@@ -55,7 +55,7 @@ func (p *parquet) row(i int) (*row, error) {
 	if err != nil {
 		return nil, p.fault(i, err)
 	}
-	r.text = nil // not the text of the file
+	r.text = nil // it is not text of the file
 	return r, nil
 }
 

@@ -10,8 +10,8 @@ import (
 	"github.com/pa-tools/pa/pkg/recorder/workload"
 )
 
-// Parquet and JSON Lines that the library datasets wrote of the same rows say the
-// same: see testdata/parquet.py.
+// TestParquet checks that Parquet and JSON Lines give the same entries, if the library
+// datasets wrote both from the same rows: see testdata/parquet.py.
 func TestParquet(t *testing.T) {
 	for _, name := range []string{"sharegpt", "openorca"} {
 		var got [2][]string
@@ -35,8 +35,8 @@ func TestParquet(t *testing.T) {
 	}
 }
 
-// Images and audio in Parquet, as the library datasets has them there, and as bare
-// bytes.
+// TestParquetMedia checks images and audio in Parquet, in the form of the library datasets and
+// as plain bytes.
 func TestParquetMedia(t *testing.T) {
 	const picture = "data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAAAAQAAAAECAIAAAAmkwkpAAAADElEQVR4nGNgIB0AAAA0AAF2Xq7DAAAAAElFTkSuQmCC"
 	for name, want := range map[string][][]workload.Medium{
@@ -77,7 +77,7 @@ func TestParquetErrors(t *testing.T) {
 		o        Options
 		want     string
 	}{
-		{"another layout", string(b), Options{Layout: "sharegpt"}, `in: row 0: is no sharegpt: that has "conversations", this has "id", "system_prompt", "question", "response"`},
+		{"another layout", string(b), Options{Layout: "sharegpt"}, `in: row 0: is not a row of sharegpt, which has "conversations"; it has "id", "system_prompt", "question", "response"`},
 		{"cut", string(b[:len(b)/2]), Options{}, "in: cut short at byte"},
 		{"too long", string(b), Options{MaxRowBytes: 10}, "in: row 0: "},
 	} {

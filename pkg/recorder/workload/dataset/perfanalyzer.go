@@ -70,8 +70,8 @@ func (d *document) expectedAt(stream, step int) int {
 //
 //	"session_id":["NAME"]  "delay":[MS]  "timestamp":[MS]
 //
-// The values remain in e.Values. Beside a payload, a bad value is an error. Otherwise it is a
-// tensor of that name.
+// The values remain in e.Values. Beside a payload, a bad value is an error. Otherwise a bad
+// value is a tensor with that name.
 func readTiming(e *workload.Entry) error {
 	_, strict := e.Values.Get("payload")
 	for _, f := range e.Values {

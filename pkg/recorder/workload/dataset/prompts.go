@@ -13,7 +13,7 @@ import (
 )
 
 // promptColumns lists the members that can hold the prompt. A row has one of them, or only
-// media.
+// media, or a ranking.
 var promptColumns = []string{"text_input", "input_text", "input", "prompt", "text", "texts", "query", "messages", "payload"}
 
 // rankedColumns lists the members that can hold the texts to rank by a "query".
@@ -80,8 +80,8 @@ func readPrompt(r *row, f *file, o *Options) (workload.Entry, error) {
 	return e, p.readRest(&e, o)
 }
 
-// readPromptMembers reads the members other than the prompt. The caller makes the prompt from
-// the known members.
+// readPromptMembers reads the members other than known. The caller makes the prompt from the
+// known members.
 func readPromptMembers(r *row, f *file, o *Options, known ...string) (workload.Entry, error) {
 	p := promptReader{row: r, file: f, used: map[string]bool{}}
 	for _, name := range known {
@@ -110,8 +110,8 @@ type promptReader struct {
 	prompt workload.Prompt
 }
 
-// one returns name and value of the only member of the row among names, nil if it has none.
-// Two such members are an error.
+// one returns the name and the value of the member of the row that is among names, or nil if
+// there is none. Two such members are an error; it calls their content what.
 func (p *promptReader) one(what string, names []string) (string, []byte, error) {
 	found := ""
 	for _, n := range names {
@@ -188,7 +188,7 @@ func (p *promptReader) ranking() (ok bool, err error) {
 	if query == nil {
 		return false, nil
 	}
-	name, ranked, err := p.one("what is ranked", rankedColumns)
+	name, ranked, err := p.one("the texts to rank", rankedColumns)
 	if ranked == nil || err != nil {
 		return false, err
 	}
@@ -204,7 +204,7 @@ func (p *promptReader) ranking() (ok bool, err error) {
 	return true, nil
 }
 
-// parseTexts parses texts: "…", {"text": "…"}, or a list of those.
+// parseTexts parses one text, "…" or {"text": "…"}, or a list of texts.
 func parseTexts(js []byte) ([]string, error) {
 	var list []json.RawMessage
 	if json.Unmarshal(js, &list) != nil {

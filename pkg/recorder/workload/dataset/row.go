@@ -17,7 +17,7 @@ import (
 // rows holds the rows of one file.
 type rows interface {
 	len() int
-	// row returns row i in fresh memory. Its errors have the position.
+	// row returns row i in fresh memory. Its errors name the position.
 	row(i int) (*row, error)
 	// fault returns err with the position of row i.
 	fault(i int, err error) error
@@ -197,7 +197,7 @@ func parseObject(text []byte) (*row, error) {
 	return r, nil
 }
 
-// syntaxError returns the decoder's error of a JSON text without its prefix.
+// syntaxError returns an error of jsontext without the prefix of that package.
 func syntaxError(err error) error {
 	var se *jsontext.SyntacticError
 	switch {

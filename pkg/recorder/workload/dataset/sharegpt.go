@@ -13,8 +13,8 @@ import (
 //	{"id": "a", "conversations": [{"from": "human", "value": "…"}, {"from": "gpt", "value": "…"}, …]}
 //
 // or with "role" and "content". The first human message is an entry. With Options.Sessions,
-// every human message is a turn of a session. Earlier messages are dropped, except system
-// instructions. A conversation without a human message is skipped.
+// every human message is a turn of a session. Messages before the first human message are
+// dropped, except system instructions. A conversation without a human message is skipped.
 type shareGPT struct {
 	f *file
 	o *Options

@@ -8,12 +8,12 @@ import (
 	"github.com/pa-tools/pa/internal/jsonscan"
 )
 
-// A splitter finds where the values of a JSON text are, without holding them. It knows
-// brackets, strings and the text between them; the reader of a value checks it. Its
-// errors are of type *Error, without the name of the file, or of the reader.
+// A splitter finds the positions of the values in a JSON text, without keeping the values in
+// memory. It checks only brackets, strings and separators; whoever reads a value checks the
+// rest. Its errors are of type *Error, without the name of the file, or come from r.
 //
-// Invariant: 0 ≤ i ≤ n ≤ len(buf); buf[i:n] was read and not looked at; buf[0]
-// is byte base of the text.
+// Invariant: 0 ≤ i ≤ n ≤ len(buf); buf[i:n] is not scanned yet; buf[0] is byte base of
+// the text.
 type splitter struct {
 	r    io.Reader
 	buf  [64 << 10]byte
@@ -22,10 +22,10 @@ type splitter struct {
 	err  error // of r; io.EOF at the end
 }
 
-// offset returns which byte of the text comes next.
+// offset returns the offset of the next byte in the text.
 func (s *splitter) offset() int64 { return s.base + int64(s.i) }
 
-// more refills buf when all of it was scanned. It returns false at the end of the input.
+// more refills buf when all of buf is scanned. It returns false at the end of the input.
 func (s *splitter) more() bool {
 	for s.i == s.n && s.err == nil {
 		s.base += int64(s.n)
@@ -45,7 +45,7 @@ func (s *splitter) peek() byte {
 	return 0
 }
 
-// take reads over c if that comes next.
+// take skips white space, and then c if c is next. It reports whether it skipped c.
 func (s *splitter) take(c byte) bool {
 	if s.peek() != c || s.i == s.n {
 		return false
@@ -54,7 +54,7 @@ func (s *splitter) take(c byte) bool {
 	return true
 }
 
-// expect reads over c.
+// expect skips white space and c. It returns an error if c is not next.
 func (s *splitter) expect(c byte) error {
 	if s.take(c) {
 		return nil
@@ -62,7 +62,7 @@ func (s *splitter) expect(c byte) error {
 	return s.expected(fmt.Sprintf("%q", c))
 }
 
-// expected is the error of something else being next.
+// expected returns the error for a text that does not continue with what.
 func (s *splitter) expected(what string) error {
 	c := s.peek()
 	if s.err != nil && !errors.Is(s.err, io.EOF) {
@@ -78,7 +78,7 @@ func (s *splitter) errorAt(off int64, format string, args ...any) error {
 	return &Error{Kind: byOffset, Offset: off, Err: fmt.Errorf(format, args...)}
 }
 
-// cut is the error of the text ending inside the value that began at off.
+// cut returns the error for a text that ends inside the value at off.
 func (s *splitter) cut(off int64) error {
 	if s.err != nil && !errors.Is(s.err, io.EOF) {
 		return s.err
@@ -86,13 +86,13 @@ func (s *splitter) cut(off int64) error {
 	return s.errorAt(off, "not valid JSON: the file ends inside the value that begins here")
 }
 
-// skip reads over one value and returns where it is.
+// skip skips one value and returns its position.
 func (s *splitter) skip() (start, end int64, err error) {
 	c := s.peek()
 	start = s.offset()
 	switch c {
 	case '{', '[', '"':
-		if !s.skipTo() {
+		if !s.skipNested() {
 			return 0, 0, s.cut(start)
 		}
 	case 0, ',', ':', ']', '}':
@@ -103,9 +103,9 @@ func (s *splitter) skip() (start, end int64, err error) {
 	return start, s.offset(), nil
 }
 
-// skipTo reads to the end of the string, object or array that comes next; false
-// says that the text ends before.
-func (s *splitter) skipTo() bool {
+// skipNested skips the next value, a string, an object or an array. It returns false if the
+// text ends inside the value.
+func (s *splitter) skipNested() bool {
 	var value jsonscan.Skipper
 	for s.more() {
 		n, done := value.Next(s.buf[s.i:s.n])
@@ -117,7 +117,7 @@ func (s *splitter) skipTo() bool {
 	return false
 }
 
-// skipWord reads over a number, true, false, null, NaN, -Infinity.
+// skipWord skips a number, true, false, null, NaN or -Infinity.
 func (s *splitter) skipWord() {
 	for s.more() {
 		switch s.buf[s.i] {
@@ -128,10 +128,10 @@ func (s *splitter) skipWord() {
 	}
 }
 
-// elements calls f at the start of each element of an array; f reads over it.
+// elements calls f at the start of each element of an array; f must skip the element.
 func (s *splitter) elements(f func() error) error { return s.list('[', ']', f) }
 
-// list reads the values between two brackets and commas.
+// list calls f at the start of each value between two brackets; f must skip the value.
 func (s *splitter) list(open, end byte, f func() error) error {
 	if err := s.expect(open); err != nil {
 		return err

@@ -17,14 +17,15 @@ import (
 // textLines is a plain text file: a prompt on each line that is not blank.
 type textLines struct{ *lines }
 
-// isText reports whether a file is plain text: its name ends in .txt, and its first bytes,
-// head, do not start like JSON. A prompt may look like CSV, so other formats do not matter.
+// isText reports whether a file is plain text: its name ends in .txt, its first bytes, head,
+// do not start like JSON, and o does not select another layout than prompts. A prompt may look
+// like CSV or Parquet, so isText does not check for them.
 func isText(name string, head []byte, o *Options) bool {
 	isJSON, _ := spool.BeginsJSON(head)
 	return isTextName(name) && (o.Layout == "" || o.Layout == "prompts") && !isJSON
 }
 
-// isTextName reports whether the name of a file ends in .txt.
+// isTextName reports whether the name of a file ends in .txt, before .gz or .zst.
 func isTextName(name string) bool {
 	name = strings.TrimSuffix(strings.TrimSuffix(name, ".gz"), ".zst")
 	return strings.EqualFold(filepath.Ext(name), ".txt")
@@ -44,7 +45,7 @@ func openText(ctx context.Context, src *source) (rows, error) {
 
 // row returns line i, without its end, as a prompt.
 func (l textLines) row(i int) (*row, error) {
-	text, err := l.src.read(l.at[i], l.at[i+1]) // with blank lines behind it
+	text, err := l.src.read(l.at[i], l.at[i+1]) // with the blank lines after it
 	if err != nil {
 		return nil, l.fault(i, err)
 	}

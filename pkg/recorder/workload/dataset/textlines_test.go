@@ -9,7 +9,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// Each line of a file that is named .txt is a prompt, unless the file holds JSON.
+// TestTextLines checks that each line of a file named .txt is a prompt, unless the file holds
+// JSON.
 func TestTextLines(t *testing.T) {
 	for _, tt := range []struct {
 		name, file, in string
@@ -19,8 +20,8 @@ func TestTextLines(t *testing.T) {
 		err            string
 	}{
 		{name: "lines", file: "p.txt", in: "Why is the sky blue?\nTell me <a> story & another.\n", want: []string{`"Why is the sky blue?"`, `"Tell me <a> story & another."`}},
-		{name: "no end of the last line", file: "p.txt", in: "a\nb", want: []string{`"a"`, `"b"`}},
-		{name: "ends of Windows and a byte order mark", file: "P.TXT", in: "\ufeffa\r\n\r\nb \r\n", want: []string{`"a"`, `"b "`}},
+		{name: "no line end at the end", file: "p.txt", in: "a\nb", want: []string{`"a"`, `"b"`}},
+		{name: "CR LF and a byte order mark", file: "P.TXT", in: "\ufeffa\r\n\r\nb \r\n", want: []string{`"a"`, `"b "`}},
 		{name: "blank lines", file: "p.txt", in: "\n \t\na\n\n\n  b\n\n", want: []string{`"a"`, `"  b"`}},
 		{name: "many blank lines first", file: "p.txt", in: strings.Repeat("\n", 100<<10) + "a", want: []string{`"a"`}},
 		{name: "like a table", file: "p.txt", in: "prompt\nred, green, blue\n", want: []string{`"prompt"`, `"red, green, blue"`}},
@@ -31,7 +32,7 @@ func TestTextLines(t *testing.T) {
 		{name: "an array of any name", file: "p.txt", in: "[\n {\"prompt\":\"a\"}]\n", want: []string{`"a"`}},
 		{name: "the layout of prompts", file: "p.txt", in: "a\n", o: Options{Layout: "prompts"}, want: []string{`"a"`}},
 		{name: "another layout", file: "p.txt", in: "{\"conversations\":[{\"from\":\"human\",\"value\":\"a\"}]}\n", o: Options{Layout: "sharegpt"}, want: []string{`"a"`}},
-		{name: "only the suffix tells", file: "p.txt.jsonl", in: "{\"prompt\":\"a\"}\n", want: []string{`"a"`}},
+		{name: "only the last suffix counts", file: "p.txt.jsonl", in: "{\"prompt\":\"a\"}\n", want: []string{`"a"`}},
 
 		{name: "empty", file: "p.txt", err: "is empty (0 bytes)"},
 		{name: "only blank lines", file: "p.txt", in: "\ufeff\r\n \n", err: "has only blank lines; expected a prompt on each line"},
@@ -70,8 +71,8 @@ func TestTextLines(t *testing.T) {
 	}
 }
 
-// A compressed file has the rows and the hash of the file that it was made of, also
-// with runs of blanks that are longer than what is kept of them in JSON.
+// TestCompressedIsTheSame checks that a compressed file has the rows and the hash of its
+// content, also with runs of blanks longer than CutBlanks keeps in JSON.
 func TestCompressedIsTheSame(t *testing.T) {
 	blanks := strings.Repeat(" ", 5000)
 	for name, text := range map[string]string{

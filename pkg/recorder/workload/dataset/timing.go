@@ -8,7 +8,7 @@ import (
 	"github.com/pa-tools/pa/pkg/recorder/workload"
 )
 
-// duration returns n units. A negative n is an error.
+// duration returns n units. It returns an error for a negative or too large n.
 func duration(n float64, unit time.Duration) (time.Duration, error) {
 	ns := math.Round(n * float64(unit))
 	if !(ns >= 0 && ns < math.MaxInt64) {
@@ -17,7 +17,8 @@ func duration(n float64, unit time.Duration) (time.Duration, error) {
 	return time.Duration(ns), nil
 }
 
-// A window is the selected part of a recorded schedule. to = 0 means its end.
+// A window is the selected part of a recorded schedule. A to of 0 means the end of the
+// schedule.
 type window struct{ from, to time.Duration }
 
 // shift makes the offset of e relative to the window. It returns false if e is outside. An

@@ -21,7 +21,7 @@ func (o *Options) lengths(i, input, output int, at time.Duration) (workload.Entr
 // required returns an error for a missing field.
 func required[T any](v T, ok bool, err error) (T, error) {
 	if err == nil && !ok {
-		err = errors.New("a field is empty; expected a number")
+		err = errors.New("a required field is empty")
 	}
 	return v, err
 }

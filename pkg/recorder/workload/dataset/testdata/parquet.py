@@ -1,7 +1,7 @@
-"""Writes sharegpt.parquet and openorca.parquet as the library `datasets` does,
-rows as in the datasets of those names, texts of our own, and the same rows as
-JSON Lines beside them. media.parquet holds a picture and a sound, in columns of the
-types that the library gives its features Image and Audio, and as bare bytes.
+"""Writes sharegpt.parquet and openorca.parquet with the library `datasets`, and the
+same rows as JSON Lines. The rows have the columns of the datasets with these names and
+texts of our own. media.parquet holds an image and an audio clip in the column types of
+the library's features Image and Audio. bytes.parquet holds an image as plain bytes.
 """
 
 import base64
