@@ -180,7 +180,7 @@ func ParseArrivals(name string) (Arrivals, error) {
 	if i := slices.Index(arrivalNames[:], name); i >= 0 {
 		return Arrivals(i), nil
 	}
-	return Constant, fmt.Errorf("unknown distribution %q; it is %s", name, Distributions())
+	return Constant, fmt.Errorf("unknown distribution %q; expected %s", name, Distributions())
 }
 
 // Bounds of Rate.PerSecond: one request in a year, and more than a machine can send.

@@ -82,7 +82,7 @@ func TestParseArrivals(t *testing.T) {
 			t.Errorf("ParseArrivals(%q) = %v, %v", a, got, err)
 		}
 	}
-	if _, err := ParseArrivals("uniform"); err == nil || !strings.Contains(err.Error(), `"uniform"; it is constant, poisson or gamma`) {
+	if _, err := ParseArrivals("uniform"); err == nil || !strings.Contains(err.Error(), `"uniform"; expected constant, poisson or gamma`) {
 		t.Errorf("error %v", err)
 	}
 }

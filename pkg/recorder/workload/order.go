@@ -44,7 +44,7 @@ func ParseOrderKind(name string) (OrderKind, error) {
 			return OrderKind(i), nil
 		}
 	}
-	return Sequential, fmt.Errorf("unknown order %q; it is sequential, shuffle or random", name)
+	return Sequential, fmt.Errorf("unknown order %q; expected sequential, shuffle or random", name)
 }
 
 // Index returns the entry at position i of a source with n entries, i ≥ 0, n > 0.

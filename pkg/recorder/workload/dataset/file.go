@@ -87,7 +87,8 @@ func (s *source) scan() (*bufio.Reader, hash.Hash) {
 	return bufio.NewReaderSize(all, 256<<10), h
 }
 
-// finishHash reads the rest of a scan and stores its hash. A nil hash is already known.
+// finishHash reads the rest of a scan and stores its hash h. A nil h means that the hash is
+// known already.
 func (s *source) finishHash(r io.Reader, h hash.Hash) error {
 	if h == nil {
 		return nil

@@ -358,7 +358,7 @@ func TestMissingFile(t *testing.T) {
 
 func TestValidate(t *testing.T) {
 	err := (&Options{Layout: "x", From: -1, To: -2, BlockTokens: -1, MaxRowBytes: -1}).Validate()
-	for _, want := range []string{`unknown layout "x"; it is one of inputs_json, perf_analyzer`, "begins at -1ns", "ends at -2ns", "-1 tokens in a block", "rows of -1 bytes"} {
+	for _, want := range []string{`unknown layout "x"; expected one of inputs_json, perf_analyzer`, "begins at -1ns", "ends at -2ns", "-1 tokens in a block", "rows of -1 bytes"} {
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("error %v, want %q in it", err, want)
 		}

@@ -69,7 +69,7 @@ func (o *Options) Validate() error {
 			errs = append(errs, fmt.Errorf(format, args...))
 		}
 	}
-	add(o.Layout != "" && findLayout(o.Layout) == nil, "unknown layout %q; it is one of %s", o.Layout, strings.Join(Layouts(), ", "))
+	add(o.Layout != "" && findLayout(o.Layout) == nil, "unknown layout %q; expected one of %s", o.Layout, strings.Join(Layouts(), ", "))
 	add(o.From < 0, "the window of a trace begins at %v, but must not begin before 0", o.From)
 	add(o.To != 0 && o.To <= o.From, "the window of a trace ends at %v, but must end after its start at %v", o.To, o.From)
 	add(o.BlockTokens < 0, "%d tokens in a block: must be at least 1", o.BlockTokens)

@@ -172,7 +172,7 @@ func TestTensors(t *testing.T) {
 		{Engine, P{Text: "a"}, "the model takes token ids; give the model's --tokenizer"},
 		{Engine, P{}, "an empty prompt"},
 		{LLMAPI, P{Text: "a", MaxTokens: 1, Exact: true}, "has no input for an exact output length"},
-		{0, P{Text: "a"}, "it is vllm, tensorrtllm"},
+		{0, P{Text: "a"}, "expected vllm, tensorrtllm"},
 	} {
 		if _, err := Tensors(tt.s, &tt.p, Options{}); err == nil || !strings.Contains(err.Error(), tt.want) {
 			t.Errorf("Tensors(%v, %+v): error %v, want %q", tt.s, tt.p, err, tt.want)

@@ -43,7 +43,7 @@ func ParseStyle(name string) (Style, error) {
 			return s, nil
 		}
 	}
-	return 0, fmt.Errorf("unknown backend %q; it is %s", name, styles)
+	return 0, fmt.Errorf("unknown backend %q; expected %s", name, styles)
 }
 
 // StyleOf returns the style of a model with these inputs.
@@ -95,7 +95,7 @@ func Tensors(s Style, p *workload.Prompt, o Options) (export.Fields, error) {
 	case LLMAPI:
 		err = t.llmAPI(text, p, o)
 	default:
-		err = fmt.Errorf("no style of prompts; it is %s", styles)
+		err = fmt.Errorf("no style of prompts; expected %s", styles)
 	}
 	return t.f, err
 }

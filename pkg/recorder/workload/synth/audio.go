@@ -49,9 +49,9 @@ func (s *Audio) Validate() error {
 	}
 	add(len(s.Depths) == 0, "no depth")
 	for _, depth := range s.Depths {
-		add(depth != 8 && depth != 16 && depth != 24 && depth != 32, "depth of %d bits: it is 8, 16, 24 or 32", depth)
+		add(depth != 8 && depth != 16 && depth != 24 && depth != 32, "depth of %d bits: must be 8, 16, 24 or 32", depth)
 	}
-	add(s.Channels != 1 && s.Channels != 2, "%d channels: it is 1 or 2", s.Channels)
+	add(s.Channels != 1 && s.Channels != 2, "%d channels: must be 1 or 2", s.Channels)
 	return errors.Join(errs...)
 }
 

@@ -75,7 +75,7 @@ func indexOf(names []string, name string) (int, error) {
 			return i, nil
 		}
 	}
-	return 0, fmt.Errorf("%.40q: it is %s or %s", name, names[0], names[1])
+	return 0, fmt.Errorf("%.40q: expected %s or %s", name, names[0], names[1])
 }
 
 // maxImageSide bounds the sides of an image, in pixels: at most 2^28 pixels.

@@ -221,8 +221,8 @@ func TestMediaErrors(t *testing.T) {
 		{func(m *Media) { m.Audio.Seconds = AudioLength{1, 2} }, "standard deviation 2 s: must be from 0 to the mean"},
 		{func(m *Media) { m.Audio.Seconds.Mean = 4000 }, "may exceed 3600 s"},
 		{func(m *Media) { m.Audio.SampleRates = []int{16} }, "sample rate 16 Hz: must be from 1 to 384 kHz"},
-		{func(m *Media) { m.Audio.Depths = []int{12} }, "depth of 12 bits: it is 8, 16, 24 or 32"},
-		{func(m *Media) { m.Audio.Channels = 3 }, "3 channels: it is 1 or 2"},
+		{func(m *Media) { m.Audio.Depths = []int{12} }, "depth of 12 bits: must be 8, 16, 24 or 32"},
+		{func(m *Media) { m.Audio.Channels = 3 }, "3 channels: must be 1 or 2"},
 	} {
 		m := testMedia()
 		tt.change(&m)
@@ -235,7 +235,7 @@ func TestMediaErrors(t *testing.T) {
 	if _, err := AddMedia(stopped, src, testMedia(), t.TempDir()); !errors.Is(err, context.Canceled) {
 		t.Errorf("stopped: %v", err)
 	}
-	if _, err := ParseImageFormat("gif"); err == nil || err.Error() != `"gif": it is png or jpeg` {
+	if _, err := ParseImageFormat("gif"); err == nil || err.Error() != `"gif": expected png or jpeg` {
 		t.Errorf("a format: %v", err)
 	}
 	if c, err := ParseImageContent(Noise.String()); err != nil || c != Noise {
