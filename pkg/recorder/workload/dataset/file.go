@@ -126,7 +126,7 @@ func (s *source) head(n int64) ([]byte, error) {
 	return bytes.TrimPrefix(b, byteOrderMark), nil
 }
 
-// byteOrderMark is what some editors write at the start of a file.
+// byteOrderMark starts the files of some editors.
 var byteOrderMark = []byte("\ufeff")
 
 // skipMark skips a byte order mark and returns its length.

@@ -306,7 +306,7 @@ func TestErrors(t *testing.T) {
 		{"two delays", `{"data":[{"payload":[{}],"delay":[7,8]}]}`, Options{}, `in: byte 9: "delay": expected an array with one number of milliseconds, found [7,8]`},
 		{"a time beyond all bounds", `{"data":[{"payload":[{}],"timestamp":[1e18]}]}`, Options{}, `"timestamp": 1e+18 × 1ms: must be`},
 		{"no payloads", `{"data":[{"session_id":"a","payloads":[]}]}`, Options{}, `in: byte 9: "payloads" holds no request`},
-		{"no turns", `{"turns":[]}` + "\n", Options{}, `in: line 1: "turns" holds none`},
+		{"no turns", `{"turns":[]}` + "\n", Options{}, `in: line 1: "turns" holds no turn`},
 		{"a bad turn", `{"turns":[{"text":"a"},{"id":1}]}` + "\n", Options{}, `in: line 1: "turns": turn 1: no prompt`},
 		{"somebody else speaks", `[{"conversations":[{"from":"cat","value":"a"}]}]`, Options{}, `in: byte 1: "conversations": message 0 is from "cat"; expected human, gpt or system`},
 		{"conversations are text", `[{"conversations":"a"}]`, Options{}, `in: byte 1: "conversations": expected an array`},

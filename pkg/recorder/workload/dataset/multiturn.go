@@ -31,7 +31,7 @@ func (l *multiTurn) entries(r *row, i int) ([]workload.Entry, error) {
 		return nil, errors.New(`"turns": expected an array of objects`)
 	}
 	if len(turns) == 0 {
-		return nil, errors.New(`"turns" holds none`)
+		return nil, errors.New(`"turns" holds no turn`)
 	}
 	var all []workload.Entry
 	for turn, js := range turns {
