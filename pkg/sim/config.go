@@ -94,7 +94,7 @@ type Config struct {
 	// request counts. sim_fault in a request overrides all rules.
 	Faults []plan.FaultRule
 
-	// LedgerLimit is the number of requests in the ledger. 0 means
+	// LedgerLimit bounds the requests in the ledger. 0 means
 	// DefaultLedgerLimit; a negative number disables the ledger.
 	LedgerLimit int
 	// LedgerBytes is the approximate memory of the ledger. Requests in flight are

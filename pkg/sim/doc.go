@@ -22,9 +22,9 @@
 //		fmt.Println(e.ID, e.EventTimesNS())
 //	}
 //
-// Without TLS the OpenAI API also accepts HTTP/2 with prior knowledge. A fault that breaks
-// the connection then resets the stream. Of the faults of the header, slow_header has no
-// effect and garbage_header resets the stream.
+// Without TLS the OpenAI API also accepts HTTP/2 with prior knowledge. There, a
+// fault that breaks the connection resets only the stream, and so does garbage_header;
+// slow_header has no effect.
 //
 // Package plan decides the answers, their times and their faults. Package ledger records
 // them as they were sent. This package serves: server.go and exchange.go the requests of

@@ -12,7 +12,7 @@ import (
 	"github.com/pa-tools/pa/pkg/sim/plan"
 )
 
-// A stream of three tokens, and what the ledger says of it.
+// The example prints the ledger's writes for a stream of three tokens.
 func Example() {
 	ctx := context.Background()
 	srv, err := sim.Start(ctx, sim.Config{

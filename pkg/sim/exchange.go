@@ -86,7 +86,8 @@ func (x *exchange) fail(code int, message string) {
 	writeJSON(x.w, code, x.errorBody(code, message))
 }
 
-// strikeEarly performs a fault that precedes the answer. It reports whether f is one.
+// strikeEarly performs a fault that precedes the answer. It reports whether f is such a
+// fault.
 func (x *exchange) strikeEarly(f plan.Fault) bool {
 	switch f {
 	case plan.FaultHTTP500:
@@ -209,7 +210,7 @@ const wholeWriteBytes = 3 << 10
 // writeChunk writes a chunk and records it in the ledger, before and after.
 func (x *exchange) writeChunk(out sink, c plan.Chunk) error {
 	if x.stamp && !x.shared && len(c.Data) > wholeWriteBytes {
-		// The connection might see the two halves of a token.
+		// net/http may split the chunk within a token, where Write cannot stamp it.
 		plan.FillStamps(c.Data, uint64(time.Now().UnixNano()))
 	}
 	var began uint64

@@ -128,7 +128,7 @@ func (s *Server) planRequest(index uint64, f *requestFields, prompts []int, text
 		a.Final, err = plan.ParseFinal(*f.Final)
 		check(err)
 	}
-	if f.FailAfter != nil && *f.FailAfter >= 0 { // −1 is "never"
+	if f.FailAfter != nil && *f.FailAfter >= 0 { // negative means never
 		a.Fault = plan.FaultErrorEvent
 		a.FaultAfter, err = f.FailAfter.whole("fail_after", 0, plan.MaxContextTokens, 0)
 		check(err)

@@ -7,8 +7,8 @@ import (
 	"github.com/pa-tools/pa/pkg/sim/plan"
 )
 
-// checkPlan says whether a plan is within the bounds that every request has,
-// and that its stream can be begun.
+// checkPlan checks that a plan is within the bounds of every request, and that its stream
+// can begin.
 func checkPlan(t *testing.T, c *Config, p *plan.Plan) {
 	t.Helper()
 	if p.Choices > maxChoices || p.FaultAfter < 0 {

@@ -136,7 +136,7 @@ func TestLedgerWriterFails(t *testing.T) {
 	if _, _, err := post(t, s.OpenAIURL()+"/v1/completions", `{"prompt":"x"}`); err != nil {
 		t.Fatal(err)
 	}
-	for range 2 { // the second call says the same
+	for range 2 { // the second call returns the same
 		if err := s.Close(); err == nil || !strings.Contains(err.Error(), "ledger: disk full") {
 			t.Errorf("Close() = %v", err)
 		}

@@ -13,7 +13,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// fast is a configuration whose requests take a few milliseconds.
+// fast returns a configuration whose requests take a few milliseconds.
 func fast() Config {
 	return Config{
 		TTFT: plan.ConstantDelay(time.Millisecond), ITL: plan.ConstantDelay(200 * time.Microsecond),

@@ -17,8 +17,8 @@ import (
 	"github.com/pa-tools/pa/pkg/wire/promtext"
 )
 
-// metricsOf reads the metrics of a server, by their heads without a label of the
-// model; engine and version are left out too.
+// metricsOf reads the metrics of a server. A key is a metric's name with its label values,
+// without the model "sim", engine and version.
 func metricsOf(t *testing.T, url string) map[string]float64 {
 	t.Helper()
 	client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
@@ -59,8 +59,8 @@ func metricsOf(t *testing.T, url string) map[string]float64 {
 	return all
 }
 
-// checkMetrics compares what is expected with what there is. Sums of seconds are
-// as near as a float64 is to whole nanoseconds.
+// checkMetrics checks that got has the values of want. Sums of seconds may differ by the
+// rounding of a float64.
 func checkMetrics(t *testing.T, got, want map[string]float64) {
 	t.Helper()
 	for name, w := range want {
@@ -113,8 +113,7 @@ func engineOf(entries []ledger.Entry) map[string]float64 {
 	return want
 }
 
-// The metrics of the OpenAI API are those of the ledger, also while requests are in
-// flight.
+// The metrics of the OpenAI API agree with the ledger, also while requests are in flight.
 func TestEngineMetrics(t *testing.T) {
 	c := fast()
 	c.MaxConcurrency = 2
@@ -151,7 +150,8 @@ func TestEngineMetrics(t *testing.T) {
 		before := uint64(time.Now().UnixNano())
 		got := metricsOf(t, s.OpenAIURL())
 		after := uint64(time.Now().UnixNano())
-		// What had ended when it was asked for is in it, what ended after is not.
+		// The answer counts requests that ended before it was asked for, and none
+		// that ended after it came.
 		least, most := 0.0, 0.0
 		for _, e := range settledOnly(s.Ledger()) {
 			if e.End == ledger.EndOK && e.EndedNS < before {
@@ -172,9 +172,9 @@ func TestEngineMetrics(t *testing.T) {
 	got := metricsOf(t, s.OpenAIURL())
 	want := engineOf(entries)
 	for name, v := range map[string]float64{
-		// Counted by hand: 6 of 8 tokens that stop by themselves and 2 embeddings;
-		// 4 × 4 choices of 3 tokens and 3 of 4 that max_tokens cuts. Of those that
-		// break the first 4 tokens.
+		// Counted by hand. 8 requests stop by themselves: 6 with 8 tokens, and 2
+		// embeddings. max_tokens cuts 7: 4 with 4 choices of 3 tokens, and 3 with
+		// 4 tokens. The 2 broken ones send 4 tokens each.
 		"vllm:request_success_total stop": 8, "vllm:request_success_total length": 7,
 		"vllm:generation_tokens_total": 6*8 + 4*4*3 + 3*4 + 2*4,
 		"vllm:prompt_tokens_total":     6*3 + 4*3 + 3*4 + 2*1,
@@ -190,7 +190,7 @@ func TestEngineMetrics(t *testing.T) {
 	checkMetrics(t, got, want)
 }
 
-// settledOnly leaves out requests in flight.
+// settledOnly returns the entries of requests that have ended.
 func settledOnly(all []ledger.Entry) (ended []ledger.Entry) {
 	for _, e := range all {
 		if e.End != ledger.EndRunning {
@@ -200,8 +200,8 @@ func settledOnly(all []ledger.Entry) (ended []ledger.Entry) {
 	return ended
 }
 
-// Triton's metrics and ModelStatistics, by both protocols, are the same and those
-// of the ledger.
+// Triton's metrics, and ModelStatistics over both protocols, agree with each other and with
+// the ledger.
 func TestTritonMetrics(t *testing.T) {
 	c := fast()
 	c.AddSubDelay = plan.ConstantDelay(time.Millisecond)

@@ -23,7 +23,8 @@ import (
 	"github.com/pa-tools/pa/pkg/wire/sse"
 )
 
-// post sends a body and returns status and answer, whatever broke on the way.
+// post sends a body and returns the status, the bytes of the answer that arrived, and the
+// error of the connection.
 func post(t *testing.T, url, body string) (int, []byte, error) {
 	t.Helper()
 	return postOver(t, false, url, body)
@@ -46,7 +47,7 @@ func postOver(t *testing.T, http2 bool, url, body string) (int, []byte, error) {
 	return resp.StatusCode, b, err
 }
 
-// strictChunk is an event of a stream, and all the keys that there may be.
+// strictChunk is an event of a stream, with all keys that the server may send.
 type strictChunk struct {
 	ID      string `json:"id"`
 	Object  string `json:"object"`
@@ -72,8 +73,8 @@ type strictUsage struct {
 	Completion int `json:"completion_tokens"`
 }
 
-// strictEvents reads a stream in the one form that the server has: each event
-// is "data: ", one line, a blank line; the last is [DONE].
+// strictEvents reads a stream in the server's exact form: each event is "data: ", one
+// line and a blank line, and the last event is [DONE].
 func strictEvents(t *testing.T, body []byte) []strictChunk {
 	t.Helper()
 	rest, ok := strings.CutSuffix(string(body), "data: [DONE]\n\n")
@@ -99,7 +100,7 @@ func strictEvents(t *testing.T, body []byte) []strictChunk {
 	return chunks
 }
 
-// summary is what an event says, in a line.
+// summary returns the content of an event in a line.
 func (c strictChunk) summary() string {
 	s := ""
 	for _, choice := range c.Choices {
@@ -337,8 +338,8 @@ func TestOpenAIModelsAndKey(t *testing.T) {
 	}
 }
 
-// The oracle for what the ledger says: the bytes on the socket, with the HTTP
-// chunks taken apart by net/http/httputil.
+// The writes in the ledger equal the bytes that a client reads from the socket. Package
+// net/http/httputil decodes the HTTP chunks.
 func TestLedgerIsWhatTheSocketSaw(t *testing.T) {
 	for _, f := range []plan.Fault{plan.FaultNone, plan.FaultMerged, plan.FaultSplit, plan.FaultCRLF, plan.FaultComments, plan.FaultOneshot, plan.FaultGarbage, plan.FaultNoDone, plan.FaultErrorEvent, plan.FaultSlowHeader} {
 		t.Run(f.String(), func(t *testing.T) {
@@ -388,7 +389,7 @@ func TestLedgerIsWhatTheSocketSaw(t *testing.T) {
 			if times = append(times, e.EndedNS, after); !slices.IsSorted(times) {
 				t.Errorf("times out of order: %d", times)
 			}
-			// The events that the ledger counts are those that a splitter finds.
+			// The ledger counts the events that the splitter of package sse finds.
 			var split sse.Splitter
 			split.Feed(got)
 			events, tokens := 0, 0
@@ -410,11 +411,11 @@ func TestLedgerIsWhatTheSocketSaw(t *testing.T) {
 	}
 }
 
-// outcome is what a client sees of a request.
+// outcome is the result of a request as a client sees it.
 type outcome struct {
 	status           int
-	broken           bool // the connection or the body
-	chunks           int  // with output
+	broken           bool // the connection or the body broke
+	chunks           int  // events with output
 	done, err, clean bool // [DONE] came, an error event came, all was valid JSON
 }
 
@@ -441,7 +442,7 @@ func TestOpenAIFaults(t *testing.T) {
 		{plan.FaultGarbage, outcome{200, false, 5, true, false, false}, outcome{200, false, 0, false, false, false}, ledger.EndOK},
 		{plan.FaultSlowHeader, outcome{200, false, 5, true, false, true}, outcome{200, false, 1, false, false, true}, ledger.EndOK},
 	}
-	tested := map[plan.Fault]bool{plan.FaultHang: true, plan.FaultStall: true} // in a test of their own
+	tested := map[plan.Fault]bool{plan.FaultHang: true, plan.FaultStall: true} // TestOpenAIHangAndStall tests these
 	for _, row := range rows {
 		tested[row.fault] = true
 		for how := range 4 {
@@ -501,8 +502,8 @@ func TestOpenAIFaults(t *testing.T) {
 	}
 }
 
-// hang and stall keep the client waiting until it goes, and the server sees
-// that it went.
+// hang and stall keep the client waiting until it closes the connection. The server notices
+// that.
 func TestOpenAIHangAndStall(t *testing.T) {
 	for fault, chunks := range map[plan.Fault]int{plan.FaultHang: 0, plan.FaultStall: 3} {
 		s := start(t, fast())
@@ -511,8 +512,8 @@ func TestOpenAIHangAndStall(t *testing.T) {
 			t.Fatal(err)
 		}
 		body := fmt.Sprintf(`{"prompt":"a","stream":true,"max_tokens":5,"sim_fault":%q}`, fault)
-		// 100 Continue comes when the handler reads the body: the ledger knows
-		// the request by then.
+		// 100 Continue comes when the handler reads the body. The ledger has the
+		// request by then.
 		fmt.Fprintf(conn, "POST /v1/completions HTTP/1.1\r\nHost: sim\r\nExpect: 100-continue\r\nContent-Length: %d\r\n\r\n", len(body))
 		r := bufio.NewReader(conn)
 		if line, err := r.ReadString('\n'); err != nil || line != "HTTP/1.1 100 Continue\r\n" {
@@ -540,7 +541,7 @@ func TestOpenAIHangAndStall(t *testing.T) {
 	}
 }
 
-// Equal seeds give equal texts and lengths by index, one at a time or sixteen.
+// Equal seeds give equal texts and lengths by index, with one request at a time or sixteen.
 func TestDeterminismAcrossConcurrency(t *testing.T) {
 	texts := func(concurrency int) map[string]string {
 		c := fast()

@@ -28,7 +28,7 @@ func millisecondBuckets(all ...int) (d []time.Duration) {
 type engineStats struct {
 	sync.Mutex
 	running, waiting int
-	prompt           uint64 // input tokens of requests with a token
+	prompt           uint64 // input tokens of requests that sent a token
 	generated        uint64 // output tokens that were sent
 	finished         map[string]uint64
 
@@ -79,7 +79,8 @@ func (s *engineStats) sent(r *ledger.Record, tokens int, ns uint64) {
 	r.LastTokenNS = ns
 }
 
-// Ended implements [ledger.RequestCounter]. Requests that failed are in no histogram.
+// Ended implements [ledger.RequestCounter]. A failed request enters no histogram of whole
+// requests; sent has counted its tokens.
 func (s *engineStats) Ended(r *ledger.Record) {
 	e := r.Entry()
 	if e.StartedNS != 0 {
@@ -91,7 +92,7 @@ func (s *engineStats) Ended(r *ledger.Record) {
 	s.finished[r.Finish]++
 	s.request.observe(between(e.ReceivedNS, e.EndedNS))
 	if r.FirstTokenNS == 0 {
-		return // of embeddings and rankings
+		return // embeddings and rankings have no output tokens
 	}
 	s.queue.observe(between(e.ReceivedNS, e.StartedNS))
 	s.prefill.observe(between(e.StartedNS, r.FirstTokenNS))

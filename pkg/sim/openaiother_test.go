@@ -9,7 +9,7 @@ import (
 	"github.com/pa-tools/pa/pkg/sim/ledger"
 )
 
-// Texts are not generated but measured: each endpoint has its form.
+// Embedding and ranking endpoints answer in their own formats, without generated text.
 func TestVectors(t *testing.T) {
 	s := start(t, fast())
 	for _, row := range []struct {

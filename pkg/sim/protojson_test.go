@@ -42,8 +42,8 @@ func TestAppendProto(t *testing.T) {
 	}
 }
 
-// The rendering is valid JSON that protobuf's own reader reads back as the same
-// message: it accepts numbers where it writes strings.
+// protobuf's own reader parses the rendering back to the same message: it accepts numbers
+// where it writes strings.
 func TestAppendProtoReadsBack(t *testing.T) {
 	m := &pb.ModelConfig{
 		Name: "m", MaxBatchSize: 8,

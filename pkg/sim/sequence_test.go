@@ -12,7 +12,7 @@ import (
 	"github.com/pa-tools/pa/pkg/sim/ledger"
 )
 
-// sequenceRequest is a step of a sequence.
+// sequenceRequest returns the request for a step of a sequence.
 func sequenceRequest(id int64, start, end bool, value int32) *pb.ModelInferRequest {
 	return &pb.ModelInferRequest{
 		ModelName:  "sequence",
@@ -23,8 +23,8 @@ func sequenceRequest(id int64, start, end bool, value int32) *pb.ModelInferReque
 	}
 }
 
-// A sequence's sum is kept from its start to its end, each by itself; what is out
-// of order is refused and changes nothing. All three ways in do the same.
+// Each sequence keeps its own sum from its start to its end. A step out of order is refused
+// and changes nothing. All three APIs behave the same.
 func TestSequence(t *testing.T) {
 	steps := []struct {
 		id         int64

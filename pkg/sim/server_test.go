@@ -79,8 +79,8 @@ func TestOff(t *testing.T) {
 	}
 }
 
-// hanging starts a request that hangs, on each protocol, and returns when the
-// server has them; their outcomes are collected in wg.
+// hanging starts a request that stalls on each API, and returns when the server has begun
+// to answer them. wg waits for their ends.
 func hanging(t *testing.T, s *Server, wg *sync.WaitGroup) {
 	t.Helper()
 	arrived := make(chan struct{}, 2)
@@ -124,7 +124,7 @@ func hanging(t *testing.T, s *Server, wg *sync.WaitGroup) {
 	})
 }
 
-// Close cuts off what is in flight and leaves nothing behind.
+// Close cuts off the requests in flight.
 func TestClose(t *testing.T) {
 	s := start(t, fast())
 	var wg sync.WaitGroup
@@ -169,7 +169,7 @@ func TestContextCloses(t *testing.T) {
 }
 
 func TestCloseLeaksNothing(t *testing.T) {
-	// Other tests' goroutines are not this server's.
+	// Goroutines of other tests do not belong to this server.
 	before := goleak.IgnoreCurrent()
 	s, err := Start(t.Context(), fast())
 	if err != nil {
@@ -211,7 +211,7 @@ func TestShutdown(t *testing.T) {
 	wg.Wait()
 }
 
-// With one slot requests are worked on one after the other.
+// With one slot, the server works on one request after the other.
 func TestMaxConcurrency(t *testing.T) {
 	c := fast()
 	c.MaxConcurrency = 1
@@ -237,8 +237,7 @@ func TestMaxConcurrency(t *testing.T) {
 	}
 }
 
-// Tokens keep to absolute times: however late one is, the next one's due time
-// does not move.
+// Due times are absolute: a late token does not delay the due time of the next one.
 func TestDueTimes(t *testing.T) {
 	c := fast()
 	c.PrefillPerToken = time.Millisecond
@@ -277,7 +276,7 @@ func TestFaultRules(t *testing.T) {
 	}
 }
 
-// selfSigned is a certificate for 127.0.0.1 and a pool that trusts it.
+// selfSigned returns a certificate for 127.0.0.1 and a pool that trusts it.
 func selfSigned(t *testing.T) (tls.Certificate, *x509.CertPool) {
 	t.Helper()
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)

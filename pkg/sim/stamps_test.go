@@ -30,8 +30,7 @@ import (
 
 func nowNS() uint64 { return uint64(time.Now().UnixNano()) }
 
-// eachTransport runs do with and without TLS, and over HTTP/2; shared says that
-// this is the case.
+// eachTransport runs do over HTTP/1.1, over TLS, and over HTTP/2. shared is true for HTTP/2.
 func eachTransport(t *testing.T, do func(t *testing.T, c Config, client *http.Client, shared bool)) {
 	cert, pool := selfSigned(t)
 	for _, how := range []string{"plain", "TLS", "HTTP/2"} {
@@ -52,7 +51,7 @@ func eachTransport(t *testing.T, do func(t *testing.T, c Config, client *http.Cl
 	}
 }
 
-// fetch posts a body and returns the answer, and when it was whole.
+// fetch posts a body and returns the answer and the time when it was complete.
 func fetch(t *testing.T, client *http.Client, url, body string) ([]byte, uint64) {
 	t.Helper()
 	resp, err := client.Post(url, "application/json", strings.NewReader(body))
@@ -67,9 +66,9 @@ func fetch(t *testing.T, client *http.Client, url, body string) ([]byte, uint64)
 	return b, nowNS()
 }
 
-// The kernel's times lie where the other clocks of the same machine put them:
-// a request arrives after it was sent and before its handler runs, a write
-// leaves after the server's reading of the clock and before the client has all.
+// The kernel's times agree with the order of events. A request arrives after the client
+// sent it and before the work on it begins. A write leaves after SentNS and before the
+// client has the whole answer.
 func TestKernelTimesHTTP(t *testing.T) {
 	known := stamptest.Kernel(t)
 	eachTransport(t, func(t *testing.T, c Config, client *http.Client, shared bool) {
@@ -100,7 +99,7 @@ func TestKernelTimesHTTP(t *testing.T) {
 						t.Errorf("%s: write %d of %d: handed over %d, left %d, all read %d", row.name, i, len(e.Writes), w.SentNS, w.KernelNS, after)
 					}
 				}
-				// Nothing is on the way before the first, so it leaves at once.
+				// No data is in flight before the first write, so it leaves at once.
 				if !want && stamped > 0 || want && e.Writes[0].KernelNS == 0 {
 					t.Errorf("%s, kernel sends %v: %d of %d writes have a stamp", row.name, sends, stamped, len(e.Writes))
 				}
@@ -109,9 +108,8 @@ func TestKernelTimesHTTP(t *testing.T) {
 	})
 }
 
-// Several requests on one stream, and two streams that share a connection and
-// have names: each request and message has its own time. Without names nobody
-// knows, and nothing is said.
+// Each request and message has its own kernel time: several on one stream, and on two named
+// streams that share a connection. Unnamed streams on a shared connection have no times.
 func TestKernelTimesGRPC(t *testing.T) {
 	kernel := stamptest.Kernel(t)
 	c := fast()
@@ -179,7 +177,7 @@ func TestKernelTimesGRPC(t *testing.T) {
 	unnamed := begin("")
 	once(unnamed, "unnamed")
 	for _, o := range []*open{alone, a, b, unnamed} {
-		// The stamp of a message may come with the end of its stream only.
+		// The stamp of the last message may not come before the stream ends.
 		if err := o.CloseSend(); err != nil {
 			t.Fatal(err)
 		}
@@ -200,7 +198,7 @@ func TestKernelTimesGRPC(t *testing.T) {
 	check(entries["b 0"], b.sent[0], b.answered[0], kernel)
 	check(entries["unnamed"], 0, 0, false)
 
-	// Of a unary call there is the arrival only.
+	// A unary call has only the time of its arrival.
 	for _, name := range []string{"u", ""} {
 		ctx := t.Context()
 		if name != "" {
@@ -233,14 +231,14 @@ func stampsOf(t *testing.T, b []byte) []uint64 {
 	return all
 }
 
-// Each token is the time of its write, in what the client has as in the ledger.
+// Each token shows the time of its write, both in the client's bytes and in the ledger.
 func TestStampVocabulary(t *testing.T) {
 	eachTransport(t, func(t *testing.T, c Config, client *http.Client, _ bool) {
 		c.Vocabulary, c.OutputTokens = plan.Stamp, plan.ConstantLength(20)
 		s := start(t, c)
 		for _, row := range []struct {
 			name, path, body string
-			large            bool // a write is larger than what surely is written at once
+			large            bool // a write is larger than wholeWriteBytes
 		}{
 			{name: "chat", path: "chat/completions", body: `{"messages":[{"content":"x"}],"stream":true}`},
 			{name: "completions", path: "completions", body: `{"prompt":"x","stream":true}`},
@@ -275,7 +273,8 @@ func TestStampVocabulary(t *testing.T) {
 	})
 }
 
-// The hashes are those of what was sent, and times alone leave nothing else.
+// LedgerHashOnly hashes the bytes as sent, with their times. LedgerTimesOnly keeps neither
+// bytes nor hashes.
 func TestStampVocabularyHashed(t *testing.T) {
 	c := fast()
 	c.Vocabulary, c.LedgerHashOnly = plan.Stamp, true
@@ -310,7 +309,8 @@ func TestStampVocabularyHashed(t *testing.T) {
 	}
 }
 
-// Triton's texts are stamped as well; over gRPC before the library has them.
+// Triton's texts show send times too. Over gRPC, the time is read before the library
+// gets the message.
 func TestStampVocabularyTriton(t *testing.T) {
 	c := fast()
 	c.Vocabulary = plan.Stamp
@@ -334,8 +334,8 @@ func TestStampVocabularyTriton(t *testing.T) {
 	}
 }
 
-// BenchmarkEvents is what an event costs the server and a client that reads it,
-// as fast as both can.
+// BenchmarkEvents measures the cost of an event for the server and a client together, at full
+// speed.
 func BenchmarkEvents(b *testing.B) {
 	for _, row := range []struct {
 		name   string

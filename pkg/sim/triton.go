@@ -20,8 +20,8 @@ const (
 	// []), num_output_tokens UINT32 (of this response) and finish_reason BYTES
 	// ("None" until the last).
 	VLLM Interface = iota + 1
-	// VLLM2309 is the interface of 23.09, which the "Benchmarking LLM" guide
-	// uses: PROMPT BYTES, [STREAM BOOL], [SAMPLING_PARAMETERS BYTES] → TEXT.
+	// VLLM2309 is the interface of the vLLM backend of release 23.09, which the
+	// "Benchmarking LLM" guide uses: PROMPT BYTES, [STREAM BOOL], [SAMPLING_PARAMETERS BYTES] → TEXT.
 	VLLM2309
 	// TensorRTLLM is the interface of TensorRT-LLM's text models, batched, so that all
 	// shapes are [1,1]: text_input BYTES, max_tokens INT32, [stream BOOL],
@@ -34,9 +34,9 @@ const (
 	// starts with −1 fails.
 	AddSub
 	// Sequence keeps state: INPUT INT32[1] → OUTPUT INT32[1], the sum of the
-	// sequence so far, one request at a time. Requests bring Triton's parameters
-	// sequence_id, sequence_start and sequence_end; one that is out of order is
-	// refused: the first of a sequence without the start, any other with it.
+	// sequence so far, one request at a time. Requests have Triton's parameters
+	// sequence_id, sequence_start and sequence_end. The first request of a sequence
+	// is refused without sequence_start, and every other one with it.
 	Sequence
 )
 

@@ -63,7 +63,7 @@ func intParam(v int64) *pb.InferParameter {
 	return &pb.InferParameter{ParameterChoice: &pb.InferParameter_Int64Param{Int64Param: v}}
 }
 
-// summarize is a response in a line: id, number of words or error, final flag.
+// summarize returns a response in a line: id, number of words or error, final flag.
 func summarize(m *pb.ModelStreamInferResponse) string {
 	r := m.GetInferResponse()
 	s := r.GetId()
@@ -203,10 +203,10 @@ func TestTritonStream(t *testing.T) {
 	}
 }
 
-// Requests of one stream overlap, and their answers mix.
+// Requests on one stream run at the same time, and their responses interleave.
 func TestTritonStreamIsShared(t *testing.T) {
 	s := start(t, fast())
-	// The first to be sent is the last to be answered.
+	// The first request is answered last.
 	slow := textRequest("slow", "x", `{"max_tokens":1,"ttft_ms":300}`, true, nil)
 	quick := textRequest("quick", "x", `{"max_tokens":3,"itl_ms":0,"ttft_ms":0}`, true, nil)
 	all, err := exchangeAll(t.Context(), t, dial(t, s), slow, quick)
@@ -391,7 +391,7 @@ func TestTritonFaults(t *testing.T) {
 				t.Errorf("the ledger says %q, want %q", e.End, row.end)
 			}
 			if row.code == codes.Unavailable && len(e.Writes) != len(row.want) {
-				// The client may lose messages to the RST, the ledger not.
+				// The client may lose messages to the RST, but the ledger has them all.
 				t.Errorf("the ledger has %d messages, want %d", len(e.Writes), len(row.want))
 			}
 		})
@@ -410,7 +410,7 @@ func TestTritonHang(t *testing.T) {
 		if err := stream.Send(textRequest("x", "x", fmt.Sprintf(`{"max_tokens":5,"sim_fault":%q}`, fault), true, nil)); err != nil {
 			t.Fatal(err)
 		}
-		// The answer to a second request says that the first was taken.
+		// An answer to the second request shows that the server has the first one.
 		if err := stream.Send(textRequest("y", "x", `{"max_tokens":1,"ttft_ms":30,"final":"attached"}`, true, nil)); err != nil {
 			t.Fatal(err)
 		}
@@ -481,8 +481,7 @@ func TestTritonInfo(t *testing.T) {
 	}
 }
 
-// A client that uses a message size limit above the server's is refused, not
-// fatal.
+// The server refuses a message above its size limit.
 func TestTritonRequestTooLarge(t *testing.T) {
 	c := fast()
 	c.MaxRequestBytes = 1000

@@ -96,7 +96,7 @@ func TestGenerate(t *testing.T) {
 			for w := range words {
 				got[i] = strings.ReplaceAll(strings.ReplaceAll(got[i], w+`"`, ` W"`), w+" ", " W ")
 			}
-			if strings.Contains(row.want[0], `"error"`) { // words of the vocabulary are no matter there
+			if strings.Contains(row.want[0], `"error"`) { // error messages may hold words of the vocabulary
 				got[i] = string(body)
 			}
 		}
@@ -248,7 +248,7 @@ func TestHTTPInfo(t *testing.T) {
 	}
 }
 
-// The faults that a stream over HTTP shares with the OpenAI API.
+// Streams of the generate extension have the same faults as streams of the OpenAI API.
 func TestGenerateFaults(t *testing.T) {
 	for f, want := range map[plan.Fault]struct {
 		status int

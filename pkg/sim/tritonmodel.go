@@ -52,7 +52,7 @@ type interfaceSpec struct {
 	maxBatch        int          // 0 for no batch dimension
 	decoupled       bool
 	stateful        bool            // has sequences
-	countType       kserve.Datatype // of num_input_tokens and num_output_tokens
+	countType       kserve.Datatype // type of num_input_tokens and num_output_tokens
 }
 
 // spec returns the description of the interface.

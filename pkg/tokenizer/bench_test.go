@@ -17,8 +17,8 @@ func english(b *testing.B) string {
 	return string(data)
 }
 
-// benchTokenizers are one of each kind of model; the byte-level ones with
-// vocabularies in use.
+// benchTokenizers returns a tokenizer of each kind of model. The byte-level ones have
+// vocabularies of real models.
 func benchTokenizers(b *testing.B) map[string]*Tokenizer {
 	b.Helper()
 	all := map[string]*Tokenizer{}
@@ -54,8 +54,8 @@ func parsed(tb testing.TB, data []byte) *Tokenizer {
 	return tok
 }
 
-// BenchmarkEncode encodes English: cold with nothing in the cache, warm with
-// what the run before left there.
+// BenchmarkEncode encodes English with an empty cache (cold), and with a cache that the
+// previous run filled (warm).
 func BenchmarkEncode(b *testing.B) {
 	text := english(b)
 	for name, tok := range benchTokenizers(b) {
@@ -78,8 +78,8 @@ func BenchmarkEncode(b *testing.B) {
 	}
 }
 
-// BenchmarkChunk counts the chunks of a streamed answer, one by one: words, each
-// with the blank before it, as tokens have.
+// BenchmarkChunk counts the chunks of a streamed answer one by one. A chunk is a word with
+// the blank before it, like most tokens.
 func BenchmarkChunk(b *testing.B) {
 	chunks := strings.Split(english(b)[:4000], " ")
 	for i := range chunks[1:] {

@@ -285,8 +285,8 @@ func (b *bpe) symbols(ids []uint32, piece string) []uint32 {
 			continue
 		}
 		if b.byteFallback {
-			// As in the library, without the unknown token that may be
-			// pending: that comes after.
+			// As in the library, a pending unknown token comes after these
+			// bytes, not before.
 			if with, ok := b.fallback(ids, char); ok {
 				ids = with
 				continue

@@ -20,8 +20,9 @@ const (
 	longIDs     = 11
 )
 
-// A shortKey identifies a piece of at most shortLength bytes: its first and last eight
-// bytes, which may overlap, and its length. Different pieces have different keys.
+// A shortKey identifies a piece of at most shortLength bytes. It holds the length of the
+// piece and bytes from both ends: eight if the piece has so many, else four, else all.
+// Different pieces have different keys.
 type shortKey struct {
 	head, tail uint64
 	size       uint8

@@ -20,8 +20,8 @@ import (
 // minutes, checks every eighth.
 var thin = map[bool]int{true: 8, false: 1}[testenv.Race]
 
-// conformance is testdata/conformance.json.zst: what the Hugging Face library
-// made of the texts. testdata/generate/conformance.py says how it is written.
+// conformance holds testdata/conformance.json.zst, the results of the Hugging Face library
+// for the texts. testdata/generate/conformance.py describes the format.
 type conformance struct {
 	Texts         []string
 	Digits        int
@@ -40,8 +40,8 @@ type conformance struct {
 	}
 }
 
-// componentVectors has digests, all in one string: of the texts and of the
-// blocks of Unicode.
+// componentVectors holds the digests of the texts, joined into one string, and the digests
+// of the Unicode blocks likewise.
 type componentVectors struct {
 	Config        json.RawMessage
 	Texts, Blocks string
@@ -59,7 +59,7 @@ func readConformance(t testing.TB) *conformance {
 
 var (
 	conformanceOnce sync.Once
-	conformanceRead conformance // by conformanceOnce
+	conformanceRead conformance // set by conformanceOnce
 )
 
 // unpack reads a .zst file.
@@ -120,7 +120,8 @@ func blockStride() int { return testenv.Stride(15) }
 // make test-long checks every text.
 func textStride() int { return testenv.Stride(3) }
 
-// check compares the digests of what function makes of one in textStride texts with want.
+// check compares want with the digests of the results of function, for one in textStride
+// texts.
 func check(t *testing.T, texts []string, want string, digits int, function func(string) string) {
 	t.Helper()
 	stride := textStride()
@@ -197,8 +198,8 @@ func TestPreTokenizers(t *testing.T) {
 				return strings.Join(pieces, "\x00")
 			}
 			check(t, c.Texts, v.Texts, c.Digits, cut)
-			// There are many regular expressions, and the general engine is
-			// slow: each has a part of Unicode, together they have all.
+			// The general engine is slow, so each of the many regular expressions
+			// is checked with a part of Unicode. Together they check all of it.
 			step := blockStride()
 			if strings.Contains(string(v.Config), "Regex") {
 				step *= 3

@@ -27,7 +27,8 @@ func (t *Tokenizer) encoder() *encoder {
 	return &encoder{t: t, cache: newWordCache()}
 }
 
-// release returns an encoder to the idle ones.
+// release adds an encoder to the idle ones, unless there are maxIdle of them. It first drops
+// the working memory if a part of it is larger than maxKept.
 func (t *Tokenizer) release(e *encoder) {
 	if cap(e.pieces) > maxKept || cap(e.out) > maxKept || cap(e.scratch.links) > maxKept || cap(e.scratch.nodes) > maxKept {
 		e.pieces, e.out, e.scratch = nil, nil, scratch{}

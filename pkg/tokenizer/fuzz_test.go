@@ -6,7 +6,8 @@ import (
 	"testing"
 )
 
-// FuzzParse reads damaged tokenizers: no panic, and what can be read encodes.
+// FuzzParse checks that damaged tokenizers cause no panic, and that a tokenizer that
+// Parse accepts can encode.
 func FuzzParse(f *testing.F) {
 	f.Add(small(tinyModel))
 	f.Add(small(`"added_tokens": [{"id": 4, "content": "<x>", "lstrip": true}], "normalizer": {"type": "NFKC"}, "pre_tokenizer": {"type": "ByteLevel", "add_prefix_space": true},` + tinyModel))
@@ -43,8 +44,8 @@ func FuzzParseTiktoken(f *testing.F) {
 	})
 }
 
-// FuzzEncode encodes any text: byte-level tokenizers give it back, Count agrees
-// with Encode, and the scan of pairs with the heap.
+// FuzzEncode checks with any text that byte-level tokenizers decode it unchanged, that
+// Count agrees with Encode, and that mergeByScan agrees with mergeByHeap.
 func FuzzEncode(f *testing.F) {
 	for _, text := range []string{"", "Hello, world!", " \n\n x'S 1234", "naïve 東京 😀 ſ", "\xff\xe6\x97", "<|endoftext|>", strings.Repeat("ab", 40), "<s> [MASK] <B>"} {
 		f.Add(text)

@@ -18,7 +18,7 @@ func longest(n int) int {
 	return max(n, freeGrowth, min(maxGrowth*n, maxGrown))
 }
 
-// refuse reports through Err that a step made a text longer than longest allows.
+// refuse sets an error that Err returns: a step made a text longer than longest allows.
 func (t *Tokenizer) refuse(step string, text int) {
 	t.failed.set(fmt.Errorf("%s: its %s makes more than %d bytes of a text of %d bytes, so the text was not counted", t.name, step, longest(text), text))
 }

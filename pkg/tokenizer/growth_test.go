@@ -12,8 +12,8 @@ import (
 	"github.com/pa-tools/pa/internal/testenv"
 )
 
-// longSteps returns normalizers, as a tokenizer.json describes them, that make more of a
-// few bytes than memory holds.
+// longSteps returns normalizers, in the format of tokenizer.json, that turn a few bytes
+// into more than memory holds.
 func longSteps() map[string]string {
 	return map[string]string{
 		"Replace of a literal":        repeated(12, `{"type":"Replace","pattern":{"String":"a"},"content":"aaaaaaaaaa"}`),
@@ -47,9 +47,9 @@ func charsmap(b byte, text string) string {
 	return base64.StdEncoding.EncodeToString(append(append(data, text...), 0))
 }
 
-// A file whose normalizers make gigabytes of a few bytes counts nothing, says so in Err,
-// and takes little memory, whatever they are.
-func TestNormalizerGrowth(t *testing.T) { // not parallel: it looks at what is allocated
+// A tokenizer whose normalizers would turn a few bytes into gigabytes counts nothing,
+// returns an error from Err, and takes little memory, with any kind of normalizer.
+func TestNormalizerGrowth(t *testing.T) { // not parallel: it measures allocations
 	const tail = `]},"added_tokens":[{"id":1,"content":"<s>","special":true}],"model":{"type":"WordLevel","vocab":{"a":0},"unk_token":"a"}}`
 	for name, steps := range longSteps() {
 		t.Run(name, func(t *testing.T) {
@@ -76,8 +76,8 @@ func TestNormalizerGrowth(t *testing.T) { // not parallel: it looks at what is a
 	}
 }
 
-// Decoders that lengthen text without end are refused as normalizers are.
-func TestDecoderGrowth(t *testing.T) { // not parallel: it looks at what is allocated
+// The limits of normalizers apply to decoders too.
+func TestDecoderGrowth(t *testing.T) { // not parallel: it measures allocations
 	const tail = `]},"model":{"type":"WordLevel","vocab":{"a":0},"unk_token":"a"}}`
 	for name, steps := range map[string]string{
 		"Replace":    repeated(12, `{"type":"Replace","pattern":{"String":"a"},"content":"aaaaaaaaaa"}`),
@@ -134,7 +134,7 @@ func refused(t *testing.T, file, want string) {
 	}
 }
 
-// Texts that honest steps lengthen are counted, also large ones.
+// Texts that grow under ordinary steps are counted, even large texts.
 func TestHonestGrowth(t *testing.T) {
 	t.Parallel()
 	n := 1 << 19 / testenv.Stride(4)

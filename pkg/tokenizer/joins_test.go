@@ -18,7 +18,7 @@ func TestJoinTable(t *testing.T) {
 		{'b', 'a', false},
 		{'a', 'c', false},
 		{'▁', 'a', true},
-		{' ', 'a', true}, // a blank may stand for the mark
+		{' ', 'a', true}, // a text may have a blank instead of the mark
 		{' ', ' ', true},
 		{'a', ' ', false},
 		{'a', '▁', false},
@@ -39,8 +39,7 @@ func TestJoinTable(t *testing.T) {
 	}
 }
 
-// TestCutsChangeNothing holds pieces that the model cuts to those that it does
-// not.
+// TestCutsChangeNothing checks that cutting pieces at wordEnd does not change their ids.
 func TestCutsChangeNothing(t *testing.T) {
 	c := readConformance(t)
 	anywhere := 0

@@ -77,7 +77,7 @@ func fileIn(dir string) (string, error) {
 	case 1:
 		return found[0], nil
 	case 0:
-		return "", fmt.Errorf("%s: there is no tokenizer.json and no .tiktoken file; a model of another format can be saved as tokenizer.json by the tools that it comes with", dir)
+		return "", fmt.Errorf("%s: there is no tokenizer.json and no .tiktoken file; convert a tokenizer of another format to tokenizer.json with its own tools", dir)
 	}
 	return "", fmt.Errorf("%s: there are %d .tiktoken files; name one of them", dir, len(found))
 }

@@ -9,14 +9,14 @@ import (
 	"testing"
 )
 
-// small is a tokenizer.json with holes for the parts that a test is about.
+// small returns a tokenizer.json with the given members.
 func small(parts string) string {
 	return "{\n\"version\": \"1.0\",\n" + parts + "\n}"
 }
 
 const tinyModel = `"model": {"type": "BPE", "vocab": {"a": 0, "b": 1, "ab": 2, "Ġ": 3}, "merges": ["a b"]}`
 
-// TestErrors says what is said about files that cannot be read.
+// TestErrors checks the messages for files that cannot be read.
 func TestErrors(t *testing.T) {
 	tests := []struct {
 		name, file, want string
@@ -95,7 +95,7 @@ func TestErrors(t *testing.T) {
 	}
 }
 
-// TestTiktokenErrors is the same for .tiktoken files.
+// TestTiktokenErrors checks the messages for .tiktoken files.
 func TestTiktokenErrors(t *testing.T) {
 	tests := []struct {
 		name, file, data, want string
@@ -118,7 +118,7 @@ func TestTiktokenErrors(t *testing.T) {
 	}
 }
 
-// TestLoad finds the file in a directory, and the configuration beside it.
+// TestLoad checks that Load finds the file in a directory, and the configuration beside it.
 func TestLoad(t *testing.T) {
 	write := func(dir, name, text string) {
 		t.Helper()
@@ -171,7 +171,7 @@ func TestLoad(t *testing.T) {
 	}
 }
 
-// TestNotes says what a user should know about a file.
+// TestNotes checks the remarks about a file.
 func TestNotes(t *testing.T) {
 	tok, err := Parse("t.json", []byte(small(`
 		"truncation": {"max_length": 2},
@@ -190,7 +190,7 @@ func TestNotes(t *testing.T) {
 	}
 }
 
-// TestHoles has ids without tokens, and tokens with the same id.
+// TestHoles reads a vocabulary with ids without tokens, and with tokens of the same id.
 func TestHoles(t *testing.T) {
 	tok, err := Parse("t.json", []byte(small(`"model": {"type": "BPE", "vocab": {"a": 5, "b": 1, "ab": 900, "c": 5, "a": 7}, "merges": ["a b"]}`)))
 	if err != nil {

@@ -40,8 +40,8 @@ func TestLongRuns(t *testing.T) {
 	}
 }
 
-// TestLongMatch has matches of the general engine that are longer than it would
-// follow by default.
+// TestLongMatch checks that the general engine finds matches that exceed its default
+// backtracking stack.
 func TestLongMatch(t *testing.T) {
 	for _, pattern := range []string{`(?:a|b)+c?`, `(?:\w|!)*?c`, `(?=(?:a|b)+c)[ab]*c`} {
 		x, err := compileExpression(pattern)
@@ -61,8 +61,8 @@ func TestLongMatch(t *testing.T) {
 	}
 }
 
-// TestHopelessMatch has a text that an expression would take years for: it is
-// given up, and the tokenizer says so.
+// TestHopelessMatch matches an expression that would take years. The tokenizer gives up
+// and returns an error.
 func TestHopelessMatch(t *testing.T) {
 	for name, pre := range map[string]string{
 		"split":   `"pre_tokenizer":{"type":"Split","pattern":{"Regex":"(?:a|aa|aaa)+c"},"behavior":"Isolated","invert":false}`,

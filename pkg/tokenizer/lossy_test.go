@@ -5,8 +5,7 @@ import (
 	"unicode/utf8"
 )
 
-// TestValidUTF8 has what Python's bytes.decode(errors="replace") makes of the
-// same bytes.
+// TestValidUTF8 compares with the results of Python's bytes.decode(errors="replace").
 func TestValidUTF8(t *testing.T) {
 	tests := []struct{ in, want string }{
 		{"", ""},

@@ -102,7 +102,7 @@ func (x *expression) limit(most time.Duration) { x.most, x.re.MatchTimeout = mos
 
 // fail records that matching s took too long.
 func (x *expression) fail(s string) {
-	x.failed.set(fmt.Errorf("the regular expression %s takes more than %v to cut a text of %d bytes, which begins %s; there is no count of it", quote(x.pattern), x.most, len(s), quote(s)))
+	x.failed.set(fmt.Errorf("the regular expression %s takes more than %v to cut a text of %d bytes, which begins %s; the text was not counted", quote(x.pattern), x.most, len(s), quote(s)))
 }
 
 func (x *expression) matches(s string) *matches {

@@ -11,7 +11,7 @@ import (
 	"testing"
 )
 
-// readings is testdata/readings.json.zst: what transformers 5 made of the files of
+// readings holds testdata/readings.json.zst, the results of transformers 5 for the files of
 // each case.
 type readings struct {
 	Transformers string
@@ -34,8 +34,8 @@ func readReadings(t testing.TB) *readings {
 	return &r
 }
 
-// writeFiles writes tokenizer.json of testdata/tokenizers with the other files of a
-// model beside it.
+// writeFiles copies a tokenizer.json of testdata/tokenizers and writes the other files of
+// the model beside it.
 func writeFiles(t testing.TB, tokenizer string, config, model []byte) (dir string) {
 	t.Helper()
 	dir = t.TempDir()
@@ -110,8 +110,7 @@ func TestTransformers5(t *testing.T) {
 	}
 }
 
-// A text that begins with a blank is where the two readings of LLaMA differ most
-// often.
+// The two readings of LLaMA differ most often for texts that begin with a blank.
 func TestReadings(t *testing.T) {
 	t.Parallel()
 	for _, tc := range []struct {

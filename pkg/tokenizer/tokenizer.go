@@ -63,8 +63,8 @@ func (t *Tokenizer) Class() string { return t.class }
 func (t *Tokenizer) Notes() []string { return t.notes }
 
 // Err returns the first error of encoding, counting or decoding since the tokenizer was
-// loaded, or nil. There are two kinds of errors. A regular expression of the file takes
-// too long. Or normalizers or decoders make a text so long that memory could run out:
+// loaded, or nil. It reports a regular expression of the file that takes too long. It also
+// reports normalizers or decoders that make a text so long that memory could run out:
 // more than 1 MiB, and more than 16 times the text or 256 MiB. The results for that text,
 // and of calls that ran at the same time, are invalid.
 func (t *Tokenizer) Err() error {
@@ -96,7 +96,7 @@ func (t *Tokenizer) Count(text string) int {
 	return len(e.out)
 }
 
-// TryCount returns what Count returns, or an error if this text could not be counted.
+// TryCount counts like Count, and returns an error if this text could not be counted.
 // Unlike Err, it does not report errors of earlier texts. An error of another call that
 // runs at the same time counts as an error of this one.
 func (t *Tokenizer) TryCount(text string) (int, error) {

@@ -13,8 +13,8 @@ import (
 	"github.com/pa-tools/pa/internal/testenv"
 )
 
-// vocabularies is testdata/vocabularies/vectors.json.zst: what the Hugging Face
-// library made of the texts with OpenAI's vocabularies and with some files.
+// vocabularies holds testdata/vocabularies/vectors.json.zst, the results of the Hugging Face
+// library for the texts with OpenAI's vocabularies and with some files.
 type vocabularies struct {
 	Texts     []string
 	Digits    int
@@ -62,9 +62,9 @@ func tiktokenFile(tokens []string) []byte {
 	return out.Bytes()
 }
 
-// convert writes tokens as the tokenizer.json that the transformers library
-// makes of them: the merge of a token is what BPE with the tokens of lower ranks
-// leaves of it.
+// convert returns the tokenizer.json into which the transformers library converts tokens.
+// The merge of a token joins the two parts that BPE leaves of it with only the tokens of
+// lower ranks.
 func convert(t testing.TB, tokens []string, preTokenizer string, ignoreMerges bool) []byte {
 	t.Helper()
 	ranks := make(map[string]int, len(tokens))
@@ -92,8 +92,8 @@ func convert(t testing.TB, tokens []string, preTokenizer string, ignoreMerges bo
 	return data
 }
 
-// slowMerge is BPE by the book, on strings: the pair of the lowest rank below
-// limit is merged until there is none.
+// slowMerge is a simple BPE on strings. It merges the pair of the lowest rank until no pair
+// has a rank below limit.
 func slowMerge(ranks map[string]int, token string, limit int) []string {
 	var parts []string
 	for i := range len(token) {
@@ -134,8 +134,8 @@ func encodingPreTokenizer(encoding string) string {
 	return `{"type": "ByteLevel", "add_prefix_space": false, "trim_offsets": true, "use_regex": true}`
 }
 
-// TestEncodings holds OpenAI's vocabularies, as .tiktoken and as tokenizer.json,
-// to the library's ids. The two files differ in the special tokens alone.
+// TestEncodings compares the ids of OpenAI's vocabularies, read as .tiktoken and as
+// tokenizer.json, with the library's. The two files differ in the special tokens alone.
 func TestEncodings(t *testing.T) {
 	v, blocks := readVocabularies(t), unicodeBlocks()
 	for i, e := range v.Encodings {
@@ -150,7 +150,7 @@ func TestEncodings(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			// The vectors have the special token behind the vocabulary.
+			// In the vectors, the id of the special token follows the vocabulary.
 			end, ok := fromRanks.ID("<|endoftext|>")
 			if !ok {
 				t.Fatal("there is no <|endoftext|>")
@@ -169,7 +169,7 @@ func TestEncodings(t *testing.T) {
 			})
 			checkBlocks(t, blocks, e.Blocks, v.Digits, i, func(text string) string { return idList(fromRanks.Encode(text)) })
 			if e.Name == "o200k_base" || e.Name != "cl100k_base" && !testenv.IsLong() {
-				return // more tokens show nothing new in the other form, which takes long to make
+				return // the conversion is slow, and further vocabularies test nothing new
 			}
 			fromMerges, err := Parse(e.Name+".json", convert(t, tokens, encodingPreTokenizer(e.Name), e.IgnoreMerges))
 			if err != nil {
@@ -180,8 +180,7 @@ func TestEncodings(t *testing.T) {
 	}
 }
 
-// TestFiles holds tokenizers that were trained by the library for other
-// purposes to its ids.
+// TestFiles compares the ids of tokenizers that the library trained with the library's ids.
 func TestFiles(t *testing.T) {
 	v, blocks := readVocabularies(t), unicodeBlocks()
 	for i, f := range v.Files {

@@ -45,7 +45,7 @@ func TestLedgerLimits(t *testing.T) {
 		}
 		dropped := uint64(5 - len(row.want))
 		if row.ledger.Limit < 0 {
-			dropped = 0 // nothing is dropped where nothing is to be kept
+			dropped = 0 // a ledger that keeps nothing drops nothing
 		}
 		if l.Dropped() != dropped {
 			t.Errorf("%s: %d dropped, want %d", row.name, l.Dropped(), dropped)

@@ -67,7 +67,7 @@ func (r *Record) Started() {
 	r.Update(func(e *Entry) { e.StartedNS = uint64(r.Start.UnixNano()) })
 }
 
-// Expect allocates room for n writes.
+// Expect allocates room for n writes, at most 4,096.
 func (r *Record) Expect(n int) {
 	const most = 4096
 	if r.l == nil {
@@ -181,8 +181,8 @@ func (r *Record) End(end End, code int, message string) {
 	}
 }
 
-// GaveUp reports whether the request ended without a complete answer for another reason
-// than a fault.
+// GaveUp reports whether the client went away or the server closed before the request
+// ended.
 func (r *Record) GaveUp() bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()

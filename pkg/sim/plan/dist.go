@@ -91,7 +91,7 @@ func (d Delay) Validate() error {
 	return validateDist(d.Kind, float64(d.Mean), float64(d.Stddev))
 }
 
-// sample returns the delay at the quantile u of (0, 1].
+// sample returns the delay at quantile u, where 0 < u ≤ 1.
 func (d Delay) sample(u float64) time.Duration {
 	if d.Kind == Constant {
 		return d.Mean
@@ -143,7 +143,7 @@ func (l Length) Validate() error {
 	return validateDist(l.Kind, l.Mean, l.Stddev)
 }
 
-// sample returns the length at the quantile u of (0, 1], at least 1.
+// sample returns the length at quantile u, where 0 < u ≤ 1. It is at least 1.
 func (l Length) sample(u float64) int {
 	return int(math.Round(quantile(l.Kind, l.Mean, l.Stddev, u, 1, MaxContextTokens)))
 }
@@ -213,7 +213,7 @@ func validateDist(kind Kind, mean, stddev float64) error {
 	case kind == Constant && stddev != 0:
 		return errors.New("a constant has no standard deviation")
 	case kind == Lognormal && mean == 0:
-		return errors.New("the mean of a lognormal distribution is above 0")
+		return errors.New("the mean of a lognormal distribution must be above 0")
 	}
 	return nil
 }

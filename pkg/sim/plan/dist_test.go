@@ -127,8 +127,8 @@ func FuzzParseLength(f *testing.F) {
 
 // The sample mean of n draws has the standard error s/√n, the sample standard
 // deviation about s/√(2n) for a normal variable and more for a skewed one. The
-// bounds are 5 standard errors and 5 times 4 of these; the draws are seeded, so
-// a row passes always or never.
+// bounds are 5 standard errors for the mean and 20 for the standard deviation. The
+// draws are seeded, so a row passes always or never.
 func TestMoments(t *testing.T) {
 	const n = 100000
 	rows := []struct {
@@ -182,7 +182,7 @@ func TestQuantile(t *testing.T) {
 	}
 }
 
-// Pins the function: another one would change all runs of all seeds.
+// TestBits pins the values of bits: any change would change the answers for every seed.
 func TestBits(t *testing.T) {
 	if a, b := bits(1, 2, drawITL, 3), bits(1, 2, drawITL, 3); a != b {
 		t.Errorf("two equal draws are %x and %x", a, b)

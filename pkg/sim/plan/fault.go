@@ -29,8 +29,8 @@ const (
 	// middle of its body.
 	FaultReset
 	// FaultTruncate closes the connection in the middle of the event after k
-	// tokens: the last chunk is missing; on gRPC the stream ends with OK
-	// although the request had no final response.
+	// tokens: the last chunk is missing. A gRPC stream ends with OK although the
+	// request had no final response; a unary call is reset.
 	FaultTruncate
 	// FaultNoReply closes the connection without a byte of answer; on gRPC the
 	// same as reset, before any token.
@@ -43,7 +43,7 @@ const (
 	FaultNoDone
 	// FaultErrorEvent sends an error instead of the rest after k tokens: an SSE
 	// event with status 200, an error_message on gRPC. An answer that does not
-	// stream is status 500 when it would have been complete.
+	// stream becomes status 500 at the time when it would have been complete.
 	FaultErrorEvent
 	// FaultMerged sends three events per write, at the time of the last.
 	FaultMerged
@@ -129,8 +129,8 @@ func Faults() []Fault {
 	return all
 }
 
-// DefaultFaultAfter is the number of tokens before a fault strikes when a rule does
-// not say it.
+// DefaultFaultAfter is the number of tokens before a fault strikes, unless a rule gives
+// another number.
 const DefaultFaultAfter = 3
 
 // A FaultRule applies a fault to some requests.

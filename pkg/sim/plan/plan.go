@@ -91,8 +91,8 @@ func (p *Plan) OutputTokens() int {
 	return n
 }
 
-// FinishReason returns "length" if max_tokens or the context cut the choice, else
-// "stop".
+// FinishReason returns "length" if the choice has as many tokens as max_tokens or the
+// context allows, even if it also ends there by itself. Otherwise it returns "stop".
 func (p *Plan) FinishReason(choice int) string {
 	if choice < len(p.lengths) {
 		if n := p.lengths[choice]; n == p.MaxTokens || n == p.Room {

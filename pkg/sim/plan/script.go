@@ -18,7 +18,8 @@ type Event struct {
 // An EventKind tells faults what an event is.
 type EventKind int
 
-// The kinds of events. Those from EventBody on end a stream, or are all of it.
+// The kinds of events. EventUsage and EventDone follow the output of a stream; EventBody is
+// the only event of an answer that does not stream. Faults add the unexported kinds.
 const (
 	EventOutput  EventKind = iota + 1 // text, or the role before it
 	EventBody                         // a whole answer
@@ -44,7 +45,7 @@ type Action int
 const (
 	Continue Action = iota
 	Reset           // break the connection with a RST
-	Truncate        // end the connection without the end of the protocol
+	Truncate        // close the connection without the end of the answer
 	Stall           // send nothing more until the client goes away
 )
 
@@ -63,8 +64,8 @@ const splitDelay = 2 * time.Millisecond
 // mergedEvents is the number of events that FaultMerged joins.
 const mergedEvents = 3
 
-// Script turns events into chunks and applies the fault, which strikes after so many
-// tokens.
+// Script turns events into chunks and applies the fault, which strikes at the event that
+// would exceed after tokens.
 func Script(events iter.Seq[Event], fault Fault, after int, f Framing) iter.Seq[Chunk] {
 	switch fault {
 	case FaultNoDone, FaultErrorEvent, FaultGarbage, FaultComments:

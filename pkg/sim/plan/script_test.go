@@ -25,8 +25,8 @@ func testFraming() Framing {
 	return Framing{SSE: true, Newline: "\n", Garbage: []byte("data: \xff\n\n"), Failure: func() []byte { return []byte("data: error\n\n") }}
 }
 
-// show is a write in a line: time, events/tokens, text without "data: " and
-// with | for the blank line, the action that follows.
+// show prints a chunk per line: time, events/tokens, text without "data: " and with | for
+// the blank line, and the action that follows.
 func show(writes []Chunk) string {
 	var lines []string
 	for _, w := range writes {
@@ -125,7 +125,7 @@ func TestScript(t *testing.T) {
 	}
 }
 
-// Faults of framing lose no byte and no count.
+// Faults of framing keep all bytes and all counts of events and tokens.
 func TestScriptKeepsBytes(t *testing.T) {
 	for _, f := range []Fault{FaultNone, FaultMerged, FaultOneshot, FaultSplit, FaultCRLF, FaultSlowHeader} {
 		for n := range 9 {

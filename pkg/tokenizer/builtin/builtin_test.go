@@ -29,7 +29,7 @@ func TestLoad(t *testing.T) {
 			t.Errorf("Decode(Encode(%.40q)) = %.40q", text, got)
 		}
 	}
-	// Of its own corpus a token has about four characters.
+	// In the corpus, a token has about four characters.
 	n := tok.Count(Corpus())
 	if perToken := float64(len(Corpus())) / float64(n); perToken < 3.5 || perToken > 5 {
 		t.Errorf("%.2f bytes a token", perToken)

@@ -109,7 +109,7 @@ func (c Config) fetchPage(ctx context.Context, d Dataset, offset, length int) ([
 	}.Encode()
 	status, body, err := c.ask(ctx, at)
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w; without it name a file of the dataset", at.Host, err)
+		return nil, fmt.Errorf("%s: %w; name a file of the dataset to do without this server", at.Host, err)
 	}
 	var page struct {
 		Rows  []json.RawMessage `json:"rows"`

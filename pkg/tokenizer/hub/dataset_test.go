@@ -19,8 +19,8 @@ import (
 
 var questions = Dataset{Name: "org/questions", Config: "default", Split: "train", Files: []string{"train-*.parquet", "data/*.json"}}
 
-// datasetServer is a datasets server of a dataset with rows, as the real one
-// answers: at most 100 rows at a time, errors as JSON.
+// datasetServer starts a datasets server for one dataset. Like the real server, it returns
+// at most 100 rows at a time, and errors as JSON. asked lists the requests.
 func datasetServer(t *testing.T, rows int) (_ *httptest.Server, asked *[]string) {
 	t.Helper()
 	asked = new([]string)
@@ -188,7 +188,7 @@ func TestCachedFiles(t *testing.T) {
 	if diff := cmp.Diff(want, c.CachedFiles(questions)); diff != "" {
 		t.Errorf("the second pattern (-want +got):\n%s", diff)
 	}
-	// A link whose blob is gone is not there.
+	// A link to a missing blob does not count as a file.
 	if err := os.Symlink("../../blobs/gone", filepath.Join(snapshot, "train-0.parquet")); err != nil {
 		if runtime.GOOS == "windows" {
 			t.Skipf("links need a right that users of Windows lack: %v", err)

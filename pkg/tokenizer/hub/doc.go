@@ -11,7 +11,7 @@
 // The cache has the layout of huggingface_hub, so that each finds the files that the
 // other has fetched:
 //
-//	models--ORG--NAME/refs/main              the commit that main was
+//	models--ORG--NAME/refs/main              the commit of main when it was fetched
 //	models--ORG--NAME/snapshots/COMMIT/FILE  a link to
 //	models--ORG--NAME/blobs/ETAG             the content
 //

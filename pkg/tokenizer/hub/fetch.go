@@ -118,7 +118,7 @@ func (r repo) step(ctx context.Context, hub, at *url.URL, f *file) (next *url.UR
 	case resp.StatusCode/100 == 3:
 		next, err := resp.Location()
 		if err != nil {
-			return nil, errors.New("a redirect without a place")
+			return nil, errors.New("a redirect without a valid Location header")
 		}
 		if next.Scheme != "https" && next.Scheme != at.Scheme {
 			return nil, fmt.Errorf("a redirect to %s", next.Scheme)

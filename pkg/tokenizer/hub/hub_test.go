@@ -15,7 +15,7 @@ import (
 
 const commit = "0123456789abcdef0123456789abcdef01234567"
 
-// standIn is a hub of one model, with the headers and redirects of the real one.
+// standIn simulates a hub with one model, with the headers and redirects of the real hub.
 type standIn struct {
 	*httptest.Server
 	store *httptest.Server // where large files are, on another host
@@ -51,7 +51,7 @@ func (h *standIn) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	case h.fail != 0:
 		w.WriteHeader(h.fail)
 	case r.URL.Path == "/org/model/resolve/main/tokenizer.json":
-		// A large file is elsewhere: its name is in the redirect.
+		// A large file is on another host. The redirect holds its etag.
 		w.Header().Set("X-Linked-Etag", `"aaaa"`)
 		w.Header().Set("Location", strings.Replace(h.store.URL, "127.0.0.1", "localhost", 1)+"/blob?signature=secret")
 		w.WriteHeader(http.StatusFound)
@@ -138,7 +138,7 @@ func TestFetch(t *testing.T) {
 	}
 }
 
-// TestFetchConcurrently lets several fetch the same.
+// TestFetchConcurrently fetches one model from several goroutines at the same time.
 func TestFetchConcurrently(t *testing.T) {
 	h := newStandIn(t)
 	c := Config{Cache: t.TempDir(), Endpoint: h.URL}
@@ -171,8 +171,8 @@ func TestFetchWithoutConfig(t *testing.T) {
 	}
 }
 
-// TestFind says what is said when a tokenizer cannot be had. No message has the
-// token or a signed URL.
+// TestFind checks the messages for tokenizers that cannot be found or downloaded. No
+// message holds the token or a signed URL.
 func TestFind(t *testing.T) {
 	h := newStandIn(t)
 	gone := httptest.NewServer(nil)
@@ -233,8 +233,7 @@ func TestFind(t *testing.T) {
 	}
 }
 
-// TestFromEnv has the environment variables of huggingface_hub and what they
-// mean together.
+// TestFromEnv checks the environment variables of huggingface_hub and their precedence.
 func TestFromEnv(t *testing.T) {
 	home := t.TempDir()
 	hfHome := filepath.Join(home, "hf")
@@ -268,8 +267,8 @@ func TestFromEnv(t *testing.T) {
 	}
 }
 
-// Cached finds what Find left in the cache, and nothing else: no path, and no name
-// that leads out of the cache.
+// Cached finds a model that Find stored in the cache. It accepts no path and no name that
+// leads out of the cache.
 func TestCached(t *testing.T) {
 	dir := t.TempDir()
 	c := Config{Cache: filepath.Join(dir, "hub"), Endpoint: "http://127.0.0.1:9"}

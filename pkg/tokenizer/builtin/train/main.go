@@ -1,6 +1,6 @@
 // Train generates ../tokenizer.json from ../corpus.txt by byte-level BPE. It merges the most
-// frequent pair first, and of equally frequent pairs the lesser string. Equal corpora give
-// equal files.
+// frequent pair first; among equally frequent pairs, the lesser string comes first. Equal
+// corpora give equal files.
 //
 //	go generate ./pkg/tokenizer/builtin
 package main

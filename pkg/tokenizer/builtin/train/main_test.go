@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// TestTrain holds the file to the corpus that it was made of.
+// TestTrain checks that training on the corpus gives tokenizer.json.
 func TestTrain(t *testing.T) {
 	corpus, err := os.ReadFile("../corpus.txt")
 	if err != nil {

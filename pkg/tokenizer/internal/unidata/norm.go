@@ -74,7 +74,7 @@ var loadNorm = sync.OnceValue(func() *normTables {
 		}
 	}
 	for r := range t.canonical {
-		unsafe[r] |= c | d | kc | kd // c and kc: unless it composes again, below
+		unsafe[r] |= c | d | kc | kd // c and kc are cleared below if r composes again
 	}
 	for r := range t.compatible {
 		unsafe[r] |= kc | kd
@@ -86,7 +86,7 @@ var loadNorm = sync.OnceValue(func() *normTables {
 		if norm.NFC.String(parts) != string(r) {
 			continue // excluded from composition
 		}
-		// r composes of its last part and of the character that the others compose to.
+		// r is the composite of its last part and the character that the other parts compose.
 		second, n := utf8.DecodeLastRuneInString(parts)
 		first, _ := utf8.DecodeRuneInString(norm.NFC.String(parts[:len(parts)-n]))
 		t.composed[[2]rune{first, second}] = r

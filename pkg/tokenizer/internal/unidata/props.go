@@ -43,7 +43,7 @@ var Load = sync.OnceValue(func() *Props {
 			continue
 		}
 		class := classOf(categoryNames[run[1]])
-		for r := run[0]; r < categoryRuns[i+1][0]; r++ { // the last run is of none
+		for r := run[0]; r < categoryRuns[i+1][0]; r++ { // the last run has no category
 			flat[r] = uint16(class)
 		}
 	}

@@ -34,7 +34,7 @@ func Runs(property string) []rune {
 		if run[1] < 0 || !strings.HasPrefix(categoryNames[run[1]], property) {
 			continue
 		}
-		end := categoryRuns[i+1][0] // the last run is of none
+		end := categoryRuns[i+1][0] // the last run has no category
 		if n := len(runs); n > 0 && runs[n-1] == run[0] {
 			runs[n-1] = end
 		} else {

@@ -6,9 +6,9 @@ import (
 	"time"
 )
 
-// TestForms has what Unicode's annex 15 says, and where the library, with its
-// tables of Unicode 9.0, says otherwise. All of Unicode is in the conformance
-// tests of package tokenizer.
+// TestForms checks examples of Unicode's annex 15, and characters for which the library's
+// tables of Unicode 9.0 differ. The conformance tests of package tokenizer cover all of
+// Unicode.
 func TestForms(t *testing.T) {
 	tests := []struct {
 		name, in             string
@@ -45,8 +45,8 @@ func TestForms(t *testing.T) {
 	}
 }
 
-// TestMarks puts a long run of marks in order: nothing is inserted into it, and
-// it takes no time that a user would notice.
+// TestMarks checks that a long run of marks is put in order quickly, and that nothing is
+// inserted into it.
 func TestMarks(t *testing.T) {
 	const n = 100_000
 	start := time.Now()
@@ -65,7 +65,7 @@ func TestLower(t *testing.T) {
 	}
 }
 
-// TestRuns holds properties by name to the classes of characters.
+// TestRuns compares Runs with the classes of each character.
 func TestRuns(t *testing.T) {
 	p := Load()
 	for property, class := range map[string]uint8{"L": Letter, "N": Number, "M": Mark, "P": Punct, "S": Symbol, "s": Space} {
