@@ -44,7 +44,7 @@ func metricsOf(t *testing.T, url string) map[string]float64 {
 			case "engine", "version":
 			case "model_name":
 				if l.Value != "sim" {
-					return fmt.Errorf("%s is of model %q", name, l.Value)
+					return fmt.Errorf("%s has the model %q", name, l.Value)
 				}
 			default:
 				name += " " + l.Value
@@ -65,7 +65,7 @@ func checkMetrics(t *testing.T, got, want map[string]float64) {
 	t.Helper()
 	for name, w := range want {
 		if g, ok := got[name]; !ok || math.Abs(g-w) > 1e-9*math.Abs(w) {
-			t.Errorf("%s = %v (there: %v), want %v", name, g, ok, w)
+			t.Errorf("%s = %v (present: %v), want %v", name, g, ok, w)
 		}
 	}
 }
@@ -153,7 +153,7 @@ func TestEngineMetrics(t *testing.T) {
 		// The answer counts requests that ended before it was asked for, and none
 		// that ended after it came.
 		least, most := 0.0, 0.0
-		for _, e := range settledOnly(s.Ledger()) {
+		for _, e := range endedOnly(s.Ledger()) {
 			if e.End == ledger.EndOK && e.EndedNS < before {
 				least++
 			}
@@ -190,8 +190,8 @@ func TestEngineMetrics(t *testing.T) {
 	checkMetrics(t, got, want)
 }
 
-// settledOnly returns the entries of requests that have ended.
-func settledOnly(all []ledger.Entry) (ended []ledger.Entry) {
+// endedOnly returns the entries of requests that have ended.
+func endedOnly(all []ledger.Entry) (ended []ledger.Entry) {
 	for _, e := range all {
 		if e.End != ledger.EndRunning {
 			ended = append(ended, e)

@@ -142,7 +142,7 @@ func TestClose(t *testing.T) {
 	entries := s.Ledger()
 	for _, e := range entries {
 		if e.End != ledger.EndServerClosed || e.EndedNS == 0 {
-			t.Errorf("the ledger says %q of %s", e.End, e.Protocol)
+			t.Errorf("the ledger has end %q for %s", e.End, e.Protocol)
 		}
 	}
 	if len(entries) != 3 {
@@ -271,7 +271,7 @@ func TestFaultRules(t *testing.T) {
 	}
 	for i := range 3 { // the third would fail
 		if status, _, err := post(t, s.OpenAIURL()+"/v1/completions", `{"prompt":"x","sim_fault":"none"}`); status != 200 || err != nil {
-			t.Errorf("request %d is spared: %d, %v", i, status, err)
+			t.Errorf("request %d with sim_fault none: status %d, %v", i, status, err)
 		}
 	}
 }

@@ -202,8 +202,8 @@ func serveGenerate(x *exchange) {
 }
 
 // generateRequest converts a body of the generate extension to tensors and parameters. A key
-// that names an input is this input, and "id" and "parameters" keep their meaning. Any other
-// key is a parameter.
+// with the name of an input holds that input. "id" and "parameters" keep their meaning. Any
+// other key is a parameter.
 func generateRequest(body []byte, spec interfaceSpec) (*kserve.Request, error) {
 	var flat map[string]json.RawMessage
 	if err := json.Unmarshal(body, &flat); err != nil {

@@ -218,7 +218,7 @@ func (a *addedTokens) index() {
 	}
 	for _, f := range []*tokenFinder{a.plain, a.normalized} {
 		if f != nil {
-			f.countFirst()
+			f.setOnly()
 		}
 	}
 }
@@ -231,7 +231,8 @@ type tokenFinder struct {
 	single bool
 }
 
-func (f *tokenFinder) countFirst() {
+// setOnly sets only and single from the first bytes of the tokens.
+func (f *tokenFinder) setOnly() {
 	n := 0
 	for b, is := range f.tokens.first {
 		if is {

@@ -160,8 +160,8 @@ func (d stripDecoder) decode(tokens []string, _ int) []string {
 	return tokens
 }
 
-// wordPieceDecoder puts a blank before each token, except the first and those with the
-// prefix.
+// wordPieceDecoder leaves the first token as it is. From each later token it removes the
+// prefix, or puts a blank before it if it has no prefix.
 type wordPieceDecoder struct {
 	prefix  string
 	cleanup bool
@@ -193,8 +193,8 @@ func (d wordPieceDecoder) decode(tokens []string, _ int) []string {
 	return tokens
 }
 
-// cleanup removes blanks before English punctuation and contractions, in the library's
-// order.
+// cleanup removes blanks before English punctuation and contractions, and contracts "do
+// not", in the library's order.
 func cleanup(s string) string {
 	for _, pair := range [][2]string{
 		{" .", "."},
@@ -229,7 +229,8 @@ func (d suffixDecoder) decode(tokens []string, _ int) []string {
 	return tokens
 }
 
-// ctcDecoder is the decoder CTC: it removes repeated tokens and padding.
+// ctcDecoder is the decoder CTC: it removes repeated tokens and padding. With cleanup, it
+// also writes the delimiter of words as a blank.
 type ctcDecoder struct {
 	pad, delimiter string
 	cleanup        bool

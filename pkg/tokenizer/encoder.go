@@ -53,7 +53,7 @@ func (e *encoder) encode(dst []uint32, text string) []uint32 {
 			if left < 0 {
 				return // the text is refused
 			}
-			start = start && (!t.asksStart || !dropsFirst(n, part))
+			start = start && (!t.needsStart || !dropsFirst(n, part))
 			part = n.normalize(part, left)
 			if left -= len(part); left < 0 {
 				t.refuse("normalizer", len(text))

@@ -147,7 +147,7 @@ func (f *files) parse() (*Tokenizer, error) {
 		}
 	}
 	t.preTokenizer = simplify(t.preTokenizer)
-	t.asksStart = asksStart(t.preTokenizer)
+	t.needsStart = needsStart(t.preTokenizer)
 	if t.post, err = readTemplate(parts["post_processor"]); err != nil {
 		return nil, err
 	}
@@ -286,13 +286,13 @@ func simplify(p preTokenizer) preTokenizer {
 	return p
 }
 
-// asksStart reports whether p needs to know which piece starts the text.
-func asksStart(p preTokenizer) bool {
+// needsStart reports whether p needs to know which piece starts the text.
+func needsStart(p preTokenizer) bool {
 	switch p := p.(type) {
 	case *metaspace:
 		return p.scheme == prependFirst
 	case preTokenizerSequence:
-		return slices.ContainsFunc(p, asksStart)
+		return slices.ContainsFunc(p, needsStart)
 	}
 	return false
 }

@@ -22,7 +22,7 @@ type Tokenizer struct {
 	cutter       *bpe // the model if it can cut pieces, else nil
 	post         template
 	decoder      decoder // nil joins tokens with blanks
-	asksStart    bool    // some Metaspace needs to know which piece starts the text
+	needsStart   bool    // some Metaspace needs to know which piece starts the text
 
 	failed *failure // nil if no text can fail
 

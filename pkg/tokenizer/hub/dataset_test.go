@@ -196,7 +196,7 @@ func TestCachedFiles(t *testing.T) {
 		t.Fatal(err)
 	}
 	if diff := cmp.Diff(want, c.CachedFiles(questions)); diff != "" {
-		t.Errorf("a link to nothing (-want +got):\n%s", diff)
+		t.Errorf("a link to a missing blob (-want +got):\n%s", diff)
 	}
 	write(filepath.Join(repo, "blobs", "gone"), "x")
 	want = []string{filepath.Join(snapshot, "train-0.parquet")}

@@ -219,7 +219,7 @@ func TestFind(t *testing.T) {
 				t.Errorf("a credential in %q", err)
 			}
 			if _, err := os.Stat(filepath.Join(c.Cache, "models--org--model", "refs", "main")); err == nil {
-				t.Error("a ref to what could not be fetched")
+				t.Error("a ref to files that were not fetched")
 			}
 		})
 	}

@@ -1,10 +1,10 @@
-"""Writes ../conformance.json.zst: what the Hugging Face library makes of the texts.
+"""Writes ../conformance.json.zst, the results of the Hugging Face library for the texts.
 
-Every component of the library stands in it with its configuration and, for each
-text, a digest of what it gives; so do whole tokenizers with small vocabularies
-that the library trains here. A digest is the start of a SHA-256, in hex: of the
-normalized text; of the pieces joined by \\0; of ids in decimal joined by commas;
-of the decoded text.
+The file holds the configuration of every component of the library and, for each
+text, a digest of the result. It also holds whole tokenizers with small vocabularies,
+which this script trains with the library. A digest is the start of a SHA-256, in
+hex. It is taken of the normalized text, of the pieces joined by \\0, of ids in
+decimal joined by commas, or of the decoded text.
 
 Usage: pip install -r requirements.txt && python conformance.py
 """

@@ -1,9 +1,9 @@
-"""Writes ../readings.json.zst: what transformers 5 makes of a tokenizer's files.
+"""Writes ../readings.json.zst, the results of transformers 5 for the files of tokenizers.
 
 A case is a tokenizer.json of testdata/tokenizers with a tokenizer_config.json and a
 config.json of its own. For each case the file holds a digest of the ids of every
-text, of the ids with the special tokens around them, and of the decoded text; all
-digests of a case stand in one string.
+text, of the ids with the special tokens around them, and of the decoded text. All
+digests of a case are joined into one string.
 
 Usage: pip install transformers==5.23.0 zstandard && python readings.py
 """

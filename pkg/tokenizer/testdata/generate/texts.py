@@ -1,8 +1,8 @@
-"""The texts that vectors are made of: what tokenizers stumble over."""
+"""The texts of the vectors: cases that tokenizers often get wrong."""
 
 import random
 
-# Rows are read as: what it is for, texts.
+# Each comment names the purpose of the texts below it.
 HAND_WRITTEN = [
     # ends, blanks, line ends
     "", " ", "  ", "   ", "\n", "\n\n", "\r\n", "\t", "a", " a", "a ", "  a", "a  ", " a ", "a b", "a  b", "a   b", "a\nb",

@@ -1,4 +1,4 @@
-"""Writes internal/unidata/tables.go: Unicode as the Hugging Face library sees it.
+"""Writes internal/unidata/tables.go, the Unicode data of the Hugging Face library.
 
 The library takes its properties of characters from five sources of different
 Unicode versions, so no standard table agrees with it on every code point. This
@@ -80,7 +80,7 @@ def main():
     go_runes("spaceExceptions", "spaceExceptions are the differences between Z and \\s in the library's regular expressions.", by_regex(r"\s+"), base("Z"))
     letters = base("L", "M", "Nd", "Nl", "Pc")
     go_runes("regexpWordExceptions", "regexpWordExceptions are the differences between wordCategories and \\w in the library's regular expressions.", by_regex(r"\w+"), letters)
-    # In a class six characters of Latin-1 are none of a word.
+    # Within a class, \w lacks six characters of Latin-1.
     inside = by_regex(r"[\w\x00]+") - {0}
     go_runes("classWordExceptions", "classWordExceptions are the differences between wordCategories and \\w in a class of the library's regular expressions.", inside, letters)
     print("// regexpScripts are scripts in the library's regular expressions.")
@@ -105,8 +105,8 @@ def main():
     go_runes("combiningExceptions", "combiningExceptions are the differences between M and the characters that StripAccents removes.", removed_by(normalizers.StripAccents()), base("M"))
     lower_case()
 
-    # The class of a mark is in Python's data; whether the library knows the
-    # mark shows in whether it is put in order before one of another class.
+    # Python's data has the class of a mark. The library knows the mark if it
+    # puts it in order before a mark of another class.
     known = set()
     for c in SCALARS:
         ccc = unicodedata.combining(chr(c))

@@ -1,11 +1,11 @@
-"""Writes ../vocabularies: OpenAI's vocabularies and what the library makes of the texts with them.
+"""Writes ../vocabularies: OpenAI's vocabularies, and the library's results for the texts with them.
 
 NAME.ranks.zst has the tokens in the order of their ranks, each as its length (a
-varint) and its bytes. vectors.json.zst has digests as conformance.json.zst.
+varint) and its bytes. vectors.json.zst has digests like conformance.json.zst.
 
 The vocabularies come from the npm package tiktoken (MIT licence, OpenAI).
 Usage: npm install --prefix DIR tiktoken && python vocabularies.py DIR/node_modules/tiktoken/encoders [FILE…]
-where further FILEs are tokenizer.json files to be put in too.
+Each further FILE is a tokenizer.json file to include.
 """
 
 import base64
