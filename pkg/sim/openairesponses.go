@@ -109,7 +109,8 @@ func serveResponses(x *exchange) {
 }
 
 // A responsesRenderer renders answers of v1/responses: the event response.created, a
-// response.output_text.delta per step, and response.completed with the counts.
+// response.output_text.delta per step, and response.completed or response.incomplete with
+// the counts.
 type responsesRenderer struct {
 	id, model string
 	created   int64 // Unix seconds

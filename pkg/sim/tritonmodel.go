@@ -474,7 +474,7 @@ type modelStats struct {
 
 // modelCounts are the counters of a model.
 type modelCounts struct {
-	success, fail, cancelled uint64
+	success, fail, cancelled uint64        // fail includes the cancelled requests
 	inferences               uint64        // sum of the batches of successful requests
 	queue, compute           time.Duration // of successful requests
 	failed                   time.Duration
