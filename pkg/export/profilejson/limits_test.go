@@ -205,6 +205,7 @@ func TestReaderLimitBoundary(t *testing.T) {
 
 // Requests of the same shape as the ones before cost no allocation.
 func TestReaderAllocs(t *testing.T) {
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1)) // no workers
 	data := string(generate(400, 50))
 	r, err := NewReader(context.Background(), "x.json", strings.NewReader(data), int64(len(data)), export.Limits{})
 	if err != nil {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"runtime"
 
 	"github.com/pa-tools/pa/internal/jsonscan"
 	"github.com/pa-tools/pa/pkg/export"
@@ -38,6 +39,11 @@ type Reader struct {
 	inArray    bool
 	index      int // of the next element of the array
 	valid      bool
+	request    *export.Request // the current one
+	ahead      *ahead          // decodes the current array; nil if the Reader does
+	spanBytes  int64           // of the spans of ahead
+	span       *workSpan       // whose requests come now
+	atElement  bool            // Pos is at the start of an element
 	closed     bool
 }
 
@@ -57,7 +63,7 @@ func NewReader(ctx context.Context, name string, src io.ReaderAt, size int64, li
 }
 
 func newReader(ctx context.Context, name string, src io.ReaderAt, size int64, lim export.Limits, chunk int) (*Reader, error) {
-	r := &Reader{Cursor: jsonfile.NewCursor(name, src, size, lim.MaxValueBytes, chunk)}
+	r := &Reader{Cursor: jsonfile.NewCursor(name, src, size, lim.MaxValueBytes, chunk), spanBytes: int64(chunk)}
 	r.Check = ctx.Err
 	if err := r.readHeader(); err != nil {
 		return nil, err
@@ -127,7 +133,16 @@ func (r *Reader) Next() bool {
 			}
 			continue
 		}
-		more, err := r.Elem(r.index == 0)
+		if r.nextDecoded() {
+			return true
+		}
+		more, err := true, error(nil)
+		if !r.atElement {
+			more, err = r.Elem(r.index == 0)
+		}
+		if r.atElement = false; more && err == nil && r.enterSpan() {
+			continue
+		}
 		switch {
 		case err != nil:
 			r.fail(err)
@@ -173,7 +188,50 @@ func orTop(where string) string {
 	return where
 }
 
+// enterSpan goes on with the requests that were decoded in the background, if some begin at
+// the current element.
+func (r *Reader) enterSpan() bool {
+	if to := r.sections[r.experiment].end - 1; r.index == 0 && !r.excluded && to-r.Pos >= leastSpans*r.spanBytes && runtime.GOMAXPROCS(0) > 1 {
+		r.ahead = newAhead(r, r.Pos, to)
+	}
+	if r.ahead == nil {
+		return false
+	}
+	r.span = r.ahead.at(r.Pos)
+	return r.span != nil
+}
+
+// nextDecoded takes the next request of the current span.
+func (r *Reader) nextDecoded() bool {
+	s := r.span
+	if s == nil {
+		return false
+	}
+	if s.next < len(s.requests) {
+		r.request = &s.requests[s.next]
+		s.next++
+		r.index++
+		r.valid = true
+		return true
+	}
+	r.span = nil
+	if r.Pos = s.ends[len(s.ends)-1]; s.complete {
+		r.Pos, r.atElement = s.to, s.to < r.sections[r.experiment].end-1
+	}
+	r.ahead.pass()
+	return false
+}
+
+// endAhead ends the decoding in the background.
+func (r *Reader) endAhead() {
+	if r.ahead != nil {
+		r.ahead.close()
+	}
+	r.ahead, r.span = nil, nil
+}
+
 func (r *Reader) endArray() {
+	r.endAhead()
 	s := &r.sections[r.experiment]
 	if !r.excluded && s.end >= 0 && s.end != r.Pos {
 		r.readHeaderAgain()
@@ -242,6 +300,7 @@ func (r *Reader) element() bool {
 // the request can still be delivered.
 func (r *Reader) accept(off int64) bool {
 	d := &r.dec
+	r.request = &d.req
 	if d.bad != nil {
 		r.warn(warnRow, off+int64(d.bad.At), func() string { return d.bad.Msg })
 		r.skipped.Add(r.experiment, r.excluded)
@@ -302,7 +361,7 @@ func (r *Reader) Request() *export.Request {
 	if !r.valid {
 		return nil
 	}
-	return &r.dec.req
+	return r.request
 }
 
 // Experiment returns the index of the current request's experiment.
@@ -322,6 +381,8 @@ func (r *Reader) Skipped(experiment int) (counted, excluded int) {
 // Close releases the reader's memory. It does not close the file.
 func (r *Reader) Close() error {
 	r.closed = true
+	r.endAhead()
+	r.request = nil
 	r.valid = false
 	r.dec = decoder{}
 	r.Release()

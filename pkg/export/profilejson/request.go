@@ -68,7 +68,15 @@ const (
 // decode decodes the object that starts at b[0] and returns where it ends.
 // d.req is valid when err is nil and d.bad is nil.
 func (d *decoder) decode(b []byte) (end int, err error) {
-	d.reset(len(b))
+	clear(d.responses)
+	d.responses, d.fields, d.extra = d.responses[:0], d.fields[:0], d.extra[:0]
+	d.arena.Reset(len(b))
+	d.resetRequest()
+	return d.object(b)
+}
+
+// object is decode into memory that is ready. It leaves the memory before alone.
+func (d *decoder) object(b []byte) (end int, err error) {
 	seen := 0
 	i := 1
 	for first := true; ; first = false {
@@ -124,16 +132,17 @@ func (d *decoder) decode(b []byte) (end int, err error) {
 	return i, nil
 }
 
-func (d *decoder) reset(size int) {
+// resetRequest forgets the last request, but not its memory.
+func (d *decoder) resetRequest() {
 	d.req = export.Request{NoOutputs: true}
-	d.extra = d.extra[:0]
-	clear(d.responses)
-	d.responses = d.responses[:0]
-	d.fields = d.fields[:0]
-	d.arena.Reset(size)
 	d.meta.reset()
 	d.nTimes, d.nOutputs = 0, 0
 	d.bad, d.side, d.hasTime, d.twice, d.plain = nil, nil, false, "", false
+}
+
+// sound reports whether the request needs no warning.
+func (d *decoder) sound() bool {
+	return d.bad == nil && d.side == nil && d.twice == "" && !d.plain && d.meta.odd == "" && (d.req.NoOutputs || d.nTimes == d.nOutputs)
 }
 
 // finish completes the request after all members were read, because members come in any
@@ -146,7 +155,7 @@ func (d *decoder) finish() {
 		d.responses[i].Outputs = nil
 	}
 	if len(d.extra) > 0 {
-		d.req.Extra = d.extra
+		d.req.Extra = d.extra[:len(d.extra):len(d.extra)]
 	}
 	if d.nTimes > 0 {
 		d.req.Responses = d.responses[:d.nTimes:d.nTimes]

@@ -1,0 +1,222 @@
+package profilejson
+
+import (
+	"bytes"
+	"io"
+	"runtime"
+	"sync"
+
+	"github.com/pa-tools/pa/internal/jsonscan"
+	"github.com/pa-tools/pa/pkg/export"
+)
+
+// This file decodes the requests of a large array on several cores. The array is cut into
+// spans where a request seems to begin. Workers decode them; the Reader takes the requests in
+// the order of the file. A cut is a guess until the span before it ends exactly there. From
+// a request that is not as every recorder writes it, and from a wrong cut, the Reader decodes
+// by itself until it meets the next span. So the requests, warnings and errors are the same.
+
+const (
+	cutWindow  = 64 << 10 // bytes that are searched for a cut
+	leastSpans = 4        // of an array that is worth the workers
+	maxWorkers = 16
+)
+
+// requestStart is how a request follows another one in the files of every recorder.
+var requestStart = []byte(`,{"timestamp":`)
+
+// A workSpan is a part of an array, from the start of a request to the start of another one or
+// to the array's end.
+type workSpan struct {
+	from, to int64 // of the file
+	requests []export.Request
+	ends     []int64 // offsets after the requests
+	// complete: the requests fill the span.
+	complete bool
+	decoded  chan struct{} // closed when a worker is done
+
+	dec    decoder
+	text   []byte
+	memory struct {
+		responses     []export.Response
+		fields, extra []export.Field
+	}
+	used struct{ responses, fields, extra int }
+	next int // request that the Reader takes next
+}
+
+// An ahead decodes spans in the background.
+type ahead struct {
+	src       io.ReaderAt
+	spanBytes int64 // of a span, roughly
+	limit     int64 // of a request's bytes
+	maxItems  int
+
+	spans   chan *workSpan // in the order of the file
+	free    chan *workSpan
+	stop    chan struct{}
+	working sync.WaitGroup
+	current *workSpan // received, and not yet passed
+}
+
+// newAhead starts to decode the requests from the request at from to the end of their array
+// at to.
+func newAhead(r *Reader, from, to int64) *ahead {
+	workers := min(runtime.GOMAXPROCS(0), maxWorkers)
+	depth := 2 * workers
+	a := &ahead{
+		src: r.Src, spanBytes: r.spanBytes, limit: r.Limit, maxItems: r.dec.maxItems,
+		spans: make(chan *workSpan, depth), free: make(chan *workSpan, depth+2), stop: make(chan struct{}),
+	}
+	jobs := make(chan *workSpan)
+	a.working.Go(func() {
+		defer close(a.spans)
+		defer close(jobs)
+		a.cut(from, to, jobs)
+	})
+	for range workers {
+		a.working.Go(func() {
+			for s := range jobs {
+				s.decode(a)
+				close(s.decoded)
+			}
+		})
+	}
+	return a
+}
+
+// cut sends the spans of the array to the workers and to the Reader.
+func (a *ahead) cut(from, to int64, jobs chan<- *workSpan) {
+	window := make([]byte, cutWindow)
+	for from < to {
+		s := a.span()
+		s.from, s.to = from, to
+		for at := from + a.spanBytes; at < to; at += a.spanBytes {
+			n, _ := a.src.ReadAt(window[:min(cutWindow, to-at)], at) // whoever decodes there meets the error
+			if i := bytes.Index(window[:n], requestStart); i >= 0 {
+				s.to = at + int64(i) + 1
+				break
+			}
+		}
+		from = s.to
+		for _, to := range []chan<- *workSpan{a.spans, jobs} {
+			select {
+			case to <- s:
+			case <-a.stop:
+				return
+			}
+		}
+	}
+}
+
+// span returns a span to fill, with the memory of one that was passed.
+func (a *ahead) span() *workSpan {
+	var s *workSpan
+	select {
+	case s = <-a.free:
+	default:
+		s = &workSpan{}
+	}
+	s.decoded, s.next, s.complete = make(chan struct{}), 0, false
+	s.requests, s.ends = s.requests[:0], s.ends[:0]
+	return s
+}
+
+// at returns the span that begins at the offset pos and has a request; nil if there is none.
+// It drops the spans before.
+func (a *ahead) at(pos int64) *workSpan {
+	for {
+		if a.current == nil {
+			if a.current = <-a.spans; a.current == nil {
+				return nil
+			}
+		}
+		s := a.current
+		if s.from > pos {
+			return nil
+		}
+		<-s.decoded
+		if s.from == pos && len(s.requests) > 0 {
+			return s
+		}
+		a.pass()
+	}
+}
+
+// pass drops the current span.
+func (a *ahead) pass() {
+	select {
+	case a.free <- a.current:
+	default:
+	}
+	a.current = nil
+}
+
+// close ends the work in the background.
+func (a *ahead) close() {
+	close(a.stop)
+	a.working.Wait()
+}
+
+// decode decodes the requests of the span up to the first that is not sound.
+func (s *workSpan) decode(a *ahead) {
+	n := int(s.to - s.from)
+	if cap(s.text) < n {
+		s.text = make([]byte, n+n/8)
+	}
+	b := s.text[:n]
+	if got, _ := a.src.ReadAt(b, s.from); got < n {
+		return
+	}
+	d := &s.dec
+	d.maxItems = a.maxItems
+	s.begin(len(b))
+	for i := 0; ; {
+		if b[i] != '{' {
+			return
+		}
+		d.resetRequest()
+		end, err := d.object(b[i:])
+		if err != nil || int64(end) > a.limit || !d.sound() {
+			return
+		}
+		i += end
+		s.requests, s.ends = append(s.requests, d.req), append(s.ends, s.from+int64(i))
+		s.keep()
+		if i = jsonscan.SkipSpace(b, i); i < len(b) {
+			if b[i] != ',' {
+				return
+			}
+			i = jsonscan.SkipSpace(b, i+1)
+		}
+		if i >= len(b) {
+			s.complete = true
+			return
+		}
+	}
+}
+
+// begin makes the memory of the span ready for its requests.
+func (s *workSpan) begin(size int) {
+	d, m, u := &s.dec, &s.memory, &s.used
+	d.arena.Reset(size)
+	atLeast(&m.responses, u.responses)
+	atLeast(&m.fields, u.fields)
+	atLeast(&m.extra, u.extra)
+	u.responses, u.fields, u.extra = 0, 0, 0
+	d.responses, d.fields, d.extra = m.responses[:0], m.fields[:0], m.extra[:0]
+}
+
+// atLeast makes room for n elements, and some more.
+func atLeast[T any](x *[]T, n int) {
+	if cap(*x) < n {
+		*x = make([]T, 0, n+n/8)
+	}
+}
+
+// keep leaves the memory of the present request to it.
+func (s *workSpan) keep() {
+	d, u := &s.dec, &s.used
+	u.responses, u.fields, u.extra = u.responses+len(d.responses), u.fields+len(d.fields), u.extra+len(d.extra)
+	d.responses, d.fields, d.extra = d.responses[len(d.responses):], d.fields[len(d.fields):], d.extra[len(d.extra):]
+}
