@@ -22,7 +22,11 @@ func Analyze(ctx context.Context, t *Tool, r export.Reader, cfg Config) (Report,
 		cfg.Tokenizer = checked
 	}
 	rep, err := analyzeUnchecked(ctx, t, r, cfg)
-	if refused := checked.Err(); refused != nil {
+	refused := checked.Err()
+	if refused == nil && cfg.strict != nil {
+		refused = cfg.strict.tokenizer.Err()
+	}
+	if refused != nil {
 		return nil, refused
 	}
 	return rep, err
@@ -30,7 +34,10 @@ func Analyze(ctx context.Context, t *Tool, r export.Reader, cfg Config) (Report,
 
 // analyzeUnchecked trusts every count of the tokenizer.
 func analyzeUnchecked(ctx context.Context, t *Tool, r export.Reader, cfg Config) (Report, error) {
-	in := Input{Config: cfg, Run: r.Run(), Explainer: newExplainer(r.Run(), cfg)}
+	in := Input{Config: cfg, Run: r.Run(), Explainer: newExplainer(r.Run(), cfg), Outputs: cfg.outputs}
+	if in.Outputs == nil {
+		in.Outputs = new(Outputs)
+	}
 	if cfg.Tokenizer == nil && cfg.Explain {
 		in.Tokenizer, in.Uncounted = Uncounted(), true
 	}
@@ -120,14 +127,17 @@ func Meter(run *export.Run) *answer.Meter {
 
 // newExplainer returns an Explainer of a run; nil unless cfg.Explain is set.
 func newExplainer(run *export.Run, cfg Config) *explain.Explainer {
-	if !cfg.Explain {
+	switch {
+	case !cfg.Explain:
 		return nil
+	case cfg.strict != nil:
+		return explain.NewExplainer(cfg.strict)
 	}
 	var counter answer.TokenCounter
 	if cfg.Tokenizer != nil {
 		counter = tokenCounter{cfg.Tokenizer}
 	}
-	return explain.NewExplainer(run, counter, cfg.Streaming)
+	return explain.NewExplainer(answer.NewMeter(run, answer.Config{Counter: counter, Streaming: cfg.Streaming}))
 }
 
 // tokenCounter makes a Tokenizer an answer.TokenCounter.

@@ -18,6 +18,9 @@ const Strict = "strict"
 // config returns the Config of a tool; Define sets its Explain. If a tool makes no report,
 // a remark on its side says why. The error comes from the strict analysis.
 func Define(ctx context.Context, r export.Reader, level int, tools []*Tool, config func(*Tool) Config, strict analyze.Config) ([]explain.Side, error) {
+	source := &turnReader{Reader: r}
+	meters := strictMeters{source, map[strictConfig]*strictMeter{}}
+	outputs := &Outputs{source: source}
 	sides := make([]explain.Side, 1+len(tools))
 	consumers := []func(export.Reader) error{func(r export.Reader) error {
 		rep, err := analyze.Run(ctx, r, strict)
@@ -33,6 +36,7 @@ func Define(ctx context.Context, r export.Reader, level int, tools []*Tool, conf
 		if t.SkipsTokenizer {
 			cfg.Tokenizer = nil
 		}
+		cfg.strict, cfg.outputs = meters.of(cfg), outputs
 		consumers = append(consumers, func(r export.Reader) error {
 			rep, err := Analyze(ctx, t, r, cfg)
 			d, ok := rep.(explain.Definer)
@@ -45,5 +49,5 @@ func Define(ctx context.Context, r export.Reader, level int, tools []*Tool, conf
 			return nil // the strict analysis meets the same error of the reader
 		})
 	}
-	return sides, errors.Join(Tee(r, consumers)...)
+	return sides, errors.Join(Tee(source, consumers)...)
 }

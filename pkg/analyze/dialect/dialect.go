@@ -59,6 +59,11 @@ type Config struct {
 	Explain bool
 	// Args holds further arguments by the tool's own names.
 	Args map[string]string
+
+	// strict measures the requests for Explain; nil: the tool's own meter does.
+	strict *strictMeter
+	// outputs makes strings of outputs for all tools; nil: the tool makes its own.
+	outputs *Outputs
 }
 
 // A Level names an experiment by its mode, such as "concurrency", and its value,

@@ -3,6 +3,8 @@ package dialect
 import (
 	"fmt"
 	"sync"
+
+	"github.com/pa-tools/pa/pkg/answer"
 )
 
 // Checked returns a Tokenizer that counts with t and keeps the first error after a
@@ -40,6 +42,14 @@ func (c *CheckedTokenizer) Count(text string) int {
 
 // AddSpecial implements Tokenizer.
 func (c *CheckedTokenizer) AddSpecial(ids []uint32) []uint32 { return c.t.AddSpecial(ids) }
+
+// counter returns c for the strict definitions; nil for a nil c.
+func (c *CheckedTokenizer) counter() answer.TokenCounter {
+	if c == nil {
+		return nil
+	}
+	return tokenCounter{c}
+}
 
 // Err returns an error that wraps ErrNotCounted if a text was not counted. It returns
 // nil for a nil c.

@@ -82,6 +82,8 @@ type Input struct {
 	Special int
 	// Explainer is nil unless Config.Explain is set.
 	Explainer *explain.Explainer
+	// Outputs gives the outputs of requests as strings.
+	Outputs *Outputs
 }
 
 // An Analysis measures the requests of one run. Analyze calls Begin, Request for each

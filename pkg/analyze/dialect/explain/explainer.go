@@ -17,7 +17,7 @@ import (
 //
 // The methods of a nil Explainer do nothing.
 type Explainer struct {
-	meter    *answer.Meter
+	meter    Meter
 	requests int // of the level that is explained
 	notes    []note
 	stated   []note
@@ -33,6 +33,12 @@ type Explainer struct {
 	startNS, endNS uint64
 }
 
+// A Meter measures requests by the strict definitions; [answer.Meter] is one. The result is
+// valid until the next request.
+type Meter interface {
+	Measure(q *export.Request) *answer.Measured
+}
+
 // A note is a difference that n requests showed.
 type note struct {
 	measure Measure
@@ -40,12 +46,8 @@ type note struct {
 	n       int
 }
 
-// NewExplainer returns an Explainer of a run. counter counts output tokens for the
-// strict definitions, and streaming says whether answers were streamed; both may be
-// nil, as in [analyze.Config].
-func NewExplainer(run *export.Run, counter answer.TokenCounter, streaming *bool) *Explainer {
-	return &Explainer{meter: answer.NewMeter(run, answer.Config{Counter: counter, Streaming: streaming})}
-}
+// NewExplainer returns an Explainer that compares with the measures of a Meter.
+func NewExplainer(m Meter) *Explainer { return &Explainer{meter: m} }
 
 // Request starts a request that the tool reads. The methods below then describe this
 // request, until the next call of Request.

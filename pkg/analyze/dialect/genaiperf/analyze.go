@@ -117,6 +117,7 @@ type analysis struct {
 	sessions  map[string]*session
 	order     []*session
 	rs        []response
+	outputs   *dialect.Outputs
 	explainer *explain.Explainer // nil outside of the reported level
 	badID     *exception         // raised by the output ids of the current request
 	special   int                // tokens that the tokenizer puts around a text
@@ -168,7 +169,7 @@ func (release *Release) tool(name string) *dialect.Tool {
 
 func newAnalysis(release *Release, in dialect.Input) *analysis {
 	a := &analysis{
-		rules: &release.rules, cfg: in.Config, run: in.Run, at: -1, level: in.Levels[0], special: in.Special,
+		rules: &release.rules, cfg: in.Config, run: in.Run, at: -1, level: in.Levels[0], special: in.Special, outputs: in.Outputs,
 		rep:      &Report{Release: release, goodput: release.rules.goodput && len(in.Goodput) > 0, explainer: in.Explainer, uncounted: in.Uncounted},
 		sessions: map[string]*session{},
 	}

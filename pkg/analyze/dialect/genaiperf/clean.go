@@ -14,6 +14,7 @@ type cleaner struct {
 	raise  func(*exception)
 	// failed counts the unreadable responses.
 	failed int
+	form   pyjson.Form // of responses that hold one event with a text
 }
 
 // clean returns the remaining responses of a request. It reuses the memory of rs.
@@ -32,6 +33,9 @@ func (c *cleaner) clean(rs []response) []response {
 		c.rejoin(rs, "data:")
 	}
 	for i := range rs {
+		if c.match(&rs[i]) {
+			continue
+		}
 		if c.rules.merge >= mergeJoin {
 			c.mergeReplacing(&rs[i])
 		} else if c.rules.merge != mergeNot {
@@ -68,8 +72,30 @@ func (c *cleaner) textOf(r *response) pyText {
 			t = str("")
 		}
 		r.text, r.known = t, true
+		c.learn(r.raw, t)
 	}
 	return r.text
+}
+
+// match sets the text of a response that has the form of an earlier one, and reports whether
+// it has. Such a response holds one event.
+func (c *cleaner) match(r *response) bool {
+	t, ok := c.form.Match(r.raw)
+	if ok {
+		r.text, r.known = str(t), true
+	}
+	return ok
+}
+
+// learn makes a response with a text a form for others.
+func (c *cleaner) learn(raw string, t pyText) {
+	if t.text == "" || raw[0] == 'e' || isPythonSpace(rune(raw[0])) || len(events(raw)) > 1 { // an event field is for mergeReplacing
+		return
+	}
+	c.form.Learn(raw, t.text, func(raw string) (string, bool) {
+		t, e := c.rules.textIn(raw, c.format)
+		return t.text, e == nil && t.typ == "str"
+	})
 }
 
 // rejoinInCircle appends the part of a response before its first "data: " to the previous
@@ -223,6 +249,9 @@ func (c *cleaner) mergeReplacing(r *response) {
 		}
 		if strings.HasPrefix(r.raw, all[0]) { // the response is read again, with the white space before it
 			r.text, r.known = t, r.raw != ""
+			if r.known {
+				c.learn(r.raw, t)
+			}
 		}
 		return
 	}

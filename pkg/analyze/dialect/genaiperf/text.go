@@ -127,6 +127,7 @@ func (a *analysis) responses(q *export.Request) (rs []response, ids []int64) {
 	case "triton_c_api":
 		name = "output_ids"
 	}
+	texts := a.outputs.Of(q, name)
 	before := int64(0)
 	for i := range q.Responses {
 		p := &q.Responses[i]
@@ -141,9 +142,9 @@ func (a *analysis) responses(q *export.Request) (rs []response, ids []int64) {
 			ids = append(ids, n)
 			before += n
 		case v.Text || !ok:
-			r.raw = text(v)
+			r.raw = texts[i]
 		case a.kind == "openai":
-			r.raw = text(v)
+			r.raw = texts[i]
 			a.raise(&exception{"AttributeError", "a response that is no text has no attribute 'startswith'"})
 		default:
 			r.raw = a.outputText(v)

@@ -50,6 +50,7 @@ type level struct {
 	client       *client // of the endpoint; nil until the first request if nothing names it
 	isChat       bool
 	chatEndpoint bool
+	form         pyjson.Form // of token events for client
 
 	// Of the current request:
 	gapsOfOne []float64 // a buffer

@@ -181,6 +181,9 @@ func (w *answerReader) stream() {
 
 // event reads one event and notes its usage.
 func (w *answerReader) event(text string) (isToken bool, content string, e error) {
+	if content, ok := w.form.Match(text); ok && utf8.ValidString(content) {
+		return true, content, nil
+	}
 	if !utf8.ValidString(text) {
 		return false, "", errors.New("UnicodeDecodeError: an event is no UTF-8")
 	}
@@ -215,21 +218,32 @@ func (w *answerReader) event(text string) (isToken bool, content string, e error
 	case rule == usageWithText && isToken && completion >= 0:
 		w.usageOutput = completion
 	}
-	if isToken {
-		w.decoded(data)
+	if isToken && !w.decoded(data) && e == nil && !hasUsage {
+		w.form.Learn(text, content, w.content)
 	}
 	return isToken, content, nil
 }
 
-// decoded notes TensorRT-LLM's tokens per iteration.
-func (w *answerReader) decoded(data chunk) {
+// content returns the text of an event that is a token event.
+func (w *answerReader) content(text string) (content string, ok bool) {
+	data, e := parseChunk(text)
+	if e != nil {
+		return "", false
+	}
+	isToken, content, e := w.client.token(data)
+	return content, isToken && e == nil
+}
+
+// decoded notes TensorRT-LLM's tokens per iteration, and reports whether the event says it.
+func (w *answerReader) decoded(data chunk) bool {
 	c, _, _ := data.choice()
 	v, ok := c.v.Member("avg_decoded_tokens_per_iter")
 	if !ok {
-		return
+		return false
 	}
 	f, err := parseFloat(v.Raw())
 	w.o.decoded, w.o.noDecoded = f, err != nil
+	return true
 }
 
 // gapText counts the tokens of the text after a gap, if the tool spreads gaps over

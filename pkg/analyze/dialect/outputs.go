@@ -1,0 +1,63 @@
+package dialect
+
+import (
+	"strings"
+	"sync"
+	"unicode/utf8"
+
+	"github.com/pa-tools/pa/pkg/export"
+)
+
+// An Outputs gives the outputs of requests as strings, which a Python program would see. Tools
+// that read the requests in lockstep share one, and each string is made once. The zero
+// value is ready.
+type Outputs struct {
+	source *turnReader // nil: not shared
+
+	mu     sync.Mutex
+	turn   int // of texts
+	name   string
+	joined strings.Builder
+	texts  []string
+}
+
+// Of returns the output of that name of each response, without bytes that are no UTF-8; ""
+// for a response that lacks it. The slice is valid until the next request, the strings
+// for ever.
+func (o *Outputs) Of(q *export.Request, name string) []string {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.source != nil {
+		if o.turn == o.source.turn && o.name == name {
+			return o.texts
+		}
+		if o.turn == o.source.turn { // others may still read the texts
+			return new(Outputs).Of(q, name)
+		}
+		o.turn, o.name = o.source.turn, name
+	}
+	size := 0
+	for i := range q.Responses {
+		v, _ := q.Responses[i].Outputs.Get(name)
+		size += len(v.Data)
+	}
+	o.joined.Reset()
+	o.joined.Grow(size)
+	for i := range q.Responses {
+		v, _ := q.Responses[i].Outputs.Get(name)
+		o.joined.Write(v.Data)
+	}
+	all := o.joined.String()
+	valid := utf8.ValidString(all)
+	o.texts = o.texts[:0]
+	for i := range q.Responses {
+		v, _ := q.Responses[i].Outputs.Get(name)
+		text := all[:len(v.Data)]
+		all = all[len(v.Data):]
+		if !valid {
+			text = strings.ToValidUTF8(text, "")
+		}
+		o.texts = append(o.texts, text)
+	}
+	return o.texts
+}
