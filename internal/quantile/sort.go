@@ -1,16 +1,44 @@
 package quantile
 
-import "slices"
+import (
+	"math"
+	"slices"
+)
 
-// Sort sorts x in ascending order, as [slices.Sort] does. It sorts many integers by their
-// digits, for which it takes memory for a second copy of x meanwhile.
+// Sort sorts x in ascending order, as [slices.Sort] does. It sorts many numbers by their
+// digits, for which it takes memory for one or two copies of x meanwhile.
 func Sort[T int64 | float64](x []T) {
-	if x, ok := any(x).([]int64); ok && len(x) >= leastDigits {
-		sortDigits(x)
+	if len(x) < leastDigits {
+		slices.Sort(x)
 		return
 	}
-	slices.Sort(x)
+	switch x := any(x).(type) {
+	case []int64:
+		sortDigits(x)
+	case []float64:
+		sortFloats(x)
+	}
 }
+
+// sortFloats sorts numbers by the digits of integers that have the same order.
+func sortFloats(x []float64) {
+	keys := make([]int64, len(x))
+	for i, v := range x {
+		if math.IsNaN(v) {
+			slices.Sort(x)
+			return
+		}
+		keys[i] = flip(int64(math.Float64bits(v)))
+	}
+	sortDigits(keys)
+	for i, k := range keys {
+		x[i] = math.Float64frombits(uint64(flip(k)))
+	}
+}
+
+// flip turns the bits of a float64 into an integer with the same order, and back: the bits
+// of a negative number fall as it rises.
+func flip(bits int64) int64 { return bits ^ int64(uint64(bits>>63)>>1) }
 
 const (
 	leastDigits = 1 << 12 // values from which sorting by digits is faster

@@ -30,10 +30,30 @@ func TestSort(t *testing.T) {
 			}
 		}
 	}
-	floats := []float64{3, math.Inf(-1), 2, 0.5}
-	Sort(floats)
-	if !slices.IsSorted(floats) {
-		t.Errorf("%v", floats)
+}
+
+func TestSortFloats(t *testing.T) {
+	rng := rand.New(rand.NewPCG(3, 4))
+	for _, n := range []int{0, 1, 4, leastDigits, 3*leastDigits + 7} {
+		for name, draw := range map[string]func() float64{
+			"equal":    func() float64 { return 0.1 },
+			"seconds":  func() float64 { return float64(8e6+rng.Int64N(5e6)) / 1e9 },
+			"bits":     func() float64 { return math.Float64frombits(rng.Uint64() &^ (1 << 62)) }, // no NaN
+			"negative": func() float64 { return rng.NormFloat64() },
+			"ends":     func() float64 { return []float64{math.Inf(-1), -math.MaxFloat64, 0, 5e-324, math.Inf(1)}[rng.IntN(5)] },
+			"NaN":      func() float64 { return []float64{math.NaN(), 1, -1}[rng.IntN(3)] },
+		} {
+			x := make([]float64, n)
+			for i := range x {
+				x[i] = draw()
+			}
+			want := slices.Clone(x)
+			slices.Sort(want)
+			Sort(x)
+			if !slices.EqualFunc(x, want, func(a, b float64) bool { return a == b || a != a && b != b }) {
+				t.Errorf("%d %s values are not sorted", n, name)
+			}
+		}
 	}
 }
 

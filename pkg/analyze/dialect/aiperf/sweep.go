@@ -178,15 +178,16 @@ type walk struct {
 	rising []step // increases at the current instant, which are added after its decreases
 }
 
-// running is a request in flight. steps[0] is its next step.
+// running is a request in flight. steps[0] is its next step, at the instant at.
 type running struct {
-	steps, buffer []step
+	at            float64
 	index         int // of the span, in the order of the file
+	steps, buffer []step
 }
 
 func (r *running) before(o *running) bool {
-	if a, b := r.steps[0].at, o.steps[0].at; a != b {
-		return a < b
+	if r.at != o.at {
+		return r.at < o.at
 	}
 	return r.index < o.index
 }
@@ -205,12 +206,12 @@ func (k *walk) run() {
 	for len(order) > 0 || len(k.inFlight) > 0 {
 		at := math.Inf(1)
 		if len(k.inFlight) > 0 {
-			at = k.inFlight[0].steps[0].at
+			at = k.inFlight[0].at
 		}
 		for len(order) > 0 && float64(k.w.spans[order[0]].startNS) <= at {
 			k.begin(int(order[0]))
 			order = order[1:]
-			at = k.inFlight[0].steps[0].at
+			at = k.inFlight[0].at
 		}
 		k.instant(at)
 	}
@@ -226,7 +227,7 @@ func (k *walk) begin(i int) {
 		buffer, k.free = k.free[n-1], k.free[:n-1]
 	}
 	buffer = k.w.spans[i].steps(buffer[:0], k.gaps)
-	k.inFlight = append(k.inFlight, running{steps: buffer, buffer: buffer, index: i})
+	k.inFlight = append(k.inFlight, running{at: buffer[0].at, index: i, steps: buffer, buffer: buffer})
 	for c := len(k.inFlight) - 1; c > 0; {
 		p := (c - 1) / 2
 		if !k.inFlight[c].before(&k.inFlight[p]) {
@@ -241,7 +242,7 @@ func (k *walk) begin(i int) {
 func (k *walk) instant(at float64) {
 	changed := uint(0)
 	k.rising = k.rising[:0]
-	for len(k.inFlight) > 0 && k.inFlight[0].steps[0].at == at {
+	for len(k.inFlight) > 0 && k.inFlight[0].at == at {
 		top := &k.inFlight[0]
 		s := top.steps[0]
 		changed |= 1 << s.of
@@ -255,6 +256,8 @@ func (k *walk) instant(at float64) {
 			last := len(k.inFlight) - 1
 			k.inFlight[0] = k.inFlight[last]
 			k.inFlight = k.inFlight[:last]
+		} else {
+			top.at = top.steps[0].at
 		}
 		k.siftDown()
 	}

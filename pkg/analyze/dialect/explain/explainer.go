@@ -25,8 +25,9 @@ type Explainer struct {
 	// those without, whose prompt the tool counts.
 	inputStated, inputCounted int
 
-	q *export.Request
-	m *answer.Measured
+	q     *export.Request
+	m     *answer.Measured
+	kinds kinds
 	// ownFirst says that the tool's first token of the request is not the strict one.
 	ownFirst bool
 	// startNS and endNS are the first start and the last end of the requests that count.
@@ -295,7 +296,7 @@ func (x *Explainer) kindAt(recvNS uint64) string {
 	var kinds []string
 	for i := range x.q.Responses {
 		if p := &x.q.Responses[i]; p.RecvNS == recvNS {
-			if k := kind(p); !slices.Contains(kinds, k) {
+			if k := x.kinds.of(p); !slices.Contains(kinds, k) {
 				kinds = append(kinds, k)
 			}
 		}

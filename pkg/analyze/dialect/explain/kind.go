@@ -1,29 +1,33 @@
 package explain
 
 import (
-	"bytes"
-
 	"github.com/pa-tools/pa/pkg/export"
 	"github.com/pa-tools/pa/pkg/wire/openai"
 	"github.com/pa-tools/pa/pkg/wire/sse"
 )
 
-// kind describes the content of a response in words, by its first event.
-func kind(p *export.Response) string {
+// kinds describes responses in words. It reuses its buffers.
+type kinds struct {
+	chunk openai.Chunk
+	data  []byte
+}
+
+// of describes the content of a response, by its first event.
+func (k *kinds) of(p *export.Response) string {
 	v, ok := p.Outputs.Get("response")
 	if !ok {
 		return tensorKind(p)
 	}
 	var s sse.Splitter
-	s.Feed(append(bytes.Clone(v.Data), "\n\n"...))
+	k.data = append(append(k.data[:0], v.Data...), "\n\n"...)
+	s.Feed(k.data)
 	if !s.Next() {
 		return "an empty response"
 	}
-	var c openai.Chunk
-	if err := openai.ParseFrame(s.Frame(), &c); err != nil {
+	if err := openai.ParseFrame(s.Frame(), &k.chunk); err != nil {
 		return "a piece of an event"
 	}
-	return chunkKind(&c)
+	return chunkKind(&k.chunk)
 }
 
 func chunkKind(c *openai.Chunk) string {

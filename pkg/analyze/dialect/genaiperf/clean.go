@@ -54,7 +54,11 @@ func (c *cleaner) clean(rs []response) []response {
 			if r.raw == "" && c.rules.rejoin != rejoinNot {
 				continue
 			}
-			if c.textOf(r).truthy {
+			switch {
+			case !c.textOf(r).truthy:
+			case len(left) == i:
+				left = rs[:i+1]
+			default:
 				left = append(left, *r)
 			}
 		}
@@ -104,8 +108,10 @@ func rejoinInCircle(rs []response) {
 	for i := len(rs) - 1; i >= 0; i-- {
 		before := &rs[(i+len(rs)-1)%len(rs)]
 		raw := rs[i].raw
+		if strings.HasPrefix(raw, "data: ") {
+			continue
+		}
 		switch at := strings.Index(raw, "data: "); at {
-		case 0:
 		case -1:
 			before.raw += strip(raw)
 			rs[i].raw = ""
@@ -121,10 +127,10 @@ func rejoinInCircle(rs []response) {
 func (c *cleaner) rejoin(rs []response, needed string) {
 	for i := len(rs) - 1; i > 0; i-- {
 		raw := rs[i].raw
-		at := strings.Index(raw, "data: ")
-		if at == 0 || isOtherField(raw) {
+		if strings.HasPrefix(raw, "data: ") || isOtherField(raw) {
 			continue
 		}
+		at := strings.Index(raw, "data: ")
 		if !strings.Contains(rs[i-1].raw, needed) {
 			c.raise(&exception{
 				"GenAIPerfException",

@@ -277,12 +277,18 @@ func (a *analysis) countOutput(rs []response, ids []int64) (each []int64, total 
 		return make([]int64, len(rs)), 0, a.withoutTokenizer()
 	}
 	if a.rules.count == countJoined {
+		size := 0
+		for i := range rs {
+			size += len(rs[i].text.text)
+		}
 		var b strings.Builder
+		b.Grow(size)
 		for i := range rs {
 			b.WriteString(rs[i].text.text)
 		}
 		return nil, int64(tok.Count(b.String())), nil
 	}
+	each = make([]int64, 0, len(rs))
 	for i := range rs {
 		n := 0
 		if a.rules.count == countPlain {

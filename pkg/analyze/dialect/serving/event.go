@@ -1,7 +1,6 @@
 package serving
 
 import (
-	"bytes"
 	"iter"
 	"strings"
 
@@ -39,33 +38,53 @@ func isWhole(text string) bool {
 	return text != "" && err == nil
 }
 
+// bodies returns the bytes of each response as a string, with one allocation.
+func bodies(all []export.Response) []string {
+	size := 0
+	for i := range all {
+		size += len(body(&all[i]))
+	}
+	var b strings.Builder
+	b.Grow(size)
+	for i := range all {
+		b.Write(body(&all[i]))
+	}
+	rest := b.String()
+	texts := make([]string, len(all))
+	for i := range all {
+		n := len(body(&all[i]))
+		texts[i], rest = rest[:n], rest[n:]
+	}
+	return texts
+}
+
 // lines yields the lines of an answer that are not blank. A line ends with its line
 // feed, also in a later response. Some recorders leave out the line feed: a line that is
 // whole without it ends with its response, unless the next response begins with one.
 func lines(all []export.Response) iter.Seq[event] {
 	return func(yield func(event) bool) {
-		var open []byte
-		for i := range all {
-			data := body(&all[i])
+		open := ""
+		texts := bodies(all)
+		for i, data := range texts {
 			for {
-				line, rest, ended := bytes.Cut(data, []byte("\n"))
-				open = append(open, line...)
+				line, rest, ended := strings.Cut(data, "\n")
+				open += line
 				if !ended {
 					break
 				}
 				data = rest
-				text := strip(string(open))
-				open = open[:0]
+				text := strip(open)
+				open = ""
 				if text != "" && !yield(event{all[i].RecvNS, strings.TrimPrefix(text, "data: ")}) {
 					return
 				}
 			}
-			if len(open) == 0 || i+1 < len(all) && bytes.HasPrefix(bytes.TrimLeft(body(&all[i+1]), "\r"), []byte("\n")) {
+			if open == "" || i+1 < len(all) && strings.HasPrefix(strings.TrimLeft(texts[i+1], "\r"), "\n") {
 				continue
 			}
-			text := strings.TrimPrefix(strip(string(open)), "data: ")
+			text := strings.TrimPrefix(strip(open), "data: ")
 			if i+1 == len(all) && text != "" || (text == done || strings.HasPrefix(text, "{")) && isWhole(text) {
-				open = open[:0]
+				open = ""
 				if !yield(event{all[i].RecvNS, text}) {
 					return
 				}
@@ -79,8 +98,8 @@ func lines(all []export.Response) iter.Seq[event] {
 func frames(all []export.Response) iter.Seq[event] {
 	return func(yield func(event) bool) {
 		open := ""
-		for i := range all {
-			open += string(body(&all[i]))
+		for i, data := range bodies(all) {
+			open += data
 			for {
 				message, rest, ended := strings.Cut(open, "\n\n")
 				if !ended {

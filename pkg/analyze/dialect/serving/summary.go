@@ -4,11 +4,11 @@ import (
 	"cmp"
 	"fmt"
 	"math"
-	"slices"
 	"strconv"
 	"time"
 
 	"github.com/pa-tools/pa/internal/numpy"
+	"github.com/pa-tools/pa/internal/quantile"
 	"github.com/pa-tools/pa/pkg/analyze/dialect"
 	"github.com/pa-tools/pa/pkg/export"
 )
@@ -75,7 +75,7 @@ func newStats(values, percentiles []float64, scale float64) Stats {
 	}
 	s.Mean = numpy.Mean(numpy.Current, values) * scale
 	s.Std = numpy.Std(numpy.Current, values) * scale
-	slices.Sort(values)
+	quantile.Sort(values)
 	s.Median = numpy.Median(values) * scale
 	s.Min, s.Max = values[0]*scale, values[len(values)-1]*scale
 	s.P99 = numpy.Percentile(values, 99) * scale
