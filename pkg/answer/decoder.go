@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/pa-tools/pa/pkg/export"
+	"github.com/pa-tools/pa/pkg/wire/openai"
 )
 
 // An Event is a response, or a part of one, that added output to a choice.
@@ -69,6 +70,18 @@ type Decoder struct {
 	a      Answer
 	http   httpDecoder
 	tensor tensorDecoder
+}
+
+// NewDecoder returns a Decoder for the requests of run.
+func NewDecoder(run *export.Run, keepText bool) Decoder {
+	d := Decoder{KeepText: keepText}
+	if run.ServiceKind != nil {
+		d.ServiceKind = *run.ServiceKind
+	}
+	if run.Endpoint != nil {
+		_, d.Numbers = openai.Numbers(*run.Endpoint)
+	}
+	return d
 }
 
 // Decode reads the responses of r. The Answer is valid until the next call.

@@ -2,7 +2,6 @@ package answer
 
 import (
 	"github.com/pa-tools/pa/pkg/export"
-	"github.com/pa-tools/pa/pkg/wire/openai"
 )
 
 // A Config says how to measure requests. The zero value is the strict default.
@@ -82,14 +81,7 @@ const NoResponse = "no_response"
 
 // NewMeter returns a Meter for the requests of run.
 func NewMeter(run *export.Run, cfg Config) *Meter {
-	m := &Meter{cfg: cfg, pauses: PausesOf(run)}
-	if run.ServiceKind != nil {
-		m.decoder.ServiceKind = *run.ServiceKind
-	}
-	if run.Endpoint != nil {
-		_, m.decoder.Numbers = openai.Numbers(*run.Endpoint)
-	}
-	m.decoder.KeepText = cfg.Counter != nil
+	m := &Meter{cfg: cfg, pauses: PausesOf(run), decoder: NewDecoder(run, cfg.Counter != nil)}
 	if run.Meta != nil {
 		m.recorded = run.Meta.Streaming
 	}
@@ -100,7 +92,13 @@ func NewMeter(run *export.Run, cfg Config) *Meter {
 
 // Measure decodes and measures one request. The result is valid until the next call.
 func (m *Meter) Measure(r *export.Request) *Measured {
-	a := m.decoder.Decode(r)
+	return m.MeasureAnswer(r, m.decoder.Decode(r))
+}
+
+// MeasureAnswer measures a request with the answer a, which a Decoder for the same run
+// decoded; it must have kept the texts if the Meter counts tokens. It does not change a. The
+// result is valid until the next call.
+func (m *Meter) MeasureAnswer(r *export.Request, a *Answer) *Measured {
 	m.out = Measured{Measures: m.out.Measures, Answer: a, FromNS: m.cfg.From.Of(r)}
 	m.out.classify(r, m.cfg.IncludeWarmup)
 	m.out.Paused = m.pauses.Touch(r)

@@ -19,7 +19,7 @@ const Strict = "strict"
 // a remark on its side says why. The error comes from the strict analysis.
 func Define(ctx context.Context, r export.Reader, level int, tools []*Tool, config func(*Tool) Config, strict analyze.Config) ([]explain.Side, error) {
 	source := &turnReader{Reader: r}
-	meters := strictMeters{source, map[strictConfig]*strictMeter{}}
+	meters := newStrictMeters(source)
 	outputs := &Outputs{source: source}
 	sides := make([]explain.Side, 1+len(tools))
 	consumers := []func(export.Reader) error{func(r export.Reader) error {

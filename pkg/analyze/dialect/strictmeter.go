@@ -12,6 +12,7 @@ import (
 // measures. The tools read the requests in lockstep.
 type strictMeter struct {
 	source    *turnReader
+	answers   *answers
 	tokenizer *CheckedTokenizer // nil: without one
 
 	mu       sync.Mutex
@@ -25,15 +26,44 @@ func (s *strictMeter) Measure(q *export.Request) *answer.Measured {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.turn != s.source.turn {
-		s.measured, s.turn = s.meter.Measure(q), s.source.turn
+		s.measured, s.turn = s.meter.MeasureAnswer(q, s.answers.of(q)), s.source.turn
 	}
 	return s.measured
 }
 
+// An answers decodes the answer to each request once for all strictMeters.
+type answers struct {
+	source *turnReader
+
+	mu      sync.Mutex
+	decoder answer.Decoder
+	answer  *answer.Answer // to the request number turn
+	turn    int
+}
+
+// of returns the answer to the current request.
+func (a *answers) of(q *export.Request) *answer.Answer {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.turn != a.source.turn {
+		a.answer, a.turn = a.decoder.Decode(q), a.source.turn
+	}
+	return a.answer
+}
+
 // A strictMeters finds or makes the strictMeter of a tool.
 type strictMeters struct {
-	source *turnReader
-	all    map[strictConfig]*strictMeter
+	source  *turnReader
+	answers *answers
+	all     map[strictConfig]*strictMeter
+}
+
+func newStrictMeters(source *turnReader) *strictMeters {
+	return &strictMeters{
+		source:  source,
+		answers: &answers{source: source, decoder: answer.NewDecoder(source.Run(), true)},
+		all:     map[strictConfig]*strictMeter{},
+	}
 }
 
 // A strictConfig holds what the strict measures depend on.
@@ -51,7 +81,7 @@ func (s *strictMeters) of(cfg Config) *strictMeter {
 	}
 	m := s.all[key]
 	if m == nil {
-		m = &strictMeter{source: s.source, tokenizer: Checked(cfg.Tokenizer)}
+		m = &strictMeter{source: s.source, answers: s.answers, tokenizer: Checked(cfg.Tokenizer)}
 		m.meter = answer.NewMeter(s.source.Run(), answer.Config{Counter: m.tokenizer.counter(), Streaming: cfg.Streaming})
 		s.all[key] = m
 	}

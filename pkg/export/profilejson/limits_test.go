@@ -6,6 +6,7 @@ import (
 	"runtime"
 	"runtime/debug"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"github.com/pa-tools/pa/internal/testenv"
@@ -18,7 +19,7 @@ import (
 type synthetic struct {
 	head, period, tail string
 	repeat             int64
-	read               int64 // bytes asked for
+	read               atomic.Int64 // bytes asked for
 }
 
 func (s *synthetic) size() int64 {
@@ -41,7 +42,7 @@ func (s *synthetic) ReadAt(p []byte, off int64) (int, error) {
 			n += copy(p[n:], s.tail[middle-s.repeat*int64(len(s.period)):])
 		}
 	}
-	s.read += int64(n)
+	s.read.Add(int64(n))
 	return n, nil
 }
 
@@ -140,7 +141,7 @@ func TestReaderHugeValue(t *testing.T) {
 				if i == 0 {
 					r, err = NewReader(context.Background(), "big.json", src, src.size(), export.Limits{MaxValueBytes: limit})
 					if err == nil {
-						src.read = 0
+						src.read.Store(0)
 					}
 					return err == nil
 				}
@@ -157,8 +158,8 @@ func TestReaderHugeValue(t *testing.T) {
 			if n != tt.requests {
 				t.Errorf("%d requests, want %d", n, tt.requests)
 			}
-			if r != nil && src.read > 4*limit {
-				t.Errorf("%d MB were read for the requests", src.read>>20)
+			if read := src.read.Load(); r != nil && read > 4*limit {
+				t.Errorf("%d MB were read for the requests", read>>20)
 			}
 			if most > 64<<20 {
 				t.Errorf("the heap grew to %d MB", most>>20)

@@ -54,7 +54,8 @@ var (
 
 // NewReader reads the header of the size bytes of src and returns a Reader of
 // its requests. name is only for messages. ctx can cancel the reading of the header,
-// which may take a pass over the whole file.
+// which may take a pass over the whole file. The Reader decodes the requests of a large file
+// in several goroutines, which end with the file or with Close.
 //
 // The error is an *export.SyntaxError if src is not a profile_export.json, or the error
 // from reading src. Err reports later damage after the requests before it.
