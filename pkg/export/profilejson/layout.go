@@ -5,6 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"runtime"
+	"sync"
+	"sync/atomic"
 
 	"github.com/pa-tools/pa/pkg/export/internal/jsonfile"
 )
@@ -60,38 +63,81 @@ var requestsName = []byte(`"requests"`)
 // once, else -1. Within another string the same bytes have a backslash before the first
 // quote, so that no string has to be scanned to tell. onlyRequests also returns -1 when
 // the file has an escape of a lower-case letter, because the name can then be written in
-// other ways. Both have a u, which is rare, so onlyRequests searches for that.
+// other ways. Both have a u, which is rare, so onlyRequests searches for that, on all cores.
 func onlyRequests(c *jsonfile.Cursor) (int64, error) {
+	parts := make([]namePart, max(1, min(int64(runtime.GOMAXPROCS(0)), c.Size/leastPart)))
+	var stop atomic.Bool // the answer is -1
+	var scanning sync.WaitGroup
+	for i := range parts {
+		p := &parts[i]
+		p.found, p.from, p.to = -1, c.Size/int64(len(parts))*int64(i), c.Size
+		if i > 0 {
+			parts[i-1].to = p.from
+		}
+	}
+	for i := range parts {
+		scanning.Go(func() { parts[i].scan(c, &stop) })
+	}
+	scanning.Wait()
+	found := int64(-1)
+	for _, p := range parts {
+		switch {
+		case p.err != nil:
+			return -1, p.err
+		case p.unclear || p.found >= 0 && found >= 0:
+			return -1, nil
+		case p.found >= 0:
+			found = p.found
+		}
+	}
+	return found, nil
+}
+
+const (
+	leastPart = 4 << 20   // bytes of a part that is worth a goroutine
+	scanBytes = 256 << 10 // of a piece, which fits the processor's cache
+)
+
+// A namePart is a part of a file in which onlyRequests looks for the name. A name belongs to
+// the part with its last byte.
+type namePart struct {
+	from, to int64
+	found    int64 // offset of the name; -1: it is not there
+	unclear  bool  // the name is there twice, or may be written with escapes
+	err      error
+}
+
+// scan looks through the part, until stop is set.
+func (p *namePart) scan(c *jsonfile.Cursor, stop *atomic.Bool) {
 	const u = 4            // requestsName[u] == 'u'
 	const overlap = u + 10 // a byte before the name and the name; more than an escape
-	buf := make([]byte, min(jsonfile.DefaultChunk, c.Size+overlap))
-	found, kept := int64(-1), 0
-	for off := int64(0); off < c.Size; {
+	off := max(0, p.from-overlap)
+	buf := make([]byte, min(scanBytes, p.to-off+overlap))
+	for kept := 0; off < p.to && !stop.Load(); {
 		if c.Check != nil {
-			if err := c.Check(); err != nil {
-				return -1, err
+			if p.err = c.Check(); p.err != nil {
+				return
 			}
 		}
-		n, err := c.Src.ReadAt(buf[kept:kept+int(min(int64(len(buf)-kept), c.Size-off))], off)
+		n, err := c.Src.ReadAt(buf[kept:kept+int(min(int64(len(buf)-kept), p.to-off))], off)
 		if err != nil && !errors.Is(err, io.EOF) {
-			return -1, fmt.Errorf("read %s at byte %d: %w", c.Name, off, err)
+			p.err = fmt.Errorf("read %s at byte %d: %w", c.Name, off, err)
+			return
 		}
 		if n == 0 {
-			return -1, nil
+			p.unclear = true
 		}
 		off += int64(n)
 		b := buf[:kept+n]
 		// A name counts in the piece in which its last byte is new.
-		for i := max(u, kept-len(requestsName)+1+u); i < len(b); i++ {
+		for i := max(u, kept-len(requestsName)+1+u); i < len(b) && !p.unclear; i++ {
 			k := bytes.IndexByte(b[i:], 'u')
 			if k < 0 {
 				break
 			}
 			i += k
 			for b[i-1] == '\\' { // often more escapes follow: \u0000\u0000
-				if escapesLetter(b[i:]) {
-					return -1, nil
-				}
+				p.unclear = p.unclear || escapesLetter(b[i:])
 				if i+6 >= len(b) || b[i+6] != 'u' || b[i+5] != '\\' {
 					break
 				}
@@ -104,14 +150,18 @@ func onlyRequests(c *jsonfile.Cursor) (int64, error) {
 			if !bytes.HasPrefix(b[start:], requestsName) || start > 0 && b[start-1] == '\\' {
 				continue
 			}
-			if found >= 0 {
-				return -1, nil
+			at := off - int64(len(b)) + int64(start)
+			if at+int64(len(requestsName)) <= p.from {
+				continue
 			}
-			found = off - int64(len(b)) + int64(start)
+			p.unclear = p.unclear || p.found >= 0
+			p.found = at
+		}
+		if p.unclear {
+			stop.Store(true)
 		}
 		kept = copy(buf, b[max(0, len(b)-overlap):])
 	}
-	return found, nil
 }
 
 // escapesLetter reports whether b, the bytes after the backslash of an escape, escapes a

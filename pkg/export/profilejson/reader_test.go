@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -337,12 +338,43 @@ func TestOnlyRequestsPieces(t *testing.T) {
 		{`\"requests\"`, true},
 		{`"requests"`, false},
 	} {
-		for pad := jsonfile.DefaultChunk - 40; pad < jsonfile.DefaultChunk+20; pad += testenv.Stride(3) {
+		for pad := scanBytes - 40; pad < scanBytes+20; pad += testenv.Stride(3) {
 			doc := `"requests"` + strings.Repeat(" ", pad) + tt.text + "    "
 			c := jsonfile.NewCursor("x.json", strings.NewReader(doc), int64(len(doc)), 0, 1)
 			at, err := onlyRequests(&c)
 			if err != nil || (at == 0) != tt.want {
 				t.Fatalf("%s after %d bytes: %d, %v", tt.text, pad, at, err)
+			}
+		}
+	}
+}
+
+// The name is found once wherever the file is cut into parts, and twice if it is there twice.
+func TestOnlyRequestsParts(t *testing.T) {
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(3))
+	const size = 3*leastPart + 1
+	doc := bytes.Repeat([]byte(" "), size)
+	for _, part := range []int{0, 1, 2} {
+		cut := size / 3 * part
+		for at := cut - len(requestsName) - 2; at < cut+4; at++ {
+			if at < 0 {
+				continue
+			}
+			c := jsonfile.NewCursor("x.json", bytes.NewReader(doc), size, 0, 1)
+			copy(doc[at:], requestsName)
+			if got, err := onlyRequests(&c); err != nil || got != int64(at) {
+				t.Errorf("name at %d: %d, %v", at, got, err)
+			}
+			copy(doc[size-20:], requestsName)
+			if got, err := onlyRequests(&c); err != nil || got != -1 {
+				t.Errorf("names at %d and %d: %d, %v", at, size-20, got, err)
+			}
+			copy(doc[size-20:], `\u0071           `)
+			if got, err := onlyRequests(&c); err != nil || got != -1 {
+				t.Errorf("name at %d, an escape at %d: %d, %v", at, size-20, got, err)
+			}
+			for _, from := range []int{at, size - 20} {
+				copy(doc[from:], "                ")
 			}
 		}
 	}
