@@ -247,6 +247,28 @@ func (r *Registry) Reports() []*Tool {
 	return r.filter(func(t *Tool) bool { return t.New != nil && t.Listed != "" })
 }
 
+// Names returns the Listed texts of Reports for a help text. Of a family with many releases
+// it names the first and the last: "genai-perf-24.03 to -latest".
+func (r *Registry) Names() string {
+	const most = 4
+	var all []string
+	for listed := r.Reports(); len(listed) > 0; {
+		n := 1
+		for n < len(listed) && listed[n].Family == listed[0].Family {
+			n++
+		}
+		if n > most {
+			all = append(all, listed[0].Listed+" to "+strings.TrimPrefix(listed[n-1].Listed, listed[0].Family))
+		} else {
+			for _, t := range listed[:n] {
+				all = append(all, t.Listed)
+			}
+		}
+		listed = listed[n:]
+	}
+	return strings.Join(all, ", ")
+}
+
 // Results returns the tools whose result files can be written and that stand in lists;
 // last those whose files hold the whole run.
 func (r *Registry) Results() []*Tool {

@@ -19,7 +19,7 @@ import (
 func DialectFlags() []cli.Flag {
 	const category = "Dialect"
 	return []cli.Flag{
-		&cli.StringFlag{Name: "dialect", Usage: "report as `TOOL` does, to the character: perf_analyzer, genai-perf-24.03 to -25.08 and -main, trtllm-1.0, trtllm-main, vllm, sglang, llm_perf-v1, llm_perf-v2, aiperf", Value: dialect.Strict, Category: category},
+		&cli.StringFlag{Name: "dialect", Usage: "report as `TOOL` does, to the character: " + Registry().Names(), Value: dialect.Strict, Category: category},
 		&cli.StringFlag{Name: "service-kind", Usage: "`KIND` of server: openai, triton or tensorrtllm_engine (default: as in the file)", Category: category},
 		&cli.StringFlag{Name: "endpoint", Usage: "`PATH` of the requests (default: as in the file)", Category: category},
 		&cli.StringFlag{Name: "endpoint-type", Usage: "`TYPE` of the endpoint: chat, completions, embeddings, … (default: by the file)", Category: category},
