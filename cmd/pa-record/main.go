@@ -11,7 +11,6 @@ import (
 	"log"
 	"os"
 	"os/signal"
-	"runtime/debug"
 	"strings"
 	"syscall"
 	"time"
@@ -20,6 +19,7 @@ import (
 	"golang.org/x/term"
 	"google.golang.org/grpc/grpclog"
 
+	"github.com/pa-tools/pa/cmd/pa-record/internal/heap"
 	"github.com/pa-tools/pa/cmd/pa-record/internal/printer"
 	"github.com/pa-tools/pa/cmd/pa-record/internal/settings"
 	"github.com/pa-tools/pa/cmd/pa-record/internal/signals"
@@ -30,12 +30,10 @@ import (
 var version = "dev"
 
 func main() {
-	// The heap is small and short-lived: fewer collections disturb less.
-	debug.SetGCPercent(400)
 	ignoreFileSizeSignal()
 	signals := make(chan os.Signal, 2)
 	signal.Notify(signals, os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
-	env := environment{getenv: os.Getenv, signals: signals, takeLogs: takeLogs}
+	env := environment{getenv: os.Getenv, signals: signals, takeLogs: takeLogs, steerHeap: heap.Steer}
 	if fd := int(os.Stderr.Fd()); term.IsTerminal(fd) {
 		env.columns = func() int { return columns(fd) }
 	}
@@ -50,6 +48,9 @@ type environment struct {
 	columns func() int
 	// takeLogs makes libraries write their logs to w; if nil, their logs stay as they are.
 	takeLogs func(w io.Writer)
+	// steerHeap sets the garbage collector for a load, until stop is called; if nil, the
+	// collector stays as it is.
+	steerHeap func() (stop func())
 
 	relay *signals.Relay // set by run
 }

@@ -63,6 +63,8 @@ type recording struct {
 	summary *summary.Summary  // nil: no figures are printed at the end
 	warn    func(text string) // prints a warning
 	release func()            // frees the context that open made
+	// loadEnds is called when everything is recorded, before the exports are written.
+	loadEnds func()
 }
 
 // newRecording refuses a journal that is there already. The error is of type
@@ -112,6 +114,7 @@ func (r *recording) WriteRequest(q *export.Request) error {
 // Close implements export.Writer.
 func (r *recording) Close(run *export.Run) error {
 	defer r.release()
+	r.loadEnds()
 	return journalKept(r.Writer.Close(run))
 }
 

@@ -10,6 +10,7 @@ import (
 	"os"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/pa-tools/pa/cmd/pa-record/internal/between"
@@ -173,7 +174,12 @@ func (m *repeatedRun) run(ctx context.Context, i int, of settings.RunIndex) erro
 		defer stats.Close()
 		cfg.ServerStats = stats
 	}
+	out.loadEnds = func() {}
+	if m.env.steerHeap != nil {
+		out.loadEnds = sync.OnceFunc(m.env.steerHeap())
+	}
 	res, err := recorder.Run(ctx, cfg)
+	out.loadEnds() // also if nothing was recorded
 	line.Clear()
 	if res == nil { // nothing was sent
 		out.discard()
