@@ -50,7 +50,6 @@ func TestSteer(t *testing.T) {
 	large := make([]byte, goalBytes)
 	reaches(leastPercent)
 	runtime.KeepAlive(large)
-	large = nil
 	reaches(mostPercent)
 	stop()
 	reaches(idlePercent)
