@@ -12,18 +12,35 @@ import (
 
 // This file decodes the requests of a large array on several cores. The array is cut into
 // spans where a request seems to begin. Workers decode them; the Reader takes the requests in
-// the order of the file. A cut is a guess until the span before it ends exactly there. From
-// a request that is not as every recorder writes it, and from a wrong cut, the Reader decodes
-// by itself until it meets the next span. So the requests, warnings and errors are the same.
+// the order of the file. A cut is a guess until the span before it ends exactly there. A span
+// ends early before a request with a fault, and where the next cut is wrong. The Reader then
+// decodes one request after the other until the next span begins. So the requests, warnings
+// and errors are the same.
 
 const (
 	cutWindow  = 64 << 10 // bytes that are searched for a cut
 	leastSpans = 4        // of an array that is worth the workers
+	mostSpans  = 4        // a longer part without a cut is left to the Reader: a span is in memory as a whole
 	maxWorkers = 16
 )
 
-// requestStart is how a request follows another one in the files of every recorder.
-var requestStart = []byte(`,{"timestamp":`)
+// requestStart begins a request in the files of every recorder.
+var requestStart = []byte(`{"timestamp":`)
+
+// findStart returns the offset of the first request in b that follows another one; -1 if
+// there is none.
+func findStart(b []byte) int {
+	for from := 0; ; from++ {
+		i := bytes.Index(b[from:], requestStart)
+		if i < 0 {
+			return -1
+		}
+		from += i
+		if before := bytes.TrimRight(b[:from], " \t\r\n"); bytes.HasSuffix(before, []byte(",")) {
+			return from
+		}
+	}
+}
 
 // A workSpan is a part of an array, from the start of a request to the start of another one or
 // to the array's end.
@@ -93,12 +110,14 @@ func (a *ahead) cut(from, to int64, jobs chan<- *workSpan) {
 		s.from, s.to = from, to
 		for at := from + a.spanBytes; at < to; at += a.spanBytes {
 			n, _ := a.src.ReadAt(window[:min(cutWindow, to-at)], at) // whoever decodes there meets the error
-			if i := bytes.Index(window[:n], requestStart); i >= 0 {
-				s.to = at + int64(i) + 1
+			if i := findStart(window[:n]); i >= 0 {
+				s.to = at + int64(i)
 				break
 			}
 		}
-		from = s.to
+		if from = s.to; s.to-s.from > mostSpans*a.spanBytes {
+			continue
+		}
 		for _, to := range []chan<- *workSpan{a.spans, jobs} {
 			select {
 			case to <- s:

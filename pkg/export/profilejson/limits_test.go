@@ -70,12 +70,16 @@ func peak(step func(i int) bool) uint64 {
 func TestReaderMemory(t *testing.T) {
 	request := string(appendGenerated(nil, 1, 100)) + ","
 	last := string(appendGenerated(nil, 2, 100))
-	for name, head := range map[string]string{
-		"usual":      `{"experiments":[{"experiment":{"mode":"concurrency","value":8},"requests":[`,
-		"whole file": `{"experiments":[{"experiment":{"mode":"concurrency","value":8},"\u0072equests":[`,
+	const usual = `{"experiments":[{"experiment":{"mode":"concurrency","value":8},"requests":[`
+	for _, tt := range []struct{ name, head, request string }{
+		{"usual", usual, request},
+		{"whole file", strings.Replace(usual, `"r`, `"\u0072`, 1), request},
+		{"blanks", usual, strings.Replace(request, ",{", ", {", 1) + " "},
+		{"another order", usual, strings.Replace(request, `{"timestamp"`, `{ "timestamp"`, 1)},
 	} {
-		t.Run(name, func(t *testing.T) {
-			src := &synthetic{head: head, period: request, tail: last + generatedTail}
+		t.Run(tt.name, func(t *testing.T) {
+			request := tt.request
+			src := &synthetic{head: tt.head, period: request, tail: last + generatedTail}
 			src.repeat = 500e6 / int64(testenv.Stride(8)) / int64(len(request))
 			r, err := NewReader(context.Background(), "big.json", src, src.size(), export.Limits{})
 			if err != nil {
