@@ -11,6 +11,7 @@ import (
 	"log"
 	"os"
 	"os/signal"
+	"runtime/debug"
 	"strings"
 	"syscall"
 	"time"
@@ -30,6 +31,7 @@ import (
 var version = "dev"
 
 func main() {
+	debug.SetGCPercent(heap.MostPercent) // also of the simulator and the calibration; see steerHeap
 	ignoreFileSizeSignal()
 	signals := make(chan os.Signal, 2)
 	signal.Notify(signals, os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)

@@ -22,19 +22,19 @@ type Outputs struct {
 }
 
 // Of returns the output of that name of each response, without bytes that are no UTF-8; ""
-// for a response that lacks it. The slice is valid until the next request, the strings
-// for ever.
+// for a response that lacks it. The slice is valid until the next request. A string stays
+// valid, and keeps those of the whole request in memory.
 func (o *Outputs) Of(q *export.Request, name string) []string {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	if o.source != nil {
-		if o.turn == o.source.turn && o.name == name {
-			return o.texts
-		}
-		if o.turn == o.source.turn { // others may still read the texts
-			return new(Outputs).Of(q, name)
-		}
+	switch {
+	case o.source == nil:
+	case o.turn != o.source.turn:
 		o.turn, o.name = o.source.turn, name
+	case o.name == name:
+		return o.texts
+	default: // other tools may still read the texts of another name
+		return new(Outputs).Of(q, name)
 	}
 	size := 0
 	for i := range q.Responses {

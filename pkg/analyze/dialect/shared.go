@@ -1,6 +1,9 @@
 package dialect
 
-import "sync"
+import (
+	"strings"
+	"sync"
+)
 
 // Shared returns a Tokenizer that counts a text once for all goroutines that ask for
 // it at about the same time.
@@ -34,6 +37,6 @@ func (s *sharedTokenizer) Count(text string) int {
 		clear(s.counts)
 		s.bytes = len(text) + 64
 	}
-	s.counts[text] = n
+	s.counts[strings.Clone(text)] = n // text may be part of a long one
 	return n
 }

@@ -11,44 +11,43 @@ import (
 // A strictMeter measures each request once for all tools that compare with the same strict
 // measures. The tools read the requests in lockstep.
 type strictMeter struct {
-	source    *turnReader
 	answers   *answers
 	tokenizer *CheckedTokenizer // nil: without one
-
-	mu       sync.Mutex
-	meter    *answer.Meter
-	measured *answer.Measured // of the request number turn
-	turn     int
+	meter     *answer.Meter
+	measured  perTurn[*answer.Measured]
 }
 
 // Measure returns the strict measures of the current request.
 func (s *strictMeter) Measure(q *export.Request) *answer.Measured {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.turn != s.source.turn {
-		s.measured, s.turn = s.meter.MeasureAnswer(q, s.answers.of(q)), s.source.turn
-	}
-	return s.measured
+	return s.measured.get(func() *answer.Measured { return s.meter.MeasureAnswer(q, s.answers.of(q)) })
 }
 
 // An answers decodes the answer to each request once for all strictMeters.
 type answers struct {
-	source *turnReader
-
-	mu      sync.Mutex
 	decoder answer.Decoder
-	answer  *answer.Answer // to the request number turn
-	turn    int
+	decoded perTurn[*answer.Answer]
 }
 
 // of returns the answer to the current request.
 func (a *answers) of(q *export.Request) *answer.Answer {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	if a.turn != a.source.turn {
-		a.answer, a.turn = a.decoder.Decode(q), a.source.turn
+	return a.decoded.get(func() *answer.Answer { return a.decoder.Decode(q) })
+}
+
+// A perTurn is a value that the first of several goroutines computes for the current request.
+type perTurn[T any] struct {
+	source *turnReader
+	mu     sync.Mutex
+	turn   int // of value
+	value  T
+}
+
+func (p *perTurn[T]) get(compute func() T) T {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.turn != p.source.turn {
+		p.value, p.turn = compute(), p.source.turn
 	}
-	return a.answer
+	return p.value
 }
 
 // A strictMeters finds or makes the strictMeter of a tool.
@@ -61,7 +60,7 @@ type strictMeters struct {
 func newStrictMeters(source *turnReader) *strictMeters {
 	return &strictMeters{
 		source:  source,
-		answers: &answers{source: source, decoder: answer.NewDecoder(source.Run(), true)},
+		answers: &answers{decoder: answer.NewDecoder(source.Run(), true), decoded: perTurn[*answer.Answer]{source: source}},
 		all:     map[strictConfig]*strictMeter{},
 	}
 }
@@ -81,7 +80,7 @@ func (s *strictMeters) of(cfg Config) *strictMeter {
 	}
 	m := s.all[key]
 	if m == nil {
-		m = &strictMeter{source: s.source, answers: s.answers, tokenizer: Checked(cfg.Tokenizer)}
+		m = &strictMeter{answers: s.answers, tokenizer: Checked(cfg.Tokenizer), measured: perTurn[*answer.Measured]{source: s.source}}
 		m.meter = answer.NewMeter(s.source.Run(), answer.Config{Counter: m.tokenizer.counter(), Streaming: cfg.Streaming})
 		s.all[key] = m
 	}

@@ -46,11 +46,11 @@ func TestSteer(t *testing.T) {
 		}
 		t.Errorf("the percentage does not become %d", want)
 	}
-	reaches(mostPercent)
+	reaches(MostPercent)
 	large := make([]byte, goalBytes)
 	reaches(leastPercent)
 	runtime.KeepAlive(large)
-	reaches(mostPercent)
+	reaches(MostPercent)
 	stop()
 	reaches(idlePercent)
 }

@@ -91,9 +91,10 @@ func (c *cleaner) match(r *response) bool {
 	return ok
 }
 
-// learn makes a response with a text a form for others.
+// learn makes a response with the text t a form for others, unless it holds several events or
+// a name of an event, which mergeReplacing looks at.
 func (c *cleaner) learn(raw string, t pyText) {
-	if t.text == "" || raw[0] == 'e' || isPythonSpace(rune(raw[0])) || len(events(raw)) > 1 { // an event field is for mergeReplacing
+	if t.text == "" || strings.HasPrefix(raw, "event:") || len(events(raw)) > 1 {
 		return
 	}
 	c.form.Learn(raw, t.text, func(raw string) (string, bool) {
