@@ -11,6 +11,7 @@ import (
 	"github.com/pa-tools/pa/internal/cmdline"
 	"github.com/pa-tools/pa/internal/outfile"
 	"github.com/pa-tools/pa/internal/plural"
+	"github.com/pa-tools/pa/pkg/answer"
 	"github.com/pa-tools/pa/pkg/export"
 	"github.com/pa-tools/pa/pkg/export/formats"
 )
@@ -58,7 +59,7 @@ func convert(c *cli.Context) error {
 	return settings.Use(c, in, func(r export.Reader) error {
 		err := settings.WriteTo(c, out, func(w io.Writer) error {
 			b := bufio.NewWriterSize(w, 1<<16)
-			dst, err := create(b)
+			dst, err := create(b, answer.NewDeriver(r.Run()))
 			if err != nil {
 				return err
 			}

@@ -41,7 +41,7 @@ func asJSON(t *testing.T, path string) string {
 	t.Helper()
 	r := exporttest.Open(t, path)
 	var b bytes.Buffer
-	w, err := formats.JSON(&b)
+	w, err := formats.JSON(&b, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

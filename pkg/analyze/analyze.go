@@ -233,6 +233,10 @@ func Run(ctx context.Context, r export.Reader, cfg Config) (*Report, error) {
 		}
 	}
 	m := answer.NewMeter(run, cfg.PerRequest())
+	stored := storedAnswers(r, cfg)
+	if d, ok := storedModel(stored); ok && rep.Model == "" {
+		rep.Model = d
+	}
 	refused := false                           // the tokenizer could not count the last text, which can take many seconds
 	all := make([]level, len(run.Experiments)) // grows with the run: a reader may find more
 	var err error
@@ -251,10 +255,10 @@ func Run(ctx context.Context, r export.Reader, cfg Config) (*Report, error) {
 		if i < 0 || i >= len(all) {
 			return rep, fmt.Errorf("request %d belongs to experiment %d, but the file has %d", rep.Requests, i, len(all))
 		}
-		if rep.Model == "" && rep.Requests == 0 {
+		if rep.Model == "" && rep.Requests == 0 && stored == nil {
 			rep.Model = answer.ModelOf(q)
 		}
-		measured := m.Measure(q)
+		measured := measure(m, q, stored)
 		refused = measured.NotCounted != nil
 		all[i].add(cfg, run, q, measured)
 	}

@@ -9,8 +9,9 @@ import (
 
 // An Event is a response, or a part of one, that added output to a choice.
 type Event struct {
-	RecvNS uint64 // of the response that completed it
-	Choice int
+	Response int    // index of the response that completed it
+	RecvNS   uint64 // of that response
+	Choice   int
 	// Reasoning is set when the event added reasoning text and no answer.
 	Reasoning bool
 
@@ -44,6 +45,9 @@ type Answer struct {
 	Unreadable int
 
 	choices []choice
+	// stored says whether the answer was streamed, in an answer from the columns of a
+	// file; nil in one that was decoded.
+	stored *Streamed
 }
 
 // A choice is one of the answers to a request: choices[].index for OpenAI,
@@ -67,7 +71,8 @@ type Decoder struct {
 	// KeepText makes it join the texts of each choice, for a TokenCounter.
 	KeepText bool
 
-	a      Answer
+	a         Answer
+	responses []export.Response // of the request
 	http   httpDecoder
 	tensor tensorDecoder
 }
@@ -87,6 +92,7 @@ func NewDecoder(run *export.Run, keepText bool) Decoder {
 // Decode reads the responses of r. The Answer is valid until the next call.
 func (d *Decoder) Decode(r *export.Request) *Answer {
 	d.a = Answer{Events: d.a.Events[:0], choices: d.a.choices[:0]}
+	d.responses = r.Responses
 	switch {
 	case r.OutputsDropped:
 		d.a.Dropped = true
@@ -98,7 +104,7 @@ func (d *Decoder) Decode(r *export.Request) *Answer {
 		d.tensor.reset()
 		for i := range r.Responses {
 			p := &r.Responses[i]
-			d.tensor.add(p.RecvNS, p.Outputs, p.Error)
+			d.tensor.add(i, p.Outputs, p.Error)
 		}
 		d.tensor.decode(d)
 	}
@@ -110,10 +116,10 @@ func (d *Decoder) Decode(r *export.Request) *Answer {
 	return &d.a
 }
 
-// add records a token event.
-func (d *Decoder) add(recvNS uint64, index int, reasoning bool, text []byte) {
+// add records a token event that the response with index at completed.
+func (d *Decoder) add(at, index int, reasoning bool, text []byte) {
 	c := d.choice(index)
-	d.a.Events = append(d.a.Events, Event{RecvNS: recvNS, Choice: index, Reasoning: reasoning, Prev: c.last})
+	d.a.Events = append(d.a.Events, Event{Response: at, RecvNS: d.responses[at].RecvNS, Choice: index, Reasoning: reasoning, Prev: c.last})
 	c.last = len(d.a.Events) - 1
 	if d.KeepText {
 		c.text = append(c.text, text...)
@@ -142,7 +148,7 @@ func (d *Decoder) assume(r *export.Request) {
 		if p.Error || r.HasMeta && p.Final && i > 0 || r.Stated != nil && slices.Contains(r.Stated.Silent, i) {
 			continue
 		}
-		d.add(p.RecvNS, 0, false, nil)
+		d.add(i, 0, false, nil)
 	}
 }
 

@@ -118,15 +118,15 @@ func isBody(head []byte) bool {
 	return len(head) > 0 && (head[0] == '{' || head[0] == '[')
 }
 
-// whole decodes an answer that was not streamed. It is one event, at the time of the
+// whole decodes an answer that was not streamed. It is one event, of the
 // response that completed the body.
 func (h *httpDecoder) whole(d *Decoder, r *export.Request) {
 	h.body = h.body[:0]
-	var at uint64
+	at := 0
 	for i := range r.Responses {
 		if b := bodyOf(&r.Responses[i]); len(b) > 0 {
 			h.body = append(h.body, b...)
-			at = r.Responses[i].RecvNS
+			at = i
 		}
 	}
 	text := trimFront(h.body)
@@ -142,13 +142,13 @@ func (h *httpDecoder) whole(d *Decoder, r *export.Request) {
 }
 
 func (h *httpDecoder) events(d *Decoder, r *export.Request) {
-	var at uint64
+	at := 0
 	for i := range r.Responses {
 		b := bodyOf(&r.Responses[i])
 		if len(b) == 0 {
 			continue
 		}
-		at = r.Responses[i].RecvNS
+		at = i
 		h.split.Feed(b)
 		for h.split.Next() {
 			h.frame(d, at, h.split.Frame())
@@ -160,12 +160,12 @@ func (h *httpDecoder) events(d *Decoder, r *export.Request) {
 	}
 }
 
-func (h *httpDecoder) frame(d *Decoder, at uint64, frame []byte) {
+func (h *httpDecoder) frame(d *Decoder, at int, frame []byte) {
 	h.take(d, at, frame, openai.ParseFrame(frame, &h.chunk))
 }
 
 // take adds the token events of h.chunk, which was just parsed from a frame or a body.
-func (h *httpDecoder) take(d *Decoder, at uint64, frame []byte, err error) {
+func (h *httpDecoder) take(d *Decoder, at int, frame []byte, err error) {
 	c := &h.chunk
 	if err != nil {
 		d.a.Unreadable++

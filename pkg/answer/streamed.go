@@ -30,7 +30,7 @@ func streamedIf(yes bool) Streamed {
 // streamed returns whether the answer to r was streamed, by the first of these
 // that tells it:
 //
-//  1. Config.Streaming
+//  1. Config.Streaming, then the columns of the file
 //  2. the record: of the request, else of the run
 //  3. "stream" in the request's body, or its tensor of that name
 //  4. the shape of the answer: a JSON body, or server-sent events
@@ -39,6 +39,8 @@ func (m *Meter) streamed(r *export.Request, a *Answer) Streamed {
 	switch st := r.Stated; {
 	case m.cfg.Streaming != nil:
 		return streamedIf(*m.cfg.Streaming)
+	case a.stored != nil:
+		return *a.stored
 	case st != nil && st.Streamed != nil:
 		return streamedIf(*st.Streamed)
 	case m.recorded != nil:

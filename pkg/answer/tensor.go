@@ -29,7 +29,7 @@ type tensorDecoder struct {
 }
 
 type piece struct {
-	recvNS uint64
+	at     int // index of the response
 	fields export.Fields
 	index  int // of the choice
 	failed bool
@@ -45,9 +45,9 @@ func (t *tensorDecoder) reset() {
 	t.pieces, t.text = t.pieces[:0], t.text[:0]
 }
 
-// add adds the next response.
-func (t *tensorDecoder) add(recvNS uint64, f export.Fields, failed bool) {
-	p := piece{recvNS: recvNS, fields: f, failed: failed, from: len(t.text), zero: true}
+// add adds the response with index at.
+func (t *tensorDecoder) add(at int, f export.Fields, failed bool) {
+	p := piece{at: at, fields: f, failed: failed, from: len(t.text), zero: true}
 	if v, ok := f.Get("sequence_index"); ok {
 		if n, ok := sumNumbers(v); ok && n >= 0 && n < 1<<20 {
 			p.index = int(n)
@@ -116,7 +116,7 @@ func (t *tensorDecoder) decode(d *Decoder) {
 			is = p.side && !t.emptyFinal(i)
 		}
 		if is {
-			d.add(p.recvNS, p.index, false, text)
+			d.add(p.at, p.index, false, text)
 		}
 	}
 }

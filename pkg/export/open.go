@@ -298,6 +298,31 @@ func (r *opened) SelfCheck() SelfCheck {
 	return c
 }
 
+var _ DerivedReader = (*opened)(nil)
+
+// Derivation implements DerivedReader by asking the format's reader.
+func (r *opened) Derivation() (_ Derivation, ok bool) {
+	if d, is := r.Reader.(DerivedReader); is {
+		return d.Derivation()
+	}
+	return Derivation{}, false
+}
+
+// Derived implements DerivedReader.
+func (r *opened) Derived() *Derived {
+	if d, is := r.Reader.(DerivedReader); is {
+		return d.Derived()
+	}
+	return nil
+}
+
+// WithoutAnswers implements DerivedReader.
+func (r *opened) WithoutAnswers() {
+	if d, is := r.Reader.(DerivedReader); is {
+		d.WithoutAnswers()
+	}
+}
+
 func (r *opened) Close() error {
 	err := r.Reader.Close()
 	if r.close != nil {

@@ -67,7 +67,7 @@ func convert(t *testing.T, from, to string) {
 		t.Fatalf("no format for %s", to)
 	}
 	var b bytes.Buffer
-	w, err := create(&b)
+	w, err := create(&b, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

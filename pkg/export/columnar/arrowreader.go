@@ -26,7 +26,7 @@ func newArrowReader(ctx context.Context, name string, src io.ReaderAt, size int6
 	if err := checkArrowEnd(name, src, size); err != nil {
 		return nil, err
 	}
-	s := &arrowSource{schema: newSchema(fileMetadata{})}
+	s := &arrowSource{schema: fullSchema()}
 	err := guard(func() (err error) {
 		s.r, err = ipc.NewFileReader(io.NewSectionReader(src, 0, size),
 			ipc.WithAllocator(boundAllocator{memory.DefaultAllocator, batchLimit(lim)}))

@@ -11,33 +11,34 @@ import (
 )
 
 // NewArrowWriter returns a Writer of an Arrow IPC file, uncompressed, to w,
-// which it buffers.
-func NewArrowWriter(w io.Writer) (*Writer, error) {
-	out := &arrowSink{file: newCountingWriter(w), schema: newSchema(fileMetadata{})}
+// which it buffers. deriver, if not nil, computes the derived columns.
+func NewArrowWriter(w io.Writer, deriver export.Deriver) (*Writer, error) {
+	out := &arrowSink{file: newCountingWriter(w), schema: newSchema(fileMetadata{}, deriver != nil), deriver: deriver}
 	var err error
 	if out.w, err = ipc.NewFileWriter(out.file, ipc.WithSchema(out.schema)); err != nil {
 		return nil, err
 	}
-	return &Writer{calls: writeorder.Checker{Format: "Arrow"}, sink: out, batch: newBatch(newSchema(fileMetadata{}))}, nil
+	return &Writer{calls: writeorder.Checker{Format: "Arrow"}, sink: out, batch: newBatch(newSchema(fileMetadata{}, deriver != nil), deriver)}, nil
 }
 
 // An arrowSink writes each batch as a record batch.
 type arrowSink struct {
-	file   *countingWriter
-	schema *arrow.Schema
-	w      *ipc.FileWriter
+	file    *countingWriter
+	schema  *arrow.Schema
+	w       *ipc.FileWriter
+	deriver export.Deriver
 }
 
 func (s *arrowSink) write(rec arrow.Record) error { return s.w.Write(rec) }
 
 func (s *arrowSink) close(run *export.Run, t *telemetryBuffer) error {
-	m, err := metadataOf(run, t)
+	m, err := metadataOf(run, t, s.deriver)
 	if err != nil {
 		return err
 	}
 	// The footer repeats the schema, and readers use that copy. FileWriter.Close
 	// encodes it from this pointer, so the header, known only now, can still be added.
-	*s.schema = *newSchema(m)
+	*s.schema = *newSchema(m, s.deriver != nil)
 	if err := s.w.Close(); err != nil {
 		return err
 	}

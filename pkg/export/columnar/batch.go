@@ -3,6 +3,7 @@ package columnar
 import (
 	"encoding/json"
 	"fmt"
+	"strconv"
 	"time"
 
 	"github.com/apache/arrow/go/v15/arrow"
@@ -25,13 +26,17 @@ const (
 type batch struct {
 	schema   *arrow.Schema
 	cols     []*column
+	counts   []int32        // see perResponse
+	deriver  export.Deriver // nil: without derived columns
 	rows     int
 	maxRows  int
 	maxBytes int
 }
 
-func newBatch(schema *arrow.Schema) *batch {
-	b := &batch{schema: schema, maxRows: maxBatchRows, maxBytes: maxBatchBytes}
+// newBatch returns an empty batch. deriver computes the derived columns that schema has;
+// nil if it has none.
+func newBatch(schema *arrow.Schema, deriver export.Deriver) *batch {
+	b := &batch{schema: schema, deriver: deriver, maxRows: maxBatchRows, maxBytes: maxBatchBytes}
 	for _, f := range schema.Fields() {
 		b.cols = append(b.cols, newColumn(f))
 	}
@@ -67,19 +72,32 @@ func (b *batch) reset() {
 	}
 }
 
-// add appends a row. It does nothing if it returns an error.
-func (b *batch) add(experiment int, r *export.Request) error {
+// add appends a row of experiment number i. It does nothing if it returns an error.
+func (b *batch) add(i int, e *export.Experiment, r *export.Request) error {
 	if err := check(r); err != nil {
 		return err
 	}
-	b.cols[colExperiment].number(uint64(experiment))
-	for i := range scalars {
-		b.cols[colScalars+i].scalar(scalars[i].field(r))
+	b.cols[colExperiment].number(uint64(i))
+	b.cols[colMode].string(e.Mode)
+	if v, err := strconv.ParseFloat(e.Value, 64); err == nil {
+		b.cols[colValue].float(v)
+	} else {
+		b.cols[colValue].null()
 	}
-	b.cols[colReason].string(r.Excluded())
+	for k := range scalars {
+		b.cols[colScalars+k].scalar(scalars[k].field(r), scalars[k].zero, r.HasMeta)
+	}
 	b.cols[colInputs].fields(r.Inputs)
 	b.responses(r)
 	b.cols[colExtra].fields(r.Extra)
+	b.overflow(r)
+	reason := r.Excluded()
+	if b.deriver != nil {
+		d := b.deriver.Derive(r)
+		reason = d.Excluded
+		b.derived(r, d)
+	}
+	b.cols[colReason].string(reason)
 	b.rows++
 	return nil
 }
@@ -112,30 +130,54 @@ func fieldBytes(fields export.Fields) int {
 	return n
 }
 
-// scalar appends the member of a request that p points to.
-func (c *column) scalar(p any) {
+// scalar appends the member of a request that p points to; null if its zero value says
+// so. meta says that the request has pa-record's additions.
+func (c *column) scalar(p any, z zero, meta bool) {
+	var number uint64
+	var text string
+	isText := false
 	switch p := p.(type) {
 	case *uint64:
-		c.number(*p)
+		number = fitting(*p)
 	case *int:
-		c.number(uint64(*p))
+		number = uint64(*p)
 	case *time.Duration:
-		c.number(uint64(*p))
+		number = uint64(*p)
 	case *export.StampSource:
-		c.number(uint64(*p))
+		number = uint64(*p)
 	case *bool:
-		c.bool(*p)
+		if *p || z == zeroRecorded || z == zeroWithMeta && meta {
+			c.bool(*p)
+		} else {
+			c.null()
+		}
+		return
 	case *string:
-		c.string(*p)
+		text, isText = *p, true
 	case *export.Status:
-		c.string(p.String())
+		text, isText = nameUnless(p.String(), *p == export.StatusUnknown), true
 	case *export.Phase:
-		c.string(p.String())
+		text, isText = nameUnless(p.String(), *p == export.PhaseUnknown), true
 	case **export.Stated:
-		c.string(statedText(*p))
+		text, isText = statedText(*p), true
 	default:
 		panic("a member of a request has a type without a column type")
 	}
+	switch {
+	case number == 0 && text == "" && z != zeroRecorded && !(z == zeroWithMeta && meta):
+		c.null()
+	case isText:
+		c.string(text)
+	default:
+		c.number(number)
+	}
+}
+
+func nameUnless(name string, unknown bool) string {
+	if unknown {
+		return ""
+	}
+	return name
 }
 
 // statedText is s as JSON, "" for nil.
@@ -184,7 +226,7 @@ func (b *batch) responses(r *export.Request) {
 	added := r.HasMeta
 	for i := range r.Responses {
 		x := &r.Responses[i]
-		recv.kids[0].number(x.RecvNS)
+		recv.kids[0].number(fitting(x.RecvNS))
 		added = added || x.Source != 0 || x.Read != 0 || x.Final || x.Error
 	}
 	if added {

@@ -2,10 +2,13 @@ package columnar
 
 import (
 	"encoding/binary"
+	"math"
 
 	"github.com/apache/arrow/go/v15/arrow"
 	"github.com/apache/arrow/go/v15/arrow/array"
 	"github.com/apache/arrow/go/v15/arrow/memory"
+
+	"github.com/pa-tools/pa/pkg/export"
 )
 
 // A column collects values in Arrow's layout, in memory that is used again for
@@ -117,12 +120,39 @@ func (c *column) endText(valid bool) {
 	c.end(valid)
 }
 
-// null appends a missing string or list.
+// null appends a missing value.
 func (c *column) null() {
-	if len(c.kids) > 0 {
+	switch c.field.Type.(type) {
+	case *arrow.ListType:
 		c.endList(false)
-	} else {
+	case *arrow.StringType:
 		c.endText(false)
+	case *arrow.BooleanType:
+		c.data = appendBit(c.data, c.n, false)
+		c.end(false)
+	default:
+		c.data = append(c.data, make([]byte, c.width)...)
+		c.end(false)
+	}
+}
+
+func (c *column) float(v float64) { c.number(math.Float64bits(v)) }
+
+// optional appends s; null for "".
+func (c *column) optional(s string) {
+	if s == "" {
+		c.null()
+	} else {
+		c.string(s)
+	}
+}
+
+// count appends a number that may be missing.
+func (c *column) count(v export.Count) {
+	if v.OK {
+		c.number(uint64(v.V))
+	} else {
+		c.null()
 	}
 }
 

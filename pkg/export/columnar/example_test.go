@@ -39,7 +39,7 @@ func Example() {
 		return
 	}
 	var parquet bytes.Buffer
-	w, err := columnar.NewParquetWriter(&parquet)
+	w, err := columnar.NewParquetWriter(&parquet, nil)
 	if err != nil {
 		fmt.Println(err)
 		return

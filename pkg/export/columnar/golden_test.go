@@ -26,8 +26,8 @@ type testFormat struct {
 }
 
 var testFormats = []testFormat{
-	{"parquet", Parquet{}, func(w io.Writer) (export.Writer, error) { return NewParquetWriter(w) }},
-	{"arrow", Arrow{}, func(w io.Writer) (export.Writer, error) { return NewArrowWriter(w) }},
+	{"parquet", Parquet{}, func(w io.Writer) (export.Writer, error) { return NewParquetWriter(w, nil) }},
+	{"arrow", Arrow{}, func(w io.Writer) (export.Writer, error) { return NewArrowWriter(w, nil) }},
 	{"journal", Journal{}, func(w io.Writer) (export.Writer, error) { return NewJournalWriter(w, nil) }},
 }
 

@@ -69,13 +69,21 @@ func runMetadata(text []byte) (m fileMetadata) {
 	return m
 }
 
-// metadataOf returns the metadata of a file of run with telemetry t.
-func metadataOf(run *export.Run, t *telemetryBuffer) (fileMetadata, error) {
+// metadataOf returns the metadata of a file of run with telemetry t. deriver computed its
+// derived columns; nil if it has none.
+func metadataOf(run *export.Run, t *telemetryBuffer, deriver export.Deriver) (fileMetadata, error) {
 	text, err := runText(run)
 	if err != nil {
 		return fileMetadata{}, err
 	}
 	m := runMetadata(text)
+	if deriver != nil {
+		d, err := derivationText(deriver.Derivation())
+		if err != nil {
+			return m, err
+		}
+		m.add(derivedKey, d)
+	}
 	err = t.metadata(&m)
 	return m, err
 }
@@ -97,20 +105,20 @@ func textOfMetadata(get func(key string) string) ([]byte, error) {
 // returns what its metadata say.
 func readHeader(name string, columns []string, get func(key string) string, lim export.Limits) (header, error) {
 	h := header{name: name}
-	if v := get(versionKey); v != "" && v != Version {
-		return h, fmt.Errorf("%s: was written as %.40q; this version reads %s: use a newer one", name, v, Version)
+	if v := get(versionKey); v != "" && v != Version && v != oldVersion {
+		return h, fmt.Errorf("%s: was written as %.40q; this version reads %s and %s: use a newer one", name, v, oldVersion, Version)
 	}
 	for _, col := range []string{"start_ns", "recv_ns"} {
 		if !slices.Contains(columns, col) {
 			return h, fmt.Errorf("%s: holds no requests: expected the columns of %s, found none called %s", name, Version, col)
 		}
 	}
-	known := newSchema(fileMetadata{})
-	for _, col := range columns {
-		if !known.HasField(col) {
-			h.warnings = append(h.warnings, export.Warning{Name: name, Offset: -1, Msg: fmt.Sprintf("column %.40q is not known and is not kept", col), Count: 1})
-			break
+	if v := get(derivedKey); v != "" {
+		d, err := parseDerivation(v)
+		if err != nil {
+			return h, fmt.Errorf("%s: %w", name, err)
 		}
+		h.derivation = &d
 	}
 	text, err := textOfMetadata(get)
 	if err != nil {

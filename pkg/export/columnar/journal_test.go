@@ -338,7 +338,7 @@ func rowsOf(t *testing.T, experiment int) []byte {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := errors.Join(j.w.batch.add(experiment, &export.Request{}), j.Flush()); err != nil {
+	if err := errors.Join(j.w.batch.add(experiment, &export.Experiment{}, &export.Request{}), j.Flush()); err != nil {
 		t.Fatal(err)
 	}
 	return out.Bytes()

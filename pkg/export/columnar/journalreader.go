@@ -18,7 +18,7 @@ import (
 // batches. After them, the Reader's Err is the error of the rest.
 func newJournalReader(ctx context.Context, name string, src io.ReaderAt, size int64, lim export.Limits) (*Reader, error) {
 	s := &journalSource{
-		name: name, schema: newSchema(fileMetadata{}),
+		name: name, schema: fullSchema(),
 		frames: frameReader{src: src, size: size, most: batchLimit(lim)},
 	}
 	h, off, err := s.start(lim)

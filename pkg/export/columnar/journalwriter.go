@@ -43,7 +43,7 @@ func NewJournalWriter(w io.Writer, run *export.Run) (*JournalWriter, error) {
 		return nil, err
 	}
 	s := newJournalSink(w, runMetadata(text))
-	j := &JournalWriter{sink: s, w: Writer{calls: writeorder.Checker{Format: "journal"}, sink: s, batch: newBatch(s.schema)}}
+	j := &JournalWriter{sink: s, w: Writer{calls: writeorder.Checker{Format: "journal"}, sink: s, batch: newBatch(s.schema, nil)}}
 	// Rows or none, the first batch brings the schema before it.
 	if err := s.event(frameRows, nil); err != nil {
 		return nil, j.w.calls.Fail(err)
@@ -210,7 +210,7 @@ type journalSink struct {
 }
 
 func newJournalSink(dst io.Writer, meta fileMetadata) *journalSink {
-	s := &journalSink{dst: dst, schema: newSchema(meta), kind: frameRows}
+	s := &journalSink{dst: dst, schema: newSchema(meta, false), kind: frameRows}
 	s.w = ipc.NewWriterWithPayloadWriter(s, ipc.WithSchema(s.schema))
 	return s
 }
@@ -222,7 +222,7 @@ func (s *journalSink) write(rec arrow.Record) error {
 
 // event writes a frame without rows.
 func (s *journalSink) event(kind frameKind, text []byte) error {
-	rec := newBatch(s.schema).record()
+	rec := newBatch(s.schema, nil).record()
 	defer rec.Release()
 	s.kind, s.text = kind, text
 	return s.w.Write(rec)

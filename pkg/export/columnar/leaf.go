@@ -22,6 +22,9 @@ type leaf struct {
 	limit  *budget
 	v      *vector // the values of the rows read last
 	lists  *vector // where the rows start and end in v, when the column is in a list
+	// inner is set if the column is in a list of lists: where its lists start and end in
+	// v. The rows in lists then count its lists.
+	inner *vector
 
 	left   int // levels of the page not read yet
 	reps   rleDecoder
@@ -39,20 +42,27 @@ type leafShape struct {
 	maxRep int
 	list   int // from this definition level on the list is present
 	elem   int // from this definition level on the list has an element
+	// innerList and innerElem are the same of the list in a list.
+	innerList, innerElem int
 }
 
 // shapeOf returns the shape of a column, which may be in a list.
 func shapeOf(col *schema.Column) (leafShape, error) {
 	s := leafShape{maxDef: int(col.MaxDefinitionLevel()), maxRep: int(col.MaxRepetitionLevel())}
-	if s.maxRep > 1 {
-		return s, errors.New("lists within lists are not expected there")
+	if s.maxRep > 2 {
+		return s, errors.New("lists within lists of lists are not expected there")
 	}
-	level := s.maxDef
-	for n := col.SchemaNode(); n != nil; n = n.Parent() {
+	level, left := s.maxDef, s.maxRep
+	for n := col.SchemaNode(); n != nil && left > 0; n = n.Parent() {
 		switch n.RepetitionType() {
 		case parquet.Repetitions.Repeated:
-			s.elem, s.list = level, level-1
-			return s, nil
+			if left == 2 {
+				s.innerElem, s.innerList = level, level-1
+			} else {
+				s.elem, s.list = level, level-1
+			}
+			level--
+			left--
 		case parquet.Repetitions.Optional:
 			level--
 		}
@@ -78,6 +88,12 @@ func (l *leaf) rows(n int, limit *budget) error {
 	l.limit = limit
 	l.v.reset(l.kind == parquet.Types.ByteArray)
 	l.lists.reset(true)
+	if l.shape.maxRep == 2 {
+		if l.inner == nil {
+			l.inner = &vector{}
+		}
+		l.inner.reset(true)
+	}
 	for range n {
 		if err := l.row(l.lists, l.v); err != nil {
 			return err
@@ -116,7 +132,7 @@ func (l *leaf) row(lists, v *vector) error {
 	}
 	lists.n++
 	if l.def >= l.shape.elem {
-		if err := l.value(v); err != nil {
+		if err := l.element(v); err != nil {
 			return err
 		}
 		for {
@@ -130,16 +146,41 @@ func (l *leaf) row(lists, v *vector) error {
 			if l.def < l.shape.elem {
 				return errors.New("a list goes on without an element")
 			}
-			if err := l.value(v); err != nil {
+			if err := l.element(v); err != nil {
 				return err
 			}
 		}
 	}
-	lists.offs = append(lists.offs, v.n)
+	if l.inner != nil {
+		lists.offs = append(lists.offs, l.inner.n)
+	} else {
+		lists.offs = append(lists.offs, v.n)
+	}
 	if lists.nulls != nil {
 		lists.setNotNull(lists.n)
 	}
 	return nil
+}
+
+// element appends the element of the current level to v, or to the list that is the
+// element.
+func (l *leaf) element(v *vector) error {
+	if l.inner == nil {
+		return l.value(v)
+	}
+	if l.rep < 2 {
+		if err := l.limit.take(itemBytes); err != nil {
+			return err
+		}
+		l.inner.n++
+		l.inner.offs = append(l.inner.offs, v.n)
+	}
+	if l.def < l.shape.innerElem {
+		return nil
+	}
+	err := l.value(v)
+	l.inner.offs[l.inner.n] = v.n
+	return err
 }
 
 // setNull marks value i as null, and leaves the values before it unchanged.

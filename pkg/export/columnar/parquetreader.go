@@ -21,7 +21,7 @@ const parquetMagic = "PAR1"
 
 // newParquetReader returns a Reader of a Parquet file.
 func newParquetReader(ctx context.Context, name string, src io.ReaderAt, size int64, lim export.Limits) (*Reader, error) {
-	s := &parquetSource{schema: newSchema(fileMetadata{}), size: size, most: mostRows(lim)}
+	s := &parquetSource{schema: fullSchema(), size: size, most: mostRows(lim)}
 	var err error
 	if s.r, err = openParquetFile(name, src, size, s.most); err != nil {
 		return nil, err
@@ -121,10 +121,10 @@ type parquetSource struct {
 
 // A leafColumn is a column of the file that belongs to a column of the schema.
 type leafColumn struct {
-	index int
-	desc  *schema.Column
-	shape leafShape
-	typ   arrow.DataType // of the schema
+	index  int
+	desc   *schema.Column
+	shape  leafShape
+	signed bool // integers have a sign
 	// Memory of its rows, to be used again.
 	values, lists *vector
 }
@@ -151,7 +151,7 @@ func (s *parquetSource) columns() error {
 	}
 	for col, f := range s.schema.Fields() {
 		have := byPath[f.Name]
-		if have == nil {
+		if have == nil || onlyWritten(col) {
 			continue
 		}
 		if _, null := s.r.MetaData().Schema.Column(have[""]).LogicalType().(schema.NullLogicalType); null {
@@ -163,8 +163,12 @@ func (s *parquetSource) columns() error {
 		if isList {
 			rep = 1
 			fields[0].Type = list.Elem()
-			if t, ok := list.Elem().(*arrow.StructType); ok {
+			switch t := list.Elem().(type) {
+			case *arrow.StructType:
 				fields = t.Fields()
+			case *arrow.ListType:
+				rep = 2
+				fields[0].Type = t.Elem()
 			}
 		}
 		for _, k := range fields {
@@ -180,10 +184,16 @@ func (s *parquetSource) columns() error {
 			if !holds(desc, k.Type) || shape.maxRep != rep {
 				return fmt.Errorf("column %s: expected %s, found %s %s", f.Name, f.Type, desc.PhysicalType(), desc.LogicalType())
 			}
-			s.leaves[col] = append(s.leaves[col], leafColumn{i, desc, shape, k.Type, &vector{}, &vector{}})
+			s.leaves[col] = append(s.leaves[col], leafColumn{i, desc, shape, isSigned(desc), &vector{}, &vector{}})
 		}
 	}
 	return nil
+}
+
+// isSigned reports whether the integers of a column of the file have a sign.
+func isSigned(desc *schema.Column) bool {
+	t, ok := desc.LogicalType().(*schema.IntLogicalType)
+	return !ok || t.IsSigned()
 }
 
 // holds reports whether a column of the file holds values of type t.
@@ -227,7 +237,7 @@ func (s *parquetSource) open(i int, wanted func(col int) bool) error {
 			}
 			c.leaves = append(c.leaves, &leaf{
 				pages: pages, kind: lc.desc.PhysicalType(), shape: lc.shape,
-				signed: lc.typ.ID() == arrow.INT64, limit: &budget{}, v: lc.values, lists: lc.lists,
+				signed: lc.signed, limit: &budget{}, v: lc.values, lists: lc.lists,
 			})
 		}
 		s.open_ = append(s.open_, c)
@@ -291,6 +301,10 @@ func (s *parquetSource) column(c openColumn, n int, limit *budget) (*vector, err
 			return nil, errors.New("the fields of its structs are not equally many")
 		}
 		kids = append(kids, l.v)
+	}
+	if inner := c.leaves[0].inner; inner != nil {
+		inner.kids = kids
+		kids = []*vector{inner}
 	}
 	if _, isStruct := s.schema.Field(c.col).Type.(*arrow.ListType).Elem().(*arrow.StructType); isStruct {
 		lists.kids = []*vector{{n: kids[0].n, kids: kids}}

@@ -3,10 +3,10 @@ package columnar
 import (
 	"fmt"
 	"io"
+	"slices"
 
 	"github.com/apache/arrow/go/v15/arrow"
 	"github.com/apache/arrow/go/v15/arrow/array"
-	"github.com/apache/arrow/go/v15/arrow/bitutil"
 	"github.com/apache/arrow/go/v15/arrow/memory"
 	"github.com/apache/arrow/go/v15/parquet"
 	"github.com/apache/arrow/go/v15/parquet/compress"
@@ -18,10 +18,11 @@ import (
 	"github.com/pa-tools/pa/pkg/export/internal/writeorder"
 )
 
-// NewParquetWriter returns a Writer of Parquet to w, which it buffers.
-func NewParquetWriter(w io.Writer) (*Writer, error) {
-	schema := newSchema(fileMetadata{})
-	out := &parquetSink{file: newCountingWriter(w)}
+// NewParquetWriter returns a Writer of Parquet to w, which it buffers. deriver, if not
+// nil, computes the derived columns.
+func NewParquetWriter(w io.Writer, deriver export.Deriver) (*Writer, error) {
+	schema := newSchema(fileMetadata{}, deriver != nil)
+	out := &parquetSink{file: newCountingWriter(w), deriver: deriver}
 	root, err := parquetGroup("schema", parquet.Repetitions.Repeated, schema.Fields())
 	if err != nil {
 		return nil, err
@@ -36,7 +37,9 @@ func NewParquetWriter(w io.Writer) (*Writer, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Writer{calls: writeorder.Checker{Format: "Parquet"}, sink: out, batch: newBatch(schema)}, nil
+	b := newBatch(schema, deriver)
+	b.maxRows, b.maxBytes = maxGroupRows, maxGroupBytes
+	return &Writer{calls: writeorder.Checker{Format: "Parquet"}, sink: out, batch: b}, nil
 }
 
 // parquetProperties chooses the encodings. Numbers and texts are PLAIN: with zstd that
@@ -53,8 +56,7 @@ func parquetProperties() *parquet.WriterProperties {
 		parquet.WithDictionaryDefault(false),
 		parquet.WithEncoding(parquet.Encodings.Plain),
 		parquet.WithDataPageVersion(parquet.DataPageV1),
-		parquet.WithMaxRowGroupLength(maxBatchRows),
-		parquet.WithVersion(parquet.V2_LATEST), // unsigned types of 32 bits
+		parquet.WithMaxRowGroupLength(maxGroupRows),
 	}
 	for _, path := range dictionaryPaths {
 		props = append(props, parquet.WithDictionaryFor(path, true))
@@ -64,9 +66,18 @@ func parquetProperties() *parquet.WriterProperties {
 
 // dictionaryPaths are the columns of few different values.
 var dictionaryPaths = [...]string{
-	"status", "phase", "reason", "session_id", "model", "message",
+	"experiment", "mode", "value", "status", "phase", "reason", "session_id", "model", "message",
+	"error_class", "token_source", "stream_error", "code", "turn", "worker", "conn", "rank", "start_source",
 	"inputs.list.element.name", "outputs.list.element.name", "extra.list.element.name",
+	"source.list.element", "token_events.list.element", "token_choice.list.element", "token_count.list.element",
 }
+
+// Bounds of a row group, before compression. Engines read a row group at a time and skip
+// whole ones by their statistics: a few large ones are faster than many small ones.
+const (
+	maxGroupRows  = 1 << 20
+	maxGroupBytes = 48 << 20
+)
 
 // parquetGroup returns the node of a Parquet schema that holds fields.
 func parquetGroup(name string, repetition parquet.Repetition, fields []arrow.Field) (*pqschema.GroupNode, error) {
@@ -103,10 +114,14 @@ func parquetNode(f arrow.Field) (pqschema.Node, error) {
 	case *arrow.BooleanType:
 		kind = parquet.Types.Boolean
 	case arrow.FixedWidthDataType:
+		if t.ID() == arrow.FLOAT64 {
+			kind = parquet.Types.Double
+			break
+		}
 		if t.BitWidth() == 64 {
 			kind = parquet.Types.Int64
 		}
-		logical = pqschema.NewIntLogicalType(int8(t.BitWidth()), t.ID() == arrow.INT64)
+		logical = pqschema.NewIntLogicalType(int8(t.BitWidth()), true)
 	}
 	return pqschema.NewPrimitiveNodeLogical(f.Name, repetition, logical, kind, -1, -1)
 }
@@ -114,29 +129,18 @@ func parquetNode(f arrow.Field) (pqschema.Node, error) {
 // A parquetSink writes each batch as a row group. Package pqarrow would do it too, but
 // its imports, all functions of Arrow and a server, double the size of the programs.
 type parquetSink struct {
-	file *countingWriter
-	w    *file.Writer
+	file    *countingWriter
+	w       *file.Writer
+	deriver export.Deriver
 }
 
 func (s *parquetSink) write(rec arrow.Record) error {
 	group := s.w.AppendRowGroup()
-	for _, column := range rec.Columns() {
-		list, inList := column.(*array.List)
-		values := column
-		if inList {
-			values = list.ListValues()
-		}
-		leaves := []arrow.Array{values}
-		if elements, ok := values.(*array.Struct); ok {
-			leaves = leaves[:0]
-			for i := range elements.NumField() {
-				leaves = append(leaves, elements.Field(i))
-			}
-		}
-		for _, leaf := range leaves {
+	for i, column := range rec.Columns() {
+		for _, l := range leavesOf(column, rec.Schema().Field(i).Nullable) {
 			w, err := group.NextColumn()
 			if err == nil {
-				err = writeLeaf(w, list, leaf)
+				err = l.write(w)
 			}
 			if err != nil {
 				return err
@@ -146,95 +150,165 @@ func (s *parquetSink) write(rec arrow.Record) error {
 	return group.Close()
 }
 
-// writeLeaf writes values as a column of the file. If list is not nil, values holds one
-// value for each element of list.
-func writeLeaf(w file.ColumnChunkWriter, list *array.List, values arrow.Array) error {
-	c := leafWriter{values: values}
-	if list != nil {
-		var err error
-		if c.defs, c.reps, err = listLevels(w.Descr(), list, values); err != nil {
-			return err
+// A leafArray is a leaf of a column with the lists around it, from the outside in. nullable
+// says for each list and then for the values whether they can be null.
+type leafArray struct {
+	lists    []*array.List
+	nullable []bool
+	values   arrow.Array
+}
+
+// leavesOf returns the leaves of a column: one, or one for each field of a list of structs.
+func leavesOf(column arrow.Array, nullable bool) []leafArray {
+	l := leafArray{values: column, nullable: []bool{nullable}}
+	for {
+		list, ok := l.values.(*array.List)
+		if !ok {
+			break
 		}
-		bits := memory.NewResizableBuffer(memory.DefaultAllocator)
-		bits.Resize(int(bitutil.BytesForBits(w.Properties().WriteBatchSize())))
-		w.SetBitsBuffer(bits)
+		l.lists = append(l.lists, list)
+		l.values = list.ListValues()
+		l.nullable = append(l.nullable, true) // elements can be null in our schema
 	}
+	elements, ok := l.values.(*array.Struct)
+	if !ok {
+		return []leafArray{l}
+	}
+	var all []leafArray
+	for i, f := range elements.DataType().(*arrow.StructType).Fields() {
+		k := l
+		k.values = elements.Field(i)
+		k.nullable = append(slices.Clone(l.nullable), f.Nullable)
+		all = append(all, k)
+	}
+	return all
+}
+
+// write writes the leaf as a column of the file.
+func (l leafArray) write(w file.ColumnChunkWriter) error {
+	c := leafWriter{values: l.values}
+	c.defs, c.reps = l.levels(w.Descr())
 	switch w := w.(type) {
 	case *file.BooleanColumnChunkWriter:
-		if values.Len() == 0 {
-			_, err := w.WriteBatch(nil, c.defs, c.reps) // WriteBatchSpaced would add statistics
-			return err
-		}
-		return write(w, c, values.(*array.Boolean).Value)
+		return write(w, c, l.values.(*array.Boolean).Value)
 	case *file.Int32ColumnChunkWriter:
-		if small, ok := values.(*array.Uint8); ok {
+		if small, ok := l.values.(*array.Int8); ok {
 			return write(w, c, func(i int) int32 { return int32(small.Value(i)) })
 		}
-		return write(w, c, func(i int) int32 { return int32(values.(*array.Uint32).Value(i)) })
+		return write(w, c, l.values.(*array.Int32).Value)
 	case *file.Int64ColumnChunkWriter:
-		if signed, ok := values.(*array.Int64); ok {
-			return write(w, c, signed.Value)
-		}
-		return write(w, c, func(i int) int64 { return int64(values.(*array.Uint64).Value(i)) })
+		return write(w, c, l.values.(*array.Int64).Value)
+	case *file.Float64ColumnChunkWriter:
+		return write(w, c, l.values.(*array.Float64).Value)
 	case *file.ByteArrayColumnChunkWriter:
-		bytes, ends := values.Data().Buffers()[2].Bytes(), values.(*array.String).ValueOffsets()
+		bytes, ends := l.values.Data().Buffers()[2].Bytes(), l.values.(*array.String).ValueOffsets()
 		return write(w, c, func(i int) parquet.ByteArray { return bytes[ends[i]:ends[i+1]] })
 	}
 	return fmt.Errorf("a column of type %s", w.Type())
 }
 
-// A leafWriter has the values of a column and, of one in a list, its levels.
+// A leafWriter has the values of a leaf, nulls included, and its levels; nil if a level is
+// always the same.
 type leafWriter struct {
 	values     arrow.Array
 	defs, reps []int16
 }
 
-// write writes the values of c to w.
+// write writes the values of c that are not null to w. WriteBatchSpaced would take nulls too,
+// but makes statistics of columns without a value.
 func write[T any](w interface {
 	WriteBatch(values []T, defs, reps []int16) (int64, error)
-	WriteBatchSpaced(values []T, defs, reps []int16, valid []byte, validOffset int64)
 }, c leafWriter, value func(i int) T,
 ) error {
-	all := make([]T, c.values.Len())
-	for i := range all {
-		all[i] = value(i)
-	}
-	if c.defs != nil {
-		w.WriteBatchSpaced(all, c.defs, c.reps, c.values.NullBitmapBytes(), 0)
-		return nil
+	all := make([]T, 0, c.values.Len()-c.values.NullN())
+	for i := range c.values.Len() {
+		if c.values.NullN() == 0 || c.values.IsValid(i) {
+			all = append(all, value(i))
+		}
 	}
 	_, err := w.WriteBatch(all, c.defs, c.reps)
 	return err
 }
 
-// listLevels returns the definition and repetition levels of a column with one value for
-// each element of list. Elements are never null; their values may be.
-func listLevels(col *pqschema.Column, list *array.List, values arrow.Array) (defs, reps []int16, err error) {
-	shape, err := shapeOf(col)
-	if err != nil {
-		return nil, nil, err
-	}
-	add := func(def, rep int) { defs, reps = append(defs, int16(def)), append(reps, int16(rep)) }
-	for row := range list.Len() {
-		from, to := list.ValueOffsets(row)
-		if list.IsNull(row) {
-			add(shape.list-1, 0)
-		} else if from == to {
-			add(shape.list, 0)
+// levels returns the definition and repetition levels of the values.
+func (l leafArray) levels(col *pqschema.Column) (defs, reps []int16) {
+	most := col.MaxDefinitionLevel()
+	if len(l.lists) == 0 {
+		if most == 0 {
+			return nil, nil
 		}
+		defs = make([]int16, l.values.Len())
+		l.define(defs, 0, most)
+		return defs, nil
+	}
+	outer := l.lists[0]
+	n := l.values.Len() + outer.Len()
+	if len(l.lists) > 1 {
+		n += l.lists[1].Len()
+	}
+	defs, reps = make([]int16, 0, n), make([]int16, 0, n)
+	present := int16(0) // definition level of a list that is there
+	if l.nullable[0] {
+		present = 1
+	}
+	for row := range outer.Len() {
+		from, to := outer.ValueOffsets(row)
+		if outer.IsNull(row) {
+			defs, reps = append(defs, present-1), append(reps, 0)
+			continue
+		}
+		if from == to {
+			defs, reps = append(defs, present), append(reps, 0)
+			continue
+		}
+		if len(l.lists) == 1 {
+			defs, reps = l.list(defs, reps, int(from), int(to), most, 0, 1)
+			continue
+		}
+		inner := l.lists[1]
 		for i := from; i < to; i++ {
-			def := shape.maxDef
-			if values.IsNull(int(i)) {
-				def--
+			rep := int16(min(i-from, 1))
+			first, last := inner.ValueOffsets(int(i))
+			if first == last {
+				defs, reps = append(defs, present+2), append(reps, rep)
+				continue
 			}
-			add(def, int(min(i-from, 1)))
+			defs, reps = l.list(defs, reps, int(first), int(last), most, rep, 2)
 		}
 	}
-	return defs, reps, nil
+	return defs, reps
+}
+
+// list appends the levels of the values from from to to, which are one list. first is the
+// repetition level of the first of them, next of all others.
+func (l leafArray) list(defs, reps []int16, from, to int, most, first, next int16) (_, _ []int16) {
+	at := len(defs)
+	defs, reps = defs[:at+to-from], reps[:at+to-from]
+	l.define(defs[at:], from, most)
+	for i := at; i < len(reps); i++ {
+		reps[i] = next
+	}
+	reps[at] = first
+	return defs, reps
+}
+
+// define sets the definition levels of the values from from on.
+func (l leafArray) define(defs []int16, from int, most int16) {
+	for i := range defs {
+		defs[i] = most
+	}
+	if l.values.NullN() == 0 {
+		return
+	}
+	for i := range defs {
+		if l.values.IsNull(from + i) {
+			defs[i]--
+		}
+	}
 }
 
 func (s *parquetSink) close(run *export.Run, t *telemetryBuffer) error {
-	m, err := metadataOf(run, t)
+	m, err := metadataOf(run, t, s.deriver)
 	if err != nil {
 		return err
 	}

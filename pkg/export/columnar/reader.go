@@ -40,7 +40,10 @@ type Reader struct {
 	dec   rowDecoder
 	valid bool
 	at    int // experiment of the current request
-	err   error
+
+	derivation *export.Derivation // of the derived columns; nil without these
+	times      bool               // WithoutAnswers was called
+	err        error
 }
 
 var _ export.Reader = (*Reader)(nil)
@@ -72,13 +75,14 @@ const maxExperiments = 1 << 16
 
 // A header is the part of a file before its first batch.
 type header struct {
-	name     string
-	run      *export.Run // nil if the file has none
-	warnings []export.Warning
-	tail     error // error that ends the reading after the batches
-	places   []int // see Reader
-	lines    lineSource
-	maxLine  int64
+	name       string
+	run        *export.Run // nil if the file has none
+	warnings   []export.Warning
+	tail       error // error that ends the reading after the batches
+	derivation *export.Derivation
+	places     []int // see Reader
+	lines      lineSource
+	maxLine    int64
 }
 
 // telemetry reads the telemetry in the metadata of a file.
@@ -100,7 +104,7 @@ func maxLine(lim export.Limits) int64 {
 
 // newReader returns a Reader of src.
 func newReader(ctx context.Context, h header, src source) (*Reader, error) {
-	r := &Reader{name: h.name, src: src, run: h.run, places: h.places, tail: h.tail, warnings: h.warnings, warned: map[string]int{}, lines: h.lines, maxLine: h.maxLine}
+	r := &Reader{name: h.name, src: src, run: h.run, places: h.places, tail: h.tail, warnings: h.warnings, warned: map[string]int{}, lines: h.lines, maxLine: h.maxLine, derivation: h.derivation}
 	most := maxExperiments
 	if r.run != nil {
 		most = len(r.run.Experiments)
@@ -234,7 +238,7 @@ func (r *Reader) Next() bool {
 	for r.err == nil && r.src != nil && r.next < len(r.plan) {
 		p := r.plan[r.next]
 		if !r.open {
-			if err := guard(func() error { return r.src.open(p.batch, allColumns) }); err != nil {
+			if err := guard(func() error { return r.src.open(p.batch, r.wanted) }); err != nil {
 				r.err = r.locate(p.batch, err)
 				return false
 			}
@@ -270,7 +274,46 @@ func (r *Reader) Next() bool {
 	return false
 }
 
-func allColumns(int) bool { return true }
+// wanted reports whether Next reads the column.
+func (r *Reader) wanted(col int) bool {
+	switch {
+	case onlyWritten(col):
+		return false
+	case r.times:
+		return !onlyForAnswers(col)
+	}
+	return true
+}
+
+// onlyForAnswers reports whether the column is left out after WithoutAnswers.
+func onlyForAnswers(col int) bool {
+	switch col {
+	case colInputs, colRead, colFinal, colError, colOutputs, colExtra, colDerived + derivedITL, colDerived + derivedTokenCount:
+		return true
+	}
+	return false
+}
+
+var _ export.DerivedReader = (*Reader)(nil)
+
+// Derivation describes the derived columns.
+func (r *Reader) Derivation() (_ export.Derivation, ok bool) {
+	if r.derivation == nil {
+		return export.Derivation{}, false
+	}
+	return *r.derivation, true
+}
+
+// Derived returns what the derived columns say of the current request.
+func (r *Reader) Derived() *export.Derived {
+	if !r.valid || r.derivation == nil || !r.dec.isDerived {
+		return nil
+	}
+	return &r.dec.derived
+}
+
+// WithoutAnswers leaves out the columns of inputs and outputs.
+func (r *Reader) WithoutAnswers() { r.times = true }
 
 func (r *Reader) deliver(p part, i int) {
 	r.dec.decode(r.t, i)

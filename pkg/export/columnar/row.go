@@ -12,6 +12,8 @@ import (
 // next one. It is the inverse of batch.add.
 type rowDecoder struct {
 	req       export.Request
+	derived   export.Derived
+	isDerived bool // derived is of the row
 	responses []export.Response
 	fields    []export.Field
 	names     map[string]string
@@ -56,6 +58,10 @@ func (d *rowDecoder) decode(t *rows, i int) {
 	r.Inputs = d.fieldList(t.cols[colInputs], i)
 	d.decodeResponses(t, i)
 	r.Extra = d.fieldList(t.cols[colExtra], i)
+	if v := t.cols[colOverflow]; v != nil {
+		d.overflow(v, i)
+	}
+	d.isDerived = d.decodeDerived(t, i)
 }
 
 // scalar sets the member of a request that p points to.

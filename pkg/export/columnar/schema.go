@@ -9,20 +9,34 @@ import (
 )
 
 // Version is the value of the metadata key "pa.schema" in every file that this
-// package writes. A reader takes any pa-columns/1 file; it leaves out
-// unknown columns with a warning.
-const Version = "pa-columns/1"
+// package writes. A reader takes files of this version and of version 1, whose times
+// are unsigned and never null. It ignores columns that it does not know.
+const Version = "pa-columns/2"
+
+// oldVersion is the version before Version.
+const oldVersion = "pa-columns/1"
 
 // Keys of the metadata of a file.
 const (
 	versionKey  = "pa.schema"
 	runKey      = "pa.run"        // see header.go
 	runBytesKey = "pa.run.base64" // the same, when it is not UTF-8
+	derivedKey  = "pa.derived"    // the derivation of the derived columns; absent without these
+)
+
+// A zero says what the zero value of a member means in the file.
+type zero uint8
+
+const (
+	zeroAbsent   zero = iota // not recorded: null
+	zeroRecorded             // a value like any other: the column has no null
+	zeroWithMeta             // a value if the request has pa-record's additions, else null
 )
 
 // A scalar is a column that holds one member of a request.
 type scalar struct {
 	name string
+	zero zero
 	// field returns a pointer to the member. The type of the member determines the
 	// type of the column.
 	field func(*export.Request) any
@@ -30,59 +44,60 @@ type scalar struct {
 
 // scalars lists the scalars in the order of the file.
 var scalars = [...]scalar{
-	{"id", func(r *export.Request) any { return &r.ID }},
-	{"scheduled_ns", func(r *export.Request) any { return &r.ScheduledNS }},
-	{"issued_ns", func(r *export.Request) any { return &r.IssuedNS }},
-	{"start_ns", func(r *export.Request) any { return &r.StartNS }},
-	{"sent_ns", func(r *export.Request) any { return &r.SentNS }},
-	{"first_byte_ns", func(r *export.Request) any { return &r.FirstByteNS }},
-	{"ended_ns", func(r *export.Request) any { return &r.EndedNS }},
-	{"start_source", func(r *export.Request) any { return &r.StartSource }},
-	{"dns_ns", func(r *export.Request) any { return &r.DNS }},
-	{"connect_ns", func(r *export.Request) any { return &r.Connect }},
-	{"tls_ns", func(r *export.Request) any { return &r.TLS }},
-	{"reused", func(r *export.Request) any { return &r.Reused }},
-	{"resent", func(r *export.Request) any { return &r.Resent }},
-	{"sequence_id", func(r *export.Request) any { return &r.SequenceID }},
-	{"session_id", func(r *export.Request) any { return &r.SessionID }},
-	{"turn", func(r *export.Request) any { return &r.Turn }},
-	{"model", func(r *export.Request) any { return &r.Model }},
-	{"worker", func(r *export.Request) any { return &r.Worker }},
-	{"conn", func(r *export.Request) any { return &r.Conn }},
-	{"rank", func(r *export.Request) any { return &r.Rank }},
-	{"status", func(r *export.Request) any { return &r.Status }},
-	{"code", func(r *export.Request) any { return &r.Code }},
-	{"message", func(r *export.Request) any { return &r.Message }},
-	{"server_id", func(r *export.Request) any { return &r.ServerID }},
-	{"phase", func(r *export.Request) any { return &r.Phase }},
-	{"outputs_dropped", func(r *export.Request) any { return &r.OutputsDropped }},
-	{"unrecorded_events", func(r *export.Request) any { return &r.UnrecordedEvents }},
-	{"stated", func(r *export.Request) any { return &r.Stated }},
-	{"has_meta", func(r *export.Request) any { return &r.HasMeta }},
+	{"id", zeroRecorded, func(r *export.Request) any { return &r.ID }},
+	{"scheduled_ns", zeroAbsent, func(r *export.Request) any { return &r.ScheduledNS }},
+	{"issued_ns", zeroAbsent, func(r *export.Request) any { return &r.IssuedNS }},
+	{"start_ns", zeroRecorded, func(r *export.Request) any { return &r.StartNS }},
+	{"sent_ns", zeroAbsent, func(r *export.Request) any { return &r.SentNS }},
+	{"first_byte_ns", zeroAbsent, func(r *export.Request) any { return &r.FirstByteNS }},
+	{"ended_ns", zeroAbsent, func(r *export.Request) any { return &r.EndedNS }},
+	{"start_source", zeroAbsent, func(r *export.Request) any { return &r.StartSource }},
+	{"dns_ns", zeroAbsent, func(r *export.Request) any { return &r.DNS }},
+	{"connect_ns", zeroAbsent, func(r *export.Request) any { return &r.Connect }},
+	{"tls_ns", zeroAbsent, func(r *export.Request) any { return &r.TLS }},
+	{"reused", zeroWithMeta, func(r *export.Request) any { return &r.Reused }},
+	{"resent", zeroWithMeta, func(r *export.Request) any { return &r.Resent }},
+	{"sequence_id", zeroAbsent, func(r *export.Request) any { return &r.SequenceID }},
+	{"session_id", zeroAbsent, func(r *export.Request) any { return &r.SessionID }},
+	{"turn", zeroWithMeta, func(r *export.Request) any { return &r.Turn }},
+	{"model", zeroAbsent, func(r *export.Request) any { return &r.Model }},
+	{"worker", zeroWithMeta, func(r *export.Request) any { return &r.Worker }},
+	{"conn", zeroWithMeta, func(r *export.Request) any { return &r.Conn }},
+	{"rank", zeroWithMeta, func(r *export.Request) any { return &r.Rank }},
+	{"status", zeroAbsent, func(r *export.Request) any { return &r.Status }},
+	{"code", zeroAbsent, func(r *export.Request) any { return &r.Code }},
+	{"message", zeroAbsent, func(r *export.Request) any { return &r.Message }},
+	{"server_id", zeroAbsent, func(r *export.Request) any { return &r.ServerID }},
+	{"phase", zeroAbsent, func(r *export.Request) any { return &r.Phase }},
+	{"outputs_dropped", zeroWithMeta, func(r *export.Request) any { return &r.OutputsDropped }},
+	{"unrecorded_events", zeroWithMeta, func(r *export.Request) any { return &r.UnrecordedEvents }},
+	{"stated", zeroAbsent, func(r *export.Request) any { return &r.Stated }},
+	{"has_meta", zeroRecorded, func(r *export.Request) any { return &r.HasMeta }},
 }
 
 // scalarType returns the column type for the variable that p points to.
 func scalarType(p any) arrow.DataType {
 	switch p.(type) {
-	case *uint64:
-		return arrow.PrimitiveTypes.Uint64
-	case *int, *time.Duration:
+	case *uint64, *int, *time.Duration:
 		return arrow.PrimitiveTypes.Int64
 	case *bool:
 		return arrow.FixedWidthTypes.Boolean
 	case *export.StampSource:
-		return arrow.PrimitiveTypes.Uint8
+		return arrow.PrimitiveTypes.Int8
 	case *string, *export.Status, *export.Phase, **export.Stated:
 		return arrow.BinaryTypes.String
 	}
 	panic("a member of a request has a type without a column type")
 }
 
-// Indices of the columns: the experiment, the scalars, and then these.
+// Indices of the columns: the level, the scalars, and then these. The derived columns
+// are last: a journal has none.
 const (
 	colExperiment = 0
-	colScalars    = 1
-	colReason     = colScalars + len(scalars) + iota - 2
+	colMode       = 1
+	colValue      = 2
+	colScalars    = 3
+	colReason     = colScalars + len(scalars) + iota - 4
 	colInputs
 	colRecv
 	colSource
@@ -91,8 +106,12 @@ const (
 	colError
 	colOutputs
 	colExtra
-	numColumns
+	colOverflow
+	colDerived // the first derived column
 )
+
+// numColumns counts the columns of a file with derived ones.
+const numColumns = colDerived + numDerived
 
 // Fields of the elements of inputs and extra, and, after the index of the
 // response, of outputs.
@@ -103,11 +122,30 @@ const (
 	numFields
 )
 
-// newSchema returns the Arrow schema of the data model with the keys and values
-// of meta and the version.
-func newSchema(meta fileMetadata) *arrow.Schema {
+// Fields of the elements of overflow.
+const (
+	overflowName = iota
+	overflowIndex
+	overflowValue
+)
+
+// onlyWritten reports whether the column is only for other readers: the header and the rest of
+// the row say the same.
+func onlyWritten(col int) bool {
+	return col == colMode || col == colValue || col == colReason || col == colDerived+derivedTPOT
+}
+
+// list returns a list column. Its elements can be null in the schema, because elements
+// that cannot be null would be read as ones that can.
+func list(name string, element arrow.DataType, nullable bool) arrow.Field {
+	return arrow.Field{Name: name, Type: arrow.ListOf(element), Nullable: nullable}
+}
+
+// newSchema returns the Arrow schema of the data model, with or without the derived
+// columns, with the keys and values of meta and the version.
+func newSchema(meta fileMetadata, derived bool) *arrow.Schema {
 	var (
-		uint32Type = arrow.PrimitiveTypes.Uint32
+		int32Type  = arrow.PrimitiveTypes.Int32
 		boolType   = arrow.FixedWidthTypes.Boolean
 		stringType = arrow.BinaryTypes.String
 	)
@@ -116,35 +154,47 @@ func newSchema(meta fileMetadata) *arrow.Schema {
 		{Name: "text", Type: boolType},
 		{Name: "value", Type: stringType, Nullable: true},
 	}
-	output := append([]arrow.Field{{Name: "response", Type: uint32Type}}, value...)
-	// Elements that cannot be null would be read as ones that can.
-	list := func(name string, element arrow.DataType, nullable bool) arrow.Field {
-		return arrow.Field{Name: name, Type: arrow.ListOf(element), Nullable: nullable}
+	output := append([]arrow.Field{{Name: "response", Type: int32Type}}, value...)
+	overflow := []arrow.Field{
+		{Name: "name", Type: stringType},
+		{Name: "index", Type: int32Type},
+		{Name: "value", Type: stringType},
 	}
-	fields := []arrow.Field{{Name: "experiment", Type: uint32Type}}
+	fields := []arrow.Field{
+		{Name: "experiment", Type: int32Type},
+		{Name: "mode", Type: stringType},
+		{Name: "value", Type: arrow.PrimitiveTypes.Float64, Nullable: true},
+	}
 	var r export.Request
 	for _, s := range scalars {
-		fields = append(fields, arrow.Field{Name: s.name, Type: scalarType(s.field(&r))})
+		fields = append(fields, arrow.Field{Name: s.name, Type: scalarType(s.field(&r)), Nullable: s.zero != zeroRecorded})
 	}
 	fields = append(fields,
 		arrow.Field{Name: "reason", Type: stringType},
 		list("inputs", arrow.StructOf(value...), true),
-		list("recv_ns", arrow.PrimitiveTypes.Uint64, false),
-		list("source", arrow.PrimitiveTypes.Uint8, true),
-		list("read", uint32Type, true),
+		list("recv_ns", arrow.PrimitiveTypes.Int64, false),
+		list("source", arrow.PrimitiveTypes.Int8, true),
+		list("read", int32Type, true),
 		list("final", boolType, true),
 		list("error", boolType, true),
 		list("outputs", arrow.StructOf(output...), true),
 		list("extra", arrow.StructOf(value...), true),
+		list("overflow", arrow.StructOf(overflow...), true),
 	)
+	if derived {
+		fields = append(fields, derivedFields()...)
+	}
 	m := arrow.NewMetadata(append([]string{versionKey}, meta.keys...), append([]string{Version}, meta.values...))
 	return arrow.NewSchema(fields, &m)
 }
+
+// fullSchema is the schema that readers look for.
+func fullSchema() *arrow.Schema { return newSchema(fileMetadata{}, true) }
 
 // columnName returns the name of a column.
 func columnName(col int) string {
 	if i := col - colScalars; i >= 0 && i < len(scalars) {
 		return scalars[i].name
 	}
-	return newSchema(fileMetadata{}).Field(col).Name
+	return fullSchema().Field(col).Name
 }

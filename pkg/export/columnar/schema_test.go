@@ -15,7 +15,7 @@ func TestColumnsDocumented(t *testing.T) {
 		t.Fatal(err)
 	}
 	rest := string(doc)
-	for _, f := range newSchema(fileMetadata{}).Fields() {
+	for _, f := range newSchema(fileMetadata{}, false).Fields() {
 		typ := strings.NewReplacer("item: ", "", ", nullable", "", "utf8", "string").Replace(f.Type.String())
 		if strings.HasPrefix(typ, "list<struct") {
 			typ = "list<struct>"

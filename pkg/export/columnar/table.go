@@ -115,7 +115,7 @@ func (t *Table) find() {
 // leafOf describes a leaf; ok is false when its values cannot be read.
 func leafOf(desc *schema.Column, index int) (l tableLeaf, ok bool) {
 	shape, err := shapeOf(desc)
-	if err != nil {
+	if err != nil || shape.maxRep > 1 {
 		return l, false
 	}
 	l = tableLeaf{index: index, desc: desc, shape: shape, signed: true}

@@ -73,8 +73,8 @@ func TestTelemetry(t *testing.T) {
 		format export.Format
 		create func(w io.Writer) (export.Writer, error)
 	}{
-		{Parquet{}, func(w io.Writer) (export.Writer, error) { return NewParquetWriter(w) }},
-		{Arrow{}, func(w io.Writer) (export.Writer, error) { return NewArrowWriter(w) }},
+		{Parquet{}, func(w io.Writer) (export.Writer, error) { return NewParquetWriter(w, nil) }},
+		{Arrow{}, func(w io.Writer) (export.Writer, error) { return NewArrowWriter(w, nil) }},
 		{Journal{}, func(w io.Writer) (export.Writer, error) { return NewJournalWriter(w, nil) }},
 	} {
 		t.Run(tt.format.Name(), func(t *testing.T) {
@@ -155,7 +155,7 @@ func TestTelemetryDamaged(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			var b bytes.Buffer
-			w, err := NewParquetWriter(&b)
+			w, err := NewParquetWriter(&b, nil)
 			if err != nil {
 				t.Fatal(err)
 			}

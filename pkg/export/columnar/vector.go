@@ -22,7 +22,7 @@ type vector struct {
 	kids  []*vector // the element of a list, the fields of a struct; nil for a field that the file lacks
 }
 
-// rows holds some rows of a file by the columns of the schema; nil for a column that
+// rows holds some rows of a file by the columns of the full schema; nil for a column that
 // the file lacks.
 type rows struct {
 	n    int

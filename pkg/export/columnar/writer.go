@@ -91,7 +91,7 @@ func (w *Writer) WriteRequest(r *export.Request) error {
 		}
 	}
 	experiment := len(w.run.Experiments) - 1
-	if err := w.batch.add(experiment, r); err != nil {
+	if err := w.batch.add(experiment, &w.run.Experiments[experiment], r); err != nil {
 		return w.calls.Fail(fmt.Errorf("experiment %d, request %d: %w", experiment, w.rows, err))
 	}
 	w.rows++

@@ -25,8 +25,9 @@ func Readers() []export.Format {
 }
 
 // A Create starts a document on w. Closing the writer completes the document
-// and leaves w open.
-type Create func(w io.Writer) (export.Writer, error)
+// and leaves w open. deriver computes the measures that a table keeps beside the requests;
+// nil leaves them out, as JSON always does.
+type Create func(w io.Writer, deriver export.Deriver) (export.Writer, error)
 
 // ForName returns what writes files of that name, by its end, in any case of
 // letters. ok is false for a name that says nothing of the format.
@@ -39,8 +40,8 @@ func ForName(name string) (create Create, ok bool) {
 		{".json", JSON},
 		{".json.gz", packed(func(w io.Writer) (io.WriteCloser, error) { return gzip.NewWriter(w), nil })},
 		{".json.zst", packed(func(w io.Writer) (io.WriteCloser, error) { return zstd.NewWriter(w) })},
-		{".parquet", func(w io.Writer) (export.Writer, error) { return columnar.NewParquetWriter(w) }},
-		{".arrow", func(w io.Writer) (export.Writer, error) { return columnar.NewArrowWriter(w) }},
+		{".parquet", func(w io.Writer, d export.Deriver) (export.Writer, error) { return columnar.NewParquetWriter(w, d) }},
+		{".arrow", func(w io.Writer, d export.Deriver) (export.Writer, error) { return columnar.NewArrowWriter(w, d) }},
 	} {
 		if strings.HasSuffix(name, f.suffix) {
 			return f.create, true
@@ -50,11 +51,11 @@ func ForName(name string) (create Create, ok bool) {
 }
 
 // JSON is the Create of profile_export.json.
-func JSON(w io.Writer) (export.Writer, error) { return profilejson.NewWriter(w), nil }
+func JSON(w io.Writer, _ export.Deriver) (export.Writer, error) { return profilejson.NewWriter(w), nil }
 
 // packed returns a Create of compressed JSON.
 func packed(pack func(io.Writer) (io.WriteCloser, error)) Create {
-	return func(w io.Writer) (export.Writer, error) {
+	return func(w io.Writer, _ export.Deriver) (export.Writer, error) {
 		z, err := pack(w)
 		if err != nil {
 			return nil, fmt.Errorf("compress: %w", err)

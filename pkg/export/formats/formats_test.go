@@ -95,7 +95,7 @@ func rewrite(t *testing.T, from, to string) {
 		t.Fatalf("no format for %s", to)
 	}
 	var b bytes.Buffer
-	w, err := create(&b)
+	w, err := create(&b, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

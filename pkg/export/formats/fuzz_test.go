@@ -17,9 +17,9 @@ import (
 func FuzzReaders(f *testing.F) {
 	all := columnar.Formats()
 	for i, create := range []Create{
-		func(w io.Writer) (export.Writer, error) { return columnar.NewParquetWriter(w) },
-		func(w io.Writer) (export.Writer, error) { return columnar.NewArrowWriter(w) },
-		func(w io.Writer) (export.Writer, error) { return columnar.NewJournalWriter(w, nil) },
+		func(w io.Writer, d export.Deriver) (export.Writer, error) { return columnar.NewParquetWriter(w, d) },
+		func(w io.Writer, d export.Deriver) (export.Writer, error) { return columnar.NewArrowWriter(w, d) },
+		func(w io.Writer, _ export.Deriver) (export.Writer, error) { return columnar.NewJournalWriter(w, nil) },
 	} {
 		f.Add(uint8(i), twoRequests(f, create))
 	}

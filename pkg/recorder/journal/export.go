@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/pa-tools/pa/internal/regular"
+	"github.com/pa-tools/pa/pkg/answer"
 	"github.com/pa-tools/pa/pkg/export"
 	"github.com/pa-tools/pa/pkg/export/formats"
 )
@@ -124,7 +125,7 @@ func (e *Export) write(ctx context.Context, src export.Reader) (err error) {
 
 func (e *Export) copyTo(ctx context.Context, f *os.File, src export.Reader) error {
 	buf := bufio.NewWriterSize(f, 1<<18)
-	w, err := e.create(buf)
+	w, err := e.create(buf, answer.NewDeriver(src.Run()))
 	if err != nil {
 		return err
 	}

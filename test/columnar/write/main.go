@@ -35,8 +35,8 @@ func main() {
 func run(dir string) error {
 	files := map[string]func(w io.Writer) (export.Writer, error){
 		"run.json":           func(w io.Writer) (export.Writer, error) { return profilejson.NewWriter(w), nil },
-		"run.parquet":        func(w io.Writer) (export.Writer, error) { return columnar.NewParquetWriter(w) },
-		"run.arrow":          func(w io.Writer) (export.Writer, error) { return columnar.NewArrowWriter(w) },
+		"run.parquet":        func(w io.Writer) (export.Writer, error) { return columnar.NewParquetWriter(w, nil) },
+		"run.arrow":          func(w io.Writer) (export.Writer, error) { return columnar.NewArrowWriter(w, nil) },
 		"run.journal.arrows": func(w io.Writer) (export.Writer, error) { return columnar.NewJournalWriter(w, nil) },
 	}
 	for name, create := range files {
