@@ -76,8 +76,8 @@ type DerivedReader interface {
 	// Derived returns the Derived of the current request, valid until the next call of
 	// Next; nil if the request has none. Excluded, TPOT and HasTPOT are not set.
 	Derived() *Derived
-	// WithoutAnswers makes the Reader leave out the inputs and the outputs of requests
-	// from the next call of Next on, and what else only [Derived] or a copy of the
-	// file needs. Requests keep their times.
+	// WithoutAnswers makes the Reader leave out the inputs and the outputs of requests,
+	// and all else that only a copy of the file needs. Requests keep their times. Call it
+	// before the first Next.
 	WithoutAnswers()
 }

@@ -94,25 +94,18 @@ func readAt(src io.ReaderAt, b []byte, off int64) error {
 type arrowSource struct {
 	r      *ipc.FileReader
 	schema *arrow.Schema
-	wanted func(col int) bool
-	rec    arrow.Record // of the open batch, until its rows are given
 }
 
 func (s *arrowSource) batches() int { return s.r.NumRecords() }
 
-func (s *arrowSource) open(i int, wanted func(col int) bool) (err error) {
-	s.wanted = wanted
-	s.rec, err = s.r.Record(i)
-	return err
-}
+func (s *arrowSource) concurrent() bool { return false }
 
-func (s *arrowSource) rows() (*rows, error) {
-	if s.rec == nil {
-		return nil, nil
+func (s *arrowSource) open(i int, wanted func(col int) bool) (batchRows, error) {
+	rec, err := s.r.Record(i)
+	if err != nil {
+		return nil, err
 	}
-	t, err := recordRows(s.rec, s.schema, s.wanted)
-	s.rec = nil // the FileReader's
-	return t, err
+	return &wholeBatch{func() (*rows, error) { return recordRows(rec, s.schema, wanted) }}, nil
 }
 
 func (s *arrowSource) place(i int) (int64, string) {

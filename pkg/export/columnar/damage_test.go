@@ -118,7 +118,7 @@ func TestMemory(t *testing.T) {
 			t.Fatal(err)
 		}
 		b := batchOf(w)
-		b.maxRows = n / 24
+		b.maxRows = n / 48
 		template := requests(1).requests[0]
 		template.Inputs = export.Fields{{Name: "payload", Value: export.Text(strings.Repeat("x", 2000))}}
 		if err := w.BeginExperiment("concurrency", "1"); err != nil {

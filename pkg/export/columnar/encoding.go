@@ -53,6 +53,36 @@ func (h *rleDecoder) next() (uint32, error) {
 	return uint32(v), nil
 }
 
+// decodeRuns decodes the next values into to.
+func decodeRuns[T uint8 | uint32](h *rleDecoder, to []T) error {
+	for len(to) > 0 {
+		for h.left == 0 {
+			if err := h.run(); err != nil {
+				return err
+			}
+		}
+		n := int(min(h.left, uint64(len(to))))
+		part := to[:n]
+		to = to[n:]
+		h.left -= uint64(n)
+		if !h.pack {
+			for i := range part {
+				part[i] = T(h.value)
+			}
+			continue
+		}
+		for i := range part {
+			part[i] = T(unpack(h.b, h.bit, h.width))
+			h.bit += uint64(h.width)
+		}
+		if h.left == 0 {
+			h.b = h.b[h.bit/8:] // groups end at whole bytes
+			h.bit = 0
+		}
+	}
+	return nil
+}
+
 // run starts the next run. Each run consumes at least one byte.
 func (h *rleDecoder) run() error {
 	head, n := binary.Uvarint(h.b)

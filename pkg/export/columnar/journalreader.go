@@ -66,9 +66,6 @@ type journalSource struct {
 	last     uint64  // ordinal of the frame read last
 	complete bool    // the end of the run was met
 	trailing int64   // bytes behind the end of the stream
-	current  int     // batch that is open
-	wanted   func(col int) bool
-	pending  bool // its rows are still to be given
 }
 
 // A messageFeed gives an ipc.Reader one message after the other.
@@ -263,17 +260,15 @@ func (s *journalSource) lines(ctx context.Context, do func(line []byte) error) e
 
 func (s *journalSource) batches() int { return len(s.list) }
 
-func (s *journalSource) open(i int, wanted func(col int) bool) error {
-	s.current, s.wanted, s.pending = i, wanted, true
-	return nil
+func (s *journalSource) concurrent() bool { return false }
+
+func (s *journalSource) open(i int, wanted func(col int) bool) (batchRows, error) {
+	return &wholeBatch{func() (*rows, error) { return s.rows(i, wanted) }}, nil
 }
 
-func (s *journalSource) rows() (*rows, error) {
-	if !s.pending {
-		return nil, nil
-	}
-	s.pending = false
-	off := s.list[s.current].offset
+// rows reads batch i.
+func (s *journalSource) rows(i int, wanted func(col int) bool) (*rows, error) {
+	off := s.list[i].offset
 	_, metadata, body, err := s.frames.read(off)
 	if err != nil {
 		return nil, &CorruptionError{s.name, off, err}
@@ -283,7 +278,7 @@ func (s *journalSource) rows() (*rows, error) {
 	if err != nil {
 		return nil, &CorruptionError{s.name, off, err}
 	}
-	t, err := recordRows(rec, s.schema, s.wanted)
+	t, err := recordRows(rec, s.schema, wanted)
 	if err != nil {
 		return nil, &CorruptionError{s.name, off, err}
 	}

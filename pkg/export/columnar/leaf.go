@@ -1,9 +1,11 @@
 package columnar
 
 import (
+	"cmp"
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/apache/arrow/go/v15/parquet"
 	"github.com/apache/arrow/go/v15/parquet/file"
@@ -20,20 +22,38 @@ type leaf struct {
 	signed bool // integers of 32 bits are extended by their sign
 	shape  leafShape
 	limit  *budget
-	v      *vector // the values of the rows read last
-	lists  *vector // where the rows start and end in v, when the column is in a list
-	// inner is set if the column is in a list of lists: where its lists start and end in
-	// v. The rows in lists then count its lists.
-	inner *vector
+	memory [decodedBatches]leafMemory
+	leafMemory
 
-	left   int // levels of the page not read yet
+	left   int // levels of the page that are not decoded yet
 	reps   rleDecoder
 	defs   rleDecoder
 	values pageValues
 	dict   *vector
-	// The level that was read and is not used yet; valid if ahead.
-	ahead    bool
-	rep, def int
+	// Decoded levels that are not used yet: the elements from at to end.
+	repBlock, defBlock []uint8
+	at, end            int
+}
+
+// A leafMemory holds decoded rows of a leaf.
+type leafMemory struct {
+	v     *vector // the values
+	lists *vector // where the rows start and end in v, when the column is in a list
+	// inner is set if the column is in a list of lists: where its lists start and end in
+	// v. The rows in lists then count its lists.
+	inner *vector
+}
+
+// use makes the leaf decode into memory number i.
+func (l *leaf) use(i int) {
+	m := &l.memory[i]
+	if m.v == nil {
+		m.v, m.lists = &vector{}, &vector{}
+		if l.shape.maxRep == 2 {
+			m.inner = &vector{}
+		}
+	}
+	l.leafMemory = *m
 }
 
 // A leafShape gives the meaning of definition levels.
@@ -88,18 +108,13 @@ func (l *leaf) rows(n int, limit *budget) error {
 	l.limit = limit
 	l.v.reset(l.kind == parquet.Types.ByteArray)
 	l.lists.reset(true)
-	if l.shape.maxRep == 2 {
-		if l.inner == nil {
-			l.inner = &vector{}
-		}
+	switch l.shape.maxRep {
+	case 0:
+		return l.valueRows(n)
+	case 2:
 		l.inner.reset(true)
 	}
-	for range n {
-		if err := l.row(l.lists, l.v); err != nil {
-			return err
-		}
-	}
-	return nil
+	return l.listRows(n)
 }
 
 // reset empties v but keeps its memory.
@@ -110,77 +125,131 @@ func (v *vector) reset(offsets bool) {
 	}
 }
 
-func (l *leaf) row(lists, v *vector) error {
-	if err := l.level(); err != nil {
-		return err
-	}
-	if !l.ahead {
-		return errors.New("the column has fewer rows than the row group")
-	}
-	if l.rep != 0 {
-		return errors.New("a row starts within a list")
-	}
-	l.ahead = false
-	if l.shape.maxRep == 0 {
-		return l.value(v)
-	}
-	if err := l.limit.take(itemBytes); err != nil {
-		return err
-	}
-	if l.def < l.shape.list {
-		lists.setNull(lists.n)
-	}
-	lists.n++
-	if l.def >= l.shape.elem {
-		if err := l.element(v); err != nil {
-			return err
+var errFewRows = errors.New("the column has fewer rows than the row group")
+
+// valueRows reads n rows of a column that is in no list.
+func (l *leaf) valueRows(n int) error {
+	for n > 0 {
+		if more, err := l.fill(); err != nil || !more {
+			return cmp.Or(err, errFewRows)
 		}
-		for {
-			if err := l.level(); err != nil {
+		levels := l.defBlock[l.at:min(l.end, l.at+n)]
+		l.at += len(levels)
+		n -= len(levels)
+		for len(levels) > 0 {
+			run := 0
+			for run < len(levels) && int(levels[run]) == l.shape.maxDef {
+				run++
+			}
+			if err := l.take(run); err != nil {
 				return err
 			}
-			if !l.ahead || l.rep == 0 {
-				break
-			}
-			l.ahead = false
-			if l.def < l.shape.elem {
-				return errors.New("a list goes on without an element")
-			}
-			if err := l.element(v); err != nil {
-				return err
+			for levels = levels[run:]; len(levels) > 0 && int(levels[0]) < l.shape.maxDef; levels = levels[1:] {
+				if err := l.null(); err != nil {
+					return err
+				}
 			}
 		}
-	}
-	if l.inner != nil {
-		lists.offs = append(lists.offs, l.inner.n)
-	} else {
-		lists.offs = append(lists.offs, v.n)
-	}
-	if lists.nulls != nil {
-		lists.setNotNull(lists.n)
 	}
 	return nil
 }
 
-// element appends the element of the current level to v, or to the list that is the
-// element.
-func (l *leaf) element(v *vector) error {
-	if l.inner == nil {
-		return l.value(v)
-	}
-	if l.rep < 2 {
-		if err := l.limit.take(itemBytes); err != nil {
-			return err
+// listRows reads n rows of a column that is in a list, or in a list of lists.
+func (l *leaf) listRows(n int) error {
+	elem, most, inner := uint8(l.shape.elem), uint8(l.shape.maxDef), l.inner
+	open := false // the last row may go on
+	run := 0      // values that are not read yet
+	for {
+		if l.at == l.end {
+			if err := l.take(run); err != nil {
+				return err
+			}
+			run = 0
+			if more, err := l.fill(); err != nil {
+				return err
+			} else if !more {
+				if l.lists.n < n {
+					return errFewRows
+				}
+				l.endRow(0)
+				return nil
+			}
 		}
-		l.inner.n++
-		l.inner.offs = append(l.inner.offs, v.n)
+		reps, defs := l.repBlock[:l.end], l.defBlock[:l.end]
+		for ; l.at < l.end; l.at++ {
+			def := defs[l.at]
+			switch rep := reps[l.at]; {
+			case rep == 0:
+				if open {
+					l.endRow(run)
+				}
+				if open = l.lists.n < n; !open {
+					return l.take(run)
+				}
+				if err := l.beginRow(int(def)); err != nil {
+					return err
+				}
+				if def < elem {
+					continue
+				}
+			case !open:
+				return errors.New("a row starts within a list")
+			case def < elem:
+				return errors.New("a list goes on without an element")
+			}
+			if inner != nil {
+				if reps[l.at] < 2 {
+					if err := l.limit.take(itemBytes); err != nil {
+						return err
+					}
+					inner.n++
+					inner.offs = append(inner.offs, l.v.n+run)
+				}
+				if int(def) < l.shape.innerElem {
+					continue
+				}
+				inner.offs[inner.n] = l.v.n + run + 1
+			}
+			if def == most {
+				run++
+				continue
+			}
+			if err := l.take(run); err != nil {
+				return err
+			}
+			run = 0
+			if err := l.null(); err != nil {
+				return err
+			}
+		}
 	}
-	if l.def < l.shape.innerElem {
-		return nil
+}
+
+// beginRow starts a list whose first definition level is def.
+func (l *leaf) beginRow(def int) error {
+	if err := l.limit.take(itemBytes); err != nil {
+		return err
 	}
-	err := l.value(v)
-	l.inner.offs[l.inner.n] = v.n
-	return err
+	if def < l.shape.list {
+		l.lists.setNull(l.lists.n)
+	}
+	l.lists.n++
+	if l.lists.nulls != nil {
+		l.lists.setNotNull(l.lists.n)
+	}
+	return nil
+}
+
+// endRow ends the list that began last; run of its values are not read yet.
+func (l *leaf) endRow(run int) {
+	if l.lists.n == 0 {
+		return
+	}
+	if l.inner != nil {
+		l.lists.offs = append(l.lists.offs, l.inner.n)
+	} else {
+		l.lists.offs = append(l.lists.offs, l.v.n+run)
+	}
 }
 
 // setNull marks value i as null, and leaves the values before it unchanged.
@@ -196,65 +265,86 @@ func (v *vector) setNotNull(n int) {
 	}
 }
 
-// value appends the value of the current level to v.
-func (l *leaf) value(v *vector) error {
+// null appends a null to v.
+func (l *leaf) null() error {
 	if err := l.limit.take(itemBytes); err != nil {
 		return err
 	}
-	if l.def < l.shape.maxDef {
-		v.setNull(v.n)
-		v.n++
-		if l.kind == parquet.Types.ByteArray {
-			v.offs = append(v.offs, len(v.text))
-		} else {
-			v.nums = append(v.nums, 0)
-		}
+	v := l.v
+	v.setNull(v.n)
+	v.n++
+	if l.kind == parquet.Types.ByteArray {
+		v.offs = append(v.offs, len(v.text))
+	} else {
+		v.nums = append(v.nums, 0)
+	}
+	return nil
+}
+
+// take appends the next n values of the page to v.
+func (l *leaf) take(n int) error {
+	if n == 0 {
 		return nil
 	}
-	before := len(v.text)
-	if err := l.values.next(l, v); err != nil {
+	if err := l.limit.take(n * itemBytes); err != nil {
 		return err
 	}
-	v.n++
+	v := l.v
+	before := len(v.text)
+	if err := l.values.append(l, v, n); err != nil {
+		return err
+	}
+	v.n += n
 	if v.nulls != nil {
 		v.setNotNull(v.n)
 	}
 	return l.limit.take(len(v.text) - before)
 }
 
-// level reads the next level unless one is waiting. ahead stays false at the
-// end of the column.
-func (l *leaf) level() error {
-	if l.ahead {
-		return nil
+// blockLevels is the number of levels that are decoded at once: few, because a broken page
+// may claim any number.
+const blockLevels = 1024
+
+// fill decodes the next levels, unless some are waiting. more is false at the end of the
+// column.
+func (l *leaf) fill() (more bool, err error) {
+	if l.at < l.end {
+		return true, nil
 	}
 	for l.left == 0 {
-		more, err := l.page()
-		if err != nil || !more {
-			return err
+		if more, err := l.page(); err != nil || !more {
+			return false, err
 		}
 	}
-	l.left--
-	l.rep, l.def = 0, l.shape.maxDef
+	n := min(l.left, blockLevels)
+	l.left -= n
+	if l.defBlock == nil {
+		l.repBlock, l.defBlock = make([]uint8, blockLevels), make([]uint8, blockLevels)
+	}
 	if l.shape.maxRep > 0 {
-		v, err := l.reps.next()
-		if err != nil {
-			return err
-		}
-		if l.rep = int(v); l.rep > l.shape.maxRep {
-			return fmt.Errorf("a repetition level of %d", l.rep)
+		if err := decodeLevels(&l.reps, l.repBlock[:n], l.shape.maxRep, "repetition"); err != nil {
+			return false, err
 		}
 	}
 	if l.shape.maxDef > 0 {
-		v, err := l.defs.next()
-		if err != nil {
-			return err
-		}
-		if l.def = int(v); l.def > l.shape.maxDef {
-			return fmt.Errorf("a definition level of %d", l.def)
+		if err := decodeLevels(&l.defs, l.defBlock[:n], l.shape.maxDef, "definition"); err != nil {
+			return false, err
 		}
 	}
-	l.ahead = true
+	l.at, l.end = 0, n
+	return true, nil
+}
+
+// decodeLevels decodes levels of 0 to most.
+func decodeLevels(h *rleDecoder, to []uint8, most int, kind string) error {
+	if err := decodeRuns(h, to); err != nil {
+		return err
+	}
+	for _, level := range to {
+		if int(level) > most {
+			return fmt.Errorf("a %s level of %d", kind, level)
+		}
+	}
 	return nil
 }
 
@@ -297,7 +387,7 @@ func (l *leaf) dictionary(p *file.DictionaryPage) error {
 	}
 	for range p.NumValues() {
 		before := len(l.dict.text)
-		if err := values.next(l, l.dict); err != nil {
+		if err := values.append(l, l.dict, 1); err != nil {
 			return err
 		}
 		l.dict.n++
@@ -427,22 +517,83 @@ func deltaLengths(l *leaf, b []byte, n int) ([]int, []byte, error) {
 	return lengths, d.rest(), err
 }
 
+// append appends the next n values to v, but does not count them.
+func (p *pageValues) append(l *leaf, v *vector, n int) error {
+	switch p.encoding {
+	case encodingRLEDictionary:
+		return p.appendFromDictionary(l, v, n)
+	case encodingPlain:
+		return p.appendPlain(l, v, n)
+	}
+	for range n {
+		if err := p.next(l, v); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// appendFromDictionary appends the next n values, which stand in the dictionary.
+func (p *pageValues) appendFromDictionary(l *leaf, v *vector, n int) error {
+	var block [256]uint32
+	for n > 0 {
+		indices := block[:min(n, len(block))]
+		n -= len(indices)
+		if err := decodeRuns(&p.index, indices); err != nil {
+			return err
+		}
+		for _, i := range indices {
+			if int64(i) >= int64(l.dict.n) {
+				return fmt.Errorf("value %d of a dictionary of %d", i, l.dict.n)
+			}
+			if l.kind == parquet.Types.ByteArray {
+				v.appendText(l.dict.str(int(i)))
+			} else {
+				v.nums = append(v.nums, l.dict.nums[i])
+			}
+		}
+	}
+	return nil
+}
+
+// appendPlain appends the next n values, which stand there as they are.
+func (p *pageValues) appendPlain(l *leaf, v *vector, n int) error {
+	size := 0
+	switch l.kind {
+	case parquet.Types.Int32, parquet.Types.Float:
+		size = 4
+	case parquet.Types.Int64, parquet.Types.Double:
+		size = 8
+	default:
+		for range n {
+			if err := p.nextPlain(l, v); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	if n > len(p.b)/size {
+		return errPage
+	}
+	at := len(v.nums)
+	v.nums = slices.Grow(v.nums, n)[:at+n]
+	nums := v.nums[at:]
+	if size == 8 {
+		for i := range nums {
+			nums[i] = binary.LittleEndian.Uint64(p.b[8*i:])
+		}
+	} else {
+		for i := range nums {
+			nums[i] = l.extend(uint64(binary.LittleEndian.Uint32(p.b[4*i:])))
+		}
+	}
+	p.b = p.b[n*size:]
+	return nil
+}
+
 // next appends the next value to v, but does not count it.
 func (p *pageValues) next(l *leaf, v *vector) error {
 	switch p.encoding {
-	case encodingRLEDictionary:
-		i, err := p.index.next()
-		if err != nil {
-			return err
-		}
-		if int64(i) >= int64(l.dict.n) {
-			return fmt.Errorf("value %d of a dictionary of %d", i, l.dict.n)
-		}
-		if l.kind == parquet.Types.ByteArray {
-			v.appendText(l.dict.str(int(i)))
-		} else {
-			v.nums = append(v.nums, l.dict.nums[i])
-		}
 	case encodingRLE:
 		i, err := p.index.next()
 		if err != nil {
@@ -458,7 +609,7 @@ func (p *pageValues) next(l *leaf, v *vector) error {
 	case encodingDeltaLength, encodingDeltaBytes:
 		return p.nextDeltaText(v)
 	default:
-		return p.nextPlain(l, v)
+		return fmt.Errorf("values are encoded as %d", p.encoding)
 	}
 	return nil
 }
@@ -479,6 +630,7 @@ func (l *leaf) extend(x uint64) uint64 {
 	return uint64(uint32(x))
 }
 
+// nextPlain appends the next bool or text.
 func (p *pageValues) nextPlain(l *leaf, v *vector) error {
 	switch l.kind {
 	case parquet.Types.Boolean:
@@ -487,18 +639,6 @@ func (p *pageValues) nextPlain(l *leaf, v *vector) error {
 		}
 		v.nums = append(v.nums, uint64(p.b[p.bit/8]>>(p.bit%8)&1))
 		p.bit++
-	case parquet.Types.Int32, parquet.Types.Float:
-		if len(p.b) < 4 {
-			return errPage
-		}
-		v.nums = append(v.nums, l.extend(uint64(binary.LittleEndian.Uint32(p.b))))
-		p.b = p.b[4:]
-	case parquet.Types.Int64, parquet.Types.Double:
-		if len(p.b) < 8 {
-			return errPage
-		}
-		v.nums = append(v.nums, binary.LittleEndian.Uint64(p.b))
-		p.b = p.b[8:]
 	default:
 		if len(p.b) < 4 {
 			return errPage

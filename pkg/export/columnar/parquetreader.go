@@ -66,7 +66,7 @@ func openParquetFile(name string, src io.ReaderAt, size, most int64) (r *file.Re
 	}
 	props := parquet.NewReaderProperties(boundAllocator{memory.DefaultAllocator, most})
 	props.BufferedStreamEnabled = true   // not a whole column of a row group at once
-	props.BufferSize = min(64<<10, size) // one for each column
+	props.BufferSize = min(16<<10, size) // one for each column
 	err = guard(func() (err error) {
 		r, err = file.NewParquetReader(io.NewSectionReader(src, 0, size), file.WithReadProps(props))
 		return err
@@ -112,11 +112,6 @@ type parquetSource struct {
 	// leaves holds the file's columns for each column of the schema: one, or one for
 	// each field of a list of structs.
 	leaves [numColumns][]leafColumn
-
-	wanted func(col int) bool
-	open_  []openColumn
-	rest   int64 // rows left of the row group
-	chunk  int64 // rows to be read at once
 }
 
 // A leafColumn is a column of the file that belongs to a column of the schema.
@@ -125,8 +120,6 @@ type leafColumn struct {
 	desc   *schema.Column
 	shape  leafShape
 	signed bool // integers have a sign
-	// Memory of its rows, to be used again.
-	values, lists *vector
 }
 
 // An openColumn is being read.
@@ -184,7 +177,7 @@ func (s *parquetSource) columns() error {
 			if !holds(desc, k.Type) || shape.maxRep != rep {
 				return fmt.Errorf("column %s: expected %s, found %s %s", f.Name, f.Type, desc.PhysicalType(), desc.LogicalType())
 			}
-			s.leaves[col] = append(s.leaves[col], leafColumn{i, desc, shape, isSigned(desc), &vector{}, &vector{}})
+			s.leaves[col] = append(s.leaves[col], leafColumn{i, desc, shape, isSigned(desc)})
 		}
 	}
 	return nil
@@ -218,13 +211,28 @@ func (s *parquetSource) batches() int { return s.r.NumRowGroups() }
 // chunkBytes is how much of a row group is decoded at once, roughly.
 const chunkBytes = 4 << 20
 
-func (s *parquetSource) open(i int, wanted func(col int) bool) error {
+// A parquetGroup reads one row group, some rows at a time.
+type parquetGroup struct {
+	source  *parquetSource
+	columns []openColumn
+	rest    int64 // rows left
+	chunk   int64 // rows to be read at once
+	turn    int   // see batchRows
+}
+
+// decodedBatches is the number of decoded batches that are in use at the same time: one
+// is being decoded, one waits, and one is being read.
+const decodedBatches = 3
+
+func (s *parquetSource) concurrent() bool { return true }
+
+func (s *parquetSource) open(i int, wanted func(col int) bool) (batchRows, error) {
 	group := s.r.RowGroup(i)
-	s.wanted, s.open_, s.rest = wanted, s.open_[:0], group.NumRows()
-	if s.rest < 0 {
-		return fmt.Errorf("%d rows", s.rest)
+	g := &parquetGroup{source: s, rest: group.NumRows()}
+	if g.rest < 0 {
+		return nil, fmt.Errorf("%d rows", g.rest)
 	}
-	s.chunk = chunkRows(group)
+	g.chunk = chunkRows(group)
 	for col, leaves := range s.leaves {
 		if len(leaves) == 0 || !wanted(col) {
 			continue
@@ -233,16 +241,16 @@ func (s *parquetSource) open(i int, wanted func(col int) bool) error {
 		for _, lc := range leaves {
 			pages, err := openPages(group, lc.index, s.size)
 			if err != nil {
-				return fmt.Errorf("column %s: %w", columnName(col), err)
+				return nil, fmt.Errorf("column %s: %w", columnName(col), err)
 			}
 			c.leaves = append(c.leaves, &leaf{
 				pages: pages, kind: lc.desc.PhysicalType(), shape: lc.shape,
-				signed: lc.signed, limit: &budget{}, v: lc.values, lists: lc.lists,
+				signed: lc.signed, limit: &budget{},
 			})
 		}
-		s.open_ = append(s.open_, c)
+		g.columns = append(g.columns, c)
 	}
-	return nil
+	return g, nil
 }
 
 // openPages returns the pages of a column of a row group, in a file of size bytes.
@@ -267,15 +275,16 @@ func chunkRows(group *file.RowGroupReader) int64 {
 	return most
 }
 
-func (s *parquetSource) rows() (*rows, error) {
-	if s.rest == 0 {
+func (g *parquetGroup) rows() (*rows, error) {
+	if g.rest == 0 {
 		return nil, nil
 	}
-	t := &rows{n: int(min(s.rest, s.chunk))}
-	s.rest -= int64(t.n)
-	limit := budget{s.most, s.most}
-	for _, c := range s.open_ {
-		v, err := s.column(c, t.n, &limit)
+	t := &rows{n: int(min(g.rest, g.chunk))}
+	g.rest -= int64(t.n)
+	g.turn = (g.turn + 1) % decodedBatches
+	limit := budget{g.source.most, g.source.most}
+	for _, c := range g.columns {
+		v, err := g.column(c, t.n, &limit)
 		if err != nil {
 			return nil, fmt.Errorf("column %s: %w", columnName(c.col), err)
 		}
@@ -285,10 +294,11 @@ func (s *parquetSource) rows() (*rows, error) {
 }
 
 // column reads n rows of a column.
-func (s *parquetSource) column(c openColumn, n int, limit *budget) (*vector, error) {
+func (g *parquetGroup) column(c openColumn, n int, limit *budget) (*vector, error) {
 	var lists *vector
 	var kids []*vector
 	for _, l := range c.leaves {
+		l.use(g.turn)
 		if err := l.rows(n, limit); err != nil {
 			return nil, err
 		}
@@ -306,7 +316,7 @@ func (s *parquetSource) column(c openColumn, n int, limit *budget) (*vector, err
 		inner.kids = kids
 		kids = []*vector{inner}
 	}
-	if _, isStruct := s.schema.Field(c.col).Type.(*arrow.ListType).Elem().(*arrow.StructType); isStruct {
+	if _, isStruct := g.source.schema.Field(c.col).Type.(*arrow.ListType).Elem().(*arrow.StructType); isStruct {
 		lists.kids = []*vector{{n: kids[0].n, kids: kids}}
 	} else {
 		lists.kids = kids

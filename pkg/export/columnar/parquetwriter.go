@@ -23,7 +23,7 @@ import (
 func NewParquetWriter(w io.Writer, deriver export.Deriver) (*Writer, error) {
 	schema := newSchema(fileMetadata{}, deriver != nil)
 	out := &parquetSink{file: newCountingWriter(w), deriver: deriver}
-	root, err := parquetGroup("schema", parquet.Repetitions.Repeated, schema.Fields())
+	root, err := parquetGroupNode("schema", parquet.Repetitions.Repeated, schema.Fields())
 	if err != nil {
 		return nil, err
 	}
@@ -79,8 +79,8 @@ const (
 	maxGroupBytes = 48 << 20
 )
 
-// parquetGroup returns the node of a Parquet schema that holds fields.
-func parquetGroup(name string, repetition parquet.Repetition, fields []arrow.Field) (*pqschema.GroupNode, error) {
+// parquetGroupNode returns the node of a Parquet schema that holds fields.
+func parquetGroupNode(name string, repetition parquet.Repetition, fields []arrow.Field) (*pqschema.GroupNode, error) {
 	var nodes pqschema.FieldList
 	for _, f := range fields {
 		n, err := parquetNode(f)
@@ -108,7 +108,7 @@ func parquetNode(f arrow.Field) (pqschema.Node, error) {
 		}
 		return pqschema.ListOfWithName(f.Name, element, repetition, -1)
 	case *arrow.StructType:
-		return parquetGroup(f.Name, repetition, t.Fields())
+		return parquetGroupNode(f.Name, repetition, t.Fields())
 	case *arrow.StringType:
 		kind, logical = parquet.Types.ByteArray, pqschema.StringLogicalType{}
 	case *arrow.BooleanType:

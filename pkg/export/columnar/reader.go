@@ -32,8 +32,8 @@ type Reader struct {
 	lines   lineSource // of the telemetry; nil: there is none
 	maxLine int64
 
-	next  int  // part of the plan
-	open  bool // part next is being read
+	next  int   // part of the plan
+	feed  *feed // of the parts from next on; nil before the first
 	t     *rows
 	row   int // the next one of t
 	nth   int // row of the batch that row is
@@ -52,14 +52,36 @@ var _ export.Reader = (*Reader)(nil)
 type source interface {
 	batches() int
 	// open starts batch i, with the columns that wanted names.
-	open(i int, wanted func(col int) bool) error
-	// rows returns the next rows of the batch, valid until the next call, and
-	// nil after the last.
-	rows() (*rows, error)
+	open(i int, wanted func(col int) bool) (batchRows, error)
+	// concurrent reports whether several batches can be read at the same time, each by
+	// a goroutine of its own.
+	concurrent() bool
 	// place returns the offset of batch i in the file (-1 if unknown), and its name for
 	// messages.
 	place(i int) (offset int64, what string)
 	close() error
+}
+
+// A batchRows reads the rows of one batch.
+type batchRows interface {
+	// rows returns the next rows of the batch, and nil after the last. Rows of a
+	// concurrent source are valid until decodedBatches later calls have begun, others
+	// until the next call.
+	rows() (*rows, error)
+}
+
+// A wholeBatch gives the rows of a batch at once.
+type wholeBatch struct {
+	read func() (*rows, error) // nil when it was called
+}
+
+func (b *wholeBatch) rows() (*rows, error) {
+	if b.read == nil {
+		return nil, nil
+	}
+	read := b.read
+	b.read = nil
+	return read()
 }
 
 // A part selects the requests of one batch that belong to one experiment and are excluded,
@@ -68,6 +90,14 @@ type part struct {
 	experiment int
 	excluded   bool
 	batch      int
+	// all selects all requests of the batch instead: the file has them in the order of
+	// the contract.
+	all bool
+}
+
+// before reports whether the requests of p come before the requests of q.
+func (p part) before(q part) bool {
+	return p.experiment < q.experiment || p.experiment == q.experiment && !p.excluded && q.excluded
 }
 
 // maxExperiments bounds the experiments of a file whose header lists none.
@@ -110,11 +140,17 @@ func newReader(ctx context.Context, h header, src source) (*Reader, error) {
 		most = len(r.run.Experiments)
 	}
 	seen := 0
+	ordered := true
+	var last part
 	for i := range src.batches() {
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}
-		parts, err := r.parts(i, most)
+		parts, inOrder, err := r.parts(i, most)
+		if len(parts) > 0 {
+			ordered = ordered && inOrder && !parts[0].before(last)
+			last = parts[len(parts)-1]
+		}
 		if err != nil {
 			// The whole batches can still be delivered.
 			r.tail = r.locate(i, err)
@@ -125,13 +161,17 @@ func newReader(ctx context.Context, h header, src source) (*Reader, error) {
 			seen = max(seen, p.experiment+1)
 		}
 	}
+	if ordered {
+		for i := range r.plan {
+			r.plan[i] = part{batch: r.plan[i].batch, all: true}
+		}
+		r.plan = slices.Compact(r.plan)
+	}
 	slices.SortStableFunc(r.plan, func(a, b part) int {
 		switch {
-		case a.experiment != b.experiment:
-			return a.experiment - b.experiment
-		case a.excluded != b.excluded && b.excluded:
+		case a.before(b):
 			return -1
-		case a.excluded != b.excluded:
+		case b.before(a):
 			return 1
 		}
 		return a.batch - b.batch
@@ -159,30 +199,36 @@ func scalarColumn(name string) int {
 	panic("no column " + name)
 }
 
-// parts returns the parts of a batch.
-func (r *Reader) parts(batch, most int) ([]part, error) {
-	if err := guard(func() error { return r.src.open(batch, planned) }); err != nil {
-		return nil, err
+// parts returns the parts of a batch. inOrder says that its requests are in the order of
+// the contract.
+func (r *Reader) parts(batch, most int) (out []part, inOrder bool, _ error) {
+	var all batchRows
+	if err := guard(func() (err error) { all, err = r.src.open(batch, planned); return err }); err != nil {
+		return nil, false, err
 	}
-	var out []part
+	inOrder = true
 	var last part
 	for {
 		var t *rows
-		err := guard(func() (err error) { t, err = r.src.rows(); return err })
+		err := guard(func() (err error) { t, err = all.rows(); return err })
 		if err != nil {
-			return nil, err
+			return nil, false, err
 		}
 		if t == nil {
-			return out, nil
+			return out, inOrder, nil
 		}
 		for i := range t.n {
 			p := r.partOf(t, i, batch)
-			if p == last && len(out) > 0 || slices.Contains(out, p) {
+			if p == last && len(out) > 0 {
+				continue
+			}
+			inOrder = inOrder && (len(out) == 0 || last.before(p))
+			if slices.Contains(out, p) {
 				last = p
 				continue
 			}
 			if p.experiment < 0 || p.experiment >= most {
-				return nil, fmt.Errorf("a row belongs to experiment %d, but the header has %d", p.experiment, most)
+				return nil, false, fmt.Errorf("a row belongs to experiment %d, but the header has %d", p.experiment, most)
 			}
 			last = p
 			out = append(out, p)
@@ -199,7 +245,7 @@ func (r *Reader) partOf(t *rows, i, batch int) part {
 	if experiment >= 0 && experiment < len(r.places) {
 		experiment = r.places[experiment]
 	}
-	return part{experiment, q.Excluded() != "", batch}
+	return part{experiment: experiment, excluded: q.Excluded() != "", batch: batch}
 }
 
 // locate adds the batch to err. Errors of reading and errors with a position stay
@@ -237,22 +283,18 @@ func (r *Reader) Next() bool {
 	r.valid = false
 	for r.err == nil && r.src != nil && r.next < len(r.plan) {
 		p := r.plan[r.next]
-		if !r.open {
-			if err := guard(func() error { return r.src.open(p.batch, r.wanted) }); err != nil {
-				r.err = r.locate(p.batch, err)
-				return false
-			}
-			r.open, r.t, r.nth = true, nil, 0
+		if r.feed == nil {
+			r.feed = newFeed(r.src, r.plan[r.next:], r.wanted)
 		}
 		if r.t == nil {
-			err := guard(func() (err error) { r.t, err = r.src.rows(); return err })
-			if err != nil {
+			var err error
+			if r.t, err = r.feed.rows(); err != nil {
 				r.err = r.locate(p.batch, err)
 				return false
 			}
 			if r.t == nil {
-				r.open = false
 				r.next++
+				r.nth = 0
 				continue
 			}
 			r.row = 0
@@ -261,8 +303,8 @@ func (r *Reader) Next() bool {
 			i := r.row
 			r.row++
 			r.nth++
-			if r.partOf(r.t, i, p.batch) == p {
-				r.deliver(p, i)
+			if of := r.partOf(r.t, i, p.batch); p.all || of == p {
+				r.deliver(of, i)
 				return true
 			}
 		}
@@ -348,6 +390,9 @@ func (r *Reader) Warnings() []export.Warning { return r.warnings }
 func (r *Reader) Close() error {
 	if r.src == nil {
 		return nil
+	}
+	if r.feed != nil {
+		r.feed.close()
 	}
 	err := r.src.close()
 	r.src, r.t, r.dec, r.valid = nil, nil, rowDecoder{}, false

@@ -315,6 +315,7 @@ func TestBatchBounds(t *testing.T) {
 			t.Fatal(err)
 		}
 		b := batchOf(w)
+		b.maxRows = min(b.maxRows, maxBatchRows)
 		rows, size := 0, 0
 		small := &export.Request{NoOutputs: true}
 		for range maxBatchRows + 10 {
@@ -324,13 +325,13 @@ func TestBatchBounds(t *testing.T) {
 			rows = max(rows, b.rows)
 		}
 		large := &export.Request{Inputs: export.Fields{{Name: "a", Value: export.Value{Text: true, Data: text}}}}
-		for range maxBatchBytes>>20 + 3 {
+		for range b.maxBytes>>20 + 3 {
 			if err := w.WriteRequest(large); err != nil {
 				t.Fatal(err)
 			}
 			size = max(size, b.size())
 		}
-		if rows != maxBatchRows || size < maxBatchBytes || size > maxBatchBytes+2<<20 {
+		if rows != maxBatchRows || size < b.maxBytes || size > b.maxBytes+2<<20 {
 			t.Errorf("%s: batches of %d rows, of %d bytes", f.name, rows, size)
 		}
 		// A request that could overflow the offsets is refused; it takes no

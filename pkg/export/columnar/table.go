@@ -246,7 +246,8 @@ func (t *Table) openGroup(group *file.RowGroupReader) error {
 			if err != nil {
 				return fmt.Errorf("column %s: %w", c.name, err)
 			}
-			l.r = &leaf{pages: pages, kind: l.desc.PhysicalType(), shape: l.shape, signed: l.signed, limit: &budget{}, v: &vector{}, lists: &vector{}}
+			l.r = &leaf{pages: pages, kind: l.desc.PhysicalType(), shape: l.shape, signed: l.signed, limit: &budget{}}
+			l.r.use(0)
 		}
 	}
 	return nil

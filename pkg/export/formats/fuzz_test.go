@@ -28,7 +28,13 @@ func FuzzReaders(f *testing.F) {
 	f.Fuzz(func(t *testing.T, kind uint8, data []byte) {
 		r, err := all[int(kind)%len(all)].Open(context.Background(), "x", bytes.NewReader(data), int64(len(data)), lim)
 		if err == nil {
+			derived, _ := r.(export.DerivedReader)
 			for r.Next() {
+				if d := derived.Derived(); d != nil {
+					for _, e := range d.Events {
+						_ = r.Request().Responses[e.Response]
+					}
+				}
 				if r.Request() == nil || r.Experiment() >= len(r.Run().Experiments) {
 					t.Fatalf("a request of experiment %d of %d", r.Experiment(), len(r.Run().Experiments))
 				}
@@ -41,11 +47,23 @@ func FuzzReaders(f *testing.F) {
 	})
 }
 
+// A oneEvent derives the same of each request.
+type oneEvent struct{}
+
+func (oneEvent) Derive(*export.Request) *export.Derived {
+	return &export.Derived{
+		Events: []export.TokenEvent{{Response: 1, Choice: 2}}, ITL: [][]int64{{1, 2}, {3}},
+		OutputTokens: export.Count{V: 1, OK: true}, TokenSource: "usage",
+	}
+}
+
+func (oneEvent) Derivation() export.Derivation { return export.Derivation{Definitions: 1} }
+
 // twoRequests returns a file of two requests. Of a longer one the fuzzer tries less.
 func twoRequests(f *testing.F, create Create) []byte {
 	f.Helper()
 	var out bytes.Buffer
-	w, err := create(&out)
+	w, err := create(&out, oneEvent{})
 	if err != nil {
 		f.Fatal(err)
 	}

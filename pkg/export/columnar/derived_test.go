@@ -1,0 +1,150 @@
+package columnar
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/pa-tools/pa/pkg/export"
+)
+
+// A givenDerived gives the Derived of requests in their order.
+type givenDerived struct {
+	all  []*export.Derived
+	next int
+}
+
+func (g *givenDerived) Derive(*export.Request) *export.Derived {
+	g.next++
+	return g.all[g.next-1]
+}
+
+func (g *givenDerived) Derivation() export.Derivation {
+	return export.Derivation{Definitions: 7, TokenSource: "auto", Model: "m"}
+}
+
+// derived returns a Derived of a request with n responses.
+func (s random) derived(n int) *export.Derived {
+	count := func() export.Count {
+		if s.IntN(3) == 0 {
+			return export.Count{}
+		}
+		return export.Count{V: int64(s.int()), OK: true}
+	}
+	d := &export.Derived{
+		Failure: s.text(), Class: s.text(), Assumed: s.IntN(2) == 0, Unreadable: s.IntN(3), Excluded: "late",
+		TTFT: count(), E2EL: count(), InputTokens: count(), OutputTokens: count(), ReasoningTokens: count(), CachedTokens: count(),
+		TokenSource: []string{"", "usage", "responses"}[s.IntN(3)],
+	}
+	if s.IntN(3) > 0 {
+		yes := s.IntN(2) == 0
+		d.Streamed = &yes
+	}
+	several := s.IntN(3) == 0 // choices in one response
+	for at := range n {
+		e := export.TokenEvent{Response: int32(at), Choice: int64(s.int()), Reasoning: s.IntN(4) == 0}
+		for range s.IntN(4) {
+			d.Events = append(d.Events, e)
+			if several {
+				e.Choice, e.Reasoning = int64(s.IntN(3)), s.IntN(2) == 0
+			}
+		}
+	}
+	if s.IntN(3) == 0 { // usual: a token for each event
+		d.OutputTokens = export.Count{V: int64(len(d.Events)), OK: true}
+	}
+	for range s.IntN(3) {
+		gaps := []int64{}
+		for range s.IntN(3) {
+			gaps = append(gaps, int64(s.int()))
+		}
+		d.ITL = append(d.ITL, gaps)
+	}
+	return d
+}
+
+// What is derived comes back with the requests, and also without the answers.
+func TestDerived(t *testing.T) {
+	for name, create := range map[string]func(io.Writer, export.Deriver) (*Writer, error){"parquet": NewParquetWriter, "arrow": NewArrowWriter} {
+		f := testFormats[slices.IndexFunc(testFormats, func(f testFormat) bool { return f.name == name })]
+		for seed := range uint64(40) {
+			s := random{rand.New(rand.NewPCG(seed, 5))}
+			given := &givenDerived{}
+			want := requests(40)
+			for i, r := range want.requests {
+				*r = *s.request()
+				r.ID, r.Status, r.Phase = uint64(i), export.StatusOK, export.PhaseMeasured
+				given.all = append(given.all, s.derived(len(r.Responses)))
+			}
+			var data bytes.Buffer
+			w, err := create(&data, given)
+			if err == nil {
+				err = want.write(w, nil)
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, times := range []bool{false, true} {
+				r := f.open(t, data.Bytes()).(export.DerivedReader)
+				if how, ok := r.Derivation(); !ok || how != given.Derivation() {
+					t.Fatalf("derived as %v, %v", how, ok)
+				}
+				if times {
+					r.WithoutAnswers()
+				}
+				i := 0
+				for ; r.Next(); i++ {
+					got := *r.Derived()
+					x := *given.all[i]
+					x.Excluded = ""
+					if times {
+						x.ITL, got.ITL = nil, nil
+					}
+					if d := cmp.Diff(normal(x), normal(got)); d != "" {
+						t.Fatalf("%s, seed %d, request %d (-want +got):\n%s", name, seed, i, d)
+					}
+					if q := r.Request(); times && (q.Inputs != nil || len(q.Responses) != len(want.requests[i].Responses)) {
+						t.Fatalf("%s, seed %d, request %d: inputs %v, %d responses", name, seed, i, q.Inputs, len(q.Responses))
+					}
+				}
+				if err := errors.Join(r.Err(), r.Close()); err != nil || i != 40 {
+					t.Fatalf("%d requests, %v", i, err)
+				}
+			}
+		}
+	}
+}
+
+// normal makes empty lists nil.
+func normal(d export.Derived) export.Derived {
+	if len(d.Events) == 0 {
+		d.Events = nil
+	}
+	if len(d.ITL) == 0 {
+		d.ITL = nil
+	}
+	for i := range d.ITL {
+		if len(d.ITL[i]) == 0 {
+			d.ITL[i] = nil
+		}
+	}
+	return d
+}
+
+// A file without derived columns has no Derived.
+func TestNotDerived(t *testing.T) {
+	for _, f := range testFormats {
+		r := f.open(t, requests(2).encode(t, f)).(export.DerivedReader)
+		if how, ok := r.Derivation(); ok || !r.Next() || r.Derived() != nil {
+			t.Errorf("%s: derived as %v, %v", f.name, how, ok)
+		}
+		if err := r.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+}
