@@ -73,8 +73,8 @@ type Decoder struct {
 
 	a         Answer
 	responses []export.Response // of the request
-	http   httpDecoder
-	tensor tensorDecoder
+	http      httpDecoder
+	tensor    tensorDecoder
 }
 
 // NewDecoder returns a Decoder for the requests of run.

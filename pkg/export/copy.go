@@ -7,8 +7,14 @@ import "context"
 // returns the reason. [ExperimentMeta.Unreadable] keeps the number of
 // requests that could not be read.
 //
-// The error comes from dst, or is the cause of ctx; dst is not closed then.
-func Copy(ctx context.Context, dst Writer, src Reader) error {
+// The error comes from dst, or is the cause of ctx; dst is not closed then, but stopped if
+// it is a [Stopper].
+func Copy(ctx context.Context, dst Writer, src Reader) (err error) {
+	defer func() {
+		if s, ok := dst.(Stopper); ok && err != nil {
+			s.Stop()
+		}
+	}()
 	run := src.Run()
 	begun := 0       // number of begun experiments; the last one is open
 	var held written // of the experiment that is open

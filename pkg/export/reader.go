@@ -81,6 +81,14 @@ type Writer interface {
 	Close(run *Run) error
 }
 
+// A Stopper is a Writer that writes in the background.
+type Stopper interface {
+	Writer
+	// Stop waits until nothing is written any more. It is for a Writer that will not be
+	// closed, before its file is closed.
+	Stop()
+}
+
 // A SelfCheck is the result of comparing the figures that a file states with figures
 // computed from its requests.
 type SelfCheck struct {

@@ -43,6 +43,13 @@ func newBatch(schema *arrow.Schema, deriver export.Deriver) *batch {
 	return b
 }
 
+// empty returns an empty batch like b.
+func (b *batch) empty() *batch {
+	e := newBatch(b.schema, b.deriver)
+	e.maxRows, e.maxBytes = b.maxRows, b.maxBytes
+	return e
+}
+
 // full reports whether the batch has to be written before the next row.
 func (b *batch) full() bool { return b.rows >= b.maxRows || b.size() >= b.maxBytes }
 

@@ -19,7 +19,9 @@ import (
 )
 
 // NewParquetWriter returns a Writer of Parquet to w, which it buffers. deriver, if not
-// nil, computes the derived columns.
+// nil, computes the derived columns. A goroutine encodes a row group and writes it to w
+// while the next one fills: a Writer that is not closed must be stopped before w is used
+// for something else.
 func NewParquetWriter(w io.Writer, deriver export.Deriver) (*Writer, error) {
 	schema := newSchema(fileMetadata{}, deriver != nil)
 	out := &parquetSink{file: newCountingWriter(w), deriver: deriver}
@@ -39,7 +41,7 @@ func NewParquetWriter(w io.Writer, deriver export.Deriver) (*Writer, error) {
 	}
 	b := newBatch(schema, deriver)
 	b.maxRows, b.maxBytes = maxGroupRows, maxGroupBytes
-	return &Writer{calls: writeorder.Checker{Format: "Parquet"}, sink: out, batch: b}, nil
+	return &Writer{calls: writeorder.Checker{Format: "Parquet"}, sink: out, batch: b, background: true}, nil
 }
 
 // parquetProperties chooses the encodings. Numbers and texts are PLAIN: with zstd that
@@ -57,6 +59,7 @@ func parquetProperties() *parquet.WriterProperties {
 		parquet.WithEncoding(parquet.Encodings.Plain),
 		parquet.WithDataPageVersion(parquet.DataPageV1),
 		parquet.WithMaxRowGroupLength(maxGroupRows),
+		parquet.WithDataPageSize(pageBytes),
 	}
 	for _, path := range dictionaryPaths {
 		props = append(props, parquet.WithDictionaryFor(path, true))
@@ -72,11 +75,15 @@ var dictionaryPaths = [...]string{
 	"source.list.element", "token_events.list.element", "token_choice.list.element", "token_count.list.element",
 }
 
+// pageBytes is the size of a page before compression. Arrow makes a new compressor for each
+// page.
+const pageBytes = 4 << 20
+
 // Bounds of a row group, before compression. Engines read a row group at a time and skip
 // whole ones by their statistics: a few large ones are faster than many small ones.
 const (
 	maxGroupRows  = 1 << 20
-	maxGroupBytes = 48 << 20
+	maxGroupBytes = 32 << 20
 )
 
 // parquetGroupNode returns the node of a Parquet schema that holds fields.

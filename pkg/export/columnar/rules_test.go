@@ -322,14 +322,14 @@ func TestBatchBounds(t *testing.T) {
 			if err := w.WriteRequest(small); err != nil {
 				t.Fatal(err)
 			}
-			rows = max(rows, b.rows)
+			rows = max(rows, batchOf(w).rows)
 		}
 		large := &export.Request{Inputs: export.Fields{{Name: "a", Value: export.Value{Text: true, Data: text}}}}
 		for range b.maxBytes>>20 + 3 {
 			if err := w.WriteRequest(large); err != nil {
 				t.Fatal(err)
 			}
-			size = max(size, b.size())
+			size = max(size, batchOf(w).size())
 		}
 		if rows != maxBatchRows || size < b.maxBytes || size > b.maxBytes+2<<20 {
 			t.Errorf("%s: batches of %d rows, of %d bytes", f.name, rows, size)

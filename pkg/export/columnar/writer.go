@@ -29,6 +29,11 @@ type Writer struct {
 	rows  int        // of the current experiment
 
 	telemetry telemetryBuffer
+
+	// background says that a batch is written while the next one fills.
+	background bool
+	spare      *batch     // takes turns with batch; nil before the first flush
+	writing    chan error // gets the error of the batch being written; nil if there is none
 }
 
 var _ export.Writer = (*Writer)(nil)
@@ -140,17 +145,21 @@ func (w *Writer) Close(run *export.Run) error {
 	if w.calls.State == writeorder.Closed {
 		return w.calls.Err
 	}
-	err := w.close(run)
+	err := errors.Join(w.close(run), w.wait())
 	w.calls.State = writeorder.Closed
-	w.batch, w.telemetry = nil, telemetryBuffer{}
+	w.batch, w.spare, w.telemetry = nil, nil, telemetryBuffer{}
 	return err
 }
+
+// Stop waits for what is written in the background. A Writer that will not be closed needs
+// it before its file is closed; [export.Copy] calls it.
+func (w *Writer) Stop() { _ = w.wait() }
 
 func (w *Writer) close(run *export.Run) error {
 	if err := w.calls.Enter(writeorder.BetweenExperiments, "Close"); err != nil {
 		return err
 	}
-	if err := w.flush(); err != nil {
+	if err := errors.Join(w.flush(), w.wait()); err != nil {
 		return err
 	}
 	header := export.Run{}
@@ -164,15 +173,46 @@ func (w *Writer) close(run *export.Run) error {
 	return nil
 }
 
-// flush writes the waiting rows.
+// flush writes the waiting rows, or starts to.
 func (w *Writer) flush() error {
 	if w.batch.rows == 0 {
 		return nil
 	}
+	if err := w.wait(); err != nil {
+		return err
+	}
 	rec := w.batch.record()
+	if w.background {
+		if w.spare == nil {
+			w.spare = w.batch.empty()
+		}
+		w.batch, w.spare = w.spare, w.batch
+		w.batch.reset()
+		done := make(chan error, 1)
+		go func() {
+			err := guard(func() error { return w.sink.write(rec) })
+			rec.Release()
+			done <- err
+		}()
+		w.writing = done
+		return nil
+	}
 	err := guard(func() error { return w.sink.write(rec) })
 	rec.Release()
 	w.batch.reset()
+	if err != nil {
+		return w.calls.Fail(err)
+	}
+	return nil
+}
+
+// wait returns the error of the batch that is being written, when it is.
+func (w *Writer) wait() error {
+	if w.writing == nil {
+		return nil
+	}
+	err := <-w.writing
+	w.writing = nil
 	if err != nil {
 		return w.calls.Fail(err)
 	}
