@@ -23,7 +23,8 @@ func validateCommand() *cli.Command {
 		Description: `Checks that times do not go back, that requests lie inside their windows, that
 counts agree and that members have the right types, and that counters of servers
 do not fall unless the server was started again. Figures that the result file
-of another tool holds about its requests are made again, and have to agree.
+of another tool holds about its requests are made again, and have to agree; so
+are the derived columns of a table.
 Prints one line for each violation and one for each file; exit code 1 when there
 is a violation.`,
 		Flags:  append(flags, settings.InputFlags()...),

@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"unicode/utf8"
 
+	"github.com/pa-tools/pa/pkg/answer"
 	"github.com/pa-tools/pa/pkg/export"
 )
 
@@ -51,6 +52,8 @@ type Result struct {
 //   - a measured, successful request has a response and ends inside the windows
 //   - the last byte of a request does not leave before the first
 //   - a request whose outputs were dropped holds none
+//   - the derived columns of a table say what its requests say, if they were derived by
+//     the present definitions
 //   - pa-record's counts are the numbers of requests in the file
 //   - scrapes of a source and statistics of a server are in the order of time, of
 //     known types and sources, and their counters do not fall while it runs
@@ -62,6 +65,7 @@ func Run(ctx context.Context, r export.Reader, found func(Violation)) (Result, e
 	for i := range v.held {
 		v.held[i].requests = map[string]int{}
 	}
+	v.findDerived(r)
 	v.Experiments = len(run.Experiments)
 	for i := range run.Experiments {
 		v.at = Violation{Experiment: i, Request: -1}
@@ -79,6 +83,7 @@ func Run(ctx context.Context, r export.Reader, found func(Violation)) (Result, e
 		q := r.Request()
 		v.at = Violation{Experiment: experiment, Request: index, StartNS: q.StartNS}
 		v.request(q, &run.Experiments[experiment])
+		v.derived(q)
 		index++
 	}
 	if err := r.Err(); err != nil {
@@ -96,6 +101,9 @@ type validator struct {
 	found func(Violation)
 	at    Violation
 	held  []holding // by experiment
+
+	stored  export.DerivedReader // nil if the file has no derived columns to compare
+	deriver *answer.Deriver
 }
 
 // A holding counts an experiment's requests.

@@ -15,7 +15,7 @@ func TestColumnsDocumented(t *testing.T) {
 		t.Fatal(err)
 	}
 	rest := string(doc)
-	for _, f := range newSchema(fileMetadata{}, false).Fields() {
+	for _, f := range fullSchema().Fields() {
 		typ := strings.NewReplacer("item: ", "", ", nullable", "", "utf8", "string").Replace(f.Type.String())
 		if strings.HasPrefix(typ, "list<struct") {
 			typ = "list<struct>"
@@ -28,7 +28,7 @@ func TestColumnsDocumented(t *testing.T) {
 		}
 		rest = after
 	}
-	for _, word := range []string{Version, versionKey, runKey, runBytesKey, textEscape, trailerMagic} {
+	for _, word := range []string{Version, oldVersion, versionKey, derivedKey, runKey, runBytesKey, textEscape, trailerMagic} {
 		if !strings.Contains(string(doc), word) {
 			t.Errorf("%q is not explained", word)
 		}

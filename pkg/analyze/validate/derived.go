@@ -1,0 +1,71 @@
+package validate
+
+import (
+	"slices"
+
+	"github.com/pa-tools/pa/pkg/answer"
+	"github.com/pa-tools/pa/pkg/export"
+)
+
+// findDerived sets v.stored if r has derived columns that can be computed anew.
+func (v *validator) findDerived(r export.Reader) {
+	stored, ok := r.(export.DerivedReader)
+	if !ok {
+		return
+	}
+	how, ok := stored.Derivation()
+	strict := answer.Config{}
+	if ok && strict.Matches(how) {
+		v.stored, v.deriver = stored, answer.NewDeriver(r.Run())
+	}
+}
+
+// derived compares the derived columns of a request with its responses.
+func (v *validator) derived(q *export.Request) {
+	if v.stored == nil {
+		return
+	}
+	have := v.stored.Derived()
+	if have == nil {
+		v.say("the derived columns are missing")
+		return
+	}
+	if column := differs(v.deriver.Derive(q), have); column != "" {
+		v.say("column %s says something else than the responses", column)
+	}
+}
+
+// differs returns the derived column in which have differs from want; "" for none.
+func differs(want, have *export.Derived) string {
+	switch {
+	case !slices.Equal(want.Events, have.Events):
+		return "token_events"
+	case (want.Streamed == nil) != (have.Streamed == nil) || want.Streamed != nil && *want.Streamed != *have.Streamed:
+		return "streamed"
+	case want.Failure != have.Failure:
+		return "stream_error"
+	case want.Assumed != have.Assumed:
+		return "events_assumed"
+	case want.Unreadable != have.Unreadable:
+		return "unreadable_events"
+	case want.TokenSource != have.TokenSource:
+		return "token_source"
+	case want.InputTokens != have.InputTokens:
+		return "input_tokens"
+	case want.OutputTokens != have.OutputTokens:
+		return "output_tokens"
+	case want.ReasoningTokens != have.ReasoningTokens:
+		return "reasoning_tokens"
+	case want.CachedTokens != have.CachedTokens:
+		return "cached_tokens"
+	case want.Class != have.Class:
+		return "error_class"
+	case want.TTFT != have.TTFT:
+		return "ttft_ns"
+	case want.E2EL != have.E2EL:
+		return "e2el_ns"
+	case !slices.EqualFunc(want.ITL, have.ITL, slices.Equal):
+		return "itl_ns"
+	}
+	return ""
+}
