@@ -126,7 +126,7 @@ test-realservers: build ## test against real servers and tools; installs them on
 	$(GO) test -tags realservers -count=1 -timeout 40m $(TESTFLAGS) ./test/realservers/...
 
 .PHONY: readback
-readback: ## read what the columnar formats write with pyarrow, DuckDB and polars (Python)
+readback: ## read what the columnar formats write with pyarrow, DuckDB, polars, pandas and Spark (Python)
 	@test -x $(OUT)/venv/bin/pip || python3 -m venv $(OUT)/venv
 	$(OUT)/venv/bin/pip install -q --disable-pip-version-check -r test/columnar/requirements.txt
 	@rm -rf $(OUT)/columnar && mkdir -p $(OUT)/columnar

@@ -3,8 +3,8 @@
 //
 //	go run ./test/columnar/write DIR
 //
-// run.json, run.parquet, run.arrow, run.journal.arrows, and
-// killed.journal.arrows, which lacks what came after the last flush.
+// run.json, run.parquet, run.arrow, run.journal.arrows, and killed.journal.arrows, which
+// lacks what came after the last flush; and report.json, the report of run.json.
 package main
 
 import (
@@ -16,6 +16,9 @@ import (
 	"os"
 	"path/filepath"
 
+	"github.com/pa-tools/pa/pkg/analyze"
+	"github.com/pa-tools/pa/pkg/analyze/report"
+	"github.com/pa-tools/pa/pkg/answer"
 	"github.com/pa-tools/pa/pkg/export"
 	"github.com/pa-tools/pa/pkg/export/columnar"
 	"github.com/pa-tools/pa/pkg/export/profilejson"
@@ -35,8 +38,8 @@ func main() {
 func run(dir string) error {
 	files := map[string]func(w io.Writer) (export.Writer, error){
 		"run.json":           func(w io.Writer) (export.Writer, error) { return profilejson.NewWriter(w), nil },
-		"run.parquet":        func(w io.Writer) (export.Writer, error) { return columnar.NewParquetWriter(w, nil) },
-		"run.arrow":          func(w io.Writer) (export.Writer, error) { return columnar.NewArrowWriter(w, nil) },
+		"run.parquet":        func(w io.Writer) (export.Writer, error) { return columnar.NewParquetWriter(w, answer.NewDeriver(header())) },
+		"run.arrow":          func(w io.Writer) (export.Writer, error) { return columnar.NewArrowWriter(w, answer.NewDeriver(header())) },
 		"run.journal.arrows": func(w io.Writer) (export.Writer, error) { return columnar.NewJournalWriter(w, nil) },
 	}
 	for name, create := range files {
@@ -49,7 +52,7 @@ func run(dir string) error {
 			return fmt.Errorf("%s: %w", name, err)
 		}
 		if name == "run.json" {
-			if err := check(out.Bytes()); err != nil {
+			if err := writeReport(filepath.Join(dir, "report.json"), out.Bytes()); err != nil {
 				return err
 			}
 		}
@@ -66,22 +69,45 @@ func run(dir string) error {
 	return nil
 }
 
-// check makes sure that the compared files can be read.
-func check(data []byte) error {
+// writeReport analyzes the export in data.
+func writeReport(name string, data []byte) error {
 	r, err := profilejson.NewReader(context.Background(), "run.json", bytes.NewReader(data), int64(len(data)), export.Limits{})
 	if err != nil {
 		return err
 	}
-	for r.Next() {
-		continue
+	rep, err := analyze.Run(context.Background(), r, analyze.Config{})
+	if err := errors.Join(err, r.Close()); err != nil {
+		return err
 	}
-	return errors.Join(r.Err(), r.Close())
+	var out bytes.Buffer
+	if err := report.JSON(report.Input{Name: "run.json", Report: rep})(&out); err != nil {
+		return err
+	}
+	return os.WriteFile(name, out.Bytes(), 0o600)
+}
+
+// header returns the facts of the run.
+func header() *export.Run {
+	version, kind, endpoint := "1", "openai", "v1/chat/completions"
+	return &export.Run{Version: &version, ServiceKind: &kind, Endpoint: &endpoint}
+}
+
+// event returns the text of response k of n to request i: a token, and the server's count
+// of them at the end. Some requests have two choices, and some chunks hold two tokens.
+func event(i, k, n int) string {
+	if k == n-1 {
+		return fmt.Sprintf(`data: {"choices":[],"usage":{"prompt_tokens":%d,"completion_tokens":%d}}`, 10+i%5, n) + "\n\n"
+	}
+	one := fmt.Sprintf(`data: {"choices":[{"index":%d,"delta":{"content":"é %d"}}]}`, k%2*(i%3/2), k) + "\n\n"
+	if i%11 == 0 {
+		return one + fmt.Sprintf(`data: {"choices":[{"index":1,"delta":{"content":"%d"}}]}`, k) + "\n\n"
+	}
+	return one
 }
 
 // writeRun writes two levels of 3000 requests with all that is hard to keep.
 func writeRun(w export.Writer) error {
 	const start = 1_700_000_000_000_000_000
-	version, kind, endpoint := "1", "openai", "v1/chat/completions"
 	for level := range 2 {
 		if err := w.BeginExperiment(export.ModeConcurrency, fmt.Sprint(1<<level)); err != nil {
 			return err
@@ -93,10 +119,11 @@ func writeRun(w export.Writer) error {
 				Inputs: export.Fields{{Name: "payload", Value: export.Text(fmt.Sprintf(`{"prompt":"é %d"}`, i))}},
 			}
 			n := 2 + i%7
+			pace := 10_000 + uint64(i*i%977)
 			for k := range n {
 				r.Responses = append(r.Responses, export.Response{
-					RecvNS: r.SentNS + uint64(k+1)*10_000, Source: export.SourceKernel, Read: uint32(k), Final: k == n-1,
-					Outputs: export.Fields{{Name: "response", Value: export.Text(fmt.Sprintf("data: {\"i\":%d}\n\n", k))}},
+					RecvNS: r.SentNS + uint64(k+1)*pace, Source: export.SourceKernel, Read: uint32(k), Final: k == n-1,
+					Outputs: export.Fields{{Name: "response", Value: export.Text(event(i, k, n))}},
 				})
 			}
 			switch i % 50 {
@@ -129,5 +156,5 @@ func writeRun(w export.Writer) error {
 			return err
 		}
 	}
-	return w.Close(&export.Run{Version: &version, ServiceKind: &kind, Endpoint: &endpoint})
+	return w.Close(header())
 }
