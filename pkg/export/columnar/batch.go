@@ -171,7 +171,7 @@ func (c *column) scalar(p any, z zero, meta bool) {
 		panic("a member of a request has a type without a column type")
 	}
 	switch {
-	case number == 0 && text == "" && z != zeroRecorded && !(z == zeroWithMeta && meta):
+	case number == 0 && text == "" && z != zeroRecorded && (z != zeroWithMeta || !meta):
 		c.null()
 	case isText:
 		c.string(text)

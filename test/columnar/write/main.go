@@ -37,9 +37,13 @@ func main() {
 
 func run(dir string) error {
 	files := map[string]func(w io.Writer) (export.Writer, error){
-		"run.json":           func(w io.Writer) (export.Writer, error) { return profilejson.NewWriter(w), nil },
-		"run.parquet":        func(w io.Writer) (export.Writer, error) { return columnar.NewParquetWriter(w, answer.NewDeriver(header())) },
-		"run.arrow":          func(w io.Writer) (export.Writer, error) { return columnar.NewArrowWriter(w, answer.NewDeriver(header())) },
+		"run.json": func(w io.Writer) (export.Writer, error) { return profilejson.NewWriter(w), nil },
+		"run.parquet": func(w io.Writer) (export.Writer, error) {
+			return columnar.NewParquetWriter(w, answer.NewDeriver(header()))
+		},
+		"run.arrow": func(w io.Writer) (export.Writer, error) {
+			return columnar.NewArrowWriter(w, answer.NewDeriver(header()))
+		},
 		"run.journal.arrows": func(w io.Writer) (export.Writer, error) { return columnar.NewJournalWriter(w, nil) },
 	}
 	for name, create := range files {
