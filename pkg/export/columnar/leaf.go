@@ -119,7 +119,7 @@ func (l *leaf) rows(n int, limit *budget) error {
 
 // reset empties v but keeps its memory.
 func (v *vector) reset(offsets bool) {
-	*v = vector{nums: v.nums[:0], text: v.text[:0], offs: v.offs[:0]}
+	*v = vector{nums: v.nums[:0], text: v.text[:0], offs: v.offs[:0], spareNulls: v.memoryOfNulls()}
 	if offsets {
 		v.offs = append(v.offs, 0)
 	}
@@ -252,16 +252,28 @@ func (l *leaf) endRow(run int) {
 	}
 }
 
+// memoryOfNulls returns memory for nulls, to be used again.
+func (v *vector) memoryOfNulls() []bool {
+	if v.nulls != nil {
+		return v.nulls[:0]
+	}
+	return v.spareNulls
+}
+
 // setNull marks value i as null, and leaves the values before it unchanged.
 func (v *vector) setNull(i int) {
+	if v.nulls == nil && v.spareNulls != nil {
+		v.nulls, v.spareNulls = v.spareNulls, nil
+	}
 	v.setNotNull(i)
 	v.nulls = append(v.nulls[:i], true)
 }
 
 // setNotNull makes nulls cover the values before n.
 func (v *vector) setNotNull(n int) {
-	for len(v.nulls) < n {
-		v.nulls = append(v.nulls, false)
+	if from := len(v.nulls); from < n {
+		v.nulls = slices.Grow(v.nulls, n-from)[:n]
+		clear(v.nulls[from:])
 	}
 }
 
@@ -546,11 +558,17 @@ func (p *pageValues) appendFromDictionary(l *leaf, v *vector, n int) error {
 			if int64(i) >= int64(l.dict.n) {
 				return fmt.Errorf("value %d of a dictionary of %d", i, l.dict.n)
 			}
-			if l.kind == parquet.Types.ByteArray {
+		}
+		if l.kind == parquet.Types.ByteArray {
+			for _, i := range indices {
 				v.appendText(l.dict.str(int(i)))
-			} else {
-				v.nums = append(v.nums, l.dict.nums[i])
 			}
+			continue
+		}
+		at := len(v.nums)
+		v.nums = slices.Grow(v.nums, len(indices))[:at+len(indices)]
+		for k, i := range indices {
+			v.nums[at+k] = l.dict.nums[i]
 		}
 	}
 	return nil

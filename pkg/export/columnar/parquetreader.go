@@ -232,7 +232,7 @@ func (s *parquetSource) open(i int, wanted func(col int) bool) (batchRows, error
 	if g.rest < 0 {
 		return nil, fmt.Errorf("%d rows", g.rest)
 	}
-	g.chunk = chunkRows(group)
+	var bytes int64
 	for col, leaves := range s.leaves {
 		if len(leaves) == 0 || !wanted(col) {
 			continue
@@ -243,6 +243,7 @@ func (s *parquetSource) open(i int, wanted func(col int) bool) (batchRows, error
 			if err != nil {
 				return nil, fmt.Errorf("column %s: %w", columnName(col), err)
 			}
+			bytes += columnBytes(group, lc.index)
 			c.leaves = append(c.leaves, &leaf{
 				pages: pages, kind: lc.desc.PhysicalType(), shape: lc.shape,
 				signed: lc.signed, limit: &budget{},
@@ -250,7 +251,18 @@ func (s *parquetSource) open(i int, wanted func(col int) bool) (batchRows, error
 		}
 		g.columns = append(g.columns, c)
 	}
+	g.chunk = chunkRows(group.NumRows(), bytes)
 	return g, nil
+}
+
+// columnBytes returns the size of a column of a row group before compression, as the file
+// states it.
+func columnBytes(group *file.RowGroupReader, column int) int64 {
+	meta, err := group.MetaData().ColumnChunk(column)
+	if err != nil {
+		return 0
+	}
+	return max(0, meta.TotalUncompressedSize())
 }
 
 // openPages returns the pages of a column of a row group, in a file of size bytes.
@@ -265,12 +277,12 @@ func openPages(group *file.RowGroupReader, column int, size int64) (file.PageRea
 	return group.GetColumnPageReader(column)
 }
 
-// chunkRows returns how many rows of a row group are decoded at once.
-func chunkRows(group *file.RowGroupReader) int64 {
+// chunkRows returns how many of the rows of a row group, whose columns take bytes, are
+// decoded at once.
+func chunkRows(rows, bytes int64) int64 {
 	const most = 1024
-	rows, total := group.NumRows(), group.ByteSize()
-	if rows > 0 && total > 0 {
-		return max(1, min(most, chunkBytes/max(1, total/rows)))
+	if rows > 0 && bytes > 0 {
+		return max(1, min(most, chunkBytes/max(1, bytes/rows)))
 	}
 	return most
 }

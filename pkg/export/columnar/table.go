@@ -238,7 +238,7 @@ func (t *Table) openGroup(group *file.RowGroupReader) error {
 	if t.rest = group.NumRows(); t.rest < 0 {
 		return fmt.Errorf("%d rows", t.rest)
 	}
-	t.chunk = chunkRows(group)
+	t.chunk = chunkRows(group.NumRows(), group.ByteSize())
 	for _, c := range t.columns {
 		for k := range c.leaves {
 			l := &c.leaves[k]

@@ -14,12 +14,13 @@ import (
 // checked: offsets never decrease, and end within text and kids; all kids of a struct
 // have n values.
 type vector struct {
-	n     int
-	nulls []bool    // nil: none
-	nums  []uint64  // integers, with their sign extended, and bools
-	text  []byte    // of strings
-	offs  []int     // n+1, of strings and lists
-	kids  []*vector // the element of a list, the fields of a struct; nil for a field that the file lacks
+	n          int
+	nulls      []bool    // nil: none
+	spareNulls []bool    // memory of nulls, which leaf uses again
+	nums       []uint64  // integers, with their sign extended, and bools
+	text       []byte    // of strings
+	offs       []int     // n+1, of strings and lists
+	kids       []*vector // the element of a list, the fields of a struct; nil for a field that the file lacks
 }
 
 // rows holds some rows of a file by the columns of the full schema; nil for a column that
