@@ -2,7 +2,7 @@
 // the journal that pa-record writes while it records. It is the only package
 // that knows Apache Arrow.
 //
-//	w, err := columnar.NewParquetWriter(f) // or NewArrowWriter
+//	w, err := columnar.NewParquetWriter(f, answer.NewDeriver(r.Run())) // or NewArrowWriter
 //	if err != nil {
 //		return err
 //	}
@@ -23,6 +23,11 @@
 // that goes through a table to JSON gives the same bytes as one written to JSON
 // directly.
 //
+// Columns suit the engines that read them: numbers are signed, what was not recorded is
+// null, and the derived columns hold what the texts of the answers say. This package does
+// not read texts: an [export.Deriver] fills the derived columns, and [Reader.Derived] gives
+// them back.
+//
 // # Journal
 //
 // A journal is an Arrow IPC stream to which a [JournalWriter] only appends. Each message
@@ -33,10 +38,12 @@
 //
 // # Memory
 //
-// A writer holds one batch, up to 10,000 requests or 32 MiB, and takes about as much
-// again to encode it. A Parquet reader holds a page of each column and about 4 MiB of
-// rows; the other readers hold one batch. Opening reads two columns of a Parquet file,
-// and the whole of the other files, to find where the requests of each level are.
+// A writer holds one batch of about 32 MiB, and takes about as much again to encode it; a
+// Parquet writer fills one batch while it encodes the one before. A Parquet reader decodes
+// as many row groups at the same time as there are processors, and holds of each a page of
+// each column and three times 4 MiB of rows; the other readers hold one batch. Opening reads
+// three columns of a Parquet file, and the whole of the other files, to find where the
+// requests of each level are.
 //
 // # Damaged and hostile files
 //

@@ -139,6 +139,17 @@ type parquetSink struct {
 	file    *countingWriter
 	w       *file.Writer
 	deriver export.Deriver
+	scratch scratch
+}
+
+// A scratch is memory for the values and levels of one column, used again for the next.
+type scratch struct {
+	bools      []bool
+	int32s     []int32
+	int64s     []int64
+	floats     []float64
+	texts      []parquet.ByteArray
+	defs, reps []int16
 }
 
 func (s *parquetSink) write(rec arrow.Record) error {
@@ -147,7 +158,7 @@ func (s *parquetSink) write(rec arrow.Record) error {
 		for _, l := range leavesOf(column, rec.Schema().Field(i).Nullable) {
 			w, err := group.NextColumn()
 			if err == nil {
-				err = l.write(w)
+				err = l.write(w, &s.scratch)
 			}
 			if err != nil {
 				return err
@@ -192,24 +203,24 @@ func leavesOf(column arrow.Array, nullable bool) []leafArray {
 }
 
 // write writes the leaf as a column of the file.
-func (l leafArray) write(w file.ColumnChunkWriter) error {
+func (l leafArray) write(w file.ColumnChunkWriter, s *scratch) error {
 	c := leafWriter{values: l.values}
-	c.defs, c.reps = l.levels(w.Descr())
+	c.defs, c.reps = l.levels(w.Descr(), s)
 	switch w := w.(type) {
 	case *file.BooleanColumnChunkWriter:
-		return write(w, c, l.values.(*array.Boolean).Value)
+		return write(w, c, &s.bools, l.values.(*array.Boolean).Value)
 	case *file.Int32ColumnChunkWriter:
 		if small, ok := l.values.(*array.Int8); ok {
-			return write(w, c, func(i int) int32 { return int32(small.Value(i)) })
+			return write(w, c, &s.int32s, func(i int) int32 { return int32(small.Value(i)) })
 		}
-		return write(w, c, l.values.(*array.Int32).Value)
+		return write(w, c, &s.int32s, l.values.(*array.Int32).Value)
 	case *file.Int64ColumnChunkWriter:
-		return write(w, c, l.values.(*array.Int64).Value)
+		return write(w, c, &s.int64s, l.values.(*array.Int64).Value)
 	case *file.Float64ColumnChunkWriter:
-		return write(w, c, l.values.(*array.Float64).Value)
+		return write(w, c, &s.floats, l.values.(*array.Float64).Value)
 	case *file.ByteArrayColumnChunkWriter:
 		bytes, ends := l.values.Data().Buffers()[2].Bytes(), l.values.(*array.String).ValueOffsets()
-		return write(w, c, func(i int) parquet.ByteArray { return bytes[ends[i]:ends[i+1]] })
+		return write(w, c, &s.texts, func(i int) parquet.ByteArray { return bytes[ends[i]:ends[i+1]] })
 	}
 	return fmt.Errorf("a column of type %s", w.Type())
 }
@@ -225,35 +236,37 @@ type leafWriter struct {
 // but makes statistics of columns without a value.
 func write[T any](w interface {
 	WriteBatch(values []T, defs, reps []int16) (int64, error)
-}, c leafWriter, value func(i int) T,
+}, c leafWriter, memory *[]T, value func(i int) T,
 ) error {
-	all := make([]T, 0, c.values.Len()-c.values.NullN())
+	all := (*memory)[:0]
 	for i := range c.values.Len() {
 		if c.values.NullN() == 0 || c.values.IsValid(i) {
 			all = append(all, value(i))
 		}
 	}
+	*memory = all
 	_, err := w.WriteBatch(all, c.defs, c.reps)
 	return err
 }
 
-// levels returns the definition and repetition levels of the values.
-func (l leafArray) levels(col *pqschema.Column) (defs, reps []int16) {
+// levels returns the definition and repetition levels of the values, in the memory of s.
+func (l leafArray) levels(col *pqschema.Column, s *scratch) (defs, reps []int16) {
 	most := col.MaxDefinitionLevel()
 	if len(l.lists) == 0 {
 		if most == 0 {
 			return nil, nil
 		}
-		defs = make([]int16, l.values.Len())
-		l.define(defs, 0, most)
-		return defs, nil
+		s.defs = slices.Grow(s.defs[:0], l.values.Len())[:l.values.Len()]
+		l.define(s.defs, 0, most)
+		return s.defs, nil
 	}
 	outer := l.lists[0]
 	n := l.values.Len() + outer.Len()
 	if len(l.lists) > 1 {
 		n += l.lists[1].Len()
 	}
-	defs, reps = make([]int16, 0, n), make([]int16, 0, n)
+	s.defs, s.reps = slices.Grow(s.defs[:0], n), slices.Grow(s.reps[:0], n)
+	defs, reps = s.defs, s.reps
 	present := int16(0) // definition level of a list that is there
 	if l.nullable[0] {
 		present = 1

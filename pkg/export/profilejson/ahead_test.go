@@ -61,7 +61,7 @@ func TestAhead(t *testing.T) {
 	}
 	rng := rand.New(rand.NewPCG(3, 4))
 	total := 0
-	for round := range 400 / testenv.Stride(4) {
+	for round := range 10_000 / testenv.Stride(100) {
 		b := []byte(`{"experiments":[{"experiment":{"mode":"concurrency","value":8},"requests":[`)
 		for i := range 40 {
 			if i > 0 {
