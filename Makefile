@@ -15,6 +15,10 @@ COUNT     ?= 1
 SECTIONS  ?= clock,grpc,cpu,schedule
 REPS      ?= 5
 STREAMS   ?= 64,512,1024
+REQUESTS  ?= 10000
+TOKENS    ?= 100
+LENGTH    ?= 10s
+CHECK     ?=
 SOAK      ?= 10m
 TESTFLAGS ?=
 OUT       ?= out
@@ -79,8 +83,9 @@ quickstart: build ## record against the built-in simulated server, then print th
 	bin/pa-analyze report $(OUT)/quickstart/profile_export.json
 
 .PHONY: bench
-bench: build ## exactness, CPU time and memory under load, as tables (SECTIONS=clock,grpc,cpu,schedule REPS=5 STREAMS=64,512,1024)
-	$(GO) run -buildvcs=false ./test/loadbench -record bin/pa-record -reps $(REPS) -streams $(STREAMS) -sections $(SECTIONS) -soak $(SOAK)
+bench: build ## exactness, CPU time and memory under load, as tables (SECTIONS=clock,grpc,cpu,schedule REPS=5 STREAMS=64,512,1024; on files: SECTIONS=analysis,definitions,columnar,memory)
+	$(GO) run -buildvcs=false ./test/loadbench -record bin/pa-record -reps $(REPS) -streams $(STREAMS) -sections $(SECTIONS) -soak $(SOAK) \
+		-analyze bin/pa-analyze -requests $(REQUESTS) -tokens $(TOKENS) -length $(LENGTH) $(if $(CHECK),-check)
 
 .PHONY: microbench
 microbench: ## run the Go benchmarks into out/bench.txt (BENCH=regexp COUNT=6 BENCHTIME=1s)

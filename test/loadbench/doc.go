@@ -1,10 +1,12 @@
 //go:build linux
 
 // Loadbench measures pa-record under load against the simulated server, each
-// in a process of its own, side by side with a bare client, and prints tables
-// in markdown for docs/benchmarks.md.
+// in a process of its own, side by side with a bare client, and pa-analyze on a
+// made-up file, side by side with plain JSON readers. It prints tables in
+// markdown for docs/benchmarks.md.
 //
-//	loadbench -record bin/pa-record [-reps 5] [-sections clock,grpc,cpu,schedule,soak]
+//	loadbench -record bin/pa-record [-reps 5] [-sections clock,grpc,cpu,schedule,soak,memory]
+//	loadbench -analyze bin/pa-analyze -sections analysis,definitions,columnar [-requests 10000] [-check]
 //
 // The server writes into the text of each token when it handed that token to its kernel.
 // The error of a recorded time is |recorded − written|. It includes the time in the
@@ -15,6 +17,11 @@
 // takes the time after each read, as load generators do; it keeps nothing and writes
 // nothing. Its times are the user-space figures, and the CPU figures are ratios to its
 // CPU time.
+//
+// The file has the form of perf_analyzer's exports of streamed chat completions; a fixed
+// seed makes it the same file each time. Each reader of it is a process: its CPU time is
+// user and system time, its memory the largest resident set. With -check, a ratio above
+// its limit (limits.go) is an error.
 //
 // Candidates alternate; each figure is the median of the repetitions. Absolute
 // times move from machine to machine: only the ratios mean something

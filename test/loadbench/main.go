@@ -33,34 +33,50 @@ func main() {
 
 // A suite is what all sections share.
 type suite struct {
-	record  string // the pa-record to measure
-	dir     string // for exports
-	reps    int
-	tokens  int // per request
-	rounds  int // requests per stream
-	streams []int
-	soak    time.Duration
-	out     io.Writer
-	log     io.Writer
+	record   string // the pa-record to measure
+	analyze  string // the pa-analyze to measure
+	dir      string // for exports
+	reps     int
+	requests int // of the file that the sections on files read
+	tokens   int // per request
+	rounds   int // requests per stream
+	streams  []int
+	length   time.Duration // of a recording in the section memory
+	soak     time.Duration
+	ratios   map[string]float64 // by their names in limits.go
+	out      io.Writer
+	log      io.Writer
 }
 
 // gap is the time between the tokens of a stream.
 const gap = 20 * time.Millisecond
 
 func run(ctx context.Context, args []string, stdout, stderr io.Writer) (err error) {
-	if len(args) > 0 && args[0] == bareMode {
-		return bareMain(ctx, args[1:], stdout)
+	if len(args) > 0 {
+		switch args[0] {
+		case bareMode:
+			return bareMain(ctx, args[1:], stdout)
+		case plainMode:
+			return plainMain(ctx, args[1:])
+		case usageMode:
+			return usageMain(ctx, args[1:], stdout, stderr)
+		}
 	}
-	s := &suite{out: stdout, log: stderr}
+	s := &suite{ratios: map[string]float64{}, out: stdout, log: stderr}
 	var sections, streams string
+	var check bool
 	fs := flag.NewFlagSet("loadbench", flag.ContinueOnError)
 	fs.SetOutput(stderr)
 	fs.StringVar(&s.record, "record", "bin/pa-record", "the program to measure")
+	fs.StringVar(&s.analyze, "analyze", "bin/pa-analyze", "the program that reads the files")
 	fs.IntVar(&s.reps, "reps", 5, "repetitions, of which the median is shown")
-	fs.IntVar(&s.tokens, "tokens", 100, "tokens per request")
+	fs.IntVar(&s.requests, "requests", 10_000, "requests of the file that analysis, definitions, columnar and memory read")
+	fs.IntVar(&s.tokens, "tokens", 100, "tokens per request, also in that file")
 	fs.IntVar(&s.rounds, "rounds", 2, "requests per stream")
-	fs.StringVar(&streams, "streams", "64,512,1024", "streams of the sections clock and start")
-	fs.StringVar(&sections, "sections", "clock,grpc,cpu,schedule", "what to measure: clock, grpc, cpu, schedule, soak")
+	fs.StringVar(&streams, "streams", "64,512,1024", "streams of the sections clock, start and memory")
+	fs.StringVar(&sections, "sections", "clock,grpc,cpu,schedule", "what to measure: clock, grpc, cpu, schedule, soak, analysis, definitions, columnar, memory")
+	fs.DurationVar(&s.length, "length", 10*time.Second, "length of a recording in the section memory")
+	fs.BoolVar(&check, "check", false, "fail if a ratio passes its limit")
 	fs.DurationVar(&s.soak, "soak", 10*time.Minute, "length of the section soak")
 	if err := fs.Parse(args); err != nil {
 		return err
@@ -78,9 +94,11 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) (err erro
 	}
 	s.dir = dir
 	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
-	for name := range strings.SplitSeq(sections, ",") {
+	names := strings.Split(sections, ",")
+	for _, name := range names {
 		section, ok := map[string]func(context.Context) error{
 			"clock": s.clock, "grpc": s.grpc, "cpu": s.cpu, "schedule": s.schedule, "soak": s.rss,
+			"analysis": s.analysis, "definitions": s.definitions, "columnar": s.columnar, "memory": s.memory,
 		}[name]
 		if !ok {
 			return fmt.Errorf("-sections: no section %q", name)
@@ -89,7 +107,10 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) (err erro
 			return fmt.Errorf("%s: %w", name, err)
 		}
 	}
-	return err
+	if check {
+		return checkLimits(limits, names, s.ratios)
+	}
+	return nil
 }
 
 // median returns the middle value, the lower one of two.
@@ -150,7 +171,12 @@ func (s *suite) table(title string, header []string, rows [][]string) {
 	}
 }
 
+// note keeps a ratio for the check of the limits.
+func (s *suite) note(name string, ratio float64) { s.ratios[name] = ratio }
+
 func us(x float64) string { return strconv.FormatFloat(x, 'f', 1, 64) }
+
+func whole(x float64) string { return strconv.FormatFloat(x, 'f', 0, 64) }
 
 func ratio(x float64) string { return strconv.FormatFloat(x, 'f', 2, 64) }
 

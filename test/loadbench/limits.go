@@ -1,0 +1,66 @@
+//go:build linux
+
+package main
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+)
+
+// names of the ratios that have a limit.
+const (
+	reportToUnmarshal       = "CPU of report ÷ json.Unmarshal"
+	reportToReader          = "CPU of report ÷ profilejson.Reader"
+	reportToUnmarshalMemory = "peak memory of report ÷ json.Unmarshal"
+	definitionsToReport     = "CPU of definitions ÷ report"
+	genAIPerfToReport       = "CPU of report --dialect genai-perf-main ÷ report"
+	convertToReport         = "CPU of convert to Parquet ÷ report"
+	parquetToReport         = "CPU of report from Parquet ÷ from JSON"
+	parquetToJSONSize       = "size of Parquet ÷ JSON"
+)
+
+// limits are what make bench checks with CHECK=1. Beside each limit stands what a file of
+// 1,000 requests of 100 responses gave on two cores; each limit leaves at least a factor of
+// two for other machines, and for a small file, whose figures vary more. A change that
+// passes one made the program slow, not the machine.
+var limits = []limit{
+	{"analysis", reportToUnmarshal, 0.8},       // 0.34
+	{"analysis", reportToReader, 3.5},          // 1.35
+	{"analysis", reportToUnmarshalMemory, 1.2}, // 0.44
+	{"definitions", definitionsToReport, 25},   // 10.7
+	{"definitions", genAIPerfToReport, 3},      // 1.25
+	{"columnar", convertToReport, 10},          // 4.0
+	{"columnar", parquetToReport, 7},           // 2.8
+	{"columnar", parquetToJSONSize, 0.15},      // 0.05
+}
+
+// A limit is the most that a ratio of a section may be. Ratios of two processes in the
+// same run hold on every machine; times do not, so none has a limit.
+type limit struct {
+	section, ratio string
+	most           float64
+}
+
+// checkLimits returns an error for each limit of the sections that a ratio passes, and for
+// each whose ratio was not measured.
+func checkLimits(limits []limit, sections []string, ratios map[string]float64) error {
+	var errs []error
+	checked := 0
+	for _, l := range limits {
+		if !slices.Contains(sections, l.section) {
+			continue
+		}
+		checked++
+		switch got, ok := ratios[l.ratio]; {
+		case !ok:
+			errs = append(errs, fmt.Errorf("%s: %s was not measured", l.section, l.ratio))
+		case !(got <= l.most): // NaN is none
+			errs = append(errs, fmt.Errorf("%s: %s is %.2f; the limit is %.2f", l.section, l.ratio, got, l.most))
+		}
+	}
+	if checked == 0 {
+		return errors.New("no section has a limit to check; drop -check or add one of them")
+	}
+	return errors.Join(errs...)
+}
