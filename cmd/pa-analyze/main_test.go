@@ -241,6 +241,8 @@ func TestCommandLine(t *testing.T) {
 		{"bad token source", []string{in, "--token-source", "guess"}, 2, "", "--token-source"},
 		{"bad limit", []string{"requests", in, "--limit", "-1"}, 2, "", "--limit -1"},
 		{"bad sort", []string{"requests", in, "--sort", "status"}, 2, "", `--sort "status"`},
+		{"bad memory-limit", []string{in, "--memory-limit", "1000"}, 2, "", "--memory-limit 1000: give at least 128000000 bytes"},
+		{"memory-limit of a dialect", []string{in, "--dialect", "genai-perf-24.05", "--memory-limit", "200000000"}, 2, "", "--memory-limit is not for --dialect genai-perf"},
 		{"bad max-value", []string{in, "--max-value", "0"}, 2, "", "--max-value 0"},
 		{"one argument for convert", []string{"convert", in}, 2, "", "1 argument given; pa-analyze convert takes IN and OUT"},
 		{"misspelt command", []string{"requets", in}, 2, "", "unknown command requets; did you mean requests?"},

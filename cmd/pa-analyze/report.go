@@ -50,7 +50,7 @@ strict reports by the definitions above.
 Exit code 1: a file is cut short or damaged, holds no experiment, or a level
 lacks the part asked for; the rest is reported. Exit code 3: --slo-gate failed.
 --format json prints one object for one file, an array for several.`,
-		Flags:  append(flags, settings.InputFlags()...),
+		Flags:  append(append(flags, settings.InputFlags()...), settings.MemoryFlag()),
 		Action: reportAction,
 	}
 }

@@ -27,8 +27,11 @@ func At[T int64 | float64](sorted []T, p float64) float64 {
 	if f == 0 {
 		return a
 	}
-	return a + float64(f*(float64(sorted[k+1])-a))
+	return Between(a, float64(sorted[k+1]), f)
 }
+
+// Between returns the number at the fraction f of the way from a to b.
+func Between(a, b, f float64) float64 { return a + float64(f*(b-a)) }
 
 // Std returns the population standard deviation of x, which divides by the number
 // of values n, not by n−1. x must have at least one value.
@@ -36,12 +39,17 @@ func At[T int64 | float64](sorted []T, p float64) float64 {
 // Std squares the deviations from the mean. E[x²]−E[x]² would cancel, because the
 // deviations are small compared with the values.
 func Std[T int64 | float64](x []T, mean float64) float64 {
-	var squares float64
+	return math.Sqrt(Squares(0, x, mean) / float64(len(x)))
+}
+
+// Squares returns sum plus the squared deviations of x from the mean, added in order. It
+// computes the sum of Std part by part.
+func Squares[T int64 | float64](sum float64, x []T, mean float64) float64 {
 	for _, v := range x {
 		d := float64(v) - mean
-		squares += float64(d * d)
+		sum += float64(d * d)
 	}
-	return math.Sqrt(squares / float64(len(x)))
+	return sum
 }
 
 // A Sum adds float64 values and keeps the rounding error of each addition
@@ -70,4 +78,6 @@ var (
 	_ = At[float64]
 	_ = Std[int64]
 	_ = Std[float64]
+	_ = Squares[int64]
+	_ = Squares[float64]
 )

@@ -107,7 +107,7 @@ func TestNotFused(t *testing.T) {
 	}
 	fused := regexp.MustCompile(`\bFN?M(ADD|SUB)[DS]\b`)
 	listing := compile(".")
-	for _, name := range []string{`quantile\.At\[go\.shape\.int64\]`, `quantile\.At\[go\.shape\.float64\]`, `quantile\.Std\[go\.shape\.float64\]`, `quantile\.Position`, `quantile\.\(\*Sum\)\.Add`} {
+	for _, name := range []string{`quantile\.At\[go\.shape\.int64\]`, `quantile\.At\[go\.shape\.float64\]`, `quantile\.Std\[go\.shape\.float64\]`, `quantile\.Squares\[go\.shape\.int64\]`, `quantile\.Squares\[go\.shape\.float64\]`, `quantile\.Between`, `quantile\.Position`, `quantile\.\(\*Sum\)\.Add`} {
 		if !regexp.MustCompile(`(?m)^\S*` + name + ` STEXT`).Match(listing) {
 			t.Errorf("the listing lacks %s", name)
 		}

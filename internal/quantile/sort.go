@@ -14,10 +14,24 @@ func Sort[T int64 | float64](x []T) {
 	}
 	switch x := any(x).(type) {
 	case []int64:
-		sortDigits(x)
+		sortDigits(x, make([]int64, len(x)))
 	case []float64:
 		sortFloats(x)
 	}
+}
+
+// SortWith sorts as Sort does, in the memory of scratch where that is large enough. It
+// returns the scratch for the next call.
+func SortWith(x, scratch []int64) []int64 {
+	if len(x) < leastDigits {
+		slices.Sort(x)
+		return scratch
+	}
+	if cap(scratch) < len(x) {
+		scratch = make([]int64, len(x))
+	}
+	sortDigits(x, scratch[:len(x)])
+	return scratch
 }
 
 // sortFloats sorts numbers by the digits of integers that have the same order.
@@ -28,13 +42,20 @@ func sortFloats(x []float64) {
 			slices.Sort(x)
 			return
 		}
-		keys[i] = flip(int64(math.Float64bits(v)))
+		keys[i] = Key(v)
 	}
-	sortDigits(keys)
+	sortDigits(keys, make([]int64, len(keys)))
 	for i, k := range keys {
-		x[i] = math.Float64frombits(uint64(flip(k)))
+		x[i] = Float(k)
 	}
 }
+
+// Key returns an integer that sorts among the Keys of other numbers as v does among the
+// numbers; −0 is below 0. v must not be NaN.
+func Key(v float64) int64 { return flip(int64(math.Float64bits(v))) }
+
+// Float returns the number of a Key.
+func Float(key int64) float64 { return math.Float64frombits(uint64(flip(key))) }
 
 // flip turns the bits of a float64 into an integer with the same order, and back: the bits
 // of a negative number fall as it rises.
@@ -47,8 +68,8 @@ const (
 )
 
 // sortDigits sorts by the digits of the numbers from the last to the first. It passes over
-// digits that all numbers share.
-func sortDigits(x []int64) {
+// digits that all numbers share. scratch must be as long as x.
+func sortDigits(x, scratch []int64) {
 	const sign = -1 << 63 // flipped, negative numbers come first
 	var counts [digits][1 << digitBits]int
 	differ := int64(0)
@@ -63,7 +84,7 @@ func sortDigits(x []int64) {
 			counts[d][uint64(v^sign)>>(d*digitBits)&(1<<digitBits-1)]++
 		}
 	}
-	from, to := x, make([]int64, len(x))
+	from, to := x, scratch
 	for d := range counts {
 		if uint64(differ)>>(d*digitBits)&(1<<digitBits-1) == 0 {
 			continue

@@ -1,10 +1,8 @@
 package spool
 
 import (
-	"errors"
 	"fmt"
 	"io"
-	"os"
 )
 
 // MaxBufferMemory is how much of a Buffer stays in memory.
@@ -19,9 +17,8 @@ type Buffer struct {
 	What string
 
 	buf  []byte
-	file *os.File
-	name string // of file; "" when it has none any more
-	n    int64  // bytes in file
+	file *Temporary
+	n    int64 // bytes in file
 }
 
 // Len returns how many bytes are kept.
@@ -34,16 +31,11 @@ func (s *Buffer) Write(b []byte) (int, error) {
 		return len(b), nil
 	}
 	if s.file == nil {
-		f, err := os.CreateTemp(s.Dir, "pa-buffer-*")
+		f, err := CreateTemporary(s.Dir, "pa-buffer-*")
 		if err != nil {
 			return 0, fmt.Errorf("keep %s: %w", s.What, err)
 		}
-		s.file, s.name = f, f.Name()
-		// Without a name it goes away even if this process is killed. Where
-		// an open file cannot be removed, Close does it.
-		if os.Remove(s.name) == nil {
-			s.name = ""
-		}
+		s.file = f
 	}
 	n, err := s.file.Write(s.buf)
 	s.n += int64(n)
@@ -79,9 +71,6 @@ func (s *Buffer) Close() error {
 		return nil
 	}
 	err := s.file.Close()
-	if s.name != "" {
-		err = errors.Join(err, os.Remove(s.name))
-	}
 	s.file = nil
 	return err
 }

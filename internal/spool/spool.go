@@ -49,7 +49,7 @@ type Spool struct {
 	// Err is what ended the stream early. What came before is in the file.
 	Err error
 
-	name string // to be removed on Close; "" when it has no name any more
+	temporary *Temporary // File
 }
 
 // Compression returns "gzip", "zstd" or "" by the magic number that head starts
@@ -70,16 +70,11 @@ func Compression(head []byte) string {
 // allow is a *LimitError, and the cause of ctx when ctx ends. The caller closes the
 // spool. name is for messages.
 func Copy(ctx context.Context, name string, src io.Reader, c Config) (_ *Spool, err error) {
-	f, err := os.CreateTemp(c.Dir, "pa-spool-*")
+	f, err := CreateTemporary(c.Dir, "pa-spool-*")
 	if err != nil {
 		return nil, fmt.Errorf("%s: has to be copied to be read: %w", name, err)
 	}
-	s := &Spool{File: f, name: f.Name()}
-	// Without a name it goes away even if this process is killed. Where an
-	// open file cannot be removed, Close does it.
-	if os.Remove(s.name) == nil {
-		s.name = ""
-	}
+	s := &Spool{File: f.File, temporary: f}
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, s.Close())
@@ -220,10 +215,4 @@ func tempDir(dir string) string {
 }
 
 // Close closes and removes the file.
-func (s *Spool) Close() error {
-	err := s.File.Close()
-	if s.name != "" {
-		err = errors.Join(err, os.Remove(s.name))
-	}
-	return err
-}
+func (s *Spool) Close() error { return s.temporary.Close() }

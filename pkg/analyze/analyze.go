@@ -3,10 +3,13 @@ package analyze
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
+	"runtime"
 	"slices"
 	"strings"
 
+	"github.com/pa-tools/pa/internal/extsort"
 	"github.com/pa-tools/pa/internal/plural"
 	"github.com/pa-tools/pa/pkg/analyze/serverfigures"
 	"github.com/pa-tools/pa/pkg/analyze/slo"
@@ -42,6 +45,38 @@ type Config struct {
 	// Series keeps the requests of each experiment in memory and fills
 	// Experiment.Series and Experiment.Steps.
 	Series bool
+	// MemoryLimit is about the memory that the whole program takes at most, in bytes; 0
+	// means DefaultMemoryLimit. Values that do not fit move to a temporary file in
+	// [os.TempDir], and percentiles stay exact. The limit does not hold where requests are
+	// kept: with Series, Windows or a Selection of a part.
+	MemoryLimit int64
+}
+
+// DefaultMemoryLimit is the default of Config.MemoryLimit. A limit below LeastMemoryLimit
+// counts as that. On 16 cores, decoding takes 200 MB whatever the limit is.
+const (
+	DefaultMemoryLimit = 300e6
+	LeastMemoryLimit   = 128e6
+)
+
+// The memory of a program that analyzes, beside the values of the metrics: fixedMemory for
+// the program and for sorting, and coreMemory for the requests that each core decodes ahead,
+// up to mostCores. The values get valueShare of the rest: the garbage collector lets the heap
+// grow to twice its content, and each request takes some bytes for good.
+const (
+	fixedMemory = 60e6
+	coreMemory  = 9e6
+	mostCores   = 16
+	valueShare  = 0.4
+	leastValues = 16e6
+)
+
+// valueMemory returns the bytes that the values of the metrics may take before they move to
+// a temporary file.
+func (c *Config) valueMemory() int64 {
+	limit := float64(max(cmp.Or(c.MemoryLimit, DefaultMemoryLimit), LeastMemoryLimit))
+	cores := float64(min(runtime.GOMAXPROCS(0), mostCores))
+	return int64(max(valueShare*(limit-fixedMemory-coreMemory*cores), leastValues))
 }
 
 // A Tokenizer describes a tokenizer in reports.
@@ -218,9 +253,10 @@ type Rate struct {
 // Run analyzes all requests of r under the strict definitions.
 //
 // The report is never nil and covers the readable part. The error comes from the
-// reader (see [export.Reader.Err]) or from ctx. Problems of the data, and texts that
+// reader (see [export.Reader.Err]), from ctx, or from reading back values that were moved to
+// a temporary file (see Config.MemoryLimit); the metrics of such values are then missing. Problems of the data, and texts that
 // the tokenizer could not count, are warnings in the report.
-func Run(ctx context.Context, r export.Reader, cfg Config) (*Report, error) {
+func Run(ctx context.Context, r export.Reader, cfg Config) (_ *Report, err error) {
 	run := r.Run()
 	rep := &Report{Run: run, From: cfg.From, SLO: cfg.SLO, Unavailable: unavailable(run), Tokenizer: cfg.Tokenizer}
 	if rep.SLO != nil {
@@ -237,9 +273,14 @@ func Run(ctx context.Context, r export.Reader, cfg Config) (*Report, error) {
 	if d, ok := storedModel(stored); ok && rep.Model == "" {
 		rep.Model = d
 	}
-	refused := false                           // the tokenizer could not count the last text, which can take many seconds
-	all := make([]level, len(run.Experiments)) // grows with the run: a reader may find more
-	var err error
+	refused := false // the tokenizer could not count the last text, which can take many seconds
+	memory := extsort.NewMemory(cfg.valueMemory(), "")
+	defer func() {
+		if e := memory.Close(); e != nil {
+			err = errors.Join(err, e)
+		}
+	}()
+	var all []level // grows with the run: a reader may find more
 	for ; r.Next(); rep.Requests++ {
 		if (rep.Requests&1023 == 0 || refused) && ctx.Err() != nil {
 			err = context.Cause(ctx)
@@ -251,7 +292,7 @@ func Run(ctx context.Context, r export.Reader, cfg Config) (*Report, error) {
 			rep.FirstNS = q.StartNS
 		}
 		i := r.Experiment()
-		all = atLeast(all, len(run.Experiments))
+		all = atLeast(all, len(run.Experiments), memory)
 		if i < 0 || i >= len(all) {
 			return rep, fmt.Errorf("request %d belongs to experiment %d, but the file has %d", rep.Requests, i, len(all))
 		}
@@ -266,7 +307,7 @@ func Run(ctx context.Context, r export.Reader, cfg Config) (*Report, error) {
 		err = r.Err()
 		rep.Cut = err != nil
 	}
-	all = atLeast(all, len(run.Experiments))
+	all = atLeast(all, len(run.Experiments), memory)
 	for i := range all {
 		counted, excluded := export.Skipped(r, i)
 		all[i].unreadable = counted + excluded
@@ -281,6 +322,9 @@ func Run(ctx context.Context, r export.Reader, cfg Config) (*Report, error) {
 		_, all[i].startsUnknown = run.Lacks(export.PartStarts)
 		all[i].lateStart = run.Meta != nil && run.Meta.Import == nil && !run.StartsAtFirstSegment()
 		x := all[i].finish(run, i, cfg)
+		if unread := errors.Join(all[i].err, all[i].models.err); unread != nil {
+			err = errors.Join(err, unread)
+		}
 		x.Unavailable = slices.DeleteFunc(x.Unavailable, func(u Unavailable) bool { // said once for the run
 			return slices.ContainsFunc(rep.Unavailable, func(o Unavailable) bool { return o.Key == u.Key })
 		})
@@ -290,6 +334,9 @@ func Run(ctx context.Context, r export.Reader, cfg Config) (*Report, error) {
 	}
 	if serr := addServerFigures(ctx, r, rep); serr != nil && err == nil {
 		err = serr
+	}
+	if full := memory.Full(); full != nil {
+		rep.Warnings = append(rep.Warnings, said(KindOther, "the values of the metrics take more memory than the limit: %v", full))
 	}
 	if m := r.Run().Meta; m != nil {
 		for _, w := range m.Warnings {

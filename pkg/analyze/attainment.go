@@ -153,7 +153,11 @@ func (a *attainer) value(p *Point, m slo.Metric) (float64, bool) {
 	}
 	switch m.Name {
 	case "itl_mean":
-		return mean(p.Gaps), true
+		var sum quantile.IntSum
+		for _, g := range p.Gaps {
+			sum.Add(g)
+		}
+		return sum.Div(len(p.Gaps)), true
 	case "itl_min":
 		return float64(slices.Min(p.Gaps)), true
 	case "itl_max":

@@ -1,9 +1,11 @@
 package analyze
 
 import (
+	"errors"
 	"slices"
 	"strings"
 
+	"github.com/pa-tools/pa/internal/extsort"
 	"github.com/pa-tools/pa/pkg/answer"
 	"github.com/pa-tools/pa/pkg/export"
 )
@@ -26,6 +28,8 @@ type byModel struct {
 	names  []string // in the order in which they were first seen
 	parts  []collector
 	points [][]Point // only where flow asks for them
+	memory *extsort.Memory
+	err    error // from finish: values could not be read back
 }
 
 // add counts a request, and keeps it if keep is set.
@@ -34,6 +38,7 @@ func (b *byModel) add(p *Point, keep bool) {
 	if i < 0 {
 		i = len(b.names)
 		b.names, b.parts, b.points = append(b.names, strings.Clone(p.Model)), append(b.parts, collector{}), append(b.points, nil)
+		b.parts[i].useMemory(b.memory)
 	}
 	b.parts[i].add(p)
 	if keep {
@@ -50,6 +55,7 @@ func (b *byModel) finish(meta *export.RunMeta, durationNS int64, sel *Selected, 
 		c := &b.parts[i]
 		c.resolve(streamed)
 		m := ModelPart{Model: b.names[i], OK: c.ok, Failed: total(c.failed.counts()), Metrics: c.metrics()}
+		b.err = errors.Join(b.err, c.err)
 		if sel == nil {
 			m.Throughput = c.throughput(durationNS, &export.Experiment{}) // there are no users of one model
 		} else {

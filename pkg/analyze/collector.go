@@ -1,20 +1,23 @@
 package analyze
 
 import (
+	"errors"
 	"math"
 	"strconv"
 	"strings"
 
+	"github.com/pa-tools/pa/internal/extsort"
 	"github.com/pa-tools/pa/internal/quantile"
 	"github.com/pa-tools/pa/pkg/answer"
 	"github.com/pa-tools/pa/pkg/export"
 )
 
-// A collector gathers the values of one experiment. It keeps 8 bytes for each value of
-// each metric, 24 for each request, and 16 for each StreamedUnknown request.
+// A collector gathers the values of one experiment. It keeps 24 bytes for each request and 16
+// for each StreamedUnknown request, besides the values of the metrics (see sample).
 type collector struct {
 	whole  [len(Strict)]sample[int64]
 	ratios [len(Strict)]sample[float64]
+	err    error // from metrics: values could not be read back from a temporary file
 
 	ok       int
 	failed   tally
@@ -121,7 +124,7 @@ func (c *collector) count(p *Point) {
 	for i := range Strict {
 		switch m := Strict[i].Metric; m {
 		case answer.ITL:
-			c.whole[i].x = append(c.whole[i].x, p.Gaps...)
+			c.whole[i].add(p.Gaps...)
 		case answer.TPOT:
 			if v, ok := p.TPOT(); ok {
 				c.ratios[i].add(v)
@@ -208,6 +211,13 @@ func (c *collector) countAnomalies(p *Point) {
 	}
 }
 
+// useMemory makes the samples share m. It must be called before the first request.
+func (c *collector) useMemory(m *extsort.Memory) {
+	for i := range Strict {
+		c.whole[i].memory, c.ratios[i].memory = m, m
+	}
+}
+
 // metrics returns the summaries of the collected values.
 func (c *collector) metrics() []MetricSummary {
 	var all []MetricSummary
@@ -216,6 +226,7 @@ func (c *collector) metrics() []MetricSummary {
 		if s == nil {
 			s = c.ratios[i].summary()
 		}
+		c.err = errors.Join(c.err, c.whole[i].err, c.ratios[i].err)
 		if s != nil && (s.Max != 0 || !Strict[i].rare) {
 			all = append(all, MetricSummary{Definition: &Strict[i], Summary: s})
 		}

@@ -1,6 +1,7 @@
 package analyze
 
 import (
+	"github.com/pa-tools/pa/internal/extsort"
 	"github.com/pa-tools/pa/internal/plural"
 	"github.com/pa-tools/pa/pkg/answer"
 	"github.com/pa-tools/pa/pkg/export"
@@ -15,10 +16,12 @@ type level struct {
 	streamed bool
 }
 
-// atLeast returns levels, extended to at least n elements.
-func atLeast(levels []level, n int) []level {
+// atLeast returns levels, extended to at least n elements. Their values share memory.
+func atLeast(levels []level, n int, memory *extsort.Memory) []level {
 	for len(levels) < n {
-		levels = append(levels, level{})
+		l := level{models: byModel{memory: memory}}
+		l.useMemory(memory)
+		levels = append(levels, l)
 	}
 	return levels
 }

@@ -1,8 +1,10 @@
 package analyze
 
 import (
+	"math"
 	"slices"
 
+	"github.com/pa-tools/pa/internal/extsort"
 	"github.com/pa-tools/pa/internal/quantile"
 )
 
@@ -31,46 +33,141 @@ func (s *Summary) P(level float64) float64 {
 	return s.Pct[i]
 }
 
-// A sample collects the values of one metric, 8 bytes each. Nanoseconds and counts are
-// int64; quotients are float64.
+// A sample collects the values of one metric. Nanoseconds and counts are int64; quotients are
+// float64, and never NaN. The zero value keeps them in memory.
 type sample[T int64 | float64] struct {
-	x []T
+	memory *extsort.Memory // shared by the samples of a run; nil: no bound
+	// sorter holds the values, floats as their keys; nil without values.
+	sorter *extsort.Sorter
+	sum    quantile.IntSum // of integers
+	err    error           // from summary: values could not be read back
 }
 
-func (s *sample[T]) add(v T) { s.x = append(s.x, v) }
+func (s *sample[T]) add(values ...T) {
+	if len(values) == 0 {
+		return
+	}
+	if s.sorter == nil {
+		if s.memory == nil {
+			s.memory = extsort.NewMemory(0, "")
+		}
+		s.sorter = s.memory.NewSorter()
+	}
+	switch values := any(values).(type) {
+	case []int64:
+		for _, v := range values {
+			s.sum.Add(v)
+		}
+		s.sorter.Add(values...)
+	case []float64:
+		for _, v := range values {
+			s.sorter.Add(quantile.Key(v))
+		}
+	}
+}
 
-// summary sorts the sample and describes it; nil when it is empty.
+// summary sorts the sample and describes it; nil when it is empty, or when values could not
+// be read back, which s.err says. It drops the values.
 func (s *sample[T]) summary() *Summary {
-	n := len(s.x)
-	if n == 0 {
+	if s.sorter == nil {
 		return nil
 	}
-	quantile.Sort(s.x)
-	m := mean(s.x)
-	d := &Summary{N: n, Mean: m, Min: float64(s.x[0]), Max: float64(s.x[n-1])}
-	d.Std = quantile.Std(s.x, m)
-	for i, level := range Levels {
-		d.Pct[i] = quantile.At(s.x, level/100)
+	d := &Summary{N: s.sorter.Len()}
+	d.Mean = s.mean()
+	ranks := ranksOf(d.N)
+	var squares float64
+	s.sorted(func(x []T) {
+		squares = quantile.Squares(squares, x, d.Mean)
+		pass(&ranks, x)
+	})
+	s.sorter.Release()
+	s.sorter = nil
+	if s.err != nil {
+		return nil
 	}
+	d.Std = math.Sqrt(squares / float64(d.N))
+	d.Min, d.Max, d.Pct = ranks.min, ranks.max, ranks.percentiles()
 	return d
 }
 
-// mean returns the mean of x, which must not be empty. It divides the exact sum of
-// integers once, and the compensated (Neumaier) sum of floats.
-func mean[T int64 | float64](x []T) float64 {
-	switch x := any(x).(type) {
-	case []int64:
-		var s quantile.IntSum
-		for _, v := range x {
-			s.Add(v)
+// sorted calls f with all values in ascending order, many at a time.
+func (s *sample[T]) sorted(f func([]T)) {
+	var floats []float64
+	err := s.sorter.Sorted(func(keys []int64) {
+		if x, ok := any(keys).([]T); ok {
+			f(x)
+			return
 		}
-		return s.Div(len(x))
-	case []float64:
-		var s quantile.Sum
-		for _, v := range x {
-			s.Add(v)
+		floats = floats[:0]
+		for _, k := range keys {
+			floats = append(floats, quantile.Float(k))
 		}
-		return s.Value() / float64(len(x))
+		f(any(floats).([]T))
+	})
+	if s.err == nil {
+		s.err = err
 	}
-	panic("unreachable")
+}
+
+// mean divides the exact sum of integers once, and the compensated (Neumaier) sum of floats,
+// added in ascending order.
+func (s *sample[T]) mean() float64 {
+	n := s.sorter.Len()
+	if _, ok := any(T(0)).(int64); ok {
+		return s.sum.Div(n)
+	}
+	var sum quantile.Sum
+	s.sorted(func(x []T) {
+		for _, v := range x {
+			sum.Add(float64(v))
+		}
+	})
+	return sum.Value() / float64(n)
+}
+
+// ranks picks the ends and the percentiles at Levels from n sorted values that pass by.
+type ranks struct {
+	n, passed int
+	min, max  float64
+	k         [len(Levels)]int // index of the value at or below each percentile
+	f         [len(Levels)]float64
+	at, next  [len(Levels)]float64 // values k and k+1
+}
+
+func ranksOf(n int) ranks {
+	r := ranks{n: n}
+	for i, level := range Levels {
+		r.k[i], r.f[i] = quantile.Position(n, level/100)
+	}
+	return r
+}
+
+// pass takes the next sorted values.
+func pass[T int64 | float64](r *ranks, x []T) {
+	if len(x) == 0 {
+		return
+	}
+	if r.passed == 0 {
+		r.min = float64(x[0])
+	}
+	r.max = float64(x[len(x)-1])
+	for i, k := range r.k {
+		if k -= r.passed; k >= 0 && k < len(x) {
+			r.at[i] = float64(x[k])
+		}
+		if k++; k >= 0 && k < len(x) {
+			r.next[i] = float64(x[k])
+		}
+	}
+	r.passed += len(x)
+}
+
+// percentiles returns the values at Levels when all values have passed.
+func (r *ranks) percentiles() (pct [len(Levels)]float64) {
+	for i, f := range r.f {
+		if pct[i] = r.at[i]; f != 0 {
+			pct[i] = quantile.Between(r.at[i], r.next[i], f)
+		}
+	}
+	return pct
 }

@@ -1,12 +1,15 @@
 package analyze
 
 import (
+	"errors"
 	"math"
 	"math/rand/v2"
+	"slices"
 	"testing"
 
 	"github.com/montanaflynn/stats"
 
+	"github.com/pa-tools/pa/internal/extsort"
 	"github.com/pa-tools/pa/internal/quantile"
 )
 
@@ -50,9 +53,11 @@ func TestSummary(t *testing.T) {
 			for _, v := range tt.x {
 				data = append(data, float64(v))
 			}
-			s := sample[int64]{x: append([]int64(nil), tt.x...)}
+			var s sample[int64]
+			s.add(tt.x...)
 			checkSummary(t, s.summary(), data)
-			f := sample[float64]{x: append([]float64(nil), data...)}
+			var f sample[float64]
+			f.add(data...)
 			checkSummary(t, f.summary(), data)
 		})
 	}
@@ -108,7 +113,8 @@ func TestQuantileType7(t *testing.T) {
 
 // The extremes of int64 must not overflow on the way.
 func TestSummaryExtremes(t *testing.T) {
-	s := sample[int64]{x: []int64{math.MaxInt64, math.MinInt64, math.MaxInt64, math.MinInt64}}
+	var s sample[int64]
+	s.add(math.MaxInt64, math.MinInt64, math.MaxInt64, math.MinInt64)
 	d := s.summary()
 	if d.Mean != -0.5 || d.P(50) != 0 || d.Std != 1<<63 {
 		t.Errorf("mean, p50, std = %v, %v, %v, want -0.5, 0, 2⁶³", d.Mean, d.P(50), d.Std)
@@ -133,12 +139,79 @@ func BenchmarkSummary(b *testing.B) {
 	for i := range x {
 		x[i] = int64(math.Exp(16 + rng.NormFloat64()))
 	}
-	work := make([]int64, len(x))
 	b.SetBytes(int64(8 * len(x)))
 	b.ReportAllocs()
 	for b.Loop() {
-		copy(work, x)
-		s := sample[int64]{x: work}
+		var s sample[int64]
+		s.add(x...)
 		s.summary()
 	}
+}
+
+// A summary has the same bits however much of the sample is in a file, and those of the
+// definition: sort, then compute.
+func TestSummaryOfFile(t *testing.T) {
+	rng := rand.New(rand.NewPCG(11, 12))
+	draws := map[string]func() int64{
+		"gaps":     func() int64 { return 8e6 + rng.Int64N(5e6) },
+		"negative": func() int64 { return rng.Int64N(2001) - 1000 },
+		"ties":     func() int64 { return rng.Int64N(3) },
+		"wide":     func() int64 { return int64(rng.Uint64()) },
+	}
+	for name, draw := range draws {
+		for _, n := range []int{1, 2, 3, 100, 5000, 40_000} {
+			whole, quotients := make([]int64, n), make([]float64, n)
+			for i := range whole {
+				whole[i] = draw()
+				quotients[i] = float64(draw()) / float64(1+rng.IntN(100))
+			}
+			for _, bytes := range []int64{0, 1, 50_000} {
+				if bytes == 1 && n > 5000 {
+					continue // many tiny runs
+				}
+				memory := extsort.NewMemory(bytes, t.TempDir())
+				got, want := summaryOf(memory, whole), definition(whole)
+				if *got != *want {
+					t.Errorf("%d %s in %d bytes: %+v, want %+v", n, name, bytes, got, want)
+				}
+				if got, want := summaryOf(memory, quotients), definition(quotients); *got != *want {
+					t.Errorf("%d quotients of %s in %d bytes: %+v, want %+v", n, name, bytes, got, want)
+				}
+				if err := errors.Join(memory.Full(), memory.Close()); err != nil {
+					t.Error(err)
+				}
+			}
+		}
+	}
+}
+
+func summaryOf[T int64 | float64](memory *extsort.Memory, x []T) *Summary {
+	s := sample[T]{memory: memory}
+	for len(x) > 0 {
+		k := min(len(x), 99)
+		s.add(x[:k]...)
+		x = x[k:]
+	}
+	return s.summary()
+}
+
+// definition describes values as package quantile defines it, all in memory.
+func definition[T int64 | float64](values []T) *Summary {
+	x := slices.Clone(values)
+	slices.Sort(x)
+	var ints quantile.IntSum
+	var floats quantile.Sum
+	for _, v := range x {
+		ints.Add(int64(v))
+		floats.Add(float64(v))
+	}
+	d := &Summary{N: len(x), Mean: ints.Div(len(x)), Min: float64(x[0]), Max: float64(x[len(x)-1])}
+	if _, ok := any(x).([]float64); ok {
+		d.Mean = floats.Value() / float64(len(x))
+	}
+	d.Std = quantile.Std(x, d.Mean)
+	for i, level := range Levels {
+		d.Pct[i] = quantile.At(x, level/100)
+	}
+	return d
 }

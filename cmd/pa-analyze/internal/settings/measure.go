@@ -23,6 +23,11 @@ func StreamingFlag() cli.Flag {
 	return &cli.BoolFlag{Name: "streaming", Usage: "treat answers as streamed; --streaming=false: as not streamed, without TTFT, TTST, ITL and TPOT (default: as the file says)", Category: "Counting"}
 }
 
+// MemoryFlag returns --memory-limit of reports.
+func MemoryFlag() cli.Flag {
+	return &cli.Int64Flag{Name: "memory-limit", Usage: "take about `BYTES` of memory; values that do not fit go to a file in $TMPDIR, and percentiles stay exact (not with --windows or a part of the levels)", Value: analyze.DefaultMemoryLimit, Category: "Input"}
+}
+
 // Config reads the flags of MeasureFlags and SelectionFlags, --streaming and
 // --tokenizer.
 func Config(c *cli.Context) (cfg analyze.Config, err error) {
@@ -46,7 +51,8 @@ func Config(c *cli.Context) (cfg analyze.Config, err error) {
 	return cfg, err
 }
 
-// ReportConfig reads the flags of a report: Config's, windows and objectives.
+// ReportConfig reads the flags of a report: Config's, windows, objectives and the limit of
+// memory.
 func ReportConfig(c *cli.Context) (analyze.Config, error) {
 	cfg, err := Config(c)
 	if err != nil {
@@ -54,6 +60,9 @@ func ReportConfig(c *cli.Context) (analyze.Config, error) {
 	}
 	if cfg.Windows, err = windows(c); err != nil {
 		return cfg, err
+	}
+	if cfg.MemoryLimit = c.Int64("memory-limit"); cfg.MemoryLimit < analyze.LeastMemoryLimit {
+		return cfg, cmdline.Usagef("--memory-limit %d: give at least %d bytes", cfg.MemoryLimit, int64(analyze.LeastMemoryLimit))
 	}
 	return cfg, objective(c, &cfg)
 }

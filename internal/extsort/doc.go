@@ -1,0 +1,18 @@
+// Package extsort sorts integers that may not fit in memory: an external merge sort.
+//
+//	memory := extsort.NewMemory(100<<20, "")
+//	defer memory.Close()
+//	s := memory.NewSorter()
+//	s.Add(3, 1, 2)
+//	err := s.Sorted(func(block []int64) { use(block) }) // 1, 2, 3
+//
+// The Sorters of a [Memory] share its bytes. A Sorter keeps its values in sorted runs. When
+// the bytes are spent, the Sorter that holds most of them moves its runs to a temporary file.
+// Sorted merges the runs and passes the values on in ascending order, so that a caller can sum
+// them up without holding all.
+//
+// A run in the file holds the differences of its values as uvarints: the first difference is
+// to 0, and all are modulo 2⁶⁴. Timing data of a million values takes 1 to 3 bytes a value.
+//
+// A Memory and its Sorters are for one goroutine.
+package extsort

@@ -1,0 +1,216 @@
+package extsort
+
+import (
+	"math"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// sorted returns what Sorted passes on, and how many runs are in the file.
+func sorted(t *testing.T, s *Sorter) (all []int64, stored int) {
+	t.Helper()
+	if err := s.Sorted(func(block []int64) { all = append(all, block...) }); err != nil {
+		t.Fatal(err)
+	}
+	return all, len(s.stored)
+}
+
+func newMemory(t testing.TB, maxBytes int64) *Memory {
+	t.Helper()
+	m := NewMemory(maxBytes, t.TempDir())
+	t.Cleanup(func() {
+		if err := m.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return m
+}
+
+func TestSorted(t *testing.T) {
+	rng := rand.New(rand.NewPCG(5, 6))
+	for name, draw := range map[string]func(i int) int64{
+		"equal":      func(int) int64 { return 7 },
+		"ties":       func(int) int64 { return rng.Int64N(5) },
+		"gaps":       func(int) int64 { return 8e6 + rng.Int64N(5e6) },
+		"negative":   func(int) int64 { return rng.Int64N(2000) - 1000 },
+		"wide":       func(int) int64 { return int64(rng.Uint64()) },
+		"ends":       func(int) int64 { return []int64{math.MinInt64, -1, 0, 1, math.MaxInt64}[rng.IntN(5)] },
+		"ascending":  func(i int) int64 { return int64(i) },
+		"descending": func(i int) int64 { return -int64(i) },
+	} {
+		for _, n := range []int{0, 1, leastRun, leastRun + 1, 5000, 300_000} {
+			for _, bytes := range []int64{0, 1, 8 * leastRun, 100_000, 1 << 30} {
+				if bytes == 1 && n > 5000 || bytes == 8*leastRun && n > 5000 {
+					continue // thousands of runs
+				}
+				m := newMemory(t, bytes)
+				s, other := m.NewSorter(), m.NewSorter()
+				var want []int64
+				for i := range n {
+					v := draw(i)
+					want = append(want, v)
+					s.Add(v)
+					if i%7 == 0 {
+						other.Add(v, -v)
+					}
+				}
+				slices.Sort(want)
+				got, stored := sorted(t, s)
+				if !slices.Equal(got, want) || s.Len() != n {
+					t.Fatalf("%d %s values in %d bytes are not sorted", n, name, bytes)
+				}
+				if again, _ := sorted(t, s); !slices.Equal(again, want) {
+					t.Fatalf("%d %s values in %d bytes are not sorted the second time", n, name, bytes)
+				}
+				if inFile := bytes != 0 && int64(8*n) > bytes; inFile != (stored > 0) && n > leastRun {
+					t.Errorf("%d values in %d bytes: %d runs in the file", n, bytes, stored)
+				}
+				if most := max(bytes, 2*8*2*leastRun); bytes != 0 && m.used > most {
+					t.Errorf("%d values take %d bytes, more than %d", n, m.used, most)
+				}
+				s.Release()
+				other.Release()
+				if m.used != 0 || len(m.sorters) != 0 {
+					t.Errorf("%d bytes of %d sorters left", m.used, len(m.sorters))
+				}
+			}
+		}
+	}
+}
+
+// Values that the file does not take stay in memory.
+func TestNoFile(t *testing.T) {
+	m := NewMemory(10_000, filepath.Join(t.TempDir(), "missing"))
+	s := m.NewSorter()
+	for i := range int64(10_000) {
+		s.Add(-i)
+	}
+	got, stored := sorted(t, s)
+	if stored != 0 || len(got) != 10_000 || !slices.IsSorted(got) || got[0] != -9999 {
+		t.Errorf("%d values, %d runs in a file", len(got), stored)
+	}
+	if err := m.Full(); err == nil || !strings.Contains(err.Error(), "set TMPDIR") {
+		t.Errorf("%v", err)
+	}
+}
+
+// A write that fails loses no value, neither from the runs that are in the file nor from the
+// run that could not be written.
+func TestFileFull(t *testing.T) {
+	m := newMemory(t, 10_000)
+	s := m.NewSorter()
+	for i := range int64(5_000) {
+		s.Add(-i)
+	}
+	written := len(s.stored)
+	if written == 0 || m.Full() != nil {
+		t.Fatalf("%d runs in the file, %v", written, m.Full())
+	}
+	path := filepath.Join(t.TempDir(), "copy")
+	content := make([]byte, m.size)
+	if _, err := m.file.ReadAt(content, 0); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(path, content, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	readOnly, err := os.Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := m.file.File.Close(); err != nil {
+		t.Fatal(err)
+	}
+	m.file.File = readOnly
+	for i := int64(5_000); i < 10_000; i++ {
+		s.Add(-i)
+	}
+	got, stored := sorted(t, s)
+	if stored != written || len(got) != 10_000 || !slices.IsSorted(got) || got[0] != -9999 {
+		t.Errorf("%d values, %d runs in the file, want %d", len(got), stored, written)
+	}
+	if err := m.Full(); err == nil || !strings.Contains(err.Error(), "make room") {
+		t.Errorf("%v", err)
+	}
+}
+
+// A file that became shorter is an error, not fewer values.
+func TestFileUnreadable(t *testing.T) {
+	m := newMemory(t, 10_000)
+	s := m.NewSorter()
+	for i := range int64(10_000) {
+		s.Add(-i)
+	}
+	if err := m.file.Truncate(m.size / 2); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Sorted(func([]int64) {}); err == nil || !strings.Contains(err.Error(), "read sorted values back") {
+		t.Errorf("%v", err)
+	}
+}
+
+// The file has no name, or loses it when it is closed.
+func TestFileIsRemoved(t *testing.T) {
+	dir := t.TempDir()
+	m := NewMemory(1000, dir)
+	s := m.NewSorter()
+	for i := range int64(1000) {
+		s.Add(i)
+	}
+	if m.file == nil {
+		t.Fatal("no file")
+	}
+	if err := m.Close(); err != nil {
+		t.Fatal(err)
+	}
+	left, err := os.ReadDir(dir)
+	if err != nil || len(left) != 0 {
+		t.Errorf("%v, %v", left, err)
+	}
+}
+
+func FuzzSorted(f *testing.F) {
+	f.Add([]byte("\x00\x01\xff\x80"), uint16(1), uint8(9))
+	f.Add([]byte(strings.Repeat("abcdefgh", 200)), uint16(1000), uint8(60))
+	f.Fuzz(func(t *testing.T, data []byte, bytes uint16, shift uint8) {
+		m := newMemory(t, int64(bytes))
+		s := m.NewSorter()
+		var want []int64
+		for i, b := range data {
+			v := int64(int8(b)) << (shift % 64) * int64(i%3)
+			want = append(want, v)
+			s.Add(v)
+		}
+		slices.Sort(want)
+		if got, _ := sorted(t, s); !slices.Equal(got, want) {
+			t.Errorf("%v, want %v", got, want)
+		}
+	})
+}
+
+func BenchmarkSorted(b *testing.B) {
+	const n = 20_000_000
+	for _, v := range []struct {
+		name  string
+		bytes int64
+	}{{"memory", 0}, {"file", 100e6}} {
+		b.Run(v.name, func(b *testing.B) {
+			b.SetBytes(8 * n)
+			for b.Loop() {
+				rng := rand.New(rand.NewPCG(1, 2))
+				m := newMemory(b, v.bytes)
+				s := m.NewSorter()
+				for range n {
+					s.Add(8e6 + rng.Int64N(5e6))
+				}
+				if err := s.Sorted(func([]int64) {}); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
+}

@@ -1,0 +1,147 @@
+package extsort
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+
+	"github.com/pa-tools/pa/internal/quantile"
+)
+
+// blockValues is how many values Sorted passes on at once, roughly. A merge sorts that many
+// by their digits, which is faster than to compare the heads of all runs for each value.
+const blockValues = 1 << 17
+
+// leastWindow is the number of values that a merge takes from a run at once, at least.
+const leastWindow = 1 << 8
+
+// A storedRun is a run in the file.
+type storedRun struct {
+	from, to int64 // bytes of the file
+	n        int   // values
+}
+
+// Sorted calls f with all values in ascending order, many at a time. f must not keep the
+// block or change it. Sorted may be called again. An error means that the temporary file
+// could not be read, and that values are missing.
+func (s *Sorter) Sorted(f func(block []int64)) error {
+	s.endRun()
+	window := max(blockValues/max(len(s.runs)+len(s.stored), 1), leastWindow)
+	var all []*cursor
+	for _, r := range s.runs {
+		all = append(all, &cursor{rest: r, size: window})
+	}
+	for _, r := range s.stored {
+		all = append(all, &cursor{stored: r, size: min(window, r.n)})
+	}
+	var block []int64
+	for {
+		// All values up to bound are in the windows: a run with values beyond its window ends
+		// the window at bound or later.
+		bound := int64(math.MaxInt64)
+		left := all[:0]
+		for _, c := range all {
+			if err := c.fill(s.memory.file); err != nil {
+				return err
+			}
+			if len(c.window) == 0 {
+				continue
+			}
+			left = append(left, c)
+			if c.more() {
+				bound = min(bound, c.window[len(c.window)-1])
+			}
+		}
+		all = left
+		switch len(all) {
+		case 0:
+			return nil
+		case 1:
+			f(all[0].window)
+			all[0].window = nil
+			continue
+		}
+		block = block[:0]
+		from := 0 // cursors with values in the block
+		for _, c := range all {
+			if k := c.upTo(bound); k > 0 {
+				block = append(block, c.window[:k]...)
+				c.window = c.window[k:]
+				from++
+			}
+		}
+		if from > 1 {
+			s.memory.scratch = quantile.SortWith(block, s.memory.scratch)
+		}
+		f(block)
+	}
+}
+
+// A cursor goes through a run. It has a window of values, and what follows the window is
+// either in memory or in the file.
+type cursor struct {
+	size   int     // values of a window
+	window []int64 // sorted
+	rest   []int64
+	stored storedRun
+	last   int64 // value before the stored run
+	buf    []int64
+	bytes  []byte
+}
+
+// more reports whether the run goes on after the window.
+func (c *cursor) more() bool { return len(c.rest) > 0 || c.stored.n > 0 }
+
+// upTo returns how many values of the window are at most bound.
+func (c *cursor) upTo(bound int64) int {
+	low, high := 0, len(c.window)
+	for low < high {
+		if i := (low + high) / 2; c.window[i] <= bound {
+			low = i + 1
+		} else {
+			high = i
+		}
+	}
+	return low
+}
+
+// fill takes the next window if this one is used up.
+func (c *cursor) fill(file io.ReaderAt) error {
+	if len(c.window) > 0 || !c.more() {
+		return nil
+	}
+	if c.stored.n == 0 {
+		k := min(c.size, len(c.rest))
+		c.window, c.rest = c.rest[:k], c.rest[k:]
+		return nil
+	}
+	if c.buf == nil {
+		c.buf, c.bytes = make([]int64, c.size), make([]byte, 2*c.size+binary.MaxVarintLen64)
+	}
+	b := c.bytes[:min(int64(len(c.bytes)), c.stored.to-c.stored.from)]
+	if n, err := file.ReadAt(b, c.stored.from); n < len(b) {
+		if errors.Is(err, io.EOF) {
+			err = io.ErrUnexpectedEOF
+		}
+		return fmt.Errorf("read sorted values back from the temporary file: %w", err)
+	}
+	c.window = c.buf[:0]
+	used := 0
+	for len(c.window) < c.size && c.stored.n > 0 {
+		d, k := binary.Uvarint(b[used:])
+		if k <= 0 {
+			break // cut: the next window begins with it
+		}
+		used += k
+		c.last = int64(uint64(c.last) + d)
+		c.window = append(c.window, c.last)
+		c.stored.n--
+	}
+	if used == 0 {
+		return errors.New("read sorted values back from the temporary file: its content changed")
+	}
+	c.stored.from += int64(used)
+	return nil
+}

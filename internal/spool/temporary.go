@@ -1,0 +1,37 @@
+package spool
+
+import (
+	"errors"
+	"os"
+)
+
+// A Temporary is a temporary file that is gone when it is closed. Where the system removes
+// open files it has no name, so that it goes even if the process is killed.
+type Temporary struct {
+	*os.File
+
+	name string // to be removed on Close; "" when the file has no name any more
+}
+
+// CreateTemporary creates a file for reading and writing in dir; "" is the system's folder
+// for temporary files. pattern is as in [os.CreateTemp].
+func CreateTemporary(dir, pattern string) (*Temporary, error) {
+	f, err := os.CreateTemp(dir, pattern)
+	if err != nil {
+		return nil, err
+	}
+	t := &Temporary{File: f, name: f.Name()}
+	if os.Remove(t.name) == nil {
+		t.name = ""
+	}
+	return t, nil
+}
+
+// Close closes and removes the file.
+func (t *Temporary) Close() error {
+	err := t.File.Close()
+	if t.name != "" {
+		err = errors.Join(err, os.Remove(t.name))
+	}
+	return err
+}
