@@ -26,13 +26,13 @@ const (
 // passes one made the program slow, not the machine.
 var limits = []limit{
 	{"analysis", reportToUnmarshal, 0.8},       // 0.34
-	{"analysis", reportToReader, 3.5},          // 1.35
+	{"analysis", reportToReader, 3.5},          // 1.5
 	{"analysis", reportToUnmarshalMemory, 1.2}, // 0.44
 	{"definitions", definitionsToReport, 25},   // 10.7
 	{"definitions", genAIPerfToReport, 3},      // 1.25
 	{"columnar", convertToReport, 10},          // 4.0
-	{"columnar", parquetToReport, 7},           // 2.8
-	{"columnar", parquetToJSONSize, 0.15},      // 0.05
+	{"columnar", parquetToReport, 1.5},         // 0.45
+	{"columnar", parquetToJSONSize, 0.2},       // 0.07
 }
 
 // A limit is the most that a ratio of a section may be. Ratios of two processes in the
