@@ -33,17 +33,11 @@ func At[T int64 | float64](sorted []T, p float64) float64 {
 // Between returns the number at the fraction f of the way from a to b.
 func Between(a, b, f float64) float64 { return a + float64(f*(b-a)) }
 
-// Std returns the population standard deviation of x, which divides by the number
-// of values n, not by n−1. x must have at least one value.
+// Squares returns sum plus the squared deviations of x from the mean, added in order. Many
+// values may come part by part; the population standard deviation of n values is the root of
+// their Squares, from sum 0, divided by n.
 //
-// Std squares the deviations from the mean. E[x²]−E[x]² would cancel, because the
-// deviations are small compared with the values.
-func Std[T int64 | float64](x []T, mean float64) float64 {
-	return math.Sqrt(Squares(0, x, mean) / float64(len(x)))
-}
-
-// Squares returns sum plus the squared deviations of x from the mean, added in order. It
-// computes the sum of Std part by part.
+// E[x²]−E[x]² would cancel, because the deviations are small compared with the values.
 func Squares[T int64 | float64](sum float64, x []T, mean float64) float64 {
 	for _, v := range x {
 		d := float64(v) - mean
@@ -76,8 +70,6 @@ func (s *Sum) Value() float64 { return s.sum + s.lost }
 var (
 	_ = At[int64]
 	_ = At[float64]
-	_ = Std[int64]
-	_ = Std[float64]
 	_ = Squares[int64]
 	_ = Squares[float64]
 )

@@ -209,7 +209,12 @@ func definition[T int64 | float64](values []T) *Summary {
 	if _, ok := any(x).([]float64); ok {
 		d.Mean = floats.Value() / float64(len(x))
 	}
-	d.Std = quantile.Std(x, d.Mean)
+	var squares float64
+	for _, v := range x {
+		deviation := float64(v) - d.Mean
+		squares += float64(deviation * deviation)
+	}
+	d.Std = math.Sqrt(squares / float64(len(x)))
 	for i, level := range Levels {
 		d.Pct[i] = quantile.At(x, level/100)
 	}

@@ -69,7 +69,7 @@ func (s sample) sum() float64 {
 	return t.Value()
 }
 
-// std returns the deviation over the population. Unlike quantile.Std it loses no digits in
+// std returns the deviation over the population. Unlike quantile.Squares it loses no digits in
 // the sum, because the tools sum in other orders.
 func (s sample) std() float64 {
 	m := s.mean()
