@@ -10,6 +10,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/pa-tools/pa/internal/testenv"
 	"github.com/pa-tools/pa/pkg/export"
 )
 
@@ -72,7 +73,7 @@ func (s random) derived(n int) *export.Derived {
 func TestDerived(t *testing.T) {
 	for name, create := range map[string]func(io.Writer, export.Deriver) (*Writer, error){"parquet": NewParquetWriter, "arrow": NewArrowWriter} {
 		f := testFormats[slices.IndexFunc(testFormats, func(f testFormat) bool { return f.name == name })]
-		for seed := range uint64(40) {
+		for seed := range 40 / uint64(testenv.Stride(4)) {
 			s := random{rand.New(rand.NewPCG(seed, 5))}
 			given := &givenDerived{}
 			want := requests(40)

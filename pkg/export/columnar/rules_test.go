@@ -108,7 +108,7 @@ func TestParquetAsArrow(t *testing.T) {
 	for seed := range uint64(12) {
 		runs = append(runs, random{rand.New(rand.NewPCG(seed, 2))}.run(6))
 	}
-	runs = append(runs, requests(0), requests(2*maxBatchRows+1))
+	runs = append(runs, requests(0), requests(500))
 	for i, name := range slices.Sorted(maps.Keys(files)) {
 		if i%testenv.Stride(12) > 0 {
 			continue
