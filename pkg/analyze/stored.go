@@ -32,10 +32,13 @@ func storedModel(r export.DerivedReader) (model string, ok bool) {
 
 // measure measures a request by its stored answer, or decodes it.
 func measure(m *answer.Meter, q *export.Request, stored export.DerivedReader) *answer.Measured {
-	if stored != nil {
-		if d := stored.Derived(); d != nil {
-			return m.MeasureDerived(q, d)
-		}
+	if stored == nil {
+		return m.Measure(q)
 	}
-	return m.Measure(q)
+	d := stored.Derived()
+	if d == nil { // a damaged row, of which the reader warns: its tokens are not known
+		q.OutputsDropped = true
+		return m.Measure(q)
+	}
+	return m.MeasureDerived(q, d)
 }

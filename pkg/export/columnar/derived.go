@@ -235,7 +235,7 @@ func (d *rowDecoder) decodeDerived(t *rows, i int) (ok bool) {
 	reasoning, reasoningFrom, haveReasoning := elements(cols[derivedTokenReasoning], i, to-from)
 	for k := range to - from {
 		n := number.num(from + k)
-		if n > maxEventsOfResponse {
+		if n > maxEvents-uint64(len(x.Events)) {
 			d.odd = fmt.Sprintf("a response with %d token events", int64(n))
 			return false
 		}
@@ -253,8 +253,8 @@ func (d *rowDecoder) decodeDerived(t *rows, i int) (ok bool) {
 	return true
 }
 
-// maxEventsOfResponse bounds the token events of one response of a damaged file.
-const maxEventsOfResponse = 1 << 20
+// maxEvents bounds the token events of a request in a damaged file.
+const maxEvents = 1 << 24
 
 // elements returns the elements of list i of v and the index of the first; ok is false
 // unless there are n.
