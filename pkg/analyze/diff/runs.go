@@ -1,0 +1,52 @@
+package diff
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/pa-tools/pa/pkg/export"
+)
+
+// What analyses of more than two sides need of runs and levels.
+
+// CompareSettings returns a Result with the levels in common and the Differences in how
+// the runs of two sides were made. It compares no values: the levels have no rows.
+func CompareSettings(older, newer []*Run, o Options) *Result {
+	res := &Result{Old: byStart(older), New: byStart(newer), Single: len(older) == 1 && len(newer) == 1}
+	res.match(slices.Contains(o.Ignore, load) || slices.Contains(o.Ignore, All))
+	res.differences(o.Ignore)
+	return res
+}
+
+// Start returns the start of the first request in Unix nanoseconds. ok is false if the
+// run has no request, or its file has no start times.
+func (r *Run) Start() (ns uint64, ok bool) {
+	if _, lacks := r.Header.Lacks(export.PartStarts); lacks || r.requests == 0 {
+		return 0, false
+	}
+	return r.firstNS, true
+}
+
+// Measured returns the definitions by which the run was measured, for people: "strict
+// definitions, from start".
+func (r *Run) Measured() string { return (&Result{Old: []*Run{r}}).measured() }
+
+// Statistic returns the value of the metric with this key; NaN if the level has none.
+func (l *Level) Statistic(key string) float64 {
+	i := slices.IndexFunc(Metrics[:], func(m Metric) bool { return m.Key == key })
+	return l.values[i]
+}
+
+// SameLoad reports whether two levels have the same mode and value; 10 equals 10.0.
+func (l *Level) SameLoad(o *Level) bool { return l.is(o) }
+
+// OfRequest reports whether the metric is a time of whole requests, which are longer than
+// times of tokens.
+func (m *Metric) OfRequest() bool { return strings.HasPrefix(m.Key, measures[e2el].String()) }
+
+// Unit returns "ns", "1/s" or "share".
+func (m *Metric) Unit() string { return unit(m.Kind) }
+
+// Expand returns the files of a list with commas and globs. The name of an existing file
+// is no pattern.
+func Expand(list string) ([]string, error) { return expand(list) }

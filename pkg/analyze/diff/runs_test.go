@@ -1,0 +1,50 @@
+package diff
+
+import (
+	"math"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// The settings of two sides are compared without values; runs and levels give what they
+// hold.
+func TestRunsAndLevels(t *testing.T) {
+	base := recipe{seed: 1, requests: 20, tokens: 6, ttft: 30, itl: 20, levels: []string{"2", "4"}}
+	other := base
+	other.seed, other.change = 2, func(m *memory) { m.run.Meta.Model = "large" }
+	a, b := read(t, "a.json", base), read(t, "b.json", other)
+	res := CompareSettings([]*Run{b}, []*Run{a}, Options{})
+	if len(res.Levels) != 2 || res.Levels[0].Rows != nil {
+		t.Errorf("levels %v, want two without rows", res.Levels)
+	}
+	want := []Difference{{Name: "model", Old: "large", New: "tiny", Refuses: true}}
+	if d := cmp.Diff(want, res.Refused()); d != "" {
+		t.Errorf("differences (-want +got):\n%s", d)
+	}
+	if res := CompareSettings([]*Run{b}, []*Run{a}, Options{Ignore: []string{"model"}}); len(res.Refused()) > 0 {
+		t.Errorf("an ignored difference refuses: %v", res.Refused())
+	}
+	if ns, ok := a.Start(); !ok || ns != 1_700_001_000_000_000_000 {
+		t.Errorf("start %d, %v", ns, ok)
+	}
+	if ns, ok := read(t, "none.json", recipe{}).Start(); ok {
+		t.Errorf("start %d of a run without requests", ns)
+	}
+	if got, want := a.Measured(), "strict definitions, from start"; got != want {
+		t.Errorf("Measured() = %q, want %q", got, want)
+	}
+	l := &a.Levels[0]
+	if !l.SameLoad(&b.Levels[0]) || l.SameLoad(&b.Levels[1]) {
+		t.Error("SameLoad mistakes loads")
+	}
+	full := Compare([]*Run{a}, []*Run{b}, Options{Ignore: []string{All}})
+	for _, row := range full.Levels[0].Rows {
+		if got := l.Statistic(row.Metric.Key); got != row.OldRuns[0] || math.IsNaN(got) {
+			t.Errorf("%s is %v, want %v", row.Metric.Key, got, row.OldRuns[0])
+		}
+		if got, want := row.Metric.OfRequest(), row.Metric.of == e2el; got != want {
+			t.Errorf("%s.OfRequest() = %v", row.Metric.Key, got)
+		}
+	}
+}
