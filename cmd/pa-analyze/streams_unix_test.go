@@ -96,7 +96,7 @@ func TestEndlessInput(t *testing.T) {
 	}
 	defer zeros.Close()
 	var stdout, stderr bytes.Buffer
-	if code := run(t.Context(), []string{"pa-analyze", "report", "-"}, zeros, &stdout, &stderr); code != 1 || !strings.Contains(stderr.String(), "stdin: is no export") {
+	if code := run(t.Context(), []string{"pa-analyze", "report", "-"}, zeros, &stdout, &stderr); code != 1 || !strings.Contains(stderr.String(), "stdin: not an export") {
 		t.Errorf("exit code %d, %s", code, stderr.String())
 	}
 }

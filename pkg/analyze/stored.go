@@ -5,38 +5,39 @@ import (
 	"github.com/pa-tools/pa/pkg/export"
 )
 
-// storedAnswers returns r if its file holds the content of the answers and that is what
-// cfg asks for, and makes r leave out their texts; else nil.
+// storedAnswers returns r as a DerivedReader if the derived values of its file match cfg;
+// else nil. It makes that reader skip the texts of the answers.
 func storedAnswers(r export.Reader, cfg Config) export.DerivedReader {
 	d, ok := r.(export.DerivedReader)
-	if !ok || cfg.Series { // a Series compares the inputs
+	if !ok || cfg.Series { // a Series compares the inputs, which are not read then
 		return nil
 	}
 	c := cfg.PerRequest()
-	how, ok := d.Derivation()
-	if !ok || !c.Matches(how) {
+	derivation, ok := d.Derivation()
+	if !ok || !c.Matches(derivation) {
 		return nil
 	}
 	d.WithoutAnswers()
 	return d
 }
 
-// storedModel returns the model that a file with stored answers names.
+// storedModel returns the model that the first request of r names, from the metadata of the
+// file. ok is false if r is nil.
 func storedModel(r export.DerivedReader) (model string, ok bool) {
 	if r == nil {
 		return "", false
 	}
-	how, ok := r.Derivation()
-	return how.Model, ok
+	derivation, ok := r.Derivation()
+	return derivation.Model, ok
 }
 
-// measure measures a request by its stored answer, or decodes it.
+// measure measures q by its stored answer, or decodes q if stored is nil.
 func measure(m *answer.Meter, q *export.Request, stored export.DerivedReader) *answer.Measured {
 	if stored == nil {
 		return m.Measure(q)
 	}
 	d := stored.Derived()
-	if d == nil { // a damaged row, of which the reader warns: its tokens are not known
+	if d == nil { // a damaged row: the reader warns, and the tokens are unknown
 		q.OutputsDropped = true
 		return m.Measure(q)
 	}

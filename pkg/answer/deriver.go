@@ -6,23 +6,23 @@ import (
 	"github.com/pa-tools/pa/pkg/export"
 )
 
-// Definitions is the version of what a [Deriver] computes. It changes with each change of
-// the results of a [Decoder] or a [Meter], so that measures in older files are not taken
-// for the present ones.
+// Definitions is the version of the results of a [Deriver]. It changes whenever the
+// results of a [Decoder] or a [Meter] change, so that derived values in older files are not
+// mistaken for present ones.
 const Definitions = 1
 
-// A Deriver computes the measures that columnar files hold, under the default Config.
+// A Deriver computes the derived values that columnar files store, with the default Config.
 //
 // A Deriver is for one goroutine.
 type Deriver struct {
 	meter *Meter
 	out   export.Derived
 	model string
-	first bool // a request was seen
-	// Buffers of byChoice: the number of each event's choice, and the gaps.
-	of   []int
-	ends []int // where the gaps of each choice end in gaps
-	gaps []int64
+	begun bool // Derive was called
+	// Buffers of setITL.
+	choices []int // for each event, the number of its choice
+	ends    []int // for each choice, the index in gaps after its last gap
+	gaps    []int64
 }
 
 var _ export.Deriver = (*Deriver)(nil)
@@ -30,15 +30,15 @@ var _ export.Deriver = (*Deriver)(nil)
 // NewDeriver returns a Deriver for the requests of run.
 func NewDeriver(run *export.Run) *Deriver { return &Deriver{meter: NewMeter(run, Config{})} }
 
-// Derivation describes the measures.
+// Derivation describes the derived values. Its Model is known after the first Derive.
 func (d *Deriver) Derivation() export.Derivation {
 	return export.Derivation{Definitions: Definitions, TokenSource: "auto", Model: d.model}
 }
 
 // Derive decodes and measures r. The result is valid until the next call.
 func (d *Deriver) Derive(r *export.Request) *export.Derived {
-	if !d.first {
-		d.first, d.model = true, ModelOf(r)
+	if !d.begun {
+		d.begun, d.model = true, ModelOf(r)
 	}
 	q := d.meter.Measure(r)
 	a := q.Answer
@@ -64,63 +64,63 @@ func (d *Deriver) Derive(r *export.Request) *export.Derived {
 		x.Events = append(x.Events, export.TokenEvent{Response: int32(e.Response), Choice: int64(e.Choice), Reasoning: e.Reasoning})
 	}
 	if len(q.Gaps) > 0 {
-		d.byChoice(a)
+		d.setITL(a)
 	}
 	return x
 }
 
-// byChoice sets the gaps of each choice. Choices are in the order of their first events.
-func (d *Deriver) byChoice(a *Answer) {
-	d.of, d.ends = d.of[:0], d.ends[:0]
+// setITL sets ITL: the gaps of each choice, the choices in the order of their first events.
+func (d *Deriver) setITL(a *Answer) {
+	d.choices, d.ends = d.choices[:0], d.ends[:0]
 	for i := range a.Events {
 		if prev := a.Events[i].Prev; prev >= 0 {
-			d.of = append(d.of, d.of[prev])
-			d.ends[d.of[prev]]++
+			d.choices = append(d.choices, d.choices[prev])
+			d.ends[d.choices[prev]]++
 		} else {
-			d.of = append(d.of, len(d.ends))
+			d.choices = append(d.choices, len(d.ends))
 			d.ends = append(d.ends, 0)
 		}
 	}
 	d.gaps = slices.Grow(d.gaps[:0], len(a.Events))[:len(a.Events)]
-	at := 0
-	for c, n := range d.ends { // where the gaps of each choice begin, until they are there
-		d.ends[c] = at
-		at += n
+	next := 0
+	for c, n := range d.ends { // no gaps yet: each choice ends where it starts
+		d.ends[c] = next
+		next += n
 	}
-	begins := slices.Clone(d.ends)
+	starts := slices.Clone(d.ends)
 	for i := range a.Events {
 		e := &a.Events[i]
 		if e.Prev < 0 {
 			continue
 		}
 		if gap := Elapsed(a.Events[e.Prev].RecvNS, e.RecvNS); gap.OK {
-			d.gaps[d.ends[d.of[i]]] = gap.V
-			d.ends[d.of[i]]++
+			d.gaps[d.ends[d.choices[i]]] = gap.V
+			d.ends[d.choices[i]]++
 		}
 	}
-	for c, from := range begins {
+	for c, from := range starts {
 		if to := d.ends[c]; to > from {
 			d.out.ITL = append(d.out.ITL, d.gaps[from:to:to])
 		}
 	}
 }
 
-// Matches reports whether a Meter with cfg can take the answers of a file that were
-// derived as d says.
+// Matches reports whether a Meter with cfg can use the derived values of a file, which d
+// describes.
 func (cfg *Config) Matches(d export.Derivation) bool {
 	return d.Definitions == Definitions && d.TokenSource == "auto" && d.Tokenizer == "" &&
 		cfg.Counter == nil && cfg.TokenSource != TokenTokenizer
 }
 
-// MeasureDerived measures r with the answer that d holds, which a Deriver computed for the
-// same request, as Measure would. r needs no inputs and outputs. The result is valid until
-// the next call.
+// MeasureDerived returns the result that Measure returns for r, but takes the answer from
+// d, which a Deriver computed for r. r needs no inputs and outputs. The result is valid
+// until the next call.
 func (m *Meter) MeasureDerived(r *export.Request, d *export.Derived) *Measured {
 	m.decoder.restore(r, d)
 	return m.MeasureAnswer(r, &m.decoder.a)
 }
 
-// restore makes d.a of what x holds.
+// restore sets d.a to the answer that x stores.
 func (d *Decoder) restore(r *export.Request, x *export.Derived) {
 	stored := StreamedUnknown
 	if x.Streamed != nil {

@@ -2,13 +2,12 @@ package export
 
 import "context"
 
-// Copy writes the readable part of src to dst and closes dst, but not src. It writes the
-// readable part of a truncated file too; src.Err(), which Copy does not return, then
-// returns the reason. [ExperimentMeta.Unreadable] keeps the number of
-// requests that could not be read.
+// Copy writes the readable part of src to dst and closes dst, but not src. Copy does not
+// return an error that ends the reading of src early; the caller checks src.Err().
+// [ExperimentMeta.Unreadable] stores the number of requests that could not be read.
 //
-// The error comes from dst, or is the cause of ctx; dst is not closed then, but stopped if
-// it is a [Stopper].
+// Copy returns the first error of dst, or the cause of ctx. It then stops dst, if dst is a
+// [Stopper], and does not close it.
 func Copy(ctx context.Context, dst Writer, src Reader) (err error) {
 	defer func() {
 		if s, ok := dst.(Stopper); ok && err != nil {
@@ -16,16 +15,16 @@ func Copy(ctx context.Context, dst Writer, src Reader) (err error) {
 		}
 	}()
 	run := src.Run()
-	begun := 0       // number of begun experiments; the last one is open
-	var held written // of the experiment that is open
+	begun := 0               // number of begun experiments; the last one is open
+	var counts writtenCounts // of the open experiment
 	advance := func(to int) error {
 		for begun <= to {
 			if begun > 0 {
-				e := held.of(&run.Experiments[begun-1], src, begun-1)
+				e := counts.withUnreadable(&run.Experiments[begun-1], src, begun-1)
 				if err := dst.EndExperiment(e); err != nil {
 					return err
 				}
-				held = written{}
+				counts = writtenCounts{}
 			}
 			if begun < len(run.Experiments) {
 				e := &run.Experiments[begun]
@@ -48,7 +47,7 @@ func Copy(ctx context.Context, dst Writer, src Reader) (err error) {
 			return err
 		}
 		r := src.Request()
-		held.add(r)
+		counts.add(r)
 		if err := dst.WriteRequest(r); err != nil {
 			return err
 		}
@@ -62,13 +61,13 @@ func Copy(ctx context.Context, dst Writer, src Reader) (err error) {
 	return dst.Close(run)
 }
 
-// written counts the requests of an experiment that were written.
-type written struct {
+// writtenCounts counts the requests of an experiment that Copy wrote.
+type writtenCounts struct {
 	excluded        map[string]int // requests by the reason of their exclusion; "": counted requests
 	resent, dropped int
 }
 
-func (w *written) add(r *Request) {
+func (w *writtenCounts) add(r *Request) {
 	if w.excluded == nil {
 		w.excluded = map[string]int{}
 	}
@@ -81,9 +80,9 @@ func (w *written) add(r *Request) {
 	}
 }
 
-// of returns e, the experiment of that index in src, with the number of requests
+// withUnreadable returns e, experiment number index of src, with the number of requests
 // that src could not read.
-func (w *written) of(e *Experiment, src Reader, index int) *Experiment {
+func (w *writtenCounts) withUnreadable(e *Experiment, src Reader, index int) *Experiment {
 	counted, excluded := Skipped(src, index)
 	if counted+excluded == 0 {
 		return e

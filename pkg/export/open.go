@@ -16,14 +16,14 @@ import (
 
 // A Format recognizes and opens files of one kind.
 type Format interface {
-	// Name is the name of the format in messages: "profile_export.json". A format
-	// with the name "" is recognized only to be refused with a reason.
+	// Name returns the name of the format for messages: "profile_export.json". A format
+	// with the name "" is recognized only so that Open can refuse it with a reason.
 	Name() string
 	// Sniff reports whether a file that starts with head (up to 4 KiB, after
 	// decompression) looks like this format.
 	Sniff(head []byte) bool
-	// Open returns a reader over the size bytes of src. name is for messages.
-	// Closing the reader does not close src.
+	// Open returns a Reader of the size bytes of src. name is for messages.
+	// Closing the Reader does not close src.
 	Open(ctx context.Context, name string, src io.ReaderAt, size int64, lim Limits) (Reader, error)
 }
 
@@ -54,25 +54,24 @@ type Opener struct {
 	Limits  Limits
 	// Stdin is the input for the path "-"; nil means that there is none.
 	Stdin io.Reader
-	// Beside allows a reader to open files with fixed names in the folder of the
-	// named file: the summary and the settings that the tool writes there. If the
-	// path names a folder, this is allowed for that folder.
+	// Beside allows a Reader to open files with fixed names in the folder of the
+	// named file: the summary and the settings that the tool writes there. A path
+	// that names a folder allows it, too.
 	Beside bool
-	// TempDir is where compressed files, pipes and Stdin are kept,
-	// decompressed, while they are read; "" is the system's folder for
-	// temporary files.
+	// TempDir is the folder for decompressed copies of compressed files, pipes and
+	// Stdin while they are read; "" is the system's folder for temporary files.
 	TempDir string
 	// MaxSpoolBytes bounds the bytes kept in TempDir, so that a small compressed
-	// file cannot fill the disk; 0 means half of its free space, but at most 64 GiB.
+	// file cannot fill the disk; 0 means half of the disk's free space, at most 64 GiB.
 	MaxSpoolBytes int64
 	// MaxRatio bounds the decompressed bytes for each compressed byte, beyond the
 	// first 64 MiB; 0 means 1000, a negative number no limit.
 	MaxRatio int
 }
 
-// Open opens the file at path, or Stdin for "-". gzip and zstd are recognized by their
-// content, and so is the format; the name says nothing. For a folder it opens the file of
-// requests in it: see [ResultFile].
+// Open opens the file at path, or Stdin for "-". It recognizes gzip, zstd and the format
+// by the content, never by the name. For a folder it opens the file of requests in it: see
+// [ResultFile].
 //
 // Open reads an uncompressed regular file in place. It copies other input to a
 // temporary file first, which Close removes. The copy keeps only the first kilobyte
@@ -89,8 +88,8 @@ func (o *Opener) Open(ctx context.Context, path string) (Reader, error) {
 		}
 		return o.openStream(ctx, stdinName, o.Stdin, nil)
 	}
-	// Opening a pipe would wait for its writer; a folder gives an error of
-	// its own that does not help.
+	// Stat first: opening a pipe waits for its writer, and opening a folder gives an
+	// error that does not help.
 	beside := o.Beside
 	info, err := os.Stat(path)
 	if err == nil && info.IsDir() {
@@ -150,11 +149,12 @@ func (o *Opener) openFile(ctx context.Context, name string, f *os.File) (*opened
 	return &opened{Reader: r, close: f.Close, again: again}, nil
 }
 
-// openStream opens an input that must be spooled. It closes c, if not nil, in any case.
+// openStream copies src to a temporary file and opens the copy. It always closes c, if c
+// is not nil.
 func (o *Opener) openStream(ctx context.Context, name string, src io.Reader, c io.Closer) (_ *opened, err error) {
 	s, err := spool.Copy(ctx, name, src, spool.Config{
 		Dir: o.TempDir, MaxBytes: o.MaxSpoolBytes, MaxRatio: o.MaxRatio, CutBlanks: true,
-		Check: func(head []byte) error { return o.recognized(name, head) }, CheckBytes: sniffBytes,
+		Check: func(head []byte) error { return o.checkRecognized(name, head) }, CheckBytes: sniffBytes,
 	})
 	if c != nil {
 		switch e := c.Close(); {
@@ -173,7 +173,7 @@ func (o *Opener) openStream(ctx context.Context, name string, src io.Reader, c i
 		return nil, errors.Join(err, s.Close())
 	}
 	if n == 0 && s.Err != nil {
-		return nil, errors.Join(fmt.Errorf("%s: nothing of it can be read: %w", name, s.Err), s.Close())
+		return nil, errors.Join(fmt.Errorf("%s: cannot be read: %w", name, s.Err), s.Close())
 	}
 	r, err := o.openFormat(ctx, name, head[:n], s.File, s.Size)
 	if err != nil {
@@ -199,21 +199,21 @@ func (o *Opener) openFormat(ctx context.Context, name string, head []byte, src i
 			return f.Open(ctx, name, src, size, o.Limits)
 		}
 	}
-	return nil, o.recognized(name, head)
+	return nil, o.checkRecognized(name, head)
 }
 
-// recognized returns an error unless a format recognizes head.
-func (o *Opener) recognized(name string, head []byte) error {
+// checkRecognized returns an error unless a format recognizes head.
+func (o *Opener) checkRecognized(name string, head []byte) error {
 	for _, f := range o.Formats {
 		if f.Sniff(head) {
 			return nil
 		}
 	}
-	return fmt.Errorf("%s: is no export: expected a JSON object with \"experiments\"%s, found %s", name, o.others(), describe(head))
+	return fmt.Errorf("%s: not an export: expected a JSON object with \"experiments\"%s, found %s", name, o.otherFormats(), describe(head))
 }
 
-// others returns the names of the formats except profile_export.json.
-func (o *Opener) others() string {
+// otherFormats lists the formats except profile_export.json, for messages.
+func (o *Opener) otherFormats() string {
 	var names []string
 	for _, f := range o.Formats {
 		if name := f.Name(); name != "" && name != "profile_export.json" {
@@ -226,9 +226,9 @@ func (o *Opener) others() string {
 	return " or one of " + strings.Join(names, ", ")
 }
 
-// describe returns the apparent kind of a file by its start, for messages.
+// describe names the kind of a file that starts with head, for messages.
 func describe(head []byte) string {
-	const most = 40
+	const maxShown = 40
 	text := strings.TrimLeft(string(head), "\ufeff \t\r\n")
 	switch {
 	case text == "":
@@ -243,25 +243,26 @@ func describe(head []byte) string {
 	case '[':
 		kind = "a JSON array"
 	}
-	if len(text) > most {
-		return kind + " that starts with " + strconv.Quote(text[:most])
+	if len(text) > maxShown {
+		return kind + " that starts with " + strconv.Quote(text[:maxShown])
 	}
 	return kind + " with the content " + strconv.Quote(text)
 }
 
-// An opened Reader owns the file it reads from.
+// An opened is a Reader that owns its file.
 type opened struct {
 	Reader
 	close  func() error
 	again  func(context.Context) (Reader, error)
-	beside string // the path whose folder's summaries were read; "" for none
+	beside string // path of the file whose folder may hold summaries; "" for none
 	name   string
 	size   int64 // of the decompressed content
 	damage error // error in the compressed file, nil for none
 }
 
 // Err returns the error that ended the reading. For a damaged compressed file it wraps
-// the damage and, if the content broke off there, the *CutError of the content.
+// the decompression error and, if the content broke off there, the *CutError of the
+// content.
 func (r *opened) Err() error {
 	err := r.Reader.Err()
 	switch {
@@ -273,9 +274,9 @@ func (r *opened) Err() error {
 	return fmt.Errorf("%w; %s is damaged there: %w", err, r.name, r.damage)
 }
 
-// Reopen returns another Reader of the content that r reads, from its beginning, for
-// callers that need a second pass. Its warnings and its position are its own. Close it
-// before r. ok is false if r does not come from an [Opener].
+// Reopen returns a second Reader of the content of r, from the beginning. The second
+// Reader has its own position and warnings. Close it before r. ok is false if r does not
+// come from an [Opener].
 func Reopen(ctx context.Context, r Reader) (again Reader, ok bool, err error) {
 	o, ok := r.(*opened)
 	if !ok {

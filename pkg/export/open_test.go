@@ -98,7 +98,7 @@ func TestOpen(t *testing.T) {
 		{"zstd behind a skippable frame", skippable, 1000, nil},
 		{"edge: empty", nil, 0, []string{"run.json: is empty (0 bytes): perf_analyzer leaves such a file when an output holds NaN or infinity; record the run again"}},
 		{"edge: empty gzip", gzipped(t, nil), 0, []string{"is empty (0 bytes)"}},
-		{"space only", []byte(" \n "), 0, []string{`run.json: is no export: expected a JSON object with "experiments", found only white space`}},
+		{"space only", []byte(" \n "), 0, []string{`run.json: not an export: expected a JSON object with "experiments", found only white space`}},
 		{"another JSON", []byte(`{"records": [1, 2, 3]}`), 0, []string{`found a JSON object with the content "{\"records\": [1, 2, 3]}"`}},
 		{"an array", []byte(`[` + strings.Repeat(`1,`, 100)), 0, []string{`found a JSON array that starts with "[1,1,`}},
 		{"text", []byte("hello"), 0, []string{`found a file with the content "hello"`}},
@@ -108,10 +108,10 @@ func TestOpen(t *testing.T) {
 		{"gzip cut in the checksum", gz[:len(gz)-3], 1000, []string{damaged + "gzip: unexpected EOF"}},
 		{"gzip with a wrong checksum", badSum, 1000, []string{damaged + "gzip: invalid checksum"}},
 		{"gzip with more behind", append(bytes.Clone(gz), "trash and more"...), 1000, []string{damaged + "gzip: invalid header"}},
-		{"gzip header only", gz[:10], 0, []string{"run.json: nothing of it can be read: gzip: unexpected EOF"}},
+		{"gzip header only", gz[:10], 0, []string{"run.json: cannot be read: gzip: unexpected EOF"}},
 		{"gzip header cut", gz[:5], 0, []string{"run.json: gzip: unexpected EOF"}},
 		{"zstd cut", zs[:len(zs)-2], -2, []string{"unexpected EOF"}},
-		{"zstd magic only", []byte{0x28, 0xB5, 0x2F, 0xFD}, 0, []string{"nothing of it can be read: zstd: "}},
+		{"zstd magic only", []byte{0x28, 0xB5, 0x2F, 0xFD}, 0, []string{"cannot be read: zstd: "}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			n, err := open(t, &export.Opener{}, tt.data)

@@ -22,18 +22,16 @@ type Reader interface {
 	// Experiment returns the index in Run().Experiments of the current
 	// request.
 	Experiment() int
-	// Scrapes calls do for each scrape of telemetry in the file, in its order. The
-	// scrape is valid until do returns, its Series for as long as the reader is
-	// open. It may be called at any time before Close, also between calls of
-	// Next, and again. It returns the error of do, or the cause of ctx. It leaves out
-	// unreadable scrapes with a warning.
+	// Scrapes calls do for each scrape of telemetry, in the order of the file. A scrape
+	// is valid until do returns, its Series until Close. Scrapes may be called at any
+	// time before Close, and several times. It returns the error of do, or the cause of
+	// ctx. It skips unreadable scrapes with a warning.
 	Scrapes(ctx context.Context, do func(*Scrape) error) error
 	// Err returns the error that ended the reading early, or nil after a complete
 	// read: an I/O error, a *CutError for a file that ends too soon, or a *SyntaxError
-	// for a file that breaks its format. Requests delivered before are good.
+	// for a file that breaks its format. Requests before the error are valid.
 	Err() error
-	// Warnings returns the data problems met so far, each kind once with a
-	// count.
+	// Warnings returns the problems in the data so far, each kind once with a count.
 	Warnings() []Warning
 	// Close releases the file. It may be called at any time and twice.
 	Close() error
@@ -41,15 +39,14 @@ type Reader interface {
 
 // A Skipper is a Reader that counts the requests that it leaves out.
 type Skipper interface {
-	// Skipped returns how many requests of the experiment with that index were left
-	// out so far, each with a Warning that is LeftOut. counted is the number of
-	// requests that would count. excluded is the number of requests that the file
-	// excludes.
+	// Skipped returns how many requests of an experiment the Reader left out so far,
+	// each with a Warning that is LeftOut. experiment is the index in Run().Experiments.
+	// counted is the number of requests that would count, excluded the number that the
+	// file excludes.
 	Skipped(experiment int) (counted, excluded int)
 }
 
-// Skipped returns how many requests of an experiment r left out so far; 0 if r is not a
-// Skipper.
+// Skipped returns the counts of [Skipper] for r; 0 if r is not a Skipper.
 func Skipped(r Reader, experiment int) (counted, excluded int) {
 	if s, ok := r.(Skipper); ok {
 		return s.Skipped(experiment)
@@ -62,19 +59,18 @@ func Skipped(r Reader, experiment int) (counted, excluded int) {
 //	(BeginExperiment WriteRequest* EndExperiment)* Close
 //
 // and from one goroutine. Excluded requests may come between the others; the
-// Writer puts them where its format wants them.
+// Writer stores them where its format expects them.
 type Writer interface {
 	// BeginExperiment starts a load level with the Mode and Value of an [Experiment].
 	BeginExperiment(mode, value string) error
-	// WriteRequest writes one request of the current experiment. It keeps
-	// nothing of r.
+	// WriteRequest writes one request of the current experiment. The caller may reuse
+	// r and its memory afterwards.
 	WriteRequest(r *Request) error
-	// EndExperiment writes the header of the level at its end. Mode and Value of e
-	// are ignored.
+	// EndExperiment ends the load level and writes its header. It ignores Mode and
+	// Value of e.
 	EndExperiment(e *Experiment) error
-	// WriteScrape writes telemetry of the run. It may come at any time before
-	// Close, in an experiment or not. It keeps nothing of s but the pointers to
-	// its Series, which must not change any more.
+	// WriteScrape writes one scrape of telemetry, at any time before Close. The caller
+	// may reuse s afterwards, but must not change its Series.
 	WriteScrape(s *Scrape) error
 	// Close writes the header fields of run (its Experiments are ignored) and
 	// flushes. It does not close the underlying file.
@@ -84,16 +80,16 @@ type Writer interface {
 // A Stopper is a Writer that writes in the background.
 type Stopper interface {
 	Writer
-	// Stop waits until nothing is written any more. It is for a Writer that will not be
-	// closed, before its file is closed.
+	// Stop waits until the background writes end. Call it before closing the file of a
+	// Writer that was not closed.
 	Stop()
 }
 
 // A SelfCheck is the result of comparing the figures that a file states with figures
 // computed from its requests.
 type SelfCheck struct {
-	// Compared is the number of figures that were computed again, Differing the number
-	// of them that differ; a Warning names each.
+	// Compared is the number of compared figures, Differing the number that differ. A
+	// Warning names each difference.
 	Compared, Differing int
 }
 
@@ -112,16 +108,17 @@ func Checked(r Reader) (c SelfCheck, ok bool) {
 	return c, c.Compared > 0
 }
 
-// A Summarized is a Reader of a file whose tool writes its summary and its settings
-// of the run into other files of the same folder.
+// A Summarized is a Reader of a file whose tool writes the summary and the settings of
+// the run into other files of the same folder.
 type Summarized interface {
 	// SummaryNames returns the names of these files, given the name of the file that
 	// the Reader reads; all names are without the folder. It returns nil if the tool
 	// writes no such files.
 	SummaryNames(file string) []string
 	// UseSummary takes the content of one such file, before the first Next. [Checker]
-	// compares its figures with the run's figures, and the run gets the load that it
-	// names. name is the path. A non-nil err says why the file could not be read;
-	// content is then nil, and a Warning reports err.
+	// compares the figures of the content with the figures of the run, and the run takes
+	// over the load that the content names. name is the path. A non-nil err is the
+	// reason why the file could not be read; content is then nil, and a Warning reports
+	// err.
 	UseSummary(name string, content []byte, err error)
 }

@@ -7,15 +7,16 @@ import (
 	"github.com/pa-tools/pa/pkg/export"
 )
 
-// findDerived sets v.stored if r has derived columns that can be computed anew.
+// findDerived sets v.stored and v.deriver if the derived columns of r can be computed again
+// and compared.
 func (v *validator) findDerived(r export.Reader) {
 	stored, ok := r.(export.DerivedReader)
 	if !ok {
 		return
 	}
-	how, ok := stored.Derivation()
+	derivation, ok := stored.Derivation()
 	strict := answer.Config{}
-	if ok && strict.Matches(how) {
+	if ok && strict.Matches(derivation) {
 		v.stored, v.deriver = stored, answer.NewDeriver(r.Run())
 	}
 }
@@ -30,13 +31,14 @@ func (v *validator) derived(q *export.Request) {
 		v.say("the derived columns are missing")
 		return
 	}
-	if column := differs(v.deriver.Derive(q), have); column != "" {
-		v.say("column %s says something else than the responses", column)
+	if column := differingColumn(v.deriver.Derive(q), have); column != "" {
+		v.say("column %s does not match the responses; pa-analyze convert computes it again", column)
 	}
 }
 
-// differs returns the derived column in which have differs from want; "" for none.
-func differs(want, have *export.Derived) string {
+// differingColumn returns the first derived column in which have differs from want; ""
+// for none.
+func differingColumn(want, have *export.Derived) string {
 	switch {
 	case !slices.Equal(want.Events, have.Events):
 		return "token_events"

@@ -1,7 +1,6 @@
-// Package formats brings all file formats together: the readers there are, and
-// the writer that a file's name asks for. It is for programs, which would each
-// have to list them otherwise; the data model (package export) and the formats
-// know nothing of it.
+// Package formats lists all file formats: Readers returns the readers, and ForName
+// returns the writer for a file name. Programs use it so that they need not list the
+// formats themselves. Neither the data model (package export) nor a format imports it.
 //
 //	o := export.Opener{Formats: formats.Readers()}
 //	create, err := formats.ForName("run.parquet")

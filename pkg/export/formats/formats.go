@@ -18,19 +18,19 @@ import (
 // Suffixes lists the names that ForName knows, for messages.
 const Suffixes = ".json, .json.gz, .json.zst, .parquet or .arrow"
 
-// Readers returns the formats that can be read, to be tried in this order.
+// Readers returns the formats that can be read, in the order in which to try them.
 func Readers() []export.Format {
 	all := append([]export.Format{profilejson.Format{}}, columnar.Formats()...)
 	return append(all, foreign.Formats()...)
 }
 
-// A Create starts a document on w. Closing the writer completes the document
-// and leaves w open. deriver computes the measures that a table keeps beside the requests;
-// nil leaves them out, as JSON always does.
+// A Create returns a Writer of a new document to w. Closing the Writer completes the
+// document and leaves w open. deriver computes the derived columns of Parquet and Arrow
+// files; nil leaves them out. JSON has none.
 type Create func(w io.Writer, deriver export.Deriver) (export.Writer, error)
 
-// ForName returns what writes files of that name, by its end, in any case of
-// letters. ok is false for a name that says nothing of the format.
+// ForName returns the Create for the suffix of name; upper and lower case are the same. ok
+// is false for a name with none of the Suffixes.
 func ForName(name string) (create Create, ok bool) {
 	name = strings.ToLower(name)
 	for _, f := range []struct {
@@ -38,8 +38,8 @@ func ForName(name string) (create Create, ok bool) {
 		create Create
 	}{
 		{".json", JSON},
-		{".json.gz", packed(func(w io.Writer) (io.WriteCloser, error) { return gzip.NewWriter(w), nil })},
-		{".json.zst", packed(func(w io.Writer) (io.WriteCloser, error) { return zstd.NewWriter(w) })},
+		{".json.gz", compressed(func(w io.Writer) (io.WriteCloser, error) { return gzip.NewWriter(w), nil })},
+		{".json.zst", compressed(func(w io.Writer) (io.WriteCloser, error) { return zstd.NewWriter(w) })},
 		{".parquet", func(w io.Writer, d export.Deriver) (export.Writer, error) { return columnar.NewParquetWriter(w, d) }},
 		{".arrow", func(w io.Writer, d export.Deriver) (export.Writer, error) { return columnar.NewArrowWriter(w, d) }},
 	} {
@@ -50,27 +50,27 @@ func ForName(name string) (create Create, ok bool) {
 	return nil, false
 }
 
-// JSON is the Create of profile_export.json.
+// JSON returns a Writer of profile_export.json to w. It ignores the Deriver.
 func JSON(w io.Writer, _ export.Deriver) (export.Writer, error) { return profilejson.NewWriter(w), nil }
 
-// packed returns a Create of compressed JSON.
-func packed(pack func(io.Writer) (io.WriteCloser, error)) Create {
+// compressed returns a Create of JSON that is compressed by newCompressor.
+func compressed(newCompressor func(io.Writer) (io.WriteCloser, error)) Create {
 	return func(w io.Writer, _ export.Deriver) (export.Writer, error) {
-		z, err := pack(w)
+		z, err := newCompressor(w)
 		if err != nil {
 			return nil, fmt.Errorf("compress: %w", err)
 		}
-		return &packedWriter{profilejson.NewWriter(z), z}, nil
+		return &compressedWriter{profilejson.NewWriter(z), z}, nil
 	}
 }
 
-// A packedWriter closes the compressor behind the document.
-type packedWriter struct {
+// A compressedWriter writes a document through a compressor and closes both.
+type compressedWriter struct {
 	export.Writer
 	z io.Closer
 }
 
 // Close implements export.Writer.
-func (p *packedWriter) Close(run *export.Run) error {
+func (p *compressedWriter) Close(run *export.Run) error {
 	return errors.Join(p.Writer.Close(run), p.z.Close())
 }
