@@ -6,11 +6,11 @@ import (
 	"github.com/apache/arrow/go/v15/arrow/memory"
 )
 
-// The Parquet writer of arrow v15 enlarges its buffers of levels by the few bytes that it
-// needs next, and takes them from this global, even if it is given another allocator.
-// With Go's exact reallocation a list column costs time quadratic in its length
-// (apache/arrow#41541). This is the only global that the project changes; it changes
-// nothing but the spare room of Arrow's buffers.
+// init makes Arrow's default allocator a growAllocator. The Parquet writer of arrow v15
+// grows its level buffers by a few bytes at a time, and uses this global even if it is
+// given another allocator. With Go's exact reallocation, a list column takes time quadratic
+// in its length (apache/arrow#41541). No other global is changed, and only the spare
+// capacity of Arrow's buffers changes.
 func init() { memory.DefaultAllocator = growAllocator{memory.NewGoAllocator()} }
 
 // A growAllocator at least doubles a buffer that it reallocates, so that n bytes appended
@@ -27,11 +27,11 @@ func (a growAllocator) Reallocate(size int, b []byte) []byte {
 	return n[:size]
 }
 
-// A boundAllocator refuses single buffers above its bound by a panic with a
-// *tooLargeError: the sizes that a broken file asks for come from nowhere else.
+// A boundAllocator panics with a *tooLargeError when Arrow asks for a buffer of more than
+// maxBytes. A broken file may ask for any size.
 type boundAllocator struct {
 	memory.Allocator
-	most int64
+	maxBytes int64
 }
 
 func (a boundAllocator) Allocate(size int) []byte {
@@ -45,17 +45,18 @@ func (a boundAllocator) Reallocate(size int, b []byte) []byte {
 }
 
 func (a boundAllocator) check(size int) {
-	if int64(size) > a.most || size < 0 {
-		panic(&tooLargeError{int64(size), a.most})
+	if int64(size) > a.maxBytes || size < 0 {
+		panic(&tooLargeError{int64(size), a.maxBytes})
 	}
 }
 
-// A tooLargeError says that something takes more memory than allowed.
-type tooLargeError struct{ size, most int64 }
+// A tooLargeError reports data that takes more memory than allowed. A negative size is
+// unknown.
+type tooLargeError struct{ size, max int64 }
 
 func (e *tooLargeError) Error() string {
 	if e.size < 0 {
-		return fmt.Sprintf("larger than %d bytes in memory; if the file is sound, raise the limit with --max-value", e.most)
+		return fmt.Sprintf("larger than %d bytes in memory; if the file is sound, raise the limit with --max-value", e.max)
 	}
-	return fmt.Sprintf("a buffer of %d bytes is asked for, more than %d; if the file is sound, raise the limit with --max-value", e.size, e.most)
+	return fmt.Sprintf("a buffer of %d bytes is larger than the limit of %d; if the file is sound, raise the limit with --max-value", e.size, e.max)
 }

@@ -15,10 +15,10 @@ import (
 
 const arrowMagic = "ARROW1"
 
-// minBatchLimit is the least bound of a batch of an Arrow file or journal, however low the
-// limit for a value is.
+// minBatchLimit is the lowest result of batchLimit.
 const minBatchLimit = 1 << 30
 
+// batchLimit returns the maximum bytes of a batch of an Arrow file or journal.
 func batchLimit(lim export.Limits) int64 { return max(minBatchLimit, 4*lim.MaxValueBytes) }
 
 // newArrowReader returns a Reader of an Arrow IPC file.
@@ -27,7 +27,7 @@ func newArrowReader(ctx context.Context, name string, src io.ReaderAt, size int6
 		return nil, err
 	}
 	s := &arrowSource{schema: fullSchema()}
-	err := guard(func() (err error) {
+	err := catchPanic(func() (err error) {
 		s.r, err = ipc.NewFileReader(io.NewSectionReader(src, 0, size),
 			ipc.WithAllocator(boundAllocator{memory.DefaultAllocator, batchLimit(lim)}))
 		return err
@@ -44,10 +44,11 @@ func newArrowReader(ctx context.Context, name string, src io.ReaderAt, size int6
 	if err != nil {
 		return nil, err
 	}
-	h.telemetry(get, lim)
+	h.readTelemetry(get, lim)
 	return newReader(ctx, h, s)
 }
 
+// fieldNames returns the names of the columns of s.
 func fieldNames(s *arrow.Schema) []string {
 	var names []string
 	for _, f := range s.Fields() {
@@ -56,8 +57,8 @@ func fieldNames(s *arrow.Schema) []string {
 	return names
 }
 
-// checkArrowEnd tells a file that is cut from one that is something else, and
-// checks its footer.
+// checkArrowEnd checks the end and the footer of an Arrow file. It returns an
+// *export.CutError for a file that was cut short.
 func checkArrowEnd(name string, src io.ReaderAt, size int64) error {
 	const tailBytes = int64(4 + len(arrowMagic))
 	tail := make([]byte, min(size, tailBytes))
@@ -69,19 +70,19 @@ func checkArrowEnd(name string, src io.ReaderAt, size int64) error {
 	}
 	n := int64(binary.LittleEndian.Uint32(tail))
 	if n > min(size-int64(len(arrowMagic)+2)-tailBytes, maxFrameMetadata) {
-		return fmt.Errorf("%s: its footer cannot have %d bytes", name, n)
+		return fmt.Errorf("%s: the file is damaged: its footer cannot have %d bytes", name, n)
 	}
 	footer := make([]byte, n)
 	if err := readAt(src, footer, size-tailBytes-n); err != nil {
 		return fmt.Errorf("read %s: %w", name, err)
 	}
-	if err := checkFooter(footer); err != nil {
+	if err := checkArrowFooter(footer); err != nil {
 		return fmt.Errorf("%s: footer: %w", name, err)
 	}
 	return nil
 }
 
-// readAt fills b; an end of the file is no error when b is full.
+// readAt fills b from offset off. It ignores io.EOF if b is full.
 func readAt(src io.ReaderAt, b []byte, off int64) error {
 	n, err := src.ReadAt(b, off)
 	if n == len(b) {

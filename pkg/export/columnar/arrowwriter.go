@@ -10,8 +10,8 @@ import (
 	"github.com/pa-tools/pa/pkg/export/internal/writeorder"
 )
 
-// NewArrowWriter returns a Writer of an Arrow IPC file, uncompressed, to w,
-// which it buffers. deriver, if not nil, computes the derived columns.
+// NewArrowWriter returns a Writer of an uncompressed Arrow IPC file to w. It buffers its
+// writes to w. deriver computes the derived columns; nil leaves them out.
 func NewArrowWriter(w io.Writer, deriver export.Deriver) (*Writer, error) {
 	out := &arrowSink{file: newCountingWriter(w), schema: newSchema(fileMetadata{}, deriver != nil), deriver: deriver}
 	var err error
@@ -36,8 +36,8 @@ func (s *arrowSink) close(run *export.Run, t *telemetryBuffer) error {
 	if err != nil {
 		return err
 	}
-	// The footer repeats the schema, and readers use that copy. FileWriter.Close
-	// encodes it from this pointer, so the header, known only now, can still be added.
+	// Readers use the copy of the schema in the footer. FileWriter.Close encodes that
+	// copy from s.schema, so the header, which is known only now, can still be added.
 	*s.schema = *newSchema(m, s.deriver != nil)
 	if err := s.w.Close(); err != nil {
 		return err

@@ -12,29 +12,29 @@ import (
 	"github.com/pa-tools/pa/pkg/export"
 )
 
-// Bounds of a batch, which is a row group in Parquet. One that reaches a bound
-// is written; a single request may be larger than maxBatchBytes.
+// Bounds of a batch of an Arrow file or a journal. The Writer writes a batch that reaches a
+// bound. A single request may be larger than maxBatchBytes.
 const (
 	maxBatchRows  = 10_000
 	maxBatchBytes = 32 << 20
 	// maxRowBytes bounds the text of one request, so that the offsets of a
-	// batch stay far below the 2^31 that Arrow's strings and lists can count.
+	// batch stay far below 2^31, the limit of Arrow's strings and lists.
 	maxRowBytes = 1 << 30
 )
 
 // A batch collects requests as rows.
 type batch struct {
-	schema   *arrow.Schema
-	cols     []*column
-	counts   []int32        // see perResponse
-	deriver  export.Deriver // nil: without derived columns
-	rows     int
-	maxRows  int
-	maxBytes int
+	schema      *arrow.Schema
+	cols        []*column
+	eventCounts []int32        // see countEvents
+	deriver     export.Deriver // nil: without derived columns
+	rows        int
+	maxRows     int
+	maxBytes    int
 }
 
-// newBatch returns an empty batch. deriver computes the derived columns that schema has;
-// nil if it has none.
+// newBatch returns an empty batch. deriver computes the derived columns of schema; it is
+// nil if schema has none.
 func newBatch(schema *arrow.Schema, deriver export.Deriver) *batch {
 	b := &batch{schema: schema, deriver: deriver, maxRows: maxBatchRows, maxBytes: maxBatchBytes}
 	for _, f := range schema.Fields() {
@@ -43,14 +43,14 @@ func newBatch(schema *arrow.Schema, deriver export.Deriver) *batch {
 	return b
 }
 
-// empty returns an empty batch like b.
-func (b *batch) empty() *batch {
+// newEmpty returns an empty batch with the schema, deriver and bounds of b.
+func (b *batch) newEmpty() *batch {
 	e := newBatch(b.schema, b.deriver)
 	e.maxRows, e.maxBytes = b.maxRows, b.maxBytes
 	return e
 }
 
-// full reports whether the batch has to be written before the next row.
+// full reports whether the batch must be written before the next row.
 func (b *batch) full() bool { return b.rows >= b.maxRows || b.size() >= b.maxBytes }
 
 // size returns the bytes of all columns.
@@ -62,8 +62,8 @@ func (b *batch) size() int {
 	return n
 }
 
-// record returns the rows as Arrow has them. They are good until the next
-// change of the batch.
+// record returns the rows as an Arrow record. The record shares the memory of the batch
+// and is valid until the batch changes.
 func (b *batch) record() arrow.Record {
 	arrays := make([]arrow.Array, len(b.cols))
 	for i, c := range b.cols {
@@ -72,6 +72,7 @@ func (b *batch) record() arrow.Record {
 	return array.NewRecord(b.schema, arrays, int64(b.rows))
 }
 
+// reset removes all rows and keeps the memory.
 func (b *batch) reset() {
 	b.rows = 0
 	for _, c := range b.cols {
@@ -79,37 +80,37 @@ func (b *batch) reset() {
 	}
 }
 
-// add appends a row of experiment number i. It does nothing if it returns an error.
+// add appends r as a row of experiment number i. It appends nothing if it returns an error.
 func (b *batch) add(i int, e *export.Experiment, r *export.Request) error {
 	if err := check(r); err != nil {
 		return err
 	}
-	b.cols[colExperiment].number(uint64(i))
-	b.cols[colMode].string(e.Mode)
+	b.cols[colExperiment].appendNumber(uint64(i))
+	b.cols[colMode].appendString(e.Mode)
 	if v, err := strconv.ParseFloat(e.Value, 64); err == nil {
-		b.cols[colValue].float(v)
+		b.cols[colValue].appendFloat(v)
 	} else {
-		b.cols[colValue].null()
+		b.cols[colValue].appendNull()
 	}
 	for k := range scalars {
-		b.cols[colScalars+k].scalar(scalars[k].field(r), scalars[k].zero, r.HasMeta)
+		b.cols[colScalars+k].appendScalar(scalars[k].field(r), scalars[k].zeroMeaning, r.HasMeta)
 	}
-	b.cols[colInputs].fields(r.Inputs)
-	b.responses(r)
-	b.cols[colExtra].fields(r.Extra)
-	b.overflow(r)
+	b.cols[colInputs].appendFields(r.Inputs)
+	b.addResponses(r)
+	b.cols[colExtra].appendFields(r.Extra)
+	b.addOverflow(r)
 	reason := r.Excluded()
 	if b.deriver != nil {
 		d := b.deriver.Derive(r)
 		reason = d.Excluded
-		b.derived(r, d)
+		b.addDerived(r, d)
 	}
-	b.cols[colReason].string(reason)
+	b.cols[colReason].appendString(reason)
 	b.rows++
 	return nil
 }
 
-// check finds what cannot be written.
+// check returns an error if r cannot be written.
 func check(r *export.Request) error {
 	if _, err := export.ParseStatus(r.Status.String()); err != nil {
 		return err
@@ -127,8 +128,8 @@ func check(r *export.Request) error {
 	return nil
 }
 
-// fieldBytes returns an upper bound of the bytes of fields without base64, which adds
-// a third; maxRowBytes leaves room for it.
+// fieldBytes returns an upper bound of the bytes that fields take. It ignores base64, which
+// adds a third; maxRowBytes leaves room for that.
 func fieldBytes(fields export.Fields) int {
 	n := 0
 	for i := range fields {
@@ -137,15 +138,15 @@ func fieldBytes(fields export.Fields) int {
 	return n
 }
 
-// scalar appends the member of a request that p points to; null if its zero value says
-// so. meta says that the request has pa-record's additions.
-func (c *column) scalar(p any, z zero, meta bool) {
+// appendScalar appends the field of a request that p points to. z says whether a zero value
+// becomes null. meta reports that the request has pa-record's additions.
+func (c *column) appendScalar(p any, z zeroMeaning, meta bool) {
 	var number uint64
 	var text string
 	isText := false
 	switch p := p.(type) {
 	case *uint64:
-		number = fitting(*p)
+		number = clampToInt64(*p)
 	case *int:
 		number = uint64(*p)
 	case *time.Duration:
@@ -154,17 +155,17 @@ func (c *column) scalar(p any, z zero, meta bool) {
 		number = uint64(*p)
 	case *bool:
 		if *p || z == zeroRecorded || z == zeroWithMeta && meta {
-			c.bool(*p)
+			c.appendBool(*p)
 		} else {
-			c.null()
+			c.appendNull()
 		}
 		return
 	case *string:
 		text, isText = *p, true
 	case *export.Status:
-		text, isText = nameUnless(p.String(), *p == export.StatusUnknown), true
+		text, isText = nameOrEmpty(p.String(), *p == export.StatusUnknown), true
 	case *export.Phase:
-		text, isText = nameUnless(p.String(), *p == export.PhaseUnknown), true
+		text, isText = nameOrEmpty(p.String(), *p == export.PhaseUnknown), true
 	case **export.Stated:
 		text, isText = statedText(*p), true
 	default:
@@ -172,22 +173,23 @@ func (c *column) scalar(p any, z zero, meta bool) {
 	}
 	switch {
 	case number == 0 && text == "" && z != zeroRecorded && (z != zeroWithMeta || !meta):
-		c.null()
+		c.appendNull()
 	case isText:
-		c.string(text)
+		c.appendString(text)
 	default:
-		c.number(number)
+		c.appendNumber(number)
 	}
 }
 
-func nameUnless(name string, unknown bool) string {
+// nameOrEmpty returns name; "" if unknown is set.
+func nameOrEmpty(name string, unknown bool) string {
 	if unknown {
 		return ""
 	}
 	return name
 }
 
-// statedText is s as JSON, "" for nil.
+// statedText returns s as JSON; "" for nil.
 func statedText(s *export.Stated) string {
 	if s == nil {
 		return ""
@@ -199,66 +201,67 @@ func statedText(s *export.Stated) string {
 	return string(text)
 }
 
-// fields appends a list of values, or null for nil.
-func (c *column) fields(fields export.Fields) {
+// appendFields appends a list of fields; null for nil.
+func (c *column) appendFields(fields export.Fields) {
 	if fields == nil {
-		c.null()
+		c.appendNull()
 		return
 	}
-	element := c.kids[0]
+	element := c.children[0]
 	for i := range fields {
-		element.value(0, &fields[i])
+		element.appendField(0, &fields[i])
 	}
 	c.endList(true)
 }
 
-// value appends a struct from its field first on; the fields before are there.
-func (c *column) value(first int, f *export.Field) {
-	c.kids[first+fieldName].string(f.Name)
-	c.kids[first+fieldText].bool(f.Value.Text)
-	value := c.kids[first+fieldValue]
+// appendField completes a struct with the values of f, which start at child first. The
+// caller has appended the children before it.
+func (c *column) appendField(first int, f *export.Field) {
+	c.children[first+fieldName].appendString(f.Name)
+	c.children[first+fieldText].appendBool(f.Value.Text)
+	value := c.children[first+fieldValue]
 	if !f.Value.Text && len(f.Value.Data) == 0 {
-		value.string("null") // the zero Value
+		value.appendString("null") // the zero Value
 	} else {
-		value.text(f.Value.Data)
+		value.appendBytes(f.Value.Data)
 	}
-	c.end(true)
+	c.endValue(true)
 }
 
-// responses appends the lists that hold the responses. The lists of pa-record's
+// addResponses appends the lists that hold the responses. The lists of pa-record's
 // additions are null when they would be empty.
-func (b *batch) responses(r *export.Request) {
+func (b *batch) addResponses(r *export.Request) {
 	recv, source, read := b.cols[colRecv], b.cols[colSource], b.cols[colRead]
 	final, failed, outputs := b.cols[colFinal], b.cols[colError], b.cols[colOutputs]
 	added := r.HasMeta
 	for i := range r.Responses {
 		x := &r.Responses[i]
-		recv.kids[0].number(fitting(x.RecvNS))
+		recv.children[0].appendNumber(clampToInt64(x.RecvNS))
 		added = added || x.Source != 0 || x.Read != 0 || x.Final || x.Error
 	}
 	if added {
 		for i := range r.Responses {
 			x := &r.Responses[i]
-			source.kids[0].number(uint64(x.Source))
-			read.kids[0].number(uint64(x.Read))
-			final.kids[0].bool(x.Final)
-			failed.kids[0].bool(x.Error)
+			source.children[0].appendNumber(uint64(x.Source))
+			read.children[0].appendNumber(uint64(x.Read))
+			final.children[0].appendBool(x.Final)
+			failed.children[0].appendBool(x.Error)
 		}
 	}
 	if !r.NoOutputs {
-		element := outputs.kids[0]
+		element := outputs.children[0]
 		for i := range r.Responses {
 			x := &r.Responses[i]
 			for k := range x.Outputs {
-				element.kids[0].number(uint64(i))
-				element.value(1, &x.Outputs[k])
+				element.children[0].appendNumber(uint64(i))
+				element.appendField(1, &x.Outputs[k])
 			}
 			if x.Outputs == nil {
-				element.kids[0].number(uint64(i))
-				element.kids[1+fieldName].string("")
-				element.kids[1+fieldText].bool(false)
-				element.kids[1+fieldValue].null()
-				element.end(true)
+				element.children[0].appendNumber(uint64(i))
+				element.children[1+fieldName].appendString("")
+				element.children[1+fieldText].appendBool(false)
+				element.children[1+fieldValue].appendNull()
+				element.endValue(true)
 			}
 		}
 	}

@@ -11,20 +11,20 @@ import (
 	"github.com/pa-tools/pa/pkg/export"
 )
 
-// A column collects values in Arrow's layout, in memory that is used again for
-// the next batch. Arrow's own builders give theirs away with each record.
+// A column collects values in Arrow's layout and reuses its memory for the next batch.
+// Arrow's builders give their memory to each record and start with new memory.
 //
-// Invariants: len(offsets) == 4·(n+1) for strings and lists; the elements of a
-// list that is being built are kids[0] from the last offset on.
+// Invariants: len(offsets) == 4·(n+1) for strings and lists; the elements of the
+// unfinished list are in children[0], from the last offset on.
 type column struct {
-	field   arrow.Field
-	width   int // bytes of a number; 0 for all other types
-	n       int
-	nulls   int
-	valid   []byte // a bit per value, when the field can be null
-	offsets []byte // int32 little-endian, of strings and lists
-	data    []byte // numbers, bits of bools, bytes of strings
-	kids    []*column
+	field    arrow.Field
+	width    int // bytes of a number; 0 for all other types
+	n        int
+	nulls    int
+	valid    []byte // a bit per value, when the field can be null
+	offsets  []byte // int32 little-endian, of strings and lists
+	data     []byte // numbers, bits of bools, bytes of strings
+	children []*column
 }
 
 func newColumn(f arrow.Field) *column {
@@ -32,10 +32,10 @@ func newColumn(f arrow.Field) *column {
 	switch t := f.Type.(type) {
 	case *arrow.StructType:
 		for _, k := range t.Fields() {
-			c.kids = append(c.kids, newColumn(k))
+			c.children = append(c.children, newColumn(k))
 		}
 	case *arrow.ListType:
-		c.kids = []*column{newColumn(t.ElemField())}
+		c.children = []*column{newColumn(t.ElemField())}
 	case *arrow.BooleanType, *arrow.StringType:
 	case arrow.FixedWidthDataType:
 		c.width = t.Bytes()
@@ -44,7 +44,7 @@ func newColumn(f arrow.Field) *column {
 	return c
 }
 
-// reset empties the column.
+// reset removes all values and keeps the memory.
 func (c *column) reset() {
 	c.n, c.nulls = 0, 0
 	c.valid, c.data = c.valid[:0], c.data[:0]
@@ -52,7 +52,7 @@ func (c *column) reset() {
 	case *arrow.ListType, *arrow.StringType:
 		c.offsets = append(c.offsets[:0], 0, 0, 0, 0)
 	}
-	for _, k := range c.kids {
+	for _, k := range c.children {
 		k.reset()
 	}
 }
@@ -60,12 +60,13 @@ func (c *column) reset() {
 // size returns the bytes that the column holds.
 func (c *column) size() int {
 	n := len(c.valid) + len(c.offsets) + len(c.data)
-	for _, k := range c.kids {
+	for _, k := range c.children {
 		n += k.size()
 	}
 	return n
 }
 
+// appendBit appends v as bit number i of the bitmap b, which holds i bits.
 func appendBit(b []byte, i int, v bool) []byte {
 	if i%8 == 0 {
 		b = append(b, 0)
@@ -76,8 +77,8 @@ func appendBit(b []byte, i int, v bool) []byte {
 	return b
 }
 
-// end completes a value by its validity.
-func (c *column) end(valid bool) {
+// endValue completes a value. valid is false for null.
+func (c *column) endValue(valid bool) {
 	if c.field.Nullable {
 		c.valid = appendBit(c.valid, c.n, valid)
 	}
@@ -87,8 +88,8 @@ func (c *column) end(valid bool) {
 	c.n++
 }
 
-// number appends v in the width of the column.
-func (c *column) number(v uint64) {
+// appendNumber appends the low bytes of v, as many as the width of the column.
+func (c *column) appendNumber(v uint64) {
 	switch c.width {
 	case 1:
 		c.data = append(c.data, byte(v))
@@ -97,31 +98,31 @@ func (c *column) number(v uint64) {
 	default:
 		c.data = binary.LittleEndian.AppendUint64(c.data, v)
 	}
-	c.end(true)
+	c.endValue(true)
 }
 
-func (c *column) bool(v bool) {
+func (c *column) appendBool(v bool) {
 	c.data = appendBit(c.data, c.n, v)
-	c.end(true)
+	c.endValue(true)
 }
 
-func (c *column) string(s string) {
+func (c *column) appendString(s string) {
 	c.data = appendString(c.data, s)
 	c.endText(true)
 }
 
-func (c *column) text(s []byte) {
+func (c *column) appendBytes(s []byte) {
 	c.data = appendText(c.data, s)
 	c.endText(true)
 }
 
 func (c *column) endText(valid bool) {
 	c.offsets = binary.LittleEndian.AppendUint32(c.offsets, uint32(len(c.data)))
-	c.end(valid)
+	c.endValue(valid)
 }
 
-// null appends a missing value.
-func (c *column) null() {
+// appendNull appends a null.
+func (c *column) appendNull() {
 	switch c.field.Type.(type) {
 	case *arrow.ListType:
 		c.endList(false)
@@ -129,41 +130,42 @@ func (c *column) null() {
 		c.endText(false)
 	case *arrow.BooleanType:
 		c.data = appendBit(c.data, c.n, false)
-		c.end(false)
+		c.endValue(false)
 	default:
 		c.data = append(c.data, make([]byte, c.width)...)
-		c.end(false)
+		c.endValue(false)
 	}
 }
 
-func (c *column) float(v float64) { c.number(math.Float64bits(v)) }
+func (c *column) appendFloat(v float64) { c.appendNumber(math.Float64bits(v)) }
 
-// optional appends s; null for "".
-func (c *column) optional(s string) {
+// appendOptional appends s; null for "".
+func (c *column) appendOptional(s string) {
 	if s == "" {
-		c.null()
+		c.appendNull()
 	} else {
-		c.string(s)
+		c.appendString(s)
 	}
 }
 
-// count appends a number that may be missing.
-func (c *column) count(v export.Count) {
+// appendCount appends v; null if v is missing.
+func (c *column) appendCount(v export.Count) {
 	if v.OK {
-		c.number(uint64(v.V))
+		c.appendNumber(uint64(v.V))
 	} else {
-		c.null()
+		c.appendNull()
 	}
 }
 
-// endList makes a list of the values appended to kids[0] since the last list.
+// endList completes a list. Its elements are the values appended to children[0] since the
+// previous list. valid is false for a null list.
 func (c *column) endList(valid bool) {
-	c.offsets = binary.LittleEndian.AppendUint32(c.offsets, uint32(c.kids[0].n))
-	c.end(valid)
+	c.offsets = binary.LittleEndian.AppendUint32(c.offsets, uint32(c.children[0].n))
+	c.endValue(valid)
 }
 
-// array returns the values as Arrow has them. They are good until the column
-// is changed.
+// array returns the values as an Arrow array. The array shares the memory of the column
+// and is valid until the column changes.
 func (c *column) array() *array.Data {
 	buffers := []*memory.Buffer{nil}
 	if c.nulls > 0 {
@@ -179,7 +181,7 @@ func (c *column) array() *array.Data {
 	default:
 		buffers = append(buffers, memory.NewBufferBytes(c.data))
 	}
-	for _, k := range c.kids {
+	for _, k := range c.children {
 		kids = append(kids, k.array())
 	}
 	return array.NewData(c.field.Type, c.n, buffers, kids, c.nulls, 0)

@@ -60,61 +60,61 @@ func derivedFields() []arrow.Field {
 		one("reasoning_tokens", int64Type),
 		one("cached_tokens", int64Type),
 		one("token_source", stringType),
-		list("itl_ns", arrow.ListOf(int64Type), true),
+		listColumn("itl_ns", arrow.ListOf(int64Type), true),
 		one("stream_error", stringType),
 		one("unreadable_events", int64Type),
 		one("events_assumed", boolType),
-		list("token_events", int32Type, true),
-		list("token_choice", int64Type, true),
-		list("token_reasoning", boolType, true),
-		list("token_count", int32Type, true),
-		list("events", arrow.StructOf(event...), true),
+		listColumn("token_events", int32Type, true),
+		listColumn("token_choice", int64Type, true),
+		listColumn("token_reasoning", boolType, true),
+		listColumn("token_count", int32Type, true),
+		listColumn("events", arrow.StructOf(event...), true),
 	}
 }
 
-// derived appends the derived columns of a request. A d of nil appends nulls.
-func (b *batch) derived(r *export.Request, d *export.Derived) {
+// addDerived appends the derived columns of r; nulls if d is nil.
+func (b *batch) addDerived(r *export.Request, d *export.Derived) {
 	cols := b.cols[colDerived:]
 	if d == nil {
 		for _, c := range cols {
-			c.null()
+			c.appendNull()
 		}
 		return
 	}
-	cols[derivedErrorClass].optional(d.Class)
+	cols[derivedErrorClass].appendOptional(d.Class)
 	if d.Streamed == nil {
-		cols[derivedStreamed].null()
+		cols[derivedStreamed].appendNull()
 	} else {
-		cols[derivedStreamed].bool(*d.Streamed)
+		cols[derivedStreamed].appendBool(*d.Streamed)
 	}
-	cols[derivedTTFT].count(d.TTFT)
+	cols[derivedTTFT].appendCount(d.TTFT)
 	if d.HasTPOT {
-		cols[derivedTPOT].float(d.TPOT)
+		cols[derivedTPOT].appendFloat(d.TPOT)
 	} else {
-		cols[derivedTPOT].null()
+		cols[derivedTPOT].appendNull()
 	}
-	cols[derivedE2EL].count(d.E2EL)
-	cols[derivedOutputTokens].count(d.OutputTokens)
-	cols[derivedInputTokens].count(d.InputTokens)
-	cols[derivedReasoningTokens].count(d.ReasoningTokens)
-	cols[derivedCachedTokens].count(d.CachedTokens)
-	cols[derivedTokenSource].optional(d.TokenSource)
+	cols[derivedE2EL].appendCount(d.E2EL)
+	cols[derivedOutputTokens].appendCount(d.OutputTokens)
+	cols[derivedInputTokens].appendCount(d.InputTokens)
+	cols[derivedReasoningTokens].appendCount(d.ReasoningTokens)
+	cols[derivedCachedTokens].appendCount(d.CachedTokens)
+	cols[derivedTokenSource].appendOptional(d.TokenSource)
 	itl := cols[derivedITL]
 	for _, gaps := range d.ITL {
 		for _, g := range gaps {
-			itl.kids[0].kids[0].number(uint64(g))
+			itl.children[0].children[0].appendNumber(uint64(g))
 		}
-		itl.kids[0].endList(true)
+		itl.children[0].endList(true)
 	}
 	itl.endList(len(d.ITL) > 0)
-	cols[derivedStreamError].optional(d.Failure)
-	cols[derivedUnreadable].number(uint64(d.Unreadable))
-	cols[derivedAssumed].bool(d.Assumed)
-	b.events(r, d)
+	cols[derivedStreamError].appendOptional(d.Failure)
+	cols[derivedUnreadable].appendNumber(uint64(d.Unreadable))
+	cols[derivedAssumed].appendBool(d.Assumed)
+	b.addEvents(r, d)
 }
 
-// events appends the columns that say which responses are token events.
-func (b *batch) events(r *export.Request, d *export.Derived) {
+// addEvents appends the columns that say which responses are token events.
+func (b *batch) addEvents(r *export.Request, d *export.Derived) {
 	cols := b.cols[colDerived:]
 	number, choice := cols[derivedTokenEvents], cols[derivedTokenChoice]
 	reasoning, tokens := cols[derivedTokenReasoning], cols[derivedTokenCount]
@@ -129,20 +129,20 @@ func (b *batch) events(r *export.Request, d *export.Derived) {
 	}
 	known := d.OutputTokens.OK && d.OutputTokens.V == int64(len(d.Events))
 	next := 0
-	perResponse := b.perResponse(len(r.Responses), d)
+	perResponse := b.countEvents(len(r.Responses), d)
 	for i := range r.Responses {
 		n := perResponse[i]
-		number.kids[0].number(uint64(n))
+		number.children[0].appendNumber(uint64(n))
 		if n == 0 || !simple {
-			choice.kids[0].null()
+			choice.children[0].appendNull()
 		} else {
-			choice.kids[0].number(uint64(d.Events[next].Choice))
+			choice.children[0].appendNumber(uint64(d.Events[next].Choice))
 		}
 		if reasons {
-			reasoning.kids[0].bool(n > 0 && simple && d.Events[next].Reasoning)
+			reasoning.children[0].appendBool(n > 0 && simple && d.Events[next].Reasoning)
 		}
 		if known {
-			tokens.kids[0].number(uint64(n))
+			tokens.children[0].appendNumber(uint64(n))
 		}
 		next += int(n)
 	}
@@ -154,32 +154,32 @@ func (b *batch) events(r *export.Request, d *export.Derived) {
 	if !simple {
 		for i := range d.Events {
 			e := &d.Events[i]
-			element := events.kids[0]
-			element.kids[0].number(uint64(e.Response))
-			element.kids[1].number(uint64(e.Choice))
-			element.kids[2].bool(e.Reasoning)
-			element.end(true)
+			element := events.children[0]
+			element.children[0].appendNumber(uint64(e.Response))
+			element.children[1].appendNumber(uint64(e.Choice))
+			element.children[2].appendBool(e.Reasoning)
+			element.endValue(true)
 		}
 	}
 	events.endList(!simple)
 }
 
-// perResponse returns the number of token events of each of n responses, in memory that
-// the next call uses again.
-func (b *batch) perResponse(n int, d *export.Derived) []int32 {
-	if cap(b.counts) < n {
-		b.counts = make([]int32, n)
+// countEvents returns the number of token events of each of n responses. The result is
+// valid until the next call.
+func (b *batch) countEvents(n int, d *export.Derived) []int32 {
+	if cap(b.eventCounts) < n {
+		b.eventCounts = make([]int32, n)
 	}
-	b.counts = b.counts[:n]
-	clear(b.counts)
+	b.eventCounts = b.eventCounts[:n]
+	clear(b.eventCounts)
 	for i := range d.Events {
-		b.counts[d.Events[i].Response]++
+		b.eventCounts[d.Events[i].Response]++
 	}
-	return b.counts
+	return b.eventCounts
 }
 
-// decodeDerived sets d.derived from the derived columns of a row. ok is false for a row
-// without them.
+// decodeDerived sets d.derived from the derived columns of row i. ok is false if the row
+// has none or they are damaged; d.defect then describes the damage.
 func (d *rowDecoder) decodeDerived(t *rows, i int) (ok bool) {
 	cols := t.cols[colDerived:]
 	from, to, ok := cols[derivedTokenEvents].list(i)
@@ -189,13 +189,13 @@ func (d *rowDecoder) decodeDerived(t *rows, i int) (ok bool) {
 	x := &d.derived
 	*x = export.Derived{
 		Events: x.Events[:0], ITL: x.ITL[:0],
-		Class:       d.intern(cols[derivedErrorClass].str(i)),
+		Class:       d.intern(cols[derivedErrorClass].bytes(i)),
 		TTFT:        countOf(cols[derivedTTFT], i),
 		E2EL:        countOf(cols[derivedE2EL], i),
 		InputTokens: countOf(cols[derivedInputTokens], i), OutputTokens: countOf(cols[derivedOutputTokens], i),
 		ReasoningTokens: countOf(cols[derivedReasoningTokens], i), CachedTokens: countOf(cols[derivedCachedTokens], i),
-		TokenSource: d.intern(cols[derivedTokenSource].str(i)),
-		Failure:     d.intern(cols[derivedStreamError].str(i)),
+		TokenSource: d.intern(cols[derivedTokenSource].bytes(i)),
+		Failure:     d.intern(cols[derivedStreamError].bytes(i)),
 		Unreadable:  int(cols[derivedUnreadable].num(i)),
 		Assumed:     cols[derivedAssumed].num(i) != 0,
 	}
@@ -204,39 +204,39 @@ func (d *rowDecoder) decodeDerived(t *rows, i int) (ok bool) {
 		x.Streamed = &streamed
 	}
 	if a, b, some := cols[derivedITL].list(i); some {
-		lists := cols[derivedITL].kids[0]
+		lists := cols[derivedITL].children[0]
 		for k := a; k < b; k++ {
 			first, last, _ := lists.list(k)
 			gaps := make([]int64, 0, last-first)
 			for e := first; e < last; e++ {
-				gaps = append(gaps, int64(lists.kids[0].num(e)))
+				gaps = append(gaps, int64(lists.children[0].num(e)))
 			}
 			x.ITL = append(x.ITL, gaps)
 		}
 	}
 	if a, b, several := cols[derivedEvents].list(i); several {
-		element := cols[derivedEvents].kids[0]
+		element := cols[derivedEvents].children[0]
 		for e := a; e < b; e++ {
-			at := element.kids[0].num(e)
+			at := element.children[0].num(e)
 			if at >= uint64(len(d.responses)) {
-				d.odd = fmt.Sprintf("a token event of response %d of %d", int64(at), len(d.responses))
+				d.defect = fmt.Sprintf("column events: there is no response %d among %d", int64(at), len(d.responses))
 				return false
 			}
-			x.Events = append(x.Events, export.TokenEvent{Response: int32(at), Choice: int64(element.kids[1].num(e)), Reasoning: element.kids[2].num(e) != 0})
+			x.Events = append(x.Events, export.TokenEvent{Response: int32(at), Choice: int64(element.children[1].num(e)), Reasoning: element.children[2].num(e) != 0})
 		}
 		return true
 	}
 	if to-from != len(d.responses) {
-		d.odd = fmt.Sprintf("%d responses but %d values of token_events", len(d.responses), to-from)
+		d.defect = fmt.Sprintf("%d responses but %d values of token_events", len(d.responses), to-from)
 		return false
 	}
-	number := cols[derivedTokenEvents].kids[0]
+	number := cols[derivedTokenEvents].children[0]
 	choice, choiceFrom, haveChoice := elements(cols[derivedTokenChoice], i, to-from)
 	reasoning, reasoningFrom, haveReasoning := elements(cols[derivedTokenReasoning], i, to-from)
 	for k := range to - from {
 		n := number.num(from + k)
 		if n > maxEvents-uint64(len(x.Events)) {
-			d.odd = fmt.Sprintf("a response with %d token events", int64(n))
+			d.defect = fmt.Sprintf("column token_events: a response cannot have %d token events", int64(n))
 			return false
 		}
 		e := export.TokenEvent{Response: int32(k)}
@@ -256,17 +256,17 @@ func (d *rowDecoder) decodeDerived(t *rows, i int) (ok bool) {
 // maxEvents bounds the token events of a request in a damaged file.
 const maxEvents = 1 << 24
 
-// elements returns the elements of list i of v and the index of the first; ok is false
-// unless there are n.
+// elements returns the elements of list i of v and the index of the first element. ok is
+// false unless the list has n elements.
 func elements(v *vector, i, n int) (element *vector, first int, ok bool) {
 	from, to, ok := v.list(i)
 	if !ok || to-from != n {
 		return nil, 0, false
 	}
-	return v.kids[0], from, true
+	return v.children[0], from, true
 }
 
-// countOf returns number i of v; null is no number.
+// countOf returns number i of v; a missing Count for null.
 func countOf(v *vector, i int) export.Count {
 	if v == nil || v.null(i) {
 		return export.Count{}
@@ -274,12 +274,13 @@ func countOf(v *vector, i int) export.Count {
 	return export.Count{V: int64(v.num(i)), OK: true}
 }
 
-// derivationText and parseDerivation convert a derivation to JSON and back.
+// derivationText returns d as JSON.
 func derivationText(d export.Derivation) (string, error) {
 	text, err := json.Marshal(d)
 	return string(text), err
 }
 
+// parseDerivation is the inverse of derivationText.
 func parseDerivation(text string) (d export.Derivation, err error) {
 	if err = json.Unmarshal([]byte(text), &d); err != nil {
 		return d, fmt.Errorf("metadata %s: %w", derivedKey, err)

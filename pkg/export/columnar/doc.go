@@ -1,6 +1,6 @@
-// Package columnar keeps a run as a table: as Parquet, as an Arrow file, and as
-// the journal that pa-record writes while it records. It is the only package
-// that knows Apache Arrow.
+// Package columnar reads and writes a run as a table: as Parquet, as an Arrow file, and
+// as the journal that pa-record writes while it records. Only this package imports Apache
+// Arrow.
 //
 //	w, err := columnar.NewParquetWriter(f, answer.NewDeriver(r.Run())) // or NewArrowWriter
 //	if err != nil {
@@ -15,40 +15,41 @@
 //
 // # Table
 //
-// Each request is a row, also an excluded one. The values of its responses are in
-// lists of equal length, its outputs in a list of their own. schemas/columns.md
+// Each request is a row, including excluded requests. The values of its responses are in
+// lists of equal length; its outputs are in a separate list. schemas/columns.md
 // describes each column. The header of the run is a profile_export.json without
-// requests, in the metadata under "pa.run". A table keeps everything: times of 64
-// bits, absent against empty, order, number text, bytes that are not UTF-8. A run
-// that goes through a table to JSON gives the same bytes as one written to JSON
-// directly.
+// requests, in the metadata under "pa.run". A table loses nothing: it keeps 64-bit times,
+// the difference between absent and empty, the order, the text of numbers, and bytes that
+// are not UTF-8. A run converted to a table and then to JSON gives the same bytes as the
+// run written to JSON directly.
 //
-// Columns suit the engines that read them: numbers are signed, what was not recorded is
-// null, and the derived columns hold what the texts of the answers say. This package does
-// not read texts: an [export.Deriver] fills the derived columns, and [Reader.Derived] gives
-// them back.
+// The columns suit the engines that read them: numbers are signed, and values that were
+// not recorded are null. The derived columns hold the results of parsing the answers. This
+// package does not parse them: an [export.Deriver] computes the derived columns, and
+// [Reader.Derived] returns them.
 //
 // # Journal
 //
 // A journal is an Arrow IPC stream to which a [JournalWriter] only appends. Each message
 // carries its kind and a checksum (CRC-32C), and some carry a header of the run or lines
-// of telemetry. Other readers of Arrow ignore these. A journal without an end is read up
-// to its last whole batch, with an *export.CutError after it; a damaged journal is read
-// up to the damage, with a *[CorruptionError].
+// of telemetry. Other readers of Arrow ignore these additions. A Reader of a journal
+// without an end returns the requests up to the last whole batch, then an
+// *export.CutError. A Reader of a damaged journal returns the requests before the damage,
+// then a *[CorruptionError].
 //
 // # Memory
 //
-// A writer holds one batch of about 32 MiB, and takes about as much again to encode it; a
-// Parquet writer fills one batch while it encodes the one before. A Parquet reader decodes
-// as many row groups at the same time as there are processors, and holds of each a page of
-// each column and three times 4 MiB of rows; the other readers hold one batch. Opening reads
-// three columns of a Parquet file, and the whole of the other files, to find where the
-// requests of each level are.
+// A Writer holds one batch of about 32 MiB and needs about the same again to encode it. A
+// Parquet Writer fills one batch while it encodes the previous one. A Parquet Reader
+// decodes as many row groups in parallel as there are processors. For each row group it
+// holds one page of each column and three times 4 MiB of rows. The other Readers hold one
+// batch. To find the requests of each level, opening reads three columns of a Parquet
+// file, and the whole of an Arrow file or journal.
 //
 // # Damaged and hostile files
 //
 // Reading never panics: counts and sizes are checked before Arrow uses them, and a panic
-// of Arrow becomes an error. Parquet and Arrow files have no checksum, so damage can show
-// as a wrong value; journals have checksums. A page that decompresses to gigabytes (a
-// bomb) takes that memory while it is read.
+// of Arrow becomes an error. Parquet and Arrow files have no checksum, so damage can
+// appear as a wrong value; journals have checksums. A page that decompresses to gigabytes
+// (a decompression bomb) takes that memory while it is read.
 package columnar

@@ -8,10 +8,10 @@ import (
 	"math/bits"
 )
 
-// This file decodes the values of Parquet pages (the format specification's
-// Encodings.md). Arrow v15 finds and decompresses the pages, but its decoders
-// panic on DELTA_BINARY_PACKED with nulls (apache/arrow#43276), in goroutines
-// where no recover reaches, and never end on some broken pages.
+// This file decodes the values of Parquet pages (Encodings.md of the format
+// specification). Arrow v15 finds and decompresses the pages. Its decoders of values are
+// not used: they panic on DELTA_BINARY_PACKED with nulls (apache/arrow#43276), in
+// goroutines where recover cannot help, and loop forever on some broken pages.
 
 var errPage = errors.New("a page ends before its values do")
 
@@ -19,12 +19,12 @@ var errPage = errors.New("a page ends before its values do")
 //
 //	run := varint(count<<1) value(⌈width/8⌉ bytes) | varint(groups<<1|1) groups·8 values of width bits
 type rleDecoder struct {
-	b     []byte
-	width int
-	left  uint64 // values left in the run
-	value uint32 // the value of a repeated run
-	pack  bool   // the run is bit-packed, in b from bit on
-	bit   uint64
+	b      []byte
+	width  int
+	left   uint64 // values left in the run
+	value  uint32 // the value of a repeated run
+	packed bool   // the run is bit-packed; its next value starts at bit number bit of b
+	bit    uint64
 }
 
 func newRLEDecoder(b []byte, width int) (rleDecoder, error) {
@@ -34,14 +34,15 @@ func newRLEDecoder(b []byte, width int) (rleDecoder, error) {
 	return rleDecoder{b: b, width: width}, nil
 }
 
+// next returns the next value.
 func (h *rleDecoder) next() (uint32, error) {
 	for h.left == 0 {
-		if err := h.run(); err != nil {
+		if err := h.nextRun(); err != nil {
 			return 0, err
 		}
 	}
 	h.left--
-	if !h.pack {
+	if !h.packed {
 		return h.value, nil
 	}
 	v := unpack(h.b, h.bit, h.width)
@@ -53,11 +54,11 @@ func (h *rleDecoder) next() (uint32, error) {
 	return uint32(v), nil
 }
 
-// decodeRuns decodes the next values into to.
+// decodeRuns fills to with the next values.
 func decodeRuns[T uint8 | uint32](h *rleDecoder, to []T) error {
 	for len(to) > 0 {
 		for h.left == 0 {
-			if err := h.run(); err != nil {
+			if err := h.nextRun(); err != nil {
 				return err
 			}
 		}
@@ -65,7 +66,7 @@ func decodeRuns[T uint8 | uint32](h *rleDecoder, to []T) error {
 		part := to[:n]
 		to = to[n:]
 		h.left -= uint64(n)
-		if !h.pack {
+		if !h.packed {
 			for i := range part {
 				part[i] = T(h.value)
 			}
@@ -83,15 +84,15 @@ func decodeRuns[T uint8 | uint32](h *rleDecoder, to []T) error {
 	return nil
 }
 
-// run starts the next run. Each run consumes at least one byte.
-func (h *rleDecoder) run() error {
+// nextRun starts the next run, which takes at least one byte.
+func (h *rleDecoder) nextRun() error {
 	head, n := binary.Uvarint(h.b)
 	if n <= 0 {
 		return errPage
 	}
 	h.b = h.b[n:]
-	h.pack = head&1 == 1
-	if !h.pack {
+	h.packed = head&1 == 1
+	if !h.packed {
 		size := (h.width + 7) / 8
 		if size > len(h.b) {
 			return errPage
@@ -106,7 +107,7 @@ func (h *rleDecoder) run() error {
 	}
 	groups := head >> 1
 	if h.width == 0 {
-		h.pack, h.value, h.left = false, 0, min(groups, math.MaxUint32)*8
+		h.packed, h.value, h.left = false, 0, min(groups, math.MaxUint32)*8
 		return nil
 	}
 	// A writer may leave out the end of the last group.
@@ -122,7 +123,8 @@ func (h *rleDecoder) run() error {
 	return nil
 }
 
-// unpack returns width bits of b from bit on, the lowest first. b must hold them.
+// unpack returns width bits of b that start at bit number bit, the lowest bit first. b must
+// hold these bits.
 func unpack(b []byte, bit uint64, width int) uint64 {
 	i, shift := bit/8, bit%8
 	if i+16 <= uint64(len(b)) {
@@ -145,18 +147,18 @@ func unpack(b []byte, bit uint64, width int) uint64 {
 //	header: varint(values per block) varint(miniblocks per block) varint(count) zigzag(first)
 //	block:  zigzag(least delta) width(1) per miniblock, then the miniblocks
 type deltaDecoder struct {
-	b     []byte
-	left  uint64 // values
-	mini  uint64 // values per miniblock
-	minis int    // miniblocks per block
+	b               []byte
+	left            uint64 // values
+	miniblockValues uint64 // values per miniblock
+	blockMiniblocks int    // miniblocks per block
 
-	last   uint64
-	first  bool   // last is the first value, and next has not returned it yet
-	least  uint64 // least difference of the block
-	widths []byte // widths of the miniblocks left in the block
-	width  int
-	n      uint64 // values left in the miniblock
-	bit    uint64
+	last     uint64
+	first    bool   // last is the first value, which next has not returned yet
+	minDelta uint64 // least difference of the block
+	widths   []byte // widths of the miniblocks left in the block
+	width    int
+	n        uint64 // values left in the miniblock
+	bit      uint64
 }
 
 // newDeltaDecoder reads the header at the start of b.
@@ -178,10 +180,11 @@ func newDeltaDecoder(b []byte) (deltaDecoder, error) {
 	if head[1] == 0 || head[0]%head[1] != 0 || head[1] > 1<<16 || head[0] > 1<<24 || head[0]/head[1]%8 != 0 || head[0] == 0 {
 		return d, fmt.Errorf("blocks of %d values in %d parts", head[0], head[1])
 	}
-	d.mini, d.minis = head[0]/head[1], int(head[1])
+	d.miniblockValues, d.blockMiniblocks = head[0]/head[1], int(head[1])
 	return d, nil
 }
 
+// next returns the next value.
 func (d *deltaDecoder) next() (uint64, error) {
 	if d.left == 0 {
 		return 0, errPage
@@ -192,12 +195,12 @@ func (d *deltaDecoder) next() (uint64, error) {
 		return d.last, nil
 	}
 	if d.n == 0 {
-		if err := d.miniblock(); err != nil {
+		if err := d.nextMiniblock(); err != nil {
 			return 0, err
 		}
 	}
 	d.n--
-	v := d.least
+	v := d.minDelta
 	if d.width > 0 {
 		if (d.bit+uint64(d.width)+7)/8 > uint64(len(d.b)) {
 			return 0, errPage
@@ -209,45 +212,45 @@ func (d *deltaDecoder) next() (uint64, error) {
 	return d.last, nil
 }
 
-// miniblock goes to the next miniblock.
-func (d *deltaDecoder) miniblock() error {
-	d.skip()
+// nextMiniblock starts the next miniblock.
+func (d *deltaDecoder) nextMiniblock() error {
+	d.skipMiniblock()
 	if len(d.widths) == 0 {
 		least, n := binary.Varint(d.b)
-		if n <= 0 || len(d.b)-n < d.minis {
+		if n <= 0 || len(d.b)-n < d.blockMiniblocks {
 			return errPage
 		}
-		d.least = uint64(least)
-		d.widths = d.b[n : n+d.minis]
-		d.b = d.b[n+d.minis:]
+		d.minDelta = uint64(least)
+		d.widths = d.b[n : n+d.blockMiniblocks]
+		d.b = d.b[n+d.blockMiniblocks:]
 	}
 	d.width = int(d.widths[0])
 	d.widths = d.widths[1:]
 	if d.width > 64 {
 		return fmt.Errorf("differences of %d bits", d.width)
 	}
-	d.n, d.bit = d.mini, 0
+	d.n, d.bit = d.miniblockValues, 0
 	return nil
 }
 
-// skip passes over the rest of the miniblock, which the file holds whole, with padding
-// after the last value.
-func (d *deltaDecoder) skip() {
-	size := d.mini * uint64(d.width) / 8
+// skipMiniblock skips the bytes of the miniblock. The file pads the last miniblock to its
+// full size.
+func (d *deltaDecoder) skipMiniblock() {
+	size := d.miniblockValues * uint64(d.width) / 8
 	d.b = d.b[min(size, uint64(len(d.b))):]
 	d.width = 0
 }
 
 // rest returns the bytes after the last value.
 func (d *deltaDecoder) rest() []byte {
-	d.skip()
+	d.skipMiniblock()
 	return d.b
 }
 
-// lengths decodes a whole list of lengths. More than most lengths are an error.
-func (d *deltaDecoder) lengths(most int) ([]int, error) {
-	if d.left > uint64(most) {
-		return nil, fmt.Errorf("%d lengths for %d values", d.left, most)
+// lengths decodes all values as lengths. It returns an error for more than max lengths.
+func (d *deltaDecoder) lengths(max int) ([]int, error) {
+	if d.left > uint64(max) {
+		return nil, fmt.Errorf("%d lengths for %d values", d.left, max)
 	}
 	out := make([]int, 0, min(d.left, 1<<16))
 	for d.left > 0 {
@@ -263,5 +266,5 @@ func (d *deltaDecoder) lengths(most int) ([]int, error) {
 	return out, nil
 }
 
-// widthOf returns the number of bits that numbers up to n take.
+// widthOf returns the number of bits that hold the numbers from 0 to n.
 func widthOf(n int) int { return bits.Len(uint(n)) }

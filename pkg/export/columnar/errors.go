@@ -2,13 +2,12 @@ package columnar
 
 import "fmt"
 
-// A CorruptionError locates the first byte of a journal that cannot be part of
-// it: a checksum that is wrong, or something that is no frame though frames
-// follow. A journal that merely ends too soon, as after a kill, gives an
-// *export.CutError instead.
+// A CorruptionError locates the damage of a journal: a frame with a wrong checksum, or
+// bytes that are not a frame although frames follow. A journal that only ends too soon, as
+// after a kill, gives an *export.CutError instead.
 type CorruptionError struct {
 	Path   string
-	Offset int64 // everything before it was read
+	Offset int64 // first byte of the damage; the bytes before it were read
 	Err    error
 }
 

@@ -5,45 +5,46 @@ import (
 	"sync"
 )
 
-// A feed gives the rows of the parts of a plan, part by part. If the source allows it,
-// it decodes the rows ahead of the caller, several batches at a time.
+// A feed reads the rows of the parts of a plan, in the order of the plan. For a concurrent
+// source it decodes the rows of several parts ahead of the caller.
 type feed struct {
 	src    source
-	plan   []part // from the part that is being given on
+	plan   []part // the current part and the parts after it
 	wanted func(col int) bool
-	open   batchRows // of a source that is not concurrent; nil between batches
+	open   batchRows // the current batch of a source that is not concurrent; nil between batches
 
-	// Of a concurrent source: the parts that are being decoded, in the order of the
-	// plan.
-	decoding []chan decoded
-	started  int // number of parts of plan that are being decoded
-	stop     chan struct{}
-	running  sync.WaitGroup
+	// ahead has a channel for each part that is being decoded, in the order of the
+	// plan; nil if the source is not concurrent.
+	ahead   []chan decodedRows
+	started int // number of parts of plan that are being decoded
+	stop    chan struct{}
+	running sync.WaitGroup
 }
 
-// A decoded is what the source returned.
-type decoded struct {
+// A decodedRows holds one result of batchRows.rows.
+type decodedRows struct {
 	rows *rows
 	err  error
 }
 
+// newFeed returns a feed of plan, with the columns for which wanted returns true.
 func newFeed(src source, plan []part, wanted func(col int) bool) *feed {
 	return &feed{src: src, plan: plan, wanted: wanted, stop: make(chan struct{})}
 }
 
-// rows returns the next rows of the part, valid until the next call; nil after the last,
-// and then the rows of the next part.
+// rows returns the next rows of the current part, valid until the next call. At the end of
+// the part it returns nil once; the next call starts the next part.
 func (f *feed) rows() (t *rows, err error) {
 	if f.src.concurrent() {
 		return f.next()
 	}
 	if f.open == nil {
-		err = guard(func() (err error) { f.open, err = f.src.open(f.plan[0].batch, f.wanted); return err })
+		err = catchPanic(func() (err error) { f.open, err = f.src.open(f.plan[0].batch, f.wanted); return err })
 		if err != nil {
 			return nil, err
 		}
 	}
-	if err = guard(func() (err error) { t, err = f.open.rows(); return err }); t == nil {
+	if err = catchPanic(func() (err error) { t, err = f.open.rows(); return err }); t == nil {
 		f.open, f.plan = nil, f.plan[1:]
 	}
 	return t, err
@@ -51,28 +52,28 @@ func (f *feed) rows() (t *rows, err error) {
 
 // next returns the next rows that were decoded ahead.
 func (f *feed) next() (*rows, error) {
-	for f.started < len(f.plan) && len(f.decoding) < runtime.GOMAXPROCS(0) {
-		out := make(chan decoded, decodedBatches-2)
-		f.decoding = append(f.decoding, out)
+	for f.started < len(f.plan) && len(f.ahead) < runtime.GOMAXPROCS(0) {
+		out := make(chan decodedRows, decodedBatches-2)
+		f.ahead = append(f.ahead, out)
 		part := f.plan[f.started]
 		f.started++
 		f.running.Go(func() { f.decode(part, out) })
 	}
-	d := <-f.decoding[0]
+	d := <-f.ahead[0]
 	if d.rows == nil {
-		f.decoding, f.plan = f.decoding[1:], f.plan[1:]
+		f.ahead, f.plan = f.ahead[1:], f.plan[1:]
 		f.started--
 	}
 	return d.rows, d.err
 }
 
-// decode sends the rows of a part to out, and nil after the last.
-func (f *feed) decode(p part, out chan<- decoded) {
+// decode sends the rows of part p to out, and nil after the last rows.
+func (f *feed) decode(p part, out chan<- decodedRows) {
 	var all batchRows
-	d := decoded{err: guard(func() (err error) { all, err = f.src.open(p.batch, f.wanted); return err })}
+	d := decodedRows{err: catchPanic(func() (err error) { all, err = f.src.open(p.batch, f.wanted); return err })}
 	for {
 		if d.err == nil {
-			d.err = guard(func() (err error) { d.rows, err = all.rows(); return err })
+			d.err = catchPanic(func() (err error) { d.rows, err = all.rows(); return err })
 		}
 		if d.err != nil {
 			d.rows = nil
@@ -88,7 +89,7 @@ func (f *feed) decode(p part, out chan<- decoded) {
 	}
 }
 
-// close ends the decoding.
+// close stops the goroutines that decode, and waits for them.
 func (f *feed) close() {
 	close(f.stop)
 	f.running.Wait()

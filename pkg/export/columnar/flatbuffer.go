@@ -6,20 +6,20 @@ import (
 	"fmt"
 )
 
-// Arrow's metadata are FlatBuffers, which arrow v15 reads without checks: a
-// count that is damaged makes it ask for memory that no machine has, which
-// cannot be recovered from. This file checks the counts first.
+// Arrow's metadata are FlatBuffers, which arrow v15 reads without checks: a damaged count
+// makes it allocate so much memory that the process dies. This file checks the counts
+// first.
 //
 //	table:  soffset(4) to the vtable, fields…
-//	vtable: size(2) size of the table(2), then the offset(2) of each field, 0 for one that is absent
-//	vector: count(4) elements…; tables, vectors and strings are referred to by uoffset(4)
+//	vtable: size(2) size of the table(2), then the offset(2) of each field, 0 for an absent field
+//	vector: count(4) elements…; a uoffset(4) refers to a table, vector or string
 
 var errFlat = errors.New("its metadata are damaged")
 
-// A flatReader checks a FlatBuffer. Its first error sticks.
+// A flatReader checks a FlatBuffer. It keeps the first error.
 type flatReader struct {
 	b      []byte
-	fields int // met so far
+	fields int // fields of the schema so far
 	err    error
 }
 
@@ -29,7 +29,7 @@ const (
 	maxFlatDepth  = 32
 )
 
-// Fields of the tables that are looked into, by their position in the vtable.
+// Fields of the checked tables, by their position in the vtable.
 const (
 	footerSchema       = 1
 	footerDictionaries = 2
@@ -47,8 +47,8 @@ const (
 	blockBytes   = 24
 )
 
-// checkFooter checks the footer of an Arrow file.
-func checkFooter(b []byte) error {
+// checkArrowFooter checks the footer of an Arrow file.
+func checkArrowFooter(b []byte) error {
 	f := flatReader{b: b}
 	root := f.follow(0)
 	f.vector(root, footerDictionaries, blockBytes)
@@ -80,7 +80,7 @@ func (f *flatReader) fail() {
 	}
 }
 
-// has reports whether n bytes are there from pos on.
+// has reports whether b holds n bytes from pos on. It sets err otherwise.
 func (f *flatReader) has(pos, n int) bool {
 	if f.err != nil || pos < 0 || n < 0 || pos > len(f.b) || n > len(f.b)-pos {
 		f.fail()
@@ -97,8 +97,7 @@ func (f *flatReader) follow(pos int) int {
 	return pos + int(binary.LittleEndian.Uint32(f.b[pos:]))
 }
 
-// field returns where field i of the table at pos is; ok is false for one that
-// is absent.
+// field returns the position of field i of the table; ok is false if the field is absent.
 func (f *flatReader) field(table, i int) (pos int, ok bool) {
 	if !f.has(table, 4) {
 		return 0, false
@@ -115,8 +114,8 @@ func (f *flatReader) field(table, i int) (pos int, ok bool) {
 	return table + off, off != 0
 }
 
-// vector checks field i of a table as a vector of elements of so many bytes,
-// and returns where its elements are and how many.
+// vector checks that field i of the table is a vector whose elements have the given number
+// of bytes. It returns the position of the first element and the number of elements.
 func (f *flatReader) vector(table, i, bytes int) (first, n int) {
 	pos, ok := f.field(table, i)
 	if !ok {

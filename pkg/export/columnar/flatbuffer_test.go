@@ -19,11 +19,11 @@ func footerOf(data []byte) []byte {
 // What arrow writes passes; counts that cannot be do not.
 func TestCheckFooter(t *testing.T) {
 	footer := footerOf(sample().encode(t, testFormats[1]))
-	if err := checkFooter(footer); err != nil {
+	if err := checkArrowFooter(footer); err != nil {
 		t.Fatal(err)
 	}
 	for n := range len(footer) / 2 {
-		if checkFooter(footer[:n]) == nil {
+		if checkArrowFooter(footer[:n]) == nil {
 			t.Errorf("its first %d bytes pass", n)
 		}
 	}
@@ -32,7 +32,7 @@ func TestCheckFooter(t *testing.T) {
 	for at := 0; at+4 <= len(footer); at += 4 {
 		bad := bytes.Clone(footer)
 		binary.LittleEndian.PutUint32(bad[at:], 1<<31-1)
-		if checkFooter(bad) != nil {
+		if checkArrowFooter(bad) != nil {
 			refused++
 		}
 	}
@@ -46,7 +46,7 @@ func TestCheckFooter(t *testing.T) {
 		for range 1 + rng.IntN(8) {
 			bad[rng.IntN(len(bad))] = byte(rng.Uint32())
 		}
-		if err := checkFooter(bad); err != nil && err.Error() == "" {
+		if err := checkArrowFooter(bad); err != nil && err.Error() == "" {
 			t.Fatal("an error without a text")
 		}
 	}
@@ -87,10 +87,10 @@ func sharedFooter(depth int) []byte {
 
 // Fields that share their children take 2^depth steps to read.
 func TestCheckFooterShared(t *testing.T) {
-	if err := checkFooter(sharedFooter(3)); err != nil {
+	if err := checkArrowFooter(sharedFooter(3)); err != nil {
 		t.Errorf("depth 3: %v", err)
 	}
-	if checkFooter(sharedFooter(31)) == nil {
+	if checkArrowFooter(sharedFooter(31)) == nil {
 		t.Error("depth 31 passes")
 	}
 }

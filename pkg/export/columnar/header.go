@@ -13,10 +13,10 @@ import (
 	"github.com/pa-tools/pa/pkg/export/profilejson"
 )
 
-// The header of a run is stored as the text of a profile_export.json that has
-// no requests, so that one document describes both.
+// The header of a run is stored as the text of a profile_export.json without requests, so
+// that the same document describes both.
 
-// runText returns the header of run.
+// runText returns the header of run as JSON.
 func runText(run *export.Run) ([]byte, error) {
 	var b bytes.Buffer
 	w := profilejson.NewWriter(&b)
@@ -35,7 +35,7 @@ func runText(run *export.Run) ([]byte, error) {
 	return b.Bytes(), nil
 }
 
-// parseRun is the inverse of runText. name says in messages where the text is.
+// parseRun is the inverse of runText. name is the place of the text, for messages.
 func parseRun(name string, text []byte, lim export.Limits) (*export.Run, []export.Warning, error) {
 	r, err := profilejson.NewReader(context.Background(), name, bytes.NewReader(text), int64(len(text)), lim)
 	if err != nil {
@@ -50,17 +50,17 @@ func parseRun(name string, text []byte, lim export.Limits) (*export.Run, []expor
 	return r.Run(), r.Warnings(), nil
 }
 
-// A fileMetadata is the keys and values that are added to the schema. The zero
-// value is none.
+// A fileMetadata holds the keys and values that are added to the schema. The zero value is
+// empty.
 type fileMetadata struct{ keys, values []string }
 
 func (m *fileMetadata) add(key, value string) {
 	m.keys, m.values = append(m.keys, key), append(m.values, value)
 }
 
-// runMetadata returns the metadata that hold text. Arrow and Parquet want
-// UTF-8 there.
-func runMetadata(text []byte) (m fileMetadata) {
+// runTextMetadata returns metadata with text, in base64 if text is not UTF-8: Arrow and
+// Parquet require UTF-8.
+func runTextMetadata(text []byte) (m fileMetadata) {
 	if utf8.Valid(text) {
 		m.add(runKey, string(text))
 	} else {
@@ -69,14 +69,14 @@ func runMetadata(text []byte) (m fileMetadata) {
 	return m
 }
 
-// metadataOf returns the metadata of a file of run with telemetry t. deriver computed its
-// derived columns; nil if it has none.
+// metadataOf returns the metadata of a file with the header of run and telemetry t. deriver
+// computed the derived columns; it is nil if the file has none.
 func metadataOf(run *export.Run, t *telemetryBuffer, deriver export.Deriver) (fileMetadata, error) {
 	text, err := runText(run)
 	if err != nil {
 		return fileMetadata{}, err
 	}
-	m := runMetadata(text)
+	m := runTextMetadata(text)
 	if deriver != nil {
 		d, err := derivationText(deriver.Derivation())
 		if err != nil {
@@ -88,9 +88,9 @@ func metadataOf(run *export.Run, t *telemetryBuffer, deriver export.Deriver) (fi
 	return m, err
 }
 
-// textOfMetadata is the inverse of runMetadata. get returns "" for a key that
-// is missing; so does textOfMetadata for the text.
-func textOfMetadata(get func(key string) string) ([]byte, error) {
+// runTextOf is the inverse of runTextMetadata. get returns "" for a missing key. runTextOf
+// returns no text if the metadata has none.
+func runTextOf(get func(key string) string) ([]byte, error) {
 	if s := get(runKey); s != "" {
 		return []byte(s), nil
 	}
@@ -101,16 +101,16 @@ func textOfMetadata(get func(key string) string) ([]byte, error) {
 	return text, nil
 }
 
-// readHeader makes sure that a file with these columns is one of requests, and
-// returns what its metadata say.
+// readHeader returns the header from the metadata of a file. It returns an error if columns
+// lack the ones that every file of requests has.
 func readHeader(name string, columns []string, get func(key string) string, lim export.Limits) (header, error) {
 	h := header{name: name}
 	if v := get(versionKey); v != "" && v != Version && v != oldVersion {
-		return h, fmt.Errorf("%s: was written as %.40q; this version reads %s and %s: use a newer one", name, v, oldVersion, Version)
+		return h, fmt.Errorf("%s: the file has format %.40q, but this program reads %s and %s; use a newer version of it", name, v, oldVersion, Version)
 	}
 	for _, col := range []string{"start_ns", "recv_ns"} {
 		if !slices.Contains(columns, col) {
-			return h, fmt.Errorf("%s: holds no requests: expected the columns of %s, found none called %s", name, Version, col)
+			return h, fmt.Errorf("%s: holds no requests: column %s of %s is missing", name, col, Version)
 		}
 	}
 	if v := get(derivedKey); v != "" {
@@ -120,7 +120,7 @@ func readHeader(name string, columns []string, get func(key string) string, lim 
 		}
 		h.derivation = &d
 	}
-	text, err := textOfMetadata(get)
+	text, err := runTextOf(get)
 	if err != nil {
 		return h, fmt.Errorf("%s: %w", name, err)
 	}

@@ -106,7 +106,7 @@ func record(t testing.TB) *recorded {
 
 func frameLen(t testing.TB, b []byte) int {
 	t.Helper()
-	r := frameReader{src: bytes.NewReader(b), size: int64(len(b)), most: 1 << 30}
+	r := frameReader{src: bytes.NewReader(b), size: int64(len(b)), maxBody: 1 << 30}
 	f, _, _, err := r.read(0)
 	if err != nil {
 		t.Fatal(err)
@@ -261,7 +261,7 @@ func TestJournalTail(t *testing.T) {
 		{"zeros, then something", append(append(bytes.Clone(rec.data[:rows]), make([]byte, 4096)...), 1), -1, "damaged: expected the start of a frame (ff ff ff ff), found 00 00 00 00", ""},
 		{"a hole of zeros", replace(rec.data, rows+64, make([]byte, 256)), -1, "byte " + fmt.Sprint(rows) + ": damaged: the checksum of the frame is ", ""},
 		{"the stream ends too soon", append(bytes.Clone(rec.data[:rows]), endOfStream...), -1, "damaged: the stream ends here, but not the run", ""},
-		{"two journals", append(bytes.Clone(rec.data[:closed]), rec.data...), n, "damaged: a frame of kind 1 behind the end of the run", ""},
+		{"two journals", append(bytes.Clone(rec.data[:closed]), rec.data...), n, "damaged: a frame of kind 1 after the end of the run", ""},
 		{"a frame is missing", append(bytes.Clone(rec.data[:rows]), rec.data[rows+frameLen(t, rec.data[rows:]):]...), -1, "byte " + fmt.Sprint(rows) + ": damaged: frame 6 follows frame 4", ""},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -304,7 +304,7 @@ func TestJournalFrames(t *testing.T) {
 	}{
 		{"unknown", frame(99, "x"), "cut short"},
 		{"schema twice", frame(frameSchema, ""), "a second schema"},
-		{"an end without a start", frame(frameEnd, `{"experiments":[{"requests":[]}]}`), "an experiment ends that never began"},
+		{"an end without a start", frame(frameEnd, `{"experiments":[{"requests":[]}]}`), "the end of an experiment without its begin"},
 		{"no experiment", frame(frameBegin, `{"experiments":[]}`), "expected one experiment, found 0"},
 		{"no JSON", frame(frameBegin, `x`), "expected a JSON object"},
 		{"requests in the header", frame(frameBegin, `{"experiments":[{"requests":[{"timestamp":1}]}]}`), "holds requests"},

@@ -8,18 +8,17 @@ import (
 	"io"
 )
 
-// A journal is an Arrow IPC stream. Each of its messages is a frame with a
-// trailer behind the metadata of the message, where readers of Arrow do not
-// look. schemas/columns.md has the byte diagram.
+// A journal is an Arrow IPC stream. Each message is a frame with a trailer after the
+// metadata of the message, where readers of Arrow do not look. schemas/columns.md has the
+// byte diagram.
 //
 //	0xFFFFFFFF(4) size(4) metadata… text… trailer(32) body…
 //	trailer: magic(4) kind(4) body length(8) ordinal(8) text length(4) CRC-32C(4)
 //
-// All integers are little-endian. size counts metadata, text and trailer; the
-// text is a header as in pa.run and stands, padded with zeros before it to a
-// multiple of 8 bytes, right before the trailer. Frames are counted from 0. The
-// checksum is over the whole
-// frame but its own four bytes.
+// All integers are little-endian. size counts metadata, padding, text and trailer. The text
+// is a header as in pa.run, or lines of telemetry. Zeros before the text make its end a
+// multiple of 8 bytes. The ordinals of frames start at 0. The checksum covers the whole
+// frame except its own four bytes.
 const (
 	continuation   = 0xFFFFFFFF
 	frameHeadBytes = 8
@@ -27,15 +26,15 @@ const (
 	trailerMagic   = "paJ1"
 )
 
-// A frameKind is the kind of a frame. Its numbers are stored in the file.
+// A frameKind is the kind of a frame. The file stores its number.
 type frameKind uint32
 
 const (
-	frameSchema frameKind = 1 // the first one; its metadata hold the run as known at the start
+	frameSchema frameKind = 1 // the first frame; its metadata hold the run as known at the start
 	frameRows   frameKind = 2
 	frameBegin  frameKind = 3 // text: an experiment that starts
-	frameUpdate frameKind = 4 // text: the present header of the experiment that started last
-	frameEnd    frameKind = 5 // text: the same at its end
+	frameUpdate frameKind = 4 // text: the current header of the experiment that started last
+	frameEnd    frameKind = 5 // text: the header of that experiment at its end
 	frameRun    frameKind = 6 // text: the run, without experiments; only the end of the stream follows
 	frameText   frameKind = 7 // text: lines of telemetry
 )
@@ -44,18 +43,18 @@ var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
 // A frame is a message in a journal.
 type frame struct {
-	kind    frameKind
-	ordinal uint64
-	offset  int64 // in the file
-	meta    int   // bytes before the body, the first 8 included
-	body    int64
-	text    []byte // of the kinds that have one
+	kind      frameKind
+	ordinal   uint64
+	offset    int64 // in the file
+	bodyStart int   // bytes before the body, the first 8 included
+	body      int64
+	text      []byte // of the kinds that have one
 }
 
-func (f *frame) size() int64 { return int64(f.meta) + f.body }
+func (f *frame) size() int64 { return int64(f.bodyStart) + f.body }
 
-// appendFrame appends a frame. metadata is the metadata of an Arrow message; body
-// appends the bytes that follow it.
+// appendFrame appends a frame. metadata is the metadata of an Arrow message; body appends
+// the body of the message.
 func appendFrame(dst []byte, kind frameKind, ordinal uint64, metadata, text []byte, body func(dst []byte) ([]byte, error)) ([]byte, error) {
 	start := len(dst)
 	dst = binary.LittleEndian.AppendUint32(dst, continuation)
@@ -85,12 +84,11 @@ func appendFrame(dst []byte, kind frameKind, ordinal uint64, metadata, text []by
 	return dst, nil
 }
 
-// endOfStream is Arrow's mark at the end of a stream.
+// endOfStream is Arrow's marker of the end of a stream.
 var endOfStream = []byte{0xFF, 0xFF, 0xFF, 0xFF, 0, 0, 0, 0}
 
 var (
-	// errTorn says that the file ends before the frame does.
-	errTorn = errors.New("the frame is not complete")
+	errTorn = errors.New("the frame is not complete") // the file ends within the frame
 	errEnd  = errors.New("end of the stream")
 )
 
@@ -102,13 +100,12 @@ type frameReader struct {
 	src  io.ReaderAt
 	size int64
 	// most bounds the body of a frame.
-	most int64
-	buf  []byte
+	maxBody int64
+	buf     []byte
 }
 
-// read reads the frame at off, whole, into memory that is used again by the
-// next call. The error is errTorn, errEnd, one that says why no frame can be
-// there, or one of reading.
+// read reads the whole frame at off. Its results are valid until the next call. The error
+// is errTorn, errEnd, an I/O error, or the reason why the bytes are not a frame.
 func (r *frameReader) read(off int64) (f *frame, metadata, body []byte, err error) {
 	if r.size-off < frameHeadBytes {
 		return nil, nil, nil, errTorn
@@ -125,16 +122,16 @@ func (r *frameReader) read(off int64) (f *frame, metadata, body []byte, err erro
 	case size%8 != 0 || size < trailerBytes+8 || size > maxFrameMetadata:
 		return nil, nil, nil, fmt.Errorf("a frame cannot have %d bytes of metadata", size)
 	}
-	f = &frame{offset: off, meta: frameHeadBytes + int(size)}
-	if off+int64(f.meta) > r.size {
+	f = &frame{offset: off, bodyStart: frameHeadBytes + int(size)}
+	if off+int64(f.bodyStart) > r.size {
 		return nil, nil, nil, errTorn
 	}
-	if err := r.fill(off, frameHeadBytes, f.meta); err != nil {
+	if err := r.fill(off, frameHeadBytes, f.bodyStart); err != nil {
 		return nil, nil, nil, err
 	}
-	trailer := r.buf[f.meta-trailerBytes : f.meta]
+	trailer := r.buf[f.bodyStart-trailerBytes : f.bodyStart]
 	if string(trailer[:4]) != trailerMagic {
-		return nil, nil, nil, fmt.Errorf("expected %q behind the metadata of the frame, found %q", trailerMagic, trailer[:4])
+		return nil, nil, nil, fmt.Errorf("expected %q after the metadata of the frame, found %q", trailerMagic, trailer[:4])
 	}
 	f.kind = frameKind(binary.LittleEndian.Uint32(trailer[4:]))
 	body64 := binary.LittleEndian.Uint64(trailer[8:])
@@ -143,28 +140,28 @@ func (r *frameReader) read(off int64) (f *frame, metadata, body []byte, err erro
 	switch {
 	case uint64(text) > uint64(size)-trailerBytes:
 		return nil, nil, nil, fmt.Errorf("a text of %d bytes does not fit into the frame", text)
-	case body64 > uint64(r.size-off-int64(f.meta)):
+	case body64 > uint64(r.size-off-int64(f.bodyStart)):
 		return nil, nil, nil, errTorn
-	case body64 > uint64(r.most):
-		return nil, nil, nil, fmt.Errorf("a body of %w", &tooLargeError{int64(body64), r.most})
+	case body64 > uint64(r.maxBody):
+		return nil, nil, nil, fmt.Errorf("a body of %w", &tooLargeError{int64(body64), r.maxBody})
 	}
 	f.body = int64(body64)
-	end := f.meta + int(f.body)
-	if err := r.fill(off, f.meta, end); err != nil {
+	end := f.bodyStart + int(f.body)
+	if err := r.fill(off, f.bodyStart, end); err != nil {
 		return nil, nil, nil, err
 	}
-	sum := crc32.Update(0, castagnoli, r.buf[:f.meta-4])
-	sum = crc32.Update(sum, castagnoli, r.buf[f.meta:end])
-	if want := binary.LittleEndian.Uint32(r.buf[f.meta-4:]); sum != want {
+	sum := crc32.Update(0, castagnoli, r.buf[:f.bodyStart-4])
+	sum = crc32.Update(sum, castagnoli, r.buf[f.bodyStart:end])
+	if want := binary.LittleEndian.Uint32(r.buf[f.bodyStart-4:]); sum != want {
 		return nil, nil, nil, fmt.Errorf("the checksum of the frame is %08x, its content has %08x", want, sum)
 	}
-	f.text = r.buf[f.meta-trailerBytes-int(text) : f.meta-trailerBytes]
-	return f, r.buf[frameHeadBytes : f.meta-trailerBytes-int(text)], r.buf[f.meta:end], nil
+	f.text = r.buf[f.bodyStart-trailerBytes-int(text) : f.bodyStart-trailerBytes]
+	return f, r.buf[frameHeadBytes : f.bodyStart-trailerBytes-int(text)], r.buf[f.bodyStart:end], nil
 }
 
-// likely reports whether head, found at off, starts a frame as far as its
-// trailer shows.
-func (r *frameReader) likely(off int64, head []byte) bool {
+// looksLikeFrame reports whether head, the bytes at off, has the size of a frame whose
+// trailer starts with trailerMagic.
+func (r *frameReader) looksLikeFrame(off int64, head []byte) bool {
 	size := int64(binary.LittleEndian.Uint32(head[4:]))
 	if size%8 != 0 || size < trailerBytes+8 || size > maxFrameMetadata || off+frameHeadBytes+size > r.size {
 		return false
@@ -174,8 +171,8 @@ func (r *frameReader) likely(off int64, head []byte) bool {
 	return err == nil && string(magic[:]) == trailerMagic
 }
 
-// fill makes buf[from:to] the bytes of the file from off+from on; those before
-// from are there.
+// fill reads the bytes of the file from off+from on into buf[from:to], and keeps
+// buf[:from].
 func (r *frameReader) fill(off int64, from, to int) error {
 	if to > cap(r.buf) {
 		b := make([]byte, to, to+to/4)

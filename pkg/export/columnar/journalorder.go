@@ -6,9 +6,9 @@ import (
 	"github.com/pa-tools/pa/pkg/export"
 )
 
-// sortExperiments sorts the experiments of a journal from the order in which they were
-// measured to the order in which the levels were asked for, and stores where each
-// went. It does nothing when the two orders are the same.
+// sortExperiments sorts the experiments of a journal from the order of measurement to the
+// order of the levels on the command line. It stores the new index of each experiment in
+// h.places. It does nothing if repeat.order is absent.
 func (h *header) sortExperiments() {
 	if h.run.Meta == nil || h.run.Meta.Repeat == nil || len(h.run.Meta.Repeat.Order) == 0 {
 		return
@@ -17,7 +17,7 @@ func (h *header) sortExperiments() {
 	order := h.run.Meta.Repeat.Order
 	if len(order) < len(measured) || !distinct(order) {
 		h.warnings = append(h.warnings, export.Warning{
-			Name: h.name, Offset: -1, Count: 1, Msg: "repeat.order does not say where each experiment belongs; they stay as they were measured",
+			Name: h.name, Offset: -1, Count: 1, Msg: "repeat.order does not name one level for each experiment; the experiments stay in the order of measurement",
 		})
 		return
 	}
@@ -32,6 +32,7 @@ func (h *header) sortExperiments() {
 	}
 }
 
+// distinct reports whether no two values are equal.
 func distinct(values []int) bool {
 	sorted := slices.Sorted(slices.Values(values))
 	return len(slices.Compact(sorted)) == len(values)

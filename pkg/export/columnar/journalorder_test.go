@@ -29,8 +29,8 @@ func TestJournalOrder(t *testing.T) {
 		{"killed in the second", []int{2, 0, 1}, 2, false, []string{"1:1", "3:3"}, ""},
 		{"killed before the first", []int{2, 0, 1}, 0, false, nil, ""},
 		{"indices of a longer list", []int{40, 7, 9}, 3, true, []string{"8:8", "10:10", "41:41"}, ""},
-		{"twice the same", []int{1, 1, 0}, 3, true, []string{"2:2", "2:2", "1:1"}, "does not say where each experiment belongs"},
-		{"too short", []int{1, 0}, 3, true, []string{"2:2", "1:1", "3:3"}, "does not say where each experiment belongs"},
+		{"twice the same", []int{1, 1, 0}, 3, true, []string{"2:2", "2:2", "1:1"}, "does not name one level for each experiment"},
+		{"too short", []int{1, 0}, 3, true, []string{"2:2", "1:1", "3:3"}, "does not name one level for each experiment"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()

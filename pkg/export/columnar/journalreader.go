@@ -15,13 +15,13 @@ import (
 )
 
 // newJournalReader checks each frame of the journal and returns a Reader of its whole
-// batches. After them, the Reader's Err is the error of the rest.
+// batches. After these, Err of the Reader returns the error that ended the frames.
 func newJournalReader(ctx context.Context, name string, src io.ReaderAt, size int64, lim export.Limits) (*Reader, error) {
 	s := &journalSource{
 		name: name, schema: fullSchema(),
-		frames: frameReader{src: src, size: size, most: batchLimit(lim)},
+		frames: frameReader{src: src, size: size, maxBody: batchLimit(lim)},
 	}
-	h, off, err := s.start(lim)
+	h, off, err := s.readSchema(lim)
 	if err != nil {
 		return nil, err
 	}
@@ -34,7 +34,7 @@ func newJournalReader(ctx context.Context, name string, src io.ReaderAt, size in
 		}
 		f, _, _, err := s.frames.read(off)
 		if err == nil {
-			err = s.add(&h, f, lim)
+			err = s.addFrame(&h, f, lim)
 		}
 		if err != nil {
 			h.tail = s.tailError(off, err)
@@ -48,7 +48,7 @@ func newJournalReader(ctx context.Context, name string, src io.ReaderAt, size in
 		})
 	}
 	h.sortExperiments()
-	if len(s.texts) > 0 {
+	if len(s.telemetryOffsets) > 0 {
 		h.lines, h.maxLine = s.lines, maxLine(lim)
 	}
 	return newReader(ctx, h, s)
@@ -56,46 +56,46 @@ func newJournalReader(ctx context.Context, name string, src io.ReaderAt, size in
 
 // A journalSource reads the batches of a journal.
 type journalSource struct {
-	name     string
-	frames   frameReader
-	schema   *arrow.Schema
-	feed     messageFeed
-	r        *ipc.Reader
-	list     []frame // that hold rows, without their text
-	texts    []int64 // offsets of the frames that hold telemetry
-	last     uint64  // ordinal of the frame read last
-	complete bool    // the end of the run was met
-	trailing int64   // bytes behind the end of the stream
+	name             string
+	frames           frameReader
+	schema           *arrow.Schema
+	messages         messageReader
+	r                *ipc.Reader
+	rowFrames        []frame // frames with rows, without their text
+	telemetryOffsets []int64 // offsets of the frames that hold telemetry
+	lastOrdinal      uint64  // ordinal of the frame read last
+	complete         bool    // the frame that ends the run was read
+	trailing         int64   // bytes after the end of the stream
 }
 
-// A messageFeed gives an ipc.Reader one message after the other.
-type messageFeed struct{ msg *ipc.Message }
+// A messageReader passes one message at a time to an ipc.Reader.
+type messageReader struct{ next *ipc.Message }
 
-func (f *messageFeed) Message() (*ipc.Message, error) {
-	if f.msg == nil {
+func (f *messageReader) Message() (*ipc.Message, error) {
+	if f.next == nil {
 		return nil, io.EOF
 	}
-	m := f.msg
-	f.msg = nil
+	m := f.next
+	f.next = nil
 	return m, nil
 }
 
-func (f *messageFeed) Retain()  {}
-func (f *messageFeed) Release() {}
+func (f *messageReader) Retain()  {}
+func (f *messageReader) Release() {}
 
-func (f *messageFeed) set(metadata, body []byte) {
+func (f *messageReader) setNext(metadata, body []byte) {
 	if body == nil {
 		body = []byte{}
 	}
-	f.msg = ipc.NewMessage(memory.NewBufferBytes(metadata), memory.NewBufferBytes(body))
+	f.next = ipc.NewMessage(memory.NewBufferBytes(metadata), memory.NewBufferBytes(body))
 }
 
-// start reads the schema and returns the header and the offset of the next
+// readSchema reads the first frame and returns the header and the offset of the second
 // frame.
-func (s *journalSource) start(lim export.Limits) (header, int64, error) {
+func (s *journalSource) readSchema(lim export.Limits) (header, int64, error) {
 	f, metadata, body, err := s.frames.read(0)
 	switch {
-	case errors.Is(err, errTorn) && s.follows(8):
+	case errors.Is(err, errTorn) && s.frameFollows(8):
 		err = errors.New("expected the schema, found a frame that reaches beyond the end of the file")
 	case errors.Is(err, errTorn):
 		return header{}, 0, &export.CutError{Name: s.name, Offset: s.frames.size, Where: "the schema of the journal", Nothing: true}
@@ -110,9 +110,9 @@ func (s *journalSource) start(lim export.Limits) (header, int64, error) {
 	if err := checkSchemaMessage(metadata); err != nil {
 		return header{}, 0, &CorruptionError{s.name, 0, err}
 	}
-	err = guard(func() (err error) {
-		s.feed.set(metadata, body)
-		s.r, err = ipc.NewReaderFromMessageReader(&s.feed, ipc.WithAllocator(boundAllocator{memory.DefaultAllocator, s.frames.most}))
+	err = catchPanic(func() (err error) {
+		s.messages.setNext(metadata, body)
+		s.r, err = ipc.NewReaderFromMessageReader(&s.messages, ipc.WithAllocator(boundAllocator{memory.DefaultAllocator, s.frames.maxBody}))
 		return err
 	})
 	if err != nil {
@@ -126,26 +126,26 @@ func (s *journalSource) start(lim export.Limits) (header, int64, error) {
 	return h, f.size(), err
 }
 
-// add takes in a frame.
-func (s *journalSource) add(h *header, f *frame, lim export.Limits) error {
+// addFrame adds a frame after the schema to the source or to h.
+func (s *journalSource) addFrame(h *header, f *frame, lim export.Limits) error {
 	if s.complete {
-		return fmt.Errorf("a frame of kind %d behind the end of the run", f.kind)
+		return fmt.Errorf("a frame of kind %d after the end of the run", f.kind)
 	}
-	if s.last++; f.ordinal != s.last {
-		return fmt.Errorf("frame %d follows frame %d", f.ordinal, s.last-1)
+	if s.lastOrdinal++; f.ordinal != s.lastOrdinal {
+		return fmt.Errorf("frame %d follows frame %d", f.ordinal, s.lastOrdinal-1)
 	}
 	switch f.kind {
 	case frameRows:
-		s.list = append(s.list, frame{kind: f.kind, offset: f.offset, meta: f.meta, body: f.body})
+		s.rowFrames = append(s.rowFrames, frame{kind: f.kind, offset: f.offset, bodyStart: f.bodyStart, body: f.body})
 		return nil
 	case frameText:
-		s.texts = append(s.texts, f.offset)
+		s.telemetryOffsets = append(s.telemetryOffsets, f.offset)
 		return nil
 	case frameBegin, frameUpdate, frameEnd, frameRun:
 	case frameSchema:
 		return errors.New("a second schema")
 	default:
-		h.warnings = append(h.warnings, export.Warning{Name: s.name, Offset: f.offset, Count: 1, Msg: fmt.Sprintf("a frame of kind %d, which this version does not know, is left out", f.kind)})
+		h.warnings = append(h.warnings, export.Warning{Name: s.name, Offset: f.offset, Count: 1, Msg: fmt.Sprintf("a frame has the unknown kind %d and is skipped", f.kind)})
 		return nil
 	}
 	run, warnings, err := parseRun(fmt.Sprintf("%s: frame at byte %d", s.name, f.offset), f.text, lim)
@@ -163,17 +163,17 @@ func (s *journalSource) add(h *header, f *frame, lim export.Limits) error {
 	case f.kind == frameBegin:
 		h.run.Experiments = append(h.run.Experiments, run.Experiments[0])
 	case len(h.run.Experiments) == 0:
-		return errors.New("an experiment ends that never began")
+		return errors.New("the end of an experiment without its begin")
 	default:
 		h.run.Experiments[len(h.run.Experiments)-1] = run.Experiments[0]
 	}
 	return nil
 }
 
-// tailError returns the Reader's error for err, which came at off instead of a frame; nil
-// for the proper end.
+// tailError returns the error of the Reader for err, the result of reading a frame at off;
+// nil for the regular end of a journal.
 func (s *journalSource) tailError(off int64, err error) error {
-	where := "the run, of which the end was not recorded"
+	where := "the run, whose end was not recorded"
 	rest := s.frames.size - off
 	switch {
 	case errors.Is(err, errEnd):
@@ -184,27 +184,27 @@ func (s *journalSource) tailError(off int64, err error) error {
 		}
 		return nil
 	case s.complete && rest < int64(len(endOfStream)):
-		return nil // all but the mark at the end is there
+		return nil // only the marker of the end is missing
 	case errors.Is(err, errTorn) && rest == 0:
 		return &export.CutError{Name: s.name, Offset: s.frames.size, Where: where}
 	case errors.Is(err, errTorn):
-		if !s.follows(off + 8) {
+		if !s.frameFollows(off + 8) {
 			return &export.CutError{Name: s.name, Offset: s.frames.size, Where: "a batch of " + where}
 		}
 		err = errors.New("a frame that reaches beyond the end of the file, though other frames follow")
-	case s.zeros(off):
-		// The file was made longer, but what belongs there never came.
+	case s.onlyZeros(off):
+		// The file system extended the file before a crash, but did not write the content.
 		return &export.CutError{Name: s.name, Offset: off, Where: "a batch of " + where}
 	}
 	return &CorruptionError{s.name, off, err}
 }
 
-// maxCandidates bounds how many frames follows checks.
+// maxCandidates bounds the number of frames that frameFollows checks.
 const maxCandidates = 64
 
-// follows reports whether there is a whole frame somewhere from off on. What
-// follows a frame that was torn by a kill is nothing.
-func (s *journalSource) follows(off int64) bool {
+// frameFollows reports whether there is a whole frame anywhere from off on. No frame
+// follows a frame that a kill cut short.
+func (s *journalSource) frameFollows(off int64) bool {
 	const chunk = 1 << 20
 	buf := make([]byte, min(chunk, max(0, s.frames.size-off)))
 	candidates := 0
@@ -215,7 +215,7 @@ func (s *journalSource) follows(off int64) bool {
 		}
 		// Frames start at multiples of 8.
 		for i := 0; i+8 <= n; i += 8 {
-			if !bytes.Equal(buf[i:i+4], endOfStream[:4]) || !s.frames.likely(off+int64(i), buf[i:i+8]) {
+			if !bytes.Equal(buf[i:i+4], endOfStream[:4]) || !s.frames.looksLikeFrame(off+int64(i), buf[i:i+8]) {
 				continue
 			}
 			if _, _, _, err := s.frames.read(off + int64(i)); err == nil {
@@ -229,8 +229,8 @@ func (s *journalSource) follows(off int64) bool {
 	return false
 }
 
-// zeros reports whether the file holds nothing but zeros from off on.
-func (s *journalSource) zeros(off int64) bool {
+// onlyZeros reports whether the file holds only zeros from off on.
+func (s *journalSource) onlyZeros(off int64) bool {
 	buf := make([]byte, 64<<10)
 	for off < s.frames.size {
 		n, err := s.frames.src.ReadAt(buf[:min(int64(len(buf)), s.frames.size-off)], off)
@@ -242,11 +242,11 @@ func (s *journalSource) zeros(off int64) bool {
 	return true
 }
 
-// lines gives the lines of the telemetry.
+// lines calls do with each line of the telemetry.
 func (s *journalSource) lines(ctx context.Context, do func(line []byte) error) error {
-	// With memory of its own: rows may be in use.
-	frames := frameReader{src: s.frames.src, size: s.frames.size, most: s.frames.most}
-	for _, off := range s.texts {
+	// A separate frameReader, because rows may be in the memory of s.frames.
+	frames := frameReader{src: s.frames.src, size: s.frames.size, maxBody: s.frames.maxBody}
+	for _, off := range s.telemetryOffsets {
 		f, _, _, err := frames.read(off)
 		if err != nil {
 			return &CorruptionError{s.name, off, err}
@@ -258,22 +258,22 @@ func (s *journalSource) lines(ctx context.Context, do func(line []byte) error) e
 	return nil
 }
 
-func (s *journalSource) batches() int { return len(s.list) }
+func (s *journalSource) batches() int { return len(s.rowFrames) }
 
 func (s *journalSource) concurrent() bool { return false }
 
 func (s *journalSource) open(i int, wanted func(col int) bool) (batchRows, error) {
-	return &wholeBatch{func() (*rows, error) { return s.rows(i, wanted) }}, nil
+	return &wholeBatch{func() (*rows, error) { return s.readRows(i, wanted) }}, nil
 }
 
-// rows reads batch i.
-func (s *journalSource) rows(i int, wanted func(col int) bool) (*rows, error) {
-	off := s.list[i].offset
+// readRows reads batch i.
+func (s *journalSource) readRows(i int, wanted func(col int) bool) (*rows, error) {
+	off := s.rowFrames[i].offset
 	_, metadata, body, err := s.frames.read(off)
 	if err != nil {
 		return nil, &CorruptionError{s.name, off, err}
 	}
-	s.feed.set(metadata, body)
+	s.messages.setNext(metadata, body)
 	rec, err := s.r.Read()
 	if err != nil {
 		return nil, &CorruptionError{s.name, off, err}
@@ -286,7 +286,7 @@ func (s *journalSource) rows(i int, wanted func(col int) bool) (*rows, error) {
 }
 
 func (s *journalSource) place(i int) (int64, string) {
-	return s.list[i].offset, fmt.Sprintf("record batch %d", i)
+	return s.rowFrames[i].offset, fmt.Sprintf("record batch %d", i)
 }
 
 func (s *journalSource) close() error {

@@ -15,23 +15,23 @@ import (
 // A JournalWriter writes a run while it is being recorded. Flushed requests survive
 // the end of the process, and after Sync also a crash of the machine.
 //
-// Requests wait in memory until Flush, or until they are 10 000 or 32 MiB. The writer
-// only appends. It writes the begin and the end of an experiment at once. It starts no
-// goroutine or timer: the owner calls Flush about every second, from the goroutine
-// that makes all calls.
+// Requests wait in memory until Flush, or until there are 10,000 requests or 32 MiB. The
+// JournalWriter only appends. It writes the begin and the end of an experiment immediately.
+// It starts no goroutine or timer: the caller calls Flush about every second, from the
+// goroutine that makes all other calls.
 type JournalWriter struct {
 	w    Writer
 	sink *journalSink
 
 	samples   samplejson.Encoder
-	telemetry []byte // lines that wait
+	telemetry []byte // lines that are not written yet
 }
 
 var _ export.Writer = (*JournalWriter)(nil)
 
-// NewJournalWriter starts a journal on w with the header of run, which may be nil;
-// its Experiments are ignored. w is not buffered: each frame is one call of Write, the
-// last one together with the end of the stream.
+// NewJournalWriter returns a JournalWriter to w and writes the header of run. run may be
+// nil; its Experiments are ignored. The JournalWriter does not buffer w: each frame is one
+// call of Write. The last call also writes the end of the stream.
 func NewJournalWriter(w io.Writer, run *export.Run) (*JournalWriter, error) {
 	header := export.Run{}
 	if run != nil {
@@ -42,10 +42,10 @@ func NewJournalWriter(w io.Writer, run *export.Run) (*JournalWriter, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := newJournalSink(w, runMetadata(text))
+	s := newJournalSink(w, runTextMetadata(text))
 	j := &JournalWriter{sink: s, w: Writer{calls: writeorder.Checker{Format: "journal"}, sink: s, batch: newBatch(s.schema, nil)}}
-	// Rows or none, the first batch brings the schema before it.
-	if err := s.event(frameRows, nil); err != nil {
+	// The first batch, even without rows, writes the schema first.
+	if err := s.writeText(frameRows, nil); err != nil {
 		return nil, j.w.calls.Fail(err)
 	}
 	return j, nil
@@ -59,11 +59,12 @@ func (j *JournalWriter) BeginExperiment(mode, value string) error {
 	return j.experiment(frameBegin)
 }
 
-// WriteRequest keeps r until the next Flush, and nothing that r points to.
+// WriteRequest copies r, and writes it at the next Flush or earlier. The caller may reuse r and its
+// memory.
 func (j *JournalWriter) WriteRequest(r *export.Request) error { return j.w.WriteRequest(r) }
 
-// Update writes what e says about the current experiment so far, windows that
-// are closed above all. Mode and Value of e are ignored.
+// Update writes the header of the current experiment as known so far, such as the closed
+// windows. It ignores Mode and Value of e.
 func (j *JournalWriter) Update(e *export.Experiment) error {
 	if err := j.w.calls.Enter(writeorder.InExperiment, "Update"); err != nil {
 		return err
@@ -72,7 +73,7 @@ func (j *JournalWriter) Update(e *export.Experiment) error {
 	return j.experiment(frameUpdate)
 }
 
-// EndExperiment writes the header of the level at its end.
+// EndExperiment ends the load level and writes its header.
 func (j *JournalWriter) EndExperiment(e *export.Experiment) error {
 	if err := j.w.EndExperiment(e); err != nil {
 		return err
@@ -80,11 +81,11 @@ func (j *JournalWriter) EndExperiment(e *export.Experiment) error {
 	return j.experiment(frameEnd)
 }
 
-// maxTelemetryWait bounds the text that waits for Flush.
+// maxTelemetryWait bounds the bytes of telemetry that wait for Flush.
 const maxTelemetryWait = 4 << 20
 
-// WriteScrape keeps s until the next Flush, and nothing that s points to but its
-// Series.
+// WriteScrape copies s, and writes it at the next Flush or earlier. The caller may reuse s, but must
+// not change its Series.
 func (j *JournalWriter) WriteScrape(s *export.Scrape) error {
 	if err := j.w.calls.EnterOpen("WriteScrape"); err != nil {
 		return err
@@ -95,7 +96,7 @@ func (j *JournalWriter) WriteScrape(s *export.Scrape) error {
 	return nil
 }
 
-// flush writes the rows and the telemetry that wait.
+// flush writes the waiting rows and telemetry.
 func (j *JournalWriter) flush() error {
 	if err := j.w.flush(); err != nil {
 		return err
@@ -103,7 +104,7 @@ func (j *JournalWriter) flush() error {
 	if len(j.telemetry) == 0 {
 		return nil
 	}
-	err := guard(func() error { return j.sink.event(frameText, j.telemetry) })
+	err := catchPanic(func() error { return j.sink.writeText(frameText, j.telemetry) })
 	j.telemetry = j.telemetry[:0]
 	if err != nil {
 		return j.w.calls.Fail(err)
@@ -111,7 +112,7 @@ func (j *JournalWriter) flush() error {
 	return nil
 }
 
-// experiment writes the rows that wait and then the last experiment.
+// experiment writes the waiting rows, then the header of the last experiment.
 func (j *JournalWriter) experiment(kind frameKind) error {
 	if err := j.flush(); err != nil {
 		return err
@@ -119,7 +120,7 @@ func (j *JournalWriter) experiment(kind frameKind) error {
 	last := j.w.run.Experiments[len(j.w.run.Experiments)-1:]
 	text, err := runText(&export.Run{Experiments: last})
 	if err == nil {
-		err = j.sink.event(kind, text)
+		err = j.sink.writeText(kind, text)
 	}
 	if err != nil {
 		return j.w.calls.Fail(err)
@@ -127,7 +128,7 @@ func (j *JournalWriter) experiment(kind frameKind) error {
 	return nil
 }
 
-// Flush writes the requests that wait.
+// Flush writes the waiting requests and telemetry. After Close it does nothing.
 func (j *JournalWriter) Flush() error {
 	if j.w.calls.Err != nil {
 		return j.w.calls.Err
@@ -138,8 +139,8 @@ func (j *JournalWriter) Flush() error {
 	return j.flush()
 }
 
-// Sync is Flush and then, where the underlying writer has a method Sync as
-// *os.File has, that.
+// Sync calls Flush, and then the method Sync of the underlying writer if it has one, as
+// *os.File has.
 func (j *JournalWriter) Sync() error {
 	if err := j.Flush(); err != nil {
 		return err
@@ -154,21 +155,21 @@ func (j *JournalWriter) Sync() error {
 	return nil
 }
 
-// BufferedBytes returns the memory of the requests that wait.
+// BufferedBytes returns the memory of the waiting requests and telemetry, in bytes.
 func (j *JournalWriter) BufferedBytes() int64 {
 	switch {
 	case j.w.batch == nil:
 		return 0
-	case j.w.batch.rows == 0: // its columns have a size all the same
+	case j.w.batch.rows == 0: // size is not 0 for an empty batch
 		return int64(len(j.telemetry))
 	}
 	return int64(j.w.batch.size() + len(j.telemetry))
 }
 
-// Close writes the requests that wait, the header fields of run, and the end of the
-// stream. The header fields replace those given at the start; run may be nil, and its
-// Experiments are ignored. Only the journal of a killed run lacks this end. Close does
-// not close the underlying writer.
+// Close writes the waiting requests, the header fields of run, and the end of the stream.
+// The header fields replace the ones of NewJournalWriter. run may be nil; its Experiments
+// are ignored. Only the journal of a killed run has no end. Close does not close the
+// underlying writer.
 func (j *JournalWriter) Close(run *export.Run) error {
 	if j.w.calls.Err == nil && j.w.calls.State == writeorder.BetweenExperiments {
 		if err := j.flush(); err != nil {
@@ -179,34 +180,34 @@ func (j *JournalWriter) Close(run *export.Run) error {
 }
 
 // EndJournal ends a journal whose writer failed, for instance because the disk is full.
-// w appends to the journal. frames, at least 1, is the number of whole frames that the
-// journal holds, each of them one call of Write of the [JournalWriter]. run is as for
-// [JournalWriter.Close]. The journal lacks rows, but does not look like the journal of
-// a killed run; run should say what happened.
+// w appends to the journal. frames, at least 1, is the number of whole frames in the
+// journal; each is one call of Write by the [JournalWriter]. run is as for
+// [JournalWriter.Close]; it should state the failure, because the journal lacks rows but
+// does not look like the journal of a killed run.
 func EndJournal(w io.Writer, frames uint64, run *export.Run) error {
 	if frames == 0 {
-		return errors.New("end of the journal: it has not begun")
+		return errors.New("the journal cannot be ended: it has no frame yet")
 	}
 	if run == nil {
 		run = &export.Run{}
 	}
 	s := newJournalSink(w, fileMetadata{})
-	s.ordinal, s.resumed = frames, true
-	return guard(func() error { return s.close(run, nil) })
+	s.ordinal, s.schemaExists = frames, true
+	return catchPanic(func() error { return s.close(run, nil) })
 }
 
 // A journalSink writes frames. It is the PayloadWriter of its own ipc.Writer,
 // which encodes the messages.
 type journalSink struct {
-	dst     io.Writer
-	schema  *arrow.Schema
-	w       *ipc.Writer
-	started bool      // the schema was written
-	resumed bool      // the schema is there already
-	ordinal uint64    // of the next message
-	kind    frameKind // of the next message that is not the schema
-	text    []byte
-	buf     []byte
+	dst          io.Writer
+	schema       *arrow.Schema
+	w            *ipc.Writer
+	schemaDone   bool      // the schema was written
+	schemaExists bool      // the schema is there already
+	ordinal      uint64    // ordinal of the next frame
+	kind         frameKind // of the next message that is not the schema
+	text         []byte
+	buf          []byte
 }
 
 func newJournalSink(dst io.Writer, meta fileMetadata) *journalSink {
@@ -220,24 +221,24 @@ func (s *journalSink) write(rec arrow.Record) error {
 	return s.w.Write(rec)
 }
 
-// event writes a frame without rows.
-func (s *journalSink) event(kind frameKind, text []byte) error {
+// writeText writes a frame with text and without rows.
+func (s *journalSink) writeText(kind frameKind, text []byte) error {
 	rec := newBatch(s.schema, nil).record()
 	defer rec.Release()
 	s.kind, s.text = kind, text
 	return s.w.Write(rec)
 }
 
-// Start is there for ipc.PayloadWriter.
+// Start implements ipc.PayloadWriter. It does nothing.
 func (s *journalSink) Start() error { return nil }
 
 // WritePayload writes an encoded message as a frame.
 func (s *journalSink) WritePayload(p ipc.Payload) error {
 	kind, text := s.kind, s.text
-	if !s.started {
+	if !s.schemaDone {
 		kind, text = frameSchema, nil
-		s.started = true
-		if s.resumed {
+		s.schemaDone = true
+		if s.schemaExists {
 			return nil
 		}
 	}
@@ -260,7 +261,7 @@ func (s *journalSink) WritePayload(p ipc.Payload) error {
 	return err
 }
 
-// Close is there for ipc.PayloadWriter; nothing calls it.
+// Close implements ipc.PayloadWriter. It does nothing.
 func (s *journalSink) Close() error { return nil }
 
 func (s *journalSink) close(run *export.Run, _ *telemetryBuffer) error {
@@ -270,10 +271,10 @@ func (s *journalSink) close(run *export.Run, _ *telemetryBuffer) error {
 	if err != nil {
 		return err
 	}
-	return s.event(frameRun, text)
+	return s.writeText(frameRun, text)
 }
 
-// An appender is a writer to a slice.
+// An appender is an io.Writer that appends to a slice.
 type appender struct{ b []byte }
 
 func (a *appender) Write(b []byte) (int, error) {

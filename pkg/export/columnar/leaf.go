@@ -12,25 +12,25 @@ import (
 	"github.com/apache/arrow/go/v15/parquet/schema"
 )
 
-// A leaf reads one column of one row group, row by row.
+// A leaf reads one column of one row group, some rows at a time.
 //
-// Its levels say how the values nest. A row starts at repetition level 0. The
-// definition level is the depth in the column's path down to which a node is present.
+// Levels encode how the values nest. A row starts at repetition level 0. The definition
+// level is the depth in the path of the column down to which a node is present.
 type leaf struct {
-	pages  file.PageReader
-	kind   parquet.Type
-	signed bool // integers of 32 bits are extended by their sign
-	shape  leafShape
-	limit  *budget
-	memory [decodedBatches]leafMemory
+	pages        file.PageReader
+	physicalType parquet.Type
+	signed       bool // integers of 32 bits are extended by their sign
+	shape        leafShape
+	limit        *budget
+	memory       [decodedBatches]leafMemory
 	leafMemory
 
-	left   int // levels of the page that are not decoded yet
-	reps   rleDecoder
-	defs   rleDecoder
-	values pageValues
-	dict   *vector
-	// Decoded levels that are not used yet: the elements from at to end.
+	levelsLeft int // levels of the page that are not decoded yet
+	repLevels  rleDecoder
+	defLevels  rleDecoder
+	values     pageValues
+	dict       *vector
+	// Decoded levels. The elements from at to end are not used yet.
 	repBlock, defBlock []uint8
 	at, end            int
 }
@@ -38,14 +38,14 @@ type leaf struct {
 // A leafMemory holds decoded rows of a leaf.
 type leafMemory struct {
 	v     *vector // the values
-	lists *vector // where the rows start and end in v, when the column is in a list
-	// inner is set if the column is in a list of lists: where its lists start and end in
-	// v. The rows in lists then count its lists.
+	lists *vector // for a column in a list: where each row starts and ends in v
+	// inner is set for a column in a list of lists: where each inner list starts and ends
+	// in v. lists then says where each row starts and ends in inner.
 	inner *vector
 }
 
-// use makes the leaf decode into memory number i.
-func (l *leaf) use(i int) {
+// useMemory makes the leaf decode into memory number i.
+func (l *leaf) useMemory(i int) {
 	m := &l.memory[i]
 	if m.v == nil {
 		m.v, m.lists = &vector{}, &vector{}
@@ -56,21 +56,22 @@ func (l *leaf) use(i int) {
 	l.leafMemory = *m
 }
 
-// A leafShape gives the meaning of definition levels.
+// A leafShape gives the meaning of the definition levels of a column.
 type leafShape struct {
 	maxDef int
 	maxRep int
-	list   int // from this definition level on the list is present
-	elem   int // from this definition level on the list has an element
-	// innerList and innerElem are the same of the list in a list.
+	list   int // lowest definition level of a list that is present
+	elem   int // lowest definition level of a list with an element
+	// innerList and innerElem are these levels of the inner list of a list of lists.
 	innerList, innerElem int
 }
 
-// shapeOf returns the shape of a column, which may be in a list.
+// shapeOf returns the shape of a column. It returns an error for lists nested deeper than
+// a list of lists.
 func shapeOf(col *schema.Column) (leafShape, error) {
 	s := leafShape{maxDef: int(col.MaxDefinitionLevel()), maxRep: int(col.MaxRepetitionLevel())}
 	if s.maxRep > 2 {
-		return s, errors.New("lists within lists of lists are not expected there")
+		return s, errors.New("lists nested more than twice are not supported")
 	}
 	level, left := s.maxDef, s.maxRep
 	for n := col.SchemaNode(); n != nil && left > 0; n = n.Parent() {
@@ -91,46 +92,46 @@ func shapeOf(col *schema.Column) (leafShape, error) {
 }
 
 // A budget bounds the memory of decoded rows.
-type budget struct{ left, most int64 }
+type budget struct{ left, max int64 }
 
 func (b *budget) take(n int) error {
 	if b.left -= int64(n); b.left < 0 {
-		return &tooLargeError{-1, b.most}
+		return &tooLargeError{-1, b.max}
 	}
 	return nil
 }
 
-// itemBytes is the approximate memory of an element of a list.
-const itemBytes = 16
+// elementBytes is the approximate memory of an element of a list.
+const elementBytes = 16
 
-// rows replaces the content of v and lists by the next n rows.
-func (l *leaf) rows(n int, limit *budget) error {
+// readRows replaces the content of v, lists and inner by the next n rows.
+func (l *leaf) readRows(n int, limit *budget) error {
 	l.limit = limit
-	l.v.reset(l.kind == parquet.Types.ByteArray)
+	l.v.reset(l.physicalType == parquet.Types.ByteArray)
 	l.lists.reset(true)
 	switch l.shape.maxRep {
 	case 0:
-		return l.valueRows(n)
+		return l.readValueRows(n)
 	case 2:
 		l.inner.reset(true)
 	}
-	return l.listRows(n)
+	return l.readListRows(n)
 }
 
-// reset empties v but keeps its memory.
+// reset removes all values and keeps the memory. offsets says whether v has offsets.
 func (v *vector) reset(offsets bool) {
-	*v = vector{nums: v.nums[:0], text: v.text[:0], offs: v.offs[:0], spareNulls: v.memoryOfNulls()}
+	*v = vector{nums: v.nums[:0], text: v.text[:0], offsets: v.offsets[:0], nullMemory: v.reusableNulls()}
 	if offsets {
-		v.offs = append(v.offs, 0)
+		v.offsets = append(v.offsets, 0)
 	}
 }
 
 var errFewRows = errors.New("the column has fewer rows than the row group")
 
-// valueRows reads n rows of a column that is in no list.
-func (l *leaf) valueRows(n int) error {
+// readValueRows reads n rows of a column that is not in a list.
+func (l *leaf) readValueRows(n int) error {
 	for n > 0 {
-		if more, err := l.fill(); err != nil || !more {
+		if more, err := l.fillLevels(); err != nil || !more {
 			return cmp.Or(err, errFewRows)
 		}
 		levels := l.defBlock[l.at:min(l.end, l.at+n)]
@@ -141,11 +142,11 @@ func (l *leaf) valueRows(n int) error {
 			for run < len(levels) && int(levels[run]) == l.shape.maxDef {
 				run++
 			}
-			if err := l.take(run); err != nil {
+			if err := l.appendValues(run); err != nil {
 				return err
 			}
 			for levels = levels[run:]; len(levels) > 0 && int(levels[0]) < l.shape.maxDef; levels = levels[1:] {
-				if err := l.null(); err != nil {
+				if err := l.appendNull(); err != nil {
 					return err
 				}
 			}
@@ -154,18 +155,18 @@ func (l *leaf) valueRows(n int) error {
 	return nil
 }
 
-// listRows reads n rows of a column that is in a list, or in a list of lists.
-func (l *leaf) listRows(n int) error {
+// readListRows reads n rows of a column in a list or in a list of lists.
+func (l *leaf) readListRows(n int) error {
 	elem, most, inner := uint8(l.shape.elem), uint8(l.shape.maxDef), l.inner
-	open := false // the last row may go on
+	open := false // the last row may continue
 	run := 0      // values that are not read yet
 	for {
 		if l.at == l.end {
-			if err := l.take(run); err != nil {
+			if err := l.appendValues(run); err != nil {
 				return err
 			}
 			run = 0
-			if more, err := l.fill(); err != nil {
+			if more, err := l.fillLevels(); err != nil {
 				return err
 			} else if !more {
 				if l.lists.n < n {
@@ -184,7 +185,7 @@ func (l *leaf) listRows(n int) error {
 					l.endRow(run)
 				}
 				if open = l.lists.n < n; !open {
-					return l.take(run)
+					return l.appendValues(run)
 				}
 				if err := l.beginRow(int(def)); err != nil {
 					return err
@@ -195,39 +196,39 @@ func (l *leaf) listRows(n int) error {
 			case !open:
 				return errors.New("a row starts within a list")
 			case def < elem:
-				return errors.New("a list goes on without an element")
+				return errors.New("a list continues without an element")
 			}
 			if inner != nil {
 				if reps[l.at] < 2 {
-					if err := l.limit.take(itemBytes); err != nil {
+					if err := l.limit.take(elementBytes); err != nil {
 						return err
 					}
 					inner.n++
-					inner.offs = append(inner.offs, l.v.n+run)
+					inner.offsets = append(inner.offsets, l.v.n+run)
 				}
 				if int(def) < l.shape.innerElem {
 					continue
 				}
-				inner.offs[inner.n] = l.v.n + run + 1
+				inner.offsets[inner.n] = l.v.n + run + 1
 			}
 			if def == most {
 				run++
 				continue
 			}
-			if err := l.take(run); err != nil {
+			if err := l.appendValues(run); err != nil {
 				return err
 			}
 			run = 0
-			if err := l.null(); err != nil {
+			if err := l.appendNull(); err != nil {
 				return err
 			}
 		}
 	}
 }
 
-// beginRow starts a list whose first definition level is def.
+// beginRow starts a row whose first definition level is def.
 func (l *leaf) beginRow(def int) error {
-	if err := l.limit.take(itemBytes); err != nil {
+	if err := l.limit.take(elementBytes); err != nil {
 		return err
 	}
 	if def < l.shape.list {
@@ -235,70 +236,70 @@ func (l *leaf) beginRow(def int) error {
 	}
 	l.lists.n++
 	if l.lists.nulls != nil {
-		l.lists.setNotNull(l.lists.n)
+		l.lists.growNulls(l.lists.n)
 	}
 	return nil
 }
 
-// endRow ends the list that began last; run of its values are not read yet.
+// endRow ends the last row. run of its values are not read yet.
 func (l *leaf) endRow(run int) {
 	if l.lists.n == 0 {
 		return
 	}
 	if l.inner != nil {
-		l.lists.offs = append(l.lists.offs, l.inner.n)
+		l.lists.offsets = append(l.lists.offsets, l.inner.n)
 	} else {
-		l.lists.offs = append(l.lists.offs, l.v.n+run)
+		l.lists.offsets = append(l.lists.offsets, l.v.n+run)
 	}
 }
 
-// memoryOfNulls returns memory for nulls, to be used again.
-func (v *vector) memoryOfNulls() []bool {
+// reusableNulls returns the memory of nulls for the next rows.
+func (v *vector) reusableNulls() []bool {
 	if v.nulls != nil {
 		return v.nulls[:0]
 	}
-	return v.spareNulls
+	return v.nullMemory
 }
 
-// setNull marks value i as null, and leaves the values before it unchanged.
+// setNull marks value i, the last value, as null.
 func (v *vector) setNull(i int) {
-	if v.nulls == nil && v.spareNulls != nil {
-		v.nulls, v.spareNulls = v.spareNulls, nil
+	if v.nulls == nil && v.nullMemory != nil {
+		v.nulls, v.nullMemory = v.nullMemory, nil
 	}
-	v.setNotNull(i)
+	v.growNulls(i)
 	v.nulls = append(v.nulls[:i], true)
 }
 
-// setNotNull makes nulls cover the values before n.
-func (v *vector) setNotNull(n int) {
+// growNulls extends nulls to n values. The new values are not null.
+func (v *vector) growNulls(n int) {
 	if from := len(v.nulls); from < n {
 		v.nulls = slices.Grow(v.nulls, n-from)[:n]
 		clear(v.nulls[from:])
 	}
 }
 
-// null appends a null to v.
-func (l *leaf) null() error {
-	if err := l.limit.take(itemBytes); err != nil {
+// appendNull appends a null to v.
+func (l *leaf) appendNull() error {
+	if err := l.limit.take(elementBytes); err != nil {
 		return err
 	}
 	v := l.v
 	v.setNull(v.n)
 	v.n++
-	if l.kind == parquet.Types.ByteArray {
-		v.offs = append(v.offs, len(v.text))
+	if l.physicalType == parquet.Types.ByteArray {
+		v.offsets = append(v.offsets, len(v.text))
 	} else {
 		v.nums = append(v.nums, 0)
 	}
 	return nil
 }
 
-// take appends the next n values of the page to v.
-func (l *leaf) take(n int) error {
+// appendValues appends the next n values of the page to v.
+func (l *leaf) appendValues(n int) error {
 	if n == 0 {
 		return nil
 	}
-	if err := l.limit.take(n * itemBytes); err != nil {
+	if err := l.limit.take(n * elementBytes); err != nil {
 		return err
 	}
 	v := l.v
@@ -308,38 +309,38 @@ func (l *leaf) take(n int) error {
 	}
 	v.n += n
 	if v.nulls != nil {
-		v.setNotNull(v.n)
+		v.growNulls(v.n)
 	}
 	return l.limit.take(len(v.text) - before)
 }
 
-// blockLevels is the number of levels that are decoded at once: few, because a broken page
-// may claim any number.
+// blockLevels is the number of levels that are decoded at once. It is small because a broken
+// page may claim any number of levels.
 const blockLevels = 1024
 
-// fill decodes the next levels, unless some are waiting. more is false at the end of the
-// column.
-func (l *leaf) fill() (more bool, err error) {
+// fillLevels decodes the next levels if all decoded levels are used. more is false at the
+// end of the column.
+func (l *leaf) fillLevels() (more bool, err error) {
 	if l.at < l.end {
 		return true, nil
 	}
-	for l.left == 0 {
-		if more, err := l.page(); err != nil || !more {
+	for l.levelsLeft == 0 {
+		if more, err := l.nextPage(); err != nil || !more {
 			return false, err
 		}
 	}
-	n := min(l.left, blockLevels)
-	l.left -= n
+	n := min(l.levelsLeft, blockLevels)
+	l.levelsLeft -= n
 	if l.defBlock == nil {
 		l.repBlock, l.defBlock = make([]uint8, blockLevels), make([]uint8, blockLevels)
 	}
 	if l.shape.maxRep > 0 {
-		if err := decodeLevels(&l.reps, l.repBlock[:n], l.shape.maxRep, "repetition"); err != nil {
+		if err := decodeLevels(&l.repLevels, l.repBlock[:n], l.shape.maxRep, "repetition"); err != nil {
 			return false, err
 		}
 	}
 	if l.shape.maxDef > 0 {
-		if err := decodeLevels(&l.defs, l.defBlock[:n], l.shape.maxDef, "definition"); err != nil {
+		if err := decodeLevels(&l.defLevels, l.defBlock[:n], l.shape.maxDef, "definition"); err != nil {
 			return false, err
 		}
 	}
@@ -347,7 +348,7 @@ func (l *leaf) fill() (more bool, err error) {
 	return true, nil
 }
 
-// decodeLevels decodes levels of 0 to most.
+// decodeLevels fills to with the next levels. A level above most is an error.
 func decodeLevels(h *rleDecoder, to []uint8, most int, kind string) error {
 	if err := decodeRuns(h, to); err != nil {
 		return err
@@ -360,7 +361,7 @@ func decodeLevels(h *rleDecoder, to []uint8, most int, kind string) error {
 	return nil
 }
 
-// Encodings of levels and values, as the file numbers them.
+// Encodings of levels and values, with their numbers in the file.
 const (
 	encodingPlain           = 0
 	encodingPlainDictionary = 2
@@ -371,28 +372,28 @@ const (
 	encodingRLEDictionary   = 8
 )
 
-// page reads the next page of values.
-func (l *leaf) page() (more bool, err error) {
+// nextPage starts the next page of values. more is false at the end of the column.
+func (l *leaf) nextPage() (more bool, err error) {
 	for l.pages.Next() {
 		switch p := l.pages.Page().(type) {
 		case *file.DictionaryPage:
-			if err := l.dictionary(p); err != nil {
+			if err := l.readDictionary(p); err != nil {
 				return false, fmt.Errorf("dictionary: %w", err)
 			}
 		case *file.DataPageV1:
-			return true, l.pageV1(p)
+			return true, l.startPageV1(p)
 		case *file.DataPageV2:
-			return true, l.pageV2(p)
+			return true, l.startPageV2(p)
 		}
 	}
 	return false, l.pages.Err()
 }
 
-func (l *leaf) dictionary(p *file.DictionaryPage) error {
+func (l *leaf) readDictionary(p *file.DictionaryPage) error {
 	if l.dict != nil {
-		return errors.New("there are two")
+		return errors.New("the column has two")
 	}
-	l.dict = &vector{offs: []int{0}}
+	l.dict = &vector{offsets: []int{0}}
 	values, err := newPageValues(l, encodingPlain, p.Data(), int(p.NumValues()))
 	if err != nil {
 		return err
@@ -403,14 +404,14 @@ func (l *leaf) dictionary(p *file.DictionaryPage) error {
 			return err
 		}
 		l.dict.n++
-		if err := l.limit.take(itemBytes + len(l.dict.text) - before); err != nil {
+		if err := l.limit.take(elementBytes + len(l.dict.text) - before); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func (l *leaf) pageV1(p *file.DataPageV1) error {
+func (l *leaf) startPageV1(p *file.DataPageV1) error {
 	b := p.Data()
 	level := func(encoding parquet.Encoding, most int) (h rleDecoder, err error) {
 		if most == 0 {
@@ -431,26 +432,26 @@ func (l *leaf) pageV1(p *file.DataPageV1) error {
 		return h, err
 	}
 	var err error
-	if l.reps, err = level(p.RepetitionLevelEncoding(), l.shape.maxRep); err != nil {
+	if l.repLevels, err = level(p.RepetitionLevelEncoding(), l.shape.maxRep); err != nil {
 		return err
 	}
-	if l.defs, err = level(p.DefinitionLevelEncoding(), l.shape.maxDef); err != nil {
+	if l.defLevels, err = level(p.DefinitionLevelEncoding(), l.shape.maxDef); err != nil {
 		return err
 	}
 	return l.startPage(int(p.Encoding()), b, int(p.NumValues()))
 }
 
-func (l *leaf) pageV2(p *file.DataPageV2) error {
+func (l *leaf) startPageV2(p *file.DataPageV2) error {
 	b := p.Data()
 	reps, defs := int64(p.RepetitionLevelByteLen()), int64(p.DefinitionLevelByteLen())
 	if reps < 0 || defs < 0 || reps+defs > int64(len(b)) {
 		return errPage
 	}
 	var err error
-	if l.reps, err = newRLEDecoder(b[:reps], widthOf(l.shape.maxRep)); err != nil {
+	if l.repLevels, err = newRLEDecoder(b[:reps], widthOf(l.shape.maxRep)); err != nil {
 		return err
 	}
-	if l.defs, err = newRLEDecoder(b[reps:reps+defs], widthOf(l.shape.maxDef)); err != nil {
+	if l.defLevels, err = newRLEDecoder(b[reps:reps+defs], widthOf(l.shape.maxDef)); err != nil {
 		return err
 	}
 	return l.startPage(int(p.Encoding()), b[reps+defs:], int(p.NumValues()))
@@ -460,27 +461,28 @@ func (l *leaf) startPage(encoding int, b []byte, n int) (err error) {
 	if n < 0 {
 		return errPage
 	}
-	l.left = n
+	l.levelsLeft = n
 	l.values, err = newPageValues(l, encoding, b, n)
 	return err
 }
 
-// pageValues decode the values of one page.
+// A pageValues decodes the values of one page.
 type pageValues struct {
 	encoding int
 	b        []byte
-	bit      uint64     // of plain bools
-	index    rleDecoder // into the dictionary, or bools
+	bit      uint64     // position in b of the next plain bool
+	index    rleDecoder // indices into the dictionary, or bools
 	delta    deltaDecoder
-	lengths  []int // of the texts to come
-	prefixes []int // common prefix with the previous value
-	last     []byte
+	lengths  []int  // lengths of the next texts
+	prefixes []int  // for each next text, the bytes that it shares with the previous text
+	last     []byte // the previous text
 }
 
+// newPageValues returns a decoder of a page of n values with the content b.
 func newPageValues(l *leaf, encoding int, b []byte, n int) (pageValues, error) {
 	p := pageValues{encoding: encoding, b: b}
-	text := l.kind == parquet.Types.ByteArray
-	number := l.kind == parquet.Types.Int32 || l.kind == parquet.Types.Int64
+	text := l.physicalType == parquet.Types.ByteArray
+	number := l.physicalType == parquet.Types.Int32 || l.physicalType == parquet.Types.Int64
 	var err error
 	switch {
 	case encoding == encodingPlain:
@@ -492,7 +494,7 @@ func newPageValues(l *leaf, encoding int, b []byte, n int) (pageValues, error) {
 		case len(b) > 0:
 			p.index, err = newRLEDecoder(b[1:], int(b[0]))
 		}
-	case encoding == encodingRLE && l.kind == parquet.Types.Boolean:
+	case encoding == encodingRLE && l.physicalType == parquet.Types.Boolean:
 		if len(b) < 4 {
 			return p, errPage
 		}
@@ -512,24 +514,25 @@ func newPageValues(l *leaf, encoding int, b []byte, n int) (pageValues, error) {
 		}
 		p.lengths, p.b, err = deltaLengths(l, b, n)
 	default:
-		return p, fmt.Errorf("values of type %s are encoded as %s, which is not supported; rewrite the file with PLAIN", l.kind, parquet.Encoding(encoding))
+		return p, fmt.Errorf("values of type %s are encoded as %s, which is not supported; rewrite the file with PLAIN", l.physicalType, parquet.Encoding(encoding))
 	}
 	return p, err
 }
 
+// deltaLengths decodes up to n lengths at the start of b, and returns the rest of b.
 func deltaLengths(l *leaf, b []byte, n int) ([]int, []byte, error) {
 	d, err := newDeltaDecoder(b)
 	if err != nil {
 		return nil, nil, err
 	}
-	if d.left > uint64(l.limit.left/itemBytes) {
-		return nil, nil, &tooLargeError{-1, l.limit.most}
+	if d.left > uint64(l.limit.left/elementBytes) {
+		return nil, nil, &tooLargeError{-1, l.limit.max}
 	}
 	lengths, err := d.lengths(n)
 	return lengths, d.rest(), err
 }
 
-// append appends the next n values to v, but does not count them.
+// append appends the next n values to v, but does not change v.n.
 func (p *pageValues) append(l *leaf, v *vector, n int) error {
 	switch p.encoding {
 	case encodingRLEDictionary:
@@ -545,7 +548,7 @@ func (p *pageValues) append(l *leaf, v *vector, n int) error {
 	return nil
 }
 
-// appendFromDictionary appends the next n values, which stand in the dictionary.
+// appendFromDictionary appends the next n values of a page with a dictionary.
 func (p *pageValues) appendFromDictionary(l *leaf, v *vector, n int) error {
 	var block [256]uint32
 	for n > 0 {
@@ -556,12 +559,12 @@ func (p *pageValues) appendFromDictionary(l *leaf, v *vector, n int) error {
 		}
 		for _, i := range indices {
 			if int64(i) >= int64(l.dict.n) {
-				return fmt.Errorf("value %d of a dictionary of %d", i, l.dict.n)
+				return fmt.Errorf("index %d in a dictionary of %d values", i, l.dict.n)
 			}
 		}
-		if l.kind == parquet.Types.ByteArray {
+		if l.physicalType == parquet.Types.ByteArray {
 			for _, i := range indices {
-				v.appendText(l.dict.str(int(i)))
+				v.appendText(l.dict.bytes(int(i)))
 			}
 			continue
 		}
@@ -574,10 +577,10 @@ func (p *pageValues) appendFromDictionary(l *leaf, v *vector, n int) error {
 	return nil
 }
 
-// appendPlain appends the next n values, which stand there as they are.
+// appendPlain appends the next n values of a page in the encoding PLAIN.
 func (p *pageValues) appendPlain(l *leaf, v *vector, n int) error {
 	size := 0
-	switch l.kind {
+	switch l.physicalType {
 	case parquet.Types.Int32, parquet.Types.Float:
 		size = 4
 	case parquet.Types.Int64, parquet.Types.Double:
@@ -609,7 +612,7 @@ func (p *pageValues) appendPlain(l *leaf, v *vector, n int) error {
 	return nil
 }
 
-// next appends the next value to v, but does not count it.
+// next appends the next value to v, but does not change v.n.
 func (p *pageValues) next(l *leaf, v *vector) error {
 	switch p.encoding {
 	case encodingRLE:
@@ -634,13 +637,13 @@ func (p *pageValues) next(l *leaf, v *vector) error {
 
 func (v *vector) appendText(b []byte) {
 	v.text = append(v.text, b...)
-	v.offs = append(v.offs, len(v.text))
+	v.offsets = append(v.offsets, len(v.text))
 }
 
-// extend returns a value of 32 or 64 bits as 64 bits.
+// extend returns x, a value of 32 or 64 bits, as 64 bits.
 func (l *leaf) extend(x uint64) uint64 {
 	switch {
-	case l.kind != parquet.Types.Int32:
+	case l.physicalType != parquet.Types.Int32:
 		return x
 	case l.signed:
 		return uint64(int32(x))
@@ -650,7 +653,7 @@ func (l *leaf) extend(x uint64) uint64 {
 
 // nextPlain appends the next bool or text.
 func (p *pageValues) nextPlain(l *leaf, v *vector) error {
-	switch l.kind {
+	switch l.physicalType {
 	case parquet.Types.Boolean:
 		if p.bit/8 >= uint64(len(p.b)) {
 			return errPage
@@ -671,6 +674,7 @@ func (p *pageValues) nextPlain(l *leaf, v *vector) error {
 	return nil
 }
 
+// nextDeltaText appends the next text of a page in a DELTA encoding.
 func (p *pageValues) nextDeltaText(v *vector) error {
 	if len(p.lengths) == 0 || p.lengths[0] > len(p.b) {
 		return errPage

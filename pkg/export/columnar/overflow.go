@@ -7,22 +7,22 @@ import (
 	"github.com/pa-tools/pa/pkg/export"
 )
 
-// Columns of times are signed, because engines compute wrongly with unsigned ones. A
-// number above math.MaxInt64 stands there as math.MaxInt64, and exactly in the list
-// overflow of its row, with the name of the column and, in recv_ns, the index of the
-// response; −1 elsewhere.
+// Columns of times are signed, because engines compute wrongly with unsigned columns. The
+// column stores a number above math.MaxInt64 as math.MaxInt64. The list overflow of the row
+// stores the exact number, with the name of the column and the index of the response: −1
+// for a column other than recv_ns.
 
-// overflow appends the list of the numbers that do not fit their columns; null for none.
-func (b *batch) overflow(r *export.Request) {
+// addOverflow appends the list of the numbers that do not fit their columns; null for none.
+func (b *batch) addOverflow(r *export.Request) {
 	c := b.cols[colOverflow]
 	some := false
 	add := func(name string, index int, v uint64) {
 		some = true
-		element := c.kids[0]
-		element.kids[overflowName].string(name)
-		element.kids[overflowIndex].number(uint64(index))
-		element.kids[overflowValue].string(strconv.FormatUint(v, 10))
-		element.end(true)
+		element := c.children[0]
+		element.children[overflowName].appendString(name)
+		element.children[overflowIndex].appendNumber(uint64(index))
+		element.children[overflowValue].appendString(strconv.FormatUint(v, 10))
+		element.endValue(true)
 	}
 	for i := range scalars {
 		if p, ok := scalars[i].field(r).(*uint64); ok && *p > math.MaxInt64 {
@@ -37,29 +37,30 @@ func (b *batch) overflow(r *export.Request) {
 	c.endList(some)
 }
 
-// fitting returns v, or the largest number of a signed column.
-func fitting(v uint64) uint64 { return min(v, math.MaxInt64) }
+// clampToInt64 returns v, but at most math.MaxInt64.
+func clampToInt64(v uint64) uint64 { return min(v, math.MaxInt64) }
 
-// overflow puts the exact numbers of row i into the request.
-func (d *rowDecoder) overflow(v *vector, i int) {
+// decodeOverflow sets the exact numbers of row i in the request.
+func (d *rowDecoder) decodeOverflow(v *vector, i int) {
 	from, to, ok := v.list(i)
 	if !ok {
 		return
 	}
-	element := v.kids[0]
+	element := v.children[0]
 	for e := from; e < to; e++ {
-		name, index := string(element.kids[overflowName].str(e)), int64(element.kids[overflowIndex].num(e))
-		value, err := strconv.ParseUint(string(element.kids[overflowValue].str(e)), 10, 64)
-		if p := d.overflowed(name, index); p != nil && err == nil {
+		name, index := string(element.children[overflowName].bytes(e)), int64(element.children[overflowIndex].num(e))
+		value, err := strconv.ParseUint(string(element.children[overflowValue].bytes(e)), 10, 64)
+		if p := d.overflowTarget(name, index); p != nil && err == nil {
 			*p = value
 		} else {
-			d.odd = "column overflow: nothing has the name, the index or the number of an element"
+			d.defect = "column overflow: an element has an unknown name, a wrong index or no number"
 		}
 	}
 }
 
-// overflowed returns the member that an element of overflow names; nil if there is none.
-func (d *rowDecoder) overflowed(name string, index int64) *uint64 {
+// overflowTarget returns the field of the request that an element of overflow names; nil
+// if there is none.
+func (d *rowDecoder) overflowTarget(name string, index int64) *uint64 {
 	if name == "recv_ns" {
 		if index < 0 || index >= int64(len(d.req.Responses)) {
 			return nil

@@ -21,25 +21,25 @@ const parquetMagic = "PAR1"
 
 // newParquetReader returns a Reader of a Parquet file.
 func newParquetReader(ctx context.Context, name string, src io.ReaderAt, size int64, lim export.Limits) (*Reader, error) {
-	s := &parquetSource{schema: fullSchema(), size: size, most: mostRows(lim)}
+	s := &parquetSource{schema: fullSchema(), size: size, maxBytes: rowsLimit(lim)}
 	var err error
-	if s.r, err = openParquetFile(name, src, size, s.most); err != nil {
+	if s.r, err = openParquetFile(name, src, size, s.maxBytes); err != nil {
 		return nil, err
 	}
 	var columns []string
 	var h header
-	err = guard(func() (err error) {
+	err = catchPanic(func() (err error) {
 		meta := s.r.MetaData()
 		root := meta.Schema.Root()
 		for i := range root.NumFields() {
 			columns = append(columns, root.Field(i).Name())
 		}
-		get := func(key string) string { return lookup(meta.KeyValueMetadata(), key) }
+		get := func(key string) string { return metadataValue(meta.KeyValueMetadata(), key) }
 		if h, err = readHeader(name, columns, get, lim); err != nil {
 			return err
 		}
-		h.telemetry(get, lim)
-		if err := s.columns(); err != nil {
+		h.readTelemetry(get, lim)
+		if err := s.findColumns(); err != nil {
 			return fmt.Errorf("%s: %w", name, err)
 		}
 		return nil
@@ -50,24 +50,24 @@ func newParquetReader(ctx context.Context, name string, src io.ReaderAt, size in
 	return newReader(ctx, h, s)
 }
 
-// mostRows returns the bound of the memory for rows.
-func mostRows(lim export.Limits) int64 {
+// rowsLimit returns the maximum bytes of memory for decoded rows.
+func rowsLimit(lim export.Limits) int64 {
 	limit := lim.MaxValueBytes
 	if limit <= 0 {
 		limit = export.DefaultMaxValueBytes
 	}
-	return itemsFactor * max(limit, 1<<20)
+	return rowsFactor * max(limit, 1<<20)
 }
 
-// openParquetFile reads the footer of a Parquet file. most bounds the buffers.
-func openParquetFile(name string, src io.ReaderAt, size, most int64) (r *file.Reader, err error) {
-	if err := parquetEnd(name, src, size); err != nil {
+// openParquetFile reads the footer of a Parquet file. maxBytes bounds each buffer.
+func openParquetFile(name string, src io.ReaderAt, size, maxBytes int64) (r *file.Reader, err error) {
+	if err := checkParquetEnd(name, src, size); err != nil {
 		return nil, err
 	}
-	props := parquet.NewReaderProperties(boundAllocator{memory.DefaultAllocator, most})
+	props := parquet.NewReaderProperties(boundAllocator{memory.DefaultAllocator, maxBytes})
 	props.BufferedStreamEnabled = true   // not a whole column of a row group at once
 	props.BufferSize = min(16<<10, size) // one for each column
-	err = guard(func() (err error) {
+	err = catchPanic(func() (err error) {
 		r, err = file.NewParquetReader(io.NewSectionReader(src, 0, size), file.WithReadProps(props))
 		return err
 	})
@@ -77,10 +77,11 @@ func openParquetFile(name string, src io.ReaderAt, size, most int64) (r *file.Re
 	return r, nil
 }
 
-// itemsFactor bounds the memory of the decoded rows, as a multiple of the limit of a value.
-const itemsFactor = 4
+// rowsFactor is the memory of decoded rows as a multiple of the limit of a value.
+const rowsFactor = 4
 
-func lookup(kv metadata.KeyValueMetadata, key string) string {
+// metadataValue returns the value of key; "" if it is missing.
+func metadataValue(kv metadata.KeyValueMetadata, key string) string {
 	v := kv.FindValue(key)
 	if v == nil {
 		return ""
@@ -88,15 +89,16 @@ func lookup(kv metadata.KeyValueMetadata, key string) string {
 	return *v
 }
 
-// parquetEnd tells a file that is cut from one that is something else.
-func parquetEnd(name string, src io.ReaderAt, size int64) error {
+// checkParquetEnd checks the end of a Parquet file. It returns an *export.CutError for a
+// file that was cut short.
+func checkParquetEnd(name string, src io.ReaderAt, size int64) error {
 	tail := make([]byte, min(size, int64(len(parquetMagic))))
 	if err := readAt(src, tail, size-int64(len(tail))); err != nil {
 		return fmt.Errorf("read %s: %w", name, err)
 	}
 	switch {
 	case string(tail) == "PARE":
-		return fmt.Errorf("%s: is encrypted; decrypt it first", name)
+		return fmt.Errorf("%s: the file is encrypted; decrypt it first", name)
 	case size < 12 || string(tail) != parquetMagic:
 		return &export.CutError{Name: name, Offset: size, Where: "the footer of the Parquet file", Nothing: true}
 	}
@@ -105,12 +107,12 @@ func parquetEnd(name string, src io.ReaderAt, size int64) error {
 
 // A parquetSource reads the row groups of a Parquet file, some rows at a time.
 type parquetSource struct {
-	r      *file.Reader
-	schema *arrow.Schema
-	size   int64
-	most   int64
-	// leaves holds the file's columns for each column of the schema: one, or one for
-	// each field of a list of structs.
+	r        *file.Reader
+	schema   *arrow.Schema
+	size     int64
+	maxBytes int64
+	// leaves holds the columns of the file for each column of the schema: one leaf, or
+	// one leaf for each field of a list of structs.
 	leaves [numColumns][]leafColumn
 }
 
@@ -122,15 +124,15 @@ type leafColumn struct {
 	signed bool // integers have a sign
 }
 
-// An openColumn is being read.
+// An openColumn is a column of the schema in an open row group.
 type openColumn struct {
 	col    int
 	leaves []*leaf
 }
 
-// columns finds the columns of the schema in the file. One that is missing is
-// left out; one of another type is an error.
-func (s *parquetSource) columns() error {
+// findColumns finds the columns of the schema in the file. It skips missing columns and
+// returns an error for a column of another type.
+func (s *parquetSource) findColumns() error {
 	byPath := map[string]map[string]int{} // top name → name of the leaf ("": no struct) → index
 	for i := range s.r.MetaData().Schema.NumColumns() {
 		path := s.r.MetaData().Schema.Column(i).ColumnPath()
@@ -144,7 +146,7 @@ func (s *parquetSource) columns() error {
 	}
 	for col, f := range s.schema.Fields() {
 		have := byPath[f.Name]
-		if have == nil || onlyWritten(col) {
+		if have == nil || isWriteOnly(col) {
 			continue
 		}
 		if _, null := s.r.MetaData().Schema.Column(have[""]).LogicalType().(schema.NullLogicalType); null {
@@ -174,7 +176,7 @@ func (s *parquetSource) columns() error {
 			if err != nil {
 				return fmt.Errorf("column %s: %w", f.Name, err)
 			}
-			if !holds(desc, k.Type) || shape.maxRep != rep {
+			if !canHold(desc, k.Type) || shape.maxRep != rep {
 				return fmt.Errorf("column %s: expected %s, found %s %s", f.Name, f.Type, desc.PhysicalType(), desc.LogicalType())
 			}
 			s.leaves[col] = append(s.leaves[col], leafColumn{i, desc, shape, isSigned(desc)})
@@ -183,14 +185,14 @@ func (s *parquetSource) columns() error {
 	return nil
 }
 
-// isSigned reports whether the integers of a column of the file have a sign.
+// isSigned reports whether a column of the file has signed integers.
 func isSigned(desc *schema.Column) bool {
 	t, ok := desc.LogicalType().(*schema.IntLogicalType)
 	return !ok || t.IsSigned()
 }
 
-// holds reports whether a column of the file holds values of type t.
-func holds(desc *schema.Column, t arrow.DataType) bool {
+// canHold reports whether a column of the file can hold values of type t.
+func canHold(desc *schema.Column, t arrow.DataType) bool {
 	switch classOf(t) {
 	case classInteger:
 		switch desc.LogicalType().(type) {
@@ -208,29 +210,29 @@ func holds(desc *schema.Column, t arrow.DataType) bool {
 
 func (s *parquetSource) batches() int { return s.r.NumRowGroups() }
 
-// chunkBytes is how much of a row group is decoded at once, roughly.
+// chunkBytes is the approximate size of the rows that are decoded at once.
 const chunkBytes = 4 << 20
 
 // A parquetGroup reads one row group, some rows at a time.
 type parquetGroup struct {
-	source  *parquetSource
-	columns []openColumn
-	rest    int64 // rows left
-	chunk   int64 // rows to be read at once
-	turn    int   // see batchRows
+	source    *parquetSource
+	columns   []openColumn
+	left      int64 // rows that are not decoded yet
+	chunkRows int64 // rows to be read at once
+	memory    int   // see batchRows
 }
 
-// decodedBatches is the number of decoded batches that are in use at the same time: one
-// is being decoded, one waits, and one is being read.
+// decodedBatches is the number of blocks of decoded rows in use at the same time: one is
+// being decoded, one waits, and one is being read.
 const decodedBatches = 3
 
 func (s *parquetSource) concurrent() bool { return true }
 
 func (s *parquetSource) open(i int, wanted func(col int) bool) (batchRows, error) {
 	group := s.r.RowGroup(i)
-	g := &parquetGroup{source: s, rest: group.NumRows()}
-	if g.rest < 0 {
-		return nil, fmt.Errorf("%d rows", g.rest)
+	g := &parquetGroup{source: s, left: group.NumRows()}
+	if g.left < 0 {
+		return nil, fmt.Errorf("%d rows", g.left)
 	}
 	var bytes int64
 	for col, leaves := range s.leaves {
@@ -245,18 +247,18 @@ func (s *parquetSource) open(i int, wanted func(col int) bool) (batchRows, error
 			}
 			bytes += columnBytes(group, lc.index)
 			c.leaves = append(c.leaves, &leaf{
-				pages: pages, kind: lc.desc.PhysicalType(), shape: lc.shape,
+				pages: pages, physicalType: lc.desc.PhysicalType(), shape: lc.shape,
 				signed: lc.signed, limit: &budget{},
 			})
 		}
 		g.columns = append(g.columns, c)
 	}
-	g.chunk = chunkRows(group.NumRows(), bytes)
+	g.chunkRows = chunkRows(group.NumRows(), bytes)
 	return g, nil
 }
 
-// columnBytes returns the size of a column of a row group before compression, as the file
-// states it.
+// columnBytes returns the uncompressed size of a column of a row group, as stated by the
+// file; 0 if unknown.
 func columnBytes(group *file.RowGroupReader, column int) int64 {
 	meta, err := group.MetaData().ColumnChunk(column)
 	if err != nil {
@@ -272,31 +274,31 @@ func openPages(group *file.RowGroupReader, column int, size int64) (file.PageRea
 		return nil, err
 	}
 	if off, n := meta.DataPageOffset(), meta.TotalCompressedSize(); off < 0 || n < 0 || n > size || off > size-n && !meta.HasDictionaryPage() {
-		return nil, fmt.Errorf("lies at bytes %d to %d of %d", off, off+n, size)
+		return nil, fmt.Errorf("its pages are at bytes %d to %d, but the file has %d bytes", off, off+n, size)
 	}
 	return group.GetColumnPageReader(column)
 }
 
-// chunkRows returns how many of the rows of a row group, whose columns take bytes, are
-// decoded at once.
+// chunkRows returns how many rows of a row group are decoded at once. The row group has
+// rows rows of bytes bytes in all.
 func chunkRows(rows, bytes int64) int64 {
-	const most = 1024
+	const maxRows = 1024
 	if rows > 0 && bytes > 0 {
-		return max(1, min(most, chunkBytes/max(1, bytes/rows)))
+		return max(1, min(maxRows, chunkBytes/max(1, bytes/rows)))
 	}
-	return most
+	return maxRows
 }
 
 func (g *parquetGroup) rows() (*rows, error) {
-	if g.rest == 0 {
+	if g.left == 0 {
 		return nil, nil
 	}
-	t := &rows{n: int(min(g.rest, g.chunk))}
-	g.rest -= int64(t.n)
-	g.turn = (g.turn + 1) % decodedBatches
-	limit := budget{g.source.most, g.source.most}
+	t := &rows{n: int(min(g.left, g.chunkRows))}
+	g.left -= int64(t.n)
+	g.memory = (g.memory + 1) % decodedBatches
+	limit := budget{g.source.maxBytes, g.source.maxBytes}
 	for _, c := range g.columns {
-		v, err := g.column(c, t.n, &limit)
+		v, err := g.readColumn(c, t.n, &limit)
 		if err != nil {
 			return nil, fmt.Errorf("column %s: %w", columnName(c.col), err)
 		}
@@ -305,13 +307,13 @@ func (g *parquetGroup) rows() (*rows, error) {
 	return t, nil
 }
 
-// column reads n rows of a column.
-func (g *parquetGroup) column(c openColumn, n int, limit *budget) (*vector, error) {
+// readColumn reads n rows of a column.
+func (g *parquetGroup) readColumn(c openColumn, n int, limit *budget) (*vector, error) {
 	var lists *vector
 	var kids []*vector
 	for _, l := range c.leaves {
-		l.use(g.turn)
-		if err := l.rows(n, limit); err != nil {
+		l.useMemory(g.memory)
+		if err := l.readRows(n, limit); err != nil {
 			return nil, err
 		}
 		switch {
@@ -319,19 +321,19 @@ func (g *parquetGroup) column(c openColumn, n int, limit *budget) (*vector, erro
 			return l.v, nil
 		case lists == nil:
 			lists = l.lists
-		case !slices.Equal(lists.offs, l.lists.offs):
-			return nil, errors.New("the fields of its structs are not equally many")
+		case !slices.Equal(lists.offsets, l.lists.offsets):
+			return nil, errors.New("the fields of its structs have different numbers of values")
 		}
 		kids = append(kids, l.v)
 	}
 	if inner := c.leaves[0].inner; inner != nil {
-		inner.kids = kids
+		inner.children = kids
 		kids = []*vector{inner}
 	}
 	if _, isStruct := g.source.schema.Field(c.col).Type.(*arrow.ListType).Elem().(*arrow.StructType); isStruct {
-		lists.kids = []*vector{{n: kids[0].n, kids: kids}}
+		lists.children = []*vector{{n: kids[0].n, children: kids}}
 	} else {
-		lists.kids = kids
+		lists.children = kids
 	}
 	return lists, nil
 }

@@ -18,10 +18,10 @@ import (
 	"github.com/pa-tools/pa/pkg/export/internal/writeorder"
 )
 
-// NewParquetWriter returns a Writer of Parquet to w, which it buffers. deriver, if not
-// nil, computes the derived columns. A goroutine encodes a row group and writes it to w
-// while the next one fills: a Writer that is not closed must be stopped before w is used
-// for something else.
+// NewParquetWriter returns a Writer of Parquet to w. It buffers its writes to w. deriver
+// computes the derived columns; nil leaves them out. A goroutine encodes a row group and
+// writes it to w while the next one fills: stop a Writer that is not closed, before using w
+// for anything else.
 func NewParquetWriter(w io.Writer, deriver export.Deriver) (*Writer, error) {
 	schema := newSchema(fileMetadata{}, deriver != nil)
 	out := &parquetSink{file: newCountingWriter(w), deriver: deriver}
@@ -29,9 +29,9 @@ func NewParquetWriter(w io.Writer, deriver export.Deriver) (*Writer, error) {
 	if err != nil {
 		return nil, err
 	}
-	err = guard(func() error {
-		// Without a copy of the Arrow schema: where there is one, pyarrow takes
-		// the metadata from it, which were written before pa.run was known.
+	err = catchPanic(func() error {
+		// The file has no copy of the Arrow schema: pyarrow would take the metadata from
+		// the copy, which is written before pa.run is known.
 		out.w = file.NewParquetWriter(out.file, root, file.WithWriterProps(parquetProperties()),
 			file.WithWriteMetadata(metadata.KeyValueMetadata{}))
 		return out.w.AppendKeyValueMetadata(versionKey, Version)
@@ -44,16 +44,17 @@ func NewParquetWriter(w io.Writer, deriver export.Deriver) (*Writer, error) {
 	return &Writer{calls: writeorder.Checker{Format: "Parquet"}, sink: out, batch: b, background: true}, nil
 }
 
-// parquetProperties chooses the encodings. Numbers and texts are PLAIN: with zstd that
-// is smaller than DELTA_BINARY_PACKED, which arrow v15 cannot read in lists, and other
-// readers cannot read its DELTA_BYTE_ARRAY. Columns with few distinct values have a
-// dictionary. Pages are of version 1, because pages of version 2 may split a row.
+// parquetProperties returns the encodings and sizes. Numbers and texts are PLAIN: with
+// zstd, PLAIN is smaller than DELTA_BINARY_PACKED, which arrow v15 cannot read in lists.
+// Other readers cannot read the DELTA_BYTE_ARRAY of arrow v15. Columns with few distinct
+// values have a dictionary. Pages have version 1, because pages of version 2 may split a
+// row.
 func parquetProperties() *parquet.WriterProperties {
 	props := []parquet.WriterProperty{
 		parquet.WithAllocator(memory.DefaultAllocator),
 		parquet.WithCompression(compress.Codecs.Zstd),
-		// Arrow makes a new compressor for each page. Compressors of higher levels
-		// clear megabytes at the start, and gain at most a tenth.
+		// Arrow creates a compressor for each page. A compressor of a higher level
+		// clears megabytes of memory first, and saves at most a tenth of the size.
 		parquet.WithCompressionLevel(1),
 		parquet.WithDictionaryDefault(false),
 		parquet.WithEncoding(parquet.Encodings.Plain),
@@ -67,7 +68,7 @@ func parquetProperties() *parquet.WriterProperties {
 	return parquet.NewWriterProperties(props...)
 }
 
-// dictionaryPaths are the columns of few different values.
+// dictionaryPaths are the columns with few distinct values.
 var dictionaryPaths = [...]string{
 	"experiment", "mode", "value", "status", "phase", "reason", "session_id", "model", "message",
 	"error_class", "token_source", "stream_error", "code", "turn", "worker", "conn", "rank", "start_source",
@@ -75,12 +76,12 @@ var dictionaryPaths = [...]string{
 	"source.list.element", "token_events.list.element", "token_choice.list.element", "token_count.list.element",
 }
 
-// pageBytes is the size of a page before compression. Arrow makes a new compressor for each
-// page.
+// pageBytes is the size of a page before compression. It is large because Arrow creates a
+// compressor for each page.
 const pageBytes = 4 << 20
 
-// Bounds of a row group, before compression. Engines read a row group at a time and skip
-// whole ones by their statistics: a few large ones are faster than many small ones.
+// Bounds of a row group, before compression. Engines read one row group at a time and skip
+// row groups by their statistics. A few large row groups are faster than many small ones.
 const (
 	maxGroupRows  = 1 << 20
 	maxGroupBytes = 32 << 20
@@ -133,8 +134,8 @@ func parquetNode(f arrow.Field) (pqschema.Node, error) {
 	return pqschema.NewPrimitiveNodeLogical(f.Name, repetition, logical, kind, -1, -1)
 }
 
-// A parquetSink writes each batch as a row group. Package pqarrow would do it too, but
-// its imports, all functions of Arrow and a server, double the size of the programs.
+// A parquetSink writes each batch as a row group. It does not use package pqarrow, whose
+// imports (all compute functions of Arrow and a server) double the size of the programs.
 type parquetSink struct {
 	file    *countingWriter
 	w       *file.Writer
@@ -142,7 +143,8 @@ type parquetSink struct {
 	scratch scratch
 }
 
-// A scratch is memory for the values and levels of one column, used again for the next.
+// A scratch holds memory for the values and levels of one column. The next column reuses
+// it.
 type scratch struct {
 	bools      []bool
 	int32s     []int32
@@ -158,7 +160,7 @@ func (s *parquetSink) write(rec arrow.Record) error {
 		for _, l := range leavesOf(column, rec.Schema().Field(i).Nullable) {
 			w, err := group.NextColumn()
 			if err == nil {
-				err = l.write(w, &s.scratch)
+				err = l.writeTo(w, &s.scratch)
 			}
 			if err != nil {
 				return err
@@ -168,15 +170,16 @@ func (s *parquetSink) write(rec arrow.Record) error {
 	return group.Close()
 }
 
-// A leafArray is a leaf of a column with the lists around it, from the outside in. nullable
-// says for each list and then for the values whether they can be null.
+// A leafArray is a leaf of a column with its enclosing lists, the outermost first. nullable
+// says for each list, and then for the values, whether they can be null.
 type leafArray struct {
 	lists    []*array.List
 	nullable []bool
 	values   arrow.Array
 }
 
-// leavesOf returns the leaves of a column: one, or one for each field of a list of structs.
+// leavesOf returns the leaves of a column: one leaf for each field of a list of structs,
+// one leaf for any other column.
 func leavesOf(column arrow.Array, nullable bool) []leafArray {
 	l := leafArray{values: column, nullable: []bool{nullable}}
 	for {
@@ -202,39 +205,40 @@ func leavesOf(column arrow.Array, nullable bool) []leafArray {
 	return all
 }
 
-// write writes the leaf as a column of the file.
-func (l leafArray) write(w file.ColumnChunkWriter, s *scratch) error {
+// writeTo writes the leaf as a column of the file.
+func (l leafArray) writeTo(w file.ColumnChunkWriter, s *scratch) error {
 	c := leafWriter{values: l.values}
 	c.defs, c.reps = l.levels(w.Descr(), s)
 	switch w := w.(type) {
 	case *file.BooleanColumnChunkWriter:
-		return write(w, c, &s.bools, l.values.(*array.Boolean).Value)
+		return writeValues(w, c, &s.bools, l.values.(*array.Boolean).Value)
 	case *file.Int32ColumnChunkWriter:
 		if small, ok := l.values.(*array.Int8); ok {
-			return write(w, c, &s.int32s, func(i int) int32 { return int32(small.Value(i)) })
+			return writeValues(w, c, &s.int32s, func(i int) int32 { return int32(small.Value(i)) })
 		}
-		return write(w, c, &s.int32s, l.values.(*array.Int32).Value)
+		return writeValues(w, c, &s.int32s, l.values.(*array.Int32).Value)
 	case *file.Int64ColumnChunkWriter:
-		return write(w, c, &s.int64s, l.values.(*array.Int64).Value)
+		return writeValues(w, c, &s.int64s, l.values.(*array.Int64).Value)
 	case *file.Float64ColumnChunkWriter:
-		return write(w, c, &s.floats, l.values.(*array.Float64).Value)
+		return writeValues(w, c, &s.floats, l.values.(*array.Float64).Value)
 	case *file.ByteArrayColumnChunkWriter:
 		bytes, ends := l.values.Data().Buffers()[2].Bytes(), l.values.(*array.String).ValueOffsets()
-		return write(w, c, &s.texts, func(i int) parquet.ByteArray { return bytes[ends[i]:ends[i+1]] })
+		return writeValues(w, c, &s.texts, func(i int) parquet.ByteArray { return bytes[ends[i]:ends[i+1]] })
 	}
-	return fmt.Errorf("a column of type %s", w.Type())
+	return fmt.Errorf("columns of type %s cannot be written", w.Type())
 }
 
-// A leafWriter has the values of a leaf, nulls included, and its levels; nil if a level is
-// always the same.
+// A leafWriter holds the values of a leaf, including nulls, and its levels. Levels are nil
+// if they are all 0.
 type leafWriter struct {
 	values     arrow.Array
 	defs, reps []int16
 }
 
-// write writes the values of c that are not null to w. WriteBatchSpaced would take nulls too,
-// but makes statistics of columns without a value.
-func write[T any](w interface {
+// writeValues writes the values of c that are not null to w. It does not use
+// WriteBatchSpaced, which takes nulls, too, but writes statistics for columns without a
+// value.
+func writeValues[T any](w interface {
 	WriteBatch(values []T, defs, reps []int16) (int64, error)
 }, c leafWriter, memory *[]T, value func(i int) T,
 ) error {
@@ -257,7 +261,7 @@ func (l leafArray) levels(col *pqschema.Column, s *scratch) (defs, reps []int16)
 			return nil, nil
 		}
 		s.defs = slices.Grow(s.defs[:0], l.values.Len())[:l.values.Len()]
-		l.define(s.defs, 0, most)
+		l.setDefLevels(s.defs, 0, most)
 		return s.defs, nil
 	}
 	outer := l.lists[0]
@@ -267,7 +271,7 @@ func (l leafArray) levels(col *pqschema.Column, s *scratch) (defs, reps []int16)
 	}
 	s.defs, s.reps = slices.Grow(s.defs[:0], n), slices.Grow(s.reps[:0], n)
 	defs, reps = s.defs, s.reps
-	present := int16(0) // definition level of a list that is there
+	present := int16(0) // definition level of a list that is present but empty
 	if l.nullable[0] {
 		present = 1
 	}
@@ -282,7 +286,7 @@ func (l leafArray) levels(col *pqschema.Column, s *scratch) (defs, reps []int16)
 			continue
 		}
 		if len(l.lists) == 1 {
-			defs, reps = l.list(defs, reps, int(from), int(to), most, 0, 1)
+			defs, reps = l.appendListLevels(defs, reps, int(from), int(to), most, 0, 1)
 			continue
 		}
 		inner := l.lists[1]
@@ -293,18 +297,18 @@ func (l leafArray) levels(col *pqschema.Column, s *scratch) (defs, reps []int16)
 				defs, reps = append(defs, present+2), append(reps, rep)
 				continue
 			}
-			defs, reps = l.list(defs, reps, int(first), int(last), most, rep, 2)
+			defs, reps = l.appendListLevels(defs, reps, int(first), int(last), most, rep, 2)
 		}
 	}
 	return defs, reps
 }
 
-// list appends the levels of the values from from to to, which are one list. first is the
-// repetition level of the first of them, next of all others.
-func (l leafArray) list(defs, reps []int16, from, to int, most, first, next int16) (_, _ []int16) {
+// appendListLevels appends the levels of the values from index from up to index to, which
+// are one list. first is the repetition level of the first value, next of the other values.
+func (l leafArray) appendListLevels(defs, reps []int16, from, to int, most, first, next int16) (_, _ []int16) {
 	at := len(defs)
 	defs, reps = defs[:at+to-from], reps[:at+to-from]
-	l.define(defs[at:], from, most)
+	l.setDefLevels(defs[at:], from, most)
 	for i := at; i < len(reps); i++ {
 		reps[i] = next
 	}
@@ -312,8 +316,8 @@ func (l leafArray) list(defs, reps []int16, from, to int, most, first, next int1
 	return defs, reps
 }
 
-// define sets the definition levels of the values from from on.
-func (l leafArray) define(defs []int16, from int, most int16) {
+// setDefLevels sets the definition levels of the values from index from on.
+func (l leafArray) setDefLevels(defs []int16, from int, most int16) {
 	for i := range defs {
 		defs[i] = most
 	}

@@ -12,10 +12,11 @@ import (
 // A Reader reads the requests of one file. See [export.Reader] for the contract
 // of its methods.
 //
-// A file keeps the requests in the order in which they were written; the Reader delivers
-// them in the order of the contract, for which it reads a batch that holds requests of
-// several kinds once for each. It learns the contents of the batches when the file is
-// opened: from two columns in Parquet, from the whole file otherwise.
+// A file holds the requests in the order in which they were written; the Reader returns
+// them in the order of the contract. It therefore reads a batch several times if the batch
+// holds counted and excluded requests, or requests of several experiments. Opening finds
+// the contents of the batches: it reads three columns of a Parquet file, and the whole of
+// other files.
 type Reader struct {
 	name string
 	src  source
@@ -24,7 +25,7 @@ type Reader struct {
 	// same order.
 	places []int
 	plan   []part
-	// tail is the error that ended the file early. It comes after all requests.
+	// tail is the error that ended the file early. Err returns it after all requests.
 	tail     error
 	warnings []export.Warning
 	warned   map[string]int // index in warnings by the kind of problem
@@ -32,26 +33,27 @@ type Reader struct {
 	lines   lineSource // of the telemetry; nil: there is none
 	maxLine int64
 
-	next  int   // part of the plan
-	feed  *feed // of the parts from next on; nil before the first
-	t     *rows
-	row   int // the next one of t
-	nth   int // row of the batch that row is
-	dec   rowDecoder
-	valid bool
-	at    int // experiment of the current request
+	nextPart   int   // part of the plan
+	feed       *feed // of the parts from next on; nil before the first
+	rows       *rows
+	nextRow    int // the next one of t
+	batchRow   int // row of the batch that row is
+	decoder    rowDecoder
+	valid      bool
+	experiment int // experiment of the current request
 
-	derivation *export.Derivation // of the derived columns; nil without these
-	times      bool               // WithoutAnswers was called
-	err        error
+	derivation     *export.Derivation // of the derived columns; nil without these
+	withoutAnswers bool               // WithoutAnswers was called
+	err            error
 }
 
 var _ export.Reader = (*Reader)(nil)
 
-// A source reads the rows of a file, batch by batch. Its errors name no position.
+// A source reads the rows of a file, batch by batch. Its errors do not name the file or the
+// batch.
 type source interface {
 	batches() int
-	// open starts batch i, with the columns that wanted names.
+	// open starts reading batch i, with the columns for which wanted returns true.
 	open(i int, wanted func(col int) bool) (batchRows, error)
 	// concurrent reports whether several batches can be read at the same time, each by
 	// a goroutine of its own.
@@ -64,15 +66,15 @@ type source interface {
 
 // A batchRows reads the rows of one batch.
 type batchRows interface {
-	// rows returns the next rows of the batch, and nil after the last. Rows of a
-	// concurrent source are valid until decodedBatches later calls have begun, others
-	// until the next call.
+	// rows returns the next rows of the batch; nil after the last rows. The rows of a
+	// concurrent source are valid for the next decodedBatches−1 calls, other rows until
+	// the next call.
 	rows() (*rows, error)
 }
 
-// A wholeBatch gives the rows of a batch at once.
+// A wholeBatch returns all rows of a batch at once.
 type wholeBatch struct {
-	read func() (*rows, error) // nil when it was called
+	read func() (*rows, error) // nil after the call
 }
 
 func (b *wholeBatch) rows() (*rows, error) {
@@ -84,14 +86,14 @@ func (b *wholeBatch) rows() (*rows, error) {
 	return read()
 }
 
-// A part selects the requests of one batch that belong to one experiment and are excluded,
-// or the ones that are not excluded.
+// A part selects either the excluded or the counted requests of one experiment in one
+// batch.
 type part struct {
 	experiment int
 	excluded   bool
 	batch      int
-	// all selects all requests of the batch instead: the file has them in the order of
-	// the contract.
+	// all selects all requests of the batch instead, because the file has them in the
+	// order of the contract.
 	all bool
 }
 
@@ -100,10 +102,10 @@ func (p part) before(q part) bool {
 	return p.experiment < q.experiment || p.experiment == q.experiment && !p.excluded && q.excluded
 }
 
-// maxExperiments bounds the experiments of a file whose header lists none.
+// maxExperiments bounds the experiments of a file without a header.
 const maxExperiments = 1 << 16
 
-// A header is the part of a file before its first batch.
+// A header holds the facts of a file that are read before its first batch.
 type header struct {
 	name       string
 	run        *export.Run // nil if the file has none
@@ -115,8 +117,8 @@ type header struct {
 	maxLine    int64
 }
 
-// telemetry reads the telemetry in the metadata of a file.
-func (h *header) telemetry(get func(key string) string, lim export.Limits) {
+// readTelemetry reads the telemetry in the metadata of a file.
+func (h *header) readTelemetry(get func(key string) string, lim export.Limits) {
 	h.maxLine = maxLine(lim)
 	var err error
 	if h.lines, err = metadataLines(get, h.maxLine); err != nil {
@@ -124,7 +126,7 @@ func (h *header) telemetry(get func(key string) string, lim export.Limits) {
 	}
 }
 
-// maxLine bounds the bytes of an object of the telemetry.
+// maxLine returns the maximum bytes of a line of the telemetry.
 func maxLine(lim export.Limits) int64 {
 	if lim.MaxValueBytes <= 0 {
 		return export.DefaultMaxValueBytes
@@ -152,7 +154,7 @@ func newReader(ctx context.Context, h header, src source) (*Reader, error) {
 			last = parts[len(parts)-1]
 		}
 		if err != nil {
-			// The whole batches can still be delivered.
+			// The Reader can still return the batches before.
 			r.tail = r.locate(i, err)
 			break
 		}
@@ -178,18 +180,19 @@ func newReader(ctx context.Context, h header, src source) (*Reader, error) {
 	})
 	if r.run == nil {
 		r.run = &export.Run{Experiments: make([]export.Experiment, seen)}
-		r.warn("header", "", fmt.Sprintf("the file has no metadata %q, as after a rewrite by another tool; modes, values and windows of its experiments are not known", runKey))
+		r.warn("header", "", fmt.Sprintf("the file has no metadata %q, as after a rewrite by another tool; modes, values and windows of its experiments are unknown", runKey))
 	}
 	return r, nil
 }
 
-// planned reports whether parts needs the column.
-func planned(col int) bool {
+// isPlanColumn reports whether parts needs the column.
+func isPlanColumn(col int) bool {
 	return col == colExperiment || col == colStatus || col == colPhase
 }
 
 var colStatus, colPhase = scalarColumn("status"), scalarColumn("phase")
 
+// scalarColumn returns the index of a scalar column.
 func scalarColumn(name string) int {
 	for i := range scalars {
 		if scalars[i].name == name {
@@ -199,18 +202,18 @@ func scalarColumn(name string) int {
 	panic("no column " + name)
 }
 
-// parts returns the parts of a batch. inOrder says that its requests are in the order of
-// the contract.
+// parts returns the parts of a batch. most is the number of experiments. inOrder reports
+// whether the requests of the batch are in the order of the contract.
 func (r *Reader) parts(batch, most int) (out []part, inOrder bool, _ error) {
 	var all batchRows
-	if err := guard(func() (err error) { all, err = r.src.open(batch, planned); return err }); err != nil {
+	if err := catchPanic(func() (err error) { all, err = r.src.open(batch, isPlanColumn); return err }); err != nil {
 		return nil, false, err
 	}
 	inOrder = true
 	var last part
 	for {
 		var t *rows
-		err := guard(func() (err error) { t, err = all.rows(); return err })
+		err := catchPanic(func() (err error) { t, err = all.rows(); return err })
 		if err != nil {
 			return nil, false, err
 		}
@@ -218,7 +221,7 @@ func (r *Reader) parts(batch, most int) (out []part, inOrder bool, _ error) {
 			return out, inOrder, nil
 		}
 		for i := range t.n {
-			p := r.partOf(t, i, batch)
+			p := r.rowPart(t, i, batch)
 			if p == last && len(out) > 0 {
 				continue
 			}
@@ -236,10 +239,11 @@ func (r *Reader) parts(batch, most int) (out []part, inOrder bool, _ error) {
 	}
 }
 
-func (r *Reader) partOf(t *rows, i, batch int) part {
+// rowPart returns the part of row i.
+func (r *Reader) rowPart(t *rows, i, batch int) part {
 	q := export.Request{
-		Status: parseName(&r.dec, t.cols[colStatus].str(i), export.ParseStatus),
-		Phase:  parseName(&r.dec, t.cols[colPhase].str(i), export.ParsePhase),
+		Status: parseName(&r.decoder, t.cols[colStatus].bytes(i), export.ParseStatus),
+		Phase:  parseName(&r.decoder, t.cols[colPhase].bytes(i), export.ParsePhase),
 	}
 	experiment := int(t.cols[colExperiment].num(i))
 	if experiment >= 0 && experiment < len(r.places) {
@@ -248,8 +252,8 @@ func (r *Reader) partOf(t *rows, i, batch int) part {
 	return part{experiment: experiment, excluded: q.Excluded() != "", batch: batch}
 }
 
-// locate adds the batch to err. Errors of reading and errors with a position stay
-// unchanged.
+// locate adds the file and the batch to err. It returns a *CorruptionError, which has a
+// position, unchanged.
 func (r *Reader) locate(batch int, err error) error {
 	var corrupt *CorruptionError
 	if errors.As(err, &corrupt) {
@@ -266,6 +270,7 @@ func (r *Reader) locate(batch int, err error) error {
 	return &export.SyntaxError{Name: r.name, Offset: off, Where: what, Msg: err.Error()}
 }
 
+// warn adds a warning, or increments the count of the warning of that kind.
 func (r *Reader) warn(kind, where, msg string) {
 	if i, ok := r.warned[kind]; ok {
 		r.warnings[i].Count++
@@ -281,34 +286,34 @@ func (r *Reader) Run() *export.Run { return r.run }
 // Next advances to the next request.
 func (r *Reader) Next() bool {
 	r.valid = false
-	for r.err == nil && r.src != nil && r.next < len(r.plan) {
-		p := r.plan[r.next]
+	for r.err == nil && r.src != nil && r.nextPart < len(r.plan) {
+		p := r.plan[r.nextPart]
 		if r.feed == nil {
-			r.feed = newFeed(r.src, r.plan[r.next:], r.wanted)
+			r.feed = newFeed(r.src, r.plan[r.nextPart:], r.wanted)
 		}
-		if r.t == nil {
+		if r.rows == nil {
 			var err error
-			if r.t, err = r.feed.rows(); err != nil {
+			if r.rows, err = r.feed.rows(); err != nil {
 				r.err = r.locate(p.batch, err)
 				return false
 			}
-			if r.t == nil {
-				r.next++
-				r.nth = 0
+			if r.rows == nil {
+				r.nextPart++
+				r.batchRow = 0
 				continue
 			}
-			r.row = 0
+			r.nextRow = 0
 		}
-		for r.row < r.t.n {
-			i := r.row
-			r.row++
-			r.nth++
-			if of := r.partOf(r.t, i, p.batch); p.all || of == p {
+		for r.nextRow < r.rows.n {
+			i := r.nextRow
+			r.nextRow++
+			r.batchRow++
+			if of := r.rowPart(r.rows, i, p.batch); p.all || of == p {
 				r.deliver(of, i)
 				return true
 			}
 		}
-		r.t = nil
+		r.rows = nil
 	}
 	if r.err == nil && r.src != nil {
 		r.err = r.tail
@@ -319,16 +324,16 @@ func (r *Reader) Next() bool {
 // wanted reports whether Next reads the column.
 func (r *Reader) wanted(col int) bool {
 	switch {
-	case onlyWritten(col):
+	case isWriteOnly(col):
 		return false
-	case r.times:
-		return !onlyForAnswers(col)
+	case r.withoutAnswers:
+		return !isAnswerColumn(col)
 	}
 	return true
 }
 
-// onlyForAnswers reports whether the column is left out after WithoutAnswers.
-func onlyForAnswers(col int) bool {
+// isAnswerColumn reports whether Next skips the column after WithoutAnswers.
+func isAnswerColumn(col int) bool {
 	switch col {
 	case colInputs, colRead, colFinal, colError, colOutputs, colExtra, colDerived + derivedITL, colDerived + derivedTokenCount:
 		return true
@@ -346,24 +351,25 @@ func (r *Reader) Derivation() (_ export.Derivation, ok bool) {
 	return *r.derivation, true
 }
 
-// Derived returns what the derived columns say of the current request.
+// Derived returns the derived columns of the current request; nil if there are none.
 func (r *Reader) Derived() *export.Derived {
-	if !r.valid || r.derivation == nil || !r.dec.isDerived {
+	if !r.valid || r.derivation == nil || !r.decoder.hasDerived {
 		return nil
 	}
-	return &r.dec.derived
+	return &r.decoder.derived
 }
 
-// WithoutAnswers leaves out the columns of inputs and outputs.
-func (r *Reader) WithoutAnswers() { r.times = true }
+// WithoutAnswers makes Next skip the columns of inputs and outputs.
+func (r *Reader) WithoutAnswers() { r.withoutAnswers = true }
 
+// deliver makes row i the current request.
 func (r *Reader) deliver(p part, i int) {
-	r.dec.decode(r.t, i)
-	if r.dec.odd != "" {
+	r.decoder.decode(r.rows, i)
+	if r.decoder.defect != "" {
 		_, what := r.src.place(p.batch)
-		r.warn("row", fmt.Sprintf("%s, row %d", what, r.nth-1), r.dec.odd)
+		r.warn("row", fmt.Sprintf("%s, row %d", what, r.batchRow-1), r.decoder.defect)
 	}
-	r.at = p.experiment
+	r.experiment = p.experiment
 	r.valid = true
 }
 
@@ -373,17 +379,17 @@ func (r *Reader) Request() *export.Request {
 	if !r.valid {
 		return nil
 	}
-	return &r.dec.req
+	return &r.decoder.req
 }
 
 // Experiment returns the index of the current request's experiment.
-func (r *Reader) Experiment() int { return r.at }
+func (r *Reader) Experiment() int { return r.experiment }
 
-// Err returns what ended the reading before the end of the file; a
-// *CorruptionError only for a journal.
+// Err returns the error that ended the reading early. Only a journal gives a
+// *CorruptionError.
 func (r *Reader) Err() error { return r.err }
 
-// Warnings returns the problems met so far.
+// Warnings returns the problems in the data so far, each kind once with a count.
 func (r *Reader) Warnings() []export.Warning { return r.warnings }
 
 // Close releases the reader's memory. It does not close the file.
@@ -395,6 +401,6 @@ func (r *Reader) Close() error {
 		r.feed.close()
 	}
 	err := r.src.close()
-	r.src, r.t, r.dec, r.valid = nil, nil, rowDecoder{}, false
+	r.src, r.rows, r.decoder, r.valid = nil, nil, rowDecoder{}, false
 	return err
 }

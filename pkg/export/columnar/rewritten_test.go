@@ -70,9 +70,9 @@ func TestForeignTable(t *testing.T) {
 			f = testFormats[1]
 		}
 		want := map[string]string{
-			"foreign.parquet":   "x: holds no requests: expected the columns of pa-columns/2, found none called start_ns",
-			"foreign.arrow":     "x: holds no requests: expected the columns of pa-columns/2, found none called start_ns",
-			"later.parquet":     `x: was written as "pa-columns/3"; this version reads pa-columns/1 and pa-columns/2: use a newer one`,
+			"foreign.parquet":   "x: holds no requests: column start_ns of pa-columns/2 is missing",
+			"foreign.arrow":     "x: holds no requests: column start_ns of pa-columns/2 is missing",
+			"later.parquet":     `x: the file has format "pa-columns/3", but this program reads pa-columns/1 and pa-columns/2; use a newer version of it`,
 			"floats.parquet":    "x: column sent_ns: expected int64, found DOUBLE",
 			"string_view.arrow": "column status: expected utf8, found string_view; rewrite it with that type, or as Parquet",
 		}[name]

@@ -8,64 +8,65 @@ import (
 	"github.com/pa-tools/pa/pkg/export"
 )
 
-// A rowDecoder turns rows into requests, in memory that it uses again for the
-// next one. It is the inverse of batch.add.
+// A rowDecoder decodes rows into requests. It reuses its memory for the next row. It is
+// the inverse of batch.add.
 type rowDecoder struct {
-	req       export.Request
-	derived   export.Derived
-	isDerived bool // derived is of the row
-	responses []export.Response
-	fields    []export.Field
-	names     map[string]string
+	req        export.Request
+	derived    export.Derived
+	hasDerived bool // derived is of the row
+	responses  []export.Response
+	fields     []export.Field
+	interned   map[string]string
 	// odd describes the row's defect; "" for none.
-	odd string
+	defect string
 }
 
-// maxNames bounds the strings that are kept to be used again.
-const maxNames = 1 << 10
+// maxInterned bounds the number of strings that intern keeps.
+const maxInterned = 1 << 10
 
-// intern returns b as a string that outlives b.
+// intern returns the original text of b as a string. It shares the memory of equal short
+// strings.
 func (d *rowDecoder) intern(b []byte) string {
 	if len(b) == 0 {
 		return ""
 	}
-	if s, ok := d.names[string(b)]; ok {
+	if s, ok := d.interned[string(b)]; ok {
 		return s
 	}
 	s := string(originalText(b))
 	if len(b) > 256 {
 		return s
 	}
-	if d.names == nil || len(d.names) >= maxNames {
-		d.names = map[string]string{}
+	if d.interned == nil || len(d.interned) >= maxInterned {
+		d.interned = map[string]string{}
 	}
-	d.names[string(b)] = s
+	d.interned[string(b)] = s
 	return s
 }
 
-// decode makes req of row i.
+// decode sets req and derived to row i.
 func (d *rowDecoder) decode(t *rows, i int) {
 	d.req = export.Request{}
-	d.odd = ""
+	d.defect = ""
 	clear(d.responses)
 	d.responses, d.fields = d.responses[:0], d.fields[:0]
 	r := &d.req
 	for k := range scalars {
 		if v := t.cols[colScalars+k]; v != nil {
-			d.scalar(scalars[k].field(r), v, i)
+			d.decodeScalar(scalars[k].field(r), v, i)
 		}
 	}
-	r.Inputs = d.fieldList(t.cols[colInputs], i)
+	r.Inputs = d.decodeFields(t.cols[colInputs], i)
 	d.decodeResponses(t, i)
-	r.Extra = d.fieldList(t.cols[colExtra], i)
+	r.Extra = d.decodeFields(t.cols[colExtra], i)
 	if v := t.cols[colOverflow]; v != nil {
-		d.overflow(v, i)
+		d.decodeOverflow(v, i)
 	}
-	d.isDerived = d.decodeDerived(t, i)
+	d.hasDerived = d.decodeDerived(t, i)
 }
 
-// scalar sets the member of a request that p points to.
-func (d *rowDecoder) scalar(p any, v *vector, i int) {
+// decodeScalar sets the field of a request that p points to.
+func (d *rowDecoder) decodeScalar(p any, v *vector, i int) {
 	switch p := p.(type) {
 	case *uint64:
 		*p = v.num(i)
@@ -78,20 +79,20 @@ func (d *rowDecoder) scalar(p any, v *vector, i int) {
 	case *bool:
 		*p = v.num(i) != 0
 	case *string:
-		*p = d.intern(v.str(i))
+		*p = d.intern(v.bytes(i))
 	case *export.Status:
-		*p = parseName(d, v.str(i), export.ParseStatus)
+		*p = parseName(d, v.bytes(i), export.ParseStatus)
 	case *export.Phase:
-		*p = parseName(d, v.str(i), export.ParsePhase)
+		*p = parseName(d, v.bytes(i), export.ParsePhase)
 	case **export.Stated:
-		*p = d.stated(v.str(i))
+		*p = d.decodeStated(v.bytes(i))
 	default:
 		panic("a member of a request has a type without a column type")
 	}
 }
 
-// parseName parses the name of a status or phase. A name that a later version
-// may have added is unknown, with a warning.
+// parseName parses the name of a status or phase. An unknown name, which a later version may
+// have added, gives the zero value and a defect.
 func parseName[T any](d *rowDecoder, name []byte, parse func(string) (T, error)) T {
 	var unknown T
 	if len(name) == 0 {
@@ -99,33 +100,33 @@ func parseName[T any](d *rowDecoder, name []byte, parse func(string) (T, error))
 	}
 	x, err := parse(d.intern(name))
 	if err != nil {
-		d.odd = err.Error()
+		d.defect = err.Error()
 	}
 	return x
 }
 
-// stated is the inverse of statedText.
-func (d *rowDecoder) stated(text []byte) (s *export.Stated) {
+// decodeStated is the inverse of statedText.
+func (d *rowDecoder) decodeStated(text []byte) (s *export.Stated) {
 	if len(text) == 0 {
 		return nil
 	}
 	if err := json.Unmarshal(originalText(text), &s); err != nil {
-		d.odd = "column stated: " + err.Error()
+		d.defect = "column stated: " + err.Error()
 		return nil
 	}
 	return s
 }
 
-// fieldList returns the values of a row; nil for null.
-func (d *rowDecoder) fieldList(v *vector, i int) export.Fields {
+// decodeFields returns the list of fields in row i; nil for null.
+func (d *rowDecoder) decodeFields(v *vector, i int) export.Fields {
 	from, to, ok := v.list(i)
 	if !ok {
 		return nil
 	}
 	first := len(d.fields)
-	element := v.kids[0]
+	element := v.children[0]
 	for e := from; e < to; e++ {
-		d.fields = append(d.fields, d.field(element, 0, e))
+		d.fields = append(d.fields, d.decodeField(element, 0, e))
 	}
 	n := len(d.fields)
 	if first == n {
@@ -134,11 +135,11 @@ func (d *rowDecoder) fieldList(v *vector, i int) export.Fields {
 	return export.Fields(d.fields[first:n:n])
 }
 
-// field returns the value e; the fields of its struct start at first.
-func (d *rowDecoder) field(element *vector, first, e int) export.Field {
-	f := export.Field{Name: d.intern(element.kids[first+fieldName].str(e))}
-	f.Value.Text = element.kids[first+fieldText].num(e) != 0
-	f.Value.Data = originalText(element.kids[first+fieldValue].str(e))
+// decodeField returns element e, a struct whose children from first on are a field.
+func (d *rowDecoder) decodeField(element *vector, first, e int) export.Field {
+	f := export.Field{Name: d.intern(element.children[first+fieldName].bytes(e))}
+	f.Value.Text = element.children[first+fieldText].num(e) != 0
+	f.Value.Data = originalText(element.children[first+fieldValue].bytes(e))
 	switch {
 	case f.Value.Data != nil:
 	case f.Value.Text:
@@ -149,54 +150,54 @@ func (d *rowDecoder) field(element *vector, first, e int) export.Field {
 	return f
 }
 
-// decodeResponses puts the lists of a row together.
+// decodeResponses sets the responses of the request from the lists of row i.
 func (d *rowDecoder) decodeResponses(t *rows, i int) {
 	if from, to, ok := t.cols[colRecv].list(i); ok && to > from {
-		recv := t.cols[colRecv].kids[0]
+		recv := t.cols[colRecv].children[0]
 		for e := from; e < to; e++ {
 			d.responses = append(d.responses, export.Response{RecvNS: recv.num(e)})
 		}
 	}
-	d.additions(t, i, colSource, func(x *export.Response, v uint64) { x.Source = export.StampSource(v) })
-	d.additions(t, i, colRead, func(x *export.Response, v uint64) { x.Read = uint32(v) })
-	d.additions(t, i, colFinal, func(x *export.Response, v uint64) { x.Final = v != 0 })
-	d.additions(t, i, colError, func(x *export.Response, v uint64) { x.Error = v != 0 })
+	d.decodeAdditions(t, i, colSource, func(x *export.Response, v uint64) { x.Source = export.StampSource(v) })
+	d.decodeAdditions(t, i, colRead, func(x *export.Response, v uint64) { x.Read = uint32(v) })
+	d.decodeAdditions(t, i, colFinal, func(x *export.Response, v uint64) { x.Final = v != 0 })
+	d.decodeAdditions(t, i, colError, func(x *export.Response, v uint64) { x.Error = v != 0 })
 	if len(d.responses) > 0 {
 		d.req.Responses = d.responses
 	}
-	d.outputs(t.cols[colOutputs], i)
+	d.decodeOutputs(t.cols[colOutputs], i)
 }
 
-// additions sets a member of each response.
-func (d *rowDecoder) additions(t *rows, i, col int, set func(x *export.Response, v uint64)) {
+// decodeAdditions calls set for each response with its value in the list column col.
+func (d *rowDecoder) decodeAdditions(t *rows, i, col int, set func(x *export.Response, v uint64)) {
 	from, to, ok := t.cols[col].list(i)
 	if !ok {
 		return
 	}
 	if n := len(d.responses); to-from != n {
-		d.odd = fmt.Sprintf("%d responses but %d values of %s", n, to-from, columnName(col))
+		d.defect = fmt.Sprintf("%d responses but %d values of %s", n, to-from, columnName(col))
 		to = min(to, from+n)
 	}
-	element := t.cols[col].kids[0]
+	element := t.cols[col].children[0]
 	for e := from; e < to; e++ {
 		set(&d.responses[e-from], element.num(e))
 	}
 }
 
-// outputs gives each response its outputs: none for one that has no element,
-// nil for one that has an element without a value and a name.
-func (d *rowDecoder) outputs(v *vector, i int) {
+// decodeOutputs sets the outputs of each response. A response without an element has no
+// outputs. A response with an element without name and value has nil outputs.
+func (d *rowDecoder) decodeOutputs(v *vector, i int) {
 	from, to, ok := v.list(i)
 	if !ok {
 		d.req.NoOutputs = true
 		return
 	}
-	element := v.kids[0]
+	element := v.children[0]
 	next := 0 // response whose outputs come next
 	for e := from; e < to; {
-		at := int(element.kids[0].num(e))
+		at := int(element.children[0].num(e))
 		if at < next || at >= len(d.responses) {
-			d.odd = fmt.Sprintf("an output of response %d of %d comes after those of response %d", at, len(d.responses), next-1)
+			d.defect = fmt.Sprintf("an output of response %d of %d comes after those of response %d", at, len(d.responses), next-1)
 			return
 		}
 		for ; next < at; next++ {
@@ -204,13 +205,13 @@ func (d *rowDecoder) outputs(v *vector, i int) {
 		}
 		first := len(d.fields)
 		absent := false
-		for ; e < to && int(element.kids[0].num(e)) == at; e++ {
-			value := element.kids[1+fieldValue]
-			if value.null(e) && len(element.kids[1+fieldName].str(e)) == 0 {
+		for ; e < to && int(element.children[0].num(e)) == at; e++ {
+			value := element.children[1+fieldValue]
+			if value.null(e) && len(element.children[1+fieldName].bytes(e)) == 0 {
 				absent = true
 				continue
 			}
-			d.fields = append(d.fields, d.field(element, 1, e))
+			d.fields = append(d.fields, d.decodeField(element, 1, e))
 		}
 		if n := len(d.fields); !absent || n > first {
 			d.responses[at].Outputs = export.Fields(d.fields[first:n:n])

@@ -9,8 +9,8 @@ import (
 )
 
 // Version is the value of the metadata key "pa.schema" in every file that this
-// package writes. A reader takes files of this version and of version 1, whose times
-// are unsigned and never null. It ignores columns that it does not know.
+// package writes. A Reader reads files of this version and of version 1, whose times
+// are unsigned and never null. It ignores unknown columns.
 const Version = "pa-columns/2"
 
 // oldVersion is the version before Version.
@@ -21,28 +21,28 @@ const (
 	versionKey  = "pa.schema"
 	runKey      = "pa.run"        // see header.go
 	runBytesKey = "pa.run.base64" // the same, when it is not UTF-8
-	derivedKey  = "pa.derived"    // the derivation of the derived columns; absent without these
+	derivedKey  = "pa.derived"    // the export.Derivation; absent without derived columns
 )
 
-// A zero says what the zero value of a member means in the file.
-type zero uint8
+// A zeroMeaning says what the zero value of a field of a request means in the file.
+type zeroMeaning uint8
 
 const (
-	zeroAbsent   zero = iota // not recorded: null
-	zeroRecorded             // a value like any other: the column has no null
-	zeroWithMeta             // a value if the request has pa-record's additions, else null
+	zeroAbsent   zeroMeaning = iota // not recorded: null
+	zeroRecorded                    // a value like any other: the column has no null
+	zeroWithMeta                    // a value if the request has pa-record's additions, else null
 )
 
-// A scalar is a column that holds one member of a request.
+// A scalar is a column that holds one field of a request.
 type scalar struct {
-	name string
-	zero zero
-	// field returns a pointer to the member. The type of the member determines the
+	name        string
+	zeroMeaning zeroMeaning
+	// field returns a pointer to the field. The type of the field determines the
 	// type of the column.
 	field func(*export.Request) any
 }
 
-// scalars lists the scalars in the order of the file.
+// scalars lists the scalar columns in the order of the file.
 var scalars = [...]scalar{
 	{"id", zeroRecorded, func(r *export.Request) any { return &r.ID }},
 	{"scheduled_ns", zeroAbsent, func(r *export.Request) any { return &r.ScheduledNS }},
@@ -90,8 +90,8 @@ func scalarType(p any) arrow.DataType {
 	panic("a member of a request has a type without a column type")
 }
 
-// Indices of the columns: the level, the scalars, and then these. The derived columns
-// are last: a journal has none.
+// Indices of the columns: the columns of the level, the scalar columns, the lists and the
+// derived columns. The derived columns are last because a journal has none.
 const (
 	colExperiment = 0
 	colMode       = 1
@@ -110,11 +110,11 @@ const (
 	colDerived // the first derived column
 )
 
-// numColumns counts the columns of a file with derived ones.
+// numColumns is the number of columns of a file with derived columns.
 const numColumns = colDerived + numDerived
 
-// Fields of the elements of inputs and extra, and, after the index of the
-// response, of outputs.
+// Fields of the elements of inputs and extra. The elements of outputs have them after the
+// index of the response.
 const (
 	fieldName = iota
 	fieldText
@@ -129,20 +129,20 @@ const (
 	overflowValue
 )
 
-// onlyWritten reports whether the column is only for other readers: the header and the rest of
-// the row say the same.
-func onlyWritten(col int) bool {
+// isWriteOnly reports whether a Reader ignores the column, because the header or other
+// columns hold the same. Other programs use it.
+func isWriteOnly(col int) bool {
 	return col == colMode || col == colValue || col == colReason || col == colDerived+derivedTPOT
 }
 
-// list returns a list column. Its elements can be null in the schema, because elements
-// that cannot be null would be read as ones that can.
-func list(name string, element arrow.DataType, nullable bool) arrow.Field {
+// listColumn returns a list column. Its elements are nullable, because readers take them as
+// nullable in any case.
+func listColumn(name string, element arrow.DataType, nullable bool) arrow.Field {
 	return arrow.Field{Name: name, Type: arrow.ListOf(element), Nullable: nullable}
 }
 
-// newSchema returns the Arrow schema of the data model, with or without the derived
-// columns, with the keys and values of meta and the version.
+// newSchema returns the Arrow schema of the data model, with the version and meta as
+// metadata. derived adds the derived columns.
 func newSchema(meta fileMetadata, derived bool) *arrow.Schema {
 	var (
 		int32Type  = arrow.PrimitiveTypes.Int32
@@ -167,19 +167,19 @@ func newSchema(meta fileMetadata, derived bool) *arrow.Schema {
 	}
 	var r export.Request
 	for _, s := range scalars {
-		fields = append(fields, arrow.Field{Name: s.name, Type: scalarType(s.field(&r)), Nullable: s.zero != zeroRecorded})
+		fields = append(fields, arrow.Field{Name: s.name, Type: scalarType(s.field(&r)), Nullable: s.zeroMeaning != zeroRecorded})
 	}
 	fields = append(fields,
 		arrow.Field{Name: "reason", Type: stringType},
-		list("inputs", arrow.StructOf(value...), true),
-		list("recv_ns", arrow.PrimitiveTypes.Int64, false),
-		list("source", arrow.PrimitiveTypes.Int8, true),
-		list("read", int32Type, true),
-		list("final", boolType, true),
-		list("error", boolType, true),
-		list("outputs", arrow.StructOf(output...), true),
-		list("extra", arrow.StructOf(value...), true),
-		list("overflow", arrow.StructOf(overflow...), true),
+		listColumn("inputs", arrow.StructOf(value...), true),
+		listColumn("recv_ns", arrow.PrimitiveTypes.Int64, false),
+		listColumn("source", arrow.PrimitiveTypes.Int8, true),
+		listColumn("read", int32Type, true),
+		listColumn("final", boolType, true),
+		listColumn("error", boolType, true),
+		listColumn("outputs", arrow.StructOf(output...), true),
+		listColumn("extra", arrow.StructOf(value...), true),
+		listColumn("overflow", arrow.StructOf(overflow...), true),
 	)
 	if derived {
 		fields = append(fields, derivedFields()...)
@@ -188,7 +188,7 @@ func newSchema(meta fileMetadata, derived bool) *arrow.Schema {
 	return arrow.NewSchema(fields, &m)
 }
 
-// fullSchema is the schema that readers look for.
+// fullSchema returns the schema with all columns that a Reader knows.
 func fullSchema() *arrow.Schema { return newSchema(fileMetadata{}, true) }
 
 // columnName returns the name of a column.

@@ -27,19 +27,19 @@ import (
 //	}
 //	return t.Err()
 type Table struct {
-	ctx     context.Context
-	name    string
-	r       *file.Reader
-	size    int64
-	most    int64
-	columns []tableColumn
-	left    []string
+	ctx      context.Context
+	name     string
+	r        *file.Reader
+	size     int64
+	maxBytes int64
+	columns  []tableColumn
+	leftOut  []string
 
-	group       int   // the next row group
-	rest, chunk int64 // rows of the current row group: not yet decoded, and decoded per call
-	n, i        int   // number of decoded rows, and index of the next
-	row         export.Fields
-	err         error
+	group                int   // the next row group
+	groupLeft, chunkRows int64 // rows of the current row group: not yet decoded, and decoded per call
+	decodedRows, nextRow int   // number of decoded rows, and index of the next
+	row                  export.Fields
+	err                  error
 }
 
 // A tableColumn is a column of the file: one leaf, or the leaves of a struct or of a
@@ -64,20 +64,20 @@ type tableLeaf struct {
 
 // OpenTable opens a Parquet file. name is for messages. The caller closes src.
 func OpenTable(ctx context.Context, name string, src io.ReaderAt, size int64, lim export.Limits) (*Table, error) {
-	t := &Table{ctx: ctx, name: name, size: size, most: mostRows(lim)}
+	t := &Table{ctx: ctx, name: name, size: size, maxBytes: rowsLimit(lim)}
 	var err error
-	if t.r, err = openParquetFile(name, src, size, t.most); err != nil {
+	if t.r, err = openParquetFile(name, src, size, t.maxBytes); err != nil {
 		return nil, err
 	}
-	if err := guard(func() error { t.find(); return nil }); err != nil {
+	if err := catchPanic(func() error { t.findColumns(); return nil }); err != nil {
 		return nil, fmt.Errorf("%s: %w", name, err)
 	}
 	return t, nil
 }
 
-// find groups the leaves of the file by column, and leaves out columns that cannot be
+// findColumns groups the leaves of the file by column, and leaves out columns that cannot be
 // read.
-func (t *Table) find() {
+func (t *Table) findColumns() {
 	meta := t.r.MetaData().Schema
 	bad := map[string]bool{}
 	at := map[string]int{}
@@ -107,7 +107,7 @@ func (t *Table) find() {
 	root := meta.Root()
 	for i := range root.NumFields() {
 		if name := root.Field(i).Name(); bad[name] {
-			t.left = append(t.left, name)
+			t.leftOut = append(t.leftOut, name)
 		}
 	}
 }
@@ -174,16 +174,16 @@ func (t *Table) Columns() []string {
 }
 
 // LeftOut returns the names of the columns that are left out.
-func (t *Table) LeftOut() []string { return t.left }
+func (t *Table) LeftOut() []string { return t.leftOut }
 
 // Next advances to the next row. It returns false at the end or on an error.
 func (t *Table) Next() bool {
 	if t.err != nil {
 		return false
 	}
-	for t.i == t.n {
+	for t.nextRow == t.decodedRows {
 		more := false
-		if err := guard(func() (err error) { more, err = t.decode(); return err }); err != nil {
+		if err := catchPanic(func() (err error) { more, err = t.decodeRows(); return err }); err != nil {
 			t.err = fmt.Errorf("%s: row group %d: %w", t.name, max(0, t.group-1), err)
 			return false
 		}
@@ -193,9 +193,9 @@ func (t *Table) Next() bool {
 	}
 	t.row = t.row[:0]
 	for _, c := range t.columns {
-		t.row = append(t.row, export.Field{Name: c.name, Value: export.Value{Data: c.append(nil, t.i)}})
+		t.row = append(t.row, export.Field{Name: c.name, Value: export.Value{Data: c.append(nil, t.nextRow)}})
 	}
-	t.i++
+	t.nextRow++
 	return true
 }
 
@@ -206,12 +206,12 @@ func (t *Table) Row() export.Fields { return t.row }
 // Err returns the error that stopped Next; nil at the end of the file.
 func (t *Table) Err() error { return t.err }
 
-// decode decodes the next rows. It returns false if none are left.
-func (t *Table) decode() (bool, error) {
+// decodeRows decodes the next rows. It returns false if none are left.
+func (t *Table) decodeRows() (bool, error) {
 	if err := t.ctx.Err(); err != nil {
 		return false, err
 	}
-	for t.rest == 0 {
+	for t.groupLeft == 0 {
 		if t.group == t.r.NumRowGroups() {
 			return false, nil
 		}
@@ -220,25 +220,25 @@ func (t *Table) decode() (bool, error) {
 		}
 		t.group++
 	}
-	n := int(min(t.rest, t.chunk))
-	limit := budget{t.most, t.most}
+	n := int(min(t.groupLeft, t.chunkRows))
+	limit := budget{t.maxBytes, t.maxBytes}
 	for _, c := range t.columns {
 		for _, l := range c.leaves {
-			if err := l.r.rows(n, &limit); err != nil {
+			if err := l.r.readRows(n, &limit); err != nil {
 				return false, fmt.Errorf("column %s: %w", c.name, err)
 			}
 		}
 	}
-	t.rest -= int64(n)
-	t.n, t.i = n, 0
+	t.groupLeft -= int64(n)
+	t.decodedRows, t.nextRow = n, 0
 	return true, nil
 }
 
 func (t *Table) openGroup(group *file.RowGroupReader) error {
-	if t.rest = group.NumRows(); t.rest < 0 {
-		return fmt.Errorf("%d rows", t.rest)
+	if t.groupLeft = group.NumRows(); t.groupLeft < 0 {
+		return fmt.Errorf("%d rows", t.groupLeft)
 	}
-	t.chunk = chunkRows(group.NumRows(), group.ByteSize())
+	t.chunkRows = chunkRows(group.NumRows(), group.ByteSize())
 	for _, c := range t.columns {
 		for k := range c.leaves {
 			l := &c.leaves[k]
@@ -246,8 +246,8 @@ func (t *Table) openGroup(group *file.RowGroupReader) error {
 			if err != nil {
 				return fmt.Errorf("column %s: %w", c.name, err)
 			}
-			l.r = &leaf{pages: pages, kind: l.desc.PhysicalType(), shape: l.shape, signed: l.signed, limit: &budget{}}
-			l.r.use(0)
+			l.r = &leaf{pages: pages, physicalType: l.desc.PhysicalType(), shape: l.shape, signed: l.signed, limit: &budget{}}
+			l.r.useMemory(0)
 		}
 	}
 	return nil
@@ -321,11 +321,11 @@ func (l *tableLeaf) append(b []byte, i int) []byte {
 	}
 	switch l.desc.PhysicalType() {
 	case parquet.Types.ByteArray:
-		if l.binary && !utf8.Valid(v.str(i)) {
-			b = base64.StdEncoding.AppendEncode(append(b, `{"b64":"`...), v.str(i))
+		if l.binary && !utf8.Valid(v.bytes(i)) {
+			b = base64.StdEncoding.AppendEncode(append(b, `{"b64":"`...), v.bytes(i))
 			return append(b, `"}`...)
 		}
-		return appendJSONText(b, v.str(i))
+		return appendJSONText(b, v.bytes(i))
 	case parquet.Types.Boolean:
 		return strconv.AppendBool(b, v.num(i) != 0)
 	case parquet.Types.Float:

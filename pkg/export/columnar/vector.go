@@ -11,16 +11,16 @@ import (
 )
 
 // A vector holds decoded values of a column, from any kind of file. They have been
-// checked: offsets never decrease, and end within text and kids; all kids of a struct
+// checked: offsets never decrease, and end within text and children; all children of a struct
 // have n values.
 type vector struct {
 	n          int
 	nulls      []bool    // nil: none
-	spareNulls []bool    // memory of nulls, which leaf uses again
+	nullMemory []bool    // memory of nulls, which leaf uses again
 	nums       []uint64  // integers, with their sign extended, and bools
 	text       []byte    // of strings
-	offs       []int     // n+1, of strings and lists
-	kids       []*vector // the element of a list, the fields of a struct; nil for a field that the file lacks
+	offsets    []int     // n+1, of strings and lists
+	children   []*vector // the element of a list, the fields of a struct; nil for a field that the file lacks
 }
 
 // rows holds some rows of a file by the columns of the full schema; nil for a column that
@@ -40,12 +40,12 @@ func (v *vector) num(i int) uint64 {
 	return v.nums[i]
 }
 
-// str returns the string i as it stands in the file; "" for null.
-func (v *vector) str(i int) []byte {
+// bytes returns string i as stored in the file; "" for null.
+func (v *vector) bytes(i int) []byte {
 	if v == nil || v.null(i) {
 		return nil
 	}
-	return v.text[v.offs[i]:v.offs[i+1]:v.offs[i+1]]
+	return v.text[v.offsets[i]:v.offsets[i+1]:v.offsets[i+1]]
 }
 
 // list returns the range of the elements of list i; ok is false for null.
@@ -53,7 +53,7 @@ func (v *vector) list(i int) (from, to int, ok bool) {
 	if v == nil || v.null(i) {
 		return 0, 0, false
 	}
-	return v.offs[i], v.offs[i+1], true
+	return v.offsets[i], v.offsets[i+1], true
 }
 
 // A class groups the types that can hold the same values.
@@ -184,7 +184,7 @@ func (v *vector) setBools(buffers []*memory.Buffer, off int) error {
 
 // setOffsets reads n+1 offsets that end within size.
 func (v *vector) setOffsets(large bool, buffers []*memory.Buffer, off, size int) error {
-	v.offs = make([]int, v.n+1)
+	v.offsets = make([]int, v.n+1)
 	if v.n == 0 {
 		return nil // Arrow allows an empty buffer then
 	}
@@ -198,7 +198,7 @@ func (v *vector) setOffsets(large bool, buffers []*memory.Buffer, off, size int)
 	}
 	b = b[off*width:]
 	last := uint64(0)
-	for i := range v.offs {
+	for i := range v.offsets {
 		var x uint64
 		if large {
 			x = binary.LittleEndian.Uint64(b[8*i:])
@@ -209,7 +209,7 @@ func (v *vector) setOffsets(large bool, buffers []*memory.Buffer, off, size int)
 			return fmt.Errorf("offset %d of it is %d, after %d and with %d values", i, x, last, size)
 		}
 		last = x
-		v.offs[i] = int(x)
+		v.offsets[i] = int(x)
 	}
 	return nil
 }
@@ -227,7 +227,7 @@ func (v *vector) setLists(data arrow.ArrayData, want arrow.DataType, off int) er
 	if err != nil {
 		return fmt.Errorf("its elements: %w", err)
 	}
-	v.kids = []*vector{element}
+	v.children = []*vector{element}
 	return v.setOffsets(data.DataType().ID() == arrow.LARGE_LIST, data.Buffers(), off, element.n)
 }
 
@@ -251,7 +251,7 @@ func (v *vector) setStruct(data arrow.ArrayData, want arrow.DataType, off int) e
 		if err != nil {
 			return fmt.Errorf("field %q: %w", f.Name, err)
 		}
-		v.kids = append(v.kids, k.slice(off, v.n))
+		v.children = append(v.children, k.slice(off, v.n))
 	}
 	return nil
 }
@@ -269,13 +269,13 @@ func (v *vector) slice(off, n int) *vector {
 	if v.nums != nil {
 		s.nums = v.nums[off : off+n]
 	}
-	if v.offs != nil {
-		s.offs = v.offs[off : off+n+1]
+	if v.offsets != nil {
+		s.offsets = v.offsets[off : off+n+1]
 	}
-	if v.offs == nil && v.kids != nil { // a struct
-		s.kids = make([]*vector, len(v.kids))
-		for i, k := range v.kids {
-			s.kids[i] = k.slice(off, n)
+	if v.offsets == nil && v.children != nil { // a struct
+		s.children = make([]*vector, len(v.children))
+		for i, k := range v.children {
+			s.children[i] = k.slice(off, n)
 		}
 	}
 	return &s

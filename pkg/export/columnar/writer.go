@@ -32,7 +32,7 @@ type Writer struct {
 
 	// background says that a batch is written while the next one fills.
 	background bool
-	spare      *batch     // takes turns with batch; nil before the first flush
+	spareBatch *batch     // takes turns with batch; nil before the first flush
 	writing    chan error // gets the error of the batch being written; nil if there is none
 }
 
@@ -147,7 +147,7 @@ func (w *Writer) Close(run *export.Run) error {
 	}
 	err := errors.Join(w.close(run), w.wait())
 	w.calls.State = writeorder.Closed
-	w.batch, w.spare, w.telemetry = nil, nil, telemetryBuffer{}
+	w.batch, w.spareBatch, w.telemetry = nil, nil, telemetryBuffer{}
 	return err
 }
 
@@ -167,7 +167,7 @@ func (w *Writer) close(run *export.Run) error {
 		header = *run
 	}
 	header.Experiments = w.run.Experiments
-	if err := guard(func() error { return w.sink.close(&header, &w.telemetry) }); err != nil {
+	if err := catchPanic(func() error { return w.sink.close(&header, &w.telemetry) }); err != nil {
 		return w.calls.Fail(err)
 	}
 	return nil
@@ -183,21 +183,21 @@ func (w *Writer) flush() error {
 	}
 	rec := w.batch.record()
 	if w.background {
-		if w.spare == nil {
-			w.spare = w.batch.empty()
+		if w.spareBatch == nil {
+			w.spareBatch = w.batch.newEmpty()
 		}
-		w.batch, w.spare = w.spare, w.batch
+		w.batch, w.spareBatch = w.spareBatch, w.batch
 		w.batch.reset()
 		done := make(chan error, 1)
 		go func() {
-			err := guard(func() error { return w.sink.write(rec) })
+			err := catchPanic(func() error { return w.sink.write(rec) })
 			rec.Release()
 			done <- err
 		}()
 		w.writing = done
 		return nil
 	}
-	err := guard(func() error { return w.sink.write(rec) })
+	err := catchPanic(func() error { return w.sink.write(rec) })
 	rec.Release()
 	w.batch.reset()
 	if err != nil {
@@ -219,9 +219,9 @@ func (w *Writer) wait() error {
 	return nil
 }
 
-// guard turns a panic in do into an error: arrow v15 reports by panic some of
+// catchPanic turns a panic in do into an error: arrow v15 reports by panic some of
 // the errors of the file that it writes to or reads from.
-func guard(do func() error) (err error) {
+func catchPanic(do func() error) (err error) {
 	defer func() {
 		switch p := recover().(type) {
 		case nil:
