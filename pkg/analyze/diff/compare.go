@@ -310,7 +310,7 @@ func (l *LevelResult) single() {
 	l.Pairs = paired.n
 	var so, sn [seriesQuantities]*inference.Series
 	for q := range so {
-		so[q], sn[q] = inference.NewSeries(o.series[q]), inference.NewSeries(n.series[q])
+		so[q], sn[q] = seriesOf(quantity(q), o.series[q]), seriesOf(quantity(q), n.series[q])
 	}
 	l.rows(func(r *Row) {
 		m := r.Metric
@@ -337,6 +337,15 @@ func (l *LevelResult) single() {
 			r.Comparison = inference.Change(so[m.of].Quantile(m.pct/100), sn[m.of].Quantile(m.pct/100))
 		}
 	})
+}
+
+// seriesOf returns the series of the values of q. A request has many gaps, and one value
+// of the others.
+func seriesOf(q quantity, values []float64) *inference.Series {
+	if q == itl {
+		return inference.NewGaps(values)
+	}
+	return inference.NewSeries(values)
 }
 
 // several compares runs by their values.

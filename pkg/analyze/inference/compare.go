@@ -46,6 +46,7 @@ func (c *Comparison) Interval(level float64) Interval {
 // symmetric intervals this is Welch's method. The degrees of freedom are Welch's,
 // at most 32, which is twice the number of a side.
 func Change(older, newer Estimate) Comparison {
+	older, newer = alike(older, newer)
 	c := compare(older, newer)
 	if !c.NA.Missing() {
 		c.NA = eitherNA(older.NA, newer.NA)

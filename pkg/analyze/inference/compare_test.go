@@ -103,8 +103,8 @@ func TestChangeOfNothing(t *testing.T) {
 
 func TestChangeNotAvailable(t *testing.T) {
 	good := NewSeries(logAR(1, 3000, 0, 0.3)).Mean()
-	short := NewSeries(logAR(1, 100, 0, 0.3)).Mean()
-	shorter := NewSeries(logAR(1, 1000, 0, 0.3)).Quantile(0.99)
+	short := NewSeries(logAR(1, 20, 0, 0.3)).Mean()
+	shorter := NewSeries(logAR(1, 200, 0, 0.3)).Quantile(0.99)
 	negative := NewSeries([]float64{-1, -2, -3}).Mean()
 	for _, tt := range []struct {
 		name         string
@@ -113,9 +113,9 @@ func TestChangeNotAvailable(t *testing.T) {
 		needs        int
 		change       bool
 	}{
-		{"old short", short, good, "old: 100 values are worth", short.NA.Needs, true},
-		{"new short", good, short, "new: 100 values are worth", short.NA.Needs, true},
-		{"both short", short, shorter, "; new: 1000 values are worth", shorter.NA.Needs, true},
+		{"old short", short, good, "old: 20 values, at least 30 are wanted", short.NA.Needs, true},
+		{"new short", good, short, "new: 20 values, at least 30 are wanted", short.NA.Needs, true},
+		{"both short", short, shorter, "; new: too few of 200 values lie beyond p99", shorter.NA.Needs, true},
 		{"not positive", negative, good, "a ratio needs positive values", 0, false},
 		{"nothing", NewSeries(nil).Mean(), good, "a ratio needs positive values", 0, false},
 		{"zero value", Estimate{}, Estimate{}, "a ratio needs positive values", 0, false},

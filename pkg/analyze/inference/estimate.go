@@ -58,6 +58,56 @@ type Estimate struct {
 	NA NA
 
 	pivot pivot
+
+	tau    float64 // autocorrelation time of the values, see [spread]
+	few    bool    // the series has too few values for the pivot
+	series *Series // nil if the estimate is of several series, or needs many values
+	small  *small  // the estimate from few values; nil if there are enough
+}
+
+// orSmall gives the estimate of the quantile p of a series with few values the interval
+// of a [small], if there is one. A mean passes ½.
+func (e Estimate) orSmall(s *Series, p float64, of func() *small) Estimate {
+	if e.NA.Missing() && !e.few {
+		return e
+	}
+	if s.nested {
+		return e
+	}
+	e.series = s
+	if !e.few {
+		return e
+	}
+	if n := len(s.x); n < minSmall {
+		e.NA = NA{Reason: fmt.Sprintf("%d %s, at least %d are wanted", n, s.noun, minSmall), Needs: s.least(p)}
+		return e
+	}
+	e.small = of()
+	return e.given(s.dependence().weights())
+}
+
+// given returns an estimate from few values if their dependence has the probabilities w.
+func (e Estimate) given(w phiWeights) Estimate {
+	if e.NA = e.small.missing(&w); !e.NA.Missing() {
+		e.pivot = e.small.pivot(&w)
+	}
+	return e
+}
+
+// alike returns the estimates of two runs of which at least one has few values: the
+// dependence in one run says something about the dependence in the other.
+func alike(older, newer Estimate) (o, n Estimate) {
+	if older.small == nil && newer.small == nil || older.series == nil || newer.series == nil ||
+		min(len(older.series.x), len(newer.series.x)) < minSmall {
+		return older, newer
+	}
+	w := sharedWeights(older.series.dependence(), newer.series.dependence())
+	for side, e := range [...]*Estimate{&older, &newer} {
+		if e.small != nil {
+			*e = e.given(w[side])
+		}
+	}
+	return older, newer
 }
 
 // Interval returns the confidence interval at the given level, such as 0.95. A
@@ -91,25 +141,22 @@ func (p *pivot) pValue() float64 {
 	if p.ends == nil {
 		return math.NaN()
 	}
-	outside := func(t float64) bool { return !p.ends(t).Contains(0) }
-	if !outside(0) {
+	// beyond is how far the nearer end is beyond 0, and negative if 0 is inside.
+	beyond := func(t float64) float64 {
+		ends := p.ends(t)
+		return math.Max(ends.Low, -ends.High)
+	}
+	if !(beyond(0) > 0) {
 		return 1
 	}
 	lo, hi := 0.0, 1.0
-	for outside(hi) {
+	for beyond(hi) > 0 {
 		lo, hi = hi, hi*2
 		if studentUpper(lo, p.df) == 0 {
 			return 0
 		}
 	}
-	for hi-lo > 1e-10*hi {
-		if mid := lo + (hi-lo)/2; outside(mid) {
-			lo = mid
-		} else {
-			hi = mid
-		}
-	}
-	return 2 * studentUpper(hi, p.df)
+	return 2 * studentUpper(falling(beyond, lo, hi), p.df)
 }
 
 // unavailable is an estimate without an interval.

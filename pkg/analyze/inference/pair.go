@@ -47,7 +47,7 @@ func (p *Pairs) Mean() Comparison {
 	if p.na.Missing() {
 		return p.missing()
 	}
-	return paired(exponentiated(p.oldLogs.mean(false)), exponentiated(p.newLogs.mean(false)), p.ratios.mean(false))
+	return paired(exponentiated(p.oldLogs.anyMean(false)), exponentiated(p.newLogs.anyMean(false)), p.ratios.anyMean(false))
 }
 
 // Median gives the median over the pairs of new/old − 1. The values of the

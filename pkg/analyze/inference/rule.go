@@ -39,23 +39,24 @@ func wanted(p float64) float64 {
 }
 
 // shortOf returns why a series is too short for an interval around quantile p; the
-// zero NA if it is long enough. Needs assumes that the autocorrelation time stays
-// the same, or that twice the rise takes twice the length to level.
-func (s *spread) shortOf(p float64, noun string) NA {
+// zero NA if it is long enough. few is set if it has too few values, and not if they
+// drift. Needs assumes that the autocorrelation time stays the same, or that twice the
+// rise takes twice the length to level.
+func (s *spread) shortOf(p float64, noun string) (na NA, few bool) {
 	want, effective, n := wanted(p), s.forRule(), float64(s.n)
 	switch {
 	case effective < want:
 		return NA{
 			Reason: fmt.Sprintf("%d %s are worth %.0f independent ones, %.0f are wanted", s.n, noun, math.Floor(effective), want),
 			Needs:  roundUp(math.Max(want, n*want/effective)),
-		}
+		}, true
 	case s.rise > maxRise:
 		return NA{
 			Reason: fmt.Sprintf("the %s drift: slow waves hold %.1f times the energy of faster ones, steady is up to %v", noun, s.rise, maxRise),
 			Needs:  roundUp(n * s.rise),
-		}
+		}, false
 	default:
-		return NA{}
+		return NA{}, false
 	}
 }
 

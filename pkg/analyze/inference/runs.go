@@ -3,6 +3,8 @@ package inference
 import (
 	"fmt"
 	"math"
+
+	"github.com/montanaflynn/stats"
 )
 
 const (
@@ -56,29 +58,25 @@ func welch(difference, se0, n0, se1, n1 float64) pivot {
 func geometricMean(values []float64) (e Estimate, logSE float64) {
 	n := len(values)
 	logs := make([]float64, n)
-	mean := 0.0
 	for i, v := range values {
 		if !usable(v) || v <= 0 {
 			return unavailable(math.NaN(), n, fmt.Sprintf("run %d has %v, which has no usable logarithm", i+1, v)), 0
 		}
 		logs[i] = math.Log(v)
-		mean += (logs[i] - mean) / float64(i+1)
 	}
 	if n == 0 {
 		e = unavailable(math.NaN(), n, "no runs")
 		e.NA.Needs = minRuns
 		return e, 0
 	}
-	sum := 0.0
-	for _, l := range logs {
-		sum += square(l - mean)
-	}
+	mean, _ := stats.Mean(logs) // its only error is that there are no values
 	e = Estimate{Value: math.Exp(mean), N: n, EffectiveN: float64(n)}
 	if n < minRuns {
 		e.NA = NA{Reason: fmt.Sprintf("%d of %d runs", n, minRuns), Needs: minRuns}
 		return e, 0
 	}
-	logSE = math.Sqrt(sum / float64(n-1) / float64(n))
+	deviation, _ := stats.StandardDeviationSample(logs)
+	logSE = deviation / math.Sqrt(float64(n))
 	if allEqual(values) { // logSE may be off 0 by rounding
 		logSE = 0
 	}

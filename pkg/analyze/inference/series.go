@@ -19,6 +19,8 @@ type Series struct {
 	sorted []float64
 	noun   string // the name of a value in reasons: "request"
 	bad    string // why there are no estimates; empty if there are
+	nested bool   // see [NewGaps]
+	fit    *autoregression
 }
 
 // NewSeries returns a series of the values, which it keeps and does not
@@ -26,6 +28,15 @@ type Series struct {
 // n/a; leave them out before, if leaving them out is right.
 func NewSeries(values []float64) *Series {
 	return newSeries(values, "values")
+}
+
+// NewGaps returns a series of values of which each request has several, such as the gaps
+// between its tokens. They are alike in a way that few of them do not show, so a short
+// series of them has no intervals.
+func NewGaps(values []float64) *Series {
+	s := newSeries(values, "gaps")
+	s.nested = true
+	return s
 }
 
 func newSeries(values []float64, noun string) *Series {
@@ -45,7 +56,15 @@ func newSeries(values []float64, noun string) *Series {
 // Mean estimates the mean. Its interval is symmetric on the logarithmic scale
 // (x̄·exp(±t·se/x̄)), which suits skewed times, if the mean is positive; else
 // on the plain one.
-func (s *Series) Mean() Estimate { return s.mean(true) }
+//
+// A short series has the interval of an [autoregression].
+func (s *Series) Mean() Estimate { return s.anyMean(true) }
+
+// anyMean estimates the mean of a series of any length.
+func (s *Series) anyMean(logarithmic bool) Estimate {
+	e := s.mean(logarithmic)
+	return e.orSmall(s, 0.5, func() *small { return s.smallMean(e.Value, e.tau, logarithmic) })
+}
 
 func (s *Series) mean(logarithmic bool) Estimate {
 	if s.bad != "" {
@@ -63,7 +82,7 @@ func (s *Series) mean(logarithmic bool) Estimate {
 	if !(sp.variance > 0) {
 		return unavailable(mean, n, "the values differ by too little")
 	}
-	e := Estimate{Value: mean, N: n, EffectiveN: sp.forRule()}
+	e := Estimate{Value: mean, N: n, EffectiveN: sp.forRule(), tau: sp.tau}
 	se := math.Sqrt(sp.longRun / float64(n))
 	if logarithmic && mean > 0 {
 		e.pivot = pivot{waves, func(t float64) Interval {
@@ -74,7 +93,7 @@ func (s *Series) mean(logarithmic bool) Estimate {
 			return Interval{mean - t*se, mean + t*se}
 		}}
 	}
-	e.NA = sp.shortOf(0.5, s.noun)
+	e.NA, e.few = sp.shortOf(0.5, s.noun)
 	return e
 }
 
@@ -93,7 +112,14 @@ func (s *Series) mean(logarithmic bool) Estimate {
 // It is Woodruff's interval (Journal of the American Statistical Association
 // 47, 1952) with the effective number of values. An end beyond the smallest or
 // largest value is infinite.
+//
+// A short series has an interval of order statistics, see [Series.smallQuantile].
 func (s *Series) Quantile(p float64) Estimate {
+	e := s.quantile(p)
+	return e.orSmall(s, p, func() *small { return s.smallQuantile(p, e.Value, e.tau) })
+}
+
+func (s *Series) quantile(p float64) Estimate {
 	n := len(s.x)
 	switch {
 	case s.bad != "":
@@ -119,7 +145,7 @@ func (s *Series) Quantile(p float64) Estimate {
 			return 0.5
 		}
 	})
-	e := Estimate{Value: value, N: n, EffectiveN: sp.forRule()}
+	e := Estimate{Value: value, N: n, EffectiveN: sp.forRule(), tau: sp.tau}
 	reach := sp.arcsine(p)
 	e.pivot = pivot{waves, func(t float64) Interval {
 		if t == 0 {
@@ -135,7 +161,7 @@ func (s *Series) Quantile(p float64) Estimate {
 		}
 		return ends
 	}}
-	e.NA = sp.shortOf(p, s.noun)
+	e.NA, e.few = sp.shortOf(p, s.noun)
 	return e
 }
 
@@ -144,7 +170,7 @@ func (s *Series) Quantile(p float64) Estimate {
 func (s *Series) constant(p float64) NA {
 	switch {
 	case len(s.x) == 1:
-		return NA{Reason: "a single value", Needs: roundUp(wanted(p))}
+		return NA{Reason: "a single value", Needs: s.least(p)}
 	case allEqual(s.x): // more of the same would not help
 		return NA{Reason: fmt.Sprintf("all %d %s are the same", len(s.x), s.noun)}
 	default:

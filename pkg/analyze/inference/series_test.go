@@ -44,6 +44,10 @@ func TestNotAvailable(t *testing.T) {
 	for i := range drift {
 		drift[i] *= 1 + 0.2*float64(i)/4000
 	}
+	driftingFew := logAR(4, 180, 0, 0.1)
+	for i := range driftingFew {
+		driftingFew[i] *= math.Exp(0.12 * math.Cos(math.Pi*float64(i)/90))
+	}
 	for _, tt := range []struct {
 		name   string
 		values []float64
@@ -53,8 +57,8 @@ func TestNotAvailable(t *testing.T) {
 	}{
 		{"empty", nil, 0, "no values", [2]int{0, 0}},
 		{"empty", nil, 0.5, "no values", [2]int{0, 0}},
-		{"one", []float64{3}, 0, "a single value", [2]int{200, 200}},
-		{"one, p99", []float64{3}, 0.99, "a single value", [2]int{1200, 1200}},
+		{"one", []float64{3}, 0, "a single value", [2]int{30, 30}},
+		{"one, p99", []float64{3}, 0.99, "a single value", [2]int{370, 370}},
 		{"NaN", []float64{1, math.NaN(), 2}, 0, "value 1 is NaN", [2]int{0, 0}},
 		{"infinite", []float64{1, 2, math.Inf(-1)}, 0.5, "value 2 is -Inf", [2]int{0, 0}},
 		{"too large to square", []float64{1, 1e200}, 0, "value 1 is 1e+200", [2]int{0, 0}},
@@ -64,11 +68,12 @@ func TestNotAvailable(t *testing.T) {
 		{"constant", repeated(5000, 7), 0.9, "all 5000 values are the same", [2]int{0, 0}},
 		{"no quantile", logAR(1, 1000, 0, 1), 1.5, "1.5 is no quantile between 0 and 1", [2]int{0, 0}},
 		{"no quantile, NaN", logAR(1, 1000, 0, 1), math.NaN(), "NaN is no quantile", [2]int{0, 0}},
-		{"two", []float64{1, 2}, 0.5, "2 values are worth 2 independent ones, 200 are wanted", [2]int{200, 200}},
-		{"few", logAR(1, 100, 0, 1), 0, "independent ones, 200 are wanted", [2]int{200, 300}},
-		{"few for a p99", logAR(1, 1000, 0, 1), 0.99, "independent ones, 1200 are wanted", [2]int{1200, 1600}},
-		{"few for a p1", logAR(1, 1000, 0, 1), 0.01, "independent ones, 1200 are wanted", [2]int{1200, 1600}},
-		{"dependent", logAR(1, 1000, 0.9, 1), 0, "independent ones, 200 are wanted", [2]int{1500, 8000}},
+		{"two", []float64{1, 2}, 0.5, "2 values, at least 30 are wanted", [2]int{30, 30}},
+		{"two, p99", []float64{1, 2}, 0.99, "2 values, at least 30 are wanted", [2]int{370, 370}},
+		{"few for a p99", logAR(1, 300, 0, 1), 0.99, "too few of 300 values lie beyond p99", [2]int{370, 420}},
+		{"few for a p1", logAR(1, 300, 0, 1), 0.01, "too few of 300 values lie beyond p1", [2]int{370, 420}},
+		{"dependent", logAR(1, 1000, 0.9, 1), 0, "values depend on each other (φ about 0.88)", [2]int{1500, 8000}},
+		{"drifting, few", driftingFew, 0.5, "the values drift: slow waves hold", [2]int{300, 100_000}},
 		{"drifting", drift, 0, "the values drift: slow waves hold", [2]int{10_000, 400_000}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

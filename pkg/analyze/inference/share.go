@@ -39,7 +39,8 @@ func Share(met []bool) Estimate {
 		}
 		return 0
 	})
-	e := Estimate{Value: p, N: n, EffectiveN: sp.forRule(), NA: sp.shortOf(p, "requests")}
+	e := Estimate{Value: p, N: n, EffectiveN: sp.forRule()}
+	e.NA, _ = sp.shortOf(p, "requests")
 	reach := sp.arcsine(p)
 	e.pivot = pivot{waves, func(t float64) Interval {
 		from, to := reach(t)

@@ -1,0 +1,237 @@
+package inference
+
+import (
+	"cmp"
+	"math"
+	"slices"
+)
+
+// An autoregression says how much each value of a short series depends on the value
+// before it. The model is a stationary Gaussian process x_t − µ = φ·(x_{t−1} − µ) + ε_t
+// with unknown µ, φ and deviation of ε. No φ is chosen: an interval averages over all
+// of them, each weighted by its likelihood. So an interval from few values includes
+// that their dependence is hardly known.
+type autoregression struct {
+	n int
+	// logLikelihood is the logarithm of the likelihood of each of phis, with µ and the
+	// deviation integrated out (flat priors on µ, on the logarithm of the deviation and
+	// on φ), up to a constant.
+	logLikelihood phiArray
+	// innovation is the estimated variance of ε for each of phis.
+	innovation phiArray
+	// slow is the energy of the slowest waves of the series, divided by the energy that
+	// the model predicts for them.
+	slow float64
+}
+
+// phiCount is the number of values of φ over which the model averages: −0.96 to 0.96.
+const phiCount = 49
+
+type phiArray [phiCount]float64
+
+func phi(i int) float64 { return float64(i-phiCount/2) / 25 }
+
+// dependenceOf fits the model to the values and to their normal scores, which outliers
+// and skewed values do not disturb. It returns the fit with the greater dependence.
+// The innovations are those of the values in both cases.
+func dependenceOf(x []float64) *autoregression {
+	of, scores := fitAutoregression(x), fitAutoregression(normalScores(x))
+	if a, b := scores.weights(), of.weights(); a.mean() > b.mean() {
+		of.logLikelihood = scores.logLikelihood
+	}
+	of.slow = math.Max(of.slow, scores.slow)
+	return of
+}
+
+// fitAutoregression fits the model to at least 3 values that are not all equal.
+//
+// For a given φ, the squared residuals of the whole series with its stationary start
+// are (1−φ²)(x_1−µ)² + Σ (x_t − φx_{t−1} − (1−φ)µ)², a quadratic a·µ² − 2bµ + c with its
+// minimum c − b²/a. The likelihood is √(1−φ²) · a^{−1/2} · (c − b²/a)^{−(n−1)/2}.
+func fitAutoregression(x []float64) *autoregression {
+	n := float64(len(x))
+	mean := 0.0
+	for i, v := range x {
+		mean += (v - mean) / float64(i+1)
+	}
+	var squares, products float64
+	for i, v := range x {
+		squares += square(v - mean)
+		if i > 0 {
+			products += float64((v - mean) * (x[i-1] - mean))
+		}
+	}
+	first, last := x[0]-mean, x[len(x)-1]-mean
+	f := &autoregression{n: len(x)}
+	for i := range phiCount {
+		p := phi(i)
+		a := (1 - p*p) + (n-1)*square(1-p)
+		b := (1-p*p)*first + (1-p)*(p*last-first)
+		c := (1-p*p)*square(first) + (squares - square(first)) - 2*p*products + p*p*(squares-square(last))
+		residuals := math.Max(c-b*b/a, squares*1e-12)
+		f.logLikelihood[i] = (math.Log(1-p*p) - math.Log(a) - (n-1)*math.Log(residuals)) / 2
+		f.innovation[i] = residuals / (n - 1)
+	}
+	f.slow = f.slowEnergy(x, mean)
+	return f
+}
+
+// slowWaves returns the number of slowest waves that are checked against the model.
+func slowWaves(n int) int { return min(max(2, n/18), 64) }
+
+// slowEnergy computes slow: the average over the slowest cosine waves (see [spreadOf])
+// of energy over the model's spectral density at the wave's frequency.
+func (f *autoregression) slowEnergy(x []float64, mean float64) float64 {
+	w := f.weights()
+	p, innovation := w.mean(), 0.0
+	for i, v := range w {
+		innovation += v * f.innovation[i]
+	}
+	n, k := float64(len(x)), slowWaves(len(x))
+	sum := 0.0
+	for j := 1; j <= k; j++ {
+		frequency, amplitude := math.Pi*float64(j)/n, 0.0
+		for i, v := range x {
+			amplitude += (v - mean) * math.Cos(frequency*(float64(i)+0.5))
+		}
+		density := innovation / (1 - 2*p*math.Cos(frequency) + p*p)
+		sum += square(amplitude) * 2 / n / density
+	}
+	return sum / float64(k)
+}
+
+// mostSlow returns how large slow may be: the average of k squares of standard normal
+// values exceeds it once in 1000 series (Wilson and Hilferty's approximation).
+func mostSlow(n int) float64 {
+	const z = 3.09
+	k := float64(slowWaves(n))
+	cube := 1 - 2/(9*k) + z*math.Sqrt(2/(9*k))
+	return cube * cube * cube
+}
+
+// weights returns the posterior distribution over phis.
+func (f *autoregression) weights() phiWeights {
+	w, _ := normalized(&f.logLikelihood)
+	return w
+}
+
+// sharedWeights returns the posterior distributions of two series of which nobody knows
+// whether they depend alike. That they have the same φ and that they have two unrelated
+// ones are equally probable before the data is seen. Two runs of one server mostly
+// depend alike, and then the data of both say how much.
+func sharedWeights(a, b *autoregression) (of [2]phiWeights) {
+	var sum phiArray
+	for i := range sum {
+		sum[i] = a.logLikelihood[i] + b.logLikelihood[i]
+	}
+	alone := [2]phiWeights{}
+	var la, lb float64
+	alone[0], la = normalized(&a.logLikelihood)
+	alone[1], lb = normalized(&b.logLikelihood)
+	both, l := normalized(&sum)
+	same := 1 / (1 + math.Exp(la+lb-l))
+	for side := range of {
+		for i := range of[side] {
+			of[side][i] = same*both[i] + (1-same)*alone[side][i]
+		}
+	}
+	return of
+}
+
+// normalized returns weights in proportion to likelihoods, which add up to 1, and the
+// logarithm of the average likelihood.
+func normalized(logLikelihood *phiArray) (w phiWeights, logAverage float64) {
+	most := slices.Max(logLikelihood[:])
+	sum := 0.0
+	for i, l := range logLikelihood {
+		w[i] = math.Exp(l - most)
+		sum += w[i]
+	}
+	for i := range w {
+		w[i] /= sum
+	}
+	return w, most + math.Log(sum/phiCount)
+}
+
+// phiWeights are the probabilities of phis.
+type phiWeights phiArray
+
+func (w *phiWeights) mean() float64 {
+	sum := 0.0
+	for i, v := range w {
+		sum += v * phi(i)
+	}
+	return sum
+}
+
+// relevant calls f for each φ whose weight matters, with its index.
+func (w *phiWeights) relevant(f func(i int, weight float64)) {
+	for i, v := range w {
+		if v > 1e-6 {
+			f(i, v)
+		}
+	}
+}
+
+// meanVariance returns the variance of the mean of n values of the model whose values
+// have variance 1.
+func meanVariance(p float64, n int) float64 {
+	size := float64(n)
+	return ((1+p)/(1-p) - 2*p*(1-math.Pow(p, size))/(size*square(1-p))) / size
+}
+
+// worth returns how many independent values have an average that varies as much as the
+// average of n values of the model.
+func worth(p float64, n int) float64 { return float64(n) * (1 - p) / (1 + p) }
+
+// quantileWorth returns how many independent values say as much about the quantile q as
+// n values of the model, for which "is below the quantile" is a series of its own. Its
+// autocovariance at lag k is that of two normal values with correlation r = φ^k:
+//
+//	P(both below) − q² = d² · Σ_{j≥1} He_{j−1}(z)² · r^j / j!,
+//
+// with z the normal quantile and d its density (Mehler's series). The sum over all lags
+// is a geometric one for each j.
+func quantileWorth(q, p float64, n int) float64 {
+	z := normalQuantile(q)
+	density := math.Exp(-z*z/2) / math.Sqrt(2*math.Pi)
+	size := float64(n)
+	sum := 0.0
+	// h is He_{j−1}(z)/√(j!): kept scaled, because both grow without bound.
+	before, h := 0.0, 1.0
+	for j, r := 1.0, p; j <= 400 && math.Abs(r) > 1e-9; j, r = j+1, r*p {
+		// Σ_{k=1…n−1} (1 − k/n)·r^k
+		lags := r/(1-r) - r*(1-math.Pow(r, size))/(size*square(1-r))
+		sum += h * h * lags
+		// He_j = z·He_{j−1} − (j−1)·He_{j−2}
+		before, h = h, z*h/math.Sqrt(j+1)-(j-1)*before/math.Sqrt(j*(j+1))
+	}
+	variance := q * (1 - q)
+	return size * variance / (variance + 2*square(density)*sum)
+}
+
+// normalQuantile returns the z below which a standard normal value lies with probability
+// p, 0 < p < 1.
+func normalQuantile(p float64) float64 { return math.Sqrt2 * math.Erfinv(2*p-1) }
+
+// normalScores replaces each value by the normal quantile of its rank; equal values
+// share the average of their ranks.
+func normalScores(x []float64) []float64 {
+	order := make([]int, len(x))
+	for i := range order {
+		order[i] = i
+	}
+	slices.SortFunc(order, func(a, b int) int { return cmp.Compare(x[a], x[b]) })
+	scores := make([]float64, len(x))
+	for i := 0; i < len(order); {
+		j := i + 1
+		for j < len(order) && x[order[j]] == x[order[i]] {
+			j++
+		}
+		score := normalQuantile((float64(i+j) / 2) / float64(len(x)))
+		for ; i < j; i++ {
+			scores[order[i]] = score
+		}
+	}
+	return scores
+}
