@@ -20,9 +20,11 @@ import (
 
 func diffCommand() *cli.Command {
 	flags := []cli.Flag{
-		&cli.StringFlag{Name: "format", Aliases: []string{"f"}, Usage: "print as `FORMAT`: text, markdown, csv or json", Value: "text", Category: "Output"},
+		&cli.StringFlag{Name: "format", Aliases: []string{"f"}, Usage: "print as `FORMAT`: text, markdown, csv, json or junit", Value: "text", Category: "Output"},
 	}
 	flags = append(append(flags, settings.OutputFlags()...), settings.WidthFlag(), settings.ExperimentFlag(),
+		&cli.BoolFlag{Name: "explain", Usage: "add how it was judged: p-values, numbers of values, each run, and why intervals are missing", Category: "Output"},
+		&cli.StringSliceFlag{Name: "primary", Usage: "judge these `METRICS` instead of ttft_p50,tpot_p50,e2el_p50,output_tokens_per_s,failed_share", Category: "Comparison"},
 		&cli.StringSliceFlag{Name: "fail-on", Usage: "exit with code 3 where `CONDITION` holds: ttft_p99>+5%, ttft_p99.low>+2%, 'itl_p50 worse', new.failed_share>1% (repeatable)", Category: "Gates"},
 		&cli.BoolFlag{Name: "single-run", Usage: "let --fail-on judge changes between one run and one other, which differ by chance too", Category: "Gates"},
 		&cli.StringSliceFlag{Name: "ignore", Usage: "compare although `NAME` differs: " + strings.Join(diff.Refusals(), ", ") + " or all (repeatable)", Category: "Comparison"},
@@ -32,14 +34,16 @@ func diffCommand() *cli.Command {
 		Description: `Compares each load level that both sides have. A side is one file, a glob
 ("runs/old-*.json"), or several of either with commas between; old= and new= may
 be repeated. Several runs a side compare the settings, and decisions should
-rest on them: from 3 a side. One run a side compares these two runs alone.
-First the runs must be comparable: what differs in how they were made is
-printed, and the model, the dataset, the load, the numbers of tokens, where
-times and token counts come from, and streaming must be the same, or there is no
-verdict and the exit code is 1. Primary metrics (*) are judged at 5 % together;
-~ is no difference found, n/a no interval. Parts of the run are taken of both
-sides. Conditions of --fail-on are joined by &&, || and ! and looked at for each
-level; one whose numbers are n/a fails too.
+rest on them: from 3 a side. One run a side compares these two runs alone: by how
+much they differ, never better or worse.
+The first line says what was found. Primary metrics (*) are judged at 5 %
+together; ~ is no difference found, n/a no interval. --explain says why.
+The runs must be comparable: what differs in how they were made is printed, and
+the model, the dataset, the load, the numbers of tokens, where times and token
+counts come from, and streaming must be the same, or there is no verdict and the
+exit code is 1. Parts of the run are taken of both sides. Conditions of --fail-on
+are joined by &&, || and ! and looked at for each level; one whose numbers are
+n/a fails too.
 Exit codes: 0 ok, 1 not comparable or not readable, 2 wrong usage, 3 a condition
 holds or is n/a.`,
 		Flags:  slices.Concat(flags, settings.MeasureFlags(), []cli.Flag{settings.StreamingFlag(), settings.TokenizerFlag()}, settings.SelectionFlags(), settings.InputFlags()),
@@ -48,7 +52,7 @@ holds or is n/a.`,
 }
 
 func diffAction(c *cli.Context) error {
-	format, err := settings.CheckFormat(c, "text", "markdown", "csv", "json")
+	format, err := settings.CheckFormat(c, "text", "markdown", "csv", "json", "junit")
 	if err != nil {
 		return err
 	}
@@ -64,7 +68,14 @@ func diffAction(c *cli.Context) error {
 		return cmdline.Usagef("%v", err)
 	}
 	single := len(older) == 1 && len(newer) == 1
-	gates, err := conditions(c, single)
+	options := diff.Options{Ignore: c.StringSlice("ignore")}
+	for _, list := range c.StringSlice("primary") {
+		options.Primary = append(options.Primary, strings.Split(list, ",")...)
+	}
+	if err := diff.CheckPrimary(options.Primary); err != nil {
+		return cmdline.Usagef("--primary: %v", err)
+	}
+	gates, err := conditions(c, &options, single)
 	if err != nil {
 		return err
 	}
@@ -82,11 +93,11 @@ func diffAction(c *cli.Context) error {
 	if err := errors.Join(oldErr, newErr); err != nil && (len(oldRuns) < len(older) || len(newRuns) < len(newer)) {
 		return err
 	}
-	res := diff.Compare(oldRuns, newRuns, diff.Options{Ignore: c.StringSlice("ignore")})
+	res := diff.Compare(oldRuns, newRuns, options)
 	passed := res.Gate(gates)
 	err = errors.Join(oldErr, newErr, settings.Write(c, map[string]func(*diff.Result) report.Renderer{
-		"text":     func(r *diff.Result) report.Renderer { return diff.Text(r, settings.ConsoleWidth(c)) },
-		"markdown": diff.Markdown, "csv": diff.CSV, "json": diff.JSON,
+		"text":     func(r *diff.Result) report.Renderer { return diff.Text(r, settings.ConsoleWidth(c), c.Bool("explain")) },
+		"markdown": diff.Markdown, "csv": diff.CSV, "json": diff.JSON, "junit": diff.JUnit,
 	}[format](res)))
 	for _, w := range res.Warnings {
 		settings.Warnf(c, "%s", sanitize.Text(w))
@@ -105,10 +116,10 @@ func diffAction(c *cli.Context) error {
 }
 
 // conditions parses --fail-on.
-func conditions(c *cli.Context, single bool) ([]*diffgate.Expr, error) {
+func conditions(c *cli.Context, options *diff.Options, single bool) ([]*diffgate.Expr, error) {
 	var all []*diffgate.Expr
 	for _, text := range c.StringSlice("fail-on") {
-		e, err := diff.ParseGate(text)
+		e, err := options.ParseGate(text)
 		if err != nil {
 			return nil, cmdline.Usagef("--fail-on %q: %v", text, err)
 		}

@@ -71,7 +71,8 @@ func parts(side string, levels []*Level) []string {
 	return texts
 }
 
-// notes returns the sentences below the tables.
+// notes returns the sentences below the tables: how the comparison judged, and why
+// intervals are missing.
 func (r *Result) notes() []string {
 	var notes []string
 	say := func(format string, args ...any) { notes = append(notes, fmt.Sprintf(format, args...)) }
@@ -91,7 +92,7 @@ func (r *Result) notes() []string {
 		if r.Family == 1 {
 			values = "value"
 		}
-		say("* primary metric: judged at 5 %% by p, which is adjusted (Holm) for the %d p-%s of this comparison. The other rows are descriptive and not judged. ~ means that no difference was found.", r.Family, values)
+		say("* primary metric: judged at 5 %% by p, which is adjusted (Holm) for the %d p-%s of this comparison. Its interval is as wide as its verdict needs, at least 95 %%. The other rows are descriptive, with 95 %% intervals. ~ means that no difference was found.", r.Family, values)
 	}
 	for i := range r.Levels {
 		if l := &r.Levels[i]; slices.ContainsFunc(l.Rows, func(r Row) bool { return r.Paired }) {
@@ -115,7 +116,7 @@ func (r *Result) reasons() []string {
 			if !row.NA.Missing() || row.Metric.of == failedShare { // its values are enough
 				continue
 			}
-			why := reason(row.NA)
+			why := row.reason()
 			name := row.Metric.Name
 			if len(r.Levels) > 1 {
 				name += " at " + l.Name
@@ -133,11 +134,29 @@ func (r *Result) reasons() []string {
 	return append(lines, r.serverReasons()...)
 }
 
+// reason returns why a row has no interval, and how many values would be enough.
+func (r *Row) reason() string {
+	if r.NA.Needs == 0 {
+		return r.NA.Reason
+	}
+	unit := "requests"
+	switch {
+	case len(r.OldRuns) > 1 || len(r.NewRuns) > 1 || r.Metric.of == failedShare:
+		unit = "runs"
+	case r.Metric.of == itl:
+		unit = "gaps"
+	}
+	return fmt.Sprintf("%s (about %s %s a side are enough)", r.NA.Reason, thousands(r.NA.Needs), unit)
+}
+
 // header returns the column heads of the table of a level.
-func (l *LevelResult) header() []string {
-	h := []string{"", "old", "new", "change", "95% interval", "p", "verdict", "n"}
-	if l.ranked() {
-		h = append(h, "rank p")
+func (l *LevelResult) header(explain bool) []string {
+	h := []string{"", "old", "new", "change", "interval", "verdict"}
+	if explain {
+		h = append(h, "p", "n")
+		if l.ranked() {
+			h = append(h, "rank p")
+		}
 	}
 	return h
 }
@@ -152,22 +171,26 @@ func (l *LevelResult) ranked() bool {
 }
 
 // cells returns a row of the table.
-func (l *LevelResult) cells(r *Row, u *timeUnits) []string {
+func (l *LevelResult) cells(r *Row, u *timeUnits, explain bool) []string {
 	name := r.Metric.Name
-	if r.Metric.Primary {
+	if r.Primary {
 		name += primaryMark
 	}
 	if r.Paired {
 		name += pairedMark
 	}
 	verdict := ""
-	if r.Metric.Primary {
+	if r.Primary {
 		verdict = r.Verdict.String()
 	}
 	cells := []string{
-		name, u.amount(r.Metric, r.Old.Value), u.amount(r.Metric, r.New.Value), change(r.Change),
-		r.interval(), pValue(r.Adjusted), verdict, counts(r.Old.N, r.New.N),
+		name, u.amount(r.Metric, r.Old.Value), u.amount(r.Metric, r.New.Value), r.changed(),
+		r.interval(), verdict,
 	}
+	if !explain {
+		return cells
+	}
+	cells = append(cells, pValue(r.Adjusted), counts(r.Old.N, r.New.N))
 	if l.ranked() {
 		p := math.NaN()
 		if r.Rank != nil {
@@ -178,11 +201,26 @@ func (l *LevelResult) cells(r *Row, u *timeUnits) []string {
 	return cells
 }
 
-func (r *Row) interval() string {
-	if r.NA.Missing() {
-		return r.NA.String()
+// changed formats the change: of shares, the difference in percentage points.
+func (r *Row) changed() string {
+	if r.Metric.of != failedShare || math.IsNaN(r.Old.Value) || math.IsNaN(r.New.Value) {
+		return change(r.Change)
 	}
-	i := r.Interval(confidence)
+	points := strings.TrimSuffix(percent(r.New.Value-r.Old.Value), "%")
+	if r.New.Value > r.Old.Value {
+		points = "+" + points
+	}
+	return points + " pt"
+}
+
+func (r *Row) interval() string {
+	switch {
+	case r.Metric.of == failedShare:
+		return ""
+	case r.NA.Missing():
+		return "n/a"
+	}
+	i := r.Shown()
 	return change(i.Low) + " " + change(i.High)
 }
 
@@ -279,7 +317,7 @@ func (l *LevelResult) perRun(u *timeUnits) [][]string {
 		return strings.Join(s, ", ")
 	}
 	for i := range l.Rows {
-		if r := &l.Rows[i]; r.Metric.Primary {
+		if r := &l.Rows[i]; r.Primary {
 			rows = append(rows, []string{r.Metric.Name, list(r.Metric, r.OldRuns), list(r.Metric, r.NewRuns)})
 		}
 	}

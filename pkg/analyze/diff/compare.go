@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/montanaflynn/stats"
@@ -22,6 +23,9 @@ const (
 type Options struct {
 	// Ignore names the differences that do not refuse the comparison, see [Refusals].
 	Ignore []string
+	// Primary names the metrics that have a verdict, by their keys; nil for those whose
+	// Primary is set. See [CheckPrimary].
+	Primary []string
 }
 
 // A Result is a comparison.
@@ -44,6 +48,7 @@ type Result struct {
 	Warnings []string
 
 	itself string // the warning about a run that is on both sides; "" for none
+	o      Options
 }
 
 // Refused returns the differences that refuse the comparison.
@@ -87,7 +92,7 @@ func (l *LevelResult) Nothing() string {
 		case !math.IsNaN(r.Old.Value) && !math.IsNaN(r.New.Value):
 			return ""
 		default:
-			why = cmp.Or(why, reason(r.NA))
+			why = cmp.Or(why, r.reason())
 		}
 	}
 	return cmp.Or(why, "neither side has a request")
@@ -107,16 +112,26 @@ type Row struct {
 	OldRuns, NewRuns []float64
 	// Paired is set if the change is the median over pairs of new/old − 1.
 	Paired bool
+	// Primary is set if the metric has a verdict.
+	Primary bool
 	// Adjusted is P adjusted for the family; NaN for metrics that are not primary.
 	Adjusted float64
-	// Verdict is NotAvailable for metrics that are not primary.
+	// Verdict is NotAvailable for metrics that are not primary. For one run a side it is
+	// never Better or Worse.
 	Verdict inference.Verdict
+	// Level is the confidence level of Shown: 0.95, or as high as the verdict needs.
+	Level float64
 }
+
+// Shown returns the interval for the change that the verdict rests on: it leaves out 0
+// where a difference was found, and contains 0 elsewhere. Metrics that are not primary
+// have their 95 % interval.
+func (r *Row) Shown() inference.Interval { return r.Interval(r.Level) }
 
 // Compare compares two sides, each of at least one run. For one run a side, both must
 // have been read with their Series.
 func Compare(older, newer []*Run, o Options) *Result {
-	res := &Result{Old: byStart(older), New: byStart(newer), Single: len(older) == 1 && len(newer) == 1}
+	res := &Result{Old: byStart(older), New: byStart(newer), Single: len(older) == 1 && len(newer) == 1, o: o}
 	res.match(slices.Contains(o.Ignore, load) || slices.Contains(o.Ignore, All))
 	res.differences(o.Ignore)
 	for i := range res.Levels {
@@ -148,13 +163,13 @@ func Compare(older, newer []*Run, o Options) *Result {
 					names = append(names, d.Name)
 				}
 			}
-			l.values("not comparable: " + strings.Join(names, ", "))
+			res.values(l, "not comparable: "+strings.Join(names, ", "))
 			l.server("not comparable: " + strings.Join(names, ", "))
 		case res.Single:
-			l.single()
+			res.single(l)
 			l.server("one run a side does not tell how they vary")
 		default:
-			l.several()
+			res.several(l)
 			l.server("")
 		}
 	}
@@ -243,9 +258,9 @@ func groups(runs []*Run) [][]*Level {
 }
 
 // rows calls f for each metric that either side has, with its row.
-func (l *LevelResult) rows(f func(r *Row)) {
+func (res *Result) rows(l *LevelResult, f func(r *Row)) {
 	for i := range Metrics {
-		r := Row{Metric: &Metrics[i], Adjusted: math.NaN()}
+		r := Row{Metric: &Metrics[i], Primary: res.o.judges(&Metrics[i]), Adjusted: math.NaN(), Level: confidence}
 		some := false
 		for _, x := range l.Old {
 			r.OldRuns = append(r.OldRuns, x.values[i])
@@ -264,8 +279,8 @@ func (l *LevelResult) rows(f func(r *Row)) {
 }
 
 // values fills the rows with values only; why is the reason.
-func (l *LevelResult) values(why string) {
-	l.rows(func(r *Row) { l.bare(r, inference.NA{Reason: why}) })
+func (res *Result) values(l *LevelResult, why string) {
+	res.rows(l, func(r *Row) { l.bare(r, inference.NA{Reason: why}) })
 }
 
 // bare makes r a comparison without an interval: values and their change. The value of
@@ -300,10 +315,10 @@ func middle(x []float64) float64 {
 }
 
 // single compares one run with one.
-func (l *LevelResult) single() {
+func (res *Result) single(l *LevelResult) {
 	o, n := l.Old[0], l.New[0]
 	if why := cmp.Or(o.untimed, n.untimed); why != "" {
-		l.values("the order of time is not known: " + why)
+		res.values(l, "the order of time is not known: "+why)
 		return
 	}
 	paired := pairs(o.prompts, n.prompts)
@@ -312,7 +327,7 @@ func (l *LevelResult) single() {
 	for q := range so {
 		so[q], sn[q] = seriesOf(quantity(q), o.series[q]), seriesOf(quantity(q), n.series[q])
 	}
-	l.rows(func(r *Row) {
+	res.rows(l, func(r *Row) {
 		m := r.Metric
 		if na, missing := l.missing(r); missing {
 			l.bare(r, na)
@@ -349,19 +364,67 @@ func seriesOf(q quantity, values []float64) *inference.Series {
 }
 
 // several compares runs by their values.
-func (l *LevelResult) several() {
-	l.rows(func(r *Row) {
+func (res *Result) several(l *LevelResult) {
+	res.rows(l, func(r *Row) {
 		if na, missing := l.missing(r); missing {
 			l.bare(r, na)
 			return
 		}
 		c := inference.Runs(r.OldRuns, r.NewRuns)
-		if r.Metric.of == failedShare && (c.NA.Missing() || math.IsNaN(c.Change)) {
-			l.bare(r, c.NA) // the usual case: zeros, which have no geometric mean
+		if r.Metric.of == failedShare {
+			l.failures(r)
 			return
 		}
 		r.Comparison = c
 	})
+}
+
+// failures compares the shares of failed requests of several runs. Most shares are 0, and
+// failures come in clusters, so only their ranks are compared; a share has no interval.
+func (l *LevelResult) failures(r *Row) {
+	l.bare(r, inference.NA{Reason: "shares of failed requests are compared by rank, without an interval"})
+	r.Old.Value, _ = stats.Mean(r.OldRuns)
+	r.New.Value, _ = stats.Mean(r.NewRuns)
+	if !slices.ContainsFunc(slices.Concat(r.OldRuns, r.NewRuns), func(v float64) bool { return v != r.OldRuns[0] }) {
+		return
+	}
+	const least = 4 // runs a side; with fewer, no order of the runs is rare enough
+	if min(len(r.OldRuns), len(r.NewRuns)) < least {
+		r.NA = inference.NA{Reason: fmt.Sprintf("shares of failed requests are compared by rank, from %d runs a side", least), Needs: least}
+		return
+	}
+	rank := inference.MannWhitney(r.OldRuns, r.NewRuns)
+	r.Rank, r.P = &rank, rank.P
+}
+
+// unequal returns why a tail is not compared: the runs have different numbers of values,
+// and a percentile far out moves with their number.
+func (l *LevelResult) unequal(r *Row) (inference.NA, bool) {
+	const tail, tolerance = 90, 0.1
+	if r.Metric.pct < tail {
+		return inference.NA{}, false
+	}
+	span := func(levels []*Level) (low, high int) {
+		low = levels[0].n[r.Metric.of]
+		for _, x := range levels {
+			low, high = min(low, x.n[r.Metric.of]), max(high, x.n[r.Metric.of])
+		}
+		return low, high
+	}
+	oldLow, oldHigh := span(l.Old)
+	newLow, newHigh := span(l.New)
+	low, high := min(oldLow, newLow), max(oldHigh, newHigh)
+	beyond := float64(low) * (1 - r.Metric.pct/100)
+	if float64(high) <= (1+tolerance)*float64(low) || r.Metric.pct < 99 && beyond >= 10 {
+		return inference.NA{}, false
+	}
+	count := func(low, high int) string {
+		if low == high {
+			return strconv.Itoa(low)
+		}
+		return fmt.Sprintf("%d to %d", low, high)
+	}
+	return inference.NA{Reason: fmt.Sprintf("old has %s values a run and new %s, and a percentile so far out moves with their number; record as many", count(oldLow, oldHigh), count(newLow, newHigh))}, true
 }
 
 // missing returns why a row cannot be compared: a run lacks the metric.
@@ -398,7 +461,10 @@ func (l *LevelResult) missing(r *Row) (inference.NA, bool) {
 	if why == "" {
 		why = lacks("new", r.NewRuns, l.New)
 	}
-	return inference.NA{Reason: why}, why != ""
+	if why == "" {
+		return l.unequal(r)
+	}
+	return inference.NA{Reason: why}, true
 }
 
 // lackRequests returns the message that n runs of a side have no request that counts or
@@ -421,7 +487,7 @@ func (res *Result) judge() {
 	var p []float64
 	for i := range res.Levels {
 		for j := range res.Levels[i].Rows {
-			if r := &res.Levels[i].Rows[j]; r.Metric.Primary {
+			if r := &res.Levels[i].Rows[j]; r.Primary {
 				family = append(family, r)
 				p = append(p, r.P)
 				if !math.IsNaN(r.P) {
@@ -430,9 +496,37 @@ func (res *Result) judge() {
 			}
 		}
 	}
+	levels := inference.HolmLevels(p, alpha)
 	for i, q := range inference.Holm(p) {
 		r := family[i]
 		r.Adjusted = q
-		r.Verdict = r.Comparison.Verdict(q, alpha, r.Metric.Direction)
+		if !math.IsNaN(q) {
+			r.Level = levels[i]
+		}
+		r.Verdict = res.verdict(r)
 	}
+}
+
+// verdict judges a primary metric by its adjusted p-value.
+func (res *Result) verdict(r *Row) inference.Verdict {
+	direction := r.Metric.Direction
+	if res.Single {
+		direction = inference.NoDirection // two runs differ, whatever their settings
+	}
+	if r.Metric.of != failedShare {
+		return r.Comparison.Verdict(r.Adjusted, alpha, direction)
+	}
+	switch older, newer := r.Old.Value, r.New.Value; {
+	case len(res.Refused()) > 0 || math.IsNaN(older) || math.IsNaN(newer):
+		return inference.NotAvailable
+	case older == newer:
+		return inference.NoDifference
+	case math.IsNaN(r.Adjusted):
+		return inference.NotAvailable
+	case r.Adjusted > alpha:
+		return inference.NoDifference
+	case newer > older:
+		return inference.Worse
+	}
+	return inference.Better
 }

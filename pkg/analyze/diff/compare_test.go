@@ -35,16 +35,20 @@ func TestVerdicts(t *testing.T) {
 		scenario, metric string
 		want             inference.Verdict
 	}{
-		{"single", "itl_p50", inference.Worse},
+		{"single", "tpot_p50", inference.Different}, // two single runs are never better or worse
 		{"single", "ttft_p50", inference.NoDifference},
-		{"single", "output_tokens_per_s", inference.Worse},
-		{"single", "itl_p99", inference.NotAvailable}, // descriptive
-		{"paired", "e2el_p50", inference.Worse},
-		{"several", "itl_p50", inference.Worse},
+		{"single", "output_tokens_per_s", inference.Different},
+		{"single", "itl_p50", inference.NotAvailable}, // descriptive
+		{"paired", "e2el_p50", inference.Different},
+		{"several", "tpot_p50", inference.Worse},
 		{"several", "ttft_p50", inference.NoDifference},
-		{"few", "ttft_p50", inference.NotAvailable},
-		{"refused", "itl_p50", inference.NotAvailable},
+		{"several", "failed_share", inference.NoDifference},
+		{"few", "ttft_p50", inference.NoDifference},
+		{"few", "output_tokens_per_s", inference.NotAvailable},
+		{"refused", "tpot_p50", inference.NotAvailable},
+		{"refused", "failed_share", inference.NotAvailable},
 		{"failed", "ttft_p50", inference.NotAvailable},
+		{"failed", "failed_share", inference.NotAvailable}, // one run a side
 	} {
 		if got := rowOf(t, &all[tt.scenario].Levels[0], tt.metric).Verdict; got != tt.want {
 			t.Errorf("%s: %s is %v, want %v", tt.scenario, tt.metric, got, tt.want)
@@ -63,8 +67,8 @@ func TestVerdicts(t *testing.T) {
 	if got := rowOf(t, &all["failed"].Levels[0], "failed_share"); got.New.Value != 1 || got.Old.Value != 0 {
 		t.Errorf("failed shares %v and %v, want 0 and 1", got.Old.Value, got.New.Value)
 	}
-	if res := all["several"]; res.Family != 10 || len(res.Levels) != 2 {
-		t.Errorf("%d p-values in %d levels, want 10 in 2", res.Family, len(res.Levels))
+	if res := all["several"]; res.Family != 8 || len(res.Levels) != 2 {
+		t.Errorf("%d p-values in %d levels, want 8 in 2", res.Family, len(res.Levels))
 	}
 }
 
@@ -246,10 +250,10 @@ func TestSides(t *testing.T) {
 		needs    int // of an interval; 0 where there is one
 		ranked   bool
 	}{
-		{1, 1, true, 1200, false}, {1, 3, false, 3, false}, {2, 2, false, 3, false}, {3, 3, false, 0, false}, {3, 6, false, 0, false}, {6, 6, false, 0, true},
+		{1, 1, true, 0, false}, {1, 3, false, 3, false}, {2, 2, false, 3, false}, {3, 3, false, 0, false}, {3, 6, false, 0, false}, {6, 6, false, 0, true},
 	} {
 		res := Compare(sides(1, tt.old), sides(50, tt.new), Options{})
-		r := rowOf(t, &res.Levels[0], "ttft_p99")
+		r := rowOf(t, &res.Levels[0], "ttft_p50")
 		if res.Single != tt.single || r.NA.Needs != tt.needs || r.NA.Missing() != (tt.needs > 0) || (r.Verdict == inference.NotAvailable) != (tt.needs > 0) {
 			t.Errorf("%d against %d: single %v, verdict %v, %q needs %d", tt.old, tt.new, res.Single, r.Verdict, r.NA.Reason, r.NA.Needs)
 		}
@@ -376,25 +380,113 @@ func TestNothing(t *testing.T) {
 	}
 }
 
-// A share of failed requests of 0 has no change; where all runs have some, they
-// are compared like any other value.
+// Shares of failed requests are compared by their ranks, from 4 runs a side. If no run
+// differs from another, there is nothing to compare.
 func TestFailedShares(t *testing.T) {
-	side := func(seed uint64, failing int) []*Run {
-		var runs []*Run
-		for i := range uint64(3) {
-			runs = append(runs, read(t, "run", recipe{seed: seed + i, requests: 60 + int(i), tokens: 3, ttft: 30, itl: 20, failing: failing}))
+	side := func(seed uint64, runs, failing int) []*Run {
+		var all []*Run
+		for i := range uint64(runs) {
+			all = append(all, read(t, "run", recipe{seed: seed + i, requests: 60 + int(i), tokens: 3, ttft: 30, itl: 20, failing: failing}))
 		}
-		return runs
+		return all
 	}
 	for _, tt := range []struct {
 		old, new int // every so many fail
-		interval bool
+		runs     int
+		verdict  inference.Verdict
+		needs    int
 		values   [2]float64
-	}{{0, 0, false, [2]float64{0, 0}}, {0, 10, false, [2]float64{0, 0.1}}, {20, 10, true, [2]float64{0.05, 0.1}}} {
-		r := rowOf(t, &Compare(side(1, tt.old), side(10, tt.new), Options{}).Levels[0], "failed_share")
-		if r.NA.Missing() == tt.interval || math.Abs(r.Old.Value-tt.values[0]) > 0.02 || math.Abs(r.New.Value-tt.values[1]) > 0.02 || (tt.old == 0) != math.IsNaN(r.Change) {
-			t.Errorf("every %d against every %d: %v → %v, %v, %q", tt.old, tt.new, r.Old.Value, r.New.Value, r.Change, r.NA.Reason)
+	}{
+		{0, 0, 1, inference.NoDifference, 0, [2]float64{0, 0}},
+		{0, 0, 3, inference.NoDifference, 0, [2]float64{0, 0}},
+		{0, 10, 3, inference.NotAvailable, 4, [2]float64{0, 0.1}},
+		{0, 10, 5, inference.Worse, 0, [2]float64{0, 0.1}},
+		{20, 10, 5, inference.Worse, 0, [2]float64{0.05, 0.1}},
+		{10, 0, 5, inference.Better, 0, [2]float64{0.1, 0}},
+		{10, 10, 5, inference.NoDifference, 0, [2]float64{0.1, 0.1}},
+	} {
+		r := rowOf(t, &Compare(side(1, tt.runs, tt.old), side(20, tt.runs, tt.new), Options{}).Levels[0], "failed_share")
+		if r.Verdict != tt.verdict || r.NA.Needs != tt.needs || math.Abs(r.Old.Value-tt.values[0]) > 0.02 || math.Abs(r.New.Value-tt.values[1]) > 0.02 {
+			t.Errorf("%d runs, every %d against every %d: %v → %v, %v, %q", tt.runs, tt.old, tt.new, r.Old.Value, r.New.Value, r.Verdict, r.reason())
 		}
+	}
+}
+
+// A tail moves with the number of requests, so it is compared over equal numbers only.
+func TestTailsOfEqualNumbers(t *testing.T) {
+	side := func(seed uint64, runs, requests int) []*Run {
+		var all []*Run
+		for i := range uint64(runs) {
+			all = append(all, read(t, "run", recipe{seed: seed + i, requests: requests, tokens: 3, ttft: 30, itl: 20}))
+		}
+		return all
+	}
+	for _, tt := range []struct {
+		runs, old, new int
+		metric         string
+		given          bool
+	}{
+		{3, 60, 60, "ttft_p99", true},
+		{3, 60, 65, "ttft_p99", true}, // within a tenth
+		{3, 60, 300, "ttft_p99", false},
+		{3, 60, 300, "ttft_p90", false},
+		{3, 60, 300, "ttft_p50", true},
+		{3, 110, 300, "ttft_p90", true}, // 11 values lie beyond the p90
+		{1, 400, 800, "ttft_p99", false},
+		{1, 500, 500, "ttft_p99", true},
+	} {
+		r := rowOf(t, &Compare(side(1, tt.runs, tt.old), side(20, tt.runs, tt.new), Options{}).Levels[0], tt.metric)
+		if r.NA.Missing() == tt.given || !tt.given && !strings.Contains(r.NA.Reason, fmt.Sprintf("old has %d values a run and new %d", tt.old, tt.new)) {
+			t.Errorf("%+v: %q", tt, r.NA.Reason)
+		}
+	}
+}
+
+// Other metrics are judged on request; their verdicts rest on the intervals shown.
+func TestPrimary(t *testing.T) {
+	older, newer := side6(t, "old", 10, 20), side6(t, "new", 20, 21)
+	res := Compare(older, newer, Options{Primary: []string{"itl_mean", "ttft_p99"}})
+	judged := 0
+	for i := range res.Levels {
+		for j := range res.Levels[i].Rows {
+			r := &res.Levels[i].Rows[j]
+			if want := r.Metric.Key == "itl_mean" || r.Metric.Key == "ttft_p99"; r.Primary != want || (r.Verdict != inference.NotAvailable) != want {
+				t.Errorf("%s: primary %v, verdict %v", r.Metric.Key, r.Primary, r.Verdict)
+			}
+			if r.Primary {
+				judged++
+				if found := r.Verdict == inference.Worse || r.Verdict == inference.Better; found == r.Shown().Contains(0) {
+					t.Errorf("%s is %v, and its interval %v", r.Metric.Key, r.Verdict, r.Shown())
+				}
+			} else if r.Level != confidence {
+				t.Errorf("%s: the interval is at %v", r.Metric.Key, r.Level)
+			}
+		}
+	}
+	if judged != 4 || res.Family != 4 {
+		t.Errorf("%d judged, a family of %d; want 4", judged, res.Family)
+	}
+	o := Options{Primary: []string{"itl_mean"}}
+	if _, err := o.ParseGate("itl_mean worse"); err != nil {
+		t.Error(err)
+	}
+	if _, err := o.ParseGate("ttft_p50 worse"); err == nil {
+		t.Error("a condition on the verdict of a metric that has none")
+	}
+	if err := CheckPrimary([]string{"itl_mean", "nonsense"}); err == nil || !strings.Contains(err.Error(), `"nonsense" is no metric; give some of ttft_p50`) {
+		t.Error(err)
+	}
+}
+
+// Two single runs differ, but neither is better or worse; a condition on that is n/a.
+func TestSingleRunsAreNeverWorse(t *testing.T) {
+	res := scenarios(t)["single"]
+	e, err := ParseGate("tpot_p50 worse")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if res.Gate([]*gate.Expr{e}) || res.Gates[len(res.Gates)-1].State != gate.Unknown {
+		t.Errorf("%+v", res.Gates[len(res.Gates)-1])
 	}
 }
 
@@ -412,7 +504,7 @@ func TestGateUnknown(t *testing.T) {
 		{"new.ttft_p50>1s", run(1, "1", "2"), run(2, "1"), []gate.State{gate.Clear, gate.Unknown}, "only the old side has this level; --experiment chooses levels"},
 		{"new.ttft_p50>1s", run(1, "1"), run(2, "1", "2", "4"), []gate.State{gate.Clear, gate.Unknown, gate.Unknown}, "only the new side has this level; --experiment chooses levels"},
 		{"failed_share>+5%", run(1, "1"), run(2, "1"), []gate.State{gate.Unknown}, "failed_share is n/a: shares have no interval from one run a side"},
-		{"itl_p50 worse", run(1, "1"), run(2, "1"), []gate.State{gate.Unknown}, "itl_p50 has no verdict: neither side has a value"},
+		{"tpot_p50 worse", run(1, "1"), run(2, "1"), []gate.State{gate.Unknown}, "tpot_p50 has no verdict: neither side has a value"},
 		{"itl_p50.high>+5%", run(1, "1"), run(2, "1"), []gate.State{gate.Unknown}, "itl_p50.high is n/a: neither side has a value"},
 		{"old.ttft_p50>1ms && new.ttft_p50>1ms", run(1, "1"), run(2, "1"), []gate.State{gate.Tripped}, ""},
 	} {

@@ -14,7 +14,7 @@ import (
 // csvHeader is the first line; schemas/diff_csv.md describes the columns.
 var csvHeader = []string{
 	"record", "level", "name", "unit", "old", "new", "old_n", "new_n", "change", "low", "high",
-	"p", "p_adjusted", "rank_p", "verdict", "reason", "needs", "better", "primary", "paired", "file",
+	"p", "p_adjusted", "rank_p", "verdict", "reason", "needs", "better", "primary", "paired", "file", "confidence",
 }
 
 // A csvRow is a line of CSV, by column.
@@ -46,6 +46,7 @@ func CSV(r *Result) report.Renderer {
 func (r *Result) csvRows() []csvRow {
 	m := measured(&r.Old[0].cfg)
 	rows := []csvRow{
+		{"record": "headline", "verdict": sanitize.CSVCell(r.Headline())},
 		{"record": "measured", "name": "from", "old": m.From, "new": m.From},
 		{"record": "measured", "name": "include_warmup", "old": strconv.FormatBool(m.IncludeWarmup), "new": strconv.FormatBool(m.IncludeWarmup)},
 	}
@@ -105,8 +106,11 @@ func (l *LevelResult) csvMetric(r *Row) []csvRow {
 		"change": csvFloat(r.Change), "p": csvFloat(r.P), "p_adjusted": csvFloat(r.Adjusted), "verdict": m.Verdict,
 		"better": m.Better, "primary": strconv.FormatBool(m.Primary), "paired": strconv.FormatBool(m.Paired),
 	}
-	i := r.Interval(confidence)
+	i := r.Shown()
 	row["low"], row["high"] = csvFloat(i.Low), csvFloat(i.High)
+	if !r.NA.Missing() {
+		row["confidence"] = csvFloat(r.Level)
+	}
 	if r.Rank != nil {
 		row["rank_p"] = csvFloat(r.Rank.P)
 	}

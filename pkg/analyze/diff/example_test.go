@@ -41,24 +41,25 @@ func Example() {
 	newer := []*diff.Run{recorded(30, 101, 131, 160), recorded(40, 103, 133, 164), recorded(50, 104, 135, 165)}
 	res := diff.Compare(older, newer, diff.Options{})
 	for _, row := range res.Levels[0].Rows {
-		if row.Verdict == inference.NotAvailable {
+		if row.Verdict == inference.NotAvailable || row.NA.Missing() {
 			continue // descriptive, or no interval
 		}
-		i := row.Interval(0.95)
+		i := row.Shown()
 		fmt.Printf("%s: %+.1f%% (%+.1f%% to %+.1f%%): %v\n", row.Metric.Name, 100*row.Change, 100*i.Low, 100*i.High, row.Verdict)
 	}
 
-	noSlower, err := diff.ParseGate("itl_p50 worse || new.e2el_p50>1s")
+	noSlower, err := diff.ParseGate("tpot_p50 worse || new.e2el_p50>1s")
 	if err != nil {
 		fmt.Println(err)
 		return
 	}
 	fmt.Println(res.Gate([]*gate.Expr{noSlower}), res.Gates[0].Because)
+	fmt.Println(res.Headline())
 	// Output:
 	// TTFT p50: +0.7% (-3.3% to +4.8%): ~
-	// TTFT p99: +0.7% (-3.3% to +4.8%): ~
-	// ITL p50: +49.6% (+43.8% to +55.6%): worse
-	// E2EL p50: +14.5% (+10.2% to +19.0%): worse
-	// output tokens/s: -12.7% (-16.0% to -9.2%): worse
-	// false [itl_p50 is worse]
+	// TPOT p50: +49.6% (+40.4% to +59.3%): worse
+	// E2EL p50: +14.5% (+8.4% to +21.0%): worse
+	// output tokens/s: -12.7% (-16.8% to -8.3%): worse
+	// false [tpot_p50 is worse]
+	// new is slower: TPOT p50 +50 % (+40 to +59), E2EL p50 +15 % (+8.4 to +21), output tokens/s -13 % (-17 to -8.3); TTFT p50 unchanged within ±4.8 %
 }

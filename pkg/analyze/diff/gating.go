@@ -96,7 +96,7 @@ func (l *gateValues) Number(metric string, of gate.Of) (v float64, missing strin
 	case gate.Change:
 		v = r.Change
 	default:
-		i := r.Interval(confidence)
+		i := r.Shown()
 		v = i.Low
 		if of == gate.High {
 			v = i.High
@@ -106,7 +106,7 @@ func (l *gateValues) Number(metric string, of gate.Of) (v float64, missing strin
 	case !math.IsNaN(v):
 		return v, ""
 	case r.NA.Missing():
-		return 0, reason(r.NA)
+		return 0, r.reason()
 	}
 	return 0, "there is no ratio to 0"
 }
@@ -118,15 +118,7 @@ func (l *gateValues) Verdict(metric string) (v, missing string) {
 	case r == nil:
 		return "", noValue
 	case r.Verdict == inference.NotAvailable:
-		return "", reason(r.NA)
+		return "", r.reason()
 	}
 	return r.Verdict.String(), ""
-}
-
-// reason returns why there is no interval, with the number of values that is enough.
-func reason(na inference.NA) string {
-	if na.Needs > 0 {
-		return na.Reason + " (" + na.String()[len("n/a ("):]
-	}
-	return na.Reason
 }

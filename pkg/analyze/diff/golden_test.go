@@ -27,7 +27,7 @@ import (
 var update = flag.Bool("update", false, "rewrite the golden files")
 
 // renderers are all formats, by the ends of their files.
-var renderers = map[string]func(*Result) report.Renderer{"txt": func(r *Result) report.Renderer { return Text(r, 0) }, "md": Markdown, "csv": CSV, "json": JSON}
+var renderers = map[string]func(*Result) report.Renderer{"txt": func(r *Result) report.Renderer { return Text(r, 0, true) }, "short.txt": func(r *Result) report.Renderer { return Text(r, 0, false) }, "xml": JUnit, "md": Markdown, "csv": CSV, "json": JSON}
 
 func side6(t *testing.T, name string, seed uint64, itl float64) []*Run {
 	var runs []*Run
@@ -80,13 +80,13 @@ func scenarios(t *testing.T) map[string]*Result {
 	}
 	nothing := recipe{seed: 5, requests: 20, tokens: 6, ttft: 30, itl: 20, failing: 1}
 	return map[string]*Result{
-		"single":  gates(Compare(one("old.json", base), one("new.json", slower), Options{}), "itl_p50 worse && itl_p50.low>+3%", "new.ttft_p50>1s"),
+		"single":  gates(Compare(one("old.json", base), one("new.json", slower), Options{}), "tpot_p50 different && tpot_p50.low>+3%", "new.ttft_p50>1s"),
 		"servers": Compare([]*Run{watched(t, "old.json", "h1", 1, 0.010, 1000)}, []*Run{watched(t, "new.json", "h2", 2, 0.012, 900)}, Options{}),
 		"paired":  Compare(one("old.json", paired), one("new.json", pairedSlower), Options{}),
 		"part":    Compare([]*Run{readWith(t, "old.json", paired, window)}, []*Run{readWith(t, "new.json", pairedSlower, window)}, Options{}),
 		"parts":   Compare(trimmed("old", 10), trimmed("new", 20), Options{}),
 		"several": gates(Compare(side6(t, "old", 10, 20), side6(t, "new", 20, 21), Options{}), "e2el_p50>+2%"),
-		"few":     gates(Compare(one("old.json", few), one("new.json", base), Options{}), "ttft_p99 worse"),
+		"few":     gates(Compare(one("old.json", few), one("new.json", base), Options{}), "ttft_p50 worse"),
 		"refused": Compare(one("old.json", base), one("new.json", other), Options{}),
 		"ignored": Compare(one("old.json", base), one("new.json", other), Options{Ignore: []string{All}}),
 		"failed":  gates(Compare(one("old.json", few), one("new.json", nothing), Options{}), "new.failed_share>1%", "new.e2el_p50>1s"),

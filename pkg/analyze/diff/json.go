@@ -18,6 +18,7 @@ func JSON(r *Result) report.Renderer { return report.Indented(document(r)) }
 
 type jsonResult struct {
 	Schema      string           `json:"schema"`
+	Headline    string           `json:"headline"`
 	Mode        string           `json:"mode"`
 	Confidence  float64          `json:"confidence"`
 	Alpha       float64          `json:"alpha"`
@@ -108,6 +109,7 @@ type jsonMetric struct {
 	Change    *float64   `json:"change,omitempty"`
 	Low       *float64   `json:"low,omitempty"`
 	High      *float64   `json:"high,omitempty"`
+	Level     *float64   `json:"interval_confidence,omitempty"`
 	P         *float64   `json:"p,omitempty"`
 	PAdjusted *float64   `json:"p_adjusted,omitempty"`
 	RankP     *float64   `json:"rank_p,omitempty"`
@@ -129,7 +131,7 @@ type jsonGate struct {
 
 func document(r *Result) jsonResult {
 	d := jsonResult{
-		Schema: Schema, Mode: "several-runs", Confidence: confidence, Alpha: alpha, Family: r.Family, Measured: measured(&r.Old[0].cfg),
+		Schema: Schema, Headline: r.Headline(), Mode: "several-runs", Confidence: confidence, Alpha: alpha, Family: r.Family, Measured: measured(&r.Old[0].cfg),
 		Old: side(r.Old), New: side(r.New), Comparable: len(r.Refused()) == 0,
 		Differences: []jsonDifference{}, Levels: []jsonLevel{}, Gates: []jsonGate{},
 		Unchecked: list(r.Unchecked), OldOnly: list(r.OldOnly), NewOnly: list(r.NewOnly), Warnings: list(r.Warnings),
@@ -192,9 +194,9 @@ func selected(levels []*Level) []*report.Part {
 }
 
 func metric(r *Row) jsonMetric {
-	i := r.Interval(confidence)
+	i := r.Shown()
 	m := jsonMetric{
-		Metric: r.Metric.Key, Unit: unit(r.Metric.Kind), Better: "lower", Primary: r.Metric.Primary, Paired: r.Paired,
+		Metric: r.Metric.Key, Unit: unit(r.Metric.Kind), Better: "lower", Primary: r.Primary, Paired: r.Paired,
 		Old: finite(r.Old.Value), New: finite(r.New.Value), OldN: r.Old.N, NewN: r.New.N,
 		OldRuns: numbers(r.OldRuns), NewRuns: numbers(r.NewRuns),
 		Change: finite(r.Change), Low: finite(i.Low), High: finite(i.High), P: finite(r.P), PAdjusted: finite(r.Adjusted),
@@ -205,11 +207,13 @@ func metric(r *Row) jsonMetric {
 	if r.Rank != nil {
 		m.RankP = finite(r.Rank.P)
 	}
-	if r.Metric.Primary {
+	if r.Primary {
 		m.Verdict = r.Verdict.String()
 	}
 	if r.NA.Missing() {
 		m.NA = &jsonNA{r.NA.Reason, r.NA.Needs}
+	} else {
+		m.Level = finite(r.Level)
 	}
 	return m
 }

@@ -2,6 +2,8 @@ package diff
 
 import (
 	"fmt"
+	"slices"
+	"strings"
 
 	"github.com/pa-tools/pa/pkg/analyze/diff/gate"
 	"github.com/pa-tools/pa/pkg/analyze/inference"
@@ -13,7 +15,8 @@ type Metric struct {
 	Key  string // "ttft_p99"
 	Name string // for people: "TTFT p99"
 	Kind gate.Kind
-	// Primary metrics have a verdict; the others are descriptive.
+	// Primary metrics have a verdict unless [Options] name others; the others are
+	// descriptive.
 	Primary   bool
 	Direction inference.Direction
 
@@ -45,18 +48,18 @@ var measures = [seriesQuantities]answer.Metric{ttft: answer.TTFT, itl: answer.IT
 var Metrics = [...]Metric{
 	primary(latency(ttft, 50)),
 	latency(ttft, 90),
-	primary(latency(ttft, 99)),
+	latency(ttft, 99),
 	latency(ttft, 0),
-	primary(latency(itl, 50)),
+	latency(itl, 50),
 	latency(itl, 99),
 	latency(itl, 0),
-	latency(tpot, 50),
+	primary(latency(tpot, 50)),
 	primary(latency(e2el, 50)),
 	latency(e2el, 99),
 	latency(e2el, 0),
 	primary(Metric{"output_tokens_per_s", "output tokens/s", gate.Rate, false, inference.HigherIsBetter, outputRate, 0}),
 	{"requests_per_s", "requests/s", gate.Rate, false, inference.HigherIsBetter, requestRate, 0},
-	{"failed_share", "failed", gate.Share, false, inference.LowerIsBetter, failedShare, 0},
+	primary(Metric{"failed_share", "failed", gate.Share, false, inference.LowerIsBetter, failedShare, 0}),
 }
 
 // latency returns the metric of a percentile of q; of the mean for 0.
@@ -74,12 +77,38 @@ func primary(m Metric) Metric {
 	return m
 }
 
-// ParseGate reads a condition on a comparison: see package gate.
-func ParseGate(text string) (*gate.Expr, error) {
+// judges reports whether the metric has a verdict.
+func (o *Options) judges(m *Metric) bool {
+	if o.Primary == nil {
+		return m.Primary
+	}
+	return slices.Contains(o.Primary, m.Key)
+}
+
+// CheckPrimary returns an error that lists all metrics if one of the keys is none.
+func CheckPrimary(keys []string) error {
+	var known []string
+	for i := range Metrics {
+		known = append(known, Metrics[i].Key)
+	}
+	for _, k := range keys {
+		if !slices.Contains(known, k) {
+			return fmt.Errorf("%q is no metric; give some of %s", k, strings.Join(known, ", "))
+		}
+	}
+	return nil
+}
+
+// ParseGate reads a condition on a comparison with the primary metrics of [Metrics]: see
+// package gate.
+func ParseGate(text string) (*gate.Expr, error) { return (&Options{}).ParseGate(text) }
+
+// ParseGate reads a condition on a comparison with these options: see package gate.
+func (o *Options) ParseGate(text string) (*gate.Expr, error) {
 	var names []gate.Metric
 	for i := range Metrics {
 		m := &Metrics[i]
-		names = append(names, gate.Metric{Key: m.Key, Kind: m.Kind, Judged: m.Primary})
+		names = append(names, gate.Metric{Key: m.Key, Kind: m.Kind, Judged: o.judges(m)})
 	}
 	return gate.Parse(text, names)
 }

@@ -161,10 +161,18 @@ func (r *Result) serverReasons() (lines []string) {
 			if !x.NA.Missing() {
 				continue
 			}
-			if line := "n/a: figures of servers: " + reason(x.NA); !slices.Contains(lines, line) {
+			if line := "n/a: figures of servers: " + x.reason(); !slices.Contains(lines, line) {
 				lines = append(lines, line)
 			}
 		}
 	}
 	return lines
+}
+
+// reason returns why a figure has no interval, and how many runs would be enough.
+func (r *ServerRow) reason() string {
+	if r.NA.Needs == 0 {
+		return r.NA.Reason
+	}
+	return fmt.Sprintf("%s (%d runs a side are enough)", r.NA.Reason, r.NA.Needs)
 }

@@ -10,12 +10,16 @@ import (
 )
 
 // Text writes the comparison for people, in lines of at most width characters; 0 is no
-// limit, and tables then have about 100.
-func Text(r *Result, width int) report.Renderer {
+// limit, and tables then have about 100. The first line is the [Result.Headline]. explain
+// adds how it was judged: p-values, numbers of values, the values of each run, and why
+// intervals are missing.
+func Text(r *Result, width int, explain bool) report.Renderer {
 	return func(w io.Writer) error {
 		var b strings.Builder
 		u := r.units()
 		line := func(indent, text string) { b.WriteString(report.Wrap(text, indent, indent+"  ", width)) }
+		line("", r.Headline())
+		b.WriteByte('\n')
 		line("", r.title())
 		line("", r.measured())
 		if len(r.Differences) > 0 {
@@ -25,24 +29,33 @@ func Text(r *Result, width int) report.Renderer {
 		for i := range r.Levels {
 			l := &r.Levels[i]
 			b.WriteByte('\n')
-			line("", sanitize.Text(l.Name))
+			line("", r.levelTitle(l))
 			for _, part := range l.parts() {
 				line("  ", sanitize.Text(part))
 			}
-			rows := [][]string{l.header()}
+			rows := [][]string{l.header(explain)}
 			for j := range l.Rows {
-				rows = append(rows, l.cells(&l.Rows[j], u))
+				rows = append(rows, l.cells(&l.Rows[j], u, explain))
 			}
 			columns(&b, rows, 2, width)
 			if rows := l.serverTable(u); rows != nil {
 				b.WriteByte('\n')
 				columns(&b, rows, 2, width)
 			}
+			if !explain {
+				continue
+			}
 			for _, run := range l.perRun(u) {
 				line("  ", "each "+run[0]+": "+run[1]+" → "+run[2])
 			}
 		}
-		for i, note := range r.lines() {
+		lines := r.lines()
+		if explain {
+			lines = append(lines, r.explanation()...)
+		} else if len(r.Levels) > 0 && len(r.Refused()) == 0 {
+			lines = append(lines, "* judged; --explain shows how, and why an interval is missing")
+		}
+		for i, note := range lines {
 			if i == 0 {
 				b.WriteByte('\n')
 			}
@@ -53,7 +66,16 @@ func Text(r *Result, width int) report.Renderer {
 	}
 }
 
-// lines returns the lines below the tables.
+// levelTitle returns the name of a level, and what was found there if the headline is
+// about several levels.
+func (r *Result) levelTitle(l *LevelResult) string {
+	if len(r.Levels) == 1 || len(r.Refused()) > 0 {
+		return sanitize.Text(l.Name)
+	}
+	return sanitize.Text(l.Name) + ": " + r.sentence(l)
+}
+
+// lines returns the levels that are not compared and the outcomes of the gates.
 func (r *Result) lines() []string {
 	var all []string
 	if len(r.OldOnly) > 0 {
@@ -62,15 +84,20 @@ func (r *Result) lines() []string {
 	if len(r.NewOnly) > 0 {
 		all = append(all, "only in new: "+sanitize.Text(strings.Join(r.NewOnly, ", ")))
 	}
-	if len(r.Unchecked) > 0 {
-		all = append(all, "not recorded on either side, so taken to be the same: "+strings.Join(r.Unchecked, ", "))
-	}
-	all = append(all, r.notes()...)
 	for i := range r.Gates {
 		g := &r.Gates[i]
 		all = append(all, "gate "+g.Expr+" at "+sanitize.Text(g.Level)+": "+g.State.String()+": "+strings.Join(g.Because, ", "))
 	}
 	return all
+}
+
+// explanation returns how the comparison was judged.
+func (r *Result) explanation() []string {
+	var all []string
+	if len(r.Unchecked) > 0 {
+		all = append(all, "not recorded on either side, so taken to be the same: "+strings.Join(r.Unchecked, ", "))
+	}
+	return append(all, r.notes()...)
 }
 
 // columns writes rows as a table with blanks between the columns. An indented table has

@@ -93,3 +93,30 @@ func Holm(p []float64) []float64 {
 	}
 	return adjusted
 }
+
+// HolmLevels returns the confidence level of the interval on which the verdict of each
+// p-value of a family rests, if it is judged at alpha with [Holm]'s method: the interval
+// at this level leaves out 0 exactly if the adjusted p-value is at most alpha. The k-th
+// smallest of m p-values is compared with alpha/(m − k + 1); once one is larger, the
+// following ones are compared with the same. A NaN has no level and stays NaN.
+func HolmLevels(p []float64, alpha float64) []float64 {
+	order := make([]int, 0, len(p))
+	levels := make([]float64, len(p))
+	for i, v := range p {
+		levels[i] = math.NaN()
+		if !math.IsNaN(v) {
+			order = append(order, i)
+		}
+	}
+	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(p[a], p[b]) })
+	found := true
+	step := 0.0
+	for k, i := range order {
+		if found {
+			step = alpha / float64(len(order)-k)
+			found = p[i] <= step
+		}
+		levels[i] = 1 - step
+	}
+	return levels
+}

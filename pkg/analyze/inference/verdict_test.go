@@ -3,6 +3,8 @@ package inference
 import (
 	"math"
 	"testing"
+
+	"github.com/google/go-cmp/cmp"
 )
 
 func TestHolm(t *testing.T) {
@@ -63,5 +65,29 @@ func TestVerdict(t *testing.T) {
 				t.Errorf("got %v, want %v, %q", got, tt.want, tt.text)
 			}
 		})
+	}
+}
+
+// An interval at the level of HolmLevels leaves out 0 exactly if the adjusted p-value is
+// at most alpha; its p-value is 1 minus the highest such level.
+func TestHolmLevels(t *testing.T) {
+	for _, p := range [][]float64{
+		{0.01, 0.04, 0.03, math.NaN()}, {0.012, 0.02, 0.024, 0.04}, {0.03, 0.04}, {0.2, 0.001, 0.3}, {0.05}, {},
+	} {
+		adjusted, levels := Holm(p), HolmLevels(p, 0.05)
+		for i := range p {
+			if math.IsNaN(p[i]) {
+				if !math.IsNaN(levels[i]) {
+					t.Errorf("%v: level %v of NaN", p, levels[i])
+				}
+				continue
+			}
+			if leavesOut := p[i] <= 1-levels[i]+1e-15; leavesOut != (adjusted[i] <= 0.05) || levels[i] < 0.95 {
+				t.Errorf("%v: %v is adjusted to %v, its interval at %v leaves out 0: %v", p, p[i], adjusted[i], levels[i], leavesOut)
+			}
+		}
+	}
+	if d := cmp.Diff([]float64{1 - 0.05/3, 0.95, 0.975}, HolmLevels([]float64{0.001, 0.3, 0.02}, 0.05)); d != "" {
+		t.Errorf("(-want +got):\n%s", d)
 	}
 }

@@ -151,6 +151,9 @@ func (c *condition) eval(v Values) (t expr.Truth, because string) {
 		if missing != "" {
 			return expr.Unknown, c.metric.Key + " has no verdict: " + missing
 		}
+		if got == "different" && c.verdict != "different" {
+			return expr.Unknown, c.metric.Key + " is different, and one run a side does not say better or worse"
+		}
 		held := got == c.verdict || c.verdict == "different" && (got == "better" || got == "worse")
 		return expr.Of(held), c.metric.Key + " is " + got
 	}

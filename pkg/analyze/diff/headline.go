@@ -1,0 +1,263 @@
+package diff
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/pa-tools/pa/internal/sanitize"
+	"github.com/pa-tools/pa/pkg/analyze/inference"
+)
+
+// An effect is the result of a comparison at one or more levels.
+type effect uint8
+
+const (
+	tooFew  effect = iota // nothing can be told
+	same                  // no difference was found
+	slower                // a time or rate got worse, none better
+	faster                // a time or rate got better, none worse
+	failing               // only failures got more
+	sounder               // only failures got fewer
+	mixed                 // some metrics got better, some worse
+	differs               // two single runs differ
+)
+
+// String returns the predicate of the new side.
+func (e effect) String() string {
+	return [...]string{
+		tooFew: "cannot be told", same: "shows no difference", slower: "is slower", faster: "is faster",
+		failing: "fails more", sounder: "fails less", mixed: "is better in some metrics and worse in others", differs: "differs",
+	}[e]
+}
+
+// Headline says in one line what the comparison found: "new is slower: E2EL p50 +4.8 %
+// (3.9 to 5.7); TPOT p50 unchanged within ±0.4 %". Numbers in brackets are the ends of
+// the interval that the verdict rests on.
+func (r *Result) Headline() string {
+	if refused := r.Refused(); len(refused) > 0 {
+		var names []string
+		for _, d := range refused {
+			if !slices.Contains(names, d.Name) {
+				names = append(names, d.Name)
+			}
+		}
+		return "not comparable: " + strings.Join(names, ", ") + " of the two sides differ; --ignore NAME compares them nevertheless"
+	}
+	switch len(r.Levels) {
+	case 0:
+		return "not comparable: no load level in common"
+	case 1:
+		return r.sentence(&r.Levels[0])
+	}
+	var order []effect
+	at := map[effect][]string{}
+	for i := range r.Levels {
+		l := &r.Levels[i]
+		e := r.effect(l)
+		if at[e] == nil {
+			order = append(order, e)
+		}
+		at[e] = append(at[e], sanitize.Text(l.Name))
+	}
+	slices.SortStableFunc(order, func(a, b effect) int { return urgency(b) - urgency(a) })
+	var parts []string
+	for _, e := range order {
+		where := "at " + strings.Join(at[e], ", ")
+		if len(order) == 1 {
+			where = fmt.Sprintf("at all %d levels", len(r.Levels))
+			if len(r.Levels) == 2 {
+				where = "at both levels"
+			}
+		}
+		parts = append(parts, e.String()+" "+where)
+	}
+	subject := "new "
+	if order[0] == tooFew {
+		subject = ""
+	}
+	if r.Single {
+		subject = strings.Replace(subject, "new", "the new run", 1)
+	}
+	return subject + strings.Join(parts, ", ")
+}
+
+// urgency orders effects for a summary.
+func urgency(e effect) int {
+	return [...]int{slower: 7, failing: 6, mixed: 5, differs: 4, faster: 3, sounder: 2, same: 1, tooFew: 0}[e]
+}
+
+// effect returns the result at a level.
+func (r *Result) effect(l *LevelResult) effect {
+	has := func(v inference.Verdict, failures bool) bool {
+		return slices.ContainsFunc(l.Rows, func(row Row) bool {
+			return row.Verdict == v && (row.Metric.of == failedShare) == failures
+		})
+	}
+	worse, better := has(inference.Worse, false), has(inference.Better, false)
+	more, fewer := has(inference.Worse, true), has(inference.Better, true)
+	switch {
+	case has(inference.Different, false):
+		return differs
+	case (worse || more) && (better || fewer):
+		return mixed
+	case worse:
+		return slower
+	case more:
+		return failing
+	case better:
+		return faster
+	case fewer:
+		return sounder
+	case has(inference.NoDifference, false):
+		return same
+	}
+	return tooFew
+}
+
+// unchangedWithin is the largest bound up to which a metric without a difference is called
+// unchanged.
+const unchangedWithin = 0.05
+
+// sentence says what was found at a level.
+func (r *Result) sentence(l *LevelResult) string {
+	var found, unchanged, unclear []string
+	for i := range l.Rows {
+		row := &l.Rows[i]
+		name := row.Metric.Name
+		switch {
+		case !row.Primary:
+		case row.Metric.of == failedShare:
+			switch row.Verdict {
+			case inference.Worse, inference.Better:
+				found = append(found, fmt.Sprintf("failed %s to %s", percent(row.Old.Value), percent(row.New.Value)))
+			case inference.NotAvailable:
+				if row.New.Value > row.Old.Value {
+					unclear = append(unclear, fmt.Sprintf("failed %s to %s, not judged", percent(row.Old.Value), percent(row.New.Value)))
+				}
+			}
+		case row.Verdict == inference.NotAvailable:
+		case row.Verdict == inference.NoDifference:
+			i := row.Shown()
+			bound := math.Max(math.Abs(i.Low), math.Abs(i.High))
+			if bound <= unchangedWithin {
+				unchanged = append(unchanged, fmt.Sprintf("%s unchanged within ±%s %%", name, size(bound)))
+			} else {
+				unclear = append(unclear, fmt.Sprintf("%s unclear (%s to %s %%)", name, signed(i.Low), signed(i.High)))
+			}
+		default:
+			i := row.Shown()
+			found = append(found, fmt.Sprintf("%s %s %% (%s to %s)", name, signed(row.Change), signed(i.Low), signed(i.High)))
+		}
+	}
+	rest := strings.Join(slices.Concat(unchanged, unclear), ", ")
+	effect := r.effect(l)
+	switch effect {
+	case tooFew:
+		return r.nothingTold(l)
+	case same:
+		return r.noDifference(l, unclear)
+	case differs:
+		line := "these two runs differ: " + strings.Join(found, ", ")
+		if rest != "" {
+			line += "; " + rest
+		}
+		return line
+	}
+	line := "new " + effect.String() + ": " + strings.Join(found, ", ")
+	if effect == mixed {
+		line = "new is better and worse: " + strings.Join(found, ", ")
+	}
+	if rest != "" {
+		line += "; " + rest
+	}
+	return line
+}
+
+// noDifference says how large a difference can be that was not found.
+func (r *Result) noDifference(l *LevelResult, unclear []string) string {
+	var bounds []string
+	for i := range l.Rows {
+		row := &l.Rows[i]
+		if !row.Primary || row.Verdict != inference.NoDifference || row.Metric.of == failedShare {
+			continue
+		}
+		i := row.Shown()
+		bounds = append(bounds, fmt.Sprintf("%s %% in %s", size(math.Max(math.Abs(i.Low), math.Abs(i.High))), row.Metric.Name))
+	}
+	line := "no difference larger than " + strings.Join(bounds, ", ")
+	if r.Single {
+		line = "these two runs: " + line
+	}
+	for _, u := range unclear {
+		if strings.HasPrefix(u, "failed") {
+			line += "; " + u
+		}
+	}
+	return line
+}
+
+// nothingTold says why no metric of a level has a verdict, and what to do.
+func (r *Result) nothingTold(l *LevelResult) string {
+	needs := 0
+	var reasons []string
+	for i := range l.Rows {
+		row := &l.Rows[i]
+		if !row.Primary || !row.NA.Missing() || row.Metric.of == failedShare {
+			continue
+		}
+		if row.NA.Needs > 0 && (needs == 0 || row.NA.Needs < needs) {
+			needs = row.NA.Needs
+		}
+		if !slices.Contains(reasons, row.NA.Reason) {
+			reasons = append(reasons, row.NA.Reason)
+		}
+	}
+	switch {
+	case needs > 0 && r.Single:
+		return "too few requests to tell: about " + thousands(needs) + " a side, or --repeat 5"
+	case needs > 0:
+		return fmt.Sprintf("too few runs to tell: at least %d a side, better 5 (--repeat 5)", needs)
+	case len(reasons) > 0:
+		return "nothing can be told: " + reasons[0]
+	}
+	return "nothing can be told: no primary metric has a value on both sides"
+}
+
+// signed formats a change in percent for a sentence: "+4.8".
+func signed(v float64) string {
+	switch {
+	case math.IsNaN(v):
+		return "?"
+	case math.IsInf(v, 0):
+		return map[bool]string{true: "+∞", false: "-∞"}[v > 0]
+	case v < 0:
+		return "-" + size(-v)
+	}
+	return "+" + size(v)
+}
+
+// size formats the size of a change in percent, two or three digits: "0.43", "4.8", "12".
+func size(v float64) string {
+	switch p := 100 * v; {
+	case math.IsInf(p, 0) || math.IsNaN(p):
+		return "∞"
+	case p < 0.995:
+		return strconv.FormatFloat(p, 'f', 2, 64)
+	case p < 9.95:
+		return strconv.FormatFloat(p, 'f', 1, 64)
+	default:
+		return thousands(int(math.Round(math.Min(p, 1e15))))
+	}
+}
+
+// thousands formats n with commas.
+func thousands(n int) string {
+	s := strconv.Itoa(n)
+	for i := len(s) - 3; i > 0; i -= 3 {
+		s = s[:i] + "," + s[i:]
+	}
+	return s
+}
