@@ -34,16 +34,16 @@ func diffCommand() *cli.Command {
 		Description: `Compares each load level that both sides have. A side is one file, a glob
 ("runs/old-*.json"), or several of either with commas between; old= and new= may
 be repeated. Several runs a side compare the settings, and decisions should
-rest on them: from 3 a side. One run a side compares these two runs alone: by how
-much they differ, never better or worse.
+rest on them: from 3 a side. One run a side compares these two runs alone: by
+how much they differ, never better or worse.
 The first line says what was found. Primary metrics (*) are judged at 5 %
 together; ~ is no difference found, n/a no interval. --explain says why.
 The runs must be comparable: what differs in how they were made is printed, and
 the model, the dataset, the load, the numbers of tokens, where times and token
 counts come from, and streaming must be the same, or there is no verdict and the
-exit code is 1. Parts of the run are taken of both sides. Conditions of --fail-on
-are joined by &&, || and ! and looked at for each level; one whose numbers are
-n/a fails too.
+exit code is 1. Parts of the run are taken of both sides.
+Conditions of --fail-on are joined by &&, || and ! and looked at for each level;
+one whose numbers are n/a fails too.
 Exit codes: 0 ok, 1 not comparable or not readable, 2 wrong usage, 3 a condition
 holds or is n/a.`,
 		Flags:  slices.Concat(flags, settings.MeasureFlags(), []cli.Flag{settings.StreamingFlag(), settings.TokenizerFlag()}, settings.SelectionFlags(), settings.InputFlags()),
