@@ -10,59 +10,55 @@ import (
 
 const (
 	alpha       = 0.05
-	gapsPerRun  = 2     // gaps per request that the simulation keeps
-	answerGaps  = 50    // the gaps of an answer are worth
-	gapNS       = 20e6  // median gap
+	gapNS       = 20e6  // median time per token
 	prefillNS   = 50e6  // of a latency of 1
-	gapLogSD    = 0.10  // of gaps, as in the power table
-	jitterLogSD = 0.05  // of a gap against its neighbours
+	gapLogSD    = 0.10  // of the speed, as in the power table
+	jitterLogSD = 0.05  // of a request against its neighbours
 	tokensEach  = 100.0 // of an answer, on average
 )
 
-// A servedRun is a run of requests with the five metrics of the primary family. Its first
-// tokens follow one of the processes, its gaps a speed of the server that changes slowly,
-// and the end-to-end latencies are made of both, so that the five metrics are related as
-// they are in a real run.
+// A servedRun is a run of requests with the metrics of the primary family that have
+// intervals. Its first tokens follow one of the processes, its time per token a speed of
+// the server that changes slowly, and the end-to-end latencies are made of both, so that
+// the metrics are related as they are in a real run.
 type servedRun struct {
-	ttft, gaps, e2e   []float64
+	ttft, tpot, e2e   []float64
 	tokens, durations []float64
 }
+
+// familySize is the number of metrics of a servedRun.
+const familySize = 4
 
 func served(rng *rand.Rand, p process, n int) servedRun {
 	base := p.generate(rng, n)
 	s := servedRun{
-		ttft: make([]float64, n), gaps: make([]float64, 0, gapsPerRun*n), e2e: make([]float64, n),
+		ttft: make([]float64, n), tpot: make([]float64, n), e2e: make([]float64, n),
 		tokens: make([]float64, n), durations: base.durations,
 	}
 	speed := make([]float64, n)
 	logAR(rng, speed, gapLogSD)
 	for i := range n {
 		s.ttft[i] = prefillNS * base.latencies[i]
-		sum := 0.0
-		for range gapsPerRun {
-			gap := gapNS * speed[i] * math.Exp(jitterLogSD*rng.NormFloat64())
-			s.gaps = append(s.gaps, gap)
-			sum += gap
-		}
-		s.e2e[i] = s.ttft[i] + answerGaps*sum
+		s.tpot[i] = gapNS * speed[i] * math.Exp(jitterLogSD*rng.NormFloat64())
+		s.e2e[i] = s.ttft[i] + tokensEach*s.tpot[i]
 		s.tokens[i] = tokensEach * base.tokens[i]
 	}
 	return s
 }
 
 // primary compares the primary family and returns its verdicts under Holm.
-func primary(older, newer servedRun) (verdicts [5]inference.Verdict) {
-	quantile := func(o, n []float64, ps ...float64) (c []inference.Comparison) {
-		oldSeries, newSeries := inference.NewSeries(o), inference.NewSeries(n)
-		for _, p := range ps {
-			c = append(c, inference.Change(oldSeries.Quantile(p), newSeries.Quantile(p)))
-		}
-		return c
+func primary(older, newer servedRun) [familySize]inference.Verdict {
+	median := func(o, n []float64) inference.Comparison {
+		return inference.Change(inference.NewSeries(o).Quantile(0.5), inference.NewSeries(n).Quantile(0.5))
 	}
-	family := quantile(older.ttft, newer.ttft, 0.5, 0.99)
-	family = append(family, quantile(older.gaps, newer.gaps, 0.5)...)
-	family = append(family, quantile(older.e2e, newer.e2e, 0.5)...)
-	family = append(family, inference.Change(inference.Rate(older.tokens, older.durations), inference.Rate(newer.tokens, newer.durations)))
+	return judged([familySize]inference.Comparison{
+		median(older.ttft, newer.ttft), median(older.tpot, newer.tpot), median(older.e2e, newer.e2e),
+		inference.Change(inference.Rate(older.tokens, older.durations), inference.Rate(newer.tokens, newer.durations)),
+	})
+}
+
+// judged returns the verdicts of a family under Holm. The last metric is a rate.
+func judged(family [familySize]inference.Comparison) (verdicts [familySize]inference.Verdict) {
 	p := make([]float64, len(family))
 	for i := range family {
 		p[i] = family[i].P
@@ -81,7 +77,7 @@ func primary(older, newer servedRun) (verdicts [5]inference.Verdict) {
 type familyCell struct {
 	process      string
 	n            int
-	given        share // of the five metrics
+	given        share // of the metrics
 	worse, found share // of the comparisons: at least one "worse"; one finding of either kind
 }
 
@@ -93,13 +89,13 @@ func (c *familyCell) keeps() bool {
 }
 
 func families(s *simulation, p process, n int) familyCell {
-	verdicts := repeat(s, fmt.Sprintf("family %s %d", p.name, n), s.repetitions(n), func(rng *rand.Rand) [5]inference.Verdict {
+	verdicts := repeat(s, fmt.Sprintf("family %s %d", p.name, n), s.repetitions(n), func(rng *rand.Rand) [familySize]inference.Verdict {
 		return primary(served(rng, p, n), served(rng, p, n))
 	})
 	c := familyCell{process: p.name, n: n}
-	for _, five := range verdicts {
+	for _, all := range verdicts {
 		worse, found := false, false
-		for _, v := range five {
+		for _, v := range all {
 			c.given.add(v != inference.NotAvailable)
 			worse = worse || v == inference.Worse
 			found = found || v == inference.Worse || v == inference.Better

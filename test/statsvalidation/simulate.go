@@ -14,6 +14,16 @@ type simulation struct {
 	seed    uint64
 	reps    int // of each cell, but see repetitions
 	workers int // 0 means one for each core
+	// every is set to leave out cells of the tables of short runs and of several runs:
+	// of so many, one is simulated. 0 means all.
+	every int
+	cells int // of these tables, so far
+}
+
+// leavesOut reports whether the next cell of a table with many cells is left out.
+func (s *simulation) leavesOut() bool {
+	s.cells++
+	return s.every > 0 && s.cells%s.every != 0
 }
 
 // fullReps is from how many repetitions on the bounds hold without allowance.

@@ -4,11 +4,15 @@ import (
 	"bufio"
 	"fmt"
 	"io"
+	"strings"
 )
 
 // lengths holds the lengths with a promised coverage. The queue also has a cell at 5000,
 // between its n/a and its intervals.
 var lengths = [...]int{500, 2000, 5000, 20000}
+
+// shortLengths holds the requests of the old and the new side of short runs.
+var shortLengths = [...][2]int{{20, 20}, {30, 30}, {60, 60}, {100, 100}, {300, 300}, {1500, 1500}, {30, 100}, {60, 300}, {100, 1500}}
 
 // validate runs all simulations, prints their tables and returns the promises
 // that were broken. The error comes from writing to out.
@@ -38,6 +42,64 @@ func validate(s *simulation, out io.Writer) (broken []string, err error) {
 				}
 			}
 		}
+	}
+
+	heading(w, "Short runs: change between two runs of the same process",
+		"values | dependence φ | requests | mean | p50 | p90 | p99", "--- | ---: | ---: | --- | --- | --- | ---")
+	for _, m := range marginals() {
+		for _, n := range shortLengths {
+			for _, phi := range [...]float64{0, 0.3, 0.6, 0.9} {
+				if s.leavesOut() {
+					continue
+				}
+				c := short(s, m, phi, n[0], n[1])
+				requests := fmt.Sprint(n[0])
+				if n[0] != n[1] {
+					requests = fmt.Sprintf("%d and %d", n[0], n[1])
+				}
+				fmt.Fprintf(w, "| %s | %v | %s | %s |\n", m.name, phi, requests, strings.Join(c.cells(), " | "))
+				broken := c.keeps()
+				check(broken == "", "short runs: %s, φ = %v, %s requests: %s", m.name, phi, requests, broken)
+			}
+		}
+	}
+
+	heading(w, "Several runs a side of the same setting",
+		"runs a side | run-to-run deviation | requests a run | mean: wrong | p50: wrong | median width, points | U test: found", "---: | ---: | ---: | ---: | ---: | ---: | ---:")
+	for _, runs := range []int{3, 5, 10} {
+		for _, deviation := range []float64{0, 0.01, 0.03} {
+			for _, n := range [][2]int{{60, 60}, {300, 300}, {60, 300}} {
+				if s.leavesOut() {
+					continue
+				}
+				c := several(s, runs, n[0], n[1], deviation)
+				_, mean := wrongOf(&c.mean)
+				_, p50 := wrongOf(&c.p50)
+				requests := fmt.Sprint(n[0])
+				if n[0] != n[1] {
+					requests = fmt.Sprintf("%d and %d", n[0], n[1])
+				}
+				fmt.Fprintf(w, "| %d | %.0f %% | %s | %v | %v | %s | %v |\n", runs, 100*deviation, requests, mean, p50, middle(c.width), c.u)
+				broken := c.keeps()
+				check(broken == "", "several runs: %d a side, deviation %v, %s requests: %s", runs, deviation, requests, broken)
+			}
+		}
+	}
+
+	heading(w, "Findings between equal sides, after Holm", "sides | at least one finding", "--- | ---:")
+	for _, c := range falseFindings(s) {
+		fmt.Fprintf(w, "| %s | %v |\n", c.name, c.found)
+		check(c.keeps(), "findings between equal sides: %s: %v", c.name, c.found)
+	}
+
+	heading(w, "True changes that are found, with 95 % intervals of the shares", "sides | found", "--- | ---")
+	for _, c := range []detectionCell{
+		detectShort(s), detectRuns(s, "TTFT", 0.03, 0, 0.85), detectRuns(s, "TTFT", 0.05, 0, 0.98),
+		detectRuns(s, "token pace", 0, 0.03, 0.85), detectRuns(s, "token pace", 0, 0.05, 0.98),
+	} {
+		fmt.Fprintf(w, "| %s | %v |\n", c.name, &c)
+		broken := c.keeps()
+		check(broken == "", "true changes: %s: %s", c.name, broken)
 	}
 
 	heading(w, "A share of the requests, and the load at which it crosses a target",

@@ -18,7 +18,7 @@ import (
 func TestValidation(t *testing.T) {
 	t.Parallel()
 	var out bytes.Buffer
-	broken, err := validate(&simulation{seed: 1, reps: 40 / testenv.Stride(4)}, &out)
+	broken, err := validate(&simulation{seed: 1, reps: 40 / testenv.Stride(4), every: testenv.Stride(13)}, &out)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -30,7 +30,8 @@ func TestValidation(t *testing.T) {
 	}
 	for _, want := range []string{
 		"\n| queue, 80 % load | 20000 | p99 | n/a | n/a |",
-		"\n| AR(1), ρ = 0.8 | 500 | mean | n/a | n/a |",
+		"\n| AR(1), ρ = 0.8 | 500 | mean | n/a | ",
+		"\n| 60 requests a side, 15 % deviation, +10 % | mean ",
 		"\n| 5 | 2000 | several runs |",
 		"\n| queue, 80 % load | 500 | n/a | 0.0 % |", // of the crossing
 	} {

@@ -79,6 +79,8 @@ func compare(older, newer Estimate) Comparison {
 // both.
 func eitherNA(older, newer NA) NA {
 	switch {
+	case older.Missing() && older.Reason == newer.Reason:
+		return NA{Reason: "either side: " + older.Reason, Needs: max(older.Needs, newer.Needs)}
 	case older.Missing() && newer.Missing():
 		return NA{
 			Reason: "old: " + older.Reason + "; new: " + newer.Reason,

@@ -66,7 +66,7 @@ const mostGivenUnnoticed = 0.05
 
 // leastGiven is the share of the means and medians of at least 30 nearly independent
 // requests that must have an interval.
-const leastGiven = 0.98
+const leastGiven = 0.97
 
 // A shortCell is a row of the table of short runs: pairs of runs of the same process.
 type shortCell struct {
@@ -96,7 +96,8 @@ func (c *shortCell) keeps() (broken string) {
 			return fmt.Sprintf("%s: of %v given, %v wrong", shortStatistics[i].name, x.given, given)
 		}
 		few := shortStatistics[i].p > 0.5
-		if !few && c.phi <= 0.3 && min(c.older, c.new) >= 30 && !x.given.within(leastGiven, 1) {
+		const enough = 20 // repetitions, fewer say nothing about a share near 1
+		if !few && x.given.of >= enough && c.phi <= 0.3 && min(c.older, c.new) >= 30 && !x.given.within(leastGiven, 1) {
 			return fmt.Sprintf("%s: only %v given", shortStatistics[i].name, x.given)
 		}
 	}

@@ -1,0 +1,144 @@
+package main
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"slices"
+
+	"github.com/pa-tools/pa/internal/quantile"
+	"github.com/pa-tools/pa/pkg/analyze/inference"
+)
+
+// A severalCell is a row of the table of several runs a side: both sides have the same
+// setting, and the runs of a setting differ by a factor of their own.
+type severalCell struct {
+	runs       int     // a side
+	deviation  float64 // of the logarithm of a run's factor
+	older, new int     // requests a run
+	mean, p50  interval
+	width      []float64 // of the intervals of the p50
+	u          share     // of the comparisons in which the U test finds a difference of the p50
+}
+
+func (c *severalCell) keeps() string {
+	for name, x := range map[string]*interval{"mean": &c.mean, "p50": &c.p50} {
+		if _, given := wrongOf(x); !given.within(0, mostMisses) {
+			return fmt.Sprintf("%s: %v wrong", name, given)
+		}
+	}
+	return ""
+}
+
+// latencyLogSD is the deviation of the logarithms of latencies of several runs.
+const latencyLogSD = 0.15
+
+// statisticsOf returns the mean and the median of a run of independent latencies.
+func statisticsOf(rng *rand.Rand, n int, deviation float64) (mean, median float64) {
+	factor := math.Exp(deviation * rng.NormFloat64())
+	x := make([]float64, n)
+	for i := range x {
+		x[i] = factor * math.Exp(latencyLogSD*rng.NormFloat64())
+	}
+	slices.Sort(x)
+	return average(x), quantile.At(x, 0.5)
+}
+
+func several(s *simulation, runs, older, newer int, deviation float64) severalCell {
+	c := severalCell{runs: runs, deviation: deviation, older: older, new: newer}
+	results := repeat(s, fmt.Sprintf("several %d %d %d %v", runs, older, newer, deviation), s.shortReps(), func(rng *rand.Rand) (both [2]inference.Comparison) {
+		var values [2][2][]float64 // by statistic and side
+		for side, n := range [2]int{older, newer} {
+			for range runs {
+				mean, median := statisticsOf(rng, n, deviation)
+				values[0][side], values[1][side] = append(values[0][side], mean), append(values[1][side], median)
+			}
+		}
+		for i := range both {
+			both[i] = inference.Runs(values[i][0], values[i][1])
+			test := inference.MannWhitney(values[i][0], values[i][1])
+			both[i].Rank = &test
+		}
+		return both
+	})
+	for i := range results {
+		c.mean.add(results[i][0].NA, results[i][0].Interval(level).Contains(0))
+		c.p50.add(results[i][1].NA, results[i][1].Interval(level).Contains(0))
+		c.width = appendWidth(c.width, &results[i][1])
+		c.u.add(results[i][1].Rank.P <= alpha)
+	}
+	return c
+}
+
+// A falseCell counts the findings between sides of the same setting.
+type falseCell struct {
+	name  string
+	found share // comparisons with at least one finding after Holm
+}
+
+// keeps reports whether the findings are at most 5 % and two standard errors.
+func (c *falseCell) keeps() bool {
+	return c.found.within(0, alpha+2*math.Sqrt(alpha*(1-alpha)/float64(c.found.of)))
+}
+
+// falseFindings compares pairs of equal short runs, and of equal sides of several runs.
+func falseFindings(s *simulation) []falseCell {
+	var cells []falseCell
+	for _, n := range []int{60, 300} {
+		for _, p := range processes()[:2] {
+			c := falseCell{name: fmt.Sprintf("one run a side, %d requests, %s", n, p.name)}
+			for _, verdicts := range repeat(s, "short family "+c.name, s.shortReps(), func(rng *rand.Rand) [familySize]inference.Verdict {
+				return primary(served(rng, p, n), served(rng, p, n))
+			}) {
+				c.found.add(slices.ContainsFunc(verdicts[:], isFinding))
+			}
+			cells = append(cells, c)
+		}
+	}
+	for _, runs := range []int{3, 5, 10} {
+		c := falseCell{name: fmt.Sprintf("%d runs a side, deviation 1 %%", runs)}
+		for _, verdicts := range repeat(s, "family of runs "+c.name, s.shortReps(), func(rng *rand.Rand) [familySize]inference.Verdict {
+			verdicts, _ := familyOfRuns(rng, runs, 0, 0)
+			return verdicts
+		}) {
+			c.found.add(slices.ContainsFunc(verdicts[:], isFinding))
+		}
+		cells = append(cells, c)
+	}
+	return cells
+}
+
+func isFinding(v inference.Verdict) bool { return v == inference.Worse || v == inference.Better }
+
+// requestsOfRun is the number of requests of each run of familyOfRuns.
+const requestsOfRun = 1500
+
+// familyOfRuns compares several runs a side by TTFT p50, TPOT p50, E2EL p50 and output
+// tokens per second, and returns the verdicts under Holm and the p-values of the U test.
+// The medians of first tokens and of token pace deviate by 1 % from run to run, by a factor
+// of the run and by the chance of its requests; E2EL is 15 % first token and 85 % tokens,
+// and the rate is its inverse with 0.3 % of noise.
+func familyOfRuns(rng *rand.Rand, runs int, firstToken, pace float64) (verdicts [familySize]inference.Verdict, u [familySize]float64) {
+	ofMedian := latencyLogSD * math.Sqrt(math.Pi/2/requestsOfRun)
+	factor := math.Sqrt(runEffect*runEffect - ofMedian*ofMedian)
+	var values [familySize][2][]float64
+	for side := range 2 {
+		for range runs {
+			_, ttft := statisticsOf(rng, requestsOfRun, factor)
+			_, tpot := statisticsOf(rng, requestsOfRun, factor)
+			if side == 1 {
+				ttft, tpot = ttft*(1+firstToken), tpot*(1+pace)
+			}
+			e2el := 0.15*ttft + 0.85*tpot
+			for i, v := range [familySize]float64{ttft, tpot, e2el, math.Exp(0.003*rng.NormFloat64()) / e2el} {
+				values[i][side] = append(values[i][side], v)
+			}
+		}
+	}
+	var family [familySize]inference.Comparison
+	for i := range family {
+		family[i] = inference.Runs(values[i][0], values[i][1])
+		u[i] = inference.MannWhitney(values[i][0], values[i][1]).P
+	}
+	return judged(family), u
+}
