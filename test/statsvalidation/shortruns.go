@@ -18,8 +18,6 @@ type marginal struct {
 	mean float64
 }
 
-func (m *marginal) quantile(p float64) float64 { return m.of(math.Sqrt2 * math.Erfinv(2*p-1)) }
-
 // run generates n latencies; the correlation from one to the next is phi before they are
 // replaced.
 func (m *marginal) run(rng *rand.Rand, phi float64, n int) []float64 {

@@ -79,7 +79,7 @@ func TestRunsNotAvailable(t *testing.T) {
 		needs        int
 		rank         bool
 	}{
-		{"empty", nil, nil, "old: no runs; new: no runs", 3, false},
+		{"empty", nil, nil, "either side: no runs", 3, false},
 		{"one", good[:1], good, "old: 1 of 3 runs", 3, false},
 		{"two", good, good[:2], "new: 2 of 3 runs", 3, false},
 		{"zero", good, []float64{1, 2, 3, 4, 5, 0}, "new: run 6 has 0, which has no usable logarithm", 0, true},
