@@ -12,14 +12,25 @@ import "math"
 //
 // The two formulas are equal but for the last digits.
 func Percentile[T int64 | float64](x []T, pct float64) float64 {
-	h := float64(len(x)-1) * (pct / 100)
+	i := Rank(len(x), pct)
+	return Interpolate(len(x), pct, float64(x[i]), float64(x[min(i+1, len(x)-1)]))
+}
+
+// Rank returns ⌊h⌋, at most n−1: the index of the first of the two of n sorted values between
+// which Percentile interpolates. n must be at least 1.
+func Rank(n int, pct float64) int {
+	return min(int(math.Floor(float64(n-1)*(pct/100))), n-1)
+}
+
+// Interpolate returns Percentile of n values from the value at Rank, a, and the value after
+// it, b; b does not matter if a is the last value.
+func Interpolate(n int, pct, a, b float64) float64 {
+	h := float64(n-1) * (pct / 100)
 	k := math.Floor(h)
 	t := h - k
-	i := int(k)
-	if i >= len(x)-1 {
-		return float64(x[len(x)-1])
+	if int(k) >= n-1 {
+		return a
 	}
-	a, b := float64(x[i]), float64(x[i+1])
 	d := b - a
 	if t < 0.5 {
 		return a + float64(d*t)
