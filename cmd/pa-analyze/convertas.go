@@ -13,6 +13,7 @@ import (
 	"github.com/pa-tools/pa/internal/cmdline"
 	"github.com/pa-tools/pa/internal/outfile"
 	"github.com/pa-tools/pa/internal/sanitize"
+	"github.com/pa-tools/pa/pkg/analyze"
 	"github.com/pa-tools/pa/pkg/analyze/dialect"
 	"github.com/pa-tools/pa/pkg/export"
 )
@@ -88,11 +89,14 @@ func convertAs(c *cli.Context, in, out string) error {
 		}
 		var written *dialect.Written
 		err = settings.WriteTo(c, out, func(w io.Writer) (err error) {
-			b := bufio.NewWriterSize(w, 1<<16)
-			if written, err = dialect.WriteResult(c.Context, t, r, cfg, out, b); err != nil {
-				return err
-			}
-			return b.Flush()
+			return settings.UseMemory(c, analyze.ValueMemory(analyze.DefaultMemoryLimit)/2, func(memory *dialect.Memory) error {
+				cfg.Memory = memory
+				b := bufio.NewWriterSize(w, 1<<16)
+				if written, err = dialect.WriteResult(c.Context, t, r, cfg, out, b); err != nil {
+					return err
+				}
+				return b.Flush()
+			})
 		})
 		settings.Warnings(c, r)
 		if err != nil {

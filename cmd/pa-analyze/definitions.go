@@ -27,7 +27,7 @@ func definitionsCommand() *cli.Command {
 		&cli.StringFlag{Name: "format", Aliases: []string{"f"}, Usage: "print as `FORMAT`: table, markdown or json", Value: "table", Category: "Output"},
 		&cli.StringSliceFlag{Name: "dialect", Usage: "only this `DIALECT` beside strict, or all that begin so: genai-perf-25, vllm (repeatable)", Category: "Counting"},
 	}
-	flags = append(append(flags, settings.OutputFlags()...), settings.WidthFlag(), settings.ExperimentFlag())
+	flags = append(append(flags, settings.OutputFlags()...), settings.WidthFlag(), settings.ExperimentFlag(), settings.MemoryFlag())
 	flags = append(append(flags, settings.MeasureFlags()...), settings.TokenizerFlag())
 	flags = append(flags, settings.SomeFlags(settings.DialectFlags(), "service-kind", "endpoint", "endpoint-type", "backend", "streaming", "arg")...)
 	return &cli.Command{
@@ -63,6 +63,11 @@ func definitions(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
+	limit, err := settings.MemoryLimit(c)
+	if err != nil {
+		return err
+	}
+	strict.ValueMemory = analyze.ValueMemory(limit) / 3 // as much for the other definitions, and to sort them
 	counters, err := tokenizersByReading(c, cfg.Tokenizer)
 	if err != nil {
 		return err
@@ -86,6 +91,13 @@ func definitions(c *cli.Context) error {
 // definitionsOf reads the file and prints the table. It prints nothing if path can be
 // read again and a tokenizer could not count a text.
 func definitionsOf(c *cli.Context, path, format string, selected []*dialect.Tool, cfg dialect.Config, counters map[tokenizer.Reading]dialect.Tokenizer, strict analyze.Config) error {
+	return settings.UseMemory(c, strict.ValueMemory, func(memory *dialect.Memory) error {
+		cfg.Memory = memory
+		return definitionsFrom(c, path, format, selected, cfg, counters, strict)
+	})
+}
+
+func definitionsFrom(c *cli.Context, path, format string, selected []*dialect.Tool, cfg dialect.Config, counters map[tokenizer.Reading]dialect.Tokenizer, strict analyze.Config) error {
 	return settings.Use(c, path, func(r export.Reader) error {
 		if info, err := os.Stat(path); err == nil {
 			cfg.FileBytes = info.Size()

@@ -47,6 +47,10 @@ func dialectAction(c *cli.Context, name string, ahead settings.OpenFiles) error 
 	if err := settings.CheckWidth(c); err != nil {
 		return err
 	}
+	limit, err := settings.MemoryLimit(c)
+	if err != nil {
+		return err
+	}
 	loaded := map[string]*tokenizer.Tokenizer{}
 	if _, err := settings.DialectConfig(settings.NewOptions(c, loaded), t); err != nil { // before any file is read
 		return err
@@ -55,42 +59,10 @@ func dialectAction(c *cli.Context, name string, ahead settings.OpenFiles) error 
 	var errs []error
 	for _, path := range paths {
 		errs = append(errs, ahead.Use(c, path, func(r export.Reader) error {
-			cfg, err := settings.DialectConfig(settings.OptionsOf(c, t, r.Run(), loaded), t)
-			if err != nil {
-				return err
-			}
-			if info, err := os.Stat(path); err == nil && info.Mode().IsRegular() {
-				cfg.FileBytes = info.Size()
-			}
-			cfg.WithoutTokenizer = true
-			rep, err := dialect.Analyze(c.Context, t, r, cfg)
-			advice := fmt.Sprintf("add --tokenizer NAME for the report of %s", name)
-			uncounted := errors.Is(err, dialect.ErrNotCounted)
-			if uncounted {
-				clear(loaded) // a tokenizer that failed once counts no other file
-				advice = "check the tokenizer file"
-			}
-			if (uncounted || errors.Is(err, dialect.ErrNoTokenizer)) && format == "table" && canReopen(path) {
-				settings.Warnf(c, "%s: %s; this report is by our own definitions; %s", path, sanitize.Text(err.Error()), advice)
-				return strictInstead(c, path, len(paths) > 1, &out)
-			}
-			settings.Warnings(c, r)
-			if err = usageError(path, err); rep == nil {
-				return err
-			}
-			for _, w := range rep.Warnings() {
-				settings.Warnf(c, "%s: %s", path, sanitize.Text(w.Error()))
-			}
-			if len(paths) > 1 {
-				fmt.Fprintf(&out, "%s\n", sanitize.Text(path))
-			}
-			if e := render(c, name, rep, format, &out); e != nil {
-				return errors.Join(err, settings.Named(path, e))
-			}
-			if format == "table" && c.Bool("csv-file") {
-				writeBeside(c, path, rep)
-			}
-			return errors.Join(err, settings.LeftOut(path, r, "not in the report"))
+			return settings.UseMemory(c, analyze.ValueMemory(limit)/2, func(memory *dialect.Memory) error { // as much to sort them
+				d := dialectReport{c: c, tool: t, path: path, format: format, several: len(paths) > 1, loaded: loaded, memory: memory, out: &out}
+				return d.write(r)
+			})
 		}))
 		if c.Err() != nil {
 			break
@@ -103,6 +75,58 @@ func dialectAction(c *cli.Context, name string, ahead settings.OpenFiles) error 
 		})}, errs...)
 	}
 	return errors.Join(errs...)
+}
+
+// A dialectReport writes the report of a tool on one file.
+type dialectReport struct {
+	c       *cli.Context
+	tool    *dialect.Tool
+	path    string
+	format  string
+	several bool // there are reports on other files
+	loaded  map[string]*tokenizer.Tokenizer
+	memory  *dialect.Memory
+	out     io.Writer
+}
+
+// write analyzes the file that r reads, and writes the report to d.out.
+func (d *dialectReport) write(r export.Reader) error {
+	cfg, err := settings.DialectConfig(settings.OptionsOf(d.c, d.tool, r.Run(), d.loaded), d.tool)
+	if err != nil {
+		return err
+	}
+	if info, err := os.Stat(d.path); err == nil && info.Mode().IsRegular() {
+		cfg.FileBytes = info.Size()
+	}
+	cfg.WithoutTokenizer, cfg.Memory = true, d.memory
+	rep, err := dialect.Analyze(d.c.Context, d.tool, r, cfg)
+	advice := fmt.Sprintf("add --tokenizer NAME for the report of %s", d.tool.Name)
+	uncounted := errors.Is(err, dialect.ErrNotCounted)
+	if uncounted {
+		clear(d.loaded) // a tokenizer that failed once counts no other file
+		advice = "check the tokenizer file"
+	}
+	if (uncounted || errors.Is(err, dialect.ErrNoTokenizer)) && d.format == "table" && canReopen(d.path) {
+		settings.Warnf(d.c, "%s: %s; this report is by our own definitions; %s", d.path, sanitize.Text(err.Error()), advice)
+		return strictInstead(d.c, d.path, d.several, d.out)
+	}
+	settings.Warnings(d.c, r)
+	if err = usageError(d.path, err); rep == nil {
+		return err
+	}
+	for _, w := range rep.Warnings() {
+		settings.Warnf(d.c, "%s: %s", d.path, sanitize.Text(w.Error()))
+	}
+	if d.several {
+		fmt.Fprintf(d.out, "%s\n", sanitize.Text(d.path))
+	}
+	if e := render(d.c, d.tool.Name, rep, d.format, d.out); e != nil {
+		return errors.Join(err, settings.Named(d.path, e))
+	}
+	if d.format == "table" && d.c.Bool("csv-file") {
+		writeBeside(d.c, d.path, rep)
+	}
+	return errors.Join(err, settings.LeftOut(d.path, r, "not in the report"))
 }
 
 // canReopen reports whether path can be read a second time; a stream cannot.

@@ -50,6 +50,10 @@ type Config struct {
 	// [os.TempDir], and percentiles stay exact. The limit does not hold where requests are
 	// kept: with Series, Windows or a Selection of a part.
 	MemoryLimit int64
+	// ValueMemory is the memory that values take at most before they move to the temporary
+	// file, in bytes; 0 means ValueMemory(MemoryLimit). A program that keeps values of its
+	// own gives a part of that.
+	ValueMemory int64
 }
 
 // DefaultMemoryLimit is the default of Config.MemoryLimit. A limit below LeastMemoryLimit
@@ -71,10 +75,10 @@ const (
 	leastValues = 16e6
 )
 
-// valueMemory returns the bytes that the values of the metrics may take before they move to
-// a temporary file.
-func (c *Config) valueMemory() int64 {
-	limit := float64(max(cmp.Or(c.MemoryLimit, DefaultMemoryLimit), LeastMemoryLimit))
+// ValueMemory returns the bytes that values may take before they move to a temporary file if
+// the whole program should take about as many bytes as memoryLimit, a Config.MemoryLimit.
+func ValueMemory(memoryLimit int64) int64 {
+	limit := float64(max(cmp.Or(memoryLimit, DefaultMemoryLimit), LeastMemoryLimit))
 	cores := float64(min(runtime.GOMAXPROCS(0), mostCores))
 	return int64(max(valueShare*(limit-fixedMemory-coreMemory*cores), leastValues))
 }
@@ -274,7 +278,7 @@ func Run(ctx context.Context, r export.Reader, cfg Config) (_ *Report, err error
 		rep.Model = d
 	}
 	refused := false // the tokenizer could not count the last text, which can take many seconds
-	memory := extsort.NewMemory(cfg.valueMemory(), "")
+	memory := extsort.NewMemory(cmp.Or(cfg.ValueMemory, ValueMemory(cfg.MemoryLimit)), "")
 	defer func() {
 		if e := memory.Close(); e != nil {
 			err = errors.Join(err, e)

@@ -56,8 +56,8 @@ func (r *repeated) Experiment() int          { return 0 }
 func TestRunBeyondMemory(t *testing.T) {
 	const requests = 30_000
 	least := Config{MemoryLimit: LeastMemoryLimit}
-	if values := int64(8 * requests * repeatedTokens); values < least.valueMemory() {
-		t.Fatalf("%d bytes of values fit in %d: the test shows nothing", values, least.valueMemory())
+	if values := int64(8 * requests * repeatedTokens); values < ValueMemory(LeastMemoryLimit) {
+		t.Fatalf("%d bytes of values fit in %d: the test shows nothing", values, ValueMemory(LeastMemoryLimit))
 	}
 	analyzed := func(cfg Config) *Report {
 		t.Helper()

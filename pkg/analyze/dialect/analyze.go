@@ -12,10 +12,10 @@ import (
 // Analyze reads a run to its end and returns the report of a tool.
 //
 // The report is nil if there is none: the error is then about an argument
-// (*ArgError), about the load level, or wraps ErrNoExperiment, ErrNoTokenizer or
-// ErrNotCounted. An error beside a report is the reader's, or the cause of ctx's end;
-// the report then covers the requests that were read. A file at which the tool itself
-// would have stopped is no error: the report warns about it.
+// (*ArgError), about the load level or about cfg.Memory, or wraps ErrNoExperiment,
+// ErrNoTokenizer or ErrNotCounted. An error beside a report is the reader's, or the cause
+// of ctx's end; the report then covers the requests that were read. A file at which the
+// tool itself would have stopped is no error: the report warns about it.
 func Analyze(ctx context.Context, t *Tool, r export.Reader, cfg Config) (Report, error) {
 	checked := Checked(cfg.Tokenizer)
 	if checked != nil {
@@ -38,6 +38,10 @@ func analyzeUnchecked(ctx context.Context, t *Tool, r export.Reader, cfg Config)
 	if in.Outputs == nil {
 		in.Outputs = new(Outputs)
 	}
+	if cfg.Memory == nil {
+		cfg.Memory = NewMemory(0)
+	}
+	in.Values = cfg.Memory.store
 	if cfg.Tokenizer == nil && cfg.Explain {
 		in.Tokenizer, in.Uncounted = Uncounted(), true
 	}
@@ -66,7 +70,11 @@ func analyzeUnchecked(ctx context.Context, t *Tool, r export.Reader, cfg Config)
 	if s, ok := a.(ScrapeReader); ok && err == nil {
 		err = s.ReadScrapes(ctx, r)
 	}
-	return a.Report(), err
+	rep := a.Report()
+	if lost := in.Values.Err(); lost != nil {
+		return nil, lost
+	}
+	return rep, err
 }
 
 // A pass hands the requests of a run to an Analysis.

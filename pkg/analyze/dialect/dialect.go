@@ -53,6 +53,9 @@ type Config struct {
 	// FileBytes is the size of the file; 0: not known. Some tools cannot read
 	// large files.
 	FileBytes int64
+	// Memory bounds the memory of values; nil: no bound. It must be open as long as the
+	// report is used.
+	Memory *Memory
 	// Explain makes the report an [explain.Definer], which says why its figures
 	// differ from the strict ones. Figures that need a missing Tokenizer are then
 	// left out instead of an error.

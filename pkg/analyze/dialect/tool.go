@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/pa-tools/pa/internal/sanitize"
+	"github.com/pa-tools/pa/internal/values"
 	"github.com/pa-tools/pa/pkg/analyze/dialect/explain"
 	"github.com/pa-tools/pa/pkg/export"
 )
@@ -82,6 +83,8 @@ type Input struct {
 	Special int
 	// Explainer is nil unless Config.Explain is set.
 	Explainer *explain.Explainer
+	// Values keeps the values of requests.
+	Values *values.Store
 	// Outputs gives the outputs of requests as strings.
 	Outputs *Outputs
 }

@@ -1,10 +1,14 @@
 package settings
 
 import (
+	"errors"
+
 	"github.com/urfave/cli/v2"
 
 	"github.com/pa-tools/pa/internal/cmdline"
+	"github.com/pa-tools/pa/internal/sanitize"
 	"github.com/pa-tools/pa/pkg/analyze"
+	"github.com/pa-tools/pa/pkg/analyze/dialect"
 	"github.com/pa-tools/pa/pkg/answer"
 )
 
@@ -23,7 +27,7 @@ func StreamingFlag() cli.Flag {
 	return &cli.BoolFlag{Name: "streaming", Usage: "treat answers as streamed; --streaming=false: as not streamed, without TTFT, TTST, ITL and TPOT (default: as the file says)", Category: "Counting"}
 }
 
-// MemoryFlag returns --memory-limit of reports.
+// MemoryFlag returns --memory-limit of reports and definitions.
 func MemoryFlag() cli.Flag {
 	return &cli.Int64Flag{Name: "memory-limit", Usage: "take about `BYTES` of memory; values that do not fit go to a file in $TMPDIR, and percentiles stay exact (not with --windows or a part of the levels)", Value: analyze.DefaultMemoryLimit, Category: "Input"}
 }
@@ -61,8 +65,28 @@ func ReportConfig(c *cli.Context) (analyze.Config, error) {
 	if cfg.Windows, err = windows(c); err != nil {
 		return cfg, err
 	}
-	if cfg.MemoryLimit = c.Int64("memory-limit"); cfg.MemoryLimit < analyze.LeastMemoryLimit {
-		return cfg, cmdline.Usagef("--memory-limit %d: give at least %d bytes", cfg.MemoryLimit, int64(analyze.LeastMemoryLimit))
+	if cfg.MemoryLimit, err = MemoryLimit(c); err != nil {
+		return cfg, err
 	}
 	return cfg, objective(c, &cfg)
+}
+
+// MemoryLimit reads --memory-limit.
+func MemoryLimit(c *cli.Context) (int64, error) {
+	limit := c.Int64("memory-limit")
+	if limit < analyze.LeastMemoryLimit {
+		return 0, cmdline.Usagef("--memory-limit %d: give at least %d bytes", limit, int64(analyze.LeastMemoryLimit))
+	}
+	return limit, nil
+}
+
+// UseMemory calls f with a Memory for the values of other tools' definitions, of at most
+// maxBytes, and warns if they did not fit although no file took them.
+func UseMemory(c *cli.Context, maxBytes int64, f func(*dialect.Memory) error) error {
+	memory := dialect.NewMemory(maxBytes)
+	err := f(memory)
+	if full := memory.Full(); full != nil {
+		Warnf(c, "the analysis takes more memory than the limit: %s", sanitize.Text(full.Error()))
+	}
+	return errors.Join(err, memory.Close())
 }

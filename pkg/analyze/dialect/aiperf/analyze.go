@@ -118,7 +118,7 @@ const family = "aiperf"
 
 func (r *release) newAnalysis(in dialect.Input) (*analysis, error) {
 	a := &analysis{
-		release: r, cfg: in.Config, run: in.Run, level: in.Levels[0], meter: dialect.Meter(in.Run), c: newCollector(r),
+		release: r, cfg: in.Config, run: in.Run, level: in.Levels[0], meter: dialect.Meter(in.Run), c: newCollector(r, in.Values),
 		rep: &Report{release: r, explainer: in.Explainer, uncounted: in.Uncounted},
 	}
 	e := &a.run.Experiments[a.level]
@@ -218,7 +218,7 @@ func (a *analysis) Request(q *export.Request) error {
 	if len(a.cfg.Goodput) > 0 && a.good(r) {
 		a.c.good++
 	}
-	a.sweeps.add(r, a.c.streamed, len(a.c.chunks))
+	a.sweeps.add(r, a.c.streamed, a.c.chunks.Len())
 	a.explain(r, q)
 	return nil
 }

@@ -5,16 +5,18 @@ import (
 	"slices"
 
 	"github.com/pa-tools/pa/internal/numpy"
+	"github.com/pa-tools/pa/internal/values"
 	"github.com/pa-tools/pa/pkg/export"
 )
 
-// A collector gathers the values of the level: 8 bytes for each value.
+// A collector gathers the values of the level.
 type collector struct {
 	release    *release
+	store      *values.Store
 	values     map[string]*series // by tag
-	chunks     []int64            // gaps between chunks, in nanoseconds
-	toStart    []float64          // from issue to start, in milliseconds
-	effective  []float64          // from issue to end, in milliseconds
+	chunks     *values.List       // gaps between chunks, in nanoseconds
+	toStart    *values.List       // from issue to start, in milliseconds
+	effective  *values.List       // from issue to end, in milliseconds
 	good       int                // requests within all limits
 	mismatched tally
 	discrepant tally
@@ -26,21 +28,30 @@ type collector struct {
 	firstIssued, lastFinished float64
 }
 
-func newCollector(r *release) collector {
-	return collector{release: r, values: map[string]*series{}, firstStart: math.Inf(1), firstIssued: math.Inf(1)}
+func newCollector(r *release, store *values.Store) collector {
+	return collector{
+		release: r, store: store, values: map[string]*series{}, chunks: store.NewList(values.Whole),
+		toStart: store.NewList(values.Float), effective: store.NewList(values.Float),
+		firstStart: math.Inf(1), firstIssued: math.Inf(1),
+	}
 }
 
 // keep adds a value of a metric. whole says that the values of the metric are integers.
 func (c *collector) keep(tag string, v float64, whole bool) {
 	s := c.values[tag]
 	if s == nil {
-		s = &series{}
+		s = &series{list: c.store.NewList(values.Float)}
+		if whole {
+			s.list = c.store.NewList(values.Whole)
+		}
 		c.values[tag] = s
 	}
 	if whole {
-		s.ints = append(s.ints, int64(v))
+		s.list.Add(int64(v))
+		s.whole += int64(v)
 	} else {
-		s.floats = append(s.floats, v)
+		s.list.AddFloat(v)
+		s.fraction += v
 	}
 }
 
@@ -57,7 +68,7 @@ func (c *collector) add(r *record) {
 		c.keep(f.tag, f.value, false)
 	}
 	if c.streamed {
-		c.chunks = append(c.chunks, r.gaps...)
+		c.chunks.Add(r.gaps...)
 	}
 	c.mismatched.add(r.mismatched(c.release))
 	c.discrepant.add(r.discrepant(c.release))
@@ -73,8 +84,8 @@ func (c *collector) addTimes(issuedNS, startNS, endNS uint64) {
 	if issuedNS == 0 {
 		issued = float64(startNS)
 	} else {
-		c.toStart = append(c.toStart, (float64(startNS)-issued)/1e6)
-		c.effective = append(c.effective, (float64(endNS)-issued)/1e6)
+		c.toStart.AddFloat((float64(startNS) - issued) / 1e6)
+		c.effective.AddFloat((float64(endNS) - issued) / 1e6)
 	}
 	c.firstIssued = min(c.firstIssued, issued)
 	c.lastFinished = max(c.lastFinished, float64(endNS))
@@ -153,8 +164,7 @@ var adjusted = map[string]string{
 	interToken:        "adj_inter_token_latency",
 }
 
-// metrics returns the metrics of requests and their sums, in no order. It sorts all
-// values but the gaps between chunks.
+// metrics returns the metrics of requests and their sums, in no order.
 func (c *collector) metrics() []Metric {
 	var all []Metric
 	prompts := c.total("usage_prompt_tokens")
@@ -166,7 +176,7 @@ func (c *collector) metrics() []Metric {
 		if tag == cacheRead && prompts > 0 {
 			all = append(all, single("overall_usage_prompt_cache_read_pct", s.total()/prompts*100))
 		}
-		all = append(all, s.metric(tag, scale))
+		all = append(all, spread(tag, s.list, scale))
 		if tag := adjusted[tag]; tag != "" && c.failed > 0 && c.ok > 0 {
 			all = append(all, s.adjusted(tag, c.failed, scale))
 		}
@@ -177,13 +187,12 @@ func (c *collector) metrics() []Metric {
 	if c.discrepant.of > 0 {
 		all = append(all, single("usage_discrepancy_count", float64(c.discrepant.yes)))
 	}
-	for i, x := range [...][]float64{c.toStart, c.effective} {
-		if len(x) > 0 { // the deviation adds up in the order of the requests, and percentiles are numpy's
-			std := numpy.Std(numpy.Current, x)
+	for i, x := range [...]*values.List{c.toStart, c.effective} {
+		if x.Len() > 0 { // the deviation adds up in the order of the requests, and percentiles are numpy's
 			m := spread([...]string{"credit_to_start_latency", "effective_latency"}[i], x, 1)
-			m.Std = std
+			m.Std = x.Std(numpy.Current)
 			for k, pct := range percentiles {
-				m.pct[k] = numpy.Percentile(x, float64(pct))
+				m.pct[k] = x.Percentiles(float64(pct))[0]
 			}
 			all = append(all, m)
 		}

@@ -25,9 +25,9 @@ func (a *analysis) finish() {
 	}
 	all := append(c.metrics(), c.rates(phase, len(a.cfg.Goodput) > 0)...)
 	if !math.IsInf(from, 0) && to > from {
-		all = append(all, a.sweeps.metrics(a.release.steps, from, to, c.chunks)...) // before spread sorts them
+		all = append(all, a.sweeps.metrics(a.release.steps, from, to, c.chunks)...)
 	}
-	if len(c.chunks) > 0 {
+	if c.chunks.Len() > 0 {
 		all = append(all, spread("inter_chunk_latency", c.chunks, 1e-6))
 	}
 	r := a.rep

@@ -8,6 +8,7 @@ import (
 
 	"github.com/pa-tools/pa/internal/numpy"
 	"github.com/pa-tools/pa/internal/quantile"
+	"github.com/pa-tools/pa/internal/values"
 )
 
 // A Metric is a metric with its statistics.
@@ -66,65 +67,58 @@ func single(tag string, v float64) Metric {
 	return m
 }
 
-// spread sorts x and returns its statistics times scale. x must not be empty. As AIPerf
+// spread returns the statistics of a list, which must not be empty, times scale. As AIPerf
 // does, it adds for the mean in the order of the requests and for the deviation in
 // ascending order; the last digits depend on it.
-func spread[T int64 | float64](tag string, x []T, scale float64) Metric {
-	m := Metric{Tag: tag, Count: len(x)}
-	m.Avg = numpy.Mean(numpy.Current, x) * scale
-	m.Sum = numpy.Sum(numpy.Current, x) * scale
-	quantile.Sort(x)
-	m.Std = numpy.Std(numpy.Current, x) * scale
-	m.Min, m.Max = float64(x[0])*scale, float64(x[len(x)-1])*scale
-	for i, pct := range percentiles {
-		m.pct[i] = quantile.At(x, float64(pct)/100) * scale // numpy's percentile, but for the last digit from the middle on
+func spread(tag string, x *values.List, scale float64) Metric {
+	m := Metric{Tag: tag, Count: x.Len()}
+	sum := x.Sum(numpy.Current)
+	m.Avg, m.Sum = sum/float64(m.Count)*scale, sum*scale
+	m.Std = x.SortedStd(numpy.Current) * scale
+	ranks := []int{0, m.Count - 1}
+	for _, pct := range percentiles {
+		k, _ := quantile.Position(m.Count, float64(pct)/100)
+		ranks = append(ranks, k, min(k+1, m.Count-1))
+	}
+	at := x.Ranked(ranks...)
+	m.Min, m.Max = at[0]*scale, at[1]*scale
+	for i, pct := range percentiles { // numpy's percentile, but for the last digit from the middle on
+		p := at[2+2*i]
+		if _, f := quantile.Position(m.Count, float64(pct)/100); f != 0 {
+			p = quantile.Between(p, at[3+2*i], f)
+		}
+		m.pct[i] = p * scale
 	}
 	return m
 }
 
 // A series holds the values of one metric, in the order of the requests.
 type series struct {
-	ints   []int64 // whole nanoseconds or tokens
-	floats []float64
+	list     *values.List
+	whole    int64   // sum of whole nanoseconds or tokens
+	fraction float64 // sum of other values
 }
 
 // total returns the sum of the values.
-func (s *series) total() float64 {
-	whole, total := int64(0), 0.0
-	for _, v := range s.ints {
-		whole += v
-	}
-	for _, v := range s.floats {
-		total += v
-	}
-	return float64(whole) + total
-}
-
-// metric returns the statistics of the values times scale. It sorts the values.
-func (s *series) metric(tag string, scale float64) Metric {
-	if s.ints != nil {
-		return spread(tag, s.ints, scale)
-	}
-	return spread(tag, s.floats, scale)
-}
+func (s *series) total() float64 { return float64(s.whole) + s.fraction }
 
 // adjusted returns the statistics of the values with as many infinite values more: the
 // values nearest to the percentiles, the one with the even rank of two, and the minimum.
-// The values must be sorted.
 func (s *series) adjusted(tag string, infinite int, scale float64) Metric {
-	at := func(i int) float64 {
-		if s.ints != nil {
-			return float64(s.ints[i]) * scale
-		}
-		return s.floats[i] * scale
-	}
-	n := len(s.ints) + len(s.floats)
+	n := s.list.Len()
 	m := none(tag)
-	m.Count, m.Min = n+infinite, at(0)
+	m.Count = n + infinite
+	ranks := []int{0}
+	var of []int // indices of percentiles
 	for i, pct := range percentiles {
 		if k := int(math.RoundToEven(float64(m.Count-1) * (float64(pct) / 100))); k < n {
-			m.pct[i] = at(k)
+			ranks, of = append(ranks, k), append(of, i)
 		}
+	}
+	at := s.list.Ranked(ranks...)
+	m.Min = at[0] * scale
+	for i, k := range of {
+		m.pct[k] = at[1+i] * scale
 	}
 	return m
 }

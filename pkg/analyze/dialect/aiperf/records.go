@@ -11,6 +11,7 @@ import (
 
 	"github.com/pa-tools/pa/internal/plural"
 	"github.com/pa-tools/pa/internal/pyjson"
+	"github.com/pa-tools/pa/internal/values"
 	"github.com/pa-tools/pa/pkg/analyze/dialect"
 	"github.com/pa-tools/pa/pkg/answer"
 	"github.com/pa-tools/pa/pkg/export"
@@ -71,7 +72,7 @@ func (r *release) writeRecords(ctx context.Context, in export.Reader, cfg dialec
 	if err != nil {
 		return nil, err
 	}
-	a, err := r.newAnalysis(dialect.Input{Config: cfg, Run: run, Levels: levels})
+	a, err := r.newAnalysis(dialect.Input{Config: cfg, Run: run, Levels: levels, Values: values.NewStore(0, "")})
 	if err != nil {
 		return nil, err
 	}
@@ -254,10 +255,10 @@ func (x *recordWriter) metrics(r *record, q *export.Request, measured *answer.Me
 	usage, hasUsage := serverUsage(q, measured)
 	connected := q.Connect > 0 || q.DNS > 0 || q.Reused
 	itl := float64(r.latency-r.ttft) / float64(max(r.output-1, 1))
-	values := map[string]any{outputLength: r.output, "output_token_count": r.output - r.reasoning}
+	found := map[string]any{outputLength: r.output, "output_token_count": r.output - r.reasoning}
 	set := func(ok bool, tag string, value any) {
 		if ok {
-			values[tag] = value
+			found[tag] = value
 		}
 	}
 	span := func(ok bool, tag string, ns float64) { set(ok, tag, ns*1e-6) }
@@ -282,11 +283,11 @@ func (x *recordWriter) metrics(r *record, q *export.Request, measured *answer.Me
 	set(r.latency > 0, "e2e_output_token_throughput", float64(r.output)/(float64(r.latency)*1e-9))
 	set(streamed && r.output > 1 && itl > 0, perUser, 1/(itl*1e-9))
 	if asked, ok := x.asked(q); ok {
-		values["osl_mismatch_diff_pct"] = float64(r.output-asked) / float64(asked) * 100
+		found["osl_mismatch_diff_pct"] = float64(r.output-asked) / float64(asked) * 100
 	}
 	o := pyjson.Object{}
 	for _, tag := range x.release.recordTags {
-		v, ok := values[tag]
+		v, ok := found[tag]
 		if !ok || slices.ContainsFunc(x.without, func(pattern string) bool { return matches(tag, pattern) }) {
 			continue
 		}

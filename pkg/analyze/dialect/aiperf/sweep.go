@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"math"
 	"slices"
+
+	"github.com/pa-tools/pa/internal/values"
 )
 
 // A quantity is a sum over all requests in flight at an instant.
@@ -36,15 +38,15 @@ type span struct {
 	whole bool
 }
 
-// steps appends the request's changes of the sums, in the order of time. gaps holds the
-// gaps of all requests.
+// steps appends the request's changes of the sums, in the order of time. own holds the gaps
+// of the request; gaps is the number of gaps of all requests.
 //
 // The first token comes with the first chunk. The others come in equal parts with the
 // other chunks; the last chunk is just before the end. For the rate, the tokens of chunks
 // that came in one read are spread over the other gaps. An answer in one chunk has no
 // rate, and its tokens are not in flight. If no answer of the run has a second chunk,
 // tokens come evenly and are in flight from the first one.
-func (s *span) steps(all []step, gaps []int64) []step {
+func (s *span) steps(all []step, own []int64, gaps int) []step {
 	begin := len(all)
 	between := func(of quantity, from, to, value float64) {
 		all = append(all, step{from, value, of}, step{to, -value, of})
@@ -68,10 +70,9 @@ func (s *span) steps(all []step, gaps []int64) []step {
 	if end > first && s.out >= 1 {
 		between(total, first, end, (s.out-1)/(end-first))
 	}
-	own := gaps[s.from:s.to]
 	switch {
 	case math.IsNaN(s.out):
-	case len(gaps) == 0 && end > first:
+	case gaps == 0 && end > first:
 		all = append(all, step{first, s.out, inFlight})
 		left += s.out
 		if s.out >= 1 {
@@ -139,12 +140,12 @@ func (w *sweeps) failed(startNS, endNS uint64) {
 
 // metrics returns the effective and active metrics from one instant to another. gaps
 // holds the gaps of all requests, in the order of the calls of add.
-func (w *sweeps) metrics(steps []stepMetric, from, to float64, gaps []int64) []Metric {
+func (w *sweeps) metrics(steps []stepMetric, from, to float64, gaps *values.List) []Metric {
 	weights := make([]*weighted, len(steps))
 	for i := range steps {
 		weights[i] = &weighted{stepMetric: steps[i]}
 	}
-	k := walk{w: w, gaps: gaps, from: from, to: to}
+	k := walk{w: w, gaps: gaps.Len(), gapsAt: gaps.NewCursor(), from: from, to: to}
 	k.run() // only to know how large the sums become
 	for i := range k.peaks {
 		k.least[i] = 1e-9 * k.peaks[i]
@@ -163,7 +164,9 @@ func (w *sweeps) metrics(steps []stepMetric, from, to float64, gaps []int64) []M
 // A walk goes through time from step to step.
 type walk struct {
 	w        *sweeps
-	gaps     []int64
+	gaps     int // of all requests
+	gapsAt   *values.Cursor
+	own      []int64 // a buffer: the gaps of one request
 	from, to float64
 	pass     pass
 	metrics  []*weighted
@@ -226,7 +229,9 @@ func (k *walk) begin(i int) {
 	if n := len(k.free); n > 0 {
 		buffer, k.free = k.free[n-1], k.free[:n-1]
 	}
-	buffer = k.w.spans[i].steps(buffer[:0], k.gaps)
+	s := &k.w.spans[i]
+	k.own = k.gapsAt.Append(k.own[:0], s.from, s.to)
+	buffer = s.steps(buffer[:0], k.own, k.gaps)
 	k.inFlight = append(k.inFlight, running{at: buffer[0].at, index: i, steps: buffer, buffer: buffer})
 	for c := len(k.inFlight) - 1; c > 0; {
 		p := (c - 1) / 2

@@ -6,15 +6,17 @@ import (
 	"math/rand/v2"
 	"slices"
 	"testing"
+
+	"github.com/pa-tools/pa/internal/values"
 )
 
 // slowMetrics makes the metrics from all steps at once, every sum at every instant
 // anew.
-func slowMetrics(t *testing.T, w *sweeps, from, to float64, gaps []int64) []Metric {
+func slowMetrics(t *testing.T, w *sweeps, from, to float64, gaps *values.List) []Metric {
 	t.Helper()
 	var all []step
 	for i := range w.spans {
-		all = w.spans[i].steps(all, gaps)
+		all = w.spans[i].steps(all, gaps.NewCursor().Append(nil, w.spans[i].from, w.spans[i].to), gaps.Len())
 	}
 	instants := []float64{from, to}
 	for _, s := range all {
@@ -107,7 +109,7 @@ func TestSweeps(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2)) //nolint:gosec // the same each time
 	for round := range 40 {
 		var w sweeps
-		var gaps []int64
+		gaps := values.NewStore(0, "").NewList(values.Whole)
 		for range rng.IntN(8) {
 			r := record{startNS: uint64(1000 + 64*rng.IntN(30)), ttft: int64(64 * rng.IntN(20)), input: int64(rng.IntN(50)), output: int64(rng.IntN(20)), hasInput: rng.IntN(5) > 0, hasOutput: rng.IntN(5) > 0}
 			r.endNS = r.startNS + uint64(r.ttft)
@@ -118,11 +120,11 @@ func TestSweeps(t *testing.T) {
 			r.endNS += uint64(64 * rng.IntN(3))
 			streamed := rng.IntN(6) > 0
 			if streamed {
-				gaps = append(gaps, r.gaps...)
+				gaps.Add(r.gaps...)
 			} else {
 				r.gaps = nil
 			}
-			w.add(&r, streamed, len(gaps))
+			w.add(&r, streamed, gaps.Len())
 			if rng.IntN(4) == 0 {
 				w.failed(r.startNS, r.endNS)
 			}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/pa-tools/pa/internal/plural"
 	"github.com/pa-tools/pa/internal/pyjson"
+	"github.com/pa-tools/pa/internal/values"
 	"github.com/pa-tools/pa/pkg/analyze/dialect"
 	"github.com/pa-tools/pa/pkg/analyze/dialect/explain"
 	"github.com/pa-tools/pa/pkg/export"
@@ -114,6 +115,7 @@ type analysis struct {
 	excluded  int
 	c         collector // of the reported level
 	skipped   collector // of the other levels
+	store     *values.Store
 	sessions  map[string]*session
 	order     []*session
 	rs        []response
@@ -170,6 +172,7 @@ func (release *Release) tool(name string) *dialect.Tool {
 func newAnalysis(release *Release, in dialect.Input) *analysis {
 	a := &analysis{
 		rules: &release.rules, cfg: in.Config, run: in.Run, at: -1, level: in.Levels[0], special: in.Special, outputs: in.Outputs,
+		store: in.Values, c: newCollector(in.Values), skipped: newCollector(in.Values),
 		rep:      &Report{Release: release, goodput: release.rules.goodput && len(in.Goodput) > 0, explainer: in.Explainer, uncounted: in.Uncounted},
 		sessions: map[string]*session{},
 	}
@@ -202,7 +205,8 @@ func (a *analysis) Begin(experiment int) {
 	if a.explainer = nil; experiment == a.level {
 		a.explainer = a.rep.explainer
 	}
-	a.skipped = collector{}
+	a.skipped.release()
+	a.skipped = newCollector(a.store)
 }
 
 // End finishes the current experiment.
@@ -306,7 +310,7 @@ func (a *analysis) streamed(q *export.Request) bool {
 func (c *collector) span(q *export.Request, endNS uint64) int64 {
 	c.extend(q.StartNS, endNS)
 	l := int64(endNS - q.StartNS)
-	c.latency = append(c.latency, l)
+	c.latency.Add(l)
 	return l
 }
 
@@ -335,8 +339,8 @@ func (a *analysis) imageRequest(c *collector, q *export.Request) {
 		a.raise(errZero)
 	}
 	if n > 0 && latency != 0 {
-		c.imageRate = append(c.imageRate, float64(n)/(float64(latency)/1e9))
-		c.imageLatency = append(c.imageLatency, float64(latency)/float64(n))
+		c.imageRate.AddFloat(float64(n) / (float64(latency) / 1e9))
+		c.imageLatency.AddFloat(float64(latency) / float64(n))
 	}
 }
 

@@ -4,14 +4,15 @@ import (
 	"math"
 
 	"github.com/pa-tools/pa/internal/numpy"
+	"github.com/pa-tools/pa/internal/values"
 )
 
-// A collector holds the values of a level or a session: 8 bytes for each value.
+// A collector holds the values of a level or a session.
 type collector struct {
-	latency, first, second, inter []int64
-	output, input                 []int64
-	rate                          []float64 // tokens per second of each request or user
-	imageRate, imageLatency       []float64
+	latency, first, second, inter *values.List
+	output, input                 *values.List
+	rate                          *values.List // tokens per second of each request or user
+	imageRate, imageLatency       *values.List
 
 	// requests is the number of requests in the request throughput.
 	requests int
@@ -24,6 +25,22 @@ type collector struct {
 	// requestRates and tokenRates have one value for a level, and for a session one value
 	// for each level of the file. goodput has one value for a level and none for a session.
 	requestRates, tokenRates, goodput []float64
+}
+
+func newCollector(store *values.Store) collector {
+	whole := func() *values.List { return store.NewList(values.Whole) }
+	float := func() *values.List { return store.NewList(values.Float) }
+	return collector{
+		latency: whole(), first: whole(), second: whole(), inter: whole(), output: whole(), input: whole(),
+		rate: float(), imageRate: float(), imageLatency: float(),
+	}
+}
+
+// release drops all values.
+func (c *collector) release() {
+	for _, l := range [...]*values.List{c.latency, c.first, c.second, c.inter, c.output, c.input, c.rate, c.imageRate, c.imageLatency} {
+		l.Release()
+	}
 }
 
 // extend extends the duration to a request.
@@ -60,8 +77,7 @@ func (c *collector) finish(withTokens bool) *exception {
 	return nil
 }
 
-// metrics returns the metrics with values, in the order of the JSON report. It sorts the
-// values.
+// metrics returns the metrics with values, in the order of the JSON report.
 func (c *collector) metrics(r *rules) []Metric {
 	var all []Metric
 	scale := 1.0
@@ -73,13 +89,8 @@ func (c *collector) metrics(r *rules) []Metric {
 			all = append(all, Metric{Name: name, N: len(x), Single: true, Avg: numpy.Mean(r.numpy, x)})
 		}
 	}
-	ints := func(name string, x []int64, scale float64) {
-		if len(x) > 0 {
-			all = append(all, summarize(name, r.numpy, x, scale))
-		}
-	}
-	floats := func(name string, x []float64, scale float64) {
-		if len(x) > 0 {
+	each := func(name string, x *values.List, scale float64) {
+		if x.Len() > 0 {
 			all = append(all, summarize(name, r.numpy, x, scale))
 		}
 	}
@@ -91,22 +102,22 @@ func (c *collector) metrics(r *rules) []Metric {
 		output, input = numOutput, numInput
 	}
 	mean(requestRate, c.requestRates)
-	ints(requestLatency, c.latency, scale)
+	each(requestLatency, c.latency, scale)
 	mean(requestGood, c.goodput)
 	if r.requestCount {
-		mean(requestCount, []float64{float64(len(c.latency))})
+		mean(requestCount, []float64{float64(c.latency.Len())})
 	}
-	ints(firstToken, c.first, scale)
-	ints(secondToken, c.second, scale)
+	each(firstToken, c.first, scale)
+	each(secondToken, c.second, scale)
 	if r.itl == itlGaps || !sumIsZero(c.inter) {
-		ints(interToken, c.inter, scale)
+		each(interToken, c.inter, scale)
 	}
 	mean(tokenRate, c.tokenRates)
-	floats(perRequest, c.rate, 1)
-	ints(output, c.output, 1)
-	ints(input, c.input, 1)
-	floats(imageRate, c.imageRate, 1)
-	floats(imageLatency, c.imageLatency, scale)
+	each(perRequest, c.rate, 1)
+	each(output, c.output, 1)
+	each(input, c.input, 1)
+	each(imageRate, c.imageRate, 1)
+	each(imageLatency, c.imageLatency, scale)
 	for i := range all {
 		all[i].Unit = r.jsonUnit(all[i].Name)
 	}
@@ -126,10 +137,13 @@ func (r *rules) jsonUnit(name string) string {
 
 // sumIsZero reports whether the sum is 0, by which releases detect that no answer was
 // streamed.
-func sumIsZero(x []int64) bool {
+func sumIsZero(x *values.List) bool {
 	sum := int64(0)
-	for _, v := range x {
-		sum += v
+	next := x.Open()
+	for block := next(); len(block) > 0; block = next() {
+		for _, v := range block {
+			sum += v
+		}
 	}
 	return sum == 0
 }

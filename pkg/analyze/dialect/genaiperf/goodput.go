@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/pa-tools/pa/internal/values"
 	"github.com/pa-tools/pa/pkg/analyze/dialect"
 )
 
@@ -12,45 +13,40 @@ import (
 type series struct {
 	name string
 	time bool // nanoseconds, which must not exceed the limit; other values must reach it
-	ints []int64
-	rate []float64
+	list *values.List
 }
 
-func (s *series) len() int { return max(len(s.ints), len(s.rate)) }
-
-func (s *series) keeps(i int, limit float64) bool {
+// keeps reports whether a value keeps a limit.
+func (s *series) keeps(v, limit float64) bool {
 	if s.time {
-		if s.rate != nil {
-			return !(s.rate[i] > limit)
-		}
-		return !(float64(s.ints[i]) > limit)
+		return !(v > limit)
 	}
-	return !(s.rate[i] < limit)
+	return !(v < limit)
 }
 
 // goodputSeries returns the metrics that goodput limits may name, in the order in which
 // the release names them.
 func (c *collector) goodputSeries(r *rules, p parser) []series {
-	latency := series{name: requestLatency, time: true, ints: c.latency}
+	latency := series{name: requestLatency, time: true, list: c.latency}
 	switch p {
 	case parseImages:
 		return []series{
-			{name: imageLatency, time: true, rate: c.imageLatency},
+			{name: imageLatency, time: true, list: c.imageLatency},
 			latency,
-			{name: imageRate, rate: c.imageRate},
+			{name: imageRate, list: c.imageRate},
 		}
 	case parseLatency:
 		return []series{latency}
 	}
-	all := []series{{name: firstToken, time: true, ints: c.first}}
+	all := []series{{name: firstToken, time: true, list: c.first}}
 	if r.secondToken {
-		all = append(all, series{name: secondToken, time: true, ints: c.second})
+		all = append(all, series{name: secondToken, time: true, list: c.second})
 	}
 	perRequest := tokensPerReq
 	if r.perUser {
 		perRequest = tokensPerUser
 	}
-	return append(all, series{name: interToken, time: true, ints: c.inter}, latency, series{name: perRequest, rate: c.rate})
+	return append(all, series{name: interToken, time: true, list: c.inter}, latency, series{name: perRequest, list: c.rate})
 }
 
 // setGoodput sets the goodput: the rate of the requests that keep all limits. If a limit's
@@ -62,6 +58,7 @@ func (c *collector) setGoodput(r *rules, p parser, limits []dialect.Limit) (warn
 	type check struct {
 		series
 		limit float64
+		at    *values.Cursor
 	}
 	var times, rates []check
 	var unknown, known []string
@@ -78,9 +75,9 @@ func (c *collector) setGoodput(r *rules, p parser, limits []dialect.Limit) (warn
 		case at < 0:
 			unknown = append(unknown, l.Metric)
 		case all[at].time:
-			times = append(times, check{all[at], l.Value * 1e6})
+			times = append(times, check{all[at], l.Value * 1e6, all[at].list.NewCursor()})
 		default:
-			rates = append(rates, check{all[at], l.Value})
+			rates = append(rates, check{all[at], l.Value, all[at].list.NewCursor()})
 		}
 	}
 	if unknown != nil {
@@ -90,7 +87,7 @@ func (c *collector) setGoodput(r *rules, p parser, limits []dialect.Limit) (warn
 	shortest := func(checks []check) int {
 		n := math.MaxInt
 		for i := range checks {
-			n = min(n, checks[i].len())
+			n = min(n, checks[i].list.Len())
 		}
 		return n
 	}
@@ -105,7 +102,7 @@ func (c *collector) setGoodput(r *rules, p parser, limits []dialect.Limit) (warn
 		ok := true
 		for _, k := range [...][]check{times, rates} {
 			for j := range k {
-				ok = ok && k[j].keeps(i, k[j].limit)
+				ok = ok && k[j].keeps(k[j].at.Number(i), k[j].limit)
 			}
 		}
 		if ok {

@@ -4,7 +4,7 @@ import (
 	"slices"
 
 	"github.com/pa-tools/pa/internal/numpy"
-	"github.com/pa-tools/pa/internal/quantile"
+	"github.com/pa-tools/pa/internal/values"
 )
 
 // The names of the metrics, as in the JSON report.
@@ -79,14 +79,17 @@ func (m *Metric) P(pct int) float64 {
 	return 0
 }
 
-// summarize sorts x and returns its statistics times scale.
-// x must not be empty.
-func summarize[T int64 | float64](name string, v numpy.Version, x []T, scale float64) Metric {
-	m := Metric{Name: name, N: len(x), Avg: numpy.Mean(v, x) * scale, Std: numpy.Std(v, x) * scale}
-	quantile.Sort(x)
-	m.Min, m.Max = float64(x[0])*scale, float64(x[len(x)-1])*scale
-	for i, pct := range percentiles {
-		m.pct[i] = numpy.Percentile(x, float64(pct)) * scale
+// summarize returns the statistics of a list, which must not be empty, times scale.
+func summarize(name string, v numpy.Version, x *values.List, scale float64) Metric {
+	m := Metric{Name: name, N: x.Len(), Avg: x.Mean(v) * scale, Std: x.Std(v) * scale}
+	m.Min, m.Max = x.Bounds()
+	m.Min, m.Max = m.Min*scale, m.Max*scale
+	var percentages []float64
+	for _, pct := range percentiles {
+		percentages = append(percentages, float64(pct))
+	}
+	for i, p := range x.Percentiles(percentages...) {
+		m.pct[i] = p * scale
 	}
 	return m
 }

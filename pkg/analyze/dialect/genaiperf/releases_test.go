@@ -160,10 +160,16 @@ Request Count (count),3.00
 		{"goodput", true, []float64{100}, good("100.00")},
 		{"goodput of an unknown metric", true, []float64{-1}, good("-1.00")},
 	} {
-		c := collector{
-			latency: ms(4, 5, 6), first: ms(7, 8, 9), second: ms(1, 2, 3), inter: ms(10, 11, 12), rate: []float64{4, 5, 6},
-			output: []int64{1, 2, 3}, input: []int64{5, 6, 7}, requestRates: []float64{123}, tokenRates: []float64{456}, goodput: tt.goodput,
-		}
+		c := collected(func(c *collector) {
+			c.latency.Add(ms(4, 5, 6)...)
+			c.first.Add(ms(7, 8, 9)...)
+			c.second.Add(ms(1, 2, 3)...)
+			c.inter.Add(ms(10, 11, 12)...)
+			addFloats(c.rate, 4, 5, 6)
+			c.output.Add(1, 2, 3)
+			c.input.Add(5, 6, 7)
+			c.requestRates, c.tokenRates, c.goodput = []float64{123}, []float64{456}, tt.goodput
+		})
 		rep := &Report{Release: release, Streaming: tt.streaming, Metrics: c.metrics(&release.rules), goodput: tt.goodput != nil}
 		var b bytes.Buffer
 		if err := rep.CSV(&b); err != nil {

@@ -26,36 +26,36 @@ func (a *analysis) textRequest(c *collector, q *export.Request) error {
 	end := rs[len(rs)-1].recvNS
 	latency := c.span(q, end)
 	ttft := int64(rs[0].recvNS - q.StartNS)
-	c.first = append(c.first, ttft)
+	c.first.Add(ttft)
 	hasSecond, second := a.rules.secondToken && len(rs) > 1, int64(0)
 	if hasSecond {
 		second = int64(rs[1].recvNS - rs[0].recvNS)
-		c.second = append(c.second, second)
+		c.second.Add(second)
 	}
 	in, err := a.countInput(q)
 	if err != nil {
 		return err
 	}
 	if in >= 0 {
-		c.input = append(c.input, in)
+		c.input.Add(in)
 		a.explainInput(in)
 	}
 	each, total, err := a.countOutput(rs, ids)
 	if err != nil {
 		return err
 	}
-	c.output = append(c.output, total)
+	c.output.Add(total)
 	c.tokens += total
 	hasInter, inter := false, int64(0) // the time may be negative: a clock can step back
 	switch {
 	case a.rules.itl == itlGaps:
 		for i := 1; i < len(rs); i++ {
 			gap := float64(int64(rs[i].recvNS - rs[i-1].recvNS))
-			c.inter = append(c.inter, int64(math.RoundToEven(gap/float64(max(1, each[i])))))
+			c.inter.Add(int64(math.RoundToEven(gap / float64(max(1, each[i])))))
 		}
 	case total > 1 && (len(rs) > 1 || a.rules.itl == itlMean):
 		hasInter, inter = true, int64(math.RoundToEven(float64(latency-ttft)/float64(total-1)))
-		c.inter = append(c.inter, inter)
+		c.inter.Add(inter)
 	}
 	a.explain(rs, each, total, latency-ttft)
 	rate, hasRate := float64(0), false
@@ -66,26 +66,26 @@ func (a *analysis) textRequest(c *collector, q *export.Request) error {
 		a.raise(a.badID)
 	}
 	if hasRate {
-		c.rate = append(c.rate, rate)
+		c.rate.AddFloat(rate)
 	}
 	if id, ok := q.Inputs.Get("session_id"); ok && a.rules.sessions {
 		s := a.session(text(id))
 		s.requests++
 		s.span(q, end)
-		s.first = append(s.first, ttft)
-		s.output = append(s.output, total)
+		s.first.Add(ttft)
+		s.output.Add(total)
 		s.tokens += total
 		if hasSecond {
-			s.second = append(s.second, second)
+			s.second.Add(second)
 		}
 		if in >= 0 {
-			s.input = append(s.input, in)
+			s.input.Add(in)
 		}
 		if hasInter {
-			s.inter = append(s.inter, inter)
+			s.inter.Add(inter)
 		}
 		if hasRate {
-			s.rate = append(s.rate, rate)
+			s.rate.AddFloat(rate)
 		}
 	}
 	return nil
@@ -109,7 +109,7 @@ func (a *analysis) rate(latency, total, inter int64) (rate float64, ok bool) {
 func (a *analysis) session(id string) *session {
 	s := a.sessions[id]
 	if s == nil {
-		s = &session{id: id}
+		s = &session{id: id, collector: newCollector(a.store)}
 		a.sessions[id] = s
 		a.order = append(a.order, s)
 	}

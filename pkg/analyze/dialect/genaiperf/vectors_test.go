@@ -10,6 +10,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/pa-tools/pa/internal/quantile"
+	"github.com/pa-tools/pa/internal/values"
 	"github.com/pa-tools/pa/pkg/analyze/dialect"
 	"github.com/pa-tools/pa/pkg/analyze/dialect/dialecttest"
 )
@@ -107,8 +109,10 @@ type lists struct {
 	requests, tokens                             float64
 }
 
-func values(c *collector) lists {
-	l := lists{latency: c.latency, first: c.first, second: c.second, inter: c.inter, output: c.output, input: c.input, rate: c.rate}
+func listsOf(c *collector) lists {
+	ints := func(l *values.List) []int64 { return l.NewCursor().Append(nil, 0, l.Len()) }
+	l := lists{latency: ints(c.latency), first: ints(c.first), second: ints(c.second), inter: ints(c.inter), output: ints(c.output), input: ints(c.input)}
+	l.rate = floatsOf(c.rate)
 	if len(c.requestRates) > 0 {
 		l.requests = c.requestRates[0]
 	}
@@ -116,6 +120,29 @@ func values(c *collector) lists {
 		l.tokens = c.tokenRates[0]
 	}
 	return l
+}
+
+// floatsOf returns the numbers of a list.
+func floatsOf(l *values.List) []float64 {
+	var all []float64
+	for _, key := range l.NewCursor().Append(nil, 0, l.Len()) {
+		all = append(all, quantile.Float(key))
+	}
+	return all
+}
+
+// collected returns a collector with values.
+func collected(add func(c *collector)) collector {
+	c := newCollector(values.NewStore(0, ""))
+	add(&c)
+	return c
+}
+
+// addFloats adds numbers to a list.
+func addFloats(l *values.List, all ...float64) {
+	for _, v := range all {
+		l.AddFloat(v)
+	}
 }
 
 // unfinished is an analysis that stops before its report, which sorts the values.
@@ -255,7 +282,7 @@ func TestVectors(t *testing.T) {
 			if a.rep.Crash != nil {
 				t.Errorf("crash %s", a.rep.Crash)
 			}
-			if d := cmp.Diff(tt.want, values(&a.c), near, cmp.AllowUnexported(lists{})); d != "" {
+			if d := cmp.Diff(tt.want, listsOf(&a.c), near, cmp.AllowUnexported(lists{})); d != "" {
 				t.Errorf("-want +got\n%s", d)
 			}
 		})
@@ -288,7 +315,7 @@ func TestTokenCounts(t *testing.T) {
 		vector("openai", "v1/chat/completions", concurrency10, "response", request{1, chatPayload(`"This is test"`), times, events}),
 	} {
 		for release, want := range map[string]int64{"24.04": 10, "24.06": 10, "24.07": 9, "main": 9} {
-			if got := read(t, release, file, dialect.Config{}).c.output; !slices.Equal(got, []int64{want}) {
+			if got := listsOf(&read(t, release, file, dialect.Config{}).c).output; !slices.Equal(got, []int64{want}) {
 				t.Errorf("%s: %d tokens, want %d", release, got, want)
 			}
 		}
@@ -300,8 +327,8 @@ func TestEmptyResponses(t *testing.T) {
 	file := vector("openai", "v1/chat/completions", concurrency10, "response",
 		request{1, chatPayload(`"This is test"`), []int{3, 5, 8}, []string{delta(`{"role":"assistant"}`), content(""), "data: [DONE]\n\n"}})
 	a := read(t, "main", file, dialect.Config{})
-	if a.rep.Crash != nil || len(a.c.latency) != 0 {
-		t.Errorf("crash %v, latencies %v; want none", a.rep.Crash, a.c.latency)
+	if a.rep.Crash != nil || a.c.latency.Len() != 0 {
+		t.Errorf("crash %v, %d latencies; want none", a.rep.Crash, a.c.latency.Len())
 	}
 	// its release divides by infinity, the wrong way round, and prints 0.00
 	if m := a.Report().(*Report).Metric(requestRate); m == nil || m.Avg != 0 || math.Signbit(m.Avg) {
@@ -394,7 +421,7 @@ func TestEmptyFinalResponse(t *testing.T) {
 	file := vector("triton", "", concurrency10, "text_output", request{0, "This is test", []int{10, 20, 30}, []string{"I", " like dogs", ""}})
 	a := read(t, "main", file, dialect.Config{})
 	want := lists{latency: []int64{30}, first: []int64{10}, second: []int64{10}, inter: []int64{10}, output: []int64{3}, input: []int64{3}}
-	got := values(&a.c)
+	got := listsOf(&a.c)
 	got.rate, got.requests, got.tokens = nil, 0, 0
 	if d := cmp.Diff(want, got, cmp.AllowUnexported(lists{})); d != "" {
 		t.Errorf("-want +got\n%s", d)
@@ -412,10 +439,10 @@ func TestNegativeTimes(t *testing.T) {
 		rate: []float64{-1e8}, requests: 1e8, tokens: 3e8,
 	}
 	a := read(t, "25.08", file, dialect.Config{})
-	if d := cmp.Diff(want, values(&a.c), near, cmp.AllowUnexported(lists{})); d != "" {
+	if d := cmp.Diff(want, listsOf(&a.c), near, cmp.AllowUnexported(lists{})); d != "" {
 		t.Errorf("-want +got\n%s", d)
 	}
-	if d := cmp.Diff(want, values(&a.order[0].collector), near, cmp.AllowUnexported(lists{})); d != "" {
+	if d := cmp.Diff(want, listsOf(&a.order[0].collector), near, cmp.AllowUnexported(lists{})); d != "" {
 		t.Errorf("session: -want +got\n%s", d)
 	}
 }
@@ -434,7 +461,7 @@ func TestSessions(t *testing.T) {
 		t.Fatalf("%d sessions", len(a.order))
 	}
 	want := lists{latency: []int64{4, 3}, first: []int64{4, 3}, output: []int64{4, 4}, input: []int64{3, 10}, requests: 2.0 / 16 * 1e9, tokens: 8.0 / 16 * 1e9}
-	if d := cmp.Diff(want, values(&a.order[0].collector), near, cmp.AllowUnexported(lists{})); d != "" {
+	if d := cmp.Diff(want, listsOf(&a.order[0].collector), near, cmp.AllowUnexported(lists{})); d != "" {
 		t.Errorf("-want +got\n%s", d)
 	}
 	if a := read(t, "25.02", strings.Replace(file, "I like dog I like", "x", 1), dialect.Config{Tokenizer: anyTokens{}}); len(a.order) != 0 {
@@ -495,15 +522,19 @@ func TestGoodput(t *testing.T) {
 		want   float64
 		raised *exception
 	}{
-		{"one of two is fast enough", collector{latency: []int64{3, 44}}, parseText, []dialect.Limit{{Metric: requestLatency, Value: 10e-6}}, 0.1, nil},
-		{"three limits", collector{first: []int64{2, 2}, inter: []int64{2, 1}, rate: []float64{5e8, 1e9}}, parseText, []dialect.Limit{ttft, itl, perUser}, 0.1, nil},
-		{"none keeps all", collector{first: []int64{2, 3}, inter: []int64{4, 1}, rate: []float64{2.5e8, 1e9}}, parseText, []dialect.Limit{ttft, itl, perUser}, 0, nil},
-		{"an unknown metric", collector{first: []int64{2, 3}}, parseText, []dialect.Limit{ttft, {Metric: "no_such"}}, -1, nil},
-		{"lists are paired by index and end with the shortest", collector{first: []int64{2, 2, 2}, inter: []int64{1}}, parseText, []dialect.Limit{ttft, itl}, 0.1, nil},
-		{"more rates than times are an exception", collector{first: []int64{2}, rate: []float64{1e9, 1e9}}, parseText, []dialect.Limit{ttft, perUser}, 0.1, errIndex},
-		{"the last limit of a name counts", collector{first: []int64{2, 3}}, parseText, []dialect.Limit{{Metric: firstToken}, ttft}, 0.1, nil},
-		{"embeddings know the latency only", collector{latency: []int64{3, 44}}, parseLatency, []dialect.Limit{ttft}, -1, nil},
-		{"images", collector{latency: []int64{2, 4}, imageLatency: []float64{1, 4.0 / 3}, imageRate: []float64{1e9, 7.5e8}}, parseImages, []dialect.Limit{{Metric: imageLatency, Value: 1.25e-6}, {Metric: requestLatency, Value: 2.5e-6}, {Metric: imageRate, Value: 5e8}}, 0.1, nil},
+		{"one of two is fast enough", collected(func(c *collector) { c.latency.Add(3, 44) }), parseText, []dialect.Limit{{Metric: requestLatency, Value: 10e-6}}, 0.1, nil},
+		{"three limits", collected(func(c *collector) { c.first.Add(2, 2); c.inter.Add(2, 1); addFloats(c.rate, 5e8, 1e9) }), parseText, []dialect.Limit{ttft, itl, perUser}, 0.1, nil},
+		{"none keeps all", collected(func(c *collector) { c.first.Add(2, 3); c.inter.Add(4, 1); addFloats(c.rate, 2.5e8, 1e9) }), parseText, []dialect.Limit{ttft, itl, perUser}, 0, nil},
+		{"an unknown metric", collected(func(c *collector) { c.first.Add(2, 3) }), parseText, []dialect.Limit{ttft, {Metric: "no_such"}}, -1, nil},
+		{"lists are paired by index and end with the shortest", collected(func(c *collector) { c.first.Add(2, 2, 2); c.inter.Add(1) }), parseText, []dialect.Limit{ttft, itl}, 0.1, nil},
+		{"more rates than times are an exception", collected(func(c *collector) { c.first.Add(2); addFloats(c.rate, 1e9, 1e9) }), parseText, []dialect.Limit{ttft, perUser}, 0.1, errIndex},
+		{"the last limit of a name counts", collected(func(c *collector) { c.first.Add(2, 3) }), parseText, []dialect.Limit{{Metric: firstToken}, ttft}, 0.1, nil},
+		{"embeddings know the latency only", collected(func(c *collector) { c.latency.Add(3, 44) }), parseLatency, []dialect.Limit{ttft}, -1, nil},
+		{"images", collected(func(c *collector) {
+			c.latency.Add(2, 4)
+			addFloats(c.imageLatency, 1, 4.0/3)
+			addFloats(c.imageRate, 1e9, 7.5e8)
+		}), parseImages, []dialect.Limit{{Metric: imageLatency, Value: 1.25e-6}, {Metric: requestLatency, Value: 2.5e-6}, {Metric: imageRate, Value: 5e8}}, 0.1, nil},
 	} {
 		tt.c.extend(0, tenSeconds)
 		warning, raised := tt.c.setGoodput(&release.rules, tt.parser, tt.limits)
@@ -520,7 +551,7 @@ func TestLatencyOnly(t *testing.T) {
 			request{1, payload(`{"input":["a"]}`), []int{3}, []string{`{"object":"list"}`}},
 			request{2, payload(`{"input":["a"]}`), []int{5}, []string{`{"object":"list"}`}})
 		a := read(t, "main", file, dialect.Config{Goodput: []dialect.Limit{{Metric: requestLatency, Value: 2.5e-6}}})
-		if d := cmp.Diff(lists{latency: []int64{2, 3}, requests: 5e8}, values(&a.c), near, cmp.AllowUnexported(lists{})); d != "" || !cmp.Equal(a.c.goodput, []float64{2.5e8}, near) {
+		if d := cmp.Diff(lists{latency: []int64{2, 3}, requests: 5e8}, listsOf(&a.c), near, cmp.AllowUnexported(lists{})); d != "" || !cmp.Equal(a.c.goodput, []float64{2.5e8}, near) {
 			t.Errorf("%s: goodput %v, want 2.5e8; -want +got\n%s", endpoint, a.c.goodput, d)
 		}
 		m := a.Report().(*Report).Metric(requestLatency)
@@ -538,7 +569,7 @@ func TestImages(t *testing.T) {
 	limits := []dialect.Limit{{Metric: imageLatency, Value: 1.25e-6}, {Metric: requestLatency, Value: 2.5e-6}}
 	a := read(t, "24.12", file, dialect.Config{Goodput: limits})
 	want := [][]float64{{1e9, 7.5e8}, {1, 4.0 / 3}}
-	if d := cmp.Diff(want, [][]float64{a.c.imageRate, a.c.imageLatency}, near); d != "" {
+	if d := cmp.Diff(want, [][]float64{floatsOf(a.c.imageRate), floatsOf(a.c.imageLatency)}, near); d != "" {
 		t.Errorf("image throughputs and latencies: -want +got\n%s", d)
 	}
 	if got, want := a.c.goodput[0], 1.0/6*1e9; math.Abs(got-want) > 1 {

@@ -12,6 +12,7 @@ import (
 	"github.com/pa-tools/pa/internal/plural"
 	"github.com/pa-tools/pa/internal/pyjson"
 	"github.com/pa-tools/pa/internal/sanitize"
+	"github.com/pa-tools/pa/internal/values"
 	"github.com/pa-tools/pa/pkg/analyze/dialect"
 	"github.com/pa-tools/pa/pkg/analyze/dialect/explain"
 	"github.com/pa-tools/pa/pkg/export"
@@ -53,13 +54,14 @@ type level struct {
 	form         pyjson.Form // of token events for client
 
 	// Of the current request:
-	gapsOfOne []float64 // a buffer
+	one       outcome
 	body      pyjson.Value
 	requested int64 // output tokens that the request asks for; −1 if unknown
 	model     string
 
 	explainer *explain.Explainer
-	all       []*outcome
+	all       *outcomes
+	store     *values.Store
 	noStarts  bool // the file has no start times
 	noGaps    bool // the file has no token events between the first and the last
 	leftOut   int  // number of requests that the tool would not have sent
@@ -116,7 +118,7 @@ func (t *Release) newAnalysis(in dialect.Input) (*analysis, error) {
 		return nil, err
 	}
 	rep := &Report{Release: t, args: args, warnings: warnings, explainer: in.Explainer, uncounted: in.Uncounted}
-	template := level{tool: t, args: args, tokenizer: in.Tokenizer, special: int64(in.Special), model: args.model, explainer: rep.explainer}
+	template := level{tool: t, args: args, tokenizer: in.Tokenizer, special: int64(in.Special), model: args.model, explainer: rep.explainer, store: in.Values}
 	template.endpoint(in.Run, in.Config)
 	return &analysis{rep: rep, run: in.Run, template: template, levels: len(in.Levels)}, nil
 }
@@ -165,7 +167,7 @@ type analysis struct {
 // Begin starts a level.
 func (s *analysis) Begin(experiment int) {
 	l := s.template
-	l.raised = map[string]int{}
+	l.raised, l.all = map[string]int{}, newOutcomes(l.store, l.args.detailed)
 	s.at, s.level = experiment, &l
 }
 
@@ -234,16 +236,11 @@ func (l *level) add(q *export.Request) error {
 		l.raised[clip(o.raised.Error())]++
 	}
 	l.explain(o, q)
-	l.all = append(l.all, o)
+	l.all.add(o)
 	return nil
 }
 
 func clip(s string) string { return sanitize.Clip(s, 200) }
-
-// order sorts the requests by their order of issue.
-func (l *level) order() {
-	l.all = dialect.InOrder(l.all, func(o *outcome) uint64 { return o.id }, func(o *outcome) uint64 { return o.startNS })
-}
 
 // levelNumber returns the number of a load level of that mode.
 func levelNumber(e *export.Experiment, mode string) (f float64, ok bool) {

@@ -18,6 +18,6 @@
 //
 // Not reproduced: the lines before the block, figures that the tools ask of the server
 // (speculative decoding, energy, cache hits), probes, embeddings, and native endpoints.
-// Memory grows with the requests of a level: some 100 bytes for each, 8 for a gap, and
-// the texts if save_detailed asks for them.
+// The numbers of the requests are kept in dialect.Memory. The texts are kept in memory if
+// save_detailed asks for them.
 package serving

@@ -167,9 +167,9 @@ func (r *Report) setStats(d *dict, s *section) {
 	}
 }
 
-// rowColumn returns a column of the kept requests.
+// rowColumn returns a column of the kept requests, whose value needs no gaps.
 func (l *Level) rowColumn(value func(o *outcome) any) column {
-	return column{len(l.rows), func(i int) any { return value(l.rows[i]) }}
+	return column{l.rows.n, func(i int) any { return value(l.rows.at(i, false)) }}
 }
 
 // gapColumn returns a column whose values need all token events: null if the file has
@@ -178,7 +178,7 @@ func (l *Level) gapColumn(value func(o *outcome) any) column {
 	if l.noGaps {
 		value = func(*outcome) any { return nil }
 	}
-	return l.rowColumn(value)
+	return column{l.rows.n, func(i int) any { return value(l.rows.at(i, true)) }}
 }
 
 // ttftValue returns the time to the first token; −1 is a whole number in the files.
@@ -194,7 +194,7 @@ func (l *Level) setRows(d *dict) {
 	d.set("input_lens", l.rowColumn(func(o *outcome) any { return o.inputShown }))
 	d.set("output_lens", l.rowColumn(func(o *outcome) any { return o.output }))
 	d.set("ttfts", l.rowColumn(ttftValue))
-	d.set("itls", l.gapColumn(func(o *outcome) any { return o.itl }))
+	d.set("itls", l.gapColumn(func(o *outcome) any { return o.seconds() }))
 }
 
 func (l *Level) setTexts(d *dict) {
@@ -302,7 +302,8 @@ func (r *Report) vllmResult(d *dict, l *Level) {
 	if r.args.detailed {
 		d.set("start_times", l.rowColumn(func(o *outcome) any { return o.start() }))
 	}
-	d.set("queue_times", column{len(l.queue), func(i int) any { return l.queue[i] }})
+	queue := l.queue.NewCursor()
+	d.set("queue_times", column{l.queue.Len(), func(i int) any { return queue.Number(i) }})
 	if r.args.detailed {
 		l.setTexts(d)
 	}

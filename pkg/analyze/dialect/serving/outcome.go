@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -28,9 +27,9 @@ type outcome struct {
 	err    string // the tool's error text
 
 	ttft, latency float64
-	whole         bool // not streamed: ttft is −1
-	itl           []float64
-	gapTokens     []int // of sglang with speculation: tokens of the text behind each gap
+	whole         bool    // not streamed: ttft is −1
+	itl           []int64 // nanoseconds
+	gapTokens     []int64 // of sglang with speculation: tokens of the text behind each gap
 	// input is the length of the prompt in the totals, inputShown in the result file.
 	input, inputShown int64
 	output            int64
@@ -48,14 +47,11 @@ const noTraceback = "<traceback>"
 const noChunk = "Never received a valid chunk to calculate TTFT.This response will be marked as failed!"
 
 // outcome measures a request as the tool's request function does, and counts tokens as
-// the tool does.
+// the tool does. The result is valid until the next call.
 func (l *level) outcome(q *export.Request) (*outcome, error) {
 	l.payload(q)
-	o := &outcome{id: q.ID, startNS: q.StartNS, scheduledNS: q.ScheduledNS, issuedNS: q.IssuedNS, itl: l.gapsOfOne[:0]}
-	defer func() { // as long as they are, and no longer
-		l.gapsOfOne = o.itl
-		o.itl = slices.Clone(o.itl)
-	}()
+	o := &l.one
+	*o = outcome{id: q.ID, startNS: q.StartNS, scheduledNS: q.ScheduledNS, issuedNS: q.IssuedNS, itl: o.itl[:0], gapTokens: o.gapTokens[:0]}
 	o.endNS, _ = q.EndNS()
 	w := &answerReader{level: l, o: o, q: q, usagePrompt: -1, usageOutput: -1}
 	switch {
@@ -154,7 +150,7 @@ func (w *answerReader) stream() {
 				o.ttft = dialect.Seconds(start, ev.ns)
 				first = c.firstByZero && o.ttft == 0
 			} else {
-				o.itl = append(o.itl, dialect.Seconds(mark, ev.ns))
+				o.itl = append(o.itl, int64(ev.ns-mark))
 				w.gapText(text)
 			}
 			o.iterations++
@@ -250,7 +246,7 @@ func (w *answerReader) decoded(data chunk) bool {
 // tokens.
 func (w *answerReader) gapText(text string) {
 	if w.spreads() && w.tokenizer != nil {
-		w.o.gapTokens = append(w.o.gapTokens, w.tokenizer.Count(text))
+		w.o.gapTokens = append(w.o.gapTokens, int64(w.tokenizer.Count(text)))
 	}
 }
 

@@ -17,7 +17,7 @@ func (l *level) peaks(out *Level) {
 		return
 	}
 	first := math.Inf(1)
-	for _, o := range l.all {
+	for o := range l.all.each(false) {
 		if o.success {
 			first = min(first, o.start())
 		}
@@ -26,7 +26,7 @@ func (l *level) peaks(out *Level) {
 	tokens := map[float64]int{}
 	var edges []edge
 	most := 0
-	for _, o := range l.all {
+	for o := range l.all.each(true) {
 		if !o.success {
 			continue
 		}
@@ -38,7 +38,7 @@ func (l *level) peaks(out *Level) {
 			if i == len(o.itl) {
 				break
 			}
-			at += o.itl[i]
+			at += float64(o.itl[i]) / 1e9
 		}
 		edges = append(edges, edge{math.Trunc(o.start() - first), 1}, edge{math.Trunc(o.start()+o.latency-first) + 1, -1})
 	}

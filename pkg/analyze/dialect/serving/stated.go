@@ -38,7 +38,7 @@ func (w *answerReader) stated() {
 		if o.iterations == 0 {
 			o.ttft = dialect.Seconds(q.StartNS, at)
 		} else {
-			o.itl = append(o.itl, dialect.Seconds(mark, at))
+			o.itl = append(o.itl, int64(at-mark))
 		}
 		o.iterations++
 		mark = at

@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/pa-tools/pa/internal/numpy"
-	"github.com/pa-tools/pa/internal/quantile"
+	"github.com/pa-tools/pa/internal/values"
 	"github.com/pa-tools/pa/pkg/analyze/dialect"
 	"github.com/pa-tools/pa/pkg/export"
 )
@@ -53,8 +53,8 @@ type Level struct {
 	backend, model string
 	tokenizer      string
 	date           any
-	rows           []*outcome
-	queue          []float64 // the queue time of each row
+	rows           *outcomes    // nil if the result file shows none
+	queue          *values.List // the queue time of each row
 	crashes        []string
 	notes          []string
 }
@@ -67,20 +67,22 @@ type Stats struct {
 	percentiles                      []float64 // of metric_percentiles
 }
 
-// newStats sorts and summarizes values, multiplied by scale.
-func newStats(values, percentiles []float64, scale float64) Stats {
-	s := Stats{N: len(values)}
-	if len(values) == 0 {
-		values = []float64{0}
+// newStats summarizes values, multiplied by scale.
+func newStats(x *values.List, percentiles []float64, scale float64) Stats {
+	n := x.Len()
+	if n == 0 {
+		return Stats{percentiles: make([]float64, len(percentiles))}
 	}
-	s.Mean = numpy.Mean(numpy.Current, values) * scale
-	s.Std = numpy.Std(numpy.Current, values) * scale
-	quantile.Sort(values)
-	s.Median = numpy.Median(values) * scale
-	s.Min, s.Max = values[0]*scale, values[len(values)-1]*scale
-	s.P99 = numpy.Percentile(values, 99) * scale
-	for _, p := range percentiles {
-		s.percentiles = append(s.percentiles, numpy.Percentile(values, p)*scale)
+	s := Stats{N: n, Mean: x.Mean(numpy.Current) * scale, Std: x.Std(numpy.Current) * scale}
+	s.Median = numpy.Median(x.Ranked((n-1)/2, n/2)) * scale
+	s.Min, s.Max = x.Bounds()
+	s.Min, s.Max = s.Min*scale, s.Max*scale
+	for i, p := range x.Percentiles(append([]float64{99}, percentiles...)...) {
+		if i == 0 {
+			s.P99 = p * scale
+			continue
+		}
+		s.percentiles = append(s.percentiles, p*scale)
 	}
 	return s
 }
@@ -105,11 +107,11 @@ func (l *level) percentiles() []float64 {
 
 // summarize returns the tool's figures of a level after its last request.
 func (l *level) summarize(run *export.Run, experiment int) *Level {
-	l.order()
+	l.all.sort()
 	a, e := l.args, &run.Experiments[experiment]
 	said := run.Result(experiment)
 	out := &Level{
-		Level: dialect.Level{Mode: e.Mode, Value: e.Value}, Requests: len(l.all), Goodput: math.NaN(),
+		Level: dialect.Level{Mode: e.Mode, Value: e.Value}, Requests: l.all.n, Goodput: math.NaN(),
 		backend: a.backend, model: cmp.Or(l.model, said["model_id"]), tokenizer: cmp.Or(a.tokenizer, said["tokenizer_id"]),
 	}
 	if out.backend == "" {
@@ -188,9 +190,9 @@ func (out *Level) load(a *arguments, e *export.Experiment) {
 func (l *level) window(e *export.Experiment) (startNS, endNS uint64) {
 	if w := e.WindowBoundaries; len(w) > 1 {
 		startNS, endNS = w[0], w[len(w)-1]
-	} else if len(l.all) > 0 {
-		startNS = l.all[0].startNS
-		for _, o := range l.all {
+	} else if l.all.n > 0 {
+		startNS = l.all.at(0, false).startNS
+		for o := range l.all.each(false) {
 			startNS, endNS = min(startNS, o.startNS), max(endNS, o.startNS, o.endNS)
 		}
 	}
@@ -219,47 +221,38 @@ func (out *Level) dated(a *arguments, run *export.Run, endNS uint64) {
 
 // collect computes the figures of all requests.
 func (l *level) collect(out *Level, startNS uint64) {
-	var ttft, tpot, itl, e2el, user, ar, decoded, queue, withQueue []float64
+	list := func() *values.List { return l.store.NewList(values.Float) }
+	ttft, tpot, e2el, user, ar, decoded, queue, withQueue := list(), list(), list(), list(), list(), list(), list(), list()
+	out.queue = list()
 	l.peaks(out)
-	pooled := 0
-	for _, o := range l.all {
-		if o.success {
-			pooled += len(o.itl)
-		}
-	}
-	if !l.spreads() {
-		itl = make([]float64, 0, pooled)
-	}
-	for _, o := range l.all {
+	for o := range l.all.each(false) {
 		rate := 0.0
 		if o.success {
 			out.Completed++
 			out.InputTokens += o.input
 			out.OutputTokens += o.output
 			out.Retokenized += o.retokenized
-			ttft, e2el = append(ttft, o.ttft), append(e2el, o.latency)
-			itl = l.gaps(itl, o)
-			if !l.args.detailed { // the result has no gaps of single requests
-				o.itl = nil
-			}
+			ttft.AddFloat(o.ttft)
+			e2el.AddFloat(o.latency)
 			if o.output > 1 {
-				tpot = append(tpot, o.tpot())
+				tpot.AddFloat(o.tpot())
 			}
 			if o.latency != 0 {
-				user = append(user, float64(o.output)/o.latency)
+				user.AddFloat(float64(o.output) / o.latency)
 			} else if l.tool.rules.userRate {
 				out.crash(fmt.Sprintf("ZeroDivisionError: float division by zero (request %d takes no time; it is left out of the user throughput)", o.id))
 			}
 			if !o.noDecoded {
-				decoded = append(decoded, o.decoded)
+				decoded.AddFloat(o.decoded)
 			}
 			rate = o.acceptance()
 		}
-		ar = append(ar, rate)
+		ar.AddFloat(rate)
 		wait := l.queueTime(out, o, startNS)
-		out.queue = append(out.queue, wait)
+		out.queue.AddFloat(wait)
 		if o.success {
-			queue, withQueue = append(queue, wait), append(withQueue, o.latency+wait)
+			queue.AddFloat(wait)
+			withQueue.AddFloat(o.latency + wait)
 		}
 	}
 	d := out.Duration
@@ -267,16 +260,16 @@ func (l *level) collect(out *Level, startNS uint64) {
 	out.InputRate = ratio(float64(out.InputTokens), d)
 	out.OutputRate = ratio(float64(out.OutputTokens), d)
 	out.TotalRate = ratio(float64(out.InputTokens+out.OutputTokens), d)
-	out.Concurrency = ratio(numpy.Sum(numpy.Current, e2el), d)
+	out.Concurrency = ratio(e2el.Sum(numpy.Current), d)
 	l.goodput(out)
 
 	p := l.percentiles()
-	out.TTFT, out.TPOT, out.ITL = newStats(ttft, p, 1000), newStats(tpot, p, 1000), newStats(itl, p, 1000)
+	out.TTFT, out.TPOT, out.ITL = newStats(ttft, p, 1000), newStats(tpot, p, 1000), l.gapStats(p)
 	if l.noGaps {
 		out.ITL = undefined(p)
 	}
 	out.E2EL = newStats(e2el, p, 1000)
-	if l.tool.rules.needsSuccess && len(e2el) == 0 {
+	if l.tool.rules.needsSuccess && e2el.Len() == 0 {
 		out.E2EL = undefined(p)
 		out.crash("IndexError: index -1 is out of bounds for axis 0 with size 0 (no request succeeded)")
 	}
@@ -295,21 +288,50 @@ func (l *level) collect(out *Level, startNS uint64) {
 			out.E2ELQueue = &s
 		}
 	}
+	for _, x := range [...]*values.List{ttft, tpot, e2el, user, ar, decoded, queue, withQueue} {
+		x.Release()
+	}
 }
 
-// gaps appends the gaps of a request to all.
-func (l *level) gaps(all []float64, o *outcome) []float64 {
-	if !l.spreads() {
-		return append(all, o.itl...)
+// gapStats returns the statistics of the gaps of all completed requests together.
+func (l *level) gapStats(percentiles []float64) Stats {
+	kind := values.Seconds
+	if l.spreads() {
+		kind = values.Float
 	}
-	for i, gap := range o.itl {
+	all := l.store.NewList(kind)
+	for o := range l.all.each(true) {
+		switch {
+		case !o.success:
+		case kind == values.Seconds:
+			all.Add(o.itl...)
+		default:
+			o.spread(all)
+		}
+	}
+	s := newStats(all, percentiles, 1000)
+	all.Release()
+	return s
+}
+
+// spread adds the gaps of a request, in seconds, each spread over the tokens behind it.
+func (o *outcome) spread(all *values.List) {
+	for i, gap := range o.seconds() {
 		n := 1
 		if i < len(o.gapTokens) {
-			n = o.gapTokens[i]
+			n = int(o.gapTokens[i])
 		}
 		for range n {
-			all = append(all, gap/float64(n))
+			all.AddFloat(gap / float64(n))
 		}
+	}
+}
+
+// seconds returns the gaps of a request in seconds.
+func (o *outcome) seconds() []float64 {
+	all := make([]float64, 0, len(o.itl))
+	for _, ns := range o.itl {
+		all = append(all, float64(ns)/1e9)
 	}
 	return all
 }
@@ -356,7 +378,7 @@ func (l *level) goodput(out *Level) {
 		return
 	}
 	out.met = make([]int, len(limits))
-	for _, o := range l.all {
+	for o := range l.all.each(false) {
 		if !o.success {
 			continue
 		}
@@ -379,15 +401,12 @@ func (l *level) goodput(out *Level) {
 	out.Goodput = ratio(float64(out.good), out.Duration)
 }
 
-// keep keeps the parts of the requests that the result file shows.
+// keep keeps the requests if the result file shows parts of them.
 func (l *level) keep(out *Level) {
-	switch {
-	case l.args.detailed:
+	if l.args.detailed || l.tool.rules.keepsLatencies {
 		out.rows = l.all
-	case l.tool.rules.keepsLatencies:
-		for _, o := range l.all {
-			out.rows = append(out.rows, &outcome{latency: o.latency})
-		}
+	} else {
+		l.all.release()
 	}
 	l.all = nil
 }

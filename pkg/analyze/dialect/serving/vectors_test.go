@@ -12,6 +12,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/pa-tools/pa/internal/values"
 	"github.com/pa-tools/pa/pkg/analyze/dialect"
 	"github.com/pa-tools/pa/pkg/analyze/dialect/dialecttest"
 )
@@ -170,7 +171,11 @@ func TestDetailedResults(t *testing.T) {
 }
 
 func TestStats(t *testing.T) {
-	s := newStats([]float64{0.004, 0.001, 0.003, 0.002}, []float64{99}, 1000)
+	x := values.NewStore(0, "").NewList(values.Float)
+	for _, v := range []float64{0.004, 0.001, 0.003, 0.002} {
+		x.AddFloat(v)
+	}
+	s := newStats(x, []float64{99}, 1000)
 	for _, c := range []struct {
 		name      string
 		got, want float64
