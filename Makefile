@@ -98,12 +98,12 @@ bench-diff: bin/tools/benchstat ## compare two results of make microbench (OLD=a
 	bin/tools/benchstat $(OLD) $(NEW)
 
 .PHONY: stats-validation
-stats-validation: ## simulate what the statistics of a comparison promise, and print the tables (ten minutes)
+stats-validation: ## simulate what the statistics of a comparison promise, and print the tables (half an hour)
 	$(GO) run -buildvcs=false ./test/statsvalidation
 
 .PHONY: diff-validation
 diff-validation: build ## compare 20 pairs of sides of runs of the same real server (ten minutes; installs it on first use)
-	DIFF_PAIRS=20 $(GO) test -tags realservers -count=1 -timeout 40m -v -run TestDiffOfTheSame ./test/realservers/
+	DIFF_PAIRS=20 $(GO) test -tags realservers -count=1 -timeout 40m -v -run 'TestDiffOfTheSame|TestShortRunsTell' ./test/realservers/
 
 # Minimizing an input of several kilobytes takes up to a minute by default, in which
 # nothing else is tried; 10 tries are enough.

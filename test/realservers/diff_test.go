@@ -118,8 +118,15 @@ func recordInto(t *testing.T, path string, args ...string) {
 // process of its own, and records with it.
 func simulated(t *testing.T, itl string) settingUnderTest {
 	t.Helper()
-	cmd := exec.Command(realtest.Program(t, "pa-record"), "sim", "--openai-addr", "127.0.0.1:0", "--triton-grpc-addr", "off", "--triton-http-addr", "off",
+	return simulatedWith(t, []string{"--concurrency-range", "8", "--request-count", "40"},
 		"--ttft", "lognormal:30ms,5ms", "--itl", "normal:"+itl+",1ms", "--output-tokens", "24")
+}
+
+// simulatedWith starts the simulated server with the flags server in a process of its
+// own, and records with the flags load.
+func simulatedWith(t *testing.T, load []string, server ...string) settingUnderTest {
+	t.Helper()
+	cmd := exec.Command(realtest.Program(t, "pa-record"), append([]string{"sim", "--openai-addr", "127.0.0.1:0", "--triton-grpc-addr", "off", "--triton-http-addr", "off"}, server...)...)
 	out, err := cmd.StdoutPipe()
 	if err != nil {
 		t.Fatal(err)
@@ -140,7 +147,7 @@ func simulated(t *testing.T, itl string) settingUnderTest {
 	url, _, _ = strings.Cut(url, "\n")
 	return func(t *testing.T, path string) {
 		t.Helper()
-		recordInto(t, path, "-m", "sim", "-u", url, "--concurrency-range", "8", "--request-count", "40")
+		recordInto(t, path, append([]string{"-m", "sim", "-u", url}, load...)...)
 	}
 }
 

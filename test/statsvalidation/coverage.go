@@ -55,6 +55,7 @@ type coverageCell struct {
 	process   string
 	n         int
 	statistic string
+	p         float64 // the quantile; 0 for others
 
 	value, change           interval
 	naiveValue, naiveChange share
@@ -78,8 +79,14 @@ func (i *interval) add(na inference.NA, covered bool) {
 // promised tells whether the rule gives an interval in most repetitions.
 func (i *interval) promised() bool { return 2*i.given.yes > i.given.of }
 
-func (i *interval) keeps() bool {
-	if i.promised() && !i.covered.within(leastCoverage, mostCoverage) {
+// keeps reports whether an interval for the quantile p, ½ for others, keeps its promise.
+// Intervals of tails reach from one of few values to another, and may cover more.
+func (i *interval) keeps(p float64) bool {
+	most := mostCoverage
+	if p > 0.5 {
+		most = 1
+	}
+	if i.promised() && !i.covered.within(leastCoverage, most) {
 		return false
 	}
 	return i.missed.within(0, mostMisses)
@@ -121,7 +128,7 @@ func coverage(s *simulation, p process, n int) []coverageCell {
 	cells := make([]coverageCell, len(statistics))
 	for i, st := range statistics {
 		c := &cells[i]
-		c.process, c.n, c.statistic = p.name, n, st.name
+		c.process, c.n, c.statistic, c.p = p.name, n, st.name, st.p
 		for _, r := range results {
 			c.value.add(r[i].oldNA, r[i].value)
 			c.change.add(r[i].changeNA, r[i].change)

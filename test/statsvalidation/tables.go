@@ -35,8 +35,8 @@ func validate(s *simulation, out io.Writer) (broken []string, err error) {
 			for _, c := range coverage(s, p, n) {
 				fmt.Fprintf(w, "| %s | %d | %s | %v | %v | %v / %v | %v / %v | %v | %v |\n", c.process, c.n, c.statistic,
 					&c.change, &c.value, c.change.given, c.value.given, c.change.missed, c.value.missed, c.naiveChange, c.naiveValue)
-				check(c.change.keeps(), "coverage of the change: %s, n = %d, %s: %v, misses %v", c.process, c.n, c.statistic, &c.change, c.change.missed)
-				check(c.value.keeps(), "coverage of the value: %s, n = %d, %s: %v, misses %v", c.process, c.n, c.statistic, &c.value, c.value.missed)
+				check(c.change.keeps(c.p), "coverage of the change: %s, n = %d, %s: %v, misses %v", c.process, c.n, c.statistic, &c.change, c.change.missed)
+				check(c.value.keeps(c.p), "coverage of the value: %s, n = %d, %s: %v, misses %v", c.process, c.n, c.statistic, &c.value, c.value.missed)
 				if c.process != all[0].name && c.statistic != "rate" {
 					check(c.naiveChange.within(0, leastCoverage), "the naive interval should fail: %s, n = %d, %s: %v", c.process, c.n, c.statistic, c.naiveChange)
 				}

@@ -167,7 +167,7 @@ func (w *phiWeights) mean() float64 {
 // relevant calls f for each φ whose weight matters, with its index.
 func (w *phiWeights) relevant(f func(i int, weight float64)) {
 	for i, v := range w {
-		if v > 1e-6 {
+		if v > 1e-5 {
 			f(i, v)
 		}
 	}

@@ -82,6 +82,9 @@ func (e Estimate) orSmall(s *Series, p float64, of func() *small) Estimate {
 		e.NA = NA{Reason: fmt.Sprintf("%d %s, at least %d are wanted", n, s.noun, minSmall), Needs: s.least(p)}
 		return e
 	}
+	if len(s.x) > maxSmall {
+		return e
+	}
 	e.small = of()
 	return e.given(s.dependence().weights())
 }

@@ -12,7 +12,7 @@ import (
 // intervals average over the dependence between neighbours (see [autoregression]). There
 // is one if
 //
-//   - there are at least 30 values;
+//   - there are 30 to 5000 values;
 //   - the average dependence φ is at most 0.7, and the values are worth at least 6.3
 //     independent ones;
 //   - the slowest waves do not hold more energy than chance explains in one of 1000
@@ -26,6 +26,7 @@ import (
 // The numbers are from simulation (test/statsvalidation).
 const (
 	minSmall   = 30
+	maxSmall   = 5000 // more values depend too much if they are worth so few
 	maxPhi     = 0.7
 	minWorth   = 6.3
 	smallTail  = 0.025

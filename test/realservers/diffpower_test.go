@@ -1,0 +1,112 @@
+//go:build realservers
+
+package realservers
+
+import (
+	"encoding/csv"
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/pa-tools/pa/pkg/analyze/inference"
+)
+
+// Two recordings of 60 requests, of a server whose first tokens take 100 ms with a
+// deviation of 15 %, and of one 10 % slower. With DIFF_PAIRS, three times as many pairs
+// are recorded; the shares that find the change are logged beside those of a U test.
+func TestShortRunsTellSlowFirstTokens(t *testing.T) {
+	pairs := 3
+	if n, err := strconv.Atoi(os.Getenv("DIFF_PAIRS")); err == nil {
+		pairs *= n
+	}
+	server := func(ms int, seed string) settingUnderTest {
+		return simulatedWith(t, []string{"--concurrency-range", "8", "--request-count", "60"},
+			"--ttft", fmt.Sprintf("normal:%dms,%.1fms", ms, 0.15*float64(ms)), "--itl", "normal:5ms,0.5ms", "--output-tokens", "6", "--seed", seed)
+	}
+	old, slower := server(100, "1"), server(110, "2")
+	var mean, p50, holm, u, answered int
+	for i := range pairs {
+		dir := t.TempDir()
+		oldFile, newFile := filepath.Join(dir, "old.json"), filepath.Join(dir, "new.json")
+		if i%2 == 0 {
+			old(t, oldFile)
+			slower(t, newFile)
+		} else {
+			slower(t, newFile)
+			old(t, oldFile)
+		}
+		means := low(t, "ttft_mean", oldFile, newFile, "--primary", "ttft_mean")
+		medians := low(t, "ttft_p50", oldFile, newFile, "--primary", "ttft_p50")
+		family := low(t, "ttft_p50", oldFile, newFile)
+		answered += count(means != nil && medians != nil)
+		mean, p50, holm = mean+count(means != nil && *means > 0), p50+count(medians != nil && *medians > 0), holm+count(family != nil && *family > 0)
+		u += count(inference.MannWhitney(ttfts(t, oldFile), ttfts(t, newFile)).P <= 0.05)
+	}
+	t.Logf("of %d pairs of recordings, %d have intervals; the change is found by the mean in %d, by the p50 in %d, by the p50 after Holm in %d, by the U test in %d",
+		pairs, answered, mean, p50, holm, u)
+	if 10*answered < 9*pairs {
+		t.Errorf("%d of %d pairs have intervals", answered, pairs)
+	}
+	if pairs >= 60 && (10*mean < 8*pairs || 10*p50 < 6*pairs) {
+		t.Errorf("the mean finds it in %d and the p50 in %d of %d", mean, p50, pairs)
+	}
+}
+
+func count(yes bool) int {
+	if yes {
+		return 1
+	}
+	return 0
+}
+
+// low returns the lower end of the interval that diff shows for a metric; nil if there is
+// none.
+func low(t *testing.T, metric, oldFile, newFile string, flags ...string) *float64 {
+	t.Helper()
+	var d struct {
+		Levels []struct {
+			Metrics []struct {
+				Metric string
+				Low    *float64
+			}
+		}
+	}
+	text := analyze(t, append([]string{"diff", "--format", "json", oldFile, newFile}, flags...)...)
+	if err := json.Unmarshal([]byte(text), &d); err != nil {
+		t.Fatal(err)
+	}
+	for _, m := range d.Levels[0].Metrics {
+		if m.Metric == metric {
+			return m.Low
+		}
+	}
+	t.Fatalf("no metric %s in\n%s", metric, text)
+	return nil
+}
+
+// ttfts returns the times to first token of the requests of an export.
+func ttfts(t *testing.T, path string) []float64 {
+	t.Helper()
+	rows, err := csv.NewReader(strings.NewReader(analyze(t, "requests", "--format", "csv", path))).ReadAll()
+	if err != nil {
+		t.Fatal(err)
+	}
+	column := slices.IndexFunc(rows[0], func(name string) bool { return strings.HasPrefix(name, "ttft") })
+	if column < 0 {
+		t.Fatalf("no column of TTFT in %v", rows[0])
+	}
+	var values []float64
+	for _, r := range rows[1:] {
+		v, err := strconv.ParseFloat(r[column], 64)
+		if err != nil {
+			t.Fatal(err)
+		}
+		values = append(values, v)
+	}
+	return values
+}
