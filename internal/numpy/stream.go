@@ -8,11 +8,9 @@ func SumOf(v Version, whole bool, n int, next func() []float64) float64 {
 	return sumOf(whole || v == Before23, n, next)
 }
 
-// StdOf returns Std of n numbers; open returns a function like next of SumOf. StdOf
+// StdOf returns Std of n numbers with that Mean, which next returns as for SumOf. StdOf
 // overwrites the slices that it gets.
-func StdOf(v Version, whole bool, n int, open func() func() []float64) float64 {
-	mean := SumOf(v, whole, n, open()) / float64(n)
-	next := open()
+func StdOf(v Version, n int, mean float64, next func() []float64) float64 {
 	squares := sumOf(v == Before23, n, func() []float64 {
 		x := next()
 		for i := range x {

@@ -34,7 +34,7 @@ type List struct {
 type block struct {
 	min   int64
 	width int    // bytes of a value
-	data  []byte // nil: in the file, or width is 0
+	data  []byte // and 8 bytes more; nil: in the file, or width is 0
 	at    int64
 }
 
@@ -67,7 +67,9 @@ func (l *List) Add(values ...int64) {
 func (l *List) Release() {
 	bytes := 0
 	for i := range l.blocks {
-		bytes += len(l.blocks[i].data)
+		if b := &l.blocks[i]; b.data != nil {
+			bytes += b.width * blockValues
+		}
 	}
 	l.store.release(bytes)
 	*l = List{store: l.store, kind: l.kind}
@@ -155,14 +157,13 @@ func (c *Cursor) unpack(b *block, all []int64) []int64 {
 		return all
 	}
 	n := b.width * blockValues
-	if cap(c.packed) < n+8 {
-		c.packed = make([]byte, n+8)
-	}
-	packed := c.packed[:n+8]
-	if b.data == nil {
+	packed := b.data
+	if packed == nil {
+		if cap(c.packed) < n+8 {
+			c.packed = make([]byte, n+8)
+		}
+		packed = c.packed[:n+8]
 		c.list.store.read(b, packed[:n])
-	} else {
-		copy(packed, b.data)
 	}
 	mask := ^uint64(0) >> (64 - 8*b.width)
 	for at := 0; at < n; at += b.width {

@@ -18,9 +18,10 @@ func (l *List) Sum(v numpy.Version) float64 {
 // Mean returns numpy.Mean of the values in their order. There must be one.
 func (l *List) Mean(v numpy.Version) float64 { return l.Sum(v) / float64(l.n) }
 
-// Std returns numpy.Std of the values in their order. There must be one.
-func (l *List) Std(v numpy.Version) float64 {
-	return numpy.StdOf(v, l.kind == Whole, l.n, l.numbers)
+// MeanStd returns numpy.Mean and numpy.Std of the values in their order. There must be one.
+func (l *List) MeanStd(v numpy.Version) (mean, std float64) {
+	mean = l.Mean(v)
+	return mean, numpy.StdOf(v, l.n, mean, l.numbers())
 }
 
 // Percentiles returns numpy.Percentile of the values for each percentage. There must be a
@@ -62,7 +63,7 @@ func (l *List) SortedStd(v numpy.Version) float64 {
 		sorter.Add(block...)
 	}
 	var floats []float64
-	return numpy.StdOf(v, l.kind == Whole, l.n, func() func() []float64 {
+	numbers := func() func() []float64 {
 		pull, stop := iter.Pull(func(yield func([]int64) bool) {
 			l.store.fail(sorter.Sorted(func(block []int64) { yield(block) }))
 		})
@@ -78,5 +79,7 @@ func (l *List) SortedStd(v numpy.Version) float64 {
 			floats = l.kind.numbers(floats[:0], block)
 			return floats
 		}
-	})
+	}
+	mean := numpy.SumOf(v, l.kind == Whole, l.n, numbers()) / float64(l.n)
+	return numpy.StdOf(v, l.n, mean, numbers())
 }

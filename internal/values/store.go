@@ -61,7 +61,7 @@ func (s *Store) Close() error {
 	return err
 }
 
-// keep sets where a block is: in memory as a copy of packed, or in the file.
+// keep sets where a block is: in memory as a copy of packed and 8 bytes more, or in the file.
 func (s *Store) keep(b *block, packed []byte) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -74,7 +74,8 @@ func (s *Store) keep(b *block, packed []byte) {
 		}
 	}
 	s.used += n
-	b.data = append(make([]byte, 0, n), packed...)
+	b.data = make([]byte, n+8)
+	copy(b.data, packed)
 }
 
 // release notes that blocks of so many bytes in memory are not needed any more. Blocks in the

@@ -190,7 +190,7 @@ func (c *collector) metrics() []Metric {
 	for i, x := range [...]*values.List{c.toStart, c.effective} {
 		if x.Len() > 0 { // the deviation adds up in the order of the requests, and percentiles are numpy's
 			m := spread([...]string{"credit_to_start_latency", "effective_latency"}[i], x, 1)
-			m.Std = x.Std(numpy.Current)
+			_, m.Std = x.MeanStd(numpy.Current)
 			for k, pct := range percentiles {
 				m.pct[k] = x.Percentiles(float64(pct))[0]
 			}

@@ -81,9 +81,9 @@ func (m *Metric) P(pct int) float64 {
 
 // summarize returns the statistics of a list, which must not be empty, times scale.
 func summarize(name string, v numpy.Version, x *values.List, scale float64) Metric {
-	m := Metric{Name: name, N: x.Len(), Avg: x.Mean(v) * scale, Std: x.Std(v) * scale}
-	m.Min, m.Max = x.Bounds()
-	m.Min, m.Max = m.Min*scale, m.Max*scale
+	mean, std := x.MeanStd(v)
+	least, most := x.Bounds()
+	m := Metric{Name: name, N: x.Len(), Avg: mean * scale, Std: std * scale, Min: least * scale, Max: most * scale}
 	var percentages []float64
 	for _, pct := range percentiles {
 		percentages = append(percentages, float64(pct))

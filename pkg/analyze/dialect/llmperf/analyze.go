@@ -183,6 +183,9 @@ func (a *analysis) Request(q *export.Request) error {
 		}
 	}
 	a.explain(o, q)
+	if a.cfg.Explain { // definitions show no texts
+		o.text = ""
+	}
 	return nil
 }
 

@@ -73,17 +73,21 @@ func newStats(x *values.List, percentiles []float64, scale float64) Stats {
 	if n == 0 {
 		return Stats{percentiles: make([]float64, len(percentiles))}
 	}
-	s := Stats{N: n, Mean: x.Mean(numpy.Current) * scale, Std: x.Std(numpy.Current) * scale}
-	s.Median = numpy.Median(x.Ranked((n-1)/2, n/2)) * scale
-	s.Min, s.Max = x.Bounds()
-	s.Min, s.Max = s.Min*scale, s.Max*scale
-	for i, p := range x.Percentiles(append([]float64{99}, percentiles...)...) {
-		if i == 0 {
-			s.P99 = p * scale
-			continue
-		}
-		s.percentiles = append(s.percentiles, p*scale)
+	mean, std := x.MeanStd(numpy.Current)
+	least, most := x.Bounds()
+	s := Stats{N: n, Mean: mean * scale, Std: std * scale, Min: least * scale, Max: most * scale}
+	all := append([]float64{99}, percentiles...)
+	ranks := []int{(n - 1) / 2, n / 2}
+	for _, p := range all {
+		k := numpy.Rank(n, p)
+		ranks = append(ranks, k, min(k+1, n-1))
 	}
+	at := x.Ranked(ranks...)
+	s.Median = numpy.Median(at[:2]) * scale
+	for i, p := range all {
+		all[i] = numpy.Interpolate(n, p, at[2+2*i], at[3+2*i]) * scale
+	}
+	s.P99, s.percentiles = all[0], all[1:]
 	return s
 }
 
@@ -264,7 +268,7 @@ func (l *level) collect(out *Level, startNS uint64) {
 	l.goodput(out)
 
 	p := l.percentiles()
-	out.TTFT, out.TPOT, out.ITL = newStats(ttft, p, 1000), newStats(tpot, p, 1000), l.gapStats(p)
+	out.TTFT, out.TPOT, out.ITL = newStats(ttft, p, 1000), newStats(tpot, p, 1000), l.gapStats(out, p)
 	if l.noGaps {
 		out.ITL = undefined(p)
 	}
@@ -294,10 +298,13 @@ func (l *level) collect(out *Level, startNS uint64) {
 }
 
 // gapStats returns the statistics of the gaps of all completed requests together.
-func (l *level) gapStats(percentiles []float64) Stats {
+func (l *level) gapStats(out *Level, percentiles []float64) Stats {
 	kind := values.Seconds
 	if l.spreads() {
 		kind = values.Float
+	}
+	if kind == values.Seconds && out.Completed == l.all.n && l.all.order == nil {
+		return newStats(l.all.gaps, percentiles, 1000)
 	}
 	all := l.store.NewList(kind)
 	for o := range l.all.each(true) {
