@@ -143,7 +143,8 @@ func (w *sweeps) failed(startNS, endNS uint64) {
 func (w *sweeps) metrics(steps []stepMetric, from, to float64, gaps *values.List) []Metric {
 	weights := make([]*weighted, len(steps))
 	for i := range steps {
-		weights[i] = &weighted{stepMetric: steps[i]}
+		m := steps[i]
+		weights[i] = &weighted{stepMetric: m, dependsOn: 1<<m.of | 1<<m.per | 1<<m.active}
 	}
 	k := walk{w: w, gaps: gaps.Len(), gapsAt: gaps.NewCursor(), from: from, to: to}
 	k.run() // only to know how large the sums become

@@ -6,18 +6,19 @@ import (
 	"slices"
 )
 
-// digit is the number of bits of a percentile that each of the first two passes finds.
+// digit is the number of bits of each of the two digits of a percentile that the first pass
+// finds.
 const digit = 12
 
 // weighted computes the statistics of a step metric, weighted by how long each value
 // held.
 //
-// The values are too many to keep. Three passes find a percentile by the bits of the
-// numbers, whose order is the order of the values: the first pass finds its first 12
-// bits, the second the next 12, and the third the value among those with the same 24
-// bits.
+// The values are too many to keep. Two passes find a percentile by the bits of the
+// numbers, whose order is the order of the values: the first pass finds its first 24 bits,
+// and the second the value among those with the same 24 bits.
 type weighted struct {
 	stepMetric
+	dependsOn uint // bit set of the sums that decide the value
 
 	// The current value, and since when it holds.
 	since, value float64
@@ -25,9 +26,9 @@ type weighted struct {
 
 	ns, sum, squares float64 // Σ ns, Σ value·ns, Σ (value − mean)²·ns
 	min, max         float64
-	coarse           []float64 // ns by the first digit of the value
+	coarse           []float64   // ns by the first digit of the value
+	fine             [][]float64 // ns by the first and the second digit; nil without such values
 	targets          [len(percentiles)]target
-	fine             map[uint64][]float64           // ns by the second digit, for the first digits of percentiles
 	near             map[uint64]map[float64]float64 // ns by value, for both digits of percentiles
 }
 
@@ -43,15 +44,12 @@ type pass int
 
 const (
 	firstPass pass = iota
-	secondPass
 	lastPass
 )
 
 // touched reports whether the current value ends with a change of the sums in the bit
 // set.
-func (l *weighted) touched(changed uint) bool {
-	return changed&(1<<l.of|1<<l.per|1<<l.active) != 0
-}
+func (l *weighted) touched(changed uint) bool { return changed&l.dependsOn != 0 }
 
 // read sets the current value. Sums below the least are 0.
 func (l *weighted) read(now, least *[sums]float64) {
@@ -89,25 +87,23 @@ func (l *weighted) hold(p pass, value, ns float64) {
 	switch p {
 	case firstPass:
 		if l.coarse == nil {
-			l.coarse, l.min, l.max = make([]float64, 1<<digit), value, value
+			l.coarse, l.fine, l.min, l.max = make([]float64, 1<<digit), make([][]float64, 1<<digit), value, value
 		}
 		l.ns += ns
 		l.sum += float64(value * ns)
 		l.min, l.max = min(l.min, value), max(l.max, value)
-		l.coarse[bits>>(64-digit)] += ns
-	case secondPass:
-		if l.fine == nil {
-			l.findFirstDigits()
+		first := bits >> (64 - digit)
+		l.coarse[first] += ns
+		if l.fine[first] == nil {
+			l.fine[first] = make([]float64, 1<<digit)
+		}
+		l.fine[first][bits>>(64-2*digit)&(1<<digit-1)] += ns
+	case lastPass:
+		if l.near == nil {
+			l.findDigits()
 		}
 		mean := l.sum / l.ns
 		l.squares += float64((value - mean) * (value - mean) * ns)
-		if next, ok := l.fine[bits>>(64-digit)]; ok {
-			next[bits>>(64-2*digit)&(1<<digit-1)] += ns
-		}
-	case lastPass:
-		if l.near == nil {
-			l.findSecondDigits()
-		}
 		if values, ok := l.near[bits>>(64-2*digit)]; ok {
 			values[value] += ns
 		}
@@ -132,28 +128,15 @@ func (l *weighted) find(weights []float64, below float64, pct int) (int, float64
 	return last, below - weights[last]
 }
 
-// findFirstDigits finds the first digit of each percentile after the first pass.
-func (l *weighted) findFirstDigits() {
-	l.fine = map[uint64][]float64{}
-	for i, pct := range percentiles {
-		if slices.Contains(stepPercentiles, pct) {
-			at, below := l.find(l.coarse, 0, pct)
-			l.targets[i] = target{uint64(at), below}
-			if l.fine[uint64(at)] == nil {
-				l.fine[uint64(at)] = make([]float64, 1<<digit)
-			}
-		}
-	}
-}
-
-// findSecondDigits finds the second digit of each percentile after the second pass.
-func (l *weighted) findSecondDigits() {
+// findDigits finds both digits of each percentile after the first pass.
+func (l *weighted) findDigits() {
 	l.near = map[uint64]map[float64]float64{}
 	for i, pct := range percentiles {
 		if slices.Contains(stepPercentiles, pct) {
-			t := &l.targets[i]
-			at, below := l.find(l.fine[t.bits], t.below, pct)
-			*t = target{t.bits<<digit | uint64(at), below}
+			first, below := l.find(l.coarse, 0, pct)
+			second, below := l.find(l.fine[first], below, pct)
+			t := target{uint64(first)<<digit | uint64(second), below}
+			l.targets[i] = t
 			l.near[t.bits] = map[float64]float64{}
 		}
 	}
