@@ -30,8 +30,8 @@
 // The table releases holds the facts of each release: names, units, order and limits.
 // A new release is a new entry of it.
 //
-// An analysis takes 8 bytes of memory for each chunk and some 300 for each request. Each
-// pass over the steps computes them again from the requests in flight.
+// An analysis keeps values in [dialect.Memory], and takes some 80 bytes besides for each
+// request. Each pass over the steps computes them again from the requests in flight.
 //
 // Not reproduced: telemetry, cost and accuracy, counts of audio, images and predictions,
 // and the command line and names of the run in the JSON report.
