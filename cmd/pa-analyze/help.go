@@ -26,6 +26,15 @@ var commonFlags = map[string][]cmdline.CommonFlag{
 		{Name: "ignore", Usage: "compare although `NAME` differs: model, load, … or all"},
 		{Name: "steady-state", Usage: "only the time with 95% of the concurrency in flight"},
 	},
+	"rig": {
+		{Name: "format", Usage: "print as `FORMAT`: text, markdown, csv or json"},
+		{Name: "output", Usage: "write to `FILE`"},
+		{Name: "experiment", Usage: "only this load `LEVEL`: 8, request_rate:2.5 (repeatable)"},
+		{Name: "runs", Usage: "the smallest change that `N` runs a side find: 3,5,10"},
+		{Name: "effect", Usage: "how many runs a side find a change of `PERCENT`: 2%"},
+		{Name: "ignore", Usage: "take runs together although `NAME` differs"},
+		{Name: "steady-state", Usage: "only the time with 95% of the concurrency in flight"},
+	},
 	"definitions": {
 		{Name: "format", Usage: "print as `FORMAT`: table, markdown or json"},
 		{Name: "dialect", Usage: "only dialects that begin as `DIALECT` (repeatable)"},

@@ -61,6 +61,7 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 		Commands: []*cli.Command{
 			reportCommand(),
 			diffCommand(),
+			rigCommand(),
 			avgFirstTokenCommand(),
 			avgTokenToTokenCommand(),
 			requestsCommand(),

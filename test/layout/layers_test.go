@@ -75,7 +75,8 @@ var rows = map[string][][]string{
 			"pkg/analyze/dialect/aiperf", "pkg/analyze/dialect/genaiperf", "pkg/analyze/dialect/llmperf", "pkg/analyze/dialect/perfanalyzer",
 			"pkg/analyze/dialect/serving", "pkg/analyze/diff", "pkg/analyze/resultfile/guidellm", "pkg/analyze/resultfile/infperf",
 		},
-		{"pkg/analyze/dialect/tools"},
+		{"pkg/analyze/dialect/tools", "pkg/analyze/runset"},
+		{"pkg/analyze/rig"},
 	},
 }
 

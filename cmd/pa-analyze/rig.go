@@ -1,0 +1,150 @@
+package main
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/urfave/cli/v2"
+
+	"github.com/pa-tools/pa/cmd/pa-analyze/internal/settings"
+	"github.com/pa-tools/pa/internal/cmdline"
+	"github.com/pa-tools/pa/pkg/analyze/diff"
+	"github.com/pa-tools/pa/pkg/analyze/report"
+	"github.com/pa-tools/pa/pkg/analyze/rig"
+	"github.com/pa-tools/pa/pkg/analyze/runset"
+)
+
+func rigCommand() *cli.Command {
+	flags := []cli.Flag{
+		&cli.StringFlag{Name: "format", Aliases: []string{"f"}, Usage: "print as `FORMAT`: text, markdown, csv or json", Value: "text", Category: "Output"},
+	}
+	flags = append(append(flags, settings.OutputFlags()...), settings.WidthFlag(), settings.ExperimentFlag(),
+		&cli.StringFlag{Name: "runs", Usage: "the smallest change that `N` runs a side find, for each N of a list", Value: "3,5,10", Category: "Rig"},
+		&cli.StringFlag{Name: "effect", Usage: "the number of runs a side that find a change of `PERCENT`, such as 2%", Category: "Rig"},
+		ignoreFlag(),
+	)
+	return &cli.Command{
+		Name: "rig", Usage: "how much runs of one setting differ, and the smallest change that a comparison can find", ArgsUsage: "RUNS…",
+		Description: `Reads at least 3 runs of one setting (files, globs, or lists with commas), and
+prints for each load level and metric: the mean, how much runs deviate by
+chance, whether they drift in the order of time, the smallest change that 3, 5
+and 10 runs a side find 80 % of the time, and whether taking turns would help.
+The runs must be comparable, as those of a side of diff.
+Exit codes: 0 ok, 1 not comparable or not readable, 2 wrong usage.`,
+		Flags:  slices.Concat(flags, settings.MeasureFlags(), []cli.Flag{settings.StreamingFlag(), settings.TokenizerFlag()}, settings.SelectionFlags(), settings.InputFlags()),
+		Action: rigAction,
+	}
+}
+
+// ignoreFlag returns --ignore of commands that take several runs as one setting.
+func ignoreFlag() cli.Flag {
+	return &cli.StringSliceFlag{Name: "ignore", Usage: "take runs together although `NAME` differs: " + strings.Join(diff.Refusals(), ", ") + " or all (repeatable)", Category: "Comparison"}
+}
+
+func rigAction(c *cli.Context) error {
+	format, err := settings.CheckFormat(c, "text", "markdown", "csv", "json")
+	if err != nil {
+		return err
+	}
+	if err := settings.CheckWidth(c); err != nil {
+		return err
+	}
+	cfg, err := settings.Config(c)
+	if err != nil {
+		return err
+	}
+	o, err := rigOptions(c)
+	if err != nil {
+		return err
+	}
+	if err := checkIgnore(c); err != nil {
+		return err
+	}
+	paths, err := runFiles(c.Args().Slice())
+	if err != nil {
+		return err
+	}
+	if len(paths) < rig.MinRuns {
+		return cmdline.Usagef("%d of %d runs: give at least %d runs of one setting; pa-record --repeat records them", len(paths), rig.MinRuns, rig.MinRuns)
+	}
+	if err := settings.CheckOutput(c); err != nil {
+		return err
+	}
+	runs, readErr := readSide(c, paths, cfg)
+	if readErr != nil && len(runs) < len(paths) {
+		return readErr
+	}
+	res := rig.Analyze(runset.New(runs, c.StringSlice("ignore")), o)
+	err = settings.Write(c, map[string]func(*rig.Result) report.Renderer{
+		"text":     func(r *rig.Result) report.Renderer { return rig.Text(r, settings.ConsoleWidth(c)) },
+		"markdown": rig.Markdown, "csv": rig.CSV, "json": rig.JSON,
+	}[format](res))
+	for _, w := range res.Set.Warnings {
+		settings.Warnf(c, "%s", w)
+	}
+	return errors.Join(readErr, err, cmp.Or(res.Set.Incomparable(), res.Unmeasured()))
+}
+
+// rigOptions reads --runs and --effect.
+func rigOptions(c *cli.Context) (o rig.Options, err error) {
+	for text := range strings.SplitSeq(c.String("runs"), ",") {
+		n, err := strconv.Atoi(strings.TrimSpace(text))
+		if err != nil || n < rig.MinRuns || n > rig.MaxRunsASide {
+			return o, cmdline.Usagef("--runs %q: give numbers of runs a side from %d to %d, such as 3,5,10", c.String("runs"), rig.MinRuns, rig.MaxRunsASide)
+		}
+		if !slices.Contains(o.RunsASide, n) {
+			o.RunsASide = append(o.RunsASide, n)
+		}
+	}
+	if c.IsSet("effect") {
+		if o.Effect, err = percentFlag(c, "effect"); err != nil || o.Effect == 0 {
+			return o, cmdline.Usagef("--effect %q: give a change above 0%% and at most 1000%%, such as 2%%", c.String("effect"))
+		}
+	}
+	return o, nil
+}
+
+// percentFlag reads a flag such as "2%" as 0.02; the value is from 0 to 10.
+func percentFlag(c *cli.Context, name string) (float64, error) {
+	number, ok := strings.CutSuffix(c.String(name), "%")
+	v, err := strconv.ParseFloat(number, 64)
+	if !ok || err != nil || !(v >= 0 && v <= 1000) {
+		return 0, fmt.Errorf("--%s %q: give a percentage from 0%% to 1000%%, such as 2%%", name, c.String(name))
+	}
+	return v / 100, nil
+}
+
+// checkIgnore refuses names that --ignore does not know.
+func checkIgnore(c *cli.Context) error {
+	known := append(diff.Refusals(), diff.All)
+	for _, name := range c.StringSlice("ignore") {
+		if !slices.Contains(known, name) {
+			return cmdline.Usagef("--ignore %q: give one of %s", name, strings.Join(known, ", "))
+		}
+	}
+	return nil
+}
+
+// runFiles returns the files of arguments with commas and globs, each once. Its errors are
+// usage errors.
+func runFiles(args []string) ([]string, error) {
+	var paths []string
+	for _, arg := range args {
+		some, err := diff.Expand(arg)
+		if err != nil {
+			return nil, cmdline.Usagef("%v", err)
+		}
+		for _, p := range some {
+			if slices.ContainsFunc(paths, func(q string) bool { return filepath.Clean(q) == filepath.Clean(p) }) {
+				return nil, cmdline.Usagef("%s is given twice: a run counts once", p)
+			}
+			paths = append(paths, p)
+		}
+	}
+	return paths, nil
+}

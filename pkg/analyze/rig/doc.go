@@ -1,0 +1,15 @@
+// Package rig says what a rig can tell apart: from several runs of one setting, how much
+// runs differ by chance, whether they drift, and the smallest change that k runs a side
+// find.
+//
+//	res := rig.Analyze(runset.New(runs, nil), rig.Options{RunsASide: []int{3, 5, 10}})
+//	fmt.Println(res.Headlines()[0])
+//
+// The run is the unit: each run gives one value per metric. The deviation is the standard
+// deviation of the logarithms of these values, so 0.01 is about one percent of the value.
+// docs/reference/rig.md says how each number is computed. Changes and deviations are
+// ratios; a missing number is NaN.
+//
+// The package opens no files. Its random numbers have a fixed seed, so the same runs give
+// the same result.
+package rig

@@ -1,0 +1,168 @@
+package rig
+
+import (
+	"bytes"
+	"encoding/csv"
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/santhosh-tekuri/jsonschema/v6"
+
+	"github.com/pa-tools/pa/pkg/analyze/diff"
+	"github.com/pa-tools/pa/pkg/analyze/report"
+	"github.com/pa-tools/pa/pkg/analyze/runset"
+	"github.com/pa-tools/pa/pkg/analyze/runset/runsettest"
+	"github.com/pa-tools/pa/schemas"
+)
+
+var update = flag.Bool("update", false, "rewrite the golden files")
+
+// renderers are all formats, by the ends of their files.
+var renderers = map[string]func(*Result) report.Renderer{
+	"txt": func(r *Result) report.Renderer { return Text(r, 120) }, "md": Markdown, "csv": CSV, "json": JSON,
+}
+
+// series makes runs with these times to the first token, in milliseconds; the other times
+// follow them by turns.
+func series(t *testing.T, ttft []float64, change func(i int, s *runsettest.Spec)) []*diff.Run {
+	var runs []*diff.Run
+	for i, ms := range ttft {
+		s := runsettest.Spec{Name: fmt.Sprintf("run.%d.json", i+1), Second: uint64(60 * i), TTFT: ms, ITL: 20 + 0.1*float64(i%3)}
+		if change != nil {
+			change(i, &s)
+		}
+		runs = append(runs, runsettest.Read(t, s))
+	}
+	return runs
+}
+
+// scenarios are rigs as they are met.
+func scenarios(t *testing.T) map[string]*Result {
+	o := Options{RunsASide: []int{3, 5, 10}}
+	effect := o
+	effect.Effect = 0.02
+	steady := []float64{30.2, 29.9, 30.4, 30.1, 29.8}
+	return map[string]*Result{
+		"steady": Analyze(runset.New(series(t, steady, nil), nil), effect),
+		"drifting": Analyze(runset.New(series(t, []float64{30, 30.3, 30.5, 30.9, 31.1, 31.4, 31.8, 32}, func(i int, s *runsettest.Spec) {
+			s.Levels = []string{"1", "4"}
+			if i == 7 {
+				s.Levels = []string{"1"}
+			}
+		}), nil), Options{RunsASide: []int{4}}),
+		"refused": Analyze(runset.New(series(t, steady, func(i int, s *runsettest.Spec) {
+			if i > 2 {
+				s.Model = "large|2"
+			}
+		}), nil), o),
+		"failing": Analyze(runset.New(series(t, steady, func(i int, s *runsettest.Spec) { s.Failed = i }), nil), o),
+		"few":     Analyze(runset.New(series(t, steady[:2], nil), nil), o),
+	}
+}
+
+// The golden files are in testdata; -update rewrites them.
+func TestGolden(t *testing.T) {
+	schema := compile(t, "rig.schema.json")
+	for name, res := range scenarios(t) {
+		for ext, render := range renderers {
+			var b bytes.Buffer
+			if err := render(res)(&b); err != nil {
+				t.Fatal(err)
+			}
+			if ext == "json" {
+				doc, err := jsonschema.UnmarshalJSON(bytes.NewReader(b.Bytes()))
+				if err == nil {
+					err = schema.Validate(doc)
+				}
+				if err != nil {
+					t.Errorf("%s: %v", name, err)
+				}
+			}
+			if ext != "txt" && name != "drifting" {
+				continue // one of each is enough to read
+			}
+			file := filepath.Join("testdata", name+"."+ext)
+			if *update {
+				if err := os.WriteFile(file, b.Bytes(), 0o600); err != nil {
+					t.Fatal(err)
+				}
+			}
+			want, err := os.ReadFile(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if d := cmp.Diff(string(want), b.String()); d != "" {
+				t.Errorf("%s (-want +got):\n%s", file, d)
+			}
+		}
+	}
+}
+
+func compile(t *testing.T, name string) *jsonschema.Schema {
+	t.Helper()
+	b, err := schemas.FS.ReadFile(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	doc, err := jsonschema.UnmarshalJSON(bytes.NewReader(b))
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := jsonschema.NewCompiler()
+	if err := c.AddResource(name, doc); err != nil {
+		t.Fatal(err)
+	}
+	s, err := c.Compile(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+// The document of the CSV names its columns, in their order, and every record.
+func TestCSVDocument(t *testing.T) {
+	doc, err := os.ReadFile("../../../schemas/rig_csv.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, rest, _ := strings.Cut(string(doc), "| column | holds |")
+	for _, column := range csvHeader {
+		var found bool
+		if _, rest, found = strings.Cut(rest, "`"+column+"`"); !found {
+			t.Fatalf("column %s is not described, or not in its place", column)
+		}
+	}
+	seen := map[string]bool{}
+	for _, res := range scenarios(t) {
+		for _, row := range res.csvRows() {
+			seen[row["record"]] = true
+			for column := range row {
+				if !slices.Contains(csvHeader, column) {
+					t.Errorf("%s is no column", column)
+				}
+			}
+		}
+		var b bytes.Buffer
+		if err := CSV(res)(&b); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := csv.NewReader(&b).ReadAll(); err != nil {
+			t.Error(err)
+		}
+	}
+	_, records, _ := strings.Cut(string(doc), "| `record` | one line for each |")
+	for record := range seen {
+		if !strings.Contains(records, "| `"+record+"` |") {
+			t.Errorf("record %s is not described", record)
+		}
+	}
+	if len(seen) != strings.Count(records, "\n| `") {
+		t.Errorf("the scenarios have the records %v, the document others", seen)
+	}
+}

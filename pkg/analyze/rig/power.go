@@ -1,0 +1,182 @@
+package rig
+
+import (
+	"math"
+
+	"github.com/pa-tools/pa/pkg/analyze/inference"
+)
+
+// A welchDesign is Welch's two-sided t test at 5 % between two sides of n runs with equal
+// deviations.
+//
+// Let u be the share of one side's sample variance in the sum of both. The test's degrees
+// of freedom depend on u alone: (n − 1) / (u² + (1 − u)²). With equal deviations u has a
+// beta distribution with both parameters (n − 1)/2 and is independent of the sum, and the
+// statistic has a noncentral t distribution with 2n − 2 degrees of freedom. So the power
+// is the mean over u of the tails of that distribution beyond the critical value at u,
+// without approximation.
+type welchDesign struct {
+	n        float64
+	weight   []float64 // of each node of u; they sum to 1
+	critical []float64 // t at each node
+}
+
+// newWelchDesign returns the design for n ≥ 2 runs a side.
+func newWelchDesign(n int) *welchDesign {
+	const nodes = 32
+	d := &welchDesign{n: float64(n)}
+	// With u = sin²(π/4 + x) the density is proportional to cos(2x)ⁿ⁻², even in x and at
+	// most exp(−2(n−2)x²).
+	reach := math.Pi / 4
+	if n > 2 {
+		reach = math.Min(reach, 4/math.Sqrt(float64(n-2)))
+	}
+	sum := 0.0
+	for i := range nodes + 1 {
+		x := reach * float64(i) / nodes
+		w := simpson(i, nodes) * math.Pow(math.Max(0, math.Cos(2*x)), float64(n-2))
+		sine := math.Sin(2 * x) // u = (1 + sine)/2
+		d.weight = append(d.weight, w)
+		d.critical = append(d.critical, inference.StudentQuantile(1-alpha, (d.n-1)/((1+sine*sine)/2)))
+		sum += w
+	}
+	for i := range d.weight {
+		d.weight[i] /= sum
+	}
+	return d
+}
+
+// power returns the probability that the test finds a difference of effect standard
+// deviations.
+func (d *welchDesign) power(effect float64) float64 {
+	shift, df := effect*math.Sqrt(d.n/2), 2*d.n-2
+	sum := 0.0
+	for i, w := range d.weight {
+		if w > 0 {
+			sum += w * noncentralTails(d.critical[i], df, shift)
+		}
+	}
+	return sum
+}
+
+// smallest returns the effect, in standard deviations, that the test finds with
+// probability 80 %.
+func (d *welchDesign) smallest() float64 {
+	low, high := 0.0, 1.0
+	for d.power(high) < power {
+		low, high = high, 2*high
+	}
+	for high-low > 1e-7*high {
+		if middle := (low + high) / 2; d.power(middle) < power {
+			low = middle
+		} else {
+			high = middle
+		}
+	}
+	return high
+}
+
+// noncentralTails returns P(|T| > t) for the noncentral t distribution T = (Z + shift)/S,
+// where S² is chi-square over its df degrees of freedom: Simpson's rule over S of the
+// normal tails beyond t·S, with the density of S normalized by the same rule.
+func noncentralTails(t, df, shift float64) float64 {
+	const nodes = 160
+	spread := 1 / math.Sqrt(2*df)
+	low, high := math.Max(0, 1-8*spread), 1+10*spread
+	var sum, all float64
+	for i := range nodes + 1 {
+		s := low + (high-low)*float64(i)/nodes
+		if s == 0 && df > 1 {
+			continue // the density is 0
+		}
+		logDensity := df * (0.5 - s*s/2) // scaled to be 1 at its top for large df
+		if df > 1 {
+			logDensity += (df - 1) * math.Log(s)
+		}
+		w := simpson(i, nodes) * math.Exp(logDensity)
+		all += w
+		sum += w * (math.Erfc((t*s-shift)/math.Sqrt2) + math.Erfc((t*s+shift)/math.Sqrt2)) / 2
+	}
+	return sum / all
+}
+
+// simpson returns the weight of node i of Simpson's rule with an even number of intervals.
+func simpson(i, intervals int) float64 {
+	switch {
+	case i == 0 || i == intervals:
+		return 1
+	case i%2 == 1:
+		return 4
+	}
+	return 2
+}
+
+// welchDesigns keeps the smallest effects of designs, which all metrics share. The zero
+// value is ready to use.
+type welchDesigns struct{ found map[int]float64 }
+
+// smallest returns the smallest effect for n runs a side, in standard deviations.
+func (w *welchDesigns) smallest(n int) float64 {
+	if x, ok := w.found[n]; ok {
+		return x
+	}
+	if w.found == nil {
+		w.found = map[int]float64{}
+	}
+	x := newWelchDesign(n).smallest()
+	w.found[n] = x
+	return x
+}
+
+// needed returns the least number of runs a side, from MinRuns, that finds an effect in
+// standard deviations; MaxRunsASide + 1 if that many are too few.
+func (w *welchDesigns) needed(effect float64) int {
+	low, high := MinRuns, MinRuns
+	for w.smallest(high) > effect {
+		if high == MaxRunsASide {
+			return MaxRunsASide + 1
+		}
+		low, high = high+1, min(2*high, MaxRunsASide)
+	}
+	for low < high {
+		if middle := (low + high) / 2; w.smallest(middle) > effect {
+			low = middle + 1
+		} else {
+			high = middle
+		}
+	}
+	return high
+}
+
+// chiSquareQuantile returns the x with P(X ≤ x) = p, 0 < p < 1, for a chi-square
+// distribution with df degrees of freedom, by bisection.
+func chiSquareQuantile(p, df float64) float64 {
+	low, high := 0.0, df
+	for chiSquareLower(high, df) < p {
+		low, high = high, 2*high
+	}
+	for high-low > 1e-12*high {
+		if middle := (low + high) / 2; chiSquareLower(middle, df) < p {
+			low = middle
+		} else {
+			high = middle
+		}
+	}
+	return high
+}
+
+// chiSquareLower returns P(X ≤ x) of a chi-square distribution: the series 6.5.29 of
+// Abramowitz and Stegun for the incomplete gamma function.
+func chiSquareLower(x, df float64) float64 {
+	if x <= 0 {
+		return 0
+	}
+	a, y := df/2, x/2
+	term, sum := 1/a, 1/a
+	for k := 1.0; term > 1e-16*sum; k++ {
+		term *= y / (a + k)
+		sum += term
+	}
+	gamma, _ := math.Lgamma(a)
+	return math.Min(1, sum*math.Exp(a*math.Log(y)-y-gamma))
+}

@@ -1,0 +1,128 @@
+package rig
+
+import (
+	"fmt"
+	"io"
+	"math"
+	"strconv"
+	"strings"
+
+	"github.com/pa-tools/pa/internal/plural"
+	"github.com/pa-tools/pa/internal/sanitize"
+	"github.com/pa-tools/pa/pkg/analyze/inference"
+	"github.com/pa-tools/pa/pkg/analyze/report"
+	"github.com/pa-tools/pa/pkg/analyze/runset"
+)
+
+// Text writes the result for people, in lines of at most width characters; 0 is no limit.
+func Text(res *Result, width int) report.Renderer {
+	return func(w io.Writer) error {
+		var b strings.Builder
+		line := func(text string) { b.WriteString(report.Wrap(text, "", "  ", width)) }
+		for _, text := range res.Headlines() {
+			line(text)
+		}
+		line(res.source())
+		if rows := res.Set.DifferenceRows(); rows != nil {
+			b.WriteString("\n" + runset.TextTable(rows, "", width))
+		}
+		for i := range res.Levels {
+			l := &res.Levels[i]
+			fmt.Fprintf(&b, "\n%s, %s\n", sanitize.Text(l.Name), plural.Of(len(l.Runs), "run"))
+			b.WriteString(runset.TextTable(res.table(l), "  ", width))
+		}
+		for i, note := range res.notes() {
+			if i == 0 {
+				b.WriteByte('\n')
+			}
+			line(note)
+		}
+		_, err := io.WriteString(w, b.String())
+		return err
+	}
+}
+
+// Markdown writes the result for a pull request or a wiki.
+func Markdown(res *Result) report.Renderer {
+	return func(w io.Writer) error {
+		var b strings.Builder
+		for _, text := range res.Headlines() {
+			fmt.Fprintf(&b, "**%s**\n\n", sanitize.Markdown(text))
+		}
+		b.WriteString(sanitize.Markdown(res.source()) + "\n")
+		b.WriteString(runset.MarkdownTable(res.Set.DifferenceRows()))
+		for i := range res.Levels {
+			l := &res.Levels[i]
+			fmt.Fprintf(&b, "\n#### %s, %s\n", sanitize.Markdown(l.Name), plural.Of(len(l.Runs), "run"))
+			b.WriteString(runset.MarkdownTable(res.table(l)))
+		}
+		for _, note := range res.notes() {
+			fmt.Fprintf(&b, "\n%s\n", sanitize.Markdown(note))
+		}
+		_, err := io.WriteString(w, b.String())
+		return err
+	}
+}
+
+// source returns the line that names the runs and their definitions.
+func (res *Result) source() string {
+	var names []string
+	for _, r := range res.Set.Runs {
+		names = append(names, sanitize.Text(r.Name))
+	}
+	return fmt.Sprintf("%s (%s), %s", plural.Of(len(names), "run"), strings.Join(names, ", "), res.Set.Runs[0].Measured())
+}
+
+// table returns the rows of a level's table, the header first.
+func (res *Result) table(l *Level) [][]string {
+	u := res.Set.Units()
+	header := []string{"", "mean", "deviation", "its interval", "drift", "its interval"}
+	for _, n := range res.Options.RunsASide {
+		header = append(header, strconv.Itoa(n)+" a side")
+	}
+	if res.Options.Effect > 0 {
+		header = append(header, "runs for "+runset.Rounded(res.Options.Effect)+"%")
+	}
+	rows := [][]string{append(header, "neighbors")}
+	for i := range l.Rows {
+		r := &l.Rows[i]
+		name := r.Metric.Name
+		if r.Metric.Primary {
+			name += " *"
+		}
+		cells := []string{name, u.Amount(r.Metric, r.Mean)}
+		if r.NA != "" {
+			cells = append(cells, "n/a", "", "n/a", "")
+			for range len(header) - len(cells) + 1 {
+				cells = append(cells, "n/a")
+			}
+			rows = append(rows, cells)
+			continue
+		}
+		cells = append(cells, runset.Percent(r.Deviation), runset.Percent(r.DeviationInterval.Low)+" "+runset.Percent(r.DeviationInterval.High),
+			runset.Change(r.Drift.Change), interval(r.Drift.Interval))
+		for _, s := range r.Smallest {
+			cells = append(cells, runset.Change(s))
+		}
+		if res.Options.Effect > 0 {
+			cells = append(cells, needed(r.Needed))
+		}
+		rows = append(rows, append(cells, runset.Percent(r.Turns.Neighbors)))
+	}
+	return rows
+}
+
+func interval(i inference.Interval) string {
+	if math.IsNaN(i.Low) {
+		return ""
+	}
+	return runset.Change(i.Low) + " " + runset.Change(i.High)
+}
+
+// needed formats a number of runs a side.
+func needed(n int) string {
+	if n > MaxRunsASide {
+		return ">" + strconv.Itoa(MaxRunsASide)
+	}
+	return strconv.Itoa(n)
+}

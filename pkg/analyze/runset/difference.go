@@ -1,0 +1,148 @@
+package runset
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/pa-tools/pa/internal/sanitize"
+	"github.com/pa-tools/pa/pkg/analyze/diff"
+)
+
+// A Difference is a difference in how runs were made, or a reason to doubt some of them.
+type Difference struct {
+	Name string // as in [diff.Difference]
+	// Level is the name of the load level; "" for all levels.
+	Level  string
+	Values []Value
+	// Refuses is set if the numbers of the runs have different meanings.
+	Refuses bool
+	// Ignored is set if the caller ignores the difference.
+	Ignored bool
+}
+
+// A Value is what some of the runs have.
+type Value struct {
+	Text string
+	Runs []string // their names
+}
+
+// none is the text of a run without a reason for doubt.
+const none = "no"
+
+// differences fills Differences: it compares the first run of each level with each other
+// run of the level.
+func (s *Set) differences(ignore []string) {
+	type pair struct{ first, other *diff.Run }
+	seen := map[pair]bool{}
+	for i := range s.Levels {
+		runs := s.Levels[i].Runs
+		for _, r := range runs[1:] {
+			p := pair{runs[0], r}
+			if seen[p] {
+				continue
+			}
+			seen[p] = true
+			for _, d := range diff.CompareSettings([]*diff.Run{p.first}, []*diff.Run{p.other}, diff.Options{Ignore: ignore}).Differences {
+				s.add(d, p.first.Name, p.other.Name)
+			}
+		}
+	}
+}
+
+// add adds a difference between two runs.
+func (s *Set) add(d diff.Difference, first, other string) {
+	i := slices.IndexFunc(s.Differences, func(x Difference) bool { return x.Name == d.Name && x.Level == d.Level })
+	if i < 0 {
+		i = len(s.Differences)
+		s.Differences = append(s.Differences, Difference{Name: d.Name, Level: d.Level, Refuses: d.Refuses, Ignored: d.Ignored})
+	}
+	x := &s.Differences[i]
+	x.put(d.Old, first)
+	x.put(d.New, other)
+}
+
+// put adds a run to those with this text.
+func (d *Difference) put(text, run string) {
+	if text == none {
+		return
+	}
+	if text == "" {
+		text = "not recorded"
+	}
+	i := slices.IndexFunc(d.Values, func(v Value) bool { return v.Text == text })
+	if i < 0 {
+		i = len(d.Values)
+		d.Values = append(d.Values, Value{Text: text})
+	}
+	if !slices.Contains(d.Values[i].Runs, run) {
+		d.Values[i].Runs = append(d.Values[i].Runs, run)
+	}
+}
+
+// Refused returns the differences that refuse the runs.
+func (s *Set) Refused() []Difference {
+	var all []Difference
+	for _, d := range s.Differences {
+		if d.Refuses && !d.Ignored {
+			all = append(all, d)
+		}
+	}
+	return all
+}
+
+// Incomparable returns an error that names the differences that refuse the runs; nil if
+// there are none.
+func (s *Set) Incomparable() error {
+	var errs []error
+	for _, d := range s.Refused() {
+		at := ""
+		if d.Level != "" {
+			at = " at " + d.Level
+		}
+		var values []string
+		for _, v := range d.Values {
+			values = append(values, v.Text+" in "+some(v.Runs))
+		}
+		errs = append(errs, errors.New(sanitize.Text(fmt.Sprintf("not comparable: %s%s: %s; use --ignore %s to take them together anyway", d.Name, at, strings.Join(values, ", "), d.Name))))
+	}
+	return errors.Join(errs...)
+}
+
+// some names at most two runs.
+func some(runs []string) string {
+	if len(runs) > 2 {
+		return fmt.Sprintf("%s and %d more", runs[0], len(runs)-1)
+	}
+	return strings.Join(runs, " and ")
+}
+
+// Effect returns "not comparable", "ignored" or, for a harmless difference, "".
+func (d *Difference) Effect() string {
+	switch {
+	case d.Ignored:
+		return "ignored"
+	case d.Refuses:
+		return "not comparable"
+	}
+	return ""
+}
+
+// DifferenceRows returns the differences as the rows of a table, the header first; nil if
+// there are none.
+func (s *Set) DifferenceRows() [][]string {
+	if len(s.Differences) == 0 {
+		return nil
+	}
+	rows := [][]string{{"differs", "at", "value", "in", ""}}
+	for i := range s.Differences {
+		d := &s.Differences[i]
+		name, at, effect := d.Name, sanitize.Text(d.Level), d.Effect()
+		for _, v := range d.Values {
+			rows = append(rows, []string{name, at, sanitize.Fit(sanitize.Text(v.Text), 61), sanitize.Text(some(v.Runs)), effect})
+			name, at, effect = "", "", ""
+		}
+	}
+	return rows
+}

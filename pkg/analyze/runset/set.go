@@ -1,0 +1,97 @@
+package runset
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+
+	"github.com/pa-tools/pa/pkg/analyze/diff"
+)
+
+// A Set is several runs that are analyzed together.
+type Set struct {
+	// Runs are in the order of their starts. Runs without a start keep the order in which
+	// they were given, before the others.
+	Runs   []*diff.Run
+	Levels []Level
+	// Differences are the differences in how the runs were made.
+	Differences []Difference
+	// Warnings name the levels that some runs lack.
+	Warnings []string
+}
+
+// A Level is one load level of the runs that have it.
+type Level struct {
+	Name  string // "concurrency 8"
+	Mode  string
+	Value string
+	// Runs are the runs that have the level, and Levels the level in each of them.
+	Runs   []*diff.Run
+	Levels []*diff.Level
+}
+
+// New groups runs by load level and compares how they were made. ignore names the
+// differences that do not refuse the runs, see [diff.Refusals].
+func New(runs []*diff.Run, ignore []string) *Set {
+	s := &Set{Runs: slices.Clone(runs)}
+	slices.SortStableFunc(s.Runs, func(a, b *diff.Run) int { return cmp.Compare(start(a), start(b)) })
+	s.group()
+	s.differences(ignore)
+	for i := range s.Levels {
+		if l := &s.Levels[i]; len(l.Runs) < len(s.Runs) {
+			s.Warnings = append(s.Warnings, fmt.Sprintf("%s: only %d of %d runs have this level", l.Name, len(l.Runs), len(s.Runs)))
+		}
+	}
+	return s
+}
+
+// start returns the start of a run, 0 if it is unknown.
+func start(r *diff.Run) uint64 {
+	ns, _ := r.Start()
+	return ns
+}
+
+// group fills Levels, in the order in which the runs have them, without levels that have a
+// Problem. A load that a run has twice is two levels.
+func (s *Set) group() {
+	for _, r := range s.Runs {
+		taken := map[int]bool{}
+		for i := range r.Levels {
+			l := &r.Levels[i]
+			if l.Problem != nil {
+				continue
+			}
+			at := -1
+			for j := range s.Levels {
+				if !taken[j] && s.Levels[j].Levels[0].SameLoad(l) {
+					at = j
+					break
+				}
+			}
+			if at < 0 {
+				at = len(s.Levels)
+				s.Levels = append(s.Levels, Level{Name: l.Name(), Mode: l.Mode, Value: l.Value})
+			}
+			taken[at] = true
+			s.Levels[at].Runs = append(s.Levels[at].Runs, r)
+			s.Levels[at].Levels = append(s.Levels[at].Levels, l)
+		}
+	}
+}
+
+// Values returns the value of a metric in each of the runs; NaN for a run without one.
+func (l *Level) Values(m *diff.Metric) []float64 {
+	values := make([]float64, len(l.Levels))
+	for i, x := range l.Levels {
+		values[i] = x.Statistic(m.Key)
+	}
+	return values
+}
+
+// Of returns the level in a run; nil if the run lacks it.
+func (l *Level) Of(r *diff.Run) *diff.Level {
+	if i := slices.Index(l.Runs, r); i >= 0 {
+		return l.Levels[i]
+	}
+	return nil
+}
