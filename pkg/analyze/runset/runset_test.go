@@ -7,9 +7,9 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/pa-tools/pa/internal/runsettest"
 	"github.com/pa-tools/pa/pkg/analyze/diff"
 	"github.com/pa-tools/pa/pkg/analyze/runset"
-	"github.com/pa-tools/pa/pkg/analyze/runset/runsettest"
 )
 
 func runs(t *testing.T, specs ...runsettest.Spec) []*diff.Run {
@@ -93,26 +93,20 @@ func TestFormats(t *testing.T) {
 // A wide table is split, and each part begins with the first column; an empty column is
 // left out.
 func TestTextTable(t *testing.T) {
-	rows := [][]string{{"", "one", "none", "two", "verdict"}, {"x", "1.5", "", "10", "~"}, {"long", "12.25", "", "9", "worse"}}
-	want := `
-        one  two  verdict
-  x     1.5   10  ~
-  long  12.25   9  worse
-`
-	_ = want
+	rows := [][]string{{"", "one", "", "two", "verdict"}, {"x", "1.5", "", "10", "~"}, {"long", "12.25", "", "9", "worse"}}
 	got := runset.TextTable(rows, "  ", 0)
 	if d := cmp.Diff(strings.Join([]string{
-		"           one  two  verdict",
-		"  x      1.5     10  ~",
-		"  long  12.25     9  worse", "",
+		"          one  two  verdict",
+		"  x      1.5    10  ~",
+		"  long  12.25    9  worse", "",
 	}, "\n"), got); d != "" {
 		t.Errorf("(-want +got):\n%s", d)
 	}
 	got = runset.TextTable(rows, "  ", 20)
 	if d := cmp.Diff(strings.Join([]string{
-		"           one  two",
-		"  x      1.5     10",
-		"  long  12.25     9",
+		"          one  two",
+		"  x      1.5    10",
+		"  long  12.25    9",
 		"",
 		"        verdict",
 		"  x     ~",

@@ -1,4 +1,3 @@
-// Package runsettest makes runs with chosen times, for tests.
 package runsettest
 
 import (

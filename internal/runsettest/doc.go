@@ -1,0 +1,2 @@
+// Package runsettest makes runs with chosen times, for tests of several runs.
+package runsettest
