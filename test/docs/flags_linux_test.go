@@ -40,13 +40,16 @@ func flagPage(t *testing.T, program string) string {
 		fmt.Fprintf(&b, "\n## `%s`\n", program)
 		writeSections(&b, sections, nil)
 	}
-	for _, m := range regexp.MustCompile(`(?m)^  ([a-z][\w-]*) +(\S.*)$`).FindAllStringSubmatch(section(page, "Commands"), -1) {
+	for _, m := range regexp.MustCompile(`(?m)^  ([a-z][\w-]*) +(\S.*)$`).FindAllStringSubmatch(section(firstHelp(t, program), "Commands")+"\n"+section(page, "Commands"), -1) {
 		// A command line of another tool has a page of its own.
 		if _, err := os.Stat(filepath.Join(golden.Root(t), "docs/reference/migrating", m[1]+".md")); err == nil {
 			fmt.Fprintf(&b, "\n## `%s %s`\n\nSee [its page](migrating/%s.md).\n", program, m[1], m[1])
 			continue
 		}
 		own := help(t, program, m[1])
+		if own == page { // the command that runs without a name
+			continue
+		}
 		sections := flagSections(own)
 		if len(sections) == 0 {
 			t.Errorf("the help of %s %s lists no flags", program, m[1])
@@ -69,6 +72,17 @@ func help(t *testing.T, program string, command ...string) string {
 	out, err := exec.CommandContext(t.Context(), filepath.Join(programs, program), append(command, "--help=all")...).Output()
 	if err != nil {
 		t.Fatalf("%s %v --help=all: %v", program, command, err)
+	}
+	return string(out)
+}
+
+// firstHelp returns the first page of a program's help. It lists the commands of a program
+// whose whole help is the help of one of them.
+func firstHelp(t *testing.T, program string) string {
+	t.Helper()
+	out, err := exec.CommandContext(t.Context(), filepath.Join(programs, program), "--help").Output()
+	if err != nil {
+		t.Fatalf("%s --help: %v", program, err)
 	}
 	return string(out)
 }
