@@ -134,7 +134,7 @@ func full(t *testing.T) []byte {
 			Protocol: "http", Streaming: new(true), DatasetSHA256: "00", Seed: 1, Stamps: &export.StampCount{Kernel: 1, User: 2}, Calibration: fullCalibration(),
 			Telemetry:   []export.TelemetrySource{{Source: "s", Kind: export.TelemetryPrometheus, Host: "h", IntervalNS: 1, Scrapes: 2, Failed: 3, Dropped: 4, Series: 5, LeftOut: 6, Emptied: 7, Repeated: 8, Gone: 9, BadLines: 10, FirstBadLine: 11, Error: "e"}},
 			Pauses:      []export.Pause{{StartNS: 1, EndNS: 3, DurationNS: 2, Cause: export.PauseStopped}, {StartNS: 4, EndNS: 6, DurationNS: 2, Cause: export.PauseSuspended}},
-			Interrupted: "SIGINT", Warnings: []string{"w"}, Import: &export.Import{Format: "f", Lacks: []export.Lack{{Part: export.PartGaps, Why: "w"}}}, Repeat: &export.RepeatMeta{Index: 1, Of: 2, Group: "g", Order: []int{1, 0}},
+			Interrupted: "SIGINT", Warnings: []string{"w"}, Import: &export.Import{Format: "f", Lacks: []export.Lack{{Part: export.PartGaps, Why: "w"}}}, Repeat: &export.RepeatMeta{Label: "old", Index: 1, Of: 2, Group: "g", Order: []int{1, 0}},
 		}}),
 	)
 	if err != nil {

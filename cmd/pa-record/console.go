@@ -120,7 +120,7 @@ func printRuns(w io.Writer, runs []runResult) {
 		for j := range runs {
 			for k := range runs[j].levels {
 				if l := &runs[j].levels[k]; l.SummaryName() == name && l.Summary.Requests > 0 {
-					fmt.Fprintf(w, "%s, run: %d, %s\n", name, runs[j].of.Index, runs[j].settings.SummaryLine(l))
+					fmt.Fprintf(w, "%s, %s, %s\n", name, runs[j].of.Place(), runs[j].settings.SummaryLine(l))
 				}
 			}
 		}

@@ -87,4 +87,9 @@ func printNotes(stderr io.Writer, s *settings.Settings) {
 	for _, w := range s.Warnings {
 		fmt.Fprintf(stderr, "pa-record: warning: %s\n", w)
 	}
+	for i := range s.Servers {
+		for _, w := range s.Servers[i].Warnings {
+			fmt.Fprintf(stderr, "pa-record: warning: %s: %s\n", s.Servers[i].Label, w)
+		}
+	}
 }

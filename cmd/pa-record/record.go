@@ -22,7 +22,6 @@ import (
 	"github.com/pa-tools/pa/pkg/export"
 	"github.com/pa-tools/pa/pkg/recorder"
 	"github.com/pa-tools/pa/pkg/recorder/host"
-	"github.com/pa-tools/pa/pkg/recorder/rxclock"
 )
 
 // record is pa-record without a subcommand. reports are named at the end.
@@ -44,14 +43,11 @@ func record(c *cli.Context, args []string, env environment, reports [][]string) 
 		return err
 	}
 	ctx := c.Context // a signal ends it as long as nothing is sent
-	urls, closeTargets, err := resolveTargets(ctx, s)
+	targets, closeTargets, err := openTargets(ctx, s)
 	if err != nil {
 		return err
 	}
 	defer closeTargets()
-	if err := checkBackend(s, urls); err != nil {
-		return err
-	}
 	entries, err := inputs.Open(ctx, s, env.getenv, c.App.Reader)
 	if err != nil {
 		return err
@@ -67,11 +63,12 @@ func record(c *cli.Context, args []string, env environment, reports [][]string) 
 	}
 	s.Notes = append(s.Notes, entries.Notes...)
 	printNotes(stderr, s)
+	settle(targets, s)
 	ctx, stop, interrupted, release := signals.Watch(ctx, env.relay, stderr)
 	defer release()
 	m := &repeatedRun{
 		s: s, args: args, env: env, stdout: stdout, stderr: stderr,
-		urls: urls, entries: entries, runs: runs, stop: stop, interrupted: interrupted,
+		targets: targets, entries: entries, runs: runs, stop: stop, interrupted: interrupted,
 		reports: reports,
 	}
 	if s.Calibrate {
@@ -88,16 +85,6 @@ func record(c *cli.Context, args []string, env environment, reports [][]string) 
 
 // errNothingSent ends a run that was interrupted before its first request.
 var errNothingSent = errors.New("interrupted before the first request")
-
-// checkBackend finds the mistakes that only the protocol knows of. The error is
-// a usage error.
-func checkBackend(s *settings.Settings, urls []string) error {
-	b, err := newBackend(s, urls, rxclock.New())
-	if err != nil {
-		return &cmdline.UsageError{Msg: err.Error()}
-	}
-	return b.Close()
-}
 
 // explain adds advice to the error of a run in which too many requests failed. It
 // gives the error of --max-error-rate its exit code. ifRefused is the advice for a

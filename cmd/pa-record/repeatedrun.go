@@ -23,21 +23,20 @@ import (
 	"github.com/pa-tools/pa/pkg/analyze/dialect/perfanalyzer"
 	"github.com/pa-tools/pa/pkg/export"
 	"github.com/pa-tools/pa/pkg/recorder"
-	"github.com/pa-tools/pa/pkg/recorder/backend"
 	"github.com/pa-tools/pa/pkg/recorder/rxclock"
 )
 
-// A repeatedRun makes the runs of one command line: one, or with --repeat several, one
-// after the other. The runs share the servers, the inputs and the calibration. Each run
-// has its own clock, connections, journal and exports, so that it equals a run that is
-// made alone.
+// A repeatedRun makes the runs of one command line: one, or with --repeat or labels of
+// servers several, one after the other. The runs share the servers, the inputs and the
+// calibration. Each run has its own clock, connections, journal and exports, so that it
+// equals a run that is made alone.
 type repeatedRun struct {
-	s              *settings.Settings
+	s              *settings.Settings // of all runs; a target has those of its own runs
 	args           []string
 	env            environment
 	stdout, stderr io.Writer
 
-	urls        []string // of the servers
+	targets     []target // one, or one for each label
 	entries     *inputs.Data
 	calibration *export.Calibration // nil: none
 	runs        []settings.Run
@@ -45,10 +44,7 @@ type repeatedRun struct {
 	interrupted *signals.Interruption
 	reports     [][]string // arguments of pa-analyze, to be named at the end
 
-	warned    []string // texts of the warnings from checking the servers
-	ifRefused []string // advice to print if the servers refuse the first requests
-
-	group string      // of the exports; "" without --repeat
+	group string      // of the exports; "" for a single run
 	done  []runResult // of the runs that wrote something, in their order
 }
 
@@ -63,14 +59,14 @@ type runResult struct {
 // fails or is interrupted is the last. The error has the exit code of the worst outcome:
 // an interruption, then a failure, then a missed gate.
 func (m *repeatedRun) record(ctx context.Context) error {
-	if m.s.Repeat == 0 {
-		return m.run(ctx, 0, settings.RunIndex{})
+	if len(m.s.Runs) == 0 {
+		return m.run(ctx, 0)
 	}
 	m.group = newGroup(time.Now())
 	var worst error
 	for i := range m.runs {
-		of := settings.RunIndex{Index: i + 1, Of: len(m.runs)}
-		err := m.ended(ctx, m.run(ctx, i, of))
+		of := m.runs[i].Of
+		err := m.ended(ctx, m.run(ctx, i))
 		if err == nil {
 			continue
 		}
@@ -118,8 +114,10 @@ func withoutBareCode(err error) error {
 }
 
 // run makes the run of index i.
-func (m *repeatedRun) run(ctx context.Context, i int, of settings.RunIndex) error {
-	s, plan := m.s, &m.runs[i]
+func (m *repeatedRun) run(ctx context.Context, i int) error {
+	plan := &m.runs[i]
+	of, at := plan.Of, &m.targets[plan.Server]
+	s := at.s
 	out, err := recordingOf(plan, s.Overwrite)
 	if err != nil {
 		if i > 0 { // since the series began
@@ -133,7 +131,7 @@ func (m *repeatedRun) run(ctx context.Context, i int, of settings.RunIndex) erro
 		}
 	}
 	clock := rxclock.New()
-	b, err := newBackend(s, m.urls, clock)
+	b, err := newBackend(s, at.urls, clock)
 	if err != nil {
 		return err
 	}
@@ -142,7 +140,7 @@ func (m *repeatedRun) run(ctx context.Context, i int, of settings.RunIndex) erro
 			fmt.Fprintf(m.stderr, "pa-record: warning: %v\n", err)
 		}
 	}()
-	header := m.header(plan, of)
+	header := m.header(at, plan)
 	if ownSummary(s) {
 		out.summary = summary.New(ctx, s)
 	}
@@ -154,14 +152,14 @@ func (m *repeatedRun) run(ctx context.Context, i int, of settings.RunIndex) erro
 	if err := out.open(ctx, &header); err != nil {
 		return err
 	}
-	watch, stats, err := watchers(s, m.urls, b, clock)
+	watch, stats, err := watchers(s, at.urls, b, clock)
 	if err != nil {
 		out.discard()
 		return err
 	}
-	m.announce(of, plan)
+	m.announce(plan)
 	line := progress.New(m.stderr, s, of, m.env.getenv, m.env.columns)
-	cfg := m.config(plan, header, out)
+	cfg := m.config(at, plan, header, out)
 	cfg.Backend, cfg.Clock, cfg.Progress = b, clock, line.Callback()
 	cfg.LevelDone = func(l *recorder.Level) {
 		line.Clear()
@@ -188,15 +186,16 @@ func (m *repeatedRun) run(ctx context.Context, i int, of settings.RunIndex) erro
 		}
 		return err
 	}
-	return m.finish(of, plan, con, out, res, err)
+	return m.finish(at, plan, con, out, res, err)
 }
 
 // header returns the description of a run that its exports begin with.
-func (m *repeatedRun) header(plan *settings.Run, of settings.RunIndex) export.Run {
-	header := exportHeader(m.s, m.args, m.entries.Meta)
+func (m *repeatedRun) header(at *target, plan *settings.Run) export.Run {
+	header := exportHeader(at.s, m.args, m.entries.Meta)
 	header.Meta.Calibration = m.calibration
 	if m.group != "" {
-		header.Meta.Repeat = &export.RepeatMeta{Index: of.Index, Of: of.Of, Group: m.group, Order: plan.Order}
+		of := plan.Of
+		header.Meta.Repeat = &export.RepeatMeta{Label: of.Label, Index: of.Index, Of: of.Of, Group: m.group, Order: plan.Order}
 	}
 	return header
 }
@@ -206,7 +205,7 @@ func (m *repeatedRun) header(plan *settings.Run, of settings.RunIndex) export.Ru
 func (m *repeatedRun) console(header *export.Run, of settings.RunIndex) (*console, error) {
 	title := ""
 	if of.Of > 0 {
-		title = fmt.Sprintf("Run %d of %d\n\n", of.Index, of.Of)
+		title = of.Title() + "\n\n"
 	}
 	w := m.stdout
 	if ownSummary(m.s) && !m.s.Verbose {
@@ -217,14 +216,14 @@ func (m *repeatedRun) console(header *export.Run, of settings.RunIndex) (*consol
 
 // config returns the recorder's configuration for a run, without the parts that each run
 // opens for itself.
-func (m *repeatedRun) config(plan *settings.Run, header export.Run, out *recording) recorder.Config {
-	s := m.s
+func (m *repeatedRun) config(at *target, plan *settings.Run, header export.Run, out *recording) recorder.Config {
+	s := at.s
 	levels := plan.Ordered(s.Levels)
 	if s.LevelPlan != nil {
 		levels = nil
 	}
 	return recorder.Config{
-		WaitReady: s.WaitReady, Waiting: m.waiting, CheckWarnings: m.checkWarnings,
+		WaitReady: s.WaitReady, Waiting: at.waiting(m.stderr), CheckWarnings: at.checkWarnings(m.stderr),
 		Entries: m.entries.Source, Streams: m.entries.Streams, Order: s.SendOrder, BatchSize: s.BatchSize,
 		Sequences: s.Sequences(m.entries.Streams != nil),
 		Levels:    levels, Plan: s.LevelPlan, StopOnUnstable: s.Measure.StopOnUnstable,
@@ -238,7 +237,8 @@ func (m *repeatedRun) config(plan *settings.Run, header export.Run, out *recordi
 
 // finish prints the results and notes of a run that sent something. err is the error of
 // the run; finish returns the error that the command ends with, with its exit code.
-func (m *repeatedRun) finish(of settings.RunIndex, plan *settings.Run, con *console, out *recording, res *recorder.Result, err error) error {
+func (m *repeatedRun) finish(at *target, plan *settings.Run, con *console, out *recording, res *recorder.Result, err error) error {
+	of := plan.Of
 	if csvErr := m.report(of, plan, con, res.Levels, out); err == nil {
 		err = csvErr
 	}
@@ -254,7 +254,7 @@ func (m *repeatedRun) finish(of settings.RunIndex, plan *settings.Run, con *cons
 	case errors.Is(err, signals.ErrSecond):
 		return m.interrupted.Error(err)
 	case err != nil:
-		return explain(err, m.s, m.ifRefused)
+		return explain(err, at.s, at.ifRefused)
 	case m.interrupted.Signal() != 0:
 		return m.interrupted.Error(nil)
 	}
@@ -266,42 +266,13 @@ func (m *repeatedRun) finish(of settings.RunIndex, plan *settings.Run, con *cons
 // with -v.
 func ownSummary(s *settings.Settings) bool { return s.ServiceKind != settings.Triton }
 
-// waiting prints that pa-record waits for the server, and why.
-func (m *repeatedRun) waiting(why error) {
-	urls := m.s.URLs
-	if urls == nil {
-		urls = []string{m.s.URL}
-	}
-	switch {
-	case m.s.Quiet:
-	case why == nil:
-		fmt.Fprintf(m.stderr, "pa-record: waiting for %s to say whether it is ready\n", strings.Join(urls, ", "))
-	default:
-		fmt.Fprintf(m.stderr, "pa-record: waiting up to %v for the server: %v\n", m.s.WaitReady, why)
-	}
-}
-
-// checkWarnings prints the warnings from checking the servers, each text once for all
-// runs.
-func (m *repeatedRun) checkWarnings(all []backend.Warning) {
-	for _, w := range all {
-		if !slices.Contains(m.warned, w.Text) {
-			m.warned = append(m.warned, w.Text)
-			fmt.Fprintf(m.stderr, "pa-record: warning: %s\n", w.Text)
-		}
-		if w.IfRefused != "" && !slices.Contains(m.ifRefused, w.IfRefused) {
-			m.ifRefused = append(m.ifRefused, w.IfRefused)
-		}
-	}
-}
-
 // announce prints the number of the run that begins.
-func (m *repeatedRun) announce(of settings.RunIndex, plan *settings.Run) {
-	if m.s.Quiet || of.Of == 0 {
+func (m *repeatedRun) announce(plan *settings.Run) {
+	if m.s.Quiet || plan.Of.Of == 0 {
 		return
 	}
-	text := fmt.Sprintf("pa-record: %v", of)
-	if m.s.Interleave {
+	text := fmt.Sprintf("pa-record: %v", plan.Of)
+	if len(plan.Levels) > 0 {
 		text += ": " + strings.Join(plan.Levels, ", ")
 	}
 	fmt.Fprintln(m.stderr, text)
@@ -365,18 +336,47 @@ func (m *repeatedRun) summarize() {
 	if m.s.Quiet || len(m.done) == 0 {
 		return
 	}
-	pattern := ""
-	for _, path := range m.s.Exports {
-		if all := settings.NumberedPath(path, "*"); all != path {
-			pattern = all
-			break
-		}
-	}
-	if pattern == "" {
+	if len(m.targets) > 1 {
+		m.nameComparisons()
 		return
 	}
-	fmt.Fprintf(m.stderr, "pa-record: %d of %d runs recorded; read them with: pa-analyze report %s\n", len(m.done), len(m.runs), pattern)
-	fmt.Fprintf(m.stderr, "pa-record: to compare them with another series: pa-analyze diff 'old=OTHER.*.json' 'new=%s'\n", pattern)
+	if pattern := m.s.FilePattern(""); pattern != "" {
+		fmt.Fprintf(m.stderr, "pa-record: %d of %d runs recorded; read them with: pa-analyze report %s\n", len(m.done), len(m.runs), pattern)
+		fmt.Fprintf(m.stderr, "pa-record: to compare them with another series: pa-analyze diff 'old=OTHER.*.json' 'new=%s'\n", pattern)
+	}
+}
+
+// nameComparisons prints the commands that compare the first server with each other one,
+// of those that have exports.
+func (m *repeatedRun) nameComparisons() {
+	var patterns []string
+	for i := range m.targets {
+		label := m.targets[i].s.Label
+		recorded := func(r runResult) bool { return r.of.Label == label }
+		if pattern := m.s.FilePattern(label); pattern != "" && slices.ContainsFunc(m.done, recorded) {
+			patterns = append(patterns, pattern)
+		}
+	}
+	if len(patterns) == 0 {
+		return
+	}
+	count := fmt.Sprintf("pa-record: %d of %d runs recorded", len(m.done), len(m.runs))
+	if len(patterns) == 1 {
+		fmt.Fprintf(m.stderr, "%s; read them with: pa-analyze report %s\n", count, patterns[0])
+		return
+	}
+	for i, other := range patterns[1:] {
+		how := count + "; compare them with"
+		if i > 0 {
+			how = "pa-record: and"
+		}
+		fmt.Fprintf(m.stderr, "%s: pa-analyze diff %s %s\n", how, side("old", patterns[0]), side("new", other))
+	}
+}
+
+// side returns a side of a comparison as an argument of pa-analyze diff.
+func side(name, pattern string) string {
+	return name + "='" + strings.ReplaceAll(pattern, "'", `'\''`) + "'"
 }
 
 // newGroup returns a name for the exports of a series that begins now: a hash of

@@ -176,6 +176,68 @@ func TestSeriesKill(t *testing.T) {
 	}
 }
 
+// A series against two servers that is killed in the run against the second one has the
+// export of the first and the journal of the second, from which an export is made.
+func TestServersKill(t *testing.T) {
+	const good, kept = 6, 2 // requests that are answered, in both runs and in the second
+	old, srv := startTurning(t, func(int64) bool { return false }, func(int64) {}), startHanging(t, kept, false)
+	path := filepath.Join(t.TempDir(), "x.json")
+	cmd := exec.Command(os.Args[0], "--service-kind", "openai", "--streaming", "-m", "m", "-u", "old="+old, "-u", "new="+srv.url,
+		"--request-count", fmt.Sprint(good-kept), "--repeat", "2", "--interleave", "--profile-export-file", path)
+	cmd.Env = append(os.Environ(), childEnv+"=1")
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	<-srv.hanging
+	first, second := settings.NumberedPath(path, "old.1"), settings.NumberedPath(path, "new.1")
+	journal := settings.Stem(second) + journal.Suffix
+	journalOf(t, journal, kept)
+	if err := cmd.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	_ = cmd.Wait() // says that it was killed
+	left, _ := filepath.Glob(filepath.Join(filepath.Dir(path), "*"))
+	if want := []string{journal, first}; !slices.Equal(left, want) {
+		t.Fatalf("files %q, want %q", left, want)
+	}
+	code, stdout, stderr := inProcess(t.Context(), t, "recover", journal)
+	if code != 0 || !strings.Contains(stdout, "(the run was killed); wrote "+second) {
+		t.Fatalf("recover: exit code %d: %s%s", code, stdout, stderr)
+	}
+	before, _ := exporttest.Read(t, first)
+	run, requests := exporttest.Read(t, second)
+	want := export.RepeatMeta{Label: "new", Index: 1, Of: 2, Group: before.Meta.Repeat.Group}
+	if got := run.Meta.Repeat; len(requests) != kept || run.Meta.Interrupted != "killed" || got == nil || got.Label != want.Label || got.Index != want.Index || got.Of != want.Of || got.Group != want.Group {
+		t.Errorf("%d requests recovered, interrupted %q, repeat %+v; want %d, killed, %+v", len(requests), run.Meta.Interrupted, got, kept, want)
+	}
+}
+
+// An interruption in the run against the second server ends all runs.
+func TestServersInterrupt(t *testing.T) {
+	old, srv := startTurning(t, func(int64) bool { return false }, func(int64) {}), startHanging(t, 2, false)
+	path := filepath.Join(t.TempDir(), "x.json")
+	cmd := exec.Command(os.Args[0], "--service-kind", "openai", "--streaming", "-m", "m", "-u", "old="+old, "-u", "new="+srv.url,
+		"--request-count", "4", "--repeat", "2", "--interleave", "--grace-period", "0s", "--profile-export-file", path)
+	cmd.Env = append(os.Environ(), childEnv+"=1")
+	var stderr bytes.Buffer
+	cmd.Stderr = &stderr
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	<-srv.hanging
+	if err := cmd.Process.Signal(syscall.SIGINT); err != nil {
+		t.Fatal(err)
+	}
+	_ = cmd.Wait() // its error is the exit code
+	if code := cmd.ProcessState.ExitCode(); code != 130 || !strings.Contains(stderr.String(), "pa-record: new, run 1 of 2: wrote ") || !strings.Contains(stderr.String(), "2 of 4 runs recorded") {
+		t.Errorf("exit code %d, want 130: %s", code, &stderr)
+	}
+	left, _ := filepath.Glob(filepath.Join(filepath.Dir(path), "*"))
+	if want := []string{settings.NumberedPath(path, "new.1"), settings.NumberedPath(path, "old.1")}; !slices.Equal(left, want) {
+		t.Errorf("files %q, want %q", left, want)
+	}
+}
+
 // A run that fails before it has begun leaves no journal, and no lock on one.
 func TestSeriesFailsEarly(t *testing.T) {
 	dir := t.TempDir()
@@ -189,8 +251,8 @@ func TestSeriesFailsEarly(t *testing.T) {
 		t.Fatal(err)
 	}
 	s.Search = "not a range" // the console report cannot show that
-	m := &repeatedRun{s: s, args: []string{"pa-record"}, stdout: io.Discard, stderr: io.Discard, urls: []string{"127.0.0.1:1"}, runs: runs, interrupted: &signals.Interruption{}, entries: &inputs.Data{}}
-	if err := m.run(t.Context(), 0, settings.RunIndex{}); err == nil || !strings.Contains(err.Error(), "not a range") {
+	m := &repeatedRun{s: s, args: []string{"pa-record"}, stdout: io.Discard, stderr: io.Discard, targets: []target{{s: s, urls: []string{"127.0.0.1:1"}}}, runs: runs, interrupted: &signals.Interruption{}, entries: &inputs.Data{}}
+	if err := m.run(t.Context(), 0); err == nil || !strings.Contains(err.Error(), "not a range") {
 		t.Fatalf("error %v, want one about the range", err)
 	}
 	if left, _ := filepath.Glob(filepath.Join(dir, "*")); len(left) > 0 {

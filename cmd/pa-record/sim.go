@@ -71,15 +71,16 @@ func serveSim(c *cli.Context, env environment) (err error) {
 	return srv.Close()
 }
 
-// resolveTargets returns the URLs to send to: the URLs of s, or the URL of a simulated
-// server that it starts for sim://. closeTargets stops that server.
-func resolveTargets(ctx context.Context, s *settings.Settings) (targets []string, closeTargets func(), err error) {
+// resolveTarget returns the URLs to send to: the URLs of s, or the URL of a simulated
+// server that it starts for sim://, with the URL of its metrics. closeTarget stops that
+// server.
+func resolveTarget(ctx context.Context, s *settings.Settings) (urls []string, metrics string, closeTarget func(), err error) {
 	if !s.Simulated() {
-		return s.RawURLs, func() {}, nil
+		return s.RawURLs, "", func() {}, nil
 	}
 	cfg, err := simsettings.FromURL(s.RawURLs[0])
 	if err != nil {
-		return nil, nil, &cmdline.UsageError{Msg: err.Error()}
+		return nil, "", nil, &cmdline.UsageError{Msg: err.Error()}
 	}
 	cfg.LedgerLimit = -1
 	switch {
@@ -89,23 +90,23 @@ func resolveTargets(ctx context.Context, s *settings.Settings) (targets []string
 	default:
 		for _, name := range append([]string{s.Model}, s.MoreModels()...) {
 			if err := simsettings.OffersModel(cfg.TritonModels, name); err != nil {
-				return nil, nil, err
+				return nil, "", nil, err
 			}
 		}
 	}
 	// The server must outlive an interrupted run's grace period.
 	srv, err := sim.Start(context.WithoutCancel(ctx), cfg)
 	if err != nil {
-		return nil, nil, err
+		return nil, "", nil, err
 	}
 	// Metrics come by HTTP, also if requests go by gRPC.
 	target := srv.TritonHTTPURL()
 	if s.ServiceKind == settings.OpenAI {
 		target = srv.OpenAIURL()
 	}
-	s.SimMetrics = target + "/metrics"
+	metrics = target + "/metrics"
 	if s.ServiceKind != settings.OpenAI && s.Protocol == settings.GRPC {
 		target = srv.TritonGRPCAddr()
 	}
-	return []string{target}, func() { _ = srv.Close() }, nil // no ledger to write
+	return []string{target}, metrics, func() { _ = srv.Close() }, nil // no ledger to write
 }

@@ -43,7 +43,7 @@ func cleaner(name string) func(string) string {
 		len(name) > 1 && strings.HasPrefix("proxy", name),          //nolint:gocritic // argOrder: likewise
 		len(name) > 1 && strings.HasPrefix("metrics-url", name),    //nolint:gocritic // argOrder: likewise
 		len(name) > 1 && strings.HasPrefix("between-levels", name): //nolint:gocritic // argOrder: likewise
-		return URL
+		return serverURL
 	case len(name) > 1 && strings.HasPrefix("endpoint", name): //nolint:gocritic // argOrder: likewise
 		return Endpoint
 	}
@@ -85,6 +85,15 @@ func Endpoint(s string) string {
 		return URL(s)
 	}
 	return path
+}
+
+// serverURL does what URL does, also behind the label of a simulated server.
+func serverURL(s string) string {
+	label, rest, ok := strings.Cut(s, "=")
+	if ok && strings.HasPrefix(rest, simScheme) && !strings.ContainsAny(label, ":/?#@") {
+		return s
+	}
+	return URL(s)
 }
 
 // URL replaces the user information, the query and the fragment of a URL, with or

@@ -40,6 +40,9 @@ func TestRedactArgs(t *testing.T) {
 		{"between levels", "--between-levels|http://me:s3cr3t@h:1/flush?key=s3cr3t", "--between-levels|http://[redacted]@h:1/flush?[redacted]"},
 		{"proxy", "--proxy|http://me:s3cr3t@p:1|--proxy=none", "--proxy|http://[redacted]@p:1|--proxy=none"},
 		{"a list of servers", "-u|a:1,http://b:2/v1", "-u|a:1,http://b:2/v1"},
+		{"a label", "-u|old=http://me:s3cr3t@h/v1?s3cr3t|--url=old=http://h?s3cr3t|-uold=me:s3cr3t@h", "-u|old=http://[redacted]@h/v1?[redacted]|--url=old=http://h?[redacted]|-u[redacted]@h"},
+		{"a label of a simulated server", "-u|old=sim://?ttft=20ms|-uold=sim://?itl=1ms", "-u|old=sim://?ttft=20ms|-uold=sim://?itl=1ms"},
+		{"a simulated server in a query", "-u|h/?s3cr3t=sim://", "-u|h/?[redacted]"},
 		{"other joined values stay", "-p1000|-mu@x|-av", "-p1000|-mu@x|-av"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

@@ -1,10 +1,13 @@
 package export
 
 // RepeatMeta is a run's place in a series of runs of one command line (pa-record
-// --repeat).
+// --repeat, or several servers with labels).
 type RepeatMeta struct {
-	Index int `json:"index"` // of this run, from 1
-	Of    int `json:"of"`    // number of runs of the series
+	// Label is the label of the server that the run was recorded against; "" if the
+	// servers of the command line have no labels. Each label has runs 1 to Of.
+	Label string `json:"label,omitempty"`
+	Index int    `json:"index"` // of this run, from 1
+	Of    int    `json:"of"`    // number of runs of the series, with labels of each label
 	// Group is the same in all runs of the series and, for all practical
 	// purposes, in no others.
 	Group string `json:"group"`

@@ -209,6 +209,7 @@ func betweenCalibrations(older, newer []*Level) (o, n string, differ bool) {
 var otherwise = map[string]bool{
 	"service_kind": true, "model": true, "protocol": true, "endpoint": true, "streaming": true, "concurrency": true, "input_data": true,
 	"url": true, "urls": true, "seed": true, "profile_export_file": true, "repeat": true, "runs": true, "interleave": true, "calibrate": true,
+	"servers": true, "label": true,
 }
 
 // betweenSettings compares the settings of the recorders and names the different ones. A

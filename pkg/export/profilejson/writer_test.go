@@ -352,7 +352,7 @@ func TestRoundTrip(t *testing.T) {
 		run := &export.Run{Experiments: make([]export.Experiment, s.IntN(4))}
 		if s.IntN(2) == 0 {
 			run.Version, run.ServiceKind, run.Endpoint = str(s.text()), str(s.text()), str(s.text())
-			run.Meta = &export.RunMeta{Schema: export.Schema, Tool: "t", StartNS: s.uint(), Pauses: []export.Pause{{StartNS: s.uint(), EndNS: s.uint(), DurationNS: 7, Cause: export.PauseStopped}}, Warnings: []string{"<é>"}, Stamps: &export.StampCount{Kernel: 1}, Repeat: &export.RepeatMeta{Index: 2, Of: 5, Group: "é"}, Calibration: &export.Calibration{
+			run.Meta = &export.RunMeta{Schema: export.Schema, Tool: "t", StartNS: s.uint(), Pauses: []export.Pause{{StartNS: s.uint(), EndNS: s.uint(), DurationNS: 7, Cause: export.PauseStopped}}, Warnings: []string{"<é>"}, Stamps: &export.StampCount{Kernel: 1}, Repeat: &export.RepeatMeta{Label: "a-b_c.d", Index: 2, Of: 5, Group: "é"}, Calibration: &export.Calibration{
 				Schema: export.CalibrationSchema, Services: []export.CalibratedService{{
 					Service: "openai", TokensPerSecond: 0.1, Recordings: []export.CalibratedRecording{{Stamps: "user", Receive: &export.ClockError{MedianNS: -1, MaxNS: 1 << 62}}},
 				}}, Limits: []string{"<é>"},

@@ -20,26 +20,43 @@ import (
 // After these rounds the levels change their roles in the design. The seed draws the
 // roles.
 func Order(n, round int, seed uint64) []int {
+	order := Turns(n, round)
+	if n < 2 {
+		return order
+	}
+	roles := rand.New(rand.NewPCG(seed, uint64(round/period(n)))).Perm(n)
+	for i, k := range order {
+		order[i] = roles[k]
+	}
+	return order
+}
+
+// Turns returns the order in which n servers take their turns in a round (from 0): the
+// design of Order with the servers in their own roles. Two servers go 0 1, 1 0, 0 1, …
+func Turns(n, round int) []int {
 	if n < 2 {
 		return make([]int, n)
 	}
-	period := n
-	if n%2 == 1 {
-		period = 2 * n
-	}
-	roles := rand.New(rand.NewPCG(seed, uint64(round/period))).Perm(n)
 	// 0, 1, n−1, 2, n−2, …: all differences of neighbours, modulo n, are different.
 	order := make([]int, n)
-	shift := round % period / 2
+	shift := round % period(n) / 2
 	for i := range order {
 		k := (i + 1) / 2
 		if i%2 == 0 {
 			k = n - k
 		}
-		order[i] = roles[(k+shift)%n]
+		order[i] = (k + shift) % n
 	}
 	if round%2 == 1 {
 		slices.Reverse(order)
 	}
 	return order
+}
+
+// period returns the number of rounds after which the design for n levels begins again.
+func period(n int) int {
+	if n%2 == 1 {
+		return 2 * n
+	}
+	return n
 }

@@ -3,6 +3,7 @@ package load
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
 )
 
@@ -79,5 +80,27 @@ func TestOrderSeed(t *testing.T) {
 	}
 	if slices.Equal(Order(n, 0, 1), Order(n, n, 1)) {
 		t.Error("the levels did not change their roles after n rounds")
+	}
+}
+
+// The first server begins; each second round is the reverse of the round before.
+func TestTurns(t *testing.T) {
+	for _, tt := range []struct {
+		n    int
+		want string // rounds
+	}{
+		{0, "[[] []]"},
+		{1, "[[0] [0]]"},
+		{2, "[[0 1] [1 0] [0 1] [1 0]]"},
+		{3, "[[0 1 2] [2 1 0] [1 2 0] [0 2 1] [2 0 1] [1 0 2] [0 1 2]]"},
+		{4, "[[0 1 3 2] [2 3 1 0] [1 2 0 3] [3 0 2 1] [0 1 3 2]]"},
+	} {
+		var got [][]int
+		for round := range max(2, strings.Count(tt.want, "[")-1) {
+			got = append(got, Turns(tt.n, round))
+		}
+		if fmt.Sprint(got) != tt.want {
+			t.Errorf("%d servers: %v, want %s", tt.n, got, tt.want)
+		}
 	}
 }

@@ -43,7 +43,7 @@ func post(ctx context.Context, s *settings.Settings, u *url.URL) error {
 		req.SetBasicAuth(u.User.Username(), password)
 		secrets.AddHeader("Authorization", req.Header.Get("Authorization"))
 	}
-	for _, server := range s.RawURLs {
+	for _, server := range s.AllURLs() {
 		if !strings.EqualFold(settings.AddressOf(server), u.Host) {
 			continue
 		}

@@ -133,12 +133,8 @@ func redrawnLine(s recorder.Progress, of settings.RunIndex, columns int, color b
 	if s.Target > 0 {
 		done = fmt.Sprintf("%d/%d", s.Done, s.Target)
 	}
-	run := ""
-	if of.Of > 1 {
-		run = fmt.Sprintf("run %d/%d", of.Index, of.Of)
-	}
 	parts := []part{
-		{4, run, false},
+		{4, of.Short(), false},
 		{9, level, false},
 		{5, "", false}, // the bar
 		{8, done, false},

@@ -56,27 +56,43 @@ func (p *parser) urls(s *Settings) {
 			s.RawURLs = []string{"localhost:8001"}
 		}
 	}
-	secured := map[bool]string{}
-	for i, u := range s.RawURLs {
+	secured, simulated := map[bool]string{}, map[bool]string{}
+	for _, u := range s.AllURLs() {
+		secured[isSecured(u)] = redact.URL(u)
+		simulated[strings.HasPrefix(u, simScheme)] = redact.URL(u)
+	}
+	switch {
+	case len(simulated) > 1 && len(s.Servers) > 0:
+		p.errorf("-u %s, -u %s: a simulated server in this process is compared with another one only; start it with pa-record sim instead", simulated[true], simulated[false])
+	case len(secured) > 1:
+		p.errorf("-u %s, -u %s: some with TLS and some without; make all the same", secured[true], secured[false])
+	}
+	s.URL, s.URLs = p.shownURLs(s.RawURLs)
+	for i := range s.Servers {
+		server := &s.Servers[i]
+		server.URL, server.URLs = p.shownURLs(server.RawURLs)
+	}
+}
+
+// shownURLs checks the URLs of a server, or of several that get requests in turn. It
+// returns the first, and all if there are several, without user information and query.
+func (p *parser) shownURLs(raw []string) (first string, all []string) {
+	for i, u := range raw {
 		shown := redact.URL(u)
 		switch {
 		case u == "":
 			p.errorf("-u: a server's URL is empty")
-		case slices.Contains(s.RawURLs[:i], u):
+		case slices.Contains(raw[:i], u):
 			p.errorf("-u %s: given twice", shown)
-		case strings.HasPrefix(u, simScheme) && len(s.RawURLs) > 1:
+		case strings.HasPrefix(u, simScheme) && len(raw) > 1:
 			p.errorf("-u %s: a simulated server cannot be one of several", shown)
 		}
-		secured[isSecured(u)] = shown
-		s.URLs = append(s.URLs, shown)
+		all = append(all, shown)
 	}
-	if len(secured) > 1 {
-		p.errorf("-u %s, -u %s: some with TLS and some without; make all the same", secured[true], secured[false])
+	if len(all) == 1 {
+		return all[0], nil
 	}
-	s.URL = s.URLs[0]
-	if len(s.URLs) == 1 {
-		s.URLs = nil // URL holds it
-	}
+	return all[0], all
 }
 
 // isSecured reports whether a URL's scheme asks for TLS.
@@ -129,11 +145,19 @@ func (p *parser) connections(s *Settings, getenv func(string) string) {
 	case s.ReuseMode == backend.Fresh:
 		p.errorf("--grpc-connections and --connection-reuse fresh exclude each other; drop one")
 	}
-	secured := isSecured(s.RawURLs[0]) || grpc && p.c.Bool("ssl-grpc-use-ssl")
+	secured := p.secured(s)
 	p.secure(s, secured && !s.Simulated())
+	if len(s.Servers) > 0 {
+		return // see labelled
+	}
 	if err := p.proxies(s, secured, getenv); err != nil {
 		p.errs = append(p.errs, err)
 	}
+}
+
+// secured reports whether the connections to the servers use TLS.
+func (p *parser) secured(s *Settings) bool {
+	return isSecured(s.RawURLs[0]) || s.Protocol == GRPC && p.c.Bool("ssl-grpc-use-ssl")
 }
 
 // Transports of Triton, which cannot be chosen.
@@ -280,9 +304,9 @@ const spareFiles = 32
 // open. limit is that number of files.
 func (s *Settings) WarnOfFiles(limit uint64) {
 	slots := s.Slots()
-	connections := slots * len(s.RawURLs)
+	connections := slots * s.mostURLs()
 	if s.GRPCConnections > 0 {
-		connections = min(s.GRPCConnections, slots) * len(s.RawURLs)
+		connections = min(s.GRPCConnections, slots) * s.mostURLs()
 	}
 	if s.Simulated() {
 		connections *= 2 // its side is here too

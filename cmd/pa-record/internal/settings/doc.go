@@ -2,7 +2,7 @@
 // and with every default spelled out.
 //
 // Each group of settings has one file with its flags, its parser and its checks: the
-// target (target.go, models.go), connections, TLS, load (load.go, search.go,
+// target (target.go, servers.go, models.go), connections, TLS, load (load.go, search.go,
 // autosweep.go), measurement, inputs (inputs.go, synthetic.go, media.go, sequences.go),
 // triton, output (output.go, repeat.go) and metrics. [New] reads the groups one after the other and reports all
 // mistakes at once, as a usage error.

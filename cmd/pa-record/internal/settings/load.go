@@ -47,8 +47,8 @@ func loadFlags() []cli.Flag {
 		&cli.IntFlag{Name: "warmup-request-count", Category: catLoad, Usage: "send `N` requests before each level is measured"},
 		&cli.DurationFlag{Name: "warmup-duration", Category: catLoad, Usage: "measure each level after `DURATION` of load", DefaultText: "at once"},
 		&cli.StringSliceFlag{Name: "between-levels", Category: catLoad, Usage: "POST to `URL` between levels, and runs of --repeat: a flush of the server's cache, say (repeatable)"},
-		&cli.IntFlag{Name: "repeat", Category: catLoad, Usage: "make the whole run `N` times, each with exports of its own, x.1.json to x.N.json, to compare with pa-analyze diff", DefaultText: "once, into x.json"},
-		&cli.BoolFlag{Name: "interleave", Category: catLoad, Usage: "with --repeat and several levels: measure them in another order in each run, balanced, so that what changes on the machine in the course of a run does not fall on one level"},
+		&cli.IntFlag{Name: "repeat", Category: catLoad, Usage: "make the whole run `N` times, each with exports of its own, x.1.json to x.N.json, to compare with pa-analyze diff; servers with labels get N runs each", DefaultText: "once, into x.json"},
+		&cli.BoolFlag{Name: "interleave", Category: catLoad, Usage: "with --repeat and several levels, or servers with labels: measure the levels in another order in each run, and let the servers take turns, balanced, so that what changes on the machine does not fall on one of them"},
 	}
 }
 
@@ -461,7 +461,7 @@ func (p *parser) betweenURLs(s *Settings) {
 
 // noteBetween notes a --between-levels that never applies.
 func (s *Settings) noteBetween() {
-	if len(s.BetweenURLs) > 0 && len(s.Levels) == 1 && s.LevelPlan == nil && s.Repeat < 2 {
+	if len(s.BetweenURLs) > 0 && len(s.Levels) == 1 && s.LevelPlan == nil && len(s.Runs) < 2 {
 		s.Note("--between-levels has no effect: there is one level")
 	}
 }

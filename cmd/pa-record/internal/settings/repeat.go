@@ -15,79 +15,202 @@ import (
 // run of weeks. Every export lists all runs.
 const maxRepeat = 1000
 
-// RunIndex counts the runs of --repeat, from 1. The zero value is a run without --repeat.
-type RunIndex struct{ Index, Of int }
+// RunIndex counts the runs of --repeat, from 1; with labels the runs of each label. The
+// zero value is a run without --repeat and label.
+type RunIndex struct {
+	Index, Of int
+	Label     string // of the server; "" if it has none
+}
 
-// String returns "run 2 of 3".
-func (r RunIndex) String() string { return fmt.Sprintf("run %d of %d", r.Index, r.Of) }
+// String returns "run 2 of 3", with a label "old, run 2 of 3", or "old" if that is the
+// label's only run.
+func (r RunIndex) String() string {
+	switch run := fmt.Sprintf("run %d of %d", r.Index, r.Of); {
+	case r.Label == "":
+		return run
+	case r.Of == 1:
+		return r.Label
+	default:
+		return r.Label + ", " + run
+	}
+}
 
-// Prefix returns "run 2 of 3, ", or "" if there is only one run.
+// Prefix returns "run 2 of 3, ", with a label "old, run 2 of 3, "; "" if there is only
+// one run.
 func (r RunIndex) Prefix() string {
-	if r.Of < 2 {
+	if r.Of < 2 && r.Label == "" {
 		return ""
 	}
 	return r.String() + ", "
 }
 
-// A Run is one run of --repeat: its files and the order of its levels.
+// Title returns "Run 2 of 3", the heading of a run's figures; with a label as String does.
+func (r RunIndex) Title() string {
+	if r.Label != "" {
+		return r.String()
+	}
+	return "R" + strings.TrimPrefix(r.String(), "r")
+}
+
+// Place returns "run: 2", with a label "server: old, run: 2".
+func (r RunIndex) Place() string {
+	if r.Label != "" {
+		return fmt.Sprintf("server: %s, run: %d", r.Label, r.Index)
+	}
+	return fmt.Sprintf("run: %d", r.Index)
+}
+
+// Short returns "run 2/3", with a label "old 2/3"; "" if there is only one run.
+func (r RunIndex) Short() string {
+	switch {
+	case r.Of < 2:
+		return r.Label
+	case r.Label != "":
+		return fmt.Sprintf("%s %d/%d", r.Label, r.Index, r.Of)
+	}
+	return fmt.Sprintf("run %d/%d", r.Index, r.Of)
+}
+
+// A Run is one run of a series: its server, its files and the order of its levels.
 type Run struct {
+	Label   string   `json:"label,omitempty"` // of the server
 	Exports []string `json:"profile_export_file"`
 	CSV     string   `json:"csv_file,omitempty"` // of -f
 	// Levels are named in the order of measurement; nil when that is the one of
 	// the settings.
 	Levels []string `json:"levels,omitempty"`
 
-	Order []int `json:"-"` // for each of Levels its index in the settings'
+	Order  []int    `json:"-"` // for each of Levels its index in the settings'
+	Server int      `json:"-"` // index in Settings.Servers; 0 if that is empty
+	Of     RunIndex `json:"-"`
 }
 
-// repeat reads how often, after the levels and exports.
+// repeat reads how often, after the levels and exports, and plans the runs.
 func (p *parser) repeat(s *Settings) {
 	s.Interleave = p.c.Bool("interleave")
-	if !p.c.IsSet("repeat") {
+	repeated, labels := p.c.IsSet("repeat"), len(s.Servers) > 0
+	if !repeated && !labels {
 		if s.Interleave {
 			p.errorf("--interleave needs --repeat: it is about the order of levels from run to run")
 		}
 		return
 	}
-	s.Repeat = p.c.Int("repeat")
+	runs := 1
+	if repeated {
+		s.Repeat = p.c.Int("repeat")
+		runs = s.Repeat
+	}
 	switch {
-	case s.Repeat < 1 || s.Repeat > maxRepeat:
+	case runs < 1 || runs > maxRepeat:
 		p.errorf("--repeat %d: must be 1 to %d", s.Repeat, maxRepeat)
 		return
-	case s.Interleave && s.Repeat == 1:
-		p.errorf("--interleave needs a --repeat of 2 or more: it is about the order of levels from run to run")
+	case s.Interleave && runs == 1:
+		p.errorf("--interleave needs a --repeat of 2 or more: it is about the order of levels%s from run to run", andServers(labels))
+	case labels && s.BinarySearch:
+		p.errorf("--binary-search and -u %s=… exclude each other: every server would get other levels; search with each alone, and compare them with a list of levels", s.Servers[0].Label)
+	case labels && s.AutoSweep:
+		p.errorf("--auto-sweep and -u %s=… exclude each other: every server would get other rates; sweep with each alone, and compare them with --request-rate-range", s.Servers[0].Label)
 	case s.BinarySearch:
 		p.errorf("--binary-search and --repeat exclude each other: every run would measure other levels; search once, and repeat what is found with a list of levels")
-	case s.Interleave && s.LevelPlan != nil:
+	case s.Interleave && s.LevelPlan != nil && !labels:
 		p.errorf("--interleave and --latency-threshold exclude each other: a search goes through the levels in their order; drop one")
-	case s.Interleave && len(s.Levels) < 2:
+	case s.Interleave && len(s.Levels) < 2 && !labels:
 		p.errorf("--interleave: there is one level only; drop it, or give several levels")
 	}
-	for i := range s.Repeat {
-		var r Run
-		for _, path := range s.Exports {
-			r.Exports = append(r.Exports, NumberedPath(path, strconv.Itoa(i+1)))
-		}
-		r.CSV = NumberedPath(s.CSV, strconv.Itoa(i+1))
-		if s.Interleave {
-			r.Order = load.Order(len(s.Levels), i, s.Seed)
-			for _, level := range r.Order {
-				r.Levels = append(r.Levels, s.Levels[level].String())
-			}
-		}
-		s.Runs = append(s.Runs, r)
+	s.planRuns(runs)
+	p.checkNames(s)
+}
+
+// andServers returns what --interleave orders beside levels.
+func andServers(labels bool) string {
+	if labels {
+		return " and servers"
 	}
+	return ""
+}
+
+// planRuns sets the runs: so many, or with labels so many of each. With --interleave the
+// labels take turns, otherwise one follows the other.
+func (s *Settings) planRuns(runs int) {
+	servers := max(len(s.Servers), 1)
+	for i := range runs * servers {
+		round, server := i%runs, i/runs
+		if s.Interleave {
+			round = i / servers
+			server = load.Turns(servers, round)[i%servers]
+		}
+		s.Runs = append(s.Runs, s.planRun(server, RunIndex{Index: round + 1, Of: runs}))
+	}
+}
+
+// planRun returns a run against a server.
+func (s *Settings) planRun(server int, of RunIndex) Run {
+	r := Run{Server: server, Of: of}
+	if len(s.Servers) > 0 {
+		r.Label = s.Servers[server].Label
+		r.Of.Label = r.Label
+	}
+	number := s.fileNumber(r.Label, strconv.Itoa(of.Index))
 	for _, path := range s.Exports {
-		next := NumberedPath(path, strconv.Itoa(s.Repeat+1))
-		if _, err := os.Stat(next); err == nil && next != path {
-			s.Note("%s is there, of a longer series: %s means it too", next, NumberedPath(path, "*"))
+		r.Exports = append(r.Exports, NumberedPath(path, number))
+	}
+	r.CSV = NumberedPath(s.CSV, number)
+	if s.Interleave && len(s.Levels) > 1 && s.LevelPlan == nil {
+		r.Order = load.Order(len(s.Levels), of.Index-1, s.Seed)
+		for _, level := range r.Order {
+			r.Levels = append(r.Levels, s.Levels[level].String())
+		}
+	}
+	return r
+}
+
+// fileNumber returns what tells the files of a run from those of others: the label of the
+// server, the number of the run, or both.
+func (s *Settings) fileNumber(label, number string) string {
+	switch {
+	case s.Repeat == 0:
+		return label
+	case label == "":
+		return number
+	}
+	return label + "." + number
+}
+
+// FilePattern returns the pattern that means the files of all runs with a label, for an
+// export that has a name for each run; "" if no export has.
+func (s *Settings) FilePattern(label string) string {
+	for _, path := range s.Exports {
+		if all := NumberedPath(path, s.fileNumber(label, "*")); all != path {
+			return all
+		}
+	}
+	return ""
+}
+
+// checkNames refuses names of exports that change their format. It notes the files that a
+// longer series left.
+func (p *parser) checkNames(s *Settings) {
+	for i := range max(len(s.Servers), 1) {
+		label := ""
+		if len(s.Servers) > 0 {
+			label = s.Servers[i].Label
+		}
+		for _, path := range s.Exports {
+			next := NumberedPath(path, s.fileNumber(label, strconv.Itoa(s.Repeat+1)))
+			if Stem(path) == path && Stem(next) != next {
+				p.errorf("-u %s=…: with this label %s would be %s, of another format; give --profile-export-file a suffix such as .json", label, path, next)
+				continue
+			}
+			if _, err := os.Stat(next); err == nil && next != path && s.Repeat > 0 {
+				s.Note("%s is there, of a longer series: %s means it too", next, NumberedPath(path, s.fileNumber(label, "*")))
+			}
 		}
 	}
 }
 
 // PlannedRuns returns the runs to make, at least one.
 func (s *Settings) PlannedRuns() []Run {
-	if s.Repeat == 0 {
+	if len(s.Runs) == 0 {
 		return []Run{{Exports: s.Exports, CSV: s.CSV}}
 	}
 	return s.Runs

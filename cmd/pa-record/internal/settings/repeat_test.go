@@ -4,6 +4,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -107,6 +108,64 @@ func TestPlanInterleaved(t *testing.T) {
 	}
 	if same("1", "2") && same("1", "3") && same("1", "4") {
 		t.Error("four seeds gave one plan")
+	}
+}
+
+// With labels each server has the runs and the files; with --interleave they take turns,
+// and run i of each server has the same order of levels.
+func TestPlanServers(t *testing.T) {
+	for _, tt := range []struct {
+		args string
+		want []string // files of the runs
+	}{
+		{"", []string{"x.a.json", "x.b.json"}},
+		{"--repeat 1", []string{"x.a.1.json", "x.b.1.json"}},
+		{"--repeat 3", []string{"x.a.1.json", "x.a.2.json", "x.a.3.json", "x.b.1.json", "x.b.2.json", "x.b.3.json"}},
+		{"--repeat 3 --interleave", []string{"x.a.1.json", "x.b.1.json", "x.b.2.json", "x.a.2.json", "x.a.3.json", "x.b.3.json"}},
+		{"--repeat 2 --interleave --concurrency-range 1,2,4", []string{"x.a.1.json", "x.b.1.json", "x.b.2.json", "x.a.2.json"}},
+		{"--repeat 2 --interleave --concurrency-range 1:4:1 -l 100", []string{"x.a.1.json", "x.b.1.json", "x.b.2.json", "x.a.2.json"}},
+		{"-u c=h:3 --repeat 3 --interleave", []string{"x.a.1.json", "x.b.1.json", "x.c.1.json", "x.c.2.json", "x.b.2.json", "x.a.2.json", "x.b.3.json", "x.c.3.json", "x.a.3.json"}},
+	} {
+		args := append(strings.Fields("-m x -u a=h:1 -u b=h:2 --profile-export-file x.json"), strings.Fields(tt.args)...)
+		s, err := parse(t, "", args...)
+		if err != nil {
+			t.Errorf("%s: %v", tt.args, err)
+			continue
+		}
+		var got []string
+		levels := map[int][]int{} // of the runs with that number
+		for _, r := range s.PlannedRuns() {
+			got = append(got, r.Exports...)
+			if r.Label != s.Servers[r.Server].Label || r.Of.Label != r.Label || r.Of.Of != max(s.Repeat, 1) {
+				t.Errorf("%s: run %v is of server %s", tt.args, r.Of, r.Label)
+			}
+			if before, ok := levels[r.Of.Index]; ok && !slices.Equal(before, r.Order) {
+				t.Errorf("%s: %v has the levels in the order %v, the other server in %v", tt.args, r.Of, r.Order, before)
+			}
+			levels[r.Of.Index] = r.Order
+			if several := strings.Contains(tt.args, "1,2,4"); several != (r.Order != nil) {
+				t.Errorf("%s: order of levels %v", tt.args, r.Order)
+			}
+		}
+		if !slices.Equal(got, tt.want) {
+			t.Errorf("%s: %q, want %q", tt.args, got, tt.want)
+		}
+	}
+}
+
+func TestRunIndex(t *testing.T) {
+	for _, tt := range []struct {
+		of                                  RunIndex
+		text, prefix, title, short, inTable string
+	}{
+		{RunIndex{1, 1, ""}, "run 1 of 1", "", "Run 1 of 1", "", "run: 1"},
+		{RunIndex{2, 3, ""}, "run 2 of 3", "run 2 of 3, ", "Run 2 of 3", "run 2/3", "run: 2"},
+		{RunIndex{1, 1, "old"}, "old", "old, ", "old", "old", "server: old, run: 1"},
+		{RunIndex{2, 3, "old"}, "old, run 2 of 3", "old, run 2 of 3, ", "old, run 2 of 3", "old 2/3", "server: old, run: 2"},
+	} {
+		if got := []string{tt.of.String(), tt.of.Prefix(), tt.of.Title(), tt.of.Short(), tt.of.Place()}; !slices.Equal(got, []string{tt.text, tt.prefix, tt.title, tt.short, tt.inTable}) {
+			t.Errorf("%+v: %q", tt.of, got)
+		}
 	}
 }
 

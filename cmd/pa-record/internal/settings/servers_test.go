@@ -86,6 +86,7 @@ func TestWarnOfFiles(t *testing.T) {
 		{"-m x --concurrency-range 1000 -u a,b", 1031, "2000 connections and what else is open need 2032 files, but the limit is 1031; raise it first: ulimit -n 2032"},
 		{"-m x -i grpc --grpc-connections 4 --concurrency-range 1000 -u a,b", 40, ""},
 		{"-m x -i grpc --grpc-connections 4 --concurrency-range 2", 34, ""},
+		{"-m x --concurrency-range 1000 -u old=a -u new=b,c", 1032, "2000 connections and what else is open need 2032 files, but the limit is 1032; raise it first: ulimit -n 2032"},
 		{"-u sim:// --concurrency-range 1000", 2031, "2000 connections and what else is open need 2032 files, but the limit is 2031; raise it first: ulimit -n 2032"},
 	} {
 		s, err := parse(t, "", strings.Fields(tt.args)...)
@@ -95,6 +96,104 @@ func TestWarnOfFiles(t *testing.T) {
 		s.WarnOfFiles(tt.limit)
 		if got := strings.Join(s.Warnings, "|"); got != tt.want {
 			t.Errorf("%s, limit %d: %q, want %q", tt.args, tt.limit, got, tt.want)
+		}
+	}
+}
+
+// A label makes no URL mean something else than it does without labels.
+func TestCutLabel(t *testing.T) {
+	for in, want := range map[string][2]string{
+		"old=a:1":                  {"old", "a:1"},
+		"v1.2_x-Y=a:1,b:1":         {"v1.2_x-Y", "a:1,b:1"},
+		"old=http://a:1/v1":        {"old", "http://a:1/v1"},
+		"old=http://a:1/?x=1":      {"old", "http://a:1/?x=1"},
+		"old=http://me:s=t@a:1/v1": {"old", "http://me:s=t@a:1/v1"},
+		"old=sim://?ttft=5ms":      {"old", "sim://?ttft=5ms"},
+		"old=":                     {"old", ""},
+		"":                         {},
+		"a":                        {"", "a"},
+		"a:1":                      {"", "a:1"},
+		"a:1/?x=1":                 {"", "a:1/?x=1"},
+		"a/x=1":                    {"", "a/x=1"},
+		"a?x=1":                    {"", "a?x=1"},
+		"[::1]:8000/?x=1":          {"", "[::1]:8000/?x=1"},
+		"http://a:1/?x=1":          {"", "http://a:1/?x=1"},
+		"sim://?ttft=5ms":          {"", "sim://?ttft=5ms"},
+		"me:s=t@a:1":               {"", "me:s=t@a:1"},
+		"me=x:secret@a:1":          {"", "me=x:secret@a:1"}, // user information
+		"=a:1":                     {"", "=a:1"},
+		"ä=a:1":                    {"", "ä=a:1"},
+		"o d=a:1":                  {"", "o d=a:1"},
+	} {
+		label, rest, ok := cutLabel(in)
+		if got := [2]string{label, rest}; got != want || ok != (want[0] != "") {
+			t.Errorf("%q: %q, a label %v; want %q", in, got, ok, want)
+		}
+	}
+}
+
+func TestServersWithLabels(t *testing.T) {
+	s, err := parse(t, "", "-m", "x", "-u", "old=a:1,b:1", "-u", "new=http://me:secret@c:1/?x=1", "-H", "A: b")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, want := range []struct {
+		label, url string
+		urls, raw  []string
+	}{
+		{"old", "a:1", []string{"a:1", "b:1"}, []string{"a:1", "b:1"}},
+		{"new", "http://[redacted]@c:1/?[redacted]", nil, []string{"http://me:secret@c:1/?x=1"}},
+	} {
+		c := s.ForServer(i)
+		if c.Label != want.label || c.URL != want.url || !slices.Equal(c.URLs, want.urls) || !slices.Equal(c.RawURLs, want.raw) || c.Transport != TransportNetHTTP {
+			t.Errorf("server %d: %s, %s, %q, %q over %s; want %+v", i, c.Label, c.URL, c.URLs, c.RawURLs, c.Transport, want)
+		}
+	}
+	if got := s.AllURLs(); len(got) != 3 {
+		t.Errorf("all URLs: %q, want 3", got)
+	}
+}
+
+// Each server has its own proxy, as if it were the only one.
+func TestServersProxies(t *testing.T) {
+	s, err := parse(t, "", "--service-kind", "openai", "-u", "old=a:1", "-u", "new=127.0.0.1:1", "--proxy", "http://p:1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range s.Servers {
+		if c := s.ForServer(i); !slices.Equal(c.Proxies, []string{"http://p:1"}) || len(c.Warnings) != 1 || c.Transport != "nethttp" {
+			t.Errorf("server %d: proxies %q, warnings %q, transport %s", i, c.Proxies, c.Warnings, c.Transport)
+		}
+	}
+	if len(s.Warnings) > 0 || s.Proxy == nil {
+		t.Errorf("warnings of all servers: %q; proxy %v", s.Warnings, s.Proxy != nil)
+	}
+}
+
+func TestServersMistakes(t *testing.T) {
+	for _, tt := range []struct{ args, want string }{
+		{"-u old=a:1", "-u old=…: one server needs no label"},
+		{"-u old=a:1 -u b:1", "-u b:1 has no label and -u old=… has one"},
+		{"-u me:secret@b:1 -u old=a:1", "-u [redacted]@b:1 has no label and -u old=… has one"},
+		{"-u old=a:1 -u old=b:1", "-u old=…: the label is given twice"},
+		{"-u old=a:1 -u old.x=b:1", "NAME.old.* would also mean the files of the other"},
+		{"-u old.x=a:1 -u old=b:1", "NAME.old.* would also mean the files of the other"},
+		{"-u old=a:1,new=b:1 -u c=d:1", "-u old=…: a label within a list; give new=… a -u of its own"},
+		{"-u old= -u new=b:1", "-u old=: the server's URL is empty"},
+		{"-u old=a:1, -u new=b:1", "-u: a server's URL is empty"},
+		{"-u old=a:1,a:1 -u new=b:1", "-u a:1: given twice"},
+		{"-u .old=a:1 -u new=b:1", "-u .old=…: the label must begin with a letter or a digit"},
+		{"-u old=sim:// -u new=b:1", "-u sim://, -u b:1: a simulated server in this process is compared with another one only"},
+		{"-u old=https://a -u new=b:1", "-u https://a, -u b:1: some with TLS and some without"},
+		{"-u old=a -u new=b --interleave", "--interleave needs a --repeat of 2 or more: it is about the order of levels and servers"},
+		{"-u old=a -u new=b --repeat 0", "--repeat 0: must be 1 to 1000"},
+		{"-u old=a -u new=b --concurrency-range 1:8:1 --binary-search -l 3", "--binary-search and -u old=… exclude each other"},
+		{"-u old=a -u new=b --auto-sweep", "--auto-sweep and -u old=… exclude each other"},
+		{"-u parquet=a -u new=b --profile-export-file x", "with this label x would be x.parquet, of another format"},
+	} {
+		_, err := parse(t, "", append([]string{"-m", "x"}, strings.Fields(tt.args)...)...)
+		if err == nil || !strings.Contains(err.Error(), tt.want) || strings.Contains(err.Error(), "secret") {
+			t.Errorf("%s: %v, want %q", tt.args, err, tt.want)
 		}
 	}
 }

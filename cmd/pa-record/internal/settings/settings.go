@@ -47,9 +47,13 @@ type Settings struct {
 	ModelVersion string   `json:"model_version,omitempty"`
 	URL          string   `json:"url"`            // without user information and query
 	URLs         []string `json:"urls,omitempty"` // all of several
-	Protocol     string   `json:"protocol"`
-	Endpoint     string   `json:"endpoint,omitempty"` // without query
-	Streaming    bool     `json:"streaming"`
+	// Servers are the servers with labels; URL, URLs, Transport and Proxies are those of
+	// the first, or with [Settings.ForServer] of the one with Label.
+	Servers   []Server `json:"servers,omitempty"`
+	Label     string   `json:"label,omitempty"`
+	Protocol  string   `json:"protocol"`
+	Endpoint  string   `json:"endpoint,omitempty"` // without query
+	Streaming bool     `json:"streaming"`
 	// Async says that requests are what perf_analyzer calls asynchronous.
 	Async bool `json:"async,omitempty"`
 	// Sync says that those to a model that keeps state are not, either.
@@ -145,6 +149,9 @@ func New(c *cli.Context, getenv func(string) string) (*Settings, error) {
 	s.noteBetween()
 	if len(p.errs) == 0 {
 		p.transport(s)
+	}
+	if len(p.errs) == 0 {
+		p.labelled(s, getenv)
 	}
 	if len(p.errs) > 0 {
 		return nil, &cmdline.UsageError{Msg: errors.Join(p.errs...).Error()}

@@ -24,7 +24,7 @@ func targetFlags() []cli.Flag {
 		&cli.StringSliceFlag{Name: "model", Aliases: []string{"m"}, Category: catTarget, Usage: "model `NAME`; OpenAI servers that list one model need none; several, repeated or as a list a,b, get requests by --model-selection-strategy"},
 		&cli.StringFlag{Name: "model-selection-strategy", Category: catTarget, Usage: "`HOW` entries of the input data get one of several models, unless they name it: round_robin or random", DefaultText: workload.RoundRobinModels},
 		&cli.StringFlag{Name: "model-version", Aliases: []string{"x"}, Category: catTarget, Usage: "Triton model `VERSION`; the latest if not given"},
-		&cli.StringSliceFlag{Name: "url", Aliases: []string{"u"}, Category: catTarget, Usage: "server `URL`: host:port, http(s)://…, or sim:// for a simulated server in this process; several, repeated or as a list a:1,b:1, get requests in turn (default: localhost:8000, with -i grpc localhost:8001)"},
+		&cli.StringSliceFlag{Name: "url", Aliases: []string{"u"}, Category: catTarget, Usage: "server `URL`: host:port, http(s)://…, or sim:// for a simulated server in this process; several, repeated or as a list a:1,b:1, get requests in turn; LABEL=URL, given for two or more servers, makes runs against each, to compare them (default: localhost:8000, with -i grpc localhost:8001)"},
 		&cli.StringFlag{Name: "service-kind", Category: catTarget, Usage: "`KIND` of server: triton or openai (default: triton)"},
 		&cli.StringFlag{Name: "endpoint", Category: catTarget, Usage: "OpenAI `PATH` (default: v1/chat/completions)"},
 		&cli.StringFlag{Name: "protocol", Aliases: []string{"i"}, Category: catTarget, Usage: "Triton `PROTOCOL`: http or grpc (default: http)"},
@@ -60,7 +60,7 @@ func (p *parser) service(s *Settings) {
 	c := p.c
 	s.ServiceKind, s.Protocol, s.Endpoint = c.String("service-kind"), c.String("protocol"), c.String("endpoint")
 	s.Streaming = c.Bool("streaming")
-	s.RawURLs = servers(c.StringSlice("url"))
+	s.RawURLs, s.Servers = p.serverURLs(c.StringSlice("url"))
 	simulated := len(s.RawURLs) > 0 && s.Simulated()
 	if s.ServiceKind == "" {
 		s.ServiceKind = Triton

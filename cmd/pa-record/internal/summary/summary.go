@@ -96,7 +96,7 @@ func (s *Summary) Print(stdout, stderr io.Writer, of settings.RunIndex, shown bo
 		case shown:
 			fmt.Fprintln(stdout)
 		case of.Of > 0:
-			fmt.Fprintf(stdout, "Run %d of %d\n", of.Index, of.Of)
+			fmt.Fprintln(stdout, of.Title())
 		}
 		_ = report.Brief(s.report)(stdout) // an error shows when stdout is flushed, as with all results
 		if whole(s.report) && !s.quiet {
