@@ -94,6 +94,7 @@ func (s *Series) mean(logarithmic bool) Estimate {
 		}}
 	}
 	e.NA, e.few = sp.shortOf(0.5, s.noun)
+	e.few = e.few || s.dependsMore(0.5, func(p float64) float64 { return worth(p, n) })
 	return e
 }
 
@@ -162,6 +163,7 @@ func (s *Series) quantile(p float64) Estimate {
 		return ends
 	}}
 	e.NA, e.few = sp.shortOf(p, s.noun)
+	e.few = e.few || s.dependsMore(p, func(phi float64) float64 { return quantileWorth(p, phi, n) })
 	return e
 }
 

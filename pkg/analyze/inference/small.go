@@ -75,6 +75,19 @@ func (s *Series) dependence() *autoregression {
 	return s.fit
 }
 
+// dependsMore reports whether the values, which look long enough for quantile p by their
+// autocorrelation time, are too few by the model of their dependence. A run of dependent
+// values that happens to be calm looks long, and its interval is too narrow. of returns
+// how many independent values they are worth for a φ.
+func (s *Series) dependsMore(p float64, of func(phi float64) float64) bool {
+	const margin = 1.5 // the model may be wrong, too
+	if n := len(s.x); s.nested || n < minSmall || n > maxSmall {
+		return false
+	}
+	w := s.dependence().weights()
+	return of(w.mean())*margin < wanted(p)
+}
+
 // smallMean estimates the mean of a short series. For each φ, the mean has Student's t
 // distribution with n − 1 degrees of freedom around the true one; the interval is from
 // the average of these distributions.
