@@ -113,10 +113,12 @@ func (r *Result) reasons() []string {
 		l := &r.Levels[i]
 		for j := range l.Rows {
 			row := &l.Rows[j]
-			if !row.NA.Missing() || row.Metric.of == failedShare { // its values are enough
+			why := row.reason()
+			if row.Spoiled != "" {
+				why = "no verdict: " + row.Spoiled
+			} else if !row.NA.Missing() || row.Metric.of == failedShare { // its values are enough
 				continue
 			}
-			why := row.reason()
 			name := row.Metric.Name
 			if len(r.Levels) > 1 {
 				name += " at " + l.Name

@@ -119,6 +119,9 @@ type Row struct {
 	// Verdict is NotAvailable for metrics that are not primary. For one run a side it is
 	// never Better or Worse.
 	Verdict inference.Verdict
+	// Spoiled says why there is no verdict although there is an interval: a warning of the
+	// recorder of one of the runs; "" if there is none.
+	Spoiled string
 	// Level is the confidence level of Shown: 0.95, or as high as the verdict needs.
 	Level float64
 }
@@ -274,6 +277,9 @@ func (res *Result) rows(l *LevelResult, f func(r *Row)) {
 			continue
 		}
 		f(&r)
+		if r.Primary && len(res.Refused()) == 0 {
+			r.Spoiled = l.spoiled(r.Metric)
+		}
 		l.Rows = append(l.Rows, r)
 	}
 }
@@ -488,9 +494,13 @@ func (res *Result) judge() {
 	for i := range res.Levels {
 		for j := range res.Levels[i].Rows {
 			if r := &res.Levels[i].Rows[j]; r.Primary {
+				q := r.P
+				if r.Spoiled != "" {
+					q = math.NaN()
+				}
 				family = append(family, r)
-				p = append(p, r.P)
-				if !math.IsNaN(r.P) {
+				p = append(p, q)
+				if !math.IsNaN(q) {
 					res.Family++
 				}
 			}
@@ -509,6 +519,9 @@ func (res *Result) judge() {
 
 // verdict judges a primary metric by its adjusted p-value.
 func (res *Result) verdict(r *Row) inference.Verdict {
+	if r.Spoiled != "" {
+		return inference.NotAvailable
+	}
 	direction := r.Metric.Direction
 	if res.Single {
 		direction = inference.NoDirection // two runs differ, whatever their settings

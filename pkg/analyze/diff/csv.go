@@ -114,6 +114,7 @@ func (l *LevelResult) csvMetric(r *Row) []csvRow {
 	if r.Rank != nil {
 		row["rank_p"] = csvFloat(r.Rank.P)
 	}
+	row["reason"] = r.Spoiled
 	if r.NA.Missing() {
 		row["reason"] = r.NA.Reason
 		if r.NA.Needs > 0 {

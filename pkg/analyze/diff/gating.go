@@ -96,6 +96,9 @@ func (l *gateValues) Number(metric string, of gate.Of) (v float64, missing strin
 	case gate.Change:
 		v = r.Change
 	default:
+		if r.Spoiled != "" {
+			return 0, r.Spoiled
+		}
 		i := r.Shown()
 		v = i.Low
 		if of == gate.High {
@@ -117,6 +120,8 @@ func (l *gateValues) Verdict(metric string) (v, missing string) {
 	switch {
 	case r == nil:
 		return "", noValue
+	case r.Spoiled != "":
+		return "", r.Spoiled
 	case r.Verdict == inference.NotAvailable:
 		return "", r.reason()
 	}

@@ -2,6 +2,7 @@ package diff
 
 import (
 	"fmt"
+	"maps"
 	"math"
 	"slices"
 	"strconv"
@@ -124,11 +125,14 @@ const unchangedWithin = 0.05
 // sentence says what was found at a level.
 func (r *Result) sentence(l *LevelResult) string {
 	var found, unchanged, unclear []string
+	spoiled := map[string][]string{}
 	for i := range l.Rows {
 		row := &l.Rows[i]
 		name := row.Metric.Name
 		switch {
 		case !row.Primary:
+		case row.Spoiled != "":
+			spoiled[row.Spoiled] = append(spoiled[row.Spoiled], name)
 		case row.Metric.of == failedShare:
 			switch row.Verdict {
 			case inference.Worse, inference.Better:
@@ -151,6 +155,9 @@ func (r *Result) sentence(l *LevelResult) string {
 			i := row.Shown()
 			found = append(found, fmt.Sprintf("%s %s %% (%s to %s)", name, signed(row.Change), signed(i.Low), signed(i.High)))
 		}
+	}
+	for _, why := range slices.Sorted(maps.Keys(spoiled)) {
+		unclear = append(unclear, fmt.Sprintf("%s not judged: %s", strings.Join(spoiled[why], ", "), why))
 	}
 	rest := strings.Join(slices.Concat(unchanged, unclear), ", ")
 	effect := r.effect(l)
@@ -192,7 +199,7 @@ func (r *Result) noDifference(l *LevelResult, unclear []string) string {
 		line = "these two runs: " + line
 	}
 	for _, u := range unclear {
-		if strings.HasPrefix(u, "failed") {
+		if strings.HasPrefix(u, "failed") || strings.Contains(u, "not judged") {
 			line += "; " + u
 		}
 	}
@@ -205,6 +212,9 @@ func (r *Result) nothingTold(l *LevelResult) string {
 	var reasons []string
 	for i := range l.Rows {
 		row := &l.Rows[i]
+		if row.Spoiled != "" {
+			return "nothing is judged: " + row.Spoiled
+		}
 		if !row.Primary || !row.NA.Missing() || row.Metric.of == failedShare {
 			continue
 		}

@@ -114,6 +114,7 @@ type jsonMetric struct {
 	PAdjusted *float64   `json:"p_adjusted,omitempty"`
 	RankP     *float64   `json:"rank_p,omitempty"`
 	Verdict   string     `json:"verdict,omitempty"`
+	Spoiled   string     `json:"spoiled,omitempty"`
 	NA        *jsonNA    `json:"na,omitempty"`
 }
 
@@ -208,7 +209,7 @@ func metric(r *Row) jsonMetric {
 		m.RankP = finite(r.Rank.P)
 	}
 	if r.Primary {
-		m.Verdict = r.Verdict.String()
+		m.Verdict, m.Spoiled = r.Verdict.String(), r.Spoiled
 	}
 	if r.NA.Missing() {
 		m.NA = &jsonNA{r.NA.Reason, r.NA.Needs}

@@ -1,6 +1,7 @@
 package diff
 
 import (
+	"cmp"
 	"encoding/xml"
 	"fmt"
 	"io"
@@ -112,7 +113,7 @@ func (r *Result) junitLevel(l *LevelResult) junitSuite {
 		c := junitCase{Class: name, Name: row.Metric.Key, Out: text}
 		switch {
 		case row.Verdict == inference.NotAvailable:
-			c.Skipped = &junitProblem{sanitize.Text(row.reason())}
+			c.Skipped = &junitProblem{sanitize.Text(cmp.Or(row.Spoiled, row.reason()))}
 		case row.Verdict == inference.Worse && len(r.Gates) == 0:
 			c.Failure = &junitProblem{text}
 		}

@@ -50,8 +50,13 @@ type Level struct {
 	// that they touched.
 	Pauses []export.Pause
 	Paused int
+	// Together counts the TokenEvents that arrived together with the one before.
+	Together, TokenEvents int
 	// Server has the figures of servers and GPUs.
 	Server []serverfigures.Figure
+
+	withoutPauses bool // the pauses are left out
+	clockSteps    int  // of the run
 
 	run      string            // name of the run
 	settings map[string]string // of the recorder, as JSON; nil if not recorded
@@ -99,7 +104,7 @@ func level(e *analyze.Experiment, run *export.Run, m *export.ExperimentMeta) Lev
 		OK: e.OK, Failed: e.FailedRequests(), Unreadable: e.Unreadable, DurationNS: e.DurationNS,
 		TokenSource: e.TokenSource, Stamps: e.Stamps, Starts: e.Starts, Backward: e.Backward,
 		Input: e.Metric(answer.InputTokens), Output: e.Metric(answer.OutputTokens), Server: e.Server,
-		Pauses: e.Pauses, Paused: e.Paused,
+		Pauses: e.Pauses, Paused: e.Paused, Together: e.SharedStamps, TokenEvents: e.TokenEvents,
 	}
 	for _, why := range e.Unsteady {
 		l.Unsteady = append(l.Unsteady, why.Brief)

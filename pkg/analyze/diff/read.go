@@ -30,7 +30,7 @@ func Read(ctx context.Context, name string, r export.Reader, cfg analyze.Config)
 	run := &Run{Name: name, Header: rep.Run, Model: rep.Model, cfg: cfg, firstNS: rep.FirstNS, requests: rep.Requests}
 	for i := range rep.Experiments {
 		l := level(&rep.Experiments[i], rep.Run, rep.Run.Experiments[i].Meta)
-		l.run = name
+		l.run, l.withoutPauses, l.clockSteps = name, cfg.Selection.WithoutPauses, run.clockSteps()
 		run.Levels = append(run.Levels, l)
 	}
 	return run, err

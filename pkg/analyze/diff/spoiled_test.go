@@ -1,0 +1,68 @@
+package diff
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/pa-tools/pa/pkg/analyze/diff/gate"
+	"github.com/pa-tools/pa/pkg/analyze/inference"
+	"github.com/pa-tools/pa/pkg/export"
+)
+
+// Each warning of the recorder spoils the metrics that it is about, and no others.
+func TestSpoils(t *testing.T) {
+	for _, tt := range []struct {
+		name    string
+		level   Level
+		spoiled string // keys of metrics
+	}{
+		{"nothing", Level{OK: 100}, ""},
+		{"saturated", Level{OK: 100, Saturated: []string{"its cores are busy"}}, "ttft_p50 ttft_p90 ttft_p99 ttft_mean itl_p50 itl_p99 itl_mean tpot_p50 e2el_p50 e2el_p99 e2el_mean output_tokens_per_s requests_per_s"},
+		{"few tokens together", Level{OK: 100, Together: 5, TokenEvents: 100}, ""},
+		{"tokens together", Level{OK: 100, Together: 6, TokenEvents: 100}, "itl_p50 itl_p99"},
+		{"a pause touched 1 of 100", Level{OK: 100, Paused: 1, Pauses: []export.Pause{{}}}, "ttft_p90 ttft_p99 ttft_mean itl_p99 itl_mean e2el_p99 e2el_mean output_tokens_per_s requests_per_s"},
+		{"a pause touched 2 of 100", Level{OK: 99, Failed: 1, Paused: 2, Pauses: []export.Pause{{}}}, "ttft_p50 ttft_p90 ttft_p99 ttft_mean itl_p50 itl_p99 itl_mean tpot_p50 e2el_p50 e2el_p99 e2el_mean output_tokens_per_s requests_per_s"},
+		{"a pause left out", Level{OK: 100, Paused: 2, Pauses: []export.Pause{{}}, withoutPauses: true}, ""},
+		{"a clock step", Level{OK: 100, clockSteps: 1}, "ttft_p90 ttft_p99 ttft_mean itl_p99 itl_mean e2el_p99 e2el_mean"},
+		{"gaps below 0", Level{OK: 100, Backward: 1}, "ttft_p90 ttft_p99 ttft_mean itl_p99 itl_mean e2el_p99 e2el_mean"},
+	} {
+		var spoiled []string
+		for i := range Metrics {
+			if tt.level.spoils(&Metrics[i]) != "" {
+				spoiled = append(spoiled, Metrics[i].Key)
+			}
+		}
+		if got := strings.Join(spoiled, " "); got != tt.spoiled {
+			t.Errorf("%s spoils %s\nwant %s", tt.name, got, tt.spoiled)
+		}
+	}
+}
+
+// A spoiled metric keeps its interval, has no verdict, passes no gate and counts in no
+// family; the first line says why.
+func TestSpoiledHasNoVerdict(t *testing.T) {
+	older, newer := side6(t, "old", 10, 20), side6(t, "new", 20, 21)
+	newer[2].Levels[0].Saturated = []string{"it used 97 % of its cores"}
+	res := Compare(older, newer, Options{})
+	if res.Family != 4 {
+		t.Errorf("a family of %d, want 4 of the other level", res.Family)
+	}
+	for i, spoiled := range []bool{true, false} {
+		r := rowOf(t, &res.Levels[i], "tpot_p50")
+		if (r.Verdict == inference.NotAvailable) != spoiled || r.NA.Missing() || (r.Spoiled == "the client may be the limit in new-3.json") != spoiled {
+			t.Errorf("level %d: verdict %v, %q, %v", i, r.Verdict, r.Spoiled, r.NA)
+		}
+	}
+	if got, want := res.sentence(&res.Levels[0]), "nothing is judged: the client may be the limit in new-3.json"; got != want {
+		t.Errorf("%q, want %q", got, want)
+	}
+	for _, text := range []string{"tpot_p50 better", "tpot_p50.low>+50%"} {
+		e, err := ParseGate(text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if passed := (&Result{Old: res.Old, New: res.New, Levels: res.Levels[:1]}).Gate([]*gate.Expr{e}); passed {
+			t.Errorf("%s passed", text)
+		}
+	}
+}
