@@ -65,6 +65,9 @@ type jsonRun struct {
 	ServiceKind *string `json:"service_kind,omitempty"`
 	Endpoint    *string `json:"endpoint,omitempty"`
 	Model       string  `json:"model,omitempty"`
+	// Label is the label of the server, if the run was recorded with others against
+	// several servers.
+	Label string `json:"label,omitempty"`
 	// Tokenizer describes the tokenizer that counted texts.
 	Tokenizer   *jsonTokenizer `json:"tokenizer,omitempty"`
 	From        string         `json:"from"`
@@ -145,6 +148,9 @@ func document(in Input) jsonReport {
 	}
 	if m := run.Meta; m != nil {
 		d.Run.StartNS, d.Run.EndNS, d.Run.Interrupted, d.Run.Calibration = m.StartNS, m.EndNS, m.Interrupted, m.Calibration
+		if m.Repeat != nil {
+			d.Run.Label = m.Repeat.Label
+		}
 	}
 	for i := range rep.Experiments {
 		d.Experiments = append(d.Experiments, experiment(&rep.Experiments[i], rep.SLOTarget))

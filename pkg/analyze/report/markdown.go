@@ -38,6 +38,9 @@ func markdown(b *strings.Builder, in Input, u *timeUnits) {
 	if rep.Model != "" {
 		about = append(about, "model "+sanitize.Markdown(rep.Model))
 	}
+	if s := server(rep.Run); s != "" {
+		about = append(about, "server "+sanitize.Markdown(s))
+	}
 	if rep.From != answer.FromStart {
 		about = append(about, "latency from "+rep.From.String())
 	}

@@ -84,7 +84,7 @@ func full() Input {
 	return Input{Name: "evil\x1b]0;title\a\n.json", Report: &analyze.Report{
 		Run: &export.Run{
 			Version: &version, ServiceKind: &kind, Endpoint: &endpoint,
-			Meta: &export.RunMeta{Tool: "pa-record 1.0", StartNS: 1, EndNS: 2, Interrupted: "interrupt", Calibration: calibrated()},
+			Meta: &export.RunMeta{Tool: "pa-record 1.0", StartNS: 1, EndNS: 2, Interrupted: "interrupt", Calibration: calibrated(), Repeat: &export.RepeatMeta{Label: "o\u202eld", Index: 2, Of: 3}},
 		},
 		Model: "m\u202eodel", From: answer.FromSent,
 		Stamps:      analyze.Stamps{Kernel: 1000, User: 5, Unknown: 1, Mixed: 2},

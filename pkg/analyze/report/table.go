@@ -11,6 +11,7 @@ import (
 	"github.com/pa-tools/pa/internal/plural"
 	"github.com/pa-tools/pa/pkg/analyze"
 	"github.com/pa-tools/pa/pkg/answer"
+	"github.com/pa-tools/pa/pkg/export"
 )
 
 // Table writes the report for people: for each input a head, a table per experiment, a
@@ -95,6 +96,7 @@ func (t *table) head(name string) {
 	}
 	row("service", service)
 	row("model", t.rep.Model)
+	row("server", server(run))
 	row("timestamps", timestamps(t.rep))
 	if t.rep.From != answer.FromStart {
 		row("latency from", t.rep.From.String())
@@ -117,6 +119,19 @@ func (t *table) named(g *grid) {
 	for _, row := range g.rows {
 		t.prose(g.indent+row[0]+strings.Repeat(" ", widths[0]-utf8.RuneCountInString(row[0])+g.space()), row[1])
 	}
+}
+
+// server names the server of one that was recorded with others, by its label, and which of
+// its runs this is; "" for a run of a server without a label.
+func server(run *export.Run) string {
+	if run.Meta == nil || run.Meta.Repeat == nil || run.Meta.Repeat.Label == "" {
+		return ""
+	}
+	r := run.Meta.Repeat
+	if r.Of == 1 {
+		return r.Label
+	}
+	return fmt.Sprintf("%s, run %d of %d", r.Label, r.Index, r.Of)
 }
 
 // tool names the tool that wrote the file; "not known (…)" if the file breaks off before
