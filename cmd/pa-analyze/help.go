@@ -35,6 +35,16 @@ var commonFlags = map[string][]cmdline.CommonFlag{
 		{Name: "ignore", Usage: "take runs together although `NAME` differs"},
 		{Name: "steady-state", Usage: "only the time with 95% of the concurrency in flight"},
 	},
+	"trend": {
+		{Name: "format", Usage: "print as `FORMAT`: text, markdown, csv or json"},
+		{Name: "output", Usage: "write to `FILE`"},
+		{Name: "baseline", Usage: "judge the runs by the accepted ones in `DIR`"},
+		{Name: "accept", Usage: "add the runs to --baseline if they pass"},
+		{Name: "require-baseline", Usage: "fail if nothing is accepted yet"},
+		{Name: "allow", Usage: "let changes of up to `PERCENT` pass: 2%"},
+		{Name: "experiment", Usage: "only this load `LEVEL`: 8, request_rate:2.5 (repeatable)"},
+		{Name: "ignore", Usage: "take runs together although `NAME` differs"},
+	},
 	"definitions": {
 		{Name: "format", Usage: "print as `FORMAT`: table, markdown or json"},
 		{Name: "dialect", Usage: "only dialects that begin as `DIALECT` (repeatable)"},

@@ -62,6 +62,7 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 			reportCommand(),
 			diffCommand(),
 			rigCommand(),
+			trendCommand(),
 			avgFirstTokenCommand(),
 			avgTokenToTokenCommand(),
 			requestsCommand(),

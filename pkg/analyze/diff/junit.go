@@ -2,11 +2,11 @@ package diff
 
 import (
 	"cmp"
-	"encoding/xml"
 	"fmt"
 	"io"
 	"strings"
 
+	"github.com/pa-tools/pa/internal/junit"
 	"github.com/pa-tools/pa/internal/sanitize"
 	"github.com/pa-tools/pa/pkg/analyze/diff/gate"
 	"github.com/pa-tools/pa/pkg/analyze/inference"
@@ -20,66 +20,20 @@ import (
 // holds is a failure, one that is n/a an error. A metric without a verdict is skipped.
 func JUnit(r *Result) report.Renderer {
 	return func(w io.Writer) error {
-		doc := junitSuites{Name: sanitize.Text(r.Headline())}
+		all := []junit.Suite{r.junitComparable()}
 		for i := range r.Levels {
-			doc.Suites = append(doc.Suites, r.junitLevel(&r.Levels[i]))
+			all = append(all, r.junitLevel(&r.Levels[i]))
 		}
 		if len(r.Gates) > 0 {
-			doc.Suites = append(doc.Suites, r.junitGates())
+			all = append(all, r.junitGates())
 		}
-		doc.Suites = append([]junitSuite{r.junitComparable()}, doc.Suites...)
-		for i := range doc.Suites {
-			s := &doc.Suites[i]
-			doc.Tests, doc.Failures, doc.Errors, doc.Skipped = doc.Tests+s.Tests, doc.Failures+s.Failures, doc.Errors+s.Errors, doc.Skipped+s.Skipped
-		}
-		if _, err := io.WriteString(w, xml.Header); err != nil {
-			return err
-		}
-		e := xml.NewEncoder(w)
-		e.Indent("", "  ")
-		if err := e.Encode(doc); err != nil {
-			return err
-		}
-		_, err := io.WriteString(w, "\n")
-		return err
+		return junit.Write(w, sanitize.Text(r.Headline()), all)
 	}
 }
 
-type junitSuites struct {
-	XMLName  xml.Name     `xml:"testsuites"`
-	Name     string       `xml:"name,attr"`
-	Tests    int          `xml:"tests,attr"`
-	Failures int          `xml:"failures,attr"`
-	Errors   int          `xml:"errors,attr"`
-	Skipped  int          `xml:"skipped,attr"`
-	Suites   []junitSuite `xml:"testsuite"`
-}
-
-type junitSuite struct {
-	Name     string      `xml:"name,attr"`
-	Tests    int         `xml:"tests,attr"`
-	Failures int         `xml:"failures,attr"`
-	Errors   int         `xml:"errors,attr"`
-	Skipped  int         `xml:"skipped,attr"`
-	Cases    []junitCase `xml:"testcase"`
-}
-
-type junitCase struct {
-	Class   string        `xml:"classname,attr"`
-	Name    string        `xml:"name,attr"`
-	Failure *junitProblem `xml:"failure,omitempty"`
-	Error   *junitProblem `xml:"error,omitempty"`
-	Skipped *junitProblem `xml:"skipped,omitempty"`
-	Out     string        `xml:"system-out,omitempty"`
-}
-
-type junitProblem struct {
-	Message string `xml:"message,attr"`
-}
-
 // junitComparable tells whether the sides can be compared, and how they differ.
-func (r *Result) junitComparable() junitSuite {
-	c := junitCase{Class: "comparison", Name: "comparable"}
+func (r *Result) junitComparable() junit.Suite {
+	c := junit.Case{Class: "comparison", Name: "comparable"}
 	var lines []string
 	for i := range r.Differences {
 		d := &r.Differences[i]
@@ -91,15 +45,15 @@ func (r *Result) junitComparable() junitSuite {
 	}
 	c.Out = strings.Join(lines, "\n")
 	if len(r.Refused()) > 0 || len(r.Levels) == 0 {
-		c.Error = &junitProblem{sanitize.Text(r.Headline())}
+		c.Error = sanitize.Text(r.Headline())
 	}
-	return counted(junitSuite{Name: "comparison", Cases: []junitCase{c}})
+	return junit.Suite{Name: "comparison", Cases: []junit.Case{c}}
 }
 
-func (r *Result) junitLevel(l *LevelResult) junitSuite {
+func (r *Result) junitLevel(l *LevelResult) junit.Suite {
 	u := r.units()
 	name := sanitize.Text(l.Name)
-	s := junitSuite{Name: name}
+	s := junit.Suite{Name: name}
 	for i := range l.Rows {
 		row := &l.Rows[i]
 		if !row.Primary {
@@ -110,49 +64,33 @@ func (r *Result) junitLevel(l *LevelResult) junitSuite {
 			text += " (" + ends + ")"
 		}
 		text = row.Metric.Name + ": " + text
-		c := junitCase{Class: name, Name: row.Metric.Key, Out: text}
+		c := junit.Case{Class: name, Name: row.Metric.Key, Out: text}
 		switch {
 		case row.Verdict == inference.NotAvailable:
-			c.Skipped = &junitProblem{sanitize.Text(cmp.Or(row.Spoiled, row.reason()))}
+			c.Skipped = sanitize.Text(cmp.Or(row.Spoiled, row.reason(), "no verdict"))
 		case row.Verdict == inference.Worse && len(r.Gates) == 0:
-			c.Failure = &junitProblem{text}
+			c.Failure = text
 		}
 		s.Cases = append(s.Cases, c)
 	}
-	return counted(s)
+	return s
 }
 
-func (r *Result) junitGates() junitSuite {
-	s := junitSuite{Name: "gates"}
+func (r *Result) junitGates() junit.Suite {
+	s := junit.Suite{Name: "gates"}
 	for i := range r.Gates {
 		g := &r.Gates[i]
-		c := junitCase{Class: "gates", Name: g.Expr + " at " + sanitize.Text(g.Level)}
+		c := junit.Case{Class: "gates", Name: g.Expr + " at " + sanitize.Text(g.Level)}
 		because := sanitize.Text(fmt.Sprint(g.State, ": ", strings.Join(g.Because, ", ")))
 		switch g.State {
 		case gate.Tripped:
-			c.Failure = &junitProblem{because}
+			c.Failure = because
 		case gate.Unknown:
-			c.Error = &junitProblem{because}
+			c.Error = because
 		case gate.Clear:
 			c.Out = because
 		}
 		s.Cases = append(s.Cases, c)
-	}
-	return counted(s)
-}
-
-// counted fills the numbers of a suite.
-func counted(s junitSuite) junitSuite {
-	s.Tests = len(s.Cases)
-	for _, c := range s.Cases {
-		switch {
-		case c.Failure != nil:
-			s.Failures++
-		case c.Error != nil:
-			s.Errors++
-		case c.Skipped != nil:
-			s.Skipped++
-		}
 	}
 	return s
 }

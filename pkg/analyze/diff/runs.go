@@ -50,3 +50,7 @@ func (m *Metric) Unit() string { return unit(m.Kind) }
 // Expand returns the files of a list with commas and globs. The name of an existing file
 // is no pattern.
 func Expand(list string) ([]string, error) { return expand(list) }
+
+// Spoils returns why a warning of the recorder about the level allows no verdict on a
+// metric; "" if none does.
+func (l *Level) Spoils(m *Metric) string { return l.spoils(m) }

@@ -23,11 +23,17 @@ const (
 // positive, it has no logarithm, and there is no interval. From 6 runs a side
 // there is also the rank test, which takes any finite values.
 func Runs(older, newer []float64) Comparison {
+	c := Welch(older, newer)
+	rank := rankRuns(older, newer)
+	c.Rank = &rank
+	return c
+}
+
+// Welch compares per-run values as [Runs] does, without the rank test.
+func Welch(older, newer []float64) Comparison {
 	oldMean, oldSE := geometricMean(older)
 	newMean, newSE := geometricMean(newer)
 	c := compare(oldMean, newMean)
-	rank := rankRuns(older, newer)
-	c.Rank = &rank
 	if na := eitherNA(oldMean.NA, newMean.NA); na.Missing() {
 		c.NA = na // says more than that a value is not positive
 	}

@@ -1,0 +1,244 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/urfave/cli/v2"
+
+	"github.com/pa-tools/pa/cmd/pa-analyze/internal/settings"
+	"github.com/pa-tools/pa/internal/cmdline"
+	"github.com/pa-tools/pa/pkg/analyze"
+	"github.com/pa-tools/pa/pkg/analyze/report"
+	"github.com/pa-tools/pa/pkg/analyze/trend"
+	"github.com/pa-tools/pa/pkg/analyze/trend/baseline"
+)
+
+func trendCommand() *cli.Command {
+	flags := []cli.Flag{
+		&cli.StringFlag{Name: "format", Aliases: []string{"f"}, Usage: "print as `FORMAT`: text, markdown, csv, json or, with --baseline, junit", Value: "text", Category: "Output"},
+	}
+	flags = append(append(flags, settings.OutputFlags()...), settings.WidthFlag(), settings.ExperimentFlag(),
+		&cli.StringFlag{Name: "baseline", Usage: "judge the runs by the accepted ones in `DIR`; exit code 3 if they are worse", Category: "Gates"},
+		&cli.IntFlag{Name: "last", Usage: "judge by the last `K` accepted points", Value: 10, Category: "Gates"},
+		&cli.BoolFlag{Name: "accept", Usage: "add the runs to --baseline if they pass, and make it if it has none", Category: "Gates"},
+		&cli.BoolFlag{Name: "require-baseline", Usage: "exit code 3 if --baseline has no accepted point", Category: "Gates"},
+		&cli.StringFlag{Name: "allow", Usage: "let changes of up to `PERCENT` for the worse pass: 2%", Category: "Gates"},
+		ignoreFlag(),
+	)
+	return &cli.Command{
+		Name: "trend", Usage: "metrics over many runs, where they changed, and a gate against accepted runs", ArgsUsage: "[LABEL=]RUNS…",
+		Description: `Prints each metric over the runs, in the order of time, and the steps where it
+changed. Runs of one pa-record --repeat are one point. LABEL=RUNS names a point,
+such as a commit; labeled points keep the order given.
+With --baseline DIR the runs are one new point, and the primary metrics are
+judged by the accepted points in DIR: from 3 on with the differences between
+points, before that with the runs alone. A metric without a verdict fails, too.
+--accept adds the runs to DIR if they pass.
+Exit codes: 0 ok, 1 not comparable or not readable, 2 wrong usage, 3 worse, not
+judged, or no baseline where one is required.`,
+		Flags:  slices.Concat(flags, settings.MeasureFlags(), []cli.Flag{settings.StreamingFlag(), settings.TokenizerFlag()}, settings.SelectionFlags(), settings.InputFlags()),
+		Action: trendAction,
+	}
+}
+
+func trendAction(c *cli.Context) error {
+	format, err := settings.CheckFormat(c, "text", "markdown", "csv", "json", "junit")
+	if err != nil {
+		return err
+	}
+	if err := settings.CheckWidth(c); err != nil {
+		return err
+	}
+	cfg, err := settings.Config(c)
+	if err != nil {
+		return err
+	}
+	if err := checkIgnore(c); err != nil {
+		return err
+	}
+	if c.String("baseline") == "" {
+		if format == "junit" {
+			return cmdline.Usagef("--format junit is about the gate of --baseline DIR, which is not given")
+		}
+		for _, name := range []string{"accept", "require-baseline", "last", "allow"} {
+			if c.IsSet(name) {
+				return cmdline.Usagef("--%s is about --baseline DIR, which is not given", name)
+			}
+		}
+	}
+	args, err := labeledFiles(c.Args().Slice())
+	if err != nil {
+		return err
+	}
+	if err := settings.CheckOutput(c); err != nil {
+		return err
+	}
+	if c.String("baseline") != "" {
+		return judge(c, cfg, format, args)
+	}
+	groups, err := readGroups(c, args, cfg)
+	if err != nil {
+		return err
+	}
+	res := trend.Analyze(trend.Points(groups), trend.Options{Ignore: c.StringSlice("ignore")})
+	err = settings.Write(c, map[string]func(*trend.Result) report.Renderer{
+		"text":     func(r *trend.Result) report.Renderer { return trend.Text(r, settings.ConsoleWidth(c)) },
+		"markdown": trend.Markdown, "csv": trend.CSV, "json": trend.JSON,
+	}[format](res))
+	warnings(c, res.Set.Warnings)
+	return errors.Join(err, res.Incomparable())
+}
+
+// judge judges the runs by the accepted ones.
+func judge(c *cli.Context, cfg analyze.Config, format string, args []labeled) error {
+	allow := 0.0
+	if c.IsSet("allow") {
+		var err error
+		if allow, err = percentFlag(c, "allow"); err != nil {
+			return cmdline.Usagef("%v", err)
+		}
+	}
+	if c.Int("last") < 1 {
+		return cmdline.Usagef("--last %d: give at least 1", c.Int("last"))
+	}
+	dir := c.String("baseline")
+	points, err := baseline.List(dir, c.Int("last"))
+	if err != nil {
+		return err
+	}
+	var files []string
+	label := ""
+	for _, a := range args {
+		if a.label != "" && label != "" && a.label != label {
+			return cmdline.Usagef("%s= and %s=: with --baseline all runs are one new point", label, a.label)
+		}
+		label = a.label
+		files = append(files, a.files...)
+	}
+	var all []labeled
+	for _, p := range points {
+		all = append(all, labeled{p.Name, p.Files})
+	}
+	groups, err := readGroups(c, append(all, labeled{label, files}), cfg)
+	if err != nil {
+		return err
+	}
+	next := trend.Point{Label: label, Runs: groups[len(groups)-1].Runs}
+	if len(points) == 0 {
+		if c.Bool("require-baseline") {
+			return &cmdline.CodeError{Code: cmdline.ExitGate, Err: fmt.Errorf("--baseline %s has no accepted point, so nothing was compared; --accept without --require-baseline makes one of these runs", dir)}
+		}
+		settings.Warnf(c, "--baseline %s has no accepted point, so nothing was compared", dir)
+		return accept(c, dir, next, files)
+	}
+	var accepted []trend.Point
+	for _, g := range groups[:len(groups)-1] {
+		accepted = append(accepted, trend.Point{Label: g.Label, Runs: g.Runs})
+	}
+	j := trend.Judge(accepted, next, allow, c.StringSlice("ignore"))
+	err = settings.Write(c, map[string]func(*trend.Judgement) report.Renderer{
+		"text":     func(r *trend.Judgement) report.Renderer { return trend.JudgementText(r, settings.ConsoleWidth(c)) },
+		"markdown": trend.JudgementMarkdown, "csv": trend.JudgementCSV, "json": trend.JudgementJSON, "junit": trend.JudgementJUnit,
+	}[format](j))
+	if err = errors.Join(err, j.Set.Incomparable()); err != nil {
+		return err
+	}
+	failures := j.Failures()
+	if early := j.TooEarly(); early != nil && c.Bool("require-baseline") {
+		failures = errors.Join(failures, early)
+	} else if early != nil {
+		settings.Warnf(c, "%v", early)
+	}
+	if failures != nil {
+		return &cmdline.CodeError{Code: cmdline.ExitGate, Err: failures}
+	}
+	return accept(c, dir, next, files)
+}
+
+// accept adds the runs of a point to the baseline if the user asked for that.
+func accept(c *cli.Context, dir string, p trend.Point, files []string) error {
+	if !c.Bool("accept") {
+		return nil
+	}
+	start, ok := p.Runs[0].Start()
+	for _, r := range p.Runs {
+		if ns, known := r.Start(); known && ns < start {
+			start = ns
+		}
+	}
+	if !ok {
+		return fmt.Errorf("%s does not say when it was recorded, so it cannot be accepted", p.Runs[0].Name)
+	}
+	folder, err := baseline.Accept(dir, baseline.Name(start, p.Label), files)
+	if err == nil {
+		settings.Warnf(c, "accepted as %s", folder)
+	}
+	return err
+}
+
+// labeled are the files of an argument.
+type labeled struct {
+	label string
+	files []string
+}
+
+var labelPattern = regexp.MustCompile(`^[^/\\=*?\[\]]+=`)
+
+// labeledFiles returns the files of arguments such as v1.2=runs/v1.2.*.json. The name of
+// an existing file has no label. Its errors are usage errors.
+func labeledFiles(args []string) ([]labeled, error) {
+	if len(args) == 0 {
+		return nil, cmdline.Usagef("no runs given; give files, globs or LABEL=FILES")
+	}
+	var all []labeled
+	var seen []string
+	for _, arg := range args {
+		x := labeled{}
+		if _, err := os.Stat(arg); err != nil {
+			if label := labelPattern.FindString(arg); label != "" {
+				x.label = strings.TrimSuffix(label, "=")
+				arg = arg[len(label):]
+			}
+		}
+		var err error
+		if x.files, err = runFiles([]string{arg}); err != nil {
+			return nil, err
+		}
+		if _, err := runFiles(append(slices.Clone(seen), x.files...)); err != nil {
+			return nil, err
+		}
+		seen = append(seen, x.files...)
+		all = append(all, x)
+	}
+	return all, nil
+}
+
+// readGroups reads the runs of each argument.
+func readGroups(c *cli.Context, args []labeled, cfg analyze.Config) ([]trend.Group, error) {
+	var paths []string
+	for _, a := range args {
+		paths = append(paths, a.files...)
+	}
+	runs, err := readSide(c, paths, cfg)
+	if err != nil {
+		return nil, err
+	}
+	var groups []trend.Group
+	for _, a := range args {
+		groups = append(groups, trend.Group{Label: a.label, Runs: slices.Clone(runs[:len(a.files)])})
+		runs = runs[len(a.files):]
+	}
+	return groups, nil
+}
+
+// warnings prints warnings about several runs.
+func warnings(c *cli.Context, texts []string) {
+	for _, w := range texts {
+		settings.Warnf(c, "%s", w)
+	}
+}

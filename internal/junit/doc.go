@@ -1,0 +1,2 @@
+// Package junit writes JUnit XML, which CI systems show as tests.
+package junit

@@ -1,0 +1,176 @@
+package trend
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/pa-tools/pa/internal/plural"
+	"github.com/pa-tools/pa/internal/sanitize"
+	"github.com/pa-tools/pa/pkg/analyze/diff"
+	"github.com/pa-tools/pa/pkg/analyze/inference"
+	"github.com/pa-tools/pa/pkg/analyze/runset"
+)
+
+// Options are the settings of an analysis.
+type Options struct {
+	// Ignore names the differences that do not refuse the runs, see [diff.Refusals].
+	Ignore []string
+}
+
+// A Result is the history of some points.
+type Result struct {
+	Points []Point
+	Set    *runset.Set
+	Levels []Level
+}
+
+// A Level has the rows of one load level.
+type Level struct {
+	*runset.Level
+	Rows []Row // the metrics that some point has
+}
+
+// A Row is the history of one metric.
+type Row struct {
+	Metric *diff.Metric
+	Values []Value // of each point
+	Steps  []Step
+	// NA says why no step can be found; "" if one can.
+	NA string
+}
+
+// A Value is the value of a metric at a point.
+type Value struct {
+	Mean     float64 // geometric mean of its runs; NaN if no run has the metric
+	Runs     []float64
+	Interval inference.Interval // of the mean, at 95 %, from 3 runs; NaN otherwise
+}
+
+// Analyze follows the metrics of all levels over the points.
+func Analyze(points []Point, o Options) *Result {
+	var runs []*diff.Run
+	for i := range points {
+		runs = append(runs, points[i].Runs...)
+	}
+	res := &Result{Points: points, Set: runset.New(runs, o.Ignore)}
+	refused := len(res.Set.Refused()) > 0
+	judged := 0
+	for i := range res.Set.Levels {
+		l := Level{Level: &res.Set.Levels[i]}
+		for j := range diff.Metrics {
+			m := &diff.Metrics[j]
+			r := Row{Metric: m}
+			some := false
+			for k := range points {
+				v := valueOf(points[k].values(l.Level, m))
+				r.Values = append(r.Values, v)
+				some = some || !math.IsNaN(v.Mean)
+			}
+			if !some {
+				continue
+			}
+			if m.Primary {
+				judged++
+			}
+			l.Rows = append(l.Rows, r)
+		}
+		res.Levels = append(res.Levels, l)
+	}
+	for i := range res.Levels {
+		for j := range res.Levels[i].Rows {
+			r := &res.Levels[i].Rows[j]
+			if r.NA = r.unusable(refused); r.NA == "" {
+				r.Steps = stepsOf(r.means(), max(1, judged))
+			}
+		}
+	}
+	return res
+}
+
+func valueOf(runs []float64) Value {
+	v := Value{Mean: mean(runs), Runs: runs, Interval: inference.Interval{Low: math.NaN(), High: math.NaN()}}
+	if e := inference.GeometricMean(runs); !e.NA.Missing() {
+		v.Interval = e.Interval(confidence)
+	}
+	return v
+}
+
+func (r *Row) means() []float64 {
+	var all []float64
+	for i := range r.Values {
+		all = append(all, r.Values[i].Mean)
+	}
+	return all
+}
+
+// unusable returns why no step can be found; "" if one can.
+func (r *Row) unusable(refused bool) string {
+	means := r.means()
+	switch {
+	case refused:
+		return "the runs are not comparable"
+	case len(means) < 2*eachSide:
+		return fmt.Sprintf("%d of %d points", len(means), 2*eachSide)
+	case slices.ContainsFunc(means, math.IsNaN):
+		return "a point has no value"
+	case slices.ContainsFunc(means, func(v float64) bool { return !(v > 0) }):
+		return "a value that is not above 0 has no logarithm"
+	case slices.Min(means) == slices.Max(means):
+		return "all points are equal"
+	}
+	return ""
+}
+
+// Headline says in one line which primary metrics changed, and where.
+func (res *Result) Headline() string {
+	if refused := res.Set.Refused(); len(refused) > 0 {
+		var names []string
+		for _, d := range refused {
+			if !slices.Contains(names, d.Name) {
+				names = append(names, d.Name)
+			}
+		}
+		return "not comparable: the runs differ in " + strings.Join(names, ", ") + "; --ignore NAME takes them together nevertheless"
+	}
+	var found []string
+	searched := false
+	for i := range res.Levels {
+		l := &res.Levels[i]
+		for j := range l.Rows {
+			r := &l.Rows[j]
+			if !r.Metric.Primary {
+				continue
+			}
+			searched = searched || r.NA == ""
+			for _, s := range r.Steps {
+				at := ""
+				if len(res.Levels) > 1 {
+					at = " (" + sanitize.Text(l.Name) + ")"
+				}
+				found = append(found, fmt.Sprintf("%s%s %s %% from %s on", r.Metric.Name, at, signed(s.Change), sanitize.Text(res.Points[s.At].Label)))
+			}
+		}
+	}
+	switch {
+	case found != nil:
+		return "changed: " + strings.Join(found, ", ")
+	case searched:
+		return fmt.Sprintf("no step in any primary metric over %s", plural.Of(len(res.Points), "point"))
+	}
+	return fmt.Sprintf("too few points to find a step: %d of %d", len(res.Points), 2*eachSide)
+}
+
+// signed formats a ratio − 1 in percent with a sign, for a sentence.
+func signed(v float64) string {
+	s := runset.Rounded(v)
+	if v >= 0 {
+		s = "+" + s
+	}
+	return s
+}
+
+// Incomparable returns an error that names what makes the runs incomparable; nil if they
+// can be compared.
+func (res *Result) Incomparable() error { return res.Set.Incomparable() }

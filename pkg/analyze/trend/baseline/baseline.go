@@ -1,0 +1,126 @@
+package baseline
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+)
+
+// A Point is an accepted point: a folder with its runs.
+type Point struct {
+	Name  string
+	Files []string // in the order of their names
+}
+
+// List returns the last n points of a directory, the oldest first; all if n is 0. A
+// directory that does not exist has none.
+func List(dir string, n int) ([]Point, error) {
+	entries, err := os.ReadDir(dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("baseline %s: %w", dir, err)
+	}
+	var points []Point
+	for _, e := range entries {
+		if !e.IsDir() || strings.HasPrefix(e.Name(), ".") {
+			continue
+		}
+		files, err := os.ReadDir(filepath.Join(dir, e.Name()))
+		if err != nil {
+			return nil, fmt.Errorf("baseline %s: %w", dir, err)
+		}
+		p := Point{Name: e.Name()}
+		for _, f := range files {
+			if f.Type().IsRegular() && !strings.HasPrefix(f.Name(), ".") {
+				p.Files = append(p.Files, filepath.Join(dir, e.Name(), f.Name()))
+			}
+		}
+		if p.Files != nil {
+			points = append(points, p)
+		}
+	}
+	if n > 0 && len(points) > n {
+		points = points[len(points)-n:]
+	}
+	return points, nil
+}
+
+// Name returns the name of a point: the start of its first run, and a label if there is
+// one. Characters of a label that file names should not have become "_".
+func Name(startNS uint64, label string) string {
+	name := time.Unix(0, int64(startNS)).UTC().Format("2006-01-02T150405Z")
+	if label == "" {
+		return name
+	}
+	return name + "-" + strings.Map(func(r rune) rune {
+		switch {
+		case r >= 'a' && r <= 'z', r >= 'A' && r <= 'Z', r >= '0' && r <= '9', r == '.', r == '-', r == '_':
+			return r
+		}
+		return '_'
+	}, label)
+}
+
+// Accept copies files into a new point of a directory, which it makes if it does not
+// exist, and returns the folder. A point that is there already is an error. If copying
+// fails, nothing is left behind.
+func Accept(dir, name string, files []string) (folder string, err error) {
+	folder = filepath.Join(dir, name)
+	if _, err := os.Lstat(folder); err == nil {
+		return "", fmt.Errorf("%s is accepted already", folder)
+	}
+	if err := os.MkdirAll(dir, 0o777); err != nil {
+		return "", fmt.Errorf("baseline: %w", err)
+	}
+	half, err := os.MkdirTemp(dir, ".accepting-")
+	if err != nil {
+		return "", fmt.Errorf("baseline: %w", err)
+	}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, os.RemoveAll(half))
+		}
+	}()
+	taken := map[string]bool{}
+	for i, from := range files {
+		base := filepath.Base(from)
+		if taken[base] {
+			base = fmt.Sprintf("%d-%s", i+1, base)
+		}
+		taken[base] = true
+		if err := copyFile(from, filepath.Join(half, base)); err != nil {
+			return "", fmt.Errorf("baseline: accepting %s: %w", from, err)
+		}
+	}
+	if err := os.Chmod(half, 0o755); err != nil { // MkdirTemp made it for its owner alone
+		return "", fmt.Errorf("baseline: %w", err)
+	}
+	if err := os.Rename(half, folder); err != nil {
+		return "", fmt.Errorf("baseline: %w", err)
+	}
+	return folder, nil
+}
+
+func copyFile(from, to string) (err error) {
+	in, err := os.Open(from)
+	if err != nil {
+		return err
+	}
+	defer in.Close()
+	out, err := os.OpenFile(to, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, out.Close()) }()
+	if _, err := io.Copy(out, in); err != nil {
+		return err
+	}
+	return out.Sync()
+}

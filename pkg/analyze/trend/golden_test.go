@@ -1,0 +1,163 @@
+package trend
+
+import (
+	"bytes"
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/santhosh-tekuri/jsonschema/v6"
+
+	"github.com/pa-tools/pa/internal/runsettest"
+	"github.com/pa-tools/pa/pkg/analyze/diff"
+	"github.com/pa-tools/pa/pkg/analyze/report"
+	"github.com/pa-tools/pa/schemas"
+)
+
+var update = flag.Bool("update", false, "rewrite the golden files")
+
+// nights makes a point of three runs for each time to the first token, in milliseconds,
+// recorded from the given night on.
+func nights(t *testing.T, first int, ttft []float64, change func(i int, s *runsettest.Spec)) []Point {
+	var points []Point
+	for i, ms := range ttft {
+		p := Point{Label: fmt.Sprintf("night %d", first+i)}
+		for j := range 3 {
+			n := 3*(first+i) + j
+			s := runsettest.Spec{
+				Name: fmt.Sprintf("run.%d.json", n), Second: uint64(86_400*(first+i) + 60*j), TTFT: ms + 0.1*float64(j%3), ITL: 20 + 0.05*float64(n%4),
+				Group: fmt.Sprint("night", first+i),
+			}
+			if change != nil {
+				change(i, &s)
+			}
+			p.Runs = append(p.Runs, runsettest.Read(t, s))
+		}
+		points = append(points, p)
+	}
+	return points
+}
+
+// judgements are new points beside accepted ones.
+func judgements(t *testing.T) map[string]*Judgement {
+	steady := []float64{30.2, 29.9, 30.4, 30.1, 29.8}
+	next := func(ms float64, change func(i int, s *runsettest.Spec)) Point {
+		return nights(t, 50, []float64{ms}, change)[0]
+	}
+	return map[string]*Judgement{
+		"equal":   Judge(nights(t, 1, steady, nil), next(30.1, nil), 0, nil),
+		"worse":   Judge(nights(t, 1, steady, nil), next(33, nil), 0, nil),
+		"allowed": Judge(nights(t, 1, steady, nil), next(31.2, nil), 0.05, nil),
+		"first":   Judge(nights(t, 1, steady[:1], nil), next(33, nil), 0, nil),
+		"failing": Judge(nights(t, 1, steady, nil), next(30.1, func(_ int, s *runsettest.Spec) { s.Failed = 2 }), 0, nil),
+		"levels":  Judge(nights(t, 1, steady, func(_ int, s *runsettest.Spec) { s.Levels = []string{"1", "4"} }), next(30.1, nil), 0, nil),
+		"refused": Judge(nights(t, 1, steady, nil), next(33, func(_ int, s *runsettest.Spec) { s.Model = "large" }), 0, nil),
+	}
+}
+
+// The golden files are in testdata; -update rewrites them.
+func TestGolden(t *testing.T) {
+	schema := compile(t)
+	stepped := nights(t, 1, []float64{30.2, 29.9, 30.4, 30.1, 29.8, 33.1, 33.3, 32.9, 33.2}, nil)
+	for name, points := range map[string][]Point{"stepped": stepped, "few": stepped[:3]} {
+		res := Analyze(points, Options{})
+		for ext, render := range map[string]func(*Result) report.Renderer{
+			"txt": func(r *Result) report.Renderer { return Text(r, 120) }, "md": Markdown, "csv": CSV, "json": JSON,
+		} {
+			golden(t, schema, name, ext, render(res), name == "stepped")
+		}
+	}
+	for name, j := range judgements(t) {
+		for ext, render := range map[string]func(*Judgement) report.Renderer{
+			"txt": func(r *Judgement) report.Renderer { return JudgementText(r, 120) }, "md": JudgementMarkdown, "csv": JudgementCSV, "json": JudgementJSON, "xml": JudgementJUnit,
+		} {
+			golden(t, schema, name, ext, render(j), name == "worse")
+		}
+	}
+}
+
+// golden compares what is rendered with a golden file. Formats other than text have one
+// if all is set.
+func golden(t *testing.T, schema *jsonschema.Schema, name, ext string, render report.Renderer, all bool) {
+	t.Helper()
+	var b bytes.Buffer
+	if err := render(&b); err != nil {
+		t.Fatal(err)
+	}
+	if ext == "json" {
+		doc, err := jsonschema.UnmarshalJSON(bytes.NewReader(b.Bytes()))
+		if err == nil {
+			err = schema.Validate(doc)
+		}
+		if err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	if ext != "txt" && !all {
+		return
+	}
+	file := filepath.Join("testdata", name+"."+ext)
+	if *update {
+		if err := os.MkdirAll("testdata", 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(file, b.Bytes(), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if d := cmp.Diff(string(want), b.String()); d != "" {
+		t.Errorf("%s (-want +got):\n%s", file, d)
+	}
+}
+
+func compile(t *testing.T) *jsonschema.Schema {
+	t.Helper()
+	b, err := schemas.FS.ReadFile("trend.schema.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	doc, err := jsonschema.UnmarshalJSON(bytes.NewReader(b))
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := jsonschema.NewCompiler()
+	if err := c.AddResource("trend.schema.json", doc); err != nil {
+		t.Fatal(err)
+	}
+	schema, err := c.Compile("trend.schema.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return schema
+}
+
+// A gate passes for equal points and allowed changes only.
+func TestFailures(t *testing.T) {
+	passes := map[string]bool{"equal": true, "allowed": true}
+	for name, j := range judgements(t) {
+		if err := j.Failures(); (err == nil) != passes[name] {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+// Runs of one series are a point; labels name points and keep their order.
+func TestPoints(t *testing.T) {
+	all := nights(t, 1, []float64{30, 31}, nil)
+	runs := append(append([]*diff.Run{}, all[1].Runs...), all[0].Runs...)
+	points := Points([]Group{{Runs: runs}})
+	if len(points) != 2 || len(points[0].Runs) != 3 || points[0].Label != "run.3.json" || points[1].Label != "run.6.json" {
+		t.Errorf("%d points: %+v", len(points), points)
+	}
+	labeled := Points([]Group{{"b", all[1].Runs[:1]}, {"", all[0].Runs[:1]}, {"a", all[0].Runs[1:]}, {"b", all[1].Runs[1:]}})
+	if len(labeled) != 3 || labeled[0].Label != "b" || len(labeled[0].Runs) != 3 || labeled[1].Label != "a" || labeled[2].Label != "run.3.json" {
+		t.Errorf("%+v", labeled)
+	}
+}

@@ -1,0 +1,48 @@
+package trend
+
+import (
+	"io"
+	"math"
+
+	"github.com/pa-tools/pa/internal/junit"
+	"github.com/pa-tools/pa/internal/sanitize"
+	"github.com/pa-tools/pa/pkg/analyze/inference"
+	"github.com/pa-tools/pa/pkg/analyze/report"
+)
+
+// JudgementJUnit writes a judgement as JUnit XML: for each level a suite with a case for
+// each primary metric. A metric that is worse is a failure, one without a verdict an
+// error, or skipped if it is too early to judge it.
+func JudgementJUnit(j *Judgement) report.Renderer {
+	return func(w io.Writer) error {
+		c := junit.Case{Class: "gate", Name: "comparable"}
+		if len(j.Set.Refused()) > 0 {
+			c.Error = j.Headline()
+		}
+		all := []junit.Suite{{Name: "gate", Cases: []junit.Case{c}}}
+		for i := range j.Levels {
+			l := &j.Levels[i]
+			s := junit.Suite{Name: sanitize.Text(l.Name)}
+			for k := range l.Rows {
+				r := &l.Rows[k]
+				c := junit.Case{Class: s.Name, Name: r.Metric.Key}
+				switch {
+				case r.TooEarly:
+					c.Skipped = r.NA
+				case r.NA != "":
+					c.Error = r.NA
+				case r.Verdict == inference.Worse && math.Abs(r.Change) > j.Allow:
+					c.Failure = "worse than " + j.accepted() + ": " + r.change()
+				default:
+					c.Out = r.change()
+				}
+				s.Cases = append(s.Cases, c)
+			}
+			all = append(all, s)
+		}
+		for _, name := range j.Missing {
+			all = append(all, junit.Suite{Name: sanitize.Text(name), Cases: []junit.Case{{Class: sanitize.Text(name), Name: "level", Failure: "the new runs lack this level"}}})
+		}
+		return junit.Write(w, j.Headline(), all)
+	}
+}

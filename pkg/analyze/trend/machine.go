@@ -1,0 +1,186 @@
+package trend
+
+import (
+	"strconv"
+
+	"github.com/pa-tools/pa/internal/sanitize"
+	"github.com/pa-tools/pa/pkg/analyze/inference"
+	"github.com/pa-tools/pa/pkg/analyze/report"
+	"github.com/pa-tools/pa/pkg/analyze/runset"
+)
+
+// Schema names the layout that JSON and JudgementJSON write.
+const Schema = "pa-trend/1"
+
+// JSON writes the history as one object in the layout of schemas/trend.schema.json.
+func JSON(res *Result) report.Renderer {
+	d := jsonDocument{
+		Schema: Schema, Headline: res.Headline(), Confidence: confidence, Measured: res.Set.Runs[0].Measured(),
+		Comparable: len(res.Set.Refused()) == 0, Differences: res.Set.JSONDifferences(), Points: jsonPoints(res.Points), Levels: []jsonLevel{},
+	}
+	for i := range res.Levels {
+		l := &res.Levels[i]
+		x := jsonLevel{Name: l.Name, Mode: l.Mode, Value: l.Value, Metrics: []jsonMetric{}}
+		for k := range l.Rows {
+			r := &l.Rows[k]
+			m := jsonMetric{Metric: r.Metric.Key, Unit: r.Metric.Unit(), Primary: r.Metric.Primary, NA: r.NA}
+			for _, v := range r.Values {
+				m.Values = append(m.Values, jsonValue{
+					Mean: runset.JSONNumber(v.Mean), Low: runset.JSONNumber(v.Interval.Low), High: runset.JSONNumber(v.Interval.High), Runs: runset.JSONNumbers(v.Runs),
+				})
+			}
+			for _, s := range r.Steps {
+				m.Steps = append(m.Steps, jsonStep{
+					Point: s.At, Change: runset.JSONNumber(s.Change), Low: runset.JSONNumber(s.Interval.Low), High: runset.JSONNumber(s.Interval.High), P: runset.JSONNumber(s.P),
+				})
+			}
+			x.Metrics = append(x.Metrics, m)
+		}
+		d.Levels = append(d.Levels, x)
+	}
+	return report.Indented(d)
+}
+
+// JudgementJSON writes a judgement as one object in the layout of
+// schemas/trend.schema.json. The new point is the last one.
+func JudgementJSON(j *Judgement) report.Renderer {
+	passed := j.Failures() == nil
+	d := jsonDocument{
+		Schema: Schema, Headline: j.Headline(), Confidence: confidence, Measured: j.New.Runs[0].Measured(), Passed: &passed,
+		Comparable: len(j.Set.Refused()) == 0, Differences: j.Set.JSONDifferences(),
+		Points: append(jsonPoints(j.Accepted), jsonPoints([]Point{j.New})...), Levels: []jsonLevel{},
+	}
+	for i := range j.Levels {
+		l := &j.Levels[i]
+		x := jsonLevel{Name: l.Name, Mode: l.Mode, Value: l.Value, Metrics: []jsonMetric{}}
+		for k := range l.Rows {
+			r := &l.Rows[k]
+			x.Metrics = append(x.Metrics, jsonMetric{
+				Metric: r.Metric.Key, Unit: r.Metric.Unit(), Primary: true, NA: r.NA, Accepted: runset.JSONNumbers(r.Accepted), New: runset.JSONNumber(r.New),
+				Change: runset.JSONNumber(r.Change), Low: runset.JSONNumber(r.Interval.Low), High: runset.JSONNumber(r.Interval.High),
+				P: runset.JSONNumber(r.P), PAdjusted: runset.JSONNumber(r.Adjusted), Verdict: r.Verdict.String(),
+			})
+		}
+		d.Levels = append(d.Levels, x)
+	}
+	return report.Indented(d)
+}
+
+type jsonDocument struct {
+	Schema      string                  `json:"schema"`
+	Headline    string                  `json:"headline"`
+	Passed      *bool                   `json:"passed,omitempty"`
+	Confidence  float64                 `json:"confidence"`
+	Measured    string                  `json:"measured"`
+	Comparable  bool                    `json:"comparable"`
+	Differences []runset.JSONDifference `json:"differences"`
+	Points      []jsonPoint             `json:"points"`
+	Levels      []jsonLevel             `json:"levels"`
+}
+
+type jsonPoint struct {
+	Label string           `json:"label"`
+	Start uint64           `json:"start_ns"`
+	Runs  []runset.JSONRun `json:"runs"`
+}
+
+type jsonLevel struct {
+	Name    string       `json:"name"`
+	Mode    string       `json:"mode"`
+	Value   string       `json:"value"`
+	Metrics []jsonMetric `json:"metrics"`
+}
+
+type jsonMetric struct {
+	Metric    string      `json:"metric"`
+	Unit      string      `json:"unit"`
+	Primary   bool        `json:"primary"`
+	Values    []jsonValue `json:"values,omitempty"`
+	Steps     []jsonStep  `json:"steps,omitempty"`
+	Accepted  []*float64  `json:"accepted,omitempty"`
+	New       *float64    `json:"new,omitempty"`
+	Change    *float64    `json:"change,omitempty"`
+	Low       *float64    `json:"low,omitempty"`
+	High      *float64    `json:"high,omitempty"`
+	P         *float64    `json:"p,omitempty"`
+	PAdjusted *float64    `json:"p_adjusted,omitempty"`
+	Verdict   string      `json:"verdict,omitempty"`
+	NA        string      `json:"na,omitempty"`
+}
+
+type jsonValue struct {
+	Mean *float64   `json:"mean,omitempty"`
+	Low  *float64   `json:"low,omitempty"`
+	High *float64   `json:"high,omitempty"`
+	Runs []*float64 `json:"runs"`
+}
+
+type jsonStep struct {
+	Point  int      `json:"point"`
+	Change *float64 `json:"change,omitempty"`
+	Low    *float64 `json:"low,omitempty"`
+	High   *float64 `json:"high,omitempty"`
+	P      *float64 `json:"p,omitempty"`
+}
+
+func jsonPoints(points []Point) []jsonPoint {
+	all := []jsonPoint{}
+	for i := range points {
+		all = append(all, jsonPoint{points[i].Label, points[i].start(), runset.JSONRuns(points[i].Runs)})
+	}
+	return all
+}
+
+// csvHeader is the first line; schemas/trend_csv.md describes the columns.
+var csvHeader = []string{"record", "level", "name", "unit", "point", "value", "low", "high", "p", "p_adjusted", "verdict", "primary", "reason", "file"}
+
+// CSV writes a line for each value of a point, step and difference, in the columns of
+// schemas/trend_csv.md.
+func CSV(res *Result) report.Renderer {
+	rows := res.Set.CSVDifferences()
+	number := runset.CSVNumber
+	for i := range res.Levels {
+		l := &res.Levels[i]
+		for k := range l.Rows {
+			r := &l.Rows[k]
+			row := func(record string, point int, value float64, ends inference.Interval) runset.CSVRow {
+				return runset.CSVRow{
+					"record": record, "level": sanitize.CSVCell(l.Name), "name": r.Metric.Key, "unit": r.Metric.Unit(), "point": sanitize.CSVCell(res.Points[point].Label),
+					"value": number(value), "low": number(ends.Low), "high": number(ends.High), "primary": strconv.FormatBool(r.Metric.Primary),
+				}
+			}
+			for p, v := range r.Values {
+				rows = append(rows, row("value", p, v.Mean, v.Interval))
+			}
+			for _, s := range r.Steps {
+				x := row("step", s.At, s.Change, s.Interval)
+				x["unit"], x["p_adjusted"] = "ratio", number(s.P)
+				rows = append(rows, x)
+			}
+		}
+	}
+	return runset.CSV(csvHeader, rows)
+}
+
+// JudgementCSV writes a line for each primary metric and difference, in the columns of
+// schemas/trend_csv.md.
+func JudgementCSV(j *Judgement) report.Renderer {
+	rows := j.Set.CSVDifferences()
+	number := runset.CSVNumber
+	for i := range j.Levels {
+		l := &j.Levels[i]
+		for k := range l.Rows {
+			r := &l.Rows[k]
+			rows = append(rows, runset.CSVRow{
+				"record": "judged", "level": sanitize.CSVCell(l.Name), "name": r.Metric.Key, "unit": "ratio", "value": number(r.Change),
+				"low": number(r.Interval.Low), "high": number(r.Interval.High), "p": number(r.P), "p_adjusted": number(r.Adjusted),
+				"verdict": r.Verdict.String(), "primary": "true", "reason": r.NA,
+			})
+			for p, v := range r.Accepted {
+				rows = append(rows, runset.CSVRow{"record": "accepted", "level": sanitize.CSVCell(l.Name), "name": r.Metric.Key, "unit": r.Metric.Unit(), "point": strconv.Itoa(p + 1), "value": number(v)})
+			}
+			rows = append(rows, runset.CSVRow{"record": "new", "level": sanitize.CSVCell(l.Name), "name": r.Metric.Key, "unit": r.Metric.Unit(), "value": number(r.New)})
+		}
+	}
+	return runset.CSV(csvHeader, rows)
+}

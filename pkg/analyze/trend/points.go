@@ -1,0 +1,93 @@
+package trend
+
+import (
+	"cmp"
+	"math"
+	"slices"
+
+	"github.com/montanaflynn/stats"
+
+	"github.com/pa-tools/pa/pkg/analyze/diff"
+	"github.com/pa-tools/pa/pkg/analyze/runset"
+)
+
+// A Point is one or several runs of a setting that were recorded together.
+type Point struct {
+	Label string // "v1.2"; without a label the name of the first run
+	Runs  []*diff.Run
+}
+
+// A Group is the runs of one argument of a command line.
+type Group struct {
+	Label string // "" for none
+	Runs  []*diff.Run
+}
+
+// Points returns the points of groups of runs. Groups with the same label are one point,
+// and labeled points keep the order in which they were given. Runs without a label that
+// belong to one series of pa-record --repeat are one point, each other run is a point of
+// its own; they are in the order of their starts. Labeled points come first.
+func Points(groups []Group) []Point {
+	var labeled, others []Point
+	series := map[string]int{}
+	for _, g := range groups {
+		if g.Label != "" {
+			if i := slices.IndexFunc(labeled, func(p Point) bool { return p.Label == g.Label }); i >= 0 {
+				labeled[i].Runs = append(labeled[i].Runs, g.Runs...)
+			} else {
+				labeled = append(labeled, Point{g.Label, slices.Clone(g.Runs)})
+			}
+			continue
+		}
+		for _, r := range g.Runs {
+			of := ""
+			if m := r.Header.Meta; m != nil && m.Repeat != nil {
+				of = m.Repeat.Group
+			}
+			if i, known := series[of]; known && of != "" {
+				others[i].Runs = append(others[i].Runs, r)
+				continue
+			}
+			series[of] = len(others)
+			others = append(others, Point{r.Name, []*diff.Run{r}})
+		}
+	}
+	slices.SortStableFunc(others, func(a, b Point) int { return cmp.Compare(a.start(), b.start()) })
+	return append(labeled, others...)
+}
+
+// start returns the start of the first run, 0 if it is unknown.
+func (p *Point) start() uint64 {
+	first := uint64(math.MaxUint64)
+	for _, r := range p.Runs {
+		ns, _ := r.Start()
+		first = min(first, ns)
+	}
+	return first
+}
+
+// values returns the values of a metric in the runs of the point that have the level.
+func (p *Point) values(l *runset.Level, m *diff.Metric) []float64 {
+	var values []float64
+	for _, r := range p.Runs {
+		if x := l.Of(r); x != nil {
+			if v := x.Statistic(m.Key); !math.IsNaN(v) {
+				values = append(values, v)
+			}
+		}
+	}
+	return values
+}
+
+// mean returns the geometric mean of positive values, else their mean; NaN of none.
+func mean(values []float64) float64 {
+	if len(values) == 1 {
+		return values[0]
+	}
+	summary := stats.GeometricMean
+	if slices.ContainsFunc(values, func(v float64) bool { return !(v > 0) }) {
+		summary = stats.Mean
+	}
+	m, _ := summary(values) // NaN without values
+	return m
+}

@@ -1,0 +1,115 @@
+package trend
+
+import (
+	"math"
+	"slices"
+
+	"github.com/pa-tools/pa/pkg/analyze/inference"
+)
+
+const (
+	alpha      = 0.05
+	confidence = 0.95
+	// eachSide is the least number of points before and after a step.
+	eachSide = 3
+)
+
+// A Step is a place where a metric changed.
+type Step struct {
+	At int // index of the first point after the change
+	// Change is the ratio of the geometric means of the points after and before, minus 1,
+	// up to the next steps on either side.
+	Change   float64
+	Interval inference.Interval // at 95 %
+	P        float64            // adjusted for the places and the metrics that were tried
+}
+
+// stepsOf finds the steps of a metric. The points are split in two at each place, and a
+// part in the middle is compared with the points around it, by Welch's t test with at
+// least 3 points on either side. The smallest p-value of each kind is multiplied by the
+// number of comparisons of its kind, by 2 for the two kinds, and by family, the number of
+// series that are searched. If the smaller product is at most 5 %, its places are steps,
+// and the parts between them are searched in the same way. values holds the value of each
+// point.
+func stepsOf(values []float64, family int) []Step {
+	var steps []Step
+	search(values, 0, len(values), float64(family), &steps)
+	slices.SortFunc(steps, func(a, b Step) int { return a.At - b.At })
+	// A step is measured between its neighbors, which were not known when it was found.
+	bounds := []int{0}
+	for _, s := range steps {
+		bounds = append(bounds, s.At)
+	}
+	bounds = append(bounds, len(values))
+	for i := range steps {
+		steps[i].Change, steps[i].Interval, _ = student(values[bounds[i]:bounds[i+1]], values[bounds[i+1]:bounds[i+2]])
+	}
+	return steps
+}
+
+// A candidate is a comparison of a part of the points with the others.
+type candidate struct {
+	from, to int
+	p        float64
+	tried    float64 // comparisons of its kind
+}
+
+// try keeps the comparison if it is the best of its kind so far.
+func (c *candidate) try(from, to int, part, others []float64) {
+	c.tried++
+	if _, _, p := student(part, others); p < c.p {
+		c.from, c.to, c.p = from, to, p
+	}
+}
+
+// student compares two sides, together at least 3 positive values, by Student's t test on
+// logarithms. Both sides have one deviation: Welch's test, which estimates two, is off for
+// 3 points against many, and the smallest of many p-values finds that.
+func student(older, newer []float64) (change float64, ends inference.Interval, p float64) {
+	var means, squares [2]float64
+	for side, values := range [2][]float64{older, newer} {
+		for i, v := range values {
+			means[side] += (math.Log(v) - means[side]) / float64(i+1)
+		}
+		for _, v := range values {
+			d := math.Log(v) - means[side]
+			squares[side] += d * d
+		}
+	}
+	n0, n1 := float64(len(older)), float64(len(newer))
+	df := n0 + n1 - 2
+	se := math.Sqrt((squares[0] + squares[1]) / df * (1/n0 + 1/n1))
+	d := means[1] - means[0]
+	if !(se > 0) {
+		return math.Expm1(d), inference.Interval{Low: math.Expm1(d), High: math.Expm1(d)}, math.NaN()
+	}
+	t := inference.StudentQuantile(confidence, df)
+	return math.Expm1(d), inference.Interval{Low: math.Expm1(d - t*se), High: math.Expm1(d + t*se)}, 2 * inference.StudentUpper(math.Abs(d)/se, df)
+}
+
+// search appends the steps between two points.
+func search(values []float64, from, to int, family float64, steps *[]Step) {
+	split, middle := candidate{p: math.Inf(1)}, candidate{p: math.Inf(1)}
+	for at := from + eachSide; at+eachSide <= to; at++ {
+		split.try(from, at, values[from:at], values[at:to])
+		for end := at + eachSide; end+eachSide <= to; end++ {
+			middle.try(at, end, values[at:end], slices.Concat(values[from:at], values[end:to]))
+		}
+	}
+	const kinds = 2
+	best := split
+	if middle.p*middle.tried < split.p*split.tried {
+		best = middle
+	}
+	p := best.p * best.tried * kinds * family
+	if !(p <= alpha) {
+		return
+	}
+	if best.from > from {
+		*steps = append(*steps, Step{At: best.from, P: p})
+		search(values, from, best.from, family, steps)
+	}
+	*steps = append(*steps, Step{At: best.to, P: p})
+	search(values, best.from, best.to, family, steps)
+	search(values, best.to, to, family, steps)
+}

@@ -1,0 +1,107 @@
+package trend
+
+import (
+	"math"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/pa-tools/pa/internal/testenv"
+	"github.com/pa-tools/pa/pkg/analyze/inference"
+)
+
+func TestSteps(t *testing.T) {
+	values := func(x ...float64) []float64 { return x }
+	for _, tt := range []struct {
+		name   string
+		values []float64
+		at     []int
+	}{
+		{"steady", values(100, 101, 99, 100.5, 99.5, 100, 101, 99), nil},
+		{"one step", values(100, 101, 99, 100.5, 110, 111, 109, 110.5), []int{4}},
+		{"up and down", values(100, 101, 99, 100.5, 120, 121, 119, 120.5, 100, 101, 99, 100.5), []int{4, 8}},
+		{"one point is off", values(100, 101, 99, 100.5, 120, 99.5, 100, 101, 99), nil},
+		{"too few", values(100, 101, 99, 110, 111), nil},
+	} {
+		steps := stepsOf(tt.values, 1)
+		if len(steps) != len(tt.at) {
+			t.Errorf("%s: %+v, want steps at %v", tt.name, steps, tt.at)
+			continue
+		}
+		for i, s := range steps {
+			if s.At != tt.at[i] || s.P > alpha || s.Interval.Contains(0) || !s.Interval.Contains(s.Change) {
+				t.Errorf("%s: %+v, want a step at %d", tt.name, s, tt.at[i])
+			}
+		}
+	}
+	one := stepsOf(values(100, 101, 99, 100.5, 110, 111, 109, 110.5), 1)[0]
+	if math.Abs(one.Change-0.0999) > 0.001 {
+		t.Errorf("a step of %v, want about 10 %%", one.Change)
+	}
+	if steps := stepsOf(values(100, 101, 99, 103, 102, 104), 1000); steps != nil {
+		t.Errorf("%+v of a thousand series", steps)
+	}
+}
+
+// Without a step, one is found in at most 5 % of the histories; the bound is three
+// standard errors. A step of three deviations is found in most.
+func TestStepsBySimulation(t *testing.T) {
+	histories := 8000 / testenv.Stride(20)
+	random := rand.New(rand.NewPCG(1, 2))
+	for _, points := range []int{6, 12, 30} {
+		found, detected := 0, 0
+		for range histories {
+			x := make([]float64, points)
+			for i := range x {
+				x[i] = math.Exp(0.01 * random.NormFloat64())
+			}
+			if stepsOf(x, 1) != nil {
+				found++
+			}
+			for i := points / 2; i < points; i++ {
+				x[i] *= 1.03
+			}
+			if stepsOf(x, 1) != nil {
+				detected++
+			}
+		}
+		n := float64(histories)
+		if most := alpha + 3*math.Sqrt(alpha*(1-alpha)/n); float64(found)/n > most {
+			t.Errorf("%d points: a step is found in %.1f %% of the steady histories", points, 100*float64(found)/n)
+		}
+		if least := map[int]float64{6: 0.2, 12: 0.85, 30: 0.99}[points]; float64(detected)/n < least-3*math.Sqrt(0.25/n) {
+			t.Errorf("%d points: a true step is found in only %.1f %%", points, 100*float64(detected)/n)
+		}
+	}
+}
+
+// The prediction interval of a further point holds the point in 95 of 100 cases.
+func TestPredictionBySimulation(t *testing.T) {
+	const trials = 2000
+	random := rand.New(rand.NewPCG(3, 4))
+	for _, k := range []int{3, 5, 10} {
+		missed := 0
+		for range trials {
+			var r Judged
+			day := func() float64 { return 100 * math.Exp(0.02*random.NormFloat64()) }
+			for range k {
+				r.Accepted = append(r.Accepted, day())
+			}
+			r.New = day()
+			r.P = math.NaN()
+			r.predict()
+			if (r.P <= alpha) != !r.Interval.Contains(0) {
+				t.Fatalf("p %v, interval %v", r.P, r.Interval)
+			}
+			if !r.Interval.Contains(0) {
+				missed++
+			}
+		}
+		if rate := float64(missed) / trials; math.Abs(rate-alpha) > 3*math.Sqrt(alpha*(1-alpha)/trials) {
+			t.Errorf("%d accepted points: %.1f %% of equal points are found different", k, 100*rate)
+		}
+	}
+	r := Judged{Accepted: []float64{100, 100, 100}, New: 101, Interval: inference.Interval{Low: math.NaN(), High: math.NaN()}}
+	if r.predict(); r.NA != "all accepted points are equal" {
+		t.Errorf("%q", r.NA)
+	}
+}

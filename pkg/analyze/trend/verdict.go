@@ -1,0 +1,318 @@
+package trend
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/montanaflynn/stats"
+
+	"github.com/pa-tools/pa/internal/plural"
+	"github.com/pa-tools/pa/internal/sanitize"
+	"github.com/pa-tools/pa/pkg/analyze/diff"
+	"github.com/pa-tools/pa/pkg/analyze/inference"
+	"github.com/pa-tools/pa/pkg/analyze/runset"
+)
+
+// A Judgement says whether a new point is worse than accepted ones.
+type Judgement struct {
+	Accepted []Point
+	New      Point
+	Set      *runset.Set
+	Levels   []JudgedLevel
+	// Allow is the largest change for the worse that passes.
+	Allow float64
+	// Missing names the levels of accepted points that the new point lacks.
+	Missing []string
+	// DaysUnknown is set if fewer than 3 points are accepted: the spread of the runs then
+	// stands for the spread of the points, which is larger.
+	DaysUnknown bool
+}
+
+// A JudgedLevel has the primary metrics of one load level.
+type JudgedLevel struct {
+	*runset.Level
+	Rows []Judged
+}
+
+// A Judged is a metric of the new point beside the accepted ones.
+type Judged struct {
+	Metric   *diff.Metric
+	Accepted []float64 // of each accepted point
+	Mean     float64   // of the accepted points
+	New      float64
+	Change   float64 // New/Mean − 1; of the failed share, New − the largest accepted share
+	Interval inference.Interval
+	P        float64
+	Adjusted float64
+	Verdict  inference.Verdict
+	NA       string // why there is no verdict; "" if there is one
+	// TooEarly is set if there is no verdict because too few runs are accepted so far.
+	TooEarly bool
+}
+
+// allowedFailures is by how much the share of failed requests may exceed the largest
+// accepted share.
+const allowedFailures = 0.01
+
+// Judge compares a new point with accepted points, of which there is at least one. With 3
+// or more, the new value is judged by the prediction interval of a further point: the t
+// distribution with k − 1 degrees of freedom around the mean of k logarithms, with the
+// deviation of the points times √(1 + 1/k). With fewer, Welch's t test compares the runs,
+// at least 3 on either side. The p-values of all primary metrics and levels are adjusted
+// by Holm's method.
+func Judge(accepted []Point, next Point, allow float64, ignore []string) *Judgement {
+	runs := slices.Clone(next.Runs)
+	for i := range accepted {
+		runs = append(runs, accepted[i].Runs...)
+	}
+	j := &Judgement{Accepted: accepted, New: next, Set: runset.New(runs, ignore), Allow: allow, DaysUnknown: len(accepted) < eachSide}
+	refused := len(j.Set.Refused()) > 0
+	for i := range j.Set.Levels {
+		l := &j.Set.Levels[i]
+		has := func(p *Point) bool {
+			return slices.ContainsFunc(p.Runs, func(r *diff.Run) bool { return l.Of(r) != nil })
+		}
+		if !has(&next) {
+			j.Missing = append(j.Missing, l.Name)
+			continue
+		}
+		x := JudgedLevel{Level: l}
+		for k := range diff.Metrics {
+			if m := &diff.Metrics[k]; m.Primary {
+				if row, some := j.row(l, m, refused); some {
+					x.Rows = append(x.Rows, row)
+				}
+			}
+		}
+		j.Levels = append(j.Levels, x)
+	}
+	j.adjust()
+	return j
+}
+
+// row judges one metric, but for the adjustment; some is false if neither side has it.
+func (j *Judgement) row(l *runset.Level, m *diff.Metric, refused bool) (row Judged, some bool) {
+	nan := math.NaN()
+	row = Judged{Metric: m, Change: nan, Interval: inference.Interval{Low: nan, High: nan}, P: nan, Adjusted: nan}
+	var older []float64 // runs
+	for i := range j.Accepted {
+		values := j.Accepted[i].values(l, m)
+		older = append(older, values...)
+		if v := mean(values); !math.IsNaN(v) {
+			row.Accepted = append(row.Accepted, v)
+		}
+	}
+	newer := j.New.values(l, m)
+	row.Mean, row.New = mean(row.Accepted), mean(newer)
+	if len(older)+len(newer) == 0 {
+		return row, false
+	}
+	switch {
+	case refused:
+		row.NA = "the runs are not comparable"
+	case len(newer) == 0:
+		row.NA = "the new point has no value"
+	case len(older) == 0:
+		row.NA = "no accepted point has a value"
+	}
+	if row.NA != "" {
+		return row, true
+	}
+	if m.Key == "failed_share" {
+		row.failures()
+		return row, true
+	}
+	row.Change = row.New/row.Mean - 1
+	for _, r := range j.New.Runs {
+		if x := l.Of(r); x != nil {
+			if why := x.Spoils(m); why != "" {
+				row.NA = why + " in " + sanitize.Text(r.Name)
+				return row, true
+			}
+		}
+	}
+	if len(row.Accepted) >= eachSide {
+		row.predict()
+		return row, true
+	}
+	c := inference.Welch(older, newer)
+	if c.NA.Missing() {
+		row.NA = c.NA.Reason
+		if row.TooEarly = c.NA.Needs > 0; row.TooEarly {
+			row.NA += fmt.Sprintf("; accept %d points, or record %d runs a point", eachSide, c.NA.Needs)
+		}
+		return row, true
+	}
+	row.P, row.Change, row.Interval = c.P, c.Change, c.Interval(confidence)
+	return row, true
+}
+
+// failures judges the share of failed requests.
+func (r *Judged) failures() {
+	most := slices.Max(r.Accepted)
+	r.Change = r.New - most
+	r.Verdict = inference.NoDifference
+	if r.Change > allowedFailures {
+		r.Verdict = inference.Worse
+	}
+}
+
+// predict judges the new value by the accepted points.
+func (r *Judged) predict() {
+	logs := make([]float64, len(r.Accepted))
+	for i, v := range append(slices.Clone(r.Accepted), r.New) {
+		if !(v > 0) {
+			r.NA = "a value that is not above 0 has no logarithm"
+			return
+		}
+		if i < len(logs) {
+			logs[i] = math.Log(v)
+		}
+	}
+	center, _ := stats.Mean(logs)
+	deviation, _ := stats.StandardDeviationSample(logs)
+	k := float64(len(logs))
+	se := deviation * math.Sqrt(1+1/k)
+	if !(se > 0) {
+		r.NA = "all accepted points are equal"
+		return
+	}
+	d := math.Log(r.New) - center
+	t := inference.StudentQuantile(confidence, k-1)
+	r.P = 2 * inference.StudentUpper(math.Abs(d)/se, k-1)
+	r.Interval = inference.Interval{Low: math.Expm1(d - t*se), High: math.Expm1(d + t*se)}
+}
+
+// adjust gives the verdicts.
+func (j *Judgement) adjust() {
+	var rows []*Judged
+	var p []float64
+	for i := range j.Levels {
+		for k := range j.Levels[i].Rows {
+			r := &j.Levels[i].Rows[k]
+			rows, p = append(rows, r), append(p, r.P)
+		}
+	}
+	for i, q := range inference.Holm(p) {
+		r := rows[i]
+		if math.IsNaN(q) {
+			continue
+		}
+		r.Adjusted = q
+		switch worse := (r.Change > 0) == (r.Metric.Direction == inference.LowerIsBetter); {
+		case q > alpha || r.Change == 0:
+			r.Verdict = inference.NoDifference
+		case worse:
+			r.Verdict = inference.Worse
+		default:
+			r.Verdict = inference.Better
+		}
+	}
+}
+
+// TooEarly returns why nothing can be judged yet: too few points and runs are accepted;
+// nil if something can.
+func (j *Judgement) TooEarly() error {
+	for i := range j.Levels {
+		for k := range j.Levels[i].Rows {
+			if r := &j.Levels[i].Rows[k]; r.TooEarly {
+				return fmt.Errorf("%s at %s cannot be judged yet: %s", r.Metric.Name, sanitize.Text(j.Levels[i].Name), r.NA)
+			}
+		}
+	}
+	return nil
+}
+
+// Failures returns an error for each metric that fails the gate: it is worse by more than
+// Allow, or has no verdict for another reason than that it is too early. A level that the
+// new point lacks fails, too.
+func (j *Judgement) Failures() error {
+	var errs []error
+	for i := range j.Levels {
+		l := &j.Levels[i]
+		for k := range l.Rows {
+			switch r := &l.Rows[k]; {
+			case r.TooEarly:
+			case r.NA != "":
+				errs = append(errs, fmt.Errorf("%s at %s cannot be judged, which counts as failed: %s", r.Metric.Name, sanitize.Text(l.Name), r.NA))
+			case r.Verdict == inference.Worse && math.Abs(r.Change) > j.Allow:
+				errs = append(errs, fmt.Errorf("%s at %s is worse than %s: %s", r.Metric.Name, sanitize.Text(l.Name), j.accepted(), r.change()))
+			}
+		}
+	}
+	for _, name := range j.Missing {
+		errs = append(errs, fmt.Errorf("the new runs lack %s, which the accepted ones have", sanitize.Text(name)))
+	}
+	return errors.Join(errs...)
+}
+
+// change formats the change with its interval: "+9.3 % (4.1 to 14)".
+func (r *Judged) change() string {
+	if r.Metric.Key == "failed_share" {
+		return fmt.Sprintf("%s instead of at most %s", runset.Percent(r.New), runset.Percent(slices.Max(r.Accepted)))
+	}
+	s := signed(r.Change) + " %"
+	if !math.IsNaN(r.Interval.Low) {
+		s += fmt.Sprintf(" (%s to %s)", signed(r.Interval.Low), signed(r.Interval.High))
+	}
+	return s
+}
+
+// accepted names the accepted points: "the last 5 accepted points".
+func (j *Judgement) accepted() string {
+	if len(j.Accepted) == 1 {
+		return "the accepted point"
+	}
+	return "the last " + plural.Of(len(j.Accepted), "accepted point")
+}
+
+// Headline says in one line what the judgement is.
+func (j *Judgement) Headline() string {
+	if refused := j.Set.Refused(); len(refused) > 0 {
+		return "not comparable with " + j.accepted() + ": the runs differ in " + refused[0].Name
+	}
+	var worse, better, bounds, unknown []string
+	for i := range j.Levels {
+		l := &j.Levels[i]
+		for k := range l.Rows {
+			r := &l.Rows[k]
+			name := r.Metric.Name
+			if len(j.Levels) > 1 {
+				name += " at " + sanitize.Text(l.Name)
+			}
+			switch {
+			case r.NA != "":
+				unknown = append(unknown, name)
+			case r.Verdict == inference.Worse && math.Abs(r.Change) > j.Allow:
+				worse = append(worse, name+" "+r.change())
+			case r.Verdict == inference.Better:
+				better = append(better, name+" "+r.change())
+			case !math.IsNaN(r.Interval.Low):
+				bounds = append(bounds, fmt.Sprintf("%s %% in %s", runset.Rounded(math.Max(math.Abs(r.Interval.Low), math.Abs(r.Interval.High))), name))
+			}
+		}
+	}
+	var parts []string
+	if worse != nil {
+		parts = append(parts, "worse than "+j.accepted()+": "+strings.Join(worse, ", "))
+	}
+	if better != nil {
+		parts = append(parts, "better than "+j.accepted()+": "+strings.Join(better, ", "))
+	}
+	if worse == nil && better == nil && bounds != nil {
+		parts = append(parts, "as "+j.accepted()+": no difference larger than "+strings.Join(bounds, ", "))
+	}
+	if unknown != nil {
+		parts = append(parts, "cannot be judged: "+strings.Join(unknown, ", "))
+	}
+	if j.Missing != nil {
+		parts = append(parts, "the new runs lack "+sanitize.Text(strings.Join(j.Missing, ", ")))
+	}
+	if parts == nil {
+		return "nothing to judge"
+	}
+	return strings.Join(parts, "; ")
+}
