@@ -136,11 +136,7 @@ func judge(c *cli.Context, cfg analyze.Config, format string, args []labeled) er
 		settings.Warnf(c, "--baseline %s has no accepted point, so nothing was compared", dir)
 		return accept(c, dir, next, files)
 	}
-	var accepted []trend.Point
-	for _, g := range groups[:len(groups)-1] {
-		accepted = append(accepted, trend.Point{Label: g.Label, Runs: g.Runs})
-	}
-	j := trend.Judge(accepted, next, allow, c.StringSlice("ignore"))
+	j := trend.Judge(groups[:len(groups)-1], next, allow, c.StringSlice("ignore"))
 	err = settings.Write(c, map[string]func(*trend.Judgement) report.Renderer{
 		"text":     func(r *trend.Judgement) report.Renderer { return trend.JudgementText(r, settings.ConsoleWidth(c)) },
 		"markdown": trend.JudgementMarkdown, "csv": trend.JudgementCSV, "json": trend.JudgementJSON, "junit": trend.JudgementJUnit,
@@ -219,7 +215,7 @@ func labeledFiles(args []string) ([]labeled, error) {
 }
 
 // readGroups reads the runs of each argument.
-func readGroups(c *cli.Context, args []labeled, cfg analyze.Config) ([]trend.Group, error) {
+func readGroups(c *cli.Context, args []labeled, cfg analyze.Config) ([]trend.Point, error) {
 	var paths []string
 	for _, a := range args {
 		paths = append(paths, a.files...)
@@ -228,9 +224,9 @@ func readGroups(c *cli.Context, args []labeled, cfg analyze.Config) ([]trend.Gro
 	if err != nil {
 		return nil, err
 	}
-	var groups []trend.Group
+	var groups []trend.Point
 	for _, a := range args {
-		groups = append(groups, trend.Group{Label: a.label, Runs: slices.Clone(runs[:len(a.files)])})
+		groups = append(groups, trend.Point{Label: a.label, Runs: slices.Clone(runs[:len(a.files)])})
 		runs = runs[len(a.files):]
 	}
 	return groups, nil

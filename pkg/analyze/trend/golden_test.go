@@ -152,11 +152,11 @@ func TestFailures(t *testing.T) {
 func TestPoints(t *testing.T) {
 	all := nights(t, 1, []float64{30, 31}, nil)
 	runs := append(append([]*diff.Run{}, all[1].Runs...), all[0].Runs...)
-	points := Points([]Group{{Runs: runs}})
+	points := Points([]Point{{Runs: runs}})
 	if len(points) != 2 || len(points[0].Runs) != 3 || points[0].Label != "run.3.json" || points[1].Label != "run.6.json" {
 		t.Errorf("%d points: %+v", len(points), points)
 	}
-	labeled := Points([]Group{{"b", all[1].Runs[:1]}, {"", all[0].Runs[:1]}, {"a", all[0].Runs[1:]}, {"b", all[1].Runs[1:]}})
+	labeled := Points([]Point{{"b", all[1].Runs[:1]}, {"", all[0].Runs[:1]}, {"a", all[0].Runs[1:]}, {"b", all[1].Runs[1:]}})
 	if len(labeled) != 3 || labeled[0].Label != "b" || len(labeled[0].Runs) != 3 || labeled[1].Label != "a" || labeled[2].Label != "run.3.json" {
 		t.Errorf("%+v", labeled)
 	}

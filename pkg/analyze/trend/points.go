@@ -17,17 +17,12 @@ type Point struct {
 	Runs  []*diff.Run
 }
 
-// A Group is the runs of one argument of a command line.
-type Group struct {
-	Label string // "" for none
-	Runs  []*diff.Run
-}
-
-// Points returns the points of groups of runs. Groups with the same label are one point,
+// Points returns the points of groups of runs, such as the arguments of a command line. A
+// group without a label has the label "". Groups with the same label are one point,
 // and labeled points keep the order in which they were given. Runs without a label that
 // belong to one series of pa-record --repeat are one point, each other run is a point of
 // its own; they are in the order of their starts. Labeled points come first.
-func Points(groups []Group) []Point {
+func Points(groups []Point) []Point {
 	var labeled, others []Point
 	series := map[string]int{}
 	for _, g := range groups {
