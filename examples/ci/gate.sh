@@ -1,0 +1,56 @@
+#!/usr/bin/env bash
+# Records runs against a server and judges them by the accepted ones.
+#
+#   examples/ci/gate.sh --service-kind openai -u localhost:8000 -m my-model --streaming \
+#       --concurrency-range 8 --request-count 200
+#
+# The arguments are flags of pa-record. Settings are environment variables:
+#
+#   GATE_BASELINE          directory of accepted runs (baseline)
+#   GATE_OUT               directory of this job's exports and reports (gate-out)
+#   GATE_REPEAT            number of runs (5)
+#   GATE_ALLOW             change for the worse that passes (0%)
+#   GATE_LABEL             name of the runs in the baseline, such as a commit
+#   GATE_ACCEPT            true: add the runs to the baseline if they pass
+#   GATE_REQUIRE_BASELINE  true: fail if there is no accepted run yet
+#
+# Writes GATE_OUT/run.N.json, report.txt, summary.md and junit.xml. Exit codes: 0 passed, 1
+# not recorded or not comparable, 2 wrong usage, 3 worse, or not judged.
+set -euo pipefail
+
+baseline=${GATE_BASELINE:-baseline}
+out=${GATE_OUT:-gate-out}
+repeat=${GATE_REPEAT:-5}
+
+mkdir -p "$out"
+pa-record "$@" --repeat "$repeat" --quiet --overwrite --profile-export-file "$out/run.json"
+
+runs=("$out"/run.[0-9]*.json)
+if [ -n "${GATE_LABEL:-}" ]; then
+	label=${GATE_LABEL//[^A-Za-z0-9._-]/_}
+	runs=("${runs[@]/#/$label=}")
+fi
+options=(--baseline "$baseline" --allow "${GATE_ALLOW:-0%}" --overwrite)
+if [ "${GATE_REQUIRE_BASELINE:-false}" = true ]; then
+	options+=(--require-baseline)
+fi
+
+# The reports are written first, so that a job which fails has them.
+rm -f "$out/report.txt" "$out/summary.md" "$out/junit.xml"
+status=0
+pa-analyze trend "${options[@]}" -o "$out/report.txt" "${runs[@]}" || status=$?
+if [ -e "$out/report.txt" ]; then
+	cat "$out/report.txt"
+	for format in markdown:summary.md junit:junit.xml; do
+		pa-analyze trend "${options[@]}" --format "${format%%:*}" -o "$out/${format#*:}" "${runs[@]}" 2>"$out/messages.txt" || true
+	done
+else
+	echo "**No accepted runs in $baseline: nothing was compared.**" >"$out/summary.md"
+fi
+if [ -n "${GITHUB_STEP_SUMMARY:-}" ]; then
+	cat "$out/summary.md" >>"$GITHUB_STEP_SUMMARY"
+fi
+if [ "$status" -eq 0 ] && [ "${GATE_ACCEPT:-false}" = true ]; then
+	pa-analyze trend "${options[@]}" --accept "${runs[@]}" >"$out/messages.txt"
+fi
+exit "$status"
