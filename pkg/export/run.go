@@ -72,7 +72,13 @@ type RunMeta struct {
 	Streaming *bool `json:"streaming,omitempty"`
 	// DatasetSHA256 is the hash of the input data as sent to the backend, in hex.
 	DatasetSHA256 string `json:"dataset_sha256,omitempty"`
-	Seed          uint64 `json:"seed,omitempty"`
+	// PromptsSHA256 is the hash of what the model reads of the input data, in hex: without
+	// parameters such as the temperature.
+	PromptsSHA256 string `json:"prompts_sha256,omitempty"`
+	// Parameters are the parameters of the requests beside their prompts, as compact
+	// JSON; "varies" for one that differs between requests.
+	Parameters map[string]string `json:"parameters,omitempty"`
+	Seed       uint64            `json:"seed,omitempty"`
 	// Dataset describes input data that was read from files or made up; nil for data
 	// that is part of the recorder.
 	Dataset *DatasetMeta `json:"dataset,omitempty"`

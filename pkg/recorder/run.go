@@ -56,6 +56,7 @@ func Run(ctx context.Context, cfg Config) (*Result, error) {
 	meta.StartNS = r.cfg.Clock.NowNS()
 	meta.Model = r.cfg.Backend.Model()
 	meta.DatasetSHA256 = r.requests.SHA256()
+	meta.PromptsSHA256, meta.Parameters = r.requests.PromptsSHA256(), r.requests.Parameters()
 	meta.Streaming = r.requests.Streamed(meta.Streaming)
 	stopWatch := r.watchClock(ctx)
 	r.pauses = r.cfg.watchPauses(r.cfg.Clock.NowNS)

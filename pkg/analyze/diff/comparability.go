@@ -50,7 +50,7 @@ type check struct {
 var checks = [...]check{
 	{name: "model", refuses: true, of: func(r *Run, _ *Level) string { return r.Model }},
 	{name: "definitions", refuses: true, of: definitions},
-	{name: "dataset", refuses: true, of: dataset},
+	{name: "dataset", refuses: true, between: betweenDatasets},
 	{name: load, refuses: true, of: func(_ *Run, l *Level) string { return l.allOfLoad() }},
 	{name: "input-tokens", refuses: true, between: betweenLengths(func(l *Level) *analyze.Summary { return l.Input })},
 	{name: "output-tokens", refuses: true, between: betweenLengths(func(l *Level) *analyze.Summary { return l.Output })},
@@ -61,6 +61,7 @@ var checks = [...]check{
 		return l.TokenSource.String()
 	}},
 	{name: "streaming", refuses: true, of: streaming},
+	{name: "parameters", between: betweenParameters},
 	{name: "service", of: func(r *Run, _ *Level) string { return text(r.Header.ServiceKind) }},
 	{name: "endpoint", of: func(r *Run, _ *Level) string { return text(r.Header.Endpoint) }},
 	{name: "stamps", refuses: true, between: betweenSources(func(l *Level) *analyze.Stamps { return &l.Stamps })},
@@ -232,13 +233,6 @@ func definitions(r *Run, _ *Level) string {
 		return m.Import.Format
 	}
 	return "a recording"
-}
-
-func dataset(r *Run, _ *Level) string {
-	if m := r.Header.Meta; m != nil && m.DatasetSHA256 != "" {
-		return "sha256:" + m.DatasetSHA256
-	}
-	return unknown
 }
 
 func streaming(r *Run, _ *Level) string {

@@ -63,6 +63,11 @@ func TestDifferences(t *testing.T) {
 			}}
 		}
 	}
+	prompted := func(prompts, dataset string, parameters map[string]string) func(*memory) {
+		return func(m *memory) {
+			m.run.Meta.PromptsSHA256, m.run.Meta.DatasetSHA256, m.run.Meta.Parameters = prompts, dataset, parameters
+		}
+	}
 	for _, tt := range []struct {
 		name     string
 		old, new func(*memory)
@@ -74,6 +79,10 @@ func TestDifferences(t *testing.T) {
 		{"the same definitions", func(m *memory) { m.run.Meta.Import = &export.Import{Format: "x"} }, func(m *memory) { m.run.Meta.Import = &export.Import{Format: "x"} }, nil},
 		{"dataset", nil, func(m *memory) { m.run.Meta.DatasetSHA256 = "x" }, []string{"!dataset"}},
 		{"no dataset", nil, func(m *memory) { m.run.Meta.DatasetSHA256 = "" }, []string{"!dataset"}},
+		{"the same prompts with another temperature", prompted("p", "all", map[string]string{"temperature": "0.2", "n": "1"}), prompted("p", "other", map[string]string{"temperature": "0.7", "n": "1"}), []string{"parameters"}},
+		{"a parameter more", prompted("p", "all", nil), prompted("p", "other", map[string]string{"seed": "4"}), []string{"parameters"}},
+		{"other prompts", prompted("p", "all", nil), prompted("q", "all", nil), []string{"!dataset"}},
+		{"the prompts of an older file are not known", prompted("p", "all", map[string]string{"n": "1"}), prompted("", "all", nil), nil},
 		{"load written otherwise", nil, func(m *memory) { m.run.Experiments[0].Value = "4.0" }, nil},
 		{"load in other words", inWords("request rate 4, poisson"), inWords("request rate 4, constant"), []string{"!load"}},
 		{"load in words on one side", nil, inWords("concurrency 4, ramp of 5s"), []string{"!load"}},

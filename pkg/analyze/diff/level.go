@@ -60,7 +60,11 @@ type Level struct {
 
 	run      string            // name of the run
 	settings map[string]string // of the recorder, as JSON; nil if not recorded
-	untimed  string            // why the order of its requests is unknown; "" if known
+	// datasetHash and promptHash are hashes of the input data, with and without
+	// parameters; "" if not recorded.
+	datasetHash, promptHash string
+	parameters              map[string]string
+	untimed                 string // why the order of its requests is unknown; "" if known
 	// values holds the value of each of Metrics; NaN for a missing one.
 	values [len(Metrics)]float64
 	n      [quantities]int // number of values of each quantity
@@ -119,6 +123,7 @@ func level(e *analyze.Experiment, run *export.Run, m *export.ExperimentMeta) Lev
 	if run.Meta != nil {
 		l.Clock = clock(run.Meta, &e.Stamps)
 		l.settings = settings(run.Meta.Config)
+		l.datasetHash, l.promptHash, l.parameters = run.Meta.DatasetSHA256, run.Meta.PromptsSHA256, run.Meta.Parameters
 	}
 	if m != nil {
 		l.Unstable = m.Stable != nil && !*m.Stable

@@ -35,9 +35,11 @@ type RequestSet struct {
 	n             int
 	kept          []preparedRequest // all n, or nil
 	hash          string
-	conversations []conversation // see FindConversations
-	streamed      bool           // a request asks for a streamed response
-	whole         bool           // a request asks for a response that is not streamed
+	prompts       string            // hash of the prompts, see promptHash
+	parameters    map[string]string // beside the prompts
+	conversations []conversation    // see FindConversations
+	streamed      bool              // a request asks for a streamed response
+	whole         bool              // a request asks for a response that is not streamed
 }
 
 // NewRequestSet encodes every distinct request once. With batches of B, request k holds
@@ -47,7 +49,7 @@ func NewRequestSet(ctx context.Context, w Workload) (*RequestSet, error) {
 	w.BatchSize = max(w.BatchSize, 1)
 	s := &RequestSet{Workload: w}
 	s.n = w.Entries.Len() / gcd(w.Entries.Len(), w.BatchSize)
-	h := datasetHash{sha256.New()}
+	h, prompts := datasetHash{sha256.New()}, newPromptHash()
 	var bytes int64
 	for k := range s.n {
 		if err := ctx.Err(); err != nil {
@@ -58,6 +60,7 @@ func NewRequestSet(ctx context.Context, w Workload) (*RequestSet, error) {
 			return nil, err
 		}
 		h.add(p.payload.Inputs())
+		prompts.add(p.payload.Inputs())
 		if st, ok := p.payload.(backend.Streamer); ok {
 			s.streamed = s.streamed || st.Streamed()
 			s.whole = s.whole || !st.Streamed()
@@ -70,13 +73,28 @@ func NewRequestSet(ctx context.Context, w Workload) (*RequestSet, error) {
 	}
 	if w.Order.Kind != workload.Sequential {
 		h.order(w.Order)
+		prompts.order(w.Order)
 	}
 	s.hash = hex.EncodeToString(h.Sum(nil))
+	s.prompts, s.parameters = hex.EncodeToString(prompts.Sum(nil)), prompts.parameters
 	return s, nil
 }
 
 // SHA256 returns the hash of the requests and their order, in hex.
 func (s *RequestSet) SHA256() string { return s.hash }
+
+// PromptsSHA256 returns the hash of what the model reads of the requests, in their order,
+// in hex: without parameters such as the temperature.
+func (s *RequestSet) PromptsSHA256() string { return s.prompts }
+
+// Parameters returns the parameters of the requests that the model does not read, as
+// compact JSON; "varies" for one that differs between requests. nil if there is none.
+func (s *RequestSet) Parameters() map[string]string {
+	if len(s.parameters) == 0 {
+		return nil
+	}
+	return s.parameters
+}
 
 // Streamed returns true if all requests ask for a streamed response, false if none
 // does, nil if they differ, and given if the backend does not know.
