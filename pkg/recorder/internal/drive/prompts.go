@@ -4,7 +4,6 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
-	"hash"
 	"maps"
 	"slices"
 
@@ -23,7 +22,7 @@ type promptHash struct {
 }
 
 func newPromptHash() *promptHash {
-	return &promptHash{datasetHash: datasetHash{hash.Hash(sha256.New())}, parameters: map[string]string{}}
+	return &promptHash{datasetHash: datasetHash{sha256.New()}, parameters: map[string]string{}}
 }
 
 // readByModel are the members of a JSON request that the model reads, whatever their type.
