@@ -193,11 +193,11 @@ func TestDegenerate(t *testing.T) {
 					older, newer = append(older, read(t, "old", c)), append(newer, read(t, "new", c))
 				}
 				res := Compare(older, newer, Options{})
-				e, err := ParseGate("ttft_p50>5% || new.e2el_p99>1h && 1h")
+				e, err := (&Options{}).ParseGate("ttft_p50>5% || new.e2el_p99>1h && 1h")
 				if err == nil {
 					t.Fatalf("%v", e)
 				}
-				if e, err = ParseGate("new.tpot_p50>1s"); err != nil {
+				if e, err = (&Options{}).ParseGate("new.tpot_p50>1s"); err != nil {
 					t.Fatal(err)
 				}
 				passed := res.Gate([]*gate.Expr{e})
@@ -306,7 +306,7 @@ func TestUnfitForGates(t *testing.T) {
 			expr string
 			want gate.State
 		}{{"new.itl_p50>1s", gate.Clear}, {"new.itl_p50<1s", gate.Tripped}} {
-			e, err := ParseGate(cond.expr)
+			e, err := (&Options{}).ParseGate(cond.expr)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -370,7 +370,7 @@ func TestNothing(t *testing.T) {
 		if got := res.Levels[0].Nothing(); got != tt.want {
 			t.Errorf("%s: %q, want %q", tt.name, got, tt.want)
 		}
-		e, err := ParseGate("e2el_p50>+1000%")
+		e, err := (&Options{}).ParseGate("e2el_p50>+1000%")
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -481,7 +481,7 @@ func TestPrimary(t *testing.T) {
 // Two single runs differ, but neither is better or worse; a condition on that is n/a.
 func TestSingleRunsAreNeverWorse(t *testing.T) {
 	res := scenarios(t)["single"]
-	e, err := ParseGate("tpot_p50 worse")
+	e, err := (&Options{}).ParseGate("tpot_p50 worse")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -508,7 +508,7 @@ func TestGateUnknown(t *testing.T) {
 		{"itl_p50.high>+5%", run(1, "1"), run(2, "1"), []gate.State{gate.Unknown}, "itl_p50.high is n/a: neither side has a value"},
 		{"old.ttft_p50>1ms && new.ttft_p50>1ms", run(1, "1"), run(2, "1"), []gate.State{gate.Tripped}, ""},
 	} {
-		e, err := ParseGate(tt.text)
+		e, err := (&Options{}).ParseGate(tt.text)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -48,7 +48,7 @@ func Example() {
 		fmt.Printf("%s: %+.1f%% (%+.1f%% to %+.1f%%): %v\n", row.Metric.Name, 100*row.Change, 100*i.Low, 100*i.High, row.Verdict)
 	}
 
-	noSlower, err := diff.ParseGate("tpot_p50 worse || new.e2el_p50>1s")
+	noSlower, err := (&diff.Options{}).ParseGate("tpot_p50 worse || new.e2el_p50>1s")
 	if err != nil {
 		fmt.Println(err)
 		return

@@ -43,7 +43,7 @@ func scenarios(t *testing.T) map[string]*Result {
 		t.Helper()
 		var exprs []*gate.Expr
 		for _, s := range texts {
-			e, err := ParseGate(s)
+			e, err := (&Options{}).ParseGate(s)
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -99,10 +99,6 @@ func CheckPrimary(keys []string) error {
 	return nil
 }
 
-// ParseGate reads a condition on a comparison with the primary metrics of [Metrics]: see
-// package gate.
-func ParseGate(text string) (*gate.Expr, error) { return (&Options{}).ParseGate(text) }
-
 // ParseGate reads a condition on a comparison with these options: see package gate.
 func (o *Options) ParseGate(text string) (*gate.Expr, error) {
 	var names []gate.Metric

@@ -57,7 +57,7 @@ func TestSpoiledHasNoVerdict(t *testing.T) {
 		t.Errorf("%q, want %q", got, want)
 	}
 	for _, text := range []string{"tpot_p50 better", "tpot_p50.low>+50%"} {
-		e, err := ParseGate(text)
+		e, err := (&Options{}).ParseGate(text)
 		if err != nil {
 			t.Fatal(err)
 		}
