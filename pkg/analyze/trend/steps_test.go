@@ -45,7 +45,7 @@ func TestSteps(t *testing.T) {
 // Without a step, one is found in at most 5 % of the histories; the bound is three
 // standard errors. A step of three deviations is found in most.
 func TestStepsBySimulation(t *testing.T) {
-	histories := 8000 / testenv.Stride(20)
+	histories := 8000 / testenv.Stride(40)
 	random := rand.New(rand.NewPCG(1, 2))
 	for _, points := range []int{6, 12, 30} {
 		found, detected := 0, 0
