@@ -1,7 +1,6 @@
 package diff
 
 import (
-	"cmp"
 	"fmt"
 	"maps"
 	"math"
@@ -212,39 +211,19 @@ var otherwise = map[string]bool{
 	"servers": true, "label": true,
 }
 
-// betweenSettings compares the settings of the recorders and names the different ones. A
-// setting with several values within a side differs. If a level has no settings, nothing
-// is compared.
+// betweenSettings compares the settings of the recorders and names the different ones. If
+// a level has no settings, nothing is compared. What --extra-body set is named among the
+// parameters of requests if these are known.
 func betweenSettings(older, newer []*Level) (o, n string, differ bool) {
-	names := map[string]bool{}
-	for _, l := range slices.Concat(older, newer) {
-		if l.settings == nil {
-			return unknown, unknown, false
-		}
-		for name := range l.settings {
-			names[name] = names[name] || !otherwise[name]
-		}
+	if slices.ContainsFunc(slices.Concat(older, newer), func(l *Level) bool { return l.settings == nil }) {
+		return unknown, unknown, false
 	}
-	values := func(levels []*Level, name string) []string {
-		var v []string
-		for _, l := range levels {
-			if s := cmp.Or(l.settings[name], "not set"); !slices.Contains(v, s) {
-				v = append(v, s)
-			}
-		}
-		return v
+	skip := otherwise
+	if promptsKnown(older) && promptsKnown(newer) {
+		skip = maps.Clone(otherwise)
+		skip["extra_body"] = true
 	}
-	var texts [2][]string
-	for _, name := range slices.Sorted(maps.Keys(names)) {
-		a, b := values(older, name), values(newer, name)
-		if !names[name] || len(a) == 1 && slices.Equal(a, b) {
-			continue
-		}
-		for i, v := range [...][]string{a, b} {
-			texts[i] = append(texts[i], name+" "+strings.Join(v, ", "))
-		}
-	}
-	return strings.Join(texts[0], "; "), strings.Join(texts[1], "; "), texts[0] != nil
+	return betweenNamed(older, newer, func(l *Level) map[string]string { return l.settings }, skip)
 }
 
 // betweenDurations compares the durations of the levels and their numbers of requests.

@@ -28,8 +28,11 @@ type Difference struct {
 const All = "all"
 
 const (
-	load    = "load"
-	unknown = "not recorded"
+	load         = "load"
+	inputTokens  = "input-tokens"
+	outputTokens = "output-tokens"
+	parameters   = "parameters"
+	unknown      = "not recorded"
 )
 
 // A check finds one kind of difference.
@@ -52,8 +55,8 @@ var checks = [...]check{
 	{name: "definitions", refuses: true, of: definitions},
 	{name: "dataset", refuses: true, between: betweenDatasets},
 	{name: load, refuses: true, of: func(_ *Run, l *Level) string { return l.allOfLoad() }},
-	{name: "input-tokens", refuses: true, between: betweenLengths(func(l *Level) *analyze.Summary { return l.Input })},
-	{name: "output-tokens", refuses: true, between: betweenLengths(func(l *Level) *analyze.Summary { return l.Output })},
+	{name: inputTokens, refuses: true, between: betweenLengths(func(l *Level) *analyze.Summary { return l.Input })},
+	{name: outputTokens, refuses: true, between: betweenLengths(func(l *Level) *analyze.Summary { return l.Output })},
 	{name: "token-source", refuses: true, of: func(_ *Run, l *Level) string {
 		if l.OK == 0 {
 			return noRequests
@@ -61,7 +64,7 @@ var checks = [...]check{
 		return l.TokenSource.String()
 	}},
 	{name: "streaming", refuses: true, of: streaming},
-	{name: "parameters", between: betweenParameters},
+	{name: parameters, between: betweenParameters},
 	{name: "service", of: func(r *Run, _ *Level) string { return text(r.Header.ServiceKind) }},
 	{name: "endpoint", of: func(r *Run, _ *Level) string { return text(r.Header.Endpoint) }},
 	{name: "stamps", refuses: true, between: betweenSources(func(l *Level) *analyze.Stamps { return &l.Stamps })},

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -63,6 +64,13 @@ func TestDifferences(t *testing.T) {
 			}}
 		}
 	}
+	with := func(changes ...func(*memory)) func(*memory) {
+		return func(m *memory) {
+			for _, change := range changes {
+				change(m)
+			}
+		}
+	}
 	prompted := func(prompts, dataset string, parameters map[string]string) func(*memory) {
 		return func(m *memory) {
 			m.run.Meta.PromptsSHA256, m.run.Meta.DatasetSHA256, m.run.Meta.Parameters = prompts, dataset, parameters
@@ -81,6 +89,8 @@ func TestDifferences(t *testing.T) {
 		{"no dataset", nil, func(m *memory) { m.run.Meta.DatasetSHA256 = "" }, []string{"!dataset"}},
 		{"the same prompts with another temperature", prompted("p", "all", map[string]string{"temperature": "0.2", "n": "1"}), prompted("p", "other", map[string]string{"temperature": "0.7", "n": "1"}), []string{"parameters"}},
 		{"a parameter more", prompted("p", "all", nil), prompted("p", "other", map[string]string{"seed": "4"}), []string{"parameters"}},
+		{"a parameter that a setting made", with(prompted("p", "all", map[string]string{"n": "1"}), settings(`{"extra_body":{"n":1}}`)), with(prompted("p", "other", map[string]string{"n": "2"}), settings(`{"extra_body":{"n":2}}`)), []string{"parameters"}},
+		{"a setting of unknown parameters", settings(`{"extra_body":{"n":1}}`), settings(`{"extra_body":{"n":2}}`), []string{"settings"}},
 		{"other prompts", prompted("p", "all", nil), prompted("q", "all", nil), []string{"!dataset"}},
 		{"the prompts of an older file are not known", prompted("p", "all", map[string]string{"n": "1"}), prompted("", "all", nil), nil},
 		{"load written otherwise", nil, func(m *memory) { m.run.Experiments[0].Value = "4.0" }, nil},
@@ -185,6 +195,27 @@ func TestDifferences(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// Answers of other lengths are refused, and the parameter that may be the cause is named.
+func TestParametersOfRefusedLengths(t *testing.T) {
+	run := func(name string, tokens, limit int) *Run {
+		return read(t, name, recipe{seed: 1, requests: 30, tokens: tokens, ttft: 30, itl: 20, change: func(m *memory) {
+			m.run.Meta.PromptsSHA256, m.run.Meta.Parameters = "p", map[string]string{"max_tokens": strconv.Itoa(limit), "n": "1"}
+		}})
+	}
+	for _, tt := range []struct {
+		limit int
+		want  string
+	}{
+		{8, "use --ignore output-tokens"},
+		{64, "(perhaps because of the parameters: old max_tokens 8, new max_tokens 64); use --ignore output-tokens"},
+	} {
+		err := Compare([]*Run{run("old", 8, 8)}, []*Run{run("new", 64, tt.limit)}, Options{}).Incomparable()
+		if err == nil || !strings.Contains(err.Error(), tt.want) || strings.Contains(err.Error(), "perhaps") != strings.Contains(tt.want, "perhaps") {
+			t.Errorf("max_tokens %d: %v, want %q in it", tt.limit, err, tt.want)
+		}
 	}
 }
 

@@ -10,9 +10,8 @@ import (
 // betweenDatasets compares the input data: the prompts alone if all runs recorded their
 // hash, else all of what was sent.
 func betweenDatasets(older, newer []*Level) (o, n string, differ bool) {
-	all := slices.Concat(older, newer)
 	of := func(l *Level) string { return l.promptHash }
-	if slices.ContainsFunc(all, func(l *Level) bool { return l.promptHash == "" }) {
+	if !promptsKnown(older) || !promptsKnown(newer) {
 		of = func(l *Level) string { return l.datasetHash }
 	}
 	texts := func(levels []*Level) []string {
@@ -33,22 +32,34 @@ func betweenDatasets(older, newer []*Level) (o, n string, differ bool) {
 	return strings.Join(a, ", "), strings.Join(b, ", "), differ
 }
 
+// promptsKnown reports whether all runs recorded what the model read apart from the
+// parameters.
+func promptsKnown(levels []*Level) bool {
+	return !slices.ContainsFunc(levels, func(l *Level) bool { return l.promptHash == "" })
+}
+
 // betweenParameters compares the parameters of requests that the model does not read and
 // names the different ones. If a run did not record them, nothing is compared.
 func betweenParameters(older, newer []*Level) (o, n string, differ bool) {
+	if !promptsKnown(older) || !promptsKnown(newer) {
+		return unknown, unknown, false
+	}
+	return betweenNamed(older, newer, func(l *Level) map[string]string { return l.parameters }, nil)
+}
+
+// betweenNamed compares named values of the levels, but for the names in skip, and names
+// the different ones. A value that differs within a side differs.
+func betweenNamed(older, newer []*Level, of func(*Level) map[string]string, skip map[string]bool) (o, n string, differ bool) {
 	names := map[string]bool{}
 	for _, l := range slices.Concat(older, newer) {
-		if l.promptHash == "" {
-			return unknown, unknown, false
-		}
-		for name := range l.parameters {
+		for name := range of(l) {
 			names[name] = true
 		}
 	}
 	values := func(levels []*Level, name string) []string {
 		var v []string
 		for _, l := range levels {
-			if s := cmp.Or(l.parameters[name], "not set"); !slices.Contains(v, s) {
+			if s := cmp.Or(of(l)[name], "not set"); !slices.Contains(v, s) {
 				v = append(v, s)
 			}
 		}
@@ -57,7 +68,7 @@ func betweenParameters(older, newer []*Level) (o, n string, differ bool) {
 	var texts [2][]string
 	for _, name := range slices.Sorted(maps.Keys(names)) {
 		a, b := values(older, name), values(newer, name)
-		if len(a) == 1 && slices.Equal(a, b) {
+		if skip[name] || len(a) == 1 && slices.Equal(a, b) {
 			continue
 		}
 		for i, v := range [...][]string{a, b} {

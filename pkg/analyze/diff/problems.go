@@ -3,6 +3,7 @@ package diff
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/pa-tools/pa/internal/sanitize"
@@ -22,9 +23,23 @@ func (r *Result) Incomparable() error {
 		if d.Level != "" {
 			at = " at " + d.Level
 		}
-		errs = append(errs, errors.New(sanitize.Text(fmt.Sprintf("not comparable: %s%s: old %s, new %s; use --ignore %s to compare anyway", d.Name, at, d.Old, d.New, d.Name))))
+		because := ""
+		if d.Name == inputTokens || d.Name == outputTokens {
+			because = r.otherParameters()
+		}
+		errs = append(errs, errors.New(sanitize.Text(fmt.Sprintf("not comparable: %s%s: old %s, new %s%s; use --ignore %s to compare anyway", d.Name, at, d.Old, d.New, because, d.Name))))
 	}
 	return errors.Join(errs...)
+}
+
+// otherParameters names the parameters of requests that differ, which may be why numbers
+// of tokens do; "" for none.
+func (r *Result) otherParameters() string {
+	i := slices.IndexFunc(r.Differences, func(d Difference) bool { return d.Name == parameters })
+	if i < 0 {
+		return ""
+	}
+	return fmt.Sprintf(" (perhaps because of the parameters: old %s, new %s)", r.Differences[i].Old, r.Differences[i].New)
 }
 
 // Unmeasured returns an error that names the levels with nothing to compare; nil if
