@@ -137,10 +137,10 @@ func unusable(values []float64, refused bool) string {
 		return fmt.Sprintf("%d of %d runs", len(values), MinRuns)
 	case missing > 0:
 		return fmt.Sprintf("%d of %d runs have no value", missing, len(values))
-	case slices.ContainsFunc(values, func(v float64) bool { return !(v > 0) || math.IsInf(v, 0) }):
-		return "a value that is not above 0 has no logarithm"
 	case slices.Min(values) == slices.Max(values):
 		return "no run differs from the others"
+	case slices.ContainsFunc(values, func(v float64) bool { return !(v > 0) || math.IsInf(v, 0) }):
+		return "a value that is not above 0 has no logarithm"
 	}
 	return ""
 }
