@@ -102,8 +102,8 @@ stats-validation: ## simulate what the statistics of a comparison promise, and p
 	$(GO) run -buildvcs=false ./test/statsvalidation
 
 .PHONY: diff-validation
-diff-validation: build ## compare 20 pairs of sides of runs of the same real server (ten minutes; installs it on first use)
-	DIFF_PAIRS=20 $(GO) test -tags realservers -count=1 -timeout 40m -v -run 'TestDiffOfTheSame|TestShortRunsTell' ./test/realservers/
+diff-validation: build ## compare recordings of servers that are the same and that differ by a known amount (30 minutes; installs them on first use)
+	DIFF_PAIRS=20 $(GO) test -tags realservers -count=1 -timeout 40m -v -run 'TestDiffOfTheSame|TestShortRunsTell|TestSeveralRunsTell' ./test/realservers/
 
 # Minimizing an input of several kilobytes takes up to a minute by default, in which
 # nothing else is tried; 10 tries are enough.

@@ -284,7 +284,12 @@ func TestDiffOfTheSame(t *testing.T) {
 		name  string
 		start func(t *testing.T) settingUnderTest
 	}{
-		{"llama.cpp", func(t *testing.T) settingUnderTest { return againstLlama(realtest.StartOpenAI(t, "llamacpp")) }},
+		{"llama.cpp with 1 thread", func(t *testing.T) settingUnderTest {
+			return againstLlama(realtest.StartOpenAI(t, "llamacpp", "--threads", "1"))
+		}},
+		{"llama.cpp with 2 threads", func(t *testing.T) settingUnderTest {
+			return againstLlama(realtest.StartOpenAI(t, "llamacpp", "--threads", "2"))
+		}},
 		{"simulated", func(t *testing.T) settingUnderTest { return simulated(t, "5ms") }},
 	} {
 		t.Run(server.name, func(t *testing.T) {

@@ -6,6 +6,8 @@ import (
 	"encoding/csv"
 	"encoding/json"
 	"fmt"
+	"math"
+	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"slices"
@@ -54,6 +56,53 @@ func TestShortRunsTellSlowFirstTokens(t *testing.T) {
 	}
 	if pairs >= 60 && (10*mean < 8*pairs || 10*p50 < 6*pairs) {
 		t.Errorf("the mean finds it in %d and the p50 in %d of %d", mean, p50, pairs)
+	}
+}
+
+// Sides of five runs, each run with a server of its own whose times deviate by 1 % from
+// run to run: half of the pairs have a pace 3 % slower on one side, the others first tokens
+// 3 % later. The values of the runs deviate a little more than the servers, by the chance of
+// 40 requests. DIFF_PAIRS is a third of the number of pairs.
+func TestSeveralRunsTellASlowServer(t *testing.T) {
+	thirds, err := strconv.Atoi(os.Getenv("DIFF_PAIRS"))
+	if err != nil || thirds < 1 {
+		t.Skip("runs with make diff-validation: it takes some minutes of a machine with nothing else to do")
+	}
+	random := rand.New(rand.NewPCG(1, 2))
+	type finding struct{ verdicts, ranks, of int }
+	found := map[string]finding{}
+	for i := range 3 * thirds {
+		metric, slowFirst, slowPace := "tpot_p50", 1.0, 1.03
+		if i%2 == 1 {
+			metric, slowFirst, slowPace = "ttft_p50", 1.03, 1
+		}
+		t.Run(fmt.Sprintf("%s %d", metric, i), func(t *testing.T) { // ends its servers
+			server := func(slowFirst, slowPace float64) settingUnderTest {
+				return func(t *testing.T, path string) {
+					t.Helper()
+					first := 30 * slowFirst * math.Exp(0.01*random.NormFloat64())
+					pace := 10 * slowPace * math.Exp(0.01*random.NormFloat64())
+					simulatedWith(t, []string{"--concurrency-range", "8", "--request-count", "40"},
+						"--ttft", fmt.Sprintf("normal:%.4fms,0.5ms", first), "--itl", fmt.Sprintf("normal:%.4fms,0.3ms", pace),
+						"--output-tokens", "12", "--seed", strconv.Itoa(random.IntN(1e9)))(t, path)
+				}
+			}
+			d, _, _ := compare(t, server(1, 1), server(slowFirst, slowPace))
+			for _, m := range d.Levels[0].Metrics {
+				if m.Metric != metric {
+					continue
+				}
+				f := found[metric]
+				found[metric] = finding{f.verdicts + count(m.Verdict == "worse"), f.ranks + count(inference.MannWhitney(m.OldRuns, m.NewRuns).P <= 0.05), f.of + 1}
+			}
+		})
+	}
+	for _, metric := range []string{"ttft_p50", "tpot_p50"} {
+		f := found[metric]
+		t.Logf("%s: worse in %d of %d pairs; the U test finds it in %d", metric, f.verdicts, f.of, f.ranks)
+		if f.of >= 30 && 10*f.verdicts < 7*f.of {
+			t.Errorf("%s: worse in %d of %d pairs, want 7 of 10", metric, f.verdicts, f.of)
+		}
 	}
 }
 
