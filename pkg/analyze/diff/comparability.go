@@ -105,7 +105,7 @@ var checks = [...]check{
 	{name: "steady-state", doubt: func(_ *Run, l *Level) string { return strings.Join(l.Unsteady, "; ") }},
 	{name: "client-saturated", doubt: func(_ *Run, l *Level) string { return strings.Join(l.Saturated, "; ") }},
 	{name: "tokens-together", doubt: func(_ *Run, l *Level) string {
-		if l.together() <= mostTogether {
+		if l.together() <= maxTogether {
 			return ""
 		}
 		return fmt.Sprintf("%s of %s", plural.Grouped(int64(l.Together)), plural.GroupedOf(int64(l.TokenEvents), "token"))

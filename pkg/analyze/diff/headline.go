@@ -16,27 +16,27 @@ import (
 type effect uint8
 
 const (
-	tooFew  effect = iota // nothing can be told
-	same                  // no difference was found
-	slower                // a time or rate got worse, none better
-	faster                // a time or rate got better, none worse
-	failing               // only failures got more
-	sounder               // only failures got fewer
-	mixed                 // some metrics got better, some worse
-	differs               // two single runs differ
+	unjudged  effect = iota // no metric has a verdict
+	same                    // no difference was found
+	slower                  // a time or rate got worse, no metric got better
+	faster                  // a time or rate got better, no metric got worse
+	failsMore               // only the share of failed requests got worse
+	failsLess               // only the share of failed requests got better
+	mixed                   // some metrics got better, some worse
+	differs                 // two single runs differ
 )
 
-// String returns the predicate of the new side.
+// String returns the effect as a predicate whose subject is the new side: "is slower".
 func (e effect) String() string {
 	return [...]string{
-		tooFew: "cannot be told", same: "shows no difference", slower: "is slower", faster: "is faster",
-		failing: "fails more", sounder: "fails less", mixed: "is better in some metrics and worse in others", differs: "differs",
+		unjudged: "cannot be judged", same: "shows no difference", slower: "is slower", faster: "is faster",
+		failsMore: "fails more", failsLess: "fails less", mixed: "is better in some metrics and worse in others", differs: "differs",
 	}[e]
 }
 
-// Headline says in one line what the comparison found: "new is slower: E2EL p50 +4.8 %
-// (3.9 to 5.7); TPOT p50 unchanged within ±0.4 %". Numbers in brackets are the ends of
-// the interval that the verdict rests on.
+// Headline returns the result of the comparison in one line: "new is slower: E2EL p50
+// +4.8 % (+3.9 to +5.7); TPOT p50 unchanged within ±0.40 %". The numbers in brackets are the
+// ends of the interval that decided the verdict.
 func (r *Result) Headline() string {
 	if refused := r.Refused(); len(refused) > 0 {
 		var names []string
@@ -45,7 +45,7 @@ func (r *Result) Headline() string {
 				names = append(names, d.Name)
 			}
 		}
-		return "not comparable: " + strings.Join(names, ", ") + " of the two sides differ; --ignore NAME compares them nevertheless"
+		return "not comparable: " + strings.Join(names, ", ") + " of the two sides differ; --ignore NAME compares them anyway"
 	}
 	switch len(r.Levels) {
 	case 0:
@@ -76,7 +76,7 @@ func (r *Result) Headline() string {
 		parts = append(parts, e.String()+" "+where)
 	}
 	subject := "new "
-	if order[0] == tooFew {
+	if order[0] == unjudged {
 		subject = ""
 	}
 	if r.Single {
@@ -85,12 +85,12 @@ func (r *Result) Headline() string {
 	return subject + strings.Join(parts, ", ")
 }
 
-// urgency orders effects for a summary.
+// urgency returns the rank of an effect in a headline: the most urgent effect comes first.
 func urgency(e effect) int {
-	return [...]int{slower: 7, failing: 6, mixed: 5, differs: 4, faster: 3, sounder: 2, same: 1, tooFew: 0}[e]
+	return [...]int{slower: 7, failsMore: 6, mixed: 5, differs: 4, faster: 3, failsLess: 2, same: 1, unjudged: 0}[e]
 }
 
-// effect returns the result at a level.
+// effect returns the effect at a level.
 func (r *Result) effect(l *LevelResult) effect {
 	has := func(v inference.Verdict, failures bool) bool {
 		return slices.ContainsFunc(l.Rows, func(row Row) bool {
@@ -107,22 +107,22 @@ func (r *Result) effect(l *LevelResult) effect {
 	case worse:
 		return slower
 	case more:
-		return failing
+		return failsMore
 	case better:
 		return faster
 	case fewer:
-		return sounder
+		return failsLess
 	case has(inference.NoDifference, false):
 		return same
 	}
-	return tooFew
+	return unjudged
 }
 
-// unchangedWithin is the largest bound up to which a metric without a difference is called
-// unchanged.
+// unchangedWithin is the largest change that the interval of an "unchanged" metric may
+// contain. With a wider interval the metric is "unclear".
 const unchangedWithin = 0.05
 
-// sentence says what was found at a level.
+// sentence returns the result at a level as one line.
 func (r *Result) sentence(l *LevelResult) string {
 	var found, unchanged, unclear []string
 	spoiled := map[string][]string{}
@@ -162,8 +162,8 @@ func (r *Result) sentence(l *LevelResult) string {
 	rest := strings.Join(slices.Concat(unchanged, unclear), ", ")
 	effect := r.effect(l)
 	switch effect {
-	case tooFew:
-		return r.nothingTold(l)
+	case unjudged:
+		return r.notJudged(l)
 	case same:
 		return r.noDifference(l, unclear)
 	case differs:
@@ -183,7 +183,8 @@ func (r *Result) sentence(l *LevelResult) string {
 	return line
 }
 
-// noDifference says how large a difference can be that was not found.
+// noDifference returns the line for a level without differences: how large a difference
+// could be and still be missed.
 func (r *Result) noDifference(l *LevelResult, unclear []string) string {
 	var bounds []string
 	for i := range l.Rows {
@@ -206,14 +207,14 @@ func (r *Result) noDifference(l *LevelResult, unclear []string) string {
 	return line
 }
 
-// nothingTold says why no metric of a level has a verdict, and what to do.
-func (r *Result) nothingTold(l *LevelResult) string {
+// notJudged returns why no metric of a level has a verdict, and what to do.
+func (r *Result) notJudged(l *LevelResult) string {
 	needs := 0
 	var reasons []string
 	for i := range l.Rows {
 		row := &l.Rows[i]
 		if row.Spoiled != "" {
-			return "nothing is judged: " + row.Spoiled
+			return "nothing can be judged: " + row.Spoiled
 		}
 		if !row.Primary || !row.NA.Missing() || row.Metric.of == failedShare {
 			continue
@@ -227,13 +228,13 @@ func (r *Result) nothingTold(l *LevelResult) string {
 	}
 	switch {
 	case needs > 0 && r.Single:
-		return "too few requests to tell: about " + thousands(needs) + " a side, or --repeat 5"
+		return "too few requests to judge: record about " + thousands(needs) + " a side, or use --repeat 5"
 	case needs > 0:
-		return fmt.Sprintf("too few runs to tell: at least %d a side, better 5 (--repeat 5)", needs)
+		return fmt.Sprintf("too few runs to judge: record at least %d a side, better 5 (--repeat 5)", needs)
 	case len(reasons) > 0:
-		return "nothing can be told: " + reasons[0]
+		return "nothing can be judged: " + reasons[0]
 	}
-	return "nothing can be told: no primary metric has a value on both sides"
+	return "nothing can be judged: no primary metric has a value on both sides"
 }
 
 // signed formats a change in percent for a sentence: "+4.8".
@@ -249,7 +250,8 @@ func signed(v float64) string {
 	return "+" + size(v)
 }
 
-// size formats the size of a change in percent, two or three digits: "0.43", "4.8", "12".
+// size formats the size of a change in percent: two decimals below 1 %, one below 10 %, none
+// above: "0.43", "4.8", "12".
 func size(v float64) string {
 	switch p := 100 * v; {
 	case math.IsInf(p, 0) || math.IsNaN(p):

@@ -39,8 +39,8 @@ func TestHeadline(t *testing.T) {
 		{"failing", side(1, 5, base), side(20, 5, failing), "new is slower: output tokens/s -3.6 % (-4.8 to -2.5), failed 0% to 20%; TTFT p50 unchanged within ±4.1 %, TPOT p50 unchanged within ±1.9 %, E2EL p50 unchanged within ±1.5 %"},
 		{"failing, 3 runs", side(1, 3, base), side(20, 3, failing), "new is slower: output tokens/s -3.7 % (-6.0 to -1.3); TTFT p50 unchanged within ±4.6 %, TPOT p50 unchanged within ±2.3 %, E2EL p50 unchanged within ±1.6 %, failed 0% to 20%, not judged"},
 		{"single", side(1, 1, base), side(20, 1, first), "these two runs differ: TTFT p50 +53 % (+41 to +70), E2EL p50 +9.3 % (+7.2 to +12); TPOT p50 unchanged within ±2.2 %"},
-		{"single, few", side(1, 1, few), side(20, 1, few), "too few requests to tell: about 30 a side, or --repeat 5"},
-		{"two runs", side(1, 2, base), side(20, 2, base), "too few runs to tell: at least 3 a side, better 5 (--repeat 5)"},
+		{"single, few", side(1, 1, few), side(20, 1, few), "too few requests to judge: record about 30 a side, or use --repeat 5"},
+		{"two runs", side(1, 2, base), side(20, 2, base), "too few runs to judge: record at least 3 a side, better 5 (--repeat 5)"},
 		{"two levels", side(1, 5, twoLevels), side(20, 5, twoSlow), "new is slower at both levels"},
 		{"no level in common", side(1, 1, base), side(20, 1, otherLevel), "not comparable: no load level in common"},
 	} {
@@ -76,9 +76,9 @@ func TestHeadlineOfLevels(t *testing.T) {
 	}
 	level := func(name string, v inference.Verdict) LevelResult { return LevelResult{Name: name, Rows: row(v)} }
 	for want, r := range map[string]Result{
-		"new is slower at c 4, c 8, is faster at c 1":           {Levels: []LevelResult{level("c 1", inference.Better), level("c 4", inference.Worse), level("c 8", inference.Worse)}},
-		"new shows no difference at c 1, cannot be told at c 4": {Levels: []LevelResult{level("c 4", inference.NotAvailable), level("c 1", inference.NoDifference)}},
-		"the new run differs at both levels":                    {Single: true, Levels: []LevelResult{level("c 4", inference.Different), level("c 1", inference.Different)}},
+		"new is slower at c 4, c 8, is faster at c 1":             {Levels: []LevelResult{level("c 1", inference.Better), level("c 4", inference.Worse), level("c 8", inference.Worse)}},
+		"new shows no difference at c 1, cannot be judged at c 4": {Levels: []LevelResult{level("c 4", inference.NotAvailable), level("c 1", inference.NoDifference)}},
+		"the new run differs at both levels":                      {Single: true, Levels: []LevelResult{level("c 4", inference.Different), level("c 1", inference.Different)}},
 	} {
 		if got := r.Headline(); got != want {
 			t.Errorf("got %q, want %q", got, want)

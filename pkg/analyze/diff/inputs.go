@@ -7,18 +7,18 @@ import (
 	"strings"
 )
 
-// betweenDatasets compares the input data: the prompts alone if all runs recorded their
-// hash, else all of what was sent.
+// betweenDatasets compares the input data: the hashes of the prompts if all runs recorded
+// them, otherwise the hashes that include the parameters.
 func betweenDatasets(older, newer []*Level) (o, n string, differ bool) {
-	of := func(l *Level) string { return l.promptHash }
+	hash := func(l *Level) string { return l.promptHash }
 	if !promptsKnown(older) || !promptsKnown(newer) {
-		of = func(l *Level) string { return l.datasetHash }
+		hash = func(l *Level) string { return l.datasetHash }
 	}
 	texts := func(levels []*Level) []string {
 		var texts []string
 		for _, l := range levels {
 			text := unknown
-			if h := of(l); h != "" {
+			if h := hash(l); h != "" {
 				text = "sha256:" + h
 			}
 			if !slices.Contains(texts, text) {
@@ -32,14 +32,14 @@ func betweenDatasets(older, newer []*Level) (o, n string, differ bool) {
 	return strings.Join(a, ", "), strings.Join(b, ", "), differ
 }
 
-// promptsKnown reports whether all runs recorded what the model read apart from the
-// parameters.
+// promptsKnown reports whether all runs recorded the hash of their prompts, and so
+// separated the prompts from the parameters.
 func promptsKnown(levels []*Level) bool {
 	return !slices.ContainsFunc(levels, func(l *Level) bool { return l.promptHash == "" })
 }
 
-// betweenParameters compares the parameters of requests that the model does not read and
-// names the different ones. If a run did not record them, nothing is compared.
+// betweenParameters compares the parameters of the requests that are not part of the prompt
+// and names the different ones. If a run did not record its parameters, it compares nothing.
 func betweenParameters(older, newer []*Level) (o, n string, differ bool) {
 	if !promptsKnown(older) || !promptsKnown(newer) {
 		return unknown, unknown, false
@@ -47,19 +47,19 @@ func betweenParameters(older, newer []*Level) (o, n string, differ bool) {
 	return betweenNamed(older, newer, func(l *Level) map[string]string { return l.parameters }, nil)
 }
 
-// betweenNamed compares named values of the levels, but for the names in skip, and names
-// the different ones. A value that differs within a side differs.
-func betweenNamed(older, newer []*Level, of func(*Level) map[string]string, skip map[string]bool) (o, n string, differ bool) {
+// betweenNamed compares named values of the levels, except the names in skip, and returns
+// the different ones. A value that differs within one side counts as different.
+func betweenNamed(older, newer []*Level, namedValues func(*Level) map[string]string, skip map[string]bool) (o, n string, differ bool) {
 	names := map[string]bool{}
 	for _, l := range slices.Concat(older, newer) {
-		for name := range of(l) {
+		for name := range namedValues(l) {
 			names[name] = true
 		}
 	}
 	values := func(levels []*Level, name string) []string {
 		var v []string
 		for _, l := range levels {
-			if s := cmp.Or(of(l)[name], "not set"); !slices.Contains(v, s) {
+			if s := cmp.Or(namedValues(l)[name], "not set"); !slices.Contains(v, s) {
 				v = append(v, s)
 			}
 		}

@@ -13,11 +13,13 @@ import (
 	"github.com/pa-tools/pa/pkg/analyze/report"
 )
 
-// JUnit writes the comparison as JUnit XML, which CI systems show as tests: a suite that
-// tells whether the sides are comparable, for each level a suite with a case for each
-// primary metric, and a suite of the gates. Without
-// gates a metric that got worse is a failure. With gates only they fail: a gate that
-// holds is a failure, one that is n/a an error. A metric without a verdict is skipped.
+// JUnit writes the comparison as JUnit XML, which CI systems show as tests. The first suite
+// says whether the sides are comparable. A suite for each level has a case for each primary
+// metric. The last suite has the gates, if there are any.
+//
+// Without gates, a metric that got worse is a failure. With gates, only gates fail: a
+// tripped gate is a failure, and a gate whose values are n/a is an error. A metric without a
+// verdict is skipped.
 func JUnit(r *Result) report.Renderer {
 	return func(w io.Writer) error {
 		all := []junit.Suite{r.junitComparable()}
@@ -31,7 +33,8 @@ func JUnit(r *Result) report.Renderer {
 	}
 }
 
-// junitComparable tells whether the sides can be compared, and how they differ.
+// junitComparable returns the suite that says whether the sides are comparable, and how
+// their settings differ.
 func (r *Result) junitComparable() junit.Suite {
 	c := junit.Case{Class: "comparison", Name: "comparable"}
 	var lines []string
@@ -50,6 +53,7 @@ func (r *Result) junitComparable() junit.Suite {
 	return junit.Suite{Name: "comparison", Cases: []junit.Case{c}}
 }
 
+// junitLevel returns the suite of a level: a case for each primary metric.
 func (r *Result) junitLevel(l *LevelResult) junit.Suite {
 	u := r.units()
 	name := sanitize.Text(l.Name)
@@ -76,6 +80,7 @@ func (r *Result) junitLevel(l *LevelResult) junit.Suite {
 	return s
 }
 
+// junitGates returns the suite of the gates: a case for each gate at each level.
 func (r *Result) junitGates() junit.Suite {
 	s := junit.Suite{Name: "gates"}
 	for i := range r.Gates {

@@ -6,22 +6,22 @@ import (
 	"github.com/pa-tools/pa/internal/plural"
 )
 
-// Above these shares a metric is spoiled.
+// A metric is spoiled if a share of its run is above one of these limits.
 const (
-	mostTogether = 0.05 // of tokens that arrived together with the one before
-	mostPaused   = 0.01 // of requests that a pause touched, for medians
+	maxTogether = 0.05 // share of tokens that arrived together with the previous one
+	maxPaused   = 0.01 // share of requests that a pause touched; for medians
 )
 
-// spoils returns why the figures of a level of a run do not allow a verdict on a metric; ""
-// if they do:
+// spoils returns why a metric of the level gets no verdict; "" if it may get one. The
+// reasons are:
 //
-//   - The client may have been the limit: then every time and rate may be the client's.
-//   - More than 5 % of the tokens arrived together with the one before: their gaps are
-//     unknown, and with them the percentiles of ITL. The mean gap and TPOT remain.
-//   - The recorder paused, and the pauses are not left out: rates, means and tails contain
-//     them; medians if they touched more than 1 % of the requests.
-//   - The clock was set: the times that were open then are wrong, which means and tails
-//     contain.
+//   - The client may have been the limit. Every time and rate may then describe the client.
+//   - More than 5 % of the tokens arrived together with the previous one. Their gaps are
+//     unknown, so the percentiles of ITL are too. The mean ITL and TPOT are not affected.
+//   - The recorder paused, and the pauses are not left out. Rates, means and tails contain
+//     the pauses; medians do if the pauses touched more than 1 % of the requests.
+//   - The clock was set. Times that were being measured then are wrong, and means and tails
+//     contain them.
 func (l *Level) spoils(m *Metric) string {
 	if m.of == failedShare {
 		return ""
@@ -30,9 +30,9 @@ func (l *Level) spoils(m *Metric) string {
 	switch {
 	case len(l.Saturated) > 0:
 		return "the client may be the limit"
-	case m.of == itl && m.pct > 0 && l.together() > mostTogether:
+	case m.of == itl && m.pct > 0 && l.together() > maxTogether:
 		return fmt.Sprintf("%s of the tokens arrived together with the previous one", percent(l.together()))
-	case len(l.Pauses) > 0 && !l.withoutPauses && (!median || float64(l.Paused) > mostPaused*float64(l.OK+l.Failed)):
+	case len(l.Pauses) > 0 && !l.withoutPauses && (!median || float64(l.Paused) > maxPaused*float64(l.OK+l.Failed)):
 		return fmt.Sprintf("the recorder paused, which touched %s", plural.Of(l.Paused, "request"))
 	case l.clockSteps+l.Backward > 0 && m.of < seriesQuantities && !median:
 		return "the clock was set while the run was recorded"
@@ -40,7 +40,8 @@ func (l *Level) spoils(m *Metric) string {
 	return ""
 }
 
-// together returns the share of tokens that arrived together with the one before.
+// together returns the share of tokens that arrived together with the previous one; 0
+// without tokens.
 func (l *Level) together() float64 {
 	if l.TokenEvents == 0 {
 		return 0
@@ -48,8 +49,8 @@ func (l *Level) together() float64 {
 	return float64(l.Together) / float64(l.TokenEvents)
 }
 
-// spoiled returns why a metric has no verdict: the first reason among the runs of both
-// sides, with the run; "" if there is none.
+// spoiled returns why a metric gets no verdict: the first reason that spoils finds in the
+// runs of both sides, and the run; "" if spoils finds none.
 func (l *LevelResult) spoiled(m *Metric) string {
 	for _, side := range [...]struct {
 		name   string

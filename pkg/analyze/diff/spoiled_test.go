@@ -53,7 +53,7 @@ func TestSpoiledHasNoVerdict(t *testing.T) {
 			t.Errorf("level %d: verdict %v, %q, %v", i, r.Verdict, r.Spoiled, r.NA)
 		}
 	}
-	if got, want := res.sentence(&res.Levels[0]), "nothing is judged: the client may be the limit in new-3.json"; got != want {
+	if got, want := res.sentence(&res.Levels[0]), "nothing can be judged: the client may be the limit in new-3.json"; got != want {
 		t.Errorf("%q, want %q", got, want)
 	}
 	for _, text := range []string{"tpot_p50 better", "tpot_p50.low>+50%"} {
