@@ -7,13 +7,14 @@ import (
 
 	"github.com/montanaflynn/stats"
 
+	"github.com/pa-tools/pa/internal/plural"
 	"github.com/pa-tools/pa/pkg/analyze/diff"
 	"github.com/pa-tools/pa/pkg/analyze/inference"
 	"github.com/pa-tools/pa/pkg/analyze/runset"
 )
 
 const (
-	// MinRuns is the least number of runs that tell how runs differ.
+	// MinRuns is the smallest number of runs from which a deviation is estimated.
 	MinRuns = 3
 	// MaxRunsASide bounds Options.RunsASide and Row.Needed.
 	MaxRunsASide = 1000
@@ -28,12 +29,12 @@ type Options struct {
 	// RunsASide are the numbers of runs a side, each from MinRuns to MaxRunsASide, for
 	// which the smallest change is computed.
 	RunsASide []int
-	// Effect is a change, above 0, for which the number of runs a side is computed; 0 is
-	// none.
+	// Effect is a change above 0 for which the number of runs a side is computed; with 0,
+	// none is computed.
 	Effect float64
 }
 
-// A Result says what a rig can tell apart.
+// A Result holds the estimates for the runs of a set.
 type Result struct {
 	Set     *runset.Set
 	Options Options
@@ -47,20 +48,20 @@ type Level struct {
 	Rows []Row
 }
 
-// A Row is what the runs say of one metric.
+// A Row holds the estimates for one metric.
 type Row struct {
 	Metric *diff.Metric
-	Values []float64 // of each run, in the order of time; NaN for a run without one
-	// NA says why everything but Values and Mean is missing; "" if it is not.
+	Values []float64 // one per run, in the order of their starts; NaN for a run without the metric
+	// NA says why only Values and Mean are present; "" if everything is.
 	NA string
-	// Mean is the geometric mean; the mean if there is no geometric mean.
+	// Mean is the geometric mean of Values; the arithmetic mean if a value is not above 0.
 	Mean float64
-	// Deviation is the standard deviation of the logarithms, with its interval.
+	// Deviation is the standard deviation of the logarithms, with its 95 % interval.
 	Deviation         float64
 	DeviationInterval inference.Interval
 	Drift             Drift
 	// Smallest holds, for each of Options.RunsASide, the smallest rise that Welch's t test
-	// finds at 5 % in 80 % of all comparisons with as many runs a side.
+	// finds at 5 % in 80 % of all comparisons with that many runs a side.
 	Smallest []float64
 	// Needed is the number of runs a side that find Options.Effect; 0 if it was not asked
 	// for, MaxRunsASide + 1 if it is larger than MaxRunsASide.
@@ -86,7 +87,7 @@ func Analyze(set *runset.Set, o Options) *Result {
 		}
 		res.Levels = append(res.Levels, l)
 	}
-	res.judge()
+	res.adjust()
 	return res
 }
 
@@ -122,7 +123,7 @@ func row(m *diff.Metric, values []float64, refused bool, o Options, design *welc
 	return r
 }
 
-// unusable returns why values do not tell how runs differ; "" if they do.
+// unusable returns why no deviation can be estimated from values; "" if one can.
 func unusable(values []float64, refused bool) string {
 	missing := 0
 	for _, v := range values {
@@ -134,7 +135,7 @@ func unusable(values []float64, refused bool) string {
 	case refused:
 		return "the runs are not comparable"
 	case len(values) < MinRuns:
-		return fmt.Sprintf("%d of %d runs", len(values), MinRuns)
+		return fmt.Sprintf("the level has only %s, at least %d are needed", plural.Of(len(values), "run"), MinRuns)
 	case missing > 0:
 		return fmt.Sprintf("%d of %d runs have no value", missing, len(values))
 	case slices.Min(values) == slices.Max(values):
@@ -145,8 +146,8 @@ func unusable(values []float64, refused bool) string {
 	return ""
 }
 
-// mean returns the geometric mean of positive values, else their mean; NaN if one is
-// missing.
+// mean returns the geometric mean of values; the arithmetic mean if one is not above 0; NaN
+// if one is missing.
 func mean(values []float64) float64 {
 	summary := stats.GeometricMean
 	if slices.ContainsFunc(values, func(v float64) bool { return !(v > 0) }) {
@@ -156,9 +157,9 @@ func mean(values []float64) float64 {
 	return m
 }
 
-// judge adjusts the p-values of the primary metrics of all levels: those of drift as one
-// family, those of taking turns as another.
-func (res *Result) judge() {
+// adjust adjusts the p-values of the primary metrics of all levels by Holm's method. The
+// p-values of drift are one family, the p-values of taking turns another.
+func (res *Result) adjust() {
 	var rows []*Row
 	var drift, turns []float64
 	for i := range res.Levels {
@@ -174,15 +175,14 @@ func (res *Result) judge() {
 	}
 }
 
-// Unmeasured returns an error for runs without a level that has enough of them; nil if
-// there is one.
+// Unmeasured returns an error if no level has MinRuns runs; otherwise nil.
 func (res *Result) Unmeasured() error {
-	most := 0
+	largest := 0
 	for i := range res.Levels {
-		most = max(most, len(res.Levels[i].Runs))
+		largest = max(largest, len(res.Levels[i].Runs))
 	}
-	if most < MinRuns {
-		return fmt.Errorf("no load level that %d runs have: how runs differ is not known", MinRuns)
+	if largest < MinRuns {
+		return fmt.Errorf("no load level has %d runs, so it is unknown how much runs differ", MinRuns)
 	}
 	return nil
 }

@@ -61,7 +61,7 @@ func TestTurns(t *testing.T) {
 	for i := range long {
 		long[i] = float64(i)
 	}
-	if got := turnsOf(long); got.P != 1.0/(orders+1) {
+	if got := turnsOf(long); got.P != 1.0/(randomOrders+1) {
 		t.Errorf("12 rising runs have p %v", got.P)
 	}
 	sum, n := 0.0, 0
@@ -84,7 +84,7 @@ func TestFalseAlarms(t *testing.T) {
 		for _, slope := range []float64{0, 1} {
 			drift, turns, outside := 0, 0, 0
 			of := rigs
-			if n > allOrders { // their random orders take time
+			if n > maxAllOrders { // their random orders take time
 				of = rigs / 4
 			}
 			for range of {

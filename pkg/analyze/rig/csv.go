@@ -8,7 +8,7 @@ import (
 	"github.com/pa-tools/pa/pkg/analyze/runset"
 )
 
-// csvHeader is the first line; schemas/rig_csv.md describes the columns.
+// csvHeader is the header line; schemas/rig_csv.md describes the columns.
 var csvHeader = []string{"record", "level", "name", "unit", "value", "low", "high", "p", "p_adjusted", "runs", "primary", "reason", "file"}
 
 // CSV writes one header and a line for each difference, metric, number of runs a side and

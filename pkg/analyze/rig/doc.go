@@ -1,6 +1,6 @@
-// Package rig says what a rig can tell apart: from several runs of one setting, how much
-// runs differ by chance, whether they drift, and the smallest change that k runs a side
-// find.
+// Package rig estimates what comparisons on a rig, a server and its machine, can find. From
+// several runs of one setting it computes how much runs differ by chance, whether they
+// drift, and the smallest change that N runs a side find.
 //
 //	res := rig.Analyze(runset.New(runs, nil), rig.Options{RunsASide: []int{3, 5, 10}})
 //	fmt.Println(res.Headlines()[0])

@@ -20,7 +20,7 @@ type Drift struct {
 	Adjusted float64
 }
 
-// driftOf fits a line through at least 3 logarithms.
+// driftOf fits a line through at least 3 logarithms, in the order of the runs.
 func driftOf(logs []float64) Drift {
 	n := float64(len(logs))
 	middle, mean := (n-1)/2, 0.0
@@ -34,14 +34,14 @@ func driftOf(logs []float64) Drift {
 		sxy += x * (y - mean)
 	}
 	slope := sxy / sxx
-	rest := 0.0
+	residuals := 0.0
 	for i, y := range logs {
 		e := y - mean - slope*(float64(i)-middle)
-		rest += e * e
+		residuals += e * e
 	}
 	df := n - 2
 	change := slope * (n - 1)
-	se := math.Sqrt(rest/df/sxx) * (n - 1)
+	se := math.Sqrt(residuals/df/sxx) * (n - 1)
 	half := se * inference.StudentQuantile(confidence, df)
 	d := Drift{math.Expm1(change), inference.Interval{Low: math.Expm1(change - half), High: math.Expm1(change + half)}, 1, math.NaN()}
 	if change != 0 {

@@ -10,15 +10,15 @@ import (
 	"github.com/pa-tools/pa/pkg/analyze/runset"
 )
 
-// usualRuns is the number of runs a side of the first lines, if Options.RunsASide has it.
+// usualRuns is the number of runs a side in the headlines, if Options.RunsASide has it.
 const usualRuns = 5
 
-// Headlines returns a sentence for each level: the changes in the primary metrics that
-// five runs a side find, or the first of Options.RunsASide. The level is named if there
-// are several.
+// Headlines returns a sentence for each level: the smallest changes in the primary metrics
+// that usualRuns runs a side find, otherwise the first of Options.RunsASide. If there are
+// several levels, each sentence begins with the level.
 func (res *Result) Headlines() []string {
 	if len(res.Set.Refused()) > 0 {
-		return []string{"The runs are not comparable, so they do not tell how runs differ."}
+		return []string{"The runs are not comparable, so it is unknown how much runs differ by chance."}
 	}
 	at := max(0, slices.Index(res.Options.RunsASide, usualRuns))
 	var lines []string
@@ -30,7 +30,7 @@ func (res *Result) Headlines() []string {
 				found = append(found, fmt.Sprintf("+%s %% in %s", runset.Rounded(r.Smallest[at]), r.Metric.Name))
 			}
 		}
-		line := "no primary metric tells how runs differ"
+		line := "the deviation of every primary metric is unknown"
 		if found != nil {
 			line = fmt.Sprintf("%d runs a side find %s (80 %% of the time)", res.Options.RunsASide[at], strings.Join(found, ", "))
 		}
@@ -47,61 +47,87 @@ func (res *Result) notes() []string {
 	if len(res.Set.Refused()) > 0 {
 		return nil
 	}
-	var notes, drift, turns []string
-	tested := false
-	for i := range res.Levels {
-		l := &res.Levels[i]
-		for j := range l.Rows {
-			r := &l.Rows[j]
-			name := r.Metric.Name + " at " + sanitize.Text(l.Name)
-			if r.Drift.Adjusted <= alpha {
-				drift = append(drift, fmt.Sprintf("%s %s (%s to %s)", name, runset.Change(r.Drift.Change), runset.Change(r.Drift.Interval.Low), runset.Change(r.Drift.Interval.High)))
-			}
-			if r.Turns.Adjusted <= alpha {
-				turns = append(turns, fmt.Sprintf("%s (%s instead of %s)", name, runset.Percent(r.Turns.Neighbors), runset.Percent(r.Deviation)))
-			}
-			tested = tested || !math.IsNaN(r.Turns.Adjusted)
+	var notes []string
+	drift := res.byLevel(func(r *Row) string {
+		if !(r.Drift.Adjusted <= alpha) {
+			return ""
 		}
+		return fmt.Sprintf("%s %s (%s to %s)", r.Metric.Name, runset.Change(r.Drift.Change), runset.Change(r.Drift.Interval.Low), runset.Change(r.Drift.Interval.High))
+	})
+	if drift != "" {
+		notes = append(notes, "The rig drifts from the first run to the last: "+drift+". Use a longer warm-up (pa-record --warmup-duration), or find the cause.")
 	}
-	if drift != nil {
-		notes = append(notes, "The rig drifts from the first run to the last: "+strings.Join(drift, ", ")+". Record for longer before the first run counts, or find the cause.")
-	}
+	turns := res.byLevel(func(r *Row) string {
+		if !(r.Turns.Adjusted <= alpha) {
+			return ""
+		}
+		return fmt.Sprintf("%s (%s instead of %s)", r.Metric.Name, runset.Percent(r.Turns.Neighbors), runset.Percent(r.Deviation))
+	})
+	tested := res.byLevel(func(r *Row) string {
+		if math.IsNaN(r.Turns.Adjusted) {
+			return ""
+		}
+		return r.Metric.Name
+	})
 	switch {
-	case turns != nil:
-		notes = append(notes, "Taking turns helps: runs that follow each other deviate less than all runs in "+strings.Join(turns, ", ")+". Record the sides of a comparison in turn (old, new, new, old, …), not one after the other.")
-	case tested:
+	case turns != "":
+		notes = append(notes, "Taking turns helps, because successive runs deviate less than all runs: "+turns+". Record the sides of a comparison in turn (old, new, new, old, …), not one after the other.")
+	case tested != "":
 		notes = append(notes, "The order of the runs shows no slow change, so taking turns would change little on this rig.")
 	default:
-		notes = append(notes, fmt.Sprintf("Not enough runs to tell whether taking turns would help: %d are needed.", minTurns))
+		notes = append(notes, fmt.Sprintf("Too few runs to say whether taking turns would help: at least %d are needed.", minTurns))
 	}
-	notes = append(notes, "* primary metric. deviation: from run to run, with its 95% interval. drift: from the first run to the last. N a side: the smallest change that N runs a side find 80 % of the time, judged alone at 5 %. neighbors: the deviation between runs that follow each other.")
+	legend := "* primary metric. deviation: from run to run, with its 95 % interval. drift: from the first run to the last, with its 95 % interval. N a side: the smallest change that N runs a side find 80 % of the time, judged alone at 5 %."
+	if res.Options.Effect > 0 {
+		legend += fmt.Sprintf(" %s: the number of runs a side that find this change 80 %% of the time.", res.neededHead())
+	}
+	notes = append(notes, legend+" neighbors: the deviation between successive runs.")
 	return append(notes, res.reasons()...)
 }
 
-// reasons returns why rows are missing: each reason once, with its rows.
-func (res *Result) reasons() []string {
-	var order []string
-	rows := map[string][]string{}
+// byLevel joins what text returns for the rows of all levels, without empty texts. If there
+// are several levels, each level is named once: "concurrency 1: a, b; concurrency 2: c".
+func (res *Result) byLevel(text func(*Row) string) string {
+	var parts []string
 	for i := range res.Levels {
 		l := &res.Levels[i]
+		var texts []string
 		for j := range l.Rows {
-			r := &l.Rows[j]
-			if r.NA == "" {
-				continue
+			if t := text(&l.Rows[j]); t != "" {
+				texts = append(texts, t)
 			}
-			name := r.Metric.Name
-			if len(res.Levels) > 1 {
-				name += " at " + sanitize.Text(l.Name)
+		}
+		if texts == nil {
+			continue
+		}
+		part := strings.Join(texts, ", ")
+		if len(res.Levels) > 1 {
+			part = sanitize.Text(l.Name) + ": " + part
+		}
+		parts = append(parts, part)
+	}
+	return strings.Join(parts, "; ")
+}
+
+// reasons returns a line for each reason why rows are n/a, with the metrics of these rows.
+func (res *Result) reasons() []string {
+	var reasons []string
+	for i := range res.Levels {
+		for j := range res.Levels[i].Rows {
+			if why := res.Levels[i].Rows[j].NA; why != "" && !slices.Contains(reasons, why) {
+				reasons = append(reasons, why)
 			}
-			if rows[r.NA] == nil {
-				order = append(order, r.NA)
-			}
-			rows[r.NA] = append(rows[r.NA], name)
 		}
 	}
 	var lines []string
-	for _, why := range order {
-		lines = append(lines, fmt.Sprintf("n/a: %s: %s", strings.Join(rows[why], ", "), why))
+	for _, why := range reasons {
+		metrics := res.byLevel(func(r *Row) string {
+			if r.NA != why {
+				return ""
+			}
+			return r.Metric.Name
+		})
+		lines = append(lines, fmt.Sprintf("n/a, because %s: %s", why, metrics))
 	}
 	return lines
 }

@@ -9,7 +9,7 @@ import (
 const Schema = "pa-rig/1"
 
 // JSON writes one object in the layout of schemas/rig.schema.json, with full precision.
-// Numbers that do not exist are absent.
+// Missing numbers are left out.
 func JSON(res *Result) report.Renderer { return report.Indented(document(res)) }
 
 type jsonResult struct {

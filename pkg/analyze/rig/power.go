@@ -9,15 +9,15 @@ import (
 // A welchDesign is Welch's two-sided t test at 5 % between two sides of n runs with equal
 // deviations.
 //
-// Let u be the share of one side's sample variance in the sum of both. The test's degrees
-// of freedom depend on u alone: (n − 1) / (u² + (1 − u)²). With equal deviations u has a
+// Let u be one side's sample variance divided by the sum of both. The test's degrees of
+// freedom depend only on u: (n − 1) / (u² + (1 − u)²). With equal deviations u has a
 // beta distribution with both parameters (n − 1)/2 and is independent of the sum, and the
-// statistic has a noncentral t distribution with 2n − 2 degrees of freedom. So the power
-// is the mean over u of the tails of that distribution beyond the critical value at u,
-// without approximation.
+// statistic has a noncentral t distribution with 2n − 2 degrees of freedom. The power is
+// therefore exactly the mean over u of the distribution's tails beyond the critical value
+// at u.
 type welchDesign struct {
 	n        float64
-	weight   []float64 // of each node of u; they sum to 1
+	weight   []float64 // weight of each node of u; the weights sum to 1
 	critical []float64 // t at each node
 }
 
@@ -27,13 +27,13 @@ func newWelchDesign(n int) *welchDesign {
 	d := &welchDesign{n: float64(n)}
 	// With u = sin²(π/4 + x) the density is proportional to cos(2x)ⁿ⁻², even in x and at
 	// most exp(−2(n−2)x²).
-	reach := math.Pi / 4
+	end := math.Pi / 4
 	if n > 2 {
-		reach = math.Min(reach, 4/math.Sqrt(float64(n-2)))
+		end = math.Min(end, 4/math.Sqrt(float64(n-2)))
 	}
 	sum := 0.0
 	for i := range nodes + 1 {
-		x := reach * float64(i) / nodes
+		x := end * float64(i) / nodes
 		w := simpson(i, nodes) * math.Pow(math.Max(0, math.Cos(2*x)), float64(n-2))
 		sine := math.Sin(2 * x) // u = (1 + sine)/2
 		d.weight = append(d.weight, w)
@@ -111,25 +111,25 @@ func simpson(i, intervals int) float64 {
 	return 2
 }
 
-// welchDesigns keeps the smallest effects of designs, which all metrics share. The zero
-// value is ready to use.
-type welchDesigns struct{ found map[int]float64 }
+// welchDesigns caches the smallest effect for each number of runs a side; all metrics share
+// it. The zero value is an empty cache.
+type welchDesigns struct{ effects map[int]float64 }
 
 // smallest returns the smallest effect for n runs a side, in standard deviations.
 func (w *welchDesigns) smallest(n int) float64 {
-	if x, ok := w.found[n]; ok {
+	if x, ok := w.effects[n]; ok {
 		return x
 	}
-	if w.found == nil {
-		w.found = map[int]float64{}
+	if w.effects == nil {
+		w.effects = map[int]float64{}
 	}
 	x := newWelchDesign(n).smallest()
-	w.found[n] = x
+	w.effects[n] = x
 	return x
 }
 
-// needed returns the least number of runs a side, from MinRuns, that finds an effect in
-// standard deviations; MaxRunsASide + 1 if that many are too few.
+// needed returns the smallest number of runs a side, at least MinRuns, that finds an effect
+// given in standard deviations; MaxRunsASide + 1 if MaxRunsASide are too few.
 func (w *welchDesigns) needed(effect float64) int {
 	low, high := MinRuns, MinRuns
 	for w.smallest(high) > effect {

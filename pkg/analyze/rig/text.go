@@ -64,7 +64,7 @@ func Markdown(res *Result) report.Renderer {
 	}
 }
 
-// source returns the line that names the runs and their definitions.
+// source returns the line that names the runs and the definitions of their metrics.
 func (res *Result) source() string {
 	var names []string
 	for _, r := range res.Set.Runs {
@@ -81,7 +81,7 @@ func (res *Result) table(l *Level) [][]string {
 		header = append(header, strconv.Itoa(n)+" a side")
 	}
 	if res.Options.Effect > 0 {
-		header = append(header, "runs for "+runset.Rounded(res.Options.Effect)+"%")
+		header = append(header, res.neededHead())
 	}
 	rows := [][]string{append(header, "neighbors")}
 	for i := range l.Rows {
@@ -112,6 +112,7 @@ func (res *Result) table(l *Level) [][]string {
 	return rows
 }
 
+// interval formats the ends of an interval; "" without an interval.
 func interval(i inference.Interval) string {
 	if math.IsNaN(i.Low) {
 		return ""
@@ -119,7 +120,12 @@ func interval(i inference.Interval) string {
 	return runset.Change(i.Low) + " " + runset.Change(i.High)
 }
 
-// needed formats a number of runs a side.
+// neededHead returns the head of the column for Options.Effect.
+func (res *Result) neededHead() string {
+	return "runs a side for +" + runset.Rounded(res.Options.Effect) + "%"
+}
+
+// needed formats Row.Needed.
 func needed(n int) string {
 	if n > MaxRunsASide {
 		return ">" + strconv.Itoa(MaxRunsASide)

@@ -6,34 +6,34 @@ import (
 )
 
 const (
-	// minTurns is the least number of runs for which the order is tested: 6 runs have 720
-	// orders, 5 only 120, too few for several metrics.
+	// minTurns is the smallest number of runs whose order is tested. 6 runs have 720 orders;
+	// 5 runs have 120, too few for several metrics.
 	minTurns = 6
-	// allOrders is the largest number of runs of which all orders are tried; of more runs,
-	// orders random ones are.
-	allOrders = 8
-	orders    = 9999
+	// maxAllOrders is the largest number of runs for which all orders are tried. With more
+	// runs, randomOrders random orders are tried.
+	maxAllOrders = 8
+	randomOrders = 9999
 )
 
-// Turns compares runs that follow each other with all runs. If a rig changes slowly,
-// neighbors differ less. Two sides recorded in turn then differ less by chance than two
-// sides recorded one after the other.
+// Turns compares the differences between successive runs with the differences between all
+// runs. If a rig changes slowly, successive runs differ less. Two sides that are recorded in
+// turn then differ less by chance than two sides that are recorded one after the other.
 type Turns struct {
-	// Neighbors is the deviation that the differences of successive runs give: √(Σ(xᵢ₊₁−xᵢ)² /
-	// 2(n−1)), of logarithms. NaN without a deviation.
+	// Neighbors is the deviation estimated from the differences between successive runs, in
+	// logarithms: √(Σ(xᵢ₊₁−xᵢ)² / 2(n−1)). NaN if Row.Deviation is.
 	Neighbors float64
 	// Ratio is the variance of Neighbors over the variance of all runs, half of von
 	// Neumann's ratio. Its expectation is 1 if the order of the runs does not matter.
 	Ratio float64
-	// P is the share of all orders of the runs with as small a ratio; NaN for fewer than 6
-	// runs.
+	// P is the share of all orders of the runs whose ratio is at most Ratio; NaN for fewer
+	// than 6 runs.
 	P float64
 	// Adjusted is P adjusted by Holm's method over the primary metrics of all levels; NaN
 	// for other metrics.
 	Adjusted float64
 }
 
-// turnsOf compares the neighbors among at least 2 logarithms that are not all equal.
+// turnsOf compares successive values among at least 2 logarithms that are not all equal.
 func turnsOf(logs []float64) Turns {
 	n := len(logs)
 	mean, sum := 0.0, 0.0
@@ -43,8 +43,8 @@ func turnsOf(logs []float64) Turns {
 	for _, x := range logs {
 		sum += (x - mean) * (x - mean)
 	}
-	steps := successive(logs)
-	t := Turns{Neighbors: math.Sqrt(steps / 2 / float64(n-1)), Ratio: steps / 2 / sum, P: math.NaN(), Adjusted: math.NaN()}
+	squares := successive(logs)
+	t := Turns{Neighbors: math.Sqrt(squares / 2 / float64(n-1)), Ratio: squares / 2 / sum, P: math.NaN(), Adjusted: math.NaN()}
 	if n >= minTurns {
 		t.P = orderP(logs)
 	}
@@ -60,33 +60,34 @@ func successive(x []float64) float64 {
 	return sum
 }
 
-// orderP returns the share of orders of x whose successive differences are as small as
-// those of the given order: of all orders, or of that order and random ones.
+// orderP returns the share of orders of x whose sum of squared successive differences is at
+// most the sum for x as given. It tries all orders of up to maxAllOrders values, otherwise the
+// given order and randomOrders random ones.
 func orderP(x []float64) float64 {
 	limit := successive(x) * (1 + 1e-9) // the sums of one order and its reverse may differ by rounding
 	order := append([]float64(nil), x...)
-	small, all := 0, 0
+	atMost, all := 0, 0
 	count := func() {
 		all++
 		if successive(order) <= limit {
-			small++
+			atMost++
 		}
 	}
-	if len(x) <= allOrders {
+	if len(x) <= maxAllOrders {
 		permute(order, len(order), count)
-		return float64(small) / float64(all)
+		return float64(atMost) / float64(all)
 	}
 	count()
 	random := rand.New(rand.NewPCG(1, uint64(len(x))))
-	for range orders {
+	for range randomOrders {
 		random.Shuffle(len(order), func(i, j int) { order[i], order[j] = order[j], order[i] })
 		count()
 	}
-	return float64(small) / float64(all)
+	return float64(atMost) / float64(all)
 }
 
-// permute calls f for each order of the first n values of x, and leaves x in one of them
-// (Heap's algorithm).
+// permute calls f for each order of the first n values of x (Heap's algorithm). It leaves x
+// in another order.
 func permute(x []float64, n int, f func()) {
 	if n <= 1 {
 		f()
