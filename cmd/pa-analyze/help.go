@@ -32,7 +32,7 @@ var commonFlags = map[string][]cmdline.CommonFlag{
 		{Name: "experiment", Usage: "only this load `LEVEL`: 8, request_rate:2.5 (repeatable)"},
 		{Name: "runs", Usage: "the smallest change that `N` runs a side find: 3,5,10"},
 		{Name: "effect", Usage: "how many runs a side find a change of `PERCENT`: 2%"},
-		{Name: "ignore", Usage: "take runs together although `NAME` differs"},
+		{Name: "ignore", Usage: "analyze runs together although `NAME` differs"},
 		{Name: "steady-state", Usage: "only the time with 95% of the concurrency in flight"},
 	},
 	"trend": {
@@ -43,7 +43,7 @@ var commonFlags = map[string][]cmdline.CommonFlag{
 		{Name: "require-baseline", Usage: "fail if nothing is accepted yet"},
 		{Name: "allow", Usage: "let changes of up to `PERCENT` pass: 2%"},
 		{Name: "experiment", Usage: "only this load `LEVEL`: 8, request_rate:2.5 (repeatable)"},
-		{Name: "ignore", Usage: "take runs together although `NAME` differs"},
+		{Name: "ignore", Usage: "analyze runs together although `NAME` differs"},
 	},
 	"definitions": {
 		{Name: "format", Usage: "print as `FORMAT`: table, markdown or json"},

@@ -43,7 +43,7 @@ Exit codes: 0 ok, 1 not comparable or not readable, 2 wrong usage.`,
 
 // ignoreFlag returns --ignore of commands that take several runs as one setting.
 func ignoreFlag() cli.Flag {
-	return &cli.StringSliceFlag{Name: "ignore", Usage: "take runs together although `NAME` differs: " + strings.Join(diff.Refusals(), ", ") + " or all (repeatable)", Category: "Comparison"}
+	return &cli.StringSliceFlag{Name: "ignore", Usage: "analyze runs together although `NAME` differs: " + strings.Join(diff.Refusals(), ", ") + " or all (repeatable)", Category: "Comparison"}
 }
 
 func rigAction(c *cli.Context) error {

@@ -10,7 +10,7 @@ import (
 	"github.com/pa-tools/pa/pkg/analyze/diff"
 )
 
-// A Difference is a difference in how runs were made, or a reason to doubt some of them.
+// A Difference is a setting that differs between runs, or a reason to doubt some of the runs.
 type Difference struct {
 	Name string // as in [diff.Difference]
 	// Level is the name of the load level; "" for all levels.
@@ -22,17 +22,17 @@ type Difference struct {
 	Ignored bool
 }
 
-// A Value is what some of the runs have.
+// A Value is one of the values of a difference, and the runs that have it.
 type Value struct {
 	Text string
 	Runs []string // their names
 }
 
-// none is the text of a run without a reason for doubt.
-const none = "no"
+// noDoubt is the text of a run that package diff finds no reason to doubt.
+const noDoubt = "no"
 
-// differences fills Differences: it compares the first run of each level with each other
-// run of the level.
+// differences fills Differences: it compares the first run of each level with every other
+// run of the level, and each pair of runs once.
 func (s *Set) differences(ignore []string) {
 	type pair struct{ first, other *diff.Run }
 	seen := map[pair]bool{}
@@ -63,9 +63,9 @@ func (s *Set) add(d diff.Difference, first, other string) {
 	x.put(d.New, other)
 }
 
-// put adds a run to those with this text.
+// put adds a run to the value with this text.
 func (d *Difference) put(text, run string) {
-	if text == none {
+	if text == noDoubt {
 		return
 	}
 	if text == "" {
@@ -103,22 +103,24 @@ func (s *Set) Incomparable() error {
 		}
 		var values []string
 		for _, v := range d.Values {
-			values = append(values, v.Text+" in "+some(v.Runs))
+			values = append(values, v.Text+" in "+shortList(v.Runs))
 		}
-		errs = append(errs, errors.New(sanitize.Text(fmt.Sprintf("not comparable: %s%s: %s; use --ignore %s to take them together anyway", d.Name, at, strings.Join(values, ", "), d.Name))))
+		errs = append(errs, errors.New(sanitize.Text(fmt.Sprintf("not comparable: %s%s: %s; use --ignore %s to analyze them together anyway", d.Name, at, strings.Join(values, ", "), d.Name))))
 	}
 	return errors.Join(errs...)
 }
 
-// some names at most two runs.
-func some(runs []string) string {
+// shortList returns the names of the runs; for more than two, the first name and the number of
+// the others.
+func shortList(runs []string) string {
 	if len(runs) > 2 {
 		return fmt.Sprintf("%s and %d more", runs[0], len(runs)-1)
 	}
 	return strings.Join(runs, " and ")
 }
 
-// Effect returns "not comparable", "ignored" or, for a harmless difference, "".
+// Effect returns the effect of the difference for a reader: "not comparable", "ignored", or ""
+// if the difference does not refuse the runs.
 func (d *Difference) Effect() string {
 	switch {
 	case d.Ignored:
@@ -140,7 +142,7 @@ func (s *Set) DifferenceRows() [][]string {
 		d := &s.Differences[i]
 		name, at, effect := d.Name, sanitize.Text(d.Level), d.Effect()
 		for _, v := range d.Values {
-			rows = append(rows, []string{name, at, sanitize.Fit(sanitize.Text(v.Text), 61), sanitize.Text(some(v.Runs)), effect})
+			rows = append(rows, []string{name, at, sanitize.Fit(sanitize.Text(v.Text), 61), sanitize.Text(shortList(v.Runs)), effect})
 			name, at, effect = "", "", ""
 		}
 	}

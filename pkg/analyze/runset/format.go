@@ -9,10 +9,11 @@ import (
 	"github.com/pa-tools/pa/pkg/analyze/report"
 )
 
-// Units are the units of time of an output: each kind of time has one unit on all levels.
+// Units are the time units of a report: times of tokens have one unit on all levels, and
+// times of requests have one.
 type Units struct{ token, request report.TimeUnit }
 
-// Units chooses the units from all values of the set.
+// Units chooses the time units that suit all values of the set.
 func (s *Set) Units() Units {
 	var token, request []float64
 	for i := range diff.Metrics {
@@ -30,7 +31,7 @@ func (s *Set) Units() Units {
 	return Units{report.TokenUnit(token), report.RequestUnit(request)}
 }
 
-// Amount formats a value of a metric with its unit; "–" is none.
+// Amount formats a value of a metric with its unit; "–" for NaN.
 func (u Units) Amount(m *diff.Metric, v float64) string {
 	switch {
 	case math.IsNaN(v):
@@ -45,7 +46,7 @@ func (u Units) Amount(m *diff.Metric, v float64) string {
 	return report.Number(v)
 }
 
-// Percent formats a ratio in percent with two decimals: "4.96%"; "–" is none.
+// Percent formats a ratio in percent with two decimals: "4.96%"; "–" for NaN.
 func Percent(v float64) string {
 	if math.IsNaN(v) {
 		return "–"
@@ -53,7 +54,7 @@ func Percent(v float64) string {
 	return number(100*v, 2) + "%"
 }
 
-// Change formats a ratio − 1 in percent with a sign: "+4.96%"; "–" is none.
+// Change formats a ratio − 1 in percent with a sign: "+4.96%"; "–" for NaN.
 func Change(v float64) string {
 	s := Percent(v)
 	if s != "–" && s[0] != '-' {
@@ -72,7 +73,8 @@ func Rounded(v float64) string {
 	return number(v, min(decimals, 3))
 }
 
-// number formats v with this many decimals; −0 is 0.
+// number formats v with the given number of decimals. A negative number that rounds to 0 gets
+// no sign.
 func number(v float64, decimals int) string {
 	if math.IsInf(v, 0) {
 		if v < 0 {

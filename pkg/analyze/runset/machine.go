@@ -11,9 +11,9 @@ import (
 	"github.com/pa-tools/pa/pkg/analyze/report"
 )
 
-// The parts of JSON and CSV that the outputs share.
+// This file has the parts of JSON and CSV that packages rig and trend share.
 
-// JSONRun is a run in JSON.
+// A JSONRun is a run in JSON.
 type JSONRun struct {
 	File  string `json:"file"`
 	Model string `json:"model,omitempty"`
@@ -33,7 +33,7 @@ func JSONRuns(runs []*diff.Run) []JSONRun {
 	return all
 }
 
-// JSONDifference is a difference in JSON.
+// A JSONDifference is a difference in JSON.
 type JSONDifference struct {
 	Name    string      `json:"name"`
 	Level   string      `json:"level,omitempty"`
@@ -42,7 +42,7 @@ type JSONDifference struct {
 	Ignored bool        `json:"ignored"`
 }
 
-// JSONValue is what some runs have.
+// A JSONValue is a value of a difference in JSON, and the runs that have it.
 type JSONValue struct {
 	Text  string   `json:"text"`
 	Files []string `json:"files"`
@@ -69,7 +69,7 @@ func JSONNumber(v float64) *float64 {
 	return &v
 }
 
-// JSONNumbers returns numbers for JSON, never nil; missing ones are null.
+// JSONNumbers returns numbers for JSON, never nil; NaN and infinities become null.
 func JSONNumbers(x []float64) []*float64 {
 	all := []*float64{}
 	for _, v := range x {
@@ -78,10 +78,10 @@ func JSONNumbers(x []float64) []*float64 {
 	return all
 }
 
-// A CSVRow is a line of CSV, by column.
+// A CSVRow maps the columns of a CSV line to its cells; a column that it lacks is empty.
 type CSVRow map[string]string
 
-// CSV writes a header and rows with its columns.
+// CSV writes the header, and each row in the order of the header's columns.
 func CSV(header []string, rows []CSVRow) report.Renderer {
 	return func(w io.Writer) error {
 		c := csv.NewWriter(w)

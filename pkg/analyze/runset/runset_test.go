@@ -60,7 +60,7 @@ func TestDifferences(t *testing.T) {
 	if d := cmp.Diff(want, s.Differences); d != "" {
 		t.Errorf("differences (-want +got):\n%s", d)
 	}
-	if err := s.Incomparable(); err == nil || err.Error() != "not comparable: model: tiny in b, large in c and 2 more; use --ignore model to take them together anyway" {
+	if err := s.Incomparable(); err == nil || err.Error() != "not comparable: model: tiny in b, large in c and 2 more; use --ignore model to analyze them together anyway" {
 		t.Errorf("error %v", err)
 	}
 	s = runset.New(runs(t, specs...), []string{"model"})

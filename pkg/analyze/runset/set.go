@@ -14,7 +14,7 @@ type Set struct {
 	// they were given, before the others.
 	Runs   []*diff.Run
 	Levels []Level
-	// Differences are the differences in how the runs were made.
+	// Differences are the settings that differ between runs, and reasons to doubt runs.
 	Differences []Difference
 	// Warnings name the levels that some runs lack.
 	Warnings []string
@@ -25,13 +25,13 @@ type Level struct {
 	Name  string // "concurrency 8"
 	Mode  string
 	Value string
-	// Runs are the runs that have the level, and Levels the level in each of them.
+	// Runs are the runs that have the level. Levels has the level of each of them.
 	Runs   []*diff.Run
 	Levels []*diff.Level
 }
 
-// New groups runs by load level and compares how they were made. ignore names the
-// differences that do not refuse the runs, see [diff.Refusals].
+// New groups runs by load level and compares their settings. ignore names the differences
+// that must not refuse the runs, see [diff.Refusals].
 func New(runs []*diff.Run, ignore []string) *Set {
 	s := &Set{Runs: slices.Clone(runs)}
 	slices.SortStableFunc(s.Runs, func(a, b *diff.Run) int { return cmp.Compare(start(a), start(b)) })
@@ -51,8 +51,8 @@ func start(r *diff.Run) uint64 {
 	return ns
 }
 
-// group fills Levels, in the order in which the runs have them, without levels that have a
-// Problem. A load that a run has twice is two levels.
+// group fills Levels in the order in which they first occur. It leaves out levels that have a
+// Problem. A load that one run measured twice becomes two levels.
 func (s *Set) group() {
 	for _, r := range s.Runs {
 		taken := map[int]bool{}
@@ -79,7 +79,7 @@ func (s *Set) group() {
 	}
 }
 
-// Values returns the value of a metric in each of the runs; NaN for a run without one.
+// Values returns the value of a metric in each of Runs; NaN for a run without the metric.
 func (l *Level) Values(m *diff.Metric) []float64 {
 	values := make([]float64, len(l.Levels))
 	for i, x := range l.Levels {

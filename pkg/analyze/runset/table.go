@@ -9,13 +9,13 @@ import (
 	"github.com/pa-tools/pa/pkg/analyze/report"
 )
 
-// leftColumns are the heads of columns that are aligned left.
+// leftColumns are the heads of the left-aligned columns.
 var leftColumns = []string{"", "differs", "at", "value", "in", "verdict", "step", "metric", "point", "runs", "level", "from"}
 
-// TextTable returns rows, the header first, with blanks between the columns, each line
-// after indent. Columns of numbers are aligned at their points. A table wider than width
-// characters is split into parts below each other, each with the first column; width 0 is
-// no limit. Empty columns are left out.
+// TextTable formats rows, the header first, as lines that begin with indent. Numbers are
+// aligned at their decimal points. Empty columns are left out. A table wider than width
+// characters is split into parts below each other, and each part repeats the first column;
+// width 0 is no limit.
 func TextTable(rows [][]string, indent string, width int) string {
 	if len(rows) == 0 {
 		return ""
@@ -45,7 +45,7 @@ func TextTable(rows [][]string, indent string, width int) string {
 	}
 }
 
-// line returns the first column of a row and its columns from, up to to.
+// line returns the first cell of a row and its cells from from up to, not including, to.
 func line(row, header []string, widths []int, indent string, from, to int) string {
 	var b strings.Builder
 	b.WriteString(indent)
@@ -66,7 +66,8 @@ func line(row, header []string, widths []int, indent string, from, to int) strin
 	return strings.TrimRight(b.String(), " ") + "\n"
 }
 
-// MarkdownTable returns rows, the header first, as a table, after an empty line.
+// MarkdownTable formats rows, the header first, as a Markdown table after an empty line; ""
+// without rows.
 func MarkdownTable(rows [][]string) string {
 	if len(rows) == 0 {
 		return ""

@@ -19,7 +19,7 @@ type Options struct {
 	Ignore []string
 }
 
-// A Result is the history of some points.
+// A Result is the history of all metrics over the points.
 type Result struct {
 	Points []Point
 	Set    *runset.Set
@@ -29,26 +29,27 @@ type Result struct {
 // A Level has the rows of one load level.
 type Level struct {
 	*runset.Level
-	Rows []Row // the metrics that some point has
+	Rows []Row // one per metric that at least one point has
 }
 
 // A Row is the history of one metric.
 type Row struct {
 	Metric *diff.Metric
-	Values []Value // of each point
+	Values []Value // one per point
 	Steps  []Step
-	// NA says why no step can be found; "" if one can.
+	// NA says why steps are not searched; "" if they are.
 	NA string
 }
 
 // A Value is the value of a metric at a point.
 type Value struct {
-	Mean     float64 // geometric mean of its runs; NaN if no run has the metric
-	Runs     []float64
-	Interval inference.Interval // of the mean, at 95 %, from 3 runs; NaN otherwise
+	Mean     float64            // geometric mean of Runs; NaN if no run has the metric
+	Runs     []float64          // the value of each run that has the metric
+	Interval inference.Interval // 95 % interval of the mean; NaN for fewer than 3 runs
 }
 
-// Analyze follows the metrics of all levels over the points.
+// Analyze collects the values of all metrics and levels over the points, and searches them
+// for steps.
 func Analyze(points []Point, o Options) *Result {
 	var runs []*diff.Run
 	for i := range points {
@@ -56,23 +57,23 @@ func Analyze(points []Point, o Options) *Result {
 	}
 	res := &Result{Points: points, Set: runset.New(runs, o.Ignore)}
 	refused := len(res.Set.Refused()) > 0
-	judged := 0
+	searched := 0 // metrics of all levels: the family of the p-values
 	for i := range res.Set.Levels {
 		l := Level{Level: &res.Set.Levels[i]}
 		for j := range diff.Metrics {
 			m := &diff.Metrics[j]
 			r := Row{Metric: m}
-			some := false
+			found := false
 			for k := range points {
 				v := valueOf(points[k].values(l.Level, m))
 				r.Values = append(r.Values, v)
-				some = some || !math.IsNaN(v.Mean)
+				found = found || !math.IsNaN(v.Mean)
 			}
-			if !some {
+			if !found {
 				continue
 			}
 			if m.Primary {
-				judged++
+				searched++
 			}
 			l.Rows = append(l.Rows, r)
 		}
@@ -82,13 +83,14 @@ func Analyze(points []Point, o Options) *Result {
 		for j := range res.Levels[i].Rows {
 			r := &res.Levels[i].Rows[j]
 			if r.NA = r.unusable(refused); r.NA == "" {
-				r.Steps = stepsOf(r.means(), max(1, judged))
+				r.Steps = stepsOf(r.means(), max(1, searched))
 			}
 		}
 	}
 	return res
 }
 
+// valueOf returns the value of a point from the values of its runs.
 func valueOf(runs []float64) Value {
 	v := Value{Mean: mean(runs), Runs: runs, Interval: inference.Interval{Low: math.NaN(), High: math.NaN()}}
 	if e := inference.GeometricMean(runs); !e.NA.Missing() {
@@ -97,6 +99,7 @@ func valueOf(runs []float64) Value {
 	return v
 }
 
+// means returns the mean of each point.
 func (r *Row) means() []float64 {
 	var all []float64
 	for i := range r.Values {
@@ -105,14 +108,14 @@ func (r *Row) means() []float64 {
 	return all
 }
 
-// unusable returns why no step can be found; "" if one can.
+// unusable returns why the metric is not searched for steps; "" if it is.
 func (r *Row) unusable(refused bool) string {
 	means := r.means()
 	switch {
 	case refused:
 		return "the runs are not comparable"
-	case len(means) < 2*eachSide:
-		return fmt.Sprintf("%d of %d points", len(means), 2*eachSide)
+	case len(means) < 2*minPerSide:
+		return fmt.Sprintf("a search for steps needs at least %d points", 2*minPerSide)
 	case slices.ContainsFunc(means, math.IsNaN):
 		return "a point has no value"
 	case slices.ContainsFunc(means, func(v float64) bool { return !(v > 0) }):
@@ -123,7 +126,8 @@ func (r *Row) unusable(refused bool) string {
 	return ""
 }
 
-// Headline says in one line which primary metrics changed, and where.
+// Headline returns the result in one line: the primary metrics that changed, and the points
+// at which they did.
 func (res *Result) Headline() string {
 	if refused := res.Set.Refused(); len(refused) > 0 {
 		var names []string
@@ -132,7 +136,7 @@ func (res *Result) Headline() string {
 				names = append(names, d.Name)
 			}
 		}
-		return "not comparable: the runs differ in " + strings.Join(names, ", ") + "; --ignore NAME takes them together nevertheless"
+		return "not comparable: the runs differ in " + strings.Join(names, ", ") + "; --ignore NAME analyzes them together anyway"
 	}
 	var found []string
 	searched := false
@@ -159,7 +163,10 @@ func (res *Result) Headline() string {
 	case searched:
 		return fmt.Sprintf("no step in any primary metric over %s", plural.Of(len(res.Points), "point"))
 	}
-	return fmt.Sprintf("too few points to find a step: %d of %d", len(res.Points), 2*eachSide)
+	if n := len(res.Points); n < 2*minPerSide {
+		return fmt.Sprintf("too few points to find a step: %d, at least %d are needed", n, 2*minPerSide)
+	}
+	return "no primary metric can be searched for steps"
 }
 
 // signed formats a ratio − 1 in percent with a sign, for a sentence.
@@ -171,6 +178,6 @@ func signed(v float64) string {
 	return s
 }
 
-// Incomparable returns an error that names what makes the runs incomparable; nil if they
-// can be compared.
+// Incomparable returns an error that names the differences that make the runs incomparable;
+// nil if the runs are comparable.
 func (res *Result) Incomparable() error { return res.Set.Incomparable() }

@@ -11,8 +11,8 @@ import (
 )
 
 // JudgementJUnit writes a judgement as JUnit XML: for each level a suite with a case for
-// each primary metric. A metric that is worse is a failure, one without a verdict an
-// error, or skipped if it is too early to judge it.
+// each primary metric. A metric that is worse by more than Allow is a failure. A metric
+// without a verdict is an error, or skipped if it is too early to judge it.
 func JudgementJUnit(j *Judgement) report.Renderer {
 	return func(w io.Writer) error {
 		c := junit.Case{Class: "gate", Name: "comparable"}

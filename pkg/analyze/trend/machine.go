@@ -131,7 +131,7 @@ func jsonPoints(points []Point) []jsonPoint {
 	return all
 }
 
-// csvHeader is the first line; schemas/trend_csv.md describes the columns.
+// csvHeader is the header line; schemas/trend_csv.md describes the columns.
 var csvHeader = []string{"record", "level", "name", "unit", "point", "value", "low", "high", "p", "p_adjusted", "verdict", "primary", "reason", "file"}
 
 // CSV writes a line for each value of a point, step and difference, in the columns of

@@ -11,17 +11,18 @@ import (
 	"github.com/pa-tools/pa/pkg/analyze/runset"
 )
 
-// A Point is one or several runs of a setting that were recorded together.
+// A Point is one run, or several runs of a setting that were recorded together.
 type Point struct {
 	Label string // "v1.2"; without a label the name of the first run
 	Runs  []*diff.Run
 }
 
-// Points returns the points of groups of runs, such as the arguments of a command line. A
-// group without a label has the label "". Groups with the same label are one point,
-// and labeled points keep the order in which they were given. Runs without a label that
-// belong to one series of pa-record --repeat are one point, each other run is a point of
-// its own; they are in the order of their starts. Labeled points come first.
+// Points makes points from groups of runs, such as the arguments of a command line. A group
+// without a label has the label "".
+//
+// Groups with the same label become one point. Labeled points come first, in the order in
+// which they were given. Runs without a label follow, in the order of their starts: the runs
+// of one pa-record --repeat become one point, and each other run is a point of its own.
 func Points(groups []Point) []Point {
 	var labeled, others []Point
 	series := map[string]int{}
@@ -35,15 +36,15 @@ func Points(groups []Point) []Point {
 			continue
 		}
 		for _, r := range g.Runs {
-			of := ""
+			id := ""
 			if m := r.Header.Meta; m != nil && m.Repeat != nil {
-				of = m.Repeat.Group
+				id = m.Repeat.Group
 			}
-			if i, known := series[of]; known && of != "" {
+			if i, known := series[id]; known && id != "" {
 				others[i].Runs = append(others[i].Runs, r)
 				continue
 			}
-			series[of] = len(others)
+			series[id] = len(others)
 			others = append(others, Point{r.Name, []*diff.Run{r}})
 		}
 	}
@@ -51,7 +52,7 @@ func Points(groups []Point) []Point {
 	return append(labeled, others...)
 }
 
-// start returns the start of the first run, 0 if it is unknown.
+// start returns the start of the earliest run; 0 if the start of a run is unknown.
 func (p *Point) start() uint64 {
 	first := uint64(math.MaxUint64)
 	for _, r := range p.Runs {
@@ -74,7 +75,8 @@ func (p *Point) values(l *runset.Level, m *diff.Metric) []float64 {
 	return values
 }
 
-// mean returns the geometric mean of positive values, else their mean; NaN of none.
+// mean returns the geometric mean of values; the arithmetic mean if one is not above 0; NaN
+// without values.
 func mean(values []float64) float64 {
 	if len(values) == 1 {
 		return values[0]

@@ -10,32 +10,34 @@ import (
 const (
 	alpha      = 0.05
 	confidence = 0.95
-	// eachSide is the least number of points before and after a step.
-	eachSide = 3
+	// minPerSide is the smallest number of points on either side of a comparison.
+	minPerSide = 3
 )
 
-// A Step is a place where a metric changed.
+// A Step is a lasting change of a metric from one point to the next.
 type Step struct {
 	At int // index of the first point after the change
-	// Change is the ratio of the geometric means of the points after and before, minus 1,
-	// up to the next steps on either side.
+	// Change is the geometric mean of the points after the step, divided by the geometric mean
+	// of the points before, minus 1. Both sides end at the neighboring steps.
 	Change   float64
 	Interval inference.Interval // at 95 %
-	P        float64            // adjusted for the places and the metrics that were tried
+	P        float64            // adjusted for all comparisons and metrics that were tried
 }
 
-// stepsOf finds the steps of a metric. The points are split in two at each place, and a
-// part in the middle is compared with the points around it, by Welch's t test with at
-// least 3 points on either side. The smallest p-value of each kind is multiplied by the
-// number of comparisons of its kind, by 2 for the two kinds, and by family, the number of
-// series that are searched. If the smaller product is at most 5 %, its places are steps,
-// and the parts between them are searched in the same way. values holds the value of each
-// point.
+// stepsOf finds the steps in values, which holds one value per point. family is the number of
+// metrics that are searched.
+//
+// It makes two kinds of comparisons by Student's t test, with at least minPerSide points on
+// either side: the points before a place with the points after it, and a middle part with
+// the points around it. It multiplies the smallest p-value of each kind by the number of
+// comparisons of the kind, by 2 for the two kinds, and by family. If the smaller product is
+// at most 5 %, that comparison gives one or two steps, and each part between them is
+// searched in the same way.
 func stepsOf(values []float64, family int) []Step {
 	var steps []Step
 	search(values, 0, len(values), float64(family), &steps)
 	slices.SortFunc(steps, func(a, b Step) int { return a.At - b.At })
-	// A step is measured between its neighbors, which were not known when it was found.
+	// The size of a step depends on the neighboring steps, which may have been found later.
 	bounds := []int{0}
 	for _, s := range steps {
 		bounds = append(bounds, s.At)
@@ -47,11 +49,12 @@ func stepsOf(values []float64, family int) []Step {
 	return steps
 }
 
-// A candidate is a comparison of a part of the points with the others.
+// A candidate is the best comparison of one kind so far: the points from from up to to with
+// the other points.
 type candidate struct {
 	from, to int
 	p        float64
-	tried    float64 // comparisons of its kind
+	tried    float64 // number of comparisons of this kind
 }
 
 // try keeps the comparison if it is the best of its kind so far.
@@ -62,9 +65,10 @@ func (c *candidate) try(from, to int, part, others []float64) {
 	}
 }
 
-// student compares two sides, together at least 3 positive values, by Student's t test on
-// logarithms. Both sides have one deviation: Welch's test, which estimates two, is off for
-// 3 points against many, and the smallest of many p-values finds that.
+// student compares the logarithms of two sides, together at least 3 positive values, by
+// Student's t test, which assumes one deviation for both sides. Welch's test estimates two
+// deviations and is inaccurate for 3 points against many; the smallest of many p-values
+// would pick such a comparison.
 func student(older, newer []float64) (change float64, ends inference.Interval, p float64) {
 	var means, squares [2]float64
 	for side, values := range [2][]float64{older, newer} {
@@ -87,12 +91,12 @@ func student(older, newer []float64) (change float64, ends inference.Interval, p
 	return math.Expm1(d), inference.Interval{Low: math.Expm1(d - t*se), High: math.Expm1(d + t*se)}, 2 * inference.StudentUpper(math.Abs(d)/se, df)
 }
 
-// search appends the steps between two points.
+// search appends the steps among the points from from up to to.
 func search(values []float64, from, to int, family float64, steps *[]Step) {
 	split, middle := candidate{p: math.Inf(1)}, candidate{p: math.Inf(1)}
-	for at := from + eachSide; at+eachSide <= to; at++ {
+	for at := from + minPerSide; at+minPerSide <= to; at++ {
 		split.try(from, at, values[from:at], values[at:to])
-		for end := at + eachSide; end+eachSide <= to; end++ {
+		for end := at + minPerSide; end+minPerSide <= to; end++ {
 			middle.try(at, end, values[at:end], slices.Concat(values[from:at], values[end:to]))
 		}
 	}

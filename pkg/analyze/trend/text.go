@@ -59,7 +59,8 @@ func Markdown(res *Result) report.Renderer {
 	}
 }
 
-// source returns the line about the points and the definitions.
+// source returns the line with the numbers of points and runs, and the definitions of the
+// metrics.
 func (res *Result) source() string {
 	return fmt.Sprintf("%s of %s, %s", plural.Of(len(res.Points), "point"), plural.Of(len(res.Set.Runs), "run"), res.Set.Runs[0].Measured())
 }
@@ -96,14 +97,14 @@ func (res *Result) notes() []string {
 	if len(res.Set.Refused()) > 0 {
 		return nil
 	}
-	notes := []string{fmt.Sprintf("* primary metric. A point's value is the geometric mean of its runs. A step is where the points before and after differ (Student's t, at least %d points on either side, p at most 5 %% after adjusting for all places and primary metrics).", eachSide)}
+	notes := []string{fmt.Sprintf("* primary metric. A point's value is the geometric mean of its runs. A step is a place where the points before and after differ: Student's t test, at least %d points on either side, p at most 5 %% after adjusting for all places and primary metrics.", minPerSide)}
 	seen := map[string]bool{}
 	for i := range res.Levels {
 		for j := range res.Levels[i].Rows {
 			r := &res.Levels[i].Rows[j]
 			if r.NA != "" && r.Metric.Primary && r.Metric.Key != "failed_share" && !seen[r.NA] {
 				seen[r.NA] = true
-				notes = append(notes, "no step can be found: "+r.NA)
+				notes = append(notes, "steps not searched: "+r.NA)
 			}
 		}
 	}
@@ -153,6 +154,8 @@ func JudgementMarkdown(j *Judgement) report.Renderer {
 	}
 }
 
+// source returns the line with the numbers of points and runs, and the definitions of the
+// metrics.
 func (j *Judgement) source() string {
 	runs := 0
 	for i := range j.Accepted {
@@ -161,6 +164,7 @@ func (j *Judgement) source() string {
 	return fmt.Sprintf("%s of %s → %s, %s", plural.Of(len(j.Accepted), "accepted point"), plural.Of(runs, "run"), plural.Of(len(j.New.Runs), "new run"), j.New.Runs[0].Measured())
 }
 
+// table returns the rows of a level's table, the header first.
 func (j *Judgement) table(l *JudgedLevel) [][]string {
 	u := j.Set.Units()
 	rows := [][]string{{"", "accepted", "new", "change", "interval", "p", "verdict"}}
@@ -182,15 +186,16 @@ func (j *Judgement) table(l *JudgedLevel) [][]string {
 	return rows
 }
 
+// notes returns the sentences below the tables.
 func (j *Judgement) notes() []string {
 	if len(j.Set.Refused()) > 0 {
 		return nil
 	}
 	var notes []string
 	if j.DaysUnknown {
-		notes = append(notes, fmt.Sprintf("Fewer than %d points are accepted, so how much points differ from day to day is unknown: the runs are compared as if they did not.", eachSide))
+		notes = append(notes, fmt.Sprintf("Fewer than %d points are accepted, so it is unknown how much points differ from day to day. The runs are compared as if points did not differ.", minPerSide))
 	} else {
-		notes = append(notes, "The interval is for the change from the accepted points to one more point; it contains the differences between points.")
+		notes = append(notes, "The interval is for the change from the accepted points to one more point. It includes how much points differ by chance.")
 	}
 	if j.Allow > 0 {
 		notes = append(notes, fmt.Sprintf("Changes of up to %s pass.", runset.Percent(j.Allow)))
@@ -203,7 +208,7 @@ func (j *Judgement) notes() []string {
 		}
 	}
 	for _, name := range j.Missing {
-		notes = append(notes, "only in the accepted points: "+sanitize.Text(name))
+		notes = append(notes, "level of the accepted points that the new runs lack: "+sanitize.Text(name))
 	}
 	return notes
 }

@@ -16,7 +16,7 @@ import (
 	"github.com/pa-tools/pa/pkg/analyze/runset"
 )
 
-// A Judgement says whether a new point is worse than accepted ones.
+// A Judgement is the comparison of a new point with accepted points.
 type Judgement struct {
 	Accepted []Point
 	New      Point
@@ -26,8 +26,8 @@ type Judgement struct {
 	Allow float64
 	// Missing names the levels of accepted points that the new point lacks.
 	Missing []string
-	// DaysUnknown is set if fewer than 3 points are accepted: the spread of the runs then
-	// stands for the spread of the points, which is larger.
+	// DaysUnknown is set if fewer than 3 points are accepted. The runs are then compared,
+	// although points usually differ more than the runs of a point.
 	DaysUnknown bool
 }
 
@@ -37,38 +37,39 @@ type JudgedLevel struct {
 	Rows []Judged
 }
 
-// A Judged is a metric of the new point beside the accepted ones.
+// A Judged is the comparison of one metric of the new point with the accepted points.
 type Judged struct {
 	Metric   *diff.Metric
-	Accepted []float64 // of each accepted point
-	Mean     float64   // of the accepted points
+	Accepted []float64 // value of each accepted point that has the metric
+	Mean     float64   // of Accepted
 	New      float64
-	Change   float64 // New/Mean − 1; of the failed share, New − the largest accepted share
+	Change   float64 // New/Mean − 1; for the failed share, New − the largest accepted share
 	Interval inference.Interval
 	P        float64
 	Adjusted float64
 	Verdict  inference.Verdict
 	NA       string // why there is no verdict; "" if there is one
-	// TooEarly is set if there is no verdict because too few runs are accepted so far.
+	// TooEarly is set if there is no verdict yet, because too few runs are accepted.
 	TooEarly bool
 }
 
-// allowedFailures is by how much the share of failed requests may exceed the largest
-// accepted share.
+// allowedFailures is how far the share of failed requests may exceed the largest accepted
+// share.
 const allowedFailures = 0.01
 
-// Judge compares a new point with accepted points, of which there is at least one. With 3
-// or more, the new value is judged by the prediction interval of a further point: the t
-// distribution with k − 1 degrees of freedom around the mean of k logarithms, with the
-// deviation of the points times √(1 + 1/k). With fewer, Welch's t test compares the runs,
-// at least 3 on either side. The p-values of all primary metrics and levels are adjusted
-// by Holm's method.
+// Judge compares a new point with at least one accepted point.
+//
+// With 3 or more accepted points, it judges the new value by the prediction interval of one
+// more point: the t distribution with k − 1 degrees of freedom around the mean of k
+// logarithms, with the deviation of the points times √(1 + 1/k). With fewer, it compares the
+// runs by Welch's t test, which needs at least 3 runs on either side. It adjusts the p-values
+// of all primary metrics and levels by Holm's method.
 func Judge(accepted []Point, next Point, allow float64, ignore []string) *Judgement {
 	runs := slices.Clone(next.Runs)
 	for i := range accepted {
 		runs = append(runs, accepted[i].Runs...)
 	}
-	j := &Judgement{Accepted: accepted, New: next, Set: runset.New(runs, ignore), Allow: allow, DaysUnknown: len(accepted) < eachSide}
+	j := &Judgement{Accepted: accepted, New: next, Set: runset.New(runs, ignore), Allow: allow, DaysUnknown: len(accepted) < minPerSide}
 	refused := len(j.Set.Refused()) > 0
 	for i := range j.Set.Levels {
 		l := &j.Set.Levels[i]
@@ -82,7 +83,7 @@ func Judge(accepted []Point, next Point, allow float64, ignore []string) *Judgem
 		x := JudgedLevel{Level: l}
 		for k := range diff.Metrics {
 			if m := &diff.Metrics[k]; m.Primary {
-				if row, some := j.row(l, m, refused); some {
+				if row, ok := j.row(l, m, refused); ok {
 					x.Rows = append(x.Rows, row)
 				}
 			}
@@ -93,11 +94,12 @@ func Judge(accepted []Point, next Point, allow float64, ignore []string) *Judgem
 	return j
 }
 
-// row judges one metric, but for the adjustment; some is false if neither side has it.
-func (j *Judgement) row(l *runset.Level, m *diff.Metric, refused bool) (row Judged, some bool) {
+// row compares one metric, without the adjustment of its p-value. ok is false if neither
+// side has the metric.
+func (j *Judgement) row(l *runset.Level, m *diff.Metric, refused bool) (row Judged, ok bool) {
 	nan := math.NaN()
 	row = Judged{Metric: m, Change: nan, Interval: inference.Interval{Low: nan, High: nan}, P: nan, Adjusted: nan}
-	var older []float64 // runs
+	var older []float64 // values of the accepted runs
 	for i := range j.Accepted {
 		values := j.Accepted[i].values(l, m)
 		older = append(older, values...)
@@ -134,7 +136,7 @@ func (j *Judgement) row(l *runset.Level, m *diff.Metric, refused bool) (row Judg
 			}
 		}
 	}
-	if len(row.Accepted) >= eachSide {
+	if len(row.Accepted) >= minPerSide {
 		row.predict()
 		return row, true
 	}
@@ -142,7 +144,7 @@ func (j *Judgement) row(l *runset.Level, m *diff.Metric, refused bool) (row Judg
 	if c.NA.Missing() {
 		row.NA = c.NA.Reason
 		if row.TooEarly = c.NA.Needs > 0; row.TooEarly {
-			row.NA += fmt.Sprintf("; accept %d points, or record %d runs a point", eachSide, c.NA.Needs)
+			row.NA += fmt.Sprintf("; accept %d points, or record %d runs a point", minPerSide, c.NA.Needs)
 		}
 		return row, true
 	}
@@ -152,15 +154,15 @@ func (j *Judgement) row(l *runset.Level, m *diff.Metric, refused bool) (row Judg
 
 // failures judges the share of failed requests.
 func (r *Judged) failures() {
-	most := slices.Max(r.Accepted)
-	r.Change = r.New - most
+	largest := slices.Max(r.Accepted)
+	r.Change = r.New - largest
 	r.Verdict = inference.NoDifference
 	if r.Change > allowedFailures {
 		r.Verdict = inference.Worse
 	}
 }
 
-// predict judges the new value by the accepted points.
+// predict compares the new value with the prediction interval of the accepted points.
 func (r *Judged) predict() {
 	logs := make([]float64, len(r.Accepted))
 	for i, v := range append(slices.Clone(r.Accepted), r.New) {
@@ -186,7 +188,7 @@ func (r *Judged) predict() {
 	r.Interval = inference.Interval{Low: math.Expm1(d - t*se), High: math.Expm1(d + t*se)}
 }
 
-// adjust gives the verdicts.
+// adjust adjusts the p-values by Holm's method and sets the verdicts.
 func (j *Judgement) adjust() {
 	var rows []*Judged
 	var p []float64
@@ -213,8 +215,8 @@ func (j *Judgement) adjust() {
 	}
 }
 
-// TooEarly returns why nothing can be judged yet: too few points and runs are accepted;
-// nil if something can.
+// TooEarly returns an error for the first metric that cannot be judged yet, because too few
+// points and runs are accepted; nil if there is none.
 func (j *Judgement) TooEarly() error {
 	for i := range j.Levels {
 		for k := range j.Levels[i].Rows {
@@ -226,9 +228,9 @@ func (j *Judgement) TooEarly() error {
 	return nil
 }
 
-// Failures returns an error for each metric that fails the gate: it is worse by more than
-// Allow, or has no verdict for another reason than that it is too early. A level that the
-// new point lacks fails, too.
+// Failures returns an error for each metric that fails the gate, joined; nil if none fails. A
+// metric fails if it is worse by more than Allow, or if it has no verdict although it is not
+// TooEarly. A level that the new point lacks fails as well.
 func (j *Judgement) Failures() error {
 	var errs []error
 	for i := range j.Levels {

@@ -11,14 +11,14 @@ import (
 	"time"
 )
 
-// A Point is an accepted point: a folder with its runs.
+// A Point is one accepted point: a folder of export files.
 type Point struct {
-	Name  string
+	Name  string   // of the folder
 	Files []string // in the order of their names
 }
 
-// List returns the last n points of a directory, the oldest first; all if n is 0. A
-// directory that does not exist has none.
+// List returns the newest n points of a directory, the oldest of them first; all points if n
+// is 0. A directory that does not exist has no points.
 func List(dir string, n int) ([]Point, error) {
 	entries, err := os.ReadDir(dir)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -52,8 +52,9 @@ func List(dir string, n int) ([]Point, error) {
 	return points, nil
 }
 
-// Name returns the name of a point: the start of its first run, and a label if there is
-// one. Characters of a label that file names should not have become "_".
+// Name returns the folder name of a point: the start of its first run in UTC, and the label
+// if it is not "". Name replaces each character of the label by "_" unless it is a letter or
+// digit of ASCII, ".", "-" or "_".
 func Name(startNS uint64, label string) string {
 	name := time.Unix(0, int64(startNS)).UTC().Format("2006-01-02T150405Z")
 	if label == "" {
@@ -68,9 +69,9 @@ func Name(startNS uint64, label string) string {
 	}, label)
 }
 
-// Accept copies files into a new point of a directory, which it makes if it does not
-// exist, and returns the folder. A point that is there already is an error. If copying
-// fails, nothing is left behind.
+// Accept copies files into a new point of a directory and returns the point's folder. It
+// creates the directory if needed. A point that exists already is an error. If copying
+// fails, Accept removes what it copied.
 func Accept(dir, name string, files []string) (folder string, err error) {
 	folder = filepath.Join(dir, name)
 	if _, err := os.Lstat(folder); err == nil {
@@ -79,13 +80,13 @@ func Accept(dir, name string, files []string) (folder string, err error) {
 	if err := os.MkdirAll(dir, 0o777); err != nil {
 		return "", fmt.Errorf("baseline: %w", err)
 	}
-	half, err := os.MkdirTemp(dir, ".accepting-")
+	partial, err := os.MkdirTemp(dir, ".accepting-")
 	if err != nil {
 		return "", fmt.Errorf("baseline: %w", err)
 	}
 	defer func() {
 		if err != nil {
-			err = errors.Join(err, os.RemoveAll(half))
+			err = errors.Join(err, os.RemoveAll(partial))
 		}
 	}()
 	taken := map[string]bool{}
@@ -95,14 +96,14 @@ func Accept(dir, name string, files []string) (folder string, err error) {
 			base = fmt.Sprintf("%d-%s", i+1, base)
 		}
 		taken[base] = true
-		if err := copyFile(from, filepath.Join(half, base)); err != nil {
+		if err := copyFile(from, filepath.Join(partial, base)); err != nil {
 			return "", fmt.Errorf("baseline: accepting %s: %w", from, err)
 		}
 	}
-	if err := os.Chmod(half, 0o755); err != nil { // MkdirTemp made it for its owner alone
+	if err := os.Chmod(partial, 0o755); err != nil { // MkdirTemp made it for its owner alone
 		return "", fmt.Errorf("baseline: %w", err)
 	}
-	if err := os.Rename(half, folder); err != nil {
+	if err := os.Rename(partial, folder); err != nil {
 		return "", fmt.Errorf("baseline: %w", err)
 	}
 	return folder, nil
