@@ -6,18 +6,18 @@ import (
 	"slices"
 )
 
-// An autoregression says how much each value of a short series depends on the value
-// before it. The model is a stationary Gaussian process x_t − µ = φ·(x_{t−1} − µ) + ε_t
-// with unknown µ, φ and deviation of ε. No φ is chosen: an interval averages over all
-// of them, each weighted by its likelihood. So an interval from few values includes
-// that their dependence is hardly known.
+// An autoregression is a model of how much each value of a short series depends on the
+// previous value: a stationary Gaussian process x_t − µ = φ·(x_{t−1} − µ) + ε_t with unknown
+// µ, φ and deviation of ε. The model keeps all values of φ, weighted by their likelihood,
+// because few values hardly determine φ. An interval that averages over them includes this
+// uncertainty.
 type autoregression struct {
 	n int
-	// logLikelihood is the logarithm of the likelihood of each of phis, with µ and the
+	// logLikelihood is the logarithm of the likelihood of each φ, with µ and the
 	// deviation integrated out (flat priors on µ, on the logarithm of the deviation and
 	// on φ), up to a constant.
 	logLikelihood phiArray
-	// innovation is the estimated variance of ε for each of phis.
+	// innovation is the estimated variance of ε for each φ.
 	innovation phiArray
 	// slow is the energy of the slowest waves of the series, divided by the energy that
 	// the model predicts for them.
@@ -27,27 +27,29 @@ type autoregression struct {
 // phiCount is the number of values of φ over which the model averages: −0.96 to 0.96.
 const phiCount = 49
 
+// A phiArray has a number for each φ.
 type phiArray [phiCount]float64
 
+// phi returns the i-th value of φ.
 func phi(i int) float64 { return float64(i-phiCount/2) / 25 }
 
-// dependenceOf fits the model to the values and to their normal scores, which outliers
-// and skewed values do not disturb. It returns the fit with the greater dependence.
-// The innovations are those of the values in both cases.
+// dependenceOf fits the model to the values and to their normal scores. Outliers and skewed
+// values do not disturb the scores. It returns the likelihoods of the fit with the greater
+// dependence and the greater of the two energies, but always the innovations of the values.
 func dependenceOf(x []float64) *autoregression {
-	of, scores := fitAutoregression(x), fitAutoregression(normalScores(x))
-	if a, b := scores.weights(), of.weights(); a.mean() > b.mean() {
-		of.logLikelihood = scores.logLikelihood
+	fit, scores := fitAutoregression(x), fitAutoregression(normalScores(x))
+	if a, b := scores.weights(), fit.weights(); a.mean() > b.mean() {
+		fit.logLikelihood = scores.logLikelihood
 	}
-	of.slow = math.Max(of.slow, scores.slow)
-	return of
+	fit.slow = math.Max(fit.slow, scores.slow)
+	return fit
 }
 
 // fitAutoregression fits the model to at least 3 values that are not all equal.
 //
 // For a given φ, the squared residuals of the whole series with its stationary start
-// are (1−φ²)(x_1−µ)² + Σ (x_t − φx_{t−1} − (1−φ)µ)², a quadratic a·µ² − 2bµ + c with its
-// minimum c − b²/a. The likelihood is √(1−φ²) · a^{−1/2} · (c − b²/a)^{−(n−1)/2}.
+// are (1−φ²)(x_1−µ)² + Σ (x_t − φx_{t−1} − (1−φ)µ)². This is a quadratic a·µ² − 2bµ + c with
+// the minimum c − b²/a. The likelihood is √(1−φ²) · a^{−1/2} · (c − b²/a)^{−(n−1)/2}.
 func fitAutoregression(x []float64) *autoregression {
 	n := float64(len(x))
 	mean := 0.0
@@ -100,62 +102,62 @@ func (f *autoregression) slowEnergy(x []float64, mean float64) float64 {
 	return sum / float64(k)
 }
 
-// mostSlow returns how large slow may be: the average of k squares of standard normal
-// values exceeds it once in 1000 series (Wilson and Hilferty's approximation).
-func mostSlow(n int) float64 {
+// maxSlow returns the largest slow that chance explains: the average of k squares of
+// standard normal values exceeds it in one of 1000 series (Wilson and Hilferty's approximation).
+func maxSlow(n int) float64 {
 	const z = 3.09
 	k := float64(slowWaves(n))
 	cube := 1 - 2/(9*k) + z*math.Sqrt(2/(9*k))
 	return cube * cube * cube
 }
 
-// weights returns the posterior distribution over phis.
+// weights returns the posterior distribution of φ.
 func (f *autoregression) weights() phiWeights {
 	w, _ := normalized(&f.logLikelihood)
 	return w
 }
 
-// sharedWeights returns the posterior distributions of two series of which nobody knows
-// whether they depend alike. That they have the same φ and that they have two unrelated
-// ones are equally probable before the data is seen. Two runs of one server mostly
-// depend alike, and then the data of both say how much.
-func sharedWeights(a, b *autoregression) (of [2]phiWeights) {
+// sharedWeights returns the posterior distributions of φ for two series. Before the data is
+// seen, it is equally probable that both series have the same φ and that each has its own.
+// Two runs of one server mostly have the same φ, so the data of both runs determine it.
+func sharedWeights(a, b *autoregression) (shared [2]phiWeights) {
 	var sum phiArray
 	for i := range sum {
 		sum[i] = a.logLikelihood[i] + b.logLikelihood[i]
 	}
-	alone := [2]phiWeights{}
+	separate := [2]phiWeights{}
 	var la, lb float64
-	alone[0], la = normalized(&a.logLikelihood)
-	alone[1], lb = normalized(&b.logLikelihood)
+	separate[0], la = normalized(&a.logLikelihood)
+	separate[1], lb = normalized(&b.logLikelihood)
 	both, l := normalized(&sum)
 	same := 1 / (1 + math.Exp(la+lb-l))
-	for side := range of {
-		for i := range of[side] {
-			of[side][i] = same*both[i] + (1-same)*alone[side][i]
+	for side := range shared {
+		for i := range shared[side] {
+			shared[side][i] = same*both[i] + (1-same)*separate[side][i]
 		}
 	}
-	return of
+	return shared
 }
 
-// normalized returns weights in proportion to likelihoods, which add up to 1, and the
+// normalized returns weights that are proportional to the likelihoods and sum to 1, and the
 // logarithm of the average likelihood.
 func normalized(logLikelihood *phiArray) (w phiWeights, logAverage float64) {
-	most := slices.Max(logLikelihood[:])
+	largest := slices.Max(logLikelihood[:])
 	sum := 0.0
 	for i, l := range logLikelihood {
-		w[i] = math.Exp(l - most)
+		w[i] = math.Exp(l - largest)
 		sum += w[i]
 	}
 	for i := range w {
 		w[i] /= sum
 	}
-	return w, most + math.Log(sum/phiCount)
+	return w, largest + math.Log(sum/phiCount)
 }
 
-// phiWeights are the probabilities of phis.
+// phiWeights has the probability of each φ.
 type phiWeights phiArray
 
+// mean returns the expected φ.
 func (w *phiWeights) mean() float64 {
 	sum := 0.0
 	for i, v := range w {
@@ -164,7 +166,7 @@ func (w *phiWeights) mean() float64 {
 	return sum
 }
 
-// relevant calls f for each φ whose weight matters, with its index.
+// relevant calls f with the index and the weight of each φ whose weight is above 1e-5.
 func (w *phiWeights) relevant(f func(i int, weight float64)) {
 	for i, v := range w {
 		if v > 1e-5 {
@@ -173,26 +175,27 @@ func (w *phiWeights) relevant(f func(i int, weight float64)) {
 	}
 }
 
-// meanVariance returns the variance of the mean of n values of the model whose values
-// have variance 1.
+// meanVariance returns the variance of the mean of n values of the model with φ = p, whose
+// values have variance 1.
 func meanVariance(p float64, n int) float64 {
 	size := float64(n)
 	return ((1+p)/(1-p) - 2*p*(1-math.Pow(p, size))/(size*square(1-p))) / size
 }
 
-// worth returns how many independent values have an average that varies as much as the
-// average of n values of the model.
-func worth(p float64, n int) float64 { return float64(n) * (1 - p) / (1 + p) }
+// effectiveSize returns the effective sample size of n values of the model with φ = p: how many
+// independent values have an average that varies as much.
+func effectiveSize(p float64, n int) float64 { return float64(n) * (1 - p) / (1 + p) }
 
-// quantileWorth returns how many independent values say as much about the quantile q as
-// n values of the model, for which "is below the quantile" is a series of its own. Its
-// autocovariance at lag k is that of two normal values with correlation r = φ^k:
+// quantileEffectiveSize returns the effective sample size of n values of the model with φ = p
+// for the quantile q: how many independent values determine the quantile as well. The
+// indicator "is below the quantile" is a series of its own. Its autocovariance at lag k is the
+// autocovariance of two normal values with correlation r = φ^k:
 //
 //	P(both below) − q² = d² · Σ_{j≥1} He_{j−1}(z)² · r^j / j!,
 //
 // with z the normal quantile and d its density (Mehler's series). The sum over all lags
 // is a geometric one for each j.
-func quantileWorth(q, p float64, n int) float64 {
+func quantileEffectiveSize(q, p float64, n int) float64 {
 	z := normalQuantile(q)
 	density := math.Exp(-z*z/2) / math.Sqrt(2*math.Pi)
 	size := float64(n)

@@ -108,7 +108,7 @@ func TestQuantileWorth(t *testing.T) {
 			for k := 1; k < n; k++ {
 				variance += 2 * (1 - float64(k)/n) * covariance(math.Pow(p, float64(k)))
 			}
-			if got, want := quantileWorth(q, p, n), n*q*(1-q)/variance; !near(got, want, 1e-4*want) {
+			if got, want := quantileEffectiveSize(q, p, n), n*q*(1-q)/variance; !near(got, want, 1e-4*want) {
 				t.Errorf("p%v, φ = %v: %v, want %v", 100*q, p, got, want)
 			}
 		}

@@ -79,7 +79,7 @@ func (e Estimate) orSmall(s *Series, p float64, of func() *small) Estimate {
 		return e
 	}
 	if n := len(s.x); n < minSmall {
-		e.NA = NA{Reason: fmt.Sprintf("%d %s, at least %d are wanted", n, s.noun, minSmall), Needs: s.least(p)}
+		e.NA = NA{Reason: fmt.Sprintf("%d %s, at least %d are wanted", n, s.noun, minSmall), Needs: s.minValues(p)}
 		return e
 	}
 	if len(s.x) > maxSmall {
@@ -159,7 +159,7 @@ func (p *pivot) pValue() float64 {
 			return 0
 		}
 	}
-	return 2 * studentUpper(falling(beyond, lo, hi), p.df)
+	return 2 * studentUpper(fallingRoot(beyond, lo, hi), p.df)
 }
 
 // unavailable is an estimate without an interval.

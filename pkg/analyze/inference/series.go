@@ -94,7 +94,7 @@ func (s *Series) mean(logarithmic bool) Estimate {
 		}}
 	}
 	e.NA, e.few = sp.shortOf(0.5, s.noun)
-	e.few = e.few || s.dependsMore(0.5, func(p float64) float64 { return worth(p, n) })
+	e.few = e.few || s.dependsMore(0.5, func(p float64) float64 { return effectiveSize(p, n) })
 	return e
 }
 
@@ -163,7 +163,7 @@ func (s *Series) quantile(p float64) Estimate {
 		return ends
 	}}
 	e.NA, e.few = sp.shortOf(p, s.noun)
-	e.few = e.few || s.dependsMore(p, func(phi float64) float64 { return quantileWorth(p, phi, n) })
+	e.few = e.few || s.dependsMore(p, func(phi float64) float64 { return quantileEffectiveSize(p, phi, n) })
 	return e
 }
 
@@ -172,7 +172,7 @@ func (s *Series) quantile(p float64) Estimate {
 func (s *Series) constant(p float64) NA {
 	switch {
 	case len(s.x) == 1:
-		return NA{Reason: "a single value", Needs: s.least(p)}
+		return NA{Reason: "a single value", Needs: s.minValues(p)}
 	case allEqual(s.x): // more of the same would not help
 		return NA{Reason: fmt.Sprintf("all %d %s are the same", len(s.x), s.noun)}
 	default:

@@ -8,56 +8,55 @@ import (
 	"github.com/pa-tools/pa/internal/quantile"
 )
 
-// The rule for series that are worth less than minEffective independent values. Their
-// intervals average over the dependence between neighbours (see [autoregression]). There
-// is one if
+// This file has the rule for series that are worth less than minEffective independent values.
+// Their intervals average over the dependence between neighbouring values, see
+// [autoregression]. A series has an interval if
 //
 //   - there are 30 to 5000 values;
 //   - the average dependence φ is at most 0.7, and the values are worth at least 6.3
-//     independent ones;
-//   - the slowest waves do not hold more energy than chance explains in one of 1000
-//     series of the model.
+//     independent values;
+//   - the slowest waves hold no more energy than in 999 of 1000 series of the model.
 //
-// From 100 values on, and for quantiles beyond the quartiles, their autocorrelations are
-// also summed, as for long series. If the sum is larger than the model's, the interval is
-// wider: queues and servers with a slow and a fast state depend for longer than an
-// autoregression.
+// From 100 values on, and for quantiles beyond the quartiles, the autocorrelations are also
+// summed, as for long series. If the sum is larger than the sum of the model, the interval
+// becomes wider: in queues, and in servers with a slow and a fast state, values depend on each
+// other over longer times than in an autoregression.
 //
 // The numbers are from simulation (test/statsvalidation).
 const (
-	minSmall   = 30
-	maxSmall   = 5000 // more values depend too much if they are worth so few
-	maxPhi     = 0.7
-	minWorth   = 6.3
-	smallTail  = 0.025
-	minSum     = 100 // values whose autocorrelations are summed beside the model
-	lostValues = 2   // by which the number of values that a quantile is worth is lowered at most
+	minSmall          = 30
+	maxSmall          = 5000 // with more values, an effective size this small means too much dependence
+	maxPhi            = 0.7
+	minSmallEffective = 6.3
+	smallTail         = 0.025
+	minSum            = 100 // from this many values on, autocorrelations are summed as well
+	lostValues        = 2   // largest number by which the effective size for a quantile is lowered
 )
 
-// A small is the estimate of a statistic from a short series: its pivot for given
-// probabilities of the dependence.
+// A small is an estimate of a statistic from a short series. Its pivot depends on the
+// probabilities of φ.
 type small struct {
 	series *Series
 	pivot  func(w *phiWeights) pivot
-	// open returns why the pivot has an interval without an end; the zero NA if it
-	// has both ends.
+	// open returns why an end of the interval does not exist; the zero NA if both ends
+	// exist.
 	open func(w *phiWeights) NA
 }
 
-// missing returns why the series is too short or too dependent, if the dependence has
-// the probabilities w.
+// missing returns why the series is too short or too dependent for an interval, given the
+// probabilities w of φ.
 func (s *small) missing(w *phiWeights) NA {
 	x := s.series
 	n := len(x.x)
 	d := x.dependence()
 	p := w.mean()
 	switch {
-	case p > maxPhi || worth(p, n) < minWorth:
+	case p > maxPhi || effectiveSize(p, n) < minSmallEffective:
 		return NA{
 			Reason: fmt.Sprintf("neighbouring %s depend on each other (φ about %.2f), too much for %d of them", x.noun, p, n),
 			Needs:  roundUp(minEffective * (1 + p) / (1 - p)),
 		}
-	case d.slow > mostSlow(n):
+	case d.slow > maxSlow(n):
 		return NA{
 			Reason: fmt.Sprintf("the %s drift: slow waves hold %.1f times the energy that their dependence explains", x.noun, d.slow),
 			Needs:  roundUp(float64(n) * d.slow),
@@ -66,8 +65,8 @@ func (s *small) missing(w *phiWeights) NA {
 	return s.open(w)
 }
 
-// dependence returns the fit of the series, which has at least minSmall values that are
-// not all equal.
+// dependence returns the autoregression of the series and keeps it. The series must have at
+// least minSmall values that are not all equal.
 func (s *Series) dependence() *autoregression {
 	if s.fit == nil {
 		s.fit = dependenceOf(s.x)
@@ -75,23 +74,22 @@ func (s *Series) dependence() *autoregression {
 	return s.fit
 }
 
-// dependsMore reports whether the values, which look long enough for quantile p by their
-// autocorrelation time, are too few by the model of their dependence. A run of dependent
-// values that happens to be calm looks long, and its interval is too narrow. of returns
-// how many independent values they are worth for a φ.
-func (s *Series) dependsMore(p float64, of func(phi float64) float64) bool {
+// dependsMore reports whether a series that is long enough for quantile p by its
+// autocorrelation time is too short by the autoregression. Dependent values that happen to
+// vary little seem to be enough, and their interval would be too narrow. size returns the
+// effective size of the series for a φ.
+func (s *Series) dependsMore(p float64, size func(phi float64) float64) bool {
 	const margin = 1.5 // the model may be wrong, too
 	if n := len(s.x); s.nested || n < minSmall || n > maxSmall {
 		return false
 	}
 	w := s.dependence().weights()
-	return of(w.mean())*margin < wanted(p)
+	return size(w.mean())*margin < wanted(p)
 }
 
 // smallMean estimates the mean of a short series. For each φ, the mean has Student's t
-// distribution with n − 1 degrees of freedom around the true one; the interval is from
-// the average of these distributions.
-// tau is the autocorrelation time, see [spread].
+// distribution with n − 1 degrees of freedom around the true mean. The interval comes from the
+// average of these distributions. tau is the autocorrelation time, see [spread].
 func (s *Series) smallMean(mean, tau float64, logarithmic bool) *small {
 	n := len(s.x)
 	return &small{
@@ -138,12 +136,12 @@ func mixedReach(weights, errors []float64, df, t float64) float64 {
 		}
 		return math.Log(sum / tail)
 	}
-	return falling(excess, t*slices.Min(errors), t*slices.Max(errors))
+	return fallingRoot(excess, t*slices.Min(errors), t*slices.Max(errors))
 }
 
-// falling returns where a falling function crosses 0 that is not negative at lo and not
-// positive at hi: the secant through the ends, with Illinois' correction.
-func falling(f func(float64) float64, lo, hi float64) float64 {
+// fallingRoot returns the root of a falling function that is at least 0 at lo and at most 0 at
+// hi. It uses the Illinois variant of the secant method.
+func fallingRoot(f func(float64) float64, lo, hi float64) float64 {
 	atLo, atHi := f(lo), f(hi)
 	for side := 0; hi-lo > 1e-10*hi; {
 		mid := lo + (hi-lo)*atLo/(atLo-atHi)
@@ -170,17 +168,16 @@ func falling(f func(float64) float64, lo, hi float64) float64 {
 	return hi
 }
 
-// smallQuantile estimates the quantile q of a short series. Its interval reaches from
-// one order statistic to another. If all values are independent, the number of values
-// below the true quantile is binomial, and the r-th smallest value lies above it with
-// probability
+// smallQuantile estimates the quantile q of a short series. The ends of its interval are order
+// statistics. If all values are independent, the number of values below the true quantile is
+// binomial, and the r-th smallest value lies above the quantile with probability
 //
 //	P(Binomial(n, q) ≤ r−1) = I(1−q; n−r+1, r)
 //
-// (Conover, Practical Nonparametric Statistics, 3.2), which also holds between the order
-// statistics if r is not whole. For each φ, n counts as the number of independent values
-// that the series is worth for this quantile, and r in proportion. tau is the
-// autocorrelation time of "is below the quantile", see [spread].
+// (Conover, Practical Nonparametric Statistics, 3.2). The right side interpolates between
+// order statistics if r is not whole. For each φ, the effective size for this quantile takes
+// the place of n, and r is scaled in proportion. tau is the autocorrelation time of "is below
+// the quantile", see [spread].
 func (s *Series) smallQuantile(q, value, tau float64) *small {
 	n := len(s.x)
 	size := float64(n)
@@ -188,7 +185,7 @@ func (s *Series) smallQuantile(q, value, tau float64) *small {
 		var weights, scale []float64
 		model := 0.0
 		w.relevant(func(i int, weight float64) {
-			m := quantileWorth(q, phi(i), n)
+			m := quantileEffectiveSize(q, phi(i), n)
 			m = math.Max(1, m-lostValues*math.Max(0, 1-m/size))
 			weights, scale = append(weights, weight), append(scale, m/size)
 			model += weight * size / m
@@ -221,10 +218,10 @@ func (s *Series) smallQuantile(q, value, tau float64) *small {
 			if below(1) <= smallTail && above(size) <= smallTail {
 				return NA{}
 			}
-			dependent := size / quantileWorth(q, math.Max(0, w.mean()), n)
+			dependent := size / quantileEffectiveSize(q, math.Max(0, w.mean()), n)
 			return NA{
 				Reason: fmt.Sprintf("too few of %d %s lie beyond p%g", n, s.noun, 100*q),
-				Needs:  roundUp(float64(s.least(q)) * dependent),
+				Needs:  roundUp(float64(s.minValues(q)) * dependent),
 			}
 		},
 		pivot: func(w *phiWeights) pivot {
@@ -238,11 +235,11 @@ func (s *Series) smallQuantile(q, value, tau float64) *small {
 				middle := q * (size + 1)
 				if below(1) <= tail {
 					// The function falls as r does.
-					r := falling(func(down float64) float64 { return math.Log(below(size+1-down) / tail) }, size+1-middle, size)
+					r := fallingRoot(func(down float64) float64 { return math.Log(below(size+1-down) / tail) }, size+1-middle, size)
 					ends.Low = math.Min(value, s.orderStatistic(size+1-r))
 				}
 				if above(size) <= tail {
-					r := falling(func(r float64) float64 { return math.Log(above(r) / tail) }, middle, size)
+					r := fallingRoot(func(r float64) float64 { return math.Log(above(r) / tail) }, middle, size)
 					ends.High = math.Max(value, s.orderStatistic(r))
 				}
 				return ends
@@ -251,18 +248,18 @@ func (s *Series) smallQuantile(q, value, tau float64) *small {
 	}
 }
 
-// least returns the number of independent values of which the smallest and the largest
-// lie on either side of the quantile p in 95 of 100 series; at least minSmall. More are
-// wanted of a series that is nested.
-func (s *Series) least(p float64) int {
+// minValues returns how many independent values an interval of the quantile p needs: so many
+// that the quantile lies between the smallest and the largest value in 95 of 100 series, and
+// at least minSmall. A nested series needs more.
+func (s *Series) minValues(p float64) int {
 	if s.nested {
 		return roundUp(wanted(p))
 	}
 	return max(minSmall, roundUp(math.Log(smallTail)/math.Log1p(-math.Min(p, 1-p))))
 }
 
-// orderStatistic returns the r-th smallest value, in a straight line between two of
-// them; 1 ≤ r ≤ n.
+// orderStatistic returns the r-th smallest value, 1 ≤ r ≤ n, and interpolates linearly
+// between two values if r is not whole.
 func (s *Series) orderStatistic(r float64) float64 {
 	return quantile.At(s.sorted, (r-1)/float64(len(s.sorted)-1))
 }

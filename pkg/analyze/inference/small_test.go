@@ -146,7 +146,7 @@ func TestFalling(t *testing.T) {
 			},
 			"curve": func(x float64) float64 { return math.Exp(-20*x) - math.Exp(-20*root) },
 		} {
-			if got := falling(f, 1, 3); !near(got, root, 1e-8) && (name != "step" || root != 1) {
+			if got := fallingRoot(f, 1, 3); !near(got, root, 1e-8) && (name != "step" || root != 1) {
 				t.Errorf("%s: %v, want %v", name, got, root)
 			}
 		}
