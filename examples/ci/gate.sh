@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Records runs against a server and judges them by the accepted ones.
+# Records runs against a server and compares them with the accepted runs.
 #
 #   examples/ci/gate.sh --service-kind openai -u localhost:8000 -m my-model --streaming \
 #       --concurrency-range 8 --request-count 200
@@ -15,7 +15,8 @@
 #   GATE_REQUIRE_BASELINE  true: fail if there is no accepted run yet
 #
 # Writes GATE_OUT/run.N.json, report.txt, summary.md and junit.xml. Exit codes: 0 passed, 1
-# not recorded or not comparable, 2 wrong usage, 3 worse, or not judged.
+# not recorded or not comparable, 2 wrong usage, 3 worse, not judged, or no accepted run
+# where GATE_REQUIRE_BASELINE asks for one.
 set -euo pipefail
 
 baseline=${GATE_BASELINE:-baseline}
@@ -35,7 +36,7 @@ if [ "${GATE_REQUIRE_BASELINE:-false}" = true ]; then
 	options+=(--require-baseline)
 fi
 
-# The reports are written first, so that a job which fails has them.
+# The reports come before the exit, because a job that fails needs them most.
 rm -f "$out/report.txt" "$out/summary.md" "$out/junit.xml"
 status=0
 pa-analyze trend "${options[@]}" -o "$out/report.txt" "${runs[@]}" || status=$?
