@@ -84,6 +84,9 @@ type RunMeta struct {
 	Dataset *DatasetMeta `json:"dataset,omitempty"`
 	// Repeat is the run's place in a series; nil when it is not part of one.
 	Repeat *RepeatMeta `json:"repeat,omitempty"`
+	// Shard is the file's place among the files of a run that several processes recorded;
+	// nil for a run of one process.
+	Shard *ShardMeta `json:"shard,omitempty"`
 	// Start is the meaning of the kernel's start stamp of a request:
 	// [StartFirstSegment], or "" in files of older pa-record, where it is the time at
 	// which the last byte of the first write left. It is not about starts that the
@@ -184,6 +187,9 @@ type ExperimentMeta struct {
 	Load    string `json:"load,omitempty"`
 	StartNS uint64 `json:"start_ns,omitempty"`
 	EndNS   uint64 `json:"end_ns,omitempty"`
+	// Share is the part of the level that this process sent; nil for a run of one
+	// process.
+	Share *LevelShare `json:"share,omitempty"`
 	// Stable reports whether the measurement met its stability rule; nil without a
 	// rule.
 	Stable *bool `json:"stable,omitempty"`

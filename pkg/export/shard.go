@@ -1,0 +1,56 @@
+package export
+
+// ShardMeta is the place of a file among the shards of one run: the files that several
+// processes (ranks) recorded together, each with its share of the requests.
+type ShardMeta struct {
+	Rank      int `json:"rank"`       // from 0
+	WorldSize int `json:"world_size"` // number of ranks, and of shards of a complete run
+	// Run is the same in all shards of a run and, for all practical purposes, in no
+	// others.
+	Run string `json:"run"`
+	// PlanSHA256 is the hash, in hex, of everything that all ranks must agree on: the
+	// configuration, levels, seed, schedule and input data. Shards of one run have the
+	// same hash.
+	PlanSHA256 string `json:"plan_sha256"`
+	// DividedBy is the unit in which ranks share the work: [DividedByRequest] or
+	// [DividedByConversation].
+	DividedBy string `json:"divided_by"`
+	// Launcher names the source of rank and size, such as "slurm" or "flags".
+	Launcher string `json:"launcher,omitempty"`
+	// OffsetBefore and OffsetAfter compare this rank's clock with the clock of rank 0,
+	// before the first level and after the last one; nil if that was not measured, and
+	// for rank 0.
+	OffsetBefore *ClockOffset `json:"offset_before,omitempty"`
+	OffsetAfter  *ClockOffset `json:"offset_after,omitempty"`
+}
+
+// Units in which ranks share the work.
+const (
+	DividedByRequest      = "request"      // request i belongs to rank i mod WorldSize
+	DividedByConversation = "conversation" // whole conversations, by the hash of their session
+)
+
+// ClockOffset is a comparison of this rank's clock with the clock of rank 0, from the
+// exchange of four timestamps with the shortest round trip.
+type ClockOffset struct {
+	// OffsetNS is the clock of rank 0 minus this rank's clock: a time of this shard plus
+	// OffsetNS is the time on rank 0's clock.
+	OffsetNS int64 `json:"offset_ns"`
+	// BoundNS bounds the error of OffsetNS: half of the shortest round trip.
+	BoundNS   int64  `json:"bound_ns"`
+	AtNS      uint64 `json:"at_ns"`     // of the exchange, on this rank's clock
+	Exchanges int    `json:"exchanges"` // of which the one with the shortest round trip counts
+}
+
+// LevelShare is the part of a level's load that a rank sent. The experiment's Mode and
+// Value are those of the whole level.
+type LevelShare struct {
+	// Value is this rank's part of the experiment's value, as a number text: its slots
+	// ("4" of "16"), or its requests per second. "0" is a rank that idles in this level.
+	Value string `json:"value"`
+	// Requests is the number of measured requests that this rank had to send; nil for a
+	// level that is not bounded by a count.
+	Requests *int `json:"requests,omitempty"`
+	// BeginNS is the instant at which all ranks began the level, on rank 0's clock.
+	BeginNS uint64 `json:"begin_ns,omitempty"`
+}
