@@ -110,6 +110,9 @@ func (m *Meter) MeasureAnswer(r *export.Request, a *Answer) *Measured {
 	m.dropUnsupported(r.Stated)
 	if !m.decoder.Numbers {
 		m.out.OutputTokens, m.out.TokenSource, m.out.NotCounted = a.count(m.cfg.TokenSource, m.cfg.Counter, r.Stated)
+		if m.noGaps && m.out.TokenSource == TokenResponses && (r.Stated == nil || r.Stated.TokenEvents == nil) {
+			m.out.OutputTokens, m.out.TokenSource = Value{}, TokenAuto // the responses are not all token events
+		}
 	}
 	m.out.Streamed = m.streamed(r, a)
 	if m.out.shows = m.out.Streamed == StreamedYes && len(r.Responses) > 1; m.out.Streamed != StreamedYes && len(r.Responses) > 0 {

@@ -64,7 +64,7 @@ func (a *Answer) count(want TokenSource, tc TokenCounter, st *export.Stated) (Va
 	if want == TokenAuto && st != nil && st.OutputTokens != nil {
 		return Some(*st.OutputTokens), TokenStated, nil
 	}
-	if want == TokenTokenizer && tc != nil && st != nil && st.Text != nil {
+	if (want == TokenAuto || want == TokenTokenizer) && tc != nil && st != nil && st.Text != nil {
 		n, err := tc.CountTokens([]byte(*st.Text))
 		if err != nil {
 			return Value{}, TokenAuto, err

@@ -18,12 +18,13 @@ const maxSummaryBytes = 16 << 20
 // resultFiles lists the names of files of requests. For a folder it takes the first of
 // them in the folder.
 var resultFiles = []string{
-	"profile_export.json", "profile_export.jsonl", "profile_export_raw.jsonl", "per_request_lifecycle_metrics.json", "benchmarks.json",
+	"profile_export.json", "profile_export.jsonl", "profile_export_raw.jsonl", "per_request_lifecycle_metrics.json", "benchmarks.json", "events.jsonl",
 }
 
 // ResultFile returns the path of the file of requests in the folder of a tool's
 // results: profile_export.json, AIPerf's profile_export.jsonl, inference-perf's
-// per_request_lifecycle_metrics.json or GuideLLM's benchmarks.json.
+// per_request_lifecycle_metrics.json, GuideLLM's benchmarks.json or the events.jsonl of
+// mlcommons/endpoints.
 func ResultFile(folder string) (string, error) {
 	for _, name := range resultFiles {
 		path := filepath.Join(folder, name)

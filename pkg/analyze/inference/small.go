@@ -5,6 +5,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/pa-tools/pa/internal/betainc"
 	"github.com/pa-tools/pa/internal/quantile"
 )
 
@@ -198,14 +199,14 @@ func (s *Series) smallQuantile(q, value, tau float64) *small {
 		below = func(r float64) float64 {
 			sum := 0.0
 			for i, weight := range weights {
-				sum += weight * incompleteBeta((size+1-r)*scale[i], r*scale[i], 1-q, q)
+				sum += weight * betainc.Regularized((size+1-r)*scale[i], r*scale[i], 1-q, q)
 			}
 			return sum
 		}
 		above = func(r float64) float64 {
 			sum := 0.0
 			for i, weight := range weights {
-				sum += weight * incompleteBeta(r*scale[i], (size+1-r)*scale[i], q, 1-q)
+				sum += weight * betainc.Regularized(r*scale[i], (size+1-r)*scale[i], q, 1-q)
 			}
 			return sum
 		}

@@ -1,14 +1,15 @@
 // Package foreign reads the result files of other load generators as runs, so
 // that everything that reads a recorded run reads them too:
 //
-//	AIPerf           profile_export.jsonl, profile_export_raw.jsonl
-//	GuideLLM         benchmarks.json
-//	inference-perf   per_request_lifecycle_metrics.json
-//	vLLM             vllm bench serve --save-result --save-detailed, and
-//	                 vllm-bench (its twin in Rust)
-//	TensorRT-LLM     benchmark_serving --save-result --save-detailed
-//	SGLang           bench_serving --output-details, and its twin in Rust
-//	llm_perf.py      --profile-export-file, both versions
+//	AIPerf               profile_export.jsonl, profile_export_raw.jsonl
+//	GuideLLM             benchmarks.json
+//	inference-perf       per_request_lifecycle_metrics.json
+//	mlcommons/endpoints  events.jsonl
+//	vLLM                 vllm bench serve --save-result --save-detailed, and
+//	                     vllm-bench (its twin in Rust)
+//	TensorRT-LLM         benchmark_serving --save-result --save-detailed
+//	SGLang               bench_serving --output-details, and its twin in Rust
+//	llm_perf.py          --profile-export-file, both versions
 //
 // Their content tells which one a file is:
 //

@@ -18,6 +18,7 @@ func Formats() []export.Format {
 		&format{"AIPerf profile_export.jsonl", sniffAIPerf, openAIPerf},
 		&format{"GuideLLM benchmarks.json", sniffGuideLLM, openGuideLLM},
 		&format{"inference-perf per_request_lifecycle_metrics.json", sniffInferencePerf, openInferencePerf},
+		&format{endpointsName, sniffEndpoints, openEndpoints},
 		&format{"the result of vllm bench serve, TensorRT-LLM's benchmark_serving or SGLang's bench_serving", sniffServing, openServing},
 		&format{"the results of llm_perf.py", sniffLLMPerf, openLLMPerf},
 	}

@@ -17,6 +17,7 @@ func FuzzReader(f *testing.F) {
 	for _, x := range samples {
 		f.Add([]byte(x.text))
 	}
+	f.Add([]byte(endpointsBegin + issued(200, "a") + first(250, "a") + later(260, "a") + complete(300, "a", `["x","y"]`) + endpointsEnd))
 	f.Add([]byte(`{"8":{"concurrency":8,"client_requests":1,"throughput":NaN,"perf_results":[{"e2e_latency":1e300}],"metrics":{"average_ttft":"x"}},"9":{}}`))
 	f.Add([]byte(`{"backend":"a","dataset_name":"d","request_rate":-Infinity,"server_info":{},"duration":0,"ttfts":[0.5,NaN],"itls":[[],[NaN]],"output_lens":[1,2],"errors":["","x"],"start_times":[0,1e300]} {"backend":"a"}`))
 	f.Fuzz(func(t *testing.T, data []byte) {

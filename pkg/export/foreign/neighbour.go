@@ -15,6 +15,8 @@ type neighbour struct {
 	what, holds, give string
 }
 
+const giveEvents = "events.jsonl from the folder of the report"
+
 const giveRecords = "profile_export.jsonl or profile_export_raw.jsonl from the same folder"
 
 // neighbours lists these kinds in the order in which neighbourOf tries them.
@@ -72,6 +74,18 @@ var neighbours = []neighbour{
 			return bytes.HasPrefix(o.head, []byte("Metric,avg,min,max,sum,p1,p5,p10,p25,p50,p75,p90,p95,p99,std"))
 		},
 		"profile_export_aiperf.csv of AIPerf", "statistics", giveRecords,
+	},
+	{
+		func(o *outline) bool { return o.has("test_started_at", "n_samples_issued") },
+		"result_summary.json of mlcommons/endpoints", "statistics", giveEvents,
+	},
+	{
+		func(o *outline) bool { return bytes.HasPrefix(o.head, []byte("----------------- Summary ---")) },
+		"report.txt of mlcommons/endpoints", "statistics", giveEvents,
+	},
+	{
+		func(o *outline) bool { return o.only("performance") && !o.array },
+		"sample_idx_map.json of mlcommons/endpoints", "which row of the data set was sent", giveEvents,
 	},
 	{
 		func(o *outline) bool {

@@ -53,6 +53,12 @@ type source interface {
 	check(c *selfCheck)
 }
 
+// A noter is a source that has notes about the whole file after its last request.
+type noter interface {
+	// notes returns them, as messages.
+	notes() []string
+}
+
 // A badEntry is the error of an entry that breaks the file's format.
 type badEntry struct {
 	at  int64 // offset in the file
@@ -86,6 +92,9 @@ func (r *Reader) Next() bool {
 			r.done = true
 			r.src.check(&r.check)
 			r.differences()
+			if n, ok := r.src.(noter); ok {
+				r.warn(n.notes())
+			}
 		case errors.As(err, &bad):
 			r.leaveOut(at, bad, r.src.where())
 		case err != nil:
@@ -174,6 +183,13 @@ func (r *Reader) SummaryNames(file string) []string {
 		return s.summaryNames(file)
 	}
 	return nil
+}
+
+// warn adds warnings about the whole file.
+func (r *Reader) warn(messages []string) {
+	for _, m := range messages {
+		r.warnings = append(r.warnings, export.Warning{Name: r.file.name, Offset: -1, Msg: m, Count: 1})
+	}
 }
 
 // UseSummary makes the self-check compare the figures of such a file too, and takes the

@@ -1,0 +1,52 @@
+package earlystop
+
+import (
+	"math"
+	"sort"
+
+	"github.com/pa-tools/pa/internal/betainc"
+)
+
+// Confidence is the confidence of a certified percentile. MLPerf fixes it.
+const Confidence = 0.99
+
+// Budget returns t, the number of the highest of n values that is the certified quantile p,
+// 0 < p < 1: 1 means the maximum. It is 0 if n values are too few.
+//
+// The probability rises with t and passes ½ near n·(1−p), so that a binary search below n finds
+// the largest t.
+func Budget(n int, p float64) int {
+	if n < 1 || !(p > 0 && p < 1) {
+		return 0
+	}
+	return sort.Search(n-1, func(i int) bool { return atMost(i+1, n, p) >= 1-Confidence })
+}
+
+// Floor returns the smallest number of values that certifies the quantile p, 0 < p < 1: 662 for
+// p = 0.99. It is 0 for another p.
+func Floor(p float64) int {
+	if !(p > 0 && p < 1) {
+		return 0
+	}
+	n := 2
+	for Budget(n, p) == 0 && n < math.MaxInt32 {
+		n *= 2
+	}
+	return n/2 + sort.Search(n-n/2, func(i int) bool { return Budget(n/2+i, p) > 0 })
+}
+
+// Of returns the certified quantile p of values in ascending order. ok is false for fewer values
+// than Floor(p).
+func Of[T int64 | float64](sorted []T, p float64) (value T, ok bool) {
+	t := Budget(len(sorted), p)
+	if t == 0 {
+		return 0, false
+	}
+	return sorted[len(sorted)-t], true
+}
+
+// atMost returns P(Binomial(n, 1−p) ≤ t) for 0 ≤ t < n, which is I(p; n−t, t+1): Abramowitz and
+// Stegun 26.5.24.
+func atMost(t, n int, p float64) float64 {
+	return betainc.Regularized(float64(n-t), float64(t+1), p, 1-p)
+}

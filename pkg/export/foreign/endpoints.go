@@ -1,0 +1,467 @@
+package foreign
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"github.com/pa-tools/pa/pkg/export"
+	"github.com/pa-tools/pa/pkg/export/internal/jsonfile"
+)
+
+// mlcommons/endpoints writes a line of JSON for each event:
+//
+//	{"event_type":E,"timestamp_ns":T,"sample_uuid":ID|"","conversation_id":S,"turn":N|null,
+//	 "data":DATA|null,"finish_reason":S,"worker_id":N}
+//
+//	sample.issued          ["PromptData",TEXT|null,TOKENS|null,MESSAGES|null,…]
+//	sample.recv_first      the first chunk of a streamed answer
+//	sample.recv_non_first  a later chunk, with --client.stream-all-chunks only
+//	error.generic          ["ErrorData",TYPE,MESSAGE]; then comes the sample's complete
+//	sample.complete        ["TextModelOutput",OUTPUT,REASONING|null,CALLS|null]; OUTPUT and REASONING
+//	                       are a text, or of a stream [the first text, all others joined]
+//	session.…              started, start_performance_tracking, stop_…, ended
+//
+// T is CLOCK_MONOTONIC. The main process takes the time of a chunk when the chunk has passed a
+// message queue, and a worker process takes the time of the end: the end can be before the last
+// chunk, and lines are not in the order of their times. Events of one sample are in the order
+// above. The warm-up has no sample.complete.
+
+const (
+	endpointsName   = "mlcommons/endpoints events.jsonl"
+	endpointsEvents = "events.jsonl"
+)
+
+// These bound the memory for samples that were issued and are not complete: about 100 bytes a
+// sample, and 8 bytes a chunk.
+const (
+	maxUnderWay = 4 << 20
+	maxChunks   = 32 << 20
+)
+
+type endpointsEvent struct {
+	Type           string          `json:"event_type"`
+	TimestampNS    *uint64         `json:"timestamp_ns"`
+	Sample         string          `json:"sample_uuid"`
+	ConversationID string          `json:"conversation_id"`
+	Turn           *int            `json:"turn"`
+	Data           json.RawMessage `json:"data"`
+	FinishReason   *string         `json:"finish_reason"`
+	WorkerID       int             `json:"worker_id"`
+}
+
+// text returns element i of the data if it is a text.
+func (e *endpointsEvent) text(i int) string {
+	var s string
+	var all []json.RawMessage
+	if json.Unmarshal(e.Data, &all) == nil && i < len(all) {
+		_ = json.Unmarshal(all[i], &s) // "" for another type
+	}
+	return s
+}
+
+// An endpointsSample is a sample that was issued and is not complete.
+type endpointsSample struct {
+	id       uint64
+	issuedNS uint64
+	at       int64 // offset and length of the line of its sample.issued
+	length   int
+	chunks   []uint64 // times, in the order of the file
+	phase    export.Phase
+	tracked  bool // counts in the tool's figures
+	block    int  // see endpointsTotals
+	failed   bool
+	errType  string
+	errText  string
+}
+
+func sniffEndpoints(o *outline) bool {
+	return !o.array && o.has("event_type", "timestamp_ns", "sample_uuid")
+}
+
+func openEndpoints(f *file) (*export.Run, source, error) {
+	c, err := f.start()
+	if err != nil {
+		return nil, nil, err
+	}
+	at := c.Pos
+	gaps := endpointsChunks(c)
+	s := &endpoints{
+		file: f, values: values{c: f.cursor(at, jsonfile.DefaultChunk)}, underWay: map[string]*endpointsSample{},
+	}
+	run := &export.Run{
+		Experiments: make([]export.Experiment, 1),
+		Meta: &export.RunMeta{
+			Schema: export.Schema, Tool: "mlcommons/endpoints",
+			Import: &export.Import{Format: endpointsName, Lacks: []export.Lack{
+				{Part: export.PartEpoch, Why: "mlcommons/endpoints writes readings of a clock without saying when that began"},
+				{Part: export.PartTexts, Why: "mlcommons/endpoints keeps the text of an answer as a whole"},
+			}},
+			Warnings: []string{
+				"chunks are timed in the client's main process, after a message queue, and the end of an answer in a worker process before it: of a busy client, chunks can be late by many milliseconds",
+			},
+		},
+	}
+	if !gaps {
+		run.Meta.Import.Lacks = append(run.Meta.Import.Lacks, export.Lack{
+			Part: export.PartGaps, Why: "mlcommons/endpoints keeps the time of the first chunk and of the end; --client.stream-all-chunks keeps all",
+		})
+		run.Meta.Warnings = append(run.Meta.Warnings, "the last token of an answer has the time of the end of the answer: "+endpointsName+" holds no time of it")
+	}
+	return run, s, nil
+}
+
+// endpointsChunks reports whether the file holds the times of all chunks. It reads up to the
+// first complete answer whose stream had more than one part. A bad line ends it; next reports
+// that line.
+func endpointsChunks(c *jsonfile.Cursor) bool {
+	v := values{c: c}
+	streamed := false
+	for {
+		line, err := v.next("an event")
+		if err != nil {
+			return !streamed // whole bodies have no chunks; of streams nothing shows later ones
+		}
+		var e endpointsEvent
+		if decode(line, &e) != nil {
+			continue
+		}
+		switch e.Type {
+		case "sample.recv_non_first":
+			return true
+		case "sample.recv_first":
+			streamed = true
+		case "sample.complete":
+			if streamed && endpointsOutput(e.Data).parts > 1 {
+				return false
+			}
+		}
+	}
+}
+
+// endpoints is the source of the events.
+type endpoints struct {
+	values
+	file     *file
+	underWay map[string]*endpointsSample
+	chunks   int // of all samples under way
+	issued   uint64
+
+	started, tracking, stopped, ended bool // session events seen so far
+	endNS                             uint64
+	rest                              []*endpointsSample // still under way at the end, in order
+	left                              int                // of the warm-up, to be reported
+	warmupAt                          int64
+
+	noReason, reasons int // successful answers without and with a finish_reason
+	noSample          int // errors that name no sample
+	firstError        string
+
+	totals *endpointsTotals // nil without a summary
+	line   []byte           // buffer for a line that is read again
+}
+
+func (s *endpoints) where() string { return fmt.Sprintf("event %d", max(s.index-1, 0)) }
+
+func (s *endpoints) next(r *export.Request) (int, error) {
+	for {
+		if s.left > 0 {
+			s.left--
+			return 0, &badEntry{at: s.warmupAt, msg: "a request of the warm-up has no end in " + endpointsName, excluded: true}
+		}
+		if s.ended {
+			return 0, s.unfinished(r)
+		}
+		line, err := s.values.next("an event")
+		if errors.Is(err, io.EOF) {
+			err = jsonfile.ErrCut // session.ended is missing
+		}
+		if err != nil {
+			return 0, err
+		}
+		var e endpointsEvent
+		if err := decode(line, &e); err != nil {
+			return 0, typeError(s.at, err)
+		}
+		if e.TimestampNS == nil {
+			return 0, &badEntry{at: s.at, msg: "timestamp_ns is missing"}
+		}
+		if q, err := s.event(&e, len(line)); err != nil || q != nil {
+			if err == nil {
+				err = s.complete(r, q, &e)
+			}
+			return 0, err
+		}
+	}
+}
+
+// event takes one event. It returns the sample that it completes, else nil.
+func (s *endpoints) event(e *endpointsEvent, length int) (*endpointsSample, error) {
+	switch e.Type {
+	case "sample.issued":
+		return nil, s.issue(e, length)
+	case "sample.recv_first", "sample.recv_non_first":
+		q := s.underWay[e.Sample]
+		if q == nil { // of the warm-up, or late after a timeout
+			return nil, nil
+		}
+		if s.chunks++; s.chunks > maxChunks {
+			return nil, fmt.Errorf("%s: byte %d: requests under way have more than %d chunks, which is the limit", s.file.name, s.at, maxChunks)
+		}
+		if e.Type == "sample.recv_first" {
+			s.totals.first(q, *e.TimestampNS)
+		}
+		q.chunks = append(q.chunks, *e.TimestampNS)
+	case "sample.complete":
+		q := s.underWay[e.Sample]
+		if q == nil {
+			return nil, &badEntry{at: s.at, msg: "sample.complete of a sample without sample.issued"}
+		}
+		delete(s.underWay, e.Sample)
+		s.chunks -= len(q.chunks)
+		return q, nil
+	case "session.started":
+		s.started = true
+	case "session.start_performance_tracking":
+		if s.started && !s.tracking && !s.stopped { // what came before is the warm-up
+			s.left, s.warmupAt = len(s.underWay), s.at
+			clear(s.underWay)
+			s.chunks = 0
+		}
+		if !s.tracking {
+			s.tracking = true
+			s.totals.begin(*e.TimestampNS)
+		}
+	case "session.stop_performance_tracking":
+		s.tracking, s.stopped = false, true
+	case "session.ended":
+		s.ended, s.endNS = true, *e.TimestampNS
+		for _, q := range s.underWay {
+			s.rest = append(s.rest, q)
+		}
+		clear(s.underWay)
+		slices.SortFunc(s.rest, func(a, b *endpointsSample) int { return int(a.id) - int(b.id) })
+	default:
+		if strings.HasPrefix(e.Type, "error.") {
+			s.failure(e)
+		}
+	}
+	return nil, nil
+}
+
+// issue takes a sample.issued whose line has that length.
+func (s *endpoints) issue(e *endpointsEvent, length int) error {
+	switch {
+	case e.Sample == "":
+		return &badEntry{at: s.at, msg: "sample.issued without sample_uuid"}
+	case s.underWay[e.Sample] != nil:
+		return &badEntry{at: s.at, msg: "sample.issued again for a sample that is under way"}
+	case *e.TimestampNS == 0:
+		return &badEntry{at: s.at, msg: "timestamp_ns of sample.issued is 0"}
+	case len(s.underWay) == maxUnderWay:
+		return fmt.Errorf("%s: byte %d: more than %d requests are under way, which is the limit", s.file.name, s.at, maxUnderWay)
+	}
+	q := &endpointsSample{id: s.issued, issuedNS: *e.TimestampNS, at: s.at, length: length, phase: export.PhaseMeasured}
+	q.tracked, q.block = s.tracking, s.totals.block()
+	switch {
+	case s.tracking || !s.started:
+	case s.stopped:
+		q.phase = export.PhaseCooldown
+	default:
+		q.phase = export.PhaseWarmup
+	}
+	s.totals.issue(q)
+	s.issued++
+	s.underWay[e.Sample] = q
+	return nil
+}
+
+// failure takes an error of a sample, or of the client as a whole.
+func (s *endpoints) failure(e *endpointsEvent) {
+	kind, text := e.text(1), e.text(2)
+	q := s.underWay[e.Sample]
+	switch {
+	case q != nil:
+		q.failed, q.errType, q.errText = true, kind, text
+		s.totals.fail(q)
+	case e.Sample == "":
+		if s.noSample++; s.noSample == 1 {
+			s.firstError = message(kind + ": " + text)
+		}
+	}
+}
+
+// complete fills in the request of a sample whose sample.complete is e.
+func (s *endpoints) complete(r *export.Request, q *endpointsSample, e *endpointsEvent) error {
+	end := *e.TimestampNS
+	out := endpointsOutput(e.Data)
+	s.totals.complete(q, end, e.FinishReason)
+	if err := s.request(r, q); err != nil {
+		return err
+	}
+	r.SessionID, r.Worker = e.ConversationID, e.WorkerID
+	if e.Turn != nil {
+		r.Turn = *e.Turn
+	}
+	if out.text != "" || !q.failed {
+		r.Stated.Text = &out.text
+	}
+	streamed := len(q.chunks) > 0
+	r.Stated.Streamed = &streamed
+	switch {
+	case q.failed:
+		fail(r, endpointsStatus(q.errText), q.errType+": "+q.errText)
+		r.Message, r.Stated.ErrorType, r.EndedNS = message(q.errText), q.errType, end
+		return nil
+	case e.FinishReason == nil:
+		s.noReason++
+	default:
+		s.reasons++
+	}
+	last := uint64(0)
+	for _, t := range q.chunks {
+		last = max(last, t)
+	}
+	switch n := len(q.chunks); {
+	case n == 1 && out.parts > 1, !streamed: // the rest came by then
+		respond(r, end, nil)
+	case end >= last:
+		respond(r, end, nil)
+		r.Responses[n].Final = true
+		r.Stated.Silent = []int{n}
+	}
+	if streamed && len(q.chunks) == 1 {
+		if out.parts <= 1 {
+			r.Stated.TokenEvents = number(1)
+		}
+	}
+	return nil
+}
+
+// request fills in what a sample shows before its end.
+func (s *endpoints) request(r *export.Request, q *endpointsSample) error {
+	r.ID, r.StartNS, r.StartSource = q.id, q.issuedNS, export.SourceUser
+	r.Status, r.Phase = export.StatusOK, q.phase
+	r.Stated = &export.Stated{}
+	for _, t := range q.chunks {
+		respond(r, t, nil)
+	}
+	return s.prompt(r, q)
+}
+
+// prompt reads the line of sample.issued again: the prompts of all requests under way would
+// take too much memory.
+func (s *endpoints) prompt(r *export.Request, q *endpointsSample) error {
+	s.line = slices.Grow(s.line[:0], q.length)[:q.length]
+	if _, err := s.file.src.ReadAt(s.line, q.at); err != nil {
+		return fmt.Errorf("read %s: %w", s.file.name, err)
+	}
+	var e endpointsEvent
+	var all []json.RawMessage
+	if decode(s.line, &e) != nil || json.Unmarshal(e.Data, &all) != nil {
+		return nil // no prompt: the sample was skipped, or the line has another layout
+	}
+	for i := 1; i < min(len(all), 4); i++ { // a text, token ids, or messages
+		var text string
+		switch {
+		case string(all[i]) == "null":
+		case json.Unmarshal(all[i], &text) == nil:
+			r.Inputs = export.Fields{{Name: "prompt", Value: export.Text(text)}}
+			return nil
+		default:
+			r.Inputs = export.Fields{{Name: "prompt", Value: payload(all[i])[0].Value}}
+			return nil
+		}
+	}
+	return nil
+}
+
+// unfinished delivers the requests that were under way when the run ended, which the tool
+// counts neither as completed nor as failed.
+func (s *endpoints) unfinished(r *export.Request) error {
+	if len(s.rest) == 0 {
+		return io.EOF
+	}
+	q := s.rest[0]
+	s.rest = s.rest[1:]
+	if err := s.request(r, q); err != nil {
+		return err
+	}
+	r.Status, r.EndedNS, r.Message = export.StatusCancelled, s.endNS, "the run ended before the answer did"
+	r.Stated.Streamed = nil
+	if len(q.chunks) > 0 {
+		r.Stated.Streamed = boolean(true)
+	}
+	return nil
+}
+
+// endpointsStatus returns the HTTP status of an error text such as "503: {…}" or
+// "HTTP 503: …"; 0 for none.
+func endpointsStatus(text string) int {
+	text = strings.TrimPrefix(text, "HTTP ")
+	code := 0
+	n := 0
+	for n < len(text) && n < 4 && text[n] >= '0' && text[n] <= '9' {
+		code = 10*code + int(text[n]-'0')
+		n++
+	}
+	if n != 3 || code < 300 || code > 599 || n < len(text) && text[n] != ':' && text[n] != ' ' && text[n] != ',' {
+		return 0
+	}
+	return code
+}
+
+// notes implements noter.
+func (s *endpoints) notes() []string {
+	var all []string
+	if s.noReason > 0 && s.reasons > 0 {
+		all = append(all, fmt.Sprintf("%d of %d answers have no finish_reason, unlike the others: the client counts a stream that broke off as complete", s.noReason, s.noReason+s.reasons))
+	}
+	if s.noSample > 0 {
+		all = append(all, fmt.Sprintf("%d errors name no request; the first: %s", s.noSample, s.firstError))
+	}
+	return all
+}
+
+// An endpointsText is the output of an answer.
+type endpointsText struct {
+	text string
+	// parts is 0 without text, 1 for one chunk or a text that was not streamed, 2 for the
+	// first chunk and others.
+	parts int
+}
+
+// endpointsOutput reads the data of a sample.complete. Reasoning comes before the answer, tool
+// calls after it.
+func endpointsOutput(data json.RawMessage) endpointsText {
+	var all []json.RawMessage
+	if json.Unmarshal(data, &all) != nil {
+		return endpointsText{}
+	}
+	var parts []string
+	for _, i := range []int{2, 1} {
+		if i >= len(all) {
+			continue
+		}
+		var one string
+		var list []string
+		if json.Unmarshal(all[i], &one) == nil && one != "" {
+			list = []string{one}
+		} else {
+			_ = json.Unmarshal(all[i], &list) // nil for another type
+		}
+		for _, p := range list {
+			if p != "" {
+				parts = append(parts, p)
+			}
+		}
+	}
+	out := endpointsText{strings.Join(parts, ""), min(len(parts), 2)}
+	if len(all) > 3 && string(all[3]) != "null" {
+		out.parts = min(out.parts+1, 2)
+	}
+	return out
+}
