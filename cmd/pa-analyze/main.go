@@ -63,6 +63,7 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 			diffCommand(),
 			rigCommand(),
 			trendCommand(),
+			checkCommand(),
 			avgFirstTokenCommand(),
 			avgTokenToTokenCommand(),
 			requestsCommand(),

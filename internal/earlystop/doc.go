@@ -10,5 +10,5 @@
 // percentile is the t-th highest value. There is none for fewer values than [Floor] says.
 //
 // Source: MLPerf Inference, loadgen/early_stopping.cc and results.cc (estimate of the single
-// stream scenario, tolerance 0); mlcommons/endpoints, docs/early_stopping.md.
+// stream scenario, tolerance 0); mlcommons/endpoints (page "Early stopping — design").
 package earlystop

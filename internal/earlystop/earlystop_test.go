@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// The floors of mlcommons/endpoints, docs/early_stopping.md.
+// The floors that mlcommons/endpoints publishes.
 func TestFloor(t *testing.T) {
 	for _, tt := range []struct {
 		percentile float64

@@ -45,6 +45,8 @@ type Config struct {
 	// Series keeps the requests of each experiment in memory and fills
 	// Experiment.Series and Experiment.Steps.
 	Series bool
+	// Certified asks for [Summary.Certified] of the metrics of whole levels.
+	Certified bool
 	// MemoryLimit is about the memory that the whole program takes at most, in bytes; 0
 	// means DefaultMemoryLimit. Values that do not fit move to a temporary file in
 	// [os.TempDir], and percentiles stay exact. The limit does not hold where requests are
@@ -313,6 +315,7 @@ func Run(ctx context.Context, r export.Reader, cfg Config) (_ *Report, err error
 	}
 	all = atLeast(all, len(run.Experiments), memory)
 	for i := range all {
+		all[i].certify(cfg.Certified)
 		counted, excluded := export.Skipped(r, i)
 		all[i].unreadable = counted + excluded
 		if m := run.Experiments[i].Meta; m != nil { // of the file that this one was made of

@@ -218,6 +218,13 @@ func (c *collector) useMemory(m *extsort.Memory) {
 	}
 }
 
+// certify says whether the summaries have certified percentiles.
+func (c *collector) certify(yes bool) {
+	for i := range Strict {
+		c.whole[i].certified, c.ratios[i].certified = yes, yes
+	}
+}
+
 // metrics returns the summaries of the collected values.
 func (c *collector) metrics() []MetricSummary {
 	var all []MetricSummary

@@ -22,6 +22,9 @@ type Summary struct {
 	// Pct holds the percentiles at Levels, type 7 (numpy's linear): exact, by
 	// sorting.
 	Pct [len(Levels)]float64
+	// Certified holds the percentiles at CertifiedLevels; nil unless Config.Certified asked for
+	// them.
+	Certified *[len(CertifiedLevels)]Certified
 }
 
 // P returns the percentile at a level, one of Levels. It panics for any other level.
@@ -41,6 +44,8 @@ type sample[T int64 | float64] struct {
 	sorter *extsort.Sorter
 	sum    quantile.IntSum // of integers
 	err    error           // from summary: values could not be read back
+	// certified says that the summary has Certified.
+	certified bool
 }
 
 func (s *sample[T]) add(values ...T) {
@@ -75,10 +80,15 @@ func (s *sample[T]) summary() *Summary {
 	d := &Summary{N: s.sorter.Len()}
 	d.Mean = s.mean()
 	ranks := ranksOf(d.N)
+	var certificate certificate
+	if s.certified {
+		certificate = certificateOf(d.N)
+	}
 	var squares float64
 	s.sorted(func(x []T) {
 		squares = quantile.Squares(squares, x, d.Mean)
 		pass(&ranks, x)
+		certify(&certificate, x)
 	})
 	s.sorter.Release()
 	s.sorter = nil
@@ -87,6 +97,7 @@ func (s *sample[T]) summary() *Summary {
 	}
 	d.Std = math.Sqrt(squares / float64(d.N))
 	d.Min, d.Max, d.Pct = ranks.min, ranks.max, ranks.percentiles()
+	d.Certified = certificate.all
 	return d
 }
 

@@ -207,6 +207,10 @@ func (t *table) experiment(e *analyze.Experiment) {
 	}
 }
 
+// LevelName returns the name of a load level for people: "concurrency 4"; "load not known" if
+// the file does not state it.
+func LevelName(e *analyze.Experiment) string { return level(e) }
+
 // level names a load level: "concurrency 8", "schedule of 5 requests"; "load not known" if
 // the file of another tool does not state it.
 func level(e *analyze.Experiment) string {

@@ -1,0 +1,392 @@
+package check
+
+import (
+	"bytes"
+	"encoding/json"
+	"io/fs"
+	"math"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/santhosh-tekuri/jsonschema/v6"
+
+	"github.com/pa-tools/pa/internal/golden"
+	"github.com/pa-tools/pa/internal/memrun"
+	"github.com/pa-tools/pa/pkg/analyze"
+	"github.com/pa-tools/pa/pkg/answer"
+	"github.com/pa-tools/pa/pkg/export"
+	"github.com/pa-tools/pa/pkg/export/foreign"
+	"github.com/pa-tools/pa/schemas"
+)
+
+const (
+	ms = 1_000_000
+	s  = 1000 * ms
+)
+
+// run returns n requests, one each interval, whose 10 tokens come every 10 ms after 50 ms.
+func run(n int, interval uint64) []export.Request {
+	all := make([]export.Request, n)
+	for i := range all {
+		start := uint64(1000*s) + uint64(i)*interval
+		var recv []uint64
+		for k := range uint64(10) {
+			recv = append(recv, start+50*ms+k*10*ms)
+		}
+		all[i] = memrun.At(start, recv...)
+		all[i].HasMeta, all[i].Status, all[i].Phase, all[i].ID = true, export.StatusOK, export.PhaseMeasured, uint64(i)
+		all[i].Stated = &export.Stated{}
+		all[i].NoOutputs = true
+		tokens := int64(10)
+		all[i].Stated.OutputTokens = &tokens
+	}
+	return all
+}
+
+// item returns the item of a name.
+func item(t *testing.T, r *Result, name string) Item {
+	t.Helper()
+	for _, x := range r.Levels[0].Items {
+		if x.Name == name {
+			return x
+		}
+	}
+	t.Fatalf("no item %q", name)
+	return Item{}
+}
+
+func streamed(r *memrun.Reader) *export.RunMeta {
+	yes := true
+	r.Header.Meta = &export.RunMeta{Streaming: &yes, Tool: "pa-record"}
+	return r.Header.Meta
+}
+
+func TestItems(t *testing.T) {
+	scheduled := func(late uint64) func([]export.Request, *memrun.Reader) {
+		return func(all []export.Request, r *memrun.Reader) {
+			r.Header.Experiments[0].Mode, r.Header.Experiments[0].Value = export.ModeRequestRate, "10"
+			for i := range all {
+				all[i].ScheduledNS = all[i].StartNS - late
+			}
+		}
+	}
+	calibrated := func(p99 int64) func([]export.Request, *memrun.Reader) {
+		return func(_ []export.Request, r *memrun.Reader) {
+			r.Header.Meta.Calibration = &export.Calibration{Services: []export.CalibratedService{{Recordings: []export.CalibratedRecording{
+				{Stamps: "user", Receive: &export.ClockError{P99NS: p99}},
+				{Stamps: "kernel", Receive: &export.ClockError{P99NS: 5 * s}}, // of times that the run does not have
+				{Stamps: "user"}, // nothing compared
+			}}}}
+		}
+	}
+	for _, tt := range []struct {
+		name     string
+		n        int
+		interval uint64
+		change   func([]export.Request, *memrun.Reader)
+		profile  Profile
+		item     string
+		want     Status
+		value    float64
+		text     string
+	}{
+		{name: "no warm-up", n: 10, item: "warm-up", want: Fail, text: "no request before the measurement"},
+		{
+			name: "warm-up", n: 10, item: "warm-up", want: Pass, value: 2, text: "2 requests before the measurement left out",
+			change: func(all []export.Request, _ *memrun.Reader) {
+				all[0].Phase, all[1].Phase = export.PhaseWarmup, export.PhaseWarmup
+			},
+		},
+		{
+			name: "a file without phases", n: 10, item: "warm-up", want: NA, text: "does not record",
+			change: func(_ []export.Request, r *memrun.Reader) { r.Header.Meta = nil },
+		},
+		{
+			name: "a file of another tool", n: 10, item: "warm-up", want: NA, text: "X holds no requests of a warm-up",
+			change: func(_ []export.Request, r *memrun.Reader) { r.Header.Meta.Import = &export.Import{Format: "X"} },
+		},
+		{name: "60 s", n: 600, item: "duration", want: Pass, value: 59.9 + 0.14, text: "60.0 s, at least 60 s wanted"},
+		{name: "59 s", n: 599, item: "duration", want: Fail, value: 59.8 + 0.14},
+		{name: "MLPerf wants 600 s", n: 600, profile: MLPerfServer(), item: "duration", want: Fail, value: 60.04, text: "at least 600 s wanted"},
+		{name: "enough for p99", n: 662, item: "samples", want: Pass, value: 662},
+		{name: "one too few for p99", n: 661, item: "samples", want: Fail, value: 661, text: "661 successful requests, at least 662 wanted"},
+		{name: "closed loop", n: 10, item: "load", want: Pass, value: 4, text: "closed loop of 4"},
+		{name: "MLPerf wants an open loop", n: 10, profile: MLPerfServer(), item: "load", want: Fail, value: 4},
+		{name: "open loop", n: 10, change: scheduled(0), item: "load", want: Pass, value: 10, text: "open loop"},
+		{
+			name: "load not stated", n: 10, item: "load", want: NA,
+			change: func(_ []export.Request, r *memrun.Reader) { r.Header.Experiments[0].Mode = "" },
+		},
+		{name: "closed loop", n: 10, item: "coordinated omission", want: NA, text: "closed loop"},
+		{name: "5 ms late of 50", n: 10, change: scheduled(5 * ms), item: "coordinated omission", want: Pass, value: 5 * ms},
+		{name: "6 ms late of 50", n: 10, change: scheduled(6 * ms), item: "coordinated omission", want: Fail, value: 6 * ms, text: "at most 5.000 ms wanted (10 % of the median TTFT)"},
+		{
+			name: "the client was the limit", n: 10, item: "client", want: Fail, text: export.SaturationWarning,
+			change: func(_ []export.Request, r *memrun.Reader) {
+				r.Header.Experiments[0].Meta = &export.ExperimentMeta{Warnings: []string{export.SaturationWarning + ": x"}}
+			},
+		},
+		{
+			name: "the client's CPU", n: 10, item: "client", want: Pass, value: 0.25, text: "25 % of the CPU time of 2 cores",
+			change: func(_ []export.Request, r *memrun.Reader) {
+				r.Header.Experiments[0].Meta = &export.ExperimentMeta{Client: &export.ClientMeta{CPU: &export.CPUMeta{Share: 0.25, Cores: 2}}}
+			},
+		},
+		{name: "no figures of the client", n: 10, item: "client", want: NA},
+		{name: "not calibrated", n: 10, item: "clock", want: NA, text: "--calibrate"},
+		{name: "calibrated", n: 10, change: calibrated(ms), item: "clock", want: Pass, value: ms},
+		{name: "calibrated, a bad clock", n: 10, change: calibrated(ms + 1), item: "clock", want: Fail, value: ms + 1},
+		{
+			name: "the clock was set back", n: 10, item: "clock", want: Fail, value: 1, text: "1 gap between tokens below 0",
+			change: func(all []export.Request, _ *memrun.Reader) {
+				all[0].Responses[5].RecvNS = all[0].Responses[4].RecvNS - 1
+			},
+		},
+		{name: "stated tokens", n: 10, item: "token source", want: Pass, text: "the file's own counts"},
+		{
+			name: "chunks", n: 10, item: "token source", want: Fail, text: "counts of chunks",
+			change: func(all []export.Request, _ *memrun.Reader) {
+				for i := range all {
+					all[i].Stated.OutputTokens = nil
+				}
+			},
+		},
+		{
+			name: "mixed", n: 10, item: "token source", want: Fail, text: "several sources",
+			change: func(all []export.Request, _ *memrun.Reader) { all[3].Stated.OutputTokens = nil },
+		},
+		{name: "no failures", n: 100, item: "failures", want: Pass, value: 0},
+		{
+			name: "1 % failed", n: 100, item: "failures", want: Pass, value: 0.01,
+			change: func(all []export.Request, _ *memrun.Reader) { all[7].Status = export.StatusTimeout },
+		},
+		{
+			name: "MLPerf wants no failures", n: 100, profile: MLPerfServer(), item: "failures", want: Fail, value: 0.01,
+			change: func(all []export.Request, _ *memrun.Reader) { all[7].Status = export.StatusTimeout },
+		},
+		{name: "steady", n: 100, item: "steady state", want: Pass},
+		{name: "too few to tell", n: 99, item: "steady state", want: NA, text: "100 wanted"},
+		{
+			name: "a slow start", n: 200, item: "steady state", want: Fail,
+			change: func(all []export.Request, _ *memrun.Reader) {
+				for i := range 20 {
+					all[i].StartNS -= 45 * ms
+				}
+			},
+		},
+		{name: "even gaps are not Poisson", n: 200, change: scheduled(0), profile: MLPerfServer(), item: "Poisson arrivals", want: Fail, text: "scheduled requests",
+			value: (1 - math.Exp(-1) - 0.2/199) * (math.Sqrt(199) + 0.26 + 0.5/math.Sqrt(199))}, // the gaps are their mean
+		{name: "ten gaps at least", n: 10, profile: MLPerfServer(), item: "Poisson arrivals", want: NA, text: "10 gaps between sent requests"},
+	} {
+		t.Run(tt.item+": "+tt.name, func(t *testing.T) {
+			if tt.interval == 0 {
+				tt.interval = 100 * ms
+			}
+			all := run(tt.n, tt.interval)
+			r := memrun.New("", all)
+			r.Header.Experiments[0].Mode, r.Header.Experiments[0].Value = export.ModeConcurrency, "4"
+			streamed(r)
+			if tt.change != nil {
+				tt.change(all, r)
+			}
+			if tt.profile.Name == "" {
+				tt.profile = Default()
+			}
+			res, _, err := Run(t.Context(), "x.json", r, analyze.Config{}, tt.profile)
+			if err != nil {
+				t.Fatal(err)
+			}
+			got := item(t, res, tt.item)
+			if got.Status != tt.want || math.Abs(got.Value-tt.value) > 1e-9*tt.value || !strings.Contains(got.Text, tt.text) {
+				t.Errorf("%+v, want %s, %v, %q", got, tt.want, tt.value, tt.text)
+			}
+		})
+	}
+}
+
+// The test of arrivals refuses about 1 % of Poisson arrivals at any rate and number, and finds
+// even gaps, bursts and a mixture of rates.
+func TestExponentialDistance(t *testing.T) {
+	rng := rand.New(rand.NewPCG(1, 2))
+	for _, n := range []int{20, 100, 700} {
+		refused := 0
+		const replications = 3000
+		for range replications {
+			at, arrivals := 1e12, make([]uint64, 0, n)
+			for range n {
+				at += rng.ExpFloat64() * 3e7
+				arrivals = append(arrivals, uint64(at))
+			}
+			if d, ok := exponentialDistance(arrivals); !ok || d > poissonLimit {
+				refused++
+			}
+		}
+		// 1 % ± three standard deviations, and the approximation of the limit.
+		if share := float64(refused) / replications; share < 0.003 || share > 0.017 {
+			t.Errorf("n = %d: %.2f %% of Poisson arrivals refused, want about 1 %%", n, 100*share)
+		}
+	}
+	for name, gap := range map[string]func(i int) float64{
+		"even":   func(int) float64 { return 3e7 },
+		"bursts": func(i int) float64 { return map[bool]float64{true: 3e8, false: 1e3}[i%10 == 0] },
+		"gamma":  func(int) float64 { return 1e7 * (rng.ExpFloat64() + rng.ExpFloat64() + rng.ExpFloat64()) },
+	} {
+		at, arrivals := 1e12, []uint64{}
+		for i := range 300 {
+			at += gap(i)
+			arrivals = append(arrivals, uint64(at))
+		}
+		if d, ok := exponentialDistance(arrivals); !ok || d <= poissonLimit {
+			t.Errorf("%s gaps: distance %v, want more than %v", name, d, poissonLimit)
+		}
+	}
+	if _, ok := exponentialDistance(make([]uint64, 50)); ok { // edge: all at once
+		t.Error("arrivals at one time have a distance")
+	}
+}
+
+// By hand: 11 arrivals with gaps 1 to 10. Mean 5.5; the largest distance is at the gap 1:
+// F(1) = 1 − e^(−1/5.5) = 0.16625, against 0 before it.
+func TestExponentialDistanceByHand(t *testing.T) {
+	arrivals, at := []uint64{100}, uint64(100)
+	for g := range uint64(10) {
+		at += g + 1
+		arrivals = append(arrivals, at)
+	}
+	worst := 0.0
+	for g := 1.0; g <= 10; g++ {
+		f := 1 - math.Exp(-g/5.5)
+		worst = math.Max(worst, math.Max(math.Abs(g/10-f), math.Abs((g-1)/10-f)))
+	}
+	want := (worst - 0.02) * (math.Sqrt(10) + 0.26 + 0.5/math.Sqrt(10))
+	if got, ok := exponentialDistance(arrivals); !ok || math.Abs(got-want) > 1e-12 {
+		t.Errorf("distance %v, want %v", got, want)
+	}
+}
+
+// The certificates are the percentiles that MLPerf's client wrote about the same requests.
+func TestCertificateOfMLPerf(t *testing.T) {
+	fsys := golden.FS(t, "peers")
+	for _, kind := range []string{"ok", "cut"} {
+		data, err := fs.ReadFile(fsys, "endpoints/"+kind+"/events.jsonl")
+		if err != nil {
+			t.Fatal(err)
+		}
+		summary, err := fs.ReadFile(fsys, "endpoints/"+kind+"/performance/result_summary.json")
+		if err != nil {
+			t.Fatal(err)
+		}
+		var stated struct {
+			TTFT struct {
+				Early map[string]*float64 `json:"early_stopping_percentiles"`
+			} `json:"ttft"`
+		}
+		if err := json.Unmarshal(summary, &stated); err != nil {
+			t.Fatal(err)
+		}
+		dir := t.TempDir()
+		if err := os.WriteFile(filepath.Join(dir, "events.jsonl"), data, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		o := export.Opener{Formats: foreign.Formats()}
+		r, err := o.Open(t.Context(), filepath.Join(dir, "events.jsonl"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer r.Close()
+		res, _, err := Run(t.Context(), "events.jsonl", r, analyze.Config{}, Default())
+		if err != nil {
+			t.Fatal(err)
+		}
+		compared := 0
+		for _, c := range res.Levels[0].Certificates {
+			if c.Metric != answer.TTFT {
+				continue
+			}
+			for _, p := range c.Percentiles {
+				want, ok := stated.TTFT.Early[map[float64]string{50: "50.0", 75: "75.0", 80: "80.0", 90: "90.0", 95: "95.0", 97: "97.0", 99: "99.0", 99.9: "99.9"}[p.Level]]
+				if !ok || p.OK != (want != nil) || p.OK && p.Value != *want {
+					t.Errorf("%s: p%v = %v %v, want %v", kind, p.Level, p.Value, p.OK, want)
+				}
+				compared++
+			}
+		}
+		if compared != 8 {
+			t.Errorf("%s: %d percentiles compared, want 8", kind, compared)
+		}
+	}
+}
+
+// The documents follow their schemas and keep foreign texts out of markup.
+func TestFormats(t *testing.T) {
+	all := run(700, 100*ms)
+	r := memrun.New("", all)
+	r.Header.Experiments[0].Mode, r.Header.Experiments[0].Value = export.ModeConcurrency, "4|\x1b[31m"
+	streamed(r)
+	res, _, err := Run(t.Context(), "x.json", r, analyze.Config{}, Default())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, render := range map[string]func(*bytes.Buffer) error{
+		"text":     func(b *bytes.Buffer) error { return Text([]*Result{res}, 100)(b) },
+		"markdown": func(b *bytes.Buffer) error { return Markdown([]*Result{res})(b) },
+		"junit":    func(b *bytes.Buffer) error { return JUnit([]*Result{res})(b) },
+	} {
+		var b bytes.Buffer
+		if err := render(&b); err != nil {
+			t.Fatal(err)
+		}
+		if text := b.String(); strings.Contains(text, "\x1b") || !strings.Contains(text, "662") && name != "text" {
+			t.Errorf("%s:\n%q", name, text)
+		}
+	}
+	var b bytes.Buffer
+	if err := JSON([]*Result{res})(&b); err != nil {
+		t.Fatal(err)
+	}
+	f, err := schemas.FS.Open("check.schema.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	schema, err := jsonschema.UnmarshalJSON(f)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := jsonschema.NewCompiler()
+	if err := c.AddResource("check.schema.json", schema); err != nil {
+		t.Fatal(err)
+	}
+	compiled, err := c.Compile("check.schema.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	v, err := jsonschema.UnmarshalJSON(&b)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := compiled.Validate(v); err != nil {
+		t.Error(err)
+	}
+	if n := len(res.Failed()); n != 1 { // no warm-up
+		t.Errorf("%d items failed: %v", n, res.Failed())
+	}
+}
+
+func TestFindProfile(t *testing.T) {
+	for _, name := range Profiles() {
+		if p, err := FindProfile(name); err != nil || p.Name != name {
+			t.Errorf("FindProfile(%q) = %+v, %v", name, p, err)
+		}
+	}
+	if _, err := FindProfile("x"); err == nil || err.Error() != `"x" is none of default, mlperf-server` {
+		t.Errorf("FindProfile(x): %v", err)
+	}
+	if p := MLPerfServer(); p.MinDuration != 10*time.Minute || p.MinSamples != 662 {
+		t.Errorf("%+v", p)
+	}
+}

@@ -1,0 +1,245 @@
+package check
+
+import (
+	"fmt"
+	"strconv"
+	"time"
+
+	"github.com/pa-tools/pa/internal/plural"
+	"github.com/pa-tools/pa/pkg/analyze"
+	"github.com/pa-tools/pa/pkg/answer"
+	"github.com/pa-tools/pa/pkg/export"
+)
+
+// A checker decides the items of one level.
+type checker struct {
+	rep  *analyze.Report
+	x    *analyze.Experiment
+	p    *Profile
+	sent *sent
+	from answer.From
+}
+
+// items returns the items in the order of the checklist.
+func (c *checker) items() []Item {
+	all := []Item{
+		c.warmup(), c.duration(), c.samples(), c.loop(), c.omission(), c.client(), c.clock(), c.tokens(), c.failures(), c.steady(),
+	}
+	if c.p.Poisson {
+		all = append(all, c.arrivals())
+	}
+	return all
+}
+
+// decided returns an item that passes if ok.
+func decided(name string, ok bool, value float64, unit, text string) Item {
+	x := Item{Name: name, Status: Fail, Text: text, Value: value, HasValue: true, Unit: unit}
+	if ok {
+		x.Status = Pass
+	}
+	return x
+}
+
+// unknown returns an item that is n/a.
+func unknown(name, why string) Item { return Item{Name: name, Status: NA, Text: why} }
+
+// warmup asks whether requests before the measurement were left out.
+func (c *checker) warmup() Item {
+	const name = "warm-up"
+	n := 0
+	for _, e := range c.x.Excluded {
+		if e.Name == "warmup" {
+			n = e.N
+		}
+	}
+	m := c.rep.Run.Meta
+	switch {
+	case n > 0:
+		return decided(name, true, float64(n), "requests", plural.GroupedOf(n, "request")+" before the measurement left out")
+	case m == nil:
+		return unknown(name, "the file does not record requests of a warm-up")
+	case m.Import != nil:
+		return unknown(name, m.Import.Format+" holds no requests of a warm-up")
+	}
+	return decided(name, false, 0, "requests", "no request before the measurement")
+}
+
+// duration asks whether the level lasted long enough.
+func (c *checker) duration() Item {
+	const name = "duration"
+	if c.x.DurationNS <= 0 {
+		return unknown(name, "the times of the requests are not known")
+	}
+	d := time.Duration(c.x.DurationNS)
+	return decided(name, d >= c.p.MinDuration, d.Seconds(), "s", fmt.Sprintf("%.1f s, at least %.0f s wanted", d.Seconds(), c.p.MinDuration.Seconds()))
+}
+
+// samples asks whether there are enough requests for percentiles.
+func (c *checker) samples() Item {
+	text := fmt.Sprintf("%s, at least %s wanted to certify p99", plural.GroupedOf(c.x.OK, "successful request"), plural.Grouped(c.p.MinSamples))
+	return decided("samples", c.x.OK >= c.p.MinSamples, float64(c.x.OK), "requests", text)
+}
+
+// loop names the kind of load.
+func (c *checker) loop() Item {
+	const name = "load"
+	switch {
+	case c.x.Mode == export.ModeConcurrency && !c.scheduled():
+		return decided(name, !c.p.Poisson, number(c.x.Value), "requests in flight", "closed loop of "+c.x.Value+": a slower server gets less load")
+	case c.x.Mode == export.ModeRequestRate || c.scheduled():
+		return decided(name, true, number(c.x.Value), "requests/s", "open loop: the schedule does not wait for answers")
+	}
+	return unknown(name, "the file does not say whether the load waited for answers")
+}
+
+// number returns the value of a level; 0 if it is none.
+func number(value string) float64 {
+	v, err := strconv.ParseFloat(value, 64)
+	if err != nil {
+		return 0
+	}
+	return v
+}
+
+// scheduled reports whether requests have a schedule.
+func (c *checker) scheduled() bool { return len(c.sent.lateness) > 0 }
+
+// omission asks whether latencies leave out the time that requests waited in the client.
+func (c *checker) omission() Item {
+	const name = "coordinated omission"
+	if !c.scheduled() {
+		if c.x.Mode == export.ModeConcurrency {
+			return unknown(name, "a closed loop has no schedule that requests could miss")
+		}
+		return unknown(name, "the file holds no schedule of the requests")
+	}
+	late := percentile(c.sent.lateness, 0.99)
+	text := "p99 of start − schedule is " + milliseconds(late)
+	if c.from == answer.FromScheduled {
+		return decided(name, true, late, "ns", text+"; latencies count from the schedule")
+	}
+	metric := answer.TTFT
+	s := c.x.Metric(metric)
+	if s == nil {
+		metric = answer.E2EL
+		s = c.x.Metric(metric)
+	}
+	if s == nil {
+		return unknown(name, "no latency to compare the delay of requests with")
+	}
+	limit := c.p.MaxLate * s.P(50)
+	return decided(name, late <= limit, late, "ns", fmt.Sprintf("%s, at most %s wanted (%.0f %% of the median %s); --from scheduled counts the wait", text, milliseconds(limit), 100*c.p.MaxLate, metric.Label()))
+}
+
+// client asks whether the client was the limit.
+func (c *checker) client() Item {
+	const name = "client"
+	for _, w := range append(append([]error{}, c.x.Warnings...), c.rep.Warnings...) {
+		if k := analyze.AsWarning(w); k.Kind == analyze.KindClient || k.Kind == analyze.KindDropped {
+			return Item{Name: name, Status: Fail, Text: k.Error()}
+		}
+	}
+	m := c.x.Client
+	switch {
+	case m == nil:
+		return unknown(name, "the file holds no figures of the client about itself")
+	case m.CPU == nil:
+		return Item{Name: name, Status: Pass, Text: "no sign that the client was the limit; its CPU time is not known"}
+	}
+	return decided(name, true, m.CPU.Share, "ratio", fmt.Sprintf("%.0f %% of the CPU time of %s, and no sign that the client was the limit", 100*m.CPU.Share, plural.Of(m.CPU.Cores, "core")))
+}
+
+// clock asks how far times are from the truth.
+func (c *checker) clock() Item {
+	const name = "clock"
+	if c.x.Backward > 0 {
+		return decided(name, false, float64(c.x.Backward), "gaps", plural.GroupedOf(c.x.Backward, "gap")+" between tokens below 0: the clock was set back")
+	}
+	m := c.rep.Run.Meta
+	if m == nil || m.Calibration == nil {
+		if m != nil && m.Import != nil {
+			return unknown(name, m.Import.Format+" holds no calibration of its times")
+		}
+		return unknown(name, "the file holds no calibration; pa-record --calibrate measures the error")
+	}
+	worst, found := int64(0), false
+	for _, s := range m.Calibration.Services {
+		for _, r := range s.Recordings {
+			if r.Receive != nil && (r.Stamps == "kernel") == (c.x.Stamps.Kernel > 0) {
+				worst, found = max(worst, r.Receive.P99NS), true
+			}
+		}
+	}
+	if !found {
+		return unknown(name, "the calibration has no times of the kind that the run has")
+	}
+	limit := c.p.MaxClockError
+	return decided(name, time.Duration(worst) <= limit, float64(worst), "ns", fmt.Sprintf("p99 error of received times is %s, at most %s wanted", milliseconds(float64(worst)), milliseconds(float64(limit))))
+}
+
+// tokens asks whether token counts are counts of tokens.
+func (c *checker) tokens() Item {
+	const name = "token source"
+	switch s := c.x.TokenSource; s {
+	case answer.TokenUsage, answer.TokenTokenizer, answer.TokenStated:
+		return Item{Name: name, Status: Pass, Text: "output tokens by " + map[answer.TokenSource]string{
+			answer.TokenUsage: "the server's usage", answer.TokenTokenizer: "the tokenizer", answer.TokenStated: "the file's own counts",
+		}[s]}
+	case answer.TokenResponses:
+		return Item{Name: name, Status: Fail, Text: "output tokens are counts of chunks, which can hold several tokens; --tokenizer counts them"}
+	case answer.TokenMixed:
+		return Item{Name: name, Status: Fail, Text: "output tokens come from several sources; --token-source chooses one"}
+	}
+	return unknown(name, "no output tokens are counted")
+}
+
+// failures asks how many requests failed.
+func (c *checker) failures() Item {
+	const name = "failures"
+	failed := c.x.FailedRequests()
+	all := failed + c.x.OK
+	if all == 0 {
+		return unknown(name, "no measured request")
+	}
+	share := float64(failed) / float64(all)
+	return decided(name, share <= c.p.MaxFailed, share, "ratio", fmt.Sprintf("%s of %s (%.2f %%), at most %g %% wanted", plural.Grouped(failed), plural.GroupedOf(all, "request"), 100*share, 100*c.p.MaxFailed))
+}
+
+// leastSteady is the number of requests from which analysis compares the first tenth of a level
+// with the rest.
+const leastSteady = 100
+
+// steady asks whether the level was in a steady state.
+func (c *checker) steady() Item {
+	const name = "steady state"
+	_, noStarts := c.rep.Run.Lacks(export.PartStarts)
+	switch {
+	case len(c.x.Unsteady) > 0:
+		return Item{Name: name, Status: Fail, Text: c.x.Unsteady[0].Error()}
+	case noStarts:
+		return unknown(name, "the order of the requests is not known")
+	case c.x.OK < leastSteady:
+		return unknown(name, fmt.Sprintf("%s are too few to compare the first tenth with the rest: %d wanted", plural.GroupedOf(c.x.OK, "request"), leastSteady))
+	}
+	return Item{Name: name, Status: Pass, Text: "the first tenth of the requests is like the rest"}
+}
+
+// arrivals asks whether requests arrived as a Poisson process.
+func (c *checker) arrivals() Item {
+	const name = "Poisson arrivals"
+	if _, noStarts := c.rep.Run.Lacks(export.PartStarts); noStarts {
+		return unknown(name, "the file does not say when requests were sent")
+	}
+	what := "sent"
+	if c.scheduled() {
+		what = "scheduled"
+	}
+	d, ok := exponentialDistance(c.sent.arrivals)
+	if !ok {
+		return unknown(name, fmt.Sprintf("at least %d gaps between %s requests are wanted", leastGaps, what))
+	}
+	return decided(name, d <= poissonLimit, d, "", fmt.Sprintf("distance %.3f of the gaps between %s requests from an exponential distribution, at most %.3f wanted (Kolmogorov–Smirnov after Lilliefors, %d %% false alarms)", d, what, poissonLimit, poissonLimitPct))
+}
+
+// milliseconds writes nanoseconds for a message.
+func milliseconds(ns float64) string { return strconv.FormatFloat(ns/1e6, 'f', 3, 64) + " ms" }

@@ -1,0 +1,221 @@
+package check
+
+import (
+	"fmt"
+	"io"
+	"strconv"
+	"strings"
+
+	"github.com/pa-tools/pa/internal/junit"
+	"github.com/pa-tools/pa/internal/sanitize"
+	"github.com/pa-tools/pa/pkg/analyze/report"
+	"github.com/pa-tools/pa/pkg/analyze/runset"
+)
+
+// Text writes the checklists for people, in lines of at most width characters; 0 is no limit.
+func Text(all []*Result, width int) report.Renderer {
+	return func(w io.Writer) error {
+		var b strings.Builder
+		for i, r := range all {
+			if i > 0 {
+				b.WriteByte('\n')
+			}
+			b.WriteString(report.Wrap(r.headline(), "", "  ", width))
+			for k := range r.Levels {
+				l := &r.Levels[k]
+				b.WriteString("\n" + report.Wrap(sanitize.Text(l.Name), "", "  ", width))
+				if l.Problem != nil {
+					b.WriteString(report.Wrap("n/a: "+sanitize.Text(l.Problem.Error()), "  ", "    ", width))
+					continue
+				}
+				for _, x := range l.Items {
+					b.WriteString(report.Wrap(fmt.Sprintf("%-4s  %s: %s", x.Status, x.Name, sanitize.Text(x.Text)), "  ", "        ", width))
+				}
+				if rows := l.certificate(); rows != nil {
+					b.WriteString(report.Wrap("certified percentiles in ms (99 % confidence, early stopping)", "  ", "    ", width))
+					b.WriteString(runset.TextTable(rows, "    ", width))
+				}
+			}
+		}
+		_, err := io.WriteString(w, b.String())
+		return err
+	}
+}
+
+// Markdown writes the checklists for a pull request or a wiki.
+func Markdown(all []*Result) report.Renderer {
+	return func(w io.Writer) error {
+		var b strings.Builder
+		for i, r := range all {
+			if i > 0 {
+				b.WriteByte('\n')
+			}
+			fmt.Fprintf(&b, "**%s**\n", sanitize.Markdown(r.headline()))
+			for k := range r.Levels {
+				l := &r.Levels[k]
+				fmt.Fprintf(&b, "\n#### %s\n", sanitize.Markdown(l.Name))
+				if l.Problem != nil {
+					fmt.Fprintf(&b, "\nn/a: %s\n", sanitize.Markdown(l.Problem.Error()))
+					continue
+				}
+				rows := [][]string{{"item", "status", "number"}}
+				for _, x := range l.Items {
+					rows = append(rows, []string{x.Name, string(x.Status), x.Text})
+				}
+				b.WriteString(runset.MarkdownTable(rows))
+				if rows := l.certificate(); rows != nil {
+					b.WriteString("\nCertified percentiles in ms (99 % confidence, early stopping):\n" + runset.MarkdownTable(rows))
+				}
+			}
+		}
+		_, err := io.WriteString(w, b.String())
+		return err
+	}
+}
+
+// headline counts the items by status.
+func (r *Result) headline() string {
+	counts := map[Status]int{}
+	for i := range r.Levels {
+		for _, x := range r.Levels[i].Items {
+			counts[x.Status]++
+		}
+	}
+	return fmt.Sprintf("%s: %d passed, %d failed, %d n/a (profile %s)", sanitize.Text(r.File), counts[Pass], counts[Fail], counts[NA], r.Profile.Name)
+}
+
+// certificate returns the table of certified percentiles; nil without one.
+func (l *Level) certificate() [][]string {
+	if len(l.Certificates) == 0 {
+		return nil
+	}
+	head := []string{"", "n"}
+	for _, p := range l.Certificates[0].Percentiles {
+		head = append(head, percentileName(p.Level))
+	}
+	rows := [][]string{head}
+	for _, c := range l.Certificates {
+		row := []string{c.Metric.Label(), strconv.Itoa(c.N)}
+		for _, p := range c.Percentiles {
+			if p.OK {
+				row = append(row, strconv.FormatFloat(p.Value/1e6, 'f', 3, 64))
+			} else {
+				row = append(row, fmt.Sprintf("n/a (< %d)", p.Least))
+			}
+		}
+		rows = append(rows, row)
+	}
+	return rows
+}
+
+func percentileName(level float64) string { return "p" + strconv.FormatFloat(level, 'g', -1, 64) }
+
+// Schema names the layout that JSON writes.
+const Schema = "pa-check/1"
+
+type jsonDocument struct {
+	Schema string     `json:"schema"`
+	Files  []jsonFile `json:"files"`
+}
+
+type jsonFile struct {
+	File    string      `json:"file"`
+	Tool    string      `json:"tool,omitempty"`
+	Profile string      `json:"profile"`
+	Passed  bool        `json:"passed"`
+	Levels  []jsonLevel `json:"levels"`
+}
+
+type jsonLevel struct {
+	Name    string     `json:"name"`
+	Mode    string     `json:"mode"`
+	Value   string     `json:"value"`
+	Problem string     `json:"problem,omitempty"`
+	Items   []jsonItem `json:"items"`
+	// Certificates hold nanoseconds by metric and percentile; null if the values are too few.
+	Certificates map[string]jsonCertificate `json:"certified,omitempty"`
+}
+
+type jsonItem struct {
+	Name   string   `json:"name"`
+	Status Status   `json:"status"`
+	Value  *float64 `json:"value,omitempty"`
+	Unit   string   `json:"unit,omitempty"`
+	Text   string   `json:"text"`
+}
+
+type jsonCertificate struct {
+	N           int                 `json:"n"`
+	Confidence  float64             `json:"confidence"`
+	Percentiles map[string]*float64 `json:"percentiles"`
+	Least       map[string]int      `json:"least_samples"`
+}
+
+// JSON writes one object in the layout of schemas/check.schema.json.
+func JSON(all []*Result) report.Renderer {
+	d := jsonDocument{Schema: Schema, Files: []jsonFile{}}
+	for _, r := range all {
+		f := jsonFile{File: r.File, Tool: r.Tool, Profile: r.Profile.Name, Passed: r.Failed() == nil, Levels: []jsonLevel{}}
+		for i := range r.Levels {
+			l := &r.Levels[i]
+			x := jsonLevel{Name: l.Name, Mode: l.Mode, Value: l.Value, Items: []jsonItem{}}
+			if l.Problem != nil {
+				x.Problem = l.Problem.Error()
+			}
+			for _, it := range l.Items {
+				j := jsonItem{Name: it.Name, Status: it.Status, Text: it.Text}
+				if it.HasValue {
+					j.Value, j.Unit = &it.Value, it.Unit
+				}
+				x.Items = append(x.Items, j)
+			}
+			for _, c := range l.Certificates {
+				if x.Certificates == nil {
+					x.Certificates = map[string]jsonCertificate{}
+				}
+				j := jsonCertificate{N: c.N, Confidence: confidence, Percentiles: map[string]*float64{}, Least: map[string]int{}}
+				for _, p := range c.Percentiles {
+					name := percentileName(p.Level)
+					j.Percentiles[name], j.Least[name] = nil, p.Least
+					if p.OK {
+						j.Percentiles[name] = &p.Value
+					}
+				}
+				x.Certificates[c.Metric.Key()] = j
+			}
+			f.Levels = append(f.Levels, x)
+		}
+		d.Files = append(d.Files, f)
+	}
+	return report.Indented(d)
+}
+
+// JUnit writes a suite for each level of each file, with a case for each item.
+func JUnit(all []*Result) report.Renderer {
+	return func(w io.Writer) error {
+		var suites []junit.Suite
+		for _, r := range all {
+			for i := range r.Levels {
+				l := &r.Levels[i]
+				s := junit.Suite{Name: sanitize.Text(r.File + " " + l.Name)}
+				if l.Problem != nil {
+					s.Cases = append(s.Cases, junit.Case{Class: s.Name, Name: "level", Error: sanitize.Text(l.Problem.Error())})
+				}
+				for _, x := range l.Items {
+					c := junit.Case{Class: s.Name, Name: x.Name}
+					switch text := sanitize.Text(x.Text); x.Status {
+					case Fail:
+						c.Failure = text
+					case NA:
+						c.Skipped = text
+					default:
+						c.Out = text
+					}
+					s.Cases = append(s.Cases, c)
+				}
+				suites = append(suites, s)
+			}
+		}
+		return junit.Write(w, "pa-analyze check", suites)
+	}
+}
