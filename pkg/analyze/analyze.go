@@ -286,6 +286,9 @@ func Run(ctx context.Context, r export.Reader, cfg Config) (_ *Report, err error
 			err = errors.Join(err, e)
 		}
 	}()
+	if several, ok := r.(export.MultiReader); ok && !cfg.keeps() {
+		several.ByFile() // the order does not matter
+	}
 	var all []level // grows with the run: a reader may find more
 	for ; r.Next(); rep.Requests++ {
 		if (rep.Requests&1023 == 0 || refused) && ctx.Err() != nil {
@@ -329,6 +332,7 @@ func Run(ctx context.Context, r export.Reader, cfg Config) (_ *Report, err error
 		_, all[i].startsUnknown = run.Lacks(export.PartStarts)
 		all[i].lateStart = run.Meta != nil && run.Meta.Import == nil && !run.StartsAtFirstSegment()
 		x := all[i].finish(run, i, cfg)
+		x.dropUnsureRates(run)
 		if unread := errors.Join(all[i].err, all[i].models.err); unread != nil {
 			err = errors.Join(err, unread)
 		}
@@ -344,6 +348,9 @@ func Run(ctx context.Context, r export.Reader, cfg Config) (_ *Report, err error
 	}
 	if full := memory.Full(); full != nil {
 		rep.Warnings = append(rep.Warnings, said(KindOther, "the values of the metrics take more memory than the limit: %v", full))
+	}
+	if w := shardWarning(run); w != nil {
+		rep.Warnings = append(rep.Warnings, w)
 	}
 	if m := r.Run().Meta; m != nil {
 		for _, w := range m.Warnings {

@@ -21,7 +21,7 @@ type collector struct {
 
 	ok       int
 	failed   tally
-	messages map[string]string // of the first failure of each class
+	messages map[string]message // of the first failure of each class
 	excluded tally
 	// unreadable counts requests that the reader left out.
 	unreadable int
@@ -102,12 +102,7 @@ func (c *collector) add(p *Point) {
 		c.count(p)
 	case p.Excluded == "failed":
 		c.failed.add(p.Class)
-		if c.messages == nil {
-			c.messages = map[string]string{}
-		}
-		if c.messages[p.Class] == "" {
-			c.messages[p.Class] = strings.Clone(p.Message)
-		}
+		c.addMessage(p)
 		if c.slo != nil {
 			c.slo.fail(p)
 		}
@@ -116,6 +111,28 @@ func (c *collector) add(p *Point) {
 		}
 	default:
 		c.excluded.add(p.Excluded)
+	}
+}
+
+// A message is the error text of a failed request.
+type message struct {
+	text string
+	id   uint64 // of the request; 0 if the file numbers none
+}
+
+// addMessage keeps the message of the first failure of each class: by id if the file numbers
+// requests, so that the shards of a run may come in any order.
+func (c *collector) addMessage(p *Point) {
+	if c.messages == nil {
+		c.messages = map[string]message{}
+	}
+	m := message{text: p.Message}
+	if p.numbered {
+		m.id = p.ID
+	}
+	if old := c.messages[p.Class]; old.text == "" || m.text != "" && m.id < old.id {
+		m.text = strings.Clone(m.text)
+		c.messages[p.Class] = m
 	}
 }
 
@@ -332,11 +349,16 @@ func loadOf(e *export.Experiment) string {
 	return e.Meta.Load
 }
 
-// concurrency returns the number of users of a closed loop, 0 for another kind of load.
+// concurrency returns the number of users of a closed loop whose requests the file has, 0 for
+// another kind of load.
 // perf_analyzer's periodic mode writes concurrency 1 as a placeholder, together with a
 // window from 0 to the end of time.
 func concurrency(e *export.Experiment) float64 {
-	n, err := strconv.ParseFloat(e.Value, 64)
+	value := e.Value
+	if e.Meta != nil && e.Meta.Share != nil {
+		value = e.Meta.Share.Value
+	}
+	n, err := strconv.ParseFloat(value, 64)
 	w := e.WindowBoundaries
 	placeholder := len(w) == 2 && w[0] == 0 && w[1] == math.MaxUint64
 	placeholder = placeholder || loadOf(e) != "" // the number is not all of the load

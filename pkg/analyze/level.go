@@ -87,6 +87,9 @@ func (l *level) finish(run *export.Run, i int, cfg Config) Experiment {
 	if problem == nil {
 		problem = err
 	}
+	if problem == nil {
+		problem = partsWithinClocks(run, sel, windows)
+	}
 	if problem != nil {
 		return Experiment{Mode: e.Mode, Value: e.Value, Problem: problem}
 	}

@@ -30,8 +30,8 @@ func (c *collector) warnings(cfg Config, x *Experiment) []error {
 	}
 	for _, f := range x.Failed {
 		class, first := f.Name, ""
-		if m := c.messages[class]; m != "" {
-			first = fmt.Sprintf("; the first message: %q", sanitize.Clip(m, maxQuotedBytes))
+		if m := c.messages[class]; m.text != "" {
+			first = fmt.Sprintf("; the first message: %q", sanitize.Clip(m.text, maxQuotedBytes))
 		}
 		w = append(w, counted(KindFailed, class, func(n []int64) string {
 			return ofRequests(n) + " failed: " + class + first

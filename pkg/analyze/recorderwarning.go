@@ -7,6 +7,7 @@ import (
 
 	"github.com/pa-tools/pa/internal/plural"
 	"github.com/pa-tools/pa/pkg/export"
+	"github.com/pa-tools/pa/pkg/export/shards"
 )
 
 // A recorderText describes a warning that the recorder wrote into a file as text.
@@ -35,13 +36,19 @@ func arrivedTogether(n []int64) string {
 	return plural.Grouped(n[0]) + " of " + plural.GroupedOf(n[1], "token") + " arrived together with the previous one, so their gaps are unknown; either the server sends them together or this machine is overloaded: try a lower load"
 }
 
-// RecorderWarning returns the Warning for a text that the recorder wrote into a file.
+// RecorderWarning returns the Warning for a text that the recorder, or the merge of shards,
+// wrote into a file.
 func RecorderWarning(text string) *Warning {
+	whole := text
+	if kind, ok := shardsWarning(text); ok {
+		return said(kind, "%s", text)
+	}
+	text, ranks := shards.CutRanks(text) // of a merged run
 	switch {
 	case strings.HasPrefix(text, export.SaturationWarning):
-		return said(KindClient, "%s", text)
+		return said(KindClient, "%s", whole)
 	case strings.HasPrefix(text, export.ClockStepWarning):
-		return said(KindClock, "%s", text)
+		return said(KindClock, "%s", whole)
 	}
 	for i := range fromRecorder {
 		r := &fromRecorder[i]
@@ -50,17 +57,19 @@ func RecorderWarning(text string) *Warning {
 			continue
 		}
 		if r.say == nil {
-			return said(r.kind, "%s", text)
+			return said(r.kind, "%s", whole)
 		}
 		var counts []int64
 		for _, digits := range m[1:] {
 			n, err := strconv.ParseInt(strings.ReplaceAll(digits, ",", ""), 10, 64)
 			if err != nil { // more digits than an int64 has
-				return said(r.kind, "%s", text)
+				return said(r.kind, "%s", whole)
 			}
 			counts = append(counts, n)
 		}
-		return counted(r.kind, "", r.say, counts...)
+		w := counted(r.kind, "", r.say, counts...)
+		w.text += ranks // the text of the sum of several ranks has none
+		return w
 	}
-	return said(KindOther, "%s", text)
+	return said(KindOther, "%s", whole)
 }

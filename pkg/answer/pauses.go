@@ -9,8 +9,12 @@ import (
 )
 
 // Pauses lists the times in which the recorder could not run, in order and without
-// overlaps. Only StartNS and EndNS of the elements are set.
+// overlaps, rank by rank. Only StartNS, EndNS and Rank of the elements are set. Rank is 1 more
+// than the rank that paused, in a run that was merged from shards, else everyRank.
 type Pauses []export.Pause
+
+// everyRank is Rank of a pause that touches all requests.
+const everyRank = 0
 
 // PausesOf returns the pauses of a run; nil if it has none.
 func PausesOf(run *export.Run) Pauses {
@@ -19,12 +23,18 @@ func PausesOf(run *export.Run) Pauses {
 	}
 	var all Pauses
 	for _, p := range run.Meta.Pauses {
-		all = append(all, export.Pause{StartNS: p.StartNS, EndNS: max(p.StartNS, p.EndNS)})
+		rank := everyRank
+		if run.Meta.Merged != nil {
+			rank = p.Rank + 1
+		}
+		all = append(all, export.Pause{StartNS: p.StartNS, EndNS: max(p.StartNS, p.EndNS), Rank: rank})
 	}
-	slices.SortFunc(all, func(a, b export.Pause) int { return cmp.Compare(a.StartNS, b.StartNS) })
+	slices.SortFunc(all, func(a, b export.Pause) int {
+		return cmp.Or(cmp.Compare(a.Rank, b.Rank), cmp.Compare(a.StartNS, b.StartNS))
+	})
 	merged := all[:0]
 	for _, p := range all {
-		if n := len(merged); n > 0 && p.StartNS <= merged[n-1].EndNS {
+		if n := len(merged); n > 0 && p.Rank == merged[n-1].Rank && p.StartNS <= merged[n-1].EndNS {
 			merged[n-1].EndNS = max(merged[n-1].EndNS, p.EndNS)
 			continue
 		}
@@ -51,6 +61,10 @@ func (p Pauses) Touch(r *export.Request) bool {
 	if end, ok := r.EndNS(); ok {
 		to = max(to, end)
 	}
-	next := sort.Search(len(p), func(i int) bool { return p[i].EndNS >= from })
-	return from != 0 && next < len(p) && p[next].StartNS <= to
+	rank := everyRank
+	if p[0].Rank != everyRank {
+		rank = r.Rank + 1
+	}
+	next := sort.Search(len(p), func(i int) bool { return p[i].Rank > rank || p[i].Rank == rank && p[i].EndNS >= from })
+	return from != 0 && next < len(p) && p[next].Rank == rank && p[next].StartNS <= to
 }

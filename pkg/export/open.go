@@ -275,9 +275,12 @@ func (r *opened) Err() error {
 }
 
 // Reopen returns a second Reader of the content of r, from the beginning. The second
-// Reader has its own position and warnings. Close it before r. ok is false if r does not
-// come from an [Opener].
+// Reader has its own position and warnings. Close it before r. ok is false if r comes
+// neither from an [Opener] nor from several Readers of one.
 func Reopen(ctx context.Context, r Reader) (again Reader, ok bool, err error) {
+	if m, is := r.(MultiReader); is {
+		return m.Reopen(ctx)
+	}
 	o, ok := r.(*opened)
 	if !ok {
 		return nil, false, nil
@@ -321,6 +324,13 @@ func (r *opened) Derived() *Derived {
 func (r *opened) WithoutAnswers() {
 	if d, is := r.Reader.(DerivedReader); is {
 		d.WithoutAnswers()
+	}
+}
+
+// ShareWith implements SharingReader by telling the format's reader.
+func (r *opened) ShareWith(n int) {
+	if s, is := r.Reader.(SharingReader); is {
+		s.ShareWith(n)
 	}
 }
 

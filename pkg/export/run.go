@@ -87,6 +87,8 @@ type RunMeta struct {
 	// Shard is the file's place among the files of a run that several processes recorded;
 	// nil for a run of one process.
 	Shard *ShardMeta `json:"shard,omitempty"`
+	// Merged is set when the run was put together from the shards of several ranks.
+	Merged *MergedMeta `json:"merged,omitempty"`
 	// Start is the meaning of the kernel's start stamp of a request:
 	// [StartFirstSegment], or "" in files of older pa-record, where it is the time at
 	// which the last byte of the first write left. It is not about starts that the
@@ -137,6 +139,8 @@ type Pause struct {
 	// suspended, because the clock of the run stops then.
 	DurationNS int64  `json:"duration_ns"`
 	Cause      string `json:"cause"`
+	// Rank is the process that could not run; 0 in a run that was not merged from shards.
+	Rank int `json:"rank,omitempty"`
 }
 
 // StartFirstSegment is the value of RunMeta.Start for starts that are the time at
@@ -187,8 +191,8 @@ type ExperimentMeta struct {
 	Load    string `json:"load,omitempty"`
 	StartNS uint64 `json:"start_ns,omitempty"`
 	EndNS   uint64 `json:"end_ns,omitempty"`
-	// Share is the part of the level that this process sent; nil for a run of one
-	// process.
+	// Share is the part of the level that is in this file: the part that one rank sent, or
+	// all ranks whose shards were merged. nil for a whole level.
 	Share *LevelShare `json:"share,omitempty"`
 	// Stable reports whether the measurement met its stability rule; nil without a
 	// rule.

@@ -36,7 +36,7 @@ var layers = []struct {
 // testHelpers are packages that only tests and each other import. They may import
 // any package of the lower layers.
 var testHelpers = []string{
-	"internal/exporttest", "internal/golden", "internal/memrun", "internal/realtest", "internal/runsettest", "internal/testenv",
+	"internal/exporttest", "internal/golden", "internal/memrun", "internal/realtest", "internal/runsettest", "internal/shardtest", "internal/testenv",
 	"internal/httptunnel/proxytest", "internal/sockstamp/stamptest", "pkg/analyze/dialect/dialecttest",
 }
 
@@ -48,7 +48,7 @@ var commandHelpers = []string{"internal/cmdline"}
 var rows = map[string][][]string{
 	"pkg/export": {
 		{"pkg/export"},
-		{"pkg/export/internal/jsonfile", "pkg/export/internal/writeorder", "pkg/export/pawindow"},
+		{"pkg/export/internal/jsonfile", "pkg/export/internal/writeorder", "pkg/export/pawindow", "pkg/export/shards"},
 		{"pkg/export/foreign", "pkg/export/internal/samplejson"},
 		{"pkg/export/profilejson"},
 		{"pkg/export/columnar"},

@@ -77,6 +77,9 @@ type jsonRun struct {
 	Interrupted string         `json:"interrupted,omitempty"`
 	// Calibration is the calibration that the file holds.
 	Calibration *export.Calibration `json:"calibration,omitempty"`
+	// Shard and Merged have the layout of the file.
+	Shard  *export.ShardMeta  `json:"shard,omitempty"`
+	Merged *export.MergedMeta `json:"merged,omitempty"`
 }
 
 type jsonStamps struct {
@@ -148,6 +151,7 @@ func document(in Input) jsonReport {
 	}
 	if m := run.Meta; m != nil {
 		d.Run.StartNS, d.Run.EndNS, d.Run.Interrupted, d.Run.Calibration = m.StartNS, m.EndNS, m.Interrupted, m.Calibration
+		d.Run.Shard, d.Run.Merged = m.Shard, m.Merged
 		if m.Repeat != nil {
 			d.Run.Label = m.Repeat.Label
 		}

@@ -105,6 +105,7 @@ func (t *table) head(name string) {
 		if m.Calibration != nil {
 			calibration(m.Calibration, t.units.clock, row)
 		}
+		shardRows(m, row)
 		row("interrupted", m.Interrupted)
 	}
 	if len(t.rep.Experiments) == 0 {

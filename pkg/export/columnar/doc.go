@@ -42,8 +42,8 @@
 // A Writer holds one batch of about 32 MiB and needs about the same again to encode it. A
 // Parquet Writer fills one batch while it encodes the previous one. A Parquet Reader
 // decodes as many row groups in parallel as there are processors. For each row group it
-// holds one page of each column and three times 4 MiB of rows. The other Readers hold one
-// batch. To find the requests of each level, opening reads three columns of a Parquet
+// holds one page of each column and three times 4 MiB of rows; both are less after
+// [Reader.ShareWith]. The other Readers hold one batch. To find the requests of each level, opening reads three columns of a Parquet
 // file, and the whole of an Arrow file or journal.
 //
 // # Damaged and hostile files

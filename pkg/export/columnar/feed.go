@@ -1,9 +1,6 @@
 package columnar
 
-import (
-	"runtime"
-	"sync"
-)
+import "sync"
 
 // A feed reads the rows of the parts of a plan, in the order of the plan. For a concurrent
 // source it decodes the rows of several parts ahead of the caller.
@@ -17,6 +14,7 @@ type feed struct {
 	// plan; nil if the source is not concurrent.
 	ahead   []chan decodedRows
 	started int // number of parts of plan that are being decoded
+	most    int // of started
 	stop    chan struct{}
 	running sync.WaitGroup
 }
@@ -27,9 +25,10 @@ type decodedRows struct {
 	err  error
 }
 
-// newFeed returns a feed of plan, with the columns for which wanted returns true.
-func newFeed(src source, plan []part, wanted func(col int) bool) *feed {
-	return &feed{src: src, plan: plan, wanted: wanted, stop: make(chan struct{})}
+// newFeed returns a feed of plan, with the columns for which wanted returns true. It decodes
+// at most most parts at the same time.
+func newFeed(src source, plan []part, wanted func(col int) bool, most int) *feed {
+	return &feed{src: src, plan: plan, wanted: wanted, most: most, stop: make(chan struct{})}
 }
 
 // rows returns the next rows of the current part, valid until the next call. At the end of
@@ -52,7 +51,7 @@ func (f *feed) rows() (t *rows, err error) {
 
 // next returns the next rows that were decoded ahead.
 func (f *feed) next() (*rows, error) {
-	for f.started < len(f.plan) && len(f.ahead) < runtime.GOMAXPROCS(0) {
+	for f.started < len(f.plan) && len(f.ahead) < f.most {
 		out := make(chan decodedRows, decodedBatches-2)
 		f.ahead = append(f.ahead, out)
 		part := f.plan[f.started]

@@ -21,7 +21,7 @@ const parquetMagic = "PAR1"
 
 // newParquetReader returns a Reader of a Parquet file.
 func newParquetReader(ctx context.Context, name string, src io.ReaderAt, size int64, lim export.Limits) (*Reader, error) {
-	s := &parquetSource{schema: fullSchema(), size: size, maxBytes: rowsLimit(lim)}
+	s := &parquetSource{schema: fullSchema(), size: size, maxBytes: rowsLimit(lim), chunkBytes: chunkBytes}
 	var err error
 	if s.r, err = openParquetFile(name, src, size, s.maxBytes); err != nil {
 		return nil, err
@@ -111,6 +111,8 @@ type parquetSource struct {
 	schema   *arrow.Schema
 	size     int64
 	maxBytes int64
+	// chunkBytes is the approximate size of the rows that are decoded at once.
+	chunkBytes int64
 	// leaves holds the columns of the file for each column of the schema: one leaf, or
 	// one leaf for each field of a list of structs.
 	leaves [numColumns][]leafColumn
@@ -210,8 +212,12 @@ func canHold(desc *schema.Column, t arrow.DataType) bool {
 
 func (s *parquetSource) batches() int { return s.r.NumRowGroups() }
 
-// chunkBytes is the approximate size of the rows that are decoded at once.
-const chunkBytes = 4 << 20
+// chunkBytes is the size of the rows that are decoded at once if one file is read, and
+// leastChunkBytes if many are.
+const (
+	chunkBytes      = 4 << 20
+	leastChunkBytes = 64 << 10
+)
 
 // A parquetGroup reads one row group, some rows at a time.
 type parquetGroup struct {
@@ -253,7 +259,7 @@ func (s *parquetSource) open(i int, wanted func(col int) bool) (batchRows, error
 		}
 		g.columns = append(g.columns, c)
 	}
-	g.chunkRows = chunkRows(group.NumRows(), bytes)
+	g.chunkRows = chunkRows(group.NumRows(), bytes, s.chunkBytes)
 	return g, nil
 }
 
@@ -279,12 +285,12 @@ func openPages(group *file.RowGroupReader, column int, size int64) (file.PageRea
 	return group.GetColumnPageReader(column)
 }
 
-// chunkRows returns how many rows of a row group are decoded at once. The row group has
-// rows rows of bytes bytes in all.
-func chunkRows(rows, bytes int64) int64 {
+// chunkRows returns how many rows of a row group are decoded at once, for about chunk bytes.
+// The row group has rows rows of bytes bytes in all.
+func chunkRows(rows, bytes, chunk int64) int64 {
 	const maxRows = 1024
 	if rows > 0 && bytes > 0 {
-		return max(1, min(maxRows, chunkBytes/max(1, bytes/rows)))
+		return max(1, min(maxRows, chunk/max(1, bytes/rows)))
 	}
 	return maxRows
 }

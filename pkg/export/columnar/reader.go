@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"runtime"
 	"slices"
 
 	"github.com/pa-tools/pa/pkg/export"
@@ -44,6 +45,7 @@ type Reader struct {
 
 	derivation     *export.Derivation // of the derived columns; nil without these
 	withoutAnswers bool               // WithoutAnswers was called
+	sharers        int                // number of files that are read at the same time; 0 for one
 	err            error
 }
 
@@ -289,7 +291,7 @@ func (r *Reader) Next() bool {
 	for r.err == nil && r.src != nil && r.nextPart < len(r.plan) {
 		p := r.plan[r.nextPart]
 		if r.feed == nil {
-			r.feed = newFeed(r.src, r.plan[r.nextPart:], r.wanted)
+			r.feed = newFeed(r.src, r.plan[r.nextPart:], r.wanted, max(1, runtime.GOMAXPROCS(0)/max(1, r.sharers)))
 		}
 		if r.rows == nil {
 			var err error
@@ -361,6 +363,16 @@ func (r *Reader) Derived() *export.Derived {
 
 // WithoutAnswers makes Next skip the columns of inputs and outputs.
 func (r *Reader) WithoutAnswers() { r.withoutAnswers = true }
+
+var _ export.SharingReader = (*Reader)(nil)
+
+// ShareWith bounds what the Reader of a Parquet file decodes ahead to one part in n.
+func (r *Reader) ShareWith(n int) {
+	r.sharers = n
+	if s, ok := r.src.(*parquetSource); ok {
+		s.chunkBytes = max(leastChunkBytes, chunkBytes/max(1, int64(n)))
+	}
+}
 
 // deliver makes row i the current request.
 func (r *Reader) deliver(p part, i int) {

@@ -238,7 +238,7 @@ func (t *Table) openGroup(group *file.RowGroupReader) error {
 	if t.groupLeft = group.NumRows(); t.groupLeft < 0 {
 		return fmt.Errorf("%d rows", t.groupLeft)
 	}
-	t.chunkRows = chunkRows(group.NumRows(), group.ByteSize())
+	t.chunkRows = chunkRows(group.NumRows(), group.ByteSize(), chunkBytes)
 	for _, c := range t.columns {
 		for k := range c.leaves {
 			l := &c.leaves[k]

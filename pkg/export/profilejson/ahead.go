@@ -79,7 +79,7 @@ type ahead struct {
 // newAhead starts to decode the requests from the request at from to the end of their array
 // at to.
 func newAhead(r *Reader, from, to int64) *ahead {
-	workers := min(runtime.GOMAXPROCS(0), maxWorkers)
+	workers := max(1, min(runtime.GOMAXPROCS(0), maxWorkers)/max(1, r.sharers))
 	depth := 2 * workers
 	a := &ahead{
 		src: r.Src, spanBytes: r.spanBytes, limit: r.Limit, maxItems: r.dec.maxItems,

@@ -42,6 +42,7 @@ type Reader struct {
 	request    *export.Request // the current one
 	ahead      *ahead          // decodes the current array; nil if the Reader does
 	spanBytes  int64           // of the spans of ahead
+	sharers    int             // number of files that are read at the same time; 0 for one
 	span       *workSpan       // whose requests come now
 	atElement  bool            // Pos is at the start of an element
 	closed     bool
@@ -201,6 +202,9 @@ func (r *Reader) enterSpan() bool {
 	r.span = r.ahead.at(r.Pos)
 	return r.span != nil
 }
+
+// ShareWith implements [export.SharingReader]: one part in n of the processors decode this file.
+func (r *Reader) ShareWith(n int) { r.sharers = n }
 
 // nextDecoded takes the next request of the current span.
 func (r *Reader) nextDecoded() bool {

@@ -1,0 +1,3 @@
+// Package shardtest makes runs of random requests and divides them into shards, as the ranks
+// of pa-record record them, for tests.
+package shardtest

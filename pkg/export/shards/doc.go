@@ -1,0 +1,40 @@
+// Package shards reads the files that several ranks recorded of one run (see
+// [export.ShardMeta]) as one run.
+//
+//	var all []shards.Shard
+//	for _, name := range names {
+//		r, err := opener.Open(ctx, name)
+//		…
+//		all = append(all, shards.Shard{Name: name, Reader: r})
+//	}
+//	run, err := shards.Merge(all)
+//	if err != nil {
+//		return err // of two runs, or a rank twice: *shards.ConflictError
+//	}
+//	report, err := analyze.Run(ctx, run, analyze.Config{})
+//	err = errors.Join(err, run.Missing()) // ranks that are not there
+//
+// # What is joined
+//
+// Requests keep their ids, which are unique over all ranks, and get the rank of their shard.
+// They come level by level, first the requests that count, and the shards take turns in the
+// order of ids: each shard keeps its own order, which is roughly the order of ids. A level
+// is joined by its place, mode and value. Counts, rates, CPU time and memory of the ranks are
+// added. Percentiles of the client's delays cannot be added: they are left out, and
+// [export.MergedMeta] says so. Measurement windows are joined where all ranks have the same
+// ones; otherwise one window covers them all.
+//
+// # Clocks
+//
+// Every time of a shard is shifted by one number, the offset of the rank's clock to the clock
+// of rank 0. Latencies are differences within a shard, so they do not change. The offset is
+// the middle of the offsets before and after the run. Its bound covers both with their own
+// bounds; it holds between them if the clock drifted in one direction. A rank whose clock was
+// not compared with rank 0's is not shifted, and the bound of the run is unknown.
+//
+// # Memory
+//
+// [Reader] holds the current request of each shard and whatever its reader decodes ahead. A
+// Parquet reader holds a page of each column, so that the merge of many shards takes several
+// MB for each. [Reader.ByFile] reads one shard after the other instead.
+package shards

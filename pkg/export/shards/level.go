@@ -1,0 +1,246 @@
+package shards
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+
+	"github.com/pa-tools/pa/pkg/export"
+)
+
+// A levelPart is a shard's part of a level.
+type levelPart struct {
+	rank  int
+	clock clock
+	host  string // name of the machine; "" if not known
+	*export.Experiment
+	meta export.ExperimentMeta
+}
+
+// idle reports whether the rank had nothing to send in the level.
+func (p *levelPart) idle() bool {
+	return len(p.WindowBoundaries) == 0 && p.meta.Measured+p.meta.Failed+p.meta.Late == 0
+}
+
+// joinLevel returns level i of the run. Its mode, value and further members are those of e.
+func joinLevel(e *export.Experiment, i int, all []*rankShard, n *notes) export.Experiment {
+	out := *e
+	var parts []levelPart
+	for _, s := range all {
+		if own := s.part(i); own != nil {
+			p := levelPart{rank: s.meta.Rank, clock: s.clock, Experiment: own}
+			if own.Meta != nil {
+				p.meta = *own.Meta
+			}
+			if h := metaOf(s).Host; h != nil {
+				p.host = h.Name
+			}
+			parts = append(parts, p)
+		}
+	}
+	name := e.Mode + " " + e.Value
+	var whole bool // the windows are the windows of each rank
+	out.WindowBoundaries, whole = joinWindows(parts, name, n)
+	m := &export.ExperimentMeta{}
+	out.Meta = m
+	stable, rated := true, true
+	var said []saying
+	for k := range parts {
+		p := &parts[k]
+		x := &p.meta
+		if t := p.clock.at(x.StartNS); t != 0 && (m.StartNS == 0 || t < m.StartNS) {
+			m.StartNS = t
+		}
+		m.EndNS = max(m.EndNS, p.clock.at(x.EndNS))
+		rated = rated && x.Stable != nil
+		stable = stable && x.Stable != nil && *x.Stable
+		m.OverLatencyLimit = m.OverLatencyLimit || x.OverLatencyLimit
+		m.Interrupted = m.Interrupted || x.Interrupted
+		m.Measured += x.Measured
+		m.Failed += x.Failed
+		m.Warmup += x.Warmup
+		m.Late += x.Late
+		m.Cancelled += x.Cancelled
+		m.Resent += x.Resent
+		m.OutputsDropped += x.OutputsDropped
+		m.Unreadable += x.Unreadable
+		for _, w := range x.Warnings {
+			said = append(said, saying{p.rank, w})
+		}
+	}
+	if rated {
+		m.Stable = &stable
+	}
+	m.Load = joinLoad(parts)
+	m.Client = joinClients(parts, n)
+	m.ServerStats = joinServerStats(parts, whole, n)
+	m.Warnings = ofRanks(said, len(all))
+	if len(all) < all[0].meta.WorldSize || len(parts) < len(all) {
+		m.Share = presentShare(parts)
+	}
+	if s := sharesOff(e, parts); s != "" && m.Share == nil {
+		m.Warnings = append(m.Warnings, s)
+	}
+	return out
+}
+
+// joinLoad returns the description of the load. The ranks' own texts may differ, because each
+// describes a part of the load.
+func joinLoad(parts []levelPart) string {
+	text, same := "", true
+	for i := range parts {
+		switch own := parts[i].meta.Load; {
+		case own == "" || own == text:
+		case text == "":
+			text = own
+			same = i == 0
+		default:
+			same = false
+		}
+	}
+	if text != "" && !same {
+		for i := range parts {
+			if own := parts[i].meta.Load; own != "" {
+				return fmt.Sprintf("rank %d of %d: %s", parts[i].rank, len(parts), own)
+			}
+		}
+	}
+	return text
+}
+
+// presentShare returns the part of a level that the shards hold; nil if one of them does not
+// say its own.
+func presentShare(parts []levelPart) *export.LevelShare {
+	var sum float64
+	requests, counted := 0, true
+	out := &export.LevelShare{}
+	for i := range parts {
+		own := parts[i].meta.Share
+		if own == nil {
+			return nil
+		}
+		v, err := strconv.ParseFloat(own.Value, 64)
+		if err != nil {
+			return nil
+		}
+		sum += v
+		if own.Requests == nil {
+			counted = false
+		} else {
+			requests += *own.Requests
+		}
+		out.BeginNS = max(out.BeginNS, own.BeginNS)
+	}
+	out.Value = strconv.FormatFloat(sum, 'f', -1, 64)
+	if counted {
+		out.Requests = &requests
+	}
+	return out
+}
+
+// sharesOff returns a warning if the shares of all ranks are not the whole level; "" if they
+// are, or if they are not known.
+func sharesOff(e *export.Experiment, parts []levelPart) string {
+	sum := 0.0
+	for i := range parts {
+		v, ok := share(e, parts[i].Experiment)
+		if !ok {
+			return ""
+		}
+		sum += v
+	}
+	if len(parts) == 0 || math.Abs(sum-1) < 1e-6 {
+		return ""
+	}
+	return fmt.Sprintf("the shares of the ranks are %s of the load of %s %s together; the shards may be of different settings", percent(sum), e.Mode, e.Value)
+}
+
+// windowTolerance is how much the bounds of windows may differ between ranks, as a share of
+// the shortest window. The ranks' timers end a window at the same planned instant.
+const windowTolerance = 0.01
+
+// joinWindows returns the window boundaries of a level. whole reports that they are the
+// windows of each rank; else they are one window over all of them, or nil.
+func joinWindows(parts []levelPart, level string, n *notes) (bounds []uint64, whole bool) {
+	var with []*levelPart
+	lacking := -1
+	for i := range parts {
+		switch p := &parts[i]; {
+		case len(p.WindowBoundaries) > 1:
+			with = append(with, p)
+		case !p.idle():
+			lacking = p.rank
+		}
+	}
+	if len(with) == 0 {
+		return nil, true
+	}
+	if lacking >= 0 {
+		n.leaveOut(fmt.Sprintf("the measurement windows of %s: rank %d has none", level, lacking))
+		return nil, false
+	}
+	first := shifted(with[0].clock, with[0].WindowBoundaries)
+	from, to := first[0], first[len(first)-1]
+	same := true
+	shortest, spread := uint64(math.MaxUint64), uint64(0)
+	bounds = slices.Clone(first)
+	for _, p := range with {
+		own := shifted(p.clock, p.WindowBoundaries)
+		from, to = min(from, own[0]), max(to, own[len(own)-1])
+		same = same && len(own) == len(first)
+		for k := range own {
+			if k > 0 && own[k] > own[k-1] {
+				shortest = min(shortest, own[k]-own[k-1])
+			}
+			if same {
+				spread = max(spread, max(own[k], first[k])-min(own[k], first[k]))
+			}
+		}
+	}
+	bounds[0], bounds[len(bounds)-1] = from, to
+	if len(bounds) == 2 && same {
+		return bounds, true
+	}
+	if same && float64(spread) <= windowTolerance*float64(shortest) {
+		return bounds, true
+	}
+	n.leaveOut("the measurement windows of " + level + ": the ranks have different ones, which one window from the first beginning to the last end replaces")
+	return []uint64{from, to}, false
+}
+
+// shifted returns times on rank 0's clock.
+func shifted(c clock, times []uint64) []uint64 {
+	out := make([]uint64, len(times))
+	for i, t := range times {
+		out[i] = c.at(t)
+	}
+	return out
+}
+
+// joinServerStats returns the counters of the server from the first rank that has some. The
+// server counts the requests of all ranks, so that the counters of several ranks must not be
+// added.
+func joinServerStats(parts []levelPart, whole bool, n *notes) *export.ServerStats {
+	for i := range parts {
+		s := parts[i].meta.ServerStats
+		if s == nil {
+			continue
+		}
+		if !whole {
+			n.leaveOut("the counters of the server: the measurement windows to which they belong were not joined")
+			return nil
+		}
+		if i < len(parts)-1 && slices.ContainsFunc(parts[i+1:], func(p levelPart) bool { return p.meta.ServerStats != nil }) {
+			n.leaveOut(fmt.Sprintf("the counters of the server that further ranks read: rank %d read them too, and a server counts the requests of all ranks", parts[i].rank))
+		}
+		out := *s
+		out.Snapshots = slices.Clone(s.Snapshots)
+		for k := range out.Snapshots {
+			x := &out.Snapshots[k]
+			x.StartNS, x.EndNS = parts[i].clock.at(x.StartNS), parts[i].clock.at(x.EndNS)
+		}
+		return &out
+	}
+	return nil
+}

@@ -1,0 +1,328 @@
+package shards
+
+import (
+	"container/heap"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/pa-tools/pa/pkg/export"
+)
+
+// A Reader reads the shards of a run as one run. See [export.Reader] for the contract of its
+// methods. It changes the requests of the shards' readers in place.
+type Reader struct {
+	shards  []*rankShard // by rank
+	run     *export.Run
+	sources sourceNames
+	missing []string
+
+	byFile  bool
+	begun   bool
+	cursors []*cursor // with a current request; a heap unless byFile
+	current *cursor   // whose request is the current one; nil before the first and after the last
+	derived bool      // all shards have derived values that were computed in one way
+	model   string    // of the derivation
+	errs    []error   // by shard
+}
+
+var (
+	_ export.MultiReader   = (*Reader)(nil)
+	_ export.DerivedReader = (*Reader)(nil)
+	_ export.Skipper       = (*Reader)(nil)
+)
+
+// Merge returns a Reader of the shards of one run, in any order. It fails with a
+// *ConflictError if two of them are not of one run or of the same rank, and with another
+// error if a file is no shard. Closing the Reader closes the shards; if Merge fails they stay
+// open. [Reader.Missing] says whether ranks are missing.
+func Merge(all []Shard) (*Reader, error) {
+	if len(all) == 0 {
+		return nil, errors.New("no shards to merge")
+	}
+	r := &Reader{}
+	for _, s := range all {
+		meta, err := Of(s)
+		if err != nil {
+			return nil, err
+		}
+		if meta == nil {
+			return nil, errors.New(s.Name + ": has no member pa.shard, so it is a whole run and no shard of one")
+		}
+		r.shards = append(r.shards, &rankShard{Shard: s, meta: meta, clock: clockOf(meta)})
+	}
+	slices.SortStableFunc(r.shards, byRank)
+	if err := agree(r.shards); err != nil {
+		return nil, err
+	}
+	whole, err := place(r.shards)
+	if err != nil {
+		return nil, err
+	}
+	r.run, r.missing = joinRun(r.shards, whole, &r.sources)
+	r.errs = make([]error, len(r.shards))
+	r.derived = r.sameDerivation()
+	return r, nil
+}
+
+// sameDerivation reports whether all shards have derived values that were computed in one way.
+func (r *Reader) sameDerivation() bool {
+	var first export.Derivation
+	for i, s := range r.shards {
+		d, ok := s.Reader.(export.DerivedReader)
+		if !ok {
+			return false
+		}
+		own, ok := d.Derivation()
+		if !ok {
+			return false
+		}
+		if i == 0 {
+			r.model = own.Model
+		}
+		own.Model = ""
+		if i == 0 {
+			first = own
+		} else if own != first {
+			return false
+		}
+	}
+	return true
+}
+
+// Shards returns the names of the files, by rank.
+func (r *Reader) Shards() []string {
+	var names []string
+	for _, s := range r.shards {
+		names = append(names, s.Name)
+	}
+	return names
+}
+
+// Run returns the header of the whole run.
+func (r *Reader) Run() *export.Run { return r.run }
+
+// ByFile implements [export.MultiReader].
+func (r *Reader) ByFile() { r.byFile = true }
+
+// A cursor is the current request of a shard.
+type cursor struct {
+	shard   *rankShard
+	request *export.Request
+	level   int // of the run
+	counted bool
+	err     error // besides the reader's
+}
+
+// advance goes to the next request of the shard. It reports whether there is one.
+func (c *cursor) advance() bool {
+	if !c.shard.Reader.Next() {
+		return false
+	}
+	i := c.shard.Reader.Experiment()
+	if i < 0 || i >= len(c.shard.levels) {
+		c.err = fmt.Errorf("%s: a request belongs to experiment %d, but the header has %d", c.shard.Name, i, len(c.shard.levels))
+		return false
+	}
+	c.request, c.level = c.shard.Reader.Request(), c.shard.levels[i]
+	c.counted = c.request.Excluded() == ""
+	c.shard.clock.shift(c.request)
+	c.request.Rank = c.shard.meta.Rank
+	return true
+}
+
+// before reports whether the request of c comes before the request of d.
+func (c *cursor) before(d *cursor) bool {
+	switch {
+	case c.level != d.level:
+		return c.level < d.level
+	case c.counted != d.counted:
+		return c.counted
+	case c.request.ID != d.request.ID:
+		return c.request.ID < d.request.ID
+	}
+	return c.shard.meta.Rank < d.shard.meta.Rank
+}
+
+// cursorHeap orders cursors by their requests.
+type cursorHeap []*cursor
+
+func (h cursorHeap) Len() int           { return len(h) }
+func (h cursorHeap) Less(i, j int) bool { return h[i].before(h[j]) }
+func (h cursorHeap) Swap(i, j int)      { h[i], h[j] = h[j], h[i] }
+func (h *cursorHeap) Push(x any)        { *h = append(*h, x.(*cursor)) }
+func (h *cursorHeap) Pop() any {
+	old := *h
+	last := old[len(old)-1]
+	*h = old[:len(old)-1]
+	return last
+}
+
+// begin opens the cursors.
+func (r *Reader) begin() {
+	r.begun = true
+	for _, s := range r.shards {
+		c := &cursor{shard: s}
+		if r.byFile {
+			r.cursors = append(r.cursors, c)
+			continue
+		}
+		if x, ok := s.Reader.(export.SharingReader); ok {
+			x.ShareWith(len(r.shards))
+		}
+		if c.advance() {
+			r.cursors = append(r.cursors, c)
+		} else {
+			r.ended(c)
+		}
+	}
+	if !r.byFile {
+		heap.Init((*cursorHeap)(&r.cursors))
+	}
+}
+
+// Next implements [export.Reader].
+func (r *Reader) Next() bool {
+	first := !r.begun
+	if first {
+		r.begin()
+	}
+	if r.byFile {
+		return r.nextOfFile()
+	}
+	h := (*cursorHeap)(&r.cursors)
+	if !first && r.current != nil {
+		if r.current.advance() {
+			heap.Fix(h, 0)
+		} else {
+			r.ended(r.current)
+			heap.Pop(h)
+		}
+	}
+	r.current = nil
+	if len(r.cursors) == 0 {
+		return false
+	}
+	r.current = r.cursors[0]
+	return true
+}
+
+// nextOfFile goes to the next request of the current shard, or to the first one of the next.
+func (r *Reader) nextOfFile() bool {
+	for len(r.cursors) > 0 {
+		r.current = r.cursors[0]
+		if r.current.advance() {
+			return true
+		}
+		r.ended(r.current)
+		r.cursors = r.cursors[1:]
+	}
+	r.current = nil
+	return false
+}
+
+// ended keeps the error that ended the reading of a shard.
+func (r *Reader) ended(c *cursor) {
+	r.errs[slices.Index(r.shards, c.shard)] = errors.Join(c.err, c.shard.Reader.Err())
+}
+
+// Request implements [export.Reader].
+func (r *Reader) Request() *export.Request {
+	if r.current == nil {
+		return nil
+	}
+	return r.current.request
+}
+
+// Experiment implements [export.Reader].
+func (r *Reader) Experiment() int {
+	if r.current == nil {
+		return 0
+	}
+	return r.current.level
+}
+
+// Err implements [export.Reader]. The other shards are read to their ends if one breaks off.
+func (r *Reader) Err() error { return errors.Join(r.errs...) }
+
+// Warnings implements [export.Reader].
+func (r *Reader) Warnings() []export.Warning {
+	var all []export.Warning
+	for _, s := range r.shards {
+		all = append(all, s.Reader.Warnings()...)
+	}
+	return all
+}
+
+// Skipped implements [export.Skipper].
+func (r *Reader) Skipped(experiment int) (counted, excluded int) {
+	for _, s := range r.shards {
+		if at := slices.Index(s.levels, experiment); at >= 0 {
+			a, b := export.Skipped(s.Reader, at)
+			counted, excluded = counted+a, excluded+b
+		}
+	}
+	return counted, excluded
+}
+
+// Derivation implements [export.DerivedReader]. ok is false unless all shards have derived
+// values that were computed in one way.
+func (r *Reader) Derivation() (d export.Derivation, ok bool) {
+	if !r.derived {
+		return export.Derivation{}, false
+	}
+	d, ok = r.shards[0].Reader.(export.DerivedReader).Derivation()
+	d.Model = r.model
+	return d, ok
+}
+
+// Derived implements [export.DerivedReader].
+func (r *Reader) Derived() *export.Derived {
+	if !r.derived || r.current == nil {
+		return nil
+	}
+	return r.current.shard.Reader.(export.DerivedReader).Derived()
+}
+
+// WithoutAnswers implements [export.DerivedReader].
+func (r *Reader) WithoutAnswers() {
+	for _, s := range r.shards {
+		if d, ok := s.Reader.(export.DerivedReader); ok && r.derived {
+			d.WithoutAnswers()
+		}
+	}
+}
+
+// Reopen implements [export.MultiReader].
+func (r *Reader) Reopen(ctx context.Context) (again export.Reader, ok bool, err error) {
+	var all []Shard
+	fail := func(ok bool, err error) (export.Reader, bool, error) {
+		for _, s := range all {
+			err = errors.Join(err, s.Reader.Close())
+		}
+		return nil, ok, err
+	}
+	for _, s := range r.shards {
+		x, ok, err := export.Reopen(ctx, s.Reader)
+		if !ok || err != nil {
+			return fail(ok, err)
+		}
+		all = append(all, Shard{s.Name, x})
+	}
+	m, err := Merge(all)
+	if err != nil {
+		return fail(true, err)
+	}
+	return m, true, nil
+}
+
+// Close closes the readers of all shards.
+func (r *Reader) Close() error {
+	var errs []error
+	for _, s := range r.shards {
+		errs = append(errs, s.Reader.Close())
+	}
+	r.current, r.cursors = nil, nil
+	return errors.Join(errs...)
+}
