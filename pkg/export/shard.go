@@ -26,7 +26,10 @@ type ShardMeta struct {
 
 // Units in which ranks share the work.
 const (
-	DividedByRequest      = "request"      // request i belongs to rank i mod WorldSize
+	// DividedByRequest: request i of a level belongs to rank i mod WorldSize. In a closed
+	// loop with fewer slots than ranks it belongs to rank i mod slots, and the other ranks
+	// idle in this level.
+	DividedByRequest      = "request"
 	DividedByConversation = "conversation" // whole conversations, by the hash of their session
 )
 

@@ -95,6 +95,10 @@ type Config struct {
 	// means a new one.
 	Clock *rxclock.Clock
 
+	// Ranks describes the other processes that record this run; nil means that this one
+	// records alone.
+	Ranks *Ranks
+
 	// Stop, when closed, ends the run gracefully: no request is sent any more, requests
 	// in flight have Grace to end, and everything is written. nil is never closed. (The
 	// context of Run, when done, ends the run without grace.)
@@ -154,7 +158,7 @@ func (c *Config) Validate() error {
 	}
 	add(c.Warmup < 0, "warm-up request count %d: must not be negative", c.Warmup)
 	add(c.WarmupTime < 0, "warm-up of %v: must not be negative", c.WarmupTime)
-	errs = append(errs, c.Measure.Validate())
+	errs = append(errs, c.Measure.Validate(), c.validateRanks())
 	return errors.Join(errs...)
 }
 

@@ -42,8 +42,11 @@ func (l *levelRun) experiment() *export.Experiment {
 		Load:        loadDetail(l.load), StartNS: l.startNS, EndNS: l.cfg.Clock.NowNS(), Stable: l.out.Stable,
 		Measured: l.out.OK, Failed: l.out.Failed, Warmup: l.out.Warmup, Late: l.out.Late, Cancelled: l.out.Cancelled,
 		Interrupted: l.stopped, Resent: l.out.Resent, OutputsDropped: l.dropped,
-		OverLatencyLimit: l.out.OverLimit,
+		OverLatencyLimit: l.out.OverLimit, Share: l.levelShare(),
 	}}
+	if l.late != "" {
+		e.Meta.Warnings = append(e.Meta.Warnings, l.late)
+	}
 	if l.out.Unstable() {
 		e.Meta.Warnings = append(e.Meta.Warnings, "not stable within "+plural.GroupedOf(len(l.out.Windows), "window"))
 	}

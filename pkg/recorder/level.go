@@ -53,6 +53,10 @@ type levelRun struct {
 	warmed    int                // exchanges of the warm-up among them
 
 	startNS  uint64
+	beginNS  uint64 // when all ranks began, on the clock of rank 0; 0 with one rank
+	late     string // warning about a late start; "" for none
+	budget   int    // requests that this process measures, if budgeted
+	budgeted bool
 	throttle throttle
 	// flushedNS is when the writer was last flushed.
 	flushedNS uint64
@@ -150,6 +154,13 @@ func (l *levelRun) wrote(err error) {
 // warmup requests and warmupTime, then budget requests (0: the whole stage is warm-up;
 // < 0: until the meter is done).
 func (l *levelRun) runStage(ctx context.Context, level load.Level, warmup int, warmupTime time.Duration, budget int) {
+	share := l.stageShare(level, warmup, warmupTime, budget)
+	warmup, budget = share.warmup, share.budget
+	l.budget, l.budgeted = max(budget, 0), budget >= 0
+	if share.idle {
+		l.start(ctx) // the others count on it
+		return
+	}
 	flight, cancel := context.WithCancel(ctx)
 	defer cancel()
 	l.cancel = cancel
@@ -157,7 +168,7 @@ func (l *levelRun) runStage(ctx context.Context, level load.Level, warmup int, w
 	var requests *drive.Prefetcher // conversations and sequences do without
 	if _, ok := level.(load.Sessions); !ok && l.sequences == nil {
 		// A slot without a request must not keep the others waiting.
-		requests = l.requests.Prefetch(func() { l.admission.Close() })
+		requests = l.requests.Prefetch(share.Share, func() { l.admission.Close() })
 		defer requests.Stop()
 		defer context.AfterFunc(flight, requests.Stop)()
 	}
@@ -165,7 +176,10 @@ func (l *levelRun) runStage(ctx context.Context, level load.Level, warmup int, w
 	if atOnce {
 		l.edgeAtRest(export.EdgeMeasure)
 	}
-	start := time.Now()
+	start, ok := l.start(ctx)
+	if !ok {
+		return
+	}
 	warmUntilNS := uint64(0)
 	if warmupTime > 0 {
 		warmUntilNS = l.cfg.Clock.NS(start.Add(warmupTime))
@@ -175,7 +189,7 @@ func (l *levelRun) runStage(ctx context.Context, level load.Level, warmup int, w
 	stage := drive.Stage{
 		Admission: l.admission, Set: l.requests, Requests: requests, Sequences: l.sequences, Senders: l.senders, Completed: l.completed,
 		Timeout: l.cfg.RequestTimeout, FirstID: l.nextID, Model: l.soleModel(), Repeat: l.cfg.Measure.Duration > 0,
-		Clock: l.cfg.Clock, Start: start, Wait: l.cfg.wait,
+		Clock: l.cfg.Clock, Start: start, Wait: l.cfg.wait, Share: share.Share,
 	}
 	if atOnce {
 		l.admission.Measure(l.cfg.Clock.NS(start))
@@ -192,7 +206,7 @@ func (l *levelRun) runStage(ctx context.Context, level load.Level, warmup int, w
 	if err := l.driver.Err(); err != nil {
 		l.abandon(err)
 	}
-	l.nextID += uint64(l.admission.Admitted())
+	l.nextID += uint64(numbersUsed(l.driver, share.Share, l.admission.Admitted()))
 }
 
 // measure begins the measurement, if it has not begun.
@@ -204,7 +218,11 @@ func (l *levelRun) measure() {
 }
 
 func (l *levelRun) beginMeter() {
-	l.meter = window.NewMeter(l.cfg.measure(l.load), l.admission.BeganNS())
+	m := l.cfg.measure(l.load)
+	if m.Requests > 0 {
+		m.Requests = l.budget // of this process
+	}
+	l.meter = window.NewMeter(m, l.admission.BeganNS())
 	l.client = clientstat.Start()
 }
 

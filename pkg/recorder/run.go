@@ -26,7 +26,8 @@ type runState struct {
 	stamps    export.StampCount
 	failures  failureStreak
 	pauses    pauseWatcher
-	giveUp    error // why the recorder ended the run
+	giveUp    error  // why the recorder ended the run
+	plan      string // hash of what all ranks agree on; "" for a run of one rank
 	// writeFailed says that the writer has failed; its Close then repeats the error.
 	writeFailed bool
 }
@@ -47,12 +48,19 @@ func Run(ctx context.Context, cfg Config) (*Result, error) {
 		return nil, err
 	}
 	r := &runState{cfg: cfg.withDefaults(), nextID: 1, senders: drive.NewSenderPool(cfg.Backend)}
+	defer r.watchRanks()()
 	if err := r.prepare(ctx); err != nil {
-		return nil, err
+		if r.cfg.several() {
+			r.cfg.Ranks.Barrier.End(err.Error())
+		}
+		return nil, r.endedByOther(err)
 	}
 	defer r.senders.Close()
 
 	meta := cfg.Run.Meta
+	if err := r.beforeFirst(ctx, meta); err != nil {
+		return nil, err
+	}
 	meta.StartNS = r.cfg.Clock.NowNS()
 	meta.Model = r.cfg.Backend.Model()
 	meta.DatasetSHA256 = r.requests.SHA256()
@@ -73,6 +81,7 @@ func Run(ctx context.Context, cfg Config) (*Result, error) {
 		// Too few requests to abandon the run, and none succeeded.
 		err = r.failures.error()
 	}
+	err = r.endOfRun(ctx, meta, err)
 	meta.Pauses = r.pauses.Stop()
 	if s := meta.Streaming; s != nil && !*s && slices.ContainsFunc(res.Levels, func(l Level) bool { return l.Streamed }) {
 		meta.Streaming = nil // not asked for, but there were several responses
@@ -157,10 +166,13 @@ func (r *runState) between(ctx context.Context, level load.Level) error {
 		err = r.sequences.Check(level)
 	}
 	if err == nil {
-		err = r.senders.Open(ctx, drive.InitialSlots(level))
+		err = r.senders.Open(ctx, r.cfg.initialSlots(level))
 	}
 	if err == nil && r.cfg.Between != nil {
 		err = r.cfg.Between(ctx)
+	}
+	if err == nil && r.cfg.several() {
+		_, err = r.meet(ctx, false)
 	}
 	if ctx.Err() != nil {
 		return nil
@@ -222,7 +234,7 @@ func (r *runState) prepare(ctx context.Context) error {
 	}
 	slots := 0
 	for _, level := range levels {
-		slots = max(slots, drive.InitialSlots(level))
+		slots = max(slots, r.cfg.initialSlots(level))
 		if err := r.sequences.Check(level); err != nil {
 			return err
 		}
@@ -235,6 +247,17 @@ func (r *runState) prepare(ctx context.Context) error {
 	}
 	if err != nil {
 		r.senders.Close()
+	}
+	return err
+}
+
+// beforeFirst meets the other ranks, if there are any. Stop ends the wait.
+func (r *runState) beforeFirst(ctx context.Context, meta *export.RunMeta) error {
+	ctx, cancel := r.untilStop(ctx)
+	defer cancel()
+	err := r.firstMeeting(ctx, meta)
+	if errors.Is(err, context.Canceled) && closed(r.cfg.Stop) {
+		return errStopped
 	}
 	return err
 }
@@ -255,6 +278,9 @@ func (r *runState) prepareRequests(ctx context.Context) (err error) {
 	}
 	if r.requests, err = drive.NewRequestSet(ctx, w); err != nil {
 		return err
+	}
+	if stateful && c.several() {
+		return fmt.Errorf("model %s keeps state: its sequences cannot be divided among several ranks; record with one", c.Backend.Model())
 	}
 	if stateful {
 		if err = r.initSequences(ctx); err != nil {

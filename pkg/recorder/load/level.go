@@ -382,6 +382,20 @@ func (t Timetable) Validate() error {
 	return cmp.Or(validateSpeed(t.Speed), validateCeiling(t.Ceiling))
 }
 
+// PerSecond returns the mean rate: the number of requests divided by the time from the
+// first to the last; 0 if they are all due at once.
+func (t Timetable) PerSecond() float64 {
+	n := len(t.Offsets)
+	if n == 0 || t.Offsets[n-1] == t.Offsets[0] {
+		return 0
+	}
+	rate := float64(n) / (t.Offsets[n-1] - t.Offsets[0]).Seconds()
+	if t.Speed != 0 {
+		rate *= t.Speed
+	}
+	return rate
+}
+
 // Schedule implements Open.
 func (t Timetable) Schedule() Schedule { return &timetable{offsets: t.Offsets, speed: t.Speed} }
 

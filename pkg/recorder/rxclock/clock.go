@@ -39,3 +39,16 @@ func (c *Clock) NS(t time.Time) uint64 {
 	}
 	return c.baseNS + uint64(t.Sub(c.base))
 }
+
+// Time is the inverse of NS: it returns the instant, with a monotonic reading, at which
+// the clock shows ns.
+func (c *Clock) Time(ns uint64) time.Time { return c.base.Add(time.Duration(ns - c.baseNS)) }
+
+// NewAhead returns a clock that is ahead of the wall clock by d, or behind it for a
+// negative d, as the clock of another machine may be. It is for tests of runs on several
+// machines.
+func NewAhead(d time.Duration) *Clock {
+	c := New()
+	c.baseNS += uint64(d)
+	return c
+}

@@ -69,3 +69,18 @@ func BenchmarkFromWall(b *testing.B) {
 		c.FromWall(ns)
 	}
 }
+
+// Time is the inverse of NS, and NewAhead moves the clock.
+func TestTimeAndAhead(t *testing.T) {
+	t.Parallel()
+	for _, ahead := range []time.Duration{0, time.Hour, -time.Hour} {
+		c := NewAhead(ahead)
+		now := time.Now()
+		if got := c.Time(c.NS(now)); !got.Equal(now) {
+			t.Errorf("ahead by %v: Time(NS(%v)) is %v", ahead, now, got)
+		}
+		if off := time.Duration(int64(c.NS(now))-now.UnixNano()) - ahead; off.Abs() > time.Second {
+			t.Errorf("ahead by %v: off by %v", ahead, off)
+		}
+	}
+}

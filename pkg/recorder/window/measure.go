@@ -74,6 +74,10 @@ func (m Mode) String() string {
 // Counted reports whether a number of requests ends the measurement.
 func (m *Measure) Counted() bool { return m.Requests > 0 || m.Times > 0 || m.All }
 
+// Fixed reports whether a number of requests or a duration ends the measurement, and not
+// the figures of its windows.
+func (m *Measure) Fixed() bool { return m.Counted() || m.Duration > 0 }
+
 // Validate reports all mistakes of m at once, joined.
 func (m *Measure) Validate() error {
 	var errs []error

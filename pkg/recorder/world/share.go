@@ -13,7 +13,7 @@ type Share struct {
 func (s Share) size() int { return max(s.Size, 1) }
 
 // Whole reports whether the share is the whole load.
-func (s Share) Whole() bool { return s.size() == 1 }
+func (s Share) Whole() bool { return s.size() == 1 && s.Rank == 0 }
 
 // Idle reports whether the share is empty, because its rank is beyond the ranks that
 // share the load; see [Share.Among].

@@ -81,6 +81,10 @@ func (a *Admission) admit(dueNS, nowNS uint64) (ticket, bool) {
 			}
 			return ticket{a.issued - 1, export.PhaseWarmup, a.shut}, true
 		}
+		if a.Measured == 0 { // the time of the warm-up is over
+			a.closeLocked()
+			return ticket{}, false
+		}
 		a.begin(max(a.lastNS, a.WarmUntilNS))
 	}
 	if nowNS > a.untilNS {

@@ -10,7 +10,7 @@ import (
 	"github.com/pa-tools/pa/pkg/recorder/load"
 )
 
-// closedLoop runs N slots. Each slot sends its next request as soon as the last one has
+// closedLoop runs the slots of a share of a level. Each slot sends its next request as soon as the last one has
 // ended.
 type closedLoop struct {
 	Stage
@@ -56,10 +56,13 @@ func (f *slotBackoff) sleep(ctx context.Context) bool {
 }
 
 func (d *closedLoop) Run(ctx context.Context) {
+	if !d.awaitStart() {
+		return
+	}
 	var slots sync.WaitGroup
-	for i := range d.level.N {
+	for i := range d.Slots() {
 		slots.Go(func() {
-			if begin := d.level.Begin(i); begin == 0 || load.WaitTimer(d.Start.Add(begin), d.Admission.Closed()) {
+			if begin := d.level.Begin(d.Share.Number(i)); begin == 0 || load.WaitTimer(d.Start.Add(begin), d.Admission.Closed()) {
 				d.slot(ctx, i)
 			}
 		})
@@ -71,7 +74,7 @@ func (d *closedLoop) Run(ctx context.Context) {
 func (d *closedLoop) Decoded(worker int, ok bool) { d.backoff[worker].decoded(ok) }
 
 // Slots implements Driver.
-func (d *closedLoop) Slots() int { return d.level.N }
+func (d *closedLoop) Slots() int { return len(d.backoff) }
 
 // slot sends the requests of slot i. A failed request goes to the queue like any other.
 func (d *closedLoop) slot(ctx context.Context, i int) {

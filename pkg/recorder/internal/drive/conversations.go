@@ -8,12 +8,15 @@ import (
 
 	"github.com/pa-tools/pa/internal/plural"
 	"github.com/pa-tools/pa/pkg/recorder/backend"
-	"github.com/pa-tools/pa/pkg/recorder/load"
 	"github.com/pa-tools/pa/pkg/recorder/workload"
+	"github.com/pa-tools/pa/pkg/recorder/world"
 )
 
-// A conversation is the turns of one session of the workload, as numbers of entries.
-type conversation []int
+// A conversation is the turns of one session of the workload.
+type conversation struct {
+	session string
+	turns   []int // as numbers of entries
+}
 
 // FindConversations groups the entries by their sessions, in the order in which these
 // begin, for load.Sessions. The backend must be Conversational. It encodes each turn
@@ -41,32 +44,50 @@ func (s *RequestSet) FindConversations(ctx context.Context) error {
 		if !ok {
 			i = len(all)
 			number[e.Session] = i
-			all = append(all, nil)
+			all = append(all, conversation{session: e.Session})
 		}
-		all[i] = append(all[i], k)
+		all[i].turns = append(all[i].turns, k)
 	}
 	s.conversations = all
 	return nil
 }
 
-// conversations runs N slots. Each slot holds one conversation after the other. It sends
+// Turns returns how many of the first n turns of the level belong to a share. The turns
+// count conversation by conversation, in the order in which these begin; n is at most
+// the number of entries. FindConversations must have been called.
+func (s *RequestSet) Turns(share world.Share, n int) int {
+	owned, passed := 0, 0
+	for i := range s.conversations {
+		c := s.conversations[s.Order.Index(i, len(s.conversations))]
+		if share.OwnsSession(c.session) {
+			owned += max(min(len(c.turns), n-passed), 0)
+		}
+		passed += len(c.turns)
+	}
+	return owned
+}
+
+// conversations runs the slots of a share of the conversations. Each slot holds one conversation after the other. It sends
 // a turn when the previous one was answered and the think time is over.
 type conversations struct {
 	Stage
-	level load.Sessions
 
 	backoff []slotBackoff // by slot
 
 	mu      sync.Mutex // guards the fields below, and the source of entries
-	begun   int        // conversations
+	begun   int        // conversations of the level: those of other shares are passed over
+	turns   int        // of the conversations that have begun, and of those passed over
 	broken  int        // conversations that ended with a failed turn
 	skipped int        // turns that were not sent because of that
 	err     error      // from reading or encoding an entry
 }
 
 func (d *conversations) Run(ctx context.Context) {
+	if !d.awaitStart() {
+		return
+	}
 	var slots sync.WaitGroup
-	for i := range d.level.N {
+	for i := range d.Slots() {
 		slots.Go(func() { d.slot(ctx, i) })
 	}
 	slots.Wait()
@@ -79,30 +100,40 @@ func (d *conversations) slot(ctx context.Context, i int) {
 		return // it was opened before
 	}
 	for ctx.Err() == nil {
-		turns, ok := d.next()
-		if !ok || !d.hold(ctx, i, sender, turns) || !d.backoff[i].sleep(ctx) {
+		turns, first, ok := d.next()
+		if !ok || !d.hold(ctx, i, sender, turns, first) || !d.backoff[i].sleep(ctx) {
 			return
 		}
 	}
 }
 
-// next returns the next conversation; false when there is none.
-func (d *conversations) next() (conversation, bool) {
+// next returns the next conversation of the share, and the place of its first turn among
+// the turns of the level; false when there is none.
+func (d *conversations) next() (_ conversation, first int, ok bool) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	all := d.Set.conversations
-	if d.err != nil || d.begun == len(all) && !d.Repeat {
-		return nil, false
+	for passed := 0; passed <= len(all); passed++ {
+		if d.err != nil || d.begun == len(all) && !d.Repeat {
+			return conversation{}, 0, false
+		}
+		c := all[d.Set.Order.Index(d.begun, len(all))]
+		d.begun++
+		first = d.turns
+		d.turns += len(c.turns)
+		if d.Share.OwnsSession(c.session) {
+			return c, first, true
+		}
 	}
-	d.begun++
-	return all[d.Set.Order.Index(d.begun-1, len(all))], true
+	return conversation{}, 0, false // the share has no conversation
 }
 
-// hold runs one conversation. It returns false if no more requests may be sent.
-func (d *conversations) hold(ctx context.Context, i int, sender backend.Sender, turns conversation) bool {
+// hold runs one conversation, whose first turn has the place first. It returns false if
+// no more requests may be sent.
+func (d *conversations) hold(ctx context.Context, i int, sender backend.Sender, talk conversation, first int) bool {
 	c := d.Set.Backend.(backend.Conversational).NewConversation()
 	dueNS := uint64(0) // when the think time ends; 0 without one
-	for turn, k := range turns {
+	for turn, k := range talk.turns {
 		e, payload, err := d.prepare(c, k)
 		if err != nil {
 			return false
@@ -118,7 +149,10 @@ func (d *conversations) hold(ctx context.Context, i int, sender backend.Sender, 
 		if !ok {
 			return false
 		}
-		x := d.exchange(ctx, i, sender, dispatch{ticket: p, preparedRequest: preparedRequest{payload: payload, entry: &e}, dueNS: dueNS})
+		x := d.exchange(ctx, i, sender, dispatch{
+			ticket: p, preparedRequest: preparedRequest{payload: payload, entry: &e}, dueNS: dueNS,
+			place: first + turn, turnPlaced: !d.Share.Whole(),
+		})
 		err = c.AddReply(x)
 		d.backoff[i].ended(err == nil)
 		endNS := x.Request.EndedNS
@@ -126,7 +160,7 @@ func (d *conversations) hold(ctx context.Context, i int, sender backend.Sender, 
 		if err != nil {
 			d.mu.Lock()
 			d.broken++
-			d.skipped += len(turns) - turn - 1
+			d.skipped += len(talk.turns) - turn - 1
 			d.mu.Unlock()
 			return true
 		}
@@ -156,11 +190,15 @@ func (d *conversations) prepare(c backend.Conversation, k int) (workload.Entry, 
 	return e.Bare(), p, err
 }
 
+// TurnsBegun returns how many turns of the level the conversations have that have begun,
+// or were passed over because they belong to other shares. Call it after Run.
+func (d *conversations) TurnsBegun() int { return d.turns }
+
 // Decoded implements Driver.
 func (d *conversations) Decoded(worker int, ok bool) { d.backoff[worker].decoded(ok) }
 
 // Slots implements Driver.
-func (d *conversations) Slots() int { return d.level.N }
+func (d *conversations) Slots() int { return len(d.backoff) }
 
 // Err implements Driver.
 func (d *conversations) Err() error { return d.err }

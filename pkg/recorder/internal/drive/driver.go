@@ -9,6 +9,7 @@ import (
 	"github.com/pa-tools/pa/pkg/recorder/backend"
 	"github.com/pa-tools/pa/pkg/recorder/load"
 	"github.com/pa-tools/pa/pkg/recorder/rxclock"
+	"github.com/pa-tools/pa/pkg/recorder/world"
 )
 
 // Driver sends the load of a stage.
@@ -45,18 +46,21 @@ type Stage struct {
 	Model     string        // requests for it are not marked with their model; "" marks all
 	Repeat    bool          // conversations begin again after the last one
 	Clock     *rxclock.Clock
-	Start     time.Time
+	Start     time.Time // may be a little in the future
+	// Share is the part of the level that this process sends. Numbers of the stage count
+	// the requests of the share: request k of it is request Share.Number(k) of the level.
+	Share world.Share
 	// Wait is load.Wait, replaced in tests.
 	Wait func(until time.Time, done <-chan struct{}, near func()) bool
 }
 
-// New returns the driver of a level.
+// New returns the driver of the stage's share of a level.
 func New(level load.Level, s Stage) Driver {
 	switch level := level.(type) {
 	case load.Concurrency:
-		return &closedLoop{Stage: s, level: level, backoff: make([]slotBackoff, level.N)}
+		return &closedLoop{Stage: s, level: level, backoff: make([]slotBackoff, s.Share.Slots(level.N))}
 	case load.Sessions:
-		return &conversations{Stage: s, level: level, backoff: make([]slotBackoff, level.N)}
+		return &conversations{Stage: s, backoff: make([]slotBackoff, s.Share.Slots(level.N))}
 	case load.Periodic:
 		return &periodic{Stage: s, level: level, reached: make(chan struct{}, 1)}
 	case load.Open:
@@ -82,6 +86,11 @@ func (s *Stage) Warnings() []string { return nil }
 // Offered implements Driver for drivers without a schedule.
 func (s *Stage) Offered(uint64) *load.Offered { return nil }
 
+// awaitStart waits for the start of the stage; false when no request may be sent any more.
+func (s *Stage) awaitStart() bool {
+	return time.Until(s.Start) <= 0 || s.Wait(s.Start, s.Admission.Closed(), nil)
+}
+
 // A dispatch is a request that is about to be sent.
 type dispatch struct {
 	ticket
@@ -90,13 +99,25 @@ type dispatch struct {
 	dueNS    uint64 // when a schedule wanted it sent; 0 without a schedule
 	heldBack bool   // it was due earlier and waited because of the level's ceiling
 	received func(responses int)
+	// place is the place of a conversation's turn among the turns of the level, from 0. It
+	// counts instead of the ticket's number if turnPlaced is set.
+	place      int
+	turnPlaced bool
+}
+
+// numberInLevel returns which request of the level d is, from 0.
+func (s *Stage) numberInLevel(d *dispatch) int {
+	if d.turnPlaced {
+		return d.place
+	}
+	return s.Share.Number(d.number)
 }
 
 // exchange sends a request and returns when it has ended. The caller puts the result
 // into the queue.
 func (s *Stage) exchange(ctx context.Context, worker int, sender backend.Sender, d dispatch) *backend.Exchange {
 	x := &backend.Exchange{Received: d.received, HeldBack: d.heldBack, Sequence: d.step, Request: export.Request{
-		ID: s.FirstID + uint64(d.number), Worker: worker, Phase: d.phase, HasMeta: true, Inputs: d.payload.Inputs(),
+		ID: s.FirstID + uint64(s.numberInLevel(&d)), Worker: worker, Phase: d.phase, HasMeta: true, Inputs: d.payload.Inputs(),
 		SequenceID: d.step.ID, SessionID: d.entry.Session, Turn: d.entry.Turn, ScheduledNS: d.dueNS,
 	}}
 	if m, ok := d.payload.(backend.Modeler); ok && m.Model() != s.Model {

@@ -72,7 +72,7 @@ type scheduled struct {
 }
 
 func newOpenLoop(level load.Open, c Stage) *openLoop {
-	o := &openLoop{Stage: c, schedule: level.Schedule(), ceiling: level.Slots(), ended: make(chan struct{})}
+	o := &openLoop{Stage: c, schedule: load.Every(level.Schedule(), c.Share.Rank, c.Share.Size), ceiling: c.Share.Slots(level.Slots()), ended: make(chan struct{})}
 	if o.ceiling == 0 {
 		o.ceiling = maxOpenSlots
 	}

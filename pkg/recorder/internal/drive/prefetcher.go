@@ -3,17 +3,20 @@ package drive
 import (
 	"fmt"
 	"sync"
+
+	"github.com/pa-tools/pa/pkg/recorder/world"
 )
 
 // maxAhead bounds how many requests are encoded before they are needed: a tenth of a
 // second's worth of the highest rates.
 const maxAhead = 4096
 
-// Prefetcher hands out the requests of one stage, each once, by their number in the
-// stage. Unless the set keeps its requests in memory, it encodes them shortly before
+// Prefetcher hands out the requests of a share of one stage, each once, by their number
+// in the share. Unless the set keeps its requests in memory, it encodes them shortly before
 // they are needed. It is safe for concurrent use.
 type Prefetcher struct {
 	set     *RequestSet
+	share   world.Share // request i of the stage is request share.Number(i) of the level
 	missing func()
 
 	mu      sync.Mutex
@@ -30,8 +33,8 @@ type Prefetcher struct {
 // Prefetch starts a prefetcher, which Stop ends, and encodes the first requests before
 // it returns. It calls missing once when the first request is needed that cannot be
 // encoded.
-func (s *RequestSet) Prefetch(missing func()) *Prefetcher {
-	p := &Prefetcher{set: s, missing: missing, ahead: map[int]preparedRequest{}}
+func (s *RequestSet) Prefetch(share world.Share, missing func()) *Prefetcher {
+	p := &Prefetcher{set: s, share: share, missing: missing, ahead: map[int]preparedRequest{}}
 	p.changed = sync.NewCond(&p.mu)
 	if s.kept != nil {
 		return p
@@ -44,6 +47,9 @@ func (s *RequestSet) Prefetch(missing func()) *Prefetcher {
 	})
 	return p
 }
+
+// index returns which of the set's distinct requests is request i of the stage.
+func (p *Prefetcher) index(i int) int { return p.set.Order.Index(p.share.Number(i), p.set.n) }
 
 // wanted reports whether a request should be encoded ahead.
 func (p *Prefetcher) wanted() bool {
@@ -62,7 +68,7 @@ func (p *Prefetcher) await() bool {
 
 // encodeNext encodes the next request; false when it cannot.
 func (p *Prefetcher) encodeNext() bool {
-	r, err := p.set.encode(p.set.Order.Index(p.encoded, p.set.n))
+	r, err := p.set.encode(p.index(p.encoded))
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if err != nil {
@@ -86,7 +92,7 @@ func rereadError(err error) error {
 func (p *Prefetcher) take(i int) (r preparedRequest, ok bool) {
 	s := p.set
 	if s.kept != nil {
-		return s.kept[s.Order.Index(i, s.n)], true
+		return s.kept[p.index(i)], true
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()

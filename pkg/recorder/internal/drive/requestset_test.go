@@ -13,6 +13,7 @@ import (
 	"github.com/pa-tools/pa/pkg/recorder/backend"
 	"github.com/pa-tools/pa/pkg/recorder/load"
 	"github.com/pa-tools/pa/pkg/recorder/workload"
+	"github.com/pa-tools/pa/pkg/recorder/world"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -111,7 +112,7 @@ func TestPrefetchStops(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		p := s.Prefetch(nil)
+		p := s.Prefetch(world.Share{}, nil)
 		taken := make(chan bool)
 		go func() { _, ok := p.take(5); taken <- ok }() // 0 to 4 are never taken
 		synctest.Wait()

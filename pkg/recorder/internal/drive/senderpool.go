@@ -8,6 +8,7 @@ import (
 
 	"github.com/pa-tools/pa/pkg/recorder/backend"
 	"github.com/pa-tools/pa/pkg/recorder/load"
+	"github.com/pa-tools/pa/pkg/recorder/world"
 )
 
 // SenderPool opens one sender per slot on first use and keeps it for later levels.
@@ -73,10 +74,10 @@ func (p *SenderPool) Open(ctx context.Context, slots int) error {
 	return context.Cause(ctx)
 }
 
-// InitialSlots returns how many slots should be open before a level begins. A schedule
-// opens more when it needs them.
-func InitialSlots(level load.Level) int {
-	n := level.Slots()
+// InitialSlots returns how many slots should be open before the share of a level begins.
+// A schedule opens more when it needs them.
+func InitialSlots(level load.Level, share world.Share) int {
+	n := share.Slots(level.Slots())
 	if _, ok := level.(load.Open); !ok {
 		return n
 	}

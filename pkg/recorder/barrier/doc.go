@@ -1,0 +1,41 @@
+// Package barrier lets the ranks of a run begin each level at the same instant.
+//
+// Rank 0 serves the barrier at a TCP address; the other ranks connect to it with [Join].
+// Before each level, and each stage of a level, all ranks call [Session.Meet]. It returns
+// when all have called it, with one instant for all: when the load begins, on the clock
+// of each rank. A rank that fails, or is interrupted, calls [Session.End], which ends the
+// run of all. [Session.Finish] ends a run.
+//
+//	s, err := barrier.Join(ctx, barrier.Config{World: w, Addr: "node1:7788", Secret: secret})
+//	defer s.Close()
+//	begin, err := s.Meet(ctx, barrier.Meeting{Clock: clock, PlanSHA256: hash, Start: true})
+//	wait until begin.LocalNS
+//
+// # Clocks
+//
+// The ranks' clocks differ. Meet compares the clock of each rank with the clock of rank
+// 0 by exchanges of four timestamps: the rank sends at t0, rank 0 receives at t1 and
+// answers at t2, the rank receives at t3. With θ the clock of rank 0 minus the clock of
+// this rank, and delays of at least 0 in both directions,
+//
+//	t1 − t0 − θ ≥ 0 and t3 − t2 + θ ≥ 0
+//	θ = ((t1 − t0) + (t2 − t3)) / 2   ± ((t3 − t0) − (t2 − t1)) / 2
+//
+// Half of the round trip bounds the error, whatever the network does. The exchange with
+// the shortest round trip counts (D. Mills, RFC 5905, section 8).
+//
+// # Protocol
+//
+// A frame is the length of a JSON text (4 bytes, big endian; at most 4,096), the text,
+// and from the third frame of a connection on an HMAC-SHA-256 of direction, number and
+// text. The first two frames prove to each side that the other knows the secret, which
+// is never sent:
+//
+//	server → rank  hello    {version, nonce}
+//	rank → server  join     {version, rank, size, nonce, mac}
+//	server → rank  welcome  {session, mac}, or refused {reason}
+//
+// A connection that does not prove it within five seconds is closed and counted as a
+// stranger. The texts are not encrypted; they hold hashes, times and reasons, and no
+// address or credential.
+package barrier

@@ -1,0 +1,359 @@
+package recorder
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"strconv"
+	"time"
+
+	"github.com/pa-tools/pa/pkg/export"
+	"github.com/pa-tools/pa/pkg/recorder/barrier"
+	"github.com/pa-tools/pa/pkg/recorder/internal/drive"
+	"github.com/pa-tools/pa/pkg/recorder/load"
+	"github.com/pa-tools/pa/pkg/recorder/workload"
+	"github.com/pa-tools/pa/pkg/recorder/world"
+)
+
+// Ranks describes the processes that record a run together. Each of them calls [Run] with
+// the same configuration, except for Rank, Writer and Clock, and sends its share of the
+// load; see package world.
+type Ranks struct {
+	world.World
+	// Barrier lets all ranks begin each level at the same instant.
+	Barrier Barrier
+	// Run names the run: the same text in all ranks, another one in each run.
+	Run string
+	// Plan is whatever else all ranks must agree on, such as the command line. The
+	// recorder adds levels, order and input data to it.
+	Plan []byte
+}
+
+// A Barrier lets ranks meet; *[barrier.Session] and *[barrier.StartAt] are barriers. The
+// methods that are not explained here are described there.
+type Barrier interface {
+	Meet(ctx context.Context, m barrier.Meeting) (barrier.Begin, error)
+	End(reason string)
+	// Ended returns a channel that is closed when a rank has ended the run; it may be nil.
+	Ended() <-chan struct{}
+	EndedBy() *barrier.EndedError
+	Finish(ctx context.Context, clock barrier.Clock) barrier.Closing
+}
+
+var (
+	_ Barrier = (*barrier.Session)(nil)
+	_ Barrier = (*barrier.StartAt)(nil)
+)
+
+// several reports whether the run has several ranks.
+func (c *Config) several() bool { return c.Ranks != nil && c.Ranks.Several() }
+
+// validateRanks reports all settings that exclude a world of several ranks, joined.
+func (c *Config) validateRanks() error {
+	if !c.several() {
+		return nil
+	}
+	var errs []error
+	add := func(bad bool, text string) {
+		if bad {
+			errs = append(errs, fmt.Errorf("a run of %d ranks: %s", c.Ranks.Size, text))
+		}
+	}
+	r := c.Ranks
+	add(r.Rank < 0 || r.Rank >= r.Size, fmt.Sprintf("rank %d is none of them", r.Rank))
+	add(r.Barrier == nil, "no barrier")
+	add(c.Plan != nil, "latency chooses the levels of a search, and no rank knows the latency of all; list the levels")
+	add(c.MaxErrorRate != nil, "an error rate cannot end it, because no rank knows the failures of all")
+	add(c.StopOnUnstable, "stability cannot end it, because no rank knows the windows of all")
+	levels := c.Levels
+	if len(levels) == 0 && c.Plan == nil {
+		levels = load.Closed(1)
+	}
+	for _, level := range levels {
+		m := c.measure(level)
+		add(!m.Fixed(), fmt.Sprintf("%v: give a request count or a duration; no rank knows the windows of all", level))
+		switch level := level.(type) {
+		case load.Periodic:
+			add(true, fmt.Sprintf("%v: the steps follow the responses of all requests, and no rank has these", level))
+		case load.Sessions:
+			add(level.N < r.Size, fmt.Sprintf("%v: needs at least one conversation at a time for each rank", level))
+			add(c.Order.Kind == workload.Random, fmt.Sprintf("%v: conversations drawn with replacement cannot be divided; use another order", level))
+		case load.Open:
+			add(level.Slots() > 0 && level.Slots() < r.Size, fmt.Sprintf("%v: a ceiling of %d requests in flight leaves none to some ranks", level, level.Slots()))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// share returns the rank's share of a level.
+func (c *Config) share(level load.Level) world.Share {
+	if !c.several() {
+		return world.Share{}
+	}
+	share := c.Ranks.Share()
+	if closed, ok := level.(load.Concurrency); ok {
+		return share.Among(closed.N)
+	}
+	return share
+}
+
+// A stageShare is the part of a stage that a rank sends.
+type stageShare struct {
+	world.Share
+	warmup int // least number of requests of the warm-up
+	// budget is the number of requests to measure: 0 makes the stage a warm-up, < 0 is no
+	// bound.
+	budget int
+	idle   bool // nothing is to be sent
+}
+
+// stageShare divides a stage with a warm-up of at least warmup requests and warmupTime,
+// and budget requests to measure (0: none; < 0: no bound).
+func (r *runState) stageShare(level load.Level, warmup int, warmupTime time.Duration, budget int) stageShare {
+	s := stageShare{Share: r.cfg.share(level), warmup: warmup, budget: budget}
+	if s.Whole() {
+		return s
+	}
+	if _, ok := level.(load.Sessions); ok {
+		s.warmup = r.requests.Turns(s.Share, warmup)
+		if budget > 0 {
+			s.budget = r.requests.Turns(s.Share, warmup+budget) - s.warmup
+		}
+	} else {
+		before := warmup
+		if open, ok := level.(load.Open); ok && budget > 0 && warmupTime > 0 {
+			// The schedule says which request is the first to be measured.
+			before = max(before, load.ArrivalsBefore(open.Schedule(), warmupTime))
+		}
+		s.warmup = s.Count(warmup)
+		if budget > 0 {
+			s.budget = s.Count(before+budget) - s.Count(before)
+		}
+	}
+	s.idle = s.Share.Idle() || s.budget == 0 && s.warmup == 0 && (budget == 0 || warmupTime == 0)
+	return s
+}
+
+// levelShare describes the rank's part of a level that begins at beginNS on the clock of
+// rank 0; nil for a run of one rank.
+func (l *levelRun) levelShare() *export.LevelShare {
+	if !l.cfg.several() {
+		return nil
+	}
+	s := &export.LevelShare{Value: l.cfg.ShareValue(l.load), BeginNS: l.beginNS}
+	if l.budgeted {
+		s.Requests = &l.budget
+	}
+	return s
+}
+
+// ShareValue returns the rank's part of a level's value, as [export.LevelShare] has it:
+// slots of a closed loop, requests per second of an open one.
+func (c *Config) ShareValue(level load.Level) string {
+	share := c.share(level)
+	rate := func(perSecond float64) string {
+		return strconv.FormatFloat(perSecond/float64(share.Size), 'f', -1, 64)
+	}
+	switch level := level.(type) {
+	case load.Rate:
+		return rate(level.PerSecond)
+	case load.Intervals:
+		return rate(level.PerSecond())
+	case load.Timetable:
+		return rate(level.PerSecond())
+	}
+	return strconv.Itoa(share.Slots(level.Slots()))
+}
+
+// planHash returns the hash of everything on which all ranks must agree.
+func (r *runState) planHash() string {
+	h := sha256.New()
+	part := func(text string) {
+		fmt.Fprintf(h, "%d:%s,", len(text), text)
+	}
+	c := &r.cfg
+	part(string(c.Ranks.Plan))
+	part(c.Ranks.Run)
+	part(strconv.Itoa(c.Ranks.Size))
+	part(r.requests.SHA256())
+	part(c.Order.Kind.String())
+	part(strconv.FormatUint(c.Order.Seed, 10))
+	for _, level := range c.Levels {
+		part(level.Mode() + " " + level.Value() + " " + level.String())
+		part(fmt.Sprintf("%+v", c.measure(level)))
+		if open, ok := level.(load.Open); ok {
+			part(arrivalsText(open.Schedule()))
+		}
+	}
+	part(fmt.Sprint(c.Warmup, c.WarmupTime, c.BatchSize))
+	return hex.EncodeToString(h.Sum(nil))
+}
+
+// arrivalsText returns the first instants of a schedule, which differ if seeds or traces
+// do.
+func arrivalsText(s load.Schedule) string {
+	text := ""
+	for range 64 {
+		due, ok := s.Next()
+		if !ok {
+			break
+		}
+		text += strconv.FormatInt(int64(due), 10) + " "
+	}
+	return text
+}
+
+// firstMeeting meets the other ranks before the first level. It fills in what the header
+// says about this file among the shards of the run.
+func (r *runState) firstMeeting(ctx context.Context, meta *export.RunMeta) error {
+	if !r.cfg.several() {
+		return nil
+	}
+	w := r.cfg.Ranks
+	r.plan = r.planHash()
+	b, err := r.meet(ctx, false)
+	if err != nil {
+		return err
+	}
+	by := export.DividedByRequest
+	for _, level := range r.cfg.Levels {
+		if _, ok := level.(load.Sessions); ok {
+			by = export.DividedByConversation
+		}
+	}
+	meta.Shard = &export.ShardMeta{
+		Rank: w.Rank, WorldSize: w.Size, Run: w.Run, PlanSHA256: r.plan, DividedBy: by, Launcher: w.Launcher,
+		OffsetBefore: b.Offset,
+	}
+	return nil
+}
+
+// meet meets the other ranks and takes over the next ID.
+func (r *runState) meet(ctx context.Context, start bool) (barrier.Begin, error) {
+	b, err := r.cfg.Ranks.Barrier.Meet(ctx, barrier.Meeting{Clock: r.cfg.Clock, PlanSHA256: r.plan, NextID: r.nextID, Start: start})
+	if err != nil {
+		return b, r.endedByOther(err)
+	}
+	r.nextID = b.NextID
+	return b, nil
+}
+
+// endedByOther returns why another rank has ended the run, which explains err; err if none
+// has, or err is nil.
+func (r *runState) endedByOther(err error) error {
+	if err == nil || !r.cfg.several() {
+		return err
+	}
+	if by := r.cfg.Ranks.Barrier.EndedBy(); by != nil && by.Rank != r.cfg.Ranks.Rank {
+		return by
+	}
+	return err
+}
+
+// errLate is the warning about a rank that got the instant of the start too late.
+const errLate = "this rank began %v after the instant at which all ranks were to begin"
+
+// start returns the instant at which a stage begins: now, or with several ranks the
+// instant that all of them get. ok is false if the load must not begin.
+func (l *levelRun) start(ctx context.Context) (start time.Time, ok bool) {
+	if !l.cfg.several() {
+		return time.Now(), true
+	}
+	ctx, cancel := l.untilStop(ctx)
+	defer cancel()
+	b, err := l.meet(ctx, true)
+	if err != nil {
+		l.stopped = true
+		var ended *barrier.EndedError
+		if ctx.Err() == nil || errors.As(err, &ended) {
+			l.giveUp = err
+		}
+		return time.Time{}, false
+	}
+	if l.beginNS == 0 {
+		l.beginNS = b.AtNS
+		l.startNS, l.out.StartNS = b.LocalNS, b.LocalNS
+	}
+	start = l.cfg.Clock.Time(b.LocalNS)
+	if late := time.Since(start); late > 0 {
+		l.late = fmt.Sprintf(errLate, late.Round(time.Microsecond))
+	}
+	return start, true
+}
+
+// endOfRun tells the other ranks that this rank has finished, or failed with err, and
+// completes the metadata. It returns the error of the run.
+func (r *runState) endOfRun(ctx context.Context, meta *export.RunMeta, err error) error {
+	if !r.cfg.several() {
+		return err
+	}
+	b := r.cfg.Ranks.Barrier
+	var ended *barrier.EndedError
+	if err != nil && !errors.As(err, &ended) {
+		b.End(err.Error())
+	}
+	closing := b.Finish(ctx, r.cfg.Clock)
+	meta.Shard.OffsetAfter = closing.Offset
+	if len(closing.Lost) > 0 && err == nil {
+		err = &barrier.LostError{Ranks: closing.Lost}
+	}
+	if by := b.EndedBy(); by != nil && err == nil && by.Rank != r.cfg.Ranks.Rank {
+		return by
+	}
+	return err
+}
+
+// watchRanks tells the other ranks when this one is stopped, and makes Config.Stop end
+// when another rank has ended the run, until the returned function is called.
+func (r *runState) watchRanks() (stop func()) {
+	if !r.cfg.several() {
+		return func() {}
+	}
+	own, reason := r.cfg.Stop, r.cfg.StopReason
+	b := r.cfg.Ranks.Barrier
+	merged, over, ended := make(chan struct{}), make(chan struct{}), make(chan struct{})
+	r.cfg.Stop = merged
+	r.cfg.StopReason = func() string {
+		if by := b.EndedBy(); by != nil && by.Rank != r.cfg.Ranks.Rank {
+			return by.Error()
+		}
+		return reason()
+	}
+	go func() { // ends with over
+		defer close(ended)
+		select {
+		case <-own:
+			close(merged) // first: it stops the load
+			b.End(reason())
+		case <-b.Ended():
+			close(merged)
+		case <-over:
+		}
+	}()
+	return func() {
+		close(over)
+		<-ended
+	}
+}
+
+// numbersUsed returns how many numbers of a stage's requests are used up, when the rank
+// has sent admitted requests of it.
+func numbersUsed(d drive.Driver, share world.Share, admitted int) int {
+	turns, ok := d.(interface{ TurnsBegun() int })
+	switch {
+	case share.Whole():
+		return admitted
+	case ok:
+		return turns.TurnsBegun()
+	case admitted == 0:
+		return 0
+	}
+	return share.Number(admitted-1) + 1
+}
+
+// initialSlots returns how many slots the rank opens before a level begins.
+func (c *Config) initialSlots(level load.Level) int {
+	return drive.InitialSlots(level, c.share(level))
+}
