@@ -72,8 +72,9 @@ func (a *Admission) admit(dueNS, nowNS uint64) (ticket, bool) {
 	if a.shut {
 		return ticket{}, false
 	}
-	if a.beganNS == 0 {
-		if a.warming(dueNS) {
+	// A late request was due in the warm-up though the measurement has begun.
+	if late := dueNS < a.WarmUntilNS; a.beganNS == 0 || late {
+		if late || a.warming(dueNS) {
 			a.lastNS = dueNS
 			a.issued++
 			if a.Measured == 0 && !a.warming(dueNS) {

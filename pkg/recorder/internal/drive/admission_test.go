@@ -47,3 +47,38 @@ func TestAdmissionByCount(t *testing.T) {
 		t.Errorf("second admitted %v, time up %v; want neither", ok, a.TimeUp())
 	}
 }
+
+// A request that was due during the warm-up belongs to it, also when it is late and the
+// measurement has begun; the count of measured requests is kept.
+func TestLateRequestOfTheWarmup(t *testing.T) {
+	a := NewAdmission(Limits{WarmUntilNS: 100, Measured: 1})
+	a.Measure(100)
+	for i, tt := range []struct {
+		due  uint64
+		want export.Phase
+	}{{90, export.PhaseWarmup}, {99, export.PhaseWarmup}, {100, export.PhaseMeasured}} {
+		p, ok := a.admit(tt.due, 110)
+		if !ok || p.phase != tt.want || p.number != i {
+			t.Errorf("due at %d: %+v, %v; want %v", tt.due, p, ok, tt.want)
+		}
+	}
+	if _, ok := a.admit(120, 120); ok {
+		t.Error("one more than the count was admitted")
+	}
+}
+
+// A stage without measured requests ends with the time of its warm-up.
+func TestWarmupByTimeAlone(t *testing.T) {
+	a := NewAdmission(Limits{WarmUntilNS: 100})
+	if p, ok := a.admit(50, 50); !ok || p.phase != export.PhaseWarmup {
+		t.Errorf("within the warm-up: %+v, %v", p, ok)
+	}
+	if p, ok := a.admit(100, 100); ok {
+		t.Errorf("after the warm-up: %+v", p)
+	}
+	select {
+	case <-a.Closed():
+	default:
+		t.Error("not closed")
+	}
+}
