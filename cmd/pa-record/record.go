@@ -25,7 +25,7 @@ import (
 )
 
 // record is pa-record without a subcommand. reports are named at the end.
-func record(c *cli.Context, args []string, env environment, reports [][]string) error {
+func record(c *cli.Context, args []string, env environment, reports [][]string) (err error) {
 	s, err := settings.New(c, env.getenv)
 	if err != nil {
 		return err
@@ -33,7 +33,11 @@ func record(c *cli.Context, args []string, env environment, reports [][]string) 
 	stdout, stderr := sanitize.NewWriter(c.App.Writer), c.App.ErrWriter
 	if s.DryRun {
 		printNotes(stderr, s)
-		return printJSON(stdout, s)
+		return printJSON(stdout, dryRun{s, s.WorldPlan()})
+	}
+	if s.World.Several() && s.World.Rank > 0 { // rank 0 speaks for all
+		stdout, stderr = sanitize.NewWriter(io.Discard), &rankWriter{stderr, s.World.Rank}
+		s.Quiet = true
 	}
 	runs := s.PlannedRuns()
 	if err := s.MakeArtifactDir(); err != nil {
@@ -63,13 +67,18 @@ func record(c *cli.Context, args []string, env environment, reports [][]string) 
 	}
 	s.Notes = append(s.Notes, entries.Notes...)
 	printNotes(stderr, s)
+	ranks, leave, err := joinRanks(ctx, s)
+	if err != nil {
+		return err
+	}
+	defer func() { err = leave(err) }()
 	settle(targets, s)
 	ctx, stop, interrupted, release := signals.Watch(ctx, env.relay, stderr)
 	defer release()
 	m := &repeatedRun{
 		s: s, args: args, env: env, stdout: stdout, stderr: stderr,
 		targets: targets, entries: entries, runs: runs, stop: stop, interrupted: interrupted,
-		reports: reports,
+		reports: reports, ranks: ranks,
 	}
 	if s.Calibrate {
 		m.calibration, err = calibrateFor(ctx, s, stop, stderr)
@@ -81,6 +90,12 @@ func record(c *cli.Context, args []string, env environment, reports [][]string) 
 		}
 	}
 	return m.record(ctx)
+}
+
+// A dryRun is what --dry-run prints.
+type dryRun struct {
+	*settings.Settings
+	World *settings.WorldPlan `json:"world,omitempty"` // nil for a process that records alone
 }
 
 // errNothingSent ends a run that was interrupted before its first request.

@@ -23,7 +23,10 @@ import (
 	"github.com/pa-tools/pa/pkg/analyze/dialect/perfanalyzer"
 	"github.com/pa-tools/pa/pkg/export"
 	"github.com/pa-tools/pa/pkg/recorder"
+	"github.com/pa-tools/pa/pkg/recorder/backend"
 	"github.com/pa-tools/pa/pkg/recorder/rxclock"
+	"github.com/pa-tools/pa/pkg/recorder/serverstat"
+	"github.com/pa-tools/pa/pkg/recorder/telemetry"
 )
 
 // A repeatedRun makes the runs of one command line: one, or with --repeat or labels of
@@ -42,6 +45,7 @@ type repeatedRun struct {
 	runs        []settings.Run
 	stop        <-chan struct{}
 	interrupted *signals.Interruption
+	ranks       *ranks     // nil: this process records alone
 	reports     [][]string // arguments of pa-analyze, to be named at the end
 
 	group string      // of the exports; "" for a single run
@@ -63,6 +67,9 @@ func (m *repeatedRun) record(ctx context.Context) error {
 		return m.run(ctx, 0)
 	}
 	m.group = newGroup(time.Now())
+	if m.ranks != nil {
+		m.group = groupOf([]byte(m.ranks.id)) // the same in all ranks
+	}
 	var worst error
 	for i := range m.runs {
 		of := m.runs[i].Of
@@ -126,7 +133,7 @@ func (m *repeatedRun) run(ctx context.Context, i int) error {
 		return err
 	}
 	if i > 0 {
-		if err := between.Post(ctx, s); err != nil {
+		if err := m.betweenLevels(ctx, s); err != nil {
 			return err
 		}
 	}
@@ -141,7 +148,7 @@ func (m *repeatedRun) run(ctx context.Context, i int) error {
 		}
 	}()
 	header := m.header(at, plan)
-	if ownSummary(s) {
+	if ownSummary(s) && m.ranks.first() {
 		out.summary = summary.New(ctx, s)
 	}
 	con, err := m.console(&header, of)
@@ -152,7 +159,7 @@ func (m *repeatedRun) run(ctx context.Context, i int) error {
 	if err := out.open(ctx, &header); err != nil {
 		return err
 	}
-	watch, stats, err := watchers(s, at.urls, b, clock)
+	watch, stats, err := m.watchers(at, b, clock)
 	if err != nil {
 		out.discard()
 		return err
@@ -160,6 +167,7 @@ func (m *repeatedRun) run(ctx context.Context, i int) error {
 	m.announce(plan)
 	line := progress.New(m.stderr, s, of, m.env.getenv, m.env.columns)
 	cfg := m.config(at, plan, header, out)
+	cfg.Ranks = m.ranks.of(i)
 	cfg.Backend, cfg.Clock, cfg.Progress = b, clock, line.Callback()
 	cfg.LevelDone = func(l *recorder.Level) {
 		line.Clear()
@@ -227,7 +235,7 @@ func (m *repeatedRun) config(at *target, plan *settings.Run, header export.Run, 
 		Entries: m.entries.Source, Streams: m.entries.Streams, Order: s.SendOrder, BatchSize: s.BatchSize,
 		Sequences: s.Sequences(m.entries.Streams != nil),
 		Levels:    levels, Plan: s.LevelPlan, StopOnUnstable: s.Measure.StopOnUnstable,
-		Between: func(ctx context.Context) error { return between.Post(ctx, s) },
+		Between: func(ctx context.Context) error { return m.betweenLevels(ctx, s) },
 		Measure: s.Measurement, Warmup: s.Warmup, WarmupTime: s.WarmupDuration,
 		RequestTimeout: orNone(s.RequestTimeout), Grace: orNone(s.Grace), MaxErrorRate: s.MaxErrorRate,
 		Writer: out, Run: header,
@@ -320,6 +328,13 @@ func (m *repeatedRun) printFiles(of settings.RunIndex, names, exports []string) 
 		fmt.Fprintf(m.stderr, "pa-record: %v: wrote %s\n", of, list)
 	case len(exports) == 0:
 		fmt.Fprintf(m.stderr, "pa-record: wrote %s\n", list)
+	case m.ranks != nil:
+		fmt.Fprintf(m.stderr, "pa-record: note: %s\n", m.ranks.note())
+		fmt.Fprintf(m.stderr, "pa-record: wrote %s", list)
+		if all := m.s.AllRanksPattern(exports[0]); all != "" {
+			fmt.Fprintf(m.stderr, "; read the whole run with: pa-analyze report '%s'", all)
+		}
+		fmt.Fprintln(m.stderr)
 	default:
 		fmt.Fprintf(m.stderr, "pa-record: wrote %s; read it with: pa-analyze report %s\n", list, shellQuoted(exports[0]))
 		for _, line := range furtherReports(m.reports, exports) {
@@ -383,6 +398,28 @@ func side(name, pattern string) string {
 // the host, the process and the time.
 func newGroup(now time.Time) string {
 	host, _ := os.Hostname()
-	sum := sha256.Sum256(fmt.Appendf(nil, "%s\x00%d\x00%d", host, os.Getpid(), now.UnixNano()))
+	return groupOf(fmt.Appendf(nil, "%s\x00%d\x00%d", host, os.Getpid(), now.UnixNano()))
+}
+
+// groupOf returns the name of a series from what distinguishes it.
+func groupOf(what []byte) string {
+	sum := sha256.Sum256(what)
 	return hex.EncodeToString(sum[:8])
+}
+
+// betweenLevels sends the requests of --between-levels, once for all ranks.
+func (m *repeatedRun) betweenLevels(ctx context.Context, s *settings.Settings) error {
+	if !m.ranks.first() {
+		return nil
+	}
+	return between.Post(ctx, s)
+}
+
+// watchers returns the collectors of the servers' metrics and statistics, which one rank
+// reads for all.
+func (m *repeatedRun) watchers(at *target, b backend.Backend, clock *rxclock.Clock) (*telemetry.Collector, *serverstat.Collector, error) {
+	if !m.ranks.first() {
+		return nil, nil, nil
+	}
+	return watchers(at.s, at.urls, b, clock)
 }

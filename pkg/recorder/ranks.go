@@ -13,6 +13,7 @@ import (
 	"github.com/pa-tools/pa/pkg/recorder/barrier"
 	"github.com/pa-tools/pa/pkg/recorder/internal/drive"
 	"github.com/pa-tools/pa/pkg/recorder/load"
+	"github.com/pa-tools/pa/pkg/recorder/window"
 	"github.com/pa-tools/pa/pkg/recorder/workload"
 	"github.com/pa-tools/pa/pkg/recorder/world"
 )
@@ -92,11 +93,40 @@ func (c *Config) share(level load.Level) world.Share {
 	if !c.several() {
 		return world.Share{}
 	}
-	share := c.Ranks.Share()
+	return shareOf(c.Ranks.World, level)
+}
+
+// shareOf returns a rank's share of a level. The ranks that have no slot of a closed loop
+// have no requests of it either.
+func shareOf(w world.World, level load.Level) world.Share {
+	share := w.Share()
 	if closed, ok := level.(load.Concurrency); ok {
 		return share.Among(closed.N)
 	}
 	return share
+}
+
+// PlannedShare returns a rank's part of a level, as far as it is known before the input
+// data is read: without the number of requests where the data determines it.
+func PlannedShare(w world.World, level load.Level, m window.Measure, warmup int, warmupTime time.Duration) export.LevelShare {
+	s := export.LevelShare{Value: shareValue(w, level)}
+	c := Config{Measure: m, Warmup: warmup}
+	c.Measure.All = false
+	_, sessions := level.(load.Sessions)
+	if n := 0; !sessions && !m.All {
+		if _, trace := level.(load.Timetable); !trace {
+			n = c.measure(level).Requests
+		}
+		if n > 0 {
+			share, before := shareOf(w, level), 0
+			if open, ok := level.(load.Open); ok {
+				before = max(warmup, load.ArrivalsBefore(open.Schedule(), warmupTime+rampUp(level)))
+			}
+			n = share.Count(before+n) - share.Count(before)
+			s.Requests = &n
+		}
+	}
+	return s
 }
 
 // A stageShare is the part of a stage that a rank sends.
@@ -142,17 +172,17 @@ func (l *levelRun) levelShare() *export.LevelShare {
 	if !l.cfg.several() {
 		return nil
 	}
-	s := &export.LevelShare{Value: l.cfg.ShareValue(l.load), BeginNS: l.beginNS}
+	s := &export.LevelShare{Value: shareValue(l.cfg.Ranks.World, l.load), BeginNS: l.beginNS}
 	if l.budgeted {
 		s.Requests = &l.budget
 	}
 	return s
 }
 
-// ShareValue returns the rank's part of a level's value, as [export.LevelShare] has it:
+// shareValue returns a rank's part of a level's value, as [export.LevelShare] has it:
 // slots of a closed loop, requests per second of an open one.
-func (c *Config) ShareValue(level load.Level) string {
-	share := c.share(level)
+func shareValue(w world.World, level load.Level) string {
+	share := shareOf(w, level)
 	rate := func(perSecond float64) string {
 		return strconv.FormatFloat(perSecond/float64(share.Size), 'f', -1, 64)
 	}

@@ -16,6 +16,7 @@ const (
 	catTLS    = "TLS"
 	catLoad   = "Load"
 	catLong   = "Measurement"
+	catRanks  = "Ranks of a run on several machines"
 	catInput  = "Inputs"
 	catMadeUp = "Synthetic prompts"
 	catMedia  = "Media of synthetic prompts"
@@ -31,7 +32,7 @@ const (
 // Flags returns all flags of a run, in the order of the help page. Flags that
 // perf_analyzer has, too, have its names, meanings and defaults.
 func Flags() []cli.Flag {
-	return slices.Concat(targetFlags(), connectionFlags(), tlsFlags(), loadFlags(), runFlags(), inputFlags(), syntheticFlags(), mediaFlags(), sequenceFlags(), tritonFlags(), outputFlags(), metricsFlags(), displayFlags())
+	return slices.Concat(targetFlags(), connectionFlags(), tlsFlags(), loadFlags(), runFlags(), rankFlags(), inputFlags(), syntheticFlags(), mediaFlags(), sequenceFlags(), tritonFlags(), outputFlags(), metricsFlags(), displayFlags())
 }
 
 // CommonFlags are on the first screen of the help.
@@ -83,5 +84,5 @@ var NotSupported = map[string]string{
 	"model-signature-name":    noTFServing,
 	"triton-server-directory": noCAPI,
 	"model-repository":        noCAPI,
-	"enable-mpi":              "start one pa-record per host and analyze the exports together",
+	"enable-mpi":              "it is not needed: pa-record finds its rank when mpirun starts it; see --help ranks",
 }

@@ -151,10 +151,10 @@ func (s *Settings) planRun(server int, of RunIndex) Run {
 		r.Of.Label = r.Label
 	}
 	number := s.fileNumber(r.Label, strconv.Itoa(of.Index))
-	for _, path := range s.Exports {
+	for _, path := range s.exportPaths() {
 		r.Exports = append(r.Exports, NumberedPath(path, number))
 	}
-	r.CSV = NumberedPath(s.CSV, number)
+	r.CSV = NumberedPath(s.rankedPath(s.CSV, strconv.Itoa(s.World.Rank)), number)
 	if s.Interleave && len(s.Levels) > 1 && s.LevelPlan == nil {
 		r.Order = load.Order(len(s.Levels), of.Index-1, s.Seed)
 		for _, level := range r.Order {
@@ -179,7 +179,7 @@ func (s *Settings) fileNumber(label, number string) string {
 // FilePattern returns the pattern that means the files of all runs with a label, for an
 // export that has a name for each run; "" if no export has.
 func (s *Settings) FilePattern(label string) string {
-	for _, path := range s.Exports {
+	for _, path := range s.exportPaths() {
 		if all := NumberedPath(path, s.fileNumber(label, "*")); all != path {
 			return all
 		}
@@ -195,7 +195,7 @@ func (p *parser) checkNames(s *Settings) {
 		if len(s.Servers) > 0 {
 			label = s.Servers[i].Label
 		}
-		for _, path := range s.Exports {
+		for _, path := range s.exportPaths() {
 			next := NumberedPath(path, s.fileNumber(label, strconv.Itoa(s.Repeat+1)))
 			if Stem(path) == path && Stem(next) != next {
 				p.errorf("-u %s=…: with this label %s would be %s, of another format; give --profile-export-file a suffix such as .json", label, path, next)
@@ -211,7 +211,7 @@ func (p *parser) checkNames(s *Settings) {
 // PlannedRuns returns the runs to make, at least one.
 func (s *Settings) PlannedRuns() []Run {
 	if len(s.Runs) == 0 {
-		return []Run{{Exports: s.Exports, CSV: s.CSV}}
+		return []Run{{Exports: s.exportPaths(), CSV: s.rankedPath(s.CSV, strconv.Itoa(s.World.Rank))}}
 	}
 	return s.Runs
 }

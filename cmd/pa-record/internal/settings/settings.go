@@ -105,6 +105,8 @@ type Settings struct {
 	Runs        []Run    `json:"runs,omitempty"` // with --repeat
 	Calibrate   bool     `json:"calibrate,omitempty"`
 
+	rankSettings
+
 	RawURLs         []string `json:"-"`
 	rawEndpoint     string
 	ReuseMode       backend.Reuse `json:"-"`
@@ -145,6 +147,7 @@ func New(c *cli.Context, getenv func(string) string) (*Settings, error) {
 	p.metrics(s)
 	p.measurement(s)
 	p.output(s)
+	p.ranks(s, getenv)
 	p.repeat(s)
 	s.noteBetween()
 	if len(p.errs) == 0 {

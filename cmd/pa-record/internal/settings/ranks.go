@@ -1,0 +1,252 @@
+package settings
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"net"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/urfave/cli/v2"
+
+	"github.com/pa-tools/pa/pkg/export"
+	"github.com/pa-tools/pa/pkg/recorder"
+	"github.com/pa-tools/pa/pkg/recorder/barrier"
+	"github.com/pa-tools/pa/pkg/recorder/load"
+	"github.com/pa-tools/pa/pkg/recorder/workload"
+	"github.com/pa-tools/pa/pkg/recorder/world"
+)
+
+// SecretVariable is the environment variable with the secret of the barrier. It is no
+// flag, because other users of a machine can see the flags of a process.
+const SecretVariable = "PA_RECORD_BARRIER_SECRET"
+
+// rankFlags returns the flags for a run that several processes record together.
+func rankFlags() []cli.Flag {
+	return []cli.Flag{
+		&cli.IntFlag{Name: "rank", Category: catRanks, Usage: "this process is rank `N`, from 0, of those that record the run together", DefaultText: "as mpirun, srun, torchrun or a Kubernetes Indexed Job says"},
+		&cli.IntFlag{Name: "world-size", Category: catRanks, Usage: "`N` processes record the run together, each with its share of the load; 1 records alone", DefaultText: "as the launcher says, which Kubernetes does not"},
+		&cli.StringFlag{Name: "barrier", Category: catRanks, Usage: "the ranks meet before each level at `HOST:PORT` of rank 0, which serves it; " + SecretVariable + " holds a secret that all share"},
+		&cli.DurationFlag{Name: "barrier-timeout", Category: catRanks, Usage: "give up if a rank has not come after `DURATION`", Value: barrier.DefaultTimeout},
+		&cli.StringFlag{Name: "start-at", Category: catRanks, Usage: "instead of meeting, begin at `TIME` (2026-01-31T12:00:00Z, or seconds since 1970) by each machine's clock; for one level"},
+	}
+}
+
+// rankSettings is the place of this process among those that record a run together. It
+// has no JSON, because the exports of all ranks hold the same settings.
+type rankSettings struct {
+	World          world.World   `json:"-"`
+	Barrier        string        `json:"-"` // host:port; "" for none
+	BarrierSecret  string        `json:"-"`
+	BarrierTimeout time.Duration `json:"-"`
+	StartAt        time.Time     `json:"-"` // zero for none
+}
+
+// ranks reads the flags of rankFlags, after the load and the measurement.
+func (p *parser) ranks(s *Settings, getenv func(string) string) {
+	given := func(name string) *int {
+		if !p.c.IsSet(name) {
+			return nil
+		}
+		n := p.c.Int(name)
+		return &n
+	}
+	var err error
+	if s.World, err = world.Find(getenv, world.Flags{Rank: given("rank"), Size: given("world-size")}); err != nil {
+		p.errs = append(p.errs, err)
+		return
+	}
+	s.Barrier, s.BarrierTimeout, s.BarrierSecret = p.c.String("barrier"), p.c.Duration("barrier-timeout"), getenv(SecretVariable)
+	start := p.c.String("start-at")
+	if !s.World.Several() {
+		for flag, text := range map[string]string{"barrier": s.Barrier, "start-at": start} {
+			if text != "" && s.World.Size == 0 {
+				p.errorf("--%s needs the rank of this process and the number of ranks: start it with mpirun or srun, or give --rank and --world-size (in Kubernetes %s)", flag, world.SizeVariable)
+			}
+		}
+		return
+	}
+	switch {
+	case s.Barrier != "" && start != "":
+		p.errorf("--barrier and --start-at exclude each other; drop one")
+	case s.Barrier != "":
+		p.barrierAddress(s)
+	case start != "":
+		p.startAt(s, start)
+	default:
+		p.errorf("%v, as %s says: the ranks need --barrier HOST:PORT or --start-at to begin together; --world-size 1 records alone", s.World, s.World.Launcher)
+	}
+	p.indivisible(s)
+}
+
+// barrierAddress checks --barrier and what belongs to it.
+func (p *parser) barrierAddress(s *Settings) {
+	host, port, err := net.SplitHostPort(s.Barrier)
+	n, portErr := strconv.ParseUint(port, 10, 16)
+	ip := net.ParseIP(host)
+	switch {
+	case err != nil || host == "" || portErr != nil || n == 0:
+		p.errorf("--barrier %s: expected HOST:PORT of rank 0, such as node1:7788", s.Barrier)
+	case s.BarrierSecret == "" && host != "localhost" && (ip == nil || !ip.IsLoopback()):
+		p.errorf("--barrier %s: set %s to a text that only the ranks know, so that nobody else can join", s.Barrier, SecretVariable)
+	}
+	if s.BarrierTimeout <= 0 {
+		p.errorf("--barrier-timeout %v: must be positive", s.BarrierTimeout)
+	}
+}
+
+// startAt reads --start-at.
+func (p *parser) startAt(s *Settings, text string) {
+	at, err := time.Parse(time.RFC3339Nano, text)
+	if err != nil {
+		seconds, numberErr := strconv.ParseFloat(text, 64)
+		if numberErr != nil || !(seconds > 0 && seconds < 1e11) {
+			p.errorf("--start-at %s: expected a time such as 2026-01-31T12:00:00Z, or seconds since 1970", text)
+			return
+		}
+		at = time.Unix(0, int64(seconds*1e9))
+	}
+	s.StartAt = at
+	const instead = "only one start is known beforehand; use --barrier"
+	switch {
+	case s.Repeat > 1 || len(s.Servers) > 1:
+		p.errorf("--start-at and several runs exclude each other: %s", instead)
+	case len(s.Levels) > 1:
+		p.errorf("--start-at and several levels exclude each other: %s", instead)
+	case s.Warmup > 0 && len(s.Concurrency) > 0:
+		p.errorf("--start-at and --warmup-request-count exclude each other with a concurrency, whose warm-up ends before the measurement begins: %s, or give --warmup-duration", instead)
+	}
+}
+
+// indivisible refuses what no rank can decide by itself, and loads that have no shares.
+func (p *parser) indivisible(s *Settings) {
+	several := fmt.Sprintf("a run of %d ranks", s.World.Size)
+	switch m := &s.Measurement; {
+	case s.AutoSweep:
+		p.errorf("--auto-sweep: %s has no sweep, because no rank knows the throughput of all; list the rates", several)
+	case s.BinarySearch:
+		p.errorf("--binary-search: %s has no search, because no rank knows the latency of all; list the levels", several)
+	case s.LevelPlan != nil:
+		p.errorf("--latency-threshold: %s has no search, because no rank knows the latency of all; list the levels", several)
+	case s.Periodic != "":
+		p.errorf("--periodic-concurrency-range: its steps follow the responses of all requests, which no rank of %s has; use --ramp-up", several)
+	case !m.Fixed() && !s.hasEnd():
+		p.errorf("%s needs --request-count or --duration, because no rank knows the windows of all", several)
+	}
+	if s.MaxErrorRate != nil {
+		p.errorf("--max-error-rate: no rank of %s knows the failures of all; look at the merged report", several)
+	}
+	if s.Sessions > 0 && s.Sessions < s.World.Size {
+		p.errorf("--session-concurrency %d: %s needs at least one conversation at a time for each", s.Sessions, several)
+	}
+	if s.Sessions > 0 && s.SendOrder.Kind == workload.Random {
+		p.errorf("--dataset-sampling-strategy random: conversations that are drawn with replacement cannot be divided among ranks; use shuffle")
+	}
+	if s.MaxConcurrency > 0 && s.MaxConcurrency < s.World.Size {
+		p.errorf("--max-concurrency %d: less than one request in flight for each of %d ranks", s.MaxConcurrency, s.World.Size)
+	}
+	for _, level := range s.Levels {
+		if closed, ok := level.(load.Concurrency); ok && closed.N < s.World.Size {
+			s.Note("%v: ranks %d to %d idle, because there are fewer slots than ranks", level, closed.N, s.World.Size-1)
+		}
+	}
+}
+
+// rankPlaceholder stands for the rank in the name of a file.
+const rankPlaceholder = "%r"
+
+// rankedPath returns the name of a rank's file: the rank in place of %r, or else before the
+// suffix, x.json → x.rank0.json. rank is a number, or a pattern for all. A process that
+// records alone leaves the name as it is, unless it was told its rank and the name has
+// %r.
+func (s *Settings) rankedPath(path, rank string) string {
+	switch {
+	case s.World.Size > 0 && strings.Contains(path, rankPlaceholder):
+		return strings.ReplaceAll(path, rankPlaceholder, rank)
+	case s.World.Several():
+		return NumberedPath(path, "rank"+rank)
+	}
+	return path
+}
+
+// exportPaths returns the exports of this process, without the number of a run.
+func (s *Settings) exportPaths() []string { return s.pathsOf(s.World.Rank) }
+
+// pathsOf returns the exports of a rank.
+func (s *Settings) pathsOf(rank int) []string {
+	paths := slices.Clone(s.Exports)
+	for i, path := range paths {
+		paths[i] = s.rankedPath(path, strconv.Itoa(rank))
+	}
+	return paths
+}
+
+// AllRanksPattern returns the pattern that means the export of all ranks whose export by
+// this rank is path; "" if no pattern does.
+func (s *Settings) AllRanksPattern(path string) string {
+	for _, name := range s.Exports {
+		if s.rankedPath(name, strconv.Itoa(s.World.Rank)) == path {
+			if all := s.rankedPath(name, "*"); all != path {
+				return all
+			}
+		}
+	}
+	return ""
+}
+
+// CommonPlan returns the settings on which all ranks must agree, as text.
+func (s *Settings) CommonPlan() []byte {
+	text, err := json.Marshal(s)
+	if err != nil {
+		panic(err) // plain data
+	}
+	return bytes.Clone(text)
+}
+
+// A WorldPlan is what --dry-run shows of a run that several processes record together.
+type WorldPlan struct {
+	Rank      int        `json:"rank"` // of this process
+	WorldSize int        `json:"world_size"`
+	Launcher  string     `json:"launcher"`
+	Barrier   string     `json:"barrier,omitempty"`
+	StartAt   string     `json:"start_at,omitempty"`
+	Ranks     []RankPlan `json:"ranks"`
+}
+
+// A RankPlan is the part of one rank.
+type RankPlan struct {
+	Rank    int         `json:"rank"`
+	Exports []string    `json:"profile_export_file"`
+	Levels  []LevelPart `json:"levels,omitempty"`
+}
+
+// A LevelPart is a rank's part of a level: slots of a concurrency, requests per second of
+// a rate.
+type LevelPart struct {
+	Level string `json:"level"`
+	export.LevelShare
+}
+
+// WorldPlan returns what each rank does; nil for a process that records alone.
+func (s *Settings) WorldPlan() *WorldPlan {
+	w := s.World
+	if !w.Several() {
+		return nil
+	}
+	plan := &WorldPlan{Rank: w.Rank, WorldSize: w.Size, Launcher: w.Launcher, Barrier: s.Barrier}
+	if !s.StartAt.IsZero() {
+		plan.StartAt = s.StartAt.Format(time.RFC3339Nano)
+	}
+	for rank := range w.Size {
+		one := RankPlan{Rank: rank, Exports: s.pathsOf(rank)}
+		at := world.World{Rank: rank, Size: w.Size}
+		for _, level := range s.Levels {
+			one.Levels = append(one.Levels, LevelPart{level.String(), recorder.PlannedShare(at, level, s.Measurement, s.Warmup, s.WarmupDuration)})
+		}
+		plan.Ranks = append(plan.Ranks, one)
+	}
+	return plan
+}
