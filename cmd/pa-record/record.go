@@ -66,6 +66,9 @@ func record(c *cli.Context, args []string, env environment, reports [][]string) 
 		s.WarnOfFiles(limit)
 	}
 	s.Notes = append(s.Notes, entries.Notes...)
+	if s.World.Rank > 0 {
+		s.Notes = nil // rank 0 prints the same
+	}
 	printNotes(stderr, s)
 	ranks, leave, err := joinRanks(ctx, s)
 	if err != nil {

@@ -150,7 +150,7 @@ func (p *parser) indivisible(s *Settings) {
 	}
 	for _, level := range s.Levels {
 		if closed, ok := level.(load.Concurrency); ok && closed.N < s.World.Size {
-			s.Note("%v: ranks %d to %d idle, because there are fewer slots than ranks", level, closed.N, s.World.Size-1)
+			s.Note("%v: %d of %d ranks idle, because there are fewer slots than ranks", level, s.World.Size-closed.N, s.World.Size)
 		}
 	}
 }
