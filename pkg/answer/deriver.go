@@ -15,6 +15,7 @@ const Definitions = 1
 //
 // A Deriver is for one goroutine.
 type Deriver struct {
+	run   *export.Run
 	meter *Meter
 	out   export.Derived
 	model string
@@ -25,10 +26,16 @@ type Deriver struct {
 	gaps    []int64
 }
 
-var _ export.Deriver = (*Deriver)(nil)
+var _ export.ForkingDeriver = (*Deriver)(nil)
 
 // NewDeriver returns a Deriver for the requests of run.
-func NewDeriver(run *export.Run) *Deriver { return &Deriver{meter: NewMeter(run, Config{})} }
+func NewDeriver(run *export.Run) *Deriver {
+	return &Deriver{run: run, meter: NewMeter(run, Config{})}
+}
+
+// Fork returns a Deriver for the requests of the same run, for another goroutine. Call it
+// before the run changes: a Reader may complete the run while it reads.
+func (d *Deriver) Fork() export.Deriver { return NewDeriver(d.run) }
 
 // Derivation describes the derived values. Its Model is known after the first Derive.
 func (d *Deriver) Derivation() export.Derivation {

@@ -69,6 +69,16 @@ type Deriver interface {
 	Derivation() Derivation
 }
 
+// A ForkingDeriver can compute derived values in several goroutines, in any order of the
+// requests.
+type ForkingDeriver interface {
+	Deriver
+	// Fork returns a Deriver for the requests of the same run, which may run beside the
+	// others. Derivation of the original describes the values of all, but only the original
+	// learns from the requests: it must derive the first request of the file.
+	Fork() Deriver
+}
+
 // A DerivedReader reads a file that may store derived values.
 type DerivedReader interface {
 	Reader

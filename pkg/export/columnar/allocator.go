@@ -6,27 +6,6 @@ import (
 	"github.com/apache/arrow/go/v15/arrow/memory"
 )
 
-// init makes Arrow's default allocator a growAllocator. The Parquet writer of arrow v15
-// grows its level buffers by a few bytes at a time, and uses this global even if it is
-// given another allocator. With Go's exact reallocation, a list column takes time quadratic
-// in its length (apache/arrow#41541). No other global is changed, and only the spare
-// capacity of Arrow's buffers changes.
-func init() { memory.DefaultAllocator = growAllocator{memory.NewGoAllocator()} }
-
-// A growAllocator at least doubles a buffer that it reallocates, so that n bytes appended
-// in small steps are copied fewer than 2n times.
-type growAllocator struct{ memory.Allocator }
-
-func (a growAllocator) Reallocate(size int, b []byte) []byte {
-	if cap(b) >= size {
-		return b[:size]
-	}
-	n := a.Allocate(max(size, 2*cap(b)))
-	copy(n, b)
-	a.Free(b)
-	return n[:size]
-}
-
 // A boundAllocator panics with a *tooLargeError when Arrow asks for a buffer of more than
 // maxBytes. A broken file may ask for any size.
 type boundAllocator struct {

@@ -29,7 +29,14 @@ type arrowSink struct {
 	deriver export.Deriver
 }
 
-func (s *arrowSink) write(rec arrow.Record) error { return s.w.Write(rec) }
+func (s *arrowSink) write(b *batch) (*batch, error) {
+	rec := b.record()
+	defer rec.Release()
+	defer b.reset()
+	return b, s.w.Write(rec)
+}
+
+func (s *arrowSink) wait() error { return nil }
 
 func (s *arrowSink) close(run *export.Run, t *telemetryBuffer) error {
 	m, err := metadataOf(run, t, s.deriver)

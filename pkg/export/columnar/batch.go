@@ -29,6 +29,7 @@ type batch struct {
 	eventCounts []int32        // see countEvents
 	deriver     export.Deriver // nil: without derived columns
 	rows        int
+	levelRows   int // rows whose level is set
 	maxRows     int
 	maxBytes    int
 }
@@ -41,13 +42,6 @@ func newBatch(schema *arrow.Schema, deriver export.Deriver) *batch {
 		b.cols = append(b.cols, newColumn(f))
 	}
 	return b
-}
-
-// newEmpty returns an empty batch with the schema, deriver and bounds of b.
-func (b *batch) newEmpty() *batch {
-	e := newBatch(b.schema, b.deriver)
-	e.maxRows, e.maxBytes = b.maxRows, b.maxBytes
-	return e
 }
 
 // full reports whether the batch must be written before the next row.
@@ -74,23 +68,39 @@ func (b *batch) record() arrow.Record {
 
 // reset removes all rows and keeps the memory.
 func (b *batch) reset() {
-	b.rows = 0
+	b.rows, b.levelRows = 0, 0
 	for _, c := range b.cols {
 		c.reset()
 	}
 }
 
-// add appends r as a row of experiment number i. It appends nothing if it returns an error.
-func (b *batch) add(i int, e *export.Experiment, r *export.Request) error {
+// setLevel makes the rows that were added since the last call requests of experiment number i.
+func (b *batch) setLevel(i int, e *export.Experiment) {
+	value, err := strconv.ParseFloat(e.Value, 64)
+	for ; b.levelRows < b.rows; b.levelRows++ {
+		b.cols[colExperiment].appendNumber(uint64(i))
+		b.cols[colMode].appendString(e.Mode)
+		if err == nil {
+			b.cols[colValue].appendFloat(value)
+		} else {
+			b.cols[colValue].appendNull()
+		}
+	}
+}
+
+// appendAll appends the rows of o, a batch with the same schema.
+func (b *batch) appendAll(o *batch) {
+	for i, c := range b.cols {
+		c.appendColumn(o.cols[i])
+	}
+	b.rows += o.rows
+	b.levelRows += o.levelRows
+}
+
+// add appends r as a row, whose level setLevel sets. It appends nothing if it returns an error.
+func (b *batch) add(r *export.Request) error {
 	if err := check(r); err != nil {
 		return err
-	}
-	b.cols[colExperiment].appendNumber(uint64(i))
-	b.cols[colMode].appendString(e.Mode)
-	if v, err := strconv.ParseFloat(e.Value, 64); err == nil {
-		b.cols[colValue].appendFloat(v)
-	} else {
-		b.cols[colValue].appendNull()
 	}
 	for k := range scalars {
 		b.cols[colScalars+k].appendScalar(scalars[k].field(r), scalars[k].zeroMeaning, r.HasMeta)

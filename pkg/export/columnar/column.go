@@ -25,6 +25,8 @@ type column struct {
 	offsets  []byte // int32 little-endian, of strings and lists
 	data     []byte // numbers, bits of bools, bytes of strings
 	children []*column
+	// shared is set for texts of which data holds only what differs from the text before.
+	shared *sharedTexts
 }
 
 func newColumn(f arrow.Field) *column {
@@ -55,15 +57,85 @@ func (c *column) reset() {
 	for _, k := range c.children {
 		k.reset()
 	}
+	if c.shared != nil {
+		c.shared.reset()
+	}
 }
 
-// size returns the bytes that the column holds.
+func (c *column) isList() bool { _, ok := c.field.Type.(*arrow.ListType); return ok }
+
+func (c *column) isStruct() bool { _, ok := c.field.Type.(*arrow.StructType); return ok }
+
+func (c *column) isText() bool { return c.field.Type.ID() == arrow.STRING }
+
+// isNull reports whether value i is null.
+func (c *column) isNull(i int) bool { return c.nulls > 0 && c.valid[i/8]>>(i%8)&1 == 0 }
+
+// offset returns the index in data or children[0] at which text or list i starts.
+func (c *column) offset(i int) int {
+	return int(int32(binary.LittleEndian.Uint32(c.offsets[4*i:])))
+}
+
+// size returns the bytes that the column holds; of shared texts, the bytes of the whole texts.
 func (c *column) size() int {
 	n := len(c.valid) + len(c.offsets) + len(c.data)
+	if c.shared != nil {
+		n += c.shared.bytes - len(c.data)
+	}
 	for _, k := range c.children {
 		n += k.size()
 	}
 	return n
+}
+
+// appendColumn appends the values of o, a column of the same type.
+func (c *column) appendColumn(o *column) {
+	if c.field.Nullable {
+		c.valid = appendBits(c.valid, c.n, o.valid, o.n)
+	}
+	switch {
+	case c.isList():
+		c.appendOffsets(o, c.children[0].n)
+	case c.isText():
+		c.appendOffsets(o, len(c.data))
+	}
+	if c.field.Type.ID() == arrow.BOOL {
+		c.data = appendBits(c.data, c.n, o.data, o.n)
+	} else {
+		c.data = append(c.data, o.data...)
+	}
+	if c.shared != nil {
+		c.shared.appendAll(o.shared)
+	}
+	for i, k := range c.children {
+		k.appendColumn(o.children[i])
+	}
+	c.n += o.n
+	c.nulls += o.nulls
+}
+
+// appendOffsets appends the ends of the texts or lists of o, which begin at base in c.
+func (c *column) appendOffsets(o *column, base int) {
+	for i := range o.n {
+		c.offsets = binary.LittleEndian.AppendUint32(c.offsets, uint32(base+o.offset(i+1)))
+	}
+}
+
+// appendBits appends the m bits of src to the bitmap b, which holds n bits.
+func appendBits(b []byte, n int, src []byte, m int) []byte {
+	if m == 0 {
+		return b
+	}
+	src = src[:(m+7)/8]
+	shift := n % 8
+	if shift == 0 {
+		return append(b, src...)
+	}
+	for _, x := range src {
+		b[len(b)-1] |= x << shift
+		b = append(b, x>>(8-shift))
+	}
+	return b[:(n+m+7)/8]
 }
 
 // appendBit appends v as bit number i of the bitmap b, which holds i bits.
@@ -107,12 +179,20 @@ func (c *column) appendBool(v bool) {
 }
 
 func (c *column) appendString(s string) {
-	c.data = appendString(c.data, s)
+	if c.shared != nil {
+		c.data = append(c.data, c.shared.append([]byte(s))...)
+	} else {
+		c.data = appendString(c.data, s)
+	}
 	c.endText(true)
 }
 
 func (c *column) appendBytes(s []byte) {
-	c.data = appendText(c.data, s)
+	if c.shared != nil {
+		c.data = append(c.data, c.shared.append(s)...)
+	} else {
+		c.data = appendText(c.data, s)
+	}
 	c.endText(true)
 }
 
@@ -127,6 +207,9 @@ func (c *column) appendNull() {
 	case *arrow.ListType:
 		c.endList(false)
 	case *arrow.StringType:
+		if c.shared != nil {
+			c.shared.appendNull()
+		}
 		c.endText(false)
 	case *arrow.BooleanType:
 		c.data = appendBit(c.data, c.n, false)
@@ -164,7 +247,7 @@ func (c *column) endList(valid bool) {
 	c.endValue(valid)
 }
 
-// array returns the values as an Arrow array. The array shares the memory of the column
+// array returns the values, which are not shared texts, as an Arrow array. The array shares the memory of the column
 // and is valid until the column changes.
 func (c *column) array() *array.Data {
 	buffers := []*memory.Buffer{nil}

@@ -117,8 +117,7 @@ func TestMemory(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		b := batchOf(w)
-		b.maxRows = n / 48
+		limitRows(w, n/48)
 		template := requests(1).requests[0]
 		template.Inputs = export.Fields{{Name: "payload", Value: export.Text(strings.Repeat("x", 4000))}}
 		if err := w.BeginExperiment("concurrency", "1"); err != nil {

@@ -71,7 +71,10 @@ func (s random) derived(n int) *export.Derived {
 
 // What is derived comes back with the requests, and also without the answers.
 func TestDerived(t *testing.T) {
-	for name, create := range map[string]func(io.Writer, export.Deriver) (*Writer, error){"parquet": NewParquetWriter, "arrow": NewArrowWriter} {
+	for name, create := range map[string]func(io.Writer, export.Deriver) (export.Writer, error){
+		"parquet": func(w io.Writer, d export.Deriver) (export.Writer, error) { return NewParquetWriter(w, d) },
+		"arrow":   func(w io.Writer, d export.Deriver) (export.Writer, error) { return NewArrowWriter(w, d) },
+	} {
 		f := testFormats[slices.IndexFunc(testFormats, func(f testFormat) bool { return f.name == name })]
 		for seed := range 40 / uint64(testenv.Stride(4)) {
 			s := random{rand.New(rand.NewPCG(seed, 5))}

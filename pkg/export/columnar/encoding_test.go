@@ -81,7 +81,7 @@ func TestHybrid(t *testing.T) {
 }
 
 // appendDelta is the obvious encoder.
-func appendDelta(b []byte, values []uint64, mini, minis int) []byte {
+func appendAnyDelta(b []byte, values []uint64, mini, minis int) []byte {
 	b = binary.AppendUvarint(b, uint64(mini*minis))
 	b = binary.AppendUvarint(b, uint64(minis))
 	b = binary.AppendUvarint(b, uint64(len(values)))
@@ -139,7 +139,7 @@ func TestDelta(t *testing.T) {
 			}
 		}
 		tail := []byte("tail")
-		d, err := newDeltaDecoder(append(appendDelta(nil, values, 32, 4), tail...))
+		d, err := newDeltaDecoder(append(appendAnyDelta(nil, values, 32, 4), tail...))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -159,7 +159,7 @@ func TestDelta(t *testing.T) {
 
 // Whatever the bytes, decoding ends, and gives no more values than asked for.
 func FuzzEncodings(f *testing.F) {
-	f.Add(appendDelta(nil, []uint64{1, 2, 3, 1 << 60}, 32, 4), uint8(3))
+	f.Add(appendAnyDelta(nil, []uint64{1, 2, 3, 1 << 60}, 32, 4), uint8(3))
 	f.Add(appendHybrid(nil, []uint32{1, 1, 1, 0, 2}, 2, func() bool { return false }), uint8(2))
 	f.Add(binary.AppendUvarint(nil, 1<<63|1), uint8(32))
 	f.Fuzz(func(_ *testing.T, b []byte, width uint8) {

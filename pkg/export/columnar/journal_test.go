@@ -338,7 +338,9 @@ func rowsOf(t *testing.T, experiment int) []byte {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := errors.Join(j.w.batch.add(experiment, &export.Experiment{}, &export.Request{}), j.Flush()); err != nil {
+	err = j.w.batch.add(&export.Request{})
+	j.w.batch.setLevel(experiment, &export.Experiment{})
+	if err := errors.Join(err, j.Flush()); err != nil {
 		t.Fatal(err)
 	}
 	return out.Bytes()

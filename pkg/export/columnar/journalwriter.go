@@ -216,10 +216,15 @@ func newJournalSink(dst io.Writer, meta fileMetadata) *journalSink {
 	return s
 }
 
-func (s *journalSink) write(rec arrow.Record) error {
+func (s *journalSink) write(b *batch) (*batch, error) {
+	rec := b.record()
+	defer rec.Release()
+	defer b.reset()
 	s.kind, s.text = frameRows, nil
-	return s.w.Write(rec)
+	return b, s.w.Write(rec)
 }
+
+func (s *journalSink) wait() error { return nil }
 
 // writeText writes a frame with text and without rows.
 func (s *journalSink) writeText(kind frameKind, text []byte) error {

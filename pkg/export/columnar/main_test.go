@@ -286,7 +286,7 @@ func TestRoundTripLarge(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			batchOf(w).maxRows = maxRows
+			limitRows(w, maxRows)
 			if err := want.write(w, nil); err != nil {
 				t.Fatal(err)
 			}
@@ -310,12 +310,28 @@ func TestRoundTripLarge(t *testing.T) {
 	}
 }
 
-// batchOf returns the batch of a writer.
-func batchOf(w export.Writer) *batch {
-	if j, ok := w.(*JournalWriter); ok {
-		return j.w.batch
+// limitRows makes w write batches or row groups of at most n requests.
+func limitRows(w export.Writer, n int) {
+	switch w := w.(type) {
+	case *JournalWriter:
+		w.w.batch.maxRows = n
+	case *ParquetWriter:
+		w.batch.maxRows, w.parquet.maxRows = n, n
+	case *Writer:
+		w.batch.maxRows = n
 	}
-	return w.(*Writer).batch
+}
+
+// waiting returns the requests and the bytes that wait to be written as one batch or row group.
+func waiting(w export.Writer) (rows, size int) {
+	switch w := w.(type) {
+	case *JournalWriter:
+		return w.w.batch.rows, w.w.batch.size()
+	case *ParquetWriter:
+		return max(w.parquet.groupRows, w.batch.rows), w.parquet.groupSize + w.batch.size()
+	}
+	b := w.(*Writer).batch
+	return b.rows, b.size()
 }
 
 // Values that are hard to keep, each by its name.

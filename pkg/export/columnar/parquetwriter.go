@@ -1,16 +1,18 @@
 package columnar
 
 import (
-	"fmt"
+	"bytes"
+	"encoding/binary"
+	"errors"
 	"io"
+	"runtime"
 	"slices"
+	"sync"
+	"sync/atomic"
 
 	"github.com/apache/arrow/go/v15/arrow"
-	"github.com/apache/arrow/go/v15/arrow/array"
-	"github.com/apache/arrow/go/v15/arrow/memory"
 	"github.com/apache/arrow/go/v15/parquet"
 	"github.com/apache/arrow/go/v15/parquet/compress"
-	"github.com/apache/arrow/go/v15/parquet/file"
 	"github.com/apache/arrow/go/v15/parquet/metadata"
 	pqschema "github.com/apache/arrow/go/v15/parquet/schema"
 
@@ -18,52 +20,43 @@ import (
 	"github.com/pa-tools/pa/pkg/export/internal/writeorder"
 )
 
-// NewParquetWriter returns a Writer of Parquet to w. It buffers its writes to w. deriver
-// computes the derived columns; nil leaves them out. A goroutine encodes a row group and
-// writes it to w while the next one fills: stop a Writer that is not closed, before using w
-// for anything else.
-func NewParquetWriter(w io.Writer, deriver export.Deriver) (*Writer, error) {
-	schema := newSchema(fileMetadata{}, deriver != nil)
-	out := &parquetSink{file: newCountingWriter(w), deriver: deriver}
-	root, err := parquetGroupNode("schema", parquet.Repetitions.Repeated, schema.Fields())
-	if err != nil {
-		return nil, err
-	}
-	err = catchPanic(func() error {
-		// The file has no copy of the Arrow schema: pyarrow would take the metadata from
-		// the copy, which is written before pa.run is known.
-		out.w = file.NewParquetWriter(out.file, root, file.WithWriterProps(parquetProperties()),
-			file.WithWriteMetadata(metadata.KeyValueMetadata{}))
-		return out.w.AppendKeyValueMetadata(versionKey, Version)
-	})
-	if err != nil {
-		return nil, err
-	}
-	b := newBatch(schema, deriver)
-	b.maxRows, b.maxBytes = maxGroupRows, maxGroupBytes
-	return &Writer{calls: writeorder.Checker{Format: "Parquet"}, sink: out, batch: b, background: true}, nil
+// A ParquetWriter is a Writer of Parquet.
+type ParquetWriter struct {
+	Writer
+	parquet *parquetSink
 }
 
-// parquetProperties returns the encodings and sizes. Numbers and texts are PLAIN: with
-// zstd, PLAIN is smaller than DELTA_BINARY_PACKED, which arrow v15 cannot read in lists.
-// Other readers cannot read the DELTA_BYTE_ARRAY of arrow v15. Columns with few distinct
-// values have a dictionary. Pages have version 1, because pages of version 2 may split a
-// row.
-func parquetProperties() *parquet.WriterProperties {
-	props := []parquet.WriterProperty{
-		parquet.WithAllocator(memory.DefaultAllocator),
-		parquet.WithCompression(compress.Codecs.Zstd),
-		// Arrow creates a compressor for each page. A compressor of a higher level
-		// clears megabytes of memory first, and saves at most a tenth of the size.
-		parquet.WithCompressionLevel(1),
-		parquet.WithDictionaryDefault(false),
-		parquet.WithEncoding(parquet.Encodings.Plain),
-		parquet.WithDataPageVersion(parquet.DataPageV1),
-		parquet.WithMaxRowGroupLength(maxGroupRows),
-		parquet.WithDataPageSize(pageBytes),
+// NewParquetWriter returns a Writer of Parquet to w. It buffers its writes to w. deriver
+// computes the derived columns; nil leaves them out. A row group is encoded on all cores and
+// written to w while the next one fills: stop a Writer that is not closed, before using w for
+// anything else.
+func NewParquetWriter(w io.Writer, deriver export.Deriver) (*ParquetWriter, error) {
+	s, err := newParquetSink(w, deriver)
+	if err != nil {
+		return nil, err
 	}
-	for _, path := range dictionaryPaths {
-		props = append(props, parquet.WithDictionaryFor(path, true))
+	return &ParquetWriter{parquet: s, Writer: Writer{calls: writeorder.Checker{Format: "Parquet"}, sink: s, batch: s.newBatch()}}, nil
+}
+
+// parquetProperties returns the encodings that the footer names. Times are
+// DELTA_BINARY_PACKED and texts DELTA_BYTE_ARRAY, which are smaller than PLAIN under zstd and
+// faster to write and read. Columns with few distinct values have a dictionary. Pages have
+// version 1, which every reader reads.
+func parquetProperties(schema *pqschema.Schema) *parquet.WriterProperties {
+	props := []parquet.WriterProperty{
+		parquet.WithCompression(compress.Codecs.Zstd),
+		parquet.WithEncoding(parquet.Encodings.Plain),
+	}
+	for i := range schema.NumColumns() {
+		c := schema.Column(i)
+		switch c.PhysicalType() {
+		case parquet.Types.Int64:
+			props = append(props, parquet.WithEncodingFor(c.Path(), parquet.Encodings.DeltaBinaryPacked))
+		case parquet.Types.ByteArray:
+			if !hasDictionary(c.Path()) {
+				props = append(props, parquet.WithEncodingFor(c.Path(), parquet.Encodings.DeltaByteArray))
+			}
+		}
 	}
 	return parquet.NewWriterProperties(props...)
 }
@@ -76,16 +69,18 @@ var dictionaryPaths = [...]string{
 	"source.list.element", "token_events.list.element", "token_choice.list.element", "token_count.list.element",
 }
 
-// pageBytes is the size of a page before compression. It is large because Arrow creates a
-// compressor for each page.
-const pageBytes = 4 << 20
+// hasDictionary reports whether a column of the file may have a dictionary.
+func hasDictionary(path string) bool { return slices.Contains(dictionaryPaths[:], path) }
 
-// Bounds of a row group, before compression. Engines read one row group at a time and skip
+// Bounds of a row group, before encoding. Engines read one row group at a time and skip
 // row groups by their statistics. A few large row groups are faster than many small ones.
 const (
 	maxGroupRows  = 1 << 20
 	maxGroupBytes = 32 << 20
 )
+
+// groupBatchBytes is the size of the batches of a row group. A page holds whole batches.
+const groupBatchBytes = pageBytes
 
 // parquetGroupNode returns the node of a Parquet schema that holds fields.
 func parquetGroupNode(name string, repetition parquet.Repetition, fields []arrow.Field) (*pqschema.GroupNode, error) {
@@ -134,214 +129,285 @@ func parquetNode(f arrow.Field) (pqschema.Node, error) {
 	return pqschema.NewPrimitiveNodeLogical(f.Name, repetition, logical, kind, -1, -1)
 }
 
-// A parquetSink writes each batch as a row group. It does not use package pqarrow, whose
-// imports (all compute functions of Arrow and a server) double the size of the programs.
+// A parquetSink collects batches and writes them as row groups. Their pages are encoded on all
+// cores. Arrow writes only the footer.
 type parquetSink struct {
 	file    *countingWriter
-	w       *file.Writer
+	meta    *metadata.FileMetaDataBuilder
+	arrow   *arrow.Schema
+	schema  *pqschema.Schema
 	deriver export.Deriver
-	scratch scratch
+
+	group               []*batch // of the row group that fills
+	groupRows, maxRows  int
+	groupSize, maxBytes int
+	writing             chan error // gets the error of the row group that is written; nil if there is none
+
+	encoders []*pageEncoder
+	parts    []*pagePart // memory of earlier row groups
+	groups   int
+
+	mu    sync.Mutex
+	empty []*batch // memory of earlier row groups
 }
 
-// A scratch holds memory for the values and levels of one column. The next column reuses
-// it.
-type scratch struct {
-	bools      []bool
-	int32s     []int32
-	int64s     []int64
-	floats     []float64
-	texts      []parquet.ByteArray
-	defs, reps []int16
+func newParquetSink(w io.Writer, deriver export.Deriver) (*parquetSink, error) {
+	s := &parquetSink{
+		file: newCountingWriter(w), deriver: deriver, arrow: newSchema(fileMetadata{}, deriver != nil),
+		maxRows: maxGroupRows, maxBytes: maxGroupBytes,
+	}
+	root, err := parquetGroupNode("schema", parquet.Repetitions.Repeated, s.arrow.Fields())
+	if err != nil {
+		return nil, err
+	}
+	s.schema = pqschema.NewSchema(root)
+	// The file has no copy of the Arrow schema: pyarrow would take the metadata from the copy,
+	// which is written before pa.run is known.
+	s.meta = metadata.NewFileMetadataBuilder(s.schema, parquetProperties(s.schema), metadata.KeyValueMetadata{})
+	if err := s.meta.AppendKeyValueMetadata(versionKey, Version); err != nil {
+		return nil, err
+	}
+	for range runtime.GOMAXPROCS(0) {
+		e, err := newPageEncoder()
+		if err != nil {
+			return nil, err
+		}
+		s.encoders = append(s.encoders, e)
+	}
+	_, err = s.file.Write([]byte(parquetMagic))
+	return s, err
 }
 
-func (s *parquetSink) write(rec arrow.Record) error {
-	group := s.w.AppendRowGroup()
-	for i, column := range rec.Columns() {
-		for _, l := range leavesOf(column, rec.Schema().Field(i).Nullable) {
-			w, err := group.NextColumn()
-			if err == nil {
-				err = l.writeTo(w, &s.scratch)
-			}
-			if err != nil {
-				return err
-			}
+// newBatch returns an empty batch for a row group. Any goroutine may call it.
+func (s *parquetSink) newBatch() *batch {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if n := len(s.empty); n > 0 {
+		b := s.empty[n-1]
+		s.empty = s.empty[:n-1]
+		return b
+	}
+	b := newBatch(s.arrow, s.deriver)
+	b.maxRows, b.maxBytes = s.maxRows, groupBatchBytes
+	leaf := 0
+	for _, c := range b.cols {
+		c.shareTexts(s.schema, &leaf)
+	}
+	return b
+}
+
+// shareTexts makes the texts below c shared texts, unless they may have a dictionary. leaf is
+// the index of the first leaf of c in the schema; it becomes the index of the next one.
+func (c *column) shareTexts(schema *pqschema.Schema, leaf *int) {
+	for _, k := range c.children {
+		k.shareTexts(schema, leaf)
+	}
+	if len(c.children) > 0 {
+		return
+	}
+	if c.isText() && !hasDictionary(schema.Column(*leaf).Path()) {
+		c.shared = &sharedTexts{}
+	}
+	*leaf++
+}
+
+// write adds b to the row group, and writes row groups that are full.
+func (s *parquetSink) write(b *batch) (empty *batch, err error) {
+	if s.groupRows+b.rows > s.maxRows {
+		if err := s.flush(); err != nil {
+			return nil, err
 		}
 	}
-	return group.Close()
+	size := b.size()
+	s.groupRows += b.rows
+	s.groupSize += size
+	if last := len(s.group) - 1; last >= 0 && size < groupBatchBytes/4 && s.group[last].size() < groupBatchBytes {
+		s.group[last].appendAll(b)
+		b.reset()
+		empty = b
+	} else {
+		s.group = append(s.group, b)
+		empty = s.newBatch()
+	}
+	if s.groupSize >= s.maxBytes {
+		err = s.flush()
+	}
+	return empty, err
 }
 
-// A leafArray is a leaf of a column with its enclosing lists, the outermost first. nullable
-// says for each list, and then for the values, whether they can be null.
-type leafArray struct {
-	lists    []*array.List
-	nullable []bool
-	values   arrow.Array
+// flush starts to write the row group in the background, after the one before it.
+func (s *parquetSink) flush() error {
+	if len(s.group) == 0 {
+		return nil
+	}
+	if err := s.wait(); err != nil {
+		return err
+	}
+	group := s.group
+	s.group, s.groupRows, s.groupSize = nil, 0, 0
+	done := make(chan error, 1)
+	go func() { done <- catchPanic(func() error { return s.encode(group) }) }()
+	s.writing = done
+	return nil
 }
 
-// leavesOf returns the leaves of a column: one leaf for each field of a list of structs,
-// one leaf for any other column.
-func leavesOf(column arrow.Array, nullable bool) []leafArray {
-	l := leafArray{values: column, nullable: []bool{nullable}}
-	for {
-		list, ok := l.values.(*array.List)
-		if !ok {
-			break
-		}
-		l.lists = append(l.lists, list)
-		l.values = list.ListValues()
-		l.nullable = append(l.nullable, true) // elements can be null in our schema
+// wait waits until the row group in the background is written.
+func (s *parquetSink) wait() error {
+	if s.writing == nil {
+		return nil
 	}
-	elements, ok := l.values.(*array.Struct)
-	if !ok {
-		return []leafArray{l}
-	}
-	var all []leafArray
-	for i, f := range elements.DataType().(*arrow.StructType).Fields() {
-		k := l
-		k.values = elements.Field(i)
-		k.nullable = append(slices.Clone(l.nullable), f.Nullable)
-		all = append(all, k)
-	}
-	return all
-}
-
-// writeTo writes the leaf as a column of the file.
-func (l leafArray) writeTo(w file.ColumnChunkWriter, s *scratch) error {
-	c := leafWriter{values: l.values}
-	c.defs, c.reps = l.levels(w.Descr(), s)
-	switch w := w.(type) {
-	case *file.BooleanColumnChunkWriter:
-		return writeValues(w, c, &s.bools, l.values.(*array.Boolean).Value)
-	case *file.Int32ColumnChunkWriter:
-		if small, ok := l.values.(*array.Int8); ok {
-			return writeValues(w, c, &s.int32s, func(i int) int32 { return int32(small.Value(i)) })
-		}
-		return writeValues(w, c, &s.int32s, l.values.(*array.Int32).Value)
-	case *file.Int64ColumnChunkWriter:
-		return writeValues(w, c, &s.int64s, l.values.(*array.Int64).Value)
-	case *file.Float64ColumnChunkWriter:
-		return writeValues(w, c, &s.floats, l.values.(*array.Float64).Value)
-	case *file.ByteArrayColumnChunkWriter:
-		bytes, ends := l.values.Data().Buffers()[2].Bytes(), l.values.(*array.String).ValueOffsets()
-		return writeValues(w, c, &s.texts, func(i int) parquet.ByteArray { return bytes[ends[i]:ends[i+1]] })
-	}
-	return fmt.Errorf("columns of type %s cannot be written", w.Type())
-}
-
-// A leafWriter holds the values of a leaf, including nulls, and its levels. Levels are nil
-// if they are all 0.
-type leafWriter struct {
-	values     arrow.Array
-	defs, reps []int16
-}
-
-// writeValues writes the values of c that are not null to w. It does not use
-// WriteBatchSpaced, which takes nulls, too, but writes statistics for columns without a
-// value.
-func writeValues[T any](w interface {
-	WriteBatch(values []T, defs, reps []int16) (int64, error)
-}, c leafWriter, memory *[]T, value func(i int) T,
-) error {
-	all := (*memory)[:0]
-	for i := range c.values.Len() {
-		if c.values.NullN() == 0 || c.values.IsValid(i) {
-			all = append(all, value(i))
-		}
-	}
-	*memory = all
-	_, err := w.WriteBatch(all, c.defs, c.reps)
+	err := <-s.writing
+	s.writing = nil
 	return err
 }
 
-// levels returns the definition and repetition levels of the values, in the memory of s.
-func (l leafArray) levels(col *pqschema.Column, s *scratch) (defs, reps []int16) {
-	most := col.MaxDefinitionLevel()
-	if len(l.lists) == 0 {
-		if most == 0 {
-			return nil, nil
+// encode writes the batches as a row group.
+func (s *parquetSink) encode(group []*batch) error {
+	leaves := leavesOf(group, s.schema)
+	parts := s.split(leaves)
+	bySize := slices.Clone(parts) // the largest first, so that all cores end at about the same time
+	slices.SortStableFunc(bySize, func(p, q *pagePart) int { return q.size - p.size })
+	err := inParallel(len(s.encoders), len(bySize), func(worker, i int) error {
+		s.encoders[worker].encode(bySize[i])
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	rows := 0
+	for _, b := range group {
+		rows += b.rows
+	}
+	if err := s.writeGroup(leaves, parts, rows); err != nil {
+		return err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, b := range group {
+		b.reset()
+		s.empty = append(s.empty, b)
+	}
+	return nil
+}
+
+// split returns the parts of the leaves that are encoded independently of each other, in the
+// order of the file: pages, or a whole column if it may have a dictionary.
+func (s *parquetSink) split(leaves []leafData) []*pagePart {
+	n := 0
+	add := func(l *leafData, batches []leafBatch, size int) {
+		if n == len(s.parts) {
+			s.parts = append(s.parts, &pagePart{})
 		}
-		s.defs = slices.Grow(s.defs[:0], l.values.Len())[:l.values.Len()]
-		l.setDefLevels(s.defs, 0, most)
-		return s.defs, nil
+		p := s.parts[n]
+		p.leaf, p.batches, p.size = l, batches, size
+		n++
 	}
-	outer := l.lists[0]
-	n := l.values.Len() + outer.Len()
-	if len(l.lists) > 1 {
-		n += l.lists[1].Len()
-	}
-	s.defs, s.reps = slices.Grow(s.defs[:0], n), slices.Grow(s.reps[:0], n)
-	defs, reps = s.defs, s.reps
-	present := int16(0) // definition level of a list that is present but empty
-	if l.nullable[0] {
-		present = 1
-	}
-	for row := range outer.Len() {
-		from, to := outer.ValueOffsets(row)
-		if outer.IsNull(row) {
-			defs, reps = append(defs, present-1), append(reps, 0)
+	for i := range leaves {
+		l := &leaves[i]
+		if l.dictionary {
+			add(l, l.batches, sizeOf(l.batches))
 			continue
 		}
-		if from == to {
-			defs, reps = append(defs, present), append(reps, 0)
-			continue
+		for all := l.batches; len(all) > 0; {
+			k, size := nextPage(all)
+			add(l, all[:k], size)
+			all = all[k:]
 		}
-		if len(l.lists) == 1 {
-			defs, reps = l.appendListLevels(defs, reps, int(from), int(to), most, 0, 1)
-			continue
-		}
-		inner := l.lists[1]
-		for i := from; i < to; i++ {
-			rep := int16(min(i-from, 1))
-			first, last := inner.ValueOffsets(int(i))
-			if first == last {
-				defs, reps = append(defs, present+2), append(reps, rep)
-				continue
+	}
+	return s.parts[:n]
+}
+
+// writeGroup writes the parts, which are in the order of the leaves, as a row group.
+func (s *parquetSink) writeGroup(leaves []leafData, parts []*pagePart, rows int) error {
+	group := s.meta.AppendRowGroup()
+	group.SetNumRows(rows)
+	total := int64(0)
+	for i := range leaves {
+		column := group.NextColumnChunk()
+		info := metadata.ChunkMetaInfo{IndexPageOffset: -1}
+		encodings := metadata.EncodingStats{DictEncodingStats: map[parquet.Encoding]int32{}, DataEncodingStats: map[parquet.Encoding]int32{}}
+		stats := pageStatistics{kind: leaves[i].kind}
+		hasDictionary := false
+		for ; len(parts) > 0 && parts[0].leaf == &leaves[i]; parts = parts[1:] {
+			p := parts[0]
+			if info.DataPageOffset == 0 {
+				info.DataPageOffset = s.file.n + int64(p.dictionary)
 			}
-			defs, reps = l.appendListLevels(defs, reps, int(first), int(last), most, rep, 2)
+			if p.dictionary > 0 {
+				hasDictionary = true
+				info.DictPageOffset = s.file.n
+				encodings.DictEncodingStats[encodingPlain]++
+			}
+			if _, err := s.file.Write(p.bytes); err != nil {
+				return err
+			}
+			info.NumValues += int64(p.levels)
+			info.CompressedSize += int64(len(p.bytes))
+			info.UncompressedSize += int64(p.uncompressed)
+			for encoding, n := range p.pages {
+				if n > 0 {
+					encodings.DataEncodingStats[parquet.Encoding(encoding)] += n
+				}
+			}
+			stats.merge(&p.stats)
+		}
+		total += info.UncompressedSize
+		encoded := stats.encoded()
+		encoded.Min, encoded.Max = bytes.Clone(encoded.Min), bytes.Clone(encoded.Max) // the footer keeps them, the batch does not
+		column.SetStats(encoded)
+		plain := encodings.DataEncodingStats[encodingPlain] > 0
+		if err := column.Finish(info, hasDictionary, plain, encodings, nil); err != nil {
+			return err
 		}
 	}
-	return defs, reps
+	s.groups++
+	return group.Finish(total, int16(s.groups-1))
 }
 
-// appendListLevels appends the levels of the values from index from up to index to, which
-// are one list. first is the repetition level of the first value, next of the other values.
-func (l leafArray) appendListLevels(defs, reps []int16, from, to int, most, first, next int16) (_, _ []int16) {
-	at := len(defs)
-	defs, reps = defs[:at+to-from], reps[:at+to-from]
-	l.setDefLevels(defs[at:], from, most)
-	for i := at; i < len(reps); i++ {
-		reps[i] = next
+// inParallel calls do for each i from 0 up to n, on up to workers goroutines, which are
+// numbered from 0. It returns the first error, and a panic as an error.
+func inParallel(workers, n int, do func(worker, i int) error) error {
+	var next atomic.Int64
+	var running sync.WaitGroup
+	errs := make([]error, min(workers, n))
+	for worker := range errs {
+		running.Go(func() {
+			for errs[worker] == nil {
+				i := int(next.Add(1)) - 1
+				if i >= n {
+					return
+				}
+				errs[worker] = catchPanic(func() error { return do(worker, i) })
+			}
+		})
 	}
-	reps[at] = first
-	return defs, reps
-}
-
-// setDefLevels sets the definition levels of the values from index from on.
-func (l leafArray) setDefLevels(defs []int16, from int, most int16) {
-	for i := range defs {
-		defs[i] = most
-	}
-	if l.values.NullN() == 0 {
-		return
-	}
-	for i := range defs {
-		if l.values.IsNull(from + i) {
-			defs[i]--
-		}
-	}
+	running.Wait()
+	return errors.Join(errs...)
 }
 
 func (s *parquetSink) close(run *export.Run, t *telemetryBuffer) error {
+	if err := errors.Join(s.flush(), s.wait()); err != nil {
+		return err
+	}
 	m, err := metadataOf(run, t, s.deriver)
 	if err != nil {
 		return err
 	}
 	for i, k := range m.keys {
-		if err := s.w.AppendKeyValueMetadata(k, m.values[i]); err != nil {
+		if err := s.meta.AppendKeyValueMetadata(k, m.values[i]); err != nil {
 			return err
 		}
 	}
-	if err := s.w.Close(); err != nil {
+	footer, err := s.meta.Finish()
+	if err != nil {
+		return err
+	}
+	before := s.file.n
+	if _, err := footer.WriteTo(s.file, nil); err != nil {
+		return err
+	}
+	end := binary.LittleEndian.AppendUint32(nil, uint32(s.file.n-before))
+	if _, err := s.file.Write(append(end, parquetMagic...)); err != nil {
 		return err
 	}
 	return s.file.w.Flush()

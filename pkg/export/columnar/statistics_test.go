@@ -41,7 +41,7 @@ func TestStatistics(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	w.batch.maxRows = 50
+	limitRows(w, 50)
 	if err := want.write(w, nil); err != nil {
 		t.Fatal(err)
 	}

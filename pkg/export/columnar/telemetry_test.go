@@ -162,7 +162,7 @@ func TestTelemetryDamaged(t *testing.T) {
 			var m fileMetadata
 			tt.edit(&m)
 			sink := w.sink.(*parquetSink)
-			if err := errors.Join(sink.w.AppendKeyValueMetadata(m.keys[0], m.values[0]), w.BeginExperiment("concurrency", "1"),
+			if err := errors.Join(sink.meta.AppendKeyValueMetadata(m.keys[0], m.values[0]), w.BeginExperiment("concurrency", "1"),
 				w.WriteRequest(&export.Request{StartNS: 1}), w.EndExperiment(&export.Experiment{}), w.Close(nil)); err != nil {
 				t.Fatal(err)
 			}

@@ -8,8 +8,6 @@ import (
 	"runtime"
 	"slices"
 
-	"github.com/apache/arrow/go/v15/arrow"
-
 	"github.com/pa-tools/pa/pkg/export"
 	"github.com/pa-tools/pa/pkg/export/internal/writeorder"
 )
@@ -29,18 +27,17 @@ type Writer struct {
 	rows  int        // of the current experiment
 
 	telemetry telemetryBuffer
-
-	// background says that a batch is written while the next one fills.
-	background bool
-	spareBatch *batch     // takes turns with batch; nil before the first flush
-	writing    chan error // gets the error of the batch being written; nil if there is none
 }
 
 var _ export.Writer = (*Writer)(nil)
 
 // A sink takes batches, and then the header and the telemetry.
 type sink interface {
-	write(rec arrow.Record) error
+	// write takes the rows of b and returns an empty batch for the next rows. It may go on
+	// writing in the background.
+	write(b *batch) (empty *batch, err error)
+	// wait waits until all rows are written.
+	wait() error
 	close(run *export.Run, t *telemetryBuffer) error
 }
 
@@ -96,9 +93,10 @@ func (w *Writer) WriteRequest(r *export.Request) error {
 		}
 	}
 	experiment := len(w.run.Experiments) - 1
-	if err := w.batch.add(experiment, &w.run.Experiments[experiment], r); err != nil {
+	if err := w.batch.add(r); err != nil {
 		return w.calls.Fail(fmt.Errorf("experiment %d, request %d: %w", experiment, w.rows, err))
 	}
+	w.batch.setLevel(experiment, &w.run.Experiments[experiment])
 	w.rows++
 	return nil
 }
@@ -147,7 +145,7 @@ func (w *Writer) Close(run *export.Run) error {
 	}
 	err := errors.Join(w.close(run), w.wait())
 	w.calls.State = writeorder.Closed
-	w.batch, w.spareBatch, w.telemetry = nil, nil, telemetryBuffer{}
+	w.batch, w.telemetry = nil, telemetryBuffer{}
 	return err
 }
 
@@ -173,47 +171,32 @@ func (w *Writer) close(run *export.Run) error {
 	return nil
 }
 
-// flush writes the waiting rows, or starts to.
+// flush hands the waiting rows to the sink.
 func (w *Writer) flush() error {
 	if w.batch.rows == 0 {
 		return nil
 	}
-	if err := w.wait(); err != nil {
-		return err
-	}
-	rec := w.batch.record()
-	if w.background {
-		if w.spareBatch == nil {
-			w.spareBatch = w.batch.newEmpty()
+	return w.write(w.batch, func(empty *batch) { w.batch = empty })
+}
+
+// write hands b to the sink, and the empty batch of the sink to next.
+func (w *Writer) write(b *batch, next func(empty *batch)) error {
+	err := catchPanic(func() error {
+		empty, err := w.sink.write(b)
+		if empty != nil {
+			next(empty)
 		}
-		w.batch, w.spareBatch = w.spareBatch, w.batch
-		w.batch.reset()
-		done := make(chan error, 1)
-		go func() {
-			err := catchPanic(func() error { return w.sink.write(rec) })
-			rec.Release()
-			done <- err
-		}()
-		w.writing = done
-		return nil
-	}
-	err := catchPanic(func() error { return w.sink.write(rec) })
-	rec.Release()
-	w.batch.reset()
+		return err
+	})
 	if err != nil {
 		return w.calls.Fail(err)
 	}
 	return nil
 }
 
-// wait returns the error of the batch that is being written, when it is.
+// wait waits until all rows are written.
 func (w *Writer) wait() error {
-	if w.writing == nil {
-		return nil
-	}
-	err := <-w.writing
-	w.writing = nil
-	if err != nil {
+	if err := w.sink.wait(); err != nil {
 		return w.calls.Fail(err)
 	}
 	return nil

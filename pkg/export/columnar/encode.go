@@ -1,0 +1,159 @@
+package columnar
+
+import (
+	"encoding/binary"
+	"math/bits"
+)
+
+// This file encodes the levels and values of Parquet pages. It is the inverse of
+// encoding.go.
+
+// leastRun is the length from which equal values are one repeated run.
+const leastRun = 8
+
+// appendRuns appends values in the run-length and bit-packing hybrid that rleDecoder reads.
+// Each value has width bits.
+func appendRuns[T uint8 | uint32](b []byte, values []T, width int) []byte {
+	for len(values) > 0 {
+		if n := runLength(values); n >= leastRun || n == len(values) {
+			b = binary.AppendUvarint(b, uint64(n)<<1)
+			for i := 0; i < width; i += 8 {
+				b = append(b, byte(uint32(values[0])>>i))
+			}
+			values = values[n:]
+			continue
+		}
+		// Whole groups of 8 values up to the next repeated run; the last group of the page is
+		// filled with zeros.
+		n := leastRun
+		for n < len(values) && runLength(values[n:min(n+leastRun, len(values))]) < leastRun {
+			n += leastRun
+		}
+		b = binary.AppendUvarint(b, uint64(n/leastRun)<<1|1)
+		n = min(n, len(values))
+		b = appendPacked(b, values[:n], width)
+		values = values[n:]
+	}
+	return b
+}
+
+// runLength returns how many values at the start of values are equal.
+func runLength[T uint8 | uint32](values []T) int {
+	v := values[0]
+	for i, x := range values {
+		if x != v {
+			return i
+		}
+	}
+	return len(values)
+}
+
+// appendPacked appends values of width bits in groups of 8, the lowest bit first.
+func appendPacked[T uint8 | uint32](b []byte, values []T, width int) []byte {
+	for len(values) > 0 {
+		group := values[:min(leastRun, len(values))]
+		values = values[len(group):]
+		pending, n := uint64(0), 0
+		size := len(b) + width
+		for _, v := range group {
+			pending |= uint64(v) << n
+			for n += width; n >= 8; n -= 8 {
+				b = append(b, byte(pending))
+				pending >>= 8
+			}
+		}
+		for ; len(b) < size; pending >>= 8 {
+			b = append(b, byte(pending))
+		}
+	}
+	return b
+}
+
+// Sizes of DELTA_BINARY_PACKED.
+const (
+	deltaBlock      = 128
+	deltaMiniblocks = 4
+	deltaMiniblock  = deltaBlock / deltaMiniblocks
+)
+
+// appendDelta appends values as DELTA_BINARY_PACKED, which deltaDecoder reads.
+func appendDelta(b []byte, values []int64) []byte {
+	b = binary.AppendUvarint(b, deltaBlock)
+	b = binary.AppendUvarint(b, deltaMiniblocks)
+	b = binary.AppendUvarint(b, uint64(len(values)))
+	if len(values) == 0 {
+		return binary.AppendVarint(b, 0)
+	}
+	last := values[0]
+	b = binary.AppendVarint(b, last)
+	values = values[1:]
+	var deltas [deltaBlock]uint64
+	for len(values) > 0 {
+		n := min(len(values), deltaBlock)
+		least := values[0] - last
+		for i, v := range values[:n] {
+			d := v - last
+			last = v
+			deltas[i] = uint64(d)
+			least = min(least, d)
+		}
+		values = values[n:]
+		b = appendDeltaBlock(b, &deltas, n, least)
+	}
+	return b
+}
+
+// appendDeltaBlock appends a block of n differences, the smallest of which is least.
+func appendDeltaBlock(b []byte, deltas *[deltaBlock]uint64, n int, least int64) []byte {
+	for i := range n {
+		deltas[i] -= uint64(least)
+	}
+	clear(deltas[n:])
+	b = binary.AppendVarint(b, least)
+	widths := len(b)
+	b = append(b, 0, 0, 0, 0)
+	for m := 0; m*deltaMiniblock < n; m++ {
+		part := (*[deltaMiniblock]uint64)(deltas[m*deltaMiniblock:])
+		all := uint64(0)
+		for _, d := range part {
+			all |= d
+		}
+		width := bits.Len64(all)
+		b[widths+m] = byte(width)
+		b = appendMiniblock(b, part, width)
+	}
+	return b
+}
+
+// appendMiniblock appends the 32 values of a miniblock with width bits each.
+func appendMiniblock(b []byte, values *[deltaMiniblock]uint64, width int) []byte {
+	pending, n := uint64(0), 0
+	for _, v := range values {
+		pending |= v << n
+		if n += width; n >= 64 {
+			b = binary.LittleEndian.AppendUint64(b, pending)
+			n -= 64
+			pending = v >> (width - n) // 0 for a shift of 64
+		}
+	}
+	for ; n > 0; n -= 8 { // 32 values fill whole bytes
+		b = append(b, byte(pending))
+		pending >>= 8
+	}
+	return b
+}
+
+// commonPrefix returns the number of bytes at the start of a and b that are equal.
+func commonPrefix(a, b []byte) int {
+	n := min(len(a), len(b))
+	i := 0
+	for ; i+8 <= n; i += 8 {
+		if x := binary.LittleEndian.Uint64(a[i:]) ^ binary.LittleEndian.Uint64(b[i:]); x != 0 {
+			return i + bits.TrailingZeros64(x)/8
+		}
+	}
+	for i < n && a[i] == b[i] {
+		i++
+	}
+	return i
+}

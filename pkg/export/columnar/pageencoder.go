@@ -1,0 +1,416 @@
+package columnar
+
+import (
+	"bytes"
+	"encoding/binary"
+	"math"
+	"math/bits"
+
+	"github.com/apache/arrow/go/v15/parquet"
+	"github.com/klauspost/compress/zstd"
+)
+
+// This file writes the pages of Parquet columns. Arrow v15's writer is not used: it makes a
+// compressor for each page, encodes one column after the other, and its DELTA_BYTE_ARRAY
+// cannot be read by other readers.
+
+// pageBytes is the approximate size of a page before encoding.
+const pageBytes = 1 << 20
+
+// Bounds of a dictionary.
+const (
+	maxDictionary      = 1 << 16
+	maxDictionaryBytes = 1 << 20
+)
+
+// A pagePart holds encoded pages of a column: of some batches, or of a whole row group with a
+// dictionary.
+type pagePart struct {
+	leaf    *leafData
+	batches []leafBatch
+	size    int // approximate, before encoding
+
+	bytes        []byte // of the pages and their headers
+	dictionary   int    // length of the dictionary page at the start of bytes
+	uncompressed int    // length of the pages before compression and of their headers
+	levels       int    // number of values and nulls
+	pages        [encodingRLEDictionary + 1]int32
+	stats        pageStatistics
+}
+
+// A pageEncoder encodes pages. It keeps buffers between pages, and is for one goroutine.
+type pageEncoder struct {
+	zstd       *zstd.Encoder
+	defs, reps []uint8
+	numbers    []int64
+	texts      [][]byte
+	page       []byte
+	compressed []byte
+	header     []byte
+	lengths    []int64
+	dictionary dictionary
+}
+
+func newPageEncoder() (*pageEncoder, error) {
+	// Higher levels take several times as long and save at most a tenth of the size. A
+	// window as large as a page finds all of its repetitions.
+	z, err := zstd.NewWriter(nil, zstd.WithEncoderLevel(zstd.SpeedFastest), zstd.WithEncoderConcurrency(1), zstd.WithWindowSize(pageBytes), zstd.WithZeroFrames(true))
+	return &pageEncoder{zstd: z}, err
+}
+
+// nextPage returns the number of batches that fill a page; at least 1.
+func nextPage(batches []leafBatch) (n, size int) {
+	for n < len(batches) {
+		k := batches[n].values.size()
+		if n > 0 && size+k > pageBytes {
+			break
+		}
+		n++
+		size += k
+	}
+	return n, size
+}
+
+// encode fills p with the pages of its batches.
+func (e *pageEncoder) encode(p *pagePart) {
+	p.bytes, p.dictionary, p.uncompressed, p.levels = p.bytes[:0], 0, 0, 0
+	clear(p.pages[:])
+	p.stats = pageStatistics{kind: p.leaf.kind}
+	var indices []uint32
+	if p.leaf.dictionary && e.dictionary.build(e, p) {
+		e.writeDictionary(p)
+		indices = e.dictionary.indices
+	}
+	for all := p.batches; len(all) > 0; {
+		n, _ := nextPage(all)
+		used := e.writePage(p, all[:n], indices)
+		if indices != nil {
+			indices = indices[used:]
+		}
+		all = all[n:]
+	}
+}
+
+// writePage writes the page of the batches. It returns the number of values that are not null.
+// indices are of the values in the dictionary from the first value of the page on; nil without
+// a dictionary.
+func (e *pageEncoder) writePage(p *pagePart, batches []leafBatch, indices []uint32) int {
+	l := p.leaf
+	maxDef, maxRep := int(l.desc.MaxDefinitionLevel()), int(l.desc.MaxRepetitionLevel())
+	e.defs, e.reps, e.numbers, e.texts = e.defs[:0], e.reps[:0], e.numbers[:0], e.texts[:0]
+	stats := pageStatistics{kind: l.kind}
+	levels := 0
+	for i := range batches {
+		b := &batches[i]
+		levels += b.values.n
+		b.levels(e, uint8(maxDef))
+		if l.kind == parquet.Types.ByteArray {
+			e.texts = b.values.appendTexts(e.texts)
+			if s := b.values.shared; s != nil && s.some {
+				stats.addText(s.least)
+				stats.addText(s.most)
+			}
+		} else {
+			e.numbers = b.values.appendNumbers(e.numbers)
+		}
+	}
+	page := e.page[:0]
+	if maxRep > 0 {
+		page = appendLevels(page, e.reps, maxRep)
+	}
+	if maxDef > 0 {
+		page = appendLevels(page, e.defs, maxDef)
+		levels = len(e.defs)
+	}
+	n := len(e.texts) + len(e.numbers)
+	encoding := encodingPlain
+	switch {
+	case n == 0:
+	case indices != nil:
+		encoding = encodingRLEDictionary
+		page = e.dictionary.appendIndices(page, indices[:n])
+	case l.kind == parquet.Types.ByteArray && batches[0].values.shared != nil:
+		encoding = encodingDeltaBytes
+		page = e.appendShared(page, batches)
+	case l.kind == parquet.Types.ByteArray:
+		page = appendPlainTexts(page, e.texts)
+	case l.kind == parquet.Types.Int64:
+		encoding = encodingDelta
+		page = appendDelta(page, e.numbers)
+	default:
+		page = appendPlainNumbers(page, e.numbers, l.kind)
+	}
+	e.page = page
+	if batches[0].values.shared == nil {
+		stats.addTexts(e.texts)
+	}
+	stats.addNumbers(e.numbers)
+	stats.nulls = int64(levels - n)
+	p.stats.merge(&stats)
+	p.levels += levels
+	p.pages[encoding]++
+	e.compress(p, func(dst []byte, compressed int) []byte {
+		return appendDataPageHeader(dst, len(page), compressed, levels, encoding, stats.encoded())
+	})
+	return n
+}
+
+// writeDictionary writes the page of the dictionary.
+func (e *pageEncoder) writeDictionary(p *pagePart) {
+	if p.leaf.kind == parquet.Types.ByteArray {
+		e.page = appendPlainTexts(e.page[:0], e.dictionary.texts)
+	} else {
+		e.page = appendPlainNumbers(e.page[:0], e.dictionary.numbers, p.leaf.kind)
+	}
+	e.compress(p, func(dst []byte, compressed int) []byte {
+		return appendDictionaryPageHeader(dst, len(e.page), compressed, e.dictionary.len())
+	})
+	p.dictionary = len(p.bytes)
+}
+
+// compress appends e.page to p, behind the header that header appends.
+func (e *pageEncoder) compress(p *pagePart, header func(dst []byte, compressed int) []byte) {
+	e.compressed = e.zstd.EncodeAll(e.page, e.compressed[:0])
+	before := len(p.bytes)
+	p.bytes = header(p.bytes, len(e.compressed))
+	p.uncompressed += len(p.bytes) - before + len(e.page)
+	p.bytes = append(p.bytes, e.compressed...)
+}
+
+// appendLevels appends levels up to most, behind their length in bytes.
+func appendLevels(b []byte, levels []uint8, most int) []byte {
+	at := len(b)
+	b = appendRuns(append(b, 0, 0, 0, 0), levels, widthOf(most))
+	binary.LittleEndian.PutUint32(b[at:], uint32(len(b)-at-4))
+	return b
+}
+
+// appendPlainTexts appends texts as PLAIN.
+func appendPlainTexts(b []byte, texts [][]byte) []byte {
+	for _, s := range texts {
+		b = append(binary.LittleEndian.AppendUint32(b, uint32(len(s))), s...)
+	}
+	return b
+}
+
+// appendPlainNumbers appends numbers as PLAIN.
+func appendPlainNumbers(b []byte, numbers []int64, kind parquet.Type) []byte {
+	switch kind {
+	case parquet.Types.Boolean:
+		for len(numbers) > 0 {
+			bits := byte(0)
+			n := min(8, len(numbers))
+			for i, v := range numbers[:n] {
+				bits |= byte(v&1) << i
+			}
+			b = append(b, bits)
+			numbers = numbers[n:]
+		}
+	case parquet.Types.Int32:
+		for _, v := range numbers {
+			b = binary.LittleEndian.AppendUint32(b, uint32(v))
+		}
+	default:
+		for _, v := range numbers {
+			b = binary.LittleEndian.AppendUint64(b, uint64(v))
+		}
+	}
+	return b
+}
+
+// appendShared appends shared texts as DELTA_BYTE_ARRAY. e.texts holds their rests.
+func (e *pageEncoder) appendShared(b []byte, batches []leafBatch) []byte {
+	lengths := e.lengths[:0]
+	for i := range batches {
+		c := batches[i].values
+		for k, n := range c.shared.prefixes {
+			if !c.isNull(k) {
+				lengths = append(lengths, int64(n))
+			}
+		}
+	}
+	b = appendDelta(b, lengths)
+	lengths = lengths[:0]
+	for _, s := range e.texts {
+		lengths = append(lengths, int64(len(s)))
+	}
+	e.lengths = lengths
+	b = appendDelta(b, lengths)
+	for i := range batches {
+		b = append(b, batches[i].values.data...)
+	}
+	return b
+}
+
+// A dictionary holds the distinct values of a column.
+type dictionary struct {
+	texts   [][]byte
+	numbers []int64
+	// indices are of the values of the column that are not null.
+	indices []uint32
+
+	byText   map[string]uint32
+	byNumber map[int64]uint32
+	small    [256]uint32 // index + 1 of numbers from 0 to 255; 0 for none
+}
+
+func (d *dictionary) len() int { return len(d.texts) + len(d.numbers) }
+
+// build fills d from the values of p. ok is false if a dictionary does not make the column
+// smaller, or would be too large.
+func (d *dictionary) build(e *pageEncoder, p *pagePart) (ok bool) {
+	d.texts, d.numbers, d.indices = d.texts[:0], d.numbers[:0], d.indices[:0]
+	e.texts, e.numbers = e.texts[:0], e.numbers[:0]
+	var plain, stored int
+	if p.leaf.kind == parquet.Types.ByteArray {
+		for i := range p.batches {
+			e.texts = p.batches[i].values.appendTexts(e.texts)
+		}
+		plain, stored = d.addTexts(e.texts)
+	} else {
+		for i := range p.batches {
+			e.numbers = p.batches[i].values.appendNumbers(e.numbers)
+		}
+		plain, stored = len(e.numbers)*8, d.addNumbers(e.numbers)*8
+	}
+	return stored > 0 && stored <= maxDictionaryBytes && stored+len(d.indices)*d.width()/8 < plain
+}
+
+// addTexts adds texts, and returns their size and the size of the dictionary; stored is 0 if
+// there are too many.
+func (d *dictionary) addTexts(texts [][]byte) (plain, stored int) {
+	if d.byText == nil {
+		d.byText = map[string]uint32{}
+	}
+	clear(d.byText)
+	var last []byte
+	at := uint32(0)
+	for i, s := range texts {
+		plain += 4 + len(s)
+		if i == 0 || !bytes.Equal(s, last) {
+			known := false
+			if at, known = d.byText[string(s)]; !known {
+				at = uint32(len(d.texts))
+				if stored += 4 + len(s); at == maxDictionary || stored > maxDictionaryBytes {
+					return plain, 0
+				}
+				d.byText[string(s)] = at
+				d.texts = append(d.texts, s)
+			}
+			last = s
+		}
+		d.indices = append(d.indices, at)
+	}
+	return plain, stored
+}
+
+// addNumbers adds numbers, and returns how many are different; 0 if there are too many.
+func (d *dictionary) addNumbers(numbers []int64) int {
+	if d.byNumber == nil {
+		d.byNumber = map[int64]uint32{}
+	}
+	clear(d.byNumber)
+	clear(d.small[:])
+	for _, v := range numbers {
+		if uint64(v) < uint64(len(d.small)) {
+			if at := d.small[v]; at > 0 {
+				d.indices = append(d.indices, at-1)
+				continue
+			}
+		}
+		at, known := d.byNumber[v]
+		if !known {
+			at = uint32(len(d.numbers))
+			if at == maxDictionary {
+				return 0
+			}
+			d.numbers = append(d.numbers, v)
+			if uint64(v) < uint64(len(d.small)) {
+				d.small[v] = at + 1
+			} else {
+				d.byNumber[v] = at
+			}
+		}
+		d.indices = append(d.indices, at)
+	}
+	return len(d.numbers)
+}
+
+// width returns the number of bits of an index. It is never 0, because some readers do not
+// expect that.
+func (d *dictionary) width() int { return max(1, bits.Len(uint(d.len()-1))) }
+
+// appendIndices appends indices, behind the number of their bits.
+func (d *dictionary) appendIndices(b []byte, indices []uint32) []byte {
+	return appendRuns(append(b, byte(d.width())), indices, d.width())
+}
+
+// A pageStatistics holds the minimum and the maximum of the values of a page or a column.
+type pageStatistics struct {
+	kind     parquet.Type
+	some     bool // there is a value
+	min, max int64
+	// minText and maxText are valid until the batches change.
+	minText, maxText     []byte
+	minDouble, maxDouble float64
+	nulls                int64
+}
+
+func (s *pageStatistics) addNumbers(numbers []int64) {
+	if len(numbers) == 0 {
+		return
+	}
+	if s.kind == parquet.Types.Double {
+		for _, v := range numbers {
+			s.addDouble(math.Float64frombits(uint64(v)))
+		}
+		return
+	}
+	least, most := numbers[0], numbers[0]
+	for _, v := range numbers[1:] {
+		least, most = min(least, v), max(most, v)
+	}
+	s.min, s.max, s.some = least, most, true
+}
+
+// addDouble adds v, which is not NaN.
+func (s *pageStatistics) addDouble(v float64) {
+	if !s.some {
+		s.minDouble, s.maxDouble, s.some = v, v, true
+	}
+	s.minDouble, s.maxDouble = min(s.minDouble, v), max(s.maxDouble, v)
+}
+
+func (s *pageStatistics) addTexts(texts [][]byte) {
+	for _, v := range texts {
+		s.addText(v)
+	}
+}
+
+func (s *pageStatistics) addText(v []byte) {
+	switch {
+	case !s.some:
+		s.minText, s.maxText, s.some = v, v, true
+	case bytes.Compare(v, s.minText) < 0:
+		s.minText = v
+	case bytes.Compare(v, s.maxText) > 0:
+		s.maxText = v
+	}
+}
+
+// merge adds the values of o.
+func (s *pageStatistics) merge(o *pageStatistics) {
+	nulls := s.nulls + o.nulls
+	switch {
+	case !o.some:
+	case !s.some:
+		*s = *o
+	case s.kind == parquet.Types.ByteArray:
+		s.addText(o.minText)
+		s.addText(o.maxText)
+	default:
+		s.min, s.max = min(s.min, o.min), max(s.max, o.max)
+		s.minDouble, s.maxDouble = min(s.minDouble, o.minDouble), max(s.maxDouble, o.maxDouble)
+	}
+	s.nulls = nulls
+}

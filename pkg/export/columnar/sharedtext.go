@@ -1,0 +1,73 @@
+package columnar
+
+import (
+	"bytes"
+	"encoding/base64"
+	"unicode/utf8"
+)
+
+// sharedTexts is the part of a column of texts that stores only what follows the bytes that
+// a text shares with the text before: the events of a streamed answer differ in few bytes. A
+// Parquet file has such columns as DELTA_BYTE_ARRAY.
+type sharedTexts struct {
+	prefixes []int32 // number of shared bytes of each text; 0 for null and for the first text
+	last     []byte  // the last text that is not null
+	bytes    int     // of all texts as a whole
+	// least and most are the minimum and the maximum, if some is set.
+	some        bool
+	least, most []byte
+	escaped     []byte // memory
+}
+
+func (s *sharedTexts) reset() {
+	s.prefixes, s.last, s.bytes, s.some = s.prefixes[:0], s.last[:0], 0, false
+}
+
+// append adds text and returns its rest, as it is in the file. The rest is valid until the next
+// call.
+func (s *sharedTexts) append(text []byte) (rest []byte) {
+	shared := commonPrefix(s.last, text)
+	for shared < len(s.last) && !utf8.RuneStart(s.last[shared]) {
+		shared-- // so that the text is UTF-8 if the rest is
+	}
+	if rest = text[shared:]; !utf8.Valid(rest) || bytes.HasPrefix(text, []byte(textEscape)) {
+		s.escaped = base64.StdEncoding.AppendEncode(append(s.escaped[:0], textEscape...), text)
+		shared = commonPrefix(s.last, s.escaped)
+		for shared < len(s.last) && !utf8.RuneStart(s.last[shared]) {
+			shared--
+		}
+		rest = s.escaped[shared:]
+	}
+	s.last = append(s.last[:shared], rest...)
+	s.prefixes = append(s.prefixes, int32(shared))
+	s.bytes += len(s.last)
+	switch {
+	case !s.some:
+		s.some, s.least, s.most = true, append(s.least[:0], s.last...), append(s.most[:0], s.last...)
+	case bytes.Compare(s.last, s.least) < 0:
+		s.least = append(s.least[:0], s.last...)
+	case bytes.Compare(s.last, s.most) > 0:
+		s.most = append(s.most[:0], s.last...)
+	}
+	return rest
+}
+
+// appendNull adds a null.
+func (s *sharedTexts) appendNull() { s.prefixes = append(s.prefixes, 0) }
+
+// appendAll adds the texts of o, whose first text shares nothing.
+func (s *sharedTexts) appendAll(o *sharedTexts) {
+	s.prefixes = append(s.prefixes, o.prefixes...)
+	s.bytes += o.bytes
+	if !o.some {
+		return
+	}
+	s.last = append(s.last[:0], o.last...)
+	if !s.some || bytes.Compare(o.least, s.least) < 0 {
+		s.least = append(s.least[:0], o.least...)
+	}
+	if !s.some || bytes.Compare(o.most, s.most) > 0 {
+		s.most = append(s.most[:0], o.most...)
+	}
+	s.some = true
+}
