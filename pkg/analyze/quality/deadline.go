@@ -1,0 +1,43 @@
+package quality
+
+// A Timeliness says how an answer kept the deadlines of a reader who takes pace nanoseconds for each
+// token, beginning at the start of the request: token i, from 1, is due at i·pace.
+type Timeliness struct {
+	Tokens int64 // token events
+	Met    int64 // those that came by their deadline
+	// IdleNS is the time for which the reader waited for tokens: the longest time by which a token
+	// was late. The reader goes on at the same pace after each wait, so waits do not add up beyond
+	// the latest token.
+	IdleNS int64
+}
+
+// TimelinessOf measures an answer. pace is at least 1.
+//
+// Source: arXiv 2410.14257, token deadlines d_i = V·i and the user's idle time.
+func TimelinessOf(ttft int64, gaps []int64, pace int64) Timeliness {
+	t := Timeliness{}
+	late := ttft - pace
+	t.token(late)
+	for _, g := range gaps {
+		late += g - pace
+		t.token(late)
+	}
+	return t
+}
+
+// token counts a token that came late nanoseconds after its deadline.
+func (t *Timeliness) token(late int64) {
+	t.Tokens++
+	if late <= 0 {
+		t.Met++
+	}
+	t.IdleNS = max(t.IdleNS, late)
+}
+
+// Benefit returns the tokens less the tokens that the reader could have read while idle:
+// Tokens − IdleNS/pace. It can be negative. Divided by the duration of a level, the sum over its
+// requests is the smooth goodput. The weight of the idle time, one token a pace, is ours; arXiv
+// 2410.14257 leaves it to the application.
+func (t Timeliness) Benefit(pace int64) float64 {
+	return float64(t.Tokens) - float64(t.IdleNS)/float64(pace)
+}

@@ -1,0 +1,91 @@
+package quality
+
+import "sort"
+
+// Most bounds the sum of the times of one answer, in nanoseconds (36 years), so that no
+// computation overflows.
+const Most = 1 << 60
+
+// Fits reports whether the times of an answer are within the range of this package.
+func Fits(ttft int64, gaps []int64) bool {
+	sum := 0.0
+	for _, g := range gaps {
+		sum += abs(g)
+	}
+	return sum+abs(ttft) < Most
+}
+
+func abs(v int64) float64 {
+	f := float64(v)
+	return max(f, -f)
+}
+
+// A Deadline says when tokens are due, in nanoseconds: the first one First after the start of the
+// request, each other one Next after the one before it. Next is at least 1.
+type Deadline struct{ First, Next int64 }
+
+// A Fluidity counts the deadlines of tokens and the deadlines that were missed.
+type Fluidity struct{ Deadlines, Misses int64 }
+
+// Index returns 1 − Misses/Deadlines, from 0 to 1; ok is false without deadlines.
+func (f Fluidity) Index() (index float64, ok bool) {
+	if f.Deadlines == 0 {
+		return 0, false
+	}
+	return 1 - float64(f.Misses)/float64(f.Deadlines), true
+}
+
+// FluidityOf counts the deadlines of an answer. A token that comes early adds the time it is early to
+// a slack, which later tokens may use up. A token that comes later than its deadline and the slack,
+// by x, misses ⌊x/Next⌋+1 deadlines, as many as pass until it comes, and resets the slack to 0.
+//
+// Source: Etalon (arXiv 2407.07000) and arXiv 2507.09019.
+func FluidityOf(ttft int64, gaps []int64, d Deadline) Fluidity {
+	var f Fluidity
+	slack := d.First - ttft
+	slack = f.token(slack, d.Next)
+	for _, g := range gaps {
+		slack = f.token(slack+d.Next-g, d.Next)
+	}
+	return f
+}
+
+// token counts a token that leaves that slack, which is negative if the token is late. It returns
+// the slack for the next token.
+func (f *Fluidity) token(slack, next int64) int64 {
+	if slack >= 0 {
+		f.Deadlines++
+		return slack
+	}
+	m := -slack/next + 1
+	f.Deadlines += m
+	f.Misses += m
+	return 0
+}
+
+// FluidInterval returns the smallest Deadline.Next, in whole nanoseconds, at which the index of the
+// answer is at least target, for a first token that is due after first. ok is false if there is
+// none, because the first token misses too much.
+//
+// A longer interval never lowers the index: it makes slack longer and misses fewer, token by token.
+// So a binary search finds the smallest one.
+//
+// The fluid token rate of a level is 1/interval of the share of its requests that shall keep the
+// target (arXiv 2407.07000).
+func FluidInterval(ttft int64, gaps []int64, first int64, target float64) (ns int64, ok bool) {
+	reaches := func(next int64) bool {
+		index, _ := FluidityOf(ttft, gaps, Deadline{first, next}).Index()
+		return index >= target
+	}
+	longest := max(ttft-first, 0) // at this interval and one more, the first token misses one deadline, and no other does
+	for _, g := range gaps {
+		longest = max(longest, g)
+	}
+	longest++
+	if !reaches(longest) {
+		return 0, false
+	}
+	low := int64(1)
+	n := sort.Search(int(longest-low), func(i int) bool { return reaches(low + int64(i)) })
+	return low + int64(n), true
+}

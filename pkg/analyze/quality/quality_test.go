@@ -1,0 +1,226 @@
+package quality
+
+import (
+	"math"
+	"math/rand/v2"
+	"slices"
+	"testing"
+)
+
+const ms = 1_000_000
+
+// Two requests of five tokens, by hand. First is due after 100 ms, each other after 50 ms.
+//
+//	even: tokens at 80, 120, 160, 230, 300 ms: gaps 40, 40, 70, 70.
+//	      slack 20; 20+50−40 = 30; 30+50−40 = 40; 40+50−70 = 20; 20+50−70 = 0: nothing is missed.
+//	late: tokens at 260, 300, 520, 530, 590 ms: gaps 40, 220, 10, 60.
+//	      260−100 = 160 late: ⌊160/50⌋+1 = 4 misses, slack 0; 0+50−40 = 10;
+//	      10+50−220 = −160: 4 misses, slack 0; 0+50−10 = 40; 40+50−60 = 30.
+//	      4+1+4+1+1 = 11 deadlines, 8 misses.
+//
+// Pooled: 16 deadlines, 8 misses, index ½.
+var (
+	even = answer{80 * ms, []int64{40 * ms, 40 * ms, 70 * ms, 70 * ms}}
+	late = answer{260 * ms, []int64{40 * ms, 220 * ms, 10 * ms, 60 * ms}}
+	due  = Deadline{100 * ms, 50 * ms}
+)
+
+type answer struct {
+	ttft int64
+	gaps []int64
+}
+
+func TestFluidity(t *testing.T) {
+	for _, tt := range []struct {
+		name  string
+		a     answer
+		d     Deadline
+		want  Fluidity
+		index float64
+	}{
+		{"even", even, due, Fluidity{5, 0}, 1},
+		{"late", late, due, Fluidity{11, 8}, 3.0 / 11},
+		{"one token in time", answer{100 * ms, nil}, due, Fluidity{1, 0}, 1},
+		{"one token 1 ns late", answer{100*ms + 1, nil}, due, Fluidity{1, 1}, 0},
+		{"one token one interval late", answer{150 * ms, nil}, due, Fluidity{2, 2}, 0},
+		{"a gap that uses up all slack", answer{0, []int64{150 * ms}}, due, Fluidity{2, 0}, 1},
+		{"a gap 1 ns beyond all slack", answer{0, []int64{150*ms + 1}}, due, Fluidity{2, 1}, 0.5},
+		{"a clock set back", answer{0, []int64{-5, 3}}, due, Fluidity{3, 0}, 1},
+	} {
+		got := FluidityOf(tt.a.ttft, tt.a.gaps, tt.d)
+		if index, ok := got.Index(); got != tt.want || !ok || index-tt.index > 1e-15 || tt.index-index > 1e-15 {
+			t.Errorf("%s: %+v, index %v, want %+v, %v", tt.name, got, index, tt.want, tt.index)
+		}
+	}
+	a, b := FluidityOf(even.ttft, even.gaps, due), FluidityOf(late.ttft, late.gaps, due)
+	if index, _ := (Fluidity{a.Deadlines + b.Deadlines, a.Misses + b.Misses}).Index(); index != 0.5 {
+		t.Errorf("pooled index %v, want 0.5", index)
+	}
+	if _, ok := (Fluidity{}).Index(); ok {
+		t.Error("an index without deadlines")
+	}
+}
+
+// By hand, with target 0.9 and 5 tokens: no miss is allowed, since one of five or more is at least a
+// tenth. Tokens of even are at 80, 120, 160, 230, 300 ms, due by 100 + k·D: the last one asks for
+// 4·D ≥ 200, D = 50 ms. late never gets there: its first token misses one deadline of five.
+func TestFluidInterval(t *testing.T) {
+	for _, tt := range []struct {
+		name   string
+		a      answer
+		first  int64
+		target float64
+		want   int64
+		ok     bool
+	}{
+		{"even", even, 100 * ms, 0.9, 50 * ms, true},
+		{"late", late, 100 * ms, 0.9, 0, false},
+		// The first token always misses; then one miss of five is 0.8. 160 ms late is one miss from
+		// D = 160 ms + 1 ns on, and then no other token is late: 40, 220−(D−40)=100, ….
+		{"late, a lower target", late, 100 * ms, 0.8, 160*ms + 1, true},
+		{"late, first token not due", late, 260 * ms, 0.9, 130 * ms, true}, // 40 + 220 in two intervals
+		{"one token", answer{90 * ms, nil}, 100 * ms, 0.9, 1, true},
+		{"one token, late", answer{110 * ms, nil}, 100 * ms, 0.9, 0, false},
+	} {
+		got, ok := FluidInterval(tt.a.ttft, tt.a.gaps, tt.first, tt.target)
+		if got != tt.want || ok != tt.ok {
+			t.Errorf("%s: %d, %v, want %d, %v", tt.name, got, ok, tt.want, tt.ok)
+		}
+	}
+}
+
+// By hand, 60 ms a token: due at 60, 120, 180, 240, 300 ms.
+//
+//	even: at 80, 120, 160, 230, 300: the first is 20 ms late, four are in time.
+//	late: at 260, 300, 520, 530, 590: late by 200, 180, 340, 290, 290 ms: none in time.
+//
+// Benefit of late: 5 − 340/60.
+func TestTimeliness(t *testing.T) {
+	const pace = 60 * ms
+	if got, want := TimelinessOf(even.ttft, even.gaps, pace), (Timeliness{5, 4, 20 * ms}); got != want {
+		t.Errorf("even: %+v, want %+v", got, want)
+	}
+	got, want := TimelinessOf(late.ttft, late.gaps, pace), Timeliness{5, 0, 340 * ms}
+	if got != want {
+		t.Errorf("late: %+v, want %+v", got, want)
+	}
+	if b := got.Benefit(pace); math.Abs(b-(5-340.0/60)) > 1e-15 {
+		t.Errorf("benefit %v, want %v", b, 5-340.0/60)
+	}
+	if got := TimelinessOf(60*ms, nil, pace); got != (Timeliness{1, 1, 0}) { // edge: just in time
+		t.Errorf("one token: %+v", got)
+	}
+}
+
+// By hand: late has gaps 40, 220, 10, 60, median 50 ms. Above 100 ms: one stall of 220 of 330 ms.
+func TestStalls(t *testing.T) {
+	for _, tt := range []struct {
+		name      string
+		threshold int64
+		factor    float64
+		gaps      []int64
+		want      Stall
+	}{
+		{"threshold", 100 * ms, 2, late.gaps, Stall{1, 220 * ms, 220 * ms, 330 * ms}},
+		{"factor", 20 * ms, 1.1, late.gaps, Stall{2, 220 * ms, 280 * ms, 330 * ms}}, // above 55 ms
+		{"a gap of just the limit is none", 60 * ms, 1, late.gaps, Stall{1, 220 * ms, 220 * ms, 330 * ms}},
+		{"even", 100 * ms, 5, even.gaps, Stall{0, 0, 0, 220 * ms}},
+		{"no gaps", 100 * ms, 5, nil, Stall{}},
+	} {
+		x := Stalls{ThresholdNS: tt.threshold, Factor: tt.factor}
+		if got := x.Of(tt.gaps); got != tt.want {
+			t.Errorf("%s: %+v, want %+v", tt.name, got, tt.want)
+		}
+	}
+	if share, ok := (Stall{1, 220, 220, 330}).Share(); share != 220.0/330 || !ok {
+		t.Errorf("share %v", share)
+	}
+	if _, ok := (Stall{}).Share(); ok {
+		t.Error("a share of no time")
+	}
+}
+
+func TestPositions(t *testing.T) {
+	var p Positions
+	p.Add(even.gaps)
+	p.Add(late.gaps)
+	p.Add(nil)
+	want := []Position{{1, 1, 2, 40 * ms}, {2, 3, 4, (40 + 70 + 220 + 10) * ms / 4}, {4, 7, 2, 65 * ms}}
+	if got := p.Means(); !slices.Equal(got, want) {
+		t.Errorf("%+v, want %+v", got, want)
+	}
+}
+
+func TestFits(t *testing.T) {
+	if !Fits(late.ttft, late.gaps) || Fits(1<<59, []int64{-1 << 59}) || Fits(1<<62, nil) {
+		t.Error("Fits")
+	}
+}
+
+// random returns an answer of up to 50 tokens with gaps around 50 ms.
+func random(rng *rand.Rand) answer {
+	a := answer{ttft: rng.Int64N(300 * ms)}
+	for range rng.IntN(50) {
+		a.gaps = append(a.gaps, rng.Int64N(100*ms)*rng.Int64N(3))
+	}
+	return a
+}
+
+func TestProperties(t *testing.T) {
+	rng := rand.New(rand.NewPCG(3, 4))
+	for range 2000 {
+		a, k := random(rng), 1+rng.Int64N(1000)
+		d := Deadline{rng.Int64N(200 * ms), 1 + rng.Int64N(100*ms)}
+		f := FluidityOf(a.ttft, a.gaps, d)
+		index, ok := f.Index()
+		if !ok || index < 0 || index > 1 || f.Deadlines < int64(len(a.gaps)) {
+			t.Fatalf("%+v, %+v: %+v", a, d, f)
+		}
+		// Scaling: times and deadlines in another unit.
+		scaled := answer{a.ttft * k, nil}
+		for _, g := range a.gaps {
+			scaled.gaps = append(scaled.gaps, g*k)
+		}
+		if got := FluidityOf(scaled.ttft, scaled.gaps, Deadline{d.First * k, d.Next * k}); got != f {
+			t.Fatalf("%+v, %+v times %d: %+v, want %+v", a, d, k, got, f)
+		}
+		one, many := TimelinessOf(a.ttft, a.gaps, d.Next), TimelinessOf(scaled.ttft, scaled.gaps, d.Next*k)
+		if many != (Timeliness{one.Tokens, one.Met, one.IdleNS * k}) {
+			t.Fatalf("timeliness %+v scaled by %d: %+v", one, k, many)
+		}
+		// Every token early: index 1.
+		early := Deadline{a.ttft, 1}
+		for _, g := range a.gaps {
+			early.Next = max(early.Next, g)
+		}
+		if index, _ := FluidityOf(a.ttft, a.gaps, early).Index(); index != 1 {
+			t.Fatalf("%+v, %+v: index %v, want 1", a, early, index)
+		}
+		if got := TimelinessOf(a.ttft, a.gaps, max(a.ttft, early.Next, 1)); got.Met != got.Tokens || got.IdleNS != 0 {
+			t.Fatalf("%+v: %+v", a, got)
+		}
+		// A longer interval never lowers the index, and the smallest one is the smallest.
+		if longer, _ := FluidityOf(a.ttft, a.gaps, Deadline{d.First, d.Next + rng.Int64N(50*ms)}).Index(); longer < index {
+			t.Fatalf("%+v, %+v: a longer interval lowers the index from %v to %v", a, d, index, longer)
+		}
+		if ns, ok := FluidInterval(a.ttft, a.gaps, d.First, 0.9); ok {
+			at, _ := FluidityOf(a.ttft, a.gaps, Deadline{d.First, ns}).Index()
+			below := 0.0
+			if ns > 1 {
+				below, _ = FluidityOf(a.ttft, a.gaps, Deadline{d.First, ns - 1}).Index()
+			}
+			if at < 0.9 || below >= 0.9 {
+				t.Fatalf("%+v: interval %d has index %v, one less %v", a, ns, at, below)
+			}
+		} else if index >= 0.9 {
+			t.Fatalf("%+v: no interval, but %d has index %v", a, d.Next, index)
+		}
+		// Stalls do not depend on the order of the gaps.
+		x := Stalls{ThresholdNS: d.Next, Factor: 2}
+		before := x.Of(a.gaps)
+		rng.Shuffle(len(a.gaps), func(i, j int) { a.gaps[i], a.gaps[j] = a.gaps[j], a.gaps[i] })
+		if after := x.Of(a.gaps); after != before {
+			t.Fatalf("stalls %+v, in another order %+v", before, after)
+		}
+	}
+}

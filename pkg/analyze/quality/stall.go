@@ -1,0 +1,62 @@
+package quality
+
+import (
+	"slices"
+
+	"github.com/pa-tools/pa/internal/quantile"
+)
+
+// A Stall sums up the stalls of an answer: the gaps above a limit.
+type Stall struct {
+	N         int
+	LongestNS int64
+	TotalNS   int64
+	// DecodeNS is the time from the first token event to the last.
+	DecodeNS int64
+}
+
+// Share returns TotalNS/DecodeNS; ok is false if all tokens came at one time.
+func (s Stall) Share() (share float64, ok bool) {
+	if s.DecodeNS <= 0 {
+		return 0, false
+	}
+	return float64(s.TotalNS) / float64(s.DecodeNS), true
+}
+
+// Stalls finds the stalls of answers. It keeps a buffer; the zero value finds every gap above 0.
+type Stalls struct {
+	// A gap is a stall if it is above ThresholdNS and above Factor times the median gap of its
+	// answer.
+	ThresholdNS int64
+	Factor      float64
+
+	sorted []int64
+}
+
+// Of returns the stalls of an answer. The median is of type 7.
+func (x *Stalls) Of(gaps []int64) Stall {
+	var s Stall
+	if len(gaps) == 0 {
+		return s
+	}
+	limit := float64(x.ThresholdNS)
+	above := false // a gap above the threshold: the median matters
+	for _, g := range gaps {
+		s.DecodeNS += g
+		above = above || float64(g) > limit
+	}
+	if !above {
+		return s
+	}
+	x.sorted = append(x.sorted[:0], gaps...)
+	slices.Sort(x.sorted)
+	limit = max(limit, float64(x.Factor*quantile.At(x.sorted, 0.5)))
+	for _, g := range gaps {
+		if float64(g) > limit {
+			s.N++
+			s.LongestNS = max(s.LongestNS, g)
+			s.TotalNS += g
+		}
+	}
+	return s
+}
