@@ -45,6 +45,8 @@ type Config struct {
 	// Series keeps the requests of each experiment in memory and fills
 	// Experiment.Series and Experiment.Steps.
 	Series bool
+	// Quality asks for [Experiment.Quality]; nil means no.
+	Quality *QualityConfig
 	// Certified asks for [Summary.Certified] of the metrics of whole levels.
 	Certified bool
 	// MemoryLimit is about the memory that the whole program takes at most, in bytes; 0
@@ -182,6 +184,8 @@ type Experiment struct {
 	Models []ModelPart
 	// SLO counts the requests that met Config.SLO; nil without an objective.
 	SLO *Attainment
+	// Quality says how smoothly tokens came; nil unless Config.Quality asks for it.
+	Quality *Quality
 	// Series holds the requests of the part in the order of their starts, including
 	// excluded ones, if Config.Series asked for them.
 	Series []Point

@@ -73,6 +73,9 @@ func newAttainer(e *slo.Expr) *attainer {
 // prepare readies the collector for requests. undecided says that some requests may be
 // StreamedUnknown until the whole level is read.
 func (c *collector) prepare(cfg Config, undecided bool) {
+	if cfg.Quality != nil && c.quality == nil {
+		c.quality = newQuality(*cfg.Quality, c.whole[0].memory)
+	}
 	if cfg.SLO != nil && c.slo == nil {
 		c.slo = newAttainer(cfg.SLO)
 		if undecided && cfg.Streaming == nil {

@@ -37,6 +37,7 @@ type collector struct {
 	// sloStreamed replaces slo if the level turns out to be streamed; nil if that is
 	// known beforehand.
 	sloStreamed *attainer
+	quality     *qualityCollector // nil: not asked for
 	timed       []timed
 	streams     streamCount
 	undecided   []undecided
@@ -173,6 +174,9 @@ func (c *collector) count(p *Point) {
 	}
 	c.streams.add(p)
 	c.timed = append(c.timed, timed{p.StartNS, orNone(p.TTFT), orNone(p.E2EL)})
+	if c.quality != nil {
+		c.quality.add(p)
+	}
 	if c.slo != nil {
 		c.slo.count(p)
 	}
@@ -281,6 +285,11 @@ func (c *collector) finish(run *export.Run, e *export.Experiment, cfg Config, se
 	}
 	if c.slo != nil {
 		x.SLO = c.slo.finish(x.DurationNS)
+	}
+	if c.quality != nil {
+		c.quality.resolve(false) // where the level was streamed, none is left
+		q, err := c.quality.finish(run, x.DurationNS)
+		x.Quality, c.err = q, errors.Join(c.err, err)
 	}
 	if sel != nil {
 		x.Unsteady = sel.warnings()

@@ -10,6 +10,7 @@ type Definition struct {
 	answer.Metric
 	Formula string
 	Doc     string // which requests have no value, and other small print
+	Source  string // where the definition was published; "" for our own
 
 	// needs is the part of a run that the metric is computed from; files of other tools
 	// may lack it.

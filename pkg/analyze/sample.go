@@ -46,6 +46,10 @@ type sample[T int64 | float64] struct {
 	err    error           // from summary: values could not be read back
 	// certified says that the summary has Certified.
 	certified bool
+	// nth is the index of a value, in ascending order, that summary stores in nthValue; a value
+	// that does not exist leaves it 0.
+	nth      int
+	nthValue float64
 }
 
 func (s *sample[T]) add(values ...T) {
@@ -85,10 +89,15 @@ func (s *sample[T]) summary() *Summary {
 		certificate = certificateOf(d.N)
 	}
 	var squares float64
+	passed := 0
 	s.sorted(func(x []T) {
 		squares = quantile.Squares(squares, x, d.Mean)
 		pass(&ranks, x)
 		certify(&certificate, x)
+		if at := s.nth - passed; at >= 0 && at < len(x) {
+			s.nthValue = float64(x[at])
+		}
+		passed += len(x)
 	})
 	s.sorter.Release()
 	s.sorter = nil

@@ -25,6 +25,9 @@ func (c *collector) undecide(p *Point) {
 // resolve adds the values of StreamedUnknown requests if the level was streamed. It is
 // called after all requests of the level were read.
 func (c *collector) resolve(streamed bool) {
+	if c.quality != nil {
+		c.quality.resolve(streamed)
+	}
 	if !streamed {
 		return
 	}

@@ -17,6 +17,18 @@ const (
 	InputTokens
 	ReasoningTokens
 	CachedTokens
+
+	// How smoothly tokens came, in reports that ask for it.
+	Fluidity
+	FluidInterval
+	TokensInTime
+	ReaderIdle
+	Stalls
+	LongestStall
+	StallShare
+	TokensPerEvent
+	ITLPerToken
+	NormalizedLatency
 	numMetrics
 )
 
@@ -27,6 +39,8 @@ type Unit string
 const (
 	Nanoseconds Unit = "ns"
 	Tokens      Unit = "tokens"
+	Ratio       Unit = "ratio"
+	Count       Unit = "count"
 )
 
 var metrics = [numMetrics]struct {
@@ -43,6 +57,17 @@ var metrics = [numMetrics]struct {
 	InputTokens:     {"input_tokens", "input tokens", Tokens},
 	ReasoningTokens: {"reasoning_tokens", "reasoning tok.", Tokens},
 	CachedTokens:    {"cached_tokens", "cached tokens", Tokens},
+
+	Fluidity:          {"fluidity", "fluidity index", Ratio},
+	FluidInterval:     {"fluid_interval", "fluid interval", Nanoseconds},
+	TokensInTime:      {"tokens_in_time", "tokens in time", Ratio},
+	ReaderIdle:        {"reader_idle", "reader idle", Nanoseconds},
+	Stalls:            {"stalls", "stalls", Count},
+	LongestStall:      {"longest_stall", "longest stall", Nanoseconds},
+	StallShare:        {"stall_share", "stall share", Ratio},
+	TokensPerEvent:    {"tokens_per_event", "tokens per event", Ratio},
+	ITLPerToken:       {"itl_per_token_estimated", "ITL per token, estimated", Nanoseconds},
+	NormalizedLatency: {"normalized_latency", "E2EL per token", Nanoseconds},
 }
 
 // String returns the name in objectives and gates: "ttft", "output_tokens".

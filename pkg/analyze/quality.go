@@ -1,0 +1,235 @@
+package analyze
+
+import (
+	"errors"
+	"math"
+
+	"github.com/pa-tools/pa/internal/extsort"
+	"github.com/pa-tools/pa/internal/quantile"
+	"github.com/pa-tools/pa/pkg/analyze/quality"
+	"github.com/pa-tools/pa/pkg/answer"
+	"github.com/pa-tools/pa/pkg/export"
+)
+
+// A QualityConfig holds the parameters of the metrics of [Quality]. Times are nanoseconds, at least 1.
+type QualityConfig struct {
+	FirstTokenNS, TokenNS int64   // deadlines of the fluidity index
+	Target                float64 // fluidity index that a request should have, above 0, at most 1
+	Share                 float64 // of the requests that should have it, above 0, at most 1
+	PaceNS                int64   // of a reader, for each token
+	StallNS               int64
+	StallFactor           float64
+}
+
+// DefaultQuality returns the usual parameters: the first token is due after 1 s, each other after
+// 50 ms; nine tenths of the deadlines shall be met by 99 % of the requests; a reader takes 50 ms a
+// token; a stall is longer than 200 ms and five times the median gap.
+func DefaultQuality() QualityConfig {
+	return QualityConfig{FirstTokenNS: 1e9, TokenNS: 50e6, Target: 0.9, Share: 0.99, PaceNS: 50e6, StallNS: 200e6, StallFactor: 5}
+}
+
+// A Quality says how smoothly the tokens of a level came. It is about successful requests.
+type Quality struct {
+	Config QualityConfig
+	// Metrics holds the metrics that have a value, in the order of QualityMetrics.
+	Metrics []MetricSummary
+	// Figures are all figures of the level.
+	Figures []QualityFigure
+	// Positions holds the mean gap by its position in the answer.
+	Positions []quality.Position
+	// Requests is the number of requests whose token times are known.
+	Requests int
+	// Missing is the reason why some metrics have no value; "" if all have.
+	Missing string
+}
+
+// A qualityCollector gathers the values of a level.
+type qualityCollector struct {
+	cfg    QualityConfig
+	whole  [len(QualityMetrics)]sample[int64]
+	ratios [len(QualityMetrics)]sample[float64]
+	stalls quality.Stalls
+
+	requests, unreached int // requests with token times, and those that reach Target at no interval
+	deadlines, misses   quantile.IntSum
+	tokens, inTime      quantile.IntSum
+	idle                quantile.IntSum
+	nStalls, stalled    int
+	stallNS, decodeNS   quantile.IntSum
+	output, events      quantile.IntSum
+	positions           quality.Positions
+	severalChoices      int
+	undecided           []Point // without gaps
+}
+
+func newQuality(cfg QualityConfig, memory *extsort.Memory) *qualityCollector {
+	q := &qualityCollector{cfg: cfg, stalls: quality.Stalls{ThresholdNS: cfg.StallNS, Factor: cfg.StallFactor}}
+	for i := range QualityMetrics {
+		q.whole[i].memory, q.ratios[i].memory = memory, memory
+	}
+	return q
+}
+
+// place returns the index of a metric in QualityMetrics.
+func place(m answer.Metric) int { return int(m - answer.Fluidity) }
+
+// add adds the values of a request that counts.
+func (c *qualityCollector) add(p *Point) {
+	if p.Streamed == answer.StreamedUnknown {
+		q := *p
+		q.Gaps, q.Message = nil, ""
+		c.undecided = append(c.undecided, q)
+		return
+	}
+	tokens := p.OutputTokens
+	counted := tokens.OK && tokens.V > 0
+	if counted && p.E2EL.OK {
+		c.ratios[place(answer.NormalizedLatency)].add(float64(p.E2EL.V) / float64(tokens.V))
+	}
+	counted = counted && p.TokenSource != answer.TokenResponses && p.Streamed == answer.StreamedYes
+	if counted && p.Events > 0 {
+		c.output.Add(tokens.V)
+		c.events.Add(int64(p.Events))
+		c.ratios[place(answer.TokensPerEvent)].add(float64(tokens.V) / float64(p.Events))
+	}
+	if !p.TTFT.OK || p.Streamed != answer.StreamedYes || p.Events == 0 || p.Impossible > 0 || !quality.Fits(p.TTFT.V, p.Gaps) {
+		return
+	}
+	if p.Events != len(p.Gaps)+1 {
+		c.severalChoices++
+		return
+	}
+	c.times(p)
+	if counted && tokens.V > 1 {
+		scale := float64(p.Events-1) / float64(tokens.V-1)
+		for _, g := range p.Gaps {
+			c.ratios[place(answer.ITLPerToken)].add(float64(g) * scale)
+		}
+	}
+}
+
+// times adds the values that follow from the token times alone.
+func (c *qualityCollector) times(p *Point) {
+	c.requests++
+	ttft, gaps := p.TTFT.V, p.Gaps
+	f := quality.FluidityOf(ttft, gaps, quality.Deadline{First: c.cfg.FirstTokenNS, Next: c.cfg.TokenNS})
+	c.deadlines.Add(f.Deadlines)
+	c.misses.Add(f.Misses)
+	index, _ := f.Index()
+	c.ratios[place(answer.Fluidity)].add(index)
+	if ns, ok := quality.FluidInterval(ttft, gaps, c.cfg.FirstTokenNS, c.cfg.Target); ok {
+		c.whole[place(answer.FluidInterval)].add(ns)
+	} else {
+		c.unreached++
+	}
+	t := quality.TimelinessOf(ttft, gaps, c.cfg.PaceNS)
+	c.tokens.Add(t.Tokens)
+	c.inTime.Add(t.Met)
+	c.idle.Add(t.IdleNS)
+	c.ratios[place(answer.TokensInTime)].add(float64(t.Met) / float64(t.Tokens))
+	c.whole[place(answer.ReaderIdle)].add(t.IdleNS)
+	s := c.stalls.Of(gaps)
+	c.whole[place(answer.Stalls)].add(int64(s.N))
+	c.nStalls += s.N
+	if s.N > 0 {
+		c.stalled++
+		c.whole[place(answer.LongestStall)].add(s.LongestNS)
+	}
+	c.stallNS.Add(s.TotalNS)
+	c.decodeNS.Add(s.DecodeNS)
+	if share, ok := s.Share(); ok {
+		c.ratios[place(answer.StallShare)].add(share)
+	}
+	c.positions.Add(gaps)
+}
+
+// resolve adds the requests of which only others of the level show whether they were streamed.
+func (c *qualityCollector) resolve(streamed bool) {
+	all := c.undecided
+	c.undecided = nil
+	for i := range all {
+		p := &all[i]
+		if streamed {
+			p.AsStreamed()
+		} else {
+			p.Streamed = answer.StreamedNo
+		}
+		c.add(p)
+	}
+}
+
+// finish returns the figures of a level that lasted durationNS; 0 if that is not known.
+func (c *qualityCollector) finish(run *export.Run, durationNS int64) (*Quality, error) {
+	q := &Quality{Config: c.cfg, Positions: c.positions.Means(), Requests: c.requests, Missing: c.missing(run)}
+	intervals := &c.whole[place(answer.FluidInterval)]
+	// The fluid interval of the level is the one of the request at this place, from 1.
+	rank := int(math.Ceil(c.cfg.Share*float64(c.requests) - 1e-9))
+	intervals.nth = rank - 1
+	var err error
+	for i := range QualityMetrics {
+		s := c.whole[i].summary()
+		if s == nil {
+			s = c.ratios[i].summary()
+		}
+		err = errors.Join(err, c.whole[i].err, c.ratios[i].err)
+		if s != nil {
+			q.Metrics = append(q.Metrics, MetricSummary{&QualityMetrics[i], s})
+		}
+	}
+	q.Figures = append(q.Figures, qualityFigures[:]...)
+	for i := range q.Figures {
+		q.Figures[i].Why = "no request has the values"
+		if q.Missing != "" {
+			q.Figures[i].Why = q.Missing
+		}
+	}
+	set := func(i int, value float64) { q.Figures[i].Value, q.Figures[i].Why = value, "" }
+	if c.requests > 0 {
+		set(poolFluidity, 1-c.misses.Float64()/c.deadlines.Float64())
+		set(poolInTime, c.inTime.Float64()/c.tokens.Float64())
+		set(poolStalls, float64(c.nStalls))
+		set(stalledRequests, float64(c.stalled))
+		switch {
+		case rank > c.requests-c.unreached:
+			q.Figures[fluidRate].Why = "too many requests reach the target at no rate: their first token is late"
+		case intervals.err == nil:
+			set(fluidRate, 1e9/intervals.nthValue)
+		}
+		if durationNS > 0 {
+			set(smoothGoodput, (c.tokens.Float64()-c.idle.Float64()/float64(c.cfg.PaceNS))/(float64(durationNS)/1e9))
+		} else {
+			q.Figures[smoothGoodput].Why = "the duration of the level is not known"
+		}
+		if decode := c.decodeNS.Float64(); decode > 0 {
+			set(poolStallShare, c.stallNS.Float64()/decode)
+		}
+	}
+	if events := c.events.Float64(); events > 0 {
+		set(poolPerEvent, c.output.Float64()/events)
+	} else {
+		q.Figures[poolPerEvent].Why = "no source counts the tokens apart from their events"
+	}
+	perToken := metricOf(q.Metrics, answer.NormalizedLatency)
+	for i, level := range map[int]float64{interactivity90: 90, interactivity75: 75} {
+		if perToken == nil {
+			q.Figures[i].Why = "no request has an E2EL and output tokens"
+		} else if v := perToken.P(level); v > 0 {
+			set(i, 1e9/v)
+		}
+	}
+	return q, err
+}
+
+// missing returns why requests lack token times; "" if none does.
+func (c *qualityCollector) missing(run *export.Run) string {
+	if why, lacks := run.Lacks(export.PartGaps); lacks {
+		return why
+	}
+	switch {
+	case c.severalChoices > 0:
+		return "requests with several choices have no one order of tokens"
+	case c.requests == 0:
+		return "no streamed answer"
+	}
+	return ""
+}
