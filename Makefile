@@ -138,6 +138,11 @@ readback: ## read what the columnar formats write with pyarrow, DuckDB, polars, 
 	$(GO) run -buildvcs=false ./test/columnar/write $(OUT)/columnar
 	$(OUT)/venv/bin/python test/columnar/readback.py $(OUT)/columnar
 
+.PHONY: test-quality
+test-quality: build ## compute the quality of streams anew from 1,000 random exports (Python)
+	@rm -rf $(OUT)/quality
+	python3 test/quality/quality.py bin/pa-analyze $(OUT)/quality
+
 .PHONY: test-tokenizers
 test-tokenizers: build $(OUT)/tokenizers/bin/python $(OUT)/transformers4/bin/python ## hold tokenizers and made-up prompts to the Hugging Face libraries (Python, TOKENIZERS='a.json folder')
 	$(OUT)/tokenizers/bin/python test/tokenizers/compare.py bin/pa-analyze $(TOKENIZERS)

@@ -80,7 +80,9 @@ func checkAction(c *cli.Context) error {
 				return fmt.Errorf("%s: holds no experiment: nothing was measured", path)
 			}
 			var problem error
-			res.Levels, problem = settings.Chosen(path, res.Levels, func(l *check.Level) settings.Level { return settings.Level{Experiment: export.Experiment{Mode: l.Mode, Value: l.Value}, Problem: l.Problem} }, c.StringSlice("experiment"))
+			res.Levels, problem = settings.Chosen(path, res.Levels, func(l *check.Level) settings.Level {
+				return settings.Level{Experiment: export.Experiment{Mode: l.Mode, Value: l.Value}, Problem: l.Problem}
+			}, c.StringSlice("experiment"))
 			if len(res.Levels) > 0 {
 				results = append(results, res)
 			}

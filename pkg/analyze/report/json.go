@@ -104,6 +104,7 @@ type jsonExperiment struct {
 	// answers were not streamed, or may not have been.
 	Unavailable map[string]string `json:"unavailable,omitempty"`
 	SLO         *jsonSLO          `json:"slo,omitempty"`
+	Quality     *jsonQuality      `json:"quality,omitempty"`
 	Models      []jsonModel       `json:"models,omitempty"`
 	Windows     []jsonWindow      `json:"windows,omitempty"`
 	// Pauses has the layout of the file.
@@ -186,7 +187,7 @@ func experiment(e *analyze.Experiment, target float64) jsonExperiment {
 		DurationNS: e.DurationNS, TokenSource: e.TokenSource.String(),
 		TokenEvents: e.TokenEvents, SharedStamps: e.SharedStamps,
 		Selected: PartOf(e.Selected), Metrics: e.Metrics, Throughput: jsonRates(&e.Throughput), Unavailable: whys(e.Unavailable),
-		SLO: jsonAttainment(e.SLO, target), Models: jsonModels(e.Models), Windows: jsonWindows(e.Windows),
+		SLO: jsonAttainment(e.SLO, target), Quality: jsonQualityOf(e.Quality), Models: jsonModels(e.Models), Windows: jsonWindows(e.Windows),
 		Pauses: e.Pauses, PausedRequests: e.Paused,
 		Client:   e.Client,
 		Server:   jsonServers(e.Server),

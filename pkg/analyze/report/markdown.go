@@ -104,6 +104,9 @@ func markdownLevel(b *strings.Builder, rep *analyze.Report, e *analyze.Experimen
 			b.WriteString("- " + sanitize.Markdown(l) + "\n")
 		}
 	}
+	if e.Quality != nil {
+		markdownQuality(b, e.Quality, u)
+	}
 	if g := servers(e, u.server); g != nil {
 		b.WriteByte('\n')
 		g.markdown(b, 1)

@@ -188,6 +188,9 @@ func (t *table) experiment(e *analyze.Experiment) {
 		}
 	}
 	t.footnotes(e)
+	if e.Quality != nil {
+		t.quality(e.Quality)
+	}
 	if g := servers(e, t.units.server); g != nil {
 		t.b.WriteByte('\n')
 		t.write(g)

@@ -98,7 +98,11 @@ func rowFormat(m analyze.MetricSummary, sc scale) inRow {
 }
 
 func (f inRow) text(v float64) string {
-	if f.unit != answer.Nanoseconds {
+	switch f.unit {
+	case answer.Nanoseconds:
+	case answer.Ratio:
+		return number(v)
+	default:
 		return count(v)
 	}
 	v /= f.per

@@ -55,8 +55,8 @@ func Config(c *cli.Context) (cfg analyze.Config, err error) {
 	return cfg, err
 }
 
-// ReportConfig reads the flags of a report: Config's, windows, objectives and the limit of
-// memory.
+// ReportConfig reads the flags of a report: Config's, windows, objectives, QualityFlags and the
+// limit of memory.
 func ReportConfig(c *cli.Context) (analyze.Config, error) {
 	cfg, err := Config(c)
 	if err != nil {
@@ -66,6 +66,9 @@ func ReportConfig(c *cli.Context) (analyze.Config, error) {
 		return cfg, err
 	}
 	if cfg.MemoryLimit, err = MemoryLimit(c); err != nil {
+		return cfg, err
+	}
+	if err := quality(c, &cfg); err != nil {
 		return cfg, err
 	}
 	return cfg, objective(c, &cfg)

@@ -1,0 +1,116 @@
+package analyze
+
+import (
+	"reflect"
+	"strings"
+	"testing"
+
+	"github.com/pa-tools/pa/internal/memrun"
+	"github.com/pa-tools/pa/pkg/answer"
+	"github.com/pa-tools/pa/pkg/export"
+)
+
+// qualityRun returns the requests of package quality's hand-worked vectors, with more of one response.
+func qualityRun(single int) *memrun.Reader {
+	const ms = 1_000_000
+	at := func(start uint64, tokens ...uint64) export.Request {
+		for i := range tokens {
+			tokens[i] = start + tokens[i]*ms
+		}
+		return memrun.At(start, tokens...)
+	}
+	all := []export.Request{at(1000*ms, 80, 120, 160, 230, 300), at(2000*ms, 260, 300, 520, 530, 590)}
+	for i := range single {
+		all = append(all, at(uint64(3000+i)*ms, 90))
+	}
+	return memrun.New("", all)
+}
+
+func qualityOf(t *testing.T, r *memrun.Reader, cfg Config) *Quality {
+	t.Helper()
+	q := DefaultQuality()
+	q.FirstTokenNS, q.TokenNS, q.PaceNS, q.StallNS, q.StallFactor = 100e6, 50e6, 60e6, 100e6, 2
+	cfg.Quality = &q
+	rep, err := Run(t.Context(), r, cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return rep.Experiments[0].Quality
+}
+
+// By hand, see package quality: 5 + 11 deadlines, 8 misses; 4 of 10 tokens in time. A request of one
+// response counts as streamed because others are, and adds a token in time at 90 ms: of the pace of
+// 60 ms it is late.
+func TestQualityFigures(t *testing.T) {
+	for _, tt := range []struct {
+		single int
+		want   map[string]float64
+	}{
+		{0, map[string]float64{"fluidity_index": 1 - 8.0/16, "tokens_in_time": 4.0 / 10, "stalls": 1, "stalled_requests": 1, "stall_share": 220.0 / 550}},
+		{2, map[string]float64{"fluidity_index": 1 - 8.0/18, "tokens_in_time": 4.0 / 12, "stalls": 1, "stalled_requests": 1, "stall_share": 220.0 / 550}},
+	} {
+		for name, cfg := range map[string]Config{"as they come": {}, "kept": {Series: true}} {
+			q := qualityOf(t, qualityRun(tt.single), cfg)
+			if q.Requests != 2+tt.single {
+				t.Errorf("%s: %d requests, want %d", name, q.Requests, 2+tt.single)
+			}
+			for _, f := range q.Figures {
+				if want, ok := tt.want[f.Key]; ok && (f.Value != want || f.Why != "") {
+					t.Errorf("%s, %d of one response: %s = %v (%s), want %v", name, tt.single, f.Key, f.Value, f.Why, want)
+				}
+			}
+		}
+	}
+}
+
+// The order of the requests does not matter, and keeping them changes nothing.
+func TestQualityOrder(t *testing.T) {
+	want := qualityOf(t, qualityRun(3), Config{})
+	for name, cfg := range map[string]Config{"reversed": {}, "reversed and kept": {Series: true}} {
+		r := qualityRun(3)
+		all := r.Requests[0]
+		for i, j := 0, len(all)-1; i < j; i, j = i+1, j-1 {
+			all[i], all[j] = all[j], all[i]
+		}
+		if got := qualityOf(t, r, cfg); !reflect.DeepEqual(got, want) {
+			t.Errorf("%s:\n%+v\nwant\n%+v", name, got, want)
+		}
+	}
+}
+
+// Answers that were not streamed have only a normalized latency, and say why.
+func TestQualityMissing(t *testing.T) {
+	no := false
+	q := qualityOf(t, qualityRun(0), Config{Streaming: &no})
+	for _, f := range q.Figures {
+		if f.Why == "" {
+			t.Errorf("%s has a value: %v", f.Key, f.Value)
+		}
+	}
+	if len(q.Metrics) > 0 || q.Missing != "no streamed answer" {
+		t.Errorf("%+v", q)
+	}
+	r := qualityRun(0)
+	r.Header.Meta = &export.RunMeta{Import: &export.Import{Lacks: []export.Lack{{Part: export.PartGaps, Why: "no gaps"}}}}
+	if q := qualityOf(t, r, Config{}); q.Requests != 0 || q.Missing != "no gaps" || q.Figures[0].Why != "no gaps" {
+		t.Errorf("%+v", q)
+	}
+}
+
+// The table is complete: each metric is at its place, with a formula.
+func TestQualityMetrics(t *testing.T) {
+	for i := range QualityMetrics {
+		d := &QualityMetrics[i]
+		if place(d.Metric) != i || d.Formula == "" || d.Key() == "" {
+			t.Errorf("entry %d: %+v", i, d)
+		}
+	}
+	if QualityMetrics[len(QualityMetrics)-1].Metric != answer.NormalizedLatency {
+		t.Error("metrics of quality are missing")
+	}
+	for i, f := range qualityFigures {
+		if f.Key == "" || f.Label == "" || f.Unit == "" || f.Formula == "" || strings.Contains(f.Key, " ") {
+			t.Errorf("figure %d: %+v", i, f)
+		}
+	}
+}

@@ -1,0 +1,167 @@
+package report
+
+import (
+	"math"
+	"strconv"
+	"strings"
+
+	"github.com/pa-tools/pa/internal/sanitize"
+	"github.com/pa-tools/pa/pkg/analyze"
+	"github.com/pa-tools/pa/pkg/answer"
+)
+
+// qualityMetrics returns a row for each metric of q.
+func qualityMetrics(q *analyze.Quality, u *timeUnits) grid {
+	return figures(&analyze.Experiment{Metrics: q.Metrics}, u)
+}
+
+// qualityFigures returns a line for each figure of q: its name and its value.
+func qualityFigures(q *analyze.Quality) []string {
+	var all []string
+	for _, f := range q.Figures {
+		switch {
+		case f.Why != "":
+			all = append(all, f.Label+": n/a ("+plain(f.Why)+")")
+		case f.Unit == "tokens/s":
+			all = append(all, f.Label+": "+number(f.Value)+" tokens/s")
+		case f.Unit == "ratio":
+			all = append(all, f.Label+": "+number(f.Value))
+		default:
+			all = append(all, f.Label+": "+count(f.Value))
+		}
+	}
+	return all
+}
+
+// qualitySettings says which parameters the figures of q have.
+func qualitySettings(q *analyze.Quality) string {
+	c := &q.Config
+	return "quality: first token due after " + span(float64(c.FirstTokenNS)) + ", others after " + span(float64(c.TokenNS)) +
+		"; fluidity of " + number(c.Target) + " for " + number(100*c.Share) + " % of the requests; reader takes " + span(float64(c.PaceNS)) +
+		" a token; stalls above " + span(float64(c.StallNS)) + " and " + number(c.StallFactor) + " medians"
+}
+
+// qualityPositions returns the mean gaps by position; "" if there are none.
+func qualityPositions(q *analyze.Quality) string {
+	var parts []string
+	for _, p := range q.Positions {
+		name := strconv.FormatInt(p.From, 10)
+		if p.To > p.From {
+			name += "–" + strconv.FormatInt(p.To, 10)
+		}
+		parts = append(parts, name+": "+span(p.MeanNS))
+	}
+	if parts == nil {
+		return ""
+	}
+	return "mean ITL by position: " + strings.Join(parts, " · ")
+}
+
+// quality writes the quality of the streams of a level.
+func (t *table) quality(q *analyze.Quality) {
+	t.b.WriteByte('\n')
+	t.prose("  ", qualitySettings(q))
+	if len(q.Metrics) > 0 {
+		g := qualityMetrics(q, t.units)
+		t.write(&g)
+	}
+	for _, line := range qualityFigures(q) {
+		t.prose("  ", line)
+	}
+	if text := qualityPositions(q); text != "" {
+		t.prose("  ", text)
+	}
+}
+
+// markdownQuality writes the same as a table and a list.
+func markdownQuality(b *strings.Builder, q *analyze.Quality, u *timeUnits) {
+	b.WriteString("\n" + sanitize.Markdown(qualitySettings(q)) + "\n")
+	if len(q.Metrics) > 0 {
+		b.WriteByte('\n')
+		g := qualityMetrics(q, u)
+		g.markdown(b, 1)
+	}
+	b.WriteByte('\n')
+	for _, line := range qualityFigures(q) {
+		b.WriteString("- " + sanitize.Markdown(line) + "\n")
+	}
+	if text := qualityPositions(q); text != "" {
+		b.WriteString("\n" + sanitize.Markdown(text) + "\n")
+	}
+}
+
+type jsonQuality struct {
+	Settings struct {
+		FirstTokenNS int64   `json:"first_token_ns"`
+		TokenNS      int64   `json:"token_ns"`
+		Target       float64 `json:"fluidity_target"`
+		Share        float64 `json:"fluid_share"`
+		PaceNS       int64   `json:"reader_pace_ns"`
+		StallNS      int64   `json:"stall_ns"`
+		StallFactor  float64 `json:"stall_factor"`
+	} `json:"settings"`
+	// Requests is the number of requests whose token times are known.
+	Requests int                     `json:"requests"`
+	Metrics  metrics                 `json:"metrics"`
+	Figures  map[string]*jsonFigure  `json:"figures"`
+	ByPlace  []jsonQualityByPosition `json:"itl_by_position"`
+}
+
+type jsonFigure struct {
+	Value *float64 `json:"value,omitempty"`
+	Unit  string   `json:"unit"`
+	Why   string   `json:"why,omitempty"`
+}
+
+type jsonQualityByPosition struct {
+	From   int64   `json:"from"`
+	To     int64   `json:"to"`
+	N      int64   `json:"n"`
+	MeanNS float64 `json:"mean_ns"`
+}
+
+func jsonQualityOf(q *analyze.Quality) *jsonQuality {
+	if q == nil {
+		return nil
+	}
+	j := &jsonQuality{Requests: q.Requests, Metrics: q.Metrics, Figures: map[string]*jsonFigure{}, ByPlace: []jsonQualityByPosition{}}
+	c := &q.Config
+	s := &j.Settings
+	s.FirstTokenNS, s.TokenNS, s.Target, s.Share, s.PaceNS, s.StallNS, s.StallFactor = c.FirstTokenNS, c.TokenNS, c.Target, c.Share, c.PaceNS, c.StallNS, c.StallFactor
+	for i := range q.Figures {
+		f := &q.Figures[i]
+		x := &jsonFigure{Unit: f.Unit, Why: f.Why}
+		if f.Why == "" && !math.IsInf(f.Value, 0) {
+			x.Value = &f.Value
+		}
+		j.Figures[f.Key] = x
+	}
+	for _, p := range q.Positions {
+		j.ByPlace = append(j.ByPlace, jsonQualityByPosition{p.From, p.To, p.N, p.MeanNS})
+	}
+	return j
+}
+
+// csvQuality returns the lines of the metrics and the figures: "quality." and the key. A figure is in
+// the column "mean"; the mean gap of a position has its number of gaps in "n".
+func csvQuality(q *analyze.Quality) [][]string {
+	if q == nil {
+		return nil
+	}
+	rows := csvMetrics(q.Metrics)
+	for i := range q.Figures {
+		f := &q.Figures[i]
+		row := []string{"level." + f.Key, f.Unit, ""}
+		if f.Why == "" {
+			row = append(row, float(f.Value))
+		}
+		rows = append(rows, row)
+	}
+	for _, p := range q.Positions {
+		rows = append(rows, []string{"itl_ns_at_position_" + strconv.FormatInt(p.From, 10), string(answer.Nanoseconds), strconv.FormatInt(p.N, 10), float(p.MeanNS)})
+	}
+	for i := range rows {
+		rows[i][0] = "quality." + rows[i][0]
+	}
+	return rows
+}
