@@ -42,9 +42,6 @@ func MLPerfServer() Profile {
 	return p
 }
 
-// Profiles returns the names that FindProfile knows.
-func Profiles() []string { return []string{Default().Name, MLPerfServer().Name} }
-
 // FindProfile returns the profile of that name.
 func FindProfile(name string) (Profile, error) {
 	for _, p := range []Profile{Default(), MLPerfServer()} {

@@ -333,6 +333,8 @@ func TestJSONSchema(t *testing.T) {
 		inputs = append(inputs, analyzed(t, fsys, name))
 	}
 	inputs = append(append(inputs, edges(t)...), measured(t, "sweep.json", sweep(), parts(t)), measured(t, "sweep.json", sweep()[1:2], steady(t)))
+	q := analyze.DefaultQuality()
+	inputs = append(inputs, measured(t, "sweep.json", sweep(), analyze.Config{Quality: &q}))
 	lists := [][]Input{inputs, {}}
 	for _, in := range inputs {
 		lists = append(lists, []Input{in})

@@ -39,6 +39,7 @@ func issued(ns uint64, sample string) string {
 func first(ns uint64, sample string) string {
 	return endpointsLine("sample.recv_first", ns, sample, "")
 }
+
 func later(ns uint64, sample string) string {
 	return endpointsLine("sample.recv_non_first", ns, sample, "")
 }
