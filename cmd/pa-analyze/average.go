@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 
 	"github.com/urfave/cli/v2"
@@ -35,12 +36,14 @@ FILE is profile_export.json by default.`,
 }
 
 func average(f func(export.Reader) (string, error)) cli.ActionFunc {
-	return func(c *cli.Context) error {
-		path, err := settings.OneFile(c)
+	return func(c *cli.Context) (err error) {
+		ahead := settings.OpenFiles{}
+		defer func() { err = errors.Join(err, ahead.Close()) }()
+		run, err := ahead.OneRun(c)
 		if err != nil {
 			return err
 		}
-		return settings.Use(c, path, func(r export.Reader) error {
+		return ahead.Use(c, run, func(r export.Reader) error {
 			line, err := f(r)
 			if line != "" {
 				settings.Warnings(c, r)
@@ -52,7 +55,7 @@ func average(f func(export.Reader) (string, error)) cli.ActionFunc {
 			if err := r.Err(); err != nil {
 				return err
 			}
-			return settings.Named(path, err)
+			return settings.Named(run.Name, err)
 		})
 	}
 }

@@ -35,28 +35,49 @@ profile_export.json as that release did.`,
 	}
 }
 
-func convert(c *cli.Context) error {
+func convert(c *cli.Context) (err error) {
+	ahead := settings.OpenFiles{}
+	defer func() { err = errors.Join(err, ahead.Close()) }()
 	if c.NArg() != 2 {
 		return cmdline.Usagef("%s given; pa-analyze convert takes IN and OUT", plural.Of(c.NArg(), "argument"))
 	}
 	in, out := c.Args().Get(0), c.Args().Get(1)
 	if c.IsSet("as") {
-		return convertAs(c, in, out)
+		return convertAs(c, ahead, in, out)
 	}
 	if err := checkNoResult(c); err != nil {
 		return err
 	}
-	create, ok := formats.ForName(out)
-	switch {
-	case out == "-":
-		create = formats.JSON
-	case !ok:
-		return cmdline.Usagef("%s: cannot tell the format from the name; end it in %s", out, formats.Suffixes)
+	create, err := createFor(out)
+	if err != nil {
+		return err
 	}
 	if err := checkConverted(c, in, out); err != nil {
 		return err
 	}
-	return settings.Use(c, in, func(r export.Reader) error {
+	run, err := ahead.OneOf(c, []string{in})
+	if err != nil {
+		return err
+	}
+	return writeRun(c, ahead, run, out, create)
+}
+
+// createFor returns what writes the format of a file with this name. The error is a usage
+// error.
+func createFor(out string) (formats.Create, error) {
+	create, ok := formats.ForName(out)
+	switch {
+	case out == "-":
+		return formats.JSON, nil
+	case !ok:
+		return nil, cmdline.Usagef("%s: cannot tell the format from the name; end it in %s", out, formats.Suffixes)
+	}
+	return create, nil
+}
+
+// writeRun writes a run into the file out, or onto standard output.
+func writeRun(c *cli.Context, ahead settings.OpenFiles, run settings.Input, out string, create formats.Create) error {
+	return ahead.Use(c, run, func(r export.Reader) error {
 		err := settings.WriteTo(c, out, func(w io.Writer) error {
 			b := bufio.NewWriterSize(w, 1<<16)
 			dst, err := create(b, answer.NewDeriver(r.Run()))
@@ -66,7 +87,7 @@ func convert(c *cli.Context) error {
 			return errors.Join(export.Copy(c.Context, dst, r), b.Flush())
 		})
 		settings.Warnings(c, r)
-		return errors.Join(settings.Named(out, err), r.Err(), settings.LeftOut(in, r, "not carried over"))
+		return errors.Join(settings.Named(out, err), r.Err(), settings.LeftOut(run.Name, r, "not carried over"))
 	})
 }
 

@@ -51,7 +51,7 @@ func resultNames() string {
 
 // convertAs writes the result file of another tool, and the files that the tool keeps
 // beside it. Standard output gets the result file only.
-func convertAs(c *cli.Context, in, out string) error {
+func convertAs(c *cli.Context, ahead settings.OpenFiles, in, out string) error {
 	name := c.String("as")
 	t := settings.Registry().Find(name)
 	if t == nil || t.Result == nil {
@@ -69,7 +69,11 @@ func convertAs(c *cli.Context, in, out string) error {
 	if out != "-" && !strings.HasSuffix(out, result.Ending) {
 		return cmdline.Usagef("%s: what %s reads ends in %s; give such a name", out, name, result.Ending)
 	}
-	return settings.Use(c, in, func(r export.Reader) error {
+	run, err := ahead.OneOf(c, []string{in})
+	if err != nil {
+		return err
+	}
+	return ahead.Use(c, run, func(r export.Reader) error {
 		var cfg dialect.Config
 		var err error
 		if !result.WholeRun {

@@ -3,7 +3,6 @@ package main
 import (
 	"errors"
 	"fmt"
-	"os"
 	"slices"
 	"strings"
 
@@ -72,36 +71,36 @@ func definitions(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	path, err := settings.OneFile(c)
-	if err != nil {
+	ahead := settings.OpenFiles{}
+	run, err := ahead.OneRun(c)
+	if err = errors.Join(err, ahead.Close()); err != nil {
 		return err
 	}
-	err = definitionsOf(c, path, format, selected, cfg, counters, strict)
+	err = definitionsOf(c, run, format, selected, cfg, counters, strict)
 	refused := refusal(strict, counters)
 	if refused == nil {
 		return err
 	}
-	if canReopen(path) { // other tools' counts are worth nothing, but latencies need no tokenizer
+	if run.CanReopen() { // other tools' counts are worth nothing, but latencies need no tokenizer
 		cfg.Tokenizer, strict.Counter, strict.Tokenizer = nil, nil, nil
-		err = definitionsOf(c, path, format, selected, cfg, nil, strict)
+		err = definitionsOf(c, run, format, selected, cfg, nil, strict)
 	}
-	return errors.Join(err, fmt.Errorf("%s: %w: %w; figures that need token counts are n/a: check the tokenizer file", path, dialect.ErrNotCounted, refused))
+	return errors.Join(err, fmt.Errorf("%s: %w: %w; figures that need token counts are n/a: check the tokenizer file", run.Name, dialect.ErrNotCounted, refused))
 }
 
-// definitionsOf reads the file and prints the table. It prints nothing if path can be
+// definitionsOf reads the run and prints the table. It prints nothing if the run can be
 // read again and a tokenizer could not count a text.
-func definitionsOf(c *cli.Context, path, format string, selected []*dialect.Tool, cfg dialect.Config, counters map[tokenizer.Reading]dialect.Tokenizer, strict analyze.Config) error {
+func definitionsOf(c *cli.Context, run settings.Input, format string, selected []*dialect.Tool, cfg dialect.Config, counters map[tokenizer.Reading]dialect.Tokenizer, strict analyze.Config) error {
 	return settings.UseMemory(c, strict.ValueMemory, func(memory *dialect.Memory) error {
 		cfg.Memory = memory
-		return definitionsFrom(c, path, format, selected, cfg, counters, strict)
+		return definitionsFrom(c, run, format, selected, cfg, counters, strict)
 	})
 }
 
-func definitionsFrom(c *cli.Context, path, format string, selected []*dialect.Tool, cfg dialect.Config, counters map[tokenizer.Reading]dialect.Tokenizer, strict analyze.Config) error {
-	return settings.Use(c, path, func(r export.Reader) error {
-		if info, err := os.Stat(path); err == nil {
-			cfg.FileBytes = info.Size()
-		}
+func definitionsFrom(c *cli.Context, run settings.Input, format string, selected []*dialect.Tool, cfg dialect.Config, counters map[tokenizer.Reading]dialect.Tokenizer, strict analyze.Config) error {
+	path := run.Name
+	return run.Use(c, func(r export.Reader) error {
+		cfg.FileBytes = run.Bytes()
 		level, several, err := pickLevel(c, path, r.Run())
 		if err != nil {
 			return err
@@ -116,7 +115,7 @@ func definitionsFrom(c *cli.Context, path, format string, selected []*dialect.To
 			}
 			return cfg
 		}, strict)
-		if refusal(strict, counters) != nil && canReopen(path) {
+		if refusal(strict, counters) != nil && run.CanReopen() {
 			return nil
 		}
 		if several != "" {

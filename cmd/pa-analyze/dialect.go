@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"path/filepath"
 	"strings"
 
@@ -37,11 +36,11 @@ func dialectAction(c *cli.Context, name string, ahead settings.OpenFiles) error 
 	if err != nil {
 		return err
 	}
-	paths, err := settings.Files(c)
+	runs, err := ahead.Runs(c)
 	if err != nil {
 		return err
 	}
-	if len(paths) > 1 && format != "table" {
+	if len(runs) > 1 && format != "table" {
 		return cmdline.Usagef("--dialect %s writes one %s report; give one file", name, format)
 	}
 	if err := settings.CheckWidth(c); err != nil {
@@ -57,10 +56,10 @@ func dialectAction(c *cli.Context, name string, ahead settings.OpenFiles) error 
 	}
 	var out bytes.Buffer
 	var errs []error
-	for _, path := range paths {
-		errs = append(errs, ahead.Use(c, path, func(r export.Reader) error {
+	for _, run := range runs {
+		errs = append(errs, ahead.Use(c, run, func(r export.Reader) error {
 			return settings.UseMemory(c, analyze.ValueMemory(limit)/2, func(memory *dialect.Memory) error { // as much to sort them
-				d := dialectReport{c: c, tool: t, path: path, format: format, several: len(paths) > 1, loaded: loaded, memory: memory, out: &out}
+				d := dialectReport{c: c, tool: t, run: run, path: run.Name, format: format, several: len(runs) > 1, loaded: loaded, memory: memory, out: &out}
 				return d.write(r)
 			})
 		}))
@@ -77,11 +76,12 @@ func dialectAction(c *cli.Context, name string, ahead settings.OpenFiles) error 
 	return errors.Join(errs...)
 }
 
-// A dialectReport writes the report of a tool on one file.
+// A dialectReport writes the report of a tool on one run.
 type dialectReport struct {
 	c       *cli.Context
 	tool    *dialect.Tool
-	path    string
+	run     settings.Input
+	path    string // name of the run
 	format  string
 	several bool // there are reports on other files
 	loaded  map[string]*tokenizer.Tokenizer
@@ -95,9 +95,7 @@ func (d *dialectReport) write(r export.Reader) error {
 	if err != nil {
 		return err
 	}
-	if info, err := os.Stat(d.path); err == nil && info.Mode().IsRegular() {
-		cfg.FileBytes = info.Size()
-	}
+	cfg.FileBytes = d.run.Bytes()
 	cfg.WithoutTokenizer, cfg.Memory = true, d.memory
 	rep, err := dialect.Analyze(d.c.Context, d.tool, r, cfg)
 	advice := fmt.Sprintf("add --tokenizer NAME for the report of %s", d.tool.Name)
@@ -106,9 +104,9 @@ func (d *dialectReport) write(r export.Reader) error {
 		clear(d.loaded) // a tokenizer that failed once counts no other file
 		advice = "check the tokenizer file"
 	}
-	if (uncounted || errors.Is(err, dialect.ErrNoTokenizer)) && d.format == "table" && canReopen(d.path) {
+	if (uncounted || errors.Is(err, dialect.ErrNoTokenizer)) && d.format == "table" && d.run.CanReopen() {
 		settings.Warnf(d.c, "%s: %s; this report is by our own definitions; %s", d.path, sanitize.Text(err.Error()), advice)
-		return strictInstead(d.c, d.path, d.several, d.out)
+		return strictInstead(d.c, d.run, d.several, d.out)
 	}
 	settings.Warnings(d.c, r)
 	if err = usageError(d.path, err); rep == nil {
@@ -124,21 +122,16 @@ func (d *dialectReport) write(r export.Reader) error {
 		return errors.Join(err, settings.Named(d.path, e))
 	}
 	if d.format == "table" && d.c.Bool("csv-file") {
-		writeBeside(d.c, d.path, rep)
+		writeBeside(d.c, d.run.Paths[0], rep)
 	}
 	return errors.Join(err, settings.LeftOut(d.path, r, "not in the report"))
 }
 
-// canReopen reports whether path can be read a second time; a stream cannot.
-func canReopen(path string) bool {
-	info, err := os.Stat(path)
-	return err == nil && path != "-" && (info.Mode().IsRegular() || info.IsDir())
-}
-
-// strictInstead writes the report of a file by our own definitions, because their
+// strictInstead writes the report of a run by our own definitions, because their
 // latencies need no tokenizer.
-func strictInstead(c *cli.Context, path string, several bool, out io.Writer) error {
-	return settings.Use(c, path, func(r export.Reader) error {
+func strictInstead(c *cli.Context, run settings.Input, several bool, out io.Writer) error {
+	path := run.Name
+	return run.Use(c, func(r export.Reader) error {
 		rep, err := analyze.Run(c.Context, r, analyze.Config{})
 		err = errors.Join(err, settings.LeftOut(path, r, "not in the report"))
 		var problem error

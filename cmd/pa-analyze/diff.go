@@ -51,7 +51,7 @@ holds or is n/a.`,
 	}
 }
 
-func diffAction(c *cli.Context) error {
+func diffAction(c *cli.Context) (err error) {
 	format, err := settings.CheckFormat(c, "text", "markdown", "csv", "json", "junit")
 	if err != nil {
 		return err
@@ -67,7 +67,17 @@ func diffAction(c *cli.Context) error {
 	if err != nil {
 		return cmdline.Usagef("%v", err)
 	}
-	single := len(older) == 1 && len(newer) == 1
+	ahead := settings.OpenFiles{}
+	defer func() { err = errors.Join(err, ahead.Close()) }()
+	olderRuns, err := ahead.Inputs(c, "", older, settings.ByRun)
+	if err != nil {
+		return err
+	}
+	newerRuns, err := ahead.Inputs(c, "", newer, settings.ByRun)
+	if err != nil {
+		return err
+	}
+	single := len(olderRuns) == 1 && len(newerRuns) == 1
 	options := diff.Options{Ignore: c.StringSlice("ignore")}
 	for _, list := range c.StringSlice("primary") {
 		options.Primary = append(options.Primary, strings.Split(list, ",")...)
@@ -88,9 +98,9 @@ func diffAction(c *cli.Context) error {
 		return err
 	}
 	cfg.Series = single
-	oldRuns, oldErr := readSide(c, older, cfg)
-	newRuns, newErr := readSide(c, newer, cfg)
-	if err := errors.Join(oldErr, newErr); err != nil && (len(oldRuns) < len(older) || len(newRuns) < len(newer)) {
+	oldRuns, oldErr := readSide(c, ahead, olderRuns, cfg)
+	newRuns, newErr := readSide(c, ahead, newerRuns, cfg)
+	if err := errors.Join(oldErr, newErr); err != nil && (len(oldRuns) < len(olderRuns) || len(newRuns) < len(newerRuns)) {
 		return err
 	}
 	res := diff.Compare(oldRuns, newRuns, options)
@@ -132,11 +142,12 @@ func conditions(c *cli.Context, options *diff.Options, single bool) ([]*diffgate
 }
 
 // readSide reads the runs of a side as far as they can be read.
-func readSide(c *cli.Context, paths []string, cfg analyze.Config) ([]*diff.Run, error) {
+func readSide(c *cli.Context, ahead settings.OpenFiles, inputs []settings.Input, cfg analyze.Config) ([]*diff.Run, error) {
 	var runs []*diff.Run
 	var errs []error
-	for _, path := range paths {
-		errs = append(errs, settings.Use(c, path, func(r export.Reader) error {
+	for _, in := range inputs {
+		path := in.Name
+		errs = append(errs, ahead.Use(c, in, func(r export.Reader) error {
 			run, err := diff.Read(c.Context, path, r, cfg)
 			settings.Warnings(c, r)
 			switch {

@@ -70,6 +70,7 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 			validateCommand(),
 			definitionsCommand(),
 			convertCommand(),
+			mergeCommand(),
 			tokenizeCommand(),
 		},
 	}

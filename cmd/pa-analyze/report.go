@@ -28,7 +28,9 @@ func reportCommand() *cli.Command {
 	return &cli.Command{
 		Name: "report", Usage: "latencies, tokens and throughputs of each load level", ArgsUsage: "[FILE…]",
 		Description: `FILE is a profile_export.json, plain, .gz or .zst, or another recorded format;
-the default is profile_export.json, and - is standard input.
+the default is profile_export.json, and - is standard input. A glob in quotes
+('shards/*.parquet') is all files that match. The files that several ranks
+recorded of one run (pa-record --world-size) are one run: see merge.
 
 A token event is a response that adds output. Responses that hold only a role,
 usage, a keep-alive or [DONE] do not count.
@@ -49,8 +51,8 @@ strict reports by the definitions above.
 
 Exit code 1: a file is cut short or damaged, holds no experiment, or a level
 lacks the part asked for; the rest is reported. Exit code 3: --slo-gate failed.
---format json prints one object for one file, an array for several.`,
-		Flags:  append(append(flags, settings.InputFlags()...), settings.MemoryFlag()),
+--format json prints one object for one run, an array for several.`,
+		Flags:  append(append(flags, settings.InputFlags()...), settings.PerFileFlag(), settings.MemoryFlag()),
 		Action: reportAction,
 	}
 }
@@ -75,17 +77,18 @@ func reportAction(c *cli.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	paths, err := settings.Files(c)
-	if err != nil {
+	if err := settings.CheckOutput(c); err != nil {
 		return err
 	}
-	if err := settings.CheckOutput(c); err != nil {
+	runs, err := ahead.Runs(c)
+	if err != nil {
 		return err
 	}
 	var inputs []report.Input
 	var errs []error
-	for _, path := range paths {
-		errs = append(errs, ahead.Use(c, path, func(r export.Reader) error {
+	for _, run := range runs {
+		path := run.Name
+		errs = append(errs, ahead.Use(c, run, func(r export.Reader) error {
 			rep, err := analyze.Run(c.Context, r, cfg)
 			err = errors.Join(err, settings.LeftOut(path, r, "not in the report"))
 			if err == nil && len(r.Run().Experiments) == 0 {
@@ -106,7 +109,7 @@ func reportAction(c *cli.Context) (err error) {
 		}
 	}
 	if len(inputs) > 0 {
-		errs = append([]error{settings.Write(c, renderer(c, format, inputs, len(paths) > 1))}, errs...)
+		errs = append([]error{settings.Write(c, renderer(c, format, inputs, len(runs) > 1))}, errs...)
 		if format != "json" && format != "markdown" { // which hold them
 			for _, w := range report.Warnings(inputs, c.Bool("all-warnings")) {
 				settings.Warnf(c, "%s", w)
@@ -131,7 +134,7 @@ func reportAction(c *cli.Context) (err error) {
 }
 
 // renderer returns what writes the reports. several says that more than one
-// file was named, even if fewer could be read: the layout must not depend on
+// run was named, even if fewer could be read: the layout must not depend on
 // that.
 func renderer(c *cli.Context, format string, inputs []report.Input, several bool) report.Renderer {
 	switch {

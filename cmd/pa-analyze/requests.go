@@ -23,7 +23,7 @@ func requestsCommand() *cli.Command {
 	}
 	flags = slices.Concat(flags, settings.OutputFlags(), []cli.Flag{settings.WidthFlag()}, settings.MeasureFlags(), []cli.Flag{settings.StreamingFlag(), settings.TokenizerFlag()})
 	return &cli.Command{
-		Name: "requests", Usage: "one line per request", ArgsUsage: "[FILE]",
+		Name: "requests", Usage: "one line per request", ArgsUsage: "[FILE | SHARD…]",
 		Description: `Lists the requests of a run with those that do not count, and why. csv and
 jsonl hold nanoseconds and more columns than the table.`,
 		Flags:  append(flags, settings.InputFlags()...),
@@ -31,7 +31,7 @@ jsonl hold nanoseconds and more columns than the table.`,
 	}
 }
 
-func requests(c *cli.Context) error {
+func requests(c *cli.Context) (err error) {
 	format, err := settings.CheckFormat(c, "table", "csv", "jsonl")
 	if err != nil {
 		return err
@@ -55,11 +55,14 @@ func requests(c *cli.Context) error {
 			return cmdline.Usagef("--sort %q: give one of %s", key, strings.Join(report.SortKeys(), ", "))
 		}
 	}
-	path, err := settings.OneFile(c)
+	ahead := settings.OpenFiles{}
+	defer func() { err = errors.Join(err, ahead.Close()) }()
+	run, err := ahead.OneRun(c)
 	if err != nil {
 		return err
 	}
-	return settings.Use(c, path, func(r export.Reader) error {
+	path := run.Name
+	return ahead.Use(c, run, func(r export.Reader) error {
 		err := settings.Write(c, func(out io.Writer) error {
 			w := map[string]func(io.Writer) report.RowWriter{
 				"table": func(out io.Writer) report.RowWriter { return report.RowsTable(out, settings.ConsoleWidth(c)) },

@@ -46,7 +46,7 @@ func ignoreFlag() cli.Flag {
 	return &cli.StringSliceFlag{Name: "ignore", Usage: "analyze runs together although `NAME` differs: " + strings.Join(diff.Refusals(), ", ") + " or all (repeatable)", Category: "Comparison"}
 }
 
-func rigAction(c *cli.Context) error {
+func rigAction(c *cli.Context) (err error) {
 	format, err := settings.CheckFormat(c, "text", "markdown", "csv", "json")
 	if err != nil {
 		return err
@@ -69,14 +69,20 @@ func rigAction(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	if len(paths) < rig.MinRuns {
-		return cmdline.Usagef("%d of %d runs: give at least %d runs of one setting; pa-record --repeat records them", len(paths), rig.MinRuns, rig.MinRuns)
+	ahead := settings.OpenFiles{}
+	defer func() { err = errors.Join(err, ahead.Close()) }()
+	inputs, err := ahead.Inputs(c, "", paths, settings.ByRun)
+	if err != nil {
+		return err
+	}
+	if len(inputs) < rig.MinRuns {
+		return cmdline.Usagef("%d of %d runs: give at least %d runs of one setting; pa-record --repeat records them", len(inputs), rig.MinRuns, rig.MinRuns)
 	}
 	if err := settings.CheckOutput(c); err != nil {
 		return err
 	}
-	runs, readErr := readSide(c, paths, cfg)
-	if readErr != nil && len(runs) < len(paths) {
+	runs, readErr := readSide(c, ahead, inputs, cfg)
+	if readErr != nil && len(runs) < len(inputs) {
 		return readErr
 	}
 	res := rig.Analyze(runset.New(runs, c.StringSlice("ignore")), o)

@@ -215,19 +215,25 @@ func labeledFiles(args []string) ([]labeled, error) {
 }
 
 // readGroups reads the runs of each argument.
-func readGroups(c *cli.Context, args []labeled, cfg analyze.Config) ([]trend.Point, error) {
-	var paths []string
+func readGroups(c *cli.Context, args []labeled, cfg analyze.Config) (groups []trend.Point, err error) {
+	ahead := settings.OpenFiles{}
+	defer func() { err = errors.Join(err, ahead.Close()) }()
+	var all []settings.Input
+	var counts []int // of the runs of each argument
 	for _, a := range args {
-		paths = append(paths, a.files...)
+		inputs, err := ahead.Inputs(c, "", a.files, settings.ByRun)
+		if err != nil {
+			return nil, err
+		}
+		all, counts = append(all, inputs...), append(counts, len(inputs))
 	}
-	runs, err := readSide(c, paths, cfg)
+	runs, err := readSide(c, ahead, all, cfg)
 	if err != nil {
 		return nil, err
 	}
-	var groups []trend.Point
-	for _, a := range args {
-		groups = append(groups, trend.Point{Label: a.label, Runs: slices.Clone(runs[:len(a.files)])})
-		runs = runs[len(a.files):]
+	for i, a := range args {
+		groups = append(groups, trend.Point{Label: a.label, Runs: slices.Clone(runs[:counts[i]])})
+		runs = runs[counts[i]:]
 	}
 	return groups, nil
 }

@@ -44,7 +44,7 @@ func runValidate(c *cli.Context) error {
 	var errs []error
 	violations := 0
 	for _, path := range paths {
-		errs = append(errs, settings.Use(c, path, func(r export.Reader) error {
+		errs = append(errs, settings.FileInput(path).Use(c, func(r export.Reader) error {
 			n, err := validateFile(c, path, r)
 			violations += n
 			return err

@@ -16,6 +16,9 @@ func shardWarning(run *export.Run) error {
 		return nil
 	}
 	s := run.Meta.Shard
+	if err := shards.Check(s); err != nil {
+		return said(KindUnreadable, "%v", err)
+	}
 	part := shards.ShareOf(run)
 	if part == "" {
 		part = "a part of the load"

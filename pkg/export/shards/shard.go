@@ -27,7 +27,15 @@ func Of(s Shard) (*export.ShardMeta, error) {
 	if m == nil || m.Shard == nil {
 		return nil, nil
 	}
-	x := m.Shard
+	if err := Check(m.Shard); err != nil {
+		return nil, fmt.Errorf("%s: %w", s.Name, err)
+	}
+	return m.Shard, nil
+}
+
+// Check returns an error that says what is impossible about the place of a shard; nil if
+// nothing is.
+func Check(x *export.ShardMeta) error {
 	wrong := ""
 	switch {
 	case x.WorldSize < 1 || x.WorldSize > MaxWorldSize:
@@ -47,9 +55,9 @@ func Of(s Shard) (*export.ShardMeta, error) {
 		}
 	}
 	if wrong != "" {
-		return nil, fmt.Errorf("%s: pa.shard: %s; the file is damaged or not from pa-record", s.Name, wrong)
+		return fmt.Errorf("pa.shard: %s; the file is damaged or not from pa-record", wrong)
 	}
-	return x, nil
+	return nil
 }
 
 // A ConflictError reports two files that are not shards of one run.

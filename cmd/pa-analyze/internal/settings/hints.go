@@ -39,23 +39,12 @@ func hintsOf(run *export.Run) map[string]string {
 	return run.Meta.AnalysisHints
 }
 
-// OpenFiles holds, by path, files that were opened for their hints. They stay open until
+// OpenFiles holds, by path, files that were opened for their headers. They stay open until
 // they are read, so that no file is opened twice.
 type OpenFiles map[string]export.Reader
 
-// mostOpen is the largest number of files that are kept open.
+// mostOpen is the largest number of files that are kept open, besides shards.
 const mostOpen = 64
-
-// Use opens a file unless it is open, gives it to f, and closes it.
-func (o OpenFiles) Use(c *cli.Context, path string, f func(export.Reader) error) (err error) {
-	r, ok := o[path]
-	if !ok {
-		return Use(c, path, f)
-	}
-	delete(o, path)
-	defer func() { err = errors.Join(err, r.Close()) }()
-	return f(r)
-}
 
 // look opens a file and keeps it open.
 func (o OpenFiles) look(c *cli.Context, path string) (export.Reader, error) {
@@ -83,8 +72,8 @@ func (o OpenFiles) Close() error {
 // ask for. It returns the strict one if they do not agree, or if a flag is set that only
 // the strict one has; a warning says so.
 func SelectDialect(c *cli.Context, ahead OpenFiles) string {
-	paths := Arguments(c)
-	if c.IsSet("dialect") || len(paths) > mostOpen {
+	paths, err := expandAll(Arguments(c))
+	if err != nil || c.IsSet("dialect") || len(paths) > mostOpen {
 		return c.String("dialect")
 	}
 	names := map[string]bool{}

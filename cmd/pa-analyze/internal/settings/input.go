@@ -84,9 +84,12 @@ func Arguments(c *cli.Context) []string {
 	return nil
 }
 
-// Files returns the files that a command reads, at least one.
+// Files returns the files that a command reads, at least one, with the matches of globs.
 func Files(c *cli.Context) ([]string, error) {
-	paths := Arguments(c)
+	paths, err := expandAll(Arguments(c))
+	if err != nil {
+		return nil, err
+	}
 	if len(paths) == 0 {
 		return nil, cmdline.Usagef("no file given, and there is no %s in the working directory; %s FILE… reads another", defaultFile, c.App.Name)
 	}
@@ -100,17 +103,6 @@ func Files(c *cli.Context) ([]string, error) {
 		return nil, cmdline.Usagef("standard input can be read only once; give - once")
 	}
 	return paths, nil
-}
-
-// OneFile returns the only argument, or the default.
-func OneFile(c *cli.Context) (string, error) {
-	switch c.NArg() {
-	case 0:
-		return defaultFile, nil
-	case 1:
-		return c.Args().First(), nil
-	}
-	return "", cmdline.Usagef("%d files given; %s takes one", c.NArg(), c.App.Name)
 }
 
 // Warnings prints the reader's warnings.

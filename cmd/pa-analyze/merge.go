@@ -1,0 +1,51 @@
+package main
+
+import (
+	"errors"
+
+	"github.com/urfave/cli/v2"
+
+	"github.com/pa-tools/pa/cmd/pa-analyze/internal/settings"
+	"github.com/pa-tools/pa/internal/cmdline"
+	"github.com/pa-tools/pa/internal/plural"
+)
+
+func mergeCommand() *cli.Command {
+	return &cli.Command{
+		Name: "merge", Usage: "write the shards of a run as one file", ArgsUsage: "SHARD… OUT",
+		Description: `Each SHARD is the file that one rank of a run recorded (pa-record --rank,
+--world-size), in any format, or a glob in quotes; OUT is the whole run. Its name
+says the format, as for convert. Times are on the clock of rank 0, and requests
+have the rank that sent them. report 'shards/*.parquet' reads shards without this
+step and prints the same figures.
+Exit code 1: ranks are missing, or a file is cut short (the rest is written and
+the message names them), or the files are not shards of one run (nothing is
+written).`,
+		Flags:  append([]cli.Flag{settings.OverwriteFlag()}, settings.InputFlags()...),
+		Action: merge,
+	}
+}
+
+func merge(c *cli.Context) (err error) {
+	ahead := settings.OpenFiles{}
+	defer func() { err = errors.Join(err, ahead.Close()) }()
+	if c.NArg() < 2 {
+		return cmdline.Usagef("%s given; pa-analyze merge takes SHARD… and OUT", plural.Of(c.NArg(), "argument"))
+	}
+	args := c.Args().Slice()
+	in, out := args[:len(args)-1], args[len(args)-1]
+	create, err := createFor(out)
+	if err != nil {
+		return err
+	}
+	run, err := ahead.OnlyShards(c, in)
+	if err != nil {
+		return err
+	}
+	for _, path := range run.Paths {
+		if err := checkConverted(c, path, out); err != nil {
+			return err
+		}
+	}
+	return writeRun(c, ahead, run, out, create)
+}

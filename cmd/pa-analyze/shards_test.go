@@ -1,0 +1,127 @@
+package main
+
+import (
+	"encoding/json"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/rogpeppe/go-internal/testscript"
+
+	"github.com/pa-tools/pa/internal/memrun"
+	"github.com/pa-tools/pa/internal/shardtest"
+	"github.com/pa-tools/pa/pkg/export"
+)
+
+// The scripts of testdata/shards find a run of 4 ranks in s/, in several formats, and the whole
+// run as whole.json. other/ has a run with another id and plan, strange/ impossible places, 
+// fast/ a run of machines whose clocks were not compared, and wide/ a run whose clocks agree
+// within 60 ms.
+func TestShardScripts(t *testing.T) {
+	testscript.Run(t, testscript.Params{Dir: "testdata/shards", UpdateScripts: *update, Setup: func(env *testscript.Env) error {
+		return writeShards(t, env.WorkDir)
+	}})
+}
+
+func writeShards(t *testing.T, dir string) error {
+	t.Helper()
+	for _, name := range []string{"s", "other", "strange", "fast", "wide"} {
+		if err := os.Mkdir(filepath.Join(dir, name), 0o700); err != nil {
+			return err
+		}
+	}
+	whole := shardtest.Random(rand.New(rand.NewPCG(1, 2)), 80, "8", "16")
+	whole.Header.Meta.Warnings = []string{"the wall clock was set by 2 ms"}
+	write := func(name string, r *memrun.Reader) { shardtest.Write(t, filepath.Join(dir, name), r) }
+	write("whole.json", whole)
+	ranks := shardtest.Divide(whole, 4, 0, 3_000_000, -20, 77)
+	for i, name := range []string{"0.json", "1.parquet", "2.arrow", "3.parquet"} {
+		write(filepath.Join("s", name), ranks[i])
+	}
+	other := shardtest.Divide(whole, 4)
+	for _, r := range other {
+		r.Header.Meta.Shard.Run, r.Header.Meta.Shard.PlanSHA256 = "r2", "p2"
+	}
+	write("other/0.json", other[0])
+	write("other/1.json", other[1])
+	other[0].Header.Meta.Shard.Run = "r1"
+	write("other/plan.json", other[0])
+	other[0].Header.Meta.Shard.Rank = 9
+	write("strange/rank9.json", other[0])
+	other[0].Header.Meta.Shard.WorldSize = -1
+	write("strange/size.json", other[0])
+	for i, r := range shardtest.Divide(whole, 2) {
+		m := r.Header.Meta.Shard
+		m.OffsetBefore, m.OffsetAfter = nil, nil
+		r.Header.Meta.Host = &export.HostMeta{Name: string(rune('a' + i)), OS: "linux", Arch: "amd64", CPUs: 2}
+		write(filepath.Join("fast", string(rune('0'+i))+".json"), r)
+	}
+	for i, r := range shardtest.Divide(whole, 2) {
+		if o := r.Header.Meta.Shard.OffsetBefore; o != nil {
+			o.OffsetNS, o.BoundNS = 0, 60_000_000
+			r.Header.Meta.Shard.OffsetAfter = nil
+		}
+		write(filepath.Join("wide", string(rune('0'+i))+".json"), r)
+	}
+	return nil
+}
+
+// The report over the shards is the report of the merged file, and of the run of one process.
+func TestReportOfShards(t *testing.T) {
+	dir := t.TempDir()
+	if err := writeShards(t, dir); err != nil {
+		t.Fatal(err)
+	}
+	glob := filepath.Join(dir, "s", "*")
+	report := func(args ...string) map[string]any {
+		got := exec(t, "", append([]string{"report", "--format", "json"}, args...)...)
+		if got.code != 0 {
+			t.Fatalf("%v: exit code %d: %s", args, got.code, got.stderr)
+		}
+		var doc map[string]any
+		if err := json.Unmarshal([]byte(got.stdout), &doc); err != nil {
+			t.Fatal(err)
+		}
+		run := doc["run"].(map[string]any)
+		delete(run, "file")
+		return doc
+	}
+	text := func(doc map[string]any, without ...string) string {
+		for _, name := range without {
+			delete(doc["run"].(map[string]any), name)
+		}
+		delete(doc, "warnings") // which name the ranks
+		b, err := json.MarshalIndent(doc, "", " ")
+		if err != nil {
+			t.Fatal(err)
+		}
+		return string(b)
+	}
+	for _, name := range []string{"m.json", "m.parquet", "m.arrow", "m.json.zst"} {
+		out := filepath.Join(dir, name)
+		if got := exec(t, "", "merge", glob, out); got.code != 0 || got.stdout+got.stderr != "" {
+			t.Fatalf("%s: %+v", name, got)
+		}
+		for _, args := range [][]string{nil, {"--windows", "50ms"}, {"--token-source", "responses"}, {"--slo", "ttft<=20ms"}} {
+			merged, shards := report(append(args, out)...), report(append(args, glob)...)
+			if a, b := text(merged), text(shards); a != b {
+				t.Errorf("%s %v: the reports differ", name, args)
+			}
+			if a, b := text(shards, "merged"), text(report(append(args, filepath.Join(dir, "whole.json"))...)); a != b {
+				t.Errorf("%v: the report of the whole run differs", args)
+			}
+		}
+		if got := exec(t, "", "validate", out); got.code != 0 {
+			t.Errorf("%s: %s", name, got.stdout)
+		}
+	}
+	// Other commands, too.
+	for _, args := range [][]string{{"requests", "--format", "csv"}, {"requests", "--sort", "-ttft", "--format", "jsonl"}, {"definitions", "--experiment", "8"}, {"avg-first-token"}, {"report", "--dialect", "genai-perf-latest", "--experiment", "8"}} {
+		a, b := exec(t, "", append(args, filepath.Join(dir, "m.json"))...), exec(t, "", append(args, glob)...)
+		if a.code != 0 || a.code != b.code || strings.ReplaceAll(a.stdout, filepath.Join(dir, "m.json"), glob) != b.stdout {
+			t.Errorf("%v: exit codes %d and %d, %s%s", args, a.code, b.code, a.stderr, b.stderr)
+		}
+	}
+}
