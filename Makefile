@@ -134,6 +134,7 @@ test-realservers: build ## test against real servers and tools; installs them on
 readback: ## read what the columnar formats write with pyarrow, DuckDB, polars, pandas and Spark (Python)
 	@test -x $(OUT)/venv/bin/pip || python3 -m venv $(OUT)/venv
 	$(OUT)/venv/bin/pip install -q --disable-pip-version-check -r test/columnar/requirements.txt
+	$(OUT)/venv/bin/kubernetes-validate --strict examples/kubernetes/*.yaml
 	@rm -rf $(OUT)/columnar && mkdir -p $(OUT)/columnar
 	$(GO) run -buildvcs=false ./test/columnar/write $(OUT)/columnar
 	$(OUT)/venv/bin/python test/columnar/readback.py $(OUT)/columnar

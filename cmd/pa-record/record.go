@@ -65,6 +65,9 @@ func record(c *cli.Context, args []string, env environment, reports [][]string) 
 	if limit, ok := fileLimit(); ok {
 		s.WarnOfFiles(limit)
 	}
+	if ports, ok := localPorts(); ok && !s.Simulated() {
+		s.WarnOfPorts(ports)
+	}
 	s.Notes = append(s.Notes, entries.Notes...)
 	if s.World.Rank > 0 {
 		s.Notes = nil // rank 0 prints the same

@@ -2,6 +2,7 @@ package settings
 
 import (
 	"fmt"
+	"net/netip"
 	"net/url"
 	"slices"
 	"strings"
@@ -25,6 +26,7 @@ func connectionFlags() []cli.Flag {
 		&cli.IntFlag{Name: "grpc-connections", Category: catConn, Usage: "share `N` gRPC connections instead", DefaultText: " "},
 		&cli.StringFlag{Name: "transport", Category: catConn, Usage: "how OpenAI requests are sent: `WHICH` is loop: a few event loops, Linux, plain HTTP/1.1 without a proxy; nethttp; or auto: loop where it applies", Value: openai.Auto.String()},
 		&cli.BoolFlag{Name: "http2", Category: catConn, Usage: "OpenAI requests over HTTP/2; without TLS by prior knowledge"},
+		&cli.StringSliceFlag{Name: "source-ip", Category: catConn, Usage: "connect from the local `ADDRESS`, or from several in turn: each has its own ports (repeatable)"},
 		&cli.StringFlag{Name: "proxy", Category: catConn, Usage: "go through the proxy at `URL`; none: through none (default: as $HTTP_PROXY, $HTTPS_PROXY and $NO_PROXY say)"},
 	}
 }
@@ -145,6 +147,7 @@ func (p *parser) connections(s *Settings, getenv func(string) string) {
 	case s.ReuseMode == backend.Fresh:
 		p.errorf("--grpc-connections and --connection-reuse fresh exclude each other; drop one")
 	}
+	p.sourceIPs(s)
 	secured := p.secured(s)
 	p.secure(s, secured && !s.Simulated())
 	if len(s.Servers) > 0 {
@@ -152,6 +155,33 @@ func (p *parser) connections(s *Settings, getenv func(string) string) {
 	}
 	if err := p.proxies(s, secured, getenv); err != nil {
 		p.errs = append(p.errs, err)
+	}
+}
+
+// sourceIPs reads --source-ip.
+func (p *parser) sourceIPs(s *Settings) {
+	for _, text := range p.c.StringSlice("source-ip") {
+		addr, err := netip.ParseAddr(text)
+		switch {
+		case err != nil:
+			p.errorf("--source-ip %s: expected an IP address of this machine", text)
+		case slices.Contains(s.SourceIPs, addr):
+			p.errorf("--source-ip %s: given twice", text)
+		}
+		s.SourceIPs = append(s.SourceIPs, addr)
+	}
+	s.Sources = backend.NewSources(s.SourceIPs)
+}
+
+// WarnOfPorts warns if the load needs more connections to a server than there are local
+// ports. ports is the number of ports for each pair of source and server address.
+func (s *Settings) WarnOfPorts(ports int) {
+	connections := s.World.Share().Slots(s.Slots()) * max(s.World.LocalSize, 1)
+	if s.GRPCConnections > 0 {
+		connections = min(s.GRPCConnections, connections)
+	}
+	if have := ports * max(len(s.SourceIPs), 1); connections > have {
+		s.Warn("%d connections to one server address need as many local ports, but there are %d; widen net.ipv4.ip_local_port_range, or give several --source-ip or -u", connections, have)
 	}
 }
 
@@ -303,7 +333,7 @@ const spareFiles = 32
 // WarnOfFiles warns if the load needs more connections than the process may have files
 // open. limit is that number of files.
 func (s *Settings) WarnOfFiles(limit uint64) {
-	slots := s.Slots()
+	slots := s.World.Share().Slots(s.Slots())
 	connections := slots * s.mostURLs()
 	if s.GRPCConnections > 0 {
 		connections = min(s.GRPCConnections, slots) * s.mostURLs()
@@ -321,7 +351,7 @@ func (s *Settings) OpenAIConfig(url string, clock *rxclock.Clock) openai.Config 
 	cfg := openai.Config{
 		URL: url, Endpoint: s.rawEndpoint, Model: s.Model, Models: s.MoreModels(), Streaming: s.Streaming, Render: s.RenderOptions(), ExtraBody: s.ExtraBody, Clock: clock,
 		TLS: s.TLSFor(HostOf(url)), Transport: s.openAITransport, HTTP2: s.HTTP2, Reuse: s.ReuseMode, Proxy: s.Proxy,
-		MaxAnswerMemory: s.MaxAnswerMemory,
+		MaxAnswerMemory: s.MaxAnswerMemory, Sources: s.Sources,
 	}
 	for _, h := range s.Headers {
 		cfg.Headers = append(cfg.Headers, openai.Header{Name: h.Name, Value: h.Value})

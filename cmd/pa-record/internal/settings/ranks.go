@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"net"
+	"net/netip"
 	"slices"
 	"strconv"
 	"strings"
@@ -14,6 +15,7 @@ import (
 
 	"github.com/pa-tools/pa/pkg/export"
 	"github.com/pa-tools/pa/pkg/recorder"
+	"github.com/pa-tools/pa/pkg/recorder/backend"
 	"github.com/pa-tools/pa/pkg/recorder/barrier"
 	"github.com/pa-tools/pa/pkg/recorder/load"
 	"github.com/pa-tools/pa/pkg/recorder/workload"
@@ -43,6 +45,10 @@ type rankSettings struct {
 	BarrierSecret  string        `json:"-"`
 	BarrierTimeout time.Duration `json:"-"`
 	StartAt        time.Time     `json:"-"` // zero for none
+
+	// SourceIPs are local addresses, which differ between machines.
+	SourceIPs []netip.Addr     `json:"-"`
+	Sources   *backend.Sources `json:"-"` // of SourceIPs
 }
 
 // ranks reads the flags of rankFlags, after the load and the measurement.

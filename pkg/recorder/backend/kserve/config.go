@@ -97,6 +97,8 @@ type Config struct {
 	// Proxy returns the proxy for an http or https URL, nil for none; a nil function means
 	// no proxies. Over gRPC it must be an http proxy, which makes a tunnel (CONNECT).
 	Proxy func(*url.URL) (*url.URL, error)
+	// Sources are the local addresses of the connections; nil leaves them to the system.
+	Sources *backend.Sources
 	// UserStamps takes all times in user space, for comparisons.
 	UserStamps bool
 	// MaxAnswerMemory bounds the memory of an answer, in bytes: see

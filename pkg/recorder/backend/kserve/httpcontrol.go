@@ -22,10 +22,9 @@ const maxControlBytes = 16 << 20
 // transport returns an HTTP/1.1 transport of one connection: with the configured proxy,
 // without compression and HTTP/2.
 func (b *Backend) transport() *http.Transport {
-	d := b.dialer()
 	t := &http.Transport{
 		DialContext: func(ctx context.Context, network, addr string) (net.Conn, error) {
-			c, err := d.DialContext(ctx, network, addr)
+			c, err := b.dialer().DialContext(ctx, network, addr)
 			if err != nil {
 				return nil, err
 			}

@@ -110,9 +110,9 @@ func (b *Backend) tlsConfig() *tls.Config {
 	return &tls.Config{MinVersion: tls.VersionTLS12}
 }
 
-// dialer returns the dialer of stamped connections.
+// dialer returns the dialer of the next stamped connection.
 func (b *Backend) dialer() *sockstamp.Dialer {
-	d := &sockstamp.Dialer{Options: sockstamp.Options{User: b.cfg.UserStamps}}
+	d := &sockstamp.Dialer{Net: b.cfg.Sources.Dialer(), Options: sockstamp.Options{User: b.cfg.UserStamps}}
 	if b.cfg.Protocol == GRPC {
 		d.Options.KeepTransmit = ownTransmit
 	}

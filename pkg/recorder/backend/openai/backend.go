@@ -64,6 +64,8 @@ type Config struct {
 	// HTTP2 requires HTTP/2: negotiated by ALPN over TLS, else by prior knowledge. There
 	// is no fallback to HTTP/1.1.
 	HTTP2 bool
+	// Sources are the local addresses of the connections; nil leaves them to the system.
+	Sources *backend.Sources
 	// UserStamps takes all times in user space, for comparisons.
 	UserStamps bool
 	// MaxAnswerMemory bounds the memory of an answer, in bytes: see

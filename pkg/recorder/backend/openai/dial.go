@@ -49,7 +49,7 @@ func (c *dialedConn) open(ctx context.Context, b *Backend, protocols []string) e
 	if b.cfg.HTTP2 {
 		options.KeepTransmit = http2Transmit
 	}
-	if err := c.openSocket(ctx, addr, options); err != nil {
+	if err := c.openSocket(ctx, b.cfg.Sources, addr, options); err != nil {
 		return b.viaProxy(err)
 	}
 	if b.proxy != nil {
@@ -79,9 +79,9 @@ func (c *dialedConn) open(ctx context.Context, b *Backend, protocols []string) e
 }
 
 // openSocket connects to addr, a name or an address with a port.
-func (c *dialedConn) openSocket(ctx context.Context, addr string, options sockstamp.Options) error {
+func (c *dialedConn) openSocket(ctx context.Context, from *backend.Sources, addr string, options sockstamp.Options) error {
 	begin := time.Now()
-	nc, dns, err := dialTCP(ctx, addr)
+	nc, dns, err := dialTCP(ctx, from, addr)
 	if err != nil {
 		return err
 	}
@@ -94,10 +94,11 @@ func (c *dialedConn) openSocket(ctx context.Context, addr string, options sockst
 	return nil
 }
 
-// dialTCP connects to addr. dns is the duration of the name's lookup.
-func dialTCP(ctx context.Context, addr string) (nc net.Conn, dns time.Duration, err error) {
+// dialTCP connects to addr from one of the sources. dns is the duration of the name's lookup.
+func dialTCP(ctx context.Context, from *backend.Sources, addr string) (nc net.Conn, dns time.Duration, err error) {
 	dialing, took := backend.TraceLookup(ctx)
-	nc, err = new(net.Dialer).DialContext(dialing, "tcp", addr)
+	d := from.Dialer()
+	nc, err = d.DialContext(dialing, "tcp", addr)
 	return nc, took(), err
 }
 

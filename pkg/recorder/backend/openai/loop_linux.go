@@ -198,7 +198,7 @@ func (s *loopSender) connect(ctx context.Context) (*loopConn, error) {
 		return s.conn, nil
 	}
 	begin := time.Now()
-	nc, dns, err := dialTCP(ctx, s.b.target.addr)
+	nc, dns, err := dialTCP(ctx, s.b.cfg.Sources, s.b.target.addr)
 	if err != nil {
 		return nil, &dialError{err}
 	}
