@@ -131,13 +131,15 @@ test-realservers: build ## test against real servers and tools; installs them on
 	$(GO) test -tags realservers -count=1 -timeout 40m $(TESTFLAGS) ./test/realservers/...
 
 .PHONY: readback
-readback: ## read what the columnar formats write with pyarrow, DuckDB, polars, pandas and Spark (Python)
+readback: build ## read what the columnar formats write with pyarrow, DuckDB, polars, pandas, Spark and ClickHouse, and run the queries of pa-analyze sql (Python)
 	@test -x $(OUT)/venv/bin/pip || python3 -m venv $(OUT)/venv
 	$(OUT)/venv/bin/pip install -q --disable-pip-version-check -r test/columnar/requirements.txt
 	$(OUT)/venv/bin/kubernetes-validate --strict examples/kubernetes/*.yaml
 	@rm -rf $(OUT)/columnar && mkdir -p $(OUT)/columnar
 	$(GO) run -buildvcs=false ./test/columnar/write $(OUT)/columnar
+	bin/pa-analyze report --format json '$(OUT)/columnar/shards/*.parquet' > $(OUT)/columnar/shards.json
 	$(OUT)/venv/bin/python test/columnar/readback.py $(OUT)/columnar
+	$(OUT)/venv/bin/python test/columnar/queries.py bin/pa-analyze $(OUT)/columnar
 
 .PHONY: test-quality
 test-quality: build ## compute the quality of streams anew from 1,000 random exports (Python)

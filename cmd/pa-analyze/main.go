@@ -71,6 +71,7 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 			definitionsCommand(),
 			convertCommand(),
 			mergeCommand(),
+			sqlCommand(),
 			tokenizeCommand(),
 		},
 	}

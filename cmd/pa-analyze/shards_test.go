@@ -16,7 +16,7 @@ import (
 )
 
 // The scripts of testdata/shards find a run of 4 ranks in s/, in several formats, and the whole
-// run as whole.json. other/ has a run with another id and plan, strange/ impossible places, 
+// run as whole.json. other/ has a run with another id and plan, strange/ impossible places,
 // fast/ a run of machines whose clocks were not compared, and wide/ a run whose clocks agree
 // within 60 ms.
 func TestShardScripts(t *testing.T) {

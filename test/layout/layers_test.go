@@ -69,7 +69,7 @@ var rows = map[string][][]string{
 		{"pkg/analyze/exampleavg", "pkg/analyze/expr", "pkg/analyze/inference", "pkg/analyze/quality", "pkg/analyze/serverfigures", "pkg/analyze/validate"},
 		{"pkg/analyze/diff/gate", "pkg/analyze/slo"},
 		{"pkg/analyze"},
-		{"pkg/analyze/dialect/explain"},
+		{"pkg/analyze/dialect/explain", "pkg/analyze/sql"},
 		{"pkg/analyze/dialect", "pkg/analyze/report"},
 		{
 			"pkg/analyze/dialect/aiperf", "pkg/analyze/dialect/genaiperf", "pkg/analyze/dialect/llmperf", "pkg/analyze/dialect/perfanalyzer",

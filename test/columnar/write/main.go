@@ -3,6 +3,8 @@
 //
 //	go run ./test/columnar/write DIR
 //
+// shards/0.parquet and shards/1.parquet hold another run of two ranks, for queries in SQL.
+//
 // run.json, run.parquet, run.arrow, run.journal.arrows, and killed.journal.arrows, which
 // lacks what came after the last flush; and report.json, the report of run.json.
 package main
@@ -70,7 +72,78 @@ func run(dir string) error {
 			}
 		}
 	}
+	return writeShards(filepath.Join(dir, "shards"))
+}
+
+// writeShards writes the files of two ranks, which share three levels of 400 requests.
+func writeShards(dir string) error {
+	if err := os.Mkdir(dir, 0o700); err != nil {
+		return err
+	}
+	for rank := range 2 {
+		run := header()
+		streaming := true
+		run.Meta = &export.RunMeta{Schema: export.Schema, Tool: "pa-record 0.1.0", Streaming: &streaming, Shard: &export.ShardMeta{
+			Rank: rank, WorldSize: 2, Run: "r", PlanSHA256: "p", DividedBy: export.DividedByRequest,
+		}}
+		if rank > 0 {
+			run.Meta.Shard.OffsetBefore = &export.ClockOffset{BoundNS: 1000, Exchanges: 1}
+		}
+		var out bytes.Buffer
+		w, err := columnar.NewParquetWriter(&out, answer.NewDeriver(run))
+		if err != nil {
+			return err
+		}
+		if err := writeShard(w, run, rank); err != nil {
+			return err
+		}
+		if err := os.WriteFile(filepath.Join(dir, fmt.Sprintf("%d.parquet", rank)), out.Bytes(), 0o600); err != nil {
+			return err
+		}
+	}
 	return nil
+}
+
+// writeShard writes the requests of a rank.
+func writeShard(w export.Writer, run *export.Run, rank int) error {
+	const start = 1_700_000_000_000_000_000
+	for level := range 3 {
+		if err := w.BeginExperiment(export.ModeRequestRate, fmt.Sprint(2.5*float64(level+1))); err != nil {
+			return err
+		}
+		for i := rank; i < 400; i += 2 {
+			r := &export.Request{
+				ID: uint64(level*400 + i + 1), StartNS: start + uint64(level*1000+i)*1_000_000, HasMeta: true,
+				Status: export.StatusOK, Phase: export.PhaseMeasured, Rank: rank,
+			}
+			n := 2 + i*i%9
+			at := r.StartNS
+			for k := range n {
+				at += 10_000 + uint64(i*i*(k+1)%7919)*1_003
+				r.Responses = append(r.Responses, export.Response{
+					RecvNS: at, Source: export.SourceKernel, Read: uint32(k), Final: k == n-1,
+					Outputs: export.Fields{{Name: "response", Value: export.Text(event(i, k, n))}},
+				})
+			}
+			switch i % 40 {
+			case 5, 6:
+				r.Status, r.Code, r.Message, r.EndedNS = export.StatusHTTPError, 503, "no room", at
+			case 7:
+				r.Status, r.EndedNS = export.StatusTimeout, at
+			case 8:
+				r.Phase = export.PhaseWarmup
+			case 9:
+				r.Responses = nil
+			}
+			if err := w.WriteRequest(r); err != nil {
+				return err
+			}
+		}
+		if err := w.EndExperiment(&export.Experiment{}); err != nil {
+			return err
+		}
+	}
+	return w.Close(run)
 }
 
 // writeReport analyzes the export in data.

@@ -1,0 +1,16 @@
+package sql
+
+// duckDB reads local files, globs, and s3:// and gs:// with its extension httpfs.
+func duckDB() *Engine {
+	return &Engine{
+		Name: "duckdb", Title: "DuckDB", Exact: true,
+		notes: []string{"For s3:// and gs:// run INSTALL httpfs; LOAD httpfs; and CREATE SECRET first."},
+		source: func(files string) (string, error) {
+			return "CREATE OR REPLACE VIEW requests AS\nSELECT * FROM read_parquet(" + text(files) + ")", nil
+		},
+		view: func(name, query string) string { return "CREATE OR REPLACE VIEW " + name + " AS\n" + query },
+		gaps: "SELECT " + levelColumns + ", unnest(flatten(itl_ns)) AS itl_ns FROM measured",
+		std:  "stddev_pop", float: castTo("DOUBLE"), quantile: called("quantile_cont"),
+		lastOf: func(column string) string { return "list_max(" + column + ")" },
+	}
+}

@@ -1,0 +1,121 @@
+package sql
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/pa-tools/pa/pkg/analyze"
+	"github.com/pa-tools/pa/pkg/answer"
+)
+
+// A Metric is a query that a script can hold.
+type Metric struct {
+	// Name is the name on the command line: of a metric of the report "ttft", "itl", …
+	Name string
+	// Doc says in a line what the query returns.
+	Doc string
+	// statement returns the query without its semicolon.
+	statement func(e *Engine) string
+}
+
+// Metrics lists the queries, in the order of a report.
+func Metrics() []Metric {
+	all := []Metric{{"requests", "requests of each load level, by whether they count", requests}}
+	for _, m := range [...]struct {
+		answer.Metric
+		view, column, doc string
+	}{
+		{answer.TTFT, "measured", "ttft_ns", "ns from the start of a request to its first token"},
+		{answer.ITL, "gaps", "itl_ns", "ns between consecutive tokens of a choice, of all requests"},
+		{answer.TPOT, "measured", "tpot_ns", "ns per output token after the first, of each request"},
+		{answer.E2EL, "measured", "e2el_ns", "ns from the start of a request to its last response"},
+		{answer.OutputTokens, "measured", "output_tokens", "output tokens of each request"},
+		{answer.InputTokens, "measured", "input_tokens", "input tokens of each request"},
+		{answer.ReasoningTokens, "measured", "reasoning_tokens", "reasoning tokens of each request"},
+		{answer.CachedTokens, "measured", "cached_tokens", "cached input tokens of each request"},
+	} {
+		all = append(all, Metric{m.String(), m.Label() + ": " + m.doc, func(e *Engine) string { return distribution(e, m.view, m.column) }})
+	}
+	return append(all,
+		Metric{"throughput", "rates per second, from the first start to the last response of the requests that count", throughput},
+		Metric{"failures", "failed requests by the kind of failure", failures},
+	)
+}
+
+// Names returns the names of all metrics.
+func Names() []string {
+	var names []string
+	for _, m := range Metrics() {
+		names = append(names, m.Name)
+	}
+	return names
+}
+
+// levelColumns identify a load level.
+const levelColumns = "experiment, mode, value"
+
+// requests counts the requests of each level.
+func requests(*Engine) string {
+	count := func(condition, name string) string {
+		return fmt.Sprintf("  sum(CASE WHEN %s THEN 1 ELSE 0 END) AS %s", condition, name)
+	}
+	return "SELECT " + levelColumns + ",\n" + strings.Join([]string{
+		count("reason = ''", "ok"),
+		count("reason = 'failed'", "failed"),
+		count("reason NOT IN ('', 'failed')", "excluded"),
+	}, ",\n") + byLevel("requests")
+}
+
+// distribution describes the values of a column by the statistics of the report.
+func distribution(e *Engine, view, column string) string {
+	lines := []string{
+		fmt.Sprintf("count(%s) AS n", column),
+		fmt.Sprintf("avg(%s) AS mean", e.float(column)),
+		fmt.Sprintf("%s(%s) AS std", e.std, e.float(column)),
+		fmt.Sprintf("min(%s) AS min", column),
+	}
+	for _, level := range analyze.Levels {
+		lines = append(lines, e.quantile(column, level/100)+" AS "+PercentileName(level))
+	}
+	lines = append(lines, fmt.Sprintf("max(%s) AS max", column))
+	return "SELECT " + levelColumns + ",\n  " + strings.Join(lines, ",\n  ") + byLevel(view)
+}
+
+// PercentileName returns the column of a percentile: "p50", "p99_9".
+func PercentileName(level float64) string {
+	return "p" + strings.ReplaceAll(strconv.FormatFloat(level, 'f', -1, 64), ".", "_")
+}
+
+// throughput computes rates over the time from the first start to the last response.
+func throughput(e *Engine) string {
+	rate := func(sum, name string) string {
+		return fmt.Sprintf("  %s / seconds AS %s", e.float(sum), name)
+	}
+	return "SELECT " + levelColumns + ", seconds,\n" +
+		rate("n", "requests_per_s") + ",\n" +
+		rate("sum_output", "output_tokens_per_s") + ",\n" +
+		"  CASE WHEN with_input = n THEN " + e.float("sum_output + sum_input") + " / seconds END AS total_tokens_per_s\n" +
+		"FROM (\n" +
+		"  SELECT " + levelColumns + ", count(*) AS n, sum(output_tokens) AS sum_output,\n" +
+		"    sum(input_tokens) AS sum_input, count(input_tokens) AS with_input,\n" +
+		"    " + e.float("max("+e.lastOf("recv_ns")+") - min(start_ns)") + " / 1e9 AS seconds\n" +
+		"  FROM measured\n" +
+		"  GROUP BY " + levelColumns + "\n" +
+		") AS totals\n" +
+		"ORDER BY experiment"
+}
+
+// failures counts failed requests by class.
+func failures(*Engine) string {
+	return "SELECT " + levelColumns + ", error_class, count(*) AS n\n" +
+		"FROM requests\n" +
+		"WHERE reason = 'failed'\n" +
+		"GROUP BY " + levelColumns + ", error_class\n" +
+		"ORDER BY experiment, n DESC, error_class"
+}
+
+// byLevel returns the end of a query that has a row for each level.
+func byLevel(view string) string {
+	return "\nFROM " + view + "\nGROUP BY " + levelColumns + "\nORDER BY experiment"
+}

@@ -1,0 +1,22 @@
+package sql
+
+import "strings"
+
+// spark reads local files, globs, and every file system that its Hadoop knows.
+func spark() *Engine {
+	return &Engine{
+		Name: "spark", Title: "Spark", Exact: true,
+		notes: []string{"percentile is exact and keeps the values in memory; percentile_approx would not be exact."},
+		source: func(files string) (string, error) {
+			// Hadoop knows Amazon's store as s3a.
+			if rest, ok := strings.CutPrefix(files, "s3://"); ok {
+				files = "s3a://" + rest
+			}
+			return "CREATE OR REPLACE TEMPORARY VIEW requests AS\nSELECT * FROM parquet.`" + strings.ReplaceAll(files, "`", "``") + "`", nil
+		},
+		view: func(name, query string) string { return "CREATE OR REPLACE TEMPORARY VIEW " + name + " AS\n" + query },
+		gaps: "SELECT " + levelColumns + ", explode(flatten(itl_ns)) AS itl_ns FROM measured",
+		std:  "stddev_pop", float: castTo("DOUBLE"), quantile: called("percentile"),
+		lastOf: func(column string) string { return "array_max(" + column + ")" },
+	}
+}

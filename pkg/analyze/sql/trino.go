@@ -1,0 +1,54 @@
+package sql
+
+import (
+	"fmt"
+	"strings"
+)
+
+// trinoColumns are the columns that the queries read.
+const trinoColumns = `  experiment integer,
+  mode varchar,
+  value double,
+  id bigint,
+  rank bigint,
+  start_ns bigint,
+  recv_ns array(bigint),
+  reason varchar,
+  error_class varchar,
+  ttft_ns bigint,
+  tpot_ns double,
+  e2el_ns bigint,
+  itl_ns array(array(bigint)),
+  output_tokens bigint,
+  input_tokens bigint,
+  reasoning_tokens bigint,
+  cached_tokens bigint`
+
+// trino reads the folder of the files as an external table of its Hive connector. It has no
+// exact quantile.
+func trino() *Engine {
+	return &Engine{
+		Name: "trino", Title: "Trino",
+		notes: []string{
+			"approx_percentile is an approximation: percentiles differ from the report's, and do not interpolate.",
+			"All other figures are exact. The table is a folder of Parquet files in the Hive connector's catalog hive;",
+			"every file in the folder belongs to it. Spell its URL as the catalog's file system does.",
+		},
+		source: func(files string) (string, error) {
+			at := strings.LastIndexByte(files, '/')
+			folder := files[:at+1]
+			if at < 0 || !strings.Contains(folder, "://") || strings.HasSuffix(folder, "://") {
+				return "", fmt.Errorf("files %q: Trino reads a folder of its Hive connector: give the URL of one, such as s3://bucket/run/", files)
+			}
+			if strings.ContainsAny(folder, "*?[") {
+				return "", fmt.Errorf("files %q: Trino reads a folder: a glob can only be its last part", files)
+			}
+			return "CREATE TABLE IF NOT EXISTS hive.default.pa_requests (\n" + trinoColumns + "\n) WITH (\n  format = 'PARQUET',\n  external_location = " + text(folder) + "\n);\n" +
+				"CREATE OR REPLACE VIEW requests AS\nSELECT * FROM hive.default.pa_requests", nil
+		},
+		view: func(name, query string) string { return "CREATE OR REPLACE VIEW " + name + " AS\n" + query },
+		gaps: "SELECT " + levelColumns + ", gap AS itl_ns FROM measured CROSS JOIN UNNEST(flatten(itl_ns)) AS t (gap)",
+		std:  "stddev_pop", float: castTo("DOUBLE"), quantile: called("approx_percentile"),
+		lastOf: func(column string) string { return "array_max(" + column + ")" },
+	}
+}
