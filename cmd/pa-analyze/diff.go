@@ -26,24 +26,24 @@ func diffCommand() *cli.Command {
 		&cli.BoolFlag{Name: "explain", Usage: "add how it was judged: p-values, numbers of values, each run, and why intervals are missing", Category: "Output"},
 		&cli.StringSliceFlag{Name: "primary", Usage: "judge these `METRICS` instead of ttft_p50,tpot_p50,e2el_p50,output_tokens_per_s,failed_share", Category: "Comparison"},
 		&cli.StringSliceFlag{Name: "fail-on", Usage: "exit with code 3 where `CONDITION` holds: ttft_p99>+5%, ttft_p99.low>+2%, 'itl_p50 worse', new.failed_share>1% (repeatable)", Category: "Gates"},
-		&cli.BoolFlag{Name: "single-run", Usage: "let --fail-on judge changes between one run and one other, which differ by chance too", Category: "Gates"},
+		&cli.BoolFlag{Name: "single-run", Usage: "let --fail-on judge changes between two single runs, which also differ by chance", Category: "Gates"},
 		&cli.StringSliceFlag{Name: "ignore", Usage: "compare although `NAME` differs: " + strings.Join(diff.Refusals(), ", ") + " or all (repeatable)", Category: "Comparison"},
 	)
 	return &cli.Command{
 		Name: "diff", Usage: "what changed between runs, and whether it is more than chance", ArgsUsage: "OLD NEW | old=FILES new=FILES",
 		Description: `Compares each load level that both sides have. A side is one file, a glob
 ("runs/old-*.json"), or several of either with commas between; old= and new= may
-be repeated. Several runs a side compare the settings, and decisions should
-rest on them: from 3 a side. One run a side compares these two runs alone: by
-how much they differ, never better or worse.
-The first line says what was found. Primary metrics (*) are judged at 5 %
-together; ~ is no difference found, n/a no interval. --explain says why.
-The runs must be comparable: what differs in how they were made is printed, and
-the model, the dataset, the load, the numbers of tokens, where times and token
-counts come from, and streaming must be the same, or there is no verdict and the
-exit code is 1. Parts of the run are taken of both sides.
-Conditions of --fail-on are joined by &&, || and ! and looked at for each level;
-one whose numbers are n/a fails too.
+be repeated. Decisions need several runs a side, at least 3. One run a side says
+only how much these two runs differ, never better or worse.
+The first line is the answer. Primary metrics (*) are judged together at 5 %; ~
+means that no difference was found, n/a that there is no interval. --explain
+says why.
+The runs must be comparable. The output begins with the differences in how they
+were made. If they differ in the model, the dataset, the load, the numbers of
+tokens, streaming, or where times and token counts come from, there is no
+verdict and the exit code is 1. A selected part is selected on both sides.
+--fail-on joins conditions by &&, || and ! and checks them at each level. A
+condition whose numbers are n/a fails.
 Exit codes: 0 ok, 1 not comparable or not readable, 2 wrong usage, 3 a condition
 holds or is n/a.`,
 		Flags:  slices.Concat(flags, settings.MeasureFlags(), []cli.Flag{settings.StreamingFlag(), settings.TokenizerFlag()}, settings.SelectionFlags(), settings.InputFlags()),

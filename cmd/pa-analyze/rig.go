@@ -34,7 +34,7 @@ func rigCommand() *cli.Command {
 prints for each load level and metric: the mean, how much runs deviate by
 chance, whether they drift in the order of time, the smallest change that 3, 5
 and 10 runs a side find 80 % of the time, and whether taking turns would help.
-The runs must be comparable, as those of a side of diff.
+The runs must be comparable, like the runs of one side of diff.
 Exit codes: 0 ok, 1 not comparable or not readable, 2 wrong usage.`,
 		Flags:  slices.Concat(flags, settings.MeasureFlags(), []cli.Flag{settings.StreamingFlag(), settings.TokenizerFlag()}, settings.SelectionFlags(), settings.InputFlags()),
 		Action: rigAction,
@@ -85,7 +85,7 @@ func rigAction(c *cli.Context) (err error) {
 	if readErr != nil && len(runs) < len(inputs) {
 		return readErr
 	}
-	res := rig.Analyze(runset.New(runs, c.StringSlice("ignore")), o)
+	res := rig.Analyze(runset.OneServer(runs, c.StringSlice("ignore")), o)
 	err = settings.Write(c, map[string]func(*rig.Result) report.Renderer{
 		"text":     func(r *rig.Result) report.Renderer { return rig.Text(r, settings.ConsoleWidth(c)) },
 		"markdown": rig.Markdown, "csv": rig.CSV, "json": rig.JSON,

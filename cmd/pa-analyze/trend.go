@@ -23,7 +23,7 @@ func trendCommand() *cli.Command {
 		&cli.StringFlag{Name: "format", Aliases: []string{"f"}, Usage: "print as `FORMAT`: text, markdown, csv, json or, with --baseline, junit", Value: "text", Category: "Output"},
 	}
 	flags = append(append(flags, settings.OutputFlags()...), settings.WidthFlag(), settings.ExperimentFlag(),
-		&cli.StringFlag{Name: "baseline", Usage: "judge the runs by the accepted ones in `DIR`; exit code 3 if they are worse", Category: "Gates"},
+		&cli.StringFlag{Name: "baseline", Usage: "judge the runs by the accepted runs in `DIR`; exit code 3 if they are worse", Category: "Gates"},
 		&cli.IntFlag{Name: "last", Usage: "judge by the last `K` accepted points", Value: 10, Category: "Gates"},
 		&cli.BoolFlag{Name: "accept", Usage: "add the runs to --baseline if they pass, and make it if it has none", Category: "Gates"},
 		&cli.BoolFlag{Name: "require-baseline", Usage: "exit code 3 if --baseline has no accepted point", Category: "Gates"},
@@ -33,12 +33,12 @@ func trendCommand() *cli.Command {
 	return &cli.Command{
 		Name: "trend", Usage: "metrics over many runs, where they changed, and a gate against accepted runs", ArgsUsage: "[LABEL=]RUNS…",
 		Description: `Prints each metric over the runs, in the order of time, and the steps where it
-changed. Runs of one pa-record --repeat are one point. LABEL=RUNS names a point,
-such as a commit; labeled points keep the order given.
-With --baseline DIR the runs are one new point, and the primary metrics are
-judged by the accepted points in DIR: from 3 on with the differences between
-points, before that with the runs alone. A metric without a verdict fails, too.
---accept adds the runs to DIR if they pass.
+changed. The runs of one pa-record --repeat are one point. LABEL=RUNS names a
+point, for example after a commit; labeled points keep the order given.
+With --baseline DIR the runs are one new point, and the accepted points in DIR
+judge its primary metrics: 3 or more points by how much points differ, fewer by
+their runs. A metric without a verdict fails, too. --accept adds the runs to DIR
+if they pass.
 Exit codes: 0 ok, 1 not comparable or not readable, 2 wrong usage, 3 worse, not
 judged, or no baseline where one is required.`,
 		Flags:  slices.Concat(flags, settings.MeasureFlags(), []cli.Flag{settings.StreamingFlag(), settings.TokenizerFlag()}, settings.SelectionFlags(), settings.InputFlags()),
@@ -133,6 +133,11 @@ func judge(c *cli.Context, cfg analyze.Config, format string, args []labeled) er
 		if c.Bool("require-baseline") {
 			return &cmdline.CodeError{Code: cmdline.ExitGate, Err: fmt.Errorf("--baseline %s has no accepted point, so nothing was compared; --accept without --require-baseline makes one of these runs", dir)}
 		}
+		if c.Bool("accept") {
+			if err := next.Unfit(c.StringSlice("ignore")); err != nil {
+				return &cmdline.CodeError{Code: cmdline.ExitGate, Err: fmt.Errorf("not accepted as the first point of --baseline %s: %w", dir, err)}
+			}
+		}
 		settings.Warnf(c, "--baseline %s has no accepted point, so nothing was compared", dir)
 		return accept(c, dir, next, files)
 	}
@@ -172,7 +177,7 @@ func accept(c *cli.Context, dir string, p trend.Point, files []string) error {
 	}
 	folder, err := baseline.Accept(dir, baseline.Name(start, p.Label), files)
 	if err == nil {
-		settings.Warnf(c, "accepted as %s", folder)
+		settings.Notef(c, "accepted as %s", folder)
 	}
 	return err
 }

@@ -24,6 +24,7 @@ out=${GATE_OUT:-gate-out}
 repeat=${GATE_REPEAT:-5}
 
 mkdir -p "$out"
+rm -f "$out"/run.json "$out"/run.[0-9]*.json # an earlier job may have recorded more runs
 pa-record "$@" --repeat "$repeat" --quiet --overwrite --profile-export-file "$out/run.json"
 
 runs=("$out"/run.[0-9]*.json)

@@ -19,6 +19,9 @@ type Spec struct {
 	Levels []string // concurrency; nil is "1"
 	Model  string   // "" is "tiny"
 	Group  string   // of pa-record --repeat
+	Label  string   // of the server, with --repeat
+	// Saturated adds the warning that the client may have been the limit, at each level.
+	Saturated bool
 	// Requests is the number of requests, 0 for 10; the first Failed of them fail.
 	Requests, Failed int
 }
@@ -43,7 +46,11 @@ func (s Spec) Reader() *memrun.Reader {
 		Schema: export.Schema, Tool: "pa-record 0.1.0", Model: model, Streaming: &streaming,
 	}}}
 	if s.Group != "" {
-		r.Header.Meta.Repeat = &export.RepeatMeta{Group: s.Group}
+		r.Header.Meta.Repeat = &export.RepeatMeta{Group: s.Group, Label: s.Label}
+	}
+	var warnings []string
+	if s.Saturated {
+		warnings = []string{export.SaturationWarning + "one core was busy"}
 	}
 	now := (epoch + s.Second) * 1e9
 	for _, level := range levels {
@@ -66,7 +73,7 @@ func (s Spec) Reader() *memrun.Reader {
 			}
 			all = append(all, x)
 		}
-		r.Header.Experiments = append(r.Header.Experiments, export.Experiment{Mode: export.ModeConcurrency, Value: level, Meta: &export.ExperimentMeta{}})
+		r.Header.Experiments = append(r.Header.Experiments, export.Experiment{Mode: export.ModeConcurrency, Value: level, Meta: &export.ExperimentMeta{Warnings: warnings}})
 		r.Requests = append(r.Requests, all)
 	}
 	return r

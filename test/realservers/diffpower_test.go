@@ -59,51 +59,83 @@ func TestShortRunsTellSlowFirstTokens(t *testing.T) {
 	}
 }
 
-// Sides of five runs, each run with a server of its own whose times deviate by 1 % from
-// run to run: half of the pairs have a pace 3 % slower on one side, the others first tokens
-// 3 % later. The values of the runs deviate a little more than the servers, by the chance of
-// 40 requests. DIFF_PAIRS is a third of the number of pairs.
+// A slowdown is one of the changes that [TestSeveralRunsTellASlowServer] records.
+type slowdown struct {
+	metric             string
+	firstToken, tokens float64 // factors of the new side's times
+}
+
+// A slowdownResult counts what the comparisons of one slowdown found.
+type slowdownResult struct {
+	pairs, verdicts, ranks int
+	variance               float64 // sum over all sides of the variance of the runs' logarithms
+}
+
+// Sides of five runs. Each run has a server of its own, and the times of the servers deviate by
+// 1 % from run to run. The new side has first tokens or a token pace that are 3 or 5 % slower. A
+// run has 300 requests, so the values of the runs deviate by little more than their servers; the
+// deviation that was seen is logged. DIFF_PAIRS is a third of the number of pairs, DIFF_SEED
+// chooses the servers, so that the pairs can be recorded in several parts.
 func TestSeveralRunsTellASlowServer(t *testing.T) {
 	thirds, err := strconv.Atoi(os.Getenv("DIFF_PAIRS"))
 	if err != nil || thirds < 1 {
 		t.Skip("runs with make diff-validation: it takes some minutes of a machine with nothing else to do")
 	}
-	random := rand.New(rand.NewPCG(1, 2))
-	type finding struct{ verdicts, ranks, of int }
-	found := map[string]finding{}
+	seed, _ := strconv.ParseUint(os.Getenv("DIFF_SEED"), 10, 64) // 0 by default
+	random := rand.New(rand.NewPCG(1, seed))
+	slowdowns := []slowdown{{"ttft_p50", 1.03, 1}, {"tpot_p50", 1, 1.03}, {"ttft_p50", 1.05, 1}, {"tpot_p50", 1, 1.05}}
+	results := make([]slowdownResult, len(slowdowns))
 	for i := range 3 * thirds {
-		metric, slowFirst, slowPace := "tpot_p50", 1.0, 1.03
-		if i%2 == 1 {
-			metric, slowFirst, slowPace = "ttft_p50", 1.03, 1
-		}
-		t.Run(fmt.Sprintf("%s %d", metric, i), func(t *testing.T) { // ends its servers
-			server := func(slowFirst, slowPace float64) settingUnderTest {
+		at := i % len(slowdowns)
+		s, r := slowdowns[at], &results[at]
+		t.Run(fmt.Sprintf("%s %d", s.metric, i), func(t *testing.T) { // ends its servers
+			server := func(firstToken, tokens float64) settingUnderTest {
 				return func(t *testing.T, path string) {
 					t.Helper()
-					first := 30 * slowFirst * math.Exp(0.01*random.NormFloat64())
-					pace := 10 * slowPace * math.Exp(0.01*random.NormFloat64())
-					simulatedWith(t, []string{"--concurrency-range", "8", "--request-count", "40"},
+					first := 30 * firstToken * math.Exp(0.01*random.NormFloat64())
+					pace := 10 * tokens * math.Exp(0.01*random.NormFloat64())
+					simulatedWith(t, []string{"--concurrency-range", "16", "--request-count", "300"},
 						"--ttft", fmt.Sprintf("normal:%.4fms,0.5ms", first), "--itl", fmt.Sprintf("normal:%.4fms,0.3ms", pace),
-						"--output-tokens", "12", "--seed", strconv.Itoa(random.IntN(1e9)))(t, path)
+						"--output-tokens", "6", "--seed", strconv.Itoa(random.IntN(1e9)))(t, path)
 				}
 			}
-			d, _, _ := compare(t, server(1, 1), server(slowFirst, slowPace))
+			d, _, _ := compare(t, server(1, 1), server(s.firstToken, s.tokens))
 			for _, m := range d.Levels[0].Metrics {
-				if m.Metric != metric {
-					continue
+				if m.Metric == s.metric {
+					r.pairs++
+					r.verdicts += count(m.Verdict == "worse")
+					r.ranks += count(inference.MannWhitney(m.OldRuns, m.NewRuns).P <= 0.05)
+					r.variance += logVariance(m.OldRuns) + logVariance(m.NewRuns)
 				}
-				f := found[metric]
-				found[metric] = finding{f.verdicts + count(m.Verdict == "worse"), f.ranks + count(inference.MannWhitney(m.OldRuns, m.NewRuns).P <= 0.05), f.of + 1}
 			}
 		})
 	}
-	for _, metric := range []string{"ttft_p50", "tpot_p50"} {
-		f := found[metric]
-		t.Logf("%s: worse in %d of %d pairs; the U test finds it in %d", metric, f.verdicts, f.of, f.ranks)
-		if f.of >= 30 && 10*f.verdicts < 7*f.of {
-			t.Errorf("%s: worse in %d of %d pairs, want 7 of 10", metric, f.verdicts, f.of)
+	for i, s := range slowdowns {
+		r := results[i]
+		if r.pairs == 0 {
+			continue
+		}
+		change := max(s.firstToken, s.tokens)
+		t.Logf("%s +%.0f %%: worse in %d of %d pairs; the U test finds it in %d; the runs deviate by %.2f %%",
+			s.metric, 100*(change-1), r.verdicts, r.pairs, r.ranks, 100*math.Sqrt(r.variance/float64(2*r.pairs)))
+		least := 0.7 // of 30 pairs, if 85 % are found on average
+		if change > 1.04 {
+			least = 0.9
+		}
+		if r.pairs >= 30 && float64(r.verdicts) < least*float64(r.pairs) {
+			t.Errorf("%s +%.0f %%: worse in %d of %d pairs, want %.0f %%", s.metric, 100*(change-1), r.verdicts, r.pairs, 100*least)
 		}
 	}
+}
+
+// logVariance returns the sample variance of the logarithms.
+func logVariance(values []float64) float64 {
+	mean := math.Log(geometricMean(values))
+	sum := 0.0
+	for _, v := range values {
+		sum += (math.Log(v) - mean) * (math.Log(v) - mean)
+	}
+	return sum / float64(len(values)-1)
 }
 
 func count(yes bool) int {

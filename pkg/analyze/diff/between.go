@@ -5,11 +5,11 @@ import (
 	"maps"
 	"math"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/pa-tools/pa/pkg/analyze"
 	"github.com/pa-tools/pa/pkg/analyze/report"
+	"github.com/pa-tools/pa/pkg/analyze/tabular"
 )
 
 // betweenSources compares the shares of kernel stamps. The sides differ if the shares of
@@ -47,9 +47,9 @@ func betweenSources(of func(*Level) *analyze.Stamps) func(older, newer []*Level)
 		case !s.known:
 			return noRequests
 		case s.low == s.high:
-			return percent(s.low) + " kernel"
+			return tabular.Share(s.low) + " kernel"
 		}
-		return percent(s.low) + " to " + percent(s.high) + " kernel"
+		return tabular.Share(s.low) + " to " + tabular.Share(s.high) + " kernel"
 	}
 	return func(older, newer []*Level) (string, string, bool) {
 		o, n := look(older), look(newer)
@@ -253,6 +253,3 @@ func spanOf(x []float64, format func(float64) string) string {
 	}
 	return low + " to " + high
 }
-
-// percent formats a share: "97.1%".
-func percent(v float64) string { return strconv.FormatFloat(math.Round(1000*v)/10, 'f', -1, 64) + "%" }

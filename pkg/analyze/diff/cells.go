@@ -7,9 +7,11 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/pa-tools/pa/internal/plural"
 	"github.com/pa-tools/pa/internal/sanitize"
 	"github.com/pa-tools/pa/pkg/analyze/diff/gate"
 	"github.com/pa-tools/pa/pkg/analyze/report"
+	"github.com/pa-tools/pa/pkg/analyze/tabular"
 	"github.com/pa-tools/pa/pkg/answer"
 )
 
@@ -148,21 +150,26 @@ func (r *Row) reason() string {
 	case r.Metric.of == itl:
 		unit = "gaps"
 	}
-	return fmt.Sprintf("%s (about %s %s a side are enough)", r.NA.Reason, thousands(r.NA.Needs), unit)
+	return fmt.Sprintf("%s (about %s %s a side are enough)", r.NA.Reason, plural.Grouped(r.NA.Needs), unit)
 }
 
-// header returns the column heads of the table of a level.
-func (l *LevelResult) header(explain bool) []string {
-	h := []string{"", "old", "new", "change", "interval", "verdict"}
+// table returns the table of a level's metrics.
+func (l *LevelResult) table(u *timeUnits, explain bool) tabular.Table {
+	head := []string{"", "old", "new", "change", "interval", "verdict"}
 	if explain {
-		h = append(h, "p", "n")
+		head = append(head, "p", "n")
 		if l.ranked() {
-			h = append(h, "rank p")
+			head = append(head, "rank p")
 		}
 	}
-	return h
+	rows := [][]string{head}
+	for i := range l.Rows {
+		rows = append(rows, l.cells(&l.Rows[i], u, explain))
+	}
+	return tabular.Table{Rows: rows, Left: []string{"verdict"}}
 }
 
+// ranked reports whether a row has the p-value of a rank test.
 func (l *LevelResult) ranked() bool {
 	for i := range l.Rows {
 		if t := l.Rows[i].Rank; t != nil && !t.NA.Missing() {
@@ -186,35 +193,32 @@ func (l *LevelResult) cells(r *Row, u *timeUnits, explain bool) []string {
 		verdict = r.Verdict.String()
 	}
 	cells := []string{
-		name, u.amount(r.Metric, r.Old.Value), u.amount(r.Metric, r.New.Value), r.changed(),
+		name, u.Amount(r.Metric, r.Old.Value), u.Amount(r.Metric, r.New.Value), r.changed(),
 		r.interval(), verdict,
 	}
 	if !explain {
 		return cells
 	}
-	cells = append(cells, pValue(r.Adjusted), counts(r.Old.N, r.New.N))
+	cells = append(cells, tabular.PValue(r.Adjusted), counts(r.Old.N, r.New.N))
 	if l.ranked() {
 		p := math.NaN()
 		if r.Rank != nil {
 			p = r.Rank.P
 		}
-		cells = append(cells, pValue(p))
+		cells = append(cells, tabular.PValue(p))
 	}
 	return cells
 }
 
-// changed formats the change: of shares, the difference in percentage points.
+// changed formats the change; of shares, the difference in percentage points.
 func (r *Row) changed() string {
-	if r.Metric.of != failedShare || math.IsNaN(r.Old.Value) || math.IsNaN(r.New.Value) {
-		return change(r.Change)
+	if r.Metric.of == failedShare {
+		return tabular.Points(r.New.Value - r.Old.Value)
 	}
-	points := strings.TrimSuffix(percent(r.New.Value-r.Old.Value), "%")
-	if r.New.Value > r.Old.Value {
-		points = "+" + points
-	}
-	return points + " pt"
+	return tabular.Change(r.Change)
 }
 
+// interval formats the interval; "n/a" without one, and "" for shares, which never have one.
 func (r *Row) interval() string {
 	switch {
 	case r.Metric.of == failedShare:
@@ -223,38 +227,31 @@ func (r *Row) interval() string {
 		return "n/a"
 	}
 	i := r.Shown()
-	return change(i.Low) + " " + change(i.High)
+	return tabular.Change(i.Low) + " " + tabular.Change(i.High)
 }
 
-// timeUnits are the units of time of a comparison: each kind of time has one unit
-// on all levels.
-type timeUnits struct{ token, request, server report.TimeUnit }
+// Units are the units of time of a comparison: times of tokens have one unit on all levels,
+// and times of requests have one.
+type Units struct{ token, request report.TimeUnit }
 
-// units chooses the units of r from all its values.
-func (r *Result) units() *timeUnits {
-	var token, request, server []float64
-	for i := range r.Levels {
-		l := &r.Levels[i]
-		for j := range l.Rows {
-			switch m := l.Rows[j].Metric; {
-			case m.Kind != gate.Duration:
-			case m.of == e2el:
-				request = append(request, l.Rows[j].Old.Value, l.Rows[j].New.Value)
-			default:
-				token = append(token, l.Rows[j].Old.Value, l.Rows[j].New.Value)
-			}
-		}
-		for j := range l.Server {
-			if x := &l.Server[j]; x.Unit == "ns" {
-				server = append(server, x.Old.Value, x.New.Value)
-			}
+// NewUnits chooses the units that suit all values of all metrics. values returns the values of
+// a metric, NaN for missing ones.
+func NewUnits(values func(*Metric) []float64) Units {
+	var token, request []float64
+	for i := range Metrics {
+		switch m := &Metrics[i]; {
+		case m.Kind != gate.Duration:
+		case m.of == e2el:
+			request = append(request, values(m)...)
+		default:
+			token = append(token, values(m)...)
 		}
 	}
-	return &timeUnits{report.TokenUnit(token), report.RequestUnit(request), report.RequestUnit(server)}
+	return Units{report.TokenUnit(token), report.RequestUnit(request)}
 }
 
-// amount formats a value of a metric with its unit; "–" is none.
-func (u *timeUnits) amount(m *Metric, v float64) string {
+// Amount formats a value of a metric with its unit; "–" for NaN.
+func (u Units) Amount(m *Metric, v float64) string {
 	switch {
 	case math.IsNaN(v):
 		return "–"
@@ -263,38 +260,38 @@ func (u *timeUnits) amount(m *Metric, v float64) string {
 	case m.Kind == gate.Duration:
 		return u.token.Span(v)
 	case m.Kind == gate.Share:
-		return percent(v)
+		return tabular.Share(v)
 	}
 	return report.Number(v)
 }
 
-// change formats a ratio − 1 in percent, with a sign: "+4.96%".
-func change(v float64) string {
-	switch {
-	case math.IsNaN(v):
-		return "–"
-	case math.IsInf(v, 0):
-		return strings.TrimSuffix(strconv.FormatFloat(v, 'f', -1, 64), "Inf") + "∞"
-	}
-	s := strconv.FormatFloat(100*v, 'f', 2, 64)
-	if s == "-0.00" {
-		s = "0.00"
-	}
-	if s[0] != '-' {
-		s = "+" + s
-	}
-	return s + "%"
+// timeUnits are Units and the unit of the times that servers report.
+type timeUnits struct {
+	Units
+	server report.TimeUnit
 }
 
-// pValue formats a p-value with three decimals; "" is none.
-func pValue(p float64) string {
-	switch {
-	case math.IsNaN(p):
-		return ""
-	case p < 0.0005:
-		return "<0.001"
+// units chooses the units of r from all its values.
+func (r *Result) units() *timeUnits {
+	var server []float64
+	for i := range r.Levels {
+		for j := range r.Levels[i].Server {
+			if x := &r.Levels[i].Server[j]; x.Unit == "ns" {
+				server = append(server, x.Old.Value, x.New.Value)
+			}
+		}
 	}
-	return strconv.FormatFloat(p, 'f', 3, 64)
+	metrics := NewUnits(func(m *Metric) (values []float64) {
+		for i := range r.Levels {
+			for j := range r.Levels[i].Rows {
+				if row := &r.Levels[i].Rows[j]; row.Metric == m {
+					values = append(values, row.Old.Value, row.New.Value)
+				}
+			}
+		}
+		return values
+	})
+	return &timeUnits{metrics, report.RequestUnit(server)}
 }
 
 // counts returns "2000", or "2000+1800" where the sides differ.
@@ -314,7 +311,7 @@ func (l *LevelResult) perRun(u *timeUnits) [][]string {
 	list := func(m *Metric, x []float64) string {
 		var s []string
 		for _, v := range x {
-			s = append(s, u.amount(m, v))
+			s = append(s, u.Amount(m, v))
 		}
 		return strings.Join(s, ", ")
 	}
@@ -326,21 +323,24 @@ func (l *LevelResult) perRun(u *timeUnits) [][]string {
 	return rows
 }
 
-// differenceRows are the table of differences, its header first. The level is
-// named if it matters.
-func (r *Result) differenceRows() [][]string {
+// differenceTable returns the table of differences. It names the level if that matters. It is
+// empty without differences.
+func (r *Result) differenceTable() tabular.Table {
+	if len(r.Differences) == 0 {
+		return tabular.Table{}
+	}
 	at := slices.ContainsFunc(r.Differences, func(d Difference) bool { return d.Level != "" })
 	rows := [][]string{{"differs", "at", "old", "new", ""}}
 	for i := range r.Differences {
 		d := &r.Differences[i]
-		rows = append(rows, []string{d.Name, sanitize.Text(d.Level), short(d.Old), short(d.New), d.effect()})
+		rows = append(rows, []string{d.Name, sanitize.Text(d.Level), Short(d.Old), Short(d.New), d.effect()})
 	}
 	if !at {
 		for i := range rows {
 			rows[i] = slices.Delete(rows[i], 1, 2)
 		}
 	}
-	return rows
+	return tabular.AllLeft(rows)
 }
 
 // verdict returns the effect of a difference on the comparison, in CSV's word.
@@ -362,8 +362,9 @@ func (d *Difference) effect() string {
 	return ""
 }
 
-// short cuts a text that is too long for a table: a hash, a warning of the recorder.
-func short(s string) string {
+// Short makes a text safe for a table, and cuts it if it is too long: a hash, a warning of the
+// recorder.
+func Short(s string) string {
 	const most = 61
 	if hash, ok := strings.CutPrefix(s, "sha256:"); ok && len(hash) == 64 {
 		return "sha256:" + hash[:12] + "…"

@@ -32,7 +32,10 @@ const (
 	inputTokens  = "input-tokens"
 	outputTokens = "output-tokens"
 	parameters   = "parameters"
-	unknown      = "not recorded"
+
+	// LabelDifference is the name of the difference that one side has runs of several labels.
+	LabelDifference = "label"
+	unknown         = "not recorded"
 )
 
 // A check finds one kind of difference.
@@ -52,6 +55,7 @@ type check struct {
 // checks holds all checks, in the order of reports.
 var checks = [...]check{
 	{name: "model", refuses: true, of: func(r *Run, _ *Level) string { return r.Model }},
+	{name: LabelDifference, refuses: true, between: betweenLabels},
 	{name: "definitions", refuses: true, of: definitions},
 	{name: "dataset", refuses: true, between: betweenDatasets},
 	{name: load, refuses: true, of: func(_ *Run, l *Level) string { return l.allOfLoad() }},
@@ -142,6 +146,17 @@ func Refusals() []string {
 	var names []string
 	for i := range checks {
 		if checks[i].refuses {
+			names = append(names, checks[i].name)
+		}
+	}
+	return names
+}
+
+// Doubts returns the names of differences that are reasons to doubt a run, and no settings.
+func Doubts() []string {
+	var names []string
+	for i := range checks {
+		if checks[i].doubt != nil {
 			names = append(names, checks[i].name)
 		}
 	}

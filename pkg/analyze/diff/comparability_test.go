@@ -12,6 +12,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/pa-tools/pa/pkg/analyze"
 	"github.com/pa-tools/pa/pkg/analyze/inference"
 	"github.com/pa-tools/pa/pkg/export"
 )
@@ -310,6 +311,67 @@ func TestWithoutStarts(t *testing.T) {
 	for i := range several.Rows {
 		if k := several.Rows[i].Metric.Key; k == "requests_per_s" || k == "output_tokens_per_s" {
 			t.Errorf("%s of requests at unknown times is %v", k, several.Rows[i].New.Value)
+		}
+	}
+}
+
+// Rates of runs of different lengths are compared only if their starts and ends matter little.
+func TestRatesMove(t *testing.T) {
+	level := func(ok, failed int, e2elMS, seconds float64) *Level {
+		l := &Level{OK: ok, Failed: failed, DurationNS: int64(seconds * 1e9)}
+		for i := range Metrics {
+			l.values[i] = math.NaN()
+			if Metrics[i].Key == e2elMean {
+				l.values[i] = e2elMS * 1e6
+			}
+		}
+		return l
+	}
+	selected := level(150, 0, 125, 2.4)
+	selected.Selected = &analyze.Selected{}
+	for _, tt := range []struct {
+		name       string
+		older, new *Level
+		want       bool
+	}{
+		{"as many requests", level(60, 0, 125, 1), level(60, 0, 250, 1.9), false},
+		{"a tenth more", level(60, 0, 125, 1), level(66, 0, 125, 1.1), false},
+		{"two and a half times as many, in few rounds", level(60, 0, 125, 1), level(150, 0, 125, 2.4), true},
+		{"twice as many, in many rounds", level(1000, 0, 125, 20), level(2000, 0, 125, 40), false},
+		{"as many, but half failed", level(60, 0, 125, 1), level(30, 30, 125, 0.5), false},
+		{"a selected part", level(60, 0, 125, 1), selected, false},
+		{"no successful request", level(60, 0, 125, 1), level(0, 15, math.NaN(), 0), false},
+		{"no requests at all", level(0, 0, math.NaN(), 0), level(0, 0, math.NaN(), 0), false},
+	} {
+		if got := RatesMove([]*Level{tt.older}, []*Level{tt.new}); got != tt.want {
+			t.Errorf("%s: %v, want %v", tt.name, got, tt.want)
+		}
+	}
+}
+
+// A side with runs of two labels is refused; swapped labels are a warning.
+func TestLabels(t *testing.T) {
+	run := func(seed uint64, label string) *Run {
+		return read(t, label, recipe{seed: seed, requests: 20, tokens: 6, ttft: 30, itl: 20, change: func(m *memory) {
+			m.run.Meta.Repeat = &export.RepeatMeta{Label: label, Group: "g"}
+		}})
+	}
+	res := Compare([]*Run{run(1, "a"), run(2, "b")}, []*Run{run(3, "b"), run(4, "b")}, Options{})
+	if d := cmp.Diff([]Difference{{Name: "label", Old: "a, b", New: "b", Refuses: true}}, res.Refused()); d != "" {
+		t.Errorf("two labels on a side (-want +got):\n%s", d)
+	}
+	for _, tt := range []struct {
+		old, new, warning string
+	}{
+		{"old", "new", ""},
+		{"a", "b", ""},
+		{"", "", ""},
+		{"new", "old", "the runs of the old side have the label new; are the sides swapped?"},
+		{"a", "old", "the runs of the new side have the label old; are the sides swapped?"},
+	} {
+		res := Compare([]*Run{run(1, tt.old)}, []*Run{run(2, tt.new)}, Options{})
+		if got := strings.Join(res.Warnings, "; "); got != tt.warning || len(res.Refused()) > 0 {
+			t.Errorf("%s and %s: warnings %q, want %q; refused %v", tt.old, tt.new, got, tt.warning, res.Refused())
 		}
 	}
 }

@@ -155,6 +155,12 @@ func Compare(older, newer []*Run, o Options) *Result {
 			}
 		}
 	}
+	switch {
+	case labeled(res.Old, "new"):
+		res.Warnings = append(res.Warnings, "the runs of the old side have the label new; are the sides swapped?")
+	case labeled(res.New, "old"):
+		res.Warnings = append(res.Warnings, "the runs of the new side have the label old; are the sides swapped?")
+	}
 	refused := res.Refused()
 	for i := range res.Levels {
 		l := &res.Levels[i]
@@ -178,6 +184,11 @@ func Compare(older, newer []*Run, o Options) *Result {
 	}
 	res.judge()
 	return res
+}
+
+// labeled reports whether all runs have the label.
+func labeled(runs []*Run, label string) bool {
+	return !slices.ContainsFunc(runs, func(r *Run) bool { return r.Label() != label })
 }
 
 // byStart returns the runs in the order in which they were made.
@@ -295,8 +306,8 @@ func (res *Result) values(l *LevelResult, why string) {
 func (l *LevelResult) bare(r *Row, na inference.NA) {
 	r.P = math.NaN()
 	r.NA = na
-	r.Old = inference.Estimate{Value: middle(r.OldRuns), N: len(r.OldRuns), NA: na}
-	r.New = inference.Estimate{Value: middle(r.NewRuns), N: len(r.NewRuns), NA: na}
+	r.Old = inference.Estimate{Value: inference.MeanOfRuns(r.OldRuns), N: len(r.OldRuns), NA: na}
+	r.New = inference.Estimate{Value: inference.MeanOfRuns(r.NewRuns), N: len(r.NewRuns), NA: na}
 	if len(l.Old) == 1 && len(l.New) == 1 {
 		r.Old.N, r.New.N = l.Old[0].n[r.Metric.of], l.New[0].n[r.Metric.of]
 	}
@@ -304,20 +315,6 @@ func (l *LevelResult) bare(r *Row, na inference.NA) {
 	if r.Old.Value > 0 && r.New.Value >= 0 {
 		r.Change = r.New.Value/r.Old.Value - 1
 	}
-}
-
-// middle returns the geometric mean of positive values, else their mean; NaN if one is
-// missing.
-func middle(x []float64) float64 {
-	if len(x) == 1 {
-		return x[0]
-	}
-	summary := stats.GeometricMean
-	if slices.ContainsFunc(x, func(v float64) bool { return !(v > 0) }) {
-		summary = stats.Mean
-	}
-	m, _ := summary(x) // NaN without values
-	return m
 }
 
 // single compares one run with one.
@@ -376,12 +373,11 @@ func (res *Result) several(l *LevelResult) {
 			l.bare(r, na)
 			return
 		}
-		c := inference.Runs(r.OldRuns, r.NewRuns)
 		if r.Metric.of == failedShare {
 			l.failures(r)
 			return
 		}
-		r.Comparison = c
+		r.Comparison = inference.Runs(r.OldRuns, r.NewRuns)
 	})
 }
 
@@ -406,7 +402,7 @@ func (l *LevelResult) failures(r *Row) {
 // unequal returns why a tail is not compared: the runs have different numbers of values,
 // and a percentile far out moves with their number.
 func (l *LevelResult) unequal(r *Row) (inference.NA, bool) {
-	const tail, tolerance = 90, 0.1
+	const tail = 90
 	if r.Metric.pct < tail {
 		return inference.NA{}, false
 	}
@@ -421,16 +417,52 @@ func (l *LevelResult) unequal(r *Row) (inference.NA, bool) {
 	newLow, newHigh := span(l.New)
 	low, high := min(oldLow, newLow), max(oldHigh, newHigh)
 	beyond := float64(low) * (1 - r.Metric.pct/100)
-	if float64(high) <= (1+tolerance)*float64(low) || r.Metric.pct < 99 && beyond >= 10 {
+	if equalNumbers(low, high) || r.Metric.pct < 99 && beyond >= 10 {
 		return inference.NA{}, false
 	}
-	count := func(low, high int) string {
-		if low == high {
-			return strconv.Itoa(low)
-		}
-		return fmt.Sprintf("%d to %d", low, high)
+	return inference.NA{Reason: fmt.Sprintf("old has %s values a run and new %s, and a percentile so far out moves with their number; record as many", lowToHigh(oldLow, oldHigh), lowToHigh(newLow, newHigh))}, true
+}
+
+// equalNumbers reports whether the smallest and the largest number of values a run are within
+// a tenth.
+func equalNumbers(low, high int) bool { return 10*high <= 11*low }
+
+// lowToHigh formats the smallest and the largest number of values a run: "60", "60 to 64".
+func lowToHigh(low, high int) string {
+	if low == high {
+		return strconv.Itoa(low)
 	}
-	return inference.NA{Reason: fmt.Sprintf("old has %s values a run and new %s, and a percentile so far out moves with their number; record as many", count(oldLow, oldHigh), count(newLow, newHigh))}, true
+	return fmt.Sprintf("%d to %d", low, high)
+}
+
+// RatesMove reports whether the rates of two sides differ because of the lengths of their runs.
+// At the start and the end of a run, fewer requests are under way, for about the time of one
+// request; the rate of a short run is lower by about half the share of that time. RatesMove is
+// true if the numbers of requests differ by more than a tenth and these shares by more than one
+// percentage point. Selected parts have no start and end.
+func RatesMove(older, newer []*Level) bool {
+	const most = 0.01
+	all := slices.Concat(older, newer)
+	if slices.ContainsFunc(all, func(l *Level) bool { return l.Selected != nil }) || equalNumbers(requestsSpan(all)) {
+		return false
+	}
+	share := func(levels []*Level) float64 {
+		sum := 0.0
+		for _, l := range levels {
+			sum += l.Statistic(e2elMean) / float64(l.DurationNS)
+		}
+		return sum / float64(len(levels))
+	}
+	return math.Abs(share(older)-share(newer)) > most // false for NaN: there are no rates
+}
+
+// requestsSpan returns the smallest and the largest number of finished requests of the levels.
+func requestsSpan(levels []*Level) (low, high int) {
+	low = levels[0].OK + levels[0].Failed
+	for _, l := range levels {
+		low, high = min(low, l.OK+l.Failed), max(high, l.OK+l.Failed)
+	}
+	return low, high
 }
 
 // missing returns why a row cannot be compared: a run lacks the metric.
@@ -467,7 +499,12 @@ func (l *LevelResult) missing(r *Row) (inference.NA, bool) {
 	if why == "" {
 		why = lacks("new", r.NewRuns, l.New)
 	}
-	if why == "" {
+	switch {
+	case why != "":
+	case r.Metric.IsRate() && RatesMove(l.Old, l.New):
+		why = fmt.Sprintf("old has %s requests a run and new %s, and short runs have lower rates, because few requests run at their start and end; record as many",
+			lowToHigh(requestsSpan(l.Old)), lowToHigh(requestsSpan(l.New)))
+	default:
 		return l.unequal(r)
 	}
 	return inference.NA{Reason: why}, true

@@ -35,7 +35,8 @@ func ParseSides(args []string) (older, newer []string, err error) {
 			newer = append(newer, paths...)
 		}
 	}
-	for side, paths := range map[string][]string{"old": older, "new": newer} {
+	for i, side := range [...]string{"old", "new"} {
+		paths := [...][]string{older, newer}[i]
 		if len(paths) == 0 {
 			return nil, nil, fmt.Errorf("no %s file given; give %s=FILES", side, side)
 		}

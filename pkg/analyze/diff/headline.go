@@ -5,11 +5,12 @@ import (
 	"maps"
 	"math"
 	"slices"
-	"strconv"
 	"strings"
 
+	"github.com/pa-tools/pa/internal/plural"
 	"github.com/pa-tools/pa/internal/sanitize"
 	"github.com/pa-tools/pa/pkg/analyze/inference"
+	"github.com/pa-tools/pa/pkg/analyze/tabular"
 )
 
 // An effect is the result of a comparison at one or more levels.
@@ -112,7 +113,7 @@ func (r *Result) effect(l *LevelResult) effect {
 		return faster
 	case fewer:
 		return failsLess
-	case has(inference.NoDifference, false):
+	case has(inference.NoDifference, l.onlyFailures()):
 		return same
 	}
 	return unjudged
@@ -122,89 +123,100 @@ func (r *Result) effect(l *LevelResult) effect {
 // contain. With a wider interval the metric is "unclear".
 const unchangedWithin = 0.05
 
-// sentence returns the result at a level as one line.
-func (r *Result) sentence(l *LevelResult) string {
-	var found, unchanged, unclear []string
+// findings are the parts of a sentence about a level, one text for each metric.
+type findings struct {
+	found     []string // differences
+	unchanged []string // no difference, and a narrow interval
+	unclear   []string // no difference, and a wide interval
+	bounds    []string // the largest difference that is possible, for each metric of unchanged and unclear
+	unjudged  []string // no verdict, although the reader expects one
+}
+
+// findings returns what was found about the primary metrics of a level.
+func (r *Result) findings(l *LevelResult) findings {
+	var f findings
 	spoiled := map[string][]string{}
 	for i := range l.Rows {
 		row := &l.Rows[i]
-		name := row.Metric.Name
 		switch {
 		case !row.Primary:
 		case row.Spoiled != "":
-			spoiled[row.Spoiled] = append(spoiled[row.Spoiled], name)
+			spoiled[row.Spoiled] = append(spoiled[row.Spoiled], row.Metric.Name)
 		case row.Metric.of == failedShare:
-			switch row.Verdict {
-			case inference.Worse, inference.Better:
-				found = append(found, fmt.Sprintf("failed %s to %s", percent(row.Old.Value), percent(row.New.Value)))
-			case inference.NotAvailable:
-				if row.New.Value > row.Old.Value {
-					unclear = append(unclear, fmt.Sprintf("failed %s to %s, not judged", percent(row.Old.Value), percent(row.New.Value)))
-				}
+			shares := fmt.Sprintf("failed %s to %s", tabular.ShareInSentence(row.Old.Value), tabular.ShareInSentence(row.New.Value))
+			switch {
+			case row.Verdict == inference.Worse || row.Verdict == inference.Better:
+				f.found = append(f.found, shares)
+			case row.Verdict == inference.NotAvailable && row.New.Value > row.Old.Value:
+				f.unjudged = append(f.unjudged, shares+", not judged")
 			}
 		case row.Verdict == inference.NotAvailable:
-		case row.Verdict == inference.NoDifference:
-			i := row.Shown()
-			bound := math.Max(math.Abs(i.Low), math.Abs(i.High))
-			if bound <= unchangedWithin {
-				unchanged = append(unchanged, fmt.Sprintf("%s unchanged within ±%s %%", name, size(bound)))
-			} else {
-				unclear = append(unclear, fmt.Sprintf("%s unclear (%s to %s %%)", name, signed(i.Low), signed(i.High)))
+			if r.o.Primary != nil {
+				f.unjudged = append(f.unjudged, row.Metric.Name+" not judged")
 			}
+		case row.Verdict == inference.NoDifference:
+			f.noDifference(row)
 		default:
 			i := row.Shown()
-			found = append(found, fmt.Sprintf("%s %s %% (%s to %s)", name, signed(row.Change), signed(i.Low), signed(i.High)))
+			f.found = append(f.found, fmt.Sprintf("%s %s %% (%s to %s)", row.Metric.Name, tabular.Signed(row.Change), tabular.Signed(i.Low), tabular.Signed(i.High)))
 		}
 	}
 	for _, why := range slices.Sorted(maps.Keys(spoiled)) {
-		unclear = append(unclear, fmt.Sprintf("%s not judged: %s", strings.Join(spoiled[why], ", "), why))
+		f.unjudged = append(f.unjudged, fmt.Sprintf("%s not judged: %s", strings.Join(spoiled[why], ", "), why))
 	}
-	rest := strings.Join(slices.Concat(unchanged, unclear), ", ")
-	effect := r.effect(l)
-	switch effect {
+	return f
+}
+
+// noDifference adds a metric without a difference.
+func (f *findings) noDifference(row *Row) {
+	i := row.Shown()
+	bound := math.Max(math.Abs(i.Low), math.Abs(i.High))
+	if bound <= unchangedWithin {
+		f.unchanged = append(f.unchanged, fmt.Sprintf("%s unchanged within ±%s %%", row.Metric.Name, tabular.Size(bound)))
+	} else {
+		f.unclear = append(f.unclear, fmt.Sprintf("%s unclear (%s to %s %%)", row.Metric.Name, tabular.Signed(i.Low), tabular.Signed(i.High)))
+	}
+	if !math.IsInf(bound, 0) {
+		f.bounds = append(f.bounds, fmt.Sprintf("%s %% in %s", tabular.Size(bound), row.Metric.Name))
+	}
+}
+
+// sentence returns the result at a level as one line.
+func (r *Result) sentence(l *LevelResult) string {
+	f := r.findings(l)
+	line, rest := "", slices.Concat(f.unchanged, f.unclear, f.unjudged)
+	switch effect := r.effect(l); effect {
 	case unjudged:
 		return r.notJudged(l)
 	case same:
-		return r.noDifference(l, unclear)
-	case differs:
-		line := "these two runs differ: " + strings.Join(found, ", ")
-		if rest != "" {
-			line += "; " + rest
+		line, rest = f.same(l), f.unjudged
+		if r.Single {
+			line = "these two runs: " + line
 		}
-		return line
+	case differs:
+		line = "these two runs differ: " + strings.Join(f.found, ", ")
+	case mixed:
+		line = "new is better and worse: " + strings.Join(f.found, ", ")
+	default:
+		line = "new " + effect.String() + ": " + strings.Join(f.found, ", ")
 	}
-	line := "new " + effect.String() + ": " + strings.Join(found, ", ")
-	if effect == mixed {
-		line = "new is better and worse: " + strings.Join(found, ", ")
-	}
-	if rest != "" {
-		line += "; " + rest
+	if rest != nil {
+		line += "; " + strings.Join(rest, ", ")
 	}
 	return line
 }
 
-// noDifference returns the line for a level without differences: how large a difference
-// could be and still be missed.
-func (r *Result) noDifference(l *LevelResult, unclear []string) string {
-	var bounds []string
-	for i := range l.Rows {
-		row := &l.Rows[i]
-		if !row.Primary || row.Verdict != inference.NoDifference || row.Metric.of == failedShare {
-			continue
-		}
-		i := row.Shown()
-		bounds = append(bounds, fmt.Sprintf("%s %% in %s", size(math.Max(math.Abs(i.Low), math.Abs(i.High))), row.Metric.Name))
+// same returns the words for a level without differences: how large a difference could be
+// and still be missed.
+func (f *findings) same(l *LevelResult) string {
+	switch {
+	case len(f.bounds) == len(f.unchanged)+len(f.unclear) && f.bounds != nil:
+		return "no difference larger than " + strings.Join(f.bounds, ", ")
+	case f.unchanged != nil || f.unclear != nil: // some interval has an open end
+		return "no difference found: " + strings.Join(slices.Concat(f.unchanged, f.unclear), ", ")
 	}
-	line := "no difference larger than " + strings.Join(bounds, ", ")
-	if r.Single {
-		line = "these two runs: " + line
-	}
-	for _, u := range unclear {
-		if strings.HasPrefix(u, "failed") || strings.Contains(u, "not judged") {
-			line += "; " + u
-		}
-	}
-	return line
+	i := slices.IndexFunc(l.Rows, func(row Row) bool { return row.Metric.of == failedShare })
+	return fmt.Sprintf("no difference in failed requests: %s and %s", tabular.ShareInSentence(l.Rows[i].Old.Value), tabular.ShareInSentence(l.Rows[i].New.Value))
 }
 
 // notJudged returns why no metric of a level has a verdict, and what to do.
@@ -216,7 +228,7 @@ func (r *Result) notJudged(l *LevelResult) string {
 		if row.Spoiled != "" {
 			return "nothing can be judged: " + row.Spoiled
 		}
-		if !row.Primary || !row.NA.Missing() || row.Metric.of == failedShare {
+		if !row.Primary || !row.NA.Missing() || row.Metric.of == failedShare && !l.onlyFailures() {
 			continue
 		}
 		if row.NA.Needs > 0 && (needs == 0 || row.NA.Needs < needs) {
@@ -228,7 +240,7 @@ func (r *Result) notJudged(l *LevelResult) string {
 	}
 	switch {
 	case needs > 0 && r.Single:
-		return "too few requests to judge: record about " + thousands(needs) + " a side, or use --repeat 5"
+		return "too few requests to judge: record about " + plural.Grouped(needs) + " a side, or use --repeat 5"
 	case needs > 0:
 		return fmt.Sprintf("too few runs to judge: record at least %d a side, better 5 (--repeat 5)", needs)
 	case len(reasons) > 0:
@@ -237,39 +249,7 @@ func (r *Result) notJudged(l *LevelResult) string {
 	return "nothing can be judged: no primary metric has a value on both sides"
 }
 
-// signed formats a change in percent for a sentence: "+4.8".
-func signed(v float64) string {
-	switch {
-	case math.IsNaN(v):
-		return "?"
-	case math.IsInf(v, 0):
-		return map[bool]string{true: "+∞", false: "-∞"}[v > 0]
-	case v < 0:
-		return "-" + size(-v)
-	}
-	return "+" + size(v)
-}
-
-// size formats the size of a change in percent: two decimals below 1 %, one below 10 %, none
-// above: "0.43", "4.8", "12".
-func size(v float64) string {
-	switch p := 100 * v; {
-	case math.IsInf(p, 0) || math.IsNaN(p):
-		return "∞"
-	case p < 0.995:
-		return strconv.FormatFloat(p, 'f', 2, 64)
-	case p < 9.95:
-		return strconv.FormatFloat(p, 'f', 1, 64)
-	default:
-		return thousands(int(math.Round(math.Min(p, 1e15))))
-	}
-}
-
-// thousands formats n with commas.
-func thousands(n int) string {
-	s := strconv.Itoa(n)
-	for i := len(s) - 3; i > 0; i -= 3 {
-		s = s[:i] + "," + s[i:]
-	}
-	return s
+// onlyFailures reports whether the share of failed requests is the only primary metric.
+func (l *LevelResult) onlyFailures() bool {
+	return !slices.ContainsFunc(l.Rows, func(row Row) bool { return row.Primary && row.Metric.of != failedShare })
 }

@@ -7,6 +7,21 @@ import (
 	"strings"
 )
 
+// betweenLabels compares the labels within each side. The sides themselves may have different
+// labels, but a side with two labels has runs of two servers.
+func betweenLabels(older, newer []*Level) (o, n string, differ bool) {
+	labels := func(levels []*Level) (all []string) {
+		for _, l := range levels {
+			if l.label != "" && !slices.Contains(all, l.label) {
+				all = append(all, l.label)
+			}
+		}
+		return all
+	}
+	a, b := labels(older), labels(newer)
+	return strings.Join(a, ", "), strings.Join(b, ", "), len(a) > 1 || len(b) > 1
+}
+
 // betweenDatasets compares the input data: the hashes of the prompts if all runs recorded
 // them, otherwise the hashes that include the parameters.
 func betweenDatasets(older, newer []*Level) (o, n string, differ bool) {

@@ -1,11 +1,10 @@
 package diff
 
 import (
-	"math"
-
 	"github.com/pa-tools/pa/pkg/analyze"
 	"github.com/pa-tools/pa/pkg/analyze/inference"
 	"github.com/pa-tools/pa/pkg/analyze/report"
+	"github.com/pa-tools/pa/pkg/analyze/tabular"
 	"github.com/pa-tools/pa/pkg/answer"
 )
 
@@ -44,10 +43,11 @@ type jsonMeasured struct {
 }
 
 type jsonSide struct {
-	Runs []jsonRun `json:"runs"`
+	Runs []JSONRun `json:"runs"`
 }
 
-type jsonRun struct {
+// A JSONRun is a run in JSON.
+type JSONRun struct {
 	File  string `json:"file"`
 	Model string `json:"model,omitempty"`
 	Tool  string `json:"tool,omitempty"`
@@ -133,7 +133,7 @@ type jsonGate struct {
 func document(r *Result) jsonResult {
 	d := jsonResult{
 		Schema: Schema, Headline: r.Headline(), Mode: "several-runs", Confidence: confidence, Alpha: alpha, Family: r.Family, Measured: measured(&r.Old[0].cfg),
-		Old: side(r.Old), New: side(r.New), Comparable: len(r.Refused()) == 0,
+		Old: jsonSide{JSONRuns(r.Old)}, New: jsonSide{JSONRuns(r.New)}, Comparable: len(r.Refused()) == 0,
 		Differences: []jsonDifference{}, Levels: []jsonLevel{}, Gates: []jsonGate{},
 		Unchecked: list(r.Unchecked), OldOnly: list(r.OldOnly), NewOnly: list(r.NewOnly), Warnings: list(r.Warnings),
 	}
@@ -163,16 +163,17 @@ func document(r *Result) jsonResult {
 	return d
 }
 
-func side(runs []*Run) jsonSide {
-	s := jsonSide{Runs: []jsonRun{}}
+// JSONRuns returns runs for JSON, never nil.
+func JSONRuns(runs []*Run) []JSONRun {
+	all := []JSONRun{}
 	for _, r := range runs {
-		x := jsonRun{File: r.Name, Model: r.Model}
+		x := JSONRun{File: r.Name, Model: r.Model}
 		if r.Header.Meta != nil {
 			x.Tool = r.Header.Meta.Tool
 		}
-		s.Runs = append(s.Runs, x)
+		all = append(all, x)
 	}
-	return s
+	return all
 }
 
 func measured(c *analyze.Config) jsonMeasured {
@@ -198,15 +199,15 @@ func metric(r *Row) jsonMetric {
 	i := r.Shown()
 	m := jsonMetric{
 		Metric: r.Metric.Key, Unit: unit(r.Metric.Kind), Better: "lower", Primary: r.Primary, Paired: r.Paired,
-		Old: finite(r.Old.Value), New: finite(r.New.Value), OldN: r.Old.N, NewN: r.New.N,
-		OldRuns: numbers(r.OldRuns), NewRuns: numbers(r.NewRuns),
-		Change: finite(r.Change), Low: finite(i.Low), High: finite(i.High), P: finite(r.P), PAdjusted: finite(r.Adjusted),
+		Old: tabular.JSONNumber(r.Old.Value), New: tabular.JSONNumber(r.New.Value), OldN: r.Old.N, NewN: r.New.N,
+		OldRuns: tabular.JSONNumbers(r.OldRuns), NewRuns: tabular.JSONNumbers(r.NewRuns),
+		Change: tabular.JSONNumber(r.Change), Low: tabular.JSONNumber(i.Low), High: tabular.JSONNumber(i.High), P: tabular.JSONNumber(r.P), PAdjusted: tabular.JSONNumber(r.Adjusted),
 	}
 	if r.Metric.Direction == inference.HigherIsBetter {
 		m.Better = "higher"
 	}
 	if r.Rank != nil {
-		m.RankP = finite(r.Rank.P)
+		m.RankP = tabular.JSONNumber(r.Rank.P)
 	}
 	if r.Primary {
 		m.Verdict, m.Spoiled = r.Verdict.String(), r.Spoiled
@@ -214,7 +215,7 @@ func metric(r *Row) jsonMetric {
 	if r.NA.Missing() {
 		m.NA = &jsonNA{r.NA.Reason, r.NA.Needs}
 	} else {
-		m.Level = finite(r.Level)
+		m.Level = tabular.JSONNumber(r.Level)
 	}
 	return m
 }
@@ -223,29 +224,13 @@ func serverFigure(r *ServerRow) jsonServer {
 	i := r.Interval(confidence)
 	s := jsonServer{
 		Name: r.Name, Metric: r.Metric, Unit: r.Unit, OldOf: r.OldOf, NewOf: r.NewOf,
-		Old: finite(r.Old.Value), New: finite(r.New.Value), OldRuns: numbers(r.OldRuns), NewRuns: numbers(r.NewRuns),
-		Change: finite(r.Change), Low: finite(i.Low), High: finite(i.High), P: finite(r.P),
+		Old: tabular.JSONNumber(r.Old.Value), New: tabular.JSONNumber(r.New.Value), OldRuns: tabular.JSONNumbers(r.OldRuns), NewRuns: tabular.JSONNumbers(r.NewRuns),
+		Change: tabular.JSONNumber(r.Change), Low: tabular.JSONNumber(i.Low), High: tabular.JSONNumber(i.High), P: tabular.JSONNumber(r.P),
 	}
 	if r.NA.Missing() {
 		s.NA = &jsonNA{r.NA.Reason, r.NA.Needs}
 	}
 	return s
-}
-
-// finite returns nil for NaN and infinities, for which JSON has no number.
-func finite(v float64) *float64 {
-	if math.IsNaN(v) || math.IsInf(v, 0) {
-		return nil
-	}
-	return &v
-}
-
-func numbers(x []float64) []*float64 {
-	all := []*float64{}
-	for _, v := range x {
-		all = append(all, finite(v))
-	}
-	return all
 }
 
 // list returns s, or an empty list in place of nil, which would be null in JSON.

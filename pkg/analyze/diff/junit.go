@@ -44,7 +44,7 @@ func (r *Result) junitComparable() junit.Suite {
 		if d.Level != "" {
 			at = " at " + d.Level
 		}
-		lines = append(lines, sanitize.Text(fmt.Sprintf("%s%s: old %s, new %s", d.Name, at, short(d.Old), short(d.New))))
+		lines = append(lines, sanitize.Text(fmt.Sprintf("%s%s: old %s, new %s", d.Name, at, Short(d.Old), Short(d.New))))
 	}
 	c.Out = strings.Join(lines, "\n")
 	if len(r.Refused()) > 0 || len(r.Levels) == 0 {
@@ -63,7 +63,7 @@ func (r *Result) junitLevel(l *LevelResult) junit.Suite {
 		if !row.Primary {
 			continue
 		}
-		text := fmt.Sprintf("%s to %s, %s", u.amount(row.Metric, row.Old.Value), u.amount(row.Metric, row.New.Value), row.changed())
+		text := fmt.Sprintf("%s to %s, %s", u.Amount(row.Metric, row.Old.Value), u.Amount(row.Metric, row.New.Value), row.changed())
 		if ends := row.interval(); ends != "" && ends != "n/a" {
 			text += " (" + ends + ")"
 		}

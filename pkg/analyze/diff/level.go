@@ -59,6 +59,7 @@ type Level struct {
 	clockSteps    int  // of the run
 
 	run      string            // name of the run
+	label    string            // of its server; "" without one
 	settings map[string]string // of the recorder, as JSON; nil if not recorded
 	// datasetHash and promptHash are hashes of the input data, with and without
 	// parameters; "" if not recorded.

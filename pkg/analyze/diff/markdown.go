@@ -7,6 +7,7 @@ import (
 
 	"github.com/pa-tools/pa/internal/sanitize"
 	"github.com/pa-tools/pa/pkg/analyze/report"
+	"github.com/pa-tools/pa/pkg/analyze/tabular"
 )
 
 // Markdown writes the comparison for a pull request.
@@ -15,23 +16,15 @@ func Markdown(r *Result) report.Renderer {
 		var b strings.Builder
 		u := r.units()
 		fmt.Fprintf(&b, "### %s\n\n%s\n\n%s\n", sanitize.Markdown(r.Headline()), sanitize.Markdown(r.title()), sanitize.Markdown(r.measured()))
-		if len(r.Differences) > 0 {
-			table(&b, r.differenceRows(), false)
-		}
+		b.WriteString(r.differenceTable().Markdown())
 		for i := range r.Levels {
 			l := &r.Levels[i]
 			fmt.Fprintf(&b, "\n#### %s\n", sanitize.Markdown(r.levelTitle(l)))
 			for _, line := range l.parts() {
 				fmt.Fprintf(&b, "\n%s\n", sanitize.Markdown(line))
 			}
-			rows := [][]string{l.header(false)}
-			for j := range l.Rows {
-				rows = append(rows, l.cells(&l.Rows[j], u, false))
-			}
-			table(&b, rows, true)
-			if rows := l.serverTable(u); rows != nil {
-				table(&b, rows, true)
-			}
+			b.WriteString(l.table(u, false).Markdown())
+			b.WriteString(l.serverTable(u).Markdown())
 		}
 		for _, line := range r.lines() {
 			fmt.Fprintf(&b, "\n%s\n", sanitize.Markdown(line))
@@ -46,14 +39,14 @@ func Markdown(r *Result) report.Renderer {
 				if !row.Primary {
 					continue
 				}
-				cells := []string{row.Metric.Name, pValue(row.Adjusted), counts(row.Old.N, row.New.N), "", ""}
+				cells := []string{row.Metric.Name, tabular.PValue(row.Adjusted), counts(row.Old.N, row.New.N), "", ""}
 				if len(runs) > 0 {
 					cells[3], cells[4] = runs[0][1], runs[0][2]
 					runs = runs[1:]
 				}
 				rows = append(rows, cells)
 			}
-			table(&b, rows, false)
+			b.WriteString(tabular.AllLeft(rows).Markdown())
 		}
 		for _, line := range r.explanation() {
 			fmt.Fprintf(&b, "\n%s\n", sanitize.Markdown(line))
@@ -61,30 +54,5 @@ func Markdown(r *Result) report.Renderer {
 		b.WriteString("\n</details>\n")
 		_, err := io.WriteString(w, b.String())
 		return err
-	}
-}
-
-// table writes rows as a table, the columns after the first aligned right or
-// not.
-func table(b *strings.Builder, rows [][]string, right bool) {
-	b.WriteByte('\n')
-	for i, r := range rows {
-		b.WriteByte('|')
-		for _, c := range r {
-			b.WriteString(" " + sanitize.Markdown(c) + " |")
-		}
-		b.WriteByte('\n')
-		if i > 0 {
-			continue
-		}
-		b.WriteByte('|')
-		for j, c := range r {
-			if right && j > 0 && c != "verdict" {
-				b.WriteString(" ---: |")
-			} else {
-				b.WriteString(" --- |")
-			}
-		}
-		b.WriteByte('\n')
 	}
 }

@@ -62,6 +62,12 @@ var Metrics = [...]Metric{
 	primary(Metric{"failed_share", "failed", gate.Share, false, inference.LowerIsBetter, failedShare, 0}),
 }
 
+// e2elMean is the key of the mean end-to-end latency.
+const e2elMean = "e2el_mean"
+
+// IsRate reports whether the metric is a rate.
+func (m *Metric) IsRate() bool { return m.of == outputRate || m.of == requestRate }
+
 // latency returns the metric of a percentile of q; of the mean for 0.
 func latency(q quantity, pct float64) Metric {
 	statistic := "mean"

@@ -30,7 +30,8 @@ func Read(ctx context.Context, name string, r export.Reader, cfg analyze.Config)
 	run := &Run{Name: name, Header: rep.Run, Model: rep.Model, cfg: cfg, firstNS: rep.FirstNS, requests: rep.Requests}
 	for i := range rep.Experiments {
 		l := level(&rep.Experiments[i], rep.Run, rep.Run.Experiments[i].Meta)
-		l.run, l.withoutPauses, l.clockSteps = name, cfg.Selection.WithoutPauses, run.clockSteps()
+		l.run, l.label = name, run.Label()
+		l.withoutPauses, l.clockSteps = cfg.Selection.WithoutPauses, run.clockSteps()
 		run.Levels = append(run.Levels, l)
 	}
 	return run, err
@@ -43,6 +44,14 @@ func (r *Run) sameAs(o *Run) bool {
 		return false
 	}
 	return r.requests > 0 && r.requests == o.requests && r.firstNS == o.firstNS
+}
+
+// Label returns the label that pa-record gave to the server of the run; "" without one.
+func (r *Run) Label() string {
+	if m := r.Header.Meta; m != nil && m.Repeat != nil {
+		return m.Repeat.Label
+	}
+	return ""
 }
 
 // clockSteps returns the number of steps of the wall clock that the recorder saw.

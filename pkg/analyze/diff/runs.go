@@ -1,8 +1,8 @@
 package diff
 
 import (
+	"math"
 	"slices"
-	"strings"
 
 	"github.com/pa-tools/pa/pkg/export"
 )
@@ -31,18 +31,18 @@ func (r *Run) Start() (ns uint64, ok bool) {
 // definitions, from start".
 func (r *Run) Measured() string { return (&Result{Old: []*Run{r}}).measured() }
 
-// Statistic returns the value of the metric with this key; NaN if the level has none.
+// Statistic returns the value of the metric with this key; NaN if the level has none, or if
+// there is no such metric.
 func (l *Level) Statistic(key string) float64 {
 	i := slices.IndexFunc(Metrics[:], func(m Metric) bool { return m.Key == key })
+	if i < 0 {
+		return math.NaN()
+	}
 	return l.values[i]
 }
 
 // SameLoad reports whether two levels have the same mode and value; 10 equals 10.0.
 func (l *Level) SameLoad(o *Level) bool { return l.is(o) }
-
-// OfRequest reports whether the metric is a time of whole requests, which are longer than
-// times of tokens.
-func (m *Metric) OfRequest() bool { return strings.HasPrefix(m.Key, measures[e2el].String()) }
 
 // Unit returns "ns", "1/s" or "share".
 func (m *Metric) Unit() string { return unit(m.Kind) }

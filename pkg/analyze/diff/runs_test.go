@@ -43,8 +43,8 @@ func TestRunsAndLevels(t *testing.T) {
 		if got := l.Statistic(row.Metric.Key); got != row.OldRuns[0] || math.IsNaN(got) {
 			t.Errorf("%s is %v, want %v", row.Metric.Key, got, row.OldRuns[0])
 		}
-		if got, want := row.Metric.OfRequest(), row.Metric.of == e2el; got != want {
-			t.Errorf("%s.OfRequest() = %v", row.Metric.Key, got)
-		}
+	}
+	if got := l.Statistic("no_metric"); !math.IsNaN(got) {
+		t.Errorf("a metric that does not exist is %v", got)
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/pa-tools/pa/pkg/analyze/inference"
 	"github.com/pa-tools/pa/pkg/analyze/report"
 	"github.com/pa-tools/pa/pkg/analyze/serverfigures"
+	"github.com/pa-tools/pa/pkg/analyze/tabular"
 )
 
 // A ServerRow compares a figure of servers or GPUs, a serverfigures.Figure of each run.
@@ -117,8 +118,8 @@ func (r *ServerRow) compare(why string) {
 	}
 	na := inference.NA{Reason: why}
 	r.Comparison = inference.Comparison{
-		Old: inference.Estimate{Value: middle(r.OldRuns), N: len(r.OldRuns) - o, NA: na},
-		New: inference.Estimate{Value: middle(r.NewRuns), N: len(r.NewRuns) - n, NA: na},
+		Old: inference.Estimate{Value: inference.MeanOfRuns(r.OldRuns), N: len(r.OldRuns) - o, NA: na},
+		New: inference.Estimate{Value: inference.MeanOfRuns(r.NewRuns), N: len(r.NewRuns) - n, NA: na},
 		P:   math.NaN(), NA: na, Change: math.NaN(),
 	}
 	if r.Old.Value > 0 && r.New.Value >= 0 {
@@ -126,10 +127,10 @@ func (r *ServerRow) compare(why string) {
 	}
 }
 
-// serverTable returns the rows of a table, the header first; nil without figures.
-func (l *LevelResult) serverTable(u *timeUnits) [][]string {
+// serverTable returns the table of the figures of servers; empty without figures.
+func (l *LevelResult) serverTable(u *timeUnits) tabular.Table {
 	if len(l.Server) == 0 {
-		return nil
+		return tabular.Table{}
 	}
 	amount := func(unit string, v float64) string {
 		if math.IsNaN(v) {
@@ -143,14 +144,14 @@ func (l *LevelResult) serverTable(u *timeUnits) [][]string {
 		interval := r.NA.String()
 		if !r.NA.Missing() {
 			x := r.Interval(confidence)
-			interval = change(x.Low) + " " + change(x.High)
+			interval = tabular.Change(x.Low) + " " + tabular.Change(x.High)
 		}
 		rows = append(rows, []string{
 			r.Name + " of " + sanitize.Text(r.Of()), amount(r.Unit, r.Old.Value), amount(r.Unit, r.New.Value),
-			change(r.Change), interval, counts(r.Old.N, r.New.N),
+			tabular.Change(r.Change), interval, counts(r.Old.N, r.New.N),
 		})
 	}
-	return rows
+	return tabular.Table{Rows: rows}
 }
 
 // serverReasons returns why figures of servers have no interval: each reason once.

@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/pa-tools/pa/internal/plural"
+	"github.com/pa-tools/pa/pkg/analyze/tabular"
 )
 
 // A metric is spoiled if a share of its run is above one of these limits.
@@ -31,7 +32,7 @@ func (l *Level) spoils(m *Metric) string {
 	case len(l.Saturated) > 0:
 		return "the client may be the limit"
 	case m.of == itl && m.pct > 0 && l.together() > maxTogether:
-		return fmt.Sprintf("%s of the tokens arrived together with the previous one", percent(l.together()))
+		return fmt.Sprintf("%s of the tokens arrived together with the previous one", tabular.Share(l.together()))
 	case len(l.Pauses) > 0 && !l.withoutPauses && (!median || float64(l.Paused) > maxPaused*float64(l.OK+l.Failed)):
 		return fmt.Sprintf("the recorder paused, which touched %s", plural.Of(l.Paused, "request"))
 	case l.clockSteps+l.Backward > 0 && m.of < seriesQuantities && !median:

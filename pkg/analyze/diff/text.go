@@ -3,7 +3,6 @@ package diff
 import (
 	"io"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/pa-tools/pa/internal/sanitize"
 	"github.com/pa-tools/pa/pkg/analyze/report"
@@ -24,7 +23,7 @@ func Text(r *Result, width int, explain bool) report.Renderer {
 		line("", r.measured())
 		if len(r.Differences) > 0 {
 			b.WriteByte('\n')
-			columns(&b, r.differenceRows(), 0, width)
+			b.WriteString(r.differenceTable().Text("", width))
 		}
 		for i := range r.Levels {
 			l := &r.Levels[i]
@@ -33,14 +32,9 @@ func Text(r *Result, width int, explain bool) report.Renderer {
 			for _, part := range l.parts() {
 				line("  ", sanitize.Text(part))
 			}
-			rows := [][]string{l.header(explain)}
-			for j := range l.Rows {
-				rows = append(rows, l.cells(&l.Rows[j], u, explain))
-			}
-			columns(&b, rows, 2, width)
-			if rows := l.serverTable(u); rows != nil {
-				b.WriteByte('\n')
-				columns(&b, rows, 2, width)
+			b.WriteString(l.table(u, explain).Text("  ", width))
+			if servers := l.serverTable(u).Text("  ", width); servers != "" {
+				b.WriteString("\n" + servers)
 			}
 			if !explain {
 				continue
@@ -98,56 +92,4 @@ func (r *Result) explanation() []string {
 		all = append(all, "not recorded on either side, so taken to be the same: "+strings.Join(r.Unchecked, ", "))
 	}
 	return append(all, r.notes()...)
-}
-
-// columns writes rows as a table with blanks between the columns. An indented table has
-// numbers: its columns after the first are aligned right, except the verdict. A table
-// wider than limit characters is written in parts below each other, each with the first
-// column; limit 0 is none.
-func columns(b *strings.Builder, rows [][]string, indent, limit int) {
-	if indent > 0 {
-		rows = report.AlignPoints(rows, 1)
-	}
-	widths := make([]int, len(rows[0]))
-	for _, r := range rows {
-		for i, c := range r {
-			widths[i] = max(widths[i], utf8.RuneCountInString(c))
-		}
-	}
-	from, used := 1, indent+widths[0]
-	for i := 1; i < len(widths); i++ {
-		if widths[i] == 0 {
-			continue
-		}
-		if limit > 0 && i > from && used+2+widths[i] > limit {
-			columnRange(b, rows, widths, indent, from, i)
-			b.WriteByte('\n')
-			from, used = i, indent+widths[0]
-		}
-		used += 2 + widths[i]
-	}
-	columnRange(b, rows, widths, indent, from, len(widths))
-}
-
-// columnRange writes the first column of rows and the columns from, up to to.
-func columnRange(b *strings.Builder, rows [][]string, widths []int, indent, from, to int) {
-	for _, r := range rows {
-		var line strings.Builder
-		line.WriteString(strings.Repeat(" ", indent))
-		for i, c := range r {
-			if widths[i] == 0 || i > 0 && (i < from || i >= to) {
-				continue
-			}
-			if line.Len() > indent {
-				line.WriteString("  ")
-			}
-			pad := strings.Repeat(" ", widths[i]-utf8.RuneCountInString(c))
-			if indent > 0 && i > 0 && rows[0][i] != "verdict" {
-				line.WriteString(pad + c)
-			} else {
-				line.WriteString(c + pad)
-			}
-		}
-		b.WriteString(strings.TrimRight(line.String(), " ") + "\n")
-	}
 }

@@ -3,6 +3,7 @@ package inference
 import (
 	"fmt"
 	"math"
+	"slices"
 
 	"github.com/montanaflynn/stats"
 )
@@ -100,4 +101,18 @@ func allEqual(values []float64) bool {
 		}
 	}
 	return true
+}
+
+// MeanOfRuns returns the geometric mean of per-run values; the arithmetic mean if a value is
+// not above 0; NaN without values or if a value is NaN.
+func MeanOfRuns(values []float64) float64 {
+	if len(values) == 1 { // exactly, without rounding
+		return values[0]
+	}
+	summary := stats.GeometricMean
+	if slices.ContainsFunc(values, func(v float64) bool { return !(v > 0) }) {
+		summary = stats.Mean
+	}
+	mean, _ := summary(values) // NaN without values
+	return mean
 }

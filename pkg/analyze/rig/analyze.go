@@ -52,7 +52,8 @@ type Level struct {
 type Row struct {
 	Metric *diff.Metric
 	Values []float64 // one per run, in the order of their starts; NaN for a run without the metric
-	// NA says why only Values and Mean are present; "" if everything is.
+	// NA says why only Values and Mean are present; "" if everything is. The share of failed
+	// requests never has more: comparisons rank it, so no smallest change is known.
 	NA string
 	// Mean is the geometric mean of Values; the arithmetic mean if a value is not above 0.
 	Mean float64
@@ -95,11 +96,11 @@ func Analyze(set *runset.Set, o Options) *Result {
 func row(m *diff.Metric, values []float64, refused bool, o Options, design *welchDesigns) Row {
 	nan := math.NaN()
 	r := Row{
-		Metric: m, Values: values, Mean: mean(values), Deviation: nan, DeviationInterval: inference.Interval{Low: nan, High: nan},
+		Metric: m, Values: values, Mean: inference.MeanOfRuns(values), Deviation: nan, DeviationInterval: inference.Interval{Low: nan, High: nan},
 		Drift: Drift{nan, inference.Interval{Low: nan, High: nan}, nan, nan}, Turns: Turns{nan, nan, nan, nan},
 		Smallest: slices.Repeat([]float64{nan}, len(o.RunsASide)),
 	}
-	if r.NA = unusable(values, refused); r.NA != "" {
+	if r.NA = unusable(m, values, refused); r.NA != "" {
 		return r
 	}
 	logs := make([]float64, len(values))
@@ -123,8 +124,11 @@ func row(m *diff.Metric, values []float64, refused bool, o Options, design *welc
 	return r
 }
 
+// ranked is the reason for the share of failed requests.
+const ranked = "comparisons rank the runs by it, so no smallest change is known"
+
 // unusable returns why no deviation can be estimated from values; "" if one can.
-func unusable(values []float64, refused bool) string {
+func unusable(m *diff.Metric, values []float64, refused bool) string {
 	missing := 0
 	for _, v := range values {
 		if math.IsNaN(v) {
@@ -136,6 +140,8 @@ func unusable(values []float64, refused bool) string {
 		return "the runs are not comparable"
 	case len(values) < MinRuns:
 		return fmt.Sprintf("the level has only %s, at least %d are needed", plural.Of(len(values), "run"), MinRuns)
+	case m.Key == "failed_share":
+		return ranked
 	case missing > 0:
 		return fmt.Sprintf("%d of %d runs have no value", missing, len(values))
 	case slices.Min(values) == slices.Max(values):
@@ -144,17 +150,6 @@ func unusable(values []float64, refused bool) string {
 		return "a value that is not above 0 has no logarithm"
 	}
 	return ""
-}
-
-// mean returns the geometric mean of values; the arithmetic mean if one is not above 0; NaN
-// if one is missing.
-func mean(values []float64) float64 {
-	summary := stats.GeometricMean
-	if slices.ContainsFunc(values, func(v float64) bool { return !(v > 0) }) {
-		summary = stats.Mean
-	}
-	m, _ := summary(values) // NaN without values
-	return m
 }
 
 // adjust adjusts the p-values of the primary metrics of all levels by Holm's method. The

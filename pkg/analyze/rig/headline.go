@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"github.com/pa-tools/pa/internal/sanitize"
-	"github.com/pa-tools/pa/pkg/analyze/runset"
+	"github.com/pa-tools/pa/pkg/analyze/tabular"
 )
 
 // usualRuns is the number of runs a side in the headlines, if Options.RunsASide has it.
@@ -27,12 +27,12 @@ func (res *Result) Headlines() []string {
 		var found []string
 		for j := range l.Rows {
 			if r := &l.Rows[j]; r.Metric.Primary && at < len(r.Smallest) && !math.IsNaN(r.Smallest[at]) {
-				found = append(found, fmt.Sprintf("+%s %% in %s", runset.Rounded(r.Smallest[at]), r.Metric.Name))
+				found = append(found, fmt.Sprintf("%s %% in %s", tabular.Signed(r.Smallest[at]), r.Metric.Name))
 			}
 		}
 		line := "the deviation of every primary metric is unknown"
 		if found != nil {
-			line = fmt.Sprintf("%d runs a side find %s (80 %% of the time)", res.Options.RunsASide[at], strings.Join(found, ", "))
+			line = fmt.Sprintf("%d runs a side find %s (80 %% of the time%s)", res.Options.RunsASide[at], strings.Join(found, ", "), l.rough())
 		}
 		if len(res.Levels) > 1 {
 			line = sanitize.Text(l.Name) + ": " + line
@@ -40,6 +40,18 @@ func (res *Result) Headlines() []string {
 		lines = append(lines, line)
 	}
 	return lines
+}
+
+// fewRuns is the number of runs below which the upper end of the interval of a deviation is more
+// than two and a half times the deviation.
+const fewRuns = 6
+
+// rough returns a remark for the headline if the deviation comes from few runs.
+func (l *Level) rough() string {
+	if len(l.Runs) >= fewRuns {
+		return ""
+	}
+	return fmt.Sprintf(", a rough estimate from %d runs", len(l.Runs))
 }
 
 // notes returns the sentences below the tables.
@@ -52,7 +64,7 @@ func (res *Result) notes() []string {
 		if !(r.Drift.Adjusted <= alpha) {
 			return ""
 		}
-		return fmt.Sprintf("%s %s (%s to %s)", r.Metric.Name, runset.Change(r.Drift.Change), runset.Change(r.Drift.Interval.Low), runset.Change(r.Drift.Interval.High))
+		return fmt.Sprintf("%s %s (%s to %s)", r.Metric.Name, tabular.Change(r.Drift.Change), tabular.Change(r.Drift.Interval.Low), tabular.Change(r.Drift.Interval.High))
 	})
 	if drift != "" {
 		notes = append(notes, "The rig drifts from the first run to the last: "+drift+". Use a longer warm-up (pa-record --warmup-duration), or find the cause.")
@@ -61,7 +73,7 @@ func (res *Result) notes() []string {
 		if !(r.Turns.Adjusted <= alpha) {
 			return ""
 		}
-		return fmt.Sprintf("%s (%s instead of %s)", r.Metric.Name, runset.Percent(r.Turns.Neighbors), runset.Percent(r.Deviation))
+		return fmt.Sprintf("%s (%s instead of %s)", r.Metric.Name, tabular.Percent(r.Turns.Neighbors), tabular.Percent(r.Deviation))
 	})
 	tested := res.byLevel(func(r *Row) string {
 		if math.IsNaN(r.Turns.Adjusted) {
@@ -73,7 +85,7 @@ func (res *Result) notes() []string {
 	case turns != "":
 		notes = append(notes, "Taking turns helps, because successive runs deviate less than all runs: "+turns+". Record the sides of a comparison in turn (old, new, new, old, …), not one after the other.")
 	case tested != "":
-		notes = append(notes, "The order of the runs shows no slow change, so taking turns would change little on this rig.")
+		notes = append(notes, "The order of the runs shows no slow change, so taking turns is not known to help on this rig.")
 	default:
 		notes = append(notes, fmt.Sprintf("Too few runs to say whether taking turns would help: at least %d are needed.", minTurns))
 	}
@@ -81,7 +93,7 @@ func (res *Result) notes() []string {
 	if res.Options.Effect > 0 {
 		legend += fmt.Sprintf(" %s: the number of runs a side that find this change 80 %% of the time.", res.neededHead())
 	}
-	notes = append(notes, legend+" neighbors: the deviation between successive runs.")
+	notes = append(notes, legend+" neighbors: the deviation between successive runs. failed: "+ranked+".")
 	return append(notes, res.reasons()...)
 }
 
@@ -114,7 +126,7 @@ func (res *Result) reasons() []string {
 	var reasons []string
 	for i := range res.Levels {
 		for j := range res.Levels[i].Rows {
-			if why := res.Levels[i].Rows[j].NA; why != "" && !slices.Contains(reasons, why) {
+			if why := res.Levels[i].Rows[j].NA; why != "" && why != ranked && !slices.Contains(reasons, why) {
 				reasons = append(reasons, why)
 			}
 		}

@@ -1,8 +1,10 @@
 package rig
 
 import (
+	"github.com/pa-tools/pa/pkg/analyze/diff"
 	"github.com/pa-tools/pa/pkg/analyze/report"
 	"github.com/pa-tools/pa/pkg/analyze/runset"
+	"github.com/pa-tools/pa/pkg/analyze/tabular"
 )
 
 // Schema names the layout that JSON writes.
@@ -20,7 +22,7 @@ type jsonResult struct {
 	Effect      *float64                `json:"effect,omitempty"`
 	Measured    string                  `json:"measured"`
 	Headlines   []string                `json:"headlines"`
-	Runs        []runset.JSONRun        `json:"runs"`
+	Runs        []diff.JSONRun          `json:"runs"`
 	Comparable  bool                    `json:"comparable"`
 	Differences []runset.JSONDifference `json:"differences"`
 	Levels      []jsonLevel             `json:"levels"`
@@ -74,7 +76,7 @@ type jsonTurns struct {
 func document(res *Result) jsonResult {
 	d := jsonResult{
 		Schema: Schema, Confidence: confidence, Alpha: alpha, Power: power, Measured: res.Set.Runs[0].Measured(), Headlines: res.Headlines(),
-		Runs: runset.JSONRuns(res.Set.Runs), Comparable: len(res.Set.Refused()) == 0, Differences: res.Set.JSONDifferences(), Levels: []jsonLevel{},
+		Runs: diff.JSONRuns(res.Set.Runs), Comparable: len(res.Set.Refused()) == 0, Differences: res.Set.JSONDifferences(), Levels: []jsonLevel{},
 		Warnings: append([]string{}, res.Set.Warnings...),
 	}
 	if res.Options.Effect > 0 {
@@ -97,22 +99,22 @@ func document(res *Result) jsonResult {
 func (res *Result) metric(r *Row) jsonMetric {
 	m := jsonMetric{
 		Metric: r.Metric.Key, Unit: r.Metric.Unit(), Primary: r.Metric.Primary,
-		Runs: runset.JSONNumbers(r.Values), Mean: runset.JSONNumber(r.Mean), NA: r.NA,
+		Runs: tabular.JSONNumbers(r.Values), Mean: tabular.JSONNumber(r.Mean), NA: r.NA,
 	}
 	if r.NA != "" {
 		return m
 	}
-	m.Deviation, m.DeviationLow, m.DeviationHigh = runset.JSONNumber(r.Deviation), runset.JSONNumber(r.DeviationInterval.Low), runset.JSONNumber(r.DeviationInterval.High)
+	m.Deviation, m.DeviationLow, m.DeviationHigh = tabular.JSONNumber(r.Deviation), tabular.JSONNumber(r.DeviationInterval.Low), tabular.JSONNumber(r.DeviationInterval.High)
 	m.Drift = &jsonDrift{
-		runset.JSONNumber(r.Drift.Change), runset.JSONNumber(r.Drift.Interval.Low), runset.JSONNumber(r.Drift.Interval.High),
-		runset.JSONNumber(r.Drift.P), runset.JSONNumber(r.Drift.Adjusted),
+		tabular.JSONNumber(r.Drift.Change), tabular.JSONNumber(r.Drift.Interval.Low), tabular.JSONNumber(r.Drift.Interval.High),
+		tabular.JSONNumber(r.Drift.P), tabular.JSONNumber(r.Drift.Adjusted),
 	}
 	for i, s := range r.Smallest {
-		m.Smallest = append(m.Smallest, jsonSmallest{res.Options.RunsASide[i], runset.JSONNumber(s)})
+		m.Smallest = append(m.Smallest, jsonSmallest{res.Options.RunsASide[i], tabular.JSONNumber(s)})
 	}
 	if r.Needed > 0 && r.Needed <= MaxRunsASide {
 		m.NeededRuns = &r.Needed
 	}
-	m.Turns = &jsonTurns{runset.JSONNumber(r.Turns.Neighbors), runset.JSONNumber(r.Turns.Ratio), runset.JSONNumber(r.Turns.P), runset.JSONNumber(r.Turns.Adjusted)}
+	m.Turns = &jsonTurns{tabular.JSONNumber(r.Turns.Neighbors), tabular.JSONNumber(r.Turns.Ratio), tabular.JSONNumber(r.Turns.P), tabular.JSONNumber(r.Turns.Adjusted)}
 	return m
 }

@@ -11,7 +11,7 @@ import (
 	"github.com/pa-tools/pa/internal/sanitize"
 	"github.com/pa-tools/pa/pkg/analyze/inference"
 	"github.com/pa-tools/pa/pkg/analyze/report"
-	"github.com/pa-tools/pa/pkg/analyze/runset"
+	"github.com/pa-tools/pa/pkg/analyze/tabular"
 )
 
 // Text writes the result for people, in lines of at most width characters; 0 is no limit.
@@ -23,13 +23,13 @@ func Text(res *Result, width int) report.Renderer {
 			line(text)
 		}
 		line(res.source())
-		if rows := res.Set.DifferenceRows(); rows != nil {
-			b.WriteString("\n" + runset.TextTable(rows, "", width))
+		if differs := res.Set.DifferenceTable().Text("", width); differs != "" {
+			b.WriteString("\n" + differs)
 		}
 		for i := range res.Levels {
 			l := &res.Levels[i]
 			fmt.Fprintf(&b, "\n%s, %s\n", sanitize.Text(l.Name), plural.Of(len(l.Runs), "run"))
-			b.WriteString(runset.TextTable(res.table(l), "  ", width))
+			b.WriteString(res.table(l).Text("  ", width))
 		}
 		for i, note := range res.notes() {
 			if i == 0 {
@@ -50,11 +50,11 @@ func Markdown(res *Result) report.Renderer {
 			fmt.Fprintf(&b, "**%s**\n\n", sanitize.Markdown(text))
 		}
 		b.WriteString(sanitize.Markdown(res.source()) + "\n")
-		b.WriteString(runset.MarkdownTable(res.Set.DifferenceRows()))
+		b.WriteString(res.Set.DifferenceTable().Markdown())
 		for i := range res.Levels {
 			l := &res.Levels[i]
 			fmt.Fprintf(&b, "\n#### %s, %s\n", sanitize.Markdown(l.Name), plural.Of(len(l.Runs), "run"))
-			b.WriteString(runset.MarkdownTable(res.table(l)))
+			b.WriteString(res.table(l).Markdown())
 		}
 		for _, note := range res.notes() {
 			fmt.Fprintf(&b, "\n%s\n", sanitize.Markdown(note))
@@ -73,8 +73,8 @@ func (res *Result) source() string {
 	return fmt.Sprintf("%s (%s), %s", plural.Of(len(names), "run"), strings.Join(names, ", "), res.Set.Runs[0].Measured())
 }
 
-// table returns the rows of a level's table, the header first.
-func (res *Result) table(l *Level) [][]string {
+// table returns the table of a level.
+func (res *Result) table(l *Level) tabular.Table {
 	u := res.Set.Units()
 	header := []string{"", "mean", "deviation", "its interval", "drift", "its interval"}
 	for _, n := range res.Options.RunsASide {
@@ -92,24 +92,28 @@ func (res *Result) table(l *Level) [][]string {
 		}
 		cells := []string{name, u.Amount(r.Metric, r.Mean)}
 		if r.NA != "" {
-			cells = append(cells, "n/a", "", "n/a", "")
+			missing := "n/a"
+			if r.NA == ranked {
+				missing = ""
+			}
+			cells = append(cells, missing, "", missing, "")
 			for range len(header) - len(cells) + 1 {
-				cells = append(cells, "n/a")
+				cells = append(cells, missing)
 			}
 			rows = append(rows, cells)
 			continue
 		}
-		cells = append(cells, runset.Percent(r.Deviation), runset.Percent(r.DeviationInterval.Low)+" "+runset.Percent(r.DeviationInterval.High),
-			runset.Change(r.Drift.Change), interval(r.Drift.Interval))
+		cells = append(cells, tabular.Percent(r.Deviation), tabular.Percent(r.DeviationInterval.Low)+" "+tabular.Percent(r.DeviationInterval.High),
+			tabular.Change(r.Drift.Change), interval(r.Drift.Interval))
 		for _, s := range r.Smallest {
-			cells = append(cells, runset.Change(s))
+			cells = append(cells, tabular.Change(s))
 		}
 		if res.Options.Effect > 0 {
 			cells = append(cells, needed(r.Needed))
 		}
-		rows = append(rows, append(cells, runset.Percent(r.Turns.Neighbors)))
+		rows = append(rows, append(cells, tabular.Percent(r.Turns.Neighbors)))
 	}
-	return rows
+	return tabular.Table{Rows: rows}
 }
 
 // interval formats the ends of an interval; "" without an interval.
@@ -117,12 +121,12 @@ func interval(i inference.Interval) string {
 	if math.IsNaN(i.Low) {
 		return ""
 	}
-	return runset.Change(i.Low) + " " + runset.Change(i.High)
+	return tabular.Change(i.Low) + " " + tabular.Change(i.High)
 }
 
 // neededHead returns the head of the column for Options.Effect.
 func (res *Result) neededHead() string {
-	return "runs a side for +" + runset.Rounded(res.Options.Effect) + "%"
+	return "runs a side for " + tabular.Signed(res.Options.Effect) + "%"
 }
 
 // needed formats Row.Needed.

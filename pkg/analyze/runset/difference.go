@@ -8,6 +8,7 @@ import (
 
 	"github.com/pa-tools/pa/internal/sanitize"
 	"github.com/pa-tools/pa/pkg/analyze/diff"
+	"github.com/pa-tools/pa/pkg/analyze/tabular"
 )
 
 // A Difference is a setting that differs between runs, or a reason to doubt some of the runs.
@@ -48,6 +49,47 @@ func (s *Set) differences(ignore []string) {
 				s.add(d, p.first.Name, p.other.Name)
 			}
 		}
+	}
+	s.addAgreeing()
+}
+
+// addAgreeing adds the runs that agree with the first run of a level to the first run's value.
+// Values that are compared with a tolerance, such as durations, may differ from it a little.
+func (s *Set) addAgreeing() {
+	doubts := diff.Doubts()
+	for i := range s.Differences {
+		d := &s.Differences[i]
+		if slices.Contains(doubts, d.Name) {
+			continue
+		}
+		has := func(run string) int {
+			return slices.IndexFunc(d.Values, func(v Value) bool { return slices.Contains(v.Runs, run) })
+		}
+		for j := range s.Levels {
+			l := &s.Levels[j]
+			first := has(l.Runs[0].Name)
+			if first < 0 || d.Level != "" && d.Level != l.Name {
+				continue
+			}
+			for _, r := range l.Runs[1:] {
+				if has(r.Name) < 0 {
+					d.Values[first].Runs = append(d.Values[first].Runs, r.Name)
+				}
+			}
+		}
+	}
+}
+
+// requireOneLabel adds a difference that refuses the runs if they have several labels.
+func (s *Set) requireOneLabel(ignore []string) {
+	d := Difference{Name: diff.LabelDifference, Refuses: true, Ignored: slices.Contains(ignore, diff.LabelDifference) || slices.Contains(ignore, diff.All)}
+	for _, r := range s.Runs {
+		if label := r.Label(); label != "" {
+			d.put(label, r.Name)
+		}
+	}
+	if len(d.Values) > 1 {
+		s.Differences = slices.Insert(s.Differences, 0, d)
 	}
 }
 
@@ -131,20 +173,19 @@ func (d *Difference) Effect() string {
 	return ""
 }
 
-// DifferenceRows returns the differences as the rows of a table, the header first; nil if
-// there are none.
-func (s *Set) DifferenceRows() [][]string {
+// DifferenceTable returns the table of the differences. It is empty without differences.
+func (s *Set) DifferenceTable() tabular.Table {
 	if len(s.Differences) == 0 {
-		return nil
+		return tabular.Table{}
 	}
 	rows := [][]string{{"differs", "at", "value", "in", ""}}
 	for i := range s.Differences {
 		d := &s.Differences[i]
 		name, at, effect := d.Name, sanitize.Text(d.Level), d.Effect()
 		for _, v := range d.Values {
-			rows = append(rows, []string{name, at, sanitize.Fit(sanitize.Text(v.Text), 61), sanitize.Text(shortList(v.Runs)), effect})
+			rows = append(rows, []string{name, at, diff.Short(v.Text), sanitize.Text(shortList(v.Runs)), effect})
 			name, at, effect = "", "", ""
 		}
 	}
-	return rows
+	return tabular.AllLeft(rows)
 }

@@ -1,8 +1,6 @@
 package runset_test
 
 import (
-	"math"
-	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -69,49 +67,31 @@ func TestDifferences(t *testing.T) {
 	}
 }
 
-func TestFormats(t *testing.T) {
-	for _, tt := range []struct {
-		v                      float64
-		percent, change, short string
-	}{
-		{0.0912, "9.12%", "+9.12%", "9.1"},
-		{0.141, "14.10%", "+14.10%", "14"},
-		{-0.00421, "-0.42%", "-0.42%", "-0.42"},
-		{0.0000421, "0.00%", "+0.00%", "0.004"},
-		{1.5, "150.00%", "+150.00%", "150"},
-		{0, "0.00%", "+0.00%", "0.00"},
-		{-1e-9, "0.00%", "+0.00%", "0.000"},
-		{math.NaN(), "–", "–", "NaN"},
-		{math.Inf(1), "∞%", "+∞%", "∞"},
-	} {
-		if got := [3]string{runset.Percent(tt.v), runset.Change(tt.v), runset.Rounded(tt.v)}; got != [3]string{tt.percent, tt.change, tt.short} {
-			t.Errorf("%v: %q, want %q %q %q", tt.v, got, tt.percent, tt.change, tt.short)
+// Runs that agree with the first one have its value. Labels refuse only runs of one server.
+func TestLabels(t *testing.T) {
+	specs := []runsettest.Spec{
+		{Name: "a", Second: 100, TTFT: 30, ITL: 20, Group: "g", Label: "old"},
+		{Name: "b", Second: 200, TTFT: 30, ITL: 20, Group: "g", Label: "old", Failed: 1},
+		{Name: "c", Second: 300, TTFT: 30, ITL: 20, Group: "g", Label: "new", Model: "large"},
+		{Name: "d", Second: 400, TTFT: 30, ITL: 20},
+	}
+	settings := []runset.Difference{
+		{Name: "failed", Values: []runset.Value{{Text: "1 of 10", Runs: []string{"b"}}}},
+		{Name: "model", Values: []runset.Value{{Text: "tiny", Runs: []string{"a", "b", "d"}}, {Text: "large", Runs: []string{"c"}}}, Refuses: true},
+	}
+	if d := cmp.Diff(settings, runset.New(runs(t, specs...), nil).Differences); d != "" {
+		t.Errorf("differences (-want +got):\n%s", d)
+	}
+	label := runset.Difference{Name: "label", Values: []runset.Value{{Text: "old", Runs: []string{"a", "b"}}, {Text: "new", Runs: []string{"c"}}}, Refuses: true}
+	if d := cmp.Diff(append([]runset.Difference{label}, settings...), runset.OneServer(runs(t, specs...), nil).Differences); d != "" {
+		t.Errorf("differences of one server (-want +got):\n%s", d)
+	}
+	for ignore, refused := range map[string]int{"label": 1, "all": 0, "load": 2} {
+		if got := len(runset.OneServer(runs(t, specs...), []string{ignore}).Refused()); got != refused {
+			t.Errorf("%d differences refuse although %s is ignored, want %d", got, ignore, refused)
 		}
 	}
-}
-
-// A wide table is split, and each part begins with the first column; an empty column is
-// left out.
-func TestTextTable(t *testing.T) {
-	rows := [][]string{{"", "one", "", "two", "verdict"}, {"x", "1.5", "", "10", "~"}, {"long", "12.25", "", "9", "worse"}}
-	got := runset.TextTable(rows, "  ", 0)
-	if d := cmp.Diff(strings.Join([]string{
-		"          one  two  verdict",
-		"  x      1.5    10  ~",
-		"  long  12.25    9  worse", "",
-	}, "\n"), got); d != "" {
-		t.Errorf("(-want +got):\n%s", d)
-	}
-	got = runset.TextTable(rows, "  ", 20)
-	if d := cmp.Diff(strings.Join([]string{
-		"          one  two",
-		"  x      1.5    10",
-		"  long  12.25    9",
-		"",
-		"        verdict",
-		"  x     ~",
-		"  long  worse", "",
-	}, "\n"), got); d != "" {
-		t.Errorf("(-want +got):\n%s", d)
+	if s := runset.OneServer(runs(t, specs[0], specs[1], specs[3]), nil); len(s.Refused()) > 0 {
+		t.Errorf("one label and a run without a label: %v", s.Refused())
 	}
 }

@@ -45,6 +45,15 @@ func New(runs []*diff.Run, ignore []string) *Set {
 	return s
 }
 
+// OneServer groups and compares runs as [New] does. It also refuses runs with several labels,
+// which pa-record gives to the servers that it records in turn. Runs without a label count as
+// runs of the same server.
+func OneServer(runs []*diff.Run, ignore []string) *Set {
+	s := New(runs, ignore)
+	s.requireOneLabel(ignore)
+	return s
+}
+
 // start returns the start of a run, 0 if it is unknown.
 func start(r *diff.Run) uint64 {
 	ns, _ := r.Start()
@@ -94,4 +103,14 @@ func (l *Level) Of(r *diff.Run) *diff.Level {
 		return l.Levels[i]
 	}
 	return nil
+}
+
+// Units chooses the time units that suit all values of the set.
+func (s *Set) Units() diff.Units {
+	return diff.NewUnits(func(m *diff.Metric) (values []float64) {
+		for i := range s.Levels {
+			values = append(values, s.Levels[i].Values(m)...)
+		}
+		return values
+	})
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/pa-tools/pa/pkg/analyze/diff"
 	"github.com/pa-tools/pa/pkg/analyze/inference"
 	"github.com/pa-tools/pa/pkg/analyze/runset"
+	"github.com/pa-tools/pa/pkg/analyze/tabular"
 )
 
 // Options are the settings of an analysis.
@@ -82,7 +83,7 @@ func Analyze(points []Point, o Options) *Result {
 	for i := range res.Levels {
 		for j := range res.Levels[i].Rows {
 			r := &res.Levels[i].Rows[j]
-			if r.NA = r.unusable(refused); r.NA == "" {
+			if r.NA = r.unusable(refused, ratesMove(points, res.Levels[i].Level)); r.NA == "" {
 				r.Steps = stepsOf(r.means(), max(1, searched))
 			}
 		}
@@ -92,7 +93,7 @@ func Analyze(points []Point, o Options) *Result {
 
 // valueOf returns the value of a point from the values of its runs.
 func valueOf(runs []float64) Value {
-	v := Value{Mean: mean(runs), Runs: runs, Interval: inference.Interval{Low: math.NaN(), High: math.NaN()}}
+	v := Value{Mean: inference.MeanOfRuns(runs), Runs: runs, Interval: inference.Interval{Low: math.NaN(), High: math.NaN()}}
 	if e := inference.GeometricMean(runs); !e.NA.Missing() {
 		v.Interval = e.Interval(confidence)
 	}
@@ -108,8 +109,26 @@ func (r *Row) means() []float64 {
 	return all
 }
 
-// unusable returns why the metric is not searched for steps; "" if it is.
-func (r *Row) unusable(refused bool) string {
+// ratesMove reports whether the rates of the points differ because of the lengths of their
+// runs.
+func ratesMove(points []Point, l *runset.Level) bool {
+	var first []*diff.Level
+	for i := range points {
+		levels := points[i].levels(l)
+		switch {
+		case levels == nil:
+		case first == nil:
+			first = levels
+		case diff.RatesMove(first, levels):
+			return true
+		}
+	}
+	return false
+}
+
+// unusable returns why the metric is not searched for steps; "" if it is. ratesMove says that
+// the points have different numbers of requests.
+func (r *Row) unusable(refused, ratesMove bool) string {
 	means := r.means()
 	switch {
 	case refused:
@@ -122,6 +141,8 @@ func (r *Row) unusable(refused bool) string {
 		return "a value that is not above 0 has no logarithm"
 	case slices.Min(means) == slices.Max(means):
 		return "all points are equal"
+	case ratesMove && r.Metric.IsRate():
+		return "the points have different numbers of requests, and short runs have lower rates"
 	}
 	return ""
 }
@@ -130,16 +151,10 @@ func (r *Row) unusable(refused bool) string {
 // at which they did.
 func (res *Result) Headline() string {
 	if refused := res.Set.Refused(); len(refused) > 0 {
-		var names []string
-		for _, d := range refused {
-			if !slices.Contains(names, d.Name) {
-				names = append(names, d.Name)
-			}
-		}
-		return "not comparable: the runs differ in " + strings.Join(names, ", ") + "; --ignore NAME analyzes them together anyway"
+		return "not comparable: the runs differ in " + strings.Join(namesOf(refused), ", ") + "; --ignore NAME analyzes them together anyway"
 	}
-	var found []string
-	searched := false
+	found := make([][]string, len(res.Points)) // by the first point after the step
+	searched, changed := false, false
 	for i := range res.Levels {
 		l := &res.Levels[i]
 		for j := range l.Rows {
@@ -151,15 +166,22 @@ func (res *Result) Headline() string {
 			for _, s := range r.Steps {
 				at := ""
 				if len(res.Levels) > 1 {
-					at = " (" + sanitize.Text(l.Name) + ")"
+					at = " at " + sanitize.Text(l.Name)
 				}
-				found = append(found, fmt.Sprintf("%s%s %s %% from %s on", r.Metric.Name, at, signed(s.Change), sanitize.Text(res.Points[s.At].Label)))
+				found[s.At] = append(found[s.At], fmt.Sprintf("%s%s %s %%", r.Metric.Name, at, tabular.Signed(s.Change)))
+				changed = true
 			}
 		}
 	}
 	switch {
-	case found != nil:
-		return "changed: " + strings.Join(found, ", ")
+	case changed:
+		var parts []string
+		for i, texts := range found {
+			if texts != nil {
+				parts = append(parts, "from "+sanitize.Text(res.Points[i].Label)+" on: "+strings.Join(texts, ", "))
+			}
+		}
+		return "changed " + strings.Join(parts, "; ")
 	case searched:
 		return fmt.Sprintf("no step in any primary metric over %s", plural.Of(len(res.Points), "point"))
 	}
@@ -169,13 +191,14 @@ func (res *Result) Headline() string {
 	return "no primary metric can be searched for steps"
 }
 
-// signed formats a ratio − 1 in percent with a sign, for a sentence.
-func signed(v float64) string {
-	s := runset.Rounded(v)
-	if v >= 0 {
-		s = "+" + s
+// namesOf returns the names of differences, each once.
+func namesOf(differences []runset.Difference) (names []string) {
+	for _, d := range differences {
+		if !slices.Contains(names, d.Name) {
+			names = append(names, d.Name)
+		}
 	}
-	return s
+	return names
 }
 
 // Incomparable returns an error that names the differences that make the runs incomparable;

@@ -4,8 +4,10 @@ import (
 	"bytes"
 	"flag"
 	"fmt"
+	"math"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -13,6 +15,7 @@ import (
 
 	"github.com/pa-tools/pa/internal/runsettest"
 	"github.com/pa-tools/pa/pkg/analyze/diff"
+	"github.com/pa-tools/pa/pkg/analyze/inference"
 	"github.com/pa-tools/pa/pkg/analyze/report"
 	"github.com/pa-tools/pa/schemas"
 )
@@ -50,10 +53,15 @@ func judgements(t *testing.T) map[string]*Judgement {
 	return map[string]*Judgement{
 		"equal":   Judge(nights(t, 1, steady, nil), next(30.1, nil), 0, nil),
 		"worse":   Judge(nights(t, 1, steady, nil), next(33, nil), 0, nil),
-		"allowed": Judge(nights(t, 1, steady, nil), next(31.2, nil), 0.05, nil),
+		"allowed": Judge(nights(t, 1, steady, nil), next(31.5, nil), 0.06, nil),
 		"first":   Judge(nights(t, 1, steady[:1], nil), next(33, nil), 0, nil),
 		"failing": Judge(nights(t, 1, steady, nil), next(30.1, func(_ int, s *runsettest.Spec) { s.Failed = 2 }), 0, nil),
 		"levels":  Judge(nights(t, 1, steady, func(_ int, s *runsettest.Spec) { s.Levels = []string{"1", "4"} }), next(30.1, nil), 0, nil),
+		"added":   Judge(nights(t, 1, steady, nil), next(30.1, func(_ int, s *runsettest.Spec) { s.Levels = []string{"1", "4", "8"} }), 0, nil),
+		"single":  Judge(nights(t, 1, steady, nil), Point{Label: "one run", Runs: next(30.1, nil).Runs[:1]}, 0, nil),
+		"early":   Judge(nights(t, 1, steady[:2], nil), Point{Label: "one run", Runs: next(33, nil).Runs[:1]}, 0, nil),
+		"longer":  Judge(nights(t, 1, steady, nil), next(30.1, func(_ int, s *runsettest.Spec) { s.Requests = 40 }), 0, nil),
+		"spoiled": Judge(nights(t, 1, steady, func(i int, s *runsettest.Spec) { s.Saturated = i == 2 }), next(30.1, nil), 0, nil),
 		"refused": Judge(nights(t, 1, steady, nil), next(33, func(_ int, s *runsettest.Spec) { s.Model = "large" }), 0, nil),
 	}
 }
@@ -140,10 +148,66 @@ func compile(t *testing.T) *jsonschema.Schema {
 
 // A gate passes for equal points and allowed changes only.
 func TestFailures(t *testing.T) {
-	passes := map[string]bool{"equal": true, "allowed": true}
+	passes := map[string]bool{"equal": true, "allowed": true, "added": true, "single": true, "early": true}
+	early := map[string]bool{"added": true, "early": true}
 	for name, j := range judgements(t) {
 		if err := j.Failures(); (err == nil) != passes[name] {
 			t.Errorf("%s: %v", name, err)
+		}
+		if err := j.TooEarly(); (err != nil) != early[name] {
+			t.Errorf("%s: too early: %v", name, err)
+		}
+	}
+}
+
+// An interval leaves out 0 exactly if there is a difference.
+func TestIntervalsOfVerdicts(t *testing.T) {
+	for name, j := range judgements(t) {
+		for _, l := range j.Levels {
+			for _, r := range l.Rows {
+				if math.IsNaN(r.P) {
+					continue
+				}
+				if found := r.Verdict != inference.NoDifference; found == r.Interval.Contains(0) || r.Level < confidence {
+					t.Errorf("%s: %s: verdict %v, interval %v at %v", name, r.Metric.Key, r.Verdict, r.Interval, r.Level)
+				}
+			}
+		}
+	}
+}
+
+// A point with failed, spoiled or different runs does not become the first accepted one.
+func TestUnfit(t *testing.T) {
+	point := func(change func(n int, s *runsettest.Spec)) *Point {
+		var p Point
+		for n := range 2 {
+			s := runsettest.Spec{Name: fmt.Sprintf("run.%d.json", n+1), Second: uint64(n), TTFT: 30, ITL: 20}
+			if change != nil {
+				change(n, &s)
+			}
+			p.Runs = append(p.Runs, runsettest.Read(t, s))
+		}
+		return &p
+	}
+	for _, tt := range []struct {
+		name   string
+		change func(n int, s *runsettest.Spec)
+		ignore []string
+		want   string
+	}{
+		{"good runs", nil, nil, ""},
+		{"some requests failed", func(_ int, s *runsettest.Spec) { s.Failed = 3 }, nil, ""},
+		{"all requests of a run failed", func(n int, s *runsettest.Spec) { s.Failed = 10 * n }, nil, "run.2.json: no request succeeded at concurrency 1"},
+		{"the client was the limit", func(n int, s *runsettest.Spec) { s.Saturated = n == 0 }, nil, "TTFT p50 at concurrency 1 cannot be judged: the client may be the limit in run.1.json"},
+		{"two models", func(n int, s *runsettest.Spec) { s.Model = []string{"a", "b"}[n] }, nil, "not comparable: model: a in run.1.json, b in run.2.json; use --ignore model to analyze them together anyway"},
+		{"two models, ignored", func(n int, s *runsettest.Spec) { s.Model = []string{"a", "b"}[n] }, []string{"model"}, ""},
+	} {
+		got := ""
+		if err := point(tt.change).Unfit(tt.ignore); err != nil {
+			got, _, _ = strings.Cut(err.Error(), "\n")
+		}
+		if got != tt.want {
+			t.Errorf("%s: %q, want %q", tt.name, got, tt.want)
 		}
 	}
 }
@@ -155,6 +219,13 @@ func TestPoints(t *testing.T) {
 	points := Points([]Point{{Runs: runs}})
 	if len(points) != 2 || len(points[0].Runs) != 3 || points[0].Label != "run.3.json" || points[1].Label != "run.6.json" {
 		t.Errorf("%d points: %+v", len(points), points)
+	}
+	twoServers := nights(t, 1, []float64{30}, nil)[0].Runs
+	for i, r := range twoServers {
+		r.Header.Meta.Repeat.Label = []string{"old", "new"}[i%2]
+	}
+	if points := Points([]Point{{Runs: twoServers}}); len(points) != 2 || len(points[0].Runs) != 2 || len(points[1].Runs) != 1 {
+		t.Errorf("two servers recorded in turn are %d points: %+v", len(points), points)
 	}
 	labeled := Points([]Point{{"b", all[1].Runs[:1]}, {"", all[0].Runs[:1]}, {"a", all[0].Runs[1:]}, {"b", all[1].Runs[1:]}})
 	if len(labeled) != 3 || labeled[0].Label != "b" || len(labeled[0].Runs) != 3 || labeled[1].Label != "a" || labeled[2].Label != "run.3.json" {

@@ -2,17 +2,16 @@ package trend
 
 import (
 	"io"
-	"math"
 
 	"github.com/pa-tools/pa/internal/junit"
 	"github.com/pa-tools/pa/internal/sanitize"
-	"github.com/pa-tools/pa/pkg/analyze/inference"
 	"github.com/pa-tools/pa/pkg/analyze/report"
 )
 
 // JudgementJUnit writes a judgement as JUnit XML: for each level a suite with a case for
 // each primary metric. A metric that is worse by more than Allow is a failure. A metric
-// without a verdict is an error, or skipped if it is too early to judge it.
+// without a verdict is an error, or skipped if it is too early to judge it. A level that the
+// new point lacks is a failure, and a level that no accepted point has is skipped.
 func JudgementJUnit(j *Judgement) report.Renderer {
 	return func(w io.Writer) error {
 		c := junit.Case{Class: "gate", Name: "comparable"}
@@ -31,7 +30,7 @@ func JudgementJUnit(j *Judgement) report.Renderer {
 					c.Skipped = r.NA
 				case r.NA != "":
 					c.Error = r.NA
-				case r.Verdict == inference.Worse && math.Abs(r.Change) > j.Allow:
+				case j.fails(r):
 					c.Failure = "worse than " + j.accepted() + ": " + r.change()
 				default:
 					c.Out = r.change()
@@ -40,8 +39,11 @@ func JudgementJUnit(j *Judgement) report.Renderer {
 			}
 			all = append(all, s)
 		}
-		for _, name := range j.Missing {
-			all = append(all, junit.Suite{Name: sanitize.Text(name), Cases: []junit.Case{{Class: sanitize.Text(name), Name: "level", Failure: "the new runs lack this level"}}})
+		for _, name := range clean(j.Added) {
+			all = append(all, junit.Suite{Name: name, Cases: []junit.Case{{Class: name, Name: "level", Skipped: "no accepted point has this level"}}})
+		}
+		for _, name := range clean(j.Missing) {
+			all = append(all, junit.Suite{Name: name, Cases: []junit.Case{{Class: name, Name: "level", Failure: "the new runs lack this level"}}})
 		}
 		return junit.Write(w, j.Headline(), all)
 	}

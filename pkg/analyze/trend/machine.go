@@ -4,9 +4,11 @@ import (
 	"strconv"
 
 	"github.com/pa-tools/pa/internal/sanitize"
+	"github.com/pa-tools/pa/pkg/analyze/diff"
 	"github.com/pa-tools/pa/pkg/analyze/inference"
 	"github.com/pa-tools/pa/pkg/analyze/report"
 	"github.com/pa-tools/pa/pkg/analyze/runset"
+	"github.com/pa-tools/pa/pkg/analyze/tabular"
 )
 
 // Schema names the layout that JSON and JudgementJSON write.
@@ -26,12 +28,12 @@ func JSON(res *Result) report.Renderer {
 			m := jsonMetric{Metric: r.Metric.Key, Unit: r.Metric.Unit(), Primary: r.Metric.Primary, NA: r.NA}
 			for _, v := range r.Values {
 				m.Values = append(m.Values, jsonValue{
-					Mean: runset.JSONNumber(v.Mean), Low: runset.JSONNumber(v.Interval.Low), High: runset.JSONNumber(v.Interval.High), Runs: runset.JSONNumbers(v.Runs),
+					Mean: tabular.JSONNumber(v.Mean), Low: tabular.JSONNumber(v.Interval.Low), High: tabular.JSONNumber(v.Interval.High), Runs: tabular.JSONNumbers(v.Runs),
 				})
 			}
 			for _, s := range r.Steps {
 				m.Steps = append(m.Steps, jsonStep{
-					Point: s.At, Change: runset.JSONNumber(s.Change), Low: runset.JSONNumber(s.Interval.Low), High: runset.JSONNumber(s.Interval.High), P: runset.JSONNumber(s.P),
+					Point: s.At, Change: tabular.JSONNumber(s.Change), Low: tabular.JSONNumber(s.Interval.Low), High: tabular.JSONNumber(s.Interval.High), P: tabular.JSONNumber(s.P),
 				})
 			}
 			x.Metrics = append(x.Metrics, m)
@@ -49,6 +51,7 @@ func JudgementJSON(j *Judgement) report.Renderer {
 		Schema: Schema, Headline: j.Headline(), Confidence: confidence, Measured: j.New.Runs[0].Measured(), Passed: &passed,
 		Comparable: len(j.Set.Refused()) == 0, Differences: j.Set.JSONDifferences(),
 		Points: append(jsonPoints(j.Accepted), jsonPoints([]Point{j.New})...), Levels: []jsonLevel{},
+		Missing: j.Missing, Added: j.Added,
 	}
 	for i := range j.Levels {
 		l := &j.Levels[i]
@@ -56,9 +59,9 @@ func JudgementJSON(j *Judgement) report.Renderer {
 		for k := range l.Rows {
 			r := &l.Rows[k]
 			x.Metrics = append(x.Metrics, jsonMetric{
-				Metric: r.Metric.Key, Unit: r.Metric.Unit(), Primary: true, NA: r.NA, Accepted: runset.JSONNumbers(r.Accepted), New: runset.JSONNumber(r.New),
-				Change: runset.JSONNumber(r.Change), Low: runset.JSONNumber(r.Interval.Low), High: runset.JSONNumber(r.Interval.High),
-				P: runset.JSONNumber(r.P), PAdjusted: runset.JSONNumber(r.Adjusted), Verdict: r.Verdict.String(),
+				Metric: r.Metric.Key, Unit: r.Metric.Unit(), Primary: true, NA: r.NA, Accepted: tabular.JSONNumbers(r.Accepted), New: tabular.JSONNumber(r.New),
+				Change: tabular.JSONNumber(r.Change), Low: tabular.JSONNumber(r.Interval.Low), High: tabular.JSONNumber(r.Interval.High),
+				Level: tabular.JSONNumber(r.Level), P: tabular.JSONNumber(r.P), PAdjusted: tabular.JSONNumber(r.Adjusted), Verdict: r.Verdict.String(),
 			})
 		}
 		d.Levels = append(d.Levels, x)
@@ -76,12 +79,14 @@ type jsonDocument struct {
 	Differences []runset.JSONDifference `json:"differences"`
 	Points      []jsonPoint             `json:"points"`
 	Levels      []jsonLevel             `json:"levels"`
+	Missing     []string                `json:"missing_levels,omitempty"`
+	Added       []string                `json:"added_levels,omitempty"`
 }
 
 type jsonPoint struct {
-	Label string           `json:"label"`
-	Start uint64           `json:"start_ns"`
-	Runs  []runset.JSONRun `json:"runs"`
+	Label string         `json:"label"`
+	Start uint64         `json:"start_ns"`
+	Runs  []diff.JSONRun `json:"runs"`
 }
 
 type jsonLevel struct {
@@ -102,6 +107,7 @@ type jsonMetric struct {
 	Change    *float64    `json:"change,omitempty"`
 	Low       *float64    `json:"low,omitempty"`
 	High      *float64    `json:"high,omitempty"`
+	Level     *float64    `json:"interval_confidence,omitempty"`
 	P         *float64    `json:"p,omitempty"`
 	PAdjusted *float64    `json:"p_adjusted,omitempty"`
 	Verdict   string      `json:"verdict,omitempty"`
@@ -126,25 +132,25 @@ type jsonStep struct {
 func jsonPoints(points []Point) []jsonPoint {
 	all := []jsonPoint{}
 	for i := range points {
-		all = append(all, jsonPoint{points[i].Label, points[i].start(), runset.JSONRuns(points[i].Runs)})
+		all = append(all, jsonPoint{points[i].Label, points[i].start(), diff.JSONRuns(points[i].Runs)})
 	}
 	return all
 }
 
 // csvHeader is the header line; schemas/trend_csv.md describes the columns.
-var csvHeader = []string{"record", "level", "name", "unit", "point", "value", "low", "high", "p", "p_adjusted", "verdict", "primary", "reason", "file"}
+var csvHeader = []string{"record", "level", "name", "unit", "point", "value", "low", "high", "p", "p_adjusted", "verdict", "primary", "reason", "file", "confidence"}
 
 // CSV writes a line for each value of a point, step and difference, in the columns of
 // schemas/trend_csv.md.
 func CSV(res *Result) report.Renderer {
 	rows := res.Set.CSVDifferences()
-	number := runset.CSVNumber
+	number := tabular.CSVNumber
 	for i := range res.Levels {
 		l := &res.Levels[i]
 		for k := range l.Rows {
 			r := &l.Rows[k]
-			row := func(record string, point int, value float64, ends inference.Interval) runset.CSVRow {
-				return runset.CSVRow{
+			row := func(record string, point int, value float64, ends inference.Interval) tabular.CSVRow {
+				return tabular.CSVRow{
 					"record": record, "level": sanitize.CSVCell(l.Name), "name": r.Metric.Key, "unit": r.Metric.Unit(), "point": sanitize.CSVCell(res.Points[point].Label),
 					"value": number(value), "low": number(ends.Low), "high": number(ends.High), "primary": strconv.FormatBool(r.Metric.Primary),
 				}
@@ -159,28 +165,28 @@ func CSV(res *Result) report.Renderer {
 			}
 		}
 	}
-	return runset.CSV(csvHeader, rows)
+	return tabular.CSV(csvHeader, rows)
 }
 
 // JudgementCSV writes a line for each primary metric and difference, in the columns of
 // schemas/trend_csv.md.
 func JudgementCSV(j *Judgement) report.Renderer {
 	rows := j.Set.CSVDifferences()
-	number := runset.CSVNumber
+	number := tabular.CSVNumber
 	for i := range j.Levels {
 		l := &j.Levels[i]
 		for k := range l.Rows {
 			r := &l.Rows[k]
-			rows = append(rows, runset.CSVRow{
+			rows = append(rows, tabular.CSVRow{
 				"record": "judged", "level": sanitize.CSVCell(l.Name), "name": r.Metric.Key, "unit": "ratio", "value": number(r.Change),
 				"low": number(r.Interval.Low), "high": number(r.Interval.High), "p": number(r.P), "p_adjusted": number(r.Adjusted),
-				"verdict": r.Verdict.String(), "primary": "true", "reason": r.NA,
+				"verdict": r.Verdict.String(), "primary": "true", "reason": r.NA, "confidence": number(r.Level),
 			})
 			for p, v := range r.Accepted {
-				rows = append(rows, runset.CSVRow{"record": "accepted", "level": sanitize.CSVCell(l.Name), "name": r.Metric.Key, "unit": r.Metric.Unit(), "point": strconv.Itoa(p + 1), "value": number(v)})
+				rows = append(rows, tabular.CSVRow{"record": "accepted", "level": sanitize.CSVCell(l.Name), "name": r.Metric.Key, "unit": r.Metric.Unit(), "point": strconv.Itoa(p + 1), "value": number(v)})
 			}
-			rows = append(rows, runset.CSVRow{"record": "new", "level": sanitize.CSVCell(l.Name), "name": r.Metric.Key, "unit": r.Metric.Unit(), "value": number(r.New)})
+			rows = append(rows, tabular.CSVRow{"record": "new", "level": sanitize.CSVCell(l.Name), "name": r.Metric.Key, "unit": r.Metric.Unit(), "value": number(r.New)})
 		}
 	}
-	return runset.CSV(csvHeader, rows)
+	return tabular.CSV(csvHeader, rows)
 }

@@ -2,11 +2,12 @@ package trend
 
 import (
 	"cmp"
+	"errors"
+	"fmt"
 	"math"
 	"slices"
 
-	"github.com/montanaflynn/stats"
-
+	"github.com/pa-tools/pa/internal/sanitize"
 	"github.com/pa-tools/pa/pkg/analyze/diff"
 	"github.com/pa-tools/pa/pkg/analyze/runset"
 )
@@ -22,10 +23,11 @@ type Point struct {
 //
 // Groups with the same label become one point. Labeled points come first, in the order in
 // which they were given. Runs without a label follow, in the order of their starts: the runs
-// of one pa-record --repeat become one point, and each other run is a point of its own.
+// of one server in one pa-record --repeat become one point, and each other run is a point of
+// its own.
 func Points(groups []Point) []Point {
 	var labeled, others []Point
-	series := map[string]int{}
+	series := map[seriesID]int{}
 	for _, g := range groups {
 		if g.Label != "" {
 			if i := slices.IndexFunc(labeled, func(p Point) bool { return p.Label == g.Label }); i >= 0 {
@@ -36,11 +38,11 @@ func Points(groups []Point) []Point {
 			continue
 		}
 		for _, r := range g.Runs {
-			id := ""
+			var id seriesID
 			if m := r.Header.Meta; m != nil && m.Repeat != nil {
-				id = m.Repeat.Group
+				id = seriesID{m.Repeat.Group, m.Repeat.Label}
 			}
-			if i, known := series[id]; known && id != "" {
+			if i, known := series[id]; known && id.group != "" {
 				others[i].Runs = append(others[i].Runs, r)
 				continue
 			}
@@ -52,6 +54,9 @@ func Points(groups []Point) []Point {
 	return append(labeled, others...)
 }
 
+// A seriesID identifies the runs of one server in one pa-record --repeat.
+type seriesID struct{ group, label string }
+
 // start returns the start of the earliest run; 0 if the start of a run is unknown.
 func (p *Point) start() uint64 {
 	first := uint64(math.MaxUint64)
@@ -62,29 +67,61 @@ func (p *Point) start() uint64 {
 	return first
 }
 
+// levels returns the level in the runs of the point that have it.
+func (p *Point) levels(l *runset.Level) []*diff.Level {
+	var levels []*diff.Level
+	for _, r := range p.Runs {
+		if x := l.Of(r); x != nil {
+			levels = append(levels, x)
+		}
+	}
+	return levels
+}
+
 // values returns the values of a metric in the runs of the point that have the level.
 func (p *Point) values(l *runset.Level, m *diff.Metric) []float64 {
 	var values []float64
-	for _, r := range p.Runs {
-		if x := l.Of(r); x != nil {
-			if v := x.Statistic(m.Key); !math.IsNaN(v) {
-				values = append(values, v)
-			}
+	for _, x := range p.levels(l) {
+		if v := x.Statistic(m.Key); !math.IsNaN(v) {
+			values = append(values, v)
 		}
 	}
 	return values
 }
 
-// mean returns the geometric mean of values; the arithmetic mean if one is not above 0; NaN
-// without values.
-func mean(values []float64) float64 {
-	if len(values) == 1 {
-		return values[0]
+// spoiled returns why a warning of the recorder in a run of the point allows no verdict on a
+// metric; "" if none does.
+func (p *Point) spoiled(l *runset.Level, m *diff.Metric) string {
+	for _, r := range p.Runs {
+		if x := l.Of(r); x != nil {
+			if why := x.Spoils(m); why != "" {
+				return why + " in " + sanitize.Text(r.Name)
+			}
+		}
 	}
-	summary := stats.GeometricMean
-	if slices.ContainsFunc(values, func(v float64) bool { return !(v > 0) }) {
-		summary = stats.Mean
+	return ""
+}
+
+// Unfit returns an error that says why the point cannot be the first accepted one: its runs are
+// not comparable, a run has no successful request at a level, or a warning of the recorder
+// allows no verdict on a primary metric. It is nil if the point can be accepted.
+func (p *Point) Unfit(ignore []string) error {
+	set := runset.New(p.Runs, ignore)
+	errs := []error{set.Incomparable()}
+	for i := range set.Levels {
+		l := &set.Levels[i]
+		for k, x := range l.Levels {
+			if x.OK == 0 {
+				errs = append(errs, fmt.Errorf("%s: no request succeeded at %s", sanitize.Text(l.Runs[k].Name), sanitize.Text(l.Name)))
+			}
+		}
+		for k := range diff.Metrics {
+			if m := &diff.Metrics[k]; m.Primary {
+				if why := p.spoiled(l, m); why != "" {
+					errs = append(errs, fmt.Errorf("%s at %s cannot be judged: %s", m.Name, sanitize.Text(l.Name), why))
+				}
+			}
+		}
 	}
-	m, _ := summary(values) // NaN without values
-	return m
+	return errors.Join(errs...)
 }

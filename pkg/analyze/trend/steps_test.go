@@ -89,10 +89,11 @@ func TestPredictionBySimulation(t *testing.T) {
 			r.New = day()
 			r.P = math.NaN()
 			r.predict()
-			if (r.P <= alpha) != !r.Interval.Contains(0) {
-				t.Fatalf("p %v, interval %v", r.P, r.Interval)
+			i := r.interval(confidence)
+			if (r.P <= alpha) != !i.Contains(0) {
+				t.Fatalf("p %v, interval %v", r.P, i)
 			}
-			if !r.Interval.Contains(0) {
+			if !i.Contains(0) {
 				missed++
 			}
 		}

@@ -4,12 +4,13 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"slices"
 	"strings"
 
 	"github.com/pa-tools/pa/internal/plural"
 	"github.com/pa-tools/pa/internal/sanitize"
 	"github.com/pa-tools/pa/pkg/analyze/report"
-	"github.com/pa-tools/pa/pkg/analyze/runset"
+	"github.com/pa-tools/pa/pkg/analyze/tabular"
 )
 
 // primaryMark follows the names of primary metrics.
@@ -22,12 +23,12 @@ func Text(res *Result, width int) report.Renderer {
 		line := func(text string) { b.WriteString(report.Wrap(text, "", "  ", width)) }
 		line(res.Headline())
 		line(res.source())
-		if rows := res.Set.DifferenceRows(); rows != nil {
-			b.WriteString("\n" + runset.TextTable(rows, "", width))
+		if differs := res.Set.DifferenceTable().Text("", width); differs != "" {
+			b.WriteString("\n" + differs)
 		}
 		for i := range res.Levels {
 			l := &res.Levels[i]
-			b.WriteString("\n" + sanitize.Text(l.Name) + "\n" + runset.TextTable(res.table(l), "  ", width))
+			b.WriteString("\n" + sanitize.Text(l.Name) + "\n" + res.table(l).Text("  ", width))
 		}
 		for i, note := range res.notes() {
 			if i == 0 {
@@ -45,11 +46,11 @@ func Markdown(res *Result) report.Renderer {
 	return func(w io.Writer) error {
 		var b strings.Builder
 		fmt.Fprintf(&b, "**%s**\n\n%s\n", sanitize.Markdown(res.Headline()), sanitize.Markdown(res.source()))
-		b.WriteString(runset.MarkdownTable(res.Set.DifferenceRows()))
+		b.WriteString(res.Set.DifferenceTable().Markdown())
 		for i := range res.Levels {
 			l := &res.Levels[i]
 			fmt.Fprintf(&b, "\n#### %s\n", sanitize.Markdown(l.Name))
-			b.WriteString(runset.MarkdownTable(res.table(l)))
+			b.WriteString(res.table(l).Markdown())
 		}
 		for _, note := range res.notes() {
 			fmt.Fprintf(&b, "\n%s\n", sanitize.Markdown(note))
@@ -65,8 +66,9 @@ func (res *Result) source() string {
 	return fmt.Sprintf("%s of %s, %s", plural.Of(len(res.Points), "point"), plural.Of(len(res.Set.Runs), "run"), res.Set.Runs[0].Measured())
 }
 
-// table returns one row for each metric: the value of each point, and the steps.
-func (res *Result) table(l *Level) [][]string {
+// table returns the table of a level, a row for each metric: the value of each point, and the
+// steps.
+func (res *Result) table(l *Level) tabular.Table {
 	u := res.Set.Units()
 	header := []string{""}
 	for i := range res.Points {
@@ -85,11 +87,11 @@ func (res *Result) table(l *Level) [][]string {
 		}
 		var steps []string
 		for _, s := range r.Steps {
-			steps = append(steps, fmt.Sprintf("%s%% (%s to %s) from %s", signed(s.Change), signed(s.Interval.Low), signed(s.Interval.High), sanitize.Text(res.Points[s.At].Label)))
+			steps = append(steps, fmt.Sprintf("%s%% (%s to %s) from %s", tabular.Signed(s.Change), tabular.Signed(s.Interval.Low), tabular.Signed(s.Interval.High), sanitize.Text(res.Points[s.At].Label)))
 		}
 		rows = append(rows, append(cells, strings.Join(steps, ", ")))
 	}
-	return rows
+	return tabular.Table{Rows: rows, Left: []string{"step"}}
 }
 
 // notes returns the sentences below the tables.
@@ -102,7 +104,7 @@ func (res *Result) notes() []string {
 	for i := range res.Levels {
 		for j := range res.Levels[i].Rows {
 			r := &res.Levels[i].Rows[j]
-			if r.NA != "" && r.Metric.Primary && r.Metric.Key != "failed_share" && !seen[r.NA] {
+			if r.NA != "" && r.Metric.Primary && r.Metric.Key != failedShare && !seen[r.NA] {
 				seen[r.NA] = true
 				notes = append(notes, "steps not searched: "+r.NA)
 			}
@@ -119,11 +121,11 @@ func JudgementText(j *Judgement, width int) report.Renderer {
 		line := func(text string) { b.WriteString(report.Wrap(text, "", "  ", width)) }
 		line(j.Headline())
 		line(j.source())
-		if rows := j.Set.DifferenceRows(); rows != nil {
-			b.WriteString("\n" + runset.TextTable(rows, "", width))
+		if differs := j.Set.DifferenceTable().Text("", width); differs != "" {
+			b.WriteString("\n" + differs)
 		}
 		for i := range j.Levels {
-			b.WriteString("\n" + sanitize.Text(j.Levels[i].Name) + "\n" + runset.TextTable(j.table(&j.Levels[i]), "  ", width))
+			b.WriteString("\n" + sanitize.Text(j.Levels[i].Name) + "\n" + j.table(&j.Levels[i]).Text("  ", width))
 		}
 		for i, note := range j.notes() {
 			if i == 0 {
@@ -141,10 +143,10 @@ func JudgementMarkdown(j *Judgement) report.Renderer {
 	return func(w io.Writer) error {
 		var b strings.Builder
 		fmt.Fprintf(&b, "**%s**\n\n%s\n", sanitize.Markdown(j.Headline()), sanitize.Markdown(j.source()))
-		b.WriteString(runset.MarkdownTable(j.Set.DifferenceRows()))
+		b.WriteString(j.Set.DifferenceTable().Markdown())
 		for i := range j.Levels {
 			fmt.Fprintf(&b, "\n#### %s\n", sanitize.Markdown(j.Levels[i].Name))
-			b.WriteString(runset.MarkdownTable(j.table(&j.Levels[i])))
+			b.WriteString(j.table(&j.Levels[i]).Markdown())
 		}
 		for _, note := range j.notes() {
 			fmt.Fprintf(&b, "\n%s\n", sanitize.Markdown(note))
@@ -164,26 +166,23 @@ func (j *Judgement) source() string {
 	return fmt.Sprintf("%s of %s → %s, %s", plural.Of(len(j.Accepted), "accepted point"), plural.Of(runs, "run"), plural.Of(len(j.New.Runs), "new run"), j.New.Runs[0].Measured())
 }
 
-// table returns the rows of a level's table, the header first.
-func (j *Judgement) table(l *JudgedLevel) [][]string {
+// table returns the table of a level.
+func (j *Judgement) table(l *JudgedLevel) tabular.Table {
 	u := j.Set.Units()
 	rows := [][]string{{"", "accepted", "new", "change", "interval", "p", "verdict"}}
 	for i := range l.Rows {
 		r := &l.Rows[i]
-		interval, p := "", ""
+		interval := ""
 		if !math.IsNaN(r.Interval.Low) {
-			interval = runset.Change(r.Interval.Low) + " " + runset.Change(r.Interval.High)
+			interval = tabular.Change(r.Interval.Low) + " " + tabular.Change(r.Interval.High)
 		}
-		if !math.IsNaN(r.Adjusted) {
-			p = pValue(r.Adjusted)
-		}
-		change := runset.Change(r.Change)
-		if r.Metric.Key == "failed_share" {
+		change := tabular.Change(r.Change)
+		if r.Metric.Key == failedShare {
 			change = ""
 		}
-		rows = append(rows, []string{r.Metric.Name, u.Amount(r.Metric, r.Mean), u.Amount(r.Metric, r.New), change, interval, p, r.Verdict.String()})
+		rows = append(rows, []string{r.Metric.Name, u.Amount(r.Metric, r.Mean), u.Amount(r.Metric, r.New), change, interval, tabular.PValue(r.Adjusted), r.Verdict.String()})
 	}
-	return rows
+	return tabular.Table{Rows: rows, Left: []string{"verdict"}}
 }
 
 // notes returns the sentences below the tables.
@@ -192,31 +191,68 @@ func (j *Judgement) notes() []string {
 		return nil
 	}
 	var notes []string
-	if j.DaysUnknown {
+	switch {
+	case !j.judged():
+	case j.DaysUnknown:
 		notes = append(notes, fmt.Sprintf("Fewer than %d points are accepted, so it is unknown how much points differ from day to day. The runs are compared as if points did not differ.", minPerSide))
-	} else {
+	default:
 		notes = append(notes, "The interval is for the change from the accepted points to one more point. It includes how much points differ by chance.")
-	}
-	if j.Allow > 0 {
-		notes = append(notes, fmt.Sprintf("Changes of up to %s pass.", runset.Percent(j.Allow)))
-	}
-	for i := range j.Levels {
-		for k := range j.Levels[i].Rows {
-			if r := &j.Levels[i].Rows[k]; r.NA != "" {
-				notes = append(notes, fmt.Sprintf("n/a: %s at %s: %s", r.Metric.Name, sanitize.Text(j.Levels[i].Name), r.NA))
-			}
+		if n, usual := len(j.New.Runs), j.usualRuns(); n < usual {
+			notes = append(notes, fmt.Sprintf("The new point has %s, most accepted points have %d: it differs more by chance than the interval includes.", plural.Of(n, "run"), usual))
 		}
 	}
-	for _, name := range j.Missing {
-		notes = append(notes, "level of the accepted points that the new runs lack: "+sanitize.Text(name))
+	if j.judged() {
+		notes = append(notes, "Each interval is as wide as its verdict needs, at least 95 %: the p-values are adjusted (Holm) over all metrics and levels.")
+	}
+	if j.Allow > 0 {
+		notes = append(notes, fmt.Sprintf("Changes of up to %s %% pass.", tabular.Size(j.Allow)))
+	}
+	notes = append(notes, j.reasons()...)
+	for _, name := range clean(j.Added) {
+		notes = append(notes, "level of the new runs that no accepted point has: "+name)
+	}
+	for _, name := range clean(j.Missing) {
+		notes = append(notes, "level of the accepted points that the new runs lack: "+name)
 	}
 	return notes
 }
 
-// pValue formats a p-value with three decimals.
-func pValue(p float64) string {
-	if p < 0.0005 {
-		return "<0.001"
+// judged reports whether a metric has a p-value.
+func (j *Judgement) judged() bool {
+	return slices.ContainsFunc(j.Levels, func(l JudgedLevel) bool {
+		return slices.ContainsFunc(l.Rows, func(r Judged) bool { return !math.IsNaN(r.P) })
+	})
+}
+
+// usualRuns returns the median of the numbers of runs of the accepted points.
+func (j *Judgement) usualRuns() int {
+	var numbers []int
+	for i := range j.Accepted {
+		numbers = append(numbers, len(j.Accepted[i].Runs))
 	}
-	return fmt.Sprintf("%.3f", p)
+	slices.Sort(numbers)
+	return numbers[len(numbers)/2]
+}
+
+// reasons returns a line for each reason why metrics have no verdict, with these metrics.
+func (j *Judgement) reasons() []string {
+	var order []string
+	metrics := map[string][]string{}
+	for i := range j.Levels {
+		for k := range j.Levels[i].Rows {
+			r := &j.Levels[i].Rows[k]
+			if r.NA == "" {
+				continue
+			}
+			if metrics[r.NA] == nil {
+				order = append(order, r.NA)
+			}
+			metrics[r.NA] = append(metrics[r.NA], r.Metric.Name+" at "+sanitize.Text(j.Levels[i].Name))
+		}
+	}
+	var lines []string
+	for _, why := range order {
+		lines = append(lines, fmt.Sprintf("n/a: %s: %s", strings.Join(metrics[why], ", "), why))
+	}
+	return lines
 }

@@ -1,6 +1,7 @@
 package trend
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"math"
@@ -14,6 +15,7 @@ import (
 	"github.com/pa-tools/pa/pkg/analyze/diff"
 	"github.com/pa-tools/pa/pkg/analyze/inference"
 	"github.com/pa-tools/pa/pkg/analyze/runset"
+	"github.com/pa-tools/pa/pkg/analyze/tabular"
 )
 
 // A Judgement is the comparison of a new point with accepted points.
@@ -24,8 +26,9 @@ type Judgement struct {
 	Levels   []JudgedLevel
 	// Allow is the largest change for the worse that passes.
 	Allow float64
-	// Missing names the levels of accepted points that the new point lacks.
-	Missing []string
+	// Missing names the levels of accepted points that the new point lacks, Added the levels of
+	// the new point that no accepted point has.
+	Missing, Added []string
 	// DaysUnknown is set if fewer than 3 points are accepted. The runs are then compared,
 	// although points usually differ more than the runs of a point.
 	DaysUnknown bool
@@ -44,14 +47,22 @@ type Judged struct {
 	Mean     float64   // of Accepted
 	New      float64
 	Change   float64 // New/Mean − 1; for the failed share, New − the largest accepted share
+	// Interval is for the change. It is as wide as the verdict needs: it leaves out 0 exactly if
+	// a difference was found. Level is its confidence level.
 	Interval inference.Interval
+	Level    float64
 	P        float64
 	Adjusted float64
 	Verdict  inference.Verdict
 	NA       string // why there is no verdict; "" if there is one
 	// TooEarly is set if there is no verdict yet, because too few runs are accepted.
 	TooEarly bool
+
+	interval func(level float64) inference.Interval // nil without a p-value
 }
+
+// failedShare is the key of the share of failed requests.
+const failedShare = "failed_share"
 
 // allowedFailures is how far the share of failed requests may exceed the largest accepted
 // share.
@@ -80,6 +91,10 @@ func Judge(accepted []Point, next Point, allow float64, ignore []string) *Judgem
 			j.Missing = append(j.Missing, l.Name)
 			continue
 		}
+		if !slices.ContainsFunc(accepted, func(p Point) bool { return has(&p) }) {
+			j.Added = append(j.Added, l.Name)
+			continue
+		}
 		x := JudgedLevel{Level: l}
 		for k := range diff.Metrics {
 			if m := &diff.Metrics[k]; m.Primary {
@@ -98,17 +113,17 @@ func Judge(accepted []Point, next Point, allow float64, ignore []string) *Judgem
 // side has the metric.
 func (j *Judgement) row(l *runset.Level, m *diff.Metric, refused bool) (row Judged, ok bool) {
 	nan := math.NaN()
-	row = Judged{Metric: m, Change: nan, Interval: inference.Interval{Low: nan, High: nan}, P: nan, Adjusted: nan}
+	row = Judged{Metric: m, Change: nan, Interval: inference.Interval{Low: nan, High: nan}, Level: nan, P: nan, Adjusted: nan}
 	var older []float64 // values of the accepted runs
 	for i := range j.Accepted {
 		values := j.Accepted[i].values(l, m)
 		older = append(older, values...)
-		if v := mean(values); !math.IsNaN(v) {
+		if v := inference.MeanOfRuns(values); !math.IsNaN(v) {
 			row.Accepted = append(row.Accepted, v)
 		}
 	}
 	newer := j.New.values(l, m)
-	row.Mean, row.New = mean(row.Accepted), mean(newer)
+	row.Mean, row.New = inference.MeanOfRuns(row.Accepted), inference.MeanOfRuns(newer)
 	if len(older)+len(newer) == 0 {
 		return row, false
 	}
@@ -123,18 +138,13 @@ func (j *Judgement) row(l *runset.Level, m *diff.Metric, refused bool) (row Judg
 	if row.NA != "" {
 		return row, true
 	}
-	if m.Key == "failed_share" {
+	if m.Key == failedShare {
 		row.failures()
 		return row, true
 	}
 	row.Change = row.New/row.Mean - 1
-	for _, r := range j.New.Runs {
-		if x := l.Of(r); x != nil {
-			if why := x.Spoils(m); why != "" {
-				row.NA = why + " in " + sanitize.Text(r.Name)
-				return row, true
-			}
-		}
+	if row.NA = cmp.Or(j.spoiled(l, m), j.otherLengths(l, m)); row.NA != "" {
+		return row, true
 	}
 	if len(row.Accepted) >= minPerSide {
 		row.predict()
@@ -148,8 +158,32 @@ func (j *Judgement) row(l *runset.Level, m *diff.Metric, refused bool) (row Judg
 		}
 		return row, true
 	}
-	row.P, row.Change, row.Interval = c.P, c.Change, c.Interval(confidence)
+	row.P, row.Change, row.interval = c.P, c.Change, c.Interval
 	return row, true
+}
+
+// spoiled returns why a warning of the recorder in a new or accepted run allows no verdict; ""
+// if none does.
+func (j *Judgement) spoiled(l *runset.Level, m *diff.Metric) string {
+	for _, p := range append([]Point{j.New}, j.Accepted...) {
+		if why := p.spoiled(l, m); why != "" {
+			return why
+		}
+	}
+	return ""
+}
+
+// otherLengths returns why rates are not compared: the new runs have another number of
+// requests than the accepted runs. It is "" for other metrics.
+func (j *Judgement) otherLengths(l *runset.Level, m *diff.Metric) string {
+	var accepted []*diff.Level
+	for i := range j.Accepted {
+		accepted = append(accepted, j.Accepted[i].levels(l)...)
+	}
+	if !m.IsRate() || !diff.RatesMove(accepted, j.New.levels(l)) {
+		return ""
+	}
+	return "the new runs have another number of requests than the accepted ones, and short runs have lower rates; record as many"
 }
 
 // failures judges the share of failed requests.
@@ -183,12 +217,14 @@ func (r *Judged) predict() {
 		return
 	}
 	d := math.Log(r.New) - center
-	t := inference.StudentQuantile(confidence, k-1)
 	r.P = 2 * inference.StudentUpper(math.Abs(d)/se, k-1)
-	r.Interval = inference.Interval{Low: math.Expm1(d - t*se), High: math.Expm1(d + t*se)}
+	r.interval = func(level float64) inference.Interval {
+		t := inference.StudentQuantile(level, k-1)
+		return inference.Interval{Low: math.Expm1(d - t*se), High: math.Expm1(d + t*se)}
+	}
 }
 
-// adjust adjusts the p-values by Holm's method and sets the verdicts.
+// adjust adjusts the p-values by Holm's method and sets the verdicts and their intervals.
 func (j *Judgement) adjust() {
 	var rows []*Judged
 	var p []float64
@@ -198,12 +234,13 @@ func (j *Judgement) adjust() {
 			rows, p = append(rows, r), append(p, r.P)
 		}
 	}
+	levels := inference.HolmLevels(p, alpha)
 	for i, q := range inference.Holm(p) {
 		r := rows[i]
 		if math.IsNaN(q) {
 			continue
 		}
-		r.Adjusted = q
+		r.Adjusted, r.Level, r.Interval = q, levels[i], r.interval(levels[i])
 		switch worse := (r.Change > 0) == (r.Metric.Direction == inference.LowerIsBetter); {
 		case q > alpha || r.Change == 0:
 			r.Verdict = inference.NoDifference
@@ -215,9 +252,12 @@ func (j *Judgement) adjust() {
 	}
 }
 
-// TooEarly returns an error for the first metric that cannot be judged yet, because too few
-// points and runs are accepted; nil if there is none.
+// TooEarly returns an error for the first level or metric that cannot be judged yet, because too
+// few points and runs are accepted; nil if there is none.
 func (j *Judgement) TooEarly() error {
+	if j.Added != nil {
+		return fmt.Errorf("%s cannot be judged yet: no accepted point has it", sanitize.Text(strings.Join(j.Added, ", ")))
+	}
 	for i := range j.Levels {
 		for k := range j.Levels[i].Rows {
 			if r := &j.Levels[i].Rows[k]; r.TooEarly {
@@ -240,7 +280,7 @@ func (j *Judgement) Failures() error {
 			case r.TooEarly:
 			case r.NA != "":
 				errs = append(errs, fmt.Errorf("%s at %s cannot be judged, which counts as failed: %s", r.Metric.Name, sanitize.Text(l.Name), r.NA))
-			case r.Verdict == inference.Worse && math.Abs(r.Change) > j.Allow:
+			case j.fails(r):
 				errs = append(errs, fmt.Errorf("%s at %s is worse than %s: %s", r.Metric.Name, sanitize.Text(l.Name), j.accepted(), r.change()))
 			}
 		}
@@ -251,14 +291,19 @@ func (j *Judgement) Failures() error {
 	return errors.Join(errs...)
 }
 
-// change formats the change with its interval: "+9.3 % (4.1 to 14)".
+// fails reports whether the metric is worse by more than Allow.
+func (j *Judgement) fails(r *Judged) bool {
+	return r.Verdict == inference.Worse && math.Abs(r.Change) > j.Allow
+}
+
+// change formats the change with its interval: "+9.3 % (+4.1 to +14)".
 func (r *Judged) change() string {
-	if r.Metric.Key == "failed_share" {
-		return fmt.Sprintf("%s instead of at most %s", runset.Percent(r.New), runset.Percent(slices.Max(r.Accepted)))
+	if r.Metric.Key == failedShare {
+		return fmt.Sprintf("%s instead of at most %s", tabular.ShareInSentence(r.New), tabular.ShareInSentence(slices.Max(r.Accepted)))
 	}
-	s := signed(r.Change) + " %"
+	s := tabular.Signed(r.Change) + " %"
 	if !math.IsNaN(r.Interval.Low) {
-		s += fmt.Sprintf(" (%s to %s)", signed(r.Interval.Low), signed(r.Interval.High))
+		s += fmt.Sprintf(" (%s to %s)", tabular.Signed(r.Interval.Low), tabular.Signed(r.Interval.High))
 	}
 	return s
 }
@@ -271,12 +316,12 @@ func (j *Judgement) accepted() string {
 	return "the last " + plural.Of(len(j.Accepted), "accepted point")
 }
 
-// Headline says in one line what the judgement is.
+// Headline returns the judgement in one line.
 func (j *Judgement) Headline() string {
 	if refused := j.Set.Refused(); len(refused) > 0 {
-		return "not comparable with " + j.accepted() + ": the runs differ in " + refused[0].Name
+		return "not comparable with " + j.accepted() + ": the runs differ in " + strings.Join(namesOf(refused), ", ")
 	}
-	var worse, better, bounds, unknown []string
+	var worse, allowed, better, bounds, unknown, early []string
 	for i := range j.Levels {
 		l := &j.Levels[i]
 		for k := range l.Rows {
@@ -286,35 +331,47 @@ func (j *Judgement) Headline() string {
 				name += " at " + sanitize.Text(l.Name)
 			}
 			switch {
+			case r.TooEarly:
+				early = append(early, name)
 			case r.NA != "":
 				unknown = append(unknown, name)
-			case r.Verdict == inference.Worse && math.Abs(r.Change) > j.Allow:
+			case j.fails(r):
 				worse = append(worse, name+" "+r.change())
+			case r.Verdict == inference.Worse:
+				allowed = append(allowed, name+" "+r.change())
 			case r.Verdict == inference.Better:
 				better = append(better, name+" "+r.change())
 			case !math.IsNaN(r.Interval.Low):
-				bounds = append(bounds, fmt.Sprintf("%s %% in %s", runset.Rounded(math.Max(math.Abs(r.Interval.Low), math.Abs(r.Interval.High))), name))
+				bounds = append(bounds, fmt.Sprintf("%s %% in %s", tabular.Size(math.Max(math.Abs(r.Interval.Low), math.Abs(r.Interval.High))), name))
 			}
 		}
 	}
 	var parts []string
-	if worse != nil {
-		parts = append(parts, "worse than "+j.accepted()+": "+strings.Join(worse, ", "))
+	part := func(head string, texts []string) {
+		if texts != nil {
+			parts = append(parts, head+strings.Join(texts, ", "))
+		}
 	}
-	if better != nil {
-		parts = append(parts, "better than "+j.accepted()+": "+strings.Join(better, ", "))
+	part("worse than "+j.accepted()+": ", worse)
+	part("worse than "+j.accepted()+", within the allowed "+tabular.Size(j.Allow)+" %: ", allowed)
+	part("better than "+j.accepted()+": ", better)
+	if parts == nil {
+		part("no difference from "+j.accepted()+" larger than ", bounds)
 	}
-	if worse == nil && better == nil && bounds != nil {
-		parts = append(parts, "as "+j.accepted()+": no difference larger than "+strings.Join(bounds, ", "))
-	}
-	if unknown != nil {
-		parts = append(parts, "cannot be judged: "+strings.Join(unknown, ", "))
-	}
-	if j.Missing != nil {
-		parts = append(parts, "the new runs lack "+sanitize.Text(strings.Join(j.Missing, ", ")))
-	}
+	part("cannot be judged: ", unknown)
+	part("cannot be judged yet: ", early)
+	part("no accepted point has ", clean(j.Added))
+	part("the new runs lack ", clean(j.Missing))
 	if parts == nil {
 		return "nothing to judge"
 	}
 	return strings.Join(parts, "; ")
+}
+
+// clean makes names of levels safe for a terminal; nil for none.
+func clean(names []string) (safe []string) {
+	for _, n := range names {
+		safe = append(safe, sanitize.Text(n))
+	}
+	return safe
 }

@@ -75,3 +75,8 @@ func CheckFormat(c *cli.Context, names ...string) (string, error) {
 func Warnf(c *cli.Context, format string, args ...any) {
 	fmt.Fprintf(c.App.ErrWriter, "pa-analyze: warning: %s\n", sanitize.Text(fmt.Sprintf(format, args...)))
 }
+
+// Notef prints a line on standard error that is no warning.
+func Notef(c *cli.Context, format string, args ...any) {
+	fmt.Fprintf(c.App.ErrWriter, "pa-analyze: note: %s\n", sanitize.Text(fmt.Sprintf(format, args...)))
+}

@@ -21,8 +21,8 @@
 // Blanks may stand between these parts, but not within a metric, between a number and
 // its unit, or around the points. The caller names the metrics. A value is compared
 // with a duration if its metric is a time, with a number if it is a rate, and with a
-// percent if it is a share. A change is new/old − 1; low and high are the ends of its
-// 95 % interval. A verdict is the result of the comparison: "better", "worse", or
+// percent if it is a share. A change is new/old − 1; low and high are the ends of the
+// interval that the comparison shows for it. A verdict is the result of the comparison: "better", "worse", or
 // "different", which means either of the two.
 //
 // # Unknown

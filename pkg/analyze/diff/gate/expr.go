@@ -35,7 +35,7 @@ const (
 	Old    Of = 1
 	New    Of = 2
 	Change Of = 3 // new/old − 1
-	Low    Of = 4 // lower end of the interval for the change
+	Low    Of = 4 // lower end of the interval that is shown for the change
 	High   Of = 5
 )
 

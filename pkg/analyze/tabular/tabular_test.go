@@ -1,0 +1,121 @@
+package tabular
+
+import (
+	"bytes"
+	"math"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+func TestPercent(t *testing.T) {
+	for _, tt := range []struct {
+		v                             float64
+		percent, change, size, signed string
+	}{
+		{0.0912, "9.12%", "+9.12%", "9.1", "+9.1"},
+		{0.141, "14.10%", "+14.10%", "14", "+14"},
+		{-0.00421, "-0.42%", "-0.42%", "", "-0.42"},
+		{0.000421, "0.04%", "+0.04%", "0.042", "+0.042"},
+		{0.0000421, "0.00%", "+0.00%", "0.004", "+0.004"},
+		// Rounding carries into the next digit.
+		{0.000996, "0.10%", "+0.10%", "0.10", "+0.10"},
+		{0.00996, "1.00%", "+1.00%", "1.0", "+1.0"},
+		{0.0994, "9.94%", "+9.94%", "9.9", "+9.9"},
+		{0.0996, "9.96%", "+9.96%", "10", "+10"},
+		{12.345, "1234.50%", "+1234.50%", "1,235", "+1,235"},
+		{0, "0.00%", "+0.00%", "0", "+0"},
+		{-1e-9, "0.00%", "+0.00%", "", "-0.000"},
+		{math.NaN(), "–", "–", "?", "?"},
+		{math.Inf(1), "∞%", "+∞%", "∞", "+∞"},
+		{math.Inf(-1), "-∞%", "-∞%", "", "-∞"},
+	} {
+		if got := [3]string{Percent(tt.v), Change(tt.v), Signed(tt.v)}; got != [3]string{tt.percent, tt.change, tt.signed} {
+			t.Errorf("%v: %q, want %q %q %q", tt.v, got, tt.percent, tt.change, tt.signed)
+		}
+		if !(tt.v < 0) && Size(tt.v) != tt.size {
+			t.Errorf("Size(%v) = %q, want %q", tt.v, Size(tt.v), tt.size)
+		}
+	}
+}
+
+func TestShares(t *testing.T) {
+	for v, want := range map[float64][3]string{
+		0:                    {"0%", "0 %", "0 pt"},
+		0.1:                  {"10%", "10 %", "+10 pt"},
+		0.10000000000000002:  {"10%", "10 %", "+10 pt"}, // an average of shares of 10 %
+		0.0333:               {"3.3%", "3.3 %", "+3.3 pt"},
+		-0.05:                {"-5%", "-5 %", "-5 pt"},
+		math.Nextafter(1, 2): {"100%", "100 %", "+100 pt"},
+	} {
+		if got := [3]string{Share(v), ShareInSentence(v), Points(v)}; got != want {
+			t.Errorf("%v: %q, want %q", v, got, want)
+		}
+	}
+	if got := [2]string{Share(math.NaN()), Points(math.NaN())}; got != [2]string{"–", "–"} {
+		t.Errorf("NaN: %q", got)
+	}
+}
+
+func TestPValue(t *testing.T) {
+	for p, want := range map[float64]string{1: "1.000", 0.0123: "0.012", 0.0005: "0.001", 0.00049: "<0.001", 0: "<0.001"} {
+		if got := PValue(p); got != want {
+			t.Errorf("%v: %q, want %q", p, got, want)
+		}
+	}
+	if got := PValue(math.NaN()); got != "" {
+		t.Errorf("NaN: %q", got)
+	}
+}
+
+// A wide table is split, and each part begins with the first column; an empty column is
+// left out. Left-aligned columns are not aligned at decimal points.
+func TestTable(t *testing.T) {
+	table := Table{Left: []string{"verdict"}, Rows: [][]string{{"", "one", "", "two", "verdict"}, {"x", "1.5", "", "10", "~"}, {"long", "12.25", "", "9", "worse"}}}
+	if d := cmp.Diff(strings.Join([]string{
+		"          one  two  verdict",
+		"  x      1.5    10  ~",
+		"  long  12.25    9  worse", "",
+	}, "\n"), table.Text("  ", 0)); d != "" {
+		t.Errorf("(-want +got):\n%s", d)
+	}
+	if d := cmp.Diff(strings.Join([]string{
+		"          one  two",
+		"  x      1.5    10",
+		"  long  12.25    9",
+		"",
+		"        verdict",
+		"  x     ~",
+		"  long  worse", "",
+	}, "\n"), table.Text("  ", 20)); d != "" {
+		t.Errorf("(-want +got):\n%s", d)
+	}
+	if d := cmp.Diff("differs  old  new\nload     1.5  b\nhost     12   cc\n", AllLeft([][]string{{"differs", "old", "new"}, {"load", "1.5", "b"}, {"host", "12", "cc"}}).Text("", 0)); d != "" {
+		t.Errorf("(-want +got):\n%s", d)
+	}
+	if d := cmp.Diff("\n|  | one |  | two | verdict |\n| --- | ---: | ---: | ---: | --- |\n| x | 1.5 |  | 10 | \\~ |\n| long | 12.25 |  | 9 | worse |\n", table.Markdown()); d != "" {
+		t.Errorf("(-want +got):\n%s", d)
+	}
+	if none := AllLeft(nil); none.Text("", 0)+none.Markdown() != "" {
+		t.Errorf("a table without rows: %q", none.Text("", 0)+none.Markdown())
+	}
+}
+
+func TestMachineNumbers(t *testing.T) {
+	for v, want := range map[float64]string{0.1: "0.1", 1e21: "1000000000000000000000", math.Inf(1): "", 0: "0"} {
+		if got := CSVNumber(v); got != want {
+			t.Errorf("%v: %q, want %q", v, got, want)
+		}
+	}
+	if CSVNumber(math.NaN()) != "" || JSONNumber(math.NaN()) != nil || JSONNumber(math.Inf(-1)) != nil || *JSONNumber(0.5) != 0.5 {
+		t.Error("NaN and infinities are no numbers in CSV and JSON")
+	}
+	if got := JSONNumbers(nil); got == nil || len(got) != 0 {
+		t.Errorf("no numbers: %v, want an empty list", got)
+	}
+	var b bytes.Buffer
+	if err := CSV([]string{"a", "b"}, []CSVRow{{"b": "1,2", "unknown": "x"}, {"a": "3"}})(&b); err != nil || b.String() != "a,b\n,\"1,2\"\n3,\n" {
+		t.Errorf("%q, %v", b.String(), err)
+	}
+}
