@@ -16,7 +16,8 @@ import (
 )
 
 // The gate of examples/ci against simulated servers: a missing baseline fails where one is
-// required, and is made and said elsewhere; an equal server passes, a slowed one fails.
+// required, and is made and said elsewhere; an equal server passes, a slowed one fails. Runs of an
+// earlier job are deleted.
 func TestGateScript(t *testing.T) {
 	t.Parallel()
 	server := func(itl time.Duration) string {
@@ -50,7 +51,7 @@ func TestGateScript(t *testing.T) {
 		said      string
 		points    int // accepted afterwards
 	}{
-		{"no baseline, required", usual, []string{"GATE_REQUIRE_BASELINE=true", "GATE_ACCEPT=true"}, 3, "has no accepted point, so nothing was compared", 0},
+		{"no baseline, required; more runs than later", usual, []string{"GATE_REPEAT=4", "GATE_REQUIRE_BASELINE=true", "GATE_ACCEPT=true"}, 3, "has no accepted point, so nothing was compared", 0},
 		{"no baseline", usual, []string{"GATE_ACCEPT=true", "GATE_LABEL=main/1"}, 0, "accepted as baseline/", 1},
 		{"equal", usual, []string{"GATE_REQUIRE_BASELINE=true", "GATE_ACCEPT=true", "GATE_LABEL=main/2"}, 0, "accepted as baseline/", 2},
 		{"slowed", slow, []string{"GATE_REQUIRE_BASELINE=true", "GATE_ACCEPT=true"}, 3, "TPOT p50 at concurrency 2 is worse than", 2},
