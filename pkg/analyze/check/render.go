@@ -9,7 +9,7 @@ import (
 	"github.com/pa-tools/pa/internal/junit"
 	"github.com/pa-tools/pa/internal/sanitize"
 	"github.com/pa-tools/pa/pkg/analyze/report"
-	"github.com/pa-tools/pa/pkg/analyze/runset"
+	"github.com/pa-tools/pa/pkg/analyze/tabular"
 )
 
 // Text writes the checklists for people, in lines of at most width characters; 0 is no limit.
@@ -33,7 +33,7 @@ func Text(all []*Result, width int) report.Renderer {
 				}
 				if rows := l.certificate(); rows != nil {
 					b.WriteString(report.Wrap("certified percentiles in ms (99 % confidence, early stopping)", "  ", "    ", width))
-					b.WriteString(runset.TextTable(rows, "    ", width))
+					b.WriteString(tabular.Table{Rows: rows}.Text("    ", width))
 				}
 			}
 		}
@@ -62,9 +62,9 @@ func Markdown(all []*Result) report.Renderer {
 				for _, x := range l.Items {
 					rows = append(rows, []string{x.Name, string(x.Status), x.Text})
 				}
-				b.WriteString(runset.MarkdownTable(rows))
+				b.WriteString(tabular.AllLeft(rows).Markdown())
 				if rows := l.certificate(); rows != nil {
-					b.WriteString("\nCertified percentiles in ms (99 % confidence, early stopping):\n" + runset.MarkdownTable(rows))
+					b.WriteString("\nCertified percentiles in ms (99 % confidence, early stopping):\n" + tabular.Table{Rows: rows}.Markdown())
 				}
 			}
 		}
