@@ -26,7 +26,7 @@ func checkCommand() *cli.Command {
 	flags = append(flags, settings.MeasureFlags()...)
 	flags = append(flags, settings.StreamingFlag(), settings.TokenizerFlag())
 	return &cli.Command{
-		Name: "check", Usage: "whether a run can be trusted: a checklist, and certified percentiles", ArgsUsage: "FILE…",
+		Name: "check", Usage: "a checklist for a run, and certified percentiles", ArgsUsage: "FILE…",
 		Description: `Goes through a checklist for each load level: warm-up, duration, samples, kind of
 load, coordinated omission, client, clock, token source, failures, steady state.
 Each item passes, fails, or is n/a with the reason, and shows its number.

@@ -51,6 +51,7 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 		Version: version,
 		Examples: []cmdline.Example{
 			{Does: "latencies and throughputs of a run, for each load level", Line: "pa-analyze profile_export.json"},
+			{Does: "the same for a program, several files at once", Line: "pa-analyze report --format json old.json new.json.gz"},
 			{Does: "what changed from one run to another, and fail CI on a regression", Line: "pa-analyze diff old.json new.json --fail-on 'ttft_p99>+5%' --single-run"},
 			{Does: "how many requests met an objective", Line: "pa-analyze run.json --slo 'ttft<=200ms && itl_p99<=50ms'"},
 			{Does: "the line that calculate_avg_first_token_latency.py prints", Line: "pa-analyze avg-first-token profile_export.json"},

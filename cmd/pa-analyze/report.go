@@ -26,7 +26,7 @@ func reportCommand() *cli.Command {
 	flags = append(flags, &cli.StringFlag{Name: "windows", Usage: "show each level over time, in windows of `LENGTH`: 10s, or recorded, the recorder's own windows", Category: "Selection"})
 	flags = append(append(append(flags, settings.ObjectiveFlags()...), settings.QualityFlags()...), settings.DialectFlags()...)
 	return &cli.Command{
-		Name: "report", Usage: "latencies, tokens and throughputs of each load level", ArgsUsage: "[FILE…]",
+		Name: "report", Usage: "latencies, tokens and throughputs of each level", ArgsUsage: "[FILE…]",
 		Description: `FILE is a profile_export.json, plain, .gz or .zst, or another recorded format;
 the default is profile_export.json, and - is standard input. A glob in quotes
 ('shards/*.parquet') is all files that match. The files that several ranks

@@ -29,7 +29,7 @@ func rigCommand() *cli.Command {
 		ignoreFlag(),
 	)
 	return &cli.Command{
-		Name: "rig", Usage: "how much runs of one setting differ, and the smallest change that a comparison can find", ArgsUsage: "RUNS…",
+		Name: "rig", Usage: "how much runs of one setting differ by chance", ArgsUsage: "RUNS…",
 		Description: `Reads at least 3 runs of one setting (files, globs, or lists with commas), and
 prints for each load level and metric: the mean, how much runs deviate by
 chance, whether they drift in the order of time, the smallest change that 3, 5

@@ -12,7 +12,7 @@ import (
 
 func sqlCommand() *cli.Command {
 	return &cli.Command{
-		Name: "sql", Usage: "queries for DuckDB, Spark, ClickHouse or Trino that compute the report's figures", ArgsUsage: "[METRIC…]",
+		Name: "sql", Usage: "queries that compute the report's figures", ArgsUsage: "[METRIC…]",
 		Description: `Prints views over Parquet files (pa-record --profile-export-file run.parquet, or
 convert) and a statement for each METRIC, all by default:
   ` + metricList() + `

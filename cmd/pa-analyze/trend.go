@@ -31,7 +31,7 @@ func trendCommand() *cli.Command {
 		ignoreFlag(),
 	)
 	return &cli.Command{
-		Name: "trend", Usage: "metrics over many runs, where they changed, and a gate against accepted runs", ArgsUsage: "[LABEL=]RUNS…",
+		Name: "trend", Usage: "metrics over many runs, and a gate", ArgsUsage: "[LABEL=]RUNS…",
 		Description: `Prints each metric over the runs, in the order of time, and the steps where it
 changed. The runs of one pa-record --repeat are one point. LABEL=RUNS names a
 point, for example after a commit; labeled points keep the order given.
