@@ -5,16 +5,21 @@ import (
 	"encoding/binary"
 )
 
-// An envelope is the common start and end of strings that differ in the middle, as the events
+// An Envelope is the common start and end of strings that differ in the middle, as the events
 // of a streamed answer do. Such a string is decoded by comparing and copying its parts instead
 // of going from escape to escape.
 //
 // It is exact: front and back begin and end between characters and have no \u escape, and the
 // middle of a string in the envelope has no escape. So the content of the string is the content
 // of its three parts.
-type envelope struct {
-	front, back               []byte // as written; back includes the closing quote
-	frontContent, backContent []byte
+//
+// The zero value learns the envelope of the strings that it is given.
+type Envelope struct {
+	// Front and Back are the parts as written; Back includes the closing quote. Both are
+	// empty without an envelope. Open and Learn change them in place.
+	Front, Back []byte
+	// FrontContent and BackContent are the contents of the parts.
+	FrontContent, BackContent []byte
 
 	last     []byte // the last string that was not in the envelope
 	missed   int    // strings in a row that were not
@@ -26,34 +31,40 @@ const (
 	maxEnvelope = 4096 // bytes of the longest string
 )
 
-// open returns where the back begins in a string that begins behind the quote b[start-1]. ok is
+// Open returns where the back begins in a string that begins behind the quote b[start-1]. ok is
 // false if the string is not in the envelope.
-func (e *envelope) open(b []byte, start int) (back int, ok bool) {
-	if len(e.front) == 0 || !bytes.HasPrefix(b[start:], e.front) {
+func (e *Envelope) Open(b []byte, start int) (back int, ok bool) {
+	if len(e.Front) == 0 || !bytes.HasPrefix(b[start:], e.Front) {
 		return 0, false
 	}
-	back = indexSpecial(b, start+len(e.front))
-	if !bytes.HasPrefix(b[back:], e.back) {
+	back = IndexSpecial(b, start+len(e.Front))
+	if !bytes.HasPrefix(b[back:], e.Back) {
 		return 0, false
 	}
-	e.missed = 0
-	e.attempts.Used()
+	e.Used()
 	return back, true
 }
 
-// learn looks for an envelope of a string that is not in the present one. raw is a valid string
-// without its opening quote.
-func (e *envelope) learn(raw []byte) {
+// Used notes that a string is in the envelope. Open does so itself.
+func (e *Envelope) Used() {
+	e.missed = 0
+	e.attempts.Used()
+}
+
+// Learn looks for an envelope of a string that is not in the present one, and reports whether
+// it found another envelope. raw is a valid string without its opening quote.
+func (e *Envelope) Learn(raw []byte) (changed bool) {
 	if len(raw) > maxEnvelope {
-		return
+		return false
 	}
 	// A single string beside the others is no reason to give an envelope up.
 	if e.missed++; e.missed > 1 {
 		if same := commonPrefix(raw, e.last); same >= minFront && e.attempts.Try() {
-			e.between(raw, e.last, same)
+			changed = e.between(raw, e.last, same)
 		}
 	}
 	e.last = append(e.last[:0], raw...)
+	return changed
 }
 
 // commonPrefix returns the length of the common start of a and b.
@@ -69,17 +80,20 @@ func commonPrefix(a, b []byte) int {
 	return i
 }
 
-// between makes the envelope of a and b, which have the first same bytes in common, unless
-// they have no end in common.
-func (e *envelope) between(a, b []byte, same int) {
+// between makes the envelope of a and b, which have the first same bytes in common. It returns
+// false if there is none: they have no end in common, say.
+//
+// The front ends with the last escape in common, if there is one: the next string has the same
+// quotes, but not the first letters of a word that a and b happen to share.
+func (e *Envelope) between(a, b []byte, same int) bool {
 	end := 0
 	for end < min(len(a), len(b))-same && a[len(a)-1-end] == b[len(b)-1-end] {
 		end++
 	}
 	if end == 0 {
-		return
+		return false
 	}
-	front, back := 0, 0
+	front, escape, back := 0, 0, 0
 	for i, n := 0, 0; i < len(a); i += n {
 		n = 1
 		if a[i] == '\\' {
@@ -90,17 +104,23 @@ func (e *envelope) between(a, b []byte, same int) {
 		}
 		switch {
 		case i+n <= same:
-			front = i + n
+			if front = i + n; n > 1 {
+				escape = front
+			}
 		case back == 0 && i >= len(a)-end && (n > 1 || a[i] == '"'):
-			back = i // where open looks for it: at a special character
+			back = i // where Open looks for it: at a special character
 		}
 		if n == 6 && (i < front || back > 0) {
-			return
+			return false
 		}
 	}
-	e.front, e.back = append(e.front[:0], a[:front]...), append(e.back[:0], a[back:]...)
-	e.frontContent = appendContent(e.frontContent[:0], e.front)
-	e.backContent = appendContent(e.backContent[:0], e.back[:len(e.back)-1])
+	if escape >= minFront {
+		front = escape
+	}
+	e.Front, e.Back = append(e.Front[:0], a[:front]...), append(e.Back[:0], a[back:]...)
+	e.FrontContent = appendContent(e.FrontContent[:0], e.Front)
+	e.BackContent = appendContent(e.BackContent[:0], e.Back[:len(e.Back)-1])
+	return true
 }
 
 // appendContent appends the content of part of a valid string that has no \u escape.

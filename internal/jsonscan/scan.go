@@ -53,9 +53,9 @@ func specials(w uint64) uint64 {
 	return ((q-lsb)&^q | (s-lsb)&^s | (w-lsb*0x20)&^w) & msb
 }
 
-// indexSpecial returns the position at or after i of the first '"', '\\' or
+// IndexSpecial returns the position at or after i of the first '"', '\\' or
 // control character, or len(b).
-func indexSpecial(b []byte, i int) int {
+func IndexSpecial(b []byte, i int) int {
 	for ; i+8 <= len(b); i += 8 {
 		if m := specials(binary.LittleEndian.Uint64(b[i:])); m != 0 {
 			return i + bits.TrailingZeros64(m)>>3
@@ -68,13 +68,13 @@ func indexSpecial(b []byte, i int) int {
 }
 
 // IsPlain reports whether text has no '"', '\\' or control character.
-func IsPlain(text []byte) bool { return indexSpecial(text, 0) == len(text) }
+func IsPlain(text []byte) bool { return IndexSpecial(text, 0) == len(text) }
 
 // String scans the string whose opening quote is b[i].
 func String(b []byte, i int) (end int, err error) {
 	i++
 	for {
-		i = indexSpecial(b, i)
+		i = IndexSpecial(b, i)
 		switch {
 		case i == len(b):
 			return i, ErrMore

@@ -124,7 +124,7 @@ func TestSpecials(t *testing.T) {
 			} else if special(byte(hi)) {
 				want = 4
 			}
-			if got := indexSpecial(b, 0); got != want {
+			if got := IndexSpecial(b, 0); got != want {
 				t.Fatalf("indexSpecial of %#x %#x = %d, want %d", lo, hi, got, want)
 			}
 		}

@@ -16,7 +16,7 @@ type Arena struct {
 	buf []byte
 	n   int
 
-	envelope envelope
+	envelope Envelope
 }
 
 // Reset empties the arena and makes room for the strings of size bytes of
@@ -32,15 +32,15 @@ func (a *Arena) Reset(size int) {
 // the string has no escapes, else into the arena.
 func (a *Arena) Text(b []byte, i int) (data []byte, end int, err error) {
 	start := i + 1
-	if back, ok := a.envelope.open(b, start); ok {
+	if back, ok := a.envelope.Open(b, start); ok {
 		e, dst := &a.envelope, a.buf[a.n:]
-		n := copy(dst, e.frontContent)
-		n += copy(dst[n:], b[start+len(e.front):back])
-		n += copy(dst[n:], e.backContent)
+		n := copy(dst, e.FrontContent)
+		n += copy(dst[n:], b[start+len(e.Front):back])
+		n += copy(dst[n:], e.BackContent)
 		a.n += n
-		return dst[:n:n], back + len(e.back), nil
+		return dst[:n:n], back + len(e.Back), nil
 	}
-	i = indexSpecial(b, start)
+	i = IndexSpecial(b, start)
 	if i == len(b) {
 		return nil, i, ErrMore
 	}
@@ -54,7 +54,7 @@ func (a *Arena) Text(b []byte, i int) (data []byte, end int, err error) {
 		switch b[i] {
 		case '"':
 			a.n += n
-			a.envelope.learn(b[start : i+1])
+			a.envelope.Learn(b[start : i+1])
 			return dst[:n:n], i + 1, nil
 		case '\\':
 			if i+1 >= len(b) {
@@ -94,7 +94,7 @@ func (a *Arena) Text(b []byte, i int) (data []byte, end int, err error) {
 			break
 		}
 		if i+8 > len(b) || n+8 > len(dst) {
-			j := indexSpecial(b, i)
+			j := IndexSpecial(b, i)
 			n += copy(dst[n:], b[i:j])
 			i = j
 		}

@@ -271,7 +271,7 @@ func (w *Walker) End() {
 func (w *Walker) StringBody() (raw []byte, escaped bool) {
 	b, start := w.Text, w.Pos+1
 	for i := start; ; {
-		i = indexSpecial(b, i)
+		i = IndexSpecial(b, i)
 		switch {
 		case i == len(b):
 			w.Pos = i

@@ -266,8 +266,16 @@ type Rate struct {
 // reader (see [export.Reader.Err]), from ctx, or from reading back values that were moved to
 // a temporary file (see Config.MemoryLimit); the metrics of such values are then missing. Problems of the data, and texts that
 // the tokenizer could not count, are warnings in the report.
-func Run(ctx context.Context, r export.Reader, cfg Config) (_ *Report, err error) {
-	run := r.Run()
+func Run(ctx context.Context, r export.Reader, cfg Config) (*Report, error) {
+	rep, err := runOnce(ctx, r, cfg)
+	if errors.Is(err, export.ErrRunChanged) {
+		rep, err = runOnce(ctx, r, cfg)
+	}
+	return rep, err
+}
+
+func runOnce(ctx context.Context, r export.Reader, cfg Config) (_ *Report, err error) {
+	run := export.Preview(r)
 	rep := &Report{Run: run, From: cfg.From, SLO: cfg.SLO, Unavailable: unavailable(run), Tokenizer: cfg.Tokenizer}
 	if rep.SLO != nil {
 		rep.SLOTarget = cmp.Or(cfg.SLOTarget, defaultSLOTarget)
@@ -278,12 +286,10 @@ func Run(ctx context.Context, r export.Reader, cfg Config) (_ *Report, err error
 			rep.Model = strings.Join(run.Meta.Models, ", ")
 		}
 	}
-	m := answer.NewMeter(run, cfg.PerRequest())
-	stored := storedAnswers(r, cfg)
-	if d, ok := storedModel(stored); ok && rep.Model == "" {
+	source := newRequestSource(ctx, r, &cfg)
+	if d, ok := storedModel(source.stored); ok && rep.Model == "" {
 		rep.Model = d
 	}
-	refused := false // the tokenizer could not count the last text, which can take many seconds
 	memory := extsort.NewMemory(cmp.Or(cfg.ValueMemory, ValueMemory(cfg.MemoryLimit)), "")
 	defer func() {
 		if e := memory.Close(); e != nil {
@@ -294,31 +300,35 @@ func Run(ctx context.Context, r export.Reader, cfg Config) (_ *Report, err error
 		several.ByFile() // the order does not matter
 	}
 	var all []level // grows with the run: a reader may find more
-	for ; r.Next(); rep.Requests++ {
-		if (rep.Requests&1023 == 0 || refused) && ctx.Err() != nil {
-			err = context.Cause(ctx)
-			break
-		}
-		q := r.Request()
-		rep.ByRecorder = rep.ByRecorder || q.HasMeta
-		if rep.FirstNS == 0 || q.StartNS != 0 && q.StartNS < rep.FirstNS {
-			rep.FirstNS = q.StartNS
-		}
+	for b := source.next(); b != nil; b = source.next() {
 		i := r.Experiment()
 		all = atLeast(all, len(run.Experiments), memory)
 		if i < 0 || i >= len(all) {
 			return rep, fmt.Errorf("request %d belongs to experiment %d, but the file has %d", rep.Requests, i, len(all))
 		}
-		if rep.Model == "" && rep.Requests == 0 && stored == nil {
-			rep.Model = answer.ModelOf(q)
+		if rep.Model == "" && rep.Requests == 0 {
+			rep.Model = b.model
 		}
-		measured := measure(m, q, stored)
-		refused = measured.NotCounted != nil
-		all[i].add(cfg, run, q, measured)
+		for k := range b.requests {
+			m := &b.requests[k]
+			rep.ByRecorder = rep.ByRecorder || m.hasMeta
+			if rep.FirstNS == 0 || m.StartNS != 0 && m.StartNS < rep.FirstNS {
+				rep.FirstNS = m.StartNS
+			}
+			all[i].add(cfg, run, m)
+		}
+		rep.Requests += len(b.requests)
+		if b.cut {
+			err = context.Cause(ctx)
+			break
+		}
 	}
 	if err == nil {
 		err = r.Err()
 		rep.Cut = err != nil
+	}
+	if errors.Is(err, export.ErrRunChanged) {
+		return rep, err
 	}
 	all = atLeast(all, len(run.Experiments), memory)
 	for i := range all {

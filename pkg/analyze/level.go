@@ -10,8 +10,8 @@ import (
 // A level collects the requests of one experiment while the run is read.
 type level struct {
 	collector
-	pointStore
 	models byModel
+	points []Point // of all requests, where Config.keeps
 	// streamed says that a request showed that the level was streamed: see [answer.Measured.ShowsStream].
 	streamed bool
 }
@@ -26,19 +26,17 @@ func atLeast(levels []level, n int, memory *extsort.Memory) []level {
 	return levels
 }
 
-// add counts a request of run, or keeps it to be counted when all are read. q holds
-// the measures of r.
-func (l *level) add(cfg Config, run *export.Run, r *export.Request, q *answer.Measured) {
-	l.streamed = l.streamed || q.ShowsStream()
-	p := point(r, q)
+// add counts a request of run, or keeps it to be counted when all are read.
+func (l *level) add(cfg Config, run *export.Run, m *measuredRequest) {
+	l.streamed = l.streamed || m.showsStream
 	if cfg.keeps() {
-		l.keep(&p, r, q.Answer)
+		l.points = append(l.points, m.Point)
 		return
 	}
 	l.prepare(cfg, run.Meta == nil || run.Meta.Streaming == nil)
-	l.collector.add(&p)
+	l.collector.add(&m.Point)
 	if severalModels(run) {
-		l.models.add(&p, false)
+		l.models.add(&m.Point, false)
 	}
 }
 
@@ -58,7 +56,8 @@ func (l *level) finish(run *export.Run, i int, cfg Config) Experiment {
 		l.addPauses(run, e, &x, cfg)
 		return x
 	}
-	points := l.series()
+	points := l.points
+	sortByStart(points)
 	if cfg.Selection.WithoutPauses {
 		var out []Span
 		for i := range points {

@@ -79,30 +79,27 @@ func point(r *export.Request, q *answer.Measured) Point {
 	return p
 }
 
-// A pointStore keeps the points of one experiment. It takes about 400 bytes a request
-// and 16 a token, or 24 if a request has several choices.
-type pointStore struct {
-	points []Point
-	gaps   arena[int64]
-	times  arena[uint64]
+// A pointKeeper gives points memory of their own, so that they stay valid. A point takes
+// about 400 bytes, and 16 a token, or 24 if the request has several choices.
+type pointKeeper struct {
+	gaps  arena[int64]
+	times arena[uint64]
 }
 
-// keep adds a copy of p, with the fields that only kept points have.
-func (k *pointStore) keep(p *Point, r *export.Request, a *answer.Answer) {
-	c := *p
-	c.Gaps = k.gaps.keep(p.Gaps)
-	c.TokenNS = k.times.take(len(a.Events))
+// keep makes p stay valid and fills the fields that only kept points have.
+func (k *pointKeeper) keep(p *Point, r *export.Request, a *answer.Answer) {
+	p.Gaps = k.gaps.keep(p.Gaps)
+	p.TokenNS = k.times.take(len(a.Events))
 	for i := range a.Events {
-		c.TokenNS[i] = a.Events[i].RecvNS
+		p.TokenNS[i] = a.Events[i].RecvNS
 	}
-	c.GapNS = k.gapEnds(c.TokenNS, a, len(c.Gaps))
-	c.Message = strings.Clone(p.Message)
-	c.InputHash = inputHash(r.Inputs)
-	k.points = append(k.points, c)
+	p.GapNS = k.gapEnds(p.TokenNS, a, len(p.Gaps))
+	p.Message = strings.Clone(p.Message)
+	p.InputHash = inputHash(r.Inputs)
 }
 
 // gapEnds returns the times at which the n gaps between the token events ended.
-func (k *pointStore) gapEnds(tokens []uint64, a *answer.Answer, n int) []uint64 {
+func (k *pointKeeper) gapEnds(tokens []uint64, a *answer.Answer, n int) []uint64 {
 	switch n {
 	case 0: // also where the file only seems to show some
 		return nil
@@ -119,18 +116,9 @@ func (k *pointStore) gapEnds(tokens []uint64, a *answer.Answer, n int) []uint64 
 	return ends
 }
 
-// series returns the points in the order of their starts.
-func (k *pointStore) series() []Point {
-	slices.SortStableFunc(k.points, func(a, b Point) int {
-		switch {
-		case a.placeNS < b.placeNS:
-			return -1
-		case a.placeNS > b.placeNS:
-			return 1
-		}
-		return 0
-	})
-	return k.points
+// sortByStart sorts points in the order of their starts.
+func sortByStart(points []Point) {
+	slices.SortStableFunc(points, func(a, b Point) int { return cmp.Compare(a.placeNS, b.placeNS) })
 }
 
 // number sets the Place of points, which are in the order of their starts.

@@ -31,11 +31,8 @@ func storedModel(r export.DerivedReader) (model string, ok bool) {
 	return derivation.Model, ok
 }
 
-// measure measures q by its stored answer, or decodes q if stored is nil.
-func measure(m *answer.Meter, q *export.Request, stored export.DerivedReader) *answer.Measured {
-	if stored == nil {
-		return m.Measure(q)
-	}
+// measureStored measures q by its stored answer.
+func measureStored(m *answer.Meter, q *export.Request, stored export.DerivedReader) *answer.Measured {
 	d := stored.Derived()
 	if d == nil { // a damaged row: the reader warns, and the tokens are unknown
 		q.OutputsDropped = true

@@ -104,7 +104,7 @@ func (d *Decoder) Decode(r *export.Request) *Answer {
 		d.tensor.reset()
 		for i := range r.Responses {
 			p := &r.Responses[i]
-			d.tensor.add(i, p.Outputs, p.Error)
+			d.tensor.add(i, p.Outputs.Joined(), p.Error)
 		}
 		d.tensor.decode(d)
 	}

@@ -26,6 +26,8 @@ type httpDecoder struct {
 	stream openai.Stream
 	body   []byte
 	known  bool // an event of the OpenAI shape was found
+
+	envelopes envelopes
 }
 
 // isHTTP reports whether the outputs of r are body text rather than tensors. Exports
@@ -92,6 +94,7 @@ func (h *httpDecoder) decode(d *Decoder, r *export.Request) {
 	h.split.Reset()
 	h.stream.Reset()
 	h.known = false
+	h.envelopes.reset()
 	d.tensor.reset()
 	switch head := bodyHead(r); {
 	case isBody(head):
@@ -144,6 +147,13 @@ func (h *httpDecoder) whole(d *Decoder, r *export.Request) {
 func (h *httpDecoder) events(d *Decoder, r *export.Request) {
 	at := 0
 	for i := range r.Responses {
+		if outputs := r.Responses[i].Outputs; len(outputs) == 1 && h.split.AtStart() {
+			if f := h.envelopes.frame(&outputs[0].Value); f != nil {
+				h.add(d, i, f, outputs[0].Value.Data)
+				at = i
+				continue
+			}
+		}
 		b := bodyOf(&r.Responses[i])
 		if len(b) == 0 {
 			continue
@@ -283,5 +293,5 @@ func bodyOf(p *export.Response) []byte {
 	if !v.Text {
 		return nil
 	}
-	return v.Data
+	return v.Bytes()
 }

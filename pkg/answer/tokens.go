@@ -47,7 +47,8 @@ func ParseTokenSource(s string) (TokenSource, error) {
 }
 
 // A TokenCounter counts the tokens of a text as the model's tokenizer does. An error
-// concerns only this text: its request then has no number of output tokens.
+// concerns only this text: its request then has no number of output tokens. Several
+// goroutines may use it at once.
 type TokenCounter interface {
 	CountTokens(text []byte) (int, error)
 }

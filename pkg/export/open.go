@@ -334,6 +334,25 @@ func (r *opened) ShareWith(n int) {
 	}
 }
 
+// Preview implements Previewer by asking the format's reader.
+func (r *opened) Preview() *Run { return Preview(r.Reader) }
+
+var _ BatchReader = (*opened)(nil)
+
+// InBatches implements BatchReader by asking the format's reader.
+func (r *opened) InBatches(newBatch func() Batch) (ok bool) {
+	_, ok = InBatches(r.Reader, newBatch)
+	return ok
+}
+
+// Batch implements BatchReader.
+func (r *opened) Batch() Batch {
+	if b, is := r.Reader.(BatchReader); is {
+		return b.Batch()
+	}
+	return nil
+}
+
 func (r *opened) Close() error {
 	err := r.Reader.Close()
 	if r.close != nil {

@@ -1,5 +1,7 @@
 package export
 
+import "slices"
+
 // A Field is a named value. The order of fields is part of the data:
 // perf_analyzer writes tensors in the order of a hash map, and a rewrite must
 // not change it.
@@ -21,6 +23,21 @@ func (f Fields) Get(name string) (Value, bool) {
 	return Value{}, false
 }
 
+// Joined returns the fields without envelopes: f itself if it has none, else a copy.
+func (f Fields) Joined() Fields {
+	for i := range f {
+		if f[i].Value.Envelope != nil {
+			joined := slices.Clone(f)
+			for i := range joined {
+				v := &joined[i].Value
+				v.Data, v.Envelope = v.Bytes(), nil
+			}
+			return joined
+		}
+	}
+	return f
+}
+
 // A Value is one input or output.
 //
 // With Text, Data is the content of a JSON string as bytes: perf_analyzer
@@ -30,6 +47,10 @@ func (f Fields) Get(name string) (Value, bool) {
 type Value struct {
 	Text bool
 	Data []byte
+	// Envelope, if it is not nil, surrounds Data: the text is Front, Data, Back. Data then has
+	// no quote, backslash or control character, which JSON would escape. Only the requests of
+	// a [Batch] have such values; Bytes joins the parts.
+	Envelope *Envelope
 }
 
 // Text returns a text value of s.
@@ -37,6 +58,14 @@ func Text(s string) Value { return Value{Text: true, Data: []byte(s)} }
 
 // JSON returns a value of the compact JSON text s.
 func JSON(s string) Value { return Value{Data: []byte(s)} }
+
+// Bytes returns the text or the JSON text of v: Data itself unless v has an Envelope.
+func (v Value) Bytes() []byte {
+	if v.Envelope == nil {
+		return v.Data
+	}
+	return slices.Concat(v.Envelope.Front, v.Data, v.Envelope.Back)
+}
 
 // Null reports whether v is JSON null (or the zero Value).
 func (v Value) Null() bool {
@@ -46,5 +75,5 @@ func (v Value) Null() bool {
 // Empty reports whether v holds nothing: an empty string, null or [].
 // perf_analyzer writes "" for an output that a response does not hold.
 func (v Value) Empty() bool {
-	return v.Null() || len(v.Data) == 0 || !v.Text && string(v.Data) == "[]"
+	return v.Null() || len(v.Data) == 0 && v.Envelope == nil || !v.Text && string(v.Data) == "[]"
 }

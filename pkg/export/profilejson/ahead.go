@@ -46,20 +46,32 @@ func findStart(b []byte) int {
 // to the array's end.
 type workSpan struct {
 	from, to int64 // of the file
-	requests []export.Request
-	ends     []int64 // offsets after the requests
+	n        int   // requests that were decoded
+	end      int64 // offset after the last of them
 	// complete: the requests fill the span.
 	complete bool
 	decoded  chan struct{} // closed when a worker is done
 
-	dec    decoder
-	text   []byte
+	batch export.Batch // holds the requests; nil: they are in kept
+	kept  *keptRequests
+	next  int // request that the Reader takes next
+}
+
+// keptRequests are the requests of a span, and their memory.
+type keptRequests struct {
+	requests []export.Request
+	spanDecoder
 	memory struct {
 		responses     []export.Response
 		fields, extra []export.Field
 	}
 	used struct{ responses, fields, extra int }
-	next int // request that the Reader takes next
+}
+
+// A spanDecoder decodes the requests of spans.
+type spanDecoder struct {
+	dec  decoder
+	text []byte // of the span
 }
 
 // An ahead decodes spans in the background.
@@ -68,6 +80,7 @@ type ahead struct {
 	spanBytes int64 // of a span, roughly
 	limit     int64 // of a request's bytes
 	maxItems  int
+	newBatch  func() export.Batch // nil: the spans keep their requests
 
 	spans   chan *workSpan // in the order of the file
 	free    chan *workSpan
@@ -82,7 +95,7 @@ func newAhead(r *Reader, from, to int64) *ahead {
 	workers := max(1, min(runtime.GOMAXPROCS(0), maxWorkers)/max(1, r.sharers))
 	depth := 2 * workers
 	a := &ahead{
-		src: r.Src, spanBytes: r.spanBytes, limit: r.Limit, maxItems: r.dec.maxItems,
+		src: r.Src, spanBytes: r.spanBytes, limit: r.Limit, maxItems: r.dec.maxItems, newBatch: r.newBatch,
 		spans: make(chan *workSpan, depth), free: make(chan *workSpan, depth+2), stop: make(chan struct{}),
 	}
 	jobs := make(chan *workSpan)
@@ -93,8 +106,10 @@ func newAhead(r *Reader, from, to int64) *ahead {
 	})
 	for range workers {
 		a.working.Go(func() {
+			var own spanDecoder
+			own.dec.shared = &outputEnvelope{}
 			for s := range jobs {
-				s.decode(a)
+				s.decode(a, &own)
 				close(s.decoded)
 			}
 		})
@@ -135,9 +150,13 @@ func (a *ahead) span() *workSpan {
 	case s = <-a.free:
 	default:
 		s = &workSpan{}
+		if a.newBatch != nil {
+			s.batch = a.newBatch()
+		} else {
+			s.kept = &keptRequests{}
+		}
 	}
-	s.decoded, s.next, s.complete = make(chan struct{}), 0, false
-	s.requests, s.ends = s.requests[:0], s.ends[:0]
+	s.decoded, s.next, s.n, s.complete = make(chan struct{}), 0, 0, false
 	return s
 }
 
@@ -155,7 +174,7 @@ func (a *ahead) at(pos int64) *workSpan {
 			return nil
 		}
 		<-s.decoded
-		if s.from == pos && len(s.requests) > 0 {
+		if s.from == pos && s.n > 0 {
 			return s
 		}
 		a.pass()
@@ -177,22 +196,29 @@ func (a *ahead) close() {
 	a.working.Wait()
 }
 
-// decode decodes the requests of the span up to the first that is not sound.
-func (s *workSpan) decode(a *ahead) {
-	n := int(s.to - s.from)
-	if cap(s.text) < n {
-		s.text = make([]byte, n+n/8)
+// decode decodes the requests of the span up to the first that is not sound. own decodes
+// requests of which nothing is kept.
+func (s *workSpan) decode(a *ahead, own *spanDecoder) {
+	if s.kept != nil {
+		own = &s.kept.spanDecoder
 	}
-	b := s.text[:n]
-	if got, _ := a.src.ReadAt(b, s.from); got < n {
+	b, ok := own.read(a.src, s.from, int(s.to-s.from))
+	if !ok {
 		return
 	}
-	d := &s.dec
+	d := &own.dec
 	d.maxItems = a.maxItems
-	s.begin(len(b))
+	if s.kept != nil {
+		s.kept.begin(len(b))
+	} else {
+		s.batch.Reset()
+	}
 	for i := 0; ; {
 		if b[i] != '{' {
 			return
+		}
+		if s.kept == nil {
+			d.begin(len(b))
 		}
 		d.resetRequest()
 		end, err := d.object(b[i:])
@@ -200,8 +226,13 @@ func (s *workSpan) decode(a *ahead) {
 			return
 		}
 		i += end
-		s.requests, s.ends = append(s.requests, d.req), append(s.ends, s.from+int64(i))
-		s.keep()
+		s.n++
+		s.end = s.from + int64(i)
+		if s.kept != nil {
+			s.kept.keep()
+		} else {
+			s.batch.Add(&d.req)
+		}
 		if i = jsonscan.SkipSpace(b, i); i < len(b) {
 			if b[i] != ',' {
 				return
@@ -215,9 +246,20 @@ func (s *workSpan) decode(a *ahead) {
 	}
 }
 
-// begin makes the memory of the span ready for its requests.
-func (s *workSpan) begin(size int) {
-	d, m, u := &s.dec, &s.memory, &s.used
+// read reads n bytes of src. ok is false if there are fewer, or they cannot be read.
+func (d *spanDecoder) read(src io.ReaderAt, from int64, n int) (b []byte, ok bool) {
+	if cap(d.text) < n {
+		d.text = make([]byte, n+n/8)
+	}
+	b = d.text[:n]
+	got, _ := src.ReadAt(b, from)
+	return b, got == n
+}
+
+// begin makes the memory ready for the requests of a span of size bytes.
+func (k *keptRequests) begin(size int) {
+	d, m, u := &k.dec, &k.memory, &k.used
+	k.requests = k.requests[:0]
 	d.arena.Reset(size)
 	atLeast(&m.responses, u.responses)
 	atLeast(&m.fields, u.fields)
@@ -233,9 +275,10 @@ func atLeast[T any](x *[]T, n int) {
 	}
 }
 
-// keep leaves the memory of the present request to it.
-func (s *workSpan) keep() {
-	d, u := &s.dec, &s.used
+// keep adds the present request and leaves its memory to it.
+func (k *keptRequests) keep() {
+	d, u := &k.dec, &k.used
+	k.requests = append(k.requests, d.req)
 	u.responses, u.fields, u.extra = u.responses+len(d.responses), u.fields+len(d.fields), u.extra+len(d.extra)
 	d.responses, d.fields, d.extra = d.responses[len(d.responses):], d.fields[len(d.fields):], d.extra[len(d.extra):]
 }

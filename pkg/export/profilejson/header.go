@@ -15,8 +15,8 @@ import (
 // the position of the array's '['; -1 means that there is no array.
 type section struct {
 	requests int64
-	// end is the offset after the requests' ']' where layout.go found it
-	// from the file's end, else -1.
+	// end is the offset after the requests' ']': -1 if it is unknown, a guess for the array
+	// that layout.assumed is about.
 	end      int64
 	excluded int64
 }
@@ -31,13 +31,14 @@ type headerParser struct {
 	where    string // place of the next error
 	weight   int64  // approximate memory of the header in bytes
 
-	// jump is the position of the only requests as layout.go guesses it. suspect
-	// reports that the rest of the header is not as perf_analyzer or pa-record write
-	// it, so that the guess may be wrong.
-	jump    span
-	jumped  bool
-	suspect bool
-	after   struct{ windows, version bool } // members seen after the jump: every recorder writes them there
+	// layout tells where arrays of requests end. jumped reports that the array before its
+	// assumed end was met, whose name is at jumpedFrom. suspect reports that the rest of the
+	// header is not as perf_analyzer or pa-record write it, so that the guess may be wrong.
+	layout     layout
+	jumped     bool
+	jumpedFrom int64
+	suspect    bool
+	after      struct{ windows, version bool } // members seen after the jump: every recorder writes them there
 }
 
 // errNoExperiments reports that a document is valid JSON of another kind.
@@ -419,14 +420,17 @@ func (h *headerParser) requests(s *section) error {
 		return h.notArray("requests")
 	}
 	s.requests = h.Pos
-	if name == h.jump.name && h.jump.end > h.Pos {
-		h.jumped = true
+	if end, ok := h.layout.known[h.Pos]; ok {
+		h.Pos = end
+	} else if h.layout.assumed > h.Pos && !h.jumped {
+		h.jumped, h.jumpedFrom = true, name
 		h.suspect = false
-		h.Pos = h.jump.end + 1
-		s.end = h.Pos
-		return nil
+		h.Pos = h.layout.assumed
+	} else if err := h.Skip(); err != nil {
+		return err
 	}
-	return h.Skip()
+	s.end = h.Pos
+	return nil
 }
 
 func (h *headerParser) notArray(name string) error {

@@ -13,46 +13,45 @@ import (
 )
 
 // The members of a header are before and after the requests. To read the header first
-// without parsing the file twice, this file looks for the layout of nearly all documents:
-// one experiment, its requests, and a short rest. For any other layout the header parser
-// skips through the whole file (Cursor.Skip), which is slower and gives the same result.
+// without parsing the file twice, this file looks for the end of the last requests, which is
+// near the end of the file. If the document has one experiment, as most have, they are the
+// only requests, and the header parser jumps over them. Whether it has one, either a search
+// for the name of a second array tells (onlyRequests), or the requests themselves: they end
+// elsewhere if there are more (Reader.InBatches). If the rest of the document does not look
+// like that of a recorder, the header parser skips through the whole file (Cursor.Skip), which
+// is slower and always right.
 
 // maxTail bounds the last bytes of a document that are searched for the end of the
 // requests.
 const maxTail = 16 << 20
 
-// A span holds the positions of the name and the end of the only array of requests.
-type span struct {
-	name int64 // offset of its opening quote
-	end  int64 // offset of the ']'
+// A layout holds the ends of arrays of requests, as offsets after the ']'.
+type layout struct {
+	// known holds the ends of the arrays that were read, by the offset of the '['.
+	known map[int64]int64
+	// assumed is the end that the first other array seems to have; 0 for none.
+	assumed int64
 }
 
-// noSpan is the span of a document without the usual layout.
-var noSpan = span{-1, -1}
-
-// requestsSpan looks for the only requests array of the document. The end is a
-// candidate: the header parser checks what follows, and the reader of the
-// requests that they end there.
-func requestsSpan(c *jsonfile.Cursor) (span, error) {
-	name, err := onlyRequests(c)
-	if err != nil || name < 0 {
-		return noSpan, err
-	}
+// lastRequestsEnd returns the offset after the ']' of what seems to be the last requests array
+// of the document; 0 if there seems to be none. The header parser checks what follows, and the
+// Reader of the requests that they end there.
+func lastRequestsEnd(c *jsonfile.Cursor) (int64, error) {
 	for n := int64(64 << 10); ; n *= 8 {
 		n = min(n, c.Size, maxTail)
 		tail := make([]byte, n)
 		got, err := c.Src.ReadAt(tail, c.Size-n)
 		if err != nil && !errors.Is(err, io.EOF) {
-			return noSpan, fmt.Errorf("read %s at byte %d: %w", c.Name, c.Size-n, err)
+			return 0, fmt.Errorf("read %s at byte %d: %w", c.Name, c.Size-n, err)
 		}
 		if int64(got) < n {
-			return noSpan, nil
+			return 0, nil
 		}
 		if i, found := findRequestsEnd(tail); found {
-			return span{name, c.Size - n + int64(i)}, nil
+			return c.Size - n + int64(i) + 1, nil
 		}
 		if n == c.Size || n == maxTail {
-			return noSpan, nil
+			return 0, nil
 		}
 	}
 }

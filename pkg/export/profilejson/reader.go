@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"reflect"
 	"runtime"
 
 	"github.com/pa-tools/pa/internal/jsonscan"
@@ -27,6 +28,14 @@ type Reader struct {
 	warnings warnings
 	dec      decoder
 
+	// provisional says that run assumes one experiment: the array of requests whose name is at
+	// requestsName, or the last one that was found, seems to be the only one or the last.
+	provisional  bool
+	requestsName int64
+	ends         map[int64]int64 // see layout.known
+	headerWarned bool            // there are warnings about the header
+	checkHeader  func() error    // whether to go on with reading the header
+
 	err error
 	// headerErr is the error that ended the reading of the header. It comes after all
 	// requests that were found.
@@ -39,23 +48,27 @@ type Reader struct {
 	inArray    bool
 	index      int // of the next element of the array
 	valid      bool
-	request    *export.Request // the current one
-	ahead      *ahead          // decodes the current array; nil if the Reader does
-	spanBytes  int64           // of the spans of ahead
-	sharers    int             // number of files that are read at the same time; 0 for one
-	span       *workSpan       // whose requests come now
-	atElement  bool            // Pos is at the start of an element
+	request    *export.Request     // the current one
+	ahead      *ahead              // decodes the current array; nil if the Reader does
+	spanBytes  int64               // of the spans of ahead
+	sharers    int                 // number of files that are read at the same time; 0 for one
+	span       *workSpan           // whose requests come now
+	newBatch   func() export.Batch // nil: no batches
+	batch      export.Batch        // the current one
+	ownBatch   export.Batch        // of one request that no worker decoded
+	atElement  bool                // Pos is at the start of an element
 	closed     bool
 }
 
 var (
-	_ export.Reader  = (*Reader)(nil)
-	_ export.Skipper = (*Reader)(nil)
+	_ export.Reader      = (*Reader)(nil)
+	_ export.Skipper     = (*Reader)(nil)
+	_ export.BatchReader = (*Reader)(nil)
 )
 
 // NewReader reads the header of the size bytes of src and returns a Reader of
-// its requests. name is only for messages. ctx can cancel the reading of the header,
-// which may take a pass over the whole file. The Reader decodes the requests of a large file
+// its requests. name is only for messages. ctx can cancel the reading of the header, also where
+// Run or the first Next search the whole file for further load levels. The Reader decodes the requests of a large file
 // in several goroutines, which end with the file or with Close.
 //
 // The error is an *export.SyntaxError if src is not a profile_export.json, or the error
@@ -66,28 +79,62 @@ func NewReader(ctx context.Context, name string, src io.ReaderAt, size int64, li
 
 func newReader(ctx context.Context, name string, src io.ReaderAt, size int64, lim export.Limits, chunk int) (*Reader, error) {
 	r := &Reader{Cursor: jsonfile.NewCursor(name, src, size, lim.MaxValueBytes, chunk), spanBytes: int64(chunk)}
-	r.Check = ctx.Err
+	r.Check, r.checkHeader = ctx.Err, ctx.Err
 	if err := r.readHeader(); err != nil {
 		return nil, err
 	}
-	r.Check = nil
+	r.Check, r.headerWarned = nil, len(r.warnings.list) > 0
 	r.dec.maxItems = int(itemsFactor * r.Limit / itemBytes)
 	return r, nil
 }
 
 // readHeader fills run, sections and headerErr.
 func (r *Reader) readHeader() error {
-	jump, err := requestsSpan(&r.Cursor)
+	end, err := lastRequestsEnd(&r.Cursor)
 	if err != nil {
-		jump = noSpan // the parser meets the same error and keeps the part before it
+		end = 0 // the parser meets the same error and keeps the part before it
 	}
-	h := r.tryHeader(jump)
+	h := r.tryHeader(layout{assumed: end}, &r.warnings)
+	r.provisional, r.requestsName = h.jumped, h.jumpedFrom
 	if h.jumped && (h.suspect || r.headerErr != nil) {
 		r.warnings = warnings{}
-		h = r.tryHeader(noSpan)
+		h, r.provisional = r.tryHeader(layout{}, &r.warnings), false
 	}
 	r.run = h.run
 	return r.settle(h)
+}
+
+// complete finds out whether a provisional header is the whole one, and else reads the header
+// from the whole file.
+func (r *Reader) complete() {
+	if !r.provisional {
+		return
+	}
+	if !r.hasOnlyRequests() {
+		r.readWholeHeader()
+	}
+	r.provisional = false
+}
+
+// hasOnlyRequests reports whether no further array of requests can follow the first one.
+func (r *Reader) hasOnlyRequests() bool {
+	r.Check = r.checkHeader
+	name, err := onlyRequests(&r.Cursor)
+	r.Check = nil
+	return err == nil && name == r.requestsName
+}
+
+// readWholeHeader reads the header from the whole file, without a guess. It changes the
+// caller's Run in place.
+func (r *Reader) readWholeHeader() {
+	r.warnings = warnings{}
+	r.Check = r.checkHeader
+	h := r.tryHeader(layout{}, &r.warnings)
+	*r.run = *h.run
+	if err := r.settle(h); err != nil {
+		r.err = err
+	}
+	r.Check = nil
 }
 
 // settle takes the positions of the requests and the error from h. It returns the error if
@@ -114,8 +161,8 @@ func (r *Reader) settle(h *headerParser) error {
 	return err
 }
 
-func (r *Reader) tryHeader(jump span) *headerParser {
-	h := &headerParser{Cursor: r.Cursor, run: &export.Run{}, warnings: &r.warnings, jump: jump, samples: -1}
+func (r *Reader) tryHeader(l layout, w *warnings) *headerParser {
+	h := &headerParser{Cursor: r.Cursor, run: &export.Run{}, warnings: w, layout: l, samples: -1}
 	h.Pos = 0
 	r.headerErr = h.document()
 	r.Window = h.Window
@@ -123,11 +170,39 @@ func (r *Reader) tryHeader(jump span) *headerParser {
 }
 
 // Run returns the header.
-func (r *Reader) Run() *export.Run { return r.run }
+func (r *Reader) Run() *export.Run {
+	if r.newBatch == nil {
+		r.complete()
+	}
+	return r.run
+}
+
+// Preview implements export.Previewer.
+func (r *Reader) Preview() *export.Run { return r.run }
 
 // Next advances to the next request.
 func (r *Reader) Next() bool {
 	r.valid = false
+	if r.newBatch == nil {
+		r.complete()
+	} else if errors.Is(r.err, export.ErrRunChanged) {
+		r.err = nil
+	}
+	if r.next() {
+		return true
+	}
+	if r.provisional && r.err != nil { // further load levels may follow the damage
+		if r.hasOnlyRequests() {
+			r.provisional = false
+		} else {
+			r.restart()
+		}
+	}
+	return false
+}
+
+// next is Next with the header that there is.
+func (r *Reader) next() bool {
 	for r.err == nil && !r.closed {
 		if !r.inArray {
 			if !r.nextArray() {
@@ -152,6 +227,7 @@ func (r *Reader) Next() bool {
 			r.endArray()
 		case r.element():
 			r.valid = true
+			r.batchOfOne()
 			return true
 		}
 	}
@@ -193,7 +269,10 @@ func orTop(where string) string {
 // enterSpan goes on with the requests that were decoded in the background, if some begin at
 // the current element.
 func (r *Reader) enterSpan() bool {
-	if to := r.sections[r.experiment].end - 1; r.index == 0 && !r.excluded && to-r.Pos >= leastSpans*r.spanBytes && runtime.GOMAXPROCS(0) > 1 {
+	if r.excluded {
+		return false
+	}
+	if to := r.sections[r.experiment].end - 1; r.ahead == nil && r.index == 0 && to-r.Pos >= leastSpans*r.spanBytes && runtime.GOMAXPROCS(0) > 1 {
 		r.ahead = newAhead(r, r.Pos, to)
 	}
 	if r.ahead == nil {
@@ -212,19 +291,52 @@ func (r *Reader) nextDecoded() bool {
 	if s == nil {
 		return false
 	}
-	if s.next < len(s.requests) {
-		r.request = &s.requests[s.next]
-		s.next++
-		r.index++
+	if s.next < s.n {
+		n := 1
+		if r.batch = s.batch; r.batch != nil {
+			n = s.n
+		} else {
+			r.request = &s.kept.requests[s.next]
+		}
+		s.next += n
+		r.index += n
 		r.valid = true
 		return true
 	}
 	r.span = nil
-	if r.Pos = s.ends[len(s.ends)-1]; s.complete {
+	if r.Pos = s.end; s.complete {
 		r.Pos, r.atElement = s.to, s.to < r.sections[r.experiment].end-1
 	}
 	r.ahead.pass()
 	return false
+}
+
+// InBatches implements export.BatchReader.
+func (r *Reader) InBatches(newBatch func() export.Batch) (ok bool) {
+	r.newBatch, r.ownBatch = newBatch, nil
+	r.dec.shared = &outputEnvelope{}
+	return true
+}
+
+// Batch returns the current batch.
+func (r *Reader) Batch() export.Batch {
+	if !r.valid {
+		return nil
+	}
+	return r.batch
+}
+
+// batchOfOne makes a batch of the current request.
+func (r *Reader) batchOfOne() {
+	if r.newBatch == nil {
+		return
+	}
+	if r.ownBatch == nil {
+		r.ownBatch = r.newBatch()
+	}
+	r.batch = r.ownBatch
+	r.batch.Reset()
+	r.batch.Add(r.request)
 }
 
 // endAhead ends the decoding in the background.
@@ -236,22 +348,73 @@ func (r *Reader) endAhead() {
 }
 
 func (r *Reader) endArray() {
-	r.endAhead()
 	s := &r.sections[r.experiment]
-	if !r.excluded && s.end >= 0 && s.end != r.Pos {
+	wrong := !r.excluded && s.end >= 0 && s.end != r.Pos // the guess of the end
+	if r.provisional && !r.excluded {
+		switch {
+		case !wrong: // this was the last array
+			r.provisional = false
+		case r.findNextRequests():
+			wrong = false
+		case r.hasOnlyRequests():
+			r.provisional = false
+		default:
+			r.restart()
+			return
+		}
+	}
+	if !r.provisional {
+		r.endAhead()
+	}
+	if wrong {
 		r.readHeaderAgain()
 	}
 	r.arrayDone()
 }
 
-// readHeaderAgain reads the header from the whole file, because findRequestsEnd guessed a
-// wrong end of the requests: arrays that look like requests follow them. No recorder
-// writes such a file. readHeaderAgain changes the caller's Run in place.
+// readHeaderAgain reads the header from the whole file, because the end of the requests was
+// guessed wrong, and the name of the array is nevertheless in the file only once: arrays that
+// look like requests follow them. No recorder writes such a file. readHeaderAgain changes the
+// caller's Run in place.
 func (r *Reader) readHeaderAgain() {
-	h := r.tryHeader(noSpan)
+	h := r.tryHeader(layout{}, &r.warnings)
 	*r.run = *h.run
 	if err := r.settle(h); err != nil {
 		r.err = err
+	}
+}
+
+// findNextRequests completes a provisional header after the array of requests that ended at
+// Pos: there are more. It changes the caller's Run in place. It returns false if more than the
+// experiments is not as it seemed.
+func (r *Reader) findNextRequests() bool {
+	if r.ends == nil {
+		r.ends = map[int64]int64{}
+	}
+	r.ends[r.sections[r.experiment].requests] = r.Pos
+	var w warnings
+	h := r.tryHeader(layout{known: r.ends, assumed: r.sections[r.experiment].end}, &w)
+	if !h.jumped || h.suspect || r.headerErr != nil || len(w.list) > 0 || r.headerWarned || !sameButLevels(h.run, r.run) {
+		return false
+	}
+	*r.run = *h.run
+	return r.settle(h) == nil
+}
+
+// sameButLevels reports whether all but the experiments of two runs is the same.
+func sameButLevels(a, b *export.Run) bool {
+	x, y := *a, *b
+	x.Experiments, y.Experiments = nil, nil
+	return reflect.DeepEqual(x, y)
+}
+
+// restart reads the header from the whole file and begins again with the first request.
+func (r *Reader) restart() {
+	r.endAhead()
+	r.provisional, r.err = false, nil
+	r.experiment, r.excluded, r.inArray, r.index, r.skipped, r.atElement = 0, false, false, 0, nil, false
+	if r.readWholeHeader(); r.err == nil {
+		r.err = export.ErrRunChanged
 	}
 }
 
@@ -363,7 +526,7 @@ func (r *Reader) fail(err error) {
 // Request returns the current request, valid until the next call of Next; nil
 // when there is none.
 func (r *Reader) Request() *export.Request {
-	if !r.valid {
+	if !r.valid || r.newBatch != nil {
 		return nil
 	}
 	return r.request
@@ -387,7 +550,7 @@ func (r *Reader) Skipped(experiment int) (counted, excluded int) {
 func (r *Reader) Close() error {
 	r.closed = true
 	r.endAhead()
-	r.request = nil
+	r.request, r.batch, r.ownBatch = nil, nil, nil
 	r.valid = false
 	r.dec = decoder{}
 	r.Release()

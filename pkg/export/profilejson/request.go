@@ -23,7 +23,8 @@ type decoder struct {
 	arena     jsonscan.Arena
 	names     jsonscan.Names
 	meta      requestMeta
-	maxItems  int // of responses, fields and extra together
+	maxItems  int             // of responses, fields and extra together
+	shared    *outputEnvelope // nil: values have no envelopes
 
 	// bad is the error of the first bad time; a request without its times is dropped.
 	// The rest is still read, to check the JSON. side is the error of the first other
@@ -35,13 +36,13 @@ type decoder struct {
 	plain   bool   // an output is not an object
 }
 
-// A response of two bytes in the file ("1,") takes itemBytes in memory. So that
+// A response of two bytes in the file ("1,") or a field takes itemBytes in memory, on average. So that
 // a hostile request within the limit cannot cost many times the limit, all its
 // responses and fields together may take itemsFactor times that. The leanest
-// real ones, 19 digits of time and an output such as {"O":1}, take 3.4 times
+// real ones, 19 digits of time and an output such as {"O":1}, take 3.7 times
 // their text.
 const (
-	itemBytes   = 48
+	itemBytes   = 52
 	itemsFactor = 4
 )
 
@@ -68,11 +69,16 @@ const (
 // decode decodes the object that starts at b[0] and returns where it ends.
 // d.req is valid when err is nil and d.bad is nil.
 func (d *decoder) decode(b []byte) (end int, err error) {
-	clear(d.responses)
-	d.responses, d.fields, d.extra = d.responses[:0], d.fields[:0], d.extra[:0]
-	d.arena.Reset(len(b))
+	d.begin(len(b))
 	d.resetRequest()
 	return d.object(b)
+}
+
+// begin makes the memory of the last request ready for one of size bytes at most.
+func (d *decoder) begin(size int) {
+	clear(d.responses)
+	d.responses, d.fields, d.extra = d.responses[:0], d.fields[:0], d.extra[:0]
+	d.arena.Reset(size)
 }
 
 // object is decode into memory that is ready. It leaves the memory before alone.
@@ -347,7 +353,11 @@ func (d *decoder) outputs(b []byte, i int) (end int, err error) {
 		d.nOutputs++
 		switch b[i] {
 		case '{':
-			r.Outputs, i, err = d.members(b, i)
+			if d.shared == nil {
+				r.Outputs, i, err = d.members(b, i)
+			} else {
+				r.Outputs, i, err = d.sharedOutput(b, i)
+			}
 		case 'n':
 			r.Outputs = nil
 			i, err = jsonscan.Literal(b, i)
@@ -367,4 +377,18 @@ func (d *decoder) outputs(b []byte, i int) (end int, err error) {
 			return i, err
 		}
 	}
+}
+
+// sharedOutput is members for an output that may share its text with others.
+func (d *decoder) sharedOutput(b []byte, i int) (f export.Fields, end int, err error) {
+	v, end, ok := d.shared.open(b, i)
+	if !ok || d.room() != nil {
+		if f, end, err = d.members(b, i); err == nil {
+			d.shared.learn(b[i:end], f)
+		}
+		return f, end, err
+	}
+	start := len(d.fields)
+	d.fields = append(d.fields, export.Field{Name: d.shared.name, Value: v})
+	return export.Fields(d.fields[start : start+1 : start+1]), end, nil
 }

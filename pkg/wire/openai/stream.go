@@ -50,6 +50,10 @@ func (st *Stream) Add(c *Chunk) {
 	}
 }
 
+// AddAgain takes a chunk of which only the text differs from an earlier chunk of the stream.
+// It must be the chunk of a [Pattern].
+func (st *Stream) AddAgain() { st.OutputChunks++ }
+
 // count takes the usage of a chunk.
 func (st *Stream) count(c *Chunk) {
 	st.Usage, st.HasUsage = c.Usage, true

@@ -2,6 +2,7 @@ package openai
 
 import (
 	"bytes"
+	"slices"
 
 	"github.com/pa-tools/pa/internal/jsonscan"
 )
@@ -85,4 +86,32 @@ func inside(frame, text []byte) int {
 		}
 		return at
 	}
+}
+
+// A Pattern describes the frames that consist of a front, a text and a back, for every text
+// that is not empty and has no quote, backslash or control character.
+type Pattern struct {
+	// Chunk is the chunk of one of these frames. The chunks of the others differ from it only
+	// in the text of the only choice.
+	Chunk Chunk
+	// Reasoning says that the text is the choice's Reasoning; else it is its Content.
+	Reasoning bool
+}
+
+// FindPattern returns the Pattern of the frames of front and back, which has text as one of
+// the texts; nil if there is none. It keeps no reference to its arguments.
+func FindPattern(front, text, back []byte) *Pattern {
+	if len(text) == 0 || !jsonscan.IsPlain(text) {
+		return nil
+	}
+	frame := slices.Concat(front, text, back)
+	var c Chunk
+	if parseFrame(frame, &c) != nil {
+		return nil
+	}
+	var t template
+	if t.learn(frame, &c); len(t.front) == 0 || len(t.front) != len(front) || len(t.back) != len(back) {
+		return nil
+	}
+	return &Pattern{Chunk: t.chunk, Reasoning: t.reasoning}
 }

@@ -114,6 +114,12 @@ func (s *Splitter) Rest() []byte {
 	return s.carry
 }
 
+// AtStart reports that the next byte begins a frame: nothing before it is in a frame that is
+// not complete, not even a line ending. It is only valid once Next has returned false.
+func (s *Splitter) AtStart() bool {
+	return s.err == nil && s.state == atFront && len(s.carry) == 0
+}
+
 // Err returns a *FrameTooLongError once a frame was too long, else nil. Rest
 // then holds the first MaxFrameBytes bytes of that frame, and Next delivers no
 // more frames.

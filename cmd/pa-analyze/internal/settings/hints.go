@@ -82,7 +82,7 @@ func SelectDialect(c *cli.Context, ahead OpenFiles) string {
 		if err != nil {
 			return dialect.Strict // its report meets the same error
 		}
-		names[hintsOf(r.Run())[hintDialect]] = true
+		names[hintsOf(export.Preview(r))[hintDialect]] = true
 	}
 	if len(names) != 1 || names[""] {
 		if len(names) > 1 {

@@ -1,0 +1,112 @@
+package analyze
+
+import (
+	"context"
+
+	"github.com/pa-tools/pa/pkg/answer"
+	"github.com/pa-tools/pa/pkg/export"
+)
+
+// measuredRequest is a request after its measurement.
+type measuredRequest struct {
+	Point
+	hasMeta     bool // see [export.Request.HasMeta]
+	showsStream bool // see [answer.Measured.ShowsStream]
+}
+
+// A batch measures requests. A reader may fill several batches at once, in goroutines of its
+// own; see [export.BatchReader].
+type batch struct {
+	ctx      context.Context
+	cfg      *Config
+	meter    *answer.Meter
+	requests []measuredRequest
+	// model is the model that the payload of the first request names.
+	model string
+	// cut says that ctx ended before all requests were measured.
+	cut bool
+
+	gaps   []int64     // of all requests, until the next Reset
+	keeper pointKeeper // of points that stay longer
+}
+
+// newBatch returns an empty batch for the requests of run.
+func newBatch(ctx context.Context, run *export.Run, cfg *Config) *batch {
+	return &batch{ctx: ctx, cfg: cfg, meter: answer.NewMeter(run, cfg.PerRequest())}
+}
+
+// Reset implements export.Batch.
+func (b *batch) Reset() {
+	clear(b.requests)
+	b.requests, b.gaps, b.model, b.cut = b.requests[:0], b.gaps[:0], "", false
+}
+
+// Add implements export.Batch.
+func (b *batch) Add(r *export.Request) {
+	if b.skip() {
+		return
+	}
+	if len(b.requests) == 0 {
+		b.model = answer.ModelOf(r)
+	}
+	b.add(r, b.meter.Measure(r))
+}
+
+// skip reports whether ctx has ended, so that no more requests are measured: a tokenizer may
+// take many seconds for each.
+func (b *batch) skip() bool {
+	b.cut = b.cut || b.ctx.Err() != nil
+	return b.cut
+}
+
+// add adds r, whose measures are q.
+func (b *batch) add(r *export.Request, q *answer.Measured) {
+	m := measuredRequest{Point: point(r, q), hasMeta: r.HasMeta, showsStream: q.ShowsStream()}
+	if b.cfg.keeps() {
+		b.keeper.keep(&m.Point, r, q.Answer)
+	} else {
+		from := len(b.gaps)
+		b.gaps = append(b.gaps, m.Gaps...)
+		m.Gaps = b.gaps[from:len(b.gaps):len(b.gaps)]
+	}
+	b.requests = append(b.requests, m)
+}
+
+// requestSource gives the requests of a reader in batches, measured by the reader's own
+// goroutines if it can do so.
+type requestSource struct {
+	export.Reader
+	batches export.BatchReader   // nil: one request after the other
+	stored  export.DerivedReader // nil: answers are decoded
+	own     *batch
+}
+
+func newRequestSource(ctx context.Context, r export.Reader, cfg *Config) *requestSource {
+	s := &requestSource{Reader: r, stored: storedAnswers(r, *cfg)}
+	run := *export.Preview(r) // a copy: a reader may find more experiments meanwhile
+	if s.stored == nil {
+		s.batches, _ = export.InBatches(r, func() export.Batch { return newBatch(ctx, &run, cfg) })
+	}
+	if s.batches == nil {
+		s.own = newBatch(ctx, &run, cfg)
+	}
+	return s
+}
+
+// next returns the next batch; nil if there is none.
+func (s *requestSource) next() *batch {
+	if !s.Next() {
+		return nil
+	}
+	if s.batches != nil {
+		return s.batches.Batch().(*batch)
+	}
+	s.own.Reset()
+	switch {
+	case s.stored == nil:
+		s.own.Add(s.Request())
+	case !s.own.skip():
+		s.own.add(s.Request(), measureStored(s.own.meter, s.Request(), s.stored))
+	}
+	return s.own
+}
