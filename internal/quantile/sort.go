@@ -70,34 +70,30 @@ const (
 // sortDigits sorts by the digits of the numbers from the last to the first. It passes over
 // digits that all numbers share. scratch must be as long as x.
 func sortDigits(x, scratch []int64) {
-	const sign = -1 << 63 // flipped, negative numbers come first
-	var counts [digits][1 << digitBits]int
+	if uint64(len(x)) > math.MaxUint32 { // more than the counters count
+		slices.Sort(x)
+		return
+	}
 	differ := int64(0)
 	for _, v := range x {
 		differ |= v ^ x[0]
 	}
-	for d := range counts {
-		if uint64(differ)>>(d*digitBits)&(1<<digitBits-1) == 0 {
-			continue
-		}
-		for _, v := range x {
-			counts[d][uint64(v^sign)>>(d*digitBits)&(1<<digitBits-1)]++
-		}
-	}
 	from, to := x, scratch
+	var counts [digits][1 << digitBits]uint32
+	countDigits(x, differ, &counts)
 	for d := range counts {
-		if uint64(differ)>>(d*digitBits)&(1<<digitBits-1) == 0 {
+		if digitOf(differ, d) == 0 {
 			continue
 		}
-		next := 0
+		next := uint32(0)
 		for i, n := range counts[d] {
 			counts[d][i] = next
 			next += n
 		}
 		for _, v := range from {
-			digit := uint64(v^sign) >> (d * digitBits) & (1<<digitBits - 1)
-			to[counts[d][digit]] = v
-			counts[d][digit]++
+			at := &counts[d][digitOf(v^sign, d)]
+			to[*at] = v
+			*at++
 		}
 		from, to = to, from
 	}
@@ -105,3 +101,26 @@ func sortDigits(x, scratch []int64) {
 		copy(x, from)
 	}
 }
+
+// countDigits counts the digits of x that are not the same in all numbers, three in one pass:
+// the numbers come from far memory.
+func countDigits(x []int64, differ int64, counts *[digits][1 << digitBits]uint32) {
+	for d := 0; d < digits; d += 3 {
+		if uint64(differ)>>(d*digitBits) == 0 {
+			return
+		}
+		a, b, c := &counts[d], &counts[d+1], &counts[d+2]
+		for _, v := range x {
+			v ^= sign
+			a[digitOf(v, d)]++
+			b[digitOf(v, d+1)]++
+			c[digitOf(v, d+2)]++
+		}
+	}
+}
+
+// sign is flipped in the numbers, so that negative ones come first.
+const sign = -1 << 63
+
+// digitOf returns digit d of v, from the last.
+func digitOf(v int64, d int) uint64 { return uint64(v) >> (d * digitBits) & (1<<digitBits - 1) }

@@ -18,10 +18,11 @@ import (
 // and errors are the same.
 
 const (
-	cutWindow  = 64 << 10 // bytes that are searched for a cut
-	leastSpans = 4        // of an array that is worth the workers
-	mostSpans  = 4        // a longer part without a cut is left to the Reader: a span is in memory as a whole
-	maxWorkers = 16
+	cutWindow   = 64 << 10 // bytes that are searched for a cut
+	firstWindow = 16 << 10 // of these, the ones that are searched first
+	leastSpans  = 4        // of an array that is worth the workers
+	mostSpans   = 4        // a longer part without a cut is left to the Reader: a span is in memory as a whole
+	maxWorkers  = 16
 )
 
 // requestStart begins a request in the files of every recorder.
@@ -124,8 +125,7 @@ func (a *ahead) cut(from, to int64, jobs chan<- *workSpan) {
 		s := a.span()
 		s.from, s.to = from, to
 		for at := from + a.spanBytes; at < to; at += a.spanBytes {
-			n, _ := a.src.ReadAt(window[:min(cutWindow, to-at)], at) // whoever decodes there meets the error
-			if i := findStart(window[:n]); i >= 0 {
+			if i := a.findStart(window, at, to); i >= 0 {
 				s.to = at + int64(i)
 				break
 			}
@@ -141,6 +141,18 @@ func (a *ahead) cut(from, to int64, jobs chan<- *workSpan) {
 			}
 		}
 	}
+}
+
+// findStart returns where in the bytes from at on a request seems to begin, at most to the end
+// of window; -1 if none does. Most begin in the first part of it.
+func (a *ahead) findStart(window []byte, at, to int64) int {
+	for _, part := range []int64{firstWindow, cutWindow} {
+		n, _ := a.src.ReadAt(window[:min(part, to-at)], at) // whoever decodes there meets the error
+		if i := findStart(window[:n]); i >= 0 {
+			return i
+		}
+	}
+	return -1
 }
 
 // span returns a span to fill, with the memory of one that was passed.
