@@ -54,6 +54,19 @@ func (h *rleDecoder) next() (uint32, error) {
 	return uint32(v), nil
 }
 
+// repeats reports whether the next n values are one repeated run. The run's value is h.value
+// then.
+func (h *rleDecoder) repeats(n int) bool {
+	if h.left == 0 {
+		before := *h
+		if h.nextRun() != nil {
+			*h = before // who decodes the values meets the error
+			return false
+		}
+	}
+	return !h.packed && h.left >= uint64(n)
+}
+
 // decodeRuns fills to with the next values.
 func decodeRuns[T uint8 | uint32](h *rleDecoder, to []T) error {
 	for len(to) > 0 {
@@ -67,21 +80,51 @@ func decodeRuns[T uint8 | uint32](h *rleDecoder, to []T) error {
 		to = to[n:]
 		h.left -= uint64(n)
 		if !h.packed {
-			for i := range part {
-				part[i] = T(h.value)
-			}
+			fill(part, T(h.value))
 			continue
 		}
-		for i := range part {
-			part[i] = T(unpack(h.b, h.bit, h.width))
-			h.bit += uint64(h.width)
-		}
+		unpackAll(part, h.b, h.bit, h.width)
+		h.bit += uint64(n) * uint64(h.width)
 		if h.left == 0 {
 			h.b = h.b[h.bit/8:] // groups end at whole bytes
 			h.bit = 0
 		}
 	}
 	return nil
+}
+
+// fill sets all elements of to to v.
+func fill[T any](to []T, v T) {
+	if len(to) == 0 {
+		return
+	}
+	to[0] = v
+	for n := 1; n < len(to); n *= 2 {
+		copy(to[n:], to[:n])
+	}
+}
+
+// unpackAll fills to with values of width bits that start at bit number bit of b. b must hold
+// them.
+func unpackAll[T uint8 | uint32](to []T, b []byte, bit uint64, width int) {
+	mask := uint64(1)<<width - 1
+	if width <= 8 && bit%8 == 0 {
+		// 8 values take width bytes.
+		for at := bit / 8; len(to) >= 8 && at+8 <= uint64(len(b)); at += uint64(width) {
+			x := binary.LittleEndian.Uint64(b[at:])
+			group := to[:8]
+			for i := range group {
+				group[i] = T(x & mask)
+				x >>= width
+			}
+			to = to[8:]
+			bit += 8 * uint64(width)
+		}
+	}
+	for i := range to {
+		to[i] = T(unpack(b, bit, width))
+		bit += uint64(width)
+	}
 }
 
 // nextRun starts the next run, which takes at least one byte.
@@ -210,6 +253,58 @@ func (d *deltaDecoder) next() (uint64, error) {
 	}
 	d.last += v
 	return d.last, nil
+}
+
+// decode fills to with the next values.
+func (d *deltaDecoder) decode(to []uint64) error {
+	for len(to) > 0 && (d.first || d.left == 0) {
+		v, err := d.next()
+		if err != nil {
+			return err
+		}
+		to[0], to = v, to[1:]
+	}
+	for len(to) > 0 {
+		if d.left == 0 {
+			return errPage
+		}
+		if d.n == 0 {
+			if err := d.nextMiniblock(); err != nil {
+				return err
+			}
+		}
+		n := int(min(d.n, d.left, uint64(len(to))))
+		if err := d.decodeMiniblock(to[:n]); err != nil {
+			return err
+		}
+		to = to[n:]
+	}
+	return nil
+}
+
+// decodeMiniblock fills to with the next values of the miniblock, which has as many.
+func (d *deltaDecoder) decodeMiniblock(to []uint64) error {
+	n, width := uint64(len(to)), uint64(d.width)
+	if (d.bit+n*width+7)/8 > uint64(len(d.b)) {
+		return errPage
+	}
+	d.n -= n
+	d.left -= n
+	last, bit, mask := d.last, d.bit, uint64(1)<<width-1
+	d.bit += n * width
+	// The bits of a value lie within the 8 bytes from its first one.
+	for ; len(to) > 0 && width <= 57 && bit/8+8 <= uint64(len(d.b)); to = to[1:] {
+		last += d.minDelta + binary.LittleEndian.Uint64(d.b[bit/8:])>>(bit%8)&mask
+		to[0] = last
+		bit += width
+	}
+	for i := range to {
+		last += d.minDelta + unpack(d.b, bit, int(width))
+		to[i] = last
+		bit += width
+	}
+	d.last = last
+	return nil
 }
 
 // nextMiniblock starts the next miniblock.

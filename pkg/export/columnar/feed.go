@@ -21,8 +21,9 @@ type feed struct {
 
 // A decodedRows holds one result of batchRows.rows.
 type decodedRows struct {
-	rows *rows
-	err  error
+	rows  *rows
+	batch batchRows // of the rows
+	err   error
 }
 
 // newFeed returns a feed of plan, with the columns for which wanted returns true. It decodes
@@ -62,17 +63,20 @@ func (f *feed) next() (*rows, error) {
 	if d.rows == nil {
 		f.ahead, f.plan = f.ahead[1:], f.plan[1:]
 		f.started--
+		if d.err == nil {
+			d.batch.release()
+		}
 	}
 	return d.rows, d.err
 }
 
 // decode sends the rows of part p to out, and nil after the last rows.
 func (f *feed) decode(p part, out chan<- decodedRows) {
-	var all batchRows
-	d := decodedRows{err: catchPanic(func() (err error) { all, err = f.src.open(p.batch, f.wanted); return err })}
+	var d decodedRows
+	d.err = catchPanic(func() (err error) { d.batch, err = f.src.open(p.batch, f.wanted); return err })
 	for {
 		if d.err == nil {
-			d.err = catchPanic(func() (err error) { d.rows, err = all.rows(); return err })
+			d.err = catchPanic(func() (err error) { d.rows, err = d.batch.rows(); return err })
 		}
 		if d.err != nil {
 			d.rows = nil

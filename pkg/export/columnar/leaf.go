@@ -1,6 +1,7 @@
 package columnar
 
 import (
+	"bytes"
 	"cmp"
 	"encoding/binary"
 	"errors"
@@ -33,6 +34,20 @@ type leaf struct {
 	// Decoded levels. The elements from at to end are not used yet.
 	repBlock, defBlock []uint8
 	at, end            int
+	// sameDef is the definition level of all decoded levels; −1 if they differ.
+	sameDef int
+}
+
+// newLeaf returns a leaf of a column, without open pages.
+func newLeaf(desc *schema.Column, shape leafShape, signed bool) *leaf {
+	return &leaf{physicalType: desc.PhysicalType(), shape: shape, signed: signed, limit: &budget{}}
+}
+
+// open makes the leaf read pages, and reuses its memory.
+func (l *leaf) open(pages file.PageReader) {
+	l.pages = pages
+	l.levelsLeft, l.at, l.end = 0, 0, 0
+	l.repLevels, l.defLevels, l.values, l.dict = rleDecoder{}, rleDecoder{}, pageValues{}, nil
 }
 
 // A leafMemory holds decoded rows of a leaf.
@@ -176,6 +191,13 @@ func (l *leaf) readListRows(n int) error {
 				return nil
 			}
 		}
+		if inner == nil && l.sameDef == int(most) {
+			done, err := l.readValueLevels(n, &open, &run)
+			if err != nil || done {
+				return err
+			}
+			continue
+		}
 		reps, defs := l.repBlock[:l.end], l.defBlock[:l.end]
 		for ; l.at < l.end; l.at++ {
 			def := defs[l.at]
@@ -224,6 +246,37 @@ func (l *leaf) readListRows(n int) error {
 			}
 		}
 	}
+}
+
+// readValueLevels goes through decoded levels that are all of values. run counts the values,
+// and open says that a row may continue, as in readListRows. done is true when n rows are
+// complete.
+func (l *leaf) readValueLevels(n int, open *bool, run *int) (done bool, err error) {
+	reps := l.repBlock[:l.end]
+	for l.at < l.end {
+		if reps[l.at] == 0 {
+			if *open {
+				l.endRow(*run)
+			}
+			if *open = l.lists.n < n; !*open {
+				return true, l.appendValues(*run)
+			}
+			if err := l.beginRow(l.shape.maxDef); err != nil {
+				return false, err
+			}
+			l.at++
+			*run++
+		} else if !*open {
+			return false, errors.New("a row starts within a list")
+		}
+		k := bytes.IndexByte(reps[l.at:], 0) // the next row
+		if k < 0 {
+			k = l.end - l.at
+		}
+		l.at += k
+		*run += k
+	}
+	return false, nil
 }
 
 // beginRow starts a row whose first definition level is def.
@@ -339,7 +392,11 @@ func (l *leaf) fillLevels() (more bool, err error) {
 			return false, err
 		}
 	}
+	l.sameDef = l.shape.maxDef
 	if l.shape.maxDef > 0 {
+		if l.sameDef = -1; l.defLevels.repeats(n) {
+			l.sameDef = int(l.defLevels.value)
+		}
 		if err := decodeLevels(&l.defLevels, l.defBlock[:n], l.shape.maxDef, "definition"); err != nil {
 			return false, err
 		}
@@ -350,8 +407,15 @@ func (l *leaf) fillLevels() (more bool, err error) {
 
 // decodeLevels fills to with the next levels. A level above most is an error.
 func decodeLevels(h *rleDecoder, to []uint8, most int, kind string) error {
+	same := h.repeats(len(to))
 	if err := decodeRuns(h, to); err != nil {
 		return err
+	}
+	switch {
+	case same:
+		to = to[:1]
+	case most == 1<<h.width-1:
+		return nil // no level can be higher
 	}
 	for _, level := range to {
 		if int(level) > most {
@@ -540,6 +604,20 @@ func (p *pageValues) append(l *leaf, v *vector, n int) error {
 	case encodingPlain:
 		return p.appendPlain(l, v, n)
 	}
+	if p.encoding == encodingDelta {
+		at := len(v.nums)
+		v.nums = slices.Grow(v.nums, n)[:at+n]
+		nums := v.nums[at:]
+		if err := p.delta.decode(nums); err != nil {
+			return err
+		}
+		if l.physicalType == parquet.Types.Int32 {
+			for i, x := range nums {
+				nums[i] = l.extend(x)
+			}
+		}
+		return nil
+	}
 	for range n {
 		if err := p.next(l, v); err != nil {
 			return err
@@ -557,10 +635,8 @@ func (p *pageValues) appendFromDictionary(l *leaf, v *vector, n int) error {
 		if err := decodeRuns(&p.index, indices); err != nil {
 			return err
 		}
-		for _, i := range indices {
-			if int64(i) >= int64(l.dict.n) {
-				return fmt.Errorf("index %d in a dictionary of %d values", i, l.dict.n)
-			}
+		if i := slices.Max(indices); int64(i) >= int64(l.dict.n) {
+			return fmt.Errorf("index %d in a dictionary of %d values", i, l.dict.n)
 		}
 		if l.physicalType == parquet.Types.ByteArray {
 			for _, i := range indices {
@@ -585,9 +661,11 @@ func (p *pageValues) appendPlain(l *leaf, v *vector, n int) error {
 		size = 4
 	case parquet.Types.Int64, parquet.Types.Double:
 		size = 8
+	case parquet.Types.Boolean:
+		return p.appendPlainBools(v, n)
 	default:
 		for range n {
-			if err := p.nextPlain(l, v); err != nil {
+			if err := p.nextPlainText(v); err != nil {
 				return err
 			}
 		}
@@ -621,12 +699,6 @@ func (p *pageValues) next(l *leaf, v *vector) error {
 			return err
 		}
 		v.nums = append(v.nums, uint64(i))
-	case encodingDelta:
-		x, err := p.delta.next()
-		if err != nil {
-			return err
-		}
-		v.nums = append(v.nums, l.extend(x))
 	case encodingDeltaLength, encodingDeltaBytes:
 		return p.nextDeltaText(v)
 	default:
@@ -651,26 +723,31 @@ func (l *leaf) extend(x uint64) uint64 {
 	return uint64(uint32(x))
 }
 
-// nextPlain appends the next bool or text.
-func (p *pageValues) nextPlain(l *leaf, v *vector) error {
-	switch l.physicalType {
-	case parquet.Types.Boolean:
-		if p.bit/8 >= uint64(len(p.b)) {
-			return errPage
-		}
-		v.nums = append(v.nums, uint64(p.b[p.bit/8]>>(p.bit%8)&1))
-		p.bit++
-	default:
-		if len(p.b) < 4 {
-			return errPage
-		}
-		n := uint64(binary.LittleEndian.Uint32(p.b))
-		if p.b = p.b[4:]; n > uint64(len(p.b)) {
-			return errPage
-		}
-		v.appendText(p.b[:n])
-		p.b = p.b[n:]
+// appendPlainBools appends the next n bools.
+func (p *pageValues) appendPlainBools(v *vector, n int) error {
+	if (p.bit+uint64(n)+7)/8 > uint64(len(p.b)) {
+		return errPage
 	}
+	at := len(v.nums)
+	v.nums = slices.Grow(v.nums, n)[:at+n]
+	for i := range v.nums[at:] {
+		v.nums[at+i] = uint64(p.b[p.bit/8] >> (p.bit % 8) & 1)
+		p.bit++
+	}
+	return nil
+}
+
+// nextPlainText appends the next text.
+func (p *pageValues) nextPlainText(v *vector) error {
+	if len(p.b) < 4 {
+		return errPage
+	}
+	n := uint64(binary.LittleEndian.Uint32(p.b))
+	if p.b = p.b[4:]; n > uint64(len(p.b)) {
+		return errPage
+	}
+	v.appendText(p.b[:n])
+	p.b = p.b[n:]
 	return nil
 }
 

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"sync"
 
 	"github.com/apache/arrow/go/v15/arrow"
 	"github.com/apache/arrow/go/v15/arrow/memory"
@@ -116,6 +117,9 @@ type parquetSource struct {
 	// leaves holds the columns of the file for each column of the schema: one leaf, or
 	// one leaf for each field of a list of structs.
 	leaves [numColumns][]leafColumn
+
+	mu   sync.Mutex
+	idle []*parquetGroup // memory of row groups that were read
 }
 
 // A leafColumn is a column of the file that belongs to a column of the schema.
@@ -212,16 +216,17 @@ func canHold(desc *schema.Column, t arrow.DataType) bool {
 
 func (s *parquetSource) batches() int { return s.r.NumRowGroups() }
 
-// chunkBytes is the size of the rows that are decoded at once if one file is read, and
-// leastChunkBytes if many are.
+// chunkBytes is the approximate size of the rows that are decoded at once if one file is read,
+// so that they fit into a processor's cache, and leastChunkBytes if many files are.
 const (
-	chunkBytes      = 4 << 20
+	chunkBytes      = 512 << 10
 	leastChunkBytes = 64 << 10
 )
 
 // A parquetGroup reads one row group, some rows at a time.
 type parquetGroup struct {
 	source    *parquetSource
+	wanted    [numColumns]bool
 	columns   []openColumn
 	left      int64 // rows that are not decoded yet
 	chunkRows int64 // rows to be read at once
@@ -229,48 +234,84 @@ type parquetGroup struct {
 }
 
 // decodedBatches is the number of blocks of decoded rows in use at the same time: one is
-// being decoded, one waits, and one is being read.
-const decodedBatches = 3
+// being decoded, one is being read, and the others wait.
+const decodedBatches = 6
 
 func (s *parquetSource) concurrent() bool { return true }
 
 func (s *parquetSource) open(i int, wanted func(col int) bool) (batchRows, error) {
 	group := s.r.RowGroup(i)
-	g := &parquetGroup{source: s, left: group.NumRows()}
-	if g.left < 0 {
+	g := s.group(wanted)
+	if g.left = group.NumRows(); g.left < 0 {
 		return nil, fmt.Errorf("%d rows", g.left)
 	}
 	var bytes int64
-	for col, leaves := range s.leaves {
-		if len(leaves) == 0 || !wanted(col) {
-			continue
-		}
-		c := openColumn{col: col}
-		for _, lc := range leaves {
+	for _, c := range g.columns {
+		for k, lc := range s.leaves[c.col] {
 			pages, err := openPages(group, lc.index, s.size)
 			if err != nil {
-				return nil, fmt.Errorf("column %s: %w", columnName(col), err)
+				return nil, fmt.Errorf("column %s: %w", columnName(c.col), err)
 			}
-			bytes += columnBytes(group, lc.index)
-			c.leaves = append(c.leaves, &leaf{
-				pages: pages, physicalType: lc.desc.PhysicalType(), shape: lc.shape,
-				signed: lc.signed, limit: &budget{},
-			})
+			bytes += decodedBytes(group, lc)
+			c.leaves[k].open(pages)
 		}
-		g.columns = append(g.columns, c)
 	}
 	g.chunkRows = chunkRows(group.NumRows(), bytes, s.chunkBytes)
 	return g, nil
 }
 
-// columnBytes returns the uncompressed size of a column of a row group, as stated by the
-// file; 0 if unknown.
-func columnBytes(group *file.RowGroupReader, column int) int64 {
-	meta, err := group.MetaData().ColumnChunk(column)
+// group returns a parquetGroup with the columns for which wanted returns true. It has no open
+// pages.
+func (s *parquetSource) group(wanted func(col int) bool) *parquetGroup {
+	g := &parquetGroup{source: s}
+	for col := range s.leaves {
+		g.wanted[col] = len(s.leaves[col]) > 0 && wanted(col)
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for i, idle := range s.idle {
+		if idle.wanted == g.wanted {
+			s.idle = slices.Delete(s.idle, i, i+1)
+			return idle
+		}
+	}
+	for col, leaves := range s.leaves {
+		if !g.wanted[col] {
+			continue
+		}
+		c := openColumn{col: col}
+		for _, lc := range leaves {
+			c.leaves = append(c.leaves, newLeaf(lc.desc, lc.shape, lc.signed))
+		}
+		g.columns = append(g.columns, c)
+	}
+	return g
+}
+
+// release leaves the memory of g to other row groups.
+func (g *parquetGroup) release() {
+	for _, c := range g.columns {
+		for _, l := range c.leaves {
+			l.open(nil)
+		}
+	}
+	g.source.mu.Lock()
+	defer g.source.mu.Unlock()
+	g.source.idle = append(g.source.idle, g)
+}
+
+// decodedBytes returns the approximate memory of a decoded column of a row group, as stated by
+// the file; 0 if unknown.
+func decodedBytes(group *file.RowGroupReader, lc leafColumn) int64 {
+	meta, err := group.MetaData().ColumnChunk(lc.index)
 	if err != nil {
 		return 0
 	}
-	return max(0, meta.TotalUncompressedSize())
+	n := max(0, meta.NumValues()) * elementBytes
+	if lc.desc.PhysicalType() == parquet.Types.ByteArray {
+		n += max(0, meta.TotalUncompressedSize())
+	}
+	return n
 }
 
 // openPages returns the pages of a column of a row group, in a file of size bytes.

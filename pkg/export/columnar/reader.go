@@ -72,12 +72,17 @@ type batchRows interface {
 	// concurrent source are valid for the next decodedBatches−1 calls, other rows until
 	// the next call.
 	rows() (*rows, error)
+	// release leaves the memory of all rows to other batches. It is called at most once, at
+	// the end.
+	release()
 }
 
 // A wholeBatch returns all rows of a batch at once.
 type wholeBatch struct {
 	read func() (*rows, error) // nil after the call
 }
+
+func (b *wholeBatch) release() {}
 
 func (b *wholeBatch) rows() (*rows, error) {
 	if b.read == nil {
@@ -220,6 +225,7 @@ func (r *Reader) parts(batch, most int) (out []part, inOrder bool, _ error) {
 			return nil, false, err
 		}
 		if t == nil {
+			all.release()
 			return out, inOrder, nil
 		}
 		for i := range t.n {

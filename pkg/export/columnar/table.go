@@ -246,8 +246,11 @@ func (t *Table) openGroup(group *file.RowGroupReader) error {
 			if err != nil {
 				return fmt.Errorf("column %s: %w", c.name, err)
 			}
-			l.r = &leaf{pages: pages, physicalType: l.desc.PhysicalType(), shape: l.shape, signed: l.signed, limit: &budget{}}
-			l.r.useMemory(0)
+			if l.r == nil {
+				l.r = newLeaf(l.desc, l.shape, l.signed)
+				l.r.useMemory(0)
+			}
+			l.r.open(pages)
 		}
 	}
 	return nil
