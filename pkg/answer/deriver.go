@@ -28,14 +28,19 @@ type Deriver struct {
 
 var _ export.ForkingDeriver = (*Deriver)(nil)
 
-// NewDeriver returns a Deriver for the requests of run.
+// NewDeriver returns a Deriver for the requests of run. It keeps a copy of run, which a Reader
+// may complete while it reads.
 func NewDeriver(run *export.Run) *Deriver {
+	copied := *run
+	return newDeriver(&copied)
+}
+
+func newDeriver(run *export.Run) *Deriver {
 	return &Deriver{run: run, meter: NewMeter(run, Config{})}
 }
 
-// Fork returns a Deriver for the requests of the same run, for another goroutine. Call it
-// before the run changes: a Reader may complete the run while it reads.
-func (d *Deriver) Fork() export.Deriver { return NewDeriver(d.run) }
+// Fork implements export.ForkingDeriver.
+func (d *Deriver) Fork() export.Deriver { return newDeriver(d.run) }
 
 // Derivation describes the derived values. Its Model is known after the first Derive.
 func (d *Deriver) Derivation() export.Derivation {

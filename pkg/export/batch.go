@@ -49,6 +49,18 @@ type Batch interface {
 	Add(r *Request)
 }
 
+// A BatchWriter is a Writer that takes the batches of a [BatchReader], so that the goroutines
+// that decode requests also encode them. [Copy] uses it.
+type BatchWriter interface {
+	Writer
+	// NewBatch returns an empty Batch for WriteBatch; nil if the Writer takes single requests
+	// only. Any goroutine may call it.
+	NewBatch() Batch
+	// WriteBatch writes the requests of b, which NewBatch returned, after the ones before. b is
+	// empty then.
+	WriteBatch(b Batch) error
+}
+
 // InBatches calls the method of that name of r. ok is false if r is no BatchReader.
 func InBatches(r Reader, newBatch func() Batch) (_ BatchReader, ok bool) {
 	b, ok := r.(BatchReader)

@@ -39,12 +39,21 @@ func Copy(ctx context.Context, dst Writer, src Reader) (err error) {
 	if err := src.Scrapes(ctx, dst.WriteScrape); err != nil {
 		return err
 	}
+	from, to := inBatches(src, dst)
 	for src.Next() {
 		if ctx.Err() != nil {
 			return context.Cause(ctx)
 		}
 		if err := advance(src.Experiment()); err != nil {
 			return err
+		}
+		if from != nil {
+			b := from.Batch().(*countedBatch)
+			counts.addAll(&b.counts)
+			if err := to.WriteBatch(b.Batch); err != nil {
+				return err
+			}
+			continue
 		}
 		r := src.Request()
 		counts.add(r)
@@ -59,6 +68,37 @@ func Copy(ctx context.Context, dst Writer, src Reader) (err error) {
 		return err
 	}
 	return dst.Close(run)
+}
+
+// inBatches makes src read in batches of dst. It returns nil if src or dst cannot do so.
+func inBatches(src Reader, dst Writer) (from BatchReader, to BatchWriter) {
+	to, ok := dst.(BatchWriter)
+	if !ok || to.NewBatch() == nil {
+		return nil, nil
+	}
+	from, ok = InBatches(src, func() Batch { return &countedBatch{Batch: to.NewBatch()} })
+	if !ok {
+		return nil, nil
+	}
+	return from, to
+}
+
+// A countedBatch counts the requests of a Batch.
+type countedBatch struct {
+	Batch
+	counts writtenCounts
+}
+
+// Reset implements Batch.
+func (b *countedBatch) Reset() {
+	b.Batch.Reset()
+	b.counts = writtenCounts{}
+}
+
+// Add implements Batch.
+func (b *countedBatch) Add(r *Request) {
+	b.counts.add(r)
+	b.Batch.Add(r)
 }
 
 // writtenCounts counts the requests of an experiment that Copy wrote.
@@ -78,6 +118,18 @@ func (w *writtenCounts) add(r *Request) {
 	if r.OutputsDropped {
 		w.dropped++
 	}
+}
+
+// addAll adds the counts of o.
+func (w *writtenCounts) addAll(o *writtenCounts) {
+	if w.excluded == nil {
+		w.excluded = map[string]int{}
+	}
+	for reason, n := range o.excluded {
+		w.excluded[reason] += n
+	}
+	w.resent += o.resent
+	w.dropped += o.dropped
 }
 
 // withUnreadable returns e, experiment number index of src, with the number of requests

@@ -69,13 +69,11 @@ type Deriver interface {
 	Derivation() Derivation
 }
 
-// A ForkingDeriver can compute derived values in several goroutines, in any order of the
-// requests.
+// A ForkingDeriver is a Deriver for requests that are decoded in several goroutines.
 type ForkingDeriver interface {
 	Deriver
-	// Fork returns a Deriver for the requests of the same run, which may run beside the
-	// others. Derivation of the original describes the values of all, but only the original
-	// learns from the requests: it must derive the first request of the file.
+	// Fork returns a Deriver of the same run for another goroutine. Its Derivation names the
+	// model of the first request that it derives. Any goroutine may call Fork.
 	Fork() Deriver
 }
 

@@ -39,7 +39,12 @@ func (s *arrowSink) write(b *batch) (*batch, error) {
 func (s *arrowSink) wait() error { return nil }
 
 func (s *arrowSink) close(run *export.Run, t *telemetryBuffer) error {
-	m, err := metadataOf(run, t, s.deriver)
+	var derivation *export.Derivation
+	if s.deriver != nil {
+		d := s.deriver.Derivation()
+		derivation = &d
+	}
+	m, err := metadataOf(run, t, derivation)
 	if err != nil {
 		return err
 	}

@@ -144,6 +144,9 @@ func fieldBytes(fields export.Fields) int {
 	n := 0
 	for i := range fields {
 		n += len(fields[i].Name) + len(fields[i].Value.Data) + 32
+		if e := fields[i].Value.Envelope; e != nil {
+			n += len(e.Front) + len(e.Back)
+		}
 	}
 	return n
 }
@@ -230,10 +233,10 @@ func (c *column) appendField(first int, f *export.Field) {
 	c.children[first+fieldName].appendString(f.Name)
 	c.children[first+fieldText].appendBool(f.Value.Text)
 	value := c.children[first+fieldValue]
-	if !f.Value.Text && len(f.Value.Data) == 0 {
+	if !f.Value.Text && len(f.Value.Data) == 0 && f.Value.Envelope == nil {
 		value.appendString("null") // the zero Value
 	} else {
-		value.appendBytes(f.Value.Data)
+		value.appendValue(&f.Value)
 	}
 	c.endValue(true)
 }

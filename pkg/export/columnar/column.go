@@ -187,11 +187,12 @@ func (c *column) appendString(s string) {
 	c.endText(true)
 }
 
-func (c *column) appendBytes(s []byte) {
+// appendValue appends the text of v.
+func (c *column) appendValue(v *export.Value) {
 	if c.shared != nil {
-		c.data = append(c.data, c.shared.append(s)...)
+		c.data = c.shared.appendValue(c.data, v)
 	} else {
-		c.data = appendText(c.data, s)
+		c.data = appendText(c.data, v.Bytes())
 	}
 	c.endText(true)
 }

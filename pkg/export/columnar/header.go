@@ -69,16 +69,16 @@ func runTextMetadata(text []byte) (m fileMetadata) {
 	return m
 }
 
-// metadataOf returns the metadata of a file with the header of run and telemetry t. deriver
-// computed the derived columns; it is nil if the file has none.
-func metadataOf(run *export.Run, t *telemetryBuffer, deriver export.Deriver) (fileMetadata, error) {
+// metadataOf returns the metadata of a file with the header of run and telemetry t. derivation
+// describes the derived columns; it is nil if the file has none.
+func metadataOf(run *export.Run, t *telemetryBuffer, derivation *export.Derivation) (fileMetadata, error) {
 	text, err := runText(run)
 	if err != nil {
 		return fileMetadata{}, err
 	}
 	m := runTextMetadata(text)
-	if deriver != nil {
-		d, err := derivationText(deriver.Derivation())
+	if derivation != nil {
+		d, err := derivationText(*derivation)
 		if err != nil {
 			return m, err
 		}

@@ -137,6 +137,9 @@ type parquetSink struct {
 	arrow   *arrow.Schema
 	schema  *pqschema.Schema
 	deriver export.Deriver
+	// begun says that there are requests; derivation describes their derived columns.
+	begun      atomic.Bool
+	derivation export.Derivation
 
 	group               []*batch // of the row group that fills
 	groupRows, maxRows  int
@@ -185,6 +188,7 @@ func (s *parquetSink) newBatch() *batch {
 	if n := len(s.empty); n > 0 {
 		b := s.empty[n-1]
 		s.empty = s.empty[:n-1]
+		b.deriver = s.deriver
 		return b
 	}
 	b := newBatch(s.arrow, s.deriver)
@@ -213,6 +217,12 @@ func (c *column) shareTexts(schema *pqschema.Schema, leaf *int) {
 
 // write adds b to the row group, and writes row groups that are full.
 func (s *parquetSink) write(b *batch) (empty *batch, err error) {
+	if !s.begun.Load() {
+		if b.deriver != nil && b.deriver == s.deriver {
+			s.derivation = s.deriver.Derivation()
+		}
+		s.begun.Store(true)
+	}
 	if s.groupRows+b.rows > s.maxRows {
 		if err := s.flush(); err != nil {
 			return nil, err
@@ -389,7 +399,14 @@ func (s *parquetSink) close(run *export.Run, t *telemetryBuffer) error {
 	if err := errors.Join(s.flush(), s.wait()); err != nil {
 		return err
 	}
-	m, err := metadataOf(run, t, s.deriver)
+	var derivation *export.Derivation
+	if s.deriver != nil {
+		if !s.begun.Load() {
+			s.derivation = s.deriver.Derivation()
+		}
+		derivation = &s.derivation
+	}
+	m, err := metadataOf(run, t, derivation)
 	if err != nil {
 		return err
 	}

@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"encoding/base64"
 	"unicode/utf8"
+
+	"github.com/pa-tools/pa/pkg/export"
 )
 
 // sharedTexts is the part of a column of texts that stores only what follows the bytes that
@@ -16,29 +18,72 @@ type sharedTexts struct {
 	// least and most are the minimum and the maximum, if some is set.
 	some        bool
 	least, most []byte
-	escaped     []byte // memory
+	// envelope is of the last text, if that was not escaped; nil without one.
+	envelope *export.Envelope
+	memory   []byte
 }
 
 func (s *sharedTexts) reset() {
-	s.prefixes, s.last, s.bytes, s.some = s.prefixes[:0], s.last[:0], 0, false
+	s.prefixes, s.last, s.bytes, s.some, s.envelope = s.prefixes[:0], s.last[:0], 0, false, nil
+}
+
+// appendValue appends the rest of the text of v to b.
+func (s *sharedTexts) appendValue(b []byte, v *export.Value) []byte {
+	e := v.Envelope
+	if e == nil {
+		return append(b, s.append(v.Data)...)
+	}
+	if s.envelope != e || !utf8.Valid(v.Data) {
+		s.memory = append(append(append(s.memory[:0], e.Front...), v.Data...), e.Back...)
+		b = append(b, s.append(s.memory)...)
+		if len(s.last) == len(s.memory) && len(e.Front) >= len(textEscape) { // it was not escaped, as no other text in e
+			s.envelope = e
+		}
+		return b
+	}
+	// The last text has the same front. Envelopes are cut between characters.
+	shared := len(e.Front) + commonPrefix(s.last[len(e.Front):], v.Data)
+	for shared < len(s.last) && !utf8.RuneStart(s.last[shared]) {
+		shared--
+	}
+	back := e.Back
+	data := v.Data[shared-len(e.Front):]
+	if len(data) == 0 {
+		n := commonPrefix(s.last[shared:], back)
+		for shared+n < len(s.last) && !utf8.RuneStart(s.last[shared+n]) {
+			n--
+		}
+		shared += n
+		back = back[n:]
+	}
+	s.last = append(append(s.last[:shared], data...), back...)
+	s.added(shared)
+	return append(append(b, data...), back...)
 }
 
 // append adds text and returns its rest, as it is in the file. The rest is valid until the next
 // call.
 func (s *sharedTexts) append(text []byte) (rest []byte) {
+	s.envelope = nil
 	shared := commonPrefix(s.last, text)
 	for shared < len(s.last) && !utf8.RuneStart(s.last[shared]) {
 		shared-- // so that the text is UTF-8 if the rest is
 	}
 	if rest = text[shared:]; !utf8.Valid(rest) || bytes.HasPrefix(text, []byte(textEscape)) {
-		s.escaped = base64.StdEncoding.AppendEncode(append(s.escaped[:0], textEscape...), text)
-		shared = commonPrefix(s.last, s.escaped)
+		escaped := base64.StdEncoding.AppendEncode([]byte(textEscape), text)
+		shared = commonPrefix(s.last, escaped)
 		for shared < len(s.last) && !utf8.RuneStart(s.last[shared]) {
 			shared--
 		}
-		rest = s.escaped[shared:]
+		rest = escaped[shared:]
 	}
 	s.last = append(s.last[:shared], rest...)
+	s.added(shared)
+	return rest
+}
+
+// added counts s.last, the last text, which shares bytes with the text before.
+func (s *sharedTexts) added(shared int) {
 	s.prefixes = append(s.prefixes, int32(shared))
 	s.bytes += len(s.last)
 	switch {
@@ -49,7 +94,6 @@ func (s *sharedTexts) append(text []byte) (rest []byte) {
 	case bytes.Compare(s.last, s.most) > 0:
 		s.most = append(s.most[:0], s.last...)
 	}
-	return rest
 }
 
 // appendNull adds a null.
