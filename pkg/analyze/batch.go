@@ -52,6 +52,13 @@ func (b *batch) Add(r *export.Request) {
 	b.add(r, b.meter.Measure(r))
 }
 
+// AddDerived implements export.DerivedBatch.
+func (b *batch) AddDerived(r *export.Request, d *export.Derived) {
+	if !b.skip() {
+		b.add(r, measureDerived(b.meter, r, d))
+	}
+}
+
 // skip reports whether ctx has ended, so that no more requests are measured: a tokenizer may
 // take many seconds for each.
 func (b *batch) skip() bool {
@@ -84,9 +91,7 @@ type requestSource struct {
 func newRequestSource(ctx context.Context, r export.Reader, cfg *Config) *requestSource {
 	s := &requestSource{Reader: r, stored: storedAnswers(r, *cfg)}
 	run := *export.Preview(r) // a copy: a reader may find more experiments meanwhile
-	if s.stored == nil {
-		s.batches, _ = export.InBatches(r, func() export.Batch { return newBatch(ctx, &run, cfg) })
-	}
+	s.batches, _ = export.InBatches(r, func() export.Batch { return newBatch(ctx, &run, cfg) })
 	if s.batches == nil {
 		s.own = newBatch(ctx, &run, cfg)
 	}
@@ -102,11 +107,10 @@ func (s *requestSource) next() *batch {
 		return s.batches.Batch().(*batch)
 	}
 	s.own.Reset()
-	switch {
-	case s.stored == nil:
+	if s.stored == nil {
 		s.own.Add(s.Request())
-	case !s.own.skip():
-		s.own.add(s.Request(), measureStored(s.own.meter, s.Request(), s.stored))
+	} else {
+		s.own.AddDerived(s.Request(), s.stored.Derived())
 	}
 	return s.own
 }

@@ -31,10 +31,9 @@ func storedModel(r export.DerivedReader) (model string, ok bool) {
 	return derivation.Model, ok
 }
 
-// measureStored measures q by its stored answer.
-func measureStored(m *answer.Meter, q *export.Request, stored export.DerivedReader) *answer.Measured {
-	d := stored.Derived()
-	if d == nil { // a damaged row: the reader warns, and the tokens are unknown
+// measureDerived measures q by its stored answer d; nil for a damaged row.
+func measureDerived(m *answer.Meter, q *export.Request, d *export.Derived) *answer.Measured {
+	if d == nil { // the reader warns, and the tokens are unknown
 		q.OutputsDropped = true
 		return m.Measure(q)
 	}

@@ -49,6 +49,15 @@ type Batch interface {
 	Add(r *Request)
 }
 
+// A DerivedBatch is a Batch that takes the derived values of a file, too. A [DerivedReader] whose
+// answers are skipped calls AddDerived in place of Add.
+type DerivedBatch interface {
+	Batch
+	// AddDerived takes the next request and its derived values; d is nil if the request has
+	// none. It must not keep r or d or anything that they point to.
+	AddDerived(r *Request, d *Derived)
+}
+
 // A BatchWriter is a Writer that takes the batches of a [BatchReader], so that the goroutines
 // that decode requests also encode them. [Copy] uses it.
 type BatchWriter interface {

@@ -34,6 +34,10 @@ type Reader struct {
 	lines   lineSource // of the telemetry; nil: there is none
 	maxLine int64
 
+	newBatch func() export.Batch // nil: Next advances by single requests
+	batches  *batchFeed          // nil before the first batch
+	batch    *filledBatch        // the current one
+
 	nextPart   int   // part of the plan
 	feed       *feed // of the parts from next on; nil before the first
 	rows       *rows
@@ -229,7 +233,7 @@ func (r *Reader) parts(batch, most int) (out []part, inOrder bool, _ error) {
 			return out, inOrder, nil
 		}
 		for i := range t.n {
-			p := r.rowPart(t, i, batch)
+			p := r.rowPart(&r.decoder, t, i, batch)
 			if p == last && len(out) > 0 {
 				continue
 			}
@@ -247,11 +251,11 @@ func (r *Reader) parts(batch, most int) (out []part, inOrder bool, _ error) {
 	}
 }
 
-// rowPart returns the part of row i.
-func (r *Reader) rowPart(t *rows, i, batch int) part {
+// rowPart returns the part of row i. d interns names.
+func (r *Reader) rowPart(d *rowDecoder, t *rows, i, batch int) part {
 	q := export.Request{
-		Status: parseName(&r.decoder, t.cols[colStatus].bytes(i), export.ParseStatus),
-		Phase:  parseName(&r.decoder, t.cols[colPhase].bytes(i), export.ParsePhase),
+		Status: parseName(d, t.cols[colStatus].bytes(i), export.ParseStatus),
+		Phase:  parseName(d, t.cols[colPhase].bytes(i), export.ParsePhase),
 	}
 	experiment := int(t.cols[colExperiment].num(i))
 	if experiment >= 0 && experiment < len(r.places) {
@@ -294,6 +298,9 @@ func (r *Reader) Run() *export.Run { return r.run }
 // Next advances to the next request.
 func (r *Reader) Next() bool {
 	r.valid = false
+	if r.newBatch != nil {
+		return r.nextBatch()
+	}
 	for r.err == nil && r.src != nil && r.nextPart < len(r.plan) {
 		p := r.plan[r.nextPart]
 		if r.feed == nil {
@@ -316,7 +323,7 @@ func (r *Reader) Next() bool {
 			i := r.nextRow
 			r.nextRow++
 			r.batchRow++
-			if of := r.rowPart(r.rows, i, p.batch); p.all || of == p {
+			if of := r.rowPart(&r.decoder, r.rows, i, p.batch); p.all || of == p {
 				r.deliver(of, i)
 				return true
 			}
@@ -361,7 +368,7 @@ func (r *Reader) Derivation() (_ export.Derivation, ok bool) {
 
 // Derived returns the derived columns of the current request; nil if there are none.
 func (r *Reader) Derived() *export.Derived {
-	if !r.valid || r.derivation == nil || !r.decoder.hasDerived {
+	if !r.valid || r.newBatch != nil || r.derivation == nil || !r.decoder.hasDerived {
 		return nil
 	}
 	return &r.decoder.derived
@@ -394,7 +401,7 @@ func (r *Reader) deliver(p part, i int) {
 // Request returns the current request, valid until the next call of Next; nil
 // when there is none.
 func (r *Reader) Request() *export.Request {
-	if !r.valid {
+	if !r.valid || r.newBatch != nil {
 		return nil
 	}
 	return &r.decoder.req
@@ -418,7 +425,10 @@ func (r *Reader) Close() error {
 	if r.feed != nil {
 		r.feed.close()
 	}
+	if r.batches != nil {
+		r.batches.close()
+	}
 	err := r.src.close()
-	r.src, r.rows, r.decoder, r.valid = nil, nil, rowDecoder{}, false
+	r.src, r.rows, r.batch, r.decoder, r.valid = nil, nil, nil, rowDecoder{}, false
 	return err
 }

@@ -1,0 +1,234 @@
+package columnar
+
+import (
+	"fmt"
+	"runtime"
+	"sync"
+
+	"github.com/pa-tools/pa/pkg/export"
+)
+
+// A filledBatch holds requests of one experiment that a goroutine decoded.
+type filledBatch struct {
+	export.Batch
+	experiment int
+	rows       int
+	// defects counts the rows with a defect; where and msg are of the first one.
+	defects    int
+	where, msg string
+	err        error // that ends the part after the requests
+	last       bool  // the part ends
+}
+
+// A batchFeed decodes the parts of a plan in several goroutines, each part in one, and returns
+// the batches in the order of the plan.
+type batchFeed struct {
+	reader *Reader
+	plan   []part // the current part and the parts after it
+	// ahead has a channel for each part that is being decoded, in the order of the plan.
+	ahead   []chan *filledBatch
+	stop    chan struct{}
+	running sync.WaitGroup
+
+	mu   sync.Mutex
+	idle []*filledBatch
+}
+
+// queuedBatches is the number of batches of a part that wait at most.
+const queuedBatches = 16
+
+var _ export.BatchReader = (*Reader)(nil)
+
+// InBatches implements export.BatchReader. ok is false unless the file is Parquet with the
+// requests in the order of the contract.
+func (r *Reader) InBatches(newBatch func() export.Batch) (ok bool) {
+	if r.src == nil || !r.src.concurrent() {
+		return false
+	}
+	for _, p := range r.plan {
+		if !p.all {
+			return false
+		}
+	}
+	r.newBatch = newBatch
+	return true
+}
+
+// Batch returns the current batch; nil when there is none.
+func (r *Reader) Batch() export.Batch {
+	if !r.valid || r.batch == nil {
+		return nil
+	}
+	return r.batch.Batch
+}
+
+// nextBatch is Next in batches.
+func (r *Reader) nextBatch() bool {
+	if r.err != nil || r.src == nil {
+		return false
+	}
+	if r.batches == nil {
+		r.batches = &batchFeed{reader: r, plan: r.plan, stop: make(chan struct{})}
+	}
+	if r.batch != nil {
+		r.batches.put(r.batch)
+		r.batch = nil
+	}
+	for {
+		b, p := r.batches.next()
+		if b == nil {
+			r.err = r.tail
+			return false
+		}
+		if b.defects > 0 {
+			r.warn("row", b.where, b.msg)
+			r.warnings[r.warned["row"]].Count += b.defects - 1
+		}
+		switch {
+		case b.err != nil:
+			r.err = r.locate(p.batch, b.err)
+			return false
+		case b.rows == 0:
+			r.batches.put(b)
+			continue
+		}
+		r.batch, r.experiment, r.valid = b, b.experiment, true
+		return true
+	}
+}
+
+// next returns the next batch and its part; nil after the last.
+func (f *batchFeed) next() (*filledBatch, part) {
+	for len(f.ahead) < len(f.plan) && len(f.ahead) < runtime.GOMAXPROCS(0) {
+		out := make(chan *filledBatch, queuedBatches)
+		p := f.plan[len(f.ahead)]
+		f.ahead = append(f.ahead, out)
+		f.running.Go(func() { f.decode(p, out) })
+	}
+	if len(f.plan) == 0 {
+		return nil, part{}
+	}
+	p := f.plan[0]
+	b := <-f.ahead[0]
+	if b.last {
+		f.ahead, f.plan = f.ahead[1:], f.plan[1:]
+	}
+	return b, p
+}
+
+// get returns an empty batch.
+func (f *batchFeed) get() *filledBatch {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	b := &filledBatch{}
+	if n := len(f.idle); n > 0 {
+		b.Batch = f.idle[n-1].Batch
+		f.idle = f.idle[:n-1]
+	} else {
+		b.Batch = f.reader.newBatch()
+	}
+	b.Reset()
+	return b
+}
+
+// put leaves the memory of b to other batches.
+func (f *batchFeed) put(b *filledBatch) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.idle = append(f.idle, b)
+}
+
+// decode sends the requests of part p to out.
+func (f *batchFeed) decode(p part, out chan<- *filledBatch) {
+	d := batchDecoder{feed: f, part: p, out: out}
+	err := catchPanic(d.decode)
+	b := d.batch
+	if b == nil {
+		b = f.get()
+	}
+	b.err, b.last = err, true
+	d.send(b)
+}
+
+// A batchDecoder decodes one part.
+type batchDecoder struct {
+	feed    *batchFeed
+	part    part
+	out     chan<- *filledBatch
+	decoder rowDecoder
+	batch   *filledBatch // nil before the first row, and after each batch that was sent
+}
+
+// decode fills batches with the rows of the part, and sends all but the last one.
+func (d *batchDecoder) decode() error {
+	r := d.feed.reader
+	all, err := r.src.open(d.part.batch, r.wanted)
+	if err != nil {
+		return err
+	}
+	for row := 0; ; {
+		t, err := all.rows()
+		if err != nil {
+			return err
+		}
+		if t == nil {
+			all.release()
+			return nil
+		}
+		for i := range t.n {
+			d.add(r.rowPart(&d.decoder, t, i, d.part.batch).experiment, t, i, row)
+			row++
+		}
+		b := d.batch
+		if d.batch = nil; b != nil && !d.send(b) {
+			return nil
+		}
+	}
+}
+
+// add decodes row i of t, which is number row of the part, into the batch of an experiment.
+func (d *batchDecoder) add(experiment int, t *rows, i, row int) {
+	if d.batch != nil && d.batch.experiment != experiment {
+		d.send(d.batch)
+		d.batch = nil
+	}
+	if d.batch == nil {
+		d.batch = d.feed.get()
+		d.batch.experiment = experiment
+	}
+	b, r := d.batch, d.feed.reader
+	d.decoder.decode(t, i)
+	b.rows++
+	if d.decoder.defect != "" {
+		if b.defects == 0 {
+			_, what := r.src.place(d.part.batch)
+			b.where, b.msg = fmt.Sprintf("%s, row %d", what, row), d.decoder.defect
+		}
+		b.defects++
+	}
+	x, ok := b.Batch.(export.DerivedBatch)
+	switch {
+	case !ok || !r.withoutAnswers:
+		b.Add(&d.decoder.req)
+	case d.decoder.hasDerived:
+		x.AddDerived(&d.decoder.req, &d.decoder.derived)
+	default:
+		x.AddDerived(&d.decoder.req, nil)
+	}
+}
+
+// send sends b; it returns false if the feed was closed.
+func (d *batchDecoder) send(b *filledBatch) bool {
+	select {
+	case d.out <- b:
+		return true
+	case <-d.feed.stop:
+		return false
+	}
+}
+
+// close stops the goroutines that decode, and waits for them.
+func (f *batchFeed) close() {
+	close(f.stop)
+	f.running.Wait()
+}
