@@ -2,7 +2,10 @@ package quantile
 
 import (
 	"math"
+	"math/bits"
+	"runtime"
 	"slices"
+	"sync"
 )
 
 // Sort sorts x in ascending order, as [slices.Sort] does. It sorts many numbers by their
@@ -14,7 +17,7 @@ func Sort[T int64 | float64](x []T) {
 	}
 	switch x := any(x).(type) {
 	case []int64:
-		sortDigits(x, make([]int64, len(x)))
+		sortLarge(x, make([]int64, len(x)))
 	case []float64:
 		sortFloats(x)
 	}
@@ -30,7 +33,7 @@ func SortWith(x, scratch []int64) []int64 {
 	if cap(scratch) < len(x) {
 		scratch = make([]int64, len(x))
 	}
-	sortDigits(x, scratch[:len(x)])
+	sortLarge(x, scratch[:len(x)])
 	return scratch
 }
 
@@ -44,7 +47,7 @@ func sortFloats(x []float64) {
 		}
 		keys[i] = Key(v)
 	}
-	sortDigits(keys, make([]int64, len(keys)))
+	sortLarge(keys, make([]int64, len(keys)))
 	for i, k := range keys {
 		x[i] = Float(k)
 	}
@@ -124,3 +127,79 @@ const sign = -1 << 63
 
 // digitOf returns digit d of v, from the last.
 func digitOf(v int64, d int) uint64 { return uint64(v) >> (d * digitBits) & (1<<digitBits - 1) }
+
+const (
+	leastParallel = 1 << 17 // values from which sorting on several cores is faster
+	rangeBits     = 11      // of the ranges whose values are counted
+)
+
+// sortLarge sorts on all cores. scratch must be as long as x. It moves the values into ranges
+// of about equally many, which fit better into a processor's cache, and sorts each by digits.
+func sortLarge(x, scratch []int64) {
+	cores := min(runtime.GOMAXPROCS(0), 16)
+	if len(x) < leastParallel || cores == 1 {
+		sortDigits(x, scratch)
+		return
+	}
+	least, most := slices.Min(x), slices.Max(x)
+	span := uint64(most) - uint64(least)
+	shift := max(0, bits.Len64(span)-rangeBits)
+
+	parts := make([]rangePart, cores)
+	inParallel(cores, func(i int) {
+		p := &parts[i]
+		p.values = x[i*len(x)/cores : (i+1)*len(x)/cores]
+		for _, v := range p.values {
+			p.counts[(uint64(v)-uint64(least))>>shift]++
+		}
+	})
+	// The ranges are groups of neighbors, each with about a quarter of a core's values.
+	want := len(x)/(4*cores) + 1
+	var ends []int // of the groups
+	in, at := 0, 0 // values of the group, and of all before
+	for r := range 1 << rangeBits {
+		for i := range parts {
+			n := parts[i].counts[r]
+			parts[i].counts[r] = at + in // where the values of the part go
+			in += n
+		}
+		if in >= want || r == 1<<rangeBits-1 {
+			at += in
+			in = 0
+			ends = append(ends, at)
+		}
+	}
+	inParallel(cores, func(i int) {
+		p := &parts[i]
+		for _, v := range p.values {
+			r := (uint64(v) - uint64(least)) >> shift
+			scratch[p.counts[r]] = v
+			p.counts[r]++
+		}
+	})
+	inParallel(len(ends), func(i int) {
+		from := 0
+		if i > 0 {
+			from = ends[i-1]
+		}
+		if to := ends[i]; to > from {
+			sortDigits(scratch[from:to], x[from:to])
+			copy(x[from:to], scratch[from:to])
+		}
+	})
+}
+
+// A rangePart holds some of the values, and counts the ones of each range.
+type rangePart struct {
+	values []int64
+	counts [1 << rangeBits]int
+}
+
+// inParallel calls do for each i from 0 up to n, each in a goroutine of its own.
+func inParallel(n int, do func(i int)) {
+	var running sync.WaitGroup
+	for i := range n {
+		running.Go(func() { do(i) })
+	}
+	running.Wait()
+}

@@ -147,8 +147,15 @@ func (d *Decoder) restore(r *export.Request, x *export.Derived) {
 		d.a.Usage.Output = Value(x.OutputTokens)
 	}
 	d.responses = r.Responses
+	d.a.Events = slices.Grow(d.a.Events, len(x.Events))
+	var c *choice // of the last event
 	for i := range x.Events {
 		e := &x.Events[i]
-		d.add(int(e.Response), int(e.Choice), e.Reasoning, nil)
+		if c == nil || c.index != int(e.Choice) {
+			c = d.choice(int(e.Choice))
+		}
+		at := int(e.Response)
+		d.a.Events = append(d.a.Events, Event{Response: at, RecvNS: r.Responses[at].RecvNS, Choice: c.index, Reasoning: e.Reasoning, Prev: c.last})
+		c.last = i
 	}
 }

@@ -67,6 +67,16 @@ func (h *rleDecoder) repeats(n int) bool {
 	return !h.packed && h.left >= uint64(n)
 }
 
+// run returns how many of the next n values are in one run; at least 1.
+func (h *rleDecoder) run(n int) (int, error) {
+	for h.left == 0 {
+		if err := h.nextRun(); err != nil {
+			return 0, err
+		}
+	}
+	return int(min(h.left, uint64(n))), nil
+}
+
 // decodeRuns fills to with the next values.
 func decodeRuns[T uint8 | uint32](h *rleDecoder, to []T) error {
 	for len(to) > 0 {

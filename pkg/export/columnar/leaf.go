@@ -628,6 +628,52 @@ func (p *pageValues) append(l *leaf, v *vector, n int) error {
 
 // appendFromDictionary appends the next n values of a page with a dictionary.
 func (p *pageValues) appendFromDictionary(l *leaf, v *vector, n int) error {
+	if l.physicalType == parquet.Types.ByteArray {
+		return p.appendTexts(l, v, n)
+	}
+	at := len(v.nums)
+	v.nums = slices.Grow(v.nums, n)[:at+n]
+	nums := v.nums[at:]
+	var block [256]uint32
+	for len(nums) > 0 {
+		run, err := p.index.run(len(nums))
+		if err != nil {
+			return err
+		}
+		if !p.index.packed {
+			if err := l.checkIndex(p.index.value); err != nil {
+				return err
+			}
+			fill(nums[:run], l.dict.nums[p.index.value])
+			p.index.left -= uint64(run)
+			nums = nums[run:]
+			continue
+		}
+		indices := block[:min(run, len(block))]
+		if err := decodeRuns(&p.index, indices); err != nil {
+			return err
+		}
+		if err := l.checkIndex(slices.Max(indices)); err != nil {
+			return err
+		}
+		for k, i := range indices {
+			nums[k] = l.dict.nums[i]
+		}
+		nums = nums[len(indices):]
+	}
+	return nil
+}
+
+// checkIndex returns an error if the dictionary has no value at index i.
+func (l *leaf) checkIndex(i uint32) error {
+	if int64(i) >= int64(l.dict.n) {
+		return fmt.Errorf("index %d in a dictionary of %d values", i, l.dict.n)
+	}
+	return nil
+}
+
+// appendTexts appends the next n texts of a page with a dictionary.
+func (p *pageValues) appendTexts(l *leaf, v *vector, n int) error {
 	var block [256]uint32
 	for n > 0 {
 		indices := block[:min(n, len(block))]
@@ -635,19 +681,11 @@ func (p *pageValues) appendFromDictionary(l *leaf, v *vector, n int) error {
 		if err := decodeRuns(&p.index, indices); err != nil {
 			return err
 		}
-		if i := slices.Max(indices); int64(i) >= int64(l.dict.n) {
-			return fmt.Errorf("index %d in a dictionary of %d values", i, l.dict.n)
+		if err := l.checkIndex(slices.Max(indices)); err != nil {
+			return err
 		}
-		if l.physicalType == parquet.Types.ByteArray {
-			for _, i := range indices {
-				v.appendText(l.dict.bytes(int(i)))
-			}
-			continue
-		}
-		at := len(v.nums)
-		v.nums = slices.Grow(v.nums, len(indices))[:at+len(indices)]
-		for k, i := range indices {
-			v.nums[at+k] = l.dict.nums[i]
+		for _, i := range indices {
+			v.appendText(l.dict.bytes(int(i)))
 		}
 	}
 	return nil

@@ -3,6 +3,7 @@ package columnar
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/pa-tools/pa/pkg/export"
@@ -46,9 +47,11 @@ func (d *rowDecoder) intern(b []byte) string {
 
 // decode sets req and derived to row i.
 func (d *rowDecoder) decode(t *rows, i int) {
-	d.req = export.Request{}
 	d.defect = ""
-	clear(d.responses)
+	if !d.req.NoOutputs {
+		clear(d.responses) // their outputs
+	}
+	d.req = export.Request{}
 	d.responses, d.fields = d.responses[:0], d.fields[:0]
 	r := &d.req
 	for k := range scalars {
@@ -154,8 +157,10 @@ func (d *rowDecoder) decodeField(element *vector, first, e int) export.Field {
 func (d *rowDecoder) decodeResponses(t *rows, i int) {
 	if from, to, ok := t.cols[colRecv].list(i); ok && to > from {
 		recv := t.cols[colRecv].children[0]
-		for e := from; e < to; e++ {
-			d.responses = append(d.responses, export.Response{RecvNS: recv.num(e)})
+		d.responses = slices.Grow(d.responses, to-from)[:to-from]
+		for k := range d.responses { // outputs are nil
+			x := &d.responses[k]
+			x.RecvNS, x.Source, x.Read, x.Final, x.Error = recv.num(from+k), 0, 0, false, false
 		}
 	}
 	d.decodeAdditions(t, i, colSource, func(x *export.Response, v uint64) { x.Source = export.StampSource(v) })
