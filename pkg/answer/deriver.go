@@ -147,15 +147,17 @@ func (d *Decoder) restore(r *export.Request, x *export.Derived) {
 		d.a.Usage.Output = Value(x.OutputTokens)
 	}
 	d.responses = r.Responses
-	d.a.Events = slices.Grow(d.a.Events, len(x.Events))
+	events := slices.Grow(d.a.Events, len(x.Events))[:len(x.Events)]
+	d.a.Events = events
 	var c *choice // of the last event
-	for i := range x.Events {
+	for i := range events {
 		e := &x.Events[i]
 		if c == nil || c.index != int(e.Choice) {
 			c = d.choice(int(e.Choice))
 		}
-		at := int(e.Response)
-		d.a.Events = append(d.a.Events, Event{Response: at, RecvNS: r.Responses[at].RecvNS, Choice: c.index, Reasoning: e.Reasoning, Prev: c.last})
+		to := &events[i]
+		to.Response, to.Choice, to.Reasoning, to.Prev = int(e.Response), c.index, e.Reasoning, c.last
+		to.RecvNS = r.Responses[e.Response].RecvNS
 		c.last = i
 	}
 }

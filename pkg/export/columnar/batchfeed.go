@@ -166,6 +166,7 @@ func (d *batchDecoder) decode() error {
 	if err != nil {
 		return err
 	}
+	all.usedAtOnce()
 	for row := 0; ; {
 		t, err := all.rows()
 		if err != nil {
@@ -176,7 +177,7 @@ func (d *batchDecoder) decode() error {
 			return nil
 		}
 		for i := range t.n {
-			d.add(r.rowPart(&d.decoder, t, i, d.part.batch).experiment, t, i, row)
+			d.add(r.rowExperiment(t, i), t, i, row)
 			row++
 		}
 		b := d.batch

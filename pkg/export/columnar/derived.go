@@ -3,6 +3,7 @@ package columnar
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 
 	"github.com/apache/arrow/go/v15/arrow"
 
@@ -233,8 +234,12 @@ func (d *rowDecoder) decodeDerived(t *rows, i int) (ok bool) {
 	number := cols[derivedTokenEvents].children[0]
 	choice, choiceFrom, haveChoice := elements(cols[derivedTokenChoice], i, to-from)
 	reasoning, reasoningFrom, haveReasoning := elements(cols[derivedTokenReasoning], i, to-from)
+	x.Events = slices.Grow(x.Events, to-from)
 	for k := range to - from {
 		n := number.num(from + k)
+		if n == 0 {
+			continue
+		}
 		if n > maxEvents-uint64(len(x.Events)) {
 			d.defect = fmt.Sprintf("column token_events: a response cannot have %d token events", int64(n))
 			return false

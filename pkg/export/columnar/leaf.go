@@ -152,6 +152,12 @@ func (l *leaf) readValueRows(n int) error {
 		levels := l.defBlock[l.at:min(l.end, l.at+n)]
 		l.at += len(levels)
 		n -= len(levels)
+		if l.sameDef >= 0 && l.sameDef < l.shape.maxDef {
+			if err := l.appendNulls(len(levels)); err != nil {
+				return err
+			}
+			continue
+		}
 		for len(levels) > 0 {
 			run := 0
 			for run < len(levels) && int(levels[run]) == l.shape.maxDef {
@@ -332,17 +338,29 @@ func (v *vector) growNulls(n int) {
 }
 
 // appendNull appends a null to v.
-func (l *leaf) appendNull() error {
-	if err := l.limit.take(elementBytes); err != nil {
+func (l *leaf) appendNull() error { return l.appendNulls(1) }
+
+// appendNulls appends n nulls to v.
+func (l *leaf) appendNulls(n int) error {
+	if err := l.limit.take(n * elementBytes); err != nil {
 		return err
 	}
 	v := l.v
-	v.setNull(v.n)
-	v.n++
+	if v.nulls == nil && v.nullMemory != nil {
+		v.nulls, v.nullMemory = v.nullMemory, nil
+	}
+	v.growNulls(v.n)
+	v.nulls = slices.Grow(v.nulls[:v.n], n)[:v.n+n]
+	fill(v.nulls[v.n:], true)
+	v.n += n
 	if l.physicalType == parquet.Types.ByteArray {
-		v.offsets = append(v.offsets, len(v.text))
+		at := len(v.offsets)
+		v.offsets = slices.Grow(v.offsets, n)[:at+n]
+		fill(v.offsets[at:], len(v.text))
 	} else {
-		v.nums = append(v.nums, 0)
+		at := len(v.nums)
+		v.nums = slices.Grow(v.nums, n)[:at+n]
+		clear(v.nums[at:])
 	}
 	return nil
 }
@@ -369,7 +387,7 @@ func (l *leaf) appendValues(n int) error {
 
 // blockLevels is the number of levels that are decoded at once. It is small because a broken
 // page may claim any number of levels.
-const blockLevels = 1024
+const blockLevels = 4096
 
 // fillLevels decodes the next levels if all decoded levels are used. more is false at the
 // end of the column.

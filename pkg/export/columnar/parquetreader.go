@@ -231,6 +231,7 @@ type parquetGroup struct {
 	left      int64 // rows that are not decoded yet
 	chunkRows int64 // rows to be read at once
 	memory    int   // see batchRows
+	memories  int   // number of memories in turn
 }
 
 // decodedBatches is the number of blocks of decoded rows in use at the same time: one is
@@ -257,8 +258,12 @@ func (s *parquetSource) open(i int, wanted func(col int) bool) (batchRows, error
 		}
 	}
 	g.chunkRows = chunkRows(group.NumRows(), bytes, s.chunkBytes)
+	g.memory, g.memories = 0, decodedBatches
 	return g, nil
 }
+
+// usedAtOnce implements batchRows.
+func (g *parquetGroup) usedAtOnce() { g.memories = 1 }
 
 // group returns a parquetGroup with the columns for which wanted returns true. It has no open
 // pages.
@@ -342,7 +347,7 @@ func (g *parquetGroup) rows() (*rows, error) {
 	}
 	t := &rows{n: int(min(g.left, g.chunkRows))}
 	g.left -= int64(t.n)
-	g.memory = (g.memory + 1) % decodedBatches
+	g.memory = (g.memory + 1) % g.memories
 	limit := budget{g.source.maxBytes, g.source.maxBytes}
 	for _, c := range g.columns {
 		v, err := g.readColumn(c, t.n, &limit)

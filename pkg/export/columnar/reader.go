@@ -76,6 +76,9 @@ type batchRows interface {
 	// concurrent source are valid for the next decodedBatches−1 calls, other rows until
 	// the next call.
 	rows() (*rows, error)
+	// usedAtOnce says that rows are valid until the next call only, so that the batch needs
+	// less memory.
+	usedAtOnce()
 	// release leaves the memory of all rows to other batches. It is called at most once, at
 	// the end.
 	release()
@@ -85,6 +88,8 @@ type batchRows interface {
 type wholeBatch struct {
 	read func() (*rows, error) // nil after the call
 }
+
+func (b *wholeBatch) usedAtOnce() {}
 
 func (b *wholeBatch) release() {}
 
@@ -220,6 +225,7 @@ func (r *Reader) parts(batch, most int) (out []part, inOrder bool, _ error) {
 	if err := catchPanic(func() (err error) { all, err = r.src.open(batch, isPlanColumn); return err }); err != nil {
 		return nil, false, err
 	}
+	all.usedAtOnce()
 	inOrder = true
 	var last part
 	for {
@@ -257,11 +263,16 @@ func (r *Reader) rowPart(d *rowDecoder, t *rows, i, batch int) part {
 		Status: parseName(d, t.cols[colStatus].bytes(i), export.ParseStatus),
 		Phase:  parseName(d, t.cols[colPhase].bytes(i), export.ParsePhase),
 	}
+	return part{experiment: r.rowExperiment(t, i), excluded: q.Excluded() != "", batch: batch}
+}
+
+// rowExperiment returns the index in run of the experiment of row i.
+func (r *Reader) rowExperiment(t *rows, i int) int {
 	experiment := int(t.cols[colExperiment].num(i))
 	if experiment >= 0 && experiment < len(r.places) {
 		experiment = r.places[experiment]
 	}
-	return part{experiment: experiment, excluded: q.Excluded() != "", batch: batch}
+	return experiment
 }
 
 // locate adds the file and the batch to err. It returns a *CorruptionError, which has a

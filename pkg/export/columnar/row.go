@@ -55,7 +55,7 @@ func (d *rowDecoder) decode(t *rows, i int) {
 	d.responses, d.fields = d.responses[:0], d.fields[:0]
 	r := &d.req
 	for k := range scalars {
-		if v := t.cols[colScalars+k]; v != nil {
+		if v := t.cols[colScalars+k]; v != nil && !v.null(i) {
 			d.decodeScalar(scalars[k].field(r), v, i)
 		}
 	}
