@@ -21,7 +21,7 @@ type column struct {
 	width    int // bytes of a number; 0 for all other types
 	n        int
 	nulls    int
-	valid    []byte // a bit per value, when the field can be null
+	valid    []byte // a bit per value, if there are nulls
 	offsets  []byte // int32 little-endian, of strings and lists
 	data     []byte // numbers, bits of bools, bytes of strings
 	children []*column
@@ -90,7 +90,13 @@ func (c *column) size() int {
 
 // appendColumn appends the values of o, a column of the same type.
 func (c *column) appendColumn(o *column) {
-	if c.field.Nullable {
+	if c.nulls+o.nulls > 0 {
+		if c.nulls == 0 {
+			c.valid = appendOnes(c.valid[:0], c.n)
+		}
+		if o.nulls == 0 {
+			o.valid = appendOnes(o.valid[:0], o.n)
+		}
 		c.valid = appendBits(c.valid, c.n, o.valid, o.n)
 	}
 	switch {
@@ -138,6 +144,17 @@ func appendBits(b []byte, n int, src []byte, m int) []byte {
 	return b[:(n+m+7)/8]
 }
 
+// appendOnes appends a bitmap of n bits that are set to b, which is empty.
+func appendOnes(b []byte, n int) []byte {
+	for ; n >= 8; n -= 8 {
+		b = append(b, 0xff)
+	}
+	if n > 0 {
+		b = append(b, 1<<n-1)
+	}
+	return b
+}
+
 // appendBit appends v as bit number i of the bitmap b, which holds i bits.
 func appendBit(b []byte, i int, v bool) []byte {
 	if i%8 == 0 {
@@ -151,8 +168,10 @@ func appendBit(b []byte, i int, v bool) []byte {
 
 // endValue completes a value. valid is false for null.
 func (c *column) endValue(valid bool) {
-	if c.field.Nullable {
+	if c.nulls > 0 {
 		c.valid = appendBit(c.valid, c.n, valid)
+	} else if !valid {
+		c.valid = appendBit(appendOnes(c.valid[:0], c.n), c.n, false)
 	}
 	if !valid {
 		c.nulls++

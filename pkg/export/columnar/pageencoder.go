@@ -99,19 +99,22 @@ func (e *pageEncoder) writePage(p *pagePart, batches []leafBatch, indices []uint
 	maxDef, maxRep := int(l.desc.MaxDefinitionLevel()), int(l.desc.MaxRepetitionLevel())
 	e.defs, e.reps, e.numbers, e.texts = e.defs[:0], e.reps[:0], e.numbers[:0], e.texts[:0]
 	stats := pageStatistics{kind: l.kind}
-	levels := 0
+	levels, n := 0, 0
 	for i := range batches {
 		b := &batches[i]
 		levels += b.values.n
+		n += b.values.n - b.values.nulls
 		b.levels(e, uint8(maxDef))
-		if l.kind == parquet.Types.ByteArray {
+		switch {
+		case indices != nil:
+		case l.kind != parquet.Types.ByteArray:
+			e.numbers = b.values.appendNumbers(e.numbers)
+		default:
 			e.texts = b.values.appendTexts(e.texts)
 			if s := b.values.shared; s != nil && s.some {
 				stats.addText(s.least)
 				stats.addText(s.most)
 			}
-		} else {
-			e.numbers = b.values.appendNumbers(e.numbers)
 		}
 	}
 	page := e.page[:0]
@@ -122,13 +125,13 @@ func (e *pageEncoder) writePage(p *pagePart, batches []leafBatch, indices []uint
 		page = appendLevels(page, e.defs, maxDef)
 		levels = len(e.defs)
 	}
-	n := len(e.texts) + len(e.numbers)
 	encoding := encodingPlain
 	switch {
 	case n == 0:
 	case indices != nil:
 		encoding = encodingRLEDictionary
 		page = e.dictionary.appendIndices(page, indices[:n])
+		e.dictionary.statistics(&stats, indices[:n])
 	case l.kind == parquet.Types.ByteArray && batches[0].values.shared != nil:
 		encoding = encodingDeltaBytes
 		page = e.appendShared(page, batches)
@@ -141,10 +144,12 @@ func (e *pageEncoder) writePage(p *pagePart, batches []leafBatch, indices []uint
 		page = appendPlainNumbers(page, e.numbers, l.kind)
 	}
 	e.page = page
-	if batches[0].values.shared == nil {
-		stats.addTexts(e.texts)
+	if indices == nil {
+		if batches[0].values.shared == nil {
+			stats.addTexts(e.texts)
+		}
+		stats.addNumbers(e.numbers)
 	}
-	stats.addNumbers(e.numbers)
 	stats.nulls = int64(levels - n)
 	p.stats.merge(&stats)
 	p.levels += levels
@@ -252,6 +257,7 @@ type dictionary struct {
 	byText   map[string]uint32
 	byNumber map[int64]uint32
 	small    [256]uint32 // index + 1 of numbers from 0 to 255; 0 for none
+	used     []bool      // memory of statistics
 }
 
 func (d *dictionary) len() int { return len(d.texts) + len(d.numbers) }
@@ -343,6 +349,34 @@ func (d *dictionary) width() int { return max(1, bits.Len(uint(d.len()-1))) }
 // appendIndices appends indices, behind the number of their bits.
 func (d *dictionary) appendIndices(b []byte, indices []uint32) []byte {
 	return appendRuns(append(b, byte(d.width())), indices, d.width())
+}
+
+// statistics adds the values with the indices to stats.
+func (d *dictionary) statistics(stats *pageStatistics, indices []uint32) {
+	d.used = resized(d.used, d.len())
+	clear(d.used)
+	for _, i := range indices {
+		d.used[i] = true
+	}
+	var numbers []int64
+	for i, used := range d.used {
+		switch {
+		case !used:
+		case len(d.texts) > 0:
+			stats.addText(d.texts[i])
+		default:
+			numbers = append(numbers, d.numbers[i])
+		}
+	}
+	stats.addNumbers(numbers)
+}
+
+// resized returns a slice of n elements, in the memory of x if that is enough.
+func resized[T any](x []T, n int) []T {
+	if cap(x) < n {
+		return make([]T, n)
+	}
+	return x[:n]
 }
 
 // A pageStatistics holds the minimum and the maximum of the values of a page or a column.
