@@ -3,13 +3,15 @@ package quantile
 import (
 	"math"
 	"math/rand/v2"
+	"runtime"
 	"slices"
 	"testing"
 )
 
 func TestSort(t *testing.T) {
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(3)) // also on machines with one core
 	rng := rand.New(rand.NewPCG(1, 2))
-	for _, n := range []int{0, 1, 2, leastDigits - 1, leastDigits, leastDigits + 1, 3*leastDigits + 7} {
+	for _, n := range []int{0, 1, 2, leastDigits - 1, leastDigits, leastDigits + 1, 3*leastDigits + 7, leastParallel - 1, leastParallel, leastParallel + 7} {
 		for name, draw := range map[string]func() int64{
 			"equal":    func() int64 { return 7 },
 			"small":    func() int64 { return rng.Int64N(100) },
@@ -17,6 +19,7 @@ func TestSort(t *testing.T) {
 			"wide":     func() int64 { return int64(rng.Uint64()) },
 			"negative": func() int64 { return rng.Int64N(2000) - 1000 },
 			"ends":     func() int64 { return []int64{math.MinInt64, -1, 0, 1, math.MaxInt64}[rng.IntN(5)] },
+			"mostly 0": func() int64 { return max(0, rng.Int64N(1e6)-999_000) },
 		} {
 			x := make([]int64, n)
 			for i := range x {

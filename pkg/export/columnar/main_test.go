@@ -230,11 +230,7 @@ func TestRoundTrip(t *testing.T) {
 	for _, f := range testFormats {
 		t.Run(f.name, func(t *testing.T) {
 			t.Parallel()
-			seeds := uint64(200)
-			if f.name == "parquet" {
-				seeds = 60 // arrow v15 makes a new compressor for each page
-			}
-			for seed := range seeds / uint64(testenv.Stride(10)) {
+			for seed := range uint64(200) / uint64(testenv.Stride(10)) {
 				want := random{rand.New(rand.NewPCG(seed, 2))}.run(6)
 				data := want.encode(t, f)
 				r := f.open(t, data)
