@@ -2,7 +2,6 @@ package columnar
 
 import (
 	"fmt"
-	"runtime"
 	"sync"
 
 	"github.com/pa-tools/pa/pkg/export"
@@ -25,6 +24,7 @@ type filledBatch struct {
 type batchFeed struct {
 	reader *Reader
 	plan   []part // the current part and the parts after it
+	most   int    // of the parts that are decoded at the same time
 	// ahead has a channel for each part that is being decoded, in the order of the plan.
 	ahead   []chan *filledBatch
 	stop    chan struct{}
@@ -68,7 +68,7 @@ func (r *Reader) nextBatch() bool {
 		return false
 	}
 	if r.batches == nil {
-		r.batches = &batchFeed{reader: r, plan: r.plan, stop: make(chan struct{})}
+		r.batches = &batchFeed{reader: r, plan: r.plan, most: r.mostParts(), stop: make(chan struct{})}
 	}
 	if r.batch != nil {
 		r.batches.put(r.batch)
@@ -99,7 +99,7 @@ func (r *Reader) nextBatch() bool {
 
 // next returns the next batch and its part; nil after the last.
 func (f *batchFeed) next() (*filledBatch, part) {
-	for len(f.ahead) < len(f.plan) && len(f.ahead) < runtime.GOMAXPROCS(0) {
+	for len(f.ahead) < len(f.plan) && len(f.ahead) < f.most {
 		out := make(chan *filledBatch, queuedBatches)
 		p := f.plan[len(f.ahead)]
 		f.ahead = append(f.ahead, out)

@@ -39,12 +39,17 @@
 //
 // # Memory
 //
-// A Writer holds one batch of about 32 MiB and needs about the same again to encode it. A
-// Parquet Writer fills one batch while it encodes the previous one. A Parquet Reader
-// decodes as many row groups in parallel as there are processors. For each row group it
-// holds one page of each column and three times 4 MiB of rows; both are less after
-// [Reader.ShareWith]. The other Readers hold one batch. To find the requests of each level, opening reads three columns of a Parquet
-// file, and the whole of an Arrow file or journal.
+// A Writer of Arrow or a journal holds one batch of about 32 MiB and needs about the same
+// again to encode it. A ParquetWriter holds two row groups of about 32 MiB: it fills one
+// while it encodes the other on all cores. Texts that start alike take less. It also takes
+// batches of requests that the goroutines of an [export.BatchReader] fill.
+//
+// A Parquet Reader decodes as many row groups in parallel as there are processors. For each
+// row group it holds one page of each column and some blocks of rows of 512 KiB. In batches
+// ([Reader.InBatches]) the goroutines hand over each request when it is decoded, and hold
+// one block. All of this is less after [Reader.ShareWith]. The other Readers hold one batch.
+// To find the requests of each level, opening reads three columns of a Parquet file, and the
+// whole of an Arrow file or journal.
 //
 // # Damaged and hostile files
 //

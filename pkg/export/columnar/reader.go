@@ -315,7 +315,7 @@ func (r *Reader) Next() bool {
 	for r.err == nil && r.src != nil && r.nextPart < len(r.plan) {
 		p := r.plan[r.nextPart]
 		if r.feed == nil {
-			r.feed = newFeed(r.src, r.plan[r.nextPart:], r.wanted, max(1, runtime.GOMAXPROCS(0)/max(1, r.sharers)))
+			r.feed = newFeed(r.src, r.plan[r.nextPart:], r.wanted, r.mostParts())
 		}
 		if r.rows == nil {
 			var err error
@@ -346,6 +346,9 @@ func (r *Reader) Next() bool {
 	}
 	return false
 }
+
+// mostParts returns the number of parts that are decoded at the same time at most.
+func (r *Reader) mostParts() int { return max(1, runtime.GOMAXPROCS(0)/max(1, r.sharers)) }
 
 // wanted reports whether Next reads the column.
 func (r *Reader) wanted(col int) bool {
