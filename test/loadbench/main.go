@@ -73,7 +73,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) (err erro
 	fs.IntVar(&s.requests, "requests", 10_000, "requests of the file that analysis, definitions, columnar and memory read")
 	fs.IntVar(&s.tokens, "tokens", 100, "tokens per request, also in that file")
 	fs.IntVar(&s.rounds, "rounds", 2, "requests per stream")
-	fs.StringVar(&streams, "streams", "64,512,1024", "streams of the sections clock, start and memory")
+	fs.StringVar(&streams, "streams", "64,512,1024", "streams of the sections clock, cpu and memory")
 	fs.StringVar(&sections, "sections", "clock,grpc,cpu,schedule", "what to measure: clock, grpc, cpu, schedule, soak, analysis, definitions, columnar, memory")
 	fs.DurationVar(&s.length, "length", 10*time.Second, "length of a recording in the section memory")
 	fs.BoolVar(&check, "check", false, "fail if a ratio passes its limit")
@@ -144,6 +144,8 @@ type figures struct {
 	StartP50, StartP99 float64
 	Starts             int
 	User               int // stamps that the kernel did not take
+	// From the end of a request to the start of the next one of its slot, in µs.
+	TurnP50, TurnP99 float64
 }
 
 // setErrors sets the errors of all events, and of the last event of each read.

@@ -95,8 +95,14 @@ func judge(ctx context.Context, file string, j job, entries map[string]entry) (f
 	slices.Sort(start)
 	f.StartP50, f.StartP99, f.Starts = quantile(start, 0.5), quantile(start, 0.99), len(start)
 	for _, e := range r.Run().Experiments {
-		if m := e.Meta; m != nil && m.Client != nil && m.Client.CPU != nil {
-			f.CPUus = float64(m.Client.CPU.UserNS+m.Client.CPU.SystemNS) / 1e3 / float64(f.Events)
+		if e.Meta == nil || e.Meta.Client == nil {
+			continue
+		}
+		if c := e.Meta.Client.CPU; c != nil {
+			f.CPUus = float64(c.UserNS+c.SystemNS) / 1e3 / float64(f.Events)
+		}
+		if t := e.Meta.Client.Turnaround; t != nil {
+			f.TurnP50, f.TurnP99 = float64(t.P50NS)/1e3, float64(t.P99NS)/1e3
 		}
 	}
 	return f, nil

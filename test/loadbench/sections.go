@@ -134,24 +134,39 @@ func (s *suite) grpc(ctx context.Context) error {
 	return nil
 }
 
-// cpu is the section on what an event costs.
+// cpu is the section on the CPU time of an event, and on how soon a slot sends its next
+// request.
 func (s *suite) cpu(ctx context.Context) error {
-	const streams = 512
-	all, err := s.compare(ctx, streams, false)
-	if err != nil {
-		return err
-	}
-	cost := func(f *figures) float64 { return f.CPUus }
 	var rows [][]string
-	for _, client := range []string{bare, netHTTP, loop} {
-		// The ratio within a repetition, because the machine's other load hits all of it.
-		var ratios []float64
-		for i := range all[client] {
-			ratios = append(ratios, all[client][i].CPUus/all[bare][i].CPUus)
+	for _, n := range s.streams {
+		all, err := s.compare(ctx, n, false)
+		if err != nil {
+			return err
 		}
-		rows = append(rows, []string{client, us(of(all[client], cost)), ratio(median(ratios)), ratio(slices.Min(ratios)), ratio(slices.Max(ratios))})
+		for _, client := range []string{bare, netHTTP, loop} {
+			rows = append(rows, costRow(n, client, all))
+		}
 	}
-	s.table(fmt.Sprintf("CPU time per event, %d streams, a token every %v; pa-record writes its journal", streams, gap),
-		[]string{"client", "µs", "÷ bare", "least", "most"}, rows)
+	s.table(fmt.Sprintf("CPU time per event, a token every %v; pa-record writes its journal", gap),
+		[]string{"streams", "client", "µs", "÷ bare", "least", "most", "turnaround p50 µs", "p99 µs"}, rows)
 	return nil
+}
+
+// costRow returns the row of one client.
+func costRow(streams int, client string, all map[string][]figures) []string {
+	fs := all[client]
+	// The ratio within a repetition, because the machine's other load hits all of it.
+	var ratios []float64
+	for i := range fs {
+		ratios = append(ratios, fs[i].CPUus/all[bare][i].CPUus)
+	}
+	row := []string{
+		strconv.Itoa(streams), client, us(of(fs, func(f *figures) float64 { return f.CPUus })),
+		ratio(median(ratios)), ratio(slices.Min(ratios)), ratio(slices.Max(ratios)),
+	}
+	if client == bare {
+		return append(row, "n/a", "n/a") // it does not measure them
+	}
+	return append(row,
+		whole(of(fs, func(f *figures) float64 { return f.TurnP50 })), whole(of(fs, func(f *figures) float64 { return f.TurnP99 })))
 }
