@@ -162,7 +162,7 @@ func (r *runState) stageShare(level load.Level, warmup int, warmupTime time.Dura
 			s.budget = s.Count(before+budget) - s.Count(before)
 		}
 	}
-	s.idle = s.Share.Idle() || s.budget == 0 && s.warmup == 0 && (budget == 0 || warmupTime == 0)
+	s.idle = s.Idle() || s.budget == 0 && s.warmup == 0 && (budget == 0 || warmupTime == 0)
 	return s
 }
 

@@ -188,6 +188,7 @@ func (f *forking) Derive(r *export.Request) *export.Derived {
 	}
 	return &export.Derived{E2EL: export.Count{V: int64(r.ID), OK: true}}
 }
+
 func (f *forking) Derivation() export.Derivation {
 	return export.Derivation{Definitions: 1, Model: f.model}
 }

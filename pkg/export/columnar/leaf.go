@@ -637,7 +637,7 @@ func (p *pageValues) append(l *leaf, v *vector, n int) error {
 		return nil
 	}
 	for range n {
-		if err := p.next(l, v); err != nil {
+		if err := p.next(v); err != nil {
 			return err
 		}
 	}
@@ -747,7 +747,7 @@ func (p *pageValues) appendPlain(l *leaf, v *vector, n int) error {
 }
 
 // next appends the next value to v, but does not change v.n.
-func (p *pageValues) next(l *leaf, v *vector) error {
+func (p *pageValues) next(v *vector) error {
 	switch p.encoding {
 	case encodingRLE:
 		i, err := p.index.next()

@@ -46,7 +46,6 @@ type pageEncoder struct {
 	texts      [][]byte
 	page       []byte
 	compressed []byte
-	header     []byte
 	lengths    []int64
 	dictionary dictionary
 }

@@ -37,10 +37,10 @@ func randomFile(rng *rand.Rand) []byte {
 			`,"pa":{"schema":"pa-export/1","streaming":false}`, `,"pa":{"schema":"pa-export/1","models":["m","n"],"streaming":true}`)...)
 	}
 	b = append(b, '}')
-	switch {
-	case rng.IntN(12) == 0:
+	switch rng.IntN(12) {
+	case 0:
 		b = b[:rng.IntN(len(b))]
-	case rng.IntN(12) == 0:
+	case 1:
 		b[rng.IntN(len(b))] = " \"\\{}[]x0\n"[rng.IntN(10)]
 	}
 	return b

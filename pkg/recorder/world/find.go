@@ -69,7 +69,7 @@ func Find(getenv func(string) string, flags Flags) (World, error) {
 		if flags.Size == nil {
 			return World{}, fmt.Errorf("--rank %d needs --world-size, the number of ranks", *flags.Rank)
 		}
-		w, err = World{Rank: *flags.Rank, Size: *flags.Size, Launcher: "flags"}, nil
+		w = World{Rank: *flags.Rank, Size: *flags.Size, Launcher: "flags"}
 		if w.Size < 1 || w.Size > maxSize {
 			return World{}, fmt.Errorf("--world-size %d: must be 1 to %d", w.Size, maxSize)
 		}

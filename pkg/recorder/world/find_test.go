@@ -19,10 +19,14 @@ func TestFind(t *testing.T) {
 		err   string // part of the error; "" means none
 	}{
 		{name: "alone"},
-		{name: "mpirun", env: "OMPI_COMM_WORLD_RANK=2 OMPI_COMM_WORLD_SIZE=4 OMPI_COMM_WORLD_LOCAL_RANK=2 OMPI_COMM_WORLD_LOCAL_SIZE=4 PMIX_RANK=2",
-			want: world.World{Rank: 2, Size: 4, Launcher: "openmpi", LocalSize: 4}},
-		{name: "mpirun in a step of Slurm: the daemon's task is not the rank", env: "OMPI_COMM_WORLD_RANK=7 OMPI_COMM_WORLD_SIZE=8 PMIX_RANK=7 SLURM_STEP_ID=0 SLURM_PROCID=1 SLURM_STEP_NUM_TASKS=2",
-			want: world.World{Rank: 7, Size: 8, Launcher: "openmpi"}},
+		{
+			name: "mpirun", env: "OMPI_COMM_WORLD_RANK=2 OMPI_COMM_WORLD_SIZE=4 OMPI_COMM_WORLD_LOCAL_RANK=2 OMPI_COMM_WORLD_LOCAL_SIZE=4 PMIX_RANK=2",
+			want: world.World{Rank: 2, Size: 4, Launcher: "openmpi", LocalSize: 4},
+		},
+		{
+			name: "mpirun in a step of Slurm: the daemon's task is not the rank", env: "OMPI_COMM_WORLD_RANK=7 OMPI_COMM_WORLD_SIZE=8 PMIX_RANK=7 SLURM_STEP_ID=0 SLURM_PROCID=1 SLURM_STEP_NUM_TASKS=2",
+			want: world.World{Rank: 7, Size: 8, Launcher: "openmpi"},
+		},
 		{name: "MPICH", env: "PMI_RANK=0 PMI_SIZE=3 MPI_LOCALNRANKS=3", want: world.World{Size: 3, Launcher: "pmi", LocalSize: 3}},
 		{name: "srun --mpi=pmi2", env: "PMI_RANK=1 PMI_SIZE=2 SLURM_STEP_ID=0 SLURM_PROCID=1 SLURM_NTASKS=2", want: world.World{Rank: 1, Size: 2, Launcher: "pmi"}},
 		{name: "srun", env: "SLURM_STEP_ID=0 SLURM_PROCID=3 SLURM_NTASKS=4 SLURM_STEP_NUM_TASKS=4", want: world.World{Rank: 3, Size: 4, Launcher: "slurm"}},
@@ -30,8 +34,10 @@ func TestFind(t *testing.T) {
 		{name: "srun --mpi=pmix", env: "SLURM_STEP_ID=0 SLURM_PROCID=1 SLURM_STEP_NUM_TASKS=2 PMIX_RANK=1", want: world.World{Rank: 1, Size: 2, Launcher: "slurm"}},
 		{name: "a batch script is one process", env: "SLURM_PROCID=0 SLURM_NTASKS=4 SLURM_JOB_ID=7"},
 		{name: "PMIx with a size", env: "PMIX_RANK=1 PA_RECORD_WORLD_SIZE=2", want: world.World{Rank: 1, Size: 2, Launcher: "pmix"}},
-		{name: "torchrun on nodes of Slurm", env: "RANK=5 WORLD_SIZE=8 LOCAL_WORLD_SIZE=4 TORCHELASTIC_RUN_ID=x SLURM_STEP_ID=0 SLURM_PROCID=1 SLURM_STEP_NUM_TASKS=2",
-			want: world.World{Rank: 5, Size: 8, Launcher: "torchrun", LocalSize: 4}},
+		{
+			name: "torchrun on nodes of Slurm", env: "RANK=5 WORLD_SIZE=8 LOCAL_WORLD_SIZE=4 TORCHELASTIC_RUN_ID=x SLURM_STEP_ID=0 SLURM_PROCID=1 SLURM_STEP_NUM_TASKS=2",
+			want: world.World{Rank: 5, Size: 8, Launcher: "torchrun", LocalSize: 4},
+		},
 		{name: "RANK and WORLD_SIZE by hand", env: "RANK=1 WORLD_SIZE=2", want: world.World{Rank: 1, Size: 2, Launcher: "torchrun"}},
 		{name: "RANK alone is something else's", env: "RANK=1"},
 		{name: "Kubernetes", env: "JOB_COMPLETION_INDEX=3 PA_RECORD_WORLD_SIZE=5", want: world.World{Rank: 3, Size: 5, Launcher: "kubernetes"}},
