@@ -30,7 +30,7 @@ func diffCommand() *cli.Command {
 		&cli.StringSliceFlag{Name: "ignore", Usage: "compare although `NAME` differs: " + strings.Join(diff.Refusals(), ", ") + " or all (repeatable)", Category: "Comparison"},
 	)
 	return &cli.Command{
-		Name: "diff", Usage: "what changed between runs, and whether it is more than chance", ArgsUsage: "OLD NEW | old=FILES new=FILES",
+		Name: "diff", Usage: "what changed between runs, beyond chance", ArgsUsage: "OLD NEW | old=FILES new=FILES",
 		Description: `Compares each load level that both sides have. A side is one file, a glob
 ("runs/old-*.json"), or several of either with commas between; old= and new= may
 be repeated. Decisions need several runs a side, at least 3. One run a side says

@@ -64,6 +64,21 @@ func validate(s *simulation, out io.Writer) (broken []string, err error) {
 		}
 	}
 
+	heading(w, "Rates of short runs, if they had intervals",
+		"process | completions | given | wrong, of those given", "--- | ---: | ---: | ---:")
+	for _, n := range shortRateLengths {
+		worst := 0.0
+		for _, p := range all {
+			c := shortRates(s, p, n)
+			_, wrong := wrongOf(&c.change)
+			worst = max(worst, wrong.ratio())
+			fmt.Fprintf(w, "| %s | %d | %v | %v |\n", c.process, c.n, c.change.given, wrong)
+		}
+		if s.reps >= fullReps && n <= mustFail {
+			check(worst > mostMisses, "rates of %d completions would keep the promise, and should have intervals", n)
+		}
+	}
+
 	heading(w, "Several runs a side of the same setting",
 		"runs a side | run-to-run deviation | requests a run | mean: wrong | p50: wrong | median width, points | U test: found", "---: | ---: | ---: | ---: | ---: | ---: | ---:")
 	for _, runs := range []int{3, 5, 10} {
