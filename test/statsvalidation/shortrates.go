@@ -34,13 +34,14 @@ func shortRates(s *simulation, p process, n int) shortRateCell {
 	return c
 }
 
-// rateAsMean estimates the mean of tokens − rate·duration + mean tokens over the completions. Its
-// relative error is the relative error of the rate tokens/duration.
+// rateAsMean estimates the rate tokens/duration as the mean of
+// rate·(1 + (tokens − rate·duration)/mean tokens) over the completions. This mean is the rate, and
+// its relative error is the relative error of the rate.
 func rateAsMean(r run) inference.Estimate {
 	tokens, rate := average(r.tokens), average(r.tokens)/average(r.durations)
 	x := make([]float64, len(r.tokens))
 	for i := range x {
-		x[i] = r.tokens[i] - rate*r.durations[i] + tokens
+		x[i] = rate * (1 + (r.tokens[i]-rate*r.durations[i])/tokens)
 	}
 	return inference.NewSeries(x).Mean()
 }

@@ -5,7 +5,7 @@ import (
 	"math"
 )
 
-// The rule for one run a side. There is an interval if
+// The rule for a long run; small.go has the rule for short ones. There is an interval if
 //
 //   - the values are worth at least 200 independent ones, by their
 //     autocorrelation time;

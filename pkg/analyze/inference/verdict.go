@@ -54,7 +54,8 @@ func (v Verdict) String() string {
 // Verdict judges a comparison by a p-value: c.P, or the adjusted one of [Holm] for a
 // metric of a family. There is a difference if p ≤ alpha. For c.P and alpha = 0.05
 // that is equivalent to a 95 % interval without 0. Holm's p-value is larger, so a
-// metric of a family may be "~" although its interval leaves out 0.
+// metric of a family may be "~" although its 95 % interval leaves out 0; [HolmLevels] gives
+// the level whose interval agrees with the verdict.
 func (c *Comparison) Verdict(p, alpha float64, d Direction) Verdict {
 	switch {
 	case c.NA.Missing() || math.IsNaN(p):
