@@ -25,7 +25,7 @@ func diffCommand() *cli.Command {
 	flags = append(append(flags, settings.OutputFlags()...), settings.WidthFlag(), settings.ExperimentFlag(),
 		&cli.BoolFlag{Name: "explain", Usage: "add how it was judged: p-values, numbers of values, each run, and why intervals are missing", Category: "Output"},
 		&cli.StringSliceFlag{Name: "primary", Usage: "judge these `METRICS` instead of ttft_p50,tpot_p50,e2el_p50,output_tokens_per_s,failed_share", Category: "Comparison"},
-		&cli.StringSliceFlag{Name: "fail-on", Usage: "exit with code 3 where `CONDITION` holds: ttft_p99>+5%, ttft_p99.low>+2%, 'itl_p50 worse', new.failed_share>1% (repeatable)", Category: "Gates"},
+		&cli.StringSliceFlag{Name: "fail-on", Usage: "exit with code 3 where `CONDITION` holds: ttft_p99>+5%, ttft_p99.low>+2%, 'tpot_p50 worse', new.failed_share>1% (repeatable)", Category: "Gates"},
 		&cli.BoolFlag{Name: "single-run", Usage: "let --fail-on judge changes between two single runs, which also differ by chance", Category: "Gates"},
 		&cli.StringSliceFlag{Name: "ignore", Usage: "compare although `NAME` differs: " + strings.Join(diff.Refusals(), ", ") + " or all (repeatable)", Category: "Comparison"},
 	)
