@@ -87,7 +87,7 @@ func TestHostileHints(t *testing.T) {
 // named file, the tokenizer cache, and the files that the Go runtime reads at start.
 func TestHostileHintsTraced(t *testing.T) {
 	strace := testenv.Program(t, "strace")
-	binary, err := osexec.LookPath("pa-analyze") // testscript.Main puts it there
+	binary, err := osexec.LookPath("pa-analyze") // TestMain puts it there
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"flag"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path"
@@ -19,17 +20,25 @@ import (
 
 	"github.com/pa-tools/pa/internal/cmdline"
 	"github.com/pa-tools/pa/internal/golden"
+	"github.com/pa-tools/pa/internal/scripttest"
 	"github.com/pa-tools/pa/internal/testenv"
 )
 
 var update = flag.Bool("update", false, "rewrite the expected output in scripts")
 
-func TestMain(m *testing.M) {
-	testscript.Main(m, map[string]func(){"pa-analyze": main})
+// program is pa-analyze for scripts.
+var program = scripttest.Program{
+	Name: "pa-analyze",
+	Main: main,
+	Run: func(args []string, stdout, stderr io.Writer) int {
+		return run(context.Background(), args, strings.NewReader(""), stdout, stderr)
+	},
 }
 
+func TestMain(m *testing.M) { program.TestMain(m) }
+
 func TestScripts(t *testing.T) {
-	testscript.Run(t, testscript.Params{Dir: "testdata/script", UpdateScripts: *update})
+	program.Scripts(t, testscript.Params{Dir: "testdata/script", UpdateScripts: *update})
 }
 
 // result is what one run of the command did.

@@ -20,7 +20,7 @@ import (
 // fast/ a run of machines whose clocks were not compared, and wide/ a run whose clocks agree
 // within 60 ms.
 func TestShardScripts(t *testing.T) {
-	testscript.Run(t, testscript.Params{Dir: "testdata/shards", UpdateScripts: *update, Setup: func(env *testscript.Env) error {
+	program.Scripts(t, testscript.Params{Dir: "testdata/shards", UpdateScripts: *update, Setup: func(env *testscript.Env) error {
 		return writeShards(t, env.WorkDir)
 	}})
 }

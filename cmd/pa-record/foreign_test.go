@@ -30,7 +30,7 @@ func TestDocuments(t *testing.T) {
 	if testenv.IsLong() {
 		list = "1 2 4 8 16 32 64 128 256" // of bench.sh
 	}
-	testscript.Run(t, testscript.Params{
+	program.Scripts(t, testscript.Params{
 		Dir: "testdata/documents",
 		Setup: func(e *testscript.Env) error {
 			e.Setenv("OPENAI_API_KEY", "")
@@ -39,7 +39,6 @@ func TestDocuments(t *testing.T) {
 			e.Setenv("concurrency_list", list)
 			return nil
 		},
-		Condition: func(cond string) (bool, error) { return cond == "long" && testenv.IsLong(), nil },
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"canonical": canonicalScript, "bodies": compareBodies,
 		},

@@ -15,6 +15,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/pa-tools/pa/cmd/pa-record/internal/settings"
+	"github.com/pa-tools/pa/internal/scripttest"
 	"github.com/pa-tools/pa/pkg/sim"
 	"github.com/pa-tools/pa/pkg/sim/plan"
 )
@@ -27,13 +28,22 @@ const childEnv = "PA_RECORD_TEST_MAIN"
 // is set where the system has them.
 var limitChild = func() {}
 
+// program is pa-record for scripts.
+var program = scripttest.Program{
+	Name: "pa-record",
+	Main: main,
+	Run: func(args []string, stdout, stderr io.Writer) int {
+		env := environment{getenv: os.Getenv, signals: make(chan os.Signal)}
+		return run(context.Background(), args, env, strings.NewReader(""), stdout, stderr)
+	},
+}
+
 func TestMain(m *testing.M) {
 	if os.Getenv(childEnv) != "" {
 		limitChild()
 		main()
 	}
-	// Ends the process with the tests' exit code.
-	testscript.Main(leakChecked{m}, map[string]func(){"pa-record": main})
+	program.TestMain(leakChecked{m})
 }
 
 // leakChecked fails the tests when they leave goroutines behind.
@@ -51,7 +61,7 @@ func (l leakChecked) Run() int {
 }
 
 func TestScript(t *testing.T) {
-	testscript.Run(t, testscript.Params{
+	program.Scripts(t, testscript.Params{
 		Dir: "testdata/script",
 		Setup: func(e *testscript.Env) error {
 			e.Setenv("OPENAI_API_KEY", "")

@@ -151,7 +151,7 @@ func TestUnlistedModel(t *testing.T) {
 
 // openAICommand matches the command lines of the documents' scripts that go to an
 // OpenAI server.
-var openAICommand = regexp.MustCompile(`(?m)^exec pa-record (genai-perf .*--service-kind openai .*)$`)
+var openAICommand = regexp.MustCompile(`(?m)^pa-record (genai-perf .*--service-kind openai .*)$`)
 
 // simulatedURL matches the address that the scripts put in the place of the
 // document's own.
