@@ -78,14 +78,18 @@ func createFor(out string) (formats.Create, error) {
 // writeRun writes a run into the file out, or onto standard output.
 func writeRun(c *cli.Context, ahead settings.OpenFiles, run settings.Input, out string, create formats.Create) error {
 	return ahead.Use(c, run, func(r export.Reader) error {
-		err := settings.WriteTo(c, out, func(w io.Writer) error {
+		write := func(w io.Writer) error {
 			b := bufio.NewWriterSize(w, 1<<16)
-			dst, err := create(b, answer.NewDeriver(r.Run()))
+			dst, err := create(b, answer.NewDeriver(export.Preview(r)))
 			if err != nil {
 				return err
 			}
-			return errors.Join(export.Copy(c.Context, dst, r), b.Flush())
-		})
+			return errors.Join(export.CopyPreview(c.Context, dst, r), b.Flush())
+		}
+		err := settings.WriteTo(c, out, write)
+		if errors.Is(err, export.ErrRunChanged) { // the run is complete now
+			err = settings.WriteTo(c, out, write)
+		}
 		settings.Warnings(c, r)
 		return errors.Join(settings.Named(out, err), r.Err(), settings.LeftOut(run.Name, r, "not carried over"))
 	})

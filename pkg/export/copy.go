@@ -1,6 +1,9 @@
 package export
 
-import "context"
+import (
+	"context"
+	"errors"
+)
 
 // Copy writes the readable part of src to dst and closes dst, but not src. Copy does not
 // return an error that ends the reading of src early; the caller checks src.Err().
@@ -8,12 +11,21 @@ import "context"
 //
 // Copy returns the first error of dst, or the cause of ctx. It then stops dst, if dst is a
 // [Stopper], and does not close it.
-func Copy(ctx context.Context, dst Writer, src Reader) (err error) {
+func Copy(ctx context.Context, dst Writer, src Reader) error {
+	src.Run() // with all load levels
+	return CopyPreview(ctx, dst, src)
+}
+
+// CopyPreview is Copy without a search for further load levels before the first request, if
+// src is a [Previewer] and reads in batches for dst. It returns ErrRunChanged if the run was
+// not what it seemed: copy src to another dst then.
+func CopyPreview(ctx context.Context, dst Writer, src Reader) (err error) {
 	defer func() {
 		if s, ok := dst.(Stopper); ok && err != nil {
 			s.Stop()
 		}
 	}()
+	from, to := inBatches(src, dst)
 	run := src.Run()
 	begun := 0               // number of begun experiments; the last one is open
 	var counts writtenCounts // of the open experiment
@@ -39,7 +51,6 @@ func Copy(ctx context.Context, dst Writer, src Reader) (err error) {
 	if err := src.Scrapes(ctx, dst.WriteScrape); err != nil {
 		return err
 	}
-	from, to := inBatches(src, dst)
 	for src.Next() {
 		if ctx.Err() != nil {
 			return context.Cause(ctx)
@@ -63,6 +74,9 @@ func Copy(ctx context.Context, dst Writer, src Reader) (err error) {
 	}
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
+	}
+	if errors.Is(src.Err(), ErrRunChanged) {
+		return ErrRunChanged
 	}
 	if err := advance(len(run.Experiments)); err != nil {
 		return err

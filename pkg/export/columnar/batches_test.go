@@ -3,6 +3,7 @@ package columnar
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"slices"
@@ -155,6 +156,7 @@ type batchesOf struct {
 
 func (b *batchesOf) Run() *export.Run                                          { return b.res.run }
 func (b *batchesOf) Scrapes(context.Context, func(*export.Scrape) error) error { return nil }
+func (b *batchesOf) Err() error                                                { return nil }
 func (b *batchesOf) Request() *export.Request                                  { return nil }
 func (b *batchesOf) Experiment() int                                           { return b.res.level[b.at-1] }
 func (b *batchesOf) Batch() export.Batch                                       { return b.batch }
@@ -264,5 +266,54 @@ func TestWriteBatchesInOrder(t *testing.T) {
 	}
 	if w.NewBatch() != nil {
 		t.Error("a batch for a Deriver without Fork")
+	}
+}
+
+// A run that turns out to have more load levels than it seemed is copied again.
+func TestCopyPreview(t *testing.T) {
+	const levels = `{"experiments":[
+{"experiment":{"mode":"concurrency","value":1},"requests":[{"timestamp":1,"response_timestamps":[2]}],"window_boundaries":[1,2]},
+{"experiment":{"mode":"concurrency","value":2},"requests":[{"timestamp":3,"response_timestamps":[4]}],"window_boundaries":[3,4]}],"version":"1","endpoint":`
+	for _, tt := range []struct {
+		data    string
+		changes bool
+	}{{levels + `"v1"}`, false}, {levels + `7}`, true}} { // a header with a warning is read again as a whole
+		data := []byte(tt.data)
+		want, err := read(readJSON(t, data))
+		if err != nil {
+			t.Fatal(err)
+		}
+		src := readJSON(t, data)
+		var got bytes.Buffer
+		copied := func() error {
+			got.Reset()
+			w, err := NewParquetWriter(&got, &forking{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			return export.CopyPreview(t.Context(), w, src)
+		}
+		err = copied()
+		if changed := errors.Is(err, export.ErrRunChanged); changed != tt.changes {
+			t.Fatalf("%v", err)
+		}
+		if tt.changes {
+			err = copied()
+		}
+		if err := errors.Join(err, src.Err()); err != nil {
+			t.Fatal(err)
+		}
+		again, err := read(testFormats[0].open(t, got.Bytes()))
+		if d := cmp.Diff(want.requests, again.requests); err != nil || d != "" || !slices.Equal(want.level, again.level) {
+			t.Errorf("%v (-want +got):\n%s", err, d)
+		}
+		var all bytes.Buffer
+		w, err := NewParquetWriter(&all, &forking{})
+		if err == nil {
+			err = export.Copy(t.Context(), w, readJSON(t, data))
+		}
+		if err != nil || !bytes.Equal(all.Bytes(), got.Bytes()) {
+			t.Errorf("Copy writes another file: %v", err)
+		}
 	}
 }

@@ -3,6 +3,7 @@ package columnar
 import (
 	"encoding/binary"
 	"math"
+	"strings"
 
 	"github.com/apache/arrow/go/v15/arrow"
 	"github.com/apache/arrow/go/v15/arrow/array"
@@ -27,6 +28,8 @@ type column struct {
 	children []*column
 	// shared is set for texts of which data holds only what differs from the text before.
 	shared *sharedTexts
+	// plain is the last text that appendString wrote as it is; others are checked first.
+	plain string
 }
 
 func newColumn(f arrow.Field) *column {
@@ -200,8 +203,13 @@ func (c *column) appendBool(v bool) {
 func (c *column) appendString(s string) {
 	if c.shared != nil {
 		c.data = append(c.data, c.shared.append([]byte(s))...)
+	} else if s == c.plain {
+		c.data = append(c.data, s...)
 	} else {
-		c.data = appendString(c.data, s)
+		before := len(c.data)
+		if c.data = appendString(c.data, s); len(c.data)-before == len(s) {
+			c.plain = strings.Clone(s)
+		}
 	}
 	c.endText(true)
 }
