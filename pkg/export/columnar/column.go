@@ -3,6 +3,7 @@ package columnar
 import (
 	"encoding/binary"
 	"math"
+	"slices"
 	"strings"
 
 	"github.com/apache/arrow/go/v15/arrow"
@@ -87,6 +88,36 @@ func (c *column) size() int {
 	}
 	for _, k := range c.children {
 		n += k.size()
+	}
+	return n
+}
+
+// lengths appends the lengths of the memory of c and its children to n.
+func (c *column) lengths(n []int) []int {
+	n = append(n, len(c.valid), len(c.offsets), len(c.data))
+	if c.shared != nil {
+		n = append(n, len(c.shared.prefixes))
+	}
+	for _, k := range c.children {
+		n = k.lengths(n)
+	}
+	return n
+}
+
+// reserve makes room for values that take the lengths n, and some more. It returns the lengths
+// of the next column.
+func (c *column) reserve(n []int) []int {
+	room := func(n int) int { return n + n/8 }
+	c.valid = slices.Grow(c.valid, room(n[0]))
+	c.offsets = slices.Grow(c.offsets, room(n[1]))
+	c.data = slices.Grow(c.data, room(n[2]))
+	n = n[3:]
+	if c.shared != nil {
+		c.shared.prefixes = slices.Grow(c.shared.prefixes, room(n[0]))
+		n = n[1:]
+	}
+	for _, k := range c.children {
+		n = k.reserve(n)
 	}
 	return n
 }

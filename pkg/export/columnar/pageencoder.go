@@ -108,12 +108,11 @@ func (e *pageEncoder) writePage(p *pagePart, batches []leafBatch, indices []uint
 		case indices != nil:
 		case l.kind != parquet.Types.ByteArray:
 			e.numbers = b.values.appendNumbers(e.numbers)
-		default:
+		case b.values.shared == nil:
 			e.texts = b.values.appendTexts(e.texts)
-			if s := b.values.shared; s != nil && s.some {
-				stats.addText(s.least)
-				stats.addText(s.most)
-			}
+		case b.values.shared.some:
+			stats.addText(b.values.shared.least)
+			stats.addText(b.values.shared.most)
 		}
 	}
 	page := e.page[:0]
@@ -144,9 +143,7 @@ func (e *pageEncoder) writePage(p *pagePart, batches []leafBatch, indices []uint
 	}
 	e.page = page
 	if indices == nil {
-		if batches[0].values.shared == nil {
-			stats.addTexts(e.texts)
-		}
+		stats.addTexts(e.texts)
 		stats.addNumbers(e.numbers)
 	}
 	stats.nulls = int64(levels - n)
@@ -222,7 +219,7 @@ func appendPlainNumbers(b []byte, numbers []int64, kind parquet.Type) []byte {
 	return b
 }
 
-// appendShared appends shared texts as DELTA_BYTE_ARRAY. e.texts holds their rests.
+// appendShared appends shared texts as DELTA_BYTE_ARRAY.
 func (e *pageEncoder) appendShared(b []byte, batches []leafBatch) []byte {
 	lengths := e.lengths[:0]
 	for i := range batches {
@@ -235,8 +232,16 @@ func (e *pageEncoder) appendShared(b []byte, batches []leafBatch) []byte {
 	}
 	b = appendDelta(b, lengths)
 	lengths = lengths[:0]
-	for _, s := range e.texts {
-		lengths = append(lengths, int64(len(s)))
+	for i := range batches {
+		c := batches[i].values
+		begin := 0
+		for k := range c.n {
+			end := c.offset(k + 1)
+			if !c.isNull(k) {
+				lengths = append(lengths, int64(end-begin))
+			}
+			begin = end
+		}
 	}
 	e.lengths = lengths
 	b = appendDelta(b, lengths)

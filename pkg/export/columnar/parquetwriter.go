@@ -150,8 +150,9 @@ type parquetSink struct {
 	parts    []*pagePart // memory of earlier row groups
 	groups   int
 
-	mu    sync.Mutex
-	empty []*batch // memory of earlier row groups
+	mu      sync.Mutex
+	empty   []*batch // memory of earlier row groups
+	lengths []int    // of the memory of a batch that was full; nil before the first
 }
 
 func newParquetSink(w io.Writer, deriver export.Deriver) (*parquetSink, error) {
@@ -197,6 +198,11 @@ func (s *parquetSink) newBatch() *batch {
 	for _, c := range b.cols {
 		c.shareTexts(s.schema, &leaf)
 	}
+	if n := s.lengths; n != nil {
+		for _, c := range b.cols {
+			n = c.reserve(n)
+		}
+	}
 	return b
 }
 
@@ -237,12 +243,24 @@ func (s *parquetSink) write(b *batch) (empty *batch, err error) {
 		empty = b
 	} else {
 		s.group = append(s.group, b)
+		s.learn(b)
 		empty = s.newBatch()
 	}
 	if s.groupSize >= s.maxBytes {
 		err = s.flush()
 	}
 	return empty, err
+}
+
+// learn makes new batches have room for as much as b holds.
+func (s *parquetSink) learn(b *batch) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.lengths == nil {
+		for _, c := range b.cols {
+			s.lengths = c.lengths(s.lengths)
+		}
+	}
 }
 
 // flush starts to write the row group in the background, after the one before it.
