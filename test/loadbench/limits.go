@@ -30,9 +30,9 @@ var limits = []limit{
 	{"analysis", reportToUnmarshalMemory, 1.2}, // 0.44
 	{"definitions", definitionsToReport, 25},   // 10.7
 	{"definitions", genAIPerfToReport, 3},      // 1.25
-	{"columnar", convertToReport, 10},          // 4.0
-	{"columnar", parquetToReport, 1.5},         // 0.45
-	{"columnar", parquetToJSONSize, 0.2},       // 0.07
+	{"columnar", convertToReport, 7},           // 2.6
+	{"columnar", parquetToReport, 1.5},         // 0.51
+	{"columnar", parquetToJSONSize, 0.12},      // 0.05
 }
 
 // A limit is the most that a ratio of a section may be. Ratios of two processes in the
