@@ -232,11 +232,12 @@ func (c *column) appendBool(v bool) {
 }
 
 func (c *column) appendString(s string) {
-	if c.shared != nil {
+	switch {
+	case c.shared != nil:
 		c.data = append(c.data, c.shared.append([]byte(s))...)
-	} else if s == c.plain {
+	case s == c.plain:
 		c.data = append(c.data, s...)
-	} else {
+	default:
 		before := len(c.data)
 		if c.data = appendString(c.data, s); len(c.data)-before == len(s) {
 			c.plain = strings.Clone(s)
