@@ -25,12 +25,16 @@ profile_export.json on standard output. Nothing is lost on the way: a file of
 perf_analyzer comes back byte for byte. Of a file that breaks off all whole
 requests are written, and requests that cannot be read are left out; the exit
 code is 1 then.
+.parquet and .arrow also hold columns that are computed from the answers. With
+--tokenizer the columns output_tokens, input_tokens and tpot_ns are counted by
+that tokenizer where the server does not say them; --token-source tokenizer
+counts all outputs. report with the same flags uses these columns.
 With --as OUT is a result file of that tool, with the figures of each request,
 as report --dialect TOOL --format json writes it or, of AIPerf, GuideLLM and
 inference-perf, the file of its requests, with their summaries beside it; a
 warning says what it cannot hold. --as perf_analyzer-24.03 writes
 profile_export.json as that release did.`,
-		Flags:  append(append([]cli.Flag{settings.OverwriteFlag()}, resultFlags()...), settings.InputFlags()...),
+		Flags:  append(append([]cli.Flag{settings.OverwriteFlag(), settings.TokenSourceFlag()}, resultFlags()...), settings.InputFlags()...),
 		Action: convert,
 	}
 }
@@ -52,14 +56,23 @@ func convert(c *cli.Context) (err error) {
 	if err != nil {
 		return err
 	}
+	for _, flag := range [...]string{"tokenizer", "token-source"} {
+		if c.IsSet(flag) && !formats.HasDerived(out) {
+			return cmdline.Usagef("--%s: %s has no derived columns; drop the flag, or give a name that ends in .parquet or .arrow", flag, out)
+		}
+	}
 	if err := checkConverted(c, in, out); err != nil {
+		return err
+	}
+	tokens, err := settings.Tokens(c)
+	if err != nil {
 		return err
 	}
 	run, err := ahead.OneOf(c, []string{in})
 	if err != nil {
 		return err
 	}
-	return writeRun(c, ahead, run, out, create)
+	return writeRun(c, ahead, run, out, create, tokens)
 }
 
 // createFor returns what writes the format of a file with this name. The error is a usage
@@ -75,12 +88,15 @@ func createFor(out string) (formats.Create, error) {
 	return create, nil
 }
 
-// writeRun writes a run into the file out, or onto standard output.
-func writeRun(c *cli.Context, ahead settings.OpenFiles, run settings.Input, out string, create formats.Create) error {
+// writeRun writes a run into the file out, or onto standard output. tokens says how the
+// derived columns count.
+func writeRun(c *cli.Context, ahead settings.OpenFiles, run settings.Input, out string, create formats.Create, tokens answer.TokenCounting) error {
 	return ahead.Use(c, run, func(r export.Reader) error {
+		var deriver *answer.Deriver
 		write := func(w io.Writer) error {
 			b := bufio.NewWriterSize(w, 1<<16)
-			dst, err := create(b, answer.NewDeriver(export.Preview(r)))
+			deriver = answer.NewTokenDeriver(export.Preview(r), tokens)
+			dst, err := create(b, deriver)
 			if err != nil {
 				return err
 			}
@@ -91,6 +107,10 @@ func writeRun(c *cli.Context, ahead settings.OpenFiles, run settings.Input, out 
 			err = settings.WriteTo(c, out, write)
 		}
 		settings.Warnings(c, r)
+		if counter, ok := tokens.Counter.(*answer.LimitedCounter); ok && counter.Err() != nil {
+			settings.Warnf(c, "%s: the tokenizer could not count texts of %s, whose token counts are missing, so report will count again: %v; check the tokenizer file",
+				out, plural.GroupedOf(int(deriver.Derivation().NotCounted), "request"), counter.Err())
+		}
 		return errors.Join(settings.Named(out, err), r.Err(), settings.LeftOut(run.Name, r, "not carried over"))
 	})
 }

@@ -30,10 +30,10 @@ func resultFlags() []cli.Flag {
 }
 
 // checkNoResult refuses flags that say how another tool's file is written if there is
-// no --as.
+// no --as. A tokenizer also counts for the derived columns of a table.
 func checkNoResult(c *cli.Context) error {
 	for _, name := range settings.FlagNames(resultFlags()) {
-		if c.IsSet(name) {
+		if name != "tokenizer" && c.IsSet(name) {
 			return cmdline.Usagef("--%s is about another tool's file; give --as too", name)
 		}
 	}
@@ -56,6 +56,9 @@ func convertAs(c *cli.Context, ahead settings.OpenFiles, in, out string) error {
 	t := settings.Registry().Find(name)
 	if t == nil || t.Result == nil {
 		return cmdline.Usagef("--as %q: give one of %s", name, resultNames())
+	}
+	if c.IsSet("token-source") {
+		return cmdline.Usagef("--token-source is about the derived columns of .parquet and .arrow; drop it, or drop --as")
 	}
 	result := t.Result
 	for _, flag := range settings.FlagNames(resultFlags()) {

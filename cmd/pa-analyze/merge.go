@@ -8,6 +8,7 @@ import (
 	"github.com/pa-tools/pa/cmd/pa-analyze/internal/settings"
 	"github.com/pa-tools/pa/internal/cmdline"
 	"github.com/pa-tools/pa/internal/plural"
+	"github.com/pa-tools/pa/pkg/answer"
 )
 
 func mergeCommand() *cli.Command {
@@ -47,5 +48,5 @@ func merge(c *cli.Context) (err error) {
 			return err
 		}
 	}
-	return writeRun(c, ahead, run, out, create)
+	return writeRun(c, ahead, run, out, create, answer.TokenCounting{})
 }

@@ -24,10 +24,11 @@ func validateCommand() *cli.Command {
 counts agree and that members have the right types, and that counters of servers
 do not fall unless the server was started again. Figures that the result file
 of another tool holds about its requests are made again, and have to agree; so
-are the derived columns of a table.
+are the derived columns of a table; columns that a tokenizer counted need the
+same tokenizer with --tokenizer.
 Prints one line for each violation and one for each file; exit code 1 when there
 is a violation.`,
-		Flags:  append(flags, settings.InputFlags()...),
+		Flags:  append(append(flags, settings.TokenizerFlag()), settings.InputFlags()...),
 		Action: runValidate,
 	}
 }
@@ -41,11 +42,16 @@ func runValidate(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
+	tokens, err := settings.Tokens(c)
+	if err != nil {
+		return err
+	}
+	cfg := validate.Config{Counter: tokens.Counter, Tokenizer: tokens.Tokenizer}
 	var errs []error
 	violations := 0
 	for _, path := range paths {
 		errs = append(errs, settings.FileInput(path).Use(c, func(r export.Reader) error {
-			n, err := validateFile(c, path, r)
+			n, err := validateFile(c, path, cfg, r)
 			violations += n
 			return err
 		}))
@@ -67,7 +73,7 @@ func ownFigures(r export.Reader) string {
 }
 
 // validateFile prints the violations of a file and returns their number.
-func validateFile(c *cli.Context, path string, r export.Reader) (violations int, err error) {
+func validateFile(c *cli.Context, path string, cfg validate.Config, r export.Reader) (violations int, err error) {
 	printed, limit := 0, c.Int("limit")
 	var writeErr error
 	line := func(format string, args ...any) {
@@ -75,7 +81,7 @@ func validateFile(c *cli.Context, path string, r export.Reader) (violations int,
 			writeErr = err
 		}
 	}
-	v, err := validate.Run(c.Context, r, func(v validate.Violation) {
+	v, err := validate.Run(c.Context, r, cfg, func(v validate.Violation) {
 		if printed++; limit <= 0 || printed <= limit {
 			line("%s: %s", sanitize.Text(path), sanitize.Text(v.String()))
 		}
@@ -95,6 +101,9 @@ func validateFile(c *cli.Context, path string, r export.Reader) (violations int,
 		verdict = plural.Of(v.Violations, "violation")
 	}
 	line("%s: %s: %s, %s, %s%s", sanitize.Text(path), verdict, plural.Of(v.Experiments, "experiment"), plural.Of(v.Requests, "request"), plural.Of(v.Responses, "response"), ownFigures(r))
+	if v.NotCompared != "" {
+		settings.Warnf(c, "%s: the derived columns were not compared: %s", sanitize.Text(path), sanitize.Text(v.NotCompared))
+	}
 	if v.NotUTF8 > 0 {
 		settings.Warnf(c, "%s: not UTF-8: %s; NVIDIA's scripts cannot read the file, pa-analyze can", sanitize.Text(path), plural.Of(v.NotUTF8, "text"))
 	}

@@ -141,7 +141,7 @@ const oneEvent = `data: {"id":"a","choices":[{"index":0,"delta":{"content":"x"}}
 func checkValid(t *testing.T, path string) {
 	t.Helper()
 	r := exporttest.Open(t, path)
-	if _, err := validate.Run(t.Context(), r, func(v validate.Violation) { t.Errorf("%s: %s", path, v.String()) }); err != nil {
+	if _, err := validate.Run(t.Context(), r, validate.Config{}, func(v validate.Violation) { t.Errorf("%s: %s", path, v.String()) }); err != nil {
 		t.Error(err)
 	}
 	if w := r.Warnings(); len(w) > 0 {

@@ -11,11 +11,11 @@ import (
 )
 
 const (
-	leastRun = 64      // values for which a Sorter first takes memory
-	mostRun  = 1 << 20 // values of a run at most, in memory
+	leastRun = 64      // number of values for which a Sorter first reserves memory
+	mostRun  = 1 << 20 // most values of a run in memory
 	runShare = 8       // a full run takes at most 1/runShare of the memory
 
-	writeBytes = 1 << 18 // of a write to the file
+	writeBytes = 1 << 18 // size of a write to the file
 )
 
 // A Memory bounds the bytes that the values of its Sorters take in memory. Sorting and
@@ -25,7 +25,7 @@ type Memory struct {
 	used    int64 // capacity of the Sorters' runs
 	dir     string
 	sorters []*Sorter
-	scratch []int64 // of sorting
+	scratch []int64 // buffer for sorting
 
 	file *spool.Temporary // all runs outside memory; nil before the first
 	size int64            // bytes of the file
@@ -43,8 +43,8 @@ func (m *Memory) NewSorter() *Sorter {
 	return s
 }
 
-// Full returns the error of the temporary file because of which values stay in memory
-// beyond the bound; nil if there is none.
+// Full returns the error of the temporary file that keeps values in memory beyond the
+// bound; nil if there is none.
 func (m *Memory) Full() error { return m.full }
 
 // Close removes the temporary file. The Sorters must not be used any more.

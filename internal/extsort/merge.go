@@ -10,11 +10,11 @@ import (
 	"github.com/pa-tools/pa/internal/quantile"
 )
 
-// blockValues is how many values Sorted passes on at once, roughly. A merge sorts that many
-// by their digits, which is faster than to compare the heads of all runs for each value.
+// blockValues is about the number of values that Sorted passes on at once. A merge sorts a
+// block by digits, which is faster than comparing the heads of all runs for each value.
 const blockValues = 1 << 17
 
-// leastWindow is the number of values that a merge takes from a run at once, at least.
+// leastWindow is the least number of values that a merge reads from a run at once.
 const leastWindow = 1 << 8
 
 // A storedRun is a run in the file.
@@ -23,7 +23,7 @@ type storedRun struct {
 	n        int   // values
 }
 
-// Sorted calls f with all values in ascending order, many at a time. f must not keep the
+// Sorted calls f with all values in ascending order, a block at a time. f must not keep the
 // block or change it. Sorted may be called again. An error means that the temporary file
 // could not be read, and that values are missing.
 func (s *Sorter) Sorted(f func(block []int64)) error {
@@ -38,8 +38,8 @@ func (s *Sorter) Sorted(f func(block []int64)) error {
 	}
 	var block []int64
 	for {
-		// All values up to bound are in the windows: a run with values beyond its window ends
-		// the window at bound or later.
+		// All values up to bound are in the windows, because the window of a run that goes on
+		// ends at bound or later.
 		bound := int64(math.MaxInt64)
 		left := all[:0]
 		for _, c := range all {
@@ -79,8 +79,8 @@ func (s *Sorter) Sorted(f func(block []int64)) error {
 	}
 }
 
-// A cursor goes through a run. It has a window of values, and what follows the window is
-// either in memory or in the file.
+// A cursor reads through a run. It holds a window of values; the values after the window
+// are either in memory or in the file.
 type cursor struct {
 	size   int     // values of a window
 	window []int64 // sorted

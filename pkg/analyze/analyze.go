@@ -98,8 +98,12 @@ const defaultSLOTarget = 0.99
 
 // PerRequest returns the part of c that a [answer.Meter] needs.
 func (c *Config) PerRequest() answer.Config {
+	hash := ""
+	if c.Tokenizer != nil {
+		hash = c.Tokenizer.SHA256
+	}
 	return answer.Config{
-		From: c.From, TokenSource: c.TokenSource, Counter: c.Counter, Streaming: c.Streaming,
+		Tokenizer: hash, From: c.From, TokenSource: c.TokenSource, Counter: c.Counter, Streaming: c.Streaming,
 		IncludeWarmup: c.IncludeWarmup, WithoutPauses: c.Selection.WithoutPauses,
 	}
 }

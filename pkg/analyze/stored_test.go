@@ -8,6 +8,7 @@ import (
 	"maps"
 	"reflect"
 	"slices"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -42,7 +43,7 @@ func TestStoredAnswers(t *testing.T) {
 			continue
 		}
 		data := files[name]
-		table := parquetOf(t, data)
+		table := parquetOf(t, data, answer.TokenCounting{})
 		for k, cfg := range configs {
 			want := run(t, cfg, func(ctx context.Context) (export.Reader, error) {
 				return profilejson.NewReader(ctx, "x", bytes.NewReader(data), int64(len(data)), export.Limits{})
@@ -57,16 +58,113 @@ func TestStoredAnswers(t *testing.T) {
 	}
 }
 
+// A countingWords counts its calls. It refuses no text.
+type countingWords struct{ calls atomic.Int64 }
+
+func (c *countingWords) CountTokens(text []byte) (int, error) {
+	c.calls.Add(1)
+	return len(bytes.Fields(text)), nil
+}
+
+// Reports of a Parquet file whose columns a tokenizer filled equal the reports of the export,
+// and count no text again where the columns hold what the report asks for.
+func TestStoredTokenCounts(t *testing.T) {
+	files, _ := golden.ProfileExports(t)
+	words := &countingWords{}
+	tokenizer := &analyze.Tokenizer{Name: "words", SHA256: "abc"}
+	sources := []answer.TokenSource{answer.TokenAuto, answer.TokenUsage, answer.TokenTokenizer, answer.TokenResponses}
+	counted, saved := 0, 0
+	for i, name := range slices.Sorted(maps.Keys(files)) {
+		if i%testenv.Stride(8) > 0 {
+			continue
+		}
+		data := files[name]
+		for _, stored := range sources {
+			table := parquetOf(t, data, answer.TokenCounting{TokenSource: stored, Counter: words, Tokenizer: tokenizer.SHA256})
+			for _, asked := range sources {
+				for _, cfg := range []analyze.Config{
+					{TokenSource: asked, Counter: words, Tokenizer: tokenizer},
+					{TokenSource: asked, Counter: words, Tokenizer: &analyze.Tokenizer{Name: "words", SHA256: "def"}},
+					{TokenSource: asked},
+				} {
+					before := words.calls.Load()
+					want := run(t, cfg, func(ctx context.Context) (export.Reader, error) {
+						return profilejson.NewReader(ctx, "x", bytes.NewReader(data), int64(len(data)), export.Limits{})
+					})
+					between := words.calls.Load()
+					got := run(t, cfg, func(ctx context.Context) (export.Reader, error) {
+						return columnar.Parquet{}.Open(ctx, "x", bytes.NewReader(table), int64(len(table)), export.Limits{})
+					})
+					if d := cmp.Diff(want, got, cmpopts.EquateNaNs(), cmp.Exporter(func(reflect.Type) bool { return true }), cmp.Comparer(sameError)); d != "" {
+						t.Fatalf("%s, stored by %v, asked for %v, tokenizer %v (-JSON +Parquet):\n%.2000s", name, stored, asked, cfg.Tokenizer, d)
+					}
+					byJSON, byTable := between-before, words.calls.Load()-between
+					if same := stored == asked && cfg.Tokenizer == tokenizer; same && byTable != 0 || !same && asked == answer.TokenTokenizer && byTable != byJSON {
+						t.Fatalf("%s, stored by %v, asked for %v, tokenizer %v: %d texts counted, %d from JSON", name, stored, asked, cfg.Tokenizer, byTable, byJSON)
+					}
+					counted += int(byTable)
+					saved += int(byJSON - byTable)
+				}
+			}
+		}
+	}
+	if counted == 0 || saved == 0 {
+		t.Errorf("%d texts counted, %d not: the exports do not tell", counted, saved)
+	}
+}
+
+// A file says that its tokenizer refused a text, also if that text comes long after the first
+// rows were written, and the report then counts again.
+func TestStoredTokenCountsRefused(t *testing.T) {
+	const requests = 40_000 // many batches
+	var doc bytes.Buffer
+	doc.WriteString(`{"experiments":[{"experiment":{"mode":"concurrency","value":1},"requests":[`)
+	for i := range requests {
+		text := "a b"
+		if i == requests-1 {
+			text = "!"
+		}
+		if i > 0 {
+			doc.WriteByte(',')
+		}
+		fmt.Fprintf(&doc, `{"timestamp":%d,"request_inputs":{"text_input":"x"},"response_timestamps":[%d,%d],"response_outputs":[{"text_output":"a "},{"text_output":%q}]}`, 1000*i+1, 1000*i+11, 1000*i+21, text)
+	}
+	doc.WriteString(`],"window_boundaries":[]}],"version":"2.60.0","service_kind":"triton","endpoint":""}`)
+	data := doc.Bytes()
+	cfg := analyze.Config{Counter: memrun.Words{}, Tokenizer: &analyze.Tokenizer{Name: "words", SHA256: "abc"}}
+	table := parquetOf(t, data, answer.TokenCounting{Counter: memrun.Words{}, Tokenizer: "abc"})
+	open := func(ctx context.Context) (export.Reader, error) {
+		return columnar.Parquet{}.Open(ctx, "x", bytes.NewReader(table), int64(len(table)), export.Limits{})
+	}
+	r, err := open(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	how, _ := r.(export.DerivedReader).Derivation()
+	if err := r.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if how.NotCounted != 1 {
+		t.Errorf("%d requests not counted, want 1", how.NotCounted)
+	}
+	want := run(t, cfg, func(ctx context.Context) (export.Reader, error) {
+		return profilejson.NewReader(ctx, "x", bytes.NewReader(data), int64(len(data)), export.Limits{})
+	})
+	if d := cmp.Diff(want, run(t, cfg, open), cmpopts.EquateNaNs(), cmp.Exporter(func(reflect.Type) bool { return true }), cmp.Comparer(sameError)); d != "" {
+		t.Errorf("(-JSON +Parquet):\n%.2000s", d)
+	}
+}
+
 func sameError(a, b error) bool { return fmt.Sprint(a) == fmt.Sprint(b) }
 
-func parquetOf(t *testing.T, data []byte) []byte {
+func parquetOf(t *testing.T, data []byte, tokens answer.TokenCounting) []byte {
 	t.Helper()
 	r, err := profilejson.NewReader(t.Context(), "x", bytes.NewReader(data), int64(len(data)), export.Limits{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	var out bytes.Buffer
-	w, err := columnar.NewParquetWriter(&out, answer.NewDeriver(r.Run()))
+	w, err := columnar.NewParquetWriter(&out, answer.NewTokenDeriver(r.Run(), tokens))
 	if err == nil {
 		err = export.Copy(t.Context(), w, r)
 	}

@@ -48,6 +48,9 @@ type Answer struct {
 	// stored says whether the answer was streamed, in an answer from the columns of a
 	// file; nil in one that was decoded.
 	stored *Streamed
+	// counted is the number of output tokens that the tokenizer counted, in an answer from
+	// the columns of a file.
+	counted Value
 }
 
 // A choice is one of the answers to a request: choices[].index for OpenAI,

@@ -2,24 +2,42 @@ package answer
 
 import (
 	"slices"
+	"sync/atomic"
 
 	"github.com/pa-tools/pa/pkg/export"
 )
 
 // Definitions is the version of the results of a [Deriver]. It changes whenever the
-// results of a [Decoder] or a [Meter] change, so that derived values in older files are not
-// mistaken for present ones.
+// results of a [Decoder] or a [Meter] change, or the counts of a tokenizer, so that derived
+// values in older files are not mistaken for present ones.
 const Definitions = 1
 
-// A Deriver computes the derived values that columnar files store, with the default Config.
+// TokenCounting says how a [Deriver] counts tokens. The zero value takes the best source of each
+// request and has no tokenizer.
+type TokenCounting struct {
+	// TokenSource is the source of the numbers of output tokens, as in a Config.
+	TokenSource TokenSource
+	// Counter counts tokens of texts; nil means that there is no tokenizer. Forks of a
+	// Deriver call it in several goroutines.
+	Counter TokenCounter
+	// Tokenizer is the SHA-256 of the Counter's file in hex.
+	Tokenizer string
+}
+
+// A Deriver computes the derived values that columnar files store, with latencies from the
+// start of a request. With a tokenizer it also counts the input tokens that nobody stated.
 //
 // A Deriver is for one goroutine.
 type Deriver struct {
-	run   *export.Run
-	meter *Meter
-	out   export.Derived
-	model string
-	begun bool // Derive was called
+	run    *export.Run
+	tokens TokenCounting
+	meter  *Meter
+	out    export.Derived
+	model  string
+	begun  bool // Derive was called
+	// notCounted is the number of requests with a text that the tokenizer could not count,
+	// of this Deriver and its forks.
+	notCounted *atomic.Int64
 	// Buffers of setITL.
 	choices []int // for each event, the number of its choice
 	ends    []int // for each choice, the index in gaps after its last gap
@@ -28,23 +46,52 @@ type Deriver struct {
 
 var _ export.ForkingDeriver = (*Deriver)(nil)
 
-// NewDeriver returns a Deriver for the requests of run. It keeps a copy of run, which a Reader
-// may complete while it reads.
-func NewDeriver(run *export.Run) *Deriver {
+// NewDeriver returns a Deriver for the requests of run, without a tokenizer. It keeps a copy
+// of run, which a Reader may complete while it reads.
+func NewDeriver(run *export.Run) *Deriver { return NewTokenDeriver(run, TokenCounting{}) }
+
+// NewTokenDeriver is like NewDeriver, but the Deriver counts tokens as tokens says.
+func NewTokenDeriver(run *export.Run, tokens TokenCounting) *Deriver {
 	copied := *run
-	return newDeriver(&copied)
+	return newDeriver(&copied, tokens, &atomic.Int64{})
 }
 
-func newDeriver(run *export.Run) *Deriver {
-	return &Deriver{run: run, meter: NewMeter(run, Config{})}
+func newDeriver(run *export.Run, tokens TokenCounting, notCounted *atomic.Int64) *Deriver {
+	cfg := Config{TokenSource: tokens.TokenSource, Counter: tokens.Counter, Tokenizer: tokens.Tokenizer}
+	return &Deriver{run: run, tokens: tokens, meter: NewMeter(run, cfg), notCounted: notCounted}
 }
 
-// Fork implements export.ForkingDeriver.
-func (d *Deriver) Fork() export.Deriver { return newDeriver(d.run) }
+// Fork implements export.ForkingDeriver. NotCounted of its Derivation is the number of all
+// forks together.
+func (d *Deriver) Fork() export.Deriver { return newDeriver(d.run, d.tokens, d.notCounted) }
 
-// Derivation describes the derived values. Its Model is known after the first Derive.
+// Derivation describes the derived values. Its Model is known after the first Derive, its
+// NotCounted after the last one.
 func (d *Deriver) Derivation() export.Derivation {
-	return export.Derivation{Definitions: Definitions, TokenSource: "auto", Model: d.model}
+	return export.Derivation{
+		Definitions: Definitions, TokenSource: configuredSource(d.tokens.TokenSource),
+		Tokenizer: d.tokens.Tokenizer, NotCounted: d.notCounted.Load(), Model: d.model,
+	}
+}
+
+// autoSource is the name of TokenAuto in a Derivation.
+const autoSource = "auto"
+
+// configuredSource returns the name of s in a Derivation.
+func configuredSource(s TokenSource) string {
+	if s == TokenAuto {
+		return autoSource
+	}
+	return s.String()
+}
+
+// ParseConfiguredSource returns the source that Derivation.TokenSource names: "auto",
+// "usage", "tokenizer" or "responses".
+func ParseConfiguredSource(name string) (TokenSource, error) {
+	if name == autoSource {
+		return TokenAuto, nil
+	}
+	return ParseTokenSource(name)
 }
 
 // Derive decodes and measures r. The result is valid until the next call.
@@ -77,6 +124,15 @@ func (d *Deriver) Derive(r *export.Request) *export.Derived {
 	}
 	if len(q.Gaps) > 0 {
 		d.setITL(a)
+	}
+	refused := q.NotCounted != nil
+	if d.tokens.Counter != nil && !x.InputTokens.OK {
+		n, err := countPrompt(d.tokens.Counter, r)
+		refused = refused || err != nil
+		x.InputTokens, x.InputCounted = export.Count(n), n.OK
+	}
+	if refused {
+		d.notCounted.Add(1)
 	}
 	return x
 }
@@ -118,10 +174,29 @@ func (d *Deriver) setITL(a *Answer) {
 }
 
 // Matches reports whether a Meter with cfg can use the derived values of a file, which d
-// describes.
+// describes. Every file with the present definitions holds the token events. Whether it
+// holds the usage of all requests, and the counts of the tokenizer, depends on the token
+// source that its columns were computed with.
 func (cfg *Config) Matches(d export.Derivation) bool {
-	return d.Definitions == Definitions && d.TokenSource == "auto" && d.Tokenizer == "" &&
-		cfg.Counter == nil && cfg.TokenSource != TokenTokenizer
+	stored, err := ParseConfiguredSource(d.TokenSource)
+	if d.Definitions != Definitions || d.NotCounted != 0 || err != nil {
+		return false
+	}
+	sameTokenizer := d.Tokenizer != "" && cfg.Tokenizer == d.Tokenizer
+	switch cfg.TokenSource {
+	case TokenResponses:
+		return true
+	case TokenUsage:
+		return stored == TokenAuto || stored == TokenUsage
+	case TokenTokenizer:
+		return stored == TokenTokenizer && sameTokenizer
+	case TokenAuto:
+		if cfg.Counter != nil {
+			return stored == TokenAuto && sameTokenizer
+		}
+		return stored == TokenAuto || stored == TokenUsage
+	}
+	return false
 }
 
 // MeasureDerived returns the result that Measure returns for r, but takes the answer from
@@ -143,8 +218,14 @@ func (d *Decoder) restore(r *export.Request, x *export.Derived) {
 		Failure: x.Failure, Assumed: x.Assumed, Unreadable: x.Unreadable, Dropped: r.OutputsDropped, Numbers: d.Numbers,
 		Usage: Usage{Input: Value(x.InputTokens), Reasoning: Value(x.ReasoningTokens), Cached: Value(x.CachedTokens)},
 	}
-	if x.TokenSource == TokenUsage.String() {
+	if x.InputCounted { // no definition of ours counts it
+		d.a.Usage.Input = Value{}
+	}
+	switch x.TokenSource {
+	case TokenUsage.String():
 		d.a.Usage.Output = Value(x.OutputTokens)
+	case TokenTokenizer.String():
+		d.a.counted = Value(x.OutputTokens)
 	}
 	d.responses = r.Responses
 	events := slices.Grow(d.a.Events, len(x.Events))[:len(x.Events)]

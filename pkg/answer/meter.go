@@ -14,6 +14,9 @@ type Config struct {
 	TokenSource TokenSource
 	// Counter counts tokens of texts; nil means that there is no tokenizer.
 	Counter TokenCounter
+	// Tokenizer is the SHA-256 of the Counter's file in hex; "" if it is not known. Only
+	// Matches uses it.
+	Tokenizer string
 	// Streaming says whether answers were streamed; nil leaves that to the file.
 	Streaming *bool
 	// IncludeWarmup counts successful warm-up requests like measured ones.

@@ -65,6 +65,9 @@ func (a *Answer) count(want TokenSource, tc TokenCounter, st *export.Stated) (Va
 	if want == TokenAuto && st != nil && st.OutputTokens != nil {
 		return Some(*st.OutputTokens), TokenStated, nil
 	}
+	if (want == TokenAuto || want == TokenTokenizer) && tc != nil && a.counted.OK {
+		return a.counted, TokenTokenizer, nil
+	}
 	if (want == TokenAuto || want == TokenTokenizer) && tc != nil && st != nil && st.Text != nil {
 		n, err := tc.CountTokens([]byte(*st.Text))
 		if err != nil {
@@ -72,7 +75,7 @@ func (a *Answer) count(want TokenSource, tc TokenCounter, st *export.Stated) (Va
 		}
 		return Some(int64(n)), TokenTokenizer, nil
 	}
-	if (want == TokenAuto || want == TokenTokenizer) && tc != nil && !a.Assumed && st == nil {
+	if (want == TokenAuto || want == TokenTokenizer) && tc != nil && !a.Assumed && st == nil && a.stored == nil {
 		n := 0
 		for i := range a.choices {
 			k, err := tc.CountTokens(a.choices[i].text)

@@ -27,6 +27,9 @@ type Derived struct {
 	// "responses"; "" if OutputTokens is missing.
 	TokenSource                                              string
 	InputTokens, OutputTokens, ReasoningTokens, CachedTokens Count
+	// InputCounted reports that the tokenizer counted InputTokens in the texts of the
+	// prompt, because neither the server nor the file of another tool says them.
+	InputCounted bool `json:",omitempty"`
 
 	// Excluded is the reason why the request does not count; "" if it counts. Class is
 	// the kind of failure of a failed request, else "".
@@ -55,6 +58,8 @@ type Derivation struct {
 	TokenSource string `json:"token_source"`
 	// Tokenizer is the SHA-256 of the tokenizer's file in hex; "" without a tokenizer.
 	Tokenizer string `json:"tokenizer,omitempty"`
+	// NotCounted is the number of requests with a text that the tokenizer could not count.
+	NotCounted int64 `json:"not_counted,omitempty"`
 	// Model is the model that the payload of the first request names; "" if the payload
 	// names none.
 	Model string `json:"model,omitempty"`

@@ -9,7 +9,7 @@ import (
 	"os/exec"
 )
 
-// rows of the sections on files.
+// Names of the rows in the sections on files.
 const (
 	rowReport      = "`pa-analyze report`"
 	rowReader      = "`profilejson.Reader` alone"
@@ -22,7 +22,7 @@ const (
 	rowFromParquet = "`report` from Parquet"
 )
 
-// analysis is the section on the report of a large file, beside plain readers of it.
+// analysis measures the report of a large file, beside plain readers of the file.
 func (s *suite) analysis(ctx context.Context) error {
 	file, mb, err := s.exportFile()
 	if err != nil {
@@ -66,7 +66,7 @@ func (s *suite) analysis(ctx context.Context) error {
 	return nil
 }
 
-// definitions is the section on every dialect over the same file.
+// definitions measures reports by the definitions of other tools, on the same file.
 func (s *suite) definitions(ctx context.Context) error {
 	file, mb, err := s.exportFile()
 	if err != nil {

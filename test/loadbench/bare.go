@@ -15,10 +15,10 @@ import (
 	"time"
 )
 
-// body is what both clients ask for.
+// body is the request of the bare client; pa-record sends an equivalent one.
 const body = `{"model":"sim","messages":[{"role":"user","content":"hi"}],"stream":true,"max_tokens":%d,"ignore_eos":true}`
 
-// bareMain is the bare client: it prints figures as JSON.
+// bareMain runs the bare client and prints its figures as JSON.
 func bareMain(ctx context.Context, args []string, stdout io.Writer) error {
 	fs := flag.NewFlagSet(bareMode, flag.ContinueOnError)
 	url := fs.String("url", "", "server")
@@ -68,7 +68,7 @@ func bareMain(ctx context.Context, args []string, stdout io.Writer) error {
 	return printJSON(stdout, &f)
 }
 
-// A bareStream is one stream's state and sums.
+// A bareStream holds the state and the results of a stream.
 type bareStream struct {
 	judge          bool
 	events, shared int
@@ -95,7 +95,7 @@ func (r *bareStream) once(ctx context.Context, c *http.Client, url string, reque
 	if r.buf == nil {
 		r.buf = make([]byte, 32<<10)
 	}
-	held := 0 // bytes of an event that is not whole
+	held := 0 // bytes of an incomplete event
 	for {
 		n, err := resp.Body.Read(r.buf[held:])
 		now := uint64(time.Now().UnixNano())
@@ -132,7 +132,7 @@ func (r *bareStream) once(ctx context.Context, c *http.Client, url string, reque
 	}
 }
 
-// cpuTime is what this process has used, user and system.
+// cpuTime returns the user and system time of this process.
 func cpuTime() time.Duration {
 	var u syscall.Rusage
 	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {

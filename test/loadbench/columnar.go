@@ -9,7 +9,7 @@ import (
 	"path/filepath"
 )
 
-// columnar is the section on Parquet: writing it from JSON, and the report from it.
+// columnar measures Parquet: converting JSON to it, and the report from it.
 func (s *suite) columnar(ctx context.Context) error {
 	file, mb, err := s.exportFile()
 	if err != nil {

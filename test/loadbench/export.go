@@ -27,8 +27,8 @@ const exportSeed = 1
 var vocabulary = strings.Split(" model| answers| quickly|,| then| it| waits| for| the| next| request|.| lat|ency|"+
 	" through|put| 128| 3.5%| (p99)| a batch| of two| don't| stop|!| Why|?| größer| déjà| vu| 東京| ok|\n| \"quoted\"| tail", "|")
 
-// exportFile makes the file of the sections that read one, at the first call, and returns
-// its path and its size in MB.
+// exportFile returns the path and the size in MB of the file that sections read. The first
+// call makes the file.
 func (s *suite) exportFile() (path string, mb float64, err error) {
 	path = filepath.Join(s.dir, "profile_export.json")
 	info, err := os.Stat(path)

@@ -8,7 +8,7 @@ import (
 	"slices"
 )
 
-// names of the ratios that have a limit.
+// Names of the ratios that have a limit.
 const (
 	reportToUnmarshal       = "CPU of report ÷ json.Unmarshal"
 	reportToReader          = "CPU of report ÷ profilejson.Reader"
@@ -20,10 +20,10 @@ const (
 	parquetToJSONSize       = "size of Parquet ÷ JSON"
 )
 
-// limits are what make bench checks with CHECK=1. Beside each limit stands what a file of
-// 1,000 requests of 100 responses gave on two cores; each limit leaves at least a factor of
-// two for other machines, and for a small file, whose figures vary more. A change that
-// passes one made the program slow, not the machine.
+// limits are the limits that make bench checks with CHECK=1. The comment beside each limit
+// is the ratio measured with a file of 1,000 requests of 100 responses on two cores. Each
+// limit is at least twice that ratio, for other machines and because figures of a small file
+// vary more. So a ratio above its limit means that the program became slower.
 var limits = []limit{
 	{"analysis", reportToUnmarshal, 0.8},       // 0.34
 	{"analysis", reportToReader, 3.5},          // 1.5
@@ -42,8 +42,8 @@ type limit struct {
 	most           float64
 }
 
-// checkLimits returns an error for each limit of the sections that a ratio passes, and for
-// each whose ratio was not measured.
+// checkLimits returns an error for each limit of the sections whose ratio is above it or was
+// not measured.
 func checkLimits(limits []limit, sections []string, ratios map[string]float64) error {
 	var errs []error
 	checked := 0

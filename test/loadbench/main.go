@@ -31,13 +31,13 @@ func main() {
 	}
 }
 
-// A suite is what all sections share.
+// A suite holds the settings that all sections share.
 type suite struct {
 	record   string // the pa-record to measure
 	analyze  string // the pa-analyze to measure
-	dir      string // for exports
+	dir      string // holds exports
 	reps     int
-	requests int // of the file that the sections on files read
+	requests int // requests of the file that the sections on files read
 	tokens   int // per request
 	rounds   int // requests per stream
 	streams  []int
@@ -131,19 +131,19 @@ func quantile(x []float64, p float64) float64 {
 	return x[int(p*float64(len(x)-1))]
 }
 
-// A figures is what one run of one client gave.
+// A figures holds the results of one run of one client.
 type figures struct {
 	Events int     `json:"events"`
-	Shared int     `json:"shared"` // events that came with another one's read
+	Shared int     `json:"shared"` // events that arrived in the same read as the previous one
 	CPUus  float64 `json:"cpu_us"` // per event, while load was on
 	// |recorded − sent| in µs.
 	P50, P99, P999, Max float64
-	// AloneP99 is P99 of the events that were the last of their read.
+	// AloneP99 is the P99 of events that were the last one in their read.
 	AloneP99 float64
-	// The same of starts.
+	// Errors of starts, likewise.
 	StartP50, StartP99 float64
 	Starts             int
-	User               int // stamps that the kernel did not take
+	User               int // number of stamps that the kernel did not take
 	// From the end of a request to the start of the next one of its slot, in µs.
 	TurnP50, TurnP99 float64
 }
@@ -173,7 +173,7 @@ func (s *suite) table(title string, header []string, rows [][]string) {
 	}
 }
 
-// note keeps a ratio for the check of the limits.
+// note stores a ratio for checkLimits.
 func (s *suite) note(name string, ratio float64) { s.ratios[name] = ratio }
 
 func us(x float64) string { return strconv.FormatFloat(x, 'f', 1, 64) }

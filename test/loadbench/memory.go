@@ -9,8 +9,8 @@ import (
 	"strconv"
 )
 
-// memory is the section on the largest resident sets: of the recorder with so many
-// streams for a while, exports included, and of the report of the file.
+// memory measures the largest resident sets of a recording with each number of streams,
+// including the export, and of the report of the file.
 func (s *suite) memory(ctx context.Context) error {
 	var rows [][]string
 	for _, n := range s.streams {
@@ -42,7 +42,7 @@ func (s *suite) memory(ctx context.Context) error {
 	return nil
 }
 
-// recordFor records streams for s.length and returns what pa-record used.
+// recordFor records that many streams for s.length and returns the usage of pa-record.
 func (s *suite) recordFor(ctx context.Context, streams int) (u usage, err error) {
 	_, err = s.against(ctx, func(srv *server) (f figures, err error) {
 		u, err = s.use(ctx, s.record, "--service-kind", "openai", "-m", "sim", "-u", srv.openAI, "--streaming",

@@ -13,20 +13,20 @@ import (
 	"github.com/pa-tools/pa/pkg/export/profilejson"
 )
 
-// plainMode as the first argument makes the process read the file of the third argument
-// as the second one says, and nothing else.
+// plainMode as the first argument makes the process a plain reader: the second argument is
+// the way to read, the third one the file.
 const plainMode = "plain"
 
-// ways of a plain reader.
+// Ways to read a file.
 const (
 	unmarshal  = "unmarshal"   // encoding/json, into any
 	readerOnly = "profilejson" // profilejson.Reader, every request
 )
 
-// pythonLoad is the plain reader in Python, with the file as its argument.
+// pythonLoad is a plain reader in Python. Its argument is the file.
 const pythonLoad = "import json, sys\nwith open(sys.argv[1], encoding='utf8') as f: json.load(f)"
 
-// plainMain reads a file.
+// plainMain runs a plain reader.
 func plainMain(ctx context.Context, args []string) error {
 	if len(args) != 2 {
 		return errors.New("plain: want a way to read and a file")

@@ -22,10 +22,10 @@ type job struct {
 	service   string // "openai" or "grpc"
 	transport string // of openai
 	streams   int
-	judge     bool // compare times with the server's
+	judge     bool // whether to compare its times with the server's
 }
 
-// recordOnce records one job against srv.
+// recordOnce runs j against srv and returns its figures.
 func (s *suite) recordOnce(ctx context.Context, srv *server, j job) (f figures, err error) {
 	file := filepath.Join(s.dir, "run.arrow")
 	args := []string{
@@ -157,14 +157,14 @@ func sendErrors(q *export.Request, e *entry, all, alone []float64) (all2, alone2
 	return all, alone
 }
 
-// lastOfRead reports whether no response after i came with the same read.
+// lastOfRead reports whether response i is the last one of its read.
 func lastOfRead(q *export.Request, i int) bool {
 	return i+1 == len(q.Responses) || q.Responses[i+1].Read != q.Responses[i].Read
 }
 
 var answerID = regexp.MustCompile(`"id": ?"([^"]+)"`)
 
-// id is the name of a request in the ledger.
+// id returns the name of a request in the ledger.
 func (j *job) id(q *export.Request) string {
 	if j.service != "openai" {
 		return strconv.FormatUint(q.ID, 10)

@@ -20,11 +20,10 @@ import (
 // scheduleRates are the requests per second of the section schedule.
 var scheduleRates = []int{500, 1000, 2000}
 
-// schedule is the section on how exactly a rate is kept: the time from when a request was
-// due to its recorded start. Answers have one token, since the load is the requests.
-// Beside it stand the delays of a thread that only waits for the same instants on the
-// same machine, just before, with nothing to send. These delays are the machine's, not
-// the recorder's.
+// schedule measures how exactly pa-record keeps a request rate: the time from the scheduled
+// instant of a request to its recorded start. Answers have one token, because only requests
+// matter here. The table also has the delays of a thread that only waits for the same
+// instants, measured just before. The machine causes these delays, not the recorder.
 func (s *suite) schedule(ctx context.Context) error {
 	const seconds = 5
 	var rows [][]string
@@ -59,17 +58,17 @@ func (s *suite) schedule(ctx context.Context) error {
 	return nil
 }
 
-// A lateness says how late the requests of a run started.
+// A lateness holds the delays of the requests of a run.
 type lateness struct {
-	perSecond      float64 // requests that were sent
+	perSecond      float64 // sent requests
 	p50, p99, most float64 // µs
-	cores          float64 // that pa-record kept busy
+	cores          float64 // number of cores that pa-record used
 
 	bareP99, bareMost float64 // µs; of a thread that only waits
 }
 
-// onlyWait waits for the instants of a constant rate for a second, and returns how
-// late it woke up: the 99th percentile and the most, in µs.
+// onlyWait waits for the instants of a constant rate for a second. It returns the 99th
+// percentile and the maximum of its delays in µs.
 func onlyWait(rate int) (p99, most float64) {
 	late := make([]float64, rate)
 	at := time.Now()
@@ -82,7 +81,7 @@ func onlyWait(rate int) (p99, most float64) {
 	return late[len(late)*99/100], late[len(late)-1]
 }
 
-// scheduleOnce records a rate against a server of its own.
+// scheduleOnce records one rate against a new server.
 func (s *suite) scheduleOnce(ctx context.Context, rate int, how string, seconds int) (l lateness, err error) {
 	l.bareP99, l.bareMost = onlyWait(rate)
 	srv, err := s.serve(ctx, "--ttft", "normal:20ms,5ms", "--ledger-content", "none")

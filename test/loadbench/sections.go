@@ -13,7 +13,7 @@ import (
 	"strconv"
 )
 
-// transports of OpenAI HTTP, and the bare client.
+// Names of the clients: the transports of OpenAI HTTP, and the bare client.
 const (
 	loop    = "loop"
 	netHTTP = "nethttp"
@@ -36,13 +36,13 @@ func (s *suite) runBare(ctx context.Context, srv *server, streams int, judged bo
 	return f, json.Unmarshal(out, &f)
 }
 
-// compare runs the clients in turn, each repetition against a server of its
-// own, and returns their figures.
+// compare runs the clients in turn, each against a new server, and returns the figures of
+// the repetitions by client.
 func (s *suite) compare(ctx context.Context, streams int, judged bool) (map[string][]figures, error) {
 	all := map[string][]figures{}
 	for rep := range s.reps {
 		order := []string{bare, loop, netHTTP}
-		slices.Reverse(order[:1+rep%len(order)]) // none is always first
+		slices.Reverse(order[:1+rep%len(order)]) // no client is always the first one
 		for _, client := range order {
 			fmt.Fprintf(s.log, "%d streams, repetition %d of %d, %s\n", streams, rep+1, s.reps, client)
 			f, err := s.against(ctx, func(srv *server) (figures, error) {
@@ -60,7 +60,7 @@ func (s *suite) compare(ctx context.Context, streams int, judged bool) (map[stri
 	return all, nil
 }
 
-// against runs do with a fresh server.
+// against calls do with a new server.
 func (s *suite) against(ctx context.Context, do func(*server) (figures, error)) (f figures, err error) {
 	srv, err := s.serve(ctx)
 	if err != nil {
@@ -72,7 +72,7 @@ func (s *suite) against(ctx context.Context, do func(*server) (figures, error)) 
 
 func p99(f *figures) float64 { return f.P99 }
 
-// clock is the section on the times of OpenAI HTTP.
+// clock measures the errors of recorded times over OpenAI HTTP.
 func (s *suite) clock(ctx context.Context) error {
 	var recv, start [][]string
 	for _, n := range s.streams {
@@ -109,7 +109,7 @@ func startRow(streams int, client string, fs []figures) []string {
 	}
 }
 
-// grpc is the section on the times of Triton gRPC.
+// grpc measures the errors of recorded times over Triton gRPC.
 func (s *suite) grpc(ctx context.Context) error {
 	const streams = 256
 	var fs []figures
@@ -134,8 +134,7 @@ func (s *suite) grpc(ctx context.Context) error {
 	return nil
 }
 
-// cpu is the section on the CPU time of an event, and on how soon a slot sends its next
-// request.
+// cpu measures the CPU time per event and the turnaround of slots.
 func (s *suite) cpu(ctx context.Context) error {
 	var rows [][]string
 	for _, n := range s.streams {

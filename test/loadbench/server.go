@@ -22,9 +22,8 @@ type server struct {
 	openAI, tritonGRPC string
 }
 
-// serve starts one whose tokens come every gap and hold the time they were
-// sent. The first tokens are spread over some hundred ms, so that the streams
-// do not run in step.
+// serve starts a server that sends a token every gap, with the time of sending in its text.
+// The first tokens are spread over some hundred ms, so that the streams do not run in step.
 func (s *suite) serve(ctx context.Context, flags ...string) (*server, error) {
 	args := append([]string{
 		"sim", "--openai-addr", "127.0.0.1:0", "--triton-grpc-addr", "127.0.0.1:0", "--triton-http-addr", "off",
@@ -72,7 +71,7 @@ type entry struct {
 	} `json:"writes"`
 }
 
-// ledger returns the server's entries by id.
+// ledger returns the entries of the server's ledger by id.
 func (v *server) ledger(ctx context.Context) (map[string]entry, error) {
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, v.openAI+"/ledger?wait=true", nil)
 	if err != nil {

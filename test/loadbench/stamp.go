@@ -6,9 +6,8 @@ import "bytes"
 
 const stampDigits = 19
 
-// stampIn returns the time that the server wrote into an event's text: a
-// space and the 19 digits of Unix nanoseconds, after a quote. ok is false
-// when there is none.
+// stampIn returns the time that the server wrote into the text of an event: after a quote, a
+// space and the 19 digits of Unix nanoseconds. ok is false if the event has none.
 func stampIn(event []byte) (ns uint64, ok bool) {
 	for {
 		i := bytes.Index(event, []byte(`" `))
@@ -30,7 +29,7 @@ func stampIn(event []byte) (ns uint64, ok bool) {
 	}
 }
 
-// errorUS is |a − b| in µs.
+// errorUS returns |a − b| in µs.
 func errorUS(a, b uint64) float64 {
 	d := int64(a - b)
 	if d < 0 {

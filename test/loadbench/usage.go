@@ -19,7 +19,7 @@ import (
 // as the command's own, so a small process has to start it.
 const usageMode = "usage"
 
-// A usage is what one run of a command used.
+// A usage holds the resources that one run of a command used.
 type usage struct {
 	CPU    float64 `json:"cpu_s"` // user and system
 	Wall   float64 `json:"wall_s"`
@@ -46,7 +46,7 @@ func usageMain(ctx context.Context, args []string, stdout, stderr io.Writer) err
 	return printJSON(stdout, u)
 }
 
-// use runs a command and returns what it used.
+// use runs a command and returns its usage.
 func (s *suite) use(ctx context.Context, args ...string) (u usage, err error) {
 	self, err := os.Executable()
 	if err != nil {
@@ -61,14 +61,14 @@ func (s *suite) use(ctx context.Context, args ...string) (u usage, err error) {
 	return u, json.Unmarshal(out, &u)
 }
 
-// A command is a candidate of a section: its name in the table and its arguments.
+// A command is a row of a section: its name in the table and its arguments.
 type command struct {
 	name string
 	args []string // nil if the program is missing here
 }
 
-// useAll runs the commands in turn, in each repetition, and returns what each used in
-// each repetition. A later command may read what an earlier one writes.
+// useAll runs the commands in turn in each repetition, and returns their usages by name. A
+// later command may read the output of an earlier one.
 func (s *suite) useAll(ctx context.Context, commands []command) (map[string][]usage, error) {
 	all := map[string][]usage{}
 	for rep := range s.reps {

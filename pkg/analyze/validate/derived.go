@@ -1,6 +1,8 @@
 package validate
 
 import (
+	"errors"
+	"fmt"
 	"slices"
 
 	"github.com/pa-tools/pa/pkg/answer"
@@ -8,17 +10,44 @@ import (
 )
 
 // findDerived sets v.stored and v.deriver if the derived columns of r can be computed again
-// and compared.
-func (v *validator) findDerived(r export.Reader) {
+// and compared, and else v.NotCompared to the reason.
+func (v *validator) findDerived(r export.Reader, cfg Config) {
 	stored, ok := r.(export.DerivedReader)
 	if !ok {
 		return
 	}
 	derivation, ok := stored.Derivation()
-	strict := answer.Config{}
-	if ok && strict.Matches(derivation) {
-		v.stored, v.deriver = stored, answer.NewDeriver(r.Run())
+	if !ok {
+		return
 	}
+	tokens, err := cfg.counting(derivation)
+	if err != nil {
+		v.NotCompared = err.Error()
+		return
+	}
+	v.stored, v.deriver = stored, answer.NewTokenDeriver(r.Run(), tokens)
+}
+
+// counting returns how a Deriver counts tokens if it computes the values that d describes.
+// The error says why no Deriver of this program and cfg can.
+func (cfg *Config) counting(d export.Derivation) (t answer.TokenCounting, err error) {
+	switch {
+	case d.Definitions != answer.Definitions:
+		return t, fmt.Errorf("they follow definitions %d, and this program has definitions %d; pa-analyze convert computes them again", d.Definitions, answer.Definitions)
+	case d.NotCounted > 0:
+		return t, errors.New("their tokenizer could not count all texts; check the tokenizer file")
+	case d.Tokenizer != "" && cfg.Counter == nil:
+		return t, fmt.Errorf("a tokenizer with the SHA-256 %s counted tokens; give it with --tokenizer", d.Tokenizer)
+	case d.Tokenizer != "" && cfg.Tokenizer != d.Tokenizer:
+		return t, fmt.Errorf("a tokenizer with the SHA-256 %s counted tokens, but --tokenizer has %s", d.Tokenizer, cfg.Tokenizer)
+	}
+	if t.TokenSource, err = answer.ParseConfiguredSource(d.TokenSource); err != nil {
+		return t, fmt.Errorf("their token source is unknown: %w", err)
+	}
+	if d.Tokenizer != "" {
+		t.Counter, t.Tokenizer = cfg.Counter, cfg.Tokenizer
+	}
+	return t, nil
 }
 
 // derived compares the derived columns of a request with its responses.
@@ -54,6 +83,8 @@ func differingColumn(want, have *export.Derived) string {
 		return "token_source"
 	case want.InputTokens != have.InputTokens:
 		return "input_tokens"
+	case want.InputCounted != have.InputCounted:
+		return "input_counted"
 	case want.OutputTokens != have.OutputTokens:
 		return "output_tokens"
 	case want.ReasoningTokens != have.ReasoningTokens:

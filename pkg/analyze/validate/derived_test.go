@@ -1,6 +1,7 @@
 package validate
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/pa-tools/pa/internal/memrun"
@@ -34,6 +35,7 @@ func TestDerived(t *testing.T) {
 		"events_assumed":    func(d *export.Derived) { d.Assumed = !d.Assumed },
 		"unreadable_events": func(d *export.Derived) { d.Unreadable++ },
 		"token_source":      func(d *export.Derived) { d.TokenSource = "usage" },
+		"input_counted":     func(d *export.Derived) { d.InputCounted = true },
 		"input_tokens":      func(d *export.Derived) { d.InputTokens = export.Count{V: 1, OK: true} },
 		"output_tokens":     func(d *export.Derived) { d.OutputTokens.V++ },
 		"reasoning_tokens":  func(d *export.Derived) { d.ReasoningTokens = export.Count{V: 1, OK: true} },
@@ -50,7 +52,7 @@ func TestDerived(t *testing.T) {
 			}
 			r := &derivedReader{run, export.Derivation{Definitions: version, TokenSource: "auto"}, answer.NewDeriver(&run.Header), change}
 			var got []string
-			if _, err := Run(t.Context(), r, func(v Violation) { got = append(got, v.Msg) }); err != nil {
+			if _, err := Run(t.Context(), r, Config{}, func(v Violation) { got = append(got, v.Msg) }); err != nil {
 				t.Fatal(err)
 			}
 			want := 0
@@ -60,6 +62,41 @@ func TestDerived(t *testing.T) {
 			if len(got) != want || want == 1 && got[0] != "column "+column+" does not match the responses; pa-analyze convert computes it again" {
 				t.Errorf("%s, definitions %d: %q", column, version, got)
 			}
+		}
+	}
+}
+
+// Columns that a tokenizer counted are compared with the same tokenizer only.
+func TestDerivedByTokenizer(t *testing.T) {
+	words := answer.TokenCounting{Counter: memrun.Words{}, Tokenizer: "abc"}
+	for _, tt := range []struct {
+		name   string
+		how    func(*export.Derivation)
+		cfg    Config
+		reason string // in Result.NotCompared; "" if the columns are compared
+	}{
+		{"the same", func(*export.Derivation) {}, Config{Counter: memrun.Words{}, Tokenizer: "abc"}, ""},
+		{"none", func(*export.Derivation) {}, Config{}, "SHA-256 abc counted tokens; give it with --tokenizer"},
+		{"another", func(*export.Derivation) {}, Config{Counter: memrun.Words{}, Tokenizer: "def"}, "SHA-256 abc counted tokens, but --tokenizer has def"},
+		{"it refused texts", func(d *export.Derivation) { d.NotCounted = 1 }, Config{Counter: memrun.Words{}, Tokenizer: "abc"}, "could not count all texts"},
+		{"older definitions", func(d *export.Derivation) { d.Definitions-- }, Config{Counter: memrun.Words{}, Tokenizer: "abc"}, "follow definitions 0, and this program has definitions 1"},
+		{"a source of a newer program", func(d *export.Derivation) { d.TokenSource = "guess" }, Config{Counter: memrun.Words{}, Tokenizer: "abc"}, `"guess" is none of`},
+	} {
+		run := &memrun.Reader{
+			Header:   export.Run{Experiments: []export.Experiment{{Mode: "concurrency", Value: "1"}}},
+			Requests: [][]export.Request{{at(1000, 1010, 1020, 1040)}},
+		}
+		deriver := answer.NewTokenDeriver(&run.Header, words)
+		how := deriver.Derivation()
+		tt.how(&how)
+		r := &derivedReader{run, how, deriver, func(d *export.Derived) { d.OutputTokens.V++ }}
+		var got []string
+		result, err := Run(t.Context(), r, tt.cfg, func(v Violation) { got = append(got, v.Msg) })
+		if err != nil {
+			t.Fatal(err)
+		}
+		if compared := tt.reason == ""; len(got) == 1 != compared || (result.NotCompared == "") != compared || !strings.Contains(result.NotCompared, tt.reason) {
+			t.Errorf("%s: %q, not compared: %q", tt.name, got, result.NotCompared)
 		}
 	}
 }

@@ -1,7 +1,7 @@
 // Package validate checks a run against what every correct recorder writes: times in
 // order, counts that agree, counters that do not fall.
 //
-//	result, err := validate.Run(ctx, r, func(v validate.Violation) {
+//	result, err := validate.Run(ctx, r, validate.Config{}, func(v validate.Violation) {
 //		fmt.Println(v)
 //	})
 //

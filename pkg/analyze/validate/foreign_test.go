@@ -54,7 +54,7 @@ func opened(t *testing.T, path string) export.Reader {
 func valid(t *testing.T, name, path string) {
 	t.Helper()
 	var found []string
-	v, err := validate.Run(t.Context(), opened(t, path), func(v validate.Violation) { found = append(found, v.String()) })
+	v, err := validate.Run(t.Context(), opened(t, path), validate.Config{}, func(v validate.Violation) { found = append(found, v.String()) })
 	if err != nil || v.Requests == 0 || len(found) > 0 {
 		t.Errorf("%s: %d requests, %v, violations: %s", name, v.Requests, err, strings.Join(found, "; "))
 	}

@@ -24,7 +24,7 @@ func open(t *testing.T, name string, b []byte) export.Reader {
 func TestGoldenValid(t *testing.T) {
 	files, _ := golden.ProfileExports(t)
 	for name, b := range files {
-		_, err := Run(context.Background(), open(t, name, b), func(v Violation) {
+		_, err := Run(context.Background(), open(t, name, b), Config{}, func(v Violation) {
 			t.Errorf("%s: %v", name, v)
 		})
 		if err != nil {

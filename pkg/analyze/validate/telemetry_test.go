@@ -15,7 +15,7 @@ func found(t *testing.T, change func(*memrun.Reader)) (got []string) {
 	r.Header.Meta = &export.RunMeta{}
 	r.Header.Experiments[0].Meta = &export.ExperimentMeta{Measured: 1}
 	change(r)
-	if _, err := Run(t.Context(), r, func(v Violation) { got = append(got, v.String()) }); err != nil {
+	if _, err := Run(t.Context(), r, Config{}, func(v Violation) { got = append(got, v.String()) }); err != nil {
 		t.Fatal(err)
 	}
 	return got

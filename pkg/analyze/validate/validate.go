@@ -42,6 +42,18 @@ type Result struct {
 	NotUTF8 int
 	// OutputsDropped counts requests whose outputs the recorder left out.
 	OutputsDropped int
+	// NotCompared is the reason why derived columns could not be computed again; "" if they
+	// were compared, or if the file has none.
+	NotCompared string
+}
+
+// A Config says how tokens are counted again where a tokenizer counted them. The zero value
+// has no tokenizer.
+type Config struct {
+	// Counter counts tokens of texts; nil means that there is no tokenizer.
+	Counter answer.TokenCounter
+	// Tokenizer is the SHA-256 of the Counter's file in hex.
+	Tokenizer string
 }
 
 // Run reads r to its end and calls found for each violation of these rules:
@@ -53,19 +65,19 @@ type Result struct {
 //   - the last byte of a request does not leave before the first
 //   - a request whose outputs were dropped holds none
 //   - the derived columns of a table say what its requests say, if they were derived by
-//     the present definitions
+//     the present definitions, and without a tokenizer or with the one of cfg
 //   - pa-record's counts are the numbers of requests in the file
 //   - scrapes of a source and statistics of a server are in the order of time, of
 //     known types and sources, and their counters do not fall while it runs
 //
 // It returns the error of the reader or of ctx.
-func Run(ctx context.Context, r export.Reader, found func(Violation)) (Result, error) {
+func Run(ctx context.Context, r export.Reader, cfg Config, found func(Violation)) (Result, error) {
 	run := r.Run()
 	v := validator{found: found, held: make([]holding, len(run.Experiments))}
 	for i := range v.held {
 		v.held[i].requests = map[string]int{}
 	}
-	v.findDerived(r)
+	v.findDerived(r, cfg)
 	v.Experiments = len(run.Experiments)
 	for i := range run.Experiments {
 		v.at = Violation{Experiment: i, Request: -1}

@@ -81,7 +81,7 @@ func TestRun(t *testing.T) {
 				tt.change(r)
 			}
 			var got []string
-			v, err := Run(context.Background(), r, func(v Violation) { got = append(got, v.String()) })
+			v, err := Run(context.Background(), r, Config{}, func(v Violation) { got = append(got, v.String()) })
 			if err != nil || v.Violations != len(got) || v.Requests != len(tt.r) || v.Experiments != 1 {
 				t.Errorf("%+v, %v for %d violations", v, err, len(got))
 			}
@@ -100,7 +100,7 @@ func TestRun(t *testing.T) {
 func TestNotUTF8(t *testing.T) {
 	r := tensors(text("a\xff"), text("ä"))
 	r.Inputs = export.Fields{{Name: "x", Value: export.Text("\xc3")}}
-	v, err := Run(context.Background(), reader("", []export.Request{r}), func(Violation) {})
+	v, err := Run(context.Background(), reader("", []export.Request{r}), Config{}, func(Violation) {})
 	if err != nil || v.NotUTF8 != 2 || v.Violations != 0 {
 		t.Errorf("%+v, %v, want 2 texts and no violation", v, err)
 	}
@@ -111,7 +111,7 @@ func TestCut(t *testing.T) {
 	r := reader("", []export.Request{at(1000, 1010)})
 	r.Header.Experiments[0].Meta = &export.ExperimentMeta{Measured: 7}
 	r.Failure = errors.New("cut")
-	v, err := Run(context.Background(), r, func(v Violation) { t.Errorf("violation %v", v) })
+	v, err := Run(context.Background(), r, Config{}, func(v Violation) { t.Errorf("violation %v", v) })
 	if !errors.Is(err, r.Failure) || v.Requests != 1 {
 		t.Errorf("%+v, %v, want one request and the reader's error", v, err)
 	}

@@ -22,6 +22,7 @@ const (
 	derivedReasoningTokens
 	derivedCachedTokens
 	derivedTokenSource
+	derivedInputCounted
 	derivedITL
 	derivedStreamError
 	derivedUnreadable
@@ -61,6 +62,7 @@ func derivedFields() []arrow.Field {
 		one("reasoning_tokens", int64Type),
 		one("cached_tokens", int64Type),
 		one("token_source", stringType),
+		one("input_counted", boolType),
 		listColumn("itl_ns", arrow.ListOf(int64Type), true),
 		one("stream_error", stringType),
 		one("unreadable_events", int64Type),
@@ -100,6 +102,7 @@ func (b *batch) addDerived(r *export.Request, d *export.Derived) {
 	cols[derivedReasoningTokens].appendCount(d.ReasoningTokens)
 	cols[derivedCachedTokens].appendCount(d.CachedTokens)
 	cols[derivedTokenSource].appendOptional(d.TokenSource)
+	cols[derivedInputCounted].appendBool(d.InputCounted)
 	itl := cols[derivedITL]
 	for _, gaps := range d.ITL {
 		for _, g := range gaps {
@@ -195,10 +198,11 @@ func (d *rowDecoder) decodeDerived(t *rows, i int) (ok bool) {
 		E2EL:        countOf(cols[derivedE2EL], i),
 		InputTokens: countOf(cols[derivedInputTokens], i), OutputTokens: countOf(cols[derivedOutputTokens], i),
 		ReasoningTokens: countOf(cols[derivedReasoningTokens], i), CachedTokens: countOf(cols[derivedCachedTokens], i),
-		TokenSource: d.intern(cols[derivedTokenSource].bytes(i)),
-		Failure:     d.intern(cols[derivedStreamError].bytes(i)),
-		Unreadable:  int(cols[derivedUnreadable].num(i)),
-		Assumed:     cols[derivedAssumed].num(i) != 0,
+		TokenSource:  d.intern(cols[derivedTokenSource].bytes(i)),
+		InputCounted: cols[derivedInputCounted].num(i) != 0, // older files lack the column
+		Failure:      d.intern(cols[derivedStreamError].bytes(i)),
+		Unreadable:   int(cols[derivedUnreadable].num(i)),
+		Assumed:      cols[derivedAssumed].num(i) != 0,
 	}
 	if v := cols[derivedStreamed]; v != nil && !v.null(i) {
 		streamed := v.num(i) != 0

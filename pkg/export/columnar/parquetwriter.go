@@ -419,10 +419,11 @@ func (s *parquetSink) close(run *export.Run, t *telemetryBuffer) error {
 	}
 	var derivation *export.Derivation
 	if s.deriver != nil {
-		if !s.begun.Load() {
-			s.derivation = s.deriver.Derivation()
+		d := s.deriver.Derivation()
+		if s.begun.Load() {
+			d.Model = s.derivation.Model // of the first request; the rest is known at the end
 		}
-		derivation = &s.derivation
+		derivation = &d
 	}
 	m, err := metadataOf(run, t, derivation)
 	if err != nil {

@@ -50,6 +50,12 @@ func ForName(name string) (create Create, ok bool) {
 	return nil, false
 }
 
+// HasDerived reports whether the format of a file with this name has derived columns.
+func HasDerived(name string) bool {
+	name = strings.ToLower(name)
+	return strings.HasSuffix(name, ".parquet") || strings.HasSuffix(name, ".arrow")
+}
+
 // JSON returns a Writer of profile_export.json to w. It ignores the Deriver.
 func JSON(w io.Writer, _ export.Deriver) (export.Writer, error) { return profilejson.NewWriter(w), nil }
 

@@ -1,6 +1,7 @@
 package settings
 
 import (
+	"cmp"
 	"errors"
 
 	"github.com/urfave/cli/v2"
@@ -10,13 +11,14 @@ import (
 	"github.com/pa-tools/pa/pkg/analyze"
 	"github.com/pa-tools/pa/pkg/analyze/dialect"
 	"github.com/pa-tools/pa/pkg/answer"
+	"github.com/pa-tools/pa/pkg/tokenizer/builtin"
 )
 
 // MeasureFlags returns the flags that choose how requests are measured.
 func MeasureFlags() []cli.Flag {
 	return []cli.Flag{
 		&cli.StringFlag{Name: "from", Usage: "count latencies from `WHEN`: start (first byte left), sent (last byte), issued (before connecting) or scheduled", Value: "start", Category: "Counting"},
-		&cli.StringFlag{Name: "token-source", Usage: "take output tokens from `SOURCE`: usage, tokenizer or responses (default: usage where there is one, else --tokenizer if given, else responses)", Category: "Counting"},
+		TokenSourceFlag(),
 		&cli.BoolFlag{Name: "include-warmup", Usage: "count warm-up requests too", Category: "Counting"},
 	}
 }
@@ -38,13 +40,13 @@ func Config(c *cli.Context) (cfg analyze.Config, err error) {
 	if cfg.From, err = answer.ParseFrom(c.String("from")); err != nil {
 		return cfg, cmdline.Usagef("--from %v", err)
 	}
-	if s := c.String("token-source"); s != "" {
-		if cfg.TokenSource, err = answer.ParseTokenSource(s); err != nil {
-			return cfg, cmdline.Usagef("--token-source %v", err)
-		}
-	}
-	if err := counter(c, &cfg); err != nil {
+	tokens, err := Tokens(c)
+	if err != nil {
 		return cfg, err
+	}
+	cfg.TokenSource, cfg.Counter = tokens.TokenSource, tokens.Counter
+	if tokens.Counter != nil {
+		cfg.Tokenizer = &analyze.Tokenizer{Name: cmp.Or(c.String("tokenizer"), builtin.Name), SHA256: tokens.Tokenizer}
 	}
 	cfg.IncludeWarmup = c.Bool("include-warmup")
 	if c.IsSet("streaming") {

@@ -5,8 +5,8 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"github.com/pa-tools/pa/internal/cmdline"
 	"github.com/pa-tools/pa/internal/sanitize"
-	"github.com/pa-tools/pa/pkg/analyze"
 	"github.com/pa-tools/pa/pkg/answer"
 	"github.com/pa-tools/pa/pkg/tokenizer"
 	"github.com/pa-tools/pa/pkg/tokenizer/builtin"
@@ -65,20 +65,26 @@ func FindTokenizer(c *cli.Context, name string, reading tokenizer.Reading) (*tok
 	return hub.FromEnv(os.Getenv, home).Load(c.Context, name, reading)
 }
 
-// counter gives cfg the tokenizer that its output tokens are counted with, if
-// one is asked for.
-func counter(c *cli.Context, cfg *analyze.Config) error {
-	if c.String("tokenizer") == "" && cfg.TokenSource != answer.TokenTokenizer {
-		return nil
+// TokenSourceFlag names the source of the numbers of output tokens.
+func TokenSourceFlag() cli.Flag {
+	return &cli.StringFlag{Name: "token-source", Usage: "take output tokens from `SOURCE`: usage, tokenizer or responses (default: usage where there is one, else --tokenizer if given, else responses)", Category: "Counting"}
+}
+
+// Tokens reads --token-source and --tokenizer. The source tokenizer alone takes the built-in
+// tokenizer.
+func Tokens(c *cli.Context) (t answer.TokenCounting, err error) {
+	if s := c.String("token-source"); s != "" {
+		if t.TokenSource, err = answer.ParseTokenSource(s); err != nil {
+			return t, cmdline.Usagef("--token-source %v", err)
+		}
+	}
+	if c.String("tokenizer") == "" && t.TokenSource != answer.TokenTokenizer {
+		return t, nil
 	}
 	tok, err := OpenTokenizer(c, c.String("tokenizer"), tokenizer.Transformers4)
 	if err != nil {
-		return err
+		return t, err
 	}
-	cfg.Counter = &answer.LimitedCounter{Tokenizer: tok}
-	cfg.Tokenizer = &analyze.Tokenizer{Name: c.String("tokenizer"), SHA256: tok.Hash()}
-	if cfg.Tokenizer.Name == "" {
-		cfg.Tokenizer.Name = builtin.Name
-	}
-	return nil
+	t.Counter, t.Tokenizer = &answer.LimitedCounter{Tokenizer: tok}, tok.Hash()
+	return t, nil
 }
