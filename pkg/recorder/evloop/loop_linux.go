@@ -162,51 +162,39 @@ func (l *loop) remove(c *Conn) {
 func (l *loop) run() {
 	defer close(l.done)
 	for l.wait() {
-		due := l.gathering && (l.n == 0 || time.Since(l.polled) >= l.gather.span) // l.n is 0 at the deadline
-		if due {
-			l.polled = time.Now()
-			// The next deadline is set before the events are handled. Meanwhile an idle thread
-			// of Go's scheduler starts to wait for timers, and an earlier timer than it knows
-			// of would wake it up again: a tenth of the CPU time at 64 streams.
-			if !l.setDeadline() {
-				return
-			}
-		}
 		served, lazyReady := l.handle(l.events[:l.n])
-		if due || lazyReady {
+		now := time.Now()
+		if lazyReady || l.gathering && (l.n == 0 || now.Sub(l.polled) >= l.gather.span) { // l.n is 0 at the deadline
+			l.polled = now
 			for n := len(l.events); n == len(l.events); {
 				n = poll(l.lazy, l.events)
 				more, _ := l.handle(l.events[:n])
 				served += more
 			}
 		}
-		l.plan(served, time.Now())
+		l.plan(served, now)
 	}
 }
 
 // wait waits for events in eager, at most until the gathering time is over. It returns
 // false when the loop is closed.
 func (l *loop) wait() bool {
-	if !l.setDeadline() || l.isClosed() { // in this order; see close
+	var deadline time.Time
+	if l.gathering {
+		deadline = l.polled.Add(l.gather.span)
+	}
+	if !deadline.Equal(l.deadline) {
+		l.deadline = deadline
+		if l.file.SetReadDeadline(deadline) != nil {
+			return false // the file is closed
+		}
+	}
+	if l.isClosed() { // after the deadline was set; see close
 		return false
 	}
 	l.n = 0
 	err := l.raw.Read(l.pollFD)
 	return err == nil || errors.Is(err, os.ErrDeadlineExceeded)
-}
-
-// setDeadline makes wait end when the gathering time is over, or never while the loop does
-// not gather. It returns false if the file is closed.
-func (l *loop) setDeadline() bool {
-	var deadline time.Time
-	if l.gathering {
-		deadline = l.polled.Add(l.gather.span)
-	}
-	if deadline.Equal(l.deadline) {
-		return true
-	}
-	l.deadline = deadline
-	return l.file.SetReadDeadline(deadline) == nil
 }
 
 // plan turns gathering on or off.
@@ -221,7 +209,7 @@ func (l *loop) plan(served int, now time.Time) {
 	}
 	// If epoll_ctl fails, the state does not change.
 	if control(l.eager, op, l.lazy, unix.EPOLLIN, lazySlot, 0) == nil {
-		l.gathering, l.polled = on, now
+		l.gathering = on
 	}
 }
 
