@@ -3,6 +3,7 @@
 package main
 
 import (
+	"os"
 	"testing"
 
 	"github.com/pa-tools/pa/pkg/export"
@@ -67,5 +68,18 @@ func TestCount(t *testing.T) {
 	}})
 	if f.Events != 4 || f.Shared != 1 || f.User != 1 {
 		t.Errorf("%d events, %d shared, %d by user space; want 4, 1, 1", f.Events, f.Shared, f.User)
+	}
+}
+
+// A number of /proc is found by its whole key, with and without a unit.
+func TestStatusNumber(t *testing.T) {
+	status := []byte("Name:\tx\nVmRSS:\t    1234 kB\nThreads:\t7\nxThreads:\t9\n")
+	for key, want := range map[string]float64{"VmRSS:": 1234, "Threads:": 7, "VmSwap:": 0, "Name:": 0} {
+		if got := statusNumber(status, key); got != want {
+			t.Errorf("%s %v, want %v", key, got, want)
+		}
+	}
+	if x, ok := sampleOf(os.Getpid()); !ok || x.residentMB <= 0 || x.descriptors < 3 || x.threads < 1 {
+		t.Errorf("this process: %+v, %v", x, ok)
 	}
 }

@@ -5,40 +5,55 @@ package main
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"time"
 )
 
-// rss is the section on memory over a long run: the resident set of pa-record,
-// sampled every second, after the first minute (or a tenth of the run).
+// rss measures pa-record over a long run, every second after the first minute (or a tenth of
+// the run): its resident set, open descriptors and threads.
 func (s *suite) rss(ctx context.Context) error {
 	const streams = 512
+	samples, err := s.soakOnce(ctx, loop, streams)
+	if err != nil {
+		return err
+	}
 	var rows [][]string
-	for _, transport := range []string{loop} {
-		mb, err := s.soakOnce(ctx, transport, streams)
-		if err != nil {
-			return err
+	for _, f := range []struct {
+		name string
+		of   func(*sample) float64
+	}{
+		{"resident set, MB", func(x *sample) float64 { return x.residentMB }},
+		{"descriptors", func(x *sample) float64 { return x.descriptors }},
+		{"threads", func(x *sample) float64 { return x.threads }},
+	} {
+		all := make([]float64, len(samples))
+		for i := range samples {
+			all[i] = f.of(&samples[i])
 		}
-		mid := median(mb)
-		lo, hi := mb[0], mb[0]
-		for _, x := range mb {
-			lo, hi = min(lo, x), max(hi, x)
-		}
-		minute := min(60, len(mb))
+		mid, lo, hi := median(all), slices.Min(all), slices.Max(all)
+		minute := min(60, len(all))
 		rows = append(rows, []string{
-			transport, us(mid), us(lo), us(hi), fmt.Sprintf("−%.1f +%.1f", 100*(mid-lo)/mid, 100*(hi-mid)/mid),
-			us(median(mb[:minute])), us(median(mb[len(mb)-minute:])),
+			f.name, us(mid), us(lo), us(hi), fmt.Sprintf("−%.1f +%.1f", 100*(mid-lo)/mid, 100*(hi-mid)/mid),
+			us(median(all[:minute])), us(median(all[len(all)-minute:])),
 		})
 	}
-	s.table(fmt.Sprintf("Resident memory, %d streams for %v", streams, s.soak), []string{"transport", "median MB", "least", "most", "off the median %", "first minute", "last minute"}, rows)
+	s.table(fmt.Sprintf("%s, %d streams for %v", loop, streams, s.soak), []string{"figure", "median", "least", "most", "off the median %", "first minute", "last minute"}, rows)
 	return nil
 }
 
-func (s *suite) soakOnce(ctx context.Context, transport string, streams int) (mb []float64, err error) {
+// A sample holds figures of a running process.
+type sample struct {
+	residentMB, descriptors, threads float64
+}
+
+// soakOnce records for s.soak and returns the samples.
+func (s *suite) soakOnce(ctx context.Context, transport string, streams int) (all []sample, err error) {
 	_, err = s.against(ctx, func(srv *server) (f figures, err error) {
 		cmd := exec.CommandContext(ctx, s.record, "--service-kind", "openai", "-m", "sim", "-u", srv.openAI, "--streaming",
 			"--transport", transport, "--concurrency-range", strconv.Itoa(streams), "--duration", s.soak.String(),
@@ -51,7 +66,7 @@ func (s *suite) soakOnce(ctx context.Context, transport string, streams int) (mb
 		done := make(chan error, 1)
 		go func() { done <- cmd.Wait() }()
 		skip := time.Now().Add(min(time.Minute, s.soak/10))
-		end := time.Now().Add(s.soak) // later it writes the export
+		end := time.Now().Add(s.soak) // then pa-record writes the export
 		tick := time.NewTicker(time.Second)
 		defer tick.Stop()
 		for {
@@ -60,33 +75,41 @@ func (s *suite) soakOnce(ctx context.Context, transport string, streams int) (mb
 				return f, err
 			case now := <-tick.C:
 				if now.After(skip) && now.Before(end) {
-					if x := residentMB(cmd.Process.Pid); x > 0 {
-						mb = append(mb, x)
+					if x, ok := sampleOf(cmd.Process.Pid); ok {
+						all = append(all, x)
 					}
 				}
 			}
 		}
 	})
-	if err == nil && len(mb) == 0 {
-		err = fmt.Errorf("no samples")
+	if err == nil && len(all) == 0 {
+		err = errors.New("no samples")
 	}
-	return mb, err
+	return all, err
 }
 
-// residentMB reads a process's resident set from /proc; 0 where there is none.
-func residentMB(pid int) float64 {
+// sampleOf reads the figures of a process from /proc. ok is false if it is not there.
+func sampleOf(pid int) (x sample, ok bool) {
 	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
 	if err != nil {
-		return 0
+		return x, false
 	}
-	_, rest, ok := bytes.Cut(text, []byte("VmRSS:"))
-	if !ok {
-		return 0
+	open, err := os.ReadDir(fmt.Sprintf("/proc/%d/fd", pid))
+	if err != nil {
+		return x, false
 	}
+	kb, threads := statusNumber(text, "VmRSS:"), statusNumber(text, "Threads:")
+	return sample{residentMB: kb / 1024, descriptors: float64(len(open)), threads: threads}, kb > 0
+}
+
+// statusNumber returns the number after a key in the text of /proc/PID/status; 0 if it is
+// missing.
+func statusNumber(status []byte, key string) float64 {
+	_, rest, _ := bytes.Cut(status, []byte("\n"+key))
 	line, _, _ := bytes.Cut(rest, []byte("\n"))
-	kb, err := strconv.ParseFloat(string(bytes.TrimSpace(bytes.TrimSuffix(bytes.TrimSpace(line), []byte("kB")))), 64)
+	n, err := strconv.ParseFloat(string(bytes.TrimSpace(bytes.TrimSuffix(bytes.TrimSpace(line), []byte("kB")))), 64)
 	if err != nil {
 		return 0
 	}
-	return kb / 1024
+	return n
 }
