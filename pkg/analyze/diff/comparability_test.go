@@ -360,6 +360,9 @@ func TestLabels(t *testing.T) {
 	if d := cmp.Diff([]Difference{{Name: "label", Old: "a, b", New: "b", Refuses: true}}, res.Refused()); d != "" {
 		t.Errorf("two labels on a side (-want +got):\n%s", d)
 	}
+	if got, want := res.Headline(), "not comparable: one side has runs of several servers; see their labels"; got != want {
+		t.Errorf("headline %q, want %q", got, want)
+	}
 	for _, tt := range []struct {
 		old, new, warning string
 	}{

@@ -46,6 +46,9 @@ func (r *Result) Headline() string {
 				names = append(names, d.Name)
 			}
 		}
+		if slices.Contains(names, LabelDifference) {
+			return "not comparable: one side has runs of several servers; see their labels"
+		}
 		return "not comparable: " + strings.Join(names, ", ") + " of the two sides differ; --ignore NAME compares them anyway"
 	}
 	switch len(r.Levels) {
