@@ -14,12 +14,13 @@ func command(args []string, stdout, stderr io.Writer) int {
 	flags.SetOutput(stderr)
 	s := &simulation{}
 	flags.IntVar(&s.reps, "reps", fullReps, "repetitions of each cell")
+	flags.IntVar(&s.every, "every", 1, "simulate one of so many cells of the tables of short runs and of several runs")
 	flags.Uint64Var(&s.seed, "seed", 1, "seed of the random numbers")
 	if err := flags.Parse(args[1:]); err != nil {
 		return 2
 	}
-	if s.reps < 1 || flags.NArg() > 0 {
-		fmt.Fprintln(stderr, "statsvalidation: -reps must be at least 1, and there are no arguments")
+	if s.reps < 1 || s.every < 1 || flags.NArg() > 0 {
+		fmt.Fprintln(stderr, "statsvalidation: -reps and -every must be at least 1, and there are no arguments")
 		return 2
 	}
 	broken, err := validate(s, stdout)

@@ -99,7 +99,7 @@ func TestReadBatches(t *testing.T) {
 			}
 			var same *result
 			same, err = read(one)
-			if d := cmp.Diff(same.requests, got.requests); fmt.Sprint(err) != fmt.Sprint(many.Err()) || d != "" || !cmp.Equal(one.Warnings(), many.Warnings()) {
+			if d := difference(same.requests, got.requests); fmt.Sprint(err) != fmt.Sprint(many.Err()) || d != "" || !cmp.Equal(one.Warnings(), many.Warnings()) {
 				t.Fatalf("seed %d: errors %v and %v, warnings %v and %v; requests (-one by one +in batches):\n%s", seed, err, many.Err(), one.Warnings(), many.Warnings(), d)
 			}
 			if err := many.Close(); err != nil {

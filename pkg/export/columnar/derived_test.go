@@ -8,8 +8,6 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/pa-tools/pa/internal/testenv"
 	"github.com/pa-tools/pa/pkg/export"
 )
@@ -109,7 +107,7 @@ func TestDerived(t *testing.T) {
 					if times {
 						x.ITL, got.ITL = nil, nil
 					}
-					if d := cmp.Diff(normal(x), normal(got)); d != "" {
+					if d := difference(normal(x), normal(got)); d != "" {
 						t.Fatalf("%s, seed %d, request %d (-want +got):\n%s", name, seed, i, d)
 					}
 					if q := r.Request(); times && (q.Inputs != nil || len(q.Responses) != len(want.requests[i].Responses)) {

@@ -124,7 +124,7 @@ func TestJournalCut(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if d := cmp.Diff(rec.requests, whole.requests); d != "" || *whole.run.Version != "2" || whole.run.Meta.EndNS != 9 {
+	if d := difference(rec.requests, whole.requests); d != "" || *whole.run.Version != "2" || whole.run.Meta.EndNS != 9 {
 		t.Fatalf("whole: %+v, (-want +got):\n%s", whole.run, d)
 	}
 	closed := len(rec.data) - len(endOfStream) // without the mark at the end nothing is missing
@@ -157,7 +157,7 @@ func TestJournalCut(t *testing.T) {
 		if w := rec.requests[:want.requests]; len(w) != len(got.requests) || len(w) > 0 && !reflect.DeepEqual(w, got.requests) {
 			t.Fatalf("cut at %d: %d requests, want %d; (-want +got):\n%s", n, len(got.requests), len(w), cmp.Diff(w, got.requests))
 		}
-		if d := cmp.Diff(want.experiments, got.run.Experiments); d != "" || *got.run.Version != "1" || got.run.Meta.StartNS != 5 {
+		if d := difference(want.experiments, got.run.Experiments); d != "" || *got.run.Version != "1" || got.run.Meta.StartNS != 5 {
 			t.Fatalf("cut at %d: %+v (-want +got):\n%s", n, got.run, d)
 		}
 	}
@@ -181,7 +181,7 @@ func TestEndJournal(t *testing.T) {
 		if len(got.requests) != want.requests || *got.run.Version != "3" || got.run.Meta.EndNS != 7 {
 			t.Errorf("ended after frame %d: %d requests, want %d; %+v", i+1, len(got.requests), want.requests, got.run)
 		}
-		if d := cmp.Diff(want.experiments, got.run.Experiments); d != "" {
+		if d := difference(want.experiments, got.run.Experiments); d != "" {
 			t.Errorf("ended after frame %d (-want +got):\n%s", i+1, d)
 		}
 	}

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -221,7 +222,16 @@ func readBytes(f testFormat, data []byte, lim export.Limits) (*result, error) {
 }
 
 func diff(want, got *result) string {
-	return cmp.Diff(want, got, cmp.AllowUnexported(result{}))
+	return difference(want, got, cmp.AllowUnexported(result{}))
+}
+
+// difference is cmp.Diff, which takes a hundred times as long as reflect.DeepEqual for equal
+// values.
+func difference(want, got any, opts ...cmp.Option) string {
+	if reflect.DeepEqual(want, got) {
+		return ""
+	}
+	return cmp.Diff(want, got, opts...)
 }
 
 // Reading what was written gives what was given, and the same JSON as without
@@ -298,8 +308,8 @@ func TestRoundTripLarge(t *testing.T) {
 				t.Fatal("experiments differ")
 			}
 			for i := range in.requests {
-				if !cmp.Equal(in.requests[i], got.requests[i]) {
-					t.Fatalf("request %d (-want +got):\n%s", i, cmp.Diff(in.requests[i], got.requests[i]))
+				if d := difference(in.requests[i], got.requests[i]); d != "" {
+					t.Fatalf("request %d (-want +got):\n%s", i, d)
 				}
 			}
 		})

@@ -5,8 +5,6 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-
-	"github.com/google/go-cmp/cmp"
 )
 
 // The files v1.* in testdata/rewritten are run.json, written by this package when it wrote
@@ -44,11 +42,11 @@ func TestRewritten(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if d := cmp.Diff(want.requests, got.requests); d != "" {
+			if d := difference(want.requests, got.requests); d != "" {
 				t.Errorf("(-want +got):\n%s", d)
 			}
 			if strings.Contains(path, "pyarrow") || strings.Contains(path, "v1") {
-				if d := cmp.Diff(want.run, got.run); d != "" || len(r.Warnings()) > 0 {
+				if d := difference(want.run, got.run); d != "" || len(r.Warnings()) > 0 {
 					t.Errorf("warnings %v, (-want +got):\n%s", r.Warnings(), d)
 				}
 			} else if w := r.Warnings(); len(w) != 1 || !strings.Contains(w[0].String(), `the file has no metadata "pa.run"`) || len(got.run.Experiments) != 1 {

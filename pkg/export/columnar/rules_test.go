@@ -19,8 +19,6 @@ import (
 	"github.com/apache/arrow/go/v15/parquet/file"
 	"github.com/apache/arrow/go/v15/parquet/pqarrow"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/pa-tools/pa/internal/testenv"
 	"github.com/pa-tools/pa/pkg/export"
 	"github.com/pa-tools/pa/pkg/export/internal/writeorder"
@@ -180,7 +178,7 @@ func TestParquetEncodings(t *testing.T) {
 				t.Fatal(err)
 			}
 			// arrow v15 does not keep the header.
-			if d := cmp.Diff(want.requests, got.requests); d != "" || !slices.Equal(want.level, got.level) {
+			if d := difference(want.requests, got.requests); d != "" || !slices.Equal(want.level, got.level) {
 				t.Errorf("(-want +got):\n%s", d)
 			}
 		})
