@@ -3,11 +3,14 @@ package openai
 import (
 	"bytes"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"github.com/pa-tools/pa/internal/jsonscan"
 )
 
 // parseAll parses frames into one Chunk, and each into a Chunk of its own, which has no
@@ -91,6 +94,85 @@ func TestTemplateOfEachAnswer(t *testing.T) {
 	if hits := parseAll(t, frames); hits < len(frames)/2 {
 		t.Errorf("%d of %d frames followed a template", hits, len(frames))
 	}
+}
+
+// checkPattern holds the pattern of front and back around an example to the parser, with other
+// texts. It returns the pattern; nil if there is none.
+func checkPattern(t *testing.T, front, example, back string, texts ...string) *Pattern {
+	t.Helper()
+	p := FindPattern([]byte(front), []byte(example), []byte(back))
+	if p == nil {
+		return nil
+	}
+	for _, text := range texts {
+		if text == "" || !jsonscan.IsPlain([]byte(text)) {
+			continue
+		}
+		var want Chunk
+		if err := ParseFrame([]byte(front+text+back), &want); err != nil {
+			t.Fatalf("%s%s%s: %v", front, text, back, err)
+		}
+		got := p.Chunk
+		got.Choices = slices.Clone(got.Choices)
+		if p.Reasoning {
+			got.Choices[0].Reasoning = []byte(text)
+		} else {
+			got.Choices[0].Content = []byte(text)
+		}
+		if diff := cmp.Diff(want, got, cmp.AllowUnexported(Choice{}), cmpopts.IgnoreFields(Chunk{}, "walker", "template", "framed"), cmpopts.EquateEmpty()); diff != "" {
+			t.Fatalf("%s%s%s (-parsed +pattern):\n%s", front, text, back, diff)
+		}
+		var twice, again Stream
+		twice.Add(&want)
+		twice.Add(&want)
+		again.Add(&p.Chunk)
+		again.AddAgain()
+		if diff := cmp.Diff(twice, again, cmp.AllowUnexported(Stream{})); diff != "" {
+			t.Fatalf("%s%s%s (-Add twice +AddAgain):\n%s", front, text, back, diff)
+		}
+	}
+	return p
+}
+
+func TestFindPattern(t *testing.T) {
+	for _, tt := range []struct {
+		name, front, back string
+		want              bool
+	}{
+		{"chat", `data: {"id":"a","choices":[{"index":2,"delta":{"content":"`, `"}}]}` + "\n\n", true},
+		{"reasoning", `data: {"choices":[{"delta":{"reasoning":"`, `"}}]}` + "\n\n", true},
+		{"completions", `data: {"choices":[{"text":"`, `"}]}` + "\n\n", true},
+		{"the front holds a part of the text", `data: {"choices":[{"text":"a`, `"}]}` + "\n\n", false},
+		{"the back holds a part of the text", `data: {"choices":[{"text":"`, `a"}]}` + "\n\n", false},
+		{"an id", `data: {"id":"`, `","choices":[{"text":"a"}]}` + "\n\n", false},
+		{"a number", `data: {"choices":[{"text":"a","index":`, `}]}` + "\n\n", false},
+		{"finished", `data: {"choices":[{"text":"`, `","finish_reason":"stop"}]}` + "\n\n", false},
+		{"with usage", `data: {"choices":[{"text":"`, `"}],"usage":{"completion_tokens":1}}` + "\n\n", false},
+		{"two choices", `data: {"choices":[{"text":"`, `"},{"text":"b"}]}` + "\n\n", false},
+		{"broken", `data: {"choices":[{"text":"`, `"}]` + "\n\n", false},
+		{"no JSON", "data: ", "\n\n", false},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			if got := checkPattern(t, tt.front, "1", tt.back, words...); (got != nil) != tt.want {
+				t.Errorf("a pattern: %v, want %v", got != nil, tt.want)
+			}
+		})
+	}
+	if FindPattern([]byte(`{"choices":[{"text":"`), nil, []byte(`"}]}`)) != nil {
+		t.Error("a pattern without a text")
+	}
+}
+
+// words are texts of frames.
+var words = []string{" a", "bc", "", "é", "d\xff", " [DONE]", "null", "data: x", strings.Repeat("long ", 1000)}
+
+func FuzzFindPattern(f *testing.F) {
+	f.Add(`data: {"choices":[{"text":"`, "a", `"}]}`+"\n\n", "b")
+	f.Add(`{"object":"x","choices":[{"delta":{"content":"`, "a", `"}}],"model":"m"}`, "error")
+	f.Add("event: error\ndata: {\"choices\":[{\"text\":\"", "a", "\"}]}\n\n", "b")
+	f.Fuzz(func(t *testing.T, front, example, back, text string) {
+		checkPattern(t, front, example, back, append(words, text)...)
+	})
 }
 
 func FuzzTemplate(f *testing.F) {
