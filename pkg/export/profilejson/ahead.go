@@ -22,6 +22,7 @@ const (
 	firstWindow = 16 << 10 // of these, the ones that are searched first
 	leastSpans  = 4        // of an array that is worth the workers
 	mostSpans   = 4        // a longer part without a cut is left to the Reader: a span is in memory as a whole
+	fruitless   = 16       // spans, or the limit of a request, without a cut end the search for more
 	maxWorkers  = 16
 )
 
@@ -118,13 +119,18 @@ func newAhead(r *Reader, from, to int64) *ahead {
 	return a
 }
 
-// cut sends the spans of the array to the workers and to the Reader.
+// cut sends the spans of the array to the workers and to the Reader. It gives up, and leaves
+// the rest to the Reader, after a part without a cut that is longer than a request may be: a
+// value without an end must not be read while the Reader refuses it.
 func (a *ahead) cut(from, to int64, jobs chan<- *workSpan) {
 	window := make([]byte, cutWindow)
 	for from < to {
 		s := a.span()
 		s.from, s.to = from, to
 		for at := from + a.spanBytes; at < to; at += a.spanBytes {
+			if at-from > max(a.limit, fruitless*a.spanBytes) {
+				return
+			}
 			if i := a.findStart(window, at, to); i >= 0 {
 				s.to = at + int64(i)
 				break
