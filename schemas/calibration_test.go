@@ -1,4 +1,4 @@
-package schemas
+package schemas_test
 
 import (
 	"encoding/json"
@@ -7,7 +7,9 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/pa-tools/pa/internal/schematest"
 	"github.com/pa-tools/pa/pkg/export"
+	"github.com/pa-tools/pa/schemas"
 )
 
 // fullCalibration returns a calibration with each member.
@@ -29,7 +31,7 @@ func fullCalibration() *export.Calibration {
 // definitions returns those of a schema by their names.
 func definitions(t *testing.T, schema string) map[string]any {
 	t.Helper()
-	b, err := FS.ReadFile(schema)
+	b, err := schemas.FS.ReadFile(schema)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -88,12 +90,12 @@ func TestCalibrationDefinitions(t *testing.T) {
 }
 
 func TestCalibrationSchema(t *testing.T) {
-	s := compile(t, "calibration.schema.json")
+	s := schematest.Open(t, "calibration.schema.json")
 	b, err := json.Marshal(fullCalibration())
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := validate(t, s, b); err != nil {
+	if err := s.Check(t, b); err != nil {
 		t.Errorf("%s: %v", b, err)
 	}
 	for _, wrong := range []string{
@@ -102,7 +104,7 @@ func TestCalibrationSchema(t *testing.T) {
 		`{"schema":"pa-calibration/1","tool":"t","start_ns":1,"end_ns":2,"services":[{"service":"openai"}],"limits":[]}`,
 		`{"schema":"pa-calibration/1","tool":"t","start_ns":1,"end_ns":2,"services":[],"limits":[1]}`,
 	} {
-		if validate(t, s, []byte(wrong)) == nil {
+		if s.Check(t, []byte(wrong)) == nil {
 			t.Errorf("the schema takes %s", wrong)
 		}
 	}

@@ -1,4 +1,4 @@
-package schemas
+package schemas_test
 
 import (
 	"bytes"
@@ -14,53 +14,16 @@ import (
 	"testing"
 	"unicode/utf8"
 
-	"github.com/santhosh-tekuri/jsonschema/v6"
-
 	"github.com/pa-tools/pa/internal/golden"
+	"github.com/pa-tools/pa/internal/schematest"
 	"github.com/pa-tools/pa/pkg/export"
 	"github.com/pa-tools/pa/pkg/export/profilejson"
+	"github.com/pa-tools/pa/schemas"
 )
-
-func compileProfileExport(t *testing.T) *jsonschema.Schema {
-	t.Helper()
-	return compile(t, "profile_export.schema.json")
-}
-
-// compile returns the schema in a file of FS.
-func compile(t *testing.T, name string) *jsonschema.Schema {
-	t.Helper()
-	b, err := FS.ReadFile(name)
-	if err != nil {
-		t.Fatal(err)
-	}
-	doc, err := jsonschema.UnmarshalJSON(bytes.NewReader(b))
-	if err != nil {
-		t.Fatal(err)
-	}
-	url := "https://github.com/pa-tools/pa/schemas/" + name
-	c := jsonschema.NewCompiler()
-	if err := c.AddResource(url, doc); err != nil {
-		t.Fatal(err)
-	}
-	s, err := c.Compile(url)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return s
-}
-
-func validate(t *testing.T, s *jsonschema.Schema, data []byte) error {
-	t.Helper()
-	doc, err := jsonschema.UnmarshalJSON(bytes.NewReader(data))
-	if err != nil {
-		t.Fatal(err)
-	}
-	return s.Validate(doc)
-}
 
 // What every release of perf_analyzer writes is valid.
 func TestProfileExportGoldens(t *testing.T) {
-	s := compileProfileExport(t)
+	s := schematest.Open(t, "profile_export.schema.json")
 	fsys := golden.FS(t, "perf_analyzer")
 	n := 0
 	err := fs.WalkDir(fsys, ".", func(p string, _ fs.DirEntry, err error) error {
@@ -73,7 +36,7 @@ func TestProfileExportGoldens(t *testing.T) {
 			return err
 		}
 		n++
-		if err := validate(t, s, data); err != nil {
+		if err := s.Check(t, data); err != nil {
 			t.Errorf("%s: %v", p, err)
 		}
 		return nil
@@ -163,7 +126,7 @@ func fullServerStats() *export.ServerStats {
 // What pa-record writes is valid, and no member of it is undescribed.
 func TestProfileExportWriter(t *testing.T) {
 	data := full(t)
-	if err := validate(t, compileProfileExport(t), data); err != nil {
+	if err := schematest.Open(t, "profile_export.schema.json").Check(t, data); err != nil {
 		t.Errorf("%v\n%s", err, data)
 	}
 	var doc struct {
@@ -229,7 +192,7 @@ func definition(t *testing.T, name string) map[string]any {
 	var doc struct {
 		Defs map[string]struct{ Properties map[string]any } `json:"$defs"`
 	}
-	if err := json.Unmarshal(ProfileExport(), &doc); err != nil {
+	if err := json.Unmarshal(schemas.ProfileExport(), &doc); err != nil {
 		t.Fatal(err)
 	}
 	properties := doc.Defs[name].Properties
@@ -240,7 +203,7 @@ func definition(t *testing.T, name string) map[string]any {
 }
 
 func TestProfileExportInvalid(t *testing.T) {
-	s := compileProfileExport(t)
+	s := schematest.Open(t, "profile_export.schema.json")
 	for _, tt := range []struct{ name, doc string }{
 		{"no experiments", `{}`},
 		{"negative time", `{"experiments":[{"requests":[{"timestamp":-1,"response_timestamps":[]}]}]}`},
@@ -253,7 +216,7 @@ func TestProfileExportInvalid(t *testing.T) {
 		{"value as a string", `{"experiments":[{"experiment":{"mode":"concurrency","value":"1"},"requests":[]}]}`},
 		{"bad request among the excluded", `{"experiments":[{"requests":[],"pa":{"excluded_requests":[{}]}}]}`},
 	} {
-		if err := validate(t, s, []byte(tt.doc)); err == nil {
+		if err := s.Check(t, []byte(tt.doc)); err == nil {
 			t.Errorf("%s: valid", tt.name)
 		}
 	}

@@ -1,6 +1,7 @@
 package analyze
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -54,15 +55,7 @@ func drift(x []timed) *Unsteady {
 	if k < driftLeast {
 		return nil
 	}
-	slices.SortFunc(x, func(a, b timed) int {
-		switch {
-		case a.start < b.start:
-			return -1
-		case a.start > b.start:
-			return 1
-		}
-		return 0
-	})
+	slices.SortFunc(x, func(a, b timed) int { return cmp.Compare(a.start, b.start) })
 	for _, m := range []struct {
 		name string
 		of   func(*timed) int64

@@ -7,9 +7,7 @@ import (
 	"path/filepath"
 	"testing"
 
-	"github.com/santhosh-tekuri/jsonschema/v6"
-
-	"github.com/pa-tools/pa/schemas"
+	"github.com/pa-tools/pa/internal/schematest"
 )
 
 // What pa-record writes is valid by the schemas that the pages refer to.
@@ -40,28 +38,7 @@ func TestSchemas(t *testing.T) {
 
 func checkSchema(t *testing.T, name string, doc []byte) {
 	t.Helper()
-	f, err := schemas.FS.Open(name)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer f.Close()
-	schema, err := jsonschema.UnmarshalJSON(f)
-	if err != nil {
-		t.Fatal(err)
-	}
-	c := jsonschema.NewCompiler()
-	if err := c.AddResource(name, schema); err != nil {
-		t.Fatal(err)
-	}
-	s, err := c.Compile(name)
-	if err != nil {
-		t.Fatal(err)
-	}
-	v, err := jsonschema.UnmarshalJSON(bytes.NewReader(doc))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := s.Validate(v); err != nil {
+	if err := schematest.Open(t, name).Check(t, doc); err != nil {
 		t.Errorf("%s: %v", name, err)
 	}
 }

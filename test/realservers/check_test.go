@@ -10,10 +10,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/santhosh-tekuri/jsonschema/v6"
-
-	"github.com/pa-tools/pa/internal/golden"
 	"github.com/pa-tools/pa/internal/realtest"
+	"github.com/pa-tools/pa/internal/schematest"
 )
 
 const exportName = "profile_export.json"
@@ -135,20 +133,11 @@ func readReport(t *testing.T, path string) reportFile {
 
 func checkSchema(t *testing.T, path string) {
 	t.Helper()
-	schema, err := jsonschema.NewCompiler().Compile(filepath.Join(golden.Root(t), "schemas", "profile_export.schema.json"))
+	doc, err := os.ReadFile(path)
 	if err != nil {
 		t.Fatal(err)
 	}
-	file, err := os.Open(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer file.Close()
-	v, err := jsonschema.UnmarshalJSON(file)
-	if err != nil {
-		t.Fatalf("%s: %v", path, err)
-	}
-	if err := schema.Validate(v); err != nil {
+	if err := schematest.Open(t, "profile_export.schema.json").Check(t, doc); err != nil {
 		t.Errorf("%s: %v", path, err)
 	}
 }

@@ -12,15 +12,13 @@ import (
 	"testing"
 	"time"
 
-	"github.com/santhosh-tekuri/jsonschema/v6"
-
 	"github.com/pa-tools/pa/internal/golden"
 	"github.com/pa-tools/pa/internal/memrun"
+	"github.com/pa-tools/pa/internal/schematest"
 	"github.com/pa-tools/pa/pkg/analyze"
 	"github.com/pa-tools/pa/pkg/answer"
 	"github.com/pa-tools/pa/pkg/export"
 	"github.com/pa-tools/pa/pkg/export/foreign"
-	"github.com/pa-tools/pa/schemas"
 )
 
 const (
@@ -350,28 +348,7 @@ func TestFormats(t *testing.T) {
 	if err := JSON([]*Result{res})(&b); err != nil {
 		t.Fatal(err)
 	}
-	f, err := schemas.FS.Open("check.schema.json")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer f.Close()
-	schema, err := jsonschema.UnmarshalJSON(f)
-	if err != nil {
-		t.Fatal(err)
-	}
-	c := jsonschema.NewCompiler()
-	if err := c.AddResource("check.schema.json", schema); err != nil {
-		t.Fatal(err)
-	}
-	compiled, err := c.Compile("check.schema.json")
-	if err != nil {
-		t.Fatal(err)
-	}
-	v, err := jsonschema.UnmarshalJSON(&b)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := compiled.Validate(v); err != nil {
+	if err := schematest.Open(t, "check.schema.json").Check(t, b.Bytes()); err != nil {
 		t.Error(err)
 	}
 	if n := len(res.Failed()); n != 1 { // no warm-up

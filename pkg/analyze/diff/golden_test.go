@@ -14,8 +14,8 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
-	"github.com/santhosh-tekuri/jsonschema/v6"
 
+	"github.com/pa-tools/pa/internal/schematest"
 	"github.com/pa-tools/pa/pkg/analyze"
 	"github.com/pa-tools/pa/pkg/analyze/diff/gate"
 	"github.com/pa-tools/pa/pkg/analyze/report"
@@ -95,7 +95,7 @@ func scenarios(t *testing.T) map[string]*Result {
 
 // The golden files are in testdata; -update rewrites them.
 func TestGolden(t *testing.T) {
-	schema := compile(t)
+	schema := schematest.Open(t, "diff.schema.json")
 	for name, res := range scenarios(t) {
 		for ext, render := range renderers {
 			var b bytes.Buffer
@@ -103,11 +103,7 @@ func TestGolden(t *testing.T) {
 				t.Fatal(err)
 			}
 			if ext == "json" {
-				doc, err := jsonschema.UnmarshalJSON(bytes.NewReader(b.Bytes()))
-				if err != nil {
-					t.Fatal(err)
-				}
-				if err := schema.Validate(doc); err != nil {
+				if err := schema.Check(t, b.Bytes()); err != nil {
 					t.Errorf("%s: %v", name, err)
 				}
 			}
@@ -129,27 +125,6 @@ func TestGolden(t *testing.T) {
 			}
 		}
 	}
-}
-
-func compile(t *testing.T) *jsonschema.Schema {
-	t.Helper()
-	b, err := schemas.FS.ReadFile("diff.schema.json")
-	if err != nil {
-		t.Fatal(err)
-	}
-	doc, err := jsonschema.UnmarshalJSON(bytes.NewReader(b))
-	if err != nil {
-		t.Fatal(err)
-	}
-	c := jsonschema.NewCompiler()
-	if err := c.AddResource("diff.schema.json", doc); err != nil {
-		t.Fatal(err)
-	}
-	s, err := c.Compile("diff.schema.json")
-	if err != nil {
-		t.Fatal(err)
-	}
-	return s
 }
 
 // The document of the CSV names its columns, in their order, and every record

@@ -3,21 +3,15 @@ package report
 import (
 	"bytes"
 	"math"
-	"path/filepath"
 	"testing"
 
-	"github.com/santhosh-tekuri/jsonschema/v6"
-
+	"github.com/pa-tools/pa/internal/schematest"
 	"github.com/pa-tools/pa/pkg/analyze/dialect/explain"
 )
 
 // What DefinitionsJSON writes is what schemas/definitions.schema.json promises:
 // of a distribution, of one number, of none, of infinity.
 func TestDefinitionsSchema(t *testing.T) {
-	schema, err := jsonschema.NewCompiler().Compile(filepath.Join("..", "..", "..", "schemas", "definitions.schema.json"))
-	if err != nil {
-		t.Fatal(err)
-	}
 	sides := []explain.Side{
 		{Dialect: "strict", Definitions: []explain.Definition{
 			{Measure: explain.FirstToken, Name: "TTFT", Formula: "first", Values: explain.Values{N: 3, Mean: 2, P50: 2, P99: 3}},
@@ -33,11 +27,7 @@ func TestDefinitionsSchema(t *testing.T) {
 	if err := DefinitionsJSON(&Definitions{Name: "run.json", Mode: "concurrency", Value: "1", Comparison: explain.Compare(sides)})(&b); err != nil {
 		t.Fatal(err)
 	}
-	doc, err := jsonschema.UnmarshalJSON(&b)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := schema.Validate(doc); err != nil {
+	if err := schematest.Open(t, "definitions.schema.json").Check(t, b.Bytes()); err != nil {
 		t.Errorf("%v\n%s", err, b.String())
 	}
 }

@@ -12,13 +12,12 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-	"github.com/santhosh-tekuri/jsonschema/v6"
 
 	"github.com/pa-tools/pa/internal/runsettest"
+	"github.com/pa-tools/pa/internal/schematest"
 	"github.com/pa-tools/pa/pkg/analyze/diff"
 	"github.com/pa-tools/pa/pkg/analyze/report"
 	"github.com/pa-tools/pa/pkg/analyze/runset"
-	"github.com/pa-tools/pa/schemas"
 )
 
 var update = flag.Bool("update", false, "rewrite the golden files")
@@ -68,7 +67,7 @@ func scenarios(t *testing.T) map[string]*Result {
 
 // The golden files are in testdata; -update rewrites them.
 func TestGolden(t *testing.T) {
-	schema := compile(t, "rig.schema.json")
+	schema := schematest.Open(t, "rig.schema.json")
 	for name, res := range scenarios(t) {
 		for ext, render := range renderers {
 			var b bytes.Buffer
@@ -76,11 +75,7 @@ func TestGolden(t *testing.T) {
 				t.Fatal(err)
 			}
 			if ext == "json" {
-				doc, err := jsonschema.UnmarshalJSON(bytes.NewReader(b.Bytes()))
-				if err == nil {
-					err = schema.Validate(doc)
-				}
-				if err != nil {
+				if err := schema.Check(t, b.Bytes()); err != nil {
 					t.Errorf("%s: %v", name, err)
 				}
 			}
@@ -102,27 +97,6 @@ func TestGolden(t *testing.T) {
 			}
 		}
 	}
-}
-
-func compile(t *testing.T, name string) *jsonschema.Schema {
-	t.Helper()
-	b, err := schemas.FS.ReadFile(name)
-	if err != nil {
-		t.Fatal(err)
-	}
-	doc, err := jsonschema.UnmarshalJSON(bytes.NewReader(b))
-	if err != nil {
-		t.Fatal(err)
-	}
-	c := jsonschema.NewCompiler()
-	if err := c.AddResource(name, doc); err != nil {
-		t.Fatal(err)
-	}
-	s, err := c.Compile(name)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return s
 }
 
 // The document of the CSV names its columns, in their order, and every record.

@@ -11,13 +11,12 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-	"github.com/santhosh-tekuri/jsonschema/v6"
 
 	"github.com/pa-tools/pa/internal/runsettest"
+	"github.com/pa-tools/pa/internal/schematest"
 	"github.com/pa-tools/pa/pkg/analyze/diff"
 	"github.com/pa-tools/pa/pkg/analyze/inference"
 	"github.com/pa-tools/pa/pkg/analyze/report"
-	"github.com/pa-tools/pa/schemas"
 )
 
 var update = flag.Bool("update", false, "rewrite the golden files")
@@ -68,7 +67,7 @@ func judgements(t *testing.T) map[string]*Judgement {
 
 // The golden files are in testdata; -update rewrites them.
 func TestGolden(t *testing.T) {
-	schema := compile(t)
+	schema := schematest.Open(t, "trend.schema.json")
 	stepped := nights(t, 1, []float64{30.2, 29.9, 30.4, 30.1, 29.8, 33.1, 33.3, 32.9, 33.2}, nil)
 	for name, points := range map[string][]Point{"stepped": stepped, "few": stepped[:3]} {
 		res := Analyze(points, Options{})
@@ -89,18 +88,14 @@ func TestGolden(t *testing.T) {
 
 // golden compares what is rendered with a golden file. Formats other than text have one
 // if all is set.
-func golden(t *testing.T, schema *jsonschema.Schema, name, ext string, render report.Renderer, all bool) {
+func golden(t *testing.T, schema schematest.Schema, name, ext string, render report.Renderer, all bool) {
 	t.Helper()
 	var b bytes.Buffer
 	if err := render(&b); err != nil {
 		t.Fatal(err)
 	}
 	if ext == "json" {
-		doc, err := jsonschema.UnmarshalJSON(bytes.NewReader(b.Bytes()))
-		if err == nil {
-			err = schema.Validate(doc)
-		}
-		if err != nil {
+		if err := schema.Check(t, b.Bytes()); err != nil {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
@@ -123,27 +118,6 @@ func golden(t *testing.T, schema *jsonschema.Schema, name, ext string, render re
 	if d := cmp.Diff(string(want), b.String()); d != "" {
 		t.Errorf("%s (-want +got):\n%s", file, d)
 	}
-}
-
-func compile(t *testing.T) *jsonschema.Schema {
-	t.Helper()
-	b, err := schemas.FS.ReadFile("trend.schema.json")
-	if err != nil {
-		t.Fatal(err)
-	}
-	doc, err := jsonschema.UnmarshalJSON(bytes.NewReader(b))
-	if err != nil {
-		t.Fatal(err)
-	}
-	c := jsonschema.NewCompiler()
-	if err := c.AddResource("trend.schema.json", doc); err != nil {
-		t.Fatal(err)
-	}
-	schema, err := c.Compile("trend.schema.json")
-	if err != nil {
-		t.Fatal(err)
-	}
-	return schema
 }
 
 // A gate passes for equal points and allowed changes only.

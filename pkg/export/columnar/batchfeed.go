@@ -118,13 +118,14 @@ func (f *batchFeed) next() (*filledBatch, part) {
 
 // get returns an empty batch.
 func (f *batchFeed) get() *filledBatch {
-	f.mu.Lock()
-	defer f.mu.Unlock()
 	b := &filledBatch{}
+	f.mu.Lock()
 	if n := len(f.idle); n > 0 {
 		b.Batch = f.idle[n-1].Batch
 		f.idle = f.idle[:n-1]
-	} else {
+	}
+	f.mu.Unlock()
+	if b.Batch == nil {
 		b.Batch = f.reader.newBatch()
 	}
 	b.Reset()

@@ -1,6 +1,7 @@
 package shards
 
 import (
+	"cmp"
 	"fmt"
 	"regexp"
 	"slices"
@@ -45,15 +46,7 @@ func joinRun(all []*rankShard, whole *rankShard, sources *sourceNames) (run *exp
 			n.leaveOut("the calibrations: each is of one machine, and in its shard")
 		}
 	}
-	slices.SortStableFunc(m.Pauses, func(a, b export.Pause) int {
-		switch {
-		case a.StartNS < b.StartNS:
-			return -1
-		case a.StartNS > b.StartNS:
-			return 1
-		}
-		return 0
-	})
+	slices.SortStableFunc(m.Pauses, func(a, b export.Pause) int { return cmp.Compare(a.StartNS, b.StartNS) })
 	m.Host = joinHost(all)
 	m.Telemetry = sources.join(all, n)
 	lost = missing(all, run.Experiments)

@@ -91,14 +91,14 @@ func (o OpenFiles) Inputs(c *cli.Context, name string, paths []string, how Group
 	groups := map[string]int{} // index in all by run
 	others := 0                // open files that are no shards
 	var unread []error
-	var failed []Input
+	var failed []string // the files of unread
 	for _, path := range paths {
 		r, err := o.look(c, path)
 		if err != nil {
 			if c.Err() != nil {
 				return nil, err
 			}
-			unread, failed = append(unread, err), append(failed, FileInput(path))
+			unread, failed = append(unread, err), append(failed, path)
 			all = append(all, FileInput(path))
 			continue
 		}
@@ -144,7 +144,7 @@ func (o OpenFiles) Inputs(c *cli.Context, name string, paths []string, how Group
 		for _, in := range all {
 			if in.merge {
 				in.unread = unread
-			} else if isOneOf(in, failed) {
+			} else if slices.Contains(failed, in.Name) {
 				continue
 			}
 			kept = append(kept, in)
@@ -157,15 +157,6 @@ func (o OpenFiles) Inputs(c *cli.Context, name string, paths []string, how Group
 		}
 	}
 	return all, nil
-}
-
-func isOneOf(in Input, all []Input) bool {
-	for _, x := range all {
-		if x.Name == in.Name {
-			return true
-		}
-	}
-	return false
 }
 
 // check returns an error if the shards of an Input are not of one run. A single shard stays

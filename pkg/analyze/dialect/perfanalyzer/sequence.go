@@ -1,6 +1,7 @@
 package perfanalyzer
 
 import (
+	"cmp"
 	"slices"
 
 	"github.com/pa-tools/pa/pkg/export"
@@ -53,15 +54,7 @@ func (s *sequences) count(windows []pawindow.Stats) {
 	for _, q := range s.byID {
 		all = append(all, q)
 	}
-	slices.SortFunc(all, func(a, b *sequence) int {
-		switch {
-		case a.endNS < b.endNS:
-			return -1
-		case a.endNS > b.endNS:
-			return 1
-		}
-		return 0
-	})
+	slices.SortFunc(all, func(a, b *sequence) int { return cmp.Compare(a.endNS, b.endNS) })
 	begins := make([]uint64, 0, len(all))
 	for _, q := range all {
 		begins = append(begins, q.firstNS)
