@@ -24,7 +24,7 @@ func requestsCommand() *cli.Command {
 	flags = slices.Concat(flags, settings.OutputFlags(), []cli.Flag{settings.WidthFlag()}, settings.MeasureFlags(), []cli.Flag{settings.StreamingFlag(), settings.TokenizerFlag()})
 	return &cli.Command{
 		Name: "requests", Usage: "one line per request", ArgsUsage: "[FILE | SHARD…]",
-		Description: `Lists the requests of a run with those that do not count, and why. csv and
+		Description: `Lists all requests of a run, with the reason if a request does not count. csv and
 jsonl hold nanoseconds and more columns than the table.`,
 		Flags:  append(flags, settings.InputFlags()...),
 		Action: requests,

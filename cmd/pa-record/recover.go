@@ -20,8 +20,8 @@ func recoverCommand() *cli.Command {
 		ArgsUsage: "JOURNAL",
 		Description: `While it records, pa-record keeps everything in a journal beside the export,
 NAME.journal.arrows. When the process is killed the journal stays; this writes
-the export from it, without the requests that were in flight and those of about
-the last second, and then removes the journal.`,
+the export from it and then removes the journal. The requests in flight and
+the requests of about the last second are missing.`,
 		Flags: []cli.Flag{
 			&cli.StringSliceFlag{Name: "profile-export-file", Usage: "write the export to `FILE` (repeatable; default: NAME.json)"},
 			&cli.BoolFlag{Name: "overwrite", Usage: "replace an export that is already there"},

@@ -47,7 +47,7 @@ var Strict = [...]Definition{
 	},
 	answer.ITL: {
 		Metric:   answer.ITL,
-		Formula:  "token event − the one before it in the same choice, pooled over all requests",
+		Formula:  "token event − the previous one in the same choice, pooled over all requests",
 		Doc:      "Inter-token latency at the granularity of chunks: several tokens in a chunk are one event. Events that came in one read share a stamp, their gap is 0.",
 		needs:    export.PartGaps,
 		ofTokens: true, needsStream: true,

@@ -9,7 +9,7 @@ var QualityMetrics = [...]Definition{
 	{
 		Metric:  answer.Fluidity,
 		Formula: "1 − missed deadlines / deadlines of tokens",
-		Doc:     "The first token is due after FirstTokenNS, each other TokenNS after the one before it. Early tokens bank slack; a late one misses ⌊lateness/TokenNS⌋+1 deadlines and resets the slack.",
+		Doc:     "The first token is due after FirstTokenNS, each later token TokenNS after the previous token. An early token adds to the slack. A late token misses ⌊lateness/TokenNS⌋+1 deadlines and resets the slack.",
 		Source:  "arXiv 2407.07000, arXiv 2507.09019",
 	},
 	{

@@ -63,7 +63,7 @@ func benchmarkServingOptions() options {
 		{names: []string{"--base-url"}, arg: "URL", group: "Endpoint", usage: "the server's address", support: alias, note: "-u"},
 		{names: []string{"--host"}, arg: "HOST", defaultValue: "127.0.0.1", group: "Endpoint", usage: "without --base-url, its host", support: alias, note: "-u"},
 		{names: []string{"--port"}, arg: "PORT", kind: positive, defaultValue: "8000", group: "Endpoint", usage: "without --base-url, its port", support: alias, note: "-u"},
-		{names: []string{"--endpoint"}, arg: "PATH", defaultValue: "/v1/completions", group: "Endpoint", usage: "the path to ask; of openai-chat always that of chat", support: same},
+		{names: []string{"--endpoint"}, arg: "PATH", defaultValue: "/v1/completions", group: "Endpoint", usage: "the path to ask; openai-chat always asks the path of chat completions", support: same},
 		{names: []string{"--model"}, arg: "NAME", group: "Endpoint", usage: "the model, or the path that the server has it from", support: same},
 		{names: []string{"--served-model-name"}, arg: "NAME", group: "Endpoint", usage: "how the server calls it", support: alias, note: "-m"},
 		{names: []string{"--lora-modules"}, arg: "NAME", list: true, group: "Endpoint", usage: "modules to choose from", support: refused, note: noLoRA},

@@ -20,7 +20,7 @@ func genaiPerf2403() *release {
 			{names: []string{"--expected-output-tokens", "--synthetic-requested-output-tokens"}, arg: "N", kind: positive, defaultValue: "150", group: "Input", usage: "length of the answers that prompts ask for, in words", support: body, note: "a sentence in front of each prompt; the second name is in the README only"},
 			{names: []string{"--num-of-output-prompts"}, arg: "N", kind: positive, defaultValue: "100", group: "Input", usage: "number of different synthetic prompts", support: alias, note: "--num-dataset-entries"},
 			optSeed,
-			{names: []string{"--input-data"}, arg: "FILE", defaultValue: "llm_inputs.json", group: "Input", usage: "send the requests of this file; by default those that are made", support: same},
+			{names: []string{"--input-data"}, arg: "FILE", defaultValue: "llm_inputs.json", group: "Input", usage: "send the requests of this file; by default synthetic requests", support: same},
 			optConcurrency, optRate,
 			{names: []string{"-p", "--measurement-interval"}, arg: "MS", kind: positive, defaultValue: "10000", group: "Profiling", usage: "length of a window", support: same},
 			{names: []string{"-s", "--stability-percentage"}, arg: "PCT", kind: natural, defaultValue: "999", group: "Profiling", usage: "by how much the last three windows may differ", support: same},

@@ -150,7 +150,7 @@ func (l *latest) check() {
 		l.errorf("--stability-percentage %v: must be from 1 to 999", s)
 	}
 	if a.text("--tokenizer-revision") != "main" {
-		l.errorf("--tokenizer-revision %s: only main is supported; give --tokenizer a folder with the other one", clip(a.text("--tokenizer-revision")))
+		l.errorf("--tokenizer-revision %s: only main is supported; give --tokenizer a folder with the other revision", clip(a.text("--tokenizer-revision")))
 	}
 	if a.has("--measurement-interval") && a.has("--request-count") {
 		l.errorf("--measurement-interval and --request-count exclude each other; drop one")

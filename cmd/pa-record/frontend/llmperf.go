@@ -32,7 +32,7 @@ func llmPerfOptions() options {
 		{names: []string{"-i", "--protocol"}, arg: "PROTOCOL", defaultValue: "grpc", group: "Endpoint", usage: "grpc, streamed, or http, not streamed", support: same},
 		{names: []string{"-m", "--triton-model"}, arg: "MODEL", defaultValue: "ensemble", group: "Endpoint", usage: "the model to ask", support: alias, note: "-m"},
 		{names: []string{"--concurrency"}, arg: "N,N,…", defaultValue: "1,4,8", group: "Profiling", usage: "the requests in flight, one level after the other", support: alias, note: "--concurrency-range"},
-		{names: []string{"--measurement-interval"}, arg: "S", kind: whole, defaultValue: "30", group: "Profiling", usage: "a pause after each level, which is not made", support: unneeded, note: "a level begins when the last request of the one before has ended"},
+		{names: []string{"--measurement-interval"}, arg: "S", kind: whole, defaultValue: "30", group: "Profiling", usage: "a pause after each level, which is not made", support: unneeded, note: "a level begins when the last request of the previous level has ended"},
 		{names: []string{"--input-data"}, arg: "FILE", group: "Input", usage: "JSON lines with the prompt as \"input\" or \"text_input\"", support: same},
 		{names: []string{"--tokenizer-path"}, arg: "DIR", group: "Input", usage: "the tokenizer that reports count by", support: alias, note: "--tokenizer"},
 		{names: []string{"--profile-export-file"}, arg: "FILE", defaultValue: "profiling_results.json", group: "Output", usage: "the tool's result; pa-analyze writes it", support: hint, note: "the export goes beside it, as FILE_profile_export.json"},

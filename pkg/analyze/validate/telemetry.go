@@ -85,7 +85,7 @@ func (v *validator) scrape(s *export.Scrape, c *sourceCheck) {
 		v.say("%s was answered at %d, %s before it was asked for", what, s.EndNS, nanoseconds(s.EndNS, s.StartNS))
 	}
 	if s.StartNS < c.endNS {
-		v.say("%s at %d is %s before the end of the one before", what, s.StartNS, nanoseconds(s.StartNS, c.endNS))
+		v.say("%s at %d is %s before the end of the previous scrape", what, s.StartNS, nanoseconds(s.StartNS, c.endNS))
 	}
 	c.endNS = max(s.StartNS, s.EndNS)
 	if s.Error != "" {
@@ -187,7 +187,7 @@ func (v *validator) statistics(e *export.Experiment) {
 		}
 		before := &s.Snapshots[i-1]
 		if x.StartNS < before.StartNS {
-			v.say("%s at %d are %s before those at the edge %q", what, x.StartNS, nanoseconds(x.StartNS, before.StartNS), before.Edge)
+			v.say("%s at %d are %s before the statistics at the edge %q", what, x.StartNS, nanoseconds(x.StartNS, before.StartNS), before.Edge)
 		}
 		for k := range x.Stats {
 			m := &x.Stats[k]

@@ -57,7 +57,7 @@ func TestTelemetry(t *testing.T) {
 			},
 		},
 		{"answered before it was asked for", []export.Scrape{{Source: "s", StartNS: 10, EndNS: 9}}, nil, []string{"scrape 0 of s was answered at 9, 1 ns before it was asked for"}},
-		{"out of order", []export.Scrape{at(20), at(10)}, nil, []string{"scrape 1 of s at 10 is 15 ns before the end of the one before"}},
+		{"out of order", []export.Scrape{at(20), at(10)}, nil, []string{"scrape 1 of s at 10 is 15 ns before the end of the previous scrape"}},
 		{"sources have an order each", []export.Scrape{at(20), {Source: "o", StartNS: 10, EndNS: 30}, at(25)}, nil, nil},
 		{"a counter that falls", []export.Scrape{at(10, is(a, 5), is(b, 5)), at(20, is(a, 4), is(b, 6))}, nil, []string{"scrape 1 of s: counter a fell from 5 to 4, though the source was not started again; counters that went on: 1"}},
 		{"a histogram's bucket that falls", []export.Scrape{at(10, is(bucket, 5), is(b, 5)), at(20, is(bucket, 4), is(b, 5))}, nil, []string{"scrape 1 of s: counter h_bucket fell from 5 to 4, though the source was not started again; counters that went on: 1"}},
@@ -103,7 +103,7 @@ func TestServerStats(t *testing.T) {
 		{"nothing wrong", export.ServerStats{Models: []export.ServerModel{{Name: "m", Composing: []int{0}}}, Snapshots: []export.StatsSnapshot{
 			snap(export.EdgeLevel, 0, 10, 1, 0), snap(export.EdgeMeasure, 0, 20, 1, 1), snap(export.EdgeWindow, 0, 30, 4, 1), snap(export.EdgeEnd, 0, 40, 4, 1),
 		}}, nil},
-		{"out of order", export.ServerStats{Snapshots: []export.StatsSnapshot{snap(export.EdgeLevel, 0, 20, 1, 0), snap(export.EdgeMeasure, 0, 10, 1, 1)}}, []string{`experiment 0: statistics at the edge "measure" at 10 are 10 ns before those at the edge "level"`}},
+		{"out of order", export.ServerStats{Snapshots: []export.StatsSnapshot{snap(export.EdgeLevel, 0, 20, 1, 0), snap(export.EdgeMeasure, 0, 10, 1, 1)}}, []string{`experiment 0: statistics at the edge "measure" at 10 are 10 ns before the statistics at the edge "level"`}},
 		{"answered before", export.ServerStats{Snapshots: []export.StatsSnapshot{{Edge: export.EdgeLevel, StartNS: 5, EndNS: 4}}}, []string{`experiment 0: statistics at the edge "level" were there at 4, 1 ns before they were asked for`}},
 		{"a counter that falls", export.ServerStats{Snapshots: []export.StatsSnapshot{snap(export.EdgeLevel, 0, 10, 5, 3), snap(export.EdgeMeasure, 0, 20, 4, 3)}}, []string{`experiment 0: statistics at the edge "measure": inference_count fell from 5 to 4 of model "m" version 1, though the model was not loaded again; counters that went on: 1`}},
 		{"a model that was loaded again", export.ServerStats{Snapshots: []export.StatsSnapshot{snap(export.EdgeLevel, 0, 10, 5, 3), snap(export.EdgeMeasure, 0, 20, 1, 0)}}, nil},

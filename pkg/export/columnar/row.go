@@ -202,7 +202,7 @@ func (d *rowDecoder) decodeOutputs(v *vector, i int) {
 	for e := from; e < to; {
 		at := int(element.children[0].num(e))
 		if at < next || at >= len(d.responses) {
-			d.defect = fmt.Sprintf("an output of response %d of %d comes after those of response %d", at, len(d.responses), next-1)
+			d.defect = fmt.Sprintf("an output of response %d of %d comes after the outputs of response %d", at, len(d.responses), next-1)
 			return
 		}
 		for ; next < at; next++ {

@@ -65,9 +65,9 @@ func recordingNotes(b *strings.Builder, r *export.CalibratedRecording) {
 	text := fmt.Sprintf("%s: the kernel took %d of %d times of tokens and %d of %d starts", r.Stamps,
 		r.Sources.Kernel, n, r.StartSources.Kernel, r.StartSources.Kernel+r.StartSources.User)
 	if n > 0 {
-		text += fmt.Sprintf("; %.2f %% of the tokens came with the read of the one before", 100*float64(r.Merged)/float64(n))
+		text += fmt.Sprintf("; %.2f %% of the tokens came in one read with the previous token", 100*float64(r.Merged)/float64(n))
 		if r.Merged > 0 {
-			text += ": these share one time, that of the last"
+			text += ": the tokens of a read share the time of the last"
 		}
 	}
 	if e := r.Receive; e != nil && e.Truth.User > 0 {

@@ -14,7 +14,7 @@ import (
 
 const ms = uint64(time.Millisecond)
 
-// exchange returns one of slot worker: issued, started and ended at those
+// exchange returns an exchange of slot worker, issued, started and ended at the given
 // milliseconds.
 func exchange(worker int, issued, start, end uint64) *backend.Exchange {
 	return &backend.Exchange{
@@ -103,7 +103,7 @@ func TestSaturation(t *testing.T) {
 		}, 0, nil},
 		{"CPU", export.ClientMeta{DurationNS: second, CPU: &export.CPUMeta{Cores: 2, Share: 0.9}}, 0, []string{"it used 90% of the time of its 2 cores; give it more, or less load"}},
 		{"CPU of a moment", export.ClientMeta{DurationNS: second - 1, CPU: &export.CPUMeta{Cores: 2, Share: 1}}, 0, nil},
-		{"turnaround", export.ClientMeta{Turnaround: &export.LatencySummary{N: 100, P99NS: 10_100_000}}, 0, []string{"1 in 100 requests was sent more than 10.1ms after the one before it had ended (at most 10ms is expected)"}},
+		{"turnaround", export.ClientMeta{Turnaround: &export.LatencySummary{N: 100, P99NS: 10_100_000}}, 0, []string{"1 in 100 requests was sent more than 10.1ms after the previous request had ended (at most 10ms is expected)"}},
 		{"the same, of long requests", export.ClientMeta{Turnaround: &export.LatencySummary{N: 100, P99NS: 10_100_000}}, 2 * time.Second, nil},
 		{"the same, of few", export.ClientMeta{Turnaround: &export.LatencySummary{N: 99, P99NS: 10_100_000}}, 0, nil},
 		{"reads of few", export.ClientMeta{Reads: &export.ReadMeta{Responses: 99, Merged: 19}}, 0, nil},

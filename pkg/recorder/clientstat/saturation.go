@@ -55,7 +55,7 @@ func Saturation(m *export.ClientMeta, median time.Duration) []string {
 	}
 	if t := m.Turnaround; t != nil && t.N >= fewest {
 		if most := max(slowTurnaround, time.Duration(slowShare*float64(median))); time.Duration(t.P99NS) > most {
-			say("1 in 100 requests was sent more than %v after the one before it had ended (at most %v is expected)", rounded(t.P99NS), rounded(int64(most)))
+			say("1 in 100 requests was sent more than %v after the previous request had ended (at most %v is expected)", rounded(t.P99NS), rounded(int64(most)))
 		}
 	}
 	if r := m.Reads; r != nil && r.Merged >= fewestMerged && r.MergedShare() > mergedShare {

@@ -376,7 +376,7 @@ func (t Timetable) Validate() error {
 	}
 	for i := 1; i < len(t.Offsets); i++ {
 		if t.Offsets[i] < t.Offsets[i-1] {
-			return fmt.Errorf("the schedule is not in order: request %d is due at %v, the one before at %v", i+1, t.Offsets[i], t.Offsets[i-1])
+			return fmt.Errorf("the schedule is not in order: request %d is due at %v, the previous request at %v", i+1, t.Offsets[i], t.Offsets[i-1])
 		}
 	}
 	return cmp.Or(validateSpeed(t.Speed), validateCeiling(t.Ceiling))

@@ -66,7 +66,7 @@ func TestValidate(t *testing.T) {
 		{Intervals{Gaps: []time.Duration{0}}, "the intervals ask for +Inf requests per second"},
 		{Intervals{Gaps: []time.Duration{time.Second}, Speed: -1}, "speed-up -1"},
 		{Timetable{}, "the schedule has no requests"},
-		{Timetable{Offsets: []time.Duration{2, 1}}, "not in order: request 2 is due at 1ns, the one before at 2ns"},
+		{Timetable{Offsets: []time.Duration{2, 1}}, "not in order: request 2 is due at 1ns, the previous request at 2ns"},
 		{Timetable{Offsets: []time.Duration{1}, Speed: math.NaN()}, "speed-up NaN"},
 	} {
 		err := tt.level.Validate()

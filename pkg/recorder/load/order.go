@@ -15,7 +15,7 @@ import (
 //   - Each odd round is the reverse of the round before it, so that after an even number
 //     of rounds all levels have the same mean place.
 //   - Over n rounds (2n for an odd n), each level has each place equally often, and
-//     follows each other level equally often.
+//     follows every other level equally often.
 //
 // After these rounds the levels change their roles in the design. The seed draws the
 // roles.

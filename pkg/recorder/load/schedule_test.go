@@ -226,7 +226,7 @@ func TestFarFuture(t *testing.T) {
 		before := time.Duration(0)
 		for i, due := range first(level, 1000) {
 			if due < before {
-				t.Fatalf("%v: request %d is due at %v, before the one before it", level, i, due)
+				t.Fatalf("%v: request %d is due at %v, before the previous request", level, i, due)
 			}
 			before = due
 		}

@@ -19,7 +19,7 @@ var corpus string
 const Name = "built-in"
 
 // Note is the remark for users about counts of this tokenizer.
-const Note = "token counts are those of the built-in tokenizer, not of the model's own; name that with --tokenizer"
+const Note = "token counts are from the built-in tokenizer, not from the model's tokenizer; --tokenizer names another"
 
 // Load returns the tokenizer, the same one each time.
 var Load = sync.OnceValues(func() (*tokenizer.Tokenizer, error) {

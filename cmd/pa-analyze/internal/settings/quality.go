@@ -21,7 +21,7 @@ func QualityFlags() []cli.Flag {
 	return []cli.Flag{
 		&cli.StringFlag{Name: "metrics", Usage: "also report the metrics of `GROUP`: quality (fluidity, token deadlines, stalls, interactivity)", Category: qualityGroup},
 		&cli.DurationFlag{Name: "due-first", Usage: "the first token is due after `TIME`", Value: time.Duration(q.FirstTokenNS), Category: qualityGroup},
-		&cli.DurationFlag{Name: "due-next", Usage: "each other token is due `TIME` after the one before it", Value: time.Duration(q.TokenNS), Category: qualityGroup},
+		&cli.DurationFlag{Name: "due-next", Usage: "each later token is due `TIME` after the previous token", Value: time.Duration(q.TokenNS), Category: qualityGroup},
 		&cli.Float64Flag{Name: "fluidity", Usage: "the fluid token rate has requests with a fluidity index of `INDEX`", Value: q.Target, Category: qualityGroup},
 		&cli.Float64Flag{Name: "fluid-share", Usage: "the fluid token rate is met by a `SHARE` of the requests", Value: q.Share, Category: qualityGroup},
 		&cli.DurationFlag{Name: "reader-pace", Usage: "a reader takes `TIME` for each token", Value: time.Duration(q.PaceNS), Category: qualityGroup},

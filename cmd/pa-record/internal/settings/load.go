@@ -30,7 +30,7 @@ func loadFlags() []cli.Flag {
 		&cli.BoolFlag{Name: "d", Category: catLoad, Usage: "go on from -t to -c, or as far as -l allows, as perf_analyzer once spelled --concurrency-range T:C:1"},
 		&cli.IntFlag{Name: "c", Category: catLoad, Usage: "with -d, end at `N` requests in flight; 0 is no end", DefaultText: "0"},
 		&cli.StringFlag{Name: "request-rate-range", Category: catLoad, Usage: "requests per second, whatever the server makes of them: `LEVELS` as above, 2.5 too"},
-		&cli.Float64Flag{Name: "latency-threshold", Aliases: []string{"l"}, Category: catLoad, Usage: "go through the levels up to the first whose latency is `MS` or more: the mean, or that of --percentile", DefaultText: "no limit"},
+		&cli.Float64Flag{Name: "latency-threshold", Aliases: []string{"l"}, Category: catLoad, Usage: "go through the levels up to the first whose latency is `MS` or more: the mean, or the percentile of --percentile", DefaultText: "no limit"},
 		&cli.BoolFlag{Name: "binary-search", Category: catLoad, Usage: "look for the highest level below -l by halving the range start:end:step, until what is left is no more than a step"},
 		&cli.StringFlag{Name: "request-distribution", Category: catLoad, Usage: "`HOW` the requests of a rate follow each other: " + load.Distributions(), DefaultText: "constant, with --burstiness gamma"},
 		&cli.Float64Flag{Name: "burstiness", Category: catLoad, Usage: "`SHAPE` of the gamma distribution: below 1 bursts, 1 is poisson, above 1 more even", DefaultText: "1"},
@@ -210,7 +210,7 @@ func (p *parser) oldConcurrency() {
 	}
 }
 
-// ceilingHint says what those may want who give both a concurrency and a rate.
+// ceilingHint says what a user may want who gives both a concurrency and a rate.
 func ceilingHint(given []shape) string {
 	if given[0].flag == "concurrency-range" && slices.Contains(given[1].belongs, "max-concurrency") {
 		return ". To bound what is in flight give --max-concurrency"

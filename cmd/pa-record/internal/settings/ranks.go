@@ -29,7 +29,7 @@ const SecretVariable = "PA_RECORD_BARRIER_SECRET"
 // rankFlags returns the flags for a run that several processes record together.
 func rankFlags() []cli.Flag {
 	return []cli.Flag{
-		&cli.IntFlag{Name: "rank", Category: catRanks, Usage: "this process is rank `N`, from 0, of those that record the run together", DefaultText: "as mpirun, srun, torchrun or a Kubernetes Indexed Job says"},
+		&cli.IntFlag{Name: "rank", Category: catRanks, Usage: "this process is rank `N`, from 0, of the processes that record the run together", DefaultText: "as mpirun, srun, torchrun or a Kubernetes Indexed Job says"},
 		&cli.IntFlag{Name: "world-size", Category: catRanks, Usage: "`N` processes record the run together, each with its share of the load; 1 records alone", DefaultText: "as the launcher says, which Kubernetes does not"},
 		&cli.StringFlag{Name: "barrier", Category: catRanks, Usage: "the ranks meet before each level at `HOST:PORT` of rank 0, which serves it; " + SecretVariable + " holds a secret that all share"},
 		&cli.DurationFlag{Name: "barrier-timeout", Category: catRanks, Usage: "give up if a rank has not come after `DURATION`", Value: barrier.DefaultTimeout},
@@ -37,7 +37,7 @@ func rankFlags() []cli.Flag {
 	}
 }
 
-// rankSettings is the place of this process among those that record a run together. It
+// rankSettings is the place of this process among the ranks of a run. It
 // has no JSON, because the exports of all ranks hold the same settings.
 type rankSettings struct {
 	World          world.World   `json:"-"`

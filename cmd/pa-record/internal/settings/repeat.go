@@ -164,7 +164,7 @@ func (s *Settings) planRun(server int, of RunIndex) Run {
 	return r
 }
 
-// fileNumber returns what tells the files of a run from those of others: the label of the
+// fileNumber returns what distinguishes the file names of a run: the label of the
 // server, the number of the run, or both.
 func (s *Settings) fileNumber(label, number string) string {
 	switch {

@@ -95,7 +95,7 @@ func TestPlanInterleaved(t *testing.T) {
 				before := slices.Clone(s.PlannedRuns()[i-1].Levels)
 				slices.Reverse(before)
 				if !slices.Equal(before, r.Levels) {
-					t.Errorf("seed %s, run %d: levels %v, want the ones before backwards, %v", seed, i+1, r.Levels, before)
+					t.Errorf("seed %s, run %d: levels %v, want the previous run's levels backwards, %v", seed, i+1, r.Levels, before)
 				}
 			}
 		}

@@ -47,8 +47,8 @@ type Settings struct {
 	ModelVersion string   `json:"model_version,omitempty"`
 	URL          string   `json:"url"`            // without user information and query
 	URLs         []string `json:"urls,omitempty"` // all of several
-	// Servers are the servers with labels; URL, URLs, Transport and Proxies are those of
-	// the first, or with [Settings.ForServer] of the one with Label.
+	// Servers are the servers with labels. URL, URLs, Transport and Proxies belong to the
+	// first server, or after [Settings.ForServer] to the server with Label.
 	Servers   []Server `json:"servers,omitempty"`
 	Label     string   `json:"label,omitempty"`
 	Protocol  string   `json:"protocol"`
@@ -56,7 +56,7 @@ type Settings struct {
 	Streaming bool     `json:"streaming"`
 	// Async says that requests are what perf_analyzer calls asynchronous.
 	Async bool `json:"async,omitempty"`
-	// Sync says that those to a model that keeps state are not, either.
+	// Sync says that requests to a model that keeps state are not asynchronous, either.
 	Sync bool `json:"sync,omitempty"`
 
 	Reuse           string       `json:"connection_reuse"`

@@ -16,7 +16,7 @@ import (
 func tritonFlags() []cli.Flag {
 	return []cli.Flag{
 		&cli.StringFlag{Name: "grpc-compression-algorithm", Category: catTriton, Usage: "compress what is sent over gRPC: `HOW` is none, gzip or deflate", Value: none},
-		&cli.StringFlag{Name: "bls-composing-models", Category: catTriton, Usage: "`MODELS` that the model calls, name:version,name, whose statistics are wanted too; those of ensembles are known"},
+		&cli.StringFlag{Name: "bls-composing-models", Category: catTriton, Usage: "`MODELS` that the model calls, name:version,name, whose statistics are wanted too; the models of ensembles are known"},
 		&cli.StringFlag{Name: "input-tensor-format", Category: catTriton, Usage: "send tensors over HTTP as `HOW`: binary, or json", Value: tensorsBinary},
 		&cli.StringFlag{Name: "output-tensor-format", Category: catTriton, Usage: "ask for them over HTTP as `HOW`: binary, or json", Value: tensorsBinary},
 		&cli.StringFlag{Name: "shared-memory", Category: catTriton, Usage: "tensors go through `WHICH` memory, not through requests: none, or system, for a server on this host", Value: none},

@@ -305,7 +305,7 @@ func (c *collector) warn(rep *Report) {
 		rep.warnf("the server's statistics are n/a: %w", why)
 	}
 	if slices.ContainsFunc(levels, func(l Level) bool { return l.GPUs != nil && len(l.GPUs.Utilization) == 0 }) {
-		rep.warnf("the metrics hold no nv_gpu_utilization of the windows; perf_analyzer shows those of Triton's own endpoint only")
+		rep.warnf("the metrics hold no nv_gpu_utilization of the windows; perf_analyzer shows only the GPU metrics of Triton's own endpoint")
 	}
 	if !s.Decoupled && slices.ContainsFunc(levels, func(l Level) bool { return l.Times == nil }) {
 		rep.warnf("the times within the client are n/a: the file does not hold them (perf_analyzer exports none); --arg protocol=grpc if it was gRPC")

@@ -107,7 +107,7 @@ func (t *Release) tool() *dialect.Tool {
 }
 
 // omits lists the parts of a run that no tool's result file holds.
-const omits = "prompts, what the single events held, those that the tool does not count, and when the requests failed"
+const omits = "prompts, the content of single events, the requests that the tool does not count, and when requests failed"
 
 func (t *Release) newAnalysis(in dialect.Input) (*analysis, error) {
 	args, warnings, err := t.arguments(in.Run, in.Config)
