@@ -65,7 +65,7 @@ func validate(s *simulation, out io.Writer) (broken []string, err error) {
 	}
 
 	heading(w, "Rates of short runs, if they had intervals",
-		"process | completions | given | wrong, of those given", "--- | ---: | ---: | ---:")
+		"process | completions | given | wrong, of the given", "--- | ---: | ---: | ---:")
 	for _, n := range shortRateLengths {
 		worst := 0.0
 		for _, p := range all {
