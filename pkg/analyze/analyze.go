@@ -136,7 +136,7 @@ type Report struct {
 	// among them; 0 if there is none.
 	Requests int
 	FirstNS  uint64
-	// Experiments are in the order of the file and include those without requests.
+	// Experiments are in the order of the file and include levels without requests.
 	Experiments []Experiment
 	// Unavailable lists the metrics that a file of another tool cannot give.
 	Unavailable []Unavailable
@@ -202,7 +202,7 @@ type Experiment struct {
 	// level then has no figures.
 	Problem error
 	// Pauses lists the times in which the recorder could not run during the level.
-	// Paused counts the requests that they touched: successful ones, or the ones that
+	// Paused counts the requests that they touched: successful requests, or the requests that
 	// Selection.WithoutPauses left out.
 	Pauses []export.Pause
 	Paused int

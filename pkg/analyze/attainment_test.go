@@ -62,7 +62,7 @@ func TestAttainment(t *testing.T) {
 		{"by the pace", "output_tokens_per_s>3", Config{}, alone{3, 1, 1, 0}, Share{V: 3. / 5, OK: true}, nil, 0.3, 0.8},
 		{"warm-up if asked for", "ttft<=200ms", Config{IncludeWarmup: true}, alone{3, 2, 1, 0}, Share{V: 3. / 6, OK: true}, nil, 3. / 12, 7. / 12},
 		{"a metric that no request has", "cached_tokens>5", Config{}, alone{0, 0, 1, 4}, Share{NA: "no request has cached_tokens"}, nil, -1, -1},
-		{"decided by the other one", "cached_tokens>5 || ttft<=200ms", Config{}, alone{3, 0, 1, 1}, Share{V: 3. / 4, OK: true}, nil, 0.3, 0.7},
+		{"decided by the other condition", "cached_tokens>5 || ttft<=200ms", Config{}, alone{3, 0, 1, 1}, Share{V: 3. / 4, OK: true}, nil, 0.3, 0.7},
 		{"in a part", "ttft<=200ms", Config{Selection: Selection{Window: &Interval{0, 5 * time.Second}}}, alone{2, 1, 0, 0}, Share{V: 2. / 3, OK: true}, nil, 0.4, 1.2},
 		{"tokens not told", "ttft<=200ms", Config{TokenSource: answer.TokenUsage}, alone{3, 1, 1, 0}, Share{V: 3. / 5, OK: true}, nil, 0.3, -1},
 	} {
@@ -304,7 +304,7 @@ func TestMaxLoadInterval(t *testing.T) {
 	if m.NA != "" || w.Load != 2 || b.Load != 3 || math.Abs(m.Estimate-(2+(w.Share-0.9)/(w.Share-b.Share))) > 1e-12 {
 		t.Fatalf("%+v, within %+v, beyond %+v", m, w, b)
 	}
-	// The share's standard errors are 0.0038 and 0.0063, that of the estimate at
+	// The share's standard errors are 0.0038 and 0.0063. The estimate's, at
 	// 2.29, where the slope is −0.14, about √((0.71·0.0038)² + (0.29·0.0063)²)/0.14
 	// = 0.023; the interval is 2.12 times that on either side.
 	if i := m.Interval; !(i.Low < m.Estimate && m.Estimate < i.High) || math.Abs((i.High-i.Low)/(2*2.12*0.023)-1) > 0.5 {
@@ -322,7 +322,7 @@ func TestMaxLoadInterval(t *testing.T) {
 			t.Errorf("%d of %d, counted %d, %d missed and %d failed", met, len(x.order), x.Met, x.Missed, x.Failed)
 		}
 	}
-	// The order of time is that of the starts, whatever that of the file is.
+	// The order of time is the order of the starts, whatever the order of the file.
 	late := []export.Request{sent(3, 3.2), sent(1, 1.3), as(sent(2), export.StatusTimeout, export.PhaseMeasured, 3), sent(0, 0.2)}
 	if d := cmp.Diff([]bool{true, false, false, true}, analyzed(t, reader("", late), cfg).Experiments[0].SLO.order); d != "" {
 		t.Errorf("order (-want +got):\n%s", d)

@@ -67,7 +67,7 @@ func (b *byModel) finish(meta *export.RunMeta, durationNS int64, sel *Selected, 
 	return all
 }
 
-// order returns the indices of the models, those in first before the others.
+// order returns the indices of the models: first the models in first, then the others.
 func (b *byModel) order(first []string) []int {
 	var all []int
 	for _, name := range first {

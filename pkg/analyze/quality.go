@@ -21,8 +21,8 @@ type QualityConfig struct {
 	StallFactor           float64
 }
 
-// DefaultQuality returns the usual parameters: the first token is due after 1 s, each other after
-// 50 ms; nine tenths of the deadlines shall be met by 99 % of the requests; a reader takes 50 ms a
+// DefaultQuality returns the usual parameters: the first token is due after 1 s, each later token
+// after 50 ms; nine tenths of the deadlines shall be met by 99 % of the requests; a reader takes 50 ms a
 // token; a stall is longer than 200 ms and five times the median gap.
 func DefaultQuality() QualityConfig {
 	return QualityConfig{FirstTokenNS: 1e9, TokenNS: 50e6, Target: 0.9, Share: 0.99, PaceNS: 50e6, StallNS: 200e6, StallFactor: 5}
@@ -50,7 +50,7 @@ type qualityCollector struct {
 	ratios [len(QualityMetrics)]sample[float64]
 	stalls quality.Stalls
 
-	requests, unreached int // requests with token times, and those that reach Target at no interval
+	requests, unreached int // requests with token times, and requests that reach Target at no interval
 	deadlines, misses   quantile.IntSum
 	tokens, inTime      quantile.IntSum
 	idle                quantile.IntSum

@@ -20,7 +20,7 @@ func close12(a, b float64) bool {
 	return a == b || math.Abs(a-b) <= tolerance*math.Max(math.Abs(a), math.Abs(b))
 }
 
-// The published definition of every figure is that of package stats.
+// Package stats has the published definition of every figure.
 func TestSummary(t *testing.T) {
 	rng := rand.New(rand.NewPCG(7, 7))
 	random := func(n int, f func() int64) []int64 {
@@ -148,8 +148,8 @@ func BenchmarkSummary(b *testing.B) {
 	}
 }
 
-// A summary has the same bits however much of the sample is in a file, and those of the
-// definition: sort, then compute.
+// A summary has the same bits however much of the sample is in a file, and the bits of
+// the definition: sort, then compute.
 func TestSummaryOfFile(t *testing.T) {
 	rng := rand.New(rand.NewPCG(11, 12))
 	draws := map[string]func() int64{

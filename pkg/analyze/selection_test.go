@@ -142,9 +142,9 @@ func TestRunSelection(t *testing.T) {
 		problem  string
 	}{
 		// 3, 4 and 5 start in it; 2, 3, and 4 end in it, at 3, 4 and 5 s; the
-		// tokens are those at 3, 3.4, …, 5.7: 9, and the one at 6 is not.
+		// tokens at 3, 3.4, …, 5.7 count: 9. The token at 6 does not.
 		{"window", Config{Selection: Selection{Window: &Interval{3 * time.Second, 6 * time.Second}}}, 3, 6, 3, 0, 1, 3, ""},
-		// Those of 8 and 9 and the one at 8; two of the late request come after
+		// Tokens of 8 and 9 and the token at 8; two of the late request come after
 		// the end of the level, and the failed one has none. Requests 7, 8 and
 		// 9 end in it: the last at its very end.
 		{"open window", Config{Selection: Selection{Window: &Interval{From: 8 * time.Second}}}, 8, 10, 2, 1, 1.5, 3.5, ""},

@@ -26,8 +26,8 @@ func (h hist) at(ns uint64, sum, count, running float64) export.Scrape {
 	return export.Scrape{Source: "s", StartNS: ns, EndNS: ns + 1, Samples: []export.Sample{{Series: h.sum, Value: sum}, {Series: h.count, Value: count}, {Series: h.running, Value: running}}}
 }
 
-// Figures are those between the last scrape before the measurement, from 100 to
-// 200, and the first after it; gauges those within.
+// Figures cover the time from the last scrape before the measurement, from 100 to
+// 200, to the first scrape after it. Gauges use the scrapes within.
 func TestServerFigures(t *testing.T) {
 	h := newHist()
 	for _, tt := range []struct {

@@ -55,7 +55,7 @@ func TestRecorderWarning(t *testing.T) {
 	}
 }
 
-// Numbers apart, warnings with the same words are put together; those whose counts
+// Numbers apart, warnings with the same words are put together; warnings whose counts
 // do not add up say so.
 func TestTogether(t *testing.T) {
 	one, two := AsWarning(errors.New("a pause of 12.5 s at 3, once")), AsWarning(errors.New("a pause of 1,007 s at 4, once"))

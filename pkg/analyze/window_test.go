@@ -27,7 +27,7 @@ func TestWindows(t *testing.T) {
 		// 9 s, which ends with the level.
 		{"halves", Config{Windows: Windows{Every: 5 * time.Second}}, nil, []row{{0, 5, 5, 0, 1}, {5, 10, 5, 1, 6. / 5}}, ""},
 		{"a rest of half a window is one", Config{Windows: Windows{Every: 4 * time.Second}}, nil, []row{{0, 4, 4, 0, 1}, {4, 8, 4, 0, 1}, {8, 10, 2, 1, 1.5}}, ""},
-		{"a smaller rest joins the one before", Config{Windows: Windows{Every: 4500 * time.Millisecond}}, nil, []row{{0, 4.5, 5, 0, 5. / 4.5}, {4.5, 10, 5, 1, 6. / 5.5}}, ""},
+		{"a smaller rest joins the previous window", Config{Windows: Windows{Every: 4500 * time.Millisecond}}, nil, []row{{0, 4.5, 5, 0, 5. / 4.5}, {4.5, 10, 5, 1, 6. / 5.5}}, ""},
 		{"longer than the level", Config{Windows: Windows{Every: time.Hour}}, nil, []row{{0, 10, 10, 1, 1.1}}, ""},
 		{"of a part", Config{Windows: Windows{Every: 2 * time.Second}, Selection: Selection{Window: &Interval{2 * time.Second, 6 * time.Second}}}, nil, []row{{2, 4, 2, 0, 1}, {4, 6, 2, 0, 1}}, ""},
 		{"recorded", Config{Windows: Windows{Recorded: true}}, []uint64{sec(1), sec(2), sec(4.5)}, []row{{1, 2, 1, 0, 1}, {2, 4.5, 3, 0, 1.2}}, ""},
@@ -68,7 +68,7 @@ func TestWindows(t *testing.T) {
 	}
 }
 
-// ascending returns n instants around those of steps.
+// ascending returns n instants around the instants of steps.
 func ascending(n int) []uint64 {
 	b := make([]uint64, n)
 	for i := range b {

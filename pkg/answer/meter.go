@@ -145,8 +145,8 @@ func (m *Meter) dropUnsupported(st *export.Stated) {
 	}
 }
 
-// or returns u, with the file's stated numbers in place of the ones that the server did
-// not give.
+// or returns u, with the file's stated numbers in place of the numbers that the server
+// did not give.
 func (u Usage) or(st *export.Stated) Usage {
 	if st == nil {
 		return u

@@ -79,7 +79,7 @@ type withheld struct {
 }
 
 // withholdTokens removes the token times of a request that is not known to be
-// streamed, and stores the ones that a single response can have in m.withheld.
+// streamed, and stores the times that a single response can have in m.withheld.
 func (m *Measured) withholdTokens() {
 	m.withheld = withheld{ttft: m.TTFT}
 	m.TTFT, m.TTFAT, m.TTST, m.Spread = Value{}, Value{}, Value{}, Value{}

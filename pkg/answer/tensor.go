@@ -127,9 +127,9 @@ func (t *tensorDecoder) emptyFinal(i int) bool {
 	return i > 0 && i == len(t.pieces)-1 && t.pieces[i].zero
 }
 
-// cumulative reports whether each text repeats the one before it in the same
+// cumulative reports whether each text repeats the previous text of the same
 // choice and adds to it, as tensorrt_llm_bls with accumulate_tokens does: in
-// three or more texts each begins with the one before, and at least one is
+// three or more texts each begins with the previous text, and at least one is
 // longer. Equal texts alone are equal tokens. With two texts it does not
 // matter: both are events.
 func (t *tensorDecoder) cumulative() bool {

@@ -65,8 +65,8 @@ type BatchWriter interface {
 	// NewBatch returns an empty Batch for WriteBatch; nil if the Writer takes single requests
 	// only. Any goroutine may call it.
 	NewBatch() Batch
-	// WriteBatch writes the requests of b, which NewBatch returned, after the ones before. b is
-	// empty then.
+	// WriteBatch writes the requests of b, which NewBatch returned, after all requests written before.
+	// b is empty then.
 	WriteBatch(b Batch) error
 }
 

@@ -5,7 +5,7 @@ import "context"
 // MergedMeta says that a run was put together from the shards of several ranks. All times of
 // such a run are on the clock of rank 0.
 type MergedMeta struct {
-	// Run, PlanSHA256, WorldSize, DividedBy and Launcher are those of the shards: see
+	// Run, PlanSHA256, WorldSize, DividedBy and Launcher are as in all shards: see
 	// [ShardMeta].
 	Run        string `json:"run"`
 	PlanSHA256 string `json:"plan_sha256"`

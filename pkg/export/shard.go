@@ -46,7 +46,7 @@ type ClockOffset struct {
 }
 
 // LevelShare is the part of a level's load that a rank sent. The experiment's Mode and
-// Value are those of the whole level.
+// Value describe the whole level.
 type LevelShare struct {
 	// Value is this rank's part of the experiment's value, as a number text: its slots
 	// ("4" of "16"), or its requests per second. "0" is a rank that idles in this level.

@@ -137,7 +137,7 @@ func TestAutoSweepRounds(t *testing.T) {
 	}
 }
 
-// A level with fewer requests than its concurrency runs with those, and warns.
+// A level with fewer requests than its concurrency sends these requests, and warns.
 func TestFewerRequestsThanConcurrency(t *testing.T) {
 	w, res, _, err := record(t, ok(100*time.Millisecond), Config{Levels: load.Closed(2, 8), Measure: window.Measure{Requests: 4}}, nil)
 	if err != nil || len(res.Levels) != 2 || w.count("") != 8 {

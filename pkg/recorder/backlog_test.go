@@ -51,8 +51,8 @@ func TestBacklog(t *testing.T) {
 			t.Fatalf("row %d: dropped %v, %+v; want a time, and outputs %v", i, r.OutputsDropped, r.Responses, kept)
 		}
 	}
-	// 240 more fill the room; those follow that had ended, and one of each slot
-	// that was in flight.
+	// 240 more fill the room. The requests that had ended follow, and one request in
+	// flight from each slot.
 	const fill, rest = withOutputs + 240, 4 + 4
 	if n := len(rows); n <= fill || n > fill+rest || full.waiting > full.room+rest {
 		t.Errorf("%d rows, %d waiting; want %d rows in a room of %d and at most %d more", n, full.waiting, fill, full.room, rest)

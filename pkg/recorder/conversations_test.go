@@ -70,7 +70,7 @@ func recordSessions(t *testing.T, answers func(uint64) answer, cfg Config, after
 	return w, res, took, err
 }
 
-// A turn is asked when the one before it was answered and thought about, with all
+// A turn is asked when the previous turn was answered and thought about, with all
 // that was said; conversations begin in their order, as many at a time as asked
 // for, and a next one when one is over.
 func TestSessions(t *testing.T) {

@@ -147,7 +147,7 @@ func TestCeiling(t *testing.T) {
 	// the 20 that were sent had waited.
 	c := w.experiments[0].Meta.Client
 	if c.OfferedPerSecond != 100 || fmt.Sprintf("%.3f", c.AchievedPerSecond) != "20.879" || c.HeldBack != 18 || c.Lateness.N != 2 || c.Lateness.MaxNS != 0 {
-		t.Errorf("%v per second offered, %v sent, %d held back, lateness %+v; want 100, 20.879, 18, that of two", c.OfferedPerSecond, c.AchievedPerSecond, c.HeldBack, c.Lateness)
+		t.Errorf("%v per second offered, %v sent, %d held back, lateness %+v; want 100, 20.879, 18, the lateness of two requests", c.OfferedPerSecond, c.AchievedPerSecond, c.HeldBack, c.Lateness)
 	}
 	const want = "20.8791 of the 100 requests per second that were asked for were sent: 18 had to wait, because as many were in flight as may be"
 	if s := res.Levels[0].Saturated; !slices.Equal(s, []string{want}) || !slices.Contains(w.experiments[0].Meta.Warnings, want) {
@@ -220,7 +220,7 @@ func TestWarmupOfARate(t *testing.T) {
 				t.Errorf("measured from %v on, want %v", from, tt.from)
 			}
 			if c := e.Meta.Client; fmt.Sprintf("%.6f", c.OfferedPerSecond) != "10.000000" || c.Lateness.N != l.OK+l.Late {
-				t.Errorf("%v per second offered, lateness %+v; want 10 and that of the measured requests", c.OfferedPerSecond, c.Lateness)
+				t.Errorf("%v per second offered, lateness %+v; want 10 and the lateness of the measured requests", c.OfferedPerSecond, c.Lateness)
 			}
 		})
 	}
@@ -320,7 +320,7 @@ func TestWarmupTimeOfAConcurrency(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// 2 × 15 begin before 1 s; those of the measurement at 1.05 s.
+	// 2 × 15 begin before 1 s; the requests of the measurement at 1.05 s.
 	if l := res.Levels[0]; l.Warmup != 30 || l.OK != 10 || time.Duration(l.Windows[0].StartNS-w.experiments[0].Meta.StartNS) != 1050*time.Millisecond {
 		t.Errorf("%d of warm-up, %d measured; want 30 and 10, from 1.05s on", l.Warmup, l.OK)
 	}

@@ -169,7 +169,7 @@ func TestSequenceBreaks(t *testing.T) {
 	}
 }
 
-// Requests that are made again when they are needed are those of their sequences.
+// A request that is made again when it is needed is the request of its sequence.
 func TestSequencesNotKept(t *testing.T) {
 	b := &sequenceServer{}
 	if _, _, _, err := record(t, ok(time.Millisecond), Config{
@@ -218,7 +218,7 @@ func TestSequencesRefused(t *testing.T) {
 }
 
 // Requests of sequences are what perf_analyzer calls asynchronous unless told
-// otherwise: a throughput that is stable suffices. Those of other models are not.
+// otherwise: a throughput that is stable suffices. Requests of other models are not.
 func TestSequencesThroughputSuffices(t *testing.T) {
 	// Ten a second; from the 20th on one takes 50 ms instead of 10.
 	answers := script([2]int{19, 10}, [2]int{1, 50})

@@ -81,7 +81,7 @@ const confidence = earlystop.Confidence
 var certified = []answer.Metric{answer.TTFT, answer.TPOT, answer.E2EL}
 
 // Run checks the levels of r against the thresholds of p. file is the name for messages. The result
-// covers what could be read; the errors are those of [analyze.Run]. cfg must not select a part.
+// covers what could be read. The error is from [analyze.Run]. cfg must not select a part.
 func Run(ctx context.Context, file string, r export.Reader, cfg analyze.Config, p Profile) (*Result, *analyze.Report, error) {
 	cfg.Certified = true
 	t := &tap{Reader: r}

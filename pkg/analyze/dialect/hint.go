@@ -8,7 +8,7 @@ import (
 
 // Hints returns the run's analysis hints for the dialect of that name, of any release. It
 // returns nil if the hints name another tool. named reports whether they name this tool.
-// Hints that name no tool may use any tool's words, so a dialect skips the ones that it
+// Hints that name no tool may use any tool's words, so a dialect skips hints that it
 // cannot read, with a warning.
 func Hints(run *export.Run, name string) (hints map[string]string, named bool) {
 	if run.Meta == nil {

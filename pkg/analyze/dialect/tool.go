@@ -272,8 +272,8 @@ func (r *Registry) Names() string {
 	return strings.Join(all, ", ")
 }
 
-// Results returns the tools whose result files can be written and that stand in lists;
-// last those whose files hold the whole run.
+// Results returns the tools whose result files can be written and that stand in lists.
+// Tools whose files hold the whole run come last.
 func (r *Registry) Results() []*Tool {
 	all := r.filter(func(t *Tool) bool { return t.Result != nil && t.Result.Listed != "" })
 	slices.SortStableFunc(all, func(a, b *Tool) int {

@@ -17,7 +17,7 @@ import (
 	"github.com/pa-tools/pa/pkg/export"
 )
 
-// Each difference is seen; those that change what the numbers mean refuse.
+// Each difference is seen; a difference that changes what the numbers mean refuses.
 func TestDifferences(t *testing.T) {
 	base := recipe{seed: 1, requests: 30, tokens: 4, ttft: 30, itl: 20, prompts: 3}
 	each := func(m *memory, f func(*export.Request)) {
@@ -220,7 +220,7 @@ func TestParametersOfRefusedLengths(t *testing.T) {
 	}
 }
 
-// Settings are named with their values, and only those that differ.
+// Settings are named with their values, and only settings that differ.
 func TestSettings(t *testing.T) {
 	run := func(seed uint64, config string) *Run {
 		return read(t, "run", recipe{seed: seed, requests: 5, tokens: 2, ttft: 30, itl: 20, change: func(m *memory) { m.run.Meta.Config = json.RawMessage(config) }})

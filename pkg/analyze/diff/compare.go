@@ -23,8 +23,8 @@ const (
 type Options struct {
 	// Ignore names the differences that do not refuse the comparison, see [Refusals].
 	Ignore []string
-	// Primary names the metrics that have a verdict, by their keys; nil for those whose
-	// Primary is set. See [CheckPrimary].
+	// Primary names the metrics that have a verdict, by their keys; nil for the metrics
+	// whose Primary is set. See [CheckPrimary].
 	Primary []string
 }
 

@@ -262,7 +262,7 @@ func TestSides(t *testing.T) {
 		}
 	}
 
-	// A level that some runs lack is compared by those that have it, and told.
+	// A level that some runs lack is compared by the runs that have it, and named.
 	older := append(sides(1, 3, "1", "4"), sides(4, 1, "1")...)
 	newer := sides(50, 4, "1", "4")
 	newer[1].Levels[0].Problem = errors.New("no such part")
@@ -327,7 +327,7 @@ func TestUnfitForGates(t *testing.T) {
 	}
 }
 
-// part marks the levels of runs as those of a part.
+// part marks the levels of runs as levels of a part.
 func part(runs []*Run) []*Run {
 	for _, r := range runs {
 		for i := range r.Levels {

@@ -50,7 +50,7 @@ type Level struct {
 	// that they touched.
 	Pauses []export.Pause
 	Paused int
-	// Together counts the TokenEvents that arrived together with the one before.
+	// Together counts the TokenEvents that arrived together with the previous one.
 	Together, TokenEvents int
 	// Server has the figures of servers and GPUs.
 	Server []serverfigures.Figure

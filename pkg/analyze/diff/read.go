@@ -13,7 +13,7 @@ type Run struct {
 	Name   string // as the user gave it
 	Header *export.Run
 	Model  string
-	// Levels are in the order of the file. Those with a Problem are not compared.
+	// Levels are in the order of the file. A level with a Problem is not compared.
 	Levels []Level
 
 	cfg      analyze.Config

@@ -77,7 +77,7 @@ func TestGoldenAverages(t *testing.T) {
 // plainAverage is what a script would print that could read bytes which are not
 // UTF-8: it takes every byte for a character (Latin-1), reads with
 // encoding/json and counts with big numbers. ok is false when there is nothing
-// to average. file is that of the golden output it stands for.
+// to average. file is the golden file whose output it computes.
 func plainAverage(t *testing.T, export []byte, file string) (line string, ok bool) {
 	t.Helper()
 	var latin1 strings.Builder

@@ -9,7 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 )
 
-// The likelihood is that of the multivariate normal distribution with the covariance
+// The likelihood equals the multivariate normal distribution's, with the covariance
 // φ^|i−j|/(1−φ²), with µ and the deviation integrated out.
 func TestLikelihoodOfAutoregression(t *testing.T) {
 	x := []float64{3, 1, 4, 1.5, 5, 9, 2.6}

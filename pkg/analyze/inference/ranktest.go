@@ -9,7 +9,7 @@ import (
 // A RankTest is the outcome of a Mann–Whitney test.
 type RankTest struct {
 	// U counts the pairs of an old and a new value in which the new one is
-	// larger, those in which they are equal as one half.
+	// larger. A pair of equal values counts one half.
 	U float64
 
 	// P is the two-sided p-value, NaN if there is none.

@@ -104,7 +104,7 @@ func (s *Series) mean(logarithmic bool) Estimate {
 // density and is the same on every scale. The share of values below the true
 // quantile is an average with the spread of n_e independent draws, where
 // n_e = n·v/longRun. v and longRun are computed for the series "is this
-// value below the sample quantile" (one half for those equal to it). On the
+// value below the sample quantile" (one half for a value equal to it). On the
 // arcsine scale, where the spread of a share does not depend on the share, the
 // ends are the sample quantiles
 //

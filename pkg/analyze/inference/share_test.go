@@ -41,7 +41,7 @@ func TestShare(t *testing.T) {
 	if at := e.Interval(1e-300); math.Abs(at.Low-e.Value) > 1e-12 || math.Abs(at.High-e.Value) > 1e-12 {
 		t.Errorf("the interval of next to no confidence is %v, the value %v", at, e.Value)
 	}
-	// The same requests, those of a hundred always alike: worth a hundredth.
+	// The same requests, each repeated a hundred times: worth a hundredth.
 	var clumps []bool
 	for _, m := range many {
 		for range 100 {

@@ -110,8 +110,8 @@ func energies(sums []float64, size, n int) (slow, fast float64) {
 // autocorrelationSum returns γ(0) + 2·Σγ(k) of a series whose average is near
 // 0, by Geyer's initial monotone sequence: the sums of neighbouring pairs
 // γ(2k) + γ(2k+1) are added as long as they are positive, each counted at most
-// as high as the one before (Statistical Science 7, 1992, section 3.3). It is
-// negative if every second value balances the one before.
+// as high as the previous sum (Statistical Science 7, 1992, section 3.3). It is
+// negative if every second value balances the previous value.
 func autocorrelationSum(x []float64) float64 {
 	n := len(x)
 	mean := 0.0

@@ -4,7 +4,7 @@ package quality
 // token, beginning at the start of the request: token i, from 1, is due at i·pace.
 type Timeliness struct {
 	Tokens int64 // token events
-	Met    int64 // those that came by their deadline
+	Met    int64 // tokens that came by their deadline
 	// IdleNS is the time for which the reader waited for tokens: the longest time by which a token
 	// was late. The reader goes on at the same pace after each wait, so waits do not add up beyond
 	// the latest token.

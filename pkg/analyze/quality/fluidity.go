@@ -20,8 +20,8 @@ func abs(v int64) float64 {
 	return max(f, -f)
 }
 
-// A Deadline says when tokens are due, in nanoseconds: the first one First after the start of the
-// request, each other one Next after the one before it. Next is at least 1.
+// A Deadline says when tokens are due, in nanoseconds: the first token First after the start of the
+// request, each later token Next after the previous token. Next is at least 1.
 type Deadline struct{ First, Next int64 }
 
 // A Fluidity counts the deadlines of tokens and the deadlines that were missed.

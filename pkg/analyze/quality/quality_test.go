@@ -9,7 +9,7 @@ import (
 
 const ms = 1_000_000
 
-// Two requests of five tokens, by hand. First is due after 100 ms, each other after 50 ms.
+// Two requests of five tokens, by hand. The first token is due after 100 ms, each later token after 50 ms.
 //
 //	even: tokens at 80, 120, 160, 230, 300 ms: gaps 40, 40, 70, 70.
 //	      slack 20; 20+50−40 = 30; 30+50−40 = 40; 40+50−70 = 20; 20+50−70 = 0: nothing is missed.

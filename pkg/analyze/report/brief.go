@@ -12,7 +12,7 @@ import (
 // Brief returns a renderer of one line per load level: requests ok and failed, TTFT
 // and ITL (p50 and p99), and output tokens per second. If the answers of a level were
 // not streamed, it has no TTFT, and the lines have columns for E2EL. Figures, units
-// and digits equal the ones of the levels in [Table].
+// and digits are as in the levels of [Table].
 func Brief(rep *analyze.Report) Renderer {
 	return func(w io.Writer) error {
 		var b strings.Builder

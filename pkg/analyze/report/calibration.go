@@ -23,8 +23,8 @@ func calibration(c *export.Calibration, unit scale, row func(name, value string)
 	}
 }
 
-// p99s returns "p99 19.1 µs from the kernel, 367.8 µs from the program"; "" if no
-// recording has the error that of returns.
+// p99s returns "p99 19.1 µs from the kernel, 367.8 µs from the program". The function of
+// selects the error of a recording; p99s returns "" if no recording has that error.
 func p99s(recordings []export.CalibratedRecording, unit scale, of func(*export.CalibratedRecording) *export.ClockError) string {
 	var parts []string
 	for i := range recordings {

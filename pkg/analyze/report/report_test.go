@@ -264,7 +264,7 @@ func TestMarkdownDocument(t *testing.T) {
 		}
 		at := regexp.MustCompile(`(?m)^` + p.begins).FindStringIndex(rest)
 		if at == nil {
-			t.Fatalf("no %s (%s) after those before it, in:\n%s", p.part, p.begins, b.String())
+			t.Fatalf("no %s (%s) after the earlier parts, in:\n%s", p.part, p.begins, b.String())
 		}
 		rest = rest[at[1]:]
 	}

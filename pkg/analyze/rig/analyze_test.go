@@ -10,7 +10,7 @@ import (
 	"github.com/pa-tools/pa/pkg/analyze/inference"
 )
 
-// Drift and its interval are those of R's lm(log(y) ~ x), x from 0 to 1 in equal steps:
+// Drift and its interval equal the results of R's lm(log(y) ~ x), x from 0 to 1 in equal steps:
 // y = 100, 103, 101, 105, 104.
 func TestDrift(t *testing.T) {
 	var logs []float64

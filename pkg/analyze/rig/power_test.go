@@ -16,7 +16,7 @@ func TestNoncentralTails(t *testing.T) {
 		want      float64
 	}{
 		{20, 1, 0.8689528},   // the example of R's manual of power.t.test
-		{22.02110, 1, 0.9},   // the other one
+		{22.02110, 1, 0.9},   // the manual's other example
 		{64, 0.5, 0.8014596}, // G*Power's manual
 		{20, 0, 0.05},
 		{2, 0, 0.05},

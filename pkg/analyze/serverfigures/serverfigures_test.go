@@ -100,7 +100,7 @@ func figuresOf(scrapes []export.Scrape, told bool) []Figure {
 	return w.figures(&Level{}, told)
 }
 
-// Energy is that of the measurement itself, each GPU's of each host, whatever the
+// Energy is measured over the measurement itself, for each GPU of each host, whatever the
 // times of the scrapes.
 func TestServerEnergy(t *testing.T) {
 	triton, dcgm := seriesOf("nv_energy_consumption", "gpu_uuid", "GPU-a"), seriesOf("DCGM_FI_DEV_TOTAL_ENERGY_CONSUMPTION", "gpu", "1", "UUID", "GPU-b", "Hostname", "node7")

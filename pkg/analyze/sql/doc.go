@@ -8,7 +8,7 @@
 // rounding of the engine's sums, below 1e-12. An engine that can only approximate a quantile
 // says so in a comment. Metrics are data in metric.go, and each engine is one file.
 //
-// The figures are those of the default definitions: latencies from the start, tokens from
+// The queries use the default definitions: latencies from the start, tokens from
 // their best source, whole levels. The queries read derived columns, so a file without them
 // (of the recorder's journal) does not suffice. TTST and TTFAT have no column. Requests whose
 // column streamed is null, as in runs of other tools, have no TTFT in the columns, whereas the

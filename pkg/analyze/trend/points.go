@@ -23,7 +23,7 @@ type Point struct {
 //
 // Groups with the same label become one point. Labeled points come first, in the order in
 // which they were given. Runs without a label follow, in the order of their starts: the runs
-// of one server in one pa-record --repeat become one point, and each other run is a point of
+// of one server in one pa-record --repeat become one point, and every other run is a point of
 // its own.
 func Points(groups []Point) []Point {
 	var labeled, others []Point

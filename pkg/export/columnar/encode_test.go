@@ -293,7 +293,7 @@ func sameColumn(a, b *column) bool {
 	return slices.EqualFunc(a.children, b.children, sameColumn)
 }
 
-// The statistics of a page are those of its values, also of a page with a dictionary.
+// The statistics of a page describe its values, also if the page has a dictionary.
 func TestPageStatistics(t *testing.T) {
 	w, err := NewParquetWriter(&bytes.Buffer{}, nil)
 	if err != nil {

@@ -102,7 +102,7 @@ func runTextOf(get func(key string) string) ([]byte, error) {
 }
 
 // readHeader returns the header from the metadata of a file. It returns an error if columns
-// lack the ones that every file of requests has.
+// lack a column that every file of requests has.
 func readHeader(name string, columns []string, get func(key string) string, lim export.Limits) (header, error) {
 	h := header{name: name}
 	if v := get(versionKey); v != "" && v != Version && v != oldVersion {

@@ -346,7 +346,7 @@ func rowsOf(t *testing.T, experiment int) []byte {
 	return out.Bytes()
 }
 
-// The bytes of a frame are those of the diagram in schemas/columns.md.
+// The bytes of a frame are as in the diagram of schemas/columns.md.
 func TestFrameLayout(t *testing.T) {
 	b, err := appendFrame(nil, frameBegin, 7, []byte("metadata"), []byte("{}"), func(b []byte) ([]byte, error) { return append(b, "12345678"...), nil })
 	if err != nil {

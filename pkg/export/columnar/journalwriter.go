@@ -167,7 +167,7 @@ func (j *JournalWriter) BufferedBytes() int64 {
 }
 
 // Close writes the waiting requests, the header fields of run, and the end of the stream.
-// The header fields replace the ones of NewJournalWriter. run may be nil; its Experiments
+// The header fields replace the fields of NewJournalWriter. run may be nil; its Experiments
 // are ignored. Only the journal of a killed run has no end. Close does not close the
 // underlying writer.
 func (j *JournalWriter) Close(run *export.Run) error {

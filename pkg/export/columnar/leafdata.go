@@ -9,7 +9,7 @@ import (
 )
 
 // A leafData holds the values of one column of a Parquet file in the rows of a row group: a
-// leaf of the columns of batches that follow each other.
+// leaf of the columns of successive batches.
 type leafData struct {
 	desc *pqschema.Column
 	kind parquet.Type

@@ -367,7 +367,7 @@ func TestRoundTripEdges(t *testing.T) {
 		{"text null", ok(export.Request{Inputs: export.Fields{{Name: "a", Value: export.Text("null")}}})},
 		{"unknown status", export.Request{Phase: export.PhaseMeasured, HasMeta: true}},
 		{"excluded without additions", export.Request{Status: export.StatusTimeout}},
-		{"additions of responses without those of the request", ok(export.Request{Responses: []export.Response{{Final: true, Outputs: export.Fields{}}}})},
+		{"additions of responses without additions of the request", ok(export.Request{Responses: []export.Response{{Final: true, Outputs: export.Fields{}}}})},
 		{"negative numbers", ok(export.Request{HasMeta: true, Turn: -1, Code: -1 << 63, DNS: -5})},
 	} {
 		for _, f := range testFormats {

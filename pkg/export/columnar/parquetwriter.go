@@ -263,7 +263,7 @@ func (s *parquetSink) learn(b *batch) {
 	}
 }
 
-// flush starts to write the row group in the background, after the one before it.
+// flush starts to write the row group in the background, after the previous row group.
 func (s *parquetSink) flush() error {
 	if len(s.group) == 0 {
 		return nil

@@ -127,8 +127,8 @@ func rewriteParquet(t *testing.T, data []byte, opts ...parquet.WriterProperty) [
 	return out.Bytes()
 }
 
-// Files in other encodings than ours are read, those that arrow v15 cannot read
-// itself (DELTA_BINARY_PACKED in lists) among them.
+// Files in other encodings than ours are read, also an encoding that arrow v15 cannot
+// read itself (DELTA_BINARY_PACKED in lists).
 func TestParquetEncodings(t *testing.T) {
 	s := random{rand.New(rand.NewPCG(4, 4))}
 	want := requests(120)
@@ -185,7 +185,7 @@ func TestParquetEncodings(t *testing.T) {
 	}
 }
 
-// encodings returns those of the first row group by column.
+// encodings returns the encodings of the first row group by column.
 func encodings(t *testing.T, data []byte) map[string][]parquet.Encoding {
 	t.Helper()
 	r, err := file.NewParquetReader(bytes.NewReader(data))
@@ -203,8 +203,8 @@ func encodings(t *testing.T, data []byte) map[string][]parquet.Encoding {
 	return out
 }
 
-// The footer names the encodings that the pages have, and these are the ones of
-// schemas/columns.md. All pages have version 1.
+// The footer names the encodings that the pages have, and schemas/columns.md names
+// the same encodings. All pages have version 1.
 func TestParquetOwnEncodings(t *testing.T) {
 	data := requests(50).encode(t, testFormats[0])
 	named := encodings(t, data)

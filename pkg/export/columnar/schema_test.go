@@ -23,7 +23,7 @@ func TestColumnsDocumented(t *testing.T) {
 		line := fmt.Sprintf("\n| `%s` | %s |", f.Name, typ)
 		_, after, ok := strings.Cut(rest, line)
 		if !ok {
-			t.Errorf("no line %q after the one before it", line[1:])
+			t.Errorf("no line %q after the previous line", line[1:])
 			continue
 		}
 		rest = after

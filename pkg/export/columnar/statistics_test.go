@@ -88,7 +88,7 @@ func TestStatistics(t *testing.T) {
 		}
 	}
 	if without == 0 {
-		t.Error("every column has a minimum and a maximum, also those without a value")
+		t.Error("every column has a minimum and a maximum, also columns without a value")
 	}
 }
 

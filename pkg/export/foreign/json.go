@@ -43,8 +43,8 @@ func finite(v []byte) []byte {
 	return append(out, v[kept:]...)
 }
 
-// values reads a file with a sequence of JSON values: JSON lines, or documents that were
-// appended to each other.
+// values reads a file with a sequence of JSON values: JSON lines, or or concatenated
+// documents.
 type values struct {
 	c     *jsonfile.Cursor
 	at    int64 // offset of the last one

@@ -147,7 +147,7 @@ type serving struct {
 	all  []*servingRun
 	tail error // the error that ended the file early
 	// partial reports that the file ended within its last result. The rows of that
-	// result are the ones that every column has.
+	// result are the rows that every column has.
 	partial bool
 
 	at      int  // index in all

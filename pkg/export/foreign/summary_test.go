@@ -47,7 +47,7 @@ func readBeside(t *testing.T, file string, requests []byte, summary string, figu
 
 var summaryFiles = []struct {
 	dir, requests, summary string
-	// figures: those of the file itself, distributions, counts and rates
+	// figures of the file itself: distributions, counts and rates
 	compared int
 }{
 	{"aiperf/ok", "profile_export.jsonl", "profile_export_aiperf.json", 48 + 465 + 9 + 5},

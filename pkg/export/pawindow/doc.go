@@ -6,9 +6,9 @@
 //	v := pawindow.Rule{Spread: 0.1, MaxTrials: 10}.Judge(len(passes), passes)
 //	if v.Done { … v.Stable … }
 //
-// Windows of a level follow each other without a gap; the window_boundaries of an
+// Windows of a level have no gaps between them; the window_boundaries of an
 // export are the n+1 instants of n windows. A request belongs to the window in which it
-// ends, wherever it started. It ends with its last response, or with the one before if
+// ends, wherever it started. It ends with its last response, or with the response before if
 // the last only marks the end (see [NullLast]). A level's report merges its last
 // [StableOver] windows.
 //

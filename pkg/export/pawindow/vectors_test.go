@@ -27,7 +27,7 @@ func TestPerfAnalyzersVectors(t *testing.T) {
 		name      string
 		window    Window
 		requests  []export.Request
-		latencies []time.Duration // of those that count
+		latencies []time.Duration // of the requests that count
 		responses int
 	}{
 		{

@@ -19,7 +19,7 @@ import (
 
 const (
 	cutWindow   = 64 << 10 // bytes that are searched for a cut
-	firstWindow = 16 << 10 // of these, the ones that are searched first
+	firstWindow = 16 << 10 // bytes of these that are searched first
 	leastSpans  = 4        // of an array that is worth the workers
 	mostSpans   = 4        // a longer part without a cut is left to the Reader: a span is in memory as a whole
 	fruitless   = 16       // spans, or the limit of a request, without a cut end the search for more

@@ -131,7 +131,7 @@ func checkRewrite(t *testing.T, data []byte, want *result) {
 	if err != nil {
 		t.Fatalf("%v: %q", err, out)
 	}
-	// A request among those that count may say that it does not; it moves.
+	// A request among the counted requests may say that it does not count; it moves.
 	requests := slices.Clone(want.requests)
 	level := slices.Clone(want.level)
 	order := make([]int, len(requests))

@@ -18,7 +18,7 @@ import (
 // only requests, and the header parser jumps over them. Whether it has one, either a search
 // for the name of a second array tells (onlyRequests), or the requests themselves: they end
 // elsewhere if there are more (Reader.InBatches). If the rest of the document does not look
-// like that of a recorder, the header parser skips through the whole file (Cursor.Skip), which
+// like a recorder's, the header parser skips through the whole file (Cursor.Skip), which
 // is slower and always right.
 
 // maxTail bounds the last bytes of a document that are searched for the end of the

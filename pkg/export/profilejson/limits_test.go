@@ -208,7 +208,7 @@ func TestReaderLimitBoundary(t *testing.T) {
 	}
 }
 
-// Requests of the same shape as the ones before cost no allocation.
+// Requests of the same shape as earlier requests cost no allocation.
 func TestReaderAllocs(t *testing.T) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1)) // no workers
 	data := string(generate(400, 50))

@@ -23,7 +23,7 @@ func (p *levelPart) idle() bool {
 	return len(p.WindowBoundaries) == 0 && p.meta.Measured+p.meta.Failed+p.meta.Late == 0
 }
 
-// joinLevel returns level i of the run. Its mode, value and further members are those of e.
+// joinLevel returns level i of the run. Its mode, value and further members are copied from e.
 func joinLevel(e *export.Experiment, i int, all []*rankShard, n *notes) export.Experiment {
 	out := *e
 	var parts []levelPart

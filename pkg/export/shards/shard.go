@@ -76,7 +76,7 @@ type rankShard struct {
 	Shard
 	meta  *export.ShardMeta
 	clock clock
-	// levels maps the shard's experiments to those of the run.
+	// levels maps the shard's experiments to the run's experiments.
 	levels []int
 }
 

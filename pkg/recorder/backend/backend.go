@@ -11,7 +11,7 @@ import (
 //
 // Of the methods, recorder.Run calls Open from several goroutines at the same time, and
 // each of the others from one goroutine at a time. Prepare, Open, Decode and the methods
-// of senders and conversations run beside each other during the load.
+// of senders and conversations run concurrently during the load.
 type Backend interface {
 	// Check verifies before the load that the server is reachable, ready and knows
 	// the model, and learns what Prepare needs (model metadata). Run calls it again

@@ -214,7 +214,7 @@ func (h *hub) handshake(c *conn) (*member, error) {
 	return m, err
 }
 
-// wake wakes those who wait for a change.
+// wake wakes the goroutines that wait for a change.
 func (h *hub) wake() {
 	h.mu.Lock()
 	close(h.changed)

@@ -93,8 +93,8 @@ func TestPace(t *testing.T) {
 	}
 }
 
-// While readiness gathers nothing is lost and nobody starves, neither those who
-// are read at once nor the others.
+// While readiness gathers, nothing is lost and no connection starves, whether it is
+// read at once or later.
 func TestGathering(t *testing.T) {
 	const conns, events, size = 50, 100, 10
 	e := newEngine(t, 1)

@@ -36,7 +36,7 @@ type slowWriter struct {
 	disk    stillDisk
 	highest int64 // of what waited
 	late    int   // requests that came when the room was taken
-	fat     int   // those of them with outputs
+	fat     int   // late requests with outputs
 }
 
 func (r *slowWriter) WriteRequest(q *export.Request) error {

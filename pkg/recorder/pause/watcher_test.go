@@ -49,7 +49,7 @@ func (m *machine) happen(skip, sleep time.Duration, continues uint64) {
 func TestWatcher(t *testing.T) {
 	const ms = time.Millisecond
 	type event struct {
-		after       time.Duration // the one before
+		after       time.Duration // the previous event
 		skip, sleep time.Duration
 		continues   uint64
 	}

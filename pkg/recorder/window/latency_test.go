@@ -63,7 +63,7 @@ func TestLatencies(t *testing.T) {
 	}
 }
 
-// Merged latencies are those of all that were merged, whether they were kept as
+// Merged latencies hold all latencies that were merged, whether these were kept as
 // they are or in buckets.
 func TestLatenciesMerge(t *testing.T) {
 	rnd := rand.New(rand.NewPCG(5, 6))

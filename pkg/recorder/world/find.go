@@ -61,8 +61,8 @@ var sources = []source{
 // PA_RECORD_WORLD_SIZE says how many there are: an Indexed Job may also start
 // independent runs.
 //
-// The error is one of the user: a rank without a size, a rank that is not below the
-// size, a text that is no number, or variables that contradict each other.
+// The error names a mistake of the user: a rank without a size, a rank that is not below
+// the size, a text that is no number, or variables that contradict each other.
 func Find(getenv func(string) string, flags Flags) (World, error) {
 	w, size, err := fromEnvironment(getenv)
 	if flags.Rank != nil {

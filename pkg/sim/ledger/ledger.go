@@ -88,8 +88,8 @@ func (l *Ledger) Dropped() uint64 {
 	return l.dropped
 }
 
-// Entries returns copies of the entries, ordered by index. They share Write.Data with
-// the ledger, which never changes those bytes.
+// Entries returns copies of the entries, ordered by index. They share the bytes of
+// Write.Data with the ledger, which never changes them.
 func (l *Ledger) Entries() []Entry {
 	l.mu.Lock()
 	records := slices.Clone(l.records)

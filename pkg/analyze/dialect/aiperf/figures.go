@@ -35,8 +35,8 @@ var stated = []string{
 	promptDiff, completionDiff, "usage_reasoning_tokens_diff_pct",
 }
 
-// addFigures adds the figures of a request other than its times and lengths: those that
-// AIPerf's record states, or those that can be computed from another file.
+// addFigures adds the figures of a request other than its times and lengths. It takes them from
+// AIPerf's record, or computes what another file allows.
 func (a *analysis) addFigures(r *record, q *export.Request, m *answer.Measured) {
 	if s := q.Stated; s != nil && s.Figures != nil {
 		for _, tag := range stated {

@@ -215,9 +215,9 @@ func TestGoldenCSV(t *testing.T) {
 	}
 }
 
-// The statistics in the JSON report: to the last digit where they are of
-// requests; those over the whole phase as good as its times are given, to
-// microseconds.
+// The statistics in the JSON report: statistics of requests agree to
+// the last digit; statistics over the whole phase agree as far as its times are
+// given, to microseconds.
 func TestGoldenJSON(t *testing.T) {
 	for _, g := range goldenCases(t) {
 		rep, summary, name := g.report(t, "profile_export.jsonl"), g.summary, g.name

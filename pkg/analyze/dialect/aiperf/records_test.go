@@ -70,8 +70,8 @@ func names(t *testing.T, v pyjson.Value) []string {
 }
 
 // AIPerf's own records, read and written again: the same members at every level
-// and in the same order, with the same text, but for those that are not kept.
-// Of metrics the order is that of one of the runs.
+// and in the same order, with the same text, except for members that are not kept.
+// The order of metrics is the order of one of the runs.
 func TestRecordsGolden(t *testing.T) {
 	fsys := golden.FS(t, "peers")
 	for _, name := range []string{"ok", "cut", "int"} {

@@ -15,7 +15,7 @@ const digit = 12
 //
 // The values are too many to keep. Two passes find a percentile by the bits of the
 // numbers, whose order is the order of the values: the first pass finds its first 24 bits,
-// and the second the value among those with the same 24 bits.
+// and the second finds the value among the values with the same 24 bits.
 type weighted struct {
 	stepMetric
 	dependsOn uint // bit set of the sums that decide the value

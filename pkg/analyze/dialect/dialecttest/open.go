@@ -48,8 +48,8 @@ func Analyze[R dialect.Report](ctx context.Context, t *dialect.Tool, r export.Re
 	return typed, err
 }
 
-// Tokenizers are those under testdata/tokenizers, each loaded when it is asked for
-// first. The key is the reading and the name.
+// Tokenizers holds the tokenizers under testdata/tokenizers, each loaded when it is asked
+// for first. The key is the reading and the name.
 type Tokenizers map[string]*tokenizer.Tokenizer
 
 // Named returns the tokenizer of that name as the tool of a dialect reads its files.

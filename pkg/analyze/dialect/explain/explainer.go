@@ -22,7 +22,7 @@ type Explainer struct {
 	notes    []note
 	stated   []note
 	// inputStated counts the requests with input tokens from the server, inputCounted
-	// those without, whose prompt the tool counts.
+	// the requests whose prompt the tool counts instead.
 	inputStated, inputCounted int
 
 	q     *export.Request

@@ -249,7 +249,7 @@ func (doc table) gaps(t *testing.T, latency, first []int) (gaps, counts [][]int)
 			number, more = number-1, 1
 		}
 	}
-	// As many as a request has time for, of the mean; the rest to those with the
+	// As many as a request has time for, of the mean; the rest to the requests with the
 	// most left.
 	cells := make([]int, n)
 	for i := range cells {
@@ -270,7 +270,7 @@ func (doc table) gaps(t *testing.T, latency, first []int) (gaps, counts [][]int)
 		cells[i]--
 	}
 	put(n-1, one*(1+more), 1+more)
-	// Those from the 75th percentile on go where the mean of what is left is
+	// The values from the 75th percentile on go where the mean of what is left is
 	// highest; what is left then is shared out evenly, but for the least.
 	values := r.values(t, number, total-more*one)
 	slices.Reverse(values)
@@ -304,9 +304,9 @@ func (doc table) gaps(t *testing.T, latency, first []int) (gaps, counts [][]int)
 	return gaps, counts
 }
 
-// spreadTokens returns the tokens of all responses of a request: those given for
-// all but the first, to which goes what is left of the total. What is too many is
-// taken from the last ones.
+// spreadTokens returns the tokens of all responses of a request: the given
+// numbers for all but the first response, which gets the rest of the total. An excess
+// is taken from the last responses.
 func spreadTokens(total int, behind []int) []int {
 	all := append([]int{0}, behind...)
 	all[0] = total - sum(behind)

@@ -17,7 +17,7 @@ import (
 )
 
 // Vectors of GenAI-Perf's own unit tests, in which times are single nanoseconds
-// and a text has as many tokens as this table says (those of the tokenizer of
+// and a text has as many tokens as this table says (counted by the tokenizer of
 // Llama 2).
 var vectorTokens = tokenTable{
 	"This is test": 3, "This is test too": 4,
@@ -299,7 +299,7 @@ func TestNoSuchLevel(t *testing.T) {
 	}
 }
 
-// P5: the tokens of the whole text are not those of its parts.
+// P5: the tokens of the whole text differ from the tokens of its parts.
 func TestTokenCounts(t *testing.T) {
 	chunks := strings.Split("Ad|idas| Orig|inals| are| now| available| in| more| than", "|")
 	var times []int

@@ -116,8 +116,8 @@ func TestReadme(t *testing.T) {
 	}
 }
 
-// readmeLines are those of the tool: of transformers is the line of special
-// tokens, of an editor the blank one.
+// readmeLines returns the tool's lines. The line about special tokens is from
+// transformers, the blank line from an editor.
 func readmeLines(text string) []string {
 	var all []string
 	for line := range strings.Lines(text) {
@@ -177,10 +177,10 @@ func spread(n int, sum, p99 float64) []int {
 }
 
 // The readme's times are differences of seconds since 1970 in 64 bits, which are
-// 2⁻²² s apart, and no sums of whole nanoseconds, which are all that an export can
+// 2⁻²² s apart. They are no sums of whole nanoseconds, which are all that an export can
 // have: the sum of its 1376 latencies, as far as 16 digits tell, is a whole number of
-// the former and not of the latter; the 99th percentile, a quarter of the way from
-// one latency to the next, of quarters of them.
+// 2⁻²² s, and no whole number of nanoseconds. The 99th percentile, a quarter of the way
+// from one latency to the next, is a whole number of quarters of 2⁻²² s.
 func TestReadmeClock(t *testing.T) {
 	readme, err := os.ReadFile("testdata/readme.txt")
 	if err != nil {

@@ -244,8 +244,8 @@ func (l *documentedLevel) solve(t *testing.T) [3]solved {
 }
 
 // last sets how long windows of so many requests last, and says whether rates of
-// all together print as they do. The rates of the windows are those printed and a
-// part of a unit of their last digit.
+// all together print as they do. The rates of the windows are the printed rates
+// plus a part of a unit of their last digit.
 func (l *documentedLevel) last(t *testing.T, w *[3]solved, requests [3]int, part float64) bool {
 	t.Helper()
 	together := time.Duration(0)
@@ -276,9 +276,9 @@ func pooled(w []solved) (mean, std float64) {
 }
 
 // fill makes latencies with the means and deviations of the windows and the
-// percentiles of the level. Those from the median on have the value of the
+// percentiles of the level. Latencies from the median on have the value of the
 // percentile at or below them. The slowest, above the 99th percentile, are in each
-// window as slow, and those below the median as fast, as its deviation and its mean
+// window as slow, and the latencies below the median as fast, as its deviation and its mean
 // want it; how many of the slowest are in which window is tried out.
 func (l *documentedLevel) fill(w *[3]solved) bool {
 	var index [4]int

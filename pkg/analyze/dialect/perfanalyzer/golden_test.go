@@ -298,7 +298,7 @@ func TestGoldenSettings(t *testing.T) {
 	n := 0
 	for _, g := range allCases(t) {
 		version, _, _ := strings.Cut(g.name, "/")
-		if slices.Contains(g.args, "--fixed-schedule") { // whose count is that of the input data
+		if slices.Contains(g.args, "--fixed-schedule") { // whose count is the count of the input data
 			continue
 		}
 		n++

@@ -41,7 +41,7 @@ func watchedGPUs(kind, telemetry string) string {
 "pa":{"schema":"pa/1","telemetry":[%s],"samples":[%s]}}`, kind, strings.Join(requests, ","), telemetry, strings.Join(samples, ","))
 }
 
-// GPUs are those of perf_analyzer: means, the most, and the first of the answers
+// Figures of GPUs are as in perf_analyzer: means, the most, and the first of the answers
 // in the windows that are reported.
 func TestGPUsOfSamples(t *testing.T) {
 	const prometheus = `{"source":"s","kind":"prometheus","scrapes":6,"failed":1,"series":6}`

@@ -207,7 +207,7 @@ func TestComposingCSV(t *testing.T) {
 	}
 }
 
-// The texts are those of perf_analyzer's unit test.
+// The texts are from perf_analyzer's unit test.
 func TestGPUs(t *testing.T) {
 	g := &GPUs{
 		Utilization: []GPUValue{{"gpu0", 0.45}, {"gpu1", 0.52}}, Power: []GPUValue{{"gpu0", 70}, {"gpu1", 84.5}},

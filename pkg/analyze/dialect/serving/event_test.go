@@ -20,7 +20,7 @@ func responses(reads ...string) []export.Response {
 }
 
 // However an answer was cut into reads, it has the same events; each is whole
-// with a read that is not before that of its end.
+// no earlier than the read that brought its end.
 func FuzzEvents(f *testing.F) {
 	f.Add("data: {\"a\":1}\n\ndata: {\"b\":\"\\n\"}\n\ndata: [DONE]\n\n", 7, 20)
 	f.Add("data: {\"a\":1}\r\n\r\n: ping\n\nevent: x\ndata: {}\n\n", 1, 2)
@@ -37,7 +37,7 @@ func FuzzEvents(f *testing.F) {
 		for ev := range lines(responses(text[:i], text[i:k], text[k:])) {
 			cut = append(cut, ev.text)
 			if ev.ns < last {
-				t.Errorf("%q: an event before the one before it", text)
+				t.Errorf("%q: an event is earlier than the previous event", text)
 			}
 			last = ev.ns
 		}

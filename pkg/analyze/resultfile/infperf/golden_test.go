@@ -119,7 +119,7 @@ func TestGolden(t *testing.T) {
 		}
 		all := w.summaries()
 		if len(all) != 2 {
-			t.Fatalf("%d summaries, want that of all and that of the stage", len(all))
+			t.Fatalf("%d summaries, want the summary of all and the summary of the stage", len(all))
 		}
 		for i := range all {
 			var b bytes.Buffer

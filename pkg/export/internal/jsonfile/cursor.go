@@ -64,7 +64,7 @@ func (c *Cursor) Peek() (byte, error) {
 	}
 }
 
-// More fetches bytes after the ones in At(Pos).
+// More fetches bytes after the bytes in At(Pos).
 func (c *Cursor) More() error {
 	ok, err := c.grow(c.Pos)
 	if err == nil && !ok {

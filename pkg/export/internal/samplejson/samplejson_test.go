@@ -108,7 +108,7 @@ func TestObject(t *testing.T) {
 	}
 }
 
-// Series that a hostile text may name do not fill the memory, and those that are not
+// Series that a hostile text may name do not fill the memory, and series that are not
 // kept cost no scrape: it says what it lacks.
 func TestObjectBound(t *testing.T) {
 	const kept = 1000 / (seriesBytes + len("n"))

@@ -237,7 +237,7 @@ func (f *fakeTriton) remember(req *wire.Request, md metadata.MD) {
 	f.meta = append(f.meta, md)
 }
 
-// metadata returns that of the calls so far.
+// metadata returns the metadata of the calls so far.
 func (f *fakeTriton) metadata() []metadata.MD {
 	f.mu.Lock()
 	defer f.mu.Unlock()

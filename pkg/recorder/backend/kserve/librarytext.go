@@ -78,7 +78,7 @@ func (b *Backend) closedText(why string) string {
 	return "the server closed the connection: " + why + "; " + check
 }
 
-// last returns the innermost text of errors that wrap each other.
+// last returns the innermost text of a chain of wrapped errors.
 func last(text string) string {
 	if i := strings.LastIndex(text, ": "); i >= 0 {
 		return text[i+len(": "):]

@@ -26,7 +26,7 @@ import (
 	wire "github.com/pa-tools/pa/pkg/wire/kserve"
 )
 
-// The texts are those of the library's release in go.mod.
+// The texts are from the library's release in go.mod.
 func TestLibraryText(t *testing.T) {
 	refused := &net.OpError{Op: "dial", Net: "tcp", Err: os.NewSyscallError("connect", syscall.ECONNREFUSED)}
 	const port = "; is -u its gRPC port, and does it want TLS (--ssl-grpc-use-ssl)?"

@@ -29,7 +29,7 @@ var (
 	}}
 )
 
-// A prompt becomes the inputs of the model, which is told by those it has.
+// A prompt becomes the inputs of the model. The model's inputs show its kind.
 func TestPreparePrompt(t *testing.T) {
 	pattern, err := template.Parse([]byte(`{"text_input":["{{prompt}}"],"max_tokens":["{{max_tokens}}"]}`))
 	if err != nil {

@@ -46,7 +46,7 @@ func testGolden(t *testing.T, tr Transport) {
 		if s, ok := statuses[name]; ok {
 			want.status = s
 			if s == export.StatusRPCError {
-				want.code = 500 // that of the error
+				want.code = 500 // the code of the error
 			}
 			delete(statuses, name)
 		}

@@ -131,7 +131,7 @@ func (w *streamWatch) answered() bool {
 }
 
 // notDelivered also knows the ways in which HTTP/2 rejects a request unread: a refused
-// stream, and a stream after GOAWAY. For the latter net/http has an error without a
+// stream, and a stream after GOAWAY. After GOAWAY net/http returns an error without a
 // name.
 func (w *streamWatch) notDelivered(err error) bool {
 	var reset http2.StreamError

@@ -102,8 +102,8 @@ func TestNetHTTPRequest(t *testing.T) {
 	}
 }
 
-// headLines returns the lines of a request, its headers sorted and the names of
-// those that net/http writes itself in its way.
+// headLines returns the lines of a request, its headers sorted. Headers that net/http
+// writes itself have the names that net/http gives them.
 func headLines(request string) []string {
 	head, body, _ := strings.Cut(request, "\r\n\r\n")
 	lines := strings.Split(head, "\r\n")

@@ -227,7 +227,7 @@ func testSendWhole(t *testing.T, tr Transport) {
 	}
 }
 
-// Answers that break off, and those that are no HTTP.
+// Answers that break off, and answers that are no HTTP.
 func TestSendBroken(t *testing.T) { onEach(t, testSendBroken) }
 
 func testSendBroken(t *testing.T, tr Transport) {

@@ -38,7 +38,7 @@ func TestTLSClientCertificate(t *testing.T) {
 	}
 }
 
-// testCertificate is that of httptest.
+// testCertificate is the certificate of httptest.
 var testCertificate = func() tls.Certificate {
 	srv := httptest.NewTLSServer(nil)
 	defer srv.Close()

@@ -75,8 +75,8 @@ type conversations struct {
 	backoff []slotBackoff // by slot
 
 	mu      sync.Mutex // guards the fields below, and the source of entries
-	begun   int        // conversations of the level: those of other shares are passed over
-	turns   int        // of the conversations that have begun, and of those passed over
+	begun   int        // conversations of the level; conversations of other shares are passed over
+	turns   int        // of the conversations that have begun or were passed over
 	broken  int        // conversations that ended with a failed turn
 	skipped int        // turns that were not sent because of that
 	err     error      // from reading or encoding an entry

@@ -104,8 +104,8 @@ func TestStreamCount(t *testing.T) {
 	}
 }
 
-// A run that is stopped does not wait for requests to be made, nor for those who
-// wait for them.
+// A run that is stopped does not wait for requests to be made, nor for goroutines that
+// wait for requests.
 func TestPrefetchStops(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, err := NewRequestSet(t.Context(), Workload{Backend: textBackend{}, Entries: make(workload.List, 10), KeepBytes: 1})

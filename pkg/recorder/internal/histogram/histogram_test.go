@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// Buckets follow each other without a gap, and each ends where it says.
+// Buckets have no gaps between them, and each ends where it says.
 func TestBuckets(t *testing.T) {
 	for _, b := range []int{1, DefaultBits, 12} {
 		for i := range bucketOf(math.MaxInt64, b) {
