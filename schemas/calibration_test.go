@@ -28,7 +28,7 @@ func fullCalibration() *export.Calibration {
 	}
 }
 
-// definitions returns those of a schema by their names.
+// definitions returns the definitions of a schema by their names.
 func definitions(t *testing.T, schema string) map[string]any {
 	t.Helper()
 	b, err := schemas.FS.ReadFile(schema)
@@ -61,7 +61,7 @@ func TestCalibrationDefinitions(t *testing.T) {
 		got := definitions(t, name)
 		for def := range want {
 			if d := cmp.Diff(want[def], got[def]); d != "" {
-				t.Errorf("%s: %s is not that of calibration.schema.json (-want +got):\n%s", name, def, d)
+				t.Errorf("%s: %s is not the definition of calibration.schema.json (-want +got):\n%s", name, def, d)
 			}
 		}
 	}

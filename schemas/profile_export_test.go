@@ -184,8 +184,8 @@ func jsonNames(t reflect.Type) []string {
 	return names
 }
 
-// definition returns the properties of a definition, or with "name/member" those
-// of its member.
+// definition returns the properties of a definition, or with "name/member" the
+// properties of its member.
 func definition(t *testing.T, name string) map[string]any {
 	t.Helper()
 	name, member, nested := strings.Cut(name, "/")

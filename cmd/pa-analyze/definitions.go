@@ -167,7 +167,7 @@ func tokenizersByReading(c *cli.Context, tok dialect.Tokenizer) (map[tokenizer.R
 	return counters, nil
 }
 
-// selectDialects returns the dialects whose names begin as one of those given; all for
+// selectDialects returns the dialects whose names begin with a given name; all for
 // none.
 func selectDialects(given []string) ([]*dialect.Tool, error) {
 	known := settings.Registry().Compared()

@@ -86,8 +86,8 @@ func goldenFiles(t *testing.T, f func(name, file string, content []byte, fsys fs
 }
 
 // What NVIDIA's scripts print, character for character, or an error in one
-// line where they end in a traceback. They cannot read files that are not
-// UTF-8; those give a line like any other.
+// line where they end in a traceback. The scripts cannot read files that
+// are not UTF-8; pa-analyze prints a line for such a file, too.
 func TestGoldenAverages(t *testing.T) {
 	goldenFiles(t, func(name, file string, content []byte, fsys fs.FS) {
 		for _, s := range []struct{ command, file string }{

@@ -18,8 +18,8 @@ import (
 	"github.com/pa-tools/pa/pkg/sim/ledger"
 )
 
-// A calibration compares every token and request; on Linux the times are the
-// kernel's, those of the truth too, and of the user-space recording none is.
+// A calibration compares every token and request. On Linux the recorded and the true
+// times are the kernel's; the user-space recording has no time of the kernel.
 func TestCalibrate(t *testing.T) {
 	const streams, perStream = 4, 20 // tokens of a stream with each kind of times
 	code, stdout, stderr := inProcess(t.Context(), t, "calibrate", "--streams", "4", "--rate", "500", "--events", "20", "--service", "both", "--format", "json")
@@ -60,7 +60,7 @@ func TestCalibrate(t *testing.T) {
 				t.Errorf("%s: the kernel took %+v, of starts %+v", name, r.Sources, r.StartSources)
 			}
 			// Starts are held to the server's stamps of requests. The kernel begins to
-			// take those a moment after it was asked to, later on a busy machine.
+			// take stamps a moment after it was asked to, later on a busy machine.
 			if r.Receive.Truth.Kernel == 0 || r.Start == nil || r.Start.N == 0 || r.Start.N > 2*streams {
 				t.Errorf("%s, %s: held against %+v; starts %+v", name, stamps, r.Receive.Truth, r.Start)
 			}

@@ -119,7 +119,7 @@ type childResult struct {
 }
 
 // runChild runs pa-record in a process of its own with these environment
-// variables; flags of namespaces are those of clone(2), and where the system
+// variables. The flags of namespaces are flags of clone(2). Where the system
 // gives none the test ends as testenv.Lacks says. The process is killed after a
 // minute: nothing here may hang.
 func runChild(t *testing.T, env []string, namespaces uintptr, args ...string) childResult {

@@ -59,7 +59,7 @@ func TestFileSizeLimit(t *testing.T) {
 		t.Fatalf("exit code %d, want 1 and the last line\n%s\nof:\n%s", r.code, want, r.stderr)
 	}
 	if n := wholeRequests(t, path); n < 20 {
-		t.Errorf("%d requests, want those of nearly a megabyte", n)
+		t.Errorf("%d requests, want the requests of nearly a megabyte", n)
 	}
 	if run, _ := exporttest.Read(t, path); run.Meta.EndNS == 0 || len(run.Meta.Warnings) == 0 || !strings.Contains(run.Meta.Warnings[len(run.Meta.Warnings)-1], "file too large") {
 		t.Errorf("the export says nothing of it: %+v", run.Meta)
@@ -101,7 +101,7 @@ func TestDiskFull(t *testing.T) {
 		t.Errorf("the export says %+v, want the warning %q", run.Meta, why)
 	}
 	if n := wholeRequests(t, path); n < 20 {
-		t.Errorf("%d requests, want those of nearly a megabyte", n)
+		t.Errorf("%d requests, want the requests of nearly a megabyte", n)
 	}
 }
 

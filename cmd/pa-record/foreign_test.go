@@ -200,7 +200,7 @@ func TestGenAIPerfBodies(t *testing.T) {
 }
 
 // knownTokens puts the tokens of a made-up prompt, of which there are 550, in the
-// place of those of the text PROMPT. The model's name, which the engine's requests
+// place of the tokens of the text PROMPT. The model's name, which the engine's requests
 // lack, is no tensor.
 func knownTokens(t *testing.T, want, got map[string]any) {
 	t.Helper()

@@ -23,7 +23,7 @@ import (
 )
 
 // A hangingServer answers the first good requests and then no more, or with the
-// head and one event of an answer; hanging gets a value for each of those.
+// head and one event of an answer; hanging gets a value for each answer that stops.
 type hangingServer struct {
 	url     string
 	hanging chan struct{}
@@ -72,7 +72,7 @@ func recordArgs(srv hangingServer, paths []string, args ...string) []string {
 	return args
 }
 
-// checkHung checks that the exports hold the good requests and those that hung,
+// checkHung checks that the exports hold the good requests and the requests that hung,
 // with this status and at most the event they had.
 func checkHung(t *testing.T, paths []string, good, hung int, status export.Status, head bool, interrupted string) {
 	t.Helper()

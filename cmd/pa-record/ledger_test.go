@@ -243,7 +243,7 @@ func onlyString(t *testing.T, raw []byte) string {
 	return string(raw[4:])
 }
 
-// The outputs of whole answers are those of the ledger's, over both protocols.
+// The outputs of whole answers equal the ledger's outputs, over both protocols.
 func TestLedgerTritonWhole(t *testing.T) {
 	srv := startSim(t)
 	var steps []string
@@ -355,7 +355,7 @@ func checkTimes(t *testing.T, r *export.Request, e *ledger.Entry) {
 	last := r.StartNS
 	for i, p := range r.Responses {
 		if p.RecvNS < last {
-			t.Errorf("request %d, response %d: received %v before the one before", r.ID, i, time.Duration(last-p.RecvNS))
+			t.Errorf("request %d, response %d: received %v before the previous response", r.ID, i, time.Duration(last-p.RecvNS))
 		}
 		last = p.RecvNS
 		// Two clock readings of two processes, of which ours drifts from the

@@ -42,7 +42,7 @@ func checkPartly(t *testing.T, r childResult, message string, requests int, path
 	}
 }
 
-// A load for which there are too few file descriptors: those without one fail,
+// A load for which there are too few file descriptors: requests without one fail,
 // the others go on, and there are enough left to write the exports.
 func TestTooManyFiles(t *testing.T) {
 	srv := startSim(t, calm...)

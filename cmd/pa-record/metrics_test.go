@@ -55,7 +55,7 @@ func checkLines(t *testing.T, what, got, want string) {
 }
 
 // ended sums up the requests of a ledger that had surely ended before one instant,
-// and those that may have ended before another: numbers, and times in ns. The clock
+// and the requests that may have ended before another: numbers, and times in ns. The clock
 // of a run is read from the wall clock once, so that they may be apart by a little.
 type ended struct {
 	n  uint64
@@ -191,7 +191,7 @@ func checkServerFigure(t *testing.T, path, metric string, requests uint64) {
 	for _, f := range rep.Experiments[0].Server {
 		if f.Name == "request" && f.Metric == metric {
 			e2el := rep.Experiments[0].Metric(answer.E2EL)
-			// All but those that ended around the last time that the server was asked.
+			// All but the requests that ended around the last time that the server was asked.
 			if f.N == 0 || f.N > requests || f.Mean <= 0 || !f.Compared || f.Client != e2el.Mean {
 				t.Errorf("%+v, client %+v", f, e2el)
 			}

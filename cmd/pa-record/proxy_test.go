@@ -46,7 +46,7 @@ func TestThroughProxy(t *testing.T) {
 	}{
 		{"OpenAI", "--service-kind openai --streaming -u http://llm.test", "POST llm.test", 4},
 		{"Triton HTTP", "-m add_sub -u http.test:80", "POST http.test:80", 4},
-		{"Triton gRPC", "-m add_sub -i grpc -u grpc.test", "CONNECT grpc.test:8001", 4}, // that of the check, of the statistics, and two
+		{"Triton gRPC", "-m add_sub -i grpc -u grpc.test", "CONNECT grpc.test:8001", 4}, // a connection of the check, one of the statistics, and two of the load
 	} {
 		for _, how := range []string{"environment", "flag"} {
 			t.Run(tt.name+", "+how, func(t *testing.T) {

@@ -34,7 +34,7 @@ import (
 // calibration. Each run has its own clock, connections, journal and exports, so that it
 // equals a run that is made alone.
 type repeatedRun struct {
-	s              *settings.Settings // of all runs; a target has those of its own runs
+	s              *settings.Settings // of all runs; each target has the settings of its own runs
 	args           []string
 	env            environment
 	stdout, stderr io.Writer
@@ -361,8 +361,8 @@ func (m *repeatedRun) summarize() {
 	}
 }
 
-// nameComparisons prints the commands that compare the first server with each other one,
-// of those that have exports.
+// nameComparisons prints the commands that compare the first server with every later
+// one. Servers without an export are left out.
 func (m *repeatedRun) nameComparisons() {
 	var patterns []string
 	for i := range m.targets {

@@ -57,10 +57,10 @@ func TestSeries(t *testing.T) {
 					t.Errorf("run %d (-want +got):\n%s", i+1, d)
 				}
 				if meta.DatasetSHA256 != first.DatasetSHA256 || meta.Seed != seed || string(meta.Config) != string(first.Config) {
-					t.Errorf("run %d: dataset, seed or configuration differ from those of the first", i+1)
+					t.Errorf("run %d: dataset, seed or configuration differ from the first run's", i+1)
 				}
 				if meta.StartNS <= ended || meta.EndNS <= meta.StartNS {
-					t.Errorf("run %d took from %d to %d, the one before ended at %d", i+1, meta.StartNS, meta.EndNS, ended)
+					t.Errorf("run %d took from %d to %d, the previous run ended at %d", i+1, meta.StartNS, meta.EndNS, ended)
 				}
 				ended = meta.EndNS
 				order := []int{0, 1, 2}
@@ -70,7 +70,7 @@ func TestSeries(t *testing.T) {
 				seriesOrder(t, filepath.Join(dir, fmt.Sprintf("x.%d.json", i+1)), levels, order)
 				for level, got := range inputs {
 					if len(got) != requests || !slices.Equal(got, inputs[0]) {
-						t.Errorf("run %d, level %d: inputs %q, want those of all", i+1, level, got)
+						t.Errorf("run %d, level %d: inputs %q, want the inputs of all levels", i+1, level, got)
 					}
 				}
 			}
@@ -120,8 +120,8 @@ func seriesRun(t *testing.T, dir string, paths []string, index int) (*export.Run
 	return run.Meta, inputs
 }
 
-// seriesOrder checks that an export lists levels in their order, and that they
-// were measured in that of order.
+// seriesOrder checks that an export lists levels in the order of levels, and that they
+// were measured in the order of order.
 func seriesOrder(t *testing.T, path string, levels, order []int) {
 	t.Helper()
 	run, _ := exporttest.Read(t, path)

@@ -30,8 +30,8 @@ const (
 	seriesGood  = 4*seriesLevel + 3
 )
 
-// startSeries starts it in a process of its own and returns when so many requests
-// hang: when those are as many as the level has slots, nothing more happens.
+// startSeries starts it in a process of its own and returns when hung requests
+// hang: when every slot of the level hangs, nothing more happens.
 func startSeries(t *testing.T, paths []string, hung int, args ...string) (*exec.Cmd, *bytes.Buffer) {
 	t.Helper()
 	srv := startHanging(t, seriesGood, false)

@@ -12,7 +12,7 @@ import (
 	"github.com/pa-tools/pa/pkg/sim/ledger"
 )
 
-// A trace is replayed with its gaps: the instants in the export are those of the
+// A trace is replayed with its gaps: the instants in the export are the instants of the
 // trace, and the server, in another process, got no request before its instant.
 func TestReplayAtTheServer(t *testing.T) {
 	srv := startSim(t, "--ttft", "1ms", "--itl", "1ms", "--output-tokens", "2")

@@ -13,8 +13,8 @@ import (
 	"github.com/pa-tools/pa/pkg/recorder/rxclock"
 )
 
-// A target is what a run sends its requests to: the servers of a command line, or with
-// labels those of one label.
+// A target is what a run sends its requests to: the servers of a command line, or the
+// servers of one label.
 type target struct {
 	s          *settings.Settings // of its runs
 	urls       []string           // to send to
@@ -68,7 +68,7 @@ func (t *target) labelled(err error) error {
 	return fmt.Errorf("%s: %w", t.s.Label, err)
 }
 
-// settle gives the targets their settings, when those of all runs are complete.
+// settle gives the targets their settings, when the settings of all runs are complete.
 func settle(targets []target, s *settings.Settings) {
 	for i := range targets {
 		t := &targets[i]

@@ -47,8 +47,8 @@ func TestTLSFiles(t *testing.T) {
 	}
 }
 
-// args are those of a test, with paths, and a model and a server over TLS if
-// none is given.
+// args returns the arguments in text with paths, and with a model and a server over TLS
+// if text names none.
 func (c *testCerts) args(text string) []string {
 	var args []string
 	if !strings.Contains(text, "-m ") && !strings.Contains(text, "openai") {

@@ -14,7 +14,7 @@ type Skipper struct {
 	escape   bool // the last byte was a backslash in a string
 }
 
-// Next consumes n bytes of b: all of them, or those up to the end of the value,
+// Next consumes n bytes of b: all of them, or the bytes up to the end of the value,
 // which done reports. The first piece begins with the first byte of the value.
 func (s *Skipper) Next(b []byte) (n int, done bool) {
 	depth, inString := s.depth, s.inString // in registers

@@ -48,7 +48,7 @@ func FuzzWalker(f *testing.F) {
 	})
 }
 
-// With Words, bare words are values; without, only those of JSON.
+// With Words, all bare words are values; without Words, only the words of JSON are.
 func TestWalkerWords(t *testing.T) {
 	for _, text := range []string{`NaN`, `[-Infinity,{"a":Inf}]`, `0x1p3`} {
 		w := Walker{Text: []byte(text), Words: true}

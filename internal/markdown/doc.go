@@ -7,5 +7,5 @@
 //	| Latency (ms)   |    374.15 | 557.66 |
 //
 // Columns of numbers are at least two wider than their names; numbers have six
-// digits at most ("{:g}") and stand with their decimal points below each other.
+// digits at most ("{:g}"), and their decimal points are aligned.
 package markdown

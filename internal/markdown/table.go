@@ -59,7 +59,7 @@ func (t *Table) String() string {
 }
 
 // column formats the values of a column and puts blanks behind them, so that
-// their points come below each other.
+// their decimal points are aligned.
 func (t *Table) column(c int) []string {
 	cells := make([]string, len(t.Rows))
 	most := -1

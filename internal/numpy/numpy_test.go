@@ -10,7 +10,7 @@ import (
 )
 
 // The files under testdata were printed by the releases of numpy they are named
-// after; the data are those of [values].
+// after; [values] has the data.
 func TestAgainstNumpy(t *testing.T) {
 	for _, tt := range []struct {
 		file    string

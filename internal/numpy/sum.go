@@ -5,8 +5,8 @@ import "math"
 // A Version is a range of releases that add in the same order.
 type Version uint8
 
-// Before23 are the releases from 1.7 to 2.2, Current those from 2.3 (June
-// 2025) on, seen until 2.4.6.
+// Before23 are the releases from 1.7 to 2.2, Current the releases from 2.3
+// (June 2025) on, seen until 2.4.6.
 const (
 	Current  Version = 0
 	Before23 Version = 1

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// The messages are those of CPython 3.11 and orjson 3.11; "" means that the
+// The messages were printed by CPython 3.11 and orjson 3.11; "" means that the
 // library takes the text.
 func TestParseErrors(t *testing.T) {
 	for _, tt := range []struct{ text, json, orjson string }{

@@ -189,7 +189,7 @@ func sortLarge(x, scratch []int64) {
 	})
 }
 
-// A rangePart holds some of the values, and counts the ones of each range.
+// A rangePart holds some of the values, and counts the values of each range.
 type rangePart struct {
 	values []int64
 	counts [1 << rangeBits]int

@@ -9,7 +9,7 @@ import (
 	"unicode/utf8"
 )
 
-// The renderings are those of the library itself, release 15.0.0; releases
+// The renderings were drawn by the library itself, release 15.0.0; releases
 // 13.7.0, 13.9.4 and 14.1.0 draw the same.
 func TestAgainstRich(t *testing.T) {
 	b, err := os.ReadFile("testdata/rich-15.0.0.json")

@@ -23,7 +23,7 @@ type Program struct {
 	// Main is the command's function main, for processes of the command.
 	Main func()
 	// Run is the command without a process: it returns the exit code. args begins with Name.
-	// Standard input is empty, and the environment is that of the test's process.
+	// Standard input is empty. The command has the environment of the test's process.
 	Run func(args []string, stdout, stderr io.Writer) int
 }
 

@@ -19,8 +19,8 @@ import (
 const epoch = 1_700_000_000e9
 
 // Random returns a whole run with these values of concurrency and n requests a level, some of
-// which do not count. The requests of a level are in the order of their ids, first the ones
-// that count.
+// which do not count. The requests of a level are in the order of their ids, first the
+// requests that count.
 func Random(rng *rand.Rand, n int, levels ...string) *memrun.Reader {
 	kind, endpoint, streaming := "openai", "v1/chat/completions", true
 	r := &memrun.Reader{Header: export.Run{ServiceKind: &kind, Endpoint: &endpoint, Meta: &export.RunMeta{

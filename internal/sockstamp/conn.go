@@ -299,7 +299,7 @@ func (c *Conn) LocalAddr() net.Addr { return c.nc.LocalAddr() }
 // RemoteAddr returns the peer's address.
 func (c *Conn) RemoteAddr() net.Addr { return c.nc.RemoteAddr() }
 
-// SetDeadline sets the deadline of reads and writes, those in progress too.
+// SetDeadline sets the deadline of reads and writes, also of calls in progress.
 func (c *Conn) SetDeadline(t time.Time) error { return c.nc.SetDeadline(t) }
 
 // SetReadDeadline sets the deadline of reads.

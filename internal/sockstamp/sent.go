@@ -189,7 +189,7 @@ func (c *Conn) Written() uint64 {
 // TxStamp returns when the last byte of the write that ended at the offset end
 // left, as the kernel has it, in Unix nanoseconds. ok is false for offsets at
 // which no write ended, for writes whose stamp is not there (yet), and for
-// those so long ago that they were forgotten (see [Options]).
+// writes so long ago that they were forgotten (see [Options]).
 func (c *Conn) TxStamp(end uint64) (ns uint64, ok bool) { return c.transmitStamp(end, (*txLog).at) }
 
 // TxHolding returns when the last byte of the write that holds the byte at

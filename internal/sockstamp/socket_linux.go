@@ -229,7 +229,7 @@ func sendEnd(fd int, p []byte) (int, error) {
 }
 
 // DrainTx collects the transmit stamps that are there. It never waits. Reads
-// do the same when they find nothing; it is for those who write only.
+// do the same when they find nothing; DrainTx is for callers that only write.
 func (c *Conn) DrainTx() {
 	if c.tx {
 		_ = c.rc.Control(c.drainFD) // fails if it is closed: nothing to collect any more

@@ -36,8 +36,8 @@ func tlsPair(t *testing.T, version uint16) (client *tls.Conn, raw *Conn, server 
 	return client, raw, server
 }
 
-// The stamp after a read through TLS is that of the raw read that completed
-// the record; bytes that TLS held have the same.
+// The stamp after a read through TLS is the stamp of the raw read that completed
+// the record; bytes that TLS held have the same stamp.
 func TestTLS(t *testing.T) {
 	for _, version := range []uint16{tls.VersionTLS12, tls.VersionTLS13} {
 		t.Run(tls.VersionName(version), func(t *testing.T) {

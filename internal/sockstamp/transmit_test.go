@@ -114,7 +114,7 @@ func TestTransmitWhileReading(t *testing.T) {
 	for i, w := range all {
 		ns, ok := c.TxStamp(w.end)
 		if !ok || ns < w.before || ns < previous {
-			t.Fatalf("write %d: TxStamp(%d) = %d, %v; written from %d on, the one before left at %d", i, w.end, ns, ok, w.before, previous)
+			t.Fatalf("write %d: TxStamp(%d) = %d, %v; written from %d on, the previous write left at %d", i, w.end, ns, ok, w.before, previous)
 		}
 		for _, offset := range []uint64{begin, (begin + w.end) / 2, w.end - 1} {
 			if held, ok := c.TxHolding(offset); held != ns || !ok {
@@ -159,7 +159,7 @@ func TestTransmitFlood(t *testing.T) {
 			continue
 		}
 		if p.ns < previous {
-			t.Errorf("stamp %d at %d; the one before is %d", p.ns, p.end, previous)
+			t.Errorf("stamp %d at %d; the previous stamp is %d", p.ns, p.end, previous)
 		}
 		previous = p.ns
 	}

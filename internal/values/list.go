@@ -124,8 +124,8 @@ func (c *Cursor) Number(i int) float64 {
 	return c.list.kind.numbers(c.numbers[:0], c.number[:])[0]
 }
 
-// Append appends the values from index from to before index to to all. It is fast if calls
-// that follow each other read places near each other.
+// Append appends the values from index from to before index to to all. It is fast if
+// successive calls read neighbouring places.
 func (c *Cursor) Append(all []int64, from, to int) []int64 {
 	for from < to {
 		values := c.block(from / blockValues)[from%blockValues:]

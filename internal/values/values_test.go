@@ -33,8 +33,8 @@ func all(l *List) []int64 {
 	return got
 }
 
-// Values come back in order and in any order, and their statistics are those of package
-// numpy for a slice, from memory and from the file.
+// Values come back in order and in any order, and their statistics equal the statistics of
+// package numpy for a slice, from memory and from the file.
 func TestList(t *testing.T) {
 	rng := rand.New(rand.NewPCG(5, 6))
 	percentages := []float64{0, 1, 25, 50, 75, 99, 99.9, 100}

@@ -149,7 +149,7 @@ def main():
         run(views, metrics, checker)
         names.append(f"{engine} ({checker.compared} figures)")
     check_trino(program)
-    print(f"The queries of pa-analyze sql give the figures of report: {', '.join(names)}; those for Trino are parsed by sqlglot {sqlglot.__version__}")
+    print(f"The queries of pa-analyze sql give the figures of report: {', '.join(names)}; the queries for Trino are parsed by sqlglot {sqlglot.__version__}")
 
 
 if __name__ == "__main__":

@@ -1,6 +1,6 @@
 // Package docs tests README.md and the pages of docs: the blocks run and print what
 // the page shows, the Go blocks compile, the links lead somewhere, and the pages of
-// flags are those of the programs.
+// flags list the flags of the programs.
 //
 // A page is read from top to bottom in an empty folder of its own, as a reader would
 // paste it. The language of a block says what happens to it:

@@ -102,8 +102,8 @@ func write(t *testing.T, name, text string) {
 	}
 }
 
-// startServer starts a simulated server, and returns what makes its addresses of those
-// in the pages.
+// startServer starts a simulated server, and returns a replacer that puts its
+// addresses in place of the addresses in the pages.
 func startServer(t *testing.T) *strings.Replacer {
 	t.Helper()
 	sim := exec.Command(filepath.Join(programs, "pa-record"), "sim", "--openai-addr", "127.0.0.1:0", "--triton-grpc-addr", "127.0.0.1:0", "--triton-http-addr", "127.0.0.1:0",

@@ -40,7 +40,7 @@ func TestExport(t *testing.T) {
 		last := q.StartNS
 		for i := range q.Responses {
 			if q.Responses[i].RecvNS <= last {
-				t.Fatalf("request %d: response %d is not later than the one before", n, i)
+				t.Fatalf("request %d: response %d is not later than the previous one", n, i)
 			}
 			last = q.Responses[i].RecvNS
 		}

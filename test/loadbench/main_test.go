@@ -56,7 +56,7 @@ func TestMedianAndQuantile(t *testing.T) {
 	}
 }
 
-// Events that came with the read of the one before are counted, and stamps
+// Events that came in one read with the previous event are counted, and stamps
 // that the kernel did not take.
 func TestCount(t *testing.T) {
 	var f figures

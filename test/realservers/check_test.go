@@ -144,8 +144,8 @@ func checkSchema(t *testing.T, path string) {
 
 // checkGenAIPerf has GenAI-Perf read the export and compares request by
 // request with the file. The first response gives its time to first token, the
-// last its request latency; of the OpenAI API it leaves out those without
-// text.
+// last its request latency; of the OpenAI API it leaves out responses
+// without text.
 //
 // Its time to first token is also what pa-analyze calls TTFT, because none of
 // these servers starts with an empty token; its request latency is E2EL where

@@ -20,7 +20,7 @@ import (
 
 // Two recordings of 60 requests, of a server whose first tokens take 100 ms with a
 // deviation of 15 %, and of one 10 % slower. With DIFF_PAIRS, three times as many pairs
-// are recorded; the shares that find the change are logged beside those of a U test.
+// are recorded; the shares that find the change are logged beside the shares of a U test.
 func TestShortRunsTellSlowFirstTokens(t *testing.T) {
 	pairs := 3
 	if n, err := strconv.Atoi(os.Getenv("DIFF_PAIRS")); err == nil {

@@ -2,8 +2,8 @@
 // their users do, against real inference servers, beside NVIDIA's own
 // perf_analyzer and GenAI-Perf.
 //
-// They install those on first use (see realservers/ and package realtest) and
-// so sit behind a build tag:
+// They install servers and tools on first use (see realservers/ and package
+// realtest), so they need a build tag:
 //
 //	make test-realservers
 //	go test -tags realservers -count=1 -run TestGuide -v ./test/realservers/

@@ -28,7 +28,7 @@ const (
 	llamaTokenizer = "--tokenizer built-in "
 )
 
-// tritonLines are those for models of Triton.
+// tritonLines are the command lines for models of Triton.
 var tritonLines = []documentLine{
 	{"README of GenAI-Perf 24.03, TensorRT-LLM", "genai-perf -m ensemble --service-kind triton --output-format trtllm " + readme2403 + "--streaming --concurrency 1 -u URL", "profile_export.json", "PA LLM Metrics"},
 	{"README of GenAI-Perf 24.03, vLLM", "genai-perf -m gpt2 --service-kind triton --output-format vllm " + readme2403 + "--streaming --concurrency 1 -u URL", "profile_export.json", "PA LLM Metrics"},
@@ -37,7 +37,7 @@ var tritonLines = []documentLine{
 	{"README of llm_perf", "llm_perf -u URL -i grpc -m ensemble --concurrency 1,4,8 --input-data ./prompts.json --tokenizer-path built-in", "profiling_results_profile_export.json", "Request concurrency: 8"},
 }
 
-// openAILines are those for servers of the OpenAI API.
+// openAILines are the command lines for servers of the OpenAI API.
 var openAILines = []documentLine{
 	{"README of GenAI-Perf 24.03, chat", "genai-perf -m tiny --service-kind openai --endpoint v1/chat/completions --output-format openai_chat_completions " + readme2403 + "--streaming --concurrency 1 -u URL", "profile_export.json", "PA LLM Metrics"},
 	{"tutorial of GenAI-Perf 24.04, chat", "genai-perf -m tiny --service-kind openai --endpoint v1/chat/completions --endpoint-type chat " + tutorial2404 + llamaTokenizer + "--streaming --url URL", "my_profile_export.json", "Num input token"},
@@ -69,7 +69,7 @@ func TestDocumentsOpenAI(t *testing.T) {
 	}
 }
 
-// runDocuments runs lines against the server at address. Those of GenAI-Perf end
+// runDocuments runs lines against the server at address. Lines of GenAI-Perf end
 // after some requests, and not after three windows.
 func runDocuments(t *testing.T, lines []documentLine, address string) {
 	t.Setenv("HF_HUB_OFFLINE", "1")

@@ -92,7 +92,7 @@ func readExport(t *testing.T, path string) exportFile {
 		}
 		for k := 1; k < len(e.WindowBoundaries); k++ {
 			if e.WindowBoundaries[k] < e.WindowBoundaries[k-1] {
-				t.Errorf("experiment %d: window boundary %d is before the one before it", i, k)
+				t.Errorf("experiment %d: window boundary %d is before the previous one", i, k)
 			}
 		}
 	}

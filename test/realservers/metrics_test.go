@@ -299,12 +299,12 @@ func readStatistics(t *testing.T, path string) (all []statisticsFile) {
 	for _, s := range f.Experiments[0].PA.ServerStats.Snapshots {
 		edges[s.Edge] = true
 		if len(s.Stats) != 1 || s.Stats[0].Name != "add_sub" {
-			t.Fatalf("%s: statistics %+v, want those of add_sub", path, s.Stats)
+			t.Fatalf("%s: statistics %+v, want the statistics of add_sub", path, s.Stats)
 		}
 		all = append(all, s.Stats[0].InferenceStats)
 	}
 	if !edges["level"] || !edges["measure"] || !edges["window"] {
-		t.Fatalf("%s: statistics at the edges %v, want those of level, measure and window", path, edges)
+		t.Fatalf("%s: statistics at the edges %v, want statistics at level, measure and window", path, edges)
 	}
 	return all
 }

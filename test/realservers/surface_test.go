@@ -49,7 +49,7 @@ func testTritonSequences(t *testing.T, s *realtest.Server) {
 				sums[fmt.Sprint(sum)] = true
 			}
 			if !sums["111"] || !sums["5"] {
-				t.Errorf("sums %v, want those of both streams", sums)
+				t.Errorf("sums %v, want the sums of both streams", sums)
 			}
 		})
 	}

@@ -64,7 +64,7 @@ type coverageCell struct {
 // An interval is how one kind of interval did in one cell.
 type interval struct {
 	given   share // of all repetitions
-	covered share // of those given
+	covered share // of the given intervals
 	missed  share // given and wrong, of all
 }
 

@@ -9,9 +9,9 @@ import (
 	"github.com/pa-tools/pa/pkg/analyze/inference"
 )
 
-// A pairedCell says how the comparison by prompt does: each side's latency is
-// that of the prompt (log-sd 0.5, the same on both sides) times a factor of
-// the server, with log-sd 0.10 and an AR(1) process of its own on each side.
+// A pairedCell says how the comparison by prompt does: each latency is
+// the latency of the prompt (log-sd 0.5, the same on both sides) times a factor
+// of the server, with log-sd 0.10 and an AR(1) process of its own on each side.
 // The new side is 2 % slower.
 type pairedCell struct {
 	n                int

@@ -75,8 +75,8 @@ type shortCell struct {
 	width      [len(shortStatistics)][]float64
 }
 
-// wrongOf returns the shares of wrong intervals: of all repetitions, and of those with
-// an interval.
+// wrongOf returns the shares of wrong intervals: of all repetitions, and of the repetitions
+// with an interval.
 func wrongOf(i *interval) (all, given share) {
 	return i.missed, share{i.missed.yes, i.given.yes}
 }

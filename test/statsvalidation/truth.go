@@ -34,8 +34,8 @@ const (
 // service time together in an M/G/1 queue whose service times have mean 1:
 // below(x) = P(S ≤ x), and less(x) = E(min(S, x)), which is P(residual ≤ x).
 //
-// The waiting time is a geometric sum of residual service times. With those
-// rounded to a lattice its probabilities follow one from the other (Panjer's
+// The waiting time is a geometric sum of residual service times. If these are
+// rounded to a lattice, its probabilities follow one from the other (Panjer's
 // recursion):
 //
 //	w_0 = (1−ρ)/(1−ρr_0),  w_k = ρ/(1−ρr_0) · Σ_{j=1…k} r_j·w_{k−j}.

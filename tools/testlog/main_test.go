@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// The events are those of go test -json, without their times.
+// The events are from go test -json, without their times.
 const events = `go test -json ./...
 {"ImportPath":"m/broken [m/broken.test]","Action":"build-output","Output":"broken/b_test.go:3:27: undefined: nope\n"}
 {"Action":"output","Package":"m","Test":"TestPass","Output":"=== RUN   TestPass\n"}

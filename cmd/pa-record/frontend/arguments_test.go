@@ -113,7 +113,7 @@ func TestDefaults(t *testing.T) {
 		t.Fatal(err)
 	}
 	if a.text("-p") != "10000" || a.whole("--measurement-interval") != 10000 || a.number("--rate") <= 1e308 || a.text("--model") != "" || a.has("-m") || !a.has("-v") {
-		t.Errorf("defaults are not those of the table: %q %d %v", a.text("-p"), a.whole("--measurement-interval"), a.number("--rate"))
+		t.Errorf("defaults are not the defaults of the table: %q %d %v", a.text("-p"), a.whole("--measurement-interval"), a.number("--rate"))
 	}
 }
 

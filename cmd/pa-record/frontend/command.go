@@ -93,7 +93,7 @@ func (b *builder) notef(format string, args ...any) {
 	b.Notes = append(b.Notes, fmt.Sprintf(format, args...))
 }
 
-// finish adds the hints and the arguments after "--". Those come last because a
+// finish adds the hints and the arguments after "--". The arguments come last because a
 // later flag replaces an earlier one.
 func (b *builder) finish(rest []string) {
 	b.replaceTokenizer(rest)

@@ -40,7 +40,7 @@ func (b *body) add(n int, at sockstamp.Stamp, most int) {
 	b.spans = append(b.spans, span{begin, b.total, at})
 }
 
-// find returns the span with the byte at offset, and drops those before.
+// find returns the span with the byte at offset, and drops the spans before.
 func (b *body) find(offset uint64) (s span, ok bool) {
 	for ; b.past < len(b.spans); b.past++ {
 		if s = b.spans[b.past]; s.end > offset {

@@ -18,8 +18,8 @@ type Config struct {
 	Header string
 	// Streams is the most streams followed at a time. 0 means 4096.
 	Streams int
-	// Ended is the most streams kept after they ended, for those who ask
-	// later; the one that ended first goes first. 0 means 256.
+	// Ended is the most streams kept after they ended, for callers who ask
+	// later; the stream that ended first goes first. 0 means 256.
 	Ended int
 	// Messages bounds the messages kept for a stream and direction; 0 means 1024. With
 	// Bytes it bounds the reads whose bytes the caller has not asked for yet.
@@ -255,9 +255,9 @@ func (f *Follower) write(p []byte, from, to int) (int, error) {
 	return n, err
 }
 
-// Message returns the stamp of the socket read that completed message k of
-// those received on a stream, and drops those before k. ok is false if that
-// message was not seen, or not kept.
+// Message returns the stamp of the socket read that completed message k
+// received on a stream, and drops the messages before k. ok is false if message k
+// was not seen, or not kept.
 func (f *Follower) Message(stream uint32, k int) (st sockstamp.Stamp, ok bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -270,7 +270,7 @@ func (f *Follower) Message(stream uint32, k int) (st sockstamp.Stamp, ok bool) {
 }
 
 // First returns the stamp of the socket read that brought the first byte of
-// message k of those received on a stream. Ask after [Follower.Message].
+// message k received on a stream. Ask after [Follower.Message].
 func (f *Follower) First(stream uint32, k int) (st sockstamp.Stamp, ok bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()

@@ -12,7 +12,7 @@ const (
 )
 
 // headers decodes the header blocks of requests, all of them, because each may
-// refer to those before.
+// refer to earlier blocks.
 type headers struct {
 	decoder *hpack.Decoder
 	name    string // the header looked for

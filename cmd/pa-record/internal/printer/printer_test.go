@@ -20,7 +20,7 @@ func (w *stuckWriter) Write(b []byte) (int, error) {
 	return w.Buffer.Write(b)
 }
 
-// Texts come in their order; of latest texts that wait behind each other the last
+// Texts come in their order; of several latest texts that wait, the last
 // one stays.
 func TestPrinterOrder(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -90,7 +90,7 @@ func TestRedrawnLine(t *testing.T) {
 }
 
 // What is written, with a clock of our own: on a terminal each snapshot in place
-// of the one before, else a line every ten seconds.
+// of the previous snapshot, else a line every ten seconds.
 func TestProgressWrites(t *testing.T) {
 	getenv := func(m map[string]string) func(string) string { return func(k string) string { return m[k] } }
 	wide := func() int { return 60 }
