@@ -10,11 +10,11 @@ import (
 // Confidence is the confidence of a certified percentile. MLPerf fixes it.
 const Confidence = 0.99
 
-// Budget returns t, the number of the highest of n values that is the certified quantile p,
-// 0 < p < 1: 1 means the maximum. It is 0 if n values are too few.
+// Budget returns t: the t-th highest of n values is the certified quantile p, 0 < p < 1. 1 means
+// the maximum. It returns 0 if n values are too few, or for another p.
 //
-// The probability rises with t and passes ½ near n·(1−p), so that a binary search below n finds
-// the largest t.
+// The probability rises with t and passes ½ near n·(1−p), so a binary search below n finds the
+// largest t.
 func Budget(n int, p float64) int {
 	if n < 1 || !(p > 0 && p < 1) {
 		return 0
@@ -23,7 +23,7 @@ func Budget(n int, p float64) int {
 }
 
 // Floor returns the smallest number of values that certifies the quantile p, 0 < p < 1: 662 for
-// p = 0.99. It is 0 for another p.
+// p = 0.99. It returns 0 for another p.
 func Floor(p float64) int {
 	if !(p > 0 && p < 1) {
 		return 0
@@ -35,8 +35,8 @@ func Floor(p float64) int {
 	return n/2 + sort.Search(n-n/2, func(i int) bool { return Budget(n/2+i, p) > 0 })
 }
 
-// Of returns the certified quantile p of values in ascending order. ok is false for fewer values
-// than Floor(p).
+// Of returns the certified quantile p of values in ascending order. ok is false for fewer than
+// Floor(p) values.
 func Of[T int64 | float64](sorted []T, p float64) (value T, ok bool) {
 	t := Budget(len(sorted), p)
 	if t == 0 {

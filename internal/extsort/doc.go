@@ -8,11 +8,11 @@
 //
 // The Sorters of a [Memory] share its bytes. A Sorter keeps its values in sorted runs. When
 // the bytes are spent, the Sorter that holds most of them moves its runs to a temporary file.
-// Sorted merges the runs and passes the values on in ascending order, so that a caller can sum
-// them up without holding all.
+// Sorted merges the runs and passes the values on in ascending order, so a caller can sum them
+// up without keeping them.
 //
-// A run in the file holds the differences of its values as uvarints: the first difference is
-// to 0, and all are modulo 2⁶⁴. Timing data of a million values takes 1 to 3 bytes a value.
+// A run in the file holds the differences between successive values as uvarints, modulo 2⁶⁴. The
+// first difference is to 0. Timing data of a million values takes 1 to 3 bytes a value.
 //
 // A Memory and its Sorters are for one goroutine.
 package extsort

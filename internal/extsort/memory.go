@@ -43,8 +43,8 @@ func (m *Memory) NewSorter() *Sorter {
 	return s
 }
 
-// Full returns the error of the temporary file that keeps values in memory beyond the
-// bound; nil if there is none.
+// Full returns the error of the temporary file after which values stay in memory, even beyond
+// the bound; nil without an error.
 func (m *Memory) Full() error { return m.full }
 
 // Close removes the temporary file. The Sorters must not be used any more.

@@ -25,7 +25,7 @@ type storedRun struct {
 
 // Sorted calls f with all values in ascending order, a block at a time. f must not keep the
 // block or change it. Sorted may be called again. An error means that the temporary file
-// could not be read, and that values are missing.
+// could not be read, so that values are missing.
 func (s *Sorter) Sorted(f func(block []int64)) error {
 	s.endRun()
 	window := max(blockValues/max(len(s.runs)+len(s.stored), 1), leastWindow)
@@ -107,7 +107,7 @@ func (c *cursor) upTo(bound int64) int {
 	return low
 }
 
-// fill takes the next window if this one is used up.
+// fill reads the next window if the current window is empty.
 func (c *cursor) fill(file io.ReaderAt) error {
 	if len(c.window) > 0 || !c.more() {
 		return nil

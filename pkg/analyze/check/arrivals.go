@@ -5,8 +5,8 @@ import (
 	"slices"
 )
 
-// Arrivals of a Poisson process have gaps with an exponential distribution. The test is the one of
-// Kolmogorov and Smirnov with the mean of the gaps in place of the true mean (Lilliefors 1969). The
+// Arrivals of a Poisson process have gaps with an exponential distribution. The test is the
+// Kolmogorov-Smirnov test with the mean of the gaps in place of the true mean (Lilliefors 1969). The
 // distance is modified for the number of gaps, so that one limit holds for all:
 //
 //	(D − 0.2/n) · (√n + 0.26 + 0.5/√n)

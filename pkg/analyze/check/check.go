@@ -29,8 +29,8 @@ type Item struct {
 	Status Status
 	// Text has the number behind the status, or the reason for n/a.
 	Text string
-	// Value is that number and Unit its unit: "s", "requests", "ratio", "ns", "". HasValue is false if
-	// there is none.
+	// Value is this number and Unit its unit: "s", "requests", "ratio", "ns", …. HasValue is false
+	// without a number.
 	Value    float64
 	HasValue bool
 	Unit     string
@@ -48,7 +48,7 @@ type Level struct {
 	Name, Mode, Value string
 	Items             []Item
 	Certificates      []Certificate
-	// Problem is the reason why the level has no figures; nil if it has.
+	// Problem is the reason why the level has no figures; nil if it has figures.
 	Problem error
 }
 
@@ -76,8 +76,8 @@ func (r *Result) Failed() []error {
 // confidence is the confidence of the certificates.
 const confidence = earlystop.Confidence
 
-// certified lists the metrics with certified percentiles: one value a request. Gaps between tokens
-// depend on each other, which the certificate excludes.
+// certified lists the metrics with certified percentiles: one value a request. The certificate
+// assumes independent values, and gaps between tokens depend on each other.
 var certified = []answer.Metric{answer.TTFT, answer.TPOT, answer.E2EL}
 
 // Run checks the levels of r against the thresholds of p. file is the name for messages. The result
@@ -113,9 +113,9 @@ type tap struct {
 	levels []sent
 }
 
-// sent holds when the measured requests of a level were to be sent.
+// sent holds the planned times of the measured requests of a level.
 type sent struct {
-	arrivals []uint64 // as scheduled, else as sent
+	arrivals []uint64 // scheduled times; start times of requests without a schedule
 	// lateness is start − schedule of the requests with a schedule.
 	lateness []int64
 }

@@ -92,7 +92,7 @@ func (c *checker) loop() Item {
 	return unknown(name, "the file does not say whether the load waited for answers")
 }
 
-// number returns the value of a level; 0 if it is none.
+// number returns the value of a level; 0 if it is no number.
 func number(value string) float64 {
 	v, err := strconv.ParseFloat(value, 64)
 	if err != nil {

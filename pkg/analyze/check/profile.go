@@ -34,7 +34,7 @@ func Default() Profile {
 }
 
 // MLPerfServer returns the profile of MLPerf Inference's server scenario: Poisson arrivals for at
-// least 600 s (min_duration in mlperf.conf of LoadGen), enough samples for a certified p99, and no
+// least 600 s (min_duration in LoadGen's mlperf.conf), enough samples for a certified p99, and no
 // failures.
 func MLPerfServer() Profile {
 	p := Default()
@@ -42,7 +42,7 @@ func MLPerfServer() Profile {
 	return p
 }
 
-// FindProfile returns the profile of that name.
+// FindProfile returns the profile with the given name. An unknown name is an error.
 func FindProfile(name string) (Profile, error) {
 	for _, p := range []Profile{Default(), MLPerfServer()} {
 		if p.Name == name {

@@ -1,7 +1,7 @@
 package quality
 
-// A Timeliness says how an answer kept the deadlines of a reader who takes pace nanoseconds for each
-// token, beginning at the start of the request: token i, from 1, is due at i·pace.
+// A Timeliness says how an answer kept the deadlines of a reader. The reader takes pace nanoseconds
+// for each token from the start of the request on: token i, from 1, is due at i·pace.
 type Timeliness struct {
 	Tokens int64 // token events
 	Met    int64 // tokens that came by their deadline

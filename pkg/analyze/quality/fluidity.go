@@ -64,20 +64,20 @@ func (f *Fluidity) token(slack, next int64) int64 {
 }
 
 // FluidInterval returns the smallest Deadline.Next, in whole nanoseconds, at which the index of the
-// answer is at least target, for a first token that is due after first. ok is false if there is
-// none, because the first token misses too much.
+// answer is at least target, for a first token that is due after first. ok is false if no interval
+// suffices, because the first token misses too many deadlines.
 //
-// A longer interval never lowers the index: it makes slack longer and misses fewer, token by token.
-// So a binary search finds the smallest one.
+// A longer interval never lowers the index: token by token, it makes slack longer and misses fewer.
+// So a binary search finds the smallest interval.
 //
-// The fluid token rate of a level is 1/interval of the share of its requests that shall keep the
-// target (arXiv 2407.07000).
+// The fluid token rate of a level is 1/interval, for the smallest interval at which a given share of
+// its requests reaches the target (arXiv 2407.07000).
 func FluidInterval(ttft int64, gaps []int64, first int64, target float64) (ns int64, ok bool) {
 	reaches := func(next int64) bool {
 		index, _ := FluidityOf(ttft, gaps, Deadline{first, next}).Index()
 		return index >= target
 	}
-	longest := max(ttft-first, 0) // at this interval and one more, the first token misses one deadline, and no other does
+	longest := max(ttft-first, 0) // at an interval of longest+1, the first token misses at most one deadline, the others none
 	for _, g := range gaps {
 		longest = max(longest, g)
 	}

@@ -91,8 +91,8 @@ func (s *rankShard) part(i int) *export.Experiment {
 	return nil
 }
 
-// share returns which share of a level's load its value states, from 0 to 1. ok is false if
-// the shard does not say, or says something impossible.
+// share returns the share of a level's load that a shard states, from 0 to 1. ok is false if
+// the shard states none, or an impossible one.
 func share(e, part *export.Experiment) (value float64, ok bool) {
 	if part.Meta == nil || part.Meta.Share == nil {
 		return 0, false
@@ -105,7 +105,7 @@ func share(e, part *export.Experiment) (value float64, ok bool) {
 	return v / whole, true
 }
 
-// Missing returns which ranks, and which levels of the others, are not among the shards, with
+// Missing returns an error that names the missing ranks, the missing levels of other ranks, and
 // their share of the load; nil if nothing is missing.
 func (r *Reader) Missing() error {
 	if len(r.missing) == 0 {

@@ -17,24 +17,25 @@
 // # What is joined
 //
 // Requests keep their ids, which are unique over all ranks, and get the rank of their shard.
-// They come level by level, first the requests that count, and the shards take turns in the
-// order of ids: each shard keeps its own order, which is roughly the order of ids. A level
-// is joined by its place, mode and value. Counts, rates, CPU time and memory of the ranks are
-// added. Percentiles of the client's delays cannot be added: they are left out, and
-// [export.MergedMeta] says so. Measurement windows are joined where all ranks have the same
-// ones; otherwise one window covers them all.
+// They come level by level, first the requests that count. Each shard keeps its own order,
+// which is roughly the order of ids. Of the shards' next requests, the smallest id comes
+// first. A level is joined by its place, mode and value. Counts, rates, CPU time and memory of
+// the ranks are added up. Percentiles of the client's delays cannot be added. They are left
+// out, and [export.MergedMeta] says so. Measurement windows are kept if all ranks have the
+// same windows; otherwise one window covers all of them.
 //
 // # Clocks
 //
 // Every time of a shard is shifted by one number, the offset of the rank's clock to the clock
 // of rank 0. Latencies are differences within a shard, so they do not change. The offset is
-// the middle of the offsets before and after the run. Its bound covers both with their own
-// bounds; it holds between them if the clock drifted in one direction. A rank whose clock was
-// not compared with rank 0's is not shifted, and the bound of the run is unknown.
+// the middle of the offsets before and after the run. Its bound covers both offsets and their
+// bounds. Between the two measurements it holds if the clock drifted in one direction. A rank
+// whose clock was not compared with rank 0's is not shifted, and the bound of the run is
+// unknown.
 //
 // # Memory
 //
-// [Reader] holds the current request of each shard and whatever its reader decodes ahead. A
-// Parquet reader holds a page of each column, so that the merge of many shards takes several
-// MB for each. [Reader.ByFile] reads one shard after the other instead.
+// [Reader] holds the current request of each shard, and its reader decodes ahead. A
+// Parquet reader holds a page of each column, so the merge of many shards takes several MB for
+// each shard. [Reader.ByFile] reads one shard after the other instead.
 package shards

@@ -177,7 +177,7 @@ func joinParameters(a, b map[string]string) map[string]string {
 	return out
 }
 
-// joinHost returns the machine if all ranks ran on machines that do not differ; else nil.
+// joinHost returns the machine of all ranks; nil if the ranks ran on different machines.
 func joinHost(all []*rankShard) *export.HostMeta {
 	host := metaOf(all[0]).Host
 	for _, s := range all {

@@ -109,8 +109,8 @@ func joinLoad(parts []levelPart) string {
 	return text
 }
 
-// presentShare returns the part of a level that the shards hold; nil if one of them does not
-// say its own.
+// presentShare returns the part of a level that the shards hold; nil if a shard does not state
+// its part.
 func presentShare(parts []levelPart) *export.LevelShare {
 	var sum float64
 	requests, counted := 0, true
@@ -160,8 +160,8 @@ func sharesOff(e *export.Experiment, parts []levelPart) string {
 // the shortest window. The ranks' timers end a window at the same planned instant.
 const windowTolerance = 0.01
 
-// joinWindows returns the window boundaries of a level. whole reports that they are the
-// windows of each rank; else they are one window over all of them, or nil.
+// joinWindows returns the window boundaries of a level. whole reports that all ranks have these
+// windows. Otherwise the result is one window over the windows of all ranks, or nil.
 func joinWindows(parts []levelPart, level string, n *notes) (bounds []uint64, whole bool) {
 	var with []*levelPart
 	lacking := -1
@@ -219,7 +219,7 @@ func shifted(c clock, times []uint64) []uint64 {
 }
 
 // joinServerStats returns the counters of the server from the first rank that has some. The
-// server counts the requests of all ranks, so that the counters of several ranks must not be
+// server counts the requests of all ranks, so the counters of several ranks must not be
 // added.
 func joinServerStats(parts []levelPart, whole bool, n *notes) *export.ServerStats {
 	for i := range parts {

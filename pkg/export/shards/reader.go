@@ -21,7 +21,7 @@ type Reader struct {
 	byFile  bool
 	begun   bool
 	cursors []*cursor // with a current request; a heap unless byFile
-	current *cursor   // whose request is the current one; nil before the first and after the last
+	current *cursor   // of the current request; nil before the first request and after the last
 	derived bool      // all shards have derived values that were computed in one way
 	model   string    // of the derivation
 	errs    []error   // by shard
@@ -34,7 +34,7 @@ var (
 )
 
 // Merge returns a Reader of the shards of one run, in any order. It fails with a
-// *ConflictError if two of them are not of one run or of the same rank, and with another
+// *ConflictError if two shards are of different runs or of the same rank, and with another
 // error if a file is no shard. Closing the Reader closes the shards; if Merge fails they stay
 // open. [Reader.Missing] says whether ranks are missing.
 func Merge(all []Shard) (*Reader, error) {

@@ -14,14 +14,14 @@ type Shard struct {
 	Reader export.Reader
 }
 
-// MaxWorldSize is the largest number of ranks that is taken for real.
+// MaxWorldSize is the largest number of ranks that is accepted.
 const MaxWorldSize = 1 << 20
 
-// maxOffsetNS is the largest difference of clocks that is taken for real: 73 years.
+// maxOffsetNS is the largest difference of clocks that is accepted: 73 years.
 const maxOffsetNS = 1 << 61
 
 // Of returns the place of a file among the shards of its run; nil for a run of one process.
-// The error says what is impossible about the place that the file names.
+// It returns an error if the file names an impossible place.
 func Of(s Shard) (*export.ShardMeta, error) {
 	m := s.Reader.Run().Meta
 	if m == nil || m.Shard == nil {
@@ -33,8 +33,8 @@ func Of(s Shard) (*export.ShardMeta, error) {
 	return m.Shard, nil
 }
 
-// Check returns an error that says what is impossible about the place of a shard; nil if
-// nothing is.
+// Check returns an error if the place of a shard is impossible, such as a rank that is not
+// below the number of ranks.
 func Check(x *export.ShardMeta) error {
 	wrong := ""
 	switch {
@@ -109,8 +109,8 @@ func clockOf(m *export.ShardMeta) clock {
 	return c
 }
 
-// at returns the time of rank 0's clock at the time t of the shard. 0 and the end of time
-// stand for no time, and stay as they are.
+// at returns the time on rank 0's clock at the time t of the shard. 0 and the largest value
+// mean no time; at returns them unchanged.
 func (c clock) at(t uint64) uint64 {
 	if t == 0 || t == math.MaxUint64 {
 		return t

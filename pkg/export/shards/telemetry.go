@@ -8,8 +8,8 @@ import (
 )
 
 // sourceNames says which telemetry of which rank belongs to the run. A server whose metrics
-// several ranks read is kept once, because its figures are of all requests. Tools such as
-// nvidia-smi run on several machines under one name, and get the machine's name.
+// several ranks read is kept once, because its figures cover all requests. Tools such as
+// nvidia-smi run on several machines under one name; the machine's name is added.
 type sourceNames struct {
 	// names holds for each shard the name in the run by the name in the shard. A source
 	// that is left out has none.

@@ -215,7 +215,7 @@ func (r *client) meet(ctx context.Context, m Meeting) (Begin, error) {
 	r.seq++
 	var timeout <-chan time.Time
 	if !r.begun {
-		// Rank 0 gives up after as long from when it is ready, and says who is missing.
+		// Rank 0 gives up after the same time, from when it is ready, and names the missing ranks.
 		t := time.NewTimer(2 * r.cfg.Timeout)
 		defer t.Stop()
 		timeout = t.C

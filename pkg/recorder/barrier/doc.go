@@ -2,8 +2,8 @@
 //
 // Rank 0 serves the barrier at a TCP address; the other ranks connect to it with [Join].
 // Before each level, and each stage of a level, all ranks call [Session.Meet]. It returns
-// when all have called it, with one instant for all: when the load begins, on the clock
-// of each rank. A rank that fails, or is interrupted, calls [Session.End], which ends the
+// when all ranks have called it. Its result is the instant at which the load begins, on
+// the rank's own clock. A rank that fails, or is interrupted, calls [Session.End], which ends the
 // run of all. [Session.Finish] ends a run.
 //
 //	s, err := barrier.Join(ctx, barrier.Config{World: w, Addr: "node1:7788", Secret: secret})
@@ -27,15 +27,15 @@
 // # Protocol
 //
 // A frame is the length of a JSON text (4 bytes, big endian; at most 4,096), the text,
-// and from the third frame of a connection on an HMAC-SHA-256 of direction, number and
-// text. The first two frames prove to each side that the other knows the secret, which
-// is never sent:
+// and after the handshake an HMAC-SHA-256 of direction, number and text. The three frames
+// of the handshake prove to each side that the other side knows the secret, which is
+// never sent:
 //
 //	server → rank  hello    {version, nonce}
 //	rank → server  join     {version, rank, size, nonce, mac}
 //	server → rank  welcome  {session, mac}, or refused {reason}
 //
-// A connection that does not prove it within five seconds is closed and counted as a
-// stranger. The texts are not encrypted; they hold hashes, times and reasons, and no
+// A connection that does not send its proof within five seconds is closed and counted as
+// a stranger. The texts are not encrypted; they hold hashes, times and reasons, and no
 // address or credential.
 package barrier

@@ -15,12 +15,12 @@ import (
 const (
 	// handshakeTimeout bounds how long a connection may take to prove that it is a rank.
 	handshakeTimeout = 5 * time.Second
-	// leastPending is the least bound of connections that have not proved it yet.
+	// leastPending is the least bound of connections in the handshake.
 	leastPending = 64
 	// compareTimeout bounds the comparison of the clocks in a meeting.
 	compareTimeout = 30 * time.Second
-	// lead is the time from the decision to the instant at which all begin, beside the
-	// time that the message is on the way: the ranks wake up and prepare their slots.
+	// lead is the time from the decision to the instant at which all ranks begin, besides
+	// the time of the message on the way. In this time the ranks wake up.
 	lead = 250 * time.Millisecond
 )
 
@@ -417,7 +417,7 @@ func (h *hub) meet(ctx context.Context, m Meeting) (Begin, error) {
 	h.begun = true
 	h.mu.Unlock()
 	if m.Start {
-		// The bound is half of a round trip at its best; allow for several.
+		// The bound is half of the shortest round trip; other round trips take longer.
 		b.AtNS = m.Clock.NowNS() + uint64(lead) + uint64(min(8*slowest, int64(time.Minute)))
 		b.LocalNS = b.AtNS
 	}
@@ -520,7 +520,7 @@ func (h *hub) finish(ctx context.Context) (lost []int) {
 const linger = 3 * time.Second
 
 // tellLatecomers waits for ranks that have not come yet to a run that ended before it
-// began: each is told when it comes.
+// began, and tells each rank that comes.
 func (h *hub) tellLatecomers() {
 	ctx, cancel := context.WithTimeout(context.Background(), min(linger, h.cfg.Timeout))
 	defer cancel()

@@ -7,8 +7,8 @@ import (
 // A Clock is the clock of a rank, in Unix nanoseconds. The clock of package rxclock is one.
 type Clock interface{ NowNS() uint64 }
 
-// exchanges is the number of exchanges of a comparison of two clocks. Each makes it
-// more likely that one of them met no queue.
+// exchanges is the number of exchanges of a comparison of two clocks. Each exchange
+// makes it more likely that one of them met no queue.
 const exchanges = 20
 
 // An exchange is four instants: sent and received on the clock of this rank, received
@@ -18,8 +18,8 @@ type exchange struct{ t0, t1, t2, t3 uint64 }
 // roundTrip returns the time that the two messages were on the way.
 func (e exchange) roundTrip() int64 { return int64(e.t3-e.t0) - int64(e.t2-e.t1) }
 
-// bestOffset returns the offset of the exchange with the shortest round trip; nil if
-// there is none that can be: neither clock goes back within an exchange.
+// bestOffset returns the offset of the exchange with the shortest round trip. It ignores
+// exchanges in which a clock went back, and returns nil if none is left.
 func bestOffset(all []exchange) *export.ClockOffset {
 	var best *exchange
 	for i := range all {

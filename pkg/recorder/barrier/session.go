@@ -43,8 +43,8 @@ func (c Config) withDefaults() Config {
 
 // A Meeting is one call of Meet.
 type Meeting struct {
-	// Clock is the rank's clock. The instants of Begin, and the comparison with the clock
-	// of rank 0, are its.
+	// Clock is the rank's clock. Begin.LocalNS is on it, and Meet compares it with the
+	// clock of rank 0.
 	Clock Clock
 	// PlanSHA256 must be the same in all ranks; see export.ShardMeta.
 	PlanSHA256 string
@@ -56,8 +56,8 @@ type Meeting struct {
 
 // Begin is the outcome of a meeting.
 type Begin struct {
-	// AtNS is the instant at which all begin, on the clock of rank 0; LocalNS is the same
-	// instant on the clock of this rank. Both are 0 if no start was asked for.
+	// AtNS is the instant at which all ranks begin, on the clock of rank 0. LocalNS is the
+	// same instant on the clock of this rank. Both are 0 if no start was asked for.
 	AtNS, LocalNS uint64
 	// NextID is the largest of the ranks' next free request IDs.
 	NextID uint64
@@ -130,11 +130,11 @@ func (s *Session) Strangers() int {
 // Meet waits until all ranks meet. All ranks must call it in the same order and ask for a
 // start in the same meetings.
 //
-// The first meeting waits at most Config.Timeout for ranks that have not come; the error
-// of rank 0 is then a *MissingError, and of the others an *EndedError with its text.
+// The first meeting waits at most Config.Timeout for ranks that have not come. After that
+// rank 0 gets a *MissingError, and the other ranks get an *EndedError with its text.
 // Later meetings wait as long as all ranks live. The error is an *EndedError if a rank
-// ended the run, a *LostError if rank 0 is gone, or the error of ctx. When a rank is lost
-// the run ends.
+// ended the run, a *LostError if rank 0 is gone, or the error of ctx. A lost rank
+// ends the run.
 func (s *Session) Meet(ctx context.Context, m Meeting) (Begin, error) {
 	if s.hub != nil {
 		return s.hub.meet(ctx, m)

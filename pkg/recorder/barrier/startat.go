@@ -6,9 +6,9 @@ import (
 	"time"
 )
 
-// StartAt stands for a barrier where ranks are not connected: all begin at an instant
+// StartAt replaces the barrier if ranks are not connected: all ranks begin at an instant
 // that they know beforehand. It measures no offset, so the ranks' clocks must agree, and
-// a rank does not learn how the others fare. It serves one start.
+// a rank does not learn of the end of another rank. It serves one start.
 type StartAt struct {
 	At      time.Time
 	started bool

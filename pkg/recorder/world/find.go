@@ -6,10 +6,10 @@ import (
 )
 
 // SizeVariable is the environment variable with the number of ranks for launchers that
-// do not tell it: Kubernetes, and PMIx alone.
+// do not set one: Kubernetes, and PMIx alone.
 const SizeVariable = "PA_RECORD_WORLD_SIZE"
 
-// maxSize bounds the number of ranks, so that a slip of the pen is an error.
+// maxSize bounds the number of ranks, so that a typing error is reported.
 const maxSize = 1 << 20
 
 // Flags are rank and size from the command line. They win over the environment.
@@ -28,7 +28,7 @@ type source struct {
 	present string
 }
 
-// sources in the order in which they are asked. A process that an inner launcher started
+// sources lists the launchers in the order in which they are asked. A process that an inner launcher started
 // also has the variables of an outer one: mpirun in a Slurm step starts a daemon on each
 // node as Slurm's task, and its processes inherit that task's rank.
 var sources = []source{
@@ -108,9 +108,9 @@ func (w World) check(rank, size string) error {
 	return nil
 }
 
-// fromEnvironment returns what the first launcher says, with a Size of 0 if it does not
-// tell the size. sizeName is the variable that holds the size. Launchers below the first
-// must agree with it, except for Slurm below another one.
+// fromEnvironment returns rank and size by the first launcher, with a Size of 0 if that
+// launcher sets none. sizeName is the variable that holds the size. Later launchers in the
+// list must agree with it, except for outer launchers: Slurm, Kubernetes, any around torchrun.
 func fromEnvironment(getenv func(string) string) (w World, sizeName string, err error) {
 	var first *source
 	for i := range sources {
