@@ -30,7 +30,7 @@ const (
 	seriesGood  = 4*seriesLevel + 3
 )
 
-// startSeries starts it in a process of its own and returns when hung requests
+// startSeries starts a series of runs in another process and returns when hung requests
 // hang: when every slot of the level hangs, nothing more happens.
 func startSeries(t *testing.T, paths []string, hung int, args ...string) (*exec.Cmd, *bytes.Buffer) {
 	t.Helper()

@@ -143,7 +143,7 @@ func (c *qualityCollector) times(p *Point) {
 	c.positions.Add(gaps)
 }
 
-// resolve adds the requests of which only others of the level show whether they were streamed.
+// resolve adds the undecided requests; streamed says what the other requests of the level show.
 func (c *qualityCollector) resolve(streamed bool) {
 	all := c.undecided
 	c.undecided = nil
@@ -162,7 +162,7 @@ func (c *qualityCollector) resolve(streamed bool) {
 func (c *qualityCollector) finish(run *export.Run, durationNS int64) (*Quality, error) {
 	q := &Quality{Config: c.cfg, Positions: c.positions.Means(), Requests: c.requests, Missing: c.missing(run)}
 	intervals := &c.whole[place(answer.FluidInterval)]
-	// The fluid interval of the level is the one of the request at this place, from 1.
+	// The fluid interval of the level is the interval of the request at this place, from 1.
 	rank := int(math.Ceil(c.cfg.Share*float64(c.requests) - 1e-9))
 	intervals.nth = rank - 1
 	var err error

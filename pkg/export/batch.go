@@ -27,8 +27,8 @@ var ErrRunChanged = errors.New("the file has an unusual layout: read it again fr
 
 // A Previewer is a Reader that can show the run before it knows all load levels.
 type Previewer interface {
-	// Preview returns the run without a search for further load levels, of which Run needs
-	// the number. The levels and their figures may be incomplete until all requests are read.
+	// Preview returns the run without a search for further load levels; Run searches,
+	// because it needs their number. The levels and their figures may be incomplete until all requests are read.
 	Preview() *Run
 }
 

@@ -136,7 +136,7 @@ type stageShare struct {
 	// budget is the number of requests to measure: 0 makes the stage a warm-up, < 0 is no
 	// bound.
 	budget int
-	idle   bool // nothing is to be sent
+	idle   bool // the rank has nothing to send
 }
 
 // stageShare divides a stage with a warm-up of at least warmup requests and warmupTime,

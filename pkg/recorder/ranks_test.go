@@ -257,8 +257,8 @@ func checkShares(t *testing.T, runs []rankRun, cfg Config) {
 	}
 }
 
-// clocksDiffer is how much two clocks of this process may differ beside what was asked
-// for: each anchors itself to the wall clock.
+// clocksDiffer is how much two clocks of this process may differ besides the requested
+// offset: each clock anchors itself to the wall clock.
 const clocksDiffer = 50 * time.Microsecond
 
 // Ranks begin at the instant that they agreed on: in true time, though their clocks are

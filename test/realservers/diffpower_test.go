@@ -71,7 +71,7 @@ type slowdownResult struct {
 	variance               float64 // sum over all sides of the variance of the runs' logarithms
 }
 
-// Sides of five runs. Each run has a server of its own, and the times of the servers deviate by
+// Each side has five runs. Each run has its own server, and the times of the servers deviate by
 // 1 % from run to run. The new side has first tokens or a token pace that are 3 or 5 % slower. A
 // run has 300 requests, so the values of the runs deviate by little more than their servers; the
 // deviation that was seen is logged. DIFF_PAIRS is a third of the number of pairs, DIFF_SEED

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// What the prompts have in common cancels: the interval is the interval of the ratios.
+// The common factor of a prompt cancels: the interval is the interval of the ratios.
 func TestPairs(t *testing.T) {
 	prompts, noise := logAR(1, 3000, 0, 0.5), logAR(2, 3000, 0.5, 0.02)
 	newer := make([]float64, len(prompts))

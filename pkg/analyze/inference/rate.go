@@ -11,7 +11,7 @@ import (
 // or per slice of the run (the tokens that arrived in each tenth of a second).
 // Fewer than 1000 of either give no interval.
 //
-// The standard error is the one of the average of amount − rate·duration. The interval is
+// It uses the standard error of the average of amount − rate·duration. The interval is
 // symmetric on the logarithmic scale. Amounts and durations must be as many,
 // finite and not negative.
 func Rate(amounts, durations []float64) Estimate {

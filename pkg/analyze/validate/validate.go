@@ -65,7 +65,7 @@ type Config struct {
 //   - the last byte of a request does not leave before the first
 //   - a request whose outputs were dropped holds none
 //   - the derived columns of a table say what its requests say, if they were derived by
-//     the present definitions, and without a tokenizer or with the one of cfg
+//     the present definitions, and without a tokenizer or with the tokenizer of cfg
 //   - pa-record's counts are the numbers of requests in the file
 //   - scrapes of a source and statistics of a server are in the order of time, of
 //     known types and sources, and their counters do not fall while it runs

@@ -27,7 +27,7 @@ type column struct {
 	offsets  []byte // int32 little-endian, of strings and lists
 	data     []byte // numbers, bits of bools, bytes of strings
 	children []*column
-	// shared is set for texts of which data holds only what differs from the text before.
+	// shared is set for texts if data holds only the differences to the previous text.
 	shared *sharedTexts
 	// plain is the last text that appendString wrote as it is; others are checked first.
 	plain string

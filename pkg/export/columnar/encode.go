@@ -103,7 +103,7 @@ func appendDelta(b []byte, values []int64) []byte {
 	return b
 }
 
-// appendDeltaBlock appends a block of n differences, the smallest of which is least.
+// appendDeltaBlock appends a block of n differences; least is the smallest of them.
 func appendDeltaBlock(b []byte, deltas *[deltaBlock]uint64, n int, least int64) []byte {
 	for i := range n {
 		deltas[i] -= uint64(least)

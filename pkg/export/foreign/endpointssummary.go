@@ -216,7 +216,7 @@ func (t *endpointsTotals) compare(c *selfCheck) {
 	computed["duration_ns"] = duration
 	n := float64(t.completed)
 	if _, legacy := t.stored.figures["legacy_loadgen_window_duration_ns"]; legacy {
-		// LoadGen's window: from the first request to the end of the one that was sent last.
+		// LoadGen's window: from the first request to the end of the request that was sent last.
 		duration = float64(t.lastEnd - t.firstIssued)
 		computed["legacy_loadgen_window_duration_ns"] = duration
 		n--

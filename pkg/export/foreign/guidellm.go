@@ -361,7 +361,7 @@ func (s *guideLLM) entry() ([]byte, error) {
 				v, err = s.c.Value("the request")
 			}
 			switch {
-			case isCut(err) && isCut(s.tail): // arrays of this benchmark can be in another order than the one of delivery
+			case isCut(err) && isCut(s.tail): // arrays of this benchmark can be in another order than delivered
 				s.tailAt = fmt.Sprintf("benchmark %d, %s request %d", s.benchmark, guideLLMGroups[s.group], s.index)
 			case err != nil || more:
 				return v, err

@@ -214,8 +214,8 @@ func (a *ahead) close() {
 	a.working.Wait()
 }
 
-// decode decodes the requests of the span up to the first that is not sound. own decodes
-// requests of which nothing is kept.
+// decode decodes the requests of the span up to the first request that is not sound. own
+// decodes requests that are not kept.
 func (s *workSpan) decode(a *ahead, own *spanDecoder) {
 	if s.kept != nil {
 		own = &s.kept.spanDecoder

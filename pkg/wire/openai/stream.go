@@ -50,7 +50,7 @@ func (st *Stream) Add(c *Chunk) {
 	}
 }
 
-// AddAgain takes a chunk of which only the text differs from an earlier chunk of the stream.
+// AddAgain takes a chunk that differs from an earlier chunk of the stream only in its text.
 // It must be the chunk of a [Pattern].
 func (st *Stream) AddAgain() { st.OutputChunks++ }
 

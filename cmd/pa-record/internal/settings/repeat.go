@@ -76,7 +76,7 @@ type Run struct {
 	Label   string   `json:"label,omitempty"` // of the server
 	Exports []string `json:"profile_export_file"`
 	CSV     string   `json:"csv_file,omitempty"` // of -f
-	// Levels are named in the order of measurement; nil when that is the one of
+	// Levels are named in the order of measurement; nil when that is the order of
 	// the settings.
 	Levels []string `json:"levels,omitempty"`
 

@@ -491,7 +491,7 @@ func echo(_ context.Context, req *wire.Request, send func(wire.Response)) error 
 	return nil
 }
 
-// follows reports whether the read of response i is the one of the response
+// follows reports whether the read of response i is the read of the response
 // before, with the same time, or the next.
 func follows(all []export.Response, i int) bool {
 	if i == 0 {

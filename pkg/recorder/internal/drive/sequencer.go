@@ -72,7 +72,7 @@ func (q *Sequencer) Check(level load.Level) error {
 	return nil
 }
 
-// A sequence is the one that a slot sends, request by request.
+// A sequence holds the requests that a slot sends one by one under one sequence id.
 type sequence struct {
 	id     uint64
 	stream []int
