@@ -146,6 +146,13 @@ test-quality: build ## compute the quality of streams anew from 1,000 random exp
 	@rm -rf $(OUT)/quality
 	python3 test/quality/quality.py bin/pa-analyze $(OUT)/quality
 
+.PHONY: test-trace
+test-trace: build ## read the traces of recorded runs by the format's documentation (Python)
+	@rm -rf $(OUT)/trace && mkdir -p $(OUT)/trace
+	bin/pa-record -u 'sim://?ttft=normal:30ms,5ms&itl=5ms&output_tokens=16' --concurrency-range 1,4 --duration 2s --profile-export-file $(OUT)/trace/closed.json --quiet
+	bin/pa-record -u 'sim://?ttft=normal:30ms,5ms&itl=5ms&output_tokens=16' --request-rate 50 --duration 2s --profile-export-file $(OUT)/trace/open.parquet --quiet
+	python3 test/trace/trace.py bin/pa-analyze $(OUT)/trace/closed.json $(OUT)/trace/open.parquet
+
 .PHONY: test-tokenizers
 test-tokenizers: build $(OUT)/tokenizers/bin/python $(OUT)/transformers4/bin/python ## hold tokenizers and made-up prompts to the Hugging Face libraries (Python, TOKENIZERS='a.json folder')
 	$(OUT)/tokenizers/bin/python test/tokenizers/compare.py bin/pa-analyze $(TOKENIZERS)

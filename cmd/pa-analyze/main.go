@@ -72,6 +72,7 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 			convertCommand(),
 			mergeCommand(),
 			sqlCommand(),
+			traceCommand(),
 			tokenizeCommand(),
 		},
 	}

@@ -71,7 +71,7 @@ var rows = map[string][][]string{
 		{"pkg/analyze"},
 		{"pkg/analyze/dialect/explain", "pkg/analyze/sql"},
 		{"pkg/analyze/dialect", "pkg/analyze/report"},
-		{"pkg/analyze/tabular"},
+		{"pkg/analyze/tabular", "pkg/analyze/trace"},
 		{
 			"pkg/analyze/dialect/aiperf", "pkg/analyze/dialect/genaiperf", "pkg/analyze/dialect/llmperf", "pkg/analyze/dialect/perfanalyzer",
 			"pkg/analyze/dialect/serving", "pkg/analyze/diff", "pkg/analyze/resultfile/guidellm", "pkg/analyze/resultfile/infperf",

@@ -40,7 +40,7 @@ type Row struct {
 // perf_analyzer do not number requests.
 func NewRow(experiment int, e *export.Experiment, index uint64, r *export.Request, m *answer.Measured) Row {
 	row := Row{
-		Experiment: experiment, Level: e.Mode + ":" + e.Value, Load: levelWords(e), ID: index, StartNS: r.StartNS,
+		Experiment: experiment, Level: e.Mode + ":" + e.Value, Load: LevelWords(e), ID: index, StartNS: r.StartNS,
 		TTFT: m.TTFT, E2EL: m.E2EL, Responses: len(r.Responses), Events: m.Events,
 		Tokens: m.OutputTokens, Input: m.InputTokens,
 		Status: r.Status.String(), Excluded: m.Excluded, Model: r.Model, Message: m.Message,
@@ -99,8 +99,9 @@ func ofMetric(m answer.Metric, value func(*Row) answer.Value, c column) column {
 	return c
 }
 
-// levelWords names a load level in words; "load not known" if the file does not state it.
-func levelWords(e *export.Experiment) string {
+// LevelWords names a load level in words, "concurrency 4"; "load not known" if the file does not
+// state it.
+func LevelWords(e *export.Experiment) string {
 	x := analyze.Experiment{Mode: e.Mode, Value: e.Value}
 	if e.Meta != nil {
 		x.Load = e.Meta.Load

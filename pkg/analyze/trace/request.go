@@ -1,0 +1,182 @@
+package trace
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+
+	"github.com/pa-tools/pa/pkg/analyze/quality"
+	"github.com/pa-tools/pa/pkg/answer"
+	"github.com/pa-tools/pa/pkg/export"
+)
+
+// A request holds what the trace shows of a request. Times are nanoseconds as in the export; 0 is
+// none.
+type request struct {
+	group int // index of its process
+	slot  int // of the closed loop that sent it
+	lane  int // thread that shows it
+
+	// beginNS and endNS are the ends of the outer slice, startNS is when the request left.
+	beginNS, startNS, endNS uint64
+	connectNS               int64
+	// ttft and e2el are the measures of the strict report; spread is the time from the first token event to
+	// the last.
+	ttft, e2el, spread answer.Value
+	stalls             []stall
+	// undecided says that ttft holds only if the level was streamed.
+	undecided bool
+
+	args requestArgs
+}
+
+// A stall is a gap between token events that is far longer than the others.
+type stall struct {
+	atNS uint64 // start of the gap
+	ns   int64
+}
+
+// requestArgs are the arguments of a request's slice.
+type requestArgs struct {
+	ID       uint64 `json:"id"`
+	StartNS  int64  `json:"start_ns"` // from the origin
+	TTFT     *int64 `json:"ttft_ns,omitempty"`
+	E2EL     *int64 `json:"e2el_ns,omitempty"`
+	Input    *int64 `json:"input_tokens,omitempty"`
+	Output   *int64 `json:"output_tokens,omitempty"`
+	Events   int    `json:"token_events"`
+	Status   string `json:"status"`
+	Excluded string `json:"excluded,omitempty"`
+	Message  string `json:"message,omitempty"`
+	Model    string `json:"model,omitempty"`
+	Session  string `json:"session,omitempty"`
+	Turn     int    `json:"turn,omitempty"`
+	Slot     int    `json:"slot"`
+	Conn     int    `json:"connection"`
+}
+
+// newRequest returns what the trace shows of r, whose measures are m. index numbers the request in
+// the file, for files that do not. ok is false for a request without any time.
+func newRequest(r *export.Request, m *answer.Measured, index uint64, finder *quality.Stalls) (q request, ok bool) {
+	q = request{
+		slot: r.Worker, startNS: r.StartNS, ttft: m.TTFT, e2el: m.E2EL, spread: m.Spread,
+		connectNS: max(0, int64(r.DNS+r.Connect+r.TLS)),
+		args: requestArgs{
+			ID: index, Input: pointer(m.InputTokens), Output: pointer(m.OutputTokens), Events: m.Events,
+			Status: r.Status.String(), Excluded: m.Excluded, Message: strings.Clone(m.Message), Model: strings.Clone(r.Model),
+			Session: strings.Clone(r.SessionID), Turn: r.Turn, Slot: r.Worker, Conn: r.Conn,
+		},
+	}
+	if r.HasMeta {
+		q.args.ID = r.ID
+	}
+	if m.Class != "" {
+		q.args.Status = m.Class
+	}
+	if m.Streamed == answer.StreamedUnknown {
+		ttft, _ := m.IfStreamed()
+		q.ttft, q.undecided = ttft, ttft.OK
+	}
+	for _, t := range [...]uint64{r.ScheduledNS, r.IssuedNS, r.StartNS, r.EndedNS} {
+		if t != 0 && (q.beginNS == 0 || t < q.beginNS) {
+			q.beginNS = t
+		}
+	}
+	last, _ := r.LastNS()
+	if q.beginNS == 0 {
+		q.beginNS = last
+	}
+	q.endNS = max(q.beginNS, last, r.EndedNS)
+	q.stalls = stallsOf(m, finder)
+	return q, q.beginNS != 0
+}
+
+// stallsOf returns the stalls of a request with one choice, in the order of time.
+func stallsOf(m *answer.Measured, finder *quality.Stalls) []stall {
+	events := m.Answer.Events
+	if m.Events != len(m.Gaps)+1 || len(events) != m.Events || m.Impossible > 0 {
+		return nil
+	}
+	n := finder.Of(m.Gaps).N
+	if n == 0 {
+		return nil
+	}
+	// A stall is a gap above a limit, so the stalls are the n longest gaps.
+	all := make([]stall, len(m.Gaps))
+	for i, ns := range m.Gaps {
+		all[i] = stall{events[i].RecvNS, ns}
+	}
+	slices.SortStableFunc(all, func(a, b stall) int { return cmp.Compare(b.ns, a.ns) })
+	longest := slices.Clone(all[:n])
+	slices.SortFunc(longest, func(a, b stall) int { return cmp.Compare(a.atNS, b.atNS) })
+	return longest
+}
+
+// pointer returns nil for a missing value.
+func pointer(v answer.Value) *int64 {
+	if !v.OK {
+		return nil
+	}
+	return &v.V
+}
+
+// failed returns the name of the instant of a failure; "" for a request that did not fail.
+func (q *request) failed() string {
+	if q.args.Excluded != "failed" {
+		return ""
+	}
+	return "failed: " + q.args.Status
+}
+
+// write writes the slices and instants of the request. origin is the time 0 of the file.
+func (q *request) write(w *writer, pid int, origin uint64) {
+	tid := q.lane + 1
+	at := func(ns uint64) int64 { return int64(ns - origin) }
+	args := q.args
+	args.TTFT, args.E2EL, args.StartNS = pointer(q.ttft), pointer(q.e2el), at(q.startNS)
+	if q.startNS == 0 {
+		args.StartNS = at(q.beginNS)
+	}
+	dur := micros(q.endNS - q.beginNS)
+	w.add(&event{Name: "request " + decimal(args.ID), Cat: "request", Phase: phaseSlice, Time: micros(at(q.beginNS)), Dur: &dur, PID: pid, TID: tid, Args: &args})
+	if q.startNS > q.beginNS && q.startNS <= q.endNS {
+		wait := int64(q.startNS - q.beginNS)
+		connect := min(q.connectNS, wait)
+		if wait > connect {
+			w.slice("queue", pid, tid, at(q.beginNS), wait-connect)
+		}
+		if connect > 0 {
+			w.slice("connect", pid, tid, at(q.startNS)-connect, connect)
+		}
+	}
+	q.writeAnswer(w, pid, tid, origin)
+	for _, s := range q.stalls {
+		w.add(&event{Name: "stall", Cat: "stall", Phase: phaseInstant, Time: micros(at(s.atNS)), PID: pid, TID: tid, Scope: "t", Args: times{at(s.atNS), s.ns}})
+	}
+	if name := q.failed(); name != "" {
+		w.add(&event{Name: name, Cat: "failure", Phase: phaseInstant, Time: micros(at(q.endNS)), PID: pid, TID: tid, Scope: "t", Args: map[string]string{"message": args.Message}})
+	}
+}
+
+// writeAnswer writes the slices from the start of the request to its end.
+func (q *request) writeAnswer(w *writer, pid, tid int, origin uint64) {
+	if q.startNS == 0 || q.startNS > q.endNS {
+		return
+	}
+	from, end := int64(q.startNS-origin), int64(q.endNS-origin)
+	if !q.ttft.OK || q.ttft.V < 0 || from+q.ttft.V > end {
+		if end > from {
+			w.slice("answer", pid, tid, from, end-from)
+		}
+		return
+	}
+	w.slice("TTFT", pid, tid, from, q.ttft.V)
+	from += q.ttft.V
+	if q.spread.OK && q.spread.V > 0 && from+q.spread.V <= end {
+		w.slice("decode", pid, tid, from, q.spread.V)
+		from += q.spread.V
+	}
+	if end > from {
+		w.slice("end", pid, tid, from, end-from)
+	}
+}
