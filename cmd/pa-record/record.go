@@ -21,6 +21,7 @@ import (
 	"github.com/pa-tools/pa/internal/sanitize"
 	"github.com/pa-tools/pa/pkg/export"
 	"github.com/pa-tools/pa/pkg/recorder"
+	"github.com/pa-tools/pa/pkg/recorder/backend"
 	"github.com/pa-tools/pa/pkg/recorder/host"
 )
 
@@ -45,6 +46,9 @@ func record(c *cli.Context, args []string, env environment, reports [][]string) 
 	}
 	if err := checkFiles(runs, s.Overwrite); err != nil {
 		return err
+	}
+	if err := backend.CheckSources(s.SourceIPs); err != nil {
+		return fmt.Errorf("--source-ip: %w; use one that an interface of this machine has", err)
 	}
 	ctx := c.Context // a signal ends it as long as nothing is sent
 	targets, closeTargets, err := openTargets(ctx, s)

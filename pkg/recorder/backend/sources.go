@@ -1,15 +1,19 @@
 package backend
 
 import (
+	"errors"
+	"fmt"
 	"net"
 	"net/netip"
 	"sync/atomic"
+	"syscall"
 )
 
-// Sources are the local addresses from which connections are made, in turn. A machine has
-// a limited number of ports for each pair of source and server address, so more source
-// addresses allow more connections. A nil Sources leaves the choice to the system. It is
-// safe for concurrent use.
+// Sources are the local addresses from which connections to one server are made, in turn.
+// A machine has a limited number of ports for each pair of source and server address, so
+// more source addresses allow more connections. Each server needs Sources of its own:
+// connections that alternate between two servers would use one address for each of them.
+// A nil Sources leaves the choice to the system. It is safe for concurrent use.
 type Sources struct {
 	addrs []netip.Addr
 	next  atomic.Uint64
@@ -35,4 +39,20 @@ func (s *Sources) Dialer() net.Dialer {
 		// else the ports of an address are shared by all servers.
 		Control: lateBind,
 	}
+}
+
+// CheckSources returns an error that names the first of addrs from which this machine
+// cannot connect, usually because no interface has it.
+func CheckSources(addrs []netip.Addr) error {
+	for _, addr := range addrs {
+		c, err := net.ListenUDP("udp", &net.UDPAddr{IP: addr.AsSlice(), Zone: addr.Zone()})
+		switch {
+		case errors.Is(err, syscall.EADDRNOTAVAIL):
+			return fmt.Errorf("%v is no address of this machine", addr)
+		case err != nil:
+			return fmt.Errorf("%v cannot be used: %s", addr, Cause(err))
+		}
+		_ = c.Close()
+	}
+	return nil
 }

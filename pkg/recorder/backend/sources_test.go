@@ -4,6 +4,7 @@ import (
 	"net"
 	"net/netip"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/pa-tools/pa/pkg/recorder/backend"
@@ -46,5 +47,29 @@ func TestSources(t *testing.T) {
 	if c, err := d.DialContext(t.Context(), "tcp", l.Addr().String()); err == nil {
 		_ = c.Close()
 		t.Error("connected from an address that this machine does not have")
+	}
+}
+
+// An address that no interface has is named; the loopback's are there.
+func TestCheckSources(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		addrs string // "" means none
+		want  string // of the error; "" means none
+	}{
+		{"", ""},
+		{"127.0.0.1", ""},
+		{"127.0.0.1 192.0.2.1 192.0.2.2", "192.0.2.1 is no address of this machine"},
+		{"2001:db8::1", "2001:db8::1 is no address of this machine"},
+		{"fe80::1%nosuchif", "fe80::1%nosuchif cannot be used: "},
+	} {
+		var addrs []netip.Addr
+		for _, text := range strings.Fields(tt.addrs) {
+			addrs = append(addrs, netip.MustParseAddr(text))
+		}
+		err := backend.CheckSources(addrs)
+		if (err == nil) != (tt.want == "") || err != nil && !strings.HasPrefix(err.Error(), tt.want) {
+			t.Errorf("%s: %v, want %q", tt.addrs, err, tt.want)
+		}
 	}
 }

@@ -170,7 +170,6 @@ func (p *parser) sourceIPs(s *Settings) {
 		}
 		s.SourceIPs = append(s.SourceIPs, addr)
 	}
-	s.Sources = backend.NewSources(s.SourceIPs)
 }
 
 // WarnOfPorts warns if the load needs more connections to a server than there are local
@@ -351,7 +350,7 @@ func (s *Settings) OpenAIConfig(url string, clock *rxclock.Clock) openai.Config 
 	cfg := openai.Config{
 		URL: url, Endpoint: s.rawEndpoint, Model: s.Model, Models: s.MoreModels(), Streaming: s.Streaming, Render: s.RenderOptions(), ExtraBody: s.ExtraBody, Clock: clock,
 		TLS: s.TLSFor(HostOf(url)), Transport: s.openAITransport, HTTP2: s.HTTP2, Reuse: s.ReuseMode, Proxy: s.Proxy,
-		MaxAnswerMemory: s.MaxAnswerMemory, Sources: s.Sources,
+		MaxAnswerMemory: s.MaxAnswerMemory, Sources: backend.NewSources(s.SourceIPs),
 	}
 	for _, h := range s.Headers {
 		cfg.Headers = append(cfg.Headers, openai.Header{Name: h.Name, Value: h.Value})

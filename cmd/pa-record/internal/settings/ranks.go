@@ -15,7 +15,6 @@ import (
 
 	"github.com/pa-tools/pa/pkg/export"
 	"github.com/pa-tools/pa/pkg/recorder"
-	"github.com/pa-tools/pa/pkg/recorder/backend"
 	"github.com/pa-tools/pa/pkg/recorder/barrier"
 	"github.com/pa-tools/pa/pkg/recorder/load"
 	"github.com/pa-tools/pa/pkg/recorder/workload"
@@ -47,8 +46,7 @@ type rankSettings struct {
 	StartAt        time.Time     `json:"-"` // zero for none
 
 	// SourceIPs are local addresses, which differ between machines.
-	SourceIPs []netip.Addr     `json:"-"`
-	Sources   *backend.Sources `json:"-"` // of SourceIPs
+	SourceIPs []netip.Addr `json:"-"`
 }
 
 // ranks reads the flags of rankFlags, after the load and the measurement.

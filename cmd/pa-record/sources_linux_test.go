@@ -1,0 +1,149 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"net"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/pa-tools/pa/cmd/pa-record/internal/settings"
+	"github.com/pa-tools/pa/internal/exporttest"
+)
+
+// A relay passes connections on to a server and notes where they came from.
+type relay struct {
+	listener net.Listener
+	to       string
+	passing  sync.WaitGroup
+
+	mu   sync.Mutex     // guards from
+	from map[string]int // number of connections by address
+}
+
+// startRelay starts a relay to a URL of a server, which ends with the test.
+func startRelay(t *testing.T, to string) *relay {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := &relay{listener: l, to: settings.AddressOf(to), from: map[string]int{}}
+	r.passing.Go(r.accept)
+	t.Cleanup(func() {
+		_ = l.Close()
+		r.passing.Wait() // the clients have closed their connections
+	})
+	return r
+}
+
+func (r *relay) accept() {
+	for {
+		in, err := r.listener.Accept()
+		if err != nil {
+			return
+		}
+		host, _, _ := net.SplitHostPort(in.RemoteAddr().String())
+		r.mu.Lock()
+		r.from[host]++
+		r.mu.Unlock()
+		out, err := net.Dial("tcp", r.to)
+		if err != nil {
+			_ = in.Close()
+			continue
+		}
+		pass := func(to, from net.Conn) {
+			_, _ = io.Copy(to, from)
+			_ = to.Close()
+		}
+		r.passing.Go(func() { pass(out, in) })
+		r.passing.Go(func() { pass(in, out) })
+	}
+}
+
+// take returns the number of connections from each address and forgets them.
+func (r *relay) take() map[string]int {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	taken := r.from
+	r.from = map[string]int{}
+	return taken
+}
+
+// With --source-ip each protocol and transport connects from the addresses in turn, to
+// each of two servers.
+func TestSourceIPs(t *testing.T) {
+	srv := startSim(t, "--ttft", "1ms", "--itl", "1ms", "--output-tokens", "2")
+	sources := []string{"127.0.0.2", "127.0.0.3", "127.0.0.4", "127.0.0.77"}
+	ways := services(t, srv)
+	openAI := ways["OpenAI"]
+	delete(ways, "OpenAI")
+	for _, transport := range []string{"loop", "nethttp"} {
+		ways["OpenAI, "+transport] = append(slices.Clone(openAI), "--transport", transport)
+	}
+	for name, args := range ways {
+		for reuse, least := range map[string]int{"reuse": 4, "prewarm": 12, "fresh": 24} {
+			t.Run(name+", "+reuse, func(t *testing.T) {
+				args := slices.Clone(args)
+				at := slices.Index(args, "-u") + 1
+				servers := []*relay{startRelay(t, args[at]), startRelay(t, args[at])}
+				args[at] = servers[0].listener.Addr().String() + "," + servers[1].listener.Addr().String()
+				file := filepath.Join(t.TempDir(), "e.json")
+				args = append(args, "--connection-reuse", reuse, "--concurrency-range", "12", "--request-count", "48", "--profile-export-file", file, "--quiet")
+				for _, ip := range sources {
+					args = append(args, "--source-ip", ip)
+				}
+				if code, _, stderr := inProcess(t.Context(), t, args...); code != 0 {
+					t.Fatalf("exit code %d: %s", code, stderr)
+				}
+				_, requests := exporttest.Read(t, file)
+				checkOK(t, requests, 48)
+				for i, server := range servers {
+					from := server.take()
+					total := 0
+					var counts []int
+					for _, ip := range sources {
+						counts = append(counts, from[ip])
+						total += from[ip]
+						delete(from, ip)
+					}
+					if len(from) > 0 {
+						t.Errorf("server %d: connections from %v, which were not named", i, from)
+					}
+					if slices.Max(counts)-slices.Min(counts) > 1 || total < least {
+						t.Errorf("server %d: %v connections from %s; want at least %d, the same number from each", i, counts, strings.Join(sources, ", "), least)
+					}
+				}
+			})
+		}
+	}
+}
+
+// A source address that no interface has ends the command before the server hears of it.
+func TestSourceIPOfAnotherMachine(t *testing.T) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	heard := make(chan string, 1)
+	go func() { // ends with the listener
+		if c, err := l.Accept(); err == nil {
+			heard <- fmt.Sprint(c.RemoteAddr())
+			_ = c.Close()
+		}
+		close(heard)
+	}()
+	code, _, stderr := inProcess(t.Context(), t, "--service-kind", "openai", "-m", "m", "-u", l.Addr().String(), "--request-count", "1",
+		"--source-ip", "127.0.0.2", "--source-ip", "192.0.2.1", "--profile-export-file", filepath.Join(t.TempDir(), "e.json"))
+	if want := "--source-ip: 192.0.2.1 is no address of this machine"; code != 1 || !strings.Contains(stderr, want) {
+		t.Errorf("exit code %d, %q; want 1, %q", code, stderr, want)
+	}
+	_ = l.Close()
+	if from, ok := <-heard; ok {
+		t.Errorf("the server got a connection from %s", from)
+	}
+}
