@@ -16,6 +16,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/pa-tools/pa/internal/testenv"
+	"github.com/pa-tools/pa/pkg/recorder/rxclock"
 	"github.com/pa-tools/pa/pkg/sim"
 	"github.com/pa-tools/pa/pkg/sim/plan"
 )
@@ -28,6 +29,7 @@ const (
 	sharedEnv    = "PA_RECORD_TEST_SHM"    // bytes: see inSharedMemory
 	portsEnv     = "PA_RECORD_TEST_PORTS"  // "first last": see inNetwork
 	shapedEnv    = "PA_RECORD_TEST_SHAPED" // bytes per second: see inShapedNetwork
+	aheadEnv     = "PA_RECORD_TEST_AHEAD"  // duration: see withClockAhead
 )
 
 func init() { limitChild = limited }
@@ -51,6 +53,8 @@ func limited() {
 		os.Exit(inNetwork(os.Getenv(portsEnv)))
 	case os.Getenv(shapedEnv) != "":
 		os.Exit(inShapedNetwork(os.Getenv(shapedEnv)))
+	case os.Getenv(aheadEnv) != "":
+		os.Exit(withClockAhead(os.Getenv(aheadEnv)))
 	}
 }
 
@@ -187,4 +191,13 @@ func inNetwork(ports string) int {
 	mustDo(err)
 	defer srv.Close()
 	return again(portsEnv)
+}
+
+// withClockAhead runs pa-record with a clock that is ahead of the machine's, or behind it
+// if ahead is negative.
+func withClockAhead(ahead string) int {
+	d, err := time.ParseDuration(ahead)
+	mustDo(err)
+	env := environment{getenv: os.Getenv, signals: make(chan os.Signal), takeLogs: takeLogs, newClock: func() *rxclock.Clock { return rxclock.NewAhead(d) }}
+	return run(context.Background(), os.Args, env, os.Stdin, os.Stdout, os.Stderr)
 }

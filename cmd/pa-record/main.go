@@ -25,6 +25,7 @@ import (
 	"github.com/pa-tools/pa/cmd/pa-record/internal/settings"
 	"github.com/pa-tools/pa/cmd/pa-record/internal/signals"
 	"github.com/pa-tools/pa/internal/cmdline"
+	"github.com/pa-tools/pa/pkg/recorder/rxclock"
 )
 
 // version is set when a release is built.
@@ -50,11 +51,21 @@ type environment struct {
 	columns func() int
 	// takeLogs makes libraries write their logs to w; if nil, their logs stay as they are.
 	takeLogs func(w io.Writer)
+	// newClock makes the clock of a run; nil means rxclock.New.
+	newClock func() *rxclock.Clock
 	// steerHeap sets the garbage collector for a load, until stop is called; if nil, the
 	// collector stays as it is.
 	steerHeap func() (stop func())
 
 	relay *signals.Relay // set by run
+}
+
+// clock returns the clock of a run.
+func (e environment) clock() *rxclock.Clock {
+	if e.newClock == nil {
+		return rxclock.New()
+	}
+	return e.newClock()
 }
 
 // logsTo returns the destination of the libraries' logs. They are discarded, because

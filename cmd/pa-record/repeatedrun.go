@@ -137,7 +137,7 @@ func (m *repeatedRun) run(ctx context.Context, i int) error {
 			return err
 		}
 	}
-	clock := rxclock.New()
+	clock := m.env.clock()
 	b, err := newBackend(s, at.urls, clock)
 	if err != nil {
 		return err

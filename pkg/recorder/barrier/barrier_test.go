@@ -140,17 +140,12 @@ func TestOffsetWithinItsBound(t *testing.T) {
 				return
 			}
 			defer rank.Close()
-			clocks := []shiftedClock{0, shiftedClock(ahead)}
-			begins, errs := meetAll(t.Context(), []*Session{server, rank}, func(rank int) Meeting { return Meeting{Clock: clocks[rank], Start: true} })
-			if err := errors.Join(errs...); err != nil {
+			offsets, err := compareTwice(t.Context(), server, rank, []shiftedClock{0, shiftedClock(ahead)})
+			if err != nil {
 				t.Errorf("run %d: %v", run, err)
 				return
 			}
-			done := make(chan Closing)
-			go func() { done <- rank.Finish(t.Context(), clocks[1]) }()
-			server.Finish(t.Context(), clocks[0])
-			after := (<-done).Offset
-			for _, o := range []*export.ClockOffset{begins[1].Offset, after} {
+			for _, o := range offsets {
 				off, bound := time.Duration(o.OffsetNS)+ahead, time.Duration(o.BoundNS)
 				if off.Abs() > bound {
 					t.Errorf("run %d: off by %v, bound %v", run, off, bound)
@@ -162,6 +157,23 @@ func TestOffsetWithinItsBound(t *testing.T) {
 		})
 	}
 	running.Wait()
+}
+
+// compareTwice lets two ranks meet and finish, each with its clock. It returns the offsets
+// of rank 1 before and after.
+func compareTwice(ctx context.Context, server, rank *Session, clocks []shiftedClock) ([]*export.ClockOffset, error) {
+	begins, errs := meetAll(ctx, []*Session{server, rank}, func(rank int) Meeting { return Meeting{Clock: clocks[rank], Start: true} })
+	if err := errors.Join(errs...); err != nil {
+		return nil, err
+	}
+	done := make(chan Closing)
+	go func() { done <- rank.Finish(ctx, clocks[1]) }()
+	server.Finish(ctx, clocks[0])
+	after := (<-done).Offset
+	if after == nil {
+		return nil, errors.New("no offset after the run")
+	}
+	return []*export.ClockOffset{begins[1].Offset, after}, nil
 }
 
 // delayProxy passes bytes on to addr, each piece after a delay in its direction, in

@@ -1,0 +1,176 @@
+package linktest
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"runtime"
+	"sync"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/pa-tools/pa/internal/testenv"
+)
+
+// addrs are the addresses of the two networks.
+var addrs = [2]string{"10.77.0.1", "10.77.0.2"}
+
+// maxPacketBytes is more than the MTU of a TUN interface.
+const maxPacketBytes = 4096
+
+// A Link joins two networks, numbered 0 and 1. Each is a network namespace with its own
+// loopback and a TUN interface. Use New.
+type Link struct {
+	sides   [2]side
+	delay   func(to int, packet []byte) time.Duration
+	passing sync.WaitGroup
+}
+
+// A side is one of the two networks.
+type side struct {
+	namespace *os.File
+	tun       *os.File // what the network sends is read from it
+}
+
+// New makes two networks and joins them until the test ends. delay returns how long an
+// IPv4 packet is on the way to network to; the two directions call it at the same time.
+// Packets with a shorter delay overtake others. The test must be within Within. Where the
+// machine has no TUN interfaces, the test ends as testenv.Lacks says.
+func New(t testing.TB, delay func(to int, packet []byte) time.Duration) *Link {
+	t.Helper()
+	l := &Link{delay: delay}
+	for i := range l.sides {
+		s, err := newSide(addrs[i])
+		if errors.Is(err, unix.ENOENT) || errors.Is(err, unix.ENODEV) || errors.Is(err, unix.EPERM) || errors.Is(err, unix.EACCES) {
+			testenv.Lacks(t, "TUN interfaces: %v", err)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		l.sides[i] = s
+		t.Cleanup(func() { _ = errors.Join(s.tun.Close(), s.namespace.Close()) })
+	}
+	for from := range l.sides {
+		l.passing.Go(func() { l.pass(from) })
+	}
+	t.Cleanup(func() {
+		for _, s := range l.sides {
+			_ = s.tun.Close() // ends pass
+		}
+		l.passing.Wait()
+	})
+	return l
+}
+
+// Addr returns the IPv4 address of a network.
+func (l *Link) Addr(network int) string { return addrs[network] }
+
+// In runs f on a thread in a network and returns when f has returned. The thread ends
+// then, so a process that f starts must not ask for a signal at the death of its parent.
+func (l *Link) In(network int, f func()) {
+	var err error
+	onThread(func() {
+		if err = unix.Setns(int(l.sides[network].namespace.Fd()), unix.CLONE_NEWNET); err == nil {
+			f()
+		}
+	})
+	if err != nil {
+		panic(fmt.Sprintf("linktest: enter network %d: %v", network, err)) // New entered it
+	}
+}
+
+// onThread runs f on a thread of its own, which ends with f.
+func onThread(f func()) {
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		runtime.LockOSThread() // and never unlocked: the runtime then ends the thread
+		f()
+	}()
+	<-done
+}
+
+// newSide makes a network with a TUN interface that has an address.
+func newSide(addr string) (s side, err error) {
+	onThread(func() {
+		if err = unix.Unshare(unix.CLONE_NEWNET); err != nil {
+			err = fmt.Errorf("make a network namespace: %w", err)
+			return
+		}
+		if s.tun, err = openTUN(addr); err != nil {
+			return
+		}
+		if s.namespace, err = os.Open("/proc/thread-self/ns/net"); err != nil {
+			_ = s.tun.Close()
+		}
+	})
+	return s, err
+}
+
+// openTUN brings up the loopback and a TUN interface in the network of this thread.
+func openTUN(addr string) (tun *os.File, err error) {
+	fd, err := unix.Open("/dev/net/tun", unix.O_RDWR|unix.O_NONBLOCK|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return nil, fmt.Errorf("/dev/net/tun: %w", err)
+	}
+	s, err := unix.Socket(unix.AF_INET, unix.SOCK_DGRAM|unix.SOCK_CLOEXEC, 0)
+	if err != nil {
+		return nil, errors.Join(err, unix.Close(fd))
+	}
+	defer unix.Close(s)
+	// do sets one property of an interface.
+	do := func(what, name string, fd int, request uint, set func(*unix.Ifreq) error) {
+		if err != nil {
+			return
+		}
+		var r *unix.Ifreq
+		if r, err = unix.NewIfreq(name); err == nil {
+			err = set(r)
+		}
+		if err == nil {
+			err = unix.IoctlIfreq(fd, request, r)
+		}
+		if err != nil {
+			err = fmt.Errorf("%s of %s: %w", what, name, err)
+		}
+	}
+	flags := func(f uint16) func(*unix.Ifreq) error {
+		return func(r *unix.Ifreq) error { r.SetUint16(f); return nil }
+	}
+	ip := func(b ...byte) func(*unix.Ifreq) error {
+		return func(r *unix.Ifreq) error { return r.SetInet4Addr(b) }
+	}
+	var a [4]byte
+	if _, err := fmt.Sscanf(addr, "%d.%d.%d.%d", &a[0], &a[1], &a[2], &a[3]); err != nil {
+		return nil, errors.Join(err, unix.Close(fd))
+	}
+	do("flags", "lo", s, unix.SIOCSIFFLAGS, flags(unix.IFF_UP|unix.IFF_RUNNING))
+	do("creation", "link0", fd, unix.TUNSETIFF, flags(unix.IFF_TUN|unix.IFF_NO_PI))
+	do("address", "link0", s, unix.SIOCSIFADDR, ip(a[:]...))
+	do("netmask", "link0", s, unix.SIOCSIFNETMASK, ip(255, 255, 255, 0))
+	do("flags", "link0", s, unix.SIOCSIFFLAGS, flags(unix.IFF_UP|unix.IFF_RUNNING))
+	if err != nil {
+		return nil, errors.Join(err, unix.Close(fd))
+	}
+	// The runtime polls the file only if it becomes a TUN interface before that.
+	return os.NewFile(uintptr(fd), "/dev/net/tun"), nil
+}
+
+// pass forwards the packets of a network until its interface is closed.
+func (l *Link) pass(from int) {
+	to := 1 - from
+	b := make([]byte, maxPacketBytes)
+	for {
+		n, err := l.sides[from].tun.Read(b)
+		if err != nil {
+			return
+		}
+		if n < 20 || b[0]>>4 != 4 {
+			continue // IPv6 looks for neighbors
+		}
+		packet := append([]byte(nil), b[:n]...)
+		time.AfterFunc(l.delay(to, packet), func() { _, _ = l.sides[to].tun.Write(packet) }) // it may be closed
+	}
+}
