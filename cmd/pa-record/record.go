@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"runtime"
 	"slices"
 	"strings"
 	"time"
@@ -72,6 +73,7 @@ func record(c *cli.Context, args []string, env environment, reports [][]string) 
 	if ports, ok := localPorts(); ok && !s.Simulated() {
 		s.WarnOfPorts(ports)
 	}
+	s.WarnOfCPU(runtime.GOMAXPROCS(0))
 	s.Notes = append(s.Notes, entries.Notes...)
 	if s.World.Rank > 0 {
 		s.Notes = nil // rank 0 prints the same

@@ -31,6 +31,12 @@ func startRelay(t *testing.T, to string) *relay {
 	if err != nil {
 		t.Fatal(err)
 	}
+	return startRelayAt(t, l, to)
+}
+
+// startRelayAt starts a relay that accepts from l.
+func startRelayAt(t *testing.T, l net.Listener, to string) *relay {
+	t.Helper()
 	r := &relay{listener: l, to: settings.AddressOf(to), from: map[string]int{}}
 	r.passing.Go(r.accept)
 	t.Cleanup(func() {

@@ -40,6 +40,10 @@ type Config struct {
 	Levels []load.Level
 	// Plan, if set, chooses the levels instead of Levels. It must not return Sessions.
 	Plan Plan
+	// OpenPerSecond bounds how many senders Run opens in a second before a level begins,
+	// for backends that connect in Open; 0 means no bound. Senders that a schedule needs
+	// during a level are opened at once.
+	OpenPerSecond float64
 	// StopOnUnstable ends the run, without an error, after a level that was not stable;
 	// see Level.Unstable.
 	StopOnUnstable bool

@@ -47,7 +47,7 @@ func Run(ctx context.Context, cfg Config) (*Result, error) {
 	if err := cfg.Validate(); err != nil {
 		return nil, err
 	}
-	r := &runState{cfg: cfg.withDefaults(), nextID: 1, senders: drive.NewSenderPool(cfg.Backend)}
+	r := &runState{cfg: cfg.withDefaults(), nextID: 1, senders: drive.NewSenderPool(cfg.Backend, cfg.OpenPerSecond)}
 	defer r.watchRanks()()
 	if err := r.prepare(ctx); err != nil {
 		if r.cfg.several() {

@@ -10,6 +10,7 @@ import (
 	"github.com/urfave/cli/v2"
 	"golang.org/x/net/http/httpproxy"
 
+	"github.com/pa-tools/pa/internal/plural"
 	"github.com/pa-tools/pa/internal/redact"
 	"github.com/pa-tools/pa/pkg/recorder/backend"
 	"github.com/pa-tools/pa/pkg/recorder/backend/openai"
@@ -22,7 +23,7 @@ const noProxy = "none"
 // connectionFlags returns the flags for connections, transport and proxy.
 func connectionFlags() []cli.Flag {
 	return []cli.Flag{
-		&cli.StringFlag{Name: "connection-reuse", Category: catConn, Usage: "each request in flight has its own connection; `WHICH` is reuse: kept, and opened by the first request; prewarm: opened before the load; fresh: a new one for each request (default: reuse, with -i grpc prewarm)"},
+		&cli.StringFlag{Name: "connection-reuse", Category: catConn, Usage: "each request in flight has its own connection; `WHICH` is reuse: kept, and opened by the first request; prewarm: opened before the load; fresh: a new one for each request (default: reuse; with -i grpc, or more than 128 requests in flight from the start of a level, prewarm)"},
 		&cli.IntFlag{Name: "grpc-connections", Category: catConn, Usage: "share `N` gRPC connections instead", DefaultText: " "},
 		&cli.StringFlag{Name: "transport", Category: catConn, Usage: "how OpenAI requests are sent: `WHICH` is loop: a few event loops, Linux, plain HTTP/1.1 without a proxy; nethttp; or auto: loop where it applies", Value: openai.Auto.String()},
 		&cli.BoolFlag{Name: "http2", Category: catConn, Usage: "OpenAI requests over HTTP/2; without TLS by prior knowledge"},
@@ -172,16 +173,41 @@ func (p *parser) sourceIPs(s *Settings) {
 	}
 }
 
-// WarnOfPorts warns if the load needs more connections to a server than there are local
-// ports. ports is the number of ports for each pair of source and server address.
-func (s *Settings) WarnOfPorts(ports int) {
-	connections := s.World.Share().Slots(s.Slots()) * max(s.World.LocalSize, 1)
-	if s.GRPCConnections > 0 {
-		connections = min(s.GRPCConnections, connections)
+const (
+	// fewConnections is the number of connections that may be opened at the same instant:
+	// the shortest listen queue that servers commonly have.
+	fewConnections = 128
+	// opensPerSecond is how many connections all ranks together open to a server in a
+	// second before the load. A listen queue of 128 then lasts while the server accepts
+	// nothing for an eighth of a second.
+	opensPerSecond = 1000
+)
+
+// prewarmMany makes connections that all requests would open at the same instant be opened
+// before the load, unless --connection-reuse says otherwise. If they overflow the listen
+// queue of the server, the kernel tries again after a second, and so the load begins
+// raggedly. It is for settings with a load and ranks.
+func (p *parser) prewarmMany(s *Settings) {
+	n := s.slotsAtOnce()
+	if p.c.IsSet("connection-reuse") || s.ReuseMode != backend.Keep || n <= fewConnections {
+		return
 	}
-	if have := ports * max(len(s.SourceIPs), 1); connections > have {
-		s.Warn("%d connections to one server address need as many local ports, but there are %d; widen net.ipv4.ip_local_port_range, or give several --source-ip or -u", connections, have)
+	s.ReuseMode, s.Reuse = backend.Prewarm, backend.Prewarm.String()
+	s.Note("%s are opened before the load, %s a second (--connection-reuse reuse: each with its first request)",
+		plural.GroupedOf(n, "connection"), plural.Grouped(opensPerSecond))
+}
+
+// OpenPerSecond returns how many slots this rank opens in a second before a level; 0 means
+// no bound, because none opens a connection.
+func (s *Settings) OpenPerSecond() float64 {
+	if s.ReuseMode != backend.Prewarm || s.GRPCConnections > 0 {
+		return 0
 	}
+	rate := float64(opensPerSecond) / float64(max(s.World.Size, 1))
+	if s.ServiceKind == Triton { // a slot connects to a server once for each model
+		rate /= float64(max(len(s.Models), 1))
+	}
+	return rate
 }
 
 // secured reports whether the connections to the servers use TLS.
@@ -323,26 +349,6 @@ func (s *Settings) Note(format string, args ...any) {
 // Warn adds a warning, to be printed on standard error and kept in the export.
 func (s *Settings) Warn(format string, args ...any) {
 	s.Warnings = append(s.Warnings, fmt.Sprintf(format, args...))
-}
-
-// spareFiles is the number of files that a run has open beside its connections: standard
-// streams, journal, exports, epoll, and a connection for the server's metadata.
-const spareFiles = 32
-
-// WarnOfFiles warns if the load needs more connections than the process may have files
-// open. limit is that number of files.
-func (s *Settings) WarnOfFiles(limit uint64) {
-	slots := s.World.Share().Slots(s.Slots())
-	connections := slots * s.mostURLs()
-	if s.GRPCConnections > 0 {
-		connections = min(s.GRPCConnections, slots) * s.mostURLs()
-	}
-	if s.Simulated() {
-		connections *= 2 // its side is here too
-	}
-	if need := uint64(connections + spareFiles); need > limit {
-		s.Warn("%d connections and what else is open need %d files, but the limit is %d; raise it first: ulimit -n %d", connections, need, limit, need)
-	}
 }
 
 // OpenAIConfig returns the configuration of the backend for the OpenAI server at url.

@@ -113,6 +113,28 @@ func (s *loadSettings) Slots() int {
 	return cmp.Or(slots, s.MaxConcurrency, defaultSlots)
 }
 
+// slotsAtOnce returns the largest number of requests that a level of the load sends at
+// the same instant; 0 for loads that get to their requests in flight over time.
+func (s *loadSettings) slotsAtOnce() int {
+	if s.AutoSweep {
+		return s.SweepConcurrency()
+	}
+	n := 0
+	for _, level := range s.Levels {
+		switch level := level.(type) {
+		case load.Concurrency:
+			if level.RampUp == 0 {
+				n = max(n, level.N)
+			}
+		case load.Sessions:
+			n = max(n, level.N)
+		case load.Periodic:
+			n = max(n, level.Start, level.Step)
+		}
+	}
+	return n
+}
+
 // A shape is a flag that sets the shape of the load, with the flags that belong to it.
 type shape struct {
 	flag    string

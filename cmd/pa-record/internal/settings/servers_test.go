@@ -74,28 +74,43 @@ func TestConnectionSettings(t *testing.T) {
 	}
 }
 
-// A load that needs more open files than the limit allows gets a warning before the run.
-func TestWarnOfFiles(t *testing.T) {
+// Many connections that a level would open at the same instant are opened before it.
+func TestPrewarmMany(t *testing.T) {
+	const note = " connections are opened before the load, 1,000 a second (--connection-reuse reuse: each with its first request)"
 	for _, tt := range []struct {
-		args  string
-		limit uint64
-		want  string
+		args      string
+		reuse     backend.Reuse
+		perSecond float64
+		note      string
 	}{
-		{"-m x --concurrency-range 1,1000", 1032, ""},
-		{"-m x --concurrency-range 1,1000", 1031, "1000 connections and what else is open need 1032 files, but the limit is 1031; raise it first: ulimit -n 1032"},
-		{"-m x --concurrency-range 1000 -u a,b", 1031, "2000 connections and what else is open need 2032 files, but the limit is 1031; raise it first: ulimit -n 2032"},
-		{"-m x -i grpc --grpc-connections 4 --concurrency-range 1000 -u a,b", 40, ""},
-		{"-m x -i grpc --grpc-connections 4 --concurrency-range 2", 34, ""},
-		{"-m x --concurrency-range 1000 -u old=a -u new=b,c", 1032, "2000 connections and what else is open need 2032 files, but the limit is 1032; raise it first: ulimit -n 2032"},
-		{"-u sim:// --concurrency-range 1000", 2031, "2000 connections and what else is open need 2032 files, but the limit is 2031; raise it first: ulimit -n 2032"},
+		{"-m x --concurrency-range 128", backend.Keep, 0, ""},
+		{"-m x --concurrency-range 1,129", backend.Prewarm, 1000, "129" + note},
+		{"--service-kind openai -m a,b --concurrency-range 4000", backend.Prewarm, 1000, "4,000" + note},
+		{"-m a,b --concurrency-range 4000", backend.Prewarm, 500, "4,000" + note},
+		{"--service-kind openai --concurrency-range 4000 --request-count 1x --rank 1 --world-size 4 --barrier 127.0.0.1:7788", backend.Prewarm, 250, "4,000" + note},
+		{"--service-kind openai --concurrency-range 4000 --connection-reuse reuse", backend.Keep, 0, ""},
+		{"--service-kind openai --concurrency-range 4000 --connection-reuse fresh", backend.Fresh, 0, ""},
+		{"-m x -i grpc --concurrency-range 4", backend.Prewarm, 1000, ""},
+		{"-m x -i grpc --concurrency-range 4000 --grpc-connections 3", backend.Prewarm, 0, ""},
+		// Their connections are opened over time.
+		{"--service-kind openai --concurrency-range 4000 --ramp-up 30s", backend.Keep, 0, ""},
+		{"--service-kind openai --request-rate-range 4000 --max-concurrency 4000", backend.Keep, 0, ""},
+		// Other loads that begin with many requests at once.
+		{"--service-kind openai --session-concurrency 200 --input-data x.jsonl", backend.Prewarm, 1000, "200" + note},
+		{"--service-kind openai --streaming --periodic-concurrency-range 10:300:10", backend.Keep, 0, ""},
+		{"--service-kind openai --streaming --periodic-concurrency-range 10:410:200", backend.Prewarm, 1000, "200" + note},
+		{"--service-kind openai --auto-sweep", backend.Prewarm, 1000, "256" + note},
 	} {
 		s, err := parse(t, "", strings.Fields(tt.args)...)
 		if err != nil {
-			t.Fatalf("%s: %v", tt.args, err)
+			t.Errorf("%s: %v", tt.args, err)
+			continue
 		}
-		s.WarnOfFiles(tt.limit)
-		if got := strings.Join(s.Warnings, "|"); got != tt.want {
-			t.Errorf("%s, limit %d: %q, want %q", tt.args, tt.limit, got, tt.want)
+		if got := s.OpenPerSecond(); s.ReuseMode != tt.reuse || s.Reuse != tt.reuse.String() || got != tt.perSecond {
+			t.Errorf("%s: %v (%s), %v connections a second; want %v, %v", tt.args, s.ReuseMode, s.Reuse, got, tt.reuse, tt.perSecond)
+		}
+		if got := strings.Join(s.Notes, "|"); got != tt.note {
+			t.Errorf("%s: notes %q, want %q", tt.args, got, tt.note)
 		}
 	}
 }

@@ -149,6 +149,7 @@ func New(c *cli.Context, getenv func(string) string) (*Settings, error) {
 	p.output(s)
 	p.ranks(s, getenv)
 	p.repeat(s)
+	p.prewarmMany(s)
 	s.noteBetween()
 	if len(p.errs) == 0 {
 		p.transport(s)

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/pa-tools/pa/pkg/recorder/backend"
 	"github.com/pa-tools/pa/pkg/recorder/load"
@@ -15,13 +16,22 @@ import (
 // Use NewSenderPool.
 type SenderPool struct {
 	backend backend.Backend
+	every   time.Duration // least time between two openings of Open
 
 	mu      sync.Mutex
 	senders []backend.Sender // by slot; nil: not open
+	next    time.Time        // when Open may open the next sender
 }
 
-// NewSenderPool returns a pool without senders.
-func NewSenderPool(b backend.Backend) *SenderPool { return &SenderPool{backend: b} }
+// NewSenderPool returns a pool without senders. Its method Open opens at most perSecond
+// senders a second, or as many as it can if that is 0.
+func NewSenderPool(b backend.Backend, perSecond float64) *SenderPool {
+	p := &SenderPool{backend: b}
+	if perSecond > 0 {
+		p.every = time.Duration(float64(time.Second) / perSecond)
+	}
+	return p
+}
 
 // sender returns the sender of a slot and opens it if needed. Different slots may call
 // it at the same time.
@@ -45,13 +55,36 @@ func (p *SenderPool) sender(ctx context.Context, slot int) (backend.Sender, erro
 	return s, nil
 }
 
+// awaitTurn waits until Open may open the sender of a slot; false when ctx is done. A
+// sender that is open already needs no turn.
+//
+// The turns are evenly spaced: a connection counts as made when the kernel of the server
+// has answered, and stays in the queue of the listener until the server accepts it. So
+// the number of connections that are being made does not bound the queue, only their rate
+// does.
+func (p *SenderPool) awaitTurn(ctx context.Context, slot int) bool {
+	p.mu.Lock()
+	open := slot < len(p.senders) && p.senders[slot] != nil
+	if p.every == 0 || open {
+		p.mu.Unlock()
+		return ctx.Err() == nil
+	}
+	at := time.Now()
+	if p.next.After(at) {
+		at = p.next
+	}
+	p.next = at.Add(p.every)
+	p.mu.Unlock()
+	return load.WaitTimer(at, ctx.Done())
+}
+
 // maxOpening is how many senders Open opens at a time: enough that slow handshakes
-// overlap, few enough for a server's listen queue.
+// overlap, few enough that a server that is overrun is not asked for more.
 const maxOpening = 32
 
 // Open opens the senders of the slots that a level needs at its start, maxOpening at a
-// time. It returns when all opening has ended, with the first error or the error of
-// ctx.
+// time and not faster than the rate of NewSenderPool. It returns when all opening has
+// ended, with the first error or the error of ctx.
 func (p *SenderPool) Open(ctx context.Context, slots int) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
@@ -61,7 +94,7 @@ func (p *SenderPool) Open(ctx context.Context, slots int) error {
 		opening.Go(func() {
 			for ctx.Err() == nil {
 				slot := int(next.Add(1)) - 1
-				if slot >= slots {
+				if slot >= slots || !p.awaitTurn(ctx, slot) {
 					return
 				}
 				if _, err := p.sender(ctx, slot); err != nil {

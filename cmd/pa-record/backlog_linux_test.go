@@ -1,0 +1,94 @@
+package main
+
+import (
+	"fmt"
+	"net"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/pa-tools/pa/internal/exporttest"
+	"github.com/pa-tools/pa/pkg/export"
+)
+
+// A slowListener is the listener of a busy server: its queue is short, and it accepts four
+// connections, then none for two milliseconds.
+type slowListener struct {
+	net.Listener
+	accepted int
+}
+
+// listenSlowly returns a listener whose queue has room for backlog connections.
+func listenSlowly(t *testing.T, backlog int) *slowListener {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	raw, err := l.(*net.TCPListener).SyscallConn()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var listenErr error
+	if err := raw.Control(func(fd uintptr) { listenErr = unix.Listen(int(fd), backlog) }); err != nil || listenErr != nil {
+		t.Fatal(err, listenErr)
+	}
+	return &slowListener{Listener: l}
+}
+
+// Accept implements [net.Listener]. It is called by one goroutine.
+func (l *slowListener) Accept() (net.Conn, error) {
+	if l.accepted++; l.accepted%4 == 0 {
+		time.Sleep(2 * time.Millisecond)
+	}
+	return l.Listener.Accept()
+}
+
+// slowOpenings records 500 requests at the same instant to a server whose listen queue has
+// room for 16. It returns how many connections were lost in the queue: they took a second
+// or longer, after which the kernel asks again, or were not there after a second and a
+// half.
+func slowOpenings(t *testing.T, srv simProcess, args ...string) int {
+	t.Helper()
+	server := startRelayAt(t, listenSlowly(t, 16), srv.openAI)
+	file := filepath.Join(t.TempDir(), "e.json")
+	const requests = 500
+	_, _, stderr := inProcess(t.Context(), t, append(args, "--service-kind", "openai", "-m", "sim", "-u", server.listener.Addr().String(), "--streaming",
+		"--concurrency-range", fmt.Sprint(requests), "--request-count", fmt.Sprint(requests), "--request-timeout", "1500ms", "--profile-export-file", file, "--quiet")...)
+	_, all := exporttest.Read(t, file)
+	if len(all) != requests {
+		t.Fatalf("%d requests, want %d: %s", len(all), requests, stderr)
+	}
+	lost := 0
+	var slowest time.Duration
+	for i := range all {
+		q := &all[i]
+		slowest = max(slowest, q.Connect)
+		switch {
+		case q.Connect >= time.Second || q.Status == export.StatusTimeout || q.Status == export.StatusConnectError:
+			lost++
+		case q.Status != export.StatusOK:
+			t.Errorf("request %d: %v %s", q.ID, q.Status, q.Message)
+		}
+	}
+	t.Logf("%v: %d of %d connections were lost at first, the slowest took %v", args, lost, requests, slowest)
+	return lost
+}
+
+// 500 connections do not overflow a listen queue of 16, although they do when each request
+// opens its own.
+func TestManyConnectionsArePaced(t *testing.T) {
+	srv := startSim(t, "--ttft", "1ms", "--itl", "1ms", "--output-tokens", "2")
+	if slowOpenings(t, srv, "--connection-reuse", "reuse") == 0 {
+		t.Error("no connection was lost though all were opened at the same instant; this server shows nothing")
+	}
+	// The queue lasts for 16 ms. On a machine whose cores are busy, the server of the test
+	// may stand still for longer: the promise must hold in one of three attempts.
+	for attempt := 1; slowOpenings(t, srv) > 0; attempt++ {
+		if attempt == 3 {
+			t.Fatal("connections were lost in each of three attempts")
+		}
+	}
+}
