@@ -83,7 +83,7 @@ quickstart: build ## record against the built-in simulated server, then print th
 	bin/pa-analyze report $(OUT)/quickstart/profile_export.json
 
 .PHONY: bench
-bench: build ## exactness, CPU time and memory under load, as tables (SECTIONS=clock,grpc,cpu,schedule REPS=5 STREAMS=64,512,1024; on files: SECTIONS=analysis,definitions,columnar,memory)
+bench: build ## exactness, CPU time and memory under load, as tables (SECTIONS=clock,grpc,cpu,rank,schedule REPS=5 STREAMS=64,512,1024; on files: SECTIONS=analysis,definitions,columnar,memory)
 	$(GO) run -buildvcs=false ./test/loadbench -record bin/pa-record -reps $(REPS) -streams $(STREAMS) -sections $(SECTIONS) -soak $(SOAK) \
 		-analyze bin/pa-analyze -requests $(REQUESTS) -tokens $(TOKENS) -length $(LENGTH) $(if $(CHECK),-check)
 

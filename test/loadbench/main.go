@@ -73,8 +73,8 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) (err erro
 	fs.IntVar(&s.requests, "requests", 10_000, "requests of the file that analysis, definitions, columnar and memory read")
 	fs.IntVar(&s.tokens, "tokens", 100, "tokens per request, also in that file")
 	fs.IntVar(&s.rounds, "rounds", 2, "requests per stream")
-	fs.StringVar(&streams, "streams", "64,512,1024", "streams of the sections clock, cpu and memory")
-	fs.StringVar(&sections, "sections", "clock,grpc,cpu,schedule", "what to measure: clock, grpc, cpu, schedule, soak, analysis, definitions, columnar, memory")
+	fs.StringVar(&streams, "streams", "64,512,1024", "streams of the sections clock, cpu, rank and memory")
+	fs.StringVar(&sections, "sections", "clock,grpc,cpu,schedule", "what to measure: clock, grpc, cpu, rank, schedule, soak, analysis, definitions, columnar, memory")
 	fs.DurationVar(&s.length, "length", 10*time.Second, "length of a recording in the section memory")
 	fs.BoolVar(&check, "check", false, "fail if a ratio passes its limit")
 	fs.DurationVar(&s.soak, "soak", 10*time.Minute, "length of the section soak")
@@ -97,7 +97,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) (err erro
 	names := strings.Split(sections, ",")
 	for _, name := range names {
 		section, ok := map[string]func(context.Context) error{
-			"clock": s.clock, "grpc": s.grpc, "cpu": s.cpu, "schedule": s.schedule, "soak": s.rss,
+			"clock": s.clock, "grpc": s.grpc, "cpu": s.cpu, "rank": s.rank, "schedule": s.schedule, "soak": s.rss,
 			"analysis": s.analysis, "definitions": s.definitions, "columnar": s.columnar, "memory": s.memory,
 		}[name]
 		if !ok {
@@ -143,7 +143,10 @@ type figures struct {
 	// Errors of starts, likewise.
 	StartP50, StartP99 float64
 	Starts             int
-	User               int // number of stamps that the kernel did not take
+	User               int     // number of stamps that the kernel did not take
+	ServerCPUus        float64 // of the server, per event
+	Pace               float64 // of OpenAI: tokens per second after the first, median over the answers
+	PeakMB             float64 // largest resident set until the end of the load
 	// From the end of a request to the start of the next one of its slot, in µs.
 	TurnP50, TurnP99 float64
 }

@@ -5,6 +5,7 @@ package main
 import (
 	"os"
 	"testing"
+	"time"
 
 	"github.com/pa-tools/pa/pkg/export"
 )
@@ -38,6 +39,26 @@ func TestErrorUS(t *testing.T) {
 	}
 	if got := errorUS(2_000, 5_000); got != 3 {
 		t.Errorf("errorUS earlier = %v, want 3", got)
+	}
+}
+
+func TestCPUInStat(t *testing.T) {
+	for text, want := range map[string]time.Duration{
+		"1 (sim) S 0 1 1 0 -1 4194560 11 22 33 44 250 50 7 8 20 0 1 0 5 6 7":     3 * time.Second,
+		"1 (a) b (c) S 0 1 1 0 -1 4194560 11 22 33 44 250 50 7 8 20 0 1 0 5 6 7": 3 * time.Second,
+		"1 (sim) S 0 1 1 0 -1 4194560 11 22 33 44 250":                           0,
+		"1 (sim) S 0 1 1 0 -1 4194560 11 22 33 44 x y":                           0,
+		"": 0,
+	} {
+		if got := cpuInStat([]byte(text)); got != want {
+			t.Errorf("%q: %v, want %v", text, got, want)
+		}
+	}
+	before := processCPU(os.Getpid())
+	for begin := time.Now(); processCPU(os.Getpid()) == before; {
+		if time.Since(begin) > 10*time.Second {
+			t.Fatal("the CPU time of this process does not grow")
+		}
 	}
 }
 

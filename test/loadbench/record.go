@@ -48,13 +48,17 @@ func (s *suite) recordOnce(ctx context.Context, srv *server, j job) (f figures, 
 	if err := cmd.Run(); err != nil {
 		return f, fmt.Errorf("%s %q: %w", s.record, args, err)
 	}
+	serverCPU := processCPU(srv.cmd.Process.Pid) // before it answers with its ledger
 	var entries map[string]entry
 	if j.judge {
 		if entries, err = srv.ledger(ctx); err != nil {
 			return f, err
 		}
 	}
-	return judge(ctx, file, j, entries)
+	if f, err = judge(ctx, file, j, entries); err == nil {
+		f.ServerCPUus = float64(serverCPU.Microseconds()) / float64(f.Events)
+	}
+	return f, err
 }
 
 // judge compares an export with the server's ledger.
@@ -65,7 +69,7 @@ func judge(ctx context.Context, file string, j job, entries map[string]entry) (f
 		return f, err
 	}
 	defer func() { err = errors.Join(err, r.Close()) }()
-	var recv, alone, start []float64
+	var recv, alone, start, paces []float64
 	for r.Next() {
 		q := r.Request()
 		f.count(q)
@@ -80,7 +84,9 @@ func judge(ctx context.Context, file string, j job, entries map[string]entry) (f
 			start = append(start, errorUS(q.StartNS, e.ReceivedNS))
 		}
 		if j.service == "openai" {
+			before := len(recv)
 			recv, alone = textErrors(q, recv, alone)
+			paces = append(paces, paceOf(q, len(recv)-before))
 		} else {
 			recv, alone = sendErrors(q, &e, recv, alone)
 		}
@@ -92,6 +98,7 @@ func judge(ctx context.Context, file string, j job, entries map[string]entry) (f
 		return f, fmt.Errorf("only %d of %d events and %d starts can be compared", len(recv), f.Events, len(start))
 	}
 	f.setErrors(recv, alone)
+	f.Pace = median(paces)
 	slices.Sort(start)
 	f.StartP50, f.StartP99, f.Starts = quantile(start, 0.5), quantile(start, 0.99), len(start)
 	for _, e := range r.Run().Experiments {
@@ -101,6 +108,7 @@ func judge(ctx context.Context, file string, j job, entries map[string]entry) (f
 		if c := e.Meta.Client.CPU; c != nil {
 			f.CPUus = float64(c.UserNS+c.SystemNS) / 1e3 / float64(f.Events)
 		}
+		f.PeakMB = max(f.PeakMB, float64(e.Meta.Client.MaxRSSBytes)/1e6)
 		if t := e.Meta.Client.Turnaround; t != nil {
 			f.TurnP50, f.TurnP99 = float64(t.P50NS)/1e3, float64(t.P99NS)/1e3
 		}
@@ -119,6 +127,16 @@ func (f *figures) count(q *export.Request) {
 			f.User++
 		}
 	}
+}
+
+// paceOf returns the tokens per second of an answer after its first token; 0 if it has
+// fewer than two. The events before the first token and after the last one come with them.
+func paceOf(q *export.Request, tokens int) float64 {
+	if tokens < 2 {
+		return 0
+	}
+	first, last := q.Responses[0].RecvNS, q.Responses[len(q.Responses)-1].RecvNS
+	return float64(tokens-1) / (float64(last-first) / 1e9)
 }
 
 // textErrors appends the errors against the times in the texts.
