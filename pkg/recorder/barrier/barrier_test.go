@@ -1,7 +1,9 @@
 package barrier
 
 import (
+	"bytes"
 	"context"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"io"
@@ -713,3 +715,80 @@ func FuzzStranger(f *testing.F) {
 		}
 	})
 }
+
+// signedFrames sends each line of texts in a frame with a correct MAC, as a peer does that
+// knows the secret. It reads what comes back, and closes the connection at the end.
+func signedFrames(peer net.Conn, texts []byte, direction byte) {
+	go func() { _, _ = io.Copy(io.Discard, peer) }() // ends with the connection
+	for n, text := range bytes.Split(texts, []byte("\n")) {
+		text = text[:min(len(text), maxFrameBytes)]
+		b := binary.BigEndian.AppendUint32(nil, uint32(len(text)))
+		b = append(b, text...)
+		if _, err := peer.Write(append(b, frameMAC([]byte("key"), direction, uint64(n), text)...)); err != nil {
+			break
+		}
+	}
+	_ = peer.Close()
+}
+
+// Whatever a peer says that knows the secret, another release of pa-record for instance,
+// the session goes on or ends: nothing panics or hangs, and what is kept of its texts is
+// bounded.
+func FuzzSigned(f *testing.F) {
+	f.Add([]byte(`{"kind":"ready","seq":1,"plan":"p","next_id":7}`+"\n"+`{"kind":"time","t0":5}`+"\n"+`{"kind":"measured","seq":1,"bound_ns":-9}`), true)
+	f.Add([]byte(`{"kind":"measure","seq":1}`+"\n"+`{"kind":"time","t0":1,"t1":18446744073709551615,"t2":0}`+"\n"+`{"kind":"go","seq":1,"at_ns":1}`), false)
+	f.Add([]byte(`{"kind":"end","rank":-1,"reason":"`+strings.Repeat("\\u0001", 600)+`"}`), true)
+	f.Add([]byte(`{"kind":"lost","rank":99}`+"\n"+`{"kind":"end","reason":"x"}`+"\n"+`{"kind":"end","reason":"y"}`), false)
+	f.Add([]byte(`{"kind":"finish"}`+"\n"+`{"kind":"bye"}`+"\n"+`{"kind":"beat"}`), true)
+	f.Fuzz(func(t *testing.T, texts []byte, toServer bool) {
+		a, peer := net.Pipe()
+		defer a.Close()
+		c := newConn(a)
+		cfg := config(0, 2, "").withDefaults()
+		by, done := newEnding(), make(chan struct{})
+		if toServer {
+			h := &hub{cfg: cfg, ending: by, told: make(chan struct{}), members: map[int]*member{}, came: map[int]bool{}, changed: make(chan struct{}), clock: shiftedClock(0), begun: true}
+			c.authenticate([]byte("key"), fromServer, fromRank)
+			m := &member{rank: 1, c: c}
+			h.members[1] = m
+			go signedFrames(peer, texts, fromRank)
+			go func() {
+				defer close(done)
+				h.receive(m)
+				_ = a.Close() // as serve does
+				h.drop(m)
+				if len(h.members) != 0 || len(h.gone)+len(h.left) != 1 {
+					t.Errorf("%d members, lost %v, left %v after the connection", len(h.members), h.gone, h.left)
+				}
+			}()
+		} else {
+			r := &client{cfg: cfg, c: c, ending: by, gone: make(chan struct{}), measure: make(chan message, 1), proceed: make(chan message, 1), times: make(chan exchange, 1), clock: shiftedClock(0)}
+			c.authenticate([]byte("key"), fromRank, fromServer)
+			go signedFrames(peer, texts, fromServer)
+			go func() {
+				defer close(done)
+				r.receive()
+				_ = Ranks(r.lostRanks())
+			}()
+		}
+		select {
+		case <-done:
+		case <-time.After(20 * time.Second):
+			t.Fatal("it hangs")
+		}
+		if err := by.get(); err != nil {
+			if len(err.Reason) > maxReasonBytes+len("…") {
+				t.Errorf("a reason of %d bytes", len(err.Reason))
+			}
+			if err := newConn(discard{}).send(endOf(err)); err != nil {
+				t.Errorf("the end cannot be passed on: %v", err)
+			}
+		}
+	})
+}
+
+// discard is a connection that takes everything.
+type discard struct{ net.Conn }
+
+func (discard) Write(b []byte) (int, error)      { return len(b), nil }
+func (discard) SetWriteDeadline(time.Time) error { return nil }
