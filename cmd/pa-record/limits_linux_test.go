@@ -63,6 +63,18 @@ func TestTooManyFiles(t *testing.T) {
 	}
 }
 
+// Connections that pa-record opens before the load without being asked fail as rows, too,
+// and none of the others with them.
+func TestTooManyFilesForPrewarming(t *testing.T) {
+	srv := startSim(t, calm...)
+	path := filepath.Join(t.TempDir(), "x.json")
+	r := runChild(t, []string{fdLimitEnv + "=100"}, 0, "--service-kind", "openai", "-u", srv.openAI, "--streaming", "--concurrency-range", "200", "--request-count", "1000", "--profile-export-file", path)
+	checkPartly(t, r, "too many open files; raise ulimit -n", 1000, path)
+	if !strings.Contains(r.stderr, "200 connections are opened before the load") {
+		t.Errorf("nothing about it: %s", r.stderr)
+	}
+}
+
 // A load for which there are too few local ports: more slots than ports, or few
 // slots and a connection for each request, whose port rests for a while.
 func TestNoPortLeft(t *testing.T) {

@@ -1,8 +1,11 @@
 package backend
 
 import (
+	"context"
 	"fmt"
 	"slices"
+	"sync/atomic"
+	"time"
 )
 
 // A Reuse chooses the connection of a request.
@@ -36,4 +39,34 @@ func ParseReuse(name string) (Reuse, error) {
 		return Reuse(i), nil
 	}
 	return Keep, fmt.Errorf("unknown connection reuse %q; it is reuse, fresh or prewarm", name)
+}
+
+// Prewarming opens the connections of a backend before the load. It is safe for concurrent
+// use.
+type Prewarming struct {
+	// Optional says that a connection that cannot be opened, and those after it, are left
+	// to their first requests, whose rows then say why.
+	Optional bool
+	failed   atomic.Bool
+}
+
+// optionalTimeout bounds how long an optional connection may take. The kernel asks three
+// times in 7 s.
+const optionalTimeout = 10 * time.Second
+
+// Open opens a connection with connect. It returns the error of ctx, or of connect unless
+// the connection is optional.
+func (p *Prewarming) Open(ctx context.Context, connect func(context.Context) error) error {
+	if !p.Optional {
+		return connect(ctx)
+	}
+	if p.failed.Load() {
+		return ctx.Err()
+	}
+	bounded, cancel := context.WithTimeout(ctx, optionalTimeout)
+	defer cancel()
+	if connect(bounded) != nil {
+		p.failed.Store(true)
+	}
+	return ctx.Err()
 }

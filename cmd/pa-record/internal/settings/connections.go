@@ -186,13 +186,14 @@ const (
 // prewarmMany makes connections that all requests would open at the same instant be opened
 // before the load, unless --connection-reuse says otherwise. If they overflow the listen
 // queue of the server, the kernel tries again after a second, and so the load begins
-// raggedly. It is for settings with a load and ranks.
+// raggedly. Connections that cannot be opened fail with their requests, as without this. It
+// is for settings with a load and ranks.
 func (p *parser) prewarmMany(s *Settings) {
 	n := s.slotsAtOnce()
 	if p.c.IsSet("connection-reuse") || s.ReuseMode != backend.Keep || n <= fewConnections {
 		return
 	}
-	s.ReuseMode, s.Reuse = backend.Prewarm, backend.Prewarm.String()
+	s.ReuseMode, s.Reuse, s.PrewarmOptional = backend.Prewarm, backend.Prewarm.String(), true
 	s.Note("%s are opened before the load, %s a second (--connection-reuse reuse: each with its first request)",
 		plural.GroupedOf(n, "connection"), plural.Grouped(opensPerSecond))
 }
@@ -355,7 +356,7 @@ func (s *Settings) Warn(format string, args ...any) {
 func (s *Settings) OpenAIConfig(url string, clock *rxclock.Clock) openai.Config {
 	cfg := openai.Config{
 		URL: url, Endpoint: s.rawEndpoint, Model: s.Model, Models: s.MoreModels(), Streaming: s.Streaming, Render: s.RenderOptions(), ExtraBody: s.ExtraBody, Clock: clock,
-		TLS: s.TLSFor(HostOf(url)), Transport: s.openAITransport, HTTP2: s.HTTP2, Reuse: s.ReuseMode, Proxy: s.Proxy,
+		TLS: s.TLSFor(HostOf(url)), Transport: s.openAITransport, HTTP2: s.HTTP2, Reuse: s.ReuseMode, PrewarmOptional: s.PrewarmOptional, Proxy: s.Proxy,
 		MaxAnswerMemory: s.MaxAnswerMemory, Sources: backend.NewSources(s.SourceIPs),
 	}
 	for _, h := range s.Headers {

@@ -110,6 +110,7 @@ type Settings struct {
 	RawURLs         []string `json:"-"`
 	rawEndpoint     string
 	ReuseMode       backend.Reuse `json:"-"`
+	PrewarmOptional bool          `json:"-"` // nobody asked for ReuseMode
 	openAITransport openai.Transport
 	Proxy           func(*url.URL) (*url.URL, error) `json:"-"` // nil: none
 	tls             *tls.Config                      // nil: the default

@@ -32,7 +32,8 @@ type Backend struct {
 	shared *sharing // nil: none
 	traced bool     // the trace settings were sent
 
-	made atomic.Int64 // connections, for their numbers
+	made       atomic.Int64       // connections, for their numbers
+	prewarming backend.Prewarming // opens connections in Open
 
 	mu      sync.Mutex
 	conns   []*stampedClientConn // shared by the slots, when cfg.Connections > 0
@@ -61,6 +62,7 @@ func New(c Config) (*Backend, error) {
 		return nil, err
 	}
 	b := &Backend{cfg: c, target: t, proxy: proxy, clock: c.Clock, batch: int64(max(c.BatchSize, 1))}
+	b.prewarming.Optional = c.PrewarmOptional
 	if c.OutputSharedBytes == 0 {
 		b.cfg.OutputSharedBytes = DefaultOutputSharedBytes
 	}
@@ -92,7 +94,7 @@ func (b *Backend) Open(ctx context.Context, slot int) (backend.Sender, error) {
 	if err != nil || b.cfg.Reuse != backend.Prewarm {
 		return s, err
 	}
-	if err := s.warm(ctx); err != nil {
+	if err := b.prewarming.Open(ctx, s.warm); err != nil {
 		return nil, errors.Join(fmt.Errorf("%s: %w", b.target.host, b.hide(err)), s.Close())
 	}
 	return s, nil

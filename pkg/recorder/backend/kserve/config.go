@@ -83,6 +83,9 @@ type Config struct {
 	// server's health on the connection. The first request on it is not marked as
 	// reused, and has the times of opening it, although they lie before the load.
 	Reuse backend.Reuse
+	// PrewarmOptional leaves connections that Open cannot open to their first requests:
+	// see [backend.Prewarming].
+	PrewarmOptional bool
 	// Compression compresses the sent messages: "gzip", "deflate", or "" for none. The
 	// answers may use it, too. It needs GRPC.
 	Compression string

@@ -57,6 +57,9 @@ type Config struct {
 	// The first request on it is not marked as reused, and has the times of opening
 	// it, although they lie before the load.
 	Reuse backend.Reuse
+	// PrewarmOptional leaves connections that Open cannot open to their first requests:
+	// see [backend.Prewarming].
+	PrewarmOptional bool
 	// Proxy returns the proxy for a URL with scheme and host, or nil for none; a nil
 	// Proxy means no proxies. The result is as for http.Transport.Proxy. New calls it
 	// once.
@@ -89,7 +92,9 @@ type Backend struct {
 	warnings []backend.Warning
 	secrets  redact.Secrets
 	conns    atomic.Int64 // number of connections made
-	release  func()       // releases the kernel's stamps; nil before Check
+	// prewarming opens connections in Open.
+	prewarming backend.Prewarming
+	release    func() // releases the kernel's stamps; nil before Check
 	// closingTime is the constant; tests change it, so that a busy machine does not
 	// decide their outcome.
 	closingTime time.Duration
@@ -118,6 +123,7 @@ func New(cfg Config) (*Backend, error) {
 	if b.clock == nil {
 		b.clock = rxclock.New()
 	}
+	b.prewarming.Optional = cfg.PrewarmOptional
 	if b.cfg.MaxAnswerMemory <= 0 {
 		b.cfg.MaxAnswerMemory = backend.DefaultAnswerMemory
 	}
@@ -174,7 +180,7 @@ func (b *Backend) Open(ctx context.Context, _ int) (backend.Sender, error) {
 	if err != nil || b.cfg.Reuse != backend.Prewarm {
 		return s, err
 	}
-	if err := s.warm(ctx); err != nil {
+	if err := b.prewarming.Open(ctx, s.warm); err != nil {
 		return nil, b.openError(ctx, err)
 	}
 	return s, nil
