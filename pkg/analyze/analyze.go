@@ -290,6 +290,9 @@ func runOnce(ctx context.Context, r export.Reader, cfg Config) (_ *Report, err e
 			rep.Model = strings.Join(run.Meta.Models, ", ")
 		}
 	}
+	if several, ok := r.(export.MultiReader); ok {
+		several.ByFile() // the order does not matter; see sortByStart
+	}
 	source := newRequestSource(ctx, r, &cfg)
 	if d, ok := storedModel(source.stored); ok && rep.Model == "" {
 		rep.Model = d
@@ -300,9 +303,6 @@ func runOnce(ctx context.Context, r export.Reader, cfg Config) (_ *Report, err e
 			err = errors.Join(err, e)
 		}
 	}()
-	if several, ok := r.(export.MultiReader); ok && !cfg.keeps() {
-		several.ByFile() // the order does not matter
-	}
 	var all []level // grows with the run: a reader may find more
 	for b := source.next(); b != nil; b = source.next() {
 		i := r.Experiment()

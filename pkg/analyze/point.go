@@ -116,9 +116,12 @@ func (k *pointKeeper) gapEnds(tokens []uint64, a *answer.Answer, n int) []uint64
 	return ends
 }
 
-// sortByStart sorts points in the order of their starts.
+// sortByStart sorts points in the order of their starts, and of their ids if these are equal.
+// Sums over the points then have the same digits in whatever order the shards of a run are read.
 func sortByStart(points []Point) {
-	slices.SortStableFunc(points, func(a, b Point) int { return cmp.Compare(a.placeNS, b.placeNS) })
+	slices.SortStableFunc(points, func(a, b Point) int {
+		return cmp.Or(cmp.Compare(a.placeNS, b.placeNS), cmp.Compare(a.ID, b.ID))
+	})
 }
 
 // number sets the Place of points, which are in the order of their starts.

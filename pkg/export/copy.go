@@ -25,6 +25,9 @@ func CopyPreview(ctx context.Context, dst Writer, src Reader) (err error) {
 			s.Stop()
 		}
 	}()
+	if d, ok := src.(DerivedSkipper); ok { // dst computes them
+		d.WithoutDerived()
+	}
 	from, to := inBatches(src, dst)
 	run := src.Run()
 	begun := 0               // number of begun experiments; the last one is open

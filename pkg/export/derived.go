@@ -97,3 +97,10 @@ type DerivedReader interface {
 	// before the first Next.
 	WithoutAnswers()
 }
+
+// A DerivedSkipper is a Reader that can leave out the derived values of its file, which a
+// program that computes them again does not need.
+type DerivedSkipper interface {
+	// WithoutDerived makes Derived return nil. Call it before the first Next.
+	WithoutDerived()
+}

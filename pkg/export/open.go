@@ -327,6 +327,13 @@ func (r *opened) WithoutAnswers() {
 	}
 }
 
+// WithoutDerived implements DerivedSkipper by telling the format's reader.
+func (r *opened) WithoutDerived() {
+	if d, is := r.Reader.(DerivedSkipper); is {
+		d.WithoutDerived()
+	}
+}
+
 // ShareWith implements SharingReader by telling the format's reader.
 func (r *opened) ShareWith(n int) {
 	if s, is := r.Reader.(SharingReader); is {

@@ -135,12 +135,21 @@ func writeExport(out io.Writer, requests, tokens int) error {
 
 // chunk returns the response with one event of a streamed chat completion.
 func chunk(delta map[string]string, finish *string) ([]byte, error) {
+	text, err := event(delta, finish)
+	if err != nil {
+		return nil, err
+	}
+	return response(text)
+}
+
+// event returns one event of a streamed chat completion.
+func event(delta map[string]string, finish *string) (string, error) {
 	type choice struct {
 		Index  int               `json:"index"`
 		Delta  map[string]string `json:"delta"`
 		Finish *string           `json:"finish_reason"`
 	}
-	event, err := marshal(struct {
+	body, err := marshal(struct {
 		ID      string   `json:"id"`
 		Object  string   `json:"object"`
 		Created int      `json:"created"`
@@ -148,9 +157,9 @@ func chunk(delta map[string]string, finish *string) ([]byte, error) {
 		Choices []choice `json:"choices"`
 	}{"chatcmpl-1", "chat.completion.chunk", 1750000000, "m", []choice{{0, delta, finish}}})
 	if err != nil {
-		return nil, err
+		return "", err
 	}
-	return response("data: " + string(event) + "\n\n")
+	return "data: " + string(body) + "\n\n", nil
 }
 
 // response returns text as an element of "response_outputs".
@@ -160,18 +169,23 @@ func response(text string) ([]byte, error) {
 
 // prompt returns the JSON string of a chat request with 20 words.
 func prompt(r *rand.Rand) ([]byte, error) {
-	var text strings.Builder
-	for range 20 {
-		text.WriteString(vocabulary[r.IntN(len(vocabulary))])
-	}
-	body, err := marshal(map[string]any{
-		"model": "m", "stream": true,
-		"messages": []map[string]string{{"role": "user", "content": strings.TrimSpace(text.String())}},
-	})
+	body, err := payload(r)
 	if err != nil {
 		return nil, err
 	}
 	return marshal(string(body))
+}
+
+// payload returns a chat request with 20 words.
+func payload(r *rand.Rand) ([]byte, error) {
+	var text strings.Builder
+	for range 20 {
+		text.WriteString(vocabulary[r.IntN(len(vocabulary))])
+	}
+	return marshal(map[string]any{
+		"model": "m", "stream": true,
+		"messages": []map[string]string{{"role": "user", "content": strings.TrimSpace(text.String())}},
+	})
 }
 
 // marshal encodes v without the escapes for HTML, which no server writes.

@@ -18,6 +18,8 @@ const (
 	convertToReport         = "CPU of convert to Parquet ÷ report"
 	parquetToReport         = "CPU of report from Parquet ÷ from JSON"
 	parquetToJSONSize       = "size of Parquet ÷ JSON"
+	shardsToMergedCPU       = "CPU per byte of report from shards ÷ merged"
+	shardsToMergedMemory    = "peak memory of report from shards ÷ merged"
 )
 
 // limits are the limits that make bench checks with CHECK=1. The comment beside each limit
@@ -33,6 +35,8 @@ var limits = []limit{
 	{"columnar", convertToReport, 7},           // 2.6
 	{"columnar", parquetToReport, 1.5},         // 0.51
 	{"columnar", parquetToJSONSize, 0.12},      // 0.05
+	{"shards", shardsToMergedCPU, 2.2},         // 1.1
+	{"shards", shardsToMergedMemory, 2},        // 1.0
 }
 
 // A limit is the most that a ratio of a section may be. Ratios of two processes in the

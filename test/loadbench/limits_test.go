@@ -48,7 +48,7 @@ func TestLimits(t *testing.T) {
 		if len(ratios) != len(limits) {
 			t.Fatal("two limits have the same ratio")
 		}
-		all := []string{"analysis", "definitions", "columnar"}
+		all := []string{"analysis", "definitions", "columnar", "shards"}
 		if err := checkLimits(limits, all, ratios); err != nil {
 			t.Fatalf("at the limits: %v", err)
 		}

@@ -102,7 +102,7 @@ func (s *arrowSource) batches() int { return s.r.NumRecords() }
 func (s *arrowSource) concurrent() bool { return false }
 
 func (s *arrowSource) open(i int, wanted func(col int) bool) (batchRows, error) {
-	rec, err := s.r.Record(i)
+	rec, err := s.r.RecordAt(i) // Record would keep the last one until Close
 	if err != nil {
 		return nil, err
 	}
@@ -112,5 +112,7 @@ func (s *arrowSource) open(i int, wanted func(col int) bool) (batchRows, error) 
 func (s *arrowSource) place(i int) (int64, string) {
 	return -1, fmt.Sprintf("record batch %d", i)
 }
+
+func (s *arrowSource) free() {}
 
 func (s *arrowSource) close() error { return s.r.Close() }

@@ -64,7 +64,7 @@ func (r *Reader) Batch() export.Batch {
 
 // nextBatch is Next in batches.
 func (r *Reader) nextBatch() bool {
-	if r.err != nil || r.src == nil {
+	if r.err != nil || r.src == nil || r.ended {
 		return false
 	}
 	if r.batches == nil {
@@ -78,6 +78,7 @@ func (r *Reader) nextBatch() bool {
 		b, p := r.batches.next()
 		if b == nil {
 			r.err = r.tail
+			r.free()
 			return false
 		}
 		if b.defects > 0 {
@@ -87,6 +88,7 @@ func (r *Reader) nextBatch() bool {
 		switch {
 		case b.err != nil:
 			r.err = r.locate(p.batch, b.err)
+			r.free()
 			return false
 		case b.rows == 0:
 			r.batches.put(b)

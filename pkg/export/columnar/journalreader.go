@@ -289,6 +289,8 @@ func (s *journalSource) place(i int) (int64, string) {
 	return s.rowFrames[i].offset, fmt.Sprintf("record batch %d", i)
 }
 
+func (s *journalSource) free() { s.frames.buf = nil }
+
 func (s *journalSource) close() error {
 	s.r.Release()
 	s.frames.buf = nil

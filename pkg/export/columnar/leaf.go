@@ -39,8 +39,8 @@ type leaf struct {
 }
 
 // newLeaf returns a leaf of a column, without open pages.
-func newLeaf(desc *schema.Column, shape leafShape, signed bool) *leaf {
-	return &leaf{physicalType: desc.PhysicalType(), shape: shape, signed: signed, limit: &budget{}}
+func newLeaf(physicalType parquet.Type, shape leafShape, signed bool) *leaf {
+	return &leaf{physicalType: physicalType, shape: shape, signed: signed, limit: &budget{}}
 }
 
 // open makes the leaf read pages, and reuses its memory.

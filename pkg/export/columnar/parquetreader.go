@@ -9,7 +9,6 @@ import (
 	"sync"
 
 	"github.com/apache/arrow/go/v15/arrow"
-	"github.com/apache/arrow/go/v15/arrow/memory"
 	"github.com/apache/arrow/go/v15/parquet"
 	"github.com/apache/arrow/go/v15/parquet/file"
 	"github.com/apache/arrow/go/v15/parquet/metadata"
@@ -22,27 +21,30 @@ const parquetMagic = "PAR1"
 
 // newParquetReader returns a Reader of a Parquet file.
 func newParquetReader(ctx context.Context, name string, src io.ReaderAt, size int64, lim export.Limits) (*Reader, error) {
-	s := &parquetSource{schema: fullSchema(), size: size, maxBytes: rowsLimit(lim), chunkBytes: chunkBytes}
-	var err error
-	if s.r, err = openParquetFile(name, src, size, s.maxBytes); err != nil {
+	s := &parquetSource{src: src, schema: fullSchema(), maxBytes: rowsLimit(lim), chunkBytes: chunkBytes}
+	s.props = readerProperties(size, s.maxBytes)
+	r, err := openParquetFile(name, src, size, s.props)
+	if err != nil {
 		return nil, err
 	}
 	var columns []string
 	var h header
 	err = catchPanic(func() (err error) {
-		meta := s.r.MetaData()
+		meta := r.MetaData()
 		root := meta.Schema.Root()
 		for i := range root.NumFields() {
 			columns = append(columns, root.Field(i).Name())
 		}
-		get := func(key string) string { return metadataValue(meta.KeyValueMetadata(), key) }
+		texts := meta.KeyValueMetadata()
+		get := func(key string) string { return metadataValue(texts, key) }
 		if h, err = readHeader(name, columns, get, lim); err != nil {
 			return err
 		}
 		h.readTelemetry(get, lim)
-		if err := s.findColumns(); err != nil {
+		if err := s.findColumns(meta.Schema); err != nil {
 			return fmt.Errorf("%s: %w", name, err)
 		}
+		s.findPages(r, size)
 		return nil
 	})
 	if err != nil {
@@ -60,14 +62,11 @@ func rowsLimit(lim export.Limits) int64 {
 	return rowsFactor * max(limit, 1<<20)
 }
 
-// openParquetFile reads the footer of a Parquet file. maxBytes bounds each buffer.
-func openParquetFile(name string, src io.ReaderAt, size, maxBytes int64) (r *file.Reader, err error) {
+// openParquetFile reads the footer of a Parquet file.
+func openParquetFile(name string, src io.ReaderAt, size int64, props *parquet.ReaderProperties) (r *file.Reader, err error) {
 	if err := checkParquetEnd(name, src, size); err != nil {
 		return nil, err
 	}
-	props := parquet.NewReaderProperties(boundAllocator{memory.DefaultAllocator, maxBytes})
-	props.BufferedStreamEnabled = true   // not a whole column of a row group at once
-	props.BufferSize = min(16<<10, size) // one for each column
 	err = catchPanic(func() (err error) {
 		r, err = file.NewParquetReader(io.NewSectionReader(src, 0, size), file.WithReadProps(props))
 		return err
@@ -108,9 +107,10 @@ func checkParquetEnd(name string, src io.ReaderAt, size int64) error {
 
 // A parquetSource reads the row groups of a Parquet file, some rows at a time.
 type parquetSource struct {
-	r        *file.Reader
+	src      io.ReaderAt
+	props    *parquet.ReaderProperties
+	groups   []groupPages
 	schema   *arrow.Schema
-	size     int64
 	maxBytes int64
 	// chunkBytes is the approximate size of the rows that are decoded at once.
 	chunkBytes int64
@@ -124,10 +124,37 @@ type parquetSource struct {
 
 // A leafColumn is a column of the file that belongs to a column of the schema.
 type leafColumn struct {
-	index  int
-	desc   *schema.Column
-	shape  leafShape
-	signed bool // integers have a sign
+	index        int
+	pages        int // index in groupPages.columns
+	physicalType parquet.Type
+	shape        leafShape
+	signed       bool // integers have a sign
+}
+
+// A groupPages says where the pages of a row group are.
+type groupPages struct {
+	rows    int64
+	columns []columnPages // of all leafColumns
+	err     error         // what is wrong with the metadata of the row group
+}
+
+// findPages sets groups by the footer of the file, which has size bytes.
+func (s *parquetSource) findPages(r *file.Reader, size int64) {
+	meta := r.MetaData()
+	s.groups = make([]groupPages, r.NumRowGroups())
+	for i := range s.groups {
+		g := &s.groups[i]
+		g.err = catchPanic(func() error {
+			group := meta.RowGroup(i)
+			g.rows = group.NumRows()
+			for _, leaves := range s.leaves {
+				for _, lc := range leaves {
+					g.columns = append(g.columns, pagesOf(meta, group, lc.index, size))
+				}
+			}
+			return nil
+		})
+	}
 }
 
 // An openColumn is a column of the schema in an open row group.
@@ -138,10 +165,10 @@ type openColumn struct {
 
 // findColumns finds the columns of the schema in the file. It skips missing columns and
 // returns an error for a column of another type.
-func (s *parquetSource) findColumns() error {
+func (s *parquetSource) findColumns(file *schema.Schema) error {
 	byPath := map[string]map[string]int{} // top name → name of the leaf ("": no struct) → index
-	for i := range s.r.MetaData().Schema.NumColumns() {
-		path := s.r.MetaData().Schema.Column(i).ColumnPath()
+	for i := range file.NumColumns() {
+		path := file.Column(i).ColumnPath()
 		m := byPath[path[0]]
 		if m == nil {
 			m = map[string]int{}
@@ -150,12 +177,13 @@ func (s *parquetSource) findColumns() error {
 		m[path[len(path)-1]] = i
 		m[""] = i
 	}
+	leaves := 0
 	for col, f := range s.schema.Fields() {
 		have := byPath[f.Name]
 		if have == nil || isWriteOnly(col) {
 			continue
 		}
-		if _, null := s.r.MetaData().Schema.Column(have[""]).LogicalType().(schema.NullLogicalType); null {
+		if _, null := file.Column(have[""]).LogicalType().(schema.NullLogicalType); null {
 			continue // pandas makes this of a column without values
 		}
 		list, isList := f.Type.(*arrow.ListType)
@@ -177,7 +205,7 @@ func (s *parquetSource) findColumns() error {
 			if !ok {
 				return fmt.Errorf("column %s: field %q is missing", f.Name, k.Name)
 			}
-			desc := s.r.MetaData().Schema.Column(i)
+			desc := file.Column(i)
 			shape, err := shapeOf(desc)
 			if err != nil {
 				return fmt.Errorf("column %s: %w", f.Name, err)
@@ -185,7 +213,8 @@ func (s *parquetSource) findColumns() error {
 			if !canHold(desc, k.Type) || shape.maxRep != rep {
 				return fmt.Errorf("column %s: expected %s, found %s %s", f.Name, f.Type, desc.PhysicalType(), desc.LogicalType())
 			}
-			s.leaves[col] = append(s.leaves[col], leafColumn{i, desc, shape, isSigned(desc)})
+			s.leaves[col] = append(s.leaves[col], leafColumn{i, leaves, desc.PhysicalType(), shape, isSigned(desc)})
+			leaves++
 		}
 	}
 	return nil
@@ -214,13 +243,15 @@ func canHold(desc *schema.Column, t arrow.DataType) bool {
 	return false
 }
 
-func (s *parquetSource) batches() int { return s.r.NumRowGroups() }
+func (s *parquetSource) batches() int { return len(s.groups) }
 
 // chunkBytes is the approximate size of the rows that are decoded at once if one file is read,
 // so that they fit into a processor's cache, and leastChunkBytes if many files are.
 const (
 	chunkBytes      = 512 << 10
 	leastChunkBytes = 64 << 10
+	// leastBufferBytes is the size of the buffer of each column then.
+	leastBufferBytes = 4 << 10
 )
 
 // A parquetGroup reads one row group, some rows at a time.
@@ -241,23 +272,27 @@ const decodedBatches = 6
 func (s *parquetSource) concurrent() bool { return true }
 
 func (s *parquetSource) open(i int, wanted func(col int) bool) (batchRows, error) {
-	group := s.r.RowGroup(i)
+	group := &s.groups[i]
+	if group.err != nil {
+		return nil, group.err
+	}
 	g := s.group(wanted)
-	if g.left = group.NumRows(); g.left < 0 {
+	if g.left = group.rows; g.left < 0 {
 		return nil, fmt.Errorf("%d rows", g.left)
 	}
 	var bytes int64
 	for _, c := range g.columns {
 		for k, lc := range s.leaves[c.col] {
-			pages, err := openPages(group, lc.index, s.size)
+			p := &group.columns[lc.pages]
+			pages, err := p.open(s.src, s.props)
 			if err != nil {
 				return nil, fmt.Errorf("column %s: %w", columnName(c.col), err)
 			}
-			bytes += decodedBytes(group, lc)
+			bytes += p.decodedBytes
 			c.leaves[k].open(pages)
 		}
 	}
-	g.chunkRows = chunkRows(group.NumRows(), bytes, s.chunkBytes)
+	g.chunkRows = chunkRows(group.rows, bytes, s.chunkBytes)
 	g.memory, g.memories = 0, decodedBatches
 	return g, nil
 }
@@ -286,7 +321,7 @@ func (s *parquetSource) group(wanted func(col int) bool) *parquetGroup {
 		}
 		c := openColumn{col: col}
 		for _, lc := range leaves {
-			c.leaves = append(c.leaves, newLeaf(lc.desc, lc.shape, lc.signed))
+			c.leaves = append(c.leaves, newLeaf(lc.physicalType, lc.shape, lc.signed))
 		}
 		g.columns = append(g.columns, c)
 	}
@@ -303,32 +338,6 @@ func (g *parquetGroup) release() {
 	g.source.mu.Lock()
 	defer g.source.mu.Unlock()
 	g.source.idle = append(g.source.idle, g)
-}
-
-// decodedBytes returns the approximate memory of a decoded column of a row group, as stated by
-// the file; 0 if unknown.
-func decodedBytes(group *file.RowGroupReader, lc leafColumn) int64 {
-	meta, err := group.MetaData().ColumnChunk(lc.index)
-	if err != nil {
-		return 0
-	}
-	n := max(0, meta.NumValues()) * elementBytes
-	if lc.desc.PhysicalType() == parquet.Types.ByteArray {
-		n += max(0, meta.TotalUncompressedSize())
-	}
-	return n
-}
-
-// openPages returns the pages of a column of a row group, in a file of size bytes.
-func openPages(group *file.RowGroupReader, column int, size int64) (file.PageReader, error) {
-	meta, err := group.MetaData().ColumnChunk(column)
-	if err != nil {
-		return nil, err
-	}
-	if off, n := meta.DataPageOffset(), meta.TotalCompressedSize(); off < 0 || n < 0 || n > size || off > size-n && !meta.HasDictionaryPage() {
-		return nil, fmt.Errorf("its pages are at bytes %d to %d, but the file has %d bytes", off, off+n, size)
-	}
-	return group.GetColumnPageReader(column)
 }
 
 // chunkRows returns how many rows of a row group are decoded at once, for about chunk bytes.
@@ -392,6 +401,12 @@ func (g *parquetGroup) readColumn(c openColumn, n int, limit *budget) (*vector, 
 
 func (s *parquetSource) place(i int) (int64, string) {
 	return -1, fmt.Sprintf("row group %d", i)
+}
+
+func (s *parquetSource) free() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.idle = nil
 }
 
 func (s *parquetSource) close() error { return nil }

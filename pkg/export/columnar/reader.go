@@ -45,10 +45,12 @@ type Reader struct {
 	batchRow   int // row of the batch that row is
 	decoder    rowDecoder
 	valid      bool
-	experiment int // experiment of the current request
+	ended      bool // Next has returned false
+	experiment int  // experiment of the current request
 
 	derivation     *export.Derivation // of the derived columns; nil without these
 	withoutAnswers bool               // WithoutAnswers was called
+	withoutDerived bool               // WithoutDerived was called
 	sharers        int                // number of files that are read at the same time; 0 for one
 	err            error
 }
@@ -67,6 +69,8 @@ type source interface {
 	// place returns the offset of batch i in the file (-1 if unknown), and its name for
 	// messages.
 	place(i int) (offset int64, what string)
+	// free drops memory that later batches would use again. No batch is open.
+	free()
 	close() error
 }
 
@@ -194,6 +198,7 @@ func newReader(ctx context.Context, h header, src source) (*Reader, error) {
 		}
 		return a.batch - b.batch
 	})
+	src.free() // many files may wait for their turn
 	if r.run == nil {
 		r.run = &export.Run{Experiments: make([]export.Experiment, seen)}
 		r.warn("header", "", fmt.Sprintf("the file has no metadata %q, as after a rewrite by another tool; modes, values and windows of its experiments are unknown", runKey))
@@ -312,7 +317,7 @@ func (r *Reader) Next() bool {
 	if r.newBatch != nil {
 		return r.nextBatch()
 	}
-	for r.err == nil && r.src != nil && r.nextPart < len(r.plan) {
+	for r.err == nil && r.src != nil && !r.ended && r.nextPart < len(r.plan) {
 		p := r.plan[r.nextPart]
 		if r.feed == nil {
 			r.feed = newFeed(r.src, r.plan[r.nextPart:], r.wanted, r.mostParts())
@@ -321,6 +326,7 @@ func (r *Reader) Next() bool {
 			var err error
 			if r.rows, err = r.feed.rows(); err != nil {
 				r.err = r.locate(p.batch, err)
+				r.free()
 				return false
 			}
 			if r.rows == nil {
@@ -344,7 +350,24 @@ func (r *Reader) Next() bool {
 	if r.err == nil && r.src != nil {
 		r.err = r.tail
 	}
+	r.free()
 	return false
+}
+
+// free stops the goroutines that decode, and drops the memory of requests. Run, Err, Warnings
+// and Scrapes still work. A program may keep many files open that it has read.
+func (r *Reader) free() {
+	if r.feed != nil {
+		r.feed.close()
+	}
+	if r.batches != nil {
+		r.batches.close()
+	}
+	r.feed, r.batches, r.rows, r.batch, r.decoder = nil, nil, nil, nil, rowDecoder{}
+	r.ended = true
+	if r.src != nil {
+		r.src.free()
+	}
 }
 
 // mostParts returns the number of parts that are decoded at the same time at most.
@@ -353,7 +376,7 @@ func (r *Reader) mostParts() int { return max(1, runtime.GOMAXPROCS(0)/max(1, r.
 // wanted reports whether Next reads the column.
 func (r *Reader) wanted(col int) bool {
 	switch {
-	case isWriteOnly(col):
+	case isWriteOnly(col), r.withoutDerived && col >= colDerived:
 		return false
 	case r.withoutAnswers:
 		return !isAnswerColumn(col)
@@ -391,13 +414,20 @@ func (r *Reader) Derived() *export.Derived {
 // WithoutAnswers makes Next skip the columns of inputs and outputs.
 func (r *Reader) WithoutAnswers() { r.withoutAnswers = true }
 
-var _ export.SharingReader = (*Reader)(nil)
+// WithoutDerived makes Next skip the derived columns.
+func (r *Reader) WithoutDerived() { r.withoutDerived = true }
+
+var (
+	_ export.DerivedSkipper = (*Reader)(nil)
+	_ export.SharingReader  = (*Reader)(nil)
+)
 
 // ShareWith bounds what the Reader of a Parquet file decodes ahead to one part in n.
 func (r *Reader) ShareWith(n int) {
 	r.sharers = n
 	if s, ok := r.src.(*parquetSource); ok {
 		s.chunkBytes = max(leastChunkBytes, chunkBytes/max(1, int64(n)))
+		s.props.BufferSize = max(leastBufferBytes, s.props.BufferSize/max(1, int64(n)))
 	}
 }
 
@@ -436,13 +466,8 @@ func (r *Reader) Close() error {
 	if r.src == nil {
 		return nil
 	}
-	if r.feed != nil {
-		r.feed.close()
-	}
-	if r.batches != nil {
-		r.batches.close()
-	}
+	r.free()
 	err := r.src.close()
-	r.src, r.rows, r.batch, r.decoder, r.valid = nil, nil, nil, rowDecoder{}, false
+	r.src, r.valid = nil, false
 	return err
 }

@@ -29,6 +29,8 @@ import (
 type Table struct {
 	ctx      context.Context
 	name     string
+	src      io.ReaderAt
+	props    *parquet.ReaderProperties
 	r        *file.Reader
 	size     int64
 	maxBytes int64
@@ -64,9 +66,10 @@ type tableLeaf struct {
 
 // OpenTable opens a Parquet file. name is for messages. The caller closes src.
 func OpenTable(ctx context.Context, name string, src io.ReaderAt, size int64, lim export.Limits) (*Table, error) {
-	t := &Table{ctx: ctx, name: name, size: size, maxBytes: rowsLimit(lim)}
+	t := &Table{ctx: ctx, name: name, src: src, size: size, maxBytes: rowsLimit(lim)}
+	t.props = readerProperties(size, t.maxBytes)
 	var err error
-	if t.r, err = openParquetFile(name, src, size, t.maxBytes); err != nil {
+	if t.r, err = openParquetFile(name, src, size, t.props); err != nil {
 		return nil, err
 	}
 	if err := catchPanic(func() error { t.findColumns(); return nil }); err != nil {
@@ -242,12 +245,13 @@ func (t *Table) openGroup(group *file.RowGroupReader) error {
 	for _, c := range t.columns {
 		for k := range c.leaves {
 			l := &c.leaves[k]
-			pages, err := openPages(group, l.index, t.size)
+			p := pagesOf(t.r.MetaData(), group.MetaData(), l.index, t.size)
+			pages, err := p.open(t.src, t.props)
 			if err != nil {
 				return fmt.Errorf("column %s: %w", c.name, err)
 			}
 			if l.r == nil {
-				l.r = newLeaf(l.desc, l.shape, l.signed)
+				l.r = newLeaf(l.desc.PhysicalType(), l.shape, l.signed)
 				l.r.useMemory(0)
 			}
 			l.r.open(pages)

@@ -4,7 +4,6 @@ import (
 	"container/heap"
 	"context"
 	"errors"
-	"fmt"
 	"slices"
 
 	"github.com/pa-tools/pa/pkg/export"
@@ -25,12 +24,23 @@ type Reader struct {
 	derived bool      // all shards have derived values that were computed in one way
 	model   string    // of the derivation
 	errs    []error   // by shard
+
+	newBatch     func() export.Batch // nil: Next advances by single requests
+	feeds        []*shardFeed        // of the shards that are read at the same time
+	opened       int                 // number of shards that have or had a feed
+	turn         int                 // index in feeds of the next batch
+	spare        batchPool           // batches of shards that were read
+	batch        export.Batch        // the current one; nil before the first and after the last
+	level        int                 // of batch
+	skipsAnswers bool                // WithoutAnswers was called
 }
 
 var (
-	_ export.MultiReader   = (*Reader)(nil)
-	_ export.DerivedReader = (*Reader)(nil)
-	_ export.Skipper       = (*Reader)(nil)
+	_ export.MultiReader    = (*Reader)(nil)
+	_ export.BatchReader    = (*Reader)(nil)
+	_ export.DerivedReader  = (*Reader)(nil)
+	_ export.DerivedSkipper = (*Reader)(nil)
+	_ export.Skipper        = (*Reader)(nil)
 )
 
 // Merge returns a Reader of the shards of one run, in any order. It fails with a
@@ -120,15 +130,12 @@ func (c *cursor) advance() bool {
 	if !c.shard.Reader.Next() {
 		return false
 	}
-	i := c.shard.Reader.Experiment()
-	if i < 0 || i >= len(c.shard.levels) {
-		c.err = fmt.Errorf("%s: a request belongs to experiment %d, but the header has %d", c.shard.Name, i, len(c.shard.levels))
+	if c.level, c.err = c.shard.level(c.shard.Reader.Experiment()); c.err != nil {
 		return false
 	}
-	c.request, c.level = c.shard.Reader.Request(), c.shard.levels[i]
+	c.request = c.shard.Reader.Request()
 	c.counted = c.request.Excluded() == ""
-	c.shard.clock.shift(c.request)
-	c.request.Rank = c.shard.meta.Rank
+	c.shard.adopt(c.request)
 	return true
 }
 
@@ -184,6 +191,9 @@ func (r *Reader) begin() {
 
 // Next implements [export.Reader].
 func (r *Reader) Next() bool {
+	if r.newBatch != nil {
+		return r.nextBatch()
+	}
 	first := !r.begun
 	if first {
 		r.begin()
@@ -237,7 +247,10 @@ func (r *Reader) Request() *export.Request {
 
 // Experiment implements [export.Reader].
 func (r *Reader) Experiment() int {
-	if r.current == nil {
+	switch {
+	case r.batch != nil:
+		return r.level
+	case r.current == nil:
 		return 0
 	}
 	return r.current.level
@@ -287,9 +300,20 @@ func (r *Reader) Derived() *export.Derived {
 
 // WithoutAnswers implements [export.DerivedReader].
 func (r *Reader) WithoutAnswers() {
+	r.skipsAnswers = r.derived
 	for _, s := range r.shards {
 		if d, ok := s.Reader.(export.DerivedReader); ok && r.derived {
 			d.WithoutAnswers()
+		}
+	}
+}
+
+// WithoutDerived implements [export.DerivedSkipper].
+func (r *Reader) WithoutDerived() {
+	r.derived = false
+	for _, s := range r.shards {
+		if d, ok := s.Reader.(export.DerivedSkipper); ok {
+			d.WithoutDerived()
 		}
 	}
 }
@@ -323,6 +347,6 @@ func (r *Reader) Close() error {
 	for _, s := range r.shards {
 		errs = append(errs, s.Reader.Close())
 	}
-	r.current, r.cursors = nil, nil
+	r.current, r.cursors, r.batch, r.feeds = nil, nil, nil, nil
 	return errors.Join(errs...)
 }

@@ -1,0 +1,72 @@
+package columnar
+
+import (
+	"errors"
+	"fmt"
+	"io"
+
+	"github.com/apache/arrow/go/v15/arrow/memory"
+	"github.com/apache/arrow/go/v15/parquet"
+	"github.com/apache/arrow/go/v15/parquet/compress"
+	"github.com/apache/arrow/go/v15/parquet/file"
+	"github.com/apache/arrow/go/v15/parquet/metadata"
+)
+
+// A columnPages says where the pages of a column of a row group are. It takes a tenth of the
+// memory of Arrow's metadata, which many open files would hold.
+type columnPages struct {
+	offset, size int64 // in the file
+	values       int64
+	decodedBytes int64 // approximate memory of the values, as stated by the file; 0 if unknown
+	codec        compress.Compression
+	err          error // what is wrong with the metadata of the column
+}
+
+// pagesOf returns the place of the pages of a column of a row group, in a file of fileSize bytes.
+func pagesOf(meta *metadata.FileMetaData, group *metadata.RowGroupMetaData, column int, fileSize int64) columnPages {
+	c, err := group.ColumnChunk(column)
+	if err != nil {
+		return columnPages{err: err}
+	}
+	p := columnPages{offset: c.DataPageOffset(), size: c.TotalCompressedSize(), values: c.NumValues(), codec: c.Compression()}
+	p.decodedBytes = max(0, p.values) * elementBytes
+	if meta.Schema.Column(column).PhysicalType() == parquet.Types.ByteArray {
+		p.decodedBytes += max(0, c.TotalUncompressedSize())
+	}
+	switch {
+	case c.CryptoMetadata() != nil:
+		p.err = errors.New("the column is encrypted; decrypt the file first")
+	case p.offset < 0 || p.size < 0 || p.size > fileSize || p.offset > fileSize-p.size && !c.HasDictionaryPage():
+		p.err = fmt.Errorf("its pages are at bytes %d to %d, but the file has %d bytes", p.offset, p.offset+p.size, fileSize)
+	}
+	if at := c.DictionaryPageOffset(); c.HasDictionaryPage() && at > 0 && at < p.offset {
+		p.offset = at
+	}
+	if meta.WriterVersion().LessThan(metadata.Parquet816FixedVersion) {
+		// parquet-mr 1.2.8 and older leave the header of the dictionary out of the size (IMPALA-694).
+		const mostHeader = 100
+		p.size += min(mostHeader, max(0, fileSize-p.offset-p.size))
+	}
+	return p
+}
+
+// open returns the pages, in the file src.
+func (p *columnPages) open(src io.ReaderAt, props *parquet.ReaderProperties) (file.PageReader, error) {
+	if p.err != nil {
+		return nil, p.err
+	}
+	stream, err := props.GetStream(src, p.offset, p.size)
+	if err != nil {
+		return nil, err
+	}
+	return file.NewPageReader(stream, p.values, p.codec, props.Allocator(), nil)
+}
+
+// readerProperties returns how pages are read, in a file of size bytes. maxBytes bounds each
+// buffer.
+func readerProperties(size, maxBytes int64) *parquet.ReaderProperties {
+	props := parquet.NewReaderProperties(boundAllocator{memory.DefaultAllocator, maxBytes})
+	props.BufferedStreamEnabled = true   // not a whole column of a row group at once
+	props.BufferSize = min(16<<10, size) // one for each column
+	return props
+}

@@ -1,0 +1,206 @@
+//go:build linux
+
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"strconv"
+
+	"github.com/pa-tools/pa/pkg/answer"
+	"github.com/pa-tools/pa/pkg/export"
+	"github.com/pa-tools/pa/pkg/export/columnar"
+)
+
+// shardStart is the time at which all ranks of a made-up run begin, on rank 0's clock.
+const shardStart = 1_750_000_000_000_000_000
+
+// writeShards writes a made-up run of that many ranks into dir, a Parquet file for each rank as
+// pa-record --rank writes it. It returns the size of all files in bytes.
+func writeShards(dir string, ranks, requests, tokens int) (bytes int64, err error) {
+	for rank := range ranks {
+		n, err := createShard(filepath.Join(dir, fmt.Sprintf("%03d.parquet", rank)), rank, ranks, requests, tokens)
+		if err != nil {
+			return 0, err
+		}
+		bytes += n
+	}
+	return bytes, nil
+}
+
+// createShard writes the file of one rank and returns its size.
+func createShard(path string, rank, ranks, requests, tokens int) (bytes int64, err error) {
+	f, err := os.Create(path)
+	if err != nil {
+		return 0, err
+	}
+	defer func() { err = errors.Join(err, f.Close()) }()
+	if err := writeShard(f, rank, ranks, requests, tokens); err != nil {
+		return 0, err
+	}
+	info, err := f.Stat()
+	if err != nil {
+		return 0, err
+	}
+	return info.Size(), nil
+}
+
+// writeShard writes the requests of one rank: streamed chat completions with as many responses
+// per request as tokens, at least 5. The first response names the role, the last ones are the
+// reason of the end, the usage, and [DONE]. Each thousandth request has failed. The clock of
+// each rank but rank 0 is off by some milliseconds, which the shard states.
+func writeShard(out io.Writer, rank, ranks, requests, tokens int) error {
+	tokens = max(tokens, 5)
+	r := rand.New(rand.NewPCG(exportSeed, uint64(rank)))
+	run := shardHeader(rank, ranks)
+	w, err := columnar.NewParquetWriter(out, answer.NewDeriver(run))
+	if err != nil {
+		return err
+	}
+	events, err := newShardEvents(tokens)
+	if err != nil {
+		return err
+	}
+	offset := int64(0)
+	if o := run.Meta.Shard.OffsetBefore; o != nil {
+		offset = o.OffsetNS
+	}
+	value := strconv.Itoa(exportStreams * ranks)
+	if err := w.BeginExperiment(export.ModeConcurrency, value); err != nil {
+		return err
+	}
+	m := &export.ExperimentMeta{Share: &export.LevelShare{Value: strconv.Itoa(exportStreams), BeginNS: shardStart}}
+	begin := uint64(shardStart - offset)
+	var free [exportStreams]uint64 // when each stream can send its next request
+	for i := range free {
+		free[i] = begin + uint64(i)*1000
+	}
+	end := begin
+	var failed []export.Request // excluded requests follow the others
+	q := export.Request{}
+	for i := range requests {
+		stream := i % exportStreams
+		if err := events.request(&q, r, free[stream]); err != nil {
+			return err
+		}
+		q.ID, q.Rank, q.Worker, q.Conn = uint64(i*ranks+rank+1), rank, stream, stream
+		free[stream] = q.Responses[tokens-1].RecvNS
+		end = max(end, free[stream])
+		if i%1000 == 999 {
+			x := q.Clone()
+			x.Status, x.Code, x.Message, x.EndedNS, x.Responses = export.StatusHTTPError, 503, "no room", x.FirstByteNS, nil
+			failed = append(failed, *x)
+			continue
+		}
+		if err := w.WriteRequest(&q); err != nil {
+			return err
+		}
+	}
+	for i := range failed {
+		if err := w.WriteRequest(&failed[i]); err != nil {
+			return err
+		}
+	}
+	m.StartNS, m.EndNS, m.Measured, m.Failed = begin, end, requests-len(failed), len(failed)
+	if err := w.EndExperiment(&export.Experiment{WindowBoundaries: []uint64{begin, end}, Meta: m}); err != nil {
+		return err
+	}
+	run.Meta.StartNS, run.Meta.EndNS = begin, end
+	run.Meta.Stamps = &export.StampCount{Kernel: uint64((requests - len(failed)) * tokens)}
+	return w.Close(run)
+}
+
+// shardHeader returns the facts of the run of a rank.
+func shardHeader(rank, ranks int) *export.Run {
+	kind, endpoint, streaming := "openai", "v1/chat/completions", true
+	run := &export.Run{ServiceKind: &kind, Endpoint: &endpoint, Meta: &export.RunMeta{
+		Schema: export.Schema, Tool: "pa-record 0.1.0", Model: "m", Streaming: &streaming, Start: export.StartFirstSegment,
+		Seed: exportSeed, DatasetSHA256: "d", Protocol: "http",
+		Host:  &export.HostMeta{Name: fmt.Sprintf("node%d", rank), OS: "linux", Arch: "amd64", CPUs: 2},
+		Shard: &export.ShardMeta{Rank: rank, WorldSize: ranks, Run: "r", PlanSHA256: "p", DividedBy: export.DividedByRequest, Launcher: "flags"},
+	}}
+	if rank > 0 {
+		offset := int64(rank) * 1_234_567
+		run.Meta.Shard.OffsetBefore = &export.ClockOffset{OffsetNS: offset, BoundNS: 20_000, AtNS: uint64(shardStart - offset), Exchanges: 8}
+		run.Meta.Shard.OffsetAfter = run.Meta.Shard.OffsetBefore
+	}
+	return run
+}
+
+// shardEvents makes the requests of a shard. Its texts are encoded once.
+type shardEvents struct {
+	tokens                    int
+	role, finish, usage, done export.Fields
+	pieces                    []export.Fields
+}
+
+func newShardEvents(tokens int) (*shardEvents, error) {
+	s := &shardEvents{tokens: tokens}
+	fields := func(text string) export.Fields {
+		return export.Fields{{Name: "response", Value: export.Text(text)}}
+	}
+	role, err := event(map[string]string{"role": "assistant", "content": ""}, nil)
+	if err != nil {
+		return nil, err
+	}
+	stop := "stop"
+	finish, err := event(map[string]string{}, &stop)
+	if err != nil {
+		return nil, err
+	}
+	for _, text := range vocabulary {
+		piece, err := event(map[string]string{"content": text}, nil)
+		if err != nil {
+			return nil, err
+		}
+		s.pieces = append(s.pieces, fields(piece))
+	}
+	s.role, s.finish, s.done = fields(role), fields(finish), fields("data: [DONE]\n\n")
+	s.usage = fields(fmt.Sprintf(`data: {"choices":[],"usage":{"prompt_tokens":20,"completion_tokens":%d}}`, tokens-4) + "\n\n")
+	return s, nil
+}
+
+// request makes q a request that its stream can send from the time free on. It reuses the
+// memory of q.
+func (s *shardEvents) request(q *export.Request, r *rand.Rand, free uint64) error {
+	body, err := payload(r)
+	if err != nil {
+		return err
+	}
+	start := free + 10_000 + r.Uint64N(100_000)
+	at := start + 50_000_000 + r.Uint64N(150_000_000)
+	mean := 8_000_000 + r.Uint64N(12_000_000)
+	*q = export.Request{
+		IssuedNS: start - 9_000, StartNS: start, SentNS: start + 2_000, FirstByteNS: at - 40_000, StartSource: export.SourceKernel,
+		Reused: true, Status: export.StatusOK, Phase: export.PhaseMeasured, HasMeta: true,
+		Inputs:    export.Fields{{Name: "payload", Value: export.Text(string(body))}},
+		Responses: q.Responses[:0],
+	}
+	for k := range s.tokens {
+		x := export.Response{RecvNS: at, Source: export.SourceKernel, Read: uint32(k)}
+		switch s.tokens - k {
+		case 1:
+			x.Outputs, x.Final = s.done, true
+		case 2:
+			x.Outputs = s.usage
+		case 3:
+			x.Outputs = s.finish
+		default:
+			x.Outputs = s.pieces[r.IntN(len(s.pieces))]
+			if k == 0 {
+				x.Outputs = s.role
+			}
+		}
+		q.Responses = append(q.Responses, x)
+		if k < s.tokens-3 {
+			at += mean + r.Uint64N(5_000_000)
+		} else {
+			at += 50_000
+		}
+	}
+	return nil
+}
