@@ -94,7 +94,11 @@ func (r *Result) notes() []string {
 		if r.Family == 1 {
 			values = "value"
 		}
-		say("* primary metric: judged at 5 %% by p, which is adjusted (Holm) for the %d p-%s of this comparison. Its interval is as wide as its verdict needs, at least 95 %%. The other rows are descriptive, with 95 %% intervals. ~ means that no difference was found.", r.Family, values)
+		how := fmt.Sprintf("adjusted (Holm) for the %d p-%s of this comparison", r.Family, values)
+		if !r.Single && r.Family > 1 {
+			how += " and their correlations"
+		}
+		say("* primary metric: judged at 5 %% by p, which is %s. Its interval is as wide as its verdict needs, at least 95 %%. The other rows are descriptive, with 95 %% intervals. ~ means that no difference was found.", how)
 	}
 	for i := range r.Levels {
 		if l := &r.Levels[i]; slices.ContainsFunc(l.Rows, func(r Row) bool { return r.Paired }) {

@@ -527,31 +527,42 @@ func lackRequests(side string, selected bool, n, runs int) string {
 // family, and gives the verdicts.
 func (res *Result) judge() {
 	var family []*Row
-	var p []float64
+	var tests []inference.Test
 	for i := range res.Levels {
-		for j := range res.Levels[i].Rows {
-			if r := &res.Levels[i].Rows[j]; r.Primary {
-				q := r.P
-				if r.Spoiled != "" {
-					q = math.NaN()
-				}
+		l := &res.Levels[i]
+		for j := range l.Rows {
+			if r := &l.Rows[j]; r.Primary {
 				family = append(family, r)
-				p = append(p, q)
-				if !math.IsNaN(q) {
-					res.Family++
-				}
+				tests = append(tests, res.test(l, r))
 			}
 		}
 	}
-	levels := inference.HolmLevels(p, alpha)
-	for i, q := range inference.Holm(p) {
-		r := family[i]
-		r.Adjusted = q
-		if !math.IsNaN(q) {
+	adjusted, levels := inference.Adjust(tests, alpha)
+	for i, r := range family {
+		r.Adjusted = adjusted[i]
+		if !math.IsNaN(adjusted[i]) {
+			res.Family++
 			r.Level = levels[i]
 		}
 		r.Verdict = res.verdict(r)
 	}
+}
+
+// test returns the test of a primary metric. Values of runs are given only for levels that every
+// run has, because the values of several levels must be of the same runs.
+func (res *Result) test(l *LevelResult, r *Row) inference.Test {
+	t := inference.Test{P: r.P}
+	switch {
+	case r.Spoiled != "":
+		t.P = math.NaN()
+	case r.Metric.of == failedShare:
+		if r.Rank != nil {
+			t.Least = r.Rank.Least
+		}
+	case !res.Single && len(l.Old) == len(res.Old) && len(l.New) == len(res.New):
+		t.Older, t.Newer = r.OldRuns, r.NewRuns
+	}
+	return t
 }
 
 // verdict judges a primary metric by its adjusted p-value.

@@ -57,9 +57,9 @@ func Example() {
 	fmt.Println(res.Headline())
 	// Output:
 	// TTFT p50: +0.7% (-3.3% to +4.8%): ~
-	// TPOT p50: +49.6% (+40.4% to +59.3%): worse
-	// E2EL p50: +14.5% (+8.4% to +21.0%): worse
-	// output tokens/s: -12.7% (-16.8% to -8.3%): worse
+	// TPOT p50: +49.6% (+42.2% to +57.4%): worse
+	// E2EL p50: +14.5% (+9.8% to +19.5%): worse
+	// output tokens/s: -12.7% (-16.3% to -8.9%): worse
 	// false [tpot_p50 is worse]
-	// new is slower: TPOT p50 +50 % (+40 to +59), E2EL p50 +15 % (+8.4 to +21), output tokens/s -13 % (-17 to -8.3); TTFT p50 unchanged within ±4.8 %
+	// new is slower: TPOT p50 +50 % (+42 to +57), E2EL p50 +15 % (+9.8 to +19), output tokens/s -13 % (-16 to -8.9); TTFT p50 unchanged within ±4.8 %
 }

@@ -15,6 +15,10 @@ type RankTest struct {
 	// P is the two-sided p-value, NaN if there is none.
 	P float64
 
+	// Least is the smallest P that these values could have, however they were divided
+	// into the sides; it is above 0.05 if most values are equal. 0 if P is not Exact.
+	Least float64
+
 	// Exact tells whether P comes from all divisions of the values into two
 	// sides (up to 50 values) and not from the normal distribution.
 	Exact bool
@@ -72,7 +76,7 @@ func MannWhitney(older, newer []float64) RankTest {
 	}
 	if len(all) <= maxExact {
 		test.Exact = true
-		test.P = exactRankP(ranks, len(newer), sum)
+		test.P, test.Least = exactRankP(ranks, len(newer), sum)
 		return test
 	}
 	n := n0 + n1
@@ -102,8 +106,8 @@ func doubledRanks(sorted []float64) (ranks []int, ties float64) {
 }
 
 // exactRankP returns twice the smaller tail of the sum of k ranks drawn from
-// all without replacement.
-func exactRankP(ranks []int, k, sum int) float64 {
+// all without replacement, and the smallest value that this can have.
+func exactRankP(ranks []int, k, sum int) (p, least float64) {
 	most := 0
 	for _, r := range ranks {
 		most += r
@@ -131,5 +135,10 @@ func exactRankP(ranks []int, k, sum int) float64 {
 			above += w
 		}
 	}
-	return math.Min(1, 2*math.Min(below, above)/total)
+	smallest, largest := 0, 0
+	for i := range k {
+		smallest, largest = smallest+ranks[i], largest+ranks[len(ranks)-1-i]
+	}
+	p = math.Min(1, 2*math.Min(below, above)/total)
+	return p, math.Min(1, 2*math.Min(ways[k][smallest], ways[k][largest])/total)
 }

@@ -1,10 +1,6 @@
 package inference
 
-import (
-	"cmp"
-	"math"
-	"slices"
-)
+import "math"
 
 // A Direction says which way a metric gets better.
 type Direction uint8
@@ -51,10 +47,10 @@ func (v Verdict) String() string {
 	}
 }
 
-// Verdict judges a comparison by a p-value: c.P, or the adjusted one of [Holm] for a
+// Verdict judges a comparison by a p-value: c.P, or the adjusted one of [Adjust] for a
 // metric of a family. There is a difference if p ≤ alpha. For c.P and alpha = 0.05
-// that is equivalent to a 95 % interval without 0. Holm's p-value is larger, so a
-// metric of a family may be "~" although its 95 % interval leaves out 0; [HolmLevels] gives
+// that is equivalent to a 95 % interval without 0. The adjusted p-value is larger, so a
+// metric of a family may be "~" although its 95 % interval leaves out 0; Adjust also gives
 // the level whose interval agrees with the verdict.
 func (c *Comparison) Verdict(p, alpha float64, d Direction) Verdict {
 	switch {
@@ -71,53 +67,30 @@ func (c *Comparison) Verdict(p, alpha float64, d Direction) Verdict {
 	}
 }
 
-// Holm returns the adjusted p-values of a family. Judging each of them at alpha, the
-// probability of any false finding in the whole family is at most alpha, for any
-// dependence between the metrics. The adjusted p-value of the k-th smallest of m is
-// its p-value times m − k + 1, but at least the adjusted p-value of the smaller one
-// before and at most 1 (Holm, Scandinavian Journal of Statistics 6, 1979). A NaN was
-// not tested: it stays NaN and does not count in m.
+// Holm returns the adjusted p-values of a family by Holm's method: [Adjust] of tests about
+// which nothing but their p-values is known. Judging each of them at alpha, the probability
+// of any false finding in the whole family is at most alpha, for any dependence between the
+// metrics. The adjusted p-value of the k-th smallest of m is its p-value times m − k + 1, but
+// at least the adjusted p-value of the smaller one before and at most 1. A NaN was not tested:
+// it stays NaN and does not count in m.
 func Holm(p []float64) []float64 {
-	order := make([]int, 0, len(p))
-	adjusted := make([]float64, len(p))
-	for i, v := range p {
-		adjusted[i] = v
-		if !math.IsNaN(v) {
-			order = append(order, i)
-		}
-	}
-	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(p[a], p[b]) })
-	least := 0.0
-	for k, i := range order {
-		least = math.Max(least, math.Min(1, p[i]*float64(len(order)-k)))
-		adjusted[i] = least
-	}
+	adjusted, _ := Adjust(plain(p), 1)
 	return adjusted
 }
 
-// HolmLevels returns the confidence level of the interval on which the verdict of each
-// p-value of a family rests, if it is judged at alpha with [Holm]'s method: the interval
-// at this level leaves out 0 exactly if the adjusted p-value is at most alpha. The k-th
-// smallest of m p-values is compared with alpha/(m − k + 1); once one is larger, the
-// following ones are compared with the same. A NaN has no level and stays NaN.
+// HolmLevels returns the levels of [Adjust] for Holm's method: the k-th smallest of m p-values
+// is compared with alpha/(m − k + 1); once one is larger, the following ones are compared with
+// the same.
 func HolmLevels(p []float64, alpha float64) []float64 {
-	order := make([]int, 0, len(p))
-	levels := make([]float64, len(p))
-	for i, v := range p {
-		levels[i] = math.NaN()
-		if !math.IsNaN(v) {
-			order = append(order, i)
-		}
-	}
-	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(p[a], p[b]) })
-	found := true
-	step := 0.0
-	for k, i := range order {
-		if found {
-			step = alpha / float64(len(order)-k)
-			found = p[i] <= step
-		}
-		levels[i] = 1 - step
-	}
+	_, levels := Adjust(plain(p), alpha)
 	return levels
+}
+
+// plain returns tests of which only the p-values are known.
+func plain(p []float64) []Test {
+	tests := make([]Test, len(p))
+	for i, v := range p {
+		tests[i].P = v
+	}
+	return tests
 }
