@@ -100,8 +100,8 @@ func detectRuns(s *simulation, what string, firstToken, pace, least float64) det
 	}
 	type one struct{ any, itself, u bool }
 	for _, r := range repeat(s, "detect "+c.name, s.shortReps(), func(rng *rand.Rand) one {
-		verdicts, u := familyOfRuns(rng, 5, firstToken, pace)
-		return one{slices.Contains(verdicts[:], inference.Worse), verdicts[metric] == inference.Worse, u[metric] <= alpha}
+		verdicts, u := familyOfRuns(rng, sides{runs: 5, firstToken: firstToken, pace: pace})
+		return one{slices.Contains(verdicts, inference.Worse), verdicts[metric] == inference.Worse, u[metric] <= alpha}
 	}) {
 		c.add("verdict", r.any)
 		c.add("of the metric itself", r.itself)

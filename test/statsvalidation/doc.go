@@ -1,7 +1,7 @@
 // Statsvalidation measures by simulation what package inference promises, and
 // prints it as the tables of docs/reference/statistics.md:
 //
-//	go run ./test/statsvalidation [-reps 4000] [-seed 1]
+//	go run ./test/statsvalidation [-reps 4000] [-seed 1] [-tables REGEXP]
 //
 // It exits with 1, after the tables, when a cell does not keep its promise.
 // The random numbers depend on the seed, the cell and the repetition alone,

@@ -59,16 +59,25 @@ func primary(older, newer servedRun) [familySize]inference.Verdict {
 
 // judged returns the verdicts of a family under Holm. The last metric is a rate.
 func judged(family [familySize]inference.Comparison) (verdicts [familySize]inference.Verdict) {
-	p := make([]float64, len(family))
+	tests := make([]inference.Test, len(family))
 	for i := range family {
-		p[i] = family[i].P
+		tests[i].P = family[i].P
 	}
-	for i, adjusted := range inference.Holm(p) {
+	adjusted, _ := inference.Adjust(tests, alpha)
+	copy(verdicts[:], verdictsOf(family[:], adjusted))
+	return verdicts
+}
+
+// verdictsOf returns the verdicts by the adjusted p-values. The metric after the three latencies
+// is a rate.
+func verdictsOf(family []inference.Comparison, adjusted []float64) []inference.Verdict {
+	verdicts := make([]inference.Verdict, len(family))
+	for i := range family {
 		direction := inference.LowerIsBetter
-		if i == len(family)-1 {
+		if i == familySize-1 {
 			direction = inference.HigherIsBetter
 		}
-		verdicts[i] = family[i].Verdict(adjusted, alpha, direction)
+		verdicts[i] = family[i].Verdict(adjusted[i], alpha, direction)
 	}
 	return verdicts
 }

@@ -106,13 +106,22 @@ func falseFindings(s *simulation) []falseCell {
 			cells = append(cells, c)
 		}
 	}
-	for _, runs := range []int{3, 5, 10} {
-		c := falseCell{name: fmt.Sprintf("%d runs a side, deviation 1 %%", runs)}
-		for _, verdicts := range repeat(s, "family of runs "+c.name, s.shortReps(), func(rng *rand.Rand) [familySize]inference.Verdict {
-			verdicts, _ := familyOfRuns(rng, runs, 0, 0)
+	for _, x := range []struct {
+		name  string
+		sides sides
+	}{
+		{"3 runs a side, deviation 1 %", sides{runs: 3}},
+		{"5 runs a side, deviation 1 %", sides{runs: 5}},
+		{"10 runs a side, deviation 1 %", sides{runs: 10}},
+		{"5 runs a side, deviation 1 and 3 %", sides{runs: 5, newDeviation: 0.03}},
+		{"5 runs a side, deviation 1 %, failures in one run of five", sides{runs: 5, failing: 0.2}},
+	} {
+		c := falseCell{name: x.name}
+		for _, verdicts := range repeat(s, "family of runs "+c.name, s.shortReps(), func(rng *rand.Rand) []inference.Verdict {
+			verdicts, _ := familyOfRuns(rng, x.sides)
 			return verdicts
 		}) {
-			c.found.add(slices.ContainsFunc(verdicts[:], isFinding))
+			c.found.add(slices.ContainsFunc(verdicts, isFinding))
 		}
 		cells = append(cells, c)
 	}
@@ -139,21 +148,34 @@ func isFinding(v inference.Verdict) bool { return v == inference.Worse || v == i
 // requestsOfRun is the number of requests of each run of familyOfRuns.
 const requestsOfRun = 1500
 
+// sides are two sides of several runs.
+type sides struct {
+	runs             int     // a side
+	firstToken, pace float64 // changes of the new side
+	newDeviation     float64 // of its runs; 0 for runEffect, as on the old side
+	failing          float64 // probability that some requests of a run fail
+}
+
 // familyOfRuns compares several runs a side by TTFT p50, TPOT p50, E2EL p50 and output
-// tokens per second, and returns the verdicts under Holm and the p-values of the U test.
+// tokens per second, and by the share of failed requests if some fail. It returns the
+// verdicts, adjusted as in package diff, and the p-values of the U test.
 // The medians of first tokens and of token pace deviate by 1 % from run to run, by a factor
 // of the run and by the chance of its requests; E2EL is 15 % first token and 85 % tokens,
 // and the rate is its inverse with 0.3 % of noise.
-func familyOfRuns(rng *rand.Rand, runs int, firstToken, pace float64) (verdicts [familySize]inference.Verdict, u [familySize]float64) {
+func familyOfRuns(rng *rand.Rand, x sides) (verdicts []inference.Verdict, u [familySize]float64) {
 	ofMedian := latencyLogSD * math.Sqrt(math.Pi/2/requestsOfRun)
-	factor := math.Sqrt(runEffect*runEffect - ofMedian*ofMedian)
 	var values [familySize][2][]float64
 	for side := range 2 {
-		for range runs {
+		deviation := runEffect
+		if side == 1 && x.newDeviation > 0 {
+			deviation = x.newDeviation
+		}
+		factor := math.Sqrt(deviation*deviation - ofMedian*ofMedian)
+		for range x.runs {
 			_, ttft := statisticsOf(rng, requestsOfRun, factor)
 			_, tpot := statisticsOf(rng, requestsOfRun, factor)
 			if side == 1 {
-				ttft, tpot = ttft*(1+firstToken), tpot*(1+pace)
+				ttft, tpot = ttft*(1+x.firstToken), tpot*(1+x.pace)
 			}
 			e2el := 0.15*ttft + 0.85*tpot
 			for i, v := range [familySize]float64{ttft, tpot, e2el, math.Exp(0.003*rng.NormFloat64()) / e2el} {
@@ -161,10 +183,30 @@ func familyOfRuns(rng *rand.Rand, runs int, firstToken, pace float64) (verdicts 
 			}
 		}
 	}
-	var family [familySize]inference.Comparison
-	for i := range family {
-		family[i] = inference.Runs(values[i][0], values[i][1])
-		u[i] = inference.MannWhitney(values[i][0], values[i][1]).P
+	var family []inference.Comparison
+	var tests []inference.Test
+	for i, v := range values {
+		c := inference.Runs(v[0], v[1])
+		family, tests = append(family, c), append(tests, inference.Test{P: c.P, Older: v[0], Newer: v[1]})
+		u[i] = inference.MannWhitney(v[0], v[1]).P
 	}
-	return judged(family), u
+	if x.failing > 0 {
+		older, newer := failedShares(rng, x), failedShares(rng, x)
+		test := inference.MannWhitney(older, newer)
+		family = append(family, inference.Comparison{Change: average(newer) - average(older), P: test.P})
+		tests = append(tests, inference.Test{P: test.P, Least: test.Least})
+	}
+	adjusted, _ := inference.Adjust(tests, alpha)
+	return verdictsOf(family, adjusted), u
+}
+
+// failedShares returns the shares of failed requests of the runs of a side.
+func failedShares(rng *rand.Rand, x sides) []float64 {
+	shares := make([]float64, x.runs)
+	for i := range shares {
+		if rng.Float64() < x.failing {
+			shares[i] = 0.1 * rng.Float64()
+		}
+	}
+	return shares
 }

@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"fmt"
 	"io"
+	"regexp"
 	"strings"
 )
 
@@ -14,38 +15,87 @@ var lengths = [...]int{500, 2000, 5000, 20000}
 // shortLengths holds the requests of the old and the new side of short runs.
 var shortLengths = [...][2]int{{20, 20}, {30, 30}, {60, 60}, {100, 100}, {300, 300}, {1500, 1500}, {30, 100}, {60, 300}, {100, 1500}}
 
-// validate runs all simulations, prints their tables and returns the promises
-// that were broken. The error comes from writing to out.
-func validate(s *simulation, out io.Writer) (broken []string, err error) {
-	w := bufio.NewWriter(out)
-	check := func(kept bool, format string, args ...any) {
-		_ = w.Flush() // a run takes minutes; the error comes again at the end
-		if !kept {
-			broken = append(broken, "broken: "+fmt.Sprintf(format, args...))
+// A table is one table of the page.
+type table struct {
+	title, columns, rule string
+	fill                 func(s *simulation, r *report)
+}
+
+// tables are in the order of the page.
+var tables = [...]table{
+	{"Coverage of the 95 % interval, one run a side",
+		"process | n | statistic | change | value | given | misses | naive: change | naive: value", "--- | ---: | --- | ---: | ---: | ---: | ---: | ---: | ---:", coverageTable},
+	{"Short runs: change between two runs of the same process",
+		"values | dependence φ | requests | mean | p50 | p90 | p99", "--- | ---: | ---: | --- | --- | --- | ---", shortRunsTable},
+	{"Rates of short runs, if they had intervals",
+		"process | completions | given | wrong, of those given", "--- | ---: | ---: | ---:", shortRatesTable},
+	{"Several runs a side of the same setting",
+		"runs a side | run-to-run deviation | requests a run | mean: wrong | p50: wrong | median width, points | U test: found", "---: | ---: | ---: | ---: | ---: | ---: | ---:", severalRunsTable},
+	{"Findings between equal sides, after Holm",
+		"sides | at least one finding", "--- | ---:", falseFindingsTable},
+	{"True changes that are found, with 95 % intervals of the shares",
+		"sides | found", "--- | ---", detectionTable},
+	{"A share of the requests, and the load at which it crosses a target",
+		"process | requests a level | share 93 % | given | misses | naive: share | crossing | given | misses | median width, % of a step", "--- | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---:", crossingTable},
+	{"False findings in the primary family, under Holm at 5 %",
+		"process of the first tokens | requests | metrics given | any \"worse\" | any finding", "--- | ---: | ---: | ---: | ---:", familyTable},
+	{"Power: a slower median gap is called worse",
+		"gaps a side | true change | alone, at 5 % | in a family of five, at worst", "---: | ---: | ---: | ---:", powerTable},
+	{"Runs that differ by 1 % by chance, no true change",
+		"runs a side | gaps a run | method | coverage | false findings | rank test | median width, points", "---: | ---: | --- | ---: | ---: | ---: | ---:", runEffectTable},
+	{"Paired by prompt, the new side 2 % slower",
+		"pairs | mean ratio | median ratio | given | median width, points | the same unpaired", "---: | ---: | ---: | ---: | ---: | ---:", pairedTable},
+}
+
+// A report receives the lines of tables and the promises that are broken.
+type report struct {
+	w      *bufio.Writer
+	broken []string
+}
+
+func (r *report) line(format string, args ...any) { fmt.Fprintf(r.w, format, args...) }
+
+// check notes a broken promise, unless it was kept. It also shows the lines so far, because a
+// simulation takes minutes.
+func (r *report) check(kept bool, format string, args ...any) {
+	_ = r.w.Flush() // the error comes again at the end
+	if !kept {
+		r.broken = append(r.broken, "broken: "+fmt.Sprintf(format, args...))
+	}
+}
+
+// validate runs the simulations of the tables whose titles match, prints the tables and returns
+// the promises that were broken. The error comes from writing to out.
+func validate(s *simulation, titles *regexp.Regexp, out io.Writer) (broken []string, err error) {
+	r := &report{w: bufio.NewWriter(out)}
+	r.line("%d repetitions of each cell, seed %d.\n", s.reps, s.seed)
+	for i := range tables {
+		if t := &tables[i]; titles.MatchString(t.title) {
+			r.line("\n### %s\n\n| %s |\n| %s |\n", t.title, t.columns, t.rule)
+			t.fill(s, r)
 		}
 	}
-	fmt.Fprintf(w, "%d repetitions of each cell, seed %d.\n", s.reps, s.seed)
+	return r.broken, r.w.Flush()
+}
 
-	heading(w, "Coverage of the 95 % interval, one run a side",
-		"process | n | statistic | change | value | given | misses | naive: change | naive: value",
-		"--- | ---: | --- | ---: | ---: | ---: | ---: | ---: | ---:")
+func coverageTable(s *simulation, r *report) {
 	all := processes()
 	for _, p := range all {
 		for _, n := range lengths {
 			for _, c := range coverage(s, p, n) {
-				fmt.Fprintf(w, "| %s | %d | %s | %v | %v | %v / %v | %v / %v | %v | %v |\n", c.process, c.n, c.statistic,
+				r.line("| %s | %d | %s | %v | %v | %v / %v | %v / %v | %v | %v |\n", c.process, c.n, c.statistic,
 					&c.change, &c.value, c.change.given, c.value.given, c.change.missed, c.value.missed, c.naiveChange, c.naiveValue)
-				check(c.change.keeps(c.p), "coverage of the change: %s, n = %d, %s: %v, misses %v", c.process, c.n, c.statistic, &c.change, c.change.missed)
-				check(c.value.keeps(c.p), "coverage of the value: %s, n = %d, %s: %v, misses %v", c.process, c.n, c.statistic, &c.value, c.value.missed)
+				r.check(c.change.keeps(c.p), "coverage of the change: %s, n = %d, %s: %v, misses %v", c.process, c.n, c.statistic, &c.change, c.change.missed)
+				r.check(c.value.keeps(c.p), "coverage of the value: %s, n = %d, %s: %v, misses %v", c.process, c.n, c.statistic, &c.value, c.value.missed)
 				if c.process != all[0].name && c.statistic != "rate" {
-					check(c.naiveChange.within(0, leastCoverage), "the naive interval should fail: %s, n = %d, %s: %v", c.process, c.n, c.statistic, c.naiveChange)
+					r.check(c.naiveChange.within(0, leastCoverage), "the naive interval should fail: %s, n = %d, %s: %v", c.process, c.n, c.statistic, c.naiveChange)
 				}
 			}
 		}
 	}
+}
 
-	heading(w, "Short runs: change between two runs of the same process",
-		"values | dependence φ | requests | mean | p50 | p90 | p99", "--- | ---: | ---: | --- | --- | --- | ---")
+func shortRunsTable(s *simulation, r *report) {
 	for _, m := range marginals() {
 		for _, n := range shortLengths {
 			for _, phi := range [...]float64{0, 0.3, 0.6, 0.9} {
@@ -57,30 +107,30 @@ func validate(s *simulation, out io.Writer) (broken []string, err error) {
 				if n[0] != n[1] {
 					requests = fmt.Sprintf("%d and %d", n[0], n[1])
 				}
-				fmt.Fprintf(w, "| %s | %v | %s | %s |\n", m.name, phi, requests, strings.Join(c.cells(), " | "))
+				r.line("| %s | %v | %s | %s |\n", m.name, phi, requests, strings.Join(c.cells(), " | "))
 				broken := c.keeps()
-				check(broken == "", "short runs: %s, φ = %v, %s requests: %s", m.name, phi, requests, broken)
+				r.check(broken == "", "short runs: %s, φ = %v, %s requests: %s", m.name, phi, requests, broken)
 			}
 		}
 	}
+}
 
-	heading(w, "Rates of short runs, if they had intervals",
-		"process | completions | given | wrong, of the given", "--- | ---: | ---: | ---:")
+func shortRatesTable(s *simulation, r *report) {
 	for _, n := range shortRateLengths {
 		worst := 0.0
-		for _, p := range all {
+		for _, p := range processes() {
 			c := shortRates(s, p, n)
 			_, wrong := wrongOf(&c.change)
 			worst = max(worst, wrong.ratio())
-			fmt.Fprintf(w, "| %s | %d | %v | %v |\n", c.process, c.n, c.change.given, wrong)
+			r.line("| %s | %d | %v | %v |\n", c.process, c.n, c.change.given, wrong)
 		}
 		if s.reps >= fullReps && n <= mustFail {
-			check(worst > mostMisses, "rates of %d completions would keep the promise, and should have intervals", n)
+			r.check(worst > mostMisses, "rates of %d completions would keep the promise, and should have intervals", n)
 		}
 	}
+}
 
-	heading(w, "Several runs a side of the same setting",
-		"runs a side | run-to-run deviation | requests a run | mean: wrong | p50: wrong | median width, points | U test: found", "---: | ---: | ---: | ---: | ---: | ---: | ---:")
+func severalRunsTable(s *simulation, r *report) {
 	for _, runs := range []int{3, 5, 10} {
 		for _, deviation := range []float64{0, 0.01, 0.03} {
 			for _, n := range [][2]int{{60, 60}, {300, 300}, {60, 300}} {
@@ -94,86 +144,83 @@ func validate(s *simulation, out io.Writer) (broken []string, err error) {
 				if n[0] != n[1] {
 					requests = fmt.Sprintf("%d and %d", n[0], n[1])
 				}
-				fmt.Fprintf(w, "| %d | %.0f %% | %s | %v | %v | %s | %v |\n", runs, 100*deviation, requests, mean, p50, middle(c.width), c.u)
+				r.line("| %d | %.0f %% | %s | %v | %v | %s | %v |\n", runs, 100*deviation, requests, mean, p50, middle(c.width), c.u)
 				broken := c.keeps()
-				check(broken == "", "several runs: %d a side, deviation %v, %s requests: %s", runs, deviation, requests, broken)
+				r.check(broken == "", "several runs: %d a side, deviation %v, %s requests: %s", runs, deviation, requests, broken)
 			}
 		}
 	}
+}
 
-	heading(w, "Findings between equal sides, after Holm", "sides | at least one finding", "--- | ---:")
+func falseFindingsTable(s *simulation, r *report) {
 	for _, c := range falseFindings(s) {
-		fmt.Fprintf(w, "| %s | %v |\n", c.name, c.found)
-		check(c.keeps(), "findings between equal sides: %s: %v", c.name, c.found)
+		r.line("| %s | %v |\n", c.name, c.found)
+		r.check(c.keeps(), "findings between equal sides: %s: %v", c.name, c.found)
 	}
+}
 
-	heading(w, "True changes that are found, with 95 % intervals of the shares", "sides | found", "--- | ---")
+func detectionTable(s *simulation, r *report) {
 	for _, c := range []detectionCell{
 		detectShort(s), detectRuns(s, "TTFT", 0.03, 0, 0.85), detectRuns(s, "TTFT", 0.05, 0, 0.98),
 		detectRuns(s, "token pace", 0, 0.03, 0.85), detectRuns(s, "token pace", 0, 0.05, 0.98),
 	} {
-		fmt.Fprintf(w, "| %s | %v |\n", c.name, &c)
+		r.line("| %s | %v |\n", c.name, &c)
 		broken := c.keeps()
-		check(broken == "", "true changes: %s: %s", c.name, broken)
+		r.check(broken == "", "true changes: %s: %s", c.name, broken)
 	}
+}
 
-	heading(w, "A share of the requests, and the load at which it crosses a target",
-		"process | requests a level | share 93 % | given | misses | naive: share | crossing | given | misses | median width, % of a step",
-		"--- | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---:")
-	for _, p := range all {
+func crossingTable(s *simulation, r *report) {
+	for _, p := range processes() {
 		for _, n := range lengths {
 			c := crossings(s, p, n)
-			fmt.Fprintf(w, "| %s | %d | %v | %v | %v | %v | %v | %v | %v | %s |\n", c.process, c.n,
+			r.line("| %s | %d | %v | %v | %v | %v | %v | %v | %v | %s |\n", c.process, c.n,
 				&c.share, c.share.given, c.share.missed, c.naiveShare, &c.crossing, c.crossing.given, c.crossing.missed, middle(c.width))
-			check(c.keeps(), "crossing: %s, n = %d: share %v, misses %v; crossing %v, misses %v", c.process, c.n, &c.share, c.share.missed, &c.crossing, c.crossing.missed)
+			r.check(c.keeps(), "crossing: %s, n = %d: share %v, misses %v; crossing %v, misses %v", c.process, c.n, &c.share, c.share.missed, &c.crossing, c.crossing.missed)
 		}
 	}
+}
 
-	heading(w, "False findings in the primary family, under Holm at 5 %",
-		"process of the first tokens | requests | metrics given | any \"worse\" | any finding", "--- | ---: | ---: | ---: | ---:")
+func familyTable(s *simulation, r *report) {
+	all := processes()
 	for _, p := range all {
 		for _, n := range []int{2000, 20000} {
 			if n > 2000 && p.name != all[len(all)-1].name {
 				continue // nothing to see that the queue does not show
 			}
 			c := families(s, p, n)
-			fmt.Fprintf(w, "| %s | %d | %v | %v | %v |\n", c.process, c.n, c.given, c.worse, c.found)
-			check(c.keeps(), "false findings: %s, n = %d: %v worse, %v at all", c.process, c.n, c.worse, c.found)
+			r.line("| %s | %d | %v | %v | %v |\n", c.process, c.n, c.given, c.worse, c.found)
+			r.check(c.keeps(), "false findings: %s, n = %d: %v worse, %v at all", c.process, c.n, c.worse, c.found)
 		}
 	}
+}
 
-	heading(w, "Power: a slower median gap is called worse",
-		"gaps a side | true change | alone, at 5 % | in a family of five, at worst", "---: | ---: | ---: | ---:")
+func powerTable(s *simulation, r *report) {
 	for _, n := range []int{2000, 5000} {
 		for _, change := range []float64{0, 0.01, 0.02, 0.03, 0.05} {
 			c := power(s, n, change)
-			fmt.Fprintf(w, "| %d | +%.0f %% | %v | %v |\n", c.n, 100*c.change, c.alone, c.hardest)
-			check(c.keeps(), "power: n = %d, %v: %v", c.n, c.change, c.hardest)
+			r.line("| %d | +%.0f %% | %v | %v |\n", c.n, 100*c.change, c.alone, c.hardest)
+			r.check(c.keeps(), "power: n = %d, %v: %v", c.n, c.change, c.hardest)
 		}
 	}
+}
 
-	heading(w, "Runs that differ by 1 % by chance, no true change",
-		"runs a side | gaps a run | method | coverage | false findings | rank test | median width, points", "---: | ---: | --- | ---: | ---: | ---: | ---:")
+func runEffectTable(s *simulation, r *report) {
 	for _, x := range []struct{ runs, n int }{{1, 2000}, {1, 20000}, {3, 2000}, {5, 2000}, {10, 2000}} {
 		c := runEffects(s, x.runs, x.n)
 		method := "several runs"
 		if x.runs == 1 {
 			method = "these two runs"
 		}
-		fmt.Fprintf(w, "| %d | %d | %s | %v | %v | %v | %s |\n", c.runs, c.n, method, c.covered, c.found, c.rank, middle(c.width))
-		check(c.keeps(), "runs that differ: %d a side of %d: %v", c.runs, c.n, c.covered)
+		r.line("| %d | %d | %s | %v | %v | %v | %s |\n", c.runs, c.n, method, c.covered, c.found, c.rank, middle(c.width))
+		r.check(c.keeps(), "runs that differ: %d a side of %d: %v", c.runs, c.n, c.covered)
 	}
-
-	heading(w, "Paired by prompt, the new side 2 % slower",
-		"pairs | mean ratio | median ratio | given | median width, points | the same unpaired", "---: | ---: | ---: | ---: | ---: | ---:")
-	for _, n := range []int{500, 2000, 5000} {
-		c := pairs(s, n)
-		fmt.Fprintf(w, "| %d | %v | %v | %v / %v | %s | %s |\n", c.n, &c.mean, &c.median, c.mean.given, c.median.given, middle(c.paired), middle(c.unpaired))
-		check(c.keeps(), "paired: n = %d: %v, %v", c.n, &c.mean, &c.median)
-	}
-	return broken, w.Flush()
 }
 
-func heading(w io.Writer, title, columns, rule string) {
-	fmt.Fprintf(w, "\n### %s\n\n| %s |\n| %s |\n", title, columns, rule)
+func pairedTable(s *simulation, r *report) {
+	for _, n := range []int{500, 2000, 5000} {
+		c := pairs(s, n)
+		r.line("| %d | %v | %v | %v / %v | %s | %s |\n", c.n, &c.mean, &c.median, c.mean.given, c.median.given, middle(c.paired), middle(c.unpaired))
+		r.check(c.keeps(), "paired: n = %d: %v, %v", c.n, &c.mean, &c.median)
+	}
 }

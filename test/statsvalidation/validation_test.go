@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"math"
 	"math/rand/v2"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -19,7 +20,7 @@ import (
 func TestValidation(t *testing.T) {
 	t.Parallel()
 	var out bytes.Buffer
-	broken, err := validate(&simulation{seed: 1, reps: 40 / testenv.Stride(8), every: testenv.Stride(13)}, &out)
+	broken, err := validate(&simulation{seed: 1, reps: 40 / testenv.Stride(8), every: testenv.Stride(13)}, regexp.MustCompile(""), &out)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -112,7 +113,7 @@ func TestTruth(t *testing.T) {
 // The command prints the tables, or says what is wrong with its flags.
 func TestCommand(t *testing.T) {
 	t.Parallel()
-	for _, args := range [][]string{{"-reps", "0"}, {"-every", "0"}, {"-nonsense"}, {"argument"}} {
+	for _, args := range [][]string{{"-reps", "0"}, {"-every", "0"}, {"-nonsense"}, {"-tables", "("}, {"argument"}} {
 		var out, err bytes.Buffer
 		if code := command(append([]string{"statsvalidation"}, args...), &out, &err); code != 2 || out.Len() > 0 || err.Len() == 0 {
 			t.Errorf("%v: exit code %d, %q, %q; want 2 and a message", args, code, out.String(), err.String())
@@ -121,7 +122,8 @@ func TestCommand(t *testing.T) {
 	// One repetition cannot break a bound with its allowance.
 	var out, err bytes.Buffer
 	every := strconv.Itoa(testenv.Stride(13))
-	if code := command([]string{"statsvalidation", "-reps", "1", "-every", every}, &out, &err); code != 0 || !strings.HasPrefix(out.String(), "1 repetitions of each cell, seed 1.\n") {
+	if code := command([]string{"statsvalidation", "-reps", "1", "-every", every, "-tables", "^Several runs|^Power"}, &out, &err); code != 0 ||
+		!strings.HasPrefix(out.String(), "1 repetitions of each cell, seed 1.\n\n### Several runs a side") || strings.Count(out.String(), "###") != 2 {
 		t.Errorf("exit code %d, %q, %q", code, out.String(), err.String())
 	}
 }

@@ -415,24 +415,25 @@ func TestFailedShares(t *testing.T) {
 // One run of ten with failures cannot be a finding, however small the p-values of the others
 // are, so it does not make them larger. With failures in five runs it could be one.
 func TestFewFailuresCostNothing(t *testing.T) {
-	p := func(failing int) float64 {
-		side := func(seed uint64, failing int) []*Run {
-			var all []*Run
-			for i := range 5 {
-				r := recipe{seed: seed + uint64(i), requests: 60, tokens: 3, ttft: 30, itl: 20}
-				if i < failing {
-					r.failing = 10
-				}
-				all = append(all, read(t, "run", r))
+	side := func(seed uint64, failing int) []*Run {
+		var all []*Run
+		for i := range 5 {
+			r := recipe{seed: seed + uint64(i), requests: 60, tokens: 3, ttft: 30, itl: 20}
+			if i < failing {
+				r.failing = 10
 			}
-			return all
+			all = append(all, read(t, "run", r))
 		}
-		l := &Compare(side(1, 0), side(20, failing), Options{Primary: []string{"ttft_p50", "failed_share"}}).Levels[0]
-		return rowOf(t, l, "ttft_p50").Adjusted / rowOf(t, l, "ttft_p50").P
+		return all
 	}
-	for failing, want := range map[int]float64{0: 1, 1: 1, 5: 2} {
-		if got := p(failing); math.Abs(got-want) > 1e-9 {
-			t.Errorf("failures in %d runs: p is adjusted by %v, want %v", failing, got, want)
+	for _, tt := range []struct {
+		failing int // runs
+		metric  string
+		want    float64
+	}{{0, "ttft_p50", 1}, {1, "ttft_p50", 1}, {5, "failed_share", 2}} {
+		l := &Compare(side(1, 0), side(20, tt.failing), Options{Primary: []string{"ttft_p50", "failed_share"}}).Levels[0]
+		if r := rowOf(t, l, tt.metric); math.Abs(r.Adjusted/r.P-tt.want) > 1e-9 {
+			t.Errorf("failures in %d runs: p of %s is %v, adjusted %v; want %v times as much", tt.failing, tt.metric, r.P, r.Adjusted, tt.want)
 		}
 	}
 }
