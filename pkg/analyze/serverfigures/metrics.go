@@ -27,6 +27,12 @@ type serverMetric struct {
 	spare bool
 }
 
+// Names of figures that energies are made of.
+const (
+	gpuEnergyName = "GPU energy"
+	gpuPower      = "GPU power"
+)
+
 // The known metrics in the order of the report. Their names are from the source code of
 // vLLM (v1/metrics), SGLang (srt/observability/metrics_collector.py; since 2026 some have
 // a label is_streaming), TensorRT-LLM (tensorrt_llm/metrics/collector.py, which
@@ -54,8 +60,8 @@ var (
 		{name: "output tokens", unit: "count", metrics: []string{"vllm:generation_tokens_total", "sglang:generation_tokens_total", "trtllm_generation_tokens_total", "llamacpp:tokens_predicted_total", "tgi_request_generated_tokens_sum"}},
 		{name: "prefill", unit: "ns", scale: 1e9, metrics: []string{"llamacpp:prompt_seconds_total"}},
 		{name: "decode", unit: "ns", scale: 1e9, metrics: []string{"llamacpp:tokens_predicted_seconds_total"}},
-		{name: "GPU energy", unit: "J", smooth: true, metrics: []string{"nv_energy_consumption"}},
-		{name: "GPU energy", unit: "J", smooth: true, scale: 1e-3, metrics: []string{"DCGM_FI_DEV_TOTAL_ENERGY_CONSUMPTION"}},
+		{name: gpuEnergyName, unit: "J", smooth: true, metrics: []string{"nv_energy_consumption"}},
+		{name: gpuEnergyName, unit: "J", smooth: true, scale: 1e-3, metrics: []string{"DCGM_FI_DEV_TOTAL_ENERGY_CONSUMPTION"}},
 	}
 	serverGauges = []serverMetric{
 		{name: "running requests", unit: "count", metrics: []string{"vllm:num_requests_running", "sglang:num_running_reqs", "trtllm_num_requests_running", "nv_trt_llm_request_metrics{request_type=scheduled}", "tgi_batch_current_size", "llamacpp:requests_processing"}},
@@ -63,7 +69,7 @@ var (
 		{name: "KV cache usage", unit: "ratio", metrics: []string{"vllm:kv_cache_usage_perc", "vllm:gpu_cache_usage_perc", "sglang:token_usage", "trtllm_kv_cache_utilization", "nv_trt_llm_kv_cache_block_metrics{kv_cache_block_type=fraction}", "llamacpp:kv_cache_usage_ratio"}},
 		{name: "GPU utilization", unit: "ratio", metrics: []string{"nv_gpu_utilization"}},
 		{name: "GPU utilization", unit: "ratio", scale: 0.01, metrics: []string{"DCGM_FI_DEV_GPU_UTIL", "nvidia_smi_utilization_gpu"}},
-		{name: "GPU power", unit: "W", metrics: []string{"nv_gpu_power_usage", "DCGM_FI_DEV_POWER_USAGE", "nvidia_smi_power_draw"}},
+		{name: gpuPower, unit: "W", metrics: []string{"nv_gpu_power_usage", "DCGM_FI_DEV_POWER_USAGE", "nvidia_smi_power_draw"}},
 		{name: "GPU memory used", unit: "bytes", metrics: []string{"nv_gpu_memory_used_bytes"}},
 		{name: "GPU memory used", unit: "bytes", scale: 1 << 20, metrics: []string{"DCGM_FI_DEV_FB_USED", "nvidia_smi_memory_used"}},
 	}

@@ -18,6 +18,8 @@ type Level struct {
 	// FromNS and ToNS are the measurement: windows, or the selected part. A level
 	// without a measurement has no figures.
 	FromNS, ToNS uint64
+	// EnergyFromNS and EnergyToNS are the time of Result.Energy; both 0 if it is not wanted.
+	EnergyFromNS, EnergyToNS uint64
 	// Stats holds Triton's counts at the edges of the measurement; nil if there are none,
 	// or if a part of the level was selected.
 	Stats *export.ServerStats
@@ -33,19 +35,28 @@ type Level struct {
 type Result struct {
 	Figures  []Figure
 	Warnings []string
+	// Energy has an entry for each GPU of the telemetry, in the order of their first samples; nil if
+	// the level did not ask for it.
+	Energy []Energy
 }
 
 // Read reads the telemetry of r and returns the figures of each of the levels. After an
 // error, which comes from r or ctx, the figures cover what could be read.
 func Read(ctx context.Context, r export.Reader, levels []Level) ([]Result, error) {
 	hosts := map[string]string{}
+	var sources []export.TelemetrySource
 	if m := r.Run().Meta; m != nil {
-		for _, s := range m.Telemetry {
+		sources = m.Telemetry
+		for _, s := range sources {
 			hosts[s.Source] = s.Host
 		}
 	}
 	watches := make([]*serverWatch, len(levels))
+	energies := make([]*energyWatch, len(levels))
 	for i := range levels {
+		if l := &levels[i]; l.EnergyToNS > l.EnergyFromNS {
+			energies[i] = newEnergyWatch(l.EnergyFromNS, l.EnergyToNS, sources)
+		}
 		if levels[i].ToNS > levels[i].FromNS {
 			watches[i] = newWatch(levels[i].FromNS, levels[i].ToNS, hosts)
 		}
@@ -56,16 +67,26 @@ func Read(ctx context.Context, r export.Reader, levels []Level) ([]Result, error
 				w.add(s)
 			}
 		}
+		for _, w := range energies {
+			if w != nil {
+				w.add(s)
+			}
+		}
 		return nil
 	})
 	results := make([]Result, len(levels))
+	for i, w := range energies {
+		if w != nil {
+			results[i].Energy = w.energies()
+		}
+	}
 	for i, w := range watches {
 		if w == nil {
 			continue
 		}
 		triton := tritonFigures(&levels[i])
 		all := append(w.figures(&levels[i], len(triton) > 0), triton...)
-		results[i] = Result{all, w.warnings(all)}
+		results[i].Figures, results[i].Warnings = all, w.warnings(all)
 	}
 	return results, err
 }
