@@ -45,6 +45,15 @@ var commonFlags = map[string][]cmdline.CommonFlag{
 		{Name: "experiment", Usage: "only this load `LEVEL`: 8, request_rate:2.5 (repeatable)"},
 		{Name: "ignore", Usage: "analyze runs together although `NAME` differs"},
 	},
+	"pareto": {
+		{Name: "format", Usage: "print as `FORMAT`: text, markdown, csv or json"},
+		{Name: "output", Usage: "write to `FILE`"},
+		{Name: "gpus", Usage: "the number of GPUs, for all runs or for each: 8 or 4,8"},
+		{Name: "user-rate", Usage: "the speed for a user: decode or request"},
+		{Name: "slo", Usage: "how many requests meet `EXPR`: 'ttft<=200ms && tpot<=20ms'"},
+		{Name: "experiment", Usage: "only this load `LEVEL`: 8, request_rate:2.5 (repeatable)"},
+		{Name: "steady-state", Usage: "only the time with 95% of the concurrency in flight"},
+	},
 	"definitions": {
 		{Name: "format", Usage: "print as `FORMAT`: table, markdown or json"},
 		{Name: "dialect", Usage: "only dialects that begin as `DIALECT` (repeatable)"},

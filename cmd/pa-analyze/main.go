@@ -64,6 +64,7 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 			rigCommand(),
 			trendCommand(),
 			checkCommand(),
+			paretoCommand(),
 			avgFirstTokenCommand(),
 			avgTokenToTokenCommand(),
 			requestsCommand(),

@@ -47,6 +47,8 @@ type Config struct {
 	Series bool
 	// Quality asks for [Experiment.Quality]; nil means no.
 	Quality *QualityConfig
+	// Economics asks for [Experiment.Economics]; nil means no.
+	Economics *EconomicsConfig
 	// Certified asks for [Summary.Certified] of the metrics of whole levels.
 	Certified bool
 	// MemoryLimit is about the memory that the whole program takes at most, in bytes; 0
@@ -190,6 +192,8 @@ type Experiment struct {
 	SLO *Attainment
 	// Quality says how smoothly tokens came; nil unless Config.Quality asks for it.
 	Quality *Quality
+	// Economics says what the tokens cost; nil unless Config.Economics asks for it.
+	Economics *Economics
 	// Series holds the requests of the part in the order of their starts, including
 	// excluded ones, if Config.Series asked for them.
 	Series []Point

@@ -76,6 +76,9 @@ func (c *collector) prepare(cfg Config, undecided bool) {
 	if cfg.Quality != nil && c.quality == nil {
 		c.quality = newQuality(*cfg.Quality, c.whole[0].memory)
 	}
+	if cfg.Economics != nil && c.economics == nil {
+		c.economics = newEconomics(c.whole[0].memory)
+	}
 	if cfg.SLO != nil && c.slo == nil {
 		c.slo = newAttainer(cfg.SLO)
 		if undecided && cfg.Streaming == nil {

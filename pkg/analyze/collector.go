@@ -37,7 +37,8 @@ type collector struct {
 	// sloStreamed replaces slo if the level turns out to be streamed; nil if that is
 	// known beforehand.
 	sloStreamed *attainer
-	quality     *qualityCollector // nil: not asked for
+	quality     *qualityCollector   // nil: not asked for
+	economics   *economicsCollector // nil: not asked for
 	timed       []timed
 	streams     streamCount
 	undecided   []undecided
@@ -177,6 +178,9 @@ func (c *collector) count(p *Point) {
 	if c.quality != nil {
 		c.quality.add(p)
 	}
+	if c.economics != nil {
+		c.economics.add(p)
+	}
 	if c.slo != nil {
 		c.slo.count(p)
 	}
@@ -298,6 +302,11 @@ func (c *collector) finish(run *export.Run, e *export.Experiment, cfg Config, se
 		x.Unsteady = append(x.Unsteady, err)
 	}
 	x.Unavailable = append(c.unavailable(x.Metrics, run, cfg), c.uncountable(x.Metrics)...)
+	if c.economics != nil {
+		q, err := c.economics.finish(*cfg.Economics, &x)
+		q.Span = c.ratesSpan(run, sel)
+		x.Economics, c.err = q, errors.Join(c.err, err)
+	}
 	x.Warnings = c.warnings(cfg, &x)
 	if e.Meta != nil {
 		x.Client = e.Meta.Client

@@ -17,14 +17,19 @@ func addServerFigures(ctx context.Context, r export.Reader, rep *Report) error {
 		e, x := &rep.Experiments[i], &r.Run().Experiments[i]
 		l := &levels[i]
 		l.FromNS, l.ToNS = measuredSpan(e, x)
+		l.EnergyFromNS, l.EnergyToNS = energySpan(e)
 		l.SeveralModels, l.SeveralResponses, l.ClientMean = len(e.Models) > 0, e.SeveralResponses, e.meanOf
 		if x.Meta != nil && e.Selected == nil {
 			l.Stats = x.Meta.ServerStats
 		}
 	}
 	results, err := serverfigures.Read(ctx, r, levels)
+	gpus := gpusOf(results)
 	for i := range results {
 		e := &rep.Experiments[i]
+		if e.Economics != nil {
+			e.addEnergy(results[i].Energy, gpus)
+		}
 		e.Server = results[i].Figures
 		for _, w := range results[i].Warnings {
 			e.Warnings = append(e.Warnings, said(KindServer, "%s", w))

@@ -28,6 +28,9 @@ func (c *collector) resolve(streamed bool) {
 	if c.quality != nil {
 		c.quality.resolve(streamed)
 	}
+	if c.economics != nil {
+		c.economics.resolve(streamed)
+	}
 	if !streamed {
 		return
 	}

@@ -77,7 +77,7 @@ var rows = map[string][][]string{
 			"pkg/analyze/dialect/serving", "pkg/analyze/diff", "pkg/analyze/resultfile/guidellm", "pkg/analyze/resultfile/infperf",
 		},
 		{"pkg/analyze/dialect/tools", "pkg/analyze/runset"},
-		{"pkg/analyze/check", "pkg/analyze/rig", "pkg/analyze/trend"},
+		{"pkg/analyze/check", "pkg/analyze/pareto", "pkg/analyze/rig", "pkg/analyze/trend"},
 		{"pkg/analyze/trend/baseline"},
 	},
 }

@@ -1,0 +1,307 @@
+package analyze
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/pa-tools/pa/internal/extsort"
+	"github.com/pa-tools/pa/internal/plural"
+	"github.com/pa-tools/pa/pkg/analyze/serverfigures"
+	"github.com/pa-tools/pa/pkg/answer"
+	"github.com/pa-tools/pa/pkg/export"
+)
+
+// An EconomicsConfig holds the parameters of the figures of [Economics].
+type EconomicsConfig struct {
+	// GPUs is the number of GPUs that served the run; 0 takes the number in the telemetry.
+	GPUs int
+	// IdleWatts is the power of one idle GPU, which is subtracted from the energy; 0 subtracts nothing.
+	IdleWatts float64
+	// GPUHourPrice is the price of one GPU for an hour, and EnergyPrice the price of a kWh, both in
+	// dollars; 0 leaves out the figure.
+	GPUHourPrice, EnergyPrice float64
+}
+
+// A LevelFigure is a figure of a whole level, with a value or the reason why there is none.
+type LevelFigure struct {
+	Key, Label string
+	Unit       string // "tokens/s", "J", "W", "dollars", "count", …
+	Formula    string
+	Source     string // where the definition was published; "" for our own
+	Value      float64
+	// Bound bounds the error of Value that comes from the times between samples; 0 if there is no
+	// such error.
+	Bound float64
+	// Why is the reason why there is no value; "" if there is one.
+	Why string
+}
+
+// An Economics says what the tokens of a level cost. It is about the successful requests, and the time
+// of the level's rates.
+type Economics struct {
+	Config EconomicsConfig
+	// Span is the time of the rates; the energy is of this time. It is empty if it is not known.
+	Span Span
+	// GPUs is the number of GPUs, 0 if it is not known. Counted says that the telemetry counted
+	// them; else Config names them.
+	GPUs    int
+	Counted bool
+	// Energy has an entry for each GPU of the telemetry.
+	Energy []serverfigures.Energy
+	// Figures holds the figures in the order of EconomicsFigures, without those that Config did not
+	// ask for.
+	Figures []LevelFigure
+}
+
+// Figure returns the figure with a key; nil if there is none.
+func (e *Economics) Figure(key string) *LevelFigure {
+	i := slices.IndexFunc(e.Figures, func(f LevelFigure) bool { return f.Key == key })
+	if i < 0 {
+		return nil
+	}
+	return &e.Figures[i]
+}
+
+// The keys of the figures.
+const (
+	KeyUserRate      = "output_tokens_per_s_per_user_decode"
+	KeyUserRateE2E   = "output_tokens_per_s_per_user_e2e"
+	KeyRatePerGPU    = "output_tokens_per_s_per_gpu"
+	KeyEnergy        = "energy_j"
+	KeyPower         = "power_w"
+	KeyPerOutput     = "j_per_output_token"
+	KeyPerToken      = "j_per_token"
+	KeyPerRequest    = "j_per_request"
+	KeyRatePerMW     = "output_tokens_per_s_per_mw"
+	KeyGPUDollars    = "gpu_dollars_per_million_output_tokens"
+	KeyEnergyDollars = "energy_dollars_per_million_output_tokens"
+)
+
+// EconomicsFigures are the figures of [Economics] without values, in the order of a report.
+var EconomicsFigures = [...]LevelFigure{
+	{Key: KeyUserRate, Label: "output tokens/s/user (decode)", Unit: "tokens/s", Formula: "1 / mean TPOT", Source: "InferenceX: interactivity"},
+	{Key: KeyUserRateE2E, Label: "output tokens/s/user (whole request)", Unit: "tokens/s", Formula: "mean over requests of output tokens / E2EL", Source: "AIPerf: e2e output token throughput"},
+	{Key: KeyRatePerGPU, Label: "output tokens/s/GPU", Unit: "tokens/s", Formula: "output tokens/s / GPUs", Source: "InferenceX: output_tput_per_gpu"},
+	{Key: KeyEnergy, Label: "energy", Unit: "J", Formula: "Σ over GPUs of the energy in the time of the rates − idle power · time"},
+	{Key: KeyPower, Label: "mean power", Unit: "W", Formula: "energy / time of the rates"},
+	{Key: KeyPerOutput, Label: "energy per output token", Unit: "J", Formula: "energy / output tokens", Source: "ML.ENERGY, arXiv 2505.06371"},
+	{Key: KeyPerToken, Label: "energy per token", Unit: "J", Formula: "energy / (input tokens + output tokens)"},
+	{Key: KeyPerRequest, Label: "mean energy per request", Unit: "J", Formula: "energy / requests", Source: "ML.ENERGY, arXiv 2505.06371"},
+	{Key: KeyRatePerMW, Label: "output tokens/s/MW", Unit: "tokens/s", Formula: "10⁶ · output tokens / energy"},
+	{Key: KeyGPUDollars, Label: "GPU price per million output tokens", Unit: "dollars", Formula: "10⁶ · price of a GPU hour · GPUs / (3600 · output tokens/s)", Source: "inference-perf, issue 139"},
+	{Key: KeyEnergyDollars, Label: "energy price per million output tokens", Unit: "dollars", Formula: "energy per output token · price of a kWh / 3.6"},
+}
+
+// An economicsCollector gathers the values of a level that the usual figures lack.
+type economicsCollector struct {
+	rates   sample[float64] // output tokens per second of each request
+	pending []float64       // of requests that count only if the level was streamed
+}
+
+func newEconomics(memory *extsort.Memory) *economicsCollector {
+	return &economicsCollector{rates: sample[float64]{memory: memory}}
+}
+
+// add adds a request that counts.
+func (c *economicsCollector) add(p *Point) {
+	if !p.E2EL.OK || p.E2EL.V <= 0 {
+		return
+	}
+	rate := func(tokens int64) float64 { return float64(tokens) / (float64(p.E2EL.V) / 1e9) }
+	if p.OutputTokens.OK {
+		c.rates.add(rate(p.OutputTokens.V))
+	} else if _, tokens := p.IfStreamed(); p.Streamed == answer.StreamedUnknown && tokens.OK {
+		c.pending = append(c.pending, rate(tokens.V))
+	}
+}
+
+// resolve adds the requests of which only others of the level show whether they were streamed.
+func (c *economicsCollector) resolve(streamed bool) {
+	if streamed {
+		c.rates.add(c.pending...)
+	}
+	c.pending = nil
+}
+
+// finish returns the figures that need no telemetry.
+func (c *economicsCollector) finish(cfg EconomicsConfig, x *Experiment) (*Economics, error) {
+	e := &Economics{Config: cfg}
+	for _, f := range EconomicsFigures {
+		if f.Key == KeyGPUDollars && cfg.GPUHourPrice == 0 || f.Key == KeyEnergyDollars && cfg.EnergyPrice == 0 {
+			continue
+		}
+		e.Figures = append(e.Figures, f)
+	}
+	if s := x.Metric(answer.TPOT); s != nil && s.Mean > 0 {
+		e.set(KeyUserRate, 1e9/s.Mean, 0)
+	} else {
+		e.lack(KeyUserRate, cmp.Or(x.whyNot(answer.TPOT.Key()), "no request has a TPOT"))
+	}
+	if s := c.rates.summary(); s != nil {
+		e.set(KeyUserRateE2E, s.Mean, 0)
+	} else {
+		e.lack(KeyUserRateE2E, cmp.Or(x.whyNot("output_tokens_per_s"), "no request has an E2EL and output tokens"))
+	}
+	return e, c.rates.err
+}
+
+// whyNot returns the reason why a metric or rate of the level has no value; "" if none is known.
+func (e *Experiment) whyNot(key string) string {
+	for _, u := range e.Unavailable {
+		if u.Key == key {
+			return u.Why
+		}
+	}
+	return ""
+}
+
+func (e *Economics) set(key string, value, bound float64) {
+	f := e.Figure(key)
+	switch {
+	case f == nil:
+	case math.IsNaN(value) || math.IsInf(value, 0):
+		f.Why = "the value is not a number"
+	default:
+		f.Value, f.Bound, f.Why = value, bound, ""
+	}
+}
+
+func (e *Economics) lack(key, why string) {
+	if f := e.Figure(key); f != nil {
+		f.Why = why
+	}
+}
+
+// addEnergy completes the figures by the telemetry, in which the run has gpus GPUs.
+func (x *Experiment) addEnergy(energy []serverfigures.Energy, gpus int) {
+	e := x.Economics
+	e.Energy = energy
+	if e.GPUs = e.Config.GPUs; e.GPUs == 0 {
+		e.GPUs, e.Counted = gpus, gpus > 0
+	} else if gpus > 0 && gpus != e.GPUs {
+		x.Warnings = append(x.Warnings, said(KindServer, "the telemetry holds %s, but --gpus says %d: energy and power are of all GPUs in the telemetry", plural.Of(gpus, "GPU"), e.GPUs))
+	}
+	seconds := float64(x.DurationNS) / 1e9
+	rate := x.Throughput.OutputTokens
+	noRate := cmp.Or(x.whyNot("output_tokens_per_s"), "the rate of output tokens is not known")
+	const noGPUs = "the number of GPUs is not known: --gpus"
+	perRate := func(key, why string, value func() float64) {
+		switch {
+		case why != "":
+			e.lack(key, why)
+		case !rate.OK || rate.PerSecond <= 0:
+			e.lack(key, noRate)
+		default:
+			e.set(key, value(), 0)
+		}
+	}
+	why := ""
+	if e.GPUs == 0 {
+		why = noGPUs
+	}
+	perRate(KeyRatePerGPU, why, func() float64 { return rate.PerSecond / float64(e.GPUs) })
+	perRate(KeyGPUDollars, why, func() float64 {
+		return 1e6 * e.Config.GPUHourPrice * float64(e.GPUs) / (3600 * rate.PerSecond)
+	})
+	joules, bound, why := x.energy()
+	each := func(key string, n float64, lacking string, scale float64) {
+		switch {
+		case why != "":
+			e.lack(key, why)
+		case n <= 0 || math.IsNaN(n):
+			e.lack(key, lacking)
+		default:
+			e.set(key, scale*joules/n, scale*bound/n)
+		}
+	}
+	each(KeyEnergy, 1, "", 1)
+	each(KeyPower, seconds, "", 1)
+	tokens := of(rate) * seconds
+	each(KeyPerOutput, tokens, noRate, 1)
+	each(KeyPerToken, of(x.Throughput.TotalTokens)*seconds, cmp.Or(x.whyNot("output_tokens_per_s"), "the input tokens of some requests are not known"), 1)
+	each(KeyPerRequest, of(x.Throughput.Requests)*seconds, "the rate of requests is not known", 1)
+	each(KeyEnergyDollars, tokens, noRate, e.Config.EnergyPrice/3.6)
+	switch f := e.Figure(KeyRatePerMW); {
+	case why != "":
+		f.Why = why
+	case tokens <= 0:
+		f.Why = noRate
+	default: // the bound of the inverse, at the end that is further away
+		e.set(KeyRatePerMW, 1e6*tokens/joules, 0)
+		if bound < joules {
+			f.Bound = 1e6*tokens/(joules-bound) - f.Value
+		}
+	}
+}
+
+// of returns a rate; 0 if it is not known.
+func of(r Rate) float64 {
+	if !r.OK {
+		return 0
+	}
+	return r.PerSecond
+}
+
+// energy returns the energy of all GPUs in the time of the rates, the bound of its error, or the reason
+// why it is not known.
+func (x *Experiment) energy() (joules, bound float64, why string) {
+	e := x.Economics
+	switch {
+	case x.DurationNS <= 0:
+		return 0, 0, "the duration of the level is not known"
+	case e.Span.Duration().Nanoseconds() != x.DurationNS:
+		return 0, 0, "the time of the pauses is left out, but energy was used in it"
+	case len(e.Energy) == 0:
+		return 0, 0, "the telemetry holds no GPU: pa-record --collect-metrics with --metrics-url or --nvidia-smi"
+	}
+	for i := range e.Energy {
+		g := &e.Energy[i]
+		if g.NA != "" {
+			return 0, 0, strings.TrimPrefix(fmt.Sprintf("%s: %s", g.Of, g.NA), ": ")
+		}
+		joules += g.Joules
+		bound += g.ErrorJoules
+	}
+	if idle := e.Config.IdleWatts * float64(len(e.Energy)) * float64(x.DurationNS) / 1e9; idle > 0 {
+		if idle >= joules {
+			return 0, 0, fmt.Sprintf("the idle power of %v W a GPU is at or above the mean power of %.4g W a GPU", e.Config.IdleWatts, joules/float64(len(e.Energy))/(float64(x.DurationNS)/1e9))
+		}
+		joules -= idle
+	}
+	return joules, bound, ""
+}
+
+// gpusOf returns the number of GPUs in the telemetry of a run: of all levels together.
+func gpusOf(results []serverfigures.Result) int {
+	seen := map[string]bool{}
+	for i := range results {
+		for _, g := range results[i].Energy {
+			seen[g.Of] = true
+		}
+	}
+	return len(seen)
+}
+
+// energySpan returns the time of the rates of the level; 0, 0 if it is not known or if energies are not
+// wanted.
+func energySpan(e *Experiment) (from, to uint64) {
+	if e.Economics == nil || e.DurationNS <= 0 {
+		return 0, 0
+	}
+	return e.Economics.Span.FromNS, e.Economics.Span.ToNS
+}
+
+// ratesSpan returns the time of the rates: the selected part, or from the first start to the last
+// response.
+func (c *collector) ratesSpan(run *export.Run, sel *Selected) Span {
+	if sel != nil {
+		return sel.Span
+	}
+	if why, lacks := run.Lacks(export.PartStarts); lacks && why != "" {
+		return Span{}
+	}
+	return Span{c.firstStart, c.lastEnd}
+}
