@@ -3,6 +3,7 @@ package report
 import (
 	"encoding/csv"
 	"io"
+	"slices"
 	"strconv"
 
 	"github.com/pa-tools/pa/internal/sanitize"
@@ -113,7 +114,7 @@ func csvRows(e *analyze.Experiment) [][]string {
 		}
 		rows = append(rows, csvRates([]throughput{{key: "goodput_requests_per_s", rate: x.Requests}, {key: "goodput_output_tokens_per_s", rate: x.OutputTokens}})...)
 	}
-	return append(append(rows, csvQuality(e.Quality)...), csvServers(e.Server)...)
+	return append(append(rows, slices.Concat(csvQuality(e.Quality), csvEconomics(e.Economics))...), csvServers(e.Server)...)
 }
 
 // csvPart returns the lines of a window or of a model.

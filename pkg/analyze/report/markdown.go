@@ -107,6 +107,9 @@ func markdownLevel(b *strings.Builder, rep *analyze.Report, e *analyze.Experimen
 	if e.Quality != nil {
 		markdownQuality(b, e.Quality, u)
 	}
+	if e.Economics != nil {
+		markdownEconomics(b, e.Economics)
+	}
 	if g := servers(e, u.server); g != nil {
 		b.WriteByte('\n')
 		g.markdown(b, 1)

@@ -191,6 +191,12 @@ func (t *table) experiment(e *analyze.Experiment) {
 	if e.Quality != nil {
 		t.quality(e.Quality)
 	}
+	if e.Economics != nil {
+		t.b.WriteByte('\n')
+		for _, line := range economics(e.Economics) {
+			t.prose("  ", line)
+		}
+	}
 	if g := servers(e, t.units.server); g != nil {
 		t.b.WriteByte('\n')
 		t.write(g)

@@ -1,13 +1,88 @@
 package settings
 
 import (
+	"math"
+	"slices"
+	"strings"
+
 	"github.com/urfave/cli/v2"
 
+	"github.com/pa-tools/pa/internal/cmdline"
 	"github.com/pa-tools/pa/pkg/analyze"
 )
 
+const economicsGroup = "Economics"
+
 // MostGPUs is the largest number of GPUs that flags take.
 const MostGPUs = 1_000_000
+
+// economicsFlags lists the flags that set the parameters of the figures of economics.
+var economicsFlags = []string{"gpus", "idle-power", "gpu-hour-price", "energy-price"}
+
+// EconomicsFlags returns the parameters of the figures of economics.
+func EconomicsFlags() []cli.Flag {
+	return []cli.Flag{
+		&cli.IntFlag{Name: "gpus", Usage: "the server had `N` GPUs (default: as many as the telemetry of the file has)", Category: economicsGroup},
+		&cli.Float64Flag{Name: "idle-power", Usage: "subtract the energy of idle GPUs, each of which takes `WATTS`", Category: economicsGroup},
+		&cli.Float64Flag{Name: "gpu-hour-price", Usage: "one GPU costs `DOLLARS` an hour", Category: economicsGroup},
+		&cli.Float64Flag{Name: "energy-price", Usage: "a kWh costs `DOLLARS`", Category: economicsGroup},
+	}
+}
+
+// metricGroups reads --metrics: the groups of metrics that were asked for. Only reports have more
+// groups than quality.
+func metricGroups(c *cli.Context) (map[string]bool, error) {
+	known := []string{"quality"}
+	if slices.Contains(FlagNames(c.Command.Flags), "gpu-hour-price") {
+		known = append(known, "economics")
+	}
+	asked := map[string]bool{}
+	text := c.String("metrics")
+	if text == "" {
+		return asked, nil
+	}
+	for group := range strings.SplitSeq(text, ",") {
+		group = strings.TrimSpace(group)
+		if !slices.Contains(known, group) {
+			if len(known) == 1 {
+				return nil, cmdline.Usagef("--metrics %q: give %s", text, known[0])
+			}
+			return nil, cmdline.Usagef("--metrics %q: give one or several of %s", text, strings.Join(known, ", "))
+		}
+		asked[group] = true
+	}
+	return asked, nil
+}
+
+// economics reads the flags of EconomicsFlags into cfg.
+func economics(c *cli.Context, cfg *analyze.Config) error {
+	groups, err := metricGroups(c)
+	if err != nil {
+		return err
+	}
+	if !groups["economics"] {
+		for _, name := range economicsFlags {
+			if c.IsSet(name) {
+				return cmdline.Usagef("--%s needs --metrics economics", name)
+			}
+		}
+		return nil
+	}
+	e := analyze.EconomicsConfig{GPUs: c.Int("gpus")}
+	if c.IsSet("gpus") && (e.GPUs < 1 || e.GPUs > MostGPUs) {
+		return cmdline.Usagef("--gpus %d: give a number from 1 on, such as 8", e.GPUs)
+	}
+	for _, x := range []struct {
+		name string
+		to   *float64
+	}{{"idle-power", &e.IdleWatts}, {"gpu-hour-price", &e.GPUHourPrice}, {"energy-price", &e.EnergyPrice}} {
+		if *x.to = c.Float64(x.name); c.IsSet(x.name) && !(*x.to > 0 && !math.IsInf(*x.to, 0)) {
+			return cmdline.Usagef("--%s %v: give a number above 0, such as 0.15", x.name, *x.to)
+		}
+	}
+	cfg.Economics = &e
+	return nil
+}
 
 // ObjectiveConfig reads the flags of Config, ObjectiveFlags and the limit of memory.
 func ObjectiveConfig(c *cli.Context) (analyze.Config, error) {

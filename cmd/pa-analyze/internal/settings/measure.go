@@ -73,6 +73,9 @@ func ReportConfig(c *cli.Context) (analyze.Config, error) {
 	if err := quality(c, &cfg); err != nil {
 		return cfg, err
 	}
+	if err := economics(c, &cfg); err != nil {
+		return cfg, err
+	}
 	return cfg, objective(c, &cfg)
 }
 

@@ -1,7 +1,6 @@
 package settings
 
 import (
-	"strings"
 	"time"
 
 	"github.com/urfave/cli/v2"
@@ -19,7 +18,7 @@ var qualityFlags = []string{"due-first", "due-next", "fluidity", "fluid-share", 
 func QualityFlags() []cli.Flag {
 	q := analyze.DefaultQuality()
 	return []cli.Flag{
-		&cli.StringFlag{Name: "metrics", Usage: "also report the metrics of `GROUP`: quality (fluidity, token deadlines, stalls, interactivity)", Category: qualityGroup},
+		&cli.StringFlag{Name: "metrics", Usage: "also report the metrics of `GROUP`: quality (fluidity, token deadlines, stalls, interactivity), economics (energy and price of a token); several with commas", Category: qualityGroup},
 		&cli.DurationFlag{Name: "due-first", Usage: "the first token is due after `TIME`", Value: time.Duration(q.FirstTokenNS), Category: qualityGroup},
 		&cli.DurationFlag{Name: "due-next", Usage: "each later token is due `TIME` after the previous token", Value: time.Duration(q.TokenNS), Category: qualityGroup},
 		&cli.Float64Flag{Name: "fluidity", Usage: "the fluid token rate has requests with a fluidity index of `INDEX`", Value: q.Target, Category: qualityGroup},
@@ -32,19 +31,17 @@ func QualityFlags() []cli.Flag {
 
 // quality reads the flags of QualityFlags.
 func quality(c *cli.Context, cfg *analyze.Config) error {
-	groups := c.String("metrics")
-	if groups == "" {
+	groups, err := metricGroups(c)
+	if err != nil {
+		return err
+	}
+	if !groups["quality"] {
 		for _, name := range qualityFlags {
 			if c.IsSet(name) {
 				return cmdline.Usagef("--%s needs --metrics quality", name)
 			}
 		}
 		return nil
-	}
-	for group := range strings.SplitSeq(groups, ",") {
-		if strings.TrimSpace(group) != "quality" {
-			return cmdline.Usagef("--metrics %q: give quality", groups)
-		}
 	}
 	q := analyze.QualityConfig{
 		FirstTokenNS: int64(c.Duration("due-first")), TokenNS: int64(c.Duration("due-next")), Target: c.Float64("fluidity"), Share: c.Float64("fluid-share"),
