@@ -49,6 +49,8 @@ type Config struct {
 	Quality *QualityConfig
 	// Economics asks for [Experiment.Economics]; nil means no.
 	Economics *EconomicsConfig
+	// Prefix asks for [Experiment.Prefix], and Phases for [Experiment.Phases].
+	Prefix, Phases bool
 	// Certified asks for [Summary.Certified] of the metrics of whole levels.
 	Certified bool
 	// MemoryLimit is about the memory that the whole program takes at most, in bytes; 0
@@ -194,6 +196,11 @@ type Experiment struct {
 	Quality *Quality
 	// Economics says what the tokens cost; nil unless Config.Economics asks for it.
 	Economics *Economics
+	// Prefix says how the prefix cache of the server and the first tokens are related; nil unless
+	// Config.Prefix asks for it.
+	Prefix *Prefix
+	// Phases says where the time of requests went at the server; nil unless Config.Phases asks for it.
+	Phases *Phases
 	// Series holds the requests of the part in the order of their starts, including
 	// excluded ones, if Config.Series asked for them.
 	Series []Point

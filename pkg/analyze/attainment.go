@@ -79,6 +79,12 @@ func (c *collector) prepare(cfg Config, undecided bool) {
 	if cfg.Economics != nil && c.economics == nil {
 		c.economics = newEconomics(c.whole[0].memory)
 	}
+	if cfg.Prefix && c.prefix == nil {
+		c.prefix = &prefixCollector{}
+	}
+	if cfg.Phases && c.phases == nil {
+		c.phases = newPhases(c.whole[0].memory)
+	}
 	if cfg.SLO != nil && c.slo == nil {
 		c.slo = newAttainer(cfg.SLO)
 		if undecided && cfg.Streaming == nil {

@@ -39,6 +39,8 @@ type collector struct {
 	sloStreamed *attainer
 	quality     *qualityCollector   // nil: not asked for
 	economics   *economicsCollector // nil: not asked for
+	prefix      *prefixCollector    // nil: not asked for
+	phases      *phasesCollector    // nil: not asked for
 	timed       []timed
 	streams     streamCount
 	undecided   []undecided
@@ -181,6 +183,12 @@ func (c *collector) count(p *Point) {
 	if c.economics != nil {
 		c.economics.add(p)
 	}
+	if c.prefix != nil {
+		c.prefix.add(p)
+	}
+	if c.phases != nil {
+		c.phases.add(p)
+	}
 	if c.slo != nil {
 		c.slo.count(p)
 	}
@@ -302,6 +310,13 @@ func (c *collector) finish(run *export.Run, e *export.Experiment, cfg Config, se
 		x.Unsteady = append(x.Unsteady, err)
 	}
 	x.Unavailable = append(c.unavailable(x.Metrics, run, cfg), c.uncountable(x.Metrics)...)
+	if c.prefix != nil {
+		x.Prefix = c.prefix.finish()
+	}
+	if c.phases != nil {
+		q, err := c.phases.finish()
+		x.Phases, c.err = q, errors.Join(c.err, err)
+	}
 	if c.economics != nil {
 		q, err := c.economics.finish(*cfg.Economics, &x)
 		q.Span = c.ratesSpan(run, sel)

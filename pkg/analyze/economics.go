@@ -31,6 +31,7 @@ type LevelFigure struct {
 	Unit       string // "tokens/s", "J", "W", "dollars", "count", …
 	Formula    string
 	Source     string // where the definition was published; "" for our own
+	From       string // what a value of Phases comes from: the source's metric
 	Value      float64
 	// Bound bounds the error of Value that comes from the times between samples; 0 if there is no
 	// such error.

@@ -31,6 +31,9 @@ func addServerFigures(ctx context.Context, r export.Reader, rep *Report) error {
 			e.addEnergy(results[i].Energy, gpus)
 		}
 		e.Server = results[i].Figures
+		if e.Phases != nil {
+			e.addPhases(r.Run())
+		}
 		for _, w := range results[i].Warnings {
 			e.Warnings = append(e.Warnings, said(KindServer, "%s", w))
 		}

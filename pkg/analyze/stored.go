@@ -9,7 +9,9 @@ import (
 // else nil. It makes that reader skip the texts of the answers.
 func storedAnswers(r export.Reader, cfg Config) export.DerivedReader {
 	d, ok := r.(export.DerivedReader)
-	if !ok || cfg.Series { // a Series compares the inputs, which are not read then
+	// A Series compares the inputs, which are not read then; Prefix and Phases need members of the
+	// answers that have no column.
+	if !ok || cfg.Series || cfg.Prefix || cfg.Phases {
 		return nil
 	}
 	c := cfg.PerRequest()

@@ -31,6 +31,9 @@ func (c *collector) resolve(streamed bool) {
 	if c.economics != nil {
 		c.economics.resolve(streamed)
 	}
+	if c.prefix != nil {
+		c.prefix.resolve(streamed)
+	}
 	if !streamed {
 		return
 	}

@@ -29,6 +29,12 @@ type Answer struct {
 	// Events are the token events in order of arrival.
 	Events []Event
 	Usage  Usage
+	// CachedStated says that the server stated Usage.Cached, be it 0. It is false in an answer from the
+	// columns of a file.
+	CachedStated bool
+	// Prefill and Decode are the times at the server in ns, as llama.cpp states them; missing in an
+	// answer from the columns of a file.
+	Prefill, Decode Value
 	// Failure is the error that the server sent in the stream; "" for none.
 	Failure string
 	// Assumed says that the file holds no outputs, so that every response counts as a

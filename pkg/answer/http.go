@@ -2,6 +2,7 @@ package answer
 
 import (
 	"bytes"
+	"math"
 
 	"github.com/go-json-experiment/json/jsontext"
 
@@ -218,6 +219,9 @@ func (h *httpDecoder) take(d *Decoder, at int, frame []byte, err error) {
 // usage stores the server's token counts. A count of 0 completion tokens beside output
 // means that the server does not know the number.
 func (h *httpDecoder) usage(a *Answer) {
+	if t := &h.stream.Timings; h.stream.HasTimings {
+		a.Prefill, a.Decode = Some(int64(math.Round(t.PromptMS*1e6))), Some(int64(math.Round(t.PredictedMS*1e6)))
+	}
 	if !h.stream.HasUsage {
 		return
 	}
@@ -229,6 +233,7 @@ func (h *httpDecoder) usage(a *Answer) {
 	if u.PromptTokens > 0 {
 		a.Usage.Input = Some(u.PromptTokens)
 		a.Usage.Cached = Some(u.CachedTokens)
+		a.CachedStated = h.stream.HasCached
 	}
 }
 

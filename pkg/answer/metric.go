@@ -29,6 +29,10 @@ const (
 	TokensPerEvent
 	ITLPerToken
 	NormalizedLatency
+
+	// Times at the server, as it states them in its answers.
+	ServerPrefill
+	ServerDecode
 	numMetrics
 )
 
@@ -68,6 +72,9 @@ var metrics = [numMetrics]struct {
 	TokensPerEvent:    {"tokens_per_event", "tokens per event", Ratio},
 	ITLPerToken:       {"itl_per_token_estimated", "ITL per token, estimated", Nanoseconds},
 	NormalizedLatency: {"normalized_latency", "E2EL per token", Nanoseconds},
+
+	ServerPrefill: {"server_prefill", "prefill, by the server", Nanoseconds},
+	ServerDecode:  {"server_decode", "decode, by the server", Nanoseconds},
 }
 
 // String returns the name in objectives and gates: "ttft", "output_tokens".

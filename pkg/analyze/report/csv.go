@@ -114,7 +114,7 @@ func csvRows(e *analyze.Experiment) [][]string {
 		}
 		rows = append(rows, csvRates([]throughput{{key: "goodput_requests_per_s", rate: x.Requests}, {key: "goodput_output_tokens_per_s", rate: x.OutputTokens}})...)
 	}
-	return append(append(rows, slices.Concat(csvQuality(e.Quality), csvEconomics(e.Economics))...), csvServers(e.Server)...)
+	return append(append(rows, slices.Concat(csvQuality(e.Quality), csvEconomics(e.Economics), csvPrefix(e.Prefix), csvPhases(e.Phases))...), csvServers(e.Server)...)
 }
 
 // csvPart returns the lines of a window or of a model.

@@ -122,6 +122,7 @@ type jsonLevelFigure struct {
 	Value *float64 `json:"value,omitempty"`
 	Bound float64  `json:"error_bound,omitempty"`
 	Unit  string   `json:"unit"`
+	From  string   `json:"from,omitempty"`
 	Why   string   `json:"why,omitempty"`
 }
 
@@ -142,7 +143,7 @@ func jsonEconomicsOf(e *analyze.Economics) *jsonEconomics {
 	if e == nil {
 		return nil
 	}
-	j := &jsonEconomics{GPUs: e.GPUs, StartNS: e.Span.FromNS, EndNS: e.Span.ToNS, Figures: map[string]*jsonLevelFigure{}, Energy: []jsonEnergy{}}
+	j := &jsonEconomics{GPUs: e.GPUs, StartNS: e.Span.FromNS, EndNS: e.Span.ToNS, Energy: []jsonEnergy{}}
 	j.Settings.IdleWatts, j.Settings.GPUHourPrice, j.Settings.EnergyPrice = e.Config.IdleWatts, e.Config.GPUHourPrice, e.Config.EnergyPrice
 	switch {
 	case e.Counted:
@@ -150,14 +151,7 @@ func jsonEconomicsOf(e *analyze.Economics) *jsonEconomics {
 	case e.GPUs > 0:
 		j.GPUsFrom = "flag"
 	}
-	for i := range e.Figures {
-		f := &e.Figures[i]
-		x := &jsonLevelFigure{Unit: f.Unit, Bound: f.Bound, Why: f.Why}
-		if f.Why == "" {
-			x.Value = &f.Value
-		}
-		j.Figures[f.Key] = x
-	}
+	j.Figures = jsonLevelFigures(e.Figures)
 	for i := range e.Energy {
 		g := &e.Energy[i]
 		x := jsonEnergy{Of: g.Of, GPU: g.GPU, Host: g.Host, Metric: g.Metric, From: meterName(g), Covered: g.Covered, N: g.N, NA: g.NA}

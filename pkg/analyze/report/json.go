@@ -106,6 +106,8 @@ type jsonExperiment struct {
 	SLO         *jsonSLO          `json:"slo,omitempty"`
 	Quality     *jsonQuality      `json:"quality,omitempty"`
 	Economics   *jsonEconomics    `json:"economics,omitempty"`
+	Prefix      *jsonPrefix       `json:"prefix,omitempty"`
+	Phases      *jsonPhases       `json:"phases,omitempty"`
 	Models      []jsonModel       `json:"models,omitempty"`
 	Windows     []jsonWindow      `json:"windows,omitempty"`
 	// Pauses has the layout of the file.
@@ -188,7 +190,7 @@ func experiment(e *analyze.Experiment, target float64) jsonExperiment {
 		DurationNS: e.DurationNS, TokenSource: e.TokenSource.String(),
 		TokenEvents: e.TokenEvents, SharedStamps: e.SharedStamps,
 		Selected: PartOf(e.Selected), Metrics: e.Metrics, Throughput: jsonRates(&e.Throughput), Unavailable: whys(e.Unavailable),
-		SLO: jsonAttainment(e.SLO, target), Quality: jsonQualityOf(e.Quality), Economics: jsonEconomicsOf(e.Economics), Models: jsonModels(e.Models), Windows: jsonWindows(e.Windows),
+		SLO: jsonAttainment(e.SLO, target), Quality: jsonQualityOf(e.Quality), Economics: jsonEconomicsOf(e.Economics), Prefix: jsonPrefixOf(e.Prefix), Phases: jsonPhasesOf(e.Phases), Models: jsonModels(e.Models), Windows: jsonWindows(e.Windows),
 		Pauses: e.Pauses, PausedRequests: e.Paused,
 		Client:   e.Client,
 		Server:   jsonServers(e.Server),

@@ -110,6 +110,12 @@ func markdownLevel(b *strings.Builder, rep *analyze.Report, e *analyze.Experimen
 	if e.Economics != nil {
 		markdownEconomics(b, e.Economics)
 	}
+	if e.Prefix != nil {
+		markdownPrefix(b, e.Prefix, u)
+	}
+	if e.Phases != nil {
+		markdownPhases(b, e.Phases, u)
+	}
 	if g := servers(e, u.server); g != nil {
 		b.WriteByte('\n')
 		g.markdown(b, 1)

@@ -331,7 +331,7 @@ func TestJSONSchema(t *testing.T) {
 	}
 	inputs = append(append(inputs, edges(t)...), measured(t, "sweep.json", sweep(), parts(t)), measured(t, "sweep.json", sweep()[1:2], steady(t)))
 	q := analyze.DefaultQuality()
-	inputs = append(inputs, measured(t, "sweep.json", sweep(), analyze.Config{Quality: &q, Economics: &analyze.EconomicsConfig{GPUs: 2, GPUHourPrice: 3}}))
+	inputs = append(inputs, measured(t, "sweep.json", sweep(), analyze.Config{Quality: &q, Economics: &analyze.EconomicsConfig{GPUs: 2, GPUHourPrice: 3}, Prefix: true, Phases: true}))
 	lists := [][]Input{inputs, {}}
 	for _, in := range inputs {
 		lists = append(lists, []Input{in})

@@ -197,6 +197,26 @@ func (t *table) experiment(e *analyze.Experiment) {
 			t.prose("  ", line)
 		}
 	}
+	if e.Prefix != nil {
+		t.b.WriteByte('\n')
+		for _, line := range levelFigures(e.Prefix.Figures, t.units.server) {
+			t.prose("  ", line)
+		}
+		t.prose("  ", statedRequests(e.Prefix))
+		if g := prefixBuckets(e.Prefix, t.units.token); g != nil {
+			t.write(g)
+		}
+	}
+	if e.Phases != nil {
+		t.b.WriteByte('\n')
+		if len(e.Phases.Metrics) > 0 {
+			g := figures(&analyze.Experiment{Metrics: e.Phases.Metrics}, t.units)
+			t.write(&g)
+		}
+		for _, line := range levelFigures(e.Phases.Figures, t.units.server) {
+			t.prose("  ", line)
+		}
+	}
 	if g := servers(e, t.units.server); g != nil {
 		t.b.WriteByte('\n')
 		t.write(g)

@@ -33,6 +33,11 @@ type Chunk struct {
 	// or null. Ollama sends zeros before it knows; see Stream.
 	Usage    Usage
 	HasUsage bool
+	// HasCached says that the body's usage states CachedTokens, be it 0.
+	HasCached bool
+	// Timings holds the body's times at a llama.cpp server. HasTimings is false when it has none.
+	Timings    Timings
+	HasTimings bool
 
 	walker   jsonscan.Walker
 	template *template // nil before the second frame
@@ -194,8 +199,12 @@ func (c *Chunk) body(w *jsonscan.Walker) {
 		case "choices":
 			c.choices(w)
 		case "usage":
-			if u, ok := parseUsage(w); ok {
-				c.Usage, c.HasUsage = u, true
+			if u, ok, cached := parseUsage(w); ok {
+				c.Usage, c.HasUsage, c.HasCached = u, true, cached
+			}
+		case "timings":
+			if t, ok := parseTimings(w); ok {
+				c.Timings, c.HasTimings = t, true
 			}
 		case "id":
 			c.ID = w.String()

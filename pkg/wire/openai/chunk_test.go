@@ -111,9 +111,21 @@ var chunks = []struct {
 	// Usage.
 	{
 		"usage alone", `{"choices":[],"usage":{"prompt_tokens":29,"total_tokens":45,"completion_tokens":16,"prompt_tokens_details":{"cached_tokens":28},"completion_tokens_details":{"reasoning_tokens":3}}}`,
-		Chunk{Usage: Usage{29, 16, 45, 28, 3}, HasUsage: true},
+		Chunk{Usage: Usage{29, 16, 45, 28, 3}, HasUsage: true, HasCached: true},
 		false,
 	},
+	{
+		"usage that states no cached tokens, and one that states 0 of them", `{"choices":[],"usage":{"prompt_tokens":2,"prompt_tokens_details":{"audio_tokens":1,"cached_tokens":0}}}`,
+		Chunk{Usage: Usage{PromptTokens: 2}, HasUsage: true, HasCached: true},
+		false,
+	},
+	{
+		"llama.cpp: timings", `{"choices":[{"finish_reason":"length","index":0,"delta":{}}],"timings":{"cache_n":0,"prompt_n":29,"prompt_ms":1.184,"predicted_n":16,"predicted_ms":3.466}}`,
+		Chunk{Choices: []Choice{{FinishReason: []byte("length")}}, Timings: Timings{1.184, 3.466}, HasTimings: true},
+		false,
+	},
+	{"timings that lack one, or are none", `{"choices":[],"model":"m","timings":{"prompt_ms":1,"predicted_ms":-1}}`, Chunk{Model: []byte("m")}, false},
+	{"timings are no object", `{"choices":[],"model":"m","timings":[1]}`, Chunk{Model: []byte("m")}, false},
 	{
 		"usage with null details", `{"choices":[],"usage":{"prompt_tokens":29,"completion_tokens":16,"total_tokens":45,"prompt_tokens_details":null}}`,
 		Chunk{Usage: Usage{PromptTokens: 29, CompletionTokens: 16, TotalTokens: 45}, HasUsage: true},

@@ -102,8 +102,8 @@ func (n *native) response(w *jsonscan.Walker, c *Chunk) {
 		case "model":
 			c.Model = w.String()
 		case "usage":
-			if u, ok := parseUsage(w); ok {
-				c.Usage, c.HasUsage = u, true
+			if u, ok, cached := parseUsage(w); ok {
+				c.Usage, c.HasUsage, c.HasCached = u, true, cached
 			}
 		case "error":
 			if raw := w.Value(); len(raw) > 0 {

@@ -18,6 +18,11 @@ type Stream struct {
 	// are summed; the tokens of the prompt, which all share, are not.
 	Usage    Usage
 	HasUsage bool
+	// HasCached says that Usage states CachedTokens, be it 0.
+	HasCached bool
+	// Timings are the last times that the server gave; HasTimings is false if it gave none.
+	Timings    Timings
+	HasTimings bool
 
 	finals int   // chunks with a count and no choice
 	sum    Usage // of their completions
@@ -45,6 +50,9 @@ func (st *Stream) Add(c *Chunk) {
 		ends = ends && ended
 		st.choice(ch.Index, ended)
 	}
+	if c.HasTimings {
+		st.Timings, st.HasTimings = c.Timings, true
+	}
 	if c.HasUsage && (c.Usage != Usage{} || ends) {
 		st.count(c)
 	}
@@ -56,7 +64,7 @@ func (st *Stream) AddAgain() { st.OutputChunks++ }
 
 // count takes the usage of a chunk.
 func (st *Stream) count(c *Chunk) {
-	st.Usage, st.HasUsage = c.Usage, true
+	st.Usage, st.HasUsage, st.HasCached = c.Usage, true, c.HasCached
 	if len(c.Choices) > 0 {
 		return
 	}

@@ -1,6 +1,11 @@
 package openai
 
-import "github.com/pa-tools/pa/internal/jsonscan"
+import (
+	"bytes"
+	"strconv"
+
+	"github.com/pa-tools/pa/internal/jsonscan"
+)
 
 // Usage is the server's count of tokens.
 type Usage struct {
@@ -14,8 +19,8 @@ type Usage struct {
 }
 
 // parseUsage reads the "usage" member. ok is false when it is no object or
-// holds no count.
-func parseUsage(w *jsonscan.Walker) (u Usage, ok bool) {
+// holds no count. cached says that it states CachedTokens.
+func parseUsage(w *jsonscan.Walker) (u Usage, ok, cached bool) {
 	set := func(dst *int64) {
 		if n, isCount := count(w); isCount {
 			*dst, ok = n, true
@@ -32,23 +37,50 @@ func parseUsage(w *jsonscan.Walker) (u Usage, ok bool) {
 		case "reasoning_tokens": // SGLang
 			set(&u.ReasoningTokens)
 		case "prompt_tokens_details", "input_tokens_details":
-			detail(w, "cached_tokens", &u.CachedTokens)
+			cached = detail(w, "cached_tokens", &u.CachedTokens) || cached
 		case "completion_tokens_details", "output_tokens_details":
 			detail(w, "reasoning_tokens", &u.ReasoningTokens)
 		default:
 			w.Skip()
 		}
 	}
-	return u, ok
+	return u, ok, cached
 }
 
-// detail reads one count out of an object.
-func detail(w *jsonscan.Walker, name string, dst *int64) {
+// detail reads one count out of an object. found says that there is one.
+func detail(w *jsonscan.Walker, name string, dst *int64) (found bool) {
 	for more := w.TryObject(); more; more = w.NextMember() {
 		if string(w.Key) != name {
 			w.Skip()
 		} else if n, ok := count(w); ok {
-			*dst = n
+			*dst, found = n, true
 		}
 	}
+	return found
+}
+
+// Timings are the times of an answer at a llama.cpp server, in milliseconds: to process the
+// prompt, and to generate the tokens.
+type Timings struct{ PromptMS, PredictedMS float64 }
+
+// parseTimings reads the "timings" member. ok is false unless it has both times, not below 0.
+func parseTimings(w *jsonscan.Walker) (t Timings, ok bool) {
+	var prompt, predicted bool
+	for more := w.TryObject(); more; more = w.NextMember() {
+		switch key := string(w.Key); key {
+		case "prompt_ms", "predicted_ms":
+			ms, err := strconv.ParseFloat(string(bytes.TrimSpace(w.Value())), 64)
+			if err != nil || !(ms >= 0 && ms < 1e15) {
+				continue
+			}
+			if key == "prompt_ms" {
+				t.PromptMS, prompt = ms, true
+			} else {
+				t.PredictedMS, predicted = ms, true
+			}
+		default:
+			w.Skip()
+		}
+	}
+	return t, prompt && predicted
 }

@@ -34,7 +34,7 @@ func EconomicsFlags() []cli.Flag {
 func metricGroups(c *cli.Context) (map[string]bool, error) {
 	known := []string{"quality"}
 	if slices.Contains(FlagNames(c.Command.Flags), "gpu-hour-price") {
-		known = append(known, "economics")
+		known = append(known, "economics", "prefix", "phases")
 	}
 	asked := map[string]bool{}
 	text := c.String("metrics")
@@ -60,6 +60,7 @@ func economics(c *cli.Context, cfg *analyze.Config) error {
 	if err != nil {
 		return err
 	}
+	cfg.Prefix, cfg.Phases = groups["prefix"], groups["phases"]
 	if !groups["economics"] {
 		for _, name := range economicsFlags {
 			if c.IsSet(name) {

@@ -18,7 +18,7 @@ var qualityFlags = []string{"due-first", "due-next", "fluidity", "fluid-share", 
 func QualityFlags() []cli.Flag {
 	q := analyze.DefaultQuality()
 	return []cli.Flag{
-		&cli.StringFlag{Name: "metrics", Usage: "also report the metrics of `GROUP`: quality (fluidity, token deadlines, stalls, interactivity), economics (energy and price of a token); several with commas", Category: qualityGroup},
+		&cli.StringFlag{Name: "metrics", Usage: "also report the metrics of `GROUP`: quality (fluidity, token deadlines, stalls, interactivity), economics (energy and price of a token), prefix (prefix cache, and TTFT by uncached tokens), phases (queue, prefill and decode at the server); several with commas", Category: qualityGroup},
 		&cli.DurationFlag{Name: "due-first", Usage: "the first token is due after `TIME`", Value: time.Duration(q.FirstTokenNS), Category: qualityGroup},
 		&cli.DurationFlag{Name: "due-next", Usage: "each later token is due `TIME` after the previous token", Value: time.Duration(q.TokenNS), Category: qualityGroup},
 		&cli.Float64Flag{Name: "fluidity", Usage: "the fluid token rate has requests with a fluidity index of `INDEX`", Value: q.Target, Category: qualityGroup},

@@ -1,0 +1,191 @@
+package analyze
+
+import (
+	"cmp"
+	"math"
+	"math/bits"
+	"slices"
+
+	"github.com/pa-tools/pa/internal/quantile"
+	"github.com/pa-tools/pa/pkg/answer"
+)
+
+// A Prefix says how many input tokens the server's prefix cache held, and how the time to the first
+// token grows with the input tokens that it did not hold. It is about successful requests.
+type Prefix struct {
+	// Stated counts the requests whose answers state cached tokens, be it 0, and input tokens; Unstated
+	// counts the others.
+	Stated, Unstated int
+	// Figures are those of PrefixFigures, without KeyHitRateZero where it would repeat KeyHitRate.
+	Figures []LevelFigure
+	// Buckets divide the stated requests with a TTFT by their uncached input tokens, in ascending order.
+	Buckets []PrefixBucket
+}
+
+// A PrefixBucket holds the requests with From to To uncached input tokens. Times are nanoseconds.
+type PrefixBucket struct {
+	From, To int64
+	N        int
+	// CachedShare is Σ cached / Σ input tokens of these requests.
+	CachedShare float64
+	// Mean, P50 and P90 are of the TTFT.
+	Mean, P50, P90 float64
+}
+
+// The keys of the figures.
+const (
+	KeyHitRate      = "hit_rate"
+	KeyHitRateZero  = "hit_rate_absent_is_0"
+	KeyTTFTSlope    = "ttft_ns_per_uncached_token"
+	KeyTTFTBase     = "ttft_ns_without_uncached_tokens"
+	KeyTTFTExplains = "ttft_r_squared"
+)
+
+// PrefixFigures are the figures of [Prefix] without values, in the order of a report.
+var PrefixFigures = [...]LevelFigure{
+	{Key: KeyHitRate, Label: "prefix-cache hit rate", Unit: "ratio", Formula: "Σ cached / Σ input tokens, of requests whose answers state both", Source: "AIPerf"},
+	{Key: KeyHitRateZero, Label: "hit rate if answers without cached tokens had none", Unit: "ratio", Formula: "Σ cached / Σ input tokens, of all requests with input tokens"},
+	{Key: KeyTTFTSlope, Label: "TTFT per uncached input token", Unit: "ns", Formula: "slope of the line of least squares of TTFT over uncached input tokens"},
+	{Key: KeyTTFTBase, Label: "TTFT at no uncached input token", Unit: "ns", Formula: "value of the line at 0"},
+	{Key: KeyTTFTExplains, Label: "share of the TTFT's variance that the line explains", Unit: "ratio", Formula: "square of the correlation"},
+}
+
+// An uncached is a request with known input and cached tokens; ttft is noLatency without a TTFT.
+type uncached struct{ tokens, input, ttft int64 }
+
+// A prefixCollector gathers the values of a level. It keeps 24 bytes for each request.
+type prefixCollector struct {
+	stated  []uncached
+	pending []uncached // whose TTFT counts only if the level was streamed
+	// input and cached are sums of the stated requests, others the input tokens of other requests.
+	input, cached, others quantile.IntSum
+	unstated              int
+}
+
+// add adds a request that counts. A request with more cached than input tokens states nothing.
+func (c *prefixCollector) add(p *Point) {
+	in, cached := p.InputTokens, p.CachedTokens
+	if !p.CachedStated || !in.OK || !cached.OK || in.V <= 0 || cached.V < 0 || cached.V > in.V {
+		c.unstated++
+		if in.OK && in.V > 0 {
+			c.others.Add(in.V)
+		}
+		return
+	}
+	c.input.Add(in.V)
+	c.cached.Add(cached.V)
+	u := uncached{in.V - cached.V, in.V, orNone(p.TTFT)}
+	if ttft, _ := p.IfStreamed(); p.Streamed == answer.StreamedUnknown && ttft.OK {
+		u.ttft = ttft.V
+		c.pending = append(c.pending, u)
+		return
+	}
+	c.stated = append(c.stated, u)
+}
+
+// resolve adds the requests of which only others of the level show whether they were streamed.
+func (c *prefixCollector) resolve(streamed bool) {
+	for _, u := range c.pending {
+		if !streamed {
+			u.ttft = noLatency
+		}
+		c.stated = append(c.stated, u)
+	}
+	c.pending = nil
+}
+
+// finish returns the figures of the level.
+func (c *prefixCollector) finish() *Prefix {
+	c.resolve(false) // where the level was streamed, none is left
+	p := &Prefix{Stated: len(c.stated), Unstated: c.unstated}
+	timed := slices.DeleteFunc(slices.Clone(c.stated), func(u uncached) bool { return u.ttft == noLatency })
+	slices.SortFunc(timed, func(a, b uncached) int {
+		return cmp.Or(cmp.Compare(a.tokens, b.tokens), cmp.Compare(a.ttft, b.ttft), cmp.Compare(a.input, b.input))
+	})
+	line := lineOf(timed)
+	for _, f := range PrefixFigures {
+		switch {
+		case p.Stated == 0:
+			f.Why = "no answer states cached tokens (usage.prompt_tokens_details.cached_tokens)"
+		case f.Key == KeyHitRate:
+			f.Value = c.cached.Float64() / c.input.Float64()
+		case f.Key == KeyHitRateZero:
+			all := c.input
+			all.AddSum(c.others)
+			f.Value = c.cached.Float64() / all.Float64()
+		case line.why != "":
+			f.Why = line.why
+		default:
+			f.Value = map[string]float64{KeyTTFTSlope: line.slope, KeyTTFTBase: line.base, KeyTTFTExplains: line.explains}[f.Key]
+			if math.IsNaN(f.Value) {
+				f.Why = "all requests have the same TTFT"
+				f.Value = 0
+			}
+		}
+		if f.Key != KeyHitRateZero || p.Stated > 0 && c.others.Float64() > 0 {
+			p.Figures = append(p.Figures, f)
+		}
+	}
+	p.Buckets = bucketsOf(timed)
+	return p
+}
+
+// bucketsOf divides requests in ascending order of tokens by powers of two: 0, 1, 2 to 3, 4 to 7, …
+func bucketsOf(timed []uncached) []PrefixBucket {
+	var all []PrefixBucket
+	for len(timed) > 0 {
+		k := bits.Len64(uint64(timed[0].tokens))
+		n := 0
+		for n < len(timed) && bits.Len64(uint64(timed[n].tokens)) == k {
+			n++
+		}
+		b := PrefixBucket{N: n}
+		if k > 0 {
+			b.From, b.To = 1<<(k-1), 1<<(k-1)-1+1<<(k-1)
+		}
+		var sum, uncachedTokens, input quantile.IntSum
+		ttft := make([]int64, n)
+		for i, u := range timed[:n] {
+			ttft[i] = u.ttft
+			sum.Add(u.ttft)
+			uncachedTokens.Add(u.tokens)
+			input.Add(u.input)
+		}
+		slices.Sort(ttft)
+		b.Mean, b.P50, b.P90 = sum.Div(n), quantile.At(ttft, 0.5), quantile.At(ttft, 0.9)
+		b.CachedShare = 1 - uncachedTokens.Float64()/input.Float64()
+		all = append(all, b)
+		timed = timed[n:]
+	}
+	return all
+}
+
+// A line is the line of least squares through requests, or the reason why there is none.
+type line struct {
+	slope, base, explains float64 // explains is NaN if the TTFT is always the same
+	why                   string
+}
+
+func lineOf(timed []uncached) line {
+	if len(timed) < 3 {
+		return line{why: "fewer than 3 requests state cached tokens and have a TTFT"}
+	}
+	var sumX, sumY quantile.IntSum
+	for _, u := range timed {
+		sumX.Add(u.tokens)
+		sumY.Add(u.ttft)
+	}
+	meanX, meanY := sumX.Div(len(timed)), sumY.Div(len(timed))
+	var xx, xy, yy quantile.Sum
+	for _, u := range timed {
+		x, y := float64(u.tokens)-meanX, float64(u.ttft)-meanY
+		xx.Add(x * x)
+		xy.Add(x * y)
+		yy.Add(y * y)
+	}
+	if xx.Value() == 0 {
+		return line{why: "all requests have the same number of uncached input tokens"}
+	}
+	slope := xy.Value() / xx.Value()
+	return line{slope: slope, base: meanY - slope*meanX, explains: xy.Value() / xx.Value() * xy.Value() / yy.Value()}
+}

@@ -1,0 +1,177 @@
+package report
+
+import (
+	"strconv"
+	"strings"
+
+	"github.com/pa-tools/pa/internal/plural"
+	"github.com/pa-tools/pa/internal/sanitize"
+	"github.com/pa-tools/pa/pkg/analyze"
+)
+
+// levelFigures returns a line for each figure: its name and its value, with the metric that it
+// comes from if there is one, or the reason why there is none.
+func levelFigures(all []analyze.LevelFigure, times scale) []string {
+	var lines []string
+	for i := range all {
+		f := &all[i]
+		switch {
+		case f.Why != "":
+			lines = append(lines, f.Label+": n/a ("+plain(f.Why)+")")
+		case f.From != "":
+			lines = append(lines, f.Label+": "+span(f.Value)+" ("+plain(f.From)+")")
+		case f.Unit == "ns":
+			lines = append(lines, f.Label+": "+span(f.Value))
+		default:
+			lines = append(lines, f.Label+": "+quantity(f.Unit, f.Value, times))
+		}
+	}
+	return lines
+}
+
+// statedRequests counts the requests of p.
+func statedRequests(p *analyze.Prefix) string {
+	text := "cached tokens stated by " + plural.GroupedOf(p.Stated, "answer")
+	if p.Unstated > 0 {
+		text += ", not by " + plural.Grouped(p.Unstated)
+	}
+	return text
+}
+
+// prefixBuckets returns a row for each bucket of p; nil for none.
+func prefixBuckets(p *analyze.Prefix, u scale) *grid {
+	if len(p.Buckets) == 0 {
+		return nil
+	}
+	g := &grid{indent: "  "}
+	g.add("uncached input tokens", "n", "cached", "TTFT mean "+u.name, "p50 "+u.name, "p90 "+u.name)
+	for _, b := range p.Buckets {
+		g.add(tokenRange(b.From, b.To), strconv.Itoa(b.N), percent(b.CachedShare), number(b.Mean/u.per), number(b.P50/u.per), number(b.P90/u.per))
+	}
+	return g
+}
+
+// tokenRange returns "8–15", or "1" for a range of one number.
+func tokenRange(from, to int64) string {
+	name := strconv.FormatInt(from, 10)
+	if to > from {
+		name += "–" + strconv.FormatInt(to, 10)
+	}
+	return name
+}
+
+func markdownPrefix(b *strings.Builder, p *analyze.Prefix, u *timeUnits) {
+	b.WriteByte('\n')
+	for _, line := range append(levelFigures(p.Figures, u.server), statedRequests(p)) {
+		b.WriteString("- " + sanitize.Markdown(line) + "\n")
+	}
+	if g := prefixBuckets(p, u.token); g != nil {
+		b.WriteByte('\n')
+		g.markdown(b, 1)
+	}
+}
+
+func markdownPhases(b *strings.Builder, p *analyze.Phases, u *timeUnits) {
+	if len(p.Metrics) > 0 {
+		b.WriteByte('\n')
+		g := figures(&analyze.Experiment{Metrics: p.Metrics}, u)
+		g.markdown(b, 1)
+	}
+	b.WriteByte('\n')
+	for _, line := range levelFigures(p.Figures, u.server) {
+		b.WriteString("- " + sanitize.Markdown(line) + "\n")
+	}
+}
+
+type jsonPrefix struct {
+	Stated   int                         `json:"stated"`
+	Unstated int                         `json:"unstated"`
+	Figures  map[string]*jsonLevelFigure `json:"figures"`
+	Buckets  []jsonPrefixBucket          `json:"by_uncached_tokens"`
+}
+
+type jsonPrefixBucket struct {
+	From   int64   `json:"from"`
+	To     int64   `json:"to"`
+	N      int     `json:"n"`
+	Cached float64 `json:"cached_share"`
+	Mean   float64 `json:"ttft_mean_ns"`
+	P50    float64 `json:"ttft_p50_ns"`
+	P90    float64 `json:"ttft_p90_ns"`
+}
+
+type jsonPhases struct {
+	Metrics metrics                     `json:"metrics"`
+	Figures map[string]*jsonLevelFigure `json:"figures"`
+}
+
+// jsonLevelFigures returns figures by key.
+func jsonLevelFigures(all []analyze.LevelFigure) map[string]*jsonLevelFigure {
+	j := map[string]*jsonLevelFigure{}
+	for i := range all {
+		f := &all[i]
+		x := &jsonLevelFigure{Unit: f.Unit, Bound: f.Bound, From: f.From, Why: f.Why}
+		if f.Why == "" {
+			x.Value = &f.Value
+		}
+		j[f.Key] = x
+	}
+	return j
+}
+
+func jsonPrefixOf(p *analyze.Prefix) *jsonPrefix {
+	if p == nil {
+		return nil
+	}
+	j := &jsonPrefix{Stated: p.Stated, Unstated: p.Unstated, Figures: jsonLevelFigures(p.Figures), Buckets: []jsonPrefixBucket{}}
+	for _, b := range p.Buckets {
+		j.Buckets = append(j.Buckets, jsonPrefixBucket{b.From, b.To, b.N, b.CachedShare, b.Mean, b.P50, b.P90})
+	}
+	return j
+}
+
+func jsonPhasesOf(p *analyze.Phases) *jsonPhases {
+	if p == nil {
+		return nil
+	}
+	return &jsonPhases{Metrics: p.Metrics, Figures: jsonLevelFigures(p.Figures)}
+}
+
+// csvLevelFigures returns a line for each figure, with the value in the column "mean".
+func csvLevelFigures(group string, all []analyze.LevelFigure) [][]string {
+	var rows [][]string
+	for i := range all {
+		f := &all[i]
+		row := []string{group + "." + f.Key, f.Unit, ""}
+		if f.Why == "" {
+			row = append(row, float(f.Value))
+		}
+		rows = append(rows, row)
+	}
+	return rows
+}
+
+// csvPrefix returns the lines of the figures, "prefix." and the key, and of the mean TTFT by uncached
+// input tokens.
+func csvPrefix(p *analyze.Prefix) [][]string {
+	if p == nil {
+		return nil
+	}
+	rows := csvLevelFigures("prefix", p.Figures)
+	for _, b := range p.Buckets {
+		rows = append(rows, []string{"prefix.ttft_ns_at_uncached_tokens_" + strconv.FormatInt(b.From, 10), "ns", strconv.Itoa(b.N), float(b.Mean)})
+	}
+	return rows
+}
+
+// csvPhases returns the lines of the metrics and the figures: "phases." and the key.
+func csvPhases(p *analyze.Phases) [][]string {
+	if p == nil {
+		return nil
+	}
+	rows := csvMetrics(p.Metrics)
+	for i := range rows {
+		rows[i][0] = "phases." + rows[i][0]
+	}
+	return append(rows, csvLevelFigures("phases.level", p.Figures)...)
+}
