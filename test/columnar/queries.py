@@ -26,7 +26,7 @@ DISTRIBUTIONS = {
     "ttft": "ttft_ns", "itl": "itl_ns", "tpot": "tpot_ns", "e2el": "e2el_ns",
     "output_tokens": "output_tokens", "input_tokens": "input_tokens",
 }
-ALL = ["requests", *DISTRIBUTIONS, "reasoning_tokens", "cached_tokens", "throughput", "failures"]
+ALL = ["requests", *DISTRIBUTIONS, "reasoning_tokens", "cached_tokens", "throughput", "user_rate", "prefix", "failures"]
 EXACTLY = {"n", "ok", "failed", "excluded"}
 
 
@@ -45,7 +45,7 @@ def script(program, engine, files):
             metrics[name] = statement
         else:
             views.append(statement)
-    if list(metrics) != ["requests", "ttft", "itl", "tpot", "e2el", "output_tokens", "input_tokens", "reasoning_tokens", "cached_tokens", "throughput", "failures"]:
+    if list(metrics) != ["requests", "ttft", "itl", "tpot", "e2el", "output_tokens", "input_tokens", "reasoning_tokens", "cached_tokens", "throughput", "user_rate", "prefix", "failures"]:
         sys.exit(f"{engine}: statements {list(metrics)}")
     return text, views, metrics
 
@@ -83,6 +83,17 @@ class Checker:
                 self.number(f"{at} seconds", row["seconds"], level["duration_ns"] / 1e9)
                 for name, want in level["throughput"].items():
                     self.number(f"{at} {name}", row[name], want)
+            elif metric == "user_rate":
+                figures = level["economics"]["figures"]
+                for name, key in {"decode_per_s": "output_tokens_per_s_per_user_decode", "request_per_s": "output_tokens_per_s_per_user_e2e"}.items():
+                    self.number(f"{at} {name}", row[name], figures[key]["value"])
+            elif metric == "prefix":
+                figures = level["prefix"]["figures"]  # the columns have 0 for cached tokens that are absent
+                want = figures.get("hit_rate_absent_is_0", figures["hit_rate"]).get("value")
+                if want:
+                    self.number(f"{at} hit_rate", row["hit_rate"], want)
+                elif row["hit_rate"] is not None:
+                    sys.exit(f"{self.engine}: {at} a hit rate of {row['hit_rate']}, which the report lacks")
             elif metric in DISTRIBUTIONS:
                 for name, want in level["metrics"][DISTRIBUTIONS[metric]].items():
                     self.number(f"{at} {name}", row[name.replace(".", "_")], want)

@@ -52,7 +52,7 @@ type Level struct {
 	Paused int
 	// Together counts the TokenEvents that arrived together with the previous one.
 	Together, TokenEvents int
-	// Server has the figures of servers and GPUs.
+	// Server has the figures of servers and GPUs, and then the level's figures that the Config asked for.
 	Server []serverfigures.Figure
 
 	withoutPauses bool // the pauses are left out
@@ -108,7 +108,7 @@ func level(e *analyze.Experiment, run *export.Run, m *export.ExperimentMeta) Lev
 		Mode: e.Mode, Value: e.Value, Load: e.Load, Selected: e.Selected, Problem: e.Problem,
 		OK: e.OK, Failed: e.FailedRequests(), Unreadable: e.Unreadable, DurationNS: e.DurationNS,
 		TokenSource: e.TokenSource, Stamps: e.Stamps, Starts: e.Starts, Backward: e.Backward,
-		Input: e.Metric(answer.InputTokens), Output: e.Metric(answer.OutputTokens), Server: e.Server,
+		Input: e.Metric(answer.InputTokens), Output: e.Metric(answer.OutputTokens), Server: slices.Concat(e.Server, levelFigures(e)),
 		Pauses: e.Pauses, Paused: e.Paused, Together: e.SharedStamps, TokenEvents: e.TokenEvents,
 	}
 	for _, why := range e.Unsteady {

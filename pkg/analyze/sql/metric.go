@@ -39,6 +39,8 @@ func Metrics() []Metric {
 	}
 	return append(all,
 		Metric{"throughput", "rates per second, from the first start to the last response of the requests that count", throughput},
+		Metric{"user_rate", "output tokens per second of a user: 1 / mean TPOT, and mean of output tokens / E2EL", userRate},
+		Metric{"prefix", "prefix-cache hit rate: cached / input tokens; null if no request has cached tokens", prefix},
 		Metric{"failures", "failed requests by the kind of failure", failures},
 	)
 }
@@ -104,6 +106,24 @@ func throughput(e *Engine) string {
 		"  GROUP BY " + levelColumns + "\n" +
 		") AS totals\n" +
 		"ORDER BY experiment"
+}
+
+// userRate computes the rates of users.
+func userRate(e *Engine) string {
+	return "SELECT " + levelColumns + ",\n" +
+		"  1e9 / avg(" + e.float("tpot_ns") + ") AS decode_per_s,\n" +
+		"  avg(CASE WHEN e2el_ns > 0 THEN " + e.float("output_tokens") + " / (" + e.float("e2el_ns") + " / 1e9) END) AS request_per_s" +
+		byLevel("measured")
+}
+
+// prefix computes the hit rate of the prefix cache. The columns have 0 for requests whose answers state no
+// cached tokens.
+func prefix(e *Engine) string {
+	cached, input := "sum(cached_tokens)", "sum(CASE WHEN cached_tokens IS NOT NULL THEN input_tokens END)"
+	return "SELECT " + levelColumns + ",\n" +
+		"  " + cached + " AS sum_cached, " + input + " AS sum_input,\n" +
+		"  CASE WHEN " + cached + " > 0 THEN " + e.float(cached) + " / " + e.float(input) + " END AS hit_rate" +
+		byLevel("measured")
 }
 
 // failures counts failed requests by class.

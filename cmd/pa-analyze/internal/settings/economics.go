@@ -29,11 +29,20 @@ func EconomicsFlags() []cli.Flag {
 	}
 }
 
-// metricGroups reads --metrics: the groups of metrics that were asked for. Only reports have more
-// groups than quality.
+// MetricsFlag returns --metrics of commands that have no metrics of quality.
+func MetricsFlag() cli.Flag {
+	return &cli.StringFlag{Name: "metrics", Usage: "also show the figures of `GROUP`, without verdicts: economics (energy and price of a token), prefix (prefix cache), phases (queue, prefill and decode at the server); several with commas", Category: economicsGroup}
+}
+
+// metricGroups reads --metrics: the groups of metrics that were asked for, among those whose flags the
+// command has.
 func metricGroups(c *cli.Context) (map[string]bool, error) {
-	known := []string{"quality"}
-	if slices.Contains(FlagNames(c.Command.Flags), "gpu-hour-price") {
+	var known []string
+	flags := FlagNames(c.Command.Flags)
+	if slices.Contains(flags, "due-first") {
+		known = append(known, "quality")
+	}
+	if slices.Contains(flags, "gpu-hour-price") {
 		known = append(known, "economics", "prefix", "phases")
 	}
 	asked := map[string]bool{}
@@ -54,8 +63,8 @@ func metricGroups(c *cli.Context) (map[string]bool, error) {
 	return asked, nil
 }
 
-// economics reads the flags of EconomicsFlags into cfg.
-func economics(c *cli.Context, cfg *analyze.Config) error {
+// Economics reads --metrics and the flags of EconomicsFlags into cfg.
+func Economics(c *cli.Context, cfg *analyze.Config) error {
 	groups, err := metricGroups(c)
 	if err != nil {
 		return err

@@ -73,7 +73,7 @@ func ReportConfig(c *cli.Context) (analyze.Config, error) {
 	if err := quality(c, &cfg); err != nil {
 		return cfg, err
 	}
-	if err := economics(c, &cfg); err != nil {
+	if err := Economics(c, &cfg); err != nil {
 		return cfg, err
 	}
 	return cfg, objective(c, &cfg)
