@@ -25,7 +25,7 @@ func reportCommand() *cli.Command {
 	flags = append(append(flags, settings.MeasureFlags()...), settings.TokenizerFlag())
 	flags = append(flags, settings.SelectionFlags()...)
 	flags = append(flags, &cli.StringFlag{Name: "windows", Usage: "show each level over time, in windows of `LENGTH`: 10s, or recorded, the recorder's own windows", Category: "Selection"})
-	flags = append(append(append(flags, settings.ObjectiveFlags()...), slices.Concat(settings.QualityFlags(), settings.EconomicsFlags())...), settings.DialectFlags()...)
+	flags = append(append(append(flags, settings.ObjectiveFlags()...), slices.Concat([]cli.Flag{settings.MetricsFlag("quality", "economics", "prefix", "phases")}, settings.QualityParameterFlags(), settings.EconomicsFlags())...), settings.DialectFlags()...)
 	return &cli.Command{
 		Name: "report", Usage: "latencies, tokens and throughputs of each level", ArgsUsage: "[FILE…]",
 		Description: `FILE is a profile_export.json, plain, .gz or .zst, or another recorded format;

@@ -19,13 +19,14 @@ func requestsCommand() *cli.Command {
 	flags := []cli.Flag{
 		&cli.StringFlag{Name: "format", Aliases: []string{"f"}, Usage: "print as `FORMAT`: table, csv or jsonl", Value: "table", Category: "Output"},
 		&cli.IntFlag{Name: "limit", Aliases: []string{"n"}, Usage: "print at most `N` requests; 0 is no limit", Category: "Output"},
-		&cli.StringFlag{Name: "sort", Usage: "sort by `COLUMN`, with - in front from large to small: " + strings.Join(report.SortKeys(), ", "), Category: "Output"},
+		&cli.StringFlag{Name: "sort", Usage: "sort by `COLUMN`, with - in front from large to small: " + strings.Join(report.SortKeys(false), ", ") + "; of --metrics quality also its columns", Category: "Output"},
 	}
-	flags = slices.Concat(flags, settings.OutputFlags(), []cli.Flag{settings.WidthFlag()}, settings.MeasureFlags(), []cli.Flag{settings.StreamingFlag(), settings.TokenizerFlag()})
+	flags = slices.Concat(flags, settings.OutputFlags(), []cli.Flag{settings.WidthFlag()}, settings.MeasureFlags(), []cli.Flag{settings.StreamingFlag(), settings.TokenizerFlag(), settings.MetricsFlag("quality")}, settings.QualityParameterFlags())
 	return &cli.Command{
 		Name: "requests", Usage: "one line per request", ArgsUsage: "[FILE | SHARD…]",
 		Description: `Lists all requests of a run, with the reason if a request does not count. csv and
-jsonl hold nanoseconds and more columns than the table.`,
+jsonl hold nanoseconds and more columns than the table. --metrics quality adds
+how smoothly the tokens of each request came.`,
 		Flags:  append(flags, settings.InputFlags()...),
 		Action: requests,
 	}
@@ -43,6 +44,10 @@ func requests(c *cli.Context) (err error) {
 	if err != nil {
 		return err
 	}
+	if err := settings.Quality(c, &cfg); err != nil {
+		return err
+	}
+	quality := cfg.Quality != nil
 	limit := c.Int("limit")
 	if limit < 0 {
 		return cmdline.Usagef("--limit %d: give 0 or more", limit)
@@ -51,8 +56,8 @@ func requests(c *cli.Context) (err error) {
 	if key := c.String("sort"); key != "" {
 		name, descending := strings.CutPrefix(key, "-")
 		var ok bool
-		if order, ok = report.RowOrder(name, descending); !ok {
-			return cmdline.Usagef("--sort %q: give one of %s", key, strings.Join(report.SortKeys(), ", "))
+		if order, ok = report.RowOrder(name, descending, quality); !ok {
+			return cmdline.Usagef("--sort %q: give one of %s", key, strings.Join(report.SortKeys(quality), ", "))
 		}
 	}
 	ahead := settings.OpenFiles{}
@@ -65,8 +70,11 @@ func requests(c *cli.Context) (err error) {
 	return ahead.Use(c, run, func(r export.Reader) error {
 		err := settings.Write(c, func(out io.Writer) error {
 			w := map[string]func(io.Writer) report.RowWriter{
-				"table": func(out io.Writer) report.RowWriter { return report.RowsTable(out, settings.ConsoleWidth(c)) },
-				"csv":   report.RowsCSV, "jsonl": report.RowsJSON,
+				"table": func(out io.Writer) report.RowWriter {
+					return report.RowsTable(out, settings.ConsoleWidth(c), quality)
+				},
+				"csv":   func(out io.Writer) report.RowWriter { return report.RowsCSV(out, quality) },
+				"jsonl": func(out io.Writer) report.RowWriter { return report.RowsJSON(out, quality) },
 			}[format](out)
 			l := report.List{Config: cfg, Limit: limit, Order: order}
 			err := l.Write(c.Context, r, w)

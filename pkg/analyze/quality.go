@@ -45,10 +45,9 @@ type Quality struct {
 
 // A qualityCollector gathers the values of a level.
 type qualityCollector struct {
-	cfg    QualityConfig
+	meter  *QualityMeter
 	whole  [len(QualityMetrics)]sample[int64]
 	ratios [len(QualityMetrics)]sample[float64]
-	stalls quality.Stalls
 
 	requests, unreached int // requests with token times, and requests that reach Target at no interval
 	deadlines, misses   quantile.IntSum
@@ -63,7 +62,7 @@ type qualityCollector struct {
 }
 
 func newQuality(cfg QualityConfig, memory *extsort.Memory) *qualityCollector {
-	q := &qualityCollector{cfg: cfg, stalls: quality.Stalls{ThresholdNS: cfg.StallNS, Factor: cfg.StallFactor}}
+	q := &qualityCollector{meter: NewQualityMeter(cfg)}
 	for i := range QualityMetrics {
 		q.whole[i].memory, q.ratios[i].memory = memory, memory
 	}
@@ -81,54 +80,46 @@ func (c *qualityCollector) add(p *Point) {
 		c.undecided = append(c.undecided, q)
 		return
 	}
-	tokens := p.OutputTokens
-	counted := tokens.OK && tokens.V > 0
-	if counted && p.E2EL.OK {
-		c.ratios[place(answer.NormalizedLatency)].add(float64(p.E2EL.V) / float64(tokens.V))
+	q := c.meter.Measure(&p.Measured)
+	for _, m := range [...]answer.Metric{answer.Fluidity, answer.TokensInTime, answer.StallShare, answer.TokensPerEvent, answer.NormalizedLatency} {
+		if v := q.Value(m); !math.IsNaN(v) {
+			c.ratios[place(m)].add(v)
+		}
 	}
-	counted = counted && p.TokenSource != answer.TokenResponses && p.Streamed == answer.StreamedYes
-	if counted && p.Events > 0 {
-		c.output.Add(tokens.V)
+	if !math.IsNaN(q.TokensPerEvent) {
+		c.output.Add(p.OutputTokens.V)
 		c.events.Add(int64(p.Events))
-		c.ratios[place(answer.TokensPerEvent)].add(float64(tokens.V) / float64(p.Events))
 	}
-	if !p.TTFT.OK || p.Streamed != answer.StreamedYes || p.Events == 0 || p.Impossible > 0 || !quality.Fits(p.TTFT.V, p.Gaps) {
-		return
-	}
-	if p.Events != len(p.Gaps)+1 {
+	if q.severalChoices {
 		c.severalChoices++
+	}
+	if !q.Timed {
 		return
 	}
-	c.times(p)
-	if counted && tokens.V > 1 {
-		scale := float64(p.Events-1) / float64(tokens.V-1)
+	c.times(&q)
+	c.positions.Add(p.Gaps)
+	if q.perToken > 0 {
 		for _, g := range p.Gaps {
-			c.ratios[place(answer.ITLPerToken)].add(float64(g) * scale)
+			c.ratios[place(answer.ITLPerToken)].add(float64(g) * q.perToken)
 		}
 	}
 }
 
-// times adds the values that follow from the token times alone.
-func (c *qualityCollector) times(p *Point) {
+// times adds the whole numbers that follow from the token times.
+func (c *qualityCollector) times(q *RequestQuality) {
 	c.requests++
-	ttft, gaps := p.TTFT.V, p.Gaps
-	f := quality.FluidityOf(ttft, gaps, quality.Deadline{First: c.cfg.FirstTokenNS, Next: c.cfg.TokenNS})
-	c.deadlines.Add(f.Deadlines)
-	c.misses.Add(f.Misses)
-	index, _ := f.Index()
-	c.ratios[place(answer.Fluidity)].add(index)
-	if ns, ok := quality.FluidInterval(ttft, gaps, c.cfg.FirstTokenNS, c.cfg.Target); ok {
-		c.whole[place(answer.FluidInterval)].add(ns)
+	c.deadlines.Add(q.Fluidity.Deadlines)
+	c.misses.Add(q.Fluidity.Misses)
+	if q.IntervalNS.OK {
+		c.whole[place(answer.FluidInterval)].add(q.IntervalNS.V)
 	} else {
 		c.unreached++
 	}
-	t := quality.TimelinessOf(ttft, gaps, c.cfg.PaceNS)
-	c.tokens.Add(t.Tokens)
-	c.inTime.Add(t.Met)
-	c.idle.Add(t.IdleNS)
-	c.ratios[place(answer.TokensInTime)].add(float64(t.Met) / float64(t.Tokens))
-	c.whole[place(answer.ReaderIdle)].add(t.IdleNS)
-	s := c.stalls.Of(gaps)
+	c.tokens.Add(q.Timeliness.Tokens)
+	c.inTime.Add(q.Timeliness.Met)
+	c.idle.Add(q.Timeliness.IdleNS)
+	c.whole[place(answer.ReaderIdle)].add(q.Timeliness.IdleNS)
+	s := &q.Stall
 	c.whole[place(answer.Stalls)].add(int64(s.N))
 	c.nStalls += s.N
 	if s.N > 0 {
@@ -137,10 +128,6 @@ func (c *qualityCollector) times(p *Point) {
 	}
 	c.stallNS.Add(s.TotalNS)
 	c.decodeNS.Add(s.DecodeNS)
-	if share, ok := s.Share(); ok {
-		c.ratios[place(answer.StallShare)].add(share)
-	}
-	c.positions.Add(gaps)
 }
 
 // resolve adds the undecided requests; streamed says what the other requests of the level show.
@@ -160,10 +147,11 @@ func (c *qualityCollector) resolve(streamed bool) {
 
 // finish returns the figures of a level that lasted durationNS; 0 if that is not known.
 func (c *qualityCollector) finish(run *export.Run, durationNS int64) (*Quality, error) {
-	q := &Quality{Config: c.cfg, Positions: c.positions.Means(), Requests: c.requests, Missing: c.missing(run)}
+	cfg := &c.meter.cfg
+	q := &Quality{Config: *cfg, Positions: c.positions.Means(), Requests: c.requests, Missing: c.missing(run)}
 	intervals := &c.whole[place(answer.FluidInterval)]
 	// The fluid interval of the level is the interval of the request at this place, from 1.
-	rank := int(math.Ceil(c.cfg.Share*float64(c.requests) - 1e-9))
+	rank := int(math.Ceil(cfg.Share*float64(c.requests) - 1e-9))
 	intervals.nth = rank - 1
 	var err error
 	for i := range QualityMetrics {
@@ -196,7 +184,7 @@ func (c *qualityCollector) finish(run *export.Run, durationNS int64) (*Quality, 
 			set(fluidRate, 1e9/intervals.nthValue)
 		}
 		if durationNS > 0 {
-			set(smoothGoodput, (c.tokens.Float64()-c.idle.Float64()/float64(c.cfg.PaceNS))/(float64(durationNS)/1e9))
+			set(smoothGoodput, (c.tokens.Float64()-c.idle.Float64()/float64(cfg.PaceNS))/(float64(durationNS)/1e9))
 		} else {
 			q.Figures[smoothGoodput].Why = "the duration of the level is not known"
 		}

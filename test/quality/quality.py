@@ -17,6 +17,7 @@ from fractions import Fraction
 
 FIRST, NEXT, TARGET, SHARE, PACE, STALL, FACTOR = 100_000_000, 40_000_000, Fraction(9, 10), Fraction(3, 4), 45_000_000, 60_000_000, 2
 FILES = 1000
+LISTED = 100  # of them, as lists of requests
 TOLERANCE = 1e-12
 
 
@@ -149,6 +150,30 @@ def same(where, got, want):
         sys.exit(f"{where}: pa-analyze {got}, Python {want if want is None else float(want)}")
 
 
+def of_request(start, times, end, usage):
+    """The columns of a request; None where there is no value."""
+    metrics, _, _ = expected([(start, times, end, usage)])
+    one = {key: sum(values) / Fraction(len(values)) if values else None for key, values in metrics.items()}
+    deadlines, misses = fluidity(times[0] - start, [b - a for a, b in zip(times, times[1:])], NEXT)
+    interval, idle = one["fluid_interval_ns"], one["reader_idle_ns"]
+    gaps = [b - a for a, b in zip(times, times[1:])]
+    return one | {
+        "deadlines": deadlines, "deadlines_missed": misses, "fluid_token_rate_per_s": None if interval is None else 10**9 / interval,
+        "smooth_tokens": len(times) - idle / PACE, "stall_total_ns": sum(g for g in gaps if g > STALL and g > FACTOR * median(gaps)),
+    }
+
+
+def listed(report, path, truth):
+    """Compares the list of the requests of an export. report is the command of its report."""
+    command = [report[0], "requests", "--format", "jsonl"] + report[report.index("--metrics"):] + [path]
+    lines = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True).stdout.splitlines()
+    assert len(lines) == len(truth), path
+    for line, request in zip(lines, sorted(truth)):
+        row = json.loads(line)
+        for key, want in of_request(*request).items():
+            same(f"{path}: request {row['id']}: {key}", row.get(key), want)
+
+
 def main():
     program, folder = sys.argv[1], pathlib.Path(sys.argv[2])
     folder.mkdir(parents=True, exist_ok=True)
@@ -186,6 +211,8 @@ def main():
             values = positions[p["from"]]
             same(f"{path}: position {p['from']} n", p["n"], len(values))
             same(f"{path}: position {p['from']} mean", p["mean_ns"], Fraction(sum(values), len(values)))
+    for path, truth in zip(paths[:LISTED], truths):
+        listed(command, path, truth)
     print(f"{FILES} exports, {compared} values agree to {TOLERANCE}")
 
 

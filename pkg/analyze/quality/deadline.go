@@ -34,6 +34,9 @@ func (t *Timeliness) token(late int64) {
 	t.IdleNS = max(t.IdleNS, late)
 }
 
+// Share returns Met/Tokens. There must be a token.
+func (t Timeliness) Share() float64 { return float64(t.Met) / float64(t.Tokens) }
+
 // Benefit returns the tokens less the tokens that the reader could have read while idle:
 // Tokens − IdleNS/pace. It can be negative. Divided by the duration of a level, the sum over its
 // requests is the smooth goodput. The weight of the idle time, one token a pace, is ours; arXiv

@@ -38,6 +38,10 @@ func (l *List) Write(ctx context.Context, r export.Reader, w RowWriter) error {
 	q := &l.queue
 	q.streamed = map[int]bool{}
 	looked := false
+	var quality *analyze.QualityMeter
+	if cfg := l.Config.Quality; cfg != nil {
+		quality = analyze.NewQualityMeter(*cfg)
+	}
 	for n := uint64(0); !l.full() && l.r.Next(); n++ {
 		if ctx.Err() != nil {
 			return context.Cause(ctx)
@@ -51,7 +55,12 @@ func (l *List) Write(ctx context.Context, r export.Reader, w RowWriter) error {
 		}
 		level := l.r.Experiment()
 		q.add(level, d, func() Row {
-			return NewRow(level, &l.r.Run().Experiments[level], n, request, d)
+			row := NewRow(level, &l.r.Run().Experiments[level], n, request, d)
+			if quality != nil {
+				q := quality.Measure(d)
+				row.Quality = &q
+			}
+			return row
 		})
 		if len(q.rows) > maxUndecided && !looked && l.Order == nil {
 			looked = true

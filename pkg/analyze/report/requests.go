@@ -34,6 +34,8 @@ type Row struct {
 	Excluded   string       // "" if the request counts
 	Model      string       // in a run with several
 	Message    string
+	// Quality says how smoothly the tokens came; nil if the list does not show it.
+	Quality *analyze.RequestQuality
 }
 
 // NewRow describes a request. index is its place in the file: the files of
@@ -71,7 +73,7 @@ type column struct {
 	head  string            // "" leaves the column out of the table
 	width int               // negative: left-aligned
 	first bool              // left-aligned, as wide as in the first row
-	rare  bool              // in the table only if the first row has a value, before the message
+	rare  bool              // in the table only if the first row has a value
 	cell  func(*Row) string // text in the table; nil: text
 }
 
@@ -118,9 +120,19 @@ func (r *Row) outcome() string {
 	return r.Status + " (" + r.Excluded + ")"
 }
 
-// SortKeys returns the names of the columns that RowOrder sorts by.
-func SortKeys() []string {
+// listColumns returns the columns of a list, in the order of CSV.
+func listColumns(quality bool) []column {
+	if quality {
+		return slices.Concat(columns, qualityColumns)
+	}
+	return columns
+}
+
+// SortKeys returns the names of the columns that RowOrder sorts by. quality says whether the list
+// shows the quality of requests.
+func SortKeys(quality bool) []string {
 	var keys []string
+	columns := listColumns(quality)
 	for i := range columns {
 		if columns[i].order != nil {
 			keys = append(keys, columns[i].name)
@@ -132,9 +144,10 @@ func SortKeys() []string {
 // RowOrder returns a comparison of rows by a column, absent values last. descending
 // reverses the order of the others. name is the column's name or its head in the table,
 // in small or capital letters; a time needs no unit: "TTFT". ok is false for a name that
-// is not in SortKeys.
-func RowOrder(name string, descending bool) (compare func(a, b *Row) int, ok bool) {
+// is not in SortKeys(quality).
+func RowOrder(name string, descending, quality bool) (compare func(a, b *Row) int, ok bool) {
 	name = strings.ToLower(name)
+	columns := listColumns(quality)
 	i := slices.IndexFunc(columns, func(c column) bool {
 		return c.order != nil && (name == c.name || name == c.head || name == strings.TrimSuffix(c.name, "_ns"))
 	})
@@ -168,9 +181,10 @@ func unsigned(v uint64) answer.Value { return answer.Some(int64(v - 1<<63)) }
 
 // RowsTable writes rows for people. Columns have fixed widths, so that rows
 // need not be kept. A message that reaches beyond width columns is cut, but keeps at
-// least leastMessage characters; width 0 is no limit.
-func RowsTable(w io.Writer, width int) RowWriter {
-	return &rowTable{w: bufio.NewWriter(w), width: width}
+// least leastMessage characters; width 0 is no limit. quality adds columns of the quality of
+// requests.
+func RowsTable(w io.Writer, width int, quality bool) RowWriter {
+	return &rowTable{w: bufio.NewWriter(w), width: width, all: listColumns(quality)}
 }
 
 // leastMessage is the number of characters that a message keeps in any table.
@@ -178,22 +192,23 @@ const leastMessage = 8
 
 type rowTable struct {
 	w       *bufio.Writer
-	width   int       // of a line; 0 is no limit
+	width   int // of a line; 0 is no limit
+	all     []column
 	columns []*column // nil before the first row
 	level   int       // width of the level's column
 }
 
 func (t *rowTable) Write(r *Row) error {
 	if t.columns == nil {
-		for i := range columns {
-			switch c := &columns[i]; {
-			case c.head == "" || c.rare && c.text(r) == "":
-			case c.rare:
-				t.columns = slices.Insert(t.columns, len(t.columns)-1, c)
-			default:
+		for i := range t.all {
+			if c := &t.all[i]; c.head != "" && (!c.rare || c.text(r) != "") {
 				t.columns = append(t.columns, c)
 			}
 		}
+		// A message can be long, so it is last.
+		message := slices.IndexFunc(t.columns, func(c *column) bool { return c.name == "message" })
+		last := t.columns[message]
+		t.columns = append(slices.Delete(t.columns, message, message+1), last)
 		t.level = utf8.RuneCountInString(plain(r.Load))
 		if err := t.line(func(c *column) string { return c.head }); err != nil {
 			return err
@@ -236,11 +251,15 @@ func (t *rowTable) line(cell func(*column) string) error {
 
 func (t *rowTable) Flush() error { return t.w.Flush() }
 
-// RowsCSV writes rows as CSV with a header; absent values are empty.
-func RowsCSV(w io.Writer) RowWriter { return &rowCSV{w: csv.NewWriter(w)} }
+// RowsCSV writes rows as CSV with a header; absent values are empty. quality adds the columns of the
+// quality of requests at the end.
+func RowsCSV(w io.Writer, quality bool) RowWriter {
+	return &rowCSV{w: csv.NewWriter(w), columns: listColumns(quality)}
+}
 
 type rowCSV struct {
 	w       *csv.Writer
+	columns []column
 	record  []string
 	started bool
 }
@@ -250,8 +269,8 @@ func (c *rowCSV) Write(r *Row) error {
 		return err
 	}
 	c.record = c.record[:0]
-	for i := range columns {
-		c.record = append(c.record, sanitize.CSVCell(columns[i].text(r)))
+	for i := range c.columns {
+		c.record = append(c.record, sanitize.CSVCell(c.columns[i].text(r)))
 	}
 	return c.w.Write(c.record)
 }
@@ -262,8 +281,8 @@ func (c *rowCSV) head() error {
 	}
 	c.started = true
 	c.record = c.record[:0]
-	for i := range columns {
-		c.record = append(c.record, columns[i].name)
+	for i := range c.columns {
+		c.record = append(c.record, c.columns[i].name)
 	}
 	return c.w.Write(c.record)
 }
@@ -276,15 +295,21 @@ func (c *rowCSV) Flush() error {
 	return c.w.Error()
 }
 
-// RowsJSON writes one JSON object per line; absent values are left out.
-func RowsJSON(w io.Writer) RowWriter { return &rowJSON{w: bufio.NewWriter(w)} }
+// RowsJSON writes one JSON object per line; absent values are left out. quality adds the quality of
+// requests.
+func RowsJSON(w io.Writer, quality bool) RowWriter {
+	return &rowJSON{w: bufio.NewWriter(w), columns: listColumns(quality)}
+}
 
-type rowJSON struct{ w *bufio.Writer }
+type rowJSON struct {
+	w       *bufio.Writer
+	columns []column
+}
 
 func (j *rowJSON) Write(r *Row) error {
 	sep := byte('{')
-	for i := range columns {
-		c := &columns[i]
+	for i := range j.columns {
+		c := &j.columns[i]
 		text := c.text(r)
 		if text == "" {
 			continue

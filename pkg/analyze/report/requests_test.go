@@ -29,15 +29,15 @@ func TestRows(t *testing.T) {
 		want string
 		none string // without rows
 	}{
-		{"table", func(w io.Writer) RowWriter { return RowsTable(w, 0) }, `level            id            start_ns  ttft_ms   e2el_ms tokens status message
+		{"table", func(w io.Writer) RowWriter { return RowsTable(w, 0, false) }, `level            id            start_ns  ttft_ms   e2el_ms tokens status message
 concurrency 1     0 1700000000000000000   12.346  1234.568      7 ok     -
 request rate 2.5 18446744073709551615                   0        -         -      - timeout after "30 s",\nsaid \x1b[31mthe server
 `, ""},
-		{"csv", RowsCSV, `experiment,level,id,start_ns,ttft_ns,e2el_ns,responses,token_events,input_tokens,output_tokens,status,excluded,message,model
+		{"csv", func(w io.Writer) RowWriter { return RowsCSV(w, false) }, `experiment,level,id,start_ns,ttft_ns,e2el_ns,responses,token_events,input_tokens,output_tokens,status,excluded,message,model
 0,concurrency:1,0,1700000000000000000,12345678,1234567890,9,6,3,7,ok,,,
 1,request_rate:2.5,18446744073709551615,0,,,0,0,,,timeout,failed,"after ""30 s"",\nsaid \x1b[31mthe server",
 `, "experiment,level,id,start_ns,ttft_ns,e2el_ns,responses,token_events,input_tokens,output_tokens,status,excluded,message,model\n"},
-		{"jsonl", RowsJSON, `{"experiment":0,"level":"concurrency:1","id":0,"start_ns":1700000000000000000,"ttft_ns":12345678,"e2el_ns":1234567890,"responses":9,"token_events":6,"input_tokens":3,"output_tokens":7,"status":"ok"}
+		{"jsonl", func(w io.Writer) RowWriter { return RowsJSON(w, false) }, `{"experiment":0,"level":"concurrency:1","id":0,"start_ns":1700000000000000000,"ttft_ns":12345678,"e2el_ns":1234567890,"responses":9,"token_events":6,"input_tokens":3,"output_tokens":7,"status":"ok"}
 {"experiment":1,"level":"request_rate:2.5","id":18446744073709551615,"start_ns":0,"responses":0,"token_events":0,"status":"timeout","excluded":"failed","message":"after \"30 s\",\nsaid \u001b[31mthe server"}
 `, ""},
 	} {
@@ -71,7 +71,7 @@ request rate 2.5 18446744073709551615                   0        -         -    
 // The head of the table fits a terminal.
 func TestRowsTableWidth(t *testing.T) {
 	var b strings.Builder
-	w := RowsTable(&b, 0)
+	w := RowsTable(&b, 0, false)
 	if err := errors.Join(w.Write(&rows()[0]), w.Flush()); err != nil {
 		t.Fatal(err)
 	}
@@ -94,7 +94,7 @@ func TestRowOrder(t *testing.T) {
 		{"id", false, []uint64{0, 1, 2, 1 << 63}},
 		{"id", true, []uint64{1 << 63, 2, 1, 0}},
 	} {
-		order, ok := RowOrder(tt.key, tt.descending)
+		order, ok := RowOrder(tt.key, tt.descending, false)
 		if !ok {
 			t.Fatalf("no order by %s", tt.key)
 		}
@@ -108,16 +108,16 @@ func TestRowOrder(t *testing.T) {
 			t.Errorf("by %s, descending %v: %v, want %v", tt.key, tt.descending, got, tt.want)
 		}
 	}
-	for _, key := range SortKeys() {
-		if _, ok := RowOrder(key, false); !ok {
+	for _, key := range SortKeys(false) {
+		if _, ok := RowOrder(key, false, false); !ok {
 			t.Errorf("RowOrder does not know %s", key)
 		}
 	}
-	if got, want := strings.Join(SortKeys(), " "), "id start_ns ttft_ns e2el_ns token_events input_tokens output_tokens"; got != want {
+	if got, want := strings.Join(SortKeys(false), " "), "id start_ns ttft_ns e2el_ns token_events input_tokens output_tokens"; got != want {
 		t.Errorf("sort keys %s, want %s", got, want)
 	}
 	for _, name := range []string{"ttft", "TTFT_ms", "E2EL", "tokens", "start", "Output_Tokens"} {
-		if _, ok := RowOrder(name, true); !ok {
+		if _, ok := RowOrder(name, true, false); !ok {
 			t.Errorf("RowOrder does not know %s", name)
 		}
 	}
@@ -125,7 +125,7 @@ func TestRowOrder(t *testing.T) {
 	if got := late.outcome(); got != "ok (late)" {
 		t.Errorf("outcome %q", got)
 	}
-	if _, ok := RowOrder("status", false); ok {
+	if _, ok := RowOrder("status", false, false); ok {
 		t.Error("RowOrder knows status, which is no number")
 	}
 }

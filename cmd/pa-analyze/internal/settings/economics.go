@@ -2,8 +2,6 @@ package settings
 
 import (
 	"math"
-	"slices"
-	"strings"
 
 	"github.com/urfave/cli/v2"
 
@@ -27,40 +25,6 @@ func EconomicsFlags() []cli.Flag {
 		&cli.Float64Flag{Name: "gpu-hour-price", Usage: "one GPU costs `DOLLARS` an hour", Category: economicsGroup},
 		&cli.Float64Flag{Name: "energy-price", Usage: "a kWh costs `DOLLARS`", Category: economicsGroup},
 	}
-}
-
-// MetricsFlag returns --metrics of commands that have no metrics of quality.
-func MetricsFlag() cli.Flag {
-	return &cli.StringFlag{Name: "metrics", Usage: "also show the figures of `GROUP`, without verdicts: economics (energy and price of a token), prefix (prefix cache), phases (queue, prefill and decode at the server); several with commas", Category: economicsGroup}
-}
-
-// metricGroups reads --metrics: the groups of metrics that were asked for, among those whose flags the
-// command has.
-func metricGroups(c *cli.Context) (map[string]bool, error) {
-	var known []string
-	flags := FlagNames(c.Command.Flags)
-	if slices.Contains(flags, "due-first") {
-		known = append(known, "quality")
-	}
-	if slices.Contains(flags, "gpu-hour-price") {
-		known = append(known, "economics", "prefix", "phases")
-	}
-	asked := map[string]bool{}
-	text := c.String("metrics")
-	if text == "" {
-		return asked, nil
-	}
-	for group := range strings.SplitSeq(text, ",") {
-		group = strings.TrimSpace(group)
-		if !slices.Contains(known, group) {
-			if len(known) == 1 {
-				return nil, cmdline.Usagef("--metrics %q: give %s", text, known[0])
-			}
-			return nil, cmdline.Usagef("--metrics %q: give one or several of %s", text, strings.Join(known, ", "))
-		}
-		asked[group] = true
-	}
-	return asked, nil
 }
 
 // Economics reads --metrics and the flags of EconomicsFlags into cfg.

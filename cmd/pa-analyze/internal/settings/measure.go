@@ -70,7 +70,7 @@ func ReportConfig(c *cli.Context) (analyze.Config, error) {
 	if cfg.MemoryLimit, err = MemoryLimit(c); err != nil {
 		return cfg, err
 	}
-	if err := quality(c, &cfg); err != nil {
+	if err := Quality(c, &cfg); err != nil {
 		return cfg, err
 	}
 	if err := Economics(c, &cfg); err != nil {

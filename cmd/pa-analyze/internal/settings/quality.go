@@ -14,11 +14,10 @@ const qualityGroup = "Quality"
 // qualityFlags lists the flags that set the parameters of the metrics of quality.
 var qualityFlags = []string{"due-first", "due-next", "fluidity", "fluid-share", "reader-pace", "stall", "stall-factor"}
 
-// QualityFlags returns --metrics and the parameters of the metrics of quality.
-func QualityFlags() []cli.Flag {
+// QualityParameterFlags returns the flags of the parameters of the metrics of quality.
+func QualityParameterFlags() []cli.Flag {
 	q := analyze.DefaultQuality()
 	return []cli.Flag{
-		&cli.StringFlag{Name: "metrics", Usage: "also report the metrics of `GROUP`: quality (fluidity, token deadlines, stalls, interactivity), economics (energy and price of a token), prefix (prefix cache, and TTFT by uncached tokens), phases (queue, prefill and decode at the server); several with commas", Category: qualityGroup},
 		&cli.DurationFlag{Name: "due-first", Usage: "the first token is due after `TIME`", Value: time.Duration(q.FirstTokenNS), Category: qualityGroup},
 		&cli.DurationFlag{Name: "due-next", Usage: "each later token is due `TIME` after the previous token", Value: time.Duration(q.TokenNS), Category: qualityGroup},
 		&cli.Float64Flag{Name: "fluidity", Usage: "the fluid token rate has requests with a fluidity index of `INDEX`", Value: q.Target, Category: qualityGroup},
@@ -29,8 +28,8 @@ func QualityFlags() []cli.Flag {
 	}
 }
 
-// quality reads the flags of QualityFlags.
-func quality(c *cli.Context, cfg *analyze.Config) error {
+// Quality reads --metrics and the flags of QualityParameterFlags into cfg.
+func Quality(c *cli.Context, cfg *analyze.Config) error {
 	groups, err := metricGroups(c)
 	if err != nil {
 		return err
@@ -43,6 +42,15 @@ func quality(c *cli.Context, cfg *analyze.Config) error {
 		}
 		return nil
 	}
+	q, err := QualityParameters(c)
+	if err == nil {
+		cfg.Quality = &q
+	}
+	return err
+}
+
+// QualityParameters reads the flags of QualityParameterFlags.
+func QualityParameters(c *cli.Context) (analyze.QualityConfig, error) {
 	q := analyze.QualityConfig{
 		FirstTokenNS: int64(c.Duration("due-first")), TokenNS: int64(c.Duration("due-next")), Target: c.Float64("fluidity"), Share: c.Float64("fluid-share"),
 		PaceNS: int64(c.Duration("reader-pace")), StallNS: int64(c.Duration("stall")), StallFactor: c.Float64("stall-factor"),
@@ -53,7 +61,7 @@ func quality(c *cli.Context, cfg *analyze.Config) error {
 		ns   int64
 	}{{"due-first", q.FirstTokenNS}, {"due-next", q.TokenNS}, {"reader-pace", q.PaceNS}, {"stall", q.StallNS}} {
 		if x.ns < 1 || x.ns > longest {
-			return cmdline.Usagef("--%s %v: give a duration above 0 and at most 24h, such as 50ms", x.name, time.Duration(x.ns))
+			return q, cmdline.Usagef("--%s %v: give a duration above 0 and at most 24h, such as 50ms", x.name, time.Duration(x.ns))
 		}
 	}
 	for _, x := range []struct {
@@ -61,12 +69,11 @@ func quality(c *cli.Context, cfg *analyze.Config) error {
 		share float64
 	}{{"fluidity", q.Target}, {"fluid-share", q.Share}} {
 		if !(x.share > 0 && x.share <= 1) {
-			return cmdline.Usagef("--%s %v: give a number above 0 and at most 1, such as 0.9", x.name, x.share)
+			return q, cmdline.Usagef("--%s %v: give a number above 0 and at most 1, such as 0.9", x.name, x.share)
 		}
 	}
 	if !(q.StallFactor >= 0 && q.StallFactor <= 1e6) {
-		return cmdline.Usagef("--stall-factor %v: give a number from 0 to 1000000", q.StallFactor)
+		return q, cmdline.Usagef("--stall-factor %v: give a number from 0 to 1000000", q.StallFactor)
 	}
-	cfg.Quality = &q
-	return nil
+	return q, nil
 }

@@ -1,0 +1,129 @@
+package analyze
+
+import (
+	"math"
+
+	"github.com/pa-tools/pa/pkg/analyze/quality"
+	"github.com/pa-tools/pa/pkg/answer"
+)
+
+// A RequestQuality says how smoothly the tokens of one request came. A float that is not known is
+// NaN.
+type RequestQuality struct {
+	// Timed says that the times of all tokens are known and that the answer has one choice. The
+	// next four fields have a value only then.
+	Timed      bool
+	Fluidity   quality.Fluidity
+	IntervalNS answer.Value // fluid interval; missing if no interval reaches the target
+	Timeliness quality.Timeliness
+	Stall      quality.Stall
+
+	TokensPerEvent float64
+	// ITLPerTokenNS is the mean of the estimated times per token.
+	ITLPerTokenNS       float64
+	NormalizedLatencyNS float64
+
+	paceNS int64 // of the reader
+	// perToken is the factor from a gap to its estimated time per token; 0 if there is none.
+	perToken float64
+	// severalChoices says that the request would be Timed if it had one choice.
+	severalChoices bool
+}
+
+// SmoothTokens returns the part of the request in the smooth goodput of its level, in tokens: the
+// tokens less the tokens that the reader could have read while idle. The request must be Timed.
+func (q *RequestQuality) SmoothTokens() float64 { return q.Timeliness.Benefit(q.paceNS) }
+
+// Value returns the value of a metric of [QualityMetrics]; NaN if the request has none, and for
+// other metrics.
+func (q *RequestQuality) Value(m answer.Metric) float64 {
+	switch m {
+	case answer.TokensPerEvent:
+		return q.TokensPerEvent
+	case answer.ITLPerToken:
+		return q.ITLPerTokenNS
+	case answer.NormalizedLatency:
+		return q.NormalizedLatencyNS
+	}
+	if !q.Timed {
+		return math.NaN()
+	}
+	v, ok := 0.0, true
+	switch m {
+	case answer.Fluidity:
+		v, ok = q.Fluidity.Index()
+	case answer.FluidInterval:
+		v, ok = q.IntervalNS.Float()
+	case answer.TokensInTime:
+		v = q.Timeliness.Share()
+	case answer.ReaderIdle:
+		v = float64(q.Timeliness.IdleNS)
+	case answer.Stalls:
+		v = float64(q.Stall.N)
+	case answer.LongestStall:
+		v, ok = float64(q.Stall.LongestNS), q.Stall.N > 0
+	case answer.StallShare:
+		v, ok = q.Stall.Share()
+	default:
+		ok = false
+	}
+	if !ok {
+		return math.NaN()
+	}
+	return v
+}
+
+// A QualityMeter measures the quality of requests one by one. It is for one goroutine.
+type QualityMeter struct {
+	cfg    QualityConfig
+	stalls quality.Stalls
+}
+
+// NewQualityMeter returns a QualityMeter with the parameters of cfg.
+func NewQualityMeter(cfg QualityConfig) *QualityMeter {
+	return &QualityMeter{cfg: cfg, stalls: quality.Stalls{ThresholdNS: cfg.StallNS, Factor: cfg.StallFactor}}
+}
+
+// Measure returns the quality of a request, whether the request counts or not. A request of which
+// only the other requests of the level show whether it was streamed has no times: see
+// [answer.Measured.AsStreamed].
+func (x *QualityMeter) Measure(m *answer.Measured) RequestQuality {
+	q := RequestQuality{TokensPerEvent: math.NaN(), ITLPerTokenNS: math.NaN(), NormalizedLatencyNS: math.NaN()}
+	tokens := m.OutputTokens
+	counted := tokens.OK && tokens.V > 0
+	if counted && m.E2EL.OK {
+		q.NormalizedLatencyNS = float64(m.E2EL.V) / float64(tokens.V)
+	}
+	if m.Streamed != answer.StreamedYes || m.Events == 0 {
+		return q
+	}
+	counted = counted && m.TokenSource != answer.TokenResponses
+	if counted {
+		q.TokensPerEvent = float64(tokens.V) / float64(m.Events)
+	}
+	if !m.TTFT.OK || m.Impossible > 0 || !quality.Fits(m.TTFT.V, m.Gaps) {
+		return q
+	}
+	if m.Events != len(m.Gaps)+1 {
+		q.severalChoices = true
+		return q
+	}
+	x.times(&q, m.TTFT.V, m.Gaps)
+	if counted && tokens.V > 1 && len(m.Gaps) > 0 {
+		q.perToken = float64(m.Events-1) / float64(tokens.V-1)
+		q.ITLPerTokenNS = float64(m.Spread.V) / float64(tokens.V-1)
+	}
+	return q
+}
+
+// times sets the values that follow from the token times alone.
+func (x *QualityMeter) times(q *RequestQuality, ttft int64, gaps []int64) {
+	cfg := &x.cfg
+	q.Timed, q.paceNS = true, cfg.PaceNS
+	q.Fluidity = quality.FluidityOf(ttft, gaps, quality.Deadline{First: cfg.FirstTokenNS, Next: cfg.TokenNS})
+	if ns, ok := quality.FluidInterval(ttft, gaps, cfg.FirstTokenNS, cfg.Target); ok {
+		q.IntervalNS = answer.Some(ns)
+	}
+	q.Timeliness = quality.TimelinessOf(ttft, gaps, cfg.PaceNS)
+	q.Stall = x.stalls.Of(gaps)
+}
