@@ -46,7 +46,7 @@ verdict and the exit code is 1. A selected part is selected on both sides.
 condition whose numbers are n/a fails.
 Exit codes: 0 ok, 1 not comparable or not readable, 2 wrong usage, 3 a condition
 holds or is n/a.`,
-		Flags:  slices.Concat(flags, settings.MeasureFlags(), []cli.Flag{settings.StreamingFlag(), settings.TokenizerFlag(), settings.MetricsFlag("economics", "prefix", "phases")}, settings.EconomicsFlags(), settings.SelectionFlags(), settings.InputFlags()),
+		Flags:  slices.Concat(flags, settings.MeasureFlags(), []cli.Flag{settings.StreamingFlag(), settings.TokenizerFlag(), settings.MetricsFlag("quality", "economics", "prefix", "phases")}, settings.QualityParameterFlags(), settings.EconomicsFlags(), settings.SelectionFlags(), settings.InputFlags()),
 		Action: diffAction,
 	}
 }
@@ -63,7 +63,7 @@ func diffAction(c *cli.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	if err := settings.Economics(c, &cfg); err != nil {
+	if err := errors.Join(settings.Quality(c, &cfg), settings.Economics(c, &cfg)); err != nil {
 		return err
 	}
 	older, newer, err := diff.ParseSides(c.Args().Slice())
@@ -81,11 +81,11 @@ func diffAction(c *cli.Context) (err error) {
 		return err
 	}
 	single := len(olderRuns) == 1 && len(newerRuns) == 1
-	options := diff.Options{Ignore: c.StringSlice("ignore")}
+	options := diff.Options{Ignore: c.StringSlice("ignore"), Quality: cfg.Quality != nil}
 	for _, list := range c.StringSlice("primary") {
 		options.Primary = append(options.Primary, strings.Split(list, ",")...)
 	}
-	if err := diff.CheckPrimary(options.Primary); err != nil {
+	if err := diff.CheckPrimary(options.Primary, options.Quality); err != nil {
 		return cmdline.Usagef("--primary: %v", err)
 	}
 	gates, err := conditions(c, &options, single)

@@ -43,6 +43,9 @@ type Quality struct {
 	Missing string
 }
 
+// Metric returns the summary of a metric; nil if it has no values.
+func (q *Quality) Metric(m answer.Metric) *Summary { return metricOf(q.Metrics, m) }
+
 // A qualityCollector gathers the values of a level.
 type qualityCollector struct {
 	meter  *QualityMeter
@@ -98,9 +101,9 @@ func (c *qualityCollector) add(p *Point) {
 	}
 	c.times(&q)
 	c.positions.Add(p.Gaps)
-	if q.perToken > 0 {
+	if q.PerToken > 0 {
 		for _, g := range p.Gaps {
-			c.ratios[place(answer.ITLPerToken)].add(float64(g) * q.perToken)
+			c.ratios[place(answer.ITLPerToken)].add(float64(g) * q.PerToken)
 		}
 	}
 }

@@ -22,10 +22,10 @@ type RequestQuality struct {
 	// ITLPerTokenNS is the mean of the estimated times per token.
 	ITLPerTokenNS       float64
 	NormalizedLatencyNS float64
+	// PerToken is the factor from a gap to its estimated time per token; 0 if there is none.
+	PerToken float64
 
 	paceNS int64 // of the reader
-	// perToken is the factor from a gap to its estimated time per token; 0 if there is none.
-	perToken float64
 	// severalChoices says that the request would be Timed if it had one choice.
 	severalChoices bool
 }
@@ -110,7 +110,7 @@ func (x *QualityMeter) Measure(m *answer.Measured) RequestQuality {
 	}
 	x.times(&q, m.TTFT.V, m.Gaps)
 	if counted && tokens.V > 1 && len(m.Gaps) > 0 {
-		q.perToken = float64(m.Events-1) / float64(tokens.V-1)
+		q.PerToken = float64(m.Events-1) / float64(tokens.V-1)
 		q.ITLPerTokenNS = float64(m.Spread.V) / float64(tokens.V-1)
 	}
 	return q

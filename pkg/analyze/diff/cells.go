@@ -151,7 +151,7 @@ func (r *Row) reason() string {
 	switch {
 	case len(r.OldRuns) > 1 || len(r.NewRuns) > 1 || r.Metric.of == failedShare:
 		unit = "runs"
-	case r.Metric.of == itl:
+	case r.Metric.of == itl || r.Metric.of == itlPerToken:
 		unit = "gaps"
 	}
 	return fmt.Sprintf("%s (about %s %s a side are enough)", r.NA.Reason, plural.Grouped(r.NA.Needs), unit)
@@ -245,7 +245,7 @@ func NewUnits(values func(*Metric) []float64) Units {
 	for i := range Metrics {
 		switch m := &Metrics[i]; {
 		case m.Kind != gate.Duration:
-		case m.of == e2el:
+		case m.of == e2el || m.of == readerIdle:
 			request = append(request, values(m)...)
 		default:
 			token = append(token, values(m)...)
@@ -259,7 +259,7 @@ func (u Units) Amount(m *Metric, v float64) string {
 	switch {
 	case math.IsNaN(v):
 		return "–"
-	case m.Kind == gate.Duration && m.of == e2el:
+	case m.Kind == gate.Duration && (m.of == e2el || m.of == readerIdle):
 		return u.request.Span(v)
 	case m.Kind == gate.Duration:
 		return u.token.Span(v)

@@ -26,6 +26,8 @@ type Options struct {
 	// Primary names the metrics that have a verdict, by their keys; nil for the metrics
 	// whose Primary is set. See [CheckPrimary].
 	Primary []string
+	// Quality says that the runs were read with Config.Quality.
+	Quality bool
 }
 
 // A Result is a comparison.
@@ -284,7 +286,7 @@ func (res *Result) rows(l *LevelResult, f func(r *Row)) {
 			r.NewRuns = append(r.NewRuns, x.values[i])
 			some = some || !math.IsNaN(x.values[i])
 		}
-		if !some {
+		if !some && !(r.Metric.Quality && l.Old[0].noFigure[r.Metric.of] != "") {
 			continue
 		}
 		f(&r)
@@ -337,6 +339,7 @@ func (res *Result) single(l *LevelResult) {
 			return
 		}
 		switch {
+		case l.singleQuality(r, so[normalizedLatency], sn[normalizedLatency]):
 		case m.of == failedShare:
 			l.bare(r, inference.NA{Reason: "shares have no interval from one run a side"})
 		case m.of == requestRate:
@@ -360,7 +363,7 @@ func (res *Result) single(l *LevelResult) {
 // seriesOf returns the series of the values of q. A request has many gaps, and one value
 // of the others.
 func seriesOf(q quantity, values []float64) *inference.Series {
-	if q == itl {
+	if q == itl || q == itlPerToken {
 		return inference.NewGaps(values)
 	}
 	return inference.NewSeries(values)
@@ -378,6 +381,9 @@ func (res *Result) several(l *LevelResult) {
 			return
 		}
 		r.Comparison = inference.Runs(r.OldRuns, r.NewRuns)
+		if r.Metric.Quality { // often 0, which has no geometric mean
+			r.Old.Value, r.New.Value = inference.MeanOfRuns(r.OldRuns), inference.MeanOfRuns(r.NewRuns)
+		}
 	})
 }
 
@@ -489,11 +495,11 @@ func (l *LevelResult) missing(r *Row) (inference.NA, bool) {
 		case failed == n && len(runs) == 1:
 			return "no request of the " + side + " run succeeded"
 		case len(runs) == 1:
-			return "the " + side + " run has no value"
+			return "the " + side + " run has no value" + because(levels, r.Metric.of)
 		case failed == n:
 			return fmt.Sprintf("no request succeeded in %d of %d %s runs", n, len(runs), side)
 		}
-		return fmt.Sprintf("%d of %d %s runs have no value", n, len(runs), side)
+		return fmt.Sprintf("%d of %d %s runs have no value", n, len(runs), side) + because(levels, r.Metric.of)
 	}
 	why := lacks("old", r.OldRuns, l.Old)
 	if why == "" {
@@ -508,6 +514,17 @@ func (l *LevelResult) missing(r *Row) (inference.NA, bool) {
 		return l.unequal(r)
 	}
 	return inference.NA{Reason: why}, true
+}
+
+// because returns the reason for which the first of the levels that lacks a figure of quality lacks
+// it, after a colon; "" if there is none.
+func because(levels []*Level, of quantity) string {
+	for _, l := range levels {
+		if why := l.noFigure[of]; why != "" {
+			return ": " + why
+		}
+	}
+	return ""
 }
 
 // lackRequests returns the message that n runs of a side have no request that counts or

@@ -76,8 +76,11 @@ func TestVerdicts(t *testing.T) {
 func TestSame(t *testing.T) {
 	c := recipe{seed: 1, requests: 1500, tokens: 6, ttft: 30, itl: 20}
 	res := Compare([]*Run{read(t, "a", c)}, []*Run{read(t, "b", c)}, Options{})
-	if len(res.Differences) > 0 || len(res.Levels) != 1 || len(res.Levels[0].Rows) != len(Metrics) {
+	if len(res.Differences) > 0 || len(res.Levels) != 1 || slices.ContainsFunc(res.Levels[0].Rows, func(r Row) bool { return r.Metric.Quality }) {
 		t.Fatalf("%+v", res)
+	}
+	if got, want := len(res.Levels[0].Rows), slices.IndexFunc(Metrics[:], func(m Metric) bool { return m.Quality }); got != want {
+		t.Errorf("%d rows, want %d", got, want)
 	}
 	for _, r := range res.Levels[0].Rows {
 		if r.Old.Value != r.New.Value || r.Metric.Key != "failed_share" && r.Change != 0 {
@@ -499,7 +502,7 @@ func TestPrimary(t *testing.T) {
 	if _, err := o.ParseGate("ttft_p50 worse"); err == nil {
 		t.Error("a condition on the verdict of a metric that has none")
 	}
-	if err := CheckPrimary([]string{"itl_mean", "nonsense"}); err == nil || !strings.Contains(err.Error(), `"nonsense" is no metric; give some of ttft_p50`) {
+	if err := CheckPrimary([]string{"itl_mean", "nonsense"}, false); err == nil || !strings.Contains(err.Error(), `"nonsense" is no metric; give some of ttft_p50`) {
 		t.Error(err)
 	}
 }

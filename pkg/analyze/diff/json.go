@@ -203,8 +203,11 @@ func metric(r *Row) jsonMetric {
 		OldRuns: tabular.JSONNumbers(r.OldRuns), NewRuns: tabular.JSONNumbers(r.NewRuns),
 		Change: tabular.JSONNumber(r.Change), Low: tabular.JSONNumber(i.Low), High: tabular.JSONNumber(i.High), P: tabular.JSONNumber(r.P), PAdjusted: tabular.JSONNumber(r.Adjusted),
 	}
-	if r.Metric.Direction == inference.HigherIsBetter {
+	switch r.Metric.Direction {
+	case inference.HigherIsBetter:
 		m.Better = "higher"
+	case inference.NoDirection:
+		m.Better = "none"
 	}
 	if r.Rank != nil {
 		m.RankP = tabular.JSONNumber(r.Rank.P)

@@ -69,12 +69,18 @@ type Level struct {
 	// values holds the value of each of Metrics; NaN for a missing one.
 	values [len(Metrics)]float64
 	n      [quantities]int // number of values of each quantity
+	// figures holds the figures of quality, and noFigure why one has no value; nil unless
+	// Config.Quality is set.
+	figures  map[quantity]float64
+	noFigure map[quantity]string
 	// The following are nil unless Config.Series is set.
 	series  [seriesQuantities][]float64
-	spans   []float64 // seconds from one completion to the next
-	done    []float64 // requests completed in each span
-	tokens  []float64 // output tokens in each span; nil if unknown
-	prompts []prompt  // in the order of issue; nil when not recorded
+	ratios  map[quantity]*ratio // of quality
+	stalled []bool              // whether each request had a stall
+	spans   []float64           // seconds from one completion to the next
+	done    []float64           // requests completed in each span
+	tokens  []float64           // output tokens in each span; nil if unknown
+	prompts []prompt            // in the order of issue; nil when not recorded
 }
 
 // Name returns "concurrency 8".
@@ -187,10 +193,11 @@ func settings(config json.RawMessage) map[string]string {
 func (l *Level) statistics(e *analyze.Experiment) {
 	var summaries [seriesQuantities]*analyze.Summary
 	for q, m := range measures {
-		if summaries[q] = e.Metric(m); summaries[q] != nil {
+		if summaries[q] = metricOf(e, m); summaries[q] != nil {
 			l.n[q] = summaries[q].N
 		}
 	}
+	l.qualityFigures(e.Quality)
 	rates := map[quantity]analyze.Rate{outputRate: e.Throughput.OutputTokens, requestRate: e.Throughput.Requests}
 	for q, r := range rates {
 		if r.OK {
@@ -205,6 +212,10 @@ func (l *Level) statistics(e *analyze.Experiment) {
 		case m.of == failedShare:
 			if l.OK+l.Failed > 0 {
 				v = float64(l.Failed) / float64(l.OK+l.Failed)
+			}
+		case m.of >= seriesQuantities && m.Quality:
+			if figure, ok := l.figures[m.of]; ok {
+				v = figure
 			}
 		case m.of >= seriesQuantities:
 			if r := rates[m.of]; r.OK {
@@ -224,8 +235,14 @@ func (l *Level) statistics(e *analyze.Experiment) {
 // start of the request or the end of the gap, and the prompts.
 func (l *Level) follow(e *analyze.Experiment) {
 	type gap struct {
-		end uint64
-		ns  int64
+		end      uint64
+		ns       int64
+		perToken float64 // the estimated time per token
+		counted  bool    // there is one
+	}
+	var quality *analyze.QualityMeter
+	if e.Quality != nil {
+		quality = analyze.NewQualityMeter(e.Quality.Config)
 	}
 	n := 0
 	for i := range e.Series {
@@ -247,8 +264,14 @@ func (l *Level) follow(e *analyze.Experiment) {
 		if v, ok := p.TPOT(); ok {
 			l.series[tpot] = append(l.series[tpot], v)
 		}
+		perToken := 0.0
+		if quality != nil {
+			q := quality.Measure(&p.Measured)
+			l.followQuality(&q, p)
+			perToken = q.PerToken
+		}
 		for j, end := range p.GapNS {
-			gaps = append(gaps, gap{end, p.Gaps[j]})
+			gaps = append(gaps, gap{end, p.Gaps[j], float64(p.Gaps[j]) * perToken, perToken > 0})
 		}
 	}
 	slices.SortStableFunc(gaps, func(x, y gap) int { return cmp.Compare(x.end, y.end) })
@@ -257,6 +280,9 @@ func (l *Level) follow(e *analyze.Experiment) {
 	}
 	for _, g := range gaps {
 		l.series[itl] = append(l.series[itl], float64(g.ns))
+		if g.counted {
+			l.series[itlPerToken] = append(l.series[itlPerToken], g.perToken)
+		}
 	}
 	for _, s := range e.Steps {
 		l.spans, l.done = append(l.spans, s.Seconds), append(l.done, float64(s.Requests))
@@ -276,6 +302,14 @@ func (l *Level) follow(e *analyze.Experiment) {
 		l.prompts = append(l.prompts, x)
 	}
 	slices.SortFunc(l.prompts, func(x, y prompt) int { return cmp.Compare(x.place, y.place) })
+}
+
+// metricOf returns the summary of a metric of the level or of its quality; nil if it has no values.
+func metricOf(e *analyze.Experiment, m answer.Metric) *analyze.Summary {
+	if s := e.Metric(m); s != nil || e.Quality == nil {
+		return s
+	}
+	return e.Quality.Metric(m)
 }
 
 func value(v answer.Value) float64 {

@@ -19,6 +19,8 @@ type Metric struct {
 	// descriptive.
 	Primary   bool
 	Direction inference.Direction
+	// Quality metrics have values only in runs that were read with Config.Quality.
+	Quality bool
 
 	of quantity
 	// pct is the percentile, 0 for the mean.
@@ -33,16 +35,27 @@ const (
 	itl
 	tpot
 	e2el
+	itlPerToken
+	normalizedLatency
+	readerIdle
 	outputRate
 	requestRate
 	failedShare
+	fluidityIndex
+	fluidTokenRate
+	tokensInTime
+	smoothGoodput
+	stalledShare
+	stallShare
+	tokensPerEvent
+	interactivity
 	quantities
 
-	seriesQuantities = e2el + 1 // quantities below it have series
+	seriesQuantities = readerIdle + 1 // quantities below it have series
 )
 
 // measures holds the metric of each quantity with a series.
-var measures = [seriesQuantities]answer.Metric{ttft: answer.TTFT, itl: answer.ITL, tpot: answer.TPOT, e2el: answer.E2EL}
+var measures = [seriesQuantities]answer.Metric{ttft: answer.TTFT, itl: answer.ITL, tpot: answer.TPOT, e2el: answer.E2EL, itlPerToken: answer.ITLPerToken, normalizedLatency: answer.NormalizedLatency, readerIdle: answer.ReaderIdle}
 
 // Metrics holds all compared metrics, in the order of reports.
 var Metrics = [...]Metric{
@@ -57,9 +70,22 @@ var Metrics = [...]Metric{
 	primary(latency(e2el, 50)),
 	latency(e2el, 99),
 	latency(e2el, 0),
-	primary(Metric{"output_tokens_per_s", "output tokens/s", gate.Rate, false, inference.HigherIsBetter, outputRate, 0}),
-	{"requests_per_s", "requests/s", gate.Rate, false, inference.HigherIsBetter, requestRate, 0},
-	primary(Metric{"failed_share", "failed", gate.Share, false, inference.LowerIsBetter, failedShare, 0}),
+	primary(Metric{Key: "output_tokens_per_s", Name: "output tokens/s", Kind: gate.Rate, Direction: inference.HigherIsBetter, of: outputRate}),
+	{Key: "requests_per_s", Name: "requests/s", Kind: gate.Rate, Direction: inference.HigherIsBetter, of: requestRate},
+	primary(Metric{Key: "failed_share", Name: "failed", Kind: gate.Share, Direction: inference.LowerIsBetter, of: failedShare}),
+	figure("fluidity_index", "fluidity index", gate.Share, inference.HigherIsBetter, fluidityIndex),
+	figure("fluid_tokens_per_s", "fluid token rate", gate.Rate, inference.HigherIsBetter, fluidTokenRate),
+	figure("tokens_in_time", "tokens in time", gate.Share, inference.HigherIsBetter, tokensInTime),
+	figure("smooth_tokens_per_s", "smooth goodput", gate.Rate, inference.HigherIsBetter, smoothGoodput),
+	ofQuality(latency(readerIdle, 0)),
+	figure("stalled_share", "stalled", gate.Share, inference.LowerIsBetter, stalledShare),
+	figure("stall_share", "stall share", gate.Share, inference.LowerIsBetter, stallShare),
+	figure("tokens_per_event", "tokens per event", gate.Number, inference.NoDirection, tokensPerEvent),
+	ofQuality(latency(itlPerToken, 50)),
+	ofQuality(latency(itlPerToken, 99)),
+	ofQuality(latency(normalizedLatency, 50)),
+	ofQuality(latency(normalizedLatency, 90)),
+	figure("interactivity_p90", "interactivity p90", gate.Rate, inference.HigherIsBetter, interactivity),
 }
 
 // e2elMean is the key of the mean end-to-end latency.
@@ -75,7 +101,7 @@ func latency(q quantity, pct float64) Metric {
 		statistic = fmt.Sprintf("p%g", pct)
 	}
 	m := measures[q]
-	return Metric{m.String() + "_" + statistic, m.Label() + " " + statistic, gate.Duration, false, inference.LowerIsBetter, q, pct}
+	return Metric{Key: m.String() + "_" + statistic, Name: m.Label() + " " + statistic, Kind: gate.Duration, Direction: inference.LowerIsBetter, of: q, pct: pct}
 }
 
 func primary(m Metric) Metric {
@@ -91,16 +117,23 @@ func (o *Options) judges(m *Metric) bool {
 	return slices.Contains(o.Primary, m.Key)
 }
 
-// CheckPrimary returns an error that lists all metrics if one of the keys is none.
-func CheckPrimary(keys []string) error {
+// CheckPrimary returns an error that lists all metrics if one of the keys is none. quality says
+// whether the runs are read with the metrics of quality.
+func CheckPrimary(keys []string, quality bool) error {
 	var known []string
 	for i := range Metrics {
-		known = append(known, Metrics[i].Key)
+		if m := &Metrics[i]; quality || !m.Quality {
+			known = append(known, m.Key)
+		}
 	}
 	for _, k := range keys {
-		if !slices.Contains(known, k) {
-			return fmt.Errorf("%q is no metric; give some of %s", k, strings.Join(known, ", "))
+		if slices.Contains(known, k) {
+			continue
 		}
+		if slices.ContainsFunc(Metrics[:], func(m Metric) bool { return m.Key == k }) {
+			return fmt.Errorf("%q is a metric of quality; add --metrics quality", k)
+		}
+		return fmt.Errorf("%q is no metric; give some of %s", k, strings.Join(known, ", "))
 	}
 	return nil
 }
@@ -110,6 +143,9 @@ func (o *Options) ParseGate(text string) (*gate.Expr, error) {
 	var names []gate.Metric
 	for i := range Metrics {
 		m := &Metrics[i]
+		if m.Quality && !o.Quality {
+			continue
+		}
 		names = append(names, gate.Metric{Key: m.Key, Kind: m.Kind, Judged: o.judges(m)})
 	}
 	return gate.Parse(text, names)
@@ -122,6 +158,8 @@ func unit(k gate.Kind) string {
 		return "ns"
 	case gate.Rate:
 		return "1/s"
+	case gate.Number:
+		return "ratio"
 	}
 	return "share"
 }

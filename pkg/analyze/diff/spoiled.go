@@ -24,18 +24,18 @@ const (
 //   - The clock was set. Times that were being measured then are wrong, and means and tails
 //     contain them.
 func (l *Level) spoils(m *Metric) string {
-	if m.of == failedShare {
+	if m.of == failedShare || m.of == tokensPerEvent {
 		return ""
 	}
 	median := m.pct == 50
 	switch {
 	case len(l.Saturated) > 0:
 		return "the client may be the limit"
-	case m.of == itl && m.pct > 0 && l.together() > maxTogether:
+	case (m.of == itl || m.of == itlPerToken) && m.pct > 0 && l.together() > maxTogether:
 		return fmt.Sprintf("%s of the tokens arrived together with the previous one", tabular.Share(l.together()))
 	case len(l.Pauses) > 0 && !l.withoutPauses && (!median || float64(l.Paused) > maxPaused*float64(l.OK+l.Failed)):
 		return fmt.Sprintf("the recorder paused, which touched %s", plural.Of(l.Paused, "request"))
-	case l.clockSteps+l.Backward > 0 && m.of < seriesQuantities && !median:
+	case l.clockSteps+l.Backward > 0 && (m.of < seriesQuantities || m.Quality) && !median:
 		return "the clock was set while the run was recorded"
 	}
 	return ""

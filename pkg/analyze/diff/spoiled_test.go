@@ -9,6 +9,12 @@ import (
 	"github.com/pa-tools/pa/pkg/export"
 )
 
+// The metrics of quality that depend on times, and of these all but medians.
+const (
+	qualityTimes = " fluidity_index fluid_tokens_per_s tokens_in_time smooth_tokens_per_s reader_idle_mean stalled_share stall_share itl_per_token_estimated_p50 itl_per_token_estimated_p99 normalized_latency_p50 normalized_latency_p90 interactivity_p90"
+	qualityTails = " fluidity_index fluid_tokens_per_s tokens_in_time smooth_tokens_per_s reader_idle_mean stalled_share stall_share itl_per_token_estimated_p99 normalized_latency_p90 interactivity_p90"
+)
+
 // Each warning of the recorder spoils the metrics that it is about, and no others.
 func TestSpoils(t *testing.T) {
 	for _, tt := range []struct {
@@ -17,14 +23,14 @@ func TestSpoils(t *testing.T) {
 		spoiled string // keys of metrics
 	}{
 		{"nothing", Level{OK: 100}, ""},
-		{"saturated", Level{OK: 100, Saturated: []string{"its cores are busy"}}, "ttft_p50 ttft_p90 ttft_p99 ttft_mean itl_p50 itl_p99 itl_mean tpot_p50 e2el_p50 e2el_p99 e2el_mean output_tokens_per_s requests_per_s"},
+		{"saturated", Level{OK: 100, Saturated: []string{"its cores are busy"}}, "ttft_p50 ttft_p90 ttft_p99 ttft_mean itl_p50 itl_p99 itl_mean tpot_p50 e2el_p50 e2el_p99 e2el_mean output_tokens_per_s requests_per_s" + qualityTimes},
 		{"few tokens together", Level{OK: 100, Together: 5, TokenEvents: 100}, ""},
-		{"tokens together", Level{OK: 100, Together: 6, TokenEvents: 100}, "itl_p50 itl_p99"},
-		{"a pause touched 1 of 100", Level{OK: 100, Paused: 1, Pauses: []export.Pause{{}}}, "ttft_p90 ttft_p99 ttft_mean itl_p99 itl_mean e2el_p99 e2el_mean output_tokens_per_s requests_per_s"},
-		{"a pause touched 2 of 100", Level{OK: 99, Failed: 1, Paused: 2, Pauses: []export.Pause{{}}}, "ttft_p50 ttft_p90 ttft_p99 ttft_mean itl_p50 itl_p99 itl_mean tpot_p50 e2el_p50 e2el_p99 e2el_mean output_tokens_per_s requests_per_s"},
+		{"tokens together", Level{OK: 100, Together: 6, TokenEvents: 100}, "itl_p50 itl_p99 itl_per_token_estimated_p50 itl_per_token_estimated_p99"},
+		{"a pause touched 1 of 100", Level{OK: 100, Paused: 1, Pauses: []export.Pause{{}}}, "ttft_p90 ttft_p99 ttft_mean itl_p99 itl_mean e2el_p99 e2el_mean output_tokens_per_s requests_per_s" + qualityTails},
+		{"a pause touched 2 of 100", Level{OK: 99, Failed: 1, Paused: 2, Pauses: []export.Pause{{}}}, "ttft_p50 ttft_p90 ttft_p99 ttft_mean itl_p50 itl_p99 itl_mean tpot_p50 e2el_p50 e2el_p99 e2el_mean output_tokens_per_s requests_per_s" + qualityTimes},
 		{"a pause left out", Level{OK: 100, Paused: 2, Pauses: []export.Pause{{}}, withoutPauses: true}, ""},
-		{"a clock step", Level{OK: 100, clockSteps: 1}, "ttft_p90 ttft_p99 ttft_mean itl_p99 itl_mean e2el_p99 e2el_mean"},
-		{"gaps below 0", Level{OK: 100, Backward: 1}, "ttft_p90 ttft_p99 ttft_mean itl_p99 itl_mean e2el_p99 e2el_mean"},
+		{"a clock step", Level{OK: 100, clockSteps: 1}, "ttft_p90 ttft_p99 ttft_mean itl_p99 itl_mean e2el_p99 e2el_mean" + qualityTails},
+		{"gaps below 0", Level{OK: 100, Backward: 1}, "ttft_p90 ttft_p99 ttft_mean itl_p99 itl_mean e2el_p99 e2el_mean" + qualityTails},
 	} {
 		var spoiled []string
 		for i := range Metrics {

@@ -12,11 +12,12 @@ import (
 // A Kind is the kind of a metric's values.
 type Kind uint8
 
-// Durations are nanoseconds, rates per second, shares from 0 to 1.
+// Durations are nanoseconds, rates per second, shares from 0 to 1. A Number has no unit.
 const (
 	Duration Kind = 1
 	Rate     Kind = 2
 	Share    Kind = 3
+	Number   Kind = 4
 )
 
 // A Metric is a name that expressions may use.

@@ -119,6 +119,8 @@ func (c *condition) parseLimit(p *expr.Parser) {
 		p.Refuse("%s is no share; write %s, or %s%s%s for the change", c.operand(), c.example(), c.metric.Key, c.relation, q)
 	case isTime && q.Unit == "":
 		p.Refuse("a duration needs a unit: %sms or %ss", q.Number, q.Number)
+	case c.metric.Kind == Number && q.Unit != "":
+		p.Refuse("%s has no unit; write %s", c.metric.Key, c.example())
 	case !isTime && q.Unit != "":
 		p.Refuse("%s is per second and has no unit; write %s", c.metric.Key, c.example())
 	}

@@ -1,0 +1,116 @@
+package diff
+
+import (
+	"math"
+
+	"github.com/pa-tools/pa/pkg/analyze"
+	"github.com/pa-tools/pa/pkg/analyze/diff/gate"
+	"github.com/pa-tools/pa/pkg/analyze/inference"
+	"github.com/pa-tools/pa/pkg/answer"
+)
+
+// interactivityPercentile is the percentile of E2EL per token whose inverse is the interactivity.
+const interactivityPercentile = 90
+
+// figure returns the metric of a figure of a level's [analyze.Quality].
+func figure(key, name string, kind gate.Kind, direction inference.Direction, of quantity) Metric {
+	return Metric{Key: key, Name: name, Kind: kind, Quality: true, Direction: direction, of: of}
+}
+
+// ofQuality returns m as a metric that only comparisons with quality have.
+func ofQuality(m Metric) Metric {
+	m.Quality = true
+	return m
+}
+
+// figureKeys holds the keys of the figures in [analyze.Quality].
+var figureKeys = map[quantity]string{
+	fluidityIndex: "fluidity_index", fluidTokenRate: "fluid_token_rate", tokensInTime: "tokens_in_time", smoothGoodput: "smooth_goodput",
+	stallShare: "stall_share", tokensPerEvent: "tokens_per_event", interactivity: "interactivity_p90",
+}
+
+// qualityFigures fills the values of the figures of quality, and why one is missing.
+func (l *Level) qualityFigures(q *analyze.Quality) {
+	if q == nil {
+		return
+	}
+	l.figures, l.noFigure = map[quantity]float64{}, map[quantity]string{}
+	set := func(of quantity, value float64, n int, why string) {
+		if why != "" {
+			l.noFigure[of] = why
+			return
+		}
+		l.figures[of], l.n[of] = value, n
+	}
+	for i := range q.Figures {
+		f := &q.Figures[i]
+		for of, key := range figureKeys {
+			if f.Key == key {
+				set(of, f.Value, q.Requests, f.Why)
+			}
+		}
+		if f.Key == "stalled_requests" {
+			set(stalledShare, f.Value/float64(q.Requests), q.Requests, f.Why)
+		}
+	}
+	for i := range q.Metrics {
+		switch s := q.Metrics[i].Summary; q.Metrics[i].Definition.Metric {
+		case answer.NormalizedLatency:
+			l.n[interactivity] = s.N
+		case answer.TokensPerEvent:
+			l.n[tokensPerEvent] = s.N
+		}
+	}
+}
+
+// A ratio is a quotient of two sums over the requests of a run, in the order of their starts.
+type ratio struct{ amounts, per []float64 }
+
+func (r *ratio) add(amount, per int64) {
+	r.amounts, r.per = append(r.amounts, float64(amount)), append(r.per, float64(per))
+}
+
+// estimate estimates the quotient. It depends on neighbouring requests as a rate does.
+func (r *ratio) estimate() inference.Estimate { return inference.Rate(r.amounts, r.per) }
+
+// followQuality adds a request to the series of quality.
+func (l *Level) followQuality(q *analyze.RequestQuality, p *analyze.Point) {
+	if l.ratios == nil {
+		l.ratios = map[quantity]*ratio{fluidityIndex: {}, tokensInTime: {}, stallShare: {}, tokensPerEvent: {}}
+	}
+	if v := q.NormalizedLatencyNS; !math.IsNaN(v) {
+		l.series[normalizedLatency] = append(l.series[normalizedLatency], v)
+	}
+	if !math.IsNaN(q.TokensPerEvent) {
+		l.ratios[tokensPerEvent].add(p.OutputTokens.V, int64(p.Events))
+	}
+	if !q.Timed {
+		return
+	}
+	l.series[readerIdle] = append(l.series[readerIdle], float64(q.Timeliness.IdleNS))
+	l.ratios[fluidityIndex].add(q.Fluidity.Deadlines-q.Fluidity.Misses, q.Fluidity.Deadlines)
+	l.ratios[tokensInTime].add(q.Timeliness.Met, q.Timeliness.Tokens)
+	l.ratios[stallShare].add(q.Stall.TotalNS, q.Stall.DecodeNS)
+	l.stalled = append(l.stalled, q.Stall.N > 0)
+}
+
+// singleQuality compares a figure of quality of one run with the figure of one run; ok is false for
+// other metrics. older and newer are the series of E2EL per token.
+func (l *LevelResult) singleQuality(r *Row, older, newer *inference.Series) (ok bool) {
+	o, n := l.Old[0], l.New[0]
+	switch of := r.Metric.of; of {
+	case fluidityIndex, tokensInTime, stallShare, tokensPerEvent:
+		r.Comparison = inference.Change(o.ratios[of].estimate(), n.ratios[of].estimate())
+	case stalledShare:
+		r.Comparison = inference.Change(inference.Share(o.stalled), inference.Share(n.stalled))
+	case interactivity: // its change is the inverse of the change of the percentile
+		c := inference.Change(newer.Quantile(interactivityPercentile/100.0), older.Quantile(interactivityPercentile/100.0))
+		c.Old, c.New = inference.Estimate{Value: r.OldRuns[0], N: c.New.N, NA: c.New.NA}, inference.Estimate{Value: r.NewRuns[0], N: c.Old.N, NA: c.Old.NA}
+		r.Comparison = c
+	case fluidTokenRate, smoothGoodput:
+		l.bare(r, inference.NA{Reason: "no interval from one run a side; compare several runs"})
+	default:
+		return false
+	}
+	return true
+}
