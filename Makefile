@@ -137,7 +137,6 @@ readback: build ## read what the columnar formats write with pyarrow, DuckDB, po
 	$(OUT)/venv/bin/kubernetes-validate --strict examples/kubernetes/*.yaml
 	@rm -rf $(OUT)/columnar && mkdir -p $(OUT)/columnar
 	$(GO) run -buildvcs=false ./test/columnar/write $(OUT)/columnar
-	bin/pa-analyze report --metrics economics,prefix --format json '$(OUT)/columnar/shards/*.parquet' > $(OUT)/columnar/shards.json
 	$(OUT)/venv/bin/python test/columnar/readback.py $(OUT)/columnar
 	$(OUT)/venv/bin/python test/columnar/queries.py bin/pa-analyze $(OUT)/columnar
 

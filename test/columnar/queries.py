@@ -2,9 +2,9 @@
 
     queries.py PA-ANALYZE DIR
 
-DIR has shards/*.parquet, the shards of a run, and shards.json, their report. DuckDB, Spark and
-ClickHouse (chDB) have to give the counts of the report exactly, and its means, quantiles and
-rates to 1e-12. Queries for Trino are parsed. Spark needs Java: without it, Spark is left out,
+DIR has shards/*.parquet, the shards of a run. DuckDB, Spark and ClickHouse (chDB) have to give the
+counts of the report exactly, and its means, quantiles and rates to 1e-12, also those about the
+quality of streams. Queries for Trino are parsed. Spark needs Java: without it, Spark is left out,
 and the last line says so; if CI is set, that is an error.
 """
 
@@ -27,12 +27,16 @@ DISTRIBUTIONS = {
     "output_tokens": "output_tokens", "input_tokens": "input_tokens",
 }
 ALL = ["requests", *DISTRIBUTIONS, "reasoning_tokens", "cached_tokens", "throughput", "user_rate", "prefix", "failures"]
-EXACTLY = {"n", "ok", "failed", "excluded"}
+EXACTLY = {"n", "ok", "failed", "excluded", "stalls", "stalled_requests"}
+# The queries about quality, which come by name, and their parameters.
+QUALITY_DISTRIBUTIONS = {"tokens_per_event": "tokens_per_event", "normalized_latency": "normalized_latency_ns"}
+QUALITY = ["fluidity", "stalls", *QUALITY_DISTRIBUTIONS, "interactivity"]
+PARAMETERS = ["--due-first", "4ms", "--due-next", "2ms", "--reader-pace", "4ms", "--stall", "5ms", "--stall-factor", "1.2"]
 
 
-def script(program, engine, files):
-    """The views, and the statement of each metric by its name."""
-    text = subprocess.run([program, "sql", "--engine", engine, "--files", files], check=True, capture_output=True, text=True).stdout
+def script(program, engine, files, names=(), parameters=()):
+    """The views, and the statement of each metric by its name; of those that come without names, or of the named ones."""
+    text = subprocess.run([program, "sql", "--engine", engine, "--files", files, *parameters, *names], check=True, capture_output=True, text=True).stdout
     views, metrics = [], {}
     for part in text.split(";\n"):
         lines = [line for line in part.splitlines() if line]
@@ -41,11 +45,11 @@ def script(program, engine, files):
         if not statement:
             continue
         name = comments[-1].split(":")[0] if comments else ""
-        if name in ALL:
+        if name in (names or ALL):
             metrics[name] = statement
         else:
             views.append(statement)
-    if list(metrics) != ["requests", "ttft", "itl", "tpot", "e2el", "output_tokens", "input_tokens", "reasoning_tokens", "cached_tokens", "throughput", "user_rate", "prefix", "failures"]:
+    if list(metrics) != list(names or ["requests", "ttft", "itl", "tpot", "e2el", "output_tokens", "input_tokens", "reasoning_tokens", "cached_tokens", "throughput", "user_rate", "prefix", "failures"]):
         sys.exit(f"{engine}: statements {list(metrics)}")
     return text, views, metrics
 
@@ -94,6 +98,20 @@ class Checker:
                     self.number(f"{at} hit_rate", row["hit_rate"], want)
                 elif row["hit_rate"] is not None:
                     sys.exit(f"{self.engine}: {at} a hit rate of {row['hit_rate']}, which the report lacks")
+            elif metric == "fluidity":
+                self.number(f"{at} n", row["n"], level["quality"]["requests"])
+                for name in ["fluidity_index", "tokens_in_time", "smooth_goodput"]:
+                    self.number(f"{at} {name}", row[name], level["quality"]["figures"][name]["value"])
+            elif metric == "stalls":
+                for name in ["stalls", "stalled_requests", "stall_share"]:
+                    self.number(f"{at} {name}", row[name], level["quality"]["figures"][name]["value"])
+                self.number(f"{at} longest", row["longest_stall_ns"], level["quality"]["metrics"]["longest_stall_ns"]["max"])
+            elif metric == "interactivity":
+                for name in ["interactivity_p90", "interactivity_p75"]:
+                    self.number(f"{at} {name}", row[name], level["quality"]["figures"][name]["value"])
+            elif metric in QUALITY_DISTRIBUTIONS:
+                for name, want in level["quality"]["metrics"][QUALITY_DISTRIBUTIONS[metric]].items():
+                    self.number(f"{at} {name}", row[name.replace(".", "_")], want)
             elif metric in DISTRIBUTIONS:
                 for name, want in level["metrics"][DISTRIBUTIONS[metric]].items():
                     self.number(f"{at} {name}", row[name.replace(".", "_")], want)
@@ -134,8 +152,9 @@ def run_clickhouse(views, metrics, checker):
 def check_trino(program):
     text, _, metrics = script(program, "trino", "s3://bucket/run/*.parquet")
     statements = sqlglot.parse(text, read="trino")
+    statements += sqlglot.parse(script(program, "trino", "s3://bucket/run/*.parquet", QUALITY, PARAMETERS)[0], read="trino")
     unknown = [s.sql() for s in statements if s is None or isinstance(s, sqlglot.expressions.Command)]
-    if unknown or len(statements) != len(metrics) + 4:
+    if unknown or len(statements) != len(metrics) + 4 + len(QUALITY) + 4:
         sys.exit(f"Trino: {len(statements)} statements, not understood: {unknown}")
     if "approx_percentile is an approximation" not in text:
         sys.exit("Trino: no comment says that percentiles are approximations")
@@ -146,7 +165,8 @@ def check_trino(program):
 
 def main():
     program, folder = sys.argv[1], pathlib.Path(sys.argv[2]).resolve()
-    report = json.loads((folder / "shards.json").read_text())
+    files = str(folder / "shards" / "*.parquet")
+    report = json.loads(subprocess.run([program, "report", "--format", "json", "--metrics", "quality", *PARAMETERS, files], check=True, capture_output=True, text=True).stdout)
     engines = {"duckdb": run_duckdb, "clickhouse": run_clickhouse, "spark": run_spark}
     names = []
     for engine, run in engines.items():
@@ -156,8 +176,9 @@ def main():
             names.append("not by Spark (java is missing)")
             continue
         checker = Checker(engine, report)
-        _, views, metrics = script(program, engine, str(folder / "shards" / "*.parquet"))
-        run(views, metrics, checker)
+        _, views, metrics = script(program, engine, files)
+        _, streams, quality = script(program, engine, files, QUALITY, PARAMETERS)
+        run([*views, *streams], metrics | quality, checker)
         names.append(f"{engine} ({checker.compared} figures)")
     check_trino(program)
     print(f"The queries of pa-analyze sql give the figures of report: {', '.join(names)}; the queries for Trino are parsed by sqlglot {sqlglot.__version__}")

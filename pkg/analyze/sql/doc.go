@@ -1,7 +1,7 @@
 // Package sql prints SQL queries over the Parquet files of a run (schemas/columns.md) that
 // compute the figures of pa-analyze report in DuckDB, Spark, ClickHouse and Trino.
 //
-//	text, err := sql.Script("duckdb", "shards/*.parquet", []string{"ttft", "throughput"})
+//	text, err := sql.Script("duckdb", "shards/*.parquet", []string{"ttft", "throughput"}, analyze.DefaultQuality())
 //
 // A script has views first, then a statement for each [Metric]. Counts and exact quantiles
 // are the counts and quantiles of the report; means and rates differ from its digits by the

@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/pa-tools/pa/pkg/analyze"
 )
 
 // An Engine is a dialect of SQL with its ways to read Parquet files.
@@ -44,9 +46,10 @@ func EngineNames() []string {
 }
 
 // Script returns the views over files and the statements of the named metrics for an engine;
-// of all metrics if names is empty. files is a path, a glob or the URL of an object store. The
+// of all [Metrics] if names is empty. Queries about quality ([QualityNames]) have the parameters of
+// quality. files is a path, a glob or the URL of an object store. The
 // error names what is not known, and what is.
-func Script(engine, files string, names []string) (string, error) {
+func Script(engine, files string, names []string, quality analyze.QualityConfig) (string, error) {
 	all := Engines()
 	at := slices.IndexFunc(all, func(e *Engine) bool { return e.Name == engine })
 	if at < 0 {
@@ -56,11 +59,15 @@ func Script(engine, files string, names []string) (string, error) {
 	chosen := Metrics()
 	if len(names) > 0 {
 		for _, name := range names {
-			if !slices.Contains(Names(), name) {
-				return "", fmt.Errorf("unknown metric %q: give one of %s", name, strings.Join(Names(), ", "))
+			if why := notInSQL[name]; why != "" {
+				return "", fmt.Errorf("metric %q has no query: %s; pa-analyze report --metrics quality computes it", name, why)
+			}
+			if known := slices.Concat(Names(), QualityNames()); !slices.Contains(known, name) {
+				return "", fmt.Errorf("unknown metric %q: give one of %s", name, strings.Join(known, ", "))
 			}
 		}
 		chosen = slices.DeleteFunc(chosen, func(m Metric) bool { return !slices.Contains(names, m.Name) })
+		chosen = append(chosen, chosenQuality(names, quality)...)
 	}
 	if strings.ContainsFunc(files, func(r rune) bool { return r < ' ' || r == 0x7f }) {
 		return "", fmt.Errorf("files %q: a control character cannot be part of a query", files)
@@ -80,6 +87,9 @@ func Script(engine, files string, names []string) (string, error) {
 	b.WriteString("\n-- The requests that count.\n" + e.view("measured", "SELECT * FROM requests WHERE reason = ''") + ";\n")
 	if slices.ContainsFunc(chosen, func(m Metric) bool { return m.Name == "itl" }) {
 		b.WriteString("\n-- The times between tokens, a row for each.\n" + e.view("gaps", e.gaps) + ";\n")
+	}
+	if slices.ContainsFunc(chosen, readsStreams) {
+		b.WriteString("\n-- The streamed requests whose token times are known.\n" + e.view("streams", streamsView(e, quality)) + ";\n")
 	}
 	for _, m := range chosen {
 		fmt.Fprintf(&b, "\n-- %s: %s.\n%s;\n", m.Name, m.Doc, m.statement(e))

@@ -22,7 +22,10 @@ const trinoColumns = `  experiment integer,
   output_tokens bigint,
   input_tokens bigint,
   reasoning_tokens bigint,
-  cached_tokens bigint`
+  cached_tokens bigint,
+  streamed boolean,
+  token_source varchar,
+  token_events array(integer)`
 
 // trino reads the folder of the files as an external table of its Hive connector. It has no
 // exact quantile.
