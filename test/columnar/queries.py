@@ -166,7 +166,7 @@ def check_trino(program):
 def main():
     program, folder = sys.argv[1], pathlib.Path(sys.argv[2]).resolve()
     files = str(folder / "shards" / "*.parquet")
-    report = json.loads(subprocess.run([program, "report", "--format", "json", "--metrics", "quality", *PARAMETERS, files], check=True, capture_output=True, text=True).stdout)
+    report = json.loads(subprocess.run([program, "report", "--format", "json", "--metrics", "quality,economics,prefix", *PARAMETERS, files], check=True, capture_output=True, text=True).stdout)
     engines = {"duckdb": run_duckdb, "clickhouse": run_clickhouse, "spark": run_spark}
     names = []
     for engine, run in engines.items():
