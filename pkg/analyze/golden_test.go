@@ -3,9 +3,14 @@ package analyze
 import (
 	"bytes"
 	"context"
+	"io/fs"
+	"math"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
+	"github.com/pa-tools/pa/internal/exporttest"
 	"github.com/pa-tools/pa/internal/golden"
 	"github.com/pa-tools/pa/pkg/answer"
 	"github.com/pa-tools/pa/pkg/export"
@@ -54,6 +59,55 @@ func TestGoldenReports(t *testing.T) {
 		if got != want {
 			t.Errorf("%s: %d requests accounted for, the file holds %d", name, got, want)
 		}
+	}
+}
+
+// The quality of exports that were not made for it: each figure has a value in its range or says why
+// not, and metrics are not negative.
+func TestGoldenQuality(t *testing.T) {
+	files, _ := golden.ProfileExports(t)
+	aiperf := golden.FS(t, "aiperf")
+	for _, name := range []string{"whole/profile_export_raw.jsonl", "server/profile_export_raw.jsonl", "whole/profile_export.jsonl"} {
+		b, err := fs.ReadFile(aiperf, name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		files[name] = b
+	}
+	q := DefaultQuality()
+	streamed := 0
+	file := filepath.Join(t.TempDir(), "export")
+	for name, b := range files {
+		if err := os.WriteFile(file, b, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		r := exporttest.Open(t, file)
+		rep, err := Run(t.Context(), r, Config{Quality: &q})
+		if err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+		_ = r.Close()
+		for i := range rep.Experiments {
+			x := rep.Experiments[i].Quality
+			for _, f := range x.Figures {
+				switch {
+				case f.Why != "":
+				case math.IsNaN(f.Value) || math.IsInf(f.Value, 0) || f.Value < 0 && f.Key != "smooth_goodput",
+					f.Unit == "ratio" && f.Key != "tokens_per_event" && f.Value > 1, f.Key == "fluid_token_rate" && f.Value >= 1e9:
+					t.Errorf("%s: %s = %v", name, f.Key, f.Value)
+				case f.Key == "fluidity_index":
+					streamed++
+				}
+			}
+			for _, m := range x.Metrics {
+				if s := m.Summary; s.Min < 0 || s.N == 0 || m.Definition.Unit() == answer.Ratio && m.Definition.Metric != answer.TokensPerEvent && s.Max > 1 {
+					t.Errorf("%s: %s: %+v", name, m.Definition.Key(), s)
+				}
+			}
+		}
+	}
+	if streamed < 50 {
+		t.Errorf("%d levels have a fluidity index, want most", streamed)
 	}
 }
 

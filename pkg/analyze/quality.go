@@ -183,6 +183,8 @@ func (c *qualityCollector) finish(run *export.Run, durationNS int64) (*Quality, 
 		switch {
 		case rank > c.requests-c.unreached:
 			q.Figures[fluidRate].Why = "too many requests reach the target at no rate: their first token is late"
+		case intervals.nthValue <= 1:
+			q.Figures[fluidRate].Why = "the tokens come so early that every rate is met; give a shorter deadline of the first token"
 		case intervals.err == nil:
 			set(fluidRate, 1e9/intervals.nthValue)
 		}
@@ -193,6 +195,8 @@ func (c *qualityCollector) finish(run *export.Run, durationNS int64) (*Quality, 
 		}
 		if decode := c.decodeNS.Float64(); decode > 0 {
 			set(poolStallShare, c.stallNS.Float64()/decode)
+		} else {
+			q.Figures[poolStallShare].Why = "no time passes between the tokens of any request"
 		}
 	}
 	if events := c.events.Float64(); events > 0 {

@@ -34,6 +34,15 @@ type RequestQuality struct {
 // tokens less the tokens that the reader could have read while idle. The request must be Timed.
 func (q *RequestQuality) SmoothTokens() float64 { return q.Timeliness.Benefit(q.paceNS) }
 
+// TokenRate returns the fluid token rate of the request in tokens per second, 1/IntervalNS; NaN if the
+// request reaches the target at no rate, or at every rate, because its tokens come early.
+func (q *RequestQuality) TokenRate() float64 {
+	if !q.IntervalNS.OK || q.IntervalNS.V <= 1 {
+		return math.NaN()
+	}
+	return 1e9 / float64(q.IntervalNS.V)
+}
+
 // Value returns the value of a metric of [QualityMetrics]; NaN if the request has none, and for
 // other metrics.
 func (q *RequestQuality) Value(m answer.Metric) float64 {

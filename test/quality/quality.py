@@ -126,7 +126,7 @@ def expected(truth):
     chosen = sorted(intervals)[math.ceil(SHARE * len(intervals)) - 1]
     per_token = metrics["normalized_latency_ns"]
     figures = {
-        "fluidity_index": 1 - Fraction(misses, deadlines), "fluid_token_rate": None if chosen == math.inf else Fraction(10**9, chosen),
+        "fluidity_index": 1 - Fraction(misses, deadlines), "fluid_token_rate": None if chosen in (1, math.inf) else Fraction(10**9, chosen),
         "tokens_in_time": Fraction(met, tokens), "smooth_goodput": (tokens - Fraction(idle, PACE)) / duration,
         "stalls": sum(metrics["stalls"]), "stalled_requests": sum(n > 0 for n in metrics["stalls"]),
         "stall_share": Fraction(stall_time, decode) if decode else None, "tokens_per_event": Fraction(usage_sum, tokens),
@@ -158,7 +158,7 @@ def of_request(start, times, end, usage):
     interval, idle = one["fluid_interval_ns"], one["reader_idle_ns"]
     gaps = [b - a for a, b in zip(times, times[1:])]
     return one | {
-        "deadlines": deadlines, "deadlines_missed": misses, "fluid_token_rate_per_s": None if interval is None else 10**9 / interval,
+        "deadlines": deadlines, "deadlines_missed": misses, "fluid_token_rate_per_s": None if interval in (None, 1) else 10**9 / interval,
         "smooth_tokens": len(times) - idle / PACE, "stall_total_ns": sum(g for g in gaps if g > STALL and g > FACTOR * median(gaps)),
     }
 

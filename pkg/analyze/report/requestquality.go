@@ -16,7 +16,7 @@ var qualityColumns = []column{
 	ofTimes("deadlines", func(q *analyze.RequestQuality) float64 { return float64(q.Fluidity.Deadlines) }),
 	ofTimes("deadlines_missed", func(q *analyze.RequestQuality) float64 { return float64(q.Fluidity.Misses) }),
 	ofQuality(answer.FluidInterval, column{}),
-	ofNumber("fluid_token_rate_per_s", func(q *analyze.RequestQuality) float64 { return 1e9 / q.Value(answer.FluidInterval) }, column{}),
+	ofNumber("fluid_token_rate_per_s", (*analyze.RequestQuality).TokenRate, column{}),
 	ofQuality(answer.TokensInTime, column{}),
 	ofQuality(answer.ReaderIdle, column{head: "idle_ms", width: 8}),
 	ofTimes("smooth_tokens", (*analyze.RequestQuality).SmoothTokens),
