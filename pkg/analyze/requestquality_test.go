@@ -34,12 +34,9 @@ func TestRequestQuality(t *testing.T) {
 		// smooth is SmoothTokens; NaN if the request is not Timed.
 		smooth float64
 	}{
-		{"even", measured(80, 300, []int64{40, 40, 70, 70}, 0),
-			[...]float64{1, 50 * ms, 0.8, 20 * ms, 0, none, 0, none, none, 60 * ms}, 5 - 20.0/60},
-		{"late", measured(260, 590, []int64{40, 220, 10, 60}, 10),
-			[...]float64{3.0 / 11, none, 0, 340 * ms, 1, 220 * ms, 220.0 / 330, 2, 330.0 / 9 * ms, 59 * ms}, 5 - 340.0/60},
-		{"one token", measured(90, 95, nil, 1),
-			[...]float64{1, 1, 0, 30 * ms, 0, none, none, 1, none, 95 * ms}, 1 - 30.0/60},
+		{"even", measured(80, 300, []int64{40, 40, 70, 70}, 0), [...]float64{1, 50 * ms, 0.8, 20 * ms, 0, none, 0, none, none, 60 * ms}, 5 - 20.0/60},
+		{"late", measured(260, 590, []int64{40, 220, 10, 60}, 10), [...]float64{3.0 / 11, none, 0, 340 * ms, 1, 220 * ms, 220.0 / 330, 2, 330.0 / 9 * ms, 59 * ms}, 5 - 340.0/60},
+		{"one token", measured(90, 95, nil, 1), [...]float64{1, 1, 0, 30 * ms, 0, none, none, 1, none, 95 * ms}, 1 - 30.0/60},
 	} {
 		check := func(name string, m *answer.Measured, want [len(QualityMetrics)]float64, smooth float64) {
 			q := NewQualityMeter(QualityConfig{FirstTokenNS: 100 * ms, TokenNS: 50 * ms, Target: 0.9, Share: 1, PaceNS: 60 * ms, StallNS: 100 * ms, StallFactor: 2}).Measure(m)

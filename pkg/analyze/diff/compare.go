@@ -286,7 +286,7 @@ func (res *Result) rows(l *LevelResult, f func(r *Row)) {
 			r.NewRuns = append(r.NewRuns, x.values[i])
 			some = some || !math.IsNaN(x.values[i])
 		}
-		if !some && !(r.Metric.Quality && l.Old[0].noFigure[r.Metric.of] != "") {
+		if !some && (!r.Metric.Quality || l.Old[0].noFigure[r.Metric.of] == "") {
 			continue
 		}
 		f(&r)

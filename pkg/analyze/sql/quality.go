@@ -168,10 +168,10 @@ func function(name string) func(string) string {
 	return func(list string) string { return call(name, list) }
 }
 
-// fieldsOf returns the expressions of the fields of a state.
-func fieldsOf(state string, field func(string, int) string) (all [numState]string) {
+// fieldsOf returns the expressions of the fields of the state a.
+func fieldsOf(field func(string, int) string) (all [numState]string) {
 	for i := range all {
-		all[i] = field(state, i)
+		all[i] = field("a", i)
 	}
 	return all
 }
@@ -220,7 +220,7 @@ func duckDBLists() lists {
 			var empty [numState]int64
 			first := structure(whole("0"), numbers(initial))
 			elements := call("list_transform", list, "lambda g: "+structure("g", numbers(empty)))
-			return call("list_reduce", call("list_prepend", first, elements), "lambda a, x: "+structure("x.gap", next(fieldsOf("a", dotted), "x.gap")))
+			return call("list_reduce", call("list_prepend", first, elements), "lambda a, x: "+structure("x.gap", next(fieldsOf(dotted), "x.gap")))
 		},
 		field: dotted,
 		div:   func(a, b string) string { return a + " // " + b },
@@ -243,7 +243,7 @@ func sparkLists() lists {
 		concat: func(first, list string) string { return call("concat", call("array", first), list) },
 		filter: func(list, condition string) string { return call("filter", list, "g -> "+condition) },
 		fold: func(list string, initial [numState]int64, next func([numState]string, string) [numState]string) string {
-			return call("aggregate", list, structure(numbers(initial)), "(a, g) -> "+structure(next(fieldsOf("a", dotted), "g")))
+			return call("aggregate", list, structure(numbers(initial)), "(a, g) -> "+structure(next(fieldsOf(dotted), "g")))
 		},
 		field: dotted,
 		div:   func(a, b string) string { return a + " div " + b },
@@ -267,7 +267,7 @@ func clickHouseLists() lists {
 		concat: func(first, list string) string { return call("arrayPushFront", list, call("assumeNotNull", first)) },
 		filter: func(list, condition string) string { return call("arrayFilter", "g -> "+condition, list) },
 		fold: func(list string, initial [numState]int64, next func([numState]string, string) [numState]string) string {
-			return call("arrayFold", "(a, g) -> "+structure(next(fieldsOf("a", field), "g")), list, structure(numbers(initial)))
+			return call("arrayFold", "(a, g) -> "+structure(next(fieldsOf(field), "g")), list, structure(numbers(initial)))
 		},
 		field: field,
 		div:   func(a, b string) string { return call("intDiv", a, b) },
@@ -290,7 +290,7 @@ func trinoLists() lists {
 		concat: func(first, list string) string { return "ARRAY[" + first + "] || " + list },
 		filter: func(list, condition string) string { return call("filter", list, "g -> "+condition) },
 		fold: func(list string, initial [numState]int64, next func([numState]string, string) [numState]string) string {
-			return call("reduce", list, structure(numbers(initial)), "(a, g) -> "+structure(next(fieldsOf("a", dotted), "g")), "a -> a")
+			return call("reduce", list, structure(numbers(initial)), "(a, g) -> "+structure(next(fieldsOf(dotted), "g")), "a -> a")
 		},
 		field: dotted,
 		div:   func(a, b string) string { return a + " / " + b },
