@@ -58,8 +58,10 @@ func TestEnergyOfSimulatedGPUs(t *testing.T) {
 	}))
 	defer exporter.Close()
 	dir := t.TempDir()
-	args := []string{"-u", "sim://?ttft=5ms&itl=5ms&output_tokens=10", "--concurrency-range", "4", "--request-count", "80", "--quiet",
-		"--collect-metrics", "--metrics-url", exporter.URL, "--metrics-interval", "20"}
+	args := []string{
+		"-u", "sim://?ttft=5ms&itl=5ms&output_tokens=10", "--concurrency-range", "4", "--request-count", "80", "--quiet",
+		"--collect-metrics", "--metrics-url", exporter.URL, "--metrics-interval", "20",
+	}
 	paths := []string{filepath.Join(dir, "e.json"), filepath.Join(dir, "e.parquet")}
 	for _, p := range paths {
 		args = append(args, "--profile-export-file", p)

@@ -73,19 +73,39 @@ func TestPhases(t *testing.T) {
 			"vllm:request_decode_time_seconds_sum": {3, 3 + 2000e-9}, "vllm:request_decode_time_seconds_count": {5, 9},
 		}, 100, 300, 500, 1040 - 900, [4]string{}, "vllm:request_prefill_time_seconds"},
 		{"nothing", chats, nil, 0, 0, 0, 0, [4]string{na, na, na, other}, ""},
-		{"restarted", chats, map[string][2]float64{"vllm:request_queue_time_seconds_sum": {5, 1}, "vllm:request_queue_time_seconds_count": {5, 1}},
-			0, 0, 0, 0, [4]string{"s: the server was started again", na, na, other}, ""},
+		{
+			"restarted", chats,
+			map[string][2]float64{"vllm:request_queue_time_seconds_sum": {5, 1}, "vllm:request_queue_time_seconds_count": {5, 1}},
+			0, 0, 0, 0,
+			[4]string{"s: the server was started again", na, na, other},
+			"",
+		},
 		// timings of 1 and 2 µs, and of 3 µs; llama.cpp has no time of its queue.
 		{"llama.cpp's timings", timings, nil, 0, 1500, 3000, 0, [4]string{na, "", "", other}, "timings of the answers"},
-		{"llama.cpp's counters", chats, map[string][2]float64{"llamacpp:prompt_seconds_total": {1, 2}},
-			0, 0, 0, 0, [4]string{na, "llamacpp:prompt_seconds_total is the time of all requests, and the server does not count them", na, other}, ""},
-		{"Triton", triton, map[string][2]float64{"nv_inference_queue_duration_us": {1, 3}, "nv_inference_request_success": {0, 4}},
-			500, 0, 0, 0, [4]string{"", "Triton does not tell prefill from decode", "Triton does not tell prefill from decode", other}, ""},
-		{"a decoupled model", decoupled, map[string][2]float64{"nv_inference_queue_duration_us": {1, 3}, "nv_inference_request_success": {0, 4}},
-			0, 0, 0, 0, [4]string{
+		{
+			"llama.cpp's counters", chats,
+			map[string][2]float64{"llamacpp:prompt_seconds_total": {1, 2}},
+			0, 0, 0, 0,
+			[4]string{na, "llamacpp:prompt_seconds_total is the time of all requests, and the server does not count them", na, other},
+			"",
+		},
+		{
+			"Triton", triton,
+			map[string][2]float64{"nv_inference_queue_duration_us": {1, 3}, "nv_inference_request_success": {0, 4}},
+			500, 0, 0, 0,
+			[4]string{"", "Triton does not tell prefill from decode", "Triton does not tell prefill from decode", other},
+			"",
+		},
+		{
+			"a decoupled model", decoupled,
+			map[string][2]float64{"nv_inference_queue_duration_us": {1, 3}, "nv_inference_request_success": {0, 4}},
+			0, 0, 0, 0,
+			[4]string{
 				"the model is decoupled: Triton's times end before the stream of responses does", "the model is decoupled: Triton's times end before the stream of responses does",
 				"the model is decoupled: Triton's times end before the stream of responses does", other,
-			}, ""},
+			},
+			"",
+		},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			got := phasesOf(t, tt.run(), tt.values)

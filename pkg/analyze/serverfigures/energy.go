@@ -49,6 +49,7 @@ type gpuKey struct{ host, gpu string }
 
 // An energyWatch adds up the energy of all GPUs in a span.
 type energyWatch struct {
+	origin   uint64  // times count from here: a float64 has no single nanoseconds since 1970
 	from, to float64 // ns
 	hosts    map[string]string
 	interval map[string]int64 // of the sources, in ns
@@ -92,7 +93,7 @@ type meter interface {
 // newEnergyWatch returns a watch of the time from one instant to another. sources describe the sources.
 func newEnergyWatch(from, to uint64, sources []export.TelemetrySource) *energyWatch {
 	w := &energyWatch{
-		from: float64(from), to: float64(to), hosts: map[string]string{}, interval: map[string]int64{},
+		origin: from, to: float64(to - from), hosts: map[string]string{}, interval: map[string]int64{},
 		gpus: map[gpuKey]*gpuEnergy{}, series: map[*export.Series]energySeries{},
 	}
 	for _, s := range sources {
@@ -107,7 +108,7 @@ func (w *energyWatch) add(s *export.Scrape) {
 		return
 	}
 	w.scrapes++
-	ns := float64(s.StartNS) + float64(s.EndNS-s.StartNS)/2
+	ns := float64(int64(s.StartNS-w.origin)) + float64(s.EndNS-s.StartNS)/2
 	for i := range s.Samples {
 		x := &s.Samples[i]
 		k, known := w.series[x.Series]

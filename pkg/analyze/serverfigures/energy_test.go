@@ -123,6 +123,19 @@ func TestEnergyOfSeveralGPUs(t *testing.T) {
 	}
 }
 
+// Times of today, in nanoseconds since 1970, lose no digit: 300 W from 0.1 s to 0.3 s are 60 J.
+func TestEnergyToday(t *testing.T) {
+	const today = 1_795_741_064_359_983_425
+	power := seriesOf("DCGM_FI_DEV_POWER_USAGE", "UUID", "GPU-a")
+	w := newEnergyWatch(today+100_000_001, today+300_000_001, nil)
+	for _, s := range scrapesOf([]uint64{today, today + 200_000_003, today + 400_000_007}, map[string][]float64{power.String(): {300, 300, 300}}, power) {
+		w.add(&s)
+	}
+	if e := w.energies()[0]; math.Abs(e.Joules-60) > 1e-12 || e.Covered != 1 || e.N != 1 {
+		t.Errorf("%+v", e)
+	}
+}
+
 // The energy of a counter does not depend on the times of the scrapes within the bound: a load of known
 // power is read at any offset.
 func TestEnergyWithinBound(t *testing.T) {
