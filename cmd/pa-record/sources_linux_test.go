@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"net/netip"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -12,6 +13,8 @@ import (
 
 	"github.com/pa-tools/pa/cmd/pa-record/internal/settings"
 	"github.com/pa-tools/pa/internal/exporttest"
+	"github.com/pa-tools/pa/internal/testenv"
+	"github.com/pa-tools/pa/pkg/recorder/backend"
 )
 
 // A relay passes connections on to a server and notes where they came from.
@@ -125,6 +128,18 @@ func TestSourceIPs(t *testing.T) {
 				}
 			})
 		}
+	}
+}
+
+// An IPv6 source address cannot reach an IPv4 server, and pa-record says why.
+func TestSourceIPOfOtherKind(t *testing.T) {
+	if err := backend.CheckSources([]netip.Addr{netip.IPv6Loopback()}); err != nil {
+		testenv.Lacks(t, "IPv6: %v", err)
+	}
+	code, _, stderr := inProcess(t.Context(), t, "--service-kind", "openai", "-m", "m", "-u", "127.0.0.1:1", "--request-count", "1",
+		"--source-ip", "::1", "--profile-export-file", filepath.Join(t.TempDir(), "e.json"))
+	if want := "no way from the source address [::1]:0: the server has no address of its kind"; code != 1 || !strings.Contains(stderr, want) {
+		t.Errorf("exit code %d, %q; want 1, %q", code, stderr, want)
 	}
 }
 

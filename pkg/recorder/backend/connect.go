@@ -35,6 +35,10 @@ var (
 	}
 )
 
+// noSuitableAddress is the text of package net for a local address of another kind than all
+// addresses of the server.
+const noSuitableAddress = "no suitable address found"
+
 // ConnectMessage describes in one line why connecting failed with err, and what to do. If
 // it does not know the kind of err, it returns only the cause, and false.
 func ConnectMessage(err error, do Advice) (text string, known bool) {
@@ -46,6 +50,7 @@ func ConnectMessage(err error, do Advice) (text string, known bool) {
 		host      x509.HostnameError
 		invalid   x509.CertificateInvalidError
 		timeout   net.Error
+		source    *net.AddrError
 	)
 	if errors.As(err, &proxy) {
 		return "proxy " + ProxyName(proxy.Proxy) + ": " + proxyMessage(proxy.Err), true
@@ -58,6 +63,8 @@ func ConnectMessage(err error, do Advice) (text string, known bool) {
 		return "connection refused; is the server running, and is -u right?", true
 	case errors.As(err, &dns):
 		return "no address for host " + dns.Name + "; is its name in -u right?", true
+	case errors.As(err, &source) && source.Err == noSuitableAddress:
+		return "no way from the source address " + source.Addr + ": the server has no address of its kind; give --source-ip an IPv4 address for IPv4, an IPv6 address for IPv6", true
 	case errors.As(err, &record):
 		return "the server does not speak TLS; " + do.Plain, true
 	case IsAlert(err, "certificate"):
