@@ -15,8 +15,8 @@ func mergeCommand() *cli.Command {
 	return &cli.Command{
 		Name: "merge", Usage: "write the shards of a run as one file", ArgsUsage: "SHARD… OUT",
 		Description: `Each SHARD is the file that one rank of a run recorded (pa-record --rank,
---world-size), in any format, or a glob in quotes; OUT is the whole run. Its name
-says the format, as for convert. Times are on the clock of rank 0, and requests
+--world-size), in any format, or a glob in quotes; the last argument is the whole
+run to write. Its name says the format, as for convert. Times are on the clock of rank 0, and requests
 have the rank that sent them. report 'shards/*.parquet' reads shards without this
 step and prints the same figures.
 Exit code 1: ranks are missing, or a file is cut short (the rest is written and
@@ -38,6 +38,9 @@ func merge(c *cli.Context) (err error) {
 	create, err := createFor(out)
 	if err != nil {
 		return err
+	}
+	if ahead.IsShard(c, out) { // without OUT the last shard stands in its place
+		return cmdline.Usagef("%s is a shard, and merge writes the last argument: give the name of the whole run after the shards", out)
 	}
 	run, err := ahead.OnlyShards(c, in)
 	if err != nil {

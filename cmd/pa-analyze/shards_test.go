@@ -68,6 +68,80 @@ func writeShards(t *testing.T, dir string) error {
 	return nil
 }
 
+// FuzzDamagedShards merges three shards of which one is damaged, of another run, of the same
+// rank, empty or without requests. The run is read to its end, and errors name the shard.
+func FuzzDamagedShards(f *testing.F) {
+	for kind := range uint8(7) {
+		for format := range uint8(4) {
+			f.Add(kind, format, uint64(kind)*77+uint64(format))
+		}
+	}
+	whole := shardtest.Random(rand.New(rand.NewPCG(3, 4)), 30, "6", "12")
+	names := []string{"json", "parquet", "arrow", "journal.arrows"}
+	f.Fuzz(func(t *testing.T, kind, format uint8, seed uint64) {
+		rng := rand.New(rand.NewPCG(seed, 9))
+		parts := shardtest.Divide(whole, 3, 0, 500, -70)
+		dir := t.TempDir()
+		bad := filepath.Join(dir, "bad."+names[int(format)%len(names)])
+		x := parts[2]
+		wrong := true // the merge has an error, which names bad
+		switch kind % 7 {
+		case 1:
+			x.Header.Meta.Shard.Run = "another"
+		case 2:
+			x.Header.Meta.Shard.Rank = 1
+		case 3: // nothing was sent
+			for i := range x.Requests {
+				x.Requests[i] = nil
+				x.Header.Experiments[i].Meta.Measured, x.Header.Experiments[i].WindowBoundaries = 0, nil
+			}
+			wrong = false
+		case 4: // no answer came
+			for i := range x.Requests {
+				for k := range x.Requests[i] {
+					x.Requests[i][k].Responses = nil
+				}
+			}
+			wrong = false
+		}
+		shardtest.Write(t, bad, x)
+		data, err := os.ReadFile(bad)
+		if err != nil {
+			t.Fatal(err)
+		}
+		switch kind % 7 {
+		case 0: // cut short
+			data = data[:rng.IntN(len(data)-1)] // a newline at the end is no loss
+		case 5:
+			data = nil
+		case 6: // damaged somewhere, maybe where nobody looks
+			for range 1 + rng.IntN(8) {
+				data[rng.IntN(len(data))] ^= byte(1 + rng.IntN(255))
+			}
+			wrong = false
+		}
+		if err := os.WriteFile(bad, data, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		args := []string{}
+		for i, p := range parts[:2] {
+			name := filepath.Join(dir, []string{"0.json", "1.parquet"}[i])
+			shardtest.Write(t, name, p)
+			args = append(args, name)
+		}
+		args = append(args, bad)
+		for _, command := range [][]string{append([]string{"report"}, args...), append(append([]string{"merge"}, args...), filepath.Join(dir, "out.parquet"))} {
+			got := exec(t, "", command...)
+			switch {
+			case got.code != 0 && got.code != 1 && got.code != 2:
+				t.Errorf("%v: exit code %d: %s", command[0], got.code, got.stderr)
+			case got.code != 0 && !strings.Contains(got.stderr, bad), wrong && got.code == 0:
+				t.Errorf("%v, kind %d: exit code %d without the name of the shard: %s", command[0], kind%7, got.code, got.stderr)
+			}
+		}
+	})
+}
+
 // The report over the shards is the report of the merged file, and of the run of one process.
 func TestReportOfShards(t *testing.T) {
 	dir := t.TempDir()

@@ -280,18 +280,36 @@ func (o OpenFiles) OnlyShards(c *cli.Context, args []string) (Input, error) {
 	if err != nil {
 		return Input{}, err
 	}
+	var unread []error
 	for _, path := range paths {
 		r, err := o.look(c, path)
 		if err != nil {
-			continue // the merge names it
+			unread = append(unread, err) // the merge names it beside the missing rank
+			continue
 		}
 		if meta, err := shards.Of(shards.Shard{Name: path, Reader: r}); err == nil && meta == nil {
 			return Input{}, cmdline.Usagef("%s is a whole run, not a shard (it has no pa.shard): merge takes the files that the ranks of one run wrote; pa-analyze report FILE… reports several runs, and convert writes one in another format", path)
 		}
 	}
+	if len(unread) == len(paths) {
+		return Input{}, errors.Join(unread...)
+	}
 	in, err := o.OneOf(c, args)
 	in.merge = err == nil
 	return in, err
+}
+
+// IsShard reports whether a file exists and is a shard of a run.
+func (o OpenFiles) IsShard(c *cli.Context, path string) bool {
+	if info, err := os.Stat(path); err != nil || !info.Mode().IsRegular() {
+		return false
+	}
+	r, err := o.look(c, path)
+	if err != nil {
+		return false
+	}
+	meta, err := shards.Of(shards.Shard{Name: path, Reader: r})
+	return err == nil && meta != nil
 }
 
 // Bytes returns the size of all files; 0 if one of them is no regular file.
