@@ -61,6 +61,8 @@ type coverageCell struct {
 	naiveValue, naiveChange share
 }
 
+func (c *coverageCell) shortRate() bool { return c.statistic == "rate" && c.n < steadyRate }
+
 // An interval is how one kind of interval did in one cell.
 type interval struct {
 	given   share // of all repetitions
@@ -80,10 +82,11 @@ func (i *interval) add(na inference.NA, covered bool) {
 func (i *interval) promised() bool { return 2*i.given.yes > i.given.of }
 
 // keeps reports whether an interval for the quantile p, ½ for others, keeps its promise.
-// Intervals of tails reach from one of few values to another, and may cover more.
-func (i *interval) keeps(p float64) bool {
+// Intervals of tails reach from one of few values to another, and intervals of rates of short runs
+// are wider because of processes that need it; both may cover more.
+func (i *interval) keeps(p float64, shortRate bool) bool {
 	most := mostCoverage
-	if p > 0.5 {
+	if p > 0.5 || shortRate {
 		most = 1
 	}
 	if i.promised() && !i.covered.within(leastCoverage, most) {

@@ -27,7 +27,7 @@ type crossingCell struct {
 	width           []float64 // of the crossing, in steps between the levels
 }
 
-func (c *crossingCell) keeps() bool { return c.share.keeps(0.5) && c.crossing.keeps(0.5) }
+func (c *crossingCell) keeps() bool { return c.share.keeps(0.5, false) && c.crossing.keeps(0.5, false) }
 
 // crossings fills the cell of one process and length. The levels are independent runs of
 // the process. A latency meets the objective if it is below the quantile of the level's

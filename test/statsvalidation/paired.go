@@ -21,7 +21,7 @@ type pairedCell struct {
 
 const pairedChange = 0.02
 
-func (c *pairedCell) keeps() bool { return c.mean.keeps(0.5) && c.median.keeps(0.5) }
+func (c *pairedCell) keeps() bool { return c.mean.keeps(0.5, false) && c.median.keeps(0.5, false) }
 
 func pairs(s *simulation, n int) pairedCell {
 	type one struct{ mean, median, unpaired inference.Comparison }

@@ -51,7 +51,7 @@ func TestBoundsFindNaiveIntervals(t *testing.T) {
 	s := &simulation{seed: 1, reps: 40}
 	for _, p := range processes()[1:] {
 		for _, c := range coverage(s, p, 2000)[:3] {
-			if as := (interval{given: share{40, 40}, covered: c.naiveChange, missed: share{c.naiveChange.of - c.naiveChange.yes, c.naiveChange.of}}); as.keeps(0.5) {
+			if as := (interval{given: share{40, 40}, covered: c.naiveChange, missed: share{c.naiveChange.of - c.naiveChange.yes, c.naiveChange.of}}); as.keeps(0.5, false) {
 				t.Errorf("%s, %s: naive coverage of %v passes", c.process, c.statistic, c.naiveChange)
 			}
 		}
