@@ -23,28 +23,50 @@ type table struct {
 
 // tables are in the order of the page.
 var tables = [...]table{
-	{"Coverage of the 95 % interval, one run a side",
-		"process | n | statistic | change | value | given | misses | naive: change | naive: value", "--- | ---: | --- | ---: | ---: | ---: | ---: | ---: | ---:", coverageTable},
-	{"Short runs: change between two runs of the same process",
-		"values | dependence φ | requests | mean | p50 | p90 | p99", "--- | ---: | ---: | --- | --- | --- | ---", shortRunsTable},
-	{"Rates of short runs",
-		"process | completions | given | wrong, of those given | wrong, if as wide as a mean's", "--- | ---: | ---: | ---: | ---:", shortRatesTable},
-	{"Several runs a side of the same setting",
-		"runs a side | run-to-run deviation | requests a run | mean: wrong | p50: wrong | median width, points | U test: found", "---: | ---: | ---: | ---: | ---: | ---: | ---:", severalRunsTable},
-	{"Findings between equal sides, after Holm",
-		"sides | at least one finding", "--- | ---:", falseFindingsTable},
-	{"True changes that are found, with 95 % intervals of the shares",
-		"sides | found", "--- | ---", detectionTable},
-	{"A share of the requests, and the load at which it crosses a target",
-		"process | requests a level | share 93 % | given | misses | naive: share | crossing | given | misses | median width, % of a step", "--- | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---:", crossingTable},
-	{"False findings in the primary family, under Holm at 5 %",
-		"process of the first tokens | requests | metrics given | any \"worse\" | any finding", "--- | ---: | ---: | ---: | ---:", familyTable},
-	{"Power: a slower median gap is called worse",
-		"gaps a side | true change | alone, at 5 % | in a family of five, at worst", "---: | ---: | ---: | ---:", powerTable},
-	{"Runs that differ by 1 % by chance, no true change",
-		"runs a side | gaps a run | method | coverage | false findings | rank test | median width, points", "---: | ---: | --- | ---: | ---: | ---: | ---:", runEffectTable},
-	{"Paired by prompt, the new side 2 % slower",
-		"pairs | mean ratio | median ratio | given | median width, points | the same unpaired", "---: | ---: | ---: | ---: | ---: | ---:", pairedTable},
+	{
+		"Coverage of the 95 % interval, one run a side",
+		"process | n | statistic | change | value | given | misses | naive: change | naive: value", "--- | ---: | --- | ---: | ---: | ---: | ---: | ---: | ---:", coverageTable,
+	},
+	{
+		"Short runs: change between two runs of the same process",
+		"values | dependence φ | requests | mean | p50 | p90 | p99", "--- | ---: | ---: | --- | --- | --- | ---", shortRunsTable,
+	},
+	{
+		"Rates of short runs",
+		"process | completions | given | wrong, of those given | wrong, if as wide as a mean's", "--- | ---: | ---: | ---: | ---:", shortRatesTable,
+	},
+	{
+		"Several runs a side of the same setting",
+		"runs a side | run-to-run deviation | requests a run | mean: wrong | p50: wrong | median width, points | U test: found", "---: | ---: | ---: | ---: | ---: | ---: | ---:", severalRunsTable,
+	},
+	{
+		"Findings between equal sides, after Holm",
+		"sides | at least one finding", "--- | ---:", falseFindingsTable,
+	},
+	{
+		"True changes that are found, with 95 % intervals of the shares",
+		"sides | found", "--- | ---", detectionTable,
+	},
+	{
+		"A share of the requests, and the load at which it crosses a target",
+		"process | requests a level | share 93 % | given | misses | naive: share | crossing | given | misses | median width, % of a step", "--- | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---:", crossingTable,
+	},
+	{
+		"False findings in the primary family, under Holm at 5 %",
+		"process of the first tokens | requests | metrics given | any \"worse\" | any finding", "--- | ---: | ---: | ---: | ---:", familyTable,
+	},
+	{
+		"Power: a slower median gap is called worse",
+		"gaps a side | true change | alone, at 5 % | in a family of five, at worst", "---: | ---: | ---: | ---:", powerTable,
+	},
+	{
+		"Runs that differ by 1 % by chance, no true change",
+		"runs a side | gaps a run | method | coverage | false findings | rank test | median width, points", "---: | ---: | --- | ---: | ---: | ---: | ---:", runEffectTable,
+	},
+	{
+		"Paired by prompt, the new side 2 % slower",
+		"pairs | mean ratio | median ratio | given | median width, points | the same unpaired", "---: | ---: | ---: | ---: | ---: | ---:", pairedTable,
+	},
 }
 
 // A report receives the lines of tables and the promises that are broken.
