@@ -2,6 +2,7 @@ package golden
 
 import (
 	"archive/tar"
+	"bytes"
 	"errors"
 	"io"
 	"io/fs"
@@ -9,16 +10,46 @@ import (
 	"path"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 	"testing/fstest"
 
 	"github.com/klauspost/compress/zstd"
 )
 
+// opened holds the archives that tests of this process have asked for: tests of one package
+// read the same archive dozens of times.
+var opened struct {
+	sync.Mutex
+	archives map[string]fstest.MapFS
+}
+
 // FS returns the content of testdata/golden/<name>.tar.zst in memory, rooted
 // inside the archive's one top folder. It fails the test when the archive
-// cannot be read.
+// cannot be read. All calls for an archive return the same file system, which tests must not
+// change.
 func FS(tb testing.TB, name string) fs.FS {
+	tb.Helper()
+	return archive(tb, name)
+}
+
+// archive reads an archive when a test first asks for it.
+func archive(tb testing.TB, name string) fstest.MapFS {
+	tb.Helper()
+	opened.Lock()
+	defer opened.Unlock()
+	m := opened.archives[name]
+	if m == nil {
+		m = read(tb, name)
+		if opened.archives == nil {
+			opened.archives = map[string]fstest.MapFS{}
+		}
+		opened.archives[name] = m
+	}
+	return m
+}
+
+func read(tb testing.TB, name string) fstest.MapFS {
 	tb.Helper()
 	path := filepath.Join(Root(tb), "testdata", "golden", name+".tar.zst")
 	f, err := os.Open(path)
@@ -80,20 +111,13 @@ func Root(tb testing.TB) string {
 // something, by name, and the folder of all runs.
 func ProfileExports(tb testing.TB) (map[string][]byte, fs.FS) {
 	tb.Helper()
-	fsys := FS(tb, "perf_analyzer")
+	fsys := archive(tb, "perf_analyzer")
 	files := map[string][]byte{}
-	err := fs.WalkDir(fsys, ".", func(p string, _ fs.DirEntry, err error) error {
-		if err != nil || path.Base(p) != "profile_export.json" {
-			return err
+	// A walk would look at every file for each folder.
+	for p, f := range fsys {
+		if path.Base(p) == "profile_export.json" && len(f.Data) > 2 {
+			files[path.Dir(p)] = bytes.Clone(f.Data)
 		}
-		b, err := fs.ReadFile(fsys, p)
-		if len(b) > 2 {
-			files[path.Dir(p)] = b
-		}
-		return err
-	})
-	if err != nil {
-		tb.Fatal(err)
 	}
 	if len(files) < 100 {
 		tb.Fatalf("%d golden exports, want 100 or more", len(files))
