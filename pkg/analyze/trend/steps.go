@@ -60,16 +60,28 @@ type candidate struct {
 // try keeps the comparison if it is the best of its kind so far.
 func (c *candidate) try(from, to int, part, others []float64) {
 	c.tried++
-	if _, _, p := student(part, others); p < c.p {
+	if _, _, _, p := compared(part, others); p < c.p {
 		c.from, c.to, c.p = from, to, p
 	}
 }
 
-// student compares the logarithms of two sides, together at least 3 positive values, by
+// student returns the change from older to newer, its interval at confidence, and the
+// p-value of compared.
+func student(older, newer []float64) (change float64, ends inference.Interval, p float64) {
+	d, se, df, p := compared(older, newer)
+	if !(se > 0) {
+		return math.Expm1(d), inference.Interval{Low: math.Expm1(d), High: math.Expm1(d)}, p
+	}
+	t := inference.StudentQuantile(confidence, df)
+	return math.Expm1(d), inference.Interval{Low: math.Expm1(d - t*se), High: math.Expm1(d + t*se)}, p
+}
+
+// compared compares the logarithms of two sides, together at least 3 positive values, by
 // Student's t test, which assumes one deviation for both sides. Welch's test estimates two
 // deviations and is inaccurate for 3 points against many; the smallest of many p-values
-// would pick such a comparison.
-func student(older, newer []float64) (change float64, ends inference.Interval, p float64) {
+// would pick such a comparison. compared returns the difference of the means, its standard
+// error and degrees of freedom, and the p-value: NaN if the standard error is not positive.
+func compared(older, newer []float64) (d, se, df, p float64) {
 	var means, squares [2]float64
 	for side, values := range [2][]float64{older, newer} {
 		for i, v := range values {
@@ -81,14 +93,13 @@ func student(older, newer []float64) (change float64, ends inference.Interval, p
 		}
 	}
 	n0, n1 := float64(len(older)), float64(len(newer))
-	df := n0 + n1 - 2
-	se := math.Sqrt((squares[0] + squares[1]) / df * (1/n0 + 1/n1))
-	d := means[1] - means[0]
+	df = n0 + n1 - 2
+	se = math.Sqrt((squares[0] + squares[1]) / df * (1/n0 + 1/n1))
+	d = means[1] - means[0]
 	if !(se > 0) {
-		return math.Expm1(d), inference.Interval{Low: math.Expm1(d), High: math.Expm1(d)}, math.NaN()
+		return d, se, df, math.NaN()
 	}
-	t := inference.StudentQuantile(confidence, df)
-	return math.Expm1(d), inference.Interval{Low: math.Expm1(d - t*se), High: math.Expm1(d + t*se)}, 2 * inference.StudentUpper(math.Abs(d)/se, df)
+	return d, se, df, 2 * inference.StudentUpper(math.Abs(d)/se, df)
 }
 
 // search appends the steps among the points from from up to to.
