@@ -78,8 +78,11 @@ func fitAutoregression(x []float64) *autoregression {
 	return f
 }
 
-// slowWaves returns the number of slowest waves that are checked against the model.
-func slowWaves(n int) int { return min(max(2, n/18), 64) }
+// maxSlowWaves is the largest number of slowest waves that are checked against the model.
+const maxSlowWaves = 64
+
+// slowWaves returns the number of slowest waves of n values that are checked against the model.
+func slowWaves(n int) int { return min(max(2, n/18), maxSlowWaves) }
 
 // slowEnergy computes slow: the average over the slowest cosine waves (see [spreadOf])
 // of energy over the model's spectral density at the wave's frequency.
@@ -90,12 +93,19 @@ func (f *autoregression) slowEnergy(x []float64, mean float64) float64 {
 		innovation += v * f.innovation[i]
 	}
 	n, k := float64(len(x)), slowWaves(len(x))
-	sum := 0.0
-	for j := 1; j <= k; j++ {
-		frequency, amplitude := math.Pi*float64(j)/n, 0.0
-		for i, v := range x {
-			amplitude += (v - mean) * math.Cos(frequency*(float64(i)+0.5))
+	var amplitudes [maxSlowWaves]float64
+	for i, v := range x {
+		// The recurrence for cos(jθ) in energies takes one cosine instead of k.
+		c := math.Cos(math.Pi * (float64(i) + 0.5) / n)
+		before, now := 1.0, c
+		for j := range amplitudes[:k] {
+			amplitudes[j] += (v - mean) * now
+			before, now = now, 2*c*now-before
 		}
+	}
+	sum := 0.0
+	for j, amplitude := range amplitudes[:k] {
+		frequency := math.Pi * float64(j+1) / n
 		density := innovation / (1 - 2*p*math.Cos(frequency) + p*p)
 		sum += square(amplitude) * 2 / n / density
 	}
