@@ -83,8 +83,9 @@ func (c *falseCell) keeps() bool {
 	return c.unpromised || c.found.within(0, alpha+2*math.Sqrt(alpha*(1-alpha)/float64(c.found.of)))
 }
 
-// falseFindings compares pairs of equal short runs, and of equal sides of several runs.
-func falseFindings(s *simulation) []falseCell {
+// falseFindings compares pairs of equal short runs, of these processes among others, and of
+// equal sides of several runs.
+func falseFindings(s *simulation, of []process) []falseCell {
 	var cells []falseCell
 	for _, n := range []int{60, 300} {
 		for _, phi := range []float64{0, 0.3, 0.6} {
@@ -96,7 +97,7 @@ func falseFindings(s *simulation) []falseCell {
 			}
 			cells = append(cells, c)
 		}
-		for _, p := range processes()[:2] {
+		for _, p := range of {
 			c := falseCell{name: fmt.Sprintf("one run a side, %d requests, first tokens %s, noise over a slow token pace", n, p.name), unpromised: true}
 			for _, verdicts := range repeat(s, "short family "+c.name, s.shortReps(), func(rng *rand.Rand) [familySize]inference.Verdict {
 				return primary(served(rng, p, n), served(rng, p, n))
