@@ -40,6 +40,7 @@ func TestNoncentralTails(t *testing.T) {
 // For many runs Welch's test has the power of Student's, whose sizes at 80 % are known
 // (power.t.test of R: 393.41, 63.77, 25.52 and 16.71, rounded up).
 func TestSmallestOfManyRuns(t *testing.T) {
+	var all welchDesigns
 	for _, tt := range []struct {
 		n      int
 		effect float64
@@ -50,11 +51,10 @@ func TestSmallestOfManyRuns(t *testing.T) {
 		if got := newWelchDesign(tt.n - 1).smallest(); got < tt.effect {
 			t.Errorf("%d runs find %.4f deviations, want more than %v", tt.n-1, got, tt.effect)
 		}
-		if got := new(welchDesigns).needed(tt.effect); got != tt.n {
+		if got := all.needed(tt.effect); got != tt.n {
 			t.Errorf("%v deviations need %d runs, want %d", tt.effect, got, tt.n)
 		}
 	}
-	var all welchDesigns
 	if got := all.needed(100); got != MinRuns {
 		t.Errorf("a huge effect needs %d runs", got)
 	}
