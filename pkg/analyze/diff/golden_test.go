@@ -39,6 +39,18 @@ func side6(t *testing.T, name string, seed uint64, itl float64) []*Run {
 
 // scenarios are comparisons as they are met.
 func scenarios(t *testing.T) map[string]*Result {
+	t.Helper()
+	if madeScenarios == nil {
+		madeScenarios = makeScenarios(t)
+	}
+	return madeScenarios
+}
+
+// madeScenarios keeps the scenarios, which no test changes, from the first test that needs
+// them.
+var madeScenarios map[string]*Result
+
+func makeScenarios(t *testing.T) map[string]*Result {
 	gates := func(res *Result, texts ...string) *Result {
 		t.Helper()
 		var exprs []*gate.Expr
