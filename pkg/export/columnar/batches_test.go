@@ -59,7 +59,8 @@ func readBatches(t *testing.T, r export.Reader) *result {
 func TestReadBatches(t *testing.T) {
 	f := testFormats[0]
 	in := 0
-	for seed := range 60 / uint64(testenv.Stride(6)) {
+	runs := 60 / testenv.Stride(12)
+	for seed := range uint64(runs) {
 		s := random{rand.New(rand.NewPCG(seed, 11))}
 		want := s.run(60).inOrder()
 		var out bytes.Buffer
@@ -107,7 +108,7 @@ func TestReadBatches(t *testing.T) {
 			}
 		}
 	}
-	if in < 5 {
+	if in < runs/2 {
 		t.Errorf("%d runs were read in batches", in)
 	}
 }
@@ -198,7 +199,7 @@ func (f *forking) Fork() export.Deriver { return &forking{} }
 
 // A file that is written in batches holds the same as one that is written request by request.
 func TestWriteBatches(t *testing.T) {
-	for seed := range 60 / uint64(testenv.Stride(6)) {
+	for seed := range 60 / uint64(testenv.Stride(15)) {
 		s := random{rand.New(rand.NewPCG(seed, 12))}
 		res := s.run(40)
 		for i, r := range res.requests {

@@ -76,12 +76,12 @@ func (res *result) encodeByArrow(t *testing.T) []byte {
 func TestParquetAsArrow(t *testing.T) {
 	files := goldenExports(t)
 	var runs []*result
-	for seed := range uint64(12) {
+	for seed := range 12 / uint64(testenv.Stride(3)) {
 		runs = append(runs, random{rand.New(rand.NewPCG(seed, 2))}.run(6))
 	}
 	runs = append(runs, requests(0), requests(500))
 	for i, name := range slices.Sorted(maps.Keys(files)) {
-		if i%testenv.Stride(12) > 0 {
+		if i%testenv.Stride(30) > 0 {
 			continue
 		}
 		res, err := read(readJSON(t, files[name]))
@@ -131,8 +131,8 @@ func rewriteParquet(t *testing.T, data []byte, opts ...parquet.WriterProperty) [
 // read itself (DELTA_BINARY_PACKED in lists).
 func TestParquetEncodings(t *testing.T) {
 	s := random{rand.New(rand.NewPCG(4, 4))}
-	want := requests(120)
-	for _, r := range want.requests[:100] {
+	want := requests(60)
+	for _, r := range want.requests[:50] {
 		*r = *s.request()
 		r.Status, r.Phase = export.StatusOK, export.PhaseMeasured
 	}
