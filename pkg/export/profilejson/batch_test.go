@@ -116,7 +116,7 @@ func twoCores(t testing.TB) {
 // one or in batches, in whole texts or in envelopes, and after a guess of its layout or none.
 func TestBatchReports(t *testing.T) {
 	twoCores(t)
-	for seed := range 10_000 / uint64(testenv.Stride(400)) {
+	for seed := range 10_000 / uint64(testenv.Stride(800)) {
 		data := randomFile(rand.New(rand.NewPCG(seed, 1)))
 		all := configs()
 		i := int(seed) % len(all)
@@ -128,7 +128,7 @@ func TestBatchReportsGolden(t *testing.T) {
 	twoCores(t)
 	files, _ := golden.ProfileExports(t)
 	for i, name := range slices.Sorted(maps.Keys(files)) {
-		if i%testenv.Stride(4) == 0 {
+		if i%testenv.Stride(10) == 0 {
 			t.Run(name, func(t *testing.T) { sameReports(t, files[name], configs(), 1000, 20_000, 1<<40) })
 		}
 	}
@@ -240,10 +240,11 @@ func sameBatches(t *testing.T, data []byte, n *batchCounts) {
 func TestBatches(t *testing.T) {
 	twoCores(t)
 	var n batchCounts
-	for seed := range 10_000 / uint64(testenv.Stride(100)) {
+	files := 10_000 / testenv.Stride(250)
+	for seed := range uint64(files) {
 		sameBatches(t, randomFile(rand.New(rand.NewPCG(seed, 3))), &n)
 	}
-	if n.envelopes < 1000 || n.several < 100 {
+	if n.envelopes < 10*files || n.several < files {
 		t.Errorf("%+v", n)
 	}
 }

@@ -299,7 +299,7 @@ func asMap(t *testing.T, f export.Fields) map[string]any {
 
 func TestGoldenOracle(t *testing.T) {
 	clean := 0
-	files := someExports(t, 3)
+	files := someExports(t, 9)
 	for name, data := range files {
 		if !utf8.Valid(data) {
 			continue // encoding/json would change the strings
