@@ -114,11 +114,11 @@ func checkBlocks(t *testing.T, blocks []string, want string, digits, first int, 
 
 // blockStride returns the step through the Unicode blocks. The table-driven classes of
 // characters change within few blocks; make test-long checks every block.
-func blockStride() int { return testenv.Stride(15) }
+func blockStride() int { return testenv.Stride(31) }
 
 // textStride returns the step through the texts: each test begins at another text, and
 // make test-long checks every text.
-func textStride() int { return testenv.Stride(3) }
+func textStride() int { return testenv.Stride(7) }
 
 // check compares want with the digests of the results of function, for one in textStride
 // texts.
