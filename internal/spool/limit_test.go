@@ -38,8 +38,9 @@ func compressed(t *testing.T, head, part string, n int) []byte {
 // the first 64 MiB, whatever it holds, unless the ratio may be larger.
 func TestRatio(t *testing.T) {
 	const mib = 1 << 20
-	large := compressed(t, `{"experiments":[`, `{"timestamp":1,"response_timestamps":[2,3]},    `, 300*mib/48)
-	if ratio := 300 * mib / len(large); ratio < 2*DefaultMaxRatio {
+	const size = 100 * mib
+	large := compressed(t, `{"experiments":[`, `{"timestamp":1,"response_timestamps":[2,3]},    `, size/48)
+	if ratio := size / len(large); ratio < 2*DefaultMaxRatio {
 		t.Fatalf("the test's file has a ratio of %d only", ratio)
 	}
 	s, err := Copy(t.Context(), "run.json.zst", bytes.NewReader(large), Config{Dir: t.TempDir()})
