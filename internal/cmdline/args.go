@@ -344,6 +344,9 @@ const oldPrefix = "PA_"
 // warnOfOldNames prints a warning for each environment variable with the old name of
 // a flag. Such variables are not read.
 func warnOfOldNames(stderr io.Writer, program, prefix string, flags []cli.Flag) {
+	if !slices.ContainsFunc(os.Environ(), func(e string) bool { return strings.HasPrefix(e, oldPrefix) }) {
+		return
+	}
 	current := map[string]bool{}
 	for _, f := range flags {
 		current[envName(prefix, f)] = true
