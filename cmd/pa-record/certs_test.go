@@ -15,6 +15,7 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"sync"
 	"testing"
 	"time"
 )
@@ -30,6 +31,9 @@ type testCerts struct {
 
 // path returns the path of one of the files that newTestCerts makes.
 func (c *testCerts) path(name string) string { return filepath.Join(c.dir, name) }
+
+// testRSAKey makes one key for all tests: finding its primes takes 0.1 s.
+var testRSAKey = sync.OnceValues(func() (*rsa.PrivateKey, error) { return rsa.GenerateKey(rand.Reader, 2048) })
 
 func newTestCerts(t *testing.T) *testCerts {
 	t.Helper()
@@ -72,7 +76,7 @@ func newTestCerts(t *testing.T) *testCerts {
 	both := append(pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: pkcs8}), pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: client})...)
 	c.write(t, "both.pem", "", both)
 
-	rsaKey, err := rsa.GenerateKey(rand.Reader, 2048)
+	rsaKey, err := testRSAKey()
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -96,14 +96,8 @@ func (p simProcess) ledgerNow(t testing.TB) []ledger.Entry { return p.askLedger(
 
 func (p simProcess) askLedger(t testing.TB, query string) []ledger.Entry {
 	t.Helper()
-	c := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
-	resp, err := c.Get(p.openAI + "/ledger" + query)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer resp.Body.Close()
 	var all []ledger.Entry
-	dec := json.NewDecoder(resp.Body)
+	dec := json.NewDecoder(bytes.NewReader(p.readLedger(t, query)))
 	for {
 		var e ledger.Entry
 		if err := dec.Decode(&e); err == io.EOF {
@@ -113,6 +107,22 @@ func (p simProcess) askLedger(t testing.TB, query string) []ledger.Entry {
 		}
 		all = append(all, e)
 	}
+}
+
+// readLedger returns the lines of the server's ledger.
+func (p simProcess) readLedger(t testing.TB, query string) []byte {
+	t.Helper()
+	c := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
+	resp, err := c.Get(p.openAI + "/ledger" + query)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	lines, err := io.ReadAll(resp.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return lines
 }
 
 // What is recorded is what the server in another process says it sent: the
