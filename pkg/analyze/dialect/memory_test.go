@@ -98,10 +98,10 @@ type counter struct{}
 func (counter) Count(text string) int            { return len(text) / 4 }
 func (counter) AddSpecial(ids []uint32) []uint32 { return ids }
 
-// Memory does not grow with the text of a run: of 24 MB of it, read by several
+// Memory does not grow with the text of a run: of 12 MB of it, read by several
 // dialects at once, at no time more than 8 MB are in use.
 func TestMemory(t *testing.T) {
-	const requests, chunks, bytes = 192, 16, 8 << 10
+	const requests, chunks, bytes = 96, 16, 8 << 10
 	const total = requests * chunks * bytes
 	ctx := context.Background()
 	cfg := dialect.Config{Tokenizer: counter{}, FileBytes: total}

@@ -45,10 +45,10 @@ func TestSmallestOfManyRuns(t *testing.T) {
 		n      int
 		effect float64
 	}{{394, 0.2}, {64, 0.5}, {26, 0.8}, {17, 1.0}} {
-		if got := newWelchDesign(tt.n).smallest(); got > tt.effect {
+		if got := all.smallest(tt.n); got > tt.effect {
 			t.Errorf("%d runs find %.4f deviations, want at most %v", tt.n, got, tt.effect)
 		}
-		if got := newWelchDesign(tt.n - 1).smallest(); got < tt.effect {
+		if got := all.smallest(tt.n - 1); got < tt.effect {
 			t.Errorf("%d runs find %.4f deviations, want more than %v", tt.n-1, got, tt.effect)
 		}
 		if got := all.needed(tt.effect); got != tt.n {
