@@ -160,7 +160,7 @@ func TestGenAIPerfBodies(t *testing.T) {
 		if err != nil || c.Error != "" {
 			continue // frontend's own tests say when that is right
 		}
-		if n++; n%testenv.Stride(4) > 0 {
+		if n++; n%testenv.Stride(8) > 0 {
 			continue
 		}
 		t.Run(c.Release+" "+strings.Join(c.Args, " "), func(t *testing.T) {
