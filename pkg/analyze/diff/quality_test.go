@@ -5,8 +5,7 @@ import (
 	"math"
 	"testing"
 
-	"github.com/santhosh-tekuri/jsonschema/v6"
-
+	"github.com/pa-tools/pa/internal/schematest"
 	"github.com/pa-tools/pa/pkg/analyze"
 	"github.com/pa-tools/pa/pkg/analyze/diff/gate"
 )
@@ -112,11 +111,7 @@ func TestQualityJudged(t *testing.T) {
 	if err := JSON(res)(&b); err != nil {
 		t.Fatal(err)
 	}
-	doc, err := jsonschema.UnmarshalJSON(&b)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := compile(t).Validate(doc); err != nil {
+	if err := schematest.Open(t, "diff.schema.json").Check(t, b.Bytes()); err != nil {
 		t.Error(err)
 	}
 }

@@ -10,11 +10,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/santhosh-tekuri/jsonschema/v6"
-
+	"github.com/pa-tools/pa/internal/schematest"
 	"github.com/pa-tools/pa/pkg/analyze"
 	"github.com/pa-tools/pa/pkg/analyze/report"
-	"github.com/pa-tools/pa/schemas"
 )
 
 // A rates is a level with these rates of a user and in total.
@@ -189,28 +187,7 @@ func TestFormats(t *testing.T) {
 			t.Errorf("schemas/pareto_csv.md lacks the column %s", c)
 		}
 	}
-	f, err := schemas.FS.Open("pareto.schema.json")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer f.Close()
-	schema, err := jsonschema.UnmarshalJSON(f)
-	if err != nil {
-		t.Fatal(err)
-	}
-	c := jsonschema.NewCompiler()
-	if err := c.AddResource("pareto.schema.json", schema); err != nil {
-		t.Fatal(err)
-	}
-	s, err := c.Compile("pareto.schema.json")
-	if err != nil {
-		t.Fatal(err)
-	}
-	v, err := jsonschema.UnmarshalJSON(&document)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := s.Validate(v); err != nil {
+	if err := schematest.Open(t, "pareto.schema.json").Check(t, document.Bytes()); err != nil {
 		t.Error(err)
 	}
 }
