@@ -59,11 +59,11 @@ func Script(engine, files string, names []string, quality analyze.QualityConfig)
 	chosen := Metrics()
 	if len(names) > 0 {
 		for _, name := range names {
-			if why := notInSQL[name]; why != "" {
-				return "", fmt.Errorf("metric %q has no query: %s; pa-analyze report --metrics quality computes it", name, why)
+			if why := withoutQuery(name); why != "" {
+				return "", fmt.Errorf("metric %q has no query: %s", name, why)
 			}
-			if known := slices.Concat(Names(), QualityNames()); !slices.Contains(known, name) {
-				return "", fmt.Errorf("unknown metric %q: give one of %s", name, strings.Join(known, ", "))
+			if !slices.Contains(Names(), name) {
+				return "", fmt.Errorf("unknown metric %q: give one of %s", name, strings.Join(Names(), ", "))
 			}
 		}
 		chosen = slices.DeleteFunc(chosen, func(m Metric) bool { return !slices.Contains(names, m.Name) })

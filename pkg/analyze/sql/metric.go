@@ -45,6 +45,18 @@ func Metrics() []Metric {
 	)
 }
 
+// withoutQuery returns why a figure of the report has no query, and what shows it; "" for any
+// other name.
+func withoutQuery(name string) string {
+	switch name {
+	case "ttst", "ttfat":
+		return "no column holds it; pa-analyze report shows it"
+	case "windows":
+		return "the end of a level is in the header pa.run, which no engine reads as a table, and the tokens of a request belong to the windows in which they came; pa-analyze report --windows LENGTH shows them"
+	}
+	return ""
+}
+
 // Names returns the names of all metrics.
 func Names() []string {
 	var names []string
