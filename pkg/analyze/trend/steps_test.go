@@ -106,3 +106,14 @@ func TestPredictionBySimulation(t *testing.T) {
 		t.Errorf("%q", r.NA)
 	}
 }
+
+// Points that are all equal have no deviation to compare with, and no step.
+func TestStepsOfEqualPoints(t *testing.T) {
+	equal := []float64{7, 7, 7, 7, 7, 7, 7}
+	if steps := stepsOf(equal, 1); steps != nil {
+		t.Errorf("%+v", steps)
+	}
+	if change, ends, p := student(equal[:3], equal[3:]); change != 0 || ends != (inference.Interval{}) || !math.IsNaN(p) {
+		t.Errorf("change %v, interval %v, p %v; want 0, 0 to 0 and NaN", change, ends, p)
+	}
+}
