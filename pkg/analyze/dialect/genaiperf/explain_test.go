@@ -6,7 +6,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/pa-tools/pa/internal/testenv"
 	"github.com/pa-tools/pa/pkg/analyze"
 	"github.com/pa-tools/pa/pkg/analyze/dialect"
 	"github.com/pa-tools/pa/pkg/analyze/dialect/dialecttest"
@@ -15,10 +14,7 @@ import (
 
 // Of every report there is, each value that is not the strict one has a reason.
 func TestDifferencesHaveReasons(t *testing.T) {
-	for i, g := range goldenCases(t) {
-		if i%testenv.Stride(3) > 0 {
-			continue
-		}
+	for _, g := range goldenCases(t) {
 		release := find(g.release)
 		data, _ := g.file(t, "profile_export.json")
 		cfg := g.config(t)
