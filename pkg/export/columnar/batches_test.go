@@ -59,7 +59,7 @@ func readBatches(t *testing.T, r export.Reader) *result {
 func TestReadBatches(t *testing.T) {
 	f := testFormats[0]
 	in := 0
-	runs := 60 / testenv.Stride(12)
+	runs := 60 / testenv.Stride(6)
 	for seed := range uint64(runs) {
 		s := random{rand.New(rand.NewPCG(seed, 11))}
 		want := s.run(60).inOrder()
