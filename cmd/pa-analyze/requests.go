@@ -24,9 +24,9 @@ func requestsCommand() *cli.Command {
 	flags = slices.Concat(flags, settings.OutputFlags(), []cli.Flag{settings.WidthFlag()}, settings.MeasureFlags(), []cli.Flag{settings.StreamingFlag(), settings.TokenizerFlag(), settings.MetricsFlag("quality")}, settings.QualityParameterFlags())
 	return &cli.Command{
 		Name: "requests", Usage: "one line per request", ArgsUsage: "[FILE | SHARD…]",
-		Description: `Lists all requests of a run, with the reason if a request does not count. csv and
-jsonl hold nanoseconds and more columns than the table. --metrics quality adds
-how smoothly the tokens of each request came.`,
+		Description: `Lists all requests of a run, with the reason if a request does not count. csv
+and jsonl hold nanoseconds and more columns than the table. --metrics quality
+adds how smoothly the tokens of each request came.`,
 		Flags:  append(flags, settings.InputFlags()...),
 		Action: requests,
 	}

@@ -62,8 +62,8 @@ func Script(engine, files string, names []string, quality analyze.QualityConfig)
 			if why := withoutQuery(name); why != "" {
 				return "", fmt.Errorf("metric %q has no query: %s", name, why)
 			}
-			if !slices.Contains(Names(), name) {
-				return "", fmt.Errorf("unknown metric %q: give one of %s", name, strings.Join(Names(), ", "))
+			if known := slices.Concat(Names(), QualityNames()); !slices.Contains(known, name) {
+				return "", fmt.Errorf("unknown metric %q: give one of %s", name, strings.Join(known, ", "))
 			}
 		}
 		chosen = slices.DeleteFunc(chosen, func(m Metric) bool { return !slices.Contains(names, m.Name) })

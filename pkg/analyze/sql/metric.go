@@ -53,6 +53,10 @@ func withoutQuery(name string) string {
 		return "no column holds it; pa-analyze report shows it"
 	case "windows":
 		return "the end of a level is in the header pa.run, which no engine reads as a table, and the tokens of a request belong to the windows in which they came; pa-analyze report --windows LENGTH shows them"
+	case answer.FluidInterval.String(), "fluid_token_rate":
+		return "it needs a search for each request, which SQL cannot express; pa-analyze report --metrics quality computes it"
+	case answer.ITLPerToken.String():
+		return "the view of the gaps does not hold the tokens of their requests; pa-analyze report --metrics quality computes it"
 	}
 	return ""
 }

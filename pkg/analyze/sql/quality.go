@@ -19,13 +19,6 @@ func QualityNames() []string {
 	return names
 }
 
-// notInSQL says why a metric of quality has no query.
-var notInSQL = map[string]string{
-	answer.FluidInterval.String(): "it needs a search for each request, which SQL cannot express",
-	"fluid_token_rate":            "it needs a search for each request, which SQL cannot express",
-	answer.ITLPerToken.String():   "the view of the gaps does not hold the tokens of their requests",
-}
-
 // qualityMetrics lists the queries about quality with these parameters.
 func qualityMetrics(cfg analyze.QualityConfig) []Metric {
 	perToken := func(e *Engine) string {

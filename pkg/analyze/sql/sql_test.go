@@ -30,6 +30,7 @@ func TestFiles(t *testing.T) {
 		{"duckdb", "a", "ttst", `metric "ttst" has no query: no column holds it; pa-analyze report shows it`},
 		{"spark", "a", "ttfat", `metric "ttfat" has no query: no column holds it`},
 		{"duckdb", "a", "windows", `pa-analyze report --windows LENGTH shows them`},
+		{"duckdb", "a", "fluid_token_rate", `metric "fluid_token_rate" has no query: it needs a search for each request`},
 		{"duckdb", "a", "ttxt", `unknown metric "ttxt": give one of requests, ttft`},
 		{"duckdb", "a\nDROP", "ttft", "control character"},
 		{"trino", "run.parquet", "ttft", "give the URL of one"},
