@@ -27,6 +27,11 @@ type Config struct {
 	TokenSource answer.TokenSource
 	// Counter counts tokens of texts; nil means that there is no tokenizer.
 	Counter answer.TokenCounter
+	// Decode decodes the answer to a request in place of the decoder that Run makes; nil means
+	// that decoder. Run then reads one request after the other and calls Decode for each. The
+	// answer must have the texts if there is a Counter (see [answer.Decoder]), and must stay
+	// valid until the next call.
+	Decode func(*export.Request) *answer.Answer
 	// Tokenizer describes the Counter for reports; nil if there is none.
 	Tokenizer *Tokenizer
 	// Streaming says whether answers were streamed; nil leaves that to the file.

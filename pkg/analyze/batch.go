@@ -21,8 +21,10 @@ type batch struct {
 	cfg      *Config
 	meter    *answer.Meter
 	requests []measuredRequest
-	// model is the model that the payload of the first request names.
+	// model is the model that the payload of the first request names; "" if later is set: the
+	// first request of the run was in another batch.
 	model string
+	later bool
 	// cut says that ctx ended before all requests were measured.
 	cut bool
 
@@ -46,10 +48,14 @@ func (b *batch) Add(r *export.Request) {
 	if b.skip() {
 		return
 	}
-	if len(b.requests) == 0 {
+	if len(b.requests) == 0 && !b.later {
 		b.model = answer.ModelOf(r)
 	}
-	b.add(r, b.meter.Measure(r))
+	if b.cfg.Decode != nil {
+		b.add(r, b.meter.MeasureAnswer(r, b.cfg.Decode(r)))
+	} else {
+		b.add(r, b.meter.Measure(r))
+	}
 }
 
 // AddDerived implements export.DerivedBatch.
@@ -86,12 +92,15 @@ type requestSource struct {
 	batches export.BatchReader   // nil: one request after the other
 	stored  export.DerivedReader // nil: answers are decoded
 	own     *batch
+	begun   bool // own had a request
 }
 
 func newRequestSource(ctx context.Context, r export.Reader, cfg *Config) *requestSource {
 	s := &requestSource{Reader: r, stored: storedAnswers(r, *cfg)}
 	run := *export.Preview(r) // a copy: a reader may find more experiments meanwhile
-	s.batches, _ = export.InBatches(r, func() export.Batch { return newBatch(ctx, &run, cfg) })
+	if cfg.Decode == nil {
+		s.batches, _ = export.InBatches(r, func() export.Batch { return newBatch(ctx, &run, cfg) })
+	}
 	if s.batches == nil {
 		s.own = newBatch(ctx, &run, cfg)
 	}
@@ -107,6 +116,8 @@ func (s *requestSource) next() *batch {
 		return s.batches.Batch().(*batch)
 	}
 	s.own.Reset()
+	s.own.later = s.begun
+	s.begun = true
 	if s.stored == nil {
 		s.own.Add(s.Request())
 	} else {

@@ -79,6 +79,21 @@ func InBatches(r Reader, newBatch func() Batch) (_ BatchReader, ok bool) {
 	return b, true
 }
 
+// An EnvelopeReader is a Reader that can leave the envelopes of texts to the caller.
+type EnvelopeReader interface {
+	Reader
+	// WithEnvelopes allows values with an [Envelope] in single requests, too, so that the Reader
+	// need not join such texts. Call it before the first Next.
+	WithEnvelopes()
+}
+
+// WithEnvelopes calls the method of that name of r if r is an [EnvelopeReader].
+func WithEnvelopes(r Reader) {
+	if e, ok := r.(EnvelopeReader); ok {
+		e.WithEnvelopes()
+	}
+}
+
 // An Envelope is the start and the end of texts that differ only between them, such as the
 // events of a streamed answer. It never changes, so what is known about an Envelope holds for
 // all values that point to it.

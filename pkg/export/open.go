@@ -341,6 +341,11 @@ func (r *opened) ShareWith(n int) {
 	}
 }
 
+var _ EnvelopeReader = (*opened)(nil)
+
+// WithEnvelopes implements EnvelopeReader by telling the format's reader.
+func (r *opened) WithEnvelopes() { WithEnvelopes(r.Reader) }
+
 // Preview implements Previewer by asking the format's reader.
 func (r *opened) Preview() *Run { return Preview(r.Reader) }
 

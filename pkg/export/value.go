@@ -49,7 +49,7 @@ type Value struct {
 	Data []byte
 	// Envelope, if it is not nil, surrounds Data: the text is Front, Data, Back. Data then has
 	// no quote, backslash or control character, which JSON would escape. Only the requests of
-	// a [Batch] have such values; Bytes joins the parts.
+	// a [Batch] and of an [EnvelopeReader] have such values; Bytes joins the parts.
 	Envelope *Envelope
 }
 

@@ -21,6 +21,9 @@ func Analyze(ctx context.Context, t *Tool, r export.Reader, cfg Config) (Report,
 	if checked != nil {
 		cfg.Tokenizer = checked
 	}
+	if t.Envelopes {
+		export.WithEnvelopes(r)
+	}
 	rep, err := analyzeUnchecked(ctx, t, r, cfg)
 	refused := checked.Err()
 	if refused == nil && cfg.strict != nil {

@@ -6,6 +6,7 @@ import (
 
 	"github.com/pa-tools/pa/pkg/analyze"
 	"github.com/pa-tools/pa/pkg/analyze/dialect/explain"
+	"github.com/pa-tools/pa/pkg/answer"
 	"github.com/pa-tools/pa/pkg/export"
 )
 
@@ -18,8 +19,17 @@ const Strict = "strict"
 // config returns the Config of a tool; Define sets its Explain. If a tool makes no report,
 // a remark on its side says why. The error comes from the strict analysis.
 func Define(ctx context.Context, r export.Reader, level int, tools []*Tool, config func(*Tool) Config, strict analyze.Config) ([]explain.Side, error) {
+	export.WithEnvelopes(r)
 	source := &turnReader{Reader: r}
-	meters := newStrictMeters(source)
+	configs := make([]Config, len(tools))
+	keepText := strict.Counter != nil
+	for i, t := range tools {
+		configs[i] = config(t)
+		keepText = keepText || configs[i].Tokenizer != nil
+	}
+	meters := newStrictMeters(source, keepText)
+	strict.Decode = func(*export.Request) *answer.Answer { return meters.answers.current() }
+	joined := &joinedRequests{perTurn: perTurn[*export.Request]{source: source}}
 	outputs := &Outputs{source: source}
 	sides := make([]explain.Side, 1+len(tools))
 	consumers := []func(export.Reader) error{func(r export.Reader) error {
@@ -31,13 +41,16 @@ func Define(ctx context.Context, r export.Reader, level int, tools []*Tool, conf
 		return err
 	}}
 	for i, t := range tools {
-		side, cfg := &sides[1+i], config(t)
+		side, cfg := &sides[1+i], configs[i]
 		side.Dialect, cfg.Explain = t.Name, true
 		if t.SkipsTokenizer {
 			cfg.Tokenizer = nil
 		}
 		cfg.strict, cfg.outputs = meters.of(cfg), outputs
 		consumers = append(consumers, func(r export.Reader) error {
+			if !t.Envelopes {
+				r = &joiningReader{r, joined}
+			}
 			rep, err := Analyze(ctx, t, r, cfg)
 			d, ok := rep.(explain.Definer)
 			switch {

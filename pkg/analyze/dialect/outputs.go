@@ -17,13 +17,14 @@ type Outputs struct {
 	mu     sync.Mutex
 	turn   int // of texts
 	name   string
+	found  [][]byte
 	joined strings.Builder
 	texts  []string
 }
 
 // Of returns the output of that name of each response, without bytes that are no UTF-8; ""
-// for a response that lacks it. The slice is valid until the next request. A string stays
-// valid, and keeps all strings of the request in memory.
+// for a response that lacks it, or whose value has an envelope: see Joined. The slice is valid
+// until the next request. A string stays valid, and keeps those of the whole request in memory.
 func (o *Outputs) Of(q *export.Request, name string) []string {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -36,24 +37,27 @@ func (o *Outputs) Of(q *export.Request, name string) []string {
 	default: // other tools may still read the texts of another name
 		return new(Outputs).Of(q, name)
 	}
+	o.found = o.found[:0]
 	size := 0
 	for i := range q.Responses {
 		v, _ := q.Responses[i].Outputs.Get(name)
+		if v.Envelope != nil {
+			v.Data = nil
+		}
+		o.found = append(o.found, v.Data)
 		size += len(v.Data)
 	}
 	o.joined.Reset()
 	o.joined.Grow(size)
-	for i := range q.Responses {
-		v, _ := q.Responses[i].Outputs.Get(name)
-		o.joined.Write(v.Data)
+	for _, text := range o.found {
+		o.joined.Write(text)
 	}
 	all := o.joined.String()
 	valid := utf8.ValidString(all)
 	o.texts = o.texts[:0]
-	for i := range q.Responses {
-		v, _ := q.Responses[i].Outputs.Get(name)
-		text := all[:len(v.Data)]
-		all = all[len(v.Data):]
+	for _, found := range o.found {
+		text := all[:len(found)]
+		all = all[len(found):]
 		if !valid {
 			text = strings.ToValidUTF8(text, "")
 		}
@@ -61,3 +65,11 @@ func (o *Outputs) Of(q *export.Request, name string) []string {
 	}
 	return o.texts
 }
+
+// Joined returns the text of a value with an envelope, without bytes that are no UTF-8.
+func Joined(v *export.Value) string {
+	return Valid(v.Envelope.Front) + Valid(v.Data) + Valid(v.Envelope.Back)
+}
+
+// Valid returns text without bytes that are no UTF-8.
+func Valid(text []byte) string { return strings.ToValidUTF8(string(text), "") }

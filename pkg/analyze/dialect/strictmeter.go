@@ -19,18 +19,19 @@ type strictMeter struct {
 
 // Measure returns the strict measures of the current request.
 func (s *strictMeter) Measure(q *export.Request) *answer.Measured {
-	return s.measured.get(func() *answer.Measured { return s.meter.MeasureAnswer(q, s.answers.of(q)) })
+	return s.measured.get(func() *answer.Measured { return s.meter.MeasureAnswer(q, s.answers.current()) })
 }
 
-// An answers decodes the answer to each request once for all strictMeters.
+// An answers decodes the answer to each request once for the strict analysis and all
+// strictMeters.
 type answers struct {
 	decoder answer.Decoder
 	decoded perTurn[*answer.Answer]
 }
 
-// of returns the answer to the current request.
-func (a *answers) of(q *export.Request) *answer.Answer {
-	return a.decoded.get(func() *answer.Answer { return a.decoder.Decode(q) })
+// current returns the answer to the current request.
+func (a *answers) current() *answer.Answer {
+	return a.decoded.get(func() *answer.Answer { return a.decoder.Decode(a.decoded.source.Request()) })
 }
 
 // A perTurn is a value that the first of several goroutines computes for the current request.
@@ -57,10 +58,11 @@ type strictMeters struct {
 	all     map[strictConfig]*strictMeter
 }
 
-func newStrictMeters(source *turnReader) *strictMeters {
+// newStrictMeters returns a strictMeters. keepText says that tokens of answers are counted.
+func newStrictMeters(source *turnReader, keepText bool) *strictMeters {
 	return &strictMeters{
 		source:  source,
-		answers: &answers{decoder: answer.NewDecoder(source.Run(), true), decoded: perTurn[*answer.Answer]{source: source}},
+		answers: &answers{decoder: answer.NewDecoder(source.Run(), keepText), decoded: perTurn[*answer.Answer]{source: source}},
 		all:     map[strictConfig]*strictMeter{},
 	}
 }

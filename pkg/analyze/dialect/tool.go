@@ -28,6 +28,8 @@ type Tool struct {
 	Options []string
 	// NoArgs says that the tool has no arguments for Config.Args.
 	NoArgs bool
+	// Envelopes says that the Analysis reads values with an [export.Envelope].
+	Envelopes bool
 	// SkipsTokenizer says that the tool counts no tokens.
 	SkipsTokenizer bool
 	// Transformers is the major release of the transformers library that the tool counts

@@ -24,6 +24,9 @@ const (
 	mostSpans   = 4        // a longer part without a cut is left to the Reader: a span is in memory as a whole
 	fruitless   = 16       // spans, or the limit of a request, without a cut end the search for more
 	maxWorkers  = 16
+	// keptSpan is about the most bytes of a span whose requests are kept: the spans that wait
+	// for the Reader should fit in the processor's cache.
+	keptSpan = 256 << 10
 )
 
 // requestStart begins a request in the files of every recorder.
@@ -96,8 +99,12 @@ type ahead struct {
 func newAhead(r *Reader, from, to int64) *ahead {
 	workers := max(1, min(runtime.GOMAXPROCS(0), maxWorkers)/max(1, r.sharers))
 	depth := 2 * workers
+	spanBytes := r.spanBytes
+	if r.newBatch == nil {
+		spanBytes = min(spanBytes, keptSpan)
+	}
 	a := &ahead{
-		src: r.Src, spanBytes: r.spanBytes, limit: r.Limit, maxItems: r.dec.maxItems, newBatch: r.newBatch,
+		src: r.Src, spanBytes: spanBytes, limit: r.Limit, maxItems: r.dec.maxItems, newBatch: r.newBatch,
 		spans: make(chan *workSpan, depth), free: make(chan *workSpan, depth+2), stop: make(chan struct{}),
 	}
 	jobs := make(chan *workSpan)
@@ -109,7 +116,9 @@ func newAhead(r *Reader, from, to int64) *ahead {
 	for range workers {
 		a.working.Go(func() {
 			var own spanDecoder
-			own.dec.shared = &outputEnvelope{}
+			if r.newBatch != nil || r.envelopes {
+				own.dec.shared = &outputEnvelope{}
+			}
 			for s := range jobs {
 				s.decode(a, &own)
 				close(s.decoded)
@@ -218,6 +227,7 @@ func (a *ahead) close() {
 // decodes requests that are not kept.
 func (s *workSpan) decode(a *ahead, own *spanDecoder) {
 	if s.kept != nil {
+		s.kept.dec.shared = own.dec.shared
 		own = &s.kept.spanDecoder
 	}
 	b, ok := own.read(a.src, s.from, int(s.to-s.from))

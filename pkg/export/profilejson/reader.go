@@ -56,6 +56,7 @@ type Reader struct {
 	newBatch   func() export.Batch // nil: no batches
 	batch      export.Batch        // the current one
 	ownBatch   export.Batch        // of one request that no worker decoded
+	envelopes  bool                // WithEnvelopes was called
 	atElement  bool                // Pos is at the start of an element
 	closed     bool
 }
@@ -317,6 +318,12 @@ func (r *Reader) InBatches(newBatch func() export.Batch) (ok bool) {
 	r.dec.shared = &outputEnvelope{}
 	return true
 }
+
+var _ export.EnvelopeReader = (*Reader)(nil)
+
+// WithEnvelopes implements export.EnvelopeReader, for the requests that are decoded in the
+// background.
+func (r *Reader) WithEnvelopes() { r.envelopes = true }
 
 // Batch returns the current batch.
 func (r *Reader) Batch() export.Batch {

@@ -19,7 +19,7 @@ func (k *kinds) of(p *export.Response) string {
 		return tensorKind(p)
 	}
 	var s sse.Splitter
-	k.data = append(append(k.data[:0], v.Data...), "\n\n"...)
+	k.data = append(append(k.data[:0], v.Bytes()...), "\n\n"...)
 	s.Feed(k.data)
 	if !s.Next() {
 		return "an empty response"
@@ -64,7 +64,7 @@ func chunkKind(c *openai.Chunk) string {
 // tensorKind describes a response of a Triton server.
 func tensorKind(p *export.Response) string {
 	for i := range p.Outputs {
-		if p.Outputs[i].Name == "text_output" && len(p.Outputs[i].Value.Data) > 0 {
+		if v := &p.Outputs[i].Value; p.Outputs[i].Name == "text_output" && (len(v.Data) > 0 || v.Envelope != nil) {
 			return "text"
 		}
 	}

@@ -122,6 +122,7 @@ type analysis struct {
 	outputs   *dialect.Outputs
 	explainer *explain.Explainer // nil outside of the reported level
 	badID     *exception         // raised by the output ids of the current request
+	text      []byte             // to be counted
 	special   int                // tokens that the tokenizer puts around a text
 }
 
@@ -164,7 +165,7 @@ func (release *Release) tool(name string) *dialect.Tool {
 		levels.Default, levels.Several = dialect.Level{}, "GenAI-Perf "+release.Name+" has no default"
 	}
 	return &dialect.Tool{
-		Name: name, Family: family, Options: dialect.LanguageOptions(), NoArgs: true, Levels: levels,
+		Name: name, Family: family, Options: dialect.LanguageOptions(), NoArgs: true, Levels: levels, Envelopes: true,
 		New: func(in dialect.Input) (dialect.Analysis, error) { return newAnalysis(release, in), nil },
 	}
 }

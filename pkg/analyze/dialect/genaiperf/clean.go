@@ -3,7 +3,10 @@ package genaiperf
 import (
 	"strings"
 
+	"github.com/pa-tools/pa/internal/jsonscan"
 	"github.com/pa-tools/pa/internal/pyjson"
+	"github.com/pa-tools/pa/pkg/analyze/dialect"
+	"github.com/pa-tools/pa/pkg/export"
 )
 
 // A cleaner cleans the responses of requests to OpenAI servers. It passes the release's
@@ -13,9 +16,50 @@ type cleaner struct {
 	format format
 	raise  func(*exception)
 	// failed counts the unreadable responses.
-	failed int
-	form   pyjson.Form // of responses that hold one event with a text
+	failed   int
+	form     pyjson.Form // of responses that hold one event with a text
+	texts    map[string]textResult
+	attempts jsonscan.Attempts // to remember texts
+	// envelopes are the latest envelopes of responses, next the index to use for another one.
+	envelopes [mostEnvelopes]cleanEnvelope
+	next      int
 }
+
+// A cleanEnvelope says whether an envelope makes a response of one event with this text of any
+// plain text.
+type cleanEnvelope struct {
+	envelope *export.Envelope
+	holds    bool
+}
+
+// mostEnvelopes is the number of envelopes that are remembered: at least one for each goroutine
+// that reads the file on most machines.
+const mostEnvelopes = 16
+
+// holds reports whether a response with the value v, which has an envelope, is one event with
+// the text v.Data.
+func (c *cleaner) holds(v *export.Value) bool {
+	if len(v.Data) == 0 {
+		return false
+	}
+	for i := range c.envelopes {
+		if c.envelopes[i].envelope == v.Envelope {
+			return c.envelopes[i].holds
+		}
+	}
+	read := func(text string) bool {
+		raw := dialect.Joined(&export.Value{Data: []byte(text), Envelope: v.Envelope})
+		t, err := c.rules.textIn(raw, c.format)
+		return err == nil && t == str(text) && strings.HasPrefix(raw, "data: ") && len(events(raw)) == 1
+	}
+	known := cleanEnvelope{v.Envelope, read(dialect.Valid(v.Data)) && read(probe)}
+	c.envelopes[c.next] = known
+	c.next = (c.next + 1) % mostEnvelopes
+	return known.holds
+}
+
+// probe is a text that no event holds by chance.
+const probe = "7Kq0-a text that nobody wrote-x2Vd"
 
 // clean returns the remaining responses of a request. It reuses the memory of rs.
 func (c *cleaner) clean(rs []response) []response {
@@ -33,7 +77,7 @@ func (c *cleaner) clean(rs []response) []response {
 		c.rejoin(rs, "data:")
 	}
 	for i := range rs {
-		if c.match(&rs[i]) {
+		if rs[i].value != nil || c.match(&rs[i]) {
 			continue
 		}
 		if c.rules.merge >= mergeJoin {
@@ -51,11 +95,11 @@ func (c *cleaner) clean(rs []response) []response {
 		left := rs[:0]
 		for i := range rs {
 			r := &rs[i]
-			if r.raw == "" && c.rules.rejoin != rejoinNot {
+			if r.raw == "" && r.value == nil && c.rules.rejoin != rejoinNot {
 				continue
 			}
 			switch {
-			case !c.textOf(r).truthy:
+			case r.value == nil && !c.textOf(r).truthy:
 			case len(left) == i:
 				left = rs[:i+1]
 			default:
@@ -70,7 +114,7 @@ func (c *cleaner) clean(rs []response) []response {
 // textOf returns the text of a response.
 func (c *cleaner) textOf(r *response) pyText {
 	if !r.known {
-		t, e := c.rules.textIn(r.raw, c.format)
+		t, e := c.textIn(r.raw)
 		if e != nil {
 			c.raise(e)
 			t = str("")
@@ -79,6 +123,38 @@ func (c *cleaner) textOf(r *response) pyText {
 		c.learn(r.raw, t)
 	}
 	return r.text
+}
+
+// A textResult is the result of rules.textIn.
+type textResult struct {
+	text      pyText
+	exception *exception
+}
+
+const (
+	mostTexts = 32      // events that are remembered
+	maxText   = 1 << 12 // bytes of such an event
+)
+
+// textIn is rules.textIn. It remembers the results of some events: every answer has the same
+// events with a role, with the reason of the end, and [DONE].
+func (c *cleaner) textIn(event string) (pyText, *exception) {
+	if known, ok := c.texts[event]; ok {
+		c.attempts.Used()
+		return known.text, known.exception
+	}
+	remember := len(event) <= maxText && c.attempts.Try()
+	if remember {
+		event = strings.Clone(event) // which may be part of a long text
+	}
+	t, e := c.rules.textIn(event, c.format)
+	if remember {
+		if c.texts == nil || len(c.texts) >= mostTexts {
+			c.texts = map[string]textResult{}
+		}
+		c.texts[event] = textResult{t, e}
+	}
+	return t, e
 }
 
 // match sets the text of a response that has the form of an earlier one, and reports whether
@@ -107,6 +183,9 @@ func (c *cleaner) learn(raw string, t pyText) {
 // response. The previous one of the first is the last, as in Python.
 func rejoinInCircle(rs []response) {
 	for i := len(rs) - 1; i >= 0; i-- {
+		if rs[i].value != nil { // it begins so
+			continue
+		}
 		before := &rs[(i+len(rs)-1)%len(rs)]
 		raw := rs[i].raw
 		if strings.HasPrefix(raw, "data: ") {
@@ -114,10 +193,10 @@ func rejoinInCircle(rs []response) {
 		}
 		switch at := strings.Index(raw, "data: "); at {
 		case -1:
-			before.raw += strip(raw)
+			before.raw = before.whole() + strip(raw)
 			rs[i].raw = ""
 		default:
-			before.raw += strip(raw[:at])
+			before.raw = before.whole() + strip(raw[:at])
 			rs[i].raw = strip(raw[at:])
 		}
 	}
@@ -128,11 +207,11 @@ func rejoinInCircle(rs []response) {
 func (c *cleaner) rejoin(rs []response, needed string) {
 	for i := len(rs) - 1; i > 0; i-- {
 		raw := rs[i].raw
-		if strings.HasPrefix(raw, "data: ") || isOtherField(raw) {
+		if rs[i].value != nil || strings.HasPrefix(raw, "data: ") || isOtherField(raw) {
 			continue
 		}
 		at := strings.Index(raw, "data: ")
-		if !strings.Contains(rs[i-1].raw, needed) {
+		if !strings.Contains(rs[i-1].whole(), needed) {
 			c.raise(&exception{
 				"GenAIPerfException",
 				"Detected a splintered SSE response but the previous response does not contain proper SSE prefix to continue the fix.",
@@ -247,7 +326,7 @@ func (c *cleaner) mergeReplacing(r *response) {
 		}
 	}
 	if len(all) == 1 {
-		t, e := c.rules.textIn(all[0], c.format)
+		t, e := c.textIn(all[0])
 		if e != nil {
 			c.fail(e)
 		}
@@ -356,17 +435,17 @@ func (c *cleaner) readable(all []string) string {
 }
 
 func (c *cleaner) dropDone(rs []response) []response {
-	if n := len(rs); n > 0 && c.rules.withoutPrefix(rs[n-1].raw) == "[DONE]" {
+	if n := len(rs); n > 0 && c.rules.withoutPrefix(rs[n-1].whole()) == "[DONE]" {
 		rs = rs[:n-1]
 	}
 	return rs
 }
 
 func (c *cleaner) trim(rs []response) []response {
-	for len(rs) > 0 && !c.textOf(&rs[0]).truthy {
+	for len(rs) > 0 && rs[0].value == nil && !c.textOf(&rs[0]).truthy {
 		rs = rs[1:]
 	}
-	for len(rs) > 0 && !c.textOf(&rs[len(rs)-1]).truthy {
+	for len(rs) > 0 && rs[len(rs)-1].value == nil && !c.textOf(&rs[len(rs)-1]).truthy {
 		rs = rs[:len(rs)-1]
 	}
 	if len(rs) == 0 && c.rules.drop == trimEmpty {

@@ -108,7 +108,7 @@ func (a *analysis) value(v export.Value) (pyjson.Value, *exception) {
 }
 
 // text returns the content of v as Python reads it, without bytes that are no UTF-8.
-func text(v export.Value) string { return strings.ToValidUTF8(string(v.Data), "") }
+func text(v export.Value) string { return strings.ToValidUTF8(string(v.Bytes()), "") }
 
 // payload returns the counted input of a request's body.
 func (a *analysis) payload(p pyjson.Value) (input, *exception) {

@@ -3,8 +3,11 @@ package genaiperf
 import (
 	"strings"
 	"unicode"
+	"unicode/utf8"
 
 	"github.com/pa-tools/pa/internal/pyjson"
+	"github.com/pa-tools/pa/pkg/analyze/dialect"
+	"github.com/pa-tools/pa/pkg/export"
 )
 
 // A response is one entry of response_outputs while it is cleaned.
@@ -14,6 +17,28 @@ type response struct {
 	// text is the text in raw; it is valid if known is set.
 	text  pyText
 	known bool
+	// value, if it is not nil, is the response: one event around the text value.Data, which is
+	// not empty. raw and text are not valid then.
+	value *export.Value
+}
+
+// whole returns raw, and makes it of the value first. The caller may change raw then.
+func (r *response) whole() string {
+	if r.value != nil {
+		r.raw, r.value = dialect.Joined(r.value), nil
+	}
+	return r.raw
+}
+
+// appendText appends the text, which is known.
+func (r *response) appendText(b []byte) []byte {
+	switch {
+	case r.value == nil:
+		return append(b, r.text.text...)
+	case utf8.Valid(r.value.Data):
+		return append(b, r.value.Data...)
+	}
+	return append(b, dialect.Valid(r.value.Data)...)
 }
 
 // A pyText is the Python value in the place of a text: a str, None, or a value of

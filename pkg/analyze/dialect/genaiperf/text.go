@@ -131,23 +131,27 @@ func (a *analysis) responses(q *export.Request) (rs []response, ids []int64) {
 	before := int64(0)
 	for i := range q.Responses {
 		p := &q.Responses[i]
-		v, ok := p.Outputs.Get(name)
+		v, ok := valueOf(p, name)
 		if !ok {
 			a.raise(keyError(name))
 		}
 		r := response{recvNS: p.RecvNS}
 		switch {
 		case a.kind == "triton_c_api":
-			n := a.idCount(v, before, len(q.Responses))
+			n := a.idCount(*v, before, len(q.Responses))
 			ids = append(ids, n)
 			before += n
+		case v.Envelope != nil && a.kind == "openai" && a.clean.holds(v):
+			r.value = v
+		case v.Envelope != nil:
+			r.raw = dialect.Joined(v)
 		case v.Text || !ok:
 			r.raw = texts[i]
 		case a.kind == "openai":
 			r.raw = texts[i]
 			a.raise(&exception{"AttributeError", "a response that is no text has no attribute 'startswith'"})
 		default:
-			r.raw = a.outputText(v)
+			r.raw = a.outputText(*v)
 		}
 		a.rs = append(a.rs, r)
 	}
@@ -165,6 +169,16 @@ func (a *analysis) responses(q *export.Request) (rs []response, ids []int64) {
 		a.rs[i].text = str(t)
 	}
 	return a.rs, nil
+}
+
+// valueOf returns the output of that name; ok is false for a response without it.
+func valueOf(p *export.Response, name string) (_ *export.Value, ok bool) {
+	for i := range p.Outputs {
+		if f := &p.Outputs[i]; f.Name == name {
+			return &f.Value, true
+		}
+	}
+	return &export.Value{}, false
 }
 
 // outputText raises the exception for a text output that is no text. It returns the
@@ -263,7 +277,9 @@ func (a *analysis) countOutput(rs []response, ids []int64) (each []int64, total 
 	}
 	if a.kind == "openai" {
 		for i := range rs {
-			a.clean.textOf(&rs[i])
+			if rs[i].value == nil {
+				a.clean.textOf(&rs[i])
+			}
 		}
 	}
 	if e := a.rules.countable(rs); e != nil {
@@ -277,24 +293,24 @@ func (a *analysis) countOutput(rs []response, ids []int64) (each []int64, total 
 		return make([]int64, len(rs)), 0, a.withoutTokenizer()
 	}
 	if a.rules.count == countJoined {
-		size := 0
-		for i := range rs {
-			size += len(rs[i].text.text)
+		if a.rep.uncounted {
+			return nil, 0, nil
 		}
-		var b strings.Builder
-		b.Grow(size)
+		a.text = a.text[:0]
 		for i := range rs {
-			b.WriteString(rs[i].text.text)
+			a.text = rs[i].appendText(a.text)
 		}
-		return nil, int64(tok.Count(b.String())), nil
+		return nil, int64(tok.Count(string(a.text))), nil
 	}
 	each = make([]int64, 0, len(rs))
 	for i := range rs {
 		n := 0
 		if a.rules.count == countPlain {
-			n = tok.Count(rs[i].text.text) + a.special
+			a.text = rs[i].appendText(a.text[:0])
+			n = tok.Count(string(a.text)) + a.special
 		} else {
-			n = max(0, tok.Count("!"+rs[i].text.text)-1)
+			a.text = rs[i].appendText(append(a.text[:0], '!'))
+			n = max(0, tok.Count(string(a.text))-1)
 		}
 		each = append(each, int64(n))
 		total += int64(n)
@@ -316,7 +332,7 @@ func (a *analysis) withoutTokenizer() error {
 func (r *rules) countable(rs []response) *exception {
 	for i := range rs {
 		switch typ := rs[i].text.typ; {
-		case typ == "str":
+		case rs[i].value != nil || typ == "str":
 		case r.count == countJoined:
 			return typeError("sequence item %d: expected str instance, %s found", i, typ)
 		case r.count == countMarked:
