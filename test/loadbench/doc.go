@@ -4,7 +4,7 @@
 // It measures pa-analyze on a made-up file, beside plain JSON readers. Each program runs in its
 // own process. Loadbench prints tables in Markdown for docs/benchmarks.md.
 //
-//	loadbench -record bin/pa-record [-reps 5] [-sections clock,grpc,cpu,schedule,soak,memory]
+//	loadbench -record bin/pa-record [-reps 5] [-sections clock,grpc,cpu,rank,schedule,soak,memory]
 //	loadbench -analyze bin/pa-analyze -sections analysis,definitions,columnar,shards [-requests 10000] [-check]
 //
 // The server writes into the text of each token the time at which it handed the token to its

@@ -75,8 +75,8 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) (err erro
 	fs.IntVar(&s.shards, "shards", 64, "files of the section shards, each with -requests requests")
 	fs.IntVar(&s.tokens, "tokens", 100, "tokens per request, also in that file")
 	fs.IntVar(&s.rounds, "rounds", 2, "requests per stream")
-	fs.StringVar(&streams, "streams", "64,512,1024", "streams of the sections clock, cpu and memory")
-	fs.StringVar(&sections, "sections", "clock,grpc,cpu,schedule", "what to measure: clock, grpc, cpu, schedule, soak, analysis, definitions, columnar, memory, shards")
+	fs.StringVar(&streams, "streams", "64,512,1024", "streams of the sections clock, cpu, rank and memory")
+	fs.StringVar(&sections, "sections", "clock,grpc,cpu,schedule", "what to measure: clock, grpc, cpu, rank, schedule, soak, analysis, definitions, columnar, memory, shards")
 	fs.DurationVar(&s.length, "length", 10*time.Second, "length of a recording in the section memory")
 	fs.BoolVar(&check, "check", false, "fail if a ratio passes its limit")
 	fs.DurationVar(&s.soak, "soak", 10*time.Minute, "length of the section soak")
@@ -99,7 +99,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) (err erro
 	names := strings.Split(sections, ",")
 	for _, name := range names {
 		section, ok := map[string]func(context.Context) error{
-			"clock": s.clock, "grpc": s.grpc, "cpu": s.cpu, "schedule": s.schedule, "soak": s.rss,
+			"clock": s.clock, "grpc": s.grpc, "cpu": s.cpu, "rank": s.rank, "schedule": s.schedule, "soak": s.rss,
 			"analysis": s.analysis, "definitions": s.definitions, "columnar": s.columnar, "memory": s.memory, "shards": s.ranks,
 		}[name]
 		if !ok {

@@ -13,9 +13,8 @@ import (
 // A request holds what the trace shows of a request. Times are nanoseconds as in the export; 0 is
 // none.
 type request struct {
-	group int // index of its process
-	slot  int // of the closed loop that sent it
-	lane  int // thread that shows it
+	slot int // of the closed loop that sent it
+	lane int // thread that shows it
 
 	// beginNS and endNS are the ends of the outer slice, startNS is when the request left.
 	beginNS, startNS, endNS uint64

@@ -182,7 +182,8 @@ func TestTelemetry(t *testing.T) {
 	}
 	r := memrun.New("", []export.Request{memrun.At(1e9, 2e9)})
 	r.Telemetry = []export.Scrape{
-		scrape(1e9, 4, 100), {Source: "http://a/metrics", StartNS: 2e9, EndNS: 2e9, Error: "no"},
+		scrape(1e9, 4, 100),
+		{Source: "http://a/metrics", StartNS: 2e9, EndNS: 2e9, Error: "no"},
 		scrape(3e9, math.NaN(), 150), scrape(4e9, math.Inf(1), 20), scrape(5e9, 1e300, math.NaN()), scrape(6e9, 2, 7),
 	}
 	events, _ := written(t, r)

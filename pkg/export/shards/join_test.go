@@ -63,15 +63,17 @@ func leftOut(m *shards.Reader, text string) bool {
 
 func TestJoinedClients(t *testing.T) {
 	clients := func() (a, b *export.ClientMeta) {
-		return &export.ClientMeta{
-				DurationNS: 10e9, OfferedPerSecond: 10, AchievedPerSecond: 9, HeldBack: 1, MaxRSSBytes: 100,
-				GC: &export.GCMeta{Cycles: 2, PauseTotalNS: 10, PauseMaxNS: 7}, CPU: &export.CPUMeta{UserNS: 3e9, SystemNS: 1e9, Cores: 2, Share: 0.2},
-				Reads: &export.ReadMeta{Responses: 10, Merged: 1}, Stamps: &export.StampCount{Kernel: 9, User: 1},
-			}, &export.ClientMeta{
-				DurationNS: 8e9, OfferedPerSecond: 30, AchievedPerSecond: 28, HeldBack: 2, MaxRSSBytes: 200,
-				GC: &export.GCMeta{Cycles: 3, PauseTotalNS: 5, PauseMaxNS: 4}, CPU: &export.CPUMeta{UserNS: 2e9, SystemNS: 2e9, Cores: 4, Share: 0.125},
-				Reads: &export.ReadMeta{Responses: 20, Merged: 4}, Stamps: &export.StampCount{Kernel: 20},
-			}
+		a = &export.ClientMeta{
+			DurationNS: 10e9, OfferedPerSecond: 10, AchievedPerSecond: 9, HeldBack: 1, MaxRSSBytes: 100,
+			GC: &export.GCMeta{Cycles: 2, PauseTotalNS: 10, PauseMaxNS: 7}, CPU: &export.CPUMeta{UserNS: 3e9, SystemNS: 1e9, Cores: 2, Share: 0.2},
+			Reads: &export.ReadMeta{Responses: 10, Merged: 1}, Stamps: &export.StampCount{Kernel: 9, User: 1},
+		}
+		b = &export.ClientMeta{
+			DurationNS: 8e9, OfferedPerSecond: 30, AchievedPerSecond: 28, HeldBack: 2, MaxRSSBytes: 200,
+			GC: &export.GCMeta{Cycles: 3, PauseTotalNS: 5, PauseMaxNS: 4}, CPU: &export.CPUMeta{UserNS: 2e9, SystemNS: 2e9, Cores: 4, Share: 0.125},
+			Reads: &export.ReadMeta{Responses: 20, Merged: 4}, Stamps: &export.StampCount{Kernel: 20},
+		}
+		return a, b
 	}
 	// By hand: 8 s of CPU time in 10 s on 2 + 4 cores of two machines, or on the 4 cores of one.
 	sum := export.ClientMeta{
@@ -86,8 +88,10 @@ func TestJoinedClients(t *testing.T) {
 		reason string
 	}{
 		{"two machines", func(_, _ *export.ClientMeta, _ [2]*memrun.Reader) {}, func(*export.ClientMeta) {}, ""},
-		{"one machine", func(_, _ *export.ClientMeta, all [2]*memrun.Reader) { all[1].Header.Meta.Host.Name = "a" },
-			func(s *export.ClientMeta) { s.CPU.Cores, s.CPU.Share = 4, 0.2 }, ""},
+		{
+			"one machine", func(_, _ *export.ClientMeta, all [2]*memrun.Reader) { all[1].Header.Meta.Host.Name = "a" },
+			func(s *export.ClientMeta) { s.CPU.Cores, s.CPU.Share = 4, 0.2 }, "",
+		},
 		{"a rank without CPU time", func(_, b *export.ClientMeta, _ [2]*memrun.Reader) { b.CPU = nil }, func(s *export.ClientMeta) { s.CPU = nil }, ""},
 		{"a rank without its memory", func(a, _ *export.ClientMeta, _ [2]*memrun.Reader) { a.MaxRSSBytes = 0 }, func(s *export.ClientMeta) { s.MaxRSSBytes = 0 }, ""},
 		{"a rank without a rate", func(a, _ *export.ClientMeta, _ [2]*memrun.Reader) { a.AchievedPerSecond = 0 }, func(s *export.ClientMeta) { s.AchievedPerSecond = 0 }, ""},

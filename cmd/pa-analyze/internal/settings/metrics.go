@@ -60,4 +60,3 @@ func metricGroups(c *cli.Context) (map[string]bool, error) {
 	}
 	return asked, nil
 }
-
