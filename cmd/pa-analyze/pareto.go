@@ -2,7 +2,6 @@ package main
 
 import (
 	"errors"
-	"fmt"
 	"math"
 	"slices"
 	"strconv"
@@ -15,7 +14,6 @@ import (
 	"github.com/pa-tools/pa/pkg/analyze"
 	"github.com/pa-tools/pa/pkg/analyze/pareto"
 	"github.com/pa-tools/pa/pkg/analyze/report"
-	"github.com/pa-tools/pa/pkg/export"
 )
 
 func paretoCommand() *cli.Command {
@@ -75,28 +73,12 @@ func paretoAction(c *cli.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	var inputs []report.Input
-	var errs []error
-	for i, run := range runs {
-		path := run.Name
-		cfg.Economics = &analyze.EconomicsConfig{GPUs: gpus[i]}
-		errs = append(errs, ahead.Use(c, run, func(r export.Reader) error {
-			rep, err := analyze.Run(c.Context, r, cfg)
-			err = errors.Join(err, settings.LeftOut(path, r, "not among the levels"))
-			if err == nil && len(r.Run().Experiments) == 0 {
-				return fmt.Errorf("%s: holds no experiment: nothing was measured", path)
-			}
-			var problem error
-			rep.Experiments, problem = settings.Chosen(path, rep.Experiments, settings.OfExperiment, c.StringSlice("experiment"))
-			if len(rep.Experiments) > 0 {
-				inputs = append(inputs, report.Input{Name: path, Report: rep})
-			}
-			return errors.Join(err, problem)
-		}))
-		if c.Err() != nil {
-			break
-		}
-	}
+	inputs, errs := analyzeRuns(c, ahead, runs, "not among the levels", func(i int) analyze.Config {
+		of := cfg
+		of.Economics = &analyze.EconomicsConfig{GPUs: gpus[i]}
+		return of
+	})
+	inputs = slices.DeleteFunc(inputs, func(in report.Input) bool { return len(in.Report.Experiments) == 0 })
 	if len(inputs) > 0 {
 		res := pareto.Analyze(inputs, o)
 		errs = append([]error{settings.Write(c, map[string]func(*pareto.Result) report.Renderer{

@@ -85,30 +85,7 @@ func reportAction(c *cli.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	var inputs []report.Input
-	var errs []error
-	for _, run := range runs {
-		path := run.Name
-		errs = append(errs, ahead.Use(c, run, func(r export.Reader) error {
-			rep, err := analyze.Run(c.Context, r, cfg)
-			err = errors.Join(err, settings.LeftOut(path, r, "not in the report"))
-			if err == nil && len(r.Run().Experiments) == 0 {
-				inputs = append(inputs, report.Input{Name: path, Report: rep})
-				return fmt.Errorf("%s: holds no experiment: nothing was measured", path)
-			}
-			var problem error
-			if rep.Experiments, problem = settings.Chosen(path, rep.Experiments, settings.OfExperiment, c.StringSlice("experiment")); problem != nil {
-				if err = errors.Join(err, problem); len(rep.Experiments) == 0 {
-					return err
-				}
-			}
-			inputs = append(inputs, report.Input{Name: path, Report: rep})
-			return err
-		}))
-		if c.Err() != nil {
-			break
-		}
-	}
+	inputs, errs := analyzeRuns(c, ahead, runs, "not in the report", func(int) analyze.Config { return cfg })
 	if len(inputs) > 0 {
 		errs = append([]error{settings.Write(c, renderer(c, format, inputs, len(runs) > 1))}, errs...)
 		if format != "json" && format != "markdown" { // which hold them
@@ -132,6 +109,35 @@ func reportAction(c *cli.Context) (err error) {
 		return errors.Join(append([]error{err}, missed...)...)
 	}
 	return &cmdline.CodeError{Code: cmdline.ExitGate, Err: errors.Join(missed...)}
+}
+
+// analyzeRuns analyzes each run, with the levels that --experiment chooses. config returns the
+// configuration of run i; leftOut says what becomes of requests that cannot be read. A run
+// without any load level is an error, and has a report without levels.
+func analyzeRuns(c *cli.Context, ahead settings.OpenFiles, runs []settings.Input, leftOut string, config func(i int) analyze.Config) (inputs []report.Input, errs []error) {
+	for i, run := range runs {
+		path := run.Name
+		errs = append(errs, ahead.Use(c, run, func(r export.Reader) error {
+			rep, err := analyze.Run(c.Context, r, config(i))
+			err = errors.Join(err, settings.LeftOut(path, r, leftOut))
+			if err == nil && len(r.Run().Experiments) == 0 {
+				inputs = append(inputs, report.Input{Name: path, Report: rep})
+				return fmt.Errorf("%s: holds no experiment: nothing was measured", path)
+			}
+			var problem error
+			if rep.Experiments, problem = settings.Chosen(path, rep.Experiments, settings.OfExperiment, c.StringSlice("experiment")); problem != nil {
+				if err = errors.Join(err, problem); len(rep.Experiments) == 0 {
+					return err
+				}
+			}
+			inputs = append(inputs, report.Input{Name: path, Report: rep})
+			return err
+		}))
+		if c.Err() != nil {
+			break
+		}
+	}
+	return inputs, errs
 }
 
 // renderer returns what writes the reports. several says that more than one

@@ -25,7 +25,7 @@ func traceCommand() *cli.Command {
 each slot, and in a request the slices queue, connect, TTFT, decode and end.
 Stalls and failures are marked, and counters show the requests in flight, the
 token events per second and the server's metrics. All requests are in it, also
-the ones that do not count. Open the file at ui.perfetto.dev, or in Chrome at
+requests that do not count. Open the file at ui.perfetto.dev, or in Chrome at
 chrome://tracing; both read it on your machine. With -o run.json.gz it is
 compressed.`,
 		Flags:  append(flags, settings.InputFlags()...),

@@ -15,7 +15,7 @@ import (
 type Phases struct {
 	// Metrics are the times that the answers state, of PhaseMetrics; those without a value are absent.
 	Metrics []MetricSummary
-	// Figures are those of PhaseFigures.
+	// Figures holds the figures that PhaseFigures lists.
 	Figures []LevelFigure
 }
 
@@ -76,7 +76,7 @@ func (c *phasesCollector) finish() (*Phases, error) {
 	return p, err
 }
 
-// addPhases completes the figures by those of servers.
+// addPhases completes the figures by the servers' figures.
 func (x *Experiment) addPhases(run *export.Run) {
 	p := x.Phases
 	triton := run.ServiceKind != nil && *run.ServiceKind == "triton"
@@ -114,7 +114,7 @@ func (x *Experiment) addPhases(run *export.Run) {
 	}
 }
 
-// decoupled reports whether the times of a Triton server are those of a decoupled model.
+// decoupled reports whether the times of a Triton server belong to a decoupled model.
 func (x *Experiment) decoupled() bool {
 	return x.SeveralResponses || slices.ContainsFunc(x.Server, func(f serverfigures.Figure) bool { return f.Incomparable != "" })
 }

@@ -16,7 +16,7 @@ type Prefix struct {
 	// Stated counts the requests whose answers state cached tokens, be it 0, and input tokens; Unstated
 	// counts the others.
 	Stated, Unstated int
-	// Figures are those of PrefixFigures, without KeyHitRateZero where it would repeat KeyHitRate.
+	// Figures holds the figures that PrefixFigures lists, without KeyHitRateZero where it would repeat KeyHitRate.
 	Figures []LevelFigure
 	// Buckets divide the stated requests with a TTFT by their uncached input tokens, in ascending order.
 	Buckets []PrefixBucket

@@ -24,7 +24,7 @@ type Outputs struct {
 
 // Of returns the output of that name of each response, without bytes that are no UTF-8; ""
 // for a response that lacks it, or whose value has an envelope: see Joined. The slice is valid
-// until the next request. A string stays valid, and keeps those of the whole request in memory.
+// until the next request. A string stays valid, and keeps the strings of the whole request in memory.
 func (o *Outputs) Of(q *export.Request, name string) []string {
 	o.mu.Lock()
 	defer o.mu.Unlock()

@@ -7,7 +7,7 @@ import (
 	"github.com/pa-tools/pa/pkg/analyze"
 )
 
-// Figures of a level are compared like those of servers: several runs a side give an interval, one run a
+// Figures of a level are compared like figures of servers: several runs a side give an interval, one run a
 // side gives the reason; a figure without a value in a run says so.
 func TestLevelFigures(t *testing.T) {
 	level := func(joules float64, why string) *Level {

@@ -8,7 +8,7 @@ import (
 	"strconv"
 )
 
-// An event is a trace event. The fields are those of the Trace Event Format.
+// An event is a trace event. The Trace Event Format names its fields.
 type event struct {
 	Name  string  `json:"name"`
 	Cat   string  `json:"cat,omitempty"`

@@ -65,10 +65,7 @@ func recordingNotes(b *strings.Builder, r *export.CalibratedRecording) {
 	text := fmt.Sprintf("%s: the kernel took %d of %d times of tokens and %d of %d starts", r.Stamps,
 		r.Sources.Kernel, n, r.StartSources.Kernel, r.StartSources.Kernel+r.StartSources.User)
 	if n > 0 {
-		text += fmt.Sprintf("; %.2f %% of the tokens came in one read with the previous token", 100*float64(r.Merged)/float64(n))
-		if r.Merged > 0 {
-			text += ": the tokens of a read share the time of the last"
-		}
+		text += fmt.Sprintf("; %.2f %% of the tokens came in one read with the previous token (the tokens of a read share the time of the last)", 100*float64(r.Merged)/float64(n))
 	}
 	if e := r.Receive; e != nil && e.Truth.User > 0 {
 		text += fmt.Sprintf("; %d tokens are held against the server's own clock, its kernel has no time of them", e.Truth.User)

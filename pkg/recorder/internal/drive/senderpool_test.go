@@ -102,7 +102,7 @@ func TestOpenEnds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		begin := time.Now()
 		if err := NewSenderPool(&openingBackend{fails: 7}, 10).Open(t.Context(), 1000); err == nil || err.Error() != "slot 7: refused" {
-			t.Errorf("%v, want that of slot 7", err)
+			t.Errorf("%v, want the error of slot 7", err)
 		}
 		if took := time.Since(begin); took > time.Second {
 			t.Errorf("it ended after %v", took)
