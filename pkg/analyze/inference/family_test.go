@@ -156,8 +156,8 @@ func orthogonal(x []float64) []float64 {
 	return y
 }
 
-// The bound is the probability, up to what is left out: P(|Z| > h or |Z'| > h) of two normal
-// values with correlation r, here by random numbers.
+// Random numbers give the probability P(|Z| > h or |Z'| > h) of two normal values with
+// correlation r. The bound of two tests is that probability, but for the terms that it leaves out.
 func TestBoundOfTwo(t *testing.T) {
 	const n = 400_000
 	rng := rand.New(rand.NewPCG(7, 8))

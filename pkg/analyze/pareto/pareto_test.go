@@ -31,7 +31,7 @@ func inputOf(name string, gpus int, levels ...rates) report.Input {
 	return report.Input{Name: name, Report: rep}
 }
 
-// sweep has five levels, of which the last is not on the frontier: the second is better in both rates.
+// sweep has five levels. The last level is not on the frontier: the second is better in both rates.
 var sweep = []rates{{100, 10}, {80, 40}, {50, 60}, {20, 70}, {60, 30}}
 
 // By hand. Area above 0, 0: 20·70 + (50−20)·60 + (80−50)·40 + (100−80)·10 = 4600. Above 30, 20:

@@ -101,16 +101,10 @@ type jsonQuality struct {
 		StallFactor  float64 `json:"stall_factor"`
 	} `json:"settings"`
 	// Requests is the number of requests whose token times are known.
-	Requests int                     `json:"requests"`
-	Metrics  metrics                 `json:"metrics"`
-	Figures  map[string]*jsonFigure  `json:"figures"`
-	ByPlace  []jsonQualityByPosition `json:"itl_by_position"`
-}
-
-type jsonFigure struct {
-	Value *float64 `json:"value,omitempty"`
-	Unit  string   `json:"unit"`
-	Why   string   `json:"why,omitempty"`
+	Requests int                         `json:"requests"`
+	Metrics  metrics                     `json:"metrics"`
+	Figures  map[string]*jsonLevelFigure `json:"figures"`
+	ByPlace  []jsonQualityByPosition     `json:"itl_by_position"`
 }
 
 type jsonQualityByPosition struct {
@@ -124,13 +118,13 @@ func jsonQualityOf(q *analyze.Quality) *jsonQuality {
 	if q == nil {
 		return nil
 	}
-	j := &jsonQuality{Requests: q.Requests, Metrics: q.Metrics, Figures: map[string]*jsonFigure{}, ByPlace: []jsonQualityByPosition{}}
+	j := &jsonQuality{Requests: q.Requests, Metrics: q.Metrics, Figures: map[string]*jsonLevelFigure{}, ByPlace: []jsonQualityByPosition{}}
 	c := &q.Config
 	s := &j.Settings
 	s.FirstTokenNS, s.TokenNS, s.Target, s.Share, s.PaceNS, s.StallNS, s.StallFactor = c.FirstTokenNS, c.TokenNS, c.Target, c.Share, c.PaceNS, c.StallNS, c.StallFactor
 	for i := range q.Figures {
 		f := &q.Figures[i]
-		x := &jsonFigure{Unit: f.Unit, Why: f.Why}
+		x := &jsonLevelFigure{Unit: f.Unit, Why: f.Why}
 		if f.Why == "" && !math.IsInf(f.Value, 0) {
 			x.Value = &f.Value
 		}

@@ -96,13 +96,14 @@ type counted struct {
 	Value float64 `json:"value"`
 }
 
-// name names a process or, with what "thread_name", a thread, and says where it stands among the others.
+// name names a process or a thread and gives its place in the order of the viewer; what is
+// "process" or "thread".
 func (w *writer) name(what string, pid, tid int, name string, order int) {
 	w.add(&event{Name: what + "_name", Phase: phaseMetadata, PID: pid, TID: tid, Args: map[string]string{"name": name}})
 	w.add(&event{Name: what + "_sort_index", Phase: phaseMetadata, PID: pid, TID: tid, Args: map[string]int{"sort_index": order}})
 }
 
-// close ends the file with what is said about the run.
+// close writes the facts about the run, and ends the file.
 func (w *writer) close(about map[string]string) error {
 	if w.err != nil {
 		return w.err

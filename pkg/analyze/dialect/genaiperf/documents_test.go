@@ -270,8 +270,9 @@ func (doc table) gaps(t *testing.T, latency, first []int) (gaps, counts [][]int)
 		cells[i]--
 	}
 	put(n-1, one*(1+more), 1+more)
-	// The values from the 75th percentile on go where the mean of what is left is
-	// highest; what is left then is shared out evenly, but for the least.
+	// Each value from the 75th percentile on goes to the request whose remaining mean is
+	// highest. The request whose mean is lowest takes the least value. The other values share
+	// the remaining time of their request evenly.
 	values := r.values(t, number, total-more*one)
 	slices.Reverse(values)
 	above := number - (number-1)*75/100
