@@ -12,7 +12,8 @@ type Test struct {
 	P float64
 
 	// Least is the smallest p-value that the test could have had with its data, however it
-	// was divided into sides; 0 if that is not known. See [RankTest].
+	// was divided into sides; 0 if that is not known. See [RankTest]. The values of a test
+	// with Least are not used.
 	Least float64
 
 	// Older and Newer are the per-run values that [Runs] or [Welch] compared; nil if the test
@@ -49,7 +50,12 @@ func Adjust(tests []Test, alpha float64) (adjusted, levels []float64) {
 			order = append(order, i)
 		}
 	}
-	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(tests[a].P, tests[b].P) })
+	// The bound depends on the order of equal p-values: their data decide, so that the order
+	// of the tests does not matter.
+	slices.SortStableFunc(order, func(a, b int) int {
+		x, y := &tests[a], &tests[b]
+		return cmp.Or(cmp.Compare(x.P, y.P), cmp.Compare(x.Least, y.Least), slices.Compare(x.Older, y.Older), slices.Compare(x.Newer, y.Newer))
+	})
 	terms := boundOf(tests, order)
 	found := true
 	least, step := 0.0, 0.0
@@ -83,9 +89,9 @@ func boundOf(tests []Test, order []int) bound {
 	terms := make(bound, len(order))
 	var following []*runValues
 	for k, i := range slices.Backward(order) {
-		terms[k] = boundTerm{tests[i].Least, 1}
+		terms[k] = boundTerm{math.Min(tests[i].Least, tests[i].P), 1}
 		v := valuesOf(&tests[i])
-		if v == nil {
+		if v == nil || tests[i].Least > 0 { // a test that adds 0 takes nothing off another test
 			continue
 		}
 		nearest := 0.0
