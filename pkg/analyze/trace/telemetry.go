@@ -15,10 +15,11 @@ const mostSeries = 200
 // A source is a process for the series of one source of telemetry.
 type source struct {
 	pid    int
-	series map[*export.Series]*series
+	series map[*export.Series]*series // nil for a series that is not shown
+	shown  int
 }
 
-// A series is what was last seen of one.
+// A series is a shown series with its last value.
 type series struct {
 	name    string
 	counter bool
@@ -59,9 +60,13 @@ func (src *source) add(w *writer, s *export.Scrape, origin uint64) (leftOut int)
 		sample := &s.Samples[i]
 		x, known := src.series[sample.Series]
 		if !known {
-			if x = newSeries(sample.Series); x != nil && len(src.series) >= mostSeries {
+			switch x = newSeries(sample.Series); {
+			case x == nil:
+			case src.shown == mostSeries:
 				x = nil
 				leftOut++
+			default:
+				src.shown++
 			}
 			src.series[sample.Series] = x
 		}

@@ -219,6 +219,28 @@ func TestTelemetry(t *testing.T) {
 	}
 }
 
+// The parts of histograms, which the trace does not show, take no place of a series that it shows.
+func TestTelemetryAfterHistograms(t *testing.T) {
+	r := memrun.New("", []export.Request{memrun.At(1e9, 2e9)})
+	s := export.Scrape{Source: "a", StartNS: 1e9, EndNS: 1e9}
+	for i := range 2 * mostSeries {
+		s.Samples = append(s.Samples, export.Sample{Series: &export.Series{Name: fmt.Sprint("h", i), Type: "histogram"}})
+	}
+	s.Samples = append(s.Samples, export.Sample{Series: &export.Series{Name: "running", Type: "gauge"}, Value: 3})
+	r.Telemetry = []export.Scrape{s}
+	events, about := written(t, r)
+	var got []readEvent
+	for _, e := range events {
+		if e.PID == 2 {
+			got = append(got, e)
+		}
+	}
+	check(t, got, "C", "C running 0.000 2/0 = 3")
+	if about["series_left_out"] != "" {
+		t.Errorf("left out: %q", about["series_left_out"])
+	}
+}
+
 // Random requests, also with times that cannot be: the slices of a thread are inside each other or
 // apart, and the parts of a request fill it.
 func TestNesting(t *testing.T) {
