@@ -16,10 +16,11 @@ type Timeliness struct {
 // Source: arXiv 2410.14257, token deadlines d_i = V·i and the user's idle time.
 func TimelinessOf(ttft int64, gaps []int64, pace int64) Timeliness {
 	t := Timeliness{}
+	pace = min(pace, endless)
 	late := ttft - pace
 	t.token(late)
 	for _, g := range gaps {
-		late += g - pace
+		late = max(late, -endless) + g - pace
 		t.token(late)
 	}
 	return t

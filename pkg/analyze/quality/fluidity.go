@@ -3,8 +3,12 @@ package quality
 import "sort"
 
 // Most bounds the sum of the times of one answer, in nanoseconds (36 years), so that no
-// computation overflows.
-const Most = 1 << 60
+// computation overflows. No answer can use up a slack of more than Most, or come late with a deadline
+// that is further away, so both are cut to endless.
+const (
+	Most    = 1 << 60
+	endless = 2 * Most
+)
 
 // Fits reports whether the times of an answer are within the range of this package.
 func Fits(ttft int64, gaps []int64) bool {
@@ -42,8 +46,8 @@ func (f Fluidity) Index() (index float64, ok bool) {
 // Source: Etalon (arXiv 2407.07000) and arXiv 2507.09019.
 func FluidityOf(ttft int64, gaps []int64, d Deadline) Fluidity {
 	var f Fluidity
-	slack := d.First - ttft
-	slack = f.token(slack, d.Next)
+	d = Deadline{min(d.First, endless), min(d.Next, endless)}
+	slack := f.token(d.First-ttft, d.Next)
 	for _, g := range gaps {
 		slack = f.token(slack+d.Next-g, d.Next)
 	}
@@ -55,7 +59,7 @@ func FluidityOf(ttft int64, gaps []int64, d Deadline) Fluidity {
 func (f *Fluidity) token(slack, next int64) int64 {
 	if slack >= 0 {
 		f.Deadlines++
-		return slack
+		return min(slack, endless)
 	}
 	m := -slack/next + 1
 	f.Deadlines += m

@@ -157,6 +157,24 @@ func TestFits(t *testing.T) {
 	}
 }
 
+// A damaged clock makes a gap of 18 years, and deadlines may be as long as the flags allow: no sum
+// overflows, and the result is as for any other answer.
+func TestHugeTimes(t *testing.T) {
+	const years, day = 1 << 59, 86_400_000 * ms
+	a := answer{0, append(slices.Repeat([]int64{ms}, 1000), years)}
+	// The slack of 1000 intervals must cover the gap: 1000·(D − 1 ms) + D ≥ years.
+	if got, ok := FluidInterval(a.ttft, a.gaps, 0, 1); !ok || got != (years+1000*ms+1000)/1001 {
+		t.Errorf("interval %d, %v, want %d", got, ok, (years+1000*ms+1000)/1001)
+	}
+	if got, want := FluidityOf(a.ttft, a.gaps, Deadline{math.MaxInt64, math.MaxInt64}), (Fluidity{1002, 0}); got != want {
+		t.Errorf("%+v, want %+v", got, want)
+	}
+	long := slices.Repeat([]int64{ms}, 200_000) // 200,001 days are more than an int64 holds
+	if got, want := TimelinessOf(ms, long, day), (Timeliness{200_001, 200_001, 0}); got != want {
+		t.Errorf("%+v, want %+v", got, want)
+	}
+}
+
 // random returns an answer of up to 50 tokens with gaps around 50 ms.
 func random(rng *rand.Rand) answer {
 	a := answer{ttft: rng.Int64N(300 * ms)}
