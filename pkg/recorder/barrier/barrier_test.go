@@ -13,6 +13,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"go.uber.org/goleak"
@@ -628,6 +629,26 @@ func TestEnd(t *testing.T) {
 	}
 }
 
+// A clock that goes back in the only exchange before the time is over gives an error, no offset.
+func TestCompareBackward(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		a, peer := net.Pipe()
+		go func() { _, _ = io.Copy(io.Discard, peer) }() // ends with a
+		defer a.Close()
+		r := &client{c: newConn(a), ending: newEnding(), gone: make(chan struct{}), times: make(chan exchange, 1)}
+		r.times <- exchange{t0: 100, t1: 50, t2: 50, t3: 90}
+		o, err := r.compare(t.Context(), fixedClock(100), r.ending.done)
+		if o != nil || err == nil || err.Error() != "the clocks cannot be compared: a clock went back" {
+			t.Errorf("%+v, %v", o, err)
+		}
+	})
+}
+
+// A fixedClock always shows the same time.
+type fixedClock uint64
+
+func (c fixedClock) NowNS() uint64 { return uint64(c) }
+
 func TestBestOffset(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
@@ -647,6 +668,33 @@ func TestBestOffset(t *testing.T) {
 		if (got == nil) != (tt.want == nil) || got != nil && *got != *tt.want {
 			t.Errorf("%s: %+v, want %+v", tt.name, got, tt.want)
 		}
+	}
+}
+
+// Without a secret, anybody who reaches rank 0 could join: it is refused except on this machine.
+func TestSecretIsNeeded(t *testing.T) {
+	t.Parallel()
+	for rank, addr := range []string{"0.0.0.0:0", "192.0.2.1:7788"} {
+		cfg := config(rank, 2, addr)
+		cfg.Secret = ""
+		s, err := Join(t.Context(), cfg)
+		if err == nil {
+			_ = s.Close()
+		}
+		if err == nil || err.Error() != "barrier "+addr+": needs a secret, because it is no loopback address" {
+			t.Errorf("rank %d: %v", rank, err)
+		}
+	}
+}
+
+// A reason is cut between characters.
+func TestCutReason(t *testing.T) {
+	t.Parallel()
+	if got, want := cutReason(strings.Repeat("é", 300)), strings.Repeat("é", 256)+"…"; got != want {
+		t.Errorf("%q, want %q", got, want)
+	}
+	if got, want := cutReason("x"+strings.Repeat("é", 300)), "x"+strings.Repeat("é", 255)+"…"; got != want {
+		t.Errorf("%q, want %q", got, want)
 	}
 }
 

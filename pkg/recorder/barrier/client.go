@@ -250,6 +250,7 @@ func (r *client) compare(ctx context.Context, clock Clock, ended <-chan struct{}
 	var all []exchange
 	timeout := time.NewTimer(compareTimeout / 2)
 	defer timeout.Stop()
+exchanging:
 	for range exchanges {
 		t0 := clock.NowNS()
 		if err := r.c.send(message{Kind: kindTime, T0: t0}); err != nil {
@@ -270,9 +271,9 @@ func (r *client) compare(ctx context.Context, clock Clock, ended <-chan struct{}
 				return nil, &LostError{r.lostRanks()}
 			case <-timeout.C:
 				if len(all) > 0 {
-					return bestOffset(all), nil
+					break exchanging // the exchanges so far must do
 				}
-				return nil, &MissingError{[]int{0}, "did not answer about its clock"}
+				return nil, &MissingError{[]int{0}, fmt.Sprintf("did not answer about its clock within %v", compareTimeout/2)}
 			case <-ctx.Done():
 				return nil, context.Cause(ctx)
 			}

@@ -14,6 +14,8 @@ import (
 	"net"
 	"sync"
 	"time"
+
+	"github.com/pa-tools/pa/internal/sanitize"
 )
 
 // Version is the version of the protocol. Ranks of different versions do not meet.
@@ -144,9 +146,4 @@ func newNonce() string {
 }
 
 // cutReason bounds a reason for a message.
-func cutReason(reason string) string {
-	if len(reason) > maxReasonBytes {
-		return reason[:maxReasonBytes] + "…"
-	}
-	return reason
-}
+func cutReason(reason string) string { return sanitize.Clip(reason, maxReasonBytes) }

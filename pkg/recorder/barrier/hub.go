@@ -204,14 +204,17 @@ func (h *hub) handshake(c *conn) (*member, error) {
 		h.members[j.Rank] = m // from here on others send to it
 	}
 	h.mu.Unlock()
-	if now := h.ending.get(); by == nil && now != nil && err == nil { // it ended meanwhile
-		err = c.send(endOf(now))
+	if err != nil {
+		return m, err
+	}
+	if now := h.ending.get(); by == nil && now != nil { // it ended meanwhile
+		_ = c.send(endOf(now)) // receive notices a dead connection
 	}
 	h.mu.Lock()
 	h.came[j.Rank] = true // and is told, if there is an end
 	h.mu.Unlock()
 	h.wake()
-	return m, err
+	return m, nil
 }
 
 // wake wakes the goroutines that wait for a change.

@@ -3,6 +3,7 @@ package barrier
 import (
 	"context"
 	"errors"
+	"fmt"
 	"time"
 
 	"github.com/pa-tools/pa/pkg/export"
@@ -83,9 +84,12 @@ type Session struct {
 
 // Join takes part in the barrier: rank 0 begins to serve it, and the other ranks connect
 // to it, for up to Config.Timeout. The error of a rank that rank 0 refuses is a
-// *RefusedError.
+// *RefusedError. Without a secret, an address that is not of the loopback is an error.
 func Join(ctx context.Context, cfg Config) (*Session, error) {
 	cfg = cfg.withDefaults()
+	if cfg.Secret == "" && !loopback(cfg.Addr) {
+		return nil, fmt.Errorf("barrier %s: needs a secret, because it is no loopback address", cfg.Addr)
+	}
 	s := &Session{cfg: cfg}
 	var err error
 	if cfg.World.Rank == 0 {
@@ -177,7 +181,8 @@ func (s *Session) Finish(ctx context.Context, clock Clock) Closing {
 	return s.rank.finish(ctx, clock)
 }
 
-// Close leaves the barrier. Ranks that still need rank 0 count it as lost when it closes.
+// Close leaves the barrier; call it once. Ranks that still need rank 0 count it as lost when it
+// closes.
 func (s *Session) Close() error {
 	if s.hub != nil {
 		return s.hub.close()
