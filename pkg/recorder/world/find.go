@@ -28,9 +28,9 @@ type source struct {
 	present string
 }
 
-// sources lists the launchers in the order in which they are asked. A process that an inner launcher started
-// also has the variables of an outer one: mpirun in a Slurm step starts a daemon on each
-// node as Slurm's task, and its processes inherit that task's rank.
+// sources lists the launchers in the order in which they are asked. A process that an inner
+// launcher started also has the variables of an outer launcher: mpirun in a Slurm step starts
+// a daemon on each node as Slurm's task, and its processes inherit that task's rank.
 var sources = []source{
 	{launcher: "torchrun", rank: "RANK", sizes: []string{"WORLD_SIZE"}, local: "LOCAL_WORLD_SIZE", present: "TORCHELASTIC_RUN_ID"},
 	{launcher: "openmpi", rank: "OMPI_COMM_WORLD_RANK", sizes: []string{"OMPI_COMM_WORLD_SIZE"}, local: "OMPI_COMM_WORLD_LOCAL_SIZE"},
@@ -83,8 +83,6 @@ func Find(getenv func(string) string, flags Flags) (World, error) {
 		switch {
 		case n < 1 || n > maxSize:
 			return World{}, fmt.Errorf("--world-size %d: must be 1 to %d", n, maxSize)
-		case n == 1 && w.Launcher == "":
-			return World{Size: 1, Launcher: "flags"}, nil
 		case n == 1: // each process records alone
 			return World{Size: 1, Launcher: "flags"}, nil
 		case w.Launcher == "":
