@@ -36,10 +36,11 @@ const (
 )
 
 // These bound the memory for samples that were issued and are not complete: about 100 bytes a
-// sample, and 8 bytes a chunk.
+// sample, 8 bytes a chunk, and the bytes of ids and error texts.
 const (
-	maxUnderWay = 4 << 20
-	maxChunks   = 32 << 20
+	maxUnderWay  = 4 << 20
+	maxChunks    = 32 << 20
+	maxTextBytes = 512 << 20
 )
 
 type endpointsEvent struct {
@@ -77,6 +78,9 @@ type endpointsSample struct {
 	errType  string
 	errText  string
 }
+
+// errorBytes returns the bytes of the texts of the error.
+func (q *endpointsSample) errorBytes() int { return len(q.errType) + len(q.errText) }
 
 func sniffEndpoints(o *outline) bool {
 	return !o.array && o.has("event_type", "timestamp_ns", "sample_uuid")
@@ -148,6 +152,7 @@ type endpoints struct {
 	file     *file
 	underWay map[string]*endpointsSample
 	chunks   int // of all samples under way
+	texts    int // bytes of the ids and error texts of these samples
 	issued   uint64
 
 	started, tracking, stopped, ended bool // session events seen so far
@@ -222,6 +227,7 @@ func (s *endpoints) event(e *endpointsEvent, length int) (*endpointsSample, erro
 		}
 		delete(s.underWay, e.Sample)
 		s.chunks -= len(q.chunks)
+		s.texts -= len(e.Sample) + q.errorBytes()
 		return q, nil
 	case "session.started":
 		s.started = true
@@ -229,7 +235,7 @@ func (s *endpoints) event(e *endpointsEvent, length int) (*endpointsSample, erro
 		if s.started && !s.tracking && !s.stopped { // what came before is the warm-up
 			s.left, s.warmupAt = len(s.underWay), s.at
 			clear(s.underWay)
-			s.chunks = 0
+			s.chunks, s.texts = 0, 0
 		}
 		if !s.tracking {
 			s.tracking = true
@@ -246,10 +252,18 @@ func (s *endpoints) event(e *endpointsEvent, length int) (*endpointsSample, erro
 		slices.SortFunc(s.rest, func(a, b *endpointsSample) int { return int(a.id) - int(b.id) })
 	default:
 		if strings.HasPrefix(e.Type, "error.") {
-			s.failure(e)
+			return nil, s.failure(e)
 		}
 	}
 	return nil, nil
+}
+
+// keepTexts counts n more bytes of texts of samples under way. It returns an error if they are too many.
+func (s *endpoints) keepTexts(n int) error {
+	if s.texts += n; s.texts > maxTextBytes {
+		return fmt.Errorf("%s: byte %d: the ids and error texts of requests under way have more than %d bytes, which is the limit", s.file.name, s.at, maxTextBytes)
+	}
+	return nil
 }
 
 // issue takes a sample.issued whose line has that length.
@@ -276,22 +290,25 @@ func (s *endpoints) issue(e *endpointsEvent, length int) error {
 	s.totals.issue(q)
 	s.issued++
 	s.underWay[e.Sample] = q
-	return nil
+	return s.keepTexts(len(e.Sample))
 }
 
 // failure takes an error of a sample, or of the client as a whole.
-func (s *endpoints) failure(e *endpointsEvent) {
+func (s *endpoints) failure(e *endpointsEvent) error {
 	kind, text := e.text(1), e.text(2)
 	q := s.underWay[e.Sample]
 	switch {
 	case q != nil:
+		more := len(kind) + len(text) - q.errorBytes()
 		q.failed, q.errType, q.errText = true, kind, text
 		s.totals.fail(q)
+		return s.keepTexts(more)
 	case e.Sample == "":
 		if s.noSample++; s.noSample == 1 {
 			s.firstError = message(kind + ": " + text)
 		}
 	}
+	return nil
 }
 
 // complete fills in the request of a sample whose sample.complete is e.
@@ -333,10 +350,8 @@ func (s *endpoints) complete(r *export.Request, q *endpointsSample, e *endpoints
 		r.Responses[n].Final = true
 		r.Stated.Silent = []int{n}
 	}
-	if streamed && len(q.chunks) == 1 {
-		if out.parts <= 1 {
-			r.Stated.TokenEvents = number(1)
-		}
+	if len(q.chunks) == 1 && out.parts <= 1 {
+		r.Stated.TokenEvents = number(1)
 	}
 	return nil
 }

@@ -348,32 +348,71 @@ func TestEndpointsSummaryChanged(t *testing.T) {
 func TestEndpointsBeside(t *testing.T) {
 	for _, tt := range []struct {
 		drop, poison string
+		content      string // of poison
 		value        string
 		warning      string
 	}{
 		{drop: "config.yaml", value: "4"},
 		{drop: "performance/result_summary.json", value: "4"},
-		{poison: "config.yaml", value: "4", warning: "has no settings.load_pattern"},
-		{poison: "performance/result_summary.json", value: "4", warning: "is not the JSON object of a summary"},
+		{poison: "config.yaml", content: "[1]", value: "4", warning: "is not the YAML of mlcommons/endpoints' settings"},
+		{poison: "config.yaml", content: "{}", value: "4", warning: "has no settings.load_pattern"},
+		{poison: "performance/result_summary.json", content: "[1]", value: "4", warning: "is not the JSON object of a summary"},
+		{poison: "performance/result_summary.json", content: "{}", value: "4", warning: "is not a summary of mlcommons/endpoints"},
 	} {
 		r := beside(t, "ok", func(name string, data []byte) []byte {
 			switch name {
 			case tt.drop:
 				return nil
 			case tt.poison:
-				return []byte(`[1]` + "\n")
+				return []byte(tt.content + "\n")
 			}
 			return data
 		})
 		w := ""
 		if len(r.Warnings()) > 0 {
-			w = r.Warnings()[0].Msg
+			w = r.Warnings()[0].Msg // the warning has the name of the file
 		}
-		if tt.poison == "config.yaml" && strings.Contains(w, "is not the YAML of mlcommons/endpoints' settings") {
-			w = tt.warning
+		if e := r.Run().Experiments[0]; e.Value != tt.value || !strings.HasPrefix(w, tt.warning) || tt.warning == "" && w != "" {
+			t.Errorf("without %q, with %q in %q: level %+v, warning %q", tt.drop, tt.content, tt.poison, e, w)
 		}
-		if e := r.Run().Experiments[0]; e.Value != tt.value || !strings.Contains(w, tt.warning) || tt.warning == "" && w != "" {
-			t.Errorf("without %q, with a bad %q: level %+v, warning %q", tt.drop, tt.poison, e, w)
+	}
+}
+
+// YAML has infinite numbers; a load has not.
+func TestEndpointsInfiniteLoad(t *testing.T) {
+	r := beside(t, "ok", func(name string, data []byte) []byte {
+		switch name {
+		case "events.jsonl":
+			return data
+		case "config.yaml":
+			return []byte("settings:\n  load_pattern: {type: concurrency, target_concurrency: .inf}\n")
+		}
+		return nil
+	})
+	if e := r.Run().Experiments[0]; e.Mode != "" || e.Value != "" {
+		t.Errorf("level %+v", e)
+	}
+}
+
+// The texts of requests under way are bounded together, and a request that ends frees its texts.
+func TestEndpointsTextsUnderWay(t *testing.T) {
+	long := strings.Repeat("x", 500)
+	failed := issued(200, "a") + endpointsLine("error.generic", 210, "a", `["ErrorData","E","`+long+`"]`)
+	for _, tt := range []struct{ name, text, err string }{
+		{"ended", failed + complete(220, "a", `"x"`) + issued(300, "b") + endpointsLine("error.generic", 310, "b", `["ErrorData","E","`+long+`"]`) + complete(320, "b", `"x"`), ""},
+		{"an error twice", failed + endpointsLine("error.generic", 210, "a", `["ErrorData","E","`+long+`"]`) + complete(220, "a", `"x"`), ""},
+		{"two errors", failed + issued(300, "b") + endpointsLine("error.generic", 310, "b", `["ErrorData","E","`+long+`"]`), "error texts of requests under way have more than"},
+		{"two ids", issued(200, long) + issued(200, "b"+long), "error texts of requests under way have more than"},
+	} {
+		r, err := open(t, endpointsLine("session.started", 100, "", "")+tt.text+endpointsEnd)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.(*Reader).src.(*endpoints).texts = maxTextBytes - 900
+		for r.Next() {
+		}
+		if err := r.Err(); tt.err == "" && err != nil || tt.err != "" && (err == nil || !strings.Contains(err.Error(), tt.err)) {
+			t.Errorf("%s: error %v, want %q", tt.name, err, tt.err)
 		}
 	}
 }

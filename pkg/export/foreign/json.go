@@ -43,7 +43,7 @@ func finite(v []byte) []byte {
 	return append(out, v[kept:]...)
 }
 
-// values reads a file with a sequence of JSON values: JSON lines, or or concatenated
+// values reads a file with a sequence of JSON values: JSON lines, or concatenated
 // documents.
 type values struct {
 	c     *jsonfile.Cursor

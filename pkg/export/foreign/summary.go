@@ -13,9 +13,10 @@ import (
 	"github.com/pa-tools/pa/pkg/export"
 )
 
-// setLoad stores the load in the only level of a run, unless the level has one.
+// setLoad stores the load in the only level of a run, unless the level has one. It stores no value that
+// is not above 0 or not finite, as a setting in YAML can be.
 func setLoad(run *export.Run, mode string, value float64) {
-	if len(run.Experiments) == 1 && run.Experiments[0].Mode == "" && value > 0 {
+	if len(run.Experiments) == 1 && run.Experiments[0].Mode == "" && value > 0 && !math.IsInf(value, 0) {
 		run.Experiments[0].Mode, run.Experiments[0].Value = mode, digits(value)
 	}
 }
