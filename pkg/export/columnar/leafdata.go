@@ -58,7 +58,7 @@ func leavesOf(batches []*batch, schema *pqschema.Schema) []leafData {
 	return all
 }
 
-// size returns the approximate size of the values of the batches before encoding.
+// sizeOf returns the approximate size of the values of the batches before encoding.
 func sizeOf(batches []leafBatch) int {
 	n := 0
 	for i := range batches {

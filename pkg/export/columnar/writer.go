@@ -16,9 +16,9 @@ import (
 // for the order of calls.
 //
 // Requests are rows in the order of the calls, excluded requests too. They wait in memory
-// until there are 10,000 requests or 32 MiB, and become a row group or record batch. The
-// header of the run is in the footer, so the file can be read only after Close. The first error sticks and
-// every later call returns it.
+// until there are 32 MiB and become a record batch of an Arrow file, which has at most 10,000
+// requests, or a row group of a Parquet file. The header of the run is in the footer, so the
+// file can be read only after Close. The first error sticks and every later call returns it.
 type Writer struct {
 	calls writeorder.Checker
 	sink  sink
