@@ -40,8 +40,8 @@ type LevelFigure struct {
 	Why string
 }
 
-// An Economics says what the tokens of a level cost. It is about the successful requests, and the time
-// of the level's rates.
+// An Economics says what the tokens of a level cost. It is about the successful requests in the time of
+// the level's rates.
 type Economics struct {
 	Config EconomicsConfig
 	// Span is the time of the rates; the energy is of this time. It is empty if it is not known.
@@ -119,7 +119,7 @@ func (c *economicsCollector) add(p *Point) {
 	}
 }
 
-// resolve adds the requests of which only others of the level show whether they were streamed.
+// resolve decides about the pending requests, when the whole level shows whether it was streamed.
 func (c *economicsCollector) resolve(streamed bool) {
 	if streamed {
 		c.rates.add(c.pending...)
@@ -127,7 +127,7 @@ func (c *economicsCollector) resolve(streamed bool) {
 	c.pending = nil
 }
 
-// finish returns the figures that need no telemetry.
+// finish returns the figures that need no telemetry; addEnergy completes them.
 func (c *economicsCollector) finish(cfg EconomicsConfig, x *Experiment) (*Economics, error) {
 	e := &Economics{Config: cfg}
 	for _, f := range EconomicsFigures {
@@ -159,6 +159,7 @@ func (e *Experiment) whyNot(key string) string {
 	return ""
 }
 
+// set gives the figure with a key a value, if Config asked for the figure.
 func (e *Economics) set(key string, value, bound float64) {
 	f := e.Figure(key)
 	switch {
@@ -170,6 +171,7 @@ func (e *Economics) set(key string, value, bound float64) {
 	}
 }
 
+// lack gives the figure with a key the reason why it has no value.
 func (e *Economics) lack(key, why string) {
 	if f := e.Figure(key); f != nil {
 		f.Why = why
@@ -220,26 +222,26 @@ func (x *Experiment) addEnergy(energy []serverfigures.Energy, gpus int) {
 	}
 	each(KeyEnergy, 1, "", 1)
 	each(KeyPower, seconds, "", 1)
-	tokens := of(rate) * seconds
+	tokens := perSecond(rate) * seconds
 	each(KeyPerOutput, tokens, noRate, 1)
-	each(KeyPerToken, of(x.Throughput.TotalTokens)*seconds, cmp.Or(x.whyNot("output_tokens_per_s"), "the input tokens of some requests are not known"), 1)
-	each(KeyPerRequest, of(x.Throughput.Requests)*seconds, "the rate of requests is not known", 1)
+	each(KeyPerToken, perSecond(x.Throughput.TotalTokens)*seconds, cmp.Or(x.whyNot("output_tokens_per_s"), "the input tokens of some requests are not known"), 1)
+	each(KeyPerRequest, perSecond(x.Throughput.Requests)*seconds, "the rate of requests is not known", 1)
 	each(KeyEnergyDollars, tokens, noRate, e.Config.EnergyPrice/3.6)
 	switch f := e.Figure(KeyRatePerMW); {
 	case why != "":
 		f.Why = why
 	case tokens <= 0:
 		f.Why = noRate
+	case bound >= joules:
+		f.Why = fmt.Sprintf("the energy may be 0: its error is up to %.4g J, and its value %.4g J", bound, joules)
 	default: // the bound of the inverse, at the end that is further away
-		e.set(KeyRatePerMW, 1e6*tokens/joules, 0)
-		if bound < joules {
-			f.Bound = 1e6*tokens/(joules-bound) - f.Value
-		}
+		value := 1e6 * tokens / joules
+		e.set(KeyRatePerMW, value, 1e6*tokens/(joules-bound)-value)
 	}
 }
 
-// of returns a rate; 0 if it is not known.
-func of(r Rate) float64 {
+// perSecond returns a rate; 0 if it is not known.
+func perSecond(r Rate) float64 {
 	if !r.OK {
 		return 0
 	}

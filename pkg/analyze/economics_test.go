@@ -158,6 +158,22 @@ func TestEconomicsOfPart(t *testing.T) {
 	}
 }
 
+// From 10 s to 10.5 s GPU a takes 100 J ± 200 J: the energy may be 0 within its bound, so nothing
+// bounds its inverse.
+func TestEconomicsOfUncertainEnergy(t *testing.T) {
+	r := economicsRun()
+	for i := range r.Telemetry {
+		r.Telemetry[i].Samples = r.Telemetry[i].Samples[:1]
+	}
+	e := economicsOf(t, r, Config{Selection: Selection{Window: &Interval{From: 1e9, To: 1.5e9}}}, EconomicsConfig{}).Economics
+	if f := e.Figure(KeyEnergy); f.Value != 100 || f.Bound != 200 {
+		t.Errorf("%+v", f)
+	}
+	if f := e.Figure(KeyRatePerMW); f.Value != 0 || f.Why != "the energy may be 0: its error is up to 200 J, and its value 100 J" {
+		t.Errorf("%+v", f)
+	}
+}
+
 // The table of figures is complete.
 func TestEconomicsFigures(t *testing.T) {
 	seen := map[string]bool{}

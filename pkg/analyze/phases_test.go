@@ -66,7 +66,8 @@ func TestPhases(t *testing.T) {
 		why                          [4]string
 		from                         string // of prefill
 	}{
-		// Four requests waited 800 ns, 2 s and 4 s in all. E2EL: 540 and 1540 ns.
+		// Four requests waited 400 ns, prefilled for 1200 ns and decoded for 2000 ns in all. E2EL: 540 and
+		// 1540 ns.
 		{"vLLM", chats, map[string][2]float64{
 			"vllm:request_queue_time_seconds_sum": {1, 1 + 400e-9}, "vllm:request_queue_time_seconds_count": {5, 9},
 			"vllm:request_prefill_time_seconds_sum": {2, 2 + 1200e-9}, "vllm:request_prefill_time_seconds_count": {5, 9},
