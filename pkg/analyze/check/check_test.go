@@ -115,6 +115,10 @@ func TestItems(t *testing.T) {
 		{name: "closed loop", n: 10, item: "load", want: Pass, value: 4, text: "closed loop of 4"},
 		{name: "MLPerf wants an open loop", n: 10, profile: MLPerfServer(), item: "load", want: Fail, value: 4},
 		{name: "open loop", n: 10, change: scheduled(0), item: "load", want: Pass, value: 10, text: "open loop"},
+		{ // JSON could not hold the number
+			name: "edge: a load that is no finite number", n: 10, item: "load", want: Pass, value: 0, text: "closed loop of +Inf",
+			change: func(_ []export.Request, r *memrun.Reader) { r.Header.Experiments[0].Value = "+Inf" },
+		},
 		{
 			name: "load not stated", n: 10, item: "load", want: NA,
 			change: func(_ []export.Request, r *memrun.Reader) { r.Header.Experiments[0].Mode = "" },

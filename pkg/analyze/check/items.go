@@ -2,6 +2,7 @@ package check
 
 import (
 	"fmt"
+	"math"
 	"strconv"
 	"time"
 
@@ -92,10 +93,10 @@ func (c *checker) loop() Item {
 	return unknown(name, "the file does not say whether the load waited for answers")
 }
 
-// number returns the value of a level; 0 if it is no number.
+// number returns the value of a level; 0 if it is no finite number.
 func number(value string) float64 {
 	v, err := strconv.ParseFloat(value, 64)
-	if err != nil {
+	if err != nil || math.IsNaN(v) || math.IsInf(v, 0) {
 		return 0
 	}
 	return v

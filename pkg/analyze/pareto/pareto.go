@@ -28,9 +28,10 @@ type Point struct {
 	Level string // for people: "concurrency 8"
 	Mode  string
 	Value string
-	// GPUs is the number of GPUs; 0 if it is not known.
+	// GPUs is the number of GPUs; 0 if it is not known, or if the level has no figures.
 	GPUs int
-	// UserRate and Rate are tokens per second; Rate is per GPU if Result.PerGPU is set.
+	// UserRate and Rate are tokens per second; both are 0 with a Why. Rate is per GPU if Result.PerGPU is
+	// set.
 	UserRate, Rate float64
 	// Frontier says that the point is on the frontier of all files, and OfFile on the frontier of its
 	// own file.
@@ -63,7 +64,7 @@ type Capacity struct {
 // A Result compares the levels of all files.
 type Result struct {
 	Options Options
-	// PerGPU says that Point.Rate is divided by the GPUs. It is not if a file does not tell their number.
+	// PerGPU says that Point.Rate is divided by the GPUs. It is false if a level does not tell their number.
 	PerGPU bool
 	Points []Point
 	// All is the frontier of all files, and Files the frontier of each file; nil for one file.
@@ -168,7 +169,8 @@ func (r *Result) front(file string, of []int) Front {
 			known = append(known, i)
 		}
 	}
-	// From the highest rate of a user on, a point is on the frontier if its rate is above all before.
+	// From the highest rate of a user downwards, a point is on the frontier if its rate is above the rates
+	// of all points before it, or if it equals the last point of the frontier in both rates.
 	slices.SortStableFunc(known, func(a, b int) int {
 		p, q := &r.Points[a], &r.Points[b]
 		return cmp.Or(cmp.Compare(q.UserRate, p.UserRate), cmp.Compare(q.Rate, p.Rate))
@@ -189,7 +191,7 @@ func (r *Result) front(file string, of []int) Front {
 	return f
 }
 
-// area returns the hypervolume of a frontier, in the order of ascending user rates.
+// area returns the hypervolume of a frontier, whose points are in the order of ascending user rates.
 func (r *Result) area(front []int) float64 {
 	from, sum := r.Options.UserReference, 0.0
 	for _, i := range front {

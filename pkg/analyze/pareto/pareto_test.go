@@ -156,7 +156,9 @@ func TestFrontByDefinition(t *testing.T) {
 func TestFormats(t *testing.T) {
 	evil := inputOf("=b\x1b[31m", 2, rates{90, 30}, rates{40, 60}, rates{70, 60})
 	evil.Report.Experiments[1].Economics.Figures[0].Why = "|no\n"
-	r := Analyze([]report.Input{inputOf("a.json", 1, sweep...), evil}, Options{})
+	first := inputOf("a.json", 1, sweep...)
+	first.Report.Experiments = append(first.Report.Experiments, analyze.Experiment{Mode: "concurrency", Value: "2"})
+	r := Analyze([]report.Input{first, evil}, Options{})
 	var text, md, document, lines bytes.Buffer
 	for _, x := range []struct {
 		to *bytes.Buffer
@@ -174,8 +176,17 @@ func TestFormats(t *testing.T) {
 	if strings.ContainsRune(text.String()+md.String()+lines.String(), 0x1b) {
 		t.Error("an escape of a file's name comes through")
 	}
+	var failed string
+	for line := range strings.Lines(text.String()) {
+		if strings.Contains(line, "no figures") {
+			failed = line
+		}
+	}
+	if f := strings.Fields(failed); !slices.Equal(f, []string{"concurrency", "2", "a.json", "no", "figures"}) {
+		t.Errorf("a level without figures is %q, want no number of GPUs", f)
+	}
 	rows, err := csv.NewReader(&lines).ReadAll()
-	if err != nil || len(rows) != 1+8+3 || rows[7][1] != "'=b[31m" && !strings.HasPrefix(rows[7][1], "'=b") {
+	if err != nil || len(rows) != 1+9+3 || !strings.HasPrefix(rows[8][1], "'=b") {
 		t.Errorf("%v: %q", err, rows)
 	}
 	doc, err := os.ReadFile("../../../schemas/pareto_csv.md")

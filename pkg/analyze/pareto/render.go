@@ -69,7 +69,7 @@ func (r *Result) table() tabular.Table {
 		if r.Files != nil {
 			row[1] = sanitize.Text(p.File)
 		}
-		if r.PerGPU {
+		if r.PerGPU && p.GPUs > 0 {
 			row[2] = strconv.Itoa(p.GPUs)
 		}
 		if p.SLO.OK {
