@@ -16,9 +16,9 @@ func mergeCommand() *cli.Command {
 		Name: "merge", Usage: "write the shards of a run as one file", ArgsUsage: "SHARD… OUT",
 		Description: `Each SHARD is the file that one rank of a run recorded (pa-record --rank,
 --world-size), in any format, or a glob in quotes; the last argument is the whole
-run to write. Its name says the format, as for convert. Times are on the clock of rank 0, and requests
-have the rank that sent them. report 'shards/*.parquet' reads shards without this
-step and prints the same figures.
+run to write. Its name says the format, as for convert. Times are on the clock of
+rank 0, and requests have the rank that sent them. report 'shards/*.parquet' reads
+shards without this step and prints the same figures.
 Exit code 1: ranks are missing, or a file is cut short (the rest is written and
 the message names them), or the files are not shards of one run (nothing is
 written).`,

@@ -11,6 +11,7 @@ import (
 
 	"github.com/pa-tools/pa/cmd/pa-analyze/internal/settings"
 	"github.com/pa-tools/pa/internal/cmdline"
+	"github.com/pa-tools/pa/internal/plural"
 	"github.com/pa-tools/pa/pkg/analyze"
 	"github.com/pa-tools/pa/pkg/analyze/pareto"
 	"github.com/pa-tools/pa/pkg/analyze/report"
@@ -126,7 +127,7 @@ func gpusOf(text string, n int) ([]int, error) {
 	}
 	parts := strings.Split(text, ",")
 	if len(parts) != 1 && len(parts) != n {
-		return nil, cmdline.Usagef("--gpus %q: %d numbers for %d runs; give one for all, or one for each", text, len(parts), n)
+		return nil, cmdline.Usagef("--gpus %q: %s for %s; give one for all, or one for each", text, plural.Of(len(parts), "number"), plural.Of(n, "run"))
 	}
 	for i := range all {
 		part := parts[0]

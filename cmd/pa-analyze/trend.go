@@ -202,6 +202,9 @@ func labeledFiles(args []string) ([]labeled, error) {
 		x := labeled{}
 		if _, err := os.Stat(arg); err != nil {
 			if label := labelPattern.FindString(arg); label != "" {
+				if label == arg {
+					return nil, cmdline.Usagef("%s: give the files of the point after the =, such as %s'runs/*.json'", arg, label)
+				}
 				x.label = strings.TrimSuffix(label, "=")
 				arg = arg[len(label):]
 			}

@@ -69,7 +69,7 @@ func Find(getenv func(string) string, flags Flags) (World, error) {
 		if flags.Size == nil {
 			return World{}, fmt.Errorf("--rank %d needs --world-size, the number of ranks", *flags.Rank)
 		}
-		w = World{Rank: *flags.Rank, Size: *flags.Size, Launcher: "flags"}
+		w = World{Rank: *flags.Rank, Size: *flags.Size, Launcher: LauncherFlags}
 		if w.Size < 1 || w.Size > maxSize {
 			return World{}, fmt.Errorf("--world-size %d: must be 1 to %d", w.Size, maxSize)
 		}
@@ -84,7 +84,7 @@ func Find(getenv func(string) string, flags Flags) (World, error) {
 		case n < 1 || n > maxSize:
 			return World{}, fmt.Errorf("--world-size %d: must be 1 to %d", n, maxSize)
 		case n == 1: // each process records alone
-			return World{Size: 1, Launcher: "flags"}, nil
+			return World{Size: 1, Launcher: LauncherFlags}, nil
 		case w.Launcher == "":
 			return World{}, fmt.Errorf("--world-size %d needs --rank: no launcher has set this process's rank", n)
 		case w.Size != 0 && w.Size != n:

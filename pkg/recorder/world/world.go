@@ -2,13 +2,16 @@ package world
 
 import "fmt"
 
+// LauncherFlags is World.Launcher of a rank and a size from the command line.
+const LauncherFlags = "flags"
+
 // A World is the place of this process among the ranks of a run. The zero value records
 // alone.
 type World struct {
 	Rank int // from 0
 	Size int // number of ranks; 0 means 1
 	// Launcher names the source of rank and size: "openmpi", "pmi", "pmix", "slurm",
-	// "torchrun", "kubernetes" or "flags"; "" for a process that records alone.
+	// "torchrun", "kubernetes" or [LauncherFlags]; "" for a process that records alone.
 	Launcher string
 	// LocalSize is the number of ranks on this machine; 0 if unknown.
 	LocalSize int

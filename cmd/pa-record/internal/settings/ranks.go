@@ -81,7 +81,11 @@ func (p *parser) ranks(s *Settings, getenv func(string) string) {
 	case start != "":
 		p.startAt(s, start)
 	default:
-		p.errorf("%v, as %s says: the ranks need --barrier HOST:PORT or --start-at to begin together; --world-size 1 records alone", s.World, s.World.Launcher)
+		says := s.World.Launcher + " says"
+		if s.World.Launcher == world.LauncherFlags {
+			says = "the flags say"
+		}
+		p.errorf("%v, as %s: the ranks need --barrier HOST:PORT or --start-at to begin together; --world-size 1 records alone", s.World, says)
 	}
 	p.indivisible(s)
 }
