@@ -233,7 +233,7 @@ func (x *Experiment) addEnergy(energy []serverfigures.Energy, gpus int) {
 	case tokens <= 0:
 		f.Why = noRate
 	case bound >= joules:
-		f.Why = fmt.Sprintf("the energy may be 0: its error is up to %.4g J, and its value %.4g J", bound, joules)
+		f.Why = fmt.Sprintf("the energy may be 0: it is %.4g J ± %.4g J", joules, bound)
 	default: // the bound of the inverse, at the end that is further away
 		value := 1e6 * tokens / joules
 		e.set(KeyRatePerMW, value, 1e6*tokens/(joules-bound)-value)

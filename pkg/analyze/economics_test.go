@@ -169,7 +169,7 @@ func TestEconomicsOfUncertainEnergy(t *testing.T) {
 	if f := e.Figure(KeyEnergy); f.Value != 100 || f.Bound != 200 {
 		t.Errorf("%+v", f)
 	}
-	if f := e.Figure(KeyRatePerMW); f.Value != 0 || f.Why != "the energy may be 0: its error is up to 200 J, and its value 100 J" {
+	if f := e.Figure(KeyRatePerMW); f.Value != 0 || f.Why != "the energy may be 0: it is 100 J ± 200 J" {
 		t.Errorf("%+v", f)
 	}
 }
