@@ -45,12 +45,13 @@ func metricList(names []string) string {
 	var b strings.Builder
 	width := 0
 	for i, name := range names {
-		if i > 0 {
-			b.WriteString(", ")
-		}
+		separator := ", "
 		if width += len(name) + 2; width > 76 {
-			b.WriteString("\n  ")
+			separator = ",\n  "
 			width = len(name) + 2
+		}
+		if i > 0 {
+			b.WriteString(separator)
 		}
 		b.WriteString(name)
 	}
