@@ -36,6 +36,6 @@
 //	server → rank  welcome  {session, mac}, or refused {reason}
 //
 // A connection that does not send its proof within five seconds is closed and counted as
-// a stranger. The texts are not encrypted; they hold hashes, times and reasons, and no
-// address or credential.
+// a stranger. The texts are not encrypted. They hold hashes, times, and the reason why a run
+// ended, which can name the address of a server; they hold no credential.
 package barrier

@@ -34,7 +34,8 @@ func bestOffset(all []exchange) *export.ClockOffset {
 	if best == nil {
 		return nil
 	}
-	// The sum is odd when the halves are not whole: the bound is rounded up.
+	// The bound is half of the round trip and half a nanosecond, by which the division can cut the
+	// offset, rounded up.
 	return &export.ClockOffset{
 		OffsetNS: (int64(best.t1-best.t0) + int64(best.t2-best.t3)) / 2,
 		BoundNS:  (best.roundTrip() + 2) / 2,
