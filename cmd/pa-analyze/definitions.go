@@ -30,7 +30,7 @@ func definitionsCommand() *cli.Command {
 	flags = append(append(flags, settings.MeasureFlags()...), settings.TokenizerFlag())
 	flags = append(flags, settings.SomeFlags(settings.DialectFlags(), "service-kind", "endpoint", "endpoint-type", "backend", "streaming", "arg")...)
 	return &cli.Command{
-		Name: "definitions", Usage: "each metric under every dialect, and why they differ", ArgsUsage: "FILE",
+		Name: "definitions", Usage: "metrics under every dialect, and why they differ", ArgsUsage: "FILE",
 		Description: `Prints for each metric what strict and every other tool's definition give for
 one load level of this file, the definition in a line, and which of its rules
 made it another number than strict's: only rules that were at work on this

@@ -32,6 +32,7 @@ import (
 var version = "dev"
 
 func main() {
+	version = cmdline.Version(version)
 	ctx, cancel := context.WithCancelCause(context.Background())
 	signals := make(chan os.Signal, 1)
 	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)

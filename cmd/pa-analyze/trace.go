@@ -20,7 +20,7 @@ import (
 func traceCommand() *cli.Command {
 	flags := slices.Concat(settings.OutputFlags(), []cli.Flag{settings.TokenSourceFlag(), settings.StreamingFlag(), settings.TokenizerFlag()})
 	return &cli.Command{
-		Name: "trace", Usage: "write a run as trace events, for Perfetto or chrome://tracing", ArgsUsage: "[FILE | SHARD…]",
+		Name: "trace", Usage: "write a run as trace events, for Perfetto", ArgsUsage: "[FILE | SHARD…]",
 		Description: `Shows each request on a time axis: a process for each load level, a thread for
 each slot, and in a request the slices queue, connect, TTFT, decode and end.
 Stalls and failures are marked, and counters show the requests in flight, the

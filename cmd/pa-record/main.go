@@ -32,6 +32,7 @@ import (
 var version = "dev"
 
 func main() {
+	version = cmdline.Version(version)
 	debug.SetGCPercent(heap.MostPercent) // also of the simulator and the calibration; see steerHeap
 	ignoreFileSizeSignal()
 	signals := make(chan os.Signal, 2)

@@ -62,6 +62,10 @@ func (a App) Run(ctx context.Context, args []string, stdin io.Reader, stdout, st
 	if len(args) > 0 {
 		rest = args[1:]
 	}
+	if a.Action != nil || len(a.Commands) > 0 {
+		own := a // without the two that are added
+		a.Commands = append(slices.Clone(a.Commands), own.completionCommand(), own.manCommand())
+	}
 	safe := sanitize.NewWriter(stderr)
 	defer func() { _ = safe.Flush() }()
 	page, err := a.run(ctx, rest, stdin, stdout, safe)
@@ -94,6 +98,9 @@ func (a App) run(ctx context.Context, args []string, stdin io.Reader, stdout, st
 	if err := a.misspelt(args); err != nil {
 		return name, err
 	}
+	if len(args) == 2 && slices.Contains(args, "--version") && slices.Contains(args, "--json") {
+		return name, a.writeVersion(stdout, true)
+	}
 	cmd, args := a.choose(args)
 	flags := a.Flags
 	if cmd != nil {
@@ -112,8 +119,7 @@ func (a App) run(ctx context.Context, args []string, stdin io.Reader, stdout, st
 		return name, err
 	}
 	if wants(args, "version", "") {
-		_, err := fmt.Fprintf(stdout, "%s %s\n", a.Name, a.Version)
-		return name, err
+		return name, a.writeVersion(stdout, false)
 	}
 	help := wants(args, "help", "h")
 	if help || a.Action == nil && cmd == nil {

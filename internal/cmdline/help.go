@@ -110,7 +110,10 @@ func (a App) help(cmd *cli.Command, flags []cli.Flag, topic string) (string, err
 		return b.String(), nil
 	}
 	writeFlags(&b, flags)
-	fmt.Fprintf(&b, "\nEvery flag can be set by an environment variable, e.g. %s.\n", envExample(a.envPrefix(), flags))
+	if len(flags) > 0 || cmd != nil {
+		b.WriteString("\n")
+	}
+	fmt.Fprintf(&b, "Every flag can be set by an environment variable, e.g. %s.\n", envExample(a.envPrefix(), flags))
 	return b.String(), nil
 }
 
@@ -158,7 +161,9 @@ func (a App) writeWhereNext(b *strings.Builder, cmd *cli.Command, flags []cli.Fl
 	if cmd == nil && len(a.Commands) > 0 {
 		var names []string
 		for _, c := range a.Commands {
-			names = append(names, c.Name)
+			if !c.Hidden {
+				names = append(names, c.Name)
+			}
 		}
 		writeList(b, "Commands: ", strings.Join(names, ", ")+fmt.Sprintf(" ('%s COMMAND --help')", name))
 	}
@@ -202,7 +207,9 @@ func (a App) usageLines(b *strings.Builder) {
 	}
 	b.WriteString("\nCommands:\n")
 	for _, c := range a.Commands {
-		WriteEntry(b, "  "+c.Name, c.Usage)
+		if !c.Hidden {
+			WriteEntry(b, "  "+c.Name, c.Usage)
+		}
 	}
 	fmt.Fprintf(b, "\n'%s COMMAND --help' describes one of them.\n", a.Name)
 }

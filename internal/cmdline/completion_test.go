@@ -1,0 +1,137 @@
+package cmdline
+
+import (
+	"bytes"
+	"encoding/json"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/pa-tools/pa/internal/testenv"
+)
+
+// output returns what the test's app prints for args.
+func output(t *testing.T, args ...string) string {
+	t.Helper()
+	var stdout, stderr bytes.Buffer
+	if code := testApp(nil).Run(t.Context(), append([]string{"tool"}, args...), strings.NewReader(""), &stdout, &stderr); code != 0 {
+		t.Fatalf("%q: exit code %d: %s", args, code, &stderr)
+	}
+	return stdout.String()
+}
+
+// Bash completes commands and files at the first word, flags of the command that stands
+// there or of the default command, and files behind.
+func TestBashCompletion(t *testing.T) {
+	bash := testenv.Program(t, "bash")
+	dir := t.TempDir()
+	for _, name := range []string{"run 1.json", "con.json"} {
+		if err := os.WriteFile(filepath.Join(dir, name), nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	script := output(t, "completion", "bash")
+	for _, tt := range []struct {
+		words string // the last one is completed
+		want  []string
+	}{
+		{"tool con", []string{"con.json", "convert"}},
+		{"tool --li", []string{"--limit"}},
+		{"tool report --", []string{"--all", "--config", "--header", "--help", "--limit", "--within"}},
+		{"tool convert --", []string{"--help"}},
+		{"tool report -n", []string{"-n"}},
+		{"tool report run", nil}, // bash itself completes files
+		{"tool completion ", nil},
+	} {
+		words := strings.Split(tt.words, " ")
+		cmd := exec.Command(bash, "--norc", "-c", script+`
+COMP_WORDS=("$@") COMP_CWORD=$(($# - 1))
+_tool
+printf '%s\n' "${COMPREPLY[@]}"`, "bash")
+		cmd.Args = append(cmd.Args, words...)
+		cmd.Dir = dir
+		out, err := cmd.CombinedOutput()
+		if err != nil {
+			t.Fatalf("%s: %v: %s", tt.words, err, out)
+		}
+		got := strings.FieldsFunc(string(out), func(r rune) bool { return r == '\n' })
+		slices.Sort(got)
+		if !slices.Equal(got, tt.want) {
+			t.Errorf("%s: %q, want %q", tt.words, got, tt.want)
+		}
+	}
+}
+
+// Zsh and fish accept their scripts, and fish completes with it.
+func TestCompletionSyntax(t *testing.T) {
+	for _, tt := range []struct{ shell, check, want string }{
+		{"zsh", `emulate zsh; autoload -Uz compinit; compinit -D; source "$1"; whence -w _tool`, "_tool: function"},
+		{"fish", `source $argv[1]; complete -C 'tool report --li'`, "--limit\tprint N rows"},
+	} {
+		t.Run(tt.shell, func(t *testing.T) {
+			shell := testenv.Program(t, tt.shell)
+			script := filepath.Join(t.TempDir(), "tool")
+			if err := os.WriteFile(script, []byte(output(t, "completion", tt.shell)), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			args := []string{"-c", tt.check, script}
+			if tt.shell == "zsh" {
+				args = []string{"-f", "-c", tt.check, "zsh", script}
+			}
+			out, err := exec.Command(shell, args...).CombinedOutput()
+			if err != nil || !strings.Contains(string(out), tt.want) {
+				t.Errorf("%v: %s, want %s", err, out, tt.want)
+			}
+		})
+	}
+}
+
+// PowerShell's script lists each flag once, in single quotes.
+func TestPowerShellCompletion(t *testing.T) {
+	script := output(t, "completion", "powershell")
+	for _, want := range []string{"-CommandName 'tool'", "'report' = 'print a report'", "'--limit' = 'print N rows'", "'-n' = 'print N rows'"} {
+		if !strings.Contains(script, want) {
+			t.Errorf("no %s in\n%s", want, script)
+		}
+	}
+	if n := strings.Count(script, "'--header' ="); n != 2 { // of report, and without a command
+		t.Errorf("--header stands %d times, want 2", n)
+	}
+}
+
+func TestCompletionRefuses(t *testing.T) {
+	for _, args := range [][]string{{"completion"}, {"completion", "tcsh"}, {"completion", "bash", "zsh"}} {
+		var stdout, stderr bytes.Buffer
+		code := testApp(nil).Run(t.Context(), append([]string{"tool"}, args...), nil, &stdout, &stderr)
+		if code != ExitUsage || !strings.Contains(stderr.String(), "bash, zsh, fish, powershell") || stdout.Len() > 0 {
+			t.Errorf("%q: %d, %s", args, code, &stderr)
+		}
+	}
+}
+
+func TestManualPage(t *testing.T) {
+	page := output(t, "man")
+	for _, want := range []string{".TH tool 1", ".SH NAME", `tool \- does things`, `--limit N\fP`, "print a report", "TOOL_", "tool run.json"} {
+		if !strings.Contains(page, want) {
+			t.Errorf("no %q in\n%s", want, page)
+		}
+	}
+}
+
+func TestVersionAsJSON(t *testing.T) {
+	for _, args := range [][]string{{"--version", "--json"}, {"--json", "--version"}} {
+		var v map[string]string
+		if err := json.Unmarshal([]byte(output(t, args...)), &v); err != nil {
+			t.Fatal(err)
+		}
+		if v["program"] != "tool" || v["version"] != "1.2.3" || v["go"] == "" || v["os"] == "" || v["arch"] == "" {
+			t.Errorf("%q: %v", args, v)
+		}
+	}
+	if got := Version("1.2.3"); got != "1.2.3" {
+		t.Errorf("the linked version is %s", got)
+	}
+}
