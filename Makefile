@@ -6,7 +6,7 @@ LDFLAGS  = -s -w -X main.version=$(VERSION)
 GOBUILD  = CGO_ENABLED=0 $(GO) build -buildvcs=false -trimpath -ldflags '$(LDFLAGS)'
 
 # What make dist builds, as GOOS_GOARCH.
-PLATFORMS ?= linux_amd64 linux_arm64 darwin_arm64 windows_amd64
+PLATFORMS ?= linux_amd64 linux_arm64 darwin_amd64 darwin_arm64 windows_amd64 windows_arm64
 
 FUZZTIME  ?= 10s
 BENCH     ?= .
@@ -117,14 +117,26 @@ fuzz: ## run every fuzz target for FUZZTIME (10s)
 		done; \
 	done
 
+# The time of the files of a release: that of the commit, so that they can be made again.
+SOURCE_DATE_EPOCH ?= $(shell git log -1 --format=%ct 2>/dev/null || echo 0)
+
 .PHONY: dist
-dist: $(PLATFORMS:%=dist-%) ## cross-build for every platform into dist/ and check it
-	cd tools && $(GO) run -buildvcs=false ./distcheck ../dist
+dist: build $(PLATFORMS:%=dist-%) ## make a release in dist/: archives, packages, wheels, image, formula, SBOM, checksums
+	$(GO) run -C tools/release -buildvcs=false . -binaries ../../dist/bin -host ../../bin -root ../.. -out ../../dist \
+		-version '$(VERSION)' -time $(SOURCE_DATE_EPOCH)
+
+.PHONY: dist-clean
+dist-clean:
+	rm -rf dist
 
 .PHONY: $(PLATFORMS:%=dist-%)
-$(PLATFORMS:%=dist-%): dist-%:
-	@rm -rf dist/$* && mkdir -p dist/$*
-	GOOS=$(word 1,$(subst _, ,$*)) GOARCH=$(word 2,$(subst _, ,$*)) $(GOBUILD) -o dist/$*/ ./cmd/...
+$(PLATFORMS:%=dist-%): dist-%: dist-clean
+	@mkdir -p dist/bin/$*
+	GOOS=$(word 1,$(subst _, ,$*)) GOARCH=$(word 2,$(subst _, ,$*)) $(GOBUILD) -o dist/bin/$*/ ./cmd/...
+
+.PHONY: test-dist
+test-dist: ## install what make dist made, and run it (Linux: dpkg-deb, rpm2cpio, cpio, skopeo, Python)
+	$(GO) test -C tools/release -tags dist -count=1 $(TESTFLAGS) .
 
 .PHONY: test-realservers
 test-realservers: build ## test against real servers and tools; installs them on first use (Linux x86-64, Python)
