@@ -72,7 +72,7 @@ func modulesOf(ctx context.Context, root string, platforms []platform) ([]goModu
 		}
 		all = append(all, m)
 	}
-	slices.SortFunc(all, func(a, b module) int { return strings.Compare(a.path, b.path) })
+	slices.SortFunc(all, func(a, b goModule) int { return strings.Compare(a.path, b.path) })
 	return all, errors.Join(problems...)
 }
 
