@@ -40,6 +40,10 @@ var testHelpers = []string{
 	"internal/httptunnel/proxytest", "internal/sockstamp/stamptest", "pkg/analyze/dialect/dialecttest",
 }
 
+// withoutHTTP are trees that import net/http nowhere: the analysis of recordings, and what it
+// imports. The linker takes a third longer for a test with net/http.
+var withoutHTTP = []string{"pkg/analyze", "pkg/answer", "pkg/wire", "pkg/export"}
+
 // commandHelpers are packages of internal that only the commands import.
 var commandHelpers = []string{"internal/cmdline"}
 
@@ -146,6 +150,9 @@ func TestLayers(t *testing.T) {
 				imported, err := strconv.Unquote(s.Path.Value)
 				if err != nil {
 					return err
+				}
+				if imported == "net/http" && slices.ContainsFunc(withoutHTTP, func(tree string) bool { return within(name, tree) }) {
+					t.Errorf("%s imports net/http; package httpstatus has its reason phrases", name)
 				}
 				to, ours := strings.CutPrefix(imported, module)
 				if !ours {

@@ -1,9 +1,9 @@
 package foreign
 
 import (
-	"net/http"
 	"strings"
 
+	"github.com/pa-tools/pa/internal/httpstatus"
 	"github.com/pa-tools/pa/internal/sanitize"
 	"github.com/pa-tools/pa/pkg/export"
 )
@@ -43,7 +43,7 @@ func statusCode(text string) int {
 	phrase, _, _ := strings.Cut(text, ":")
 	phrase = strings.TrimSpace(phrase)
 	for code := 300; code < 600; code++ {
-		if phrase != "" && http.StatusText(code) == phrase {
+		if phrase != "" && httpstatus.Text(code) == phrase {
 			return code
 		}
 	}

@@ -4,11 +4,11 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
-	"net/http"
 	"strings"
 	"unicode"
 	"unicode/utf8"
 
+	"github.com/pa-tools/pa/internal/httpstatus"
 	"github.com/pa-tools/pa/pkg/wire/sse"
 )
 
@@ -61,7 +61,7 @@ func ParseError(status int, contentType string, body []byte) string {
 	if t := OneLine(text); t != "" && !strings.Contains(contentType, "html") {
 		return t
 	}
-	if t := http.StatusText(status); t != "" {
+	if t := httpstatus.Text(status); t != "" {
 		return t
 	}
 	return "no message"

@@ -3,10 +3,10 @@ package serving
 import (
 	"errors"
 	"fmt"
-	"net/http"
 	"strings"
 	"unicode/utf8"
 
+	"github.com/pa-tools/pa/internal/httpstatus"
 	"github.com/pa-tools/pa/internal/pyjson"
 	"github.com/pa-tools/pa/pkg/analyze/dialect"
 	"github.com/pa-tools/pa/pkg/export"
@@ -79,7 +79,7 @@ func (l *level) outcome(q *export.Request) (*outcome, error) {
 
 // reason returns the reason phrase of an HTTP status.
 func reason(q *export.Request) string {
-	if text := http.StatusText(q.Code); text != "" {
+	if text := httpstatus.Text(q.Code); text != "" {
 		return text
 	}
 	return q.Message
