@@ -72,6 +72,7 @@ func TestWindowsBreakOff(t *testing.T) {
 				continue // the code is the same
 			}
 			t.Run(mode+", "+event, func(t *testing.T) {
+				t.Parallel()
 				srv, server := startMortalSim(t, "--ttft", "5ms", "--itl", "2ms", "--output-tokens", "4")
 				path := filepath.Join(t.TempDir(), "x.json")
 				args := append([]string{

@@ -49,6 +49,7 @@ func wholeRequests(t *testing.T, path string) int {
 // A journal that grows beyond the limit on file sizes ends the run with one line;
 // what was recorded until then is in the export.
 func TestFileSizeLimit(t *testing.T) {
+	t.Parallel()
 	srv := startSim(t, calm...)
 	path := filepath.Join(t.TempDir(), "x.parquet")
 	r := runChild(t, []string{fileLimitEnv + "=1000000"}, 0, endless(srv, path)...)
@@ -72,6 +73,7 @@ func TestFileSizeLimit(t *testing.T) {
 // A disk that is full for journal and export ends the run with one line, and the
 // journal can be read as it is and recovered.
 func TestDiskFull(t *testing.T) {
+	t.Parallel()
 	srv := startSim(t, calm...)
 	dir, keep := t.TempDir(), t.TempDir()
 	path := filepath.Join(dir, "x.json")

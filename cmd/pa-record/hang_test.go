@@ -157,6 +157,7 @@ func startMute(t *testing.T) (addr string) {
 func TestHangTimeout(t *testing.T) {
 	for _, head := range []bool{false, true} {
 		t.Run(map[bool]string{false: "no answer", true: "half an answer"}[head], func(t *testing.T) {
+			t.Parallel()
 			srv := startHanging(t, 3, head)
 			paths := exportPaths(t)
 			code, _, stderr := inProcess(t.Context(), t, recordArgs(srv, paths, "--request-count", "6", "--concurrency-range", "3", "--request-timeout", "1s")...)

@@ -71,6 +71,7 @@ func eventually(holds func() bool) bool {
 // A run that is killed keeps every request that ended more than a second
 // before, with every byte: compared with what the server says it sent.
 func TestKill(t *testing.T) {
+	t.Parallel()
 	srv := startSim(t, "--ttft", "5ms", "--itl", "2ms", "--output-tokens", "normal:20,5")
 	path := filepath.Join(t.TempDir(), "x.json")
 	cmd, stderr := startRecord(t, srv, path)
@@ -135,6 +136,7 @@ func TestInterrupt(t *testing.T) {
 		code   int
 	}{{syscall.SIGINT, 130}, {syscall.SIGTERM, 143}, {syscall.SIGHUP, 129}} {
 		t.Run(tt.signal.String(), func(t *testing.T) {
+			t.Parallel()
 			srv := startSim(t, "--ttft", "5ms", "--itl", "2ms", "--output-tokens", "10")
 			dir := t.TempDir()
 			var paths []string

@@ -25,6 +25,7 @@ import (
 // hours, meet at the barrier of rank 0. Their exports hold the difference of the clocks
 // within its bound, and the merged run has one clock.
 func TestRanksBetweenNetworks(t *testing.T) {
+	t.Parallel()
 	linktest.Within(t, func() {
 		const requests = 60
 		link := linktest.New(t, func(int, []byte) time.Duration {

@@ -147,6 +147,7 @@ func TestRecoverSignals(t *testing.T) {
 // A run that is killed before its first request leaves an empty journal. It does
 // not keep the next run from starting, and recover removes it.
 func TestEmptyJournal(t *testing.T) {
+	t.Parallel()
 	path := filepath.Join(t.TempDir(), "x.json")
 	journal := settings.Stem(path) + journal.Suffix
 	cmd := exec.Command(os.Args[0], "--service-kind", "openai", "-m", "m", "-u", "127.0.0.1:1", "--wait-ready", "1h", "--profile-export-file", path)

@@ -10,10 +10,10 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/pa-tools/pa/internal/exporttest"
 	"github.com/pa-tools/pa/internal/golden"
 	"github.com/pa-tools/pa/pkg/answer"
 	"github.com/pa-tools/pa/pkg/export"
+	"github.com/pa-tools/pa/pkg/export/foreign"
 	"github.com/pa-tools/pa/pkg/export/profilejson"
 )
 
@@ -76,12 +76,16 @@ func TestGoldenQuality(t *testing.T) {
 	}
 	q := DefaultQuality()
 	streamed := 0
+	opener := export.Opener{Formats: append(foreign.Formats(), profilejson.Format{})}
 	file := filepath.Join(t.TempDir(), "export")
 	for name, b := range files {
 		if err := os.WriteFile(file, b, 0o600); err != nil {
 			t.Fatal(err)
 		}
-		r := exporttest.Open(t, file)
+		r, err := opener.Open(t.Context(), file)
+		if err != nil {
+			t.Fatal(err)
+		}
 		rep, err := Run(t.Context(), r, Config{Quality: &q})
 		if err != nil {
 			t.Errorf("%s: %v", name, err)

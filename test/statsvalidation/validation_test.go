@@ -19,7 +19,7 @@ import (
 func TestValidation(t *testing.T) {
 	t.Parallel()
 	var out, broken bytes.Buffer
-	reps := strconv.Itoa(40 / testenv.Stride(8))
+	reps := strconv.Itoa(40 / testenv.Stride(13))
 	code := command([]string{"statsvalidation", "-reps", reps, "-every", strconv.Itoa(testenv.Stride(13))}, &out, &broken)
 	if code != 0 || broken.Len() > 0 {
 		t.Errorf("exit code %d: %s\n%s", code, broken.String(), out.String())

@@ -13,7 +13,7 @@ import (
 	"testing"
 
 	"github.com/pa-tools/pa/pkg/export"
-	"github.com/pa-tools/pa/pkg/export/formats"
+	"github.com/pa-tools/pa/pkg/export/profilejson"
 )
 
 // TestRequestsUndecided lists two levels of requests with one response each. Only the
@@ -44,7 +44,7 @@ func TestRequestsUndecided(t *testing.T) {
 		if err := os.WriteFile(path, []byte(file), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		opener := export.Opener{Formats: formats.Readers()}
+		opener := export.Opener{Formats: []export.Format{profilejson.Format{}}}
 		r, err := opener.Open(context.Background(), path)
 		if err != nil {
 			t.Fatal(err)

@@ -23,14 +23,20 @@ type Texts struct {
 	// IDs makes the methods return token ids as well.
 	IDs bool
 
-	words   []string // words of the corpus, in order
-	tokens  []int    // token count of each word after a blank
+	words   []word   // distinct words of the corpus
+	order   []uint32 // the corpus as places in words
 	single  []string // distinct words of one token
 	starter []string // words of single that also have one token at the start of a text
 	context string   // text before a word while it is counted
 	base    int      // token count of context
 
 	buf []byte
+}
+
+// A word is a word of the corpus.
+type word struct {
+	text   string
+	tokens int // after a blank
 }
 
 // NewTexts returns a generator of texts from words of the corpus. Texts of different
@@ -44,23 +50,26 @@ func NewTexts(tok Tokenizer, corpus string, seed uint64, salt string) (*Texts, e
 		t.salt = h.Sum64() | 1
 	}
 	t.base = tok.Count(t.context)
-	counts := map[string]int{}
-	for word := range strings.FieldsSeq(corpus) {
-		n, known := counts[word]
+	places := map[string]uint32{}
+	t.order = make([]uint32, 0, len(corpus)/5) // a word and its blank take more than 5 bytes
+	for text := range strings.FieldsSeq(corpus) {
+		place, known := places[text]
 		if !known {
-			n = tok.Count(t.context+" "+word) - t.base
-			counts[word] = n
+			n := tok.Count(t.context+" "+text) - t.base
+			place = uint32(len(t.words)) //nolint:gosec // fewer words than the corpus has bytes
+			places[text] = place
+			t.words = append(t.words, word{text, n})
 			// Twice, because a character that the tokenizer does not know may join a
 			// neighbour in one token.
-			if n == 1 && isPlain(word) && tok.Count(t.context+" "+word+" "+word) == t.base+2 {
-				t.single = append(t.single, word)
-				if tok.Count(word) == 1 {
-					t.starter = append(t.starter, word)
+			if n == 1 && isPlain(text) && tok.Count(t.context+" "+text+" "+text) == t.base+2 {
+				t.single = append(t.single, text)
+				if tok.Count(text) == 1 {
+					t.starter = append(t.starter, text)
 				}
 			}
 		}
-		if n > 0 && n < maxWordTokens {
-			t.words, t.tokens = append(t.words, word), append(t.tokens, n)
+		if n := t.words[place].tokens; n > 0 && n < maxWordTokens {
+			t.order = append(t.order, place)
 		}
 	}
 	if len(t.starter) < minWords || len(t.single) < minWords {
@@ -171,14 +180,15 @@ func (t *Texts) body(b []byte, purpose, number uint64, tokens int) []byte {
 	}
 	for left > 0 {
 		// A passage of the corpus.
-		at, n := r.IntN(len(t.words)), 16+r.IntN(48)
-		for ; n > 0 && at < len(t.words); n, at = n-1, at+1 {
-			if t.tokens[at] > left {
+		at, n := r.IntN(len(t.order)), 16+r.IntN(48)
+		for ; n > 0 && at < len(t.order); n, at = n-1, at+1 {
+			next := t.words[t.order[at]]
+			if next.tokens > left {
 				break
 			}
-			add(t.words[at], t.tokens[at])
+			add(next.text, next.tokens)
 		}
-		if n > 0 && at < len(t.words) {
+		if n > 0 && at < len(t.order) {
 			break // the next word is too long
 		}
 	}
