@@ -58,6 +58,11 @@ type Config struct {
 	Prefix, Phases bool
 	// Certified asks for [Summary.Certified] of the metrics of whole levels.
 	Certified bool
+	// Observer sees each request and each scrape, and asks for [Experiment.FirstTokens]; nil means
+	// none.
+	Observer Observer
+	// Quantiles are the percentiles of [Summary.Quantiles], in percent and in ascending order.
+	Quantiles []float64
 	// MemoryLimit is about the memory that the whole program takes at most, in bytes; 0
 	// means DefaultMemoryLimit. Values that do not fit move to a temporary file in
 	// [os.TempDir], and percentiles stay exact. The limit does not hold where requests are
@@ -211,6 +216,9 @@ type Experiment struct {
 	Series []Point
 	// Steps divide the time of the rates, if Config.Series asked for them.
 	Steps []Step
+	// FirstTokens holds the first tokens of the requests that count, in the order of their starts, if
+	// there is a Config.Observer.
+	FirstTokens []FirstToken
 	// Unsteady holds the reasons why the load or the server may not have been in a
 	// steady state. They are also among the Warnings.
 	Unsteady []*Unsteady
@@ -319,6 +327,9 @@ func runOnce(ctx context.Context, r export.Reader, cfg Config) (_ *Report, err e
 			err = errors.Join(err, e)
 		}
 	}()
+	if cfg.Observer != nil {
+		cfg.Observer.Begin(run)
+	}
 	var all []level // grows with the run: a reader may find more
 	for b := source.next(); b != nil; b = source.next() {
 		i := r.Experiment()
@@ -334,6 +345,9 @@ func runOnce(ctx context.Context, r export.Reader, cfg Config) (_ *Report, err e
 			rep.ByRecorder = rep.ByRecorder || m.hasMeta
 			if rep.FirstNS == 0 || m.StartNS != 0 && m.StartNS < rep.FirstNS {
 				rep.FirstNS = m.StartNS
+			}
+			if cfg.Observer != nil {
+				cfg.Observer.Request(i, &Observed{&m.Point, m.sending})
 			}
 			all[i].add(cfg, run, m)
 		}
@@ -352,7 +366,7 @@ func runOnce(ctx context.Context, r export.Reader, cfg Config) (_ *Report, err e
 	}
 	all = atLeast(all, len(run.Experiments), memory)
 	for i := range all {
-		all[i].certify(cfg.Certified)
+		all[i].wants(cfg.Certified, cfg.Quantiles)
 		counted, excluded := export.Skipped(r, i)
 		all[i].unreadable = counted + excluded
 		if m := run.Experiments[i].Meta; m != nil { // of the file that this one was made of
@@ -377,7 +391,7 @@ func runOnce(ctx context.Context, r export.Reader, cfg Config) (_ *Report, err e
 		rep.Experiments = append(rep.Experiments, x)
 		rep.Stamps.plus(all[i].stamps)
 	}
-	if serr := addServerFigures(ctx, r, rep); serr != nil && err == nil {
+	if serr := addServerFigures(ctx, r, rep, cfg.Observer); serr != nil && err == nil {
 		err = serr
 	}
 	if full := memory.Full(); full != nil {

@@ -10,8 +10,9 @@ import (
 // measuredRequest is a request after its measurement.
 type measuredRequest struct {
 	Point
-	hasMeta     bool // see [export.Request.HasMeta]
-	showsStream bool // see [answer.Measured.ShowsStream]
+	hasMeta     bool     // see [export.Request.HasMeta]
+	showsStream bool     // see [answer.Measured.ShowsStream]
+	sending     *Sending // nil without a Config.Observer
 }
 
 // A batch measures requests. A reader may fill several batches at once, in goroutines of its
@@ -29,6 +30,7 @@ type batch struct {
 	cut bool
 
 	gaps   []int64     // of all requests, until the next Reset
+	times  []uint64    // the same for an Observer
 	keeper pointKeeper // of points that stay longer
 }
 
@@ -41,6 +43,7 @@ func newBatch(ctx context.Context, run *export.Run, cfg *Config) *batch {
 func (b *batch) Reset() {
 	clear(b.requests)
 	b.requests, b.gaps, b.model, b.cut = b.requests[:0], b.gaps[:0], "", false
+	b.times = b.times[:0]
 }
 
 // Add implements export.Batch.
@@ -81,6 +84,9 @@ func (b *batch) add(r *export.Request, q *answer.Measured) {
 		from := len(b.gaps)
 		b.gaps = append(b.gaps, m.Gaps...)
 		m.Gaps = b.gaps[from:len(b.gaps):len(b.gaps)]
+	}
+	if b.cfg.Observer != nil {
+		b.observe(&m, r, q.Answer)
 	}
 	b.requests = append(b.requests, m)
 }

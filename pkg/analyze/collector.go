@@ -251,10 +251,11 @@ func (c *collector) useMemory(m *extsort.Memory) {
 	}
 }
 
-// certify says whether the summaries have certified percentiles.
-func (c *collector) certify(yes bool) {
+// wants says whether the summaries have certified percentiles, and which other quantiles they have.
+func (c *collector) wants(certified bool, quantiles []float64) {
 	for i := range Strict {
-		c.whole[i].certified, c.ratios[i].certified = yes, yes
+		c.whole[i].certified, c.ratios[i].certified = certified, certified
+		c.whole[i].quantiles, c.ratios[i].quantiles = quantiles, quantiles
 	}
 }
 
@@ -308,6 +309,9 @@ func (c *collector) finish(run *export.Run, e *export.Experiment, cfg Config, se
 	}
 	if err := drift(c.timed); err != nil && !c.startsUnknown {
 		x.Unsteady = append(x.Unsteady, err)
+	}
+	if cfg.Observer != nil {
+		x.FirstTokens = firstTokens(c.timed)
 	}
 	x.Unavailable = append(c.unavailable(x.Metrics, run, cfg), c.uncountable(x.Metrics)...)
 	if c.prefix != nil {

@@ -36,7 +36,7 @@ func (t *tokenTally) minus(u tokenTally) {
 func (p *Point) tokens() tokenTally {
 	var t tokenTally
 	switch {
-	case p.dropped || p.TokensWithheld() || p.NotCounted != nil:
+	case p.TokensLost():
 		t.dropped = 1
 	case p.OutputTokens.OK:
 		t.knownOutput = 1
@@ -48,6 +48,18 @@ func (p *Point) tokens() tokenTally {
 	}
 	return t
 }
+
+// Complete reports whether the request was answered in full, in any phase: it counts in rates of
+// requests over time.
+func (p *Point) Complete() bool { return p.complete }
+
+// Delivers reports whether the tokens of the request count in rates over time: it is complete, or was
+// cancelled.
+func (p *Point) Delivers() bool { return p.complete || p.cancelled }
+
+// TokensLost reports whether the request has tokens of unknown number: their events were not recorded or
+// are no tokens because the answer was not streamed, or the tokenizer could not count a text.
+func (p *Point) TokensLost() bool { return p.dropped || p.TokensWithheld() || p.NotCounted != nil }
 
 // flows returns the flow in each of the windows between the bounds, which ascend. A
 // window includes its first bound and excludes its last, except that the window that

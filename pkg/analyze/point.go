@@ -106,14 +106,7 @@ func (k *pointKeeper) gapEnds(tokens []uint64, a *answer.Answer, n int) []uint64
 	case len(tokens) - 1: // of one choice, and all of them possible
 		return tokens[1:]
 	}
-	ends := k.times.take(n)[:0]
-	for i := range a.Events {
-		e := &a.Events[i]
-		if e.Prev >= 0 && answer.Elapsed(a.Events[e.Prev].RecvNS, e.RecvNS).OK {
-			ends = append(ends, e.RecvNS)
-		}
-	}
-	return ends
+	return appendGapEnds(k.times.take(n)[:0], a)
 }
 
 // sortByStart sorts points in the order of their starts, and of their ids if these are equal.

@@ -25,6 +25,9 @@ type Summary struct {
 	// Certified holds the percentiles at CertifiedLevels; nil unless Config.Certified asked for
 	// them.
 	Certified *[len(CertifiedLevels)]Certified
+	// Quantiles holds the percentiles at Config.Quantiles, in their order and computed like Pct; nil
+	// unless Config.Quantiles asked for some.
+	Quantiles []float64
 }
 
 // P returns the percentile at a level, one of Levels. It panics for any other level.
@@ -46,6 +49,8 @@ type sample[T int64 | float64] struct {
 	err    error           // from summary: values could not be read back
 	// certified says that the summary has Certified.
 	certified bool
+	// quantiles are the levels of the Quantiles of the summary, in percent and in ascending order.
+	quantiles []float64
 	// nth is the index of a value, in ascending order, that summary stores in nthValue; a value
 	// that does not exist leaves it 0.
 	nth      int
@@ -88,12 +93,14 @@ func (s *sample[T]) summary() *Summary {
 	if s.certified {
 		certificate = certificateOf(d.N)
 	}
+	curve := curveOf(d.N, s.quantiles)
 	var squares float64
 	passed := 0
 	s.sorted(func(x []T) {
 		squares = quantile.Squares(squares, x, d.Mean)
 		pass(&ranks, x)
 		certify(&certificate, x)
+		follow(&curve, x)
 		if at := s.nth - passed; at >= 0 && at < len(x) {
 			s.nthValue = float64(x[at])
 		}
@@ -107,6 +114,7 @@ func (s *sample[T]) summary() *Summary {
 	d.Std = math.Sqrt(squares / float64(d.N))
 	d.Min, d.Max, d.Pct = ranks.min, ranks.max, ranks.percentiles()
 	d.Certified = certificate.all
+	d.Quantiles = curve.values()
 	return d
 }
 

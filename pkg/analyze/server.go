@@ -11,7 +11,8 @@ import (
 
 // addServerFigures reads the telemetry of r and adds the figures of servers to the
 // experiments of rep.
-func addServerFigures(ctx context.Context, r export.Reader, rep *Report) error {
+// An observer sees the telemetry, too; nil for none.
+func addServerFigures(ctx context.Context, r export.Reader, rep *Report, observer Observer) error {
 	levels := make([]serverfigures.Level, len(rep.Experiments))
 	for i := range rep.Experiments {
 		e, x := &rep.Experiments[i], &r.Run().Experiments[i]
@@ -22,6 +23,9 @@ func addServerFigures(ctx context.Context, r export.Reader, rep *Report) error {
 		if x.Meta != nil && e.Selected == nil {
 			l.Stats = x.Meta.ServerStats
 		}
+	}
+	if observer != nil {
+		r = observedScrapes{r, observer}
 	}
 	results, err := serverfigures.Read(ctx, r, levels)
 	gpus := gpusOf(results)

@@ -36,21 +36,13 @@ type Stalls struct {
 // Of returns the stalls of an answer. The median is of type 7.
 func (x *Stalls) Of(gaps []int64) Stall {
 	var s Stall
-	if len(gaps) == 0 {
-		return s
-	}
-	limit := float64(x.ThresholdNS)
-	above := false // a gap above the threshold: the median matters
 	for _, g := range gaps {
 		s.DecodeNS += g
-		above = above || float64(g) > limit
 	}
-	if !above {
+	limit, ok := x.limit(gaps)
+	if !ok {
 		return s
 	}
-	x.sorted = append(x.sorted[:0], gaps...)
-	slices.Sort(x.sorted)
-	limit = max(limit, float64(x.Factor*quantile.At(x.sorted, 0.5)))
 	for _, g := range gaps {
 		if float64(g) > limit {
 			s.N++
@@ -59,4 +51,31 @@ func (x *Stalls) Of(gaps []int64) Stall {
 		}
 	}
 	return s
+}
+
+// Find returns the indices of the gaps that are stalls, in ascending order.
+func (x *Stalls) Find(gaps []int64) []int {
+	limit, ok := x.limit(gaps)
+	if !ok {
+		return nil
+	}
+	var all []int
+	for i, g := range gaps {
+		if float64(g) > limit {
+			all = append(all, i)
+		}
+	}
+	return all
+}
+
+// limit returns the length above which a gap is a stall; ok is false if no gap is above the
+// threshold.
+func (x *Stalls) limit(gaps []int64) (limit float64, ok bool) {
+	limit = float64(x.ThresholdNS)
+	if !slices.ContainsFunc(gaps, func(g int64) bool { return float64(g) > limit }) {
+		return limit, false // the median does not matter
+	}
+	x.sorted = append(x.sorted[:0], gaps...)
+	slices.Sort(x.sorted)
+	return max(limit, float64(x.Factor*quantile.At(x.sorted, 0.5))), true
 }

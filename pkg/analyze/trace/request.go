@@ -1,8 +1,6 @@
 package trace
 
 import (
-	"cmp"
-	"slices"
 	"strings"
 
 	"github.com/pa-tools/pa/pkg/analyze/quality"
@@ -96,19 +94,11 @@ func stallsOf(m *answer.Measured, finder *quality.Stalls) []stall {
 	if m.Events != len(m.Gaps)+1 || len(events) != m.Events || m.Impossible > 0 {
 		return nil
 	}
-	n := finder.Of(m.Gaps).N
-	if n == 0 {
-		return nil
+	var all []stall
+	for _, i := range finder.Find(m.Gaps) {
+		all = append(all, stall{events[i].RecvNS, m.Gaps[i]})
 	}
-	// A stall is a gap above a limit, so the stalls are the n longest gaps.
-	all := make([]stall, len(m.Gaps))
-	for i, ns := range m.Gaps {
-		all[i] = stall{events[i].RecvNS, ns}
-	}
-	slices.SortStableFunc(all, func(a, b stall) int { return cmp.Compare(b.ns, a.ns) })
-	longest := slices.Clone(all[:n])
-	slices.SortFunc(longest, func(a, b stall) int { return cmp.Compare(a.atNS, b.atNS) })
-	return longest
+	return all
 }
 
 // pointer returns nil for a missing value.

@@ -1,0 +1,121 @@
+package analyze
+
+import (
+	"cmp"
+	"context"
+	"slices"
+	"strings"
+
+	"github.com/pa-tools/pa/pkg/answer"
+	"github.com/pa-tools/pa/pkg/export"
+)
+
+// An Observer sees everything that [Run] reads, so that a picture of the run needs no second pass
+// over its file. Run calls the methods one after the other, and never two at a time.
+type Observer interface {
+	// Begin is called before the first request. It is called again if the file turns out to have an
+	// unusual layout and is read anew: all that was observed before is void then.
+	Begin(run *export.Run)
+	// Request is called for each request, of any outcome and phase, in the order of the file. level
+	// is its index in Run.Experiments. q and all that it points to are valid until the method returns.
+	Request(level int, q *Observed)
+	// Scrape is called for each scrape of telemetry, after the last request. s is valid until the
+	// method returns.
+	Scrape(s *export.Scrape)
+}
+
+// An Observed is a request as an [Observer] sees it. TokenNS and GapNS of the Point are filled. The
+// measures of a StreamedUnknown request are what they are without the other requests of its level.
+type Observed struct {
+	*Point
+	*Sending
+}
+
+// A Sending says how a request was sent, and by whom. Times of 0 are missing.
+type Sending struct {
+	ScheduledNS, IssuedNS uint64
+	// ConnectNS is the length of the name lookup and the handshakes of TCP and TLS.
+	ConnectNS int64
+	Slot      int // of the closed loop
+	Rank      int
+	Conn      int
+	Status    export.Status
+	// Numbered says that ID is the request's number; the file numbers requests.
+	Numbered bool
+	Session  string
+	Turn     int
+}
+
+// sendingOf returns the Sending of r.
+func sendingOf(r *export.Request) *Sending {
+	return &Sending{
+		ScheduledNS: r.ScheduledNS, IssuedNS: r.IssuedNS, ConnectNS: max(0, int64(r.DNS+r.Connect+r.TLS)),
+		Slot: r.Worker, Rank: r.Rank, Conn: r.Conn, Status: r.Status, Numbered: r.HasMeta,
+		Session: strings.Clone(r.SessionID), Turn: r.Turn,
+	}
+}
+
+// A FirstToken is the first token of a request that counts.
+type FirstToken struct {
+	StartNS uint64
+	TTFTNS  int64
+}
+
+// firstTokens returns the first tokens of x in the order of their starts. It reorders x.
+func firstTokens(x []timed) []FirstToken {
+	slices.SortFunc(x, func(a, b timed) int { return cmp.Or(cmp.Compare(a.start, b.start), cmp.Compare(a.ttft, b.ttft)) })
+	var all []FirstToken
+	for i := range x {
+		if x[i].ttft != noLatency && x[i].start != 0 {
+			all = append(all, FirstToken{x[i].start, x[i].ttft})
+		}
+	}
+	return all
+}
+
+// observedScrapes is a reader that shows each scrape to an Observer as well.
+type observedScrapes struct {
+	export.Reader
+	observer Observer
+}
+
+// Scrapes implements [export.Reader].
+func (r observedScrapes) Scrapes(ctx context.Context, do func(*export.Scrape) error) error {
+	return r.Reader.Scrapes(ctx, func(s *export.Scrape) error {
+		r.observer.Scrape(s)
+		return do(s)
+	})
+}
+
+// observe adds to m what an Observer sees of its request r besides the measures. The times stay valid
+// until the next Reset.
+func (b *batch) observe(m *measuredRequest, r *export.Request, a *answer.Answer) {
+	m.sending = sendingOf(r)
+	if b.cfg.keeps() {
+		return // the point has its times
+	}
+	from := len(b.times)
+	for i := range a.Events {
+		b.times = append(b.times, a.Events[i].RecvNS)
+	}
+	m.TokenNS = b.times[from:len(b.times):len(b.times)]
+	if n := len(m.Gaps); n == 0 || n == len(m.TokenNS)-1 {
+		m.GapNS = m.TokenNS[min(1, len(m.TokenNS)):]
+		m.GapNS = m.GapNS[:n]
+		return
+	}
+	from = len(b.times)
+	b.times = appendGapEnds(b.times, a)
+	m.GapNS = b.times[from:len(b.times):len(b.times)]
+}
+
+// appendGapEnds appends the times at which the gaps between the token events ended.
+func appendGapEnds(ends []uint64, a *answer.Answer) []uint64 {
+	for i := range a.Events {
+		e := &a.Events[i]
+		if e.Prev >= 0 && answer.Elapsed(a.Events[e.Prev].RecvNS, e.RecvNS).OK {
+			ends = append(ends, e.RecvNS)
+		}
+	}
+	return ends
+}

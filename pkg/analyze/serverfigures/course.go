@@ -1,0 +1,90 @@
+package serverfigures
+
+import (
+	"math"
+	"strings"
+
+	"github.com/pa-tools/pa/pkg/export"
+)
+
+// Courses follows the series of telemetry over time: a gauge as it is, a counter by its growth per second.
+type Courses struct {
+	// LeftOut counts the series that are left out because their source has too many.
+	LeftOut int
+
+	most    int
+	sources map[string]map[*export.Series]*Course
+}
+
+// A Course is the course of one series.
+type Course struct {
+	Source string
+	Series *export.Series
+	// PerSecond says that the values are the growth of a counter per second.
+	PerSecond bool
+
+	seen  bool
+	atNS  uint64
+	value float64
+}
+
+// NewCourses returns Courses of at most that many series of each source.
+func NewCourses(mostOfSource int) *Courses {
+	return &Courses{most: mostOfSource, sources: map[string]map[*export.Series]*Course{}}
+}
+
+// Add calls value with the values that follow from a scrape, in the order of its samples. The time of a
+// gauge is the middle of the scrape. The growth of a counter is known at the next scrape only, so its time
+// is the middle of the scrape before. A counter that falls began anew, and its growth is not known.
+func (c *Courses) Add(s *export.Scrape, value func(x *Course, atNS uint64, v float64)) {
+	if s.Error != "" {
+		return
+	}
+	series := c.sources[s.Source]
+	if series == nil {
+		series = map[*export.Series]*Course{}
+		c.sources[s.Source] = series
+	}
+	at := s.StartNS + (s.EndNS-s.StartNS)/2
+	for i := range s.Samples {
+		sample := &s.Samples[i]
+		x, known := series[sample.Series]
+		if !known {
+			if x = newCourse(s.Source, sample.Series); x != nil && len(series) >= c.most {
+				x = nil
+				c.LeftOut++
+			}
+			series[sample.Series] = x
+		}
+		if x != nil {
+			x.add(at, sample.Value, value)
+		}
+	}
+}
+
+// newCourse returns the course of a series; nil for the parts of histograms and summaries, which are no
+// course of one figure.
+func newCourse(source string, s *export.Series) *Course {
+	switch s.Type {
+	case "histogram", "summary":
+		return nil
+	case "counter":
+		return &Course{Source: source, Series: s, PerSecond: true}
+	}
+	if strings.HasSuffix(s.Name, "_bucket") {
+		return nil
+	}
+	return &Course{Source: source, Series: s}
+}
+
+// add passes on the value that follows from a sample.
+func (x *Course) add(at uint64, v float64, value func(*Course, uint64, float64)) {
+	if !x.PerSecond {
+		value(x, at, v)
+		return
+	}
+	if grown := v - x.value; x.seen && at > x.atNS && grown >= 0 && !math.IsInf(grown, 0) {
+		value(x, x.atNS, grown/(float64(at-x.atNS)/1e9))
+	}
+	x.seen, x.atNS, x.value = true, at, v
+}

@@ -1,0 +1,573 @@
+package view
+
+import (
+	"cmp"
+	"errors"
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/pa-tools/pa/internal/extsort"
+	"github.com/pa-tools/pa/internal/quantile"
+	"github.com/pa-tools/pa/pkg/analyze"
+	"github.com/pa-tools/pa/pkg/analyze/lanes"
+	"github.com/pa-tools/pa/pkg/answer"
+	"github.com/pa-tools/pa/pkg/export"
+)
+
+// farNS is the distance from the anchor beyond which a time is damaged: a year.
+const farNS = 366 * 24 * 3600 * 1e9
+
+// A collector is the Observer of a run. While the run is read, times are relative to an anchor: the start of
+// the run that the file states, or the first time seen. At the end the origin is known.
+type collector struct {
+	cfg    Config
+	memory *extsort.Memory
+
+	anchorNS uint64 // 0 before the first time
+	originNS int64  // earliest time, from the anchor
+	anchored int    // requests with a time near the anchor
+	levels   []*levelCollector
+	rows     rows
+	index    uint64 // of the next request in the file
+	courses  *courses
+}
+
+// A levelCollector collects a level.
+type levelCollector struct {
+	axis axis
+	// outputs are the output tokens of each bin; lateOutputs are those that count only if the level was
+	// streamed. completed and failed count requests by their ends.
+	outputs, lateOutputs []float64
+	completed, failed    []uint32
+	nCompleted, nFailed  int
+	tokens               float64
+	lateTokens           float64
+	// known and unknown count requests with and without a number of output tokens. lost counts those with
+	// tokens of unknown number, lateLost those of them that lose none if the level was streamed.
+	known, unknown, lost, lateLost int
+
+	// changes holds the starts and the ends of the requests that had been sent: twice the time, and 1
+	// more for a start, so that an end comes before a start at the same time.
+	changes              *extsort.Sorter
+	byTime, byPosition   grid
+	prompts, latePrompts prompts
+	timeless             int
+	fromNS, toNS         int64 // from the anchor
+	streamed             bool
+}
+
+// Begin implements [analyze.Observer].
+func (c *collector) Begin(run *export.Run) {
+	for _, l := range c.levels {
+		l.changes.Release()
+	}
+	c.levels, c.index, c.anchorNS, c.originNS, c.anchored = nil, 0, 0, 0, 0
+	c.rows = rows{most: c.cfg.Rows}
+	c.courses = newCourses()
+	if run.Meta != nil {
+		c.anchorNS = run.Meta.StartNS
+	}
+}
+
+// level returns the collector of a level.
+func (c *collector) level(i int) *levelCollector {
+	for i >= len(c.levels) {
+		c.levels = append(c.levels, &levelCollector{
+			changes: c.memory.NewSorter(),
+			outputs: make([]float64, mostBins), completed: make([]uint32, mostBins),
+			fromNS: math.MaxInt64, toNS: math.MinInt64,
+		})
+	}
+	return c.levels[i]
+}
+
+// since returns the time from the anchor to t; ok is false if t is missing or damaged.
+func (c *collector) since(t uint64) (ns int64, ok bool) {
+	d := int64(t - c.anchorNS)
+	return d, t != 0 && d > -farNS && d < farNS
+}
+
+// Request implements [analyze.Observer].
+func (c *collector) Request(i int, q *analyze.Observed) {
+	l, rows := c.level(i), c.rows.level(i)
+	rows.seen++
+	index := c.index
+	c.index++
+	l.streamed = l.streamed || q.ShowsStream()
+	failed := q.Excluded == "failed"
+	if failed {
+		rows.failures++
+	}
+	begin := q.EndNS
+	for _, t := range [...]uint64{q.ScheduledNS, q.IssuedNS, q.StartNS} {
+		if t != 0 {
+			begin = min(begin, t)
+		}
+	}
+	if _, ok := c.since(begin); begin != 0 && (c.anchorNS == 0 || !ok && c.anchored == 0) {
+		c.anchorNS = begin // the start that the file states may be damaged
+	}
+	from, ok := c.since(begin)
+	to, ok2 := c.since(max(begin, q.EndNS))
+	timed := ok && ok2
+	if !timed {
+		l.timeless++
+	}
+	key := mix(index)
+	if q.Numbered {
+		key = mix(q.ID)
+	}
+	ttft, late := q.TTFT, false
+	if q.Streamed == answer.StreamedUnknown {
+		ttft, _ = q.IfStreamed()
+		late = true
+	}
+	if timed {
+		c.anchored++
+		c.originNS = min(c.originNS, from)
+		l.fromNS, l.toNS = min(l.fromNS, from), max(l.toNS, to)
+		l.addTimes(c, q, from, to, failed)
+	}
+	if q.Counted {
+		l.addPrompt(q, ttft, late, key)
+		l.addPositions(q)
+	}
+	c.addRow(rows, q, index, key, begin, from, to, timed, failed, ttft, late)
+}
+
+// addTimes adds a request from a time to another one to everything over time.
+func (l *levelCollector) addTimes(c *collector, q *analyze.Observed, from, to int64, failed bool) {
+	if m, moved := l.axis.include(from, to); moved {
+		l.outputs, l.lateOutputs = moveBins(l.outputs, m), moveBins(l.lateOutputs, m)
+		l.completed, l.failed = moveBins(l.completed, m), moveBins(l.failed, m)
+		l.byTime.move(m)
+	}
+	if start, ok := c.since(q.StartNS); ok && start <= to {
+		l.changes.Add(start<<1|1, to<<1)
+	}
+	end, _ := l.axis.at(to)
+	if q.Complete() {
+		l.completed[end]++
+		l.nCompleted++
+	}
+	if failed {
+		if l.failed == nil {
+			l.failed = make([]uint32, mostBins)
+		}
+		l.failed[end]++
+		l.nFailed++
+	}
+	if q.Delivers() {
+		l.addTokens(c, q, from, to, end)
+	}
+	if q.Counted {
+		l.addGaps(c, q, from, to)
+	}
+}
+
+// addTokens adds the output tokens of a request.
+func (l *levelCollector) addTokens(c *collector, q *analyze.Observed, from, to int64, end int) {
+	tokens, out := q.OutputTokens, &l.outputs
+	switch {
+	case q.TokensLost():
+		l.lost++
+		if _, tokens = q.IfStreamed(); !tokens.OK || q.Streamed != answer.StreamedUnknown {
+			return
+		}
+		l.lateLost++
+		l.lateTokens += float64(tokens.V)
+		if l.lateOutputs == nil {
+			l.lateOutputs = make([]float64, mostBins)
+		}
+		out = &l.lateOutputs
+	case tokens.OK:
+		l.known++
+		l.tokens += float64(tokens.V)
+	default:
+		l.unknown++
+		return
+	}
+	if len(q.TokenNS) == 0 {
+		(*out)[end] += float64(tokens.V)
+		return
+	}
+	each := float64(tokens.V) / float64(len(q.TokenNS))
+	bin, binFrom, binTo := 0, int64(0), int64(0)
+	for _, t := range q.TokenNS {
+		ns := int64(t - c.anchorNS)
+		if ns < binFrom || ns >= binTo {
+			if ns < from || ns > to {
+				continue // damaged
+			}
+			bin, binTo = l.axis.at(ns)
+			binFrom = binTo - l.axis.width
+		}
+		(*out)[bin] += each
+	}
+}
+
+// addGaps counts the gaps of a request by time.
+func (l *levelCollector) addGaps(c *collector, q *analyze.Observed, from, to int64) {
+	var column *[gapRows]uint32
+	binFrom, binTo := int64(0), int64(0)
+	for i, t := range q.GapNS {
+		ns := int64(t - c.anchorNS)
+		if ns < binFrom || ns >= binTo {
+			if ns < from || ns > to {
+				continue // damaged
+			}
+			bin, end := l.axis.at(ns)
+			binFrom, binTo = end-l.axis.width, end
+			column = l.byTime.column(bin >> columnBits)
+		}
+		column[gapRow(q.Gaps[i])]++
+	}
+}
+
+// addPositions counts the gaps of a request by position.
+func (l *levelCollector) addPositions(q *analyze.Observed) {
+	if q.Events != len(q.Gaps)+1 {
+		return // several choices have no one order
+	}
+	for i, g := range q.Gaps {
+		column := 0
+		if i+1 < len(knownColumns) {
+			column = int(knownColumns[i+1])
+		} else {
+			column = positionColumn(i + 1)
+		}
+		l.byPosition.column(column)[gapRow(g)]++
+	}
+}
+
+// cached returns the cached input tokens of a request. Only a stated 0 is 0.
+func cached(q *analyze.Observed) int64 {
+	n := q.CachedTokens
+	if !n.OK || n.V < 0 || n.V == 0 && !q.CachedStated {
+		return Absent
+	}
+	return n.V
+}
+
+// addPrompt adds a point of TTFT against the prompt.
+func (l *levelCollector) addPrompt(q *analyze.Observed, ttft answer.Value, late bool, key uint64) {
+	if !ttft.OK || !q.InputTokens.OK || q.InputTokens.V < 0 {
+		return
+	}
+	p := promptPoint{Prompt{q.InputTokens.V, cached(q), ttft.V}, key}
+	if p.CachedTokens > p.InputTokens {
+		p.CachedTokens = Absent // states nothing
+	}
+	if late {
+		l.latePrompts.add(p)
+	} else {
+		l.prompts.add(p)
+	}
+}
+
+// addRow adds a request to the rows of its level, if it may be kept.
+func (c *collector) addRow(l *levelRows, q *analyze.Observed, index, key, begin uint64, from, to int64, timed, failed bool, ttft answer.Value, late bool) {
+	whole := q.Events == len(q.Gaps)+1 && len(q.TokenNS) == q.Events && q.Impossible == 0
+	stall := int64(0)
+	if whole && timed {
+		stall = c.cfg.Stalls.Of(q.Gaps).LongestNS
+	}
+	known := func(v answer.Value) int64 {
+		if !v.OK || v.V < 0 {
+			return Absent
+		}
+		return v.V
+	}
+	candidate := candidate{key, from, failed, stall, known(ttft), known(q.E2EL)}
+	if !timed && !failed || !l.wants(candidate) {
+		return
+	}
+	r := &row{
+		key: key, beginNS: from, endNS: to, timed: timed, failed: failed, stallNS: stall, undecided: late && ttft.OK, outputLate: Absent,
+		Request: Request{
+			ID: index, Rank: q.Rank, Slot: q.Slot, Lane: Absent,
+			QueueNS: noTime, ConnectNS: noTime, StartNS: noTime, FirstNS: noTime, LastTokenNS: noTime, EndNS: noTime,
+			TTFTNS: candidate.ttft, E2ELNS: candidate.e2el, InputTokens: known(q.InputTokens), CachedTokens: cached(q), OutputTokens: known(q.OutputTokens),
+			Status: q.Status.String(), Excluded: q.Excluded, ErrorClass: q.Class, Error: strings.Clone(q.Message), Model: strings.Clone(q.Model),
+			Session: q.Session, Turn: q.Turn,
+		},
+	}
+	if q.Numbered {
+		r.ID = q.ID
+	}
+	if late {
+		if _, tokens := q.IfStreamed(); tokens.OK {
+			r.outputLate = tokens.V
+		}
+	}
+	if timed {
+		c.addRowTimes(r, q, begin, whole && stall > 0)
+	}
+	c.rows.add(l, r)
+}
+
+// mostStalls is the number of stalls of a request that are kept.
+const mostStalls = 20
+
+// addRowTimes sets the times of a row, from the anchor.
+func (c *collector) addRowTimes(r *row, q *analyze.Observed, begin uint64, stalled bool) {
+	r.EndNS = r.endNS
+	if start, ok := c.since(q.StartNS); ok {
+		r.StartNS = start
+		if wait := start - r.beginNS; wait > 0 && start <= r.endNS {
+			connect := min(q.ConnectNS, wait)
+			if connect > 0 {
+				r.ConnectNS = start - connect
+			}
+			if wait > connect {
+				r.QueueNS = r.beginNS
+			}
+		}
+	} else if begin == q.ScheduledNS || begin == q.IssuedNS {
+		r.QueueNS = r.beginNS
+	}
+	if from, ok := c.since(q.FromNS); ok && r.TTFTNS != Absent {
+		if first := from + r.TTFTNS; first >= r.beginNS && first <= r.endNS {
+			r.FirstNS = first
+			if last := first + q.Spread.V; q.Spread.OK && last >= first && last <= r.endNS {
+				r.LastTokenNS = last
+			} else if r.undecided {
+				r.LastTokenNS = first // it has one response
+			}
+		}
+	}
+	if !stalled {
+		return
+	}
+	for _, i := range c.cfg.Stalls.Find(q.Gaps) {
+		if at, ok := c.since(q.TokenNS[i]); ok {
+			r.Stalls = append(r.Stalls, Stall{at, q.Gaps[i], i + 1})
+		}
+	}
+	if n := len(r.Stalls) - mostStalls; n > 0 {
+		slices.SortStableFunc(r.Stalls, func(a, b Stall) int { return cmp.Compare(b.LengthNS, a.LengthNS) })
+		r.Stalls, r.StallsLeftOut = slices.Clone(r.Stalls[:mostStalls]), n
+		slices.SortFunc(r.Stalls, func(a, b Stall) int { return cmp.Compare(a.Position, b.Position) })
+	}
+}
+
+// mix returns a number that looks random and depends on v alone (the finalizer of SplitMix64).
+func mix(v uint64) uint64 {
+	v += 0x9e3779b97f4a7c15
+	v = (v ^ v>>30) * 0xbf58476d1ce4e5b9
+	v = (v ^ v>>27) * 0x94d049bb133111eb
+	return v ^ v>>31
+}
+
+// Scrape implements [analyze.Observer].
+func (c *collector) Scrape(s *export.Scrape) {
+	if c.anchorNS == 0 { // no request has a time
+		c.anchorNS = s.StartNS
+	}
+	c.courses.add(s, c.since)
+}
+
+// finish returns the run. The error says that values could not be read back from a temporary file.
+func (c *collector) finish(report *analyze.Report) (*Run, error) {
+	run := &Run{Name: c.cfg.Name, Report: report, Levels: make([]Level, len(report.Experiments))}
+	if c.anchorNS != 0 {
+		run.OriginNS = c.anchorNS + uint64(c.originNS)
+	}
+	c.rows.prune()
+	var err error
+	for i := range run.Levels {
+		l, rows := c.level(i), c.rows.level(i)
+		level := &run.Levels[i]
+		level.Experiment = &report.Experiments[i]
+		level.Distributions = distributions(level.Experiment)
+		level.FromNS, level.ToNS = Absent, Absent
+		level.Timeless = l.timeless
+		if l.fromNS <= l.toNS {
+			level.FromNS, level.ToNS = l.fromNS-c.originNS, l.toNS-c.originNS
+			level.GapsByTime = l.byTime.heatmap(func(column int) float64 { return float64(l.axis.start(column<<columnBits) - c.originNS) })
+			err = errors.Join(err, c.addSeries(level, l))
+		}
+		level.GapsByPosition = l.byPosition.heatmap(columnStart)
+		if l.streamed {
+			l.prompts.merge(&l.latePrompts)
+		}
+		level.Prompts, level.PromptsLeftOut = l.prompts.points()
+		level.LeftOut, level.Sampling = rows.sampling()
+		c.addRequests(level, rows, l.streamed)
+	}
+	run.Telemetry, run.TelemetryLeftOut = c.courses.finish(c.originNS)
+	return run, err
+}
+
+// addRequests sets the rows of a level and puts them into lanes: the ranks one after the other.
+func (c *collector) addRequests(level *Level, l *levelRows, streamed bool) {
+	slices.SortFunc(l.kept, func(a, b *row) int {
+		return cmp.Or(cmp.Compare(a.Rank, b.Rank), cmp.Compare(a.beginNS, b.beginNS), cmp.Compare(a.ID, b.ID))
+	})
+	for from := 0; from < len(l.kept); {
+		var spans []lanes.Span
+		var timed []*row
+		to := from
+		for ; to < len(l.kept) && l.kept[to].Rank == l.kept[from].Rank; to++ {
+			if r := l.kept[to]; r.timed {
+				timed = append(timed, r)
+				spans = append(spans, lanes.Span{BeginNS: uint64(r.beginNS - c.originNS), EndNS: uint64(r.endNS - c.originNS), Slot: r.Slot})
+			}
+		}
+		lane, n := lanes.Assign(spans)
+		for i, r := range timed {
+			r.Lane = level.Lanes + lane[i]
+		}
+		level.Lanes += n
+		from = to
+	}
+	slices.SortStableFunc(l.kept, func(a, b *row) int { return cmp.Compare(a.beginNS, b.beginNS) })
+	level.Requests = make([]Request, len(l.kept))
+	for i, r := range l.kept {
+		level.Requests[i] = r.finish(streamed, c.originNS)
+	}
+	l.kept = nil
+}
+
+// finish returns the request. streamed says that its level was streamed.
+func (r *row) finish(streamed bool, originNS int64) Request {
+	if r.undecided && !streamed {
+		r.FirstNS, r.LastTokenNS, r.TTFTNS = noTime, noTime, Absent
+	}
+	if streamed && r.OutputTokens == Absent {
+		r.OutputTokens = r.outputLate
+	}
+	for _, t := range [...]*int64{&r.QueueNS, &r.ConnectNS, &r.StartNS, &r.FirstNS, &r.LastTokenNS, &r.EndNS} {
+		if *t == noTime {
+			*t = Absent
+		} else {
+			*t -= originNS
+		}
+	}
+	for i := range r.Stalls {
+		r.Stalls[i].AtNS -= originNS
+	}
+	return r.Request
+}
+
+// leastEvents is the mean number of events of a bin, and fewBins the number of bins that suffice
+// where they have fewer.
+const (
+	leastEvents = 10
+	fewBins     = 100
+)
+
+// coarse returns by how many bits the bins of an axis become wider, so that a bin has leastEvents of n
+// events or the bins are few.
+func coarse(bins int, events float64) (shift int) {
+	for bins>>(shift+1) >= fewBins && events/float64(bins>>shift) < leastEvents {
+		shift++
+	}
+	return shift
+}
+
+// addSeries adds the series of a level. The error is of reading back times from a temporary file.
+func (c *collector) addSeries(level *Level, l *levelCollector) error {
+	inFlight := Series{Key: InFlight, Label: "requests in flight", Unit: "requests"}
+	err := l.inFlight(&inFlight, c.originNS)
+	if len(inFlight.AtNS) > 0 {
+		level.Series = append(level.Series, inFlight)
+	}
+	known := l.known
+	if l.streamed {
+		l.lost -= l.lateLost
+		known += l.lateLost
+		l.tokens += l.lateTokens
+		for i, n := range l.lateOutputs {
+			l.outputs[i] += n
+		}
+	}
+	if l.lost == 0 && known > 0 {
+		level.Series = append(level.Series, rate(l, c.originNS, l.outputs, l.tokens, Series{Key: OutputTokens, Label: "output tokens", Unit: "tokens/s"}))
+	}
+	if l.nCompleted > 0 {
+		level.Series = append(level.Series, rate(l, c.originNS, l.completed, float64(l.nCompleted), Series{Key: Completed, Label: "requests completed", Unit: "requests/s"}))
+	}
+	if l.nFailed > 0 {
+		level.Series = append(level.Series, rate(l, c.originNS, l.failed, float64(l.nFailed), Series{Key: Failed, Label: "requests failed", Unit: "requests/s"}))
+	}
+	level.Series = append(level.Series, c.firstTokens(l, level.Experiment.FirstTokens)...)
+	return err
+}
+
+// rate fills s with counts by bins as rates per second.
+func rate[T uint32 | float64](l *levelCollector, originNS int64, counts []T, events float64, s Series) Series {
+	first, n := l.axis.bins()
+	shift := coarse(n, events)
+	s.BinNS = l.axis.width << shift
+	low := l.axis.low
+	for i := first; i < first+n; {
+		wide := (low + int64(i)) >> shift
+		sum := 0.0
+		for ; i < first+n && (low+int64(i))>>shift == wide; i++ {
+			sum += float64(counts[i])
+		}
+		s.AtNS = append(s.AtNS, wide*s.BinNS-originNS)
+		s.Value = append(s.Value, sum/(float64(s.BinNS)/1e9))
+	}
+	return s
+}
+
+// inFlight fills s with the number of requests in flight after each change.
+func (l *levelCollector) inFlight(s *Series, originNS int64) error {
+	var points thinner
+	n, at, changed := 0.0, int64(0), false
+	err := l.changes.Sorted(func(changes []int64) {
+		for _, x := range changes {
+			t := x >> 1
+			if changed && t != at {
+				points.add(at-originNS, n)
+			}
+			at, changed = t, true
+			n += float64(x&1)*2 - 1
+		}
+	})
+	if changed {
+		points.add(at-originNS, n)
+	}
+	points.fill(s)
+	l.changes.Release()
+	return err
+}
+
+// firstTokens returns the median and the maximum of the TTFT over time.
+func (c *collector) firstTokens(l *levelCollector, all []analyze.FirstToken) []Series {
+	if len(all) == 0 {
+		return nil
+	}
+	first, n := l.axis.bins()
+	shift := coarse(n, float64(len(all)))
+	median := Series{Key: TTFTMedian, Label: "TTFT, median", Unit: string(answer.Nanoseconds), BinNS: l.axis.width << shift}
+	longest := median
+	longest.Key, longest.Label = TTFTMax, "TTFT, maximum"
+	values := make([]int64, 0, len(all))
+	last := (l.axis.low + int64(first+n-1)) >> shift
+	k := 0
+	for wide := (l.axis.low + int64(first)) >> shift; wide <= last; wide++ {
+		values = values[:0]
+		end := (wide + 1) * median.BinNS
+		for ; k < len(all); k++ {
+			start, ok := c.since(all[k].StartNS)
+			if ok && start >= end {
+				break
+			}
+			if ok && start >= wide*median.BinNS {
+				values = append(values, all[k].TTFTNS)
+			}
+		}
+		at, mid, most := wide*median.BinNS-c.originNS, math.NaN(), math.NaN()
+		if len(values) > 0 {
+			quantile.Sort(values)
+			mid, most = quantile.At(values, 0.5), float64(values[len(values)-1])
+		}
+		median.AtNS, median.Value = append(median.AtNS, at), append(median.Value, mid)
+		longest.AtNS, longest.Value = append(longest.AtNS, at), append(longest.Value, most)
+	}
+	return []Series{median, longest}
+}

@@ -1,0 +1,134 @@
+package view
+
+import "math/bits"
+
+// The scale of gaps: each power of two is divided into equal parts. The first bound is about a
+// microsecond, the last about two minutes.
+const (
+	partBits  = 3
+	parts     = 1 << partBits
+	leastBits = 10
+	mostBits  = 37
+	gapRows   = (mostBits - leastBits) * parts
+)
+
+// gapRow returns the row of a gap.
+func gapRow(ns int64) int {
+	if ns < 1<<leastBits {
+		return 0
+	}
+	k := bits.Len64(uint64(ns)) - 1
+	return min((k-leastBits)<<partBits+int(ns>>(k-partBits))&(parts-1), gapRows-1)
+}
+
+// rowStart returns the shortest gap of a row.
+func rowStart(row int) float64 {
+	return float64(int64(parts+row&(parts-1)) << (leastBits - partBits + row>>partBits))
+}
+
+// positionColumn returns the column of a position from 1: exact up to 2·parts, then as the rows of gaps.
+func positionColumn(position int) int {
+	if position < parts {
+		return position - 1
+	}
+	k := bits.Len(uint(position)) - 1
+	return (k-partBits)<<partBits + position>>(k-partBits) - 1
+}
+
+// columnStart returns the first position of a column.
+func columnStart(column int) float64 {
+	if column < parts {
+		return float64(column + 1)
+	}
+	c := column + 1 - parts
+	return float64(int64(parts+c&(parts-1)) << (c >> partBits))
+}
+
+// knownColumns holds positionColumn of the positions below its length.
+var knownColumns = func() (all [4096]uint16) {
+	for i := 1; i < len(all); i++ {
+		all[i] = uint16(positionColumn(i))
+	}
+	return all
+}()
+
+// A grid counts gaps in the cells of a heat map. A column without counts is nil.
+type grid struct {
+	columns []*[gapRows]uint32
+}
+
+// column returns a column to count in.
+func (g *grid) column(i int) *[gapRows]uint32 {
+	for i >= len(g.columns) {
+		g.columns = append(g.columns, nil)
+	}
+	if g.columns[i] == nil {
+		g.columns[i] = &[gapRows]uint32{}
+	}
+	return g.columns[i]
+}
+
+// move moves the columns with an axis; columns that join are added up.
+func (g *grid) move(m move) {
+	old := g.columns
+	g.columns = nil
+	for i, c := range old {
+		if c == nil {
+			continue
+		}
+		to := m.column(i)
+		for to >= len(g.columns) {
+			g.columns = append(g.columns, nil)
+		}
+		if g.columns[to] == nil {
+			g.columns[to] = c
+			continue
+		}
+		for row, n := range c {
+			g.columns[to][row] += n
+		}
+	}
+}
+
+// heatmap returns the heat map, cut to the columns and rows with counts. start returns the lower bound of
+// a column.
+func (g *grid) heatmap(start func(column int) float64) Heatmap {
+	firstColumn, lastColumn, firstRow, lastRow := -1, -1, gapRows, -1
+	for i, c := range g.columns {
+		if c == nil {
+			continue
+		}
+		if firstColumn < 0 {
+			firstColumn = i
+		}
+		lastColumn = i
+		for row, n := range c {
+			if n > 0 {
+				firstRow, lastRow = min(firstRow, row), max(lastRow, row)
+			}
+		}
+	}
+	var h Heatmap
+	if firstColumn < 0 || lastRow < 0 {
+		return h
+	}
+	for i := firstColumn; i <= lastColumn+1; i++ {
+		h.X = append(h.X, start(i))
+	}
+	for row := firstRow; row <= lastRow+1; row++ {
+		h.Y = append(h.Y, rowStart(row))
+	}
+	h.Counts = make([]uint32, 0, (len(h.X)-1)*(len(h.Y)-1))
+	for i := firstColumn; i <= lastColumn; i++ {
+		c := g.columns[i]
+		if c == nil {
+			c = &[gapRows]uint32{}
+		}
+		for _, n := range c[firstRow : lastRow+1] {
+			h.Counts = append(h.Counts, n)
+			h.N += int64(n)
+			h.Most = max(h.Most, n)
+		}
+	}
+	return h
+}

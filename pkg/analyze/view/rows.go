@@ -1,0 +1,253 @@
+package view
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/pa-tools/pa/internal/plural"
+)
+
+// A sample keeps a part of the requests of a run. Of the rows that are not failures, a share of
+// 1/worstShare is kept for each of: the longest stalls, the slowest first tokens, the slowest ends.
+// The others are drawn evenly over the strata of time, by their keys. failures are kept while they take no
+// more than a share of failureShare of all rows; else they are drawn, too.
+const (
+	strata       = 100
+	worstShare   = 20
+	failureShare = 0.9
+)
+
+// noTime is a missing time of a row.
+const noTime = math.MinInt64
+
+// A row is a request that may be kept. Its times are from the anchor, or noTime.
+type row struct {
+	Request
+	key        uint64 // decides whether it is drawn
+	beginNS    int64
+	endNS      int64
+	timed      bool
+	failed     bool
+	stallNS    int64 // longest; 0 without
+	undecided  bool  // FirstNS and TTFTNS hold only if the level was streamed
+	outputLate int64 // OutputTokens if the level was streamed; Absent if that is no matter
+}
+
+// candidate is what decides whether a request is kept.
+type candidate struct {
+	key                 uint64
+	beginNS             int64
+	failed              bool
+	stallNS, ttft, e2el int64
+}
+
+func (r *row) candidate() candidate {
+	return candidate{r.key, r.beginNS, r.failed, r.stallNS, r.TTFTNS, r.E2ELNS}
+}
+
+// rows keeps at most about twice as many rows as in the end.
+type rows struct {
+	most   int
+	levels []*levelRows
+	held   int
+}
+
+// levelRows are the rows of a level.
+type levelRows struct {
+	kept []*row
+	seen int
+	// failures counts the failures seen; failureLimit is the key from which failures are not kept.
+	failures     int
+	failureLimit uint64
+	// cut says that rows were left out, so that the next fields hold.
+	cut bool
+	// stall, ttft and e2el are above the rows that are not among the worst.
+	stall, ttft, e2el int64
+	// fromNS and toNS are the begins of the first and the last row at the last cut, and limits
+	// the keys from which rows of each stratum are not drawn.
+	fromNS, toNS int64
+	limits       [strata]uint64
+}
+
+// level returns the rows of a level.
+func (x *rows) level(i int) *levelRows {
+	for i >= len(x.levels) {
+		x.levels = append(x.levels, &levelRows{failureLimit: math.MaxUint64})
+	}
+	return x.levels[i]
+}
+
+// wants reports whether a request may have to be kept.
+func (l *levelRows) wants(c candidate) bool {
+	switch {
+	case c.failed:
+		return c.key <= l.failureLimit
+	case !l.cut, c.stallNS > l.stall, c.ttft > l.ttft, c.e2el > l.e2el, c.beginNS < l.fromNS, c.beginNS > l.toNS:
+		return true
+	}
+	return c.key < l.limits[l.stratum(c.beginNS)]
+}
+
+// stratum returns the stratum of a begin.
+func (l *levelRows) stratum(begin int64) int {
+	span := float64(l.toNS-l.fromNS) + 1
+	return min(int(float64(begin-l.fromNS)/span*strata), strata-1)
+}
+
+// add adds a row to a level.
+func (x *rows) add(l *levelRows, r *row) {
+	l.kept = append(l.kept, r)
+	x.held++
+	if x.held > 2*x.most {
+		x.prune()
+	}
+}
+
+// prune leaves at most x.most rows.
+func (x *rows) prune() {
+	if x.held <= x.most {
+		return
+	}
+	failures, others := make([]int, len(x.levels)), make([]int, len(x.levels))
+	for i, l := range x.levels {
+		for _, r := range l.kept {
+			if r.failed {
+				failures[i]++
+			} else {
+				others[i]++
+			}
+		}
+	}
+	forFailures := int(failureShare * float64(x.most))
+	keepFailures := shares(failures, forFailures)
+	rest := x.most
+	for _, n := range keepFailures {
+		rest -= n
+	}
+	keepOthers := shares(others, rest)
+	x.held = 0
+	for i, l := range x.levels {
+		l.prune(keepFailures[i], keepOthers[i])
+		x.held += len(l.kept)
+	}
+}
+
+// shares divides n places among groups that want some: those that want less than an equal share get all.
+func shares(want []int, n int) []int {
+	order := make([]int, len(want))
+	for i := range order {
+		order[i] = i
+	}
+	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(want[a], want[b]) })
+	got := make([]int, len(want))
+	for k, i := range order {
+		got[i] = min(want[i], n/(len(order)-k))
+		n -= got[i]
+	}
+	return got
+}
+
+// prune leaves as many failures and other rows.
+func (l *levelRows) prune(failures, others int) {
+	var failed, rest []*row
+	for _, r := range l.kept {
+		if r.failed {
+			failed = append(failed, r)
+		} else {
+			rest = append(rest, r)
+		}
+	}
+	byKey := func(a, b *row) int { return cmp.Or(cmp.Compare(a.key, b.key), cmp.Compare(a.ID, b.ID)) }
+	if len(failed) > failures {
+		slices.SortFunc(failed, byKey)
+		failed = failed[:failures]
+		l.failureLimit = 0
+		if failures > 0 {
+			l.failureLimit = failed[failures-1].key
+		}
+	}
+	l.kept = failed
+	if len(rest) <= others {
+		l.kept = append(l.kept, rest...)
+		return
+	}
+	l.cut = true
+	worst := others / worstShare
+	kept := map[*row]bool{}
+	for _, w := range [...]struct {
+		of    func(*row) int64
+		limit *int64
+	}{
+		{func(r *row) int64 { return r.stallNS }, &l.stall},
+		{func(r *row) int64 { return r.TTFTNS }, &l.ttft},
+		{func(r *row) int64 { return r.E2ELNS }, &l.e2el},
+	} {
+		slices.SortFunc(rest, func(a, b *row) int { return cmp.Or(cmp.Compare(w.of(b), w.of(a)), byKey(a, b)) })
+		*w.limit = max(w.of(rest[worst]), 0)
+		for _, r := range rest[:worst] {
+			if w.of(r) > 0 && !kept[r] {
+				kept[r] = true
+				l.kept = append(l.kept, r)
+			}
+		}
+	}
+	l.draw(slices.DeleteFunc(rest, func(r *row) bool { return kept[r] }), others-len(kept), byKey)
+}
+
+// draw keeps n rows, evenly over time.
+func (l *levelRows) draw(rest []*row, n int, byKey func(a, b *row) int) {
+	l.fromNS, l.toNS = math.MaxInt64, math.MinInt64
+	for _, r := range rest {
+		l.fromNS, l.toNS = min(l.fromNS, r.beginNS), max(l.toNS, r.beginNS)
+	}
+	var groups [strata][]*row
+	var want [strata]int
+	for _, r := range rest {
+		s := l.stratum(r.beginNS)
+		groups[s] = append(groups[s], r)
+		want[s]++
+	}
+	got := shares(want[:], n)
+	for s, g := range groups {
+		l.limits[s] = math.MaxUint64
+		if got[s] < len(g) {
+			slices.SortFunc(g, byKey)
+			l.limits[s] = g[got[s]].key
+		}
+		l.kept = append(l.kept, g[:got[s]]...)
+	}
+}
+
+// sampling returns how many requests of the level are not kept, and a sentence about the requests that are.
+func (l *levelRows) sampling() (leftOut int, sentence string) {
+	leftOut = l.seen - len(l.kept)
+	if leftOut == 0 {
+		return 0, ""
+	}
+	failed := 0
+	for _, r := range l.kept {
+		if r.failed {
+			failed++
+		}
+	}
+	var parts []string
+	switch {
+	case l.failures > failed:
+		parts = append(parts, fmt.Sprintf("%s of %s", plural.Grouped(failed), plural.GroupedOf(l.failures, "failure")))
+	case failed > 0:
+		parts = append(parts, "every failure")
+	}
+	if l.cut {
+		parts = append(parts, "the longest stalls", "the slowest TTFT and E2EL", "a sample of the others that is even over time")
+	} else {
+		parts = append(parts, "every other request")
+	}
+	list := parts[0]
+	if len(parts) > 1 {
+		list = strings.Join(parts[:len(parts)-1], ", ") + " and " + parts[len(parts)-1]
+	}
+	return leftOut, fmt.Sprintf("%s of %s are shown: %s.", plural.Grouped(len(l.kept)), plural.GroupedOf(l.seen, "request"), list)
+}

@@ -1,0 +1,59 @@
+package view
+
+import (
+	"github.com/pa-tools/pa/pkg/analyze/serverfigures"
+	"github.com/pa-tools/pa/pkg/export"
+)
+
+// mostCourses is the number of series of one source of telemetry that are kept.
+const mostCourses = 200
+
+// courses collects the series of telemetry. Times are from the anchor.
+type courses struct {
+	reader *serverfigures.Courses
+	points map[*serverfigures.Course]*thinner
+	order  []*serverfigures.Course
+}
+
+func newCourses() *courses {
+	return &courses{reader: serverfigures.NewCourses(mostCourses), points: map[*serverfigures.Course]*thinner{}}
+}
+
+// add adds a scrape. since returns the time from the anchor.
+func (c *courses) add(s *export.Scrape, since func(uint64) (int64, bool)) {
+	_, ok := since(s.StartNS)
+	if _, ok2 := since(s.EndNS); !ok || !ok2 {
+		return // a damaged time
+	}
+	c.reader.Add(s, func(x *serverfigures.Course, at uint64, v float64) {
+		points := c.points[x]
+		if points == nil {
+			points = &thinner{}
+			c.points[x] = points
+			c.order = append(c.order, x)
+		}
+		ns, _ := since(at)
+		points.add(ns, v)
+	})
+}
+
+// finish returns the series with values in the order in which they appeared, and the number of
+// series that are left out.
+func (c *courses) finish(originNS int64) (all []Series, leftOut int) {
+	for _, x := range c.order {
+		s := Series{Key: x.Series.String(), Source: x.Source}
+		s.Label = s.Key
+		if x.PerSecond {
+			s.Label, s.Unit = s.Key+" per second", "/s"
+		}
+		c.points[x].fill(&s)
+		if len(s.AtNS) == 0 {
+			continue
+		}
+		for i := range s.AtNS {
+			s.AtNS[i] -= originNS
+		}
+		all = append(all, s)
+	}
+	return all, c.reader.LeftOut
+}
