@@ -13,7 +13,13 @@ type Courses struct {
 	LeftOut int
 
 	most    int
-	sources map[string]map[*export.Series]*Course
+	sources map[string]*courseSource
+}
+
+// A courseSource is one source of telemetry.
+type courseSource struct {
+	courses map[*export.Series]*Course // nil for a series that has no course
+	kept    int                        // courses that are not nil
 }
 
 // A Course is the course of one series.
@@ -30,7 +36,7 @@ type Course struct {
 
 // NewCourses returns Courses of at most that many series of each source.
 func NewCourses(mostOfSource int) *Courses {
-	return &Courses{most: mostOfSource, sources: map[string]map[*export.Series]*Course{}}
+	return &Courses{most: mostOfSource, sources: map[string]*courseSource{}}
 }
 
 // Add calls value with the values that follow from a scrape, in the order of its samples. The time of a
@@ -40,21 +46,25 @@ func (c *Courses) Add(s *export.Scrape, value func(x *Course, atNS uint64, v flo
 	if s.Error != "" {
 		return
 	}
-	series := c.sources[s.Source]
-	if series == nil {
-		series = map[*export.Series]*Course{}
-		c.sources[s.Source] = series
+	source := c.sources[s.Source]
+	if source == nil {
+		source = &courseSource{courses: map[*export.Series]*Course{}}
+		c.sources[s.Source] = source
 	}
 	at := s.StartNS + (s.EndNS-s.StartNS)/2
 	for i := range s.Samples {
 		sample := &s.Samples[i]
-		x, known := series[sample.Series]
+		x, known := source.courses[sample.Series]
 		if !known {
-			if x = newCourse(s.Source, sample.Series); x != nil && len(series) >= c.most {
+			switch x = newCourse(s.Source, sample.Series); {
+			case x == nil:
+			case source.kept == c.most:
 				x = nil
 				c.LeftOut++
+			default:
+				source.kept++
 			}
-			series[sample.Series] = x
+			source.courses[sample.Series] = x
 		}
 		if x != nil {
 			x.add(at, sample.Value, value)
