@@ -61,8 +61,8 @@ type Config struct {
 	// Observer sees each request and each scrape, and asks for [Experiment.FirstTokens]; nil means
 	// none.
 	Observer Observer
-	// Quantiles are the percentiles of [Summary.Quantiles], in percent and in ascending order.
-	Quantiles []float64
+	// Curve asks for [Summary.Curve] of the metrics of whole levels.
+	Curve bool
 	// MemoryLimit is about the memory that the whole program takes at most, in bytes; 0
 	// means DefaultMemoryLimit. Values that do not fit move to a temporary file in
 	// [os.TempDir], and percentiles stay exact. The limit does not hold where requests are
@@ -366,7 +366,7 @@ func runOnce(ctx context.Context, r export.Reader, cfg Config) (_ *Report, err e
 	}
 	all = atLeast(all, len(run.Experiments), memory)
 	for i := range all {
-		all[i].wants(cfg.Certified, cfg.Quantiles)
+		all[i].wants(cfg.Certified, cfg.Curve)
 		counted, excluded := export.Skipped(r, i)
 		all[i].unreadable = counted + excluded
 		if m := run.Experiments[i].Meta; m != nil { // of the file that this one was made of

@@ -251,11 +251,11 @@ func (c *collector) useMemory(m *extsort.Memory) {
 	}
 }
 
-// wants says whether the summaries have certified percentiles, and which other quantiles they have.
-func (c *collector) wants(certified bool, quantiles []float64) {
+// wants says whether the summaries have certified percentiles, and a curve.
+func (c *collector) wants(certified, curve bool) {
 	for i := range Strict {
 		c.whole[i].certified, c.ratios[i].certified = certified, certified
-		c.whole[i].quantiles, c.ratios[i].quantiles = quantiles, quantiles
+		c.whole[i].curve, c.ratios[i].curve = curve, curve
 	}
 }
 

@@ -2,23 +2,38 @@ package analyze
 
 import "github.com/pa-tools/pa/internal/quantile"
 
-// A curve picks the percentiles at ascending levels from n sorted values that pass by.
+// CurveLevels are the percentiles of [Summary.Curve], in percent and in order: every half from 0 to 99,
+// then a tail whose distance to 100 falls by factors of ten, and 100.
+var CurveLevels = curveLevels()
+
+// halves is the number of percentiles from 0 to 99.
+const halves = 2*99 + 1
+
+func curveLevels() (all [halves + 11]float64) {
+	for i := range halves {
+		all[i] = float64(i) / 2
+	}
+	copy(all[halves:], []float64{99.2, 99.5, 99.8, 99.9, 99.95, 99.98, 99.99, 99.995, 99.998, 99.999, 100})
+	return all
+}
+
+// A curve picks the percentiles at CurveLevels from n sorted values that pass by. The zero value picks none.
 type curve struct {
 	points []curvePoint
-	// lower and upper are the first points that lack the value below and the value above.
-	lower, upper, passed int
+	// below and above are the first points that lack the value below them and the value above.
+	below, above, passed int
 }
 
-// A curvePoint is a percentile between the values k and k+1, a fraction of the way f from the first.
+// A curvePoint is a percentile: the fraction f of the way from the value k to the next.
 type curvePoint struct {
-	k            int
-	f            float64
-	below, above float64
+	k        int
+	f        float64
+	at, next float64 // values k and k+1
 }
 
-func curveOf(n int, levels []float64) curve {
-	c := curve{points: make([]curvePoint, len(levels))}
-	for i, level := range levels {
+func curveOf(n int) curve {
+	c := curve{points: make([]curvePoint, len(CurveLevels))}
+	for i, level := range CurveLevels {
 		c.points[i].k, c.points[i].f = quantile.Position(n, level/100)
 	}
 	return c
@@ -26,36 +41,36 @@ func curveOf(n int, levels []float64) curve {
 
 // follow takes the next sorted values.
 func follow[T int64 | float64](c *curve, x []T) {
-	for ; c.lower < len(c.points); c.lower++ {
-		p := &c.points[c.lower]
+	for ; c.below < len(c.points); c.below++ {
+		p := &c.points[c.below]
 		if p.k-c.passed >= len(x) {
 			break
 		}
-		p.below = float64(x[p.k-c.passed])
+		p.at = float64(x[p.k-c.passed])
 	}
-	for ; c.upper < len(c.points); c.upper++ {
-		p := &c.points[c.upper]
+	for ; c.above < len(c.points); c.above++ {
+		p := &c.points[c.above]
 		if p.f == 0 {
-			continue // and the last value has none above
+			continue // the last value has none above
 		}
 		if p.k+1-c.passed >= len(x) {
 			break
 		}
-		p.above = float64(x[p.k+1-c.passed])
+		p.next = float64(x[p.k+1-c.passed])
 	}
 	c.passed += len(x)
 }
 
-// values returns the percentiles when all values have passed; nil if none are wanted.
-func (c *curve) values() []float64 {
-	if len(c.points) == 0 {
+// percentiles returns the values at CurveLevels when all values have passed; nil if none are wanted.
+func (c *curve) percentiles() *[len(CurveLevels)]float64 {
+	if c.points == nil {
 		return nil
 	}
-	all := make([]float64, len(c.points))
+	var all [len(CurveLevels)]float64
 	for i, p := range c.points {
-		if all[i] = p.below; p.f != 0 {
-			all[i] = quantile.Between(p.below, p.above, p.f)
+		if all[i] = p.at; p.f != 0 {
+			all[i] = quantile.Between(p.at, p.next, p.f)
 		}
 	}
-	return all
+	return &all
 }

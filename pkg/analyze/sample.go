@@ -25,9 +25,9 @@ type Summary struct {
 	// Certified holds the percentiles at CertifiedLevels; nil unless Config.Certified asked for
 	// them.
 	Certified *[len(CertifiedLevels)]Certified
-	// Quantiles holds the percentiles at Config.Quantiles, in their order and computed like Pct; nil
-	// unless Config.Quantiles asked for some.
-	Quantiles []float64
+	// Curve holds the percentiles at CurveLevels, computed like Pct; nil unless Config.Curve asked for
+	// them.
+	Curve *[len(CurveLevels)]float64
 }
 
 // P returns the percentile at a level, one of Levels. It panics for any other level.
@@ -49,8 +49,7 @@ type sample[T int64 | float64] struct {
 	err    error           // from summary: values could not be read back
 	// certified says that the summary has Certified.
 	certified bool
-	// quantiles are the levels of the Quantiles of the summary, in percent and in ascending order.
-	quantiles []float64
+	curve     bool // the summary has a Curve
 	// nth is the index of a value, in ascending order, that summary stores in nthValue; a value
 	// that does not exist leaves it 0.
 	nth      int
@@ -93,7 +92,10 @@ func (s *sample[T]) summary() *Summary {
 	if s.certified {
 		certificate = certificateOf(d.N)
 	}
-	curve := curveOf(d.N, s.quantiles)
+	var curve curve
+	if s.curve {
+		curve = curveOf(d.N)
+	}
 	var squares float64
 	passed := 0
 	s.sorted(func(x []T) {
@@ -114,7 +116,7 @@ func (s *sample[T]) summary() *Summary {
 	d.Std = math.Sqrt(squares / float64(d.N))
 	d.Min, d.Max, d.Pct = ranks.min, ranks.max, ranks.percentiles()
 	d.Certified = certificate.all
-	d.Quantiles = curve.values()
+	d.Curve = curve.percentiles()
 	return d
 }
 

@@ -5,19 +5,12 @@ import (
 	"github.com/pa-tools/pa/pkg/answer"
 )
 
-// Percents are the percentiles of a [Distribution]: every half from 0 to 99, then a tail whose
-// distance to 100 falls by factors of ten, and 100.
-var Percents = percents()
-
-// steps is the number of percentiles up to 99.
-const steps = 199
-
-func percents() (all [steps + 11]float64) {
-	for i := range steps {
-		all[i] = float64(i) / 2
-	}
-	copy(all[steps:], []float64{99.2, 99.5, 99.8, 99.9, 99.95, 99.98, 99.99, 99.995, 99.998, 99.999, 100})
-	return all
+// A Distribution is the distribution of a metric over the successful requests of a level.
+type Distribution struct {
+	Metric answer.Metric
+	// Summary is the summary in the report; its N is the number of values. Its Curve, which is never
+	// nil, holds the percentiles at [analyze.CurveLevels], exact and in the unit of the metric.
+	Summary *analyze.Summary
 }
 
 // distributions returns the distributions of a level.
@@ -25,7 +18,7 @@ func distributions(e *analyze.Experiment) []Distribution {
 	var all []Distribution
 	for _, m := range [...]answer.Metric{answer.TTFT, answer.ITL, answer.TPOT, answer.E2EL} {
 		if s := e.Metric(m); s != nil {
-			all = append(all, Distribution{Metric: m, Summary: s, Value: s.Quantiles})
+			all = append(all, Distribution{m, s})
 		}
 	}
 	return all

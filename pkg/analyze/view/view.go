@@ -8,7 +8,6 @@ import (
 	"github.com/pa-tools/pa/internal/extsort"
 	"github.com/pa-tools/pa/pkg/analyze"
 	"github.com/pa-tools/pa/pkg/analyze/quality"
-	"github.com/pa-tools/pa/pkg/answer"
 	"github.com/pa-tools/pa/pkg/export"
 )
 
@@ -22,7 +21,7 @@ const DefaultRows = 50_000
 type Config struct {
 	// Name names the run: a path, or the user's name.
 	Name string
-	// Analyze says how to analyze, as for a report. Collect sets its Observer and Quantiles.
+	// Analyze says how to analyze, as for a report. Collect sets its Observer and Curve.
 	Analyze analyze.Config
 	// Rows is the number of requests of the run that are kept for the waterfall at most; 0 means
 	// DefaultRows.
@@ -80,15 +79,6 @@ type Level struct {
 	Timeless int
 	// Lanes is the number of lanes of Requests.
 	Lanes int
-}
-
-// A Distribution is the distribution of a metric over the successful requests of a level.
-type Distribution struct {
-	Metric answer.Metric
-	// Summary is the summary in the report.
-	Summary *analyze.Summary
-	// Value holds the percentiles at [Percents], exact and in the unit of the metric.
-	Value []float64
 }
 
 // Keys of the series of a level.
@@ -214,7 +204,7 @@ func Collect(ctx context.Context, r export.Reader, cfg Config) (_ *Run, err erro
 	defer func() { err = errors.Join(err, own.Close()) }()
 	c := &collector{cfg: cfg, memory: own}
 	c.cfg.Analyze.ValueMemory = memory - memory/memoryShare
-	c.cfg.Analyze.Observer, c.cfg.Analyze.Quantiles = c, Percents[:]
+	c.cfg.Analyze.Observer, c.cfg.Analyze.Curve = c, true
 	report, err := analyze.Run(ctx, r, c.cfg.Analyze)
 	run, err2 := c.finish(report)
 	return run, errors.Join(err, err2)

@@ -73,13 +73,16 @@ func TestByHand(t *testing.T) {
 	}
 	for _, d := range l.Distributions {
 		s := l.Experiment.Metric(d.Metric)
+		if s != d.Summary {
+			t.Errorf("%v: another summary", d.Metric)
+		}
 		for i, p := range analyze.Levels {
-			if k := percentIndex(t, p); d.Value[k] != s.Pct[i] {
-				t.Errorf("%v p%v: %v, the report has %v", d.Metric, p, d.Value[k], s.Pct[i])
+			if k := percentIndex(t, p); s.Curve[k] != s.Pct[i] {
+				t.Errorf("%v p%v: %v, the report has %v", d.Metric, p, s.Curve[k], s.Pct[i])
 			}
 		}
-		if d.Value[0] != s.Min || d.Value[len(d.Value)-1] != s.Max {
-			t.Errorf("%v: ends %v and %v", d.Metric, d.Value[0], d.Value[len(d.Value)-1])
+		if s.Curve[0] != s.Min || s.Curve[len(s.Curve)-1] != s.Max {
+			t.Errorf("%v: ends %v and %v", d.Metric, s.Curve[0], s.Curve[len(s.Curve)-1])
 		}
 	}
 	if len(l.Distributions) != 4 || l.Distributions[1].Metric != answer.ITL || l.Distributions[1].Summary.N != 4 {
@@ -99,10 +102,10 @@ func series(t *testing.T, l *Level, key string) Series {
 	return Series{}
 }
 
-// percentIndex returns the index of a percentile in Percents.
+// percentIndex returns the index of a percentile in CurveLevels.
 func percentIndex(t *testing.T, p float64) int {
 	t.Helper()
-	for i, q := range Percents {
+	for i, q := range analyze.CurveLevels {
 		if p == q {
 			return i
 		}
