@@ -29,9 +29,10 @@ type batch struct {
 	// cut says that ctx ended before all requests were measured.
 	cut bool
 
-	gaps   []int64     // of all requests, until the next Reset
-	times  []uint64    // the same for an Observer
-	keeper pointKeeper // of points that stay longer
+	gaps     []int64  // of all requests, until the next Reset
+	times    []uint64 // the same, and sendings, for an Observer
+	sendings []Sending
+	keeper   pointKeeper // of points that stay longer
 }
 
 // newBatch returns an empty batch for the requests of run.
@@ -43,7 +44,7 @@ func newBatch(ctx context.Context, run *export.Run, cfg *Config) *batch {
 func (b *batch) Reset() {
 	clear(b.requests)
 	b.requests, b.gaps, b.model, b.cut = b.requests[:0], b.gaps[:0], "", false
-	b.times = b.times[:0]
+	b.times, b.sendings = b.times[:0], b.sendings[:0]
 }
 
 // Add implements export.Batch.

@@ -47,8 +47,8 @@ type Sending struct {
 }
 
 // sendingOf returns the Sending of r.
-func sendingOf(r *export.Request) *Sending {
-	return &Sending{
+func sendingOf(r *export.Request) Sending {
+	return Sending{
 		ScheduledNS: r.ScheduledNS, IssuedNS: r.IssuedNS, ConnectNS: max(0, int64(r.DNS+r.Connect+r.TLS)),
 		Slot: r.Worker, Rank: r.Rank, Conn: r.Conn, Status: r.Status, Numbered: r.HasMeta,
 		Session: strings.Clone(r.SessionID), Turn: r.Turn,
@@ -90,7 +90,8 @@ func (r observedScrapes) Scrapes(ctx context.Context, do func(*export.Scrape) er
 // observe adds to m what an Observer sees of its request r besides the measures. The times stay valid
 // until the next Reset.
 func (b *batch) observe(m *measuredRequest, r *export.Request, a *answer.Answer) {
-	m.sending = sendingOf(r)
+	b.sendings = append(b.sendings, sendingOf(r))
+	m.sending = &b.sendings[len(b.sendings)-1]
 	if b.cfg.keeps() {
 		return // the point has its times
 	}

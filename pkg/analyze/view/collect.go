@@ -133,7 +133,7 @@ func (c *collector) Request(i int, q *analyze.Observed) {
 		l.addPrompt(q, ttft, late, key)
 		l.addPositions(q)
 	}
-	c.addRow(rows, q, index, key, begin, from, to, timed, failed, ttft, late)
+	c.addRow(rows, q, index, begin, key, from, to, timed, failed, ttft, late)
 }
 
 // addTimes adds a request from a time to another one to everything over time.
@@ -251,7 +251,7 @@ func cached(q *analyze.Observed) int64 {
 }
 
 // addPrompt adds a point of TTFT against the prompt.
-func (l *levelCollector) addPrompt(q *analyze.Observed, ttft answer.Value, late bool, key uint64) {
+func (l *levelCollector) addPrompt(q *analyze.Observed, ttft answer.Value, late bool, key int64) {
 	if !ttft.OK || !q.InputTokens.OK || q.InputTokens.V < 0 {
 		return
 	}
@@ -267,7 +267,7 @@ func (l *levelCollector) addPrompt(q *analyze.Observed, ttft answer.Value, late 
 }
 
 // addRow adds a request to the rows of its level, if it may be kept.
-func (c *collector) addRow(l *levelRows, q *analyze.Observed, index, key, begin uint64, from, to int64, timed, failed bool, ttft answer.Value, late bool) {
+func (c *collector) addRow(l *levelRows, q *analyze.Observed, index, begin uint64, key, from, to int64, timed, failed bool, ttft answer.Value, late bool) {
 	whole := q.Events == len(q.Gaps)+1 && len(q.TokenNS) == q.Events && q.Impossible == 0
 	stall := int64(0)
 	if whole && timed {
@@ -352,12 +352,12 @@ func (c *collector) addRowTimes(r *row, q *analyze.Observed, begin uint64, stall
 	}
 }
 
-// mix returns a number that looks random and depends on v alone (the finalizer of SplitMix64).
-func mix(v uint64) uint64 {
+// mix returns a number from 0 that looks random and depends on v alone (the finalizer of SplitMix64).
+func mix(v uint64) int64 {
 	v += 0x9e3779b97f4a7c15
 	v = (v ^ v>>30) * 0xbf58476d1ce4e5b9
 	v = (v ^ v>>27) * 0x94d049bb133111eb
-	return v ^ v>>31
+	return int64((v ^ v>>31) >> 1)
 }
 
 // Scrape implements [analyze.Observer].

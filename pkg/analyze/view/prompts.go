@@ -21,14 +21,14 @@ type prompts struct {
 	bins   map[promptBin]promptEnds
 	bits   int           // leading bits of a number that tell its bin
 	sample []promptPoint // the points with the lowest keys
-	limit  uint64        // keys of points that are not sampled, and above; 0: none yet
+	limit  int64         // keys of points that are not sampled, and above; 0: none yet
 	n      int
 }
 
 // A promptPoint is a point with the key of its request, by which samples are drawn.
 type promptPoint struct {
 	Prompt
-	key uint64
+	key int64
 }
 
 // A promptBin is a number of uncached tokens without its last bits, and whether cached tokens are known.

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/pa-tools/pa/internal/plural"
+	"github.com/pa-tools/pa/internal/quantile"
 )
 
 // A sample keeps a part of the requests of a run. Of the rows that are not failures, a share of
@@ -26,7 +27,7 @@ const noTime = math.MinInt64
 // A row is a request that may be kept. Its times are from the anchor, or noTime.
 type row struct {
 	Request
-	key        uint64 // decides whether it is drawn
+	key        int64 // decides whether it is drawn, at least 0
 	beginNS    int64
 	endNS      int64
 	timed      bool
@@ -38,14 +39,10 @@ type row struct {
 
 // candidate is what decides whether a request is kept.
 type candidate struct {
-	key                 uint64
+	key                 int64
 	beginNS             int64
 	failed              bool
 	stallNS, ttft, e2el int64
-}
-
-func (r *row) candidate() candidate {
-	return candidate{r.key, r.beginNS, r.failed, r.stallNS, r.TTFTNS, r.E2ELNS}
 }
 
 // rows keeps at most about twice as many rows as in the end.
@@ -53,6 +50,8 @@ type rows struct {
 	most   int
 	levels []*levelRows
 	held   int
+
+	scratch []int64
 }
 
 // levelRows are the rows of a level.
@@ -61,7 +60,7 @@ type levelRows struct {
 	seen int
 	// failures counts the failures seen; failureLimit is the key from which failures are not kept.
 	failures     int
-	failureLimit uint64
+	failureLimit int64
 	// cut says that rows were left out, so that the next fields hold.
 	cut bool
 	// stall, ttft and e2el are above the rows that are not among the worst.
@@ -69,13 +68,13 @@ type levelRows struct {
 	// fromNS and toNS are the begins of the first and the last row at the last cut, and limits
 	// the keys from which rows of each stratum are not drawn.
 	fromNS, toNS int64
-	limits       [strata]uint64
+	limits       [strata]int64
 }
 
 // level returns the rows of a level.
 func (x *rows) level(i int) *levelRows {
 	for i >= len(x.levels) {
-		x.levels = append(x.levels, &levelRows{failureLimit: math.MaxUint64})
+		x.levels = append(x.levels, &levelRows{failureLimit: math.MaxInt64})
 	}
 	return x.levels[i]
 }
@@ -84,7 +83,7 @@ func (x *rows) level(i int) *levelRows {
 func (l *levelRows) wants(c candidate) bool {
 	switch {
 	case c.failed:
-		return c.key <= l.failureLimit
+		return c.key < l.failureLimit
 	case !l.cut, c.stallNS > l.stall, c.ttft > l.ttft, c.e2el > l.e2el, c.beginNS < l.fromNS, c.beginNS > l.toNS:
 		return true
 	}
@@ -130,7 +129,7 @@ func (x *rows) prune() {
 	keepOthers := shares(others, rest)
 	x.held = 0
 	for i, l := range x.levels {
-		l.prune(keepFailures[i], keepOthers[i])
+		l.prune(keepFailures[i], keepOthers[i], &x.scratch)
 		x.held += len(l.kept)
 	}
 }
@@ -150,55 +149,65 @@ func shares(want []int, n int) []int {
 	return got
 }
 
-// prune leaves as many failures and other rows.
-func (l *levelRows) prune(failures, others int) {
-	var failed, rest []*row
-	for _, r := range l.kept {
+// prune leaves at most as many failures and other rows. A row is kept by what it is, not by its place in the
+// file: rows that are equal at a limit stay or go together.
+func (l *levelRows) prune(failures, others int, scratch *[]int64) {
+	all := l.kept
+	var rest []*row
+	l.kept = all[:0:0]
+	nFailed := 0
+	for _, r := range all {
 		if r.failed {
-			failed = append(failed, r)
+			nFailed++
 		} else {
 			rest = append(rest, r)
 		}
 	}
-	byKey := func(a, b *row) int { return cmp.Or(cmp.Compare(a.key, b.key), cmp.Compare(a.ID, b.ID)) }
-	if len(failed) > failures {
-		slices.SortFunc(failed, byKey)
-		failed = failed[:failures]
-		l.failureLimit = 0
-		if failures > 0 {
-			l.failureLimit = failed[failures-1].key
+	if nFailed > failures {
+		l.failureLimit = valueAt(all, failures, scratch, func(r *row) (int64, bool) { return r.key, r.failed })
+	}
+	for _, r := range all {
+		if r.failed && r.key < l.failureLimit {
+			l.kept = append(l.kept, r)
 		}
 	}
-	l.kept = failed
 	if len(rest) <= others {
 		l.kept = append(l.kept, rest...)
 		return
 	}
 	l.cut = true
 	worst := others / worstShare
-	kept := map[*row]bool{}
-	for _, w := range [...]struct {
-		of    func(*row) int64
-		limit *int64
-	}{
-		{func(r *row) int64 { return r.stallNS }, &l.stall},
-		{func(r *row) int64 { return r.TTFTNS }, &l.ttft},
-		{func(r *row) int64 { return r.E2ELNS }, &l.e2el},
-	} {
-		slices.SortFunc(rest, func(a, b *row) int { return cmp.Or(cmp.Compare(w.of(b), w.of(a)), byKey(a, b)) })
-		*w.limit = max(w.of(rest[worst]), 0)
-		for _, r := range rest[:worst] {
-			if w.of(r) > 0 && !kept[r] {
-				kept[r] = true
-				l.kept = append(l.kept, r)
-			}
+	place := len(rest) - 1 - worst
+	l.stall = max(valueAt(rest, place, scratch, func(r *row) (int64, bool) { return r.stallNS, true }), 0)
+	l.ttft = max(valueAt(rest, place, scratch, func(r *row) (int64, bool) { return r.TTFTNS, true }), 0)
+	l.e2el = max(valueAt(rest, place, scratch, func(r *row) (int64, bool) { return r.E2ELNS, true }), 0)
+	drawn := rest[:0]
+	for _, r := range rest {
+		if r.stallNS > l.stall || r.TTFTNS > l.ttft || r.E2ELNS > l.e2el {
+			l.kept = append(l.kept, r)
+			others--
+		} else {
+			drawn = append(drawn, r)
 		}
 	}
-	l.draw(slices.DeleteFunc(rest, func(r *row) bool { return kept[r] }), others-len(kept), byKey)
+	l.draw(drawn, others, scratch)
 }
 
-// draw keeps n rows, evenly over time.
-func (l *levelRows) draw(rest []*row, n int, byKey func(a, b *row) int) {
+// valueAt returns the value at a place in ascending order, among those for which of returns true.
+func valueAt(all []*row, place int, scratch *[]int64, of func(*row) (int64, bool)) int64 {
+	values := (*scratch)[:0]
+	for _, r := range all {
+		if v, ok := of(r); ok {
+			values = append(values, v)
+		}
+	}
+	*scratch = values
+	quantile.Sort(values)
+	return values[place]
+}
+
+// draw keeps at most n rows, evenly over time.
+func (l *levelRows) draw(rest []*row, n int, scratch *[]int64) {
 	l.fromNS, l.toNS = math.MaxInt64, math.MinInt64
 	for _, r := range rest {
 		l.fromNS, l.toNS = min(l.fromNS, r.beginNS), max(l.toNS, r.beginNS)
@@ -212,12 +221,15 @@ func (l *levelRows) draw(rest []*row, n int, byKey func(a, b *row) int) {
 	}
 	got := shares(want[:], n)
 	for s, g := range groups {
-		l.limits[s] = math.MaxUint64
+		l.limits[s] = math.MaxInt64
 		if got[s] < len(g) {
-			slices.SortFunc(g, byKey)
-			l.limits[s] = g[got[s]].key
+			l.limits[s] = valueAt(g, got[s], scratch, func(r *row) (int64, bool) { return r.key, true })
 		}
-		l.kept = append(l.kept, g[:got[s]]...)
+		for _, r := range g {
+			if r.key < l.limits[s] {
+				l.kept = append(l.kept, r)
+			}
+		}
 	}
 }
 
