@@ -28,7 +28,12 @@ type Course struct {
 	Series *export.Series
 	// PerSecond says that the values are the growth of a counter per second.
 	PerSecond bool
+	// Quantity is the name of the figure that the series belongs to, as in [Figure.Name]: "KV cache
+	// usage". Unit is the unit of that figure, and for a counter "/s" after it. Both are "" for
+	// series that belong to no gauge and no counter of the report.
+	Quantity, Unit string
 
+	scale float64
 	seen  bool
 	atNS  uint64
 	value float64
@@ -72,6 +77,33 @@ func (c *Courses) Add(s *export.Scrape, value func(x *Course, atNS uint64, v flo
 	}
 }
 
+// Scaled returns a value of the series in Unit; without a Unit, it returns the value.
+func (x *Course) Scaled(v float64) float64 {
+	if x.scale == 0 {
+		return v
+	}
+	return v * x.scale
+}
+
+// name sets what the report knows of the series.
+func (x *Course) name() *Course {
+	want := partGauge
+	if x.PerSecond {
+		want = partCounter
+	}
+	for _, r := range rolesOf(x.Series) {
+		if r.part != want {
+			continue
+		}
+		x.Quantity, x.Unit, x.scale = r.metric.name, r.metric.unit, r.metric.scale
+		if x.PerSecond {
+			x.Unit += "/s"
+		}
+		break
+	}
+	return x
+}
+
 // newCourse returns the course of a series; nil for the parts of histograms and summaries, which are no
 // course of one figure.
 func newCourse(source string, s *export.Series) *Course {
@@ -79,12 +111,12 @@ func newCourse(source string, s *export.Series) *Course {
 	case "histogram", "summary":
 		return nil
 	case "counter":
-		return &Course{Source: source, Series: s, PerSecond: true}
+		return (&Course{Source: source, Series: s, PerSecond: true}).name()
 	}
 	if strings.HasSuffix(s.Name, "_bucket") {
 		return nil
 	}
-	return &Course{Source: source, Series: s}
+	return (&Course{Source: source, Series: s}).name()
 }
 
 // add passes on the value that follows from a sample.

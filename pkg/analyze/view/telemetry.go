@@ -33,7 +33,7 @@ func (c *courses) add(s *export.Scrape, since func(uint64) (int64, bool)) {
 			c.order = append(c.order, x)
 		}
 		ns, _ := since(at)
-		points.add(ns, v)
+		points.add(ns, x.Scaled(v))
 	})
 }
 
@@ -41,10 +41,10 @@ func (c *courses) add(s *export.Scrape, since func(uint64) (int64, bool)) {
 // series that are left out.
 func (c *courses) finish(originNS int64) (all []Series, leftOut int) {
 	for _, x := range c.order {
-		s := Series{Key: x.Series.String(), Source: x.Source}
+		s := Series{Key: x.Series.String(), Source: x.Source, Quantity: x.Quantity, Unit: x.Unit}
 		s.Label = s.Key
 		if x.PerSecond {
-			s.Label, s.Unit = s.Key+" per second", "/s"
+			s.Label += " per second"
 		}
 		c.points[x].fill(&s)
 		if len(s.AtNS) == 0 {

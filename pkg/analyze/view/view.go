@@ -105,6 +105,9 @@ type Series struct {
 	Label  string // for people
 	Unit   string // "ns", "requests", "tokens/s", "requests/s"; "" if not known
 	Source string // of telemetry; "" for figures of the recorder
+	// Quantity is the report's name for the figure of a series of telemetry, "waiting requests", "KV
+	// cache usage", "GPU power", …, and Unit is then the report's unit; "" for other series.
+	Quantity string
 	// BinNS is the width of the bins, which begin at AtNS; 0 if the values are of instants.
 	BinNS int64
 	AtNS  []int64
