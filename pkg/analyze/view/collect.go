@@ -43,9 +43,9 @@ type levelCollector struct {
 	nCompleted, nFailed  int
 	tokens               float64
 	lateTokens           float64
-	// known and unknown count requests with and without a number of output tokens. lost counts those with
-	// tokens of unknown number, lateLost those of them that lose none if the level was streamed.
-	known, unknown, lost, lateLost int
+	// known counts requests with a number of output tokens, and lost those whose tokens nothing counts:
+	// lateLost of them lose none if the level was streamed.
+	known, lost, lateLost int
 
 	// changes holds the starts and the ends of the requests that had been sent: twice the time, and 1
 	// more for a start, so that an end comes before a start at the same time.
@@ -185,7 +185,6 @@ func (l *levelCollector) addTokens(c *collector, q *analyze.Observed, from, to i
 		l.known++
 		l.tokens += float64(tokens.V)
 	default:
-		l.unknown++
 		return
 	}
 	if len(q.TokenNS) == 0 {
@@ -371,6 +370,11 @@ func (c *collector) Scrape(s *export.Scrape) {
 // finish returns the run. The error says that values could not be read back from a temporary file.
 func (c *collector) finish(report *analyze.Report) (*Run, error) {
 	run := &Run{Name: c.cfg.Name, Report: report, Levels: make([]Level, len(report.Experiments))}
+	if m := report.Run.Meta; m != nil { // the file may have told it at its end
+		if start, ok := c.since(m.StartNS); ok {
+			c.originNS = min(c.originNS, start)
+		}
+	}
 	if c.anchorNS != 0 {
 		run.OriginNS = c.anchorNS + uint64(c.originNS)
 	}
@@ -385,8 +389,12 @@ func (c *collector) finish(report *analyze.Report) (*Run, error) {
 		level.Timeless = l.timeless
 		if l.fromNS <= l.toNS {
 			level.FromNS, level.ToNS = l.fromNS-c.originNS, l.toNS-c.originNS
+		}
+		if why, untimed := report.Run.Lacks(export.PartStarts); untimed {
+			level.Untimed = why
+		} else if l.fromNS <= l.toNS {
 			level.GapsByTime = l.byTime.heatmap(func(column int) float64 { return float64(l.axis.start(column<<columnBits) - c.originNS) })
-			err = errors.Join(err, c.addSeries(level, l))
+			err = errors.Join(err, c.addSeries(level, l, report.Run))
 		}
 		level.GapsByPosition = l.byPosition.heatmap(columnStart)
 		if l.streamed {
@@ -468,10 +476,12 @@ func coarse(bins int, events float64) (shift int) {
 }
 
 // addSeries adds the series of a level. The error is of reading back times from a temporary file.
-func (c *collector) addSeries(level *Level, l *levelCollector) error {
+func (c *collector) addSeries(level *Level, l *levelCollector, run *export.Run) error {
 	inFlight := Series{Key: InFlight, Label: "requests in flight", Unit: "requests"}
 	err := l.inFlight(&inFlight, c.originNS)
-	if len(inFlight.AtNS) > 0 {
+	_, noEnds := run.Lacks(export.PartEnds)
+	_, noGaps := run.Lacks(export.PartGaps)
+	if len(inFlight.AtNS) > 0 && !noEnds {
 		level.Series = append(level.Series, inFlight)
 	}
 	known := l.known
@@ -483,10 +493,10 @@ func (c *collector) addSeries(level *Level, l *levelCollector) error {
 			l.outputs[i] += n
 		}
 	}
-	if l.lost == 0 && known > 0 {
+	if l.lost == 0 && known > 0 && !noGaps {
 		level.Series = append(level.Series, rate(l, c.originNS, l.outputs, l.tokens, Series{Key: OutputTokens, Label: "output tokens", Unit: "tokens/s"}))
 	}
-	if l.nCompleted > 0 {
+	if l.nCompleted > 0 && !noEnds {
 		level.Series = append(level.Series, rate(l, c.originNS, l.completed, float64(l.nCompleted), Series{Key: Completed, Label: "requests completed", Unit: "requests/s"}))
 	}
 	if l.nFailed > 0 {

@@ -13,12 +13,14 @@ import (
 
 // A sample keeps a part of the requests of a run. Of the rows that are not failures, a share of
 // 1/worstShare is kept for each of: the longest stalls, the slowest first tokens, the slowest ends.
-// The others are drawn evenly over the strata of time, by their keys. failures are kept while they take no
-// more than a share of failureShare of all rows; else they are drawn, too.
+// The others are drawn by their keys, evenly over strata of time: at most mostStrata, of leastOfStratum rows
+// or more. Failures are kept while they take no more than a share of failureShare of all rows; else they are
+// drawn, too.
 const (
-	strata       = 100
-	worstShare   = 20
-	failureShare = 0.9
+	mostStrata     = 100
+	leastOfStratum = 5
+	worstShare     = 20
+	failureShare   = 0.9
 )
 
 // noTime is a missing time of a row.
@@ -68,7 +70,7 @@ type levelRows struct {
 	// fromNS and toNS are the begins of the first and the last row at the last cut, and limits
 	// the keys from which rows of each stratum are not drawn.
 	fromNS, toNS int64
-	limits       [strata]int64
+	limits       []int64
 }
 
 // level returns the rows of a level.
@@ -93,7 +95,7 @@ func (l *levelRows) wants(c candidate) bool {
 // stratum returns the stratum of a begin.
 func (l *levelRows) stratum(begin int64) int {
 	span := float64(l.toNS-l.fromNS) + 1
-	return min(int(float64(begin-l.fromNS)/span*strata), strata-1)
+	return min(int(float64(begin-l.fromNS)/span*float64(len(l.limits))), len(l.limits)-1)
 }
 
 // add adds a row to a level.
@@ -212,14 +214,15 @@ func (l *levelRows) draw(rest []*row, n int, scratch *[]int64) {
 	for _, r := range rest {
 		l.fromNS, l.toNS = min(l.fromNS, r.beginNS), max(l.toNS, r.beginNS)
 	}
-	var groups [strata][]*row
-	var want [strata]int
+	strata := min(max(n/leastOfStratum, 1), mostStrata)
+	l.limits = make([]int64, strata)
+	groups, want := make([][]*row, strata), make([]int, strata)
 	for _, r := range rest {
 		s := l.stratum(r.beginNS)
 		groups[s] = append(groups[s], r)
 		want[s]++
 	}
-	got := shares(want[:], n)
+	got := shares(want, n)
 	for s, g := range groups {
 		l.limits[s] = math.MaxInt64
 		if got[s] < len(g) {

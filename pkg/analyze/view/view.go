@@ -58,7 +58,7 @@ type Level struct {
 	// Distributions are of TTFT, ITL, TPOT and E2EL, in this order; a metric without values has none.
 	Distributions []Distribution
 	// Series are over time: see the constants of their keys. A series that cannot be computed is not
-	// there.
+	// there, because the requests or the file lack what it needs.
 	Series []Series
 	// GapsByTime counts the gaps between tokens by the time at which they ended, and GapsByPosition
 	// by their position in the answer: the gap between the first and the second token event is at 1.
@@ -74,6 +74,9 @@ type Level struct {
 	Requests []Request
 	LeftOut  int
 	Sampling string
+	// Untimed is the reason why nothing over time is known, in a file that does not say when requests
+	// were sent: all Requests begin at the same time then. It is "" otherwise.
+	Untimed string
 	// Timeless counts the requests without any time, or with a damaged time far from the others. Only
 	// failures among them are in Requests, and none is in anything over time.
 	Timeless int
@@ -160,7 +163,8 @@ type Request struct {
 	Slot, Lane int
 	// QueueNS is the time of the schedule, or of the hand-over to the client, and ConnectNS the begin
 	// of the name lookup; Absent if the request did not wait or connect. StartNS is the time when the
-	// request left, FirstNS and LastTokenNS are of its token events, and EndNS is the end.
+	// request left, FirstNS and LastTokenNS are of its token events, and EndNS is the end: the
+	// last known time.
 	QueueNS, ConnectNS, StartNS, FirstNS, LastTokenNS, EndNS int64
 	// TTFTNS and E2ELNS are the measures as in the report.
 	TTFTNS, E2ELNS                          int64

@@ -6,7 +6,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/pa-tools/pa/internal/memrun"
-	"github.com/pa-tools/pa/pkg/analyze"
 	"github.com/pa-tools/pa/pkg/analyze/quality"
 	"github.com/pa-tools/pa/pkg/answer"
 	"github.com/pa-tools/pa/pkg/export"
@@ -71,20 +70,7 @@ func TestByHand(t *testing.T) {
 	if g := &l.GapsByTime; g.N != 4 || g.Most != 3 {
 		t.Errorf("%+v", g)
 	}
-	for _, d := range l.Distributions {
-		s := l.Experiment.Metric(d.Metric)
-		if s != d.Summary {
-			t.Errorf("%v: another summary", d.Metric)
-		}
-		for i, p := range analyze.Levels {
-			if k := percentIndex(t, p); s.Curve[k] != s.Pct[i] {
-				t.Errorf("%v p%v: %v, the report has %v", d.Metric, p, s.Curve[k], s.Pct[i])
-			}
-		}
-		if s.Curve[0] != s.Min || s.Curve[len(s.Curve)-1] != s.Max {
-			t.Errorf("%v: ends %v and %v", d.Metric, s.Curve[0], s.Curve[len(s.Curve)-1])
-		}
-	}
+	check(t, run, DefaultRows)
 	if len(l.Distributions) != 4 || l.Distributions[1].Metric != answer.ITL || l.Distributions[1].Summary.N != 4 {
 		t.Errorf("%+v", l.Distributions)
 	}
@@ -100,16 +86,4 @@ func series(t *testing.T, l *Level, key string) Series {
 	}
 	t.Fatalf("no series %s", key)
 	return Series{}
-}
-
-// percentIndex returns the index of a percentile in CurveLevels.
-func percentIndex(t *testing.T, p float64) int {
-	t.Helper()
-	for i, q := range analyze.CurveLevels {
-		if p == q {
-			return i
-		}
-	}
-	t.Fatalf("p%v is not on the grid", p)
-	return 0
 }
