@@ -1,6 +1,7 @@
 package view
 
 import (
+	"cmp"
 	"math"
 	"slices"
 	"testing"
@@ -33,7 +34,12 @@ func check(t *testing.T, run *Run, rows int) {
 		}
 		checkRequests(t, l)
 		kept += len(l.Requests)
-		total += len(l.Requests) + l.LeftOut
+		total += len(l.Requests) + l.LeftOut + l.Timeless
+		for k := range l.Requests {
+			if l.Requests[k].Lane == Absent {
+				total--
+			}
+		}
 		if (l.LeftOut > 0) != (l.Sampling != "") {
 			t.Errorf("level %d: %d left out, %q", i, l.LeftOut, l.Sampling)
 		}
@@ -145,7 +151,13 @@ func checkRequests(t *testing.T, l *Level) {
 			last = max(last, at)
 		}
 	}
-	if !slices.IsSortedFunc(l.Requests, func(a, b Request) int { return int(min(1, max(-1, a.BeginNS()-b.BeginNS()))) }) {
+	begin := func(r *Request) int64 {
+		if r.Lane == Absent {
+			return math.MaxInt64
+		}
+		return r.BeginNS()
+	}
+	if !slices.IsSortedFunc(l.Requests, func(a, b Request) int { return cmp.Compare(begin(&a), begin(&b)) }) {
 		t.Errorf("requests are not in the order of their begins")
 	}
 }

@@ -84,14 +84,13 @@ func (c *collector) level(i int) *levelCollector {
 
 // since returns the time from the anchor to t; ok is false if t is missing or damaged.
 func (c *collector) since(t uint64) (ns int64, ok bool) {
-	d := int64(t - c.anchorNS)
-	return d, t != 0 && d > -farNS && d < farNS
+	near := t >= c.anchorNS && t-c.anchorNS < farNS || t < c.anchorNS && c.anchorNS-t < farNS
+	return int64(t - c.anchorNS), near && t != 0
 }
 
 // Request implements [analyze.Observer].
 func (c *collector) Request(i int, q *analyze.Observed) {
 	l, rows := c.level(i), c.rows.level(i)
-	rows.seen++
 	index := c.index
 	c.index++
 	l.streamed = l.streamed || q.ShowsStream()
@@ -113,6 +112,9 @@ func (c *collector) Request(i int, q *analyze.Observed) {
 	timed := ok && ok2
 	if !timed {
 		l.timeless++
+	}
+	if timed || failed {
+		rows.seen++
 	}
 	key := mix(index)
 	if q.Numbered {
@@ -300,7 +302,9 @@ func (c *collector) addRow(l *levelRows, q *analyze.Observed, index, begin uint6
 			r.outputLate = tokens.V
 		}
 	}
-	if timed {
+	if !timed {
+		r.beginNS = math.MaxInt64 // after all others
+	} else {
 		c.addRowTimes(r, q, begin, whole && stall > 0)
 	}
 	c.rows.add(l, r)
@@ -312,9 +316,9 @@ const mostStalls = 20
 // addRowTimes sets the times of a row, from the anchor.
 func (c *collector) addRowTimes(r *row, q *analyze.Observed, begin uint64, stalled bool) {
 	r.EndNS = r.endNS
-	if start, ok := c.since(q.StartNS); ok {
+	if start, ok := c.since(q.StartNS); ok && start <= r.endNS {
 		r.StartNS = start
-		if wait := start - r.beginNS; wait > 0 && start <= r.endNS {
+		if wait := start - r.beginNS; wait > 0 {
 			connect := min(q.ConnectNS, wait)
 			if connect > 0 {
 				r.ConnectNS = start - connect

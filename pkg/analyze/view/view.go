@@ -70,7 +70,8 @@ type Level struct {
 	Prompts        []Prompt
 	PromptsLeftOut int
 	// Requests are the rows of the waterfall in the order of their begins: of all phases and outcomes.
-	// LeftOut counts the others, and Sampling says in a sentence which ones were kept; "" if all were.
+	// Failures without a time come last. LeftOut counts the requests that are left out, and Sampling
+	// says in a sentence which ones were kept; "" if all were.
 	Requests []Request
 	LeftOut  int
 	Sampling string
@@ -78,7 +79,7 @@ type Level struct {
 	// were sent: all Requests begin at the same time then. It is "" otherwise.
 	Untimed string
 	// Timeless counts the requests without any time, or with a damaged time far from the others. Only
-	// failures among them are in Requests, and none is in anything over time.
+	// failures among them are in Requests; the others are not in LeftOut. None is in anything over time.
 	Timeless int
 	// Lanes is the number of lanes of Requests.
 	Lanes int
