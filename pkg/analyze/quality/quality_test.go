@@ -242,3 +242,27 @@ func TestProperties(t *testing.T) {
 		}
 	}
 }
+
+// Find returns the stalls that Of counts.
+func TestFind(t *testing.T) {
+	x := Stalls{ThresholdNS: 20, Factor: 3}
+	for _, tt := range []struct {
+		gaps []int64
+		want []int
+	}{
+		{nil, nil},
+		{[]int64{20, 10}, nil},                         // none above the threshold
+		{[]int64{21, 21, 21, 21}, nil},                 // none above three medians
+		{[]int64{5, 31, 5, 21, 5, 5, 20}, []int{1, 3}}, // the median is 5
+	} {
+		got := x.Find(tt.gaps)
+		of := x.Of(tt.gaps)
+		longest, sum := int64(0), int64(0)
+		for _, i := range got {
+			longest, sum = max(longest, tt.gaps[i]), sum+tt.gaps[i]
+		}
+		if !slices.Equal(got, tt.want) || of.N != len(got) || of.LongestNS != longest || of.TotalNS != sum {
+			t.Errorf("%v: %v, want %v; Of says %+v", tt.gaps, got, tt.want, of)
+		}
+	}
+}

@@ -1,0 +1,107 @@
+package view
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/pa-tools/pa/internal/memrun"
+	"github.com/pa-tools/pa/pkg/analyze"
+	"github.com/pa-tools/pa/pkg/answer"
+	"github.com/pa-tools/pa/pkg/export"
+	"github.com/pa-tools/pa/pkg/export/columnar"
+	"github.com/pa-tools/pa/pkg/export/formats"
+	"github.com/pa-tools/pa/pkg/export/profilejson"
+)
+
+// chats writes streamed chats of 100 tokens each, as JSON and as Parquet, and returns the paths.
+func chats(b *testing.B, n int) (json, parquet string) {
+	b.Helper()
+	dir := b.TempDir()
+	json, parquet = filepath.Join(dir, "run.json"), filepath.Join(dir, "run.parquet")
+	kind, endpoint, streaming := "openai", "v1/chat/completions", true
+	run := &export.Run{ServiceKind: &kind, Endpoint: &endpoint, Meta: &export.RunMeta{Schema: export.Schema, Tool: "x", Streaming: &streaming}}
+	create := func(path string) *os.File {
+		f, err := os.Create(path)
+		if err != nil {
+			b.Fatal(err)
+		}
+		b.Cleanup(func() { f.Close() })
+		return f
+	}
+	p, err := columnar.NewParquetWriter(create(parquet), answer.NewDeriver(run))
+	if err != nil {
+		b.Fatal(err)
+	}
+	for _, w := range []export.Writer{profilejson.NewWriter(create(json)), p} {
+		err := w.BeginExperiment(export.ModeConcurrency, "8")
+		for i := range n {
+			pieces := make([]string, 100)
+			for k := range pieces {
+				pieces[k] = memrun.Delta(fmt.Sprint(" word", i+k))
+			}
+			q := memrun.OpenAI(append(pieces, memrun.Usage5)...)
+			q.HasMeta, q.ID, q.Status, q.Worker = true, uint64(i+1), export.StatusOK, i%8
+			q.StartNS = 1_700_000_000_000_000_000 + uint64(i)*150e6
+			for k := range q.Responses {
+				q.Responses[k].RecvNS = q.StartNS + 80e6 + uint64(k*11e6+i*k%97*1e4)
+			}
+			if err == nil {
+				err = w.WriteRequest(&q)
+			}
+		}
+		if err == nil {
+			err = w.EndExperiment(&export.Experiment{})
+		}
+		if err == nil {
+			err = w.Close(run)
+		}
+		if err != nil {
+			b.Fatal(err)
+		}
+	}
+	return json, parquet
+}
+
+// Collect beside the report alone, of 2,000 chats of 100 tokens, from the file to the result.
+func BenchmarkCollect(b *testing.B) {
+	const n = 2000
+	json, parquet := chats(b, n)
+	opener := export.Opener{Formats: formats.Readers()}
+	for _, file := range []struct{ name, path string }{{"json", json}, {"parquet", parquet}} {
+		info, err := os.Stat(file.path)
+		if err != nil {
+			b.Fatal(err)
+		}
+		for _, what := range []string{"report", "view"} {
+			b.Run(file.name+"/"+what, func(b *testing.B) {
+				b.SetBytes(info.Size())
+				b.ReportAllocs()
+				for b.Loop() {
+					r, err := opener.Open(b.Context(), file.path)
+					if err != nil {
+						b.Fatal(err)
+					}
+					requests := 0
+					if what == "view" {
+						run, err := Collect(b.Context(), r, Config{})
+						if err != nil {
+							b.Fatal(err)
+						}
+						requests = len(run.Levels[0].Requests)
+					} else {
+						report, err := analyze.Run(b.Context(), r, analyze.Config{})
+						if err != nil {
+							b.Fatal(err)
+						}
+						requests = report.Requests
+					}
+					if err := r.Close(); err != nil || requests != n {
+						b.Fatalf("%d requests, %v", requests, err)
+					}
+				}
+			})
+		}
+	}
+}
