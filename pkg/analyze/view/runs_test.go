@@ -8,6 +8,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -17,12 +18,14 @@ import (
 
 	"github.com/pa-tools/pa/internal/golden"
 	"github.com/pa-tools/pa/internal/memrun"
+	"github.com/pa-tools/pa/internal/shardtest"
 	"github.com/pa-tools/pa/pkg/analyze"
 	"github.com/pa-tools/pa/pkg/answer"
 	"github.com/pa-tools/pa/pkg/export"
 	"github.com/pa-tools/pa/pkg/export/columnar"
 	"github.com/pa-tools/pa/pkg/export/formats"
 	"github.com/pa-tools/pa/pkg/export/profilejson"
+	"github.com/pa-tools/pa/pkg/export/shards"
 )
 
 // keys returns the keys of the series of a level.
@@ -510,5 +513,44 @@ func TestErrors(t *testing.T) {
 	cancel(full)
 	if run, err := Collect(ctx, memrun.New("", []export.Request{memrun.At(10, 20)}), Config{}); !errors.Is(err, full) || run == nil {
 		t.Errorf("%v", err)
+	}
+}
+
+// The shards of a run, given in any order, show what the whole run shows.
+func TestShards(t *testing.T) {
+	rng := rand.New(rand.NewPCG(9, 1))
+	whole := shardtest.Random(rng, 90, "9", "18")
+	dir := t.TempDir()
+	one := filepath.Join(dir, "whole.json")
+	shardtest.Write(t, one, shardtest.Again(whole))
+	var all []shards.Shard
+	for i, part := range shardtest.Divide(whole, 3) {
+		name := filepath.Join(dir, string(rune('c'-i))+".parquet")
+		shardtest.Write(t, name, part)
+		all = append(all, shards.Shard{Name: name, Reader: opened(t, name)})
+	}
+	slices.Reverse(all)
+	merged, err := shards.Merge(all)
+	if err != nil {
+		t.Fatal(err)
+	}
+	run := collect(t, merged, Config{})
+	check(t, run, DefaultRows)
+	want := collect(t, opened(t, one), Config{})
+	for i := range want.Levels {
+		a, b := &want.Levels[i], &run.Levels[i]
+		if a.GapsByPosition.N != b.GapsByPosition.N || len(a.Requests) != len(b.Requests) || a.ToNS-a.FromNS != b.ToNS-b.FromNS {
+			t.Errorf("level %d: %d and %d gaps, %d and %d requests", i, a.GapsByPosition.N, b.GapsByPosition.N, len(a.Requests), len(b.Requests))
+		}
+		if d := cmp.Diff(series(t, a, InFlight).Value, series(t, b, InFlight).Value); d != "" {
+			t.Errorf("level %d: in flight (-whole +shards):\n%s", i, d)
+		}
+		ranks := map[int]bool{}
+		for k := range b.Requests {
+			ranks[b.Requests[k].Rank] = true
+		}
+		if len(ranks) != 3 {
+			t.Errorf("level %d: ranks %v", i, ranks)
+		}
 	}
 }
