@@ -8,6 +8,7 @@ import (
 
 	"github.com/pa-tools/pa/cmd/pa-analyze/internal/settings"
 	"github.com/pa-tools/pa/internal/cmdline"
+	"github.com/pa-tools/pa/pkg/analyze"
 	"github.com/pa-tools/pa/pkg/analyze/check"
 	"github.com/pa-tools/pa/pkg/analyze/report"
 	"github.com/pa-tools/pa/pkg/export"
@@ -38,7 +39,7 @@ and --gate is given.`,
 	}
 }
 
-func checkAction(c *cli.Context) error {
+func checkAction(c *cli.Context) (err error) {
 	format, err := settings.CheckFormat(c, "text", "markdown", "json", "junit")
 	if err != nil {
 		return err
@@ -62,7 +63,9 @@ func checkAction(c *cli.Context) error {
 	if cfg.MemoryLimit, err = settings.MemoryLimit(c); err != nil {
 		return err
 	}
-	paths, err := settings.Files(c)
+	ahead := settings.OpenFiles{}
+	defer func() { err = errors.Join(err, ahead.Close()) }()
+	runs, err := ahead.Runs(c)
 	if err != nil {
 		return err
 	}
@@ -71,11 +74,17 @@ func checkAction(c *cli.Context) error {
 	}
 	var results []*check.Result
 	var errs []error
-	for _, path := range paths {
-		errs = append(errs, settings.Use(c, path, func(r export.Reader) error {
+	for _, run := range runs {
+		path := run.Name
+		errs = append(errs, ahead.Use(c, run, func(r export.Reader) error {
 			res, rep, err := check.Run(c.Context, path, r, cfg, profile)
 			err = errors.Join(err, settings.LeftOut(path, r, "not in the checklist"))
 			settings.Warnings(c, r)
+			for _, w := range rep.Warnings { // the items show the others
+				if x := analyze.AsWarning(w); x.Kind == analyze.KindIncomplete {
+					settings.Warnf(c, "%s: %v", path, x)
+				}
+			}
 			if err == nil && len(rep.Experiments) == 0 {
 				return fmt.Errorf("%s: holds no experiment: nothing was measured", path)
 			}

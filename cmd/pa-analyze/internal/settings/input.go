@@ -1,7 +1,6 @@
 package settings
 
 import (
-	"errors"
 	"fmt"
 	"os"
 	"strings"
@@ -60,16 +59,6 @@ func Open(c *cli.Context, path string) (export.Reader, error) {
 func IsFolder(path string) bool {
 	info, err := os.Stat(path)
 	return err == nil && info.IsDir()
-}
-
-// Use opens a file, gives it to f, and closes it.
-func Use(c *cli.Context, path string, f func(export.Reader) error) (err error) {
-	r, err := Open(c, path)
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, r.Close()) }()
-	return f(r)
 }
 
 // Arguments returns the files that a command reads: its arguments, else the default

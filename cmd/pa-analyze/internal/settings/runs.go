@@ -196,9 +196,9 @@ func (o OpenFiles) shards(in *Input) []shards.Shard {
 // error of a run with missing shards names them.
 func (o OpenFiles) Use(c *cli.Context, in Input, f func(export.Reader) error) (err error) {
 	if !in.merge {
-		r, err := o.look(c, in.Paths[0])
-		if err != nil {
-			return err
+		r, lookErr := o.look(c, in.Paths[0])
+		if lookErr != nil {
+			return lookErr
 		}
 		delete(o, in.Paths[0])
 		defer func() { err = errors.Join(err, r.Close()) }()
