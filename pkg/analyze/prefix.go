@@ -13,8 +13,8 @@ import (
 // A Prefix says how many input tokens the server's prefix cache held, and how the time to the first
 // token grows with the input tokens that it did not hold. It is about successful requests.
 type Prefix struct {
-	// Stated counts the requests whose answers state cached tokens, be it 0, and input tokens; Unstated
-	// counts the others.
+	// Stated counts the requests whose answers state input tokens and cached tokens, which may be 0;
+	// Unstated counts the others.
 	Stated, Unstated int
 	// Figures holds the figures that PrefixFigures lists, without KeyHitRateZero where it would repeat KeyHitRate.
 	Figures []LevelFigure
@@ -83,7 +83,7 @@ func (c *prefixCollector) add(p *Point) {
 	c.stated = append(c.stated, u)
 }
 
-// resolve adds the requests of which only others of the level show whether they were streamed.
+// resolve adds the pending requests, when the whole level shows whether it was streamed.
 func (c *prefixCollector) resolve(streamed bool) {
 	for _, u := range c.pending {
 		if !streamed {

@@ -93,8 +93,8 @@ func NewQualityMeter(cfg QualityConfig) *QualityMeter {
 	return &QualityMeter{cfg: cfg, stalls: quality.Stalls{ThresholdNS: cfg.StallNS, Factor: cfg.StallFactor}}
 }
 
-// Measure returns the quality of a request, whether the request counts or not. A request of which
-// only the other requests of the level show whether it was streamed has no times: see
+// Measure returns the quality of a request, whether the request counts or not. A request has no
+// times if only other requests of its level show whether it was streamed: see
 // [answer.Measured.AsStreamed].
 func (x *QualityMeter) Measure(m *answer.Measured) RequestQuality {
 	q := RequestQuality{TokensPerEvent: math.NaN(), ITLPerTokenNS: math.NaN(), NormalizedLatencyNS: math.NaN()}

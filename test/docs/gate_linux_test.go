@@ -60,6 +60,9 @@ func TestGateScript(t *testing.T) {
 		if code != tt.code || !strings.Contains(said, tt.said) {
 			t.Errorf("%s: exit code %d, want %d and %q:\n%s", tt.name, code, tt.code, tt.said, said)
 		}
+		if n := strings.Count(said, "has no accepted point"); n > 1 {
+			t.Errorf("%s: a missing baseline is said %d times:\n%s", tt.name, n, said)
+		}
 		points, err := filepath.Glob(filepath.Join(dir, "baseline/*Z*"))
 		if err != nil || len(points) != tt.points {
 			t.Errorf("%s: %d accepted points, want %d", tt.name, len(points), tt.points)

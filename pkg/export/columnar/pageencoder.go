@@ -394,6 +394,7 @@ type pageStatistics struct {
 	nulls                int64
 }
 
+// addNumbers adds all numbers of a page at once; s has none yet.
 func (s *pageStatistics) addNumbers(numbers []int64) {
 	if len(numbers) == 0 {
 		return
