@@ -11,6 +11,7 @@
 // Sorted merges the runs and passes the values on in ascending order, so a caller can sum them
 // up without keeping them.
 //
+// Values from 0 to 2³²−1 take 4 bytes in memory, and all values 8 from the first other one on.
 // A run in the file holds the differences between successive values as uvarints, modulo 2⁶⁴. The
 // first difference is to 0. Timing data of a million values takes 1 to 3 bytes a value.
 //

@@ -12,6 +12,7 @@ import (
 
 const (
 	leastRun = 64      // number of values for which a Sorter first reserves memory
+	growth   = 4       // of the room: pages that are touched for the first time cost more than memory that is reserved
 	mostRun  = 1 << 20 // most values of a run in memory
 	runShare = 8       // a full run takes at most 1/runShare of the memory
 
@@ -25,7 +26,8 @@ type Memory struct {
 	used    int64 // capacity of the Sorters' runs
 	dir     string
 	sorters []*Sorter
-	scratch []int64 // buffer for sorting
+	scratch []int64  // buffer for sorting
+	narrow  []uint32 // as well
 
 	file *spool.Temporary // all runs outside memory; nil before the first
 	size int64            // bytes of the file
@@ -86,7 +88,7 @@ func (m *Memory) makeRoom(n int64) {
 }
 
 // write appends sorted values to the file.
-func (m *Memory) write(sorted []int64) (storedRun, error) {
+func (m *Memory) write(sorted run) (storedRun, error) {
 	if m.file == nil {
 		f, err := spool.CreateTemporary(m.dir, "pa-sort-*")
 		if err != nil {
@@ -94,13 +96,14 @@ func (m *Memory) write(sorted []int64) (storedRun, error) {
 		}
 		m.file = f
 	}
-	r := storedRun{from: m.size, to: m.size, n: len(sorted)}
-	buf := make([]byte, 0, min(writeBytes, binary.MaxVarintLen64*(len(sorted)+1)))
+	r := storedRun{from: m.size, to: m.size, n: sorted.len()}
+	buf := make([]byte, 0, min(writeBytes, binary.MaxVarintLen64*(sorted.len()+1)))
 	last := int64(0)
-	for i, v := range sorted {
+	for i := range r.n {
+		v := sorted.at(i)
 		buf = binary.AppendUvarint(buf, uint64(v)-uint64(last))
 		last = v
-		if len(buf) > cap(buf)-binary.MaxVarintLen64 || i == len(sorted)-1 {
+		if len(buf) > cap(buf)-binary.MaxVarintLen64 || i == r.n-1 {
 			if _, err := m.file.WriteAt(buf, r.to); err != nil {
 				err = fmt.Errorf("sort in a temporary file in %s: %w; make room there, or set TMPDIR to a larger disk", cmp.Or(m.dir, os.TempDir()), err)
 				return storedRun{}, errors.Join(err, m.file.Truncate(m.size))

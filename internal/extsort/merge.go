@@ -31,7 +31,7 @@ func (s *Sorter) Sorted(f func(block []int64)) error {
 	window := max(blockValues/max(len(s.runs)+len(s.stored), 1), leastWindow)
 	var all []*cursor
 	for _, r := range s.runs {
-		all = append(all, &cursor{rest: r, size: window})
+		all = append(all, &cursor{rest: r, size: min(window, r.len())})
 	}
 	for _, r := range s.stored {
 		all = append(all, &cursor{stored: r, size: min(window, r.n)})
@@ -84,7 +84,7 @@ func (s *Sorter) Sorted(f func(block []int64)) error {
 type cursor struct {
 	size   int     // values of a window
 	window []int64 // sorted
-	rest   []int64
+	rest   run
 	stored storedRun
 	last   int64 // value before the stored run
 	buf    []int64
@@ -92,7 +92,7 @@ type cursor struct {
 }
 
 // more reports whether the run goes on after the window.
-func (c *cursor) more() bool { return len(c.rest) > 0 || c.stored.n > 0 }
+func (c *cursor) more() bool { return c.rest.len() > 0 || c.stored.n > 0 }
 
 // upTo returns how many values of the window are at most bound.
 func (c *cursor) upTo(bound int64) int {
@@ -107,18 +107,37 @@ func (c *cursor) upTo(bound int64) int {
 	return low
 }
 
-// fill reads the next window if the current window is empty.
+// fill completes a window of which half or less is left. Windows that end at about the same
+// value make large blocks.
 func (c *cursor) fill(file io.ReaderAt) error {
-	if len(c.window) > 0 || !c.more() {
-		return nil
-	}
-	if c.stored.n == 0 {
-		k := min(c.size, len(c.rest))
-		c.window, c.rest = c.rest[:k], c.rest[k:]
+	if len(c.window) > c.size/2 || !c.more() {
 		return nil
 	}
 	if c.buf == nil {
-		c.buf, c.bytes = make([]int64, c.size), make([]byte, 2*c.size+binary.MaxVarintLen64)
+		c.buf = make([]int64, c.size)
+	}
+	left := copy(c.buf, c.window)
+	c.window = c.buf[:left]
+	if c.stored.n > 0 {
+		return c.fillStored(file)
+	}
+	n := min(c.size-left, c.rest.len())
+	if r := &c.rest; len(r.narrow) > 0 {
+		for _, v := range r.narrow[:n] {
+			c.window = append(c.window, int64(v))
+		}
+		r.narrow = r.narrow[n:]
+	} else {
+		c.window = append(c.window, r.wide[:n]...)
+		r.wide = r.wide[n:]
+	}
+	return nil
+}
+
+// fillStored completes the window from the file.
+func (c *cursor) fillStored(file io.ReaderAt) error {
+	if c.bytes == nil {
+		c.bytes = make([]byte, 2*c.size+binary.MaxVarintLen64)
 	}
 	b := c.bytes[:min(int64(len(c.bytes)), c.stored.to-c.stored.from)]
 	if n, err := file.ReadAt(b, c.stored.from); n < len(b) {
@@ -127,7 +146,6 @@ func (c *cursor) fill(file io.ReaderAt) error {
 		}
 		return fmt.Errorf("read sorted values back from the temporary file: %w", err)
 	}
-	c.window = c.buf[:0]
 	used := 0
 	for len(c.window) < c.size && c.stored.n > 0 {
 		d, k := binary.Uvarint(b[used:])

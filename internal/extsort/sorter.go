@@ -1,6 +1,7 @@
 package extsort
 
 import (
+	"math"
 	"slices"
 
 	"github.com/pa-tools/pa/internal/quantile"
@@ -10,9 +11,31 @@ import (
 type Sorter struct {
 	memory *Memory
 	n      int
-	last   []int64     // values in the order of Add
-	runs   [][]int64   // sorted, in memory
+	last   run         // values in the order of Add
+	wide   bool        // a value did not fit a uint32
+	runs   []run       // sorted, in memory
 	stored []storedRun // in the file
+}
+
+// A run holds values in memory: narrow ones, which take half the memory, or others.
+type run struct {
+	narrow []uint32
+	wide   []int64
+}
+
+func (r *run) len() int { return len(r.narrow) + len(r.wide) }
+
+func (r *run) cap() int { return cap(r.narrow) + cap(r.wide) }
+
+// bytes returns the memory of the values.
+func (r *run) bytes() int64 { return 4*int64(cap(r.narrow)) + 8*int64(cap(r.wide)) }
+
+// at returns value i.
+func (r *run) at(i int) int64 {
+	if len(r.narrow) > 0 {
+		return int64(r.narrow[i])
+	}
+	return r.wide[i]
 }
 
 // Len returns the number of values.
@@ -22,45 +45,88 @@ func (s *Sorter) Len() int { return s.n }
 func (s *Sorter) Add(values ...int64) {
 	s.n += len(values)
 	for len(values) > 0 {
-		if len(s.last) == cap(s.last) {
+		if s.last.len() == s.last.cap() {
 			s.grow()
 		}
-		k := min(len(values), cap(s.last)-len(s.last))
-		s.last = append(s.last, values[:k]...)
+		k := min(len(values), s.last.cap()-s.last.len())
+		if s.wide {
+			s.last.wide = append(s.last.wide, values[:k]...)
+		} else if k = s.addNarrow(values[:k]); k == 0 {
+			s.widen()
+		}
 		values = values[k:]
 	}
 }
 
-// grow makes room for at least one value in s.last: twice the room, or a new run when the
-// present one is full.
+// addNarrow adds the first of values that are narrow. It returns their number.
+func (s *Sorter) addNarrow(values []int64) int {
+	to := s.last.narrow[:cap(s.last.narrow)][s.last.len():]
+	n := 0
+	for n < len(values) && n < len(to) && uint64(values[n]) <= math.MaxUint32 {
+		to[n] = uint32(values[n])
+		n++
+	}
+	s.last.narrow = s.last.narrow[:s.last.len()+n]
+	return n
+}
+
+// widen makes room for values that are not narrow.
+func (s *Sorter) widen() {
+	s.wide = true
+	s.memory.makeRoom(8 * int64(s.last.cap())) // may move the values to the file
+	before := s.last
+	s.last = run{}
+	if len(before.narrow) > 0 {
+		s.last.wide = make([]int64, 0, cap(before.narrow))
+	}
+	for _, v := range before.narrow {
+		s.last.wide = append(s.last.wide, int64(v))
+	}
+	s.memory.used += s.last.bytes() - before.bytes()
+}
+
+// grow makes room for at least one value in s.last: more room, or a new run when the present
+// one is full.
 func (s *Sorter) grow() {
 	m := s.memory
 	most := m.mostRun()
-	if len(s.last) >= most {
+	if s.last.len() >= most {
 		s.endRun()
 	}
-	room := min(max(2*cap(s.last), leastRun), most)
-	m.makeRoom(8 * int64(room)) // the old room stays until its values are copied
-	m.used += 8 * int64(room-cap(s.last))
-	s.last = append(make([]int64, 0, room), s.last...)
+	room := min(max(growth*s.last.cap(), leastRun), most)
+	width := int64(4)
+	if s.wide {
+		width = 8
+	}
+	m.makeRoom(width * int64(room)) // the old room stays until its values are copied
+	before := s.last.bytes()
+	if s.wide {
+		s.last.wide = append(make([]int64, 0, room), s.last.wide...)
+	} else {
+		s.last.narrow = append(make([]uint32, 0, room), s.last.narrow...)
+	}
+	m.used += s.last.bytes() - before
 }
 
 // endRun sorts the values of s.last and makes them a run.
 func (s *Sorter) endRun() {
-	if len(s.last) > 0 {
-		s.memory.scratch = quantile.SortWith(s.last, s.memory.scratch)
-		s.runs = append(s.runs, s.last)
-		s.last = nil
+	if s.last.len() == 0 {
+		return
 	}
+	m := s.memory
+	m.scratch = quantile.SortWith(s.last.wide, m.scratch)
+	m.narrow = quantile.SortWith(s.last.narrow, m.narrow)
+	s.runs = append(s.runs, s.last)
+	s.last = run{}
 }
 
 // bytes returns the memory of the values.
 func (s *Sorter) bytes() int64 {
-	n := cap(s.last)
-	for _, r := range s.runs {
-		n += cap(r)
+	n := s.last.bytes()
+	for i := range s.runs {
+		n += s.runs[i].bytes()
 	}
-	return 8 * int64(n)
+	return n
 }
 
 // spill moves all runs to the file. After an error, the runs that are not in the file stay
@@ -74,10 +140,12 @@ func (s *Sorter) spill() error {
 			return err
 		}
 		s.stored = append(s.stored, stored)
-		s.runs[len(s.runs)-1] = nil
+		s.runs[len(s.runs)-1] = run{}
 		s.runs = s.runs[:len(s.runs)-1]
-		s.memory.used -= 8 * int64(cap(r))
+		s.memory.used -= r.bytes()
 	}
+	s.memory.used -= s.last.bytes() // room without values
+	s.last = run{}
 	return nil
 }
 

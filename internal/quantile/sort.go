@@ -25,13 +25,13 @@ func Sort[T int64 | float64](x []T) {
 
 // SortWith sorts as Sort does, in the memory of scratch where that is large enough. It
 // returns the scratch for the next call.
-func SortWith(x, scratch []int64) []int64 {
+func SortWith[T int64 | uint32](x, scratch []T) []T {
 	if len(x) < leastDigits {
 		slices.Sort(x)
 		return scratch
 	}
 	if cap(scratch) < len(x) {
-		scratch = make([]int64, len(x))
+		scratch = make([]T, len(x))
 	}
 	sortLarge(x, scratch[:len(x)])
 	return scratch
@@ -72,20 +72,21 @@ const (
 
 // sortDigits sorts by the digits of the numbers from the last to the first. It passes over
 // digits that all numbers share. scratch must be as long as x.
-func sortDigits(x, scratch []int64) {
+func sortDigits[T int64 | uint32](x, scratch []T) {
 	if uint64(len(x)) > math.MaxUint32 { // more than the counters count
 		slices.Sort(x)
 		return
 	}
-	differ := int64(0)
+	differ := T(0)
 	for _, v := range x {
 		differ |= v ^ x[0]
 	}
+	sign := signOf(differ)
 	from, to := x, scratch
 	var counts [digits][1 << digitBits]uint32
-	countDigits(x, differ, &counts)
+	countDigits(x, uint64(differ), &counts)
 	for d := range counts {
-		if digitOf(differ, d) == 0 {
+		if digitOf(uint64(differ), d) == 0 {
 			continue
 		}
 		next := uint32(0)
@@ -94,7 +95,7 @@ func sortDigits(x, scratch []int64) {
 			next += n
 		}
 		for _, v := range from {
-			at := &counts[d][digitOf(v^sign, d)]
+			at := &counts[d][digitOf(uint64(v)^sign, d)]
 			to[*at] = v
 			*at++
 		}
@@ -107,14 +108,15 @@ func sortDigits(x, scratch []int64) {
 
 // countDigits counts the digits of x that are not the same in all numbers, three in one pass:
 // the numbers come from far memory.
-func countDigits(x []int64, differ int64, counts *[digits][1 << digitBits]uint32) {
+func countDigits[T int64 | uint32](x []T, differ uint64, counts *[digits][1 << digitBits]uint32) {
+	sign := signOf(T(0))
 	for d := 0; d < digits; d += 3 {
-		if uint64(differ)>>(d*digitBits) == 0 {
+		if differ>>(d*digitBits) == 0 {
 			return
 		}
 		a, b, c := &counts[d], &counts[d+1], &counts[d+2]
 		for _, v := range x {
-			v ^= sign
+			v := uint64(v) ^ sign
 			a[digitOf(v, d)]++
 			b[digitOf(v, d+1)]++
 			c[digitOf(v, d+2)]++
@@ -122,11 +124,16 @@ func countDigits(x []int64, differ int64, counts *[digits][1 << digitBits]uint32
 	}
 }
 
-// sign is flipped in the numbers, so that negative ones come first.
-const sign = -1 << 63
+// signOf returns the bit to flip in numbers of type T, so that negative ones come first.
+func signOf[T int64 | uint32](T) uint64 {
+	if least := ^T(0); least < 0 {
+		return 1 << 63
+	}
+	return 0
+}
 
 // digitOf returns digit d of v, from the last.
-func digitOf(v int64, d int) uint64 { return uint64(v) >> (d * digitBits) & (1<<digitBits - 1) }
+func digitOf(v uint64, d int) uint64 { return v >> (d * digitBits) & (1<<digitBits - 1) }
 
 const (
 	leastParallel = 1 << 17 // values from which sorting on several cores is faster
@@ -135,7 +142,7 @@ const (
 
 // sortLarge sorts on all cores. scratch must be as long as x. It moves the values into ranges
 // of about equally many, which fit better into a processor's cache, and sorts each by digits.
-func sortLarge(x, scratch []int64) {
+func sortLarge[T int64 | uint32](x, scratch []T) {
 	cores := min(runtime.GOMAXPROCS(0), 16)
 	if len(x) < leastParallel || cores == 1 {
 		sortDigits(x, scratch)
@@ -145,7 +152,7 @@ func sortLarge(x, scratch []int64) {
 	span := uint64(most) - uint64(least)
 	shift := max(0, bits.Len64(span)-rangeBits)
 
-	parts := make([]rangePart, cores)
+	parts := make([]rangePart[T], cores)
 	inParallel(cores, func(i int) {
 		p := &parts[i]
 		p.values = x[i*len(x)/cores : (i+1)*len(x)/cores]
@@ -190,8 +197,8 @@ func sortLarge(x, scratch []int64) {
 }
 
 // A rangePart holds some of the values, and counts the values of each range.
-type rangePart struct {
-	values []int64
+type rangePart[T int64 | uint32] struct {
+	values []T
 	counts [1 << rangeBits]int
 }
 

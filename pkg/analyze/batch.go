@@ -2,6 +2,7 @@ package analyze
 
 import (
 	"context"
+	"sync/atomic"
 
 	"github.com/pa-tools/pa/pkg/answer"
 	"github.com/pa-tools/pa/pkg/export"
@@ -32,12 +33,20 @@ type batch struct {
 	gaps     []int64  // of all requests, until the next Reset
 	times    []uint64 // the same, and sendings, for an Observer
 	sendings []Sending
+	sizes    *batchSizes // of earlier batches of the run
 	keeper   pointKeeper // of points that stay longer
 }
 
-// newBatch returns an empty batch for the requests of run.
-func newBatch(ctx context.Context, run *export.Run, cfg *Config) *batch {
-	return &batch{ctx: ctx, cfg: cfg, meter: answer.NewMeter(run, cfg.PerRequest())}
+// batchSizes holds the sizes of the largest batch so far. New batches begin with room for as
+// much: memory that grows by doubling is touched twice.
+type batchSizes struct{ requests, gaps atomic.Int64 }
+
+// newBatch returns an empty batch for the requests of run, whose batches share sizes.
+func newBatch(ctx context.Context, run *export.Run, cfg *Config, sizes *batchSizes) *batch {
+	return &batch{
+		ctx: ctx, cfg: cfg, meter: answer.NewMeter(run, cfg.PerRequest()), sizes: sizes,
+		requests: make([]measuredRequest, 0, sizes.requests.Load()), gaps: make([]int64, 0, sizes.gaps.Load()),
+	}
 }
 
 // Reset implements export.Batch.
@@ -82,14 +91,21 @@ func (b *batch) add(r *export.Request, q *answer.Measured) {
 	if b.cfg.keeps() {
 		b.keeper.keep(&m.Point, r, q.Answer)
 	} else {
-		from := len(b.gaps)
+		from, room := len(b.gaps), cap(b.gaps)
 		b.gaps = append(b.gaps, m.Gaps...)
+		if cap(b.gaps) > room {
+			b.sizes.gaps.Store(max(b.sizes.gaps.Load(), int64(cap(b.gaps))))
+		}
 		m.Gaps = b.gaps[from:len(b.gaps):len(b.gaps)]
 	}
 	if b.cfg.Observer != nil {
 		b.observe(&m, r, q.Answer)
 	}
+	room := cap(b.requests)
 	b.requests = append(b.requests, m)
+	if cap(b.requests) > room {
+		b.sizes.requests.Store(max(b.sizes.requests.Load(), int64(cap(b.requests))))
+	}
 }
 
 // requestSource gives the requests of a reader in batches, measured by the reader's own
@@ -105,11 +121,12 @@ type requestSource struct {
 func newRequestSource(ctx context.Context, r export.Reader, cfg *Config) *requestSource {
 	s := &requestSource{Reader: r, stored: storedAnswers(r, *cfg)}
 	run := *export.Preview(r) // a copy: a reader may find more experiments meanwhile
+	sizes := &batchSizes{}
 	if cfg.Decode == nil {
-		s.batches, _ = export.InBatches(r, func() export.Batch { return newBatch(ctx, &run, cfg) })
+		s.batches, _ = export.InBatches(r, func() export.Batch { return newBatch(ctx, &run, cfg, sizes) })
 	}
 	if s.batches == nil {
-		s.own = newBatch(ctx, &run, cfg)
+		s.own = newBatch(ctx, &run, cfg, sizes)
 	}
 	return s
 }

@@ -45,6 +45,9 @@ func (r *repeated) Next() bool {
 		at += 8e6 + uint64(r.rng.IntN(5e6))
 		r.request.Responses[i].RecvNS = at
 	}
+	if r.left%10_000 == 0 { // gaps of more than 32 bits take more memory
+		r.request.Responses[len(r.request.Responses)-1].RecvNS += 1 << 33
+	}
 	return r.left >= 0
 }
 

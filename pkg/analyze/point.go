@@ -67,7 +67,7 @@ func point(r *export.Request, q *answer.Measured) Point {
 	p.EndNS = p.placeNS
 	if end, ok := r.LastNS(); ok {
 		p.EndNS = end
-		first := r.Responses[0].RecvNS
+		first, _ := r.FirstNS()
 		p.early = first < q.FromNS
 		p.answeredEarly = p.early && r.StartNS != 0 && r.StartNS <= first && q.FromNS == r.SentNS
 		p.complete = (r.Status == export.StatusOK || r.Status == export.StatusUnknown) && q.Class == "" && !q.LeftOut

@@ -14,6 +14,9 @@ type Stamps struct {
 // add counts the responses of r.
 func (s *Stamps) add(r *export.Request) {
 	before := *s
+	if x := r.Summary; x != nil {
+		s.plus(Stamps{Kernel: x.Kernel, User: x.User, Unknown: x.N - x.Kernel - x.User})
+	}
 	for i := range r.Responses {
 		s.one(r.Responses[i].Source)
 	}

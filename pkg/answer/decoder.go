@@ -26,7 +26,8 @@ type Usage struct {
 
 // An Answer holds the content of the responses to one request.
 type Answer struct {
-	// Events are the token events in order of arrival.
+	// Events are the token events in order of arrival; nil in an answer from the columns of a
+	// file whose responses were left out.
 	Events []Event
 	Usage  Usage
 	// CachedStated says that the server stated Usage.Cached, be it 0. It is false in an answer from the
@@ -57,6 +58,17 @@ type Answer struct {
 	// counted is the number of output tokens that the tokenizer counted, in an answer from
 	// the columns of a file.
 	counted Value
+	// brief holds the times of the token events, in an answer from the columns of a file whose
+	// responses were left out; else nil.
+	brief *export.Derived
+}
+
+// numEvents returns the number of token events.
+func (a *Answer) numEvents() int {
+	if a.brief != nil {
+		return int(a.brief.ITLEvents.V)
+	}
+	return len(a.Events)
 }
 
 // A choice is one of the answers to a request: choices[].index for OpenAI,

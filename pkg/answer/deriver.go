@@ -38,6 +38,7 @@ type Deriver struct {
 	// notCounted is the number of requests with a text that the tokenizer could not count,
 	// of this Deriver and its forks.
 	notCounted *atomic.Int64
+	summary    export.ResponseSummary
 	// Buffers of setITL.
 	choices []int // for each event, the number of its choice
 	ends    []int // for each choice, the index in gaps after its last gap
@@ -125,6 +126,8 @@ func (d *Deriver) Derive(r *export.Request) *export.Derived {
 	if len(q.Gaps) > 0 {
 		d.setITL(a)
 	}
+	x.TTFAT = export.Count(q.TTFAT)
+	d.summarize(r)
 	refused := q.NotCounted != nil
 	if d.tokens.Counter != nil && !x.InputTokens.OK {
 		n, err := countPrompt(d.tokens.Counter, r)
@@ -135,6 +138,45 @@ func (d *Deriver) Derive(r *export.Request) *export.Derived {
 		d.notCounted.Add(1)
 	}
 	return x
+}
+
+// summarize sets Responses, and ITLEvents if the other values tell a report as much as
+// the responses and events do.
+func (d *Deriver) summarize(r *export.Request) {
+	x, s := &d.out, &d.summary
+	*s = export.ResponseSummary{N: len(r.Responses)}
+	fits := func(t uint64) bool { return t > export.EarliestSummary && t < export.LatestSummary }
+	if r.Stated != nil || s.N > 0 && (!fits(r.StartNS) || !x.E2EL.OK) {
+		return
+	}
+	for i := range r.Responses {
+		switch p := &r.Responses[i]; {
+		case !fits(p.RecvNS):
+			return
+		case p.Source == export.SourceKernel:
+			s.Kernel++
+		case p.Source == export.SourceUser:
+			s.User++
+		}
+	}
+	if s.N > 0 {
+		s.First = int64(r.Responses[0].RecvNS - r.StartNS)
+		s.Last = int64(r.Responses[s.N-1].RecvNS - r.StartNS)
+		if s.Last != x.E2EL.V {
+			return
+		}
+	}
+	x.Responses = s
+	n := len(x.Events)
+	for i := range x.Events {
+		if x.Events[i].Choice != x.Events[0].Choice {
+			return
+		}
+	}
+	if n > 0 && !x.TTFT.OK || n > 1 && (len(x.ITL) != 1 || len(x.ITL[0]) != n-1) {
+		return
+	}
+	x.ITLEvents = export.Count{V: int64(n), OK: true}
 }
 
 // setITL sets ITL: the gaps of each choice, the choices in the order of their first events.
@@ -217,6 +259,9 @@ func (d *Decoder) restore(r *export.Request, x *export.Derived) {
 		Events: d.a.Events[:0], choices: d.a.choices[:0], stored: &stored,
 		Failure: x.Failure, Assumed: x.Assumed, Unreadable: x.Unreadable, Dropped: r.OutputsDropped, Numbers: d.Numbers,
 		Usage: Usage{Input: Value(x.InputTokens), Reasoning: Value(x.ReasoningTokens), Cached: Value(x.CachedTokens)},
+	}
+	if r.Summary != nil {
+		d.a.brief = x
 	}
 	if x.InputCounted { // no definition of ours counts it
 		d.a.Usage.Input = Value{}

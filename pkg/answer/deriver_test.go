@@ -18,7 +18,7 @@ import (
 
 // derivedHash is answer.Definitions and the SHA-256 of what a Deriver computes from the golden
 // exports.
-const derivedHash = "1 59d7c603459ca142decc6ac9885d8d4ef53d85f23f638d5a10e4ff872eeb7d0f"
+const derivedHash = "1 185ebf226bc59d88889db4d41335c47717352d3c034067141161b5a49a074d41"
 
 // Derived columns in files of an older version must not be taken for the present ones: a
 // change of what is derived needs another number of answer.Definitions, and then the new hash.

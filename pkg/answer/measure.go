@@ -117,11 +117,15 @@ func (m *Measures) TPOT() (ns float64, ok bool) {
 // measure fills m from a request and its answer. from is the time at which latencies
 // begin; 0 means that it was not recorded.
 func (m *Measures) measure(r *export.Request, a *Answer, from uint64) {
-	*m = Measures{Gaps: m.Gaps[:0], Events: len(a.Events)}
+	*m = Measures{Gaps: m.Gaps[:0], Events: a.numEvents()}
 	if from != 0 {
 		if end, ok := r.LastNS(); ok {
 			m.E2EL = m.elapsed(from, end)
 		}
+	}
+	if a.brief != nil {
+		m.measureBrief(r, a.brief, from)
+		return
 	}
 	if len(a.Events) == 0 {
 		return
@@ -152,6 +156,36 @@ func (m *Measures) measure(r *export.Request, a *Answer, from uint64) {
 		case gap.V < 0:
 			m.Backward++
 		}
+	}
+}
+
+// measureBrief completes m by the times that x holds of the answer's events.
+func (m *Measures) measureBrief(r *export.Request, x *export.Derived, from uint64) {
+	if m.Events == 0 {
+		return
+	}
+	first := r.StartNS + uint64(x.TTFT.V)
+	last := first
+	if len(x.ITL) > 0 {
+		m.Gaps = append(m.Gaps, x.ITL[0]...)
+		m.TTST = Some(m.Gaps[0])
+	}
+	for _, gap := range m.Gaps {
+		last += uint64(gap)
+		switch {
+		case gap == 0:
+			m.SharedStamps++
+		case gap < 0:
+			m.Backward++
+		}
+	}
+	m.Spread = m.elapsed(first, last)
+	if from == 0 {
+		return
+	}
+	m.TTFT = m.elapsed(from, first)
+	if x.TTFAT.OK {
+		m.TTFAT = m.elapsed(from, r.StartNS+uint64(x.TTFAT.V))
 	}
 }
 

@@ -123,7 +123,7 @@ func (m *Meter) MeasureAnswer(r *export.Request, a *Answer) *Measured {
 		}
 	}
 	m.out.Streamed = m.streamed(r, a)
-	if m.out.shows = m.out.Streamed == StreamedYes && len(r.Responses) > 1; m.out.Streamed != StreamedYes && len(r.Responses) > 0 {
+	if m.out.shows = m.out.Streamed == StreamedYes && r.NumResponses() > 1; m.out.Streamed != StreamedYes && r.NumResponses() > 0 {
 		m.out.withholdTokens()
 	}
 	u := a.Usage.or(r.Stated)
@@ -186,7 +186,7 @@ func (m *Measured) classify(r *export.Request, includeWarmup bool) {
 	if reason == "" && !r.HasMeta && m.Answer.Failure != "" {
 		reason, m.Class, m.Message = "failed", export.StatusRPCError.String(), m.Answer.Failure
 	}
-	if reason == "" && len(r.Responses) == 0 {
+	if reason == "" && r.NumResponses() == 0 {
 		reason, m.Class = "failed", NoResponse
 	}
 	m.Excluded, m.Counted = reason, reason == ""

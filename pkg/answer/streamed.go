@@ -52,7 +52,7 @@ func (m *Meter) streamed(r *export.Request, a *Answer) Streamed {
 	if a.shape != StreamedUnknown {
 		return a.shape
 	}
-	if len(r.Responses) > 1 || r.Stated != nil && r.Stated.TokenEvents != nil && *r.Stated.TokenEvents > 1 {
+	if r.NumResponses() > 1 || r.Stated != nil && r.Stated.TokenEvents != nil && *r.Stated.TokenEvents > 1 {
 		return StreamedYes
 	}
 	return StreamedUnknown

@@ -87,7 +87,7 @@ func (a *Answer) count(want TokenSource, tc TokenCounter, st *export.Stated) (Va
 		return Some(int64(n)), TokenTokenizer, nil
 	}
 	if want == TokenAuto || want == TokenResponses {
-		return Some(int64(len(a.Events))), TokenResponses, nil
+		return Some(int64(a.numEvents())), TokenResponses, nil
 	}
 	return Value{}, TokenAuto, nil
 }

@@ -9,6 +9,10 @@ func (r *Request) Clone() *Request {
 	c.Inputs = r.Inputs.Clone()
 	c.Extra = r.Extra.Clone()
 	c.Stated = r.Stated.Clone()
+	if r.Summary != nil {
+		summary := *r.Summary
+		c.Summary = &summary
+	}
 	if r.Responses != nil {
 		c.Responses = make([]Response, len(r.Responses))
 		for i := range r.Responses {

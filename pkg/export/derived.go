@@ -35,11 +35,20 @@ type Derived struct {
 	// the kind of failure of a failed request, else "".
 	Excluded, Class string
 	TTFT, E2EL      Count
+	TTFAT           Count   `json:",omitzero"`
 	TPOT            float64 // valid if HasTPOT is set
 	HasTPOT         bool
 	// ITL holds the times between consecutive token events: one list for each choice
 	// with at least one such time.
 	ITL [][]int64
+	// Responses sums up the responses. It is nil in files of older releases, and if their
+	// times do not fit it: see ITLEvents.
+	Responses *ResponseSummary `json:",omitempty"`
+	// ITLEvents is the number of token events, if Responses, TTFT, TTFAT and ITL tell all that
+	// Events and the responses tell a report. It is missing for several choices, for
+	// answers that are not known to be streamed, for figures of another tool's file, for times
+	// outside EarliestSummary and LatestSummary, and for a last response that is not the latest.
+	ITLEvents Count `json:",omitzero"`
 }
 
 // A TokenEvent is a response, or a part of a response, that added output to a choice.
@@ -96,6 +105,16 @@ type DerivedReader interface {
 	// everything else that only a copy of the file needs. It keeps the times. Call it
 	// before the first Next.
 	WithoutAnswers()
+}
+
+// A BriefReader is a DerivedReader that can leave out the responses of requests, for a report
+// that needs no times of single events.
+type BriefReader interface {
+	DerivedReader
+	// WithoutResponses allows the Reader to leave out Derived.Events, and Request.Responses in
+	// favor of Request.Summary, where Derived.ITLEvents is known. Call it after WithoutAnswers
+	// and before the first Next.
+	WithoutResponses()
 }
 
 // A DerivedSkipper is a Reader that can leave out the derived values of its file, which a

@@ -302,7 +302,7 @@ func (r *opened) SelfCheck() SelfCheck {
 	return c
 }
 
-var _ DerivedReader = (*opened)(nil)
+var _ BriefReader = (*opened)(nil)
 
 // Derivation implements DerivedReader by asking the format's reader.
 func (r *opened) Derivation() (_ Derivation, ok bool) {
@@ -324,6 +324,13 @@ func (r *opened) Derived() *Derived {
 func (r *opened) WithoutAnswers() {
 	if d, is := r.Reader.(DerivedReader); is {
 		d.WithoutAnswers()
+	}
+}
+
+// WithoutResponses implements BriefReader by telling the format's reader.
+func (r *opened) WithoutResponses() {
+	if d, is := r.Reader.(BriefReader); is {
+		d.WithoutResponses()
 	}
 }
 

@@ -47,6 +47,8 @@ type Request struct {
 	Inputs Fields
 
 	Responses []Response
+	// Summary stands for Responses that a [BriefReader] left out; else nil.
+	Summary *ResponseSummary
 
 	// NoOutputs is set when the file has no response_outputs member at all
 	// (perf_analyzer before 24.03).
@@ -96,9 +98,48 @@ type Response struct {
 	Error bool
 }
 
+// EarliestSummary and LatestSummary bound the times of a request with responses, in ns, that
+// may have a ResponseSummary. Clocks of shards that differ by less than EarliestSummary can
+// move such times without overflow.
+const (
+	EarliestSummary = 1 << 50
+	LatestSummary   = 1 << 62
+)
+
+// A ResponseSummary holds what a report needs of the responses of a request, in place of
+// the responses. Their last one in the order of the file has the latest time.
+type ResponseSummary struct {
+	N            int   // number of responses
+	Kernel, User int   // responses with stamps of these sources; the others are unknown
+	First, Last  int64 // ns from Request.StartNS to the first and the last response; 0 without responses
+}
+
+// NumResponses returns the number of responses.
+func (r *Request) NumResponses() int {
+	if s := r.Summary; s != nil {
+		return s.N
+	}
+	return len(r.Responses)
+}
+
+// FirstNS returns the time of the first response in the order of the file; ok is false if
+// there is no response.
+func (r *Request) FirstNS() (ns uint64, ok bool) {
+	if s := r.Summary; s != nil {
+		return r.StartNS + uint64(s.First), s.N > 0
+	}
+	if len(r.Responses) == 0 {
+		return 0, false
+	}
+	return r.Responses[0].RecvNS, true
+}
+
 // EndNS returns the time of the last response in the order of the file, which tools take
 // for the end of the request; ok is false if there is no response.
 func (r *Request) EndNS() (ns uint64, ok bool) {
+	if s := r.Summary; s != nil {
+		return r.StartNS + uint64(s.Last), s.N > 0
+	}
 	if len(r.Responses) == 0 {
 		return 0, false
 	}
@@ -109,6 +150,9 @@ func (r *Request) EndNS() (ns uint64, ok bool) {
 // equals EndNS unless the clock was set back, or the responses are not in the order of
 // their times.
 func (r *Request) LastNS() (ns uint64, ok bool) {
+	if r.Summary != nil {
+		return r.EndNS()
+	}
 	for i := range r.Responses {
 		ns = max(ns, r.Responses[i].RecvNS)
 	}

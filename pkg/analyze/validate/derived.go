@@ -65,6 +65,11 @@ func (v *validator) derived(q *export.Request) {
 	}
 }
 
+// equal reports whether both point to equal values, or neither to one.
+func equal[T comparable](a, b *T) bool {
+	return (a == nil) == (b == nil) && (a == nil || *a == *b)
+}
+
 // differingColumn returns the first derived column in which have differs from want; ""
 // for none.
 func differingColumn(want, have *export.Derived) string {
@@ -99,6 +104,13 @@ func differingColumn(want, have *export.Derived) string {
 		return "e2el_ns"
 	case !slices.EqualFunc(want.ITL, have.ITL, slices.Equal):
 		return "itl_ns"
+	case have.Responses == nil && !have.ITLEvents.OK && !have.TTFAT.OK: // older releases wrote none of them
+	case want.TTFAT != have.TTFAT:
+		return "ttfat_ns"
+	case !equal(want.Responses, have.Responses):
+		return "responses"
+	case want.ITLEvents != have.ITLEvents:
+		return "itl_events"
 	}
 	return ""
 }

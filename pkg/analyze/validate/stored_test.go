@@ -6,8 +6,11 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"math/rand/v2"
 	"reflect"
 	"slices"
+	"strconv"
+	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -157,6 +160,102 @@ func TestStoredTokenCountsRefused(t *testing.T) {
 	if d := cmp.Diff(want, run(t, cfg, open), cmpopts.EquateNaNs(), cmp.Exporter(func(reflect.Type) bool { return true }), cmp.Comparer(sameError)); d != "" {
 		t.Errorf("(-JSON +Parquet):\n%.2000s", d)
 	}
+}
+
+// The report of a Parquet file whose responses are left out equals the report of the export,
+// whatever the answers look like.
+func TestBriefAnswers(t *testing.T) {
+	rng := rand.New(rand.NewPCG(3, 4))
+	brief, full := 0, 0
+	for n := range 400 / testenv.Stride(4) {
+		data := randomExport(rng, n%8)
+		table := parquetOf(t, data, answer.TokenCounting{})
+		r, err := columnar.Parquet{}.Open(t.Context(), "x", bytes.NewReader(table), int64(len(table)), export.Limits{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.(export.BriefReader).WithoutAnswers()
+		r.(export.BriefReader).WithoutResponses()
+		for r.Next() {
+			if r.Request().Summary != nil {
+				brief++
+			} else {
+				full++
+			}
+		}
+		if err := errors.Join(r.Err(), r.Close()); err != nil {
+			t.Fatal(err)
+		}
+		yes, no := true, false
+		for k, cfg := range []analyze.Config{
+			{},
+			{From: answer.FromSent, TokenSource: answer.TokenResponses, IncludeWarmup: true},
+			{From: answer.FromIssued, Streaming: &yes},
+			{Streaming: &no, Quality: &analyze.QualityConfig{}},
+			{Windows: analyze.Windows{Every: time.Second}},
+		} {
+			want := run(t, cfg, func(ctx context.Context) (export.Reader, error) {
+				return profilejson.NewReader(ctx, "x", bytes.NewReader(data), int64(len(data)), export.Limits{})
+			})
+			got := run(t, cfg, func(ctx context.Context) (export.Reader, error) {
+				return columnar.Parquet{}.Open(ctx, "x", bytes.NewReader(table), int64(len(table)), export.Limits{})
+			})
+			if d := cmp.Diff(want, got, cmpopts.EquateNaNs(), cmp.Exporter(func(reflect.Type) bool { return true }), cmp.Comparer(sameError)); d != "" {
+				t.Fatalf("run %d, configuration %d (-JSON +Parquet):\n%.2000s\n%s", n, k, d, data)
+			}
+		}
+	}
+	if brief == 0 || full == 0 {
+		t.Errorf("%d requests without responses, %d with", brief, full)
+	}
+}
+
+// randomExport returns an export of chat completions. odd is a set of oddities: several
+// choices (1), early and unordered responses (2), and whole bodies beside streams (4).
+func randomExport(rng *rand.Rand, odd int) []byte {
+	var doc bytes.Buffer
+	doc.WriteString(`{"experiments":[{"experiment":{"mode":"concurrency","value":2},"requests":[`)
+	for i := range 1 + rng.IntN(12) {
+		if i > 0 {
+			doc.WriteByte(',')
+		}
+		start := 1_700_000_000_000_000_000 + rng.Int64N(5e9)
+		at := start + rng.Int64N(1e6)
+		var times, outputs []string
+		add := func(text string) {
+			stamp := at
+			if odd&2 != 0 && rng.IntN(6) == 0 {
+				stamp -= rng.Int64N(3e6)
+			}
+			times, outputs = append(times, strconv.FormatInt(stamp, 10)), append(outputs, fmt.Sprintf(`{"response":%q}`, text))
+			if rng.IntN(5) > 0 {
+				at += rng.Int64N(2e6)
+			}
+		}
+		events, reasoning := rng.IntN(8), rng.IntN(4)
+		if odd&4 != 0 && rng.IntN(3) == 0 {
+			add(`{"object":"chat.completion","choices":[{"index":0,"message":{"role":"assistant","content":"a b"}}]}`)
+			events = 0
+		}
+		for k := range events {
+			member := "content"
+			if reasoning > k {
+				member = "reasoning_content"
+			}
+			choice := 0
+			if odd&1 != 0 {
+				choice = rng.IntN(2)
+			}
+			add(fmt.Sprintf("data: {\"object\":\"chat.completion.chunk\",\"choices\":[{\"index\":%d,\"delta\":{%q:\"x\"}}]}\n\n", choice, member))
+		}
+		if events > 0 && rng.IntN(2) == 0 {
+			add("data: {\"object\":\"chat.completion.chunk\",\"choices\":[],\"usage\":{\"prompt_tokens\":3,\"completion_tokens\":7}}\n\n")
+		}
+		fmt.Fprintf(&doc, `{"timestamp":%d,"request_inputs":{"payload":"{}"},"response_timestamps":[%s],"response_outputs":[%s]`, start, strings.Join(times, ","), strings.Join(outputs, ","))
+		doc.WriteString("}")
+	}
+	doc.WriteString(`],"window_boundaries":[]}],"version":"1.1","service_kind":"openai","endpoint":"v1/chat/completions"}`)
+	return doc.Bytes()
 }
 
 func sameError(a, b error) bool { return fmt.Sprint(a) == fmt.Sprint(b) }

@@ -101,6 +101,8 @@ func (s *arrowSource) batches() int { return s.r.NumRecords() }
 
 func (s *arrowSource) concurrent() bool { return false }
 
+func (s *arrowSource) brief(int) bool { return false }
+
 func (s *arrowSource) open(i int, wanted func(col int) bool) (batchRows, error) {
 	rec, err := s.r.RecordAt(i) // Record would keep the last one until Close
 	if err != nil {

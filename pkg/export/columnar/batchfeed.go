@@ -165,7 +165,7 @@ type batchDecoder struct {
 // decode fills batches with the rows of the part, and sends all but the last one.
 func (d *batchDecoder) decode() error {
 	r := d.feed.reader
-	all, err := r.src.open(d.part.batch, r.wanted)
+	all, err := r.src.open(d.part.batch, r.wantedIn(d.part.batch))
 	if err != nil {
 		return err
 	}

@@ -17,6 +17,7 @@ import (
 type columnPages struct {
 	offset, size int64 // in the file
 	values       int64
+	nulls        int64 // among values, by the statistics of the footer; −1 if unknown
 	decodedBytes int64 // approximate memory of the values, as stated by the file; 0 if unknown
 	codec        compress.Compression
 	err          error // what is wrong with the metadata of the column
@@ -28,7 +29,12 @@ func pagesOf(meta *metadata.FileMetaData, group *metadata.RowGroupMetaData, colu
 	if err != nil {
 		return columnPages{err: err}
 	}
-	p := columnPages{offset: c.DataPageOffset(), size: c.TotalCompressedSize(), values: c.NumValues(), codec: c.Compression()}
+	p := columnPages{offset: c.DataPageOffset(), size: c.TotalCompressedSize(), values: c.NumValues(), codec: c.Compression(), nulls: -1}
+	if set, err := c.StatsSet(); set && err == nil {
+		if stats, err := c.Statistics(); err == nil && stats != nil && stats.HasNullCount() {
+			p.nulls = stats.NullCount()
+		}
+	}
 	p.decodedBytes = max(0, p.values) * elementBytes
 	if meta.Schema.Column(column).PhysicalType() == parquet.Types.ByteArray {
 		p.decodedBytes += max(0, c.TotalUncompressedSize())

@@ -3,6 +3,7 @@ package columnar
 import (
 	"encoding/json"
 	"fmt"
+	"math"
 	"slices"
 
 	"github.com/apache/arrow/go/v15/arrow"
@@ -32,6 +33,12 @@ const (
 	derivedTokenReasoning
 	derivedTokenCount
 	derivedEvents
+	derivedResponses
+	derivedKernelStamps
+	derivedUserStamps
+	derivedFirstResponse
+	derivedTTFAT
+	derivedITLEvents
 	numDerived
 )
 
@@ -72,7 +79,34 @@ func derivedFields() []arrow.Field {
 		listColumn("token_reasoning", boolType, true),
 		listColumn("token_count", int32Type, true),
 		listColumn("events", arrow.StructOf(event...), true),
+		one("responses", int64Type),
+		one("kernel_stamps", int64Type),
+		one("user_stamps", int64Type),
+		one("first_response_ns", int64Type),
+		one("ttfat_ns", int64Type),
+		one("itl_events", int64Type),
 	}
+}
+
+// isBriefColumn reports whether the column replaces the columns of the responses in rows of
+// brief requests.
+func isBriefColumn(col int) bool {
+	switch col - colDerived {
+	case derivedResponses, derivedKernelStamps, derivedUserStamps, derivedFirstResponse, derivedTTFAT, derivedITLEvents, derivedITL:
+		return true
+	}
+	return false
+}
+
+// isResponseColumn reports whether rows of brief requests need not have the column.
+func isResponseColumn(col int) bool {
+	switch col {
+	case colRecv, colSource, colRead, colFinal, colError, colOutputs,
+		colDerived + derivedTokenEvents, colDerived + derivedTokenChoice, colDerived + derivedTokenReasoning,
+		colDerived + derivedTokenCount, colDerived + derivedEvents:
+		return true
+	}
+	return false
 }
 
 // addDerived appends the derived columns of r; nulls if d is nil.
@@ -114,6 +148,18 @@ func (b *batch) addDerived(r *export.Request, d *export.Derived) {
 	cols[derivedStreamError].appendOptional(d.Failure)
 	cols[derivedUnreadable].appendNumber(uint64(d.Unreadable))
 	cols[derivedAssumed].appendBool(d.Assumed)
+	cols[derivedTTFAT].appendCount(d.TTFAT)
+	cols[derivedITLEvents].appendCount(d.ITLEvents)
+	cols[derivedResponses].appendNumber(uint64(len(r.Responses)))
+	if s := d.Responses; s != nil {
+		cols[derivedKernelStamps].appendNumber(uint64(s.Kernel))
+		cols[derivedUserStamps].appendNumber(uint64(s.User))
+		cols[derivedFirstResponse].appendCount(export.Count{V: s.First, OK: s.N > 0})
+	} else {
+		cols[derivedKernelStamps].appendNull()
+		cols[derivedUserStamps].appendNull()
+		cols[derivedFirstResponse].appendNull()
+	}
 	b.addEvents(r, d)
 }
 
@@ -187,7 +233,7 @@ func (b *batch) countEvents(n int, d *export.Derived) []int32 {
 func (d *rowDecoder) decodeDerived(t *rows, i int) (ok bool) {
 	cols := t.cols[colDerived:]
 	from, to, ok := cols[derivedTokenEvents].list(i)
-	if !ok {
+	if !ok && !t.brief {
 		return false
 	}
 	x := &d.derived
@@ -208,16 +254,11 @@ func (d *rowDecoder) decodeDerived(t *rows, i int) (ok bool) {
 		streamed := v.num(i) != 0
 		x.Streamed = &streamed
 	}
-	if a, b, some := cols[derivedITL].list(i); some {
-		lists := cols[derivedITL].children[0]
-		for k := a; k < b; k++ {
-			first, last, _ := lists.list(k)
-			gaps := make([]int64, 0, last-first)
-			for e := first; e < last; e++ {
-				gaps = append(gaps, int64(lists.children[0].num(e)))
-			}
-			x.ITL = append(x.ITL, gaps)
-		}
+	d.decodeITL(cols[derivedITL], i)
+	x.TTFAT, x.ITLEvents = countOf(cols[derivedTTFAT], i), countOf(cols[derivedITLEvents], i)
+	d.decodeSummary(cols, i)
+	if t.brief {
+		return d.useSummary()
 	}
 	if a, b, several := cols[derivedEvents].list(i); several {
 		element := cols[derivedEvents].children[0]
@@ -258,6 +299,59 @@ func (d *rowDecoder) decodeDerived(t *rows, i int) (ok bool) {
 		for range n {
 			x.Events = append(x.Events, e)
 		}
+	}
+	return true
+}
+
+// decodeITL sets the gaps of the derived values from row i of v.
+func (d *rowDecoder) decodeITL(v *vector, i int) {
+	from, to, ok := v.list(i)
+	if !ok {
+		return
+	}
+	lists := v.children[0]
+	d.gaps = d.gaps[:0]
+	for k := from; k < to; k++ {
+		first, last, _ := lists.list(k)
+		at := len(d.gaps)
+		for e := first; e < last; e++ {
+			d.gaps = append(d.gaps, int64(lists.children[0].num(e)))
+		}
+		d.derived.ITL = append(d.derived.ITL, d.gaps[at:len(d.gaps):len(d.gaps)])
+	}
+}
+
+// decodeSummary sets the sum of the responses from row i of the derived columns; nil if the
+// file has none, or a wrong one.
+func (d *rowDecoder) decodeSummary(cols []*vector, i int) {
+	n, kernel, user := countOf(cols[derivedResponses], i), countOf(cols[derivedKernelStamps], i), countOf(cols[derivedUserStamps], i)
+	first, last := countOf(cols[derivedFirstResponse], i), d.derived.E2EL
+	if !n.OK || !kernel.OK || !user.OK || n.V < 0 || n.V > math.MaxInt32 || kernel.V < 0 || kernel.V > n.V || user.V < 0 || user.V > n.V-kernel.V {
+		return
+	}
+	d.summary = export.ResponseSummary{N: int(n.V), Kernel: int(kernel.V), User: int(user.V)}
+	if n.V > 0 {
+		if !first.OK || !last.OK {
+			return
+		}
+		d.summary.First, d.summary.Last = first.V, last.V
+	}
+	d.derived.Responses = &d.summary
+}
+
+// useSummary makes the request of a brief row have a summary in place of responses. ok is
+// false if the derived values contradict each other; d.defect then describes it.
+func (d *rowDecoder) useSummary() (ok bool) {
+	x := &d.derived
+	d.req.Summary = x.Responses
+	gaps := int64(0)
+	if len(x.ITL) > 0 {
+		gaps = int64(len(x.ITL[0]))
+	}
+	n := x.ITLEvents
+	if x.Responses == nil || !n.OK || n.V < 0 || len(x.ITL) > 1 || gaps != max(0, n.V-1) || n.V > 0 && (!x.TTFT.OK || x.Responses.N == 0) {
+		d.defect = "columns responses, first_response_ns, ttft_ns, e2el_ns, itl_ns and itl_events contradict each other"
+		return false
 	}
 	return true
 }

@@ -44,6 +44,12 @@ func (s random) derived(n int) *export.Derived {
 		yes := s.IntN(2) == 0
 		d.Streamed = &yes
 	}
+	if d.TTFAT, d.ITLEvents = count(), count(); n == 0 {
+		d.Responses = &export.ResponseSummary{}
+	} else if d.E2EL.OK {
+		kernel := s.IntN(n + 1)
+		d.Responses = &export.ResponseSummary{N: n, Kernel: kernel, User: s.IntN(n - kernel + 1), First: int64(s.int()), Last: d.E2EL.V}
+	}
 	several := s.IntN(3) == 0 // choices in one response
 	for at := range n {
 		e := export.TokenEvent{Response: int32(at), Choice: int64(s.int()), Reasoning: s.IntN(4) == 0}
@@ -105,7 +111,7 @@ func TestDerived(t *testing.T) {
 					x := *given.all[i]
 					x.Excluded = ""
 					if times {
-						x.ITL, got.ITL = nil, nil
+						x.ITL, x.TTFAT, x.ITLEvents, x.Responses = nil, export.Count{}, export.Count{}, nil
 					}
 					if d := difference(normal(x), normal(got)); d != "" {
 						t.Fatalf("%s, seed %d, request %d (-want +got):\n%s", name, seed, i, d)
@@ -119,6 +125,75 @@ func TestDerived(t *testing.T) {
 				}
 			}
 		}
+	}
+}
+
+// A row of a request that contradicts itself has no derived values where its responses are
+// left out, and the responses of a row group are left out only if each request allows it.
+func TestBriefRows(t *testing.T) {
+	count := func(n int64) export.Count { return export.Count{V: n, OK: true} }
+	good := func() *export.Derived {
+		return &export.Derived{
+			TTFT: count(5), E2EL: count(9), ITL: [][]int64{{4}}, ITLEvents: count(2),
+			Responses: &export.ResponseSummary{N: 2, Kernel: 1, First: 5, Last: 9},
+		}
+	}
+	for name, v := range map[string]struct {
+		change       func(d *export.Derived)
+		brief, valid bool
+	}{
+		"all there":        {func(*export.Derived) {}, true, true},
+		"no event":         {func(d *export.Derived) { d.ITL, d.ITLEvents, d.TTFT = nil, count(0), export.Count{} }, true, true},
+		"responses needed": {func(d *export.Derived) { d.ITLEvents = export.Count{} }, false, false},
+		"gap missing":      {func(d *export.Derived) { d.ITL = nil }, true, false},
+		"gap too many":     {func(d *export.Derived) { d.ITLEvents = count(1) }, true, false},
+		"two choices":      {func(d *export.Derived) { d.ITL = [][]int64{{4}, {4}} }, true, false},
+		"below 0":          {func(d *export.Derived) { d.ITL, d.ITLEvents = nil, count(-1) }, true, false},
+		"no first token":   {func(d *export.Derived) { d.TTFT = export.Count{} }, true, false},
+		"no end":           {func(d *export.Derived) { d.E2EL = export.Count{} }, true, false},
+		"no summary":       {func(d *export.Derived) { d.Responses = nil }, true, false},
+		"stamps too many":  {func(d *export.Derived) { d.Responses.User = 2 }, true, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			given := &givenDerived{all: []*export.Derived{good(), good()}}
+			v.change(given.all[1])
+			want := requests(2)
+			for i, r := range want.requests {
+				*r = export.Request{ID: uint64(i), StartNS: 100, HasMeta: true, Responses: []export.Response{{RecvNS: 105}, {RecvNS: 109}}}
+			}
+			var data bytes.Buffer
+			w, err := NewParquetWriter(&data, given)
+			if err == nil {
+				err = want.write(w, nil)
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			r := testFormats[0].open(t, data.Bytes()).(export.BriefReader)
+			r.WithoutAnswers()
+			r.WithoutResponses()
+			for i := range 2 {
+				if !r.Next() {
+					t.Fatal(r.Err())
+				}
+				q, d := r.Request(), r.Derived()
+				if brief := len(q.Responses) == 0; brief != v.brief {
+					t.Errorf("request %d: %d responses", i, len(q.Responses))
+				}
+				if v.brief && (d != nil) != (i == 0 || v.valid) {
+					t.Errorf("request %d: derived %v", i, d)
+				}
+				if last, ok := q.LastNS(); (i == 0 || v.valid) && (!ok || last != 109) {
+					t.Errorf("request %d: ends at %d", i, last)
+				}
+			}
+			if n := len(r.Warnings()); (n > 0) != (v.brief && !v.valid) {
+				t.Errorf("warnings %v", r.Warnings())
+			}
+			if err := errors.Join(r.Err(), r.Close()); err != nil {
+				t.Fatal(err)
+			}
+		})
 	}
 }
 

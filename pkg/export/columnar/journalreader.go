@@ -262,6 +262,8 @@ func (s *journalSource) batches() int { return len(s.rowFrames) }
 
 func (s *journalSource) concurrent() bool { return false }
 
+func (s *journalSource) brief(int) bool { return false }
+
 func (s *journalSource) open(i int, wanted func(col int) bool) (batchRows, error) {
 	return &wholeBatch{func() (*rows, error) { return s.readRows(i, wanted) }}, nil
 }

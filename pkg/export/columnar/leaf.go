@@ -197,7 +197,7 @@ func (l *leaf) readListRows(n int) error {
 				return nil
 			}
 		}
-		if inner == nil && l.sameDef == int(most) {
+		if l.sameDef == int(most) {
 			done, err := l.readValueLevels(n, &open, &run)
 			if err != nil || done {
 				return err
@@ -270,10 +270,18 @@ func (l *leaf) readValueLevels(n int, open *bool, run *int) (done bool, err erro
 			if err := l.beginRow(l.shape.maxDef); err != nil {
 				return false, err
 			}
-			l.at++
-			*run++
+			if l.inner == nil {
+				l.at++
+				*run++
+			}
 		} else if !*open {
 			return false, errors.New("a row starts within a list")
+		}
+		if l.inner != nil {
+			if err := l.readInnerValueLevels(run); err != nil {
+				return false, err
+			}
+			continue
 		}
 		k := bytes.IndexByte(reps[l.at:], 0) // the next row
 		if k < 0 {
@@ -283,6 +291,28 @@ func (l *leaf) readValueLevels(n int, open *bool, run *int) (done bool, err erro
 		*run += k
 	}
 	return false, nil
+}
+
+// readInnerValueLevels goes through the levels of one inner list, or of the rest of one. All
+// levels are of values.
+func (l *leaf) readInnerValueLevels(run *int) error {
+	inner, reps := l.inner, l.repBlock[:l.end]
+	if reps[l.at] < 2 {
+		if err := l.limit.take(elementBytes); err != nil {
+			return err
+		}
+		inner.n++
+		inner.offsets = append(inner.offsets, 0)
+		l.at++
+		*run++
+	}
+	from := l.at
+	for l.at < l.end && reps[l.at] == 2 {
+		l.at++
+	}
+	*run += l.at - from
+	inner.offsets[inner.n] = l.v.n + *run
+	return nil
 }
 
 // beginRow starts a row whose first definition level is def.

@@ -160,6 +160,7 @@ func (s *parquetSource) findPages(r *file.Reader, size int64) {
 // An openColumn is a column of the schema in an open row group.
 type openColumn struct {
 	col    int
+	null   bool // there is no value in the row group
 	leaves []*leaf
 }
 
@@ -258,6 +259,7 @@ const (
 type parquetGroup struct {
 	source    *parquetSource
 	wanted    [numColumns]bool
+	brief     bool // see rows
 	columns   []openColumn
 	left      int64 // rows that are not decoded yet
 	chunkRows int64 // rows to be read at once
@@ -281,7 +283,12 @@ func (s *parquetSource) open(i int, wanted func(col int) bool) (batchRows, error
 		return nil, fmt.Errorf("%d rows", g.left)
 	}
 	var bytes int64
-	for _, c := range g.columns {
+	g.brief = isBrief(wanted)
+	for i := range g.columns {
+		c := &g.columns[i]
+		if c.null = s.isNull(group, c.col); c.null {
+			continue
+		}
 		for k, lc := range s.leaves[c.col] {
 			p := &group.columns[lc.pages]
 			pages, err := p.open(s.src, s.props)
@@ -295,6 +302,35 @@ func (s *parquetSource) open(i int, wanted func(col int) bool) (batchRows, error
 	g.chunkRows = chunkRows(group.rows, bytes, s.chunkBytes)
 	g.memory, g.memories = 0, decodedBatches
 	return g, nil
+}
+
+// isNull reports whether a column outside lists has no value in the row group, by the
+// statistics of the footer.
+func (s *parquetSource) isNull(group *groupPages, col int) bool {
+	leaf := s.leaves[col][0]
+	p := &group.columns[leaf.pages]
+	return leaf.shape.maxRep == 0 && p.err == nil && p.nulls == group.rows && p.values == group.rows
+}
+
+// isBrief reports whether a reader that wants these columns takes summaries in place of
+// responses.
+func isBrief(wanted func(col int) bool) bool {
+	return wanted(colDerived+derivedITLEvents) && !wanted(colRecv)
+}
+
+// brief implements source: all requests of the row group have itl_events, and the columns are there.
+func (s *parquetSource) brief(i int) bool {
+	for col := range s.leaves {
+		if isBriefColumn(col) && len(s.leaves[col]) == 0 {
+			return false
+		}
+	}
+	group := &s.groups[i]
+	if group.err != nil || len(s.leaves[colRecv]) == 0 {
+		return false
+	}
+	p := &group.columns[s.leaves[colDerived+derivedITLEvents][0].pages]
+	return p.nulls == 0 && p.values == group.rows
 }
 
 // usedAtOnce implements batchRows.
@@ -354,11 +390,14 @@ func (g *parquetGroup) rows() (*rows, error) {
 	if g.left == 0 {
 		return nil, nil
 	}
-	t := &rows{n: int(min(g.left, g.chunkRows))}
+	t := &rows{n: int(min(g.left, g.chunkRows)), brief: g.brief}
 	g.left -= int64(t.n)
 	g.memory = (g.memory + 1) % g.memories
 	limit := budget{g.source.maxBytes, g.source.maxBytes}
 	for _, c := range g.columns {
+		if c.null {
+			continue
+		}
 		v, err := g.readColumn(c, t.n, &limit)
 		if err != nil {
 			return nil, fmt.Errorf("column %s: %w", columnName(c.col), err)

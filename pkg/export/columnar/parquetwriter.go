@@ -64,6 +64,7 @@ func parquetProperties(schema *pqschema.Schema) *parquet.WriterProperties {
 // dictionaryPaths are the columns with few distinct values.
 var dictionaryPaths = [...]string{
 	"experiment", "mode", "value", "status", "phase", "reason", "session_id", "model", "message",
+	"responses", "kernel_stamps", "user_stamps", "itl_events",
 	"error_class", "token_source", "stream_error", "code", "turn", "worker", "conn", "rank", "start_source",
 	"inputs.list.element.name", "outputs.list.element.name", "extra.list.element.name",
 	"source.list.element", "token_events.list.element", "token_choice.list.element", "token_count.list.element",

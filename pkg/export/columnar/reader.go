@@ -50,6 +50,7 @@ type Reader struct {
 
 	derivation     *export.Derivation // of the derived columns; nil without these
 	withoutAnswers bool               // WithoutAnswers was called
+	brief          bool               // WithoutResponses was called
 	withoutDerived bool               // WithoutDerived was called
 	sharers        int                // number of files that are read at the same time; 0 for one
 	err            error
@@ -66,6 +67,8 @@ type source interface {
 	// concurrent reports whether several batches can be read at the same time, each by
 	// a goroutine of its own.
 	concurrent() bool
+	// brief reports whether all requests of batch i may have a summary in place of responses.
+	brief(i int) bool
 	// place returns the offset of batch i in the file (-1 if unknown), and its name for
 	// messages.
 	place(i int) (offset int64, what string)
@@ -320,7 +323,7 @@ func (r *Reader) Next() bool {
 	for r.err == nil && r.src != nil && !r.ended && r.nextPart < len(r.plan) {
 		p := r.plan[r.nextPart]
 		if r.feed == nil {
-			r.feed = newFeed(r.src, r.plan[r.nextPart:], r.wanted, r.mostParts())
+			r.feed = newFeed(r.src, r.plan[r.nextPart:], r.wantedIn, r.mostParts())
 		}
 		if r.rows == nil {
 			var err error
@@ -373,27 +376,32 @@ func (r *Reader) free() {
 // mostParts returns the number of parts that are decoded at the same time at most.
 func (r *Reader) mostParts() int { return max(1, runtime.GOMAXPROCS(0)/max(1, r.sharers)) }
 
-// wanted reports whether Next reads the column.
-func (r *Reader) wanted(col int) bool {
-	switch {
-	case isWriteOnly(col), r.withoutDerived && col >= colDerived:
-		return false
-	case r.withoutAnswers:
-		return !isAnswerColumn(col)
+// wantedIn returns a function that reports whether Next reads a column of a batch.
+func (r *Reader) wantedIn(batch int) func(col int) bool {
+	brief := r.withoutAnswers && r.brief && !r.withoutDerived && r.src.brief(batch)
+	return func(col int) bool {
+		switch {
+		case isWriteOnly(col), r.withoutDerived && col >= colDerived:
+			return false
+		case brief && (isBriefColumn(col) || isResponseColumn(col)):
+			return isBriefColumn(col)
+		case r.withoutAnswers:
+			return !isAnswerColumn(col)
+		}
+		return true
 	}
-	return true
 }
 
 // isAnswerColumn reports whether Next skips the column after WithoutAnswers.
 func isAnswerColumn(col int) bool {
 	switch col {
-	case colInputs, colRead, colFinal, colError, colOutputs, colExtra, colDerived + derivedITL, colDerived + derivedTokenCount:
+	case colInputs, colRead, colFinal, colError, colOutputs, colExtra, colDerived + derivedTokenCount:
 		return true
 	}
-	return false
+	return isBriefColumn(col)
 }
 
-var _ export.DerivedReader = (*Reader)(nil)
+var _ export.BriefReader = (*Reader)(nil)
 
 // Derivation describes the derived columns.
 func (r *Reader) Derivation() (_ export.Derivation, ok bool) {
@@ -413,6 +421,10 @@ func (r *Reader) Derived() *export.Derived {
 
 // WithoutAnswers makes Next skip the columns of inputs and outputs.
 func (r *Reader) WithoutAnswers() { r.withoutAnswers = true }
+
+// WithoutResponses makes Next skip the columns of responses in row groups of Parquet files
+// where other columns hold what a report needs of them.
+func (r *Reader) WithoutResponses() { r.brief = true }
 
 // WithoutDerived makes Next skip the derived columns.
 func (r *Reader) WithoutDerived() { r.withoutDerived = true }

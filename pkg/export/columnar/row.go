@@ -17,6 +17,8 @@ type rowDecoder struct {
 	hasDerived bool // derived is of the row
 	responses  []export.Response
 	fields     []export.Field
+	gaps       []int64 // of the derived values
+	summary    export.ResponseSummary
 	interned   map[string]string
 	// odd describes the row's defect; "" for none.
 	defect string

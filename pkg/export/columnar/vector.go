@@ -28,6 +28,8 @@ type vector struct {
 type rows struct {
 	n    int
 	cols [numColumns]*vector
+	// brief says that the requests have a summary in place of responses.
+	brief bool
 }
 
 func (v *vector) null(i int) bool { return v.nulls != nil && v.nulls[i] }

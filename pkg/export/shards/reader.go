@@ -38,7 +38,7 @@ type Reader struct {
 var (
 	_ export.MultiReader    = (*Reader)(nil)
 	_ export.BatchReader    = (*Reader)(nil)
-	_ export.DerivedReader  = (*Reader)(nil)
+	_ export.BriefReader    = (*Reader)(nil)
 	_ export.DerivedSkipper = (*Reader)(nil)
 	_ export.Skipper        = (*Reader)(nil)
 )
@@ -304,6 +304,15 @@ func (r *Reader) WithoutAnswers() {
 	for _, s := range r.shards {
 		if d, ok := s.Reader.(export.DerivedReader); ok && r.derived {
 			d.WithoutAnswers()
+		}
+	}
+}
+
+// WithoutResponses implements [export.BriefReader].
+func (r *Reader) WithoutResponses() {
+	for _, s := range r.shards {
+		if d, ok := s.Reader.(export.BriefReader); ok && r.derived && s.clock.shiftNS > -export.EarliestSummary && s.clock.shiftNS < export.EarliestSummary {
+			d.WithoutResponses()
 		}
 	}
 }
