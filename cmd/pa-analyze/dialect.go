@@ -143,7 +143,7 @@ func strictInstead(c *cli.Context, run settings.Input, several bool, out io.Writ
 			}
 			settings.Warnf(c, "%s", w)
 		}
-		return errors.Join(renderer(c, "table", []report.Input{in}, several)(out), err, problem)
+		return errors.Join(renderer(c, "table", false, []report.Input{in}, several)(out), err, problem)
 	})
 }
 

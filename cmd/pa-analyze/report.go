@@ -21,11 +21,11 @@ func reportCommand() *cli.Command {
 		&cli.BoolFlag{Name: "all-warnings", Usage: "print every warning of every level and file (default: one line for similar warnings)", Category: "Output"},
 		&cli.BoolFlag{Name: "percentiles", Usage: "show p1 to p99.9 in the table instead of p50 to p99 (csv and json always hold all)", Category: "Output"},
 	}
-	flags = append(append(flags, settings.OutputFlags()...), settings.WidthFlag(), settings.ExperimentFlag())
+	flags = append(append(flags, settings.OutputFlags()...), settings.NamesFlag("json"), settings.WidthFlag(), settings.ExperimentFlag())
 	flags = append(append(flags, settings.MeasureFlags()...), settings.TokenizerFlag())
 	flags = append(flags, settings.SelectionFlags()...)
 	flags = append(flags, &cli.StringFlag{Name: "windows", Usage: "show each level over time, in windows of `LENGTH`: 10s, or recorded, the recorder's own windows", Category: "Selection"})
-	flags = append(append(append(flags, settings.ObjectiveFlags()...), slices.Concat([]cli.Flag{settings.MetricsFlag("quality", "economics", "prefix", "phases")}, settings.QualityParameterFlags(), settings.EconomicsFlags())...), settings.DialectFlags()...)
+	flags = append(append(append(flags, settings.ObjectiveFlags()...), slices.Concat([]cli.Flag{settings.MetricsFlag()}, settings.QualityParameterFlags(), settings.EconomicsFlags())...), settings.DialectFlags()...)
 	return &cli.Command{
 		Name: "report", Usage: "latencies, tokens and throughputs of each level", ArgsUsage: "[FILE…]",
 		Description: `FILE is a profile_export.json, plain, .gz or .zst, or another recorded format;
@@ -71,6 +71,10 @@ func reportAction(c *cli.Context) (err error) {
 	if err != nil {
 		return err
 	}
+	otel, err := settings.OTelNames(c, format, "json")
+	if err != nil {
+		return err
+	}
 	if err := settings.CheckWidth(c); err != nil {
 		return err
 	}
@@ -87,7 +91,7 @@ func reportAction(c *cli.Context) (err error) {
 	}
 	inputs, errs := analyzeRuns(c, ahead, runs, "not in the report", func(int) analyze.Config { return cfg })
 	if len(inputs) > 0 {
-		errs = append([]error{settings.Write(c, renderer(c, format, inputs, len(runs) > 1))}, errs...)
+		errs = append([]error{settings.Write(c, renderer(c, format, otel, inputs, len(runs) > 1))}, errs...)
 		if format != "json" && format != "markdown" { // which hold them
 			for _, w := range report.Warnings(inputs, c.Bool("all-warnings")) {
 				settings.Warnf(c, "%s", w)
@@ -142,11 +146,15 @@ func analyzeRuns(c *cli.Context, ahead settings.OpenFiles, runs []settings.Input
 
 // renderer returns what writes the reports. several says that more than one
 // run was named, even if fewer could be read: the layout must not depend on
-// that.
-func renderer(c *cli.Context, format string, inputs []report.Input, several bool) report.Renderer {
+// that. otel asks for the names of OpenTelemetry.
+func renderer(c *cli.Context, format string, otel bool, inputs []report.Input, several bool) report.Renderer {
 	switch {
 	case format == "csv":
 		return report.CSV(inputs)
+	case otel && several:
+		return report.OTelJSONArray(inputs)
+	case otel:
+		return report.OTelJSON(inputs[0])
 	case format == "json" && several:
 		return report.JSONArray(inputs)
 	case format == "json":

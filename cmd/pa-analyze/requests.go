@@ -19,14 +19,15 @@ func requestsCommand() *cli.Command {
 	flags := []cli.Flag{
 		&cli.StringFlag{Name: "format", Aliases: []string{"f"}, Usage: "print as `FORMAT`: table, csv or jsonl", Value: "table", Category: "Output"},
 		&cli.IntFlag{Name: "limit", Aliases: []string{"n"}, Usage: "print at most `N` requests; 0 is no limit", Category: "Output"},
-		&cli.StringFlag{Name: "sort", Usage: "sort by `COLUMN`, with - in front from large to small: " + strings.Join(report.SortKeys(false), ", ") + "; of --metrics quality also its columns", Category: "Output"},
+		&cli.StringFlag{Name: "sort", Usage: "sort by `COLUMN`, with - in front from large to small: " + strings.Join(report.SortKeys(report.Groups{}), ", ") + "; with --metrics also the columns of its groups", Category: "Output"},
 	}
-	flags = slices.Concat(flags, settings.OutputFlags(), []cli.Flag{settings.WidthFlag()}, settings.MeasureFlags(), []cli.Flag{settings.StreamingFlag(), settings.TokenizerFlag(), settings.MetricsFlag("quality")}, settings.QualityParameterFlags())
+	flags = slices.Concat(flags, settings.OutputFlags(), []cli.Flag{settings.NamesFlag("jsonl"), settings.WidthFlag()}, settings.MeasureFlags(), []cli.Flag{settings.StreamingFlag(), settings.TokenizerFlag(), settings.MetricsFlag()}, settings.QualityParameterFlags())
 	return &cli.Command{
 		Name: "requests", Usage: "one line per request", ArgsUsage: "[FILE | SHARD…]",
 		Description: `Lists all requests of a run, with the reason if a request does not count. csv
-and jsonl hold nanoseconds and more columns than the table. --metrics quality
-adds how smoothly the tokens of each request came.`,
+and jsonl hold nanoseconds and more columns than the table. --metrics adds
+columns: how smoothly the tokens of each request came, rates of its user, input
+tokens that the server had cached, times at the server.`,
 		Flags:  append(flags, settings.InputFlags()...),
 		Action: requests,
 	}
@@ -47,7 +48,14 @@ func requests(c *cli.Context) (err error) {
 	if err := settings.Quality(c, &cfg); err != nil {
 		return err
 	}
-	quality := cfg.Quality != nil
+	groups, err := settings.RowGroups(c)
+	if err != nil {
+		return err
+	}
+	otel, err := settings.OTelNames(c, format, "jsonl")
+	if err != nil {
+		return err
+	}
 	limit := c.Int("limit")
 	if limit < 0 {
 		return cmdline.Usagef("--limit %d: give 0 or more", limit)
@@ -56,8 +64,8 @@ func requests(c *cli.Context) (err error) {
 	if key := c.String("sort"); key != "" {
 		name, descending := strings.CutPrefix(key, "-")
 		var ok bool
-		if order, ok = report.RowOrder(name, descending, quality); !ok {
-			return cmdline.Usagef("--sort %q: give one of %s", key, strings.Join(report.SortKeys(quality), ", "))
+		if order, ok = report.RowOrder(name, descending, groups); !ok {
+			return cmdline.Usagef("--sort %q: give one of %s", key, strings.Join(report.SortKeys(groups), ", "))
 		}
 	}
 	ahead := settings.OpenFiles{}
@@ -71,10 +79,15 @@ func requests(c *cli.Context) (err error) {
 		err := settings.Write(c, func(out io.Writer) error {
 			w := map[string]func(io.Writer) report.RowWriter{
 				"table": func(out io.Writer) report.RowWriter {
-					return report.RowsTable(out, settings.ConsoleWidth(c), quality)
+					return report.RowsTable(out, settings.ConsoleWidth(c), groups)
 				},
-				"csv":   func(out io.Writer) report.RowWriter { return report.RowsCSV(out, quality) },
-				"jsonl": func(out io.Writer) report.RowWriter { return report.RowsJSON(out, quality) },
+				"csv": func(out io.Writer) report.RowWriter { return report.RowsCSV(out, groups) },
+				"jsonl": func(out io.Writer) report.RowWriter {
+					if otel {
+						return report.OTelRowsJSON(out, groups)
+					}
+					return report.RowsJSON(out, groups)
+				},
 			}[format](out)
 			l := report.List{Config: cfg, Limit: limit, Order: order}
 			err := l.Write(c.Context, r, w)

@@ -33,6 +33,7 @@ type batch struct {
 	gaps     []int64  // of all requests, until the next Reset
 	times    []uint64 // the same, and sendings, for an Observer
 	sendings []Sending
+	tokens   []int32     // of the ends of these gaps, as far as they are counted
 	sizes    *batchSizes // of earlier batches of the run
 	keeper   pointKeeper // of points that stay longer
 }
@@ -52,7 +53,7 @@ func newBatch(ctx context.Context, run *export.Run, cfg *Config, sizes *batchSiz
 // Reset implements export.Batch.
 func (b *batch) Reset() {
 	clear(b.requests)
-	b.requests, b.gaps, b.model, b.cut = b.requests[:0], b.gaps[:0], "", false
+	b.requests, b.gaps, b.tokens, b.model, b.cut = b.requests[:0], b.gaps[:0], b.tokens[:0], "", false
 	b.times, b.sendings = b.times[:0], b.sendings[:0]
 }
 
@@ -97,6 +98,9 @@ func (b *batch) add(r *export.Request, q *answer.Measured) {
 			b.sizes.gaps.Store(max(b.sizes.gaps.Load(), int64(cap(b.gaps))))
 		}
 		m.Gaps = b.gaps[from:len(b.gaps):len(b.gaps)]
+		from = len(b.tokens)
+		b.tokens = append(b.tokens, m.GapTokens...)
+		m.GapTokens = b.tokens[from:len(b.tokens):len(b.tokens)]
 	}
 	if b.cfg.Observer != nil {
 		b.observe(&m, r, q.Answer)

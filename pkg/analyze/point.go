@@ -82,13 +82,14 @@ func point(r *export.Request, q *answer.Measured) Point {
 // A pointKeeper gives points memory of their own, so that they stay valid. A point takes
 // about 400 bytes, and 16 a token, or 24 if the request has several choices.
 type pointKeeper struct {
-	gaps  arena[int64]
-	times arena[uint64]
+	gaps   arena[int64]
+	tokens arena[int32]
+	times  arena[uint64]
 }
 
 // keep makes p stay valid and fills the fields that only kept points have.
 func (k *pointKeeper) keep(p *Point, r *export.Request, a *answer.Answer) {
-	p.Gaps = k.gaps.keep(p.Gaps)
+	p.Gaps, p.GapTokens = k.gaps.keep(p.Gaps), k.tokens.keep(p.GapTokens)
 	p.TokenNS = k.times.take(len(a.Events))
 	for i := range a.Events {
 		p.TokenNS[i] = a.Events[i].RecvNS

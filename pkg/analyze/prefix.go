@@ -65,7 +65,8 @@ type prefixCollector struct {
 // add adds a request that counts. A request with more cached than input tokens states nothing.
 func (c *prefixCollector) add(p *Point) {
 	in, cached := p.InputTokens, p.CachedTokens
-	if !p.CachedStated || !in.OK || !cached.OK || in.V <= 0 || cached.V < 0 || cached.V > in.V {
+	uncachedTokens := p.UncachedInput()
+	if !uncachedTokens.OK {
 		c.unstated++
 		if in.OK && in.V > 0 {
 			c.others.Add(in.V)
@@ -74,7 +75,7 @@ func (c *prefixCollector) add(p *Point) {
 	}
 	c.input.Add(in.V)
 	c.cached.Add(cached.V)
-	u := uncached{in.V - cached.V, in.V, orNone(p.TTFT)}
+	u := uncached{uncachedTokens.V, in.V, orNone(p.TTFT)}
 	if ttft, _ := p.IfStreamed(); p.Streamed == answer.StreamedUnknown && ttft.OK {
 		u.ttft = ttft.V
 		c.pending = append(c.pending, u)

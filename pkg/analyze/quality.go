@@ -33,12 +33,15 @@ type Quality struct {
 	Config QualityConfig
 	// Metrics holds the metrics that have a value, in the order of QualityMetrics.
 	Metrics []MetricSummary
-	// Figures are all figures of the level.
-	Figures []QualityFigure
+	// Figures holds the figures that QualityFigures lists.
+	Figures []LevelFigure
 	// Positions holds the mean gap by its position in the answer.
 	Positions []quality.Position
 	// Requests is the number of requests whose token times are known.
 	Requests int
+	// Counted is the number of these requests in which the server counts the tokens of each event
+	// (continuous_usage_stats), so that ITLPerToken needs no even spread over the events.
+	Counted int
 	// Missing is the reason why some metrics have no value; "" if all have.
 	Missing string
 }
@@ -61,6 +64,7 @@ type qualityCollector struct {
 	output, events      quantile.IntSum
 	positions           quality.Positions
 	severalChoices      int
+	counted             int     // requests with token times whose events have counted tokens
 	undecided           []Point // without gaps
 }
 
@@ -79,7 +83,7 @@ func place(m answer.Metric) int { return int(m - answer.Fluidity) }
 func (c *qualityCollector) add(p *Point) {
 	if p.Streamed == answer.StreamedUnknown {
 		q := *p
-		q.Gaps, q.Message = nil, ""
+		q.Gaps, q.GapTokens, q.Message = nil, nil, ""
 		c.undecided = append(c.undecided, q)
 		return
 	}
@@ -101,11 +105,14 @@ func (c *qualityCollector) add(p *Point) {
 	}
 	c.times(&q)
 	c.positions.Add(p.Gaps)
-	if q.PerToken > 0 {
-		for _, g := range p.Gaps {
-			c.ratios[place(answer.ITLPerToken)].add(float64(g) * q.PerToken)
-		}
+	if q.counted {
+		c.counted++
 	}
+	q.EachPerToken(&p.Measures, func(_ int, ns float64, n int) {
+		for range n {
+			c.ratios[place(answer.ITLPerToken)].add(ns)
+		}
+	})
 }
 
 // times adds the whole numbers that follow from the token times.
@@ -151,7 +158,7 @@ func (c *qualityCollector) resolve(streamed bool) {
 // finish returns the figures of a level that lasted durationNS; 0 if that is not known.
 func (c *qualityCollector) finish(run *export.Run, durationNS int64) (*Quality, error) {
 	cfg := &c.meter.cfg
-	q := &Quality{Config: *cfg, Positions: c.positions.Means(), Requests: c.requests, Missing: c.missing(run)}
+	q := &Quality{Config: *cfg, Positions: c.positions.Means(), Requests: c.requests, Counted: c.counted, Missing: c.missing(run)}
 	intervals := &c.whole[place(answer.FluidInterval)]
 	// The fluid interval of the level is the interval of the request at this place, from 1.
 	rank := int(math.Ceil(cfg.Share*float64(c.requests) - 1e-9))
@@ -167,7 +174,7 @@ func (c *qualityCollector) finish(run *export.Run, durationNS int64) (*Quality, 
 			q.Metrics = append(q.Metrics, MetricSummary{&QualityMetrics[i], s})
 		}
 	}
-	q.Figures = append(q.Figures, qualityFigures[:]...)
+	q.Figures = append(q.Figures, QualityFigures[:]...)
 	for i := range q.Figures {
 		q.Figures[i].Why = "no request has the values"
 		if q.Missing != "" {

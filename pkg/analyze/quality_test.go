@@ -108,7 +108,7 @@ func TestQualityMetrics(t *testing.T) {
 	if QualityMetrics[len(QualityMetrics)-1].Metric != answer.NormalizedLatency {
 		t.Error("metrics of quality are missing")
 	}
-	for i, f := range qualityFigures {
+	for i, f := range QualityFigures {
 		if f.Key == "" || f.Label == "" || f.Unit == "" || f.Formula == "" || strings.Contains(f.Key, " ") {
 			t.Errorf("figure %d: %+v", i, f)
 		}

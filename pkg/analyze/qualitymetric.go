@@ -50,8 +50,8 @@ var QualityMetrics = [...]Definition{
 	},
 	{
 		Metric:  answer.ITLPerToken,
-		Formula: "gap · (token events − 1) / (output tokens − 1), pooled over all requests",
-		Doc:     "An estimate: it spreads the tokens evenly over the events of the request, and the time of an event over its tokens. None where output tokens are counts of events.",
+		Formula: "gap · (token events − 1) / (output tokens − 1), pooled over all requests; gap / tokens of the event, for each token, where the server counts the tokens of each event",
+		Doc:     "An estimate: it spreads the time of an event over its tokens and, unless the server counts the tokens of each event, the tokens evenly over the events of the request. None where output tokens are counts of events.",
 	},
 	{
 		Metric:  answer.NormalizedLatency,
@@ -61,18 +61,7 @@ var QualityMetrics = [...]Definition{
 	},
 }
 
-// A QualityFigure is a figure of a whole level.
-type QualityFigure struct {
-	Key, Label string
-	Unit       string // "ratio", "tokens/s", "count"
-	Formula    string
-	Source     string
-	Value      float64
-	// Why is the reason why there is no value; "" if there is one.
-	Why string
-}
-
-// The figures of a level, without values, in the order of a report. The indices name them.
+// The indices of QualityFigures.
 const (
 	poolFluidity = iota
 	fluidRate
@@ -87,7 +76,8 @@ const (
 	numQualityFigures
 )
 
-var qualityFigures = [numQualityFigures]QualityFigure{
+// QualityFigures are the figures of [Quality] without values, in the order of a report.
+var QualityFigures = [numQualityFigures]LevelFigure{
 	poolFluidity:    {Key: "fluidity_index", Label: "fluidity index", Unit: "ratio", Formula: "1 − Σ missed deadlines / Σ deadlines, over all requests", Source: "arXiv 2507.09019"},
 	fluidRate:       {Key: "fluid_token_rate", Label: "fluid token rate", Unit: "tokens/s", Formula: "1 / the smallest time between tokens at which Share of the requests have a fluidity index of at least Target", Source: "arXiv 2407.07000"},
 	poolInTime:      {Key: "tokens_in_time", Label: "tokens in time", Unit: "ratio", Formula: "Σ tokens in time / Σ tokens", Source: "arXiv 2410.14257"},

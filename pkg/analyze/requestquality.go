@@ -22,8 +22,12 @@ type RequestQuality struct {
 	// ITLPerTokenNS is the mean of the estimated times per token.
 	ITLPerTokenNS       float64
 	NormalizedLatencyNS float64
-	// PerToken is the factor from a gap to its estimated time per token; 0 if there is none.
-	PerToken float64
+
+	// spread is the factor from a gap to its estimated time per token where the tokens of an answer
+	// are spread evenly over its events; 0 if there is none.
+	spread float64
+	// counted says that the server counts the tokens of each event; spread is 0 then.
+	counted bool
 
 	paceNS int64 // of the reader
 	// severalChoices says that the request would be Timed if it had one choice.
@@ -118,11 +122,41 @@ func (x *QualityMeter) Measure(m *answer.Measured) RequestQuality {
 		return q
 	}
 	x.times(&q, m.TTFT.V, m.Gaps)
-	if counted && tokens.V > 1 && len(m.Gaps) > 0 {
-		q.PerToken = float64(m.Events-1) / float64(tokens.V-1)
+	switch {
+	case len(m.Gaps) == 0:
+	case len(m.GapTokens) == len(m.Gaps):
+		q.counted = true
+		sum, n := 0.0, 0
+		q.EachPerToken(&m.Measures, func(_ int, ns float64, k int) { sum, n = sum+ns*float64(k), n+k })
+		if n > 0 {
+			q.ITLPerTokenNS = sum / float64(n)
+		}
+	case counted && tokens.V > 1:
+		q.spread = float64(m.Events-1) / float64(tokens.V-1)
 		q.ITLPerTokenNS = float64(m.Spread.V) / float64(tokens.V-1)
 	}
 	return q
+}
+
+// EachPerToken calls do with the estimated times per token of the request, of which q is the quality: with
+// the index of the gap that ends the time, the time per token in ns, and the number of tokens that have it. Where the server counts the tokens of each event, the
+// tokens of an event share the time since the last event with tokens. Elsewhere each gap has one time.
+func (q *RequestQuality) EachPerToken(m *answer.Measures, do func(gap int, ns float64, n int)) {
+	switch {
+	case q.counted:
+		waited := int64(0)
+		for i, g := range m.Gaps {
+			waited += g
+			if n := m.GapTokens[i]; n > 0 {
+				do(i, float64(waited)/float64(n), int(n))
+				waited = 0
+			}
+		}
+	case q.spread > 0:
+		for i, g := range m.Gaps {
+			do(i, float64(g)*q.spread, 1)
+		}
+	}
 }
 
 // times sets the values that follow from the token times alone.

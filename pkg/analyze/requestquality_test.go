@@ -2,6 +2,7 @@ package analyze
 
 import (
 	"math"
+	"reflect"
 	"testing"
 
 	"github.com/pa-tools/pa/pkg/answer"
@@ -66,6 +67,44 @@ func TestRequestQuality(t *testing.T) {
 		tt.m.Streamed, tt.m.Events = answer.StreamedYes, tt.m.Events+1
 		if q := NewQualityMeter(DefaultQuality()).Measure(tt.m); q.Timed || !q.severalChoices {
 			t.Errorf("%s, several choices: %+v", tt.name, q)
+		}
+	}
+}
+
+// By hand: tokens at 0, 30, 40, 100 and 160 ms, of which the events hold 1, 3, 0, 2 and 4. The three tokens
+// of the second event took 10 ms each. The third event shows text of a token that was counted before, so
+// that its 10 ms belong to the two tokens after it: 35 ms each. The last four took 15 ms each. The mean of
+// the nine times is (3·10 + 2·35 + 4·15)/9 = 160/9 ms. Without the counts, ten tokens in five events make
+// 4/9 of each gap.
+func TestCountedTokens(t *testing.T) {
+	const ms = 1_000_000
+	m := &answer.Measured{Streamed: answer.StreamedYes}
+	m.TTFT, m.E2EL, m.Events = answer.Some(100*ms), answer.Some(260*ms), 5
+	m.Gaps, m.GapTokens = []int64{30 * ms, 10 * ms, 60 * ms, 60 * ms}, []int32{3, 0, 2, 4}
+	m.Spread, m.OutputTokens, m.TokenSource = answer.Some(160*ms), answer.Some(10), answer.TokenUsage
+	share := 4.0 / 9
+	type time struct {
+		gap int
+		ns  float64
+		n   int
+	}
+	for _, tt := range []struct {
+		name   string
+		tokens []int32
+		want   []time
+	}{
+		{"counted", m.GapTokens, []time{{0, 10 * ms, 3}, {2, 35 * ms, 2}, {3, 15 * ms, 4}}},
+		{"spread evenly", nil, []time{{0, 30 * ms * share, 1}, {1, 10 * ms * share, 1}, {2, 60 * ms * share, 1}, {3, 60 * ms * share, 1}}},
+	} {
+		m.GapTokens = tt.tokens
+		q := NewQualityMeter(DefaultQuality()).Measure(m)
+		var got []time
+		q.EachPerToken(&m.Measures, func(gap int, ns float64, n int) { got = append(got, time{gap, ns, n}) })
+		if !reflect.DeepEqual(got, tt.want) {
+			t.Errorf("%s: got %v, want %v", tt.name, got, tt.want)
+		}
+		if want := 160.0 / 9 * ms; math.Abs(q.ITLPerTokenNS-want) > 1e-6 || q.TokensPerEvent != 2 {
+			t.Errorf("%s: mean %v ns, %v tokens per event; want %v, 2", tt.name, q.ITLPerTokenNS, q.TokensPerEvent, want)
 		}
 	}
 }

@@ -9,9 +9,8 @@ import (
 // else nil. It makes that reader skip the texts of the answers.
 func storedAnswers(r export.Reader, cfg Config) export.DerivedReader {
 	d, ok := r.(export.DerivedReader)
-	// A Series compares the inputs, which are not read then; Prefix and Phases need members of the
-	// answers that have no column.
-	if !ok || cfg.Series || cfg.Prefix || cfg.Phases {
+	// A Series compares the inputs, which are not read then.
+	if !ok || cfg.Series {
 		return nil
 	}
 	c := cfg.PerRequest()

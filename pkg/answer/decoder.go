@@ -17,9 +17,12 @@ type Event struct {
 
 	// Prev is the index of the previous event of the same choice; −1 for the first.
 	Prev int
+	// Tokens is the number of tokens that the server counted since the previous event of the
+	// choice, this event included. It is valid if Answer.EventTokens is set.
+	Tokens int32
 }
 
-// Usage holds the token counts that the server gave.
+// Usage holds the token counts that the server gave. Cached is missing unless the server stated it, be it 0.
 type Usage struct {
 	Input, Output, Reasoning, Cached Value
 }
@@ -30,11 +33,10 @@ type Answer struct {
 	// file whose responses were left out.
 	Events []Event
 	Usage  Usage
-	// CachedStated says that the server stated Usage.Cached, be it 0. It is false in an answer from the
-	// columns of a file.
-	CachedStated bool
-	// Prefill and Decode are the times at the server in ns, as llama.cpp states them; missing in an
-	// answer from the columns of a file.
+	// EventTokens says that the Tokens of all Events are known: the usage of the server stands in
+	// each chunk with an event.
+	EventTokens bool
+	// Prefill and Decode are the times at the server in ns, as llama.cpp states them.
 	Prefill, Decode Value
 	// Failure is the error that the server sent in the stream; "" for none.
 	Failure string
@@ -76,6 +78,7 @@ func (a *Answer) numEvents() int {
 type choice struct {
 	index int
 	last  int    // index of its last event
+	usage int64  // tokens of the choice, as the server counted them at its last event
 	text  []byte // all its text, if Decoder.KeepText is set
 }
 

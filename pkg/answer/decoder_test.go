@@ -2,6 +2,7 @@ package answer
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -132,11 +133,11 @@ func TestDecodeUsage(t *testing.T) {
 		{"the last of many", []string{
 			"data: {\"choices\":[{\"text\":\"a\"}],\"usage\":{\"prompt_tokens\":2,\"completion_tokens\":1}}\n\n",
 			"data: {\"choices\":[{\"text\":\"b\"}],\"usage\":{\"prompt_tokens\":2,\"completion_tokens\":2}}\n\n",
-		}, Usage{Input: Some(2), Output: Some(2), Reasoning: Some(0), Cached: Some(0)}},
+		}, Usage{Input: Some(2), Output: Some(2), Reasoning: Some(0)}},
 		{"zeros before it is known, Ollama", []string{
 			"data: {\"choices\":[{\"text\":\"a\"}],\"usage\":{\"prompt_tokens\":0,\"completion_tokens\":0,\"total_tokens\":0}}\n\n",
 		}, Usage{}},
-		{"zero beside output is not known", []string{delta("a"), "data: {\"choices\":[],\"usage\":{\"prompt_tokens\":4,\"completion_tokens\":0}}\n\n"}, Usage{Input: Some(4), Cached: Some(0)}},
+		{"zero beside output is not known", []string{delta("a"), "data: {\"choices\":[],\"usage\":{\"prompt_tokens\":4,\"completion_tokens\":0}}\n\n"}, Usage{Input: Some(4)}},
 		{"null", []string{"data: {\"choices\":[{\"text\":\"a\"}],\"usage\":null}\n\n"}, Usage{}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -226,4 +227,43 @@ func FuzzDecode(f *testing.F) {
 			}
 		}
 	})
+}
+
+// The usage of each chunk counts the tokens of its event (vLLM and SGLang with continuous_usage_stats).
+func TestEventTokens(t *testing.T) {
+	chunk := func(choice int, text, usage string) string {
+		return fmt.Sprintf("data: {\"choices\":[{\"index\":%d,\"delta\":{\"content\":%q}}]%s}\n\n", choice, text, usage)
+	}
+	usage := func(n int) string { return fmt.Sprintf(`,"usage":{"prompt_tokens":4,"completion_tokens":%d}`, n) }
+	final := fmt.Sprintf("data: {\"choices\":[]%s}\n\n", usage(9))
+	for _, tt := range []struct {
+		name   string
+		pieces []string
+		want   []int32 // nil: not counted
+	}{
+		// The role has no token; a chunk without text holds a token that the next event shows.
+		{"speculative decoding", []string{chunk(0, "", usage(0)), chunk(0, "a", usage(1)), chunk(0, "bcd", usage(4)), chunk(0, "", usage(5)), chunk(0, "ef", usage(7)), final, done}, []int32{1, 3, 3}},
+		{"two choices", []string{chunk(0, "a", usage(1)), chunk(1, "b", usage(2)), chunk(0, "c", usage(3)), chunk(1, "d", usage(3)), final, done}, []int32{1, 2, 2, 1}},
+		{"text of a token that was counted before", []string{chunk(0, "a", usage(2)), chunk(0, "b", usage(2)), done}, []int32{2, 0}},
+		{"one chunk without usage", []string{chunk(0, "a", usage(1)), chunk(0, "b", ""), chunk(0, "c", usage(3)), done}, nil},
+		{"usage at the end only", []string{chunk(0, "a", ""), chunk(0, "b", ""), final, done}, nil},
+		{"usage that falls", []string{chunk(0, "a", usage(2)), chunk(0, "b", usage(1)), done}, nil},
+		{"zero in each chunk", []string{chunk(0, "a", usage(0)), chunk(0, "b", usage(0)), done}, nil},
+		{"more tokens than bytes", []string{chunk(0, "a", usage(1)), chunk(0, "b", usage(5000)), done}, nil},
+		{"several choices in one chunk", []string{"data: {\"choices\":[{\"index\":0,\"text\":\"a\"},{\"index\":1,\"text\":\"b\"}]" + usage(2) + "}\n\n", done}, nil},
+		{"no event", []string{chunk(0, "", usage(0)), final, done}, nil},
+	} {
+		r := openaiRequest(tt.pieces...)
+		var d Decoder
+		a := d.Decode(&r)
+		var got []int32
+		if a.EventTokens {
+			for i := range a.Events {
+				got = append(got, a.Events[i].Tokens)
+			}
+		}
+		if !slices.Equal(got, tt.want) {
+			t.Errorf("%s: got %v, want %v", tt.name, got, tt.want)
+		}
+	}
 }

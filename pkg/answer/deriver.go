@@ -10,7 +10,7 @@ import (
 // Definitions is the version of the results of a [Deriver]. It changes whenever the
 // results of a [Decoder] or a [Meter] change, or the counts of a tokenizer, so that derived
 // values in older files are not mistaken for present ones.
-const Definitions = 1
+const Definitions = 2
 
 // TokenCounting says how a [Deriver] counts tokens. The zero value takes the best source of each
 // request and has no tokenizer.
@@ -110,6 +110,7 @@ func (d *Deriver) Derive(r *export.Request) *export.Derived {
 		TTFT: export.Count(q.TTFT), E2EL: export.Count(q.E2EL),
 		InputTokens: export.Count(q.InputTokens), OutputTokens: export.Count(q.OutputTokens),
 		ReasoningTokens: export.Count(q.ReasoningTokens), CachedTokens: export.Count(q.CachedTokens),
+		ServerPrefill: export.Count(q.Prefill), ServerDecode: export.Count(q.Decode), EventTokens: a.EventTokens,
 	}
 	if q.TokenSource != TokenAuto {
 		x.TokenSource = q.TokenSource.String()
@@ -121,7 +122,7 @@ func (d *Deriver) Derive(r *export.Request) *export.Derived {
 	x.TPOT, x.HasTPOT = q.TPOT()
 	for i := range a.Events {
 		e := &a.Events[i]
-		x.Events = append(x.Events, export.TokenEvent{Response: int32(e.Response), Choice: int64(e.Choice), Reasoning: e.Reasoning})
+		x.Events = append(x.Events, export.TokenEvent{Response: int32(e.Response), Choice: int64(e.Choice), Reasoning: e.Reasoning, Tokens: e.Tokens})
 	}
 	if len(q.Gaps) > 0 {
 		d.setITL(a)
@@ -173,7 +174,7 @@ func (d *Deriver) summarize(r *export.Request) {
 			return
 		}
 	}
-	if n > 0 && !x.TTFT.OK || n > 1 && (len(x.ITL) != 1 || len(x.ITL[0]) != n-1) {
+	if x.EventTokens || n > 0 && !x.TTFT.OK || n > 1 && (len(x.ITL) != 1 || len(x.ITL[0]) != n-1) {
 		return
 	}
 	x.ITLEvents = export.Count{V: int64(n), OK: true}
@@ -258,7 +259,8 @@ func (d *Decoder) restore(r *export.Request, x *export.Derived) {
 	d.a = Answer{
 		Events: d.a.Events[:0], choices: d.a.choices[:0], stored: &stored,
 		Failure: x.Failure, Assumed: x.Assumed, Unreadable: x.Unreadable, Dropped: r.OutputsDropped, Numbers: d.Numbers,
-		Usage: Usage{Input: Value(x.InputTokens), Reasoning: Value(x.ReasoningTokens), Cached: Value(x.CachedTokens)},
+		Usage:   Usage{Input: Value(x.InputTokens), Reasoning: Value(x.ReasoningTokens), Cached: Value(x.CachedTokens)},
+		Prefill: Value(x.ServerPrefill), Decode: Value(x.ServerDecode), EventTokens: x.EventTokens,
 	}
 	if r.Summary != nil {
 		d.a.brief = x
@@ -282,7 +284,7 @@ func (d *Decoder) restore(r *export.Request, x *export.Derived) {
 			c = d.choice(int(e.Choice))
 		}
 		to := &events[i]
-		to.Response, to.Choice, to.Reasoning, to.Prev = int(e.Response), c.index, e.Reasoning, c.last
+		to.Response, to.Choice, to.Reasoning, to.Prev, to.Tokens = int(e.Response), c.index, e.Reasoning, c.last, e.Tokens
 		to.RecvNS = r.Responses[e.Response].RecvNS
 		c.last = i
 	}

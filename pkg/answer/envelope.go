@@ -85,6 +85,6 @@ func (h *httpDecoder) add(d *Decoder, at int, f *envelopeFrame, text []byte) {
 	} else {
 		h.stream.AddAgain()
 	}
-	h.known = true
+	h.known, h.counted = true, false // a pattern has no usage
 	d.add(at, c.Choices[0].Index, f.pattern.Reasoning, text)
 }

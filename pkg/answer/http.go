@@ -27,6 +27,8 @@ type httpDecoder struct {
 	stream openai.Stream
 	body   []byte
 	known  bool // an event of the OpenAI shape was found
+	// counted says that usage stood in the chunks of all events so far.
+	counted bool
 
 	envelopes envelopes
 }
@@ -94,7 +96,7 @@ func trimFront(b []byte) []byte {
 func (h *httpDecoder) decode(d *Decoder, r *export.Request) {
 	h.split.Reset()
 	h.stream.Reset()
-	h.known = false
+	h.known, h.counted = false, true
 	h.envelopes.reset()
 	d.tensor.reset()
 	switch head := bodyHead(r); {
@@ -114,6 +116,7 @@ func (h *httpDecoder) decode(d *Decoder, r *export.Request) {
 		d.tensor.decode(d)
 	}
 	h.usage(&d.a)
+	d.a.EventTokens = h.counted && d.a.shape == StreamedYes && len(d.a.Events) > 0
 }
 
 // isBody reports whether responses that begin with head are one JSON body instead of
@@ -214,6 +217,29 @@ func (h *httpDecoder) take(d *Decoder, at int, frame []byte, err error) {
 			s.text = append(append(append(append(s.text, ch.Reasoning...), ch.Content...), ch.Refusal...), ch.ToolCalls...)
 		}
 	}
+	if h.counted && len(d.a.Events) > first {
+		h.countEvents(d, first, len(frame))
+	}
+}
+
+// countEvents sets the Tokens of the events from first on, which h.chunk added. The usage of a chunk is
+// the number of tokens of its choice so far (vLLM and SGLang, with continuous_usage_stats). A chunk of n
+// bytes cannot hold more than n tokens, and a chunk with output not fewer than one: other numbers are no
+// such count.
+func (h *httpDecoder) countEvents(d *Decoder, first, n int) {
+	c := &h.chunk
+	h.counted = c.HasUsage && len(d.a.Events) == first+1
+	if !h.counted {
+		return
+	}
+	e := &d.a.Events[first]
+	s := d.choice(e.Choice)
+	tokens := c.Usage.CompletionTokens - s.usage
+	if c.Usage.CompletionTokens <= 0 || tokens < 0 || tokens > int64(n) {
+		h.counted = false
+		return
+	}
+	e.Tokens, s.usage = int32(tokens), c.Usage.CompletionTokens
 }
 
 // usage stores the server's token counts. A count of 0 completion tokens beside output
@@ -232,8 +258,9 @@ func (h *httpDecoder) usage(a *Answer) {
 	}
 	if u.PromptTokens > 0 {
 		a.Usage.Input = Some(u.PromptTokens)
-		a.Usage.Cached = Some(u.CachedTokens)
-		a.CachedStated = h.stream.HasCached
+		if h.stream.HasCached {
+			a.Usage.Cached = Some(u.CachedTokens)
+		}
 	}
 }
 

@@ -85,11 +85,14 @@ type Measures struct {
 	// Gaps are the times between consecutive token events of one choice, in the order
 	// in which they ended. The next Measure reuses the slice.
 	Gaps []int64
+	// GapTokens holds for each of the Gaps the tokens that came at its end, where the server counts
+	// the tokens of each event; else nil. The next Measure reuses the slice.
+	GapTokens []int32
 
 	OutputTokens    Value
 	InputTokens     Value
 	ReasoningTokens Value
-	CachedTokens    Value
+	CachedTokens    Value // missing unless stated, be it 0
 	// TokenSource says where OutputTokens comes from.
 	TokenSource TokenSource
 
@@ -114,10 +117,21 @@ func (m *Measures) TPOT() (ns float64, ok bool) {
 	return float64(m.Spread.V) / float64(m.OutputTokens.V-1), true
 }
 
+// UncachedInput returns the input tokens that the prefix cache of the server did not hold. It is missing
+// unless both numbers are stated, and if there are more cached tokens than input tokens, or no input
+// tokens.
+func (m *Measures) UncachedInput() Value {
+	in, cached := m.InputTokens, m.CachedTokens
+	if !in.OK || !cached.OK || in.V <= 0 || cached.V < 0 || cached.V > in.V {
+		return Value{}
+	}
+	return Some(in.V - cached.V)
+}
+
 // measure fills m from a request and its answer. from is the time at which latencies
 // begin; 0 means that it was not recorded.
 func (m *Measures) measure(r *export.Request, a *Answer, from uint64) {
-	*m = Measures{Gaps: m.Gaps[:0], Events: a.numEvents()}
+	*m = Measures{Gaps: m.Gaps[:0], GapTokens: m.GapTokens[:0], Events: a.numEvents()}
 	if from != 0 {
 		if end, ok := r.LastNS(); ok {
 			m.E2EL = m.elapsed(from, end)
@@ -150,6 +164,9 @@ func (m *Measures) measure(r *export.Request, a *Answer, from uint64) {
 			m.TTST = gap
 		}
 		m.Gaps = append(m.Gaps, gap.V)
+		if a.EventTokens {
+			m.GapTokens = append(m.GapTokens, e.Tokens)
+		}
 		switch {
 		case gap.V == 0:
 			m.SharedStamps++

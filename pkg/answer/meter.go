@@ -63,10 +63,7 @@ type Measured struct {
 	// Streamed says whether the answer was streamed. Where it is StreamedUnknown, the
 	// other requests of the level decide: see ShowsStream and AsStreamed.
 	Streamed Streamed
-	// CachedStated says that the server or the file stated CachedTokens, be it 0. Prefill and Decode
-	// are times at the server in ns, of servers that state them. All three are missing for answers
-	// from the columns of a file.
-	CachedStated    bool
+	// Prefill and Decode are times at the server in ns, of servers that state them.
 	Prefill, Decode Value
 	// NotCounted is the error of the tokenizer that could not count the output, whose
 	// number of tokens is then missing; nil for all other requests.
@@ -128,7 +125,6 @@ func (m *Meter) MeasureAnswer(r *export.Request, a *Answer) *Measured {
 	}
 	u := a.Usage.or(r.Stated)
 	m.out.InputTokens, m.out.ReasoningTokens, m.out.CachedTokens = u.Input, u.Reasoning, u.Cached
-	m.out.CachedStated = a.CachedStated || r.Stated != nil && r.Stated.CachedTokens != nil
 	m.out.Prefill, m.out.Decode = a.Prefill, a.Decode
 	return &m.out
 }
@@ -147,7 +143,7 @@ func (m *Meter) dropUnsupported(st *export.Stated) {
 		m.out.Events = int(*st.TokenEvents)
 	}
 	if int64(m.out.Events) != events || st == nil || st.TokenEvents == nil {
-		m.out.Gaps, m.out.TTST = m.out.Gaps[:0], Value{}
+		m.out.Gaps, m.out.GapTokens, m.out.TTST = m.out.Gaps[:0], m.out.GapTokens[:0], Value{}
 		m.out.SharedStamps, m.out.Backward = 0, 0
 	}
 }

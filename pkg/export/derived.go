@@ -45,10 +45,14 @@ type Derived struct {
 	// times do not fit it: see ITLEvents.
 	Responses *ResponseSummary `json:",omitempty"`
 	// ITLEvents is the number of token events, if Responses, TTFT, TTFAT and ITL tell all that
-	// Events and the responses tell a report. It is missing for several choices, for
+	// Events and the responses tell a report. It is missing for several choices, for known EventTokens, for
 	// answers that are not known to be streamed, for figures of another tool's file, for times
 	// outside EarliestSummary and LatestSummary, and for a last response that is not the latest.
 	ITLEvents Count `json:",omitzero"`
+	// ServerPrefill and ServerDecode are times at the server in nanoseconds, as its answers state them.
+	ServerPrefill, ServerDecode Count
+	// EventTokens says that the Tokens of all Events are known.
+	EventTokens bool `json:",omitempty"`
 }
 
 // A TokenEvent is a response, or a part of a response, that added output to a choice.
@@ -56,6 +60,9 @@ type TokenEvent struct {
 	Response  int32 // index of the response that completed the event
 	Choice    int64
 	Reasoning bool // the event added reasoning text and no answer text
+	// Tokens is the number of tokens of the event, as the server counted them; 0 unless
+	// Derived.EventTokens is set.
+	Tokens int32
 }
 
 // A Derivation describes how the derived values of a file were computed.

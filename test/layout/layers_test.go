@@ -73,6 +73,7 @@ var rows = map[string][][]string{
 		{"pkg/analyze/exampleavg", "pkg/analyze/expr", "pkg/analyze/inference", "pkg/analyze/lanes", "pkg/analyze/quality", "pkg/analyze/serverfigures", "pkg/analyze/validate"},
 		{"pkg/analyze/diff/gate", "pkg/analyze/slo"},
 		{"pkg/analyze"},
+		{"pkg/analyze/names"},
 		{"pkg/analyze/dialect/explain", "pkg/analyze/sql", "pkg/analyze/view"},
 		{"pkg/analyze/dialect", "pkg/analyze/report"},
 		{"pkg/analyze/tabular", "pkg/analyze/trace"},

@@ -238,7 +238,7 @@ func (l *Level) follow(e *analyze.Experiment) {
 		end      uint64
 		ns       int64
 		perToken float64 // the estimated time per token
-		counted  bool    // there is one
+		tokens   int     // that have it
 	}
 	var quality *analyze.QualityMeter
 	if e.Quality != nil {
@@ -264,14 +264,14 @@ func (l *Level) follow(e *analyze.Experiment) {
 		if v, ok := p.TPOT(); ok {
 			l.series[tpot] = append(l.series[tpot], v)
 		}
-		perToken := 0.0
+		first := len(gaps)
+		for j, end := range p.GapNS {
+			gaps = append(gaps, gap{end: end, ns: p.Gaps[j]})
+		}
 		if quality != nil {
 			q := quality.Measure(&p.Measured)
 			l.followQuality(&q, p)
-			perToken = q.PerToken
-		}
-		for j, end := range p.GapNS {
-			gaps = append(gaps, gap{end, p.Gaps[j], float64(p.Gaps[j]) * perToken, perToken > 0})
+			q.EachPerToken(&p.Measures, func(j int, ns float64, n int) { gaps[first+j].perToken, gaps[first+j].tokens = ns, n })
 		}
 	}
 	slices.SortStableFunc(gaps, func(x, y gap) int { return cmp.Compare(x.end, y.end) })
@@ -280,7 +280,7 @@ func (l *Level) follow(e *analyze.Experiment) {
 	}
 	for _, g := range gaps {
 		l.series[itl] = append(l.series[itl], float64(g.ns))
-		if g.counted {
+		for range g.tokens {
 			l.series[itlPerToken] = append(l.series[itlPerToken], g.perToken)
 		}
 	}

@@ -21,7 +21,10 @@ func JSON(in Input) Renderer { return Indented(document(in)) }
 
 // JSONArray writes an array with an object as of [JSON] for each input, also for one input
 // or none.
-func JSONArray(inputs []Input) Renderer {
+func JSONArray(inputs []Input) Renderer { return arrayOf(inputs, document) }
+
+// arrayOf writes an array with the document of each input.
+func arrayOf(inputs []Input, document func(Input) jsonReport) Renderer {
 	all := make([]jsonReport, 0, len(inputs))
 	for _, in := range inputs {
 		all = append(all, document(in))
@@ -42,7 +45,9 @@ func Indented(document any) Renderer {
 }
 
 type jsonReport struct {
-	Schema      string           `json:"schema"`
+	Schema string `json:"schema"`
+	// Conventions is where the names of metrics come from; only with the names of OpenTelemetry.
+	Conventions string           `json:"conventions,omitempty"`
 	Run         jsonRun          `json:"run"`
 	Experiments []jsonExperiment `json:"experiments"`
 	MaxLoad     *jsonMaxLoad     `json:"max_load,omitempty"`
@@ -89,17 +94,19 @@ type jsonStamps struct {
 }
 
 type jsonExperiment struct {
-	Mode         string         `json:"mode"`
-	Load         string         `json:"load,omitempty"`
-	Value        jsonNumber     `json:"value"`
-	Requests     jsonRequests   `json:"requests"`
-	DurationNS   int64          `json:"duration_ns"`
-	TokenSource  string         `json:"token_source"`
-	TokenEvents  int            `json:"token_events"`
-	SharedStamps int            `json:"shared_stamps"`
-	Selected     *Part          `json:"selected,omitempty"`
-	Metrics      metrics        `json:"metrics"`
-	Throughput   jsonThroughput `json:"throughput"`
+	Mode string `json:"mode"`
+	Load string `json:"load,omitempty"`
+	// Attributes hold for all metrics of the level; only with the names of OpenTelemetry.
+	Attributes   map[string]string `json:"attributes,omitempty"`
+	Value        jsonNumber        `json:"value"`
+	Requests     jsonRequests      `json:"requests"`
+	DurationNS   int64             `json:"duration_ns"`
+	TokenSource  string            `json:"token_source"`
+	TokenEvents  int               `json:"token_events"`
+	SharedStamps int               `json:"shared_stamps"`
+	Selected     *Part             `json:"selected,omitempty"`
+	Metrics      namedMetrics      `json:"metrics"`
+	Throughput   jsonThroughput    `json:"throughput"`
 	// Unavailable holds the reason why a metric or the rates of tokens have no value: the
 	// answers were not streamed, or may not have been.
 	Unavailable map[string]string `json:"unavailable,omitempty"`
@@ -189,11 +196,11 @@ func experiment(e *analyze.Experiment, target float64) jsonExperiment {
 		},
 		DurationNS: e.DurationNS, TokenSource: e.TokenSource.String(),
 		TokenEvents: e.TokenEvents, SharedStamps: e.SharedStamps,
-		Selected: PartOf(e.Selected), Metrics: e.Metrics, Throughput: jsonRates(&e.Throughput), Unavailable: whys(e.Unavailable),
+		Selected: PartOf(e.Selected), Metrics: namedMetrics{all: e.Metrics}, Throughput: jsonRates(&e.Throughput), Unavailable: whys(e.Unavailable),
 		SLO: jsonAttainment(e.SLO, target), Quality: jsonQualityOf(e.Quality), Economics: jsonEconomicsOf(e.Economics), Prefix: jsonPrefixOf(e.Prefix), Phases: jsonPhasesOf(e.Phases), Models: jsonModels(e.Models), Windows: jsonWindows(e.Windows),
 		Pauses: e.Pauses, PausedRequests: e.Paused,
 		Client:   e.Client,
-		Server:   jsonServers(e.Server),
+		Server:   jsonServers(e.Server, asIs),
 		Warnings: texts(e.Warnings), WarningKinds: kinds(e.Warnings),
 	}
 }
@@ -202,27 +209,40 @@ func jsonRates(t *analyze.Throughput) jsonThroughput {
 	return jsonThroughput{rate(t.Requests), rate(t.OutputTokens), rate(t.TotalTokens), rate(t.OutputTokensPerUser)}
 }
 
-// metrics is a JSON object of metrics in the order of the definitions.
-type metrics []analyze.MetricSummary
+// namedMetrics are metrics in the order of the definitions: a JSON object by our keys, or an array
+// with the names of OpenTelemetry.
+type namedMetrics struct {
+	all  []analyze.MetricSummary
+	otel bool
+}
 
-// MarshalJSON writes the members that schemas/report.schema.json names.
-func (m metrics) MarshalJSON() ([]byte, error) {
+// MarshalJSON writes the members that schemas/report.schema.json names, or those of
+// schemas/report-otel.schema.json.
+func (m namedMetrics) MarshalJSON() ([]byte, error) {
+	if m.otel {
+		return otelMetrics(m.all)
+	}
 	var b bytes.Buffer
 	b.WriteByte('{')
-	for i, x := range m {
+	for i, x := range m.all {
 		if i > 0 {
 			b.WriteByte(',')
 		}
-		b.WriteString(strconv.Quote(x.Definition.Key()))
-		s := x.Summary
-		fmt.Fprintf(&b, `:{"n":%d,"mean":%s,"std":%s,"min":%s`, s.N, float(s.Mean), float(s.Std), float(s.Min))
-		for j, level := range analyze.Levels {
-			fmt.Fprintf(&b, `,"%s":%s`, levelName(level), float(s.Pct[j]))
-		}
-		fmt.Fprintf(&b, `,"max":%s}`, float(s.Max))
+		b.WriteString(strconv.Quote(x.Definition.Key()) + ":{")
+		statistics(&b, x.Summary, float)
+		b.WriteByte('}')
 	}
 	b.WriteByte('}')
 	return b.Bytes(), nil
+}
+
+// statistics writes the members of a summary; number formats its values.
+func statistics(b *bytes.Buffer, s *analyze.Summary, number func(float64) string) {
+	fmt.Fprintf(b, `"n":%d,"mean":%s,"std":%s,"min":%s`, s.N, number(s.Mean), number(s.Std), number(s.Min))
+	for j, level := range analyze.Levels {
+		fmt.Fprintf(b, `,"%s":%s`, levelName(level), number(s.Pct[j]))
+	}
+	fmt.Fprintf(b, `,"max":%s`, number(s.Max))
 }
 
 // levelName returns the name of a percentile: "p50", "p99.9".

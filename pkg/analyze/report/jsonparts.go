@@ -42,7 +42,7 @@ type jsonModel struct {
 	Model      string         `json:"model"`
 	OK         int            `json:"ok"`
 	Failed     int            `json:"failed"`
-	Metrics    metrics        `json:"metrics"`
+	Metrics    namedMetrics   `json:"metrics"`
 	Throughput jsonThroughput `json:"throughput"`
 }
 
@@ -50,7 +50,7 @@ func jsonModels(all []analyze.ModelPart) []jsonModel {
 	var j []jsonModel
 	for i := range all {
 		m := &all[i]
-		j = append(j, jsonModel{m.Model, m.OK, m.Failed, m.Metrics, jsonRates(&m.Throughput)})
+		j = append(j, jsonModel{m.Model, m.OK, m.Failed, namedMetrics{all: m.Metrics}, jsonRates(&m.Throughput)})
 	}
 	return j
 }
@@ -61,7 +61,7 @@ type jsonWindow struct {
 	OffsetNS   int64          `json:"offset_ns"`
 	OK         int            `json:"ok"`
 	Failed     int            `json:"failed"`
-	Metrics    metrics        `json:"metrics"`
+	Metrics    namedMetrics   `json:"metrics"`
 	Throughput jsonThroughput `json:"throughput"`
 }
 
@@ -69,7 +69,7 @@ func jsonWindows(all []analyze.Window) []jsonWindow {
 	var j []jsonWindow
 	for i := range all {
 		w := &all[i]
-		j = append(j, jsonWindow{w.FromNS, w.ToNS, w.OffsetNS, w.OK, w.Failed, w.Metrics, jsonRates(&w.Throughput)})
+		j = append(j, jsonWindow{w.FromNS, w.ToNS, w.OffsetNS, w.OK, w.Failed, namedMetrics{all: w.Metrics}, jsonRates(&w.Throughput)})
 	}
 	return j
 }

@@ -101,7 +101,7 @@ type jsonPrefixBucket struct {
 }
 
 type jsonPhases struct {
-	Metrics metrics                     `json:"metrics"`
+	Metrics namedMetrics                `json:"metrics"`
 	Figures map[string]*jsonLevelFigure `json:"figures"`
 }
 
@@ -134,7 +134,7 @@ func jsonPhasesOf(p *analyze.Phases) *jsonPhases {
 	if p == nil {
 		return nil
 	}
-	return &jsonPhases{Metrics: p.Metrics, Figures: jsonLevelFigures(p.Figures)}
+	return &jsonPhases{Metrics: namedMetrics{all: p.Metrics}, Figures: jsonLevelFigures(p.Figures)}
 }
 
 // csvLevelFigures returns a line for each figure, with the value in the column "mean".

@@ -1,10 +1,10 @@
 package report
 
 import (
-	"math"
 	"strconv"
 	"strings"
 
+	"github.com/pa-tools/pa/internal/plural"
 	"github.com/pa-tools/pa/internal/sanitize"
 	"github.com/pa-tools/pa/pkg/analyze"
 	"github.com/pa-tools/pa/pkg/answer"
@@ -18,6 +18,9 @@ func qualityMetrics(q *analyze.Quality, u *timeUnits) grid {
 // qualityFigures returns a line for each figure of q: its name and its value.
 func qualityFigures(q *analyze.Quality) []string {
 	var all []string
+	if q.Counted > 0 {
+		all = append(all, "ITL per token: the server counts the tokens of each event in "+plural.Grouped(q.Counted)+" of "+plural.GroupedOf(q.Requests, "request")+"; an event's time is spread over its tokens")
+	}
 	for _, f := range q.Figures {
 		switch {
 		case f.Why != "":
@@ -100,9 +103,11 @@ type jsonQuality struct {
 		StallNS      int64   `json:"stall_ns"`
 		StallFactor  float64 `json:"stall_factor"`
 	} `json:"settings"`
-	// Requests is the number of requests whose token times are known.
+	// Requests is the number of requests whose token times are known, Counted of those in which the
+	// server counts the tokens of each event.
 	Requests int                         `json:"requests"`
-	Metrics  metrics                     `json:"metrics"`
+	Counted  int                         `json:"requests_with_counted_events,omitempty"`
+	Metrics  namedMetrics                `json:"metrics"`
 	Figures  map[string]*jsonLevelFigure `json:"figures"`
 	ByPlace  []jsonQualityByPosition     `json:"itl_by_position"`
 }
@@ -118,18 +123,10 @@ func jsonQualityOf(q *analyze.Quality) *jsonQuality {
 	if q == nil {
 		return nil
 	}
-	j := &jsonQuality{Requests: q.Requests, Metrics: q.Metrics, Figures: map[string]*jsonLevelFigure{}, ByPlace: []jsonQualityByPosition{}}
+	j := &jsonQuality{Requests: q.Requests, Counted: q.Counted, Metrics: namedMetrics{all: q.Metrics}, Figures: jsonLevelFigures(q.Figures), ByPlace: []jsonQualityByPosition{}}
 	c := &q.Config
 	s := &j.Settings
 	s.FirstTokenNS, s.TokenNS, s.Target, s.Share, s.PaceNS, s.StallNS, s.StallFactor = c.FirstTokenNS, c.TokenNS, c.Target, c.Share, c.PaceNS, c.StallNS, c.StallFactor
-	for i := range q.Figures {
-		f := &q.Figures[i]
-		x := &jsonLevelFigure{Unit: f.Unit, Why: f.Why}
-		if f.Why == "" && !math.IsInf(f.Value, 0) {
-			x.Value = &f.Value
-		}
-		j.Figures[f.Key] = x
-	}
 	for _, p := range q.Positions {
 		j.ByPlace = append(j.ByPlace, jsonQualityByPosition{p.From, p.To, p.N, p.MeanNS})
 	}
@@ -142,15 +139,7 @@ func csvQuality(q *analyze.Quality) [][]string {
 	if q == nil {
 		return nil
 	}
-	rows := csvMetrics(q.Metrics)
-	for i := range q.Figures {
-		f := &q.Figures[i]
-		row := []string{"level." + f.Key, f.Unit, ""}
-		if f.Why == "" {
-			row = append(row, float(f.Value))
-		}
-		rows = append(rows, row)
-	}
+	rows := append(csvMetrics(q.Metrics), csvLevelFigures("level", q.Figures)...)
 	for _, p := range q.Positions {
 		rows = append(rows, []string{"itl_ns_at_position_" + strconv.FormatInt(p.From, 10), string(answer.Nanoseconds), strconv.FormatInt(p.N, 10), float(p.MeanNS)})
 	}

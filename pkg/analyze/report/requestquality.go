@@ -63,23 +63,27 @@ func ofTimes(name string, value func(*analyze.RequestQuality) float64) column {
 	}, column{})
 }
 
-// ofNumber returns the column c with a name and a value; NaN is a missing value.
+// ofNumber returns the column c with a name and a value of the quality; NaN is a missing value.
 func ofNumber(name string, value func(*analyze.RequestQuality) float64, c column) column {
+	return ofFloat(name, func(r *Row) float64 {
+		if r.Quality == nil {
+			return math.NaN()
+		}
+		return value(r.Quality)
+	}, c)
+}
+
+// ofFloat returns the column c with a name and a value; NaN is a missing value.
+func ofFloat(name string, value func(*Row) float64, c column) column {
 	c.name = name
 	c.text = func(r *Row) string {
-		if r.Quality == nil {
-			return ""
-		}
-		if v := value(r.Quality); !math.IsNaN(v) {
+		if v := value(r); !math.IsNaN(v) {
 			return float(v)
 		}
 		return ""
 	}
 	c.order = func(r *Row) answer.Value {
-		if r.Quality == nil {
-			return answer.Value{}
-		}
-		v := value(r.Quality)
+		v := value(r)
 		if math.IsNaN(v) {
 			return answer.Value{}
 		}

@@ -19,7 +19,7 @@ func TestQualityColumns(t *testing.T) {
 	timed, failed := rows()[0], rows()[1]
 	timed.Quality = &q
 	var table, csv strings.Builder
-	for _, w := range []RowWriter{RowsTable(&table, 0, true), RowsCSV(&csv, true)} {
+	for _, w := range []RowWriter{RowsTable(&table, 0, Groups{Quality: true}), RowsCSV(&csv, Groups{Quality: true})} {
 		if err := errors.Join(w.Write(&timed), w.Write(&failed), w.Flush()); err != nil {
 			t.Fatal(err)
 		}
@@ -42,8 +42,8 @@ concurrency 1     0 1700000000000000000   12.346  1234.568      7 ok        0.00
 	if want := strings.Repeat(",", len(qualityColumns)); !strings.HasSuffix(lines[2], want) {
 		t.Errorf("line %s", lines[2])
 	}
-	for _, key := range SortKeys(true) {
-		order, ok := RowOrder(key, false, true)
+	for _, key := range SortKeys(Groups{Quality: true}) {
+		order, ok := RowOrder(key, false, Groups{Quality: true})
 		if !ok {
 			t.Fatalf("RowOrder does not know %s", key)
 		}
@@ -51,7 +51,7 @@ concurrency 1     0 1700000000000000000   12.346  1234.568      7 ok        0.00
 			t.Errorf("%s: order %d, want the missing value last", key, i)
 		}
 	}
-	if _, ok := RowOrder("fluidity", false, false); ok {
+	if _, ok := RowOrder("fluidity", false, Groups{}); ok {
 		t.Error("a list without quality is sorted by it")
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -36,7 +37,14 @@ type Row struct {
 	Message    string
 	// Quality says how smoothly the tokens came; nil if the list does not show it.
 	Quality *analyze.RequestQuality
+
+	TPOT                        float64      // ns; NaN if there is none
+	Reasoning, Cached, Uncached answer.Value // tokens; Uncached are input tokens
+	ServerPrefill, ServerDecode answer.Value // ns
 }
+
+// Groups are the groups of columns that a list has beside the usual ones.
+type Groups struct{ Quality, Economics, Prefix, Phases bool }
 
 // NewRow describes a request. index is its place in the file: the files of
 // perf_analyzer do not number requests.
@@ -44,8 +52,12 @@ func NewRow(experiment int, e *export.Experiment, index uint64, r *export.Reques
 	row := Row{
 		Experiment: experiment, Level: e.Mode + ":" + e.Value, Load: LevelWords(e), ID: index, StartNS: r.StartNS,
 		TTFT: m.TTFT, E2EL: m.E2EL, Responses: len(r.Responses), Events: m.Events,
-		Tokens: m.OutputTokens, Input: m.InputTokens,
+		Tokens: m.OutputTokens, Input: m.InputTokens, TPOT: math.NaN(),
+		Reasoning: m.ReasoningTokens, Cached: m.CachedTokens, Uncached: m.UncachedInput(), ServerPrefill: m.Prefill, ServerDecode: m.Decode,
 		Status: r.Status.String(), Excluded: m.Excluded, Model: r.Model, Message: m.Message,
+	}
+	if ns, ok := m.TPOT(); ok {
+		row.TPOT = ns
 	}
 	if r.HasMeta {
 		row.ID = r.ID
@@ -120,19 +132,24 @@ func (r *Row) outcome() string {
 	return r.Status + " (" + r.Excluded + ")"
 }
 
-// listColumns returns the columns of a list, in the order of CSV.
-func listColumns(quality bool) []column {
-	if quality {
-		return slices.Concat(columns, qualityColumns)
+// columns returns the columns of a list, in the order of CSV.
+func (g Groups) columns() []column {
+	all := columns
+	for _, x := range [...]struct {
+		shown   bool
+		columns []column
+	}{{g.Quality, qualityColumns}, {g.Economics, economicsColumns}, {g.Prefix, prefixColumns}, {g.Phases, phasesColumns}} {
+		if x.shown {
+			all = slices.Concat(all, x.columns)
+		}
 	}
-	return columns
+	return all
 }
 
-// SortKeys returns the names of the columns that RowOrder sorts by. quality says whether the list
-// shows the quality of requests.
-func SortKeys(quality bool) []string {
+// SortKeys returns the names of the columns that RowOrder sorts by, in a list with groups.
+func SortKeys(groups Groups) []string {
 	var keys []string
-	columns := listColumns(quality)
+	columns := groups.columns()
 	for i := range columns {
 		if columns[i].order != nil {
 			keys = append(keys, columns[i].name)
@@ -144,10 +161,10 @@ func SortKeys(quality bool) []string {
 // RowOrder returns a comparison of rows by a column, absent values last. descending
 // reverses the order of the others. name is the column's name or its head in the table,
 // in small or capital letters; a time needs no unit: "TTFT". ok is false for a name that
-// is not in SortKeys(quality).
-func RowOrder(name string, descending, quality bool) (compare func(a, b *Row) int, ok bool) {
+// is not in SortKeys(groups).
+func RowOrder(name string, descending bool, groups Groups) (compare func(a, b *Row) int, ok bool) {
 	name = strings.ToLower(name)
-	columns := listColumns(quality)
+	columns := groups.columns()
 	i := slices.IndexFunc(columns, func(c column) bool {
 		return c.order != nil && (name == c.name || name == c.head || name == strings.TrimSuffix(c.name, "_ns"))
 	})
@@ -181,10 +198,9 @@ func unsigned(v uint64) answer.Value { return answer.Some(int64(v - 1<<63)) }
 
 // RowsTable writes rows for people. Columns have fixed widths, so that rows
 // need not be kept. A message that reaches beyond width columns is cut, but keeps at
-// least leastMessage characters; width 0 is no limit. quality adds columns of the quality of
-// requests.
-func RowsTable(w io.Writer, width int, quality bool) RowWriter {
-	return &rowTable{w: bufio.NewWriter(w), width: width, all: listColumns(quality)}
+// least leastMessage characters; width 0 is no limit.
+func RowsTable(w io.Writer, width int, groups Groups) RowWriter {
+	return &rowTable{w: bufio.NewWriter(w), width: width, all: groups.columns()}
 }
 
 // leastMessage is the number of characters that a message keeps in any table.
@@ -251,10 +267,10 @@ func (t *rowTable) line(cell func(*column) string) error {
 
 func (t *rowTable) Flush() error { return t.w.Flush() }
 
-// RowsCSV writes rows as CSV with a header; absent values are empty. quality adds the columns of the
-// quality of requests at the end.
-func RowsCSV(w io.Writer, quality bool) RowWriter {
-	return &rowCSV{w: csv.NewWriter(w), columns: listColumns(quality)}
+// RowsCSV writes rows as CSV with a header; absent values are empty. The columns of groups are at the
+// end.
+func RowsCSV(w io.Writer, groups Groups) RowWriter {
+	return &rowCSV{w: csv.NewWriter(w), columns: groups.columns()}
 }
 
 type rowCSV struct {
@@ -295,10 +311,9 @@ func (c *rowCSV) Flush() error {
 	return c.w.Error()
 }
 
-// RowsJSON writes one JSON object per line; absent values are left out. quality adds the quality of
-// requests.
-func RowsJSON(w io.Writer, quality bool) RowWriter {
-	return &rowJSON{w: bufio.NewWriter(w), columns: listColumns(quality)}
+// RowsJSON writes one JSON object per line; absent values are left out.
+func RowsJSON(w io.Writer, groups Groups) RowWriter {
+	return &rowJSON{w: bufio.NewWriter(w), columns: groups.columns()}
 }
 
 type rowJSON struct {

@@ -3,11 +3,13 @@ package report
 import (
 	"errors"
 	"io"
+	"math"
 	"slices"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/pa-tools/pa/pkg/answer"
 	"github.com/pa-tools/pa/pkg/export"
@@ -29,15 +31,15 @@ func TestRows(t *testing.T) {
 		want string
 		none string // without rows
 	}{
-		{"table", func(w io.Writer) RowWriter { return RowsTable(w, 0, false) }, `level            id            start_ns  ttft_ms   e2el_ms tokens status message
+		{"table", func(w io.Writer) RowWriter { return RowsTable(w, 0, Groups{}) }, `level            id            start_ns  ttft_ms   e2el_ms tokens status message
 concurrency 1     0 1700000000000000000   12.346  1234.568      7 ok     -
 request rate 2.5 18446744073709551615                   0        -         -      - timeout after "30 s",\nsaid \x1b[31mthe server
 `, ""},
-		{"csv", func(w io.Writer) RowWriter { return RowsCSV(w, false) }, `experiment,level,id,start_ns,ttft_ns,e2el_ns,responses,token_events,input_tokens,output_tokens,status,excluded,message,model
+		{"csv", func(w io.Writer) RowWriter { return RowsCSV(w, Groups{}) }, `experiment,level,id,start_ns,ttft_ns,e2el_ns,responses,token_events,input_tokens,output_tokens,status,excluded,message,model
 0,concurrency:1,0,1700000000000000000,12345678,1234567890,9,6,3,7,ok,,,
 1,request_rate:2.5,18446744073709551615,0,,,0,0,,,timeout,failed,"after ""30 s"",\nsaid \x1b[31mthe server",
 `, "experiment,level,id,start_ns,ttft_ns,e2el_ns,responses,token_events,input_tokens,output_tokens,status,excluded,message,model\n"},
-		{"jsonl", func(w io.Writer) RowWriter { return RowsJSON(w, false) }, `{"experiment":0,"level":"concurrency:1","id":0,"start_ns":1700000000000000000,"ttft_ns":12345678,"e2el_ns":1234567890,"responses":9,"token_events":6,"input_tokens":3,"output_tokens":7,"status":"ok"}
+		{"jsonl", func(w io.Writer) RowWriter { return RowsJSON(w, Groups{}) }, `{"experiment":0,"level":"concurrency:1","id":0,"start_ns":1700000000000000000,"ttft_ns":12345678,"e2el_ns":1234567890,"responses":9,"token_events":6,"input_tokens":3,"output_tokens":7,"status":"ok"}
 {"experiment":1,"level":"request_rate:2.5","id":18446744073709551615,"start_ns":0,"responses":0,"token_events":0,"status":"timeout","excluded":"failed","message":"after \"30 s\",\nsaid \u001b[31mthe server"}
 `, ""},
 	} {
@@ -71,7 +73,7 @@ request rate 2.5 18446744073709551615                   0        -         -    
 // The head of the table fits a terminal.
 func TestRowsTableWidth(t *testing.T) {
 	var b strings.Builder
-	w := RowsTable(&b, 0, false)
+	w := RowsTable(&b, 0, Groups{})
 	if err := errors.Join(w.Write(&rows()[0]), w.Flush()); err != nil {
 		t.Fatal(err)
 	}
@@ -94,7 +96,7 @@ func TestRowOrder(t *testing.T) {
 		{"id", false, []uint64{0, 1, 2, 1 << 63}},
 		{"id", true, []uint64{1 << 63, 2, 1, 0}},
 	} {
-		order, ok := RowOrder(tt.key, tt.descending, false)
+		order, ok := RowOrder(tt.key, tt.descending, Groups{})
 		if !ok {
 			t.Fatalf("no order by %s", tt.key)
 		}
@@ -108,16 +110,16 @@ func TestRowOrder(t *testing.T) {
 			t.Errorf("by %s, descending %v: %v, want %v", tt.key, tt.descending, got, tt.want)
 		}
 	}
-	for _, key := range SortKeys(false) {
-		if _, ok := RowOrder(key, false, false); !ok {
+	for _, key := range SortKeys(Groups{}) {
+		if _, ok := RowOrder(key, false, Groups{}); !ok {
 			t.Errorf("RowOrder does not know %s", key)
 		}
 	}
-	if got, want := strings.Join(SortKeys(false), " "), "id start_ns ttft_ns e2el_ns token_events input_tokens output_tokens"; got != want {
+	if got, want := strings.Join(SortKeys(Groups{}), " "), "id start_ns ttft_ns e2el_ns token_events input_tokens output_tokens"; got != want {
 		t.Errorf("sort keys %s, want %s", got, want)
 	}
 	for _, name := range []string{"ttft", "TTFT_ms", "E2EL", "tokens", "start", "Output_Tokens"} {
-		if _, ok := RowOrder(name, true, false); !ok {
+		if _, ok := RowOrder(name, true, Groups{}); !ok {
 			t.Errorf("RowOrder does not know %s", name)
 		}
 	}
@@ -125,7 +127,7 @@ func TestRowOrder(t *testing.T) {
 	if got := late.outcome(); got != "ok (late)" {
 		t.Errorf("outcome %q", got)
 	}
-	if _, ok := RowOrder("status", false, false); ok {
+	if _, ok := RowOrder("status", false, Groups{}); ok {
 		t.Error("RowOrder knows status, which is no number")
 	}
 }
@@ -135,12 +137,63 @@ func TestNewRow(t *testing.T) {
 	m := &answer.Measured{Excluded: "failed", Class: "rpc_error", Message: "gone"}
 	r := &export.Request{ID: 7, StartNS: 5, Status: export.StatusOK, Responses: make([]export.Response, 2)}
 	got := NewRow(1, e, 3, r, m)
-	want := Row{Experiment: 1, Level: "concurrency:8", Load: "concurrency 8", ID: 3, StartNS: 5, Responses: 2, Status: "rpc_error", Excluded: "failed", Message: "gone"}
-	if diff := cmp.Diff(want, got); diff != "" {
+	want := Row{Experiment: 1, Level: "concurrency:8", Load: "concurrency 8", ID: 3, StartNS: 5, Responses: 2, Status: "rpc_error", Excluded: "failed", Message: "gone", TPOT: math.NaN()}
+	if diff := cmp.Diff(want, got, cmpopts.EquateNaNs()); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 	r.HasMeta = true // pa-record numbers its requests
 	if got := NewRow(1, e, 3, r, m).ID; got != 7 {
 		t.Errorf("ID %d, want 7", got)
+	}
+}
+
+// By hand: 7 tokens in 1.234567890 s are 5.67 a second, and 250 ns a token are four million; 30 of 40 input
+// tokens were cached.
+func TestRowGroups(t *testing.T) {
+	row := Row{
+		Level: "concurrency:1", Load: "concurrency 1", ID: 3, StartNS: 1_700_000_000_000_000_001, TTFT: answer.Some(12_345_678), E2EL: answer.Some(1_234_567_890),
+		Tokens: answer.Some(7), Input: answer.Some(40), Status: "ok", TPOT: 250, Reasoning: answer.Some(2), Cached: answer.Some(30), Uncached: answer.Some(10),
+		ServerPrefill: answer.Some(1_500_000), ServerDecode: answer.Some(2),
+	}
+	failed := Row{Level: "concurrency:1", Load: "concurrency 1", ID: 4, Status: "http_error", Excluded: "failed", TPOT: math.NaN(), Model: "m"}
+	all := Groups{Economics: true, Prefix: true, Phases: true}
+	for name, tt := range map[string]struct {
+		make func(io.Writer) RowWriter
+		want string
+	}{
+		"csv": {func(w io.Writer) RowWriter { return RowsCSV(w, all) }, `experiment,level,id,start_ns,ttft_ns,e2el_ns,responses,token_events,input_tokens,output_tokens,status,excluded,message,model,tpot_ns,output_tokens_per_s_per_user_decode,output_tokens_per_s_per_user_e2e,cached_tokens,uncached_input_tokens,hit_rate,server_prefill_ns,server_decode_ns
+0,concurrency:1,3,1700000000000000001,12345678,1234567890,0,0,40,7,ok,,,,250,4000000,5.670000051597001,30,10,0.75,1500000,2
+0,concurrency:1,4,0,,,0,0,,,http_error,failed,,m,,,,,,,,
+`},
+		"table": {func(w io.Writer) RowWriter { return RowsTable(w, 0, all) }, `level            id            start_ns  ttft_ms   e2el_ms tokens status  tpot_ms    tok/s cached uncached prefill_ms decode_ms message
+concurrency 1     3 1700000000000000001   12.346  1234.568      7 ok        0.000    5.670     30       10      1.500     0.000 -
+concurrency 1     4                   0        -         -      - http_error        -        -      -        -          -         - -
+`},
+		"otel": {func(w io.Writer) RowWriter { return OTelRowsJSON(w, Groups{}) }, `{"pa.experiment":0,"pa.level":"concurrency:1","pa.id":3,"pa.start_ns":1700000000000000001,"gen_ai.response.time_to_first_chunk":0.012345678,"gen_ai.client.operation.duration":1.23456789,"pa.responses":0,"pa.token_events":0,"gen_ai.usage.input_tokens":40,"gen_ai.usage.output_tokens":7,"pa.status":"ok","gen_ai.usage.reasoning.output_tokens":2,"gen_ai.usage.cache_read.input_tokens":30}
+{"pa.experiment":0,"pa.level":"concurrency:1","pa.id":4,"pa.start_ns":0,"pa.responses":0,"pa.token_events":0,"pa.status":"http_error","pa.excluded":"failed","gen_ai.request.model":"m","error.type":"http_error"}
+`},
+		"otel with groups": {func(w io.Writer) RowWriter { return OTelRowsJSON(w, all) }, `{"pa.experiment":0,"pa.level":"concurrency:1","pa.id":3,"pa.start_ns":1700000000000000001,"gen_ai.response.time_to_first_chunk":0.012345678,"gen_ai.client.operation.duration":1.23456789,"pa.responses":0,"pa.token_events":0,"gen_ai.usage.input_tokens":40,"gen_ai.usage.output_tokens":7,"pa.status":"ok","pa.tpot":0.00000025,"pa.output_tokens_per_s_per_user_decode":4000000,"pa.output_tokens_per_s_per_user_e2e":5.670000051597001,"gen_ai.usage.cache_read.input_tokens":30,"pa.uncached_input_tokens":10,"pa.hit_rate":0.75,"pa.server_prefill":0.0015,"pa.server_decode":0.000000002,"gen_ai.usage.reasoning.output_tokens":2}
+{"pa.experiment":0,"pa.level":"concurrency:1","pa.id":4,"pa.start_ns":0,"pa.responses":0,"pa.token_events":0,"pa.status":"http_error","pa.excluded":"failed","gen_ai.request.model":"m","error.type":"http_error"}
+`},
+	} {
+		var b strings.Builder
+		w := tt.make(&b)
+		for _, r := range []Row{row, failed} {
+			if err := w.Write(&r); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := w.Flush(); err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(tt.want, b.String()); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", name, diff)
+		}
+	}
+	for _, key := range SortKeys(all) {
+		order, ok := RowOrder(key, false, all)
+		if !ok || order(&row, &row) != 0 {
+			t.Errorf("no order by %s", key)
+		}
 	}
 }

@@ -1,6 +1,7 @@
 package report
 
 import (
+	"encoding/json"
 	"fmt"
 	"slices"
 	"strconv"
@@ -113,27 +114,37 @@ func quantity(unit string, v float64, times scale) string {
 
 // jsonServer is a figure of a server.
 type jsonServer struct {
-	Name              string   `json:"name"`
-	Metric            string   `json:"metric"`
-	Kind              string   `json:"kind"`
-	Of                string   `json:"of"`
-	Source            string   `json:"source,omitempty"`
-	Host              string   `json:"host,omitempty"`
-	GPU               string   `json:"gpu,omitempty"`
-	Unit              string   `json:"unit"`
-	N                 uint64   `json:"n"`
-	Mean              *float64 `json:"mean,omitempty"`
-	Min               *float64 `json:"min,omitempty"`
-	Max               *float64 `json:"max,omitempty"`
-	Total             *float64 `json:"total,omitempty"`
-	Client            *float64 `json:"client_mean,omitempty"`
-	ClientMinusServer *float64 `json:"client_minus_server,omitempty"`
+	Name              string      `json:"name"`
+	Metric            string      `json:"metric"`
+	Kind              string      `json:"kind"`
+	Of                string      `json:"of"`
+	Source            string      `json:"source,omitempty"`
+	Host              string      `json:"host,omitempty"`
+	GPU               string      `json:"gpu,omitempty"`
+	Unit              string      `json:"unit"`
+	N                 uint64      `json:"n"`
+	Mean              json.Number `json:"mean,omitempty"`
+	Min               json.Number `json:"min,omitempty"`
+	Max               json.Number `json:"max,omitempty"`
+	Total             json.Number `json:"total,omitempty"`
+	Client            json.Number `json:"client_mean,omitempty"`
+	ClientMinusServer json.Number `json:"client_minus_server,omitempty"`
 	// Incomparable is the reason why a client's mean has no difference from the server's.
 	Incomparable string `json:"client_minus_server_na,omitempty"`
 	NA           string `json:"na,omitempty"`
 }
 
-func jsonServers(all []serverfigures.Figure) (out []jsonServer) {
+// asIs formats a number as package json does; "" for a number that JSON cannot hold.
+func asIs(_ string, v float64) json.Number {
+	b, err := json.Marshal(v)
+	if err != nil {
+		return ""
+	}
+	return json.Number(b)
+}
+
+// jsonServers returns figures in the layout of JSON. value formats a number with a unit.
+func jsonServers(all []serverfigures.Figure, value func(unit string, v float64) json.Number) (out []jsonServer) {
 	for i := range all {
 		f := &all[i]
 		x := jsonServer{Name: f.Name, Metric: f.Metric, Kind: f.Kind.String(), Of: f.Of, Source: f.Source, Host: f.Host, GPU: f.GPU, Unit: f.Unit, N: f.N, NA: f.NA}
@@ -142,17 +153,17 @@ func jsonServers(all []serverfigures.Figure) (out []jsonServer) {
 			continue
 		}
 		if f.Kind == serverfigures.Counter {
-			x.Total = &f.Total
+			x.Total = value(f.Unit, f.Total)
 		} else {
-			x.Mean = &f.Mean
+			x.Mean = value(f.Unit, f.Mean)
 		}
 		if f.Kind == serverfigures.Gauge {
-			x.Min, x.Max = &f.Min, &f.Max
+			x.Min, x.Max = value(f.Unit, f.Min), value(f.Unit, f.Max)
 		}
 		if ns, ok := f.ClientMinusServer(); ok {
-			x.Client, x.ClientMinusServer = &f.Client, &ns
+			x.Client, x.ClientMinusServer = value(f.Unit, f.Client), value(f.Unit, ns)
 		} else if f.Compared {
-			x.Client, x.Incomparable = &f.Client, f.Incomparable
+			x.Client, x.Incomparable = value(f.Unit, f.Client), f.Incomparable
 		}
 		out = append(out, x)
 	}

@@ -39,7 +39,7 @@ func TestServers(t *testing.T) {
 	if d := cmp.Diff(want, b.String()); d != "" {
 		t.Errorf("text (-want +got):\n%s", d)
 	}
-	if j := jsonServers(e.Server[1:2])[0]; j.ClientMinusServer != nil || j.Client == nil || j.Incomparable != "why" {
+	if j := jsonServers(e.Server[1:2], asIs)[0]; j.ClientMinusServer != "" || j.Client == "" || j.Incomparable != "why" {
 		t.Errorf("JSON: %+v", j)
 	}
 	e.Server = e.Server[2:3]
@@ -81,8 +81,8 @@ func TestServersBound(t *testing.T) {
 	if d := cmp.Diff([]string{"GPU utilization: n/a (g is as low as -5)"}, serverNotes(e)); d != "" {
 		t.Errorf("notes (-want +got):\n%s", d)
 	}
-	all := jsonServers(e.Server)
-	if x := all[0]; len(all) != len(e.Server) || x.NA != "g is as low as -5" || x.Mean != nil || x.Min != nil {
+	all := jsonServers(e.Server, asIs)
+	if x := all[0]; len(all) != len(e.Server) || x.NA != "g is as low as -5" || x.Mean != "" || x.Min != "" {
 		t.Errorf("%d figures, the first %+v", len(all), x)
 	}
 	if row := csvServers(e.Server)[0]; len(row) != 2 {

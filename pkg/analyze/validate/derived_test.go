@@ -44,6 +44,9 @@ func TestDerived(t *testing.T) {
 		"ttft_ns":           func(d *export.Derived) { d.TTFT.V++ },
 		"e2el_ns":           func(d *export.Derived) { d.E2EL.V++ },
 		"itl_ns":            func(d *export.Derived) { d.ITL = nil },
+		"server_prefill_ns": func(d *export.Derived) { d.ServerPrefill = export.Count{V: 1, OK: true} },
+		"server_decode_ns":  func(d *export.Derived) { d.ServerDecode = export.Count{V: 1, OK: true} },
+		"event_tokens":      func(d *export.Derived) { d.Events[0].Tokens, d.EventTokens = 1, true },
 	} {
 		for _, version := range []int{answer.Definitions, answer.Definitions + 1} {
 			run := &memrun.Reader{
@@ -79,7 +82,7 @@ func TestDerivedByTokenizer(t *testing.T) {
 		{"none", func(*export.Derivation) {}, Config{}, "SHA-256 abc counted tokens; give it with --tokenizer"},
 		{"another", func(*export.Derivation) {}, Config{Counter: memrun.Words{}, Tokenizer: "def"}, "SHA-256 abc counted tokens, but --tokenizer has def"},
 		{"it refused texts", func(d *export.Derivation) { d.NotCounted = 1 }, Config{Counter: memrun.Words{}, Tokenizer: "abc"}, "could not count all texts"},
-		{"older definitions", func(d *export.Derivation) { d.Definitions-- }, Config{Counter: memrun.Words{}, Tokenizer: "abc"}, "follow definitions 0, and this program has definitions 1"},
+		{"older definitions", func(d *export.Derivation) { d.Definitions-- }, Config{Counter: memrun.Words{}, Tokenizer: "abc"}, "follow definitions 1, and this program has definitions 2"},
 		{"a source of a newer program", func(d *export.Derivation) { d.TokenSource = "guess" }, Config{Counter: memrun.Words{}, Tokenizer: "abc"}, `"guess" is none of`},
 	} {
 		run := &memrun.Reader{

@@ -242,10 +242,10 @@ func (l *levelCollector) addPositions(q *analyze.Observed) {
 	}
 }
 
-// cached returns the cached input tokens of a request. Only a stated 0 is 0.
+// cached returns the cached input tokens of a request.
 func cached(q *analyze.Observed) int64 {
 	n := q.CachedTokens
-	if !n.OK || n.V < 0 || n.V == 0 && !q.CachedStated {
+	if !n.OK || n.V < 0 {
 		return Absent
 	}
 	return n.V

@@ -39,6 +39,9 @@ const (
 	derivedFirstResponse
 	derivedTTFAT
 	derivedITLEvents
+	derivedServerPrefill
+	derivedServerDecode
+	derivedEventTokens
 	numDerived
 )
 
@@ -85,6 +88,9 @@ func derivedFields() []arrow.Field {
 		one("first_response_ns", int64Type),
 		one("ttfat_ns", int64Type),
 		one("itl_events", int64Type),
+		one("server_prefill_ns", int64Type),
+		one("server_decode_ns", int64Type),
+		listColumn("event_tokens", int32Type, true),
 	}
 }
 
@@ -160,7 +166,16 @@ func (b *batch) addDerived(r *export.Request, d *export.Derived) {
 		cols[derivedUserStamps].appendNull()
 		cols[derivedFirstResponse].appendNull()
 	}
+	cols[derivedServerPrefill].appendCount(d.ServerPrefill)
+	cols[derivedServerDecode].appendCount(d.ServerDecode)
 	b.addEvents(r, d)
+	tokens := cols[derivedEventTokens]
+	if d.EventTokens {
+		for i := range d.Events {
+			tokens.children[0].appendNumber(uint64(d.Events[i].Tokens))
+		}
+	}
+	tokens.endList(d.EventTokens)
 }
 
 // addEvents appends the columns that say which responses are token events.
@@ -180,6 +195,14 @@ func (b *batch) addEvents(r *export.Request, d *export.Derived) {
 	known := d.OutputTokens.OK && d.OutputTokens.V == int64(len(d.Events))
 	next := 0
 	perResponse := b.countEvents(len(r.Responses), d)
+	var perTokens []int32 // tokens of each response
+	if d.EventTokens {
+		perTokens = make([]int32, len(r.Responses))
+		for i := range d.Events {
+			e := &d.Events[i]
+			perTokens[e.Response] += e.Tokens
+		}
+	}
 	for i := range r.Responses {
 		n := perResponse[i]
 		number.children[0].appendNumber(uint64(n))
@@ -191,7 +214,10 @@ func (b *batch) addEvents(r *export.Request, d *export.Derived) {
 		if reasons {
 			reasoning.children[0].appendBool(n > 0 && simple && d.Events[next].Reasoning)
 		}
-		if known {
+		switch {
+		case d.EventTokens:
+			tokens.children[0].appendNumber(uint64(perTokens[i]))
+		case known:
 			tokens.children[0].appendNumber(uint64(n))
 		}
 		next += int(n)
@@ -199,7 +225,7 @@ func (b *batch) addEvents(r *export.Request, d *export.Derived) {
 	number.endList(true)
 	choice.endList(true)
 	reasoning.endList(reasons)
-	tokens.endList(known)
+	tokens.endList(known || d.EventTokens)
 	events := cols[derivedEvents]
 	if !simple {
 		for i := range d.Events {
@@ -249,6 +275,8 @@ func (d *rowDecoder) decodeDerived(t *rows, i int) (ok bool) {
 		Failure:      d.intern(cols[derivedStreamError].bytes(i)),
 		Unreadable:   int(cols[derivedUnreadable].num(i)),
 		Assumed:      cols[derivedAssumed].num(i) != 0,
+		// Files with older definitions lack these.
+		ServerPrefill: countOf(cols[derivedServerPrefill], i), ServerDecode: countOf(cols[derivedServerDecode], i),
 	}
 	if v := cols[derivedStreamed]; v != nil && !v.null(i) {
 		streamed := v.num(i) != 0
@@ -260,6 +288,12 @@ func (d *rowDecoder) decodeDerived(t *rows, i int) (ok bool) {
 	if t.brief {
 		return d.useSummary()
 	}
+	return d.decodeEvents(cols, i, from, to) && d.decodeEventTokens(cols[derivedEventTokens], i)
+}
+
+// decodeEvents sets the Events of d.derived; from and to is the list of token_events of row i.
+func (d *rowDecoder) decodeEvents(cols []*vector, i, from, to int) (ok bool) {
+	x := &d.derived
 	if a, b, several := cols[derivedEvents].list(i); several {
 		element := cols[derivedEvents].children[0]
 		for e := a; e < b; e++ {
@@ -356,7 +390,33 @@ func (d *rowDecoder) useSummary() (ok bool) {
 	return true
 }
 
-// maxEvents bounds the token events of a request in a damaged file.
+// decodeEventTokens sets the Tokens of the Events of d.derived from column event_tokens; files with older
+// definitions lack it.
+func (d *rowDecoder) decodeEventTokens(v *vector, i int) (ok bool) {
+	x := &d.derived
+	from, to, some := v.list(i)
+	if !some {
+		return true
+	}
+	if to-from != len(x.Events) {
+		d.defect = fmt.Sprintf("%d token events but %d values of event_tokens", len(x.Events), to-from)
+		return false
+	}
+	left := uint64(maxEvents)
+	for k := range x.Events {
+		n := v.children[0].num(from + k)
+		if n > left {
+			d.defect = fmt.Sprintf("column event_tokens: a request cannot have an event of %d tokens", int64(n))
+			return false
+		}
+		left -= n
+		x.Events[k].Tokens = int32(n)
+	}
+	x.EventTokens = true
+	return true
+}
+
+// maxEvents bounds the token events, and the tokens, of a request in a damaged file.
 const maxEvents = 1 << 24
 
 // elements returns the elements of list i of v and the index of the first element. ok is

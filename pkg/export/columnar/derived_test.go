@@ -39,6 +39,7 @@ func (s random) derived(n int) *export.Derived {
 		Failure: s.text(), Class: s.text(), Assumed: s.IntN(2) == 0, Unreadable: s.IntN(3), Excluded: "late",
 		TTFT: count(), E2EL: count(), InputTokens: count(), OutputTokens: count(), ReasoningTokens: count(), CachedTokens: count(),
 		TokenSource: []string{"", "usage", "responses", "tokenizer"}[s.IntN(4)], InputCounted: s.IntN(2) == 0,
+		ServerPrefill: count(), ServerDecode: count(),
 	}
 	if s.IntN(3) > 0 {
 		yes := s.IntN(2) == 0
@@ -62,6 +63,12 @@ func (s random) derived(n int) *export.Derived {
 	}
 	if s.IntN(3) == 0 { // usual: a token for each event
 		d.OutputTokens = export.Count{V: int64(len(d.Events)), OK: true}
+	}
+	if s.IntN(3) == 0 {
+		d.EventTokens = true
+		for i := range d.Events {
+			d.Events[i].Tokens = int32(s.IntN(9))
+		}
 	}
 	for range s.IntN(3) {
 		gaps := []int64{}

@@ -67,7 +67,7 @@ var dictionaryPaths = [...]string{
 	"responses", "kernel_stamps", "user_stamps", "itl_events",
 	"error_class", "token_source", "stream_error", "code", "turn", "worker", "conn", "rank", "start_source",
 	"inputs.list.element.name", "outputs.list.element.name", "extra.list.element.name",
-	"source.list.element", "token_events.list.element", "token_choice.list.element", "token_count.list.element",
+	"source.list.element", "token_events.list.element", "token_choice.list.element", "token_count.list.element", "event_tokens.list.element",
 }
 
 // hasDictionary reports whether a column of the file may have a dictionary.

@@ -81,7 +81,7 @@ func CheckForeign(c *cli.Context, name string) error {
 // ownFlags returns the names of the flags that work only without --dialect.
 func ownFlags() []string {
 	own := slices.Concat(MeasureFlags(), SelectionFlags(), ObjectiveFlags(), []cli.Flag{MetricsFlag()}, QualityParameterFlags(), EconomicsFlags())
-	return append(FlagNames(own), "percentiles", "windows")
+	return append(FlagNames(own), "percentiles", "windows", "names")
 }
 
 // checkBelongs refuses flags of other tools that t does not have.

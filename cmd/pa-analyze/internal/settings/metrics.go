@@ -7,6 +7,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/pa-tools/pa/internal/cmdline"
+	"github.com/pa-tools/pa/pkg/analyze/report"
 )
 
 // metricWords says what the groups of metrics hold.
@@ -17,31 +18,20 @@ var metricWords = []struct{ group, words string }{
 	{"phases", "queue, prefill and decode at the server"},
 }
 
-// MetricsFlag returns --metrics for these groups.
-func MetricsFlag(groups ...string) cli.Flag {
+// MetricsFlag returns --metrics.
+func MetricsFlag() cli.Flag {
 	var known []string
 	for _, m := range metricWords {
-		if slices.Contains(groups, m.group) {
-			known = append(known, m.group+" ("+m.words+")")
-		}
+		known = append(known, m.group+" ("+m.words+")")
 	}
-	usage := "also show the metrics of `GROUP`: " + strings.Join(known, ", ")
-	if len(known) > 1 {
-		usage += "; several with commas"
-	}
-	return &cli.StringFlag{Name: "metrics", Usage: usage, Category: "Metrics"}
+	return &cli.StringFlag{Name: "metrics", Usage: "also show the metrics of `GROUP`: " + strings.Join(known, ", ") + "; several with commas", Category: "Metrics"}
 }
 
-// metricGroups reads --metrics: the groups of metrics that were asked for, among those whose flags the
-// command has.
+// metricGroups reads --metrics: the groups of metrics that were asked for.
 func metricGroups(c *cli.Context) (map[string]bool, error) {
 	var known []string
-	flags := FlagNames(c.Command.Flags)
-	if slices.Contains(flags, "due-first") {
-		known = append(known, "quality")
-	}
-	if slices.Contains(flags, "gpu-hour-price") {
-		known = append(known, "economics", "prefix", "phases")
+	for _, m := range metricWords {
+		known = append(known, m.group)
 	}
 	asked := map[string]bool{}
 	text := c.String("metrics")
@@ -51,12 +41,15 @@ func metricGroups(c *cli.Context) (map[string]bool, error) {
 	for group := range strings.SplitSeq(text, ",") {
 		group = strings.TrimSpace(group)
 		if !slices.Contains(known, group) {
-			if len(known) == 1 {
-				return nil, cmdline.Usagef("--metrics %q: give %s", text, known[0])
-			}
 			return nil, cmdline.Usagef("--metrics %q: give one or several of %s", text, strings.Join(known, ", "))
 		}
 		asked[group] = true
 	}
 	return asked, nil
+}
+
+// RowGroups reads --metrics for a list of requests.
+func RowGroups(c *cli.Context) (report.Groups, error) {
+	asked, err := metricGroups(c)
+	return report.Groups{Quality: asked["quality"], Economics: asked["economics"], Prefix: asked["prefix"], Phases: asked["phases"]}, err
 }

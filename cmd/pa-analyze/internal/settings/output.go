@@ -71,6 +71,30 @@ func CheckFormat(c *cli.Context, names ...string) (string, error) {
 	return "", cmdline.Usagef("--format %q: give one of %s", got, strings.Join(names, ", "))
 }
 
+// NamesFlag chooses whose names JSON has.
+func NamesFlag(format string) cli.Flag {
+	return &cli.StringFlag{Name: "names", Usage: "with --format " + format + ": use the names of `WHOM`, pa or otel (OpenTelemetry's GenAI conventions; times in s)", Value: namesOwn, Category: "Output"}
+}
+
+// The values of --names.
+const (
+	namesOwn  = "pa"
+	namesOTel = "otel"
+)
+
+// OTelNames reports whether --names asks for the names of OpenTelemetry. It refuses them for a format
+// other than the one that has them.
+func OTelNames(c *cli.Context, format, having string) (bool, error) {
+	switch name := c.String("names"); {
+	case name != namesOwn && name != namesOTel:
+		return false, cmdline.Usagef("--names %q: give %s or %s", name, namesOwn, namesOTel)
+	case c.IsSet("names") && format != having:
+		return false, cmdline.Usagef("--names is for --format %s, not for %s", having, format)
+	default:
+		return name == namesOTel, nil
+	}
+}
+
 // Warnf prints a warning to standard error; standard output is for results only.
 func Warnf(c *cli.Context, format string, args ...any) {
 	fmt.Fprintf(c.App.ErrWriter, "pa-analyze: warning: %s\n", sanitize.Text(fmt.Sprintf(format, args...)))

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/pa-tools/pa/pkg/analyze"
+	"github.com/pa-tools/pa/pkg/analyze/names"
 	"github.com/pa-tools/pa/pkg/answer"
 )
 
@@ -13,6 +14,19 @@ import (
 var strictMetrics = map[Measure]answer.Metric{
 	FirstToken: answer.TTFT, SecondToken: answer.TTST, InterToken: answer.ITL, OutputTime: answer.TPOT, Latency: answer.E2EL,
 	OutputTokens: answer.OutputTokens, InputTokens: answer.InputTokens,
+}
+
+// strictRates maps measures to the keys of rates.
+var strictRates = map[Measure]string{
+	RequestRate: names.KeyRequestRate, OutputRate: names.KeyOutputRate, TotalRate: names.KeyTotalRate, UserRate: names.KeyUserRate,
+}
+
+// Key returns the key of the strict measure in the JSON of a report: "ttft_ns"; "" if it has none.
+func (m Measure) Key() string {
+	if metric, ok := strictMetrics[m]; ok {
+		return metric.Key()
+	}
+	return strictRates[m]
 }
 
 // Strict returns the strict definitions of one load level, one for each of [Measures].
@@ -59,7 +73,6 @@ func strictMetric(d *Definition, m answer.Metric, rep *analyze.Report, e *analyz
 }
 
 func strictRate(d *Definition, e *analyze.Experiment) {
-	const duration = "first start to last response of any kind"
 	t := &e.Throughput
 	noTokens, noTotal, noUser := "no tokens are known", "the input tokens of some requests are unknown", "only at a concurrency"
 	for _, u := range e.Unavailable {
@@ -67,8 +80,9 @@ func strictRate(d *Definition, e *analyze.Experiment) {
 			noTokens, noTotal, noUser = u.Why, u.Why, u.Why
 		}
 	}
-	rate := func(name, formula, na string, r analyze.Rate) {
-		d.Name, d.Formula = name, formula
+	rate := func(na string, r analyze.Rate) {
+		x := names.Rate(strictRates[d.Measure])
+		d.Name, d.Formula = x.Label, x.Formula
 		if d.Values = Single(r.PerSecond); !r.OK {
 			d.Values, d.NA = Values{}, na
 		}
@@ -77,13 +91,13 @@ func strictRate(d *Definition, e *analyze.Experiment) {
 	case Requests:
 		d.Name, d.Formula, d.Values = "ok", "measured and successful", Single(float64(e.OK))
 	case RequestRate:
-		rate("requests/s", "successful requests / duration, "+duration, "there is no duration", t.Requests)
+		rate("there is no duration", t.Requests)
 	case OutputRate:
-		rate("output tok/s", "Σ output tokens / the same duration", noTokens, t.OutputTokens)
+		rate(noTokens, t.OutputTokens)
 	case TotalRate:
-		rate("total tok/s", "Σ input and output tokens / the same duration", noTotal, t.TotalTokens)
+		rate(noTotal, t.TotalTokens)
 	case UserRate:
-		rate("output tok/s/user", "output tokens per second / concurrency", noUser, t.OutputTokensPerUser)
+		rate(noUser, t.OutputTokensPerUser)
 	}
 }
 

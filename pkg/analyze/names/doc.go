@@ -1,0 +1,12 @@
+// Package names lists the numbers of a report with their definitions and with their names in the
+// conventions of OpenTelemetry and in result files of other tools.
+//
+//	for _, e := range names.All() {
+//		fmt.Println(e.Key, e.Unit, e.Formula, e.OTel.Name)
+//	}
+//
+// The definitions of metrics are in packages answer and analyze; this package collects them, adds
+// the rates, and is the only place of the foreign names. The names that dialects print are in the
+// dialects ([github.com/pa-tools/pa/pkg/analyze/dialect/explain.Definition]). The page
+// docs/reference/names.md is made of both.
+package names

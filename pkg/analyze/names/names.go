@@ -1,0 +1,136 @@
+package names
+
+import (
+	"github.com/pa-tools/pa/pkg/analyze"
+	"github.com/pa-tools/pa/pkg/answer"
+)
+
+// A Group is a part of the report: the value of --metrics that shows it, "" for the part that is
+// always there, or Rates.
+type Group string
+
+// The groups.
+const (
+	Usual     Group = ""
+	Rates     Group = "rates"
+	Quality   Group = "quality"
+	Economics Group = "economics"
+	Prefix    Group = "prefix"
+	Phases    Group = "phases"
+)
+
+// An Entry is a number of the report.
+type Entry struct {
+	Group Group
+	// Key is the name in JSON and CSV: "ttft_ns".
+	Key, Label string
+	// Unit is as in JSON: "ns", "tokens", "1/s", …
+	Unit         string
+	Formula, Doc string
+	Source       string // where the definition was published; "" for our own
+	// OfLevel says that a level has one value; else each request has one, or several.
+	OfLevel bool
+	Foreign
+}
+
+// Foreign holds the names that others have for a quantity; "" for none. Tools with the same name often
+// have another formula: pa-analyze definitions shows how.
+type Foreign struct {
+	OTel OTel
+	// GuideLLM and InferencePerf are the names in the result files of these tools.
+	GuideLLM, InferencePerf string
+}
+
+// The keys of the rates in the member throughput of JSON.
+const (
+	KeyRequestRate = "requests_per_s"
+	KeyOutputRate  = "output_tokens_per_s"
+	KeyTotalRate   = "total_tokens_per_s"
+	KeyUserRate    = "output_tokens_per_s_per_user"
+)
+
+// rates are the rates of a level, in the order of the report.
+var rates = [...]Entry{
+	{Key: KeyRequestRate, Label: "requests/s", Unit: "1/s", Formula: "successful requests / duration, first start to last response of any kind"},
+	{Key: KeyOutputRate, Label: "output tok/s", Unit: "1/s", Formula: "Σ output tokens / the same duration"},
+	{Key: KeyTotalRate, Label: "total tok/s", Unit: "1/s", Formula: "Σ input and output tokens / the same duration"},
+	{Key: KeyUserRate, Label: "output tok/s/user", Unit: "1/s", Formula: "output tokens per second / concurrency"},
+}
+
+// foreign holds the names of others by our key.
+var foreign = map[string]Foreign{
+	answer.TTFT.Key(): {
+		OTel:     OTel{Name: otelFirstChunk, Attribute: "gen_ai.response.time_to_first_chunk", Differs: "only chunks that add output count"},
+		GuideLLM: "time_to_first_token_ms", InferencePerf: "time_to_first_token",
+	},
+	answer.TTFAT.Key(): {GuideLLM: "time_to_first_output_token_ms"},
+	answer.ITL.Key(): {
+		OTel:          OTel{Name: otelPerChunk, Differs: "only chunks that add output count, each choice by itself"},
+		GuideLLM:      "inter_token_latency_ms",
+		InferencePerf: "inter_token_latency",
+	},
+	answer.TPOT.Key(): {GuideLLM: "time_per_output_token_ms", InferencePerf: "time_per_output_token"},
+	answer.E2EL.Key(): {
+		OTel:     OTel{Name: otelDuration, Attribute: otelDuration, Differs: "only successful requests count; to the last response"},
+		GuideLLM: "request_latency", InferencePerf: "request_latency",
+	},
+	answer.OutputTokens.Key(): {
+		OTel:     OTel{Name: otelTokens, TokenType: "output", Attribute: "gen_ai.usage.output_tokens"},
+		GuideLLM: "output_token_count", InferencePerf: "output_tokens",
+	},
+	answer.InputTokens.Key(): {
+		OTel:     OTel{Name: otelTokens, TokenType: "input", Attribute: "gen_ai.usage.input_tokens"},
+		GuideLLM: "prompt_token_count", InferencePerf: "prompt_tokens",
+	},
+	answer.ReasoningTokens.Key():   {OTel: OTel{Attribute: "gen_ai.usage.reasoning.output_tokens"}},
+	answer.CachedTokens.Key():      {OTel: OTel{Attribute: "gen_ai.usage.cache_read.input_tokens"}, InferencePerf: "cached"},
+	answer.NormalizedLatency.Key(): {InferencePerf: "normalized_time_per_output_token"},
+	KeyRequestRate:                 {GuideLLM: "requests_per_second", InferencePerf: "requests_per_sec"},
+	KeyOutputRate:                  {GuideLLM: "output_tokens_per_second", InferencePerf: "output_tokens_per_sec"},
+	KeyTotalRate:                   {GuideLLM: "tokens_per_second", InferencePerf: "total_tokens_per_sec"},
+}
+
+// All returns all entries, in the order of a report.
+func All() []Entry {
+	var all []Entry
+	metrics := func(group Group, defs []analyze.Definition) {
+		for i := range defs {
+			d := &defs[i]
+			all = append(all, Entry{Group: group, Key: d.Key(), Label: d.Label(), Unit: string(d.Unit()), Formula: d.Formula, Doc: d.Doc, Source: d.Source})
+		}
+	}
+	figures := func(group Group, figures []analyze.LevelFigure) {
+		for i := range figures {
+			f := &figures[i]
+			all = append(all, Entry{Group: group, Key: f.Key, Label: f.Label, Unit: f.Unit, Formula: f.Formula, Source: f.Source, OfLevel: true})
+		}
+	}
+	metrics(Usual, analyze.Strict[:])
+	for _, r := range rates {
+		r.Group, r.OfLevel = Rates, true
+		all = append(all, r)
+	}
+	metrics(Quality, analyze.QualityMetrics[:])
+	figures(Quality, analyze.QualityFigures[:])
+	figures(Economics, analyze.EconomicsFigures[:])
+	figures(Prefix, analyze.PrefixFigures[:])
+	metrics(Phases, analyze.PhaseMetrics[:])
+	figures(Phases, analyze.PhaseFigures[:])
+	for i := range all {
+		if e := &all[i]; e.Group == Usual || e.Group == Rates || !e.OfLevel {
+			e.Foreign = foreign[e.Key]
+		}
+	}
+	return all
+}
+
+// Rate returns the entry of a rate by its key.
+func Rate(key string) Entry {
+	for _, r := range rates {
+		if r.Key == key {
+			r.Group, r.OfLevel, r.Foreign = Rates, true, foreign[key]
+			return r
+		}
+	}
+	return Entry{}
+}

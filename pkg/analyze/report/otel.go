@@ -1,0 +1,190 @@
+package report
+
+import (
+	"bufio"
+	"bytes"
+	"cmp"
+	"encoding/json"
+	"io"
+	"slices"
+	"strings"
+
+	"github.com/pa-tools/pa/pkg/analyze"
+	"github.com/pa-tools/pa/pkg/analyze/names"
+	"github.com/pa-tools/pa/pkg/analyze/serverfigures"
+	"github.com/pa-tools/pa/pkg/answer"
+)
+
+// OTelSchema names the layout that OTelJSON writes.
+const OTelSchema = "pa-report-otel/1"
+
+// OTelJSON writes one object in the layout of schemas/report-otel.schema.json: as [JSON], but each
+// metric has its name in OpenTelemetry's conventions for GenAI, and times of metrics and of servers
+// are seconds. A number of seconds is exactly the number of nanoseconds of JSON: it has the same digits.
+func OTelJSON(in Input) Renderer { return Indented(otelDocument(in)) }
+
+// OTelJSONArray writes an array with an object as of [OTelJSON] for each input, also for one input or
+// none.
+func OTelJSONArray(inputs []Input) Renderer { return arrayOf(inputs, otelDocument) }
+
+func otelDocument(in Input) jsonReport {
+	d := document(in)
+	d.Schema, d.Conventions = OTelSchema, names.OTelConventions
+	d.Unavailable = otelKeys(d.Unavailable)
+	for i := range d.Experiments {
+		e := &d.Experiments[i]
+		e.Attributes = otelAttributes(in.Report)
+		e.Metrics.otel = true
+		e.Unavailable = otelKeys(e.Unavailable)
+		for k := range e.Models {
+			e.Models[k].Metrics.otel = true
+		}
+		for k := range e.Windows {
+			e.Windows[k].Metrics.otel = true
+		}
+		if e.Quality != nil {
+			e.Quality.Metrics.otel = true
+		}
+		if e.Phases != nil {
+			e.Phases.Metrics.otel = true
+		}
+		e.Server = otelServers(in.Report.Experiments[i].Server)
+	}
+	return d
+}
+
+// otelKeys returns reasons by the names of the conventions.
+func otelKeys(reasons map[string]string) map[string]string {
+	if reasons == nil {
+		return nil
+	}
+	renamed := map[string]string{}
+	for key, why := range reasons {
+		renamed[names.OTelName(key)] = why
+	}
+	return renamed
+}
+
+// otelOperations holds the values of gen_ai.operation.name by the end of a path.
+var otelOperations = []struct{ path, operation string }{
+	{"chat/completions", "chat"}, {"completions", "text_completion"}, {"embeddings", "embeddings"}, {"responses", "chat"},
+}
+
+// otelAttributes returns the attributes that hold for all metrics of a run, as far as the run knows
+// them.
+func otelAttributes(rep *analyze.Report) map[string]string {
+	all := map[string]string{}
+	if kind := rep.Run.ServiceKind; kind != nil && *kind != "" {
+		all[names.OTelProvider] = *kind
+	}
+	if path := rep.Run.Endpoint; path != nil {
+		for _, o := range otelOperations {
+			if strings.HasSuffix(*path, o.path) {
+				all[names.OTelOperation] = o.operation
+				break
+			}
+		}
+	}
+	if m := rep.Run.Meta; rep.Model != "" && (m == nil || len(m.Models) <= 1) {
+		all[names.OTelModel] = rep.Model
+	}
+	return all
+}
+
+// otelMetrics returns metrics as an array of objects with a name, a unit and statistics.
+func otelMetrics(all []analyze.MetricSummary) ([]byte, error) {
+	var b bytes.Buffer
+	b.WriteByte('[')
+	for i, x := range all {
+		if i > 0 {
+			b.WriteByte(',')
+		}
+		key := x.Definition.Key()
+		o := names.OTelOf(key)
+		unit := string(x.Definition.Unit())
+		head := struct {
+			Name       string            `json:"name"`
+			Key        string            `json:"key"`
+			Unit       string            `json:"unit"`
+			Attributes map[string]string `json:"attributes,omitempty"`
+			Differs    string            `json:"differs,omitempty"`
+		}{Name: names.OTelName(key), Key: key, Unit: names.OTelUnit(unit), Differs: o.Differs}
+		if o.TokenType != "" {
+			head.Attributes = map[string]string{names.OTelTokenType: o.TokenType}
+		}
+		text, err := json.Marshal(head)
+		if err != nil {
+			return nil, err
+		}
+		b.Write(text[:len(text)-1])
+		b.WriteByte(',')
+		number := float
+		if head.Unit == "s" {
+			number = names.Seconds
+		}
+		statistics(&b, x.Summary, number)
+		b.WriteByte('}')
+	}
+	b.WriteByte(']')
+	return b.Bytes(), nil
+}
+
+// otelServers returns figures of servers with the names of the conventions, where they have one, and
+// times in seconds.
+func otelServers(all []serverfigures.Figure) []jsonServer {
+	out := jsonServers(all, func(unit string, v float64) json.Number {
+		if unit == string(answer.Nanoseconds) {
+			return json.Number(names.Seconds(v))
+		}
+		return asIs(unit, v)
+	})
+	for i := range out {
+		x := &out[i]
+		x.Name = cmp.Or(names.OTelServer(x.Name), x.Name)
+		if x.Unit == string(answer.Nanoseconds) {
+			x.Unit = names.OTelUnit(x.Unit)
+		}
+	}
+	return out
+}
+
+// OTelRowsJSON is like RowsJSON, but the names are attributes of OpenTelemetry's conventions for GenAI, else
+// ours with the prefix "pa."; times are seconds, and instants stay nanoseconds. A failed request has the
+// attribute error.type.
+func OTelRowsJSON(w io.Writer, groups Groups) RowWriter {
+	all := slices.Clone(groups.columns())
+	for _, m := range [...]struct {
+		answer.Metric
+		value func(*Row) answer.Value
+	}{{answer.ReasoningTokens, func(r *Row) answer.Value { return r.Reasoning }}, {answer.CachedTokens, func(r *Row) answer.Value { return r.Cached }}} {
+		if !slices.ContainsFunc(all, func(c column) bool { return c.name == m.Key() }) {
+			all = append(all, ofMetric(m.Metric, m.value, column{}))
+		}
+	}
+	for i := range all {
+		c := &all[i]
+		switch name := c.name; {
+		case name == "model":
+			c.name = names.OTelModel
+		case name == "start_ns": // an instant
+			c.name = "pa." + name
+		default:
+			c.name = names.OTelAttribute(name)
+			if text := c.text; strings.HasSuffix(name, "_ns") {
+				c.text = func(r *Row) string {
+					if ns := text(r); ns != "" {
+						return names.SecondsOf(ns)
+					}
+					return ""
+				}
+			}
+		}
+	}
+	all = append(all, column{name: names.OTelError, quote: true, text: func(r *Row) string {
+		if r.Excluded != "failed" {
+			return ""
+		}
+		return r.Status
+	}})
+	return &rowJSON{w: bufio.NewWriter(w), columns: all}
+}
