@@ -23,7 +23,7 @@ import sqlglot.expressions
 
 # The statements and what they are in the report.
 DISTRIBUTIONS = {
-    "ttft": "ttft_ns", "itl": "itl_ns", "tpot": "tpot_ns", "e2el": "e2el_ns",
+    "ttft": "ttft_ns", "ttfat": "ttfat_ns", "ttst": "ttst_ns", "itl": "itl_ns", "tpot": "tpot_ns", "e2el": "e2el_ns",
     "output_tokens": "output_tokens", "input_tokens": "input_tokens",
 }
 ALL = ["requests", *DISTRIBUTIONS, "reasoning_tokens", "cached_tokens", "throughput", "user_rate", "prefix", "failures"]
@@ -49,7 +49,7 @@ def script(program, engine, files, names=(), parameters=()):
             metrics[name] = statement
         else:
             views.append(statement)
-    if list(metrics) != list(names or ["requests", "ttft", "itl", "tpot", "e2el", "output_tokens", "input_tokens", "reasoning_tokens", "cached_tokens", "throughput", "user_rate", "prefix", "failures"]):
+    if list(metrics) != list(names or ["requests", "ttft", "ttfat", "ttst", "itl", "tpot", "e2el", "output_tokens", "input_tokens", "reasoning_tokens", "cached_tokens", "throughput", "user_rate", "prefix", "failures"]):
         sys.exit(f"{engine}: statements {list(metrics)}")
     return text, views, metrics
 
@@ -92,9 +92,8 @@ class Checker:
                 for name, key in {"decode_per_s": "output_tokens_per_s_per_user_decode", "request_per_s": "output_tokens_per_s_per_user_e2e"}.items():
                     self.number(f"{at} {name}", row[name], figures[key]["value"])
             elif metric == "prefix":
-                figures = level["prefix"]["figures"]  # the columns have 0 for cached tokens that are absent
-                want = figures.get("hit_rate_absent_is_0", figures["hit_rate"]).get("value")
-                if want:
+                want = level["prefix"]["figures"]["hit_rate"].get("value")
+                if want is not None:
                     self.number(f"{at} hit_rate", row["hit_rate"], want)
                 elif row["hit_rate"] is not None:
                     sys.exit(f"{self.engine}: {at} a hit rate of {row['hit_rate']}, which the report lacks")
@@ -154,7 +153,7 @@ def check_trino(program):
     statements = sqlglot.parse(text, read="trino")
     statements += sqlglot.parse(script(program, "trino", "s3://bucket/run/*.parquet", QUALITY, PARAMETERS)[0], read="trino")
     unknown = [s.sql() for s in statements if s is None or isinstance(s, sqlglot.expressions.Command)]
-    if unknown or len(statements) != len(metrics) + 4 + len(QUALITY) + 4:
+    if unknown or len(statements) != len(metrics) + 5 + len(QUALITY) + 4:
         sys.exit(f"Trino: {len(statements)} statements, not understood: {unknown}")
     if "approx_percentile is an approximation" not in text:
         sys.exit("Trino: no comment says that percentiles are approximations")

@@ -10,7 +10,7 @@
 //
 // The queries use the default definitions: latencies from the start, tokens from
 // their best source, whole levels. The queries read derived columns, so a file without them
-// (of the recorder's journal) does not suffice. TTST, TTFAT and windows have no query. Requests whose
+// (of the recorder's journal) does not suffice. Windows have no query. Requests whose
 // column streamed is null, as in runs of other tools, have no TTFT in the columns, whereas the
 // report decides by the other requests of the level.
 package sql

@@ -88,6 +88,9 @@ func Script(engine, files string, names []string, quality analyze.QualityConfig)
 	if slices.ContainsFunc(chosen, func(m Metric) bool { return m.Name == "itl" }) {
 		b.WriteString("\n-- The times between tokens, a row for each.\n" + e.view("gaps", e.gaps) + ";\n")
 	}
+	if slices.ContainsFunc(chosen, readsTokens) {
+		b.WriteString("\n-- The times to single tokens of streamed requests, in ns.\n" + e.view(tokenView, tokensView(e)) + ";\n")
+	}
 	if slices.ContainsFunc(chosen, readsStreams) {
 		b.WriteString("\n-- The streamed requests whose token times are known.\n" + e.view("streams", streamsView(e, quality)) + ";\n")
 	}

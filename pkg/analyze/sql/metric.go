@@ -27,6 +27,8 @@ func Metrics() []Metric {
 		view, column, doc string
 	}{
 		{answer.TTFT, "measured", "ttft_ns", "ns from the start of a request to its first token"},
+		{answer.TTFAT, tokenView, "ttfat_ns", "ns from the start of a request that reasoned to its first answer token"},
+		{answer.TTST, tokenView, "ttst_ns", "ns from the first token to the second one of the choice that began first"},
 		{answer.ITL, "gaps", "itl_ns", "ns between consecutive tokens of a choice, of all requests"},
 		{answer.TPOT, "measured", "tpot_ns", "ns per output token after the first, of each request"},
 		{answer.E2EL, "measured", "e2el_ns", "ns from the start of a request to its last response"},
@@ -40,7 +42,7 @@ func Metrics() []Metric {
 	return append(all,
 		Metric{"throughput", "rates per second, from the first start to the last response of the requests that count", throughput},
 		Metric{"user_rate", "output tokens per second of a user: 1 / mean TPOT, and mean of output tokens / E2EL", userRate},
-		Metric{"prefix", "prefix-cache hit rate: cached / input tokens; null if no request has cached tokens", prefix},
+		Metric{"prefix", "prefix-cache hit rate: cached / input tokens, of the requests that state both", prefix},
 		Metric{"failures", "failed requests by the kind of failure", failures},
 	)
 }
@@ -49,8 +51,6 @@ func Metrics() []Metric {
 // other name.
 func withoutQuery(name string) string {
 	switch name {
-	case "ttst", "ttfat":
-		return "no column holds it; pa-analyze report shows it"
 	case "windows":
 		return "the end of a level is in the header pa.run, which no engine reads as a table, and the tokens of a request belong to the windows in which they came; pa-analyze report --windows LENGTH shows them"
 	case answer.FluidInterval.String(), "fluid_token_rate":
@@ -132,13 +132,14 @@ func userRate(e *Engine) string {
 		byLevel("measured")
 }
 
-// prefix computes the hit rate of the prefix cache. The columns have 0 for requests whose answers state no
-// cached tokens.
+// prefix computes the hit rate of the prefix cache, of the requests whose answers state cached tokens and
+// input tokens.
 func prefix(e *Engine) string {
-	cached, input := "sum(cached_tokens)", "sum(CASE WHEN cached_tokens IS NOT NULL THEN input_tokens END)"
+	const stated = "cached_tokens BETWEEN 0 AND input_tokens AND input_tokens > 0"
+	cached, input := "sum(CASE WHEN "+stated+" THEN cached_tokens END)", "sum(CASE WHEN "+stated+" THEN input_tokens END)"
 	return "SELECT " + levelColumns + ",\n" +
 		"  " + cached + " AS sum_cached, " + input + " AS sum_input,\n" +
-		"  CASE WHEN " + cached + " > 0 THEN " + e.float(cached) + " / " + e.float(input) + " END AS hit_rate" +
+		"  " + e.float(cached) + " / " + e.float(input) + " AS hit_rate" +
 		byLevel("measured")
 }
 

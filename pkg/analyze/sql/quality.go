@@ -88,10 +88,16 @@ type lists struct {
 	gaps string // all gaps of a request; an empty list for none
 	sum  func(list string) string
 	// at returns the element at a position from 1; null or 0 beyond the end.
-	at     func(list, position string) string
-	length func(list string) string
-	sort   func(list string) string
-	concat func(first, list string) string
+	at func(list, position string) string
+	// element is like at, but for a position that exists: of columns whose elements may be null.
+	element func(list, position string) string
+	// member returns a member of an element of a list of structures.
+	member func(list, position, name string) string
+	// positions returns the list of the positions of a list, which may be null.
+	positions func(list string) string
+	length    func(list string) string
+	sort      func(list string) string
+	concat    func(first, list string) string
 	// filter returns the elements that satisfy a condition on g.
 	filter func(list, condition string) string
 	// fold walks through a list. next returns the new state from the expressions of the old state
@@ -202,10 +208,13 @@ func duckDBLists() lists {
 		return "{" + strings.Join(parts, ", ") + "}"
 	}
 	return lists{
-		gaps:   "coalesce(flatten(itl_ns), [])",
-		sum:    func(list string) string { return "coalesce(list_sum(" + list + "), 0)" },
-		at:     func(list, position string) string { return list + "[" + position + "]" },
-		length: function("len"), sort: function("list_sort"),
+		gaps:      "coalesce(flatten(itl_ns), [])",
+		sum:       func(list string) string { return "coalesce(list_sum(" + list + "), 0)" },
+		at:        func(list, position string) string { return list + "[" + position + "]" },
+		element:   func(list, position string) string { return list + "[" + position + "]" },
+		member:    func(list, position, name string) string { return list + "[" + position + "]." + name },
+		positions: func(list string) string { return call("range", "1", call("len", list)+" + 1") },
+		length:    function("len"), sort: function("list_sort"),
 		concat: func(first, list string) string { return call("list_prepend", first, list) },
 		filter: func(list, condition string) string { return call("list_filter", list, "lambda g: "+condition) },
 		// The state of a reduction has the type of the elements, so each element has room for one.
@@ -229,9 +238,14 @@ func sparkLists() lists {
 		return call("named_struct", parts...)
 	}
 	return lists{
-		gaps:   "coalesce(flatten(itl_ns), CAST(array() AS ARRAY<BIGINT>))",
-		sum:    func(list string) string { return call("aggregate", list, whole("0"), "(a, g) -> a + g") },
-		at:     func(list, position string) string { return call("get", list, position+" - 1") },
+		gaps:    "coalesce(flatten(itl_ns), CAST(array() AS ARRAY<BIGINT>))",
+		sum:     func(list string) string { return call("aggregate", list, whole("0"), "(a, g) -> a + g") },
+		at:      func(list, position string) string { return call("get", list, position+" - 1") },
+		element: func(list, position string) string { return call("get", list, position+" - 1") },
+		member:  func(list, position, name string) string { return call("get", list, position+" - 1") + "." + name },
+		positions: func(list string) string {
+			return "CASE WHEN " + call("size", list) + " > 0 THEN " + call("sequence", "1", call("size", list)) + " ELSE CAST(array() AS ARRAY<INT>) END"
+		},
 		length: function("size"), sort: function("array_sort"),
 		concat: func(first, list string) string { return call("concat", call("array", first), list) },
 		filter: func(list, condition string) string { return call("filter", list, "g -> "+condition) },
@@ -253,10 +267,15 @@ func clickHouseLists() lists {
 	}
 	field := func(state string, i int) string { return call("tupleElement", state, strconv.Itoa(i+1)) }
 	return lists{
-		gaps:   "arrayMap(g -> assumeNotNull(g), arrayFlatten(itl_ns))",
-		sum:    func(list string) string { return call("arraySum", "g -> "+whole("assumeNotNull(g)"), list) },
-		at:     func(list, position string) string { return call("arrayElement", list, position) },
-		length: func(list string) string { return call("toInt64", call("length", list)) }, sort: function("arraySort"),
+		gaps:    "arrayMap(g -> assumeNotNull(g), arrayFlatten(itl_ns))",
+		sum:     func(list string) string { return call("arraySum", "g -> "+whole("assumeNotNull(g)"), list) },
+		at:      func(list, position string) string { return call("arrayElement", list, position) },
+		element: func(list, position string) string { return call("assumeNotNull", call("arrayElement", list, position)) },
+		member: func(list, position, name string) string {
+			return call("assumeNotNull", call("tupleElement", call("arrayElement", list, position), text(name)))
+		},
+		positions: func(list string) string { return call("range", "1", call("toInt64", call("length", list))+" + 1") },
+		length:    func(list string) string { return call("toInt64", call("length", list)) }, sort: function("arraySort"),
 		concat: func(first, list string) string { return call("arrayPushFront", list, call("assumeNotNull", first)) },
 		filter: func(list, condition string) string { return call("arrayFilter", "g -> "+condition, list) },
 		fold: func(list string, initial [numState]int64, next func([numState]string, string) [numState]string) string {
@@ -276,9 +295,14 @@ func trinoLists() lists {
 		return "CAST(ROW(" + strings.Join(state[:], ", ") + ") AS ROW(" + strings.Join(types, ", ") + "))"
 	}
 	return lists{
-		gaps:   "coalesce(flatten(itl_ns), CAST(ARRAY[] AS ARRAY(BIGINT)))",
-		sum:    func(list string) string { return call("reduce", list, whole("0"), "(a, g) -> a + g", "a -> a") },
-		at:     func(list, position string) string { return call("element_at", list, position) },
+		gaps:    "coalesce(flatten(itl_ns), CAST(ARRAY[] AS ARRAY(BIGINT)))",
+		sum:     func(list string) string { return call("reduce", list, whole("0"), "(a, g) -> a + g", "a -> a") },
+		at:      func(list, position string) string { return call("element_at", list, position) },
+		element: func(list, position string) string { return call("element_at", list, position) },
+		member:  func(list, position, name string) string { return call("element_at", list, position) + "." + name },
+		positions: func(list string) string {
+			return "CASE WHEN " + call("cardinality", list) + " > 0 THEN " + call("sequence", "1", call("cardinality", list)) + " ELSE CAST(ARRAY[] AS ARRAY(BIGINT)) END"
+		},
 		length: function("cardinality"), sort: function("array_sort"),
 		concat: func(first, list string) string { return "ARRAY[" + first + "] || " + list },
 		filter: func(list, condition string) string { return call("filter", list, "g -> "+condition) },

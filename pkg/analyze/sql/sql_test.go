@@ -27,8 +27,6 @@ func TestFiles(t *testing.T) {
 	}
 	for _, c := range []struct{ engine, files, metric, want string }{
 		{"oracle", "a", "ttft", `unknown engine "oracle": give one of duckdb, spark, clickhouse, trino`},
-		{"duckdb", "a", "ttst", `metric "ttst" has no query: no column holds it; pa-analyze report shows it`},
-		{"spark", "a", "ttfat", `metric "ttfat" has no query: no column holds it`},
 		{"duckdb", "a", "windows", `pa-analyze report --windows LENGTH shows them`},
 		{"duckdb", "a", "fluid_token_rate", `metric "fluid_token_rate" has no query: it needs a search for each request`},
 		{"duckdb", "a", "ttxt", `unknown metric "ttxt": give one of requests, ttft`},

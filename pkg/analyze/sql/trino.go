@@ -25,7 +25,10 @@ const trinoColumns = `  experiment integer,
   cached_tokens bigint,
   streamed boolean,
   token_source varchar,
-  token_events array(integer)`
+  token_events array(integer),
+  token_choice array(bigint),
+  token_reasoning array(boolean),
+  events array(row(response integer, choice bigint, reasoning boolean))`
 
 // trino reads the folder of the files as an external table of its Hive connector. It has no
 // exact quantile.

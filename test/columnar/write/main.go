@@ -170,12 +170,16 @@ func header() *export.Run {
 }
 
 // event returns the text of response k of n to request i: a token, and the server's count
-// of them at the end. Some requests have two choices, and some chunks hold two tokens.
+// of them at the end. Some requests have two choices, some reason first, and some chunks hold two tokens.
 func event(i, k, n int) string {
 	if k == n-1 {
 		return fmt.Sprintf(`data: {"choices":[],"usage":{"prompt_tokens":%d,"completion_tokens":%d}}`, 10+i%5, n) + "\n\n"
 	}
-	one := fmt.Sprintf(`data: {"choices":[{"index":%d,"delta":{"content":"é %d"}}]}`, k%2*(i%3/2), k) + "\n\n"
+	member := "content"
+	if i%5 == 0 && k < i%4 {
+		member = "reasoning_content"
+	}
+	one := fmt.Sprintf(`data: {"choices":[{"index":%d,"delta":{"%s":"é %d"}}]}`, k%2*(i%3/2), member, k) + "\n\n"
 	if i%11 == 0 {
 		return one + fmt.Sprintf(`data: {"choices":[{"index":1,"delta":{"content":"%d"}}]}`, k) + "\n\n"
 	}
