@@ -153,9 +153,10 @@ readback: build ## read what the columnar formats write with pyarrow, DuckDB, po
 	$(OUT)/venv/bin/python test/columnar/queries.py bin/pa-analyze $(OUT)/columnar
 
 .PHONY: test-quality
-test-quality: build ## compute the quality of streams anew from 1,000 random exports (Python)
+test-quality: build ## compute the groups of metrics anew from 2,000 random exports (Python)
 	@rm -rf $(OUT)/quality
 	python3 test/quality/quality.py bin/pa-analyze $(OUT)/quality
+	python3 test/quality/economics.py bin/pa-analyze $(OUT)/quality/economics
 
 .PHONY: test-trace
 test-trace: build ## read the traces of recorded runs by the format's documentation (Python)

@@ -3,6 +3,7 @@ package analyze
 import (
 	"cmp"
 	"math"
+	"math/big"
 	"math/bits"
 	"slices"
 
@@ -167,26 +168,39 @@ type line struct {
 	why                   string
 }
 
+// lineOf computes the line from whole numbers: with floats, little of a small slope is left of the
+// differences of large products.
 func lineOf(timed []uncached) line {
 	if len(timed) < 3 {
 		return line{why: "fewer than 3 requests state cached tokens and have a TTFT"}
 	}
-	var sumX, sumY quantile.IntSum
+	var x, y, product, sumX, sumY, xx, xy, yy big.Int
 	for _, u := range timed {
-		sumX.Add(u.tokens)
-		sumY.Add(u.ttft)
+		x.SetInt64(u.tokens)
+		y.SetInt64(u.ttft)
+		sumX.Add(&sumX, &x)
+		sumY.Add(&sumY, &y)
+		xx.Add(&xx, product.Mul(&x, &x))
+		xy.Add(&xy, product.Mul(&x, &y))
+		yy.Add(&yy, product.Mul(&y, &y))
 	}
-	meanX, meanY := sumX.Div(len(timed)), sumY.Div(len(timed))
-	var xx, xy, yy quantile.Sum
-	for _, u := range timed {
-		x, y := float64(u.tokens)-meanX, float64(u.ttft)-meanY
-		xx.Add(x * x)
-		xy.Add(x * y)
-		yy.Add(y * y)
+	// n times the sums of products of the differences from the means.
+	n := big.NewInt(int64(len(timed)))
+	centered := func(sum, a, b *big.Int) *big.Int {
+		return new(big.Int).Sub(new(big.Int).Mul(n, sum), new(big.Int).Mul(a, b))
 	}
-	if xx.Value() == 0 {
+	cxx, cxy, cyy := centered(&xx, &sumX, &sumX), centered(&xy, &sumX, &sumY), centered(&yy, &sumY, &sumY)
+	if cxx.Sign() == 0 {
 		return line{why: "all requests have the same number of uncached input tokens"}
 	}
-	slope := xy.Value() / xx.Value()
-	return line{slope: slope, base: meanY - slope*meanX, explains: xy.Value() / xx.Value() * xy.Value() / yy.Value()}
+	l := line{explains: math.NaN()}
+	slope := new(big.Rat).SetFrac(cxy, cxx)
+	base := new(big.Rat).Mul(slope, new(big.Rat).SetInt(&sumX))
+	base.Sub(new(big.Rat).SetInt(&sumY), base).Quo(base, new(big.Rat).SetInt(n))
+	l.slope, _ = slope.Float64()
+	l.base, _ = base.Float64()
+	if cyy.Sign() > 0 {
+		l.explains, _ = new(big.Rat).SetFrac(new(big.Int).Mul(cxy, cxy), new(big.Int).Mul(cxx, cyy)).Float64()
+	}
+	return l
 }

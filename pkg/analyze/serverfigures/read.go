@@ -123,7 +123,7 @@ type seriesSum struct {
 	restarted     bool    // the reset is a restart of the server
 	from, to      float64 // the values before and after the reset
 	last          float64
-	lastNS        float64
+	lastNS        float64 // from the start of the measurement: a float64 has no single nanoseconds since 1970
 }
 
 func (w *serverWatch) add(s *export.Scrape) {
@@ -183,9 +183,9 @@ func (w *serverWatch) add(s *export.Scrape) {
 // measurement are interpolated.
 func (c *seriesSum) counter(s *export.Scrape, v float64, w *serverWatch) {
 	// The value is of an unknown instant of the scrape; the middle is assumed.
-	atNS := float64(s.StartNS) + float64(s.EndNS-s.StartNS)/2
-	on := func(instant uint64) float64 { // the line from the last value to this one
-		return c.last + (v-c.last)*(float64(instant)-c.lastNS)/(atNS-c.lastNS)
+	atNS := float64(int64(s.StartNS-w.from)) + float64(s.EndNS-s.StartNS)/2
+	on := func(ns float64) float64 { // the line from the last value to this one
+		return c.last + (v-c.last)*(ns-c.lastNS)/(atNS-c.lastNS)
 	}
 	switch {
 	case s.StartNS <= w.from:
@@ -202,13 +202,13 @@ func (c *seriesSum) counter(s *export.Scrape, v float64, w *serverWatch) {
 			c.from, c.to = c.last, v
 		}
 		c.reset = true
-	case c.smooth && c.n == 1 && c.lastNS <= float64(w.from):
-		c.begin = on(w.from)
+	case c.smooth && c.n == 1 && c.lastNS <= 0:
+		c.begin = on(0)
 	}
 	c.n++
 	c.end = v
 	if c.ended = s.StartNS >= w.to; c.ended && c.smooth && c.n > 1 && atNS > c.lastNS {
-		c.end = on(w.to)
+		c.end = on(float64(w.to - w.from))
 	}
 	c.last, c.lastNS = v, atNS
 }

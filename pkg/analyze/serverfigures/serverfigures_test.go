@@ -140,6 +140,19 @@ func TestServerEnergy(t *testing.T) {
 	}
 }
 
+// At today's times the counter is read to the nanosecond: 1000 J a nanosecond, over 101 ns.
+func TestServerEnergyToday(t *testing.T) {
+	const today = 1_795_741_064_359_983_425
+	counter := seriesOf("nv_energy_consumption", "gpu_uuid", "GPU-a")
+	w := newWatch(today+101, today+202, nil)
+	for _, s := range scrapesOf([]uint64{today, today + 150, today + 300}, map[string][]float64{counter.String(): {0, 150e3, 300e3}}, counter) {
+		w.add(&s)
+	}
+	if all := w.figures(&Level{}, false); len(all) != 1 || all[0].Total != 101e3 {
+		t.Errorf("%+v", all)
+	}
+}
+
 // Series of one metric that differ in what means nothing here are one time or one
 // sum; gauges and GPUs stay apart.
 func TestServerSeriesOfOne(t *testing.T) {
