@@ -163,10 +163,10 @@ func OTelRowsJSON(w io.Writer, groups Groups) RowWriter {
 	}
 	for i := range all {
 		c := &all[i]
-		switch name := c.name; {
-		case name == "model":
+		switch name := c.name; name {
+		case "model":
 			c.name = names.OTelModel
-		case name == "start_ns": // an instant
+		case "start_ns": // an instant
 			c.name = "pa." + name
 		default:
 			c.name = names.OTelAttribute(name)

@@ -6,6 +6,7 @@ import (
 	"math/big"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -14,6 +15,7 @@ import (
 	"github.com/pa-tools/pa/internal/golden"
 	"github.com/pa-tools/pa/internal/schematest"
 	"github.com/pa-tools/pa/pkg/analyze"
+	"github.com/pa-tools/pa/pkg/analyze/names"
 	"github.com/pa-tools/pa/pkg/analyze/serverfigures"
 )
 
@@ -192,4 +194,64 @@ func TestOTelSchema(t *testing.T) {
 		t.Fatal(err)
 	}
 	compareGolden(t, "../../../schemas/report-otel.schema.json", b.Bytes())
+}
+
+// The schema of a report has the keys and units of the table of package names.
+func TestSchemaKeys(t *testing.T) {
+	text, err := os.ReadFile("../../../schemas/report.schema.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var s map[string]any
+	if err := json.Unmarshal(text, &s); err != nil {
+		t.Fatal(err)
+	}
+	at := func(path ...string) any {
+		x := s["$defs"]
+		for _, name := range path {
+			x = x.(map[string]any)[name]
+		}
+		return x
+	}
+	members := func(path ...string) (keys []string) {
+		for key := range at(path...).(map[string]any) {
+			keys = append(keys, key)
+		}
+		return keys
+	}
+	enum := func(path ...string) (all []string) {
+		for _, v := range at(append(path, "enum")...).([]any) {
+			all = append(all, v.(string))
+		}
+		return all
+	}
+	units := map[bool][]string{true: enum("quality", "properties", "figures", "additionalProperties", "properties", "unit"), false: enum("levelFigure", "properties", "unit")}
+	want := map[string][]string{}
+	for _, e := range names.All() {
+		place := string(e.Group) + " metrics"
+		if e.OfLevel {
+			place = string(e.Group) + " figures"
+			if e.Group != names.Rates && !slices.Contains(units[e.Group == names.Quality], e.Unit) {
+				t.Errorf("%s: the schema does not know the unit %s", e.Key, e.Unit)
+			}
+		}
+		want[place] = append(want[place], e.Key)
+	}
+	for place, keys := range want {
+		var got []string
+		switch place {
+		case " metrics":
+			got = members("metrics", "properties")
+		case "rates figures":
+			got = members("throughput", "properties")
+		default:
+			group, kind, _ := strings.Cut(place, " ")
+			got = enum(group, "properties", kind, "propertyNames")
+		}
+		slices.Sort(got)
+		slices.Sort(keys)
+		if diff := cmp.Diff(keys, got); diff != "" {
+			t.Errorf("%s (-table +schema):\n%s", place, diff)
+		}
+	}
 }

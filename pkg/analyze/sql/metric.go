@@ -24,20 +24,20 @@ func Metrics() []Metric {
 	all := []Metric{{"requests", "requests of each load level, by whether they count", requests}}
 	for _, m := range [...]struct {
 		answer.Metric
-		view, column, doc string
+		view, doc string
 	}{
-		{answer.TTFT, "measured", "ttft_ns", "ns from the start of a request to its first token"},
-		{answer.TTFAT, tokenView, "ttfat_ns", "ns from the start of a request that reasoned to its first answer token"},
-		{answer.TTST, tokenView, "ttst_ns", "ns from the first token to the second one of the choice that began first"},
-		{answer.ITL, "gaps", "itl_ns", "ns between consecutive tokens of a choice, of all requests"},
-		{answer.TPOT, "measured", "tpot_ns", "ns per output token after the first, of each request"},
-		{answer.E2EL, "measured", "e2el_ns", "ns from the start of a request to its last response"},
-		{answer.OutputTokens, "measured", "output_tokens", "output tokens of each request"},
-		{answer.InputTokens, "measured", "input_tokens", "input tokens of each request"},
-		{answer.ReasoningTokens, "measured", "reasoning_tokens", "reasoning tokens of each request"},
-		{answer.CachedTokens, "measured", "cached_tokens", "cached input tokens of each request"},
+		{answer.TTFT, "measured", "ns from the start of a request to its first token"},
+		{answer.TTFAT, tokenView, "ns from the start of a request that reasoned to its first answer token"},
+		{answer.TTST, tokenView, "ns from the first token to the second one of the choice that began first"},
+		{answer.ITL, "gaps", "ns between consecutive tokens of a choice, of all requests"},
+		{answer.TPOT, "measured", "ns per output token after the first, of each request"},
+		{answer.E2EL, "measured", "ns from the start of a request to its last response"},
+		{answer.OutputTokens, "measured", "output tokens of each request"},
+		{answer.InputTokens, "measured", "input tokens of each request"},
+		{answer.ReasoningTokens, "measured", "reasoning tokens of each request"},
+		{answer.CachedTokens, "measured", "cached input tokens of each request"},
 	} {
-		all = append(all, Metric{m.String(), m.Label() + ": " + m.doc, func(e *Engine) string { return distribution(e, m.view, m.column) }})
+		all = append(all, Metric{m.String(), m.Label() + ": " + m.doc, func(e *Engine) string { return distribution(e, m.view, m.Key()) }})
 	}
 	return append(all,
 		Metric{"throughput", "rates per second, from the first start to the last response of the requests that count", throughput},

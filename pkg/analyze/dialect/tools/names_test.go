@@ -25,7 +25,8 @@ var update = flag.Bool("update", false, "rewrite docs/reference/names.md")
 
 // recorded are runs of the two kinds that dialects report, by archive and path.
 var recorded = [...]struct{ archive, path string }{
-	{"definitions_guide", "run.json"}, {"perf_analyzer", "2.60.0/vllm_sweep/profile_export.json"},
+	{"definitions_guide", "run.json"},
+	{"perf_analyzer", "2.60.0/vllm_sweep/profile_export.json"},
 }
 
 // reader opens a recorded run.
@@ -45,8 +46,13 @@ func reader(t *testing.T, archive, path string) export.Reader {
 
 // newest holds the dialects of the page: the newest release of each tool that prints a report.
 var newest = [...]struct{ title, name string }{
-	{"perf_analyzer", "perf_analyzer"}, {"GenAI-Perf", "genai-perf-main"}, {"AIPerf", "aiperf"}, {"vLLM bench", "vllm"},
-	{"SGLang bench", "sglang"}, {"TensorRT-LLM bench", "trtllm-main"}, {"llm_perf", "llm_perf-v2"},
+	{"perf_analyzer", "perf_analyzer"},
+	{"GenAI-Perf", "genai-perf-main"},
+	{"AIPerf", "aiperf"},
+	{"vLLM bench", "vllm"},
+	{"SGLang bench", "sglang"},
+	{"TensorRT-LLM bench", "trtllm-main"},
+	{"llm_perf", "llm_perf-v2"},
 }
 
 // dialectNames returns the names of the newest dialects by our key, as they print them of recorded
