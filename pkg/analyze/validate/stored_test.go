@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"math"
 	"math/rand/v2"
 	"reflect"
 	"slices"
@@ -33,8 +34,11 @@ import (
 func TestStoredAnswers(t *testing.T) {
 	files, _ := golden.ProfileExports(t)
 	yes, no := true, false
+	quality := analyze.DefaultQuality()
+	files["usage in each chunk"] = countedExport
 	configs := []analyze.Config{
 		{},
+		{Quality: &quality, Economics: &analyze.EconomicsConfig{}, Prefix: true, Phases: true},
 		{From: answer.FromSent, TokenSource: answer.TokenResponses, IncludeWarmup: true},
 		{Streaming: &yes, TokenSource: answer.TokenUsage},
 		{Streaming: &no, Windows: analyze.Windows{Every: time.Second}},
@@ -42,7 +46,7 @@ func TestStoredAnswers(t *testing.T) {
 		{Series: true},                       // needs the inputs
 	}
 	for i, name := range slices.Sorted(maps.Keys(files)) {
-		if i%testenv.Stride(8) > 0 {
+		if i%testenv.Stride(8) > 0 && name != "usage in each chunk" {
 			continue
 		}
 		data := files[name]
@@ -58,6 +62,38 @@ func TestStoredAnswers(t *testing.T) {
 				t.Fatalf("%s, configuration %d (-JSON +Parquet):\n%.2000s", name, k, d)
 			}
 		}
+	}
+}
+
+// countedExport is a run whose server counts the tokens of each event, states cached tokens in one of two
+// answers, and times in the other.
+var countedExport = []byte(`{"experiments":[{"experiment":{"mode":"concurrency","value":1},"requests":[
+{"timestamp":1000000,"request_inputs":{"payload":"{\"stream\":true}"},"response_timestamps":[2000000,2500000,4000000,4100000],"response_outputs":[
+{"response":"data: {\"choices\":[{\"index\":0,\"delta\":{\"content\":\"a\"}}],\"usage\":{\"prompt_tokens\":9,\"completion_tokens\":1}}\n\n"},
+{"response":"data: {\"choices\":[{\"index\":0,\"delta\":{\"content\":\"b c d\"}}],\"usage\":{\"prompt_tokens\":9,\"completion_tokens\":4}}\n\ndata: {\"choices\":[{\"index\":0,\"delta\":{\"content\":\"e\"}}],\"usage\":{\"prompt_tokens\":9,\"completion_tokens\":5}}\n\n"},
+{"response":"data: {\"choices\":[{\"index\":0,\"delta\":{\"content\":\"f g\"}}],\"usage\":{\"prompt_tokens\":9,\"completion_tokens\":7}}\n\n"},
+{"response":"data: {\"choices\":[],\"usage\":{\"prompt_tokens\":9,\"completion_tokens\":8,\"prompt_tokens_details\":{\"cached_tokens\":0}}}\n\n"}]},
+{"timestamp":5000000,"request_inputs":{"payload":"{\"stream\":true}"},"response_timestamps":[6000000,7000000],"response_outputs":[
+{"response":"data: {\"choices\":[{\"index\":0,\"delta\":{\"content\":\"a\"}}]}\n\n"},
+{"response":"data: {\"choices\":[],\"usage\":{\"prompt_tokens\":9,\"completion_tokens\":1},\"timings\":{\"prompt_ms\":0.5,\"predicted_ms\":0.25}}\n\n"}]}
+],"window_boundaries":[1000000,8000000]}],"version":"1","service_kind":"openai","endpoint":"v1/chat/completions"}`)
+
+// By hand: the events after the first one hold 3, 1 and 2 tokens and come 0.5, 0 and 1.5 ms after the
+// event before. Three tokens took 0.5/3 ms each, one 0 and two 0.75 ms: 2 ms over six tokens.
+func TestStoredEventTokens(t *testing.T) {
+	quality := analyze.DefaultQuality()
+	table := parquetOf(t, countedExport, answer.TokenCounting{})
+	rep := run(t, analyze.Config{Quality: &quality}, func(ctx context.Context) (export.Reader, error) {
+		return columnar.Parquet{}.Open(ctx, "x", bytes.NewReader(table), int64(len(table)), export.Limits{})
+	})
+	e := &rep.Experiments[0]
+	s := e.Quality.Metric(answer.ITLPerToken)
+	if s == nil || s.N != 6 || math.Abs(s.Mean-2e6/6) > 1e-6 || s.Min != 0 || s.Max != 750e3 || e.Quality.Counted != 1 || e.Quality.Requests != 2 {
+		t.Errorf("%+v, counted %d of %d", s, e.Quality.Counted, e.Quality.Requests)
+	}
+	// The cached tokens of the other answer are not known.
+	if s := e.Metric(answer.InputTokens); s == nil || s.N != 2 {
+		t.Errorf("input tokens %+v", s)
 	}
 }
 
