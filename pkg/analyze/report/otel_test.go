@@ -44,8 +44,15 @@ func TestOTelGolden(t *testing.T) {
 		}
 		compareGolden(t, filepath.Join("testdata", name+"_otel.json"), got.Bytes())
 	}
+	cfg := parts(t)
+	quality := analyze.DefaultQuality()
+	cfg.Quality, cfg.Economics, cfg.Prefix, cfg.Phases = &quality, &analyze.EconomicsConfig{}, true, true
+	grouped := measured(t, "sweep.json", sweep(), cfg)
+	if e := &grouped.Report.Experiments[0]; len(e.Windows) == 0 || e.Quality == nil || len(e.Quality.Metrics) == 0 {
+		t.Errorf("no windows or no quality: %+v", e)
+	}
 	var several bytes.Buffer
-	if err := OTelJSONArray([]Input{full(), full()})(&several); err != nil {
+	if err := OTelJSONArray([]Input{full(), grouped})(&several); err != nil {
 		t.Fatal(err)
 	}
 	if err := schema.Check(t, several.Bytes()); err != nil {
