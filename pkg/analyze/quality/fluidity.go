@@ -77,9 +77,25 @@ func (f *Fluidity) token(slack, next int64) int64 {
 // The fluid token rate of a level is 1/interval, for the smallest interval at which a given share of
 // its requests reaches the target (arXiv 2407.07000).
 func FluidInterval(ttft int64, gaps []int64, first int64, target float64) (ns int64, ok bool) {
+	// With n tokens, more misses than (1−target)/target·n are too many for any index of target.
+	tooMany := ((1-target)*float64(len(gaps)+1) + 1) / target
 	reaches := func(next int64) bool {
-		index, _ := FluidityOf(ttft, gaps, Deadline{first, next}).Index()
+		var f Fluidity
+		slack := f.token(first-ttft, next)
+		for _, g := range gaps {
+			if slack += next - g; slack < 0 {
+				if slack = f.token(slack, next); float64(f.Misses) > tooMany {
+					return false
+				}
+			} else {
+				f.Deadlines++
+			}
+		}
+		index, _ := f.Index()
 		return index >= target
+	}
+	if reaches(1) { // of a fast server, often
+		return 1, true
 	}
 	longest := max(ttft-first, 0) // at an interval of longest+1, the first token misses at most one deadline, the others none
 	for _, g := range gaps {

@@ -266,3 +266,32 @@ func TestFind(t *testing.T) {
 		}
 	}
 }
+
+// The search leaves out what cannot change its result: it agrees with the definition, index by index.
+func TestFluidIntervalIsSmallest(t *testing.T) {
+	rng := rand.New(rand.NewPCG(3, 4))
+	found := 0
+	for range 3000 {
+		ttft, first := rng.Int64N(300), rng.Int64N(200)+1
+		gaps := make([]int64, rng.IntN(12))
+		for i := range gaps {
+			gaps[i] = rng.Int64N([]int64{3, 30, 300}[rng.IntN(3)])
+		}
+		target := []float64{0.1, 0.5, 0.9, 0.99, 1}[rng.IntN(5)]
+		want, wantOK := int64(0), false
+		for next := int64(1); next <= 700 && !wantOK; next++ {
+			index, _ := FluidityOf(ttft, gaps, Deadline{first, next}).Index()
+			want, wantOK = next, index >= target
+		}
+		got, ok := FluidInterval(ttft, gaps, first, target)
+		if ok != wantOK || ok && got != want {
+			t.Fatalf("TTFT %d due %d, gaps %v, target %v: %d, %v; want %d, %v", ttft, first, gaps, target, got, ok, want, wantOK)
+		}
+		if ok && got > 1 {
+			found++
+		}
+	}
+	if found < 500 {
+		t.Errorf("only %d intervals above 1", found)
+	}
+}
