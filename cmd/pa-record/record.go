@@ -14,6 +14,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/pa-tools/pa/cmd/pa-record/internal/inputs"
+	"github.com/pa-tools/pa/cmd/pa-record/internal/runindex"
 	"github.com/pa-tools/pa/cmd/pa-record/internal/settings"
 	"github.com/pa-tools/pa/cmd/pa-record/internal/signals"
 	"github.com/pa-tools/pa/internal/cmdline"
@@ -200,7 +201,7 @@ func exportHeader(s *settings.Settings, args []string, data *export.DatasetMeta)
 }
 
 // printWarnings says on standard error what went wrong.
-func printWarnings(w io.Writer, of settings.RunIndex, levels []recorder.Level) {
+func printWarnings(w io.Writer, of runindex.Index, levels []recorder.Level) {
 	for _, l := range levels {
 		warn := func(format string, args ...any) {
 			fmt.Fprintf(w, "pa-record: warning: %s%v: %s\n", of.Prefix(), l.Load, fmt.Sprintf(format, args...))

@@ -16,6 +16,7 @@ import (
 	"github.com/pa-tools/pa/cmd/pa-record/internal/between"
 	"github.com/pa-tools/pa/cmd/pa-record/internal/inputs"
 	"github.com/pa-tools/pa/cmd/pa-record/internal/progress"
+	"github.com/pa-tools/pa/cmd/pa-record/internal/runindex"
 	"github.com/pa-tools/pa/cmd/pa-record/internal/settings"
 	"github.com/pa-tools/pa/cmd/pa-record/internal/signals"
 	"github.com/pa-tools/pa/cmd/pa-record/internal/summary"
@@ -54,7 +55,7 @@ type repeatedRun struct {
 
 // A runResult holds the measured levels of one run.
 type runResult struct {
-	of       settings.RunIndex
+	of       runindex.Index
 	settings *perfanalyzer.Settings
 	levels   []perfanalyzer.Level // in the order of the settings
 }
@@ -149,7 +150,7 @@ func (m *repeatedRun) run(ctx context.Context, i int) error {
 	}()
 	header := m.header(at, plan)
 	if ownSummary(s) && m.ranks.first() {
-		out.summary = summary.New(ctx, s)
+		out.summary = summary.New(ctx, unstreamed(s))
 	}
 	con, err := m.console(&header, of)
 	if err != nil {
@@ -165,7 +166,7 @@ func (m *repeatedRun) run(ctx context.Context, i int) error {
 		return err
 	}
 	m.announce(plan)
-	line := progress.New(m.stderr, s, of, m.env.getenv, m.env.columns)
+	line := m.progress(s, of)
 	cfg := m.config(at, plan, header, out)
 	cfg.Ranks = m.ranks.of(i)
 	cfg.Backend, cfg.Clock, cfg.Progress = b, clock, line.Callback()
@@ -208,9 +209,33 @@ func (m *repeatedRun) header(at *target, plan *settings.Run) export.Run {
 	return header
 }
 
+// unstreamed returns how to get streamed answers in a run that had none; "" with --quiet.
+func unstreamed(s *settings.Settings) string {
+	switch {
+	case s.Quiet:
+		return ""
+	case !s.Streaming:
+		return "add --streaming for them"
+	case s.Template != nil:
+		return `add "stream": true to --request-template for them`
+	}
+	return "the server did not stream, although --streaming asks for it"
+}
+
+// progress returns the display of a run's progress that the settings ask for; nil for none.
+func (m *repeatedRun) progress(s *settings.Settings, of runindex.Index) *progress.Display {
+	switch {
+	case s.Quiet || s.UI == settings.UINone:
+		return nil
+	case s.UI == settings.UIPlain:
+		return progress.New(m.stderr, of, m.env.getenv, nil)
+	}
+	return progress.New(m.stderr, of, m.env.getenv, m.env.columns)
+}
+
 // console returns the console of a run: perf_analyzer's report. For servers whose runs end
 // with our own summary it is shown only with -v.
-func (m *repeatedRun) console(header *export.Run, of settings.RunIndex) (*console, error) {
+func (m *repeatedRun) console(header *export.Run, of runindex.Index) (*console, error) {
 	title := ""
 	if of.Of > 0 {
 		title = of.Title() + "\n\n"
@@ -289,7 +314,7 @@ func (m *repeatedRun) announce(plan *settings.Run) {
 
 // report prints the results of a run, its problems and the names of its files. It
 // returns the error from writing the CSV file of -f.
-func (m *repeatedRun) report(of settings.RunIndex, plan *settings.Run, con *console, measured []recorder.Level, out *recording) error {
+func (m *repeatedRun) report(of runindex.Index, plan *settings.Run, con *console, measured []recorder.Level, out *recording) error {
 	listed, written := plan.Listed(measured), out.Written()
 	levels := con.all(listed)
 	con.summary(levels)
@@ -322,7 +347,7 @@ func (m *repeatedRun) report(of settings.RunIndex, plan *settings.Run, con *cons
 
 // printFiles prints the names of the written files, and the command that reads the
 // exports among them.
-func (m *repeatedRun) printFiles(of settings.RunIndex, names, exports []string) {
+func (m *repeatedRun) printFiles(of runindex.Index, names, exports []string) {
 	list := strings.Join(names, ", ")
 	switch {
 	case of.Of > 0:

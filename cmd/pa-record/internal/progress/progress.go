@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/pa-tools/pa/cmd/pa-record/internal/printer"
-	"github.com/pa-tools/pa/cmd/pa-record/internal/settings"
+	"github.com/pa-tools/pa/cmd/pa-record/internal/runindex"
 	"github.com/pa-tools/pa/internal/sanitize"
 	"github.com/pa-tools/pa/pkg/recorder"
 )
@@ -22,21 +22,18 @@ type Display struct {
 	columns func() int
 	color   bool
 	now     func() time.Time
-	of      settings.RunIndex
+	of      runindex.Index
 
 	last  time.Time // of the last plain line
 	drawn bool
 }
 
-// New returns the display that s asks for, which writes to w; nil for none. of is the
-// run's number among the runs of --repeat. getenv returns environment variables (NO_COLOR,
-// TERM). columns returns the width of the terminal; nil means that w is none.
-func New(w io.Writer, s *settings.Settings, of settings.RunIndex, getenv func(string) string, columns func() int) *Display {
-	if s.Quiet || s.UI == settings.UINone {
-		return nil
-	}
+// New returns a display that writes to w. of is the run's number among the runs of --repeat.
+// getenv returns environment variables (NO_COLOR, TERM). columns returns the width of the
+// terminal; nil means plain lines.
+func New(w io.Writer, of runindex.Index, getenv func(string) string, columns func() int) *Display {
 	p := &Display{w: sanitize.Raw(w), color: getenv("NO_COLOR") == "", now: time.Now, of: of}
-	if s.UI == settings.UIAuto && columns != nil && getenv("TERM") != "dumb" {
+	if columns != nil && getenv("TERM") != "dumb" {
 		p.columns = columns
 	}
 	p.last = p.now()
@@ -81,7 +78,7 @@ func (p *Display) Clear() {
 }
 
 // plainLine returns a line that says how far the run is.
-func plainLine(s recorder.Progress, of settings.RunIndex) string {
+func plainLine(s recorder.Progress, of runindex.Index) string {
 	line := of.Prefix() + s.Load.String()
 	switch {
 	case s.Levels > 1:
@@ -118,7 +115,7 @@ type part struct {
 
 // redrawnLine returns the line for a terminal of that many columns. It never fills the
 // last column, where some terminals wrap.
-func redrawnLine(s recorder.Progress, of settings.RunIndex, columns int, color bool) string {
+func redrawnLine(s recorder.Progress, of runindex.Index, columns int, color bool) string {
 	level := s.Load.String()
 	switch {
 	case s.Levels > 1:

@@ -7,7 +7,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/pa-tools/pa/cmd/pa-record/internal/settings"
+	"github.com/pa-tools/pa/cmd/pa-record/internal/runindex"
 	"github.com/pa-tools/pa/pkg/recorder"
 	"github.com/pa-tools/pa/pkg/recorder/load"
 )
@@ -37,10 +37,10 @@ func TestPlainLine(t *testing.T) {
 		"no end":   "concurrency 1: 7 done, 1 in flight, TTFT 1.23 ms, 2h00m so far",
 		"whole":    "concurrency 1: 7 done, 1 in flight, E2EL 12 ms, 1m00s so far",
 	} {
-		if got := plainLine(snapshots[name], settings.RunIndex{}); got != want {
+		if got := plainLine(snapshots[name], runindex.Index{}); got != want {
 			t.Errorf("%s:\ngot  %s\nwant %s", name, got, want)
 		}
-		if got, want := plainLine(snapshots[name], settings.RunIndex{Index: 2, Of: 3}), "run 2 of 3, "+want; got != want {
+		if got, want := plainLine(snapshots[name], runindex.Index{Index: 2, Of: 3}), "run 2 of 3, "+want; got != want {
 			t.Errorf("%s:\ngot  %s\nwant %s", name, got, want)
 		}
 	}
@@ -50,26 +50,26 @@ func TestRedrawnLine(t *testing.T) {
 	for _, tt := range []struct {
 		name    string
 		columns int
-		of      settings.RunIndex
+		of      runindex.Index
 		want    string
 	}{
-		{"counted", 140, settings.RunIndex{}, "concurrency 8  [###############---------------]  104/200  3 failed  8 in flight  TTFT 45 ms  412 tok/s  12 s left"},
-		{"counted", 100, settings.RunIndex{}, "concurrency 8  [########--------]  104/200  3 failed  8 in flight  TTFT 45 ms  412 tok/s  12 s left"},
-		{"counted", 80, settings.RunIndex{}, "concurrency 8  [####-----]  104/200  3 failed  TTFT 45 ms  412 tok/s  12 s left"},
-		{"counted", 79, settings.RunIndex{}, "concurrency 8  [####----]  104/200  3 failed  TTFT 45 ms  412 tok/s  12 s left"},
-		{"counted", 60, settings.RunIndex{}, "concurrency 8  [######------]  104/200  3 failed  12 s left"},
-		{"counted", 40, settings.RunIndex{}, "concurrency 8  104/200  3 failed"},
-		{"counted", 14, settings.RunIndex{}, "concurrency 8"},
-		{"counted", 8, settings.RunIndex{}, "concurr"},
-		{"counted", 0, settings.RunIndex{}, ""},
-		{"windows", 80, settings.RunIndex{}, "concurrency 64 (2/4)  [###---------]  5000 done  TTFT 1.2 s  at most 3m45s left"},
-		{"warm-up", 100, settings.RunIndex{}, "concurrency 2 warm-up  [####--------------------------]  3/20  2 in flight"},
-		{"at first", 100, settings.RunIndex{}, "concurrency 1  [------------------------------]  0/9  1 in flight"},
-		{"counted", 100, settings.RunIndex{Index: 1, Of: 1}, "concurrency 8  [########--------]  104/200  3 failed  8 in flight  TTFT 45 ms  412 tok/s  12 s left"},
-		{"counted", 140, settings.RunIndex{Index: 2, Of: 3}, "run 2/3  concurrency 8  [###############---------------]  104/200  3 failed  8 in flight  TTFT 45 ms  412 tok/s  12 s left"},
-		{"counted", 80, settings.RunIndex{Index: 2, Of: 3}, "run 2/3  concurrency 8  [#####------]  104/200  3 failed  TTFT 45 ms  12 s left"},
-		{"counted", 60, settings.RunIndex{Index: 2, Of: 3}, "concurrency 8  [######------]  104/200  3 failed  12 s left"},
-		{"no end", 100, settings.RunIndex{}, "concurrency 1  7 done  1 in flight  TTFT 1.23 ms"},
+		{"counted", 140, runindex.Index{}, "concurrency 8  [###############---------------]  104/200  3 failed  8 in flight  TTFT 45 ms  412 tok/s  12 s left"},
+		{"counted", 100, runindex.Index{}, "concurrency 8  [########--------]  104/200  3 failed  8 in flight  TTFT 45 ms  412 tok/s  12 s left"},
+		{"counted", 80, runindex.Index{}, "concurrency 8  [####-----]  104/200  3 failed  TTFT 45 ms  412 tok/s  12 s left"},
+		{"counted", 79, runindex.Index{}, "concurrency 8  [####----]  104/200  3 failed  TTFT 45 ms  412 tok/s  12 s left"},
+		{"counted", 60, runindex.Index{}, "concurrency 8  [######------]  104/200  3 failed  12 s left"},
+		{"counted", 40, runindex.Index{}, "concurrency 8  104/200  3 failed"},
+		{"counted", 14, runindex.Index{}, "concurrency 8"},
+		{"counted", 8, runindex.Index{}, "concurr"},
+		{"counted", 0, runindex.Index{}, ""},
+		{"windows", 80, runindex.Index{}, "concurrency 64 (2/4)  [###---------]  5000 done  TTFT 1.2 s  at most 3m45s left"},
+		{"warm-up", 100, runindex.Index{}, "concurrency 2 warm-up  [####--------------------------]  3/20  2 in flight"},
+		{"at first", 100, runindex.Index{}, "concurrency 1  [------------------------------]  0/9  1 in flight"},
+		{"counted", 100, runindex.Index{Index: 1, Of: 1}, "concurrency 8  [########--------]  104/200  3 failed  8 in flight  TTFT 45 ms  412 tok/s  12 s left"},
+		{"counted", 140, runindex.Index{Index: 2, Of: 3}, "run 2/3  concurrency 8  [###############---------------]  104/200  3 failed  8 in flight  TTFT 45 ms  412 tok/s  12 s left"},
+		{"counted", 80, runindex.Index{Index: 2, Of: 3}, "run 2/3  concurrency 8  [#####------]  104/200  3 failed  TTFT 45 ms  12 s left"},
+		{"counted", 60, runindex.Index{Index: 2, Of: 3}, "concurrency 8  [######------]  104/200  3 failed  12 s left"},
+		{"no end", 100, runindex.Index{}, "concurrency 1  7 done  1 in flight  TTFT 1.23 ms"},
 	} {
 		got := redrawnLine(snapshots[tt.name], tt.of, tt.columns, false)
 		if got != tt.want {
@@ -78,13 +78,13 @@ func TestRedrawnLine(t *testing.T) {
 	}
 	for name, s := range snapshots {
 		for columns := range 200 {
-			if got := redrawnLine(s, settings.RunIndex{Index: 12, Of: 345}, columns, false); len(got) >= max(columns, 1) {
+			if got := redrawnLine(s, runindex.Index{Index: 12, Of: 345}, columns, false); len(got) >= max(columns, 1) {
 				t.Errorf("%s: %d characters in %d columns", name, len(got), columns)
 			}
 		}
 	}
 	s := snapshots["counted"]
-	if got := redrawnLine(s, settings.RunIndex{}, 140, true); strings.NewReplacer("\x1b[31m", "", "\x1b[0m", "").Replace(got) != redrawnLine(s, settings.RunIndex{}, 140, false) || !strings.Contains(got, "\x1b[31m3 failed\x1b[0m") {
+	if got := redrawnLine(s, runindex.Index{}, 140, true); strings.NewReplacer("\x1b[31m", "", "\x1b[0m", "").Replace(got) != redrawnLine(s, runindex.Index{}, 140, false) || !strings.Contains(got, "\x1b[31m3 failed\x1b[0m") {
 		t.Errorf("in color: %q", got)
 	}
 }
@@ -95,31 +95,25 @@ func TestProgressWrites(t *testing.T) {
 	getenv := func(m map[string]string) func(string) string { return func(k string) string { return m[k] } }
 	wide := func() int { return 60 }
 	line := "concurrency 8  [######------]  104/200  \x1b[31m3 failed\x1b[0m  12 s left"
-	plain := "pa-record: " + plainLine(snapshots["counted"], settings.RunIndex{}) + "\n"
+	plain := "pa-record: " + plainLine(snapshots["counted"], runindex.Index{}) + "\n"
 	for _, tt := range []struct {
-		name     string
-		settings settings.Settings
-		getenv   func(string) string
-		columns  func() int
-		want     string // of snapshots after 0, 4, 10, 13, 24 s, and the end
+		name    string
+		getenv  func(string) string
+		columns func() int
+		want    string // of snapshots after 0, 4, 10, 13, 24 s, and the end
 	}{
-		{"terminal", settings.Settings{UI: settings.UIAuto}, getenv(nil), wide, strings.Repeat("\r\x1b[K"+line, 5) + "\r\x1b[K"},
-		{"no color", settings.Settings{UI: settings.UIAuto}, getenv(map[string]string{"NO_COLOR": "1"}), wide, strings.Repeat("\r\x1b[K"+strings.NewReplacer("\x1b[31m", "", "\x1b[0m", "").Replace(line), 5) + "\r\x1b[K"},
-		{"no terminal", settings.Settings{UI: settings.UIAuto}, getenv(nil), nil, plain + plain},
-		{"a simple terminal", settings.Settings{UI: settings.UIAuto}, getenv(map[string]string{"TERM": "dumb"}), wide, plain + plain},
-		{"plain", settings.Settings{UI: settings.UIPlain}, getenv(nil), wide, plain + plain},
-		{"none", settings.Settings{UI: settings.UINone}, getenv(nil), wide, ""},
-		{"quiet", settings.Settings{UI: settings.UIAuto, Quiet: true}, getenv(nil), wide, ""},
+		{"terminal", getenv(nil), wide, strings.Repeat("\r\x1b[K"+line, 5) + "\r\x1b[K"},
+		{"no color", getenv(map[string]string{"NO_COLOR": "1"}), wide, strings.Repeat("\r\x1b[K"+strings.NewReplacer("\x1b[31m", "", "\x1b[0m", "").Replace(line), 5) + "\r\x1b[K"},
+		{"no terminal", getenv(nil), nil, plain + plain},
+		{"a simple terminal", getenv(map[string]string{"TERM": "dumb"}), wide, plain + plain},
 	} {
 		var out strings.Builder
-		p := New(&out, &tt.settings, settings.RunIndex{}, tt.getenv, tt.columns)
-		if show := p.Callback(); show != nil {
-			start := time.Unix(1_700_000_000, 0)
-			p.last = start
-			for _, s := range []time.Duration{0, 4, 10, 13, 24} {
-				p.now = func() time.Time { return start.Add(s * time.Second) }
-				show(snapshots["counted"])
-			}
+		p := New(&out, runindex.Index{}, tt.getenv, tt.columns)
+		start := time.Unix(1_700_000_000, 0)
+		p.last = start
+		for _, s := range []time.Duration{0, 4, 10, 13, 24} {
+			p.now = func() time.Time { return start.Add(s * time.Second) }
+			p.Callback()(snapshots["counted"])
 		}
 		p.Clear()
 		if d := cmp.Diff(tt.want, out.String()); d != "" {

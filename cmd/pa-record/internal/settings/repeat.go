@@ -1,11 +1,11 @@
 package settings
 
 import (
-	"fmt"
 	"os"
 	"strconv"
 	"strings"
 
+	"github.com/pa-tools/pa/cmd/pa-record/internal/runindex"
 	"github.com/pa-tools/pa/pkg/recorder"
 	"github.com/pa-tools/pa/pkg/recorder/journal"
 	"github.com/pa-tools/pa/pkg/recorder/load"
@@ -14,62 +14,6 @@ import (
 // maxRepeat bounds --repeat, so that a slip of the pen is an error and not a
 // run of weeks. Every export lists all runs.
 const maxRepeat = 1000
-
-// RunIndex counts the runs of --repeat, from 1; with labels the runs of each label. The
-// zero value is a run without --repeat and label.
-type RunIndex struct {
-	Index, Of int
-	Label     string // of the server; "" if it has none
-}
-
-// String returns "run 2 of 3", with a label "old, run 2 of 3", or "old" if that is the
-// label's only run.
-func (r RunIndex) String() string {
-	switch run := fmt.Sprintf("run %d of %d", r.Index, r.Of); {
-	case r.Label == "":
-		return run
-	case r.Of == 1:
-		return r.Label
-	default:
-		return r.Label + ", " + run
-	}
-}
-
-// Prefix returns "run 2 of 3, ", with a label "old, run 2 of 3, "; "" if there is only
-// one run.
-func (r RunIndex) Prefix() string {
-	if r.Of < 2 && r.Label == "" {
-		return ""
-	}
-	return r.String() + ", "
-}
-
-// Title returns "Run 2 of 3", the heading of a run's figures; with a label as String does.
-func (r RunIndex) Title() string {
-	if r.Label != "" {
-		return r.String()
-	}
-	return "R" + strings.TrimPrefix(r.String(), "r")
-}
-
-// Place returns "run: 2", with a label "server: old, run: 2".
-func (r RunIndex) Place() string {
-	if r.Label != "" {
-		return fmt.Sprintf("server: %s, run: %d", r.Label, r.Index)
-	}
-	return fmt.Sprintf("run: %d", r.Index)
-}
-
-// Short returns "run 2/3", with a label "old 2/3"; "" if there is only one run.
-func (r RunIndex) Short() string {
-	switch {
-	case r.Of < 2:
-		return r.Label
-	case r.Label != "":
-		return fmt.Sprintf("%s %d/%d", r.Label, r.Index, r.Of)
-	}
-	return fmt.Sprintf("run %d/%d", r.Index, r.Of)
-}
 
 // A Run is one run of a series: its server, its files and the order of its levels.
 type Run struct {
@@ -80,9 +24,9 @@ type Run struct {
 	// the settings.
 	Levels []string `json:"levels,omitempty"`
 
-	Order  []int    `json:"-"` // for each of Levels its index in the settings'
-	Server int      `json:"-"` // index in Settings.Servers; 0 if that is empty
-	Of     RunIndex `json:"-"`
+	Order  []int          `json:"-"` // for each of Levels its index in the settings'
+	Server int            `json:"-"` // index in Settings.Servers; 0 if that is empty
+	Of     runindex.Index `json:"-"`
 }
 
 // repeat reads how often, after the levels and exports, and plans the runs.
@@ -139,12 +83,12 @@ func (s *Settings) planRuns(runs int) {
 			round = i / servers
 			server = load.Turns(servers, round)[i%servers]
 		}
-		s.Runs = append(s.Runs, s.planRun(server, RunIndex{Index: round + 1, Of: runs}))
+		s.Runs = append(s.Runs, s.planRun(server, runindex.Index{Index: round + 1, Of: runs}))
 	}
 }
 
 // planRun returns a run against a server.
-func (s *Settings) planRun(server int, of RunIndex) Run {
+func (s *Settings) planRun(server int, of runindex.Index) Run {
 	r := Run{Server: server, Of: of}
 	if len(s.Servers) > 0 {
 		r.Label = s.Servers[server].Label

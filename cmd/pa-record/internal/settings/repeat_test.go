@@ -153,22 +153,6 @@ func TestPlanServers(t *testing.T) {
 	}
 }
 
-func TestRunIndex(t *testing.T) {
-	for _, tt := range []struct {
-		of                                  RunIndex
-		text, prefix, title, short, inTable string
-	}{
-		{RunIndex{1, 1, ""}, "run 1 of 1", "", "Run 1 of 1", "", "run: 1"},
-		{RunIndex{2, 3, ""}, "run 2 of 3", "run 2 of 3, ", "Run 2 of 3", "run 2/3", "run: 2"},
-		{RunIndex{1, 1, "old"}, "old", "old, ", "old", "old", "server: old, run: 1"},
-		{RunIndex{2, 3, "old"}, "old, run 2 of 3", "old, run 2 of 3, ", "old, run 2 of 3", "old 2/3", "server: old, run: 2"},
-	} {
-		if got := []string{tt.of.String(), tt.of.Prefix(), tt.of.Title(), tt.of.Short(), tt.of.Place()}; !slices.Equal(got, []string{tt.text, tt.prefix, tt.title, tt.short, tt.inTable}) {
-			t.Errorf("%+v: %q", tt.of, got)
-		}
-	}
-}
-
 func TestListed(t *testing.T) {
 	levels := func(values ...int) (all []recorder.Level) {
 		for _, n := range values {

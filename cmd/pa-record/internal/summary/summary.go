@@ -6,13 +6,12 @@ import (
 	"fmt"
 	"io"
 
-	"github.com/pa-tools/pa/cmd/pa-record/internal/settings"
+	"github.com/pa-tools/pa/cmd/pa-record/internal/runindex"
 	"github.com/pa-tools/pa/internal/plural"
 	"github.com/pa-tools/pa/pkg/analyze"
 	"github.com/pa-tools/pa/pkg/analyze/report"
 	"github.com/pa-tools/pa/pkg/answer"
 	"github.com/pa-tools/pa/pkg/export"
-	"github.com/pa-tools/pa/pkg/recorder/journal"
 )
 
 // mostSummarized is the largest number of responses of a run whose figures are
@@ -26,9 +25,8 @@ type Summary struct {
 	ctx       context.Context // its end cancels the computation
 	responses int64           // number in the run so far
 	most      int64           // mostSummarized, except in tests
-	quiet     bool            // print no note about missing figures
 
-	unstreamed string // advice for answers that were not streamed
+	unstreamed string // advice for answers that were not streamed; "" prints no note
 
 	done bool // report and err are set
 	// report is nil if there are no figures; err then says why.
@@ -36,17 +34,20 @@ type Summary struct {
 	err    error
 }
 
-// New returns the summary of a run with the settings s. The end of ctx cancels its
-// computation.
-func New(ctx context.Context, s *settings.Settings) *Summary {
-	return &Summary{ctx: ctx, most: mostSummarized, quiet: s.Quiet, unstreamed: unstreamed(s)}
+// New returns the summary of a run. The end of ctx cancels its computation. unstreamed is the
+// advice for answers that were not streamed; "" prints no note about them.
+func New(ctx context.Context, unstreamed string) *Summary {
+	return &Summary{ctx: ctx, most: mostSummarized, unstreamed: unstreamed}
 }
 
 // Add counts the responses of a request of the run.
 func (s *Summary) Add(q *export.Request) { s.responses += int64(len(q.Responses)) }
 
+// Open opens the journal of a run.
+type Open = func(context.Context) (export.Reader, error)
+
 // Compute computes the figures from the journal that open opens.
-func (s *Summary) Compute(open journal.Open) {
+func (s *Summary) Compute(open Open) {
 	s.done = true
 	if s.responses > s.most {
 		s.err = fmt.Errorf("more than %s responses", plural.Grouped(s.most))
@@ -59,7 +60,7 @@ func (s *Summary) Compute(open journal.Open) {
 
 // analyzeJournal returns the report that pa-analyze computes from an export of the
 // journal that open opens.
-func analyzeJournal(ctx context.Context, open journal.Open) (*analyze.Report, error) {
+func analyzeJournal(ctx context.Context, open Open) (*analyze.Report, error) {
 	r, err := open(ctx)
 	if err != nil {
 		return nil, err
@@ -86,7 +87,7 @@ func measured(rep *analyze.Report) bool {
 // Print writes the figures of a run, one line for each level. It prints nothing for
 // a run that measured nothing. shown says that perf_analyzer's console was printed
 // before.
-func (s *Summary) Print(stdout, stderr io.Writer, of settings.RunIndex, shown bool) {
+func (s *Summary) Print(stdout, stderr io.Writer, of runindex.Index, shown bool) {
 	switch {
 	case !s.done:
 	case s.err != nil:
@@ -99,21 +100,10 @@ func (s *Summary) Print(stdout, stderr io.Writer, of settings.RunIndex, shown bo
 			fmt.Fprintln(stdout, of.Title())
 		}
 		_ = report.Brief(s.report)(stdout) // an error shows when stdout is flushed, as with all results
-		if whole(s.report) && !s.quiet {
+		if whole(s.report) && s.unstreamed != "" {
 			fmt.Fprintf(stderr, "pa-record: note: %sthe answers were not streamed, so there is no TTFT and no ITL; %s\n", of.Prefix(), s.unstreamed)
 		}
 	}
-}
-
-// unstreamed returns how to get streamed answers in a run that had none.
-func unstreamed(s *settings.Settings) string {
-	switch {
-	case !s.Streaming:
-		return "add --streaming for them"
-	case s.Template != nil:
-		return `add "stream": true to --request-template for them`
-	}
-	return "the server did not stream, although --streaming asks for it"
 }
 
 // whole reports whether a level has answers with output tokens but no TTFT: they
