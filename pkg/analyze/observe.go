@@ -24,12 +24,17 @@ type Observer interface {
 	Scrape(s *export.Scrape)
 }
 
-// An Observed is a request as an [Observer] sees it. TokenNS and GapNS of the Point are filled. The
-// measures of a StreamedUnknown request are what they are without the other requests of its level.
+// An Observed is a request as an [Observer] sees it. The measures of a StreamedUnknown request are what they
+// are without the other requests of its level.
 type Observed struct {
 	*Point
 	*Sending
 }
+
+// Chained reports whether the times of all token events follow from FirstTokenNS and the Gaps: the answer
+// has one choice, and no gap is unknown. TokenNS and GapNS of the Point are then nil, to save time; else
+// they are filled.
+func (q *Observed) Chained() bool { return q.FirstTokenNS != 0 && q.TokenNS == nil }
 
 // A Sending says how a request was sent, and by whom. Times of 0 are missing.
 type Sending struct {
@@ -44,6 +49,8 @@ type Sending struct {
 	Numbered bool
 	Session  string
 	Turn     int
+	// FirstTokenNS is the time of the first token event; 0 without one.
+	FirstTokenNS uint64
 }
 
 // sendingOf returns the Sending of r.
@@ -87,27 +94,28 @@ func (r observedScrapes) Scrapes(ctx context.Context, do func(*export.Scrape) er
 	})
 }
 
-// observe adds to m what an Observer sees of its request r besides the measures. The times stay valid
-// until the next Reset.
+// observe adds to m what an Observer sees of its request r besides the measures. It stays valid until the
+// next Reset.
 func (b *batch) observe(m *measuredRequest, r *export.Request, a *answer.Answer) {
 	b.sendings = append(b.sendings, sendingOf(r))
 	m.sending = &b.sendings[len(b.sendings)-1]
-	if b.cfg.keeps() {
-		return // the point has its times
+	if len(a.Events) == 0 {
+		return
+	}
+	m.sending.FirstTokenNS = a.Events[0].RecvNS
+	if b.cfg.keeps() || len(a.Events) == len(m.Gaps)+1 {
+		return // the point has its times, or they follow
 	}
 	from := len(b.times)
 	for i := range a.Events {
 		b.times = append(b.times, a.Events[i].RecvNS)
 	}
 	m.TokenNS = b.times[from:len(b.times):len(b.times)]
-	if n := len(m.Gaps); n == 0 || n == len(m.TokenNS)-1 {
-		m.GapNS = m.TokenNS[min(1, len(m.TokenNS)):]
-		m.GapNS = m.GapNS[:n]
-		return
+	if len(m.Gaps) > 0 { // else the file may only seem to show some
+		from = len(b.times)
+		b.times = appendGapEnds(b.times, a)
+		m.GapNS = b.times[from:len(b.times):len(b.times)]
 	}
-	from = len(b.times)
-	b.times = appendGapEnds(b.times, a)
-	m.GapNS = b.times[from:len(b.times):len(b.times)]
 }
 
 // appendGapEnds appends the times at which the gaps between the token events ended.

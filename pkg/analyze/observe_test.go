@@ -21,7 +21,7 @@ func (w *witness) Begin(run *export.Run) {
 }
 
 func (w *witness) Request(level int, q *Observed) {
-	w.lines = append(w.lines, fmt.Sprint(level, " start ", q.StartNS, " slot ", q.Slot, " connect ", q.ConnectNS, " ", q.Status, " tokens ", q.TokenNS, " gaps ", q.Gaps, q.GapNS))
+	w.lines = append(w.lines, fmt.Sprint(level, " start ", q.StartNS, " slot ", q.Slot, " connect ", q.ConnectNS, " ", q.Status, " first ", q.FirstTokenNS, " tokens ", q.TokenNS, " gaps ", q.Gaps, q.GapNS))
 }
 
 func (w *witness) Scrape(s *export.Scrape) { w.lines = append(w.lines, "scrape "+s.Source) }
@@ -34,15 +34,18 @@ func TestObserver(t *testing.T) {
 	failed := export.Request{StartNS: 7, EndedNS: 9, Status: export.StatusTimeout}
 	want := []string{
 		"begin 2",
-		"0 start 1000 slot 3 connect 11 unknown tokens [1010 1020 1030 1040] gaps [20 10] [1030 1040]",
-		"0 start 7 slot 0 connect 0 timeout tokens [] gaps [] []",
-		"1 start 10 slot 0 connect 0 unknown tokens [20 30 40] gaps [10 10] [30 40]",
+		"0 start 1000 slot 3 connect 11 unknown first 1010 tokens [1010 1020 1030 1040] gaps [20 10] [1030 1040]",
+		"0 start 7 slot 0 connect 0 timeout first 0 tokens [] gaps [] []",
+		"1 start 10 slot 0 connect 0 unknown first 20 tokens [] gaps [10 10] []",
 		"scrape a",
 	}
 	for _, series := range []bool{false, true} {
 		r := reader("openai", []export.Request{choices, failed}, []export.Request{at(10, 20, 30, 40)})
 		r.Telemetry = []export.Scrape{{Source: "a"}}
 		var w witness
+		if series { // keeps all times
+			want[3] = "1 start 10 slot 0 connect 0 unknown first 20 tokens [20 30 40] gaps [10 10] [30 40]"
+		}
 		rep, err := Run(t.Context(), r, Config{Observer: &w, Series: series})
 		if err != nil {
 			t.Fatal(err)

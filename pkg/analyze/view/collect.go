@@ -133,7 +133,6 @@ func (c *collector) Request(i int, q *analyze.Observed) {
 	}
 	if q.Counted {
 		l.addPrompt(q, ttft, late, key)
-		l.addPositions(q)
 	}
 	c.addRow(rows, q, index, begin, key, from, to, timed, failed, ttft, late)
 }
@@ -160,85 +159,129 @@ func (l *levelCollector) addTimes(c *collector, q *analyze.Observed, from, to in
 		l.failed[end]++
 		l.nFailed++
 	}
+	var out []float64 // where the output tokens count; nil: nowhere
+	each := 0.0
 	if q.Delivers() {
-		l.addTokens(c, q, from, to, end)
+		out, each = l.delivered(q, end)
+	}
+	switch {
+	case q.Chained():
+		l.addChain(c, q, from, to, out, each)
+		return
+	case out != nil:
+		l.addTokens(c, q, from, to, out, each)
 	}
 	if q.Counted {
 		l.addGaps(c, q, from, to)
 	}
 }
 
-// addTokens adds the output tokens of a request.
-func (l *levelCollector) addTokens(c *collector, q *analyze.Observed, from, to int64, end int) {
-	tokens, out := q.OutputTokens, &l.outputs
+// delivered counts the output tokens of a request. It returns the bins in which they count, and the tokens of
+// each token event; nil if they are unknown. Without token events it adds them to the bin end.
+func (l *levelCollector) delivered(q *analyze.Observed, end int) (out []float64, each float64) {
+	tokens, out := q.OutputTokens, l.outputs
 	switch {
 	case q.TokensLost():
 		l.lost++
 		if _, tokens = q.IfStreamed(); !tokens.OK || q.Streamed != answer.StreamedUnknown {
-			return
+			return nil, 0
 		}
 		l.lateLost++
 		l.lateTokens += float64(tokens.V)
 		if l.lateOutputs == nil {
 			l.lateOutputs = make([]float64, mostBins)
 		}
-		out = &l.lateOutputs
+		out = l.lateOutputs
 	case tokens.OK:
 		l.known++
 		l.tokens += float64(tokens.V)
 	default:
-		return
+		return nil, 0
 	}
-	if len(q.TokenNS) == 0 {
-		(*out)[end] += float64(tokens.V)
-		return
+	switch {
+	case q.Chained():
+		return out, float64(tokens.V) / float64(len(q.Gaps)+1)
+	case len(q.TokenNS) > 0:
+		return out, float64(tokens.V) / float64(len(q.TokenNS))
 	}
-	each := float64(tokens.V) / float64(len(q.TokenNS))
-	bin, binFrom, binTo := 0, int64(0), int64(0)
-	for _, t := range q.TokenNS {
-		ns := int64(t - c.anchorNS)
-		if ns < binFrom || ns >= binTo {
-			if ns < from || ns > to {
-				continue // damaged
-			}
-			bin, binTo = l.axis.at(ns)
-			binFrom = binTo - l.axis.width
-		}
-		(*out)[bin] += each
-	}
+	out[end] += float64(tokens.V)
+	return nil, 0
 }
 
-// addGaps counts the gaps of a request by time.
-func (l *levelCollector) addGaps(c *collector, q *analyze.Observed, from, to int64) {
+// A cursor finds the bins of times that mostly ascend.
+type cursor struct {
+	axis           *axis
+	from, to       int64 // times outside are damaged
+	bin            int
+	binFrom, binTo int64
+}
+
+// find moves to the bin of a time; ok is false if the time is damaged.
+func (c *cursor) find(ns int64) (ok bool) {
+	if ns < c.from || ns > c.to {
+		return false
+	}
+	c.bin, c.binTo = c.axis.at(ns)
+	c.binFrom = c.binTo - c.axis.width
+	return true
+}
+
+// addChain adds the tokens of a request to out, unless that is nil, and its gaps to the heat maps.
+func (l *levelCollector) addChain(c *collector, q *analyze.Observed, from, to int64, out []float64, each float64) {
+	if out == nil && !q.Counted {
+		return
+	}
+	at := cursor{axis: &l.axis, from: from, to: to}
+	ns := int64(q.FirstTokenNS - c.anchorNS)
+	if at.find(ns) && out != nil {
+		out[at.bin] += each
+	}
 	var column *[gapRows]uint32
-	binFrom, binTo := int64(0), int64(0)
-	for i, t := range q.GapNS {
-		ns := int64(t - c.anchorNS)
-		if ns < binFrom || ns >= binTo {
-			if ns < from || ns > to {
-				continue // damaged
-			}
-			bin, end := l.axis.at(ns)
-			binFrom, binTo = end-l.axis.width, end
-			column = l.byTime.column(bin >> columnBits)
+	for i, g := range q.Gaps {
+		ns += g
+		row := gapRow(g)
+		if q.Counted {
+			l.byPosition.column(columnOf(i + 1))[row]++
 		}
-		column[gapRow(q.Gaps[i])]++
+		if ns < at.binFrom || ns >= at.binTo {
+			if !at.find(ns) {
+				continue
+			}
+			column = nil
+		}
+		if out != nil {
+			out[at.bin] += each
+		}
+		if q.Counted {
+			if column == nil {
+				column = l.byTime.column(at.bin >> columnBits)
+			}
+			column[row]++
+		}
 	}
 }
 
-// addPositions counts the gaps of a request by position.
-func (l *levelCollector) addPositions(q *analyze.Observed) {
-	if q.Events != len(q.Gaps)+1 {
-		return // several choices have no one order
-	}
-	for i, g := range q.Gaps {
-		column := 0
-		if i+1 < len(knownColumns) {
-			column = int(knownColumns[i+1])
-		} else {
-			column = positionColumn(i + 1)
+// addTokens adds the tokens of a request to out.
+func (l *levelCollector) addTokens(c *collector, q *analyze.Observed, from, to int64, out []float64, each float64) {
+	at := cursor{axis: &l.axis, from: from, to: to}
+	for _, t := range q.TokenNS {
+		if ns := int64(t - c.anchorNS); ns >= at.binFrom && ns < at.binTo || at.find(ns) {
+			out[at.bin] += each
 		}
-		l.byPosition.column(column)[gapRow(g)]++
+	}
+}
+
+// addGaps counts the gaps of a request in the heat maps: by position only if it has one choice.
+func (l *levelCollector) addGaps(c *collector, q *analyze.Observed, from, to int64) {
+	at := cursor{axis: &l.axis, from: from, to: to}
+	for i, t := range q.GapNS {
+		row := gapRow(q.Gaps[i])
+		if q.Events == len(q.Gaps)+1 {
+			l.byPosition.column(columnOf(i + 1))[row]++
+		}
+		if ns := int64(t - c.anchorNS); ns >= at.binFrom && ns < at.binTo || at.find(ns) {
+			l.byTime.column(at.bin >> columnBits)[row]++
+		}
 	}
 }
 
@@ -269,7 +312,7 @@ func (l *levelCollector) addPrompt(q *analyze.Observed, ttft answer.Value, late 
 
 // addRow adds a request to the rows of its level, if it may be kept.
 func (c *collector) addRow(l *levelRows, q *analyze.Observed, index, begin uint64, key, from, to int64, timed, failed bool, ttft answer.Value, late bool) {
-	whole := q.Events == len(q.Gaps)+1 && len(q.TokenNS) == q.Events && q.Impossible == 0
+	whole := q.Events == len(q.Gaps)+1 && q.Impossible == 0
 	stall := int64(0)
 	if whole && timed {
 		stall = c.cfg.Stalls.Of(q.Gaps).LongestNS
@@ -284,7 +327,8 @@ func (c *collector) addRow(l *levelRows, q *analyze.Observed, index, begin uint6
 	if !timed && !failed || !l.wants(candidate) {
 		return
 	}
-	r := &row{
+	r := c.rows.newRow()
+	*r = row{
 		key: key, beginNS: from, endNS: to, timed: timed, failed: failed, stallNS: stall, undecided: late && ttft.OK, outputLate: Absent,
 		Request: Request{
 			ID: index, Rank: q.Rank, Slot: q.Slot, Lane: Absent,
@@ -343,10 +387,16 @@ func (c *collector) addRowTimes(r *row, q *analyze.Observed, begin uint64, stall
 	if !stalled {
 		return
 	}
+	at, ok := c.since(q.FirstTokenNS)
+	if !ok {
+		return // damaged
+	}
+	next := 0
 	for _, i := range c.cfg.Stalls.Find(q.Gaps) {
-		if at, ok := c.since(q.TokenNS[i]); ok {
-			r.Stalls = append(r.Stalls, Stall{at, q.Gaps[i], i + 1})
+		for ; next < i; next++ {
+			at += q.Gaps[next]
 		}
+		r.Stalls = append(r.Stalls, Stall{at, q.Gaps[i], i + 1})
 	}
 	if n := len(r.Stalls) - mostStalls; n > 0 {
 		slices.SortStableFunc(r.Stalls, func(a, b Stall) int { return cmp.Compare(b.LengthNS, a.LengthNS) })
@@ -412,6 +462,9 @@ func (c *collector) finish(report *analyze.Report) (*Run, error) {
 	return run, err
 }
 
+// byBegin compares rows by their begins.
+func byBegin(a, b *row) int { return cmp.Compare(a.beginNS, b.beginNS) }
+
 // addRequests sets the rows of a level and puts them into lanes: the ranks one after the other.
 func (c *collector) addRequests(level *Level, l *levelRows, streamed bool) {
 	slices.SortFunc(l.kept, func(a, b *row) int {
@@ -434,7 +487,9 @@ func (c *collector) addRequests(level *Level, l *levelRows, streamed bool) {
 		level.Lanes += n
 		from = to
 	}
-	slices.SortStableFunc(l.kept, func(a, b *row) int { return cmp.Compare(a.beginNS, b.beginNS) })
+	if !slices.IsSortedFunc(l.kept, byBegin) { // several ranks
+		slices.SortStableFunc(l.kept, byBegin)
+	}
 	level.Requests = make([]Request, len(l.kept))
 	for i, r := range l.kept {
 		level.Requests[i] = r.finish(streamed, c.originNS)

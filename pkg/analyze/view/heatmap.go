@@ -52,6 +52,14 @@ var knownColumns = func() (all [4096]uint16) {
 	return all
 }()
 
+// columnOf is positionColumn, by knownColumns where it can be.
+func columnOf(position int) int {
+	if position < len(knownColumns) {
+		return int(knownColumns[position])
+	}
+	return positionColumn(position)
+}
+
 // A grid counts gaps in the cells of a heat map. A column without counts is nil.
 type grid struct {
 	columns []*[gapRows]uint32

@@ -18,7 +18,7 @@ const (
 // and the maximum of the TTFT for each bin of uncached tokens, and a sample. Bins begin with one number
 // each; their width in relation to the tokens doubles until they are few enough.
 type prompts struct {
-	bins   map[promptBin]promptEnds
+	bins   map[promptBin]*promptEnds
 	bits   int           // leading bits of a number that tell its bin
 	sample []promptPoint // the points with the lowest keys
 	limit  int64         // keys of points that are not sampled, and above; 0: none yet
@@ -45,21 +45,20 @@ func (p *promptPoint) compare(q *promptPoint) int {
 	return cmp.Or(cmp.Compare(p.TTFTNS, q.TTFTNS), cmp.Compare(p.InputTokens, q.InputTokens), cmp.Compare(p.CachedTokens, q.CachedTokens), cmp.Compare(p.key, q.key))
 }
 
-// with returns the ends of both bins.
-func (e promptEnds) with(o promptEnds) promptEnds {
+// include makes e the ends of both bins.
+func (e *promptEnds) include(o *promptEnds) {
 	if o.least.compare(&e.least) < 0 {
 		e.least = o.least
 	}
 	if o.most.compare(&e.most) > 0 {
 		e.most = o.most
 	}
-	return e
 }
 
 // add adds a point.
 func (x *prompts) add(p promptPoint) {
 	x.n++
-	x.put(promptEnds{p, p})
+	x.put(&promptEnds{p, p})
 	x.draw(p)
 }
 
@@ -82,32 +81,34 @@ func (x *prompts) cut() {
 }
 
 // put adds the ends of a bin.
-func (x *prompts) put(e promptEnds) {
+func (x *prompts) put(e *promptEnds) {
 	if x.bins == nil {
-		x.bins, x.bits = map[promptBin]promptEnds{}, 64
+		x.bins, x.bits = map[promptBin]*promptEnds{}, 64
 	}
 	bin := x.bin(&e.least)
 	if old, ok := x.bins[bin]; ok {
-		x.bins[bin] = old.with(e)
+		old.include(e)
 		return
 	}
-	x.bins[bin] = e
+	ends := *e
+	x.bins[bin] = &ends
 	for len(x.bins) > mostPromptBins && x.bits > 1 {
 		old := x.bins
-		x.bins = make(map[promptBin]promptEnds, len(old))
+		x.bins = make(map[promptBin]*promptEnds, len(old))
 		x.bits = min(x.bits, longest(old)) - 1
 		for _, e := range old {
 			bin := x.bin(&e.least)
 			if o, ok := x.bins[bin]; ok {
-				e = e.with(o)
+				o.include(e)
+			} else {
+				x.bins[bin] = e
 			}
-			x.bins[bin] = e
 		}
 	}
 }
 
 // longest returns the number of bits of the largest number of tokens.
-func longest(all map[promptBin]promptEnds) int {
+func longest(all map[promptBin]*promptEnds) int {
 	n := 0
 	for bin := range all {
 		n = max(n, bits.Len64(uint64(bin.tokens)))

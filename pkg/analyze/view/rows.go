@@ -54,6 +54,26 @@ type rows struct {
 	held   int
 
 	scratch []int64
+	free    []*row // not kept any more
+	unused  []row  // of the last block
+}
+
+// rowBlock is the number of rows that are allocated at once.
+const rowBlock = 256
+
+// newRow returns a row to fill.
+func (x *rows) newRow() *row {
+	if n := len(x.free); n > 0 {
+		r := x.free[n-1]
+		x.free = x.free[:n-1]
+		return r
+	}
+	if len(x.unused) == 0 {
+		x.unused = make([]row, rowBlock)
+	}
+	r := &x.unused[0]
+	x.unused = x.unused[1:]
+	return r
 }
 
 // levelRows are the rows of a level.
@@ -131,7 +151,7 @@ func (x *rows) prune() {
 	keepOthers := shares(others, rest)
 	x.held = 0
 	for i, l := range x.levels {
-		l.prune(keepFailures[i], keepOthers[i], &x.scratch)
+		l.prune(x, keepFailures[i], keepOthers[i])
 		x.held += len(l.kept)
 	}
 }
@@ -153,7 +173,8 @@ func shares(want []int, n int) []int {
 
 // prune leaves at most as many failures and other rows. A row is kept by what it is, not by its place in the
 // file: rows that are equal at a limit stay or go together.
-func (l *levelRows) prune(failures, others int, scratch *[]int64) {
+func (l *levelRows) prune(x *rows, failures, others int) {
+	scratch := &x.scratch
 	all := l.kept
 	var rest []*row
 	l.kept = all[:0:0]
@@ -169,8 +190,12 @@ func (l *levelRows) prune(failures, others int, scratch *[]int64) {
 		l.failureLimit = valueAt(all, failures, scratch, func(r *row) (int64, bool) { return r.key, r.failed })
 	}
 	for _, r := range all {
-		if r.failed && r.key < l.failureLimit {
+		switch {
+		case !r.failed:
+		case r.key < l.failureLimit:
 			l.kept = append(l.kept, r)
+		default:
+			x.free = append(x.free, r)
 		}
 	}
 	if len(rest) <= others {
@@ -192,7 +217,7 @@ func (l *levelRows) prune(failures, others int, scratch *[]int64) {
 			drawn = append(drawn, r)
 		}
 	}
-	l.draw(drawn, others, scratch)
+	l.draw(x, drawn, others)
 }
 
 // valueAt returns the value at a place in ascending order, among those for which of returns true.
@@ -209,7 +234,7 @@ func valueAt(all []*row, place int, scratch *[]int64, of func(*row) (int64, bool
 }
 
 // draw keeps at most n rows, evenly over time.
-func (l *levelRows) draw(rest []*row, n int, scratch *[]int64) {
+func (l *levelRows) draw(x *rows, rest []*row, n int) {
 	l.fromNS, l.toNS = math.MaxInt64, math.MinInt64
 	for _, r := range rest {
 		l.fromNS, l.toNS = min(l.fromNS, r.beginNS), max(l.toNS, r.beginNS)
@@ -226,11 +251,13 @@ func (l *levelRows) draw(rest []*row, n int, scratch *[]int64) {
 	for s, g := range groups {
 		l.limits[s] = math.MaxInt64
 		if got[s] < len(g) {
-			l.limits[s] = valueAt(g, got[s], scratch, func(r *row) (int64, bool) { return r.key, true })
+			l.limits[s] = valueAt(g, got[s], &x.scratch, func(r *row) (int64, bool) { return r.key, true })
 		}
 		for _, r := range g {
 			if r.key < l.limits[s] {
 				l.kept = append(l.kept, r)
+			} else {
+				x.free = append(x.free, r)
 			}
 		}
 	}
