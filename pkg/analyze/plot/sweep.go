@@ -1,0 +1,258 @@
+package plot
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/pa-tools/pa/internal/plural"
+	"github.com/pa-tools/pa/pkg/analyze"
+	"github.com/pa-tools/pa/pkg/analyze/report"
+	"github.com/pa-tools/pa/pkg/analyze/svg"
+	"github.com/pa-tools/pa/pkg/analyze/tabular"
+	"github.com/pa-tools/pa/pkg/analyze/view"
+	"github.com/pa-tools/pa/pkg/answer"
+)
+
+// Sweep draws throughput and tail latency against load. Runs with an objective add the share of
+// requests that meet it, and a run alone the highest load that attains its target, with its interval.
+func Sweep(runs []*view.Run, o Options) *svg.Figure {
+	width, columns := o.wide()
+	l := loadsOf(runs)
+	f := &svg.Figure{
+		Title: "Throughput and latency against load", Width: width, Columns: columns, Subtitle: requests(runs),
+		Desc: "Throughput, the percentiles of latencies and the share of requests that meet the objective, for each load level.",
+	}
+	names := runNames(runs)
+	panel := func(title string, y svg.Axis, series []svg.Series, reason string) *svg.Panel {
+		f.Panels = append(f.Panels, svg.Panel{Title: title, X: l.axis, Y: y, Series: series, NoData: reason})
+		return &f.Panels[len(f.Panels)-1]
+	}
+	rate := func(title string, of func(*analyze.Throughput) analyze.Rate) {
+		series := l.series(names, func(e *analyze.Experiment) (float64, string) {
+			if r := of(&e.Throughput); r.OK {
+				return r.PerSecond, report.LevelName(e)
+			}
+			return math.NaN(), ""
+		})
+		panel(title, svg.Axis{Include: []float64{0}}, series, why(runs, "throughput", "rates are not known"))
+	}
+	rate("Output tokens/s", func(t *analyze.Throughput) analyze.Rate { return t.OutputTokens })
+	rate("Requests/s", func(t *analyze.Throughput) analyze.Rate { return t.Requests })
+	for _, m := range [...]answer.Metric{answer.TTFT, answer.ITL, answer.TPOT, answer.E2EL} {
+		pcts := []float64{50, 90, 99}
+		if len(runs) > 1 {
+			pcts = pcts[2:]
+		}
+		var series []svg.Series
+		for i, pct := range pcts {
+			some := l.series(names, func(e *analyze.Experiment) (float64, string) {
+				if s := e.Metric(m); s != nil {
+					return s.P(pct), fmt.Sprintf("%s, p%g of %s", report.LevelName(e), pct, plural.GroupedOf(s.N, "value"))
+				}
+				return math.NaN(), ""
+			})
+			if len(runs) == 1 {
+				some[0].Name, some[0].Style = fmt.Sprintf("p%g", pct), i+1
+			}
+			series = append(series, some...)
+		}
+		title := m.Label()
+		if len(runs) > 1 {
+			title += " p99"
+		}
+		p := panel(title, latencyAxis("", ys(series)), series, why(runs, m.Key(), "no request has one"))
+		p.Lines = limits(runs, m)
+	}
+	if share := attained(runs, names, l); share != nil {
+		f.Panels = append(f.Panels, *share)
+	}
+	f.Notes = maxLoadNotes(runs, names)
+	for i := range f.Panels {
+		f.Panels[i].Lines = append(f.Panels[i].Lines, maxLoad(runs, l, i == 0)...)
+	}
+	return f
+}
+
+// loads are the load levels of runs on one axis.
+type loads struct {
+	runs []*view.Run
+	axis svg.Axis
+	// names are the levels of an axis of categories; nil if all levels are numbers of one kind.
+	names []string
+}
+
+// loadsOf returns the axis of the loads: numbers if all levels are numbers of one mode, else names.
+func loadsOf(runs []*view.Run) *loads {
+	l := &loads{runs: runs}
+	mode, numeric := "", true
+	var values []float64
+	for i, e := range experiments(runs) {
+		v, err := strconv.ParseFloat(e.Value, 64)
+		if err != nil || !(v > 0) || math.IsInf(v, 0) || i > 0 && e.Mode != mode {
+			numeric = false
+		}
+		mode = e.Mode
+		values = append(values, v)
+	}
+	if !numeric || len(values) == 0 {
+		for _, e := range experiments(runs) {
+			if name := report.LevelName(e); !slices.Contains(l.names, name) {
+				l.names = append(l.names, name)
+			}
+		}
+		l.axis = svg.Axis{Label: "load", Scale: svg.Names, Names: l.names}
+		return l
+	}
+	slices.Sort(values)
+	values = slices.Compact(values)
+	l.axis = svg.Axis{Label: strings.ReplaceAll(mode, "_", " "), Ticks: values}
+	if values[len(values)-1] > 8*values[0] {
+		l.axis.Scale = svg.Log
+	}
+	return l
+}
+
+// experiments returns the levels of all runs.
+func experiments(runs []*view.Run) (all []*analyze.Experiment) {
+	for _, r := range runs {
+		for i := range r.Levels {
+			all = append(all, r.Levels[i].Experiment)
+		}
+	}
+	return all
+}
+
+// at returns the place of a level on the axis.
+func (l *loads) at(e *analyze.Experiment) float64 {
+	if l.names != nil {
+		return float64(slices.Index(l.names, report.LevelName(e)))
+	}
+	v, _ := strconv.ParseFloat(e.Value, 64) // was read before
+	return v
+}
+
+// series returns a series for each run, in the order of the loads. value returns the value of a level and
+// a title; NaN if there is none.
+func (l *loads) series(names []string, value func(*analyze.Experiment) (float64, string)) (all []svg.Series) {
+	for i, r := range l.runs {
+		var points []svg.Point
+		for j := range r.Levels {
+			e := r.Levels[j].Experiment
+			v, title := value(e)
+			points = append(points, svg.Point{X: l.at(e), Y: v, Title: title})
+		}
+		slices.SortStableFunc(points, func(a, b svg.Point) int {
+			switch {
+			case a.X < b.X:
+				return -1
+			case a.X > b.X:
+				return 1
+			}
+			return 0
+		})
+		all = append(all, named(names, i, svg.LinePoints, points))
+	}
+	return all
+}
+
+// limits returns lines for the conditions of the objective that bound a metric of single requests.
+func limits(runs []*view.Run, m answer.Metric) (lines []svg.Line) {
+	for _, e := range experiments(runs) {
+		if e.SLO == nil {
+			continue
+		}
+		for _, c := range e.SLO.SLO.Conditions() {
+			if of, limit, ok := c.Limit(); ok && of.Name == m.String() {
+				line := svg.Line{At: limit, Label: "SLO " + c.String()}
+				if !slices.Contains(lines, line) {
+					lines = append(lines, line)
+				}
+			}
+		}
+	}
+	return lines
+}
+
+// attained returns the panel of the share of requests that meet the objective; nil without one.
+func attained(runs []*view.Run, names []string, l *loads) *svg.Panel {
+	var target float64
+	objective := ""
+	for _, r := range runs {
+		for i := range r.Levels {
+			if a := r.Levels[i].Experiment.SLO; a != nil {
+				objective, target = a.SLO.String(), r.Report.SLOTarget
+			}
+		}
+	}
+	if objective == "" {
+		return nil
+	}
+	series := l.series(names, func(e *analyze.Experiment) (float64, string) {
+		if e.SLO == nil || !e.SLO.Share.OK {
+			return math.NaN(), ""
+		}
+		return e.SLO.Share.V, report.LevelName(e)
+	})
+	return &svg.Panel{
+		Title: "Requests that meet " + objective, X: l.axis, Y: svg.Axis{Unit: svg.Share, Include: []float64{0, 1}},
+		Series: series, Lines: []svg.Line{{At: target, Label: "target " + tabular.ShareInSentence(target)}}, NoData: "it cannot be told of any level",
+	}
+}
+
+// maxLoad returns the highest load that attains the target as a line with its interval, if there is one
+// run.
+func maxLoad(runs []*view.Run, l *loads, label bool) []svg.Line {
+	if len(runs) != 1 || l.names != nil {
+		return nil
+	}
+	m := runs[0].Report.MaxLoad()
+	if m == nil || m.Within == nil || m.Beyond == nil {
+		return nil
+	}
+	line := svg.Line{Vertical: true, At: m.Estimate}
+	if m.Interval.Low < m.Interval.High {
+		line.Band = svg.Interval{Low: m.Interval.Low, High: m.Interval.High}
+	}
+	if label {
+		line.Label = "meets the SLO up to " + strconv.FormatFloat(m.Estimate, 'g', 3, 64)
+	}
+	return []svg.Line{line}
+}
+
+// maxLoadNotes says of each run with an objective what the lines cannot show of its highest load.
+func maxLoadNotes(runs []*view.Run, names []string) (notes []string) {
+	for i, r := range runs {
+		m := r.Report.MaxLoad()
+		if m == nil {
+			continue
+		}
+		note := ""
+		mode := strings.ReplaceAll(m.Mode, "_", " ")
+		switch {
+		case m.Within == nil:
+			note = "the lowest level does not attain the target of the SLO"
+		case m.Beyond == nil:
+			note = "all levels attain the target of the SLO"
+		case len(runs) > 1:
+			note = fmt.Sprintf("the target of the SLO is attained up to %s %.4g", mode, m.Estimate)
+			if m.Interval.Low < m.Interval.High {
+				note += fmt.Sprintf(", 95 %% interval %.4g to %.4g", m.Interval.Low, m.Interval.High)
+			}
+		case !(m.Interval.Low < m.Interval.High):
+			note = fmt.Sprintf("%s %.4g has no interval: %s", mode, m.Estimate, m.NA)
+		}
+		if note == "" {
+			continue
+		}
+		if len(runs) > 1 {
+			note = names[i] + ": " + note
+		} else {
+			note = upper(note)
+		}
+		notes = append(notes, note+".")
+	}
+	return notes
+}

@@ -1,0 +1,85 @@
+package plot
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/pa-tools/pa/internal/plural"
+	"github.com/pa-tools/pa/pkg/analyze/diff/gate"
+	"github.com/pa-tools/pa/pkg/analyze/svg"
+	"github.com/pa-tools/pa/pkg/analyze/tabular"
+	"github.com/pa-tools/pa/pkg/analyze/trend"
+)
+
+// mostTrends is the number of panels of a trend at most.
+const mostTrends = 24
+
+// Trend draws the primary metrics of each level over the points, with their intervals and the steps where
+// they changed.
+func Trend(res *trend.Result, o Options) *svg.Figure {
+	width, columns := o.wide()
+	var labels []string
+	runs := 0
+	for i := range res.Points {
+		labels = append(labels, res.Points[i].Label)
+		runs += len(res.Points[i].Runs)
+	}
+	labels = shortNames(labels)
+	f := &svg.Figure{
+		Title: "Metrics over " + plural.Of(len(labels), "point"), Width: width, Columns: columns,
+		Desc: "The value of each point in the order of time or of the labels. A line marks a step where the metric changed.",
+	}
+	leftOut, bars := 0, false
+	for i := range res.Levels {
+		l := &res.Levels[i]
+		for j := range l.Rows {
+			row := &l.Rows[j]
+			if !row.Metric.Primary {
+				continue
+			}
+			if len(f.Panels) == mostTrends {
+				leftOut++
+				continue
+			}
+			p := svg.Panel{
+				Title: row.Metric.Name, Height: 150, NoData: "no point has a value",
+				X: svg.Axis{Scale: svg.Names, Names: labels}, Y: svg.Axis{Unit: unitOf(row.Metric.Kind), Include: []float64{0}},
+			}
+			if len(res.Levels) > 1 {
+				p.Title += ", " + l.Name
+			}
+			s := svg.Series{}
+			for k, v := range row.Values {
+				bars = bars || v.Interval.Low < v.Interval.High
+				s.Points = append(s.Points, svg.Point{X: float64(k), Y: v.Mean, YInterval: svg.Interval{Low: v.Interval.Low, High: v.Interval.High}, Title: plural.Of(len(v.Runs), "run")})
+			}
+			p.Series = []svg.Series{s}
+			for _, step := range row.Steps {
+				p.Lines = append(p.Lines, svg.Line{Vertical: true, At: float64(step.At) - 0.5, Label: tabular.Change(step.Change)})
+			}
+			f.Panels = append(f.Panels, p)
+		}
+	}
+	f.Subtitle = sentences(plural.Of(runs, "run")+".", upper(strings.TrimSuffix(res.Headline(), "."))+".")
+	if bars {
+		f.Subtitle = sentences(f.Subtitle, "Bars are 95 % intervals of the mean of runs.")
+	}
+	if leftOut > 0 {
+		f.Subtitle = sentences(f.Subtitle, fmt.Sprintf("%s are left out; --experiment chooses levels.", plural.Of(leftOut, "panel")))
+	}
+	if f.Panels == nil {
+		f.Panels = []svg.Panel{{NoData: "no metric has a value", X: svg.Axis{Scale: svg.Names}}}
+	}
+	return f
+}
+
+// unitOf returns the unit of a kind of metric.
+func unitOf(k gate.Kind) svg.Unit {
+	switch k {
+	case gate.Duration:
+		return svg.Nanoseconds
+	case gate.Share:
+		return svg.Share
+	}
+	return ""
+}
