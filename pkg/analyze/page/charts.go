@@ -1,0 +1,125 @@
+package page
+
+import (
+	"cmp"
+	"html/template"
+	"io"
+	"strconv"
+
+	"github.com/pa-tools/pa/pkg/analyze/plot"
+	"github.com/pa-tools/pa/pkg/analyze/svg"
+	"github.com/pa-tools/pa/pkg/analyze/view"
+)
+
+// Widths of charts in pixels. Panels are pictures of their own, so that they stand beside each other on
+// a wide screen and below each other on a phone.
+const (
+	panelWidth = 420
+	wideWidth  = 760 // of the picture for readers without JavaScript
+)
+
+// mostBytes bounds the heat maps and prompts, which take most of the bytes of a page of many levels.
+const mostBytes = 3 << 20
+
+// A drawing draws the charts of a page. Its pictures have ids of their own.
+type drawing struct {
+	pictures int
+	bytes    int
+	err      error
+}
+
+// one draws a figure.
+func (d *drawing) one(f *svg.Figure) template.HTML {
+	d.pictures++
+	html, err := render(func(w io.Writer) error { return f.WriteInline(w, "chart"+strconv.Itoa(d.pictures)) })
+	d.err = cmp.Or(d.err, err)
+	d.bytes += len(html)
+	return html
+}
+
+// panels draws each panel of a figure as a picture.
+func (d *drawing) panels(f *svg.Figure) (chartGroup, bool) {
+	g := chartGroup{Note: f.Subtitle, Notes: f.Notes}
+	drawn := false
+	for i := range f.Panels {
+		p := &f.Panels[i]
+		title := cmp.Or(p.Title, p.Y.Label)
+		p.Title = ""
+		drawn = drawn || len(p.Series) > 0 || p.Cells != nil
+		g.Charts = append(g.Charts, d.one(&svg.Figure{Title: title, Desc: f.Desc, Width: panelWidth, Panels: f.Panels[i : i+1]}))
+	}
+	return g, drawn
+}
+
+// A chartGroup is a note and charts.
+type chartGroup struct {
+	Note   string
+	Charts []template.HTML
+	Notes  []string
+}
+
+// charts draws the charts.
+func (d *document) charts(p *Page) error {
+	var runs []*view.Run
+	sweep := false
+	for i := range p.Runs {
+		runs = append(runs, p.Runs[i].Run)
+		sweep = sweep || len(p.Runs[i].Levels) > 1
+	}
+	x := &drawing{}
+	if sweep {
+		d.SweepCharts, _ = x.panels(plot.Sweep(runs, plot.Options{Width: panelWidth}))
+	}
+	if len(runs) > 0 {
+		d.Distributions, _ = x.panels(plot.CDF(runs, plot.Options{Width: panelWidth}))
+	}
+	d.pareto(p, x)
+	before := x.bytes
+	for i, r := range runs {
+		for j := range r.Levels {
+			l := &d.Levels[d.at(i, j)]
+			if l.TooLarge = x.bytes-before > mostBytes; l.TooLarge {
+				continue
+			}
+			alone := *r
+			alone.Levels = r.Levels[j : j+1]
+			only := []*view.Run{&alone}
+			if g, ok := x.panels(plot.Heatmap(only, plot.Options{Width: panelWidth})); ok {
+				l.Heatmaps = g
+			}
+			if len(r.Levels[j].Prompts) > 0 {
+				f := plot.Scatter(only, nil, nil, plot.Options{Width: panelWidth})
+				l.Prompts, _ = x.panels(f)
+			}
+		}
+	}
+	if len(runs) > 0 {
+		f := plot.Timeline(runs, plot.Options{Width: wideWidth})
+		d.Timeline = x.one(f)
+	}
+	return x.err
+}
+
+// at returns the index in d.Levels of a level of a run.
+func (d *document) at(run, level int) int {
+	of := strconv.Itoa(run) + "/" + strconv.Itoa(level)
+	for i := range d.Levels {
+		if d.Levels[i].Of == of {
+			return i
+		}
+	}
+	panic("page: no such level: " + of) // run makes all of them
+}
+
+// pareto draws the Pareto frontier, or says why there is none.
+func (d *document) pareto(p *Page, x *drawing) {
+	switch {
+	case p.Pareto == nil || len(p.Pareto.Points) == 0:
+		d.ParetoNotes = []string{"n/a (there is no load level)"}
+		return
+	case len(p.Pareto.All.Points) == 0:
+		d.ParetoNotes = []string{"n/a (" + plain(p.Pareto.Points[0].Why) + ")"}
+		return
+	}
+	d.ParetoCharts = chartGroup{Charts: []template.HTML{x.one(plot.Pareto(p.Pareto, plot.Options{Width: panelWidth}))}}
+}

@@ -1,0 +1,65 @@
+package page
+
+import (
+	"encoding/json"
+	"strconv"
+
+	"github.com/pa-tools/pa/pkg/analyze/diff"
+)
+
+// A comparison is the part of a page about two sides.
+type comparison struct {
+	Headline, Title, Measured string
+	Differences               [][]string
+	Levels                    []comparedLevel
+	Lines, Notes              []string
+}
+
+type comparedLevel struct {
+	Title string
+	Parts []string
+	Head  []string
+	Rows  [][]comparedCell
+	// Server has the figures of servers and GPUs, with a head.
+	Server [][]string
+}
+
+// A comparedCell is a text, and the number behind it if there is one. Path and Value are the place of
+// the number in the JSON of package diff, and its text there.
+type comparedCell struct{ Text, Path, Value string }
+
+// numbersOf are the keys of JSON of the columns of a [diff.SheetLevel].
+var numbersOf = []string{1: "old", 2: "new", 3: "change"}
+
+// newComparison collects what the page shows of a comparison.
+func newComparison(r *diff.Result) (*comparison, error) {
+	object, err := members(diff.JSON(r))
+	if err != nil {
+		return nil, err
+	}
+	s := r.Sheet()
+	c := &comparison{Headline: s.Headline, Title: plain(s.Title), Measured: s.Measured, Differences: s.Differences.Rows, Lines: s.Lines, Notes: s.Notes}
+	for i, l := range s.Levels {
+		x := comparedLevel{Title: l.Title, Parts: l.Parts, Server: l.Server.Rows}
+		for j, row := range l.Metrics.Rows {
+			if j == 0 {
+				x.Head = row
+				continue
+			}
+			var cells []comparedCell
+			for k, text := range row {
+				cell := comparedCell{Text: text}
+				if k < len(numbersOf) && numbersOf[k] != "" {
+					level, metric := strconv.Itoa(i), strconv.Itoa(j-1)
+					if n, ok := get(object, "levels", level, "metrics", metric, numbersOf[k]).(json.Number); ok {
+						cell.Path, cell.Value = "levels["+level+"].metrics["+metric+"]."+numbersOf[k], n.String()
+					}
+				}
+				cells = append(cells, cell)
+			}
+			x.Rows = append(x.Rows, cells)
+		}
+		c.Levels = append(c.Levels, x)
+	}
+	return c, nil
+}

@@ -1,0 +1,92 @@
+package page
+
+import (
+	"github.com/pa-tools/pa/pkg/analyze"
+	"github.com/pa-tools/pa/pkg/analyze/dialect/explain"
+)
+
+// A definition is an entry of the list at the end of the page.
+type definition struct {
+	ID      string // of the element
+	Name    string
+	Formula string
+	Doc     string
+	Source  string
+}
+
+// definitions are the definitions of the metrics that a page shows, by the keys of JSON.
+type definitions struct {
+	all  []definition
+	keys map[string]int // index in all
+}
+
+// newDefinitions collects the definitions that the analysis of the runs used.
+func newDefinitions(reports []*analyze.Report) *definitions {
+	d := &definitions{keys: map[string]int{}}
+	metrics := func(all []analyze.MetricSummary) {
+		for _, m := range all {
+			d.metric(m.Definition)
+		}
+	}
+	for _, rep := range reports {
+		for i := range rep.Experiments {
+			e := &rep.Experiments[i]
+			metrics(e.Metrics)
+			for _, x := range explain.Strict(rep, e) {
+				if key := rateKeys[x.Measure]; key != "" {
+					d.add(key, definition{Name: x.Measure.Words(), Formula: x.Formula})
+				}
+			}
+			if q := e.Quality; q != nil {
+				metrics(q.Metrics)
+				for _, f := range q.Figures {
+					d.add(f.Key, definition{Name: f.Label, Formula: f.Formula, Source: f.Source})
+				}
+			}
+			if x := e.Economics; x != nil {
+				d.figures(x.Figures)
+			}
+			if x := e.Prefix; x != nil {
+				d.figures(x.Figures)
+			}
+			if x := e.Phases; x != nil {
+				metrics(x.Metrics)
+				d.figures(x.Figures)
+			}
+		}
+	}
+	return d
+}
+
+// rateKeys are the keys of JSON of the rates.
+var rateKeys = map[explain.Measure]string{
+	explain.Requests: "ok", explain.RequestRate: "requests_per_s", explain.OutputRate: "output_tokens_per_s",
+	explain.TotalRate: "total_tokens_per_s", explain.UserRate: "output_tokens_per_s_per_user",
+}
+
+func (d *definitions) metric(m *analyze.Definition) {
+	d.add(m.Key(), definition{Name: m.Label(), Formula: m.Formula, Doc: m.Doc, Source: m.Source})
+}
+
+func (d *definitions) figures(all []analyze.LevelFigure) {
+	for _, f := range all {
+		d.add(f.Key, definition{Name: f.Label, Formula: f.Formula, Source: f.Source})
+	}
+}
+
+func (d *definitions) add(key string, x definition) {
+	if _, ok := d.keys[key]; ok || x.Formula == "" {
+		return
+	}
+	x.ID = "def-" + key
+	d.keys[key] = len(d.all)
+	d.all = append(d.all, x)
+}
+
+// of returns the id of the definition of a key; "" if there is none.
+func (d *definitions) of(key string) string {
+	if i, ok := d.keys[key]; ok {
+		return d.all[i].ID
+	}
+	return ""
+}

@@ -1,0 +1,351 @@
+package page
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"html/template"
+	"io"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+
+	"github.com/pa-tools/pa/internal/plural"
+	"github.com/pa-tools/pa/internal/sanitize"
+	"github.com/pa-tools/pa/pkg/analyze"
+	"github.com/pa-tools/pa/pkg/analyze/diff"
+	"github.com/pa-tools/pa/pkg/analyze/pareto"
+	"github.com/pa-tools/pa/pkg/analyze/report"
+	"github.com/pa-tools/pa/pkg/analyze/view"
+)
+
+// A Page is what a file shows.
+type Page struct {
+	// Runs are the runs, in the order of the command line; in a comparison all old runs come first.
+	Runs []Run
+	// Pareto compares the levels of all runs; nil if it was not computed.
+	Pareto *pareto.Result
+	// Diff is the comparison of the runs; nil for no comparison.
+	Diff *diff.Result
+	// Program is the program that writes the page, with its version.
+	Program string
+}
+
+// A Run is a run on a page.
+type Run struct {
+	*view.Run
+	// Side is "old" or "new" in a comparison, else "".
+	Side string
+
+	// economics holds the economics of each level, which the report has only if it was asked for.
+	economics []*analyze.Economics
+
+	name, short string   // for people
+	levels      []string // names of the levels, different from each other
+}
+
+// HTML writes the page. Level i of a run must be experiment i of its report.
+func HTML(p Page) report.Renderer {
+	return func(w io.Writer) error {
+		d, err := newDocument(&p)
+		if err != nil {
+			return err
+		}
+		return layout().Execute(w, d)
+	}
+}
+
+// layout returns the template of the page.
+var layout = sync.OnceValue(func() *template.Template {
+	return template.Must(template.New("page.tmpl").Parse(file("page.tmpl")))
+})
+
+// A document is what the template shows.
+type document struct {
+	assets
+
+	Title    string
+	Subtitle string
+	Program  string
+
+	Diff     *comparison
+	Verdicts []verdict
+	Warnings []string
+
+	LevelNames []string // of all runs, each once
+	Runs       []runPart
+	Several    bool // runs
+
+	Sweep         []sweepTable
+	SweepNotes    []string
+	SweepCharts   chartGroup
+	ParetoNotes   []string
+	ParetoCharts  chartGroup
+	Distributions chartGroup
+	Timeline      template.HTML // for readers without JavaScript
+
+	Levels      []levelPart
+	Problems    problems
+	Definitions []definition
+	Data        template.JS
+}
+
+// A runPart is a run in the lists of the page.
+type runPart struct {
+	Index int
+	Name  string
+	Short string
+	Facts []pair
+	More  []pair // calibration and shards
+}
+
+// A levelPart is a level of a run.
+type levelPart struct {
+	Of      string // run and level as the script names them: 0/2
+	Name    string // with the run, if there are several
+	Outcome string
+	Metrics []metricRow
+	Few     bool // some percentile has a mark
+	Why     []string
+	Rates   []pair
+	Rest    []pair
+
+	Heatmaps chartGroup
+	Prompts  chartGroup
+	TooLarge bool // for the page: neither heat maps nor prompts are drawn
+}
+
+// A metricRow is a row of the table of metrics.
+type metricRow struct {
+	Name, Def string
+	Cells     []metricCell
+}
+
+// A metricCell is a statistic. Few marks a percentile with fewer than leastAbove values above it.
+type metricCell struct {
+	Figure *figure
+	Few    bool
+}
+
+// leastAbove is the number of values above a percentile from which on it has no mark.
+const leastAbove = 10
+
+// newDocument collects what the template shows.
+func newDocument(p *Page) (*document, error) {
+	d := &document{assets: embedded(), Program: plain(p.Program), Several: len(p.Runs) > 1}
+	name(p.Runs)
+	var reports []*analyze.Report
+	var inputs []report.Input
+	for i := range p.Runs {
+		reports = append(reports, p.Runs[i].Report)
+		inputs = append(inputs, report.Input{Name: p.Runs[i].Name, Report: p.Runs[i].Report})
+	}
+	defs := newDefinitions(reports)
+	d.Title, d.Subtitle = titles(p.Runs)
+	d.Verdicts = verdicts(p.Runs)
+	for _, w := range report.Warnings(inputs, false) {
+		d.Warnings = append(d.Warnings, sanitize.Text(sanitize.Clip(w, 2*mostText)))
+	}
+	for i := range p.Runs {
+		if err := d.run(&p.Runs[i], i, defs, report.JSON(inputs[i])); err != nil {
+			return nil, err
+		}
+	}
+	d.sweepNote(p.Runs)
+	d.Problems.finish()
+	if p.Diff != nil {
+		c, err := newComparison(p.Diff)
+		if err != nil {
+			return nil, err
+		}
+		d.Diff = c
+	}
+	d.Definitions = defs.all
+	data, err := json.Marshal(dataOf(p.Runs)) // escapes <, >, & and the line separators of Unicode
+	if err != nil {
+		return nil, err
+	}
+	d.Data = template.JS(data)
+	return d, d.charts(p)
+}
+
+// name sets the names of runs and levels.
+func name(runs []Run) {
+	var taken []string
+	for i := range runs {
+		r := &runs[i]
+		r.name = plain(r.Name)
+		r.short = sanitize.Fit(plain(filepath.Base(r.Name)), 32)
+		if r.Side != "" {
+			r.short = r.Side + " " + r.short
+		}
+		r.short = different(taken, r.short)
+		taken = append(taken, r.short)
+		r.levels = nil
+		for j := range r.Levels {
+			r.levels = append(r.levels, different(r.levels, sanitize.Fit(plain(report.LevelName(r.Levels[j].Experiment)), 60)))
+		}
+	}
+}
+
+// different returns a name that is not taken: the name, or the name with a number.
+func different(taken []string, name string) string {
+	for n := 1; ; n++ {
+		x := name
+		if n > 1 {
+			x = name + " (" + strconv.Itoa(n) + ")"
+		}
+		if !slices.Contains(taken, x) {
+			return x
+		}
+	}
+}
+
+// titles returns the title of the page, and a line with the models and tools.
+func titles(runs []Run) (title, subtitle string) {
+	switch len(runs) {
+	case 0:
+		return "no run", ""
+	case 1:
+		title = runs[0].name
+	default:
+		title = runs[0].name + " and " + plural.Of(len(runs)-1, "other run")
+		if last := runs[len(runs)-1]; runs[0].Side == "old" && last.Side == "new" && len(runs) == 2 {
+			title = runs[0].name + " → " + last.name
+		}
+	}
+	var facts []string
+	add := func(s string) {
+		if s = plain(s); s != "" && !slices.Contains(facts, s) {
+			facts = append(facts, s)
+		}
+	}
+	for i := range runs {
+		add(runs[i].Report.Model)
+	}
+	for i := range runs {
+		if m := runs[i].Report.Run.Meta; m != nil {
+			add(m.Tool)
+		}
+	}
+	const most = 6
+	if len(facts) > most {
+		facts = append(facts[:most:most], "…")
+	}
+	return title, strings.Join(facts, " · ")
+}
+
+// run adds the parts of a run. r writes the JSON of its report.
+func (d *document) run(r *Run, i int, defs *definitions, writeJSON report.Renderer) error {
+	object, err := members(writeJSON)
+	if err != nil {
+		return fmt.Errorf("%s: %w", r.Name, err)
+	}
+	w := &walker{run: i, level: -1, defs: defs}
+	facts := w.pairs("run", get(object, "run"), "calibration", "shard", "merged")
+	more := append(prefixed("calibration", w.pairs("run.calibration", get(object, "run", "calibration"))), prefixed("shard", w.pairs("run.shard", get(object, "run", "shard")))...)
+	more = append(more, prefixed("merged", w.pairs("run.merged", get(object, "run", "merged")))...)
+	facts = append(facts, prefixed("max load", w.pairs("max_load", get(object, "max_load")))...)
+	facts = append(facts, prefixed("n/a", w.pairs("unavailable", get(object, "unavailable")))...)
+	d.Runs = append(d.Runs, runPart{Index: i, Name: r.name, Short: r.short, Facts: facts, More: more})
+	t := sweepTable{Caption: "levels"}
+	if d.Several {
+		t.Caption = r.name
+	}
+	for j := range r.Levels {
+		e := r.Levels[j].Experiment
+		w := &walker{run: i, level: j, defs: defs}
+		path := "experiments[" + strconv.Itoa(j) + "]"
+		value := get(object, "experiments", strconv.Itoa(j))
+		if !slices.Contains(d.LevelNames, r.levels[j]) {
+			d.LevelNames = append(d.LevelNames, r.levels[j])
+		}
+		l := levelPart{Of: strconv.Itoa(i) + "/" + strconv.Itoa(j), Name: r.levels[j]}
+		if d.Several {
+			l.Name = r.short + ", " + l.Name
+		}
+		l.metrics(w, e, path+".metrics", get(value, "metrics"))
+		l.Rates = append(prefixed("requests", w.pairs(path+".requests", get(value, "requests"))), w.pairs(path+".throughput", get(value, "throughput"))...)
+		l.Rest = w.pairs(path, value, "metrics", "requests", "throughput", "warnings", "warning_kinds")
+		d.Problems.add(&r.Levels[j], i, j, l.Name)
+		d.Levels = append(d.Levels, l)
+		t.add(w, r.levels[j], e, path, value)
+	}
+	t.finish()
+	d.Sweep = append(d.Sweep, t)
+	return nil
+}
+
+// prefixed puts a word before the names of pairs.
+func prefixed(word string, all []pair) []pair {
+	for i := range all {
+		all[i].Name = strings.TrimSuffix(word+" › "+all[i].Name, " › ")
+	}
+	return all
+}
+
+// statistics are the columns of the table of metrics, as JSON names them.
+func statistics() []string {
+	all := []string{"n", "mean", "std", "min"}
+	for _, p := range analyze.Levels {
+		all = append(all, "p"+strconv.FormatFloat(p, 'f', -1, 64))
+	}
+	return append(all, "max")
+}
+
+// Statistics returns the head of the table of metrics.
+func (d *document) Statistics() []string { return statistics() }
+
+// metrics makes the table of metrics.
+func (l *levelPart) metrics(w *walker, e *analyze.Experiment, path string, value any) {
+	if e.OK == 0 {
+		l.Why = append(l.Why, "no measured request succeeded, so there are no figures")
+	}
+	units := unitsOf(e)
+	for _, m := range e.Metrics {
+		key := m.Definition.Key()
+		row := metricRow{Name: m.Definition.Label(), Def: w.defs.of(key)}
+		for i, s := range statistics() {
+			n, ok := get(value, key, s).(json.Number)
+			if !ok {
+				row.Cells = append(row.Cells, metricCell{Figure: &figure{Text: "n/a"}})
+				continue
+			}
+			show := units.of(m.Definition)
+			if s == "n" {
+				show = nil
+			}
+			c := metricCell{Figure: w.figure(path+"."+key+"."+s, n, show)}
+			if p := i - 4; p >= 0 && p < len(analyze.Levels) && analyze.Levels[p] > 50 {
+				c.Few = float64(m.Summary.N)*(100-analyze.Levels[p])/100 < leastAbove
+				l.Few = l.Few || c.Few
+			}
+			row.Cells = append(row.Cells, c)
+		}
+		l.Metrics = append(l.Metrics, row)
+	}
+	for _, u := range e.Unavailable {
+		l.Why = append(l.Why, plain(label(u.Key))+": n/a ("+plain(u.Why)+")")
+	}
+}
+
+// label returns the label of a metric by its key.
+func label(key string) string {
+	for i := range analyze.Strict {
+		if d := &analyze.Strict[i]; d.Key() == key {
+			return d.Label()
+		}
+	}
+	return words(key)
+}
+
+// render returns what f writes as HTML that is safe, because f escapes its texts.
+func render(f func(w io.Writer) error) (template.HTML, error) {
+	var b bytes.Buffer
+	if err := f(&b); err != nil {
+		return "", err
+	}
+	return template.HTML(b.String()), nil
+}

@@ -1,0 +1,513 @@
+package page
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"math"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"golang.org/x/net/html"
+
+	"github.com/pa-tools/pa/internal/memrun"
+	"github.com/pa-tools/pa/pkg/analyze"
+	"github.com/pa-tools/pa/pkg/analyze/pareto"
+	"github.com/pa-tools/pa/pkg/analyze/report"
+	"github.com/pa-tools/pa/pkg/analyze/slo"
+	"github.com/pa-tools/pa/pkg/analyze/view"
+	"github.com/pa-tools/pa/pkg/export"
+)
+
+const ms = 1_000_000
+
+// requests returns n streamed requests of a closed loop of two. Each tenth one fails, and each
+// seventh one has a stall of a second.
+func requests(n int) []export.Request {
+	all := make([]export.Request, n)
+	for i := range all {
+		at := uint64(1_700_000_000_000_000_000 + i*200*ms)
+		q := memrun.OpenAI(memrun.Delta("a"), memrun.Delta("b"), memrun.Delta("c"), memrun.Delta("d"), memrun.Delta("e"), memrun.Usage5)
+		for k := range q.Responses {
+			q.Responses[k].RecvNS = at + uint64(50+i%3+10*k)*ms
+			if i%7 == 3 && k > 2 {
+				q.Responses[k].RecvNS += 1000 * ms
+			}
+		}
+		q.StartNS, q.HasMeta, q.ID, q.Status, q.Phase, q.Worker = at, true, uint64(i), export.StatusOK, export.PhaseMeasured, i%2
+		if i%10 == 9 {
+			q.Status, q.Message, q.Responses, q.EndedNS = export.StatusTimeout, "no answer", nil, at+500*ms
+		}
+		all[i] = q
+	}
+	return all
+}
+
+// collected returns what a page shows of a run.
+func collected(t *testing.T, name string, r export.Reader, cfg analyze.Config) Run {
+	t.Helper()
+	run, err := Collect(t.Context(), name, r, cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return run
+}
+
+// full is a run with everything that a report can ask for.
+func full(t *testing.T) Run {
+	t.Helper()
+	objective, err := slo.Parse("ttft<=51ms && itl_p99<=100ms")
+	if err != nil {
+		t.Fatal(err)
+	}
+	quality := analyze.DefaultQuality()
+	r := memrun.New("openai", requests(40), requests(70), requests(20))
+	streamed := true
+	r.Header.Meta = &export.RunMeta{Tool: "pa-record 1.0", Model: "tiny", Streaming: &streamed, StartNS: 1_700_000_000_000_000_000, EndNS: 1_700_000_100_000_000_000}
+	return collected(t, "runs/full.json", r, analyze.Config{
+		SLO: objective, Quality: &quality, Economics: &analyze.EconomicsConfig{GPUs: 2, GPUHourPrice: 3}, Prefix: true, Phases: true,
+		Windows: analyze.Windows{Every: 5_000_000_000},
+	})
+}
+
+// written returns the text of a page.
+func written(t *testing.T, p Page) string {
+	t.Helper()
+	var b bytes.Buffer
+	if err := HTML(p)(&b); err != nil {
+		t.Fatal(err)
+	}
+	return b.String()
+}
+
+// elements calls f with each start tag of a page and the text directly behind it.
+func elements(t *testing.T, page string, f func(tag html.Token, text string)) {
+	t.Helper()
+	z := html.NewTokenizer(strings.NewReader(page))
+	for {
+		if z.Next() == html.ErrorToken {
+			return
+		}
+		tag := z.Token()
+		for tag.Type == html.StartTagToken {
+			if z.Next() != html.TextToken {
+				f(tag, "")
+				tag = z.Token()
+				continue
+			}
+			f(tag, string(z.Text()))
+			break
+		}
+	}
+}
+
+// attribute returns an attribute of a tag.
+func attribute(tag html.Token, name string) (string, bool) {
+	for _, a := range tag.Attr {
+		if a.Key == name {
+			return a.Val, true
+		}
+	}
+	return "", false
+}
+
+// numbers returns all numbers of a JSON document by their paths.
+func numbers(path string, v any, all map[string]string) map[string]string {
+	switch v := v.(type) {
+	case json.Number:
+		all[path] = v.String()
+	case map[string]any:
+		for k, x := range v {
+			numbers(strings.TrimPrefix(path+"."+k, "."), x, all)
+		}
+	case []any:
+		for i, x := range v {
+			numbers(path+"["+strconv.Itoa(i)+"]", x, all)
+		}
+	}
+	return all
+}
+
+// The page has every number of the report in JSON, with the same digits, and no other.
+func TestNumbersAreTheReports(t *testing.T) {
+	run := full(t)
+	var b bytes.Buffer
+	if err := report.JSON(report.Input{Name: run.Name, Report: run.Report})(&b); err != nil {
+		t.Fatal(err)
+	}
+	d := json.NewDecoder(&b)
+	d.UseNumber()
+	var document any
+	if err := d.Decode(&document); err != nil {
+		t.Fatal(err)
+	}
+	want := numbers("", document, map[string]string{})
+	got := map[string]string{}
+	elements(t, written(t, Page{Runs: []Run{run}}), func(tag html.Token, text string) {
+		path, ok := attribute(tag, "data-path")
+		if !ok {
+			return
+		}
+		value, _ := attribute(tag, "data-value")
+		if before, ok := got[path]; ok && before != value {
+			t.Errorf("%s is %s and %s", path, before, value)
+		}
+		got[path] = value
+		level, inLevel := attribute(tag, "data-level")
+		metric, _ := attribute(tag, "data-metric")
+		stat, _ := attribute(tag, "data-stat")
+		short := strings.TrimPrefix(metric+"."+stat, ".")
+		if whole := strings.TrimPrefix(path, "experiments["+level+"]."); short != whole && "metrics."+short != whole || !inLevel && strings.HasPrefix(path, "experiments") {
+			t.Errorf("%s has level %q, metric %q and stat %q", path, level, metric, stat)
+		}
+		if strings.TrimSpace(text) == "" {
+			t.Errorf("%s shows nothing", path)
+		}
+	})
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("numbers (-JSON +page):\n%s", diff)
+	}
+	if len(want) < 1000 {
+		t.Errorf("only %d numbers: is something left out of the run?", len(want))
+	}
+}
+
+// The policy allows exactly the scripts and styles that are there, and nothing else runs or loads.
+func TestPolicy(t *testing.T) {
+	run := full(t)
+	page := written(t, Page{Runs: []Run{run}, Program: "pa-analyze test"})
+	policy := ""
+	want := map[string][]string{}
+	elements(t, page, func(tag html.Token, text string) {
+		if equiv, _ := attribute(tag, "http-equiv"); equiv == "Content-Security-Policy" {
+			policy, _ = attribute(tag, "content")
+		}
+		kind, _ := attribute(tag, "type")
+		if tag.Data == "style" || tag.Data == "script" && kind == "" {
+			sum := sha256.Sum256([]byte(text))
+			want[tag.Data] = append(want[tag.Data], "'sha256-"+base64.StdEncoding.EncodeToString(sum[:])+"'")
+		}
+		for _, a := range tag.Attr {
+			if strings.HasPrefix(a.Key, "on") || a.Key == "style" {
+				t.Errorf("<%s> has the attribute %s", tag.Data, a.Key)
+			}
+			if (a.Key == "src" || a.Key == "href" || a.Key == "xlink:href") && !strings.HasPrefix(a.Val, "#") && a.Val != "data:," {
+				t.Errorf("<%s %s=%q> leads out of the page", tag.Data, a.Key, a.Val)
+			}
+		}
+	})
+	got := fmt.Sprintf("default-src 'none'; script-src %s; style-src %s; img-src data:; base-uri 'none'; form-action 'none'", strings.Join(want["script"], " "), strings.Join(want["style"], " "))
+	if policy != got || len(want["script"]) != 2 || len(want["style"]) != 2 {
+		t.Errorf("policy\n%s\nthe page has\n%s", policy, got)
+	}
+	if page != written(t, Page{Runs: []Run{run}, Program: "pa-analyze test"}) {
+		t.Error("the page is not the same each time")
+	}
+}
+
+// No text of a server or a file becomes markup, hides or turns around, however long it is.
+func TestHostileText(t *testing.T) {
+	const evil = "</script><script>alert(1)</script><img src=x onerror=alert(2)>\u202egnp.exe\u2028\u0000\x1b[31m\"'&<!--"
+	all := requests(30)
+	for i := range all {
+		all[i].Model = evil
+		if all[i].Status != export.StatusOK {
+			all[i].Message = evil + strings.Repeat("x", 1<<20)
+		}
+	}
+	r := memrun.New(evil, all)
+	r.Header.Meta = &export.RunMeta{Tool: evil, Model: evil, Models: []string{evil, "b"}, Interrupted: evil, Warnings: []string{evil}}
+	r.Header.Experiments[0].Mode, r.Header.Experiments[0].Value = evil, evil
+	r.Telemetry = []export.Scrape{{Source: evil, StartNS: 1_700_000_000_000_000_000, EndNS: 1_700_000_000_000_000_000, Samples: []export.Sample{{Series: &export.Series{Name: "vllm:kv_cache_usage_perc", Labels: []export.Label{{Name: "engine", Value: evil}}}, Value: 1}}}}
+	run := collected(t, evil+strings.Repeat("y", 1<<20), r, analyze.Config{})
+	page := written(t, Page{Runs: []Run{run, run}, Program: evil})
+	if i := strings.IndexAny(page, "\u202e\u2028\x00\x1b"); i >= 0 {
+		t.Errorf("invisible character in %q", page[max(0, i-50):min(len(page), i+50)])
+	}
+	count := map[string]int{}
+	elements(t, page, func(tag html.Token, text string) {
+		count[tag.Data]++
+		kind, _ := attribute(tag, "type")
+		if kind == "application/json" {
+			var d pageData
+			if err := json.Unmarshal([]byte(text), &struct{ Runs *[]any }{}); err != nil {
+				t.Error(err, d)
+			}
+			if strings.Contains(text, "<") {
+				t.Error("the data holds a <")
+			}
+		}
+	})
+	if count["script"] != 3 || count["img"] != 0 {
+		t.Errorf("%d scripts, %d images", count["script"], count["img"])
+	}
+	if !strings.Contains(page, `\u202egnp.exe\u2028`) {
+		t.Error("the override is not visible")
+	}
+	if len(page) > 1<<20 {
+		t.Errorf("%d bytes", len(page))
+	}
+}
+
+// Each part of a page has its charts, and no two elements of a page have one id.
+func TestCharts(t *testing.T) {
+	run := full(t)
+	page := written(t, New("pa-analyze test", []Run{run}))
+	at := ""
+	charts, ids := map[string]int{}, map[string]int{}
+	elements(t, page, func(tag html.Token, _ string) {
+		id, _ := attribute(tag, "id")
+		if id != "" {
+			ids[id]++
+		}
+		switch tag.Data {
+		case "section":
+			at = id
+		case "svg":
+			charts[at]++
+		}
+	})
+	// Throughputs, latencies and the objective; four metrics; two maps and one chart for each of three levels.
+	want := map[string]int{"sweep": 7, "pareto": 1, "distributions": 4, "itl": 6, "prompts": 3}
+	delete(charts, "overtime") // its chart is for readers without JavaScript: the text of a noscript element
+	if d := cmp.Diff(want, charts); d != "" {
+		t.Errorf("charts (-want +got):\n%s", d)
+	}
+	if !strings.Contains(page, "<noscript><figure><svg") {
+		t.Error("no chart over time for readers without JavaScript")
+	}
+	for id, n := range ids {
+		if n > 1 {
+			t.Errorf("%d elements have the id %s", n, id)
+		}
+	}
+}
+
+// Runs that lack something give pages that say so.
+func TestDegenerateRuns(t *testing.T) {
+	failed := requests(10)
+	for i := range failed {
+		failed[i].Status, failed[i].Responses, failed[i].EndedNS = export.StatusHTTPError, nil, failed[i].StartNS+1
+	}
+	whole := requests(10)
+	for i := range whole {
+		if n := len(whole[i].Responses); n > 1 {
+			whole[i].Responses = whole[i].Responses[n-1:]
+		}
+	}
+	not := false
+	for _, tt := range []struct {
+		name  string
+		r     *memrun.Reader
+		wants []string
+	}{
+		{"no level", memrun.New("openai"), []string{"nothing was measured"}},
+		{"no request", memrun.New("openai", nil), []string{"no measured request succeeded", "n/a"}},
+		{"one request", memrun.New("openai", requests(1)), []string{"a sweep needs several load levels, and this run has one", "too few to compare"}},
+		{"all failed", memrun.New("openai", failed), []string{`data-verdict="failures" data-status="fail"`, "10 of 10 requests", `data-request="0"`}},
+		{"not streamed", memrun.New("openai", whole), []string{"not streamed", "n/a (no gaps between tokens are known)"}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			if tt.name == "not streamed" {
+				tt.r.Header.Meta = &export.RunMeta{Streaming: &not}
+			}
+			run := collected(t, "x.json", tt.r, analyze.Config{Economics: &analyze.EconomicsConfig{}})
+			page := written(t, Page{Runs: []Run{run}, Pareto: pareto.Analyze([]report.Input{{Name: "x.json", Report: run.Report}}, pareto.Options{})})
+			for _, want := range tt.wants {
+				if !strings.Contains(page, want) {
+					t.Errorf("no %q on the page", want)
+				}
+			}
+			for _, wrong := range []string{"NaN", "+Inf", "%!"} {
+				text := ""
+				elements(t, page, func(tag html.Token, s string) {
+					if tag.Data != "script" {
+						text += s
+					}
+				})
+				if strings.Contains(text, wrong) {
+					t.Errorf("%q on the page", wrong)
+				}
+			}
+		})
+	}
+	page := written(t, Page{})
+	if !strings.Contains(page, "no run") {
+		t.Error("a page of no run does not say so")
+	}
+}
+
+// The script's rows hold the requests exactly. decode does what waterfall.js does.
+func TestRows(t *testing.T) {
+	run := full(t)
+	run.Levels[1].Requests[3].ID = math.MaxUint64 // which JavaScript cannot count to
+	run.Levels[1].Requests[5].TTFTNS += 17        // of a report from another time than the start
+	lost := view.Request{QueueNS: -1, ConnectNS: -1, StartNS: -1, FirstNS: -1, LastTokenNS: -1, EndNS: -1, TTFTNS: -1, E2ELNS: -1, Lane: -1, InputTokens: -1, CachedTokens: -1, OutputTokens: -1}
+	run.Levels[2].Requests = append(run.Levels[2].Requests, lost)
+	for l := range run.Levels {
+		v := &run.Levels[l]
+		b, err := json.Marshal(rowsOf(v))
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := decode(t, b)
+		for i := range v.Requests {
+			want := v.Requests[i]
+			want.Slot, want.Rank, want.Session, want.Turn, want.StallsLeftOut = 0, 0, "", 0, 0
+			want.ErrorClass = classOf(&v.Requests[i])
+			if begin := want.BeginNS(); want.QueueNS == view.Absent && begin != view.Absent {
+				want.QueueNS = begin // the rows know when a request begins, not why
+			}
+			if d := cmp.Diff(want, got[i]); d != "" {
+				t.Fatalf("level %d, request %d (-want +got):\n%s", l, i, d)
+			}
+		}
+	}
+}
+
+func decode(t *testing.T, b []byte) []view.Request {
+	t.Helper()
+	var m struct {
+		N                                            int
+		Strings                                      []string
+		ID                                           json.RawMessage
+		IDText                                       []string `json:"id_text"`
+		Begin, Timed, Connect, Start, First, Last    json.RawMessage
+		End, TTFT, E2EL, Lane, Input, Cached, Output json.RawMessage
+		Status, Excluded, Class, Error, Model        json.RawMessage
+		StallRow                                     []int64 `json:"stall_row"`
+		StallAt                                      []int64 `json:"stall_at"`
+		StallNS                                      []int64 `json:"stall_ns"`
+		StallPosition                                []int64 `json:"stall_position"`
+	}
+	if err := json.Unmarshal(b, &m); err != nil {
+		t.Fatal(err)
+	}
+	column := func(raw json.RawMessage) []*int64 {
+		all := make([]*int64, m.N)
+		if len(raw) > 0 && raw[0] == '[' {
+			if err := json.Unmarshal(raw, &all); err != nil {
+				t.Fatal(err)
+			}
+			return all
+		}
+		var v *int64
+		if err := json.Unmarshal(raw, &v); err != nil {
+			t.Fatal(err)
+		}
+		for i := range all {
+			all[i] = v
+		}
+		return all
+	}
+	begin, timed, all := column(m.Begin), column(m.Timed), make([]view.Request, m.N)
+	at, id := int64(0), uint64(0)
+	begins := make([]int64, m.N)
+	for i := range all {
+		at += *begin[i]
+		begins[i] = at
+		q := &all[i]
+		after := func(raw json.RawMessage) int64 {
+			if v := column(raw)[i]; v != nil {
+				return at + *v
+			}
+			return view.Absent
+		}
+		if q.QueueNS = at; *timed[i] == 0 {
+			q.QueueNS = view.Absent
+		}
+		if m.IDText != nil {
+			q.ID, _ = strconv.ParseUint(m.IDText[i], 10, 64)
+		} else {
+			id += uint64(*column(m.ID)[i])
+			q.ID = id
+		}
+		q.ConnectNS, q.StartNS, q.FirstNS, q.LastTokenNS, q.EndNS = after(m.Connect), after(m.Start), after(m.First), after(m.Last), after(m.End)
+		measure := func(raw json.RawMessage, to int64) int64 {
+			v := column(raw)[i]
+			switch {
+			case v == nil:
+				return view.Absent
+			case q.StartNS == view.Absent || to == view.Absent:
+				return *v
+			}
+			return *v + to - q.StartNS
+		}
+		q.TTFTNS, q.E2ELNS = measure(m.TTFT, q.FirstNS), measure(m.E2EL, q.EndNS)
+		number := func(raw json.RawMessage) int64 { return *column(raw)[i] }
+		q.Lane, q.InputTokens, q.CachedTokens, q.OutputTokens = int(number(m.Lane)), number(m.Input), number(m.Cached), number(m.Output)
+		q.Status, q.Excluded, q.ErrorClass, q.Error, q.Model = m.Strings[number(m.Status)], m.Strings[number(m.Excluded)], m.Strings[number(m.Class)], m.Strings[number(m.Error)], m.Strings[number(m.Model)]
+	}
+	row := int64(0)
+	for k, ns := range m.StallNS {
+		row += m.StallRow[k]
+		all[row].Stalls = append(all[row].Stalls, view.Stall{AtNS: begins[row] + m.StallAt[k], LengthNS: ns, Position: int(m.StallPosition[k])})
+	}
+	return all
+}
+
+// One failed level makes a card fail; a card is n/a only if all levels are.
+func TestTogether(t *testing.T) {
+	at := func(where string, s status) levelVerdict { return levelVerdict{where, s, "text of " + where} }
+	for _, tt := range []struct {
+		levels []levelVerdict
+		want   verdict
+	}{
+		{nil, verdict{Status: unknown, Text: "nothing was measured"}},
+		{[]levelVerdict{at("a", fails)}, verdict{Status: fails, Text: "text of a"}},
+		{
+			[]levelVerdict{at("a", unknown), at("b", passes), at("c", fails)},
+			verdict{Status: fails, Text: "not at 1 level of 3; c: text of c", Levels: []string{"n/a a: text of a", "✓ b: text of b", "✗ c: text of c"}},
+		},
+		{[]levelVerdict{at("a", passes), at("b", unknown)}, verdict{Status: passes, Text: "at 1 level of 2, n/a at the others", Levels: []string{"✓ a: text of a", "n/a b: text of b"}}},
+		{[]levelVerdict{at("a", passes), at("b", passes)}, verdict{Status: passes, Text: "at all 2 levels", Levels: []string{"✓ a: text of a", "✓ b: text of b"}}},
+		{[]levelVerdict{{"a", unknown, "same"}, {"b", unknown, "same"}}, verdict{Status: unknown, Text: "same"}},
+		{[]levelVerdict{at("a", unknown), at("b", unknown)}, verdict{Status: unknown, Text: "a: text of a", Levels: []string{"n/a a: text of a", "n/a b: text of b"}}},
+	} {
+		if d := cmp.Diff(tt.want, together(tt.levels)); d != "" {
+			t.Errorf("%v (-want +got):\n%s", tt.levels, d)
+		}
+	}
+}
+
+// The files of others are as the package has them, and its README names their hashes.
+func TestThirdParty(t *testing.T) {
+	readme, err := os.ReadFile("third_party/uplot/README.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"uPlot.iife.min.js", "uPlot.min.css"} {
+		sum := sha256.Sum256([]byte(file("third_party/uplot/" + name)))
+		if !strings.Contains(string(readme), name+" | dist/"+name+" | `"+hex.EncodeToString(sum[:])) {
+			t.Errorf("README.md has not the hash %x of %s", sum, name)
+		}
+	}
+	version := strings.TrimPrefix(strings.SplitN(string(readme), "\n", 2)[0], "# uPlot ")
+	if !strings.Contains(file("third_party/uplot/uPlot.iife.min.js")[:200], "(v"+version+")") || !strings.Contains(file("page.tmpl"), "uPlot "+version+",") {
+		t.Errorf("the script or the page has not the version %q of README.md", version)
+	}
+}
+
+// A script or style sheet that ended its element would be cut off there.
+func TestAssetsEndNoElement(t *testing.T) {
+	a := embedded()
+	var all []string
+	for _, s := range a.Scripts {
+		all = append(all, string(s))
+	}
+	for _, s := range a.Styles {
+		all = append(all, string(s))
+	}
+	for _, s := range all {
+		if slices.ContainsFunc([]string{"</script", "</style", "<!--", "\r"}, func(x string) bool { return strings.Contains(strings.ToLower(s), x) }) {
+			t.Errorf("%.60q… ends its element", s)
+		}
+	}
+}

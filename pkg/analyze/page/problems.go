@@ -1,0 +1,83 @@
+package page
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strconv"
+
+	"github.com/pa-tools/pa/internal/plural"
+	"github.com/pa-tools/pa/pkg/analyze/report"
+	"github.com/pa-tools/pa/pkg/analyze/view"
+)
+
+// problems are the tables of failures and stalls, whose rows lead into the waterfall.
+type problems struct {
+	Errors    []errorRow
+	Stalls    []stallRow
+	StallNote string
+
+	stalls  int  // in all
+	leftOut bool // some requests are not in the waterfall
+}
+
+// An errorRow is a class of failures at a level.
+type errorRow struct {
+	Run, Level int
+	Where      string
+	Class      string
+	Count      string
+	Message    string
+	First      string // id of the first request of the class; "" if none is kept
+}
+
+// A stallRow is a stall.
+type stallRow struct {
+	Run, Level int
+	Where      string
+	ID         string
+	Length, At string
+	LengthNS   int64
+	Position   int
+}
+
+// mostStalls is the number of rows of the table of stalls.
+const mostStalls = 25
+
+// add adds the failures and stalls of a level, which is named where.
+func (p *problems) add(v *view.Level, run, level int, where string) {
+	for _, c := range v.Experiment.Failed {
+		row := errorRow{Run: run, Level: level, Where: where, Class: plain(c.Name), Count: plural.Grouped(c.N)}
+		for i := range v.Requests {
+			if q := &v.Requests[i]; classOf(q) == c.Name {
+				row.First, row.Message = strconv.FormatUint(q.ID, 10), plain(q.Error)
+				break
+			}
+		}
+		p.Errors = append(p.Errors, row)
+	}
+	p.leftOut = p.leftOut || v.LeftOut > 0
+	for i := range v.Requests {
+		q := &v.Requests[i]
+		p.stalls += len(q.Stalls) + q.StallsLeftOut
+		for _, s := range q.Stalls {
+			p.Stalls = append(p.Stalls, stallRow{
+				Run: run, Level: level, Where: where, ID: strconv.FormatUint(q.ID, 10),
+				Length: report.Span(float64(s.LengthNS)), LengthNS: s.LengthNS, At: report.Span(float64(s.AtNS)), Position: s.Position,
+			})
+		}
+	}
+	slices.SortStableFunc(p.Stalls, func(a, b stallRow) int { return cmp.Compare(b.LengthNS, a.LengthNS) })
+	p.Stalls = p.Stalls[:min(len(p.Stalls), mostStalls)]
+}
+
+// finish says how many stalls there are.
+func (p *problems) finish() {
+	of := plural.GroupedOf(p.stalls, "stall")
+	if p.leftOut {
+		of += " of the requests in the waterfall"
+	}
+	if p.stalls > len(p.Stalls) {
+		p.StallNote = fmt.Sprintf("The %d longest of %s.", len(p.Stalls), of)
+	}
+}
