@@ -18,6 +18,7 @@ import (
 	"github.com/pa-tools/pa/cmd/pa-record/internal/settings"
 	"github.com/pa-tools/pa/cmd/pa-record/internal/signals"
 	"github.com/pa-tools/pa/internal/cmdline"
+	"github.com/pa-tools/pa/internal/outfile"
 	"github.com/pa-tools/pa/internal/plural"
 	"github.com/pa-tools/pa/internal/redact"
 	"github.com/pa-tools/pa/internal/sanitize"
@@ -48,6 +49,11 @@ func record(c *cli.Context, args []string, env environment, reports [][]string) 
 	}
 	if err := checkFiles(runs, s.Overwrite); err != nil {
 		return err
+	}
+	if s.HTML != "" {
+		if err := outfile.Check(s.HTML, s.Overwrite); err != nil {
+			return cmdline.Refusedf("--html %v", err)
+		}
 	}
 	if err := backend.CheckSources(s.SourceIPs); err != nil {
 		return fmt.Errorf("--source-ip: %w; use one that an interface of this machine has", err)
@@ -102,7 +108,11 @@ func record(c *cli.Context, args []string, env environment, reports [][]string) 
 			return err
 		}
 	}
-	return m.record(ctx)
+	err = m.record(ctx)
+	if pageErr := m.page(ctx); pageErr != nil {
+		err = errors.Join(err, pageErr)
+	}
+	return err
 }
 
 // A dryRun is what --dry-run prints.

@@ -56,6 +56,7 @@ type repeatedRun struct {
 // A runResult holds the measured levels of one run.
 type runResult struct {
 	of       runindex.Index
+	export   string // first of its files
 	settings *perfanalyzer.Settings
 	levels   []perfanalyzer.Level // in the order of the settings
 }
@@ -336,7 +337,7 @@ func (m *repeatedRun) report(of runindex.Index, plan *settings.Run, con *console
 		return err
 	}
 	if len(written) > 0 {
-		m.done = append(m.done, runResult{of, &con.settings, levels})
+		m.done = append(m.done, runResult{of, written[0], &con.settings, levels})
 	}
 	if m.s.Quiet {
 		return err

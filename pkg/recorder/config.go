@@ -269,9 +269,6 @@ func (c Config) withDefaults() Config {
 	if c.watchPauses == nil {
 		c.watchPauses = func(nowNS func() uint64) pauseWatcher { return pause.Start(nowNS) }
 	}
-	if c.Progress == nil {
-		c.Progress = func(Progress) {}
-	}
 	c.Measure = c.Measure.WithDefaults()
 	return c
 }

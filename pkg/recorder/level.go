@@ -437,18 +437,30 @@ func (l *levelRun) settle(x *backend.Exchange) {
 	if r.Resent {
 		l.out.Resent++
 	}
-	switch t := &x.Tokens; {
-	case r.Status != export.StatusOK:
-	case l.streamed(r) && t.N > 0:
-		l.recent.AddStreamed(end, t.N, time.Duration(r.Responses[t.First].RecvNS-r.StartNS))
-	case !l.streamed(r) && ended:
-		l.recent.AddWhole(end, time.Duration(end-r.StartNS))
+	if l.cfg.Progress != nil && r.Status == export.StatusOK {
+		l.addRecent(x, end, ended)
 	}
 	if l.err == nil { // else the writer is broken
 		l.limitBacklog(r)
 		l.wrote(l.cfg.Writer.WriteRequest(r))
 	}
 	l.completed.Done(x)
+}
+
+// addRecent adds a successful request that ended at endNS to the figures of Progress.
+func (l *levelRun) addRecent(x *backend.Exchange, endNS uint64, ended bool) {
+	r, t := &x.Request, &x.Tokens
+	switch streamed := l.streamed(r); {
+	case streamed && t.N > 0:
+		tokens := r.Responses[t.First : t.Last+1]
+		first := time.Duration(tokens[0].RecvNS - r.StartNS)
+		if t.Several || t.N != len(tokens) { // the neighbor of a token is not the previous one of its choice
+			tokens = nil
+		}
+		l.recent.AddStreamed(endNS, t.N, first, tokens)
+	case !streamed && ended:
+		l.recent.AddWhole(endNS, time.Duration(endNS-r.StartNS))
+	}
 }
 
 // end returns when r ended by perf_analyzer's rule, so that an export yields the same
@@ -534,7 +546,11 @@ func (l *levelRun) streamed(r *export.Request) bool {
 	return len(r.Responses) > 1 || m != nil && m.Streaming != nil && *m.Streaming
 }
 
+// report passes a snapshot to Config.Progress.
 func (l *levelRun) report() {
+	if l.cfg.Progress == nil {
+		return
+	}
 	p := Progress{
 		Index: l.index, Levels: len(l.cfg.Levels), Load: l.load, Warmup: l.meter == nil,
 		Failed: l.out.Failed, InFlight: l.admission.Admitted() - l.returned,
@@ -548,7 +564,8 @@ func (l *levelRun) report() {
 	}
 	now := l.cfg.Clock.NowNS()
 	p.Elapsed = time.Duration(now - l.startNS)
-	p.TTFT, p.TokensPerSecond, p.E2EL = l.recent.Recent(now, l.startNS)
+	p.Recent = l.recent.Recent(now, l.startNS)
+	p.ClientLimited = l.client != nil && l.client.Limited(l.latencies.Mean())
 	switch {
 	case l.meter != nil:
 		p.Fraction, p.AtMost = l.meter.Fraction(now, p.Done)

@@ -49,13 +49,13 @@ func testProgress(t *testing.T, streamed bool) {
 			t.Errorf("after %v: %v left, %v done", p.Elapsed, p.Left, p.Fraction)
 		}
 		if !streamed {
-			if p.E2EL < 100*time.Millisecond || p.E2EL > 102*time.Millisecond || p.TTFT != 0 || p.TokensPerSecond != 0 {
-				t.Errorf("not streamed: E2EL %v, TTFT %v, %v tokens/s; want 100ms, 0 and 0", p.E2EL, p.TTFT, p.TokensPerSecond)
+			if r := p.Recent; r.E2EL.P50 < 100*time.Millisecond || r.E2EL.P99 > 102*time.Millisecond || r.TTFT.P50 != 0 || r.TokensPerSecond != 0 || math.Abs(r.RequestsPerSecond-20) > 1 {
+				t.Errorf("not streamed: %+v; want E2EL 100ms, 20 requests/s, no TTFT, no tokens", r)
 			}
 			continue
 		}
-		if p.TTFT < 100*time.Millisecond || p.TTFT > 102*time.Millisecond || math.Abs(p.TokensPerSecond-20) > 1 {
-			t.Errorf("TTFT %v, %v tokens/s; want 100ms and 20", p.TTFT, p.TokensPerSecond)
+		if r := p.Recent; r.TTFT.P50 < 100*time.Millisecond || r.TTFT.P99 > 102*time.Millisecond || math.Abs(r.TokensPerSecond-20) > 1 || math.Abs(r.RequestsPerSecond-20) > 1 || r.E2EL.P50 != 0 {
+			t.Errorf("streamed: %+v; want TTFT 100ms, 20 tokens/s, 20 requests/s, no E2EL", r)
 		}
 	}
 	if !found {

@@ -95,11 +95,9 @@ type Progress struct {
 	Fraction float64
 	Left     time.Duration
 	AtMost   bool
-	// TTFT and TokensPerSecond are the median time to the first token and the tokens of
-	// the streamed requests that ended in the last five seconds; 0 when none did.
-	TTFT            time.Duration
-	TokensPerSecond float64
-	// E2EL is the median latency of the other requests that ended in the last five
-	// seconds; 0 when none did.
-	E2EL time.Duration
+	// Recent holds the figures of the requests that ended in the last five seconds.
+	Recent window.Recent
+	// ClientLimited says that by the figures so far the client may be the limit of the
+	// level; see [Level.Saturated], which judges the whole level.
+	ClientLimited bool
 }

@@ -92,6 +92,8 @@ type Exchange struct {
 type Tokens struct {
 	N           int // pieces of output
 	First, Last int // indices of the responses with the first and last piece; undefined when N is 0
+	// Several says that the pieces belong to several choices of the answer.
+	Several bool
 }
 
 // Add counts a piece of output in response i; i does not decrease.

@@ -1,6 +1,7 @@
 package clientstat
 
 import (
+	"strings"
 	"time"
 
 	"github.com/pa-tools/pa/pkg/export"
@@ -106,6 +107,21 @@ func (s *Stats) countReads(responses []export.Response) {
 			s.reads.Merged++
 		}
 	}
+}
+
+// Limited reports whether the client may be the limit by the figures so far, as
+// [Saturation] judges them. The rate of a schedule and the open descriptors are not judged.
+// typical is a typical latency of the level's requests. It takes some microseconds, and may
+// be called a few times a second.
+func (s *Stats) Limited(typical time.Duration) bool {
+	m := export.ClientMeta{Turnaround: s.turnaround.Export(), Lateness: s.lateness.Export()}
+	s.process.fillTimes(&m)
+	for _, why := range Saturation(&m, typical) {
+		if strings.HasPrefix(why, export.SaturationWarning) {
+			return true
+		}
+	}
+	return false
 }
 
 // Finish returns the figures. offered is the load that a schedule asked for, nil in a

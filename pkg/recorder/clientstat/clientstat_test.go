@@ -127,6 +127,33 @@ func TestSaturation(t *testing.T) {
 	}
 }
 
+// Limited is true for the reasons that concern the client, from the first moment on.
+func TestLimited(t *testing.T) {
+	add := func(v *Stats, turnaround uint64) {
+		for i := range uint64(101) {
+			x := exchange(0, 0, i*1000+turnaround, i*1000+1000)
+			v.Add(x, CountStamps(&x.Request))
+		}
+	}
+	quick, slow := Start(), Start()
+	add(quick, 3)
+	add(slow, 30)
+	if quick.Limited(0) {
+		t.Error("a turnaround of 3 ms limits the client")
+	}
+	if !slow.Limited(0) {
+		t.Error("a turnaround of 30 ms does not limit the client")
+	}
+	if slow.Limited(4 * time.Second) {
+		t.Error("a turnaround of 30 ms limits the client, though requests take 4 s")
+	}
+	merged := Start()
+	merged.reads = export.ReadMeta{Responses: 1000, Merged: 500} // perhaps by the server
+	if merged.Limited(0) {
+		t.Error("merged reads limit the client")
+	}
+}
+
 // What a schedule asked for and did not get is told, with the reason; of few
 // requests the last one alone decides.
 func TestSaturationShortfall(t *testing.T) {

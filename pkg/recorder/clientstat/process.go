@@ -45,10 +45,19 @@ func (w *processWatch) look() {
 // fill sets the fields of m about the process since the start.
 func (w *processWatch) fill(m *export.ClientMeta) {
 	w.look()
+	w.fillTimes(m)
+	m.SchedLatencyP99NS = int64(readWaits().since(w.sched).percentile(99))
+	if open, limit, ok := readFDs(); ok {
+		m.FDs = &export.FDMeta{Open: open, Limit: limit}
+	}
+}
+
+// fillTimes sets the fields about CPU time, memory, and garbage collections until the last
+// look.
+func (w *processWatch) fillTimes(m *export.ClientMeta) {
 	elapsed := time.Since(w.began)
 	m.DurationNS = int64(elapsed)
 	m.GC = &export.GCMeta{Cycles: int(w.cycles), PauseTotalNS: int64(w.pauses), PauseMaxNS: int64(w.longest)}
-	m.SchedLatencyP99NS = int64(readWaits().since(w.sched).percentile(99))
 	if now, ok := readUsage(); ok && w.usOK {
 		cpu := &export.CPUMeta{
 			UserNS: int64(now.user - w.usage.user), SystemNS: int64(now.system - w.usage.system),
@@ -59,9 +68,6 @@ func (w *processWatch) fill(m *export.ClientMeta) {
 			cpu.Share = min(float64(cpu.UserNS+cpu.SystemNS)/(float64(elapsed)*float64(cpu.Cores)), 1)
 		}
 		m.CPU, m.MaxRSSBytes = cpu, now.maxRSS
-	}
-	if open, limit, ok := readFDs(); ok {
-		m.FDs = &export.FDMeta{Open: open, Limit: limit}
 	}
 }
 

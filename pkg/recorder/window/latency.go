@@ -90,11 +90,19 @@ func (l *Latencies) reset() {
 	l.n, l.sum, l.mean, l.squares = 0, 0, 0, 0
 }
 
+// Mean returns the mean latency; 0 if there are none.
+func (l *Latencies) Mean() time.Duration {
+	if l.n == 0 {
+		return 0
+	}
+	return l.sum / time.Duration(l.n)
+}
+
 // typical returns the percentile pct (see Latency.Percentiles), or the mean when pct
 // is 0. l must not be empty.
 func (l *Latencies) typical(pct int) time.Duration {
 	if pct <= 0 {
-		return l.sum / time.Duration(l.n)
+		return l.Mean()
 	}
 	return l.percentiles(pct)[0]
 }

@@ -3,6 +3,7 @@ package window
 import (
 	"time"
 
+	"github.com/pa-tools/pa/pkg/export"
 	"github.com/pa-tools/pa/pkg/recorder/internal/histogram"
 )
 
@@ -10,6 +11,7 @@ import (
 // a second. The zero value is empty.
 type Sliding struct {
 	buckets [slidingBuckets]slidingBucket
+	merged  slidingBucket // used by Recent, which keeps its memory
 }
 
 const (
@@ -18,18 +20,35 @@ const (
 )
 
 type slidingBucket struct {
-	step   uint64 // half seconds since 1970
-	tokens int
-	ttft   histogram.Histogram // of streamed requests
-	e2el   histogram.Histogram // of the others
+	step     uint64 // half seconds since 1970
+	requests int
+	tokens   int
+	ttft     histogram.Histogram // of streamed requests
+	itl      histogram.Histogram // of streamed requests
+	e2el     histogram.Histogram // of the others
+}
+
+// reset empties b and keeps its memory.
+func (b *slidingBucket) reset() {
+	b.requests, b.tokens = 0, 0
+	b.ttft.Reset()
+	b.itl.Reset()
+	b.e2el.Reset()
 }
 
 // AddStreamed adds a streamed request that ended at endNS with this many tokens, the
-// first of them ttft after the start.
-func (s *Sliding) AddStreamed(endNS uint64, tokens int, ttft time.Duration) {
-	if b := s.bucket(endNS); b != nil {
-		b.tokens += tokens
-		b.ttft.Add(ttft)
+// first of them ttft after the start. gaps are its responses from the first token to the
+// last, each with a token of the same choice; nil where the gaps of tokens are unknown.
+func (s *Sliding) AddStreamed(endNS uint64, tokens int, ttft time.Duration, gaps []export.Response) {
+	b := s.bucket(endNS)
+	if b == nil {
+		return
+	}
+	b.requests++
+	b.tokens += tokens
+	b.ttft.Add(ttft)
+	for i := 1; i < len(gaps); i++ {
+		b.itl.Add(time.Duration(gaps[i].RecvNS - gaps[i-1].RecvNS))
 	}
 }
 
@@ -37,6 +56,7 @@ func (s *Sliding) AddStreamed(endNS uint64, tokens int, ttft time.Duration) {
 // start.
 func (s *Sliding) AddWhole(endNS uint64, e2el time.Duration) {
 	if b := s.bucket(endNS); b != nil {
+		b.requests++
 		b.e2el.Add(e2el)
 	}
 }
@@ -50,31 +70,49 @@ func (s *Sliding) bucket(endNS uint64) *slidingBucket {
 		return nil
 	}
 	if step > b.step {
-		b.step, b.tokens = step, 0
-		b.ttft.Reset()
-		b.e2el.Reset()
+		b.step = step
+		b.reset()
 	}
 	return b
 }
 
-// Recent returns the median time to first token and the tokens per second of streamed
-// requests, and the median latency of the others; each is 0 when no such request ended
-// lately. sinceNS is when the level began.
-func (s *Sliding) Recent(nowNS, sinceNS uint64) (ttft time.Duration, tokensPerSecond float64, e2el time.Duration) {
-	var streamed, whole histogram.Histogram
-	tokens := 0
+// Recent holds figures of the successful requests that ended in the last five seconds.
+// Percentiles are by nearest rank and at most 1/64 too high. A figure is 0 when there is
+// none.
+type Recent struct {
+	TTFT, ITL Percentiles // of streamed requests; ITL is of their gaps between token events
+	E2EL      Percentiles // of the other requests
+
+	TokensPerSecond   float64 // output tokens of streamed requests
+	RequestsPerSecond float64
+}
+
+// Percentiles are two percentiles of durations; 0 for no durations.
+type Percentiles struct{ P50, P99 time.Duration }
+
+func percentilesOf(h *histogram.Histogram) Percentiles {
+	return Percentiles{h.Percentile(50), h.Percentile(99)}
+}
+
+// Recent returns the figures at nowNS. sinceNS is when the level began.
+func (s *Sliding) Recent(nowNS, sinceNS uint64) Recent {
+	all := &s.merged
+	all.reset()
 	last := nowNS / uint64(slidingStep)
 	first := last - (slidingBuckets - 1)
 	for i := range s.buckets {
 		if b := &s.buckets[i]; b.step >= first && b.step <= last {
-			tokens += b.tokens
-			streamed.Merge(&b.ttft)
-			whole.Merge(&b.e2el)
+			all.requests += b.requests
+			all.tokens += b.tokens
+			all.ttft.Merge(&b.ttft)
+			all.itl.Merge(&b.itl)
+			all.e2el.Merge(&b.e2el)
 		}
 	}
-	from := max(first*uint64(slidingStep), sinceNS)
-	if nowNS > from {
-		tokensPerSecond = float64(tokens) / time.Duration(nowNS-from).Seconds()
+	r := Recent{TTFT: percentilesOf(&all.ttft), ITL: percentilesOf(&all.itl), E2EL: percentilesOf(&all.e2el)}
+	if from := max(first*uint64(slidingStep), sinceNS); nowNS > from {
+		seconds := time.Duration(nowNS - from).Seconds()
+		r.TokensPerSecond, r.RequestsPerSecond = float64(all.tokens)/seconds, float64(all.requests)/seconds
 	}
-	return streamed.Percentile(50), tokensPerSecond, whole.Percentile(50)
+	return r
 }

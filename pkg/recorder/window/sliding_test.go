@@ -4,35 +4,55 @@ import (
 	"math"
 	"testing"
 	"time"
+
+	"github.com/pa-tools/pa/pkg/export"
 )
+
+// bucketed reports whether a percentile of a histogram is want, which may be 1/64 too high.
+func bucketed(got, want time.Duration) bool { return got >= want && got <= want+want/64 }
+
+// tokensAt returns responses at these milliseconds.
+func tokensAt(ms ...uint64) []export.Response {
+	var all []export.Response
+	for _, t := range ms {
+		all = append(all, export.Response{RecvNS: t * 1_000_000})
+	}
+	return all
+}
 
 func TestSliding(t *testing.T) {
 	var s Sliding
 	const base = 1_700_000_000_000 // ms
 	at := func(ms uint64) uint64 { return (base + ms) * 1_000_000 }
-	check := func(ms uint64, ttft time.Duration, perSecond float64) {
+	check := func(ms uint64, ttft, ttft99, itl, itl99 time.Duration, tokens, requests float64) {
 		t.Helper()
-		gotTTFT, got, _ := s.Recent(at(ms), at(0))
-		if gotTTFT < ttft || gotTTFT > ttft+ttft/64 || math.Abs(got-perSecond) > 1e-9*perSecond {
-			t.Errorf("at %d ms: TTFT %v, %v tokens/s; want %v, %v", ms, gotTTFT, got, ttft, perSecond)
+		got := s.Recent(at(ms), at(0))
+		if !bucketed(got.TTFT.P50, ttft) || !bucketed(got.TTFT.P99, ttft99) || !bucketed(got.ITL.P50, itl) || !bucketed(got.ITL.P99, itl99) ||
+			math.Abs(got.TokensPerSecond-tokens) > 1e-9*tokens || math.Abs(got.RequestsPerSecond-requests) > 1e-9*requests {
+			t.Errorf("at %d ms: %+v; want TTFT %v and %v, ITL %v and %v, %v tokens/s, %v requests/s", ms, got, ttft, ttft99, itl, itl99, tokens, requests)
 		}
 	}
-	check(0, 0, 0)
-	s.AddStreamed(at(100), 10, 10*time.Millisecond)
-	s.AddStreamed(at(900), 30, 30*time.Millisecond)
-	s.AddStreamed(at(900), 60, 20*time.Millisecond)
-	check(1000, 20*time.Millisecond, 100)
-	check(4000, 20*time.Millisecond, 25)
-	s.AddStreamed(at(5200), 9, 40*time.Millisecond)
-	check(5200, 30*time.Millisecond, 99/4.7) // the first half second is gone, with its request
-	s.AddStreamed(at(400), 999, time.Hour)   // too old: its place is taken
-	check(5200, 30*time.Millisecond, 99/4.7)
-	check(9900, 40*time.Millisecond, 9/4.9)
-	check(10000, 0, 0)
-	check(60_000, 0, 0)
-	s.AddWhole(at(60_000), 50*time.Millisecond)
-	check(60_100, 0, 0) // a whole answer has no token of its own
-	if _, _, got := s.Recent(at(60_100), at(0)); got < 50*time.Millisecond || got > 51*time.Millisecond {
-		t.Errorf("E2EL %v, want 50ms", got)
+	const ms = time.Millisecond
+	check(0, 0, 0, 0, 0, 0, 0)
+	s.AddStreamed(at(100), 10, 10*ms, tokensAt(0, 8, 15, 23)) // gaps of 8, 7, 8
+	s.AddStreamed(at(900), 30, 30*ms, nil)
+	s.AddStreamed(at(900), 60, 20*ms, tokensAt(5, 55)) // 50
+	check(1000, 20*ms, 30*ms, 8*ms, 50*ms, 100, 3)
+	check(4000, 20*ms, 30*ms, 8*ms, 50*ms, 25, 0.75)
+	s.AddStreamed(at(5200), 9, 40*ms, tokensAt(1))
+	check(5200, 30*ms, 40*ms, 50*ms, 50*ms, 99/4.7, 3/4.7)         // the first half second is gone, with its request
+	s.AddStreamed(at(400), 999, time.Hour, tokensAt(0, 3_600_000)) // too old: its place is taken
+	check(5200, 30*ms, 40*ms, 50*ms, 50*ms, 99/4.7, 3/4.7)
+	check(9900, 40*ms, 40*ms, 0, 0, 9/4.9, 1/4.9)
+	check(10000, 0, 0, 0, 0, 0, 0)
+	check(60_000, 0, 0, 0, 0, 0, 0)
+	for range 99 {
+		s.AddWhole(at(60_000), 50*ms)
+	}
+	s.AddWhole(at(60_000), 70*ms)
+	s.AddWhole(at(60_000), 70*ms)
+	check(60_100, 0, 0, 0, 0, 0, 101/4.6) // a whole answer has no token of its own
+	if got := s.Recent(at(60_100), at(0)).E2EL; !bucketed(got.P50, 50*ms) || !bucketed(got.P99, 70*ms) {
+		t.Errorf("E2EL %v, want 50ms and 70ms", got)
 	}
 }

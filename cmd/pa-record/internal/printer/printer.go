@@ -6,6 +6,7 @@ import (
 	"io"
 	"os"
 	"reflect"
+	"slices"
 	"sync"
 	"time"
 )
@@ -98,15 +99,19 @@ type Stream struct {
 // Write implements io.Writer. It returns the error of an earlier write, because b is
 // written later.
 func (s *Stream) Write(b []byte) (int, error) {
-	if err := s.queue.add(s, b, false); err != nil {
+	if err := s.queue.add(queuedText{to: s, text: slices.Clone(b)}); err != nil {
 		return 0, err
 	}
 	return len(b), nil
 }
 
-// WriteLatest is Write for a text that replaces the previous text of WriteLatest, if
-// that one is still last in the queue.
-func (s *Stream) WriteLatest(b []byte) { _ = s.queue.add(s, b, true) }
+// Redraw shows a text that stays last on a terminal until another text is written, to this
+// stream or to another one of the same file: that text comes after erase, which must remove
+// what text drew. A text of Redraw that has not been written yet is dropped. An empty text
+// only removes the previous one.
+func (s *Stream) Redraw(text, erase string) {
+	_ = s.queue.add(queuedText{to: s, text: []byte(text), drawn: true, erase: []byte(erase)})
+}
 
 func (s *Stream) failure() error {
 	s.queue.mu.Lock()
@@ -116,9 +121,10 @@ func (s *Stream) failure() error {
 
 // A queuedText is text that waits to be written.
 type queuedText struct {
-	to     *Stream
-	text   []byte
-	latest bool // the next latest text may replace it
+	to    *Stream
+	text  []byte
+	drawn bool   // by Redraw: the next drawn text may replace it
+	erase []byte // what removes it from the terminal
 	// reached, if not nil, is closed when the queue reaches this text.
 	reached chan struct{}
 }
@@ -131,7 +137,8 @@ type queue struct {
 	changed *sync.Cond // signals a change of the fields below
 	texts   []queuedText
 	bytes   int
-	written uint64 // number of texts
+	onView  queuedText // drawn on the terminal, and erased by the next text; zero: none
+	written uint64     // number of texts
 	inHurry bool
 	closed  bool
 }
@@ -143,10 +150,11 @@ func newQueue() *queue {
 	return q
 }
 
-// add queues a copy of text.
-func (q *queue) add(to *Stream, text []byte, latest bool) error {
+// add queues a text.
+func (q *queue) add(t queuedText) error {
 	q.mu.Lock()
 	defer q.mu.Unlock()
+	to := t.to
 	for q.bytes > maxQueuedBytes && !q.inHurry && to.err == nil {
 		q.changed.Wait()
 	}
@@ -156,12 +164,12 @@ func (q *queue) add(to *Stream, text []byte, latest bool) error {
 	case q.bytes > maxQueuedBytes:
 		return fmt.Errorf("%s: %w", to.name, errNotRead)
 	}
-	if n := len(q.texts); latest && n > 0 && q.texts[n-1].latest && q.texts[n-1].to == to {
+	if n := len(q.texts); t.drawn && n > 0 && q.texts[n-1].drawn && q.texts[n-1].to == to {
 		q.bytes -= len(q.texts[n-1].text)
 		q.texts = q.texts[:n-1]
 	}
-	q.texts = append(q.texts, queuedText{to: to, text: append([]byte(nil), text...), latest: latest})
-	q.bytes += len(text)
+	q.texts = append(q.texts, t)
+	q.bytes += len(t.text)
 	q.changed.Broadcast()
 	return nil
 }
@@ -184,17 +192,34 @@ func (q *queue) run() {
 			close(t.reached)
 			continue
 		}
-		if t.to.err == nil {
-			q.mu.Unlock()
-			_, err := t.to.dst.Write(t.text)
-			q.mu.Lock()
-			if err != nil {
-				t.to.err = fmt.Errorf("%s: %w", t.to.name, err)
-			}
+		text, on := t.text, q.onView
+		q.onView = queuedText{}
+		switch {
+		case on.to == t.to: // in one write, so that nothing flickers
+			text = append(on.erase, text...)
+		case on.to != nil:
+			q.write(on.to, on.erase)
+		}
+		q.write(t.to, text)
+		if t.drawn {
+			q.onView = t
 		}
 		q.written++
 		q.bytes -= len(t.text)
 		q.changed.Broadcast()
+	}
+}
+
+// write writes a text, and keeps the first error of the stream. It unlocks q.mu meanwhile.
+func (q *queue) write(to *Stream, text []byte) {
+	if to.err != nil || len(text) == 0 {
+		return
+	}
+	q.mu.Unlock()
+	_, err := to.dst.Write(text)
+	q.mu.Lock()
+	if err != nil {
+		to.err = fmt.Errorf("%s: %w", to.name, err)
 	}
 }
 

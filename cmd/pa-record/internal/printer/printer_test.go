@@ -20,8 +20,8 @@ func (w *stuckWriter) Write(b []byte) (int, error) {
 	return w.Buffer.Write(b)
 }
 
-// Texts come in their order; of several latest texts that wait, the last
-// one stays.
+// Texts come in their order; of several drawn texts that wait, the last one stays. The
+// next text, on either stream, comes after what erases the drawn one.
 func TestPrinterOrder(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := &stuckWriter{open: make(chan struct{})}
@@ -29,20 +29,40 @@ func TestPrinterOrder(t *testing.T) {
 		io.WriteString(p.Out, "1 ")
 		synctest.Wait() // it is being written: nothing replaces it
 		for _, line := range []string{"a ", "b ", "c "} {
-			p.Err.WriteLatest([]byte(line))
+			p.Err.Redraw(line, "<")
 		}
 		io.WriteString(p.Out, "2 ")
 		for _, line := range []string{"d ", "e "} {
-			p.Err.WriteLatest([]byte(line))
+			p.Err.Redraw(line, "<<")
 		}
 		close(w.open)
+		synctest.Wait()
+		p.Err.Redraw("f ", "<<<")
+		synctest.Wait()
+		p.Err.Redraw("", "")
+		synctest.Wait()
+		p.Err.Redraw("", "") // there is nothing to erase
+		io.WriteString(p.Err, "3 ")
 		if whole, err := p.Close(); !whole || err != nil {
 			t.Errorf("close = %v, %v", whole, err)
 		}
-		if got, want := w.String(), "1 c 2 e "; got != want {
+		if got, want := w.String(), "1 c <2 e <<f <<<3 "; got != want {
 			t.Errorf("written %q, want %q", got, want)
 		}
 	})
+}
+
+// Streams of different files do not erase each other's texts.
+func TestRedrawTwoFiles(t *testing.T) {
+	var stdout, stderr bytes.Buffer
+	p := New(&stdout, &stderr)
+	p.Err.Redraw("line", "<")
+	io.WriteString(p.Out, "report")
+	io.WriteString(p.Err, "warning")
+	p.Close()
+	if stdout.String() != "report" || stderr.String() != "line<warning" {
+		t.Errorf("written %q and %q", stdout.String(), stderr.String())
+	}
 }
 
 // A stream that takes nothing delays neither the writers, nor the other stream, nor

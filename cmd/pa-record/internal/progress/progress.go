@@ -9,7 +9,9 @@ import (
 	"github.com/pa-tools/pa/cmd/pa-record/internal/printer"
 	"github.com/pa-tools/pa/cmd/pa-record/internal/runindex"
 	"github.com/pa-tools/pa/internal/sanitize"
+	"github.com/pa-tools/pa/internal/sparkline"
 	"github.com/pa-tools/pa/pkg/recorder"
+	"github.com/pa-tools/pa/pkg/recorder/window"
 )
 
 // plainEvery is the period of progress lines where there is no terminal.
@@ -20,19 +22,31 @@ type Display struct {
 	w io.Writer
 	// columns returns the width of the terminal; nil means plain lines.
 	columns func() int
-	color   bool
+	style   style
 	now     func() time.Time
 	of      runindex.Index
 
-	last  time.Time // of the last plain line
-	drawn bool
+	last    time.Time // of the last plain line
+	history history   // for the terminal
+	erase   string    // removes what is on a terminal; "" if nothing is
+}
+
+// A style says what a terminal shows beside plain ASCII.
+type style struct {
+	color bool
+	// blocks are the characters of a sparkline.
+	blocks bool
 }
 
 // New returns a display that writes to w. of is the run's number among the runs of --repeat.
-// getenv returns environment variables (NO_COLOR, TERM). columns returns the width of the
+// getenv returns environment variables (NO_COLOR, TERM, and the
+// locale). columns returns the width of the
 // terminal; nil means plain lines.
 func New(w io.Writer, of runindex.Index, getenv func(string) string, columns func() int) *Display {
-	p := &Display{w: sanitize.Raw(w), color: getenv("NO_COLOR") == "", now: time.Now, of: of}
+	p := &Display{
+		w: sanitize.Raw(w), style: style{color: getenv("NO_COLOR") == "", blocks: sparkline.Shown(getenv)},
+		now: time.Now, of: of,
+	}
 	if columns != nil && getenv("TERM") != "dumb" {
 		p.columns = columns
 	}
@@ -50,31 +64,79 @@ func (p *Display) Callback() func(recorder.Progress) {
 
 func (p *Display) show(s recorder.Progress) {
 	if p.columns != nil {
-		p.draw("\r\x1b[K" + redrawnLine(s, p.of, p.columns(), p.color))
-		p.drawn = true
+		p.history.add(s)
+		p.redraw(p.screen(s))
 		return
 	}
 	if now := p.now(); now.Sub(p.last) >= plainEvery {
 		p.last = now
-		p.draw("pa-record: " + plainLine(s, p.of) + "\n")
+		fmt.Fprint(p.w, "pa-record: "+plainLine(s, p.of)+"\n")
 	}
 }
 
-// draw writes a line. It drops an older line that has not been written yet.
-func (p *Display) draw(line string) {
+// screen returns the lines for a terminal, and what erases them when the cursor is at
+// their end.
+func (p *Display) screen(s recorder.Progress) (text, erase string) {
+	columns := p.columns()
+	text, erase = redrawnLine(s, p.of, columns, p.style), "\r\x1b[K"
+	if recent := recentLine(s, p.history.rates, columns, p.style); recent != "" {
+		text += "\n" + recent
+		erase += "\x1b[A\x1b[K"
+	}
+	return text, erase
+}
+
+// redraw shows text in place of the previous one. It drops a text that has not been
+// written yet.
+func (p *Display) redraw(text, erase string) {
 	if w, ok := p.w.(*printer.Stream); ok {
-		w.WriteLatest([]byte(line))
+		w.Redraw(text, erase) // it erases, also when something else is printed
+	} else {
+		fmt.Fprint(p.w, p.erase+text)
+	}
+	p.erase = erase
+}
+
+// Clear removes the lines from the terminal.
+func (p *Display) Clear() {
+	if p != nil && p.erase != "" {
+		p.redraw("", "")
+	}
+}
+
+// historySeconds is how many seconds a history covers: the columns of the widest sparkline.
+const historySeconds = 30
+
+// A history holds the throughput of a stage of a level over its last seconds.
+type history struct {
+	level  int
+	warmup bool
+	until  time.Duration // since the level began
+	rates  []float64     // one for each second, oldest first: see throughput
+}
+
+// add adds a snapshot, once a second.
+func (h *history) add(s recorder.Progress) {
+	switch {
+	case s.Index != h.level || s.Warmup != h.warmup || s.Elapsed < h.until:
+		*h = history{level: s.Index, warmup: s.Warmup, until: s.Elapsed}
+	case s.Elapsed-h.until < time.Second:
 		return
 	}
-	fmt.Fprint(p.w, line)
+	h.until = s.Elapsed
+	h.rates = append(h.rates[max(0, len(h.rates)-historySeconds+1):], throughput(&s))
 }
 
-// Clear removes the line from the terminal, before something else is printed.
-func (p *Display) Clear() {
-	if p != nil && p.drawn {
-		fmt.Fprint(p.w, "\r\x1b[K")
-		p.drawn = false
+// streams reports whether streamed requests ended lately.
+func streams(s *recorder.Progress) bool { return s.Recent.TTFT.P50 > 0 }
+
+// throughput returns the output tokens per second; the requests per second where none was
+// streamed.
+func throughput(s *recorder.Progress) float64 {
+	if streams(s) {
+		return s.Recent.TokensPerSecond
 	}
+	return s.Recent.RequestsPerSecond
 }
 
 // plainLine returns a line that says how far the run is.
@@ -105,17 +167,25 @@ const (
 	narrowestBar = 8
 )
 
-// A part is a piece of the redrawn line. If there is no room for all parts, the one with
+// A part is a piece of a line on a terminal. If there is no room for all parts, the one with
 // the lowest rank is left out first.
 type part struct {
-	rank int
-	text string
-	red  bool
+	rank  int
+	text  string
+	color color
 }
 
-// redrawnLine returns the line for a terminal of that many columns. It never fills the
-// last column, where some terminals wrap.
-func redrawnLine(s recorder.Progress, of runindex.Index, columns int, color bool) string {
+// A color is the parameter of the escape sequence that selects it; 0 for none.
+type color int
+
+const (
+	red    color = 31 // failures
+	yellow color = 33 // a measurement that is in doubt
+)
+
+// redrawnLine returns the line for a terminal of that many columns that says how far the
+// run is. It never fills the last column, where some terminals wrap.
+func redrawnLine(s recorder.Progress, of runindex.Index, columns int, style style) string {
 	level := s.Load.String()
 	switch {
 	case s.Levels > 1:
@@ -131,15 +201,13 @@ func redrawnLine(s recorder.Progress, of runindex.Index, columns int, color bool
 		done = fmt.Sprintf("%d/%d", s.Done, s.Target)
 	}
 	parts := []part{
-		{4, of.Short(), false},
-		{9, level, false},
-		{5, "", false}, // the bar
-		{8, done, false},
-		{7, failed(s), true},
-		{1, fmt.Sprintf("%d in flight", s.InFlight), false},
-		{3, latency(s), false},
-		{2, tokenRate(s), false},
-		{6, timeLeft(s), false},
+		{4, of.Short(), 0},
+		{9, level, 0},
+		{5, "", 0}, // the bar
+		{8, done, 0},
+		{7, failed(s), red},
+		{1, fmt.Sprintf("%d in flight", s.InFlight), 0},
+		{6, timeLeft(s), 0},
 	}
 	if s.Fraction > 0 || s.Target > 0 {
 		bar := &parts[2].text
@@ -151,6 +219,48 @@ func redrawnLine(s recorder.Progress, of runindex.Index, columns int, color bool
 	} else {
 		fit(parts, columns-1)
 	}
+	return join(parts, style)
+}
+
+// shortestSparkline is the least number of columns of a sparkline.
+const shortestSparkline = 8
+
+// recentLine returns the line for a terminal of that many columns with the figures of the
+// last five seconds; "" if there are none. rates are the throughputs of the sparkline. A
+// terminal echoes Ctrl-C behind the line as two characters, which must not wrap.
+func recentLine(s recorder.Progress, rates []float64, columns int, style style) string {
+	r, room := &s.Recent, columns-3
+	parts := []part{
+		{2, "last 5 s:", 0},
+		{5, percentiles("TTFT", r.TTFT), 0},
+		{4, percentiles("ITL", r.ITL), 0},
+		{5, "", 0}, // E2EL
+		{3, tokenRate(s), 0},
+		{1, requestRate(s), 0},
+		{6, "", yellow},
+	}
+	if !streams(&s) {
+		parts[3].text = percentiles("E2EL", r.E2EL)
+	}
+	if s.ClientLimited {
+		parts[6].text = "client may be the limit"
+	}
+	if r.RequestsPerSecond == 0 && !s.ClientLimited {
+		return ""
+	}
+	fit(parts, room)
+	rate := &parts[4]
+	if !streams(&s) {
+		rate = &parts[5]
+	}
+	if free := room - width(parts) - 2; style.blocks && rate.text != "" && len(rates) > 1 && free >= shortestSparkline {
+		rate.text += "  " + sparkline.Line(rates, min(free, historySeconds))
+	}
+	return join(parts, style)
+}
+
+// join joins the parts of a line, in color if style has it.
+func join(parts []part, style style) string {
 	var b strings.Builder
 	for _, p := range parts {
 		if p.text == "" {
@@ -159,8 +269,8 @@ func redrawnLine(s recorder.Progress, of runindex.Index, columns int, color bool
 		if b.Len() > 0 {
 			b.WriteString("  ")
 		}
-		if p.red && color {
-			p.text = "\x1b[31m" + p.text + "\x1b[0m"
+		if p.color != 0 && style.color {
+			p.text = fmt.Sprintf("\x1b[%dm%s\x1b[0m", p.color, p.text)
 		}
 		b.WriteString(p.text)
 	}
@@ -191,7 +301,7 @@ func fit(parts []part, room int) {
 }
 
 // width returns the number of columns of the parts, with two blanks between them. All
-// parts are ASCII.
+// parts are ASCII but the sparkline, which is added last.
 func width(parts []part) int {
 	n := 0
 	for _, p := range parts {
@@ -222,11 +332,11 @@ func failed(s recorder.Progress) string {
 	return fmt.Sprintf("%d failed", s.Failed)
 }
 
-// latency returns the TTFT of streamed requests, or the E2EL if none are streamed.
+// latency returns the median TTFT of streamed requests, or the E2EL if none are streamed.
 func latency(s recorder.Progress) string {
-	name, d := "TTFT", s.TTFT
+	name, d := "TTFT", s.Recent.TTFT.P50
 	if d == 0 {
-		name, d = "E2EL", s.E2EL
+		name, d = "E2EL", s.Recent.E2EL.P50
 	}
 	ms := float64(d) / float64(time.Millisecond)
 	switch {
@@ -240,14 +350,42 @@ func latency(s recorder.Progress) string {
 	return fmt.Sprintf("%s %.1f s", name, ms/1000)
 }
 
-func tokenRate(s recorder.Progress) string {
-	switch {
-	case s.TokensPerSecond == 0:
+// percentiles returns "TTFT p50 45.2 p99 80.1 ms"; "" if there are none.
+func percentiles(name string, p window.Percentiles) string {
+	if p.P50 == 0 {
 		return ""
-	case s.TokensPerSecond < 9999.5:
-		return fmt.Sprintf("%.0f tok/s", s.TokensPerSecond)
 	}
-	return fmt.Sprintf("%.1fk tok/s", s.TokensPerSecond/1000)
+	ms := func(d time.Duration) string { return threeDigits(float64(d) / float64(time.Millisecond)) }
+	return fmt.Sprintf("%s p50 %s p99 %s ms", name, ms(p.P50), ms(p.P99))
+}
+
+// threeDigits formats a number with three significant digits, or as a whole number.
+func threeDigits(v float64) string {
+	switch {
+	case v < 9.995:
+		return fmt.Sprintf("%.2f", v)
+	case v < 99.95:
+		return fmt.Sprintf("%.1f", v)
+	}
+	return fmt.Sprintf("%.0f", v)
+}
+
+func tokenRate(s recorder.Progress) string {
+	switch v := s.Recent.TokensPerSecond; {
+	case v == 0:
+		return ""
+	case v < 9999.5:
+		return fmt.Sprintf("%.0f tok/s", v)
+	default:
+		return fmt.Sprintf("%.1fk tok/s", v/1000)
+	}
+}
+
+func requestRate(s recorder.Progress) string {
+	if s.Recent.RequestsPerSecond == 0 {
+		return ""
+	}
+	return threeDigits(s.Recent.RequestsPerSecond) + " req/s"
 }
 
 func timeLeft(s recorder.Progress) string {

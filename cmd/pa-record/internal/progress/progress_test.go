@@ -1,31 +1,47 @@
 package progress
 
 import (
+	"slices"
 	"strings"
 	"testing"
 	"time"
+	"unicode/utf8"
 
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/pa-tools/pa/cmd/pa-record/internal/runindex"
 	"github.com/pa-tools/pa/pkg/recorder"
 	"github.com/pa-tools/pa/pkg/recorder/load"
+	"github.com/pa-tools/pa/pkg/recorder/window"
 )
+
+const ms = time.Millisecond
 
 // snapshots of runs, for all kinds of lines.
 var snapshots = map[string]recorder.Progress{
 	"counted": {
 		Levels: 1, Load: load.Concurrency{N: 8}, Failed: 3, Done: 104, Target: 200, InFlight: 8, Elapsed: 13 * time.Second,
-		Fraction: 0.52, Left: 12 * time.Second, TTFT: 45_240 * time.Microsecond, TokensPerSecond: 412.3,
+		Fraction: 0.52, Left: 12 * time.Second,
+		Recent: window.Recent{
+			TTFT: window.Percentiles{P50: 45_240 * time.Microsecond, P99: 80_100 * time.Microsecond},
+			ITL:  window.Percentiles{P50: 9_870 * time.Microsecond, P99: 104_200 * time.Microsecond}, TokensPerSecond: 412.3, RequestsPerSecond: 3.217,
+		},
 	},
 	"windows": {
 		Index: 1, Levels: 4, Load: load.Concurrency{N: 64}, Done: 5000, InFlight: 64, Elapsed: 75 * time.Second,
-		Fraction: 0.25, AtMost: true, Left: 225 * time.Second, TTFT: 1_240 * time.Millisecond, TokensPerSecond: 123_456,
+		Fraction: 0.25, AtMost: true, Left: 225 * time.Second, ClientLimited: true,
+		Recent: window.Recent{TTFT: window.Percentiles{P50: 1_240 * ms, P99: 12_345 * ms}, TokensPerSecond: 123_456, RequestsPerSecond: 1234.5},
 	},
 	"warm-up":  {Levels: 1, Load: load.Concurrency{N: 2}, Warmup: true, Done: 3, Target: 20, InFlight: 2, Elapsed: time.Second, Fraction: 0.15},
 	"at first": {Levels: 1, Load: load.Concurrency{N: 1}, InFlight: 1, Target: 9},
-	"no end":   {Levels: 1, Load: load.Concurrency{N: 1}, Done: 7, InFlight: 1, Elapsed: 2 * time.Hour, TTFT: 1_234 * time.Microsecond},
-	"whole":    {Levels: 1, Load: load.Concurrency{N: 1}, Done: 7, InFlight: 1, Elapsed: time.Minute, E2EL: 12_345 * time.Microsecond},
+	"no end": {
+		Levels: 1, Load: load.Concurrency{N: 1}, Done: 7, InFlight: 1, Elapsed: 2 * time.Hour,
+		Recent: window.Recent{TTFT: window.Percentiles{P50: 1_234 * time.Microsecond, P99: 1_234 * time.Microsecond}, RequestsPerSecond: 0.2},
+	},
+	"whole": {
+		Levels: 1, Load: load.Concurrency{N: 1}, Done: 7, InFlight: 1, Elapsed: time.Minute,
+		Recent: window.Recent{E2EL: window.Percentiles{P50: 12_345 * time.Microsecond, P99: 99_950 * time.Microsecond}, RequestsPerSecond: 80.97},
+	},
 }
 
 func TestPlainLine(t *testing.T) {
@@ -53,39 +69,104 @@ func TestRedrawnLine(t *testing.T) {
 		of      runindex.Index
 		want    string
 	}{
-		{"counted", 140, runindex.Index{}, "concurrency 8  [###############---------------]  104/200  3 failed  8 in flight  TTFT 45 ms  412 tok/s  12 s left"},
-		{"counted", 100, runindex.Index{}, "concurrency 8  [########--------]  104/200  3 failed  8 in flight  TTFT 45 ms  412 tok/s  12 s left"},
-		{"counted", 80, runindex.Index{}, "concurrency 8  [####-----]  104/200  3 failed  TTFT 45 ms  412 tok/s  12 s left"},
-		{"counted", 79, runindex.Index{}, "concurrency 8  [####----]  104/200  3 failed  TTFT 45 ms  412 tok/s  12 s left"},
+		{"counted", 140, runindex.Index{}, "concurrency 8  [###############---------------]  104/200  3 failed  8 in flight  12 s left"},
+		{"counted", 80, runindex.Index{}, "concurrency 8  [#########----------]  104/200  3 failed  8 in flight  12 s left"},
+		{"counted", 69, runindex.Index{}, "concurrency 8  [####----]  104/200  3 failed  8 in flight  12 s left"},
+		{"counted", 68, runindex.Index{}, "concurrency 8  [##########----------]  104/200  3 failed  12 s left"},
 		{"counted", 60, runindex.Index{}, "concurrency 8  [######------]  104/200  3 failed  12 s left"},
 		{"counted", 40, runindex.Index{}, "concurrency 8  104/200  3 failed"},
 		{"counted", 14, runindex.Index{}, "concurrency 8"},
 		{"counted", 8, runindex.Index{}, "concurr"},
 		{"counted", 0, runindex.Index{}, ""},
-		{"windows", 80, runindex.Index{}, "concurrency 64 (2/4)  [###---------]  5000 done  TTFT 1.2 s  at most 3m45s left"},
+		{"windows", 80, runindex.Index{}, "concurrency 64 (2/4)  [##--------]  5000 done  64 in flight  at most 3m45s left"},
 		{"warm-up", 100, runindex.Index{}, "concurrency 2 warm-up  [####--------------------------]  3/20  2 in flight"},
 		{"at first", 100, runindex.Index{}, "concurrency 1  [------------------------------]  0/9  1 in flight"},
-		{"counted", 100, runindex.Index{Index: 1, Of: 1}, "concurrency 8  [########--------]  104/200  3 failed  8 in flight  TTFT 45 ms  412 tok/s  12 s left"},
-		{"counted", 140, runindex.Index{Index: 2, Of: 3}, "run 2/3  concurrency 8  [###############---------------]  104/200  3 failed  8 in flight  TTFT 45 ms  412 tok/s  12 s left"},
-		{"counted", 80, runindex.Index{Index: 2, Of: 3}, "run 2/3  concurrency 8  [#####------]  104/200  3 failed  TTFT 45 ms  12 s left"},
+		{"counted", 140, runindex.Index{Index: 1, Of: 1}, "concurrency 8  [###############---------------]  104/200  3 failed  8 in flight  12 s left"},
+		{"counted", 140, runindex.Index{Index: 2, Of: 3}, "run 2/3  concurrency 8  [###############---------------]  104/200  3 failed  8 in flight  12 s left"},
 		{"counted", 60, runindex.Index{Index: 2, Of: 3}, "concurrency 8  [######------]  104/200  3 failed  12 s left"},
-		{"no end", 100, runindex.Index{}, "concurrency 1  7 done  1 in flight  TTFT 1.23 ms"},
+		{"no end", 100, runindex.Index{}, "concurrency 1  7 done  1 in flight"},
 	} {
-		got := redrawnLine(snapshots[tt.name], tt.of, tt.columns, false)
+		got := redrawnLine(snapshots[tt.name], tt.of, tt.columns, style{})
 		if got != tt.want {
 			t.Errorf("%s in %d columns:\ngot  %s\nwant %s", tt.name, tt.columns, got, tt.want)
 		}
 	}
 	for name, s := range snapshots {
 		for columns := range 200 {
-			if got := redrawnLine(s, runindex.Index{Index: 12, Of: 345}, columns, false); len(got) >= max(columns, 1) {
+			if got := redrawnLine(s, runindex.Index{Index: 12, Of: 345}, columns, style{}); len(got) >= max(columns, 1) {
 				t.Errorf("%s: %d characters in %d columns", name, len(got), columns)
+			}
+			for n := range 40 {
+				if got := recentLine(s, make([]float64, n), columns, style{blocks: true}); utf8.RuneCountInString(got) > max(columns-3, 0) {
+					t.Errorf("%s: the figures have %d characters in %d columns: %s", name, utf8.RuneCountInString(got), columns, got)
+				}
 			}
 		}
 	}
+}
+
+// The figures of the last seconds, in wide and narrow terminals.
+func TestRecentLine(t *testing.T) {
+	rates := []float64{0, 100, 200, 300, 400, 400, 200}
+	for _, tt := range []struct {
+		name    string
+		columns int
+		style   style
+		want    string
+	}{
+		{"counted", 140, style{blocks: true}, "last 5 s:  TTFT p50 45.2 p99 80.1 ms  ITL p50 9.87 p99 104 ms  412 tok/s  ▁▃▅▇██▅  3.22 req/s"},
+		{"counted", 140, style{}, "last 5 s:  TTFT p50 45.2 p99 80.1 ms  ITL p50 9.87 p99 104 ms  412 tok/s  3.22 req/s"},
+		{"counted", 97, style{blocks: true}, "last 5 s:  TTFT p50 45.2 p99 80.1 ms  ITL p50 9.87 p99 104 ms  412 tok/s  ▁▃▅▇██▅  3.22 req/s"},
+		{"counted", 96, style{blocks: true}, "last 5 s:  TTFT p50 45.2 p99 80.1 ms  ITL p50 9.87 p99 104 ms  412 tok/s  3.22 req/s"},
+		{"counted", 80, style{blocks: true}, "last 5 s:  TTFT p50 45.2 p99 80.1 ms  ITL p50 9.87 p99 104 ms  412 tok/s"},
+		{"counted", 70, style{}, "TTFT p50 45.2 p99 80.1 ms  ITL p50 9.87 p99 104 ms  412 tok/s"},
+		{"counted", 40, style{}, "TTFT p50 45.2 p99 80.1 ms"},
+		{"counted", 10, style{}, "TTFT p5"},
+		{"windows", 100, style{color: true}, "last 5 s:  TTFT p50 1240 p99 12345 ms  123.5k tok/s  1234 req/s  \x1b[33mclient may be the limit\x1b[0m"},
+		{"windows", 50, style{color: true}, "\x1b[33mclient may be the limit\x1b[0m"},
+		{"windows", 60, style{}, "TTFT p50 1240 p99 12345 ms  client may be the limit"},
+		{"whole", 100, style{blocks: true}, "last 5 s:  E2EL p50 12.3 p99 100 ms  81.0 req/s  ▁▃▅▇██▅"},
+		{"warm-up", 100, style{blocks: true}, ""},
+	} {
+		if got := recentLine(snapshots[tt.name], rates, tt.columns, tt.style); got != tt.want {
+			t.Errorf("%s in %d columns:\ngot  %q\nwant %q", tt.name, tt.columns, got, tt.want)
+		}
+	}
+}
+
+// Failures are red, and nothing else of the first line has a color.
+func TestRedrawnLineColor(t *testing.T) {
 	s := snapshots["counted"]
-	if got := redrawnLine(s, runindex.Index{}, 140, true); strings.NewReplacer("\x1b[31m", "", "\x1b[0m", "").Replace(got) != redrawnLine(s, runindex.Index{}, 140, false) || !strings.Contains(got, "\x1b[31m3 failed\x1b[0m") {
-		t.Errorf("in color: %q", got)
+	want := strings.Replace(redrawnLine(s, runindex.Index{}, 140, style{}), "3 failed", "\x1b[31m3 failed\x1b[0m", 1)
+	if got := redrawnLine(s, runindex.Index{}, 140, style{color: true}); got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+}
+
+// A history has a value for each second of the present stage, at most historySeconds.
+func TestHistory(t *testing.T) {
+	var h history
+	add := func(index int, warmup bool, elapsed time.Duration, tokens float64) {
+		h.add(recorder.Progress{Index: index, Warmup: warmup, Elapsed: elapsed, Recent: window.Recent{TTFT: window.Percentiles{P50: 1}, TokensPerSecond: tokens, RequestsPerSecond: 7}})
+	}
+	add(0, true, 250*ms, 1)
+	add(0, true, 1250*ms, 2)
+	add(0, false, 1500*ms, 3) // the measurement begins, and its history
+	add(0, false, 2250*ms, 4) // within its first second
+	add(0, false, 2500*ms, 5)
+	add(0, false, 3750*ms, 6)
+	if want := []float64{3, 5, 6}; !slices.Equal(h.rates, want) {
+		t.Errorf("%v, want %v", h.rates, want)
+	}
+	for i := range 40 {
+		add(1, false, time.Duration(i)*time.Second, float64(i))
+	}
+	if len(h.rates) != historySeconds || h.rates[0] != 10 || h.rates[historySeconds-1] != 39 {
+		t.Errorf("after 40 seconds: %v", h.rates)
+	}
+	whole := snapshots["whole"]
+	if got := throughput(&whole); got != 80.97 {
+		t.Errorf("throughput of whole answers: %v, want their rate", got)
 	}
 }
 
@@ -94,16 +175,18 @@ func TestRedrawnLine(t *testing.T) {
 func TestProgressWrites(t *testing.T) {
 	getenv := func(m map[string]string) func(string) string { return func(k string) string { return m[k] } }
 	wide := func() int { return 60 }
-	line := "concurrency 8  [######------]  104/200  \x1b[31m3 failed\x1b[0m  12 s left"
+	const line = "concurrency 8  [######------]  104/200  \x1b[31m3 failed\x1b[0m  12 s left\nTTFT p50 45.2 p99 80.1 ms  ITL p50 9.87 p99 104 ms"
+	const erase = "\r\x1b[K\x1b[A\x1b[K"
+	screens := func(line string) string { return strings.Repeat(line+erase, 5) }
 	plain := "pa-record: " + plainLine(snapshots["counted"], runindex.Index{}) + "\n"
 	for _, tt := range []struct {
 		name    string
 		getenv  func(string) string
 		columns func() int
-		want    string // of snapshots after 0, 4, 10, 13, 24 s, and the end
+		want    string // of snapshots after 0, 4, 10, 13, 24 s, and the end, which erases
 	}{
-		{"terminal", getenv(nil), wide, strings.Repeat("\r\x1b[K"+line, 5) + "\r\x1b[K"},
-		{"no color", getenv(map[string]string{"NO_COLOR": "1"}), wide, strings.Repeat("\r\x1b[K"+strings.NewReplacer("\x1b[31m", "", "\x1b[0m", "").Replace(line), 5) + "\r\x1b[K"},
+		{"terminal", getenv(nil), wide, screens(line)},
+		{"no color", getenv(map[string]string{"NO_COLOR": "1"}), wide, screens(strings.NewReplacer("\x1b[31m", "", "\x1b[0m", "").Replace(line))},
 		{"no terminal", getenv(nil), nil, plain + plain},
 		{"a simple terminal", getenv(map[string]string{"TERM": "dumb"}), wide, plain + plain},
 	} {

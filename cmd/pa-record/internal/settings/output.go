@@ -42,6 +42,21 @@ func (p *parser) output(s *Settings) {
 		s.Hints[key] = value
 	}
 	p.csv(s)
+	p.html(s)
+}
+
+// html reads --html. A page shows the runs of one process.
+func (p *parser) html(s *Settings) {
+	if !p.c.IsSet("html") {
+		return
+	}
+	if s.HTML = p.c.String("html"); s.HTML == "" || s.HTML == "-" {
+		p.errorf("--html %q: give the name of a file; standard output is for the console report", s.HTML)
+		return
+	}
+	if s.ArtifactDir != "" && !filepath.IsAbs(s.HTML) {
+		s.HTML = filepath.Join(s.ArtifactDir, s.HTML)
+	}
 }
 
 // MakeArtifactDir makes the folder of --artifact-dir, if there is one.
@@ -86,6 +101,7 @@ func outputFlags() []cli.Flag {
 		&cli.StringSliceFlag{Name: "profile-export-file", Category: CategoryOutput, Usage: "write the export to `FILE`, by its suffix as " + formats.Suffixes + " (repeatable; default: profile_export.json)"},
 		&cli.StringFlag{Name: "artifact-dir", Category: CategoryOutput, Usage: "write exports into `DIR`, which is made if it is not there", DefaultText: "the current one"},
 		&cli.StringSliceFlag{Name: "analysis-hint", Category: CategoryOutput, Usage: "keep `KEY=VALUE` in the export for pa-analyze, which follows it: dialect, experiment, tokenizer, goodput, … (repeatable)"},
+		&cli.StringFlag{Name: "html", Category: CategoryOutput, Usage: "after the run, write a page with charts and a waterfall to `FILE`, as pa-analyze html makes it from the export"},
 		&cli.StringFlag{Name: "f", Category: CategoryOutput, Usage: "write the report as perf_analyzer's CSV to `FILE`, replacing it, and for an ensemble beside it one for each of its models"},
 		&cli.BoolFlag{Name: "verbose-csv", Category: CategoryOutput, Usage: "more columns in the CSV report"},
 		&cli.BoolFlag{Name: "calibrate", Category: CategoryOutput, Usage: "before the load, measure for a few seconds how far this machine's times are from the truth, and keep it in the export; see pa-record calibrate"},

@@ -87,6 +87,9 @@ func (p *parser) ranks(s *Settings, getenv func(string) string) {
 		}
 		p.errorf("%v, as %s: the ranks need --barrier HOST:PORT or --start-at to begin together; --world-size 1 records alone", s.World, says)
 	}
+	if s.HTML != "" {
+		p.errorf("--html: a page of several ranks needs the exports of all; write it with pa-analyze html '%s'", s.AllRanksPattern(s.exportPaths()[0]))
+	}
 	p.indivisible(s)
 }
 

@@ -99,6 +99,7 @@ type Settings struct {
 	Exports     []string `json:"profile_export_file"`
 	CSV         string   `json:"csv_file,omitempty"` // of -f
 	VerboseCSV  bool     `json:"verbose_csv,omitempty"`
+	HTML        string   `json:"html_file,omitempty"`
 	Hints       hints    `json:"analysis_hints,omitempty"`
 	Repeat      int      `json:"repeat,omitempty"` // runs; 0: --repeat is not given
 	Interleave  bool     `json:"interleave,omitempty"`
