@@ -169,6 +169,14 @@ test-trace: build ## read the traces of recorded runs by the format's documentat
 	bin/pa-record -u 'sim://?ttft=normal:30ms,5ms&itl=5ms&output_tokens=16' --request-rate 50 --duration 2s --profile-export-file $(OUT)/trace/open.parquet --quiet
 	python3 test/trace/trace.py bin/pa-analyze $(OUT)/trace/closed.json $(OUT)/trace/open.parquet
 
+.PHONY: test-browser
+test-browser: build test/browser/node_modules ## drive pages of recorded runs in headless Chromium (Node.js 20, chromium; ARTIFACTS=folder LARGE=requests)
+	node --test test/browser/pages.test.mjs
+
+test/browser/node_modules: test/browser/package-lock.json
+	npm ci --prefix test/browser --ignore-scripts --no-audit --no-fund
+	@touch $@
+
 .PHONY: test-tokenizers
 test-tokenizers: build $(OUT)/tokenizers/bin/python $(OUT)/transformers4/bin/python ## hold tokenizers and made-up prompts to the Hugging Face libraries (Python, TOKENIZERS='a.json folder')
 	$(OUT)/tokenizers/bin/python test/tokenizers/compare.py bin/pa-analyze $(TOKENIZERS)

@@ -10,10 +10,12 @@ import (
 
 	"github.com/pa-tools/pa/cmd/pa-analyze/internal/settings"
 	"github.com/pa-tools/pa/internal/cmdline"
+	"github.com/pa-tools/pa/internal/outfile"
 	"github.com/pa-tools/pa/internal/sanitize"
 	"github.com/pa-tools/pa/pkg/analyze"
 	"github.com/pa-tools/pa/pkg/analyze/diff"
 	diffgate "github.com/pa-tools/pa/pkg/analyze/diff/gate"
+	"github.com/pa-tools/pa/pkg/analyze/page"
 	"github.com/pa-tools/pa/pkg/analyze/report"
 	"github.com/pa-tools/pa/pkg/export"
 )
@@ -23,6 +25,7 @@ func diffCommand() *cli.Command {
 		&cli.StringFlag{Name: "format", Aliases: []string{"f"}, Usage: "print as `FORMAT`: text, markdown, csv, json or junit", Value: "text", Category: "Output"},
 	}
 	flags = append(append(flags, settings.OutputFlags()...), settings.WidthFlag(), settings.ExperimentFlag(),
+		&cli.StringFlag{Name: "html", Usage: "also write a page of both sides to `FILE`, as pa-analyze html makes it", Category: "Output"},
 		&cli.BoolFlag{Name: "explain", Usage: "add how it was judged: p-values, numbers of values, each run, and why intervals are missing", Category: "Output"},
 		&cli.StringSliceFlag{Name: "primary", Usage: "judge these `METRICS` instead of ttft_p50,tpot_p50,e2el_p50,output_tokens_per_s,failed_share", Category: "Comparison"},
 		&cli.StringSliceFlag{Name: "fail-on", Usage: "exit with code 3 where `CONDITION` holds: ttft_p99>+5%, ttft_p99.low>+2%, 'tpot_p50 worse', new.failed_share>1% (repeatable)", Category: "Gates"},
@@ -100,9 +103,19 @@ func diffAction(c *cli.Context) (err error) {
 	if err := settings.CheckOutput(c); err != nil {
 		return err
 	}
+	if err := checkPagePath(c); err != nil {
+		return err
+	}
 	cfg.Series = single
-	oldRuns, oldErr := readSide(c, ahead, olderRuns, cfg)
-	newRuns, newErr := readSide(c, ahead, newerRuns, cfg)
+	var pages []page.Run
+	read := func(side string) readRun {
+		if c.String("html") == "" {
+			return readFigures(c, cfg)
+		}
+		return readPage(c, cfg, side, &pages)
+	}
+	oldRuns, oldErr := readSide(c, ahead, olderRuns, read("old"))
+	newRuns, newErr := readSide(c, ahead, newerRuns, read("new"))
 	if err := errors.Join(oldErr, newErr); err != nil && (len(oldRuns) < len(olderRuns) || len(newRuns) < len(newerRuns)) {
 		return err
 	}
@@ -112,6 +125,11 @@ func diffAction(c *cli.Context) (err error) {
 		"text":     func(r *diff.Result) report.Renderer { return diff.Text(r, settings.ConsoleWidth(c), c.Bool("explain")) },
 		"markdown": diff.Markdown, "csv": diff.CSV, "json": diff.JSON, "junit": diff.JUnit,
 	}[format](res)))
+	if path := c.String("html"); path != "" {
+		p := page.New(programOf(c), pages)
+		p.Diff = res
+		err = errors.Join(err, settings.WriteTo(c, path, page.HTML(p)))
+	}
 	for _, w := range res.Warnings {
 		settings.Warnf(c, "%s", sanitize.Text(w))
 	}
@@ -144,14 +162,36 @@ func conditions(c *cli.Context, options *diff.Options, single bool) ([]*diffgate
 	return all, nil
 }
 
+// A readRun reads a run for a comparison, to its end.
+type readRun func(path string, r export.Reader) (*diff.Run, error)
+
+// readFigures reads what a comparison needs.
+func readFigures(c *cli.Context, cfg analyze.Config) readRun {
+	return func(path string, r export.Reader) (*diff.Run, error) { return diff.Read(c.Context, path, r, cfg) }
+}
+
+// readPage also adds what a page shows of the run to pages, with the levels that --experiment chooses.
+func readPage(c *cli.Context, cfg analyze.Config, side string, pages *[]page.Run) readRun {
+	return func(path string, r export.Reader) (*diff.Run, error) {
+		x, err := page.Collect(c.Context, path, r, cfg)
+		run := diff.OfReport(path, x.Report, cfg)
+		// The comparison reports levels that do not exist, or have a problem.
+		levels, _ := settings.Chosen(path, x.Levels, ofViewLevel, c.StringSlice("experiment"))
+		x.Choose(levels)
+		x.Side = side
+		*pages = append(*pages, x)
+		return run, err
+	}
+}
+
 // readSide reads the runs of a side as far as they can be read.
-func readSide(c *cli.Context, ahead settings.OpenFiles, inputs []settings.Input, cfg analyze.Config) ([]*diff.Run, error) {
+func readSide(c *cli.Context, ahead settings.OpenFiles, inputs []settings.Input, read readRun) ([]*diff.Run, error) {
 	var runs []*diff.Run
 	var errs []error
 	for _, in := range inputs {
 		path := in.Name
 		errs = append(errs, ahead.Use(c, in, func(r export.Reader) error {
-			run, err := diff.Read(c.Context, path, r, cfg)
+			run, err := read(path, r)
 			settings.Warnings(c, r)
 			switch {
 			case c.Err() != nil:
@@ -175,4 +215,16 @@ func readSide(c *cli.Context, ahead settings.OpenFiles, inputs []settings.Input,
 		return nil, errors.Join(errs...)
 	}
 	return runs, errors.Join(errs...)
+}
+
+// checkPagePath refuses a file of --html that must not be written.
+func checkPagePath(c *cli.Context) error {
+	switch path := c.String("html"); {
+	case !c.IsSet("html"):
+		return nil
+	case path == "" || path == "-":
+		return cmdline.Usagef("--html %q: give the name of a file; standard output has the comparison", path)
+	default:
+		return outfile.Check(path, c.Bool("overwrite"))
+	}
 }

@@ -18,16 +18,10 @@ import (
 )
 
 func paretoCommand() *cli.Command {
-	const category = "Pareto"
 	flags := []cli.Flag{
 		&cli.StringFlag{Name: "format", Aliases: []string{"f"}, Usage: "print as `FORMAT`: text, markdown, csv or json", Value: "text", Category: "Output"},
 	}
-	flags = append(append(flags, settings.OutputFlags()...), settings.WidthFlag(), settings.ExperimentFlag(),
-		&cli.StringFlag{Name: "gpus", Usage: "the server of all runs had `N` GPUs, or a number for each run: 4,8 (default: as many as the telemetry of the file has)", Category: category},
-		&cli.StringFlag{Name: "user-rate", Usage: "the speed for a user is `KIND`: decode (1 / mean TPOT) or request (mean of output tokens / E2EL)", Value: "decode", Category: category},
-		&cli.StringFlag{Name: "tokens", Usage: "the throughput of a GPU is of `KIND`: output tokens, or total, input tokens too", Value: "output", Category: category},
-		&cli.StringFlag{Name: "reference", Usage: "measure the area above the point `X:Y`, in tokens/s", Value: "0:0", Category: category},
-	)
+	flags = slices.Concat(flags, settings.OutputFlags(), []cli.Flag{settings.WidthFlag(), settings.ExperimentFlag()}, paretoFlags("Pareto"))
 	return &cli.Command{
 		Name: "pareto", Usage: "the speed for a user against the throughput of a GPU", ArgsUsage: "FILE…",
 		Description: `Prints two rates of each load level of all files: output tokens per second for
@@ -42,6 +36,16 @@ Exit codes: 0 ok, 1 not readable, 2 wrong usage.`,
 		Flags: slices.Concat(flags, settings.MeasureFlags(), []cli.Flag{settings.StreamingFlag(), settings.TokenizerFlag()}, settings.SelectionFlags(),
 			settings.ObjectiveFlags()[:2], settings.InputFlags(), []cli.Flag{settings.PerFileFlag(), settings.MemoryFlag()}),
 		Action: paretoAction,
+	}
+}
+
+// paretoFlags returns the flags of the rates and of the area.
+func paretoFlags(category string) []cli.Flag {
+	return []cli.Flag{
+		&cli.StringFlag{Name: "gpus", Usage: "the server of all runs had `N` GPUs, or a number for each run: 4,8 (default: as many as the telemetry of the file has)", Category: category},
+		&cli.StringFlag{Name: "user-rate", Usage: "the speed for a user is `KIND`: decode (1 / mean TPOT) or request (mean of output tokens / E2EL)", Value: "decode", Category: category},
+		&cli.StringFlag{Name: "tokens", Usage: "the throughput of a GPU is of `KIND`: output tokens, or total, input tokens too", Value: "output", Category: category},
+		&cli.StringFlag{Name: "reference", Usage: "measure the area above the point `X:Y`, in tokens/s", Value: "0:0", Category: category},
 	}
 }
 
@@ -94,7 +98,23 @@ func paretoAction(c *cli.Context) (err error) {
 }
 
 // paretoOptions reads the flags that choose the rates and the reference.
-func paretoOptions(c *cli.Context) (o pareto.Options, err error) {
+func paretoOptions(c *cli.Context) (pareto.Options, error) {
+	o, err := paretoRates(c)
+	if err != nil {
+		return o, err
+	}
+	x, y, ok := strings.Cut(c.String("reference"), ":")
+	var errX, errY error
+	o.UserReference, errX = strconv.ParseFloat(x, 64)
+	o.RateReference, errY = strconv.ParseFloat(y, 64)
+	if !ok || errX != nil || errY != nil || !(o.UserReference >= 0 && o.RateReference >= 0) || math.IsInf(o.UserReference+o.RateReference, 0) {
+		return o, cmdline.Usagef("--reference %q: give two numbers from 0 on, such as 10:0", c.String("reference"))
+	}
+	return o, nil
+}
+
+// paretoRates reads the flags that choose the rates.
+func paretoRates(c *cli.Context) (o pareto.Options, err error) {
 	switch kind := c.String("user-rate"); kind {
 	case "decode":
 	case "request":
@@ -108,13 +128,6 @@ func paretoOptions(c *cli.Context) (o pareto.Options, err error) {
 		o.TotalTokens = true
 	default:
 		return o, cmdline.Usagef("--tokens %q: give output or total", kind)
-	}
-	x, y, ok := strings.Cut(c.String("reference"), ":")
-	var errX, errY error
-	o.UserReference, errX = strconv.ParseFloat(x, 64)
-	o.RateReference, errY = strconv.ParseFloat(y, 64)
-	if !ok || errX != nil || errY != nil || !(o.UserReference >= 0 && o.RateReference >= 0) || math.IsInf(o.UserReference+o.RateReference, 0) {
-		return o, cmdline.Usagef("--reference %q: give two numbers from 0 on, such as 10:0", c.String("reference"))
 	}
 	return o, nil
 }

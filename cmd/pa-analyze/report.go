@@ -15,17 +15,22 @@ import (
 	"github.com/pa-tools/pa/pkg/export"
 )
 
+// analysisFlags are the flags of the commands that report runs: which levels, which definitions, which part.
+func analysisFlags() []cli.Flag {
+	return slices.Concat(
+		[]cli.Flag{settings.ExperimentFlag()}, settings.MeasureFlags(), []cli.Flag{settings.TokenizerFlag()}, settings.SelectionFlags(),
+		[]cli.Flag{&cli.StringFlag{Name: "windows", Usage: "show each level over time, in windows of `LENGTH`: 10s, or recorded, the recorder's own windows", Category: "Selection"}},
+		settings.ObjectiveFlags(), []cli.Flag{settings.MetricsFlag()}, settings.QualityParameterFlags(), settings.EconomicsFlags(),
+	)
+}
+
 func reportCommand() *cli.Command {
 	flags := []cli.Flag{
-		&cli.StringFlag{Name: "format", Aliases: []string{"f"}, Usage: "print as `FORMAT`: table, csv, json or markdown", Value: "table", Category: "Output"},
+		&cli.StringFlag{Name: "format", Aliases: []string{"f"}, Usage: "print as `FORMAT`: table, csv, json, markdown or html", Value: "table", Category: "Output"},
 		&cli.BoolFlag{Name: "all-warnings", Usage: "print every warning of every level and file (default: one line for similar warnings)", Category: "Output"},
 		&cli.BoolFlag{Name: "percentiles", Usage: "show p1 to p99.9 in the table instead of p50 to p99 (csv and json always hold all)", Category: "Output"},
 	}
-	flags = append(append(flags, settings.OutputFlags()...), settings.NamesFlag("json"), settings.WidthFlag(), settings.ExperimentFlag())
-	flags = append(append(flags, settings.MeasureFlags()...), settings.TokenizerFlag())
-	flags = append(flags, settings.SelectionFlags()...)
-	flags = append(flags, &cli.StringFlag{Name: "windows", Usage: "show each level over time, in windows of `LENGTH`: 10s, or recorded, the recorder's own windows", Category: "Selection"})
-	flags = append(append(append(flags, settings.ObjectiveFlags()...), slices.Concat([]cli.Flag{settings.MetricsFlag()}, settings.QualityParameterFlags(), settings.EconomicsFlags())...), settings.DialectFlags()...)
+	flags = slices.Concat(flags, settings.OutputFlags(), []cli.Flag{settings.NamesFlag("json"), settings.WidthFlag()}, analysisFlags(), settings.DialectFlags())
 	return &cli.Command{
 		Name: "report", Usage: "latencies, tokens and throughputs of each level", ArgsUsage: "[FILE…]",
 		Description: `FILE is a profile_export.json, plain, .gz or .zst, or another recorded format;
@@ -52,13 +57,17 @@ strict reports by the definitions above.
 
 Exit code 1: a file is cut short or damaged, holds no experiment, or a level
 lacks the part asked for; the rest is reported. Exit code 3: --slo-gate failed.
---format json prints one object for one run, an array for several.`,
+--format json prints one object for one run, an array for several. --format html
+writes the page of pa-analyze html.`,
 		Flags:  append(append(flags, settings.InputFlags()...), settings.PerFileFlag(), settings.MemoryFlag()),
 		Action: reportAction,
 	}
 }
 
 func reportAction(c *cli.Context) (err error) {
+	if c.String("format") == "html" {
+		return htmlAction(c)
+	}
 	ahead := settings.OpenFiles{}
 	defer func() { err = errors.Join(err, ahead.Close()) }()
 	if name := settings.SelectDialect(c, ahead); name != dialect.Strict {
@@ -67,7 +76,7 @@ func reportAction(c *cli.Context) (err error) {
 	if err := settings.CheckStrict(c); err != nil {
 		return err
 	}
-	format, err := settings.CheckFormat(c, "table", "csv", "json", "markdown")
+	format, err := settings.CheckFormat(c, "table", "csv", "json", "markdown", "html")
 	if err != nil {
 		return err
 	}
@@ -98,7 +107,11 @@ func reportAction(c *cli.Context) (err error) {
 			}
 		}
 	}
-	err = errors.Join(errs...)
+	return gateObjectives(c, inputs, errors.Join(errs...))
+}
+
+// gateObjectives returns err, or with --slo-gate the error about levels that miss their objective.
+func gateObjectives(c *cli.Context, inputs []report.Input, err error) error {
 	if !c.Bool("slo-gate") {
 		return err
 	}
@@ -123,18 +136,11 @@ func analyzeRuns(c *cli.Context, ahead settings.OpenFiles, runs []settings.Input
 		path := run.Name
 		errs = append(errs, ahead.Use(c, run, func(r export.Reader) error {
 			rep, err := analyze.Run(c.Context, r, config(i))
-			err = errors.Join(err, settings.LeftOut(path, r, leftOut))
-			if err == nil && len(r.Run().Experiments) == 0 {
+			levels, shown, err := chosenLevels(c, path, r, leftOut, err, rep.Experiments, settings.OfExperiment)
+			rep.Experiments = levels
+			if shown {
 				inputs = append(inputs, report.Input{Name: path, Report: rep})
-				return fmt.Errorf("%s: holds no experiment: nothing was measured", path)
 			}
-			var problem error
-			if rep.Experiments, problem = settings.Chosen(path, rep.Experiments, settings.OfExperiment, c.StringSlice("experiment")); problem != nil {
-				if err = errors.Join(err, problem); len(rep.Experiments) == 0 {
-					return err
-				}
-			}
-			inputs = append(inputs, report.Input{Name: path, Report: rep})
 			return err
 		}))
 		if c.Err() != nil {
@@ -142,6 +148,17 @@ func analyzeRuns(c *cli.Context, ahead settings.OpenFiles, runs []settings.Input
 		}
 	}
 	return inputs, errs
+}
+
+// chosenLevels returns the levels of a run that --experiment chooses, and whether there is something to
+// show. err is the error of the analysis of r, and the error returned has the problems of the levels, too.
+func chosenLevels[L any](c *cli.Context, path string, r export.Reader, leftOut string, err error, all []L, of func(*L) settings.Level) (levels []L, shown bool, _ error) {
+	err = errors.Join(err, settings.LeftOut(path, r, leftOut))
+	if err == nil && len(r.Run().Experiments) == 0 {
+		return all, true, fmt.Errorf("%s: holds no experiment: nothing was measured", path)
+	}
+	levels, problem := settings.Chosen(path, all, of, c.StringSlice("experiment"))
+	return levels, problem == nil || len(levels) > 0, errors.Join(err, problem)
 }
 
 // renderer returns what writes the reports. several says that more than one
@@ -162,5 +179,5 @@ func renderer(c *cli.Context, format string, otel bool, inputs []report.Input, s
 	case format == "markdown":
 		return report.Markdown(inputs)
 	}
-	return report.Table(inputs, report.Options{Percentiles: c.Bool("percentiles"), AllWarnings: c.Bool("all-warnings"), Width: settings.ConsoleWidth(c)})
+	return report.Table(inputs, report.Options{Percentiles: c.Bool("percentiles"), AllWarnings: c.Bool("all-warnings"), Width: settings.ConsoleWidth(c), Sparklines: settings.Sparklines(c)})
 }

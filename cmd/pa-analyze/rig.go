@@ -81,7 +81,7 @@ func rigAction(c *cli.Context) (err error) {
 	if err := settings.CheckOutput(c); err != nil {
 		return err
 	}
-	runs, readErr := readSide(c, ahead, inputs, cfg)
+	runs, readErr := readSide(c, ahead, inputs, readFigures(c, cfg))
 	if readErr != nil && len(runs) < len(inputs) {
 		return readErr
 	}

@@ -235,7 +235,7 @@ func readGroups(c *cli.Context, args []labeled, cfg analyze.Config) (groups []tr
 		}
 		all, counts = append(all, inputs...), append(counts, len(inputs))
 	}
-	runs, err := readSide(c, ahead, all, cfg)
+	runs, err := readSide(c, ahead, all, readFigures(c, cfg))
 	if err != nil {
 		return nil, err
 	}

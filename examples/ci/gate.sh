@@ -14,9 +14,9 @@
 #   GATE_ACCEPT            true: add the runs to the baseline if they pass
 #   GATE_REQUIRE_BASELINE  true: fail if there is no accepted run yet
 #
-# Writes GATE_OUT/run.N.json, report.txt, summary.md and junit.xml. Exit codes: 0 passed, 1
-# not recorded or not comparable, 2 wrong usage, 3 worse, not judged, or no accepted run
-# where GATE_REQUIRE_BASELINE asks for one.
+# Writes GATE_OUT/run.N.json, report.txt, summary.md, junit.xml, and page.html with charts of
+# the runs. Exit codes: 0 passed, 1 not recorded or not comparable, 2 wrong usage, 3 worse, not
+# judged, or no accepted run where GATE_REQUIRE_BASELINE asks for one.
 set -euo pipefail
 
 baseline=${GATE_BASELINE:-baseline}
@@ -28,6 +28,8 @@ rm -f "$out"/run.json "$out"/run.[0-9]*.json # an earlier job may have recorded 
 pa-record "$@" --repeat "$repeat" --quiet --overwrite --profile-export-file "$out/run.json"
 
 runs=("$out"/run.[0-9]*.json)
+rm -f "$out/page.html"
+pa-analyze html -o "$out/page.html" "${runs[@]}" || true # a look at the runs is no part of the gate
 if [ -n "${GATE_LABEL:-}" ]; then
 	label=${GATE_LABEL//[^A-Za-z0-9._-]/_}
 	runs=("${runs[@]/#/$label=}")

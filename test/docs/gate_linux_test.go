@@ -79,6 +79,9 @@ func TestGateScript(t *testing.T) {
 	if err == nil {
 		err = xml.Unmarshal(b, &suites)
 	}
+	if page, err := os.ReadFile(filepath.Join(dir, "gate-out/page.html")); err != nil || !strings.Contains(string(page), "run.3.json") {
+		t.Errorf("page.html: %v, %d bytes", err, len(page))
+	}
 	if err != nil || suites.Failures == 0 {
 		t.Errorf("junit.xml: %v, %d failures", err, suites.Failures)
 	}

@@ -24,7 +24,9 @@
 //	<!-- test: files NAME -->   the files of testdata/golden/NAME.tar.zst appear, and
 //	                            this and later blocks of the page compare exactly
 //
-// With -update the tests write outputs without "…" and the pages of flags.
+// A picture images/NAME.svg of a page must be the file NAME.svg that a block of the page makes.
+//
+// With -update the tests write outputs without "…", pictures, and the pages of flags.
 package docs
 
 import (

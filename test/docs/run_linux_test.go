@@ -9,6 +9,7 @@ import (
 	"io/fs"
 	"os"
 	"os/exec"
+	"path"
 	"path/filepath"
 	"regexp"
 	"strconv"
@@ -78,10 +79,33 @@ func TestBlocks(t *testing.T) {
 			for _, b := range blocks(t, name, text) {
 				mended = append(mended, r.block(t, b))
 			}
+			r.pictures(t, text)
 			if *update {
 				write(t, name, mend(text, mended))
 			}
 		})
+	}
+}
+
+// picture is a picture of a page that is SVG.
+var picture = regexp.MustCompile(`!\[[^\]]*\]\((images/([\w-]+\.svg))\)`)
+
+// pictures compares the pictures of a page with the files of the same names that its blocks made.
+func (r *runner) pictures(t *testing.T, text string) {
+	t.Helper()
+	for _, m := range picture.FindAllStringSubmatch(text, -1) {
+		got, err := os.ReadFile(filepath.Join(r.dir, m[2]))
+		if err != nil {
+			t.Errorf("%s: no block makes the picture: %v", r.page, err)
+			continue
+		}
+		kept := path.Join(path.Dir(r.page), m[1])
+		if *update {
+			write(t, kept, string(got))
+		}
+		if want := read(t, kept); string(got) != want {
+			t.Errorf("%s: the blocks of %s make another picture; look at it, then run with -update", kept, r.page)
+		}
 	}
 }
 

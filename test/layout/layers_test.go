@@ -70,7 +70,7 @@ var rows = map[string][][]string{
 		{"pkg/recorder/calibrate", "pkg/recorder/journal"},
 	},
 	"pkg/analyze": {
-		{"pkg/analyze/exampleavg", "pkg/analyze/expr", "pkg/analyze/inference", "pkg/analyze/lanes", "pkg/analyze/quality", "pkg/analyze/serverfigures", "pkg/analyze/validate"},
+		{"pkg/analyze/exampleavg", "pkg/analyze/expr", "pkg/analyze/inference", "pkg/analyze/lanes", "pkg/analyze/quality", "pkg/analyze/serverfigures", "pkg/analyze/svg", "pkg/analyze/validate"},
 		{"pkg/analyze/diff/gate", "pkg/analyze/slo"},
 		{"pkg/analyze"},
 		{"pkg/analyze/names"},
@@ -83,7 +83,8 @@ var rows = map[string][][]string{
 		},
 		{"pkg/analyze/dialect/tools", "pkg/analyze/runset"},
 		{"pkg/analyze/check", "pkg/analyze/pareto", "pkg/analyze/rig", "pkg/analyze/trend"},
-		{"pkg/analyze/trend/baseline"},
+		{"pkg/analyze/plot", "pkg/analyze/trend/baseline"},
+		{"pkg/analyze/page"},
 	},
 }
 

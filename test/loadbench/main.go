@@ -59,6 +59,8 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) (err erro
 			return bareMain(ctx, args[1:], stdout)
 		case plainMode:
 			return plainMain(ctx, args[1:])
+		case writeMode:
+			return writeMain(args[1:])
 		case usageMode:
 			return usageMain(ctx, args[1:], stdout, stderr)
 		}

@@ -32,6 +32,28 @@ func writeShards(dir string, ranks, requests, tokens int) (bytes int64, err erro
 	return bytes, nil
 }
 
+// writeMode as the first argument makes the process write a made-up run of one process as
+// Parquet: the second argument is the number of requests, the third one of tokens per
+// request, the fourth one the file. Other tests use it.
+const writeMode = "write"
+
+// writeMain writes a made-up run.
+func writeMain(args []string) error {
+	if len(args) != 3 {
+		return errors.New("write: want a number of requests, a number of tokens and a file")
+	}
+	requests, err := strconv.Atoi(args[0])
+	if err != nil {
+		return err
+	}
+	tokens, err := strconv.Atoi(args[1])
+	if err != nil {
+		return err
+	}
+	_, err = createShard(args[2], 0, 1, requests, tokens)
+	return err
+}
+
 // createShard writes the file of one rank and returns its size.
 func createShard(path string, rank, ranks, requests, tokens int) (bytes int64, err error) {
 	f, err := os.Create(path)

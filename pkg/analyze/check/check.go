@@ -107,6 +107,16 @@ func Run(ctx context.Context, file string, r export.Reader, cfg analyze.Config, 
 	return res, rep, err
 }
 
+// OfReport returns the items of a level that its report alone decides: client, clock, failures and
+// steady state. x is an experiment of rep.
+func OfReport(rep *analyze.Report, x *analyze.Experiment, p Profile) []Item {
+	if x.Problem != nil {
+		return nil
+	}
+	c := checker{rep: rep, x: x, p: &p, sent: &sent{}}
+	return []Item{c.client(), c.clock(), c.failures(), c.steady()}
+}
+
 // A tap reads the schedule of the measured requests as they pass by.
 type tap struct {
 	export.Reader

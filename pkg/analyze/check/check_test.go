@@ -200,9 +200,14 @@ func TestItems(t *testing.T) {
 			if tt.profile.Name == "" {
 				tt.profile = Default()
 			}
-			res, _, err := Run(t.Context(), "x.json", r, analyze.Config{}, tt.profile)
+			res, rep, err := Run(t.Context(), "x.json", r, analyze.Config{}, tt.profile)
 			if err != nil {
 				t.Fatal(err)
+			}
+			for _, x := range OfReport(rep, &rep.Experiments[0], tt.profile) {
+				if whole := item(t, res, x.Name); x != whole {
+					t.Errorf("of the report alone: %+v, with the requests: %+v", x, whole)
+				}
 			}
 			got := item(t, res, tt.item)
 			if got.Status != tt.want || math.Abs(got.Value-tt.value) > 1e-9*tt.value || !strings.Contains(got.Text, tt.text) {

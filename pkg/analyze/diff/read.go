@@ -27,6 +27,11 @@ type Run struct {
 // holds everything that could be read.
 func Read(ctx context.Context, name string, r export.Reader, cfg analyze.Config) (*Run, error) {
 	rep, err := analyze.Run(ctx, r, cfg)
+	return OfReport(name, rep, cfg), err
+}
+
+// OfReport returns the Run of a report that [analyze.Run] made with cfg: see [Read].
+func OfReport(name string, rep *analyze.Report, cfg analyze.Config) *Run {
 	run := &Run{Name: name, Header: rep.Run, Model: rep.Model, cfg: cfg, firstNS: rep.FirstNS, requests: rep.Requests}
 	for i := range rep.Experiments {
 		l := level(&rep.Experiments[i], rep.Run, rep.Run.Experiments[i].Meta)
@@ -34,7 +39,7 @@ func Read(ctx context.Context, name string, r export.Reader, cfg analyze.Config)
 		l.withoutPauses, l.clockSteps = cfg.Selection.WithoutPauses, run.clockSteps()
 		run.Levels = append(run.Levels, l)
 	}
-	return run, err
+	return run
 }
 
 // sameAs reports whether two files hold the same run: their first requests start in

@@ -89,6 +89,7 @@ func FluidInterval(ttft int64, gaps []int64, first int64, target float64) (ns in
 				}
 			} else {
 				f.Deadlines++
+				slack = min(slack, endless)
 			}
 		}
 		index, _ := f.Index()

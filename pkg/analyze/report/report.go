@@ -172,4 +172,7 @@ type Options struct {
 	AllWarnings bool
 	// Width is the greatest number of columns of a line; 0 means no limit.
 	Width int
+	// Sparklines adds charts of one line to tables: the course of each figure over the
+	// windows. It is for terminals that show their characters.
+	Sparklines bool
 }

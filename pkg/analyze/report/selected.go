@@ -32,12 +32,17 @@ func offset(ns int64, whole time.Duration) string {
 
 // windows returns one line per window of a level.
 func windows(e *analyze.Experiment, u *timeUnits) grid {
+	return compared("from", "s", windowLines(e), u)
+}
+
+// windowLines returns a line for each window.
+func windowLines(e *analyze.Experiment) []line {
 	lines := make([]line, 0, len(e.Windows))
 	for i := range e.Windows {
 		w := &e.Windows[i]
 		lines = append(lines, line{name: offset(w.OffsetNS, windowed(e)), throughput: &w.Throughput, metric: w.Metric, ok: w.OK, failed: w.Failed})
 	}
-	return compared("from", "s", lines, u)
+	return lines
 }
 
 // windowed returns the time from the start of the first window to the end of the last.

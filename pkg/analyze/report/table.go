@@ -234,6 +234,7 @@ func (t *table) experiment(e *analyze.Experiment) {
 		t.prose("  ", windowNote(e))
 		g := windows(e, t.units)
 		t.write(&g)
+		t.trends(windowLines(e))
 	}
 }
 
@@ -494,14 +495,22 @@ type line struct {
 	ok, failed int
 }
 
+// A comparedFigure is a percentile of a metric that a comparing table shows.
+type comparedFigure struct {
+	metric answer.Metric
+	pct    float64
+	sc     scale
+}
+
+// comparedFigures returns the percentiles of a comparing table, in order.
+func comparedFigures(u *timeUnits) []comparedFigure {
+	return []comparedFigure{{answer.TTFT, 50, u.token}, {answer.TTFT, 99, u.token}, {answer.ITL, 50, u.token}, {answer.E2EL, 50, u.request}}
+}
+
 // compared returns a grid of lines under two rows of heads.
 func compared(name, unit string, lines []line, u *timeUnits) grid {
 	g := grid{indent: "  "}
-	cols := []struct {
-		metric answer.Metric
-		pct    float64
-		sc     scale
-	}{{answer.TTFT, 50, u.token}, {answer.TTFT, 99, u.token}, {answer.ITL, 50, u.token}, {answer.E2EL, 50, u.request}}
+	cols := comparedFigures(u)
 	head, units := []string{name, "requests", "output"}, []string{unit, "/s", "tok/s"}
 	for _, c := range cols {
 		head, units = append(head, c.metric.Label()), append(units, levelName(c.pct)+" "+c.sc.name)

@@ -52,6 +52,18 @@ func (e *Expr) Conditions() []*Expr {
 	return all
 }
 
+// Limit returns the metric and the value of an expression that is a single comparison; ok is false for
+// any other. The value is in nanoseconds, tokens or tokens per second.
+func (e *Expr) Limit() (m Metric, value float64, ok bool) {
+	for c := range e.tree.Conditions() {
+		if ok {
+			return Metric{}, 0, false
+		}
+		m, value, ok = c.metric, c.value, e.String() == c.String()
+	}
+	return m, value, ok
+}
+
 // Metrics returns the metrics of the expression, each once, in order.
 func (e *Expr) Metrics() []Metric {
 	var all []Metric

@@ -184,6 +184,30 @@ func TestMetrics(t *testing.T) {
 	}
 }
 
+func TestLimit(t *testing.T) {
+	for _, tt := range []struct {
+		text  string
+		name  string
+		value float64
+		ok    bool
+	}{
+		{"ttft<=200ms", "ttft", 200e6, true},
+		{"output_tokens >= 5", "output_tokens", 5, true},
+		{"!ttft<=200ms", "", 0, false},
+		{"ttft<1s || tpot<1s", "", 0, false},
+		{"ttft<1s && ttft<1s", "", 0, false},
+	} {
+		e, err := Parse(tt.text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		m, value, ok := e.Limit()
+		if ok != tt.ok || ok && (m.Name != tt.name || value != tt.value) {
+			t.Errorf("limit of %s: %s %v %v, want %s %v %v", tt.text, m.Name, value, ok, tt.name, tt.value, tt.ok)
+		}
+	}
+}
+
 func TestResultString(t *testing.T) {
 	if s := Met.String() + Missed.String() + Unknown.String(); s != "metmissedunknown" {
 		t.Error(s)

@@ -62,6 +62,9 @@ func (st *Stream) Add(c *Chunk) {
 // It must be the chunk of a [Pattern].
 func (st *Stream) AddAgain() { st.OutputChunks++ }
 
+// Choices returns the number of choices of the answer so far.
+func (st *Stream) Choices() int { return len(st.open) }
+
 // count takes the usage of a chunk.
 func (st *Stream) count(c *Chunk) {
 	st.Usage, st.HasUsage, st.HasCached = c.Usage, true, c.HasCached

@@ -63,9 +63,12 @@ func IsFolder(path string) bool {
 
 // Arguments returns the files that a command reads: its arguments, else the default
 // file if the working directory has it.
-func Arguments(c *cli.Context) []string {
-	if c.NArg() > 0 {
-		return c.Args().Slice()
+func Arguments(c *cli.Context) []string { return orDefault(c.Args().Slice()) }
+
+// orDefault returns args, or the default file if there are none and the working directory has it.
+func orDefault(args []string) []string {
+	if len(args) > 0 {
+		return args
 	}
 	if _, err := os.Stat(defaultFile); err == nil {
 		return []string{defaultFile}
@@ -74,8 +77,11 @@ func Arguments(c *cli.Context) []string {
 }
 
 // Files returns the files that a command reads, at least one, with the matches of globs.
-func Files(c *cli.Context) ([]string, error) {
-	paths, err := expandAll(Arguments(c))
+func Files(c *cli.Context) ([]string, error) { return files(c, Arguments(c)) }
+
+// files returns the files that these arguments name.
+func files(c *cli.Context, args []string) ([]string, error) {
+	paths, err := expandAll(args)
 	if err != nil {
 		return nil, err
 	}

@@ -230,7 +230,13 @@ func (in Input) Use(c *cli.Context, f func(export.Reader) error) (err error) {
 
 // Runs returns the runs that the arguments of a command name, at least one.
 func (o OpenFiles) Runs(c *cli.Context) ([]Input, error) {
-	paths, err := Files(c)
+	return o.RunsOf(c, Arguments(c))
+}
+
+// RunsOf returns the runs that these arguments name, at least one; without arguments the default file.
+func (o OpenFiles) RunsOf(c *cli.Context, args []string) ([]Input, error) {
+	args = orDefault(args)
+	paths, err := files(c, args)
 	if err != nil {
 		return nil, err
 	}
@@ -238,7 +244,7 @@ func (o OpenFiles) Runs(c *cli.Context) ([]Input, error) {
 	if c.Bool("per-file") {
 		how = PerFile
 	}
-	return o.Inputs(c, soleName(c.Args().Slice()), paths, how)
+	return o.Inputs(c, soleName(args), paths, how)
 }
 
 // soleName returns the argument if it is the only one, for the name of what it matches.

@@ -8,6 +8,7 @@ import (
 	"golang.org/x/term"
 
 	"github.com/pa-tools/pa/internal/cmdline"
+	"github.com/pa-tools/pa/internal/sparkline"
 )
 
 // WidthFlag is the flag for the width of tables.
@@ -32,15 +33,29 @@ func ConsoleWidth(c *cli.Context) int {
 	if n := c.Int("width"); n > 0 {
 		return n
 	}
-	if out := c.String("output"); out == "" || out == "-" {
-		if f, ok := c.App.Writer.(*os.File); ok {
-			if w, _, err := term.GetSize(int(f.Fd())); err == nil && w > 0 {
-				return w
-			}
+	if f := outputFile(c); f != nil {
+		if w, _, err := term.GetSize(int(f.Fd())); err == nil && w > 0 {
+			return w
 		}
 	}
 	if w, err := strconv.Atoi(os.Getenv("COLUMNS")); err == nil && w > 0 {
 		return w
 	}
 	return 0
+}
+
+// outputFile returns standard output, if the report goes there and it is a file; else nil.
+func outputFile(c *cli.Context) *os.File {
+	if out := c.String("output"); out != "" && out != "-" {
+		return nil
+	}
+	f, _ := c.App.Writer.(*os.File)
+	return f
+}
+
+// Sparklines reports whether tables may hold sparklines: the report goes to a terminal that
+// shows their characters.
+func Sparklines(c *cli.Context) bool {
+	f := outputFile(c)
+	return f != nil && term.IsTerminal(int(f.Fd())) && sparkline.Shown(os.Getenv)
 }

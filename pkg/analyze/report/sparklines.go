@@ -1,0 +1,107 @@
+package report
+
+import (
+	"math"
+	"slices"
+	"strconv"
+
+	"github.com/pa-tools/pa/internal/sparkline"
+	"github.com/pa-tools/pa/pkg/analyze"
+)
+
+// fewestForTrend is the number of windows from which their course is drawn: fewer are read
+// off the table at a glance.
+const fewestForTrend = 4
+
+// widestSparkline and shortestSparkline bound the columns of a sparkline. A line without
+// room for shortestSparkline has none.
+const (
+	widestSparkline   = 60
+	shortestSparkline = 8
+)
+
+// A course is a figure in the order of windows. Values are NaN where a window has none.
+type course struct {
+	name, unit string
+	text       func(float64) string // formats a value
+	values     []float64
+}
+
+// trends draws the course of each figure of a table of windows, for terminals; see
+// [Options.Sparklines].
+func (t *table) trends(lines []line) {
+	if !t.o.Sparklines || len(lines) < fewestForTrend {
+		return
+	}
+	const drawn = 2 // the column of the sparklines
+	g := grid{indent: "  ", left: drawn + 1, gap: 2}
+	g.add("", "", "", "least", "most")
+	all := courses(lines, t.units)
+	for _, c := range all {
+		least, most := bounds(c.values)
+		g.add(c.name, c.unit, "", c.text(least), c.text(most))
+	}
+	room := widestSparkline
+	if t.o.Width > 0 {
+		room = min(room, t.o.Width-g.width(columnWidths(g.pointed())))
+	}
+	if len(all) == 0 || room < shortestSparkline {
+		return
+	}
+	for i, c := range all {
+		g.rows[i+1][drawn] = sparkline.Line(c.values, room)
+	}
+	t.b.WriteByte('\n')
+	_ = g.write(t.b, 0) // a strings.Builder does not fail
+}
+
+// failedCourse is the name of the course of failed requests.
+const failedCourse = "failed"
+
+// courses returns the figures of a comparing table over its lines: those that a line has,
+// and failed requests if there were any.
+func courses(lines []line, u *timeUnits) []course {
+	rate := func(r analyze.Rate) float64 {
+		if !r.OK {
+			return math.NaN()
+		}
+		return r.PerSecond
+	}
+	all := []course{{name: "requests", unit: "/s", text: number}, {name: "output", unit: "tok/s", text: number}}
+	figures := comparedFigures(u)
+	for _, f := range figures {
+		all = append(all, course{name: f.metric.Label() + " " + levelName(f.pct), unit: f.sc.name, text: number})
+	}
+	all = append(all, course{name: failedCourse, text: func(v float64) string { return strconv.Itoa(int(v)) }})
+	for i := range lines {
+		l := &lines[i]
+		values := []float64{rate(l.throughput.Requests), rate(l.throughput.OutputTokens)}
+		for _, f := range figures {
+			v := math.NaN()
+			if s := l.metric(f.metric); s != nil {
+				v = s.P(f.pct) / f.sc.per
+			}
+			values = append(values, v)
+		}
+		values = append(values, float64(l.failed))
+		for j := range all {
+			all[j].values = append(all[j].values, values[j])
+		}
+	}
+	return slices.DeleteFunc(all, func(c course) bool {
+		least, most := bounds(c.values)
+		return least > most || c.name == failedCourse && most == 0
+	})
+}
+
+// bounds returns the least and the greatest value that is not NaN; least is above most if
+// there is none.
+func bounds(values []float64) (least, most float64) {
+	least, most = math.Inf(1), math.Inf(-1)
+	for _, v := range values {
+		if !math.IsNaN(v) {
+			least, most = min(least, v), max(most, v)
+		}
+	}
+	return least, most
+}

@@ -1,0 +1,68 @@
+package report
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/pa-tools/pa/pkg/analyze"
+	"github.com/pa-tools/pa/pkg/answer"
+)
+
+// The course of each figure over the windows: without those that no window has, without
+// failures where there were none, and with room for the widest line only.
+func TestTrends(t *testing.T) {
+	window := func(perSecond float64, failed int, e2elMS float64) line {
+		var tp analyze.Throughput
+		tp.Requests = analyze.Rate{PerSecond: perSecond, OK: perSecond > 0}
+		return line{throughput: &tp, failed: failed, metric: func(m answer.Metric) *analyze.Summary {
+			if m != answer.E2EL || e2elMS == 0 {
+				return nil
+			}
+			s := &analyze.Summary{N: 1}
+			for i := range s.Pct {
+				s.Pct[i] = e2elMS * 1e6
+			}
+			return s
+		}}
+	}
+	calm := []line{window(8, 0, 100), window(4, 0, 200), window(8, 0, 0), window(2, 0, 400)}
+	failing := append([]line{window(1, 3, 50)}, calm...)
+	for _, tt := range []struct {
+		name  string
+		lines []line
+		o     Options
+		want  string
+	}{
+		{"a file", failing, Options{}, ""},
+		{"three windows", calm[1:], Options{Sparklines: true}, ""},
+		{"no failures", calm, Options{Sparklines: true, Width: 80}, `
+                        least     most
+  requests  /s  █▅█▃    2.000    8.000
+  E2EL p50  ms  ▃▅ █  100.0    400.0
+`},
+		{"failures", failing, Options{Sparklines: true}, `
+                        least     most
+  requests  /s  ▂█▅█▃   1.000    8.000
+  E2EL p50  ms  ▂▃▅ █  50.00   400.0
+  failed        █▁▁▁▁   0        3
+`},
+		{"narrow", failing, Options{Sparklines: true, Width: 41}, `
+                        least     most
+  requests  /s  ▂█▅█▃   1.000    8.000
+  E2EL p50  ms  ▂▃▅ █  50.00   400.0
+  failed        █▁▁▁▁   0        3
+`},
+		{"no room", failing, Options{Sparklines: true, Width: 40}, ""},
+		{"no output at all", []line{window(0, 0, 0), window(0, 0, 0), window(0, 0, 0), window(0, 0, 0)}, Options{Sparklines: true}, ""},
+	} {
+		var b strings.Builder
+		ms := scale{name: "ms", per: 1e6}
+		tb := table{b: &b, o: tt.o, units: &timeUnits{token: ms, request: ms}}
+		tb.trends(tt.lines)
+		if d := cmp.Diff(tt.want, b.String()); d != "" {
+			t.Errorf("%s (-want +got):\n%s", tt.name, d)
+		}
+	}
+}
