@@ -7,6 +7,7 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"path/filepath"
 	"strconv"
 	"strings"
 
@@ -191,6 +192,8 @@ func (o *Opener) openFormat(ctx context.Context, name string, head []byte, src i
 	switch {
 	case size == 0 && name == stdinName:
 		return nil, errors.New("stdin: is empty (0 bytes); check the command before the pipe")
+	case size == 0 && !strings.EqualFold(filepath.Ext(strings.TrimSuffix(strings.TrimSuffix(name, ".gz"), ".zst")), ".json"):
+		return nil, fmt.Errorf("%s: is empty (0 bytes): nothing was written or copied to it; copy the file again, or record the run again", name)
 	case size == 0:
 		return nil, fmt.Errorf("%s: is empty (0 bytes): perf_analyzer leaves such a file when an output holds NaN or infinity; record the run again", name)
 	}

@@ -135,6 +135,23 @@ func TestOpen(t *testing.T) {
 	}
 }
 
+// The message about an empty file speaks of perf_analyzer only where that may have written it.
+func TestOpenEmpty(t *testing.T) {
+	for name, want := range map[string]string{
+		"run.json": "perf_analyzer", "RUN.JSON": "perf_analyzer",
+		"shard.parquet": "nothing was written or copied to it", "run.journal": "nothing was written or copied to it",
+	} {
+		path := filepath.Join(t.TempDir(), name)
+		if err := os.WriteFile(path, nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		o := export.Opener{}
+		if _, err := o.Open(t.Context(), path); err == nil || !strings.Contains(err.Error(), name+": is empty (0 bytes): "+want) {
+			t.Errorf("%v, want %q in it", err, want)
+		}
+	}
+}
+
 // What cannot be opened is told once: the file was not closed before.
 func TestOpenErrorsOnce(t *testing.T) {
 	doc := document(1)

@@ -249,6 +249,44 @@ func TestBatches(t *testing.T) {
 	}
 }
 
+// Single requests have envelopes after WithEnvelopes only, and are the same without them.
+func TestWithEnvelopes(t *testing.T) {
+	twoCores(t)
+	files, sum := 200/testenv.Stride(5), 0
+	for seed := range uint64(files) {
+		data := randomFile(rand.New(rand.NewPCG(seed, 5)))
+		read := func(allow bool) (all reading, envelopes int) {
+			t.Helper()
+			r, err := profilejson.NewSpanReader(t.Context(), bytes.NewReader(data), int64(len(data)), 500)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if allow {
+				export.WithEnvelopes(r)
+			}
+			var b joiningBatch
+			for r.Next() {
+				b.Add(r.Request())
+				all.Levels = append(all.Levels, r.Experiment())
+			}
+			all.Requests = b.requests
+			all.end(t, r)
+			return all, b.envelopes
+		}
+		want, none := read(false)
+		got, some := read(true)
+		if sum += some; none != 0 {
+			t.Errorf("seed %d: %d envelopes without WithEnvelopes", seed, none)
+		}
+		if !reflect.DeepEqual(want, got) {
+			t.Errorf("seed %d (-joined +envelopes):\n%s", seed, cmp.Diff(want, got))
+		}
+	}
+	if sum < files {
+		t.Errorf("%d envelopes in %d files", sum, files)
+	}
+}
+
 // A file whose load levels are not laid out as recorders do is read again from the beginning,
 // with the header from the whole file.
 func TestBatchesOfUnusualLayouts(t *testing.T) {
