@@ -2,6 +2,7 @@ package main
 
 import (
 	"errors"
+	"runtime/debug"
 
 	"github.com/urfave/cli/v2"
 
@@ -27,7 +28,13 @@ written).`,
 	}
 }
 
+// mergeGCPercent is the growth of the heap, in percent, after which a merge collects garbage.
+// All shards are open at once, and most of the heap is their pages.
+const mergeGCPercent = 30
+
 func merge(c *cli.Context) (err error) {
+	before := debug.SetGCPercent(mergeGCPercent)
+	defer debug.SetGCPercent(before)
 	ahead := settings.OpenFiles{}
 	defer func() { err = errors.Join(err, ahead.Close()) }()
 	if c.NArg() < 2 {
