@@ -54,6 +54,12 @@ var commonFlags = map[string][]cmdline.CommonFlag{
 		{Name: "experiment", Usage: "only this load `LEVEL`: 8, request_rate:2.5 (repeatable)"},
 		{Name: "steady-state", Usage: "only the time with 95% of the concurrency in flight"},
 	},
+	"plot": {
+		{Name: "output", Usage: "write to `FILE`"},
+		{Name: "experiment", Usage: "only this load `LEVEL`: 8, request_rate:2.5 (repeatable)"},
+		{Name: "slo", Usage: "how many requests meet `EXPR`: 'ttft<=200ms' (cdf, sweep)"},
+		{Name: "width", Usage: "make the picture `PIXELS` wide"},
+	},
 	"definitions": {
 		{Name: "format", Usage: "print as `FORMAT`: table, markdown or json"},
 		{Name: "dialect", Usage: "only dialects that begin as `DIALECT` (repeatable)"},

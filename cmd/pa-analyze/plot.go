@@ -68,15 +68,15 @@ func plotCommand() *cli.Command {
   prompt-length  first-token and token-to-token latency against prompt length, of
                  a run for each length
   trend          metrics over many runs; FILE is [LABEL=]RUNS as for trend
-
-Several FILEs lie over each other. FIGURE is ttft, e2el, decode, start, wait,
-input_tokens, cached_tokens, uncached_tokens or output_tokens.
-
+Examples:
   pa-analyze plot cdf run.json -o cdf.svg
   pa-analyze plot cdf old.json new.json -o cdf.svg
   pa-analyze plot sweep run.json --slo 'ttft<=200ms' -o sweep.svg
   pa-analyze plot scatter run.json -x output_tokens -y e2el -o scatter.svg
   pa-analyze plot prompt-length in-*.json -o prompts.svg
+
+Several FILEs lie over each other. FIGURE is ttft, e2el, decode, start, wait,
+input_tokens, cached_tokens, uncached_tokens or output_tokens.
 
 The picture is plain SVG for browsers, pages and print; it follows the reader's
 choice of light or dark. The same files give the same bytes.
