@@ -23,7 +23,7 @@ func paretoCommand() *cli.Command {
 	}
 	flags = slices.Concat(flags, settings.OutputFlags(), []cli.Flag{settings.WidthFlag(), settings.ExperimentFlag()}, paretoFlags("Pareto"))
 	return &cli.Command{
-		Name: "pareto", Usage: "the speed for a user against the throughput of a GPU", ArgsUsage: "FILE…",
+		Name: "pareto", Usage: "speed for a user against throughput of a GPU", ArgsUsage: "FILE…",
 		Description: `Prints two rates of each load level of all files: output tokens per second for
 one user, and tokens per second of one GPU. More load makes the second larger
 and the first smaller. A level is on the frontier if no other level is better in

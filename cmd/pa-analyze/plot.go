@@ -63,7 +63,7 @@ func plotCommand() *cli.Command {
                  -y against -x
   sweep          throughput and latency against load; --slo adds the requests that
                  meet it, and the highest load
-  pareto         the speed for a user against the throughput of a GPU
+  pareto         speed for a user against throughput of a GPU
   heatmap        gaps between tokens over time and by position in the answer
   prompt-length  first-token and token-to-token latency against prompt length, of
                  a run for each length

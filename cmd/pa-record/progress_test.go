@@ -34,7 +34,7 @@ func TestProgressKind(t *testing.T) {
 		if show != nil {
 			show(snapshot)
 		}
-		if got := strings.HasPrefix(out.String(), "\r"); got != tt.redrawn {
+		if got := out.Len() > 0 && !strings.HasSuffix(out.String(), "\n"); got != tt.redrawn {
 			t.Errorf("%s: redrawn: %v, want %v; %q", tt.name, got, tt.redrawn, &out)
 		}
 	}

@@ -100,7 +100,7 @@ func shortNames(paths []string) []string {
 		}
 		return all
 	}
-	slash := func(p string) string { return filepath.ToSlash(p) }
+	slash := filepath.ToSlash
 	if all := short(func(p string) string { return path.Base(slash(p)) }); all != nil {
 		return all
 	}

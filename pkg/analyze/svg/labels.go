@@ -212,8 +212,14 @@ func (p *panel) pointLabels(w *writer) {
 			wide := width(s, tickSize)
 			var places []box
 			for _, at := range [][2]float64{
-				{x + 6, y - high - 2}, {x - 6 - wide, y - high - 2}, {x + 6, y + 3}, {x - 6 - wide, y + 3},
-				{x - wide/2, y - high - 6}, {x - wide/2, y + 6}, {x + 8, y - high/2}, {x - 8 - wide, y - high/2},
+				{x + 6, y - high - 2},
+				{x - 6 - wide, y - high - 2},
+				{x + 6, y + 3},
+				{x - 6 - wide, y + 3},
+				{x - wide/2, y - high - 6},
+				{x - wide/2, y + 6},
+				{x + 8, y - high/2},
+				{x - 8 - wide, y - high/2},
 			} {
 				places = append(places, box{at[0], at[1], at[0] + wide, at[1] + high})
 			}

@@ -59,8 +59,18 @@ func outline(n int, x, y, r float64) string {
 func cross(long, half, angle float64) (at [][2]float64) {
 	sin, cos := math.Sincos(angle)
 	for _, p := range [][2]float64{
-		{-half, -long}, {half, -long}, {half, -half}, {long, -half}, {long, half}, {half, half},
-		{half, long}, {-half, long}, {-half, half}, {-long, half}, {-long, -half}, {-half, -half},
+		{-half, -long},
+		{half, -long},
+		{half, -half},
+		{long, -half},
+		{long, half},
+		{half, half},
+		{half, long},
+		{-half, long},
+		{-half, half},
+		{-long, half},
+		{-long, -half},
+		{-half, -half},
 	} {
 		at = append(at, [2]float64{float64(p[0]*cos) - float64(p[1]*sin), float64(p[0]*sin) + float64(p[1]*cos)})
 	}

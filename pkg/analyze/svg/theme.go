@@ -120,6 +120,3 @@ func lookOf(style int) look {
 	round := style / colors
 	return look{color: firstStyle + role(style%colors), dash: dashes[(style+round)%n], marker: (style + round) % markers}
 }
-
-// Styles returns the number of styles that differ.
-func Styles() int { return colors * len(dashes) }
