@@ -146,7 +146,7 @@ def economics(facts, gpus):
         "j_per_request": Fraction(1, n), "energy_dollars_per_million_output_tokens": Fraction(1, output) * KWH / Fraction(36, 10),
     }.items():
         figures[key] = joules and (joules * scale, bound * scale)
-    figures["output_tokens_per_s_per_mw"] = joules and (10**6 * output / joules, 10**6 * output / (joules - bound) - 10**6 * output / joules if bound < joules else 0)
+    figures["output_tokens_per_s_per_mw"] = (10**6 * output / joules, 10**6 * output / (joules - bound) - 10**6 * output / joules) if joules and bound < joules else None
     return figures, each, rate
 
 
