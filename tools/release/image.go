@@ -77,7 +77,9 @@ func (r *release) writeImage() (err error) {
 func (r *release) image(p platform) (v1.Image, error) {
 	base := []file{
 		{"data/", 0o1777, nil},
-		{"etc/", 0o755, nil}, {"etc/ssl/", 0o755, nil}, {"etc/ssl/certs/", 0o755, nil},
+		{"etc/", 0o755, nil},
+		{"etc/ssl/", 0o755, nil},
+		{"etc/ssl/certs/", 0o755, nil},
 		{"etc/ssl/certs/ca-certificates.crt", 0o644, authorities()},
 		{"tmp/", 0o1777, nil},
 	}

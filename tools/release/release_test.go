@@ -127,8 +127,10 @@ func testRelease(t *testing.T) *release {
 	}
 	r.modules = []goModule{{path: "example.org/m", version: "v1.0.0", sum: "h1:x", licence: "MIT", texts: []licenceText{{"LICENSE", "the text"}}}}
 	r.extras = []extra{
-		{"LICENSE", "usr/share/doc/pa-tools/LICENSE", []byte("Apache")}, {"NOTICE", "", notice(r.modules)},
-		{"README.md", "", []byte("# pa")}, {"man/pa-record.1", "usr/share/man/man1/pa-record.1", []byte(".TH")},
+		{"LICENSE", "usr/share/doc/pa-tools/LICENSE", []byte("Apache")},
+		{"NOTICE", "", notice(r.modules)},
+		{"README.md", "", []byte("# pa")},
+		{"man/pa-record.1", "usr/share/man/man1/pa-record.1", []byte(".TH")},
 	}
 	return r
 }
