@@ -246,16 +246,24 @@ func categorized(flags []cli.Flag) (order []string, byCategory map[string][]cli.
 func writeCategory(b *strings.Builder, category string, flags []cli.Flag) {
 	fmt.Fprintf(b, "\n%s:\n", category)
 	for _, f := range flags {
-		d, ok := f.(cli.DocGenerationFlag)
-		if !ok {
-			continue
+		if names, usage, ok := flagEntry(f); ok {
+			WriteEntry(b, "  "+names, usage)
 		}
-		value, usage := unquote(d.GetUsage())
-		if def := strings.Trim(d.GetDefaultText(), "\" "); d.TakesValue() && def != "" && def != "0" {
-			usage += " (default: " + def + ")"
-		}
-		WriteEntry(b, "  "+flagNames(f.Names(), d.TakesValue(), value), usage)
 	}
+}
+
+// flagEntry returns the names of a flag with its value, and its usage with its default; ok is
+// false for a flag without documentation.
+func flagEntry(f cli.Flag) (names, usage string, ok bool) {
+	d, ok := f.(cli.DocGenerationFlag)
+	if !ok {
+		return "", "", false
+	}
+	value, usage := unquote(d.GetUsage())
+	if def := strings.Trim(d.GetDefaultText(), "\" "); d.TakesValue() && def != "" && def != "0" {
+		usage += " (default: " + def + ")"
+	}
+	return flagNames(f.Names(), d.TakesValue(), value), usage, true
 }
 
 // flagNames writes "-m, --model NAME": short names first.

@@ -58,6 +58,7 @@ func (a App) manMarkdown() string {
 	return b.String()
 }
 
+// manFlags writes the flags of a command by category, as definition lists.
 func manFlags(b *strings.Builder, flags []cli.Flag) {
 	order, byCategory := categorized(flags)
 	for _, category := range order {
@@ -65,15 +66,9 @@ func manFlags(b *strings.Builder, flags []cli.Flag) {
 			fmt.Fprintf(b, "### %s\n\n", manText(category))
 		}
 		for _, f := range byCategory[category] {
-			d, ok := f.(cli.DocGenerationFlag)
-			if !ok {
-				continue
+			if names, usage, ok := flagEntry(f); ok {
+				fmt.Fprintf(b, "**%s**\n: %s\n\n", manText(names), manText(strings.Join(strings.Fields(usage), " ")))
 			}
-			value, usage := unquote(d.GetUsage())
-			if def := strings.Trim(d.GetDefaultText(), "\" "); d.TakesValue() && def != "" && def != "0" {
-				usage += " (default: " + def + ")"
-			}
-			fmt.Fprintf(b, "**%s**\n: %s\n\n", manText(flagNames(f.Names(), d.TakesValue(), value)), manText(strings.Join(strings.Fields(usage), " ")))
 		}
 	}
 }

@@ -87,6 +87,25 @@ func read(tb testing.TB, name string) fstest.MapFS {
 	return m
 }
 
+// File fails the test unless got is the content of the file at path. With update, it writes the
+// file instead.
+func File(tb testing.TB, path, got string, update bool) {
+	tb.Helper()
+	if update {
+		if err := os.WriteFile(path, []byte(got), 0o644); err != nil {
+			tb.Fatal(err)
+		}
+		return
+	}
+	want, err := os.ReadFile(path)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	if got != string(want) {
+		tb.Errorf("%s differs; run with -update, and look at what it writes", path)
+	}
+}
+
 // Root returns the module's folder: the nearest one above the working directory
 // that holds go.mod.
 func Root(tb testing.TB) string {

@@ -13,17 +13,8 @@ type units struct{ token, request report.TimeUnit }
 
 // unitsOf chooses the units that suit the metrics of a level.
 func unitsOf(e *analyze.Experiment) units {
-	var token, request []float64
-	for _, m := range e.Metrics {
-		switch {
-		case m.Definition.Unit() != answer.Nanoseconds:
-		case m.Definition.Metric == answer.E2EL:
-			request = append(request, m.Summary.Mean)
-		default:
-			token = append(token, m.Summary.Mean)
-		}
-	}
-	return units{report.TokenUnit(token), report.RequestUnit(request)}
+	token, request := report.LevelUnits(e)
+	return units{token, request}
 }
 
 // of returns how the values of a metric are shown.

@@ -8,12 +8,13 @@ import (
 	"fmt"
 	"io"
 	"math"
-	"os"
 	"path/filepath"
 	"runtime"
 	"strconv"
 	"strings"
 	"testing"
+
+	"github.com/pa-tools/pa/internal/golden"
 
 	"github.com/pa-tools/pa/internal/memrun"
 	"github.com/pa-tools/pa/internal/runsettest"
@@ -209,19 +210,7 @@ func TestGolden(t *testing.T) {
 	for name, f := range figures {
 		t.Run(name, func(t *testing.T) {
 			got := document(t, f)
-			file := filepath.Join("testdata", name+".svg")
-			if *update {
-				if err := os.WriteFile(file, []byte(got), 0o644); err != nil {
-					t.Fatal(err)
-				}
-			}
-			want, err := os.ReadFile(file)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if got != string(want) {
-				t.Errorf("%s differs; look at the pictures, then run with -update", file)
-			}
+			golden.File(t, filepath.Join("testdata", name+".svg"), got, *update)
 		})
 	}
 }

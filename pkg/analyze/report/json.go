@@ -216,7 +216,7 @@ type namedMetrics struct {
 	otel bool
 }
 
-// MarshalJSON writes the members that schemas/report.schema.json names, or those of
+// MarshalJSON writes the members of schemas/report.schema.json, or the members of
 // schemas/report-otel.schema.json.
 func (m namedMetrics) MarshalJSON() ([]byte, error) {
 	if m.otel {

@@ -143,8 +143,9 @@ func TestOTelNumbers(t *testing.T) {
 	}
 }
 
-// The schema of the document is the schema of the usual document with other metrics.
-func TestOTelSchema(t *testing.T) {
+// reportSchema returns the schema of the usual document.
+func reportSchema(t *testing.T) map[string]any {
+	t.Helper()
 	text, err := os.ReadFile("../../../schemas/report.schema.json")
 	if err != nil {
 		t.Fatal(err)
@@ -153,6 +154,12 @@ func TestOTelSchema(t *testing.T) {
 	if err := json.Unmarshal(text, &s); err != nil {
 		t.Fatal(err)
 	}
+	return s
+}
+
+// The schema of the document is the schema of the usual document with other metrics.
+func TestOTelSchema(t *testing.T) {
+	s := reportSchema(t)
 	object := func(x any, path ...string) map[string]any {
 		for _, name := range path {
 			x = x.(map[string]any)[name]
@@ -205,14 +212,7 @@ func TestOTelSchema(t *testing.T) {
 
 // The schema of a report has the keys and units of the table of package names.
 func TestSchemaKeys(t *testing.T) {
-	text, err := os.ReadFile("../../../schemas/report.schema.json")
-	if err != nil {
-		t.Fatal(err)
-	}
-	var s map[string]any
-	if err := json.Unmarshal(text, &s); err != nil {
-		t.Fatal(err)
-	}
+	s := reportSchema(t)
 	at := func(path ...string) any {
 		x := s["$defs"]
 		for _, name := range path {

@@ -58,8 +58,8 @@ func (t *table) trends(lines []line) {
 // failedCourse is the name of the course of failed requests.
 const failedCourse = "failed"
 
-// courses returns the figures of a comparing table over its lines: those that a line has,
-// and failed requests if there were any.
+// courses returns each figure of a comparing table over its lines. It leaves out a figure that no
+// line has, and failed requests where there are none.
 func courses(lines []line, u *timeUnits) []course {
 	rate := func(r analyze.Rate) float64 {
 		if !r.OK {

@@ -10,8 +10,8 @@ import (
 	"github.com/pa-tools/pa/pkg/answer"
 )
 
-// The course of each figure over the windows: without those that no window has, without
-// failures where there were none, and with room for the widest line only.
+// The table shows each figure over the windows. It leaves out a figure that no window has, and failures
+// where there were none. It has room for the widest line only.
 func TestTrends(t *testing.T) {
 	window := func(perSecond float64, failed int, e2elMS float64) line {
 		var tp analyze.Throughput

@@ -29,15 +29,7 @@ func timeUnitsOf(inputs []Input) timeUnits {
 		for i := range in.Report.Experiments {
 			e := &in.Report.Experiments[i]
 			duration = append(duration, float64(e.DurationNS))
-			for _, m := range e.Metrics {
-				switch {
-				case m.Definition.Unit() != answer.Nanoseconds:
-				case m.Definition.Metric == answer.E2EL:
-					request = append(request, m.Summary.Mean)
-				default:
-					token = append(token, m.Summary.Mean)
-				}
-			}
+			token, request = appendMeans(token, request, e.Metrics)
 			client = append(client, clientTimes(e.Client)...)
 			for j := range e.Server {
 				if f := &e.Server[j]; f.Unit == "ns" && f.NA == "" {
@@ -53,6 +45,26 @@ func timeUnitsOf(inputs []Input) timeUnits {
 		token: tokenUnit(token), request: largestUnit(request), duration: largestUnit(duration),
 		client: largestUnit(client), server: largestUnit(server), clock: clockUnit(clock),
 	}
+}
+
+// appendMeans appends the means of the times of tokens and of whole requests.
+func appendMeans(token, request []float64, metrics []analyze.MetricSummary) (tokens, requests []float64) {
+	for _, m := range metrics {
+		switch {
+		case m.Definition.Unit() != answer.Nanoseconds:
+		case m.Definition.Metric == answer.E2EL:
+			request = append(request, m.Summary.Mean)
+		default:
+			token = append(token, m.Summary.Mean)
+		}
+	}
+	return token, request
+}
+
+// LevelUnits returns the units that suit the times of a level: of tokens, and of whole requests.
+func LevelUnits(e *analyze.Experiment) (token, request TimeUnit) {
+	tokens, requests := appendMeans(nil, nil, e.Metrics)
+	return TokenUnit(tokens), RequestUnit(requests)
 }
 
 // clockUnit returns the unit for errors of a clock: microseconds, unless all errors

@@ -8,12 +8,13 @@ import (
 	"fmt"
 	"io"
 	"math"
-	"os"
 	"path/filepath"
 	"regexp"
 	"runtime"
 	"strings"
 	"testing"
+
+	"github.com/pa-tools/pa/internal/golden"
 )
 
 var update = flag.Bool("update", false, "rewrite the golden files")
@@ -117,19 +118,7 @@ func TestGolden(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			got := document(t, &tt.f)
 			wellFormed(t, got)
-			name := filepath.Join("testdata", tt.name+".svg")
-			if *update {
-				if err := os.WriteFile(name, []byte(got), 0o644); err != nil {
-					t.Fatal(err)
-				}
-			}
-			want, err := os.ReadFile(name)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if got != string(want) {
-				t.Errorf("%s differs; look at the pictures, then run with -update", name)
-			}
+			golden.File(t, filepath.Join("testdata", tt.name+".svg"), got, *update)
 		})
 	}
 }
@@ -259,7 +248,7 @@ func TestPlaces(t *testing.T) {
 	}
 }
 
-// What is beyond the axes is said.
+// A picture says which values are beyond its axes.
 func TestSaid(t *testing.T) {
 	for _, tt := range []struct{ name, want string }{
 		{"no data", "no data (all requests failed)"},

@@ -9,7 +9,7 @@ import (
 	"github.com/pa-tools/pa/pkg/export"
 )
 
-// A derivedReader is a run in memory with derived columns, of which change makes wrong ones.
+// A derivedReader is a run in memory with derived columns, some of which change makes wrong.
 type derivedReader struct {
 	*memrun.Reader
 	how     export.Derivation

@@ -8,6 +8,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/pa-tools/pa/internal/exporttest"
+
 	"github.com/pa-tools/pa/internal/golden"
 	"github.com/pa-tools/pa/pkg/analyze/validate"
 	"github.com/pa-tools/pa/pkg/export"
@@ -40,21 +42,10 @@ func TestForeign(t *testing.T) {
 	}
 }
 
-func opened(t *testing.T, path string) export.Reader {
-	t.Helper()
-	o := export.Opener{Formats: formats.Readers()}
-	r, err := o.Open(t.Context(), path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { r.Close() })
-	return r
-}
-
 func valid(t *testing.T, name, path string) {
 	t.Helper()
 	var found []string
-	v, err := validate.Run(t.Context(), opened(t, path), validate.Config{}, func(v validate.Violation) { found = append(found, v.String()) })
+	v, err := validate.Run(t.Context(), exporttest.Open(t, path), validate.Config{}, func(v validate.Violation) { found = append(found, v.String()) })
 	if err != nil || v.Requests == 0 || len(found) > 0 {
 		t.Errorf("%s: %d requests, %v, violations: %s", name, v.Requests, err, strings.Join(found, "; "))
 	}
@@ -71,7 +62,7 @@ func convert(t *testing.T, from, to string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := export.Copy(t.Context(), w, opened(t, from)); err != nil {
+	if err := export.Copy(t.Context(), w, exporttest.Open(t, from)); err != nil {
 		t.Fatal(err)
 	}
 	if err := os.WriteFile(to, b.Bytes(), 0o600); err != nil {

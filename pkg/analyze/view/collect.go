@@ -36,8 +36,8 @@ type collector struct {
 // A levelCollector collects a level.
 type levelCollector struct {
 	axis axis
-	// outputs are the output tokens of each bin; lateOutputs are those that count only if the level was
-	// streamed. completed and failed count requests by their ends.
+	// outputs are the output tokens of each bin; lateOutputs are output tokens that count only if the
+	// level was streamed. completed and failed count requests by their ends.
 	outputs, lateOutputs []float64
 	completed, failed    []uint32
 	nCompleted, nFailed  int

@@ -156,7 +156,7 @@ func (x *rows) prune() {
 	}
 }
 
-// shares divides n places among groups that want some: those that want less than an equal share get all.
+// shares divides n places among groups. A group that wants less than an equal share gets all it wants.
 func shares(want []int, n int) []int {
 	order := make([]int, len(want))
 	for i := range order {

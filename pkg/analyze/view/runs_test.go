@@ -13,6 +13,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/pa-tools/pa/internal/exporttest"
+
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
@@ -23,7 +25,6 @@ import (
 	"github.com/pa-tools/pa/pkg/answer"
 	"github.com/pa-tools/pa/pkg/export"
 	"github.com/pa-tools/pa/pkg/export/columnar"
-	"github.com/pa-tools/pa/pkg/export/formats"
 	"github.com/pa-tools/pa/pkg/export/profilejson"
 	"github.com/pa-tools/pa/pkg/export/shards"
 )
@@ -157,8 +158,8 @@ func TestRates(t *testing.T) {
 	}
 }
 
-// The median and the maximum of a bin are of the requests that start in it: 40 requests, of which the
-// TTFT is 1 to 40 ms in any order, all at about one time; and one far later.
+// A bin has the median and the maximum TTFT of the requests that start in it. 40 requests with a TTFT
+// of 1 to 40 ms, in any order, start at about one time, and one request starts far later.
 func TestFirstTokens(t *testing.T) {
 	var all []export.Request
 	for i := range uint64(40) {
@@ -397,39 +398,28 @@ func TestFormats(t *testing.T) {
 		t.Fatal(err)
 	}
 	parquet := write("a.parquet", w)
-	want := collect(t, opened(t, json), Config{})
+	want := collect(t, exporttest.Open(t, json), Config{})
 	check(t, want, DefaultRows)
 	if l := &want.Levels[0]; len(l.Requests) != 300 || l.GapsByTime.N != 294*2 || l.GapsByPosition.N != 294*2 {
 		t.Errorf("%d requests, %d and %d gaps", len(l.Requests), l.GapsByTime.N, l.GapsByPosition.N)
 	}
 	for name, run := range map[string]*Run{
-		"kept": collect(t, opened(t, json), Config{Analyze: analyze.Config{Series: true}}),
-		"part": collect(t, opened(t, json), Config{Analyze: analyze.Config{Selection: analyze.Selection{TrimStart: analyze.Trim{Share: 0}, TrimEnd: analyze.Trim{Share: 1e-9}}}}),
-		"one":  collect(t, oneByOne{opened(t, json)}, Config{}),
+		"kept": collect(t, exporttest.Open(t, json), Config{Analyze: analyze.Config{Series: true}}),
+		"part": collect(t, exporttest.Open(t, json), Config{Analyze: analyze.Config{Selection: analyze.Selection{TrimStart: analyze.Trim{Share: 0}, TrimEnd: analyze.Trim{Share: 1e-9}}}}),
+		"one":  collect(t, oneByOne{exporttest.Open(t, json)}, Config{}),
 	} {
 		if d := cmp.Diff(want.Levels, run.Levels, append(opaque, cmpopts.IgnoreFields(Level{}, "Distributions"), cmpopts.IgnoreSliceElements(func(s Series) bool { return name == "part" && strings.HasPrefix(s.Key, "ttft") }))...); d != "" {
 			t.Errorf("%s (-want +got):\n%s", name, d)
 		}
 	}
 	// Columns do not tell whether 0 cached tokens were stated; here they are 8.
-	if d := cmp.Diff(want.Levels, collect(t, opened(t, parquet), Config{}).Levels, opaque...); d != "" {
+	if d := cmp.Diff(want.Levels, collect(t, exporttest.Open(t, parquet), Config{}).Levels, opaque...); d != "" {
 		t.Errorf("parquet (-want +got):\n%s", d)
 	}
 }
 
 // oneByOne is a reader without batches.
 type oneByOne struct{ export.Reader }
-
-func opened(t *testing.T, path string) export.Reader {
-	t.Helper()
-	o := export.Opener{Formats: formats.Readers()}
-	r, err := o.Open(t.Context(), path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { r.Close() })
-	return r
-}
 
 // The result files of other tools show what they hold. A file without the times of its requests shows
 // nothing over time.
@@ -449,7 +439,7 @@ func TestForeign(t *testing.T) {
 			if err := os.WriteFile(path, data, 0o600); err != nil {
 				t.Fatal(err)
 			}
-			run := collect(t, opened(t, path), Config{})
+			run := collect(t, exporttest.Open(t, path), Config{})
 			check(t, run, DefaultRows)
 			if len(run.Levels) == 0 {
 				t.Fatal("no level")
@@ -482,7 +472,7 @@ func TestRecorded(t *testing.T) {
 		if err := os.WriteFile(path, data, 0o600); err != nil {
 			t.Fatal(err)
 		}
-		run, err := Collect(t.Context(), opened(t, path), Config{Name: name, Rows: 100})
+		run, err := Collect(t.Context(), exporttest.Open(t, path), Config{Name: name, Rows: 100})
 		if err != nil {
 			continue // a file that breaks off; it is read as far as it goes
 		}
@@ -527,7 +517,7 @@ func TestShards(t *testing.T) {
 	for i, part := range shardtest.Divide(whole, 3) {
 		name := filepath.Join(dir, string(rune('c'-i))+".parquet")
 		shardtest.Write(t, name, part)
-		all = append(all, shards.Shard{Name: name, Reader: opened(t, name)})
+		all = append(all, shards.Shard{Name: name, Reader: exporttest.Open(t, name)})
 	}
 	slices.Reverse(all)
 	merged, err := shards.Merge(all)
@@ -536,7 +526,7 @@ func TestShards(t *testing.T) {
 	}
 	run := collect(t, merged, Config{})
 	check(t, run, DefaultRows)
-	want := collect(t, opened(t, one), Config{})
+	want := collect(t, exporttest.Open(t, one), Config{})
 	for i := range want.Levels {
 		a, b := &want.Levels[i], &run.Levels[i]
 		if a.GapsByPosition.N != b.GapsByPosition.N || len(a.Requests) != len(b.Requests) || a.ToNS-a.FromNS != b.ToNS-b.FromNS {
