@@ -121,7 +121,7 @@ fuzz: ## run every fuzz target for FUZZTIME (10s)
 		done; \
 	done
 
-# The time of the files of a release: that of the commit, so that they can be made again.
+# The files of a release have the time of the commit, so that a second build gives the same bytes.
 SOURCE_DATE_EPOCH ?= $(shell git log -1 --format=%ct 2>/dev/null || echo 0)
 
 .PHONY: dist

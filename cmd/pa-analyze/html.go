@@ -27,7 +27,7 @@ is the error of the clock, how many requests failed. Then come the sweep, the
 Pareto frontier, distributions, series over time, the waterfall of requests, heat
 maps of the gaps between tokens, TTFT against uncached input tokens, stalls and
 errors, facts and definitions. The numbers are the numbers of report --format json
-with the same flags. Several FILEs are drawn over each other; diff --html compares
+with the same flags. Charts draw several FILEs on the same axes; diff --html compares
 two sides.
 
 A level with more than 50,000 requests shows all failures, the worst stalls and a

@@ -75,7 +75,7 @@ Examples:
   pa-analyze plot scatter run.json -x output_tokens -y e2el -o scatter.svg
   pa-analyze plot prompt-length in-*.json -o prompts.svg
 
-Several FILEs lie over each other. FIGURE is ttft, e2el, decode, start, wait,
+Several FILEs share the axes. FIGURE is ttft, e2el, decode, start, wait,
 input_tokens, cached_tokens, uncached_tokens or output_tokens.
 
 The picture is plain SVG for browsers, pages and print; it follows the reader's

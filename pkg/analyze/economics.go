@@ -52,8 +52,8 @@ type Economics struct {
 	Counted bool
 	// Energy has an entry for each GPU of the telemetry.
 	Energy []serverfigures.Energy
-	// Figures holds the figures in the order of EconomicsFigures, without those that Config did not
-	// ask for.
+	// Figures holds the figures in the order of EconomicsFigures, and leaves out figures that
+	// Config did not ask for.
 	Figures []LevelFigure
 }
 

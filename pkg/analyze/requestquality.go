@@ -138,9 +138,10 @@ func (x *QualityMeter) Measure(m *answer.Measured) RequestQuality {
 	return q
 }
 
-// EachPerToken calls do with the estimated times per token of the request, of which q is the quality: with
-// the index of the gap that ends the time, the time per token in ns, and the number of tokens that have it. Where the server counts the tokens of each event, the
-// tokens of an event share the time since the last event with tokens. Elsewhere each gap has one time.
+// EachPerToken calls do with each estimated time per token of the request m, whose quality is q: with the
+// index of the gap that ends the time, the time per token in ns, and the number of tokens that have it.
+// Where the server counts the tokens of each event, the tokens of an event share the time since the last
+// event with tokens. Elsewhere each gap has one time.
 func (q *RequestQuality) EachPerToken(m *answer.Measures, do func(gap int, ns float64, n int)) {
 	switch {
 	case q.counted:

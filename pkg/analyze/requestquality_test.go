@@ -71,7 +71,7 @@ func TestRequestQuality(t *testing.T) {
 	}
 }
 
-// By hand: tokens at 0, 30, 40, 100 and 160 ms, of which the events hold 1, 3, 0, 2 and 4. The three tokens
+// By hand: events at 0, 30, 40, 100 and 160 ms hold 1, 3, 0, 2 and 4 tokens. The three tokens
 // of the second event took 10 ms each. The third event shows text of a token that was counted before, so
 // that its 10 ms belong to the two tokens after it: 35 ms each. The last four took 15 ms each. The mean of
 // the nine times is (3·10 + 2·35 + 4·15)/9 = 160/9 ms. Without the counts, ten tokens in five events make

@@ -163,8 +163,8 @@ function same(text, value) {
   return [1, units[unit] || 1].some((u) => Math.abs(number * u - Number(value)) <= (0.5 * last + 1e-9 * Math.abs(number)) * u);
 }
 
-// figures fails unless each figure on the page is that of the report, as data and as text, and none of
-// the usual ones is missing.
+// figures fails unless each figure on the page equals the figure of the report, as data and as text, and
+// no usual figure is missing.
 async function figures(page, c) {
   const all = await page.locator('[data-path]').evaluateAll((found) => found.map((e) => ({ ...e.dataset, text: e.textContent })));
   const wrong = [], seen = new Set();
@@ -192,7 +192,7 @@ describe('pages', { concurrency: 2 }, () => cases.forEach((c) => {
   test(c.name, async (t) => {
     await opened(c.file, {}, async (page) => {
       await t.test('every section says something', () => sections(page));
-      await t.test('figures are those of the report', () => figures(page, c));
+      await t.test('figures equal the report', () => figures(page, c));
       await t.test('every chart of every level is drawn', () => pictures(page, c));
       await t.test('fits every width, and violates no rule of WCAG in either theme', async () => {
         for (const [size, viewport] of Object.entries(widths)) {

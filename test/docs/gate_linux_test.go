@@ -61,7 +61,7 @@ func TestGateScript(t *testing.T) {
 			t.Errorf("%s: exit code %d, want %d and %q:\n%s", tt.name, code, tt.code, tt.said, said)
 		}
 		if n := strings.Count(said, "has no accepted point"); n > 1 {
-			t.Errorf("%s: a missing baseline is said %d times:\n%s", tt.name, n, said)
+			t.Errorf("%s: %d warnings about the missing baseline, want one:\n%s", tt.name, n, said)
 		}
 		points, err := filepath.Glob(filepath.Join(dir, "baseline/*Z*"))
 		if err != nil || len(points) != tt.points {

@@ -65,7 +65,7 @@ func FuzzAdjust(f *testing.F) {
 	})
 }
 
-// What a byte says about the test that follows it.
+// The bits of the byte before a test.
 const (
 	testValues = 1 << iota // it has per-run values
 	testP                  // its p-value follows; else it is the p-value of the values

@@ -11,8 +11,8 @@ import (
 	"github.com/pa-tools/pa/pkg/analyze/view"
 )
 
-// Widths of charts in pixels. Panels are pictures of their own, so that they stand beside each other on
-// a wide screen and below each other on a phone.
+// Widths of charts in pixels. Each panel is a picture of its own: a wide screen shows several in a row,
+// a phone shows one in a row.
 const (
 	panelWidth = 420
 	wideWidth  = 760 // of the picture for readers without JavaScript

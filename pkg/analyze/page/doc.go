@@ -15,6 +15,6 @@
 // and stays text.
 //
 // Every number of the report stands in an element with the attributes data-run, data-level, data-metric,
-// data-stat, data-path and data-value. data-path is the place in the JSON of package report, and data-value is the number as
-// it stands there.
+// data-stat, data-path and data-value. data-path is the place of the number in the JSON of package report, and
+// data-value is the text of the number in that JSON.
 package page

@@ -43,7 +43,7 @@ type Run struct {
 	economics []*analyze.Economics
 
 	name, short string   // for people
-	levels      []string // names of the levels, different from each other
+	levels      []string // names of the levels, each one different
 }
 
 // HTML writes the page. Level i of a run must be experiment i of its report.

@@ -20,7 +20,7 @@ type Options struct {
 	Width int // of the picture in pixels; 0 for the default of the chart
 }
 
-// narrow is the width below which panels stand below each other.
+// narrow is the width below which panels are in one column.
 const narrow = 620
 
 // wide returns the width of a chart with panels side by side, and the number of columns.

@@ -5,9 +5,9 @@
 //	f := plot.CDF(runs, plot.Options{})
 //	err := f.Write(os.Stdout)
 //
-// Each chart is a function from runs to a figure of package svg; several runs are laid over each
-// other, with one entry in the legend each. The figures are plain data, so that a caller can change
-// them before they are written. All numbers are those of package view and of the reports, and a chart
-// that leaves values out says so in its subtitle. What is not known is no point, and a panel without
-// points says why.
+// Each chart is a function from runs to a figure of package svg. It draws several runs on the same
+// axes, and the legend names each run. The figures are plain data, so that a caller can change them
+// before they are written. The numbers come from package view and from the reports. A chart that
+// leaves values out says so in its subtitle. An unknown value has no point, and a panel without points
+// says why.
 package plot

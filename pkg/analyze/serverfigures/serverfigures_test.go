@@ -68,8 +68,8 @@ func TestFiguresDecoupled(t *testing.T) {
 	}
 }
 
-// scrapesOf returns scrapes of one source at these times, in each of which the
-// series have the next of their values; NaN is not there.
+// scrapesOf returns scrapes of one source at these times. Each scrape has the next value of each
+// series, and lacks a series whose value is NaN.
 func scrapesOf(times []uint64, values map[string][]float64, series ...*export.Series) (all []export.Scrape) {
 	for i, ns := range times {
 		s := export.Scrape{Source: "http://h1:9400/metrics", StartNS: ns, EndNS: ns}

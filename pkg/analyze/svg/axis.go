@@ -135,7 +135,7 @@ func newRuler(a *Axis, values []float64, first, last, gap float64) *ruler {
 		step = roundStep((all.high-all.low)/r.format.per/float64(count)) * r.format.per
 		if !a.Tight {
 			all = span{math.Floor(all.low/step+1e-9) * step, math.Ceil(all.high/step-1e-9) * step}
-			if all.low == all.high { // nearer to each other than leastStep
+			if all.low == all.high { // the distance is less than leastStep
 				all.high += step
 			}
 			all = span{max(all.low, -mostValue), min(all.high, mostValue)}

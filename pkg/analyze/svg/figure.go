@@ -16,7 +16,7 @@ type Figure struct {
 type Panel struct {
 	Title  string // "" for none
 	Aside  string // at the right end above the axes, such as a number of values
-	X, Y   Axis   // an X without a Label has no unit either, for panels above each other
+	X, Y   Axis   // an X without a Label has no unit either, for panels in one column
 	Height int    // of the area inside the axes, in pixels; 0: 240
 	Cells  *Cells
 	Series []Series

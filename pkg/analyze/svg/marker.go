@@ -9,7 +9,7 @@ import (
 const markers = 8
 
 // marker draws marker n at a place, about 2*r wide. An open marker has an outline only, so that
-// markers on top of each other stay visible.
+// a marker below it stays visible.
 func (w *writer) marker(n int, x, y, r float64, open bool, title string) {
 	attributes := []string{"fill", "currentColor", "class", "pa-halo", "stroke", palette[background].light, "stroke-width", "1"}
 	if open {

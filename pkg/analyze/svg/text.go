@@ -21,7 +21,7 @@ const (
 const fonts = "system-ui,-apple-system,'Segoe UI',Roboto,'DejaVu Sans','Liberation Sans',Arial,sans-serif"
 
 // width returns the width of a text at a size, estimated from above: the reader's font is not known.
-// The classes are those of DejaVu Sans, which is wide.
+// The classes of width come from DejaVu Sans, which is wide.
 func width(s string, size float64) float64 {
 	sum := 0.0
 	for _, r := range s {

@@ -30,7 +30,7 @@ const (
 	heatSteps = 7 // colors of cells, from few to many
 )
 
-// palette holds the colors of each role. They are near those of Okabe and Ito ("Color Universal
+// palette holds the colors of each role. They are near the colors of Okabe and Ito ("Color Universal
 // Design", 2008), moved until each has a contrast of 3 to its background and no two look alike to
 // readers with protanopia, deuteranopia or tritanopia; TestContrast and TestColorVision hold that.
 var palette = [roles]struct {

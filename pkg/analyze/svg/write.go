@@ -103,7 +103,7 @@ func (p *picture) notes() {
 	}
 }
 
-// lines writes lines of text below each other.
+// lines writes lines of text, one below the other.
 func (p *picture) lines(lines []string, size float64, r role, attributes ...string) {
 	for _, s := range lines {
 		p.height += size * lineHeight

@@ -82,8 +82,8 @@ const (
 	namesOTel = "otel"
 )
 
-// OTelNames reports whether --names asks for the names of OpenTelemetry. It refuses them for a format
-// other than the one that has them.
+// OTelNames reports whether --names asks for the names of OpenTelemetry. It refuses
+// these names for a format other than having.
 func OTelNames(c *cli.Context, format, having string) (bool, error) {
 	switch name := c.String("names"); {
 	case name != namesOwn && name != namesOTel:

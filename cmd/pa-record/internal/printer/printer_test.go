@@ -52,7 +52,7 @@ func TestPrinterOrder(t *testing.T) {
 	})
 }
 
-// Streams of different files do not erase each other's texts.
+// A stream does not erase the text of a stream of another file.
 func TestRedrawTwoFiles(t *testing.T) {
 	var stdout, stderr bytes.Buffer
 	p := New(&stdout, &stderr)
