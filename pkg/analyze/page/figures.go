@@ -237,8 +237,11 @@ func lastKey(path string) string {
 }
 
 // words makes words of a key of JSON: "output_tokens_per_s" → "output tokens per s". The unit of a
-// time is left out, because the text has it.
+// time is left out, because the text has it. The key "na" holds why a value is missing.
 func words(key string) string {
+	if key == "na" {
+		return "n/a"
+	}
 	return strings.ReplaceAll(strings.TrimSuffix(key, "_ns"), "_", " ")
 }
 

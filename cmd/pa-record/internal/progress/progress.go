@@ -39,9 +39,8 @@ type style struct {
 }
 
 // New returns a display that writes to w. of is the run's number among the runs of --repeat.
-// getenv returns environment variables (NO_COLOR, TERM, and the
-// locale). columns returns the width of the
-// terminal; nil means plain lines.
+// getenv returns environment variables (NO_COLOR, TERM, and the locale). columns returns the width
+// of the terminal; nil means plain lines.
 func New(w io.Writer, of runindex.Index, getenv func(string) string, columns func() int) *Display {
 	p := &Display{
 		w: sanitize.Raw(w), style: style{color: getenv("NO_COLOR") == "", blocks: sparkline.Shown(getenv)},
