@@ -99,11 +99,12 @@ func (r observedScrapes) Scrapes(ctx context.Context, do func(*export.Scrape) er
 func (b *batch) observe(m *measuredRequest, r *export.Request, a *answer.Answer) {
 	b.sendings = append(b.sendings, sendingOf(r))
 	m.sending = &b.sendings[len(b.sendings)-1]
-	if len(a.Events) == 0 {
+	first, ok := a.FirstTokenNS(r)
+	if !ok {
 		return
 	}
-	m.sending.FirstTokenNS = a.Events[0].RecvNS
-	if b.cfg.keeps() || len(a.Events) == len(m.Gaps)+1 {
+	m.sending.FirstTokenNS = first
+	if b.cfg.keeps() || m.Measured.Events == len(m.Gaps)+1 {
 		return // the point has its times, or they follow
 	}
 	from := len(b.times)

@@ -19,7 +19,7 @@ func storedAnswers(r export.Reader, cfg Config) export.DerivedReader {
 		return nil
 	}
 	d.WithoutAnswers()
-	if b, ok := r.(export.BriefReader); ok && !cfg.keeps() && cfg.Observer == nil { // which see the times of responses
+	if b, ok := r.(export.BriefReader); ok && !cfg.keeps() {
 		b.WithoutResponses()
 	}
 	return d

@@ -73,6 +73,18 @@ func (a *Answer) numEvents() int {
 	return len(a.Events)
 }
 
+// FirstTokenNS returns the time of the first token event of a, the answer to r; ok is false if
+// there is none.
+func (a *Answer) FirstTokenNS(r *export.Request) (ns uint64, ok bool) {
+	switch {
+	case a.numEvents() == 0:
+		return 0, false
+	case a.brief != nil:
+		return r.StartNS + uint64(a.brief.TTFT.V), true
+	}
+	return a.Events[0].RecvNS, true
+}
+
 // A choice is one of the answers to a request: choices[].index for OpenAI,
 // sequence_index for TensorRT-LLM.
 type choice struct {

@@ -138,7 +138,7 @@ func (m *Measures) measure(r *export.Request, a *Answer, from uint64) {
 		}
 	}
 	if a.brief != nil {
-		m.measureBrief(r, a.brief, from)
+		m.measureBrief(r, a, from)
 		return
 	}
 	if len(a.Events) == 0 {
@@ -176,12 +176,13 @@ func (m *Measures) measure(r *export.Request, a *Answer, from uint64) {
 	}
 }
 
-// measureBrief completes m by the times that x holds of the answer's events.
-func (m *Measures) measureBrief(r *export.Request, x *export.Derived, from uint64) {
-	if m.Events == 0 {
+// measureBrief completes m by the times of an answer whose responses were left out.
+func (m *Measures) measureBrief(r *export.Request, a *Answer, from uint64) {
+	first, ok := a.FirstTokenNS(r)
+	if !ok {
 		return
 	}
-	first := r.StartNS + uint64(x.TTFT.V)
+	x := a.brief
 	last := first
 	if len(x.ITL) > 0 {
 		m.Gaps = append(m.Gaps, x.ITL[0]...)
