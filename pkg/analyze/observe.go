@@ -104,7 +104,7 @@ func (b *batch) observe(m *measuredRequest, r *export.Request, a *answer.Answer)
 		return
 	}
 	m.sending.FirstTokenNS = first
-	if b.cfg.keeps() || m.Measured.Events == len(m.Gaps)+1 {
+	if b.cfg.keeps() || m.Events == len(m.Gaps)+1 {
 		return // the point has its times, or they follow
 	}
 	from := len(b.times)
