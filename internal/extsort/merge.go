@@ -6,6 +6,9 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"runtime"
+	"slices"
+	"sync"
 
 	"github.com/pa-tools/pa/internal/quantile"
 )
@@ -36,47 +39,62 @@ func (s *Sorter) Sorted(f func(block []int64)) error {
 	for _, r := range s.stored {
 		all = append(all, &cursor{stored: r, size: min(window, r.n)})
 	}
-	var block []int64
-	for {
-		// All values up to bound are in the windows, because the window of a run that goes on
-		// ends at bound or later.
-		bound := int64(math.MaxInt64)
-		left := all[:0]
-		for _, c := range all {
-			if err := c.fill(s.memory.file); err != nil {
+	blocks := make([]block, min(runtime.GOMAXPROCS(0), mostBlocks))
+	for len(all) > 0 {
+		n := 0
+		var sorting sync.WaitGroup
+		for ; n < len(blocks) && len(all) > 0; n++ {
+			b := &blocks[n]
+			var err error
+			if all, err = s.memory.nextBlock(b, all); err != nil {
+				sorting.Wait()
 				return err
 			}
-			if len(c.window) == 0 {
-				continue
-			}
-			left = append(left, c)
-			if c.more() {
-				bound = min(bound, c.window[len(c.window)-1])
+			if b.runs > 1 {
+				sorting.Go(func() { b.scratch = quantile.SortWith(b.values, b.scratch) })
 			}
 		}
-		all = left
-		switch len(all) {
-		case 0:
-			return nil
-		case 1:
-			f(all[0].window)
-			all[0].window = nil
-			continue
+		sorting.Wait()
+		for i := range blocks[:n] {
+			f(blocks[i].values)
 		}
-		block = block[:0]
-		from := 0 // cursors with values in the block
-		for _, c := range all {
-			if k := c.upTo(bound); k > 0 {
-				block = append(block, c.window[:k]...)
-				c.window = c.window[k:]
-				from++
-			}
-		}
-		if from > 1 {
-			s.memory.scratch = quantile.SortWith(block, s.memory.scratch)
-		}
-		f(block)
 	}
+	return nil
+}
+
+// mostBlocks is the most blocks that a merge sorts at once.
+const mostBlocks = 4
+
+// A block holds values that follow the values of the block before.
+type block struct {
+	values  []int64
+	runs    int // that the values come from; sorted if 1
+	scratch []int64
+}
+
+// nextBlock takes the least values of the cursors, in any order, and returns the cursors that
+// have more.
+func (m *Memory) nextBlock(b *block, all []*cursor) ([]*cursor, error) {
+	// All values up to bound are in the windows, because the window of a run that goes on
+	// ends at bound or later.
+	bound := int64(math.MaxInt64)
+	for _, c := range all {
+		if err := c.fill(m.file); err != nil {
+			return nil, err
+		}
+		if c.more() {
+			bound = min(bound, c.window[len(c.window)-1])
+		}
+	}
+	b.values, b.runs = b.values[:0], 0
+	for _, c := range all {
+		if k := c.upTo(bound); k > 0 {
+			b.values = append(b.values, c.window[:k]...)
+			c.window = c.window[k:]
+			b.runs++
+		}
+	}
+	return slices.DeleteFunc(all, func(c *cursor) bool { return len(c.window) == 0 && !c.more() }), nil
 }
 
 // A cursor reads through a run. It holds a window of values; the values after the window
