@@ -33,8 +33,10 @@ func (s *Sorter) Sorted(f func(block []int64)) error {
 	s.endRun()
 	window := max(blockValues/max(len(s.runs)+len(s.stored), 1), leastWindow)
 	var all []*cursor
-	for _, r := range s.runs {
-		all = append(all, &cursor{rest: r, size: min(window, r.len())})
+	for i := range s.runs {
+		r := &s.runs[i]
+		s.memory.sort(r)
+		all = append(all, &cursor{rest: *r, size: min(window, r.len())})
 	}
 	for _, r := range s.stored {
 		all = append(all, &cursor{stored: r, size: min(window, r.n)})

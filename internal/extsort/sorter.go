@@ -13,7 +13,7 @@ type Sorter struct {
 	n      int
 	last   run         // values in the order of Add
 	wide   bool        // a value did not fit a uint32
-	runs   []run       // sorted, in memory
+	runs   []run       // in memory; sorted when they are merged or stored
 	stored []storedRun // in the file
 }
 
@@ -21,6 +21,7 @@ type Sorter struct {
 type run struct {
 	narrow []uint32
 	wide   []int64
+	sorted bool
 }
 
 func (r *run) len() int { return len(r.narrow) + len(r.wide) }
@@ -108,16 +109,23 @@ func (s *Sorter) grow() {
 	m.used += s.last.bytes() - before
 }
 
-// endRun sorts the values of s.last and makes them a run.
+// endRun makes a run of the values of s.last.
 func (s *Sorter) endRun() {
 	if s.last.len() == 0 {
 		return
 	}
-	m := s.memory
-	m.scratch = quantile.SortWith(s.last.wide, m.scratch)
-	m.narrow = quantile.SortWith(s.last.narrow, m.narrow)
 	s.runs = append(s.runs, s.last)
 	s.last = run{}
+}
+
+// sort sorts the values of a run.
+func (m *Memory) sort(r *run) {
+	if r.sorted {
+		return
+	}
+	m.scratch = quantile.SortWith(r.wide, m.scratch)
+	m.narrow = quantile.SortWith(r.narrow, m.narrow)
+	r.sorted = true
 }
 
 // bytes returns the memory of the values.
@@ -135,6 +143,7 @@ func (s *Sorter) spill() error {
 	s.endRun()
 	for len(s.runs) > 0 {
 		r := s.runs[len(s.runs)-1]
+		s.memory.sort(&r)
 		stored, err := s.memory.write(r)
 		if err != nil {
 			return err

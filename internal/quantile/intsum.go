@@ -1,6 +1,7 @@
 package quantile
 
 import (
+	"math"
 	"math/big"
 	"math/bits"
 )
@@ -54,3 +55,41 @@ func (s *IntSum) Div(n int) float64 {
 
 // Float64 returns the sum rounded once.
 func (s *IntSum) Float64() float64 { return s.Div(1) }
+
+// IntSquares adds the squares of 64-bit integers exactly. The zero value is 0. The squares
+// are below 2¹²⁷ and fewer than 2⁶⁴, so 192 bits never overflow.
+type IntSquares struct{ high, mid, low uint64 }
+
+// Add adds the square of v.
+func (s *IntSquares) Add(v int64) {
+	u := uint64(v)
+	if v < 0 {
+		u = -u
+	}
+	high, low := bits.Mul64(u, u)
+	var carry uint64
+	s.low, carry = bits.Add64(s.low, low, 0)
+	s.mid, carry = bits.Add64(s.mid, high, carry)
+	s.high += carry
+}
+
+// Big returns the sum as a big integer.
+func (s *IntSquares) Big() *big.Int {
+	z := new(big.Int)
+	for _, part := range [...]uint64{s.high, s.mid, s.low} {
+		z.Lsh(z, 64)
+		z.Add(z, new(big.Int).SetUint64(part))
+	}
+	return z
+}
+
+// Std returns the standard deviation over the population of n integers with these squares and
+// this sum: √(n·Σx² − (Σx)²) ÷ n, exact up to the root, which is rounded. n must not be 0.
+func (s *IntSquares) Std(sum IntSum, n int) float64 {
+	count := big.NewInt(int64(n))
+	z := new(big.Int).Mul(count, s.Big())
+	total := sum.Big()
+	z.Sub(z, total.Mul(total, total))
+	variance, _ := new(big.Rat).SetFrac(z, count.Mul(count, count)).Float64()
+	return math.Sqrt(variance)
+}

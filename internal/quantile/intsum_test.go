@@ -58,3 +58,29 @@ func TestIntSumOver(t *testing.T) {
 		}
 	}
 }
+
+// Deviations by hand, one beyond the precision of a float64: the values differ by 2 at 2⁶².
+func TestIntSquares(t *testing.T) {
+	for _, tt := range []struct {
+		values []int64
+		want   float64
+	}{
+		{[]int64{5}, 0},
+		{[]int64{1, 3}, 1},
+		{[]int64{2, 4, 4, 4, 5, 5, 7, 9}, 2},
+		{[]int64{1 << 62, 1<<62 + 2}, 1},
+		{[]int64{math.MinInt64, math.MinInt64}, 0},
+		{[]int64{math.MinInt64, math.MaxInt64, math.MinInt64, math.MaxInt64}, 1 << 63},
+		{[]int64{-3, 3}, 3},
+	} {
+		var sum IntSum
+		var squares IntSquares
+		for _, v := range tt.values {
+			sum.Add(v)
+			squares.Add(v)
+		}
+		if got := squares.Std(sum, len(tt.values)); got != tt.want {
+			t.Errorf("deviation of %d is %v, want %v", tt.values, got, tt.want)
+		}
+	}
+}

@@ -16,11 +16,10 @@ var Levels = [...]float64{1, 5, 10, 25, 50, 75, 90, 95, 99, 99.9}
 type Summary struct {
 	N    int
 	Mean float64 // the exact sum, divided once
-	Std  float64 // over the population (divided by N); 0 for one value
+	Std  float64 // over the population (divided by N), exact for integers up to the rounding; 0 for one value
 	Min  float64
 	Max  float64
-	// Pct holds the percentiles at Levels, type 7 (numpy's linear): exact, by
-	// sorting.
+	// Pct holds the percentiles at Levels, type 7 (numpy's linear): exact.
 	Pct [len(Levels)]float64
 	// Certified holds the percentiles at CertifiedLevels; nil unless Config.Certified asked for
 	// them.
@@ -46,7 +45,9 @@ type sample[T int64 | float64] struct {
 	// sorter holds the values, floats as their keys; nil without values.
 	sorter *extsort.Sorter
 	sum    quantile.IntSum // of integers
-	err    error           // from summary: values could not be read back
+	// squares of integers; the squares of floats are added in ascending order.
+	squares quantile.IntSquares
+	err     error // from summary: values could not be read back
 	// certified says that the summary has Certified.
 	certified bool
 	curve     bool // the summary has a Curve
@@ -70,6 +71,7 @@ func (s *sample[T]) add(values ...T) {
 	case []int64:
 		for _, v := range values {
 			s.sum.Add(v)
+			s.squares.Add(v)
 		}
 		s.sorter.Add(values...)
 	case []float64:
@@ -97,23 +99,30 @@ func (s *sample[T]) summary() *Summary {
 		curve = curveOf(d.N)
 	}
 	var squares float64
-	passed := 0
-	s.sorted(func(x []T) {
-		squares = quantile.Squares(squares, x, d.Mean)
-		pass(&ranks, x)
-		certify(&certificate, x)
-		follow(&curve, x)
-		if at := s.nth - passed; at >= 0 && at < len(x) {
-			s.nthValue = float64(x[at])
-		}
-		passed += len(x)
-	})
+	_, ints := any(T(0)).(int64)
+	if ints && !s.certified && !s.curve {
+		s.pick(&ranks)
+	} else {
+		s.sorted(func(x []T) {
+			if !ints {
+				squares = quantile.Squares(squares, x, d.Mean)
+			}
+			if at := s.nth - ranks.passed; at >= 0 && at < len(x) {
+				s.nthValue = float64(x[at])
+			}
+			pass(&ranks, x)
+			certify(&certificate, x)
+			follow(&curve, x)
+		})
+	}
 	s.sorter.Release()
 	s.sorter = nil
 	if s.err != nil {
 		return nil
 	}
-	d.Std = math.Sqrt(squares / float64(d.N))
+	if d.Std = math.Sqrt(squares / float64(d.N)); ints {
+		d.Std = s.squares.Std(s.sum, d.N)
+	}
 	d.Min, d.Max, d.Pct = ranks.min, ranks.max, ranks.percentiles()
 	d.Certified = certificate.all
 	d.Curve = curve.percentiles()
@@ -134,6 +143,24 @@ func (s *sample[T]) sorted(f func([]T)) {
 		}
 		f(any(floats).([]T))
 	})
+	if s.err == nil {
+		s.err = err
+	}
+}
+
+// pick passes on the values that ranks and nth need, without sorting the others.
+func (s *sample[T]) pick(r *ranks) {
+	indexes := append(r.indexes(), min(s.nth, r.n-1))
+	slices.Sort(indexes)
+	indexes = slices.Compact(indexes)
+	values, err := s.sorter.Pick(indexes)
+	for i, v := range values {
+		if indexes[i] == s.nth {
+			s.nthValue = float64(v)
+		}
+		r.passed = indexes[i]
+		pass(r, []int64{v})
+	}
 	if s.err == nil {
 		s.err = err
 	}
@@ -170,6 +197,15 @@ func ranksOf(n int) ranks {
 		r.k[i], r.f[i] = quantile.Position(n, level/100)
 	}
 	return r
+}
+
+// indexes returns the indexes of the values that pass picks, in any order.
+func (r *ranks) indexes() []int {
+	all := []int{0, r.n - 1}
+	for _, k := range r.k {
+		all = append(all, k, min(k+1, r.n-1))
+	}
+	return all
 }
 
 // pass takes the next sorted values.

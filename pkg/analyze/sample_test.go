@@ -3,6 +3,7 @@ package analyze
 import (
 	"errors"
 	"math"
+	"math/big"
 	"math/rand/v2"
 	"slices"
 	"testing"
@@ -159,7 +160,7 @@ func TestSummaryOfFile(t *testing.T) {
 		"wide":     func() int64 { return int64(rng.Uint64()) },
 	}
 	for name, draw := range draws {
-		for _, n := range []int{1, 2, 3, 100, 5000, 40_000} {
+		for _, n := range []int{1, 2, 3, 100, 5000, 20_000} {
 			whole, quotients := make([]int64, n), make([]float64, n)
 			for i := range whole {
 				whole[i] = draw()
@@ -209,14 +210,30 @@ func definition[T int64 | float64](values []T) *Summary {
 	if _, ok := any(x).([]float64); ok {
 		d.Mean = floats.Value() / float64(len(x))
 	}
-	var squares float64
-	for _, v := range x {
-		deviation := float64(v) - d.Mean
-		squares += float64(deviation * deviation)
+	if _, ok := any(x).([]int64); ok {
+		d.Std = exactStd(x)
+	} else {
+		d.Std = math.Sqrt(quantile.Squares(0, x, d.Mean) / float64(len(x)))
 	}
-	d.Std = math.Sqrt(squares / float64(len(x)))
 	for i, level := range Levels {
 		d.Pct[i] = quantile.At(x, level/100)
 	}
 	return d
+}
+
+// exactStd computes the deviation of integers with fractions, the mean being no float64.
+func exactStd[T int64 | float64](x []T) float64 {
+	n := big.NewRat(int64(len(x)), 1)
+	mean, variance := new(big.Rat), new(big.Rat)
+	for _, v := range x {
+		mean.Add(mean, new(big.Rat).SetInt64(int64(v)))
+	}
+	mean.Quo(mean, n)
+	for _, v := range x {
+		d := new(big.Rat).SetInt64(int64(v))
+		d.Sub(d, mean)
+		variance.Add(variance, d.Mul(d, d))
+	}
+	f, _ := variance.Quo(variance, n).Float64()
+	return math.Sqrt(f)
 }

@@ -1,0 +1,138 @@
+package extsort
+
+import (
+	"math/bits"
+	"runtime"
+	"slices"
+	"sync"
+
+	"github.com/pa-tools/pa/internal/quantile"
+)
+
+const (
+	leastPick = 1 << 16 // values from which counting is faster than sorting
+	mostPick  = 4       // no more than 1/mostPick of the values are collected
+)
+
+// Pick returns the values at the indexes in ascending order: index 0 is the least value. The
+// indexes are in ascending order, from 0 and below Len. Many values in memory are counted in
+// ranges, and only the ranges with an index are sorted. An error means that the temporary file
+// could not be read.
+func (s *Sorter) Pick(indexes []int) ([]int64, error) {
+	if values, ok := s.pickCounted(indexes); ok {
+		return values, nil
+	}
+	values := make([]int64, 0, len(indexes))
+	passed := 0
+	err := s.Sorted(func(block []int64) {
+		for len(values) < len(indexes) && indexes[len(values)]-passed < len(block) {
+			values = append(values, block[indexes[len(values)]-passed])
+		}
+		passed += len(block)
+	})
+	return values, err
+}
+
+// pickCounted picks from narrow values in memory. It reports whether it could.
+func (s *Sorter) pickCounted(indexes []int) (values []int64, ok bool) {
+	if s.wide || len(s.stored) > 0 || s.n < leastPick {
+		return nil, false
+	}
+	parts := s.pickParts()
+	eachPart(parts, (*pickPart).count)
+	counts := parts[0].counts
+	for _, p := range parts[1:] {
+		for r, n := range p.counts {
+			counts[r] += n
+		}
+	}
+
+	var wanted [ranges]bool
+	places := make([]int, 0, len(indexes)) // of the values, among the collected ones
+	passed, collected := 0, 0              // values of the ranges before
+	for r, n := range counts {
+		for len(places) < len(indexes) && indexes[len(places)] < passed+int(n) {
+			wanted[r] = true
+			places = append(places, collected+indexes[len(places)]-passed)
+		}
+		passed += int(n)
+		if wanted[r] {
+			collected += int(n)
+		}
+	}
+	if collected > s.n/mostPick {
+		return nil, false
+	}
+	eachPart(parts, func(p *pickPart) { p.collect(&wanted) })
+	all := make([]uint32, 0, collected)
+	for _, p := range parts {
+		all = append(all, p.collected...)
+	}
+	quantile.SortWith(all, nil)
+	for _, at := range places {
+		values = append(values, int64(all[at]))
+	}
+	return values, true
+}
+
+// A pickPart is a part of the values, for one core.
+type pickPart struct {
+	values    [][]uint32
+	counts    *[ranges]uint32 // of the values in each range
+	collected []uint32        // from the wanted ranges
+}
+
+// pickParts shares the runs among the cores.
+func (s *Sorter) pickParts() []pickPart {
+	parts := make([]pickPart, runtime.GOMAXPROCS(0))
+	for i := range parts {
+		parts[i].counts = new([ranges]uint32)
+	}
+	for _, r := range append(slices.Clip(s.runs), s.last) {
+		for i := range parts {
+			n := len(r.narrow)
+			parts[i].values = append(parts[i].values, r.narrow[i*n/len(parts):(i+1)*n/len(parts)])
+		}
+	}
+	return parts
+}
+
+func (p *pickPart) count() {
+	for _, values := range p.values {
+		for _, v := range values {
+			p.counts[rangeOf(v)]++
+		}
+	}
+}
+
+func (p *pickPart) collect(wanted *[ranges]bool) {
+	for _, values := range p.values {
+		for _, v := range values {
+			if wanted[rangeOf(v)] {
+				p.collected = append(p.collected, v)
+			}
+		}
+	}
+}
+
+// eachPart calls f for all parts at once.
+func eachPart(parts []pickPart, f func(*pickPart)) {
+	var running sync.WaitGroup
+	for i := range parts {
+		running.Go(func() { f(&parts[i]) })
+	}
+	running.Wait()
+}
+
+const (
+	rangeBits = 11
+	ranges    = (32-rangeBits-1)<<rangeBits + 2<<rangeBits
+)
+
+// rangeOf returns the range of v. Ranges are in the order of their values. Small values have a
+// range each; the width of the others is at most 1/2048 of their values, so that one outlier
+// does not put all other values into one range.
+func rangeOf(v uint32) uint32 {
+	shift := uint32(max(bits.Len32(v)-rangeBits-1, 0))
+	return shift<<rangeBits + v>>shift
+}
