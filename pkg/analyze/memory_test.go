@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/pa-tools/pa/internal/memrun"
+	"github.com/pa-tools/pa/internal/testenv"
 	"github.com/pa-tools/pa/pkg/answer"
 	"github.com/pa-tools/pa/pkg/export"
 )
@@ -57,8 +58,12 @@ func (r *repeated) Experiment() int          { return 0 }
 // A run whose values do not fit in memory has the same figures, also where no file can take
 // the values; then a warning says so.
 func TestRunBeyondMemory(t *testing.T) {
-	least := Config{MemoryLimit: LeastMemoryLimit}
-	requests := int(ValueMemory(LeastMemoryLimit)/(8*repeatedTokens)) + 1000 // their gaps do not fit
+	memory := int64(1e6)
+	if testenv.IsLong() {
+		memory = ValueMemory(LeastMemoryLimit)
+	}
+	least := Config{MemoryLimit: LeastMemoryLimit, ValueMemory: memory}
+	requests := int(memory/(8*repeatedTokens)) + 1000 // their gaps do not fit
 	analyzed := func(cfg Config) *Report {
 		t.Helper()
 		rep, err := Run(t.Context(), newRepeated(requests), cfg)

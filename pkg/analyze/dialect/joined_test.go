@@ -12,6 +12,7 @@ import (
 
 	"github.com/pa-tools/pa/internal/jsonscan"
 	"github.com/pa-tools/pa/internal/memrun"
+	"github.com/pa-tools/pa/internal/testenv"
 	"github.com/pa-tools/pa/pkg/analyze"
 	"github.com/pa-tools/pa/pkg/analyze/dialect"
 	"github.com/pa-tools/pa/pkg/analyze/dialect/explain"
@@ -59,7 +60,8 @@ func TestDefineOfEnvelopes(t *testing.T) {
 		}
 		return one
 	}
-	for round := range 24 {
+	rounds := 24 / testenv.Stride(2)
+	for round := range rounds {
 		object = []string{"chat.completion.chunk", "text_completion"}[round%2]
 		kind, endpoint := "openai", []string{"v1/chat/completions", "v1/completions"}[round%2]
 		whole := &memrun.Reader{Header: export.Run{ServiceKind: &kind, Endpoint: &endpoint, Experiments: []export.Experiment{{Mode: "concurrency", Value: "2"}}}}
@@ -70,7 +72,7 @@ func TestDefineOfEnvelopes(t *testing.T) {
 			for range 2 + rng.IntN(8) {
 				ns += 1e6 + uint64(rng.IntN(1e6))
 				text := draw()
-				if round < 8 { // all of one form
+				if round < rounds/3 { // all of one form
 					text = fmt.Sprintf(event, object, "t", "t", "null")
 				}
 				q.Responses = append(q.Responses, export.Response{RecvNS: ns, Outputs: export.Fields{{Name: "response", Value: export.Text(text)}}})

@@ -203,7 +203,7 @@ func TestStoredTokenCountsRefused(t *testing.T) {
 func TestBriefAnswers(t *testing.T) {
 	rng := rand.New(rand.NewPCG(3, 4))
 	brief, full := 0, 0
-	for n := range 400 / testenv.Stride(4) {
+	for n := range 400 / testenv.Stride(16) { // at least 24: three runs of each set of oddities
 		data := randomExport(rng, n%8)
 		table := parquetOf(t, data, answer.TokenCounting{})
 		r, err := columnar.Parquet{}.Open(t.Context(), "x", bytes.NewReader(table), int64(len(table)), export.Limits{})

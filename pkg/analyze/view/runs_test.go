@@ -21,6 +21,7 @@ import (
 	"github.com/pa-tools/pa/internal/golden"
 	"github.com/pa-tools/pa/internal/memrun"
 	"github.com/pa-tools/pa/internal/shardtest"
+	"github.com/pa-tools/pa/internal/testenv"
 	"github.com/pa-tools/pa/pkg/analyze"
 	"github.com/pa-tools/pa/pkg/answer"
 	"github.com/pa-tools/pa/pkg/export"
@@ -337,7 +338,7 @@ func TestWild(t *testing.T) {
 // Exact percentiles stay exact when the values do not fit in memory.
 func TestLittleMemory(t *testing.T) {
 	rng := rand.New(rand.NewPCG(3, 1))
-	requests := manyRequests(rng, 20_000, 10, 1e9)
+	requests := manyRequests(rng, 20_000/testenv.Stride(5), 10, 1e9)
 	whole := collect(t, memrun.New("", requests), Config{})
 	little := collect(t, memrun.New("", requests), Config{Analyze: analyze.Config{ValueMemory: 1000}})
 	check(t, little, DefaultRows)

@@ -7,6 +7,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"github.com/pa-tools/pa/internal/testenv"
 )
 
 // Responses of one form give every release what each of them gives by itself.
@@ -45,7 +47,10 @@ func TestForms(t *testing.T) {
 					return left, raised
 				}
 				for range 2 {
-					for _, text := range texts {
+					for j, text := range texts {
+						if (i+j)%testenv.Stride(3) > 0 { // a third of the texts for each release
+							continue
+						}
 						raw := strings.ReplaceAll(strings.ReplaceAll(form, "%[1]s", text), "%s", text)
 						if _, ok := shared.form.Match(raw); ok {
 							matched++
@@ -65,7 +70,7 @@ func TestForms(t *testing.T) {
 			}
 		}
 	}
-	if matched < 1000 {
+	if matched < 1000/testenv.Stride(3) {
 		t.Errorf("%d responses matched a form", matched)
 	}
 }
