@@ -4,9 +4,12 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"flag"
 	"fmt"
 	"io"
 	"os"
+	"runtime"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -16,6 +19,7 @@ import (
 
 	"github.com/pa-tools/pa/cmd/pa-record/internal/settings"
 	"github.com/pa-tools/pa/internal/scripttest"
+	"github.com/pa-tools/pa/internal/testenv"
 	"github.com/pa-tools/pa/pkg/sim"
 	"github.com/pa-tools/pa/pkg/sim/plan"
 )
@@ -42,6 +46,11 @@ func TestMain(m *testing.M) {
 	if os.Getenv(childEnv) != "" {
 		limitChild()
 		main()
+	}
+	if !testenv.Race {
+		// The parallel tests wait for servers more than they compute. The flag -parallel of
+		// the command line, which is parsed later, has precedence.
+		_ = flag.Set("test.parallel", strconv.Itoa(2*runtime.GOMAXPROCS(0)))
 	}
 	program.TestMain(leakChecked{m})
 }

@@ -134,7 +134,7 @@ func TestSummary(t *testing.T) {
 		{"whole answers", "", "--service-kind openai --request-count 4", unstreamed + " output"},
 		{"runs", "", "--concurrency-range 1,2 --request-count 4 --repeat 2", streamed},
 		{"with -v", "", "--concurrency-range 1,2 --request-count 4 -v", streamed},
-		{"windows", "", "--concurrency-range 2 -p 40 -s 999", streamed},
+		{"windows", "", "--concurrency-range 2 -p 100 -s 999", streamed},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
