@@ -81,7 +81,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) (err erro
 	fs.StringVar(&sections, "sections", "clock,grpc,cpu,schedule", "what to measure: clock, grpc, cpu, rank, schedule, soak, analysis, definitions, columnar, memory, shards")
 	fs.DurationVar(&s.length, "length", 10*time.Second, "length of a recording in the section memory")
 	fs.BoolVar(&check, "check", false, "fail if a ratio passes its limit")
-	fs.DurationVar(&s.soak, "soak", 10*time.Minute, "length of the section soak")
+	fs.DurationVar(&s.soak, "soak", time.Hour, "length of the section soak")
 	if err := fs.Parse(args); err != nil {
 		return err
 	}
@@ -101,7 +101,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) (err erro
 	names := strings.Split(sections, ",")
 	for _, name := range names {
 		section, ok := map[string]func(context.Context) error{
-			"clock": s.clock, "grpc": s.grpc, "cpu": s.cpu, "rank": s.rank, "schedule": s.schedule, "soak": s.rss,
+			"clock": s.clock, "grpc": s.grpc, "cpu": s.cpu, "rank": s.rank, "schedule": s.schedule, "soak": s.soakRun,
 			"analysis": s.analysis, "definitions": s.definitions, "columnar": s.columnar, "memory": s.memory, "shards": s.ranks,
 		}[name]
 		if !ok {
@@ -128,7 +128,7 @@ func median(x []float64) float64 {
 
 // quantile returns the value of sorted x at rank p·(n−1), p from 0 to 1, rounded down
 // without interpolation; 0 if x is empty.
-func quantile(x []float64, p float64) float64 {
+func quantile[T float32 | float64](x []T, p float64) T {
 	if len(x) == 0 {
 		return 0
 	}

@@ -100,7 +100,4 @@ func TestStatusNumber(t *testing.T) {
 			t.Errorf("%s %v, want %v", key, got, want)
 		}
 	}
-	if x, ok := sampleOf(os.Getpid()); !ok || x.residentMB <= 0 || x.descriptors < 3 || x.threads < 1 {
-		t.Errorf("this process: %+v, %v", x, ok)
-	}
 }
