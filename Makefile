@@ -24,6 +24,7 @@ TOKENS    ?= 100
 LENGTH    ?= 10s
 CHECK     ?=
 DURATION  ?= 1h
+KILLS     ?= 200
 TESTFLAGS ?=
 OUT       ?= out
 
@@ -56,6 +57,10 @@ test: ## run the tests; needs nothing but Go
 .PHONY: test-long
 test-long: ## the same with all sweeps of damage, floods and huge values in full; CI runs this
 	$(TESTENV) PA_TEST_LONG=1 $(GO) test -timeout 30m $(TESTFLAGS) ./...
+
+.PHONY: test-crash
+test-crash: ## kill pa-record KILLS (200) times at random moments, and compare what it left with what the server sent
+	PA_TEST_LONG=1 PA_TEST_KILLS=$(KILLS) $(GO) test -count=1 -timeout 60m -v -run '^TestKills$$' $(TESTFLAGS) ./cmd/pa-record/
 
 # Programs with the race detector sleep for a second before they exit, and the tests
 # start hundreds of them.

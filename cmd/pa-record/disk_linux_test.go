@@ -13,6 +13,7 @@ import (
 	"github.com/pa-tools/pa/internal/exporttest"
 	"github.com/pa-tools/pa/pkg/export"
 	"github.com/pa-tools/pa/pkg/recorder/journal"
+	"github.com/pa-tools/pa/pkg/sim/ledger"
 )
 
 // calm makes a server slow enough for four slots to give about a megabyte a
@@ -70,16 +71,17 @@ func TestFileSizeLimit(t *testing.T) {
 	}
 }
 
-// A disk that is full for journal and export ends the run with one line, and the
-// journal can be read as it is and recovered.
+// A disk that is full for journal, second journal and export ends the run with one line, and
+// the journal can be read as it is and recovered.
 func TestDiskFull(t *testing.T) {
 	t.Parallel()
 	srv := startSim(t, calm...)
 	dir, keep := t.TempDir(), t.TempDir()
 	path := filepath.Join(dir, "x.json")
-	r := runChild(t, []string{tmpfsEnv + "=1000000:" + dir + ":" + keep}, syscall.CLONE_NEWNS, endless(srv, path)...)
+	r := runChild(t, []string{tmpfsEnv + "=1000000:" + dir + ":" + keep}, syscall.CLONE_NEWNS, append(endless(srv, path), "--spill-dir", dir)...)
 	journal := settings.Stem(path) + journal.Suffix
-	want := "pa-record: write the export: journal " + journal + ": no space left on device; "
+	full := "no space left on device; it cannot be moved to " + dir + ": no space left on device"
+	want := "pa-record: write the export: journal " + journal + ": " + full + "; "
 	kept := filepath.Join(keep, filepath.Base(journal))
 	_, requests := exporttest.Read(t, kept)
 	advice := fmt.Sprintf("; requests kept: %d, in %s: free space there, then run pa-record recover %s", len(requests), journal, journal)
@@ -94,7 +96,7 @@ func TestDiskFull(t *testing.T) {
 		t.Fatalf("recover: exit code %d: %s%s", code, stdout, stderr)
 	}
 	// The run was not killed, and the journal and its export know why it ended.
-	why := fmt.Sprintf("ended early: write the export: journal %s: no space left on device", journal)
+	why := fmt.Sprintf("ended early: write the export: journal %s: %s", journal, full)
 	if said := fmt.Sprintf("requests recovered: %d (the run %s); wrote ", len(requests), why); !strings.Contains(stdout, said) {
 		t.Errorf("recover says %q, want %q", stdout, said)
 	}
@@ -104,6 +106,63 @@ func TestDiskFull(t *testing.T) {
 	}
 	if n := wholeRequests(t, path); n < 20 {
 		t.Errorf("%d requests, want the requests of nearly a megabyte", n)
+	}
+}
+
+// A run whose disk is full continues its journal in the folder of --spill-dir. The export
+// does not fit on the disk either, and the last line is a command that writes it: all that
+// the server sent is in there.
+func TestDiskFullSpills(t *testing.T) {
+	t.Parallel()
+	srv := startSim(t, calm...)
+	dir, keep, spill := t.TempDir(), t.TempDir(), t.TempDir()
+	path := filepath.Join(dir, "x.json")
+	r := runChild(t, []string{tmpfsEnv + "=500000:" + dir + ":" + keep}, syscall.CLONE_NEWNS, "--service-kind", "openai", "-u", srv.openAI, "--streaming",
+		"--concurrency-range", "4", "--request-count", "300", "--profile-export-file", path, "--spill-dir", spill)
+	first := settings.Stem(path) + journal.Suffix
+	kept, _ := filepath.Glob(filepath.Join(spill, "*"))
+	if len(kept) != 1 {
+		t.Fatalf("in the folder of --spill-dir: %q, want one journal; standard error:\n%s", kept, r.stderr)
+	}
+	warning := fmt.Sprintf("pa-record: warning: journal %s: no space left on device; the recording continues in %s\n", first, kept[0])
+	want := fmt.Sprintf("pa-record: write the export: %s: no space left on device; requests kept: 300, in %s: free space in %s, then run pa-record recover --profile-export-file %s %s", path, kept[0], dir, path, kept[0])
+	if r.code != 1 || r.lastLine() != want || !strings.Contains(r.stderr, warning) {
+		t.Fatalf("exit code %d, want 1, the warning\n%s\nand the last line\n%s\nof:\n%s", r.code, warning, want, r.stderr)
+	}
+	path = filepath.Join(keep, "x.json")
+	code, stdout, stderr := inProcess(t.Context(), t, "recover", "--profile-export-file", path, kept[0])
+	if code != 0 {
+		t.Fatalf("recover: exit code %d: %s%s", code, stdout, stderr)
+	}
+	checkRecorded(t, path, srv.ledger(t), 300)
+	if left, _ := filepath.Glob(filepath.Join(spill, "*")); len(left) != 0 {
+		t.Errorf("left: %q", left)
+	}
+}
+
+// checkRecorded compares an export with the server's ledger, request by request: it has n
+// successful requests, and each has the bytes that the server sent.
+func checkRecorded(t *testing.T, path string, entries []ledger.Entry, n int) {
+	t.Helper()
+	sent := map[string]string{}
+	for _, e := range entries {
+		sent[e.ID] = string(e.Sent())
+	}
+	_, requests := exporttest.Read(t, path)
+	good := 0
+	for i := range requests {
+		q := &requests[i]
+		if q.Status != export.StatusOK {
+			continue
+		}
+		good++
+		id, _ := exporttest.AnswerID(q)
+		if want, ok := sent[id]; !ok || exporttest.Joined(q, "response") != want {
+			t.Errorf("request %d, answer %q: recorded %q, sent %q", q.ID, id, exporttest.Joined(q, "response"), want)
+		}
+	}
+	if good != n {
+		t.Errorf("%d successful requests, want %d", good, n)
 	}
 }
 

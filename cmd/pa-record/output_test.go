@@ -10,6 +10,7 @@ import (
 	"syscall"
 	"testing"
 
+	"github.com/pa-tools/pa/cmd/pa-record/internal/settings"
 	"github.com/pa-tools/pa/cmd/pa-record/internal/signals"
 	"github.com/pa-tools/pa/internal/cmdline"
 	"github.com/pa-tools/pa/pkg/export"
@@ -66,7 +67,7 @@ func newTestRecording(path string, overwrite bool) (*recording, error) {
 	if err != nil {
 		return nil, err
 	}
-	return newRecording(exports, overwrite)
+	return newRecording(exports, &settings.Settings{Overwrite: overwrite})
 }
 
 // Two runs with one path: the second is refused, and the message names the flag.
@@ -118,13 +119,13 @@ func TestJournalKept(t *testing.T) {
 		{"two errors", errors.Join(errors.New("a"), syscall.EMFILE), "a; too many open files; requests kept: 3, in x: raise the limit on open files (ulimit -n), then run pa-record recover x"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			err := journalKept(&journal.KeptError{Path: "x", Requests: 3, Err: tt.err})
+			err := journalKept(&journal.KeptError{Path: "x", Requests: 3, Err: tt.err}, nil)
 			if err.Error() != tt.want || !errors.Is(err, tt.err) {
 				t.Errorf("%q, want %q", err, tt.want)
 			}
 		})
 	}
-	if err := journalKept(signals.ErrSecond); err != signals.ErrSecond { //nolint:errorlint // the same, not wrapped
+	if err := journalKept(signals.ErrSecond, nil); err != signals.ErrSecond { //nolint:errorlint // the same, not wrapped
 		t.Errorf("%v, want the error as it was", err)
 	}
 }

@@ -47,7 +47,7 @@ func record(c *cli.Context, args []string, env environment, reports [][]string) 
 	if err := s.MakeArtifactDir(); err != nil {
 		return err
 	}
-	if err := checkFiles(runs, s.Overwrite); err != nil {
+	if err := checkFiles(runs, s); err != nil {
 		return err
 	}
 	if s.HTML != "" {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"path/filepath"
 	"slices"
 	"strings"
 	"syscall"
@@ -60,6 +61,7 @@ func newExport(path string, overwrite bool) (*journal.Export, error) {
 type recording struct {
 	*journal.Writer
 	exports []*journal.Export
+	place   string            // of the journal, before it moves
 	summary *summary.Summary  // nil: no figures are printed at the end
 	warn    func(text string) // prints a warning
 	release func()            // frees the context that open made
@@ -69,11 +71,11 @@ type recording struct {
 
 // newRecording refuses a journal that is there already. The error is of type
 // *cmdline.UsageError.
-func newRecording(exports []*journal.Export, overwrite bool) (*recording, error) {
+func newRecording(exports []*journal.Export, s *settings.Settings) (*recording, error) {
 	r := &recording{exports: exports}
 	var err error
 	r.Writer, err = journal.NewWriter(journal.Config{
-		Exports: exports, Overwrite: overwrite,
+		Exports: exports, Overwrite: s.Overwrite, SpillDir: s.SpillDir,
 		Warn: func(text string) { r.warn(text) },
 		Examine: func(open journal.Open) {
 			if r.summary != nil {
@@ -84,6 +86,7 @@ func newRecording(exports []*journal.Export, overwrite bool) (*recording, error)
 	if err != nil {
 		return nil, refusal(err)
 	}
+	r.place = r.Path()
 	return r, nil
 }
 
@@ -115,7 +118,11 @@ func (r *recording) WriteRequest(q *export.Request) error {
 func (r *recording) Close(run *export.Run) error {
 	defer r.release()
 	r.loadEnds()
-	return journalKept(r.Writer.Close(run))
+	err := r.Writer.Close(run)
+	if r.Path() != r.place {
+		return journalKept(err, r.exports)
+	}
+	return journalKept(err, nil)
 }
 
 // refusal adds to an error of a journal that cannot be opened which flags help. A file
@@ -138,17 +145,26 @@ func refusal(err error) error {
 }
 
 // journalKept makes of an error that leaves the journal one line that also says what to
-// do. It returns other errors as they are.
-func journalKept(err error) error {
+// do. It returns other errors as they are. elsewhere lists the exports of a journal that
+// moved, which pa-record recover cannot know.
+func journalKept(err error, elsewhere []*journal.Export) error {
 	var kept *journal.KeptError
 	if !errors.As(err, &kept) {
 		return err
 	}
-	advice := diskAdvice(err)
+	where := "there"
+	if len(elsewhere) > 0 {
+		where = "in " + filepath.Dir(elsewhere[0].Path())
+	}
+	advice := diskAdvice(err, where)
 	if advice != "" {
 		advice += ", then run "
 	}
-	return &keptError{fmt.Sprintf("%s: %spa-record recover %s", oneLine(kept), advice, kept.Path), kept}
+	command := "pa-record recover"
+	for _, e := range elsewhere {
+		command += " --profile-export-file " + e.Path()
+	}
+	return &keptError{fmt.Sprintf("%s: %s%s %s", oneLine(kept), advice, command, kept.Path), kept}
 }
 
 // A keptError is an error with a text of its own.
@@ -160,14 +176,14 @@ type keptError struct {
 func (e *keptError) Error() string { return e.text }
 func (e *keptError) Unwrap() error { return e.err }
 
-// diskAdvice returns what to do about an error of the file system, "" when there
+// diskAdvice returns what to do about an error of the file system in a folder, "" when there
 // is nothing to say.
-func diskAdvice(err error) string {
+func diskAdvice(err error, where string) string {
 	switch {
 	case errors.Is(err, syscall.ENOSPC):
-		return "free space there"
+		return "free space " + where
 	case errors.Is(err, syscall.EDQUOT):
-		return "free space there, or have the quota raised"
+		return "free space " + where + ", or have the quota raised"
 	case errors.Is(err, syscall.EFBIG):
 		return "raise the limit on file sizes (ulimit -f)"
 	case errors.Is(err, syscall.EMFILE):
@@ -181,10 +197,10 @@ func oneLine(err error) string { return strings.ReplaceAll(err.Error(), "\n", ";
 
 // checkFiles refuses runs whose exports or journals cannot or must not be
 // written. The error is of type *cmdline.UsageError.
-func checkFiles(runs []settings.Run, overwrite bool) error {
+func checkFiles(runs []settings.Run, s *settings.Settings) error {
 	var taken []*journal.Export
 	for i := range runs {
-		r, err := recordingOf(&runs[i], overwrite)
+		r, err := recordingOf(&runs[i], s)
 		if err != nil {
 			return err
 		}
@@ -200,10 +216,10 @@ func checkFiles(runs []settings.Run, overwrite bool) error {
 
 // recordingOf returns the recording of a run. The error is of type
 // *cmdline.UsageError.
-func recordingOf(r *settings.Run, overwrite bool) (*recording, error) {
-	exports, err := newExports(r.Exports, overwrite)
+func recordingOf(r *settings.Run, s *settings.Settings) (*recording, error) {
+	exports, err := newExports(r.Exports, s.Overwrite)
 	if err != nil {
 		return nil, err
 	}
-	return newRecording(exports, overwrite)
+	return newRecording(exports, s)
 }

@@ -71,7 +71,7 @@ func recoverRun(c *cli.Context) error {
 func recoverError(err error) error {
 	var fe *journal.FileError
 	if !errors.As(err, &fe) {
-		return journalKept(err)
+		return journalKept(err, nil)
 	}
 	switch {
 	case errors.Is(fe, journal.ErrNotRegular):

@@ -127,7 +127,7 @@ func (m *repeatedRun) run(ctx context.Context, i int) error {
 	plan := &m.runs[i]
 	of, at := plan.Of, &m.targets[plan.Server]
 	s := at.s
-	out, err := recordingOf(plan, s.Overwrite)
+	out, err := recordingOf(plan, s)
 	if err != nil {
 		if i > 0 { // since the series began
 			err = errors.New(err.Error())

@@ -247,7 +247,7 @@ func TestSeriesFailsEarly(t *testing.T) {
 		t.Fatal(err)
 	}
 	runs := s.PlannedRuns()
-	if err := checkFiles(runs, false); err != nil {
+	if err := checkFiles(runs, &settings.Settings{}); err != nil {
 		t.Fatal(err)
 	}
 	s.Search = "not a range" // the console report cannot show that

@@ -456,3 +456,54 @@ func (c *writeCounter) Write(b []byte) (int, error) {
 }
 
 var _ io.Writer = (*writeCounter)(nil)
+
+// Frames get other ordinals, also the last one, which the end of the stream follows; what is
+// no frame is refused. A journal without a frame reads again when the later ones are
+// renumbered, and a note is a warning of its run.
+func TestJournalFrame(t *testing.T) {
+	rec := record(t)
+	var frames []JournalFrame
+	for rest := rec.data; len(rest) > 0; {
+		n := frameLen(t, rest)
+		if n == len(rest)-len(endOfStream) {
+			n = len(rest)
+		}
+		frames, rest = append(frames, bytes.Clone(rest[:n])), rest[n:]
+	}
+	var without []byte
+	lost, at := 0, uint64(0)
+	for i, f := range frames {
+		if i > 2 && f.HoldsRows() && lost == 0 {
+			lost++
+			continue
+		}
+		if i == len(frames)-1 {
+			var note bytes.Buffer
+			if err := AppendNote(&note, at, "requests lost: 2"); err != nil {
+				t.Fatal(err)
+			}
+			without = append(without, note.Bytes()...)
+			at++
+		}
+		if err := f.Renumber(at); err != nil {
+			t.Fatalf("frame %d: %v", i, err)
+		}
+		at++
+		without = append(without, f...)
+	}
+	got, err := readBytes(testFormats[2], without, export.Limits{})
+	if err != nil || len(got.requests) == 0 || len(got.requests) >= len(rec.requests) {
+		t.Fatalf("%v, %d requests; want some of %d", err, len(got.requests), len(rec.requests))
+	}
+	if w := got.run.Meta.Warnings; len(w) != 1 || w[0] != "requests lost: 2" || *got.run.Version != "2" {
+		t.Errorf("warnings %q of version %s, want the note", w, *got.run.Version)
+	}
+	for _, bad := range []JournalFrame{nil, frames[0][:20], frames[0][:len(frames[0])-1], bytes.Repeat([]byte{0xff}, 100), JournalFrame(strings.Repeat("\xff\xff\xff\xff\x28\x00\x00\x00", 9))} {
+		if err := bad.Renumber(1); err == nil || bad.HoldsRows() {
+			t.Errorf("%.40q is taken for a frame", bad)
+		}
+	}
+	if err := AppendNote(io.Discard, 0, "x"); err == nil {
+		t.Error("a note was added to a journal without a frame")
+	}
+}

@@ -37,6 +37,7 @@ const (
 	frameEnd    frameKind = 5 // text: the header of that experiment at its end
 	frameRun    frameKind = 6 // text: the run, without experiments; only the end of the stream follows
 	frameText   frameKind = 7 // text: lines of telemetry
+	frameNote   frameKind = 8 // text: a warning about the recording
 )
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
@@ -82,6 +83,56 @@ func appendFrame(dst []byte, kind frameKind, ordinal uint64, metadata, text []by
 	sum = crc32.Update(sum, castagnoli, dst[end:])
 	binary.LittleEndian.PutUint32(dst[end-4:], sum)
 	return dst, nil
+}
+
+// A JournalFrame is a frame of a journal: what one call of Write by a [JournalWriter] passes.
+// Its methods are for copying a journal of which another program cut a part.
+type JournalFrame []byte
+
+// HoldsRows reports whether the frame holds requests or telemetry. Other frames hold the
+// header of the run or of an experiment, without which later frames cannot be read.
+func (f JournalFrame) HoldsRows() bool {
+	trailer, _, err := f.parts()
+	if err != nil {
+		return false
+	}
+	kind := frameKind(binary.LittleEndian.Uint32(trailer[4:]))
+	return kind == frameRows || kind == frameText
+}
+
+// Renumber changes the ordinal of the frame, which counts the frames before it. It returns an
+// error, and changes nothing, if f is not a whole frame.
+func (f JournalFrame) Renumber(ordinal uint64) error {
+	trailer, body, err := f.parts()
+	if err != nil {
+		return err
+	}
+	binary.LittleEndian.PutUint64(trailer[16:], ordinal)
+	end := len(f) - len(body)
+	sum := crc32.Update(0, castagnoli, f[:end-4])
+	sum = crc32.Update(sum, castagnoli, body[:binary.LittleEndian.Uint64(trailer[8:])])
+	binary.LittleEndian.PutUint32(trailer[trailerBytes-4:], sum)
+	return nil
+}
+
+var errNoFrame = errors.New("not a frame of a journal")
+
+// parts returns the trailer, and what follows it: the body, and the end of the stream behind
+// the last frame.
+func (f JournalFrame) parts() (trailer, body []byte, err error) {
+	if len(f) < frameHeadBytes+trailerBytes {
+		return nil, nil, errNoFrame
+	}
+	size := uint64(binary.LittleEndian.Uint32(f[4:]))
+	if size < trailerBytes || size > uint64(len(f)-frameHeadBytes) {
+		return nil, nil, errNoFrame
+	}
+	end := frameHeadBytes + int(size)
+	trailer, body = f[end-trailerBytes:end], f[end:]
+	if string(trailer[:4]) != trailerMagic || binary.LittleEndian.Uint64(trailer[8:]) > uint64(len(body)) {
+		return nil, nil, errNoFrame
+	}
+	return trailer, body, nil
 }
 
 // endOfStream is Arrow's marker of the end of a stream.

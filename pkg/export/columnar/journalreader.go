@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 
 	"github.com/apache/arrow/go/v15/arrow"
 	"github.com/apache/arrow/go/v15/arrow/ipc"
@@ -47,6 +48,7 @@ func newJournalReader(ctx context.Context, name string, src io.ReaderAt, size in
 			Name: name, Offset: size - s.trailing, Count: 1, Msg: fmt.Sprintf("the journal ends here, but %d more bytes follow", s.trailing),
 		})
 	}
+	s.addNotes(&h)
 	h.sortExperiments()
 	if len(s.telemetryOffsets) > 0 {
 		h.lines, h.maxLine = s.lines, maxLine(lim)
@@ -63,9 +65,10 @@ type journalSource struct {
 	r                *ipc.Reader
 	rowFrames        []frame // frames with rows, without their text
 	telemetryOffsets []int64 // offsets of the frames that hold telemetry
-	lastOrdinal      uint64  // ordinal of the frame read last
-	complete         bool    // the frame that ends the run was read
-	trailing         int64   // bytes after the end of the stream
+	notes            []string
+	lastOrdinal      uint64 // ordinal of the frame read last
+	complete         bool   // the frame that ends the run was read
+	trailing         int64  // bytes after the end of the stream
 }
 
 // A messageReader passes one message at a time to an ipc.Reader.
@@ -141,6 +144,9 @@ func (s *journalSource) addFrame(h *header, f *frame, lim export.Limits) error {
 	case frameText:
 		s.telemetryOffsets = append(s.telemetryOffsets, f.offset)
 		return nil
+	case frameNote:
+		s.notes = append(s.notes, string(f.text))
+		return nil
 	case frameBegin, frameUpdate, frameEnd, frameRun:
 	case frameSchema:
 		return errors.New("a second schema")
@@ -168,6 +174,17 @@ func (s *journalSource) addFrame(h *header, f *frame, lim export.Limits) error {
 		h.run.Experiments[len(h.run.Experiments)-1] = run.Experiments[0]
 	}
 	return nil
+}
+
+// addNotes adds the notes to the warnings of the run.
+func (s *journalSource) addNotes(h *header) {
+	if len(s.notes) == 0 {
+		return
+	}
+	if h.run.Meta == nil {
+		h.run.Meta = &export.RunMeta{}
+	}
+	h.run.Meta.Warnings = append(slices.Clip(h.run.Meta.Warnings), s.notes...)
 }
 
 // tailError returns the error of the Reader for err, the result of reading a frame at off;

@@ -196,6 +196,17 @@ func EndJournal(w io.Writer, frames uint64, run *export.Run) error {
 	return catchPanic(func() error { return s.close(run, nil) })
 }
 
+// AppendNote appends a warning about the recording to a journal. Readers add it to the
+// warnings of the run. w and frames are as for [EndJournal].
+func AppendNote(w io.Writer, frames uint64, text string) error {
+	if frames == 0 {
+		return errors.New("a note cannot be added to the journal: it has no frame yet")
+	}
+	s := newJournalSink(w, fileMetadata{})
+	s.ordinal, s.schemaExists = frames, true
+	return catchPanic(func() error { return s.writeText(frameNote, []byte(text)) })
+}
+
 // A journalSink writes frames. It is the PayloadWriter of its own ipc.Writer,
 // which encodes the messages.
 type journalSink struct {

@@ -28,9 +28,14 @@
 //   - Slow disk: no call waits for the disk. One goroutine writes; the batches queue up
 //     in memory. The recorder calls [Writer.Backlog], drops outputs when the queue is
 //     nearly full, and ends the run when it is full.
-//   - Full disk, or too few file descriptors: Open reserves what the end of the journal
-//     and the exports need. The content of the journal is kept.
-//   - Another program removes the journal: Close writes it again from the open file.
+//   - Full disk: the journal moves to Config.SpillDir, once, and the run goes on. If that
+//     fails, too, the end of the journal still fits, because Open reserves room for it.
+//   - Too few file descriptors: Open reserves what the journal and the exports need.
+//   - Another program removes the journal: it moves to Config.SpillDir.
+//   - Another program cuts the journal: it moves, without the requests that were cut. A note
+//     in the journal, a warning in the exports and the error of Close count them.
+//
+// A link leads from the first place of a journal that moved to the second one.
 //
 // A lock on the journal keeps other processes from writing, recovering or replacing it as
 // long as its Writer lives. The lock ends with the process. Systems other than Unix have

@@ -51,10 +51,15 @@ func (e *KeptError) Unwrap() error { return e.Err }
 // diskError prefixes err with the name of a file. An error of the file system loses the
 // name that it has already.
 func diskError(name string, err error) error {
+	return fmt.Errorf("%s: %w", name, withoutName(err))
+}
+
+// withoutName removes the operation and the name from an error of the file system.
+func withoutName(err error) error {
 	var pe *fs.PathError
 	var errno syscall.Errno
 	if errors.As(err, &pe) && errors.As(pe.Err, &errno) {
-		err = pe.Err
+		return pe.Err
 	}
-	return fmt.Errorf("%s: %w", name, err)
+	return err
 }

@@ -1,31 +1,55 @@
 package journal
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"io"
 	"os"
 	"sync"
+	"syscall"
+
+	"github.com/pa-tools/pa/pkg/export/columnar"
 )
 
 // A diskQueue is an unbounded queue in front of a file. Write copies a block into memory
 // and never waits; one goroutine writes the blocks in order. The user must stop writing
 // when too many bytes are Waiting.
 //
-// After the first error of the file, the queue writes nothing more, so that the file has
-// no gap.
+// If the file fails, the queue moves to a second file, once: see [mover]. After an error
+// without a second file, or an error of the second file, the queue writes nothing more, so
+// that the file has no gap.
 type diskQueue struct {
-	dst  io.Writer
-	wake chan struct{} // room for one signal, so that Write never blocks
-	done chan struct{} // closed when the goroutine has ended
+	dst   io.Writer
+	mover *mover        // nil: there is no second file
+	wake  chan struct{} // room for one signal, so that Write never blocks
+	done  chan struct{} // closed when the goroutine has ended
 
-	mu      sync.Mutex
-	blocks  [][]byte // oldest first
-	spare   []byte   // memory of a written block
-	waiting int64    // bytes of blocks and of the block that is being written
-	written extent
-	closed  bool
-	err     error
+	mu       sync.Mutex
+	requests int      // number of requests in the blocks so far
+	blocks   []block  // oldest first
+	spare    []byte   // memory of a written block
+	waiting  int64    // bytes of blocks and of the block that is being written
+	record   []record // of the blocks in the file
+	before   int      // number of requests in the written blocks
+	written  extent
+	closed   bool
+	err      error
+	leave    error // why the queue must move before the next block
+	moved    *moved
+}
+
+// A block is what one call of Write passes: a frame of the journal.
+type block struct {
+	data     []byte
+	requests int // in this block and all earlier ones
+}
+
+// A record is what the queue remembers of a block in the file.
+type record struct {
+	bytes    int64
+	requests int    // in this block
+	header   []byte // a copy of the block; nil if it holds requests or telemetry
 }
 
 // An extent counts the blocks that are completely in the file, and their bytes.
@@ -37,9 +61,9 @@ type extent struct {
 // maxSpareBytes bounds diskQueue.spare.
 const maxSpareBytes = 4 << 20
 
-// newDiskQueue starts the goroutine, which ends with Close.
-func newDiskQueue(dst io.Writer) *diskQueue {
-	q := &diskQueue{dst: dst, wake: make(chan struct{}, 1), done: make(chan struct{})}
+// newDiskQueue starts the goroutine, which ends with Close. mover may be nil.
+func newDiskQueue(dst io.Writer, mover *mover) *diskQueue {
+	q := &diskQueue{dst: dst, mover: mover, wake: make(chan struct{}, 1), done: make(chan struct{})}
 	go q.run()
 	return q
 }
@@ -58,14 +82,37 @@ func (q *diskQueue) Write(b []byte) (int, error) {
 		defer q.mu.Unlock()
 		return 0, errQueueClosed
 	}
-	block := q.spare
+	data := q.spare
 	q.spare = nil
-	block = append(block[:0], b...)
-	q.blocks = append(q.blocks, block)
+	q.blocks = append(q.blocks, block{append(data[:0], b...), q.requests})
 	q.waiting += int64(len(b))
 	q.mu.Unlock()
 	q.signal()
 	return len(b), nil
+}
+
+// Count says how many requests all blocks up to the next one hold.
+func (q *diskQueue) Count(requests int) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.requests = requests
+}
+
+// Leave makes the queue move to its second file before it writes the next block, because of
+// cause.
+func (q *diskQueue) Leave(cause error) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if q.moved == nil {
+		q.leave = cause
+	}
+}
+
+// Moved returns the second file; nil if the queue has not moved.
+func (q *diskQueue) Moved() *moved {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	return q.moved
 }
 
 // Waiting returns the bytes that are not in the file yet.
@@ -111,20 +158,72 @@ func (q *diskQueue) run() {
 	defer close(q.done)
 	for range q.wake {
 		for {
-			block, more := q.next()
-			if block == nil {
+			b, more := q.next()
+			if b.data == nil {
 				if !more {
 					return
 				}
 				break
 			}
-			err := q.intact()
-			if err == nil {
-				_, err = q.dst.Write(block)
-			}
-			q.wrote(block, err)
+			q.wrote(b, q.put(&b))
 		}
 	}
+}
+
+// put writes a block to the file, or moves and writes it to the second file.
+func (q *diskQueue) put(b *block) error {
+	if cause := q.asked(); cause != nil && q.mover != nil {
+		_ = q.move(cause) // else the first file still takes what comes; restore tries again
+	}
+	err := q.write(b)
+	// EFBIG is the limit of the process, which holds for every file.
+	if err == nil || q.Moved() != nil || q.mover == nil || errors.Is(err, syscall.EFBIG) {
+		return err
+	}
+	if merr := q.move(err); merr != nil {
+		return fmt.Errorf("%w; %w", withoutName(err), merr)
+	}
+	return q.write(b)
+}
+
+// write writes a block to the current file.
+func (q *diskQueue) write(b *block) error {
+	if err := q.intact(); err != nil {
+		return err
+	}
+	if m := q.Moved(); m != nil {
+		if err := m.renumber(b.data, q.Written().blocks); err != nil {
+			return err
+		}
+	}
+	_, err := q.dst.Write(b.data)
+	return err
+}
+
+// asked returns the cause of a move that Leave wants, once.
+func (q *diskQueue) asked() error {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	cause := q.leave
+	q.leave = nil
+	return cause
+}
+
+// move makes the second file the current one. Only the goroutine of the queue may call it,
+// or the user after Close.
+func (q *diskQueue) move(cause error) error {
+	m, records, err := q.mover.move(cause, q.record)
+	if err != nil {
+		return err
+	}
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.dst, q.moved, q.record = m.file, m, records
+	q.written = extent{blocks: uint64(len(records))}
+	for _, r := range records {
+		q.written.bytes += r.bytes
+	}
+	return nil
 }
 
 // A cutError reports that another program shortened the file.
@@ -148,33 +247,40 @@ func (q *diskQueue) intact() error {
 	return nil
 }
 
-// next removes the oldest block. It returns nil if there is none; more is false if none
+// next removes the oldest block. Its data are nil if there is none; more is false if none
 // will come.
-func (q *diskQueue) next() (block []byte, more bool) {
+func (q *diskQueue) next() (b block, more bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	if len(q.blocks) == 0 {
 		q.blocks = nil // the array has grown to the largest number of blocks so far
-		return nil, !q.closed
+		return block{}, !q.closed
 	}
-	block = q.blocks[0]
-	q.blocks[0] = nil
+	b = q.blocks[0]
+	q.blocks[0] = block{}
 	q.blocks = q.blocks[1:]
-	return block, true
+	return b, true
 }
 
-func (q *diskQueue) wrote(block []byte, err error) {
+// wrote records the outcome of put.
+func (q *diskQueue) wrote(b block, err error) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	q.waiting -= int64(len(block))
-	if cap(block) <= maxSpareBytes {
-		q.spare = block
-	}
+	q.waiting -= int64(len(b.data))
 	if err != nil {
 		q.err = err
 		q.blocks, q.spare, q.waiting = nil, nil, 0
 		return
 	}
+	r := record{bytes: int64(len(b.data)), requests: b.requests - q.before}
+	q.before = b.requests
+	if !columnar.JournalFrame(b.data).HoldsRows() {
+		r.header = bytes.Clone(b.data)
+	}
+	q.record = append(q.record, r)
+	if cap(b.data) <= maxSpareBytes {
+		q.spare = b.data
+	}
 	q.written.blocks++
-	q.written.bytes += int64(len(block))
+	q.written.bytes += r.bytes
 }

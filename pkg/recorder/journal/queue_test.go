@@ -44,7 +44,7 @@ func (d *blockedDisk) fail(err error) {
 // written in its order when the disk moves again.
 func TestDiskQueue(t *testing.T) {
 	disk := newBlockedDisk()
-	q := newDiskQueue(disk)
+	q := newDiskQueue(disk, nil)
 	var want []byte
 	scratch := make([]byte, 0, 64)
 	for i := range 1000 {
@@ -84,7 +84,7 @@ func TestDiskQueue(t *testing.T) {
 // A disk that fails is not written to again, and forgets what waits.
 func TestDiskQueueFails(t *testing.T) {
 	disk := newBlockedDisk()
-	q := newDiskQueue(disk)
+	q := newDiskQueue(disk, nil)
 	for range 3 {
 		if _, err := q.Write([]byte("abc")); err != nil {
 			t.Fatal(err)

@@ -46,11 +46,25 @@ func Recover(ctx context.Context, path string, exports []*Export) (*Recovery, er
 	if !lockFile(lock) {
 		return nil, errors.Join(&FileError{path, ErrBusy}, lock.Close())
 	}
+	link := ""
+	if isMoved(path) { // follow it, and remove it in the end
+		link = path
+		if path, err = os.Readlink(path); err != nil {
+			return nil, errors.Join(err, lock.Close())
+		}
+	}
+	remove := func() error {
+		err := removeHeld(lock, path)
+		if link != "" {
+			err = errors.Join(err, os.Remove(link))
+		}
+		return err
+	}
 	if !isAt(lock, path) { // the run ended before we had the lock
 		return nil, errors.Join(&FileError{path, ErrEnded}, lock.Close())
 	}
 	if st, err := lock.Stat(); err == nil && st.Size() == 0 && strings.HasSuffix(path, Suffix) {
-		return &Recovery{Empty: true}, removeHeld(lock, path)
+		return &Recovery{Empty: true}, remove()
 	}
 	var rec Recovery
 	rec.Exports, rec.Requests, err = finalize(ctx, path, exports, func(run *export.Run) {
@@ -68,5 +82,5 @@ func Recover(ctx context.Context, path string, exports []*Export) (*Recovery, er
 	case err != nil:
 		return nil, &KeptError{path, rec.Requests, errors.Join(err, lock.Close())}
 	}
-	return &rec, removeHeld(lock, path)
+	return &rec, remove()
 }

@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -28,15 +29,18 @@ const defaultBacklogBytes = 256 << 20
 // Config configures a Writer.
 type Config struct {
 	// Exports lists the files that Close writes, in this order; at least one. The journal
-	// is in the folder of the first regular file, else in the folder for temporary files.
+	// is in the folder of the first regular file, else in SpillDir.
 	Exports []*Export
+	// SpillDir is the folder to which the journal moves if it cannot be written further,
+	// for instance because its disk is full; "" means the folder for temporary files.
+	SpillDir string
 	// Overwrite allows replacing a journal that a killed run left.
 	Overwrite bool
 	// MaxBacklogBytes bounds the bytes in memory that wait for the disk, see
 	// [Writer.Backlog]; 0 means 256 MiB.
 	MaxBacklogBytes int64
-	// Warn, if not nil, gets a text when another program removed the journal. Flush calls
-	// it at most once.
+	// Warn, if not nil, gets a text when the journal moved or cannot be moved. Flush and
+	// Close call it, at most once.
 	Warn func(text string)
 	// Examine, if not nil, reads the journal while Close writes the exports. Close calls
 	// it in its own goroutine and waits for it. open opens the whole journal, with the
@@ -58,12 +62,14 @@ type Writer struct {
 
 	path     string                  // of the journal
 	file     *os.File                // locked
+	link     string                  // leads from the first place of a journal that moved; "" if there is none
 	queue    *diskQueue              // in front of file
 	reserve  fdReserve               // for writing the exports
 	space    diskReserve             // for the end of the journal
 	journal  *columnar.JournalWriter // nil before the first level
 	requests int                     // number of requests written so far
-	removed  bool                    // the journal was removed, and Warn was called
+	removed  bool                    // the journal was removed, and has to move
+	warned   bool                    // Warn was called
 	header   *export.Run             // as far as known when the first level begins
 	written  []string                // paths of the complete exports
 }
@@ -80,14 +86,18 @@ func NewWriter(cfg Config) (*Writer, error) {
 	if cfg.MaxBacklogBytes == 0 {
 		cfg.MaxBacklogBytes = defaultBacklogBytes
 	}
-	w := &Writer{cfg: cfg, timeToWrite: timeToWrite, path: temporaryPath()}
+	if cfg.SpillDir == "" {
+		cfg.SpillDir = os.TempDir()
+	}
+	w := &Writer{cfg: cfg, timeToWrite: timeToWrite}
+	w.path = w.temporaryPath()
 	for _, e := range cfg.Exports {
 		if !e.inPlace {
 			w.path = PathFor(e.target)
 			break
 		}
 	}
-	if st, err := os.Lstat(w.path); err == nil && !st.Mode().IsRegular() {
+	if st, err := os.Lstat(w.path); err == nil && !st.Mode().IsRegular() && (cfg.Overwrite || !isMoved(w.path)) {
 		return nil, &FileError{w.path, ErrNotRegular}
 	}
 	f, err := os.Open(w.path)
@@ -106,8 +116,8 @@ func NewWriter(cfg Config) (*Writer, error) {
 }
 
 // temporaryPath returns the path of a journal that cannot be in the folder of an export.
-func temporaryPath() string {
-	return filepath.Join(os.TempDir(), fmt.Sprintf("pa-record-%d%s", os.Getpid(), Suffix))
+func (w *Writer) temporaryPath() string {
+	return filepath.Join(w.cfg.SpillDir, fmt.Sprintf("pa-record-%d%s", os.Getpid(), Suffix))
 }
 
 // Path returns the path of the journal. Close may change it.
@@ -144,7 +154,7 @@ func (w *Writer) Open(ctx context.Context, header *export.Run) error {
 		w.reserve.release()
 		return errors.Join(err, removeHeld(f, w.path))
 	}
-	w.file, w.queue = f, newDiskQueue(f)
+	w.file, w.queue = f, newDiskQueue(f, &mover{from: f, path: w.path, dir: w.cfg.SpillDir})
 	return nil
 }
 
@@ -167,7 +177,8 @@ func (w *Writer) Discard() {
 	w.reserve.release()
 	w.space.release()
 	_ = w.queue.Close()
-	_ = removeHeld(w.file, w.path)
+	w.follow()
+	_ = w.remove()
 }
 
 // BeginExperiment implements export.Writer.
@@ -180,8 +191,10 @@ func (w *Writer) BeginExperiment(mode, value string) error {
 
 // WriteRequest implements export.Writer.
 func (w *Writer) WriteRequest(q *export.Request) error {
+	err := w.journal.WriteRequest(q) // may write the earlier requests, without this one
 	w.requests++
-	return w.failed(w.journal.WriteRequest(q))
+	w.queue.Count(w.requests)
+	return w.failed(err)
 }
 
 // EndExperiment implements export.Writer.
@@ -214,43 +227,78 @@ func (w *Writer) Flush() error {
 	if err := w.queue.Err(); err != nil {
 		return w.failed(err)
 	}
-	if !w.removed && !isAt(w.file, w.path) {
+	w.follow()
+	if !w.removed && w.queue.Moved() == nil && !isAt(w.file, w.path) {
 		w.removed = true
-		if w.cfg.Warn != nil {
-			w.cfg.Warn(fmt.Sprintf("%s was removed or renamed during the run; the run continues and writes it again at its end", w.path))
-		}
+		w.queue.Leave(errRemoved)
 	}
 	return w.failed(w.journal.Flush())
 }
 
-// restore writes a removed journal again from the open file. If another file has its
-// path, restore writes it into the folder for temporary files.
-func (w *Writer) restore() error {
+// follow makes the journal in its second place the Writer's file, once the queue has moved,
+// and leaves a link in the first place, by which a killed run is found.
+func (w *Writer) follow() {
+	m := w.queue.Moved()
+	if m == nil || m.file == w.file {
+		return
+	}
 	if isAt(w.file, w.path) {
+		_ = os.Remove(w.path) // its content is in the new file
+	}
+	if target, err := filepath.Abs(m.path); err == nil && os.Symlink(target, w.path) == nil {
+		w.link = w.path
+	}
+	_ = w.file.Close()
+	text := fmt.Sprintf("%v; the recording continues in %s", diskError("journal "+w.path, m.cause), m.path)
+	if m.lost > 0 {
+		text += fmt.Sprintf("; requests lost: %d", m.lost)
+	}
+	w.space.release()
+	w.file, w.path = m.file, m.path
+	if r, err := newDiskReserve(w.cfg.SpillDir); err == nil { // without room the end is like the end of a killed run
+		w.space = r
+	}
+	w.warn(text)
+}
+
+// warn calls Config.Warn, once.
+func (w *Writer) warn(text string) {
+	if !w.warned && w.cfg.Warn != nil {
+		w.cfg.Warn(text)
+	}
+	w.warned = true
+}
+
+// restore moves a journal that was removed just before the end of the run, or that could
+// not be moved before: to its second place, else to its first one.
+func (w *Writer) restore() error {
+	if w.queue.Moved() != nil || isAt(w.file, w.path) {
 		return nil
 	}
-	path := w.path
-	err := os.MkdirAll(filepath.Dir(path), 0o777)
-	var f *os.File
-	if err == nil {
-		f, err = takeFile(path, false)
-	}
+	err := w.queue.move(errRemoved)
 	if err != nil {
-		path = temporaryPath()
-		if f, err = takeFile(path, false); err != nil {
-			return fmt.Errorf("journal %s was removed, and cannot be written to %s: %w", w.path, path, err)
+		w.queue.mover.dir = filepath.Dir(w.path)
+		if err = errors.Join(err, os.MkdirAll(w.queue.mover.dir, 0o777)); w.queue.move(errRemoved) != nil {
+			return fmt.Errorf("journal %s: %w: %w", w.path, errRemoved, err)
 		}
 	}
-	st, err := w.file.Stat()
-	if err == nil {
-		_, err = io.Copy(f, io.NewSectionReader(w.file, 0, st.Size()))
-	}
-	if err != nil {
-		return errors.Join(diskError("journal "+path, err), removeHeld(f, path))
-	}
-	_ = w.file.Close() // it was read completely and has no name
-	w.file, w.path = f, path
+	w.follow()
 	return nil
+}
+
+// remove removes the journal, and the link to it.
+func (w *Writer) remove() error {
+	err := removeHeld(w.file, w.path)
+	if w.link != "" && isMoved(w.link) {
+		err = errors.Join(err, os.Remove(w.link))
+	}
+	return err
+}
+
+// isMoved reports whether path is the link that a journal left when it moved.
+func isMoved(path string) bool {
+	target, err := os.Readlink(path)
+	return err == nil && filepath.IsAbs(target) && strings.HasSuffix(target, Suffix)
 }
 
 // Backlog returns the number of recorded bytes that are not in the file yet, and how many
@@ -273,9 +321,9 @@ func (w *Writer) failed(err error) error {
 
 // Close completes the journal, writes the exports from it and removes it. If an export
 // cannot be written, the journal stays and the error is a *KeptError. If the journal broke
-// off, Close writes exports of its content and returns the journal's error. If another
-// program put a file in the journal's place, Close moves the journal to the folder for
-// temporary files.
+// off, Close writes exports of its content and returns the journal's error. If the journal
+// moved and another program had cut requests from it, the exports have a warning, and Close
+// returns an error that counts the lost requests.
 func (w *Writer) Close(run *export.Run) error {
 	jerr := w.endJournal(run)
 	err := w.restore()
@@ -290,8 +338,14 @@ func (w *Writer) Close(run *export.Run) error {
 			experiments := broken.Experiments
 			*broken = *run
 			broken.Experiments = experiments
+			if m := w.queue.Moved(); m != nil && m.lost > 0 && run.Meta != nil {
+				meta := *run.Meta
+				meta.Warnings = append(slices.Clip(meta.Warnings), m.note())
+				broken.Meta = &meta
+			}
 		}
 	}
+	w.makeFolders()
 	waitForExamination := w.examine(edit)
 	writing, release := outlive(w.ctx, w.timeToWrite(w.queue.Written().bytes))
 	defer release()
@@ -304,13 +358,29 @@ func (w *Writer) Close(run *export.Run) error {
 	var cut *cutError
 	switch {
 	case werr != nil && requests == 0 && errors.As(jerr, &cut):
-		return fmt.Errorf("%w; no request could be kept", errors.Join(jerr, removeHeld(w.file, w.path)))
+		return fmt.Errorf("%w; no request could be kept", errors.Join(jerr, w.remove()))
 	case werr != nil:
 		return &KeptError{w.path, requests, errors.Join(jerr, werr, w.failed(w.file.Close()))}
 	case jerr != nil:
-		return fmt.Errorf("%w; requests kept: %d, in %s", errors.Join(jerr, removeHeld(w.file, w.path)), requests, strings.Join(written, ", "))
+		return fmt.Errorf("%w; requests kept: %d, in %s", errors.Join(jerr, w.remove()), requests, strings.Join(written, ", "))
 	}
-	return removeHeld(w.file, w.path)
+	if m := w.queue.Moved(); m != nil && m.lost > 0 {
+		return fmt.Errorf("journal %s: %w; requests lost: %d; requests kept: %d, in %s", w.queue.mover.path, errors.Join(m.cause, w.remove()), m.lost, requests, strings.Join(written, ", "))
+	}
+	return w.remove()
+}
+
+// makeFolders makes the folders of the exports again if the journal moved: another program
+// may have removed them. Writing an export says what is wrong with a folder.
+func (w *Writer) makeFolders() {
+	if w.queue.Moved() == nil {
+		return
+	}
+	for _, e := range w.cfg.Exports {
+		if !e.inPlace {
+			_ = os.MkdirAll(filepath.Dir(e.target), 0o777)
+		}
+	}
 }
 
 // examine starts Config.Examine. wait waits for its end.
@@ -336,10 +406,15 @@ func (w *Writer) examine(edit func(*export.Run)) (wait func()) {
 // endJournal writes the end of the journal and waits until the journal is on the disk.
 func (w *Writer) endJournal(run *export.Run) error {
 	err := w.begin()
+	if err == nil && w.queue.Moved() == nil && !isAt(w.file, w.path) {
+		w.queue.Leave(errRemoved)
+	}
 	if err == nil {
 		err = w.failed(w.journal.Close(run))
 	}
-	if qerr := w.queue.Close(); qerr != nil { // the cause
+	qerr := w.queue.Close()
+	w.follow()
+	if qerr != nil { // the cause
 		qerr = w.failed(qerr)
 		w.breakOff(run, qerr)
 		return qerr

@@ -126,6 +126,7 @@ type Settings struct {
 	RequestParameters []wire.Param   `json:"-"`
 	apiKey            string
 	Overwrite         bool   `json:"-"`
+	SpillDir          string `json:"-"` // second place of a journal; "" means the folder for temporary files
 	Verbose           bool   `json:"-"`
 	Quiet             bool   `json:"-"`
 	UI                string `json:"-"`
