@@ -13,6 +13,7 @@ export CGO_ENABLED = 0
 PLATFORMS ?= linux_amd64 linux_arm64 darwin_amd64 darwin_arm64 windows_amd64 windows_arm64
 
 FUZZTIME  ?= 10s
+FUZZFLAGS ?=
 BENCH     ?= .
 BENCHTIME ?= 1s
 COUNT     ?= 1
@@ -127,6 +128,19 @@ fuzz: ## run every fuzz target for FUZZTIME (10s)
 		for target in $$($(GO) test -list '^Fuzz' $$package | grep '^Fuzz'); do \
 			echo "== $$package $$target"; \
 			$(GO) test -run '^$$' -fuzz "^$$target\$$" -fuzztime $(FUZZTIME) -fuzzminimizetime 10x $$package; \
+		done; \
+	done
+
+# The inputs that the fuzzer keeps are thrown away each time, so that they stay small; an input
+# that fails a test stays in testdata/fuzz of its package.
+.PHONY: fuzz-readers
+fuzz-readers: FUZZTIME = 1m
+fuzz-readers: ## fuzz every reader for FUZZTIME (1m), its memory bounded by a multiple of the input (FUZZFLAGS=-parallel=1)
+	@rm -rf $(OUT)/fuzz && mkdir -p $(OUT)/fuzz
+	@set -e; grep -rl --include='*_test.go' 'testenv\.BoundMemory(' internal pkg cmd | sort | while read -r file; do \
+		awk '/^func Fuzz/ { name = $$2; sub(/\(.*/, "", name) } /testenv\.BoundMemory\(/ && name != "" { print name; name = "" }' $$file | while read -r target; do \
+			echo "== $$(dirname $$file) $$target"; \
+			$(GO) test -run '^$$' -fuzz "^$$target\$$" -fuzztime $(FUZZTIME) -fuzzminimizetime 10x $(FUZZFLAGS) ./$$(dirname $$file) -args -test.fuzzcachedir=$(abspath $(OUT))/fuzz/$$(dirname $$file) </dev/null; \
 		done; \
 	done
 

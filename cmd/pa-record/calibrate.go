@@ -172,9 +172,18 @@ func readLedger(r io.Reader, each func(index uint64, id string, t *calibrate.Tru
 		} else if err != nil {
 			return err
 		}
+		for i, w := range e.Writes {
+			if w.Events > maxEventsOfWrite {
+				return fmt.Errorf("ledger, request %d, write %d: %d events; a write has at most %d", e.Index, i, w.Events, maxEventsOfWrite)
+			}
+		}
 		each(e.Index, e.ID, truthOf(&e))
 	}
 }
+
+// maxEventsOfWrite bounds the events of a write in a ledger, far above what a server sends at
+// once.
+const maxEventsOfWrite = 1 << 16
 
 // truthOf returns the calibration's part of a ledger entry.
 func truthOf(e *ledger.Entry) *calibrate.Truth {

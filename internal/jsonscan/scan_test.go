@@ -10,6 +10,8 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+
+	"github.com/pa-tools/pa/internal/testenv"
 )
 
 func TestScanUint(t *testing.T) {
@@ -172,6 +174,7 @@ func FuzzValue(f *testing.F) {
 		f.Add([]byte(v))
 	}
 	f.Fuzz(func(t *testing.T, v []byte) {
+		testenv.BoundMemory(t, len(v), 1<<20, 100, func() { _, _, _ = Value(v, 0) })
 		if !json.Valid(v) || bytes.Count(v, []byte("["))+bytes.Count(v, []byte("{")) <= maxDepth {
 			checkValue(t, v)
 		}

@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"strings"
 	"testing"
+
+	"github.com/pa-tools/pa/internal/testenv"
 )
 
 // The messages were printed by CPython 3.11 and orjson 3.11; "" means that the
@@ -137,6 +139,7 @@ func FuzzParse(f *testing.F) {
 		if strings.Count(s, "[")+strings.Count(s, "{") > maxDepth {
 			return
 		}
+		testenv.BoundMemory(t, len(s), 1<<20, 500, func() { _, _ = Parse(s, ORJSON) })
 		v, err := Parse(s, ORJSON)
 		loose, looseErr := Parse(s, JSON)
 		valid := json.Valid([]byte(s))

@@ -8,6 +8,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/pa-tools/pa/internal/testenv"
 	"github.com/pa-tools/pa/pkg/export"
 )
 
@@ -218,6 +219,7 @@ func FuzzDecode(f *testing.F) {
 			}
 			return s
 		}
+		testenv.BoundMemory(t, len(body), 1<<20, 1000, func() { describe(openaiRequest(body)) })
 		i, j := int(a)%(len(body)+1), int(b)%(len(body)+1)
 		i, j = min(i, j), max(i, j)
 		whole := openaiRequest(body)

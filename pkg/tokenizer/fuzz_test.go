@@ -4,6 +4,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/pa-tools/pa/internal/testenv"
 )
 
 // FuzzParse checks that damaged tokenizers cause no panic, and that a tokenizer that
@@ -15,6 +17,7 @@ func FuzzParse(f *testing.F) {
 	f.Add(small(`"pre_tokenizer": {"type": "Split", "pattern": {"Regex": "\\p{L}+|[^\\s&&[^a]]"}, "behavior": "Contiguous", "invert": true}, "model": {"type": "WordPiece", "unk_token": "a", "continuing_subword_prefix": "##", "max_input_chars_per_word": 9, "vocab": {"a": 0, "##b": 1}}`))
 	f.Add(small(`"post_processor": {"type": "BertProcessing", "sep": ["b", 1], "cls": ["a", 0]}, "decoder": {"type": "CTC", "pad_token": "a", "word_delimiter_token": "b", "cleanup": true},` + tinyModel))
 	f.Fuzz(func(t *testing.T, file string) {
+		testenv.BoundMemory(t, len(file), 16<<20, 2000, func() { _, _ = Parse("t.json", []byte(file)) })
 		tok, err := Parse("t.json", []byte(file))
 		if err != nil {
 			return
@@ -33,6 +36,7 @@ func FuzzParseTiktoken(f *testing.F) {
 	}
 	f.Add(string(tiktokenFile(append(bytes, "ab", " a"))))
 	f.Fuzz(func(t *testing.T, file string) {
+		testenv.BoundMemory(t, len(file), 16<<20, 2000, func() { _, _ = parseTiktoken("cl100k_base.tiktoken", []byte(file)) })
 		tok, err := parseTiktoken("cl100k_base.tiktoken", []byte(file))
 		if err != nil {
 			return

@@ -11,6 +11,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/pa-tools/pa/internal/testenv"
 	"github.com/pa-tools/pa/pkg/export"
 )
 
@@ -132,6 +133,17 @@ func TestTableErrors(t *testing.T) {
 	}
 }
 
+// drainTable reads all of a table.
+func drainTable(t *testing.T, b []byte) {
+	tab, err := OpenTable(t.Context(), "x", bytes.NewReader(b), int64(len(b)), export.Limits{MaxValueBytes: 1 << 20})
+	if err != nil {
+		return
+	}
+	for tab.Next() {
+		tab.Row()
+	}
+}
+
 // Whatever is wrong with a file, reading it ends, and does not panic.
 func FuzzTable(f *testing.F) {
 	for _, path := range []string{tableFile, "testdata/rewritten/pyarrow_deltas.parquet"} {
@@ -148,6 +160,7 @@ func FuzzTable(f *testing.F) {
 		}
 		b = bytes.Clone(b)
 		b[int(at)%len(b)] ^= mask
+		testenv.BoundMemory(t, len(b), 64<<20, 1000, func() { drainTable(t, b) })
 		tab, err := OpenTable(t.Context(), "x", bytes.NewReader(b), int64(len(b)), export.Limits{MaxValueBytes: 1 << 20})
 		if err != nil {
 			return

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/pa-tools/pa/internal/testenv"
 	"github.com/pa-tools/pa/pkg/export"
 	"github.com/pa-tools/pa/pkg/export/profilejson"
 )
@@ -26,6 +27,7 @@ func FuzzReader(f *testing.F) {
 			if !format.Sniff(data[:min(len(data), 4<<10)]) {
 				continue
 			}
+			testenv.BoundMemory(t, len(data), 4<<20, 2000, func() { drain(t, format, data, lim) })
 			r, err := format.Open(t.Context(), "fuzz", bytes.NewReader(data), int64(len(data)), lim)
 			if err != nil {
 				continue
@@ -40,6 +42,17 @@ func FuzzReader(f *testing.F) {
 			}
 		}
 	})
+}
+
+// drain reads all of data.
+func drain(t *testing.T, format export.Format, data []byte, lim export.Limits) {
+	r, err := format.Open(t.Context(), "fuzz", bytes.NewReader(data), int64(len(data)), lim)
+	if err != nil {
+		return
+	}
+	for r.Next() {
+	}
+	_ = r.Close()
 }
 
 // passOn reads all of r, shows it, and writes it as profile_export.json.

@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
+	"github.com/pa-tools/pa/internal/testenv"
 	"github.com/pa-tools/pa/pkg/export"
 	"github.com/pa-tools/pa/pkg/export/internal/jsonfile"
 )
@@ -39,6 +40,7 @@ func FuzzReader(f *testing.F) {
 	seeds(f)
 	f.Fuzz(func(t *testing.T, data []byte, chunk uint16) {
 		lim := export.Limits{MaxValueBytes: 4096}
+		testenv.BoundMemory(t, len(data), 16<<20, 200, func() { _, _ = readAll(data, jsonfile.DefaultChunk, lim) })
 		want, err := readAll(data, jsonfile.DefaultChunk, lim)
 		got, errChunk := readAll(data, int(chunk)%512+1, lim)
 		if (err == nil) != (errChunk == nil) || err != nil && err.Error() != errChunk.Error() {

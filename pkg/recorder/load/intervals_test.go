@@ -5,6 +5,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/pa-tools/pa/internal/testenv"
 )
 
 func TestReadIntervals(t *testing.T) {
@@ -55,6 +57,7 @@ func FuzzReadIntervals(f *testing.F) {
 	f.Add("100000\n110000\n")
 	f.Add("0\n0.0001\n")
 	f.Fuzz(func(t *testing.T, in string) {
+		testenv.BoundMemory(t, len(in), 1<<20, 200, func() { _, _ = ReadIntervals("in", strings.NewReader(in)) })
 		gaps, err := ReadIntervals("in", strings.NewReader(in))
 		if err != nil {
 			return

@@ -6,6 +6,7 @@ import (
 	"encoding/csv"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"strconv"
@@ -68,7 +69,12 @@ func (s *source) runSMI(ctx context.Context, path string, into *export.Scrape) e
 		}
 		return err
 	}
-	r := csv.NewReader(&stdout.b)
+	return s.readSMI(&stdout.b, into)
+}
+
+// readSMI adds the values in a table of nvidia-smi.
+func (s *source) readSMI(table io.Reader, into *export.Scrape) error {
+	r := csv.NewReader(table)
 	r.TrimLeadingSpace = true
 	r.FieldsPerRecord = len(smiFields) + 2
 	rows, err := r.ReadAll()

@@ -5,6 +5,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"github.com/pa-tools/pa/internal/testenv"
 )
 
 func TestRequestHTTP(t *testing.T) {
@@ -150,6 +152,7 @@ func FuzzParseHTTP(f *testing.F) {
 	f.Add([]byte(`{"error":"x"}`), -1)
 	f.Fuzz(func(t *testing.T, body []byte, n int) {
 		var r, again Response
+		testenv.BoundMemory(t, len(body), 1<<20, 200, func() { _ = new(Response).ParseHTTP(body, n) })
 		if r.ParseHTTP(body, n) != nil {
 			return
 		}

@@ -6,6 +6,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/pa-tools/pa/internal/testenv"
 )
 
 var inputTests = []struct {
@@ -143,6 +145,7 @@ func FuzzParseInput(f *testing.F) {
 	all := []Datatype{BOOL, UINT8, UINT16, UINT32, UINT64, INT8, INT16, INT32, INT64, FP16, FP32, FP64, BF16, BYTES}
 	f.Fuzz(func(t *testing.T, js []byte, i int) {
 		dt := all[uint(i)%uint(len(all))]
+		testenv.BoundMemory(t, len(js), 1<<20, 200, func() { _, _ = ParseInput(js, dt) })
 		in, err := ParseInput(js, dt)
 		if err != nil {
 			return

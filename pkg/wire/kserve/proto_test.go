@@ -9,6 +9,7 @@ import (
 	"google.golang.org/protobuf/testing/protocmp"
 
 	pb "github.com/pa-tools/pa/internal/kserve"
+	"github.com/pa-tools/pa/internal/testenv"
 )
 
 var testParams = []Param{
@@ -220,6 +221,7 @@ func FuzzParseStream(f *testing.F) {
 		f.Add(r.AppendStream(nil))
 	}
 	f.Fuzz(func(t *testing.T, b []byte) {
+		testenv.BoundMemory(t, len(b), 1<<20, 200, func() { _ = new(Response).ParseStream(b) })
 		var r Response
 		ownErr := r.ParseStream(b)
 		var m pb.ModelStreamInferResponse

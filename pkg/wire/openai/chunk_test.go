@@ -11,6 +11,8 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"github.com/pa-tools/pa/internal/testenv"
 )
 
 // one is a chunk with one choice.
@@ -342,6 +344,7 @@ func FuzzParse(f *testing.F) {
 		f.Add([]byte(tt.in))
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {
+		testenv.BoundMemory(t, len(data), 1<<20, 200, func() { _ = Parse(data, new(Chunk)) })
 		var c Chunk
 		err := Parse(data, &c)
 		checkAgainstReference(t, data, &c, err)

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"strings"
 	"testing"
+
+	"github.com/pa-tools/pa/internal/testenv"
 )
 
 func TestReply(t *testing.T) {
@@ -84,6 +86,7 @@ func FuzzReply(f *testing.F) {
 	f.Add(`{"choices":[{"message":{"role":"a","content":"b"}}]}`, `[DONE]`)
 	f.Add(`{"choices":[{"delta":{"tool_calls":[{"index":0,"function":{"name":"x","arguments":"{}"}}]}}]}`, `{}`)
 	f.Fuzz(func(t *testing.T, a, b string) {
+		testenv.BoundMemory(t, len(a), 1<<20, 200, func() { _ = new(Reply).Add([]byte("data: " + a + "\n\n")) })
 		var r Reply
 		for _, frame := range []string{a, b} {
 			_ = r.Add([]byte("data: " + frame + "\n\n"))

@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 	"testing/iotest"
+
+	"github.com/pa-tools/pa/internal/testenv"
 )
 
 func read(r io.Reader, lim Limits) (got []string, bad Bad, err error) {
@@ -79,6 +81,7 @@ func FuzzRead(f *testing.F) {
 	f.Add("# TYPE g gauge\ng{a=\"b\\\"\"} 1.5 123 # {x=\"y\"} 2\n")
 	f.Add("<html>\n{}{\na{ 1\n")
 	f.Fuzz(func(t *testing.T, text string) {
+		testenv.BoundMemory(t, len(text), 1<<20, 100, func() { _, _, _ = read(strings.NewReader(text), Limits{}) })
 		a, bad1, err1 := read(strings.NewReader(text), Limits{})
 		b, bad2, err2 := read(iotest.OneByteReader(strings.NewReader(text)), Limits{})
 		if strings.Join(a, "\n") != strings.Join(b, "\n") || bad1 != bad2 || fmt.Sprint(err1) != fmt.Sprint(err2) {

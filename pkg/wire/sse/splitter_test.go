@@ -13,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/pa-tools/pa/internal/golden"
+	"github.com/pa-tools/pa/internal/testenv"
 	"github.com/pa-tools/pa/pkg/wire/sse"
 )
 
@@ -156,6 +157,7 @@ func FuzzSplitter(f *testing.F) {
 		f.Add([]byte(tt.in), uint64(1))
 	}
 	f.Fuzz(func(t *testing.T, in []byte, seed uint64) {
+		testenv.BoundMemory(t, len(in), 1<<20, 200, func() { split(t, in, func() int { return len(in) }) })
 		rng := rand.New(rand.NewPCG(seed, 0))
 		whole, wholeRest := split(t, in, func() int { return len(in) })
 		frames, rest := split(t, in, func() int { return 1 + rng.IntN(9) })

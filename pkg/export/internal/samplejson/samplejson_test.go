@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/pa-tools/pa/internal/testenv"
 	"github.com/pa-tools/pa/pkg/export"
 )
 
@@ -145,6 +146,7 @@ func FuzzObject(f *testing.F) {
 			}
 			return out
 		}
+		testenv.BoundMemory(t, len(text), 1<<20, 2000, func() { again(text) })
 		ours := again(text)
 		if got := again(ours); !bytes.Equal(got, ours) {
 			t.Errorf("%s\nbecomes %s", ours, got)

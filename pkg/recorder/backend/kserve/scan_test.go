@@ -6,6 +6,7 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	pb "github.com/pa-tools/pa/internal/kserve"
+	"github.com/pa-tools/pa/internal/testenv"
 	wire "github.com/pa-tools/pa/pkg/wire/kserve"
 )
 
@@ -23,6 +24,7 @@ func FuzzScan(f *testing.F) {
 	}
 	f.Add([]byte{0x0a, 0x05})
 	f.Fuzz(func(t *testing.T, b []byte) {
+		testenv.BoundMemory(t, len(b), 1<<20, 100, func() { scan(b) })
 		scan(b) // whatever it is, no panic
 		var m pb.ModelStreamInferResponse
 		if proto.Unmarshal(b, &m) != nil {

@@ -16,6 +16,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/klauspost/compress/zstd"
+
+	"github.com/pa-tools/pa/internal/testenv"
 )
 
 // jsonl returns n rows of JSON Lines with prompts of about bytesEach bytes.
@@ -193,6 +195,15 @@ func TestMemory(t *testing.T) {
 	}
 }
 
+// drainSource reads a file whose text is in.
+func drainSource(t *testing.T, in string, o *Options) {
+	s := &Set{}
+	src := &source{ReaderAt: strings.NewReader(in), name: "in", size: int64(len(in)), maxRow: o.MaxRowBytes, close: func() error { return nil }}
+	if s.addSource(t.Context(), src, o) == nil {
+		all(t, s)
+	}
+}
+
 // FuzzOpen checks that any file is read or gives an error of one line that names the file, and
 // that a second reading gives the same entries.
 func FuzzOpen(f *testing.F) {
@@ -210,6 +221,7 @@ func FuzzOpen(f *testing.F) {
 	f.Fuzz(func(t *testing.T, in string) {
 		const most = 1 << 16
 		o := Options{Texts: numbered{}, Count: words, MaxRowBytes: most}
+		testenv.BoundMemory(t, len(in), 4<<20, 2000, func() { drainSource(t, in, &o) })
 		s := &Set{}
 		src := &source{ReaderAt: strings.NewReader(in), name: "in", size: int64(len(in)), maxRow: most, close: func() error { return nil }}
 		if err := s.addSource(t.Context(), src, &o); err != nil {

@@ -7,6 +7,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/pa-tools/pa/internal/testenv"
 )
 
 // TestDistributions checks the mean and the standard deviation of drawn lengths.
@@ -146,6 +148,7 @@ func FuzzParseLengthDistribution(f *testing.F) {
 func FuzzReadHistogram(f *testing.F) {
 	f.Add("length,weight\n5,1\n6-9,0.5\n")
 	f.Fuzz(func(t *testing.T, in string) {
+		testenv.BoundMemory(t, len(in), 1<<20, 500, func() { _, _ = ReadHistogram("h", strings.NewReader(in)) })
 		h, err := ReadHistogram("h", strings.NewReader(in))
 		if err != nil {
 			return

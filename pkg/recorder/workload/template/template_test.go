@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"strings"
 	"testing"
+
+	"github.com/pa-tools/pa/internal/testenv"
 )
 
 var request = map[string]string{
@@ -119,6 +121,7 @@ func FuzzTemplate(f *testing.F) {
 	f.Add(`{"a":"{{{{","b":"{{model|\"x\"}}"}`, "\xff\"", false)
 	f.Add(`{"a":1.5e3,"é":"\ud800"}`, "", false)
 	f.Fuzz(func(t *testing.T, text, prompt string, ok bool) {
+		testenv.BoundMemory(t, len(text), 1<<20, 500, func() { _, _ = Parse([]byte(text)) })
 		tpl, err := Parse([]byte(text))
 		if err != nil {
 			return

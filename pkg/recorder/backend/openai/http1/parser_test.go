@@ -12,6 +12,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/pa-tools/pa/internal/testenv"
 	"github.com/pa-tools/pa/pkg/recorder/backend/openai/http1"
 )
 
@@ -220,6 +221,7 @@ func FuzzParser(f *testing.F) {
 		if head {
 			method = http.MethodHead
 		}
+		testenv.BoundMemory(t, len(in), 1<<20, 500, func() { parse(t, method, in, nil) })
 		rng := rand.New(rand.NewPCG(seed, 0))
 		most := 1 + rng.IntN(20)
 		whole := parse(t, method, in, nil)
