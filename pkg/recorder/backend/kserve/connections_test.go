@@ -10,6 +10,9 @@ import (
 	"testing"
 	"time"
 
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/keepalive"
+
 	"github.com/pa-tools/pa/internal/sockstamp"
 	"github.com/pa-tools/pa/internal/sockstamp/stamptest"
 	"github.com/pa-tools/pa/pkg/export"
@@ -105,6 +108,32 @@ func TestSharedConnections(t *testing.T) {
 
 // Calls on connections of their own bear no slot's name, and nothing asks for
 // compressed answers.
+// A server that limits the age of its connections costs no request, because a request
+// after GOAWAY goes to a new connection.
+func TestMaxConnectionAge(t *testing.T) {
+	const age = 60 * time.Millisecond
+	f := &fakeTriton{models: []fakeModel{llm}, answer: func(_ context.Context, req *wire.Request, send func(wire.Response)) error {
+		send(text(req.ID, "a", final))
+		return nil
+	}}
+	f.grpcAddr = serveOn(t, grpc.NewServer(grpc.KeepaliveParams(keepalive.ServerParameters{MaxConnectionAge: age, MaxConnectionAgeGrace: age})), f)
+	b := f.open(t, Config{Protocol: GRPC, Model: "llm", Streaming: true})
+	s := openSlot(t, b, 0)
+	p := prepare(t, b, validEntry(llm))
+	conns := map[int]bool{}
+	for id, begin := uint64(1), time.Now(); time.Since(begin) < 5*age; id++ {
+		x := exchange(t.Context(), t, b, s, p, id)
+		if x.Request.Status != export.StatusOK {
+			t.Errorf("request %d after %v: %s", id, time.Since(begin), show(x))
+		}
+		conns[x.Request.Conn] = true
+		time.Sleep(3 * time.Millisecond)
+	}
+	if len(conns) < 3 {
+		t.Errorf("%d connections, want one for each %v", len(conns), age)
+	}
+}
+
 func TestMetadata(t *testing.T) {
 	f := startFake(t, func(_ context.Context, req *wire.Request, send func(wire.Response)) error {
 		send(text(req.ID, "x", final))

@@ -267,6 +267,9 @@ func (s *grpcSender) sendStream(ctx context.Context, x *backend.Exchange) {
 		s.fail(ctx, r, err, false)
 		return
 	}
+	if s.stream != nil && s.conn.GetState() != connectivity.Ready {
+		s.drop() // a server that sent GOAWAY ends the stream soon, with the request that it carries then
+	}
 	if s.stream == nil {
 		if err := s.open(ctx); err != nil {
 			s.fail(ctx, r, err, false)
