@@ -145,7 +145,7 @@ func explain(err error, s *settings.Settings, ifRefused []string) error {
 func checkWhat(err error, status export.Status, code int, s *settings.Settings, ifRefused []string) error {
 	check := "the server's log may say why"
 	switch {
-	case status == export.StatusConnectError:
+	case status == export.StatusConnectError, status == export.StatusProtocolError:
 		return err // its message says it
 	case status == export.StatusTimeout:
 		check = "is --request-timeout long enough?"

@@ -115,3 +115,11 @@ func Cause(err error) string {
 	}
 	return openai.OneLine([]byte(err.Error()))
 }
+
+// WithoutHTTPPrefix returns err without the text that net/http puts before its cause.
+func WithoutHTTPPrefix(err error) error {
+	if cause := errors.Unwrap(err); cause != nil && strings.HasPrefix(err.Error(), "net/http: HTTP/1.x transport connection broken: ") {
+		return cause
+	}
+	return err
+}

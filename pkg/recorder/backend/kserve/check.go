@@ -242,7 +242,7 @@ func (b *Backend) explain(ctx context.Context, err error) error {
 	if b.speaksGRPC(ctx) {
 		return errors.New("speaks gRPC, not HTTP; is this the gRPC port? (HTTP is usually 8000; or use -i grpc)")
 	}
-	text := brokenText(err)
+	text := brokenText(err, false)
 	if errors.Is(err, io.EOF) || strings.HasPrefix(text, "the connection ") {
 		text += "; is -u the server's HTTP port? (usually 8000)"
 	}

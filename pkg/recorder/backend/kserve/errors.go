@@ -100,19 +100,29 @@ func (b *Backend) connectText(err error) string {
 	return text
 }
 
-// brokenText describes in one line how an HTTP connection ended before the end of an
-// answer.
-func brokenText(err error) string {
-	var errno syscall.Errno
+// brokenText describes in one line why an HTTP exchange failed before the end of the answer.
+// answered says that the answer had begun.
+func brokenText(err error, answered bool) string {
 	switch {
 	case strings.Contains(err.Error(), "malformed HTTP"): // net/http has no type for it
 		return "the server does not speak HTTP; is -u its HTTP port?"
 	case errors.Is(err, io.ErrUnexpectedEOF):
 		return "the connection broke before the end of the answer: unexpected EOF"
-	case errors.Is(err, io.EOF), errors.Is(err, net.ErrClosed), errors.As(err, &errno):
+	case connectionEnded(err) && answered:
+		return "the connection broke before the end of the answer: " + backend.Cause(err)
+	case connectionEnded(err):
 		return "the connection was closed without an answer: " + backend.Cause(err)
 	}
-	return backend.Cause(err)
+	return backend.Cause(backend.WithoutHTTPPrefix(err))
+}
+
+// connectionEnded reports whether err says that the connection ended: closed, reset or lost,
+// rather than that the bytes on it are wrong.
+func connectionEnded(err error) bool {
+	var op *net.OpError
+	var errno syscall.Errno
+	return errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, net.ErrClosed) ||
+		errors.As(err, &errno) || errors.As(err, &op) || strings.Contains(err.Error(), "server closed idle connection") // net/http has no type for it
 }
 
 // fail sets status and message of a failed request. sent says that the request may have
@@ -157,13 +167,15 @@ func (b *Backend) fail(ctx context.Context, r *export.Request, err error, sent b
 		}
 		return
 	}
-	r.Message = b.clipped(brokenText(err))
+	r.Message = b.clipped(brokenText(err, r.FirstByteNS != 0))
 	switch {
 	case errors.Is(err, os.ErrDeadlineExceeded):
 		r.Status = export.StatusTimeout
 	case !sent:
 		r.Status, r.Message = export.StatusConnectError, b.clipped(b.target.host+": "+r.Message)
-	default:
+	case connectionEnded(err):
 		r.Status = export.StatusTruncated
+	default: // net/http has read something that is not HTTP
+		r.Status = export.StatusProtocolError
 	}
 }

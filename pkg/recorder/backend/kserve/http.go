@@ -45,7 +45,7 @@ func (s *httpSender) warm(ctx context.Context) error {
 	}
 	text := s.b.connectText(err)
 	if text == "" {
-		text = brokenText(err)
+		text = brokenText(err, false)
 	}
 	return &textError{text, err}
 }
@@ -100,9 +100,13 @@ func (s *httpSender) Send(ctx context.Context, p backend.Payload, x *backend.Exc
 		x.Received(len(r.Responses))
 	}
 	r.Status = export.StatusOK
-	if resp.StatusCode != http.StatusOK {
-		r.Status, r.Message = export.StatusHTTPError, s.b.errorText(resp.StatusCode, body)
+	switch compressed := backend.CompressedMessage(resp.Header); {
+	case resp.StatusCode != http.StatusOK:
+		msg := backend.RefusalMessage(s.b.errorText(resp.StatusCode, body), resp.StatusCode, resp.Header)
+		r.Status, r.Message = export.StatusHTTPError, s.b.clipped(msg)
 		r.Responses[0].Error = true
+	case compressed != "":
+		r.Status, r.Message = export.StatusProtocolError, compressed
 	}
 }
 

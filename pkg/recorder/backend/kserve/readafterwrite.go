@@ -1,6 +1,7 @@
 package kserve
 
 import (
+	"io"
 	"net"
 	"sync"
 )
@@ -13,6 +14,7 @@ type readAfterWriteConn struct {
 	number int // number of the connection
 	once   sync.Once
 	spoken chan struct{} // closed by the first Write, or by Close
+	failed error         // of a Read; for the one goroutine that reads
 }
 
 // NetConn returns the connection below, as [tls.Conn.NetConn] does.
@@ -20,7 +22,12 @@ func (c *readAfterWriteConn) NetConn() net.Conn { return c.Conn }
 
 func (c *readAfterWriteConn) Read(b []byte) (int, error) {
 	<-c.spoken
-	return c.Conn.Read(b)
+	n, err := c.Conn.Read(b)
+	if err == io.EOF && c.failed != nil { //nolint:errorlint // no Conn wraps it
+		return n, c.failed // the kernel reports a reset once, and then EOF; textproto drops the first error of a head
+	}
+	c.failed = err
+	return n, err
 }
 
 func (c *readAfterWriteConn) Write(b []byte) (int, error) {

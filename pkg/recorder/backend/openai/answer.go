@@ -2,7 +2,6 @@ package openai
 
 import (
 	"bytes"
-	"fmt"
 	"io"
 	"net/http"
 	"slices"
@@ -167,9 +166,8 @@ func (a *answer) end(err error) (keep bool) {
 		a.fail(err)
 	}
 	r := &a.x.Request
-	if enc := a.resp.Header.Get("Content-Encoding"); r.Status == export.StatusOK && enc != "" && !strings.EqualFold(enc, "identity") {
-		r.Status = export.StatusProtocolError
-		r.Message = fmt.Sprintf("the answer is compressed (%.20q) though that was not asked for", enc)
+	if msg := backend.CompressedMessage(a.resp.Header); r.Status == export.StatusOK && msg != "" {
+		r.Status, r.Message = export.StatusProtocolError, msg
 	}
 	delimited := len(a.resp.TransferEncoding) > 0 || a.resp.ContentLength >= 0 || a.resp.ProtoMajor > 1
 	return complete && delimited && !a.resp.Close && a.resp.StatusCode != http.StatusSwitchingProtocols
@@ -215,13 +213,7 @@ func (a *answer) failed() {
 	header := a.resp.Header
 	// Secrets are hidden before the text is cut, so that no part of one stays.
 	msg := openai.ParseError(a.resp.StatusCode, header.Get("Content-Type"), []byte(a.b.secrets.Text(string(a.x.Raw[0]))))
-	if to := header.Get("Location"); to != "" && a.resp.StatusCode < 400 {
-		msg = "redirected to " + withoutQuery(to) + "; give that URL instead"
-	}
-	if after := header.Get("Retry-After"); after != "" {
-		msg += "; retry after " + openai.OneLine([]byte(after))
-	}
-	r.Message = a.b.secrets.Text(msg)
+	r.Message = a.b.secrets.Text(backend.RefusalMessage(msg, a.resp.StatusCode, header))
 	r.Responses[0].Error = true
 }
 

@@ -7,6 +7,7 @@ import (
 	"io"
 	"math"
 	"net"
+	"regexp"
 	"strings"
 	"sync"
 	"time"
@@ -140,7 +141,7 @@ func (w *streamWatch) notDelivered(err error) bool {
 		return true
 	case errors.As(err, &reset):
 		return reset.Code == http2.ErrCodeRefusedStream
-	case err != nil && strings.HasSuffix(err.Error(), "graceful shutdown GOAWAY"):
+	case isShutdown(err):
 		return true
 	}
 	return notDelivered(w.raw, w.offset)
@@ -148,16 +149,32 @@ func (w *streamWatch) notDelivered(err error) bool {
 
 func (w *streamWatch) usable() bool { return w.nc.broken() == nil }
 
+// isShutdown reports whether err is the error of net/http for a request after GOAWAY, which
+// has no type.
+func isShutdown(err error) bool {
+	return err != nil && strings.HasSuffix(err.Error(), "graceful shutdown GOAWAY")
+}
+
+// goAway matches the error of net/http for GOAWAY and the end of the connection, which has
+// no exported type. Its group is the name of the error code.
+var goAway = regexp.MustCompile(`server sent GOAWAY and closed the connection; LastStreamID=\d+, ErrCode=(\w+)`)
+
 // cause distinguishes the end of a connection, the end of a stream and a server without
 // HTTP/2.
 func (w *streamWatch) cause(err error) error {
 	var reset http2.StreamError
 	var network *net.OpError
 	switch {
-	case w.f.Err() != nil:
+	case w.f.Err() != nil && w.before == 0 && !w.answered():
 		return errNoHTTP2
+	case w.f.Err() != nil:
+		return fmt.Errorf("the server broke the rules of HTTP/2: %w", w.f.Err())
 	case errors.As(err, &reset):
 		return &resetError{fmt.Sprintf("the server reset the stream (%v)", reset.Code)}
+	case isShutdown(err):
+		return &resetError{"the server closes the connection (GOAWAY) and did not take the request"}
+	case goAway.MatchString(err.Error()):
+		return &resetError{"the server closed the connection (GOAWAY, " + goAway.FindStringSubmatch(err.Error())[1] + ")"}
 	case w.nc.broken() != nil && !errors.Is(w.nc.broken(), net.ErrClosed): // closed because of the bytes that were read
 		return fmt.Errorf("while sending: %w", w.nc.broken())
 	case !w.answered() && (errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) || errors.As(err, &network)):

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"net"
-	"net/url"
 	"strings"
 	"time"
 
@@ -122,14 +121,4 @@ func contextErr(ctx context.Context) error {
 func connectMessage(err error) string {
 	text, _ := backend.ConnectMessage(err, backend.HTTPAdvice)
 	return text
-}
-
-// withoutQuery returns a URL without the parts that may be secret.
-func withoutQuery(text string) string {
-	u, err := url.Parse(text)
-	if err != nil {
-		return "a URL that cannot be read"
-	}
-	u.User, u.RawQuery, u.Fragment = nil, "", ""
-	return openai.OneLine([]byte(u.String()))
 }

@@ -7,11 +7,11 @@ import (
 	"io"
 	"net"
 	"slices"
-	"strings"
 	"sync"
 	"time"
 
 	"github.com/pa-tools/pa/internal/sockstamp"
+	"github.com/pa-tools/pa/pkg/recorder/backend"
 	"github.com/pa-tools/pa/pkg/recorder/backend/openai/http1"
 	"github.com/pa-tools/pa/pkg/recorder/rxclock"
 )
@@ -143,7 +143,9 @@ func (c *stampedHTTPConn) Read(p []byte) (int, error) {
 	n, err := c.Conn.Read(p)
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.readErr = err
+	if err != io.EOF || c.readErr == nil { //nolint:errorlint // no Conn wraps it
+		c.readErr = err // the kernel reports a reset once, and then EOF; textproto drops the first error of a head
+	}
 	if n == 0 {
 		return 0, err
 	}
@@ -282,7 +284,7 @@ func (c *stampedHTTPConn) cause(err error) error {
 	case c.writeErr != nil && !errors.Is(c.writeErr, net.ErrClosed): // closed because of the bytes that were read
 		return fmt.Errorf("while sending: %w", c.writeErr)
 	case c.readErr == nil || c.idle:
-		return withoutPrefix(err)
+		return backend.WithoutHTTPPrefix(err)
 	case c.first.ns == 0 && c.surplus:
 		return c.readErr
 	case c.first.ns == 0:
@@ -294,12 +296,4 @@ func (c *stampedHTTPConn) cause(err error) error {
 		return err
 	}
 	return c.readErr
-}
-
-// withoutPrefix returns err without the text that net/http puts before its cause.
-func withoutPrefix(err error) error {
-	if cause := errors.Unwrap(err); cause != nil && strings.HasPrefix(err.Error(), "net/http: HTTP/1.x transport connection broken: ") {
-		return cause
-	}
-	return err
 }
