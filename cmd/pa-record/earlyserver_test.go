@@ -21,47 +21,57 @@ import (
 	pb "github.com/pa-tools/pa/internal/kserve"
 )
 
-// An earlyServer answers a request as soon as it has the head of it, and reads the
-// rest afterwards. It speaks OpenAI's and Triton's protocols, as far as pa-record
-// asks for them. The head of an HTTP request is its header; the head of a request on
-// a gRPC stream is the first byte of its message.
-type earlyServer struct {
-	conns   sync.WaitGroup
-	closing chan struct{}
+// startEarly serves HTTP/1.1, or HTTP/2 without asking, over TLS if cfg is not nil,
+// until the test ends. The server answers a request as soon as it has the head of it,
+// and reads the rest afterwards. It speaks OpenAI's and Triton's protocols, as far as
+// pa-record asks for them. The head of an HTTP request is its header; the head of a
+// request on a gRPC stream is the first byte of its message.
+func startEarly(t testing.TB, http2 bool, cfg *tls.Config) (addr string) {
+	t.Helper()
+	l := listen(t)
+	addr = l.Addr().String()
+	if cfg != nil {
+		l = tls.NewListener(l, cfg)
+	}
+	serve := serveEarly1
+	if http2 {
+		serve = func(nc net.Conn) { serve2(nc, &early2{}) }
+	}
+	serveConns(t, l, serve)
+	return addr
 }
 
-// startEarly serves HTTP/1.1, or HTTP/2 without asking, over TLS if cfg is not nil,
-// until the test ends.
-func startEarly(t testing.TB, http2 bool, cfg *tls.Config) (addr string) {
+// listen listens on a free port of loopback.
+func listen(t testing.TB) net.Listener {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
-	if cfg != nil {
-		l = tls.NewListener(l, cfg)
-	}
-	s := &earlyServer{closing: make(chan struct{})}
-	serve := serveEarly1
-	if http2 {
-		serve = serveEarly2
-	}
-	s.conns.Go(func() {
+	return l
+}
+
+// serveConns calls serve with each connection that l accepts, and closes the connection
+// when serve returns. The end of the test closes l and all connections.
+func serveConns(t testing.TB, l net.Listener, serve func(net.Conn)) {
+	var conns sync.WaitGroup
+	closing := make(chan struct{})
+	conns.Go(func() {
 		for {
 			nc, err := l.Accept()
 			if err != nil {
 				return
 			}
 			ended := make(chan struct{})
-			s.conns.Go(func() {
+			conns.Go(func() {
 				defer close(ended)
 				defer nc.Close()
 				serve(nc)
 			})
-			s.conns.Go(func() {
+			conns.Go(func() {
 				select {
 				case <-ended:
-				case <-s.closing:
+				case <-closing:
 					nc.Close()
 				}
 			})
@@ -69,10 +79,9 @@ func startEarly(t testing.TB, http2 bool, cfg *tls.Config) (addr string) {
 	})
 	t.Cleanup(func() {
 		l.Close()
-		close(s.closing)
-		s.conns.Wait()
+		close(closing)
+		conns.Wait()
 	})
-	return l.Addr().String()
 }
 
 const earlyEvents = `data: {"choices":[{"index":0,"delta":{"content":"a"}}]}` + "\n\n" +
@@ -124,23 +133,34 @@ type earlyStream struct {
 	message  []byte // a gRPC message that is answered when it is whole
 	left     int    // bytes to come of a message that was answered before
 	answered bool
+	headed   bool // a fault's server has sent the headers of the answer
+}
+
+// isLoad reports whether the stream carries requests of the load.
+func (s *earlyStream) isLoad() bool {
+	return strings.HasSuffix(s.path, "Infer") || strings.HasPrefix(s.path, "/v1/") && !strings.HasSuffix(s.path, "/models")
 }
 
 // early2 is a connection of HTTP/2.
 type early2 struct {
+	// load answers a request of the load when it is whole; nil: requests are answered at
+	// their heads. Its error ends the connection.
+	load      func(id uint32, s *earlyStream) error
+	decoupled bool // the model may answer a request any number of times
+
 	framer  *http2.Framer
 	encoder *hpack.Encoder
 	block   bytes.Buffer
 	streams map[uint32]*earlyStream
 }
 
-// serveEarly2 speaks HTTP/2.
-func serveEarly2(nc net.Conn) {
+// serve2 speaks HTTP/2 on a connection.
+func serve2(nc net.Conn, c *early2) {
 	r := bufio.NewReaderSize(nc, 64<<10)
 	if _, err := io.CopyN(io.Discard, r, int64(len(http2.ClientPreface))); err != nil {
 		return
 	}
-	c := &early2{framer: http2.NewFramer(nc, r), streams: map[uint32]*earlyStream{}}
+	c.framer, c.streams = http2.NewFramer(nc, r), map[uint32]*earlyStream{}
 	c.encoder = hpack.NewEncoder(&c.block)
 	c.framer.ReadMetaHeaders = hpack.NewDecoder(4096, nil)
 	const window = 1 << 24
@@ -189,7 +209,7 @@ func (c *early2) next() error {
 				return err
 			}
 		}
-		return c.data(f.StreamID, s, f.Data())
+		return c.data(f.StreamID, s, f.Data(), f.StreamEnded())
 	}
 	return nil
 }
@@ -197,6 +217,7 @@ func (c *early2) next() error {
 // opened answers what can be answered at the headers.
 func (c *early2) opened(id uint32, s *earlyStream, method string) error {
 	switch {
+	case c.load != nil && s.isLoad():
 	case strings.HasSuffix(s.path, "/ModelInfer"):
 		s.answered = true
 		return c.reply(id, &pb.ModelInferResponse{ModelName: "early"})
@@ -213,16 +234,22 @@ func (c *early2) opened(id uint32, s *earlyStream, method string) error {
 }
 
 // data answers a message, on a ModelStreamInfer at its first byte.
-func (c *early2) data(id uint32, s *earlyStream, p []byte) error {
+func (c *early2) data(id uint32, s *earlyStream, p []byte, ended bool) error {
 	const prefix = 5
 	stream := strings.HasSuffix(s.path, "/ModelStreamInfer")
+	if c.load != nil && strings.HasPrefix(s.path, "/v1/") {
+		if ended {
+			return c.load(id, s)
+		}
+		return nil
+	}
 	for !s.answered && len(p) > 0 {
 		if n := min(s.left, len(p)); n > 0 {
 			s.left -= n
 			p = p[n:]
 			continue
 		}
-		if stream && len(s.message) == 0 {
+		if stream && len(s.message) == 0 && c.load == nil {
 			r := &pb.ModelStreamInferResponse{InferResponse: &pb.ModelInferResponse{ModelName: "early"}}
 			if err := c.framer.WriteData(id, false, message(r)); err != nil {
 				return err
@@ -235,13 +262,22 @@ func (c *early2) data(id uint32, s *earlyStream, p []byte) error {
 			return nil
 		}
 		size := int(binary.BigEndian.Uint32(s.message[1:]))
-		if stream {
+		if stream && c.load == nil {
 			s.message, s.left = s.message[:0], size
 			continue
 		}
-		s.message = append(s.message, p...)
+		n = min(prefix+size-len(s.message), len(p))
+		s.message = append(s.message, p[:n]...)
+		p = p[n:]
 		if len(s.message) < prefix+size {
 			return nil
+		}
+		if c.load != nil && s.isLoad() {
+			s.message = s.message[:0]
+			if err := c.load(id, s); err != nil {
+				return err
+			}
+			continue
 		}
 		s.answered = true
 		return c.control(id, s.path)
@@ -265,7 +301,7 @@ func (c *early2) control(id uint32, path string) error {
 			Outputs: []*pb.ModelMetadataResponse_TensorMetadata{{Name: "OUT", Datatype: "INT32", Shape: []int64{1}}},
 		})
 	case "ModelConfig":
-		return c.reply(id, &pb.ModelConfigResponse{Config: &pb.ModelConfig{Name: "early", Input: []*pb.ModelInput{{Name: "IN", Dims: []int64{1}}}}})
+		return c.reply(id, &pb.ModelConfigResponse{Config: &pb.ModelConfig{Name: "early", ModelTransactionPolicy: &pb.ModelTransactionPolicy{Decoupled: c.decoupled}, Input: []*pb.ModelInput{{Name: "IN", Dims: []int64{1}}}}})
 	}
 	return c.headers(id, true, ":status", "200", "content-type", "application/grpc", "grpc-status", "12")
 }

@@ -1,0 +1,302 @@
+package main
+
+import (
+	"flag"
+	"fmt"
+	"net"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/pa-tools/pa/internal/exporttest"
+	"github.com/pa-tools/pa/internal/testenv"
+	"github.com/pa-tools/pa/pkg/analyze"
+	"github.com/pa-tools/pa/pkg/export"
+)
+
+var updateFaults = flag.Bool("update", false, "write docs/reference/faults.md")
+
+// A fault is something that goes wrong between a server and pa-record, and what pa-record
+// makes of it: a line of docs/reference/faults.md.
+type fault struct {
+	does   string        // what the server does
+	advice string        // what to do about it
+	flags  string        // of pa-record, beside those of the via
+	limit  time.Duration // --request-timeout, which is long if this is 0
+	checks bool          // the server also answers the question for its models so
+
+	// How the server does it. A via without a way is left out.
+	sim    string                // by the fault of a simulated server
+	conn   func(nc net.Conn)     // to a connection, before it speaks a protocol
+	http1  *answer1              // over HTTP/1.1, as an OpenAI server
+	triton *answer1              // over HTTP/1.1, as Triton
+	http2  func(s stream2) error // over HTTP/2, as an OpenAI server
+	grpc   func(s stream2) error // over gRPC, as Triton
+	on     []via                 // the vias of sim and conn
+
+	want     export.Status         // of the row; the zero value means ok
+	except   map[via]export.Status // where it is another
+	persists export.Status         // where each request suffers, if that is another
+
+	rows []faultRow // what was recorded
+}
+
+// status returns the status that the row must have over v.
+func (f *fault) status(v via) export.Status {
+	if s, ok := f.except[v]; ok {
+		return s
+	}
+	return max(f.want, export.StatusOK)
+}
+
+// over returns the vias of the fault.
+func (f *fault) over() []via {
+	var all []via
+	for _, v := range vias {
+		switch {
+		case slices.Contains(f.on, v), f.http1 != nil && (v == viaLoop || v == viaNetHTTP),
+			f.triton != nil && v == viaTriton, f.http2 != nil && v == viaHTTP2, f.grpc != nil && v == viaGRPC:
+			all = append(all, v)
+		}
+	}
+	return all
+}
+
+// longest bounds a run of the matrix. A run takes a few milliseconds, or the --request-timeout.
+const longest = 30 * time.Second
+
+// A faultRun is one run of pa-record against a server with a fault.
+type faultRun struct {
+	f       *fault
+	v       via
+	always  bool // all requests suffer the fault, else the second of three
+	dir     string
+	addr    string
+	prompts string // the file of the requests for the simulated model vllm
+	server  *faultServer
+
+	code   int
+	stderr string
+	hangs  bool
+}
+
+// export returns the path of the run's export.
+func (r *faultRun) export() string { return filepath.Join(r.dir, "x.json") }
+
+// hidden returns text with HOST:PORT for the server's address.
+func (r *faultRun) hidden(text string) string {
+	if r.addr == "" {
+		return text
+	}
+	return strings.ReplaceAll(text, r.addr, "HOST:PORT")
+}
+
+// do runs pa-record.
+func (r *faultRun) do(t *testing.T) {
+	model, url := "early", r.addr
+	if r.f.sim != "" {
+		model = map[via]string{viaTriton: "add_sub", viaGRPC: "vllm"}[r.v]
+		rule := r.f.sim
+		if !r.always {
+			rule += ":every=2"
+		}
+		url = "sim://?ttft=10ms&itl=10ms&output_tokens=6&fault=" + rule
+	}
+	limit := "1m"
+	if r.f.limit > 0 {
+		limit = r.f.limit.String()
+	}
+	n := "3"
+	if r.always {
+		n = "2"
+	}
+	if model == "vllm" {
+		model += " --input-data " + r.prompts
+	}
+	args := slices.Concat(r.v.args(), strings.Fields(r.f.flags), []string{"-u", url, "--request-timeout", limit, "--request-count", n, "--profile-export-file", r.export()})
+	if model != "" {
+		args = append(args, strings.Fields("-m "+model)...)
+	}
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		r.code, _, r.stderr = inProcess(t.Context(), t, args...)
+	}()
+	select {
+	case <-ended:
+	case <-time.After(longest):
+		r.hangs = true
+	}
+}
+
+// check checks the export of a run and returns what became of the requests that suffered.
+func (r *faultRun) check(t *testing.T) (got outcome) {
+	if r.hangs {
+		t.Fatalf("pa-record did not end within %v", longest)
+	}
+	want := r.f.status(r.v)
+	if r.always && r.f.persists != 0 {
+		want = r.f.persists
+	}
+	if wantCode := map[bool]int{true: 1}[r.always && want != export.StatusOK]; r.code != wantCode {
+		t.Fatalf("exit code %d, want %d: %s", r.code, wantCode, r.stderr)
+	}
+	run, all := exporttest.Read(t, r.export())
+	if left, _ := filepath.Glob(filepath.Join(r.dir, "*")); len(left) != 1 {
+		t.Errorf("files %q, want the export alone", left)
+	}
+	n := 0
+	for i := range all {
+		q := &all[i]
+		if !r.always && q.ID != 2 {
+			if q.Status != export.StatusOK {
+				t.Errorf("request %d, which suffers nothing: %v, %q", q.ID, q.Status, q.Message)
+			}
+			continue
+		}
+		n++
+		got = outcome{q.Status, q.Code, r.hidden(q.Message), kept(q), q.Resent}
+		if q.Status != want {
+			t.Errorf("request %d: %v, %q; want %v", q.ID, q.Status, q.Message, want)
+		}
+		checkFaultTimes(t, run, q)
+	}
+	if n == 0 {
+		t.Errorf("no request suffered the fault: %d in all", len(all))
+	}
+	r.checkReport(t, &got, len(all), n)
+	return got
+}
+
+// checkFaultTimes checks that the times of a row are in order and within the run.
+func checkFaultTimes(t *testing.T, run *export.Run, q *export.Request) {
+	t.Helper()
+	times := []uint64{q.IssuedNS}
+	for _, ns := range []uint64{q.StartNS, q.FirstByteNS} {
+		if ns != 0 {
+			times = append(times, ns)
+		}
+	}
+	for i := range q.Responses {
+		times = append(times, q.Responses[i].RecvNS)
+	}
+	if len(q.Responses) == 0 || q.Status != export.StatusOK {
+		times = append(times, q.EndedNS)
+	}
+	times = append(times, run.Meta.EndNS)
+	if q.IssuedNS == 0 || !slices.IsSorted(times) {
+		t.Errorf("request %d: issued, start, first byte, responses, end, end of the run: %v", q.ID, times)
+	}
+}
+
+// checkReport checks what pa-record's console and pa-analyze's report say of n requests of
+// all that suffered.
+func (r *faultRun) checkReport(t *testing.T, got *outcome, all, n int) {
+	t.Helper()
+	failed := got.status != export.StatusOK
+	report, err := analyze.Run(t.Context(), exporttest.Open(t, r.export()), analyze.Config{})
+	if err != nil || len(report.Experiments) != 1 {
+		t.Fatalf("report: %v", err)
+	}
+	var counts []analyze.Count
+	ok := all
+	if failed {
+		counts, ok = []analyze.Count{{Name: got.status.String(), N: n}}, all-n
+	}
+	x := report.Experiments[0]
+	if diff := cmp.Diff(counts, x.Failed); diff != "" || x.OK != ok {
+		t.Errorf("the report: %d are ok, want %d; failed (-want +got):\n%s", x.OK, ok, diff)
+	}
+	said := ""
+	switch {
+	case failed && r.always:
+		said = fmt.Sprintf("requests failed: %s: %s", got.class(), got.message)
+	case failed:
+		said = "warning: concurrency 1: 1 of 3 requests failed"
+	}
+	stderr := r.hidden(r.stderr)
+	if !strings.Contains(stderr, said) || !failed && strings.Contains(stderr, "failed") {
+		t.Errorf("pa-record does not say %q:\n%s", said, stderr)
+	}
+}
+
+// atOnce is how many runs of the matrix are under way at a time. Most of them wait.
+const atOnce = 16
+
+// Each fault has its status, message and times in the row of the request that suffers it.
+// Requests before and after it are not harmed. The run ends in time, with exit code 0 when
+// others succeed and 1 when none does.
+func TestFaults(t *testing.T) {
+	prompts := filepath.Join(t.TempDir(), "prompts.json")
+	if err := os.WriteFile(prompts, []byte(`{"data":[{"text_input":["Hi"],"stream":[true],"sampling_parameters":["{}"]}]}`), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	groups := faultGroups()
+	var runs []*faultRun
+	slots := make(chan struct{}, atOnce)
+	var running sync.WaitGroup
+	for _, g := range groups {
+		for i := range g.faults {
+			f := &g.faults[i]
+			for j, v := range f.over() {
+				for _, always := range []bool{false, true} {
+					// In make test one via is enough to see the exit code.
+					if always && (f.conn != nil || j > 0 && !testenv.IsLong()) {
+						continue
+					}
+					r := &faultRun{f: f, v: v, always: always, dir: t.TempDir(), prompts: prompts}
+					if f.sim == "" {
+						r.server = &faultServer{f: f, v: v, always: always}
+						r.addr = r.server.start(t)
+					}
+					runs = append(runs, r)
+					running.Go(func() {
+						slots <- struct{}{}
+						defer func() { <-slots }()
+						r.do(t)
+					})
+				}
+			}
+		}
+	}
+	running.Wait()
+	for _, r := range runs {
+		name := fmt.Sprintf("%s/%s", r.f.does, strings.ReplaceAll(string(r.v), "/", ""))
+		if r.always {
+			name += "/always"
+		}
+		t.Run(name, func(t *testing.T) {
+			if o := r.check(t); !r.always {
+				r.f.rows = addOutcome(r.f.rows, r.v, o)
+			}
+		})
+	}
+	checkFaultsPage(t, writeFaultsPage(groups))
+}
+
+// faultsPage is the page that TestFaults writes.
+const faultsPage = "../../docs/reference/faults.md"
+
+// checkFaultsPage holds the page to what was recorded, or writes it with -update.
+func checkFaultsPage(t *testing.T, want string) {
+	t.Helper()
+	if *updateFaults {
+		if err := os.WriteFile(faultsPage, []byte(want), 0o666); err != nil {
+			t.Fatal(err)
+		}
+		return
+	}
+	got, err := os.ReadFile(faultsPage)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(strings.Split(string(got), "\n"), strings.Split(want, "\n")); diff != "" {
+		t.Errorf("%s (-page +recorded; go test ./cmd/pa-record -run TestFaults -update writes it):\n%s", faultsPage, diff)
+	}
+}

@@ -1,0 +1,332 @@
+package main
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"golang.org/x/net/http2"
+
+	pb "github.com/pa-tools/pa/internal/kserve"
+)
+
+// A via is a way in which pa-record sends requests to a server.
+type via string
+
+const (
+	viaLoop    via = "loop"
+	viaNetHTTP via = "nethttp"
+	viaHTTP2   via = "HTTP/2"
+	viaTriton  via = "Triton HTTP"
+	viaGRPC    via = "gRPC"
+)
+
+// vias is all of them, in the order of the page.
+var vias = []via{viaLoop, viaNetHTTP, viaHTTP2, viaTriton, viaGRPC}
+
+// args returns the flags that choose v.
+func (v via) args() []string {
+	return strings.Fields(map[via]string{
+		viaLoop:    "--service-kind openai --streaming --transport loop",
+		viaNetHTTP: "--service-kind openai --streaming --transport nethttp",
+		viaHTTP2:   "--service-kind openai --streaming --http2",
+		viaTriton:  "-i http",
+		viaGRPC:    "-i grpc --streaming",
+	}[v])
+}
+
+// A faultServer answers the requests of a load well, but for those that suffer a fault. It
+// speaks the protocol of a via; its model is called early.
+type faultServer struct {
+	f       *fault
+	v       via
+	always  bool // each request of the load suffers, and not the second one only
+	loads   atomic.Int64
+	struck  atomic.Bool  // the fault of a connection has been
+	flooded atomic.Int64 // bytes that the client took of an answer without end
+}
+
+// start serves until the test ends.
+func (s *faultServer) start(t testing.TB) (addr string) {
+	t.Helper()
+	l := listen(t)
+	serveConns(t, l, s.serve)
+	return l.Addr().String()
+}
+
+// suffers counts a request of the load and reports whether it suffers the fault.
+func (s *faultServer) suffers() bool {
+	n := s.loads.Add(1)
+	return s.f.conn == nil && (s.always || n == 2)
+}
+
+func (s *faultServer) serve(nc net.Conn) {
+	if s.f.conn != nil && s.loads.Load() == 1 && !s.struck.Swap(true) {
+		s.f.conn(nc)
+		return
+	}
+	if s.v == viaHTTP2 || s.v == viaGRPC {
+		s.serve2(nc)
+	} else {
+		s.serve1(nc)
+	}
+}
+
+// An ending says what a server does with the connection after an answer.
+type ending int
+
+const (
+	keeps  ending = iota // waits for the next request
+	closes               // closes the connection, which the client sees as EOF
+	resets               // closes the connection with a TCP reset
+	holds                // neither sends nor closes until the client goes away
+)
+
+// Times that a server waits before it ends a connection. Before resetPause has passed, the
+// client may not have read what was sent before. Before silentPause has passed after a
+// request on a kept connection, pa-record counts the connection as one that was closed
+// before the request came, and sends the request again.
+const (
+	resetPause  = 30 * time.Millisecond
+	silentPause = 150 * time.Millisecond
+)
+
+// apply does what e says and reports whether the connection stays.
+func (e ending) apply(nc net.Conn) (stays bool) {
+	switch e {
+	case keeps:
+		return true
+	case resets:
+		time.Sleep(resetPause)
+		reset(nc)
+	case holds:
+		_, _ = io.Copy(io.Discard, nc) // until the client goes away
+	}
+	return false
+}
+
+// reset closes a connection with a TCP reset.
+func reset(nc net.Conn) {
+	if tcp, ok := nc.(*net.TCPConn); ok {
+		_ = tcp.SetLinger(0)
+	}
+	nc.Close()
+}
+
+// An answer1 is what a server sends over HTTP/1.1 instead of a good answer.
+type answer1 struct {
+	text   string
+	pieces int    // bytes of text in a write, pause apart; 0: all in one write
+	flood  string // follows text without end
+	then   ending
+}
+
+// piecePause is the time from piece to piece of a slow answer.
+const piecePause = 2 * time.Millisecond
+
+// send sends the answer and reports whether the connection stays.
+func (a *answer1) send(nc net.Conn, flooded *atomic.Int64) (stays bool) {
+	if a.text == "" && a.then != holds {
+		time.Sleep(silentPause)
+	}
+	for text := a.text; text != ""; {
+		n := len(text)
+		if a.pieces > 0 {
+			n = min(n, a.pieces)
+			time.Sleep(piecePause)
+		}
+		if _, err := io.WriteString(nc, text[:n]); err != nil {
+			return false
+		}
+		text = text[n:]
+	}
+	if a.flood != "" {
+		flood(nc, a.flood, flooded)
+		return false
+	}
+	return a.then.apply(nc)
+}
+
+// flood writes piece again and again until the client goes away.
+func flood(nc net.Conn, piece string, flooded *atomic.Int64) {
+	many := []byte(strings.Repeat(piece, 1+(16<<10)/len(piece)))
+	for {
+		n, err := nc.Write(many)
+		flooded.Add(int64(n))
+		if err != nil {
+			return
+		}
+	}
+}
+
+// chunk1 frames text as a chunk of HTTP/1.1.
+func chunk1(text string) string { return fmt.Sprintf("%x\r\n%s\r\n", len(text), text) }
+
+// Parts of answers. streamHead begins a stream of chunks, wholeHead the answer of Triton.
+const (
+	streamHead = "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nTransfer-Encoding: chunked\r\n\r\n"
+	wholeHead  = "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n"
+	chunksEnd  = "0\r\n\r\n"
+
+	eventA    = `data: {"choices":[{"index":0,"delta":{"content":"a"}}]}` + "\n\n"
+	eventB    = `data: {"choices":[{"index":0,"delta":{"content":" b"}}]}` + "\n\n"
+	eventDone = "data: [DONE]\n\n"
+)
+
+// goodStream is a good answer of an OpenAI server, three events; goodWhole one of Triton.
+var (
+	goodStream = streamHead + chunk1(eventA) + chunk1(eventB) + chunk1(eventDone) + chunksEnd
+	goodWhole  = wholeHead + chunk1(earlyInference) + chunksEnd
+)
+
+// serve1 speaks HTTP/1.1.
+func (s *faultServer) serve1(nc net.Conn) {
+	r := bufio.NewReader(nc)
+	for {
+		req, err := http.ReadRequest(r)
+		if err != nil {
+			return
+		}
+		if _, err := io.Copy(io.Discard, req.Body); err != nil {
+			return
+		}
+		if req.Method != http.MethodPost {
+			if s.f.checks && s.v != viaTriton {
+				if !s.f.http1.send(nc, &s.flooded) {
+					return
+				}
+				continue
+			}
+			body := earlyGets[req.URL.Path]
+			if _, err := fmt.Fprintf(nc, "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n%s", len(body), body); err != nil {
+				return
+			}
+			continue
+		}
+		a, bad := &answer1{text: goodStream}, s.f.http1
+		if s.v == viaTriton {
+			a, bad = &answer1{text: goodWhole}, s.f.triton
+		}
+		if s.suffers() {
+			a = bad
+		}
+		if !a.send(nc, &s.flooded) {
+			return
+		}
+	}
+}
+
+// A stream2 is a stream of HTTP/2 that is to be answered.
+type stream2 struct {
+	*early2
+	id      uint32
+	s       *earlyStream
+	nc      net.Conn
+	grpc    bool
+	flooded *atomic.Int64
+}
+
+// errConnOver ends a connection.
+var errConnOver = errors.New("the connection is over")
+
+// end does what e says, as the end of a stream's answer. A server that holds goes on to read
+// other frames and to answer other streams.
+func (s stream2) end(e ending) error {
+	if e == holds || e.apply(s.nc) {
+		return nil
+	}
+	return errConnOver
+}
+
+// head sends the headers of the answer unless they were sent before.
+func (s stream2) head() error {
+	if s.s.headed {
+		return nil
+	}
+	s.s.headed = true
+	kind := "text/event-stream"
+	if s.grpc {
+		kind = "application/grpc"
+	}
+	return s.headers(s.id, false, ":status", "200", "content-type", kind)
+}
+
+// send sends the headers if they were not sent, and frames of data.
+func (s stream2) send(frames ...string) error {
+	if err := s.head(); err != nil {
+		return err
+	}
+	for _, f := range frames {
+		if err := s.framer.WriteData(s.id, false, []byte(f)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// last sends a frame of data that ends the stream.
+func (s stream2) last(frame string) error { return s.framer.WriteData(s.id, true, []byte(frame)) }
+
+// raw sends bytes as they are.
+func (s stream2) raw(bytes string) error {
+	_, err := io.WriteString(s.nc, bytes)
+	return err
+}
+
+// flood sends bytes again and again until the client goes away.
+func (s stream2) flood(piece string) error {
+	flood(s.nc, piece, s.flooded)
+	return errConnOver
+}
+
+// frame2 returns a frame of HTTP/2 with this header, whatever its payload is.
+func frame2(length int, kind http2.FrameType, flags http2.Flags, id uint32, payload string) string {
+	return string([]byte{
+		byte(length >> 16), byte(length >> 8), byte(length), byte(kind), byte(flags),
+		byte(id >> 24), byte(id >> 16), byte(id >> 8), byte(id),
+	}) + payload
+}
+
+// Messages of a ModelStreamInfer: a part of an answer, and its end.
+var (
+	messageA     = string(message(&pb.ModelStreamInferResponse{InferResponse: &pb.ModelInferResponse{ModelName: "early"}}))
+	messageFinal = string(message(&pb.ModelStreamInferResponse{InferResponse: &pb.ModelInferResponse{
+		ModelName:  "early",
+		Parameters: map[string]*pb.InferParameter{"triton_final_response": {ParameterChoice: &pb.InferParameter_BoolParam{BoolParam: true}}},
+	}}))
+)
+
+// good sends a good answer.
+func (s stream2) good() error {
+	if s.grpc {
+		return s.send(messageA, messageA, messageFinal)
+	}
+	if err := s.send(eventA, eventB); err != nil {
+		return err
+	}
+	return s.last(eventDone)
+}
+
+// serve2 speaks HTTP/2.
+func (s *faultServer) serve2(nc net.Conn) {
+	c := &early2{decoupled: true}
+	bad := s.f.http2
+	if s.v == viaGRPC {
+		bad = s.f.grpc
+	}
+	c.load = func(id uint32, stream *earlyStream) error {
+		st := stream2{early2: c, id: id, s: stream, nc: nc, grpc: s.v == viaGRPC, flooded: &s.flooded}
+		if s.suffers() {
+			return bad(st)
+		}
+		return st.good()
+	}
+	serve2(nc, c)
+}

@@ -1,0 +1,492 @@
+package main
+
+import (
+	"io"
+	"net"
+	"strings"
+	"time"
+
+	"golang.org/x/net/http2"
+
+	"github.com/pa-tools/pa/pkg/export"
+)
+
+// A faultGroup is a section of the page.
+type faultGroup struct {
+	title, intro string
+	sends        bool // the faults are things that the server sends
+	faults       []fault
+}
+
+// faultGroups returns all faults.
+func faultGroups() []faultGroup {
+	return []faultGroup{connectionFaults(), slownessFaults(), framingFaults(), streamFaults(), statusFaults(), http2Faults(), grpcFaults(), simulatedFaults()}
+}
+
+// Advice for many faults.
+const (
+	logged = "the server's or the proxy's log says why"
+	broken = "a proxy in between? report it to the makers of the server"
+)
+
+// hang is the --request-timeout of requests that get no complete answer.
+const hang = 1500 * time.Millisecond
+
+const firstEvent = streamHead + "38\r\n" + eventA + "\r\n"
+
+// afterHead2 ends the connection after the headers of the answer.
+func afterHead2(e ending) func(stream2) error {
+	return func(s stream2) error {
+		if err := s.head(); err != nil {
+			return err
+		}
+		return s.end(e)
+	}
+}
+
+// after2 ends the connection after frames of data.
+func after2(e ending, frames ...string) func(stream2) error {
+	return func(s stream2) error {
+		if err := s.send(frames...); err != nil {
+			return err
+		}
+		return s.end(e)
+	}
+}
+
+// only2 ends the connection without an answer.
+func only2(e ending) func(stream2) error {
+	return func(s stream2) error {
+		if e != holds {
+			time.Sleep(silentPause)
+		}
+		return s.end(e)
+	}
+}
+
+func connectionFaults() faultGroup {
+	return faultGroup{title: "The connection breaks", faults: []fault{
+		{
+			does: "resets the connection while it reads the request", want: export.StatusTruncated, except: map[via]export.Status{viaGRPC: export.StatusConnectError},
+			advice: "is there a limit of connections, or a firewall?", flags: "--connection-reuse fresh",
+			conn: resetEarly, on: vias,
+		},
+		{
+			does: "closes the connection before the answer", want: export.StatusTruncated, except: map[via]export.Status{viaGRPC: export.StatusRPCError}, advice: logged,
+			http1: &answer1{then: closes}, triton: &answer1{then: closes}, http2: only2(closes), grpc: only2(closes),
+		},
+		{
+			does: "resets the connection before the answer", want: export.StatusTruncated, except: map[via]export.Status{viaGRPC: export.StatusRPCError}, advice: logged,
+			http1: &answer1{then: resets}, triton: &answer1{then: resets}, http2: only2(resets), grpc: only2(resets),
+		},
+		{
+			does: "closes the connection in the head of the answer", want: export.StatusTruncated, except: map[via]export.Status{viaGRPC: export.StatusRPCError}, advice: logged,
+			http1: &answer1{text: streamHead[:30], then: closes}, triton: &answer1{text: wholeHead[:30], then: closes},
+			http2: func(s stream2) error {
+				return errors2(s.raw(frame2(40, http2.FrameHeaders, http2.FlagHeadersEndHeaders, s.id, "\x88")), s.end(closes))
+			},
+			grpc: func(s stream2) error {
+				return errors2(s.raw(frame2(40, http2.FrameHeaders, http2.FlagHeadersEndHeaders, s.id, "\x88")), s.end(closes))
+			},
+		},
+		{
+			does: "resets the connection in the head of the answer", want: export.StatusTruncated, except: map[via]export.Status{viaGRPC: export.StatusRPCError}, advice: logged,
+			http1: &answer1{text: streamHead[:30], then: resets}, triton: &answer1{text: wholeHead[:30], then: resets},
+		},
+		{
+			does: "closes the connection after the head of the answer", want: export.StatusTruncated, except: map[via]export.Status{viaGRPC: export.StatusRPCError}, advice: logged,
+			http1: &answer1{text: streamHead, then: closes}, triton: &answer1{text: wholeHead, then: closes}, http2: afterHead2(closes), grpc: afterHead2(closes),
+		},
+		{
+			does: "resets the connection after the head of the answer", want: export.StatusTruncated, except: map[via]export.Status{viaGRPC: export.StatusRPCError}, advice: logged,
+			http1: &answer1{text: streamHead, then: resets}, triton: &answer1{text: wholeHead, then: resets}, http2: afterHead2(resets), grpc: afterHead2(resets),
+		},
+		{
+			does: "closes the connection after an event", want: export.StatusTruncated, advice: logged,
+			http1: &answer1{text: streamHead + chunk1(eventA), then: closes}, http2: after2(closes, eventA), grpc: after2(closes, messageA),
+		},
+		{
+			does: "resets the connection after an event", want: export.StatusTruncated, advice: logged,
+			http1: &answer1{text: streamHead + chunk1(eventA), then: resets}, http2: after2(resets, eventA), grpc: after2(resets, messageA),
+		},
+		{
+			does: "closes the connection in the middle of an event", want: export.StatusTruncated, advice: logged,
+			http1: &answer1{text: streamHead + chunk1(eventA+eventB[:20]), then: closes}, triton: &answer1{text: wholeHead + chunk1(earlyInference[:20]), then: closes},
+			http2: after2(closes, eventA+eventB[:20]), grpc: after2(closes, messageA+messageA[:7]),
+		},
+		{
+			does: "resets the connection in the middle of an event", want: export.StatusTruncated, advice: logged,
+			http1: &answer1{text: streamHead + chunk1(eventA+eventB[:20]), then: resets}, triton: &answer1{text: wholeHead + chunk1(earlyInference[:20]), then: resets},
+			http2: after2(resets, eventA+eventB[:20]), grpc: after2(resets, messageA+messageA[:7]),
+		},
+		{
+			does: "resets the connection after [DONE], before the end of the body", want: export.StatusOK,
+			http1: &answer1{text: strings.TrimSuffix(goodStream, chunksEnd), then: resets}, http2: after2(resets, eventA, eventB, eventDone),
+		},
+		{
+			does: "closes the connection after each complete answer without saying so", want: export.StatusOK,
+			http1: &answer1{text: goodStream, then: closes},
+			http2: func(s stream2) error { return errors2(s.good(), s.end(closes)) },
+		},
+	}}
+}
+
+// errors2 returns the first error.
+func errors2(all ...error) error {
+	for _, err := range all {
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func slownessFaults() faultGroup {
+	return faultGroup{title: "The server is slow, or stops", faults: []fault{
+		{
+			does: "accepts the connection and reads nothing (half-open)", want: export.StatusTimeout, advice: "is the server overloaded?", limit: hang, flags: "--connection-reuse fresh",
+			conn: mute, on: vias,
+		},
+		{
+			does: "reads the request and never answers", want: export.StatusTimeout, advice: "raise --request-timeout, or lower the load", limit: hang,
+			http1: &answer1{then: holds}, triton: &answer1{then: holds}, http2: only2(holds), grpc: only2(holds),
+		},
+		{
+			does: "stops in the head of the answer", want: export.StatusTimeout, advice: "raise --request-timeout, or lower the load", limit: hang,
+			http1: &answer1{text: streamHead[:30], then: holds}, triton: &answer1{text: wholeHead[:30], then: holds},
+		},
+		{
+			does: "stops after the head of the answer", want: export.StatusTimeout, advice: "raise --request-timeout, or lower the load", limit: hang,
+			http1: &answer1{text: streamHead, then: holds}, triton: &answer1{text: wholeHead, then: holds}, http2: afterHead2(holds), grpc: afterHead2(holds),
+		},
+		{
+			does: "stops after an event", want: export.StatusTimeout, advice: "raise --request-timeout, or lower the load", limit: hang,
+			http1: &answer1{text: streamHead + chunk1(eventA), then: holds}, http2: after2(holds, eventA), grpc: after2(holds, messageA),
+		},
+		{
+			does: "stops in the middle of an event", want: export.StatusTimeout, advice: "raise --request-timeout, or lower the load", limit: hang,
+			http1: &answer1{text: streamHead + chunk1(eventA+eventB[:20]), then: holds}, triton: &answer1{text: wholeHead + chunk1(earlyInference[:20]), then: holds},
+			http2: after2(holds, eventA+eventB[:20]), grpc: after2(holds, messageA+messageA[:7]),
+		},
+		{
+			does: "stops after [DONE], before the end of the body", want: export.StatusOK, limit: hang,
+			http1: &answer1{text: strings.TrimSuffix(goodStream, chunksEnd), then: holds}, http2: after2(holds, eventA, eventB, eventDone),
+		},
+		{
+			does: "sends the answer in pieces of a few bytes", want: export.StatusOK,
+			http1: &answer1{text: goodStream, pieces: 5}, triton: &answer1{text: goodWhole, pieces: 5},
+			http2: func(s stream2) error {
+				for i := range eventA {
+					if err := s.send(eventA[i : i+1]); err != nil {
+						return err
+					}
+				}
+				return errors2(s.send(eventB), s.last(eventDone))
+			},
+			grpc: func(s stream2) error {
+				for i := range messageA {
+					if err := s.send(messageA[i : i+1]); err != nil {
+						return err
+					}
+				}
+				return s.send(messageA, messageFinal)
+			},
+		},
+	}}
+}
+
+// resetEarly resets a connection after the client's first byte, when the client has sent all
+// that it sends unasked.
+func resetEarly(nc net.Conn) {
+	if _, err := io.ReadFull(nc, make([]byte, 1)); err == nil {
+		time.Sleep(resetPause)
+		reset(nc)
+	}
+}
+
+// mute reads nothing from a connection and does not answer, until the client gives it up.
+func mute(nc net.Conn) { _, _ = io.Copy(io.Discard, nc) }
+
+func framingFaults() faultGroup {
+	both := func(text string, then ending) (*answer1, *answer1) {
+		return &answer1{text: streamHead + chunk1(eventA) + text, then: then}, &answer1{text: wholeHead + chunk1(earlyInference[:20]) + text, then: then}
+	}
+	f := func(want export.Status, does, text string, then ending) fault {
+		a, b := both(text, then)
+		return fault{does: does, want: want, advice: broken, http1: a, triton: b}
+	}
+	sized := func(length string) (*answer1, *answer1) {
+		return &answer1{text: "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n" + length + "\r\n" + eventA + eventB + eventDone, then: closes},
+			&answer1{text: "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n" + length + "\r\n" + earlyInference, then: closes}
+	}
+	l := func(want export.Status, except map[via]export.Status, does, length string) fault {
+		a, b := sized(length)
+		return fault{does: does, want: want, except: except, advice: broken, http1: a, triton: b}
+	}
+	head := func(want export.Status, advice, does, text string, then ending) fault {
+		return fault{does: does, want: want, advice: advice, http1: &answer1{text: text, then: then}, triton: &answer1{text: text, then: then}}
+	}
+	return faultGroup{title: "HTTP/1.1 is broken", faults: []fault{
+		f(export.StatusProtocolError, "gives a chunk a size that is no number", "zz\r\n", closes),
+		f(export.StatusProtocolError, "sends more of a chunk than its size says", "5\r\nabcdefgh\r\n0\r\n\r\n", closes),
+		f(export.StatusTruncated, "sends less of a chunk than its size says", "ff\r\nabc", closes),
+		f(export.StatusProtocolError, "gives a chunk a size beyond 2⁶⁴", "fffffffffffffffff0\r\nabc\r\n", closes),
+		f(export.StatusProtocolError, "gives a chunk a negative size", "-5\r\nabc\r\n", closes),
+		l(export.StatusOK, map[via]export.Status{viaTriton: export.StatusTruncated}, "sends less than Content-Length says", "Content-Length: 100000\r\n"),
+		l(export.StatusTruncated, map[via]export.Status{viaTriton: export.StatusProtocolError}, "sends more than Content-Length says", "Content-Length: 20\r\n"),
+		l(export.StatusProtocolError, nil, "sends two different Content-Lengths", "Content-Length: 20\r\nContent-Length: 30\r\n"),
+		l(export.StatusProtocolError, nil, "sends a negative Content-Length", "Content-Length: -1\r\n"),
+		l(export.StatusProtocolError, nil, "sends a Content-Length beyond 2⁶³", "Content-Length: 99999999999999999999\r\n"),
+		l(export.StatusOK, nil, "sends no length and closes the connection", ""),
+		head(export.StatusProtocolError, "is -u the HTTP port?", "sends something that is not HTTP", "SSH-2.0-OpenSSH_9.6\r\n", closes),
+		head(export.StatusProtocolError, broken, "sends a status that is no number", "HTTP/1.1 abc OK\r\n\r\n", closes),
+		head(export.StatusProtocolError, broken, "sends a head with a line that is no field", "HTTP/1.1 200 OK\r\nno field\r\n\r\n", closes),
+		head(export.StatusProtocolError, "use https:// in -u", "speaks TLS", "\x15\x03\x01\x00\x02\x02\x46", closes),
+		head(export.StatusProtocolError, "use --http2, or the server's HTTP port", "speaks HTTP/2", "\x00\x00\x12\x04\x00\x00\x00\x00\x00", closes),
+		head(export.StatusHTTPError, "is --endpoint right?", "switches protocols", "HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n\r\n", closes),
+	}}
+}
+
+func streamFaults() faultGroup {
+	s := func(want export.Status, advice, does string, body ...string) fault {
+		text := streamHead
+		for _, b := range body {
+			text += chunk1(b)
+		}
+		return fault{
+			does: does, want: want, advice: advice, http1: &answer1{text: text + chunksEnd},
+			http2: func(s stream2) error { return errors2(s.send(body...), s.last("")) },
+		}
+	}
+	typed := func(want export.Status, advice, does, fields, body string) fault {
+		text := "HTTP/1.1 200 OK\r\n" + fields + "Transfer-Encoding: chunked\r\n\r\n"
+		if body != "" {
+			text += chunk1(body)
+		}
+		a := &answer1{text: text + chunksEnd}
+		f := fault{does: does, want: want, advice: advice, http1: a, triton: a}
+		if want == export.StatusRPCError {
+			f.except = map[via]export.Status{viaTriton: export.StatusProtocolError} // Triton sends no errors with status 200
+		}
+		return f
+	}
+	utf8 := strings.Replace(eventA, `"a"`, "\"\xff\xfea\"", 1)
+	return faultGroup{title: "The answer is wrong, with status 200", faults: []fault{
+		s(export.StatusOK, "", "sends invalid UTF-8 in a text", utf8, eventB, eventDone),
+		s(export.StatusOK, "", "ends lines with a lone CR", strings.ReplaceAll(eventA, "\n", "\r"), strings.ReplaceAll(eventB, "\n", "\r"), strings.ReplaceAll(eventDone, "\n", "\r")),
+		s(export.StatusOK, "", "mixes the ends of lines", strings.ReplaceAll(eventA, "\n", "\r\n"), strings.ReplaceAll(eventB, "\n", "\r"), eventDone),
+		s(export.StatusOK, "", "begins with a byte order mark", "\ufeff"+eventA, eventB, eventDone),
+		s(export.StatusProtocolError, "report it to the makers of the server", "sends a text with NUL", strings.Replace(eventA, `"a"`, "\"\x00\"", 1), eventB, eventDone),
+		s(export.StatusProtocolError, "report it to the makers of the server", "sends an event that is not JSON", eventA, "data: <html>\n\n", eventDone),
+		s(export.StatusProtocolError, "report it to the makers of the server", "sends an event that breaks off", eventA, eventB[:40]+"\n\n", eventDone),
+		s(export.StatusProtocolError, "report it to the makers of the server", "nests JSON 100,000 levels deep", eventA, "data: "+strings.Repeat("[", 100_000)+"\n\n", eventDone),
+		s(export.StatusRPCError, logged, "sends an error event", eventA, "event: error\ndata: {\"error\":{\"message\":\"out of memory\",\"code\":500}}\n\n"),
+		s(export.StatusRPCError, logged, "sends an error without the name error", eventA, "data: {\"error\":{\"message\":\"out of memory\",\"type\":\"server_error\"}}\n\n", eventDone),
+		s(export.StatusTruncated, logged, "ends the stream without [DONE] and finish reason", eventA, eventB),
+		s(export.StatusOK, "", "ends the stream with a finish reason, without [DONE]", eventA, `data: {"choices":[{"index":0,"delta":{},"finish_reason":"stop"}]}`+"\n\n"),
+		s(export.StatusTruncated, logged, "ends the stream in the middle of an event", eventA, eventB[:20]),
+		s(export.StatusTruncated, logged, "sends no event"),
+		s(export.StatusOK, "", "sends only [DONE]", eventDone),
+		typed(export.StatusProtocolError, "switch compression off in the server or the proxy", "compresses the answer with gzip", "Content-Type: text/event-stream\r\nContent-Encoding: gzip\r\n", "\x1f\x8b\x08\x00\x00\x00\x00\x00\x00\x03"),
+		typed(export.StatusProtocolError, "is -u the server, and not a page for people?", "sends an HTML page", "Content-Type: text/html\r\n", "<html><body>Welcome</body></html>"),
+		typed(export.StatusProtocolError, "report it to the makers of the server", "sends an empty body", "Content-Type: application/json\r\n", ""),
+		typed(export.StatusRPCError, logged, "sends an error as JSON", "Content-Type: application/json\r\n", `{"error":{"message":"out of memory","code":500}}`),
+		typed(export.StatusProtocolError, "report it to the makers of the server", "sends JSON that breaks off", "Content-Type: application/json\r\n", `{"choices":[`),
+	}}
+}
+
+func statusFaults() faultGroup {
+	s := func(advice, does, head, body string) fault {
+		a := &answer1{text: "HTTP/1.1 " + head + "\r\nTransfer-Encoding: chunked\r\n\r\n" + chunk1(body) + chunksEnd}
+		if body == "" {
+			a = &answer1{text: "HTTP/1.1 " + head + "\r\nContent-Length: 0\r\n\r\n"}
+		}
+		fields := strings.Split(head, "\r\n")
+		var all []string
+		for _, field := range fields[1:] {
+			name, value, _ := strings.Cut(field, ": ")
+			all = append(all, strings.ToLower(name), value)
+		}
+		answer2 := func(s stream2) error {
+			s.s.headed = true
+			if err := s.headers(s.id, false, append([]string{":status", fields[0][:3]}, all...)...); err != nil {
+				return err
+			}
+			return s.last(body)
+		}
+		return fault{does: does, want: export.StatusHTTPError, except: map[via]export.Status{viaGRPC: export.StatusRPCError}, advice: advice, flags: "--connection-reuse fresh", http1: a, triton: a, http2: answer2, grpc: answer2}
+	}
+	return faultGroup{title: "The server refuses", sends: true, faults: []fault{
+		s("lower the load; pa-record does not wait and sends nothing again", "429 with Retry-After", "429 Too Many Requests\r\nRetry-After: 7\r\nContent-Type: application/json", `{"error":{"message":"rate limit reached"}}`),
+		s("is the server ready? --wait-ready waits for it", "503 without a body", "503 Service Unavailable", ""),
+		s("is the server behind the proxy ready?", "502 with a page of a proxy", "502 Bad Gateway\r\nContent-Type: text/html", "<html><head><title>502 Bad Gateway</title></head></html>"),
+		s("give OPENAI_API_KEY or -H 'Authorization: …'", "401", "401 Unauthorized\r\nContent-Type: application/json", `{"error":{"message":"Incorrect API key provided","type":"invalid_request_error"}}`),
+		s("the server's message says what it does not take", "400", "400 Bad Request\r\nContent-Type: application/json", `{"error":{"message":"max_tokens is too large"}}`),
+		s("give the other URL with -u; pa-record follows no redirection, because its time would be in each figure", "307 to another URL", "307 Temporary Redirect\r\nLocation: https://other.example/v1/x?key=secret", ""),
+	}}
+}
+
+func http2Faults() faultGroup {
+	return faultGroup{title: "HTTP/2 is broken", sends: true, faults: []fault{
+		refused2("GOAWAY before the request was taken", func(s stream2) error {
+			return errors2(s.framer.WriteGoAway(0, http2.ErrCodeNo, nil), s.end(closes))
+		}),
+		both2(export.StatusOK, nil, "GOAWAY, and completes the answer", func(s stream2) error {
+			return errors2(s.framer.WriteGoAway(s.id, http2.ErrCodeNo, nil), s.good())
+		}),
+		both2(export.StatusTruncated, nil, "GOAWAY in the middle of the answer, and closes the connection", func(s stream2) error {
+			return errors2(s.part(), s.framer.WriteGoAway(s.id, http2.ErrCodeNo, nil), s.end(closes))
+		}),
+		both2(export.StatusTruncated, nil, "GOAWAY with ENHANCE_YOUR_CALM in the middle of the answer", func(s stream2) error {
+			return errors2(s.part(), s.framer.WriteGoAway(s.id, http2.ErrCodeEnhanceYourCalm, []byte("too_many_pings")), s.end(closes))
+		}),
+		refused2("RST_STREAM REFUSED_STREAM before the answer", func(s stream2) error {
+			return s.framer.WriteRSTStream(s.id, http2.ErrCodeRefusedStream)
+		}),
+		both2(export.StatusTruncated, map[via]export.Status{viaGRPC: export.StatusRPCError}, "RST_STREAM INTERNAL_ERROR before the answer", func(s stream2) error {
+			return s.framer.WriteRSTStream(s.id, http2.ErrCodeInternal)
+		}),
+		both2(export.StatusTruncated, map[via]export.Status{viaGRPC: export.StatusRPCError}, "RST_STREAM INTERNAL_ERROR in the middle of the answer", func(s stream2) error {
+			return errors2(s.part(), s.framer.WriteRSTStream(s.id, http2.ErrCodeInternal))
+		}),
+		both2(export.StatusTruncated, map[via]export.Status{viaGRPC: export.StatusRPCError}, "RST_STREAM CANCEL in the middle of the answer", func(s stream2) error {
+			return errors2(s.part(), s.framer.WriteRSTStream(s.id, http2.ErrCodeCancel))
+		}),
+		both2(export.StatusProtocolError, map[via]export.Status{viaGRPC: export.StatusTruncated}, "a frame of data that is longer than allowed", func(s stream2) error {
+			return errors2(s.part(), s.raw(frame2(1<<20, http2.FrameData, 0, s.id, strings.Repeat("x", 1<<20))), s.end(holds))
+		}),
+		both2(export.StatusProtocolError, map[via]export.Status{viaGRPC: export.StatusRPCError}, "headers that HPACK cannot decode", func(s stream2) error {
+			return errors2(s.raw(frame2(2, http2.FrameHeaders, http2.FlagHeadersEndHeaders, s.id, "\xff\xff")), s.end(holds))
+		}),
+		both2(export.StatusProtocolError, map[via]export.Status{viaGRPC: export.StatusTimeout}, "data on a stream that was never opened", func(s stream2) error {
+			return errors2(s.part(), s.raw(frame2(1, http2.FrameData, 0, 4001, "x")), s.end(holds))
+		}),
+		fresh2(export.StatusTruncated, map[via]export.Status{viaGRPC: export.StatusTimeout}, "data before the headers", func(s stream2) error {
+			s.s.headed = true
+			return errors2(s.part(), s.end(holds))
+		}),
+		both2(export.StatusOK, nil, "a frame of a kind that is not known", func(s stream2) error {
+			return errors2(s.head(), s.raw(frame2(3, 0xb7, 0, s.id, "abc")), s.good())
+		}),
+		both2(export.StatusProtocolError, map[via]export.Status{viaGRPC: export.StatusTruncated}, "CONTINUATION without headers", func(s stream2) error {
+			return errors2(s.part(), s.raw(frame2(1, http2.FrameContinuation, 0, s.id, "\x88")), s.end(holds))
+		}),
+		both2(export.StatusProtocolError, map[via]export.Status{viaGRPC: export.StatusRPCError}, "HTTP/1.1 instead of HTTP/2", func(s stream2) error {
+			return errors2(s.raw(goodStream), s.end(closes))
+		}),
+	}}
+}
+
+// part sends the headers and the first event or message.
+func (s stream2) part() error {
+	if s.grpc {
+		return s.send(messageA)
+	}
+	return s.send(eventA)
+}
+
+// refused2 is a fault of a server that does not take a request, which is then sent again: over
+// HTTP/2, where it was not the first of its connection.
+func refused2(does string, do func(stream2) error) fault {
+	f := both2(export.StatusOK, map[via]export.Status{viaGRPC: export.StatusRPCError}, does, do)
+	f.persists = export.StatusTruncated
+	return f
+}
+
+// fresh2 is both2 with a connection, and so a first stream, for each request.
+func fresh2(want export.Status, except map[via]export.Status, does string, do func(stream2) error) fault {
+	f := both2(want, except, does, do)
+	f.flags = "--connection-reuse fresh"
+	return f
+}
+
+func both2(want export.Status, except map[via]export.Status, does string, do func(stream2) error) fault {
+	return fault{does: does, want: want, except: except, advice: logged, http2: do, grpc: do, limit: 2 * hang}
+}
+
+func grpcFaults() faultGroup {
+	g := func(want export.Status, does string, do func(stream2) error) fault {
+		return fault{does: does, want: want, advice: logged, grpc: do, limit: 2 * hang}
+	}
+	fresh := func(want export.Status, does string, do func(stream2) error) fault {
+		f := g(want, does, do)
+		f.flags = "--connection-reuse fresh"
+		return f
+	}
+	trailers := func(s stream2, fields ...string) error { return s.headers(s.id, true, fields...) }
+	return faultGroup{title: "gRPC is broken", sends: true, faults: []fault{
+		g(export.StatusRPCError, "status INTERNAL in the middle of the answer", func(s stream2) error {
+			return errors2(s.part(), trailers(s, "grpc-status", "13", "grpc-message", "engine died"))
+		}),
+		g(export.StatusTruncated, "status UNAVAILABLE in the middle of the answer", func(s stream2) error {
+			return errors2(s.part(), trailers(s, "grpc-status", "14", "grpc-message", "shutting down"))
+		}),
+		g(export.StatusTruncated, "status OK in the middle of the answer", func(s stream2) error { return errors2(s.part(), trailers(s, "grpc-status", "0")) }),
+		g(export.StatusRPCError, "status RESOURCE_EXHAUSTED before the answer", func(s stream2) error {
+			return errors2(s.head(), trailers(s, "grpc-status", "8", "grpc-message", "queue is full"))
+		}),
+		g(export.StatusRPCError, "the end of the stream without a status", func(s stream2) error { return errors2(s.part(), s.last("")) }),
+		g(export.StatusRPCError, "a status that is no number", func(s stream2) error { return errors2(s.part(), trailers(s, "grpc-status", "x")) }),
+		g(export.StatusProtocolError, "a message that is longer than --max-answer-memory", func(s stream2) error {
+			return errors2(s.part(), s.send("\x00\x7f\xff\xff\xff"), s.end(holds))
+		}),
+		g(export.StatusRPCError, "a message that breaks off", func(s stream2) error {
+			return errors2(s.part(), s.send(messageA[:7]), trailers(s, "grpc-status", "0"))
+		}),
+		g(export.StatusProtocolError, "a message that is no protobuf", func(s stream2) error {
+			return errors2(s.part(), s.send("\x00\x00\x00\x00\x03\xff\xff\xff"), s.send(messageFinal))
+		}),
+		g(export.StatusRPCError, "a compressed message without saying how", func(s stream2) error { return errors2(s.part(), s.send("\x01\x00\x00\x00\x03abc"), s.end(holds)) }),
+		fresh(export.StatusRPCError, "a page instead of gRPC", func(s stream2) error { return s.page(s.id, "text/html", "<html>") }),
+		fresh(export.StatusRPCError, "a compression that is not known", func(s stream2) error {
+			s.s.headed = true
+			return errors2(s.headers(s.id, false, ":status", "200", "content-type", "application/grpc", "grpc-encoding", "zstd"), s.send("\x01\x00\x00\x00\x03abc"), s.end(holds))
+		}),
+		g(export.StatusOK, "invalid UTF-8 in a name", func(s stream2) error {
+			return errors2(s.part(), s.send("\x00\x00\x00\x00\x06\x12\x04\x0a\x02\xff\xfe"), s.send(messageFinal))
+		}),
+		g(export.StatusRPCError, "an error message", func(s stream2) error { return s.send(messageA, "\x00\x00\x00\x00\x06\x0a\x04boom") }),
+	}}
+}
+
+func simulatedFaults() faultGroup {
+	f := func(rule string, want export.Status, except map[via]export.Status) fault {
+		return fault{does: "`" + rule + "`", sim: rule, on: vias, want: want, except: except, limit: map[string]time.Duration{"hang": hang, "stall": hang, "no_done": hang}[rule]}
+	}
+	triton := func(http, grpc export.Status) map[via]export.Status {
+		return map[via]export.Status{viaTriton: http, viaGRPC: grpc}
+	}
+	const (
+		fine, broke, refused   = export.StatusOK, export.StatusTruncated, export.StatusHTTPError
+		rpcError, wrong, waits = export.StatusRPCError, export.StatusProtocolError, export.StatusTimeout
+	)
+	all := []fault{
+		f("http_500", refused, triton(refused, rpcError)),
+		f("http_429", refused, triton(refused, rpcError)),
+		f("reset", broke, nil),
+		f("truncate", broke, nil),
+		f("no_reply", fine, triton(broke, rpcError)),
+		f("hang", waits, nil),
+		f("stall", waits, nil),
+		f("no_done", fine, triton(fine, waits)),
+		f("error_event", rpcError, triton(refused, rpcError)),
+		f("merged", fine, nil),
+		f("split", fine, nil),
+		f("crlf", fine, nil),
+		f("comments", fine, nil),
+		f("oneshot", fine, nil),
+		f("garbage", wrong, nil),
+		f("slow_header", fine, nil),
+		f("garbage_header", wrong, map[via]export.Status{viaHTTP2: broke, viaGRPC: fine}),
+	}
+	for i := range all {
+		if all[i].sim == "reset" { // what gRPC's library has not written yet is lost
+			all[i].on = vias[:len(vias)-1]
+		}
+		if all[i].sim == "no_reply" {
+			all[i].except[viaHTTP2] = broke
+			all[i].persists = export.StatusTruncated
+		}
+	}
+	return faultGroup{title: "The faults of the simulator", faults: all}
+}
