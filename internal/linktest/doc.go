@@ -1,5 +1,5 @@
-// Package linktest joins two networks of this machine by a link that delays packets, for
-// tests of processes on several machines. It works on Linux, in namespaces that it makes
+// Package linktest joins two networks of this machine by a link that delays, reorders and
+// loses packets, for tests of processes on several machines. It works on Linux, in namespaces that it makes
 // for the test.
 //
 //	linktest.Within(t, func() {

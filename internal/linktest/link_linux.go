@@ -1,6 +1,7 @@
 package linktest
 
 import (
+	"container/heap"
 	"errors"
 	"fmt"
 	"os"
@@ -28,6 +29,9 @@ type Link struct {
 	passing sync.WaitGroup
 }
 
+// Lost is the delay of a packet that does not arrive.
+const Lost time.Duration = -1
+
 // A side is one of the two networks.
 type side struct {
 	namespace *os.File
@@ -35,9 +39,10 @@ type side struct {
 }
 
 // New makes two networks and joins them until the test ends. delay returns how long an
-// IPv4 packet is on the way to network to; the two directions call it at the same time.
-// Packets with a shorter delay overtake others. The test must be within Within. Where the
-// machine has no TUN interfaces, the test ends as testenv.Lacks says.
+// IPv4 packet is on the way to network to, or Lost; the two directions call it at the same
+// time. A packet that is due before an earlier one overtakes it; packets that are due at the
+// same time keep their order. The test must be within Within. Where the machine has no TUN
+// interfaces, the test ends as testenv.Lacks says.
 func New(t testing.TB, delay func(to int, packet []byte) time.Duration) *Link {
 	t.Helper()
 	l := &Link{delay: delay}
@@ -158,19 +163,74 @@ func openTUN(addr string) (tun *os.File, err error) {
 	return os.NewFile(uintptr(fd), "/dev/net/tun"), nil
 }
 
+// A flight is a packet on its way.
+type flight struct {
+	due    time.Time
+	number uint64 // order in which the packets of a direction left
+	packet []byte
+}
+
+// flights is a heap of the packets of a direction, the next to arrive first.
+type flights []flight
+
+func (f flights) Len() int      { return len(f) }
+func (f flights) Swap(i, j int) { f[i], f[j] = f[j], f[i] }
+func (f flights) Less(i, j int) bool {
+	if !f[i].due.Equal(f[j].due) {
+		return f[i].due.Before(f[j].due)
+	}
+	return f[i].number < f[j].number
+}
+func (f *flights) Push(x any) { *f = append(*f, x.(flight)) }
+func (f *flights) Pop() any {
+	last := (*f)[len(*f)-1]
+	(*f)[len(*f)-1].packet = nil
+	*f = (*f)[:len(*f)-1]
+	return last
+}
+
 // pass forwards the packets of a network until its interface is closed.
 func (l *Link) pass(from int) {
 	to := 1 - from
+	leaving := make(chan flight)
+	l.passing.Go(func() { l.deliver(to, leaving) })
+	defer close(leaving)
 	b := make([]byte, maxPacketBytes)
-	for {
+	for number := uint64(0); ; number++ {
 		n, err := l.sides[from].tun.Read(b)
 		if err != nil {
 			return
 		}
+		left := time.Now()
 		if n < 20 || b[0]>>4 != 4 {
 			continue // IPv6 looks for neighbors
 		}
 		packet := append([]byte(nil), b[:n]...)
-		time.AfterFunc(l.delay(to, packet), func() { _, _ = l.sides[to].tun.Write(packet) }) // it may be closed
+		if delay := l.delay(to, packet); delay >= 0 {
+			leaving <- flight{left.Add(delay), number, packet}
+		}
+	}
+}
+
+// deliver hands packets to a network when they are due, until leaving is closed.
+func (l *Link) deliver(to int, leaving <-chan flight) {
+	var waiting flights
+	due := time.NewTimer(time.Hour)
+	defer due.Stop()
+	for {
+		for len(waiting) > 0 && !time.Now().Before(waiting[0].due) {
+			_, _ = l.sides[to].tun.Write(heap.Pop(&waiting).(flight).packet) // it may be closed
+		}
+		if len(waiting) > 0 {
+			due.Reset(time.Until(waiting[0].due))
+		}
+		select {
+		case f, ok := <-leaving:
+			if !ok {
+				return
+			}
+			heap.Push(&waiting, f)
+		case <-due.C:
+		}
 	}
 }

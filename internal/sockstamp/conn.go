@@ -54,6 +54,7 @@ type Conn struct {
 
 	mu    sync.Mutex // guards what follows, never held while waiting
 	last  Stamp
+	holes holes // in what arrived
 	sent  sent
 	acked acked // when last asked
 }
@@ -62,7 +63,6 @@ type Conn struct {
 type read struct {
 	p     []byte
 	n     int
-	st    Stamp
 	err   error
 	waits int  // times that there was nothing
 	done  bool // what pollFD's receive returned
@@ -177,7 +177,6 @@ func (c *Conn) Read(p []byte) (int, error) {
 	case err != nil:
 		return 0, c.callError("read", err)
 	}
-	c.note(c.rd.st)
 	return c.rd.n, nil
 }
 
@@ -185,6 +184,15 @@ func (c *Conn) Read(p []byte) (int, error) {
 func (c *Conn) note(st Stamp) {
 	c.mu.Lock()
 	st.Ordinal = c.last.Ordinal + 1
+	c.last = st
+	c.mu.Unlock()
+}
+
+// noteOn makes st the last read, which was of the socket fd.
+func (c *Conn) noteOn(fd int, st Stamp) {
+	c.mu.Lock()
+	st.Ordinal = c.last.Ordinal + 1
+	c.holes.check(fd, &st)
 	c.last = st
 	c.mu.Unlock()
 }
@@ -260,8 +268,8 @@ func (c *Conn) Write(p []byte) (int, error) {
 	return c.wr.n, err
 }
 
-// Close collects the transmit stamps and the acknowledged offset, and closes the
-// connection.
+// Close collects the transmit stamps, the revised stamps and the acknowledged offset, and
+// closes the connection.
 func (c *Conn) Close() error {
 	c.mu.Lock()
 	outstanding := c.sent.outstanding()
@@ -269,6 +277,7 @@ func (c *Conn) Close() error {
 	if c.tx && outstanding {
 		c.DrainTx()
 	}
+	c.settle()
 	c.Acknowledged()
 	return c.nc.Close()
 }

@@ -18,6 +18,8 @@
 //	n, err := conn.Read(buf)
 //	st := c.LastRead()           // when buf[:n] was here
 //	start, sent := c.Request()   // when the request left
+//	…
+//	late := c.Revised(0)         // stamps of reads that waited for a missing segment
 //
 // # Terms and units
 //
@@ -30,10 +32,26 @@
 //
 // # Meaning of a receive stamp
 //
-// It is the arrival of the last segment that gave the read at least one byte. A read
-// that returns several segments has the stamp of the last one; the arrival of the
-// earlier ones is unknown. The kernel itself may join segments that wait in the socket.
-// So a stamp is never earlier than the arrival of the byte it is used for.
+// It is the arrival of the segment with the last byte of the read. A read that returns
+// several segments has the stamp of the last one; the arrival of the earlier ones is
+// unknown. The kernel itself may join segments that wait in the socket. While segments
+// arrive in order, a stamp is never earlier than the arrival of the byte it is used for.
+//
+// # Missing segments
+//
+// When a segment is lost, or overtaken, later segments arrive before it and wait. When it
+// comes at last, one read returns all of them, with the stamp of the last one in the
+// stream, which came first. Such a stamp is too early by the time of a retransmission,
+// 200 ms and more. The kernel keeps no other stamp, so the time of the read replaces it:
+// a user-space stamp with [Stamp.Waited]. No stamp is earlier than the arrival of the
+// missing segment.
+//
+// The kernel's count of segments that came out of order (TCP_INFO) tells which stamps
+// are right. The count is asked for after every 16th read, after a read that
+// is 10 ms later than its stamp, and at each of the 64 reads after the count has changed.
+// So a stamp may be replaced after [Conn.LastRead] has returned it: [Conn.Revised] asks, and
+// returns the stamps that count. Up to 15 reads before a segment out of order lose a right
+// stamp this way. Linux counts since 5.4; before that, no stamp is replaced.
 //
 // Below crypto/tls, [Conn.LastRead] after a Read of the [tls.Conn] is the
 // stamp of the raw read that completed the record the bytes come from: TLS
@@ -71,7 +89,8 @@
 //
 // # Costs
 //
-// A read is the one system call it always was, and allocates nothing. The
+// A read is the one system call it always was, and allocates nothing. After every 16th
+// read, and once by [Conn.Revised], one more asks for missing segments. The
 // error queue is read before a read while stamps of writes are outstanding, on
 // demand, and by a long series of writes without a read: one or two system calls
 // a request, and one wake-up of a waiting reader, none a token. A request that

@@ -10,12 +10,13 @@ import (
 // A Socket takes the stamps of a TCP socket without [net.Conn] and Go's poller, for an
 // event loop that waits by other means; otherwise use a [Conn]. It never blocks. One
 // goroutine at a time may use it. It does not own the socket: the owner closes it, and
-// afterwards calls nothing but Request and Stamps. Sockets exist on Linux only.
+// afterwards calls nothing but Request, Revised and Stamps. Sockets exist on Linux only.
 type Socket struct {
 	fd      int
 	on      int    // the kernel's stamps
 	why     string // why not all
 	read    uint64 // ordinal of the last read
+	holes   holes  // in what arrived
 	sent    sent
 	segment segment
 	oob     [ControlBytes]byte
@@ -51,6 +52,7 @@ func (s *Socket) Read(p []byte) (n int, st Stamp, err error) {
 	if err == nil {
 		s.read++
 		st.Ordinal = s.read
+		s.holes.check(s.fd, &st)
 	}
 	return n, st, err
 }
@@ -71,7 +73,10 @@ func (s *Socket) Idle() bool {
 // Begin says that the next write begins with the first byte of a request. If it
 // does not fit in one segment its first segment is written by itself; see
 // [Conn.SeparateNext].
-func (s *Socket) Begin() { s.sent.start() }
+func (s *Socket) Begin() {
+	s.sent.start()
+	s.holes.revised = s.holes.revised[:0]
+}
 
 // Write writes as much of p, which must not be empty, as the send buffer takes. It
 // returns fewer bytes with EAGAIN when the buffer is full, or with another [unix.Errno].

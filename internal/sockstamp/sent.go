@@ -128,11 +128,12 @@ func (s *sent) request() (start, sent Stamp) {
 }
 
 // Begin says that the next write begins with the first byte of a request. It
-// does what [Conn.SeparateNext] does, too.
+// does what [Conn.SeparateNext] does, too, and drops what [Conn.Revised] returns.
 func (c *Conn) Begin() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.sent.start()
+	c.holes.revised = c.holes.revised[:0]
 }
 
 // SeparateNext makes the next Write give its beginning a transmit stamp of its

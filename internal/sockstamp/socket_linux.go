@@ -162,7 +162,10 @@ func (c *Conn) receive(fd uintptr) bool {
 		}
 		c.mu.Unlock()
 	}
-	r.n, r.st, r.err = Recv(int(fd), r.p, r.oob[:])
+	var st Stamp
+	if r.n, st, r.err = Recv(int(fd), r.p, r.oob[:]); r.err == nil {
+		c.noteOn(int(fd), st)
+	}
 	if r.err != unix.EAGAIN { //nolint:errorlint // Recv does not wrap it
 		return true
 	}

@@ -35,6 +35,9 @@ type Stamp struct {
 	// Ordinal counts the reads of a connection that returned something, from
 	// 1. It is 0 for writes, and before the first read.
 	Ordinal uint64
+	// Waited says that a read's bytes may have waited for a missing segment, so that the
+	// kernel's stamp may be earlier than their arrival. NS is the time of the read.
+	Waited bool
 }
 
 // userNow is the present time as a user-space stamp has it.

@@ -1,0 +1,128 @@
+package sockstamp
+
+import "time"
+
+const (
+	// askEvery is the number of reads after which the kernel is asked for the segments
+	// that came out of order.
+	askEvery = 16
+	// carefulReads is the number of reads after a segment out of order for which the
+	// kernel is asked at each read.
+	carefulReads = 64
+	// lateRead is the time from a stamp to its read after which the kernel is asked at
+	// once: the bytes may have waited for a retransmission.
+	lateRead = 10 * time.Millisecond
+	// maxRevised is the number of revised stamps that are kept. Then the kernel is asked
+	// at each read, so that no more are revised.
+	maxRevised = 1024
+)
+
+// holes finds the reads whose kernel stamps may be too early, because the segment with
+// the stamp came out of order and its bytes waited for a missing segment before them.
+//
+// The kernel counts the segments that came out of order, each before its bytes can be
+// read. Let a count be asked for after a read, and let changedNS be a time after the
+// newest question whose answer differed from the answer before. Then every segment that
+// came out of order arrived before changedNS. So a read whose stamp is later than
+// changedNS ended with a segment that came in order, when all bytes before it were here:
+// the stamp is right. The stamp of any other read is replaced by the time of the read,
+// when its bytes certainly were here.
+//
+// A question is a system call, so it comes after several reads. Until then their stamps
+// are pending, and may be revised by the answer.
+type holes struct {
+	count     uint32 // newest answer
+	changedNS uint64 // 0: nothing came out of order
+	careful   int    // reads that are still to be checked at once
+	blind     bool   // the kernel does not count
+
+	pending [askEvery]Stamp // of user space, for the reads since the newest question
+	n       int             // of pending
+	revised []Stamp         // by ascending ordinal
+}
+
+// check checks the stamp of the newest read of a socket, and replaces it where it is
+// known that it may be too early.
+func (h *holes) check(fd int, st *Stamp) {
+	if st.Source != Kernel || h.blind {
+		return
+	}
+	now := userNow()
+	h.changedNS = min(h.changedNS, now) // unless the clock was set back
+	read := Stamp{NS: now, Source: User, Ordinal: st.Ordinal, Waited: true}
+	if st.NS <= h.changedNS {
+		*st = read
+		return
+	}
+	h.pending[h.n] = read
+	h.n++
+	switch {
+	case h.careful > 0:
+		h.careful--
+	case h.n == len(h.pending), len(h.revised) >= maxRevised, now > st.NS+uint64(lateRead):
+	default:
+		return
+	}
+	if h.ask(fd) {
+		h.revised = h.revised[:len(h.revised)-1]
+		*st = read
+	}
+}
+
+// ask asks the kernel whether segments came out of order since the last question, and
+// then revises the pending stamps.
+func (h *holes) ask(fd int) (changed bool) {
+	count, ok := outOfOrderOn(fd)
+	switch {
+	case !ok:
+		h.blind = true
+	case count != h.count:
+		changed = true
+		h.count, h.changedNS, h.careful = count, userNow(), carefulReads
+		h.revised = append(h.revised, h.pending[:h.n]...)
+	}
+	h.n = 0
+	return changed
+}
+
+// settle asks if stamps are pending.
+func (h *holes) settle(fd int) {
+	if h.n > 0 {
+		h.ask(fd)
+	}
+}
+
+// after returns the revised stamps of the reads after the read with an ordinal.
+func (h *holes) after(ordinal uint64) []Stamp {
+	i := len(h.revised)
+	for i > 0 && h.revised[i-1].Ordinal > ordinal {
+		i--
+	}
+	return h.revised[i:]
+}
+
+// Revised returns the stamps that replace the kernel's stamps of reads after the read with
+// the given ordinal. The kernel's stamps of these reads, which [Conn.LastRead] returned,
+// may be before the arrival of a byte of the read; see the package comment. Ask for them
+// when an answer is complete. The stamps are those of user space, with [Stamp.Waited], by
+// ascending ordinal. [Conn.Begin] drops them.
+func (c *Conn) Revised(ordinal uint64) []Stamp {
+	c.settle()
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return append([]Stamp(nil), c.holes.after(ordinal)...)
+}
+
+// settle decides about the stamps that are pending.
+func (c *Conn) settle() {
+	c.mu.Lock()
+	pending := c.holes.n > 0
+	c.mu.Unlock()
+	if pending {
+		_ = c.rc.Control(func(fd uintptr) { // fails if it is closed: Close has settled
+			c.mu.Lock()
+			defer c.mu.Unlock()
+			c.holes.settle(int(fd))
+		})
+	}
+}
