@@ -92,6 +92,10 @@ quickstart: build ## record against the built-in simulated server, then print th
 		--profile-export-file $(OUT)/quickstart/profile_export.json
 	bin/pa-analyze report $(OUT)/quickstart/profile_export.json
 
+.PHONY: site
+site: ## make a static site of docs/ in out/site: open out/site/index.html
+	$(GO) run -C tools/site -buildvcs=false . -root ../.. -out $(abspath $(OUT))/site
+
 .PHONY: bench
 bench: build ## exactness, CPU time and memory under load, as tables (SECTIONS=clock,grpc,cpu,rank,schedule REPS=5 STREAMS=64,512,1024; on files: SECTIONS=analysis,definitions,columnar,memory)
 	$(GO) run -buildvcs=false ./test/loadbench -record bin/pa-record -reps $(REPS) -streams $(STREAMS) -sections $(SECTIONS) \
@@ -193,8 +197,9 @@ test-trace: build ## read the traces of recorded runs by the format's documentat
 	python3 test/trace/trace.py bin/pa-analyze $(OUT)/trace/closed.json $(OUT)/trace/open.parquet
 
 .PHONY: test-browser
-test-browser: build test/browser/node_modules ## drive pages of recorded runs in headless Chromium (Node.js 20, chromium; ARTIFACTS=folder LARGE=requests)
+test-browser: build site test/browser/node_modules ## drive pages of recorded runs and the site of the documentation in headless Chromium (Node.js 20, chromium; ARTIFACTS=folder LARGE=requests)
 	node --test test/browser/pages.test.mjs
+	node --test test/browser/site.test.mjs
 
 test/browser/node_modules: test/browser/package-lock.json
 	npm ci --prefix test/browser --ignore-scripts --no-audit --no-fund
