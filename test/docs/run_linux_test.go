@@ -71,7 +71,7 @@ func withPrograms(tests func() int) int {
 // The blocks of every page run, and print what the page shows. make test runs the first
 // two pages.
 func TestBlocks(t *testing.T) {
-	addresses := startServer(t)
+	addresses, printed := startServer(t)
 	for _, name := range pages(t) {
 		t.Run(name, func(t *testing.T) {
 			if name != "README.md" && name != "docs/start.md" && !*update {
@@ -79,7 +79,7 @@ func TestBlocks(t *testing.T) {
 			}
 			t.Parallel()
 			text := read(t, name)
-			r := runner{page: name, dir: t.TempDir(), addresses: addresses}
+			r := runner{page: name, dir: t.TempDir(), addresses: addresses, printed: printed}
 			var mended []string
 			for _, b := range blocks(t, name, text) {
 				mended = append(mended, r.block(t, b))
@@ -131,9 +131,9 @@ func write(t *testing.T, name, text string) {
 	}
 }
 
-// startServer starts a simulated server, and returns a replacer that puts its
-// addresses in place of the addresses in the pages.
-func startServer(t *testing.T) *strings.Replacer {
+// startServer starts a simulated server. It returns a replacer that puts the server's
+// addresses in place of the addresses in the pages, and one that does the reverse.
+func startServer(t *testing.T) (addresses, printed *strings.Replacer) {
 	t.Helper()
 	sim := exec.Command(filepath.Join(programs, "pa-record"), "sim", "--openai-addr", "127.0.0.1:0", "--triton-grpc-addr", "127.0.0.1:0", "--triton-http-addr", "127.0.0.1:0",
 		"--model", "my-model", "--model", "a", "--model", "b", "--ttft", "20ms", "--itl", "2ms", "--output-tokens", "16", "--ledger-content", "none")
@@ -148,16 +148,18 @@ func startServer(t *testing.T) *strings.Replacer {
 		_ = sim.Process.Signal(os.Interrupt)
 		_ = sim.Wait()
 	})
-	var pairs []string
+	var pairs, reverse []string
 	lines := bufio.NewScanner(stdout)
 	for _, port := range []string{"8000", "8001", "8080"} {
 		if !lines.Scan() {
 			t.Fatal("the simulated server does not say where it listens")
 		}
 		fields := strings.Split(lines.Text(), ":")
-		pairs = append(pairs, "localhost:"+port, "127.0.0.1:"+fields[len(fields)-1])
+		address := "127.0.0.1:" + fields[len(fields)-1]
+		pairs = append(pairs, "localhost:"+port, address)
+		reverse = append(reverse, address, "localhost:"+port)
 	}
-	return strings.NewReplacer(pairs...)
+	return strings.NewReplacer(pairs...), strings.NewReplacer(reverse...)
 }
 
 // A runner runs the blocks of a page, in turn.
@@ -165,7 +167,8 @@ type runner struct {
 	page      string
 	dir       string // the folder of the commands
 	addresses *strings.Replacer
-	exact     bool // outputs are compared without masks
+	printed   *strings.Replacer // the reverse, for outputs in the page
+	exact     bool              // outputs are compared without masks
 }
 
 // block runs a block, and returns its body with the output of its commands.
@@ -199,7 +202,7 @@ func (r *runner) block(t *testing.T, b block) string {
 			case word == "parse" || strings.Contains(c.output, "…\n"):
 				body.WriteString(c.output)
 			default:
-				body.WriteString(stdout)
+				body.WriteString(r.printed.Replace(stdout))
 			}
 			if word != "parse" && !*update && !r.same(c.output, stdout) {
 				t.Errorf("%s: %s: the page (-) and the program (+) differ: %s\nprinted:\n%s%s", where, c.text, cmp.Diff(r.masked(c.output), r.masked(stdout)), stdout, stderr)
