@@ -330,6 +330,7 @@ func runOnce(ctx context.Context, r export.Reader, cfg Config) (_ *Report, err e
 	if cfg.Observer != nil {
 		cfg.Observer.Begin(run)
 	}
+	var seen Observed
 	var all []level // grows with the run: a reader may find more
 	for b := source.next(); b != nil; b = source.next() {
 		i := r.Experiment()
@@ -347,7 +348,8 @@ func runOnce(ctx context.Context, r export.Reader, cfg Config) (_ *Report, err e
 				rep.FirstNS = m.StartNS
 			}
 			if cfg.Observer != nil {
-				cfg.Observer.Request(i, &Observed{&m.Point, m.sending})
+				seen = Observed{&m.Point, m.sending}
+				cfg.Observer.Request(i, &seen)
 			}
 			all[i].add(cfg, run, m)
 		}
@@ -363,6 +365,9 @@ func runOnce(ctx context.Context, r export.Reader, cfg Config) (_ *Report, err e
 	}
 	if errors.Is(err, export.ErrRunChanged) {
 		return rep, err
+	}
+	if cfg.Observer != nil {
+		cfg.Observer.End()
 	}
 	all = atLeast(all, len(run.Experiments), memory)
 	for i := range all {

@@ -24,6 +24,8 @@ func (w *witness) Request(level int, q *Observed) {
 	w.lines = append(w.lines, fmt.Sprint(level, " start ", q.StartNS, " slot ", q.Slot, " connect ", q.ConnectNS, " ", q.Status, " first ", q.FirstTokenNS, " tokens ", q.TokenNS, " gaps ", q.Gaps, q.GapNS))
 }
 
+func (w *witness) End() { w.lines = append(w.lines, "end") }
+
 func (w *witness) Scrape(s *export.Scrape) { w.lines = append(w.lines, "scrape "+s.Source) }
 
 // An Observer sees all requests with the times of their tokens, then the telemetry; also where the analysis
@@ -37,6 +39,7 @@ func TestObserver(t *testing.T) {
 		"0 start 1000 slot 3 connect 11 unknown first 1010 tokens [1010 1020 1030 1040] gaps [20 10] [1030 1040]",
 		"0 start 7 slot 0 connect 0 timeout first 0 tokens [] gaps [] []",
 		"1 start 10 slot 0 connect 0 unknown first 20 tokens [] gaps [10 10] []",
+		"end",
 		"scrape a",
 	}
 	for _, series := range []bool{false, true} {

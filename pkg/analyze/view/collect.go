@@ -5,7 +5,6 @@ import (
 	"errors"
 	"math"
 	"slices"
-	"strings"
 
 	"github.com/pa-tools/pa/internal/extsort"
 	"github.com/pa-tools/pa/internal/quantile"
@@ -31,6 +30,18 @@ type collector struct {
 	rows     rows
 	index    uint64 // of the next request in the file
 	courses  *courses
+
+	run    *export.Run
+	lacks  lacks         // set by End
+	shapes []Level       // of the run, without the figures of the report
+	err    error         // of reading back values from a temporary file
+	shaped chan struct{} // closed when shapes and err are set; nil before End
+}
+
+// lacks says what the file does not hold. untimed is the reason why there are no starts.
+type lacks struct {
+	starts, ends, gaps bool
+	untimed            string
 }
 
 // A levelCollector collects a level.
@@ -62,8 +73,8 @@ func (c *collector) Begin(run *export.Run) {
 	for _, l := range c.levels {
 		l.changes.Release()
 	}
-	c.levels, c.index, c.anchorNS, c.originNS, c.anchored = nil, 0, 0, 0, 0
-	c.rows = rows{most: c.cfg.Rows}
+	c.run, c.levels, c.index, c.anchorNS, c.originNS, c.anchored = run, nil, 0, 0, 0, 0
+	c.rows = newRows(c.cfg.Rows)
 	c.courses = newCourses()
 	if run.Meta != nil {
 		c.anchorNS = run.Meta.StartNS
@@ -236,28 +247,38 @@ func (l *levelCollector) addChain(c *collector, q *analyze.Observed, from, to in
 	if at.find(ns) && out != nil {
 		out[at.bin] += each
 	}
+	var positions []*[gapRows]uint32
+	if q.Counted && len(q.Gaps) > 0 {
+		positions = l.byPosition.upTo(columnOf(len(q.Gaps)))
+	}
 	var column *[gapRows]uint32
+	inBin := 0 // token events that out does not hold yet: adding up one by one is slow
 	for i, g := range q.Gaps {
 		ns += g
 		row := gapRow(g)
-		if q.Counted {
-			l.byPosition.column(columnOf(i + 1))[row]++
+		if positions != nil {
+			positions[columnOf(i+1)][row]++
 		}
 		if ns < at.binFrom || ns >= at.binTo {
+			if out != nil && inBin > 0 {
+				out[at.bin] += float64(each * float64(inBin))
+				inBin = 0
+			}
 			if !at.find(ns) {
 				continue
 			}
 			column = nil
 		}
-		if out != nil {
-			out[at.bin] += each
-		}
+		inBin++
 		if q.Counted {
 			if column == nil {
 				column = l.byTime.column(at.bin >> columnBits)
 			}
 			column[row]++
 		}
+	}
+	if out != nil && inBin > 0 {
+		out[at.bin] += float64(each * float64(inBin))
 	}
 }
 
@@ -329,17 +350,15 @@ func (c *collector) addRow(l *levelRows, q *analyze.Observed, index, begin uint6
 	}
 	r := c.rows.newRow()
 	*r = row{
-		key: key, beginNS: from, endNS: to, timed: timed, failed: failed, stallNS: stall, undecided: late && ttft.OK, outputLate: Absent,
-		Request: Request{
-			ID: index, Rank: q.Rank, Slot: q.Slot, Lane: Absent,
-			QueueNS: noTime, ConnectNS: noTime, StartNS: noTime, FirstNS: noTime, LastTokenNS: noTime, EndNS: noTime,
-			TTFTNS: candidate.ttft, E2ELNS: candidate.e2el, InputTokens: known(q.InputTokens), CachedTokens: cached(q), OutputTokens: known(q.OutputTokens),
-			Status: q.Status.String(), Excluded: q.Excluded, ErrorClass: q.Class, Error: strings.Clone(q.Message), Model: strings.Clone(q.Model),
-			Session: q.Session, Turn: q.Turn,
-		},
+		key: key, id: index, beginNS: from, endNS: to,
+		queueNS: noTime, connectNS: noTime, startNS: noTime, firstNS: noTime, lastNS: noTime,
+		ttftNS: candidate.ttft, e2elNS: candidate.e2el, inputTokens: known(q.InputTokens), cachedTokens: cached(q), outputTokens: known(q.OutputTokens), outputLate: Absent,
+		stallNS: stall, rank: q.Rank, slot: q.Slot, turn: q.Turn, lane: Absent,
+		texts: c.rows.textsOf(rowTexts{q.Status.String(), q.Excluded, q.Class, q.Message, q.Model, q.Session}),
+		timed: timed, failed: failed, undecided: late && ttft.OK,
 	}
 	if q.Numbered {
-		r.ID = q.ID
+		r.id = q.ID
 	}
 	if late {
 		if _, tokens := q.IfStreamed(); tokens.OK {
@@ -359,28 +378,27 @@ const mostStalls = 20
 
 // addRowTimes sets the times of a row, from the anchor.
 func (c *collector) addRowTimes(r *row, q *analyze.Observed, begin uint64, stalled bool) {
-	r.EndNS = r.endNS
 	if start, ok := c.since(q.StartNS); ok && start <= r.endNS {
-		r.StartNS = start
+		r.startNS = start
 		if wait := start - r.beginNS; wait > 0 {
 			connect := min(q.ConnectNS, wait)
 			if connect > 0 {
-				r.ConnectNS = start - connect
+				r.connectNS = start - connect
 			}
 			if wait > connect {
-				r.QueueNS = r.beginNS
+				r.queueNS = r.beginNS
 			}
 		}
 	} else if begin == q.ScheduledNS || begin == q.IssuedNS {
-		r.QueueNS = r.beginNS
+		r.queueNS = r.beginNS
 	}
-	if from, ok := c.since(q.FromNS); ok && r.TTFTNS != Absent {
-		if first := from + r.TTFTNS; first >= r.beginNS && first <= r.endNS {
-			r.FirstNS = first
+	if from, ok := c.since(q.FromNS); ok && r.ttftNS != Absent {
+		if first := from + r.ttftNS; first >= r.beginNS && first <= r.endNS {
+			r.firstNS = first
 			if last := first + q.Spread.V; q.Spread.OK && last >= first && last <= r.endNS {
-				r.LastTokenNS = last
+				r.lastNS = last
 			} else if r.undecided {
-				r.LastTokenNS = first // it has one response
+				r.lastNS = first // it has one response
 			}
 		}
 	}
@@ -391,18 +409,22 @@ func (c *collector) addRowTimes(r *row, q *analyze.Observed, begin uint64, stall
 	if !ok {
 		return // damaged
 	}
+	var all []Stall
 	next := 0
 	for _, i := range c.cfg.Stalls.Find(q.Gaps) {
 		for ; next < i; next++ {
 			at += q.Gaps[next]
 		}
-		r.Stalls = append(r.Stalls, Stall{at, q.Gaps[i], i + 1})
+		all = append(all, Stall{at, q.Gaps[i], i + 1})
 	}
-	if n := len(r.Stalls) - mostStalls; n > 0 {
-		slices.SortStableFunc(r.Stalls, func(a, b Stall) int { return cmp.Compare(b.LengthNS, a.LengthNS) })
-		r.Stalls, r.StallsLeftOut = slices.Clone(r.Stalls[:mostStalls]), n
-		slices.SortFunc(r.Stalls, func(a, b Stall) int { return cmp.Compare(a.Position, b.Position) })
+	leftOut := max(len(all)-mostStalls, 0)
+	if leftOut > 0 {
+		slices.SortStableFunc(all, func(a, b Stall) int { return cmp.Compare(b.LengthNS, a.LengthNS) })
+		all = slices.Clone(all[:mostStalls])
+		slices.SortFunc(all, func(a, b Stall) int { return cmp.Compare(a.Position, b.Position) })
 	}
+	c.rows.stalls = append(c.rows.stalls, rowStalls{all, leftOut})
+	r.stalls = int32(len(c.rows.stalls) - 1)
 }
 
 // mix returns a number from 0 that looks random and depends on v alone (the finalizer of SplitMix64).
@@ -421,34 +443,42 @@ func (c *collector) Scrape(s *export.Scrape) {
 	c.courses.add(s, c.since)
 }
 
-// finish returns the run. The error says that values could not be read back from a temporary file.
-func (c *collector) finish(report *analyze.Report) (*Run, error) {
-	run := &Run{Name: c.cfg.Name, Report: report, Levels: make([]Level, len(report.Experiments))}
-	if m := report.Run.Meta; m != nil { // the file may have told it at its end
+// End implements [analyze.Observer]. The levels take shape while the figures of the report are computed.
+func (c *collector) End() {
+	if m := c.run.Meta; m != nil { // the file may have told it at its end
+		if c.anchorNS == 0 { // no request has a time
+			c.anchorNS = m.StartNS
+		}
 		if start, ok := c.since(m.StartNS); ok {
 			c.originNS = min(c.originNS, start)
 		}
 	}
-	if c.anchorNS != 0 {
-		run.OriginNS = c.anchorNS + uint64(c.originNS)
-	}
+	c.lacks.untimed, c.lacks.starts = c.run.Lacks(export.PartStarts)
+	_, c.lacks.ends = c.run.Lacks(export.PartEnds)
+	_, c.lacks.gaps = c.run.Lacks(export.PartGaps)
+	c.shapes = make([]Level, len(c.run.Experiments))
+	c.shaped = make(chan struct{})
+	go func() {
+		defer close(c.shaped)
+		c.shape()
+	}()
+}
+
+// shape makes everything of the levels that does not need the figures of the report.
+func (c *collector) shape() {
 	c.rows.prune()
-	var err error
-	for i := range run.Levels {
+	for i := range c.shapes {
 		l, rows := c.level(i), c.rows.level(i)
-		level := &run.Levels[i]
-		level.Experiment = &report.Experiments[i]
-		level.Distributions = distributions(level.Experiment)
+		level := &c.shapes[i]
 		level.FromNS, level.ToNS = Absent, Absent
 		level.Timeless = l.timeless
 		if l.fromNS <= l.toNS {
 			level.FromNS, level.ToNS = l.fromNS-c.originNS, l.toNS-c.originNS
 		}
-		if why, untimed := report.Run.Lacks(export.PartStarts); untimed {
-			level.Untimed = why
-		} else if l.fromNS <= l.toNS {
+		level.Untimed = c.lacks.untimed
+		if !c.lacks.starts && l.fromNS <= l.toNS {
 			level.GapsByTime = l.byTime.heatmap(func(column int) float64 { return float64(l.axis.start(column<<columnBits) - c.originNS) })
-			err = errors.Join(err, c.addSeries(level, l, report.Run))
+			c.err = errors.Join(c.err, c.addSeries(level, l))
 		}
 		level.GapsByPosition = l.byPosition.heatmap(columnStart)
 		if l.streamed {
@@ -458,8 +488,29 @@ func (c *collector) finish(report *analyze.Report) (*Run, error) {
 		level.LeftOut, level.Sampling = rows.sampling()
 		c.addRequests(level, rows, l.streamed)
 	}
+}
+
+// finish returns the run. The error says that values could not be read back from a temporary file.
+func (c *collector) finish(report *analyze.Report) (*Run, error) {
+	if c.shaped == nil { // the report has no figures
+		c.End()
+	}
+	<-c.shaped
+	run := &Run{Name: c.cfg.Name, Report: report, Levels: make([]Level, len(report.Experiments))}
+	if c.anchorNS != 0 {
+		run.OriginNS = c.anchorNS + uint64(c.originNS)
+	}
+	for i := range run.Levels {
+		level := &run.Levels[i]
+		*level = c.shapes[i]
+		level.Experiment = &report.Experiments[i]
+		level.Distributions = distributions(level.Experiment)
+		if !c.lacks.starts && level.FromNS != Absent {
+			level.Series = append(level.Series, c.firstTokens(c.levels[i], level.Experiment.FirstTokens)...)
+		}
+	}
 	run.Telemetry, run.TelemetryLeftOut = c.courses.finish(c.originNS)
-	return run, err
+	return run, c.err
 }
 
 // byBegin compares rows by their begins.
@@ -468,21 +519,21 @@ func byBegin(a, b *row) int { return cmp.Compare(a.beginNS, b.beginNS) }
 // addRequests sets the rows of a level and puts them into lanes: the ranks one after the other.
 func (c *collector) addRequests(level *Level, l *levelRows, streamed bool) {
 	slices.SortFunc(l.kept, func(a, b *row) int {
-		return cmp.Or(cmp.Compare(a.Rank, b.Rank), cmp.Compare(a.beginNS, b.beginNS), cmp.Compare(a.ID, b.ID))
+		return cmp.Or(cmp.Compare(a.rank, b.rank), cmp.Compare(a.beginNS, b.beginNS), cmp.Compare(a.id, b.id))
 	})
 	for from := 0; from < len(l.kept); {
 		var spans []lanes.Span
 		var timed []*row
 		to := from
-		for ; to < len(l.kept) && l.kept[to].Rank == l.kept[from].Rank; to++ {
+		for ; to < len(l.kept) && l.kept[to].rank == l.kept[from].rank; to++ {
 			if r := l.kept[to]; r.timed {
 				timed = append(timed, r)
-				spans = append(spans, lanes.Span{BeginNS: uint64(r.beginNS - c.originNS), EndNS: uint64(r.endNS - c.originNS), Slot: r.Slot})
+				spans = append(spans, lanes.Span{BeginNS: uint64(r.beginNS - c.originNS), EndNS: uint64(r.endNS - c.originNS), Slot: r.slot})
 			}
 		}
 		lane, n := lanes.Assign(spans)
 		for i, r := range timed {
-			r.Lane = level.Lanes + lane[i]
+			r.lane = int32(level.Lanes + lane[i])
 		}
 		level.Lanes += n
 		from = to
@@ -492,30 +543,40 @@ func (c *collector) addRequests(level *Level, l *levelRows, streamed bool) {
 	}
 	level.Requests = make([]Request, len(l.kept))
 	for i, r := range l.kept {
-		level.Requests[i] = r.finish(streamed, c.originNS)
+		level.Requests[i] = c.request(r, streamed)
 	}
 	l.kept = nil
 }
 
-// finish returns the request. streamed says that its level was streamed.
-func (r *row) finish(streamed bool, originNS int64) Request {
+// request returns the request of a row. streamed says that its level was streamed.
+func (c *collector) request(r *row, streamed bool) Request {
 	if r.undecided && !streamed {
-		r.FirstNS, r.LastTokenNS, r.TTFTNS = noTime, noTime, Absent
+		r.firstNS, r.lastNS, r.ttftNS = noTime, noTime, Absent
 	}
-	if streamed && r.OutputTokens == Absent {
-		r.OutputTokens = r.outputLate
+	if streamed && r.outputTokens == Absent {
+		r.outputTokens = r.outputLate
 	}
-	for _, t := range [...]*int64{&r.QueueNS, &r.ConnectNS, &r.StartNS, &r.FirstNS, &r.LastTokenNS, &r.EndNS} {
-		if *t == noTime {
-			*t = Absent
-		} else {
-			*t -= originNS
+	at := func(ns int64) int64 {
+		if ns == noTime {
+			return Absent
 		}
+		return ns - c.originNS
 	}
-	for i := range r.Stalls {
-		r.Stalls[i].AtNS -= originNS
+	end := int64(Absent)
+	if r.timed {
+		end = at(r.endNS)
 	}
-	return r.Request
+	t, s := &c.rows.texts[r.texts], &c.rows.stalls[r.stalls]
+	for i := range s.all {
+		s.all[i].AtNS -= c.originNS
+	}
+	return Request{
+		ID: r.id, Rank: r.rank, Slot: r.slot, Lane: int(r.lane),
+		QueueNS: at(r.queueNS), ConnectNS: at(r.connectNS), StartNS: at(r.startNS), FirstNS: at(r.firstNS), LastTokenNS: at(r.lastNS), EndNS: end,
+		TTFTNS: r.ttftNS, E2ELNS: r.e2elNS, InputTokens: r.inputTokens, CachedTokens: r.cachedTokens, OutputTokens: r.outputTokens,
+		Status: t.status, Excluded: t.excluded, ErrorClass: t.class, Error: t.message, Model: t.model, Session: t.session, Turn: r.turn,
+		Stalls: s.all, StallsLeftOut: s.leftOut,
+	}
 }
 
 // leastEvents is the mean number of events of a bin, and fewBins the number of bins that suffice
@@ -534,13 +595,11 @@ func coarse(bins int, events float64) (shift int) {
 	return shift
 }
 
-// addSeries adds the series of a level. The error is of reading back times from a temporary file.
-func (c *collector) addSeries(level *Level, l *levelCollector, run *export.Run) error {
+// addSeries adds the series of a level, without the TTFT. The error is of reading back times from a temporary file.
+func (c *collector) addSeries(level *Level, l *levelCollector) error {
 	inFlight := Series{Key: InFlight, Label: "requests in flight", Unit: "requests"}
 	err := l.inFlight(&inFlight, c.originNS)
-	_, noEnds := run.Lacks(export.PartEnds)
-	_, noGaps := run.Lacks(export.PartGaps)
-	if len(inFlight.AtNS) > 0 && !noEnds {
+	if len(inFlight.AtNS) > 0 && !c.lacks.ends {
 		level.Series = append(level.Series, inFlight)
 	}
 	known := l.known
@@ -552,16 +611,15 @@ func (c *collector) addSeries(level *Level, l *levelCollector, run *export.Run) 
 			l.outputs[i] += n
 		}
 	}
-	if l.lost == 0 && known > 0 && !noGaps {
+	if l.lost == 0 && known > 0 && !c.lacks.gaps {
 		level.Series = append(level.Series, rate(l, c.originNS, l.outputs, l.tokens, Series{Key: OutputTokens, Label: "output tokens", Unit: "tokens/s"}))
 	}
-	if l.nCompleted > 0 && !noEnds {
+	if l.nCompleted > 0 && !c.lacks.ends {
 		level.Series = append(level.Series, rate(l, c.originNS, l.completed, float64(l.nCompleted), Series{Key: Completed, Label: "requests completed", Unit: "requests/s"}))
 	}
 	if l.nFailed > 0 {
 		level.Series = append(level.Series, rate(l, c.originNS, l.failed, float64(l.nFailed), Series{Key: Failed, Label: "requests failed", Unit: "requests/s"}))
 	}
-	level.Series = append(level.Series, c.firstTokens(l, level.Experiment.FirstTokens)...)
 	return err
 }
 

@@ -76,6 +76,15 @@ func (g *grid) column(i int) *[gapRows]uint32 {
 	return g.columns[i]
 }
 
+// upTo returns the columns up to column i, to count in. The grid must be by position: a column is then
+// never without the columns before it.
+func (g *grid) upTo(i int) []*[gapRows]uint32 {
+	for n := len(g.columns); n <= i; n++ {
+		g.column(n)
+	}
+	return g.columns[:i+1]
+}
+
 // move moves the columns with an axis; columns that join are added up.
 func (g *grid) move(m move) {
 	old := g.columns

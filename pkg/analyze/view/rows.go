@@ -4,11 +4,11 @@ import (
 	"cmp"
 	"fmt"
 	"math"
+	"math/bits"
 	"slices"
 	"strings"
 
 	"github.com/pa-tools/pa/internal/plural"
-	"github.com/pa-tools/pa/internal/quantile"
 )
 
 // A sample keeps a part of the requests of a run. Of the rows that are not failures, a share of
@@ -26,17 +26,31 @@ const (
 // noTime is a missing time of a row.
 const noTime = math.MinInt64
 
-// A row is a request that may be kept. Its times are from the anchor, or noTime.
+// A row is a request that may be kept. Its times are from the anchor, or noTime. It has no pointers, so that
+// many rows cost the garbage collector nothing.
 type row struct {
-	Request
-	key        int64 // decides whether it is drawn, at least 0
-	beginNS    int64
-	endNS      int64
-	timed      bool
-	failed     bool
-	stallNS    int64 // longest; 0 without
-	undecided  bool  // FirstNS and TTFTNS hold only if the level was streamed
-	outputLate int64 // OutputTokens if the level was streamed; Absent if that is no matter
+	key int64 // decides whether it is drawn, at least 0
+	id  uint64
+
+	beginNS, endNS                               int64 // of the row, which may be without a time
+	queueNS, connectNS, startNS, firstNS, lastNS int64
+	ttftNS, e2elNS                               int64 // Absent if not known, as the numbers of tokens
+	inputTokens, cachedTokens, outputTokens      int64
+	outputLate                                   int64 // outputTokens if the level was streamed; Absent if that is no matter
+	stallNS                                      int64 // longest; 0 without
+	rank, slot, turn                             int
+	lane, texts, stalls                          int32 // texts and stalls are indices in rows
+	timed, failed                                bool
+	undecided                                    bool // firstNS and ttftNS hold only if the level was streamed
+}
+
+// rowTexts are the texts of a row. Most rows have the same texts as the row before.
+type rowTexts struct{ status, excluded, class, message, model, session string }
+
+// rowStalls are the stalls of a row.
+type rowStalls struct {
+	all     []Stall
+	leftOut int
 }
 
 // candidate is what decides whether a request is kept.
@@ -53,9 +67,41 @@ type rows struct {
 	levels []*levelRows
 	held   int
 
+	texts  []rowTexts
+	stalls []rowStalls // the first one has none
+
 	scratch []int64
 	free    []*row // not kept any more
 	unused  []row  // of the last block
+}
+
+// newRows returns rows of which at most as many stay.
+func newRows(most int) rows { return rows{most: most, stalls: make([]rowStalls, 1)} }
+
+// textsOf returns the index of texts.
+func (x *rows) textsOf(t rowTexts) int32 {
+	n := len(x.texts)
+	if n == 0 || x.texts[n-1] != t {
+		t.message, t.model = strings.Clone(t.message), strings.Clone(t.model)
+		x.texts = append(x.texts, t)
+		n++
+	}
+	return int32(n - 1)
+}
+
+// forget leaves out the texts and the stalls of rows that are not kept.
+func (x *rows) forget() {
+	texts, stalls := x.texts, x.stalls
+	x.texts, x.stalls = nil, make([]rowStalls, 1)
+	for _, l := range x.levels {
+		for _, r := range l.kept {
+			r.texts = x.textsOf(texts[r.texts])
+			if r.stalls > 0 {
+				x.stalls = append(x.stalls, stalls[r.stalls])
+				r.stalls = int32(len(x.stalls) - 1)
+			}
+		}
+	}
 }
 
 // rowBlock is the number of rows that are allocated at once.
@@ -154,6 +200,7 @@ func (x *rows) prune() {
 		l.prune(x, keepFailures[i], keepOthers[i])
 		x.held += len(l.kept)
 	}
+	x.forget()
 }
 
 // shares divides n places among groups. A group that wants less than an equal share gets all it wants.
@@ -206,11 +253,11 @@ func (l *levelRows) prune(x *rows, failures, others int) {
 	worst := others / worstShare
 	place := len(rest) - 1 - worst
 	l.stall = max(valueAt(rest, place, scratch, func(r *row) (int64, bool) { return r.stallNS, true }), 0)
-	l.ttft = max(valueAt(rest, place, scratch, func(r *row) (int64, bool) { return r.TTFTNS, true }), 0)
-	l.e2el = max(valueAt(rest, place, scratch, func(r *row) (int64, bool) { return r.E2ELNS, true }), 0)
+	l.ttft = max(valueAt(rest, place, scratch, func(r *row) (int64, bool) { return r.ttftNS, true }), 0)
+	l.e2el = max(valueAt(rest, place, scratch, func(r *row) (int64, bool) { return r.e2elNS, true }), 0)
 	drawn := rest[:0]
 	for _, r := range rest {
-		if r.stallNS > l.stall || r.TTFTNS > l.ttft || r.E2ELNS > l.e2el {
+		if r.stallNS > l.stall || r.ttftNS > l.ttft || r.e2elNS > l.e2el {
 			l.kept = append(l.kept, r)
 			others--
 		} else {
@@ -229,7 +276,42 @@ func valueAt(all []*row, place int, scratch *[]int64, of func(*row) (int64, bool
 		}
 	}
 	*scratch = values
-	quantile.Sort(values)
+	return nth(values, place)
+}
+
+// nth returns the value that is at a place in ascending order. It reorders the values.
+func nth(values []int64, place int) int64 {
+	for range 2 * bits.Len(uint(len(values))) {
+		n := len(values)
+		if n < 32 {
+			break
+		}
+		a, b, c := values[0], values[n/2], values[n-1]
+		pivot := max(min(a, b), min(max(a, b), c))
+		less, same := 0, 0 // values[:less] are below the pivot, values[less:same] equal to it
+		for i, v := range values {
+			switch {
+			case v < pivot:
+				values[i] = values[same]
+				values[same] = pivot
+				values[less] = v
+				less, same = less+1, same+1
+			case v == pivot:
+				values[i] = values[same]
+				values[same] = pivot
+				same++
+			}
+		}
+		switch {
+		case place < less:
+			values = values[:less]
+		case place < same:
+			return pivot
+		default:
+			values, place = values[same:], place-same
+		}
+	}
+	slices.Sort(values) // few, or in an order that makes halving slow
 	return values[place]
 }
 

@@ -157,3 +157,29 @@ func TestShares(t *testing.T) {
 		}
 	}
 }
+
+// nth gives what sorting gives, with equal values, sorted ones, and orders that make halving slow.
+func TestNth(t *testing.T) {
+	rng := rand.New(rand.NewPCG(1, 1))
+	for n := 1; n < 2000; n = n*3/2 + 1 {
+		for name, value := range map[string]func(i int) int64{
+			"random": func(int) int64 { return rng.Int64() - 1<<62 },
+			"few":    func(int) int64 { return rng.Int64N(3) },
+			"equal":  func(int) int64 { return 5 },
+			"up":     func(i int) int64 { return int64(i) },
+			"down":   func(i int) int64 { return int64(-i) },
+			"organ":  func(i int) int64 { return int64(min(i, n-i)) },
+		} {
+			values := make([]int64, n)
+			for i := range values {
+				values[i] = value(i)
+			}
+			sorted := slices.Sorted(slices.Values(values))
+			for _, place := range []int{0, n / 3, n / 2, n - 1} {
+				if got := nth(slices.Clone(values), place); got != sorted[place] {
+					t.Errorf("%s: value %d of %d is %d, want %d", name, place, n, got, sorted[place])
+				}
+			}
+		}
+	}
+}
