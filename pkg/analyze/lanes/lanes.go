@@ -1,7 +1,5 @@
 package lanes
 
-import "container/heap"
-
 // A Span is the time of a request. Slot is the slot that sent it, or any number below 0.
 type Span struct {
 	BeginNS, EndNS uint64
@@ -14,32 +12,44 @@ type Span struct {
 // number of lanes.
 func Assign(spans []Span) (lane []int, lanes int) {
 	lane = make([]int, len(spans))
-	var busy ends
-	var free lowest // lanes that were released; some of them are taken again
-	taken, released := map[int]bool{}, map[int]bool{}
+	busy := queue[end]{before: func(a, b end) bool { return a.ns < b.ns }}
+	free := queue[int]{before: func(a, b int) bool { return a < b }} // lanes that were released; some of them are taken again
+	var states []state                                               // of each lane
 	for i, s := range spans {
-		for len(busy) > 0 && busy[0].ns <= s.BeginNS {
-			l := heap.Pop(&busy).(end).lane
-			taken[l], released[l] = false, true
-			heap.Push(&free, l)
+		for len(busy.all) > 0 && busy.all[0].ns <= s.BeginNS {
+			l := busy.pop().lane
+			states[l] = released
+			free.push(l)
 		}
 		l := s.Slot
-		if l < 0 || l >= len(spans) || taken[l] {
+		if l < 0 || l >= len(spans) || l < len(states) && states[l] == taken {
 			l = lanes
-			for len(free) > 0 {
-				if f := heap.Pop(&free).(int); released[f] {
+			for len(free.all) > 0 {
+				if f := free.pop(); states[f] == released {
 					l = f
 					break
 				}
 			}
 		}
-		taken[l], released[l] = true, false
+		for l >= len(states) {
+			states = append(states, unused)
+		}
+		states[l] = taken
 		lane[i] = l
 		lanes = max(lanes, l+1)
-		heap.Push(&busy, end{s.EndNS, l})
+		busy.push(end{s.EndNS, l})
 	}
 	return lane, lanes
 }
+
+// state is what a lane is at a time.
+type state uint8
+
+const (
+	unused state = iota
+	taken
+	released
+)
 
 // An end is the time at which the span of a lane ends.
 type end struct {
@@ -47,28 +57,44 @@ type end struct {
 	lane int
 }
 
-// ends is a heap with the earliest end first.
-type ends []end
+// A queue is a heap that holds, as all[0], the element that is before all others. Package container/heap
+// allocates for each element.
+type queue[T any] struct {
+	all    []T
+	before func(a, b T) bool
+}
 
-func (h ends) Len() int           { return len(h) }
-func (h ends) Less(i, j int) bool { return h[i].ns < h[j].ns }
-func (h ends) Swap(i, j int)      { h[i], h[j] = h[j], h[i] }
-func (h *ends) Push(x any)        { *h = append(*h, x.(end)) }
-func (h *ends) Pop() any          { return pop((*[]end)(h)) }
+// push adds an element.
+func (q *queue[T]) push(x T) {
+	q.all = append(q.all, x)
+	for i := len(q.all) - 1; i > 0; {
+		parent := (i - 1) / 2
+		if !q.before(q.all[i], q.all[parent]) {
+			break
+		}
+		q.all[i], q.all[parent] = q.all[parent], q.all[i]
+		i = parent
+	}
+}
 
-// lowest is a heap with the lowest lane first.
-type lowest []int
-
-func (h lowest) Len() int           { return len(h) }
-func (h lowest) Less(i, j int) bool { return h[i] < h[j] }
-func (h lowest) Swap(i, j int)      { h[i], h[j] = h[j], h[i] }
-func (h *lowest) Push(x any)        { *h = append(*h, x.(int)) }
-func (h *lowest) Pop() any          { return pop((*[]int)(h)) }
-
-// pop removes the last element.
-func pop[T any](h *[]T) T {
-	last := len(*h) - 1
-	x := (*h)[last]
-	*h = (*h)[:last]
-	return x
+// pop removes the first element. There must be one.
+func (q *queue[T]) pop() T {
+	first, last := q.all[0], len(q.all)-1
+	q.all[0] = q.all[last]
+	q.all = q.all[:last]
+	for i := 0; ; {
+		child := 2*i + 1
+		if child >= last {
+			break
+		}
+		if child+1 < last && q.before(q.all[child+1], q.all[child]) {
+			child++
+		}
+		if !q.before(q.all[child], q.all[i]) {
+			break
+		}
+		q.all[i], q.all[child] = q.all[child], q.all[i]
+		i = child
+	}
+	return first
 }

@@ -1,15 +1,15 @@
 package page
 
 import (
+	"encoding/binary"
 	"math"
-	"slices"
 	"strconv"
 
 	"github.com/pa-tools/pa/pkg/analyze/view"
 )
 
 // The data of the page's script: JSON in a script element of type application/json. Rows are columns of
-// numbers, most of them differences, which keeps the page small.
+// numbers, most of them differences, and written as bytes, which keeps the page small and quick to make.
 
 type pageData struct {
 	Groups []groupData `json:"groups"`
@@ -95,82 +95,78 @@ func (f floats) MarshalJSON() ([]byte, error) {
 		if math.IsNaN(v) || math.IsInf(v, 0) {
 			b = append(b, "null"...)
 		} else {
-			b = strconv.AppendFloat(b, rounded(v), 'g', -1, 64)
+			b = strconv.AppendFloat(b, v, 'g', 6, 64)
 		}
 	}
 	return append(b, ']'), nil
 }
-
-// rounded returns v with six significant digits: pictures show no more.
-func rounded(v float64) float64 {
-	r, _ := strconv.ParseFloat(strconv.FormatFloat(v, 'g', 6, 64), 64) // its own output
-	return r
-}
-
-// A column holds whole numbers. JSON has equal numbers once, and null for absent.
-type column []int64
 
 const absent = math.MinInt64
 
-func (c *column) add(v int64) { *c = append(*c, v) }
+// A column collects whole numbers. A number takes few bytes if it is small: the lowest bit of the first byte
+// is its sign, the highest bit of each byte says that more bytes follow, and the other bits are the
+// number, the lowest ones first. Absent is a negative 0.
+type column struct {
+	n      int
+	first  int64
+	varied bool // not all numbers are equal
+	bytes  []byte
+}
 
-// MarshalJSON implements json.Marshaler.
-func (c column) MarshalJSON() ([]byte, error) {
-	number := func(b []byte, v int64) []byte {
-		if v == absent {
-			return append(b, "null"...)
-		}
-		return strconv.AppendInt(b, v, 10)
+func (c *column) add(v int64) {
+	if c.n == 0 {
+		c.first = v
 	}
-	if len(c) > 0 && !slices.ContainsFunc(c, func(v int64) bool { return v != c[0] }) {
-		return number(nil, c[0]), nil
+	c.varied = c.varied || v != c.first
+	c.n++
+	switch {
+	case v == absent:
+		c.bytes = append(c.bytes, 1)
+	case v < 0:
+		c.bytes = binary.AppendUvarint(c.bytes, uint64(-v)<<1|1)
+	default:
+		c.bytes = binary.AppendUvarint(c.bytes, uint64(v)<<1)
 	}
-	b := append(make([]byte, 0, 6*len(c)+2), '[')
-	for i, v := range c {
-		if i > 0 {
-			b = append(b, ',')
-		}
-		b = number(b, v)
+}
+
+// data returns the column for JSON: its bytes, which JSON has in base64, or the one number that all are
+// equal to; nil if that is absent. A column without numbers is empty text.
+func (c *column) data() any {
+	switch {
+	case c.n == 0:
+		return ""
+	case c.varied:
+		return c.bytes
+	case c.first == absent:
+		return nil
 	}
-	return append(b, ']'), nil
+	return c.first
 }
 
 // rowsData are the requests of a level, column by column.
 type rowsData struct {
 	N int `json:"n"`
-	// ID holds the first id, then differences. IDText holds the ids instead if one is too large for a
-	// number of JavaScript.
-	ID     column   `json:"id"`
+	// IDText holds the ids instead of the column id if one is too large for a number of JavaScript.
 	IDText []string `json:"id_text,omitempty"`
-	// Begin holds the first begin, then differences. Timed is 0 for a request without any time.
-	Begin column `json:"begin"`
-	Timed column `json:"timed"`
-	// The other times count from the begin; null is absent.
-	Connect column `json:"connect"`
-	Start   column `json:"start"`
-	First   column `json:"first"`
-	Last    column `json:"last"`
-	End     column `json:"end"`
-	// TTFT and E2EL are the measures minus the times between the columns; null is absent.
-	TTFT   column `json:"ttft"`
-	E2EL   column `json:"e2el"`
-	Lane   column `json:"lane"` // -1: none
-	Input  column `json:"input"`
-	Cached column `json:"cached"`
-	Output column `json:"output"`
-	// The texts are indices in Strings.
-	Status   column   `json:"status"`
-	Excluded column   `json:"excluded"`
-	Class    column   `json:"class"` // of a failure; "" if the request did not fail
-	Error    column   `json:"error"`
-	Model    column   `json:"model"`
-	Strings  []string `json:"strings"`
-	// Stalls are in the order of the rows: the row, as a difference from the row of the stall before,
-	// its begin from the begin of the row, its length, and its position among the gaps of the answer.
-	StallRow      []int64 `json:"stall_row"`
-	StallAt       []int64 `json:"stall_at"`
-	StallNS       []int64 `json:"stall_ns"`
-	StallPosition []int64 `json:"stall_position"`
+	// Columns are by name:
+	//
+	//	id                          the first id, then differences
+	//	begin                       the first begin, then differences
+	//	timed                       0 for a request without any time
+	//	connect start first last end
+	//	                            times from the begin; may be absent
+	//	ttft e2el                   the measures minus the times between the columns; may be absent
+	//	lane                        -1: none
+	//	input cached output         numbers of tokens, -1: not known
+	//	status excluded class error model
+	//	                            indices in Strings; class is of a failure, "" if the request did not fail
+	//	stall_row stall_at stall_ns stall_position
+	//	                            of each stall, in the order of the rows: the row, as a difference from
+	//	                            the row of the stall before, its begin from the begin of the row, its
+	//	                            length, and its position among the gaps of the answer
+	Columns map[string]any `json:"columns"`
+	Strings []string       `json:"strings"`
+	Stalls  int            `json:"stalls"`
 }
 
 // mostExact is the largest whole number that JavaScript keeps exactly.
@@ -178,13 +174,9 @@ const mostExact = 1 << 53
 
 // rowsOf returns the rows of a level.
 func rowsOf(l *view.Level) rowsData {
-	d := rowsData{N: len(l.Requests), StallRow: []int64{}, StallAt: []int64{}, StallNS: []int64{}, StallPosition: []int64{}}
-	for _, c := range []*column{
-		&d.ID, &d.Begin, &d.Timed, &d.Connect, &d.Start, &d.First, &d.Last, &d.End, &d.TTFT, &d.E2EL, &d.Lane, &d.Input, &d.Cached, &d.Output,
-		&d.Status, &d.Excluded, &d.Class, &d.Error, &d.Model,
-	} {
-		*c = make(column, 0, d.N)
-	}
+	d := rowsData{N: len(l.Requests), Columns: map[string]any{}}
+	var id, begin, timed, connect, start, first, last, end, ttft, e2el, lane, input, cached, output, status, excluded, class, errors, model column
+	var stallRow, stallAt, stallNS, stallPosition column
 	texts := map[string]int64{}
 	text := func(s string) int64 {
 		i, ok := texts[s]
@@ -200,52 +192,60 @@ func rowsOf(l *view.Level) rowsData {
 	for i := range l.Requests {
 		exact = exact && l.Requests[i].ID < mostExact
 	}
-	var id uint64
-	var begin, stallRow int64
+	var idBefore uint64
+	var beginBefore, stallBefore int64
 	for i := range l.Requests {
 		q := &l.Requests[i]
 		if exact {
-			d.ID.add(int64(q.ID - id))
-			id = q.ID
+			id.add(int64(q.ID - idBefore))
+			idBefore = q.ID
 		} else {
 			d.IDText = append(d.IDText, strconv.FormatUint(q.ID, 10))
 		}
-		at, timed := q.BeginNS(), int64(1)
+		at, known := q.BeginNS(), int64(1)
 		if at == view.Absent {
-			at, timed = begin, 0
+			at, known = beginBefore, 0
 		}
-		d.Timed.add(timed)
-		d.Begin.add(at - begin)
-		begin = at
+		timed.add(known)
+		begin.add(at - beginBefore)
+		beginBefore = at
 		after := func(ns int64) int64 {
 			if ns == view.Absent {
 				return absent
 			}
 			return ns - at
 		}
-		d.Connect.add(after(q.ConnectNS))
-		d.Start.add(after(q.StartNS))
-		d.First.add(after(q.FirstNS))
-		d.Last.add(after(q.LastTokenNS))
-		d.End.add(after(q.EndNS))
-		d.TTFT.add(beyond(q.TTFTNS, q.StartNS, q.FirstNS))
-		d.E2EL.add(beyond(q.E2ELNS, q.StartNS, q.EndNS))
-		d.Lane.add(int64(q.Lane))
-		d.Input.add(q.InputTokens)
-		d.Cached.add(q.CachedTokens)
-		d.Output.add(q.OutputTokens)
-		d.Status.add(text(q.Status))
-		d.Excluded.add(text(q.Excluded))
-		d.Class.add(text(classOf(q)))
-		d.Error.add(text(q.Error))
-		d.Model.add(text(q.Model))
+		connect.add(after(q.ConnectNS))
+		start.add(after(q.StartNS))
+		first.add(after(q.FirstNS))
+		last.add(after(q.LastTokenNS))
+		end.add(after(q.EndNS))
+		ttft.add(beyond(q.TTFTNS, q.StartNS, q.FirstNS))
+		e2el.add(beyond(q.E2ELNS, q.StartNS, q.EndNS))
+		lane.add(int64(q.Lane))
+		input.add(q.InputTokens)
+		cached.add(q.CachedTokens)
+		output.add(q.OutputTokens)
+		status.add(text(q.Status))
+		excluded.add(text(q.Excluded))
+		class.add(text(classOf(q)))
+		errors.add(text(q.Error))
+		model.add(text(q.Model))
 		for _, s := range q.Stalls {
-			d.StallRow = append(d.StallRow, int64(i)-stallRow)
-			stallRow = int64(i)
-			d.StallAt = append(d.StallAt, s.AtNS-at)
-			d.StallNS = append(d.StallNS, s.LengthNS)
-			d.StallPosition = append(d.StallPosition, int64(s.Position))
+			stallRow.add(int64(i) - stallBefore)
+			stallBefore = int64(i)
+			stallAt.add(s.AtNS - at)
+			stallNS.add(s.LengthNS)
+			stallPosition.add(int64(s.Position))
 		}
+	}
+	d.Stalls = stallRow.n
+	for name, c := range map[string]*column{
+		"id": &id, "begin": &begin, "timed": &timed, "connect": &connect, "start": &start, "first": &first, "last": &last, "end": &end, "ttft": &ttft, "e2el": &e2el,
+		"lane": &lane, "input": &input, "cached": &cached, "output": &output, "status": &status, "excluded": &excluded, "class": &class, "error": &errors, "model": &model,
+		"stall_row": &stallRow, "stall_at": &stallAt, "stall_ns": &stallNS, "stall_position": &stallPosition,
+	} {
+		d.Columns[name] = c.data()
 	}
 	return d
 }

@@ -3,6 +3,7 @@ package page
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"html/template"
 	"io"
@@ -136,6 +137,11 @@ const leastAbove = 10
 func newDocument(p *Page) (*document, error) {
 	d := &document{assets: embedded(), Program: plain(p.Program), Several: len(p.Runs) > 1}
 	name(p.Runs)
+	data := make(chan result, 1)
+	go func() { // it takes as long as the charts
+		b, err := json.Marshal(dataOf(p.Runs)) // escapes <, >, & and the line separators of Unicode
+		data <- result{b, err}
+	}()
 	var reports []*analyze.Report
 	var inputs []report.Input
 	for i := range p.Runs {
@@ -163,12 +169,16 @@ func newDocument(p *Page) (*document, error) {
 		d.Diff = c
 	}
 	d.Definitions = defs.all
-	data, err := json.Marshal(dataOf(p.Runs)) // escapes <, >, & and the line separators of Unicode
-	if err != nil {
-		return nil, err
-	}
-	d.Data = template.JS(data)
-	return d, d.charts(p)
+	err := d.charts(p)
+	x := <-data
+	d.Data = template.JS(x.json)
+	return d, errors.Join(err, x.err)
+}
+
+// result is the data of the page's script.
+type result struct {
+	json []byte
+	err  error
 }
 
 // name sets the names of runs and levels.

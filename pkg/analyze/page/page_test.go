@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"crypto/sha256"
 	"encoding/base64"
+	"encoding/binary"
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
@@ -375,47 +376,53 @@ func TestRows(t *testing.T) {
 func decode(t *testing.T, b []byte) []view.Request {
 	t.Helper()
 	var m struct {
-		N                                            int
-		Strings                                      []string
-		ID                                           json.RawMessage
-		IDText                                       []string `json:"id_text"`
-		Begin, Timed, Connect, Start, First, Last    json.RawMessage
-		End, TTFT, E2EL, Lane, Input, Cached, Output json.RawMessage
-		Status, Excluded, Class, Error, Model        json.RawMessage
-		StallRow                                     []int64 `json:"stall_row"`
-		StallAt                                      []int64 `json:"stall_at"`
-		StallNS                                      []int64 `json:"stall_ns"`
-		StallPosition                                []int64 `json:"stall_position"`
+		N, Stalls int
+		Strings   []string
+		IDText    []string `json:"id_text"`
+		Columns   map[string]any
 	}
 	if err := json.Unmarshal(b, &m); err != nil {
 		t.Fatal(err)
 	}
-	column := func(raw json.RawMessage) []*int64 {
-		all := make([]*int64, m.N)
-		if len(raw) > 0 && raw[0] == '[' {
-			if err := json.Unmarshal(raw, &all); err != nil {
+	column := func(name string, n int) []*int64 {
+		all := make([]*int64, n)
+		switch c := m.Columns[name].(type) {
+		case string:
+			b, err := base64.StdEncoding.DecodeString(c)
+			if err != nil {
 				t.Fatal(err)
 			}
-			return all
-		}
-		var v *int64
-		if err := json.Unmarshal(raw, &v); err != nil {
-			t.Fatal(err)
-		}
-		for i := range all {
-			all[i] = v
+			for i := range all {
+				u, size := binary.Uvarint(b)
+				b = b[size:]
+				v := int64(u >> 1)
+				if u&1 == 1 {
+					v = -v
+				}
+				if all[i] = &v; u == 1 {
+					all[i] = nil
+				}
+			}
+			if len(b) > 0 {
+				t.Fatalf("column %s has %d bytes too many", name, len(b))
+			}
+		case float64:
+			v := int64(c)
+			for i := range all {
+				all[i] = &v
+			}
 		}
 		return all
 	}
-	begin, timed, all := column(m.Begin), column(m.Timed), make([]view.Request, m.N)
+	begin, timed, all := column("begin", m.N), column("timed", m.N), make([]view.Request, m.N)
 	at, id := int64(0), uint64(0)
 	begins := make([]int64, m.N)
 	for i := range all {
 		at += *begin[i]
 		begins[i] = at
 		q := &all[i]
-		after := func(raw json.RawMessage) int64 {
-			if v := column(raw)[i]; v != nil {
+		after := func(name string) int64 {
+			if v := column(name, m.N)[i]; v != nil {
 				return at + *v
 			}
 			return view.Absent
@@ -426,12 +433,12 @@ func decode(t *testing.T, b []byte) []view.Request {
 		if m.IDText != nil {
 			q.ID, _ = strconv.ParseUint(m.IDText[i], 10, 64)
 		} else {
-			id += uint64(*column(m.ID)[i])
+			id += uint64(*column("id", m.N)[i])
 			q.ID = id
 		}
-		q.ConnectNS, q.StartNS, q.FirstNS, q.LastTokenNS, q.EndNS = after(m.Connect), after(m.Start), after(m.First), after(m.Last), after(m.End)
-		measure := func(raw json.RawMessage, to int64) int64 {
-			v := column(raw)[i]
+		q.ConnectNS, q.StartNS, q.FirstNS, q.LastTokenNS, q.EndNS = after("connect"), after("start"), after("first"), after("last"), after("end")
+		measure := func(name string, to int64) int64 {
+			v := column(name, m.N)[i]
 			switch {
 			case v == nil:
 				return view.Absent
@@ -440,15 +447,16 @@ func decode(t *testing.T, b []byte) []view.Request {
 			}
 			return *v + to - q.StartNS
 		}
-		q.TTFTNS, q.E2ELNS = measure(m.TTFT, q.FirstNS), measure(m.E2EL, q.EndNS)
-		number := func(raw json.RawMessage) int64 { return *column(raw)[i] }
-		q.Lane, q.InputTokens, q.CachedTokens, q.OutputTokens = int(number(m.Lane)), number(m.Input), number(m.Cached), number(m.Output)
-		q.Status, q.Excluded, q.ErrorClass, q.Error, q.Model = m.Strings[number(m.Status)], m.Strings[number(m.Excluded)], m.Strings[number(m.Class)], m.Strings[number(m.Error)], m.Strings[number(m.Model)]
+		q.TTFTNS, q.E2ELNS = measure("ttft", q.FirstNS), measure("e2el", q.EndNS)
+		number := func(name string) int64 { return *column(name, m.N)[i] }
+		q.Lane, q.InputTokens, q.CachedTokens, q.OutputTokens = int(number("lane")), number("input"), number("cached"), number("output")
+		q.Status, q.Excluded, q.ErrorClass, q.Error, q.Model = m.Strings[number("status")], m.Strings[number("excluded")], m.Strings[number("class")], m.Strings[number("error")], m.Strings[number("model")]
 	}
 	row := int64(0)
-	for k, ns := range m.StallNS {
-		row += m.StallRow[k]
-		all[row].Stalls = append(all[row].Stalls, view.Stall{AtNS: begins[row] + m.StallAt[k], LengthNS: ns, Position: int(m.StallPosition[k])})
+	stallRow, stallAt, stallNS, position := column("stall_row", m.Stalls), column("stall_at", m.Stalls), column("stall_ns", m.Stalls), column("stall_position", m.Stalls)
+	for k := range m.Stalls {
+		row += *stallRow[k]
+		all[row].Stalls = append(all[row].Stalls, view.Stall{AtNS: begins[row] + *stallAt[k], LengthNS: *stallNS[k], Position: int(*position[k])})
 	}
 	return all
 }

@@ -1,6 +1,7 @@
 package quality
 
 import (
+	"math"
 	"slices"
 
 	"github.com/pa-tools/pa/internal/quantile"
@@ -36,13 +37,15 @@ type Stalls struct {
 // Of returns the stalls of an answer. The median is of type 7.
 func (x *Stalls) Of(gaps []int64) Stall {
 	var s Stall
+	longest := int64(math.MinInt64)
 	for _, g := range gaps {
 		s.DecodeNS += g
+		longest = max(longest, g)
 	}
-	limit, ok := x.limit(gaps)
-	if !ok {
+	if float64(longest) <= float64(x.ThresholdNS) { // as a rule
 		return s
 	}
+	limit, _ := x.limit(gaps)
 	for _, g := range gaps {
 		if float64(g) > limit {
 			s.N++

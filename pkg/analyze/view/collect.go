@@ -516,11 +516,32 @@ func (c *collector) finish(report *analyze.Report) (*Run, error) {
 // byBegin compares rows by their begins.
 func byBegin(a, b *row) int { return cmp.Compare(a.beginNS, b.beginNS) }
 
+// sort sorts the rows by rank, begin and number.
+func (l *levelRows) sort() {
+	type place struct { // beside each other in memory, which rows are not
+		rank    int
+		beginNS int64
+		id      uint64
+		row     *row
+	}
+	places := make([]place, len(l.kept))
+	for i, r := range l.kept {
+		places[i] = place{r.rank, r.beginNS, r.id, r}
+	}
+	slices.SortFunc(places, func(a, b place) int {
+		if a.rank == b.rank && a.beginNS != b.beginNS {
+			return cmp.Compare(a.beginNS, b.beginNS)
+		}
+		return cmp.Or(cmp.Compare(a.rank, b.rank), cmp.Compare(a.id, b.id))
+	})
+	for i := range places {
+		l.kept[i] = places[i].row
+	}
+}
+
 // addRequests sets the rows of a level and puts them into lanes: the ranks one after the other.
 func (c *collector) addRequests(level *Level, l *levelRows, streamed bool) {
-	slices.SortFunc(l.kept, func(a, b *row) int {
-		return cmp.Or(cmp.Compare(a.rank, b.rank), cmp.Compare(a.beginNS, b.beginNS), cmp.Compare(a.id, b.id))
-	})
+	l.sort()
 	for from := 0; from < len(l.kept); {
 		var spans []lanes.Span
 		var timed []*row

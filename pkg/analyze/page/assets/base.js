@@ -39,11 +39,24 @@ function digits(v) {
   return String(Number(v.toPrecision(4)));
 }
 
-// column returns a column of the data as numbers. A number, or null, stands for a column of equal values;
-// null is absent: NaN.
+// column returns a column of n numbers of the data. A number, or null, stands for a column of equal values;
+// null is absent: NaN. Else it is bytes in base64, a number in one byte or more, the lowest bits first: the
+// lowest bit of the first byte is the sign, the highest bit says that more bytes follow. Negative 0 is absent.
 function column(c, n) {
-  if (!Array.isArray(c)) return new Float64Array(n).fill(c === null ? NaN : c);
-  return Float64Array.from(c, (v) => v === null ? NaN : v);
+  if (typeof c !== "string") return new Float64Array(n).fill(c === null ? NaN : c);
+  const bytes = atob(c), all = new Float64Array(n);
+  for (let i = 0, at = 0; i < n; i++) {
+    let b = bytes.charCodeAt(at++);
+    const negative = b & 1;
+    let v = (b & 127) >> 1, scale = 64;
+    while (b > 127) {
+      b = bytes.charCodeAt(at++);
+      v += (b & 127) * scale;
+      scale *= 128;
+    }
+    all[i] = !negative ? v : v === 0 ? NaN : -v;
+  }
+  return all;
 }
 
 const data = JSON.parse(byId("data").textContent);

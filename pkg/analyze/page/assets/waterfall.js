@@ -39,10 +39,10 @@ function patternOf(ctx, part) {
 // decodeRows turns the columns of a level into arrays of times from the origin of the run. NaN is absent.
 function decodeRows(level) {
   if (level.decoded) return level.decoded;
-  const r = level.rows, n = r.n;
+  const r = level.rows, n = r.n, m = r.stalls;
   const rows = { n, strings: r.strings };
-  for (const k of ["lane", "input", "cached", "output", "status", "excluded", "class", "error", "model", "timed", "begin", "connect", "start", "first", "last", "end", "ttft", "e2el"]) rows[k] = column(r[k], n);
-  rows.id = r.id_text || sums(column(r.id, n));
+  for (const k of ["lane", "input", "cached", "output", "status", "excluded", "class", "error", "model", "timed", "begin", "connect", "start", "first", "last", "end", "ttft", "e2el"]) rows[k] = column(r.columns[k], n);
+  rows.id = r.id_text || sums(column(r.columns.id, n));
   sums(rows.begin);
   for (let i = 0; i < n; i++) {
     for (const k of ["connect", "start", "first", "last", "end"]) rows[k][i] += rows.begin[i];
@@ -51,17 +51,17 @@ function decodeRows(level) {
     rows.e2el[i] += isNaN(whole) ? 0 : whole;
     if (isNaN(rows.end[i])) rows.end[i] = rows.begin[i];
   }
-  const m = r.stall_row.length;
+  const stallRow = column(r.columns.stall_row, m), stallAt = column(r.columns.stall_at, m);
   rows.stallFrom = new Uint32Array(n + 1);
   rows.stallAt = new Float64Array(m);
-  rows.stallNS = Float64Array.from(r.stall_ns);
-  rows.stallPosition = r.stall_position;
+  rows.stallNS = column(r.columns.stall_ns, m);
+  rows.stallPosition = column(r.columns.stall_position, m);
   rows.longest = new Float64Array(n);
   let row = 0;
   for (let k = 0; k < m; k++) {
-    row += r.stall_row[k];
+    row += stallRow[k];
     rows.stallFrom[row + 1]++;
-    rows.stallAt[k] = rows.begin[row] + r.stall_at[k];
+    rows.stallAt[k] = rows.begin[row] + stallAt[k];
     rows.longest[row] = Math.max(rows.longest[row], rows.stallNS[k]);
   }
   for (let i = 0; i < n; i++) rows.stallFrom[i + 1] += rows.stallFrom[i];
