@@ -99,7 +99,7 @@ type arrowSource struct {
 
 func (s *arrowSource) batches() int { return s.r.NumRecords() }
 
-func (s *arrowSource) concurrent() bool { return false }
+func (s *arrowSource) ahead() int { return 0 }
 
 func (s *arrowSource) brief(int) bool { return false }
 

@@ -42,7 +42,7 @@ var _ export.BatchReader = (*Reader)(nil)
 // InBatches implements export.BatchReader. ok is false unless the file is Parquet with the
 // requests in the order of the contract.
 func (r *Reader) InBatches(newBatch func() export.Batch) (ok bool) {
-	if r.src == nil || !r.src.concurrent() {
+	if r.src == nil || r.src.ahead() == 0 {
 		return false
 	}
 	for _, p := range r.plan {

@@ -3,12 +3,10 @@ package columnar
 import (
 	"errors"
 	"fmt"
-	"io"
 
 	"github.com/apache/arrow/go/v15/arrow/memory"
 	"github.com/apache/arrow/go/v15/parquet"
 	"github.com/apache/arrow/go/v15/parquet/compress"
-	"github.com/apache/arrow/go/v15/parquet/file"
 	"github.com/apache/arrow/go/v15/parquet/metadata"
 )
 
@@ -56,23 +54,7 @@ func pagesOf(meta *metadata.FileMetaData, group *metadata.RowGroupMetaData, colu
 	return p
 }
 
-// open returns the pages, in the file src.
-func (p *columnPages) open(src io.ReaderAt, props *parquet.ReaderProperties) (file.PageReader, error) {
-	if p.err != nil {
-		return nil, p.err
-	}
-	stream, err := props.GetStream(src, p.offset, p.size)
-	if err != nil {
-		return nil, err
-	}
-	return file.NewPageReader(stream, p.values, p.codec, props.Allocator(), nil)
-}
-
-// readerProperties returns how pages are read, in a file of size bytes. maxBytes bounds each
-// buffer.
-func readerProperties(size, maxBytes int64) *parquet.ReaderProperties {
-	props := parquet.NewReaderProperties(boundAllocator{memory.DefaultAllocator, maxBytes})
-	props.BufferedStreamEnabled = true   // not a whole column of a row group at once
-	props.BufferSize = min(16<<10, size) // one for each column
-	return props
+// footerProperties returns how Arrow reads a footer. maxBytes bounds each buffer.
+func footerProperties(maxBytes int64) *parquet.ReaderProperties {
+	return parquet.NewReaderProperties(boundAllocator{memory.DefaultAllocator, maxBytes})
 }

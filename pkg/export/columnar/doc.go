@@ -47,7 +47,8 @@
 // A Parquet Reader decodes as many row groups in parallel as there are processors. For each
 // row group it holds one page of each column and some blocks of rows of 512 KiB. In batches
 // ([Reader.InBatches]) the goroutines hand over each request when it is decoded, and hold
-// one block. All of this is less after [Reader.ShareWith]. The other Readers hold one batch.
+// one block. All of this is less after [Reader.ShareWith]; if many files are read at the same
+// time, pages of plain integers are packed, too. The other Readers hold one batch.
 // To find the requests of each level, opening reads three columns of a Parquet file, and the
 // whole of an Arrow file or journal.
 //

@@ -78,15 +78,24 @@ const (
 
 // appendDelta appends values as DELTA_BINARY_PACKED, which deltaDecoder reads.
 func appendDelta(b []byte, values []int64) []byte {
+	if len(values) == 0 {
+		return appendDeltaHeader(b, 0, 0)
+	}
+	return appendDeltaBlocks(appendDeltaHeader(b, len(values), values[0]), values[0], values[1:])
+}
+
+// appendDeltaHeader appends the header of n values. The blocks of the values after the first
+// one follow it.
+func appendDeltaHeader(b []byte, n int, first int64) []byte {
 	b = binary.AppendUvarint(b, deltaBlock)
 	b = binary.AppendUvarint(b, deltaMiniblocks)
-	b = binary.AppendUvarint(b, uint64(len(values)))
-	if len(values) == 0 {
-		return binary.AppendVarint(b, 0)
-	}
-	last := values[0]
-	b = binary.AppendVarint(b, last)
-	values = values[1:]
+	b = binary.AppendUvarint(b, uint64(n))
+	return binary.AppendVarint(b, first)
+}
+
+// appendDeltaBlocks appends the blocks of values that follow the value last. The number of
+// values is a multiple of deltaBlock unless they are the last ones.
+func appendDeltaBlocks(b []byte, last int64, values []int64) []byte {
 	var deltas [deltaBlock]uint64
 	for len(values) > 0 {
 		n := min(len(values), deltaBlock)

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math"
 	"math/bits"
+	"slices"
 )
 
 // This file decodes the values of Parquet pages (Encodings.md of the format
@@ -352,12 +353,12 @@ func (d *deltaDecoder) rest() []byte {
 	return d.b
 }
 
-// lengths decodes all values as lengths. It returns an error for more than max lengths.
-func (d *deltaDecoder) lengths(max int) ([]int, error) {
+// lengths appends all values as lengths to out. It returns an error for more than max lengths.
+func (d *deltaDecoder) lengths(out []int, max int) ([]int, error) {
 	if d.left > uint64(max) {
 		return nil, fmt.Errorf("%d lengths for %d values", d.left, max)
 	}
-	out := make([]int, 0, min(d.left, 1<<16))
+	out = slices.Grow(out, int(min(d.left, 1<<16)))
 	for d.left > 0 {
 		v, err := d.next()
 		if err != nil {

@@ -2,16 +2,16 @@ package columnar
 
 import "sync"
 
-// A feed reads the rows of the parts of a plan, in the order of the plan. For a concurrent
-// source it decodes the rows of several parts ahead of the caller.
+// A feed reads the rows of the parts of a plan, in the order of the plan. For a source
+// that can read ahead it decodes the rows of several parts ahead of the caller.
 type feed struct {
 	src    source
 	plan   []part // the current part and the parts after it
 	wanted func(batch int) func(col int) bool
-	open   batchRows // the current batch of a source that is not concurrent; nil between batches
+	open   batchRows // the current batch of a source that cannot read ahead; nil between batches
 
 	// ahead has a channel for each part that is being decoded, in the order of the
-	// plan; nil if the source is not concurrent.
+	// plan; nil if the source cannot read ahead.
 	ahead   []chan decodedRows
 	started int // number of parts of plan that are being decoded
 	most    int // of started
@@ -35,7 +35,7 @@ func newFeed(src source, plan []part, wanted func(batch int) func(col int) bool,
 // rows returns the next rows of the current part, valid until the next call. At the end of
 // the part it returns nil once; the next call starts the next part.
 func (f *feed) rows() (t *rows, err error) {
-	if f.src.concurrent() {
+	if f.src.ahead() > 0 {
 		return f.next()
 	}
 	if f.open == nil {
@@ -53,7 +53,7 @@ func (f *feed) rows() (t *rows, err error) {
 // next returns the next rows that were decoded ahead.
 func (f *feed) next() (*rows, error) {
 	for f.started < len(f.plan) && len(f.ahead) < f.most {
-		out := make(chan decodedRows, decodedBatches-2)
+		out := make(chan decodedRows, f.src.ahead())
 		f.ahead = append(f.ahead, out)
 		part := f.plan[f.started]
 		f.started++

@@ -277,7 +277,7 @@ func (s *journalSource) lines(ctx context.Context, do func(line []byte) error) e
 
 func (s *journalSource) batches() int { return len(s.rowFrames) }
 
-func (s *journalSource) concurrent() bool { return false }
+func (s *journalSource) ahead() int { return 0 }
 
 func (s *journalSource) brief(int) bool { return false }
 

@@ -6,10 +6,10 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"io"
 	"slices"
 
 	"github.com/apache/arrow/go/v15/parquet"
-	"github.com/apache/arrow/go/v15/parquet/file"
 	"github.com/apache/arrow/go/v15/parquet/schema"
 )
 
@@ -18,10 +18,11 @@ import (
 // Levels encode how the values nest. A row starts at repetition level 0. The definition
 // level is the depth in the path of the column down to which a node is present.
 type leaf struct {
-	pages        file.PageReader
+	pages        pageReader
 	physicalType parquet.Type
 	signed       bool // integers of 32 bits are extended by their sign
 	shape        leafShape
+	frugal       bool // memory counts more than time
 	limit        *budget
 	memory       [decodedBatches]leafMemory
 	leafMemory
@@ -31,6 +32,8 @@ type leaf struct {
 	defLevels  rleDecoder
 	values     pageValues
 	dict       *vector
+	// Memory of values.lengths and values.prefixes.
+	lengthMemory, prefixMemory []int
 	// Decoded levels. The elements from at to end are not used yet.
 	repBlock, defBlock []uint8
 	at, end            int
@@ -38,14 +41,21 @@ type leaf struct {
 	sameDef int
 }
 
-// newLeaf returns a leaf of a column, without open pages.
+// newLeaf returns a leaf of a column without an open file.
 func newLeaf(physicalType parquet.Type, shape leafShape, signed bool) *leaf {
 	return &leaf{physicalType: physicalType, shape: shape, signed: signed, limit: &budget{}}
 }
 
-// open makes the leaf read pages, and reuses its memory.
-func (l *leaf) open(pages file.PageReader) {
-	l.pages = pages
+// open makes the leaf read the pages that p names, in the file src, and reuses its memory.
+// maxBytes bounds a page.
+func (l *leaf) open(src io.ReaderAt, p *columnPages, maxBytes int64) error {
+	l.close()
+	return l.pages.open(src, p, maxBytes)
+}
+
+// close forgets the file, and keeps the memory.
+func (l *leaf) close() {
+	l.pages.close()
 	l.levelsLeft, l.at, l.end = 0, 0, 0
 	l.repLevels, l.defLevels, l.values, l.dict = rleDecoder{}, rleDecoder{}, pageValues{}, nil
 }
@@ -419,6 +429,9 @@ func (l *leaf) appendValues(n int) error {
 // page may claim any number of levels.
 const blockLevels = 4096
 
+// frugalBlockLevels is the number of levels that a frugal leaf decodes at once.
+const frugalBlockLevels = 512
+
 // fillLevels decodes the next levels if all decoded levels are used. more is false at the
 // end of the column.
 func (l *leaf) fillLevels() (more bool, err error) {
@@ -430,11 +443,15 @@ func (l *leaf) fillLevels() (more bool, err error) {
 			return false, err
 		}
 	}
-	n := min(l.levelsLeft, blockLevels)
-	l.levelsLeft -= n
 	if l.defBlock == nil {
-		l.repBlock, l.defBlock = make([]uint8, blockLevels), make([]uint8, blockLevels)
+		most := blockLevels
+		if l.frugal {
+			most = frugalBlockLevels
+		}
+		l.repBlock, l.defBlock = make([]uint8, most), make([]uint8, most)
 	}
+	n := min(l.levelsLeft, len(l.defBlock))
+	l.levelsLeft -= n
 	if l.shape.maxRep > 0 {
 		if err := decodeLevels(&l.repLevels, l.repBlock[:n], l.shape.maxRep, "repetition"); err != nil {
 			return false, err
@@ -486,31 +503,87 @@ const (
 
 // nextPage starts the next page of values. more is false at the end of the column.
 func (l *leaf) nextPage() (more bool, err error) {
-	for l.pages.Next() {
-		switch p := l.pages.Page().(type) {
-		case *file.DictionaryPage:
-			if err := l.readDictionary(p); err != nil {
-				return false, fmt.Errorf("dictionary: %w", err)
-			}
-		case *file.DataPageV1:
-			return true, l.startPageV1(p)
-		case *file.DataPageV2:
-			return true, l.startPageV2(p)
+	for {
+		next := l.pages.next
+		if l.frugal {
+			next = l.nextPacked
+		}
+		if more, err := next(); err != nil || !more {
+			return false, err
+		}
+		if l.pages.header.kind != dictionaryPage {
+			return true, l.startPage()
+		}
+		if err := l.readDictionary(); err != nil {
+			return false, fmt.Errorf("dictionary: %w", err)
 		}
 	}
-	return false, l.pages.Err()
 }
 
-func (l *leaf) readDictionary(p *file.DictionaryPage) error {
+// nextPacked goes to the next page like pages.next, and keeps it in as little memory as is
+// cheap.
+func (l *leaf) nextPacked() (more bool, err error) {
+	memory := pageMemory.Get().(*[]byte)
+	defer pageMemory.Put(memory)
+	packed := l.pages.data[:0]
+	l.pages.data = *memory
+	if more, err = l.pages.next(); more {
+		packed, err = l.appendPacked(packed)
+	}
+	*memory, l.pages.data = l.pages.data, packed
+	return more, err
+}
+
+// appendPacked appends the current page to b. It encodes plain integers as differences, and
+// changes the header of the page accordingly: most columns of integers ascend or repeat, and
+// take a quarter of the memory then.
+func (l *leaf) appendPacked(b []byte) ([]byte, error) {
+	h, page := &l.pages.header, l.pages.data
+	var number func(b []byte, i int) int64
+	size := 4
+	switch l.physicalType {
+	case parquet.Types.Int32:
+		number = func(b []byte, i int) int64 { return int64(int32(binary.LittleEndian.Uint32(b[4*i:]))) }
+	case parquet.Types.Int64:
+		size = 8
+		number = func(b []byte, i int) int64 { return int64(binary.LittleEndian.Uint64(b[8*i:])) }
+	}
+	if number == nil || h.kind == dictionaryPage || h.encoding != encodingPlain {
+		return append(b, page...), nil
+	}
+	_, _, values, err := l.split()
+	n := len(values) / size
+	if err != nil || n == 0 {
+		return append(b, page...), err
+	}
+	h.encoding = encodingDelta
+	b = append(b, page[:len(page)-len(values)]...)
+	last := number(values, 0)
+	b = appendDeltaHeader(b, n, last)
+	var block [8 * deltaBlock]int64
+	for from := 1; from < n; from += len(block) {
+		numbers := block[:min(len(block), n-from)]
+		for i := range numbers {
+			numbers[i] = number(values, from+i)
+		}
+		b = appendDeltaBlocks(b, last, numbers)
+		last = numbers[len(numbers)-1]
+	}
+	return b, nil
+}
+
+// readDictionary reads the dictionary in the current page.
+func (l *leaf) readDictionary() error {
 	if l.dict != nil {
 		return errors.New("the column has two")
 	}
 	l.dict = &vector{offsets: []int{0}}
-	values, err := newPageValues(l, encodingPlain, p.Data(), int(p.NumValues()))
+	n := l.pages.header.values
+	values, err := newPageValues(l, encodingPlain, l.pages.data, n)
 	if err != nil {
 		return err
 	}
-	for range p.NumValues() {
+	for range n {
 		before := len(l.dict.text)
 		if err := values.append(l, l.dict, 1); err != nil {
 			return err
@@ -523,58 +596,52 @@ func (l *leaf) readDictionary(p *file.DictionaryPage) error {
 	return nil
 }
 
-func (l *leaf) startPageV1(p *file.DataPageV1) error {
-	b := p.Data()
-	level := func(encoding parquet.Encoding, most int) (h rleDecoder, err error) {
-		if most == 0 {
-			return rleDecoder{}, nil
-		}
-		if encoding != encodingRLE {
-			return rleDecoder{}, fmt.Errorf("levels are encoded as %s", encoding)
-		}
-		if len(b) < 4 {
-			return rleDecoder{}, errPage
+// split returns the levels and the values of the current page.
+func (l *leaf) split() (reps, defs, values []byte, err error) {
+	h, b := &l.pages.header, l.pages.data
+	if h.kind == dataPageV2 {
+		levels := h.repLevels + h.defLevels
+		return b[:h.repLevels], b[h.repLevels:levels], b[levels:], nil
+	}
+	level := func(encoding, most int) []byte {
+		switch {
+		case err != nil || most == 0:
+			return nil
+		case encoding != encodingRLE:
+			err = fmt.Errorf("levels are encoded as %s", parquet.Encoding(encoding))
+			return nil
+		case len(b) < 4:
+			err = errPage
+			return nil
 		}
 		n := uint64(binary.LittleEndian.Uint32(b))
 		if b = b[4:]; n > uint64(len(b)) {
-			return rleDecoder{}, errPage
+			err = errPage
+			return nil
 		}
-		h, err = newRLEDecoder(b[:n], widthOf(most))
+		levels := b[:n]
 		b = b[n:]
-		return h, err
+		return levels
 	}
-	var err error
-	if l.repLevels, err = level(p.RepetitionLevelEncoding(), l.shape.maxRep); err != nil {
-		return err
-	}
-	if l.defLevels, err = level(p.DefinitionLevelEncoding(), l.shape.maxDef); err != nil {
-		return err
-	}
-	return l.startPage(int(p.Encoding()), b, int(p.NumValues()))
+	reps = level(h.repLevels, l.shape.maxRep)
+	defs = level(h.defLevels, l.shape.maxDef)
+	return reps, defs, b, err
 }
 
-func (l *leaf) startPageV2(p *file.DataPageV2) error {
-	b := p.Data()
-	reps, defs := int64(p.RepetitionLevelByteLen()), int64(p.DefinitionLevelByteLen())
-	if reps < 0 || defs < 0 || reps+defs > int64(len(b)) {
-		return errPage
-	}
-	var err error
-	if l.repLevels, err = newRLEDecoder(b[:reps], widthOf(l.shape.maxRep)); err != nil {
+// startPage starts the current page.
+func (l *leaf) startPage() error {
+	reps, defs, values, err := l.split()
+	if err != nil {
 		return err
 	}
-	if l.defLevels, err = newRLEDecoder(b[reps:reps+defs], widthOf(l.shape.maxDef)); err != nil {
+	if l.repLevels, err = newRLEDecoder(reps, widthOf(l.shape.maxRep)); err != nil {
 		return err
 	}
-	return l.startPage(int(p.Encoding()), b[reps+defs:], int(p.NumValues()))
-}
-
-func (l *leaf) startPage(encoding int, b []byte, n int) (err error) {
-	if n < 0 {
-		return errPage
+	if l.defLevels, err = newRLEDecoder(defs, widthOf(l.shape.maxDef)); err != nil {
+		return err
 	}
-	l.levelsLeft = n
-	l.values, err = newPageValues(l, encoding, b, n)
+	l.levelsLeft = l.pages.header.values
+	l.values, err = newPageValues(l, l.pages.header.encoding, values, l.levelsLeft)
 	return err
 }
 
@@ -620,19 +687,20 @@ func newPageValues(l *leaf, encoding int, b []byte, n int) (pageValues, error) {
 			break
 		}
 		if encoding == encodingDeltaBytes {
-			if p.prefixes, b, err = deltaLengths(l, b, n); err != nil {
+			if p.prefixes, b, err = deltaLengths(l, b, n, &l.prefixMemory); err != nil {
 				return p, err
 			}
 		}
-		p.lengths, p.b, err = deltaLengths(l, b, n)
+		p.last = l.values.last[:0]
+		p.lengths, p.b, err = deltaLengths(l, b, n, &l.lengthMemory)
 	default:
 		return p, fmt.Errorf("values of type %s are encoded as %s, which is not supported; rewrite the file with PLAIN", l.physicalType, parquet.Encoding(encoding))
 	}
 	return p, err
 }
 
-// deltaLengths decodes up to n lengths at the start of b, and returns the rest of b.
-func deltaLengths(l *leaf, b []byte, n int) ([]int, []byte, error) {
+// deltaLengths decodes up to n lengths at the start of b into memory, and returns the rest of b.
+func deltaLengths(l *leaf, b []byte, n int, memory *[]int) ([]int, []byte, error) {
 	d, err := newDeltaDecoder(b)
 	if err != nil {
 		return nil, nil, err
@@ -640,8 +708,8 @@ func deltaLengths(l *leaf, b []byte, n int) ([]int, []byte, error) {
 	if d.left > uint64(l.limit.left/elementBytes) {
 		return nil, nil, &tooLargeError{-1, l.limit.max}
 	}
-	lengths, err := d.lengths(n)
-	return lengths, d.rest(), err
+	*memory, err = d.lengths((*memory)[:0], n)
+	return *memory, d.rest(), err
 }
 
 // append appends the next n values to v, but does not change v.n.
@@ -853,7 +921,7 @@ func (p *pageValues) nextDeltaText(v *vector) error {
 	if len(p.prefixes) == 0 || p.prefixes[0] > len(p.last) {
 		return errPage
 	}
-	p.last = append(p.last[:p.prefixes[0]:p.prefixes[0]], suffix...)
+	p.last = append(p.last[:p.prefixes[0]], suffix...)
 	p.prefixes = p.prefixes[1:]
 	v.appendText(p.last)
 	return nil

@@ -21,9 +21,8 @@ const parquetMagic = "PAR1"
 
 // newParquetReader returns a Reader of a Parquet file.
 func newParquetReader(ctx context.Context, name string, src io.ReaderAt, size int64, lim export.Limits) (*Reader, error) {
-	s := &parquetSource{src: src, schema: fullSchema(), maxBytes: rowsLimit(lim), chunkBytes: chunkBytes}
-	s.props = readerProperties(size, s.maxBytes)
-	r, err := openParquetFile(name, src, size, s.props)
+	s := &parquetSource{src: src, schema: fullSchema(), maxBytes: rowsLimit(lim), chunkBytes: chunkBytes, blocks: decodedBatches}
+	r, err := openParquetFile(name, src, size, s.maxBytes)
 	if err != nil {
 		return nil, err
 	}
@@ -62,13 +61,13 @@ func rowsLimit(lim export.Limits) int64 {
 	return rowsFactor * max(limit, 1<<20)
 }
 
-// openParquetFile reads the footer of a Parquet file.
-func openParquetFile(name string, src io.ReaderAt, size int64, props *parquet.ReaderProperties) (r *file.Reader, err error) {
+// openParquetFile reads the footer of a Parquet file. maxBytes bounds each buffer.
+func openParquetFile(name string, src io.ReaderAt, size, maxBytes int64) (r *file.Reader, err error) {
 	if err := checkParquetEnd(name, src, size); err != nil {
 		return nil, err
 	}
 	err = catchPanic(func() (err error) {
-		r, err = file.NewParquetReader(io.NewSectionReader(src, 0, size), file.WithReadProps(props))
+		r, err = file.NewParquetReader(io.NewSectionReader(src, 0, size), file.WithReadProps(footerProperties(maxBytes)))
 		return err
 	})
 	if err != nil {
@@ -108,12 +107,13 @@ func checkParquetEnd(name string, src io.ReaderAt, size int64) error {
 // A parquetSource reads the row groups of a Parquet file, some rows at a time.
 type parquetSource struct {
 	src      io.ReaderAt
-	props    *parquet.ReaderProperties
 	groups   []groupPages
 	schema   *arrow.Schema
 	maxBytes int64
 	// chunkBytes is the approximate size of the rows that are decoded at once.
 	chunkBytes int64
+	blocks     int  // of decoded rows, of a row group; see decodedBatches
+	frugal     bool // see leaf
 	// leaves holds the columns of the file for each column of the schema: one leaf, or
 	// one leaf for each field of a list of structs.
 	leaves [numColumns][]leafColumn
@@ -251,9 +251,11 @@ func (s *parquetSource) batches() int { return len(s.groups) }
 const (
 	chunkBytes      = 512 << 10
 	leastChunkBytes = 64 << 10
-	// leastBufferBytes is the size of the buffer of each column then.
-	leastBufferBytes = 4 << 10
 )
+
+// manyFiles is the number of files, read at the same time, from which on memory counts more
+// than time.
+const manyFiles = 8
 
 // A parquetGroup reads one row group, some rows at a time.
 type parquetGroup struct {
@@ -268,10 +270,21 @@ type parquetGroup struct {
 }
 
 // decodedBatches is the number of blocks of decoded rows in use at the same time: one is
-// being decoded, one is being read, and the others wait.
-const decodedBatches = 6
+// being decoded, one is being read, and the others wait. If many files are read, one waits.
+const (
+	decodedBatches      = 6
+	leastDecodedBatches = 3
+)
 
-func (s *parquetSource) concurrent() bool { return true }
+func (s *parquetSource) ahead() int { return s.blocks - 2 }
+
+// shareWith makes the source use less memory, as n files are read at the same time.
+func (s *parquetSource) shareWith(n int) {
+	s.chunkBytes = max(leastChunkBytes, chunkBytes/max(1, int64(n)))
+	if n >= manyFiles {
+		s.blocks, s.frugal = leastDecodedBatches, true
+	}
+}
 
 func (s *parquetSource) open(i int, wanted func(col int) bool) (batchRows, error) {
 	group := &s.groups[i]
@@ -291,16 +304,14 @@ func (s *parquetSource) open(i int, wanted func(col int) bool) (batchRows, error
 		}
 		for k, lc := range s.leaves[c.col] {
 			p := &group.columns[lc.pages]
-			pages, err := p.open(s.src, s.props)
-			if err != nil {
+			if err := c.leaves[k].open(s.src, p, s.maxBytes); err != nil {
 				return nil, fmt.Errorf("column %s: %w", columnName(c.col), err)
 			}
 			bytes += p.decodedBytes
-			c.leaves[k].open(pages)
 		}
 	}
 	g.chunkRows = chunkRows(group.rows, bytes, s.chunkBytes)
-	g.memory, g.memories = 0, decodedBatches
+	g.memory, g.memories = 0, s.blocks
 	return g, nil
 }
 
@@ -357,7 +368,9 @@ func (s *parquetSource) group(wanted func(col int) bool) *parquetGroup {
 		}
 		c := openColumn{col: col}
 		for _, lc := range leaves {
-			c.leaves = append(c.leaves, newLeaf(lc.physicalType, lc.shape, lc.signed))
+			l := newLeaf(lc.physicalType, lc.shape, lc.signed)
+			l.frugal = s.frugal
+			c.leaves = append(c.leaves, l)
 		}
 		g.columns = append(g.columns, c)
 	}
@@ -368,7 +381,7 @@ func (s *parquetSource) group(wanted func(col int) bool) *parquetGroup {
 func (g *parquetGroup) release() {
 	for _, c := range g.columns {
 		for _, l := range c.leaves {
-			l.open(nil)
+			l.close()
 		}
 	}
 	g.source.mu.Lock()

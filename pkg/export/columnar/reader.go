@@ -64,9 +64,9 @@ type source interface {
 	batches() int
 	// open starts reading batch i, with the columns for which wanted returns true.
 	open(i int, wanted func(col int) bool) (batchRows, error)
-	// concurrent reports whether several batches can be read at the same time, each by
-	// a goroutine of its own.
-	concurrent() bool
+	// ahead returns the number of blocks of rows of a batch that may wait for the reader. It
+	// is 0 unless several batches can be read at the same time, each by a goroutine of its own.
+	ahead() int
 	// brief reports whether all requests of batch i may have a summary in place of responses.
 	brief(i int) bool
 	// place returns the offset of batch i in the file (-1 if unknown), and its name for
@@ -79,9 +79,8 @@ type source interface {
 
 // A batchRows reads the rows of one batch.
 type batchRows interface {
-	// rows returns the next rows of the batch; nil after the last rows. The rows of a
-	// concurrent source are valid for the next decodedBatches−1 calls, other rows until
-	// the next call.
+	// rows returns the next rows of the batch; nil after the last rows. They are valid for the
+	// next source.ahead()+1 calls, or until the next call if that is 1.
 	rows() (*rows, error)
 	// usedAtOnce says that rows are valid until the next call only, so that the batch needs
 	// less memory.
@@ -438,8 +437,7 @@ var (
 func (r *Reader) ShareWith(n int) {
 	r.sharers = n
 	if s, ok := r.src.(*parquetSource); ok {
-		s.chunkBytes = max(leastChunkBytes, chunkBytes/max(1, int64(n)))
-		s.props.BufferSize = max(leastBufferBytes, s.props.BufferSize/max(1, int64(n)))
+		s.shareWith(n)
 	}
 }
 

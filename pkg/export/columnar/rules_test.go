@@ -173,13 +173,20 @@ func TestParquetEncodings(t *testing.T) {
 			if !slices.Contains(encodings(t, again)["recv_ns.list.element"], tt.used) && !slices.Contains(encodings(t, again)["outputs.list.element.value"], tt.used) {
 				t.Fatalf("the file is not written as %s: %v", tt.used, encodings(t, again))
 			}
-			got, err := readBytes(testFormats[0], again, export.Limits{})
-			if err != nil {
-				t.Fatal(err)
-			}
-			// arrow v15 does not keep the header.
-			if d := difference(want.requests, got.requests); d != "" || !slices.Equal(want.level, got.level) {
-				t.Errorf("(-want +got):\n%s", d)
+			for _, sharers := range []int{1, manyFiles} {
+				r, err := newParquetReader(t.Context(), "test", bytes.NewReader(again), int64(len(again)), export.Limits{})
+				if err != nil {
+					t.Fatal(err)
+				}
+				r.ShareWith(sharers)
+				got, err := read(r)
+				if err != nil {
+					t.Fatal(err)
+				}
+				// arrow v15 does not keep the header.
+				if d := difference(want.requests, got.requests); d != "" || !slices.Equal(want.level, got.level) {
+					t.Errorf("of %d files (-want +got):\n%s", sharers, d)
+				}
 			}
 		})
 	}

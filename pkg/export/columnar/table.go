@@ -30,7 +30,6 @@ type Table struct {
 	ctx      context.Context
 	name     string
 	src      io.ReaderAt
-	props    *parquet.ReaderProperties
 	r        *file.Reader
 	size     int64
 	maxBytes int64
@@ -67,9 +66,8 @@ type tableLeaf struct {
 // OpenTable opens a Parquet file. name is for messages. The caller closes src.
 func OpenTable(ctx context.Context, name string, src io.ReaderAt, size int64, lim export.Limits) (*Table, error) {
 	t := &Table{ctx: ctx, name: name, src: src, size: size, maxBytes: rowsLimit(lim)}
-	t.props = readerProperties(size, t.maxBytes)
 	var err error
-	if t.r, err = openParquetFile(name, src, size, t.props); err != nil {
+	if t.r, err = openParquetFile(name, src, size, t.maxBytes); err != nil {
 		return nil, err
 	}
 	if err := catchPanic(func() error { t.findColumns(); return nil }); err != nil {
@@ -246,15 +244,13 @@ func (t *Table) openGroup(group *file.RowGroupReader) error {
 		for k := range c.leaves {
 			l := &c.leaves[k]
 			p := pagesOf(t.r.MetaData(), group.MetaData(), l.index, t.size)
-			pages, err := p.open(t.src, t.props)
-			if err != nil {
-				return fmt.Errorf("column %s: %w", c.name, err)
-			}
 			if l.r == nil {
 				l.r = newLeaf(l.desc.PhysicalType(), l.shape, l.signed)
 				l.r.useMemory(0)
 			}
-			l.r.open(pages)
+			if err := l.r.open(t.src, &p, t.maxBytes); err != nil {
+				return fmt.Errorf("column %s: %w", c.name, err)
+			}
 		}
 	}
 	return nil
