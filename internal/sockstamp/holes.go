@@ -92,6 +92,12 @@ func (h *holes) settle(fd int) {
 	}
 }
 
+// giveUp revises the pending stamps of a socket that cannot be asked.
+func (h *holes) giveUp() {
+	h.revised = append(h.revised, h.pending[:h.n]...)
+	h.n = 0
+}
+
 // after returns the revised stamps of the reads after the read with an ordinal.
 func (h *holes) after(ordinal uint64) []Stamp {
 	i := len(h.revised)
@@ -113,16 +119,31 @@ func (c *Conn) Revised(ordinal uint64) []Stamp {
 	return append([]Stamp(nil), c.holes.after(ordinal)...)
 }
 
+// Settled returns the stamp that counts for the read with the stamp st: st, or the stamp
+// of [Conn.Revised].
+func (c *Conn) Settled(st Stamp) Stamp {
+	if revised := c.Revised(st.Ordinal - 1); len(revised) > 0 && revised[0].Ordinal == st.Ordinal {
+		return revised[0]
+	}
+	return st
+}
+
 // settle decides about the stamps that are pending.
 func (c *Conn) settle() {
 	c.mu.Lock()
 	pending := c.holes.n > 0
 	c.mu.Unlock()
-	if pending {
-		_ = c.rc.Control(func(fd uintptr) { // fails if it is closed: Close has settled
-			c.mu.Lock()
-			defer c.mu.Unlock()
-			c.holes.settle(int(fd))
-		})
+	if !pending {
+		return
+	}
+	err := c.rc.Control(func(fd uintptr) {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		c.holes.settle(int(fd))
+	})
+	if err != nil { // it is closed
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		c.holes.giveUp()
 	}
 }

@@ -165,6 +165,17 @@ type HostMeta struct {
 type StampCount struct {
 	Kernel uint64 `json:"kernel"`
 	User   uint64 `json:"user"`
+	// Waited counts those of User whose bytes may have waited for a lost or overtaken
+	// segment, so that the kernel's time would be too early.
+	Waited uint64 `json:"waited,omitempty"`
+}
+
+// WaitedShare returns Waited / (Kernel + User), 0 for none.
+func (c *StampCount) WaitedShare() float64 {
+	if c == nil || c.Waited == 0 {
+		return 0
+	}
+	return float64(c.Waited) / float64(c.Kernel+c.User)
 }
 
 // Add counts a stamp; one of an unknown source is none.
@@ -181,6 +192,7 @@ func (c *StampCount) Add(s StampSource) {
 func (c *StampCount) Merge(o StampCount) {
 	c.Kernel += o.Kernel
 	c.User += o.User
+	c.Waited += o.Waited
 }
 
 // ExperimentMeta holds the facts about a load level that pa-record adds. It is stored

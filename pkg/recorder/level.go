@@ -413,7 +413,7 @@ func (l *levelRun) decode(x *backend.Exchange) {
 // settle classifies, counts and writes a decoded exchange.
 func (l *levelRun) settle(x *backend.Exchange) {
 	r := &x.Request
-	stamps := clientstat.CountStamps(r)
+	stamps := clientstat.CountStamps(x)
 	l.stamps.Merge(stamps)
 	if r.Phase != export.PhaseWarmup {
 		l.client.Add(x, stamps)

@@ -56,7 +56,7 @@ func (s *Server) inference(p ledger.Protocol, errorBody func(int, string) []byte
 		// early would cause a later stamp.
 		var last sockstamp.Stamp
 		if !x.shared {
-			last = x.conn.stamped.LastRead()
+			last = x.conn.stamped.Settled(x.conn.stamped.LastRead())
 		}
 		x.rec.Update(func(e *ledger.Entry) {
 			e.RequestBytes = len(x.body)

@@ -46,8 +46,10 @@ func (f followedStream) received(k int) uint64 {
 	if f.Follower == nil {
 		return 0
 	}
-	if st, ok := f.Message(f.number, k); ok && st.Source == sockstamp.Kernel {
-		return st.NS
+	if st, ok := f.Message(f.number, k); ok {
+		if st = f.Settled(st); st.Source == sockstamp.Kernel {
+			return st.NS
+		}
 	}
 	return 0
 }

@@ -353,6 +353,14 @@ func (f *Follower) started(m sentMessage) sockstamp.Stamp {
 	return sockstamp.Stamp{NS: m.startNS, Source: sockstamp.User}
 }
 
+// Revised returns the stamps that replace stamps of reads after the read with the given
+// ordinal; see [sockstamp.Conn.Revised].
+func (f *Follower) Revised(ordinal uint64) []sockstamp.Stamp { return f.raw.Revised(ordinal) }
+
+// Settled returns the stamp that counts for the read with the stamp st; see
+// [sockstamp.Conn.Settled].
+func (f *Follower) Settled(st sockstamp.Stamp) sockstamp.Stamp { return f.raw.Settled(st) }
+
 // Newest returns the stream that was opened last by a request; 0: none.
 func (f *Follower) Newest() uint32 {
 	f.mu.Lock()

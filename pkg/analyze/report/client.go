@@ -40,6 +40,9 @@ func client(m *export.ClientMeta, unit scale) string {
 	if r := m.Reads; r != nil && r.Merged > 0 {
 		say("%s of the responses arrived with the previous one", percent(r.MergedShare()))
 	}
+	if share := m.Stamps.WaitedShare(); share > 0 {
+		say("%s of the responses waited for a lost or reordered packet", percent(share))
+	}
 	return strings.Join(parts, " · ")
 }
 

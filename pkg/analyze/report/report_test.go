@@ -65,7 +65,7 @@ func full() Input {
 			DurationNS: 12_345_678_901, AchievedPerSecond: 7.9, Turnaround: &export.LatencySummary{N: 96, P50NS: 45_678, P99NS: 1_234_567, MaxNS: 2_000_000},
 			IssueToStart: &export.LatencySummary{N: 97, P50NS: 23_456, P99NS: 98_765, MaxNS: 100_000}, GC: &export.GCMeta{Cycles: 12, PauseTotalNS: 300_000, PauseMaxNS: 56_789},
 			SchedLatencyP99NS: 81_920, CPU: &export.CPUMeta{UserNS: 2e9, SystemNS: 1e9, Cores: 2, Share: 0.1215}, MaxRSSBytes: 36 << 20,
-			FDs: &export.FDMeta{Open: 25, Limit: 1024}, Reads: &export.ReadMeta{Responses: 12345, Merged: 17}, Stamps: &export.StampCount{Kernel: 12345},
+			FDs: &export.FDMeta{Open: 25, Limit: 1024}, Reads: &export.ReadMeta{Responses: 12345, Merged: 17}, Stamps: &export.StampCount{Kernel: 12334, User: 11, Waited: 11},
 		},
 		Warnings: []error{errors.New("a warning that is so long that it does not fit a line of eighty columns and has to go on in the next one"), errors.New("evil \x1b[31mred\x1b[0m text")},
 	}

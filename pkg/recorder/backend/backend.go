@@ -80,6 +80,10 @@ type Exchange struct {
 	// HeldBack says that the request was due earlier and waited for others to end,
 	// because the level bounds the requests in flight. The recorder uses it.
 	HeldBack bool
+	// Waited counts the responses whose bytes may have waited for a lost or overtaken
+	// segment. The kernel's time would be too early, so they have the time of the read,
+	// with export.SourceUser.
+	Waited int
 	// Sent is what Send keeps for Decode, usually its payload; nil if Decode needs
 	// nothing.
 	Sent Payload

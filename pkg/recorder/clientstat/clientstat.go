@@ -37,10 +37,11 @@ func Start() *Stats { return &Stats{process: startProcessWatch()} }
 func (s *Stats) Look() { s.process.look() }
 
 // CountStamps counts the stamps of a request's responses by their source.
-func CountStamps(r *export.Request) (c export.StampCount) {
-	for i := range r.Responses {
-		c.Add(r.Responses[i].Source)
+func CountStamps(x *backend.Exchange) (c export.StampCount) {
+	for i := range x.Request.Responses {
+		c.Add(x.Request.Responses[i].Source)
 	}
+	c.Waited = min(uint64(x.Waited), c.User) // an answer may have been cut
 	return c
 }
 

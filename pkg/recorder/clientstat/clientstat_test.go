@@ -27,7 +27,7 @@ func exchange(worker int, issued, start, end uint64) *backend.Exchange {
 
 func TestStats(t *testing.T) {
 	v := Start()
-	add := func(x *backend.Exchange) { v.Add(x, CountStamps(&x.Request)) }
+	add := func(x *backend.Exchange) { v.Add(x, CountStamps(x)) }
 	add(exchange(0, 1, 2, 10))
 	add(exchange(1, 1, 4, 20))
 	add(exchange(0, 11, 15, 30)) // 5 after the end of the slot's last
@@ -81,7 +81,7 @@ func TestStatsReads(t *testing.T) {
 				x.Tokens.Add(i)
 			}
 		}
-		v.Add(x, CountStamps(&x.Request))
+		v.Add(x, CountStamps(x))
 		if v.reads != tt.want {
 			t.Errorf("%s: %+v, want %+v", tt.name, v.reads, tt.want)
 		}
@@ -132,7 +132,7 @@ func TestLimited(t *testing.T) {
 	add := func(v *Stats, turnaround uint64) {
 		for i := range uint64(101) {
 			x := exchange(0, 0, i*1000+turnaround, i*1000+1000)
-			v.Add(x, CountStamps(&x.Request))
+			v.Add(x, CountStamps(x))
 		}
 	}
 	quick, slow := Start(), Start()
@@ -183,6 +183,20 @@ func TestSaturationReads(t *testing.T) {
 	const want = "21 of 2,000 tokens arrived together with the previous one, so their gaps are unknown; either the server sends them together or this machine is overloaded: try a lower load"
 	got := Saturation(&export.ClientMeta{Reads: &export.ReadMeta{Responses: 2000, Merged: 21}}, 0)
 	if !slices.Equal(got, []string{want}) {
+		t.Errorf("%q, want %q", got, want)
+	}
+}
+
+// Responses that waited for a missing packet are no fault of the client, and not silent.
+func TestSaturationWaited(t *testing.T) {
+	const want = "2 of 12,800 responses waited for a lost or reordered packet; their times are when pa-record read them"
+	x := &backend.Exchange{Waited: 2, Request: export.Request{Responses: []export.Response{{Source: export.SourceUser}, {Source: export.SourceUser}, {Source: export.SourceKernel}}}}
+	stamps := CountStamps(x)
+	if want := (export.StampCount{Kernel: 1, User: 2, Waited: 2}); stamps != want {
+		t.Errorf("stamps %+v, want %+v", stamps, want)
+	}
+	stamps.Merge(export.StampCount{Kernel: 12_797})
+	if got := Saturation(&export.ClientMeta{Stamps: &stamps}, 0); !slices.Equal(got, []string{want}) {
 		t.Errorf("%q, want %q", got, want)
 	}
 }

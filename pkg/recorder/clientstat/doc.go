@@ -2,7 +2,7 @@
 // whether the client was the limit.
 //
 //	s := clientstat.Start()
-//	s.Add(x, clientstat.CountStamps(&x.Request)) // each request of the level, when it is over
+//	s.Add(x, clientstat.CountStamps(x)) // each request of the level, when it is over
 //	s.Look()                                     // a few times a second
 //	…
 //	meta := s.Finish(nil)                        // an export.ClientMeta

@@ -62,6 +62,10 @@ func Saturation(m *export.ClientMeta, median time.Duration) []string {
 		// The cause is unknown: a server that is late also sends several tokens at once.
 		w = append(w, fmt.Sprintf("%s of %s arrived together with the previous one, so their gaps are unknown; either the server sends them together or this machine is overloaded: try a lower load", plural.Grouped(r.Merged), plural.GroupedOf(r.Responses, "token")))
 	}
+	if s := m.Stamps; s != nil && s.Waited > 0 {
+		// The cause is the network, but the kernel's times of these responses are lost.
+		w = append(w, fmt.Sprintf("%s of %s waited for a lost or reordered packet; their times are when pa-record read them", plural.Grouped(s.Waited), plural.GroupedOf(s.Kernel+s.User, "response")))
+	}
 	if g := m.GC; g != nil && time.Duration(g.PauseMaxNS) > longPause {
 		say("a garbage collection stopped it for %v", rounded(g.PauseMaxNS))
 	}

@@ -138,6 +138,14 @@ func (c *Conn) Request() (start, sent sockstamp.Stamp) {
 	return c.sock.Request()
 }
 
+// Revised returns the stamps that replace the stamps of reads after the read with the given
+// ordinal; see [sockstamp.Conn.Revised]. Call it when an answer is complete.
+func (c *Conn) Revised(ordinal uint64) []sockstamp.Stamp {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return append([]sockstamp.Stamp(nil), c.sock.Revised(ordinal)...)
+}
+
 // Written returns the number of bytes written.
 func (c *Conn) Written() uint64 {
 	c.mu.Lock()
@@ -165,6 +173,7 @@ func (c *Conn) Close() error {
 		return nil
 	}
 	c.sock.DrainTx()
+	c.sock.Settle()
 	c.acked, c.ackedOK = c.sock.Acknowledged()
 	c.closed, c.h, c.out = true, nil, nil
 	c.l.remove(c)

@@ -26,6 +26,7 @@ type incoming struct {
 	recvNS   uint64
 	source   export.StampSource
 	sameRead bool // the previous message came with the same read
+	waited   bool // see [sockstamp.Stamp.Waited]
 	data     []byte
 	arena    arena
 }

@@ -198,17 +198,22 @@ func sequenceParams(x *backend.Exchange) []wire.Param {
 // stamp sets the time of the message in s.in to the time of the socket read that
 // completed it. If that read is unknown, the time of the codec's call stays.
 func (s *grpcSender) stamp(t *streamStamps, cs grpc.ClientStream) {
-	ns, source, same, ok := t.message(cs, s.b.clock)
+	st, same, ok := t.message(cs)
+	s.in.sameRead, s.in.waited = same, st.Waited
 	if !ok {
-		s.in.source, s.in.sameRead = export.SourceUser, false
+		s.in.source = export.SourceUser
 		return
 	}
-	s.in.recvNS, s.in.source, s.in.sameRead = ns, source, same
+	s.in.recvNS, s.in.source = s.b.clock.FromWall(st.NS), export.StampSource(st.Source)
 }
 
-// keep appends the message in s.in to the exchange.
-func (s *grpcSender) keep(x *backend.Exchange) *export.Response {
+// keep appends the message in s.in, the last one of t, to the exchange.
+func (s *grpcSender) keep(x *backend.Exchange, t *streamStamps) *export.Response {
 	r := &x.Request
+	t.keep()
+	if s.in.waited {
+		x.Waited++
+	}
 	resp := export.Response{RecvNS: s.in.recvNS, Source: s.in.source}
 	if n := len(r.Responses); n > 0 {
 		resp.Read = r.Responses[n-1].Read
@@ -257,7 +262,8 @@ func (s *grpcSender) sendUnary(ctx context.Context, x *backend.Exchange) {
 	t.request(r, 0, s.b.clock)
 	r.FirstByteNS = t.firstByte(s.b.clock)
 	t.forget()
-	s.keep(x)
+	s.keep(x, &t)
+	t.revise(x, s.b.clock)
 	r.Status = export.StatusOK
 }
 
@@ -284,7 +290,9 @@ func (s *grpcSender) sendStream(ctx context.Context, x *backend.Exchange) {
 	number := s.stream.stamps.sent
 	s.stream.stamps.sent++
 	if err == nil || errors.Is(err, io.EOF) { // the reason is in the status
+		s.stream.stamps.begin()
 		err = s.receive(x, number)
+		s.stream.stamps.revise(x, s.b.clock)
 	}
 	switch {
 	case err != nil:
@@ -335,7 +343,7 @@ func (s *grpcSender) receive(x *backend.Exchange, number int) error {
 		s.stamp(&s.stream.stamps, s.stream)
 		o, ok := scan(s.in.data)
 		if !ok {
-			s.keep(x)
+			s.keep(x, &s.stream.stamps)
 			return errProtocol
 		}
 		if err := s.mem.Take(messageHead + len(s.in.data)); err != nil {
@@ -357,7 +365,7 @@ func (s *grpcSender) receive(x *backend.Exchange, number int) error {
 		if !record {
 			continue
 		}
-		resp := s.keep(x)
+		resp := s.keep(x, &s.stream.stamps)
 		if len(o.errText) > 0 {
 			resp.Error = true
 			if r.Status == export.StatusUnknown {

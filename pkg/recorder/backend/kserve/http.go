@@ -89,7 +89,10 @@ func (s *httpSender) Send(ctx context.Context, p backend.Payload, x *backend.Exc
 		s.b.fail(ctx, r, err, true)
 		return
 	}
-	received := t.received()
+	received, waited := t.received()
+	if waited {
+		x.Waited++
+	}
 	r.FirstByteNS = min(r.FirstByteNS, received.RecvNS) // the library reports it later than the kernel
 	r.Responses = append(r.Responses, received)
 	if s.outputs != nil && resp.StatusCode == http.StatusOK {

@@ -90,14 +90,15 @@ func (t *httpTrace) fill(r *export.Request) {
 }
 
 // received returns a response with the time of the last read, which brought the end of the
-// body.
-func (t *httpTrace) received() export.Response {
+// body. waited reports that the end may have waited for a missing segment.
+func (t *httpTrace) received() (p export.Response, waited bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.conn != nil {
 		if st := t.conn.LastRead(); st.NS != 0 {
-			return export.Response{RecvNS: t.clock.FromWall(st.NS), Source: export.StampSource(st.Source)}
+			st = t.conn.Settled(st)
+			return export.Response{RecvNS: t.clock.FromWall(st.NS), Source: export.StampSource(st.Source)}, st.Waited
 		}
 	}
-	return export.Response{RecvNS: t.clock.NowNS(), Source: export.SourceUser}
+	return export.Response{RecvNS: t.clock.NowNS(), Source: export.SourceUser}, false
 }

@@ -1,12 +1,15 @@
 package kserve
 
 import (
+	"slices"
+
 	"google.golang.org/grpc"
 
 	"github.com/pa-tools/pa/internal/sockstamp"
 	"github.com/pa-tools/pa/internal/sockstamp/grpcstamp"
 	"github.com/pa-tools/pa/internal/sockstamp/h2follow"
 	"github.com/pa-tools/pa/pkg/export"
+	"github.com/pa-tools/pa/pkg/recorder/backend"
 	"github.com/pa-tools/pa/pkg/recorder/rxclock"
 )
 
@@ -26,12 +29,16 @@ type streamStamps struct {
 	sent     int
 
 	ordinal uint64 // ordinal of the read that completed the last message; 0: unknown
+
+	// Of the responses of the request that is under way, ordinals of reads; 0: unknown.
+	first uint64   // read that brought the first byte
+	ends  []uint64 // reads that completed the responses
 }
 
-// message returns the stamp, on the run's clock, of the message that cs has just
-// received; ok is false if there is none. same reports that the read that completed
-// the message also completed the previous one.
-func (t *streamStamps) message(cs grpc.ClientStream, clock *rxclock.Clock) (ns uint64, source export.StampSource, same, ok bool) {
+// message returns the stamp of the message that cs has just received; ok is false if there
+// is none. same reports that the read that completed the message also completed the
+// previous one.
+func (t *streamStamps) message(cs grpc.ClientStream) (st sockstamp.Stamp, same, ok bool) {
 	if !t.looked {
 		t.looked = true
 		// The library forbids to ask before the first message.
@@ -47,19 +54,52 @@ func (t *streamStamps) message(cs grpc.ClientStream, clock *rxclock.Clock) (ns u
 	k := t.received
 	t.received++
 	if t.follower == nil {
-		return 0, 0, false, false
+		return sockstamp.Stamp{}, false, false
 	}
-	st, ok := t.follower.Message(t.stream, k)
+	st, ok = t.follower.Message(t.stream, k)
 	if !ok {
 		t.ordinal = 0
-		return 0, 0, false, false
+		return sockstamp.Stamp{}, false, false
 	}
 	same = st.Ordinal == t.ordinal
 	t.ordinal = st.Ordinal
-	return clock.FromWall(st.NS), export.StampSource(st.Source), same, true
+	return st, same, true
 }
 
-// firstByte returns when the first byte of the last message came; 0 if unknown.
+// begin begins a request of the call.
+func (t *streamStamps) begin() { t.first, t.ends = 0, t.ends[:0] }
+
+// keep notes that the last message is a response of the request.
+func (t *streamStamps) keep() { t.ends = append(t.ends, t.ordinal) }
+
+// revise replaces the kernel's stamps of the responses of x, which are complete, where
+// they may be too early.
+func (t *streamStamps) revise(x *backend.Exchange, clock *rxclock.Clock) {
+	r := &x.Request
+	if t.follower == nil || len(t.ends) != len(r.Responses) {
+		return // no stamps, or the answer was cut
+	}
+	known := slices.DeleteFunc(append([]uint64{t.first}, t.ends...), func(ordinal uint64) bool { return ordinal == 0 })
+	if len(known) == 0 {
+		return
+	}
+	revised := t.follower.Revised(slices.Min(known) - 1)
+	for _, st := range revised {
+		ns := clock.FromWall(st.NS)
+		if st.Ordinal == t.first {
+			r.FirstByteNS = ns
+		}
+		for i, end := range t.ends {
+			if p := &r.Responses[i]; end == st.Ordinal && p.Source == export.SourceKernel {
+				p.RecvNS, p.Source = ns, export.SourceUser
+				x.Waited++
+			}
+		}
+	}
+}
+
+// firstByte returns when the first byte of the last message, the first one of a request,
+// came; 0 if unknown.
 func (t *streamStamps) firstByte(clock *rxclock.Clock) uint64 {
 	if t.follower == nil {
 		return 0
@@ -68,6 +108,7 @@ func (t *streamStamps) firstByte(clock *rxclock.Clock) uint64 {
 	if !ok {
 		return 0
 	}
+	t.first = st.Ordinal
 	return clock.FromWall(st.NS)
 }
 

@@ -2,6 +2,7 @@ package openai
 
 import (
 	"bytes"
+	"cmp"
 	"io"
 	"net/http"
 	"slices"
@@ -22,6 +23,7 @@ const maxErrorBytes = 64 << 10
 //	begin(x)                 once for each request
 //	head(resp, at, read)     when the head is complete; not for interim answers
 //	data(p, at, read)        body bytes without framing, read by read
+//	revise(revisions, read)  once the last byte was read, if there was a head
 //	end(err)                 once, also without a head
 //
 // at and read are the stamp and the number of the socket read that brought the bytes.
@@ -85,11 +87,33 @@ func (a *answer) head(resp *http.Response, at stamp, read uint32) {
 	}
 }
 
+// revise replaces the kernel's stamps of reads. firstRead is the number of the read that
+// brought the first byte of the answer.
+func (a *answer) revise(revisions []revision, firstRead uint32) {
+	r := &a.x.Request
+	for _, v := range revisions {
+		if v.read == firstRead {
+			r.FirstByteNS = v.at.ns
+		}
+		if v.read == a.read && a.at.source == export.SourceKernel {
+			a.at = v.at // for the responses that end will add
+		}
+		i, _ := slices.BinarySearchFunc(r.Responses, v.read, func(p export.Response, read uint32) int { return cmp.Compare(p.Read, read) })
+		for ; i < len(r.Responses) && r.Responses[i].Read == v.read; i++ {
+			if p := &r.Responses[i]; p.Source == export.SourceKernel {
+				p.RecvNS, p.Source = v.at.ns, v.at.source
+				a.x.Waited++
+			}
+		}
+	}
+}
+
 // discard resets a to its state after begin. It drops the head and the data of an error
 // that was no answer to this request.
 func (a *answer) discard() {
 	r := &a.x.Request
 	r.Status, r.Code, r.ServerID = export.StatusUnknown, 0, ""
+	a.x.Waited = 0
 	a.resp, a.whole, a.over = nil, nil, nil
 }
 
@@ -201,6 +225,9 @@ func (a *answer) respond(raw []byte) {
 	r := &a.x.Request
 	r.Responses = append(r.Responses, export.Response{RecvNS: a.at.ns, Source: a.at.source, Read: a.read})
 	a.x.Raw = append(a.x.Raw, raw)
+	if a.at.waited {
+		a.x.Waited++
+	}
 	if a.x.Received != nil {
 		a.x.Received(len(r.Responses))
 	}

@@ -31,11 +31,11 @@ func TestAnswerChopped(t *testing.T) {
 	for range 200 {
 		x := &backend.Exchange{}
 		a.begin(x)
-		a.head(respond(200, "text/event-stream"), stamp{100, export.SourceKernel}, 0)
+		a.head(respond(200, "text/event-stream"), stamp{ns: 100, source: export.SourceKernel}, 0)
 		for pos, read := 0, uint32(1); pos < len(body); read++ {
 			n := min(1+rng.IntN(200), len(body)-pos)
 			pos += n
-			if err := a.data([]byte(body[pos-n:pos]), stamp{uint64(pos), export.SourceKernel}, read); err != nil {
+			if err := a.data([]byte(body[pos-n:pos]), stamp{ns: uint64(pos), source: export.SourceKernel}, read); err != nil {
 				t.Fatal(err)
 			}
 			for i, end := 0, 0; i < len(x.Raw); i++ {
@@ -100,11 +100,11 @@ func TestAnswerEnd(t *testing.T) {
 			a := answer{b: newBackend(t, Config{URL: "h", MaxAnswerMemory: 1000})}
 			x := &backend.Exchange{}
 			a.begin(x)
-			a.head(respond(tt.code, tt.contentType), stamp{1, export.SourceUser}, 0)
+			a.head(respond(tt.code, tt.contentType), stamp{ns: 1, source: export.SourceUser}, 0)
 			err := error(nil)
 			for rest := tt.body; rest != "" && err == nil; {
 				n := min(len(rest), 100)
-				err = a.data([]byte(rest[:n]), stamp{2, export.SourceUser}, 1)
+				err = a.data([]byte(rest[:n]), stamp{ns: 2, source: export.SourceUser}, 1)
 				rest = rest[n:]
 			}
 			if tt.err != nil || err == nil {

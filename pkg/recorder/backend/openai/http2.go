@@ -108,13 +108,15 @@ func (w *streamWatch) request() (start, sent stamp) {
 	return requestOnClock(w.clock, first, last)
 }
 
-func (w *streamWatch) head() (first stamp, whole span) {
+func (w *streamWatch) head() (first, whole span) {
 	begin, end, ok := w.f.Head(w.stream())
 	if !ok {
-		return stamp{}, span{}
+		return span{}, span{}
 	}
-	return onClock(w.clock, begin), readOf(w.clock, end, w.begun)
+	return readOf(w.clock, begin, w.begun), readOf(w.clock, end, w.begun)
 }
+
+func (w *streamWatch) revised() []revision { return revisions(w.clock, w.raw, w.begun) }
 
 func (w *streamWatch) at(offset int64) span {
 	st, end, ok := w.f.At(w.stream(), uint64(offset))

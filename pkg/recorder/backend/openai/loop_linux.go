@@ -55,11 +55,12 @@ type loopSender struct {
 	parser   http1.Parser
 	waited   bool // conn was idle, so the server may have closed it
 	reads    uint32
-	begun    stamp // start of the request
-	sent     stamp // end of the request
-	first    stamp // first byte of the answer; ns 0: none came
-	limited  bool  // timer runs because of [DONE]
-	late     bool  // the answer may be older than the request
+	before   uint64 // ordinal of the last read before the answer
+	begun    stamp  // start of the request
+	sent     stamp  // end of the request
+	first    stamp  // first byte of the answer; ns 0: none came
+	limited  bool   // timer runs because of [DONE]
+	late     bool   // the answer may be older than the request
 	writeErr error
 	err      error // end of the exchange; io.EOF for the end of the answer
 }
@@ -147,6 +148,9 @@ func (s *loopSender) attemptOn(ctx context.Context, c *loopConn, p *payload, r *
 		s.sent.ns = min(s.sent.ns, s.first.ns) // the write may have returned after the answer
 	}
 	r.StartNS, r.StartSource, r.SentNS, r.FirstByteNS = s.begun.ns, s.begun.source, s.sent.ns, s.first.ns
+	if s.reads > 0 {
+		s.answer.revise(revisions(s.b.clock, c, s.before), 0)
+	}
 	if s.waited && (s.late || s.first.ns == 0) && ctx.Err() == nil && (s.b.closing(began) || notDelivered(c, offset)) {
 		s.drop()
 		s.answer.discard()
@@ -224,7 +228,7 @@ func (s *loopSender) Data(p []byte, st sockstamp.Stamp) (over bool) {
 	at, read := onClock(s.b.clock, st), s.reads
 	s.reads++
 	if s.first.ns == 0 {
-		s.first = at
+		s.first, s.before = at, st.Ordinal-1
 	}
 	s.parser.Feed(p)
 	for {

@@ -55,11 +55,13 @@ type watcher interface {
 	begin(method string, bodyBytes int)
 	// request returns when the request left. Call it when the answer begins.
 	request() (start, sent stamp)
-	// head returns the stamp of the answer's first byte and the read that
-	// completed its head.
-	head() (first stamp, whole span)
+	// head returns the reads that brought the answer's first byte and completed its head.
+	head() (first, whole span)
 	// at returns the part of the body with the byte at offset.
 	at(offset int64) span
+	// revised returns the stamps that replace stamps of the answer's reads. Call it when
+	// the answer is complete.
+	revised() []revision
 	// answered reports whether any byte of an answer came.
 	answered() bool
 	// cause returns why there is no complete answer. err is the client's error.
@@ -128,10 +130,10 @@ func (s *sender) attemptOn(ctx context.Context, c *conn, p *payload, r *export.R
 	// Asked now, because the kernel's stamps of the writes are there by now.
 	start, sent := c.watch.request()
 	first, whole := c.watch.head()
-	if sent.source != export.SourceKernel && first.ns != 0 {
-		sent.ns = min(sent.ns, first.ns) // the write may have returned after the answer
+	if sent.source != export.SourceKernel && first.at.ns != 0 {
+		sent.ns = min(sent.ns, first.at.ns) // the write may have returned after the answer
 	}
-	r.StartNS, r.StartSource, r.SentNS, r.FirstByteNS = start.ns, start.source, sent.ns, first.ns
+	r.StartNS, r.StartSource, r.SentNS, r.FirstByteNS = start.ns, start.source, sent.ns, first.at.ns
 	if err != nil {
 		if waited && (!c.watch.answered() || strings.HasSuffix(err.Error(), closedIdle)) && ctx.Err() == nil && c.watch.notDelivered(err) {
 			s.drop()
@@ -148,17 +150,22 @@ func (s *sender) attemptOn(ctx context.Context, c *conn, p *payload, r *export.R
 		return true // the 408 is about the idle connection, before the request came
 	}
 	s.answer.head(resp, whole.at, whole.read)
-	if keep := s.read(ctx, c, resp); !keep || s.b.cfg.Reuse == backend.Fresh || !c.usable() {
+	if keep := s.read(ctx, c, resp, first.read); !keep || s.b.cfg.Reuse == backend.Fresh || !c.usable() {
 		s.drop()
 	}
 	return false
 }
 
 // read passes the body to the answer and reports whether the connection can be kept.
-func (s *sender) read(ctx context.Context, c *conn, resp *http.Response) (keep bool) {
+// firstRead is the number of the read that brought the first byte of the answer.
+func (s *sender) read(ctx context.Context, c *conn, resp *http.Response, firstRead uint32) (keep bool) {
+	end := func(err error) bool {
+		s.answer.revise(c.watch.revised(), firstRead)
+		return s.answer.end(err)
+	}
 	defer func() { _ = resp.Body.Close() }() // read to its end, or the connection goes
 	if resp.StatusCode == http.StatusSwitchingProtocols {
-		return s.answer.end(nil) // what follows is no body
+		return end(nil) // what follows is no body
 	}
 	if s.buf == nil {
 		s.buf = make([]byte, bodyBufferBytes)
@@ -177,7 +184,7 @@ func (s *sender) read(ctx context.Context, c *conn, resp *http.Response) (keep b
 			part := c.watch.at(offset)
 			k := int(min(int64(len(p)), part.end-offset))
 			if tooLong := s.answer.data(p[:k], part.at, part.read); tooLong != nil {
-				s.answer.end(giveUp(ctx, tooLong))
+				end(giveUp(ctx, tooLong))
 				return false
 			}
 			p, offset = p[k:], offset+int64(k)
@@ -186,13 +193,13 @@ func (s *sender) read(ctx context.Context, c *conn, resp *http.Response) (keep b
 			if err != io.EOF { //nolint:errorlint // the end of a body is not wrapped
 				err = c.watch.cause(err)
 			}
-			keep = s.answer.end(giveUp(ctx, err))
+			keep = end(giveUp(ctx, err))
 			return keep && (!limited || c.nc.SetReadDeadline(time.Time{}) == nil)
 		}
 		if s.answer.sawDone && !limited {
 			limited = true
 			if err := c.nc.SetReadDeadline(time.Now().Add(afterDone)); err != nil {
-				s.answer.end(err)
+				end(err)
 				return false
 			}
 		}

@@ -10,15 +10,34 @@ import (
 type stamp struct {
 	ns     uint64
 	source export.StampSource
+	waited bool // see [sockstamp.Stamp.Waited]
 }
 
 // onClock converts a socket's stamp to the run's clock.
 func onClock(clock *rxclock.Clock, s sockstamp.Stamp) stamp {
-	return stamp{clock.FromWall(s.NS), export.StampSource(s.Source)}
+	return stamp{clock.FromWall(s.NS), export.StampSource(s.Source), s.Waited}
 }
 
 // nowOn returns the present time, for bytes whose read is unknown.
-func nowOn(clock *rxclock.Clock) stamp { return stamp{clock.NowNS(), export.SourceUser} }
+func nowOn(clock *rxclock.Clock) stamp { return stamp{ns: clock.NowNS(), source: export.SourceUser} }
+
+// A revision replaces the stamp of a read of an answer.
+type revision struct {
+	read uint32 // number of the read
+	at   stamp
+}
+
+// revisions returns the revised stamps of the reads after the read with ordinal begun, the
+// last one before the answer.
+func revisions(clock *rxclock.Clock, conn interface {
+	Revised(ordinal uint64) []sockstamp.Stamp
+}, begun uint64) []revision {
+	var all []revision
+	for _, st := range conn.Revised(begun) {
+		all = append(all, revision{uint32(st.Ordinal - begun - 1), onClock(clock, st)})
+	}
+	return all
+}
 
 // requestOnClock converts the stamps of a request's first and last write to the run's
 // clock. It keeps their order even if the offset of the clocks has just changed.

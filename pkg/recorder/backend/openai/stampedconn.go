@@ -53,7 +53,7 @@ type stampedHTTPConn struct {
 	writeErr error
 	readErr  error // error of the last read, also of a read before the request
 
-	first    stamp // first byte of the answer; ns is 0 before it came
+	first    span  // read that brought the first byte of the answer; at.ns is 0 before it came
 	newest   span  // last read
 	headRead span  // read that completed the head
 	body     int64 // bytes of the body read so far
@@ -89,7 +89,7 @@ func (c *stampedHTTPConn) begin(method string, bodyBytes int) {
 	c.parser.Reset(method)
 	c.idle, c.fresh, c.writeErr = false, false, nil
 	c.begun, c.offset, c.began = c.raw.LastRead().Ordinal, c.raw.Written(), time.Now()
-	c.first, c.newest, c.headRead, c.body = stamp{}, span{}, span{}, 0
+	c.first, c.newest, c.headRead, c.body = span{}, span{}, span{}, 0
 	c.spans, c.past = c.spans[:0], 0
 	c.raw.Begin()
 }
@@ -190,8 +190,8 @@ func (c *stampedHTTPConn) unasked(p []byte) error {
 // stamp stores the stamp of the read that just returned.
 func (c *stampedHTTPConn) stamp() {
 	c.newest = readOf(c.b.clock, c.raw.LastRead(), c.begun)
-	if c.first.ns == 0 {
-		c.first = c.newest.at
+	if c.first.at.ns == 0 {
+		c.first = c.newest
 	}
 }
 
@@ -237,9 +237,8 @@ func (c *stampedHTTPConn) at(offset int64) span {
 
 const endless = 1<<63 - 1
 
-// head returns the stamp of the answer's first byte, and the read that completed
-// its head.
-func (c *stampedHTTPConn) head() (first stamp, whole span) {
+// head returns the reads that brought the answer's first byte and completed its head.
+func (c *stampedHTTPConn) head() (first, whole span) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.first, c.headRead
@@ -252,11 +251,19 @@ func (c *stampedHTTPConn) request() (start, sent stamp) {
 	return requestOnClock(c.b.clock, first, last)
 }
 
+// revised returns the revised stamps of the answer's reads.
+func (c *stampedHTTPConn) revised() []revision {
+	c.mu.Lock()
+	begun := c.begun
+	c.mu.Unlock()
+	return revisions(c.b.clock, c.raw, begun)
+}
+
 // answered reports whether any byte of an answer came.
 func (c *stampedHTTPConn) answered() bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return c.first.ns != 0
+	return c.first.at.ns != 0
 }
 
 // notDelivered reports whether the server's side received nothing of the request, or
@@ -285,9 +292,9 @@ func (c *stampedHTTPConn) cause(err error) error {
 		return fmt.Errorf("while sending: %w", c.writeErr)
 	case c.readErr == nil || c.idle:
 		return backend.WithoutHTTPPrefix(err)
-	case c.first.ns == 0 && c.surplus:
+	case c.first.at.ns == 0 && c.surplus:
 		return c.readErr
-	case c.first.ns == 0:
+	case c.first.at.ns == 0:
 		return &noAnswerError{c.readErr}
 	case c.readErr == io.EOF: //nolint:errorlint // no Conn wraps it
 		if c.parser.EOF() == http1.Failed {
