@@ -169,6 +169,10 @@ $(PLATFORMS:%=dist-%): dist-%: dist-clean
 test-dist: ## install what make dist made, and run it (Linux: dpkg-deb, rpm2cpio, cpio, skopeo, Python)
 	$(GO) test -C tools/release -tags dist -count=1 $(TESTFLAGS) .
 
+.PHONY: test-hosts
+test-hosts: ## hold the times of 100,000 messages a protocol to a capture, between two networks of this machine (Linux; 6 minutes)
+	HOSTS_MESSAGES=100000 $(GO) test -count=1 -timeout 15m -v -run 'TestStampsBetweenHosts|TestStampsOverLossyLink' -parallel 1 $(TESTFLAGS) ./cmd/pa-record
+
 .PHONY: test-realservers
 test-realservers: build ## test against real servers and tools; installs them on first use (Linux x86-64, Python)
 	$(GO) test -tags realservers -count=1 -timeout 40m $(TESTFLAGS) ./test/realservers/...

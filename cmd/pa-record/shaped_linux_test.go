@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"encoding/binary"
 	"errors"
 	"fmt"
 	"io"
@@ -20,6 +19,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/pa-tools/pa/internal/exporttest"
+	"github.com/pa-tools/pa/internal/linktest"
 	"github.com/pa-tools/pa/internal/sockstamp/stamptest"
 	"github.com/pa-tools/pa/internal/testenv"
 	"github.com/pa-tools/pa/pkg/export"
@@ -43,7 +43,7 @@ func inShapedNetwork(bytesPerSecond string) int {
 	rate, err := strconv.ParseUint(bytesPerSecond, 10, 32)
 	mustDo(err)
 	loopbackUp(1500)
-	if err := shapeLoopback(uint32(rate)); errors.Is(err, unix.ENOENT) || errors.Is(err, unix.EOPNOTSUPP) {
+	if err := linktest.Shape("lo", uint32(rate)); errors.Is(err, unix.ENOENT) || errors.Is(err, unix.EOPNOTSUPP) {
 		return exitNoShaping
 	} else {
 		mustDo(err)
@@ -73,59 +73,6 @@ func answerWholeText(w http.ResponseWriter, r *http.Request) {
 	}
 	w.Header().Set("Content-Type", "application/json")
 	_, _ = io.WriteString(w, body)
-}
-
-// shapeLoopback is "tc qdisc add dev lo root tbf rate … burst 32kb limit 25mb".
-func shapeLoopback(bytesPerSecond uint32) error {
-	const (
-		loopbackIndex = 1
-		burst         = 32 << 10 // bytes
-		limit         = 25 << 20
-		optionParms   = 1 // TCA_TBF_PARMS
-		optionBurst   = 6 // TCA_TBF_BURST
-		ethernet      = 1 // TC_LINKLAYER_ETHERNET
-	)
-	native := binary.NativeEndian
-	attribute := func(kind uint16, data []byte) []byte {
-		b := native.AppendUint16(nil, uint16(4+len(data)))
-		b = append(native.AppendUint16(b, kind), data...)
-		return append(b, make([]byte, -len(b)&3)...)
-	}
-	parms := make([]byte, 36) // struct tc_tbf_qopt: two of tc_ratespec, limit, buffer, mtu
-	parms[1] = ethernet
-	native.PutUint32(parms[8:], bytesPerSecond)
-	native.PutUint32(parms[24:], limit)
-	options := slices.Concat(attribute(optionParms, parms), attribute(optionBurst, native.AppendUint32(nil, burst)))
-
-	m := make([]byte, unix.SizeofNlMsghdr+20) // struct tcmsg
-	native.PutUint16(m[4:], unix.RTM_NEWQDISC)
-	native.PutUint16(m[6:], unix.NLM_F_REQUEST|unix.NLM_F_ACK|unix.NLM_F_CREATE|unix.NLM_F_REPLACE)
-	native.PutUint32(m[unix.SizeofNlMsghdr+4:], loopbackIndex)
-	native.PutUint32(m[unix.SizeofNlMsghdr+8:], 1<<16)       // handle 1:
-	native.PutUint32(m[unix.SizeofNlMsghdr+12:], 0xffffffff) // TC_H_ROOT
-	m = slices.Concat(m, attribute(1, []byte("tbf\x00")), attribute(2, options))
-	native.PutUint32(m, uint32(len(m)))
-
-	s, err := unix.Socket(unix.AF_NETLINK, unix.SOCK_RAW|unix.SOCK_CLOEXEC, unix.NETLINK_ROUTE)
-	if err != nil {
-		return err
-	}
-	defer unix.Close(s)
-	if err := unix.Sendto(s, m, 0, &unix.SockaddrNetlink{Family: unix.AF_NETLINK}); err != nil {
-		return err
-	}
-	answer := make([]byte, 4096)
-	n, _, err := unix.Recvfrom(s, answer, 0)
-	if err != nil {
-		return err
-	}
-	if n < unix.SizeofNlMsghdr+4 {
-		return errors.New("no answer of the kernel about the token bucket filter")
-	}
-	if code := int32(native.Uint32(answer[unix.SizeofNlMsghdr:])); code != 0 {
-		return unix.Errno(-code)
-	}
-	return nil
 }
 
 // Over a link of 100 Mbit/s the time that a long request takes to be sent is part of

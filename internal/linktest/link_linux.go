@@ -18,6 +18,9 @@ import (
 // addrs are the addresses of the two networks.
 var addrs = [2]string{"10.77.0.1", "10.77.0.2"}
 
+// deviceName is the name of the TUN interface in each network.
+const deviceName = "link0"
+
 // maxPacketBytes is more than the MTU of a TUN interface.
 const maxPacketBytes = 4096
 
@@ -152,10 +155,10 @@ func openTUN(addr string) (tun *os.File, err error) {
 		return nil, errors.Join(err, unix.Close(fd))
 	}
 	do("flags", "lo", s, unix.SIOCSIFFLAGS, flags(unix.IFF_UP|unix.IFF_RUNNING))
-	do("creation", "link0", fd, unix.TUNSETIFF, flags(unix.IFF_TUN|unix.IFF_NO_PI))
-	do("address", "link0", s, unix.SIOCSIFADDR, ip(a[:]...))
-	do("netmask", "link0", s, unix.SIOCSIFNETMASK, ip(255, 255, 255, 0))
-	do("flags", "link0", s, unix.SIOCSIFFLAGS, flags(unix.IFF_UP|unix.IFF_RUNNING))
+	do("creation", deviceName, fd, unix.TUNSETIFF, flags(unix.IFF_TUN|unix.IFF_NO_PI))
+	do("address", deviceName, s, unix.SIOCSIFADDR, ip(a[:]...))
+	do("netmask", deviceName, s, unix.SIOCSIFNETMASK, ip(255, 255, 255, 0))
+	do("flags", deviceName, s, unix.SIOCSIFFLAGS, flags(unix.IFF_UP|unix.IFF_RUNNING))
 	if err != nil {
 		return nil, errors.Join(err, unix.Close(fd))
 	}

@@ -47,10 +47,10 @@
 // missing segment.
 //
 // The kernel's count of segments that came out of order (TCP_INFO) tells which stamps
-// are right. The count is asked for after every 16th read, after a read that
-// is 10 ms later than its stamp, and at each of the 64 reads after the count has changed.
+// are right. The count is asked for after every 8th read, after a read that
+// is 100 ms later than its stamp, and at each of the 64 reads after the count has changed.
 // So a stamp may be replaced after [Conn.LastRead] has returned it: [Conn.Revised] asks, and
-// returns the stamps that count. Up to 15 reads before a segment out of order lose a right
+// returns the stamps that count. Up to 7 reads before a segment out of order lose a right
 // stamp this way. Linux counts since 5.4; before that, no stamp is replaced.
 //
 // Below crypto/tls, [Conn.LastRead] after a Read of the [tls.Conn] is the
@@ -89,7 +89,7 @@
 //
 // # Costs
 //
-// A read is the one system call it always was, and allocates nothing. After every 16th
+// A read is the one system call it always was, and allocates nothing. After every 8th
 // read, and once by [Conn.Revised], one more asks for missing segments. The
 // error queue is read before a read while stamps of writes are outstanding, on
 // demand, and by a long series of writes without a read: one or two system calls

@@ -5,13 +5,13 @@ import "time"
 const (
 	// askEvery is the number of reads after which the kernel is asked for the segments
 	// that came out of order.
-	askEvery = 16
+	askEvery = 8
 	// carefulReads is the number of reads after a segment out of order for which the
 	// kernel is asked at each read.
 	carefulReads = 64
 	// lateRead is the time from a stamp to its read after which the kernel is asked at
 	// once: the bytes may have waited for a retransmission.
-	lateRead = 10 * time.Millisecond
+	lateRead = 100 * time.Millisecond
 	// maxRevised is the number of revised stamps that are kept. Then the kernel is asked
 	// at each read, so that no more are revised.
 	maxRevised = 1024

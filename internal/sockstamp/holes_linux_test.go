@@ -186,7 +186,7 @@ func holesOf(t *testing.T, name string, r reader, server io.Writer, link *lossyL
 			t.Errorf("%s: %s: %+v, %v before the hole was filled", name, what, st, early(st))
 		}
 	}
-	const long = 50 * time.Millisecond // so that the second try is lost, too
+	const long = 150 * time.Millisecond // more than lateRead, and so that the second try is lost, too
 
 	inOrder(20)
 	h := link.lose("brief", 0)
