@@ -367,10 +367,11 @@ func (c *collector) addRow(l *levelRows, q *analyze.Observed, index, begin uint6
 	}
 	if !timed {
 		r.beginNS = math.MaxInt64 // after all others
+		candidate.beginNS = r.beginNS
 	} else {
 		c.addRowTimes(r, q, begin, whole && stall > 0)
 	}
-	c.rows.add(l, r)
+	c.rows.add(l, candidate, r)
 }
 
 // mostStalls is the number of stalls of a request that are kept.
@@ -514,7 +515,7 @@ func (c *collector) finish(report *analyze.Report) (*Run, error) {
 }
 
 // byBegin compares rows by their begins.
-func byBegin(a, b *row) int { return cmp.Compare(a.beginNS, b.beginNS) }
+func byBegin(a, b keptRow) int { return cmp.Compare(a.beginNS, b.beginNS) }
 
 // sort sorts the rows by rank, begin and number.
 func (l *levelRows) sort() {
@@ -522,11 +523,11 @@ func (l *levelRows) sort() {
 		rank    int
 		beginNS int64
 		id      uint64
-		row     *row
+		kept    int
 	}
 	places := make([]place, len(l.kept))
 	for i, r := range l.kept {
-		places[i] = place{r.rank, r.beginNS, r.id, r}
+		places[i] = place{r.row.rank, r.beginNS, r.row.id, i}
 	}
 	slices.SortFunc(places, func(a, b place) int {
 		if a.rank == b.rank && a.beginNS != b.beginNS {
@@ -534,8 +535,9 @@ func (l *levelRows) sort() {
 		}
 		return cmp.Or(cmp.Compare(a.rank, b.rank), cmp.Compare(a.id, b.id))
 	})
+	unsorted := slices.Clone(l.kept)
 	for i := range places {
-		l.kept[i] = places[i].row
+		l.kept[i] = unsorted[places[i].kept]
 	}
 }
 
@@ -546,8 +548,8 @@ func (c *collector) addRequests(level *Level, l *levelRows, streamed bool) {
 		var spans []lanes.Span
 		var timed []*row
 		to := from
-		for ; to < len(l.kept) && l.kept[to].rank == l.kept[from].rank; to++ {
-			if r := l.kept[to]; r.timed {
+		for ; to < len(l.kept) && l.kept[to].row.rank == l.kept[from].row.rank; to++ {
+			if r := l.kept[to].row; r.timed {
 				timed = append(timed, r)
 				spans = append(spans, lanes.Span{BeginNS: uint64(r.beginNS - c.originNS), EndNS: uint64(r.endNS - c.originNS), Slot: r.slot})
 			}
@@ -564,7 +566,7 @@ func (c *collector) addRequests(level *Level, l *levelRows, streamed bool) {
 	}
 	level.Requests = make([]Request, len(l.kept))
 	for i, r := range l.kept {
-		level.Requests[i] = c.request(r, streamed)
+		level.Requests[i] = c.request(r.row, streamed)
 	}
 	l.kept = nil
 }

@@ -53,6 +53,12 @@ type rowStalls struct {
 	leftOut int
 }
 
+// A keptRow is a row, and beside it what decides whether it stays kept: rows are not beside each other in memory.
+type keptRow struct {
+	candidate
+	row *row
+}
+
 // candidate is what decides whether a request is kept.
 type candidate struct {
 	key                 int64
@@ -89,12 +95,16 @@ func (x *rows) textsOf(t rowTexts) int32 {
 	return int32(n - 1)
 }
 
-// forget leaves out the texts and the stalls of rows that are not kept.
+// forget leaves out the texts and the stalls of rows that are not kept, if they are many.
 func (x *rows) forget() {
+	if len(x.texts) < x.most && len(x.stalls) < x.most {
+		return
+	}
 	texts, stalls := x.texts, x.stalls
 	x.texts, x.stalls = nil, make([]rowStalls, 1)
 	for _, l := range x.levels {
-		for _, r := range l.kept {
+		for i := range l.kept {
+			r := l.kept[i].row
 			r.texts = x.textsOf(texts[r.texts])
 			if r.stalls > 0 {
 				x.stalls = append(x.stalls, stalls[r.stalls])
@@ -124,7 +134,7 @@ func (x *rows) newRow() *row {
 
 // levelRows are the rows of a level.
 type levelRows struct {
-	kept []*row
+	kept []keptRow
 	seen int
 	// failures counts the failures seen; failureLimit is the key from which failures are not kept.
 	failures     int
@@ -165,8 +175,8 @@ func (l *levelRows) stratum(begin int64) int {
 }
 
 // add adds a row to a level.
-func (x *rows) add(l *levelRows, r *row) {
-	l.kept = append(l.kept, r)
+func (x *rows) add(l *levelRows, c candidate, r *row) {
+	l.kept = append(l.kept, keptRow{c, r})
 	x.held++
 	if x.held > 2*x.most {
 		x.prune()
@@ -223,7 +233,7 @@ func shares(want []int, n int) []int {
 func (l *levelRows) prune(x *rows, failures, others int) {
 	scratch := &x.scratch
 	all := l.kept
-	var rest []*row
+	var rest []keptRow
 	l.kept = all[:0:0]
 	nFailed := 0
 	for _, r := range all {
@@ -234,7 +244,7 @@ func (l *levelRows) prune(x *rows, failures, others int) {
 		}
 	}
 	if nFailed > failures {
-		l.failureLimit = valueAt(all, failures, scratch, func(r *row) (int64, bool) { return r.key, r.failed })
+		l.failureLimit = valueAt(all, failures, scratch, func(r *keptRow) (int64, bool) { return r.key, r.failed })
 	}
 	for _, r := range all {
 		switch {
@@ -242,7 +252,7 @@ func (l *levelRows) prune(x *rows, failures, others int) {
 		case r.key < l.failureLimit:
 			l.kept = append(l.kept, r)
 		default:
-			x.free = append(x.free, r)
+			x.free = append(x.free, r.row)
 		}
 	}
 	if len(rest) <= others {
@@ -252,12 +262,12 @@ func (l *levelRows) prune(x *rows, failures, others int) {
 	l.cut = true
 	worst := others / worstShare
 	place := len(rest) - 1 - worst
-	l.stall = max(valueAt(rest, place, scratch, func(r *row) (int64, bool) { return r.stallNS, true }), 0)
-	l.ttft = max(valueAt(rest, place, scratch, func(r *row) (int64, bool) { return r.ttftNS, true }), 0)
-	l.e2el = max(valueAt(rest, place, scratch, func(r *row) (int64, bool) { return r.e2elNS, true }), 0)
+	l.stall = max(valueAt(rest, place, scratch, func(r *keptRow) (int64, bool) { return r.stallNS, true }), 0)
+	l.ttft = max(valueAt(rest, place, scratch, func(r *keptRow) (int64, bool) { return r.ttft, true }), 0)
+	l.e2el = max(valueAt(rest, place, scratch, func(r *keptRow) (int64, bool) { return r.e2el, true }), 0)
 	drawn := rest[:0]
 	for _, r := range rest {
-		if r.stallNS > l.stall || r.ttftNS > l.ttft || r.e2elNS > l.e2el {
+		if r.stallNS > l.stall || r.ttft > l.ttft || r.e2el > l.e2el {
 			l.kept = append(l.kept, r)
 			others--
 		} else {
@@ -268,10 +278,10 @@ func (l *levelRows) prune(x *rows, failures, others int) {
 }
 
 // valueAt returns the value at a place in ascending order, among those for which of returns true.
-func valueAt(all []*row, place int, scratch *[]int64, of func(*row) (int64, bool)) int64 {
+func valueAt(all []keptRow, place int, scratch *[]int64, of func(*keptRow) (int64, bool)) int64 {
 	values := (*scratch)[:0]
-	for _, r := range all {
-		if v, ok := of(r); ok {
+	for i := range all {
+		if v, ok := of(&all[i]); ok {
 			values = append(values, v)
 		}
 	}
@@ -316,30 +326,36 @@ func nth(values []int64, place int) int64 {
 }
 
 // draw keeps at most n rows, evenly over time.
-func (l *levelRows) draw(x *rows, rest []*row, n int) {
+func (l *levelRows) draw(x *rows, rest []keptRow, n int) {
 	l.fromNS, l.toNS = math.MaxInt64, math.MinInt64
 	for _, r := range rest {
 		l.fromNS, l.toNS = min(l.fromNS, r.beginNS), max(l.toNS, r.beginNS)
 	}
 	strata := min(max(n/leastOfStratum, 1), mostStrata)
 	l.limits = make([]int64, strata)
-	groups, want := make([][]*row, strata), make([]int, strata)
-	for _, r := range rest {
-		s := l.stratum(r.beginNS)
-		groups[s] = append(groups[s], r)
-		want[s]++
+	groups, want := make([][]keptRow, strata), make([]int, strata)
+	for i := range rest {
+		want[l.stratum(rest[i].beginNS)]++
+	}
+	free := make([]keptRow, len(rest))
+	for s, n := range want {
+		groups[s], free = free[:0:n], free[n:]
+	}
+	for i := range rest {
+		s := l.stratum(rest[i].beginNS)
+		groups[s] = append(groups[s], rest[i])
 	}
 	got := shares(want, n)
 	for s, g := range groups {
 		l.limits[s] = math.MaxInt64
 		if got[s] < len(g) {
-			l.limits[s] = valueAt(g, got[s], &x.scratch, func(r *row) (int64, bool) { return r.key, true })
+			l.limits[s] = valueAt(g, got[s], &x.scratch, func(r *keptRow) (int64, bool) { return r.key, true })
 		}
 		for _, r := range g {
 			if r.key < l.limits[s] {
 				l.kept = append(l.kept, r)
 			} else {
-				x.free = append(x.free, r)
+				x.free = append(x.free, r.row)
 			}
 		}
 	}
