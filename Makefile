@@ -67,7 +67,7 @@ test-crash: ## kill pa-record KILLS (200) times at random moments, and compare w
 # start hundreds of them.
 .PHONY: race
 race: ## run the tests under the race detector; needs a C compiler
-	GORACE="atexit_sleep_ms=50 $$GORACE" CGO_ENABLED=1 $(GO) test -race -timeout 30m $(TESTFLAGS) ./...
+	$(TESTENV) GORACE="atexit_sleep_ms=50 $$GORACE" CGO_ENABLED=1 $(GO) test -race -timeout 30m $(TESTFLAGS) ./...
 
 .PHONY: lint
 lint: bin/tools/golangci-lint bin/tools/deadcode ## go vet, golangci-lint and deadcode, as CI runs them

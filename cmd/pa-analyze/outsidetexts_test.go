@@ -11,6 +11,8 @@ import (
 	"strings"
 	"testing"
 	"unicode"
+
+	"github.com/pa-tools/pa/internal/testenv"
 )
 
 // outsideTexts is an export whose texts come from servers, data sets and other tools.
@@ -80,6 +82,7 @@ func withOutsideTexts(t *testing.T, hostile func(place int) bool) string {
 // TestOutsideTexts gives every command files in which one text that comes from outside
 // is hostile, or all are, and files with such a name. No output lets it through.
 func TestOutsideTexts(t *testing.T) { // not parallel: it changes the working directory
+	testenv.NoRace(t)
 	t.Chdir(t.TempDir())
 	write := func(name, content string) string {
 		if err := os.WriteFile(name, []byte(content), 0o600); err != nil {

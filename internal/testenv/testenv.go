@@ -18,6 +18,16 @@ func Long(t testing.TB) {
 	}
 }
 
+// NoRace skips the test under the race detector, which finds nothing in it that it does not find
+// in other tests: the test measures memory, computes for long in one goroutine, or repeats
+// with other inputs what a quicker test runs. make test and make test-long run it.
+func NoRace(t testing.TB) {
+	t.Helper()
+	if Race {
+		t.Skip("left to make test-long")
+	}
+}
+
 // IsLong reports whether make test-long runs the tests.
 func IsLong() bool { return os.Getenv(longVariable) != "" }
 

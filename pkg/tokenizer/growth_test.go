@@ -50,6 +50,7 @@ func charsmap(b byte, text string) string {
 // A tokenizer whose normalizers would turn a few bytes into gigabytes counts nothing,
 // returns an error from Err, and takes little memory, with any kind of normalizer.
 func TestNormalizerGrowth(t *testing.T) { // not parallel: it measures allocations
+	testenv.NoRace(t)
 	const tail = `]},"added_tokens":[{"id":1,"content":"<s>","special":true}],"model":{"type":"WordLevel","vocab":{"a":0},"unk_token":"a"}}`
 	for name, steps := range longSteps() {
 		t.Run(name, func(t *testing.T) {

@@ -17,6 +17,7 @@ import (
 // The short version of make stats-validation: the same command and cells, fewer
 // repetitions, bounds with an allowance for chance.
 func TestValidation(t *testing.T) {
+	testenv.NoRace(t)
 	t.Parallel()
 	var out, broken bytes.Buffer
 	reps := strconv.Itoa(40 / testenv.Stride(13))
@@ -44,6 +45,7 @@ func TestValidation(t *testing.T) {
 // the naive kind, given where the rule says n/a or instead of the others, break
 // the promise also in the short version.
 func TestBoundsFindNaiveIntervals(t *testing.T) {
+	testenv.NoRace(t)
 	t.Parallel()
 	s := &simulation{seed: 1, reps: 40}
 	for _, p := range processes()[1:] {
@@ -84,6 +86,7 @@ func TestSojournExponential(t *testing.T) {
 // The processes are what they are said to be: one long run of each has the
 // values that the tables measure against.
 func TestTruth(t *testing.T) {
+	testenv.NoRace(t)
 	t.Parallel()
 	for _, p := range processes() {
 		n := 2_000_000 / testenv.Stride(4)

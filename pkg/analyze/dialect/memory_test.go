@@ -101,6 +101,7 @@ func (counter) AddSpecial(ids []uint32) []uint32 { return ids }
 // Memory does not grow with the text of a run: of 12 MB of it, read by several
 // dialects at once, at no time more than 8 MB are in use.
 func TestMemory(t *testing.T) {
+	testenv.NoRace(t)
 	const requests, chunks, bytes = 96, 16, 8 << 10
 	const total = requests * chunks * bytes
 	ctx := context.Background()
@@ -133,6 +134,7 @@ func TestMemory(t *testing.T) {
 // Memory hardly grows with the requests of a run, read for all definitions at once: by less
 // than 700 bytes for a request, of which each has 60 gaps.
 func TestMemoryOfValues(t *testing.T) {
+	testenv.NoRace(t)
 	for _, requests := range []int{2048, 40_000} {
 		t.Run(strconv.Itoa(requests), func(t *testing.T) {
 			if requests > 2048 {

@@ -12,6 +12,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/pa-tools/pa/internal/testenv"
 	"github.com/pa-tools/pa/pkg/analyze"
 	"github.com/pa-tools/pa/pkg/analyze/inference"
 	"github.com/pa-tools/pa/pkg/export"
@@ -19,6 +20,7 @@ import (
 
 // Each difference is seen; a difference that changes what the numbers mean refuses.
 func TestDifferences(t *testing.T) {
+	testenv.NoRace(t)
 	base := recipe{seed: 1, requests: 30, tokens: 4, ttft: 30, itl: 20, prompts: 3}
 	each := func(m *memory, f func(*export.Request)) {
 		for i := range m.requests[0] {

@@ -75,6 +75,7 @@ func TestTurns(t *testing.T) {
 // Without drift, drift and turns are found in at most 5 % of rigs, and with a strong one
 // nearly always. The bounds of the first are three standard errors.
 func TestFalseAlarms(t *testing.T) {
+	testenv.NoRace(t)
 	rigs := 200
 	if testenv.IsLong() {
 		rigs = 20_000

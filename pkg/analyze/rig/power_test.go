@@ -66,6 +66,7 @@ func TestSmallestOfManyRuns(t *testing.T) {
 // Few runs: the comparison itself finds the smallest change in 80 % of the cases, and no
 // change in at most 5 %. The bounds are three standard errors of the simulation.
 func TestSmallestBySimulation(t *testing.T) {
+	testenv.NoRace(t)
 	pairs := 500
 	if testenv.IsLong() {
 		pairs = 100_000

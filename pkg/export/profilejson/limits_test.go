@@ -68,6 +68,7 @@ func peak(step func(i int) bool) uint64 {
 // Memory does not grow with the file: 62 MB, or 500 MB, in less than 32 MB, whichever way
 // the header is found.
 func TestReaderMemory(t *testing.T) {
+	testenv.NoRace(t)
 	request := string(appendGenerated(nil, 1, 100)) + ","
 	last := string(appendGenerated(nil, 2, 100))
 	const usual = `{"experiments":[{"experiment":{"mode":"concurrency","value":8},"requests":[`
@@ -109,6 +110,7 @@ func TestReaderMemory(t *testing.T) {
 // A value of 200 MB, or 10 GB, is refused after the limit, without reading the rest of it
 // while reading requests, and the requests before it are delivered.
 func TestReaderHugeValue(t *testing.T) {
+	testenv.NoRace(t)
 	const limit = 1 << 20
 	good := `{"timestamp":1,"response_timestamps":[2]},`
 	for _, tt := range []struct {

@@ -4,10 +4,13 @@ import (
 	"bytes"
 	"os"
 	"testing"
+
+	"github.com/pa-tools/pa/internal/testenv"
 )
 
 // TestTrain checks that training on the corpus gives tokenizer.json.
 func TestTrain(t *testing.T) {
+	testenv.NoRace(t)
 	corpus, err := os.ReadFile("../corpus.txt")
 	if err != nil {
 		t.Fatal(err)

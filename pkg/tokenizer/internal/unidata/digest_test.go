@@ -6,12 +6,15 @@ import (
 	"fmt"
 	"slices"
 	"testing"
+
+	"github.com/pa-tools/pa/internal/testenv"
 )
 
 // TestEveryCharacter holds the properties and normal forms of every code point to a digest
 // of the library's answers. A change of golang.org/x/text, which holds the decompositions, must
 // not change them.
 func TestEveryCharacter(t *testing.T) {
+	testenv.NoRace(t)
 	const want = "7fd6221c72d5122ba78c87e7840d5778168a24e544934109331773ca66d127af"
 	n, p := loadNorm(), Load()
 	h := sha256.New()
