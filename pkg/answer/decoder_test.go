@@ -204,10 +204,11 @@ func TestDecodeAssumed(t *testing.T) {
 func FuzzDecode(f *testing.F) {
 	for _, s := range []string{
 		role + delta("a") + thought + usage5 + done, ": ping\r\n\r\n" + delta("ä"), "\ufeff" + delta("a"),
-		`{"choices":[{"text":"a"}]}`, `[{"generated_text":"a"}]`, "\ufeff \n{\"error\":\"x\"}",
+		`{"choices":[{"text":"a"}]}`, `[{"generated_text":"a"}]`, "\ufeff \n{\"error\":\"x\"}", "\ufeff \ufeff \n\n{",
 		"event: error\ndata: x\n\n", "data: {\"text_output\":\"a\"}\n\ndata: {\"token\":{\"text\":\"b\"}}\n\n", "data: {\n", "\r\r\n",
 	} {
 		f.Add(s, uint16(3), uint16(9), uint8(0))
+		f.Add(s, uint16(1), uint16(9), uint8(1))
 	}
 	f.Fuzz(func(t *testing.T, body string, a, b uint16, kind uint8) {
 		d := Decoder{ServiceKind: []string{"openai", "", "triton"}[kind%3], KeepText: true}

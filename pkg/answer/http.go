@@ -3,6 +3,7 @@ package answer
 import (
 	"bytes"
 	"math"
+	"strings"
 
 	"github.com/go-json-experiment/json/jsontext"
 
@@ -56,21 +57,31 @@ func (d *Decoder) isHTTP(r *export.Request) bool {
 	return head[0] == '{' || head[0] == '[' || looksLikeSSE(head)
 }
 
-// bodyHead returns the start of the body after white space, long enough to recognize
-// its format. The first piece can be a single byte.
+// byteOrderMark may stand at the start of a body, once.
+const byteOrderMark = "\ufeff"
+
+// bodyHead returns the start of the body after a byte order mark and white space, long enough
+// to recognize its format. The first piece can be a single byte.
 func bodyHead(r *export.Request) []byte {
 	const longest = 6 // "retry:", "event:"
 	var head []byte
+	atStart := true // head may hold the start of a byte order mark
 	for i := range r.Responses {
 		piece := bodyOf(&r.Responses[i])
 		for len(piece) > 0 && len(head) < longest {
 			n := min(len(piece), 64)
 			if head == nil {
-				head = trimFront(piece[:n:n]) // no copy in the usual case
+				head = piece[:n:n] // no copy in the usual case
 			} else {
-				head = trimFront(append(head, piece[:n]...))
+				head = append(head, piece[:n]...)
 			}
 			piece = piece[n:]
+			switch {
+			case !atStart:
+				head = trimBlanks(head)
+			case len(head) >= len(byteOrderMark) || !strings.HasPrefix(byteOrderMark, string(head)):
+				head, atStart = trimFront(head), false
+			}
 		}
 		if len(head) >= longest {
 			break
@@ -88,10 +99,11 @@ func looksLikeSSE(text []byte) bool {
 	return false
 }
 
-// trimFront cuts a byte order mark and white space off the front.
-func trimFront(b []byte) []byte {
-	return bytes.TrimLeft(bytes.TrimPrefix(b, []byte("\ufeff")), " \t\r\n")
-}
+// trimFront cuts a byte order mark and white space off the front of a body.
+func trimFront(b []byte) []byte { return trimBlanks(bytes.TrimPrefix(b, []byte(byteOrderMark))) }
+
+// trimBlanks cuts white space off the front.
+func trimBlanks(b []byte) []byte { return bytes.TrimLeft(b, " \t\r\n") }
 
 func (h *httpDecoder) decode(d *Decoder, r *export.Request) {
 	h.split.Reset()

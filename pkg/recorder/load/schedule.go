@@ -132,7 +132,8 @@ func (s *gapSchedule) Next() (time.Duration, bool) {
 	gap := s.gaps[s.i]
 	s.i = (s.i + 1) % len(s.gaps)
 	if s.at > math.MaxInt64-gap {
-		return math.MaxInt64, true
+		s.at = math.MaxInt64 // also for later, shorter gaps
+		return s.at, true
 	}
 	s.at += gap
 	return scaled(s.at, s.speed), true
