@@ -6,6 +6,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -25,6 +26,50 @@ func TestFlagPages(t *testing.T) {
 		}
 		if diff := cmp.Diff(strings.Split(want, "\n"), strings.Split(read(t, name), "\n")); diff != "" {
 			t.Errorf("%s (-program +page; go test ./test/docs -update writes it):\n%s", name, diff)
+		}
+	}
+}
+
+// Flags that the tables of docs/from give for another tool's flags exist.
+func TestFlagsForOtherTools(t *testing.T) {
+	exist := map[string]bool{}
+	for _, page := range []string{"flags-pa-record.md", "flags-pa-analyze.md"} {
+		for _, m := range regexp.MustCompile("(?m)^\\| `([^`]*)` \\|").FindAllStringSubmatch(read(t, "docs/reference/"+page), -1) {
+			for _, name := range strings.Split(m[1], ", ") {
+				name, _, _ = strings.Cut(name, " ")
+				exist[name] = true
+			}
+		}
+	}
+	quoted, flag := regexp.MustCompile("`[^`]*`"), regexp.MustCompile(`(?:^|[ `+"`"+`])(--?[a-z][a-z0-9-]*)`)
+	for _, name := range pages(t) {
+		if !strings.HasPrefix(name, "docs/from/") {
+			continue
+		}
+		ours, found := -1, 0
+		for i, line := range strings.Split(read(t, name), "\n") {
+			cells := strings.Split(line, " | ")
+			switch {
+			case !strings.HasPrefix(line, "|"):
+				ours = -1
+			case ours < 0:
+				ours = slices.IndexFunc(cells, func(c string) bool { return strings.Trim(c, "| ") == "here" })
+				if ours < 0 {
+					ours = len(cells) // a table of something else
+				}
+			case ours < len(cells):
+				for _, text := range quoted.FindAllString(cells[ours], -1) {
+					for _, m := range flag.FindAllStringSubmatch(text, -1) {
+						found++
+						if !exist[m[1]] {
+							t.Errorf("%s:%d: neither program has the flag %s", name, i+1, m[1])
+						}
+					}
+				}
+			}
+		}
+		if found < 5 {
+			t.Errorf("%s: %d flags of ours: is its table found?", name, found)
 		}
 	}
 }
