@@ -63,7 +63,11 @@ func (d *document) charts(p *Page) error {
 	var runs []*view.Run
 	sweep := false
 	for i := range p.Runs {
-		runs = append(runs, p.Runs[i].Run)
+		run := *p.Runs[i].Run
+		if p.Runs[i].Side != "" {
+			run.Name = p.Runs[i].short // legends say which side a run is on
+		}
+		runs = append(runs, &run)
 		sweep = sweep || len(p.Runs[i].Levels) > 1
 	}
 	x := &drawing{}

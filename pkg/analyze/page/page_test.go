@@ -291,6 +291,28 @@ func TestCharts(t *testing.T) {
 	}
 }
 
+// The legends of the charts of a comparison say which side a run is on.
+func TestLegendsNameSides(t *testing.T) {
+	before, after := full(t), full(t)
+	before.Side, after.Side = "old", "new"
+	section, seen := "", map[string]bool{}
+	elements(t, written(t, New("pa-analyze test", []Run{before, after})), func(tag html.Token, text string) {
+		if tag.Data == "section" {
+			section, _ = attribute(tag, "id")
+		}
+		for _, side := range []string{"old ", "new "} {
+			if tag.Data == "text" && strings.HasPrefix(strings.TrimSpace(text), side) {
+				seen[section+": "+side] = true
+			}
+		}
+	})
+	for _, want := range []string{"sweep: old ", "sweep: new ", "distributions: old ", "distributions: new "} {
+		if !seen[want] {
+			t.Errorf("no legend %q", want)
+		}
+	}
+}
+
 // Runs that lack something give pages that say so.
 func TestDegenerateRuns(t *testing.T) {
 	failed := requests(10)
