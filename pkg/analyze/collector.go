@@ -142,6 +142,9 @@ func (c *collector) addMessage(p *Point) {
 
 // count adds the values of a request that counts.
 func (c *collector) count(p *Point) {
+	if c.quality != nil { // before its gaps are among the values of ITL
+		c.quality.add(p, &c.whole[answer.ITL])
+	}
 	for i := range Strict {
 		switch m := Strict[i].Metric; m {
 		case answer.ITL:
@@ -177,9 +180,6 @@ func (c *collector) count(p *Point) {
 	}
 	c.streams.add(p)
 	c.timed = append(c.timed, timed{p.StartNS, orNone(p.TTFT), orNone(p.E2EL)})
-	if c.quality != nil {
-		c.quality.add(p)
-	}
 	if c.economics != nil {
 		c.economics.add(p)
 	}
@@ -300,8 +300,8 @@ func (c *collector) finish(run *export.Run, e *export.Experiment, cfg Config, se
 		x.SLO = c.slo.finish(x.DurationNS)
 	}
 	if c.quality != nil {
-		c.quality.resolve(false) // where the level was streamed, none is left
-		q, err := c.quality.finish(run, x.DurationNS)
+		c.quality.resolve(false, &c.whole[answer.ITL]) // where the level was streamed, none is left
+		q, err := c.quality.finish(run, x.DurationNS, x.Metric(answer.ITL))
 		x.Quality, c.err = q, errors.Join(c.err, err)
 	}
 	if sel != nil {

@@ -64,7 +64,8 @@ type qualityCollector struct {
 	output, events      quantile.IntSum
 	positions           quality.Positions
 	severalChoices      int
-	counted             int     // requests with token times whose events have counted tokens
+	counted             int // requests with token times whose events have counted tokens
+	perToken            perToken
 	undecided           []Point // without gaps
 }
 
@@ -73,21 +74,24 @@ func newQuality(cfg QualityConfig, memory *extsort.Memory) *qualityCollector {
 	for i := range QualityMetrics {
 		q.whole[i].memory, q.ratios[i].memory = memory, memory
 	}
+	q.perToken.own.memory = memory
 	return q
 }
 
 // place returns the index of a metric in QualityMetrics.
 func place(m answer.Metric) int { return int(m - answer.Fluidity) }
 
-// add adds the values of a request that counts.
-func (c *qualityCollector) add(p *Point) {
+// add adds the values of a request that counts. itl holds the gaps of the requests before it.
+func (c *qualityCollector) add(p *Point, itl *sample[int64]) {
 	if p.Streamed == answer.StreamedUnknown {
+		c.perToken.add(&RequestQuality{}, &p.Measures, itl)
 		q := *p
 		q.Gaps, q.GapTokens, q.Message = nil, nil, ""
 		c.undecided = append(c.undecided, q)
 		return
 	}
 	q := c.meter.Measure(&p.Measured)
+	c.perToken.add(&q, &p.Measures, itl)
 	for _, m := range [...]answer.Metric{answer.Fluidity, answer.TokensInTime, answer.StallShare, answer.TokensPerEvent, answer.NormalizedLatency} {
 		if v := q.Value(m); !math.IsNaN(v) {
 			c.ratios[place(m)].add(v)
@@ -108,11 +112,6 @@ func (c *qualityCollector) add(p *Point) {
 	if q.counted {
 		c.counted++
 	}
-	q.EachPerToken(&p.Measures, func(_ int, ns float64, n int) {
-		for range n {
-			c.ratios[place(answer.ITLPerToken)].add(ns)
-		}
-	})
 }
 
 // times adds the whole numbers that follow from the token times.
@@ -140,8 +139,54 @@ func (c *qualityCollector) times(q *RequestQuality) {
 	c.decodeNS.Add(s.DecodeNS)
 }
 
-// resolve adds the undecided requests; streamed says what the other requests of the level show.
-func (c *qualityCollector) resolve(streamed bool) {
+// perToken collects the values of ITLPerToken. A request whose events have one token each has the
+// values of ITL, its gaps. As long as all requests are so, the sample of ITL stands for both metrics.
+type perToken struct {
+	differs bool
+	own     sample[float64] // all values, if differs
+	values  []float64       // of one request
+}
+
+// add adds the values of the request m, whose quality is q. itl holds the gaps of the requests before it.
+func (c *perToken) add(q *RequestQuality, m *answer.Measures, itl *sample[int64]) {
+	if !c.differs && !q.perTokenIsGaps(m) {
+		c.differs = true
+		if itl.sorter != nil {
+			itl.sorted(func(gaps []int64) {
+				for _, g := range gaps {
+					c.own.add(float64(g))
+				}
+			})
+		}
+	}
+	if !c.differs {
+		return
+	}
+	c.values = c.values[:0]
+	q.EachPerToken(m, func(_ int, ns float64, n int) {
+		for range n {
+			c.values = append(c.values, ns)
+		}
+	})
+	c.own.add(c.values...)
+}
+
+// summary describes the values; itl describes the values of ITL.
+func (c *perToken) summary(itl *Summary) *Summary {
+	if c.differs {
+		return c.own.summary()
+	}
+	if itl == nil {
+		return nil
+	}
+	s := *itl
+	s.Certified, s.Curve = nil, nil
+	return &s
+}
+
+// resolve adds the undecided requests; streamed says what the other requests of the level show. itl
+// holds the gaps of all requests.
+func (c *qualityCollector) resolve(streamed bool, itl *sample[int64]) {
 	all := c.undecided
 	c.undecided = nil
 	for i := range all {
@@ -151,12 +196,13 @@ func (c *qualityCollector) resolve(streamed bool) {
 		} else {
 			p.Streamed = answer.StreamedNo
 		}
-		c.add(p)
+		c.add(p, itl)
 	}
 }
 
-// finish returns the figures of a level that lasted durationNS; 0 if that is not known.
-func (c *qualityCollector) finish(run *export.Run, durationNS int64) (*Quality, error) {
+// finish returns the figures of a level that lasted durationNS; 0 if that is not known. itl describes
+// the gaps of the level; nil without gaps.
+func (c *qualityCollector) finish(run *export.Run, durationNS int64, itl *Summary) (*Quality, error) {
 	cfg := &c.meter.cfg
 	q := &Quality{Config: *cfg, Positions: c.positions.Means(), Requests: c.requests, Counted: c.counted, Missing: c.missing(run)}
 	intervals := &c.whole[place(answer.FluidInterval)]
@@ -169,7 +215,10 @@ func (c *qualityCollector) finish(run *export.Run, durationNS int64) (*Quality, 
 		if s == nil {
 			s = c.ratios[i].summary()
 		}
-		err = errors.Join(err, c.whole[i].err, c.ratios[i].err)
+		if QualityMetrics[i].Metric == answer.ITLPerToken {
+			s = c.perToken.summary(itl)
+		}
+		err = errors.Join(err, c.whole[i].err, c.ratios[i].err, c.perToken.own.err)
 		if s != nil {
 			q.Metrics = append(q.Metrics, MetricSummary{&QualityMetrics[i], s})
 		}

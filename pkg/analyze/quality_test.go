@@ -114,3 +114,39 @@ func TestQualityMetrics(t *testing.T) {
 		}
 	}
 }
+
+// Gaps of 40 ms and 60 ms. Where each event has one token these are the times per token; five output
+// tokens of three events make each time half as long. The mean of both requests is 37.5 ms.
+func TestTimesPerToken(t *testing.T) {
+	const ms = 1_000_000
+	request := func(start uint64, tokens int64) export.Request {
+		r := memrun.At(start*ms, (start+80)*ms, (start+120)*ms, (start+180)*ms)
+		r.Stated = &export.Stated{OutputTokens: &tokens}
+		return r
+	}
+	plain, several := request(1000, 3), request(2000, 5)
+	uncounted := memrun.At(3000*ms, 3080*ms, 3120*ms, 3180*ms)
+	for _, tt := range []struct {
+		name           string
+		all            []export.Request
+		n              int
+		min, mean, max float64
+	}{
+		{"one token each", []export.Request{plain, plain}, 4, 40, 50, 60},
+		{"several", []export.Request{several}, 2, 20, 25, 30},
+		{"one token each, then several", []export.Request{plain, several}, 4, 20, 37.5, 60},
+		{"several, then one token each", []export.Request{several, plain}, 4, 20, 37.5, 60},
+		{"not counted between", []export.Request{plain, uncounted, plain}, 4, 40, 50, 60},
+		{"not counted", []export.Request{uncounted}, 0, 0, 0, 0},
+	} {
+		s := qualityOf(t, memrun.New("", tt.all), Config{Certified: true, Curve: true}).Metric(answer.ITLPerToken)
+		switch {
+		case s == nil:
+			if tt.n > 0 {
+				t.Errorf("%s: no values", tt.name)
+			}
+		case s.N != tt.n || s.Min != tt.min*ms || s.Mean != tt.mean*ms || s.Max != tt.max*ms || s.Certified != nil || s.Curve != nil:
+			t.Errorf("%s: %+v, want %d values, %v, %v, %v ms", tt.name, s, tt.n, tt.min, tt.mean, tt.max)
+		}
+	}
+}

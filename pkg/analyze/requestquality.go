@@ -2,6 +2,7 @@ package analyze
 
 import (
 	"math"
+	"slices"
 
 	"github.com/pa-tools/pa/pkg/analyze/quality"
 	"github.com/pa-tools/pa/pkg/answer"
@@ -158,6 +159,14 @@ func (q *RequestQuality) EachPerToken(m *answer.Measures, do func(gap int, ns fl
 			do(i, float64(g)*q.spread, 1)
 		}
 	}
+}
+
+// perTokenIsGaps reports whether the values of EachPerToken are the gaps of the request, one for each.
+func (q *RequestQuality) perTokenIsGaps(m *answer.Measures) bool {
+	if q.counted {
+		return !slices.ContainsFunc(m.GapTokens, func(n int32) bool { return n != 1 })
+	}
+	return q.spread == 1 || len(m.Gaps) == 0
 }
 
 // times sets the values that follow from the token times alone.

@@ -75,8 +75,14 @@ func (s *sample[T]) add(values ...T) {
 		}
 		s.sorter.Add(values...)
 	case []float64:
-		for _, v := range values {
-			s.sorter.Add(quantile.Key(v))
+		var keys [64]int64
+		for len(values) > 0 {
+			n := min(len(values), len(keys))
+			for i, v := range values[:n] {
+				keys[i] = quantile.Key(v)
+			}
+			s.sorter.Add(keys[:n]...)
+			values = values[n:]
 		}
 	}
 }

@@ -26,7 +26,7 @@ func (c *collector) undecide(p *Point) {
 // called after all requests of the level were read.
 func (c *collector) resolve(streamed bool) {
 	if c.quality != nil {
-		c.quality.resolve(streamed)
+		c.quality.resolve(streamed, &c.whole[answer.ITL])
 	}
 	if c.economics != nil {
 		c.economics.resolve(streamed)

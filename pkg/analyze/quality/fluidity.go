@@ -1,7 +1,5 @@
 package quality
 
-import "sort"
-
 // Most bounds the sum of the times of one answer, in nanoseconds (36 years), so that no
 // computation overflows. No answer can use up a slack of more than Most, or come late with a deadline
 // that is further away, so both are cut to endless.
@@ -65,48 +63,4 @@ func (f *Fluidity) token(slack, next int64) int64 {
 	f.Deadlines += m
 	f.Misses += m
 	return 0
-}
-
-// FluidInterval returns the smallest Deadline.Next, in whole nanoseconds, at which the index of the
-// answer is at least target, for a first token that is due after first. ok is false if no interval
-// suffices, because the first token misses too many deadlines.
-//
-// A longer interval never lowers the index: token by token, it makes slack longer and misses fewer.
-// So a binary search finds the smallest interval.
-//
-// The fluid token rate of a level is 1/interval, for the smallest interval at which a given share of
-// its requests reaches the target (arXiv 2407.07000).
-func FluidInterval(ttft int64, gaps []int64, first int64, target float64) (ns int64, ok bool) {
-	// With n tokens, more misses than (1−target)/target·n are too many for any index of target.
-	tooMany := ((1-target)*float64(len(gaps)+1) + 1) / target
-	reaches := func(next int64) bool {
-		var f Fluidity
-		slack := f.token(first-ttft, next)
-		for _, g := range gaps {
-			if slack += next - g; slack < 0 {
-				if slack = f.token(slack, next); float64(f.Misses) > tooMany {
-					return false
-				}
-			} else {
-				f.Deadlines++
-				slack = min(slack, endless)
-			}
-		}
-		index, _ := f.Index()
-		return index >= target
-	}
-	if reaches(1) { // of a fast server, often
-		return 1, true
-	}
-	longest := max(ttft-first, 0) // at an interval of longest+1, the first token misses at most one deadline, the others none
-	for _, g := range gaps {
-		longest = max(longest, g)
-	}
-	longest++
-	if !reaches(longest) {
-		return 0, false
-	}
-	low := int64(1)
-	n := sort.Search(int(longest-low), func(i int) bool { return reaches(low + int64(i)) })
-	return low + int64(n), true
 }

@@ -1,0 +1,147 @@
+package quality
+
+import (
+	"math"
+	"math/bits"
+)
+
+// FluidInterval returns the smallest Deadline.Next, in whole nanoseconds, at which the index of the
+// answer is at least target, for a first token that is due after first. ok is false if no interval
+// suffices, because the first token misses too many deadlines.
+//
+// A longer interval never lowers the index: token by token, it makes slack longer and misses fewer.
+// So the smallest interval lies between an interval that reaches the target and one that does not.
+// Each trial between them also shows which other intervals miss the same deadlines, so that few
+// trials suffice.
+//
+// The fluid token rate of a level is 1/interval, for the smallest interval at which a given share of
+// its requests reaches the target (arXiv 2407.07000).
+func FluidInterval(ttft int64, gaps []int64, first int64, target float64) (ns int64, ok bool) {
+	n := int64(len(gaps) + 1)
+	s := intervalSearch{gaps: gaps, first: first - ttft, target: target}
+	// With n tokens, more misses than (1−target)/target·n are too many for any index of target.
+	s.tooMany = ((1-target)*float64(n) + 1) / target
+	s.need = -min(s.first, endless)
+	low, high := int64(0), s.punctual()
+	if s.first >= 0 {
+		if index, _ := (Fluidity{n, 1}).Index(); high == 1 || index < target {
+			return high, true
+		}
+	} else { // at an interval of longest+1, the first token misses at most one deadline, the others none
+		high = -s.first
+		for _, g := range gaps {
+			high = max(high, g)
+		}
+		t := s.try(high + 1)
+		if !t.reached {
+			return 0, false
+		}
+		high = t.from
+	}
+	for next := int64(1); low+1 < high; next = low + (high-low)/2 { // 1 suffices for a fast server, often
+		if t := s.try(next); t.reached {
+			high = t.from
+		} else {
+			low = t.to
+		}
+	}
+	return high, true
+}
+
+// An intervalSearch tries intervals between tokens for one answer.
+type intervalSearch struct {
+	gaps    []int64
+	first   int64 // time from the first token to its deadline; negative if the token is late
+	target  float64
+	tooMany float64 // misses that are too many for the target
+
+	// skip is the number of gaps before the first late token at the longest interval that did not
+	// reach the target; need is their sum less first. At longer intervals these tokens are in time.
+	skip int
+	need int64
+}
+
+// punctual returns the smallest interval, at least 1, at which no token is late, if the first is not.
+func (s *intervalSearch) punctual() int64 {
+	longest, need := int64(1), s.need
+	for i, g := range s.gaps {
+		need += g
+		longest = longerFor(longest, need, int64(i+1))
+	}
+	return longest
+}
+
+// longerFor returns interval, or the smallest longer interval of which n are at least need.
+func longerFor(interval, need, n int64) int64 {
+	if need <= 0 {
+		return interval
+	}
+	if high, low := bits.Mul64(uint64(interval), uint64(n)); high > 0 || low >= uint64(need) {
+		return interval
+	}
+	return (need-1)/n + 1
+}
+
+// A trial is the result of an interval. All intervals between from and to miss the same deadlines of
+// the same tokens, as far as the trial went.
+type trial struct {
+	reached  bool
+	from, to int64
+}
+
+// try counts the misses at an interval that is longer than all that did not reach the target.
+func (s *intervalSearch) try(interval int64) trial {
+	t := trial{from: 1, to: math.MaxInt64}
+	var f Fluidity
+	// n is the number of gaps since the first token or the last late one, and need is their sum less
+	// the slack before them.
+	i, n, need, slack := s.skip, int64(s.skip), s.need, int64(endless)
+	if s.first < 0 {
+		i, n, need = 0, 0, 0
+		slack = t.late(&f, -s.first, interval, 0)
+	} else {
+		if high, low := bits.Mul64(uint64(interval), uint64(n)); high == 0 && low < endless {
+			slack = min(int64(low)-need, endless)
+		}
+		f.Deadlines = n + 1
+	}
+	firstLate, needBefore := -1, int64(0)
+	for ; i < len(s.gaps) && float64(f.Misses) <= s.tooMany; i++ {
+		g := s.gaps[i]
+		n++
+		need += g
+		if slack += interval - g; slack >= 0 {
+			slack = min(slack, endless)
+			f.Deadlines++
+			t.from = longerFor(t.from, need, n)
+			continue
+		}
+		if firstLate < 0 {
+			firstLate, needBefore = i, need-g
+		}
+		slack = t.late(&f, need, interval, n)
+		n, need = 0, 0
+	}
+	index, _ := f.Index()
+	t.reached = index >= s.target && float64(f.Misses) <= s.tooMany
+	if !t.reached && s.first >= 0 {
+		s.skip, s.need = firstLate, needBefore
+	}
+	return t
+}
+
+// late counts a late token: n intervals are less than need. It returns the slack for the next token.
+func (t *trial) late(f *Fluidity, need, interval, n int64) (slack int64) {
+	misses := (need-n*interval)/interval + 1
+	f.Deadlines += misses
+	f.Misses += misses
+	// misses+n intervals are more than need; misses−1+n are not.
+	t.from = max(t.from, need/(misses+n)+1)
+	switch {
+	case misses > 1:
+		t.to = min(t.to, need/(misses-1+n))
+	case n > 0:
+		t.to = min(t.to, (need-1)/n)
+	}
+	return 0
+}
