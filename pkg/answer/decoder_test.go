@@ -134,7 +134,10 @@ func TestDecodeUsage(t *testing.T) {
 		{"the last of many", []string{
 			"data: {\"choices\":[{\"text\":\"a\"}],\"usage\":{\"prompt_tokens\":2,\"completion_tokens\":1}}\n\n",
 			"data: {\"choices\":[{\"text\":\"b\"}],\"usage\":{\"prompt_tokens\":2,\"completion_tokens\":2}}\n\n",
-		}, Usage{Input: Some(2), Output: Some(2), Reasoning: Some(0)}},
+		}, Usage{Input: Some(2), Output: Some(2)}},
+		{"0 reasoning tokens", []string{
+			delta("a"), "data: {\"choices\":[],\"usage\":{\"prompt_tokens\":2,\"completion_tokens\":1,\"completion_tokens_details\":{\"reasoning_tokens\":0}}}\n\n",
+		}, Usage{Input: Some(2), Output: Some(1), Reasoning: Some(0)}},
 		{"zeros before it is known, Ollama", []string{
 			"data: {\"choices\":[{\"text\":\"a\"}],\"usage\":{\"prompt_tokens\":0,\"completion_tokens\":0,\"total_tokens\":0}}\n\n",
 		}, Usage{}},

@@ -266,7 +266,9 @@ func (h *httpDecoder) usage(a *Answer) {
 	u := &h.stream.Usage
 	if u.CompletionTokens > 0 || len(a.Events) == 0 {
 		a.Usage.Output = Some(u.CompletionTokens)
-		a.Usage.Reasoning = Some(u.ReasoningTokens)
+		if h.stream.HasReasoning {
+			a.Usage.Reasoning = Some(u.ReasoningTokens)
+		}
 	}
 	if u.PromptTokens > 0 {
 		a.Usage.Input = Some(u.PromptTokens)

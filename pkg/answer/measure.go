@@ -91,8 +91,8 @@ type Measures struct {
 
 	OutputTokens    Value
 	InputTokens     Value
-	ReasoningTokens Value
-	CachedTokens    Value // missing unless stated, be it 0
+	ReasoningTokens Value // missing unless stated, be it 0
+	CachedTokens    Value // as well
 	// TokenSource says where OutputTokens comes from.
 	TokenSource TokenSource
 

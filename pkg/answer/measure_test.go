@@ -69,7 +69,7 @@ func TestMeasures(t *testing.T) {
 		},
 		{
 			"a whole answer with usage has no pace", openaiRequest(`{"choices":[{"text":"a b c"}],"usage":{"prompt_tokens":1,"completion_tokens":3}}`),
-			Measures{E2EL: Some(10), Events: 1, OutputTokens: Some(3), InputTokens: Some(1), ReasoningTokens: Some(0), TokenSource: TokenUsage},
+			Measures{E2EL: Some(10), Events: 1, OutputTokens: Some(3), InputTokens: Some(1), TokenSource: TokenUsage},
 			0,
 		},
 		{

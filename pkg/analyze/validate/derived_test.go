@@ -1,6 +1,7 @@
 package validate
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
@@ -82,7 +83,7 @@ func TestDerivedByTokenizer(t *testing.T) {
 		{"none", func(*export.Derivation) {}, Config{}, "SHA-256 abc counted tokens; give it with --tokenizer"},
 		{"another", func(*export.Derivation) {}, Config{Counter: memrun.Words{}, Tokenizer: "def"}, "SHA-256 abc counted tokens, but --tokenizer has def"},
 		{"it refused texts", func(d *export.Derivation) { d.NotCounted = 1 }, Config{Counter: memrun.Words{}, Tokenizer: "abc"}, "could not count all texts"},
-		{"older definitions", func(d *export.Derivation) { d.Definitions-- }, Config{Counter: memrun.Words{}, Tokenizer: "abc"}, "follow definitions 1, and this program has definitions 2"},
+		{"older definitions", func(d *export.Derivation) { d.Definitions-- }, Config{Counter: memrun.Words{}, Tokenizer: "abc"}, fmt.Sprintf("follow definitions %d, and this program has definitions %d", answer.Definitions-1, answer.Definitions)},
 		{"a source of a newer program", func(d *export.Derivation) { d.TokenSource = "guess" }, Config{Counter: memrun.Words{}, Tokenizer: "abc"}, `"guess" is none of`},
 	} {
 		run := &memrun.Reader{

@@ -33,8 +33,9 @@ type Chunk struct {
 	// or null. Ollama sends zeros before it knows; see Stream.
 	Usage    Usage
 	HasUsage bool
-	// HasCached says that the body's usage states CachedTokens, be it 0.
-	HasCached bool
+	// HasCached and HasReasoning say that the body's usage states CachedTokens and ReasoningTokens, be
+	// they 0.
+	HasCached, HasReasoning bool
 	// Timings holds the body's times at a llama.cpp server. HasTimings is false when it has none.
 	Timings    Timings
 	HasTimings bool
@@ -199,8 +200,8 @@ func (c *Chunk) body(w *jsonscan.Walker) {
 		case "choices":
 			c.choices(w)
 		case "usage":
-			if u, ok, cached := parseUsage(w); ok {
-				c.Usage, c.HasUsage, c.HasCached = u, true, cached
+			if u, ok, cached, reasoning := parseUsage(w); ok {
+				c.Usage, c.HasUsage, c.HasCached, c.HasReasoning = u, true, cached, reasoning
 			}
 		case "timings":
 			if t, ok := parseTimings(w); ok {

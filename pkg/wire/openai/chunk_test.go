@@ -113,12 +113,27 @@ var chunks = []struct {
 	// Usage.
 	{
 		"usage alone", `{"choices":[],"usage":{"prompt_tokens":29,"total_tokens":45,"completion_tokens":16,"prompt_tokens_details":{"cached_tokens":28},"completion_tokens_details":{"reasoning_tokens":3}}}`,
-		Chunk{Usage: Usage{29, 16, 45, 28, 3}, HasUsage: true, HasCached: true},
+		Chunk{Usage: Usage{29, 16, 45, 28, 3}, HasUsage: true, HasCached: true, HasReasoning: true},
 		false,
 	},
 	{
 		"usage that states no cached tokens, and one that states 0 of them", `{"choices":[],"usage":{"prompt_tokens":2,"prompt_tokens_details":{"audio_tokens":1,"cached_tokens":0}}}`,
 		Chunk{Usage: Usage{PromptTokens: 2}, HasUsage: true, HasCached: true},
+		false,
+	},
+	{
+		"0 reasoning tokens", `{"choices":[],"usage":{"completion_tokens":2,"completion_tokens_details":{"reasoning_tokens":0}}}`,
+		Chunk{Usage: Usage{CompletionTokens: 2}, HasUsage: true, HasReasoning: true},
+		false,
+	},
+	{
+		"reasoning tokens of null", `{"choices":[],"usage":{"completion_tokens":2,"completion_tokens_details":{"reasoning_tokens":null}}}`,
+		Chunk{Usage: Usage{CompletionTokens: 2}, HasUsage: true},
+		false,
+	},
+	{
+		"SGLang: 0 reasoning tokens", `{"choices":[],"usage":{"completion_tokens":2,"reasoning_tokens":0}}`,
+		Chunk{Usage: Usage{CompletionTokens: 2}, HasUsage: true, HasReasoning: true},
 		false,
 	},
 	{
@@ -212,7 +227,7 @@ var chunks = []struct {
 	{"responses: text done repeats the text", `{"type":"response.output_text.done","text":"a"}`, Chunk{}, false},
 	{
 		"responses: end", `{"type":"response.completed","response":{"id":"r","object":"response","status":"completed","error":null,"model":"m","output":[{"type":"message","content":[{"type":"output_text","text":"a"}]}],"usage":{"input_tokens":2,"output_tokens":1,"total_tokens":3,"output_tokens_details":{"reasoning_tokens":1}}}}`,
-		Chunk{ID: []byte("r"), Model: []byte("m"), Choices: []Choice{{FinishReason: []byte("stop")}}, Usage: Usage{2, 1, 3, 0, 1}, HasUsage: true},
+		Chunk{ID: []byte("r"), Model: []byte("m"), Choices: []Choice{{FinishReason: []byte("stop")}}, Usage: Usage{2, 1, 3, 0, 1}, HasUsage: true, HasReasoning: true},
 		false,
 	},
 	{

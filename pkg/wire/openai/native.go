@@ -102,8 +102,8 @@ func (n *native) response(w *jsonscan.Walker, c *Chunk) {
 		case "model":
 			c.Model = w.String()
 		case "usage":
-			if u, ok, cached := parseUsage(w); ok {
-				c.Usage, c.HasUsage, c.HasCached = u, true, cached
+			if u, ok, cached, reasoning := parseUsage(w); ok {
+				c.Usage, c.HasUsage, c.HasCached, c.HasReasoning = u, true, cached, reasoning
 			}
 		case "error":
 			if raw := w.Value(); len(raw) > 0 {

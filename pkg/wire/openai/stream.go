@@ -18,8 +18,8 @@ type Stream struct {
 	// are summed; the tokens of the prompt, which all share, are not.
 	Usage    Usage
 	HasUsage bool
-	// HasCached says that Usage states CachedTokens, be it 0.
-	HasCached bool
+	// HasCached and HasReasoning say that Usage states CachedTokens and ReasoningTokens, be they 0.
+	HasCached, HasReasoning bool
 	// Timings are the last times that the server gave; HasTimings is false if it gave none.
 	Timings    Timings
 	HasTimings bool
@@ -67,7 +67,7 @@ func (st *Stream) Choices() int { return len(st.open) }
 
 // count takes the usage of a chunk.
 func (st *Stream) count(c *Chunk) {
-	st.Usage, st.HasUsage, st.HasCached = c.Usage, true, c.HasCached
+	st.Usage, st.HasUsage, st.HasCached, st.HasReasoning = c.Usage, true, c.HasCached, c.HasReasoning
 	if len(c.Choices) > 0 {
 		return
 	}

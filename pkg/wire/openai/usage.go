@@ -19,8 +19,8 @@ type Usage struct {
 }
 
 // parseUsage reads the "usage" member. ok is false when it is no object or
-// holds no count. cached says that it states CachedTokens.
-func parseUsage(w *jsonscan.Walker) (u Usage, ok, cached bool) {
+// holds no count. cached and reasoning say that it states CachedTokens and ReasoningTokens.
+func parseUsage(w *jsonscan.Walker) (u Usage, ok, cached, reasoning bool) {
 	set := func(dst *int64) {
 		if n, isCount := count(w); isCount {
 			*dst, ok = n, true
@@ -35,16 +35,18 @@ func parseUsage(w *jsonscan.Walker) (u Usage, ok, cached bool) {
 		case "total_tokens":
 			set(&u.TotalTokens)
 		case "reasoning_tokens": // SGLang
-			set(&u.ReasoningTokens)
+			if n, isCount := count(w); isCount {
+				u.ReasoningTokens, ok, reasoning = n, true, true
+			}
 		case "prompt_tokens_details", "input_tokens_details":
 			cached = detail(w, "cached_tokens", &u.CachedTokens) || cached
 		case "completion_tokens_details", "output_tokens_details":
-			detail(w, "reasoning_tokens", &u.ReasoningTokens)
+			reasoning = detail(w, "reasoning_tokens", &u.ReasoningTokens) || reasoning
 		default:
 			w.Skip()
 		}
 	}
-	return u, ok, cached
+	return u, ok, cached, reasoning
 }
 
 // detail reads one count out of an object. found says that there is one.
