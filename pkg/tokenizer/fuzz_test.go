@@ -35,6 +35,7 @@ func FuzzParseTiktoken(f *testing.F) {
 		bytes = append(bytes, string([]byte{byte(b)}))
 	}
 	f.Add(string(tiktokenFile(append(bytes, "ab", " a"))))
+	f.Add("AA== 0\nAQ== 1\nAg== 2\nAw== 999993")
 	f.Fuzz(func(t *testing.T, file string) {
 		testenv.BoundMemory(t, len(file), 16<<20, 2000, func() { _, _ = parseTiktoken("cl100k_base.tiktoken", []byte(file)) })
 		tok, err := parseTiktoken("cl100k_base.tiktoken", []byte(file))

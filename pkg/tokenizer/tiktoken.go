@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/base64"
 	"errors"
+	"fmt"
 	"maps"
 	"path/filepath"
 	"slices"
@@ -66,9 +67,15 @@ func parseTiktoken(name string, data []byte) (*Tokenizer, error) {
 	return t, nil
 }
 
+// ranksPerLine bounds the ranks of a file, which index a slice, by the number of its lines. In
+// known files there is no gap between ranks.
+const ranksPerLine = 64
+
 // readRanks reads lines that hold a token in base64, a blank and a rank.
 func readRanks(name string, data []byte) (*vocab, error) {
-	v := newVocab(bytes.Count(data, []byte{'\n'}))
+	lines := bytes.Count(data, []byte{'\n'})
+	most := uint64(min(maxID, (lines+1)*ranksPerLine))
+	v := newVocab(lines)
 	fail := func(line int, text string) error {
 		return &FormatError{File: name, Line: line, Err: errors.New(text)}
 	}
@@ -90,8 +97,11 @@ func readRanks(name string, data []byte) (*vocab, error) {
 			return nil, fail(line, quote(string(coded))+" is not base64")
 		}
 		id, err := strconv.ParseUint(string(number), 10, 32)
-		if err != nil || id > maxID {
+		if err != nil {
 			return nil, fail(line, quote(string(number))+" where a rank is expected")
+		}
+		if id > most {
+			return nil, fail(line, fmt.Sprintf("rank %d is larger than any that is supported in a file of %d lines (%d)", id, lines+1, most))
 		}
 		if len(token) == 0 {
 			return nil, fail(line, "the token is empty")
