@@ -16,6 +16,7 @@ func FuzzParse(f *testing.F) {
 	f.Add(small(`"pre_tokenizer": {"type": "Metaspace", "replacement": "▁", "prepend_scheme": "first"}, "model": {"type": "Unigram", "unk_id": 0, "vocab": [["<unk>", 0], ["▁a", -1.5e0]], "byte_fallback": true}`))
 	f.Add(small(`"pre_tokenizer": {"type": "Split", "pattern": {"Regex": "\\p{L}+|[^\\s&&[^a]]"}, "behavior": "Contiguous", "invert": true}, "model": {"type": "WordPiece", "unk_token": "a", "continuing_subword_prefix": "##", "max_input_chars_per_word": 9, "vocab": {"a": 0, "##b": 1}}`))
 	f.Add(small(`"post_processor": {"type": "BertProcessing", "sep": ["b", 1], "cls": ["a", 0]}, "decoder": {"type": "CTC", "pad_token": "a", "word_delimiter_token": "b", "cleanup": true},` + tinyModel))
+	f.Add(small(`"model": {"type": "BPE", "vocab": {"a": 4194304}, "merges": []}`))
 	f.Fuzz(func(t *testing.T, file string) {
 		testenv.BoundMemory(t, len(file), 16<<20, 2000, func() { _, _ = Parse("t.json", []byte(file)) })
 		tok, err := Parse("t.json", []byte(file))

@@ -37,7 +37,7 @@ func TestErrors(t *testing.T) {
 		{"model is null", small(`"model": null`), `t.json: line 3: model: null where an object is expected`},
 		{"id is no number", small(`"model": {"type": "BPE", "vocab": {"a": "x"}, "merges": []}`), `t.json: line 3: model.vocab["a"]: "\"x\"" where an id is expected`},
 		{"id is negative", small(`"model": {"type": "BPE", "vocab": {"a": -1}, "merges": []}`), `t.json: line 3: model.vocab["a"]: "-1" where an id is expected`},
-		{"id is huge", small(`"model": {"type": "BPE", "vocab": {"a": 4294967295}, "merges": []}`), `t.json: line 3: model.vocab["a"]: id 4294967295 is larger than any that is supported (4194304)`},
+		{"id is huge", small(`"model": {"type": "BPE", "vocab": {"a": 4294967295}, "merges": []}`), `t.json: line 3: model.vocab["a"]: id 4294967295 is larger than any that is supported (65888)`},
 		{"merge of one", small(`"model": {"type": "BPE", "vocab": {"a": 0}, "merges": [` + "\n" + `"a"]}`), `t.json: line 4: model.merges[0]: "a" where two tokens with a blank between them are expected`},
 		{"merge of three", small(`"model": {"type": "BPE", "vocab": {"a": 0}, "merges": [["a", "a", "a"]]}`), `t.json: line 3: model.merges[0]: more than two tokens`},
 		{"merge of numbers", small(`"model": {"type": "BPE", "vocab": {"a": 0}, "merges": [[1, 2]]}`), `t.json: line 3: model.merges[0]: a number where a string is expected`},

@@ -8,6 +8,10 @@ import (
 // use have about 260,000 tokens.
 const maxID = 1 << 22
 
+// freeIDs is the largest id that a tokenizer.json of any size may have. Larger ids are bounded by
+// its size.
+const freeIDs = 1 << 16
+
 // A vocab maps tokens to ids and back.
 type vocab struct {
 	byID    []string // "" for an unused id and for an empty token; see present
