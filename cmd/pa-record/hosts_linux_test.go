@@ -253,7 +253,8 @@ func quantile(d []time.Duration, q float64) time.Duration {
 }
 
 // Between two hosts the times of messages are those at which their last bytes came, as a
-// capture on pa-record's side has them: within 50 µs for 999 in 1,000 messages. The capture
+// capture on pa-record's side has them: never earlier, and with make test-hosts, which runs
+// nothing else meanwhile, within 50 µs for 999 in 1,000 messages. The capture
 // and the socket have the same kernel's time of a packet. So the test is about which packet
 // a message gets its time from, and about the clock of the run.
 func TestStampsBetweenHosts(t *testing.T) {
@@ -271,8 +272,14 @@ func TestStampsBetweenHosts(t *testing.T) {
 		d := compare(t, p, all, truth)
 		t.Logf("%s: differences from the capture: %d messages, each the last one of its read: %s", p.name, len(d.last), quantiles(d.last))
 		t.Logf("%s: %d that share the stamp of a later message or of the end of the answer: %s; %d early, %d behind holes, %d with a stamp of user space", p.name, len(d.shared), quantiles(d.shared), d.early, d.behind, d.user)
-		if n := len(d.last) + len(d.shared); n < messages*99/100 || len(d.last) < messages*9/10 || d.early > 0 || quantile(d.last, 0.999) > 50*time.Microsecond {
-			t.Errorf("%s: want %d messages, none early, 999 in 1,000 within 50 µs", p.name, messages)
+		if n := len(d.last) + len(d.shared); n < messages*99/100 || d.early > 0 {
+			t.Errorf("%s: want %d messages, none early", p.name, messages)
+		}
+		if os.Getenv(hostsMessagesVariable) == "" {
+			return // other tests run meanwhile: reads are late, and the packets of several messages share one
+		}
+		if len(d.last) < messages*9/10 || quantile(d.last, 0.999) > 50*time.Microsecond {
+			t.Errorf("%s: want 999 in 1,000 within 50 µs", p.name)
 		}
 	})
 }
