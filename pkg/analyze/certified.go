@@ -37,6 +37,9 @@ func certificateOf(n int) certificate {
 	return c
 }
 
+// indexes returns the indexes of the values that certify picks, in any order; −1 for none.
+func (c *certificate) indexes() []int { return c.index[:] }
+
 // certify takes the next sorted values.
 func certify[T int64 | float64](c *certificate, x []T) {
 	if c.all == nil {

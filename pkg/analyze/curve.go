@@ -39,6 +39,15 @@ func curveOf(n int) curve {
 	return c
 }
 
+// indexes returns the indexes of the values that follow picks, in any order.
+func (c *curve) indexes() []int {
+	var all []int
+	for _, p := range c.points {
+		all = append(all, p.k, p.k+1)
+	}
+	return all
+}
+
 // follow takes the next sorted values.
 func follow[T int64 | float64](c *curve, x []T) {
 	for ; c.below < len(c.points); c.below++ {

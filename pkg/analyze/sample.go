@@ -106,19 +106,21 @@ func (s *sample[T]) summary() *Summary {
 	}
 	var squares float64
 	_, ints := any(T(0)).(int64)
-	if ints && !s.certified && !s.curve {
-		s.pick(&ranks)
+	take := func(at int, x []T) {
+		if i := s.nth - at; i >= 0 && i < len(x) {
+			s.nthValue = float64(x[i])
+		}
+		ranks.passed, certificate.passed, curve.passed = at, at, at
+		pass(&ranks, x)
+		certify(&certificate, x)
+		follow(&curve, x)
+	}
+	if ints {
+		s.pick(slices.Concat(ranks.indexes(), certificate.indexes(), curve.indexes(), []int{s.nth}), take)
 	} else {
 		s.sorted(func(x []T) {
-			if !ints {
-				squares = quantile.Squares(squares, x, d.Mean)
-			}
-			if at := s.nth - ranks.passed; at >= 0 && at < len(x) {
-				s.nthValue = float64(x[at])
-			}
-			pass(&ranks, x)
-			certify(&certificate, x)
-			follow(&curve, x)
+			squares = quantile.Squares(squares, x, d.Mean)
+			take(ranks.passed, x)
 		})
 	}
 	s.sorter.Release()
@@ -135,14 +137,10 @@ func (s *sample[T]) summary() *Summary {
 	return d
 }
 
-// sorted calls f with all values in ascending order, many at a time.
+// sorted calls f with all values of a sample of floats in ascending order, many at a time.
 func (s *sample[T]) sorted(f func([]T)) {
 	var floats []float64
 	err := s.sorter.Sorted(func(keys []int64) {
-		if x, ok := any(keys).([]T); ok {
-			f(x)
-			return
-		}
 		floats = floats[:0]
 		for _, k := range keys {
 			floats = append(floats, quantile.Float(k))
@@ -154,18 +152,16 @@ func (s *sample[T]) sorted(f func([]T)) {
 	}
 }
 
-// pick passes on the values that ranks and nth need, without sorting the others.
-func (s *sample[T]) pick(r *ranks) {
-	indexes := append(r.indexes(), min(s.nth, r.n-1))
+// pick calls take with the values at the indexes, in ascending order, without sorting the
+// others. Indexes that do not exist are left out.
+func (s *sample[T]) pick(indexes []int, take func(at int, x []T)) {
+	n := s.sorter.Len()
+	indexes = slices.DeleteFunc(indexes, func(i int) bool { return i < 0 || i >= n })
 	slices.Sort(indexes)
 	indexes = slices.Compact(indexes)
 	values, err := s.sorter.Pick(indexes)
 	for i, v := range values {
-		if indexes[i] == s.nth {
-			s.nthValue = float64(v)
-		}
-		r.passed = indexes[i]
-		pass(r, []int64{v})
+		take(indexes[i], []T{T(v)})
 	}
 	if s.err == nil {
 		s.err = err
@@ -205,11 +201,12 @@ func ranksOf(n int) ranks {
 	return r
 }
 
-// indexes returns the indexes of the values that pass picks, in any order.
+// indexes returns the indexes of the values that pass picks, in any order. The value after the
+// last is among them.
 func (r *ranks) indexes() []int {
 	all := []int{0, r.n - 1}
 	for _, k := range r.k {
-		all = append(all, k, min(k+1, r.n-1))
+		all = append(all, k, k+1)
 	}
 	return all
 }

@@ -5,6 +5,7 @@ import (
 	"math"
 	"math/big"
 	"math/rand/v2"
+	"reflect"
 	"slices"
 	"testing"
 
@@ -183,6 +184,36 @@ func TestSummaryOfFile(t *testing.T) {
 				}
 			}
 		}
+	}
+}
+
+// Many values in memory are counted, values in a file are merged: the summaries agree, with curve
+// and certificate.
+func TestSummaryCountedOrMerged(t *testing.T) {
+	rng := rand.New(rand.NewPCG(13, 14))
+	values := make([]int64, 150_000)
+	for i := range values {
+		values[i] = 8e6 + rng.Int64N(17e6)
+	}
+	var got [2]*Summary
+	for i, bytes := range []int64{0, 100_000} {
+		memory := extsort.NewMemory(bytes, t.TempDir())
+		s := sample[int64]{memory: memory, curve: true, certified: true, nth: 77_777}
+		s.add(values...)
+		got[i] = s.summary()
+		slices.Sort(values)
+		if want := float64(values[s.nth]); s.nthValue != want {
+			t.Errorf("value %d is %v, want %v", s.nth, s.nthValue, want)
+		}
+		if err := memory.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+	if !reflect.DeepEqual(got[0], got[1]) {
+		t.Errorf("counted %+v, merged %+v", got[0], got[1])
+	}
+	if want := quantile.At(values, 0.99995); got[0].Curve[slices.Index(CurveLevels[:], 99.995)] != want {
+		t.Errorf("p99.995 = %v, want %v", got[0].Curve, want)
 	}
 }
 
