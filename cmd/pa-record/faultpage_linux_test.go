@@ -66,17 +66,17 @@ func addOutcome(rows []faultRow, v via, o outcome) []faultRow {
 
 const faultsHead = `# Faults
 
-This page says for each fault of a server or a network what pa-record makes of it. ` + "`go test ./cmd/pa-record -run\nTestFaults -update`" + ` writes this page from recorded faults.
+This page lists each fault of a server or a network, and how pa-record records the request. ` + "`go test ./cmd/pa-record -run\nTestFaults -update`" + ` writes this page from recorded faults.
 
 - A request that fails is a row of the export with ` + "`status`, `code` and `message`" + `; ` + "`pa-analyze requests`" + ` lists them.
   Requests before and after it are measured as usual. [Failures](failures.md) says when a run ends early.
 - ` + "`pa-analyze report`" + ` counts failed requests by their status, and prints the first message of each.
-  No latency of a failed request is part of a figure.
+  No figure includes the latency of a failed request.
 - If some requests fail and others succeed, the exit code is 0 and pa-record prints a warning with the numbers. The
   column *exit code* is for a run in which every request suffers the fault. ` + "`--max-error-rate`" + ` gives exit code 3.
 - *Kept* lists the times of the row: the start of the request, the first byte of the answer, and a time for each response.
   A response is an event of a stream, a message of gRPC, or a whole body. In the tests a good stream has three.
-- *Over* is the transport ` + "(`--transport loop` or `nethttp`, `--http2`)" + ` for OpenAI servers, or the protocol of Triton.
+- *Over* is the transport ` + "(`--transport loop` or `nethttp`, `--http2`)" + ` for OpenAI servers, or Triton's protocol.
 
 `
 
@@ -115,7 +115,7 @@ func writeFaultsPage(groups []faultGroup) string {
 	return strings.TrimSuffix(b.String(), "\n")
 }
 
-// column returns the head of the column of faults.
+// column returns the title of the column of faults.
 func (g *faultGroup) column() string {
 	if g.sends {
 		return "the server sends"
@@ -123,7 +123,7 @@ func (g *faultGroup) column() string {
 	return "the server"
 }
 
-// over lists the vias.
+// over lists the vias of the row.
 func (r *faultRow) over() string {
 	if len(r.vias) == len(vias) {
 		return "all"

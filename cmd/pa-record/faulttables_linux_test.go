@@ -26,7 +26,7 @@ func faultGroups() []faultGroup {
 // Advice for many faults.
 const (
 	logged = "the server's or the proxy's log says why"
-	broken = "a proxy in between? report it to the makers of the server"
+	broken = "check for a proxy in between, or report it to the makers of the server"
 )
 
 // hang is the --request-timeout of requests that get no complete answer.
@@ -68,7 +68,7 @@ func connectionFaults() faultGroup {
 	return faultGroup{title: "The connection breaks", faults: []fault{
 		{
 			does: "resets the connection while it reads the request", want: export.StatusTruncated, except: map[via]export.Status{viaGRPC: export.StatusConnectError},
-			advice: "is there a limit of connections, or a firewall?", flags: "--connection-reuse fresh",
+			advice: "check for a limit on connections, or a firewall", flags: "--connection-reuse fresh",
 			conn: resetEarly, on: vias,
 		},
 		{
@@ -80,7 +80,7 @@ func connectionFaults() faultGroup {
 			http1: &answer1{then: resets}, triton: &answer1{then: resets}, http2: only2(resets), grpc: only2(resets),
 		},
 		{
-			does: "closes the connection in the head of the answer", want: export.StatusTruncated, except: map[via]export.Status{viaGRPC: export.StatusRPCError}, advice: logged,
+			does: "closes the connection in the header of the answer", want: export.StatusTruncated, except: map[via]export.Status{viaGRPC: export.StatusRPCError}, advice: logged,
 			http1: &answer1{text: streamHead[:30], then: closes}, triton: &answer1{text: wholeHead[:30], then: closes},
 			http2: func(s stream2) error {
 				return errors2(s.raw(frame2(40, http2.FrameHeaders, http2.FlagHeadersEndHeaders, s.id, "\x88")), s.end(closes))
@@ -90,15 +90,15 @@ func connectionFaults() faultGroup {
 			},
 		},
 		{
-			does: "resets the connection in the head of the answer", want: export.StatusTruncated, except: map[via]export.Status{viaGRPC: export.StatusRPCError}, advice: logged,
+			does: "resets the connection in the header of the answer", want: export.StatusTruncated, except: map[via]export.Status{viaGRPC: export.StatusRPCError}, advice: logged,
 			http1: &answer1{text: streamHead[:30], then: resets}, triton: &answer1{text: wholeHead[:30], then: resets},
 		},
 		{
-			does: "closes the connection after the head of the answer", want: export.StatusTruncated, except: map[via]export.Status{viaGRPC: export.StatusRPCError}, advice: logged,
+			does: "closes the connection after the header of the answer", want: export.StatusTruncated, except: map[via]export.Status{viaGRPC: export.StatusRPCError}, advice: logged,
 			http1: &answer1{text: streamHead, then: closes}, triton: &answer1{text: wholeHead, then: closes}, http2: afterHead2(closes), grpc: afterHead2(closes),
 		},
 		{
-			does: "resets the connection after the head of the answer", want: export.StatusTruncated, except: map[via]export.Status{viaGRPC: export.StatusRPCError}, advice: logged,
+			does: "resets the connection after the header of the answer", want: export.StatusTruncated, except: map[via]export.Status{viaGRPC: export.StatusRPCError}, advice: logged,
 			http1: &answer1{text: streamHead, then: resets}, triton: &answer1{text: wholeHead, then: resets}, http2: afterHead2(resets), grpc: afterHead2(resets),
 		},
 		{
@@ -144,7 +144,7 @@ func errors2(all ...error) error {
 func slownessFaults() faultGroup {
 	return faultGroup{title: "The server is slow, or stops", faults: []fault{
 		{
-			does: "accepts the connection and reads nothing (half-open)", want: export.StatusTimeout, advice: "is the server overloaded?", limit: hang, flags: "--connection-reuse fresh",
+			does: "accepts the connection and reads nothing (half-open)", want: export.StatusTimeout, advice: "check whether the server is overloaded", limit: hang, flags: "--connection-reuse fresh",
 			conn: mute, on: vias,
 		},
 		{
@@ -152,11 +152,11 @@ func slownessFaults() faultGroup {
 			http1: &answer1{then: holds}, triton: &answer1{then: holds}, http2: only2(holds), grpc: only2(holds),
 		},
 		{
-			does: "stops in the head of the answer", want: export.StatusTimeout, advice: "raise --request-timeout, or lower the load", limit: hang,
+			does: "stops in the header of the answer", want: export.StatusTimeout, advice: "raise --request-timeout, or lower the load", limit: hang,
 			http1: &answer1{text: streamHead[:30], then: holds}, triton: &answer1{text: wholeHead[:30], then: holds},
 		},
 		{
-			does: "stops after the head of the answer", want: export.StatusTimeout, advice: "raise --request-timeout, or lower the load", limit: hang,
+			does: "stops after the header of the answer", want: export.StatusTimeout, advice: "raise --request-timeout, or lower the load", limit: hang,
 			http1: &answer1{text: streamHead, then: holds}, triton: &answer1{text: wholeHead, then: holds}, http2: afterHead2(holds), grpc: afterHead2(holds),
 		},
 		{
@@ -227,23 +227,23 @@ func framingFaults() faultGroup {
 		return fault{does: does, want: want, advice: advice, http1: &answer1{text: text, then: then}, triton: &answer1{text: text, then: then}}
 	}
 	return faultGroup{title: "HTTP/1.1 is broken", faults: []fault{
-		f(export.StatusProtocolError, "gives a chunk a size that is no number", "zz\r\n", closes),
-		f(export.StatusProtocolError, "sends more of a chunk than its size says", "5\r\nabcdefgh\r\n0\r\n\r\n", closes),
-		f(export.StatusTruncated, "sends less of a chunk than its size says", "ff\r\nabc", closes),
-		f(export.StatusProtocolError, "gives a chunk a size beyond 2⁶⁴", "fffffffffffffffff0\r\nabc\r\n", closes),
-		f(export.StatusProtocolError, "gives a chunk a negative size", "-5\r\nabc\r\n", closes),
-		l(export.StatusOK, map[via]export.Status{viaTriton: export.StatusTruncated}, "sends less than Content-Length says", "Content-Length: 100000\r\n"),
-		l(export.StatusTruncated, map[via]export.Status{viaTriton: export.StatusProtocolError}, "sends more than Content-Length says", "Content-Length: 20\r\n"),
+		f(export.StatusProtocolError, "sends a chunk size that is not a number", "zz\r\n", closes),
+		f(export.StatusProtocolError, "sends more bytes than the chunk size says", "5\r\nabcdefgh\r\n0\r\n\r\n", closes),
+		f(export.StatusTruncated, "sends fewer bytes than the chunk size says", "ff\r\nabc", closes),
+		f(export.StatusProtocolError, "sends a chunk size beyond 2⁶⁴", "fffffffffffffffff0\r\nabc\r\n", closes),
+		f(export.StatusProtocolError, "sends a negative chunk size", "-5\r\nabc\r\n", closes),
+		l(export.StatusOK, map[via]export.Status{viaTriton: export.StatusTruncated}, "sends fewer bytes than Content-Length says", "Content-Length: 100000\r\n"),
+		l(export.StatusTruncated, map[via]export.Status{viaTriton: export.StatusProtocolError}, "sends more bytes than Content-Length says", "Content-Length: 20\r\n"),
 		l(export.StatusProtocolError, nil, "sends two different Content-Lengths", "Content-Length: 20\r\nContent-Length: 30\r\n"),
 		l(export.StatusProtocolError, nil, "sends a negative Content-Length", "Content-Length: -1\r\n"),
 		l(export.StatusProtocolError, nil, "sends a Content-Length beyond 2⁶³", "Content-Length: 99999999999999999999\r\n"),
 		l(export.StatusOK, nil, "sends no length and closes the connection", ""),
-		head(export.StatusProtocolError, "is -u the HTTP port?", "sends something that is not HTTP", "SSH-2.0-OpenSSH_9.6\r\n", closes),
-		head(export.StatusProtocolError, broken, "sends a status that is no number", "HTTP/1.1 abc OK\r\n\r\n", closes),
-		head(export.StatusProtocolError, broken, "sends a head with a line that is no field", "HTTP/1.1 200 OK\r\nno field\r\n\r\n", closes),
+		head(export.StatusProtocolError, "check that -u is the HTTP port", "sends something that is not HTTP", "SSH-2.0-OpenSSH_9.6\r\n", closes),
+		head(export.StatusProtocolError, broken, "sends a status that is not a number", "HTTP/1.1 abc OK\r\n\r\n", closes),
+		head(export.StatusProtocolError, broken, "sends a header line without a colon", "HTTP/1.1 200 OK\r\nno field\r\n\r\n", closes),
 		head(export.StatusProtocolError, "use https:// in -u", "speaks TLS", "\x15\x03\x01\x00\x02\x02\x46", closes),
 		head(export.StatusProtocolError, "use --http2, or the server's HTTP port", "speaks HTTP/2", "\x00\x00\x12\x04\x00\x00\x00\x00\x00", closes),
-		head(export.StatusHTTPError, "is --endpoint right?", "switches protocols", "HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n\r\n", closes),
+		head(export.StatusHTTPError, "check --endpoint", "switches protocols", "HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n\r\n", closes),
 	}}
 }
 
@@ -274,24 +274,24 @@ func streamFaults() faultGroup {
 	return faultGroup{title: "The answer is wrong, with status 200", faults: []fault{
 		s(export.StatusOK, "", "sends invalid UTF-8 in a text", utf8, eventB, eventDone),
 		s(export.StatusOK, "", "ends lines with a lone CR", strings.ReplaceAll(eventA, "\n", "\r"), strings.ReplaceAll(eventB, "\n", "\r"), strings.ReplaceAll(eventDone, "\n", "\r")),
-		s(export.StatusOK, "", "mixes the ends of lines", strings.ReplaceAll(eventA, "\n", "\r\n"), strings.ReplaceAll(eventB, "\n", "\r"), eventDone),
+		s(export.StatusOK, "", "mixes line ends", strings.ReplaceAll(eventA, "\n", "\r\n"), strings.ReplaceAll(eventB, "\n", "\r"), eventDone),
 		s(export.StatusOK, "", "begins with a byte order mark", "\ufeff"+eventA, eventB, eventDone),
-		s(export.StatusProtocolError, "report it to the makers of the server", "sends a text with NUL", strings.Replace(eventA, `"a"`, "\"\x00\"", 1), eventB, eventDone),
+		s(export.StatusProtocolError, "report it to the makers of the server", "sends a NUL byte in a text", strings.Replace(eventA, `"a"`, "\"\x00\"", 1), eventB, eventDone),
 		s(export.StatusProtocolError, "report it to the makers of the server", "sends an event that is not JSON", eventA, "data: <html>\n\n", eventDone),
-		s(export.StatusProtocolError, "report it to the makers of the server", "sends an event that breaks off", eventA, eventB[:40]+"\n\n", eventDone),
+		s(export.StatusProtocolError, "report it to the makers of the server", "sends an event whose JSON is cut", eventA, eventB[:40]+"\n\n", eventDone),
 		s(export.StatusProtocolError, "report it to the makers of the server", "nests JSON 100,000 levels deep", eventA, "data: "+strings.Repeat("[", 100_000)+"\n\n", eventDone),
 		s(export.StatusRPCError, logged, "sends an error event", eventA, "event: error\ndata: {\"error\":{\"message\":\"out of memory\",\"code\":500}}\n\n"),
-		s(export.StatusRPCError, logged, "sends an error without the name error", eventA, "data: {\"error\":{\"message\":\"out of memory\",\"type\":\"server_error\"}}\n\n", eventDone),
-		s(export.StatusTruncated, logged, "ends the stream without [DONE] and finish reason", eventA, eventB),
+		s(export.StatusRPCError, logged, "sends an error in an event without a name", eventA, "data: {\"error\":{\"message\":\"out of memory\",\"type\":\"server_error\"}}\n\n", eventDone),
+		s(export.StatusTruncated, logged, "ends the stream without [DONE] and without a finish reason", eventA, eventB),
 		s(export.StatusOK, "", "ends the stream with a finish reason, without [DONE]", eventA, `data: {"choices":[{"index":0,"delta":{},"finish_reason":"stop"}]}`+"\n\n"),
 		s(export.StatusTruncated, logged, "ends the stream in the middle of an event", eventA, eventB[:20]),
 		s(export.StatusTruncated, logged, "sends no event"),
 		s(export.StatusOK, "", "sends only [DONE]", eventDone),
 		typed(export.StatusProtocolError, "switch compression off in the server or the proxy", "compresses the answer with gzip", "Content-Type: text/event-stream\r\nContent-Encoding: gzip\r\n", "\x1f\x8b\x08\x00\x00\x00\x00\x00\x00\x03"),
-		typed(export.StatusProtocolError, "is -u the server, and not a page for people?", "sends an HTML page", "Content-Type: text/html\r\n", "<html><body>Welcome</body></html>"),
+		typed(export.StatusProtocolError, "check that -u is the API of the server, not a web page", "sends an HTML page", "Content-Type: text/html\r\n", "<html><body>Welcome</body></html>"),
 		typed(export.StatusProtocolError, "report it to the makers of the server", "sends an empty body", "Content-Type: application/json\r\n", ""),
 		typed(export.StatusRPCError, logged, "sends an error as JSON", "Content-Type: application/json\r\n", `{"error":{"message":"out of memory","code":500}}`),
-		typed(export.StatusProtocolError, "report it to the makers of the server", "sends JSON that breaks off", "Content-Type: application/json\r\n", `{"choices":[`),
+		typed(export.StatusProtocolError, "report it to the makers of the server", "sends JSON that is cut", "Content-Type: application/json\r\n", `{"choices":[`),
 	}}
 }
 
@@ -317,12 +317,12 @@ func statusFaults() faultGroup {
 		return fault{does: does, want: export.StatusHTTPError, except: map[via]export.Status{viaGRPC: export.StatusRPCError}, advice: advice, flags: "--connection-reuse fresh", http1: a, triton: a, http2: answer2, grpc: answer2}
 	}
 	return faultGroup{title: "The server refuses", sends: true, faults: []fault{
-		s("lower the load; pa-record does not wait and sends nothing again", "429 with Retry-After", "429 Too Many Requests\r\nRetry-After: 7\r\nContent-Type: application/json", `{"error":{"message":"rate limit reached"}}`),
-		s("is the server ready? --wait-ready waits for it", "503 without a body", "503 Service Unavailable", ""),
-		s("is the server behind the proxy ready?", "502 with a page of a proxy", "502 Bad Gateway\r\nContent-Type: text/html", "<html><head><title>502 Bad Gateway</title></head></html>"),
+		s("lower the load; pa-record does not wait and does not retry", "429 with Retry-After", "429 Too Many Requests\r\nRetry-After: 7\r\nContent-Type: application/json", `{"error":{"message":"rate limit reached"}}`),
+		s("check whether the server is ready; --wait-ready waits for it", "503 without a body", "503 Service Unavailable", ""),
+		s("check whether the server behind the proxy is ready", "502 with a proxy's HTML page", "502 Bad Gateway\r\nContent-Type: text/html", "<html><head><title>502 Bad Gateway</title></head></html>"),
 		s("give OPENAI_API_KEY or -H 'Authorization: …'", "401", "401 Unauthorized\r\nContent-Type: application/json", `{"error":{"message":"Incorrect API key provided","type":"invalid_request_error"}}`),
-		s("the server's message says what it does not take", "400", "400 Bad Request\r\nContent-Type: application/json", `{"error":{"message":"max_tokens is too large"}}`),
-		s("give the other URL with -u; pa-record follows no redirection, because its time would be in each figure", "307 to another URL", "307 Temporary Redirect\r\nLocation: https://other.example/v1/x?key=secret", ""),
+		s("the server's message says what it rejects", "400", "400 Bad Request\r\nContent-Type: application/json", `{"error":{"message":"max_tokens is too large"}}`),
+		s("give the other URL with -u; pa-record follows no redirection, because its time would be part of each latency", "307 to another URL", "307 Temporary Redirect\r\nLocation: https://other.example/v1/x?key=secret", ""),
 	}}
 }
 
@@ -352,7 +352,7 @@ func http2Faults() faultGroup {
 		both2(export.StatusTruncated, map[via]export.Status{viaGRPC: export.StatusRPCError}, "RST_STREAM CANCEL in the middle of the answer", func(s stream2) error {
 			return errors2(s.part(), s.framer.WriteRSTStream(s.id, http2.ErrCodeCancel))
 		}),
-		both2(export.StatusProtocolError, map[via]export.Status{viaGRPC: export.StatusTruncated}, "a frame of data that is longer than allowed", func(s stream2) error {
+		both2(export.StatusProtocolError, map[via]export.Status{viaGRPC: export.StatusTruncated}, "a data frame that is longer than allowed", func(s stream2) error {
 			return errors2(s.part(), s.raw(frame2(1<<20, http2.FrameData, 0, s.id, strings.Repeat("x", 1<<20))), s.end(holds))
 		}),
 		both2(export.StatusProtocolError, map[via]export.Status{viaGRPC: export.StatusRPCError}, "headers that HPACK cannot decode", func(s stream2) error {
@@ -365,7 +365,7 @@ func http2Faults() faultGroup {
 			s.s.headed = true
 			return errors2(s.part(), s.end(holds))
 		}),
-		both2(export.StatusOK, nil, "a frame of a kind that is not known", func(s stream2) error {
+		both2(export.StatusOK, nil, "a frame of an unknown type", func(s stream2) error {
 			return errors2(s.head(), s.raw(frame2(3, 0xb7, 0, s.id, "abc")), s.good())
 		}),
 		both2(export.StatusProtocolError, map[via]export.Status{viaGRPC: export.StatusTruncated}, "CONTINUATION without headers", func(s stream2) error {
@@ -426,19 +426,19 @@ func grpcFaults() faultGroup {
 			return errors2(s.head(), trailers(s, "grpc-status", "8", "grpc-message", "queue is full"))
 		}),
 		g(export.StatusRPCError, "the end of the stream without a status", func(s stream2) error { return errors2(s.part(), s.last("")) }),
-		g(export.StatusRPCError, "a status that is no number", func(s stream2) error { return errors2(s.part(), trailers(s, "grpc-status", "x")) }),
+		g(export.StatusRPCError, "a status that is not a number", func(s stream2) error { return errors2(s.part(), trailers(s, "grpc-status", "x")) }),
 		g(export.StatusProtocolError, "a message that is longer than --max-answer-memory", func(s stream2) error {
 			return errors2(s.part(), s.send("\x00\x7f\xff\xff\xff"), s.end(holds))
 		}),
-		g(export.StatusRPCError, "a message that breaks off", func(s stream2) error {
+		g(export.StatusRPCError, "a message that is cut", func(s stream2) error {
 			return errors2(s.part(), s.send(messageA[:7]), trailers(s, "grpc-status", "0"))
 		}),
-		g(export.StatusProtocolError, "a message that is no protobuf", func(s stream2) error {
+		g(export.StatusProtocolError, "a message that is not protobuf", func(s stream2) error {
 			return errors2(s.part(), s.send("\x00\x00\x00\x00\x03\xff\xff\xff"), s.send(messageFinal))
 		}),
-		g(export.StatusRPCError, "a compressed message without saying how", func(s stream2) error { return errors2(s.part(), s.send("\x01\x00\x00\x00\x03abc"), s.end(holds)) }),
-		fresh(export.StatusRPCError, "a page instead of gRPC", func(s stream2) error { return s.page(s.id, "text/html", "<html>") }),
-		fresh(export.StatusRPCError, "a compression that is not known", func(s stream2) error {
+		g(export.StatusRPCError, "a compressed message without the name of the compression", func(s stream2) error { return errors2(s.part(), s.send("\x01\x00\x00\x00\x03abc"), s.end(holds)) }),
+		fresh(export.StatusRPCError, "an HTML page instead of gRPC", func(s stream2) error { return s.page(s.id, "text/html", "<html>") }),
+		fresh(export.StatusRPCError, "an unknown compression", func(s stream2) error {
 			s.s.headed = true
 			return errors2(s.headers(s.id, false, ":status", "200", "content-type", "application/grpc", "grpc-encoding", "zstd"), s.send("\x01\x00\x00\x00\x03abc"), s.end(holds))
 		}),
