@@ -5,10 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"slices"
 	"sync"
 
 	"github.com/apache/arrow/go/v15/parquet/compress"
+	"github.com/klauspost/compress/zstd"
 )
 
 // This file reads the pages of Parquet columns. Arrow v15's reader is not used: each of its
@@ -39,7 +41,7 @@ type pageReader struct {
 	src      io.ReaderAt
 	at, end  int64 // in src, of the next page and of the column
 	left     int64 // values that no page has held yet
-	codec    compress.Codec
+	decode   decompressor
 	maxBytes int64 // of a page
 
 	header pageHeader
@@ -51,11 +53,11 @@ func (r *pageReader) open(src io.ReaderAt, p *columnPages, maxBytes int64) error
 	if p.err != nil {
 		return p.err
 	}
-	codec, err := compress.GetCodec(p.codec)
+	decode, err := decompressorOf(p.codec)
 	if err != nil {
 		return err
 	}
-	*r = pageReader{src: src, at: p.offset, end: p.offset + p.size, left: p.values, codec: codec, maxBytes: maxBytes, data: r.data[:0]}
+	*r = pageReader{src: src, at: p.offset, end: p.offset + p.size, left: p.values, decode: decode, maxBytes: maxBytes, data: r.data[:0]}
 	return nil
 }
 
@@ -151,26 +153,33 @@ func (r *pageReader) read(memory *[]byte, have int, n int64) ([]byte, error) {
 // decompress sets data from the page b.
 func (r *pageReader) decompress(b []byte) error {
 	h := &r.header
-	r.data = slices.Grow(r.data[:0], h.uncompressed)[:h.uncompressed]
 	levels := 0
 	if h.kind == dataPageV2 {
-		if levels = h.repLevels + h.defLevels; h.repLevels < 0 || h.defLevels < 0 || levels > len(b) || levels > len(r.data) {
+		most := min(len(b), h.uncompressed)
+		if h.repLevels < 0 || h.defLevels < 0 || h.repLevels > most || h.defLevels > most-h.repLevels {
 			return errPage
 		}
-		copy(r.data, b[:levels])
+		levels = h.repLevels + h.defLevels
 	}
+	stored := h.stored || r.decode == nil
+	if stored && len(b) != h.uncompressed {
+		return fmt.Errorf("a page of %d bytes holds %d", h.uncompressed, len(b))
+	}
+	r.data = slices.Grow(r.data[:0], h.uncompressed+zstdRoom)[:h.uncompressed]
+	copy(r.data, b[:levels])
 	b = b[levels:]
-	rest := r.data[levels:]
-	if h.stored {
-		if copy(rest, b) < len(rest) {
-			return errPage
-		}
+	rest := r.data[levels : len(r.data) : len(r.data)+zstdRoom]
+	if stored {
+		copy(rest, b)
 		return nil
 	}
 	if len(b) == 0 && len(rest) == 0 {
 		return nil
 	}
-	decoded := r.codec.Decode(rest, b)
+	decoded, err := r.decode(rest, b)
+	if err != nil {
+		return err
+	}
 	if len(decoded) != len(rest) {
 		return fmt.Errorf("a page of %d bytes holds %d", h.uncompressed, levels+len(decoded))
 	}
@@ -179,6 +188,48 @@ func (r *pageReader) decompress(b []byte) error {
 	}
 	return nil
 }
+
+// zstdRoom is the capacity behind the content with which the decoder of zstd need not check each copy.
+const zstdRoom = 16
+
+// A decompressor decompresses b into to, which is as long as the content should be, and returns
+// the content. It takes no memory for a content that is much longer.
+type decompressor func(to, b []byte) ([]byte, error)
+
+// decompressorOf returns the decompressor of a codec; nil for pages that are not compressed.
+func decompressorOf(c compress.Compression) (decompressor, error) {
+	codec, err := compress.GetCodec(c)
+	if err != nil {
+		return nil, err
+	}
+	switch c {
+	case compress.Codecs.Uncompressed:
+		return nil, nil
+	case compress.Codecs.Zstd: // Arrow's would decompress any content whole
+		return func(to, b []byte) ([]byte, error) {
+			z, err := pageZstd()
+			if err != nil {
+				return nil, err
+			}
+			return z.DecodeAll(b, to[:0])
+		}, nil
+	case compress.Codecs.Snappy:
+		return func(to, b []byte) ([]byte, error) {
+			// A block begins with the length of its content, which the decoder allocates.
+			if n, k := binary.Uvarint(b); k <= 0 || n != uint64(len(to)) {
+				return nil, errPage
+			}
+			return codec.Decode(to, b), nil
+		}, nil
+	}
+	return func(to, b []byte) ([]byte, error) { return codec.Decode(to, b), nil }, nil
+}
+
+// pageZstd returns the decoder of pages, which takes no more memory than the capacity that it gets.
+// It is for all goroutines.
+var pageZstd = sync.OnceValues(func() (*zstd.Decoder, error) {
+	return zstd.NewReader(nil, zstd.WithDecodeAllCapLimit(true))
+})
 
 // errShortHeader reports a header that goes on after the bytes.
 var errShortHeader = errors.New("the header of a page is not whole")
@@ -300,22 +351,28 @@ func (t *thriftReader) take(n uint64) []byte {
 	return b
 }
 
+var errLargeNumber = errors.New("a number in the header of a page is too large")
+
 func (t *thriftReader) uint() uint64 {
 	v, n := binary.Uvarint(t.b)
 	switch {
 	case n == 0:
 		t.fail(errShortHeader)
 	case n < 0:
-		t.fail(errors.New("a number in the header of a page is too large"))
+		t.fail(errLargeNumber)
 	default:
 		t.b = t.b[n:]
 	}
 	return v
 }
 
-// int returns the next signed number.
+// int returns the next signed number of 32 bits.
 func (t *thriftReader) int() int {
 	v := t.uint()
+	if v > math.MaxUint32 {
+		t.fail(errLargeNumber)
+		return 0
+	}
 	return int(int64(v>>1) ^ -int64(v&1))
 }
 

@@ -13,6 +13,9 @@ import (
 	"github.com/apache/arrow/go/v15/parquet"
 	"github.com/apache/arrow/go/v15/parquet/compress"
 	"github.com/apache/arrow/go/v15/parquet/metadata"
+	"github.com/klauspost/compress/zstd"
+
+	"github.com/pa-tools/pa/internal/testenv"
 )
 
 // testPageHeaders are headers of our writer, and others byte by byte from the specifications
@@ -81,6 +84,7 @@ func TestReadPageHeaderErrors(t *testing.T) {
 		{"depth", strings.Repeat("\x1c", 100), "nested too deeply"},
 		{"depth of lists", "\x19" + strings.Repeat("\x19", 100), "nested too deeply"},
 		{"large number", "\x15" + strings.Repeat("\xff", 11), "too large"},
+		{"more than 32 bits", "\x15\x80\x80\x80\x80\x10", "too large"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			if _, _, err := readPageHeader([]byte(tt.b)); err == nil || !strings.Contains(err.Error(), tt.want) {
@@ -207,6 +211,80 @@ func TestPackedIntegers(t *testing.T) {
 					t.Errorf("%s, %d values: packed is %v, frugal %v", kind, n, packed, frugal)
 				}
 			}
+		}
+	}
+}
+
+// A page that holds less or more than its header says is an error, and takes no memory for more.
+func TestPageSizes(t *testing.T) {
+	content := bytes.Repeat([]byte("12345678"), 1<<17)
+	for _, codec := range []compress.Compression{compress.Codecs.Uncompressed, compress.Codecs.Snappy, compress.Codecs.Gzip, compress.Codecs.Brotli, compress.Codecs.Zstd} {
+		b := slices.Clone(content)
+		if codec != compress.Codecs.Uncompressed {
+			c, err := compress.GetCodec(codec)
+			if err != nil {
+				t.Fatal(err)
+			}
+			b = c.Encode(nil, content)
+		}
+		for _, size := range []int{0, 100, len(content) - 1, len(content), len(content) + 1} {
+			file := appendDataPageHeader(nil, size, len(b), 1, encodingPlain, metadata.EncodedStatistics{})
+			file = append(file, b...)
+			var r pageReader
+			r.data = bytes.Repeat([]byte("stale"), len(content))
+			if err := r.open(bytes.NewReader(file), &columnPages{size: int64(len(file)), values: 1, codec: codec}, 1<<30); err != nil {
+				t.Fatal(err)
+			}
+			err := catchPanic(func() error { _, err := r.next(); return err })
+			switch {
+			case size == len(content):
+				if err != nil || !bytes.Equal(r.data, content) {
+					t.Errorf("%s: %v, %d bytes", codec, err, len(r.data))
+				}
+			case size < len(content) && (codec == compress.Codecs.Gzip || codec == compress.Codecs.Brotli):
+				if err == nil && !bytes.Equal(r.data, content[:size]) { // the decoder stops there
+					t.Errorf("%s in %d bytes: another content", codec, size)
+				}
+			case err == nil:
+				t.Errorf("%s in %d bytes: no error", codec, size)
+			}
+		}
+	}
+}
+
+// A content that is far larger than its header says takes no memory.
+func TestPageBombs(t *testing.T) {
+	bomb := make([]byte, 48<<20)
+	z, err := zstd.NewWriter(nil, zstd.WithEncoderConcurrency(1))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, tt := range []struct {
+		codec compress.Compression
+		b     []byte
+	}{
+		{compress.Codecs.Zstd, z.EncodeAll(bomb, nil)},
+		{compress.Codecs.Snappy, append(binary.AppendUvarint(nil, math.MaxUint32), "broken"...)},
+	} {
+		file := append(appendDataPageHeader(nil, 100, len(tt.b), 1, encodingPlain, metadata.EncodedStatistics{}), tt.b...)
+		var r pageReader
+		if err := r.open(bytes.NewReader(file), &columnPages{size: int64(len(file)), values: 1, codec: tt.codec}, 1<<30); err != nil {
+			t.Fatal(err)
+		}
+		testenv.BoundMemory(t, len(file), 24<<20, 1, func() {
+			if err := catchPanic(func() error { _, err := r.next(); return err }); err == nil {
+				t.Errorf("%s: no error", tt.codec)
+			}
+		})
+	}
+}
+
+// Levels beyond the page are an error also if the sum of their sizes overflows.
+func TestPageLevels(t *testing.T) {
+	for _, levels := range [][2]int{{-1, 0}, {0, -1}, {11, 0}, {0, 11}, {6, 5}, {math.MaxInt, math.MaxInt}, {math.MaxInt, 1}} {
+		r := pageReader{header: pageHeader{kind: dataPageV2, uncompressed: 10, repLevels: levels[0], defLevels: levels[1], stored: true}}
+		if err := r.decompress(make([]byte, 10)); !errors.Is(err, errPage) {
+			t.Errorf("levels of %d bytes: %v", levels, err)
 		}
 	}
 }
