@@ -155,6 +155,9 @@ func (h *rleDecoder) nextRun() error {
 		for i := range size {
 			h.value |= uint32(h.b[i]) << (8 * i)
 		}
+		if h.value>>h.width > 0 {
+			return fmt.Errorf("a value of %d in %d bits", h.value, h.width)
+		}
 		h.b = h.b[size:]
 		h.left = head >> 1
 		return nil

@@ -75,6 +75,13 @@ func TestHybrid(t *testing.T) {
 	if _, err := h.next(); err == nil {
 		t.Error("a value from nothing")
 	}
+	h, err = newRLEDecoder([]byte{2 << 1, 1, 2 << 1, 3}, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := decodeLevels(&h, make([]uint8, 4), 1, "definition"); err == nil || err.Error() != "a value of 3 in 1 bits" {
+		t.Errorf("a run of a value that its bits cannot hold: %v", err)
+	}
 	if _, err := newRLEDecoder(nil, 33); err == nil {
 		t.Error("33 bits")
 	}
