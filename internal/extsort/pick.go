@@ -1,6 +1,7 @@
 package extsort
 
 import (
+	"math"
 	"math/bits"
 	"runtime"
 	"slices"
@@ -12,6 +13,10 @@ import (
 const (
 	leastPick = 1 << 16 // values from which counting is faster than sorting
 	mostPick  = 4       // no more than 1/mostPick of the values are collected
+	mostParts = 16      // cores that count; each takes 180 kB
+
+	// mostCollected values, and as much memory again to sort them, take 4 MiB where memory is bounded.
+	mostCollected = 1 << 19
 )
 
 // Pick returns the values at the indexes in ascending order: index 0 is the least value. The
@@ -35,13 +40,13 @@ func (s *Sorter) Pick(indexes []int) ([]int64, error) {
 
 // pickCounted picks from narrow values in memory. It reports whether it could.
 func (s *Sorter) pickCounted(indexes []int) (values []int64, ok bool) {
-	if s.wide || len(s.stored) > 0 || s.n < leastPick {
+	if s.wide || len(s.stored) > 0 || s.n < leastPick || uint64(s.n) > math.MaxUint32 { // more than the counters count
 		return nil, false
 	}
 	parts := s.pickParts()
 	eachPart(parts, (*pickPart).count)
-	counts := parts[0].counts
-	for _, p := range parts[1:] {
+	var counts [ranges]uint32
+	for _, p := range parts {
 		for r, n := range p.counts {
 			counts[r] += n
 		}
@@ -60,15 +65,17 @@ func (s *Sorter) pickCounted(indexes []int) (values []int64, ok bool) {
 			collected += int(n)
 		}
 	}
-	if collected > s.n/mostPick {
+	if collected > s.n/mostPick || s.memory.max > 0 && collected > mostCollected {
 		return nil, false
 	}
-	eachPart(parts, func(p *pickPart) { p.collect(&wanted) })
-	all := make([]uint32, 0, collected)
-	for _, p := range parts {
-		all = append(all, p.collected...)
+	all := make([]uint32, collected)
+	room := all
+	for i := range parts {
+		n := parts[i].wanted(&wanted)
+		parts[i].collected, room = room[:0:n], room[n:]
 	}
-	quantile.SortWith(all, nil)
+	eachPart(parts, func(p *pickPart) { p.collect(&wanted) })
+	s.memory.narrow = quantile.SortWith(all, s.memory.narrow)
 	for _, at := range places {
 		values = append(values, int64(all[at]))
 	}
@@ -79,12 +86,12 @@ func (s *Sorter) pickCounted(indexes []int) (values []int64, ok bool) {
 type pickPart struct {
 	values    [][]uint32
 	counts    *[ranges]uint32 // of the values in each range
-	collected []uint32        // from the wanted ranges
+	collected []uint32        // from the wanted ranges; has the capacity
 }
 
 // pickParts shares the runs among the cores.
 func (s *Sorter) pickParts() []pickPart {
-	parts := make([]pickPart, runtime.GOMAXPROCS(0))
+	parts := make([]pickPart, min(runtime.GOMAXPROCS(0), mostParts))
 	for i := range parts {
 		parts[i].counts = new([ranges]uint32)
 	}
@@ -103,6 +110,17 @@ func (p *pickPart) count() {
 			p.counts[rangeOf(v)]++
 		}
 	}
+}
+
+// wanted returns the number of values in the wanted ranges.
+func (p *pickPart) wanted(wanted *[ranges]bool) int {
+	n := 0
+	for r, is := range wanted {
+		if is {
+			n += int(p.counts[r])
+		}
+	}
+	return n
 }
 
 func (p *pickPart) collect(wanted *[ranges]bool) {
