@@ -328,11 +328,11 @@ func TestMaxLoadInterval(t *testing.T) {
 		t.Errorf("order (-want +got):\n%s", d)
 	}
 	few := analyzed(t, reader("", level(300, 0), level(4000, 0.2)), cfg).MaxLoad()
-	if few.NA != "at 1 all 300 requests meet it, which shows no spread" || !math.IsNaN(few.Interval.Low) || !math.IsNaN(few.Interval.High) {
+	if few.NA != "at concurrency 1, all 300 requests meet it, which shows no spread" || !math.IsNaN(few.Interval.Low) || !math.IsNaN(few.Interval.High) {
 		t.Errorf("%+v", few)
 	}
 	few = analyzed(t, reader("", level(4000, 0.05), level(50, 0.5)), cfg).MaxLoad()
-	if !strings.HasPrefix(few.NA, "at 2 50 requests are worth ") {
+	if !strings.HasPrefix(few.NA, "at concurrency 2, 50 requests are worth ") {
 		t.Errorf("%+v", few)
 	}
 }

@@ -102,7 +102,7 @@ func (rep *Report) MaxLoad() *MaxLoad {
 		m.Estimate, m.Interval = e.Value, e.Interval(maxLoadConfidence)
 		for _, t := range levels[within : within+2] {
 			if na := t.Share.NA; na.Missing() && m.NA == "" {
-				m.NA = "at " + strconv.FormatFloat(t.At, 'g', -1, 64) + " " + na.Reason
+				m.NA = "at " + strings.ReplaceAll(m.Mode, "_", " ") + " " + strconv.FormatFloat(t.At, 'g', -1, 64) + ", " + na.Reason
 			}
 		}
 	}

@@ -4,8 +4,10 @@ import (
 	"cmp"
 	"html/template"
 	"io"
+	"slices"
 	"strconv"
 
+	"github.com/pa-tools/pa/pkg/analyze/pareto"
 	"github.com/pa-tools/pa/pkg/analyze/plot"
 	"github.com/pa-tools/pa/pkg/analyze/svg"
 	"github.com/pa-tools/pa/pkg/analyze/view"
@@ -73,6 +75,7 @@ func (d *document) charts(p *Page) error {
 	x := &drawing{}
 	if sweep {
 		d.SweepCharts, _ = x.panels(plot.Sweep(runs, plot.Options{Width: panelWidth}))
+		d.SweepCharts.Notes = nil // SweepNotes say more of each maximum load
 	}
 	if len(runs) > 0 {
 		d.Distributions, _ = x.panels(plot.CDF(runs, plot.Options{Width: panelWidth}))
@@ -125,5 +128,22 @@ func (d *document) pareto(p *Page, x *drawing) {
 		d.ParetoNotes = []string{"n/a (" + plain(p.Pareto.Points[0].Why) + ")"}
 		return
 	}
-	d.ParetoCharts = chartGroup{Charts: []template.HTML{x.one(plot.Pareto(p.Pareto, plot.Options{Width: panelWidth}))}}
+	d.ParetoCharts = chartGroup{Charts: []template.HTML{x.one(plot.Pareto(withSides(p), plot.Options{Width: panelWidth}))}}
+}
+
+// withSides returns the comparison of levels. In a comparison of two sides the names of its files say
+// which side a run is on.
+func withSides(p *Page) *pareto.Result {
+	r := *p.Pareto
+	r.Points = slices.Clone(r.Points)
+	at := 0
+	for i := range p.Runs { // the points are the levels, in the order of the runs
+		for range p.Runs[i].Report.Experiments {
+			if p.Runs[i].Side != "" {
+				r.Points[at].File = p.Runs[i].short
+			}
+			at++
+		}
+	}
+	return &r
 }

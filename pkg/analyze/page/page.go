@@ -262,7 +262,7 @@ func (d *document) run(r *Run, i int, defs *definitions, writeJSON report.Render
 	d.Runs = append(d.Runs, runPart{Index: i, Name: r.name, Short: r.short, Facts: facts, More: more})
 	t := sweepTable{Caption: "levels"}
 	if d.Several {
-		t.Caption = r.name
+		t.Caption = strings.TrimSpace(r.Side + " " + r.name)
 	}
 	for j := range r.Levels {
 		e := r.Levels[j].Experiment

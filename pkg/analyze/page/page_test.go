@@ -291,7 +291,7 @@ func TestCharts(t *testing.T) {
 	}
 }
 
-// The legends of the charts of a comparison say which side a run is on.
+// The legends and captions of a comparison say which side a run is on.
 func TestLegendsNameSides(t *testing.T) {
 	before, after := full(t), full(t)
 	before.Side, after.Side = "old", "new"
@@ -301,15 +301,39 @@ func TestLegendsNameSides(t *testing.T) {
 			section, _ = attribute(tag, "id")
 		}
 		for _, side := range []string{"old ", "new "} {
-			if tag.Data == "text" && strings.HasPrefix(strings.TrimSpace(text), side) {
-				seen[section+": "+side] = true
+			if (tag.Data == "text" || tag.Data == "caption") && strings.HasPrefix(strings.TrimSpace(text), side) {
+				seen[section+" "+tag.Data+": "+side] = true
 			}
 		}
 	})
-	for _, want := range []string{"sweep: old ", "sweep: new ", "distributions: old ", "distributions: new "} {
-		if !seen[want] {
-			t.Errorf("no legend %q", want)
+	for _, want := range []string{"sweep text", "sweep caption", "pareto text", "distributions text"} {
+		for _, side := range []string{"old ", "new "} {
+			if !seen[want+": "+side] {
+				t.Errorf("no legend or caption of %s: %q", want, side)
+			}
 		}
+	}
+}
+
+// A page says once why a maximum load has no interval.
+func TestMaxLoadOnce(t *testing.T) {
+	objective, err := slo.Parse("ttft<=500ms")
+	if err != nil {
+		t.Fatal(err)
+	}
+	run := collected(t, "run.json", memrun.New("openai", requests(9), requests(40)), analyze.Config{SLO: objective})
+	m := run.Report.MaxLoad()
+	if m == nil || m.NA == "" {
+		t.Fatalf("%+v has an interval", m)
+	}
+	notes := 0
+	elements(t, written(t, New("pa-analyze test", []Run{run})), func(tag html.Token, text string) {
+		if tag.Data == "p" && strings.Contains(html.UnescapeString(text), m.NA) {
+			notes++
+		}
+	})
+	if notes != 1 {
+		t.Errorf("%d notes of %q", notes, m.NA)
 	}
 }
 
