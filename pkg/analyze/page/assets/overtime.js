@@ -32,6 +32,9 @@ function startOverTime() {
     return digits(v) + (unit ? " " + unit : "");
   };
 
+  // breakable lets a line end between the parts of the name of a metric.
+  const breakable = (name) => name.replace(/[{,]/g, "$&\u200b");
+
   function build() {
     for (const p of plots) p.destroy();
     plots = [];
@@ -54,7 +57,7 @@ function startOverTime() {
       const series = [{ label: "time", value: (u, v) => v === null ? "–" : digits(v) + " s" }];
       g.series.forEach((s, i) => {
         series.push({
-          label: (several ? data.runs[s.run].short + " " : "") + s.label, stroke: color("s" + i % 8), width: 1.5, spanGaps: true,
+          label: breakable((several ? data.runs[s.run].short + " " : "") + s.label), stroke: color("s" + i % 8), width: 1.5, spanGaps: true,
           dash: [[], [6, 3], [2, 2], [8, 3, 2, 3]][Math.floor(i / 2) % 4], points: { show: s.x.length < 3 },
           value: (u, v) => scaled(s.unit, v),
           paths: s.steps ? uPlot.paths.stepped({ align: 1 }) : undefined,
