@@ -60,7 +60,7 @@ func binomialInterval(s share) (low, high float64) {
 }
 
 // detectShort compares runs of 60 requests with latencies of 15 % deviation, of which the
-// new ones are 10 % slower. Holm's share is for three metrics of which one has changed.
+// new ones are 10 % slower. Holm's share is for four metrics of which one has changed.
 func detectShort(s *simulation) detectionCell {
 	const n, change = 60, 0.10
 	c := detectionCell{
@@ -77,7 +77,7 @@ func detectShort(s *simulation) detectionCell {
 		o, w := inference.NewSeries(older), inference.NewSeries(newer)
 		mean, p50 := inference.Change(o.Mean(), w.Mean()), inference.Change(o.Quantile(0.5), w.Quantile(0.5))
 		meanEnds, p50Ends := mean.Interval(level), p50.Interval(level)
-		holm := inference.Holm([]float64{p50.P, 0.4, 0.7})
+		holm := inference.Holm([]float64{p50.P, 0.4, 0.7, 0.9})
 		return one{meanEnds.Low > 0, p50Ends.Low > 0, holm[0] <= alpha && p50.Change > 0, inference.MannWhitney(older, newer).P <= alpha}
 	}) {
 		c.add("mean", r.mean)

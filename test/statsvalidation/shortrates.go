@@ -4,13 +4,17 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"slices"
 
 	"github.com/pa-tools/pa/pkg/analyze/inference"
 )
 
-// shortRateLengths holds the completions of short runs. Rates have intervals from 100 on, and are
-// treated as in long runs from steadyRate on.
-var shortRateLengths = [...]int{60, 100, 300, 500, 700, steadyRate}
+// shortRateLengths holds the completions of short runs. Rates have intervals from 30 on, narrower
+// ones from 100 on, and are treated as in long runs from steadyRate on.
+var shortRateLengths = [...]int{30, 60, 99, 100, 300, 500, 700, steadyRate}
+
+// fewestRateLengths holds the completions for which the dependence is varied, too.
+var fewestRateLengths = [...]int{30, 60, 99}
 
 const steadyRate = 1000
 
@@ -94,4 +98,79 @@ func closedLoop(rng *rand.Rand, n int) run {
 		begin(first, last)
 	}
 	return r
+}
+
+// A loadKind is how the requests of a run arrive at a server with a number of slots.
+type loadKind struct {
+	name  string
+	slots int
+	open  bool // Poisson arrivals, which wait for a slot; otherwise a closed loop
+}
+
+var loadKinds = [...]loadKind{
+	{"closed loop of 1", 1, false},
+	{"closed loop of 8", 8, false},
+	{"Poisson arrivals, 8 slots, 80 % load", 8, true},
+}
+
+// run generates n completions, in their order. The service times have the marginal's
+// distribution and the dependence phi in the order of the starts, and the numbers of tokens are
+// lognormal. The tokens do not depend on the times, so that they hide the dependence of the times.
+func (k *loadKind) run(rng *rand.Rand, m *marginal, phi float64, n int) run {
+	service := m.run(rng, phi, n+k.slots)
+	free := make([]float64, k.slots) // when each slot is free
+	ends := make([]float64, len(service))
+	arrival := 0.0
+	for i := range service {
+		slot := 0
+		for j := range free {
+			if free[j] < free[slot] {
+				slot = j
+			}
+		}
+		start := free[slot]
+		if k.open {
+			arrival += rng.ExpFloat64() * m.mean / (float64(k.slots) * load)
+			start = math.Max(start, arrival)
+		}
+		free[slot] = start + service[i]
+		ends[i] = free[slot]
+	}
+	slices.Sort(ends)
+	r := run{tokens: tokens(rng, n)}
+	last := 0.0
+	for _, end := range ends[:n] {
+		r.durations = append(r.durations, end-last)
+		last = end
+	}
+	return r
+}
+
+// A fewRateCell counts how the intervals of rates from fewer than 100 completions do.
+type fewRateCell struct {
+	change interval
+	width  []float64
+}
+
+// keeps reports whether no more of the intervals are wrong than promised, and whether the
+// rates of nearly independent completions have an interval.
+func (c *fewRateCell) keeps(phi float64) bool {
+	all, given := wrongOf(&c.change)
+	if phi <= 0.3 && !c.change.given.within(leastGiven, 1) {
+		return false
+	}
+	return all.within(0, mostMisses) && (c.change.given.ratio() < mostGivenUnnoticed || given.within(0, mostMisses))
+}
+
+// fewRates compares the rates of pairs of runs of the same load and service times.
+func fewRates(s *simulation, k *loadKind, m *marginal, phi float64, n int) fewRateCell {
+	var c fewRateCell
+	for _, change := range repeat(s, fmt.Sprintf("few rate %s %s %v %d", k.name, m.name, phi, n), s.shortReps(), func(rng *rand.Rand) inference.Comparison {
+		older, newer := k.run(rng, m, phi, n), k.run(rng, m, phi, n)
+		return inference.Change(inference.Rate(older.tokens, older.durations), inference.Rate(newer.tokens, newer.durations))
+	}) {
+		c.change.add(change.NA, change.Interval(level).Contains(0))
+		c.width = appendWidth(c.width, &change)
+	}
+	return c
 }

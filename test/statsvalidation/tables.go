@@ -36,6 +36,10 @@ var tables = [...]table{
 		"process | completions | given | wrong, of those given | wrong, if as wide as a mean's", "--- | ---: | ---: | ---: | ---:", shortRatesTable,
 	},
 	{
+		"Rates of fewer than 100 completions, by dependence",
+		"load | service times | completions | φ = 0 | φ = 0.3 | φ = 0.6 | φ = 0.9", "--- | --- | ---: | --- | --- | --- | ---", fewRatesTable,
+	},
+	{
 		"Several runs a side of the same setting",
 		"runs a side | run-to-run deviation | requests a run | mean: wrong | p50: wrong | median width, points | U test: found", "---: | ---: | ---: | ---: | ---: | ---: | ---:", severalRunsTable,
 	},
@@ -151,6 +155,27 @@ func shortRatesTable(s *simulation, r *report) {
 		}
 		if s.reps >= fullReps && n <= mustFail {
 			r.check(worst > mostMisses, "rates of %d completions as means would keep the promise, and need no wider intervals", n)
+		}
+	}
+}
+
+func fewRatesTable(s *simulation, r *report) {
+	for i := range loadKinds {
+		k := &loadKinds[i]
+		for _, m := range marginals()[:3] { // the gaps of Poisson arrivals are no service times
+			for _, n := range fewestRateLengths {
+				if s.leavesOut() {
+					continue
+				}
+				r.line("| %s | %s | %d |", k.name, m.name, n)
+				for _, phi := range [...]float64{0, 0.3, 0.6, 0.9} {
+					c := fewRates(s, k, &m, phi, n)
+					_, wrong := wrongOf(&c.change)
+					r.line(" %v; %v; %s |", c.change.given, wrong, middle(c.width))
+					r.check(c.keeps(phi), "rates of few completions: %s, %s, φ = %v, %d completions: of %v given, %v wrong", k.name, m.name, phi, n, c.change.given, wrong)
+				}
+				r.line("\n")
+			}
 		}
 	}
 }

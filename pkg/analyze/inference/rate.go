@@ -9,11 +9,11 @@ import (
 // tokens per second: amount i came in duration i. It takes them either per
 // completed request (its tokens, and the time since the completion before it)
 // or per slice of the run (the tokens that arrived in each tenth of a second).
-// Fewer than 100 of either give no interval.
+// Fewer than 30 of either give no interval.
 //
 // The standard error is the one of the average of amount − rate·duration. The interval is
 // symmetric on the logarithmic scale. With fewer than 1000 values it is the interval of
-// [Series.Mean], a fifth wider. Amounts and durations must be as many, finite and not
+// [Series.Mean], a fifth wider, and with fewer than 100 values twice as wide. Amounts and durations must be as many, finite and not
 // negative.
 func Rate(amounts, durations []float64) Estimate {
 	n := len(amounts)
@@ -80,6 +80,9 @@ func shortRate(amounts, durations []float64, rate float64) Estimate {
 	}
 	s := newSeries(x, "values")
 	s.widen = widenedRate
+	if n < fewForRate {
+		s.widen = doubledRate
+	}
 	e := s.Mean()
 	if e.EffectiveN == 0 { // no spread, or out of range
 		return unavailable(rate, n, e.NA.Reason)

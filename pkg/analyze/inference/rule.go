@@ -16,8 +16,9 @@ import (
 //     run in 200.
 //
 // A rate also needs at least 1000 values: the slow rhythm of a busy server is a
-// small part of the variation of its completions, and hard to see in fewer. From 100 values on,
-// it has the interval of a mean, made wider by a fifth because of this rhythm.
+// small part of the variation of its completions, and hard to see in fewer. From 30 values on,
+// it has the interval of a mean, made wider because of this rhythm: twice as wide with fewer
+// than 100 values, and wider by a fifth with more.
 //
 // All conditions guard against one danger: a run that is too short for its slowest
 // rhythm looks calmer than it is. The first demands that the visible dependence
@@ -31,8 +32,10 @@ const (
 	minBeyond    = 12
 	maxRise      = 2.5
 	minRate      = 1000
-	minShortRate = 100 // a widened interval from here on
-	widenedRate  = 1.2 // factor of its width
+	minShortRate = 30  // values from which on a rate has a widened interval
+	fewForRate   = 100 // values from which on the factor is the smaller one
+	widenedRate  = 1.2 // factor of the width from fewForRate values on
+	doubledRate  = 2.0 // factor of the width with fewer values
 )
 
 // wanted returns how many independent values the rule wants for quantile p; a
