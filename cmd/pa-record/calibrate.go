@@ -181,8 +181,7 @@ func readLedger(r io.Reader, each func(index uint64, id string, t *calibrate.Tru
 	}
 }
 
-// maxEventsOfWrite bounds the events of a write in a ledger, far above what a server sends at
-// once.
+// maxEventsOfWrite is the most events of a write in a ledger, far more than a server sends at once.
 const maxEventsOfWrite = 1 << 16
 
 // truthOf returns the calibration's part of a ledger entry.

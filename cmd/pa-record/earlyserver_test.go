@@ -22,8 +22,8 @@ import (
 )
 
 // startEarly serves HTTP/1.1, or HTTP/2 without asking, over TLS if cfg is not nil,
-// until the test ends. The server answers a request as soon as it has the head of it,
-// and reads the rest afterwards. It speaks OpenAI's and Triton's protocols, as far as
+// until the test ends. The server answers a request as soon as the head of the request has
+// arrived, and reads the rest afterwards. It speaks OpenAI's and Triton's protocols, as far as
 // pa-record asks for them. The head of an HTTP request is its header; the head of a
 // request on a gRPC stream is the first byte of its message.
 func startEarly(t testing.TB, http2 bool, cfg *tls.Config) (addr string) {

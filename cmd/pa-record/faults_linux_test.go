@@ -22,29 +22,29 @@ import (
 
 var updateFaults = flag.Bool("update", false, "write docs/reference/faults.md")
 
-// A fault is something that goes wrong between a server and pa-record, and what pa-record
-// makes of it: a line of docs/reference/faults.md.
+// A fault is a failure of a server or a connection, with the outcome that pa-record must record: a
+// line of docs/reference/faults.md.
 type fault struct {
 	does   string        // what the server does
 	advice string        // what to do about it
-	flags  string        // of pa-record, beside those of the via
+	flags  string        // further flags of pa-record
 	limit  time.Duration // --request-timeout, which is long if this is 0
-	checks bool          // the server also answers the question for its models so
+	checks bool          // the server also answers the request for its list of models with the fault
 
-	// How the server does it. A via without a way is left out.
-	sim    string                // by the fault of a simulated server
-	conn   func(nc net.Conn)     // to a connection, before it speaks a protocol
-	http1  *answer1              // over HTTP/1.1, as an OpenAI server
-	triton *answer1              // over HTTP/1.1, as Triton
-	http2  func(s stream2) error // over HTTP/2, as an OpenAI server
-	grpc   func(s stream2) error // over gRPC, as Triton
+	// How the server causes the fault over each via. A via for which all are nil is left out.
+	sim    string                // as this fault of the simulated server
+	conn   func(nc net.Conn)     // on the connection, before a protocol is spoken
+	http1  *answer1              // over HTTP/1.1, by an OpenAI server
+	triton *answer1              // over HTTP/1.1, by Triton
+	http2  func(s stream2) error // over HTTP/2, by an OpenAI server
+	grpc   func(s stream2) error // over gRPC, by Triton
 	on     []via                 // the vias of sim and conn
 
 	want     export.Status         // of the row; the zero value means ok
-	except   map[via]export.Status // where it is another
-	persists export.Status         // where each request suffers, if that is another
+	except   map[via]export.Status // vias with another status
+	persists export.Status         // status if each request suffers the fault; the zero value means as above
 
-	rows []faultRow // what was recorded
+	rows []faultRow // recorded outcomes
 }
 
 // status returns the status that the row must have over v.
@@ -89,7 +89,7 @@ type faultRun struct {
 // export returns the path of the run's export.
 func (r *faultRun) export() string { return filepath.Join(r.dir, "x.json") }
 
-// hidden returns text with HOST:PORT for the server's address.
+// hidden returns text with HOST:PORT in place of the server's address.
 func (r *faultRun) hidden(text string) string {
 	if r.addr == "" {
 		return text
@@ -135,7 +135,7 @@ func (r *faultRun) do(t *testing.T) {
 	}
 }
 
-// check checks the export of a run and returns what became of the requests that suffered.
+// check checks the export of a run and returns the outcome of the requests that suffered the fault.
 func (r *faultRun) check(t *testing.T) (got outcome) {
 	if r.hangs {
 		t.Fatalf("pa-record did not end within %v", longest)
@@ -195,8 +195,8 @@ func checkFaultTimes(t *testing.T, run *export.Run, q *export.Request) {
 	}
 }
 
-// checkReport checks what pa-record's console and pa-analyze's report say of n requests of
-// all that suffered.
+// checkReport checks that pa-record's console and pa-analyze's report show the outcome got for n
+// of all requests.
 func (r *faultRun) checkReport(t *testing.T, got *outcome, all, n int) {
 	t.Helper()
 	failed := got.status != export.StatusOK
@@ -226,12 +226,12 @@ func (r *faultRun) checkReport(t *testing.T, got *outcome, all, n int) {
 	}
 }
 
-// atOnce is how many runs of the matrix are under way at a time. Most of them wait.
+// atOnce is the number of runs of the matrix at a time. Runs wait most of the time.
 const atOnce = 16
 
 // Each fault has its status, message and times in the row of the request that suffers it.
-// Requests before and after it are not harmed. The run ends in time, with exit code 0 when
-// others succeed and 1 when none does.
+// Requests before and after it succeed. The run ends in time, with exit code 0 if other requests
+// succeed and 1 if none does.
 func TestFaults(t *testing.T) {
 	prompts := filepath.Join(t.TempDir(), "prompts.json")
 	if err := os.WriteFile(prompts, []byte(`{"data":[{"text_input":["Hi"],"stream":[true],"sampling_parameters":["{}"]}]}`), 0o600); err != nil {
@@ -283,7 +283,7 @@ func TestFaults(t *testing.T) {
 // faultsPage is the page that TestFaults writes.
 const faultsPage = "../../docs/reference/faults.md"
 
-// checkFaultsPage holds the page to what was recorded, or writes it with -update.
+// checkFaultsPage compares the page with the recorded outcomes, or writes it with -update.
 func checkFaultsPage(t *testing.T, want string) {
 	t.Helper()
 	if *updateFaults {

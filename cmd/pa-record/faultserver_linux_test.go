@@ -28,7 +28,7 @@ const (
 	viaGRPC    via = "gRPC"
 )
 
-// vias is all of them, in the order of the page.
+// vias holds all vias in the order of the page.
 var vias = []via{viaLoop, viaNetHTTP, viaHTTP2, viaTriton, viaGRPC}
 
 // args returns the flags that choose v.
@@ -42,15 +42,15 @@ func (v via) args() []string {
 	}[v])
 }
 
-// A faultServer answers the requests of a load well, but for those that suffer a fault. It
-// speaks the protocol of a via; its model is called early.
+// A faultServer answers the requests of a load correctly, except the requests that suffer the
+// fault. It speaks the protocol of a via; its model is called early.
 type faultServer struct {
 	f       *fault
 	v       via
-	always  bool // each request of the load suffers, and not the second one only
+	always  bool // each request of the load suffers the fault, not only the second request
 	loads   atomic.Int64
-	struck  atomic.Bool  // the fault of a connection has been
-	flooded atomic.Int64 // bytes that the client took of an answer without end
+	struck  atomic.Bool  // a connection has suffered the fault
+	flooded atomic.Int64 // bytes that the client read of an endless answer
 }
 
 // start serves until the test ends.
@@ -89,10 +89,9 @@ const (
 	holds                // neither sends nor closes until the client goes away
 )
 
-// Times that a server waits before it ends a connection. Before resetPause has passed, the
-// client may not have read what was sent before. Before silentPause has passed after a
-// request on a kept connection, pa-record counts the connection as one that was closed
-// before the request came, and sends the request again.
+// Times that a server waits before it ends a connection. After resetPause, the client has read
+// the bytes sent before. If a kept connection ends within silentPause of a request, pa-record
+// assumes that it was closed before the request came, and sends the request again.
 const (
 	resetPause  = 30 * time.Millisecond
 	silentPause = 150 * time.Millisecond
@@ -120,15 +119,15 @@ func reset(nc net.Conn) {
 	nc.Close()
 }
 
-// An answer1 is what a server sends over HTTP/1.1 instead of a good answer.
+// An answer1 holds the bytes that a server sends over HTTP/1.1 instead of a good answer.
 type answer1 struct {
 	text   string
-	pieces int    // bytes of text in a write, pause apart; 0: all in one write
-	flood  string // follows text without end
+	pieces int    // bytes of text in a write, piecePause apart; 0: all in one write
+	flood  string // sent after text, again and again
 	then   ending
 }
 
-// piecePause is the time from piece to piece of a slow answer.
+// piecePause is the time between two pieces of a slow answer.
 const piecePause = 2 * time.Millisecond
 
 // send sends the answer and reports whether the connection stays.
@@ -223,7 +222,7 @@ func (s *faultServer) serve1(nc net.Conn) {
 	}
 }
 
-// A stream2 is a stream of HTTP/2 that is to be answered.
+// A stream2 is a stream of HTTP/2 that waits for its answer.
 type stream2 struct {
 	*early2
 	id      uint32
@@ -236,8 +235,8 @@ type stream2 struct {
 // errConnOver ends a connection.
 var errConnOver = errors.New("the connection is over")
 
-// end does what e says, as the end of a stream's answer. A server that holds goes on to read
-// other frames and to answer other streams.
+// end ends the answer of a stream as e says. With holds, the server goes on reading other frames and
+// answering other streams.
 func (s stream2) end(e ending) error {
 	if e == holds || e.apply(s.nc) {
 		return nil
@@ -258,7 +257,7 @@ func (s stream2) head() error {
 	return s.headers(s.id, false, ":status", "200", "content-type", kind)
 }
 
-// send sends the headers if they were not sent, and frames of data.
+// send sends the headers if they were not sent, and data frames.
 func (s stream2) send(frames ...string) error {
 	if err := s.head(); err != nil {
 		return err
@@ -271,7 +270,7 @@ func (s stream2) send(frames ...string) error {
 	return nil
 }
 
-// last sends a frame of data that ends the stream.
+// last sends a data frame that ends the stream.
 func (s stream2) last(frame string) error { return s.framer.WriteData(s.id, true, []byte(frame)) }
 
 // raw sends bytes as they are.
@@ -286,7 +285,7 @@ func (s stream2) flood(piece string) error {
 	return errConnOver
 }
 
-// frame2 returns a frame of HTTP/2 with this header, whatever its payload is.
+// frame2 returns a frame of HTTP/2 with the given header, which need not fit the payload.
 func frame2(length int, kind http2.FrameType, flags http2.Flags, id uint32, payload string) string {
 	return string([]byte{
 		byte(length >> 16), byte(length >> 8), byte(length), byte(kind), byte(flags),

@@ -385,15 +385,15 @@ func (s stream2) part() error {
 	return s.send(eventA)
 }
 
-// refused2 is a fault of a server that does not take a request, which is then sent again: over
-// HTTP/2, where it was not the first of its connection.
+// refused2 is the fault of a server that refuses a request. Over HTTP/2 pa-record sends the request
+// again, unless it was the first request of its connection.
 func refused2(does string, do func(stream2) error) fault {
 	f := both2(export.StatusOK, map[via]export.Status{viaGRPC: export.StatusRPCError}, does, do)
 	f.persists = export.StatusTruncated
 	return f
 }
 
-// fresh2 is both2 with a connection, and so a first stream, for each request.
+// fresh2 is both2 with a new connection for each request, so that each stream is the first one.
 func fresh2(want export.Status, except map[via]export.Status, does string, do func(stream2) error) fault {
 	f := both2(want, except, does, do)
 	f.flags = "--connection-reuse fresh"

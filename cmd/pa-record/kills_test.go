@@ -56,7 +56,7 @@ func TestKills(t *testing.T) {
 	}
 }
 
-// A killed counts what killed runs left.
+// A killed counts the files that killed runs left.
 type killed struct {
 	nothing, empty, journals, exports, partial int
 	served, compared, lost                     int // requests
@@ -73,7 +73,7 @@ func (k *killed) add(o killed) {
 	k.lost += o.lost
 }
 
-// A killedRun is a run, and when it is killed.
+// A killedRun is a run and the time at which it is killed.
 type killedRun struct {
 	srv               simProcess
 	dir               string

@@ -176,8 +176,8 @@ type keptError struct {
 func (e *keptError) Error() string { return e.text }
 func (e *keptError) Unwrap() error { return e.err }
 
-// diskAdvice returns what to do about an error of the file system in a folder, "" when there
-// is nothing to say.
+// diskAdvice returns what to do about an error of the file system in a folder; "" if there is no
+// advice.
 func diskAdvice(err error, where string) string {
 	switch {
 	case errors.Is(err, syscall.ENOSPC):

@@ -67,18 +67,18 @@ func (s *Sorter) Sorted(f func(block []int64)) error {
 // mostBlocks is the most blocks that a merge sorts at once.
 const mostBlocks = 4
 
-// A block holds values that follow the values of the block before.
+// A block holds values that follow the values of the previous block.
 type block struct {
 	values  []int64
-	runs    int // that the values come from; sorted if 1
+	runs    int // number of runs that the values come from; values are sorted if it is 1
 	scratch []int64
 }
 
-// nextBlock takes the least values of the cursors, in any order, and returns the cursors that
-// have more.
+// nextBlock puts the least values of the cursors into b, in any order, and returns the cursors
+// that have more values.
 func (m *Memory) nextBlock(b *block, all []*cursor) ([]*cursor, error) {
-	// All values up to bound are in the windows, because the window of a run that goes on
-	// ends at bound or later.
+	// All values up to bound are in the windows, because the window of a run that has more
+	// values ends at bound or later.
 	bound := int64(math.MaxInt64)
 	for _, c := range all {
 		if err := c.fill(m.file); err != nil {

@@ -53,8 +53,8 @@ func (s *Sorter) pickCounted(indexes []int) (values []int64, ok bool) {
 	}
 
 	var wanted [ranges]bool
-	places := make([]int, 0, len(indexes)) // of the values, among the collected ones
-	passed, collected := 0, 0              // values of the ranges before
+	places := make([]int, 0, len(indexes)) // places of the values among the collected values
+	passed, collected := 0, 0              // values of the earlier ranges
 	for r, n := range counts {
 		for len(places) < len(indexes) && indexes[len(places)] < passed+int(n) {
 			wanted[r] = true
@@ -147,9 +147,9 @@ const (
 	ranges    = (32-rangeBits-1)<<rangeBits + 2<<rangeBits
 )
 
-// rangeOf returns the range of v. Ranges are in the order of their values. Small values have a
-// range each; the width of the others is at most 1/2048 of their values, so that one outlier
-// does not put all other values into one range.
+// rangeOf returns the range of v. Ranges are in the order of their values. Each small value has a
+// range of its own. The width of the other ranges is at most 1/2048 of their values, so that one
+// outlier does not put all other values into one range.
 func rangeOf(v uint32) uint32 {
 	shift := uint32(max(bits.Len32(v)-rangeBits-1, 0))
 	return shift<<rangeBits + v>>shift

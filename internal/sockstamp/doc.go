@@ -39,19 +39,19 @@
 //
 // # Missing segments
 //
-// When a segment is lost, or overtaken, later segments arrive before it and wait. When it
-// comes at last, one read returns all of them, with the stamp of the last one in the
-// stream, which came first. Such a stamp is too early by the time of a retransmission,
-// 200 ms and more. The kernel keeps no other stamp, so the time of the read replaces it:
-// a user-space stamp with [Stamp.Waited]. No stamp is earlier than the arrival of the
-// missing segment.
+// When a segment is lost or overtaken, later segments arrive before the missing segment, and
+// wait. When the missing segment arrives, one read returns all of them, with the stamp of the
+// last segment in the stream, which arrived earlier. Such a stamp is too early by the time of
+// a retransmission, 200 ms and more. The kernel keeps no other stamp, so the time of the read
+// replaces it: a user-space stamp with [Stamp.Waited]. No stamp is earlier than the arrival of
+// the missing segment.
 //
 // The kernel's count of segments that came out of order (TCP_INFO) tells which stamps
-// are right. The count is asked for after every 8th read, after a read that
-// is 100 ms later than its stamp, and at each of the 64 reads after the count has changed.
-// So a stamp may be replaced after [Conn.LastRead] has returned it: [Conn.Revised] asks, and
-// returns the stamps that count. Up to 7 reads before a segment out of order lose a right
-// stamp this way. Linux counts since 5.4; before that, no stamp is replaced.
+// are right. A Conn reads the count after every 8th read, after a read that is 100 ms later
+// than its stamp, and at each of the 64 reads after the count has changed. So a Conn may
+// replace a stamp after [Conn.LastRead] has returned it: [Conn.Revised] reads the count and
+// returns the new stamps. Up to 7 reads before a segment out of order lose a right stamp this
+// way. Linux counts since 5.4; before that, no stamp is replaced.
 //
 // Below crypto/tls, [Conn.LastRead] after a Read of the [tls.Conn] is the
 // stamp of the raw read that completed the record the bytes come from: TLS
@@ -89,8 +89,8 @@
 //
 // # Costs
 //
-// A read is the one system call it always was, and allocates nothing. After every 8th
-// read, and once by [Conn.Revised], one more asks for missing segments. The
+// A read is one system call, and allocates nothing. After every 8th read, and in
+// [Conn.Revised], one more system call asks for missing segments. The
 // error queue is read before a read while stamps of writes are outstanding, on
 // demand, and by a long series of writes without a read: one or two system calls
 // a request, and one wake-up of a waiting reader, none a token. A request that

@@ -33,16 +33,16 @@ const (
 type holes struct {
 	count     uint32 // newest answer
 	changedNS uint64 // 0: nothing came out of order
-	careful   int    // reads that are still to be checked at once
+	careful   int    // number of coming reads to check at once
 	blind     bool   // the kernel does not count
 
 	pending [askEvery]Stamp // of user space, for the reads since the newest question
-	n       int             // of pending
+	n       int             // number of pending stamps
 	revised []Stamp         // by ascending ordinal
 }
 
-// check checks the stamp of the newest read of a socket, and replaces it where it is
-// known that it may be too early.
+// check checks the stamp of the newest read of a socket, and replaces it if it may be too
+// early.
 func (h *holes) check(fd int, st *Stamp) {
 	if st.Source != Kernel || h.blind {
 		return

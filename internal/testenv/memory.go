@@ -6,8 +6,8 @@ import (
 )
 
 // BoundMemory runs read, which reads an input of the given length, and fails the test if read
-// allocates more than fixed + perByte·input bytes. It counts all allocations, also what the
-// collector has freed, so the memory in use is never larger. Targets of make fuzz-readers call
+// allocates more than fixed + perByte·input bytes. It counts all allocations, even freed
+// memory, so the memory in use is never larger. Targets of make fuzz-readers call
 // it: the Makefile finds them by its name.
 func BoundMemory(t testing.TB, input int, fixed, perByte uint64, read func()) {
 	t.Helper()

@@ -142,7 +142,7 @@ func (c *collector) addMessage(p *Point) {
 
 // count adds the values of a request that counts.
 func (c *collector) count(p *Point) {
-	if c.quality != nil { // before its gaps are among the values of ITL
+	if c.quality != nil { // before the gaps of the request join the values of ITL
 		c.quality.add(p, &c.whole[answer.ITL])
 	}
 	for i := range Strict {
@@ -300,7 +300,7 @@ func (c *collector) finish(run *export.Run, e *export.Experiment, cfg Config, se
 		x.SLO = c.slo.finish(x.DurationNS)
 	}
 	if c.quality != nil {
-		c.quality.resolve(false, &c.whole[answer.ITL]) // where the level was streamed, none is left
+		c.quality.resolve(false, &c.whole[answer.ITL]) // none is undecided if the level was streamed
 		q, err := c.quality.finish(run, x.DurationNS, x.Metric(answer.ITL))
 		x.Quality, c.err = q, errors.Join(c.err, err)
 	}

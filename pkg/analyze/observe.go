@@ -19,8 +19,8 @@ type Observer interface {
 	// Request is called for each request, of any outcome and phase, in the order of the file. level
 	// is its index in Run.Experiments. q and all that it points to are valid until the method returns.
 	Request(level int, q *Observed)
-	// End is called after the last request, also if the rest of the file cannot be read. Run computes its
-	// figures next, so an Observer that has much to do does it in a goroutine of its own. The run that
+	// End is called after the last request, even if the rest of the file cannot be read. Run computes its
+	// figures next, so an Observer with much work starts a goroutine for it. The run that
 	// Begin got is complete. End is not called if Run cannot return figures.
 	End()
 	// Scrape is called for each scrape of telemetry, after the last request. s is valid until the

@@ -81,7 +81,7 @@ func newQuality(cfg QualityConfig, memory *extsort.Memory) *qualityCollector {
 // place returns the index of a metric in QualityMetrics.
 func place(m answer.Metric) int { return int(m - answer.Fluidity) }
 
-// add adds the values of a request that counts. itl holds the gaps of the requests before it.
+// add adds the values of a request that counts. itl holds the gaps of the earlier requests.
 func (c *qualityCollector) add(p *Point, itl *sample[int64]) {
 	if p.Streamed == answer.StreamedUnknown {
 		c.perToken.add(&RequestQuality{}, &p.Measures, itl)
@@ -139,15 +139,15 @@ func (c *qualityCollector) times(q *RequestQuality) {
 	c.decodeNS.Add(s.DecodeNS)
 }
 
-// perToken collects the values of ITLPerToken. A request whose events have one token each has the
-// values of ITL, its gaps. As long as all requests are so, the sample of ITL stands for both metrics.
+// perToken collects the values of ITLPerToken. If each event of a request has one token, the values
+// are its gaps, as for ITL. As long as this holds for all requests, the sample of ITL serves both metrics.
 type perToken struct {
 	differs bool
 	own     sample[float64] // all values, if differs
 	values  []float64       // of one request
 }
 
-// add adds the values of the request m, whose quality is q. itl holds the gaps of the requests before it.
+// add adds the values of the request m, whose quality is q. itl holds the gaps of the earlier requests.
 func (c *perToken) add(q *RequestQuality, m *answer.Measures, itl *sample[int64]) {
 	if !c.differs && !q.perTokenIsGaps(m) {
 		c.differs = true

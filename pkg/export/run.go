@@ -165,8 +165,8 @@ type HostMeta struct {
 type StampCount struct {
 	Kernel uint64 `json:"kernel"`
 	User   uint64 `json:"user"`
-	// Waited counts those of User whose bytes may have waited for a lost or overtaken
-	// segment, so that the kernel's time would be too early.
+	// Waited counts the responses within User whose bytes may have waited for a lost or
+	// overtaken segment, so that the kernel's time would be too early.
 	Waited uint64 `json:"waited,omitempty"`
 }
 

@@ -20,8 +20,8 @@ import (
 const (
 	soakStreams   = 512
 	soakIntervals = 20 // rows of the table; the first two and the last two are the tenths of the verdict
-	// alone is the most that other programs use, in cores, on a machine that does nothing else.
-	alone = 0.05
+	// idleCores is the most that other programs use, in cores, on a machine that does nothing else.
+	idleCores = 0.05
 )
 
 // soakRun records for s.soak with 512 streams, and prints a row for each twentieth of the
@@ -58,7 +58,7 @@ func (s *suite) soakRun(ctx context.Context) error {
 	return err
 }
 
-// A soak holds what was seen of one long run.
+// A soak holds the figures of one long run.
 type soak struct {
 	began, end time.Time // of the measured time
 	samples    []sample
@@ -81,7 +81,7 @@ type count struct {
 	n  float64
 }
 
-// An answers holds what the export says of an interval.
+// An answers holds the figures of the export in an interval.
 type answers struct {
 	errorUS, aloneUS []float32 // of all tokens, and of the last ones of their reads
 	requests, failed int       // that ended in the interval
@@ -105,7 +105,7 @@ func (r *soak) times(i int) string {
 
 // others says how many cores other programs used.
 func (p *part) others() string {
-	if p.othersCores < alone {
+	if p.othersCores < idleCores {
 		return "nothing else running"
 	}
 	return fmt.Sprintf("on a machine shared with other programs, which used %.1f cores", p.othersCores)
@@ -121,7 +121,7 @@ type part struct {
 	othersCores                                               float64
 }
 
-// part returns the figures of the intervals from up to and without to.
+// part returns the figures of the intervals from (inclusive) to to (exclusive).
 func (r *soak) part(from, to int) part {
 	inPart := func(t time.Time) bool {
 		i, ok := r.interval(t)
@@ -184,7 +184,7 @@ func (p *part) row(times string) []string {
 // the clock's errors has no verdict: tokens that wait for a core are read together, and share
 // the time of the last one.
 func verdicts(first, last *part) (rows [][]string, failed int) {
-	shared := max(first.othersCores, last.othersCores) >= alone
+	shared := max(first.othersCores, last.othersCores) >= idleCores
 	for _, f := range []struct {
 		name        string
 		first, last float64
@@ -221,7 +221,7 @@ func verdicts(first, last *part) (rows [][]string, failed int) {
 	return rows, failed
 }
 
-// soakOnce records for s.soak, and returns what was seen after the first minute (or the first
+// soakOnce records for s.soak, and returns the figures from after the first minute (or the first
 // tenth of the run).
 func (s *suite) soakOnce(ctx context.Context) (run *soak, err error) {
 	srv, err := s.serve(ctx, "--ledger-content", "none")

@@ -10,7 +10,7 @@ import (
 	"github.com/yuin/goldmark/util"
 )
 
-// blocks renders what scrolls sideways, code and tables, so that the keyboard reaches it.
+// blocks renders code and tables, which may scroll sideways, so that the keyboard reaches them.
 // Comments of the pages are left out.
 type blocks struct{}
 

@@ -9,7 +9,7 @@
 // not exist.
 //
 // The site needs no server and no network: a browser opens its files from a folder. Without
-// scripts everything but the search, the choice of a theme and the copying of commands works.
+// scripts only the search, the choice of a theme and the copying of commands do not work.
 package main
 
 import (

@@ -156,7 +156,7 @@ type entry struct {
 	Text  string `json:"x"`
 }
 
-// entries returns what the search knows of the page: an entry for each heading of level 2
+// entries returns the entries of the page for the search: one for each heading of level 2
 // or deeper, and one for the text before them.
 func (p *page) entries() []entry {
 	all := []entry{{URL: p.Name, Title: p.Title}}

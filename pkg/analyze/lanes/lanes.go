@@ -13,7 +13,7 @@ type Span struct {
 func Assign(spans []Span) (lane []int, lanes int) {
 	lane = make([]int, len(spans))
 	busy := queue[end]{before: func(a, b end) bool { return a.ns < b.ns }}
-	free := queue[int]{before: func(a, b int) bool { return a < b }} // lanes that were released; some of them are taken again
+	free := queue[int]{before: func(a, b int) bool { return a < b }} // released lanes; some of them may be taken again
 	var states []state                                               // of each lane
 	for i, s := range spans {
 		for len(busy.all) > 0 && busy.all[0].ns <= s.BeginNS {
@@ -42,7 +42,7 @@ func Assign(spans []Span) (lane []int, lanes int) {
 	return lane, lanes
 }
 
-// state is what a lane is at a time.
+// state is the state of a lane at a time.
 type state uint8
 
 const (

@@ -444,9 +444,9 @@ func (c *collector) Scrape(s *export.Scrape) {
 	c.courses.add(s, c.since)
 }
 
-// End implements [analyze.Observer]. The levels take shape while the figures of the report are computed.
+// End implements [analyze.Observer]. A goroutine builds the levels while Run computes the figures of the report.
 func (c *collector) End() {
-	if m := c.run.Meta; m != nil { // the file may have told it at its end
+	if m := c.run.Meta; m != nil { // the end of the file may hold the facts of the run
 		if c.anchorNS == 0 { // no request has a time
 			c.anchorNS = m.StartNS
 		}
@@ -465,7 +465,7 @@ func (c *collector) End() {
 	}()
 }
 
-// shape makes everything of the levels that does not need the figures of the report.
+// shape builds the parts of the levels that do not need the figures of the report.
 func (c *collector) shape() {
 	c.rows.prune()
 	for i := range c.shapes {
@@ -519,7 +519,7 @@ func byBegin(a, b keptRow) int { return cmp.Compare(a.beginNS, b.beginNS) }
 
 // sort sorts the rows by rank, begin and number.
 func (l *levelRows) sort() {
-	type place struct { // beside each other in memory, which rows are not
+	type place struct { // places are adjacent in memory, and rows are not
 		rank    int
 		beginNS int64
 		id      uint64

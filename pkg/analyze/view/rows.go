@@ -36,7 +36,7 @@ type row struct {
 	queueNS, connectNS, startNS, firstNS, lastNS int64
 	ttftNS, e2elNS                               int64 // Absent if not known, as the numbers of tokens
 	inputTokens, cachedTokens, outputTokens      int64
-	outputLate                                   int64 // outputTokens if the level was streamed; Absent if that is no matter
+	outputLate                                   int64 // outputTokens if the level was streamed; Absent if streaming makes no difference
 	stallNS                                      int64 // longest; 0 without
 	rank, slot, turn                             int
 	lane, texts, stalls                          int32 // texts and stalls are indices in rows
@@ -44,7 +44,7 @@ type row struct {
 	undecided                                    bool // firstNS and ttftNS hold only if the level was streamed
 }
 
-// rowTexts are the texts of a row. Most rows have the same texts as the row before.
+// rowTexts are the texts of a row. Most rows have the same texts as the previous row.
 type rowTexts struct{ status, excluded, class, message, model, session string }
 
 // rowStalls are the stalls of a row.
@@ -53,7 +53,8 @@ type rowStalls struct {
 	leftOut int
 }
 
-// A keptRow is a row, and beside it what decides whether it stays kept: rows are not beside each other in memory.
+// A keptRow is a row with a copy of the values that decide whether it stays kept: they are adjacent in
+// memory, and rows are not.
 type keptRow struct {
 	candidate
 	row *row

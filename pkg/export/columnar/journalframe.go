@@ -85,7 +85,7 @@ func appendFrame(dst []byte, kind frameKind, ordinal uint64, metadata, text []by
 	return dst, nil
 }
 
-// A JournalFrame is a frame of a journal: what one call of Write by a [JournalWriter] passes.
+// A JournalFrame is a frame of a journal: the bytes of one call of Write by a [JournalWriter].
 // Its methods are for copying a journal of which another program cut a part.
 type JournalFrame []byte
 

@@ -39,5 +39,5 @@ func CompressedMessage(header http.Header) string {
 	if enc == "" || strings.EqualFold(enc, "identity") {
 		return ""
 	}
-	return fmt.Sprintf("the answer is compressed (%.20q) though that was not asked for", enc)
+	return fmt.Sprintf("the answer is compressed (%.20q), but pa-record did not ask for compression", enc)
 }

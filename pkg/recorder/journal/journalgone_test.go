@@ -15,9 +15,8 @@ import (
 	"github.com/pa-tools/pa/pkg/export"
 )
 
-// A run keeps its requests when another program removes or replaces its journal, and those
-// that are left when another program cuts it. The journal moves at once, so that a kill
-// loses nothing either.
+// A run keeps all requests if another program removes or replaces its journal, and the remaining
+// requests if another program cuts it. The journal moves at once, so that a kill loses nothing either.
 func TestJournalMeddledWith(t *testing.T) {
 	for _, tt := range []struct {
 		name   string
@@ -106,7 +105,7 @@ func glob(t *testing.T, pattern string) []string {
 	return names
 }
 
-// A fullDisk takes some bytes more for a file, and the last ones in part.
+// A fullDisk has room for some more bytes, and writes the last write in part.
 type fullDisk struct {
 	*os.File
 	room int
@@ -148,9 +147,9 @@ func startOnFullDisk(t *testing.T, cfg Config) *Writer {
 	return w
 }
 
-// A journal whose disk is full goes on in another folder. If the run is killed then, the
-// link in the journal's place leads to all that was recorded, and Recover removes both; a
-// second run is refused. If the run ends, its export is complete.
+// A journal whose disk is full continues in another folder. If the run is then killed, the link
+// in the journal's place leads to all recorded requests, and Recover removes both files; a second
+// run is refused. If the run ends, its export is complete.
 func TestJournalMoves(t *testing.T) {
 	for _, killed := range []bool{false, true} {
 		t.Run(fmt.Sprintf("killed %v", killed), func(t *testing.T) {
@@ -197,7 +196,7 @@ func TestJournalMoves(t *testing.T) {
 	}
 }
 
-// A journal that can move nowhere ends as before: the first file keeps what it has.
+// A journal that cannot move ends: the first file keeps its blocks.
 func TestJournalCannotMove(t *testing.T) {
 	dir := t.TempDir()
 	e, err := NewExport(filepath.Join(dir, "run.json"), false)

@@ -21,14 +21,14 @@ type mover struct {
 // errRemoved is the cause of a move.
 var errRemoved = errors.New("it was removed or renamed during the run")
 
-// A moved is a journal in its second place.
+// A moved is a journal in its second file.
 type moved struct {
-	file    *os.File // locked
-	path    string
-	cause   error // why it moved
-	size    int64 // of the first file
-	lost    int   // number of requests that another program cut from the first file
-	renames bool  // later frames need another ordinal, because frames are missing
+	file      *os.File // locked
+	path      string
+	cause     error // why it moved
+	size      int64 // of the first file, in bytes
+	lost      int   // number of requests that another program cut from the first file
+	renumbers bool  // later frames need another ordinal, because frames are missing
 }
 
 // move copies the blocks that are still in the first file into a new file. Where another
@@ -80,7 +80,7 @@ func (m *moved) copy(from *os.File, records []record) ([]record, error) {
 		return nil, errors.Join(err, ifShort(n, bytes))
 	}
 	for _, r := range records[len(kept):] {
-		m.renames = true
+		m.renumbers = true
 		if m.lost += r.requests; r.header == nil {
 			continue
 		}
@@ -117,7 +117,7 @@ func ifShort(n, want int64) error {
 
 // renumber gives a frame the ordinal of its new place.
 func (m *moved) renumber(frame []byte, ordinal uint64) error {
-	if !m.renames {
+	if !m.renumbers {
 		return nil
 	}
 	return columnar.JournalFrame(frame).Renumber(ordinal)

@@ -30,7 +30,7 @@ type diskQueue struct {
 	blocks   []block  // oldest first
 	spare    []byte   // memory of a written block
 	waiting  int64    // bytes of blocks and of the block that is being written
-	record   []record // of the blocks in the file
+	records  []record // of the blocks in the file
 	before   int      // number of requests in the written blocks
 	written  extent
 	closed   bool
@@ -39,13 +39,13 @@ type diskQueue struct {
 	moved    *moved
 }
 
-// A block is what one call of Write passes: a frame of the journal.
+// A block holds the bytes of one call of Write: a frame of the journal.
 type block struct {
 	data     []byte
 	requests int // in this block and all earlier ones
 }
 
-// A record is what the queue remembers of a block in the file.
+// A record describes a block in the file.
 type record struct {
 	bytes    int64
 	requests int    // in this block
@@ -200,7 +200,7 @@ func (q *diskQueue) write(b *block) error {
 	return err
 }
 
-// asked returns the cause of a move that Leave wants, once.
+// asked returns the cause that Leave gave, once; nil if there is none.
 func (q *diskQueue) asked() error {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -212,13 +212,13 @@ func (q *diskQueue) asked() error {
 // move makes the second file the current one. Only the goroutine of the queue may call it,
 // or the user after Close.
 func (q *diskQueue) move(cause error) error {
-	m, records, err := q.mover.move(cause, q.record)
+	m, records, err := q.mover.move(cause, q.records)
 	if err != nil {
 		return err
 	}
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	q.dst, q.moved, q.record = m.file, m, records
+	q.dst, q.moved, q.records = m.file, m, records
 	q.written = extent{blocks: uint64(len(records))}
 	for _, r := range records {
 		q.written.bytes += r.bytes
@@ -277,7 +277,7 @@ func (q *diskQueue) wrote(b block, err error) {
 	if !columnar.JournalFrame(b.data).HoldsRows() {
 		r.header = bytes.Clone(b.data)
 	}
-	q.record = append(q.record, r)
+	q.records = append(q.records, r)
 	if cap(b.data) <= maxSpareBytes {
 		q.spare = b.data
 	}

@@ -235,8 +235,8 @@ func (w *Writer) Flush() error {
 	return w.failed(w.journal.Flush())
 }
 
-// follow makes the journal in its second place the Writer's file, once the queue has moved,
-// and leaves a link in the first place, by which a killed run is found.
+// follow makes the second file the Writer's file once the queue has moved, and leaves a link in
+// the first place, so that the journal of a killed run is found.
 func (w *Writer) follow() {
 	m := w.queue.Moved()
 	if m == nil || m.file == w.file {
@@ -255,7 +255,7 @@ func (w *Writer) follow() {
 	}
 	w.space.release()
 	w.file, w.path = m.file, m.path
-	if r, err := newDiskReserve(w.cfg.SpillDir); err == nil { // without room the end is like the end of a killed run
+	if r, err := newDiskReserve(w.cfg.SpillDir); err == nil { // without the reserve the journal ends as after a kill
 		w.space = r
 	}
 	w.warn(text)

@@ -191,7 +191,7 @@ func testSendWhole(t *testing.T, tr Transport) {
 		},
 		{name: "empty", head: "200 OK", status: export.StatusProtocolError, code: 200, msg: "the answer is empty"},
 		{name: "204", head: "204 No Content", status: export.StatusProtocolError, code: 204, msg: "the answer is empty"},
-		{name: "compressed", head: "200 OK\r\nContent-Encoding: gzip", body: "\x1f\x8b", status: export.StatusProtocolError, code: 200, msg: `the answer is compressed ("gzip") though that was not asked for`},
+		{name: "compressed", head: "200 OK\r\nContent-Encoding: gzip", body: "\x1f\x8b", status: export.StatusProtocolError, code: 200, msg: `the answer is compressed ("gzip"), but pa-record did not ask for compression`},
 		{name: "400", head: "400 Bad Request\r\nContent-Type: application/json", body: `{"error":{"message":"no","code":400}}`, status: export.StatusHTTPError, code: 400, msg: "no"},
 		{name: "401", head: "401 Unauthorized", body: `{"detail":"who?"}`, status: export.StatusHTTPError, code: 401, msg: "who?"},
 		{name: "404 HTML", head: "404 Not Found\r\nContent-Type: text/html", body: "<html><title>404 Not\nFound</title></html>", status: export.StatusHTTPError, code: 404, msg: "404 Not Found"},
