@@ -35,7 +35,8 @@
 //   - Another program cuts the journal: it moves, without the requests that were cut. A note
 //     in the journal, a warning in the exports and the error of Close count them.
 //
-// A link leads from the first place of a journal that moved to the second one.
+// A link leads from the first place of a journal that moved to the second one. Only the
+// owner may read a journal in Config.SpillDir, which other users may share.
 //
 // A lock on the journal keeps other processes from writing, recovering or replacing it as
 // long as its Writer lives. The lock ends with the process. Systems other than Unix have

@@ -17,7 +17,8 @@ var (
 	ErrEnded = errors.New("its run has just ended and written its exports")
 	// ErrExists: the file of an export exists, and overwriting is not allowed.
 	ErrExists = errors.New("the file exists")
-	// ErrNotRegular: the path of the journal is a pipe, a device or a link.
+	// ErrNotRegular: the path of the journal is a pipe, a device, a folder, or a link that
+	// does not lead to a journal that moved.
 	ErrNotRegular = errors.New("not a regular file")
 )
 

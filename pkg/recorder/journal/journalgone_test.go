@@ -166,6 +166,9 @@ func TestJournalMoves(t *testing.T) {
 			if len(moved) != 1 || w.Path() != moved[0] {
 				t.Fatalf("in the second folder: %q; the journal is %s", moved, w.Path())
 			}
+			if st, err := os.Stat(moved[0]); err != nil || st.Mode().Perm() != 0o600 {
+				t.Errorf("the second file: %v, %v; want one that only its owner reads", st.Mode(), err)
+			}
 			if want := fmt.Sprintf("journal %s: no space left on device; the recording continues in %s", at, moved[0]); len(warned) != 1 || warned[0] != want {
 				t.Errorf("warned %q, want %q", warned, want)
 			}
@@ -229,5 +232,147 @@ func TestJournalCannotMove(t *testing.T) {
 	run, requests := exporttest.Read(t, filepath.Join(dir, "run.json"))
 	if len(requests) == 0 || len(run.Meta.Warnings) != 1 || !strings.Contains(run.Meta.Warnings[0], "no space left on device") {
 		t.Errorf("%d requests, warnings %q; want what the journal held, and why it ended", len(requests), run.Meta.Warnings)
+	}
+}
+
+// A run with the export of a killed run whose journal moved is refused, unless nothing is
+// lost by it or it may overwrite: then journal and link are replaced.
+func TestLinkOfMovedJournal(t *testing.T) {
+	for _, tt := range []struct {
+		name      string
+		target    string // name of the file behind the link
+		content   string
+		exists    bool
+		overwrite bool
+		want      error
+	}{
+		{"with content", "run-1" + Suffix, "x", true, false, ErrLeftover},
+		{"with content, to be overwritten", "run-1" + Suffix, "x", true, true, nil},
+		{"empty", "run-1" + Suffix, "", true, false, nil},
+		{"gone", "run-1" + Suffix, "", false, false, nil},
+		{"gone, to be overwritten", "run-1" + Suffix, "", false, true, nil},
+		{"the journal of another export", "other-1" + Suffix, "x", true, true, ErrNotRegular},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			path := filepath.Join(t.TempDir(), "run.json")
+			target := filepath.Join(t.TempDir(), tt.target)
+			if tt.exists {
+				if err := os.WriteFile(target, []byte(tt.content), 0o600); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if err := os.Symlink(target, PathFor(path)); err != nil {
+				t.Fatal(err)
+			}
+			e, err := NewExport(path, false)
+			if err != nil {
+				t.Fatal(err)
+			}
+			w, err := NewWriter(Config{Exports: []*Export{e}, Overwrite: tt.overwrite})
+			if err == nil {
+				err = w.Open(t.Context(), &export.Run{Meta: &export.RunMeta{Schema: export.Schema}})
+			}
+			if !errors.Is(err, tt.want) {
+				t.Fatalf("error %v, want %v", err, tt.want)
+			}
+			content, terr := os.ReadFile(target)
+			if tt.want != nil {
+				if string(content) != tt.content || terr != nil {
+					t.Errorf("the file behind the link is %q, %v", content, terr)
+				}
+				return
+			}
+			defer w.Discard()
+			if st, err := os.Lstat(PathFor(path)); terr == nil || err != nil || !st.Mode().IsRegular() {
+				t.Errorf("the file behind the link: %v; the journal: %v, %v; want a file in the place of both", terr, st, err)
+			}
+		})
+	}
+}
+
+// The journal of an export that is a pipe or a device is in the second folder, and only its
+// owner may read it, whoever made the file.
+func TestJournalIsPrivate(t *testing.T) {
+	spill := t.TempDir()
+	e, err := NewExport(os.DevNull, false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	w, err := NewWriter(Config{Exports: []*Export{e}, SpillDir: spill})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if filepath.Dir(w.Path()) != spill {
+		t.Fatalf("the journal is %s, want it in %s", w.Path(), spill)
+	}
+	if err := errors.Join(os.WriteFile(w.Path(), nil, 0o666), os.Chmod(w.Path(), 0o666)); err != nil {
+		t.Fatal(err)
+	}
+	if err := w.Open(t.Context(), &export.Run{Meta: &export.RunMeta{Schema: export.Schema}}); err != nil {
+		t.Fatal(err)
+	}
+	defer w.Discard()
+	if st, err := os.Stat(w.Path()); err != nil || st.Mode().Perm() != 0o600 {
+		t.Errorf("the journal: %v, %v; want 0600", st.Mode(), err)
+	}
+}
+
+// A removed journal that cannot move at once is warned about, because a kill would lose it,
+// and written again at the end. If that fails, too, the error says why nothing works.
+func TestRemovedJournalCannotMove(t *testing.T) {
+	for _, folderIsFile := range []bool{false, true} {
+		t.Run(fmt.Sprintf("folder is a file %v", folderIsFile), func(t *testing.T) {
+			dir := filepath.Join(t.TempDir(), "artifacts")
+			if err := os.Mkdir(dir, 0o700); err != nil {
+				t.Fatal(err)
+			}
+			path, spill := filepath.Join(dir, "run.json"), filepath.Join(dir, "none")
+			e, err := NewExport(path, false)
+			if err != nil {
+				t.Fatal(err)
+			}
+			var warned []string
+			w, err := NewWriter(Config{Exports: []*Export{e}, SpillDir: spill, Warn: func(text string) { warned = append(warned, text) }})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := w.Open(t.Context(), &export.Run{Meta: &export.RunMeta{Schema: export.Schema}}); err != nil {
+				t.Fatal(err)
+			}
+			at := w.Path()
+			write := func() error {
+				err := w.WriteRequest(&export.Request{StartNS: 1, Inputs: export.Fields{}, HasMeta: true, Status: export.StatusOK, Phase: export.PhaseMeasured})
+				for err = errors.Join(err, w.Flush()); err == nil && w.queue.Waiting() > 0; {
+					err = w.queue.Err()
+				}
+				return err
+			}
+			err = errors.Join(w.BeginExperiment(export.ModeConcurrency, "1"), write(), os.RemoveAll(dir))
+			if folderIsFile {
+				err = errors.Join(err, os.WriteFile(dir, nil, 0o600))
+			}
+			if err := errors.Join(err, write(), write(), w.EndExperiment(&export.Experiment{})); err != nil {
+				t.Fatal(err)
+			}
+			if want := "journal " + at + ": it was removed or renamed during the run; it cannot be moved to " + spill + ": "; len(warned) != 1 || !strings.HasPrefix(warned[0], want) || !strings.HasSuffix(warned[0], "; the run continues and tries again at its end") {
+				t.Errorf("warned %q, want %q once", warned, want)
+			}
+			err = w.Close(&export.Run{Meta: &export.RunMeta{Schema: export.Schema, EndNS: 9}})
+			if folderIsFile {
+				if !errors.Is(err, syscall.ENOTDIR) || strings.Count(err.Error(), "it cannot be moved to ") != 2 {
+					t.Errorf("Close: %v, want why the journal can move to neither folder", err)
+				}
+				return
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			if _, requests := exporttest.Read(t, path); len(requests) != 3 {
+				t.Errorf("%d requests, want 3", len(requests))
+			}
+			if left := glob(t, dir); len(left) != 1 {
+				t.Errorf("left: %q, want the export alone", left)
+			}
+		})
 	}
 }

@@ -14,8 +14,9 @@ func lockFile(*os.File) bool { return true }
 
 // takeFile creates the file at path. It returns ErrBusy if the file exists with content
 // and overwrite is not set. With overwrite it returns an error for a file that another
-// process has open, because such a file cannot be removed.
-func takeFile(path string, overwrite bool) (*os.File, error) {
+// process has open, because such a file cannot be removed. Windows has no permissions that
+// would make a file private.
+func takeFile(path string, overwrite, _ bool) (*os.File, error) {
 	if st, err := os.Lstat(path); err == nil && st.Mode().IsRegular() && st.Size() == 0 {
 		_ = os.Remove(path) // must fail if another process has it open
 	}

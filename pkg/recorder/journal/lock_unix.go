@@ -23,12 +23,17 @@ const maxTakes = 100
 // takeFile opens or creates the file at path, locks it and empties it. It never removes an
 // existing file, which another process may be about to lock: the file belongs to the
 // holder of the lock. takeFile returns ErrBusy if another process holds the lock, and
-// ErrLeftover if the file has content and overwrite is not set.
-func takeFile(path string, overwrite bool) (*os.File, error) {
+// ErrLeftover if the file has content and overwrite is not set. Of a private file only the
+// owner may read and write, and takeFile refuses one that belongs to another user.
+func takeFile(path string, overwrite, private bool) (*os.File, error) {
+	perm := os.FileMode(0o666)
+	if private {
+		perm = 0o600
+	}
 	for range maxTakes {
 		// A symbolic link in the folder for temporary files could lead to the file of
 		// another user.
-		f, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR|unix.O_NOFOLLOW, 0o666)
+		f, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR|unix.O_NOFOLLOW, perm)
 		if err != nil {
 			return nil, err
 		}
@@ -41,7 +46,13 @@ func takeFile(path string, overwrite bool) (*os.File, error) {
 			}
 			continue
 		}
-		if err := emptyFile(f, overwrite); err != nil {
+		if private {
+			err = f.Chmod(perm) // fails if another user made the file
+		}
+		if err == nil {
+			err = emptyFile(f, overwrite)
+		}
+		if err != nil {
 			return nil, errors.Join(err, f.Close())
 		}
 		return f, nil

@@ -54,7 +54,7 @@ func TestManyRunsAtOnce(t *testing.T) {
 	for range runs {
 		wg.Go(func() {
 			for range rounds {
-				f, err := takeFile(path, true)
+				f, err := takeFile(path, true, false)
 				if errors.Is(err, ErrBusy) {
 					continue
 				}

@@ -52,10 +52,9 @@ func (m *mover) move(cause error, records []record) (*moved, []record, error) {
 	return to, records, nil
 }
 
-// create makes the new file. Its name begins like the name of the first one.
+// create makes the new file, which only its owner may read. See movedTo for its name.
 func (m *mover) create() (*os.File, error) {
-	name := strings.TrimSuffix(filepath.Base(m.path), Suffix)
-	f, err := os.CreateTemp(m.dir, strings.ReplaceAll(name, "*", "_")+"-*"+Suffix)
+	f, err := os.CreateTemp(m.dir, movedPrefix(m.path)+"*"+Suffix)
 	if err != nil {
 		return nil, err
 	}
@@ -63,6 +62,37 @@ func (m *mover) create() (*os.File, error) {
 		return nil, errors.Join(fmt.Errorf("%s: %w", f.Name(), ErrBusy), removeHeld(f, f.Name()))
 	}
 	return f, nil
+}
+
+// movedPrefix begins the name of the file to which the journal at path moves.
+func movedPrefix(path string) string {
+	return strings.ReplaceAll(strings.TrimSuffix(filepath.Base(path), Suffix), "*", "_") + "-"
+}
+
+// movedTo returns where the journal at path moved to. ok is false if path is not the link
+// that such a journal leaves. The name of the target is checked, because the target is
+// removed with the link.
+func movedTo(path string) (target string, ok bool) {
+	target, err := os.Readlink(path)
+	if err != nil || !filepath.IsAbs(target) {
+		return "", false
+	}
+	name := filepath.Base(target)
+	return target, strings.HasPrefix(name, movedPrefix(path)) && strings.HasSuffix(name, Suffix)
+}
+
+// isRegularOrMoved reports whether a journal can be or is at path: there is nothing, a
+// regular file, or the link of a journal that moved.
+func isRegularOrMoved(path string) bool {
+	if st, err := os.Stat(path); err == nil && !st.Mode().IsRegular() {
+		return false
+	}
+	st, err := os.Lstat(path)
+	if err != nil || st.Mode().IsRegular() {
+		return true
+	}
+	_, moved := movedTo(path)
+	return moved
 }
 
 // copy writes the blocks of the first file to the new one.

@@ -36,6 +36,7 @@ type diskQueue struct {
 	closed   bool
 	err      error
 	leave    error // why the queue must move before the next block
+	stayed   error // why it could not
 	moved    *moved
 }
 
@@ -115,6 +116,13 @@ func (q *diskQueue) Moved() *moved {
 	return q.moved
 }
 
+// Stayed returns why the queue could not move when Leave asked; nil if it could.
+func (q *diskQueue) Stayed() error {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	return q.stayed
+}
+
 // Waiting returns the bytes that are not in the file yet.
 func (q *diskQueue) Waiting() int64 {
 	q.mu.Lock()
@@ -173,7 +181,9 @@ func (q *diskQueue) run() {
 // put writes a block to the file, or moves and writes it to the second file.
 func (q *diskQueue) put(b *block) error {
 	if cause := q.asked(); cause != nil && q.mover != nil {
-		_ = q.move(cause) // else the first file still takes what comes; restore tries again
+		if err := q.move(cause); err != nil { // the first file still takes what comes; restore tries again
+			q.stay(fmt.Errorf("%w; %w", cause, err))
+		}
 	}
 	err := q.write(b)
 	// EFBIG is the limit of the process, which holds for every file.
@@ -207,6 +217,13 @@ func (q *diskQueue) asked() error {
 	cause := q.leave
 	q.leave = nil
 	return cause
+}
+
+// stay records why the queue could not move.
+func (q *diskQueue) stay(err error) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.stayed = err
 }
 
 // move makes the second file the current one. Only the goroutine of the queue may call it,

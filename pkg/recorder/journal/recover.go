@@ -47,11 +47,8 @@ func Recover(ctx context.Context, path string, exports []*Export) (*Recovery, er
 		return nil, errors.Join(&FileError{path, ErrBusy}, lock.Close())
 	}
 	link := ""
-	if isMoved(path) { // follow it, and remove it in the end
-		link = path
-		if path, err = os.Readlink(path); err != nil {
-			return nil, errors.Join(err, lock.Close())
-		}
+	if target, ok := movedTo(path); ok { // follow it, and remove it in the end
+		link, path = path, target
 	}
 	remove := func() error {
 		err := removeHeld(lock, path)

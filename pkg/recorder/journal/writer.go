@@ -1,10 +1,12 @@
 package journal
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -61,6 +63,7 @@ type Writer struct {
 	timeToWrite func(journalBytes int64) time.Duration
 
 	path     string                  // of the journal
+	private  bool                    // the journal is in SpillDir from the start: only its owner may read it
 	file     *os.File                // locked
 	link     string                  // leads from the first place of a journal that moved; "" if there is none
 	queue    *diskQueue              // in front of file
@@ -89,15 +92,15 @@ func NewWriter(cfg Config) (*Writer, error) {
 	if cfg.SpillDir == "" {
 		cfg.SpillDir = os.TempDir()
 	}
-	w := &Writer{cfg: cfg, timeToWrite: timeToWrite}
+	w := &Writer{cfg: cfg, timeToWrite: timeToWrite, private: true}
 	w.path = w.temporaryPath()
 	for _, e := range cfg.Exports {
 		if !e.inPlace {
-			w.path = PathFor(e.target)
+			w.path, w.private = PathFor(e.target), false
 			break
 		}
 	}
-	if st, err := os.Lstat(w.path); err == nil && !st.Mode().IsRegular() && (cfg.Overwrite || !isMoved(w.path)) {
+	if !isRegularOrMoved(w.path) {
 		return nil, &FileError{w.path, ErrNotRegular}
 	}
 	f, err := os.Open(w.path)
@@ -136,7 +139,11 @@ func (w *Writer) Written() []string { return w.written }
 // the journal is larger than 16 MiB.
 func (w *Writer) Open(ctx context.Context, header *export.Run) error {
 	w.ctx, w.header = ctx, header
-	f, err := takeFile(w.path, w.cfg.Overwrite)
+	err := w.clearLink()
+	var f *os.File
+	if err == nil {
+		f, err = takeFile(w.path, w.cfg.Overwrite, w.private)
+	}
 	switch {
 	case errors.Is(err, ErrBusy), errors.Is(err, ErrLeftover):
 		return &FileError{w.path, err}
@@ -156,6 +163,29 @@ func (w *Writer) Open(ctx context.Context, header *export.Run) error {
 	}
 	w.file, w.queue = f, newDiskQueue(f, &mover{from: f, path: w.path, dir: w.cfg.SpillDir})
 	return nil
+}
+
+// clearLink removes the link that a killed run left in the journal's place, and the journal
+// that it leads to. It returns ErrBusy if another process writes that journal, and
+// ErrLeftover if the journal has content and may not be overwritten.
+func (w *Writer) clearLink() error {
+	target, ok := movedTo(w.path)
+	if !ok {
+		return nil
+	}
+	f, err := os.Open(target)
+	switch {
+	case errors.Is(err, fs.ErrNotExist): // Recover was given the journal itself, or someone removed it
+		return os.Remove(w.path)
+	case err != nil:
+		return err
+	case !lockFile(f):
+		return errors.Join(ErrBusy, f.Close())
+	}
+	if st, err := f.Stat(); err != nil || st.Size() > 0 && !w.cfg.Overwrite {
+		return errors.Join(cmp.Or(err, ErrLeftover), f.Close())
+	}
+	return errors.Join(removeHeld(f, target), os.Remove(w.path))
 }
 
 // recheckExports returns ErrExists for an export that another run wrote since NewExport.
@@ -228,6 +258,9 @@ func (w *Writer) Flush() error {
 		return w.failed(err)
 	}
 	w.follow()
+	if err := w.queue.Stayed(); err != nil {
+		w.warn(fmt.Sprintf("journal %s: %v; the run continues and tries again at its end", w.path, err))
+	}
 	if !w.removed && w.queue.Moved() == nil && !isAt(w.file, w.path) {
 		w.removed = true
 		w.queue.Leave(errRemoved)
@@ -243,12 +276,13 @@ func (w *Writer) follow() {
 		return
 	}
 	if isAt(w.file, w.path) {
-		_ = os.Remove(w.path) // its content is in the new file
+		_ = removeHeld(w.file, w.path) // its content is in the new file
+	} else {
+		_ = w.file.Close()
 	}
 	if target, err := filepath.Abs(m.path); err == nil && os.Symlink(target, w.path) == nil {
 		w.link = w.path
 	}
-	_ = w.file.Close()
 	text := fmt.Sprintf("%v; the recording continues in %s", diskError("journal "+w.path, m.cause), m.path)
 	if m.lost > 0 {
 		text += fmt.Sprintf("; requests lost: %d", m.lost)
@@ -277,9 +311,10 @@ func (w *Writer) restore() error {
 	}
 	err := w.queue.move(errRemoved)
 	if err != nil {
-		w.queue.mover.dir = filepath.Dir(w.path)
-		if err = errors.Join(err, os.MkdirAll(w.queue.mover.dir, 0o777)); w.queue.move(errRemoved) != nil {
-			return fmt.Errorf("journal %s: %w: %w", w.path, errRemoved, err)
+		dir := filepath.Dir(w.path)
+		w.queue.mover.dir = dir
+		if again := errors.Join(os.MkdirAll(dir, 0o777), w.queue.move(errRemoved)); w.queue.Moved() == nil {
+			return fmt.Errorf("journal %s: %w: %w", w.path, errRemoved, errors.Join(err, again))
 		}
 	}
 	w.follow()
@@ -289,16 +324,10 @@ func (w *Writer) restore() error {
 // remove removes the journal, and the link to it.
 func (w *Writer) remove() error {
 	err := removeHeld(w.file, w.path)
-	if w.link != "" && isMoved(w.link) {
+	if _, ok := movedTo(w.link); ok {
 		err = errors.Join(err, os.Remove(w.link))
 	}
 	return err
-}
-
-// isMoved reports whether path is the link that a journal left when it moved.
-func isMoved(path string) bool {
-	target, err := os.Readlink(path)
-	return err == nil && filepath.IsAbs(target) && strings.HasSuffix(target, Suffix)
 }
 
 // Backlog returns the number of recorded bytes that are not in the file yet, and how many
