@@ -189,7 +189,6 @@ func (r *pageReader) decompress(b []byte) error {
 	return nil
 }
 
-<<<<<<< HEAD
 // zstdRoom is the capacity behind the content with which the decoder of zstd need not check each copy.
 const zstdRoom = 16
 
@@ -232,12 +231,8 @@ var pageZstd = sync.OnceValues(func() (*zstd.Decoder, error) {
 	return zstd.NewReader(nil, zstd.WithDecodeAllCapLimit(true))
 })
 
-// errShortHeader reports a header that goes on after the bytes.
-var errShortHeader = errors.New("the header of a page is not whole")
-=======
 // errShortHeader reports a header that is longer than the bytes.
 var errShortHeader = errors.New("the header of a page is cut")
->>>>>>> e92f6392 (Comments and names in the code since the matrix of faults: one word for one thing, and a compressed answer is reported by what pa-record asked for)
 
 // readPageHeader reads the header of a page at the start of b, and returns its length. The
 // error is errShortHeader if b ends before the header.
