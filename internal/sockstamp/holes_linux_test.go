@@ -17,12 +17,12 @@ import (
 	"github.com/pa-tools/pa/internal/testenv"
 )
 
-// A hole loses the packets with a text: the first one, and more of them for some time.
+// A hole makes a link lose the packets that contain a text, from the first such packet on for some time.
 type hole struct {
 	text     []byte
-	least    time.Duration
-	lostNS   atomic.Int64 // Unix time of the first loss; 0: none
-	filledNS atomic.Int64 // Unix time before the text passed; 0: it did not
+	least    time.Duration // from the first loss
+	lostNS   atomic.Int64  // Unix time of the first loss; 0: none
+	filledNS atomic.Int64  // Unix time before the text passed; 0: it did not
 }
 
 // A lossyLink has at most one hole at a time.
@@ -48,7 +48,7 @@ func newLossyLink(t *testing.T) *lossyLink {
 	return l
 }
 
-// lose makes a hole of the next packet with text, which stays for least.
+// lose makes the link lose packets with text, from the next such packet on for least.
 func (l *lossyLink) lose(text string, least time.Duration) *hole {
 	h := &hole{text: []byte(text), least: least}
 	l.hole.Store(h)
@@ -106,9 +106,9 @@ func (r socketReader) read(b []byte) (int, sockstamp.Stamp, error) {
 	}
 }
 
-// When a segment is lost and the next one is there, one read returns both after the
-// retransmission. The kernel's stamp of this read is the arrival of the next one, which was
-// before. The stamp that counts is not before the retransmission.
+// If a segment is lost and the next segment arrives, one read returns both after the
+// retransmission. The kernel's stamp of this read is the arrival of the next segment, before the
+// retransmission. The settled stamp is not before the retransmission.
 func TestStampBehindHole(t *testing.T) {
 	t.Parallel()
 	linktest.Within(t, func() {
@@ -140,7 +140,7 @@ func TestStampBehindHole(t *testing.T) {
 	})
 }
 
-// holesOf reads through holes of several kinds on one connection.
+// holesOf checks the stamps of reads behind several kinds of holes on one connection.
 func holesOf(t *testing.T, name string, r reader, server io.Writer, link *lossyLink) {
 	read := func(want string) sockstamp.Stamp {
 		t.Helper()
@@ -157,8 +157,8 @@ func holesOf(t *testing.T, name string, r reader, server io.Writer, link *lossyL
 			t.Fatal(err)
 		}
 	}
-	// counts returns the stamp that counts for a read.
-	counts := func(st sockstamp.Stamp) sockstamp.Stamp {
+	// settled returns the settled stamp of a read.
+	settled := func(st sockstamp.Stamp) sockstamp.Stamp {
 		revised := r.Revised(st.Ordinal - 1)
 		if i := slices.IndexFunc(revised, func(v sockstamp.Stamp) bool { return v.Ordinal == st.Ordinal }); i >= 0 {
 			return revised[i]
@@ -170,7 +170,7 @@ func holesOf(t *testing.T, name string, r reader, server io.Writer, link *lossyL
 		for range n {
 			before := time.Now()
 			write("in order")
-			if st := counts(read("in order")); st.Waited || st.Source != sockstamp.Kernel || int64(st.NS) < before.UnixNano() {
+			if st := settled(read("in order")); st.Waited || st.Source != sockstamp.Kernel || int64(st.NS) < before.UnixNano() {
 				t.Errorf("%s: in order, written at %d: %+v", name, before.UnixNano(), st)
 			}
 		}
@@ -193,7 +193,7 @@ func holesOf(t *testing.T, name string, r reader, server io.Writer, link *lossyL
 	write("a brief ")
 	write("hole")
 	at := read("a brief hole")
-	filled("a brief hole, whose stamp is revised", h, at, counts(at))
+	filled("a brief hole, whose stamp is revised", h, at, settled(at))
 	inOrder(100)
 
 	h = link.lose("long", long)
@@ -209,7 +209,7 @@ func holesOf(t *testing.T, name string, r reader, server io.Writer, link *lossyL
 	write("hole")
 	time.Sleep(long / 2)
 	st := read("before ") // the kernel has counted the segment behind the hole
-	if st = counts(st); h.filledNS.Load() != 0 {
+	if st = settled(st); h.filledNS.Load() != 0 {
 		t.Fatalf("%s: the hole was filled before the read", name)
 	}
 	at = read("an open hole")
@@ -233,7 +233,7 @@ func holesOf(t *testing.T, name string, r reader, server io.Writer, link *lossyL
 				t.Fatal(err)
 			}
 			got += string(b[:n])
-			if st := counts(at); int64(st.NS) < h.filledNS.Load() {
+			if st := settled(at); int64(st.NS) < h.filledNS.Load() {
 				t.Errorf("%s: %q at %+v, the hole was filled at %d", name, got, st, h.filledNS.Load())
 			}
 		}

@@ -10,7 +10,7 @@ import (
 )
 
 // FuzzSMI checks that no table of nvidia-smi makes the reader panic or use much memory, and
-// that a table that is taken gives at most a value for each of its fields.
+// that a table without an error gives at most one value per field.
 func FuzzSMI(f *testing.F) {
 	f.Add("GPU-1, 0, 35, 1024, 81559, 310.5, 61, 1980\n")
 	f.Add("GPU-1, 0, [N/A], 1024, 81559, [Not Supported], 61, 1980\nGPU-2, 1, 1, 2, 3, 4, 5, 6\n")

@@ -116,8 +116,8 @@ func brokenText(err error, answered bool) string {
 	return backend.Cause(backend.WithoutHTTPPrefix(err))
 }
 
-// connectionEnded reports whether err says that the connection ended: closed, reset or lost,
-// rather than that the bytes on it are wrong.
+// connectionEnded reports whether err means that the connection was closed, reset or lost, and not
+// that its bytes are wrong.
 func connectionEnded(err error) bool {
 	var op *net.OpError
 	var errno syscall.Errno

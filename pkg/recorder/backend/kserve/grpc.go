@@ -274,7 +274,7 @@ func (s *grpcSender) sendStream(ctx context.Context, x *backend.Exchange) {
 		return
 	}
 	if s.stream != nil && s.conn.GetState() != connectivity.Ready {
-		s.drop() // a server that sent GOAWAY ends the stream soon, with the request that it carries then
+		s.drop() // a server that sent GOAWAY ends the stream soon, and the request on it would fail
 	}
 	if s.stream == nil {
 		if err := s.open(ctx); err != nil {

@@ -30,7 +30,7 @@ type streamStamps struct {
 
 	ordinal uint64 // ordinal of the read that completed the last message; 0: unknown
 
-	// Of the responses of the request that is under way, ordinals of reads; 0: unknown.
+	// Ordinals of the reads that brought the responses of the current request; 0: unknown.
 	first uint64   // read that brought the first byte
 	ends  []uint64 // reads that completed the responses
 }
@@ -98,8 +98,8 @@ func (t *streamStamps) revise(x *backend.Exchange, clock *rxclock.Clock) {
 	}
 }
 
-// firstByte returns when the first byte of the last message, the first one of a request,
-// came; 0 if unknown.
+// firstByte returns the time at which the first byte of the last message arrived; 0 if unknown. The
+// last message must be the first message of a request.
 func (t *streamStamps) firstByte(clock *rxclock.Clock) uint64 {
 	if t.follower == nil {
 		return 0

@@ -96,7 +96,7 @@ func (a *answer) revise(revisions []revision, firstRead uint32) {
 			r.FirstByteNS = v.at.ns
 		}
 		if v.read == a.read && a.at.source == export.SourceKernel {
-			a.at = v.at // for the responses that end will add
+			a.at = v.at // the responses that end adds take it
 		}
 		i, _ := slices.BinarySearchFunc(r.Responses, v.read, func(p export.Response, read uint32) int { return cmp.Compare(p.Read, read) })
 		for ; i < len(r.Responses) && r.Responses[i].Read == v.read; i++ {

@@ -91,7 +91,7 @@ func (d *decoder) frame(i int, frame []byte) {
 	c := &d.chunk
 	if err := openai.ParseFrame(frame, c); err != nil {
 		switch {
-		case d.whole || endsInBlankLine(frame) || frame[0] == '<': // HTML; no line of an event begins so
+		case d.whole || endsInBlankLine(frame) || frame[0] == '<': // HTML; no line of an event begins with <
 			if d.err == nil {
 				d.err = err
 			}

@@ -131,7 +131,7 @@ func (s *sender) attemptOn(ctx context.Context, c *conn, p *payload, r *export.R
 	start, sent := c.watch.request()
 	first, whole := c.watch.head()
 	if sent.source != export.SourceKernel && first.at.ns != 0 {
-		sent.ns = min(sent.ns, first.at.ns) // the write may have returned after the answer
+		sent.ns = min(sent.ns, first.at.ns) // the write may have returned after the answer came
 	}
 	r.StartNS, r.StartSource, r.SentNS, r.FirstByteNS = start.ns, start.source, sent.ns, first.at.ns
 	if err != nil {
