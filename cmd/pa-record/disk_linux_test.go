@@ -71,8 +71,8 @@ func TestFileSizeLimit(t *testing.T) {
 	}
 }
 
-// A disk that is full for journal, second journal and export ends the run with one line, and
-// the journal can be read as it is and recovered.
+// If the disk has no room for the journal, a second journal or the export, the run ends with one
+// line, and the journal can be read and recovered.
 func TestDiskFull(t *testing.T) {
 	t.Parallel()
 	srv := startSim(t, calm...)
@@ -110,8 +110,8 @@ func TestDiskFull(t *testing.T) {
 }
 
 // A run whose disk is full continues its journal in the folder of --spill-dir. The export
-// does not fit on the disk either, and the last line is a command that writes it: all that
-// the server sent is in there.
+// does not fit on the disk either, and the last line is a command that writes it. It holds all
+// bytes that the server sent.
 func TestDiskFullSpills(t *testing.T) {
 	t.Parallel()
 	srv := startSim(t, calm...)

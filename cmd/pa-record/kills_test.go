@@ -26,8 +26,8 @@ import (
 const killsVariable = "PA_TEST_KILLS"
 
 // A run that is killed at any time leaves nothing, an export with all requests, or a
-// journal with every request that ended more than a second before. What is left never looks
-// whole if it is not, and each recorded answer has the bytes that the server sent. The runs
+// journal with every request that ended more than a second before. A cut file never looks
+// complete, and each recorded answer has the bytes that the server sent. The runs
 // end after 2 s, and the kills come within 3 s: while a run starts, during the load, while it
 // ends, and after it has ended.
 func TestKills(t *testing.T) {

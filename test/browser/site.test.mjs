@@ -30,8 +30,8 @@ after(() => browser.close());
 
 const address = (name) => pathToFileURL(join(site, name)).href;
 
-// opened opens a page of the site and runs f with it. The browser's log must hold nothing, and nothing
-// but files of the site may be asked for.
+// opened opens a page of the site and runs f with it. The browser's log must be empty, and the page
+// may request only files of the site.
 async function opened(name, options, f) {
   const context = await browser.newContext({ viewport: widths.usual, reducedMotion: 'reduce', ...options });
   const page = await context.newPage();
@@ -56,7 +56,7 @@ async function violations(page) {
   return found.violations.map((v) => `${v.id}: ${v.help}: ${v.nodes.length} nodes: ${v.nodes.slice(0, 3).map((n) => n.target.join(' ') + ' ' + n.html.slice(0, 120)).join(' | ')}`);
 }
 
-// Pages share their colors and their frame: a few of them are looked at in both themes at both widths, the
+// Pages share their colors and their frame: the test opens a few of them in both themes at both widths, and the
 // others at each width in one theme.
 const looks = [['narrow', 'light'], ['usual', 'dark'], ['narrow', 'dark'], ['usual', 'light']];
 const thorough = ['index.html', 'start.html', 'reference/definitions.html'];

@@ -32,7 +32,7 @@ type navSection struct {
 	Pages []*page
 }
 
-// build makes the site of the repository root. Its error lists all links that lead nowhere.
+// build makes the site of the repository root. The error lists all links that lead nowhere.
 func build(root fs.FS) (*site, error) {
 	pages, err := readPages(root)
 	if err != nil {

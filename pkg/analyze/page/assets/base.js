@@ -39,9 +39,10 @@ function digits(v) {
   return String(Number(v.toPrecision(4)));
 }
 
-// column returns a column of n numbers of the data. A number, or null, stands for a column of equal values;
-// null is absent: NaN. Else it is bytes in base64, a number in one byte or more, the lowest bits first: the
-// lowest bit of the first byte is the sign, the highest bit says that more bytes follow. Negative 0 is absent.
+// column decodes a column of n numbers. A number or null stands for a column of equal values; null means
+// absent, which is NaN here. Any other column is bytes in base64. A number takes one byte or more, the lowest
+// bits first: the lowest bit of the first byte is the sign, and the highest bit of a byte says that more bytes
+// follow. Negative 0 means absent.
 function column(c, n) {
   if (typeof c !== "string") return new Float64Array(n).fill(c === null ? NaN : c);
   const bytes = atob(c), all = new Float64Array(n);
