@@ -106,8 +106,6 @@ func TestSharedConnections(t *testing.T) {
 	}
 }
 
-// Calls on connections of their own bear no slot's name, and nothing asks for
-// compressed answers.
 // A server that limits the age of its connections costs no request, because a request
 // after GOAWAY goes to a new connection.
 func TestMaxConnectionAge(t *testing.T) {
@@ -134,6 +132,8 @@ func TestMaxConnectionAge(t *testing.T) {
 	}
 }
 
+// Calls on connections of their own bear no slot's name, and nothing asks for
+// compressed answers.
 func TestMetadata(t *testing.T) {
 	f := startFake(t, func(_ context.Context, req *wire.Request, send func(wire.Response)) error {
 		send(text(req.ID, "x", final))
