@@ -27,11 +27,15 @@ type revision struct {
 	at   stamp
 }
 
+// A revisedConn is a connection with stamps of reads that may be replaced; see
+// [sockstamp.Conn.Revised].
+type revisedConn interface {
+	Revised(ordinal uint64) []sockstamp.Stamp
+}
+
 // revisions returns the revised stamps of the reads after the read with ordinal begun, the
 // last one before the answer.
-func revisions(clock *rxclock.Clock, conn interface {
-	Revised(ordinal uint64) []sockstamp.Stamp
-}, begun uint64) []revision {
+func revisions(clock *rxclock.Clock, conn revisedConn, begun uint64) []revision {
 	var all []revision
 	for _, st := range conn.Revised(begun) {
 		all = append(all, revision{uint32(st.Ordinal - begun - 1), onClock(clock, st)})
