@@ -145,8 +145,15 @@ func relative(from, to string) (string, error) {
 	return filepath.ToSlash(link), err
 }
 
-// write replaces the folder dir with the site.
+// write replaces the folder dir, which must be an earlier site or empty, with the site.
 func (s *site) write(dir string) error {
+	old, err := os.ReadDir(dir)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	if len(old) > 0 && !slices.ContainsFunc(old, func(e fs.DirEntry) bool { return e.Name() == "search.js" }) {
+		return fmt.Errorf("%s holds other files than a site; name another folder", dir)
+	}
 	if err := os.RemoveAll(dir); err != nil {
 		return err
 	}

@@ -98,6 +98,15 @@ func TestWrite(t *testing.T) {
 		t.Fatal(err)
 	}
 	s := &site{files: map[string][]byte{"a/b.html": []byte("b")}}
+	if err := s.write(dir + "/site"); err == nil || !strings.Contains(err.Error(), "holds other files than a site") {
+		t.Errorf("into a folder of something else: %v", err)
+	}
+	if _, err := os.Stat(old); err != nil {
+		t.Error(err)
+	}
+	if err := os.WriteFile(dir+"/site/search.js", nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
 	if err := s.write(dir + "/site"); err != nil {
 		t.Fatal(err)
 	}
