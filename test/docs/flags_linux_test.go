@@ -42,10 +42,12 @@ func TestFlagsForOtherTools(t *testing.T) {
 		}
 	}
 	quoted, flag := regexp.MustCompile("`[^`]*`"), regexp.MustCompile(`(?:^|[ `+"`"+`])(--?[a-z][a-z0-9-]*)`)
+	checked := 0
 	for _, name := range pages(t) {
 		if !strings.HasPrefix(name, "docs/from/") {
 			continue
 		}
+		checked++
 		ours, found := -1, 0
 		for i, line := range strings.Split(read(t, name), "\n") {
 			cells := strings.Split(line, " | ")
@@ -71,6 +73,9 @@ func TestFlagsForOtherTools(t *testing.T) {
 		if found < 5 {
 			t.Errorf("%s: %d flags of ours: is its table found?", name, found)
 		}
+	}
+	if checked == 0 {
+		t.Error("no pages in docs/from")
 	}
 }
 
