@@ -43,6 +43,8 @@ const (
 	// hostsStreams requests at a time: 3,000 messages a second.
 	hostsTokens  = 64
 	hostsStreams = 60
+	// hostsTimeout bounds a run, which takes 40 s for 100,000 messages.
+	hostsTimeout = 5 * time.Minute
 	// clockError is the largest change of the offset between the wall clock and the run's
 	// clock that the run's clock does not notice, see package rxclock, and a rounding.
 	clockError = time.Microsecond
@@ -131,7 +133,9 @@ func (h *serverHost) record(t *testing.T, p hostsProtocol, requests int) (*expor
 		}
 		args = append(args, "--service-kind", "openai", "-u", scheme+target)
 	}
-	cmd := exec.CommandContext(t.Context(), os.Args[0], append(args, p.args...)...)
+	ctx, cancel := context.WithTimeout(t.Context(), hostsTimeout)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, os.Args[0], append(args, p.args...)...)
 	cmd.Dir, cmd.Env = dir, append(os.Environ(), childEnv+"=1")
 	var out strings.Builder
 	cmd.Stdout, cmd.Stderr = &out, &out
@@ -272,14 +276,18 @@ func TestStampsBetweenHosts(t *testing.T) {
 		d := compare(t, p, all, truth)
 		t.Logf("%s: differences from the capture: %d messages, each the last one of its read: %s", p.name, len(d.last), quantiles(d.last))
 		t.Logf("%s: %d that share the stamp of a later message or of the end of the answer: %s; %d early, %d behind holes, %d with a stamp of user space", p.name, len(d.shared), quantiles(d.shared), d.early, d.behind, d.user)
-		if n := len(d.last) + len(d.shared); n < messages*99/100 || d.early > 0 {
-			t.Errorf("%s: want %d messages, none early", p.name, messages)
+		if d.early > 0 || len(d.last) > 0 && quantile(d.last, 0.999) > 50*time.Microsecond {
+			t.Errorf("%s: want no message early, 999 in 1,000 within 50 µs", p.name)
 		}
-		if os.Getenv(hostsMessagesVariable) == "" {
-			return // other tests run meanwhile: reads are late, and the packets of several messages share one
-		}
-		if len(d.last) < messages*9/10 || quantile(d.last, 0.999) > 50*time.Microsecond {
-			t.Errorf("%s: want 999 in 1,000 within 50 µs", p.name)
+		// Where other programs keep the link or pa-record from a core, packets are sent again,
+		// and one read returns several messages.
+		if n := len(d.last) + len(d.shared); n < messages*99/100 || len(d.last) < messages*9/10 {
+			enough := fmt.Sprintf("%s: %d messages with the kernel's stamp, %d the last ones of their reads; want %d and %d", p.name, n, len(d.last), messages*99/100, messages*9/10)
+			if os.Getenv(hostsMessagesVariable) != "" {
+				t.Error(enough)
+			} else {
+				t.Skip("the machine is too busy: " + enough)
+			}
 		}
 	})
 }
