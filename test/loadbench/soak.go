@@ -236,7 +236,9 @@ func (s *suite) soakOnce(ctx context.Context) (run *soak, err error) {
 	}
 	defer func() { err = errors.Join(err, messages.Close()) }()
 	file := filepath.Join(s.dir, "soak.parquet")
-	cmd := exec.CommandContext(ctx, s.record, "--service-kind", "openai", "-m", "sim", "-u", srv.openAI, "--streaming",
+	recording, cancel := context.WithTimeout(ctx, 2*s.soak+10*time.Minute) // with the time to write the export
+	defer cancel()
+	cmd := exec.CommandContext(recording, s.record, "--service-kind", "openai", "-m", "sim", "-u", srv.openAI, "--streaming",
 		"--transport", loop, "--concurrency-range", strconv.Itoa(soakStreams), "--duration", s.soak.String(),
 		"--extra-body", fmt.Sprintf(`{"max_tokens":%d,"ignore_eos":true}`, s.tokens),
 		"--profile-export-file", file, "--overwrite", "--quiet")
