@@ -27,6 +27,8 @@ type testCerts struct {
 	roots  *x509.CertPool
 	server tls.Certificate // for 127.0.0.1 and localhost
 	other  tls.Certificate // for other.test
+	// expired is server's with a date that has passed, stranger's is its own authority.
+	expired, stranger tls.Certificate
 }
 
 // path returns the path of one of the files that newTestCerts makes.
@@ -51,10 +53,11 @@ func newTestCerts(t *testing.T) *testCerts {
 		t.Fatal(err)
 	}
 	c.roots.AddCert(parsed)
+	notAfter := ca.NotAfter
 	leaf := func(serial int64, usage x509.ExtKeyUsage, key crypto.Signer, names ...string) []byte {
 		l := &x509.Certificate{
 			SerialNumber: big.NewInt(serial), Subject: pkix.Name{CommonName: names[0]}, DNSNames: names,
-			NotBefore: ca.NotBefore, NotAfter: ca.NotAfter, ExtKeyUsage: []x509.ExtKeyUsage{usage},
+			NotBefore: ca.NotBefore, NotAfter: notAfter, ExtKeyUsage: []x509.ExtKeyUsage{usage},
 		}
 		if names[0] == "localhost" {
 			l.IPAddresses = []net.IP{net.IPv4(127, 0, 0, 1)}
@@ -64,6 +67,14 @@ func newTestCerts(t *testing.T) *testCerts {
 	serverKey, otherKey, clientKey := newECKey(t), newECKey(t), newECKey(t)
 	c.server = tls.Certificate{Certificate: [][]byte{leaf(2, x509.ExtKeyUsageServerAuth, serverKey, "localhost")}, PrivateKey: serverKey}
 	c.other = tls.Certificate{Certificate: [][]byte{leaf(3, x509.ExtKeyUsageServerAuth, otherKey, "other.test")}, PrivateKey: otherKey}
+	notAfter = time.Now().Add(-time.Minute)
+	c.expired = tls.Certificate{Certificate: [][]byte{leaf(6, x509.ExtKeyUsageServerAuth, serverKey, "localhost")}, PrivateKey: serverKey}
+	notAfter = ca.NotAfter
+	own := &x509.Certificate{
+		SerialNumber: big.NewInt(7), Subject: pkix.Name{CommonName: "localhost"}, DNSNames: []string{"localhost"},
+		IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)}, NotBefore: ca.NotBefore, NotAfter: ca.NotAfter,
+	}
+	c.stranger = tls.Certificate{Certificate: [][]byte{signed(t, own, own, serverKey.Public(), serverKey)}, PrivateKey: serverKey}
 
 	client := leaf(4, x509.ExtKeyUsageClientAuth, clientKey, "client")
 	pkcs8 := must(x509.MarshalPKCS8PrivateKey(clientKey))

@@ -1,11 +1,15 @@
 package main
 
 import (
+	"crypto/tls"
 	"flag"
 	"fmt"
 	"net"
 	"os"
 	"path/filepath"
+	"regexp"
+	"runtime"
+	"runtime/metrics"
 	"slices"
 	"strings"
 	"sync"
@@ -29,16 +33,18 @@ type fault struct {
 	advice string        // what to do about it
 	flags  string        // further flags of pa-record
 	limit  time.Duration // --request-timeout, which is long if this is 0
-	checks bool          // the server also answers the request for its list of models with the fault
 
-	// How the server causes the fault over each via. A via for which all are nil is left out.
-	sim    string                // as this fault of the simulated server
-	conn   func(nc net.Conn)     // on the connection, before a protocol is spoken
-	http1  *answer1              // over HTTP/1.1, by an OpenAI server
-	triton *answer1              // over HTTP/1.1, by Triton
-	http2  func(s stream2) error // over HTTP/2, by an OpenAI server
-	grpc   func(s stream2) error // over gRPC, by Triton
-	on     []via                 // the vias of sim and conn
+	// How the server does it. A via without a way is left out.
+	cert   func(c *testCerts) tls.Certificate // in the handshake of a connection, as a TLS server
+	tls    bool                               // all is over TLS
+	floods bool                               // the answer has no end; the run is alone, and its memory is measured
+	sim    string                             // by the fault of a simulated server
+	conn   func(nc net.Conn)                  // to a connection, before it speaks a protocol
+	http1  *answer1                           // over HTTP/1.1, as an OpenAI server
+	triton *answer1                           // over HTTP/1.1, as Triton
+	http2  func(s stream2) error              // over HTTP/2, as an OpenAI server
+	grpc   func(s stream2) error              // over gRPC, as Triton
+	on     []via                              // the vias of sim and conn
 
 	want     export.Status         // of the row; the zero value means ok
 	except   map[via]export.Status // vias with another status
@@ -60,6 +66,7 @@ func (f *fault) over() []via {
 	var all []via
 	for _, v := range vias {
 		switch {
+		case f.tls && v == viaLoop: // has no TLS
 		case slices.Contains(f.on, v), f.http1 != nil && (v == viaLoop || v == viaNetHTTP),
 			f.triton != nil && v == viaTriton, f.http2 != nil && v == viaHTTP2, f.grpc != nil && v == viaGRPC:
 			all = append(all, v)
@@ -81,6 +88,9 @@ type faultRun struct {
 	prompts string // the file of the requests for the simulated model vllm
 	server  *faultServer
 
+	certs *testCerts
+	heap  uint64 // bytes by which the heap grew; 0 if that was not measured
+
 	code   int
 	stderr string
 	hangs  bool
@@ -89,8 +99,12 @@ type faultRun struct {
 // export returns the path of the run's export.
 func (r *faultRun) export() string { return filepath.Join(r.dir, "x.json") }
 
-// hidden returns text with HOST:PORT in place of the server's address.
+// clockTime matches a time in a message about a certificate.
+var clockTime = regexp.MustCompile(`\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ`)
+
+// hidden returns text with HOST:PORT for the server's address, and TIME for times.
 func (r *faultRun) hidden(text string) string {
+	text = clockTime.ReplaceAllString(text, "TIME")
 	if r.addr == "" {
 		return text
 	}
@@ -118,6 +132,14 @@ func (r *faultRun) do(t *testing.T) {
 	}
 	if model == "vllm" {
 		model += " --input-data " + r.prompts
+	}
+	if r.f.tls {
+		model += " --ssl-https-ca-certificates-file " + r.certs.path("ca.pem")
+		url = "https://" + url
+		if r.v == viaGRPC {
+			model += " --ssl-grpc-root-certifications-file " + r.certs.path("ca.pem")
+			url = "grpcs" + strings.TrimPrefix(url, "https")
+		}
 	}
 	args := slices.Concat(r.v.args(), strings.Fields(r.f.flags), []string{"-u", url, "--request-timeout", limit, "--request-count", n, "--profile-export-file", r.export()})
 	if model != "" {
@@ -150,6 +172,9 @@ func (r *faultRun) check(t *testing.T) (got outcome) {
 	run, all := exporttest.Read(t, r.export())
 	if left, _ := filepath.Glob(filepath.Join(r.dir, "*")); len(left) != 1 {
 		t.Errorf("files %q, want the export alone", left)
+	}
+	if r.heap > mostHeap {
+		t.Errorf("the heap grew by %d bytes, want at most %d", r.heap, uint64(mostHeap))
 	}
 	n := 0
 	for i := range all {
@@ -226,7 +251,35 @@ func (r *faultRun) checkReport(t *testing.T, got *outcome, all, n int) {
 	}
 }
 
-// atOnce is the number of runs of the matrix at a time. Runs wait most of the time.
+// mostHeap bounds what the heap grows by in a run with --max-answer-memory 1 MiB, the server and
+// the garbage of 16 MiB of a gRPC window included.
+const mostHeap = 64 << 20
+
+// heapGrowth returns by how many bytes the objects on the heap grew at most while f ran.
+func heapGrowth(f func()) (growth uint64) {
+	sample := []metrics.Sample{{Name: "/memory/classes/heap/objects:bytes"}}
+	read := func() uint64 { metrics.Read(sample); return sample[0].Value.Uint64() }
+	runtime.GC()
+	before, most := read(), uint64(0)
+	done, sampled := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(sampled)
+		for {
+			most = max(most, read())
+			select {
+			case <-done:
+				return
+			case <-time.After(2 * time.Millisecond):
+			}
+		}
+	}()
+	f()
+	close(done)
+	<-sampled
+	return most - min(most, before)
+}
+
+// atOnce is how many runs of the matrix are under way at a time. Most of them wait.
 const atOnce = 16
 
 // Each fault has its status, message and times in the row of the request that suffers it.
@@ -237,8 +290,9 @@ func TestFaults(t *testing.T) {
 	if err := os.WriteFile(prompts, []byte(`{"data":[{"text_input":["Hi"],"stream":[true],"sampling_parameters":["{}"]}]}`), 0o600); err != nil {
 		t.Fatal(err)
 	}
+	certs := newTestCerts(t)
 	groups := faultGroups()
-	var runs []*faultRun
+	var runs, alone []*faultRun
 	slots := make(chan struct{}, atOnce)
 	var running sync.WaitGroup
 	for _, g := range groups {
@@ -247,15 +301,19 @@ func TestFaults(t *testing.T) {
 			for j, v := range f.over() {
 				for _, always := range []bool{false, true} {
 					// In make test one via is enough to see the exit code.
-					if always && (f.conn != nil || j > 0 && !testenv.IsLong()) {
+					if always && (f.conn != nil || f.cert != nil || j > 0 && !testenv.IsLong()) {
 						continue
 					}
-					r := &faultRun{f: f, v: v, always: always, dir: t.TempDir(), prompts: prompts}
+					r := &faultRun{f: f, v: v, always: always, dir: t.TempDir(), prompts: prompts, certs: certs}
+					runs = append(runs, r)
 					if f.sim == "" {
-						r.server = &faultServer{f: f, v: v, always: always}
+						r.server = newFaultServer(r)
 						r.addr = r.server.start(t)
 					}
-					runs = append(runs, r)
+					if f.floods {
+						alone = append(alone, r)
+						continue
+					}
 					running.Go(func() {
 						slots <- struct{}{}
 						defer func() { <-slots }()
@@ -266,6 +324,9 @@ func TestFaults(t *testing.T) {
 		}
 	}
 	running.Wait()
+	for _, r := range alone {
+		r.heap = heapGrowth(func() { r.do(t) })
+	}
 	for _, r := range runs {
 		name := fmt.Sprintf("%s/%s", r.f.does, strings.ReplaceAll(string(r.v), "/", ""))
 		if r.always {

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bufio"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"io"
@@ -45,11 +46,35 @@ func (v via) args() []string {
 // A faultServer answers the requests of a load correctly, except the requests that suffer the
 // fault. It speaks the protocol of a via; its model is called early.
 type faultServer struct {
-	f      *fault
-	v      via
-	always bool // each request of the load suffers, and not the second one only
-	loads  atomic.Int64
-	struck atomic.Bool // the fault of a connection has been
+	f         *fault
+	v         via
+	tls       *tls.Config // nil: plain connections
+	struckTLS *tls.Config // of the connection that a fault with a certificate strikes
+	always    bool        // each request of the load suffers, and not the second one only
+	loads     atomic.Int64
+	struck    atomic.Bool  // the fault of a connection has been
+	flooded   atomic.Int64 // bytes that the client took of an answer without end
+}
+
+// newFaultServer returns the server of a run.
+func newFaultServer(r *faultRun) *faultServer {
+	s := &faultServer{f: r.f, v: r.v, always: r.always}
+	if r.f.tls {
+		s.tls = serverTLS(r.v, r.certs.server)
+		if r.f.cert != nil {
+			s.struckTLS = serverTLS(r.v, r.f.cert(r.certs))
+		}
+	}
+	return s
+}
+
+// serverTLS returns the configuration of a server for v with a certificate.
+func serverTLS(v via, c tls.Certificate) *tls.Config {
+	cfg := &tls.Config{Certificates: []tls.Certificate{c}, MinVersion: tls.VersionTLS12}
+	if v == viaHTTP2 || v == viaGRPC {
+		cfg.NextProtos = []string{"h2"}
+	}
+	return cfg
 }
 
 // start serves until the test ends.
@@ -63,13 +88,22 @@ func (s *faultServer) start(t testing.TB) (addr string) {
 // suffers counts a request of the load and reports whether it suffers the fault.
 func (s *faultServer) suffers() bool {
 	n := s.loads.Add(1)
-	return s.f.conn == nil && (s.always || n == 2)
+	return s.f.conn == nil && s.f.cert == nil && (s.always || n == 2)
 }
 
 func (s *faultServer) serve(nc net.Conn) {
-	if s.f.conn != nil && s.loads.Load() == 1 && !s.struck.Swap(true) {
-		s.f.conn(nc)
-		return
+	cfg := s.tls
+	if (s.f.conn != nil || s.struckTLS != nil) && s.loads.Load() == 1 && !s.struck.Swap(true) {
+		if s.f.conn != nil {
+			s.f.conn(nc)
+			return
+		}
+		cfg = s.struckTLS
+	}
+	if cfg != nil {
+		secure := tls.Server(nc, cfg)
+		defer secure.Close()
+		nc = secure
 	}
 	if s.v == viaHTTP2 || s.v == viaGRPC {
 		s.serve2(nc)
@@ -82,10 +116,12 @@ func (s *faultServer) serve(nc net.Conn) {
 type ending int
 
 const (
-	keeps  ending = iota // waits for the next request
-	closes               // closes the connection, which the client sees as EOF
-	resets               // closes the connection with a TCP reset
-	holds                // neither sends nor closes until the client goes away
+	keeps   ending = iota // waits for the next request
+	closes                // closes the connection, which the client sees as EOF
+	cuts                  // closes a connection with TLS without TLS's end, else as closes
+	garbles               // sends bytes that are not TLS below TLS, and closes
+	resets                // closes the connection with a TCP reset
+	holds                 // neither sends nor closes until the client goes away
 )
 
 // Times that a server waits before it ends a connection. After resetPause, the client has read
@@ -101,6 +137,11 @@ func (e ending) apply(nc net.Conn) (stays bool) {
 	switch e {
 	case keeps:
 		return true
+	case garbles:
+		_, _ = io.WriteString(below(nc), "this is not TLS")
+		below(nc).Close()
+	case cuts:
+		below(nc).Close()
 	case resets:
 		time.Sleep(resetPause)
 		reset(nc)
@@ -110,8 +151,17 @@ func (e ending) apply(nc net.Conn) (stays bool) {
 	return false
 }
 
+// below returns the connection below TLS, or nc if that has none.
+func below(nc net.Conn) net.Conn {
+	if secure, ok := nc.(*tls.Conn); ok {
+		return secure.NetConn()
+	}
+	return nc
+}
+
 // reset closes a connection with a TCP reset.
 func reset(nc net.Conn) {
+	nc = below(nc)
 	if tcp, ok := nc.(*net.TCPConn); ok {
 		_ = tcp.SetLinger(0)
 	}
@@ -179,12 +229,6 @@ func (s *faultServer) serve1(nc net.Conn) {
 			return
 		}
 		if req.Method != http.MethodPost {
-			if s.f.checks && s.v != viaTriton {
-				if !s.f.http1.send(nc) {
-					return
-				}
-				continue
-			}
 			body := earlyGets[req.URL.Path]
 			if _, err := fmt.Fprintf(nc, "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n%s", len(body), body); err != nil {
 				return

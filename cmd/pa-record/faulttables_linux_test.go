@@ -1,6 +1,7 @@
 package main
 
 import (
+	"crypto/tls"
 	"io"
 	"net"
 	"strings"
@@ -20,13 +21,14 @@ type faultGroup struct {
 
 // faultGroups returns all faults.
 func faultGroups() []faultGroup {
-	return []faultGroup{connectionFaults(), slownessFaults(), framingFaults(), streamFaults(), statusFaults(), http2Faults(), grpcFaults(), simulatedFaults()}
+	return []faultGroup{connectionFaults(), slownessFaults(), framingFaults(), streamFaults(), statusFaults(), http2Faults(), grpcFaults(), floodFaults(), tlsFaults(), simulatedFaults()}
 }
 
 // Advice for many faults.
 const (
-	logged = "the server's or the proxy's log says why"
-	broken = "check for a proxy in between, or report it to the makers of the server"
+	slowAdvice = "raise --request-timeout, or lower the load"
+	logged     = "the server's or the proxy's log says why"
+	broken     = "a proxy in between? report it to the makers of the server"
 )
 
 // hang is the --request-timeout of requests that get no complete answer.
@@ -146,23 +148,23 @@ func slownessFaults() faultGroup {
 			conn: mute, on: vias,
 		},
 		{
-			does: "reads the request and never answers", want: export.StatusTimeout, advice: "raise --request-timeout, or lower the load", limit: hang,
+			does: "reads the request and never answers", want: export.StatusTimeout, advice: slowAdvice, limit: hang,
 			http1: &answer1{then: holds}, triton: &answer1{then: holds}, http2: only2(holds), grpc: only2(holds),
 		},
 		{
-			does: "stops in the header of the answer", want: export.StatusTimeout, advice: "raise --request-timeout, or lower the load", limit: hang,
+			does: "stops in the head of the answer", want: export.StatusTimeout, advice: slowAdvice, limit: hang,
 			http1: &answer1{text: streamHead[:30], then: holds}, triton: &answer1{text: wholeHead[:30], then: holds},
 		},
 		{
-			does: "stops after the header of the answer", want: export.StatusTimeout, advice: "raise --request-timeout, or lower the load", limit: hang,
+			does: "stops after the head of the answer", want: export.StatusTimeout, advice: slowAdvice, limit: hang,
 			http1: &answer1{text: streamHead, then: holds}, triton: &answer1{text: wholeHead, then: holds}, http2: afterHead2(holds), grpc: afterHead2(holds),
 		},
 		{
-			does: "stops after an event", want: export.StatusTimeout, advice: "raise --request-timeout, or lower the load", limit: hang,
+			does: "stops after an event", want: export.StatusTimeout, advice: slowAdvice, limit: hang,
 			http1: &answer1{text: streamHead + chunk1(eventA), then: holds}, http2: after2(holds, eventA), grpc: after2(holds, messageA),
 		},
 		{
-			does: "stops in the middle of an event", want: export.StatusTimeout, advice: "raise --request-timeout, or lower the load", limit: hang,
+			does: "stops in the middle of an event", want: export.StatusTimeout, advice: slowAdvice, limit: hang,
 			http1: &answer1{text: streamHead + chunk1(eventA+eventB[:20]), then: holds}, triton: &answer1{text: wholeHead + chunk1(earlyInference[:20]), then: holds},
 			http2: after2(holds, eventA+eventB[:20]), grpc: after2(holds, messageA+messageA[:7]),
 		},
@@ -487,4 +489,97 @@ func simulatedFaults() faultGroup {
 		}
 	}
 	return faultGroup{title: "The faults of the simulator", faults: all}
+}
+
+func floodFaults() faultGroup {
+	const flags = "--max-answer-memory 1048576"
+	const wrong, refused = export.StatusProtocolError, export.StatusHTTPError
+	f := func(does, head, piece string) fault {
+		a := &answer1{text: head, flood: piece}
+		return fault{does: does, want: wrong, advice: broken, floods: true, flags: flags, http1: a, triton: a}
+	}
+	stream := func(does, piece string) fault {
+		return fault{
+			does: does, want: wrong, advice: "raise --max-answer-memory if the answer is right", floods: true, flags: flags,
+			http1: &answer1{text: streamHead + chunk1(eventA), flood: chunk1(piece)},
+			http2: func(s stream2) error {
+				return errors2(s.part(), s.flood(frame2(len(piece), http2.FrameData, 0, s.id, piece)))
+			},
+		}
+	}
+	frames := func(does string, want export.Status, except map[via]export.Status, frame func(id uint32) string) fault {
+		flood := func(s stream2) error { return errors2(s.part(), s.flood(frame(s.id))) }
+		return fault{does: does, want: want, except: except, advice: broken, floods: true, flags: flags, limit: hang, http2: flood, grpc: flood}
+	}
+	messages := func(does, message string) fault {
+		return fault{
+			does: does, want: wrong, advice: "raise --max-answer-memory if the answer is right", floods: true, flags: flags,
+			grpc: func(s stream2) error {
+				return errors2(s.part(), s.flood(frame2(len(message), http2.FrameData, 0, s.id, message)))
+			},
+		}
+	}
+	errorFlood := f("an error of status 500 without end", "HTTP/1.1 500 X\r\nTransfer-Encoding: chunked\r\n\r\n", chunk1(strings.Repeat("x", 4000)))
+	errorFlood.want, errorFlood.triton = refused, nil
+	fields := f("fields of the head without end", "HTTP/1.1 200 OK\r\n", "A: b\r\n")
+	fields.triton = nil
+	return faultGroup{title: "The answer has no end", sends: true, intro: "pa-record ends these answers when they reach a limit. The tests measure that its memory stays small.", faults: []fault{
+		f("a field of the head without end", "HTTP/1.1 200 OK\r\nA: ", "x"),
+		fields,
+		f("interim answers without end", "", "HTTP/1.1 102 Processing\r\n\r\n"),
+		f("the size of a chunk without end", streamHead+"5;", "x"),
+		f("trailers without end", streamHead+chunk1(eventA)+"0\r\n", "A: b\r\n"),
+		errorFlood,
+		f("a body without end", "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n", chunk1(strings.Repeat("x", 4000))),
+		stream("a line without end", strings.Repeat("x", 4000)),
+		stream("events without end", eventB),
+		stream("comments without end", ": x\n\n"),
+		stream("empty lines without end", "\n\n"),
+		messages("messages without end", messageA),
+		messages("empty messages without end", "\x00\x00\x00\x00\x00"),
+		frames("CONTINUATION without end", wrong, map[via]export.Status{viaGRPC: export.StatusTruncated}, func(id uint32) string {
+			return frame2(1000, http2.FrameContinuation, 0, id, strings.Repeat("x", 1000))
+		}),
+	}}
+}
+
+func tlsFaults() faultGroup {
+	const fresh = "--connection-reuse fresh"
+	secure := []via{viaNetHTTP, viaHTTP2, viaTriton, viaGRPC}
+	certificate := func(does, advice string, cert func(*testCerts) tls.Certificate) fault {
+		return fault{does: does, want: export.StatusConnectError, advice: advice, flags: fresh, tls: true, cert: cert, on: secure}
+	}
+	return faultGroup{title: "TLS is broken during a run", intro: "The first request of the run had a good connection; each request opens a connection of its own (`--connection-reuse fresh`).", faults: []fault{
+		certificate("has a certificate that has expired", "renew it", func(c *testCerts) tls.Certificate { return c.expired }),
+		certificate("has the certificate of another host", "use the certificate's name in -u", func(c *testCerts) tls.Certificate { return c.other }),
+		certificate("has a certificate that it signed itself", "trust it with --ssl-https-ca-certificates-file, --ssl-grpc-root-certifications-file for gRPC", func(c *testCerts) tls.Certificate { return c.stranger }),
+		{
+			does: "closes the connection in the handshake", want: export.StatusConnectError, advice: logged, flags: fresh, tls: true,
+			conn: func(nc net.Conn) {
+				if _, err := io.ReadFull(nc, make([]byte, 200)); err == nil {
+					time.Sleep(resetPause)
+				}
+			}, on: secure,
+		},
+		{
+			does: "answers the handshake without TLS", want: export.StatusConnectError, advice: "is the port right?", flags: fresh, tls: true,
+			conn: func(nc net.Conn) {
+				_, _ = io.WriteString(nc, "HTTP/1.1 400 Bad Request\r\n\r\n")
+				mute(nc)
+			}, on: secure,
+		},
+		{
+			does: "never answers the handshake", want: export.StatusTimeout, advice: slowAdvice, flags: fresh, limit: hang, tls: true, conn: mute, on: secure,
+		},
+		{
+			does: "closes the connection without TLS's end, in a body without a length", want: export.StatusTruncated, advice: logged, tls: true,
+			http1: &answer1{text: "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n\r\n" + eventA, then: cuts},
+		},
+		{
+			does: "sends bytes that are not TLS, after an event", want: export.StatusProtocolError, except: map[via]export.Status{viaGRPC: export.StatusTruncated}, advice: logged, tls: true,
+			http1:  &answer1{text: streamHead + chunk1(eventA), then: garbles},
+			triton: &answer1{text: wholeHead + chunk1(earlyInference[:20]), then: garbles},
+			http2:  after2(garbles, eventA), grpc: after2(garbles, messageA),
+		},
+	}}
 }
