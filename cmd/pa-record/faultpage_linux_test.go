@@ -137,10 +137,16 @@ func (r *faultRow) over() string {
 	return strings.Join(names, ", ")
 }
 
-// cell returns a message as code in a table of Markdown.
+// longestCell bounds a message on the page, in bytes.
+const longestCell = 300
+
+// cell returns the beginning of a message as code in a table of Markdown.
 func cell(message string) string {
 	if message == "" {
 		return ""
+	}
+	if len(message) > longestCell {
+		message = strings.ToValidUTF8(message[:longestCell], "") + "…"
 	}
 	return "`" + strings.ReplaceAll(strings.ReplaceAll(message, "|", `\|`), "`", "'") + "`"
 }

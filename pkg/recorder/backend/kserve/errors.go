@@ -104,7 +104,9 @@ func (b *Backend) connectText(err error) string {
 // answered says that the answer had begun.
 func brokenText(err error, answered bool) string {
 	switch {
-	case strings.Contains(err.Error(), "malformed HTTP"): // net/http has no type for it
+	case strings.Contains(err.Error(), "response headers exceeded"): // net/http has no type for it
+		return fmt.Sprintf("the head of the answer is longer than %d bytes", maxHeadBytes)
+	case strings.Contains(err.Error(), "malformed HTTP"): // nor for it
 		return "the server does not speak HTTP; is -u its HTTP port?"
 	case errors.Is(err, io.ErrUnexpectedEOF):
 		return "the connection broke before the end of the answer: unexpected EOF"

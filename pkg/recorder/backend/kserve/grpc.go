@@ -116,8 +116,9 @@ func (s *grpcSender) drop() {
 	}
 }
 
-// hangUp replaces the slot's own connection. The server may have sent megabytes on it
-// that are not read yet, and reading them would take time from the other streams.
+// hangUp replaces the slot's own connection after an answer without end or without an end in
+// time. The server may have sent megabytes on it that are not read yet, and reading them would
+// take time from the other streams; or it may not read what the next request would write.
 func (s *grpcSender) hangUp() {
 	if s.b.cfg.Connections > 0 || s.b.cfg.Reuse == backend.Fresh {
 		return
@@ -166,9 +167,13 @@ func (s *grpcSender) Send(ctx context.Context, p backend.Payload, x *backend.Exc
 	}
 }
 
-// fail sets status and message of a failed request: see [Backend.fail].
+// fail sets status and message of a failed request: see [Backend.fail]. A connection on which a
+// request got no complete answer in time carries no other request.
 func (s *grpcSender) fail(ctx context.Context, r *export.Request, err error, sent bool) {
 	s.b.fail(ctx, r, s.conn.explain(err), sent)
+	if sent && errors.Is(ctx.Err(), context.DeadlineExceeded) {
+		s.hangUp()
+	}
 }
 
 // tail returns the fields of a request that the prepared message lacks: its id and its

@@ -85,7 +85,8 @@ func (s *httpSender) Send(ctx context.Context, p backend.Payload, x *backend.Exc
 	}
 	r.Code = resp.StatusCode
 	body, err := readBody(resp, s.b.cfg.MaxAnswerMemory)
-	if err != nil {
+	_, tooLong := errors.AsType[*backend.AnswerMemoryError](err)
+	if err != nil && (!tooLong || resp.StatusCode == http.StatusOK) { // a refusal is one at any length
 		s.b.fail(ctx, r, err, true)
 		return
 	}
@@ -149,7 +150,8 @@ func (s *httpSender) request(ctx context.Context, p *payload, x *backend.Exchang
 // trustedBytes is the largest Content-Length for which memory is reserved at once.
 const trustedBytes = 4 << 20
 
-// readBody reads a body of at most limit bytes.
+// readBody reads a body of at most limit bytes. It returns the beginning of a longer one with
+// an *backend.AnswerMemoryError, or nothing of it if its length was announced.
 func readBody(resp *http.Response, limit int64) (body []byte, err error) {
 	defer func() { err = errors.Join(err, resp.Body.Close()) }()
 	n := resp.ContentLength
@@ -167,7 +169,8 @@ func readBody(resp *http.Response, limit int64) (body []byte, err error) {
 		return nil, err
 	}
 	if int64(b.Len()) > limit {
-		return nil, &backend.AnswerMemoryError{LimitBytes: limit}
+		// A copy, because the row keeps it.
+		return bytes.Clone(b.Bytes()[:min(b.Len(), 4*maxMessage)]), &backend.AnswerMemoryError{LimitBytes: limit}
 	}
 	return b.Bytes(), nil
 }

@@ -16,8 +16,12 @@ import (
 	wire "github.com/pa-tools/pa/pkg/wire/kserve"
 )
 
-// maxControlBytes bounds the answers to the queries of Check.
-const maxControlBytes = 16 << 20
+const (
+	maxControlBytes = 16 << 20 // of an answer to a query of Check
+	// maxHeadBytes bounds the head of an answer, together with the interim heads before it.
+	// The library's own limit lets fields of a few bytes take 100 MB of memory.
+	maxHeadBytes = 1 << 20
+)
 
 // transport returns an HTTP/1.1 transport of one connection: with the configured proxy,
 // without compression and HTTP/2.
@@ -33,6 +37,7 @@ func (b *Backend) transport() *http.Transport {
 		Proxy:                  http.ProxyURL(b.proxy),
 		OnProxyConnectResponse: proxyRefusal,
 		DisableCompression:     true,
+		MaxResponseHeaderBytes: maxHeadBytes,
 		MaxConnsPerHost:        1,
 		ReadBufferSize:         64 << 10,
 		WriteBufferSize:        64 << 10,

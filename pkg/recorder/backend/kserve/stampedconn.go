@@ -44,11 +44,27 @@ type stampedClientConn struct {
 	b *Backend
 
 	mu       sync.Mutex
-	making   phases // attempt in progress; the library makes one at a time
-	made     phases // newest connection
-	reported bool   // a request has the times of made
-	carried  int    // number of the connection that carried the last request
-	err      error  // error of the last attempt, which the library passes on as text only
+	making   phases   // attempt in progress; the library makes one at a time
+	made     phases   // newest connection
+	reported bool     // a request has the times of made
+	carried  int      // number of the connection that carried the last request
+	err      error    // error of the last attempt, which the library passes on as text only
+	newest   net.Conn // socket of the last attempt that succeeded; nil: none did
+}
+
+// closeTime bounds how long the library may take to say goodbye to a server. By itself it
+// waits for 5 s when the server does not read.
+const closeTime = 100 * time.Millisecond
+
+// Close closes the connection.
+func (c *stampedClientConn) Close() error {
+	c.mu.Lock()
+	nc := c.newest
+	c.mu.Unlock()
+	if nc != nil {
+		defer time.AfterFunc(closeTime, func() { _ = nc.Close() }).Stop()
+	}
+	return c.ClientConn.Close()
 }
 
 // phases are the steps of making a connection.
@@ -137,6 +153,9 @@ func (c *stampedClientConn) connect(ctx context.Context, addr string) (net.Conn,
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.making, c.err = p, err
+	if err == nil {
+		c.newest = nc
+	}
 	return nc, err
 }
 

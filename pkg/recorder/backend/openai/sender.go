@@ -125,6 +125,16 @@ func (s *sender) attemptOn(ctx context.Context, c *conn, p *payload, r *export.R
 	}
 	c.carried++
 	c.waited = true
+	if s.b.cfg.HTTP2 {
+		// net/http ends a stream when it has written RST_STREAM. It never does so on a
+		// connection whose server does not read.
+		stop := context.AfterFunc(ctx, func() { _ = c.raw.Close() }) // the request has its status
+		defer func() {
+			if !stop() {
+				s.drop()
+			}
+		}()
+	}
 	c.watch.begin(p.method, len(p.body))
 	resp, err := c.client.RoundTrip(s.b.httpRequest(ctx, p))
 	// Asked now, because the kernel's stamps of the writes are there by now.
