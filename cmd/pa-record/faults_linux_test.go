@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"crypto/tls"
 	"flag"
 	"fmt"
@@ -17,6 +18,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"golang.org/x/net/dns/dnsmessage"
 
 	"github.com/pa-tools/pa/internal/exporttest"
 	"github.com/pa-tools/pa/internal/testenv"
@@ -43,11 +45,13 @@ type fault struct {
 	floods bool                               // the answer has no end; the run is alone, and its memory is measured
 	sim    string                             // by the fault of a simulated server
 	conn   func(nc net.Conn)                  // to a connection, before it speaks a protocol
+	gone   bool                               // by closing its port after the first request, for good
+	name   func(m *dnsmessage.Message) bool   // by the answers for its name after the first request: it changes a good one, or returns false for none
 	http1  *answer1                           // over HTTP/1.1, as an OpenAI server
 	triton *answer1                           // over HTTP/1.1, as Triton
 	http2  func(s stream2) error              // over HTTP/2, as an OpenAI server
 	grpc   func(s stream2) error              // over gRPC, as Triton
-	on     []via                              // the vias of sim and conn
+	on     []via                              // the vias of those that are not of a protocol
 
 	want     export.Status         // of the row; the zero value means ok
 	except   map[via]export.Status // vias with another status
@@ -63,6 +67,12 @@ func (f *fault) status(v via) export.Status {
 	}
 	return max(f.want, export.StatusOK)
 }
+
+// lasts reports whether the requests after the second suffer the fault, too.
+func (f *fault) lasts() bool { return f.gone || f.name != nil }
+
+// connects reports whether the fault is one of connecting, and not of the answer to a request.
+func (f *fault) connects() bool { return f.conn != nil || f.cert != nil || f.lasts() }
 
 // over returns the vias of the fault.
 func (f *fault) over() []via {
@@ -185,7 +195,7 @@ func (r *faultRun) check(t *testing.T) (got outcome) {
 	n := 0
 	for i := range all {
 		q := &all[i]
-		if !r.always && q.ID != 2 {
+		if !r.always && (q.ID < 2 || q.ID > 2 && !r.f.lasts()) {
 			if q.Status != export.StatusOK {
 				t.Errorf("request %d, which suffers nothing: %v, %q", q.ID, q.Status, q.Message)
 			}
@@ -249,7 +259,7 @@ func (r *faultRun) checkReport(t *testing.T, got *outcome, all, n int) {
 	case failed && r.always:
 		said = fmt.Sprintf("requests failed: %s: %s", got.class(), got.message)
 	case failed:
-		said = "warning: concurrency 1: 1 of 3 requests failed"
+		said = fmt.Sprintf("warning: concurrency 1: %d of %d requests failed", n, all)
 	}
 	stderr := r.hidden(r.stderr)
 	if !strings.Contains(stderr, said) || !failed && strings.Contains(stderr, "failed") {
@@ -310,7 +320,7 @@ func TestFaults(t *testing.T) {
 			for j, v := range f.over() {
 				for _, always := range []bool{false, true} {
 					// In make test one via is enough to see the exit code.
-					if always && (f.conn != nil || f.cert != nil || j > 0 && !testenv.IsLong()) {
+					if always && (f.connects() || j > 0 && !testenv.IsLong()) {
 						continue
 					}
 					r := &faultRun{f: f, v: v, always: always, dir: t.TempDir(), prompts: prompts, certs: certs}
@@ -319,7 +329,7 @@ func TestFaults(t *testing.T) {
 						r.server = newFaultServer(r)
 						r.addr = r.server.start(t)
 					}
-					if f.floods {
+					if f.floods || f.lasts() { // a port that was closed must not become another server's
 						alone = append(alone, r)
 						continue
 					}
@@ -333,8 +343,15 @@ func TestFaults(t *testing.T) {
 		}
 	}
 	running.Wait()
+	resolver := net.DefaultResolver
 	for _, r := range alone {
+		ctx, over := context.WithCancel(t.Context())
+		if r.f.name != nil {
+			net.DefaultResolver = r.server.resolver(ctx)
+		}
 		r.heap = heapGrowth(func() { r.do(t) })
+		net.DefaultResolver = resolver
+		over()
 	}
 	for _, r := range runs {
 		name := fmt.Sprintf("%s/%s", r.f.does, strings.ReplaceAll(string(r.v), "/", ""))

@@ -2,7 +2,9 @@ package main
 
 import (
 	"bufio"
+	"context"
 	"crypto/tls"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"io"
@@ -13,6 +15,7 @@ import (
 	"testing"
 	"time"
 
+	"golang.org/x/net/dns/dnsmessage"
 	"golang.org/x/net/http2"
 
 	pb "github.com/pa-tools/pa/internal/kserve"
@@ -49,6 +52,7 @@ type faultServer struct {
 	f         *fault
 	v         via
 	tls       *tls.Config // nil: plain connections
+	listener  net.Listener
 	struckTLS *tls.Config // of the connection that a fault with a certificate strikes
 	always    bool        // each request of the load suffers, and not the second one only
 	loads     atomic.Int64
@@ -77,18 +81,80 @@ func serverTLS(v via, c tls.Certificate) *tls.Config {
 	return cfg
 }
 
+// serverName is the server's name where a fault is one of the name.
+const serverName = "server.test"
+
 // start serves until the test ends.
 func (s *faultServer) start(t testing.TB) (addr string) {
 	t.Helper()
-	l := listen(t)
-	serveConns(t, l, s.serve)
-	return l.Addr().String()
+	s.listener = listen(t)
+	serveConns(t, s.listener, s.serve)
+	if s.f.name != nil {
+		return fmt.Sprintf("%s:%d", serverName, s.listener.Addr().(*net.TCPAddr).Port)
+	}
+	return s.listener.Addr().String()
+}
+
+// resolver returns a resolver that finds the server's name: after the first request with the
+// fault. Lookups in progress fail when ctx is done.
+func (s *faultServer) resolver(ctx context.Context) *net.Resolver {
+	return &net.Resolver{PreferGo: true, Dial: func(context.Context, string, string) (net.Conn, error) {
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
+		client, server := net.Pipe() // no packets, so package net frames messages as over TCP
+		stop := context.AfterFunc(ctx, func() { server.Close() })
+		go func() {
+			defer stop()
+			s.resolve(server)
+		}()
+		return client, nil
+	}}
+}
+
+// resolve answers the questions on nc until the client closes it.
+func (s *faultServer) resolve(nc net.Conn) {
+	defer nc.Close()
+	for {
+		var size [2]byte
+		if _, err := io.ReadFull(nc, size[:]); err != nil {
+			return
+		}
+		question := make([]byte, binary.BigEndian.Uint16(size[:]))
+		if _, err := io.ReadFull(nc, question); err != nil {
+			return
+		}
+		var m dnsmessage.Message
+		if err := m.Unpack(question); err != nil || len(m.Questions) != 1 {
+			return
+		}
+		m.Response, m.Additionals = true, nil
+		if q := m.Questions[0]; q.Type == dnsmessage.TypeA {
+			m.Answers = []dnsmessage.Resource{{
+				Header: dnsmessage.ResourceHeader{Name: q.Name, Type: q.Type, Class: q.Class},
+				Body:   &dnsmessage.AResource{A: [4]byte{127, 0, 0, 1}},
+			}}
+		}
+		if s.loads.Load() > 0 && !s.f.name(&m) {
+			continue
+		}
+		answer, err := m.Pack()
+		if err != nil {
+			return
+		}
+		if _, err := nc.Write(append(binary.BigEndian.AppendUint16(nil, uint16(len(answer))), answer...)); err != nil {
+			return
+		}
+	}
 }
 
 // suffers counts a request of the load and reports whether it suffers the fault.
 func (s *faultServer) suffers() bool {
 	n := s.loads.Add(1)
-	return s.f.conn == nil && s.f.cert == nil && (s.always || n == 2)
+	if s.f.gone {
+		s.listener.Close()
+	}
+	return !s.f.connects() && (s.always || n == 2)
 }
 
 func (s *faultServer) serve(nc net.Conn) {

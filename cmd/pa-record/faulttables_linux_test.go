@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"golang.org/x/net/dns/dnsmessage"
 	"golang.org/x/net/http2"
 
 	"github.com/pa-tools/pa/pkg/export"
@@ -21,7 +22,7 @@ type faultGroup struct {
 
 // faultGroups returns all faults.
 func faultGroups() []faultGroup {
-	return []faultGroup{connectionFaults(), slownessFaults(), framingFaults(), streamFaults(), statusFaults(), http2Faults(), grpcFaults(), floodFaults(), tlsFaults(), simulatedFaults()}
+	return []faultGroup{connectionFaults(), goneFaults(), slownessFaults(), framingFaults(), streamFaults(), statusFaults(), http2Faults(), grpcFaults(), floodFaults(), tlsFaults(), simulatedFaults()}
 }
 
 // Advice for many faults.
@@ -449,6 +450,25 @@ func grpcFaults() faultGroup {
 	}}
 }
 
+func goneFaults() faultGroup {
+	const fresh, names = "--connection-reuse fresh", "ask the name server, or give an address in -u"
+	rcode := func(does string, c dnsmessage.RCode) fault {
+		return fault{
+			does: does, want: export.StatusConnectError, advice: names, flags: fresh, on: vias,
+			name: func(m *dnsmessage.Message) bool {
+				m.RCode, m.Answers = c, nil
+				return true
+			},
+		}
+	}
+	return faultGroup{title: "The server is gone during a run", intro: "The first request of the run was good; all others suffer. Each request opens a connection of its own (`--connection-reuse fresh`).", faults: []fault{
+		{does: "closes its port", want: export.StatusConnectError, advice: "has the server ended? its log says why", flags: fresh, gone: true, on: vias},
+		rcode("has a name that does not exist any more", dnsmessage.RCodeNameError),
+		rcode("has a name whose name server fails", dnsmessage.RCodeServerFailure),
+		{does: "has a name whose name server is silent", want: export.StatusTimeout, advice: names, flags: fresh, limit: hang, name: func(*dnsmessage.Message) bool { return false }, on: vias},
+	}}
+}
+
 func simulatedFaults() faultGroup {
 	f := func(rule string, want export.Status, except map[via]export.Status) fault {
 		return fault{does: "`" + rule + "`", sim: rule, on: vias, want: want, except: except, limit: map[string]time.Duration{"hang": hang, "stall": hang, "no_done": hang}[rule]}
@@ -521,6 +541,9 @@ func floodFaults() faultGroup {
 		}
 	}
 	errorFlood := f("an error of status 500 without end", "HTTP/1.1 500 X\r\nTransfer-Encoding: chunked\r\n\r\n", chunk1(strings.Repeat("x", 4000)))
+	ping := func(uint32) string { return frame2(8, http2.FramePing, 0, 0, "12345678") }
+	pingTLS := frames("PING without end, over TLS", export.StatusTimeout, nil, ping)
+	pingTLS.tls = true
 	longError := f("an error of status 500 with a length of 1 TB", "HTTP/1.1 500 X\r\nContent-Length: 1000000000000\r\n\r\n", "x\n")
 	errorFlood.want, longError.want = refused, refused
 	return faultGroup{title: "The answer has no end", sends: true, intro: "pa-record ends these answers when they reach a limit. The tests measure that its memory stays small.", faults: []fault{
@@ -532,6 +555,7 @@ func floodFaults() faultGroup {
 		errorFlood,
 		longError,
 		f("a body without end", "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n", chunk1(strings.Repeat("x", 4000))),
+		f("a body with a length of 1 TB", "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 1000000000000\r\n\r\n", "x\n"),
 		stream("a line without end", strings.Repeat("x", 4000)),
 		stream("events without end", eventB),
 		stream("comments without end", ": x\n\n"),
@@ -541,7 +565,8 @@ func floodFaults() faultGroup {
 		frames("CONTINUATION without end", wrong, map[via]export.Status{viaGRPC: export.StatusTruncated}, func(id uint32) string {
 			return frame2(1000, http2.FrameContinuation, 0, id, strings.Repeat("x", 1000))
 		}),
-		frames("PING without end", export.StatusTimeout, nil, func(uint32) string { return frame2(8, http2.FramePing, 0, 0, "12345678") }),
+		frames("PING without end", export.StatusTimeout, nil, ping),
+		pingTLS,
 		frames("SETTINGS without end", export.StatusTimeout, nil, func(uint32) string { return frame2(0, http2.FrameSettings, 0, 0, "") }),
 	}}
 }
