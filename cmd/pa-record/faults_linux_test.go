@@ -31,12 +31,12 @@ var (
 	oneFault     = flag.String("fault", "", "run only the faults whose text contains this, and leave out the check of the page")
 )
 
-// A fault is a failure of a server or a connection, with the outcome that pa-record must record: a
-// line of docs/reference/faults.md.
+// A fault is something that goes wrong between a server and pa-record, and what pa-record
+// makes of it: a line of docs/reference/faults.md.
 type fault struct {
 	does   string        // what the server does
 	advice string        // what to do about it
-	flags  string        // further flags of pa-record
+	flags  string        // of pa-record, beside those of the via
 	limit  time.Duration // --request-timeout, which is long if this is 0
 
 	// How the server does it. A via without a way is left out.
@@ -54,10 +54,10 @@ type fault struct {
 	on     []via                              // the vias of those that are not of a protocol
 
 	want     export.Status         // of the row; the zero value means ok
-	except   map[via]export.Status // vias with another status
-	persists export.Status         // status if each request suffers the fault; the zero value means as above
+	except   map[via]export.Status // where it is another
+	persists export.Status         // where each request suffers, if that is another
 
-	rows []faultRow // recorded outcomes
+	rows []faultRow // what was recorded
 }
 
 // status returns the status that the row must have over v.
@@ -295,7 +295,7 @@ func heapGrowth(f func()) (growth uint64) {
 	return most - min(most, before)
 }
 
-// atOnce is how many runs of the matrix are under way at a time. Most of them wait.
+// atOnce is the number of runs of the matrix at a time. Runs wait most of the time.
 const atOnce = 16
 
 // Each fault has its status, message and times in the row of the request that suffers it.

@@ -46,8 +46,8 @@ func (v via) args() []string {
 	}[v])
 }
 
-// A faultServer answers the requests of a load correctly, except the requests that suffer the
-// fault. It speaks the protocol of a via; its model is called early.
+// A faultServer answers the requests of a load well, but for those that suffer a fault. It
+// speaks the protocol of a via; its model is called early.
 type faultServer struct {
 	f         *fault
 	v         via
@@ -237,7 +237,8 @@ func reset(nc net.Conn) {
 // An answer1 holds the bytes that a server sends over HTTP/1.1 instead of a good answer.
 type answer1 struct {
 	text   string
-	pieces int // bytes of text in a write, pause apart; 0: all in one write
+	pieces int    // bytes of text in a write, piecePause apart; 0: all in one write
+	flood  string // sent after text, again and again
 	then   ending
 }
 
@@ -245,7 +246,7 @@ type answer1 struct {
 const piecePause = 2 * time.Millisecond
 
 // send sends the answer and reports whether the connection stays.
-func (a *answer1) send(nc net.Conn) (stays bool) {
+func (a *answer1) send(nc net.Conn, flooded *atomic.Int64) (stays bool) {
 	if a.text == "" && a.then != holds {
 		time.Sleep(silentPause)
 	}
@@ -260,7 +261,23 @@ func (a *answer1) send(nc net.Conn) (stays bool) {
 		}
 		text = text[n:]
 	}
+	if a.flood != "" {
+		flood(nc, a.flood, flooded)
+		return false
+	}
 	return a.then.apply(nc)
+}
+
+// flood writes piece again and again until the client goes away.
+func flood(nc net.Conn, piece string, flooded *atomic.Int64) {
+	many := []byte(strings.Repeat(piece, 1+(16<<10)/len(piece)))
+	for {
+		n, err := nc.Write(many)
+		flooded.Add(int64(n))
+		if err != nil {
+			return
+		}
+	}
 }
 
 // chunk1 frames text as a chunk of HTTP/1.1.
@@ -308,7 +325,7 @@ func (s *faultServer) serve1(nc net.Conn) {
 		if s.suffers() {
 			a = bad
 		}
-		if !a.send(nc) {
+		if !a.send(nc, &s.flooded) {
 			return
 		}
 	}
@@ -317,10 +334,11 @@ func (s *faultServer) serve1(nc net.Conn) {
 // A stream2 is a stream of HTTP/2 that waits for its answer.
 type stream2 struct {
 	*early2
-	id   uint32
-	s    *earlyStream
-	nc   net.Conn
-	grpc bool
+	id      uint32
+	s       *earlyStream
+	nc      net.Conn
+	grpc    bool
+	flooded *atomic.Int64
 }
 
 // errConnOver ends a connection.
@@ -370,7 +388,13 @@ func (s stream2) raw(bytes string) error {
 	return err
 }
 
-// frame2 returns a frame of HTTP/2 with this header, whatever its payload is.
+// flood sends bytes again and again until the client goes away.
+func (s stream2) flood(piece string) error {
+	flood(s.nc, piece, s.flooded)
+	return errConnOver
+}
+
+// frame2 returns a frame of HTTP/2 with the given header, which need not fit the payload.
 func frame2(length int, kind http2.FrameType, flags http2.Flags, id uint32, payload string) string {
 	return string([]byte{
 		byte(length >> 16), byte(length >> 8), byte(length), byte(kind), byte(flags),
@@ -406,7 +430,7 @@ func (s *faultServer) serve2(nc net.Conn) {
 		bad = s.f.grpc
 	}
 	c.load = func(id uint32, stream *earlyStream) error {
-		st := stream2{early2: c, id: id, s: stream, nc: nc, grpc: s.v == viaGRPC}
+		st := stream2{early2: c, id: id, s: stream, nc: nc, grpc: s.v == viaGRPC, flooded: &s.flooded}
 		if s.suffers() {
 			return bad(st)
 		}
