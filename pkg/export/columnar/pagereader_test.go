@@ -34,7 +34,8 @@ var testPageHeaders = []struct {
 		pageHeader{kind: dictionaryPage, compressed: 60, uncompressed: 70, values: 5},
 	},
 	{
-		"page of version 2, not compressed", []byte{
+		"page of version 2, not compressed",
+		[]byte{
 			0x15, 6, 0x15, 40, 0x15, 40, // type 3, 20 bytes, 20 bytes
 			0x15, 9, // checksum −5
 			0x4c,                                                        // field 8: DataPageHeaderV2
@@ -44,7 +45,8 @@ var testPageHeaders = []struct {
 		pageHeader{kind: dataPageV2, compressed: 20, uncompressed: 20, values: 7, repLevels: 4, defLevels: 2, stored: true},
 	},
 	{
-		"unknown fields of every type", []byte{
+		"unknown fields of every type",
+		[]byte{
 			0x15, 0, 0x15, 2, 0x15, 4,
 			0x61, 0x12, 0x13, 1, 0x14, 2, 0x16, 3, // from field 9 on: true, false, byte, i16, i64
 			0x17, 1, 2, 3, 4, 5, 6, 7, 8, // double
@@ -191,7 +193,7 @@ func TestPackedIntegers(t *testing.T) {
 				}
 			}
 			header := appendDataPageHeader(nil, len(b), len(b), n, encodingPlain, metadata.EncodedStatistics{})
-			file := append(header, b...)
+			file := slices.Concat(header, b)
 			for _, frugal := range []bool{false, true} {
 				l := newLeaf(kind, leafShape{}, true)
 				l.frugal = frugal
