@@ -35,8 +35,6 @@ const (
 // hang is the --request-timeout of requests that get no complete answer.
 const hang = 1500 * time.Millisecond
 
-const firstEvent = streamHead + "38\r\n" + eventA + "\r\n"
-
 // afterHead2 ends the connection after the headers of the answer.
 func afterHead2(e ending) func(stream2) error {
 	return func(s stream2) error {
