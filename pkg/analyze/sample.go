@@ -137,10 +137,14 @@ func (s *sample[T]) summary() *Summary {
 	return d
 }
 
-// sorted calls f with all values of a sample of floats in ascending order, many at a time.
+// sorted calls f with all values in ascending order, many at a time.
 func (s *sample[T]) sorted(f func([]T)) {
 	var floats []float64
 	err := s.sorter.Sorted(func(keys []int64) {
+		if x, ok := any(keys).([]T); ok {
+			f(x)
+			return
+		}
 		floats = floats[:0]
 		for _, k := range keys {
 			floats = append(floats, quantile.Float(k))
