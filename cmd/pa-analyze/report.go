@@ -28,7 +28,7 @@ func reportCommand() *cli.Command {
 	flags := []cli.Flag{
 		&cli.StringFlag{Name: "format", Aliases: []string{"f"}, Usage: "print as `FORMAT`: table, csv, json, markdown or html", Value: "table", Category: "Output"},
 		&cli.BoolFlag{Name: "all-warnings", Usage: "print every warning of every level and file (default: one line for similar warnings)", Category: "Output"},
-		&cli.BoolFlag{Name: "percentiles", Usage: "show p1 to p99.9 in the table instead of p50 to p99 (csv and json always hold all)", Category: "Output"},
+		&cli.BoolFlag{Name: "percentiles", Usage: "show p1 to p99.9 in the table instead of p50 to p99, and on a terminal histograms of TTFT and ITL (csv and json always hold all)", Category: "Output"},
 	}
 	flags = slices.Concat(flags, settings.OutputFlags(), []cli.Flag{settings.NamesFlag("json"), settings.WidthFlag()}, analysisFlags(), settings.DialectFlags())
 	return &cli.Command{
@@ -98,6 +98,7 @@ func reportAction(c *cli.Context) (err error) {
 	if err != nil {
 		return err
 	}
+	cfg.Curve = format == "table" && c.Bool("percentiles") && settings.Sparklines(c) // for histograms
 	inputs, errs := analyzeRuns(c, ahead, runs, "not in the report", func(int) analyze.Config { return cfg })
 	if len(inputs) > 0 {
 		errs = append([]error{settings.Write(c, renderer(c, format, otel, inputs, len(runs) > 1))}, errs...)

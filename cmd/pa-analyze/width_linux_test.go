@@ -105,3 +105,38 @@ func TestSparklines(t *testing.T) {
 		t.Errorf("without UTF-8:\n%s", got)
 	}
 }
+
+// The percentiles have histograms on a terminal, and nowhere else.
+func TestHistograms(t *testing.T) {
+	var requests []string
+	for i := range 120 { // a third of the first tokens comes after 5 ms, the others after 10 ms
+		start, first := 1_000_000_000*(i+1), 10_000_000
+		if i%3 == 0 {
+			first = 5_000_000
+		}
+		requests = append(requests, fmt.Sprintf(`{"timestamp":%d,"response_timestamps":[%d,%d],"response_outputs":[{"text_output":"x"},{"text_output":"x"}]}`, start, start+first, start+first+2_000_000))
+	}
+	path := filepath.Join(t.TempDir(), "run.json")
+	text := `{"experiments":[{"experiment":{"mode":"concurrency","value":1},"requests":[` + strings.Join(requests, ",") + `],"window_boundaries":[]}],"version":"2.60.0","service_kind":"triton","endpoint":""}`
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	blocks := func(text string) bool { return strings.ContainsAny(text, "▁▂▃▄▅▆▇█") }
+	t.Setenv("LC_ALL", "C.UTF-8")
+	t.Setenv("TERM", "xterm")
+	args := []string{"report", "--percentiles", path}
+	const want = "  TTFT  ms  ▄▁▁▁▁▁▁▁▁▁▁█  5.00  10.00  linear\n" // all ITL are 2 ms
+	if got := onTerminal(t, 45, args...); !strings.Contains(got, want) || strings.Count(got, "linear") != 1 {
+		t.Errorf("no line %q in\n%s", want, got)
+	}
+	if got := onTerminal(t, 80, "report", path); blocks(got) {
+		t.Errorf("without --percentiles:\n%s", got)
+	}
+	if res := exec(t, "", args...); res.code != 0 || blocks(res.stdout) {
+		t.Errorf("in a pipe: %+v", res)
+	}
+	t.Setenv("LC_ALL", "C")
+	if got := onTerminal(t, 80, args...); blocks(got) {
+		t.Errorf("without UTF-8:\n%s", got)
+	}
+}

@@ -173,6 +173,7 @@ type Options struct {
 	// Width is the greatest number of columns of a line; 0 means no limit.
 	Width int
 	// Sparklines adds charts of one line to tables: the course of each figure over the
-	// windows. It is for terminals that show their characters.
+	// windows and, with Percentiles, histograms of TTFT and ITL, which need
+	// [analyze.Config.Curve]. It is for terminals that show their characters.
 	Sparklines bool
 }

@@ -33,23 +33,39 @@ func (t *table) trends(lines []line) {
 	if !t.o.Sparklines || len(lines) < fewestForTrend {
 		return
 	}
-	const drawn = 2 // the column of the sparklines
-	g := grid{indent: "  ", left: drawn + 1, gap: 2}
-	g.add("", "", "", "least", "most")
+	g := chartGrid("least", "most")
 	all := courses(lines, t.units)
 	for _, c := range all {
 		least, most := bounds(c.values)
 		g.add(c.name, c.unit, "", c.text(least), c.text(most))
 	}
-	room := widestSparkline
+	t.charts(&g, widestSparkline, func(i, width int) string { return sparkline.Line(all[i].values, width) })
+}
+
+// chartColumn is the column of the sparklines in a grid of charts.
+const chartColumn = 2
+
+// chartGrid returns a grid with a row for each sparkline: name, unit, sparkline, and columns
+// with these heads.
+func chartGrid(heads ...string) grid {
+	g := grid{indent: "  ", left: chartColumn + 1, gap: 2}
+	g.add(append(make([]string, chartColumn+1), heads...)...)
+	return g
+}
+
+// charts writes a grid of charts behind an empty line. draw returns the sparkline of row i, which
+// has at most width columns; the columns that fit a line, but not more than widest. charts writes
+// nothing if the grid has no rows, or if a line has no room for sparklines.
+func (t *table) charts(g *grid, widest int, draw func(i, width int) string) {
+	room := widest
 	if t.o.Width > 0 {
 		room = min(room, t.o.Width-g.width(columnWidths(g.pointed())))
 	}
-	if len(all) == 0 || room < shortestSparkline {
+	if len(g.rows) < 2 || room < shortestSparkline {
 		return
 	}
-	for i, c := range all {
-		g.rows[i+1][drawn] = sparkline.Line(c.values, room)
+	for i := range g.rows[1:] {
+		g.rows[i+1][chartColumn] = draw(i, room)
 	}
 	t.b.WriteByte('\n')
 	_ = g.write(t.b, 0) // a strings.Builder does not fail

@@ -183,6 +183,7 @@ func (t *table) experiment(e *analyze.Experiment) {
 	if len(e.Metrics) > 0 {
 		if t.o.Percentiles {
 			t.tall(e)
+			t.histograms(e)
 		} else {
 			t.wide(e)
 		}
