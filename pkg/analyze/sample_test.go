@@ -113,6 +113,27 @@ func TestQuantileType7(t *testing.T) {
 	}
 }
 
+// The value at an index is kept; an index without a value leaves 0.
+func TestNthValue(t *testing.T) {
+	for nth, want := range map[int]float64{-1: 0, 0: 10, 2: 30, 3: 0} {
+		s := sample[int64]{nth: nth}
+		s.add(30, 10, 20)
+		if d := s.summary(); d.Min != 10 || d.Max != 30 || s.nthValue != want {
+			t.Errorf("index %d: %v of %+v, want %v", nth, s.nthValue, d, want)
+		}
+		many := sample[int64]{nth: nth}
+		for i := range int64(1 << 17) { // enough to be counted
+			many.add(10 * (i + 1))
+		}
+		if nth == 3 {
+			want = 40
+		}
+		if many.summary(); many.nthValue != want {
+			t.Errorf("index %d of many: %v, want %v", nth, many.nthValue, want)
+		}
+	}
+}
+
 // The extremes of int64 must not overflow on the way.
 func TestSummaryExtremes(t *testing.T) {
 	var s sample[int64]
