@@ -546,7 +546,7 @@ func floodFaults() faultGroup {
 	pingTLS.tls = true
 	longError := f("an error of status 500 with a length of 1 TB", "HTTP/1.1 500 X\r\nContent-Length: 1000000000000\r\n\r\n", "x\n")
 	errorFlood.want, longError.want = refused, refused
-	return faultGroup{title: "The answer has no end", sends: true, intro: "pa-record ends these answers when they reach a limit. The tests measure that its memory stays small.", faults: []fault{
+	return faultGroup{title: "The answer has no end", sends: true, intro: "pa-record ends these answers when they reach a limit. The tests measure that its memory stays small. Over gRPC the row can also have the time of the first byte.", faults: []fault{
 		f("a field of the head without end", "HTTP/1.1 200 OK\r\nA: ", "x"),
 		f("fields of the head without end", "HTTP/1.1 200 OK\r\n", "A: b\r\n"),
 		f("interim answers without end", "", "HTTP/1.1 102 Processing\r\n\r\n"),
