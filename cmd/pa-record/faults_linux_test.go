@@ -55,7 +55,7 @@ type fault struct {
 
 	want     export.Status         // of the row; the zero value means ok
 	except   map[via]export.Status // where it is another
-	persists export.Status         // where each request suffers, if that is another
+	persists map[via]export.Status // where each request suffers, if that is another
 
 	rows []faultRow // what was recorded
 }
@@ -176,8 +176,8 @@ func (r *faultRun) check(t *testing.T) (got outcome) {
 		t.Fatalf("pa-record did not end within %v", longest)
 	}
 	want := r.f.status(r.v)
-	if r.always && r.f.persists != 0 {
-		want = r.f.persists
+	if s, ok := r.f.persists[r.v]; ok && r.always {
+		want = s
 	}
 	if wantCode := map[bool]int{true: 1}[r.always && want != export.StatusOK]; r.code != wantCode {
 		t.Fatalf("exit code %d, want %d: %s", r.code, wantCode, r.stderr)

@@ -390,7 +390,8 @@ func (s stream2) part() error {
 // again, unless it was the first request of its connection.
 func refused2(does string, do func(stream2) error) fault {
 	f := both2(export.StatusOK, map[via]export.Status{viaGRPC: export.StatusRPCError}, does, do)
-	f.persists = export.StatusTruncated
+	// A stream of gRPC that the server does not take ends with a status of gRPC.
+	f.persists = map[via]export.Status{viaHTTP2: export.StatusTruncated, viaGRPC: export.StatusRPCError}
 	return f
 }
 
