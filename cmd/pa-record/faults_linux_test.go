@@ -36,7 +36,7 @@ var (
 type fault struct {
 	does   string        // what the server does
 	advice string        // what to do about it
-	flags  string        // of pa-record, beside those of the via
+	flags  string        // of pa-record, beside the flags of the via
 	limit  time.Duration // --request-timeout, which is long if this is 0
 
 	// How the server does it. A via without a way is left out.

@@ -89,11 +89,11 @@
 //
 // # Costs
 //
-// A read is the one system call it always was, and allocates nothing. After every 8th
-// read, and once by [Conn.Revised], one more asks for missing segments. With it a read
-// takes 1.3 µs of CPU time, without it 1.2 µs (BenchmarkRead, two cores, loopback). Once
-// 1,024 stamps since the last [Conn.Begin] were revised, every read asks; nothing calls
-// Begin on connections of gRPC. The
+// A read is one system call, and allocates nothing. After every 8th read, and in
+// [Conn.Revised], one more system call asks for missing segments. With these calls a read
+// takes 1.3 µs of CPU time, without them 1.2 µs (BenchmarkRead, two cores, loopback). After
+// 1,024 revised stamps since the last [Conn.Begin], a Conn asks at every read; connections of
+// gRPC never call Begin. The
 // error queue is read before a read while stamps of writes are outstanding, on
 // demand, and by a long series of writes without a read: one or two system calls
 // a request, and one wake-up of a waiting reader, none a token. A request that

@@ -110,8 +110,8 @@ func (h *holes) after(ordinal uint64) []Stamp {
 // Revised returns the stamps that replace the kernel's stamps of reads after the read with
 // the given ordinal. The kernel's stamps of these reads, which [Conn.LastRead] returned,
 // may be before the arrival of a byte of the read; see the package comment. Ask for them
-// when an answer is complete. The stamps are those of user space, with [Stamp.Waited], by
-// ascending ordinal. [Conn.Begin] drops them.
+// when an answer is complete. Each stamp is the time of its read in user space and has
+// [Stamp.Waited]; ordinals ascend. [Conn.Begin] drops these stamps.
 func (c *Conn) Revised(ordinal uint64) []Stamp {
 	c.settle()
 	c.mu.Lock()

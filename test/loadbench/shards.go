@@ -49,7 +49,7 @@ func (s *suite) ranks(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	for range s.reps { // one merge takes long enough; it stands beside each repetition
+	for range s.reps { // each repetition has the figures of the one merge, which takes long
 		all[rowMerge] = append(all[rowMerge], mergeUsage)
 	}
 	info, err := os.Stat(merged)
