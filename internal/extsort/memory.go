@@ -20,7 +20,7 @@ const (
 )
 
 // A Memory bounds the bytes that the values of its Sorters take in memory. Sorting takes up to
-// 12 MiB more and keeps them. While it runs, a merge takes up to 10 MiB and Pick up to 5 MiB.
+// 12 MiB more and keeps them. While it runs, a merge takes up to 10 MiB and Pick up to 19 MiB.
 type Memory struct {
 	max     int64 // 0: no bound
 	used    int64 // capacity of the Sorters' runs

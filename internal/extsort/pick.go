@@ -15,8 +15,8 @@ const (
 	mostPick  = 4       // no more than 1/mostPick of the values are collected
 	mostParts = 16      // cores that count; each takes 180 kB
 
-	// mostCollected values, and as much memory again to sort them, take 4 MiB where memory is bounded.
-	mostCollected = 1 << 19
+	// mostCollected values, and as much memory again to sort them, take 16 MiB where memory is bounded.
+	mostCollected = 1 << 21
 )
 
 // Pick returns the values at the indexes in ascending order: index 0 is the least value. The
