@@ -29,6 +29,7 @@ import (
 	"github.com/pa-tools/pa/internal/exporttest"
 	pb "github.com/pa-tools/pa/internal/kserve"
 	"github.com/pa-tools/pa/internal/linktest"
+	"github.com/pa-tools/pa/internal/testenv"
 	"github.com/pa-tools/pa/pkg/export"
 	"github.com/pa-tools/pa/pkg/sim"
 	"github.com/pa-tools/pa/pkg/sim/plan"
@@ -58,7 +59,10 @@ const hostsMessagesVariable = "HOSTS_MESSAGES"
 func hostsMessages(t *testing.T) int {
 	text := os.Getenv(hostsMessagesVariable)
 	if text == "" {
-		return 4000
+		if testenv.IsLong() {
+			return 4000
+		}
+		return 1200
 	}
 	n, err := strconv.Atoi(text)
 	if err != nil || n < 1000 {
