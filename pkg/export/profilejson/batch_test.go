@@ -240,7 +240,7 @@ func sameBatches(t *testing.T, data []byte, n *batchCounts) {
 func TestBatches(t *testing.T) {
 	twoCores(t)
 	var n batchCounts
-	files := 10_000 / testenv.Stride(250)
+	files := 3_000 / testenv.Stride(75)
 	for seed := range uint64(files) {
 		sameBatches(t, randomFile(rand.New(rand.NewPCG(seed, 3))), &n)
 	}
