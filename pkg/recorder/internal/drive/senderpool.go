@@ -20,13 +20,16 @@ type SenderPool struct {
 
 	mu      sync.Mutex
 	senders []backend.Sender // by slot; nil: not open
-	next    time.Time        // when Open may open the next sender
+
+	turn chan struct{} // has room while none of Open's goroutines waits for the next opening
+	next time.Time     // when Open may open the next sender; turn guards it
+	wait func(until time.Time, done <-chan struct{}) bool
 }
 
 // NewSenderPool returns a pool without senders. Its method Open opens at most perSecond
 // senders a second, or as many as it can if that is 0.
 func NewSenderPool(b backend.Backend, perSecond float64) *SenderPool {
-	p := &SenderPool{backend: b}
+	p := &SenderPool{backend: b, turn: make(chan struct{}, 1), wait: load.WaitTimer}
 	if perSecond > 0 {
 		p.every = time.Duration(float64(time.Second) / perSecond)
 	}
@@ -55,27 +58,40 @@ func (p *SenderPool) sender(ctx context.Context, slot int) (backend.Sender, erro
 	return s, nil
 }
 
+// catchUp is how many openings may follow at once after an opening that was late. Timers
+// are up to a millisecond late, and the rate of Open should not suffer from that. But the
+// openings that a busy machine or a stopped process has missed are not made up for: so many
+// at once would overflow the queue of the listener.
+const catchUp = 4
+
 // awaitTurn waits until Open may open the sender of a slot; false when ctx is done. A
 // sender that is open already needs no turn.
 //
-// The turns are evenly spaced: a connection counts as made when the kernel of the server
-// has answered, and stays in the queue of the listener until the server accepts it. So
-// the number of connections that are being made does not bound the queue, only their rate
-// does.
+// The turns are evenly spaced, but for catchUp: a connection counts as made when the kernel
+// of the server has answered, and stays in the queue of the listener until the server
+// accepts it. So the number of connections that are being made does not bound the queue,
+// only their rate does.
 func (p *SenderPool) awaitTurn(ctx context.Context, slot int) bool {
 	p.mu.Lock()
 	open := slot < len(p.senders) && p.senders[slot] != nil
+	p.mu.Unlock()
 	if p.every == 0 || open {
-		p.mu.Unlock()
 		return ctx.Err() == nil
 	}
-	at := time.Now()
-	if p.next.After(at) {
-		at = p.next
+	select {
+	case p.turn <- struct{}{}:
+	case <-ctx.Done():
+		return false
 	}
-	p.next = at.Add(p.every)
-	p.mu.Unlock()
-	return load.WaitTimer(at, ctx.Done())
+	defer func() { <-p.turn }()
+	if now := time.Now(); now.Sub(p.next) > catchUp*p.every {
+		p.next = now
+	}
+	if !p.wait(p.next, ctx.Done()) {
+		return false
+	}
+	p.next = p.next.Add(p.every)
+	return true
 }
 
 // maxOpening is how many senders Open opens at a time: enough that slow handshakes

@@ -97,6 +97,38 @@ func TestOpenIsPaced(t *testing.T) {
 	}
 }
 
+// A process that stands still for 50 ms, again and again, opens at most catchUp senders beside
+// the next one when it goes on, not all whose time has passed.
+func TestOpenAfterStandstills(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const standstill = 50 * time.Millisecond
+		b := &openingBackend{}
+		p := NewSenderPool(b, 1000)
+		begin := time.Now()
+		p.wait = func(until time.Time, _ <-chan struct{}) bool {
+			if late := time.Until(until); late > 0 {
+				time.Sleep(time.Until(begin.Add(time.Since(begin.Add(-late)).Truncate(standstill) + standstill)))
+			}
+			return true
+		}
+		if err := p.Open(t.Context(), 100); err != nil {
+			t.Fatal(err)
+		}
+		atOnce := map[time.Duration]int{}
+		for _, at := range b.begun {
+			atOnce[at.Sub(begin)]++
+		}
+		for at, n := range atOnce {
+			if n > catchUp+1 {
+				t.Errorf("%d opened at %v, want at most %d", n, at, catchUp+1)
+			}
+		}
+		if len(b.begun) != 100 || len(atOnce) < 20 {
+			t.Errorf("%d opened at %d times, want 100 at 20 or more", len(b.begun), len(atOnce))
+		}
+	})
+}
+
 // A sender that cannot be opened, or the end of the run, ends the wait for the rest.
 func TestOpenEnds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
