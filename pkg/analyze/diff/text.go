@@ -2,6 +2,7 @@ package diff
 
 import (
 	"io"
+	"slices"
 	"strings"
 
 	"github.com/pa-tools/pa/internal/sanitize"
@@ -47,7 +48,7 @@ func Text(r *Result, width int, explain bool) report.Renderer {
 		if explain {
 			lines = append(lines, r.explanation()...)
 		} else if len(r.Levels) > 0 && len(r.Refused()) == 0 {
-			lines = append(lines, "* judged; --explain shows how, and why an interval is missing")
+			lines = append(lines, r.legend())
 		}
 		for i, note := range lines {
 			if i == 0 {
@@ -92,4 +93,15 @@ func (r *Result) explanation() []string {
 		all = append(all, "not recorded on either side, so taken to be the same: "+strings.Join(r.Unchecked, ", "))
 	}
 	return append(all, r.notes()...)
+}
+
+// legend explains the marks of rows in one line.
+func (r *Result) legend() string {
+	paired := ""
+	for i := range r.Levels {
+		if slices.ContainsFunc(r.Levels[i].Rows, func(row Row) bool { return row.Paired }) {
+			paired = "; † the change is the median over pairs of requests with the same prompt"
+		}
+	}
+	return "* judged" + paired + "; --explain shows how, and why an interval is missing"
 }
