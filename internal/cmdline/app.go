@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/urfave/cli/v2"
 
@@ -39,6 +40,10 @@ type App struct {
 	// Unsupported names flags that people may expect, with what to do instead;
 	// giving one is a usage error that says so.
 	Unsupported map[string]string
+	// OtherFlags names flags, without dashes, that the flags of Commands lack because their
+	// command parses its own arguments, with the command that has each. The error for such
+	// a flag names the command.
+	OtherFlags map[string]string
 	// GetoptForms also accepts what getopt_long does: values joined to short
 	// flags (-p1000), joined short flags (-av), long flags cut short (--stream).
 	GetoptForms bool
@@ -265,14 +270,17 @@ func usageError(err error, flags []cli.Flag) error {
 // expected returns why a flag's value is wrong, or why if it does not know better. The
 // value may be in quotes.
 func expected(f cli.Flag, value, why string) string {
+	value = strings.Trim(value, `"`)
 	switch f.(type) {
 	case *cli.DurationFlag:
-		value = strings.Trim(value, `"`)
 		if _, err := strconv.ParseFloat(value, 64); err == nil {
 			return fmt.Sprintf("it has no unit; write %ss, %sms or %sm", value, value, value)
 		}
 		return "expected a duration such as 30s, 500ms or 1m30s"
 	case *cli.IntFlag, *cli.Int64Flag:
+		if d, err := time.ParseDuration(value); err == nil && placeholder(f) == "MS" {
+			return fmt.Sprintf("expected milliseconds without a unit; write %d", d.Milliseconds())
+		}
 		return "expected a whole number"
 	case *cli.Uint64Flag:
 		return "expected a whole number that is not negative"
@@ -282,6 +290,18 @@ func expected(f cli.Flag, value, why string) string {
 		return "expected true or false"
 	}
 	return why
+}
+
+// placeholder returns the name of a flag's value on the help page: "MS" for "every `MS`";
+// "" if the flag has none.
+func placeholder(f cli.Flag) string {
+	d, ok := f.(cli.DocGenerationFlag)
+	if !ok {
+		return ""
+	}
+	_, rest, _ := strings.Cut(d.GetUsage(), "`")
+	name, _, _ := strings.Cut(rest, "`")
+	return name
 }
 
 // dashed writes a flag's name as people type it: -m, --model.

@@ -16,6 +16,7 @@ func testApp(fail error) App {
 	return App{
 		Name: "tool", Usage: "does things", Version: "1.2.3", Default: "report",
 		Unsupported: map[string]string{"csv": "use --format"},
+		OtherFlags:  map[string]string{"rows": "tool lister"},
 		Examples:    []Example{{"the common case", "tool run.json"}},
 		Commands: []*cli.Command{
 			{
@@ -23,6 +24,7 @@ func testApp(fail error) App {
 				Flags: []cli.Flag{
 					&cli.IntFlag{Name: "limit", Aliases: []string{"n"}, Usage: "print `N` rows", Value: 10, Category: "Output"},
 					&cli.BoolFlag{Name: "all", Usage: "print all rows, which can take long on a large file and is not what people want most of the time", Category: "Output"},
+					&cli.IntFlag{Name: "interval", Usage: "look every `MS`"},
 					&cli.DurationFlag{Name: "within", Usage: "end within `DURATION`"},
 					&cli.StringSliceFlag{Name: "header", Aliases: []string{"H"}, Usage: "send the `HEADER`", Category: "Input"},
 					ConfigFlag("Input"),
@@ -110,6 +112,9 @@ func TestRun(t *testing.T) {
 		{name: "unsupported flag", args: "a.json --csv=1", code: 2, stderr: "flag --csv is not supported: use --format"},
 		{name: "no value", args: "a.json --limit", code: 2, stderr: "flag --limit needs a value"},
 		{name: "bad value", args: "--limit x a.json", code: 2, stderr: `flag --limit: "x" is not a valid value: expected a whole number`},
+		{name: "a unit too many", args: "--interval 1.5s", code: 2, stderr: `flag --interval: "1.5s" is not a valid value: expected milliseconds without a unit; write 1500`},
+		{name: "no milliseconds", args: "--interval often", code: 2, stderr: `flag --interval: "often" is not a valid value: expected a whole number`},
+		{name: "another program's flag", args: "--rows 5", code: 2, stderr: "unknown flag --rows; it belongs to tool lister\n"},
 		{name: "no unit", args: "--within 1.5", code: 2, stderr: `flag --within: "1.5" is not a valid value: it has no unit; write 1.5s, 1.5ms or 1.5m`},
 		{name: "no duration", args: "--within soon", code: 2, stderr: `flag --within: "soon" is not a valid value: expected a duration such as 30s`},
 		{name: "no truth", args: "--all=perhaps", code: 2, stderr: `flag --all: "perhaps" is not a valid value: expected true or false`},

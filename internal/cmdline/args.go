@@ -209,6 +209,11 @@ func (a App) otherFlags(cmd *cli.Command) map[string]string {
 			add(a.Name+" "+c.Name, c.Flags)
 		}
 	}
+	for name, command := range a.OtherFlags {
+		if all[name] == "" {
+			all[name] = command
+		}
+	}
 	return all
 }
 
@@ -341,8 +346,8 @@ func takesValue(f cli.Flag) bool {
 // a variable for pa-record also reached pa-analyze.
 const oldPrefix = "PA_"
 
-// warnOfOldNames prints a warning for each environment variable with the old name of
-// a flag. Such variables are not read.
+// warnOfOldNames prints a warning if environment variables have the old names of flags.
+// Such variables are not read.
 func warnOfOldNames(stderr io.Writer, program, prefix string, flags []cli.Flag) {
 	if !slices.ContainsFunc(os.Environ(), func(e string) bool { return strings.HasPrefix(e, oldPrefix) }) {
 		return
@@ -351,11 +356,18 @@ func warnOfOldNames(stderr io.Writer, program, prefix string, flags []cli.Flag) 
 	for _, f := range flags {
 		current[envName(prefix, f)] = true
 	}
+	var unread []string
 	for _, f := range flags {
-		old := envName(oldPrefix, f)
-		if os.Getenv(old) != "" && !current[old] {
-			fmt.Fprintf(stderr, "%s: warning: the environment variable %s is not read any more; %s reads %s\n", program, old, program, envName(prefix, f))
+		if old := envName(oldPrefix, f); os.Getenv(old) != "" && !current[old] {
+			unread = append(unread, old)
 		}
+	}
+	switch len(unread) {
+	case 0:
+	case 1:
+		fmt.Fprintf(stderr, "%s: warning: the environment variable %s is not read any more; %s reads %s\n", program, unread[0], program, prefix+strings.TrimPrefix(unread[0], oldPrefix))
+	default:
+		fmt.Fprintf(stderr, "%s: warning: the environment variables %s are not read any more; %s reads %s… instead of %s…\n", program, strings.Join(unread, ", "), program, prefix, oldPrefix)
 	}
 }
 

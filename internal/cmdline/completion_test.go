@@ -40,7 +40,7 @@ func TestBashCompletion(t *testing.T) {
 	}{
 		{"tool con", []string{"con.json", "convert"}},
 		{"tool --li", []string{"--limit"}},
-		{"tool report --", []string{"--all", "--config", "--header", "--help", "--limit", "--within"}},
+		{"tool report --", []string{"--all", "--config", "--header", "--help", "--interval", "--limit", "--within"}},
 		{"tool convert --", []string{"--help"}},
 		{"tool report -n", []string{"-n"}},
 		{"tool report run", nil}, // bash itself completes files

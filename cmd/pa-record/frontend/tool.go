@@ -57,6 +57,21 @@ func (t *Tool) Parse(args []string) (*Command, error) {
 	return &b.Command, nil
 }
 
+// Flags returns the long flags of all releases, without dashes.
+func (t *Tool) Flags() []string {
+	var all []string
+	for _, r := range t.releases {
+		for _, o := range r.options {
+			for _, n := range o.names {
+				if long, ok := strings.CutPrefix(n, "--"); ok && !slices.Contains(all, long) {
+					all = append(all, long)
+				}
+			}
+		}
+	}
+	return all
+}
+
 // title returns the name of the tool and its release.
 func (t *Tool) title(r *release) string {
 	return strings.TrimSpace(t.Name + " " + r.name)

@@ -77,9 +77,10 @@ var NotSupportedKinds = map[string]string{
 	"dynamic_grpc": noDynamicGRPC,
 }
 
-// NotSupported are flags of perf_analyzer that pa-record does not have, with
-// what to do instead.
+// NotSupported are flags of perf_analyzer and of other tools that pa-record does not have,
+// with what to do instead.
 var NotSupported = map[string]string{
+	"api-key":                 "other users of the machine would see the key; put it into a file and give --api-key-file FILE, or set OPENAI_API_KEY",
 	"grpc-method":             noDynamicGRPC,
 	"model-signature-name":    noTFServing,
 	"triton-server-directory": noCAPI,
