@@ -103,7 +103,7 @@ func (c Config) revision() string {
 
 // ErrOffline is the error for files that are not in the cache while requests to the hub are
 // forbidden.
-var ErrOffline = errors.New("HF_HUB_OFFLINE forbids to ask the hub")
+var ErrOffline = errors.New("HF_HUB_OFFLINE forbids requests to the hub")
 
 // ErrNotCached is the error of Cached for a tokenizer that is not in the cache.
 var ErrNotCached = errors.New("not in the local cache")

@@ -190,7 +190,7 @@ func TestFind(t *testing.T) {
 		{"not a name", "a/b/c", `tokenizer "a/b/c": no such file or directory, and no name of a model on the hub`, nil},
 		{"not a name either", "org/../model", `tokenizer "org/../model": no such file or directory, and no name of a model on the hub`, nil},
 		{"revision", "org/model", `tokenizer org/model: "../x" is not a revision name`, func(c *Config) { c.Revision = "../x" }},
-		{"offline", "org/model", "tokenizer org/model: not in the cache CACHE: HF_HUB_OFFLINE forbids to ask the hub; unset it, or name a tokenizer.json", func(c *Config) { c.Offline = true }},
+		{"offline", "org/model", "tokenizer org/model: not in the cache CACHE: HF_HUB_OFFLINE forbids requests to the hub; unset it, or name a tokenizer.json", func(c *Config) { c.Offline = true }},
 		{"not there", "org/other", "tokenizer org/other: HOST has no such model, or it has no tokenizer.json: tokenizer.json from HOST: not found", nil},
 		{"gated", "org/model", "tokenizer org/model: tokenizer.json from HOST: 403 Forbidden; the model is private or gated, or there is none of this name: set HF_TOKEN to a token that may read it", func(*Config) { h.fail = http.StatusForbidden }},
 		{"broken", "org/model", "tokenizer org/model: tokenizer.json from HOST: 502 Bad Gateway", func(*Config) { h.fail = http.StatusBadGateway }},

@@ -206,8 +206,8 @@ func (o Options) tokenizer() (_ *tokenizer.Tokenizer, name string, _ error) {
 		key := "hint " + byDefault
 		tok, err := o.load(key, byDefault, openCached)
 		if err != nil {
-			Warnf(o.c, "the file asks for %v; tokens are counted with the built-in one; add --tokenizer %s to fetch it from the hub", err, strconv.Quote(byDefault))
-			tok, err = o.load(key, builtin.Name, OpenTokenizer)
+			Warnf(o.c, "the file asks for %v; token counts are from the built-in tokenizer; add --tokenizer %s to fetch the model's from the hub", err, strconv.Quote(byDefault))
+			tok, err = o.load(key, builtin.Name, func(*cli.Context, string, tokenizer.Reading) (*tokenizer.Tokenizer, error) { return builtin.Load() })
 		}
 		return tok, byDefault, err
 	}

@@ -1,6 +1,7 @@
 package settings
 
 import (
+	"fmt"
 	"os"
 
 	"github.com/urfave/cli/v2"
@@ -62,7 +63,11 @@ func noted(c *cli.Context, name string, tok *tokenizer.Tokenizer, err error) (*t
 func FindTokenizer(c *cli.Context, name string, reading tokenizer.Reading) (*tokenizer.Tokenizer, error) {
 	// Without a home directory its default folders are not there.
 	home, _ := os.UserHomeDir()
-	return hub.FromEnv(os.Getenv, home).Load(c.Context, name, reading)
+	tok, err := hub.FromEnv(os.Getenv, home).Load(c.Context, name, reading)
+	if err != nil {
+		return nil, fmt.Errorf("%w; --tokenizer built-in needs no file", err)
+	}
+	return tok, nil
 }
 
 // TokenSourceFlag names the source of the numbers of output tokens.

@@ -61,6 +61,7 @@ func TestOpen(t *testing.T) {
 	}{
 		{"built-in prompts", openAI, "", -1, "no --input-data: sending the built-in prompts", ""},
 		{"an endpoint without built-in requests", append([]string{"--endpoint", "v1/other"}, openAI...), "", 0, "", "there are no built-in requests for --endpoint v1/other"},
+		{"a misspelt endpoint", append([]string{"--endpoint", "/v1/chat/completion"}, openAI...), "", 0, "", "--endpoint v1/chat/completion: did you mean v1/chat/completions? "},
 		{"random tensors", []string{"-m", "x"}, "", 1, "no --input-data: sending random tensors and strings", ""},
 		{"a file", append([]string{"--input-data", filepath.Join(dir, "two.jsonl")}, openAI...), "", 2, "", ""},
 		{"standard input", append([]string{"--input-data", "-"}, openAI...), prompts + prompts, 4, "", ""},
@@ -71,7 +72,7 @@ func TestOpen(t *testing.T) {
 		{"an empty folder", []string{"-m", "x", "--input-data", t.TempDir()}, "", 0, "", "the folder holds no file"},
 		{"queries and passages", append([]string{"--endpoint", "v1/ranking", "--input-data", ranked, "--batch-size-text", "2", "--num-dataset-entries", "3"}, openAI...), "", 3, "", ""},
 		{"no such file", append([]string{"--input-data", filepath.Join(dir, "none.jsonl")}, openAI...), "", 0, "", "--input-data: "},
-		{"a tokenizer that is not there", append([]string{"--tokenizer", filepath.Join(dir, "none.json")}, openAI...), "", 0, "", "--tokenizer: "},
+		{"a tokenizer that is not there", append([]string{"--tokenizer", filepath.Join(dir, "none.json")}, openAI...), "", 0, "", "no such file or directory; --tokenizer built-in needs no file"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			d, err := Open(t.Context(), parse(t, tt.args...), noEnv, strings.NewReader(tt.stdin))

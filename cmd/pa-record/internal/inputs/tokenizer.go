@@ -26,7 +26,7 @@ type tokenCounter struct {
 }
 
 // load returns the named tokenizer, else the default one. If that is missing or not set it
-// returns the built-in tokenizer, with a note.
+// returns the built-in tokenizer, with a warning or a note.
 func (t *tokenCounter) load() (*tokenizer.Tokenizer, error) {
 	if t.tok != nil {
 		return t.tok, nil
@@ -36,16 +36,16 @@ func (t *tokenCounter) load() (*tokenizer.Tokenizer, error) {
 	case t.s.Tokenizer != "":
 		t.tok, err = t.find(t.s.Tokenizer)
 		if err != nil {
-			return nil, fmt.Errorf("--tokenizer: %w", err)
+			return nil, fmt.Errorf("--tokenizer: %w; --tokenizer built-in needs no file", err)
 		}
 	case t.s.DefaultTokenizer != "":
 		if t.tok, err = t.find(t.s.DefaultTokenizer); err != nil {
-			t.s.Warn("%v; going on without it", err)
+			t.s.Warn("%v; %s", err, builtin.Note)
+			t.tok, err = builtin.Load()
 		} else {
 			t.s.Note("tokens are counted with the tokenizer %s", t.tok.Name())
 		}
-	}
-	if t.tok == nil {
+	default:
 		t.s.Note("%s", builtin.Note)
 		t.tok, err = builtin.Load()
 	}
