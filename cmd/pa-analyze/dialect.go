@@ -8,6 +8,7 @@ import (
 	"io"
 	"path/filepath"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/urfave/cli/v2"
 
@@ -157,6 +158,9 @@ func render(c *cli.Context, name string, rep dialect.Report, format string, w io
 		err = rep.JSON(w)
 	default:
 		width := cmp.Or(settings.ConsoleWidth(c), settings.AsNeeded)
+		if needed, err := columnsNeeded(rep, width); err == nil && needed > width {
+			settings.Warnf(c, "the table needs %d columns and has %d, so text is cut; give --width %d, or --format csv", needed, width, needed)
+		}
 		safe := sanitize.NewWriter(w)
 		return errors.Join(rep.Console(safe, width), safe.Flush())
 	}
@@ -164,6 +168,24 @@ func render(c *cli.Context, name string, rep dialect.Report, format string, w io
 		return fmt.Errorf("--format %s: %s writes no such report", format, name)
 	}
 	return err
+}
+
+// columnsNeeded returns the width of the whole console report if text is cut in width
+// columns; else 0.
+func columnsNeeded(rep dialect.Report, width int) (int, error) {
+	const cut = "…"
+	var narrow, whole strings.Builder
+	if err := errors.Join(rep.Console(&narrow, width), rep.Console(&whole, settings.AsNeeded)); err != nil {
+		return 0, err
+	}
+	if strings.Count(narrow.String(), cut) <= strings.Count(whole.String(), cut) {
+		return 0, nil
+	}
+	longest := 0
+	for line := range strings.Lines(whole.String()) {
+		longest = max(longest, utf8.RuneCountInString(strings.TrimRight(line, " \n")))
+	}
+	return longest, nil
 }
 
 // writeBeside writes the tool's CSV file into the folder of the export, for
