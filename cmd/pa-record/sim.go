@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"syscall"
 
 	"github.com/urfave/cli/v2"
 
@@ -44,6 +45,9 @@ func serveSim(c *cli.Context, env environment) (err error) {
 	}
 	sim.TakeCompressed()
 	srv, err := sim.Start(c.Context, cfg)
+	if errors.Is(err, syscall.EADDRINUSE) {
+		return fmt.Errorf("%w; --openai-addr, --triton-grpc-addr and --triton-http-addr take another address, or %s", err, sim.Off)
+	}
 	if err != nil {
 		return err
 	}

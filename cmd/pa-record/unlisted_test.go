@@ -91,7 +91,7 @@ func TestUnlistedModel(t *testing.T) {
 		},
 		{
 			name: "trtllm-serve lists the base name of a path", model: "/path/to/llama3.1_70B", list: []string{"llama3.1_70B"},
-			warning: `does not list model "/path/to/llama3.1_70B", but its base name "llama3.1_70B"; pa-record sends "/path/to/llama3.1_70B" anyway; if the server refuses them, give --model llama3.1_70B`,
+			warning: `does not list model "/path/to/llama3.1_70B", but its base name "llama3.1_70B"; pa-record sends "/path/to/llama3.1_70B" anyway; if the server refuses it, give --model llama3.1_70B`,
 		},
 		{
 			name: "llama.cpp answers any name", model: "gpt2", list: []string{"tiny.gguf"},

@@ -42,6 +42,9 @@ func Write(path string, overwrite bool, f func(w io.Writer) error) (err error) {
 		return writeInPlace(path, f)
 	}
 	tmp, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+".*")
+	if pe := new(fs.PathError); errors.As(err, &pe) { // it names the temporary file
+		return fmt.Errorf("%s: cannot create a file in the folder %s: %w; give another path", path, filepath.Dir(path), pe.Err)
+	}
 	if err != nil {
 		return err
 	}

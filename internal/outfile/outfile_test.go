@@ -5,6 +5,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 )
 
@@ -50,5 +51,16 @@ func TestUpdate(t *testing.T) {
 		if wrote, err := Update(path, []byte(c.content), c.overwrite); wrote != c.wrote || !errors.Is(err, c.err) {
 			t.Errorf("Update(%q, %t) = %t, %v; want %t, %v", c.content, c.overwrite, wrote, err, c.wrote, c.err)
 		}
+	}
+}
+
+// A file that cannot be created is named, not the temporary file. The temporary name is
+// longer than a file system allows, which also stops root.
+func TestWriteNamesTheFile(t *testing.T) {
+	dir := t.TempDir()
+	path := filepath.Join(dir, strings.Repeat("a", 250))
+	err := Write(path, false, func(io.Writer) error { return nil })
+	if want := path + ": cannot create a file in the folder " + dir + ": "; err == nil || !strings.HasPrefix(err.Error(), want) || strings.Contains(err.Error(), filepath.Join(dir, ".a")) {
+		t.Errorf("error %v, want %s…", err, want)
 	}
 }

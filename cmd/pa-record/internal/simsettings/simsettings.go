@@ -3,6 +3,7 @@ package simsettings
 import (
 	"errors"
 	"fmt"
+	"net"
 	"net/url"
 	"strconv"
 	"strings"
@@ -81,6 +82,13 @@ func New(c *cli.Context) (sim.Config, error) {
 		MaxConcurrency: c.Int("max-concurrency"), Seed: c.Uint64("seed"), KernelSends: c.Bool("kernel-sends"),
 	}
 	var errs []error
+	for _, name := range []string{"openai-addr", "triton-grpc-addr", "triton-http-addr"} {
+		if addr := c.String(name); addr != sim.Off {
+			if _, _, err := net.SplitHostPort(addr); err != nil {
+				errs = append(errs, fmt.Errorf("--%s %s: expected an address such as 127.0.0.1:8000, or %s", name, addr, sim.Off))
+			}
+		}
+	}
 	switch content := c.String("ledger-content"); content {
 	case "bytes":
 	case "hash":

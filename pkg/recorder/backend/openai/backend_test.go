@@ -273,6 +273,7 @@ func TestNewInvalid(t *testing.T) {
 		{"no URL", Config{}, "no URL; give the server with -u host:port or -u http://host:port"},
 		{"scheme", Config{URL: "grpc://user:secret@h:1"}, `URL grpc://h:1: scheme "grpc"; use http or https`},
 		{"port", Config{URL: "http://user:secret@h:x"}, "the URL cannot be read: invalid port; write host:port or http://host:port"},
+		{"port that is too large", Config{URL: "http://user:secret@h:80000"}, "URL http://h:80000: 80000 is not a port; give a port from 1 to 65535"},
 		{"password without host", Config{URL: "http://user:secret"}, "the URL cannot be read: invalid port; write host:port or http://host:port"},
 		{"escape", Config{URL: "http://user:%zz@h"}, "the URL cannot be read: invalid URL escape; write host:port or http://host:port"},
 		{"no host", Config{URL: "http:///v1"}, "the URL has no host; write host:port or http://host:port"},

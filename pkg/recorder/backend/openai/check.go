@@ -133,7 +133,7 @@ func (b *Backend) notListed(unlisted, listed, aliases []string) backend.Warning 
 	}
 	base := path.Base(unlisted[0])
 	if len(unlisted) == 1 && base != unlisted[0] && (slices.Contains(listed, base) || slices.Contains(aliases, base)) {
-		w.Text = fmt.Sprintf("%s does not list model %s, but its base name %s; pa-record sends %[2]s anyway; if the server refuses them, give --model %[4]s",
+		w.Text = fmt.Sprintf("%s does not list model %s, but its base name %s; pa-record sends %[2]s anyway; if the server refuses it, give --model %[4]s",
 			b.target.modelsURL, wanted, someNames([]string{base}), base)
 	}
 	return w

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"net/url"
+	"strconv"
 	"strings"
 
 	"github.com/pa-tools/pa/internal/httptunnel"
@@ -45,6 +46,11 @@ func newTarget(rawURL, endpoint string) (*target, error) {
 	}
 	if u.Hostname() == "" {
 		return nil, errors.New("the URL has no host; write host:port or http://host:port")
+	}
+	if p := u.Port(); p != "" {
+		if n, err := strconv.Atoi(p); err != nil || n < 1 || n > 65535 {
+			return nil, fmt.Errorf("URL %s: %s is not a port; give a port from 1 to 65535", u.Scheme+"://"+u.Host, p)
+		}
 	}
 	if endpoint == "" {
 		endpoint = DefaultEndpoint

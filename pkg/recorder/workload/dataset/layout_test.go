@@ -78,7 +78,7 @@ func TestLayouts(t *testing.T) {
 				{"system_prompt":"Be brief.","text":"b","session_id":"s","delay":500,"extra":{"top_k":3}}
 				{"text":"c","session_id":"s","timestamp":1000.5}`,
 			want:  []string{`"a" max:7 +temperature=0.50`, `system:"Be brief." "b" +top_k=3 session:s/0 delay:500ms`, `"c" session:s/1 at:1.0005s`},
-			notes: []string{`members that are no part of a request: "id", "output"`},
+			notes: []string{`fields that no request contains: "id", "output"`},
 		},
 		{
 			name: "columns are kept", layout: "prompts", o: Options{KeepColumns: true},
@@ -138,7 +138,7 @@ func TestLayouts(t *testing.T) {
 		{
 			name: "a model alone does not make a request", layout: "prompts",
 			in:   `{"model":"m","prompt":"a","category":"x"}`,
-			want: []string{`"a" +model="m"`}, notes: []string{`members that are no part of a request: "category"`},
+			want: []string{`"a" +model="m"`}, notes: []string{`fields that no request contains: "category"`},
 		},
 
 		// AIPerf

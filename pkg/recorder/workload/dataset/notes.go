@@ -20,7 +20,7 @@ func (s *Set) Notes() []string {
 			note("columns of types that are not read: %s", strings.Join(quoteAll(p.leftOut), ", "))
 		}
 		if len(f.ignored) > 0 {
-			note("members that are no part of a request: %s", strings.Join(quoteAll(f.ignored), ", "))
+			note("fields that no request contains: %s", strings.Join(quoteAll(f.ignored), ", "))
 		}
 		for _, what := range sortedKeys(f.leftOut) {
 			note("left out: %s (%d)", what, f.leftOut[what])
