@@ -47,6 +47,7 @@ PREFIX ?= $(HOME)/.local
 install: build ## copy both into PREFIX/bin (PREFIX=~/.local unless given)
 	install -d $(PREFIX)/bin
 	install -m 755 bin/pa-record bin/pa-analyze $(PREFIX)/bin/
+	@case ":$$PATH:" in *":$(PREFIX)/bin:"*) ;; *) echo 'PATH lacks $(PREFIX)/bin; add it: export PATH=$(PREFIX)/bin:$$PATH' ;; esac
 
 # Rare garbage collections save CPU time.
 TESTENV = GOGC=400

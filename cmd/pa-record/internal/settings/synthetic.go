@@ -29,7 +29,7 @@ func syntheticFlags() []cli.Flag {
 		&cli.Float64Flag{Name: "session-turn-delay-mean", Category: catMadeUp, Usage: "and `MS` of thinking after each answer", DefaultText: "0"},
 		&cli.Float64Flag{Name: "session-turn-delay-stddev", Category: catMadeUp, Usage: "with standard deviation `MS`", DefaultText: "0"},
 		&cli.Float64Flag{Name: "session-delay-ratio", Category: catMadeUp, Usage: "multiply think times, also of files, by `R`", DefaultText: "1"},
-		&cli.BoolFlag{Name: "cache-bust", Category: catMadeUp, Usage: "begin prompts otherwise than any run before, for servers that keep what they have seen"},
+		&cli.BoolFlag{Name: "cache-bust", Category: catMadeUp, Usage: "begin each prompt with text that no run used before, so that the server cannot reuse cached prompts"},
 		&cli.StringFlag{Name: "cache-salt", Category: catMadeUp, Usage: "the same, by `TEXT`: equal ones begin alike", DefaultText: "new for each run"},
 		&cli.StringFlag{Name: "tokenizer", Category: catMadeUp, Usage: "count tokens with `NAME`: a tokenizer.json or .tiktoken file, a folder, or a model of Hugging Face's cache or hub; built-in is pa-record's own", DefaultText: "built-in"},
 		&cli.StringFlag{Name: "default-tokenizer", Category: catMadeUp, Usage: "the same, but go on with the built-in one if `NAME` cannot be had"},
