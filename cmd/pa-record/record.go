@@ -9,17 +9,14 @@ import (
 	"runtime"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/urfave/cli/v2"
 
 	"github.com/pa-tools/pa/cmd/pa-record/internal/inputs"
-	"github.com/pa-tools/pa/cmd/pa-record/internal/runindex"
 	"github.com/pa-tools/pa/cmd/pa-record/internal/settings"
 	"github.com/pa-tools/pa/cmd/pa-record/internal/signals"
 	"github.com/pa-tools/pa/internal/cmdline"
 	"github.com/pa-tools/pa/internal/outfile"
-	"github.com/pa-tools/pa/internal/plural"
 	"github.com/pa-tools/pa/internal/redact"
 	"github.com/pa-tools/pa/internal/sanitize"
 	"github.com/pa-tools/pa/pkg/export"
@@ -208,41 +205,6 @@ func exportHeader(s *settings.Settings, args []string, data *export.DatasetMeta)
 			Host: host.Meta(), Start: export.StartFirstSegment,
 		},
 	}
-}
-
-// printWarnings says on standard error what went wrong.
-func printWarnings(w io.Writer, of runindex.Index, levels []recorder.Level) {
-	for _, l := range levels {
-		warn := func(format string, args ...any) {
-			fmt.Fprintf(w, "pa-record: warning: %s%v: %s\n", of.Prefix(), l.Load, fmt.Sprintf(format, args...))
-		}
-		if n := l.Failed; n > 0 {
-			warn("%s of %s failed; pa-analyze report shows why", plural.Grouped(n), plural.GroupedOf(n+l.OK, "request"))
-		}
-		if n := l.OutputsDropped; n > 0 {
-			warn("the disk did not keep up: the outputs of %s are lost, their times are kept", plural.GroupedOf(n, "request"))
-		}
-		for i := range l.Pauses {
-			warn("%s", pauseText(&l.Pauses[i], l.StartNS))
-		}
-		for _, why := range slices.Concat(l.Warnings, l.Saturated) {
-			warn("%s", why)
-		}
-		if l.Unstable() {
-			warn("not stable within %s; measure longer (-p, --measurement-request-count) or allow more spread (-s)", plural.GroupedOf(len(l.Windows), "window"))
-		}
-	}
-}
-
-// pauseText returns the warning about a pause in a level that began at startNS.
-func pauseText(p *export.Pause, startNS uint64) string {
-	what := "this process was stopped"
-	if p.Cause == export.PauseSuspended {
-		what = "this machine was suspended"
-	}
-	after := time.Duration(max(p.StartNS, startNS) - startNS)
-	return fmt.Sprintf("%s for %.3g s, %.3g s after the start of the level, which distorts its latencies and rates; pa-analyze report --without-pauses leaves out the requests that this touched",
-		what, time.Duration(p.DurationNS).Seconds(), after.Seconds())
 }
 
 // gate turns an unstable measurement into its exit code.
