@@ -1,14 +1,20 @@
 package main
 
 import (
+	"errors"
+	"fmt"
 	"io"
+	"slices"
 	"strings"
+	"time"
 
 	"github.com/urfave/cli/v2"
 
 	"github.com/pa-tools/pa/cmd/pa-analyze/internal/settings"
 	"github.com/pa-tools/pa/internal/cmdline"
+	"github.com/pa-tools/pa/pkg/analyze"
 	"github.com/pa-tools/pa/pkg/analyze/sql"
+	"github.com/pa-tools/pa/pkg/export"
 )
 
 func sqlCommand() *cli.Command {
@@ -20,17 +26,34 @@ convert) and a statement for each METRIC, all by default:
 By name only, with the parameters of report --metrics quality:
   ` + metricList(sql.QualityNames()) + `
 Counts and percentiles are the report's, means and rates to 12 digits. Trino has
-no exact percentile; a comment says so. No file is read.`,
-		Flags: append([]cli.Flag{
+no exact percentile; a comment says so.
+
+--windows gives each METRIC a row for each window of report --windows, by the
+start of requests. The bounds of the windows are not in the columns: pa-analyze
+reads them from --windows-of, a copy of the files on this machine. Without
+--windows, no file is read. Rates (throughput) have no query for windows.`,
+		Flags: slices.Concat([]cli.Flag{
 			&cli.StringFlag{Name: "engine", Usage: "print for `ENGINE`: " + strings.Join(sql.EngineNames(), ", "), Value: "duckdb", Category: "Output"},
 			&cli.StringFlag{Name: "files", Usage: "`FILES` to query: a path, a glob, or a URL of an object store (s3://, gs://)", Value: "run.parquet", Category: "Input"},
-		}, settings.QualityParameterFlags()...),
+			&cli.StringFlag{Name: "windows", Usage: "a row for each window of `LENGTH`: 10s, or recorded, the recorder's own windows", Category: "Selection"},
+			&cli.StringFlag{Name: "windows-of", Usage: "with --windows: read the bounds of the windows from `FILES`, a file, or a glob for shards (default: the files of --files)", Category: "Selection"},
+		}, settings.QualityParameterFlags(), settings.InputFlags()),
 		Action: func(c *cli.Context) error {
 			quality, err := settings.QualityParameters(c)
 			if err != nil {
 				return err
 			}
-			script, err := sql.Script(c.String("engine"), c.String("files"), c.Args().Slice(), quality)
+			if c.IsSet("windows-of") && !c.IsSet("windows") {
+				return cmdline.Usagef("--windows-of needs --windows LENGTH")
+			}
+			q := sql.Query{Files: c.String("files"), Metrics: c.Args().Slice(), Quality: quality}
+			script, err := sql.Script(c.String("engine"), q)
+			if err == nil && c.IsSet("windows") { // mistakes are found before files are read
+				if q.Windows, err = sqlWindows(c); err != nil {
+					return err
+				}
+				script, err = sql.Script(c.String("engine"), q)
+			}
 			if err != nil {
 				return cmdline.Usagef("%v", err)
 			}
@@ -38,6 +61,51 @@ no exact percentile; a comment says so. No file is read.`,
 			return err
 		},
 	}
+}
+
+// sqlWindows returns the windows that --windows asks for.
+func sqlWindows(c *cli.Context) (all []analyze.LevelWindows, err error) {
+	w, err := settings.Windows(c)
+	if err != nil {
+		return nil, err
+	}
+	files := c.String("windows-of")
+	if files == "" {
+		if files = c.String("files"); strings.Contains(files, "://") {
+			return nil, cmdline.Usagef("--windows reads the bounds of the windows from files of this machine: give a copy of %s as --windows-of FILES", files)
+		}
+	}
+	ahead := settings.OpenFiles{}
+	defer func() { err = errors.Join(err, ahead.Close()) }()
+	run, err := ahead.OneOf(c, []string{files})
+	if err != nil {
+		return nil, err
+	}
+	err = ahead.Use(c, run, func(r export.Reader) error {
+		all, err = w.Bounds(c.Context, r)
+		if err == nil {
+			err = sameClock(r)
+		}
+		if err == nil && len(all) == 0 {
+			err = errors.New("no level has windows: no request counts or failed")
+		}
+		return settings.Named(run.Name, err)
+	})
+	return all, err
+}
+
+// sameClock returns an error if r shifts the times of a shard, because the columns of its file hold them unshifted.
+func sameClock(r export.Reader) error {
+	merged := r.Run().Meta
+	if _, several := r.(export.MultiReader); !several || merged == nil || merged.Merged == nil {
+		return nil
+	}
+	for _, s := range merged.Merged.Shards {
+		if s.OffsetNS != 0 {
+			return fmt.Errorf("the clock of rank %d differs from rank 0's by %v, and the columns have its own times: pa-analyze merge puts all shards on one clock, in a file whose windows can be queried", s.Rank, time.Duration(s.OffsetNS))
+		}
+	}
+	return nil
 }
 
 // metricList lists the metrics in lines of the help.

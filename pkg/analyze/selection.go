@@ -222,23 +222,40 @@ func (s *Selected) has(p *Point) bool {
 // extent returns the time of the level: the recorder's windows, extended to the counted
 // and failed requests outside of them. ok is false without such requests.
 func extent(e *export.Experiment, points []Point) (s Span, ok bool) {
+	var all requestSpan
 	for i := range points {
-		p := &points[i]
-		if !p.Counted && p.Excluded != "failed" || p.placeNS == 0 {
-			continue
-		}
-		if !ok || p.placeNS < s.FromNS {
-			s.FromNS = p.placeNS
-		}
-		s.ToNS = max(s.ToNS, p.EndNS, p.placeNS) // clocks are set back
-		ok = true
+		all.add(&points[i])
 	}
+	return all.extent(e)
+}
+
+// A requestSpan is the time of the counted and failed requests of a level.
+type requestSpan struct {
+	Span
+	ok bool // there was one
+}
+
+// add extends the span to p if p counts or failed.
+func (s *requestSpan) add(p *Point) {
+	if !p.Counted && p.Excluded != "failed" || p.placeNS == 0 {
+		return
+	}
+	if !s.ok || p.placeNS < s.FromNS {
+		s.FromNS = p.placeNS
+	}
+	s.ToNS = max(s.ToNS, p.EndNS, p.placeNS) // clocks are set back
+	s.ok = true
+}
+
+// extent returns the time of the level of these requests: see the function extent.
+func (s requestSpan) extent(e *export.Experiment) (level Span, ok bool) {
+	level = s.Span
 	// Windows elsewhere are of another clock.
-	if b := recorded(e); ok && b != nil && b[0] <= s.ToNS && b[len(b)-1] >= s.FromNS {
-		s.FromNS = min(s.FromNS, b[0])
-		s.ToNS = max(s.ToNS, b[len(b)-1])
+	if b := recorded(e); s.ok && b != nil && b[0] <= level.ToNS && b[len(b)-1] >= level.FromNS {
+		level.FromNS = min(level.FromNS, b[0])
+		level.ToNS = max(level.ToNS, b[len(b)-1])
 	}
-	return s, ok
+	return level, s.ok
 }
 
 // apply returns the part of a level that s selects; nil when s selects nothing

@@ -36,6 +36,17 @@ type Window struct {
 // Metric returns the summary of a metric; nil if it has no values.
 func (w *Window) Metric(m answer.Metric) *Summary { return metricOf(w.Metrics, m) }
 
+// of returns the bounds of the windows of a level or of its selected part, in order; nil for no windows.
+func (w Windows) of(e *export.Experiment, level Span, sel *Selected) ([]uint64, error) {
+	switch {
+	case sel != nil:
+		return w.bounds(e, sel.Span)
+	case w.Recorded: // they keep their own bounds
+		return w.bounds(e, Span{0, math.MaxUint64})
+	}
+	return w.bounds(e, level)
+}
+
 // bounds returns the bounds of the windows in whole, in order; nil for no windows.
 func (w Windows) bounds(e *export.Experiment, whole Span) ([]uint64, error) {
 	switch {
@@ -108,15 +119,7 @@ func windowTable(e *export.Experiment, points []Point, sel *Selected, lost *lost
 	if !ok || cfg.Windows == (Windows{}) {
 		return nil, nil
 	}
-	whole := level
-	if sel != nil {
-		whole = sel.Span
-	}
-	// Recorded windows keep their own bounds unless a part is selected.
-	if sel == nil && cfg.Windows.Recorded {
-		whole = Span{0, math.MaxUint64}
-	}
-	bounds, err := cfg.Windows.bounds(e, whole)
+	bounds, err := cfg.Windows.of(e, level, sel)
 	if err != nil || len(bounds) < 2 {
 		return nil, err
 	}

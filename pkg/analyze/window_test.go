@@ -1,11 +1,13 @@
 package analyze
 
 import (
+	"context"
 	"math"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/pa-tools/pa/internal/memrun"
 	"github.com/pa-tools/pa/pkg/answer"
 	"github.com/pa-tools/pa/pkg/export"
 )
@@ -42,7 +44,11 @@ func TestWindows(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			r := reader("", steps())
 			r.Header.Experiments[0].WindowBoundaries = tt.bounds
+			again := *r
 			e := &analyzed(t, r, tt.cfg).Experiments[0]
+			if tt.cfg.Selection.IsZero() {
+				sameBounds(t, &again, tt.cfg.Windows, e)
+			}
 			if tt.problem != "" {
 				if e.Problem == nil || !strings.Contains(e.Problem.Error(), tt.problem) || e.Windows != nil {
 					t.Errorf("problem %v, want %q", e.Problem, tt.problem)
@@ -146,6 +152,26 @@ func TestFlow(t *testing.T) {
 		}
 		if got != tt.want || x.OutputTokens.OK && x.OutputTokensPerUser.PerSecond != got[1]/2 {
 			t.Errorf("%s: %v, want %v", tt.name, got, tt.want)
+		}
+	}
+}
+
+// sameBounds checks that Bounds returns the windows of e, the only level of r, or its problem.
+func sameBounds(t *testing.T, r *memrun.Reader, w Windows, e *Experiment) {
+	t.Helper()
+	all, err := w.Bounds(context.Background(), r)
+	if e.Problem != nil {
+		if err == nil || !strings.HasSuffix(err.Error(), e.Problem.Error()) {
+			t.Errorf("Bounds: %v, want %v", err, e.Problem)
+		}
+		return
+	}
+	if err != nil || len(all) != 1 || len(all[0].Windows) != len(e.Windows) {
+		t.Fatalf("Bounds: %v, %v, want %d windows", all, err, len(e.Windows))
+	}
+	for i := range e.Windows {
+		if all[0].Windows[i] != e.Windows[i].Span {
+			t.Errorf("Bounds: window %d is %v, want %v", i, all[0].Windows[i], e.Windows[i].Span)
 		}
 	}
 }

@@ -4,7 +4,7 @@
 
 DIR has shards/*.parquet, the shards of a run. DuckDB, Spark and ClickHouse (chDB) have to give the
 counts of the report exactly, and its means, quantiles and rates to 1e-12, also those about the
-quality of streams. Queries for Trino are parsed. Spark needs Java: without it, Spark is left out,
+quality of streams, and those of windows. Queries for Trino are parsed. Spark needs Java: without it, Spark is left out,
 and the last line says so; if CI is set, that is an error.
 """
 
@@ -31,11 +31,43 @@ EXACTLY = {"n", "ok", "failed", "excluded", "stalls", "stalled_requests"}
 # The queries about quality, which come by name, and their parameters.
 QUALITY_DISTRIBUTIONS = {"tokens_per_event": "tokens_per_event", "normalized_latency": "normalized_latency_ns"}
 QUALITY = ["fluidity", "stalls", *QUALITY_DISTRIBUTIONS, "interactivity"]
+# Ways to divide the levels into windows.
+WINDOWS = ["100ms", "recorded"]
+WITHOUT_WINDOWS = ["throughput"]
 PARAMETERS = ["--due-first", "4ms", "--due-next", "2ms", "--reader-pace", "4ms", "--stall", "5ms", "--stall-factor", "1.2"]
+
+
+def report_of(program, files, *options):
+    text = subprocess.run([program, "report", "--format", "json", *options, files], check=True, capture_output=True, text=True).stdout
+    return json.loads(text)["experiments"]
+
+
+def windows_of(program, files, windows):
+    """Each window of report --windows, as the level that report shows for this part, with the figures of the window."""
+    options = ["--metrics", "quality,economics,prefix", *PARAMETERS]
+    levels = report_of(program, files, "--windows", windows)
+    n = len(levels[0]["windows"])
+    parts = []  # by window: the levels
+    for w, last in [(w, w is levels[0]["windows"][-1]) for w in levels[0]["windows"]]:
+        at, end = w["offset_ns"], w["offset_ns"] + w["end_ns"] - w["start_ns"]
+        parts.append(report_of(program, files, "--window", f"{at}ns:" if last and windows != "recorded" else f"{at}ns:{end}ns", *options))
+    cells = []
+    for i, level in enumerate(levels):
+        for k, window in enumerate(level["windows"]):
+            part = parts[k][i]
+            if len(level["windows"]) != n or [part["selected"][x] for x in ["start_ns", "end_ns"]] != [window[x] for x in ["start_ns", "end_ns"]]:
+                sys.exit(f"--windows {windows}: window {k} of level {i} is {window['start_ns']} to {window['end_ns']}, and the part {part['selected']}")
+            part["requests"] |= {"ok": window["ok"], "failed": window["failed"]}
+            part["metrics"] = window["metrics"]
+            cells.append({"experiment": i, "window_number": k, "level": part})
+    if not any(c["level"]["requests"]["ok"] == 0 for c in cells) and windows != "recorded":
+        sys.exit(f"--windows {windows}: no window is empty")
+    return cells
 
 
 def script(program, engine, files, names=(), parameters=()):
     """The views, and the statement of each metric by its name; of those that come without names, or of the named ones."""
+    every = [m for m in ALL if m not in WITHOUT_WINDOWS or "--windows" not in parameters]
     text = subprocess.run([program, "sql", "--engine", engine, "--files", files, *parameters, *names], check=True, capture_output=True, text=True).stdout
     views, metrics = [], {}
     for part in text.split(";\n"):
@@ -45,77 +77,104 @@ def script(program, engine, files, names=(), parameters=()):
         if not statement:
             continue
         name = comments[-1].split(":")[0] if comments else ""
-        if name in (names or ALL):
+        if name in (names or every):
             metrics[name] = statement
         else:
             views.append(statement)
-    if list(metrics) != list(names or ["requests", "ttft", "ttfat", "ttst", "itl", "tpot", "e2el", "output_tokens", "input_tokens", "reasoning_tokens", "cached_tokens", "throughput", "user_rate", "prefix", "failures"]):
+    if list(metrics) != list(names or every):
         sys.exit(f"{engine}: statements {list(metrics)}")
     return text, views, metrics
 
 
 class Checker:
-    def __init__(self, engine, report):
-        self.engine, self.levels, self.compared = engine, report["experiments"], 0
+    """Compares rows with cells: the levels of a report, or windows, each with its experiment and window_number."""
+
+    def __init__(self, engine, cells):
+        self.engine, self.cells, self.compared = engine, cells, 0
 
     def number(self, name, got, want):
-        """A value of a level; 1e-12 unless it is a count."""
+        """A value of a cell; 1e-12 unless it is a count."""
         exact = name.split()[-1] in EXACTLY
         if got is None or (got != want if exact else abs(float(got) - want) > 1e-12 * abs(want)):
             sys.exit(f"{self.engine}: {name}: got {got!r}, want {want!r}")
         self.compared += 1
 
     def rows(self, metric, rows):
+        def key(x):
+            return x["experiment"], x.get("window_number")
+
         rows = list(rows)
         if metric == "failures":
-            got = {(r["experiment"], r["error_class"]): r["n"] for r in rows}
-            want = {(i, c): n for i, level in enumerate(self.levels) for c, n in level["requests"]["failed_by_class"].items()}
+            got = {(*key(r), r["error_class"]): r["n"] for r in rows}
+            want = {(*key(cell), c): n for cell in self.cells for c, n in cell["level"]["requests"].get("failed_by_class", {}).items()}
             if got != want or len(want) < 6:
                 sys.exit(f"{self.engine}: failures: got {got}, want {want}")
             return
-        if len(rows) != len(self.levels):
-            sys.exit(f"{self.engine}: {metric}: {len(rows)} rows, want {len(self.levels)}")
-        for i, (row, level) in enumerate(zip(rows, self.levels)):
-            at = f"{metric} of level {i}:"
+        found = {key(row): row for row in rows}
+        order = [key(cell) for cell in self.cells if key(cell) in found]
+        if [key(row) for row in rows] != order:
+            sys.exit(f"{self.engine}: {metric}: rows {[key(row) for row in rows]}, want {order}")
+        for cell in self.cells:
+            at = f"{metric} of {key(cell)}:"
+            row, level = found.get(key(cell)), cell["level"]
+            if row is None:
+                # Only a window may have no row: it has no values.
+                if metric == "requests" or key(cell)[1] is None or level["requests"]["ok"] > 0:
+                    sys.exit(f"{self.engine}: {at} no row")
+                continue
             self.number(f"{at} value", row["value"], level["value"])
-            if row["experiment"] != i or row["mode"] != level["mode"]:
+            if row["mode"] != level["mode"]:
                 sys.exit(f"{self.engine}: {at} {row}")
-            if metric == "requests":
-                for name in ["ok", "failed", "excluded"]:
-                    self.number(f"{at} {name}", row[name], level["requests"][name])
-            elif metric == "throughput":
-                self.number(f"{at} seconds", row["seconds"], level["duration_ns"] / 1e9)
-                for name, want in level["throughput"].items():
-                    self.number(f"{at} {name}", row[name], want)
-            elif metric == "user_rate":
-                figures = level["economics"]["figures"]
-                for name, key in {"decode_per_s": "output_tokens_per_s_per_user_decode", "request_per_s": "output_tokens_per_s_per_user_e2e"}.items():
-                    self.number(f"{at} {name}", row[name], figures[key]["value"])
-            elif metric == "prefix":
-                want = level["prefix"]["figures"]["hit_rate"].get("value")
-                if want is not None:
-                    self.number(f"{at} hit_rate", row["hit_rate"], want)
-                elif row["hit_rate"] is not None:
-                    sys.exit(f"{self.engine}: {at} a hit rate of {row['hit_rate']}, which the report lacks")
-            elif metric == "fluidity":
-                self.number(f"{at} n", row["n"], level["quality"]["requests"])
-                for name in ["fluidity_index", "tokens_in_time", "smooth_goodput"]:
-                    self.number(f"{at} {name}", row[name], level["quality"]["figures"][name]["value"])
-            elif metric == "stalls":
-                for name in ["stalls", "stalled_requests", "stall_share"]:
-                    self.number(f"{at} {name}", row[name], level["quality"]["figures"][name]["value"])
-                self.number(f"{at} longest", row["longest_stall_ns"], level["quality"]["metrics"]["longest_stall_ns"]["max"])
-            elif metric == "interactivity":
-                for name in ["interactivity_p90", "interactivity_p75"]:
-                    self.number(f"{at} {name}", row[name], level["quality"]["figures"][name]["value"])
-            elif metric in QUALITY_DISTRIBUTIONS:
-                for name, want in level["quality"]["metrics"][QUALITY_DISTRIBUTIONS[metric]].items():
-                    self.number(f"{at} {name}", row[name.replace(".", "_")], want)
-            elif metric in DISTRIBUTIONS:
-                for name, want in level["metrics"][DISTRIBUTIONS[metric]].items():
-                    self.number(f"{at} {name}", row[name.replace(".", "_")], want)
-            elif row["n"] != 0 and row["max"] != 0:  # the report leaves out metrics that are 0 throughout
-                sys.exit(f"{self.engine}: {at} a value of {row['max']}, which the report lacks")
+            self.row(metric, at, row, level)
+
+    def row(self, metric, at, row, level):
+        def figure(name, figures, key):
+            """A figure of the report, which may lack it."""
+            want = figures.get(key, {}).get("value")
+            if want is not None:
+                self.number(f"{at} {name}", row[name], want)
+            elif row[name] is not None:
+                sys.exit(f"{self.engine}: {at} {name} is {row[name]}, which the report lacks")
+
+        def distribution(values):
+            if values is None:
+                if row["n"] != 0 and row["max"] != 0:  # the report leaves out metrics that are 0 throughout
+                    sys.exit(f"{self.engine}: {at} a value of {row['max']}, which the report lacks")
+                return
+            for name, want in values.items():
+                self.number(f"{at} {name}", row[name.replace(".", "_")], want)
+
+        if metric == "requests":
+            for name in ["ok", "failed", "excluded"]:
+                self.number(f"{at} {name}", row[name], level["requests"][name])
+        elif metric == "throughput":
+            self.number(f"{at} seconds", row["seconds"], level["duration_ns"] / 1e9)
+            for name, want in level["throughput"].items():
+                self.number(f"{at} {name}", row[name], want)
+        elif metric == "user_rate":
+            figure("decode_per_s", level["economics"]["figures"], "output_tokens_per_s_per_user_decode")
+            figure("request_per_s", level["economics"]["figures"], "output_tokens_per_s_per_user_e2e")
+        elif metric == "prefix":
+            figure("hit_rate", level["prefix"]["figures"], "hit_rate")
+        elif metric == "fluidity":
+            self.number(f"{at} n", row["n"], level["quality"]["requests"])
+            for name in ["fluidity_index", "tokens_in_time"] + ([] if "selected" in level else ["smooth_goodput"]):
+                figure(name, level["quality"]["figures"], name)
+        elif metric == "stalls":
+            for name in ["stalls", "stalled_requests", "stall_share"]:
+                figure(name, level["quality"]["figures"], name)
+            want = level["quality"]["metrics"].get("longest_stall_ns")
+            if (row["longest_stall_ns"] is None) != (want is None):
+                sys.exit(f"{self.engine}: {at} the longest stall is {row['longest_stall_ns']}, want {want}")
+            if want is not None:
+                self.number(f"{at} longest", row["longest_stall_ns"], want["max"])
+        elif metric == "interactivity":
+            for name in ["interactivity_p90", "interactivity_p75"]:
+                figure(name, level["quality"]["figures"], name)
+        elif metric in QUALITY_DISTRIBUTIONS:
+            distribution(level["quality"]["metrics"].get(QUALITY_DISTRIBUTIONS[metric]))
+        else:
+            distribution(level["metrics"].get(DISTRIBUTIONS.get(metric, metric)))
 
 
 def run_duckdb(views, metrics, checker):
@@ -148,12 +207,17 @@ def run_clickhouse(views, metrics, checker):
         checker.rows(name, (json.loads(line) for line in lines))
 
 
-def check_trino(program):
-    text, _, metrics = script(program, "trino", "s3://bucket/run/*.parquet")
-    statements = sqlglot.parse(text, read="trino")
-    statements += sqlglot.parse(script(program, "trino", "s3://bucket/run/*.parquet", QUALITY, PARAMETERS)[0], read="trino")
+def check_trino(program, files):
+    place = "s3://bucket/run/*.parquet"
+    text, _, metrics = script(program, "trino", place)
+    windows = ["--windows", "100ms", "--windows-of", files]
+    windowed, views, windowed_metrics = script(program, "trino", place, parameters=windows)
+    if "-- throughput: n/a in windows" not in windowed:
+        sys.exit("Trino: no comment says that windows have no rates")
+    texts = [text, script(program, "trino", place, QUALITY, PARAMETERS)[0], windowed, script(program, "trino", place, QUALITY, [*PARAMETERS, *windows])[0]]
+    statements = [s for t in texts for s in sqlglot.parse(t, read="trino")]
     unknown = [s.sql() for s in statements if s is None or isinstance(s, sqlglot.expressions.Command)]
-    if unknown or len(statements) != len(metrics) + 5 + len(QUALITY) + 4:
+    if unknown or len(statements) != len(metrics) + 5 + len(QUALITY) + 4 + len(windowed_metrics) + len(views) + len(QUALITY) + 6:
         sys.exit(f"Trino: {len(statements)} statements, not understood: {unknown}")
     if "approx_percentile is an approximation" not in text:
         sys.exit("Trino: no comment says that percentiles are approximations")
@@ -165,7 +229,9 @@ def check_trino(program):
 def main():
     program, folder = sys.argv[1], pathlib.Path(sys.argv[2]).resolve()
     files = str(folder / "shards" / "*.parquet")
-    report = json.loads(subprocess.run([program, "report", "--format", "json", "--metrics", "quality,economics,prefix", *PARAMETERS, files], check=True, capture_output=True, text=True).stdout)
+    levels = report_of(program, files, "--metrics", "quality,economics,prefix", *PARAMETERS)
+    cells = {"": [{"experiment": i, "level": level} for i, level in enumerate(levels)]}
+    cells |= {windows: windows_of(program, files, windows) for windows in WINDOWS}
     engines = {"duckdb": run_duckdb, "clickhouse": run_clickhouse, "spark": run_spark}
     names = []
     for engine, run in engines.items():
@@ -174,13 +240,17 @@ def main():
                 sys.exit("Spark: java is missing; install a Java runtime, such as default-jre-headless")
             names.append("not by Spark (java is missing)")
             continue
-        checker = Checker(engine, report)
-        _, views, metrics = script(program, engine, files)
-        _, streams, quality = script(program, engine, files, QUALITY, PARAMETERS)
-        run([*views, *streams], metrics | quality, checker)
-        names.append(f"{engine} ({checker.compared} figures)")
-    check_trino(program)
-    print(f"The queries of pa-analyze sql give the figures of report: {', '.join(names)}; the queries for Trino are parsed by sqlglot {sqlglot.__version__}")
+        compared = []
+        for windows, expected in cells.items():
+            options = ["--windows", windows] if windows else []
+            _, views, metrics = script(program, engine, files, parameters=options)
+            _, streams, quality = script(program, engine, files, QUALITY, [*PARAMETERS, *options])
+            checker = Checker(engine, expected)
+            run([*views, *streams], metrics | quality, checker)
+            compared.append(f"{checker.compared} of {windows + ' windows' if windows else 'levels'}")
+        names.append(f"{engine} ({', '.join(compared)})")
+    check_trino(program, files)
+    print(f"The queries of pa-analyze sql give the figures of report: {'; '.join(names)}; the queries for Trino are parsed by sqlglot {sqlglot.__version__}")
 
 
 if __name__ == "__main__":

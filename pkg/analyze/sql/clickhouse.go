@@ -25,7 +25,10 @@ func clickHouse() *Engine {
 			return fmt.Sprintf("CREATE OR REPLACE VIEW requests AS\nSELECT * FROM %s(%s, 'Parquet')", function, files), nil
 		},
 		view: func(name, query string) string { return "CREATE OR REPLACE VIEW " + name + " AS\n" + query },
-		gaps: "SELECT " + levelColumns + ", arrayJoin(arrayFlatten(itl_ns)) AS itl_ns FROM measured",
+		rows: func(rows string) string {
+			return "SELECT * FROM values('level Int32, window_number Int32, from_ns Int64, to_ns Int64',\n" + rows + ")"
+		},
+		gaps: "arrayJoin(arrayFlatten(itl_ns)) AS itl_ns FROM measured",
 		std:  "stddevPop", float: func(expression string) string { return "toFloat64(" + expression + ")" },
 		quantile: func(column string, p float64) string {
 			return fmt.Sprintf("quantileExactInclusive(%s)(%s)", decimal(p), column)

@@ -9,7 +9,8 @@ func duckDB() *Engine {
 			return "CREATE OR REPLACE VIEW requests AS\nSELECT * FROM read_parquet(" + text(files) + ")", nil
 		},
 		view: func(name, query string) string { return "CREATE OR REPLACE VIEW " + name + " AS\n" + query },
-		gaps: "SELECT " + levelColumns + ", unnest(flatten(itl_ns)) AS itl_ns FROM measured",
+		rows: rowsOf,
+		gaps: "unnest(flatten(itl_ns)) AS itl_ns FROM measured",
 		std:  "stddev_pop", float: castTo("DOUBLE"), quantile: called("quantile_cont"),
 		lastOf: func(column string) string { return "list_max(" + column + ")" },
 	}

@@ -21,7 +21,9 @@ type Engine struct {
 	source func(files string) (string, error)
 	// view returns a statement that defines a view by a query.
 	view func(name, query string) string
-	// gaps is the query of the view gaps: a row for each value of itl_ns of measured.
+	// rows returns a query of these rows of the view windows.
+	rows func(rows string) string
+	// gaps ends the query of the view gaps: a row for each value of itl_ns of measured.
 	gaps string
 	// std is the function of the standard deviation over the population.
 	std string
@@ -31,6 +33,31 @@ type Engine struct {
 	quantile func(column string, p float64) string
 	// lastOf returns the largest element of a list.
 	lastOf func(column string) string
+
+	// group lists the columns that identify a row of a result, and order sorts the rows. all is the view of
+	// all requests.
+	group, order, all string
+}
+
+// windowed reports whether the levels are divided into windows.
+func (e *Engine) windowed() bool { return e.all != allView }
+
+// The views of all requests: as they are, and each with its window.
+const (
+	allView      = "requests"
+	windowedView = "windowed"
+)
+
+// A Query says what a script computes.
+type Query struct {
+	// Files is a path, a glob or the URL of an object store.
+	Files string
+	// Metrics are names of [Metrics] and [QualityNames]; none for all Metrics.
+	Metrics []string
+	// Quality holds the parameters of the queries about quality.
+	Quality analyze.QualityConfig
+	// Windows divides the levels; none for whole levels.
+	Windows []analyze.LevelWindows
 }
 
 // Engines lists the engines by name.
@@ -45,59 +72,81 @@ func EngineNames() []string {
 	return names
 }
 
-// Script returns the views over files and the statements of the named metrics for an engine;
-// of all [Metrics] if names is empty. Queries about quality ([QualityNames]) have the parameters of
-// quality. files is a path, a glob or the URL of an object store. The
-// error names what is not known, and what is.
-func Script(engine, files string, names []string, quality analyze.QualityConfig) (string, error) {
+// Script returns the views over the files of q and the statements of its metrics for an engine. The error
+// names what is not known, and what is.
+func Script(engine string, q Query) (string, error) {
 	all := Engines()
 	at := slices.IndexFunc(all, func(e *Engine) bool { return e.Name == engine })
 	if at < 0 {
 		return "", fmt.Errorf("unknown engine %q: give one of %s", engine, strings.Join(EngineNames(), ", "))
 	}
 	e := all[at]
-	chosen := Metrics()
-	if len(names) > 0 {
-		for _, name := range names {
-			if why := withoutQuery(name); why != "" {
-				return "", fmt.Errorf("metric %q has no query: %s", name, why)
-			}
-			if known := slices.Concat(Names(), QualityNames()); !slices.Contains(known, name) {
-				return "", fmt.Errorf("unknown metric %q: give one of %s", name, strings.Join(known, ", "))
-			}
-		}
-		chosen = slices.DeleteFunc(chosen, func(m Metric) bool { return !slices.Contains(names, m.Name) })
-		chosen = append(chosen, chosenQuality(names, quality)...)
+	chosen, err := q.metrics()
+	if err != nil {
+		return "", err
 	}
-	if strings.ContainsFunc(files, func(r rune) bool { return r < ' ' || r == 0x7f }) {
-		return "", fmt.Errorf("files %q: a control character cannot be part of a query", files)
+	if strings.ContainsFunc(q.Files, func(r rune) bool { return r < ' ' || r == 0x7f }) {
+		return "", fmt.Errorf("files %q: a control character cannot be part of a query", q.Files)
 	}
-	source, err := e.source(files)
+	source, err := e.source(q.Files)
 	if err != nil {
 		return "", err
 	}
 	var b strings.Builder
 	comment := func(text string) { fmt.Fprintf(&b, "-- %s\n", text) }
+	view := func(doc, name, query string) { fmt.Fprintf(&b, "\n-- %s\n%s;\n", doc, e.view(name, query)) }
 	comment("Figures of pa-analyze report in " + e.Title + ", by the columns of schemas/columns.md (pa-columns/2).")
 	comment("Shards keep the times of their own clocks: rates over several machines need pa-analyze merge first.")
 	for _, n := range e.notes {
 		comment(n)
 	}
 	b.WriteString("\n-- All requests.\n" + source + ";\n")
-	b.WriteString("\n-- The requests that count.\n" + e.view("measured", "SELECT * FROM requests WHERE reason = ''") + ";\n")
+	e.group, e.order, e.all = levelColumns, "experiment", allView
+	if len(q.Windows) > 0 {
+		e.group, e.order, e.all = levelColumns+", window_number", "experiment, window_number", windowedView
+		view("The windows of each level, from from_ns until before to_ns.", "windows", e.rows(windowRows(q.Windows)))
+		view("The requests that started in a window. A request that never left counts by its issue, schedule or end.", windowedView,
+			"SELECT * FROM (\n  SELECT *, "+placeInstant+" AS placed_ns FROM "+allView+"\n) AS placed JOIN windows ON experiment = level AND placed_ns >= from_ns AND placed_ns < to_ns")
+	}
+	view("The requests that count.", "measured", "SELECT * FROM "+e.all+" WHERE reason = ''")
 	if slices.ContainsFunc(chosen, func(m Metric) bool { return m.Name == "itl" }) {
-		b.WriteString("\n-- The times between tokens, a row for each.\n" + e.view("gaps", e.gaps) + ";\n")
+		view("The times between tokens, a row for each.", "gaps", "SELECT "+e.group+", "+e.gaps)
 	}
 	if slices.ContainsFunc(chosen, readsTokens) {
-		b.WriteString("\n-- The times to single tokens of streamed requests, in ns.\n" + e.view(tokenView, tokensView(e)) + ";\n")
+		view("The times to single tokens of streamed requests, in ns.", tokenView, tokensView(e))
 	}
 	if slices.ContainsFunc(chosen, readsStreams) {
-		b.WriteString("\n-- The streamed requests whose token times are known.\n" + e.view("streams", streamsView(e, quality)) + ";\n")
+		view("The streamed requests whose token times are known.", "streams", streamsView(e, q.Quality))
 	}
 	for _, m := range chosen {
+		if why := withoutWindows(m.Name); e.windowed() && why != "" {
+			fmt.Fprintf(&b, "\n-- %s: n/a in windows: %s.\n", m.Name, why)
+			continue
+		}
 		fmt.Fprintf(&b, "\n-- %s: %s.\n%s;\n", m.Name, m.Doc, m.statement(e))
 	}
 	return b.String(), nil
+}
+
+// metrics returns the metrics of q.
+func (q *Query) metrics() ([]Metric, error) {
+	chosen := Metrics()
+	if len(q.Metrics) == 0 {
+		return chosen, nil
+	}
+	for _, name := range q.Metrics {
+		if why := withoutQuery(name); why != "" {
+			return nil, fmt.Errorf("metric %q has no query: %s", name, why)
+		}
+		if why := withoutWindows(name); len(q.Windows) > 0 && why != "" {
+			return nil, fmt.Errorf("metric %q has no query for windows: %s", name, why)
+		}
+		if known := slices.Concat(Names(), QualityNames()); !slices.Contains(known, name) {
+			return nil, fmt.Errorf("unknown metric %q: give one of %s", name, strings.Join(known, ", "))
+		}
+	}
+	chosen = slices.DeleteFunc(chosen, func(m Metric) bool { return !slices.Contains(q.Metrics, m.Name) })
+	return append(chosen, chosenQuality(q.Metrics, q.Quality)...), nil
 }
 
 // text returns s as a string literal in which a quote is doubled.

@@ -52,7 +52,7 @@ func Metrics() []Metric {
 func withoutQuery(name string) string {
 	switch name {
 	case "windows":
-		return "the end of a level is in the header pa.run, which no engine reads as a table, and the tokens of a request belong to the windows in which they came; pa-analyze report --windows LENGTH shows them"
+		return "windows are a part of every query; --windows LENGTH divides the levels"
 	case answer.FluidInterval.String(), "fluid_token_rate":
 		return "it needs a search for each request, which SQL cannot express; pa-analyze report --metrics quality computes it"
 	case answer.ITLPerToken.String():
@@ -73,16 +73,29 @@ func Names() []string {
 // levelColumns identify a load level.
 const levelColumns = "experiment, mode, value"
 
-// requests counts the requests of each level.
-func requests(*Engine) string {
+// requests counts the requests of each level or window.
+func requests(e *Engine) string {
 	count := func(condition, name string) string {
 		return fmt.Sprintf("  sum(CASE WHEN %s THEN 1 ELSE 0 END) AS %s", condition, name)
 	}
-	return "SELECT " + levelColumns + ",\n" + strings.Join([]string{
+	return "SELECT " + e.group + ",\n" + strings.Join([]string{
 		count("reason = ''", "ok"),
 		count("reason = 'failed'", "failed"),
 		count("reason NOT IN ('', 'failed')", "excluded"),
-	}, ",\n") + byLevel("requests")
+	}, ",\n") + e.byGroup(allRequests(e))
+}
+
+// allRequests returns the rows of the query requests: with windows, a window without requests is a row without a reason.
+func allRequests(e *Engine) string {
+	if !e.windowed() {
+		return e.all
+	}
+	return "(\n" +
+		"  SELECT " + e.group + ", reason FROM " + e.all + "\n" +
+		"  UNION ALL\n" +
+		"  SELECT " + e.group + ", NULL AS reason\n" +
+		"  FROM (SELECT DISTINCT " + levelColumns + " FROM " + allView + ") AS levels JOIN windows ON experiment = level\n" +
+		") AS counted"
 }
 
 // distribution describes the values of a column by the statistics of the report.
@@ -97,7 +110,7 @@ func distribution(e *Engine, view, column string) string {
 		lines = append(lines, e.quantile(column, level/100)+" AS "+PercentileName(level))
 	}
 	lines = append(lines, fmt.Sprintf("max(%s) AS max", column))
-	return "SELECT " + levelColumns + ",\n  " + strings.Join(lines, ",\n  ") + byLevel(view)
+	return "SELECT " + e.group + ",\n  " + strings.Join(lines, ",\n  ") + e.byGroup(view)
 }
 
 // PercentileName returns the column of a percentile: "p50", "p99_9".
@@ -110,26 +123,26 @@ func throughput(e *Engine) string {
 	rate := func(sum, name string) string {
 		return fmt.Sprintf("  %s / seconds AS %s", e.float(sum), name)
 	}
-	return "SELECT " + levelColumns + ", seconds,\n" +
+	return "SELECT " + e.group + ", seconds,\n" +
 		rate("n", "requests_per_s") + ",\n" +
 		rate("sum_output", "output_tokens_per_s") + ",\n" +
 		"  CASE WHEN with_input = n THEN " + e.float("sum_output + sum_input") + " / seconds END AS total_tokens_per_s\n" +
 		"FROM (\n" +
-		"  SELECT " + levelColumns + ", count(*) AS n, sum(output_tokens) AS sum_output,\n" +
+		"  SELECT " + e.group + ", count(*) AS n, sum(output_tokens) AS sum_output,\n" +
 		"    sum(input_tokens) AS sum_input, count(input_tokens) AS with_input,\n" +
 		"    " + e.float("max("+e.lastOf("recv_ns")+") - min(start_ns)") + " / 1e9 AS seconds\n" +
 		"  FROM measured\n" +
-		"  GROUP BY " + levelColumns + "\n" +
+		"  GROUP BY " + e.group + "\n" +
 		") AS totals\n" +
-		"ORDER BY experiment"
+		"ORDER BY " + e.order
 }
 
 // userRate computes the rates of users.
 func userRate(e *Engine) string {
-	return "SELECT " + levelColumns + ",\n" +
+	return "SELECT " + e.group + ",\n" +
 		"  1e9 / avg(" + e.float("tpot_ns") + ") AS decode_per_s,\n" +
 		"  avg(CASE WHEN e2el_ns > 0 THEN " + e.float("output_tokens") + " / (" + e.float("e2el_ns") + " / 1e9) END) AS request_per_s" +
-		byLevel("measured")
+		e.byGroup("measured")
 }
 
 // prefix computes the hit rate of the prefix cache, of the requests whose answers state cached tokens and
@@ -137,22 +150,22 @@ func userRate(e *Engine) string {
 func prefix(e *Engine) string {
 	const stated = "cached_tokens BETWEEN 0 AND input_tokens AND input_tokens > 0"
 	cached, input := "sum(CASE WHEN "+stated+" THEN cached_tokens END)", "sum(CASE WHEN "+stated+" THEN input_tokens END)"
-	return "SELECT " + levelColumns + ",\n" +
+	return "SELECT " + e.group + ",\n" +
 		"  " + cached + " AS sum_cached, " + input + " AS sum_input,\n" +
 		"  " + e.float(cached) + " / " + e.float(input) + " AS hit_rate" +
-		byLevel("measured")
+		e.byGroup("measured")
 }
 
 // failures counts failed requests by class.
-func failures(*Engine) string {
-	return "SELECT " + levelColumns + ", error_class, count(*) AS n\n" +
-		"FROM requests\n" +
+func failures(e *Engine) string {
+	return "SELECT " + e.group + ", error_class, count(*) AS n\n" +
+		"FROM " + e.all + "\n" +
 		"WHERE reason = 'failed'\n" +
-		"GROUP BY " + levelColumns + ", error_class\n" +
-		"ORDER BY experiment, n DESC, error_class"
+		"GROUP BY " + e.group + ", error_class\n" +
+		"ORDER BY " + e.order + ", n DESC, error_class"
 }
 
-// byLevel returns the end of a query that has a row for each level.
-func byLevel(view string) string {
-	return "\nFROM " + view + "\nGROUP BY " + levelColumns + "\nORDER BY experiment"
+// byGroup returns the end of a query that has a row for each level or window.
+func (e *Engine) byGroup(view string) string {
+	return "\nFROM " + view + "\nGROUP BY " + e.group + "\nORDER BY " + e.order
 }

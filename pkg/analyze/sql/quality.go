@@ -32,7 +32,7 @@ func qualityMetrics(cfg analyze.QualityConfig) []Metric {
 		}},
 		{answer.NormalizedLatency.String(), "E2EL for each output token, in ns, of each request", func(e *Engine) string { return distribution(e, "measured", perToken(e)) }},
 		{"interactivity", "tokens per second of a user: 1 / percentile of E2EL per token", func(e *Engine) string {
-			return "SELECT " + levelColumns + ",\n  1e9 / " + e.quantile(perToken(e), 0.9) + " AS interactivity_p90,\n  1e9 / " + e.quantile(perToken(e), 0.75) + " AS interactivity_p75" + byLevel("measured")
+			return "SELECT " + e.group + ",\n  1e9 / " + e.quantile(perToken(e), 0.9) + " AS interactivity_p90,\n  1e9 / " + e.quantile(perToken(e), 0.75) + " AS interactivity_p75" + e.byGroup("measured")
 		}},
 	}
 }
@@ -40,34 +40,37 @@ func qualityMetrics(cfg analyze.QualityConfig) []Metric {
 // readsStreams reports whether the query of a metric reads the view of streamsView.
 func readsStreams(m Metric) bool { return m.Name == "fluidity" || m.Name == answer.Stalls.String() }
 
-// fluidity pools the deadlines of each level.
+// fluidity pools the deadlines of each level or window. The smooth goodput is a rate, which windows lack.
 func fluidity(e *Engine, paceNS int64) string {
-	return "SELECT " + levelColumns + ", n, deadlines, deadlines_missed,\n" +
+	goodput, times := "", ""
+	if !e.windowed() {
+		goodput = fmt.Sprintf(",\n  (tokens - %s / %d) / seconds AS smooth_goodput", e.float("idle"), paceNS)
+		times = "JOIN (\n" +
+			"  SELECT experiment AS level, " + e.float("max("+e.lastOf("recv_ns")+") - min(start_ns)") + " / 1e9 AS seconds\n" +
+			"  FROM measured\n" +
+			"  GROUP BY experiment\n" +
+			") AS times ON experiment = level\n"
+	}
+	return "SELECT " + e.group + ", n, deadlines, deadlines_missed,\n" +
 		"  1 - " + e.float("deadlines_missed") + " / deadlines AS fluidity_index,\n" +
-		"  " + e.float("met") + " / tokens AS tokens_in_time,\n" +
-		fmt.Sprintf("  (tokens - %s / %d) / seconds AS smooth_goodput\n", e.float("idle"), paceNS) +
+		"  " + e.float("met") + " / tokens AS tokens_in_time" + goodput + "\n" +
 		"FROM (\n" +
-		"  SELECT " + levelColumns + ", count(*) AS n, sum(deadlines) AS deadlines, sum(misses) AS deadlines_missed,\n" +
+		"  SELECT " + e.group + ", count(*) AS n, sum(deadlines) AS deadlines, sum(misses) AS deadlines_missed,\n" +
 		"    sum(tokens) AS tokens, sum(met) AS met, sum(idle_ns) AS idle\n" +
 		"  FROM streams\n" +
-		"  GROUP BY " + levelColumns + "\n" +
-		") AS sums\n" +
-		"JOIN (\n" +
-		"  SELECT experiment AS level, " + e.float("max("+e.lastOf("recv_ns")+") - min(start_ns)") + " / 1e9 AS seconds\n" +
-		"  FROM measured\n" +
-		"  GROUP BY experiment\n" +
-		") AS times ON experiment = level\n" +
-		"ORDER BY experiment"
+		"  GROUP BY " + e.group + "\n" +
+		") AS sums\n" + times +
+		"ORDER BY " + e.order
 }
 
-// stalls pools the stalls of each level.
+// stalls pools the stalls of each level or window.
 func stalls(e *Engine) string {
-	return "SELECT " + levelColumns + ", count(*) AS n,\n" +
+	return "SELECT " + e.group + ", count(*) AS n,\n" +
 		"  sum(n_stalls) AS stalls,\n" +
 		"  sum(CASE WHEN n_stalls > 0 THEN 1 ELSE 0 END) AS stalled_requests,\n" +
 		"  max(longest_stall_ns) AS longest_stall_ns,\n" +
 		"  CASE WHEN sum(decode_ns) > 0 THEN " + e.float("sum(stalled_ns)") + " / sum(decode_ns) END AS stall_share" +
-		byLevel("streams")
+		e.byGroup("streams")
 }
 
 // The state of the walk through the tokens of a request, by index.
@@ -130,21 +133,21 @@ func streamsView(e *Engine, cfg analyze.QualityConfig) string {
 	}
 	median := "(" + half(1) + " + " + half(2) + ") / 2"
 	factor := strconv.FormatFloat(cfg.StallFactor, 'f', -1, 64)
-	return "SELECT " + levelColumns + ", " + l.length("gaps") + " + 1 AS tokens,\n" +
+	return "SELECT " + e.group + ", " + l.length("gaps") + " + 1 AS tokens,\n" +
 		"  " + l.field("state", due) + " AS deadlines, " + l.field("state", missed) + " AS misses,\n" +
 		"  " + l.field("state", met) + " AS met, " + l.field("state", idle) + " AS idle_ns,\n" +
 		"  " + l.length("stalled") + " AS n_stalls, " + l.sum("stalled") + " AS stalled_ns, " + l.sum("gaps") + " AS decode_ns,\n" +
 		"  CASE WHEN " + l.length("stalled") + " > 0 THEN " + e.lastOf("stalled") + " END AS longest_stall_ns\n" +
 		"FROM (\n" +
-		"  SELECT " + levelColumns + ", gaps,\n" +
+		"  SELECT " + e.group + ", gaps,\n" +
 		"    " + l.fold(l.concat("ttft_ns", "gaps"), initial, next) + " AS state,\n" +
 		"    " + l.filter("gaps", fmt.Sprintf("g > %d AND g > %s * middle", cfg.StallNS, factor)) + " AS stalled\n" +
 		"  FROM (\n" +
-		"    SELECT " + levelColumns + ", ttft_ns, gaps, " + median + " AS middle\n" +
+		"    SELECT " + e.group + ", ttft_ns, gaps, " + median + " AS middle\n" +
 		"    FROM (\n" +
-		"      SELECT " + levelColumns + ", ttft_ns, gaps, " + l.sort("gaps") + " AS sorted\n" +
+		"      SELECT " + e.group + ", ttft_ns, gaps, " + l.sort("gaps") + " AS sorted\n" +
 		"      FROM (\n" +
-		"        SELECT " + levelColumns + ", ttft_ns, " + l.gaps + " AS gaps, " + l.sum("token_events") + " AS events\n" +
+		"        SELECT " + e.group + ", ttft_ns, " + l.gaps + " AS gaps, " + l.sum("token_events") + " AS events\n" +
 		"        FROM measured\n" +
 		"        WHERE streamed AND ttft_ns IS NOT NULL\n" +
 		"      ) AS timed\n" +

@@ -15,7 +15,8 @@ func spark() *Engine {
 			return "CREATE OR REPLACE TEMPORARY VIEW requests AS\nSELECT * FROM parquet.`" + strings.ReplaceAll(files, "`", "``") + "`", nil
 		},
 		view: func(name, query string) string { return "CREATE OR REPLACE TEMPORARY VIEW " + name + " AS\n" + query },
-		gaps: "SELECT " + levelColumns + ", explode(flatten(itl_ns)) AS itl_ns FROM measured",
+		rows: rowsOf,
+		gaps: "explode(flatten(itl_ns)) AS itl_ns FROM measured",
 		std:  "stddev_pop", float: castTo("DOUBLE"), quantile: called("percentile"),
 		lastOf: func(column string) string { return "array_max(" + column + ")" },
 	}

@@ -1,6 +1,7 @@
 package sql_test
 
 import (
+	"math"
 	"strings"
 	"testing"
 
@@ -20,28 +21,28 @@ func TestFiles(t *testing.T) {
 		{"clickhouse", "gs://b/*.parquet", "gcs('https://storage.googleapis.com/b/*.parquet', 'Parquet')"},
 		{"trino", "s3://b/r/*.parquet", "external_location = 's3://b/r/'"},
 	} {
-		got, err := sql.Script(c.engine, c.files, nil, analyze.DefaultQuality())
+		got, err := sql.Script(c.engine, sql.Query{Files: c.files})
 		if err != nil || !strings.Contains(got, c.want) {
 			t.Errorf("%s %s: %v in\n%s", c.engine, c.files, err, got)
 		}
 	}
 	for _, c := range []struct{ engine, files, metric, want string }{
 		{"oracle", "a", "ttft", `unknown engine "oracle": give one of duckdb, spark, clickhouse, trino`},
-		{"duckdb", "a", "windows", `pa-analyze report --windows LENGTH shows them`},
+		{"duckdb", "a", "windows", `metric "windows" has no query: windows are a part of every query; --windows LENGTH divides the levels`},
 		{"duckdb", "a", "fluid_token_rate", `metric "fluid_token_rate" has no query: it needs a search for each request`},
 		{"duckdb", "a", "ttxt", `unknown metric "ttxt": give one of requests, ttft`},
 		{"duckdb", "a\nDROP", "ttft", "control character"},
 		{"trino", "run.parquet", "ttft", "give the URL of one"},
 		{"trino", "s3://b/*/r.parquet", "ttft", "a glob can only be its last part"},
 	} {
-		if _, err := sql.Script(c.engine, c.files, []string{c.metric}, analyze.DefaultQuality()); err == nil || !strings.Contains(err.Error(), c.want) {
+		if _, err := sql.Script(c.engine, sql.Query{Files: c.files, Metrics: []string{c.metric}}); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%+v: %v", c, err)
 		}
 	}
 }
 
 func TestChosenMetrics(t *testing.T) {
-	got, err := sql.Script("trino", "s3://b/r/", []string{"e2el", "ttft"}, analyze.DefaultQuality())
+	got, err := sql.Script("trino", sql.Query{Files: "s3://b/r/", Metrics: []string{"e2el", "ttft"}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -56,11 +57,11 @@ func TestQualityQueries(t *testing.T) {
 	cfg.TokenNS, cfg.StallNS = 41_000_000, 77_000_000
 	for _, e := range sql.EngineNames() {
 		files := "s3://b/r/"
-		all, err := sql.Script(e, files, nil, cfg)
+		all, err := sql.Script(e, sql.Query{Files: files, Quality: cfg})
 		if err != nil || strings.Contains(all, "streams") {
 			t.Errorf("%s: %v, and quality in the script of all metrics", e, err)
 		}
-		got, err := sql.Script(e, files, sql.QualityNames(), cfg)
+		got, err := sql.Script(e, sql.Query{Files: files, Metrics: sql.QualityNames(), Quality: cfg})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -69,5 +70,39 @@ func TestQualityQueries(t *testing.T) {
 				t.Errorf("%s: no %s in\n%s", e, want, got)
 			}
 		}
+	}
+}
+
+// make readback compares the figures of windows; here are the bounds that a script states.
+func TestWindows(t *testing.T) {
+	const end = math.MaxUint64
+	levels := []analyze.LevelWindows{
+		{Index: 0, Mode: "concurrency", Value: "1", Level: analyze.Span{FromNS: 100, ToNS: 300}, Windows: []analyze.Span{{FromNS: 100, ToNS: 200}, {FromNS: 200, ToNS: 300}}},
+		{Index: 2, Mode: "concurrency", Value: "4", Level: analyze.Span{FromNS: 500, ToNS: 900}, Windows: []analyze.Span{{FromNS: 600, ToNS: end}}},
+	}
+	// The last window of level 0 includes the level's last instant; columns hold at most 63 bits.
+	const rows = "  (0, 0, 100, 200),\n  (0, 1, 200, 301),\n  (2, 0, 600, 9223372036854775807)"
+	for _, e := range sql.EngineNames() {
+		q := sql.Query{Files: "s3://b/r/", Windows: levels}
+		got, err := sql.Script(e, q)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, want := range []string{rows, "VIEW windows AS", "FROM windowed WHERE reason = ''", "-- throughput: n/a in windows: the tokens of a request"} {
+			if !strings.Contains(got, want) {
+				t.Errorf("%s: no %s in\n%s", e, want, got)
+			}
+		}
+		if strings.Contains(got, "requests_per_s") || strings.Count(got, "GROUP BY") != strings.Count(got, "window_number, error_class\n")+strings.Count(got, "GROUP BY experiment, mode, value, window_number\n") {
+			t.Errorf("%s: a row for whole levels in\n%s", e, got)
+		}
+		q.Quality, q.Metrics = analyze.DefaultQuality(), []string{"fluidity"}
+		if got, err = sql.Script(e, q); err != nil || strings.Contains(got, "smooth_goodput") || !strings.Contains(got, "AS fluidity_index") {
+			t.Errorf("%s: %v in\n%s", e, err, got)
+		}
+	}
+	const want = `metric "throughput" has no query for windows: the tokens of a request belong to the windows in which they came`
+	if _, err := sql.Script("duckdb", sql.Query{Windows: levels, Metrics: []string{"throughput"}}); err == nil || !strings.Contains(err.Error(), want) {
+		t.Errorf("%v, want %s", err, want)
 	}
 }

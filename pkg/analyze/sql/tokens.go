@@ -34,9 +34,9 @@ func tokensView(e *Engine) string {
 	response := func(ofEvent, position, name string) string {
 		return "    CASE WHEN listed = 0 THEN " + position + " WHEN " + ofEvent + " > 0 THEN " + event(known(ofEvent), "response") + " + 1 ELSE 0 END AS " + name
 	}
-	const rest = levelColumns + ", start_ns, recv_ns"
+	rest := e.group + ", start_ns, recv_ns"
 	at := func(position string) string { return l.element("recv_ns", known(position)) }
-	return "SELECT " + levelColumns + ",\n" +
+	return "SELECT " + e.group + ",\n" +
 		"  CASE WHEN second > 0 AND " + at("second") + " >= 0 AND " + at("began") + " >= 0 THEN " + at("second") + " - " + at("began") + " END AS ttst_ns,\n" +
 		"  CASE WHEN answered > 0 AND start_ns > 0 AND " + at("answered") + " >= 0 THEN " + at("answered") + " - start_ns END AS ttfat_ns\n" +
 		"FROM (\n" +

@@ -135,11 +135,18 @@ func writeShard(w export.Writer, run *export.Run, rank int) error {
 			case 9:
 				r.Responses = nil
 			}
+			switch i {
+			case 398: // never issued
+				*r = export.Request{ID: r.ID, ScheduledNS: r.StartNS, HasMeta: true, Status: export.StatusTimeout, Phase: export.PhaseMeasured, Rank: rank}
+			case 399: // never left, and after a time without requests it is the end of the level
+				*r = export.Request{ID: r.ID, IssuedNS: r.StartNS + 300_000_000, HasMeta: true, Status: export.StatusConnectError, Phase: export.PhaseMeasured, Rank: rank}
+			}
 			if err := w.WriteRequest(r); err != nil {
 				return err
 			}
 		}
-		if err := w.EndExperiment(&export.Experiment{}); err != nil {
+		from := uint64(start + level*1_000_000_000)
+		if err := w.EndExperiment(&export.Experiment{WindowBoundaries: []uint64{from + 50_000_000, from + 250_000_001, from + 380_000_000}}); err != nil {
 			return err
 		}
 	}

@@ -64,7 +64,7 @@ func ReportConfig(c *cli.Context) (analyze.Config, error) {
 	if err != nil {
 		return cfg, err
 	}
-	if cfg.Windows, err = windows(c); err != nil {
+	if cfg.Windows, err = Windows(c); err != nil {
 		return cfg, err
 	}
 	if cfg.MemoryLimit, err = MemoryLimit(c); err != nil {

@@ -48,8 +48,8 @@ func selection(c *cli.Context) (s analyze.Selection, err error) {
 	return s, nil
 }
 
-// windows reads --windows.
-func windows(c *cli.Context) (analyze.Windows, error) {
+// Windows reads --windows.
+func Windows(c *cli.Context) (analyze.Windows, error) {
 	text := c.String("windows")
 	switch {
 	case !c.IsSet("windows"):

@@ -1,0 +1,85 @@
+package analyze
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/pa-tools/pa/pkg/export"
+)
+
+// LevelWindows holds the windows of a load level without their analysis.
+type LevelWindows struct {
+	// Index is the index of the level in the run.
+	Index int
+	// Mode and Value are the mode and the value of the level, as in [Experiment].
+	Mode, Value string
+	// Level is the whole level: see [Selected].
+	Level Span
+	// Windows are in order. A request belongs to a window if its start (for a request that never
+	// left: its issue, schedule or end, the first of them that is known) is not before FromNS and is before
+	// ToNS. A window that ends with the level includes its last instant.
+	Windows []Span
+}
+
+// Bounds reads all requests of r and returns the windows into which [Run] cuts its levels for w. Unlike Run,
+// it keeps no requests. Levels without requests that count or failed are left out: they have no windows.
+//
+// The error is of the reader, or says why a level has no such windows.
+func (w Windows) Bounds(ctx context.Context, r export.Reader) ([]LevelWindows, error) {
+	all, err := w.boundsOnce(ctx, r)
+	if errors.Is(err, export.ErrRunChanged) {
+		all, err = w.boundsOnce(ctx, r)
+	}
+	return all, err
+}
+
+func (w Windows) boundsOnce(ctx context.Context, r export.Reader) ([]LevelWindows, error) {
+	run := export.Preview(r)
+	if several, ok := r.(export.MultiReader); ok {
+		several.ByFile() // the order does not matter
+	}
+	source := newRequestSource(ctx, r, &Config{})
+	var spans []requestSpan
+	for b := source.next(); b != nil; b = source.next() {
+		i := r.Experiment()
+		if i < 0 || i >= len(run.Experiments) {
+			return nil, fmt.Errorf("a request belongs to experiment %d, but the file has %d", i, len(run.Experiments))
+		}
+		if missing := i + 1 - len(spans); missing > 0 {
+			spans = append(spans, make([]requestSpan, missing)...)
+		}
+		for k := range b.requests {
+			spans[i].add(&b.requests[k].Point)
+		}
+		if b.cut {
+			return nil, context.Cause(ctx)
+		}
+	}
+	if err := r.Err(); err != nil {
+		return nil, err
+	}
+	if err := placed(run, Config{Windows: w}); err != nil {
+		return nil, err
+	}
+	var all []LevelWindows
+	for i := range spans {
+		e := &run.Experiments[i]
+		level, ok := spans[i].extent(e)
+		if !ok {
+			continue
+		}
+		x := LevelWindows{Index: i, Mode: e.Mode, Value: e.Value, Level: level}
+		bounds, err := w.of(e, level, nil)
+		for k := 1; k < len(bounds) && err == nil; k++ {
+			x.Windows = append(x.Windows, Span{bounds[k-1], bounds[k]})
+			err = withinClocks(run, x.Windows[k-1].Duration(), "a window")
+		}
+		if err != nil {
+			return nil, fmt.Errorf("%s %s: %w", strings.ReplaceAll(e.Mode, "_", " "), e.Value, err)
+		}
+		all = append(all, x)
+	}
+	return all, nil
+}
