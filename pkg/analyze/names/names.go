@@ -33,6 +33,16 @@ type Entry struct {
 	Foreign
 }
 
+// Definition returns the label, the unit, the formula and the source of e: "TTFT [ns]: first token event − start".
+// Schemas and comments of queries hold it.
+func (e *Entry) Definition() string {
+	text := e.Label + " [" + e.Unit + "]: " + e.Formula
+	if e.Source != "" {
+		text += " (" + e.Source + ")"
+	}
+	return text
+}
+
 // Foreign holds the names that others have for a quantity; "" for none. Tools with the same name often
 // have another formula: pa-analyze definitions shows how.
 type Foreign struct {
@@ -124,12 +134,12 @@ func All() []Entry {
 	return all
 }
 
-// Rate returns the entry of a rate by its key.
-func Rate(key string) Entry {
-	for _, r := range rates {
-		if r.Key == key {
-			r.Group, r.OfLevel, r.Foreign = Rates, true, foreign[key]
-			return r
+// Find returns the entry of a group with a key; one value for a level or not, as ofLevel says. The zero Entry if there
+// is none.
+func Find(group Group, key string, ofLevel bool) Entry {
+	for _, e := range All() {
+		if e.Group == group && e.Key == key && e.OfLevel == ofLevel {
+			return e
 		}
 	}
 	return Entry{}

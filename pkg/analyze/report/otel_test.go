@@ -2,7 +2,9 @@ package report
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
+	"fmt"
 	"math/big"
 	"os"
 	"path/filepath"
@@ -10,7 +12,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
+	gocmp "github.com/google/go-cmp/cmp"
 
 	"github.com/pa-tools/pa/internal/golden"
 	"github.com/pa-tools/pa/internal/schematest"
@@ -71,7 +73,7 @@ func compareGolden(t *testing.T, file string, got []byte) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if diff := cmp.Diff(string(want), string(got)); diff != "" {
+	if diff := gocmp.Diff(string(want), string(got)); diff != "" {
 		t.Errorf("%s (-want +got, -update rewrites):\n%s", file, diff)
 	}
 }
@@ -141,6 +143,53 @@ func TestOTelNumbers(t *testing.T) {
 			t.Errorf("%s: only %d numbers", name, compared)
 		}
 	}
+}
+
+// The members of metrics and figures in the schema of a report are the entries of package names, each with its
+// definition.
+func TestSchemaMembers(t *testing.T) {
+	const file = "../../../schemas/report.schema.json"
+	b, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	text := string(b)
+	members := map[string]string{}
+	for _, e := range names.All() {
+		kind, of := "metrics", cmp.Or(string(e.Group), "every report")
+		ref := "summary"
+		if e.OfLevel {
+			kind, ref = "figures", "levelFigure"
+			switch e.Group {
+			case names.Rates:
+				ref = "rate"
+			case names.Quality:
+				ref = "qualityFigure"
+			}
+		}
+		doc, err := json.Marshal(e.Definition())
+		if err != nil {
+			t.Fatal(err)
+		}
+		members[kind+" of "+of] += fmt.Sprintf("%q: { \"$ref\": \"#/$defs/%s\", \"description\": %s },\n", e.Key, ref, doc)
+	}
+	for place, lines := range members {
+		head := fmt.Sprintf("\"$comment\": \"Made of package names: %s\",\n", place)
+		before, after, ok := strings.Cut(text, head)
+		if !ok {
+			t.Fatalf("%s: no %s", file, head)
+		}
+		indent := after[:strings.IndexByte(after, '"')]
+		start := indent + "\"properties\": {\n"
+		rest := strings.TrimPrefix(after, start)
+		_, end, ok := strings.Cut(start+rest, "\n"+indent+"}")
+		if !ok || rest == after {
+			t.Fatalf("%s: %s: no members", file, place)
+		}
+		lines = strings.ReplaceAll(strings.TrimSuffix(lines, ",\n"), "\n", "\n"+indent+"  ")
+		text = before + head + start + indent + "  " + lines + "\n" + indent + "}" + end
+	}
+	compareGolden(t, file, []byte(text))
 }
 
 // reportSchema returns the schema of the usual document.
@@ -232,7 +281,7 @@ func TestSchemaKeys(t *testing.T) {
 		}
 		return all
 	}
-	units := map[bool][]string{true: enum("quality", "properties", "figures", "additionalProperties", "properties", "unit"), false: enum("levelFigure", "properties", "unit")}
+	units := map[bool][]string{true: enum("qualityFigure", "properties", "unit"), false: enum("levelFigure", "properties", "unit")}
 	want := map[string][]string{}
 	for _, e := range names.All() {
 		place := string(e.Group) + " metrics"
@@ -253,11 +302,11 @@ func TestSchemaKeys(t *testing.T) {
 			got = members("throughput", "properties")
 		default:
 			group, kind, _ := strings.Cut(place, " ")
-			got = enum(group, "properties", kind, "propertyNames")
+			got = members(group, "properties", kind, "properties")
 		}
 		slices.Sort(got)
 		slices.Sort(keys)
-		if diff := cmp.Diff(keys, got); diff != "" {
+		if diff := gocmp.Diff(keys, got); diff != "" {
 			t.Errorf("%s (-table +schema):\n%s", place, diff)
 		}
 	}

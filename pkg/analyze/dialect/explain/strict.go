@@ -81,7 +81,7 @@ func strictRate(d *Definition, e *analyze.Experiment) {
 		}
 	}
 	rate := func(na string, r analyze.Rate) {
-		x := names.Rate(strictRates[d.Measure])
+		x := names.Find(names.Rates, strictRates[d.Measure], true)
 		d.Name, d.Formula = x.Label, x.Formula
 		if d.Values = Single(r.PerSecond); !r.OK {
 			d.Values, d.NA = Values{}, na
