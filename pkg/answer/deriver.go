@@ -124,7 +124,11 @@ func (d *Deriver) Derive(r *export.Request) *export.Derived {
 		e := &a.Events[i]
 		x.Events = append(x.Events, export.TokenEvent{Response: int32(e.Response), Choice: int64(e.Choice), Reasoning: e.Reasoning, Tokens: e.Tokens})
 	}
-	if len(q.Gaps) > 0 {
+	switch {
+	case len(q.Gaps) == 0:
+	case len(a.choices) == 1:
+		x.ITL = append(x.ITL, q.Gaps)
+	default:
 		d.setITL(a)
 	}
 	x.TTFAT = export.Count(q.TTFAT)

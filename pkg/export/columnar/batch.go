@@ -1,6 +1,7 @@
 package columnar
 
 import (
+	"encoding/binary"
 	"encoding/json"
 	"fmt"
 	"strconv"
@@ -232,13 +233,17 @@ func (c *column) appendFields(fields export.Fields) {
 func (c *column) appendField(first int, f *export.Field) {
 	c.children[first+fieldName].appendString(f.Name)
 	c.children[first+fieldText].appendBool(f.Value.Text)
-	value := c.children[first+fieldValue]
-	if !f.Value.Text && len(f.Value.Data) == 0 && f.Value.Envelope == nil {
-		value.appendString("null") // the zero Value
-	} else {
-		value.appendValue(&f.Value)
-	}
+	c.children[first+fieldValue].appendJSON(&f.Value)
 	c.endValue(true)
+}
+
+// appendJSON appends the text or the JSON text of v; null for the zero Value, which is JSON null.
+func (c *column) appendJSON(v *export.Value) {
+	if !v.Text && len(v.Data) == 0 && v.Envelope == nil {
+		c.appendString("null")
+	} else {
+		c.appendValue(v)
+	}
 }
 
 // addResponses appends the lists that hold the responses. The lists of pa-record's
@@ -247,22 +252,29 @@ func (b *batch) addResponses(r *export.Request) {
 	recv, source, read := b.cols[colRecv], b.cols[colSource], b.cols[colRead]
 	final, failed, outputs := b.cols[colFinal], b.cols[colError], b.cols[colOutputs]
 	added := r.HasMeta
+	n := len(r.Responses)
+	cells := recv.children[0].extend(n)
 	for i := range r.Responses {
 		x := &r.Responses[i]
-		recv.children[0].appendNumber(clampToInt64(x.RecvNS))
+		binary.LittleEndian.PutUint64(cells[8*i:], clampToInt64(x.RecvNS))
 		added = added || x.Source != 0 || x.Read != 0 || x.Final || x.Error
 	}
 	if added {
+		sources, reads := source.children[0].extend(n), read.children[0].extend(n)
 		for i := range r.Responses {
 			x := &r.Responses[i]
-			source.children[0].appendNumber(uint64(x.Source))
-			read.children[0].appendNumber(uint64(x.Read))
+			sources[i] = byte(x.Source)
+			binary.LittleEndian.PutUint32(reads[4*i:], uint32(x.Read))
 			final.children[0].appendBool(x.Final)
 			failed.children[0].appendBool(x.Error)
 		}
 	}
-	if !r.NoOutputs {
-		element := outputs.children[0]
+	element := outputs.children[0]
+	switch {
+	case r.NoOutputs:
+	case alike(r.Responses):
+		element.appendAlike(r.Responses)
+	default:
 		for i := range r.Responses {
 			x := &r.Responses[i]
 			for k := range x.Outputs {
@@ -284,4 +296,34 @@ func (b *batch) addResponses(r *export.Request) {
 	final.endList(added)
 	failed.endList(added)
 	outputs.endList(!r.NoOutputs)
+}
+
+// alike reports whether each response has one output, all with the same name and all texts or none.
+func alike(responses []export.Response) bool {
+	for i := range responses {
+		x := responses[i].Outputs
+		if len(x) != 1 || x[0].Name != responses[0].Outputs[0].Name || x[0].Value.Text != responses[0].Outputs[0].Value.Text {
+			return false
+		}
+	}
+	return true
+}
+
+// appendAlike appends the outputs of responses, which are alike, to the elements of outputs.
+func (c *column) appendAlike(responses []export.Response) {
+	n := len(responses)
+	if n == 0 {
+		return
+	}
+	first := &responses[0].Outputs[0]
+	indices := c.children[0].extend(n)
+	for i := range n {
+		binary.LittleEndian.PutUint32(indices[4*i:], uint32(i))
+	}
+	c.children[1+fieldName].appendStrings(first.Name, n)
+	c.children[1+fieldText].appendBools(first.Value.Text, n)
+	for i := range responses {
+		c.children[1+fieldValue].appendJSON(&responses[i].Outputs[0].Value)
+	}
+	c.endValues(n)
 }

@@ -126,10 +126,10 @@ func (c *column) reserve(n []int) []int {
 func (c *column) appendColumn(o *column) {
 	if c.nulls+o.nulls > 0 {
 		if c.nulls == 0 {
-			c.valid = appendOnes(c.valid[:0], c.n)
+			c.valid = appendSame(c.valid[:0], 0, true, c.n)
 		}
 		if o.nulls == 0 {
-			o.valid = appendOnes(o.valid[:0], o.n)
+			o.valid = appendSame(o.valid[:0], 0, true, o.n)
 		}
 		c.valid = appendBits(c.valid, c.n, o.valid, o.n)
 	}
@@ -178,13 +178,21 @@ func appendBits(b []byte, n int, src []byte, m int) []byte {
 	return b[:(n+m+7)/8]
 }
 
-// appendOnes appends a bitmap of n bits that are set to b, which is empty.
-func appendOnes(b []byte, n int) []byte {
-	for ; n >= 8; n -= 8 {
-		b = append(b, 0xff)
+// appendSame appends v n times to the bitmap b, which holds i bits.
+func appendSame(b []byte, i int, v bool, n int) []byte {
+	end := i + n
+	for ; i < end && i%8 != 0; i++ {
+		b = appendBit(b, i, v)
 	}
-	if n > 0 {
-		b = append(b, 1<<n-1)
+	eight := byte(0)
+	if v {
+		eight = 0xff
+	}
+	for ; i+8 <= end; i += 8 {
+		b = append(b, eight)
+	}
+	for ; i < end; i++ {
+		b = appendBit(b, i, v)
 	}
 	return b
 }
@@ -205,12 +213,28 @@ func (c *column) endValue(valid bool) {
 	if c.nulls > 0 {
 		c.valid = appendBit(c.valid, c.n, valid)
 	} else if !valid {
-		c.valid = appendBit(appendOnes(c.valid[:0], c.n), c.n, false)
+		c.valid = appendBit(appendSame(c.valid[:0], 0, true, c.n), c.n, false)
 	}
 	if !valid {
 		c.nulls++
 	}
 	c.n++
+}
+
+// endValues completes n values that are not null.
+func (c *column) endValues(n int) {
+	if c.nulls > 0 {
+		c.valid = appendSame(c.valid, c.n, true, n)
+	}
+	c.n += n
+}
+
+// extend appends n numbers that are not null, and returns their bytes, which the caller sets.
+func (c *column) extend(n int) []byte {
+	at := len(c.data)
+	c.data = slices.Grow(c.data, n*c.width)[:at+n*c.width]
+	c.endValues(n)
+	return c.data[at:]
 }
 
 // appendNumber appends the low bytes of v, as many as the width of the column.
@@ -229,6 +253,33 @@ func (c *column) appendNumber(v uint64) {
 func (c *column) appendBool(v bool) {
 	c.data = appendBit(c.data, c.n, v)
 	c.endValue(true)
+}
+
+// appendBools appends v n times.
+func (c *column) appendBools(v bool, n int) {
+	c.data = appendSame(c.data, c.n, v, n)
+	c.endValues(n)
+}
+
+// appendStrings appends s n times to c, which has no shared texts.
+func (c *column) appendStrings(s string, n int) {
+	if n == 0 {
+		return
+	}
+	at := len(c.data)
+	c.appendString(s)
+	size := len(c.data) - at
+	c.data = slices.Grow(c.data, (n-1)*size)[:at+n*size]
+	for done := size; 0 < done && done < n*size; done *= 2 {
+		copy(c.data[at+done:], c.data[at:at+done])
+	}
+	from := len(c.offsets)
+	c.offsets = slices.Grow(c.offsets, 4*(n-1))[:from+4*(n-1)]
+	ends := c.offsets[from:]
+	for i := range n - 1 {
+		binary.LittleEndian.PutUint32(ends[4*i:], uint32(at+(i+2)*size))
+	}
+	c.endValues(n - 1)
 }
 
 func (c *column) appendString(s string) {

@@ -1,6 +1,7 @@
 package columnar
 
 import (
+	"encoding/binary"
 	"encoding/json"
 	"fmt"
 	"math"
@@ -145,8 +146,9 @@ func (b *batch) addDerived(r *export.Request, d *export.Derived) {
 	cols[derivedInputCounted].appendBool(d.InputCounted)
 	itl := cols[derivedITL]
 	for _, gaps := range d.ITL {
-		for _, g := range gaps {
-			itl.children[0].children[0].appendNumber(uint64(g))
+		cells := itl.children[0].children[0].extend(len(gaps))
+		for i, g := range gaps {
+			binary.LittleEndian.PutUint64(cells[8*i:], uint64(g))
 		}
 		itl.children[0].endList(true)
 	}
@@ -193,8 +195,8 @@ func (b *batch) addEvents(r *export.Request, d *export.Derived) {
 		}
 	}
 	known := d.OutputTokens.OK && d.OutputTokens.V == int64(len(d.Events))
-	next := 0
 	perResponse := b.countEvents(len(r.Responses), d)
+	setNumbers(number.children[0], perResponse)
 	var perTokens []int32 // tokens of each response
 	if d.EventTokens {
 		perTokens = make([]int32, len(r.Responses))
@@ -203,24 +205,32 @@ func (b *batch) addEvents(r *export.Request, d *export.Derived) {
 			perTokens[e.Response] += e.Tokens
 		}
 	}
-	for i := range r.Responses {
-		n := perResponse[i]
-		number.children[0].appendNumber(uint64(n))
-		if n == 0 || !simple {
+	switch {
+	case d.EventTokens:
+		setNumbers(tokens.children[0], perTokens)
+	case known:
+		setNumbers(tokens.children[0], perResponse)
+	}
+	next := 0
+	for from := 0; from < len(perResponse); {
+		to := from // up to here, all responses have events
+		for simple && to < len(perResponse) && perResponse[to] > 0 {
+			to++
+		}
+		cells := choice.children[0].extend(to - from)
+		for i, n := range perResponse[from:to] {
+			binary.LittleEndian.PutUint64(cells[8*i:], uint64(d.Events[next].Choice))
+			if reasons {
+				reasoning.children[0].appendBool(d.Events[next].Reasoning)
+			}
+			next += int(n)
+		}
+		for from = to; from < len(perResponse) && (perResponse[from] == 0 || !simple); from++ {
 			choice.children[0].appendNull()
-		} else {
-			choice.children[0].appendNumber(uint64(d.Events[next].Choice))
+			if reasons {
+				reasoning.children[0].appendBool(false)
+			}
 		}
-		if reasons {
-			reasoning.children[0].appendBool(n > 0 && simple && d.Events[next].Reasoning)
-		}
-		switch {
-		case d.EventTokens:
-			tokens.children[0].appendNumber(uint64(perTokens[i]))
-		case known:
-			tokens.children[0].appendNumber(uint64(n))
-		}
-		next += int(n)
 	}
 	number.endList(true)
 	choice.endList(true)
@@ -238,6 +248,14 @@ func (b *batch) addEvents(r *export.Request, d *export.Derived) {
 		}
 	}
 	events.endList(!simple)
+}
+
+// setNumbers appends numbers to c, a column of 32 bits.
+func setNumbers(c *column, numbers []int32) {
+	cells := c.extend(len(numbers))
+	for i, v := range numbers {
+		binary.LittleEndian.PutUint32(cells[4*i:], uint32(v))
+	}
 }
 
 // countEvents returns the number of token events of each of n responses. The result is

@@ -13,13 +13,10 @@ const leastRun = 8
 
 // appendRuns appends values in the run-length and bit-packing hybrid that rleDecoder reads.
 // Each value has width bits.
-func appendRuns[T uint8 | uint32](b []byte, values []T, width int) []byte {
+func appendRuns(b []byte, values []uint32, width int) []byte {
 	for len(values) > 0 {
 		if n := runLength(values); n >= leastRun || n == len(values) {
-			b = binary.AppendUvarint(b, uint64(n)<<1)
-			for i := 0; i < width; i += 8 {
-				b = append(b, byte(uint32(values[0])>>i))
-			}
+			b = appendRepeated(b, n, values[0], width)
 			values = values[n:]
 			continue
 		}
@@ -37,8 +34,17 @@ func appendRuns[T uint8 | uint32](b []byte, values []T, width int) []byte {
 	return b
 }
 
+// appendRepeated appends a run of n times v.
+func appendRepeated(b []byte, n int, v uint32, width int) []byte {
+	b = binary.AppendUvarint(b, uint64(n)<<1)
+	for i := 0; i < width; i += 8 {
+		b = append(b, byte(v>>i))
+	}
+	return b
+}
+
 // runLength returns how many values at the start of values are equal.
-func runLength[T uint8 | uint32](values []T) int {
+func runLength(values []uint32) int {
 	v := values[0]
 	for i, x := range values {
 		if x != v {
@@ -67,6 +73,76 @@ func appendPacked[T uint8 | uint32](b []byte, values []T, width int) []byte {
 		}
 	}
 	return b
+}
+
+// levelRuns are definition or repetition levels, of which most repeat many times.
+type levelRuns struct {
+	runs  []levelRun
+	n     int // number of levels
+	group []uint8
+}
+
+// A levelRun is a level that repeats n times.
+type levelRun struct {
+	level uint8
+	n     int
+}
+
+// reset removes all levels and keeps the memory.
+func (l *levelRuns) reset() { l.runs, l.n = l.runs[:0], 0 }
+
+// add appends level n times.
+func (l *levelRuns) add(level uint8, n int) {
+	if n == 0 {
+		return
+	}
+	l.n += n
+	if last := len(l.runs) - 1; last >= 0 && l.runs[last].level == level {
+		l.runs[last].n += n
+		return
+	}
+	l.runs = append(l.runs, levelRun{level, n})
+}
+
+// appendTo appends the levels in the hybrid of appendRuns. Each level has width bits.
+func (l *levelRuns) appendTo(b []byte, width int) []byte {
+	runs := l.runs
+	if len(runs) == 0 {
+		return b
+	}
+	left := runs[0].n // of the first run
+	for {
+		if left >= leastRun || len(runs) == 1 {
+			b = appendRepeated(b, left, uint32(runs[0].level), width)
+			left = 0
+		} else {
+			// Whole groups of 8 levels up to the next run of at least as many; the last group of the
+			// page is filled with zeros.
+			group := l.group[:0]
+			for len(runs) > 0 && (left < leastRun || len(group)%leastRun > 0) {
+				n := min(left, leastRun-len(group)%leastRun)
+				for range n {
+					group = append(group, runs[0].level)
+				}
+				if left -= n; left == 0 {
+					if runs = runs[1:]; len(runs) > 0 {
+						left = runs[0].n
+					}
+				}
+			}
+			l.group = group
+			b = binary.AppendUvarint(b, uint64((len(group)+leastRun-1)/leastRun)<<1|1)
+			b = appendPacked(b, group, width)
+			if len(runs) == 0 {
+				return b
+			}
+			continue
+		}
+		if runs = runs[1:]; len(runs) == 0 {
+			return b
+		}
+		left = runs[0].n
+	}
 }
 
 // Sizes of DELTA_BINARY_PACKED.

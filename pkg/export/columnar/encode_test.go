@@ -59,20 +59,38 @@ func TestRuns(t *testing.T) {
 	}
 }
 
-// Levels are written like other values.
+// Levels are written as runs and read like other values. Levels that change often are packed.
 func TestLevelRuns(t *testing.T) {
-	levels := slices.Repeat(append([]uint8{0}, slices.Repeat([]uint8{1}, 99)...), 10)
-	b := appendRuns(nil, levels, 1)
-	if len(b) > 6*10 {
-		t.Errorf("10 lists of 100 values take %d bytes", len(b))
-	}
-	h, err := newRLEDecoder(b, 1)
-	if err != nil {
-		t.Fatal(err)
-	}
-	got := make([]uint8, len(levels))
-	if err := decodeRuns(&h, got); err != nil || !slices.Equal(got, levels) {
-		t.Errorf("%v: %v", err, got)
+	rng := rand.New(rand.NewPCG(2, 5))
+	var runs levelRuns
+	for _, most := range []int{1, 7, 20, 300} {
+		for width := 1; width <= 3; width++ {
+			for range 200 {
+				runs.reset()
+				var levels []uint8
+				for range rng.IntN(12) {
+					level, n := uint8(rng.IntN(1<<width)), rng.IntN(most+1)
+					runs.add(level, n)
+					levels = append(levels, slices.Repeat([]uint8{level}, n)...)
+				}
+				b := runs.appendTo(nil, width)
+				h, err := newRLEDecoder(b, width)
+				if err != nil {
+					t.Fatal(err)
+				}
+				got := make([]uint8, len(levels))
+				if err := decodeRuns(&h, got); err != nil || !slices.Equal(got, levels) || runs.n != len(levels) {
+					t.Fatalf("width %d: %v, %v, %d levels, want %v", width, got, err, runs.n, levels)
+				}
+				values := make([]uint32, len(levels))
+				for i, level := range levels {
+					values[i] = uint32(level)
+				}
+				if want := appendRuns(nil, values, width); !bytes.Equal(b, want) {
+					t.Fatalf("width %d, levels %v: % x, want % x", width, levels, b, want)
+				}
+			}
+		}
 	}
 }
 
@@ -237,8 +255,8 @@ func TestSharedTexts(t *testing.T) {
 			continue
 		}
 		s := shared.shared
-		if least, most := slices.MinFunc(want, bytes.Compare), slices.MaxFunc(want, bytes.Compare); !bytes.Equal(s.least, least) || !bytes.Equal(s.most, most) {
-			t.Fatalf("minimum %q, maximum %q, want %q and %q", s.least, s.most, least, most)
+		if least, most := slices.MinFunc(want, bytes.Compare), slices.MaxFunc(want, bytes.Compare); !bytes.Equal(s.least.text, least) || !bytes.Equal(s.most.text, most) {
+			t.Fatalf("minimum %q, maximum %q, want %q and %q", s.least.text, s.most.text, least, most)
 		}
 	}
 }

@@ -85,11 +85,14 @@ func (l *leafBatch) levels(e *pageEncoder, most uint8) {
 		end := outer.offset(row + 1)
 		switch {
 		case outer.isNull(row):
-			e.defs, e.reps = append(e.defs, present-1), append(e.reps, 0)
+			e.defs.add(present-1, 1)
+			e.reps.add(0, 1)
 		case begin == end:
-			e.defs, e.reps = append(e.defs, present), append(e.reps, 0)
+			e.defs.add(present, 1)
+			e.reps.add(0, 1)
 		case len(l.lists) == 1:
-			e.appendReps(end-begin, 0, 1)
+			e.reps.add(0, 1)
+			e.reps.add(1, end-begin-1)
 			e.appendDefs(l.values, begin, end, most)
 		default:
 			l.innerLevels(e, begin, end, present, most)
@@ -106,41 +109,29 @@ func (l *leafBatch) innerLevels(e *pageEncoder, from, to int, present, most uint
 	for i := from; i < to; i++ {
 		begin, end := inner.offset(i), inner.offset(i+1)
 		if begin == end {
-			e.defs, e.reps = append(e.defs, present+2), append(e.reps, rep)
+			e.defs.add(present+2, 1)
+			e.reps.add(rep, 1)
 		} else {
-			e.appendReps(end-begin, rep, 2)
+			e.reps.add(rep, 1)
+			e.reps.add(2, end-begin-1)
 			e.appendDefs(l.values, begin, end, most)
 		}
 		rep = 1
 	}
 }
 
-// appendReps appends n repetition levels: first, and next for the others.
-func (e *pageEncoder) appendReps(n int, first, next uint8) {
-	at := len(e.reps)
-	e.reps = slices.Grow(e.reps, n)[:at+n]
-	reps := e.reps[at:]
-	for i := range reps {
-		reps[i] = next
-	}
-	reps[0] = first
-}
-
 // appendDefs appends the definition levels of the values of c from index from up to index
 // to: most, or one less for null.
 func (e *pageEncoder) appendDefs(c *column, from, to int, most uint8) {
-	at := len(e.defs)
-	e.defs = slices.Grow(e.defs, to-from)[:at+to-from]
-	defs := e.defs[at:]
-	for i := range defs {
-		defs[i] = most
-	}
 	if c.nulls == 0 {
+		e.defs.add(most, to-from)
 		return
 	}
-	for i := range defs {
-		if c.isNull(from + i) {
-			defs[i]--
+	for ; from < to; from++ {
+		if c.isNull(from) {
+			e.defs.add(most-1, 1)
+		} else {
+			e.defs.add(most, 1)
 		}
 	}
 }
@@ -173,9 +164,13 @@ func (c *column) appendNumbers(b []int64) []int64 {
 		return b
 	}
 	kept := b[:at]
-	for i, v := range numbers {
-		if !c.isNull(i) {
-			kept = append(kept, v)
+	for i := 0; i < len(numbers); i++ {
+		for i+8 <= len(numbers) && i%8 == 0 && c.valid[i/8] == 0xff {
+			kept = append(kept, numbers[i:i+8]...)
+			i += 8
+		}
+		if i < len(numbers) && !c.isNull(i) {
+			kept = append(kept, numbers[i])
 		}
 	}
 	return kept

@@ -41,7 +41,7 @@ type pagePart struct {
 // A pageEncoder encodes pages. It keeps buffers between pages, and is for one goroutine.
 type pageEncoder struct {
 	zstd       *zstd.Encoder
-	defs, reps []uint8
+	defs, reps levelRuns
 	numbers    []int64
 	texts      [][]byte
 	page       []byte
@@ -96,7 +96,9 @@ func (e *pageEncoder) encode(p *pagePart) {
 func (e *pageEncoder) writePage(p *pagePart, batches []leafBatch, indices []uint32) int {
 	l := p.leaf
 	maxDef, maxRep := int(l.desc.MaxDefinitionLevel()), int(l.desc.MaxRepetitionLevel())
-	e.defs, e.reps, e.numbers, e.texts = e.defs[:0], e.reps[:0], e.numbers[:0], e.texts[:0]
+	e.defs.reset()
+	e.reps.reset()
+	e.numbers, e.texts = e.numbers[:0], e.texts[:0]
 	stats := pageStatistics{kind: l.kind}
 	levels, n := 0, 0
 	for i := range batches {
@@ -111,17 +113,17 @@ func (e *pageEncoder) writePage(p *pagePart, batches []leafBatch, indices []uint
 		case b.values.shared == nil:
 			e.texts = b.values.appendTexts(e.texts)
 		case b.values.shared.some:
-			stats.addText(b.values.shared.least)
-			stats.addText(b.values.shared.most)
+			stats.addText(b.values.shared.least.text)
+			stats.addText(b.values.shared.most.text)
 		}
 	}
 	page := e.page[:0]
 	if maxRep > 0 {
-		page = appendLevels(page, e.reps, maxRep)
+		page = appendLevels(page, &e.reps, maxRep)
 	}
 	if maxDef > 0 {
-		page = appendLevels(page, e.defs, maxDef)
-		levels = len(e.defs)
+		page = appendLevels(page, &e.defs, maxDef)
+		levels = e.defs.n
 	}
 	encoding := encodingPlain
 	switch {
@@ -179,9 +181,9 @@ func (e *pageEncoder) compress(p *pagePart, header func(dst []byte, compressed i
 }
 
 // appendLevels appends levels up to most, behind their length in bytes.
-func appendLevels(b []byte, levels []uint8, most int) []byte {
+func appendLevels(b []byte, levels *levelRuns, most int) []byte {
 	at := len(b)
-	b = appendRuns(append(b, 0, 0, 0, 0), levels, widthOf(most))
+	b = levels.appendTo(append(b, 0, 0, 0, 0), widthOf(most))
 	binary.LittleEndian.PutUint32(b[at:], uint32(len(b)-at-4))
 	return b
 }
@@ -257,6 +259,8 @@ type dictionary struct {
 	numbers []int64
 	// indices are of the values of the column that are not null.
 	indices []uint32
+	// plain and stored are the sizes of the values of the column, and of the distinct ones.
+	plain, stored int
 
 	byText   map[string]uint32
 	byNumber map[int64]uint32
@@ -270,57 +274,58 @@ func (d *dictionary) len() int { return len(d.texts) + len(d.numbers) }
 // smaller, or would be too large.
 func (d *dictionary) build(e *pageEncoder, p *pagePart) (ok bool) {
 	d.texts, d.numbers, d.indices = d.texts[:0], d.numbers[:0], d.indices[:0]
-	e.texts, e.numbers = e.texts[:0], e.numbers[:0]
-	var plain, stored int
-	if p.leaf.kind == parquet.Types.ByteArray {
-		for i := range p.batches {
-			e.texts = p.batches[i].values.appendTexts(e.texts)
-		}
-		plain, stored = d.addTexts(e.texts)
-	} else {
-		for i := range p.batches {
-			e.numbers = p.batches[i].values.appendNumbers(e.numbers)
-		}
-		plain, stored = len(e.numbers)*8, d.addNumbers(e.numbers)*8
-	}
-	return stored > 0 && stored <= maxDictionaryBytes && stored+len(d.indices)*d.width()/8 < plain
-}
-
-// addTexts adds texts, and returns their size and the size of the dictionary; stored is 0 if
-// there are too many.
-func (d *dictionary) addTexts(texts [][]byte) (plain, stored int) {
+	d.plain, d.stored = 0, 0
 	if d.byText == nil {
-		d.byText = map[string]uint32{}
+		d.byText, d.byNumber = map[string]uint32{}, map[int64]uint32{}
 	}
 	clear(d.byText)
-	var last []byte
-	at := uint32(0)
-	for i, s := range texts {
-		plain += 4 + len(s)
-		if i == 0 || !bytes.Equal(s, last) {
+	clear(d.byNumber)
+	clear(d.small[:])
+	for i := range p.batches {
+		if p.leaf.kind == parquet.Types.ByteArray {
+			ok = d.addTexts(p.batches[i].values)
+		} else {
+			e.numbers = p.batches[i].values.appendNumbers(e.numbers[:0])
+			ok = d.addNumbers(e.numbers)
+		}
+		if !ok {
+			return false
+		}
+	}
+	return d.stored > 0 && d.stored+len(d.indices)*d.width()/8 < d.plain
+}
+
+// addTexts adds the texts of c. ok is false if there are too many.
+func (d *dictionary) addTexts(c *column) (ok bool) {
+	var last []byte // with the index at, if some is set
+	at, some := uint32(0), false
+	for i, end := 0, 0; i < c.n; i++ {
+		begin := end
+		if end = c.offset(i + 1); c.isNull(i) {
+			continue
+		}
+		s := c.data[begin:end]
+		d.plain += 4 + len(s)
+		if !some || !bytes.Equal(s, last) {
 			known := false
 			if at, known = d.byText[string(s)]; !known {
 				at = uint32(len(d.texts))
-				if stored += 4 + len(s); at == maxDictionary || stored > maxDictionaryBytes {
-					return plain, 0
+				if d.stored += 4 + len(s); at == maxDictionary || d.stored > maxDictionaryBytes {
+					return false
 				}
 				d.byText[string(s)] = at
 				d.texts = append(d.texts, s)
 			}
-			last = s
+			last, some = s, true
 		}
 		d.indices = append(d.indices, at)
 	}
-	return plain, stored
+	return true
 }
 
-// addNumbers adds numbers, and returns how many are different; 0 if there are too many.
-func (d *dictionary) addNumbers(numbers []int64) int {
-	if d.byNumber == nil {
-		d.byNumber = map[int64]uint32{}
-	}
-	clear(d.byNumber)
-	clear(d.small[:])
+// addNumbers adds numbers. ok is false if there are too many different ones.
+func (d *dictionary) addNumbers(numbers []int64) (ok bool) {
+	d.plain += 8 * len(numbers)
 	for _, v := range numbers {
 		if uint64(v) < uint64(len(d.small)) {
 			if at := d.small[v]; at > 0 {
@@ -331,8 +336,8 @@ func (d *dictionary) addNumbers(numbers []int64) int {
 		at, known := d.byNumber[v]
 		if !known {
 			at = uint32(len(d.numbers))
-			if at == maxDictionary {
-				return 0
+			if d.stored += 8; at == maxDictionary || d.stored > maxDictionaryBytes {
+				return false
 			}
 			d.numbers = append(d.numbers, v)
 			if uint64(v) < uint64(len(d.small)) {
@@ -343,7 +348,7 @@ func (d *dictionary) addNumbers(numbers []int64) int {
 		}
 		d.indices = append(d.indices, at)
 	}
-	return len(d.numbers)
+	return true
 }
 
 // width returns the number of bits of an index. It is never 0, because some readers do not

@@ -17,7 +17,7 @@ type sharedTexts struct {
 	bytes    int     // of all texts as a whole
 	// least and most are the minimum and the maximum, if some is set.
 	some        bool
-	least, most []byte
+	least, most textBound
 	// envelope is of the last text, if that was not escaped; nil without one.
 	envelope *export.Envelope
 	memory   []byte
@@ -33,7 +33,7 @@ func (s *sharedTexts) appendValue(b []byte, v *export.Value) []byte {
 	if e == nil {
 		return append(b, s.append(v.Data)...)
 	}
-	if s.envelope != e || !utf8.Valid(v.Data) {
+	if s.envelope != e || !isASCII(v.Data) && !utf8.Valid(v.Data) {
 		s.memory = append(append(append(s.memory[:0], e.Front...), v.Data...), e.Back...)
 		b = append(b, s.append(s.memory)...)
 		if len(s.last) == len(s.memory) && len(e.Front) >= len(textEscape) { // it was not escaped, as no other text in e
@@ -56,9 +56,11 @@ func (s *sharedTexts) appendValue(b []byte, v *export.Value) []byte {
 		shared += n
 		back = back[n:]
 	}
-	s.last = append(append(s.last[:shared], data...), back...)
+	before := len(b)
+	b = append(append(b, data...), back...)
+	s.last = append(s.last[:shared], b[before:]...)
 	s.added(shared)
-	return append(append(b, data...), back...)
+	return b
 }
 
 // append adds text and returns its rest, as it is in the file. The rest is valid until the next
@@ -86,14 +88,52 @@ func (s *sharedTexts) append(text []byte) (rest []byte) {
 func (s *sharedTexts) added(shared int) {
 	s.prefixes = append(s.prefixes, int32(shared))
 	s.bytes += len(s.last)
-	switch {
-	case !s.some:
-		s.some, s.least, s.most = true, append(s.least[:0], s.last...), append(s.most[:0], s.last...)
-	case bytes.Compare(s.last, s.least) < 0:
-		s.least = append(s.least[:0], s.last...)
-	case bytes.Compare(s.last, s.most) > 0:
-		s.most = append(s.most[:0], s.last...)
+	if !s.some {
+		s.some = true
+		s.least.set(s.last)
+		s.most.set(s.last)
+		return
 	}
+	if s.least.order(s.last, shared) < 0 {
+		s.least.set(s.last)
+	}
+	if s.most.order(s.last, shared) > 0 {
+		s.most.set(s.last)
+	}
+}
+
+// A textBound is the minimum or the maximum of texts.
+type textBound struct {
+	text   []byte
+	shared int // number of bytes at the start of text that the last text has, too
+}
+
+// set makes last, the last text, the bound.
+func (b *textBound) set(last []byte) {
+	b.text, b.shared = append(b.text[:0], last...), len(last)
+}
+
+// order returns a number below 0 if last, the last text, comes before the bound, above 0 if it
+// comes behind the bound, and 0 if last is no new bound. last shares bytes with the text before, which was
+// the last one of the previous call.
+func (b *textBound) order(last []byte, shared int) int {
+	if shared > b.shared {
+		return 0 // on the same side of the bound as the text before
+	}
+	b.shared = shared + commonPrefix(last[shared:], b.text[shared:])
+	if b.shared < len(last) && b.shared < len(b.text) {
+		return int(last[b.shared]) - int(b.text[b.shared])
+	}
+	return len(last) - len(b.text)
+}
+
+// isASCII reports whether all bytes of b are ASCII.
+func isASCII(b []byte) bool {
+	all := byte(0)
+	for _, x := range b {
+		all |= x
+	}
+	return all < utf8.RuneSelf
 }
 
 // appendNull adds a null.
@@ -107,11 +147,12 @@ func (s *sharedTexts) appendAll(o *sharedTexts) {
 		return
 	}
 	s.last = append(s.last[:0], o.last...)
-	if !s.some || bytes.Compare(o.least, s.least) < 0 {
-		s.least = append(s.least[:0], o.least...)
+	if !s.some || bytes.Compare(o.least.text, s.least.text) < 0 {
+		s.least.set(o.least.text)
 	}
-	if !s.some || bytes.Compare(o.most, s.most) > 0 {
-		s.most = append(s.most[:0], o.most...)
+	if !s.some || bytes.Compare(o.most.text, s.most.text) > 0 {
+		s.most.set(o.most.text)
 	}
 	s.some = true
+	s.least.shared, s.most.shared = commonPrefix(s.last, s.least.text), commonPrefix(s.last, s.most.text)
 }
