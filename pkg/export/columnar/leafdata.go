@@ -142,24 +142,26 @@ func (c *column) appendNumbers(b []int64) []int64 {
 	at := len(b)
 	b = slices.Grow(b, c.n)[:at+c.n]
 	numbers := b[at:]
+	data := c.data
 	switch c.width {
 	case 0:
 		for i := range numbers {
-			numbers[i] = int64(c.data[i/8] >> (i % 8) & 1)
+			numbers[i] = int64(data[i/8] >> (i % 8) & 1)
 		}
 	case 1:
 		for i := range numbers {
-			numbers[i] = int64(int8(c.data[i]))
+			numbers[i] = int64(int8(data[i]))
 		}
 	case 4:
-		for i := range numbers {
-			numbers[i] = int64(int32(binary.LittleEndian.Uint32(c.data[4*i:])))
+		for ; len(numbers) > 0 && len(data) >= 4; numbers, data = numbers[1:], data[4:] {
+			numbers[0] = int64(int32(binary.LittleEndian.Uint32(data)))
 		}
 	default:
-		for i := range numbers {
-			numbers[i] = int64(binary.LittleEndian.Uint64(c.data[8*i:]))
+		for ; len(numbers) > 0 && len(data) >= 8; numbers, data = numbers[1:], data[8:] {
+			numbers[0] = int64(binary.LittleEndian.Uint64(data))
 		}
 	}
+	numbers = b[at:]
 	if c.nulls == 0 {
 		return b
 	}
