@@ -170,9 +170,19 @@ func (d *Decoder) choice(index int) *choice {
 			return &d.a.choices[i]
 		}
 	}
-	d.a.choices = append(d.a.choices, choice{index: index, last: -1})
-	return &d.a.choices[len(d.a.choices)-1]
+	n := len(d.a.choices)
+	d.a.choices = slices.Grow(d.a.choices, 1)[:n+1]
+	c := &d.a.choices[n]
+	text := c.text[:0] // memory of an earlier answer
+	if cap(text) > maxKeptText {
+		text = nil
+	}
+	*c = choice{index: index, last: -1, text: text}
+	return c
 }
+
+// maxKeptText bounds the memory for the text of a choice that is kept for later answers, in bytes.
+const maxKeptText = 1 << 20
 
 // assume counts each response as a token event, except errors, a response that pa-record
 // marked as the end of the stream, and responses that another tool's file marks as

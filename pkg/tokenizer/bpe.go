@@ -220,13 +220,10 @@ func (b *bpe) words() (pieces []string, ids []uint32) {
 	return pieces, ids
 }
 
-// wordEnd returns the first position where piece can be cut, or its length. Cuts do not
+// wordEnd returns the first position before a blank where piece can be cut, or its length. Cuts do not
 // change the ids, and the parts repeat more often than whole pieces, which makes the cache
 // effective.
 func (b *bpe) wordEnd(piece string) int {
-	if b.anywhere {
-		return b.joined.next(piece)
-	}
 	n := utf8.RuneLen(b.mark)
 	for i := 0; ; {
 		at := strings.IndexRune(piece[i:], b.mark)

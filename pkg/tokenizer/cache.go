@@ -1,5 +1,7 @@
 package tokenizer
 
+import "slices"
+
 // A wordCache maps pieces to ids, with separate tables for short and long pieces. Entries
 // have fixed sizes and a position that depends only on the hash; a new piece replaces an
 // old one. The cache is therefore bounded, does not allocate, and costs the garbage
@@ -20,9 +22,8 @@ const (
 	longIDs     = 11
 )
 
-// A shortKey identifies a piece of at most shortLength bytes. It holds the length of the
-// piece and bytes from both ends: eight if the piece has so many, else four, else all.
-// Different pieces have different keys.
+// A shortKey identifies a piece of at most shortLength bytes: its first eight bytes, the bytes
+// after them, both filled with zeros, and its length.
 type shortKey struct {
 	head, tail uint64
 	size       uint8
@@ -47,16 +48,23 @@ func newWordCache() *wordCache {
 	return &wordCache{make([]shortEntry, 1<<shortBits), make([]longEntry, longEntries)}
 }
 
-// keyOf returns the key of a short, non-empty piece.
-func keyOf(w string) shortKey {
-	n := len(w)
+// keyOf returns the key of the short, non-empty piece text[begin:end].
+func keyOf(text string, begin, end int) shortKey {
+	n := end - begin
+	if begin+shortLength <= len(text) { // without branches, which the processor guesses wrong
+		w := text[begin : begin+shortLength]
+		head := load64(w) & (^uint64(0) >> (64 - 8*min(n, 8)))
+		tail := load64(w[8:]) & (1<<(8*(max(n, 8)-8)) - 1)
+		return shortKey{head, tail, uint8(n)}
+	}
+	w := text[begin:end]
 	switch {
 	case n >= 8:
-		return shortKey{load64(w), load64(w[n-8:]), uint8(n)}
+		return shortKey{load64(w), load64(w[n-8:]) >> (8 * (16 - n)), uint8(n)}
 	case n >= 4:
-		return shortKey{uint64(load32(w)), uint64(load32(w[n-4:])), uint8(n)}
+		return shortKey{uint64(load32(w)) | uint64(load32(w[n-4:]))<<(8*(n-4)), 0, uint8(n)}
 	}
-	return shortKey{uint64(w[0]) | uint64(w[n/2])<<8, uint64(w[n-1]), uint8(n)}
+	return shortKey{uint64(w[0]) | uint64(w[n/2])<<(8*(n/2)) | uint64(w[n-1])<<(8*(n-1)), 0, uint8(n)}
 }
 
 func load64(s string) uint64 {
@@ -87,10 +95,11 @@ func (c *wordCache) appendShort(dst []uint32, k shortKey) ([]uint32, bool) {
 			return dst, false
 		}
 	}
-	if e.n == 1 {
-		return append(dst, e.ids[0]), true
-	}
-	return append(dst, e.ids[:e.n]...), true
+	// All ids are copied, because a copy of a fixed size takes less time than one of e.n ids.
+	n := len(dst)
+	dst = slices.Grow(dst, shortIDs)[:n+shortIDs]
+	*(*[shortIDs]uint32)(dst[n:]) = e.ids
+	return dst[:n+int(e.n)], true
 }
 
 // putShort stores the ids of a short piece, unless there are too many.

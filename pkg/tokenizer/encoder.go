@@ -1,6 +1,9 @@
 package tokenizer
 
-import "hash/maphash"
+import (
+	"hash/maphash"
+	"math/bits"
+)
 
 // An encoder holds the working memory of one call of Encode or Count, and a cache of
 // earlier pieces. It serves one call at a time.
@@ -75,7 +78,11 @@ func (e *encoder) encodePart(dst []uint32, p piece) []uint32 {
 	case isolate: // the same as below without a list of pieces
 		for i := 0; i < len(p.text); {
 			end := pre.next(p.text, i)
-			dst = e.encodePiece(dst, p.text[i:end])
+			if e.t.cutter == nil {
+				dst = e.encodeWord(dst, p.text, i, end)
+			} else {
+				dst = e.encodePiece(dst, p.text[i:end])
+			}
 			i = end
 		}
 		return dst
@@ -89,23 +96,39 @@ func (e *encoder) encodePart(dst []uint32, p piece) []uint32 {
 }
 
 func (e *encoder) encodePiece(dst []uint32, p string) []uint32 {
-	if e.t.cutter == nil {
-		return e.encodeWord(dst, p)
+	switch c := e.t.cutter; {
+	case p == "":
+		return dst
+	case c == nil:
+		return e.encodeWord(dst, p, 0, len(p))
+	case c.anywhere:
+		begin := 0
+		for from := 0; from < len(p); from += 64 {
+			for cuts := c.joined.cuts(p, from); cuts != 0; cuts &= cuts - 1 {
+				end := from + bits.TrailingZeros64(cuts)
+				dst = e.encodeWord(dst, p, begin, end)
+				begin = end
+			}
+		}
+		return e.encodeWord(dst, p, begin, len(p))
+	default:
+		for begin := 0; begin < len(p); {
+			end := begin + c.wordEnd(p[begin:])
+			dst = e.encodeWord(dst, p, begin, end)
+			begin = end
+		}
+		return dst
 	}
-	for p != "" {
-		end := e.t.cutter.wordEnd(p)
-		dst = e.encodeWord(dst, p[:end])
-		p = p[end:]
-	}
-	return dst
 }
 
-// encodeWord encodes a word. It tries the cache of short words first, then encodeLong.
-func (e *encoder) encodeWord(dst []uint32, w string) []uint32 {
+// encodeWord encodes the word text[begin:end], which is not empty. It tries the cache of short words first,
+// then encodeLong.
+func (e *encoder) encodeWord(dst []uint32, text string, begin, end int) []uint32 {
+	w := text[begin:end]
 	if len(w) > shortLength {
 		return e.encodeLong(dst, w)
 	}
-	key := keyOf(w)
+	key := keyOf(text, begin, end)
 	dst, ok := e.cache.appendShort(dst, key)
 	if ok {
 		return dst

@@ -67,24 +67,30 @@ func (t *joinTable) has(a, b rune) bool {
 	return t.others[word]&bit != 0
 }
 
-// next returns the first position in s where s can be cut, or the length of s.
-func (t *joinTable) next(s string) int {
-	for i := 1; i < len(s); i++ {
-		a, b := s[i-1], s[i]
-		if (a | b) < utf8.RuneSelf {
-			if t.ascii[a][b>>6]>>(b&63)&1 == 0 {
-				return i
-			}
-			continue
-		}
-		if !utf8.RuneStart(b) {
-			continue
-		}
-		before, _ := utf8.DecodeLastRuneInString(s[:i])
-		after, _ := utf8.DecodeRuneInString(s[i:])
-		if !t.has(before, after) {
-			return i
-		}
+// cuts returns the positions from from up to from+63 where s, which is UTF-8, can be cut: bit k is set if s can
+// be cut before s[from+k]. It has no branch for each cut, because the processor would guess it wrong.
+func (t *joinTable) cuts(s string, from int) uint64 {
+	part := s[from:min(from+64, len(s))]
+	before := byte(0)
+	if from > 0 {
+		before = s[from-1]
 	}
-	return len(s)
+	cuts := uint64(0)
+	for k := range len(part) {
+		b := part[k]
+		if before|b < utf8.RuneSelf {
+			cuts |= ^(t.ascii[before&0x7f][b>>6&1] >> (b & 63)) & 1 << (k & 63)
+		} else if utf8.RuneStart(b) && from+k > 0 {
+			first, _ := utf8.DecodeLastRuneInString(s[:from+k])
+			second, _ := utf8.DecodeRuneInString(s[from+k:])
+			if !t.has(first, second) {
+				cuts |= 1 << (k & 63)
+			}
+		}
+		before = b
+	}
+	if from == 0 {
+		cuts &^= 1 // the start
+	}
+	return cuts
 }

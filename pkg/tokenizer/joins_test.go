@@ -1,7 +1,9 @@
 package tokenizer
 
 import (
+	"math/bits"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/pa-tools/pa/internal/testenv"
@@ -30,16 +32,29 @@ func TestJoinTable(t *testing.T) {
 			t.Errorf("has(%q, %q) = %v", test.a, test.b, got)
 		}
 	}
-	for text, want := range map[string]int{
-		"": 0, "a": 1, "abc": 3, "ab!": 2, "abab": 2, "  ab": 4, "ab ab": 2, "été": 3, "t東": 1,
+	for text, want := range map[string][]int{
+		"": nil, "a": nil, "abc": nil, "ab!": {2}, "abab": {2}, "  ab": nil, "ab ab": {2}, "été": {3}, "t東": {1}, "東京": {3},
+		"ab!a": {2, 3}, "\x00a": {1},
 	} {
-		if got := j.next(text); got != want {
-			t.Errorf("next(%q) = %d, want %d", text, got, want)
+		// Starts at every place in and across the blocks of 64 bytes.
+		for before := range 130 {
+			var got []int
+			whole := strings.Repeat("\x00", before) + text
+			for from := 0; from < len(whole); from += 64 {
+				for cuts := j.cuts(whole, from); cuts != 0; cuts &= cuts - 1 {
+					if at := from + bits.TrailingZeros64(cuts) - before; at > 0 {
+						got = append(got, at)
+					}
+				}
+			}
+			if !slices.Equal(got, want) {
+				t.Errorf("%q behind %d bytes is cut at %v, want %v", text, before, got, want)
+			}
 		}
 	}
 }
 
-// TestCutsChangeNothing checks that cutting pieces at wordEnd does not change their ids.
+// TestCutsChangeNothing checks that cutting pieces does not change their ids.
 func TestCutsChangeNothing(t *testing.T) {
 	c := readConformance(t)
 	anywhere := 0
