@@ -7,14 +7,14 @@
 //	err := s.Sorted(func(block []int64) { use(block) }) // 1, 2, 3
 //
 // The Sorters of a [Memory] share its bytes. A Sorter keeps its values in runs. When
-// the bytes are spent, the Sorter that holds most of them sorts its runs and moves them to a
-// temporary file. Sorted sorts the other runs, merges all runs and passes the values on in
+// the bytes are spent, the Sorter that holds most of them moves its runs to a temporary file, in the
+// order of Add. Sorted sorts all runs, merges them and passes the values on in
 // ascending order, so a caller can sum them up without keeping them. Pick returns only the values
-// at given places, and sorts no more values than it needs.
+// at given places, and sorts no more values than it needs. InOrder reads the values in the order of Add.
 //
-// Values from 0 to 2³²−1 take 4 bytes in memory, and all values 8 from the first other one on.
-// A run in the file holds the differences between successive values as uvarints, modulo 2⁶⁴. The
-// first difference is to 0. Timing data of a million values takes 1 to 3 bytes a value.
+// Values from 0 to 2³²−1 take 4 bytes, and all values 8 from the first other one on. Sorted replaces a
+// run in the file by the differences between successive values as uvarints, modulo 2⁶⁴. The
+// first difference is to 0. Timing data of a million values then takes 1 to 3 bytes a value.
 //
 // A Memory and its Sorters are for one goroutine.
 package extsort

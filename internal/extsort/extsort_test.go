@@ -133,9 +133,13 @@ func TestFileFull(t *testing.T) {
 	for i := int64(5_000); i < 10_000; i++ {
 		s.Add(-i)
 	}
+	if len(s.stored) != written {
+		t.Errorf("%d runs in the file, want %d", len(s.stored), written)
+	}
+	// The sorted runs are not written either: they stay in memory.
 	got, stored := sorted(t, s)
-	if stored != written || len(got) != 10_000 || !slices.IsSorted(got) || got[0] != -9999 {
-		t.Errorf("%d values, %d runs in the file, want %d", len(got), stored, written)
+	if stored != 0 || len(got) != 10_000 || !slices.IsSorted(got) || got[0] != -9999 {
+		t.Errorf("%d values, %d sorted runs in the file", len(got), stored)
 	}
 	if err := m.Full(); err == nil || !strings.Contains(err.Error(), "make room") {
 		t.Errorf("%v", err)
@@ -152,7 +156,7 @@ func TestFileUnreadable(t *testing.T) {
 	if err := m.file.Truncate(m.size / 2); err != nil {
 		t.Fatal(err)
 	}
-	if err := s.Sorted(func([]int64) {}); err == nil || !strings.Contains(err.Error(), "read sorted values back") {
+	if err := s.Sorted(func([]int64) {}); err == nil || !strings.Contains(err.Error(), "read values back") {
 		t.Errorf("%v", err)
 	}
 }
@@ -174,6 +178,73 @@ func TestFileIsRemoved(t *testing.T) {
 	left, err := os.ReadDir(dir)
 	if err != nil || len(left) != 0 {
 		t.Errorf("%v, %v", left, err)
+	}
+}
+
+// The values come back in the order of Add, whatever the size of a read is, from memory and from the
+// file, until they are sorted.
+func TestInOrder(t *testing.T) {
+	rng := rand.New(rand.NewPCG(7, 8))
+	for _, bytes := range []int64{0, 50_000, 200_000} {
+		for _, wideFrom := range []int{0, 20_000, 100_000} {
+			m := newMemory(t, bytes)
+			s := m.NewSorter()
+			want := make([]int64, 60_000)
+			for i := range want {
+				want[i] = rng.Int64N(1 << 32)
+				if i >= wideFrom && i%100 == 0 {
+					want[i] = -want[i] << 8
+				}
+				s.Add(want[i])
+			}
+			if bytes > 0 && len(s.stored) == 0 {
+				t.Fatalf("no run of %d bytes is in the file", bytes)
+			}
+			for range 2 {
+				r := s.InOrder()
+				var got []int64
+				for {
+					buf := make([]int64, 1+rng.IntN(3000))
+					n, err := r.Read(buf)
+					if err != nil {
+						t.Fatal(err)
+					}
+					got = append(got, buf[:n]...)
+					if n < len(buf) {
+						break
+					}
+				}
+				if !slices.Equal(got, want) {
+					t.Fatalf("%d bytes, wide from %d: %d values in another order", bytes, wideFrom, len(got))
+				}
+			}
+			if _, err := s.Pick([]int{0, 5}); err != nil {
+				t.Fatal(err)
+			}
+			slices.Sort(want)
+			if got, _ := sorted(t, s); !slices.Equal(got, want) {
+				t.Errorf("%d bytes, wide from %d: not sorted", bytes, wideFrom)
+			}
+			func() {
+				defer func() {
+					if recover() == nil {
+						t.Error("an order after sorting")
+					}
+				}()
+				s.InOrder()
+			}()
+		}
+	}
+	m := newMemory(t, 20_000)
+	s := m.NewSorter()
+	for i := range int64(20_000) {
+		s.Add(i)
+	}
+	if err := m.file.Truncate(m.size / 2); err != nil {
+		t.Fatal(err)
+	}
+	if n, err := s.InOrder().Read(make([]int64, 20_000)); err == nil || n == 0 || n >= 20_000 {
+		t.Errorf("%d values, %v from half a file", n, err)
 	}
 }
 

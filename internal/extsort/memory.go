@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"math/bits"
 	"os"
 
 	"github.com/pa-tools/pa/internal/spool"
@@ -20,7 +21,8 @@ const (
 )
 
 // A Memory bounds the bytes that the values of its Sorters take in memory. Sorting takes up to
-// 12 MiB more and keeps them. While it runs, a merge takes up to 10 MiB and Pick up to 19 MiB.
+// 12 MiB more and keeps them, and 16 MiB while it sorts runs of the file. While it runs, a merge takes
+// up to 10 MiB and Pick up to 20 MiB.
 type Memory struct {
 	max     int64 // 0: no bound
 	used    int64 // capacity of the Sorters' runs
@@ -87,31 +89,84 @@ func (m *Memory) makeRoom(n int64) {
 	}
 }
 
-// write appends sorted values to the file.
-func (m *Memory) write(sorted run) (storedRun, error) {
-	if m.file == nil {
-		f, err := spool.CreateTemporary(m.dir, "pa-sort-*")
-		if err != nil {
-			return storedRun{}, fmt.Errorf("sort in a temporary file: %w; set TMPDIR to a folder that can be written", err)
-		}
-		m.file = f
+// writeRaw appends the values of a run to the file in their order, 4 or 8 bytes each.
+func (m *Memory) writeRaw(r *run) (storedRun, error) {
+	if err := m.openFile(); err != nil {
+		return storedRun{}, err
 	}
-	r := storedRun{from: m.size, to: m.size, n: sorted.len()}
-	buf := make([]byte, 0, min(writeBytes, binary.MaxVarintLen64*(sorted.len()+1)))
-	last := int64(0)
+	stored := storedRun{from: m.size, n: r.len(), raw: rawWide}
+	if len(r.narrow) > 0 {
+		stored.raw = rawNarrow
+	}
+	stored.to = stored.from + int64(stored.raw)*int64(stored.n)
+	buf := make([]byte, 0, min(writeBytes, int(stored.to-stored.from)))
+	at := stored.from
+	for i := range stored.n {
+		if stored.raw == rawNarrow {
+			buf = binary.LittleEndian.AppendUint32(buf, r.narrow[i])
+		} else {
+			buf = binary.LittleEndian.AppendUint64(buf, uint64(r.wide[i]))
+		}
+		if len(buf) == cap(buf) || i == stored.n-1 {
+			if _, err := m.file.WriteAt(buf, at); err != nil {
+				return storedRun{}, errors.Join(m.writeError(err), m.file.Truncate(m.size))
+			}
+			at += int64(len(buf))
+			buf = buf[:0]
+		}
+	}
+	m.size = stored.to
+	return stored, nil
+}
+
+// writeSorted writes sorted values in the place of old, a run of the file with the same values, or
+// at the end of the file if they do not fit there.
+func (m *Memory) writeSorted(sorted *run, old storedRun) (storedRun, error) {
+	size, last := int64(0), int64(0)
+	for i := range sorted.len() {
+		v := sorted.at(i)
+		size += int64(uvarintLen(uint64(v) - uint64(last)))
+		last = v
+	}
+	r := storedRun{from: old.from, n: sorted.len()}
+	if size > old.to-old.from {
+		r.from = m.size
+	}
+	r.to = r.from
+	buf := make([]byte, 0, writeBytes)
+	last = 0
 	for i := range r.n {
 		v := sorted.at(i)
 		buf = binary.AppendUvarint(buf, uint64(v)-uint64(last))
 		last = v
 		if len(buf) > cap(buf)-binary.MaxVarintLen64 || i == r.n-1 {
 			if _, err := m.file.WriteAt(buf, r.to); err != nil {
-				err = fmt.Errorf("sort in a temporary file in %s: %w; make room there, or set TMPDIR to a larger disk", cmp.Or(m.dir, os.TempDir()), err)
-				return storedRun{}, errors.Join(err, m.file.Truncate(m.size))
+				return storedRun{}, m.writeError(err)
 			}
 			r.to += int64(len(buf))
 			buf = buf[:0]
 		}
 	}
-	m.size = r.to
+	m.size = max(m.size, r.to)
 	return r, nil
+}
+
+// uvarintLen returns the number of bytes of v as a uvarint.
+func uvarintLen(v uint64) int { return (bits.Len64(v|1) + 6) / 7 }
+
+// openFile creates the temporary file unless it exists.
+func (m *Memory) openFile() error {
+	if m.file != nil {
+		return nil
+	}
+	f, err := spool.CreateTemporary(m.dir, "pa-sort-*")
+	if err != nil {
+		return fmt.Errorf("sort in a temporary file: %w; set TMPDIR to a folder that can be written", err)
+	}
+	m.file = f
+	return nil
+}
+
+func (m *Memory) writeError(err error) error {
+	return fmt.Errorf("sort in a temporary file in %s: %w; make room there, or set TMPDIR to a larger disk", cmp.Or(m.dir, os.TempDir()), err)
 }

@@ -22,15 +22,28 @@ const leastWindow = 1 << 8
 
 // A storedRun is a run in the file.
 type storedRun struct {
-	from, to int64 // bytes of the file
-	n        int   // values
+	from, to int64   // bytes of the file
+	n        int     // values
+	raw      rawSize // 0: the differences of sorted values
 }
+
+// A rawSize is the number of bytes of each value of a run that is stored as it came.
+type rawSize int64
+
+const (
+	rawNarrow rawSize = 4
+	rawWide   rawSize = 8
+)
 
 // Sorted calls f with all values in ascending order, a block at a time. f must not keep the
 // block or change it. Sorted may be called again. An error means that the temporary file
 // could not be read, so that values are missing.
 func (s *Sorter) Sorted(f func(block []int64)) error {
 	s.endRun()
+	s.sorted = true
+	if err := s.sortStored(); err != nil {
+		return err
+	}
 	window := max(blockValues/max(len(s.runs)+len(s.stored), 1), leastWindow)
 	var all []*cursor
 	for i := range s.runs {
@@ -160,11 +173,8 @@ func (c *cursor) fillStored(file io.ReaderAt) error {
 		c.bytes = make([]byte, 2*c.size+binary.MaxVarintLen64)
 	}
 	b := c.bytes[:min(int64(len(c.bytes)), c.stored.to-c.stored.from)]
-	if n, err := file.ReadAt(b, c.stored.from); n < len(b) {
-		if errors.Is(err, io.EOF) {
-			err = io.ErrUnexpectedEOF
-		}
-		return fmt.Errorf("read sorted values back from the temporary file: %w", err)
+	if err := readBack(file, b, c.stored.from); err != nil {
+		return err
 	}
 	used := 0
 	for len(c.window) < c.size && c.stored.n > 0 {
@@ -178,8 +188,19 @@ func (c *cursor) fillStored(file io.ReaderAt) error {
 		c.stored.n--
 	}
 	if used == 0 {
-		return errors.New("read sorted values back from the temporary file: its content changed")
+		return errors.New("read values back from the temporary file: its content changed")
 	}
 	c.stored.from += int64(used)
+	return nil
+}
+
+// readBack fills b from the offset of the file.
+func readBack(file io.ReaderAt, b []byte, offset int64) error {
+	if n, err := file.ReadAt(b, offset); n < len(b) {
+		if errors.Is(err, io.EOF) {
+			err = io.ErrUnexpectedEOF
+		}
+		return fmt.Errorf("read values back from the temporary file: %w", err)
+	}
 	return nil
 }

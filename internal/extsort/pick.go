@@ -1,6 +1,7 @@
 package extsort
 
 import (
+	"errors"
 	"math"
 	"math/bits"
 	"runtime"
@@ -20,12 +21,12 @@ const (
 )
 
 // Pick returns the values at the indexes in ascending order: index 0 is the least value. The
-// indexes are in ascending order, from 0 and below Len. Many values in memory are counted in
+// indexes are in ascending order, from 0 and below Len. Many values are counted in
 // ranges, and only the ranges with an index are sorted. An error means that the temporary file
 // could not be read.
 func (s *Sorter) Pick(indexes []int) ([]int64, error) {
-	if values, ok := s.pickCounted(indexes); ok {
-		return values, nil
+	if values, ok, err := s.pickCounted(indexes); ok || err != nil {
+		return values, err
 	}
 	values := make([]int64, 0, len(indexes))
 	passed := 0
@@ -38,13 +39,15 @@ func (s *Sorter) Pick(indexes []int) ([]int64, error) {
 	return values, err
 }
 
-// pickCounted picks from narrow values in memory. It reports whether it could.
-func (s *Sorter) pickCounted(indexes []int) (values []int64, ok bool) {
-	if s.wide || len(s.stored) > 0 || s.n < leastPick || uint64(s.n) > math.MaxUint32 { // more than the counters count
-		return nil, false
+// pickCounted picks from narrow values that are in the order of Add. It reports whether it could.
+func (s *Sorter) pickCounted(indexes []int) (values []int64, ok bool, err error) {
+	if s.wide || s.sorted && len(s.stored) > 0 || s.n < leastPick || uint64(s.n) > math.MaxUint32 { // more than the counters count
+		return nil, false, nil
 	}
 	parts := s.pickParts()
-	eachPart(parts, (*pickPart).count)
+	if err := eachPart(parts, (*pickPart).count); err != nil {
+		return nil, false, err
+	}
 	var counts [ranges]uint32
 	for _, p := range parts {
 		for r, n := range p.counts {
@@ -66,7 +69,7 @@ func (s *Sorter) pickCounted(indexes []int) (values []int64, ok bool) {
 		}
 	}
 	if collected > s.n/mostPick || s.memory.max > 0 && collected > mostCollected {
-		return nil, false
+		return nil, false, nil
 	}
 	all := make([]uint32, collected)
 	room := all
@@ -74,17 +77,21 @@ func (s *Sorter) pickCounted(indexes []int) (values []int64, ok bool) {
 		n := parts[i].wanted(&wanted)
 		parts[i].collected, room = room[:0:n], room[n:]
 	}
-	eachPart(parts, func(p *pickPart) { p.collect(&wanted) })
+	if err := eachPart(parts, func(p *pickPart) error { return p.collect(&wanted) }); err != nil {
+		return nil, false, err
+	}
 	s.memory.narrow = quantile.SortWith(all, s.memory.narrow)
 	for _, at := range places {
 		values = append(values, int64(all[at]))
 	}
-	return values, true
+	return values, true, nil
 }
 
 // A pickPart is a part of the values, for one core.
 type pickPart struct {
-	values    [][]uint32
+	memory    *Memory
+	stored    []storedRun
+	values    [][]uint32      // in memory
 	counts    *[ranges]uint32 // of the values in each range
 	collected []uint32        // from the wanted ranges; has the capacity
 }
@@ -93,7 +100,7 @@ type pickPart struct {
 func (s *Sorter) pickParts() []pickPart {
 	parts := make([]pickPart, min(runtime.GOMAXPROCS(0), mostParts))
 	for i := range parts {
-		parts[i].counts = new([ranges]uint32)
+		parts[i].memory, parts[i].counts = s.memory, new([ranges]uint32)
 	}
 	for _, r := range append(slices.Clip(s.runs), s.last) {
 		for i := range parts {
@@ -101,15 +108,42 @@ func (s *Sorter) pickParts() []pickPart {
 			parts[i].values = append(parts[i].values, r.narrow[i*n/len(parts):(i+1)*n/len(parts)])
 		}
 	}
+	for _, r := range s.stored {
+		n := r.n
+		for i := range parts {
+			var part storedRun
+			part, r = r.split((i+1)*n/len(parts) - i*n/len(parts))
+			parts[i].stored = append(parts[i].stored, part)
+		}
+	}
 	return parts
 }
 
-func (p *pickPart) count() {
+// each calls f with all values of the part, many at a time.
+func (p *pickPart) each(f func(values []uint32)) error {
 	for _, values := range p.values {
+		f(values)
+	}
+	var buffer rawBuffer
+	for _, rest := range p.stored {
+		for rest.n > 0 {
+			var next storedRun
+			next, rest = rest.split(int(readBytes / rawNarrow))
+			if err := p.memory.readRaw(next, &buffer); err != nil {
+				return err
+			}
+			f(buffer.values.narrow)
+		}
+	}
+	return nil
+}
+
+func (p *pickPart) count() error {
+	return p.each(func(values []uint32) {
 		for _, v := range values {
 			p.counts[rangeOf(v)]++
 		}
-	}
+	})
 }
 
 // wanted returns the number of values in the wanted ranges.
@@ -123,23 +157,25 @@ func (p *pickPart) wanted(wanted *[ranges]bool) int {
 	return n
 }
 
-func (p *pickPart) collect(wanted *[ranges]bool) {
-	for _, values := range p.values {
+func (p *pickPart) collect(wanted *[ranges]bool) error {
+	return p.each(func(values []uint32) {
 		for _, v := range values {
 			if wanted[rangeOf(v)] {
 				p.collected = append(p.collected, v)
 			}
 		}
-	}
+	})
 }
 
 // eachPart calls f for all parts at once.
-func eachPart(parts []pickPart, f func(*pickPart)) {
+func eachPart(parts []pickPart, f func(*pickPart) error) error {
+	errs := make([]error, len(parts))
 	var running sync.WaitGroup
 	for i := range parts {
-		running.Go(func() { f(&parts[i]) })
+		running.Go(func() { errs[i] = f(&parts[i]) })
 	}
 	running.Wait()
+	return errors.Join(errs...)
 }
 
 const (

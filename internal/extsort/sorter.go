@@ -13,8 +13,9 @@ type Sorter struct {
 	n      int
 	last   run         // values in the order of Add
 	wide   bool        // a value did not fit a uint32
-	runs   []run       // in memory; sorted when they are merged or stored
+	runs   []run       // in memory, before last and after stored; sorted when they are merged
 	stored []storedRun // in the file
+	sorted bool        // the order of Add is lost
 }
 
 // A run holds values in memory: narrow ones, which take half the memory, or others.
@@ -137,24 +138,51 @@ func (s *Sorter) bytes() int64 {
 	return n
 }
 
-// spill moves all runs to the file. After an error, the runs that are not in the file stay
-// in memory.
+// spill moves all runs to the file, in their order. After an error, the runs that are not in the file
+// stay in memory.
 func (s *Sorter) spill() error {
 	s.endRun()
 	for len(s.runs) > 0 {
-		r := s.runs[len(s.runs)-1]
-		s.memory.sort(&r)
-		stored, err := s.memory.write(r)
+		r := s.runs[0]
+		stored, err := s.memory.writeRaw(&r)
 		if err != nil {
 			return err
 		}
 		s.stored = append(s.stored, stored)
-		s.runs[len(s.runs)-1] = run{}
-		s.runs = s.runs[:len(s.runs)-1]
+		s.runs[0] = run{}
+		s.runs = s.runs[1:]
 		s.memory.used -= r.bytes()
 	}
 	s.memory.used -= s.last.bytes() // room without values
 	s.last = run{}
+	return nil
+}
+
+// sortStored sorts the runs of the file that are not sorted, one at a time. A sorted run that the
+// file does not take stays in memory, even beyond the bound.
+func (s *Sorter) sortStored() error {
+	var b rawBuffer
+	for i := 0; i < len(s.stored); i++ {
+		if s.stored[i].raw == 0 {
+			continue
+		}
+		if err := s.memory.readRaw(s.stored[i], &b); err != nil {
+			return err
+		}
+		r := b.values
+		s.memory.sort(&r)
+		sorted, err := s.memory.writeSorted(&r, s.stored[i])
+		if err == nil {
+			s.stored[i] = sorted
+			continue
+		}
+		s.memory.full = err
+		s.memory.used += r.bytes()
+		s.runs = append(s.runs, r)
+		b = rawBuffer{}
+		s.stored = slices.Delete(s.stored, i, i+1)
+		i--
+	}
 	return nil
 }
 

@@ -10,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"strconv"
+	"strings"
 
 	"github.com/pa-tools/pa/pkg/answer"
 	"github.com/pa-tools/pa/pkg/export"
@@ -23,7 +24,7 @@ const shardStart = 1_750_000_000_000_000_000
 // pa-record --rank writes it. It returns the size of all files in bytes.
 func writeShards(dir string, ranks, requests, tokens int) (bytes int64, err error) {
 	for rank := range ranks {
-		n, err := createShard(filepath.Join(dir, fmt.Sprintf("%03d.parquet", rank)), rank, ranks, requests, tokens)
+		n, err := createShard(filepath.Join(dir, fmt.Sprintf("%03d.parquet", rank)), rank, ranks, requests, tokens, oneToken)
 		if err != nil {
 			return 0, err
 		}
@@ -32,15 +33,35 @@ func writeShards(dir string, ranks, requests, tokens int) (bytes int64, err erro
 	return bytes, nil
 }
 
+// tokenCounts says how many tokens the server of a made-up run puts into an event, and where it
+// counts them.
+type tokenCounts string
+
+const (
+	oneToken tokenCounts = "one"     // one; the usage at the end of an answer counts all
+	several  tokenCounts = "several" // one to three on average; the usage at the end counts all
+	counted  tokenCounts = "counted" // one to four; each event has the count so far
+)
+
 // writeMode as the first argument makes the process write a made-up run of one process as
-// Parquet: the second argument is the number of requests, the third one of tokens per
-// request, the fourth one the file. Other tests use it.
+// Parquet: the second argument is the number of requests, the third one of responses per
+// request, the fourth one the file. A fifth one is the tokenCounts; the default is oneToken. Other
+// tests use it.
 const writeMode = "write"
 
 // writeMain writes a made-up run.
 func writeMain(args []string) error {
-	if len(args) != 3 {
-		return errors.New("write: want a number of requests, a number of tokens and a file")
+	if len(args) != 3 && len(args) != 4 {
+		return errors.New("write: want a number of requests, a number of responses, a file, and perhaps one, several or counted")
+	}
+	counts := oneToken
+	if len(args) == 4 {
+		counts = tokenCounts(args[3])
+	}
+	switch counts {
+	case oneToken, several, counted:
+	default:
+		return fmt.Errorf("write: %s is none of one, several and counted", counts)
 	}
 	requests, err := strconv.Atoi(args[0])
 	if err != nil {
@@ -50,18 +71,18 @@ func writeMain(args []string) error {
 	if err != nil {
 		return err
 	}
-	_, err = createShard(args[2], 0, 1, requests, tokens)
+	_, err = createShard(args[2], 0, 1, requests, tokens, counts)
 	return err
 }
 
 // createShard writes the file of one rank and returns its size.
-func createShard(path string, rank, ranks, requests, tokens int) (bytes int64, err error) {
+func createShard(path string, rank, ranks, requests, tokens int, counts tokenCounts) (bytes int64, err error) {
 	f, err := os.Create(path)
 	if err != nil {
 		return 0, err
 	}
 	defer func() { err = errors.Join(err, f.Close()) }()
-	if err := writeShard(f, rank, ranks, requests, tokens); err != nil {
+	if err := writeShard(f, rank, ranks, requests, tokens, counts); err != nil {
 		return 0, err
 	}
 	info, err := f.Stat()
@@ -75,7 +96,7 @@ func createShard(path string, rank, ranks, requests, tokens int) (bytes int64, e
 // per request as tokens, at least 5. The first response names the role, the last ones are the
 // reason of the end, the usage, and [DONE]. Each thousandth request has failed. The clock of
 // each rank but rank 0 is off by some milliseconds, which the shard states.
-func writeShard(out io.Writer, rank, ranks, requests, tokens int) error {
+func writeShard(out io.Writer, rank, ranks, requests, tokens int, counts tokenCounts) error {
 	tokens = max(tokens, 5)
 	r := rand.New(rand.NewPCG(exportSeed, uint64(rank)))
 	run := shardHeader(rank, ranks)
@@ -83,7 +104,7 @@ func writeShard(out io.Writer, rank, ranks, requests, tokens int) error {
 	if err != nil {
 		return err
 	}
-	events, err := newShardEvents(tokens)
+	events, err := newShardEvents(tokens, counts)
 	if err != nil {
 		return err
 	}
@@ -155,16 +176,31 @@ func shardHeader(rank, ranks int) *export.Run {
 
 // shardEvents makes the requests of a shard. Its texts are encoded once.
 type shardEvents struct {
-	tokens                    int
-	role, finish, usage, done export.Fields
-	pieces                    []export.Fields
+	tokens             int // responses of a request
+	counts             tokenCounts
+	role, finish, done export.Fields
+	usage              export.Fields // of oneToken
+	pieces             []export.Fields
 }
 
-func newShardEvents(tokens int) (*shardEvents, error) {
-	s := &shardEvents{tokens: tokens}
-	fields := func(text string) export.Fields {
-		return export.Fields{{Name: "response", Value: export.Text(text)}}
-	}
+// fields returns the fields of a response.
+func fields(text string) export.Fields {
+	return export.Fields{{Name: "response", Value: export.Text(text)}}
+}
+
+// usageFields returns an event without text that counts the tokens of an answer.
+func usageFields(tokens int) export.Fields {
+	return fields(fmt.Sprintf(`data: {"choices":[],"usage":{"prompt_tokens":20,"completion_tokens":%d}}`, tokens) + "\n\n")
+}
+
+// withUsage returns an event like one of pieces that also counts the tokens so far.
+func withUsage(piece export.Fields, tokens int) export.Fields {
+	text, _ := strings.CutSuffix(string(piece[0].Value.Data), "}\n\n")
+	return fields(fmt.Sprintf(`%s,"usage":{"prompt_tokens":20,"completion_tokens":%d}}`, text, tokens) + "\n\n")
+}
+
+func newShardEvents(tokens int, counts tokenCounts) (*shardEvents, error) {
+	s := &shardEvents{tokens: tokens, counts: counts}
 	role, err := event(map[string]string{"role": "assistant", "content": ""}, nil)
 	if err != nil {
 		return nil, err
@@ -182,7 +218,7 @@ func newShardEvents(tokens int) (*shardEvents, error) {
 		s.pieces = append(s.pieces, fields(piece))
 	}
 	s.role, s.finish, s.done = fields(role), fields(finish), fields("data: [DONE]\n\n")
-	s.usage = fields(fmt.Sprintf(`data: {"choices":[],"usage":{"prompt_tokens":20,"completion_tokens":%d}}`, tokens-4) + "\n\n")
+	s.usage = usageFields(tokens - 4)
 	return s, nil
 }
 
@@ -202,6 +238,7 @@ func (s *shardEvents) request(q *export.Request, r *rand.Rand, free uint64) erro
 		Inputs:    export.Fields{{Name: "payload", Value: export.Text(string(body))}},
 		Responses: q.Responses[:0],
 	}
+	total := 0 // tokens so far
 	for k := range s.tokens {
 		x := export.Response{RecvNS: at, Source: export.SourceKernel, Read: uint32(k)}
 		switch s.tokens - k {
@@ -209,12 +246,22 @@ func (s *shardEvents) request(q *export.Request, r *rand.Rand, free uint64) erro
 			x.Outputs, x.Final = s.done, true
 		case 2:
 			x.Outputs = s.usage
+			switch events := s.tokens - 4; s.counts {
+			case several:
+				x.Outputs = usageFields(events + r.IntN(2*events+1))
+			case counted:
+				x.Outputs = usageFields(total)
+			}
 		case 3:
 			x.Outputs = s.finish
 		default:
 			x.Outputs = s.pieces[r.IntN(len(s.pieces))]
-			if k == 0 {
+			switch {
+			case k == 0:
 				x.Outputs = s.role
+			case s.counts == counted:
+				total += 1 + r.IntN(4)
+				x.Outputs = withUsage(x.Outputs, total)
 			}
 		}
 		q.Responses = append(q.Responses, x)
