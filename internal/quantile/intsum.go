@@ -24,6 +24,17 @@ func (s *IntSum) Add(v int64) {
 	s.hi += v>>63 + int64(carry)
 }
 
+// AddAll adds the values.
+func (s *IntSum) AddAll(values []int64) {
+	hi, lo := s.hi, s.lo
+	for _, v := range values {
+		var carry uint64
+		lo, carry = bits.Add64(lo, uint64(v), 0)
+		hi += v>>63 + int64(carry)
+	}
+	s.hi, s.lo = hi, lo
+}
+
 // AddDiff adds a − b, which may be negative and may not fit an int64.
 func (s *IntSum) AddDiff(a, b uint64) {
 	lo, carry := bits.Add64(s.lo, a, 0)
@@ -71,6 +82,20 @@ func (s *IntSquares) Add(v int64) {
 	s.low, carry = bits.Add64(s.low, low, 0)
 	s.mid, carry = bits.Add64(s.mid, high, carry)
 	s.high += carry
+}
+
+// AddAll adds the squares of the values.
+func (s *IntSquares) AddAll(values []int64) {
+	sum := *s
+	for _, v := range values {
+		u := uint64(v^v>>63) - uint64(v>>63) // |v|
+		high, low := bits.Mul64(u, u)
+		var carry uint64
+		sum.low, carry = bits.Add64(sum.low, low, 0)
+		sum.mid, carry = bits.Add64(sum.mid, high, carry)
+		sum.high += carry
+	}
+	*s = sum
 }
 
 // Big returns the sum as a big integer.

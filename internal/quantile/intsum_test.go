@@ -79,6 +79,12 @@ func TestIntSquares(t *testing.T) {
 			sum.Add(v)
 			squares.Add(v)
 		}
+		var all IntSum
+		var allSquares IntSquares
+		all.AddAll(tt.values)
+		if allSquares.AddAll(tt.values); all != sum || allSquares != squares {
+			t.Errorf("sums of %d: %v, %v together, %v, %v one by one", tt.values, all, allSquares, sum, squares)
+		}
 		if got := squares.Std(sum, len(tt.values)); got != tt.want {
 			t.Errorf("deviation of %d is %v, want %v", tt.values, got, tt.want)
 		}

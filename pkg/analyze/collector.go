@@ -278,6 +278,10 @@ func (c *collector) metrics() []MetricSummary {
 // finish returns the analysis of the experiment. sel is the collected part of the level
 // and f the flow in this part; both are nil for the whole level.
 func (c *collector) finish(run *export.Run, e *export.Experiment, cfg Config, sel *Selected, f *flow) Experiment {
+	if c.quality != nil {
+		c.quality.resolve(false, &c.whole[answer.ITL])  // none is undecided if the level was streamed
+		c.quality.perToken.finish(&c.whole[answer.ITL]) // before metrics sorts the gaps
+	}
 	x := Experiment{
 		Mode: e.Mode, Value: e.Value,
 		Load: loadOf(e),
@@ -300,7 +304,6 @@ func (c *collector) finish(run *export.Run, e *export.Experiment, cfg Config, se
 		x.SLO = c.slo.finish(x.DurationNS)
 	}
 	if c.quality != nil {
-		c.quality.resolve(false, &c.whole[answer.ITL]) // none is undecided if the level was streamed
 		q, err := c.quality.finish(run, x.DurationNS, x.Metric(answer.ITL))
 		x.Quality, c.err = q, errors.Join(c.err, err)
 	}

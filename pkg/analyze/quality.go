@@ -74,7 +74,7 @@ func newQuality(cfg QualityConfig, memory *extsort.Memory) *qualityCollector {
 	for i := range QualityMetrics {
 		q.whole[i].memory, q.ratios[i].memory = memory, memory
 	}
-	q.perToken.own.memory = memory
+	q.perToken.memory = memory
 	return q
 }
 
@@ -139,51 +139,6 @@ func (c *qualityCollector) times(q *RequestQuality) {
 	c.decodeNS.Add(s.DecodeNS)
 }
 
-// perToken collects the values of ITLPerToken. If each event of a request has one token, the values
-// are its gaps, as for ITL. As long as this holds for all requests, the sample of ITL serves both metrics.
-type perToken struct {
-	differs bool
-	own     sample[float64] // all values, if differs
-	values  []float64       // of one request
-}
-
-// add adds the values of the request m, whose quality is q. itl holds the gaps of the earlier requests.
-func (c *perToken) add(q *RequestQuality, m *answer.Measures, itl *sample[int64]) {
-	if !c.differs && !q.perTokenIsGaps(m) {
-		c.differs = true
-		if itl.sorter != nil {
-			itl.sorted(func(gaps []int64) {
-				for _, g := range gaps {
-					c.own.add(float64(g))
-				}
-			})
-		}
-	}
-	if !c.differs {
-		return
-	}
-	c.values = c.values[:0]
-	q.EachPerToken(m, func(_ int, ns float64, n int) {
-		for range n {
-			c.values = append(c.values, ns)
-		}
-	})
-	c.own.add(c.values...)
-}
-
-// summary describes the values; itl describes the values of ITL.
-func (c *perToken) summary(itl *Summary) *Summary {
-	if c.differs {
-		return c.own.summary()
-	}
-	if itl == nil {
-		return nil
-	}
-	s := *itl
-	s.Certified, s.Curve = nil, nil
-	return &s
-}
-
 // resolve adds the undecided requests; streamed says what the other requests of the level show. itl
 // holds the gaps of all requests.
 func (c *qualityCollector) resolve(streamed bool, itl *sample[int64]) {
@@ -218,7 +173,7 @@ func (c *qualityCollector) finish(run *export.Run, durationNS int64, itl *Summar
 		if QualityMetrics[i].Metric == answer.ITLPerToken {
 			s = c.perToken.summary(itl)
 		}
-		err = errors.Join(err, c.whole[i].err, c.ratios[i].err, c.perToken.own.err)
+		err = errors.Join(err, c.whole[i].err, c.ratios[i].err, c.perToken.err)
 		if s != nil {
 			q.Metrics = append(q.Metrics, MetricSummary{&QualityMetrics[i], s})
 		}

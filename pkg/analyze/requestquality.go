@@ -146,17 +146,24 @@ func (x *QualityMeter) Measure(m *answer.Measured) RequestQuality {
 func (q *RequestQuality) EachPerToken(m *answer.Measures, do func(gap int, ns float64, n int)) {
 	switch {
 	case q.counted:
-		waited := int64(0)
-		for i, g := range m.Gaps {
-			waited += g
-			if n := m.GapTokens[i]; n > 0 {
-				do(i, float64(waited)/float64(n), int(n))
-				waited = 0
-			}
-		}
+		eachShared(m.Gaps, m.GapTokens, func(i int, ns int64, n int32) { do(i, float64(ns)/float64(n), int(n)) })
 	case q.spread > 0:
 		for i, g := range m.Gaps {
 			do(i, float64(g)*q.spread, 1)
+		}
+	}
+}
+
+// eachShared calls do with each time that the tokens of an event share: with the index of the gap that ends it, the
+// time in ns and the number of tokens. tokens holds the number of each gap; the gaps without tokens are part of
+// the next time.
+func eachShared(gaps []int64, tokens []int32, do func(gap int, ns int64, n int32)) {
+	waited := int64(0)
+	for i, g := range gaps {
+		waited += g
+		if n := tokens[i]; n > 0 {
+			do(i, waited, n)
+			waited = 0
 		}
 	}
 }

@@ -69,10 +69,8 @@ func (s *sample[T]) add(values ...T) {
 	}
 	switch values := any(values).(type) {
 	case []int64:
-		for _, v := range values {
-			s.sum.Add(v)
-			s.squares.Add(v)
-		}
+		s.sum.AddAll(values)
+		s.squares.AddAll(values)
 		s.sorter.Add(values...)
 	case []float64:
 		var keys [64]int64
@@ -159,10 +157,7 @@ func (s *sample[T]) sorted(f func([]T)) {
 // pick calls take with the values at the indexes, in ascending order, without sorting the
 // others. Indexes that do not exist are left out.
 func (s *sample[T]) pick(indexes []int, take func(at int, x []T)) {
-	n := s.sorter.Len()
-	indexes = slices.DeleteFunc(indexes, func(i int) bool { return i < 0 || i >= n })
-	slices.Sort(indexes)
-	indexes = slices.Compact(indexes)
+	indexes = existing(indexes, s.sorter.Len())
 	values, err := s.sorter.Pick(indexes)
 	for i, v := range values {
 		take(indexes[i], []T{T(v)})
@@ -170,6 +165,13 @@ func (s *sample[T]) pick(indexes []int, take func(at int, x []T)) {
 	if s.err == nil {
 		s.err = err
 	}
+}
+
+// existing returns the indexes of n values in ascending order, each once. It changes indexes.
+func existing(indexes []int, n int) []int {
+	indexes = slices.DeleteFunc(indexes, func(i int) bool { return i < 0 || i >= n })
+	slices.Sort(indexes)
+	return slices.Compact(indexes)
 }
 
 // mean divides the exact sum of integers once, and the compensated (Neumaier) sum of floats,

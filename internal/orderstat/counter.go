@@ -1,0 +1,246 @@
+package orderstat
+
+import (
+	"github.com/pa-tools/pa/internal/quantile"
+)
+
+const (
+	exponentBits = 12 // sign and exponent of a float64
+	rangeBits    = 13 // bits after them that tell the ranges of Add apart
+	rangeShift   = 64 - exponentBits - rangeBits
+	splitBits    = 12 // bits by which Pick divides a range at a time
+
+	// Pick collects at most mostCollected numbers, and as a rule no more than 1/collectedShare of all: a
+	// further pass is faster than sorting them.
+	mostCollected  = 1 << 20
+	leastCollected = 1 << 14
+	collectedShare = 8
+)
+
+// A Pass takes numbers, none of which is NaN, and how often each counts: weights are from 0. Without weights,
+// each counts once.
+type Pass func(values []float64, weights []int32)
+
+// A Counter counts numbers in ranges. The zero value is ready for use. It is for one goroutine.
+type Counter struct {
+	n int
+	// octaves are ranges by the first bits of their numbers, in ascending order. While Pick runs, they
+	// hold places in picker.slots instead of counts, from 1.
+	octaves [1 << exponentBits]*[1 << rangeBits]int
+}
+
+// Len returns the number of numbers, each as often as it counts.
+func (c *Counter) Len() int { return c.n }
+
+// order returns an integer with the order of v among floats.
+func order(v float64) uint64 { return uint64(quantile.Key(v)) ^ 1<<63 }
+
+// number returns the number with that order.
+func number(order uint64) float64 { return quantile.Float(int64(order ^ 1<<63)) }
+
+// Add counts numbers. It is a Pass.
+func (c *Counter) Add(values []float64, weights []int32) {
+	if weights == nil {
+		c.n += len(values)
+	}
+	for i, v := range values {
+		k := order(v)
+		o := c.octaves[k>>(64-exponentBits)]
+		if o == nil {
+			o = new([1 << rangeBits]int)
+			c.octaves[k>>(64-exponentBits)] = o
+		}
+		if weights == nil {
+			o[k>>rangeShift%(1<<rangeBits)]++
+			continue
+		}
+		w := int(weights[i])
+		o[k>>rangeShift%(1<<rangeBits)] += w
+		c.n += w
+	}
+}
+
+// Pick returns the numbers at the indexes in ascending order: index 0 is the least number. The indexes are in
+// ascending order, from 0 and below Len. replay passes all numbers of Add again, in any order; Pick returns
+// its error. The Counter must not be used after Pick.
+func (c *Counter) Pick(indexes []int, replay func(Pass) error) ([]float64, error) {
+	p := picker{counter: c, indexes: indexes, picked: make([]float64, len(indexes))}
+	p.begin()
+	for len(p.open) > 0 {
+		total := 0
+		for _, s := range p.open {
+			total += s.n
+		}
+		if total <= min(mostCollected, max(c.n/collectedShare, leastCollected)) {
+			return p.picked, p.collect(total, replay)
+		}
+		if err := p.split(replay); err != nil {
+			return nil, err
+		}
+	}
+	return p.picked, nil
+}
+
+// A picker is the state of a Pick.
+type picker struct {
+	counter *Counter
+	indexes []int
+	picked  []float64 // by index
+	open    []span    // ascending
+	shift   int       // all numbers of a span have the same order>>shift
+	slots   [][]span  // the open spans of each range with an index; parts of open
+}
+
+// A span is a range of numbers that contains wanted ones.
+type span struct {
+	prefix   uint64 // order>>shift of its numbers
+	before   int    // numbers below the span
+	n        int
+	from, to int // places in picker.indexes of the wanted numbers
+	slot     int // from 0
+
+	least, most uint64 // order of its numbers
+	counts      []int  // by the next bits; while the span is divided
+}
+
+// begin opens the ranges of Add with wanted numbers. It replaces all counts by slots.
+func (p *picker) begin() {
+	p.shift = rangeShift
+	before, at := 0, 0
+	for high, o := range p.counter.octaves {
+		if o == nil {
+			continue
+		}
+		for low, n := range o {
+			o[low] = 0
+			from := at
+			for at < len(p.indexes) && p.indexes[at] < before+n {
+				at++
+			}
+			if at > from {
+				s := span{prefix: uint64(high)<<rangeBits | uint64(low), before: before, n: n, from: from, to: at, slot: len(p.open)}
+				p.open = append(p.open, s)
+				o[low] = len(p.open)
+			}
+			before += n
+		}
+	}
+	p.setSlots(len(p.open))
+}
+
+// setSlots sets the spans of n slots.
+func (p *picker) setSlots(n int) {
+	p.slots = make([][]span, n)
+	for i := 0; i < len(p.open); {
+		slot, from := p.open[i].slot, i
+		for i < len(p.open) && p.open[i].slot == slot {
+			i++
+		}
+		p.slots[slot] = p.open[from:i]
+	}
+}
+
+// find returns the open span of a number; nil if there is none.
+func (p *picker) find(order uint64) *span {
+	slot := p.counter.octaves[order>>(64-exponentBits)][order>>rangeShift%(1<<rangeBits)]
+	if slot == 0 {
+		return nil
+	}
+	spans := p.slots[slot-1]
+	for i := range spans {
+		if order>>p.shift == spans[i].prefix {
+			return &spans[i]
+		}
+	}
+	return nil
+}
+
+// collect picks from the total numbers of the open spans.
+func (p *picker) collect(total int, replay func(Pass) error) error {
+	all := make([]int64, 0, total)
+	err := replay(func(values []float64, weights []int32) {
+		for i, v := range values {
+			if k := order(v); p.find(k) != nil {
+				w := int32(1)
+				if weights != nil {
+					w = weights[i]
+				}
+				for range w {
+					all = append(all, quantile.Key(v))
+				}
+			}
+		}
+	})
+	if err != nil {
+		return err
+	}
+	quantile.SortWith(all, nil)
+	earlier := 0 // numbers of the earlier spans
+	for _, s := range p.open {
+		for i := s.from; i < s.to; i++ {
+			p.picked[i] = quantile.Float(all[earlier+p.indexes[i]-s.before])
+		}
+		earlier += s.n
+	}
+	return nil
+}
+
+// split divides the open spans by their next bits, and leaves open the parts with wanted numbers. A span of
+// equal numbers is done.
+func (p *picker) split(replay func(Pass) error) error {
+	next := max(p.shift-splitBits, 0)
+	for i := range p.open {
+		s := &p.open[i]
+		s.least, s.counts = ^uint64(0), make([]int, 1<<(p.shift-next))
+	}
+	err := replay(func(values []float64, weights []int32) {
+		for i, v := range values {
+			k := order(v)
+			s := p.find(k)
+			if s == nil {
+				continue
+			}
+			w := 1
+			if weights != nil {
+				if w = int(weights[i]); w == 0 {
+					continue
+				}
+			}
+			s.least, s.most = min(s.least, k), max(s.most, k)
+			s.counts[k>>next%(1<<(p.shift-next))] += w
+		}
+	})
+	if err != nil {
+		return err
+	}
+	var open []span
+	for i := range p.open {
+		open = p.parts(open, &p.open[i], next)
+	}
+	p.open, p.shift = open, next
+	p.setSlots(len(p.slots))
+	return nil
+}
+
+// parts appends the parts of a divided span that have wanted numbers. It picks numbers that are known.
+func (p *picker) parts(open []span, s *span, next int) []span {
+	before, from := s.before, s.from
+	for low, n := range s.counts {
+		to := from
+		for to < s.to && p.indexes[to] < before+n {
+			to++
+		}
+		if to > from {
+			part := span{prefix: s.prefix<<(p.shift-next) | uint64(low), before: before, n: n, from: from, to: to, slot: s.slot}
+			if known := max(s.least, part.prefix<<next); s.least == s.most || next == 0 {
+				for i := from; i < to; i++ {
+					p.picked[i] = number(known)
+				}
+			} else {
+				open = append(open, part)
+			}
+		}
+		before, from = before+n, to
+	}
+	return open
+}

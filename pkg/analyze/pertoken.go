@@ -1,0 +1,234 @@
+package analyze
+
+import (
+	"slices"
+
+	"github.com/pa-tools/pa/internal/extsort"
+	"github.com/pa-tools/pa/internal/orderstat"
+	"github.com/pa-tools/pa/internal/quantile"
+	"github.com/pa-tools/pa/pkg/answer"
+)
+
+// perToken collects the values of ITLPerToken. The values follow from the gaps in the sample of ITL, so
+// perToken keeps only what turns them into times per token: 16 bytes for a request, and half a byte for
+// each gap whose tokens the server counts. As long as each event has one token, the summary of ITL
+// serves both metrics; then perToken counts the values in ranges as they come, and reads the gaps again for
+// the percentiles.
+type perToken struct {
+	memory  *extsort.Memory
+	scales  []scale         // of all gaps, in their order
+	tokens  *extsort.Sorter // see packTokens; nil without
+	differs bool            // not all values are gaps
+	counter orderstat.Counter
+	moments quantile.Moments
+	own     *Summary // if differs; nil without values
+	err     error    // gaps could not be read back
+
+	values  []float64 // buffers
+	weights []int32
+	gaps    []int64
+	words   []int64
+	few     []int32
+}
+
+// A scale turns successive gaps into times per token: products with the factor, or nothing if it is 0, or what
+// spreadPacked and spreadWide say.
+type scale struct {
+	n      int // gaps
+	factor float64
+}
+
+// The factors of gaps that are shared by the tokens of their events. Each stands for one request; perToken.tokens
+// holds the numbers of tokens.
+const (
+	sharedPacked = -1 // tokensInWord numbers in each word
+	sharedWide   = -2 // a number in each word
+)
+
+const (
+	tokensInWord = 8 // numbers of packed tokens in a word of 32 bits
+	tokenBits    = 4
+	mostPacked   = 1<<tokenBits - 1
+
+	// replayedGaps is about the number of gaps that replay reads at a time.
+	replayedGaps = 1 << 10
+)
+
+// add adds the values of the request m, whose quality is q. itl holds the gaps of the earlier requests,
+// and gets all gaps of m next.
+func (c *perToken) add(q *RequestQuality, m *answer.Measures, itl *sample[int64]) {
+	if len(m.Gaps) == 0 {
+		return
+	}
+	s := scale{len(m.Gaps), q.spread}
+	switch {
+	case q.perTokenIsGaps(m):
+		s.factor = 1
+	case q.counted:
+		s.factor = c.packTokens(m.GapTokens)
+	}
+	if !c.differs && s.factor != 1 {
+		c.differs = true
+		c.err = c.replay(itl, c.count)
+	}
+	if last := len(c.scales) - 1; last >= 0 && s.factor >= 0 && c.scales[last].factor == s.factor {
+		c.scales[last].n += s.n
+	} else {
+		c.scales = append(c.scales, s)
+	}
+	if c.differs {
+		c.count(m.Gaps, m.GapTokens, s.factor)
+	}
+}
+
+// packTokens keeps the numbers of tokens of a request, and returns the factor that says how.
+func (c *perToken) packTokens(tokens []int32) (factor float64) {
+	if c.tokens == nil {
+		if c.memory == nil {
+			c.memory = extsort.NewMemory(0, "")
+		}
+		c.tokens = c.memory.NewSorter()
+	}
+	c.words = c.words[:0]
+	if slices.Max(tokens) > mostPacked {
+		for _, n := range tokens {
+			c.words = append(c.words, int64(n))
+		}
+		c.tokens.Add(c.words...)
+		return sharedWide
+	}
+	for some := range slices.Chunk(tokens, tokensInWord) {
+		word := int64(0)
+		for i, n := range some {
+			word |= int64(n) << (i * tokenBits)
+		}
+		c.words = append(c.words, word)
+	}
+	c.tokens.Add(c.words...)
+	return sharedPacked
+}
+
+// unpackTokens reads the numbers of tokens of n gaps.
+func (c *perToken) unpackTokens(r *extsort.Reader, n int, factor float64) ([]int32, error) {
+	perWord := 1
+	if factor == sharedPacked {
+		perWord = tokensInWord
+	}
+	c.words = slices.Grow(c.words[:0], n)[:(n+perWord-1)/perWord]
+	if _, err := r.Read(c.words); err != nil {
+		return nil, err
+	}
+	c.few = slices.Grow(c.few[:0], n)[:n]
+	for i := range c.few {
+		if perWord == 1 {
+			c.few[i] = int32(c.words[i])
+		} else {
+			c.few[i] = int32(c.words[i/tokensInWord] >> (i % tokensInWord * tokenBits) & mostPacked)
+		}
+	}
+	return c.few, nil
+}
+
+// replay calls do with the gaps so far and with what turns them into times per token, in their order. Tokens are of
+// a shared factor.
+func (c *perToken) replay(itl *sample[int64], do func(gaps []int64, tokens []int32, factor float64)) error {
+	if len(c.scales) == 0 {
+		return nil
+	}
+	gaps := itl.sorter.InOrder()
+	var words *extsort.Reader
+	if c.tokens != nil {
+		words = c.tokens.InOrder()
+	}
+	for _, s := range c.scales {
+		for left := s.n; left > 0; {
+			n := left
+			var tokens []int32
+			var err error
+			if s.factor >= 0 {
+				n = min(n, replayedGaps)
+			} else if tokens, err = c.unpackTokens(words, n, s.factor); err != nil {
+				return err
+			}
+			c.gaps = slices.Grow(c.gaps[:0], n)[:n]
+			if _, err := gaps.Read(c.gaps); err != nil {
+				return err
+			}
+			do(c.gaps, tokens, s.factor)
+			left -= n
+		}
+	}
+	return nil
+}
+
+// count counts times per token, and adds them up.
+func (c *perToken) count(gaps []int64, tokens []int32, factor float64) {
+	if factor > 0 {
+		var sum quantile.IntSum
+		var squares quantile.IntSquares
+		sum.AddAll(gaps)
+		squares.AddAll(gaps)
+		c.moments.AddScaled(factor, len(gaps), sum, squares)
+	} else if factor < 0 {
+		eachShared(gaps, tokens, func(_ int, ns int64, n int32) { c.moments.AddShares(ns, n) })
+	}
+	c.counter.Add(c.timesPerToken(gaps, tokens, factor))
+}
+
+// timesPerToken returns times per token and how often each counts, for a [orderstat.Pass].
+func (c *perToken) timesPerToken(gaps []int64, tokens []int32, factor float64) (values []float64, weights []int32) {
+	c.values, c.weights = c.values[:0], c.weights[:0]
+	switch {
+	case factor == 0:
+		return nil, nil
+	case factor > 0:
+		for _, g := range gaps {
+			c.values = append(c.values, float64(g)*factor)
+		}
+		return c.values, nil
+	}
+	eachShared(gaps, tokens, func(_ int, ns int64, n int32) {
+		c.values = append(c.values, float64(ns)/float64(n))
+		c.weights = append(c.weights, n)
+	})
+	return c.values, c.weights
+}
+
+// finish describes the values. itl holds the gaps of all requests, in the order in which they came.
+func (c *perToken) finish(itl *sample[int64]) {
+	n := c.counter.Len()
+	if n > 0 && c.err == nil {
+		r := ranksOf(n)
+		indexes := existing(r.indexes(), n)
+		values, err := c.counter.Pick(indexes, func(pass orderstat.Pass) error {
+			return c.replay(itl, func(gaps []int64, tokens []int32, factor float64) {
+				pass(c.timesPerToken(gaps, tokens, factor))
+			})
+		})
+		c.err = err
+		if err == nil {
+			for i, v := range values {
+				r.passed = indexes[i]
+				pass(&r, []float64{v})
+			}
+			c.own = &Summary{N: n, Mean: c.moments.Mean(), Min: r.min, Max: r.max, Pct: r.percentiles()}
+			if r.min < r.max {
+				c.own.Std = c.moments.Std()
+			}
+		}
+	}
+	if c.tokens != nil {
+		c.tokens.Release()
+	}
+	c.scales = nil
+}
+
+// summary describes the values after finish; itl describes the values of ITL.
+func (c *perToken) summary(itl *Summary) *Summary {
+	if c.differs || itl == nil {
+		return c.own
+	}
+	s := *itl
+	s.Certified, s.Curve = nil, nil
+	return &s
+}
