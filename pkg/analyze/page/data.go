@@ -188,6 +188,8 @@ func rowsOf(l *view.Level) rowsData {
 		return i
 	}
 	text("") // is 0
+	var before *view.RequestTexts
+	var statusText, excludedText, classText, errorText, modelText int64 // of before
 	exact := true
 	for i := range l.Requests {
 		exact = exact && l.Requests[i].ID < mostExact
@@ -226,11 +228,16 @@ func rowsOf(l *view.Level) rowsData {
 		input.add(q.InputTokens)
 		cached.add(q.CachedTokens)
 		output.add(q.OutputTokens)
-		status.add(text(q.Status))
-		excluded.add(text(q.Excluded))
-		class.add(text(classOf(q)))
-		errors.add(text(q.Error))
-		model.add(text(q.Model))
+		if q.RequestTexts != before { // else the texts are the same
+			before = q.RequestTexts
+			statusText, excludedText, classText = text(q.Status), text(q.Excluded), text(classOf(q))
+			errorText, modelText = text(q.Error), text(q.Model)
+		}
+		status.add(statusText)
+		excluded.add(excludedText)
+		class.add(classText)
+		errors.add(errorText)
+		model.add(modelText)
 		for _, s := range q.Stalls {
 			stallRow.add(int64(i) - stallBefore)
 			stallBefore = int64(i)

@@ -396,7 +396,7 @@ func TestRows(t *testing.T) {
 	run := full(t)
 	run.Levels[1].Requests[3].ID = math.MaxUint64 // which JavaScript cannot count to
 	run.Levels[1].Requests[5].TTFTNS += 17        // of a report from another time than the start
-	lost := view.Request{QueueNS: -1, ConnectNS: -1, StartNS: -1, FirstNS: -1, LastTokenNS: -1, EndNS: -1, TTFTNS: -1, E2ELNS: -1, Lane: -1, InputTokens: -1, CachedTokens: -1, OutputTokens: -1}
+	lost := view.Request{QueueNS: -1, ConnectNS: -1, StartNS: -1, FirstNS: -1, LastTokenNS: -1, EndNS: -1, TTFTNS: -1, E2ELNS: -1, Lane: -1, InputTokens: -1, CachedTokens: -1, OutputTokens: -1, RequestTexts: &view.RequestTexts{}}
 	run.Levels[2].Requests = append(run.Levels[2].Requests, lost)
 	for l := range run.Levels {
 		v := &run.Levels[l]
@@ -407,8 +407,10 @@ func TestRows(t *testing.T) {
 		got := decode(t, b)
 		for i := range v.Requests {
 			want := v.Requests[i]
-			want.Slot, want.Rank, want.Session, want.Turn, want.StallsLeftOut = 0, 0, "", 0, 0
-			want.ErrorClass = classOf(&v.Requests[i])
+			texts := *want.RequestTexts
+			texts.Session, texts.ErrorClass = "", classOf(&v.Requests[i])
+			want.RequestTexts = &texts
+			want.Slot, want.Rank, want.Turn, want.StallsLeftOut = 0, 0, 0, 0
 			if begin := want.BeginNS(); want.QueueNS == view.Absent && begin != view.Absent {
 				want.QueueNS = begin // the rows know when a request begins, not why
 			}
@@ -496,7 +498,8 @@ func decode(t *testing.T, b []byte) []view.Request {
 		q.TTFTNS, q.E2ELNS = measure("ttft", q.FirstNS), measure("e2el", q.EndNS)
 		number := func(name string) int64 { return *column(name, m.N)[i] }
 		q.Lane, q.InputTokens, q.CachedTokens, q.OutputTokens = int(number("lane")), number("input"), number("cached"), number("output")
-		q.Status, q.Excluded, q.ErrorClass, q.Error, q.Model = m.Strings[number("status")], m.Strings[number("excluded")], m.Strings[number("class")], m.Strings[number("error")], m.Strings[number("model")]
+		text := func(name string) string { return m.Strings[number(name)] }
+		q.RequestTexts = &view.RequestTexts{Status: text("status"), Excluded: text("excluded"), ErrorClass: text("class"), Error: text("error"), Model: text("model")}
 	}
 	row := int64(0)
 	stallRow, stallAt, stallNS, position := column("stall_row", m.Stalls), column("stall_at", m.Stalls), column("stall_ns", m.Stalls), column("stall_position", m.Stalls)

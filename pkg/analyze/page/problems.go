@@ -14,9 +14,10 @@ import (
 // problems are the tables of failures and stalls, whose rows lead into the waterfall.
 type problems struct {
 	Errors    []errorRow
-	Stalls    []stallRow
+	Stalls    []stallRow // set by finish
 	StallNote string
 
+	worst   []problemStall
 	stalls  int  // in all
 	leftOut bool // some requests are not in the waterfall
 }
@@ -41,6 +42,14 @@ type stallRow struct {
 	Position   int
 }
 
+// A problemStall is a stall that may become a row.
+type problemStall struct {
+	run, level int
+	where      string
+	id         uint64
+	view.Stall
+}
+
 // mostStalls is the number of rows of the table of stalls.
 const mostStalls = 25
 
@@ -61,18 +70,21 @@ func (p *problems) add(v *view.Level, run, level int, where string) {
 		q := &v.Requests[i]
 		p.stalls += len(q.Stalls) + q.StallsLeftOut
 		for _, s := range q.Stalls {
-			p.Stalls = append(p.Stalls, stallRow{
-				Run: run, Level: level, Where: where, ID: strconv.FormatUint(q.ID, 10),
-				Length: report.Span(float64(s.LengthNS)), LengthNS: s.LengthNS, At: report.Span(float64(s.AtNS)), Position: s.Position,
-			})
+			p.worst = append(p.worst, problemStall{run, level, where, q.ID, s})
 		}
 	}
-	slices.SortStableFunc(p.Stalls, func(a, b stallRow) int { return cmp.Compare(b.LengthNS, a.LengthNS) })
-	p.Stalls = p.Stalls[:min(len(p.Stalls), mostStalls)]
+	slices.SortStableFunc(p.worst, func(a, b problemStall) int { return cmp.Compare(b.LengthNS, a.LengthNS) })
+	p.worst = p.worst[:min(len(p.worst), mostStalls)]
 }
 
-// finish says how many stalls there are.
+// finish makes the table of stalls and says how many there are.
 func (p *problems) finish() {
+	for _, s := range p.worst {
+		p.Stalls = append(p.Stalls, stallRow{
+			Run: s.run, Level: s.level, Where: s.where, ID: strconv.FormatUint(s.id, 10),
+			Length: report.Span(float64(s.LengthNS)), LengthNS: s.LengthNS, At: report.Span(float64(s.AtNS)), Position: s.Position,
+		})
+	}
 	of := plural.GroupedOf(p.stalls, "stall")
 	if p.leftOut {
 		of += " of the requests in the waterfall"

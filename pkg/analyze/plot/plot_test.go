@@ -394,20 +394,20 @@ func TestHeat(t *testing.T) {
 }
 
 func TestThin(t *testing.T) {
-	var all []svg.Point
+	var all []mark
 	for i := range 10_000 {
-		all = append(all, svg.Point{X: float64(i), Y: math.Sin(float64(i))})
+		all = append(all, mark{x: float64(i), y: math.Sin(float64(i))})
 	}
-	all[4321].Y, all[4323].Y, all[17].Y = 9, -9, math.NaN()
+	all[4321].y, all[4323].y, all[17].y = 9, -9, math.NaN()
 	kept, leftOut := thin(all, 200)
 	if len(kept)+leftOut != len(all) || len(kept) > 200 {
 		t.Errorf("%d kept, %d left out", len(kept), leftOut)
 	}
 	low, high := 0.0, 0.0
 	for i, p := range kept {
-		low, high = min(low, p.Y), max(high, p.Y)
-		if i > 0 && p.X <= kept[i-1].X {
-			t.Errorf("point %d is at %v after %v", i, p.X, kept[i-1].X)
+		low, high = min(low, p.y), max(high, p.y)
+		if i > 0 && p.x <= kept[i-1].x {
+			t.Errorf("mark %d is at %v after %v", i, p.x, kept[i-1].x)
 		}
 	}
 	if low != -9 || high != 9 {
@@ -416,7 +416,7 @@ func TestThin(t *testing.T) {
 	if kept, leftOut := thin(all[:50], 50); len(kept) != 50 || leftOut != 0 {
 		t.Errorf("%d kept, %d left out of few", len(kept), leftOut)
 	}
-	same := []svg.Point{{X: 1, Y: 1}, {X: 1, Y: 3}, {X: 1, Y: 2}}
+	same := []mark{{x: 1, y: 1}, {x: 1, y: 3}, {x: 1, y: 2}}
 	if kept, leftOut := thin(same, 2); len(kept) != 2 || leftOut != 1 {
 		t.Errorf("%v", kept)
 	}

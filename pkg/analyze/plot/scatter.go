@@ -77,13 +77,14 @@ func Scatter(runs []*view.Run, x, y *Figure, o Options) *svg.Figure {
 	leftOut, unstated, stated := 0, 0, 0
 	var series []svg.Series
 	for _, c := range all {
-		var points []svg.Point
+		var marks []mark
+		named := points
 		if x.Name == uncached && y.Name == ttft {
 			// Prompts cover all requests of a level, Requests a sample.
 			leftOut += c.level.PromptsLeftOut
 			for i := range c.level.Prompts {
 				n, _ := c.level.Prompts[i].Uncached()
-				points = append(points, svg.Point{X: float64(n), Y: float64(c.level.Prompts[i].TTFTNS)})
+				marks = append(marks, mark{x: float64(n), y: float64(c.level.Prompts[i].TTFTNS)})
 				if c.level.Prompts[i].CachedTokens == view.Absent {
 					unstated++
 				} else {
@@ -92,11 +93,11 @@ func Scatter(runs []*view.Run, x, y *Figure, o Options) *svg.Figure {
 			}
 		} else {
 			leftOut += c.level.LeftOut
-			points = ofRequests(c.level, x, y)
+			marks, named = ofRequests(c.level, x, y), requestPoints
 		}
-		kept, n := thin(points, mostPoints/len(all))
+		kept, n := thin(marks, mostPoints/len(all))
 		leftOut += n
-		series = append(series, svg.Series{Name: c.name, Style: c.style, Shape: svg.Points, Points: kept})
+		series = append(series, svg.Series{Name: c.name, Style: c.style, Shape: svg.Points, Points: named(kept)})
 	}
 	if len(series) == 1 {
 		series[0].Name = ""
@@ -134,15 +135,15 @@ func unstatedNote(x *Figure, unstated, stated int) string {
 	return "All input tokens of " + plural.GroupedOf(unstated, "request") + " without stated cached tokens count as uncached."
 }
 
-// ofRequests returns the points of the requests of a level that count and have both figures.
-func ofRequests(l *view.Level, x, y *Figure) (all []svg.Point) {
+// ofRequests returns the marks of the requests of a level that count and have both figures.
+func ofRequests(l *view.Level, x, y *Figure) (all []mark) {
 	for i := range l.Requests {
 		r := &l.Requests[i]
 		a, b := x.of(r), y.of(r)
 		if r.Excluded != "" || a == view.Absent || b == view.Absent {
 			continue
 		}
-		all = append(all, svg.Point{X: float64(a), Y: float64(b), Title: fmt.Sprintf("request %d", r.ID)})
+		all = append(all, mark{float64(a), float64(b), r.ID})
 	}
 	return all
 }

@@ -2,46 +2,72 @@ package plot
 
 import (
 	"cmp"
+	"fmt"
 	"math"
 	"slices"
 
 	"github.com/pa-tools/pa/pkg/analyze/svg"
 )
 
-// thin leaves at most about most points: of each of most/2 stretches of x of equal length the first
-// with the least and the first with the greatest y. It returns the points in the order of x and the number left out. A
-// point without y stays if a stretch has no other.
-func thin(points []svg.Point, most int) (kept []svg.Point, leftOut int) {
-	points = slices.Clone(points)
-	slices.SortStableFunc(points, func(a, b svg.Point) int { return cmp.Compare(a.X, b.X) })
-	n := len(points)
+// A mark is what may become a point. Most marks of a large run are left out, and a point is far larger.
+type mark struct {
+	x, y float64
+	id   uint64 // of the request, for requestPoints
+}
+
+// points returns the points of marks.
+func points(marks []mark) (all []svg.Point) {
+	for _, m := range marks {
+		all = append(all, svg.Point{X: m.x, Y: m.y})
+	}
+	return all
+}
+
+// requestPoints returns the points of marks, each named after its request.
+func requestPoints(marks []mark) []svg.Point {
+	all := points(marks)
+	for i, m := range marks {
+		all[i].Title = fmt.Sprintf("request %d", m.id)
+	}
+	return all
+}
+
+// thin leaves at most about most marks: of each of most/2 stretches of x of equal length the first
+// with the least and the first with the greatest y. It returns the marks in the order of x and the number
+// left out. A mark without y stays if a stretch has no other. It may reorder marks.
+func thin(marks []mark, most int) (kept []mark, leftOut int) {
+	byX := func(a, b mark) int { return cmp.Compare(a.x, b.x) }
+	if !slices.IsSortedFunc(marks, byX) {
+		slices.SortStableFunc(marks, byX)
+	}
+	n := len(marks)
 	if n <= most {
-		return points, 0
+		return marks, 0
 	}
 	stretches := float64(max(1, most/2))
-	first := points[0].X
-	span := points[n-1].X - first
+	first := marks[0].x
+	span := marks[n-1].x - first
 	stretch := func(i int) float64 {
 		if !(span > 0) {
 			return 0
 		}
-		return min(math.Floor((points[i].X-first)/span*stretches), stretches-1)
+		return min(math.Floor((marks[i].x-first)/span*stretches), stretches-1)
 	}
 	for from := 0; from < n; {
 		s, least, greatest, to := stretch(from), from, from, from
 		for ; to < n && stretch(to) == s; to++ {
-			y := points[to].Y
-			if math.IsNaN(points[least].Y) || y < points[least].Y {
+			y := marks[to].y
+			if math.IsNaN(marks[least].y) || y < marks[least].y {
 				least = to
 			}
-			if math.IsNaN(points[greatest].Y) || y > points[greatest].Y {
+			if math.IsNaN(marks[greatest].y) || y > marks[greatest].y {
 				greatest = to
 			}
 		}
 		a, b := min(least, greatest), max(least, greatest)
-		kept = append(kept, points[a])
+		kept = append(kept, marks[a])
 		if a != b {
-			kept = append(kept, points[b])
+			kept = append(kept, marks[b])
 		}
 		from = to
 	}

@@ -138,17 +138,18 @@ func courseOf(s *view.Series, each, mostChanges int, note func(string)) []svg.Po
 	if n == 0 {
 		return nil
 	}
-	var all []svg.Point
 	if s.BinNS == 0 {
+		var all []mark
 		for i := range s.AtNS {
-			all = append(all, svg.Point{X: float64(s.AtNS[i]), Y: s.Value[i]})
+			all = append(all, mark{x: float64(s.AtNS[i]), y: s.Value[i]})
 		}
 		kept, leftOut := thin(all, mostChanges)
 		if leftOut > 0 || s.LeftOut > 0 {
 			note("Of values that change often, the lowest and the highest of each stretch of time are drawn.")
 		}
-		return kept
+		return points(kept)
 	}
+	var all []svg.Point
 	for i := 0; i < n; i += each {
 		sum, known := 0.0, 0
 		for _, v := range s.Value[i:min(i+each, n)] {
@@ -181,7 +182,7 @@ func firstTokens(runs []*view.Run, names []string, end float64, note func(string
 	var series []svg.Series
 	leftOut := 0
 	for i, r := range runs {
-		var points []svg.Point
+		var marks []mark
 		for j := range r.Levels {
 			l := &r.Levels[j]
 			if l.LeftOut > 0 {
@@ -189,13 +190,13 @@ func firstTokens(runs []*view.Run, names []string, end float64, note func(string
 			}
 			for k := range l.Requests {
 				if q := &l.Requests[k]; q.Excluded == "" && q.TTFTNS != view.Absent && q.StartNS != view.Absent {
-					points = append(points, svg.Point{X: float64(q.StartNS), Y: float64(q.TTFTNS), Title: fmt.Sprintf("request %d", q.ID)})
+					marks = append(marks, mark{float64(q.StartNS), float64(q.TTFTNS), q.ID})
 				}
 			}
 		}
-		kept, n := thin(points, mostStarts/len(runs))
+		kept, n := thin(marks, mostStarts/len(runs))
 		leftOut += n
-		series = append(series, named(names, i, svg.Points, kept))
+		series = append(series, named(names, i, svg.Points, requestPoints(kept)))
 	}
 	if leftOut > 0 {
 		note(fmt.Sprintf("TTFT: drawn without %s, but with the fastest and the slowest of each stretch of time.", plural.GroupedOf(leftOut, "request")))

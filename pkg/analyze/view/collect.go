@@ -344,18 +344,19 @@ func (c *collector) addRow(l *levelRows, q *analyze.Observed, index, begin uint6
 		}
 		return v.V
 	}
-	candidate := candidate{key, from, failed, stall, known(ttft), known(q.E2EL)}
-	if !timed && !failed || !l.wants(candidate) {
+	candidate := candidate{key: key, beginNS: from, stallNS: stall, ttftNS: known(ttft), e2elNS: known(q.E2EL), failed: failed}
+	if !timed && !failed || !l.wants(&candidate) {
 		return
 	}
-	r := c.rows.newRow()
+	candidate.row = c.rows.newRow()
+	r := c.rows.row(candidate.row)
 	*r = row{
-		key: key, id: index, beginNS: from, endNS: to,
+		id: index, endNS: to,
 		queueNS: noTime, connectNS: noTime, startNS: noTime, firstNS: noTime, lastNS: noTime,
-		ttftNS: candidate.ttft, e2elNS: candidate.e2el, inputTokens: known(q.InputTokens), cachedTokens: cached(q), outputTokens: known(q.OutputTokens), outputLate: Absent,
-		stallNS: stall, rank: q.Rank, slot: q.Slot, turn: q.Turn, lane: Absent,
-		texts: c.rows.textsOf(rowTexts{q.Status.String(), q.Excluded, q.Class, q.Message, q.Model, q.Session}),
-		timed: timed, failed: failed, undecided: late && ttft.OK,
+		inputTokens: known(q.InputTokens), cachedTokens: cached(q), outputTokens: known(q.OutputTokens), outputLate: Absent,
+		rank: q.Rank, slot: q.Slot, turn: q.Turn,
+		texts: c.rows.textsOf(&RequestTexts{q.Status.String(), q.Excluded, q.Class, q.Message, q.Model, q.Session}),
+		timed: timed, undecided: late && ttft.OK,
 	}
 	if q.Numbered {
 		r.id = q.ID
@@ -366,35 +367,34 @@ func (c *collector) addRow(l *levelRows, q *analyze.Observed, index, begin uint6
 		}
 	}
 	if !timed {
-		r.beginNS = math.MaxInt64 // after all others
-		candidate.beginNS = r.beginNS
+		candidate.beginNS = math.MaxInt64 // after all others
 	} else {
-		c.addRowTimes(r, q, begin, whole && stall > 0)
+		c.addRowTimes(r, &candidate, q, begin)
 	}
-	c.rows.add(l, candidate, r)
+	c.rows.add(l, &candidate)
 }
 
 // mostStalls is the number of stalls of a request that are kept.
 const mostStalls = 20
 
-// addRowTimes sets the times of a row, from the anchor.
-func (c *collector) addRowTimes(r *row, q *analyze.Observed, begin uint64, stalled bool) {
+// addRowTimes sets the times of the row of a candidate, from the anchor.
+func (c *collector) addRowTimes(r *row, of *candidate, q *analyze.Observed, begin uint64) {
 	if start, ok := c.since(q.StartNS); ok && start <= r.endNS {
 		r.startNS = start
-		if wait := start - r.beginNS; wait > 0 {
+		if wait := start - of.beginNS; wait > 0 {
 			connect := min(q.ConnectNS, wait)
 			if connect > 0 {
 				r.connectNS = start - connect
 			}
 			if wait > connect {
-				r.queueNS = r.beginNS
+				r.queueNS = of.beginNS
 			}
 		}
 	} else if begin == q.ScheduledNS || begin == q.IssuedNS {
-		r.queueNS = r.beginNS
+		r.queueNS = of.beginNS
 	}
-	if from, ok := c.since(q.FromNS); ok && r.ttftNS != Absent {
-		if first := from + r.ttftNS; first >= r.beginNS && first <= r.endNS {
+	if from, ok := c.since(q.FromNS); ok && of.ttftNS != Absent {
+		if first := from + of.ttftNS; first >= of.beginNS && first <= r.endNS {
 			r.firstNS = first
 			if last := first + q.Spread.V; q.Spread.OK && last >= first && last <= r.endNS {
 				r.lastNS = last
@@ -403,7 +403,7 @@ func (c *collector) addRowTimes(r *row, q *analyze.Observed, begin uint64, stall
 			}
 		}
 	}
-	if !stalled {
+	if of.stallNS == 0 {
 		return
 	}
 	at, ok := c.since(q.FirstTokenNS)
@@ -514,67 +514,70 @@ func (c *collector) finish(report *analyze.Report) (*Run, error) {
 	return run, c.err
 }
 
-// byBegin compares rows by their begins.
-func byBegin(a, b keptRow) int { return cmp.Compare(a.beginNS, b.beginNS) }
+// A place is a row in an order. Places are adjacent in memory, and rows are not.
+type place struct {
+	beginNS int64
+	id      uint64
+	rank    int
+	lane    int32
+	kept    int32 // index in levelRows.kept
+	timed   bool
+}
 
-// sort sorts the rows by rank, begin and number.
-func (l *levelRows) sort() {
-	type place struct { // places are adjacent in memory, and rows are not
-		rank    int
-		beginNS int64
-		id      uint64
-		kept    int
+// places returns the rows by rank, begin and number.
+func (l *levelRows) places(x *rows) []place {
+	all := make([]place, len(l.kept))
+	for i := range l.kept {
+		k := &l.kept[i]
+		r := x.row(k.row)
+		all[i] = place{k.beginNS, r.id, r.rank, Absent, int32(i), r.timed}
 	}
-	places := make([]place, len(l.kept))
-	for i, r := range l.kept {
-		places[i] = place{r.row.rank, r.beginNS, r.row.id, i}
-	}
-	slices.SortFunc(places, func(a, b place) int {
+	slices.SortFunc(all, func(a, b place) int {
 		if a.rank == b.rank && a.beginNS != b.beginNS {
 			return cmp.Compare(a.beginNS, b.beginNS)
 		}
 		return cmp.Or(cmp.Compare(a.rank, b.rank), cmp.Compare(a.id, b.id))
 	})
-	unsorted := slices.Clone(l.kept)
-	for i := range places {
-		l.kept[i] = unsorted[places[i].kept]
-	}
+	return all
 }
 
 // addRequests sets the rows of a level and puts them into lanes: the ranks one after the other.
 func (c *collector) addRequests(level *Level, l *levelRows, streamed bool) {
-	l.sort()
-	for from := 0; from < len(l.kept); {
-		var spans []lanes.Span
-		var timed []*row
-		to := from
-		for ; to < len(l.kept) && l.kept[to].row.rank == l.kept[from].row.rank; to++ {
-			if r := l.kept[to].row; r.timed {
-				timed = append(timed, r)
-				spans = append(spans, lanes.Span{BeginNS: uint64(r.beginNS - c.originNS), EndNS: uint64(r.endNS - c.originNS), Slot: r.slot})
+	all := l.places(&c.rows)
+	spans := make([]lanes.Span, 0, len(all))
+	for from := 0; from < len(all); {
+		rank, to := all[from].rank, from
+		spans = spans[:0]
+		for ; to < len(all) && all[to].rank == rank; to++ {
+			if p := &all[to]; p.timed { // the others come last
+				r := c.rows.row(l.kept[p.kept].row)
+				spans = append(spans, lanes.Span{BeginNS: uint64(p.beginNS - c.originNS), EndNS: uint64(r.endNS - c.originNS), Slot: r.slot})
 			}
 		}
 		lane, n := lanes.Assign(spans)
-		for i, r := range timed {
-			r.lane = int32(level.Lanes + lane[i])
+		for i := range lane {
+			all[from+i].lane = int32(level.Lanes + lane[i])
 		}
 		level.Lanes += n
 		from = to
 	}
-	if !slices.IsSortedFunc(l.kept, byBegin) { // several ranks
-		slices.SortStableFunc(l.kept, byBegin)
+	byBegin := func(a, b place) int { return cmp.Compare(a.beginNS, b.beginNS) }
+	if !slices.IsSortedFunc(all, byBegin) { // several ranks
+		slices.SortStableFunc(all, byBegin)
 	}
-	level.Requests = make([]Request, len(l.kept))
-	for i, r := range l.kept {
-		level.Requests[i] = c.request(r.row, streamed)
+	level.Requests = make([]Request, len(all))
+	for i := range all {
+		c.fill(&level.Requests[i], &l.kept[all[i].kept], &all[i], streamed)
 	}
 	l.kept = nil
 }
 
-// request returns the request of a row. streamed says that its level was streamed.
-func (c *collector) request(r *row, streamed bool) Request {
+// fill fills q with what is kept of a request. streamed says that its level was streamed.
+func (c *collector) fill(q *Request, k *candidate, p *place, streamed bool) {
+	r := c.rows.row(k.row)
+	ttft := k.ttftNS
 	if r.undecided && !streamed {
-		r.firstNS, r.lastNS, r.ttftNS = noTime, noTime, Absent
+		r.firstNS, r.lastNS, ttft = noTime, noTime, Absent
 	}
 	if streamed && r.outputTokens == Absent {
 		r.outputTokens = r.outputLate
@@ -585,21 +588,17 @@ func (c *collector) request(r *row, streamed bool) Request {
 		}
 		return ns - c.originNS
 	}
-	end := int64(Absent)
-	if r.timed {
-		end = at(r.endNS)
-	}
-	t, s := &c.rows.texts[r.texts], &c.rows.stalls[r.stalls]
+	s := &c.rows.stalls[r.stalls]
 	for i := range s.all {
 		s.all[i].AtNS -= c.originNS
 	}
-	return Request{
-		ID: r.id, Rank: r.rank, Slot: r.slot, Lane: int(r.lane),
-		QueueNS: at(r.queueNS), ConnectNS: at(r.connectNS), StartNS: at(r.startNS), FirstNS: at(r.firstNS), LastTokenNS: at(r.lastNS), EndNS: end,
-		TTFTNS: r.ttftNS, E2ELNS: r.e2elNS, InputTokens: r.inputTokens, CachedTokens: r.cachedTokens, OutputTokens: r.outputTokens,
-		Status: t.status, Excluded: t.excluded, ErrorClass: t.class, Error: t.message, Model: t.model, Session: t.session, Turn: r.turn,
-		Stalls: s.all, StallsLeftOut: s.leftOut,
+	q.ID, q.Rank, q.Slot, q.Lane, q.Turn = r.id, r.rank, r.slot, int(p.lane), r.turn
+	q.QueueNS, q.ConnectNS, q.StartNS, q.FirstNS, q.LastTokenNS, q.EndNS = at(r.queueNS), at(r.connectNS), at(r.startNS), at(r.firstNS), at(r.lastNS), Absent
+	if r.timed {
+		q.EndNS = at(r.endNS)
 	}
+	q.TTFTNS, q.E2ELNS, q.InputTokens, q.CachedTokens, q.OutputTokens = ttft, k.e2elNS, r.inputTokens, r.cachedTokens, r.outputTokens
+	q.RequestTexts, q.Stalls, q.StallsLeftOut = c.rows.texts[r.texts], s.all, s.leftOut
 }
 
 // leastEvents is the mean number of events of a bin, and fewBins the number of bins that suffice

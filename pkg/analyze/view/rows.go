@@ -26,26 +26,19 @@ const (
 // noTime is a missing time of a row.
 const noTime = math.MinInt64
 
-// A row is a request that may be kept. Its times are from the anchor, or noTime. It has no pointers, so that
-// many rows cost the garbage collector nothing.
+// A row is what is kept of a request beside its candidate. Its times are from the anchor, or noTime. It has
+// no pointers, so that many rows cost the garbage collector nothing.
 type row struct {
-	key int64 // decides whether it is drawn, at least 0
-	id  uint64
-
-	beginNS, endNS                               int64 // of the row, which may be without a time
+	id                                           uint64
+	endNS                                        int64
 	queueNS, connectNS, startNS, firstNS, lastNS int64
-	ttftNS, e2elNS                               int64 // Absent if not known, as the numbers of tokens
-	inputTokens, cachedTokens, outputTokens      int64
+	inputTokens, cachedTokens, outputTokens      int64 // Absent if not known
 	outputLate                                   int64 // outputTokens if the level was streamed; Absent if streaming makes no difference
-	stallNS                                      int64 // longest; 0 without
 	rank, slot, turn                             int
-	lane, texts, stalls                          int32 // texts and stalls are indices in rows
-	timed, failed                                bool
+	texts, stalls                                int32 // indices in rows
+	timed                                        bool
 	undecided                                    bool // firstNS and ttftNS hold only if the level was streamed
 }
-
-// rowTexts are the texts of a row. Most rows have the same texts as the previous row.
-type rowTexts struct{ status, excluded, class, message, model, session string }
 
 // rowStalls are the stalls of a row.
 type rowStalls struct {
@@ -53,19 +46,15 @@ type rowStalls struct {
 	leftOut int
 }
 
-// A keptRow is a row with a copy of the values that decide whether it stays kept: they are adjacent in
-// memory, and rows are not.
-type keptRow struct {
-	candidate
-	row *row
-}
-
-// candidate is what decides whether a request is kept.
+// A candidate is what decides whether a request is kept, and the place of its row. Candidates are apart from
+// rows, so that choosing among many touches little memory.
 type candidate struct {
-	key                 int64
-	beginNS             int64
-	failed              bool
-	stallNS, ttft, e2el int64
+	key            int64 // decides whether it is drawn, at least 0
+	beginNS        int64 // from the anchor; math.MaxInt64 without a time
+	stallNS        int64 // longest; 0 without
+	ttftNS, e2elNS int64 // Absent if not known
+	row            int32
+	failed         bool
 }
 
 // rows keeps at most about twice as many rows as in the end.
@@ -74,23 +63,45 @@ type rows struct {
 	levels []*levelRows
 	held   int
 
-	texts  []rowTexts
+	texts  []*RequestTexts
 	stalls []rowStalls // the first one has none
 
 	scratch []int64
-	free    []*row // not kept any more
-	unused  []row  // of the last block
+	blocks  []*[rowBlock]row
+	made    int32   // rows of blocks that were used
+	free    []int32 // rows that are not kept any more
 }
+
+// rowBlock is the number of rows that are allocated at once.
+const rowBlock = 256
 
 // newRows returns rows of which at most as many stay.
 func newRows(most int) rows { return rows{most: most, stalls: make([]rowStalls, 1)} }
 
-// textsOf returns the index of texts.
-func (x *rows) textsOf(t rowTexts) int32 {
+// row returns a row by its place.
+func (x *rows) row(i int32) *row { return &x.blocks[i/rowBlock][i%rowBlock] }
+
+// newRow returns the place of a row to fill.
+func (x *rows) newRow() int32 {
+	if n := len(x.free); n > 0 {
+		i := x.free[n-1]
+		x.free = x.free[:n-1]
+		return i
+	}
+	if int(x.made) == len(x.blocks)*rowBlock {
+		x.blocks = append(x.blocks, &[rowBlock]row{})
+	}
+	x.made++
+	return x.made - 1
+}
+
+// textsOf returns the index of texts. Most rows have the same texts as the previous row.
+func (x *rows) textsOf(t *RequestTexts) int32 {
 	n := len(x.texts)
-	if n == 0 || x.texts[n-1] != t {
-		t.message, t.model = strings.Clone(t.message), strings.Clone(t.model)
-		x.texts = append(x.texts, t)
+	if n == 0 || *x.texts[n-1] != *t {
+		own := *t
+		own.Error, own.Model = strings.Clone(t.Error), strings.Clone(t.Model)
+		x.texts = append(x.texts, &own)
 		n++
 	}
 	return int32(n - 1)
@@ -105,7 +116,7 @@ func (x *rows) forget() {
 	x.texts, x.stalls = nil, make([]rowStalls, 1)
 	for _, l := range x.levels {
 		for i := range l.kept {
-			r := l.kept[i].row
+			r := x.row(l.kept[i].row)
 			r.texts = x.textsOf(texts[r.texts])
 			if r.stalls > 0 {
 				x.stalls = append(x.stalls, stalls[r.stalls])
@@ -115,35 +126,17 @@ func (x *rows) forget() {
 	}
 }
 
-// rowBlock is the number of rows that are allocated at once.
-const rowBlock = 256
-
-// newRow returns a row to fill.
-func (x *rows) newRow() *row {
-	if n := len(x.free); n > 0 {
-		r := x.free[n-1]
-		x.free = x.free[:n-1]
-		return r
-	}
-	if len(x.unused) == 0 {
-		x.unused = make([]row, rowBlock)
-	}
-	r := &x.unused[0]
-	x.unused = x.unused[1:]
-	return r
-}
-
 // levelRows are the rows of a level.
 type levelRows struct {
-	kept []keptRow
+	kept []candidate
 	seen int
 	// failures counts the failures seen; failureLimit is the key from which failures are not kept.
 	failures     int
 	failureLimit int64
 	// cut says that rows were left out, so that the next fields hold.
 	cut bool
-	// stall, ttft and e2el are above the rows that are not among the worst.
-	stall, ttft, e2el int64
+	// stallNS, ttftNS and e2elNS are above the rows that are not among the worst.
+	stallNS, ttftNS, e2elNS int64
 	// fromNS and toNS are the begins of the first and the last row at the last cut, and limits
 	// the keys from which rows of each stratum are not drawn.
 	fromNS, toNS int64
@@ -159,14 +152,19 @@ func (x *rows) level(i int) *levelRows {
 }
 
 // wants reports whether a request may have to be kept.
-func (l *levelRows) wants(c candidate) bool {
+func (l *levelRows) wants(c *candidate) bool {
 	switch {
 	case c.failed:
 		return c.key < l.failureLimit
-	case !l.cut, c.stallNS > l.stall, c.ttft > l.ttft, c.e2el > l.e2el, c.beginNS < l.fromNS, c.beginNS > l.toNS:
+	case !l.cut, l.worst(c), c.beginNS < l.fromNS, c.beginNS > l.toNS:
 		return true
 	}
 	return c.key < l.limits[l.stratum(c.beginNS)]
+}
+
+// worst reports whether a request is among the worst.
+func (l *levelRows) worst(c *candidate) bool {
+	return c.stallNS > l.stallNS || c.ttftNS > l.ttftNS || c.e2elNS > l.e2elNS
 }
 
 // stratum returns the stratum of a begin.
@@ -175,9 +173,12 @@ func (l *levelRows) stratum(begin int64) int {
 	return min(int(float64(begin-l.fromNS)/span*float64(len(l.limits))), len(l.limits)-1)
 }
 
-// add adds a row to a level.
-func (x *rows) add(l *levelRows, c candidate, r *row) {
-	l.kept = append(l.kept, keptRow{c, r})
+// add adds a candidate, whose row is filled, to a level.
+func (x *rows) add(l *levelRows, c *candidate) {
+	if n := len(l.kept); n == cap(l.kept) {
+		l.kept = slices.Grow(l.kept, max(n, rowBlock)) // append would copy more often
+	}
+	l.kept = append(l.kept, *c)
 	x.held++
 	if x.held > 2*x.most {
 		x.prune()
@@ -191,8 +192,8 @@ func (x *rows) prune() {
 	}
 	failures, others := make([]int, len(x.levels)), make([]int, len(x.levels))
 	for i, l := range x.levels {
-		for _, r := range l.kept {
-			if r.failed {
+		for k := range l.kept {
+			if l.kept[k].failed {
 				failures[i]++
 			} else {
 				others[i]++
@@ -232,62 +233,58 @@ func shares(want []int, n int) []int {
 // prune leaves at most as many failures and other rows. A row is kept by what it is, not by its place in the
 // file: rows that are equal at a limit stay or go together.
 func (l *levelRows) prune(x *rows, failures, others int) {
-	scratch := &x.scratch
-	all := l.kept
-	var rest []keptRow
-	l.kept = all[:0:0]
-	nFailed := 0
-	for _, r := range all {
-		if r.failed {
-			nFailed++
-		} else {
-			rest = append(rest, r)
-		}
+	n := partition(l.kept, func(c *candidate) bool { return c.failed })
+	failed, rest := l.kept[:n], l.kept[n:]
+	if len(failed) > failures {
+		l.failureLimit = x.valueAt(failed, failures, func(c *candidate) int64 { return c.key })
+		failed = x.keep(failed, func(c *candidate) bool { return c.key < l.failureLimit })
 	}
-	if nFailed > failures {
-		l.failureLimit = valueAt(all, failures, scratch, func(r *keptRow) (int64, bool) { return r.key, r.failed })
+	if len(rest) > others {
+		rest = l.pruneOthers(x, rest, others)
 	}
-	for _, r := range all {
-		switch {
-		case !r.failed:
-		case r.key < l.failureLimit:
-			l.kept = append(l.kept, r)
-		default:
-			x.free = append(x.free, r.row)
-		}
-	}
-	if len(rest) <= others {
-		l.kept = append(l.kept, rest...)
-		return
-	}
-	l.cut = true
-	worst := others / worstShare
-	place := len(rest) - 1 - worst
-	l.stall = max(valueAt(rest, place, scratch, func(r *keptRow) (int64, bool) { return r.stallNS, true }), 0)
-	l.ttft = max(valueAt(rest, place, scratch, func(r *keptRow) (int64, bool) { return r.ttft, true }), 0)
-	l.e2el = max(valueAt(rest, place, scratch, func(r *keptRow) (int64, bool) { return r.e2el, true }), 0)
-	drawn := rest[:0]
-	for _, r := range rest {
-		if r.stallNS > l.stall || r.ttft > l.ttft || r.e2el > l.e2el {
-			l.kept = append(l.kept, r)
-			others--
-		} else {
-			drawn = append(drawn, r)
-		}
-	}
-	l.draw(x, drawn, others)
+	l.kept = append(failed, rest...) // in place
 }
 
-// valueAt returns the value at a place in ascending order, among those for which of returns true.
-func valueAt(all []keptRow, place int, scratch *[]int64, of func(*keptRow) (int64, bool)) int64 {
-	values := (*scratch)[:0]
+// pruneOthers leaves at most n rows of successful requests: the worst and a sample.
+func (l *levelRows) pruneOthers(x *rows, all []candidate, n int) []candidate {
+	l.cut = true
+	place := len(all) - 1 - n/worstShare
+	l.stallNS = max(x.valueAt(all, place, func(c *candidate) int64 { return c.stallNS }), 0)
+	l.ttftNS = max(x.valueAt(all, place, func(c *candidate) int64 { return c.ttftNS }), 0)
+	l.e2elNS = max(x.valueAt(all, place, func(c *candidate) int64 { return c.e2elNS }), 0)
+	worst := partition(all, l.worst)
+	return append(all[:worst], l.draw(x, all[worst:], n-worst)...)
+}
+
+// partition moves the candidates for which of returns true to the front and returns their number.
+func partition(all []candidate, of func(*candidate) bool) (n int) {
 	for i := range all {
-		if v, ok := of(&all[i]); ok {
-			values = append(values, v)
+		if of(&all[i]) {
+			if i != n {
+				all[n], all[i] = all[i], all[n]
+			}
+			n++
 		}
 	}
-	*scratch = values
-	return nth(values, place)
+	return n
+}
+
+// keep leaves the candidates for which of returns true, and frees the rows of the others.
+func (x *rows) keep(all []candidate, of func(*candidate) bool) []candidate {
+	n := partition(all, of)
+	for i := range all[n:] {
+		x.free = append(x.free, all[n+i].row)
+	}
+	return all[:n]
+}
+
+// valueAt returns the value at a place in ascending order.
+func (x *rows) valueAt(all []candidate, place int, of func(*candidate) int64) int64 {
+	x.scratch = slices.Grow(x.scratch[:0], len(all))[:len(all)]
+	for i := range all {
+		x.scratch[i] = of(&all[i])
+	}
+	return nth(x.scratch, place)
 }
 
 // nth returns the value that is at a place in ascending order. It reorders the values.
@@ -326,40 +323,35 @@ func nth(values []int64, place int) int64 {
 	return values[place]
 }
 
-// draw keeps at most n rows, evenly over time.
-func (l *levelRows) draw(x *rows, rest []keptRow, n int) {
+// draw leaves at most n rows, evenly over time.
+func (l *levelRows) draw(x *rows, rest []candidate, n int) []candidate {
 	l.fromNS, l.toNS = math.MaxInt64, math.MinInt64
-	for _, r := range rest {
-		l.fromNS, l.toNS = min(l.fromNS, r.beginNS), max(l.toNS, r.beginNS)
+	for i := range rest {
+		l.fromNS, l.toNS = min(l.fromNS, rest[i].beginNS), max(l.toNS, rest[i].beginNS)
 	}
 	strata := min(max(n/leastOfStratum, 1), mostStrata)
 	l.limits = make([]int64, strata)
-	groups, want := make([][]keptRow, strata), make([]int, strata)
+	want := make([]int, strata)
 	for i := range rest {
 		want[l.stratum(rest[i].beginNS)]++
 	}
-	free := make([]keptRow, len(rest))
+	x.scratch = slices.Grow(x.scratch[:0], len(rest))[:len(rest)]
+	keys, free := make([][]int64, strata), x.scratch // of each stratum
 	for s, n := range want {
-		groups[s], free = free[:0:n], free[n:]
+		keys[s], free = free[:0:n], free[n:]
 	}
 	for i := range rest {
 		s := l.stratum(rest[i].beginNS)
-		groups[s] = append(groups[s], rest[i])
+		keys[s] = append(keys[s], rest[i].key)
 	}
 	got := shares(want, n)
-	for s, g := range groups {
+	for s := range keys {
 		l.limits[s] = math.MaxInt64
-		if got[s] < len(g) {
-			l.limits[s] = valueAt(g, got[s], &x.scratch, func(r *keptRow) (int64, bool) { return r.key, true })
-		}
-		for _, r := range g {
-			if r.key < l.limits[s] {
-				l.kept = append(l.kept, r)
-			} else {
-				x.free = append(x.free, r.row)
-			}
+		if got[s] < len(keys[s]) {
+			l.limits[s] = nth(keys[s], got[s])
 		}
 	}
+	return x.keep(rest, func(c *candidate) bool { return c.key < l.limits[l.stratum(c.beginNS)] })
 }
 
 // sampling returns how many requests of the level are not kept, and a sentence about the requests that are.
@@ -369,8 +361,8 @@ func (l *levelRows) sampling() (leftOut int, sentence string) {
 		return 0, ""
 	}
 	failed := 0
-	for _, r := range l.kept {
-		if r.failed {
+	for i := range l.kept {
+		if l.kept[i].failed {
 			failed++
 		}
 	}

@@ -170,15 +170,19 @@ type Request struct {
 	// TTFTNS and E2ELNS are the measures as in the report.
 	TTFTNS, E2ELNS                          int64
 	InputTokens, CachedTokens, OutputTokens int64
-	// Status is "ok", "timeout", …. Excluded is the reason why the request does not count: "failed",
-	// "warmup", …; "" if it counts. ErrorClass and Error are the class and the message of a failure.
-	Status, Excluded, ErrorClass, Error string
-	Model                               string
-	Session                             string
-	Turn                                int
+	Turn                                    int
+	*RequestTexts
 	// Stalls are the longest stalls in the order of time; StallsLeftOut counts the others.
 	Stalls        []Stall
 	StallsLeftOut int
+}
+
+// RequestTexts are the texts of a request. Requests with the same texts may share them.
+type RequestTexts struct {
+	// Status is "ok", "timeout", …. Excluded is the reason why the request does not count: "failed",
+	// "warmup", …; "" if it counts. ErrorClass and Error are the class and the message of a failure.
+	Status, Excluded, ErrorClass, Error string
+	Model, Session                      string
 }
 
 // BeginNS returns the begin of the row: the earliest time of the request.
