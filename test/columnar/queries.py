@@ -76,9 +76,9 @@ def script(program, engine, files, names=(), parameters=()):
         statement = "\n".join(line for line in lines if not line.startswith("--"))
         if not statement:
             continue
-        name = comments[-1].split(":")[0] if comments else ""
-        if name in (names or every):
-            metrics[name] = statement
+        metric = [name for name in (c.split(":")[0] for c in comments) if name in (names or every)]
+        if metric:
+            metrics[metric[0]] = statement
         else:
             views.append(statement)
     if list(metrics) != list(names or every):

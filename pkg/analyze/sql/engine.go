@@ -65,11 +65,11 @@ func Engines() []*Engine { return []*Engine{duckDB(), spark(), clickHouse(), tri
 
 // EngineNames returns the names of all engines.
 func EngineNames() []string {
-	var names []string
+	var all []string
 	for _, e := range Engines() {
-		names = append(names, e.Name)
+		all = append(all, e.Name)
 	}
-	return names
+	return all
 }
 
 // Script returns the views over the files of q and the statements of its metrics for an engine. The error
@@ -123,7 +123,14 @@ func Script(engine string, q Query) (string, error) {
 			fmt.Fprintf(&b, "\n-- %s: n/a in windows: %s.\n", m.Name, why)
 			continue
 		}
-		fmt.Fprintf(&b, "\n-- %s: %s.\n%s;\n", m.Name, m.Doc, m.statement(e))
+		statement := m.statement(e)
+		fmt.Fprintf(&b, "\n-- %s: %s.\n", m.Name, m.Doc)
+		for _, c := range m.columns {
+			if strings.Contains(statement, " AS "+c.name) { // windows have no rates
+				comment("  " + c.name + ": " + c.figure.Definition())
+			}
+		}
+		b.WriteString(statement + ";\n")
 	}
 	return b.String(), nil
 }

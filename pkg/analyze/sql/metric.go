@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/pa-tools/pa/pkg/analyze"
+	"github.com/pa-tools/pa/pkg/analyze/names"
 	"github.com/pa-tools/pa/pkg/answer"
 )
 
@@ -13,38 +14,65 @@ import (
 type Metric struct {
 	// Name is the name on the command line: of a metric of the report "ttft", "itl", …
 	Name string
-	// Doc says in a line what the query returns.
+	// Doc says in a line what the query returns. For a metric of the report it is the definition.
 	Doc string
+	// columns are the columns that are figures of the report.
+	columns []column
 	// statement returns the query without its semicolon.
 	statement func(e *Engine) string
 }
 
+// A column is a column of a result that is a figure of the report.
+type column struct {
+	name string
+	// figure is the entry of package names.
+	figure names.Entry
+}
+
+// columnsOf returns the columns that have the keys of figures of a group.
+func columnsOf(group names.Group, keys ...string) []column {
+	var all []column
+	for _, key := range keys {
+		all = append(all, column{key, names.Find(group, key, true)})
+	}
+	return all
+}
+
 // Metrics lists the queries, in the order of a report.
 func Metrics() []Metric {
-	all := []Metric{{"requests", "requests of each load level, by whether they count", requests}}
+	all := []Metric{{Name: "requests", Doc: "requests by whether they count", statement: requests}}
 	for _, m := range [...]struct {
 		answer.Metric
-		view, doc string
+		view string
 	}{
-		{answer.TTFT, "measured", "ns from the start of a request to its first token"},
-		{answer.TTFAT, tokenView, "ns from the start of a request that reasoned to its first answer token"},
-		{answer.TTST, tokenView, "ns from the first token to the second one of the choice that began first"},
-		{answer.ITL, "gaps", "ns between consecutive tokens of a choice, of all requests"},
-		{answer.TPOT, "measured", "ns per output token after the first, of each request"},
-		{answer.E2EL, "measured", "ns from the start of a request to its last response"},
-		{answer.OutputTokens, "measured", "output tokens of each request"},
-		{answer.InputTokens, "measured", "input tokens of each request"},
-		{answer.ReasoningTokens, "measured", "reasoning tokens of each request"},
-		{answer.CachedTokens, "measured", "cached input tokens of each request"},
+		{answer.TTFT, "measured"},
+		{answer.TTFAT, tokenView},
+		{answer.TTST, tokenView},
+		{answer.ITL, "gaps"},
+		{answer.TPOT, "measured"},
+		{answer.E2EL, "measured"},
+		{answer.OutputTokens, "measured"},
+		{answer.InputTokens, "measured"},
+		{answer.ReasoningTokens, "measured"},
+		{answer.CachedTokens, "measured"},
 	} {
-		all = append(all, Metric{m.String(), m.Label() + ": " + m.doc, func(e *Engine) string { return distribution(e, m.view, m.Key()) }})
+		all = append(all, distributed(names.Usual, m.Metric, func(e *Engine) string { return distribution(e, m.view, m.Key()) }))
 	}
 	return append(all,
-		Metric{"throughput", "rates per second, from the first start to the last response of the requests that count", throughput},
-		Metric{"user_rate", "output tokens per second of a user: 1 / mean TPOT, and mean of output tokens / E2EL", userRate},
-		Metric{"prefix", "prefix-cache hit rate: cached / input tokens, of the requests that state both", prefix},
-		Metric{"failures", "failed requests by the kind of failure", failures},
+		Metric{"throughput", "rates of the requests that count", columnsOf(names.Rates, names.KeyRequestRate, names.KeyOutputRate, names.KeyTotalRate), throughput},
+		Metric{"user_rate", "output tokens per second of a user", []column{
+			{"decode_per_s", names.Find(names.Economics, "output_tokens_per_s_per_user_decode", true)},
+			{"request_per_s", names.Find(names.Economics, "output_tokens_per_s_per_user_e2e", true)},
+		}, userRate},
+		Metric{"prefix", "prefix cache", columnsOf(names.Prefix, "hit_rate"), prefix},
+		Metric{Name: "failures", Doc: "failed requests by the kind of failure", statement: failures},
 	)
+}
+
+// distributed returns the query of the distribution of a metric of a group of the report.
+func distributed(group names.Group, m answer.Metric, statement func(e *Engine) string) Metric {
+	e := names.Find(group, m.Key(), false)
+	return Metric{Name: m.String(), Doc: e.Definition(), statement: statement}
 }
 
 // withoutQuery returns why a figure of the report has no query, and what shows it; "" for any
@@ -63,11 +91,11 @@ func withoutQuery(name string) string {
 
 // Names returns the names of all metrics.
 func Names() []string {
-	var names []string
+	var all []string
 	for _, m := range Metrics() {
-		names = append(names, m.Name)
+		all = append(all, m.Name)
 	}
-	return names
+	return all
 }
 
 // levelColumns identify a load level.

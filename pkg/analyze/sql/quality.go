@@ -7,16 +7,17 @@ import (
 	"strings"
 
 	"github.com/pa-tools/pa/pkg/analyze"
+	"github.com/pa-tools/pa/pkg/analyze/names"
 	"github.com/pa-tools/pa/pkg/answer"
 )
 
 // QualityNames lists the queries about the quality of streams, which a script holds only by name.
 func QualityNames() []string {
-	var names []string
+	var all []string
 	for _, m := range qualityMetrics(analyze.DefaultQuality()) {
-		names = append(names, m.Name)
+		all = append(all, m.Name)
 	}
-	return names
+	return all
 }
 
 // qualityMetrics lists the queries about quality with these parameters.
@@ -25,13 +26,13 @@ func qualityMetrics(cfg analyze.QualityConfig) []Metric {
 		return "CASE WHEN output_tokens > 0 THEN " + e.float("e2el_ns") + " / output_tokens END"
 	}
 	return []Metric{
-		{"fluidity", "deadlines of the fluidity index and of a reader, and the smooth goodput; missed ones are pooled", func(e *Engine) string { return fluidity(e, cfg.PaceNS) }},
-		{answer.Stalls.String(), "stalls, requests with a stall, and the share of the time in stalls", stalls},
-		{answer.TokensPerEvent.String(), "output tokens for each token event, of each request", func(e *Engine) string {
+		{"fluidity", "deadlines of tokens", columnsOf(names.Quality, "fluidity_index", "tokens_in_time", "smooth_goodput"), func(e *Engine) string { return fluidity(e, cfg.PaceNS) }},
+		{answer.Stalls.String(), "stalls", columnsOf(names.Quality, "stalls", "stalled_requests", "stall_share"), stalls},
+		distributed(names.Quality, answer.TokensPerEvent, func(e *Engine) string {
 			return distribution(e, "measured", "CASE WHEN streamed AND output_tokens > 0 AND token_source <> 'responses' THEN "+e.float("output_tokens")+" / "+listsOf(e).sum("token_events")+" END")
-		}},
-		{answer.NormalizedLatency.String(), "E2EL for each output token, in ns, of each request", func(e *Engine) string { return distribution(e, "measured", perToken(e)) }},
-		{"interactivity", "tokens per second of a user: 1 / percentile of E2EL per token", func(e *Engine) string {
+		}),
+		distributed(names.Quality, answer.NormalizedLatency, func(e *Engine) string { return distribution(e, "measured", perToken(e)) }),
+		{"interactivity", "tokens per second of a user", columnsOf(names.Quality, "interactivity_p90", "interactivity_p75"), func(e *Engine) string {
 			return "SELECT " + e.group + ",\n  1e9 / " + e.quantile(perToken(e), 0.9) + " AS interactivity_p90,\n  1e9 / " + e.quantile(perToken(e), 0.75) + " AS interactivity_p75" + e.byGroup("measured")
 		}},
 	}

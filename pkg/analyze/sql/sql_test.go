@@ -2,6 +2,7 @@ package sql_test
 
 import (
 	"math"
+	"slices"
 	"strings"
 	"testing"
 
@@ -104,5 +105,29 @@ func TestWindows(t *testing.T) {
 	const want = `metric "throughput" has no query for windows: the tokens of a request belong to the windows in which they came`
 	if _, err := sql.Script("duckdb", sql.Query{Windows: levels, Metrics: []string{"throughput"}}); err == nil || !strings.Contains(err.Error(), want) {
 		t.Errorf("%v, want %s", err, want)
+	}
+}
+
+// Comments define each metric and each figure of the report by the table of package names.
+func TestDefinitions(t *testing.T) {
+	got, err := sql.Script("duckdb", sql.Query{Metrics: slices.Concat(sql.Names(), sql.QualityNames()), Quality: analyze.DefaultQuality()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{
+		"-- ttft: TTFT [ns]: first token event − start.\nSELECT ",
+		"-- throughput: rates of the requests that count.\n--   requests_per_s: requests/s [1/s]: successful requests / duration, first start to last response of any kind\n",
+		"\n--   decode_per_s: output tokens/s/user (decode) [tokens/s]: 1 / mean TPOT (InferenceX: interactivity)\n",
+		"\n--   smooth_goodput: smooth goodput [tokens/s]: Σ (tokens − reader idle / PaceNS) / duration (arXiv 2410.14257, ",
+	} {
+		if !strings.Contains(got, want) {
+			t.Errorf("no %s in\n%s", want, got)
+		}
+	}
+	if strings.Contains(got, " []: ") {
+		t.Errorf("a metric or a figure is not in the table:\n%s", got)
+	}
+	if n := strings.Count(got, "\n--   "); n != 14 {
+		t.Errorf("%d figures, want 14", n)
 	}
 }
