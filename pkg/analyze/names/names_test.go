@@ -3,6 +3,7 @@ package names
 import (
 	"math"
 	"math/big"
+	"os"
 	"strconv"
 	"strings"
 	"testing"
@@ -36,6 +37,19 @@ func TestAll(t *testing.T) {
 	}
 	if len(seen) < 40 {
 		t.Errorf("%d entries", len(seen))
+	}
+}
+
+// The table of docs/reference/metrics.md defines each metric of every report by its label and formula, and may add to them.
+func TestMetricsPage(t *testing.T) {
+	b, err := os.ReadFile("../../../docs/reference/metrics.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, e := range All() {
+		if row := "\n| " + e.Label + " (`" + e.Key + "`) | " + e.Formula; e.Group == Usual && !strings.Contains(string(b), row) {
+			t.Errorf("docs/reference/metrics.md has no row %s", row)
+		}
 	}
 }
 
