@@ -36,9 +36,9 @@ func calibrateCommand(env environment) *cli.Command {
 		Usage: "measure the error of the recorded times on this machine",
 		Description: `It starts the simulated server in another process, records streams from it in
 turns with the kernel's times and with user-space ones, and compares them with
-what the server's kernel says of the same bytes. How large the error is depends
-on the load: give the number of streams that you mean to record. To keep the
-result in an export, record with pa-record --calibrate.`,
+the times at which the server's kernel sent the same bytes. The error depends on
+the load: give the number of streams that you mean to record. To keep the result
+in an export, record with pa-record --calibrate.`,
 		Flags: []cli.Flag{
 			&cli.IntFlag{Name: "streams", Usage: "read `N` answers at a time", Value: calibrate.DefaultStreams},
 			&cli.Float64Flag{Name: "rate", Usage: "`TOKENS` per second of each stream", Value: calibrate.DefaultTokensPerSecond},

@@ -104,7 +104,7 @@ func checkCSV(path string) error {
 func outputFlags() []cli.Flag {
 	return []cli.Flag{
 		&cli.StringSliceFlag{Name: "profile-export-file", Category: CategoryOutput, Usage: "write the export to `FILE`, by its suffix as " + formats.Suffixes + " (repeatable; default: profile_export.json)"},
-		&cli.StringFlag{Name: "artifact-dir", Category: CategoryOutput, Usage: "write exports into `DIR`, which is made if it is not there", DefaultText: "the current one"},
+		&cli.StringFlag{Name: "artifact-dir", Category: CategoryOutput, Usage: "write exports into `DIR`, and create it if needed", DefaultText: "the current one"},
 		&cli.StringFlag{Name: "spill-dir", Category: CategoryOutput, Usage: "continue the journal in `DIR` if it cannot be written beside the export any more (disk full, folder removed)", DefaultText: "the folder for temporary files"},
 		&cli.StringSliceFlag{Name: "analysis-hint", Category: CategoryOutput, Usage: "keep `KEY=VALUE` in the export for pa-analyze, which follows it: dialect, experiment, tokenizer, goodput, … (repeatable)"},
 		&cli.StringFlag{Name: "html", Category: CategoryOutput, Usage: "after the run, write a page with charts and a waterfall to `FILE`, as pa-analyze html makes it from the export"},

@@ -20,7 +20,7 @@ func syntheticFlags() []cli.Flag {
 		&cli.StringFlag{Name: "output-tokens", Category: catMadeUp, Usage: "ask for answers whose lengths follow `LAW`; none asks for no length, not even the length of a dataset's replies"},
 		&cli.Float64Flag{Name: "output-tokens-mean", Category: catMadeUp, Usage: "the same, normal with mean `N`"},
 		&cli.Float64Flag{Name: "output-tokens-stddev", Category: catMadeUp, Usage: "and standard deviation `N`", DefaultText: "0"},
-		&cli.BoolFlag{Name: "output-tokens-mean-deterministic", Category: catMadeUp, Usage: "ask that answers not be shorter (min_tokens, ignore_eos, min_length)"},
+		&cli.BoolFlag{Name: "output-tokens-mean-deterministic", Category: catMadeUp, Usage: "and no shorter (min_tokens, ignore_eos, min_length)"},
 		&cli.IntFlag{Name: "num-prefix-prompts", Category: catMadeUp, Usage: "put one of `N` shared beginnings before each prompt", DefaultText: "0"},
 		&cli.IntFlag{Name: "prefix-prompt-length", Category: catMadeUp, Usage: "of `N` tokens each", DefaultText: "100"},
 		&cli.IntFlag{Name: "num-sessions", Category: catMadeUp, Usage: "make up `N` conversations"},
@@ -30,9 +30,9 @@ func syntheticFlags() []cli.Flag {
 		&cli.Float64Flag{Name: "session-turn-delay-stddev", Category: catMadeUp, Usage: "with standard deviation `MS`", DefaultText: "0"},
 		&cli.Float64Flag{Name: "session-delay-ratio", Category: catMadeUp, Usage: "multiply think times, also of files, by `R`", DefaultText: "1"},
 		&cli.BoolFlag{Name: "cache-bust", Category: catMadeUp, Usage: "begin each prompt with text that no run used before, so that the server cannot reuse cached prompts"},
-		&cli.StringFlag{Name: "cache-salt", Category: catMadeUp, Usage: "the same, by `TEXT`: equal ones begin alike", DefaultText: "new for each run"},
+		&cli.StringFlag{Name: "cache-salt", Category: catMadeUp, Usage: "like --cache-bust, but runs with the same `TEXT` begin their prompts alike", DefaultText: "new for each run"},
 		&cli.StringFlag{Name: "tokenizer", Category: catMadeUp, Usage: "count tokens with `NAME`: a tokenizer.json or .tiktoken file, a folder, or a model of Hugging Face's cache or hub; built-in is pa-record's own", DefaultText: "built-in"},
-		&cli.StringFlag{Name: "default-tokenizer", Category: catMadeUp, Usage: "the same, but go on with the built-in one if `NAME` cannot be had"},
+		&cli.StringFlag{Name: "default-tokenizer", Category: catMadeUp, Usage: "like --tokenizer, but use the built-in one if `NAME` is not available"},
 	}
 }
 

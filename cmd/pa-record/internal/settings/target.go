@@ -22,14 +22,14 @@ import (
 func targetFlags() []cli.Flag {
 	return []cli.Flag{
 		&cli.StringSliceFlag{Name: "model", Aliases: []string{"m"}, Category: catTarget, Usage: "model `NAME`; OpenAI servers that list one model need none; several, repeated or as a list a,b, get requests by --model-selection-strategy"},
-		&cli.StringFlag{Name: "model-selection-strategy", Category: catTarget, Usage: "`HOW` entries of the input data get one of several models, unless they name it: round_robin or random", DefaultText: workload.RoundRobinModels},
+		&cli.StringFlag{Name: "model-selection-strategy", Category: catTarget, Usage: "`HOW` to choose among several models for an entry that names none: round_robin or random", DefaultText: workload.RoundRobinModels},
 		&cli.StringFlag{Name: "model-version", Aliases: []string{"x"}, Category: catTarget, Usage: "Triton model `VERSION`; the latest if not given"},
 		&cli.StringSliceFlag{Name: "url", Aliases: []string{"u"}, Category: catTarget, Usage: "server `URL`: host:port, http(s)://…, or sim:// for a simulated server in this process; several, repeated or as a list a:1,b:1, get requests in turn; LABEL=URL, given for two or more servers, makes runs against each, to compare them (default: localhost:8000, with -i grpc localhost:8001)"},
 		&cli.StringFlag{Name: "service-kind", Category: catTarget, Usage: "`KIND` of server: triton or openai (default: triton)"},
 		&cli.StringFlag{Name: "endpoint", Category: catTarget, Usage: "OpenAI `PATH` (default: v1/chat/completions)"},
 		&cli.StringFlag{Name: "protocol", Aliases: []string{"i"}, Category: catTarget, Usage: "Triton `PROTOCOL`: http or grpc (default: http)"},
 		&cli.BoolFlag{Name: "streaming", Category: catTarget, Usage: "stream the answers: a bidirectional gRPC stream, or \"stream\": true in OpenAI requests"},
-		&cli.BoolFlag{Name: "async", Aliases: []string{"a"}, Category: catTarget, Usage: "a level is stable, too, when its throughput is; requests never wait for each other's calls anyway"},
+		&cli.BoolFlag{Name: "async", Aliases: []string{"a"}, Category: catTarget, Usage: "a level is stable as soon as its throughput is; pa-record sends asynchronously in any case"},
 		&cli.BoolFlag{Name: "sync", Category: catTarget, Usage: "for stateful models, require stable latency too"},
 		&cli.StringSliceFlag{Name: "header", Aliases: []string{"H"}, Category: catTarget, Usage: "`HEADER` 'Name: value' of every request, or gRPC metadata (repeatable)"},
 		&cli.StringFlag{Name: "api-key-file", Category: catTarget, Usage: "read the OpenAI API key from `FILE` (else from $OPENAI_API_KEY)"},

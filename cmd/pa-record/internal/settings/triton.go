@@ -21,7 +21,7 @@ func tritonFlags() []cli.Flag {
 		&cli.StringFlag{Name: "output-tensor-format", Category: catTriton, Usage: "ask for them over HTTP as `HOW`: binary, or json", Value: tensorsBinary},
 		&cli.StringFlag{Name: "shared-memory", Category: catTriton, Usage: "tensors go through `WHICH` memory, not through requests: none, or system, for a server on this host", Value: none},
 		&cli.IntFlag{Name: "output-shared-memory-size", Category: catTriton, Usage: "room of `BYTES` for each output in shared memory", Value: kserve.DefaultOutputSharedBytes},
-		&cli.StringSliceFlag{Name: "trace-level", Category: catTriton, Usage: "have the server trace the model's requests meanwhile: `LEVEL` is OFF, TIMESTAMPS or TENSORS (repeatable); it needs a trace file of its own"},
+		&cli.StringSliceFlag{Name: "trace-level", Category: catTriton, Usage: "let the server trace the model's requests during the run: `LEVEL` is OFF, TIMESTAMPS or TENSORS (repeatable); it needs a trace file of its own"},
 		&cli.IntFlag{Name: "trace-rate", Category: catTriton, Usage: "one of `N` requests is traced", DefaultText: "as the server has it"},
 		&cli.IntFlag{Name: "trace-count", Category: catTriton, Usage: "at most `N` are traced; -1: all", DefaultText: "as the server has it"},
 		&cli.IntFlag{Name: "log-frequency", Category: catTriton, Usage: "a trace file for each `N` traces; 0: one", DefaultText: "as the server has it"},
