@@ -24,22 +24,26 @@ func TestPrintWarnings(t *testing.T) {
 		{"none", []recorder.Level{level(1, 0)}, nil},
 		{"one level", []recorder.Level{level(1, 0, "20 of 640 tokens"+together)}, []string{"concurrency 1: 20 of 640 tokens" + together}},
 		{
-			"counts add up", []recorder.Level{level(1, 0, "20 of 640 tokens"+together), level(2, 0), level(4, 0, "1,000 of 1,280 tokens"+together)},
+			"counts add up",
+			[]recorder.Level{level(1, 0, "20 of 640 tokens"+together), level(2, 0), level(4, 0, "1,000 of 1,280 tokens"+together)},
 			[]string{"concurrency 1, concurrency 4: 1,020 of 1,920 tokens" + together},
 		},
 		{
-			"every level", []recorder.Level{level(1, 0, "20 of 640 tokens"+together), level(2, 0, "1 of 60 tokens"+together)},
+			"every level",
+			[]recorder.Level{level(1, 0, "20 of 640 tokens"+together), level(2, 0, "1 of 60 tokens"+together)},
 			[]string{"all 2 levels: 21 of 700 tokens" + together},
 		},
 		{"the same text", []recorder.Level{level(1, 0, "slow disk"), level(2, 0, "slow disk")}, []string{"all 2 levels: slow disk"}},
 		{"numbers that cannot be added", []recorder.Level{level(1, 0, "slow by 3 ms"), level(2, 0, "slow by 4 ms")}, []string{"concurrency 1: slow by 3 ms", "concurrency 2: slow by 4 ms"}},
 		{
-			"many levels", []recorder.Level{level(1, 0, "slow disk"), level(2, 0, "slow disk"), level(3, 0, "slow disk"), level(4, 0, "slow disk"), level(5, 0, "slow disk"), level(6, 0)},
+			"many levels",
+			[]recorder.Level{level(1, 0, "slow disk"), level(2, 0, "slow disk"), level(3, 0, "slow disk"), level(4, 0, "slow disk"), level(5, 0, "slow disk"), level(6, 0)},
 			[]string{"5 of 6 levels: slow disk"},
 		},
 		{"twice on a level", []recorder.Level{level(1, 0, "slow disk", "slow disk"), level(2, 0)}, []string{"concurrency 1: slow disk", "concurrency 1: slow disk"}},
 		{
-			"failures", []recorder.Level{level(1, 1), level(2, 2)},
+			"failures",
+			[]recorder.Level{level(1, 1), level(2, 2)},
 			[]string{"concurrency 1: 1 of 10 requests failed; pa-analyze report shows why", "concurrency 2: 2 of 11 requests failed; pa-analyze report shows why"},
 		},
 	} {

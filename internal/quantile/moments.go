@@ -76,9 +76,6 @@ func (s *Moments) AddShares(x int64, k int32) {
 	p.Add(x)
 }
 
-// Len returns the number of numbers.
-func (s *Moments) Len() int { return s.n }
-
 // Mean returns the mean, rounded once. There must be a number.
 func (s *Moments) Mean() float64 {
 	sum, _ := s.sums()

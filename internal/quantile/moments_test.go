@@ -16,8 +16,8 @@ func TestMoments(t *testing.T) {
 	squares.AddAll([]int64{1, 3})
 	s.AddScaled(2, 2, sum, squares)
 	s.AddShares(6, 3)
-	if s.Len() != 5 || s.Mean() != 2.8 || s.Std() != 1.6 {
-		t.Errorf("%d numbers, mean %v, deviation %v; want 5, 2.8, 1.6", s.Len(), s.Mean(), s.Std())
+	if s.Mean() != 2.8 || s.Std() != 1.6 {
+		t.Errorf("mean %v, deviation %v; want 2.8, 1.6", s.Mean(), s.Std())
 	}
 }
 
@@ -65,8 +65,8 @@ func TestMomentsRandom(t *testing.T) {
 		variance.Sub(variance, new(big.Rat).Mul(mean, mean))
 		wantMean, _ := mean.Float64()
 		wantVariance, _ := variance.Float64()
-		if got, want := s.Std(), math.Sqrt(wantVariance); s.Len() != int(n) || s.Mean() != wantMean || math.Abs(got-want) > 1e-15*want {
-			t.Fatalf("round %d: %d numbers, mean %v, deviation %v; want %d, %v, %v", round, s.Len(), s.Mean(), got, n, wantMean, want)
+		if got, want := s.Std(), math.Sqrt(wantVariance); s.Mean() != wantMean || math.Abs(got-want) > 1e-15*want {
+			t.Fatalf("round %d: %d numbers: mean %v, deviation %v; want %v, %v", round, n, s.Mean(), got, wantMean, want)
 		}
 	}
 }

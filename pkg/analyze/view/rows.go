@@ -242,7 +242,7 @@ func (l *levelRows) prune(x *rows, failures, others int) {
 	if len(rest) > others {
 		rest = l.pruneOthers(x, rest, others)
 	}
-	l.kept = append(failed, rest...) // in place
+	l.kept = append(append(l.kept[:0], failed...), rest...)
 }
 
 // pruneOthers leaves at most n rows of successful requests: the worst and a sample.

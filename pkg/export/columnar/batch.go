@@ -264,7 +264,7 @@ func (b *batch) addResponses(r *export.Request) {
 		for i := range r.Responses {
 			x := &r.Responses[i]
 			sources[i] = byte(x.Source)
-			binary.LittleEndian.PutUint32(reads[4*i:], uint32(x.Read))
+			binary.LittleEndian.PutUint32(reads[4*i:], x.Read)
 			final.children[0].appendBool(x.Final)
 			failed.children[0].appendBool(x.Error)
 		}

@@ -114,7 +114,6 @@ func (l *levelRuns) appendTo(b []byte, width int) []byte {
 	for {
 		if left >= leastRun || len(runs) == 1 {
 			b = appendRepeated(b, left, uint32(runs[0].level), width)
-			left = 0
 		} else {
 			// Whole groups of 8 levels up to the next run of at least as many; the last group of the
 			// page is filled with zeros.
