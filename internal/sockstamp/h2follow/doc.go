@@ -26,9 +26,10 @@
 // says which read brought a byte of an answer's body, and message 0 sent on a
 // stream is the request.
 //
-// A Follower never fails the connection. At the first thing that cannot be
-// HTTP/2 it stops following, says why ([Follower.Err]) and gives no more stamps; the
-// caller then takes its own time.
+// A Follower never fails the connection. At the first thing that cannot be HTTP/2 it stops
+// following that direction and says why ([Follower.Err]). Messages that were complete before
+// keep their stamps, unless the direction is that of the requests; later messages have none,
+// and the caller takes its own time.
 //
 // It does not look into compressed or any other messages, nor at the responses'
 // headers, flow control and settings.

@@ -1,6 +1,7 @@
 package h2follow
 
 import (
+	"cmp"
 	"net"
 	"runtime"
 	"sync"
@@ -51,7 +52,8 @@ type Follower struct {
 	mu      sync.Mutex // guards what follows, never held while waiting
 	in, out parser
 	table   table
-	err     error   // why nothing is followed any more
+	inErr   error   // why no more reads are followed
+	outErr  error   // why no more writes are followed
 	carried []piece // by the write in progress
 	heads   []head  // in the write in progress that are written by themselves
 }
@@ -104,9 +106,9 @@ func (f *Follower) Read(p []byte) (int, error) {
 	if n > 0 {
 		st := f.raw.LastRead()
 		f.mu.Lock()
-		if f.err == nil {
+		if f.inErr == nil {
 			f.in.now = st
-			f.err = f.in.feed(p[:n], func(s *stream, m extent) {
+			f.inErr = f.in.feed(p[:n], func(s *stream, m extent) {
 				if m.first {
 					s.in.push(receivedMessage{first: st})
 				}
@@ -138,8 +140,8 @@ func (f *Follower) Write(p []byte) (int, error) {
 	before := uint64(time.Now().UnixNano())
 	f.mu.Lock()
 	f.carried, f.heads = f.carried[:0], f.heads[:0]
-	if f.err == nil {
-		f.err = f.out.feed(p, func(s *stream, m extent) {
+	if f.outErr == nil {
+		f.outErr = f.out.feed(p, func(s *stream, m extent) {
 			if f.out.unary && f.out.typ == frameData {
 				m.first, m.headEnd = false, 0 // the headers were the beginning
 			}
@@ -261,7 +263,7 @@ func (f *Follower) write(p []byte, from, to int) (int, error) {
 func (f *Follower) Message(stream uint32, k int) (st sockstamp.Stamp, ok bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if s := f.table.streams[stream]; s != nil && f.err == nil {
+	if s := f.table.streams[stream]; s != nil && f.requestErr() == nil {
 		if m := s.in.at(k); m != nil && m.whole {
 			return m.last, true
 		}
@@ -274,7 +276,7 @@ func (f *Follower) Message(stream uint32, k int) (st sockstamp.Stamp, ok bool) {
 func (f *Follower) First(stream uint32, k int) (st sockstamp.Stamp, ok bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if s := f.table.streams[stream]; s != nil && f.err == nil {
+	if s := f.table.streams[stream]; s != nil && f.requestErr() == nil {
 		if m := s.in.peek(k); m != nil {
 			return m.first, true
 		}
@@ -337,7 +339,7 @@ func (f *Follower) SentInPart(stream uint32, k int) (start, sent sockstamp.Stamp
 func (f *Follower) sentMessage(stream uint32, k int) (m sentMessage, ok bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if s := f.table.streams[stream]; s != nil && f.err == nil {
+	if s := f.table.streams[stream]; s != nil && f.requestErr() == nil {
 		if p := s.out.at(k); p != nil {
 			return *p, true
 		}
@@ -361,11 +363,21 @@ func (f *Follower) Revised(ordinal uint64) []sockstamp.Stamp { return f.raw.Revi
 // [sockstamp.Conn.Settled].
 func (f *Follower) Settled(st sockstamp.Stamp) sockstamp.Stamp { return f.raw.Settled(st) }
 
-// Newest returns the stream that was opened last by a request; 0: none.
+// Newest returns the stream that was opened last by a request that was followed; 0: none.
 func (f *Follower) Newest() uint32 {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return f.table.newest
+}
+
+// requestErr says why the direction of the requests is not followed any more. No stream has
+// stamps then, because the stream that a caller takes for its own may be an older one. f.mu
+// is held.
+func (f *Follower) requestErr() error {
+	if f.in.requests {
+		return f.inErr
+	}
+	return f.outErr
 }
 
 // Alone returns the stream whose RPC is under way, if there is exactly one. A handler
@@ -375,7 +387,7 @@ func (f *Follower) Alone() (stream uint32, ok bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	s := f.table.streams[f.table.newest]
-	return f.table.newest, s != nil && !s.ended && f.table.open == 1 && f.err == nil
+	return f.table.newest, s != nil && !s.ended && f.table.open == 1 && f.requestErr() == nil
 }
 
 // Stream returns the newest stream whose request has the header [Config.Header]
@@ -384,7 +396,7 @@ func (f *Follower) Stream(name string) (stream uint32, ok bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	stream, ok = f.table.names[name]
-	return stream, ok && f.err == nil
+	return stream, ok && f.requestErr() == nil
 }
 
 // Forget drops the stamps of a stream. Streams that were forgotten or never
@@ -397,9 +409,9 @@ func (f *Follower) Forget(stream uint32) {
 	}
 }
 
-// Err says why the Follower stopped following; nil: it did not.
+// Err says why the Follower stopped following a direction; nil: it follows both.
 func (f *Follower) Err() error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	return f.err
+	return cmp.Or(f.inErr, f.outErr)
 }

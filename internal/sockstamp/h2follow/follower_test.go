@@ -497,6 +497,57 @@ func TestNotHTTP2(t *testing.T) {
 	}
 }
 
+// A frame that breaks the rules ends what is read in the follower's eyes, and not the stamps of
+// the messages before it, also if it came with them. Requests are followed further.
+func TestStrayFrame(t *testing.T) {
+	for name, stray := range map[string]string{
+		"data of a stream nobody opened": "\x00\x00\x01\x00\x00\x00\x00\x0f\xa1x",
+		"continuation":                   "\x00\x00\x01\x09\x00\x00\x00\x00\x01\x88",
+	} {
+		server := newScript(false)
+		server.headers(1, false, 0, ":status", "200")
+		server.data(1, 0, 7)
+		server.data(1, 0, 9)
+		whole := server.Len()
+		server.WriteString(stray)
+		server.data(1, 0, 5)
+		first := server.begins[1][1] // the second message begins in the second read
+		bytes := server.Bytes()
+		f := over(t, &chopped{pieces: [][]byte{bytes[:first+1], bytes[first+1:]}}, Config{Header: "pa-stream"})
+		client := clientScript()
+		if _, err := f.Write(client.Bytes()); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := readAll(f); err != nil || f.Err() == nil {
+			t.Fatalf("%s, byte %d: %v, error %v", name, whole, err, f.Err())
+		}
+		for k, want := range []struct{ first, last uint64 }{{1, 1}, {1, 2}} {
+			st, ok := f.Message(1, k)
+			begin, begun := f.First(1, k)
+			if !ok || !begun || begin.Ordinal != want.first || st.Ordinal != want.last {
+				t.Errorf("%s: message %d in reads %d to %d, %v, %v; want %v", name, k, begin.Ordinal, st.Ordinal, begun, ok, want)
+			}
+		}
+		if _, ok := f.Message(1, 2); ok {
+			t.Errorf("%s: the message after it has a stamp", name)
+		}
+		client.Reset()
+		client.headers(9, false, 0, ":method", "POST", "pa-stream", "later")
+		if _, err := f.Write(client.Bytes()); err != nil {
+			t.Fatal(err)
+		}
+		if id, ok := f.Stream("later"); f.Newest() != 9 || id != 9 || !ok {
+			t.Errorf("%s: the next request is on stream %d, named %d, %v; want 9", name, f.Newest(), id, ok)
+		}
+		if _, err := f.Write([]byte("\x00\x00\x01\x09\x00\x00\x00\x00\x01\x88")); err != nil {
+			t.Fatal(err)
+		}
+		if _, ok := f.Message(1, 1); ok {
+			t.Errorf("%s: stamps though requests are not followed any more", name)
+		}
+	}
+}
+
 // A stream that carries no gRPC has no messages; the others do.
 func TestNotGRPC(t *testing.T) {
 	s := newScript(false)
