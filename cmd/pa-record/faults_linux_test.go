@@ -42,6 +42,7 @@ type fault struct {
 	// How the server does it. A via without a way is left out.
 	cert   func(c *testCerts) tls.Certificate // in the handshake of a connection, as a TLS server
 	tls    bool                               // all is over TLS
+	tls12  bool                               // all is over TLS 1.2, with a tapped connection
 	floods bool                               // the answer has no end; the run is alone, and its memory is measured
 	sim    string                             // by the fault of a simulated server
 	conn   func(nc net.Conn)                  // to a connection, before it speaks a protocol
@@ -50,7 +51,8 @@ type fault struct {
 	http1  *answer1                           // over HTTP/1.1, as an OpenAI server
 	triton *answer1                           // over HTTP/1.1, as Triton
 	http2  func(s stream2) error              // over HTTP/2, as an OpenAI server
-	grpc   func(s stream2) error              // over gRPC, as Triton
+	grpc   func(s stream2) error              // over a stream of gRPC, as Triton
+	unary  func(s stream2) error              // over a unary call of gRPC, as Triton
 	on     []via                              // the vias of those that are not of a protocol
 
 	want     export.Status         // of the row; the zero value means ok
@@ -62,10 +64,30 @@ type fault struct {
 
 // status returns the status that the row must have over v.
 func (f *fault) status(v via) export.Status {
-	if s, ok := f.except[v]; ok {
-		return s
+	if s, ok := where(f.except, v); ok {
+		return unaryStatus(s, v)
 	}
-	return max(f.want, export.StatusOK)
+	return unaryStatus(max(f.want, export.StatusOK), v)
+}
+
+// where returns the status over v. Without one of its own, a unary call of gRPC has the status
+// of a stream.
+func where(m map[via]export.Status, v via) (s export.Status, ok bool) {
+	s, ok = m[v]
+	if !ok && v == viaUnary {
+		s, ok = m[viaGRPC]
+	}
+	return s, ok
+}
+
+// unaryStatus returns the status over v of a fault that has the status s over a stream of gRPC.
+// The library gives a unary call its message when the call is over, so no answer of it is
+// truncated.
+func unaryStatus(s export.Status, v via) export.Status {
+	if v == viaUnary && s == export.StatusTruncated {
+		return export.StatusRPCError
+	}
+	return s
 }
 
 // lasts reports whether the requests after the second suffer the fault, too.
@@ -81,7 +103,7 @@ func (f *fault) over() []via {
 		switch {
 		case f.tls && v == viaLoop: // has no TLS
 		case slices.Contains(f.on, v), f.http1 != nil && (v == viaLoop || v == viaNetHTTP),
-			f.triton != nil && v == viaTriton, f.http2 != nil && v == viaHTTP2, f.grpc != nil && v == viaGRPC:
+			f.triton != nil && v == viaTriton, f.http2 != nil && v == viaHTTP2, f.grpc != nil && v == viaGRPC, f.unary != nil && v == viaUnary:
 			all = append(all, v)
 		}
 	}
@@ -128,7 +150,7 @@ func (r *faultRun) hidden(text string) string {
 func (r *faultRun) do(t *testing.T) {
 	model, url := "early", r.addr
 	if r.f.sim != "" {
-		model = map[via]string{viaTriton: "add_sub", viaGRPC: "vllm"}[r.v]
+		model = map[via]string{viaTriton: "add_sub", viaUnary: "add_sub", viaGRPC: "vllm"}[r.v]
 		rule := r.f.sim
 		if !r.always {
 			rule += ":every=2"
@@ -149,7 +171,7 @@ func (r *faultRun) do(t *testing.T) {
 	if r.f.tls {
 		model += " --ssl-https-ca-certificates-file " + r.certs.path("ca.pem")
 		url = "https://" + url
-		if r.v == viaGRPC {
+		if r.v.isGRPC() {
 			model += " --ssl-grpc-root-certifications-file " + r.certs.path("ca.pem")
 			url = "grpcs" + strings.TrimPrefix(url, "https")
 		}
@@ -176,7 +198,7 @@ func (r *faultRun) check(t *testing.T) (got outcome) {
 		t.Fatalf("pa-record did not end within %v", longest)
 	}
 	want := r.f.status(r.v)
-	if s, ok := r.f.persists[r.v]; ok && r.always {
+	if s, ok := where(r.f.persists, r.v); ok && r.always {
 		want = s
 	}
 	if wantCode := map[bool]int{true: 1}[r.always && want != export.StatusOK]; r.code != wantCode {

@@ -30,10 +30,11 @@ const (
 	viaHTTP2   via = "HTTP/2"
 	viaTriton  via = "Triton HTTP"
 	viaGRPC    via = "gRPC"
+	viaUnary   via = "gRPC unary"
 )
 
 // vias holds all vias in the order of the page.
-var vias = []via{viaLoop, viaNetHTTP, viaHTTP2, viaTriton, viaGRPC}
+var vias = []via{viaLoop, viaNetHTTP, viaHTTP2, viaTriton, viaGRPC, viaUnary}
 
 // args returns the flags that choose v.
 func (v via) args() []string {
@@ -43,8 +44,15 @@ func (v via) args() []string {
 		viaHTTP2:   "--service-kind openai --streaming --http2",
 		viaTriton:  "-i http",
 		viaGRPC:    "-i grpc --streaming",
+		viaUnary:   "-i grpc",
 	}[v])
 }
+
+// isHTTP2 reports whether servers for v speak HTTP/2.
+func (v via) isHTTP2() bool { return v == viaHTTP2 || v.isGRPC() }
+
+// isGRPC reports whether v is of gRPC.
+func (v via) isGRPC() bool { return v == viaGRPC || v == viaUnary }
 
 // A faultServer answers the requests of a load well, but for those that suffer a fault. It
 // speaks the protocol of a via; its model is called early.
@@ -75,7 +83,7 @@ func newFaultServer(r *faultRun) *faultServer {
 // serverTLS returns the configuration of a server for v with a certificate.
 func serverTLS(v via, c tls.Certificate) *tls.Config {
 	cfg := &tls.Config{Certificates: []tls.Certificate{c}, MinVersion: tls.VersionTLS12}
-	if v == viaHTTP2 || v == viaGRPC {
+	if v.isHTTP2() {
 		cfg.NextProtos = []string{"h2"}
 	}
 	return cfg
@@ -167,11 +175,14 @@ func (s *faultServer) serve(nc net.Conn) {
 		cfg = s.struckTLS
 	}
 	if cfg != nil {
+		if s.f.tls12 {
+			nc, cfg = tap(nc, cfg)
+		}
 		secure := tls.Server(nc, cfg)
 		defer secure.Close()
 		nc = secure
 	}
-	if s.v == viaHTTP2 || s.v == viaGRPC {
+	if s.v.isHTTP2() {
 		s.serve2(nc)
 	} else {
 		s.serve1(nc)
@@ -182,12 +193,13 @@ func (s *faultServer) serve(nc net.Conn) {
 type ending int
 
 const (
-	keeps   ending = iota // waits for the next request
-	closes                // closes the connection, which the client sees as EOF
-	cuts                  // closes a connection with TLS without TLS's end, else as closes
-	garbles               // sends bytes that are not TLS below TLS, and closes
-	resets                // closes the connection with a TCP reset
-	holds                 // neither sends nor closes until the client goes away
+	keeps    ending = iota // waits for the next request
+	closes                 // closes the connection, which the client sees as EOF
+	cuts                   // closes a connection with TLS without TLS's end, else as closes
+	garbles                // sends bytes that are not TLS below TLS, and closes
+	asksAnew               // asks for a new handshake of TLS 1.2, and waits until the client goes away
+	resets                 // closes the connection with a TCP reset
+	holds                  // neither sends nor closes until the client goes away
 )
 
 // Times that a server waits before it ends a connection. After resetPause, the client has read
@@ -206,6 +218,10 @@ func (e ending) apply(nc net.Conn) (stays bool) {
 	case garbles:
 		_, _ = io.WriteString(below(nc), "this is not TLS")
 		below(nc).Close()
+	case asksAnew:
+		if err := below(nc).(*tapped).helloRequest(); err == nil {
+			_, _ = io.Copy(io.Discard, nc)
+		}
 	case cuts:
 		below(nc).Close()
 	case resets:
@@ -337,7 +353,7 @@ type stream2 struct {
 	id      uint32
 	s       *earlyStream
 	nc      net.Conn
-	grpc    bool
+	v       via
 	flooded *atomic.Int64
 }
 
@@ -360,7 +376,7 @@ func (s stream2) head() error {
 	}
 	s.s.headed = true
 	kind := "text/event-stream"
-	if s.grpc {
+	if s.v.isGRPC() {
 		kind = "application/grpc"
 	}
 	return s.headers(s.id, false, ":status", "200", "content-type", kind)
@@ -402,35 +418,55 @@ func frame2(length int, kind http2.FrameType, flags http2.Flags, id uint32, payl
 	}) + payload
 }
 
-// Messages of a ModelStreamInfer: a part of an answer, and its end.
+// Messages: a part of the answer to a ModelStreamInfer and its end, and the answer to a ModelInfer.
 var (
 	messageA     = string(message(&pb.ModelStreamInferResponse{InferResponse: &pb.ModelInferResponse{ModelName: "early"}}))
+	messageUnary = string(message(&pb.ModelInferResponse{ModelName: "early"}))
 	messageFinal = string(message(&pb.ModelStreamInferResponse{InferResponse: &pb.ModelInferResponse{
 		ModelName:  "early",
 		Parameters: map[string]*pb.InferParameter{"triton_final_response": {ParameterChoice: &pb.InferParameter_BoolParam{BoolParam: true}}},
 	}}))
 )
 
-// good sends a good answer.
-func (s stream2) good() error {
-	if s.grpc {
-		return s.send(messageA, messageA, messageFinal)
-	}
-	if err := s.send(eventA, eventB); err != nil {
-		return err
-	}
-	return s.last(eventDone)
+// first returns the first event, or the first message.
+func (s stream2) first() string {
+	return map[via]string{viaHTTP2: eventA, viaGRPC: messageA, viaUnary: messageUnary}[s.v]
 }
+
+// part sends the headers and the first event or message.
+func (s stream2) part() error { return s.send(s.first()) }
+
+// partOfStream sends the headers and, unless an answer has one message, the first message.
+func (s stream2) partOfStream() error {
+	if s.v == viaUnary {
+		return s.head()
+	}
+	return s.part()
+}
+
+// rest sends what follows the first event or message of a good answer.
+func (s stream2) rest() error {
+	switch s.v {
+	case viaGRPC:
+		return s.send(messageA, messageFinal)
+	case viaUnary:
+		return s.trailers("grpc-status", "0")
+	}
+	return errors2(s.send(eventB), s.last(eventDone))
+}
+
+// trailers ends the answer with fields.
+func (s stream2) trailers(fields ...string) error { return s.headers(s.id, true, fields...) }
+
+// good sends a good answer.
+func (s stream2) good() error { return errors2(s.part(), s.rest()) }
 
 // serve2 speaks HTTP/2.
 func (s *faultServer) serve2(nc net.Conn) {
-	c := &early2{decoupled: true}
-	bad := s.f.http2
-	if s.v == viaGRPC {
-		bad = s.f.grpc
-	}
+	c := &early2{decoupled: s.v == viaGRPC}
+	bad := map[via]func(stream2) error{viaHTTP2: s.f.http2, viaGRPC: s.f.grpc, viaUnary: s.f.unary}[s.v]
 	c.load = func(id uint32, stream *earlyStream) error {
-		st := stream2{early2: c, id: id, s: stream, nc: nc, grpc: s.v == viaGRPC, flooded: &s.flooded}
+		st := stream2{early2: c, id: id, s: stream, nc: nc, v: s.v, flooded: &s.flooded}
 		if s.suffers() {
 			return bad(st)
 		}

@@ -4,6 +4,7 @@ import (
 	"crypto/tls"
 	"io"
 	"net"
+	"slices"
 	"strings"
 	"time"
 
@@ -55,6 +56,16 @@ func after2(e ending, frames ...string) func(stream2) error {
 	}
 }
 
+// inHead2 closes the connection within the headers of the answer.
+func inHead2(s stream2) error {
+	return errors2(s.raw(frame2(40, http2.FrameHeaders, http2.FlagHeadersEndHeaders, s.id, "\x88")), s.end(closes))
+}
+
+// afterPart2 ends the connection after the first event or message.
+func afterPart2(e ending) func(stream2) error {
+	return func(s stream2) error { return errors2(s.part(), s.end(e)) }
+}
+
 // only2 ends the connection without an answer.
 func only2(e ending) func(stream2) error {
 	return func(s stream2) error {
@@ -74,21 +85,16 @@ func connectionFaults() faultGroup {
 		},
 		{
 			does: "closes the connection before the answer", want: export.StatusTruncated, except: map[via]export.Status{viaGRPC: export.StatusRPCError}, advice: logged,
-			http1: &answer1{then: closes}, triton: &answer1{then: closes}, http2: only2(closes), grpc: only2(closes),
+			http1: &answer1{then: closes}, triton: &answer1{then: closes}, http2: only2(closes), grpc: only2(closes), unary: only2(closes),
 		},
 		{
 			does: "resets the connection before the answer", want: export.StatusTruncated, except: map[via]export.Status{viaGRPC: export.StatusRPCError}, advice: logged,
-			http1: &answer1{then: resets}, triton: &answer1{then: resets}, http2: only2(resets), grpc: only2(resets),
+			http1: &answer1{then: resets}, triton: &answer1{then: resets}, http2: only2(resets), grpc: only2(resets), unary: only2(resets),
 		},
 		{
 			does: "closes the connection in the header of the answer", want: export.StatusTruncated, except: map[via]export.Status{viaGRPC: export.StatusRPCError}, advice: logged,
 			http1: &answer1{text: streamHead[:30], then: closes}, triton: &answer1{text: wholeHead[:30], then: closes},
-			http2: func(s stream2) error {
-				return errors2(s.raw(frame2(40, http2.FrameHeaders, http2.FlagHeadersEndHeaders, s.id, "\x88")), s.end(closes))
-			},
-			grpc: func(s stream2) error {
-				return errors2(s.raw(frame2(40, http2.FrameHeaders, http2.FlagHeadersEndHeaders, s.id, "\x88")), s.end(closes))
-			},
+			http2: inHead2, grpc: inHead2, unary: inHead2,
 		},
 		{
 			does: "resets the connection in the header of the answer", want: export.StatusTruncated, except: map[via]export.Status{viaGRPC: export.StatusRPCError}, advice: logged,
@@ -96,29 +102,29 @@ func connectionFaults() faultGroup {
 		},
 		{
 			does: "closes the connection after the header of the answer", want: export.StatusTruncated, except: map[via]export.Status{viaGRPC: export.StatusRPCError}, advice: logged,
-			http1: &answer1{text: streamHead, then: closes}, triton: &answer1{text: wholeHead, then: closes}, http2: afterHead2(closes), grpc: afterHead2(closes),
+			http1: &answer1{text: streamHead, then: closes}, triton: &answer1{text: wholeHead, then: closes}, http2: afterHead2(closes), grpc: afterHead2(closes), unary: afterHead2(closes),
 		},
 		{
 			does: "resets the connection after the header of the answer", want: export.StatusTruncated, except: map[via]export.Status{viaGRPC: export.StatusRPCError}, advice: logged,
-			http1: &answer1{text: streamHead, then: resets}, triton: &answer1{text: wholeHead, then: resets}, http2: afterHead2(resets), grpc: afterHead2(resets),
+			http1: &answer1{text: streamHead, then: resets}, triton: &answer1{text: wholeHead, then: resets}, http2: afterHead2(resets), grpc: afterHead2(resets), unary: afterHead2(resets),
 		},
 		{
 			does: "closes the connection after an event", want: export.StatusTruncated, advice: logged,
-			http1: &answer1{text: streamHead + chunk1(eventA), then: closes}, http2: after2(closes, eventA), grpc: after2(closes, messageA),
+			http1: &answer1{text: streamHead + chunk1(eventA), then: closes}, http2: afterPart2(closes), grpc: afterPart2(closes), unary: afterPart2(closes),
 		},
 		{
 			does: "resets the connection after an event", want: export.StatusTruncated, advice: logged,
-			http1: &answer1{text: streamHead + chunk1(eventA), then: resets}, http2: after2(resets, eventA), grpc: after2(resets, messageA),
+			http1: &answer1{text: streamHead + chunk1(eventA), then: resets}, http2: afterPart2(resets), grpc: afterPart2(resets), unary: afterPart2(resets),
 		},
 		{
 			does: "closes the connection in the middle of an event", want: export.StatusTruncated, advice: logged,
 			http1: &answer1{text: streamHead + chunk1(eventA+eventB[:20]), then: closes}, triton: &answer1{text: wholeHead + chunk1(earlyInference[:20]), then: closes},
-			http2: after2(closes, eventA+eventB[:20]), grpc: after2(closes, messageA+messageA[:7]),
+			http2: after2(closes, eventA+eventB[:20]), grpc: after2(closes, messageA+messageA[:7]), unary: after2(closes, messageUnary[:7]),
 		},
 		{
 			does: "resets the connection in the middle of an event", want: export.StatusTruncated, advice: logged,
 			http1: &answer1{text: streamHead + chunk1(eventA+eventB[:20]), then: resets}, triton: &answer1{text: wholeHead + chunk1(earlyInference[:20]), then: resets},
-			http2: after2(resets, eventA+eventB[:20]), grpc: after2(resets, messageA+messageA[:7]),
+			http2: after2(resets, eventA+eventB[:20]), grpc: after2(resets, messageA+messageA[:7]), unary: after2(resets, messageUnary[:7]),
 		},
 		{
 			does: "resets the connection after [DONE], before the end of the body", want: export.StatusOK,
@@ -150,7 +156,7 @@ func slownessFaults() faultGroup {
 		},
 		{
 			does: "reads the request and never answers", want: export.StatusTimeout, advice: slowAdvice, limit: hang,
-			http1: &answer1{then: holds}, triton: &answer1{then: holds}, http2: only2(holds), grpc: only2(holds),
+			http1: &answer1{then: holds}, triton: &answer1{then: holds}, http2: only2(holds), grpc: only2(holds), unary: only2(holds),
 		},
 		{
 			does: "stops in the head of the answer", want: export.StatusTimeout, advice: slowAdvice, limit: hang,
@@ -158,16 +164,16 @@ func slownessFaults() faultGroup {
 		},
 		{
 			does: "stops after the head of the answer", want: export.StatusTimeout, advice: slowAdvice, limit: hang,
-			http1: &answer1{text: streamHead, then: holds}, triton: &answer1{text: wholeHead, then: holds}, http2: afterHead2(holds), grpc: afterHead2(holds),
+			http1: &answer1{text: streamHead, then: holds}, triton: &answer1{text: wholeHead, then: holds}, http2: afterHead2(holds), grpc: afterHead2(holds), unary: afterHead2(holds),
 		},
 		{
 			does: "stops after an event", want: export.StatusTimeout, advice: slowAdvice, limit: hang,
-			http1: &answer1{text: streamHead + chunk1(eventA), then: holds}, http2: after2(holds, eventA), grpc: after2(holds, messageA),
+			http1: &answer1{text: streamHead + chunk1(eventA), then: holds}, http2: afterPart2(holds), grpc: afterPart2(holds), unary: afterPart2(holds),
 		},
 		{
 			does: "stops in the middle of an event", want: export.StatusTimeout, advice: slowAdvice, limit: hang,
 			http1: &answer1{text: streamHead + chunk1(eventA+eventB[:20]), then: holds}, triton: &answer1{text: wholeHead + chunk1(earlyInference[:20]), then: holds},
-			http2: after2(holds, eventA+eventB[:20]), grpc: after2(holds, messageA+messageA[:7]),
+			http2: after2(holds, eventA+eventB[:20]), grpc: after2(holds, messageA+messageA[:7]), unary: after2(holds, messageUnary[:7]),
 		},
 		{
 			does: "stops after [DONE], before the end of the body", want: export.StatusOK, limit: hang,
@@ -176,24 +182,19 @@ func slownessFaults() faultGroup {
 		{
 			does: "sends the answer in pieces of a few bytes", want: export.StatusOK,
 			http1: &answer1{text: goodStream, pieces: 5}, triton: &answer1{text: goodWhole, pieces: 5},
-			http2: func(s stream2) error {
-				for i := range eventA {
-					if err := s.send(eventA[i : i+1]); err != nil {
-						return err
-					}
-				}
-				return errors2(s.send(eventB), s.last(eventDone))
-			},
-			grpc: func(s stream2) error {
-				for i := range messageA {
-					if err := s.send(messageA[i : i+1]); err != nil {
-						return err
-					}
-				}
-				return s.send(messageA, messageFinal)
-			},
+			http2: inPieces2, grpc: inPieces2, unary: inPieces2,
 		},
 	}}
+}
+
+// inPieces2 sends a good answer whose first event or message comes a byte in a frame.
+func inPieces2(s stream2) error {
+	for _, b := range []byte(s.first()) {
+		if err := s.send(string(b)); err != nil {
+			return err
+		}
+	}
+	return s.rest()
 }
 
 // resetEarly resets a connection after the client's first byte, when the client has sent all
@@ -315,7 +316,7 @@ func statusFaults() faultGroup {
 			}
 			return s.last(body)
 		}
-		return fault{does: does, want: export.StatusHTTPError, except: map[via]export.Status{viaGRPC: export.StatusRPCError}, advice: advice, flags: "--connection-reuse fresh", http1: a, triton: a, http2: answer2, grpc: answer2}
+		return fault{does: does, want: export.StatusHTTPError, except: map[via]export.Status{viaGRPC: export.StatusRPCError}, advice: advice, flags: "--connection-reuse fresh", http1: a, triton: a, http2: answer2, grpc: answer2, unary: answer2}
 	}
 	return faultGroup{title: "The server refuses", sends: true, faults: []fault{
 		s("lower the load; pa-record does not wait and does not retry", "429 with Retry-After", "429 Too Many Requests\r\nRetry-After: 7\r\nContent-Type: application/json", `{"error":{"message":"rate limit reached"}}`),
@@ -378,18 +379,10 @@ func http2Faults() faultGroup {
 	}}
 }
 
-// part sends the headers and the first event or message.
-func (s stream2) part() error {
-	if s.grpc {
-		return s.send(messageA)
-	}
-	return s.send(eventA)
-}
-
 // refused2 is the fault of a server that refuses a request. Over HTTP/2 pa-record sends the request
 // again, unless it was the first request of its connection.
 func refused2(does string, do func(stream2) error) fault {
-	f := both2(export.StatusOK, map[via]export.Status{viaGRPC: export.StatusRPCError}, does, do)
+	f := both2(export.StatusOK, map[via]export.Status{viaGRPC: export.StatusRPCError, viaUnary: export.StatusOK}, does, do)
 	// A stream of gRPC that the server does not take ends with a status of gRPC.
 	f.persists = map[via]export.Status{viaHTTP2: export.StatusTruncated, viaGRPC: export.StatusRPCError}
 	return f
@@ -403,51 +396,61 @@ func fresh2(want export.Status, except map[via]export.Status, does string, do fu
 }
 
 func both2(want export.Status, except map[via]export.Status, does string, do func(stream2) error) fault {
-	return fault{does: does, want: want, except: except, advice: logged, http2: do, grpc: do, limit: 2 * hang}
+	return fault{does: does, want: want, except: except, advice: logged, http2: do, grpc: do, unary: do, limit: 2 * hang}
 }
 
 func grpcFaults() faultGroup {
 	g := func(want export.Status, does string, do func(stream2) error) fault {
-		return fault{does: does, want: want, advice: logged, grpc: do, limit: 2 * hang}
+		return fault{does: does, want: want, advice: logged, grpc: do, unary: do, limit: 2 * hang}
 	}
 	fresh := func(want export.Status, does string, do func(stream2) error) fault {
 		f := g(want, does, do)
 		f.flags = "--connection-reuse fresh"
 		return f
 	}
-	trailers := func(s stream2, fields ...string) error { return s.headers(s.id, true, fields...) }
+	streamed := func(want export.Status, does string, do func(stream2) error) fault {
+		f := g(want, does, do)
+		f.unary = nil
+		return f
+	}
 	return faultGroup{title: "gRPC is broken", sends: true, faults: []fault{
 		g(export.StatusRPCError, "status INTERNAL in the middle of the answer", func(s stream2) error {
-			return errors2(s.part(), trailers(s, "grpc-status", "13", "grpc-message", "engine died"))
+			return errors2(s.part(), s.trailers("grpc-status", "13", "grpc-message", "engine died"))
 		}),
 		g(export.StatusTruncated, "status UNAVAILABLE in the middle of the answer", func(s stream2) error {
-			return errors2(s.part(), trailers(s, "grpc-status", "14", "grpc-message", "shutting down"))
+			return errors2(s.part(), s.trailers("grpc-status", "14", "grpc-message", "shutting down"))
 		}),
-		g(export.StatusTruncated, "status OK in the middle of the answer", func(s stream2) error { return errors2(s.part(), trailers(s, "grpc-status", "0")) }),
+		streamed(export.StatusTruncated, "status OK in the middle of the answer", func(s stream2) error { return errors2(s.part(), s.trailers("grpc-status", "0")) }),
 		g(export.StatusRPCError, "status RESOURCE_EXHAUSTED before the answer", func(s stream2) error {
-			return errors2(s.head(), trailers(s, "grpc-status", "8", "grpc-message", "queue is full"))
+			return errors2(s.head(), s.trailers("grpc-status", "8", "grpc-message", "queue is full"))
 		}),
 		g(export.StatusRPCError, "the end of the stream without a status", func(s stream2) error { return errors2(s.part(), s.last("")) }),
-		g(export.StatusRPCError, "a status that is not a number", func(s stream2) error { return errors2(s.part(), trailers(s, "grpc-status", "x")) }),
+		g(export.StatusRPCError, "a status that is not a number", func(s stream2) error { return errors2(s.part(), s.trailers("grpc-status", "x")) }),
 		g(export.StatusProtocolError, "a message that is longer than --max-answer-memory", func(s stream2) error {
-			return errors2(s.part(), s.send("\x00\x7f\xff\xff\xff"), s.end(holds))
+			return errors2(s.partOfStream(), s.send("\x00\x7f\xff\xff\xff"), s.end(holds))
 		}),
 		g(export.StatusRPCError, "a message that is cut", func(s stream2) error {
-			return errors2(s.part(), s.send(messageA[:7]), trailers(s, "grpc-status", "0"))
+			return errors2(s.partOfStream(), s.send(s.first()[:7]), s.trailers("grpc-status", "0"))
 		}),
 		g(export.StatusProtocolError, "a message that is not protobuf", func(s stream2) error {
-			return errors2(s.part(), s.send("\x00\x00\x00\x00\x03\xff\xff\xff"), s.send(messageFinal))
+			return errors2(s.partOfStream(), s.send("\x00\x00\x00\x00\x03\xff\xff\xff"), s.rest())
 		}),
-		g(export.StatusRPCError, "a compressed message without the name of the compression", func(s stream2) error { return errors2(s.part(), s.send("\x01\x00\x00\x00\x03abc"), s.end(holds)) }),
+		g(export.StatusRPCError, "a compressed message without the name of the compression", func(s stream2) error {
+			return errors2(s.partOfStream(), s.send("\x01\x00\x00\x00\x03abc"), s.end(holds))
+		}),
 		fresh(export.StatusRPCError, "an HTML page instead of gRPC", func(s stream2) error { return s.page(s.id, "text/html", "<html>") }),
 		fresh(export.StatusRPCError, "an unknown compression", func(s stream2) error {
 			s.s.headed = true
 			return errors2(s.headers(s.id, false, ":status", "200", "content-type", "application/grpc", "grpc-encoding", "zstd"), s.send("\x01\x00\x00\x00\x03abc"), s.end(holds))
 		}),
 		g(export.StatusOK, "invalid UTF-8 in a name", func(s stream2) error {
-			return errors2(s.part(), s.send("\x00\x00\x00\x00\x06\x12\x04\x0a\x02\xff\xfe"), s.send(messageFinal))
+			name := "\x12\x04\x0a\x02\xff\xfe" // an infer_response with a model_name
+			if s.v == viaUnary {
+				name = name[2:]
+			}
+			return errors2(s.partOfStream(), s.send("\x00\x00\x00\x00"+string(rune(len(name)))+name), s.rest())
 		}),
-		g(export.StatusRPCError, "an error message", func(s stream2) error { return s.send(messageA, "\x00\x00\x00\x00\x06\x0a\x04boom") }),
+		streamed(export.StatusRPCError, "an error message", func(s stream2) error { return s.send(messageA, "\x00\x00\x00\x00\x06\x0a\x04boom") }),
 	}}
 }
 
@@ -502,7 +505,10 @@ func simulatedFaults() faultGroup {
 	}
 	for i := range all {
 		if all[i].sim == "reset" { // what gRPC's library has not written yet is lost
-			all[i].on = vias[:len(vias)-1]
+			all[i].on = []via{viaLoop, viaNetHTTP, viaHTTP2, viaTriton}
+		}
+		if all[i].sim == "no_done" || all[i].sim == "garbage" { // of streams and JSON; the simulator answers a unary call well
+			all[i].on = slices.DeleteFunc(slices.Clone(vias), func(v via) bool { return v == viaUnary })
 		}
 		if all[i].sim == "no_reply" {
 			// On a kept connection, the request is sent again if the connection ends within 50 ms
@@ -573,8 +579,11 @@ func floodFaults() faultGroup {
 }
 
 func tlsFaults() faultGroup {
-	const fresh = "--connection-reuse fresh"
-	secure := []via{viaNetHTTP, viaHTTP2, viaTriton, viaGRPC}
+	const (
+		fresh = "--connection-reuse fresh"
+		anew  = "pa-record refuses renegotiation: ask for the client's certificate in the first handshake, or use TLS 1.3"
+	)
+	secure := []via{viaNetHTTP, viaHTTP2, viaTriton, viaGRPC, viaUnary}
 	certificate := func(does, advice string, cert func(*testCerts) tls.Certificate) fault {
 		return fault{does: does, want: export.StatusConnectError, advice: advice, flags: fresh, tls: true, cert: cert, on: secure}
 	}
@@ -608,7 +617,17 @@ func tlsFaults() faultGroup {
 			does: "sends bytes that are not TLS, after an event", want: export.StatusProtocolError, except: map[via]export.Status{viaGRPC: export.StatusTruncated}, advice: logged, tls: true,
 			http1:  &answer1{text: streamHead + chunk1(eventA), then: garbles},
 			triton: &answer1{text: wholeHead + chunk1(earlyInference[:20]), then: garbles},
-			http2:  after2(garbles, eventA), grpc: after2(garbles, messageA),
+			http2:  afterPart2(garbles), grpc: afterPart2(garbles), unary: afterPart2(garbles),
+		},
+		{
+			does: "asks for another handshake (renegotiation of TLS 1.2) before the answer", want: export.StatusTruncated, except: map[via]export.Status{viaGRPC: export.StatusRPCError}, advice: anew, flags: fresh, tls: true, tls12: true,
+			http1: &answer1{then: asksAnew}, triton: &answer1{then: asksAnew}, http2: only2(asksAnew), grpc: only2(asksAnew), unary: only2(asksAnew),
+		},
+		{
+			does: "asks for another handshake (renegotiation of TLS 1.2) after an event", want: export.StatusTruncated, advice: anew, tls: true, tls12: true,
+			http1:  &answer1{text: streamHead + chunk1(eventA), then: asksAnew},
+			triton: &answer1{text: wholeHead + chunk1(earlyInference[:20]), then: asksAnew},
+			http2:  afterPart2(asksAnew), grpc: afterPart2(asksAnew), unary: afterPart2(asksAnew),
 		},
 	}}
 }

@@ -243,7 +243,8 @@ func (s *grpcSender) keep(x *backend.Exchange, t *streamStamps) *export.Response
 // which perf_analyzer does not, and the server's timeout would compete with the client's.
 func (s *grpcSender) sendUnary(ctx context.Context, x *backend.Exchange) {
 	r := &x.Request
-	cctx, cancel := context.WithCancel(s.outgoing(context.WithoutCancel(ctx)))
+	again := func() { r.Resent, r.StartNS = true, s.b.clock.NowNS() }
+	cctx, cancel := context.WithCancel(context.WithValue(s.outgoing(context.WithoutCancel(ctx)), againKey{}, again))
 	defer cancel() // frees the call when it ends early
 	defer context.AfterFunc(ctx, cancel)()
 	cs, err := s.conn.NewStream(cctx, unaryDesc, pb.GRPCInferenceService_ModelInfer_FullMethodName, grpc.ForceCodecV2(s.codec))

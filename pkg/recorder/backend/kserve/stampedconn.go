@@ -12,6 +12,7 @@ import (
 	"google.golang.org/grpc/backoff"
 	"google.golang.org/grpc/credentials"
 	"google.golang.org/grpc/credentials/insecure"
+	"google.golang.org/grpc/stats"
 
 	"github.com/pa-tools/pa/internal/grpcpress"
 	"github.com/pa-tools/pa/internal/sockstamp"
@@ -98,11 +99,43 @@ func (b *Backend) dial(maxBytes int64) (*stampedClientConn, error) {
 			Backoff:           backoff.Config{BaseDelay: 100 * time.Millisecond, Multiplier: 1.6, Jitter: 0.2, MaxDelay: time.Second},
 			MinConnectTimeout: 5 * time.Second,
 		}))
+	if !b.cfg.Streaming {
+		options = append(options, grpc.WithStatsHandler(attempts{}))
+	}
 	// passthrough leaves the name to the dialer, which tries all addresses.
 	cc, err := grpc.NewClient("passthrough:///"+b.target.host, options...)
 	c.ClientConn = cc
 	return c, err
 }
+
+// againKey is the key of a function in the context of a unary call. attempts calls it when the
+// library sends the request again.
+type againKey struct{}
+
+// attempts notices that the library makes a call twice, because the server closed the connection
+// or the stream before it took the request. No option switches that off. Streams need no
+// attempts: their requests are sent once.
+type attempts struct{}
+
+var _ stats.Handler = attempts{}
+
+// HandleRPC implements [stats.Handler]. The goroutine of the call calls it.
+func (attempts) HandleRPC(ctx context.Context, s stats.RPCStats) {
+	if begin, ok := s.(*stats.Begin); ok && begin.IsTransparentRetryAttempt {
+		if again, ok := ctx.Value(againKey{}).(func()); ok {
+			again()
+		}
+	}
+}
+
+// TagRPC implements [stats.Handler].
+func (attempts) TagRPC(ctx context.Context, _ *stats.RPCTagInfo) context.Context { return ctx }
+
+// TagConn implements [stats.Handler].
+func (attempts) TagConn(ctx context.Context, _ *stats.ConnTagInfo) context.Context { return ctx }
+
+// HandleConn implements [stats.Handler].
+func (attempts) HandleConn(context.Context, stats.ConnStats) {}
 
 // compression returns the options of a client connection with compressed messages, none for
 // "". Answers may be compressed, too, and have up to maxBytes. These options are deprecated
