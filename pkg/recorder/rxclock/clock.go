@@ -9,6 +9,7 @@ import (
 type Clock struct {
 	base   time.Time // has a monotonic reading
 	baseNS uint64
+	set    *setting // nil: the wall clock is the machine's
 
 	lastOffset atomic.Int64 // last result of wallOffset
 }
@@ -51,4 +52,28 @@ func NewAhead(d time.Duration) *Clock {
 	c := New()
 	c.baseNS += uint64(d)
 	return c
+}
+
+// A setting is a step of the wall clock in a test: after an instant it shows another time.
+type setting struct {
+	afterNS uint64 // Unix nanoseconds of the machine's wall clock
+	byNS    int64
+}
+
+// NewSet returns a clock for tests that sees the wall clock being set by d, forward or for a
+// negative d back, when the time after has passed. The machine's wall clock stays as it is.
+// FromWall takes stamps of the machine's wall clock, and treats them as stamps of the clock
+// that is set.
+func NewSet(after, d time.Duration) *Clock {
+	c := New()
+	c.set = &setting{afterNS: c.baseNS + uint64(after), byNS: int64(d)}
+	return c
+}
+
+// wall returns the time of the wall clock when the machine's shows ns.
+func (c *Clock) wall(ns uint64) uint64 {
+	if c.set == nil || ns < c.set.afterNS {
+		return ns
+	}
+	return ns + uint64(c.set.byNS)
 }

@@ -16,7 +16,7 @@ func (c *Clock) FromWall(ns uint64) uint64 {
 	if ns == 0 {
 		return 0
 	}
-	return ns + uint64(c.wallOffset()) // wraps around for a negative offset, as it should
+	return c.wall(ns) + uint64(c.wallOffset()) // wraps around for a negative offset, as it should
 }
 
 // steadyNS is the largest change of the measured offset that counts as no change. Readings
@@ -51,4 +51,4 @@ func near(a, b int64) bool { return a-b <= steadyNS && b-a <= steadyNS }
 // the wall clock first. A thread that is interrupted between the readings, for some µs or
 // for ms, makes the difference too large, never too small. So the smallest of a few
 // readings is the best one.
-func (c *Clock) offsetAt(t time.Time) int64 { return int64(c.NS(t)) - t.UnixNano() }
+func (c *Clock) offsetAt(t time.Time) int64 { return int64(c.NS(t) - c.wall(uint64(t.UnixNano()))) }

@@ -14,7 +14,7 @@ func (c *Clock) Sample() Sample {
 	closest := uint64(1<<64 - 1)
 	for range tries {
 		before := c.NowNS()
-		wall := time.Now().UnixNano()
+		wall := int64(c.wall(uint64(time.Now().UnixNano())))
 		after := c.NowNS()
 		if d := after - before; d < closest {
 			closest = d
