@@ -2,6 +2,7 @@ package main
 
 import (
 	"errors"
+	"os"
 	"slices"
 	"strings"
 
@@ -100,7 +101,11 @@ func findChart(c *cli.Context) (*chart, error) {
 	if c.NArg() == 0 {
 		return nil, cmdline.Usagef("no chart given; give one of %s", list)
 	}
-	return nil, cmdline.Usagef("%q is no chart; give one of %s", c.Args().First(), list)
+	first := c.Args().First()
+	if _, err := os.Stat(first); err == nil {
+		return nil, cmdline.Usagef("no chart given before %s; give one of %s: pa-analyze plot sweep %s", first, list, first)
+	}
+	return nil, cmdline.Usagef("%q is no chart; give one of %s", first, list)
 }
 
 // checkFlags refuses flags that only other charts have.

@@ -102,7 +102,10 @@ func (o *Opener) Open(ctx context.Context, path string) (Reader, error) {
 	}
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return nil, fmt.Errorf("%w; check the path (pa-record writes profile_export.json into the working directory)", err)
+		if pe := new(fs.PathError); errors.As(err, &pe) { // without the name of the system call
+			err = pe.Err
+		}
+		return nil, fmt.Errorf("%s: %w; check the path (pa-record writes profile_export.json into the working directory)", path, err)
 	case err != nil:
 		return nil, err
 	}
