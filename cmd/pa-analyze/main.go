@@ -31,6 +31,9 @@ import (
 // version is set by the linker in releases.
 var version = "dev"
 
+// readsFiles is what to do instead of giving a server's URL.
+const readsFiles = "pa-analyze reads recorded files; pa-record sends load to a server"
+
 func main() {
 	version = cmdline.Version(version)
 	ctx, cancel := context.WithCancelCause(context.Background())
@@ -58,6 +61,7 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 			{Does: "the line that calculate_avg_first_token_latency.py prints", Line: "pa-analyze avg-first-token profile_export.json"},
 		},
 		CommonFlags: commonFlags,
+		Unsupported: map[string]string{"u": readsFiles, "url": readsFiles},
 		Default:     "report",
 		Commands: []*cli.Command{
 			reportCommand(),

@@ -79,6 +79,7 @@ func TestDefaults(t *testing.T) {
 func TestUsageErrors(t *testing.T) {
 	for _, tt := range []struct{ args, want string }{
 		{"", "no model; give its name with -m (an OpenAI server: add --service-kind openai)"},
+		{"-m x report a.json", "report is a command of pa-analyze, not of pa-record; run pa-analyze report"},
 		{"-m x extra", `unexpected argument "extra"`},
 		{"-m x -i udp", "-i udp: the protocol is http or grpc"},
 		{"-m x --service-kind tensorflow", "the kind is triton or openai"},
