@@ -1,0 +1,21 @@
+package main
+
+import (
+	"net"
+	"strings"
+	"testing"
+)
+
+// An address of the simulated server that is in use is named, with the flags that take
+// another one.
+func TestSimAddressInUse(t *testing.T) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	code, _, stderr := inProcess(t.Context(), t, "sim", "--openai-addr", l.Addr().String(), "--triton-grpc-addr", "off", "--triton-http-addr", "off")
+	if code != 1 || !strings.Contains(stderr, l.Addr().String()) || !strings.Contains(stderr, "; --openai-addr, --triton-grpc-addr and --triton-http-addr take another address, or off\n") {
+		t.Errorf("exit code %d, %s", code, stderr)
+	}
+}
