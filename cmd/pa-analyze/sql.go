@@ -25,6 +25,8 @@ convert) and a statement for each METRIC, all by default:
   ` + metricList(sql.Names()) + `
 By name only, with the parameters of report --metrics quality:
   ` + metricList(sql.QualityNames()) + `
+By name only, times that llama.cpp's answers state:
+  ` + metricList(sql.PhaseNames()) + `
 Counts and percentiles are the report's, means and rates to 12 digits. Trino has
 no exact percentile; a comment says so.
 

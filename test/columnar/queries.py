@@ -28,9 +28,14 @@ DISTRIBUTIONS = {
 }
 ALL = ["requests", *DISTRIBUTIONS, "reasoning_tokens", "cached_tokens", "throughput", "user_rate", "prefix", "failures"]
 EXACTLY = {"n", "ok", "failed", "excluded", "stalls", "stalled_requests"}
-# The queries about quality, which come by name, and their parameters.
-QUALITY_DISTRIBUTIONS = {"tokens_per_event": "tokens_per_event", "normalized_latency": "normalized_latency_ns"}
-QUALITY = ["fluidity", "stalls", *QUALITY_DISTRIBUTIONS, "interactivity"]
+# The queries about quality and phases, which come by name, and their parameters.
+QUALITY_DISTRIBUTIONS = {
+    "tokens_in_time": "tokens_in_time", "reader_idle": "reader_idle_ns", "longest_stall": "longest_stall_ns", "stall_share": "stall_share",
+    "tokens_per_event": "tokens_per_event", "normalized_latency": "normalized_latency_ns", "request_fluidity": "fluidity", "request_stalls": "stalls",
+}
+PHASES = {"server_prefill": "server_prefill_ns", "server_decode": "server_decode_ns"}
+QUALITY = ["fluidity", "tokens_in_time", "reader_idle", "stalls", "longest_stall", "stall_share", "tokens_per_event", "normalized_latency", "request_fluidity", "request_stalls", "interactivity", *PHASES]
+GROUPS = "quality,economics,prefix,phases"
 # Ways to divide the levels into windows.
 WINDOWS = ["100ms", "recorded"]
 WITHOUT_WINDOWS = ["throughput"]
@@ -44,7 +49,7 @@ def report_of(program, files, *options):
 
 def windows_of(program, files, windows):
     """Each window of report --windows, as the level that report shows for this part, with the figures of the window."""
-    options = ["--metrics", "quality,economics,prefix", *PARAMETERS]
+    options = ["--metrics", GROUPS, *PARAMETERS]
     levels = report_of(program, files, "--windows", windows)
     n = len(levels[0]["windows"])
     parts = []  # by window: the levels
@@ -155,7 +160,8 @@ class Checker:
             figure("decode_per_s", level["economics"]["figures"], "output_tokens_per_s_per_user_decode")
             figure("request_per_s", level["economics"]["figures"], "output_tokens_per_s_per_user_e2e")
         elif metric == "prefix":
-            figure("hit_rate", level["prefix"]["figures"], "hit_rate")
+            for name in ["hit_rate", "hit_rate_absent_is_0"]:
+                figure(name, level["prefix"]["figures"], name)
         elif metric == "fluidity":
             self.number(f"{at} n", row["n"], level["quality"]["requests"])
             for name in ["fluidity_index", "tokens_in_time"] + ([] if "selected" in level else ["smooth_goodput"]):
@@ -173,6 +179,8 @@ class Checker:
                 figure(name, level["quality"]["figures"], name)
         elif metric in QUALITY_DISTRIBUTIONS:
             distribution(level["quality"]["metrics"].get(QUALITY_DISTRIBUTIONS[metric]))
+        elif metric in PHASES:
+            distribution(level["phases"]["metrics"].get(PHASES[metric]))
         else:
             distribution(level["metrics"].get(DISTRIBUTIONS.get(metric, metric)))
 
@@ -229,7 +237,7 @@ def check_trino(program, files):
 def main():
     program, folder = sys.argv[1], pathlib.Path(sys.argv[2]).resolve()
     files = str(folder / "shards" / "*.parquet")
-    levels = report_of(program, files, "--metrics", "quality,economics,prefix", *PARAMETERS)
+    levels = report_of(program, files, "--metrics", GROUPS, *PARAMETERS)
     cells = {"": [{"experiment": i, "level": level} for i, level in enumerate(levels)]}
     cells |= {windows: windows_of(program, files, windows) for windows in WINDOWS}
     engines = {"duckdb": run_duckdb, "clickhouse": run_clickhouse, "spark": run_spark}

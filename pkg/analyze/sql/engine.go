@@ -52,7 +52,7 @@ const (
 type Query struct {
 	// Files is a path, a glob or the URL of an object store.
 	Files string
-	// Metrics are names of [Metrics] and [QualityNames]; none for all Metrics.
+	// Metrics are names of [Metrics], [QualityNames] and [PhaseNames]; none for all Metrics.
 	Metrics []string
 	// Quality holds the parameters of the queries about quality.
 	Quality analyze.QualityConfig
@@ -148,12 +148,11 @@ func (q *Query) metrics() ([]Metric, error) {
 		if why := withoutWindows(name); len(q.Windows) > 0 && why != "" {
 			return nil, fmt.Errorf("metric %q has no query for windows: %s", name, why)
 		}
-		if known := slices.Concat(Names(), QualityNames()); !slices.Contains(known, name) {
+		if known := slices.Concat(Names(), QualityNames(), PhaseNames()); !slices.Contains(known, name) {
 			return nil, fmt.Errorf("unknown metric %q: give one of %s", name, strings.Join(known, ", "))
 		}
 	}
-	chosen = slices.DeleteFunc(chosen, func(m Metric) bool { return !slices.Contains(q.Metrics, m.Name) })
-	return append(chosen, chosenQuality(q.Metrics, q.Quality)...), nil
+	return among(slices.Concat(chosen, qualityMetrics(q.Quality), phaseMetrics()), q.Metrics), nil
 }
 
 // text returns s as a string literal in which a quote is doubled.

@@ -64,7 +64,7 @@ func Metrics() []Metric {
 			{"decode_per_s", names.Find(names.Economics, "output_tokens_per_s_per_user_decode", true)},
 			{"request_per_s", names.Find(names.Economics, "output_tokens_per_s_per_user_e2e", true)},
 		}, userRate},
-		Metric{"prefix", "prefix cache", columnsOf(names.Prefix, "hit_rate"), prefix},
+		Metric{"prefix", "prefix cache", columnsOf(names.Prefix, analyze.KeyHitRate, analyze.KeyHitRateZero), prefix},
 		Metric{Name: "failures", Doc: "failed requests by the kind of failure", statement: failures},
 	)
 }
@@ -84,15 +84,30 @@ func withoutQuery(name string) string {
 	case answer.FluidInterval.String(), "fluid_token_rate":
 		return "it needs a search for each request, which SQL cannot express; pa-analyze report --metrics quality computes it"
 	case answer.ITLPerToken.String():
-		return "the view of the gaps does not hold the tokens of their requests; pa-analyze report --metrics quality computes it"
+		return "where the server counts the tokens of an event, its time counts once for each of them; pa-analyze report --metrics quality computes it"
 	}
 	return ""
 }
 
 // Names returns the names of all metrics.
-func Names() []string {
+func Names() []string { return namesOf(Metrics()) }
+
+// PhaseNames lists the queries of the times that the answers of llama.cpp state. A script holds them only by
+// name, because files of older releases lack their columns.
+func PhaseNames() []string { return namesOf(phaseMetrics()) }
+
+func phaseMetrics() []Metric {
+	var all []Metric
+	for _, m := range [...]answer.Metric{answer.ServerPrefill, answer.ServerDecode} {
+		all = append(all, distributed(names.Phases, m, func(e *Engine) string { return distribution(e, "measured", m.Key()) }))
+	}
+	return all
+}
+
+// namesOf returns the names of metrics.
+func namesOf(metrics []Metric) []string {
 	var all []string
-	for _, m := range Metrics() {
+	for _, m := range metrics {
 		all = append(all, m.Name)
 	}
 	return all
@@ -173,14 +188,16 @@ func userRate(e *Engine) string {
 		e.byGroup("measured")
 }
 
-// prefix computes the hit rate of the prefix cache, of the requests whose answers state cached tokens and
-// input tokens.
+// prefix computes the hit rates of the prefix cache: of the requests whose answers state cached tokens and
+// input tokens, and, where it differs, of all requests whose answers state input tokens.
 func prefix(e *Engine) string {
 	const stated = "cached_tokens BETWEEN 0 AND input_tokens AND input_tokens > 0"
 	cached, input := "sum(CASE WHEN "+stated+" THEN cached_tokens END)", "sum(CASE WHEN "+stated+" THEN input_tokens END)"
+	const all = "sum(CASE WHEN input_tokens > 0 AND NOT coalesce(input_counted, false) THEN input_tokens END)"
 	return "SELECT " + e.group + ",\n" +
 		"  " + cached + " AS sum_cached, " + input + " AS sum_input,\n" +
-		"  " + e.float(cached) + " / " + e.float(input) + " AS hit_rate" +
+		"  " + e.float(cached) + " / " + e.float(input) + " AS hit_rate,\n" +
+		"  CASE WHEN " + all + " > " + input + " THEN " + e.float(cached) + " / " + e.float(all) + " END AS hit_rate_absent_is_0" +
 		e.byGroup("measured")
 }
 

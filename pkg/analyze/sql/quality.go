@@ -12,13 +12,7 @@ import (
 )
 
 // QualityNames lists the queries about the quality of streams, which a script holds only by name.
-func QualityNames() []string {
-	var all []string
-	for _, m := range qualityMetrics(analyze.DefaultQuality()) {
-		all = append(all, m.Name)
-	}
-	return all
-}
+func QualityNames() []string { return namesOf(qualityMetrics(analyze.DefaultQuality())) }
 
 // qualityMetrics lists the queries about quality with these parameters.
 func qualityMetrics(cfg analyze.QualityConfig) []Metric {
@@ -27,11 +21,21 @@ func qualityMetrics(cfg analyze.QualityConfig) []Metric {
 	}
 	return []Metric{
 		{"fluidity", "deadlines of tokens", columnsOf(names.Quality, "fluidity_index", "tokens_in_time", "smooth_goodput"), func(e *Engine) string { return fluidity(e, cfg.PaceNS) }},
+		distributed(names.Quality, answer.TokensInTime, func(e *Engine) string { return distribution(e, "streams", e.float("met")+" / tokens") }),
+		distributed(names.Quality, answer.ReaderIdle, func(e *Engine) string { return distribution(e, "streams", "idle_ns") }),
 		{answer.Stalls.String(), "stalls", columnsOf(names.Quality, "stalls", "stalled_requests", "stall_share"), stalls},
+		distributed(names.Quality, answer.LongestStall, func(e *Engine) string { return distribution(e, "streams", "longest_stall_ns") }),
+		distributed(names.Quality, answer.StallShare, func(e *Engine) string {
+			return distribution(e, "streams", "CASE WHEN decode_ns > 0 THEN "+e.float("stalled_ns")+" / decode_ns END")
+		}),
 		distributed(names.Quality, answer.TokensPerEvent, func(e *Engine) string {
 			return distribution(e, "measured", "CASE WHEN streamed AND output_tokens > 0 AND token_source <> 'responses' THEN "+e.float("output_tokens")+" / "+listsOf(e).sum("token_events")+" END")
 		}),
 		distributed(names.Quality, answer.NormalizedLatency, func(e *Engine) string { return distribution(e, "measured", perToken(e)) }),
+		ofRequests(distributed(names.Quality, answer.Fluidity, func(e *Engine) string {
+			return distribution(e, "streams", "1 - "+e.float("misses")+" / deadlines")
+		})),
+		ofRequests(distributed(names.Quality, answer.Stalls, func(e *Engine) string { return distribution(e, "streams", "n_stalls") })),
 		{"interactivity", "tokens per second of a user", columnsOf(names.Quality, "interactivity_p90", "interactivity_p75"), func(e *Engine) string {
 			return "SELECT " + e.group + ",\n  1e9 / " + e.quantile(perToken(e), 0.9) + " AS interactivity_p90,\n  1e9 / " + e.quantile(perToken(e), 0.75) + " AS interactivity_p75" + e.byGroup("measured")
 		}},
@@ -39,7 +43,19 @@ func qualityMetrics(cfg analyze.QualityConfig) []Metric {
 }
 
 // readsStreams reports whether the query of a metric reads the view of streamsView.
-func readsStreams(m Metric) bool { return m.Name == "fluidity" || m.Name == answer.Stalls.String() }
+func readsStreams(m Metric) bool {
+	switch m.Name {
+	case answer.TokensPerEvent.String(), answer.NormalizedLatency.String(), "interactivity":
+		return false
+	}
+	return slices.Contains(QualityNames(), m.Name)
+}
+
+// ofRequests returns a query of the values of requests whose name another query has, for whole levels.
+func ofRequests(m Metric) Metric {
+	m.Name = "request_" + m.Name
+	return m
+}
 
 // fluidity pools the deadlines of each level or window. The smooth goodput is a rate, which windows lack.
 func fluidity(e *Engine, paceNS int64) string {
@@ -318,7 +334,7 @@ func trinoLists() lists {
 	}
 }
 
-// chosenQuality returns the queries about quality among names.
-func chosenQuality(names []string, cfg analyze.QualityConfig) []Metric {
-	return slices.DeleteFunc(qualityMetrics(cfg), func(m Metric) bool { return !slices.Contains(names, m.Name) })
+// among returns the queries with one of the names.
+func among(metrics []Metric, chosen []string) []Metric {
+	return slices.DeleteFunc(metrics, func(m Metric) bool { return !slices.Contains(chosen, m.Name) })
 }

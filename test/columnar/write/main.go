@@ -177,10 +177,17 @@ func header() *export.Run {
 }
 
 // event returns the text of response k of n to request i: a token, and the server's count
-// of them at the end. Some requests have two choices, some reason first, and some chunks hold two tokens.
+// of them at the end, for some requests with cached tokens and the server's times. Some requests have two choices, some reason first, and some chunks hold two tokens.
 func event(i, k, n int) string {
 	if k == n-1 {
-		return fmt.Sprintf(`data: {"choices":[],"usage":{"prompt_tokens":%d,"completion_tokens":%d}}`, 10+i%5, n) + "\n\n"
+		details, timings := "", ""
+		if i%3 == 0 {
+			details = fmt.Sprintf(`,"prompt_tokens_details":{"cached_tokens":%d}`, i%7)
+		}
+		if i%4 == 1 {
+			timings = fmt.Sprintf(`,"timings":{"prompt_ms":%d.25,"predicted_ms":%d}`, i%13, i%17)
+		}
+		return fmt.Sprintf(`data: {"choices":[],"usage":{"prompt_tokens":%d,"completion_tokens":%d%s}%s}`, 10+i%5, n, details, timings) + "\n\n"
 	}
 	member := "content"
 	if i%5 == 0 && k < i%4 {
