@@ -17,7 +17,7 @@ import (
 func checkCommand() *cli.Command {
 	p := check.Default()
 	flags := []cli.Flag{
-		&cli.StringFlag{Name: "format", Aliases: []string{"f"}, Usage: "print as `FORMAT`: text, markdown, json or junit", Value: "text", Category: "Output"},
+		&cli.StringFlag{Name: "format", Aliases: []string{"f"}, Usage: "print as `FORMAT`: text, markdown, json, csv or junit", Value: "text", Category: "Output"},
 	}
 	flags = append(append(flags, settings.OutputFlags()...), settings.WidthFlag(), settings.ExperimentFlag(),
 		&cli.StringFlag{Name: "profile", Usage: "use the thresholds of `NAME`: default, or mlperf-server (MLPerf's least duration and samples, Poisson arrivals)", Value: p.Name, Category: "Checklist"},
@@ -40,7 +40,7 @@ and --gate is given.`,
 }
 
 func checkAction(c *cli.Context) (err error) {
-	format, err := settings.CheckFormat(c, "text", "markdown", "json", "junit")
+	format, err := settings.CheckFormat(c, "text", "markdown", "json", "csv", "junit")
 	if err != nil {
 		return err
 	}
@@ -104,7 +104,7 @@ func checkAction(c *cli.Context) (err error) {
 	if len(results) > 0 {
 		errs = append([]error{settings.Write(c, map[string]func([]*check.Result) report.Renderer{
 			"text":     func(all []*check.Result) report.Renderer { return check.Text(all, settings.ConsoleWidth(c)) },
-			"markdown": check.Markdown, "json": check.JSON, "junit": check.JUnit,
+			"markdown": check.Markdown, "json": check.JSON, "csv": check.CSV, "junit": check.JUnit,
 		}[format](results))}, errs...)
 	}
 	err = errors.Join(errs...)

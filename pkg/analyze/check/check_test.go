@@ -2,7 +2,9 @@ package check
 
 import (
 	"bytes"
+	"encoding/csv"
 	"encoding/json"
+	"errors"
 	"io/fs"
 	"math"
 	"math/rand/v2"
@@ -16,6 +18,7 @@ import (
 	"github.com/pa-tools/pa/internal/memrun"
 	"github.com/pa-tools/pa/internal/schematest"
 	"github.com/pa-tools/pa/pkg/analyze"
+	"github.com/pa-tools/pa/pkg/analyze/tabular"
 	"github.com/pa-tools/pa/pkg/answer"
 	"github.com/pa-tools/pa/pkg/export"
 	"github.com/pa-tools/pa/pkg/export/foreign"
@@ -344,6 +347,7 @@ func TestFormats(t *testing.T) {
 		"text":     func(b *bytes.Buffer) error { return Text([]*Result{res}, 100)(b) },
 		"markdown": func(b *bytes.Buffer) error { return Markdown([]*Result{res})(b) },
 		"junit":    func(b *bytes.Buffer) error { return JUnit([]*Result{res})(b) },
+		"csv":      func(b *bytes.Buffer) error { return CSV([]*Result{res})(b) },
 	} {
 		var b bytes.Buffer
 		if err := render(&b); err != nil {
@@ -362,6 +366,58 @@ func TestFormats(t *testing.T) {
 	}
 	if n := len(res.Failed()); n != 1 { // no warm-up
 		t.Errorf("%d items failed: %v", n, res.Failed())
+	}
+}
+
+// The CSV has a line for each item and each certified percentile, and the documented columns.
+func TestCSV(t *testing.T) {
+	r := memrun.New("", run(100, 100*ms))
+	streamed(r)
+	res, _, err := Run(t.Context(), "=x.json", r, analyze.Config{}, Default())
+	if err != nil {
+		t.Fatal(err)
+	}
+	res.Levels = append(res.Levels, Level{Mode: "concurrency", Value: "8", Problem: errors.New("no windows")})
+	var b bytes.Buffer
+	if err := CSV([]*Result{res})(&b); err != nil {
+		t.Fatal(err)
+	}
+	rows, err := csv.NewReader(&b).ReadAll()
+	if err != nil {
+		t.Fatal(err)
+	}
+	l := &res.Levels[0]
+	want := 2 + len(l.Items)
+	for _, c := range l.Certificates {
+		want += len(c.Percentiles)
+	}
+	if len(rows) != want || len(l.Certificates) == 0 {
+		t.Errorf("%d lines, want %d", len(rows), want)
+	}
+	found := map[string][]string{}
+	for _, row := range rows {
+		found[row[0]+" "+row[4]+" "+row[5]] = row
+	}
+	for key, want := range map[string]string{
+		"item samples ":           "fail 100 requests",
+		"percentile e2el_ns 90":   "pass " + tabular.CSVNumber(l.Certificates[len(l.Certificates)-1].Percentiles[3].Value) + " ns 100 64 ",
+		"percentile e2el_ns 99":   "n/a  ns 100 662 ",
+		"percentile e2el_ns 99.9": "n/a  ns 100 6636 ",
+		"level  ":                 "n/a     no windows",
+	} {
+		row := found[key]
+		if row == nil || !strings.HasPrefix(strings.Join(row[6:], " "), want) || row[1] != "'=x.json" {
+			t.Errorf("%s: %q, want %s", key, row, want)
+		}
+	}
+	doc, err := os.ReadFile("../../../schemas/check_csv.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range columns {
+		if !strings.Contains(string(doc), "`"+c+"`") {
+			t.Errorf("schemas/check_csv.md lacks the column %s", c)
+		}
 	}
 }
 

@@ -190,6 +190,50 @@ func JSON(all []*Result) report.Renderer {
 	return report.Indented(d)
 }
 
+// columns are the columns of CSV.
+var columns = []string{"kind", "file", "mode", "value", "name", "percentile", "status", "number", "unit", "n", "least_n", "text"}
+
+// CSV writes a line for each item, each certified percentile, and each level without figures;
+// schemas/check_csv.md names the columns.
+func CSV(all []*Result) report.Renderer {
+	var rows []tabular.CSVRow
+	for _, r := range all {
+		for i := range r.Levels {
+			l := &r.Levels[i]
+			add := func(kind, name string, status Status, text string) tabular.CSVRow {
+				row := tabular.CSVRow{
+					"kind": kind, "file": sanitize.CSVCell(r.File), "mode": sanitize.CSVCell(l.Mode), "value": sanitize.CSVCell(l.Value),
+					"name": name, "status": string(status), "text": sanitize.CSVCell(text),
+				}
+				rows = append(rows, row)
+				return row
+			}
+			if l.Problem != nil {
+				add("level", "", NA, l.Problem.Error())
+			}
+			for _, x := range l.Items {
+				row := add("item", x.Name, x.Status, x.Text)
+				if x.HasValue {
+					row["number"], row["unit"] = tabular.CSVNumber(x.Value), x.Unit
+				}
+			}
+			for _, c := range l.Certificates {
+				for _, p := range c.Percentiles {
+					row := add("percentile", c.Metric.Key(), Pass, "")
+					row["percentile"], row["unit"] = tabular.CSVNumber(p.Level), string(c.Metric.Unit())
+					row["n"], row["least_n"] = strconv.Itoa(c.N), strconv.Itoa(p.Least)
+					if p.OK {
+						row["number"] = tabular.CSVNumber(p.Value)
+					} else {
+						row["status"] = string(NA)
+					}
+				}
+			}
+		}
+	}
+	return tabular.CSV(columns, rows)
+}
+
 // JUnit writes a suite for each level of each file, with a case for each item.
 func JUnit(all []*Result) report.Renderer {
 	return func(w io.Writer) error {
