@@ -4,8 +4,9 @@ import "time"
 
 const (
 	// askEvery is the number of reads after which the kernel is asked for the segments
-	// that came out of order.
-	askEvery = 8
+	// that came out of order. It decides only how many right stamps before such a segment are
+	// lost: every stamp is pending until an answer covers it.
+	askEvery = 32
 	// carefulReads is the number of reads after a segment out of order for which the
 	// kernel is asked at each read.
 	carefulReads = 64
@@ -36,9 +37,17 @@ type holes struct {
 	careful   int    // number of coming reads to check at once
 	blind     bool   // the kernel does not count
 
-	pending [askEvery]Stamp // of user space, for the reads since the newest question
-	n       int             // number of pending stamps
-	revised []Stamp         // by ascending ordinal
+	pending [askEvery]pendingRead // the reads since the newest question
+	n       int                   // number of pending reads
+	revised []Stamp               // by ascending ordinal
+}
+
+// A pendingRead is a read whose stamp may be revised: its ordinal, and its time in user space.
+type pendingRead struct{ ns, ordinal uint64 }
+
+// stamp returns the stamp that replaces the kernel's.
+func (r pendingRead) stamp() Stamp {
+	return Stamp{NS: r.ns, Source: User, Ordinal: r.ordinal, Waited: true}
 }
 
 // check checks the stamp of the newest read of a socket, and replaces it if it may be too
@@ -49,9 +58,9 @@ func (h *holes) check(fd int, st *Stamp) {
 	}
 	now := userNow()
 	h.changedNS = min(h.changedNS, now) // unless the clock was set back
-	read := Stamp{NS: now, Source: User, Ordinal: st.Ordinal, Waited: true}
+	read := pendingRead{now, st.Ordinal}
 	if st.NS <= h.changedNS {
-		*st = read
+		*st = read.stamp()
 		return
 	}
 	h.pending[h.n] = read
@@ -65,7 +74,7 @@ func (h *holes) check(fd int, st *Stamp) {
 	}
 	if h.ask(fd) {
 		h.revised = h.revised[:len(h.revised)-1]
-		*st = read
+		*st = read.stamp()
 	}
 }
 
@@ -79,7 +88,7 @@ func (h *holes) ask(fd int) (changed bool) {
 	case count != h.count:
 		changed = true
 		h.count, h.changedNS, h.careful = count, userNow(), carefulReads
-		h.revised = append(h.revised, h.pending[:h.n]...)
+		h.revise()
 	}
 	h.n = 0
 	return changed
@@ -94,8 +103,15 @@ func (h *holes) settle(fd int) {
 
 // giveUp revises the pending stamps of a socket that cannot be asked.
 func (h *holes) giveUp() {
-	h.revised = append(h.revised, h.pending[:h.n]...)
+	h.revise()
 	h.n = 0
+}
+
+// revise replaces the stamps of the pending reads.
+func (h *holes) revise() {
+	for _, r := range h.pending[:h.n] {
+		h.revised = append(h.revised, r.stamp())
+	}
 }
 
 // after returns the revised stamps of the reads after the read with an ordinal.

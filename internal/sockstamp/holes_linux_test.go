@@ -196,6 +196,26 @@ func holesOf(t *testing.T, name string, r reader, server io.Writer, link *lossyL
 	filled("a brief hole, whose stamp is revised", h, at, settled(at))
 	inOrder(100)
 
+	// Reads before the hole whose stamps nobody has asked for: only the newest of them lose their stamps.
+	var first sockstamp.Stamp
+	for i := range 50 {
+		write("in order")
+		if st := read("in order"); i == 0 {
+			first = st
+		}
+	}
+	h = link.lose("late", 0)
+	write("a late ")
+	write("hole")
+	at = read("a late hole")
+	write("behind")
+	read("behind")
+	filled("a hole behind many reads", h, at, settled(at))
+	if n := len(r.Revised(first.Ordinal - 1)); n > 33 {
+		t.Errorf("%s: %d of 52 stamps were revised", name, n)
+	}
+	inOrder(100)
+
 	h = link.lose("long", long)
 	write("a long ")
 	write("hole")
