@@ -135,6 +135,22 @@ func (c *Conn) Revised(ordinal uint64) []Stamp {
 	return append([]Stamp(nil), c.holes.after(ordinal)...)
 }
 
+// ManyRevised reports whether so many stamps were revised that their memory is about to end: then the
+// kernel is asked at each read. [Conn.DropRevised] and [Conn.Begin] prevent it.
+func (c *Conn) ManyRevised() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return len(c.holes.revised) >= maxRevised/2
+}
+
+// DropRevised drops the revised stamps of the reads up to the read with the given ordinal.
+func (c *Conn) DropRevised(ordinal uint64) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	kept := c.holes.after(ordinal)
+	c.holes.revised = c.holes.revised[:copy(c.holes.revised, kept)]
+}
+
 // Settled returns the stamp that counts for the read with the stamp st: st, or the stamp
 // of [Conn.Revised].
 func (c *Conn) Settled(st Stamp) Stamp {

@@ -111,6 +111,9 @@ func (f *Follower) Read(p []byte) (int, error) {
 			f.inErr = f.in.feed(p[:n], func(s *stream, m extent) {
 				if m.first {
 					s.in.push(receivedMessage{first: st})
+					if s.needed == 0 {
+						s.needed = st.Ordinal
+					}
 				}
 				if m.last {
 					last := s.in.last()
@@ -406,7 +409,42 @@ func (f *Follower) Forget(stream uint32) {
 	defer f.mu.Unlock()
 	if s := f.table.streams[stream]; s != nil {
 		f.table.remove(s)
+		f.dropRevised()
 	}
+}
+
+// Complete says that the caller needs no more revised stamps of the messages of a stream that it has
+// asked for; see [Follower.Revised]. Call it after each request of a stream: a connection keeps few
+// revised stamps.
+func (f *Follower) Complete(stream uint32) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if s := f.table.streams[stream]; s != nil {
+		s.needed = 0
+		if next := s.in.head + 1; next < len(s.in.items) {
+			s.needed = s.in.items[next].first.Ordinal
+		}
+		f.dropRevised()
+	}
+}
+
+// dropRevised drops the revised stamps that no stream needs, if there are many. f.mu is held.
+func (f *Follower) dropRevised() {
+	if f.raw.ManyRevised() {
+		f.raw.DropRevised(f.complete())
+	}
+}
+
+// complete returns the ordinal of the last read of which no stream needs a revised stamp, and none of
+// the reads before. f.mu is held.
+func (f *Follower) complete() uint64 {
+	least := f.in.now.Ordinal + 1 // the messages of later reads are not known yet
+	for _, s := range f.table.streams {
+		if s.needed > 0 {
+			least = min(least, s.needed)
+		}
+	}
+	return least - 1
 }
 
 // Err says why the Follower stopped following a direction; nil: it follows both.

@@ -255,6 +255,49 @@ func TestMessages(t *testing.T) {
 	}
 }
 
+// Revised stamps are needed from the first message of a stream on that the caller has not completed.
+func TestComplete(t *testing.T) {
+	server := newScript(false)
+	pieces := [][]byte{bytes.Clone(server.Bytes())} // read 1
+	for _, id := range []uint32{1, 1, 3, 1, 3} {    // reads 2 to 6
+		before := server.Len()
+		server.data(id, 0, 10)
+		pieces = append(pieces, bytes.Clone(server.Bytes()[before:]))
+	}
+	conn := &chopped{pieces: pieces}
+	f := over(t, conn, Config{})
+	if _, err := f.Write(clientScript().Bytes()); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := readAll(f); err != nil {
+		t.Fatal(err)
+	}
+	ask := func(id uint32, k int) {
+		t.Helper()
+		if _, ok := f.Message(id, k); !ok {
+			t.Fatalf("stream %d has no message %d", id, k)
+		}
+	}
+	for _, step := range []struct {
+		what string
+		do   func()
+		want uint64
+	}{
+		{"nothing is asked for", func() {}, 1},
+		{"stream 1, message 0", func() { ask(1, 0); f.Complete(1) }, 2},
+		{"stream 1, message 1, which waits for stream 3", func() { ask(1, 1); f.Complete(1) }, 3},
+		{"stream 3, message 1 is asked for, but not complete", func() { ask(3, 1) }, 3},
+		{"stream 3 is complete", func() { f.Complete(3) }, 4},
+		{"an unknown stream", func() { f.Complete(77); f.Forget(77) }, 4},
+		{"stream 1 is forgotten", func() { f.Forget(1) }, 6},
+	} {
+		step.do()
+		if got := f.complete(); got != step.want {
+			t.Errorf("%s: no revised stamp up to read %d is needed, want %d", step.what, got, step.want)
+		}
+	}
+}
+
 // A server's Follower follows the same bytes the other way round.
 func TestServer(t *testing.T) {
 	client := clientScript()

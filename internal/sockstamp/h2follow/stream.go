@@ -16,6 +16,8 @@ type stream struct {
 	in            incoming
 	out           outgoing
 	ended         bool
+	// needed is the ordinal of the first read whose revised stamp the caller may need; 0 for none.
+	needed uint64
 
 	// With Config.Bytes.
 	head   struct{ first, last sockstamp.Stamp }

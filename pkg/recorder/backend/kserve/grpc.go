@@ -112,6 +112,7 @@ func (s *grpcSender) outgoing(ctx context.Context) context.Context {
 func (s *grpcSender) drop() {
 	if s.stream != nil {
 		s.stream.cancel()
+		s.stream.stamps.forget()
 		s.stream = nil
 	}
 }
@@ -267,9 +268,9 @@ func (s *grpcSender) sendUnary(ctx context.Context, x *backend.Exchange) {
 	s.stamp(&t, cs)
 	t.request(r, 0, s.b.clock)
 	r.FirstByteNS = t.firstByte(s.b.clock)
-	t.forget()
 	s.keep(x, &t)
 	t.revise(x, s.b.clock)
+	t.forget()
 	r.Status = export.StatusOK
 }
 
@@ -299,6 +300,7 @@ func (s *grpcSender) sendStream(ctx context.Context, x *backend.Exchange) {
 		s.stream.stamps.begin()
 		err = s.receive(x, number)
 		s.stream.stamps.revise(x, s.b.clock)
+		s.stream.stamps.complete()
 	}
 	switch {
 	case err != nil:

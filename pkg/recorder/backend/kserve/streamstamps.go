@@ -112,6 +112,13 @@ func (t *streamStamps) firstByte(clock *rxclock.Clock) uint64 {
 	return clock.FromWall(st.NS)
 }
 
+// complete says that the stamps of the request are final. Call it after revise.
+func (t *streamStamps) complete() {
+	if t.follower != nil {
+		t.follower.Complete(t.stream)
+	}
+}
+
 // forget frees the connection's stamps of a call that is over.
 func (t *streamStamps) forget() {
 	if t.follower != nil {
