@@ -6,7 +6,9 @@ const (
 	// askEvery is the number of reads after which the kernel is asked for the segments
 	// that came out of order. It decides only how many right stamps before such a segment are
 	// lost: every stamp is pending until an answer covers it.
-	askEvery = 32
+	askEvery = 16
+	// askEveryLossy is the same on a connection where a segment came out of order before.
+	askEveryLossy = 8
 	// carefulReads is the number of reads after a segment out of order for which the
 	// kernel is asked at each read.
 	carefulReads = 64
@@ -68,7 +70,7 @@ func (h *holes) check(fd int, st *Stamp) {
 	switch {
 	case h.careful > 0:
 		h.careful--
-	case h.n == len(h.pending), len(h.revised) >= maxRevised, now > st.NS+uint64(lateRead):
+	case h.n == len(h.pending), h.changedNS != 0 && h.n >= askEveryLossy, len(h.revised) >= maxRevised, now > st.NS+uint64(lateRead):
 	default:
 		return
 	}

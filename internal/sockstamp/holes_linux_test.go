@@ -211,7 +211,7 @@ func holesOf(t *testing.T, name string, r reader, server io.Writer, link *lossyL
 	write("behind")
 	read("behind")
 	filled("a hole behind many reads", h, at, settled(at))
-	if n := len(r.Revised(first.Ordinal - 1)); n > 33 {
+	if n := len(r.Revised(first.Ordinal - 1)); n > 17 {
 		t.Errorf("%s: %d of 52 stamps were revised", name, n)
 	}
 	inOrder(100)
