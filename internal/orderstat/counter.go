@@ -42,22 +42,25 @@ func number(order uint64) float64 { return quantile.Float(int64(order ^ 1<<63)) 
 func (c *Counter) Add(values []float64, weights []int32) {
 	if weights == nil {
 		c.n += len(values)
+		for _, v := range values {
+			*c.rangeOf(order(v))++
+		}
+		return
 	}
 	for i, v := range values {
-		k := order(v)
-		o := c.octaves[k>>(64-exponentBits)]
-		if o == nil {
-			o = new([1 << rangeBits]int)
-			c.octaves[k>>(64-exponentBits)] = o
-		}
-		if weights == nil {
-			o[k>>rangeShift%(1<<rangeBits)]++
-			continue
-		}
 		w := int(weights[i])
-		o[k>>rangeShift%(1<<rangeBits)] += w
+		*c.rangeOf(order(v)) += w
 		c.n += w
 	}
+}
+
+// rangeOf returns the count of the range of a number.
+func (c *Counter) rangeOf(order uint64) *int {
+	o := &c.octaves[order>>(64-exponentBits)]
+	if *o == nil {
+		*o = new([1 << rangeBits]int)
+	}
+	return &(*o)[order>>rangeShift%(1<<rangeBits)]
 }
 
 // Pick returns the numbers at the indexes in ascending order: index 0 is the least number. The indexes are in

@@ -15,24 +15,19 @@ type Timeliness struct {
 //
 // Source: arXiv 2410.14257, token deadlines d_i = V·i and the user's idle time.
 func TimelinessOf(ttft int64, gaps []int64, pace int64) Timeliness {
-	t := Timeliness{}
 	pace = min(pace, endless)
-	late := ttft - pace
-	t.token(late)
+	late, latest, met := ttft-pace, max(ttft-pace, 0), int64(0)
+	if late <= 0 {
+		met++
+	}
 	for _, g := range gaps {
 		late = max(late, -endless) + g - pace
-		t.token(late)
+		latest = max(latest, late)
+		if late <= 0 {
+			met++
+		}
 	}
-	return t
-}
-
-// token counts a token that came late nanoseconds after its deadline.
-func (t *Timeliness) token(late int64) {
-	t.Tokens++
-	if late <= 0 {
-		t.Met++
-	}
-	t.IdleNS = max(t.IdleNS, late)
+	return Timeliness{Tokens: int64(len(gaps) + 1), Met: met, IdleNS: latest}
 }
 
 // Share returns Met/Tokens. There must be a token.

@@ -1,5 +1,7 @@
 package quality
 
+import "slices"
+
 // Most bounds the sum of the times of one answer, in nanoseconds (36 years), so that no
 // computation overflows. No answer can use up a slack of more than Most, or come late with a deadline
 // that is further away, so both are cut to endless.
@@ -10,11 +12,23 @@ const (
 
 // Fits reports whether the times of an answer are within the range of this package.
 func Fits(ttft int64, gaps []int64) bool {
-	sum := 0.0
+	if ones := magnitude(ttft, gaps); ones < Most/uint64(len(gaps)+1) { // as a rule
+		return true
+	}
+	sum := abs(ttft)
 	for _, g := range gaps {
 		sum += abs(g)
 	}
-	return sum+abs(ttft) < Most
+	return sum < Most
+}
+
+// magnitude returns a number that is at least as large as all times without their signs.
+func magnitude(ttft int64, gaps []int64) uint64 {
+	ones := ttft ^ ttft>>63
+	for _, g := range gaps {
+		ones |= g ^ g>>63
+	}
+	return uint64(ones) + 1
 }
 
 func abs(v int64) float64 {
@@ -45,6 +59,9 @@ func (f Fluidity) Index() (index float64, ok bool) {
 func FluidityOf(ttft int64, gaps []int64, d Deadline) Fluidity {
 	var f Fluidity
 	d = Deadline{min(d.First, endless), min(d.Next, endless)}
+	if ttft <= d.First && (len(gaps) == 0 || slices.Max(gaps) <= d.Next) { // no token is late, not even without slack
+		return Fluidity{Deadlines: int64(len(gaps) + 1)}
+	}
 	slack := f.token(d.First-ttft, d.Next)
 	for _, g := range gaps {
 		slack = f.token(slack+d.Next-g, d.Next)

@@ -22,8 +22,9 @@ func FluidInterval(ttft int64, gaps []int64, first int64, target float64) (ns in
 	// With n tokens, more misses than (1−target)/target·n are too many for any index of target.
 	s.tooMany = ((1-target)*float64(n) + 1) / target
 	s.need = -min(s.first, endless)
-	low, high := int64(0), s.punctual()
+	var low, high int64 // low does not reach the target; high does
 	if s.first >= 0 {
+		low, high = s.punctual()
 		if index, _ := (Fluidity{n, 1}).Index(); high == 1 || index < target {
 			return high, true
 		}
@@ -38,9 +39,13 @@ func FluidInterval(ttft int64, gaps []int64, first int64, target float64) (ns in
 		}
 		high = t.from
 	}
-	for next := int64(1); low+1 < high; next = low + (high-low)/2 { // 1 suffices for a fast server, often
+	for low+1 < high {
+		next := low + (high-low)/2
+		if low == 0 {
+			next = 1 // suffices for a fast server, often
+		}
 		if t := s.try(next); t.reached {
-			high = t.from
+			high = max(t.from, low+1)
 		} else {
 			low = t.to
 		}
@@ -61,14 +66,31 @@ type intervalSearch struct {
 	need int64
 }
 
-// punctual returns the smallest interval, at least 1, at which no token is late, if the first is not.
-func (s *intervalSearch) punctual() int64 {
-	longest, need := int64(1), s.need
-	for i, g := range s.gaps {
+// punctual returns the smallest interval, at least 1, at which no token is late, if the first is not. It also
+// returns an interval from 0 that does not reach the target, nor does any shorter one.
+//
+// At an interval shorter than all gaps, a late token makes all later tokens late. These are too many if one of
+// the early tokens is late.
+func (s *intervalSearch) punctual() (tooShort, longest int64) {
+	longest = 1
+	early := int(max(float64(len(s.gaps))-s.tooMany, 0))
+	shortest, need := int64(math.MaxInt64), s.need
+	for i, g := range s.gaps[:early] {
 		need += g
+		shortest = min(shortest, g)
 		longest = longerFor(longest, need, int64(i+1))
 	}
-	return longest
+	earlyLongest, earlyNeed := longest, need
+	for i, g := range s.gaps[early:] {
+		need += g
+		shortest = min(shortest, g)
+		longest = longerFor(longest, need, int64(early+i+1))
+	}
+	if shortest < earlyLongest {
+		return max(shortest, 1) - 1, longest
+	}
+	s.skip, s.need = early, earlyNeed
+	return earlyLongest - 1, longest
 }
 
 // longerFor returns interval, or the smallest longer interval of which n are at least need.

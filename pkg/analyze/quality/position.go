@@ -1,10 +1,6 @@
 package quality
 
-import (
-	"math/bits"
-
-	"github.com/pa-tools/pa/internal/quantile"
-)
+import "github.com/pa-tools/pa/internal/quantile"
 
 // Positions sums up gaps by their position in the answer, in ranges that double: the first gap, the
 // second and third, the fourth to the seventh, ….
@@ -22,10 +18,11 @@ type Position struct {
 
 // Add adds the gaps of an answer.
 func (p *Positions) Add(gaps []int64) {
-	for i, g := range gaps {
-		k := bits.Len(uint(i + 1)) // 1 for position 1, 2 for 2 and 3
-		p.n[k]++
-		p.sums[k].Add(g)
+	for k := 1; len(gaps) > 0; k++ {
+		n := min(len(gaps), 1<<(k-1)) // range k has the positions from 2^(k−1) to 2^k−1
+		p.n[k] += int64(n)
+		p.sums[k].AddAll(gaps[:n])
+		gaps = gaps[n:]
 	}
 }
 
