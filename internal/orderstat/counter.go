@@ -43,24 +43,31 @@ func (c *Counter) Add(values []float64, weights []int32) {
 	if weights == nil {
 		c.n += len(values)
 		for _, v := range values {
-			*c.rangeOf(order(v))++
+			k := order(v)
+			o := c.octaves[k>>(64-exponentBits)]
+			if o == nil {
+				o = c.newOctave(k)
+			}
+			o[k>>rangeShift%(1<<rangeBits)]++
 		}
 		return
 	}
 	for i, v := range values {
-		w := int(weights[i])
-		*c.rangeOf(order(v)) += w
+		k, w := order(v), int(weights[i])
+		o := c.octaves[k>>(64-exponentBits)]
+		if o == nil {
+			o = c.newOctave(k)
+		}
+		o[k>>rangeShift%(1<<rangeBits)] += w
 		c.n += w
 	}
 }
 
-// rangeOf returns the count of the range of a number.
-func (c *Counter) rangeOf(order uint64) *int {
-	o := &c.octaves[order>>(64-exponentBits)]
-	if *o == nil {
-		*o = new([1 << rangeBits]int)
-	}
-	return &(*o)[order>>rangeShift%(1<<rangeBits)]
+// newOctave makes room for the counts of the numbers near a number.
+func (c *Counter) newOctave(order uint64) *[1 << rangeBits]int {
+	o := new([1 << rangeBits]int)
+	c.octaves[order>>(64-exponentBits)] = o
+	return o
 }
 
 // Pick returns the numbers at the indexes in ascending order: index 0 is the least number. The indexes are in
@@ -143,12 +150,13 @@ func (p *picker) setSlots(n int) {
 	}
 }
 
-// find returns the open span of a number; nil if there is none.
-func (p *picker) find(order uint64) *span {
-	slot := p.counter.octaves[order>>(64-exponentBits)][order>>rangeShift%(1<<rangeBits)]
-	if slot == 0 {
-		return nil
-	}
+// slot returns the slot of a number, from 1; 0 if the number is in no open span.
+func (c *Counter) slot(order uint64) int {
+	return c.octaves[order>>(64-exponentBits)][order>>rangeShift%(1<<rangeBits)]
+}
+
+// find returns the open span of a number in a slot; nil if there is none.
+func (p *picker) find(slot int, order uint64) *span {
 	spans := p.slots[slot-1]
 	for i := range spans {
 		if order>>p.shift == spans[i].prefix {
@@ -163,14 +171,17 @@ func (p *picker) collect(total int, replay func(Pass) error) error {
 	all := make([]int64, 0, total)
 	err := replay(func(values []float64, weights []int32) {
 		for i, v := range values {
-			if k := order(v); p.find(k) != nil {
-				w := int32(1)
-				if weights != nil {
-					w = weights[i]
-				}
-				for range w {
-					all = append(all, quantile.Key(v))
-				}
+			k := order(v)
+			slot := p.counter.slot(k)
+			if slot == 0 || p.find(slot, k) == nil {
+				continue
+			}
+			w := int32(1)
+			if weights != nil {
+				w = weights[i]
+			}
+			for range w {
+				all = append(all, quantile.Key(v))
 			}
 		}
 	})
@@ -199,7 +210,11 @@ func (p *picker) split(replay func(Pass) error) error {
 	err := replay(func(values []float64, weights []int32) {
 		for i, v := range values {
 			k := order(v)
-			s := p.find(k)
+			slot := p.counter.slot(k)
+			if slot == 0 {
+				continue
+			}
+			s := p.find(slot, k)
 			if s == nil {
 				continue
 			}

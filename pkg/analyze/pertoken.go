@@ -177,21 +177,25 @@ func (c *perToken) count(gaps []int64, tokens []int32, factor float64) {
 
 // timesPerToken returns times per token and how often each counts, for a [orderstat.Pass].
 func (c *perToken) timesPerToken(gaps []int64, tokens []int32, factor float64) (values []float64, weights []int32) {
-	c.values, c.weights = c.values[:0], c.weights[:0]
+	c.values = slices.Grow(c.values[:0], len(gaps))[:len(gaps)]
+	values = c.values
 	switch {
 	case factor == 0:
 		return nil, nil
 	case factor > 0:
-		for _, g := range gaps {
-			c.values = append(c.values, float64(g)*factor)
+		for i, g := range gaps {
+			values[i] = float64(g) * factor
 		}
-		return c.values, nil
+		return values, nil
 	}
-	eachShared(gaps, tokens, func(_ int, ns int64, n int32) {
-		c.values = append(c.values, float64(ns)/float64(n))
-		c.weights = append(c.weights, n)
+	c.weights = slices.Grow(c.weights[:0], len(gaps))[:len(gaps)]
+	weights = c.weights
+	n := 0
+	eachShared(gaps, tokens, func(_ int, ns int64, k int32) {
+		values[n], weights[n] = float64(ns)/float64(k), k
+		n++
 	})
-	return c.values, c.weights
+	return values[:n], weights[:n]
 }
 
 // finish describes the values. itl holds the gaps of all requests, in the order in which they came.
