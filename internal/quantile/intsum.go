@@ -50,6 +50,13 @@ func (s *IntSum) AddSum(t IntSum) {
 	s.hi += t.hi + int64(carry)
 }
 
+// Sub subtracts another sum.
+func (s *IntSum) Sub(t IntSum) {
+	lo, borrow := bits.Sub64(s.lo, t.lo, 0)
+	s.lo = lo
+	s.hi -= t.hi + int64(borrow)
+}
+
 // Big returns the sum as a big integer.
 func (s *IntSum) Big() *big.Int {
 	z := big.NewInt(s.hi)
@@ -96,6 +103,14 @@ func (s *IntSquares) AddAll(values []int64) {
 		sum.high += carry
 	}
 	*s = sum
+}
+
+// Sub subtracts squares that were added before.
+func (s *IntSquares) Sub(t IntSquares) {
+	var borrow uint64
+	s.low, borrow = bits.Sub64(s.low, t.low, 0)
+	s.mid, borrow = bits.Sub64(s.mid, t.mid, borrow)
+	s.high -= t.high + borrow
 }
 
 // Big returns the sum as a big integer.

@@ -85,8 +85,24 @@ func TestIntSquares(t *testing.T) {
 		if allSquares.AddAll(tt.values); all != sum || allSquares != squares {
 			t.Errorf("sums of %d: %v, %v together, %v, %v one by one", tt.values, all, allSquares, sum, squares)
 		}
+		first := tt.values[:1]
+		all.Sub(sumOf(first))
+		allSquares.Sub(squaresOf(first))
+		if all != sumOf(tt.values[1:]) || allSquares != squaresOf(tt.values[1:]) {
+			t.Errorf("sums of %d without the first: %v, %v", tt.values, all, allSquares)
+		}
 		if got := squares.Std(sum, len(tt.values)); got != tt.want {
 			t.Errorf("deviation of %d is %v, want %v", tt.values, got, tt.want)
 		}
 	}
+}
+
+func sumOf(values []int64) (s IntSum) {
+	s.AddAll(values)
+	return s
+}
+
+func squaresOf(values []int64) (s IntSquares) {
+	s.AddAll(values)
+	return s
 }

@@ -142,9 +142,7 @@ func (c *collector) addMessage(p *Point) {
 
 // count adds the values of a request that counts.
 func (c *collector) count(p *Point) {
-	if c.quality != nil { // before the gaps of the request join the values of ITL
-		c.quality.add(p, &c.whole[answer.ITL])
-	}
+	gaps := c.whole[answer.ITL].sums
 	for i := range Strict {
 		switch m := Strict[i].Metric; m {
 		case answer.ITL:
@@ -158,6 +156,9 @@ func (c *collector) count(p *Point) {
 				c.whole[i].add(v.V)
 			}
 		}
+	}
+	if itl := &c.whole[answer.ITL]; c.quality != nil {
+		c.quality.add(p, itl, itl.since(gaps))
 	}
 	if p.StartNS != 0 && (c.firstStart == 0 || p.StartNS < c.firstStart) {
 		c.firstStart = p.StartNS

@@ -54,9 +54,9 @@ const (
 	replayedGaps = 1 << 10
 )
 
-// add adds the values of the request m, whose quality is q. itl holds the gaps of the earlier requests,
-// and gets all gaps of m next.
-func (c *perToken) add(q *RequestQuality, m *answer.Measures, itl *sample[int64]) {
+// add adds the values of the request m, whose quality is q. itl holds the gaps of the earlier requests and then
+// the gaps of m, with these sums.
+func (c *perToken) add(q *RequestQuality, m *answer.Measures, itl *sample[int64], gaps sums) {
 	if len(m.Gaps) == 0 {
 		return
 	}
@@ -69,7 +69,11 @@ func (c *perToken) add(q *RequestQuality, m *answer.Measures, itl *sample[int64]
 	}
 	if !c.differs && s.factor != 1 {
 		c.differs = true
-		c.err = c.replay(itl, c.count)
+		c.err = c.replay(itl, func(gaps []int64, tokens []int32, factor float64) {
+			var s sums
+			s.addAll(gaps)
+			c.count(gaps, s, tokens, factor)
+		})
 	}
 	if last := len(c.scales) - 1; last >= 0 && s.factor >= 0 && c.scales[last].factor == s.factor {
 		c.scales[last].n += s.n
@@ -77,7 +81,7 @@ func (c *perToken) add(q *RequestQuality, m *answer.Measures, itl *sample[int64]
 		c.scales = append(c.scales, s)
 	}
 	if c.differs {
-		c.count(m.Gaps, m.GapTokens, s.factor)
+		c.count(m.Gaps, gaps, m.GapTokens, s.factor)
 	}
 }
 
@@ -161,14 +165,10 @@ func (c *perToken) replay(itl *sample[int64], do func(gaps []int64, tokens []int
 	return nil
 }
 
-// count counts times per token, and adds them up.
-func (c *perToken) count(gaps []int64, tokens []int32, factor float64) {
+// count counts the times per token of gaps with these sums, and adds them up.
+func (c *perToken) count(gaps []int64, s sums, tokens []int32, factor float64) {
 	if factor > 0 {
-		var sum quantile.IntSum
-		var squares quantile.IntSquares
-		sum.AddAll(gaps)
-		squares.AddAll(gaps)
-		c.moments.AddScaled(factor, len(gaps), sum, squares)
+		c.moments.AddScaled(factor, len(gaps), s.sum, s.squares)
 	} else if factor < 0 {
 		eachShared(gaps, tokens, func(_ int, ns int64, n int32) { c.moments.AddShares(ns, n) })
 	}

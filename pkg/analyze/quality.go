@@ -81,17 +81,18 @@ func newQuality(cfg QualityConfig, memory *extsort.Memory) *qualityCollector {
 // place returns the index of a metric in QualityMetrics.
 func place(m answer.Metric) int { return int(m - answer.Fluidity) }
 
-// add adds the values of a request that counts. itl holds the gaps of the earlier requests.
-func (c *qualityCollector) add(p *Point, itl *sample[int64]) {
+// add adds the values of a request that counts. itl holds the gaps of the earlier requests and then the gaps of
+// this one, with these sums.
+func (c *qualityCollector) add(p *Point, itl *sample[int64], gaps sums) {
 	if p.Streamed == answer.StreamedUnknown {
-		c.perToken.add(&RequestQuality{}, &p.Measures, itl)
+		c.perToken.add(&RequestQuality{}, &p.Measures, itl, gaps)
 		q := *p
 		q.Gaps, q.GapTokens, q.Message = nil, nil, ""
 		c.undecided = append(c.undecided, q)
 		return
 	}
 	q := c.meter.Measure(&p.Measured)
-	c.perToken.add(&q, &p.Measures, itl)
+	c.perToken.add(&q, &p.Measures, itl, gaps)
 	for _, m := range [...]answer.Metric{answer.Fluidity, answer.TokensInTime, answer.StallShare, answer.TokensPerEvent, answer.NormalizedLatency} {
 		if v := q.Value(m); !math.IsNaN(v) {
 			c.ratios[place(m)].add(v)
@@ -151,7 +152,7 @@ func (c *qualityCollector) resolve(streamed bool, itl *sample[int64]) {
 		} else {
 			p.Streamed = answer.StreamedNo
 		}
-		c.add(p, itl)
+		c.add(p, itl, sums{}) // its gaps are in itl already
 	}
 }
 

@@ -44,10 +44,8 @@ type sample[T int64 | float64] struct {
 	memory *extsort.Memory // shared by the samples of a run; nil: no bound
 	// sorter holds the values, floats as their keys; nil without values.
 	sorter *extsort.Sorter
-	sum    quantile.IntSum // of integers
-	// squares of integers; the squares of floats are added in ascending order.
-	squares quantile.IntSquares
-	err     error // from summary: values could not be read back
+	sums         // of integers; the squares of floats are added in ascending order
+	err    error // from summary: values could not be read back
 	// certified says that the summary has Certified.
 	certified bool
 	curve     bool // the summary has a Curve
@@ -55,6 +53,26 @@ type sample[T int64 | float64] struct {
 	// that does not exist leaves it 0.
 	nth      int
 	nthValue float64
+}
+
+// sums holds the sum of integers and of their squares.
+type sums struct {
+	sum     quantile.IntSum
+	squares quantile.IntSquares
+}
+
+// addAll adds the values.
+func (s *sums) addAll(values []int64) {
+	s.sum.AddAll(values)
+	s.squares.AddAll(values)
+}
+
+// since returns the sums of the values that were added after before.
+func (s *sums) since(before sums) sums {
+	after := *s
+	after.sum.Sub(before.sum)
+	after.squares.Sub(before.squares)
+	return after
 }
 
 func (s *sample[T]) add(values ...T) {
@@ -69,8 +87,7 @@ func (s *sample[T]) add(values ...T) {
 	}
 	switch values := any(values).(type) {
 	case []int64:
-		s.sum.AddAll(values)
-		s.squares.AddAll(values)
+		s.addAll(values)
 		s.sorter.Add(values...)
 	case []float64:
 		var keys [64]int64
