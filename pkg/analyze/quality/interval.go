@@ -154,16 +154,29 @@ func (s *intervalSearch) try(interval int64) trial {
 
 // late counts a late token: n intervals are less than need. It returns the slack for the next token.
 func (t *trial) late(f *Fluidity, need, interval, n int64) (slack int64) {
-	misses := (need-n*interval)/interval + 1
+	misses := int64(1)
+	if lateness := need - n*interval; lateness >= interval {
+		misses = lateness/interval + 1
+	}
 	f.Deadlines += misses
 	f.Misses += misses
-	// misses+n intervals are more than need; misses−1+n are not.
-	t.from = max(t.from, need/(misses+n)+1)
+	// misses+n intervals are more than need; misses−1+n are not. Divisions are slow, and few of them change
+	// the bounds.
+	if need >= t.from*(misses+n) {
+		t.from = need/(misses+n) + 1
+	}
 	switch {
 	case misses > 1:
-		t.to = min(t.to, need/(misses-1+n))
+		t.lower(need, misses-1+n)
 	case n > 0:
-		t.to = min(t.to, (need-1)/n)
+		t.lower(need-1, n)
 	}
 	return 0
+}
+
+// lower lowers to to need/n if it is above.
+func (t *trial) lower(need, n int64) {
+	if high, low := bits.Mul64(uint64(t.to), uint64(n)); high > 0 || low > uint64(need) {
+		t.to = min(t.to, need/n)
+	}
 }
