@@ -14,7 +14,7 @@ import (
 const (
 	leastPick = 1 << 16 // values from which counting is faster than sorting
 	mostPick  = 4       // no more than 1/mostPick of the values are collected
-	mostParts = 16      // cores that count; each takes 180 kB
+	mostParts = 8       // cores that count; each takes 660 kB
 
 	// mostCollected values, and as much memory again to sort them, take 16 MiB where memory is bounded.
 	mostCollected = 1 << 21
@@ -48,14 +48,13 @@ func (s *Sorter) pickCounted(indexes []int) (values []int64, ok bool, err error)
 	if err := eachPart(parts, (*pickPart).count); err != nil {
 		return nil, false, err
 	}
-	var counts [ranges]uint32
+	counts, wanted := new([ranges]uint32), new([ranges]bool) // large for a stack
 	for _, p := range parts {
 		for r, n := range p.counts {
 			counts[r] += n
 		}
 	}
 
-	var wanted [ranges]bool
 	places := make([]int, 0, len(indexes)) // places of the values among the collected values
 	passed, collected := 0, 0              // values of the earlier ranges
 	for r, n := range counts {
@@ -74,10 +73,10 @@ func (s *Sorter) pickCounted(indexes []int) (values []int64, ok bool, err error)
 	all := make([]uint32, collected)
 	room := all
 	for i := range parts {
-		n := parts[i].wanted(&wanted)
+		n := parts[i].wanted(wanted)
 		parts[i].collected, room = room[:0:n], room[n:]
 	}
-	if err := eachPart(parts, func(p *pickPart) error { return p.collect(&wanted) }); err != nil {
+	if err := eachPart(parts, func(p *pickPart) error { return p.collect(wanted) }); err != nil {
 		return nil, false, err
 	}
 	s.memory.narrow = quantile.SortWith(all, s.memory.narrow)
@@ -179,12 +178,12 @@ func eachPart(parts []pickPart, f func(*pickPart) error) error {
 }
 
 const (
-	rangeBits = 11
+	rangeBits = 13
 	ranges    = (32-rangeBits-1)<<rangeBits + 2<<rangeBits
 )
 
 // rangeOf returns the range of v. Ranges are in the order of their values. Each small value has a
-// range of its own. The width of the other ranges is at most 1/2048 of their values, so that one
+// range of its own. The width of the other ranges is at most 1/8192 of their values, so that one
 // outlier does not put all other values into one range.
 func rangeOf(v uint32) uint32 {
 	shift := uint32(max(bits.Len32(v)-rangeBits-1, 0))

@@ -61,7 +61,7 @@ func TestPick(t *testing.T) {
 // Ranges ascend with their values, without a gap up to the largest.
 func TestRangeOf(t *testing.T) {
 	last := uint32(0)
-	for v := uint64(0); v <= math.MaxUint32; v += max(1, v>>13) {
+	for v := uint64(0); v <= math.MaxUint32; v += max(1, v>>(rangeBits+2)) {
 		r := rangeOf(uint32(v))
 		if r != last && r != last+1 {
 			t.Fatalf("range of %d is %d, after %d", v, r, last)

@@ -197,7 +197,7 @@ func rowsOf(l *view.Level) rowsData {
 	var idBefore uint64
 	var beginBefore, stallBefore int64
 	for i := range l.Requests {
-		q := &l.Requests[i]
+		q := l.Requests[i]
 		if exact {
 			id.add(int64(q.ID - idBefore))
 			idBefore = q.ID

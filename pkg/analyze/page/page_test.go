@@ -396,7 +396,7 @@ func TestRows(t *testing.T) {
 	run := full(t)
 	run.Levels[1].Requests[3].ID = math.MaxUint64 // which JavaScript cannot count to
 	run.Levels[1].Requests[5].TTFTNS += 17        // of a report from another time than the start
-	lost := view.Request{QueueNS: -1, ConnectNS: -1, StartNS: -1, FirstNS: -1, LastTokenNS: -1, EndNS: -1, TTFTNS: -1, E2ELNS: -1, Lane: -1, InputTokens: -1, CachedTokens: -1, OutputTokens: -1, RequestTexts: &view.RequestTexts{}}
+	lost := &view.Request{QueueNS: -1, ConnectNS: -1, StartNS: -1, FirstNS: -1, LastTokenNS: -1, EndNS: -1, TTFTNS: -1, E2ELNS: -1, Lane: -1, InputTokens: -1, CachedTokens: -1, OutputTokens: -1, RequestTexts: &view.RequestTexts{}}
 	run.Levels[2].Requests = append(run.Levels[2].Requests, lost)
 	for l := range run.Levels {
 		v := &run.Levels[l]
@@ -406,9 +406,9 @@ func TestRows(t *testing.T) {
 		}
 		got := decode(t, b)
 		for i := range v.Requests {
-			want := v.Requests[i]
+			want := *v.Requests[i]
 			texts := *want.RequestTexts
-			texts.Session, texts.ErrorClass = "", classOf(&v.Requests[i])
+			texts.Session, texts.ErrorClass = "", classOf(v.Requests[i])
 			want.RequestTexts = &texts
 			want.Slot, want.Rank, want.Turn, want.StallsLeftOut = 0, 0, 0, 0
 			if begin := want.BeginNS(); want.QueueNS == view.Absent && begin != view.Absent {

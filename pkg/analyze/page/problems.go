@@ -58,7 +58,7 @@ func (p *problems) add(v *view.Level, run, level int, where string) {
 	for _, c := range v.Experiment.Failed {
 		row := errorRow{Run: run, Level: level, Where: where, Class: plain(c.Name), Count: plural.Grouped(c.N)}
 		for i := range v.Requests {
-			if q := &v.Requests[i]; classOf(q) == c.Name {
+			if q := v.Requests[i]; classOf(q) == c.Name {
 				row.First, row.Message = strconv.FormatUint(q.ID, 10), plain(q.Error)
 				break
 			}
@@ -67,7 +67,7 @@ func (p *problems) add(v *view.Level, run, level int, where string) {
 	}
 	p.leftOut = p.leftOut || v.LeftOut > 0
 	for i := range v.Requests {
-		q := &v.Requests[i]
+		q := v.Requests[i]
 		p.stalls += len(q.Stalls) + q.StallsLeftOut
 		for _, s := range q.Stalls {
 			p.worst = append(p.worst, problemStall{run, level, where, q.ID, s})

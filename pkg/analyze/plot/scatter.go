@@ -138,7 +138,7 @@ func unstatedNote(x *Figure, unstated, stated int) string {
 // ofRequests returns the marks of the requests of a level that count and have both figures.
 func ofRequests(l *view.Level, x, y *Figure) (all []mark) {
 	for i := range l.Requests {
-		r := &l.Requests[i]
+		r := l.Requests[i]
 		a, b := x.of(r), y.of(r)
 		if r.Excluded != "" || a == view.Absent || b == view.Absent {
 			continue

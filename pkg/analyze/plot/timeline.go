@@ -182,14 +182,18 @@ func firstTokens(runs []*view.Run, names []string, end float64, note func(string
 	var series []svg.Series
 	leftOut := 0
 	for i, r := range runs {
-		var marks []mark
+		n := 0
+		for j := range r.Levels {
+			n += len(r.Levels[j].Requests)
+		}
+		marks := make([]mark, 0, n)
 		for j := range r.Levels {
 			l := &r.Levels[j]
 			if l.LeftOut > 0 {
 				leftOut += l.LeftOut
 			}
 			for k := range l.Requests {
-				if q := &l.Requests[k]; q.Excluded == "" && q.TTFTNS != view.Absent && q.StartNS != view.Absent {
+				if q := l.Requests[k]; q.Excluded == "" && q.TTFTNS != view.Absent && q.StartNS != view.Absent {
 					marks = append(marks, mark{float64(q.StartNS), float64(q.TTFTNS), q.ID})
 				}
 			}

@@ -128,7 +128,7 @@ func checkRequests(t *testing.T, l *Level) {
 	t.Helper()
 	ends := map[int]int64{}
 	for i := range l.Requests {
-		r := &l.Requests[i]
+		r := l.Requests[i]
 		if r.Lane == Absent {
 			if r.EndNS != Absent || r.Excluded != "failed" {
 				t.Errorf("request without a lane: %+v", r)
@@ -157,7 +157,7 @@ func checkRequests(t *testing.T, l *Level) {
 		}
 		return r.BeginNS()
 	}
-	if !slices.IsSortedFunc(l.Requests, func(a, b Request) int { return cmp.Compare(begin(&a), begin(&b)) }) {
+	if !slices.IsSortedFunc(l.Requests, func(a, b *Request) int { return cmp.Compare(begin(a), begin(b)) }) {
 		t.Errorf("requests are not in the order of their begins")
 	}
 }

@@ -62,6 +62,7 @@ type levelCollector struct {
 	// more for a start, so that an end comes before a start at the same time.
 	changes              *extsort.Sorter
 	byTime, byPosition   grid
+	noColumn             gapCounts // of gaps that do not count
 	prompts, latePrompts prompts
 	timeless             int
 	fromNS, toNS         int64 // from the anchor
@@ -247,19 +248,20 @@ func (l *levelCollector) addChain(c *collector, q *analyze.Observed, from, to in
 	if at.find(ns) && out != nil {
 		out[at.bin] += each
 	}
-	var positions []*[gapRows]uint32
-	if q.Counted && len(q.Gaps) > 0 {
-		positions = l.byPosition.upTo(columnOf(len(q.Gaps)))
+	var positions []*gapCounts
+	if q.Counted {
+		positions = l.byPosition.upTo(len(q.Gaps))
 	}
-	var column *[gapRows]uint32
+	column := &l.noColumn // of the bin
+	binNS, widthNS := int64(0), uint64(0)
 	inBin := 0 // token events that out does not hold yet: adding up one by one is slow
 	for i, g := range q.Gaps {
 		ns += g
 		row := gapRow(g)
 		if positions != nil {
-			positions[columnOf(i+1)][row]++
+			positions[i][row]++
 		}
-		if ns < at.binFrom || ns >= at.binTo {
+		if uint64(ns-binNS) >= widthNS { // another bin
 			if out != nil && inBin > 0 {
 				out[at.bin] += float64(each * float64(inBin))
 				inBin = 0
@@ -267,15 +269,13 @@ func (l *levelCollector) addChain(c *collector, q *analyze.Observed, from, to in
 			if !at.find(ns) {
 				continue
 			}
-			column = nil
-		}
-		inBin++
-		if q.Counted {
-			if column == nil {
+			binNS, widthNS = at.binFrom, uint64(at.binTo-at.binFrom)
+			if q.Counted {
 				column = l.byTime.column(at.bin >> columnBits)
 			}
-			column[row]++
 		}
+		inBin++
+		column[row]++
 	}
 	if out != nil && inBin > 0 {
 		out[at.bin] += float64(each * float64(inBin))
@@ -298,7 +298,7 @@ func (l *levelCollector) addGaps(c *collector, q *analyze.Observed, from, to int
 	for i, t := range q.GapNS {
 		row := gapRow(q.Gaps[i])
 		if q.Events == len(q.Gaps)+1 {
-			l.byPosition.column(columnOf(i + 1))[row]++
+			l.byPosition.column(positionColumn(i + 1))[row]++
 		}
 		if ns := int64(t - c.anchorNS); ns >= at.binFrom && ns < at.binTo || at.find(ns) {
 			l.byTime.column(at.bin >> columnBits)[row]++
@@ -541,6 +541,10 @@ func (l *levelRows) places(x *rows) []place {
 	return all
 }
 
+// requestBlock is the number of requests that are allocated at once. The garbage collector would read a large
+// block before it is filled, which makes each of its pages a page fault more.
+const requestBlock = 128
+
 // addRequests sets the rows of a level and puts them into lanes: the ranks one after the other.
 func (c *collector) addRequests(level *Level, l *levelRows, streamed bool) {
 	all := l.places(&c.rows)
@@ -565,9 +569,14 @@ func (c *collector) addRequests(level *Level, l *levelRows, streamed bool) {
 	if !slices.IsSortedFunc(all, byBegin) { // several ranks
 		slices.SortStableFunc(all, byBegin)
 	}
-	level.Requests = make([]Request, len(all))
+	level.Requests = make([]*Request, len(all))
+	var block []Request
 	for i := range all {
-		c.fill(&level.Requests[i], &l.kept[all[i].kept], &all[i], streamed)
+		if len(block) == 0 {
+			block = make([]Request, min(requestBlock, len(all)-i))
+		}
+		level.Requests[i], block = &block[0], block[1:]
+		c.fill(level.Requests[i], &l.kept[all[i].kept], &all[i], streamed)
 	}
 	l.kept = nil
 }

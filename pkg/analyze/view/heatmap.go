@@ -1,6 +1,9 @@
 package view
 
-import "math/bits"
+import (
+	"math"
+	"math/bits"
+)
 
 // The scale of gaps: each power of two is divided into equal parts. The first bound is about a
 // microsecond, the last about two minutes.
@@ -12,14 +15,27 @@ const (
 	gapRows   = (mostBits - leastBits) * parts
 )
 
-// gapRow returns the row of a gap.
-func gapRow(ns int64) int {
+// The bits of a float64: the exponent, with a bias, above mantissaBits bits of the mantissa.
+const (
+	mantissaBits = 52
+	exponentBias = 1023
+)
+
+// gapRow returns the row of a gap. A row is the exponent of the gap and the first bits of its mantissa.
+func gapRow(ns int64) uint8 {
+	row := int64(math.Float64bits(float64(ns))>>(mantissaBits-partBits)) - (exponentBias+leastBits)<<partBits
+	if uint64(row) < gapRows {
+		return uint8(row)
+	}
 	if ns < 1<<leastBits {
 		return 0
 	}
-	k := bits.Len64(uint64(ns)) - 1
-	return min((k-leastBits)<<partBits+int(ns>>(k-partBits))&(parts-1), gapRows-1)
+	return gapRows - 1
 }
+
+// gapCounts are the counts of a column by rows. Rows from gapRows on stay 0: every uint8 is an index, which
+// saves a check for each gap.
+type gapCounts [math.MaxUint8 + 1]uint32
 
 // rowStart returns the shortest gap of a row.
 func rowStart(row int) float64 {
@@ -44,45 +60,30 @@ func columnStart(column int) float64 {
 	return float64(int64(parts+c&(parts-1)) << (c >> partBits))
 }
 
-// knownColumns holds positionColumn of the positions below its length.
-var knownColumns = func() (all [4096]uint16) {
-	for i := 1; i < len(all); i++ {
-		all[i] = uint16(positionColumn(i))
-	}
-	return all
-}()
-
-// columnOf is positionColumn, by knownColumns where it can be.
-func columnOf(position int) int {
-	if position < len(knownColumns) {
-		return int(knownColumns[position])
-	}
-	return positionColumn(position)
-}
-
 // A grid counts gaps in the cells of a heat map. A column without counts is nil.
 type grid struct {
-	columns []*[gapRows]uint32
+	columns []*gapCounts
+	// positions are the columns of the positions from 1, in a grid by position.
+	positions []*gapCounts
 }
 
 // column returns a column to count in.
-func (g *grid) column(i int) *[gapRows]uint32 {
+func (g *grid) column(i int) *gapCounts {
 	for i >= len(g.columns) {
 		g.columns = append(g.columns, nil)
 	}
 	if g.columns[i] == nil {
-		g.columns[i] = &[gapRows]uint32{}
+		g.columns[i] = &gapCounts{}
 	}
 	return g.columns[i]
 }
 
-// upTo returns the columns up to column i, to count in. The grid must be by position: a column is then
-// never without the columns before it.
-func (g *grid) upTo(i int) []*[gapRows]uint32 {
-	for n := len(g.columns); n <= i; n++ {
-		g.column(n)
+// upTo returns the columns of the positions from 1 to n, to count in.
+func (g *grid) upTo(n int) []*gapCounts {
+	for p := len(g.positions) + 1; p <= n; p++ {
+		g.positions = append(g.positions, g.column(positionColumn(p)))
 	}
-	return g.columns[:i+1]
+	return g.positions[:n]
 }
 
 // move moves the columns with an axis; columns that join are added up.
@@ -139,7 +140,7 @@ func (g *grid) heatmap(start func(column int) float64) Heatmap {
 	for i := firstColumn; i <= lastColumn; i++ {
 		c := g.columns[i]
 		if c == nil {
-			c = &[gapRows]uint32{}
+			c = &gapCounts{}
 		}
 		for _, n := range c[firstRow : lastRow+1] {
 			h.Counts = append(h.Counts, n)

@@ -58,7 +58,7 @@ func TestSampling(t *testing.T) {
 		for i := range run.Levels {
 			l := &run.Levels[i]
 			for k := range l.Requests {
-				if r := &l.Requests[k]; r.Excluded == "failed" {
+				if r := l.Requests[k]; r.Excluded == "failed" {
 					kept++
 				} else if len(r.Stalls) > 0 {
 					seen["stall"] = true
@@ -97,7 +97,7 @@ func checkWorst(t *testing.T, l *Level, all []export.Request) {
 			longest = max(longest, int64(end-all[i].StartNS))
 		}
 	}
-	if !slices.ContainsFunc(l.Requests, func(r Request) bool { return r.E2ELNS == longest }) {
+	if !slices.ContainsFunc(l.Requests, func(r *Request) bool { return r.E2ELNS == longest }) {
 		t.Errorf("no request with an E2EL of %d", longest)
 	}
 }

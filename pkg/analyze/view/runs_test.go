@@ -221,7 +221,7 @@ func TestRanks(t *testing.T) {
 		t.Errorf("%d lanes", l.Lanes)
 	}
 	for i := range l.Requests {
-		if q := &l.Requests[i]; q.Lane != 3*q.Rank+q.Slot {
+		if q := l.Requests[i]; q.Lane != 3*q.Rank+q.Slot {
 			t.Errorf("rank %d, slot %d: lane %d", q.Rank, q.Slot, q.Lane)
 		}
 	}

@@ -72,7 +72,7 @@ type Level struct {
 	// Requests are the rows of the waterfall in the order of their begins: of all phases and outcomes.
 	// Failures without a time come last. LeftOut counts the requests that are left out, and Sampling
 	// says in a sentence which ones were kept; "" if all were.
-	Requests []Request
+	Requests []*Request
 	LeftOut  int
 	Sampling string
 	// Untimed is the reason why nothing over time is known, in a file that does not say when requests

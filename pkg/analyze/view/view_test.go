@@ -37,7 +37,7 @@ func TestByHand(t *testing.T) {
 		t.Errorf("origin %d, name %q", run.OriginNS, run.Name)
 	}
 	l := &run.Levels[0]
-	want := []Request{{
+	want := []*Request{{
 		ID: 7, Slot: 1, Lane: 1, QueueNS: 0, ConnectNS: 60_000, StartNS: 100_000, FirstNS: 400_000, LastTokenNS: 1_000_700_000, EndNS: 1_000_800_000,
 		TTFTNS: 300_000, E2ELNS: 1_000_700_000, InputTokens: 9, CachedTokens: 8, OutputTokens: 5, RequestTexts: &RequestTexts{Status: "ok"},
 		Stalls: []Stall{{AtNS: 700_000, LengthNS: 1e9, Position: 4}},
