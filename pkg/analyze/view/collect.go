@@ -467,7 +467,7 @@ func (c *collector) End() {
 
 // shape builds the parts of the levels that do not need the figures of the report.
 func (c *collector) shape() {
-	c.rows.prune()
+	c.rows.finish()
 	for i := range c.shapes {
 		l, rows := c.level(i), c.rows.level(i)
 		level := &c.shapes[i]

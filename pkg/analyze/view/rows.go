@@ -62,6 +62,7 @@ type rows struct {
 	most   int
 	levels []*levelRows
 	held   int
+	pruned bool // some rows were left out
 
 	texts  []*RequestTexts
 	stalls []rowStalls // the first one has none
@@ -75,7 +76,7 @@ type rows struct {
 // rowBlock is the number of rows that are allocated at once.
 const rowBlock = 256
 
-// newRows returns rows of which at most as many stay.
+// newRows returns rows of which at most as many stay, unless they are at most twice as many in all.
 func newRows(most int) rows { return rows{most: most, stalls: make([]rowStalls, 1)} }
 
 // row returns a row by its place.
@@ -185,11 +186,19 @@ func (x *rows) add(l *levelRows, c *candidate) {
 	}
 }
 
+// finish leaves the rows that stay.
+func (x *rows) finish() {
+	if x.pruned {
+		x.prune()
+	}
+}
+
 // prune leaves at most x.most rows.
 func (x *rows) prune() {
 	if x.held <= x.most {
 		return
 	}
+	x.pruned = true
 	failures, others := make([]int, len(x.levels)), make([]int, len(x.levels))
 	for i, l := range x.levels {
 		for k := range l.kept {

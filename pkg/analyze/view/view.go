@@ -14,8 +14,8 @@ import (
 // Absent is the value of a field of integers that is not known.
 const Absent = -1
 
-// DefaultRows is the default of Config.Rows.
-const DefaultRows = 50_000
+// DefaultRows is the default of Config.Rows: all requests are kept of a run of up to 50,000 requests.
+const DefaultRows = 25_000
 
 // A Config says what to collect. The zero value is the strict default.
 type Config struct {
@@ -23,8 +23,8 @@ type Config struct {
 	Name string
 	// Analyze says how to analyze, as for a report. Collect sets its Observer and Curve.
 	Analyze analyze.Config
-	// Rows is the number of requests of the run that are kept for the waterfall at most; 0 means
-	// DefaultRows.
+	// Rows is the number of requests of the run that are kept for the waterfall at most, if the run has
+	// more than twice as many; else all are kept. 0 means DefaultRows.
 	Rows int
 	// Stalls finds the stalls of requests. The zero value stands for the stalls of
 	// [analyze.DefaultQuality].
