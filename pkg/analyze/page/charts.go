@@ -91,7 +91,7 @@ func (d *document) charts(p *Page) error {
 			alone := *r
 			alone.Levels = r.Levels[j : j+1]
 			only := []*view.Run{&alone}
-			if g, ok := x.panels(plot.Heatmap(only, plot.Options{Width: panelWidth})); ok {
+			if g, ok := x.panels(plot.Heatmap(only, plot.Options{Width: panelWidth, Beside: runs})); ok {
 				l.Heatmaps = g
 			}
 			if len(r.Levels[j].Prompts) > 0 {

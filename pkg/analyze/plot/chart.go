@@ -18,6 +18,9 @@ import (
 // Options are the settings that charts share.
 type Options struct {
 	Width int // of the picture in pixels; 0 for the default of the chart
+	// Beside are runs in other pictures beside this one. The heat maps of levels with the same name have
+	// the same bins.
+	Beside []*view.Run
 }
 
 // narrow is the width below which panels are in one column.

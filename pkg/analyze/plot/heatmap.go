@@ -1,6 +1,10 @@
 package plot
 
 import (
+	"math"
+	"slices"
+
+	"github.com/pa-tools/pa/pkg/analyze/report"
 	"github.com/pa-tools/pa/pkg/analyze/svg"
 	"github.com/pa-tools/pa/pkg/analyze/view"
 )
@@ -23,6 +27,7 @@ func Heatmap(runs []*view.Run, o Options) *svg.Figure {
 		Desc: "How many gaps between token events had a length, over time and over the position in the answer.",
 	}
 	short := false
+	compared := slices.Concat(runs, o.Beside)
 	for _, c := range all {
 		name := c.name
 		if len(all) > 1 {
@@ -30,14 +35,15 @@ func Heatmap(runs []*view.Run, o Options) *svg.Figure {
 		} else {
 			name = ""
 		}
+		times, positions := heatmapsOf(compared, c.level)
 		reason := why(runs, "itl_ns", "no answer has two token events")
-		time := heat(&c.level.GapsByTime)
+		time := heat(&c.level.GapsByTime, timeBounds(times), times)
 		f.Panels = append(f.Panels, svg.Panel{
 			Title: name + "ITL over time", Cells: time, NoData: whyUntimed(runs, reason),
 			X: svg.Axis{Label: "time since the start of the run", Unit: svg.Nanoseconds, Tight: true},
 			Y: gapAxis(time),
 		})
-		position := heat(&c.level.GapsByPosition)
+		position := heat(&c.level.GapsByPosition, bounds(positions, columnsOf), positions)
 		x := svg.Axis{Label: "position of the gap in the answer", Tight: true}
 		if position != nil && position.X[len(position.X)-1] > 40*position.X[0] {
 			x.Scale = svg.Log
@@ -56,6 +62,28 @@ func Heatmap(runs []*view.Run, o Options) *svg.Figure {
 	return f
 }
 
+// heatmapsOf returns the heat maps with gaps of a level and of the levels with its name in any of the runs:
+// they share their bins, so that they can be compared.
+func heatmapsOf(runs []*view.Run, l *view.Level) (times, positions []*view.Heatmap) {
+	add := func(x *view.Level) {
+		if x.GapsByTime.N > 0 {
+			times = append(times, &x.GapsByTime)
+		}
+		if x.GapsByPosition.N > 0 {
+			positions = append(positions, &x.GapsByPosition)
+		}
+	}
+	add(l)
+	for _, r := range runs {
+		for i := range r.Levels {
+			if x := &r.Levels[i]; x.Experiment != l.Experiment && report.LevelName(x.Experiment) == report.LevelName(l.Experiment) {
+				add(x)
+			}
+		}
+	}
+	return times, positions
+}
+
 // gapAxis returns the axis of the gaps, with room for a row from 0.
 func gapAxis(c *svg.Cells) svg.Axis {
 	a := svg.Axis{Label: "ITL", Unit: svg.Nanoseconds, Scale: svg.Log, Tight: true}
@@ -65,52 +93,94 @@ func gapAxis(c *svg.Cells) svg.Axis {
 	return a
 }
 
-// heat returns the cells of a heat map, with neighbors joined until there are few; nil without gaps.
-// All gaps far below the median are in one row from 0.
-func heat(h *view.Heatmap) *svg.Cells {
+func columnsOf(h *view.Heatmap) []float64 { return h.X }
+func rowsOf(h *view.Heatmap) []float64    { return h.Y }
+
+// bounds returns all bounds of heat maps in ascending order. Their scales have the same bounds where they
+// overlap.
+func bounds(all []*view.Heatmap, of func(*view.Heatmap) []float64) (x []float64) {
+	for _, h := range all {
+		x = append(x, of(h)...)
+	}
+	slices.Sort(x)
+	return slices.Compact(x)
+}
+
+// timeBounds returns bounds for the columns of heat maps over time: from the earliest, as wide as the widest
+// column. The widths are powers of two of one width.
+func timeBounds(all []*view.Heatmap) (x []float64) {
+	from, to, width := math.Inf(1), math.Inf(-1), 0.0
+	for _, h := range all {
+		from, to = min(from, h.X[0]), max(to, h.X[len(h.X)-1])
+		width = max(width, h.X[1]-h.X[0])
+	}
+	for at := from; at < to; at += width {
+		x = append(x, at)
+	}
+	if x != nil {
+		x = append(x, x[len(x)-1]+width)
+	}
+	return x
+}
+
+// heat returns the cells of h in columns of all, the heat maps with which it shares its bins, and itself.
+// Neighbors are joined until there are few. All gaps far below the median are in one row from 0. It returns
+// nil without gaps. A column of h counts in the column that holds its middle.
+func heat(h *view.Heatmap, columns []float64, all []*view.Heatmap) *svg.Cells {
 	if h.N == 0 {
 		return nil
 	}
-	first := shortRows(h)
-	across, down := joined(len(h.X)-1, mostColumns), joined(len(h.Y)-1-first, mostRows)
-	c := &svg.Cells{X: every(h.X, across), Y: every(h.Y[first:], down), Of: "gaps"}
-	short := 0 // rows before the row first
+	y := bounds(all, rowsOf)
+	first := shortRows(all, y)
+	c := &svg.Cells{
+		X: every(columns, joined(len(columns)-1, mostColumns)), Y: every(y[first:], joined(len(y)-1-first, mostRows)), Of: "gaps",
+	}
 	if first > 0 {
-		short = 1
 		c.Y = append([]float64{0}, c.Y...)
 	}
 	rows := len(c.Y) - 1
 	c.Counts = make([]uint64, (len(c.X)-1)*rows)
 	for i := range len(h.X) - 1 {
+		column := binOf(c.X, h.X[i], h.X[i+1])
 		for j := range len(h.Y) - 1 {
-			row := 0
-			if j >= first {
-				row = short + (j-first)/down
-			}
-			c.Counts[i/across*rows+row] += uint64(h.At(i, j))
+			c.Counts[column*rows+binOf(c.Y, h.Y[j], h.Y[j+1])] += uint64(h.At(i, j))
 		}
 	}
 	return c
 }
 
-// shortRows returns the number of rows far below the median; 0 if no gap is in them.
-func shortRows(h *view.Heatmap) int {
-	rows := len(h.Y) - 1
-	sums := make([]int64, rows)
-	for i := range len(h.X) - 1 {
-		for j := range rows {
-			sums[j] += int64(h.At(i, j))
+// binOf returns the bin that holds the middle between low and high.
+func binOf(edges []float64, low, high float64) int {
+	i, found := slices.BinarySearch(edges, low+(high-low)/2)
+	if !found {
+		i--
+	}
+	return i
+}
+
+// shortRows returns the number of rows between the bounds y that are far below the median of all gaps; 0 if
+// no gap is in them.
+func shortRows(all []*view.Heatmap, y []float64) int {
+	sums := make([]int64, len(y)-1)
+	n := int64(0)
+	for _, h := range all {
+		n += h.N
+		for j := range len(h.Y) - 1 {
+			row := binOf(y, h.Y[j], h.Y[j+1])
+			for i := range len(h.X) - 1 {
+				sums[row] += int64(h.At(i, j))
+			}
 		}
 	}
 	below, median := int64(0), 0
-	for j, n := range sums {
-		if below += n; 2*below >= h.N {
+	for j, count := range sums {
+		if below += count; 2*below >= n {
 			median = j
 			break
 		}
 	}
 	first := 0
-	for first < median && h.Y[first+1] <= h.Y[median]*shortest {
+	for first < median && y[first+1] <= y[median]*shortest {
 		first++
 	}
 	return first

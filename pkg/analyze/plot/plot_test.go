@@ -10,6 +10,7 @@ import (
 	"math"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -376,7 +377,8 @@ func TestHeat(t *testing.T) {
 	run := collected(t, "a.json", made(100, 200, 1, 4))
 	for i := range run.Levels {
 		for _, h := range []*view.Heatmap{&run.Levels[i].GapsByTime, &run.Levels[i].GapsByPosition} {
-			c := heat(h)
+			one := []*view.Heatmap{h}
+			c := heat(h, bounds(one, columnsOf), one)
 			sum := uint64(0)
 			for _, n := range c.Counts {
 				sum += n
@@ -387,9 +389,58 @@ func TestHeat(t *testing.T) {
 		}
 	}
 	h := &view.Heatmap{X: []float64{0, 1}, Y: []float64{1, 2, 4, 100, 200, 400}, Counts: []uint32{3, 2, 0, 50, 1}, N: 56}
-	c := heat(h)
+	c := heat(h, h.X, []*view.Heatmap{h})
 	if fmt.Sprint(c.Y, c.Counts) != "[0 4 100 200 400] [5 0 50 1]" {
 		t.Errorf("%v %v", c.Y, c.Counts)
+	}
+}
+
+// Heat maps of levels with the same name share their bins, in one picture and in several, and count all of
+// their gaps. Levels of other names do not matter.
+func TestHeatBins(t *testing.T) {
+	a, b := collected(t, "a.json", made(100, 200, 1, 4)), collected(t, "b.json", made(370, 90, 4, 8))
+	panels := map[string]*svg.Cells{}
+	for _, f := range []*svg.Figure{
+		Heatmap([]*view.Run{a, b}, Options{}), Heatmap([]*view.Run{a}, Options{Beside: []*view.Run{b}}), Heatmap([]*view.Run{b}, Options{Beside: []*view.Run{a, b}}),
+	} {
+		for _, p := range f.Panels {
+			name := p.Title
+			if len(f.Panels) == 4 && !strings.Contains(name, ".json") { // of one run
+				name = map[bool]string{true: "a.json, ", false: "b.json, "}[f.Panels[0].Title == "concurrency 1: ITL over time"] + name
+			}
+			if old := panels[name]; old != nil && fmt.Sprint(*old) != fmt.Sprint(*p.Cells) {
+				t.Errorf("%s depends on the picture:\n%v\n%v", name, *old, *p.Cells)
+			}
+			panels[name] = p.Cells
+		}
+	}
+	if len(panels) != 8 {
+		t.Fatalf("%d panels", len(panels))
+	}
+	if alone, old := panels["a.json, concurrency 1: ITL over time"], panels["a.json, concurrency 4: ITL over time"]; slices.Equal(alone.X, old.X) {
+		t.Error("concurrency 1 has the bins of concurrency 4")
+	}
+	for _, what := range []string{"ITL over time", "ITL by position"} {
+		old, young := panels["a.json, concurrency 4: "+what], panels["b.json, concurrency 4: "+what]
+		if !slices.Equal(old.X, young.X) || !slices.Equal(old.Y, young.Y) {
+			t.Errorf("%s: bins %v %v and %v %v", what, old.X, old.Y, young.X, young.Y)
+		}
+		for _, side := range []struct {
+			cells *svg.Cells
+			level *view.Level
+		}{{old, &a.Levels[1]}, {young, &b.Levels[0]}} {
+			h := &side.level.GapsByTime
+			if what == "ITL by position" {
+				h = &side.level.GapsByPosition
+			}
+			sum := uint64(0)
+			for _, n := range side.cells.Counts {
+				sum += n
+			}
+			if sum != uint64(h.N) {
+				t.Errorf("%s: %d of %d gaps", what, sum, h.N)
+			}
+		}
 	}
 }
 
