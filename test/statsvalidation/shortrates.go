@@ -9,14 +9,14 @@ import (
 	"github.com/pa-tools/pa/pkg/analyze/inference"
 )
 
-// shortRateLengths holds the completions of short runs. Rates have intervals from 30 on, narrower
-// ones from 100 on, and are treated as in long runs from steadyRate on.
-var shortRateLengths = [...]int{30, 60, 99, 100, 300, 500, 700, steadyRate}
+// shortRateLengths holds the completions of short runs, and steadyRate, from which on rates are
+// treated as in long runs.
+var shortRateLengths = [...]int{30, 60, 100, 300, 700, 1000, 1500, steadyRate}
 
 // fewestRateLengths holds the completions for which the dependence is varied, too.
-var fewestRateLengths = [...]int{30, 60, 99}
+var fewestRateLengths = [...]int{30, 60, 100, 300, 1500}
 
-const steadyRate = 1000
+const steadyRate = 2000
 
 // mustFail is the largest of shortRateLengths at which some process must show that intervals of
 // the width of a mean's would be wrong too often.
@@ -109,7 +109,8 @@ type loadKind struct {
 
 var loadKinds = [...]loadKind{
 	{"closed loop of 1", 1, false},
-	{"closed loop of 8", 8, false},
+	{"closed loop of 4", 4, false},
+	{"closed loop of 16", 16, false},
 	{"Poisson arrivals, 8 slots, 80 % load", 8, true},
 }
 
@@ -146,7 +147,7 @@ func (k *loadKind) run(rng *rand.Rand, m *marginal, phi float64, n int) run {
 	return r
 }
 
-// A fewRateCell counts how the intervals of rates from fewer than 100 completions do.
+// A fewRateCell counts how the intervals of rates from fewer than steadyRate completions do.
 type fewRateCell struct {
 	change interval
 	width  []float64

@@ -36,7 +36,7 @@ var tables = [...]table{
 		"process | completions | given | wrong, of those given | wrong, if as wide as a mean's", "--- | ---: | ---: | ---: | ---:", shortRatesTable,
 	},
 	{
-		"Rates of fewer than 100 completions, by dependence",
+		"Rates of fewer than 2000 completions, by dependence",
 		"load | service times | completions | φ = 0 | φ = 0.3 | φ = 0.6 | φ = 0.9", "--- | --- | ---: | --- | --- | --- | ---", fewRatesTable,
 	},
 	{

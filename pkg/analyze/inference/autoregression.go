@@ -37,15 +37,34 @@ func phi(i int) float64 { return float64(i-phiCount/2) / 25 }
 // values do not disturb the scores. It returns the likelihoods of the fit with the greater
 // dependence and the greater of the two energies, but always the innovations of the values.
 func dependenceOf(x []float64) *autoregression {
-	fit, scores := fitAutoregression(x), fitAutoregression(normalScores(x))
-	if a, b := scores.weights(), fit.weights(); a.mean() > b.mean() {
-		fit.logLikelihood = scores.logLikelihood
-	}
-	fit.slow = math.Max(fit.slow, scores.slow)
+	scores := normalScores(x)
+	fit, ofScores := fitAutoregression(x), fitAutoregression(scores)
+	fit.slow = math.Max(fit.slowEnergy(x), ofScores.slowEnergy(scores))
+	fit.atLeast(ofScores)
 	return fit
 }
 
-// fitAutoregression fits the model to at least 3 values that are not all equal.
+// averageVariance returns the variance of the average of the values, for the expected φ of
+// [dependenceOf].
+func averageVariance(x []float64) float64 {
+	fit := fitAutoregression(x)
+	fit.atLeast(fitAutoregression(normalScores(x)))
+	w := fit.weights()
+	p, innovation := w.mean(), 0.0
+	for i, v := range w {
+		innovation += v * fit.innovation[i]
+	}
+	return innovation / (1 - p*p) * meanVariance(p, len(x))
+}
+
+// atLeast replaces the likelihoods by the likelihoods of another fit if its dependence is greater.
+func (f *autoregression) atLeast(other *autoregression) {
+	if a, b := other.weights(), f.weights(); a.mean() > b.mean() {
+		f.logLikelihood = other.logLikelihood
+	}
+}
+
+// fitAutoregression fits the model to at least 3 values that are not all equal, without slow.
 //
 // For a given φ, the squared residuals of the whole series with its stationary start
 // are (1−φ²)(x_1−µ)² + Σ (x_t − φx_{t−1} − (1−φ)µ)². This is a quadratic a·µ² − 2bµ + c with
@@ -74,7 +93,6 @@ func fitAutoregression(x []float64) *autoregression {
 		f.logLikelihood[i] = (math.Log(1-p*p) - math.Log(a) - (n-1)*math.Log(residuals)) / 2
 		f.innovation[i] = residuals / (n - 1)
 	}
-	f.slow = f.slowEnergy(x, mean)
 	return f
 }
 
@@ -86,16 +104,35 @@ func slowWaves(n int) int { return min(max(2, n/18), maxSlowWaves) }
 
 // slowEnergy computes slow: the average over the slowest cosine waves (see [spreadOf])
 // of energy over the model's spectral density at the wave's frequency.
-func (f *autoregression) slowEnergy(x []float64, mean float64) float64 {
+func (f *autoregression) slowEnergy(x []float64) float64 {
 	w := f.weights()
 	p, innovation := w.mean(), 0.0
 	for i, v := range w {
 		innovation += v * f.innovation[i]
 	}
 	n, k := float64(len(x)), slowWaves(len(x))
-	var amplitudes [maxSlowWaves]float64
+	var energies [maxSlowWaves]float64
+	waveEnergies(x, energies[:k])
+	sum := 0.0
+	for j, energy := range energies[:k] {
+		frequency := math.Pi * float64(j+1) / n
+		density := innovation / (1 - 2*p*math.Cos(frequency) + p*p)
+		sum += energy / density
+	}
+	return sum / float64(k)
+}
+
+// waveEnergies fills energies with the squared amplitudes of the slowest cosine waves (see
+// [spreadOf]) of the values less their mean.
+func waveEnergies(x, energies []float64) {
+	n, mean := float64(len(x)), 0.0
 	for i, v := range x {
-		// The recurrence for cos(jθ) in energies takes one cosine instead of k.
+		mean += (v - mean) / float64(i+1)
+	}
+	var amplitudes [maxSlowWaves]float64
+	k := len(energies)
+	for i, v := range x {
+		// The recurrence for cos(jθ) in [energies] takes one cosine instead of k.
 		c := math.Cos(math.Pi * (float64(i) + 0.5) / n)
 		before, now := 1.0, c
 		for j := range amplitudes[:k] {
@@ -103,13 +140,9 @@ func (f *autoregression) slowEnergy(x []float64, mean float64) float64 {
 			before, now = now, 2*c*now-before
 		}
 	}
-	sum := 0.0
 	for j, amplitude := range amplitudes[:k] {
-		frequency := math.Pi * float64(j+1) / n
-		density := innovation / (1 - 2*p*math.Cos(frequency) + p*p)
-		sum += square(amplitude) * 2 / n / density
+		energies[j] = square(amplitude) * 2 / n
 	}
-	return sum / float64(k)
 }
 
 // maxSlow returns the largest slow that chance explains: the average of k squares of

@@ -12,9 +12,8 @@ import (
 // Fewer than 30 of either give no interval.
 //
 // The standard error is the one of the average of amount − rate·duration. The interval is
-// symmetric on the logarithmic scale. With fewer than 1000 values it is the interval of
-// [Series.Mean], a fifth wider, and with fewer than 100 values twice as wide. Amounts and durations must be as many, finite and not
-// negative.
+// symmetric on the logarithmic scale. With fewer than 2000 values, it is the widest of three
+// intervals, see [shortRate]. Amounts and durations must be as many, finite and not negative.
 func Rate(amounts, durations []float64) Estimate {
 	n := len(amounts)
 	if len(durations) != n {
@@ -67,26 +66,121 @@ func Rate(amounts, durations []float64) Estimate {
 //
 //	rate·(1 + (amount − rate·duration)/mean amount),
 //
-// which is the rate, and whose relative error is the relative error of the rate.
+// which is the rate, and whose relative error is the relative error of the rate. Amounts that
+// vary by themselves hide how much the durations depend on each other, and the gaps between
+// the completions of several slots hide how much the service times do. The interval is
+// therefore the widest of
+//
+//   - the interval of [Series.Mean], wider by a fifth, or by a tenth from 1000 values on;
+//   - the interval from the dependence of two parts, see [splitVariance], but at most so much wider
+//     than the mean's as the standard error of two autoregressions is larger than the standard
+//     error of one: slots that take turns balance each other, which no autoregression knows;
+//   - the interval of the slowest cosine waves, one for 75 values and at least 4, with as many
+//     degrees of freedom.
+//
+// The last two are 1 + 2/√n times as wide: few values show little of a slow rhythm.
 func shortRate(amounts, durations []float64, rate float64) Estimate {
 	n := len(amounts)
-	mean := 0.0
-	for _, a := range amounts {
-		mean += a / float64(n)
+	mean, meanDuration := 0.0, 0.0
+	for i := range n {
+		mean += amounts[i] / float64(n)
+		meanDuration += durations[i] / float64(n)
 	}
-	x := make([]float64, n)
+	x, residuals, relative := make([]float64, n), make([]float64, n), make([]float64, n)
 	for i := range x {
-		x[i] = rate * (1 + (amounts[i]-rate*durations[i])/mean)
+		residuals[i] = (amounts[i] - rate*durations[i]) / mean
+		relative[i] = durations[i] / meanDuration
+		x[i] = rate * (1 + residuals[i])
 	}
-	s := newSeries(x, "values")
-	s.widen = widenedRate
-	if n < fewForRate {
-		s.widen = doubledRate
-	}
-	e := s.Mean()
+	e := newSeries(x, "values").Mean()
 	if e.EffectiveN == 0 { // no spread, or out of range
 		return unavailable(rate, n, e.NA.Reason)
 	}
 	e.Value = rate
+
+	factor := widenedRate
+	if n >= steadyRate {
+		factor = widenedSteadyRate
+	}
+	split := math.Sqrt(splitVariance(residuals, relative))
+	splitFactor := split / math.Sqrt(averageVariance(residuals))
+	slow := make([]float64, min(waves, max(fewestWaves, n/valuesOfWave)))
+	waveEnergies(residuals, slow)
+	longRun := 0.0
+	for _, energy := range slow {
+		longRun += energy / float64(len(slow))
+	}
+	fewFactor := 1 + widenedFew/math.Sqrt(float64(n))
+	slowError := fewFactor * math.Sqrt(longRun/float64(n))
+	widest := func(p pivot) pivot {
+		return pivot{p.df, func(t float64) Interval {
+			asMean := math.Log(p.ends(t).High / rate)
+			half := factor * asMean
+			if split > 0 {
+				half = max(half, fewFactor*min(splitFactor*asMean, split*t))
+			}
+			if slowError > 0 {
+				half = slowError * sameTail(t, p.df, float64(len(slow)), half/slowError)
+			}
+			return Interval{rate * math.Exp(-half), rate * math.Exp(half)}
+		}}
+	}
+	if of := e.small; of != nil { // the other run of a comparison may change the weights
+		wide := *of
+		wide.pivot = func(w *phiWeights) pivot { return widest(of.pivot(w)) }
+		e.small = &wide
+	}
+	if e.pivot.ends != nil {
+		e.pivot = widest(e.pivot)
+	}
 	return e
+}
+
+// splitVariance returns the variance of the average of the residuals if a multiple of the
+// durations and the rest of the residuals are two independent autoregressions. It is larger
+// than the variance from one autoregression if the durations depend on each other and the rest
+// does not. It is 0 if the durations, or the rest, are all equal.
+func splitVariance(residuals, durations []float64) float64 {
+	n := float64(len(residuals))
+	var mean, meanDuration float64
+	for i := range residuals {
+		mean += residuals[i] / n
+		meanDuration += durations[i] / n
+	}
+	var products, squares float64
+	for i := range residuals {
+		products += float64((residuals[i] - mean) * (durations[i] - meanDuration))
+		squares += square(durations[i] - meanDuration)
+	}
+	if !(squares > 0) {
+		return 0
+	}
+	of, rest := make([]float64, len(residuals)), make([]float64, len(residuals))
+	for i := range of {
+		of[i] = float64(products / squares * (durations[i] - meanDuration))
+		rest[i] = residuals[i] - mean - of[i]
+	}
+	if allEqual(of) || allEqual(rest) {
+		return 0
+	}
+	return averageVariance(of) + averageVariance(rest)
+}
+
+// sameTail returns the quantile of Student's distribution with df degrees of freedom that is
+// exceeded as often as t ≥ 0 is with the degrees of freedom of t, but at least the given one.
+// Beyond the range of a float64 it is the larger one of t and least.
+func sameTail(t, ofT, df, least float64) float64 {
+	tail := studentUpper(t, ofT)
+	if t == 0 || tail == 0 {
+		return math.Max(t, least)
+	}
+	excess := func(x float64) float64 { return math.Log(studentUpper(x, df) / tail) }
+	if !(excess(least) > 0) {
+		return least
+	}
+	lo, hi := least, math.Max(2*least, t)
+	for excess(hi) > 0 {
+		lo, hi = hi, 2*hi
+	}
+	return fallingRoot(excess, lo, hi)
 }

@@ -3,6 +3,7 @@ package inference
 import (
 	"math"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -86,29 +87,128 @@ func TestRateNotAvailable(t *testing.T) {
 	}
 }
 
-// In short runs a rate of equal slices is a mean. Its interval is wider on the logarithmic
-// scale: twice as wide up to 99 values, a fifth wider from 100 on.
+// In short runs a rate of equal slices is a mean. Its interval is the wider one of the mean's,
+// times a factor, and of the slowest cosine waves.
 func TestShortRate(t *testing.T) {
 	for _, tt := range []struct {
-		n      int
-		factor float64
-	}{{30, 2}, {60, 2}, {99, 2}, {100, 1.2}, {300, 1.2}} {
-		for _, dependence := range []float64{0, 0.5} {
-			amounts := logAR(3, tt.n, dependence, 0.5)
-			durations := make([]float64, len(amounts))
-			for i := range durations {
-				durations[i] = 0.25
-			}
-			r, m := Rate(amounts, durations), NewSeries(amounts).Mean()
-			if r.NA.Missing() || !near(r.Value/m.Value, 4, 1e-9) {
-				t.Errorf("%d values: rate %v (%v) of slices with mean %v, want 4 times that", tt.n, r.Value, r.NA, m.Value)
-			}
-			got, want := r.Interval(0.95), m.Interval(0.95)
-			for _, ends := range [][2]float64{{got.Low, want.Low}, {got.High, want.High}} {
-				if rate, mean := math.Log(ends[0]/r.Value), math.Log(ends[1]/m.Value); !near(rate/mean, tt.factor, 1e-6) {
-					t.Errorf("%d values, dependence %v: the rate's end is %v away, the mean's %v; want %v times as far", tt.n, dependence, rate, mean, tt.factor)
+		n        int
+		factor   float64
+		waves    int
+		quantile float64 // 0.975 of Student's t with so many degrees of freedom, from a table
+	}{
+		{30, 1.2, 4, 2.776445}, {60, 1.2, 4, 2.776445}, {100, 1.2, 4, 2.776445}, {300, 1.2, 4, 2.776445},
+		{500, 1.2, 6, 2.446912}, {999, 1.2, 13, 2.160369}, {1000, 1.1, 13, 2.160369}, {1999, 1.1, 16, 2.119905},
+	} {
+		byMean, byWaves := 0, 0
+		for seed := range uint64(20) {
+			for _, dependence := range []float64{0, 0.5} {
+				amounts := logAR(seed, tt.n, dependence, 0.5)
+				durations := make([]float64, len(amounts))
+				for i := range durations {
+					durations[i] = 0.25
+				}
+				r, m := Rate(amounts, durations), NewSeries(amounts).Mean()
+				if m.NA.Missing() {
+					continue
+				}
+				if r.NA.Missing() || !near(r.Value/m.Value, 4, 1e-9) {
+					t.Fatalf("%d values: rate %v (%v) of slices with mean %v, want 4 times that", tt.n, r.Value, r.NA, m.Value)
+				}
+				mean := tt.factor * math.Log(m.Interval(0.95).High/m.Value)
+				energy := 0.0
+				for j := 1; j <= tt.waves; j++ {
+					amplitude := 0.0
+					for i, a := range amounts {
+						amplitude += (a/m.Value - 1) * math.Cos(math.Pi*float64(j)*(float64(i)+0.5)/float64(tt.n))
+					}
+					energy += amplitude * amplitude * 2 / float64(tt.n) / float64(tt.waves)
+				}
+				slow := (1 + 2/math.Sqrt(float64(tt.n))) * tt.quantile * math.Sqrt(energy/float64(tt.n))
+				if mean > slow {
+					byMean++
+				} else {
+					byWaves++
+				}
+				got, want := r.Interval(0.95), math.Max(mean, slow)
+				for _, end := range []float64{math.Log(got.High / r.Value), math.Log(r.Value / got.Low)} {
+					if !near(end/want, 1, 1e-5) {
+						t.Errorf("%d values, dependence %v: the rate's end is %v away, want %v (mean %v, waves %v)", tt.n, dependence, end, want, mean, slow)
+					}
 				}
 			}
+		}
+		if byMean == 0 || byWaves == 0 && tt.waves <= 6 {
+			t.Errorf("%d values: %d intervals are the mean's, %d the waves'; want some of both", tt.n, byMean, byWaves)
+		}
+	}
+}
+
+// Amounts that vary by themselves hide how much the durations depend on each other. The
+// variance of two parts counts it: that of 2000 values of an autoregression with variance v and
+// φ = 0.9 is 19·v/2000, that of independent ones v/2000.
+func TestSplitVariance(t *testing.T) {
+	const n = 2000
+	var ratio, whole float64
+	for seed := range uint64(20) {
+		slow, noise := logAR(seed, n, 0.9, 0.1), logAR(100+seed, n, 0, 0.1)
+		residuals, durations := make([]float64, n), make([]float64, n)
+		for i := range n {
+			residuals[i] = math.Log(noise[i]) - math.Log(slow[i])
+			durations[i] = 5 + 3*math.Log(slow[i])
+		}
+		const want = (19 + 1) * 0.1 * 0.1 / n
+		ratio += splitVariance(residuals, durations) / want / 20
+		whole += averageVariance(residuals) / want / 20
+	}
+	if !near(ratio, 1, 0.15) || whole > 0.5 {
+		t.Errorf("%v times the variance, and %v times from one autoregression; want 1, and less than half", ratio, whole)
+	}
+}
+
+func TestSplitVarianceWithoutParts(t *testing.T) {
+	x := logAR(1, 100, 0.5, 0.5)
+	equal := make([]float64, len(x))
+	for name, parts := range map[string][2][]float64{"equal durations": {x, equal}, "no residuals": {equal, x}, "residuals from durations alone": {rising(100), rising(100)}} {
+		if v := splitVariance(parts[0], parts[1]); v != 0 {
+			t.Errorf("%s: %v, want 0", name, v)
+		}
+	}
+}
+
+// Durations that depend on each other widen the interval of a short rate although the amounts
+// hide it. An amount in proportion to its duration does not.
+func TestShortRateOfDependentDurations(t *testing.T) {
+	const n, runs = 500, 20
+	var dependent, shuffled, proportional float64 // average widths on the logarithmic scale
+	width := func(amounts, durations []float64) float64 {
+		r := Rate(amounts, durations)
+		i := r.Interval(0.95)
+		return math.Log(i.High/i.Low) / runs
+	}
+	for seed := range uint64(runs) {
+		durations, noise := logAR(seed, n, 0.8, 0.5), logAR(100+seed, n, 0, 0.5)
+		amounts, mixed := make([]float64, n), slices.Clone(durations)
+		for i, d := range durations {
+			amounts[i] = d * math.Pow(noise[i], 0.01)
+		}
+		rand.New(rand.NewPCG(seed, 1)).Shuffle(n, func(i, j int) { mixed[i], mixed[j] = mixed[j], mixed[i] })
+		dependent += width(noise, durations)
+		shuffled += width(noise, mixed)
+		proportional += width(amounts, durations)
+	}
+	if dependent < 1.5*shuffled || proportional > shuffled/20 {
+		t.Errorf("width %v, %v if shuffled, %v if in proportion", dependent, shuffled, proportional)
+	}
+}
+
+// The values are from tables of Student's distribution.
+func TestSameTail(t *testing.T) {
+	for _, tt := range []struct{ t, ofT, df, least, want float64 }{
+		{1.959964, math.Inf(1), 4, 0, 2.776445}, {2.228139, 10, 16, 1, 2.119905}, {2.776445, 4, 4, 2.7, 2.776445},
+		{3.290527, math.Inf(1), 4, 0, 8.610302}, {1.959964, math.Inf(1), 4, 2.8, 2.8}, {0, 10, 4, 0, 0}, {0, 10, 4, 1, 1}, {1e200, 10, 4, 0, 1e200},
+	} {
+		if got := sameTail(tt.t, tt.ofT, tt.df, tt.least); !near(got, tt.want, 1e-5*(1+tt.want)) {
+			t.Errorf("sameTail(%v, %v, %v, %v) = %v, want %v", tt.t, tt.ofT, tt.df, tt.least, got, tt.want)
 		}
 	}
 }

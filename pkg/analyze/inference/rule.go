@@ -15,10 +15,9 @@ import (
 //     the next 48. For a flat spectrum chance alone exceeds that in about one
 //     run in 200.
 //
-// A rate also needs at least 1000 values: the slow rhythm of a busy server is a
+// A rate also needs at least 2000 values: the slow rhythm of a busy server is a
 // small part of the variation of its completions, and hard to see in fewer. From 30 values on,
-// it has the interval of a mean, made wider because of this rhythm: twice as wide with fewer
-// than 100 values, and wider by a fifth with more.
+// it has the interval of a mean, made wider because of this rhythm, see [shortRate].
 //
 // All conditions guard against one danger: a run that is too short for its slowest
 // rhythm looks calmer than it is. The first demands that the visible dependence
@@ -31,11 +30,22 @@ const (
 	minEffective = 200
 	minBeyond    = 12
 	maxRise      = 2.5
-	minRate      = 1000
-	minShortRate = 30  // values from which on a rate has a widened interval
-	fewForRate   = 100 // values from which on the factor is the smaller one
-	widenedRate  = 1.2 // factor of the width from fewForRate values on
-	doubledRate  = 2.0 // factor of the width with fewer values
+	minRate      = 2000
+	minShortRate = 30 // values from which on a rate has a widened interval
+
+	// The factor of a mean's width for rates of fewer than minRate values: the second from
+	// steadyRate values on, the first with fewer.
+	widenedRate       = 1.2
+	steadyRate        = 1000
+	widenedSteadyRate = 1.1
+
+	// The waves that a rate of fewer than minRate values is held to: one for valuesOfWave
+	// values, but at least fewestWaves.
+	valuesOfWave = 75
+	fewestWaves  = 4
+
+	// n values widen the intervals of the waves and of the split of a rate by widenedFew/√n.
+	widenedFew = 2.0
 )
 
 // wanted returns how many independent values the rule wants for quantile p; a

@@ -17,10 +17,9 @@ import (
 type Series struct {
 	x      []float64
 	sorted []float64
-	noun   string  // the name of a value in reasons: "request"
-	bad    string  // why there are no estimates; empty if there are
-	nested bool    // see [NewGaps]
-	widen  float64 // factor of the width of intervals of the mean
+	noun   string // the name of a value in reasons: "request"
+	bad    string // why there are no estimates; empty if there are
+	nested bool   // see [NewGaps]
 	fit    *autoregression
 }
 
@@ -41,7 +40,7 @@ func NewGaps(values []float64) *Series {
 }
 
 func newSeries(values []float64, noun string) *Series {
-	s := &Series{x: values, noun: noun, widen: 1}
+	s := &Series{x: values, noun: noun}
 	for i, v := range values {
 		if !usable(v) {
 			s.bad = fmt.Sprintf("value %d is %v", i, v)
@@ -84,7 +83,7 @@ func (s *Series) mean(logarithmic bool) Estimate {
 		return unavailable(mean, n, "the values differ by too little")
 	}
 	e := Estimate{Value: mean, N: n, EffectiveN: sp.forRule(), tau: sp.tau}
-	se := s.widen * math.Sqrt(sp.longRun/float64(n))
+	se := math.Sqrt(sp.longRun / float64(n))
 	if logarithmic && mean > 0 {
 		e.pivot = pivot{waves, func(t float64) Interval {
 			return Interval{mean * math.Exp(-t*se/mean), mean * math.Exp(t*se/mean)}

@@ -104,7 +104,7 @@ func (s *Series) smallMean(mean, tau float64, logarithmic bool) *small {
 			w.relevant(func(i int, weight float64) {
 				p := phi(i)
 				weights = append(weights, weight)
-				errors = append(errors, s.widen*math.Sqrt(d.innovation[i]/(1-p*p)*meanVariance(p, n)))
+				errors = append(errors, math.Sqrt(d.innovation[i]/(1-p*p)*meanVariance(p, n)))
 				model += weight * meanVariance(p, n) * float64(n)
 			})
 			if n >= minSum && tau > model {
