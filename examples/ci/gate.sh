@@ -49,7 +49,7 @@ if [ -e "$out/report.txt" ]; then
 		pa-analyze trend "${options[@]}" --format "${format%%:*}" -o "$out/${format#*:}" "${runs[@]}" 2>"$out/messages.txt" || true
 	done
 else
-	echo "**No accepted runs in $baseline: nothing was compared.**" >"$out/summary.md"
+	echo "**No accepted runs in $baseline: nothing was compared.** Without GATE_REQUIRE_BASELINE, GATE_ACCEPT=true accepts the first runs." >"$out/summary.md"
 fi
 if [ -n "${GITHUB_STEP_SUMMARY:-}" ]; then
 	cat "$out/summary.md" >>"$GITHUB_STEP_SUMMARY"
