@@ -12,6 +12,7 @@ import (
 // Names of the rows in the sections on files.
 const (
 	rowReport      = "`pa-analyze report`"
+	rowGroups      = "`report --metrics` all groups"
 	rowReader      = "`profilejson.Reader` alone"
 	rowUnmarshal   = "Go's `json.Unmarshal`"
 	rowPython      = "Python's `json.load`"
@@ -21,6 +22,9 @@ const (
 	rowConvert     = "`convert` JSON to Parquet"
 	rowFromParquet = "`report` from Parquet"
 )
+
+// allGroups names all groups of metrics of a report.
+const allGroups = "quality,economics,prefix,phases"
 
 // analysis measures the report of a large file, beside plain readers of the file.
 func (s *suite) analysis(ctx context.Context) error {
@@ -38,6 +42,7 @@ func (s *suite) analysis(ctx context.Context) error {
 	}
 	commands := []command{
 		{rowReport, []string{s.analyze, "report", file}},
+		{rowGroups, []string{s.analyze, "report", "--metrics", allGroups, file}},
 		{rowReader, []string{self, plainMode, readerOnly, file}},
 		{rowUnmarshal, []string{self, plainMode, unmarshal, file}},
 		python,
@@ -61,6 +66,7 @@ func (s *suite) analysis(ctx context.Context) error {
 	s.table(fmt.Sprintf("Report and plain readers, %d requests of %d responses, %.0f MB", s.requests, s.tokens, mb),
 		[]string{"reader", "CPU s", "s", "MB/s", "peak MB", "CPU of report ÷ CPU", "time of report ÷ time"}, rows)
 	s.note(reportToUnmarshal, middleRatio(all[rowReport], all[rowUnmarshal], cpuOf))
+	s.note(groupsToReport, middleRatio(all[rowGroups], all[rowReport], cpuOf))
 	s.note(reportToReader, middleRatio(all[rowReport], all[rowReader], cpuOf))
 	s.note(reportToUnmarshalMemory, middleRatio(all[rowReport], all[rowUnmarshal], peakOf))
 	return nil

@@ -18,6 +18,10 @@ const (
 	convertToReport         = "CPU of convert to Parquet ÷ report"
 	parquetToReport         = "CPU of report from Parquet ÷ from JSON"
 	parquetToJSONSize       = "size of Parquet ÷ JSON"
+	groupsToReport          = "CPU of report with all groups of metrics ÷ report"
+	groupsOneToReport       = "CPU of report with all groups ÷ report, from Parquet, a token an event"
+	groupsSeveralToReport   = "CPU of report with all groups ÷ report, from Parquet, several tokens an event"
+	groupsCountedToReport   = "CPU of report with all groups ÷ report, from Parquet, several counted tokens an event"
 	shardsToMergedCPU       = "CPU per byte of report from shards ÷ merged"
 	shardsToMergedMemory    = "peak memory of report from shards ÷ merged"
 	mergeToMergedCPU        = "CPU per byte of merge ÷ report from merged"
@@ -33,15 +37,19 @@ var limits = []limit{
 	{"analysis", reportToUnmarshal, 0.8},       // 0.34
 	{"analysis", reportToReader, 3.5},          // 1.5
 	{"analysis", reportToUnmarshalMemory, 1.2}, // 0.44
+	{"analysis", groupsToReport, 2},            // 1.1
 	{"definitions", definitionsToReport, 25},   // 10.7
 	{"definitions", genAIPerfToReport, 3},      // 1.25
 	{"columnar", convertToReport, 7},           // 2.6
 	{"columnar", parquetToReport, 1.5},         // 0.51; 0.30 with 10,000 requests
 	{"columnar", parquetToJSONSize, 0.12},      // 0.05
-	{"shards", shardsToMergedCPU, 3},           // 1.4; 1.0 with 10,000 requests a shard
-	{"shards", shardsToMergedMemory, 2.2},      // 1.1; 1.0 with 10,000
-	{"shards", mergeToMergedCPU, 36},           // 18
-	{"shards", mergeToMergedMemory, 4},         // 2.4 to 2.7; 1.1 with 10,000; 4.6 when each column kept buffers of its own
+	{"columnar", groupsOneToReport, 2.5},
+	{"columnar", groupsSeveralToReport, 2.5},
+	{"columnar", groupsCountedToReport, 2.5},
+	{"shards", shardsToMergedCPU, 3},      // 1.4; 1.0 with 10,000 requests a shard
+	{"shards", shardsToMergedMemory, 2.2}, // 1.1; 1.0 with 10,000
+	{"shards", mergeToMergedCPU, 36},      // 18
+	{"shards", mergeToMergedMemory, 4},    // 2.4 to 2.7; 1.1 with 10,000; 4.6 when each column kept buffers of its own
 }
 
 // A limit is the most that a ratio of a section may be. Ratios of two processes in the
