@@ -107,6 +107,7 @@ async function pictures(page, c) {
     await page.locator('#level').selectOption({ index: i });
     n = await drawn(page);
     await inside(page);
+    assert.ok(await page.locator('#shown').isVisible(), `level ${i} shows a run that has it`);
     if (c.has.requests) assert.ok(n >= 2, `${n} pictures of level ${i}`);
   }
 }

@@ -3,6 +3,7 @@ package page
 import (
 	"encoding/binary"
 	"math"
+	"slices"
 	"strconv"
 
 	"github.com/pa-tools/pa/pkg/analyze/view"
@@ -116,6 +117,9 @@ type column struct {
 func (c *column) add(v int64) {
 	if c.n == 0 {
 		c.first = v
+	}
+	if len(c.bytes) == cap(c.bytes) { // append would copy a large column more often
+		c.bytes = slices.Grow(c.bytes, max(len(c.bytes), 1<<10))
 	}
 	c.varied = c.varied || v != c.first
 	c.n++

@@ -19,7 +19,11 @@ function start() {
     const both = () => { overTime(level.value); show(); };
     const common = Array.from(level.options).find((o) => data.runs.every((r) => r.levels.some((l) => l.name === o.value)));
     if (common) level.value = common.value;
-    level.addEventListener("change", both);
+    level.addEventListener("change", () => {
+      const has = (r) => r.levels.some((l) => l.name === level.value);
+      if (!has(data.runs[run.value])) run.value = data.runs.findIndex(has); // else most of the page is empty
+      both();
+    });
     run.addEventListener("change", show);
     both();
     document.addEventListener("click", (e) => {
