@@ -46,10 +46,10 @@ var limits = []limit{
 	{"columnar", groupsOneToReport, 2.5},       // 1.33 with 20,000 requests
 	{"columnar", groupsSeveralToReport, 2.5},   // 1.43; 3.0 when times per token were sorted
 	{"columnar", groupsCountedToReport, 2.5},   // 1.43; 4.1 when times per token were sorted
-	{"shards", shardsToMergedCPU, 3},      // 1.4; 1.0 with 10,000 requests a shard
-	{"shards", shardsToMergedMemory, 2.2}, // 1.1; 1.0 with 10,000
-	{"shards", mergeToMergedCPU, 36},      // 18
-	{"shards", mergeToMergedMemory, 4},    // 2.4 to 2.7; 1.1 with 10,000; 4.6 when each column kept buffers of its own
+	{"shards", shardsToMergedCPU, 3},           // 1.4; 1.0 with 10,000 requests a shard
+	{"shards", shardsToMergedMemory, 2.2},      // 1.1; 1.0 with 10,000
+	{"shards", mergeToMergedCPU, 36},           // 18
+	{"shards", mergeToMergedMemory, 4},         // 2.4 to 2.7; 1.1 with 10,000; 4.6 when each column kept buffers of its own
 }
 
 // A limit is the most that a ratio of a section may be. Ratios of two processes in the
