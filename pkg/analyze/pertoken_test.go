@@ -1,0 +1,86 @@
+package analyze
+
+import (
+	"math"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"github.com/pa-tools/pa/internal/extsort"
+	"github.com/pa-tools/pa/internal/quantile"
+	"github.com/pa-tools/pa/pkg/answer"
+)
+
+// The percentiles are, to the last digit, those of all quotients and products in float64, sorted: for requests
+// with a token an event, several tokens spread evenly, counted tokens (few, many, and none in some events),
+// and requests without values, in any order, with gaps below 0 and beyond 32 bits, in memory and in the file.
+func TestPerTokenEqualsFloats(t *testing.T) {
+	rng := rand.New(rand.NewPCG(9, 1))
+	for round := range 60 {
+		memory := extsort.NewMemory([]int64{0, 20_000}[round%2], t.TempDir())
+		itl := sample[int64]{memory: memory}
+		c := perToken{memory: memory}
+		var want []float64
+		kinds := []int{rng.IntN(5), rng.IntN(5)}
+		for range 1 + rng.IntN(400) {
+			m := answer.Measures{}
+			var q RequestQuality
+			for range rng.IntN(40) {
+				g := rng.Int64N(25e6)
+				if round%3 == 0 {
+					g = g*rng.Int64N(500) - 1000
+				}
+				m.Gaps = append(m.Gaps, g)
+			}
+			switch kinds[rng.IntN(2)] {
+			case 0:
+				q.spread = 1
+			case 1:
+				q.spread = float64(1+rng.IntN(50)) / float64(1+rng.IntN(150))
+			case 2, 3:
+				q.counted = true
+				most := []int32{1, 4, 1000}[rng.IntN(3)]
+				for range m.Gaps {
+					m.GapTokens = append(m.GapTokens, rng.Int32N(most+1))
+				}
+			}
+			q.EachPerToken(&m, func(_ int, ns float64, n int) {
+				for range n {
+					want = append(want, ns)
+				}
+			})
+			before := itl.sums
+			itl.add(m.Gaps...)
+			c.add(&q, &m, &itl, itl.since(before))
+		}
+		c.finish(&itl)
+		got := c.summary(itl.summary())
+		if err := memory.Close(); err != nil || c.err != nil {
+			t.Fatal(err, c.err)
+		}
+		if len(want) == 0 {
+			if got != nil {
+				t.Fatalf("round %d: %+v, want none", round, got)
+			}
+			continue
+		}
+		slices.Sort(want)
+		var sum quantile.Sum
+		for _, v := range want {
+			sum.Add(v)
+		}
+		mean := sum.Value() / float64(len(want))
+		std := math.Sqrt(quantile.Squares(0, want, mean) / float64(len(want)))
+		if got == nil || got.N != len(want) || got.Min != want[0] || got.Max != want[len(want)-1] {
+			t.Fatalf("round %d: %+v, want %d values from %v to %v", round, got, len(want), want[0], want[len(want)-1])
+		}
+		for i, level := range Levels {
+			if p := quantile.At(want, level/100); got.Pct[i] != p {
+				t.Errorf("round %d: p%v is %v, want %v", round, level, got.Pct[i], p)
+			}
+		}
+		if math.Abs(got.Mean-mean) > 1e-14*math.Abs(mean) || math.Abs(got.Std-std) > 1e-12*std {
+			t.Errorf("round %d: mean %v, deviation %v; want %v, %v", round, got.Mean, got.Std, mean, std)
+		}
+	}
+}
