@@ -96,8 +96,14 @@ func TestShortRate(t *testing.T) {
 		waves    int
 		quantile float64 // 0.975 of Student's t with so many degrees of freedom, from a table
 	}{
-		{30, 1.2, 4, 2.776445}, {60, 1.2, 4, 2.776445}, {100, 1.2, 4, 2.776445}, {300, 1.2, 4, 2.776445},
-		{500, 1.2, 6, 2.446912}, {999, 1.2, 13, 2.160369}, {1000, 1.1, 13, 2.160369}, {1999, 1.1, 16, 2.119905},
+		{30, 1.2, 4, 2.776445},
+		{60, 1.2, 4, 2.776445},
+		{100, 1.2, 4, 2.776445},
+		{300, 1.2, 4, 2.776445},
+		{500, 1.2, 6, 2.446912},
+		{999, 1.2, 13, 2.160369},
+		{1000, 1.1, 13, 2.160369},
+		{1999, 1.1, 16, 2.119905},
 	} {
 		byMean, byWaves := 0, 0
 		for seed := range uint64(20) {
@@ -204,8 +210,14 @@ func TestShortRateOfDependentDurations(t *testing.T) {
 // The values are from tables of Student's distribution.
 func TestSameTail(t *testing.T) {
 	for _, tt := range []struct{ t, ofT, df, least, want float64 }{
-		{1.959964, math.Inf(1), 4, 0, 2.776445}, {2.228139, 10, 16, 1, 2.119905}, {2.776445, 4, 4, 2.7, 2.776445},
-		{3.290527, math.Inf(1), 4, 0, 8.610302}, {1.959964, math.Inf(1), 4, 2.8, 2.8}, {0, 10, 4, 0, 0}, {0, 10, 4, 1, 1}, {1e200, 10, 4, 0, 1e200},
+		{1.959964, math.Inf(1), 4, 0, 2.776445},
+		{2.228139, 10, 16, 1, 2.119905},
+		{2.776445, 4, 4, 2.7, 2.776445},
+		{3.290527, math.Inf(1), 4, 0, 8.610302},
+		{1.959964, math.Inf(1), 4, 2.8, 2.8},
+		{0, 10, 4, 0, 0},
+		{0, 10, 4, 1, 1},
+		{1e200, 10, 4, 0, 1e200},
 	} {
 		if got := sameTail(tt.t, tt.ofT, tt.df, tt.least); !near(got, tt.want, 1e-5*(1+tt.want)) {
 			t.Errorf("sameTail(%v, %v, %v, %v) = %v, want %v", tt.t, tt.ofT, tt.df, tt.least, got, tt.want)
