@@ -259,6 +259,9 @@ func checkFaultTimes(t *testing.T, run *export.Run, q *export.Request) {
 	if q.IssuedNS == 0 || !slices.IsSorted(times) {
 		t.Errorf("request %d: issued, start, first byte, responses, end, end of the run: %v", q.ID, times)
 	}
+	if q.SentNS != 0 && q.SentNS < q.StartNS {
+		t.Errorf("request %d: the last byte left at %d, before the first at %d", q.ID, q.SentNS, q.StartNS)
+	}
 }
 
 // checkReport checks that pa-record's console and pa-analyze's report show the outcome got for n

@@ -106,8 +106,8 @@ func (f *Follower) Read(p []byte) (int, error) {
 	if n > 0 {
 		st := f.raw.LastRead()
 		f.mu.Lock()
+		f.in.now = st
 		if f.inErr == nil {
-			f.in.now = st
 			f.inErr = f.in.feed(p[:n], func(s *stream, m extent) {
 				if m.first {
 					s.in.push(receivedMessage{first: st})

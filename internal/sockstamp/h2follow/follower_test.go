@@ -298,6 +298,25 @@ func TestComplete(t *testing.T) {
 	}
 }
 
+// After a frame that breaks the rules no message follows, so later reads need no revised stamps.
+func TestCompleteAfterError(t *testing.T) {
+	server := newScript(false)
+	server.data(1, 0, 10)
+	pieces := [][]byte{bytes.Clone(server.Bytes()), []byte("\x00\x00\x01\x09\x00\x00\x00\x00\x01\x88"), []byte("more"), []byte("more")}
+	f := over(t, &chopped{pieces: pieces}, Config{})
+	if _, err := f.Write(clientScript().Bytes()); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := readAll(f); err != nil || f.Err() == nil {
+		t.Fatal(err, f.Err())
+	}
+	f.Message(1, 0)
+	f.Complete(1)
+	if got := f.complete(); got != 4 {
+		t.Errorf("no revised stamp up to read %d is needed, want 4", got)
+	}
+}
+
 // A server's Follower follows the same bytes the other way round.
 func TestServer(t *testing.T) {
 	client := clientScript()

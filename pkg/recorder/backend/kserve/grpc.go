@@ -244,7 +244,7 @@ func (s *grpcSender) keep(x *backend.Exchange, t *streamStamps) *export.Response
 // which perf_analyzer does not, and the server's timeout would compete with the client's.
 func (s *grpcSender) sendUnary(ctx context.Context, x *backend.Exchange) {
 	r := &x.Request
-	again := func() { r.Resent, r.StartNS = true, s.b.clock.NowNS() }
+	again := func() { r.Resent, r.StartNS, r.SentNS = true, s.b.clock.NowNS(), 0 } // the library does not say when it has sent the second one
 	cctx, cancel := context.WithCancel(context.WithValue(s.outgoing(context.WithoutCancel(ctx)), againKey{}, again))
 	defer cancel() // frees the call when it ends early
 	defer context.AfterFunc(ctx, cancel)()
@@ -260,11 +260,13 @@ func (s *grpcSender) sendUnary(ctx context.Context, x *backend.Exchange) {
 	if err == nil || errors.Is(err, io.EOF) { // the reason is in the status
 		err = cs.RecvMsg(&s.in)
 	}
+	t := streamStamps{name: s.name}
 	if err != nil {
+		t.look(cs)
+		t.forget() // the answer may have begun
 		s.fail(ctx, r, err, true)
 		return
 	}
-	t := streamStamps{name: s.name}
 	s.stamp(&t, cs)
 	t.request(r, 0, s.b.clock)
 	r.FirstByteNS = t.firstByte(s.b.clock)

@@ -35,22 +35,29 @@ type streamStamps struct {
 	ends  []uint64 // reads that completed the responses
 }
 
+// look looks for the stream of cs, once. The library forbids that before RecvMsg has returned.
+func (t *streamStamps) look(cs grpc.ClientStream) {
+	if t.looked {
+		return
+	}
+	t.looked = true
+	f, ok := grpcstamp.FromContext(cs.Context())
+	if !ok {
+		return
+	}
+	t.follower, t.stream = f, f.Newest()
+	if t.name != "" {
+		if t.stream, ok = f.Stream(t.name); !ok {
+			t.follower = nil
+		}
+	}
+}
+
 // message returns the stamp of the message that cs has just received; ok is false if there
 // is none. same reports that the read that completed the message also completed the
 // previous one.
 func (t *streamStamps) message(cs grpc.ClientStream) (st sockstamp.Stamp, same, ok bool) {
-	if !t.looked {
-		t.looked = true
-		// The library forbids to ask before the first message.
-		if f, ok := grpcstamp.FromContext(cs.Context()); ok {
-			t.follower, t.stream = f, f.Newest()
-			if t.name != "" {
-				if t.stream, ok = f.Stream(t.name); !ok {
-					t.follower = nil
-				}
-			}
-		}
-	}
+	t.look(cs)
 	k := t.received
 	t.received++
 	if t.follower == nil {

@@ -2,9 +2,15 @@ package kserve
 
 import (
 	"context"
+	"strings"
 	"testing"
 
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/peer"
+
+	pb "github.com/pa-tools/pa/internal/kserve"
 	"github.com/pa-tools/pa/internal/sockstamp"
+	"github.com/pa-tools/pa/internal/sockstamp/grpcstamp"
 	"github.com/pa-tools/pa/internal/sockstamp/stamptest"
 	"github.com/pa-tools/pa/pkg/export"
 	"github.com/pa-tools/pa/pkg/recorder/backend"
@@ -75,4 +81,37 @@ func testStampSources(t *testing.T, name string, f *fakeTriton, cfg Config, want
 			}
 		}
 	})
+}
+
+// The connection keeps no stamps of unary calls that are over, also if their answer began and failed.
+func TestUnaryForgets(t *testing.T) {
+	const limit = 10_000
+	f := startFake(t, func(_ context.Context, req *wire.Request, send func(wire.Response)) error {
+		n := limit / 2
+		if req.ID == "1" {
+			n = limit
+		}
+		send(text(req.ID, strings.Repeat("x", n), final))
+		return nil
+	})
+	for _, connections := range []int{0, 1} {
+		b := f.open(t, Config{Protocol: GRPC, Model: "adder", MaxAnswerMemory: limit, Connections: connections})
+		s, p := openSlot(t, b, 0), prepare(t, b, entry("A", "[1,2]"))
+		for id, want := range map[uint64]export.Status{1: export.StatusProtocolError, 2: export.StatusOK} {
+			if r := &exchange(t.Context(), t, b, s, p, id).Request; r.Status != want {
+				t.Errorf("request %d: %v %q, want %v", id, r.Status, r.Message, want)
+			}
+		}
+		var at peer.Peer
+		_, _ = pb.NewGRPCInferenceServiceClient(s.(*grpcSender).conn).ServerLive(t.Context(), &pb.ServerLiveRequest{}, grpc.Peer(&at))
+		follower, ok := grpcstamp.FromContext(peer.NewContext(t.Context(), &at))
+		if !ok || follower.Newest() < 3 {
+			t.Fatalf("no follower, or no request went over its connection: %v", ok)
+		}
+		for stream := uint32(1); stream < follower.Newest(); stream += 2 { // the newest is of ServerLive
+			if _, ok := follower.First(stream, 0); ok {
+				t.Errorf("%d connections: the stamps of stream %d are kept", connections, stream)
+			}
+		}
+	}
 }
