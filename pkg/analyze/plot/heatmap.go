@@ -106,21 +106,22 @@ func bounds(all []*view.Heatmap, of func(*view.Heatmap) []float64) (x []float64)
 	return slices.Compact(x)
 }
 
-// timeBounds returns bounds for the columns of heat maps over time: from the earliest, as wide as the widest
-// column. The widths are powers of two of one width.
+// timeBounds returns at most mostColumns+1 bounds for the columns of heat maps over time: from the earliest, in
+// steps of the widest column or a multiple of it. The widths are powers of two of one width.
 func timeBounds(all []*view.Heatmap) (x []float64) {
 	from, to, width := math.Inf(1), math.Inf(-1), 0.0
 	for _, h := range all {
 		from, to = min(from, h.X[0]), max(to, h.X[len(h.X)-1])
 		width = max(width, h.X[1]-h.X[0])
 	}
-	for at := from; at < to; at += width {
-		x = append(x, at)
+	if len(all) == 0 {
+		return nil
 	}
-	if x != nil {
-		x = append(x, x[len(x)-1]+width)
+	n := int(math.Ceil((to - from) / width)) // of the widest column; billions where a clock is wrong
+	for i := 0; i < n; i += joined(n, mostColumns) {
+		x = append(x, from+float64(float64(i)*width))
 	}
-	return x
+	return append(x, from+float64(float64(n)*width))
 }
 
 // heat returns the cells of h in columns of all, the heat maps with which it shares its bins, and itself.

@@ -514,3 +514,33 @@ func TestFindFigure(t *testing.T) {
 		}
 	}
 }
+
+// Levels with the same name share few columns, however far apart they are.
+func TestTimeBounds(t *testing.T) {
+	const width, month = 8e6, 30 * 24 * 3600e9
+	at := func(from float64, n int) *view.Heatmap {
+		h := &view.Heatmap{}
+		for i := range n + 1 {
+			h.X = append(h.X, from+float64(i)*width)
+		}
+		return h
+	}
+	for _, tt := range []struct {
+		name string
+		all  []*view.Heatmap
+		want []float64 // number of columns, width, last bound
+	}{
+		{"edge: one column", []*view.Heatmap{at(width, 1)}, []float64{1, width, 2 * width}},
+		{"as many as fit", []*view.Heatmap{at(0, mostColumns)}, []float64{mostColumns, width, mostColumns * width}},
+		{"one more", []*view.Heatmap{at(0, mostColumns+1)}, []float64{mostColumns/2 + 1, 2 * width, (mostColumns + 1) * width}},
+		{"edge: a month apart", []*view.Heatmap{at(month, 1), at(0, 2)}, []float64{mostColumns, 6_750_001 * width, month + width}},
+	} {
+		x := timeBounds(tt.all)
+		if got := []float64{float64(len(x) - 1), x[1] - x[0], x[len(x)-1]}; !slices.Equal(got, tt.want) {
+			t.Errorf("%s: %v, want %v", tt.name, got, tt.want)
+		}
+	}
+	if x := timeBounds(nil); x != nil {
+		t.Errorf("without heat maps: %v", x)
+	}
+}
