@@ -279,6 +279,9 @@ func expected(f cli.Flag, value, why string) string {
 		return "expected a duration such as 30s, 500ms or 1m30s"
 	case *cli.IntFlag, *cli.Int64Flag:
 		if d, err := time.ParseDuration(value); err == nil && placeholder(f) == "MS" {
+			if d%time.Millisecond != 0 {
+				return "expected whole milliseconds without a unit"
+			}
 			return fmt.Sprintf("expected milliseconds without a unit; write %d", d.Milliseconds())
 		}
 		return "expected a whole number"

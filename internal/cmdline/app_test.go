@@ -113,6 +113,7 @@ func TestRun(t *testing.T) {
 		{name: "no value", args: "a.json --limit", code: 2, stderr: "flag --limit needs a value"},
 		{name: "bad value", args: "--limit x a.json", code: 2, stderr: `flag --limit: "x" is not a valid value: expected a whole number`},
 		{name: "a unit too many", args: "--interval 1.5s", code: 2, stderr: `flag --interval: "1.5s" is not a valid value: expected milliseconds without a unit; write 1500`},
+		{name: "a unit that is too small", args: "--interval 500us", code: 2, stderr: `flag --interval: "500us" is not a valid value: expected whole milliseconds without a unit` + "\n"},
 		{name: "no milliseconds", args: "--interval often", code: 2, stderr: `flag --interval: "often" is not a valid value: expected a whole number`},
 		{name: "another program's flag", args: "--rows 5", code: 2, stderr: "unknown flag --rows; it belongs to tool lister\n"},
 		{name: "no unit", args: "--within 1.5", code: 2, stderr: `flag --within: "1.5" is not a valid value: it has no unit; write 1.5s, 1.5ms or 1.5m`},

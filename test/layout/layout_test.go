@@ -27,6 +27,9 @@ func TestLayout(t *testing.T) {
 		} else {
 			dir = path.Join(outer, dir)
 		}
+		if listed[dir] {
+			t.Errorf("docs/development.md lists %s/ twice", dir)
+		}
 		if listed[dir] = true; !isDir(root, dir) {
 			t.Errorf("docs/development.md lists %s/, which is no folder", dir)
 		}

@@ -126,7 +126,11 @@ func parseRange[T int | float64](s string, number func(string) (T, error)) (r Sw
 		}
 	}
 	if r.End < r.Start {
-		return r, fmt.Errorf("the end is before the start; write %v:%v", r.End, r.Start)
+		turned := fmt.Sprintf("%v:%v", r.End, r.Start)
+		if len(parts) > 2 {
+			turned += fmt.Sprintf(":%v", r.Step)
+		}
+		return r, fmt.Errorf("the end is before the start; write %s", turned)
 	}
 	// In binary, an end such as 0.3 is not an exact multiple of the step 0.1; without
 	// 1e-9 its level would be lost.

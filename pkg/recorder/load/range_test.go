@@ -84,7 +84,7 @@ func TestParseRates(t *testing.T) {
 		{"1e9", "1e9 is too large"},
 		{"1e999", "1e999 is too large"},
 		{"3:1", "the end is before the start; write 1:3"},
-		{"8.5:2:0.5", "the end is before the start; write 2:8.5"},
+		{"8.5:2:0.5", "the end is before the start; write 2:8.5:0.5"},
 		{"1:2:0", "0 must be above 0"},
 		{"1:2:1e-9", "levels; at most 10000"},
 		{"1:2:1e-8", "100000001 levels; at most 10000"},
