@@ -64,8 +64,8 @@ test-long: ## the same with all sweeps of damage, floods and huge values in full
 test-crash: ## kill pa-record KILLS (200) times at random moments, and compare what it left with what the server sent
 	PA_TEST_LONG=1 PA_TEST_KILLS=$(KILLS) $(GO) test -count=1 -timeout 60m -v -run '^TestKills$$' $(TESTFLAGS) ./cmd/pa-record/
 
-# The packages that start goroutines, in themselves or in their tests, and pkg/analyze, whose
-# requests are measured in the goroutines of a reader. The others have nothing to race with.
+# The packages whose code or tests start goroutines, and pkg/analyze, because the goroutines of a
+# reader measure its requests. The other packages have one goroutine, so nothing can race.
 RACE = ./pkg/analyze $(addprefix ./,$(sort $(patsubst %/,%,$(dir $(shell git grep -lE '^[[:space:]]*go [a-zA-Z]|\.Go\>|\.Parallel\>' -- '*.go' ':!tools')))))
 
 # Programs with the race detector sleep for a second before they exit, and the tests

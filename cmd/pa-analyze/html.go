@@ -30,7 +30,7 @@ errors, facts and definitions. The numbers are the numbers of report --format js
 with the same flags. Charts draw several FILEs on the same axes; diff --html compares
 two sides.
 
-Of a run with more than 50,000 requests the waterfall shows 25,000: all failures, the
+For a run with more than 50,000 requests, the waterfall shows 25,000: all failures, the
 worst stalls and a sample of the others. The page says so.`,
 		Flags:  slices.Concat(settings.OutputFlags(), analysisFlags(), settings.InputFlags(), []cli.Flag{settings.PerFileFlag(), settings.MemoryFlag()}),
 		Action: htmlAction,

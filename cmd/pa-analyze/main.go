@@ -31,7 +31,7 @@ import (
 // version is set by the linker in releases.
 var version = "dev"
 
-// readsFiles is what to do instead of giving a server's URL.
+// readsFiles tells people who give pa-analyze the URL of a server what to do instead.
 const readsFiles = "pa-analyze reads recorded files; pa-record sends load to a server"
 
 func main() {

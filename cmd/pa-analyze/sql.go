@@ -25,20 +25,20 @@ convert) and a statement for each METRIC, all by default:
   ` + metricList(sql.Names()) + `
 By name only, with the parameters of report --metrics quality:
   ` + metricList(sql.QualityNames()) + `
-By name only, times that llama.cpp's answers state:
+By name only, the times that answers of llama.cpp state:
   ` + metricList(sql.PhaseNames()) + `
 Counts and percentiles are the report's, means and rates to 12 digits. Trino has
 no exact percentile; a comment says so.
 
---windows gives each METRIC a row for each window of report --windows, by the
-start of requests. The bounds of the windows are not in the columns: pa-analyze
-reads them from --windows-of, a copy of the files on this machine. Without
---windows, no file is read. Rates (throughput) have no query for windows.`,
+--windows gives each METRIC a row for each window of report --windows. A request
+belongs to the window in which it starts. No column has the bounds of windows, so
+pa-analyze reads the files, or their copy on this machine, --windows-of. Without
+--windows, it reads no file. Rates (throughput) have no query for windows.`,
 		Flags: slices.Concat([]cli.Flag{
 			&cli.StringFlag{Name: "engine", Usage: "print for `ENGINE`: " + strings.Join(sql.EngineNames(), ", "), Value: "duckdb", Category: "Output"},
 			&cli.StringFlag{Name: "files", Usage: "`FILES` to query: a path, a glob, or a URL of an object store (s3://, gs://)", Value: "run.parquet", Category: "Input"},
-			&cli.StringFlag{Name: "windows", Usage: "a row for each window of `LENGTH`: 10s, or recorded, the recorder's own windows", Category: "Selection"},
-			&cli.StringFlag{Name: "windows-of", Usage: "with --windows: read the bounds of the windows from `FILES`, a file, or a glob for shards (default: the files of --files)", Category: "Selection"},
+			&cli.StringFlag{Name: "windows", Usage: "give each metric a row for each window of `LENGTH`: 10s, or recorded for the windows of pa-record", Category: "Selection"},
+			&cli.StringFlag{Name: "windows-of", Usage: "with --windows: read the bounds of the windows from `FILES`: a path, or a glob for shards (default: the files of --files)", Category: "Selection"},
 		}, settings.QualityParameterFlags(), settings.InputFlags()),
 		Action: func(c *cli.Context) error {
 			quality, err := settings.QualityParameters(c)
@@ -96,7 +96,7 @@ func sqlWindows(c *cli.Context) (all []analyze.LevelWindows, err error) {
 	return all, err
 }
 
-// sameClock returns an error if r shifts the times of a shard, because the columns of its file hold them unshifted.
+// sameClock returns an error if r shifts the times of a shard, because the columns of the shard hold its times unshifted.
 func sameClock(r export.Reader) error {
 	merged := r.Run().Meta
 	if _, several := r.(export.MultiReader); !several || merged == nil || merged.Merged == nil {
@@ -104,7 +104,7 @@ func sameClock(r export.Reader) error {
 	}
 	for _, s := range merged.Merged.Shards {
 		if s.OffsetNS != 0 {
-			return fmt.Errorf("the clock of rank %d differs from rank 0's by %v, and the columns have its own times: pa-analyze merge puts all shards on one clock, in a file whose windows can be queried", s.Rank, time.Duration(s.OffsetNS))
+			return fmt.Errorf("the clock of rank %d differs from the clock of rank 0 by %v, and the columns hold uncorrected times; correct them with pa-analyze merge, and query the merged file", s.Rank, time.Duration(s.OffsetNS))
 		}
 	}
 	return nil

@@ -15,7 +15,7 @@ import (
 
 // A slowListener is the listener of a busy server: it accepts two connections in a
 // millisecond. On a busy machine Accept may stand still; the listener then makes up for at
-// most mostCredit, so that what the test shows is not the machine's other load.
+// most mostCredit, so that the other load of the machine does not decide the test.
 type slowListener struct {
 	net.Listener
 	next time.Time // when it accepts again

@@ -77,7 +77,7 @@ This page lists each fault of a server or a network, and how pa-record records t
 - *Kept* lists the times of the row: the start of the request, the first byte of the answer, and a time for each response.
   A response is an event of a stream, a message of gRPC, or a whole body. In the tests a good stream has three.
 - *Over* is the transport ` + "(`--transport loop` or `nethttp`, `--http2`)" + ` for OpenAI servers, or Triton's protocol.
-  *gRPC* is a stream (` + "`-i grpc --streaming`" + `), *gRPC unary* a call for each request.
+  *gRPC* is a stream (` + "`-i grpc --streaming`" + `), and *gRPC unary* makes a call for each request.
 
 `
 

@@ -42,7 +42,7 @@ type fault struct {
 	// How the server does it. A via without a way is left out.
 	cert   func(c *testCerts) tls.Certificate // in the handshake of a connection, as a TLS server
 	tls    bool                               // all is over TLS
-	tls12  bool                               // all is over TLS 1.2, with a tapped connection
+	tls12  bool                               // the connection is a tapped one with TLS 1.2
 	floods bool                               // the answer has no end; the run is alone, and its memory is measured
 	sim    string                             // by the fault of a simulated server
 	conn   func(nc net.Conn)                  // to a connection, before it speaks a protocol

@@ -195,8 +195,8 @@ type ending int
 const (
 	keeps    ending = iota // waits for the next request
 	closes                 // closes the connection, which the client sees as EOF
-	cuts                   // closes a connection with TLS without TLS's end, else as closes
-	garbles                // sends bytes that are not TLS below TLS, and closes
+	cuts                   // as closes, but over TLS without the alert that ends TLS
+	garbles                // sends bytes that are no TLS records over a TLS connection, and closes it
 	asksAnew               // asks for a new handshake of TLS 1.2, and waits until the client goes away
 	resets                 // closes the connection with a TCP reset
 	holds                  // neither sends nor closes until the client goes away

@@ -24,8 +24,8 @@ type levelWarning struct {
 // mostNamed is the largest number of levels that a warning names one by one.
 const mostNamed = 4
 
-// printWarnings says on standard error what went wrong. Warnings of the recorder about the
-// same subject on several levels are one line, which names the levels.
+// printWarnings writes the warnings about levels to w, one a line. Warnings of the recorder
+// about the same subject on several levels are one line, which names the levels.
 func printWarnings(w io.Writer, of runindex.Index, levels []recorder.Level) {
 	for _, lw := range levelWarnings(levels) {
 		where := strings.Join(lw.levels, ", ")
@@ -58,7 +58,7 @@ func levelWarnings(levels []recorder.Level) []levelWarning {
 			warn("%s", pauseText(&l.Pauses[i], l.StartNS))
 		}
 		for _, why := range slices.Concat(l.Warnings, l.Saturated) {
-			if !joined(all, name, why) {
+			if !joinWarning(all, name, why) {
 				all = append(all, levelWarning{[]string{name}, []*analyze.Warning{analyze.RecorderWarning(why)}, why})
 			}
 		}
@@ -69,10 +69,10 @@ func levelWarnings(levels []recorder.Level) []levelWarning {
 	return all
 }
 
-// joined adds the warning why of a level to the warning in all about the same subject on
-// other levels. It reports false if there is none, or if the two have numbers that cannot
-// be added.
-func joined(all []levelWarning, level, why string) bool {
+// joinWarning adds the warning why of a level to the warning in all about the same subject
+// on other levels. It returns false if there is no such warning, or if the two warnings have
+// numbers that cannot be added.
+func joinWarning(all []levelWarning, level, why string) bool {
 	w := analyze.RecorderWarning(why)
 	for i := range all {
 		lw := &all[i]

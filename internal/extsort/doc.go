@@ -12,7 +12,7 @@
 // ascending order, so a caller can sum them up without keeping them. Pick returns only the values
 // at given places, and sorts no more values than it needs. InOrder reads the values in the order of Add.
 //
-// Values from 0 to 2³²−1 take 4 bytes, and all values 8 from the first other one on. Sorted replaces a
+// Values take 4 bytes each while all of them are from 0 to 2³²−1, and 8 bytes each from the first other value on. Sorted replaces a
 // run in the file by the differences between successive values as uvarints, modulo 2⁶⁴. The
 // first difference is to 0. Timing data of a million values then takes 1 to 3 bytes a value.
 //

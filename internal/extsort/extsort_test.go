@@ -181,8 +181,8 @@ func TestFileIsRemoved(t *testing.T) {
 	}
 }
 
-// The values come back in the order of Add, whatever the size of a read is, from memory and from the
-// file, until they are sorted.
+// InOrder returns the values in the order of Add, for reads of any size, from memory and from the file, until
+// they are sorted.
 func TestInOrder(t *testing.T) {
 	rng := rand.New(rand.NewPCG(7, 8))
 	for _, bytes := range []int64{0, 50_000, 200_000} {

@@ -89,7 +89,7 @@ func (m *Memory) makeRoom(n int64) {
 	}
 }
 
-// writeRaw appends the values of a run to the file in their order, 4 or 8 bytes each.
+// writeRaw appends the values of a run to the file as a raw run: in the order of Add, 4 or 8 bytes each.
 func (m *Memory) writeRaw(r *run) (storedRun, error) {
 	if err := m.openFile(); err != nil {
 		return storedRun{}, err
@@ -120,7 +120,7 @@ func (m *Memory) writeRaw(r *run) (storedRun, error) {
 }
 
 // writeSorted writes sorted values in the place of old, a run of the file with the same values, or
-// at the end of the file if they do not fit there.
+// at the end of the file if they need more bytes.
 func (m *Memory) writeSorted(sorted *run, old storedRun) (storedRun, error) {
 	size, last := int64(0), int64(0)
 	for i := range sorted.len() {
@@ -167,6 +167,7 @@ func (m *Memory) openFile() error {
 	return nil
 }
 
+// writeError adds to the error of a write where the file is, and what to do.
 func (m *Memory) writeError(err error) error {
 	return fmt.Errorf("sort in a temporary file in %s: %w; make room there, or set TMPDIR to a larger disk", cmp.Or(m.dir, os.TempDir()), err)
 }

@@ -24,10 +24,10 @@ const leastWindow = 1 << 8
 type storedRun struct {
 	from, to int64   // bytes of the file
 	n        int     // values
-	raw      rawSize // 0: the differences of sorted values
+	raw      rawSize // 0 for a sorted run, which holds differences
 }
 
-// A rawSize is the number of bytes of each value of a run that is stored as it came.
+// A rawSize is the number of bytes of each value of a raw run: a run of the file in the order of Add.
 type rawSize int64
 
 const (

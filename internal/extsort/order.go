@@ -5,7 +5,7 @@ import (
 	"slices"
 )
 
-// readBytes is the size of a read of values that are stored as they came.
+// readBytes is the size of a read of a raw run.
 const readBytes = 1 << 16
 
 // A Reader reads the values of a Sorter in the order of Add. It is valid until the next Add.
@@ -13,7 +13,7 @@ type Reader struct {
 	memory *Memory
 	stored []storedRun // not yet read
 	runs   []run
-	narrow []uint32 // next values, or wide
+	narrow []uint32 // the next values; they are in wide if narrow is empty
 	wide   []int64
 	buffer rawBuffer
 }
@@ -28,7 +28,7 @@ func (s *Sorter) InOrder() *Reader {
 }
 
 // Read fills dst with the next values. It returns the number of values, which is less than the
-// length of dst only behind the last value. An error means that the temporary file could not be read.
+// length of dst only at the end of the values. An error means that the temporary file could not be read.
 func (r *Reader) Read(dst []int64) (n int, err error) {
 	for n < len(dst) {
 		if k := min(len(r.narrow), len(dst)-n); k > 0 {
@@ -72,7 +72,7 @@ func (r *Reader) fill() error {
 	return nil
 }
 
-// split divides a run that is stored as it came: the first part has at most n values.
+// split divides a raw run: the first part has at most n values.
 func (s storedRun) split(n int) (first, rest storedRun) {
 	first, rest = s, s
 	first.n = min(s.n, n)
@@ -82,13 +82,13 @@ func (s storedRun) split(n int) (first, rest storedRun) {
 	return first, rest
 }
 
-// A rawBuffer holds values of a run that is stored as it came.
+// A rawBuffer holds values of a raw run.
 type rawBuffer struct {
 	values run
 	bytes  []byte
 }
 
-// readRaw reads the values of a run that is stored as it came into b.
+// readRaw reads the values of a raw run into b.
 func (m *Memory) readRaw(s storedRun, b *rawBuffer) error {
 	b.bytes = slices.Grow(b.bytes[:0], int(s.to-s.from))[:s.to-s.from]
 	if err := readBack(m.file, b.bytes, s.from); err != nil {

@@ -39,7 +39,8 @@ func (s *Sorter) Pick(indexes []int) ([]int64, error) {
 	return values, err
 }
 
-// pickCounted picks from narrow values that are in the order of Add. It reports whether it could.
+// pickCounted is Pick for many narrow values in the order of Add. ok is false for other values, and if the ranges
+// with an index hold too many values: Pick then sorts.
 func (s *Sorter) pickCounted(indexes []int) (values []int64, ok bool, err error) {
 	if s.wide || s.sorted && len(s.stored) > 0 || s.n < leastPick || uint64(s.n) > math.MaxUint32 { // more than the counters count
 		return nil, false, nil

@@ -158,8 +158,8 @@ func (s *Sorter) spill() error {
 	return nil
 }
 
-// sortStored sorts the runs of the file that are not sorted, one at a time. A sorted run that the
-// file does not take stays in memory, even beyond the bound.
+// sortStored sorts the raw runs of the file, one at a time. If the file cannot be written, the sorted
+// run stays in memory, even beyond the bound.
 func (s *Sorter) sortStored() error {
 	var b rawBuffer
 	for i := 0; i < len(s.stored); i++ {

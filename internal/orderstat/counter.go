@@ -6,7 +6,7 @@ import (
 
 const (
 	exponentBits = 12 // sign and exponent of a float64
-	rangeBits    = 13 // bits after them that tell the ranges of Add apart
+	rangeBits    = 13 // next bits of a float64: the range of Add within an octave
 	rangeShift   = 64 - exponentBits - rangeBits
 	splitBits    = 12 // bits by which Pick divides a range at a time
 
@@ -17,28 +17,29 @@ const (
 	collectedShare = 8
 )
 
-// A Pass takes numbers, none of which is NaN, and how often each counts: weights are from 0. Without weights,
-// each counts once.
-type Pass func(values []float64, weights []int32)
+// An AddFunc receives numbers, none of which is NaN, and the weight of each: how often it counts, from 0. If
+// weights is nil, each number counts once.
+type AddFunc func(values []float64, weights []int32)
 
 // A Counter counts numbers in ranges. The zero value is ready for use. It is for one goroutine.
 type Counter struct {
 	n int
-	// octaves are ranges by the first bits of their numbers, in ascending order. While Pick runs, they
-	// hold places in picker.slots instead of counts, from 1.
+	// octaves holds the count of each range, in ascending order. The numbers of an octave have the same sign and
+	// exponent, so they are within a factor of two. An octave without numbers is nil. While Pick runs, a range
+	// holds 1 + its index in picker.slots instead of its count, or 0 if it has no slot.
 	octaves [1 << exponentBits]*[1 << rangeBits]int
 }
 
-// Len returns the number of numbers, each as often as it counts.
+// Len returns the sum of the weights of all numbers.
 func (c *Counter) Len() int { return c.n }
 
-// order returns an integer with the order of v among floats.
+// order maps v to an integer, so that integers are in the order of their floats.
 func order(v float64) uint64 { return uint64(quantile.Key(v)) ^ 1<<63 }
 
-// number returns the number with that order.
+// number is the inverse of order.
 func number(order uint64) float64 { return quantile.Float(int64(order ^ 1<<63)) }
 
-// Add counts numbers. It is a Pass.
+// Add counts numbers. It is an AddFunc.
 func (c *Counter) Add(values []float64, weights []int32) {
 	if weights == nil {
 		c.n += len(values)
@@ -63,7 +64,7 @@ func (c *Counter) Add(values []float64, weights []int32) {
 	}
 }
 
-// newOctave makes room for the counts of the numbers near a number.
+// newOctave adds the octave of a number with the given order, without counts.
 func (c *Counter) newOctave(order uint64) *[1 << rangeBits]int {
 	o := new([1 << rangeBits]int)
 	c.octaves[order>>(64-exponentBits)] = o
@@ -71,9 +72,9 @@ func (c *Counter) newOctave(order uint64) *[1 << rangeBits]int {
 }
 
 // Pick returns the numbers at the indexes in ascending order: index 0 is the least number. The indexes are in
-// ascending order, from 0 and below Len. replay passes all numbers of Add again, in any order; Pick returns
-// its error. The Counter must not be used after Pick.
-func (c *Counter) Pick(indexes []int, replay func(Pass) error) ([]float64, error) {
+// ascending order, from 0 and below Len. replay passes all numbers of Add to the AddFunc, in any order. Pick
+// returns the error of replay. The Counter must not be used after Pick.
+func (c *Counter) Pick(indexes []int, replay func(AddFunc) error) ([]float64, error) {
 	p := picker{counter: c, indexes: indexes, picked: make([]float64, len(indexes))}
 	p.begin()
 	for len(p.open) > 0 {
@@ -101,7 +102,7 @@ type picker struct {
 	slots   [][]span  // the open spans of each range with an index; parts of open
 }
 
-// A span is a range of numbers that contains wanted ones.
+// A span is a range of numbers that contains wanted numbers.
 type span struct {
 	prefix   uint64 // order>>shift of its numbers
 	before   int    // numbers below the span
@@ -113,7 +114,7 @@ type span struct {
 	counts      []int  // by the next bits; while the span is divided
 }
 
-// begin opens the ranges of Add with wanted numbers. It replaces all counts by slots.
+// begin opens the ranges of Add that contain wanted numbers. It replaces all counts by slots.
 func (p *picker) begin() {
 	p.shift = rangeShift
 	before, at := 0, 0
@@ -166,8 +167,8 @@ func (p *picker) find(slot int, order uint64) *span {
 	return nil
 }
 
-// collect picks from the total numbers of the open spans.
-func (p *picker) collect(total int, replay func(Pass) error) error {
+// collect collects and sorts the numbers of the open spans, total in all, and picks the wanted numbers.
+func (p *picker) collect(total int, replay func(AddFunc) error) error {
 	all := make([]int64, 0, total)
 	err := replay(func(values []float64, weights []int32) {
 		for i, v := range values {
@@ -201,7 +202,7 @@ func (p *picker) collect(total int, replay func(Pass) error) error {
 
 // split divides the open spans by their next bits, and leaves open the parts with wanted numbers. A span of
 // equal numbers is done.
-func (p *picker) split(replay func(Pass) error) error {
+func (p *picker) split(replay func(AddFunc) error) error {
 	next := max(p.shift-splitBits, 0)
 	for i := range p.open {
 		s := &p.open[i]
@@ -240,7 +241,8 @@ func (p *picker) split(replay func(Pass) error) error {
 	return nil
 }
 
-// parts appends the parts of a divided span that have wanted numbers. It picks numbers that are known.
+// parts appends the parts of a divided span that contain wanted numbers to open. If all numbers of a part are known
+// to be equal, it picks them at once instead.
 func (p *picker) parts(open []span, s *span, next int) []span {
 	before, from := s.before, s.from
 	for low, n := range s.counts {

@@ -52,14 +52,14 @@ func TestPick(t *testing.T) {
 
 				var c Counter
 				passes := 0
-				replay := func(pass Pass) error {
+				replay := func(add AddFunc) error {
 					passes++
 					for i := 0; i < n; i += 1000 {
 						end := min(i+1000, n)
 						if weighted {
-							pass(values[i:end], weights[i:end])
+							add(values[i:end], weights[i:end])
 						} else {
-							pass(values[i:end], nil)
+							add(values[i:end], nil)
 						}
 					}
 					return nil
@@ -84,23 +84,23 @@ func TestPick(t *testing.T) {
 	}
 }
 
-// An error of replay is returned, from the pass that collects and from the passes that divide.
+// Pick returns an error of replay, from the pass that collects and from the passes that divide.
 func TestPickError(t *testing.T) {
 	broken := errors.New("broken")
 	for _, n := range []int{10, 4 * leastCollected} {
 		var c Counter
 		c.Add(slices.Repeat([]float64{1, math.Nextafter(1, 2)}, n), nil)
-		if _, err := c.Pick([]int{0}, func(Pass) error { return broken }); !errors.Is(err, broken) {
+		if _, err := c.Pick([]int{0}, func(AddFunc) error { return broken }); !errors.Is(err, broken) {
 			t.Errorf("%d numbers: %v", n, err)
 		}
 	}
 }
 
-// Nothing is wanted: nothing is passed again.
+// Without wanted places, Pick does not ask for the numbers again.
 func TestPickNothing(t *testing.T) {
 	var c Counter
 	c.Add([]float64{1}, nil)
-	got, err := c.Pick(nil, func(Pass) error { return errors.New("passed") })
+	got, err := c.Pick(nil, func(AddFunc) error { return errors.New("passed") })
 	if len(got) != 0 || err != nil {
 		t.Errorf("%v, %v", got, err)
 	}
@@ -122,7 +122,7 @@ func FuzzPick(f *testing.F) {
 		var c Counter
 		c.Add(values, nil)
 		k := int(at) * (len(values) - 1) / 255
-		got, err := c.Pick([]int{k}, func(pass Pass) error { pass(values, nil); return nil })
+		got, err := c.Pick([]int{k}, func(add AddFunc) error { add(values, nil); return nil })
 		slices.Sort(values)
 		if err != nil || got[0] != values[k] {
 			t.Errorf("%v, %v, want %v", got, err, values[k])

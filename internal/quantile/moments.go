@@ -12,21 +12,22 @@ import (
 // of squares are rounded.
 const momentBits = 1024
 
-// Moments adds numbers that follow from integers by products or quotients, and the squares of these numbers,
-// all exactly. So the order of the numbers does not matter. The zero value is of no numbers.
+// Moments computes the mean and the standard deviation of products and quotients of integers. It adds the numbers
+// and their squares exactly (squares of quotients with momentBits bits), so the order of the numbers does not
+// matter. The zero value is empty and ready for use.
 type Moments struct {
 	n      int
 	scaled map[int]*scaledSums // by the exponent of their factors
 	shared IntSum
-	// squares of the integers that are shared, by the number of shares.
+	// squares holds the squares of the integers of AddShares, by the number of shares.
 	squares [fewShares]IntSquares
 	more    map[int32]*IntSquares // from fewShares on
 }
 
 const fewShares = 32
 
-// scaledSums holds sums in units of a power of two: of the numbers above 0, of the numbers below 0, and of
-// squares.
+// scaledSums holds sums in units of a power of two: the sum of the numbers above 0, the sum of the magnitudes of
+// the numbers below 0, and the sum of the squares.
 type scaledSums struct{ above, below, squares wideInt }
 
 // AddScaled adds f·x for n integers x, with their sum and the sum of their squares. f must be finite and
@@ -57,7 +58,7 @@ func (s *Moments) AddScaled(f float64, n int, sum IntSum, squares IntSquares) {
 // mantissaBits is the number of bits of the mantissa of a float64.
 const mantissaBits = 53
 
-// AddShares adds x/k k times; k is at least 1.
+// AddShares adds the number x/k, k times: k equal shares of x. k must be at least 1.
 func (s *Moments) AddShares(x int64, k int32) {
 	s.n += int(k)
 	s.shared.Add(x)
@@ -76,15 +77,15 @@ func (s *Moments) AddShares(x int64, k int32) {
 	p.Add(x)
 }
 
-// Mean returns the mean, rounded once. There must be a number.
+// Mean returns the mean, rounded once. s must not be empty.
 func (s *Moments) Mean() float64 {
 	sum, _ := s.sums()
 	mean, _ := sum.Quo(sum, float(int64(s.n))).Float64()
 	return mean
 }
 
-// Std returns the standard deviation over the population, exact up to the root, which is rounded. There must
-// be a number. For equal numbers it is 0 or, if they are quotients, below 2⁻⁴⁰⁰ of them.
+// Std returns the standard deviation over the population, exact up to the root, which is rounded. s must
+// not be empty. For equal numbers it is 0 or, if they are quotients, below 2⁻⁴⁰⁰ of them.
 func (s *Moments) Std() float64 {
 	sum, squares := s.sums()
 	n := float(int64(s.n))
@@ -124,7 +125,7 @@ func float(v int64) *big.Float { return new(big.Float).SetPrec(momentBits).SetIn
 // A wideInt is an integer from 0 to 2³⁸⁴−1, the lowest digits first.
 type wideInt [6]uint64
 
-// addProduct adds a·b, whose lowest digits come first.
+// addProduct adds a·b. The lowest digits of a and b come first.
 func (z *wideInt) addProduct(a [2]uint64, b [3]uint64) {
 	for i, x := range a {
 		if x == 0 {

@@ -47,11 +47,12 @@
 // the missing segment.
 //
 // The kernel's count of segments that came out of order (TCP_INFO) tells which stamps
-// are right. A Conn reads the count after every 16th read, or every 8th once it has changed,
-// after a read that is 100 ms later than its stamp, and at each of the 64 reads after the count
-// has changed. So a Conn may replace a stamp after [Conn.LastRead] has returned it:
+// are right. A Conn reads the count after every 16th read (after every 8th read once the count
+// has changed), after a read that is 100 ms later than its stamp, and at each of the 64 reads
+// after a change. So a Conn may replace a stamp after [Conn.LastRead] has returned it:
 // [Conn.Revised] reads the count and returns the new stamps. This way up to 15 reads before the
-// first segment out of order, and up to 7 before a later one, lose a right stamp. Linux counts since 5.4; before that, no stamp is replaced.
+// first segment out of order lose a right stamp, and up to 7 reads before each later segment out
+// of order. Linux counts since 5.4; on older kernels, no stamp is replaced.
 //
 // Below crypto/tls, [Conn.LastRead] after a Read of the [tls.Conn] is the
 // stamp of the raw read that completed the record the bytes come from: TLS
@@ -90,12 +91,11 @@
 // # Costs
 //
 // A read is one system call, and allocates nothing. After every 16th read, and in
-// [Conn.Revised], one more system call of 0.7 µs asks for missing segments, and each read takes
-// the time in user space. With both a read takes 1.25 µs of CPU time, without them 1.14 µs
-// (BenchmarkRead, two cores, loopback). After
-// 1,024 revised stamps since the last [Conn.Begin], a Conn asks at every read; connections of
-// gRPC, whose requests overlap, call [Conn.DropRevised] instead. The
-// error queue is read before a read while stamps of writes are outstanding, on
+// [Conn.Revised], one more system call of 0.7 µs asks for missing segments. Each read also reads
+// the clock in user space. With both, a read takes 1.25 µs of CPU time; without them, 1.14 µs
+// (BenchmarkRead, two cores, loopback). After 1,024 revised stamps since the last [Conn.Begin], a
+// Conn asks at every read. Connections of gRPC, whose requests overlap, call [Conn.DropRevised]
+// instead of Begin. The error queue is read before a read while stamps of writes are outstanding, on
 // demand, and by a long series of writes without a read: one or two system calls
 // a request, and one wake-up of a waiting reader, none a token. A request that
 // does not fit in one segment costs a write, a query for the size of a segment and a

@@ -7,7 +7,7 @@ const (
 	// that came out of order. It decides only how many right stamps before such a segment are
 	// lost: every stamp is pending until an answer covers it.
 	askEvery = 16
-	// askEveryLossy is the same on a connection where a segment came out of order before.
+	// askEveryLossy replaces askEvery on a connection after its first segment out of order.
 	askEveryLossy = 8
 	// carefulReads is the number of reads after a segment out of order for which the
 	// kernel is asked at each read.
@@ -137,8 +137,8 @@ func (c *Conn) Revised(ordinal uint64) []Stamp {
 	return append([]Stamp(nil), c.holes.after(ordinal)...)
 }
 
-// ManyRevised reports whether so many stamps were revised that their memory is about to end: then the
-// kernel is asked at each read. [Conn.DropRevised] and [Conn.Begin] prevent it.
+// ManyRevised reports whether the memory for revised stamps is half full. When it is full, c asks the kernel at
+// each read. [Conn.DropRevised] and [Conn.Begin] free it.
 func (c *Conn) ManyRevised() bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -280,7 +280,7 @@ func (c *collector) metrics() []MetricSummary {
 // and f the flow in this part; both are nil for the whole level.
 func (c *collector) finish(run *export.Run, e *export.Experiment, cfg Config, sel *Selected, f *flow) Experiment {
 	if c.quality != nil {
-		c.quality.resolve(false, &c.whole[answer.ITL])  // none is undecided if the level was streamed
+		c.quality.resolve(false, &c.whole[answer.ITL])  // no request is undecided if the level was streamed
 		c.quality.perToken.finish(&c.whole[answer.ITL]) // before metrics sorts the gaps
 	}
 	x := Experiment{

@@ -9,11 +9,11 @@ import (
 	"github.com/pa-tools/pa/pkg/answer"
 )
 
-// perToken collects the values of ITLPerToken. The values follow from the gaps in the sample of ITL, so
-// perToken keeps only what turns them into times per token: 16 bytes for a request, and half a byte for
-// each gap whose tokens the server counts. As long as each event has one token, the summary of ITL
-// serves both metrics; then perToken counts the values in ranges as they come, and reads the gaps again for
-// the percentiles.
+// perToken computes the metric ITLPerToken. It does not store the times per token, because they follow from
+// the gaps in the sample of ITL. It stores how they follow: 16 bytes for a request, and half a byte for each
+// gap whose tokens the server counts. While each event has one token, the summary of ITL serves both metrics.
+// From the first other event on, perToken counts the times per token in ranges as they come, and reads the
+// gaps again for the percentiles.
 type perToken struct {
 	memory  *extsort.Memory
 	scales  []scale         // of all gaps, in their order
@@ -31,18 +31,18 @@ type perToken struct {
 	few     []int32
 }
 
-// A scale turns successive gaps into times per token: products with the factor, or nothing if it is 0, or what
-// spreadPacked and spreadWide say.
+// A scale says how successive gaps become times per token. A factor above 0 multiplies each gap. The factor 0
+// yields no times. With sharedPacked and sharedWide, the tokens of each event share the gap.
 type scale struct {
 	n      int // gaps
 	factor float64
 }
 
-// The factors of gaps that are shared by the tokens of their events. Each stands for one request; perToken.tokens
-// holds the numbers of tokens.
+// The factors of scales whose gaps are shared by the tokens of their events. Such a scale is of one request, and
+// perToken.tokens holds its numbers of tokens.
 const (
-	sharedPacked = -1 // tokensInWord numbers in each word
-	sharedWide   = -2 // a number in each word
+	sharedPacked = -1 // perToken.tokens has tokensInWord numbers in each word
+	sharedWide   = -2 // perToken.tokens has a number in each word
 )
 
 const (
@@ -55,7 +55,7 @@ const (
 )
 
 // add adds the values of the request m, whose quality is q. itl holds the gaps of the earlier requests and then
-// the gaps of m, with these sums.
+// the gaps of m; gaps holds the sums of the gaps of m.
 func (c *perToken) add(q *RequestQuality, m *answer.Measures, itl *sample[int64], gaps sums) {
 	if len(m.Gaps) == 0 {
 		return
@@ -85,7 +85,7 @@ func (c *perToken) add(q *RequestQuality, m *answer.Measures, itl *sample[int64]
 	}
 }
 
-// packTokens keeps the numbers of tokens of a request, and returns the factor that says how.
+// packTokens keeps the numbers of tokens of a request. It returns sharedPacked or sharedWide, which says how.
 func (c *perToken) packTokens(tokens []int32) (factor float64) {
 	if c.tokens == nil {
 		if c.memory == nil {
@@ -133,8 +133,8 @@ func (c *perToken) unpackTokens(r *extsort.Reader, n int, factor float64) ([]int
 	return c.few, nil
 }
 
-// replay calls do with the gaps so far and with what turns them into times per token, in their order. Tokens are of
-// a shared factor.
+// replay calls do with all gaps so far, in their order, and with the factor that turns them into times per token.
+// tokens holds the numbers of tokens of the gaps for sharedPacked and sharedWide; it is nil for other factors.
 func (c *perToken) replay(itl *sample[int64], do func(gaps []int64, tokens []int32, factor float64)) error {
 	if len(c.scales) == 0 {
 		return nil
@@ -175,7 +175,7 @@ func (c *perToken) count(gaps []int64, s sums, tokens []int32, factor float64) {
 	c.counter.Add(c.timesPerToken(gaps, tokens, factor))
 }
 
-// timesPerToken returns times per token and how often each counts, for a [orderstat.Pass].
+// timesPerToken returns times per token and how often each counts, for an [orderstat.AddFunc].
 func (c *perToken) timesPerToken(gaps []int64, tokens []int32, factor float64) (values []float64, weights []int32) {
 	c.values = slices.Grow(c.values[:0], len(gaps))[:len(gaps)]
 	values = c.values
@@ -198,15 +198,16 @@ func (c *perToken) timesPerToken(gaps []int64, tokens []int32, factor float64) (
 	return values[:n], weights[:n]
 }
 
-// finish describes the values. itl holds the gaps of all requests, in the order in which they came.
+// finish sets own, the summary of the times per token. itl holds the gaps of all requests, in the order in which
+// they came.
 func (c *perToken) finish(itl *sample[int64]) {
 	n := c.counter.Len()
 	if n > 0 && c.err == nil {
 		r := ranksOf(n)
 		indexes := existing(r.indexes(), n)
-		values, err := c.counter.Pick(indexes, func(pass orderstat.Pass) error {
+		values, err := c.counter.Pick(indexes, func(add orderstat.AddFunc) error {
 			return c.replay(itl, func(gaps []int64, tokens []int32, factor float64) {
-				pass(c.timesPerToken(gaps, tokens, factor))
+				add(c.timesPerToken(gaps, tokens, factor))
 			})
 		})
 		c.err = err
@@ -227,7 +228,7 @@ func (c *perToken) finish(itl *sample[int64]) {
 	c.scales = nil
 }
 
-// summary describes the values after finish; itl describes the values of ITL.
+// summary returns the summary of the times per token, after finish; itl is the summary of ITL.
 func (c *perToken) summary(itl *Summary) *Summary {
 	if c.differs || itl == nil {
 		return c.own

@@ -11,7 +11,7 @@ import (
 	"github.com/pa-tools/pa/pkg/answer"
 )
 
-// The percentiles are, to the last digit, those of all quotients and products in float64, sorted: for requests
+// The percentiles equal, to the last digit, the percentiles of all quotients and products in float64, sorted: for requests
 // with a token an event, several tokens spread evenly, counted tokens (few, many, and none in some events),
 // and requests without values, in any order, with gaps below 0 and beyond 32 bits, in memory and in the file.
 func TestPerTokenEqualsFloats(t *testing.T) {

@@ -82,7 +82,7 @@ func newQuality(cfg QualityConfig, memory *extsort.Memory) *qualityCollector {
 func place(m answer.Metric) int { return int(m - answer.Fluidity) }
 
 // add adds the values of a request that counts. itl holds the gaps of the earlier requests and then the gaps of
-// this one, with these sums.
+// this request; gaps holds the sums of the gaps of this request.
 func (c *qualityCollector) add(p *Point, itl *sample[int64], gaps sums) {
 	if p.Streamed == answer.StreamedUnknown {
 		c.perToken.add(&RequestQuality{}, &p.Measures, itl, gaps)

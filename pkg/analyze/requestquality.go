@@ -154,9 +154,8 @@ func (q *RequestQuality) EachPerToken(m *answer.Measures, do func(gap int, ns fl
 	}
 }
 
-// eachShared calls do with each time that the tokens of an event share: with the index of the gap that ends it, the
-// time in ns and the number of tokens. tokens holds the number of each gap; the gaps without tokens are part of
-// the next time.
+// eachShared calls do for each event with tokens: with the index of its gap, the time in ns that its tokens share,
+// and their number. tokens holds the number of tokens of each gap. A gap without tokens is part of the next time.
 func eachShared(gaps []int64, tokens []int32, do func(gap int, ns int64, n int32)) {
 	waited := int64(0)
 	for i, g := range gaps {

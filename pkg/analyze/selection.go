@@ -229,10 +229,10 @@ func extent(e *export.Experiment, points []Point) (s Span, ok bool) {
 	return all.extent(e)
 }
 
-// A requestSpan is the time of the counted and failed requests of a level.
+// A requestSpan is the span of time of the counted and failed requests of a level.
 type requestSpan struct {
 	Span
-	ok bool // there was one
+	ok bool // there is such a request
 }
 
 // add extends the span to p if p counts or failed.
@@ -247,7 +247,7 @@ func (s *requestSpan) add(p *Point) {
 	s.ok = true
 }
 
-// extent returns the time of the level of these requests: see the function extent.
+// extent returns the span of the level e of these requests, as the function extent does.
 func (s requestSpan) extent(e *export.Experiment) (level Span, ok bool) {
 	level = s.Span
 	// Windows elsewhere are of another clock.

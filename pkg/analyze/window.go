@@ -41,7 +41,7 @@ func (w Windows) of(e *export.Experiment, level Span, sel *Selected) ([]uint64, 
 	switch {
 	case sel != nil:
 		return w.bounds(e, sel.Span)
-	case w.Recorded: // they keep their own bounds
+	case w.Recorded: // recorded windows keep their own bounds
 		return w.bounds(e, Span{0, math.MaxUint64})
 	}
 	return w.bounds(e, level)

@@ -19,14 +19,14 @@ type LevelWindows struct {
 	Level Span
 	// Windows are in order. A request belongs to a window if its start (for a request that never
 	// left: its issue, schedule or end, the first of them that is known) is not before FromNS and is before
-	// ToNS. A window that ends with the level includes its last instant.
+	// ToNS. A window that ends with the level includes the last instant of the level.
 	Windows []Span
 }
 
 // Bounds reads all requests of r and returns the windows into which [Run] cuts its levels for w. Unlike Run,
 // it keeps no requests. Levels without requests that count or failed are left out: they have no windows.
 //
-// The error is of the reader, or says why a level has no such windows.
+// It returns the error of the reader, or an error that says why a level has no such windows.
 func (w Windows) Bounds(ctx context.Context, r export.Reader) ([]LevelWindows, error) {
 	all, err := w.boundsOnce(ctx, r)
 	if errors.Is(err, export.ErrRunChanged) {

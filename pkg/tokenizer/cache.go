@@ -51,7 +51,7 @@ func newWordCache() *wordCache {
 // keyOf returns the key of the short, non-empty piece text[begin:end].
 func keyOf(text string, begin, end int) shortKey {
 	n := end - begin
-	if begin+shortLength <= len(text) { // without branches, which the processor guesses wrong
+	if begin+shortLength <= len(text) { // without branches, which the processor would mispredict
 		w := text[begin : begin+shortLength]
 		head := load64(w) & (^uint64(0) >> (64 - 8*min(n, 8)))
 		tail := load64(w[8:]) & (1<<(8*(max(n, 8)-8)) - 1)

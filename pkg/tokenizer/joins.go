@@ -68,7 +68,7 @@ func (t *joinTable) has(a, b rune) bool {
 }
 
 // cuts returns the positions from from up to from+63 where s, which is UTF-8, can be cut: bit k is set if s can
-// be cut before s[from+k]. It has no branch for each cut, because the processor would guess it wrong.
+// be cut before s[from+k]. It has no branch for each cut, because the processor would mispredict it.
 func (t *joinTable) cuts(s string, from int) uint64 {
 	part := s[from:min(from+64, len(s))]
 	before := byte(0)

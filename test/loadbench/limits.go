@@ -31,7 +31,7 @@ const (
 // limits are the limits that make bench checks with CHECK=1. The comment beside each limit
 // is the ratio measured with a file of 1,000 requests of 100 responses on two cores, or with 64
 // shards of 400 requests. Each limit is at least twice that ratio, for other machines and
-// because figures of a small file vary more; the memory of a merge and reports with groups vary less. So a ratio above
+// because figures of a small file vary more. The memory of a merge and reports with groups vary less. So a ratio above
 // its limit means that the program became slower or larger.
 var limits = []limit{
 	{"analysis", reportToUnmarshal, 0.8},       // 0.34

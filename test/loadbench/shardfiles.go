@@ -38,15 +38,14 @@ func writeShards(dir string, ranks, requests, tokens int) (bytes int64, err erro
 type tokenCounts string
 
 const (
-	oneToken tokenCounts = "one"     // one; the usage at the end of an answer counts all
-	several  tokenCounts = "several" // one to three on average; the usage at the end counts all
-	counted  tokenCounts = "counted" // one to four; each event has the count so far
+	oneToken tokenCounts = "one"     // one token; the usage at the end of an answer counts all tokens
+	several  tokenCounts = "several" // one to three tokens on average; the usage at the end counts all tokens
+	counted  tokenCounts = "counted" // one to four tokens; each event has the count so far
 )
 
 // writeMode as the first argument makes the process write a made-up run of one process as
-// Parquet: the second argument is the number of requests, the third one of responses per
-// request, the fourth one the file. A fifth one is the tokenCounts; the default is oneToken. Other
-// tests use it.
+// Parquet. The next arguments are the number of requests, the number of responses per request, the
+// file, and optionally the tokenCounts (oneToken by default). Other tests use this mode.
 const writeMode = "write"
 
 // writeMain writes a made-up run.
@@ -193,7 +192,7 @@ func usageFields(tokens int) export.Fields {
 	return fields(fmt.Sprintf(`data: {"choices":[],"usage":{"prompt_tokens":20,"completion_tokens":%d}}`, tokens) + "\n\n")
 }
 
-// withUsage returns an event like one of pieces that also counts the tokens so far.
+// withUsage returns an event of pieces that also states the number of tokens so far.
 func withUsage(piece export.Fields, tokens int) export.Fields {
 	text, _ := strings.CutSuffix(string(piece[0].Value.Data), "}\n\n")
 	return fields(fmt.Sprintf(`%s,"usage":{"prompt_tokens":20,"completion_tokens":%d}}`, text, tokens) + "\n\n")

@@ -27,9 +27,9 @@
 // stream is the request.
 //
 // A Follower never fails the connection. At the first thing that cannot be HTTP/2 it stops
-// following that direction and says why ([Follower.Err]). Messages that were complete before
-// keep their stamps, unless the direction is that of the requests; later messages have none,
-// and the caller takes its own time.
+// following that direction and says why ([Follower.Err]). If this direction carries answers,
+// messages that were complete before keep their stamps. If it carries requests, no message has
+// a stamp any more. For a message without a stamp, the caller takes its own time.
 //
 // It does not look into compressed or any other messages, nor at the responses'
 // headers, flow control and settings.

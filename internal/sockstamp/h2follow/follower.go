@@ -366,7 +366,7 @@ func (f *Follower) Revised(ordinal uint64) []sockstamp.Stamp { return f.raw.Revi
 // [sockstamp.Conn.Settled].
 func (f *Follower) Settled(st sockstamp.Stamp) sockstamp.Stamp { return f.raw.Settled(st) }
 
-// Newest returns the stream that was opened last by a request that was followed; 0: none.
+// Newest returns the stream of the last request that the Follower followed; 0 without one.
 func (f *Follower) Newest() uint32 {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -413,9 +413,9 @@ func (f *Follower) Forget(stream uint32) {
 	}
 }
 
-// Complete says that the caller needs no more revised stamps of the messages of a stream that it has
-// asked for; see [Follower.Revised]. Call it after each request of a stream: a connection keeps few
-// revised stamps.
+// Complete tells the Follower that the caller has asked for messages of a stream and needs no more revised
+// stamps of these messages; see [Follower.Revised]. Call it after each request of a stream, because a
+// connection keeps few revised stamps.
 func (f *Follower) Complete(stream uint32) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -431,13 +431,13 @@ func (f *Follower) Complete(stream uint32) {
 // dropRevised drops the revised stamps that no stream needs, if there are many. f.mu is held.
 func (f *Follower) dropRevised() {
 	if f.raw.ManyRevised() {
-		f.raw.DropRevised(f.complete())
+		f.raw.DropRevised(f.lastUnneeded())
 	}
 }
 
-// complete returns the ordinal of the last read of which no stream needs a revised stamp, and none of
-// the reads before. f.mu is held.
-func (f *Follower) complete() uint64 {
+// lastUnneeded returns the ordinal of the last read before the first read whose revised stamp a stream may need.
+// f.mu is held.
+func (f *Follower) lastUnneeded() uint64 {
 	least := f.in.now.Ordinal + 1 // the messages of later reads are not known yet
 	for _, s := range f.table.streams {
 		if s.needed > 0 {

@@ -255,7 +255,7 @@ func TestMessages(t *testing.T) {
 	}
 }
 
-// Revised stamps are needed from the first message of a stream on that the caller has not completed.
+// The follower needs revised stamps from the first message on that the caller has not completed.
 func TestComplete(t *testing.T) {
 	server := newScript(false)
 	pieces := [][]byte{bytes.Clone(server.Bytes())} // read 1
@@ -292,7 +292,7 @@ func TestComplete(t *testing.T) {
 		{"stream 1 is forgotten", func() { f.Forget(1) }, 6},
 	} {
 		step.do()
-		if got := f.complete(); got != step.want {
+		if got := f.lastUnneeded(); got != step.want {
 			t.Errorf("%s: no revised stamp up to read %d is needed, want %d", step.what, got, step.want)
 		}
 	}
@@ -559,8 +559,8 @@ func TestNotHTTP2(t *testing.T) {
 	}
 }
 
-// A frame that breaks the rules ends what is read in the follower's eyes, and not the stamps of
-// the messages before it, also if it came with them. Requests are followed further.
+// After a frame that breaks HTTP/2, the follower follows no more answers. Messages before the frame keep their
+// stamps, even if the frame came in the same read. The follower still follows requests.
 func TestStrayFrame(t *testing.T) {
 	for name, stray := range map[string]string{
 		"data of a stream nobody opened": "\x00\x00\x01\x00\x00\x00\x00\x0f\xa1x",

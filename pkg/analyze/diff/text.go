@@ -97,11 +97,11 @@ func (r *Result) explanation() []string {
 
 // legend explains the marks of rows in one line.
 func (r *Result) legend() string {
-	paired := ""
+	text := "* judged; --explain shows how, and why an interval is missing"
 	for i := range r.Levels {
 		if slices.ContainsFunc(r.Levels[i].Rows, func(row Row) bool { return row.Paired }) {
-			paired = "; † the change is the median over pairs of requests with the same prompt"
+			return text + "; † the change is the median over pairs of requests with the same prompt"
 		}
 	}
-	return "* judged" + paired + "; --explain shows how, and why an interval is missing"
+	return text
 }

@@ -7,11 +7,11 @@ import (
 
 // Rate estimates amounts per time, Σ amounts / Σ durations, such as output
 // tokens per second: amount i came in duration i. It takes them either per
-// completed request (its tokens, and the time since the completion before it)
+// completed request (its tokens, and the time since the previous completion)
 // or per slice of the run (the tokens that arrived in each tenth of a second).
 // Fewer than 30 of either give no interval.
 //
-// The standard error is the one of the average of amount − rate·duration. The interval is
+// The standard error is the standard error of the average of amount − rate·duration. The interval is
 // symmetric on the logarithmic scale. With fewer than 2000 values, it is the widest of three
 // intervals, see [shortRate]. Amounts and durations must be as many, finite and not negative.
 func Rate(amounts, durations []float64) Estimate {
@@ -66,19 +66,19 @@ func Rate(amounts, durations []float64) Estimate {
 //
 //	rate·(1 + (amount − rate·duration)/mean amount),
 //
-// which is the rate, and whose relative error is the relative error of the rate. Amounts that
-// vary by themselves hide how much the durations depend on each other, and the gaps between
-// the completions of several slots hide how much the service times do. The interval is
-// therefore the widest of
+// because this mean equals the rate and has the same relative error. Two things hide how much
+// service times depend on each other: amounts that vary by themselves, and several slots, whose
+// completions mix. The interval is therefore the widest of
 //
 //   - the interval of [Series.Mean], wider by a fifth, or by a tenth from 1000 values on;
-//   - the interval from the dependence of two parts, see [splitVariance], but at most so much wider
-//     than the mean's as the standard error of two autoregressions is larger than the standard
-//     error of one: slots that take turns balance each other, which no autoregression knows;
-//   - the interval of the slowest cosine waves, one for 75 values and at least 4, with as many
-//     degrees of freedom.
+//   - the interval from two autoregressions, see [splitVariance]. The ratio of its width to the
+//     interval of [Series.Mean] is at most the ratio of the standard error from two
+//     autoregressions to the standard error from one, because the completions of slots that
+//     take turns balance, and an autoregression does not model that;
+//   - the interval from the slowest cosine waves, one for each 75 values and at least 4, by
+//     Student's t with as many degrees of freedom.
 //
-// The last two are 1 + 2/√n times as wide: few values show little of a slow rhythm.
+// The last two are 1 + 2/√n times as wide, because few values show little of a slow rhythm.
 func shortRate(amounts, durations []float64, rate float64) Estimate {
 	n := len(amounts)
 	mean, meanDuration := 0.0, 0.0
@@ -136,10 +136,10 @@ func shortRate(amounts, durations []float64, rate float64) Estimate {
 	return e
 }
 
-// splitVariance returns the variance of the average of the residuals if a multiple of the
-// durations and the rest of the residuals are two independent autoregressions. It is larger
-// than the variance from one autoregression if the durations depend on each other and the rest
-// does not. It is 0 if the durations, or the rest, are all equal.
+// splitVariance returns the variance of the average of the residuals under the assumption that
+// the residuals are the sum of two independent autoregressions: a multiple of the durations, and
+// the rest. It is larger than the variance from one autoregression if the durations depend on
+// each other and the rest does not. It is 0 if the durations, or the rest, are all equal.
 func splitVariance(residuals, durations []float64) float64 {
 	n := float64(len(residuals))
 	var mean, meanDuration float64
@@ -166,9 +166,9 @@ func splitVariance(residuals, durations []float64) float64 {
 	return averageVariance(of) + averageVariance(rest)
 }
 
-// sameTail returns the quantile of Student's distribution with df degrees of freedom that is
-// exceeded as often as t ≥ 0 is with the degrees of freedom of t, but at least the given one.
-// Beyond the range of a float64 it is the larger one of t and least.
+// sameTail returns the quantile of Student's distribution with df degrees of freedom whose upper
+// tail is as probable as the upper tail of t ≥ 0 with ofT degrees of freedom, or least if that is
+// larger. If the tail of t is too improbable for a float64, it returns the larger of t and least.
 func sameTail(t, ofT, df, least float64) float64 {
 	tail := studentUpper(t, ofT)
 	if t == 0 || tail == 0 {

@@ -87,8 +87,8 @@ func TestRateNotAvailable(t *testing.T) {
 	}
 }
 
-// In short runs a rate of equal slices is a mean. Its interval is the wider one of the mean's,
-// times a factor, and of the slowest cosine waves.
+// In short runs a rate of equal slices is a mean. Its interval is the wider of two: the interval of the
+// mean, times a factor, and the interval from the slowest cosine waves.
 func TestShortRate(t *testing.T) {
 	for _, tt := range []struct {
 		n        int
@@ -150,8 +150,8 @@ func TestShortRate(t *testing.T) {
 }
 
 // Amounts that vary by themselves hide how much the durations depend on each other. The
-// variance of two parts counts it: that of 2000 values of an autoregression with variance v and
-// φ = 0.9 is 19·v/2000, that of independent ones v/2000.
+// variance of two parts counts it: the variance of the mean of 2000 values of an autoregression with
+// variance v and φ = 0.9 is 19·v/2000; with independent values, v/2000.
 func TestSplitVariance(t *testing.T) {
 	const n = 2000
 	var ratio, whole float64

@@ -16,8 +16,8 @@ import (
 //     run in 200.
 //
 // A rate also needs at least 2000 values: the slow rhythm of a busy server is a
-// small part of the variation of its completions, and hard to see in fewer. From 30 values on,
-// it has the interval of a mean, made wider because of this rhythm, see [shortRate].
+// small part of the variation of its completions, and hard to see in fewer. With 30 to 1999
+// values, a rate has a wider interval because of this rhythm, see [shortRate].
 //
 // All conditions guard against one danger: a run that is too short for its slowest
 // rhythm looks calmer than it is. The first demands that the visible dependence
@@ -33,18 +33,18 @@ const (
 	minRate      = 2000
 	minShortRate = 30 // values from which on a rate has a widened interval
 
-	// The factor of a mean's width for rates of fewer than minRate values: the second from
-	// steadyRate values on, the first with fewer.
+	// The first interval of shortRate is the interval of a mean, times widenedRate with fewer than
+	// steadyRate values, and times widenedSteadyRate with steadyRate values or more.
 	widenedRate       = 1.2
 	steadyRate        = 1000
 	widenedSteadyRate = 1.1
 
-	// The waves that a rate of fewer than minRate values is held to: one for valuesOfWave
-	// values, but at least fewestWaves.
+	// The third interval of shortRate uses one wave for each valuesOfWave values, and at least
+	// fewestWaves.
 	valuesOfWave = 75
 	fewestWaves  = 4
 
-	// n values widen the intervals of the waves and of the split of a rate by widenedFew/√n.
+	// The second and the third interval of shortRate are 1 + widenedFew/√n times as wide.
 	widenedFew = 2.0
 )
 

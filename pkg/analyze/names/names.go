@@ -134,8 +134,8 @@ func All() []Entry {
 	return all
 }
 
-// Find returns the entry of a group with a key; one value for a level or not, as ofLevel says. The zero Entry if there
-// is none.
+// Find returns the entry of a group with a key. ofLevel chooses between a figure, which has one value for a level, and
+// a metric, which has values for requests. Find returns the zero Entry if there is no such entry.
 func Find(group Group, key string, ofLevel bool) Entry {
 	for _, e := range All() {
 		if e.Group == group && e.Key == key && e.OfLevel == ofLevel {

@@ -42,7 +42,7 @@ type stallRow struct {
 	Position   int
 }
 
-// A problemStall is a stall that may become a row.
+// A problemStall is a stall that may become a row of the table.
 type problemStall struct {
 	run, level int
 	where      string

@@ -18,8 +18,8 @@ import (
 // Options are the settings that charts share.
 type Options struct {
 	Width int // of the picture in pixels; 0 for the default of the chart
-	// Beside are runs in other pictures beside this one. The heat maps of levels with the same name have
-	// the same bins.
+	// Beside holds the runs of other charts that readers compare with this one. Heat maps of levels with the
+	// same name have the same bins in all of these charts.
 	Beside []*view.Run
 }
 

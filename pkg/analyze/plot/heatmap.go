@@ -107,7 +107,7 @@ func bounds(all []*view.Heatmap, of func(*view.Heatmap) []float64) (x []float64)
 }
 
 // timeBounds returns at most mostColumns+1 bounds for the columns of heat maps over time: from the earliest, in
-// steps of the widest column or a multiple of it. The widths are powers of two of one width.
+// steps of the widest column or a multiple of it. Each width is a power of two times the same base width.
 func timeBounds(all []*view.Heatmap) (x []float64) {
 	from, to, width := math.Inf(1), math.Inf(-1), 0.0
 	for _, h := range all {
@@ -124,9 +124,10 @@ func timeBounds(all []*view.Heatmap) (x []float64) {
 	return append(x, from+float64(float64(n)*width))
 }
 
-// heat returns the cells of h in columns of all, the heat maps with which it shares its bins, and itself.
-// Neighbors are joined until there are few. All gaps far below the median are in one row from 0. It returns
-// nil without gaps. A column of h counts in the column that holds its middle.
+// heat returns the cells of h; nil if h has no gaps. all are the heat maps that share their bins, among them
+// h, and columns are the bounds of their columns. A column of h counts in the column that holds its middle.
+// Adjacent bins are joined until at most mostColumns and mostRows remain. All gaps far below the median are in
+// one row from 0.
 func heat(h *view.Heatmap, columns []float64, all []*view.Heatmap) *svg.Cells {
 	if h.N == 0 {
 		return nil

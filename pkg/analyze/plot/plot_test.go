@@ -395,8 +395,8 @@ func TestHeat(t *testing.T) {
 	}
 }
 
-// Heat maps of levels with the same name share their bins, in one picture and in several, and count all of
-// their gaps. Levels of other names do not matter.
+// Heat maps of levels with the same name share their bins, in one chart and across charts, and count all gaps of
+// these levels. Levels with other names do not matter.
 func TestHeatBins(t *testing.T) {
 	a, b := collected(t, "a.json", made(100, 200, 1, 4)), collected(t, "b.json", made(370, 90, 4, 8))
 	panels := map[string]*svg.Cells{}

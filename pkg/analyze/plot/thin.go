@@ -9,7 +9,8 @@ import (
 	"github.com/pa-tools/pa/pkg/analyze/svg"
 )
 
-// A mark is what may become a point. Most marks of a large run are left out, and a point is far larger.
+// A mark is a candidate for a point of a chart. It takes far less memory than an [svg.Point], and thin leaves out most
+// marks of a large run.
 type mark struct {
 	x, y float64
 	id   uint64 // of the request, for requestPoints
@@ -32,9 +33,9 @@ func requestPoints(marks []mark) []svg.Point {
 	return all
 }
 
-// thin leaves at most about most marks: of each of most/2 stretches of x of equal length the first
-// with the least and the first with the greatest y. It returns the marks in the order of x and the number
-// left out. A mark without y stays if a stretch has no other. It may reorder marks.
+// thin leaves at most about most marks. It divides x into most/2 stretches of equal length and keeps two marks of
+// each: the first with the least y and the first with the greatest y. A mark without y stays if a stretch has
+// no other mark. thin returns the kept marks in the order of x, and the number of marks left out. It may reorder marks.
 func thin(marks []mark, most int) (kept []mark, leftOut int) {
 	byX := func(a, b mark) int { return cmp.Compare(a.x, b.x) }
 	if !slices.IsSortedFunc(marks, byX) {

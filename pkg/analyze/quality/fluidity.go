@@ -12,7 +12,7 @@ const (
 
 // Fits reports whether the times of an answer are within the range of this package.
 func Fits(ttft int64, gaps []int64) bool {
-	if ones := magnitude(ttft, gaps); ones < Most/uint64(len(gaps)+1) { // as a rule
+	if ones := magnitude(ttft, gaps); ones < Most/uint64(len(gaps)+1) { // the usual case, without adding up
 		return true
 	}
 	sum := abs(ttft)
@@ -22,7 +22,7 @@ func Fits(ttft int64, gaps []int64) bool {
 	return sum < Most
 }
 
-// magnitude returns a number that is at least as large as all times without their signs.
+// magnitude returns an upper bound of the absolute values of all times.
 func magnitude(ttft int64, gaps []int64) uint64 {
 	ones := ttft ^ ttft>>63
 	for _, g := range gaps {

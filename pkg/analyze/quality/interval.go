@@ -42,7 +42,7 @@ func FluidInterval(ttft int64, gaps []int64, first int64, target float64) (ns in
 	for low+1 < high {
 		next := low + (high-low)/2
 		if low == 0 {
-			next = 1 // suffices for a fast server, often
+			next = 1 // often long enough for a fast server
 		}
 		if t := s.try(next); t.reached {
 			high = max(t.from, low+1)
@@ -66,11 +66,11 @@ type intervalSearch struct {
 	need int64
 }
 
-// punctual returns the smallest interval, at least 1, at which no token is late, if the first is not. It also
-// returns an interval from 0 that does not reach the target, nor does any shorter one.
+// punctual returns longest, the smallest interval, at least 1, at which no token is late; the first token must not
+// be late. It also returns tooShort, at least 0: no interval up to tooShort reaches the target.
 //
-// At an interval shorter than all gaps, a late token makes all later tokens late. These are too many if one of
-// the early tokens is late.
+// At an interval shorter than all gaps, a late token makes all later tokens late. If one of the early tokens is
+// late, the later tokens are too many.
 func (s *intervalSearch) punctual() (tooShort, longest int64) {
 	longest = 1
 	early := int(max(float64(len(s.gaps))-s.tooMany, 0))

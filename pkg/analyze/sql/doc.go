@@ -11,7 +11,7 @@
 // The queries use the default definitions: latencies from the start, tokens from
 // their best source, whole levels or windows. The queries read derived columns, so a file without them
 // (of the recorder's journal) does not suffice. The bounds of windows are numbers in the script,
-// because the header of the files, which no engine reads as a table, is needed for them. Requests whose
+// because they depend on the header of the files, which no engine reads as a table. Requests whose
 // column streamed is null, as in runs of other tools, have no TTFT in the columns, whereas the
 // report decides by the other requests of the level.
 package sql

@@ -21,9 +21,9 @@ type Engine struct {
 	source func(files string) (string, error)
 	// view returns a statement that defines a view by a query.
 	view func(name, query string) string
-	// rows returns a query of these rows of the view windows.
+	// rows returns the query of the view windows, which consists of the given rows.
 	rows func(rows string) string
-	// gaps ends the query of the view gaps: a row for each value of itl_ns of measured.
+	// gaps is the end of the query of the view gaps, which has a row for each value of itl_ns in measured.
 	gaps string
 	// std is the function of the standard deviation over the population.
 	std string
@@ -34,15 +34,15 @@ type Engine struct {
 	// lastOf returns the largest element of a list.
 	lastOf func(column string) string
 
-	// group lists the columns that identify a row of a result, and order sorts the rows. all is the view of
-	// all requests.
+	// group lists the columns that identify a row of a result, and order the columns that sort the rows. all
+	// is the view of all requests: allView or windowedView.
 	group, order, all string
 }
 
 // windowed reports whether the levels are divided into windows.
 func (e *Engine) windowed() bool { return e.all != allView }
 
-// The views of all requests: as they are, and each with its window.
+// The views of all requests: allView without windows, and windowedView, which has the window of each request.
 const (
 	allView      = "requests"
 	windowedView = "windowed"
@@ -73,7 +73,7 @@ func EngineNames() []string {
 }
 
 // Script returns the views over the files of q and the statements of its metrics for an engine. The error
-// names what is not known, and what is.
+// names the unknown engine or metric, and lists the known ones.
 func Script(engine string, q Query) (string, error) {
 	all := Engines()
 	at := slices.IndexFunc(all, func(e *Engine) bool { return e.Name == engine })
@@ -104,8 +104,8 @@ func Script(engine string, q Query) (string, error) {
 	e.group, e.order, e.all = levelColumns, "experiment", allView
 	if len(q.Windows) > 0 {
 		e.group, e.order, e.all = levelColumns+", window_number", "experiment, window_number", windowedView
-		view("The windows of each level, from from_ns until before to_ns.", "windows", e.rows(windowRows(q.Windows)))
-		view("The requests that started in a window. A request that never left counts by its issue, schedule or end.", windowedView,
+		view("The windows of each level: from_ns is in the window, to_ns is the first nanosecond after it.", "windows", e.rows(windowRows(q.Windows)))
+		view("Each request with the window in which it started. Without a start, its issue, schedule or end decides.", windowedView,
 			"SELECT * FROM (\n  SELECT *, "+placeInstant+" AS placed_ns FROM "+allView+"\n) AS placed JOIN windows ON experiment = level AND placed_ns >= from_ns AND placed_ns < to_ns")
 	}
 	view("The requests that count.", "measured", "SELECT * FROM "+e.all+" WHERE reason = ''")

@@ -75,16 +75,16 @@ func distributed(group names.Group, m answer.Metric, statement func(e *Engine) s
 	return Metric{Name: m.String(), Doc: e.Definition(), statement: statement}
 }
 
-// withoutQuery returns why a figure of the report has no query, and what shows it; "" for any
+// withoutQuery returns why a figure of the report has no query, and which command computes it; "" for any
 // other name.
 func withoutQuery(name string) string {
 	switch name {
 	case "windows":
-		return "windows are a part of every query; --windows LENGTH divides the levels"
+		return "windows are no metric; --windows LENGTH gives each metric a row for each window"
 	case answer.FluidInterval.String(), "fluid_token_rate":
 		return "it needs a search for each request, which SQL cannot express; pa-analyze report --metrics quality computes it"
 	case answer.ITLPerToken.String():
-		return "where the server counts the tokens of an event, its time counts once for each of them; pa-analyze report --metrics quality computes it"
+		return "where the server counts the tokens of an event, the time of the event counts once for each token; pa-analyze report --metrics quality computes it"
 	}
 	return ""
 }
@@ -128,7 +128,8 @@ func requests(e *Engine) string {
 	}, ",\n") + e.byGroup(allRequests(e))
 }
 
-// allRequests returns the rows of the query requests: with windows, a window without requests is a row without a reason.
+// allRequests returns the rows that the query requests counts. With windows, it adds a row without a reason for each
+// window, so that a window without requests has a row in the result.
 func allRequests(e *Engine) string {
 	if !e.windowed() {
 		return e.all

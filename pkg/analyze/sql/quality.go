@@ -51,13 +51,13 @@ func readsStreams(m Metric) bool {
 	return slices.Contains(QualityNames(), m.Name)
 }
 
-// ofRequests returns a query of the values of requests whose name another query has, for whole levels.
+// ofRequests renames a query of the values of requests, because a query of whole levels has the name of its metric.
 func ofRequests(m Metric) Metric {
 	m.Name = "request_" + m.Name
 	return m
 }
 
-// fluidity pools the deadlines of each level or window. The smooth goodput is a rate, which windows lack.
+// fluidity pools the deadlines of each level or window. Windows have no smooth goodput, because it is a rate.
 func fluidity(e *Engine, paceNS int64) string {
 	goodput, times := "", ""
 	if !e.windowed() {
@@ -334,7 +334,7 @@ func trinoLists() lists {
 	}
 }
 
-// among returns the queries with one of the names.
+// among returns the queries whose name is chosen.
 func among(metrics []Metric, chosen []string) []Metric {
 	return slices.DeleteFunc(metrics, func(m Metric) bool { return !slices.Contains(chosen, m.Name) })
 }

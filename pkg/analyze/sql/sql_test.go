@@ -29,7 +29,7 @@ func TestFiles(t *testing.T) {
 	}
 	for _, c := range []struct{ engine, files, metric, want string }{
 		{"oracle", "a", "ttft", `unknown engine "oracle": give one of duckdb, spark, clickhouse, trino`},
-		{"duckdb", "a", "windows", `metric "windows" has no query: windows are a part of every query; --windows LENGTH divides the levels`},
+		{"duckdb", "a", "windows", `metric "windows" has no query: windows are no metric; --windows LENGTH gives each metric a row for each window`},
 		{"duckdb", "a", "fluid_token_rate", `metric "fluid_token_rate" has no query: it needs a search for each request`},
 		{"duckdb", "a", "ttxt", `unknown metric "ttxt": give one of requests, ttft`},
 		{"duckdb", "a\nDROP", "ttft", "control character"},
@@ -74,7 +74,7 @@ func TestQualityQueries(t *testing.T) {
 	}
 }
 
-// make readback compares the figures of windows; here are the bounds that a script states.
+// A script states the bounds of the windows. The figures of windows are compared by make readback.
 func TestWindows(t *testing.T) {
 	const end = math.MaxUint64
 	levels := []analyze.LevelWindows{

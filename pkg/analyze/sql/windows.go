@@ -31,7 +31,7 @@ func rowsOf(rows string) string {
 	return "SELECT * FROM (VALUES\n" + rows + "\n) AS t (level, window_number, from_ns, to_ns)"
 }
 
-// withoutWindows returns why a metric has no query for windows, and what shows it; "" for any other name.
+// withoutWindows returns why a metric has no query for windows, and which command computes it; "" for any other name.
 func withoutWindows(name string) string {
 	if name == "throughput" {
 		return "the tokens of a request belong to the windows in which they came, not to the window of its start; pa-analyze report --windows computes it"

@@ -62,7 +62,7 @@ type levelCollector struct {
 	// more for a start, so that an end comes before a start at the same time.
 	changes              *extsort.Sorter
 	byTime, byPosition   grid
-	noColumn             gapCounts // of gaps that do not count
+	noColumn             gapCounts // takes the gaps that no heat map counts, which saves a check for each gap
 	prompts, latePrompts prompts
 	timeless             int
 	fromNS, toNS         int64 // from the anchor
@@ -514,7 +514,7 @@ func (c *collector) finish(report *analyze.Report) (*Run, error) {
 	return run, c.err
 }
 
-// A place is a row in an order. Places are adjacent in memory, and rows are not.
+// A place is a row in the order of the waterfall. Places are adjacent in memory, unlike rows, so sorting them is fast.
 type place struct {
 	beginNS int64
 	id      uint64
@@ -542,7 +542,7 @@ func (l *levelRows) places(x *rows) []place {
 }
 
 // requestBlock is the number of requests that are allocated at once. The garbage collector would read a large
-// block before it is filled, which makes each of its pages a page fault more.
+// block before it is filled, which costs one more page fault for each of its pages.
 const requestBlock = 128
 
 // addRequests sets the rows of a level and puts them into lanes: the ranks one after the other.
@@ -581,7 +581,7 @@ func (c *collector) addRequests(level *Level, l *levelRows, streamed bool) {
 	l.kept = nil
 }
 
-// fill fills q with what is kept of a request. streamed says that its level was streamed.
+// fill sets q from the candidate, the row and the place of a request. streamed says that its level was streamed.
 func (c *collector) fill(q *Request, k *candidate, p *place, streamed bool) {
 	r := c.rows.row(k.row)
 	ttft := k.ttftNS

@@ -63,7 +63,7 @@ func columnStart(column int) float64 {
 // A grid counts gaps in the cells of a heat map. A column without counts is nil.
 type grid struct {
 	columns []*gapCounts
-	// positions are the columns of the positions from 1, in a grid by position.
+	// positions holds the column of each position from 1, in a grid by position.
 	positions []*gapCounts
 }
 

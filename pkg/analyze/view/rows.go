@@ -69,14 +69,14 @@ type rows struct {
 
 	scratch []int64
 	blocks  []*[rowBlock]row
-	made    int32   // rows of blocks that were used
+	made    int32   // rows of blocks that newRow has returned
 	free    []int32 // rows that are not kept any more
 }
 
 // rowBlock is the number of rows that are allocated at once.
 const rowBlock = 256
 
-// newRows returns rows of which at most as many stay, unless they are at most twice as many in all.
+// newRows returns rows that keep all requests of a run with at most 2·most requests, and up to most requests of a larger run.
 func newRows(most int) rows { return rows{most: most, stalls: make([]rowStalls, 1)} }
 
 // row returns a row by its place.
@@ -136,7 +136,7 @@ type levelRows struct {
 	failureLimit int64
 	// cut says that rows were left out, so that the next fields hold.
 	cut bool
-	// stallNS, ttftNS and e2elNS are above the rows that are not among the worst.
+	// stallNS, ttftNS and e2elNS are limits: a request above one of them is among the worst.
 	stallNS, ttftNS, e2elNS int64
 	// fromNS and toNS are the begins of the first and the last row at the last cut, and limits
 	// the keys from which rows of each stratum are not drawn.
@@ -186,7 +186,7 @@ func (x *rows) add(l *levelRows, c *candidate) {
 	}
 }
 
-// finish leaves the rows that stay.
+// finish leaves at most x.most rows. If none was left out before, the run is small, and all rows stay.
 func (x *rows) finish() {
 	if x.pruned {
 		x.prune()

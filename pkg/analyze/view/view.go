@@ -14,7 +14,7 @@ import (
 // Absent is the value of a field of integers that is not known.
 const Absent = -1
 
-// DefaultRows is the default of Config.Rows: all requests are kept of a run of up to 50,000 requests.
+// DefaultRows is the default of Config.Rows. A run of up to 50,000 requests keeps all of its requests.
 const DefaultRows = 25_000
 
 // A Config says what to collect. The zero value is the strict default.
@@ -23,8 +23,8 @@ type Config struct {
 	Name string
 	// Analyze says how to analyze, as for a report. Collect sets its Observer and Curve.
 	Analyze analyze.Config
-	// Rows is the number of requests of the run that are kept for the waterfall at most, if the run has
-	// more than twice as many; else all are kept. 0 means DefaultRows.
+	// Rows is the largest number of requests that the waterfall keeps of a run with more than 2·Rows requests.
+	// It keeps all requests of a smaller run. 0 means DefaultRows.
 	Rows int
 	// Stalls finds the stalls of requests. The zero value stands for the stalls of
 	// [analyze.DefaultQuality].

@@ -298,7 +298,7 @@ func (b *batch) addResponses(r *export.Request) {
 	outputs.endList(!r.NoOutputs)
 }
 
-// alike reports whether each response has one output, all with the same name and all texts or none.
+// alike reports whether each response has one output, all outputs have the same name, and all or none are texts.
 func alike(responses []export.Response) bool {
 	for i := range responses {
 		x := responses[i].Outputs
@@ -309,7 +309,7 @@ func alike(responses []export.Response) bool {
 	return true
 }
 
-// appendAlike appends the outputs of responses, which are alike, to the elements of outputs.
+// appendAlike appends the outputs of responses for which [alike] is true to c, the elements of outputs.
 func (c *column) appendAlike(responses []export.Response) {
 	n := len(responses)
 	if n == 0 {

@@ -259,7 +259,7 @@ type dictionary struct {
 	numbers []int64
 	// indices are of the values of the column that are not null.
 	indices []uint32
-	// plain and stored are the sizes of the values of the column, and of the distinct ones.
+	// plain is the size of all values of the column in bytes, and stored the size of the distinct values.
 	plain, stored int
 
 	byText   map[string]uint32

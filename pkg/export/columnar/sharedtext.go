@@ -114,11 +114,11 @@ func (b *textBound) set(last []byte) {
 }
 
 // order returns a number below 0 if last, the last text, comes before the bound, above 0 if it
-// comes behind the bound, and 0 if last is no new bound. last shares bytes with the text before, which was
-// the last one of the previous call.
+// comes after the bound, and 0 if last is no new bound. last shares its first bytes, shared in
+// number, with the previous text, which was last in the previous call.
 func (b *textBound) order(last []byte, shared int) int {
 	if shared > b.shared {
-		return 0 // on the same side of the bound as the text before
+		return 0 // on the same side of the bound as the previous text
 	}
 	b.shared = shared + commonPrefix(last[shared:], b.text[shared:])
 	if b.shared < len(last) && b.shared < len(b.text) {

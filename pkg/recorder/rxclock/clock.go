@@ -9,7 +9,7 @@ import (
 type Clock struct {
 	base   time.Time // has a monotonic reading
 	baseNS uint64
-	set    *setting // nil: the wall clock is the machine's
+	step   *wallStep // nil: the wall clock is the machine's
 
 	lastOffset atomic.Int64 // last result of wallOffset
 }
@@ -54,8 +54,8 @@ func NewAhead(d time.Duration) *Clock {
 	return c
 }
 
-// A setting is a step of the wall clock in a test: after an instant it shows another time.
-type setting struct {
+// A wallStep is a step of the wall clock in a test: after an instant the clock shows another time.
+type wallStep struct {
 	afterNS uint64 // Unix nanoseconds of the machine's wall clock
 	byNS    int64
 }
@@ -66,14 +66,14 @@ type setting struct {
 // that is set.
 func NewSet(after, d time.Duration) *Clock {
 	c := New()
-	c.set = &setting{afterNS: c.baseNS + uint64(after), byNS: int64(d)}
+	c.step = &wallStep{afterNS: c.baseNS + uint64(after), byNS: int64(d)}
 	return c
 }
 
 // wall returns the time of the wall clock when the machine's shows ns.
 func (c *Clock) wall(ns uint64) uint64 {
-	if c.set == nil || ns < c.set.afterNS {
+	if c.step == nil || ns < c.step.afterNS {
 		return ns
 	}
-	return ns + uint64(c.set.byNS)
+	return ns + uint64(c.step.byNS)
 }

@@ -206,7 +206,7 @@ func (o Options) tokenizer() (_ *tokenizer.Tokenizer, name string, _ error) {
 		key := "hint " + byDefault
 		tok, err := o.load(key, byDefault, openCached)
 		if err != nil {
-			Warnf(o.c, "the file asks for %v; token counts are from the built-in tokenizer; add --tokenizer %s to fetch the model's from the hub", err, strconv.Quote(byDefault))
+			Warnf(o.c, "the file asks for %v; token counts are from the built-in tokenizer; add --tokenizer %s to fetch the model's tokenizer from the hub", err, strconv.Quote(byDefault))
 			tok, err = o.load(key, builtin.Name, func(*cli.Context, string, tokenizer.Reading) (*tokenizer.Tokenizer, error) { return builtin.Load() })
 		}
 		return tok, byDefault, err

@@ -167,15 +167,15 @@ func New(c *cli.Context, getenv func(string) string) (*Settings, error) {
 	return s, nil
 }
 
-// reading names commands of pa-analyze that people try with pa-record.
-var reading = []string{"report", "diff", "requests", "check", "validate", "convert", "merge", "plot", "html", "trace", "trend", "tokenize"}
+// analyzeCommands names commands of pa-analyze that people try with pa-record.
+var analyzeCommands = []string{"report", "diff", "requests", "check", "validate", "convert", "merge", "plot", "html", "trace", "trend", "tokenize"}
 
 // noArguments refuses arguments that are no flags.
 func (p *parser) noArguments() {
 	switch first := p.c.Args().First(); {
 	case strings.Contains(first, "://"):
 		p.errorf("unexpected argument %q; give the server's URL with -u", redact.URL(first))
-	case slices.Contains(reading, first):
+	case slices.Contains(analyzeCommands, first):
 		p.errorf("%s is a command of pa-analyze, not of pa-record; run pa-analyze %[1]s", first)
 	case p.c.Args().Present():
 		p.errorf("unexpected argument %q; pa-record takes flags only", first)

@@ -108,13 +108,13 @@ func (b *Backend) dial(maxBytes int64) (*stampedClientConn, error) {
 	return c, err
 }
 
-// againKey is the key of a function in the context of a unary call. attempts calls it when the
-// library sends the request again.
+// againKey is the key of a function in the context of a unary call. attempts calls it when
+// grpc-go sends the request again.
 type againKey struct{}
 
-// attempts notices that the library makes a call twice, because the server closed the connection
-// or the stream before it took the request. No option switches that off. Streams need no
-// attempts: their requests are sent once.
+// attempts notices when grpc-go makes a call twice, because the server closed the connection or
+// the stream before it took the request. grpc-go has no option that prevents this. Streams need
+// no attempts, because grpc-go sends their requests once.
 type attempts struct{}
 
 var _ stats.Handler = attempts{}

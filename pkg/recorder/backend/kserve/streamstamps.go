@@ -119,7 +119,7 @@ func (t *streamStamps) firstByte(clock *rxclock.Clock) uint64 {
 	return clock.FromWall(st.NS)
 }
 
-// complete says that the stamps of the request are final. Call it after revise.
+// complete tells the connection that no more stamps of the request will be revised. Call it after revise.
 func (t *streamStamps) complete() {
 	if t.follower != nil {
 		t.follower.Complete(t.stream)

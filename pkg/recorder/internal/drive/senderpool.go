@@ -21,7 +21,7 @@ type SenderPool struct {
 	mu      sync.Mutex
 	senders []backend.Sender // by slot; nil: not open
 
-	turn chan struct{} // has room while none of Open's goroutines waits for the next opening
+	turn chan struct{} // held by the goroutine of Open that waits for the next opening
 	next time.Time     // when Open may open the next sender; turn guards it
 	wait func(until time.Time, done <-chan struct{}) bool
 }

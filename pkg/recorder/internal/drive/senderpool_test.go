@@ -97,8 +97,8 @@ func TestOpenIsPaced(t *testing.T) {
 	}
 }
 
-// A process that stands still for 50 ms, again and again, opens at most catchUp senders beside
-// the next one when it goes on, not all whose time has passed.
+// When a process goes on after a stop of 50 ms, Open opens at most catchUp senders and the next
+// sender at once, not all senders whose turn has passed. The process stops again and again.
 func TestOpenAfterStandstills(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const standstill = 50 * time.Millisecond
