@@ -64,6 +64,17 @@ func (r *Result) Refused() []Difference {
 	return all
 }
 
+// refusedNames returns the names of the differences that refuse the comparison, each once.
+func (r *Result) refusedNames() []string {
+	var names []string
+	for _, d := range r.Refused() {
+		if !slices.Contains(names, d.Name) {
+			names = append(names, d.Name)
+		}
+	}
+	return names
+}
+
 // A LevelResult is the comparison of one load level.
 type LevelResult struct {
 	Name  string // "concurrency 8"
@@ -136,9 +147,7 @@ func (r *Row) Shown() inference.Interval { return r.Interval(r.Level) }
 // Compare compares two sides, each of at least one run. For one run a side, both must
 // have been read with their Series.
 func Compare(older, newer []*Run, o Options) *Result {
-	res := &Result{Old: byStart(older), New: byStart(newer), Single: len(older) == 1 && len(newer) == 1, o: o}
-	res.match(slices.Contains(o.Ignore, load) || slices.Contains(o.Ignore, All))
-	res.differences(o.Ignore)
+	res := CompareSettings(older, newer, o)
 	for i := range res.Levels {
 		l := &res.Levels[i]
 		few := func(side string, n, of int) {
@@ -163,19 +172,13 @@ func Compare(older, newer []*Run, o Options) *Result {
 	case labeled(res.New, "old"):
 		res.Warnings = append(res.Warnings, "the runs of the new side have the label old; are the sides swapped?")
 	}
-	refused := res.Refused()
+	refused := strings.Join(res.refusedNames(), ", ")
 	for i := range res.Levels {
 		l := &res.Levels[i]
 		switch {
-		case len(refused) > 0:
-			var names []string
-			for _, d := range refused {
-				if !slices.Contains(names, d.Name) {
-					names = append(names, d.Name)
-				}
-			}
-			res.values(l, "not comparable: "+strings.Join(names, ", "))
-			l.server("not comparable: " + strings.Join(names, ", "))
+		case refused != "":
+			res.values(l, "not comparable: "+refused)
+			l.server("not comparable: " + refused)
 		case res.Single:
 			res.single(l)
 			l.server("one run a side does not tell how they vary")
@@ -219,7 +222,7 @@ func (res *Result) match(whatever bool) {
 	older, newer := groups(res.Old), groups(res.New)
 	if whatever && len(older) == 1 && len(newer) == 1 {
 		l := LevelResult{Name: older[0][0].Name(), Mode: older[0][0].Mode, Value: older[0][0].Value, Old: older[0], New: newer[0]}
-		if !older[0][0].is(newer[0][0]) {
+		if !older[0][0].SameLoad(newer[0][0]) {
 			l.Name += " → " + newer[0][0].Name()
 		}
 		res.Levels = []LevelResult{l}
@@ -229,7 +232,7 @@ func (res *Result) match(whatever bool) {
 next:
 	for _, o := range older {
 		for i, n := range newer {
-			if !used[i] && o[0].is(n[0]) {
+			if !used[i] && o[0].SameLoad(n[0]) {
 				used[i] = true
 				res.Levels = append(res.Levels, LevelResult{Name: o[0].Name(), Mode: o[0].Mode, Value: o[0].Value, Old: o, New: n})
 				continue next
@@ -257,7 +260,7 @@ func groups(runs []*Run) [][]*Level {
 			}
 			at := -1
 			for j := range all {
-				if !taken[j] && all[j][0].is(l) {
+				if !taken[j] && all[j][0].SameLoad(l) {
 					at = j
 					break
 				}

@@ -9,7 +9,7 @@
 //			fmt.Println(l.Name, row.Metric.Name, row.Change, row.Verdict)
 //		}
 //	}
-//	err = diff.Text(res, 0)(os.Stdout)
+//	err = diff.Text(res, 0, false)(os.Stdout)
 //
 // [Compare] first checks whether the runs can be compared. The [Result] has each
 // [Difference] in how they were made; a difference that changes the meaning of the

@@ -25,7 +25,7 @@ func ParseSides(args []string) (older, newer []string, err error) {
 		if !ok || side != "old" && side != "new" {
 			return nil, nil, fmt.Errorf("%q: with old= or new= each argument starts with one of them", a)
 		}
-		paths, err := expand(list)
+		paths, err := Expand(list)
 		if err != nil {
 			return nil, nil, err
 		}
@@ -50,9 +50,9 @@ func ParseSides(args []string) (older, newer []string, err error) {
 	return older, newer, nil
 }
 
-// expand returns the files of a list with commas and globs. The name of an existing file
+// Expand returns the files of a list with commas and globs. The name of an existing file
 // is no pattern.
-func expand(list string) ([]string, error) {
+func Expand(list string) ([]string, error) {
 	if _, err := os.Stat(list); err == nil || list == "-" {
 		return []string{list}, nil
 	}

@@ -39,13 +39,7 @@ func (e effect) String() string {
 // +4.8 % (+3.9 to +5.7); TPOT p50 unchanged within ±0.40 %". The numbers in brackets are the
 // ends of the interval that decided the verdict.
 func (r *Result) Headline() string {
-	if refused := r.Refused(); len(refused) > 0 {
-		var names []string
-		for _, d := range refused {
-			if !slices.Contains(names, d.Name) {
-				names = append(names, d.Name)
-			}
-		}
+	if names := r.refusedNames(); names != nil {
 		if slices.Contains(names, LabelDifference) {
 			return "not comparable: one side has runs of several servers; see their labels"
 		}

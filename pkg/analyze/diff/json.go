@@ -198,7 +198,7 @@ func selected(levels []*Level) []*report.Part {
 func metric(r *Row) jsonMetric {
 	i := r.Shown()
 	m := jsonMetric{
-		Metric: r.Metric.Key, Unit: unit(r.Metric.Kind), Better: "lower", Primary: r.Primary, Paired: r.Paired,
+		Metric: r.Metric.Key, Unit: r.Metric.Unit(), Better: "lower", Primary: r.Primary, Paired: r.Paired,
 		Old: tabular.JSONNumber(r.Old.Value), New: tabular.JSONNumber(r.New.Value), OldN: r.Old.N, NewN: r.New.N,
 		OldRuns: tabular.JSONNumbers(r.OldRuns), NewRuns: tabular.JSONNumbers(r.NewRuns),
 		Change: tabular.JSONNumber(r.Change), Low: tabular.JSONNumber(i.Low), High: tabular.JSONNumber(i.High), P: tabular.JSONNumber(r.P), PAdjusted: tabular.JSONNumber(r.Adjusted),

@@ -103,10 +103,8 @@ func (l *Level) load() string {
 	return l.Name()
 }
 
-// is reports whether two levels have the same load; 10 equals 10.0.
-func (l *Level) is(o *Level) bool {
-	return l.load() == o.load()
-}
+// SameLoad reports whether two levels have the same mode and value; 10 equals 10.0.
+func (l *Level) SameLoad(o *Level) bool { return l.load() == o.load() }
 
 // level returns the figures of an analyzed level that a comparison needs.
 func level(e *analyze.Experiment, run *export.Run, m *export.ExperimentMeta) Level {

@@ -151,9 +151,9 @@ func (o *Options) ParseGate(text string) (*gate.Expr, error) {
 	return gate.Parse(text, names)
 }
 
-// unit is the name of the kind's unit in JSON.
-func unit(k gate.Kind) string {
-	switch k {
+// Unit returns the name of the metric's unit in JSON: "ns", "1/s", "ratio" or "share".
+func (m *Metric) Unit() string {
+	switch m.Kind {
 	case gate.Duration:
 		return "ns"
 	case gate.Rate:

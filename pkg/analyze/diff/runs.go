@@ -12,7 +12,7 @@ import (
 // CompareSettings returns a Result with the levels in common and the Differences in how
 // the runs of two sides were made. It compares no values: the levels have no rows.
 func CompareSettings(older, newer []*Run, o Options) *Result {
-	res := &Result{Old: byStart(older), New: byStart(newer), Single: len(older) == 1 && len(newer) == 1}
+	res := &Result{Old: byStart(older), New: byStart(newer), Single: len(older) == 1 && len(newer) == 1, o: o}
 	res.match(slices.Contains(o.Ignore, load) || slices.Contains(o.Ignore, All))
 	res.differences(o.Ignore)
 	return res
@@ -40,17 +40,3 @@ func (l *Level) Statistic(key string) float64 {
 	}
 	return l.values[i]
 }
-
-// SameLoad reports whether two levels have the same mode and value; 10 equals 10.0.
-func (l *Level) SameLoad(o *Level) bool { return l.is(o) }
-
-// Unit returns "ns", "1/s" or "share".
-func (m *Metric) Unit() string { return unit(m.Kind) }
-
-// Expand returns the files of a list with commas and globs. The name of an existing file
-// is no pattern.
-func Expand(list string) ([]string, error) { return expand(list) }
-
-// Spoils returns why a warning of the recorder about the level allows no verdict on a
-// metric; "" if none does.
-func (l *Level) Spoils(m *Metric) string { return l.spoils(m) }

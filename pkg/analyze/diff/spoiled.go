@@ -13,7 +13,7 @@ const (
 	maxPaused   = 0.01 // share of requests that a pause touched; for medians
 )
 
-// spoils returns why a metric of the level gets no verdict; "" if it may get one. The
+// Spoils returns why a metric of the level gets no verdict; "" if it may get one. The
 // reasons are:
 //
 //   - The client may have been the limit. Every time and rate may then describe the client.
@@ -23,7 +23,7 @@ const (
 //     the pauses; medians do if the pauses touched more than 1 % of the requests.
 //   - The clock was set. Times that were being measured then are wrong, and means and tails
 //     contain them.
-func (l *Level) spoils(m *Metric) string {
+func (l *Level) Spoils(m *Metric) string {
 	if m.of == failedShare || m.of == tokensPerEvent {
 		return ""
 	}
@@ -50,15 +50,15 @@ func (l *Level) together() float64 {
 	return float64(l.Together) / float64(l.TokenEvents)
 }
 
-// spoiled returns why a metric gets no verdict: the first reason that spoils finds in the
-// runs of both sides, and the run; "" if spoils finds none.
+// spoiled returns why a metric gets no verdict: the first reason that Spoils finds in the
+// runs of both sides, and the run; "" if Spoils finds none.
 func (l *LevelResult) spoiled(m *Metric) string {
 	for _, side := range [...]struct {
 		name   string
 		levels []*Level
 	}{{"old", l.Old}, {"new", l.New}} {
 		for _, x := range side.levels {
-			if why := x.spoils(m); why != "" {
+			if why := x.Spoils(m); why != "" {
 				run := "the " + side.name + " run"
 				if len(side.levels) > 1 {
 					run = x.run

@@ -34,7 +34,7 @@ func TestSpoils(t *testing.T) {
 	} {
 		var spoiled []string
 		for i := range Metrics {
-			if tt.level.spoils(&Metrics[i]) != "" {
+			if tt.level.Spoils(&Metrics[i]) != "" {
 				spoiled = append(spoiled, Metrics[i].Key)
 			}
 		}
