@@ -49,11 +49,7 @@ func dependenceOf(x []float64) *autoregression {
 func averageVariance(x []float64) float64 {
 	fit := fitAutoregression(x)
 	fit.atLeast(fitAutoregression(normalScores(x)))
-	w := fit.weights()
-	p, innovation := w.mean(), 0.0
-	for i, v := range w {
-		innovation += v * fit.innovation[i]
-	}
+	p, innovation := fit.expected()
 	return innovation / (1 - p*p) * meanVariance(p, len(x))
 }
 
@@ -70,11 +66,7 @@ func (f *autoregression) atLeast(other *autoregression) {
 // are (1−φ²)(x_1−µ)² + Σ (x_t − φx_{t−1} − (1−φ)µ)². This is a quadratic a·µ² − 2bµ + c with
 // the minimum c − b²/a. The likelihood is √(1−φ²) · a^{−1/2} · (c − b²/a)^{−(n−1)/2}.
 func fitAutoregression(x []float64) *autoregression {
-	n := float64(len(x))
-	mean := 0.0
-	for i, v := range x {
-		mean += (v - mean) / float64(i+1)
-	}
+	n, mean := float64(len(x)), meanOf(x)
 	var squares, products float64
 	for i, v := range x {
 		squares += square(v - mean)
@@ -105,11 +97,7 @@ func slowWaves(n int) int { return min(max(2, n/18), maxSlowWaves) }
 // slowEnergy computes slow: the average over the slowest cosine waves (see [spreadOf])
 // of energy over the model's spectral density at the wave's frequency.
 func (f *autoregression) slowEnergy(x []float64) float64 {
-	w := f.weights()
-	p, innovation := w.mean(), 0.0
-	for i, v := range w {
-		innovation += v * f.innovation[i]
-	}
+	p, innovation := f.expected()
 	n, k := float64(len(x)), slowWaves(len(x))
 	var energies [maxSlowWaves]float64
 	waveEnergies(x, energies[:k])
@@ -125,10 +113,7 @@ func (f *autoregression) slowEnergy(x []float64) float64 {
 // waveEnergies fills energies with the squared amplitudes of the slowest cosine waves (see
 // [spreadOf]) of the values less their mean.
 func waveEnergies(x, energies []float64) {
-	n, mean := float64(len(x)), 0.0
-	for i, v := range x {
-		mean += (v - mean) / float64(i+1)
-	}
+	n, mean := float64(len(x)), meanOf(x)
 	var amplitudes [maxSlowWaves]float64
 	k := len(energies)
 	for i, v := range x {
@@ -158,6 +143,15 @@ func maxSlow(n int) float64 {
 func (f *autoregression) weights() phiWeights {
 	w, _ := normalized(&f.logLikelihood)
 	return w
+}
+
+// expected returns the expected φ and the expected innovation.
+func (f *autoregression) expected() (p, innovation float64) {
+	w := f.weights()
+	for i, v := range w {
+		innovation += v * f.innovation[i]
+	}
+	return w.mean(), innovation
 }
 
 // sharedWeights returns the posterior distributions of φ for two series. Before the data is

@@ -113,7 +113,7 @@ func onLogScale(e Estimate) func(t float64) reach {
 // Satterthwaite, from the widths at the sides' own 95 % level.
 func welchDF(older pivot, oldLog func(float64) reach, newer pivot, newLog func(float64) reach) float64 {
 	variance := func(p pivot, log func(float64) reach) float64 {
-		t := studentQuantile(0.95, p.df)
+		t := StudentQuantile(0.95, p.df)
 		r := log(t)
 		return square((r.below + r.above) / (2 * t))
 	}

@@ -73,7 +73,7 @@ func TestChangeOfMeansIsWelch(t *testing.T) {
 	o, n := NewSeries(logAR(1, 3000, 0.5, 0.3)).Mean(), NewSeries(logAR(2, 4000, 0.5, 0.5)).Mean()
 	c := Change(o, n)
 	logSE := func(e Estimate) float64 {
-		return math.Log(e.Interval(0.95).High/e.Value) / studentQuantile(0.95, waves)
+		return math.Log(e.Interval(0.95).High/e.Value) / StudentQuantile(0.95, waves)
 	}
 	want := welch(math.Log(n.Value/o.Value), logSE(o), waves+1, logSE(n), waves+1)
 	if !near(c.pivot.df, want.df, 1e-9) || !near(c.P, want.pValue(), 1e-9) {

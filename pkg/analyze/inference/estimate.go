@@ -135,7 +135,7 @@ func (p *pivot) at(level float64) Interval {
 	if p.ends == nil || !(level > 0 && level < 1) {
 		return none()
 	}
-	return p.ends(studentQuantile(level, p.df))
+	return p.ends(StudentQuantile(level, p.df))
 }
 
 // pValue returns 1 − the highest level whose interval leaves out 0, on the
@@ -155,11 +155,11 @@ func (p *pivot) pValue() float64 {
 	lo, hi := 0.0, 1.0
 	for beyond(hi) > 0 {
 		lo, hi = hi, hi*2
-		if studentUpper(lo, p.df) == 0 {
+		if StudentUpper(lo, p.df) == 0 {
 			return 0
 		}
 	}
-	return 2 * studentUpper(fallingRoot(beyond, lo, hi), p.df)
+	return 2 * StudentUpper(fallingRoot(beyond, lo, hi), p.df)
 }
 
 // unavailable is an estimate without an interval.

@@ -29,8 +29,8 @@ type Test struct {
 // has no level. The tests are taken in the order of their p-values, as in Holm's method
 // (Scandinavian Journal of Statistics 6, 1979). The k-th smallest p-value p is adjusted to
 // an upper bound of the probability that any of the k-th and following tests, without a true
-// difference, has a p-value of at most p; but at least to the adjusted p-value of the test
-// before and at most to 1. The bound is a sum over the tests:
+// difference, has a p-value of at most p; but at least to the adjusted p-value of the previous
+// test and at most to 1. The bound is a sum over the tests:
 //
 //   - A test that cannot have so small a p-value adds 0 (Tarone, Biometrics 46, 1990).
 //   - A test whose values are correlated with the values of a following test adds the

@@ -170,11 +170,11 @@ func splitVariance(residuals, durations []float64) float64 {
 // tail is as probable as the upper tail of t ≥ 0 with ofT degrees of freedom, or least if that is
 // larger. If the tail of t is too improbable for a float64, it returns the larger of t and least.
 func sameTail(t, ofT, df, least float64) float64 {
-	tail := studentUpper(t, ofT)
+	tail := StudentUpper(t, ofT)
 	if t == 0 || tail == 0 {
 		return math.Max(t, least)
 	}
-	excess := func(x float64) float64 { return math.Log(studentUpper(x, df) / tail) }
+	excess := func(x float64) float64 { return math.Log(StudentUpper(x, df) / tail) }
 	if !(excess(least) > 0) {
 		return least
 	}

@@ -60,6 +60,13 @@ func welch(difference, se0, n0, se1, n1 float64) pivot {
 	}}
 }
 
+// GeometricMean estimates the geometric mean of per-run values of one side, as [Runs]
+// does. Its interval is Student's t on logarithms, from 3 runs.
+func GeometricMean(values []float64) Estimate {
+	e, _ := geometricMean(values)
+	return e
+}
+
 // geometricMean estimates the geometric mean of per-run values, and returns
 // the standard error of its logarithm.
 func geometricMean(values []float64) (e Estimate, logSE float64) {

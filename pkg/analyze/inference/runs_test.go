@@ -54,7 +54,7 @@ func TestRuns(t *testing.T) {
 	if !near(c.Old.Value, e, 1e-12) || !near(c.New.Value, e*e*e, 1e-11) || !near(c.Change, e*e-1, 1e-11) {
 		t.Errorf("%v → %v, %v; want e → e³, e² − 1", c.Old.Value, c.New.Value, c.Change)
 	}
-	if want := 2 * studentUpper(2/math.Sqrt(2./3), 4); !near(c.P, want, 1e-9) {
+	if want := 2 * StudentUpper(2/math.Sqrt(2./3), 4); !near(c.P, want, 1e-9) {
 		t.Errorf("P = %v, want %v", c.P, want)
 	}
 	half := 2.776 * math.Sqrt(2./3)

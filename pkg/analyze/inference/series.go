@@ -70,11 +70,7 @@ func (s *Series) mean(logarithmic bool) Estimate {
 	if s.bad != "" {
 		return unavailable(math.NaN(), len(s.x), s.bad)
 	}
-	n := len(s.x)
-	mean := 0.0
-	for i, v := range s.x {
-		mean += (v - mean) / float64(i+1)
-	}
+	n, mean := len(s.x), meanOf(s.x)
 	if na := s.constant(0.5); na.Missing() {
 		return Estimate{Value: mean, N: n, NA: na}
 	}
@@ -165,6 +161,15 @@ func (s *Series) quantile(p float64) Estimate {
 	e.NA, e.few = sp.shortOf(p, s.noun)
 	e.few = e.few || s.dependsMore(p, func(phi float64) float64 { return quantileEffectiveSize(p, phi, n) })
 	return e
+}
+
+// meanOf returns the mean, whose partial sums stay in the range of the values; 0 without values.
+func meanOf(x []float64) float64 {
+	mean := 0.0
+	for i, v := range x {
+		mean += (v - mean) / float64(i+1)
+	}
+	return mean
 }
 
 // constant says that values which are all the same, or a single one, show no

@@ -126,14 +126,14 @@ func (s *Series) smallMean(mean, tau float64, logarithmic bool) *small {
 // mixedReach returns the distance d that a weighted mixture of Student's distributions,
 // scaled by errors, exceeds as often as Student's distribution exceeds t.
 func mixedReach(weights, errors []float64, df, t float64) float64 {
-	tail := studentUpper(t, df)
+	tail := StudentUpper(t, df)
 	if t == 0 || tail == 0 {
 		return t * slices.Max(errors)
 	}
 	excess := func(d float64) float64 {
 		sum := 0.0
 		for i, w := range weights {
-			sum += w * studentUpper(d/errors[i], df)
+			sum += w * StudentUpper(d/errors[i], df)
 		}
 		return math.Log(sum / tail)
 	}
@@ -231,7 +231,7 @@ func (s *Series) smallQuantile(q, value, tau float64) *small {
 				if t == 0 {
 					return Interval{value, value}
 				}
-				tail := studentUpper(t, math.Inf(1))
+				tail := StudentUpper(t, math.Inf(1))
 				ends := Interval{math.Inf(-1), math.Inf(1)}
 				middle := q * (size + 1)
 				if below(1) <= tail {

@@ -19,7 +19,7 @@ func TestSmallMeanIndependent(t *testing.T) {
 	var none phiWeights
 	none[phiCount/2] = 1
 	p := s.smallMean(mean, 1, false).pivot(&none)
-	half := studentQuantile(0.95, 39) * math.Sqrt(squares/39/40)
+	half := StudentQuantile(0.95, 39) * math.Sqrt(squares/39/40)
 	if i := p.at(0.95); !near(i.Low, mean-half, 1e-9) || !near(i.High, mean+half, 1e-9) {
 		t.Errorf("interval %v, want %v ± %v", i, mean, half)
 	}

@@ -27,8 +27,8 @@ func TestStudentQuantile(t *testing.T) {
 		{math.Inf(1), 1.645, 1.960, 2.576},
 	} {
 		for level, want := range map[float64]float64{0.90: tt.at90, 0.95: tt.at95, 0.99: tt.at99} {
-			if got := studentQuantile(level, tt.df); !near(got, want, 0.00051) {
-				t.Errorf("studentQuantile(%v, %v) = %.4f, want %.3f", level, tt.df, got, want)
+			if got := StudentQuantile(level, tt.df); !near(got, want, 0.00051) {
+				t.Errorf("StudentQuantile(%v, %v) = %.4f, want %.3f", level, tt.df, got, want)
 			}
 		}
 	}
@@ -39,14 +39,14 @@ func TestStudentUpperClosedForm(t *testing.T) {
 	for _, x := range []float64{-40, -2, -0.3, 0, 1e-9, 0.5, 1, 3, 60, 1e4, 1e9} {
 		one := math.Atan2(1, x) / math.Pi
 		two := 1 / (2 + x*x + x*math.Sqrt(2+x*x)) // = ½ − x/(2√(2+x²)), without the cancellation
-		if got := studentUpper(x, 1); !near(got/one, 1, 1e-9) {
-			t.Errorf("studentUpper(%v, 1) = %v, want %v", x, got, one)
+		if got := StudentUpper(x, 1); !near(got/one, 1, 1e-9) {
+			t.Errorf("StudentUpper(%v, 1) = %v, want %v", x, got, one)
 		}
 		if x < 0 {
 			two = 0.5 - x/(2*math.Sqrt(2+x*x))
 		}
-		if got := studentUpper(x, 2); !near(got/two, 1, 1e-9) {
-			t.Errorf("studentUpper(%v, 2) = %v, want %v", x, got, two)
+		if got := StudentUpper(x, 2); !near(got/two, 1, 1e-9) {
+			t.Errorf("StudentUpper(%v, 2) = %v, want %v", x, got, two)
 		}
 	}
 }
@@ -56,9 +56,9 @@ func TestStudentInverse(t *testing.T) {
 	for _, df := range []float64{0.3, 1, 2.5, 4, 16, 31.7, 400, 1e5} {
 		for _, level := range []float64{1e-6, 0.5, 0.8, 0.95, 0.999, 1 - 1e-9} {
 			t.Run(fmt.Sprint(df, level), func(t *testing.T) {
-				x := studentQuantile(level, df)
-				if got, want := 2*studentUpper(x, df), 1-level; math.Abs(got-want) > 1e-8*want {
-					t.Errorf("2·studentUpper(%v, %v) = %v, want %v", x, df, got, want)
+				x := StudentQuantile(level, df)
+				if got, want := 2*StudentUpper(x, df), 1-level; math.Abs(got-want) > 1e-8*want {
+					t.Errorf("2·StudentUpper(%v, %v) = %v, want %v", x, df, got, want)
 				}
 			})
 		}
