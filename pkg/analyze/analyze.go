@@ -292,8 +292,9 @@ type Rate struct {
 //
 // The report is never nil and covers the readable part. The error comes from the
 // reader (see [export.Reader.Err]), from ctx, or from reading back values that were moved to
-// a temporary file (see Config.MemoryLimit); the metrics of such values are then missing. Problems of the data, and texts that
-// the tokenizer could not count, are warnings in the report.
+// a temporary file (see Config.MemoryLimit); the metrics of such values are then missing.
+// Problems of the data, and texts that the tokenizer could not count, are warnings in the
+// report.
 func Run(ctx context.Context, r export.Reader, cfg Config) (*Report, error) {
 	rep, err := runOnce(ctx, r, cfg)
 	if errors.Is(err, export.ErrRunChanged) {

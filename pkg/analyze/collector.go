@@ -59,6 +59,29 @@ type collector struct {
 	refusal        string // why the tokenizer could not count the first of anomalies.notCounted
 }
 
+// prepare readies the collector for requests. undecided says that some requests may be
+// StreamedUnknown until the whole level is read.
+func (c *collector) prepare(cfg Config, undecided bool) {
+	if cfg.Quality != nil && c.quality == nil {
+		c.quality = newQuality(*cfg.Quality, c.whole[0].memory)
+	}
+	if cfg.Economics != nil && c.economics == nil {
+		c.economics = newEconomics(c.whole[0].memory)
+	}
+	if cfg.Prefix && c.prefix == nil {
+		c.prefix = &prefixCollector{}
+	}
+	if cfg.Phases && c.phases == nil {
+		c.phases = newPhases(c.whole[0].memory)
+	}
+	if cfg.SLO != nil && c.slo == nil {
+		c.slo = newAttainer(cfg.SLO)
+		if undecided && cfg.Streaming == nil {
+			c.sloStreamed = newAttainer(cfg.SLO)
+		}
+	}
+}
+
 // anomalies counts the unusual properties of counted requests, for the report's warnings.
 type anomalies struct {
 	noToken    int // responses but no token event

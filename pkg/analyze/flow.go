@@ -81,7 +81,7 @@ func flows(points []Point, bounds []uint64, levelEnd uint64) []flow {
 	}
 	for i := range points {
 		p := &points[i]
-		if !p.complete && !p.cancelled || p.EndNS < bounds[0] || p.placeNS > bounds[last] {
+		if !p.Delivers() || p.EndNS < bounds[0] || p.placeNS > bounds[last] {
 			continue
 		}
 		end := in(p.EndNS)

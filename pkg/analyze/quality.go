@@ -78,8 +78,8 @@ func newQuality(cfg QualityConfig, memory *extsort.Memory) *qualityCollector {
 	return q
 }
 
-// place returns the index of a metric in QualityMetrics.
-func place(m answer.Metric) int { return int(m - answer.Fluidity) }
+// qualityIndex returns the index of a metric in QualityMetrics.
+func qualityIndex(m answer.Metric) int { return int(m - answer.Fluidity) }
 
 // add adds the values of a request that counts. itl holds the gaps of the earlier requests and then the gaps of
 // this request; gaps holds the sums of the gaps of this request.
@@ -95,7 +95,7 @@ func (c *qualityCollector) add(p *Point, itl *sample[int64], gaps sums) {
 	c.perToken.add(&q, &p.Measures, itl, gaps)
 	for _, m := range [...]answer.Metric{answer.Fluidity, answer.TokensInTime, answer.StallShare, answer.TokensPerEvent, answer.NormalizedLatency} {
 		if v := q.Value(m); !math.IsNaN(v) {
-			c.ratios[place(m)].add(v)
+			c.ratios[qualityIndex(m)].add(v)
 		}
 	}
 	if !math.IsNaN(q.TokensPerEvent) {
@@ -121,20 +121,20 @@ func (c *qualityCollector) times(q *RequestQuality) {
 	c.deadlines.Add(q.Fluidity.Deadlines)
 	c.misses.Add(q.Fluidity.Misses)
 	if q.IntervalNS.OK {
-		c.whole[place(answer.FluidInterval)].add(q.IntervalNS.V)
+		c.whole[qualityIndex(answer.FluidInterval)].add(q.IntervalNS.V)
 	} else {
 		c.unreached++
 	}
 	c.tokens.Add(q.Timeliness.Tokens)
 	c.inTime.Add(q.Timeliness.Met)
 	c.idle.Add(q.Timeliness.IdleNS)
-	c.whole[place(answer.ReaderIdle)].add(q.Timeliness.IdleNS)
+	c.whole[qualityIndex(answer.ReaderIdle)].add(q.Timeliness.IdleNS)
 	s := &q.Stall
-	c.whole[place(answer.Stalls)].add(int64(s.N))
+	c.whole[qualityIndex(answer.Stalls)].add(int64(s.N))
 	c.nStalls += s.N
 	if s.N > 0 {
 		c.stalled++
-		c.whole[place(answer.LongestStall)].add(s.LongestNS)
+		c.whole[qualityIndex(answer.LongestStall)].add(s.LongestNS)
 	}
 	c.stallNS.Add(s.TotalNS)
 	c.decodeNS.Add(s.DecodeNS)
@@ -161,7 +161,7 @@ func (c *qualityCollector) resolve(streamed bool, itl *sample[int64]) {
 func (c *qualityCollector) finish(run *export.Run, durationNS int64, itl *Summary) (*Quality, error) {
 	cfg := &c.meter.cfg
 	q := &Quality{Config: *cfg, Positions: c.positions.Means(), Requests: c.requests, Counted: c.counted, Missing: c.missing(run)}
-	intervals := &c.whole[place(answer.FluidInterval)]
+	intervals := &c.whole[qualityIndex(answer.FluidInterval)]
 	// The fluid interval of the level is the interval of the request at this place, from 1.
 	rank := int(math.Ceil(cfg.Share*float64(c.requests) - 1e-9))
 	intervals.nth = rank - 1
@@ -216,11 +216,11 @@ func (c *qualityCollector) finish(run *export.Run, durationNS int64, itl *Summar
 	} else {
 		q.Figures[poolPerEvent].Why = "no source counts the tokens apart from their events"
 	}
-	perToken := metricOf(q.Metrics, answer.NormalizedLatency)
+	normalized := metricOf(q.Metrics, answer.NormalizedLatency)
 	for i, level := range map[int]float64{interactivity90: 90, interactivity75: 75} {
-		if perToken == nil {
+		if normalized == nil {
 			q.Figures[i].Why = "no request has an E2EL and output tokens"
-		} else if v := perToken.P(level); v > 0 {
+		} else if v := normalized.P(level); v > 0 {
 			set(i, 1e9/v)
 		}
 	}

@@ -101,7 +101,7 @@ func TestQualityMissing(t *testing.T) {
 func TestQualityMetrics(t *testing.T) {
 	for i := range QualityMetrics {
 		d := &QualityMetrics[i]
-		if place(d.Metric) != i || d.Formula == "" || d.Key() == "" {
+		if qualityIndex(d.Metric) != i || d.Formula == "" || d.Key() == "" {
 			t.Errorf("entry %d: %+v", i, d)
 		}
 	}

@@ -60,7 +60,7 @@ func TestRequestQuality(t *testing.T) {
 		for i := range whole {
 			whole[i] = none
 		}
-		whole[place(answer.NormalizedLatency)] = tt.want[place(answer.NormalizedLatency)]
+		whole[qualityIndex(answer.NormalizedLatency)] = tt.want[qualityIndex(answer.NormalizedLatency)]
 		tt.m.Streamed = answer.StreamedNo
 		check(tt.name+", not streamed", tt.m, whole, none)
 		// With several choices only counts are known.
