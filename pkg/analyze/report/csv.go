@@ -105,7 +105,7 @@ func csvRows(e *analyze.Experiment) [][]string {
 			rows = append(rows, []string{c.name, "requests", strconv.Itoa(c.n)})
 		}
 	}
-	rows = append(rows, csvRates(throughputsOf(&e.Throughput))...)
+	rows = append(rows, csvRates(throughputs(&e.Throughput))...)
 	if x := e.SLO; x != nil {
 		rows = append(rows, csvShare("slo_attained", x))
 		for i := range x.Conditions {
@@ -121,7 +121,7 @@ func csvRows(e *analyze.Experiment) [][]string {
 func csvPart(metrics []analyze.MetricSummary, ok, failed int, t *analyze.Throughput) [][]string {
 	rows := csvMetrics(metrics)
 	rows = append(rows, []string{"requests_ok", "requests", strconv.Itoa(ok)}, []string{"requests_failed", "requests", strconv.Itoa(failed)})
-	return append(rows, csvRates(throughputsOf(t))...)
+	return append(rows, csvRates(throughputs(t))...)
 }
 
 func csvMetrics(all []analyze.MetricSummary) [][]string {
@@ -195,9 +195,8 @@ type throughput struct {
 	rate       analyze.Rate
 }
 
-func throughputs(e *analyze.Experiment) []throughput { return throughputsOf(&e.Throughput) }
-
-func throughputsOf(t *analyze.Throughput) []throughput {
+// throughputs returns all rates, in the order of the report.
+func throughputs(t *analyze.Throughput) []throughput {
 	return []throughput{
 		{"requests_per_s", "requests/s", t.Requests},
 		{"output_tokens_per_s", "output tok/s", t.OutputTokens},

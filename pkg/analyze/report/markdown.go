@@ -57,7 +57,7 @@ func markdown(b *strings.Builder, in Input, u *timeUnits) {
 			g = objectives(rep)
 			g.markdown(b, 2)
 			if m := rep.MaxLoad(); m != nil {
-				fmt.Fprintf(b, "\n%s\n", sanitize.Markdown(maxLoad(m)))
+				fmt.Fprintf(b, "\n%s\n", sanitize.Markdown(MaxLoad(m)))
 			}
 		}
 	}
@@ -157,7 +157,7 @@ func (g *grid) markdown(b *strings.Builder, heads int) {
 	rule := make([]string, len(head))
 	for i := range rule {
 		rule[i] = "--:"
-		if i < max(g.left, 1) {
+		if i < g.lefts() {
 			rule[i] = ":--"
 		}
 	}

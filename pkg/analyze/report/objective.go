@@ -90,14 +90,11 @@ func objectives(rep *analyze.Report) grid {
 	return g
 }
 
-// MaxLoad describes the estimate of the highest load under an objective, for people.
-func MaxLoad(m *analyze.MaxLoad) string { return maxLoad(m) }
-
 // MaxLoadJSON returns the estimate in the layout of JSON: "max_load" of the schemas.
 func MaxLoadJSON(m *analyze.MaxLoad) any { return jsonLoad(m) }
 
-// maxLoad describes the estimate of the highest load under the objective.
-func maxLoad(m *analyze.MaxLoad) string {
+// MaxLoad describes the estimate of the highest load under an objective, for people.
+func MaxLoad(m *analyze.MaxLoad) string {
 	what := fmt.Sprintf("maximum %s for %s of the requests: ", strings.ReplaceAll(plain(m.Mode), "_", " "), targetText(m.Target))
 	at := func(l *analyze.LoadLevel) string { return fmt.Sprintf("%s at %s", percent(l.Share), plain(l.Value)) }
 	switch {

@@ -213,7 +213,7 @@ func TestMaxLoad(t *testing.T) {
 		{analyze.MaxLoad{Mode: "concurrency", Target: 0.99, Beyond: beyond}, "maximum concurrency for 99% of the requests: below 8, the lowest level (50.00% at 8)"},
 		{analyze.MaxLoad{Mode: "concurrency", Target: 0.9, Within: within, Again: true, Unknown: []string{"2", "x\x1b"}}, `maximum concurrency for 90% of the requests: 4 or more; the highest level attains it (97.00% at 4); a higher level attains it again, so the levels are not in order; not known at 2, x\x1b`},
 	} {
-		if got := maxLoad(&tt.m); got != tt.want {
+		if got := MaxLoad(&tt.m); got != tt.want {
 			t.Errorf("%+v\n got %s\nwant %s", tt.m, got, tt.want)
 		}
 	}

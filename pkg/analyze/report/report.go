@@ -120,7 +120,7 @@ func place(inputs []Input, group []occurrence) string {
 			names = append(names, text)
 		}
 	}
-	return listed(names)
+	return strings.Join(names, ", ")
 }
 
 // mostNamed is the largest number of levels that a warning names one by one.
@@ -160,9 +160,6 @@ func levelsOf(rep *analyze.Report, group []occurrence) string {
 	}
 	return text
 }
-
-// listed joins names with commas.
-func listed(names []string) string { return strings.Join(names, ", ") }
 
 // Options sets how much a report shows. The zero value is the usual report.
 type Options struct {

@@ -374,7 +374,7 @@ func (t *table) footnotes(e *analyze.Experiment) {
 // rates returns the throughputs in a line; "" if there are none.
 func rates(e *analyze.Experiment) string {
 	var all []string
-	for _, r := range throughputs(e) {
+	for _, r := range throughputs(&e.Throughput) {
 		if r.rate.OK {
 			all = append(all, number(r.rate.PerSecond)+" "+r.short)
 		}
@@ -443,7 +443,7 @@ func (t *table) levels() {
 	g = objectives(t.rep)
 	t.write(&g)
 	if m := t.rep.MaxLoad(); m != nil {
-		t.prose("  ", maxLoad(m))
+		t.prose("  ", MaxLoad(m))
 	}
 }
 
