@@ -39,9 +39,7 @@ func newDefinitions(reports []*analyze.Report) *definitions {
 			}
 			if q := e.Quality; q != nil {
 				metrics(q.Metrics)
-				for _, f := range q.Figures {
-					d.add(f.Key, definition{Name: f.Label, Formula: f.Formula, Source: f.Source})
-				}
+				d.figures(q.Figures)
 			}
 			if x := e.Economics; x != nil {
 				d.figures(x.Figures)

@@ -99,7 +99,7 @@ func get(v any, keys ...string) any {
 	return v
 }
 
-// A Figure is a number of the report.
+// A figure is a number of the report.
 type figure struct {
 	Run   int
 	Level int // -1 for a figure of the whole run
@@ -229,12 +229,8 @@ func index(key string) int {
 	return i
 }
 
-// lastKey returns the key at the end of a path that may name a metric: the last key, or the key
-// before a statistic.
-func lastKey(path string) string {
-	parts := strings.Split(path, ".")
-	return parts[len(parts)-1]
-}
+// lastKey returns the last key of a path.
+func lastKey(path string) string { return path[strings.LastIndexByte(path, '.')+1:] }
 
 // words makes words of a key of JSON: "output_tokens_per_s" → "output tokens per s". The unit of a
 // time is left out, because the text has it. The key "na" holds why a value is missing.

@@ -17,9 +17,7 @@ import (
 func Text(r *Result, width int) report.Renderer {
 	return func(w io.Writer) error {
 		var b strings.Builder
-		for _, line := range r.axes() {
-			b.WriteString(report.Wrap(line, "", "  ", width))
-		}
+		b.WriteString(report.Wrap(r.axes(), "", "  ", width))
 		b.WriteByte('\n')
 		b.WriteString(r.table().Text("  ", width))
 		b.WriteByte('\n')
@@ -35,12 +33,7 @@ func Text(r *Result, width int) report.Renderer {
 func Markdown(r *Result) report.Renderer {
 	return func(w io.Writer) error {
 		var b strings.Builder
-		for i, line := range r.axes() {
-			if i > 0 {
-				b.WriteByte('\n')
-			}
-			b.WriteString(sanitize.Markdown(line) + "\n")
-		}
+		b.WriteString(sanitize.Markdown(r.axes()) + "\n")
 		b.WriteString(r.table().Markdown())
 		b.WriteByte('\n')
 		for _, line := range r.lines() {
@@ -52,9 +45,7 @@ func Markdown(r *Result) report.Renderer {
 }
 
 // axes says what the columns mean.
-func (r *Result) axes() []string {
-	return []string{"x: " + r.UserRateName() + " · y: " + r.RateName()}
-}
+func (r *Result) axes() string { return "x: " + r.UserRateName() + " · y: " + r.RateName() }
 
 // table returns a row for each point.
 func (r *Result) table() tabular.Table {

@@ -140,9 +140,7 @@ func requests(runs []*view.Run) string {
 		for j := range r.Levels {
 			e := r.Levels[j].Experiment
 			ok += e.OK
-			for _, c := range e.Failed {
-				failed += c.N
-			}
+			failed += e.FailedRequests()
 		}
 	}
 	s := plural.GroupedOf(ok, "successful request")

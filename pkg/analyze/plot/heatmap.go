@@ -29,11 +29,9 @@ func Heatmap(runs []*view.Run, o Options) *svg.Figure {
 	short := false
 	compared := slices.Concat(runs, o.Beside)
 	for _, c := range all {
-		name := c.name
+		name := ""
 		if len(all) > 1 {
-			name += ": "
-		} else {
-			name = ""
+			name = c.name + ": "
 		}
 		times, positions := heatmapsOf(compared, c.level)
 		reason := why(runs, "itl_ns", "no answer has two token events")

@@ -2,6 +2,7 @@ package plot
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/pa-tools/pa/internal/plural"
 	"github.com/pa-tools/pa/pkg/analyze/pareto"
@@ -57,7 +58,7 @@ func Pareto(res *pareto.Result, o Options) *svg.Figure {
 		knee := &res.Points[res.All.Knee]
 		at := knee.Level
 		if len(files) > 1 {
-			at += " of " + names[indexOf(files, knee.File)]
+			at += " of " + names[slices.Index(files, knee.File)]
 		}
 		subtitle += " The knee is " + at + "."
 	}
@@ -74,13 +75,4 @@ func Pareto(res *pareto.Result, o Options) *svg.Figure {
 		f.Notes = append(f.Notes, fmt.Sprintf("%s without both rates: %s", plural.Of(lacking, "level"), why))
 	}
 	return f
-}
-
-func indexOf(all []string, s string) int {
-	for i := range all {
-		if all[i] == s {
-			return i
-		}
-	}
-	return 0
 }

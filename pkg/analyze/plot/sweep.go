@@ -1,6 +1,7 @@
 package plot
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -144,15 +145,7 @@ func (l *loads) series(names []string, value func(*analyze.Experiment) (float64,
 			v, title := value(e)
 			points = append(points, svg.Point{X: l.at(e), Y: v, Title: title})
 		}
-		slices.SortStableFunc(points, func(a, b svg.Point) int {
-			switch {
-			case a.X < b.X:
-				return -1
-			case a.X > b.X:
-				return 1
-			}
-			return 0
-		})
+		slices.SortStableFunc(points, func(a, b svg.Point) int { return cmp.Compare(a.X, b.X) })
 		all = append(all, named(names, i, svg.LinePoints, points))
 	}
 	return all

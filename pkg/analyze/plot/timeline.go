@@ -189,9 +189,7 @@ func firstTokens(runs []*view.Run, names []string, end float64, note func(string
 		marks := make([]mark, 0, n)
 		for j := range r.Levels {
 			l := &r.Levels[j]
-			if l.LeftOut > 0 {
-				leftOut += l.LeftOut
-			}
+			leftOut += l.LeftOut
 			for k := range l.Requests {
 				if q := l.Requests[k]; q.Excluded == "" && q.TTFTNS != view.Absent && q.StartNS != view.Absent {
 					marks = append(marks, mark{float64(q.StartNS), float64(q.TTFTNS), q.ID})
@@ -205,11 +203,10 @@ func firstTokens(runs []*view.Run, names []string, end float64, note func(string
 	if leftOut > 0 {
 		note(fmt.Sprintf("TTFT: drawn without %s, but with the fastest and the slowest of each stretch of time.", plural.GroupedOf(leftOut, "request")))
 	}
-	p := svg.Panel{
+	return svg.Panel{
 		Title: "TTFT by start", Height: panelHeight, Series: series, NoData: whyUntimed(runs, why(runs, "ttft_ns", "no request has one")),
 		X: svg.Axis{Unit: svg.Nanoseconds, Tight: true, Include: []float64{0, end}}, Y: latencyAxis("", ys(series)),
 	}
-	return p
 }
 
 // boundaries marks where the levels of a single run begin.
