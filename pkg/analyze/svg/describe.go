@@ -56,6 +56,14 @@ func (p *panel) name() string {
 	return clean(p.Y.Label)
 }
 
+// nothing returns the text of a panel without data.
+func (p *panel) nothing() string {
+	if p.NoData == "" {
+		return "no data"
+	}
+	return "no data (" + clean(p.NoData) + ")"
+}
+
 // describe returns the sentences about a panel.
 func (p *panel) describe() string {
 	var b strings.Builder
@@ -66,10 +74,7 @@ func (p *panel) describe() string {
 		b.WriteString(clean(p.Aside) + "; ")
 	}
 	if !p.any {
-		b.WriteString("no data")
-		if p.NoData != "" {
-			b.WriteString(" (" + clean(p.NoData) + ")")
-		}
+		b.WriteString(p.nothing())
 		return b.String()
 	}
 	b.WriteString(p.x.describe("x") + "; " + p.y.describe("y"))

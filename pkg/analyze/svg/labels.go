@@ -71,10 +71,7 @@ func (p *panel) bands(w *writer) {
 		if !l.Band.ok() {
 			continue
 		}
-		ruler := p.y
-		if l.Vertical {
-			ruler = p.x
-		}
+		ruler := p.axisOf(&l)
 		a, b := ruler.edge(l.Band.Low), ruler.edge(l.Band.High)
 		if math.IsNaN(a + b) {
 			continue
@@ -97,10 +94,7 @@ func (p *panel) bands(w *writer) {
 // referenceLines draws the reference lines and their labels.
 func (p *panel) referenceLines(w *writer) {
 	for _, l := range p.lines {
-		ruler := p.y
-		if l.Vertical {
-			ruler = p.x
-		}
+		ruler := p.axisOf(&l)
 		at := ruler.at(l.At)
 		if !math.IsNaN(at) {
 			d := "M0 " + px(at) + "H" + px(p.wide)

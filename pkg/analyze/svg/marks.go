@@ -8,8 +8,7 @@ import (
 
 // drawPanels draws the panels, row by row.
 func (p *picture) drawPanels() {
-	columns := max(1, p.Columns)
-	each := (p.width - 2*margin - float64(columns-1)*betweenPanels) / float64(columns)
+	columns, each := p.columns()
 	for from := 0; from < len(p.panels); from += columns {
 		row := p.panels[from:min(from+columns, len(p.panels))]
 		top, high := 0.0, 0.0
@@ -44,11 +43,7 @@ func (p *panel) draw(w *writer) {
 	p.referenceLines(w)
 	p.pointLabels(w)
 	if !p.any {
-		why := "no data"
-		if p.NoData != "" {
-			why += " (" + clean(p.NoData) + ")"
-		}
-		lines := wrap(why, textSize, p.wide-20, 4)
+		lines := wrap(p.nothing(), textSize, p.wide-20, 4)
 		for i, s := range lines {
 			y := p.height/2 + (float64(i)-float64(len(lines)-1)/2)*textSize*lineHeight + 4
 			w.element("text", s, append(quiet.class(), "x", px(p.wide/2), "y", px(y), "text-anchor", "middle", "fill", "currentColor")...)

@@ -53,10 +53,15 @@ func (p *panel) bottom() float64 {
 	return tickRoom + labelRoom
 }
 
+// columns returns the number of columns of panels, and the width of each.
+func (p *picture) columns() (n int, each float64) {
+	n = max(1, p.Columns)
+	return n, (p.width - 2*margin - float64(n-1)*betweenPanels) / float64(n)
+}
+
 // layPanels makes the rulers of all panels. The axes of the panels of a column are aligned.
 func (p *picture) layPanels() {
-	columns := max(1, p.Columns)
-	each := (p.width - 2*margin - float64(columns-1)*betweenPanels) / float64(columns)
+	columns, each := p.columns()
 	lefts := make([]float64, columns)
 	for i := range p.Panels {
 		one := &panel{Panel: &p.Panels[i], height: defaultHeight}
