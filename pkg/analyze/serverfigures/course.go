@@ -77,6 +77,14 @@ func (c *Courses) Add(s *export.Scrape, value func(x *Course, atNS uint64, v flo
 	}
 }
 
+// Label names the course for people: the series, and "per second" after a counter.
+func (x *Course) Label() string {
+	if x.PerSecond {
+		return x.Series.String() + " per second"
+	}
+	return x.Series.String()
+}
+
 // Scaled returns a value of the series in Unit; without a Unit, it returns the value.
 func (x *Course) Scaled(v float64) float64 {
 	if x.scale == 0 {

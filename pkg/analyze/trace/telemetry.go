@@ -27,19 +27,10 @@ func writeTelemetry(ctx context.Context, w *writer, r export.Reader, pid int, or
 		}
 		if answer.Elapsed(origin, s.StartNS).OK && answer.Elapsed(origin, s.EndNS).OK { // else a time is damaged
 			courses.Add(s, func(x *serverfigures.Course, at uint64, v float64) {
-				w.counter(courseName(x), pids[s.Source], int64(at-origin), v)
+				w.counter(x.Label(), pids[s.Source], int64(at-origin), v)
 			})
 		}
 		return w.err
 	})
 	return courses.LeftOut, err
-}
-
-// courseName returns the name of the counter that shows a series.
-func courseName(x *serverfigures.Course) string {
-	name := x.Series.String()
-	if x.PerSecond {
-		name += " per second"
-	}
-	return name
 }

@@ -41,11 +41,7 @@ func (c *courses) add(s *export.Scrape, since func(uint64) (int64, bool)) {
 // series that are left out.
 func (c *courses) finish(originNS int64) (all []Series, leftOut int) {
 	for _, x := range c.order {
-		s := Series{Key: x.Series.String(), Source: x.Source, Quantity: x.Quantity, Unit: x.Unit}
-		s.Label = s.Key
-		if x.PerSecond {
-			s.Label += " per second"
-		}
+		s := Series{Key: x.Series.String(), Label: x.Label(), Source: x.Source, Quantity: x.Quantity, Unit: x.Unit}
 		c.points[x].fill(&s)
 		if len(s.AtNS) == 0 {
 			continue
