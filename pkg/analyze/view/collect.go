@@ -306,13 +306,12 @@ func (l *levelCollector) addGaps(c *collector, q *analyze.Observed, from, to int
 	}
 }
 
-// cached returns the cached input tokens of a request.
-func cached(q *analyze.Observed) int64 {
-	n := q.CachedTokens
-	if !n.OK || n.V < 0 {
+// known returns a measure; Absent if there is none, or one below 0.
+func known(v answer.Value) int64 {
+	if !v.OK || v.V < 0 {
 		return Absent
 	}
-	return n.V
+	return v.V
 }
 
 // addPrompt adds a point of TTFT against the prompt.
@@ -320,7 +319,7 @@ func (l *levelCollector) addPrompt(q *analyze.Observed, ttft answer.Value, late 
 	if !ttft.OK || !q.InputTokens.OK || q.InputTokens.V < 0 {
 		return
 	}
-	p := promptPoint{Prompt{q.InputTokens.V, cached(q), ttft.V}, key}
+	p := promptPoint{Prompt{q.InputTokens.V, known(q.CachedTokens), ttft.V}, key}
 	if p.CachedTokens > p.InputTokens {
 		p.CachedTokens = Absent // states nothing
 	}
@@ -338,12 +337,6 @@ func (c *collector) addRow(l *levelRows, q *analyze.Observed, index, begin uint6
 	if whole && timed {
 		stall = c.cfg.Stalls.Of(q.Gaps).LongestNS
 	}
-	known := func(v answer.Value) int64 {
-		if !v.OK || v.V < 0 {
-			return Absent
-		}
-		return v.V
-	}
 	candidate := candidate{key: key, beginNS: from, stallNS: stall, ttftNS: known(ttft), e2elNS: known(q.E2EL), failed: failed}
 	if !timed && !failed || !l.wants(&candidate) {
 		return
@@ -353,7 +346,7 @@ func (c *collector) addRow(l *levelRows, q *analyze.Observed, index, begin uint6
 	*r = row{
 		id: index, endNS: to,
 		queueNS: noTime, connectNS: noTime, startNS: noTime, firstNS: noTime, lastNS: noTime,
-		inputTokens: known(q.InputTokens), cachedTokens: cached(q), outputTokens: known(q.OutputTokens), outputLate: Absent,
+		inputTokens: known(q.InputTokens), cachedTokens: known(q.CachedTokens), outputTokens: known(q.OutputTokens), outputLate: Absent,
 		rank: q.Rank, slot: q.Slot, turn: q.Turn,
 		texts: c.rows.textsOf(&RequestTexts{q.Status.String(), q.Excluded, q.Class, q.Message, q.Model, q.Session}),
 		timed: timed, undecided: late && ttft.OK,

@@ -206,7 +206,7 @@ type Stall struct {
 //
 // The Run is never nil and covers the readable part; errors are as of [analyze.Run].
 func Collect(ctx context.Context, r export.Reader, cfg Config) (_ *Run, err error) {
-	if (cfg.Stalls.ThresholdNS == 0) && cfg.Stalls.Factor == 0 {
+	if cfg.Stalls.ThresholdNS == 0 && cfg.Stalls.Factor == 0 {
 		usual := analyze.DefaultQuality()
 		cfg.Stalls = quality.Stalls{ThresholdNS: usual.StallNS, Factor: usual.StallFactor}
 	}
