@@ -87,15 +87,12 @@ func OTelUnit(unit string) string {
 
 // Seconds returns the decimal number of seconds that is exactly v nanoseconds: the digits of v with the
 // decimal point nine places to the left. v must be finite.
-func Seconds(v float64) string { return shifted(strconv.FormatFloat(v, 'f', -1, 64)) }
+func Seconds(v float64) string { return SecondsOf(strconv.FormatFloat(v, 'f', -1, 64)) }
 
 // SecondsOf is Seconds of a decimal number without an exponent.
-func SecondsOf(decimal string) string { return shifted(decimal) }
-
-// shifted moves the decimal point of a number nine places to the left.
-func shifted(number string) string {
+func SecondsOf(decimal string) string {
 	const places = 9
-	digits, negative := strings.CutPrefix(number, "-")
+	digits, negative := strings.CutPrefix(decimal, "-")
 	whole, fraction, _ := strings.Cut(digits, ".")
 	if len(whole) <= places {
 		whole = strings.Repeat("0", places+1-len(whole)) + whole
