@@ -84,14 +84,11 @@ func Judge(accepted []Point, next Point, allow float64, ignore []string) *Judgem
 	refused := len(j.Set.Refused()) > 0
 	for i := range j.Set.Levels {
 		l := &j.Set.Levels[i]
-		has := func(p *Point) bool {
-			return slices.ContainsFunc(p.Runs, func(r *diff.Run) bool { return l.Of(r) != nil })
-		}
-		if !has(&next) {
+		if next.levels(l) == nil {
 			j.Missing = append(j.Missing, l.Name)
 			continue
 		}
-		if !slices.ContainsFunc(accepted, func(p Point) bool { return has(&p) }) {
+		if !slices.ContainsFunc(accepted, func(p Point) bool { return p.levels(l) != nil }) {
 			j.Added = append(j.Added, l.Name)
 			continue
 		}

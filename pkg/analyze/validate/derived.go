@@ -84,7 +84,7 @@ func differingColumn(want, have *export.Derived) string {
 		return "token_events"
 	case !slices.Equal(want.Events, have.Events):
 		return "event_tokens"
-	case (want.Streamed == nil) != (have.Streamed == nil) || want.Streamed != nil && *want.Streamed != *have.Streamed:
+	case !equal(want.Streamed, have.Streamed):
 		return "streamed"
 	case want.Failure != have.Failure:
 		return "stream_error"
