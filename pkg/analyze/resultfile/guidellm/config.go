@@ -58,7 +58,6 @@ func (w *writer) backend() pyjson.Object {
 
 // profile returns the load of the whole run; its kind is the first level's.
 func (w *writer) profile() pyjson.Object {
-	rest := pyjson.Object{{Name: "rampup_duration", Value: nil}, {Name: "warmup", Value: bounds()}, {Name: "cooldown", Value: bounds()}}
 	var values pyjson.Array
 	for i := range w.run.Experiments {
 		values = append(values, number(w.run.Experiments[i].Value))
@@ -72,7 +71,13 @@ func (w *writer) profile() pyjson.Object {
 			kind, name = "constant", "rate"
 		}
 	}
-	return append(append(pyjson.Object{{Name: "kind", Value: kind}}, rest...), pyjson.Member{Name: name, Value: values})
+	return pyjson.Object{
+		{Name: "kind", Value: kind},
+		{Name: "rampup_duration", Value: nil},
+		{Name: "warmup", Value: bounds()},
+		{Name: "cooldown", Value: bounds()},
+		{Name: name, Value: values},
+	}
 }
 
 // bounds returns the bounds of a run without a warmup or cooldown.

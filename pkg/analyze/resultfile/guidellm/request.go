@@ -41,7 +41,6 @@ type request struct {
 	stat
 	q                       *export.Request
 	group                   int
-	endNS                   uint64
 	firstIter, lastIter     float64
 	answer, reasoning, body string
 	hasText                 bool
@@ -57,11 +56,11 @@ func newRequest(q *export.Request, m *answer.Measured, texts *dialect.Texts) *re
 		prompt: nan, output: nan, first: nan, firstOutput: nan, last: nan, words: nan, characters: nan, iterations: nan, textTokensIn: nan, textTokensOut: nan,
 	}
 	end, _ := q.EndNS()
-	r.endNS = max(q.StartNS, end, q.EndedNS)
+	end = max(q.StartNS, end, q.EndedNS)
 	if q.Stated != nil && q.Stated.EndNS != nil {
-		r.endNS = max(r.endNS, *q.Stated.EndNS)
+		end = max(end, *q.Stated.EndNS)
 	}
-	r.end, r.done = seconds(r.endNS), r.group == successful
+	r.end, r.done = seconds(end), r.group == successful
 	r.tokenEvents(m)
 	if m.InputTokens.OK {
 		r.prompt, r.textTokensIn = float64(m.InputTokens.V), float64(m.InputTokens.V)

@@ -34,11 +34,7 @@ func (w *writer) measure(q *export.Request) (*measured, error) {
 	m.streamed = w.streamed()
 	if m.streamed {
 		m.output = int64(tok.Count(strings.Join(a.texts, "")))
-		for i, text := range a.texts {
-			for range tok.Count(text) {
-				m.tokenTimes = append(m.tokenTimes, a.times[i])
-			}
-		}
+		m.timeTokens(tok.Count)
 	} else {
 		m.output = int64(tok.Count(a.unstreamed()))
 	}
@@ -49,6 +45,15 @@ func (w *writer) measure(q *export.Request) (*measured, error) {
 	}
 	m.prompt = prompt
 	return m, nil
+}
+
+// timeTokens gives each token the time of its chunk. count counts the tokens of a text.
+func (m *measured) timeTokens(count func(text string) int) {
+	for i, text := range m.texts {
+		for range count(text) {
+			m.tokenTimes = append(m.tokenTimes, m.times[i])
+		}
+	}
 }
 
 // streamed reports whether the answer is a stream.
@@ -92,11 +97,7 @@ func (w *writer) stated(m *measured, q *export.Request) {
 	case m.output == int64(len(a.times)): // one token per chunk
 		m.tokenTimes = append(m.tokenTimes, a.times...)
 	case tok != nil && !lacksTexts:
-		for i, text := range a.texts {
-			for range tok.Count(text) {
-				m.tokenTimes = append(m.tokenTimes, a.times[i])
-			}
-		}
+		m.timeTokens(tok.Count)
 	default:
 		m.untimed = m.streamed
 		if m.untimed {
