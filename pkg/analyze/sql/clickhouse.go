@@ -6,9 +6,9 @@ import (
 )
 
 // clickHouse reads local files and globs with file(), and object stores with s3() and gcs().
-func clickHouse() *Engine {
-	return &Engine{
-		Name: "clickhouse", Title: "ClickHouse", Exact: true,
+func clickHouse() *engine {
+	return &engine{
+		name: "clickhouse", title: "ClickHouse",
 		notes: []string{
 			"quantileExactInclusive is exact and interpolates linearly; plain quantile is a sample.",
 			"A server reads local files below its user_files_path only; clickhouse-local and chDB read every path.",

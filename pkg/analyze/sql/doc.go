@@ -3,7 +3,7 @@
 //
 //	text, err := sql.Script("duckdb", sql.Query{Files: "shards/*.parquet", Metrics: []string{"ttft", "throughput"}})
 //
-// A script has views first, then a statement for each [Metric]. Counts and exact quantiles
+// A script has views first, then a statement for each metric. Counts and exact quantiles
 // are the counts and quantiles of the report; means and rates differ from its digits by the
 // rounding of the engine's sums, below 1e-12. An engine that can only approximate a quantile
 // says so in a comment. Metrics are data in metric.go, and each engine is one file.

@@ -1,9 +1,9 @@
 package sql
 
 // duckDB reads local files, globs, and s3:// and gs:// with its extension httpfs.
-func duckDB() *Engine {
-	return &Engine{
-		Name: "duckdb", Title: "DuckDB", Exact: true,
+func duckDB() *engine {
+	return &engine{
+		name: "duckdb", title: "DuckDB",
 		notes: []string{"For s3:// and gs:// run INSTALL httpfs; LOAD httpfs; and CREATE SECRET first."},
 		source: func(files string) (string, error) {
 			return "CREATE OR REPLACE VIEW requests AS\nSELECT * FROM read_parquet(" + text(files) + ")", nil

@@ -9,12 +9,10 @@ import (
 	"github.com/pa-tools/pa/pkg/analyze"
 )
 
-// An Engine is a dialect of SQL with its ways to read Parquet files.
-type Engine struct {
-	Name  string
-	Title string // for people
-	// Exact reports whether the quantiles are exact and interpolate linearly, as the report's.
-	Exact bool
+// An engine is a dialect of SQL with its ways to read Parquet files.
+type engine struct {
+	name  string
+	title string // for people
 	// notes are comments at the head of a script.
 	notes []string
 	// source returns the statements that define the view or table requests over files.
@@ -40,7 +38,7 @@ type Engine struct {
 }
 
 // windowed reports whether the levels are divided into windows.
-func (e *Engine) windowed() bool { return e.all != allView }
+func (e *engine) windowed() bool { return e.all != allView }
 
 // The views of all requests: allView without windows, and windowedView, which has the window of each request.
 const (
@@ -52,7 +50,7 @@ const (
 type Query struct {
 	// Files is a path, a glob or the URL of an object store.
 	Files string
-	// Metrics are names of [Metrics], [QualityNames] and [PhaseNames]; none for all Metrics.
+	// Metrics are names of [Names], [QualityNames] and [PhaseNames]; none for all [Names].
 	Metrics []string
 	// Quality holds the parameters of the queries about quality.
 	Quality analyze.QualityConfig
@@ -60,25 +58,25 @@ type Query struct {
 	Windows []analyze.LevelWindows
 }
 
-// Engines lists the engines by name.
-func Engines() []*Engine { return []*Engine{duckDB(), spark(), clickHouse(), trino()} }
+// engines returns all engines.
+func engines() []*engine { return []*engine{duckDB(), spark(), clickHouse(), trino()} }
 
 // EngineNames returns the names of all engines.
 func EngineNames() []string {
 	var all []string
-	for _, e := range Engines() {
-		all = append(all, e.Name)
+	for _, e := range engines() {
+		all = append(all, e.name)
 	}
 	return all
 }
 
 // Script returns the views over the files of q and the statements of its metrics for an engine. The error
 // names the unknown engine or metric, and lists the known ones.
-func Script(engine string, q Query) (string, error) {
-	all := Engines()
-	at := slices.IndexFunc(all, func(e *Engine) bool { return e.Name == engine })
+func Script(name string, q Query) (string, error) {
+	all := engines()
+	at := slices.IndexFunc(all, func(e *engine) bool { return e.name == name })
 	if at < 0 {
-		return "", fmt.Errorf("unknown engine %q: give one of %s", engine, strings.Join(EngineNames(), ", "))
+		return "", fmt.Errorf("unknown engine %q: give one of %s", name, strings.Join(EngineNames(), ", "))
 	}
 	e := all[at]
 	chosen, err := q.metrics()
@@ -95,7 +93,7 @@ func Script(engine string, q Query) (string, error) {
 	var b strings.Builder
 	comment := func(text string) { fmt.Fprintf(&b, "-- %s\n", text) }
 	view := func(doc, name, query string) { fmt.Fprintf(&b, "\n-- %s\n%s;\n", doc, e.view(name, query)) }
-	comment("Figures of pa-analyze report in " + e.Title + ", by the columns of schemas/columns.md (pa-columns/2).")
+	comment("Figures of pa-analyze report in " + e.title + ", by the columns of schemas/columns.md (pa-columns/2).")
 	comment("Shards keep the times of their own clocks: rates over several machines need pa-analyze merge first.")
 	for _, n := range e.notes {
 		comment(n)
@@ -109,7 +107,7 @@ func Script(engine string, q Query) (string, error) {
 			"SELECT * FROM (\n  SELECT *, "+placeInstant+" AS placed_ns FROM "+allView+"\n) AS placed JOIN windows ON experiment = level AND placed_ns >= from_ns AND placed_ns < to_ns")
 	}
 	view("The requests that count.", "measured", "SELECT * FROM "+e.all+" WHERE reason = ''")
-	if slices.ContainsFunc(chosen, func(m Metric) bool { return m.Name == "itl" }) {
+	if slices.ContainsFunc(chosen, func(m metric) bool { return m.name == "itl" }) {
 		view("The times between tokens, a row for each.", "gaps", "SELECT "+e.group+", "+e.gaps)
 	}
 	if slices.ContainsFunc(chosen, readsTokens) {
@@ -119,12 +117,12 @@ func Script(engine string, q Query) (string, error) {
 		view("The streamed requests whose token times are known.", "streams", streamsView(e, q.Quality))
 	}
 	for _, m := range chosen {
-		if why := withoutWindows(m.Name); e.windowed() && why != "" {
-			fmt.Fprintf(&b, "\n-- %s: n/a in windows: %s.\n", m.Name, why)
+		if why := withoutWindows(m.name); e.windowed() && why != "" {
+			fmt.Fprintf(&b, "\n-- %s: n/a in windows: %s.\n", m.name, why)
 			continue
 		}
 		statement := m.statement(e)
-		fmt.Fprintf(&b, "\n-- %s: %s.\n", m.Name, m.Doc)
+		fmt.Fprintf(&b, "\n-- %s: %s.\n", m.name, m.doc)
 		for _, c := range m.columns {
 			if strings.Contains(statement, " AS "+c.name) { // windows have no rates
 				comment("  " + c.name + ": " + c.figure.Definition())
@@ -136,8 +134,8 @@ func Script(engine string, q Query) (string, error) {
 }
 
 // metrics returns the metrics of q.
-func (q *Query) metrics() ([]Metric, error) {
-	chosen := Metrics()
+func (q *Query) metrics() ([]metric, error) {
+	chosen := metrics()
 	if len(q.Metrics) == 0 {
 		return chosen, nil
 	}

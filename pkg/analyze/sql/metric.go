@@ -10,16 +10,16 @@ import (
 	"github.com/pa-tools/pa/pkg/answer"
 )
 
-// A Metric is a query that a script can hold.
-type Metric struct {
-	// Name is the name on the command line: of a metric of the report "ttft", "itl", …
-	Name string
-	// Doc says in a line what the query returns. For a metric of the report it is the definition.
-	Doc string
+// A metric is a query that a script can hold.
+type metric struct {
+	// name is the name on the command line: of a metric of the report "ttft", "itl", …
+	name string
+	// doc says in a line what the query returns. For a metric of the report it is the definition.
+	doc string
 	// columns are the columns that are figures of the report.
 	columns []column
 	// statement returns the query without its semicolon.
-	statement func(e *Engine) string
+	statement func(e *engine) string
 }
 
 // A column is a column of a result that is a figure of the report.
@@ -38,9 +38,9 @@ func columnsOf(group names.Group, keys ...string) []column {
 	return all
 }
 
-// Metrics lists the queries, in the order of a report.
-func Metrics() []Metric {
-	all := []Metric{{Name: "requests", Doc: "requests by whether they count", statement: requests}}
+// metrics lists the queries, in the order of a report.
+func metrics() []metric {
+	all := []metric{{name: "requests", doc: "requests by whether they count", statement: requests}}
 	for _, m := range [...]struct {
 		answer.Metric
 		view string
@@ -56,23 +56,23 @@ func Metrics() []Metric {
 		{answer.ReasoningTokens, "measured"},
 		{answer.CachedTokens, "measured"},
 	} {
-		all = append(all, distributed(names.Usual, m.Metric, func(e *Engine) string { return distribution(e, m.view, m.Key()) }))
+		all = append(all, distributed(names.Usual, m.Metric, func(e *engine) string { return distribution(e, m.view, m.Key()) }))
 	}
 	return append(all,
-		Metric{"throughput", "rates of the requests that count", columnsOf(names.Rates, names.KeyRequestRate, names.KeyOutputRate, names.KeyTotalRate), throughput},
-		Metric{"user_rate", "output tokens per second of a user", []column{
+		metric{"throughput", "rates of the requests that count", columnsOf(names.Rates, names.KeyRequestRate, names.KeyOutputRate, names.KeyTotalRate), throughput},
+		metric{"user_rate", "output tokens per second of a user", []column{
 			{"decode_per_s", names.Find(names.Economics, "output_tokens_per_s_per_user_decode", true)},
 			{"request_per_s", names.Find(names.Economics, "output_tokens_per_s_per_user_e2e", true)},
 		}, userRate},
-		Metric{"prefix", "prefix cache", columnsOf(names.Prefix, analyze.KeyHitRate, analyze.KeyHitRateZero), prefix},
-		Metric{Name: "failures", Doc: "failed requests by the kind of failure", statement: failures},
+		metric{"prefix", "prefix cache", columnsOf(names.Prefix, analyze.KeyHitRate, analyze.KeyHitRateZero), prefix},
+		metric{name: "failures", doc: "failed requests by the kind of failure", statement: failures},
 	)
 }
 
 // distributed returns the query of the distribution of a metric of a group of the report.
-func distributed(group names.Group, m answer.Metric, statement func(e *Engine) string) Metric {
+func distributed(group names.Group, m answer.Metric, statement func(e *engine) string) metric {
 	e := names.Find(group, m.Key(), false)
-	return Metric{Name: m.String(), Doc: e.Definition(), statement: statement}
+	return metric{name: m.String(), doc: e.Definition(), statement: statement}
 }
 
 // withoutQuery returns why a figure of the report has no query, and which command computes it; "" for any
@@ -90,25 +90,25 @@ func withoutQuery(name string) string {
 }
 
 // Names returns the names of all metrics.
-func Names() []string { return namesOf(Metrics()) }
+func Names() []string { return namesOf(metrics()) }
 
 // PhaseNames lists the queries of the times that the answers of llama.cpp state. A script holds them only by
 // name, because files of older releases lack their columns.
 func PhaseNames() []string { return namesOf(phaseMetrics()) }
 
-func phaseMetrics() []Metric {
-	var all []Metric
+func phaseMetrics() []metric {
+	var all []metric
 	for _, m := range [...]answer.Metric{answer.ServerPrefill, answer.ServerDecode} {
-		all = append(all, distributed(names.Phases, m, func(e *Engine) string { return distribution(e, "measured", m.Key()) }))
+		all = append(all, distributed(names.Phases, m, func(e *engine) string { return distribution(e, "measured", m.Key()) }))
 	}
 	return all
 }
 
 // namesOf returns the names of metrics.
-func namesOf(metrics []Metric) []string {
+func namesOf(metrics []metric) []string {
 	var all []string
 	for _, m := range metrics {
-		all = append(all, m.Name)
+		all = append(all, m.name)
 	}
 	return all
 }
@@ -117,7 +117,7 @@ func namesOf(metrics []Metric) []string {
 const levelColumns = "experiment, mode, value"
 
 // requests counts the requests of each level or window.
-func requests(e *Engine) string {
+func requests(e *engine) string {
 	count := func(condition, name string) string {
 		return fmt.Sprintf("  sum(CASE WHEN %s THEN 1 ELSE 0 END) AS %s", condition, name)
 	}
@@ -130,7 +130,7 @@ func requests(e *Engine) string {
 
 // allRequests returns the rows that the query requests counts. With windows, it adds a row without a reason for each
 // window, so that a window without requests has a row in the result.
-func allRequests(e *Engine) string {
+func allRequests(e *engine) string {
 	if !e.windowed() {
 		return e.all
 	}
@@ -143,7 +143,7 @@ func allRequests(e *Engine) string {
 }
 
 // distribution describes the values of a column by the statistics of the report.
-func distribution(e *Engine, view, column string) string {
+func distribution(e *engine, view, column string) string {
 	lines := []string{
 		fmt.Sprintf("count(%s) AS n", column),
 		fmt.Sprintf("avg(%s) AS mean", e.float(column)),
@@ -151,19 +151,19 @@ func distribution(e *Engine, view, column string) string {
 		fmt.Sprintf("min(%s) AS min", column),
 	}
 	for _, level := range analyze.Levels {
-		lines = append(lines, e.quantile(column, level/100)+" AS "+PercentileName(level))
+		lines = append(lines, e.quantile(column, level/100)+" AS "+percentileColumn(level))
 	}
 	lines = append(lines, fmt.Sprintf("max(%s) AS max", column))
 	return "SELECT " + e.group + ",\n  " + strings.Join(lines, ",\n  ") + e.byGroup(view)
 }
 
-// PercentileName returns the column of a percentile: "p50", "p99_9".
-func PercentileName(level float64) string {
+// percentileColumn returns the column of a percentile: "p50", "p99_9".
+func percentileColumn(level float64) string {
 	return "p" + strings.ReplaceAll(strconv.FormatFloat(level, 'f', -1, 64), ".", "_")
 }
 
 // throughput computes rates over the time from the first start to the last response.
-func throughput(e *Engine) string {
+func throughput(e *engine) string {
 	rate := func(sum, name string) string {
 		return fmt.Sprintf("  %s / seconds AS %s", e.float(sum), name)
 	}
@@ -182,7 +182,7 @@ func throughput(e *Engine) string {
 }
 
 // userRate computes the rates of users.
-func userRate(e *Engine) string {
+func userRate(e *engine) string {
 	return "SELECT " + e.group + ",\n" +
 		"  1e9 / avg(" + e.float("tpot_ns") + ") AS decode_per_s,\n" +
 		"  avg(CASE WHEN e2el_ns > 0 THEN " + e.float("output_tokens") + " / (" + e.float("e2el_ns") + " / 1e9) END) AS request_per_s" +
@@ -191,7 +191,7 @@ func userRate(e *Engine) string {
 
 // prefix computes the hit rates of the prefix cache: of the requests whose answers state cached tokens and
 // input tokens, and, where it differs, of all requests whose answers state input tokens.
-func prefix(e *Engine) string {
+func prefix(e *engine) string {
 	const stated = "cached_tokens BETWEEN 0 AND input_tokens AND input_tokens > 0"
 	cached, input := "sum(CASE WHEN "+stated+" THEN cached_tokens END)", "sum(CASE WHEN "+stated+" THEN input_tokens END)"
 	const all = "sum(CASE WHEN input_tokens > 0 AND NOT coalesce(input_counted, false) THEN input_tokens END)"
@@ -203,7 +203,7 @@ func prefix(e *Engine) string {
 }
 
 // failures counts failed requests by class.
-func failures(e *Engine) string {
+func failures(e *engine) string {
 	return "SELECT " + e.group + ", error_class, count(*) AS n\n" +
 		"FROM " + e.all + "\n" +
 		"WHERE reason = 'failed'\n" +
@@ -212,6 +212,6 @@ func failures(e *Engine) string {
 }
 
 // byGroup returns the end of a query that has a row for each level or window.
-func (e *Engine) byGroup(view string) string {
+func (e *engine) byGroup(view string) string {
 	return "\nFROM " + view + "\nGROUP BY " + e.group + "\nORDER BY " + e.order
 }

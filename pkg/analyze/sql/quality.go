@@ -15,50 +15,50 @@ import (
 func QualityNames() []string { return namesOf(qualityMetrics(analyze.DefaultQuality())) }
 
 // qualityMetrics lists the queries about quality with these parameters.
-func qualityMetrics(cfg analyze.QualityConfig) []Metric {
-	perToken := func(e *Engine) string {
+func qualityMetrics(cfg analyze.QualityConfig) []metric {
+	perToken := func(e *engine) string {
 		return "CASE WHEN output_tokens > 0 THEN " + e.float("e2el_ns") + " / output_tokens END"
 	}
-	return []Metric{
-		{"fluidity", "deadlines of tokens", columnsOf(names.Quality, "fluidity_index", "tokens_in_time", "smooth_goodput"), func(e *Engine) string { return fluidity(e, cfg.PaceNS) }},
-		distributed(names.Quality, answer.TokensInTime, func(e *Engine) string { return distribution(e, "streams", e.float("met")+" / tokens") }),
-		distributed(names.Quality, answer.ReaderIdle, func(e *Engine) string { return distribution(e, "streams", "idle_ns") }),
+	return []metric{
+		{"fluidity", "deadlines of tokens", columnsOf(names.Quality, "fluidity_index", "tokens_in_time", "smooth_goodput"), func(e *engine) string { return fluidity(e, cfg.PaceNS) }},
+		distributed(names.Quality, answer.TokensInTime, func(e *engine) string { return distribution(e, "streams", e.float("met")+" / tokens") }),
+		distributed(names.Quality, answer.ReaderIdle, func(e *engine) string { return distribution(e, "streams", "idle_ns") }),
 		{answer.Stalls.String(), "stalls", columnsOf(names.Quality, "stalls", "stalled_requests", "stall_share"), stalls},
-		distributed(names.Quality, answer.LongestStall, func(e *Engine) string { return distribution(e, "streams", "longest_stall_ns") }),
-		distributed(names.Quality, answer.StallShare, func(e *Engine) string {
+		distributed(names.Quality, answer.LongestStall, func(e *engine) string { return distribution(e, "streams", "longest_stall_ns") }),
+		distributed(names.Quality, answer.StallShare, func(e *engine) string {
 			return distribution(e, "streams", "CASE WHEN decode_ns > 0 THEN "+e.float("stalled_ns")+" / decode_ns END")
 		}),
-		distributed(names.Quality, answer.TokensPerEvent, func(e *Engine) string {
+		distributed(names.Quality, answer.TokensPerEvent, func(e *engine) string {
 			return distribution(e, "measured", "CASE WHEN streamed AND output_tokens > 0 AND token_source <> 'responses' THEN "+e.float("output_tokens")+" / "+listsOf(e).sum("token_events")+" END")
 		}),
-		distributed(names.Quality, answer.NormalizedLatency, func(e *Engine) string { return distribution(e, "measured", perToken(e)) }),
-		ofRequests(distributed(names.Quality, answer.Fluidity, func(e *Engine) string {
+		distributed(names.Quality, answer.NormalizedLatency, func(e *engine) string { return distribution(e, "measured", perToken(e)) }),
+		ofRequests(distributed(names.Quality, answer.Fluidity, func(e *engine) string {
 			return distribution(e, "streams", "1 - "+e.float("misses")+" / deadlines")
 		})),
-		ofRequests(distributed(names.Quality, answer.Stalls, func(e *Engine) string { return distribution(e, "streams", "n_stalls") })),
-		{"interactivity", "tokens per second of a user", columnsOf(names.Quality, "interactivity_p90", "interactivity_p75"), func(e *Engine) string {
+		ofRequests(distributed(names.Quality, answer.Stalls, func(e *engine) string { return distribution(e, "streams", "n_stalls") })),
+		{"interactivity", "tokens per second of a user", columnsOf(names.Quality, "interactivity_p90", "interactivity_p75"), func(e *engine) string {
 			return "SELECT " + e.group + ",\n  1e9 / " + e.quantile(perToken(e), 0.9) + " AS interactivity_p90,\n  1e9 / " + e.quantile(perToken(e), 0.75) + " AS interactivity_p75" + e.byGroup("measured")
 		}},
 	}
 }
 
 // readsStreams reports whether the query of a metric reads the view of streamsView.
-func readsStreams(m Metric) bool {
-	switch m.Name {
+func readsStreams(m metric) bool {
+	switch m.name {
 	case answer.TokensPerEvent.String(), answer.NormalizedLatency.String(), "interactivity":
 		return false
 	}
-	return slices.Contains(QualityNames(), m.Name)
+	return slices.Contains(QualityNames(), m.name)
 }
 
 // ofRequests renames a query of the values of requests, because a query of whole levels has the name of its metric.
-func ofRequests(m Metric) Metric {
-	m.Name = "request_" + m.Name
+func ofRequests(m metric) metric {
+	m.name = "request_" + m.name
 	return m
 }
 
 // fluidity pools the deadlines of each level or window. Windows have no smooth goodput, because it is a rate.
-func fluidity(e *Engine, paceNS int64) string {
+func fluidity(e *engine, paceNS int64) string {
 	goodput, times := "", ""
 	if !e.windowed() {
 		goodput = fmt.Sprintf(",\n  (tokens - %s / %d) / seconds AS smooth_goodput", e.float("idle"), paceNS)
@@ -81,7 +81,7 @@ func fluidity(e *Engine, paceNS int64) string {
 }
 
 // stalls pools the stalls of each level or window.
-func stalls(e *Engine) string {
+func stalls(e *engine) string {
 	return "SELECT " + e.group + ", count(*) AS n,\n" +
 		"  sum(n_stalls) AS stalls,\n" +
 		"  sum(CASE WHEN n_stalls > 0 THEN 1 ELSE 0 END) AS stalled_requests,\n" +
@@ -129,7 +129,7 @@ type lists struct {
 
 // streamsView returns the query of the view streams: a row for each request whose token times are
 // known, with its deadlines and stalls.
-func streamsView(e *Engine, cfg analyze.QualityConfig) string {
+func streamsView(e *engine, cfg analyze.QualityConfig) string {
 	l := listsOf(e)
 	initial := [numState]int64{slack: cfg.FirstTokenNS - cfg.TokenNS}
 	next := func(s [numState]string, gap string) [numState]string {
@@ -207,8 +207,8 @@ func numbers(state [numState]int64) (all [numState]string) {
 }
 
 // listsOf returns the functions of an engine.
-func listsOf(e *Engine) lists {
-	switch e.Name {
+func listsOf(e *engine) lists {
+	switch e.name {
 	case "duckdb":
 		return duckDBLists()
 	case "spark":
@@ -335,6 +335,6 @@ func trinoLists() lists {
 }
 
 // among returns the queries whose name is chosen.
-func among(metrics []Metric, chosen []string) []Metric {
-	return slices.DeleteFunc(metrics, func(m Metric) bool { return !slices.Contains(chosen, m.Name) })
+func among(metrics []metric, chosen []string) []metric {
+	return slices.DeleteFunc(metrics, func(m metric) bool { return !slices.Contains(chosen, m.name) })
 }

@@ -3,9 +3,9 @@ package sql
 import "strings"
 
 // spark reads local files, globs, and every file system that its Hadoop knows.
-func spark() *Engine {
-	return &Engine{
-		Name: "spark", Title: "Spark", Exact: true,
+func spark() *engine {
+	return &engine{
+		name: "spark", title: "Spark",
 		notes: []string{"percentile is exact and keeps the values in memory; percentile_approx would not be exact."},
 		source: func(files string) (string, error) {
 			// Hadoop knows Amazon's store as s3a.

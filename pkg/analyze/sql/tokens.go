@@ -8,15 +8,15 @@ import (
 const tokenView = "tokens"
 
 // readsTokens reports whether the query of a metric reads the view of tokensView.
-func readsTokens(m Metric) bool {
-	return m.Name == answer.TTST.String() || m.Name == answer.TTFAT.String()
+func readsTokens(m metric) bool {
+	return m.name == answer.TTST.String() || m.name == answer.TTFAT.String()
 }
 
 // tokensView returns the query of the view tokens: a row for each streamed request, with the times to its
 // second token and to its first answer token after reasoning, which no column holds. The column events, where
 // it is not null, has the token events; elsewhere token_choice and token_reasoning have them by response.
 // A time of arrival below 0 is beyond 63 bits: the report has no times from it.
-func tokensView(e *Engine) string {
+func tokensView(e *engine) string {
 	l := listsOf(e)
 	// first returns the first position of a list that satisfies a condition on g; 0 if there is none.
 	first := func(list, condition string) string {

@@ -38,9 +38,9 @@ const trinoColumns = `  experiment integer,
 
 // trino reads the folder of the files as an external table of its Hive connector. It has no
 // exact quantile.
-func trino() *Engine {
-	return &Engine{
-		Name: "trino", Title: "Trino",
+func trino() *engine {
+	return &engine{
+		name: "trino", title: "Trino",
 		notes: []string{
 			"approx_percentile is an approximation: percentiles differ from the report's, and do not interpolate.",
 			"All other figures are exact. The table is a folder of Parquet files in the Hive connector's catalog hive;",
