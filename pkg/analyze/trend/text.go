@@ -9,6 +9,7 @@ import (
 
 	"github.com/pa-tools/pa/internal/plural"
 	"github.com/pa-tools/pa/internal/sanitize"
+	"github.com/pa-tools/pa/pkg/analyze/diff"
 	"github.com/pa-tools/pa/pkg/analyze/report"
 	"github.com/pa-tools/pa/pkg/analyze/tabular"
 )
@@ -104,7 +105,7 @@ func (res *Result) notes() []string {
 	for i := range res.Levels {
 		for j := range res.Levels[i].Rows {
 			r := &res.Levels[i].Rows[j]
-			if r.NA != "" && r.Metric.Primary && r.Metric.Key != failedShare && !seen[r.NA] {
+			if r.NA != "" && r.Metric.Primary && r.Metric.Key != diff.FailedShare && !seen[r.NA] {
 				seen[r.NA] = true
 				notes = append(notes, "steps not searched: "+r.NA)
 			}
@@ -177,7 +178,7 @@ func (j *Judgement) table(l *JudgedLevel) tabular.Table {
 			interval = tabular.Change(r.Interval.Low) + " " + tabular.Change(r.Interval.High)
 		}
 		change := tabular.Change(r.Change)
-		if r.Metric.Key == failedShare {
+		if r.Metric.Key == diff.FailedShare {
 			change = ""
 		}
 		rows = append(rows, []string{r.Metric.Name, u.Amount(r.Metric, r.Mean), u.Amount(r.Metric, r.New), change, interval, tabular.PValue(r.Adjusted), r.Verdict.String()})

@@ -61,9 +61,6 @@ type Judged struct {
 	interval func(level float64) inference.Interval // nil without a p-value
 }
 
-// failedShare is the key of the share of failed requests.
-const failedShare = "failed_share"
-
 // allowedFailures is how far the share of failed requests may exceed the largest accepted
 // share.
 const allowedFailures = 0.01
@@ -135,7 +132,7 @@ func (j *Judgement) row(l *runset.Level, m *diff.Metric, refused bool) (row Judg
 	if row.NA != "" {
 		return row, true
 	}
-	if m.Key == failedShare {
+	if m.Key == diff.FailedShare {
 		row.failures()
 		return row, true
 	}
@@ -295,7 +292,7 @@ func (j *Judgement) fails(r *Judged) bool {
 
 // change formats the change with its interval: "+9.3 % (+4.1 to +14)".
 func (r *Judged) change() string {
-	if r.Metric.Key == failedShare {
+	if r.Metric.Key == diff.FailedShare {
 		return fmt.Sprintf("%s instead of at most %s", tabular.ShareInSentence(r.New), tabular.ShareInSentence(slices.Max(r.Accepted)))
 	}
 	s := tabular.Signed(r.Change) + " %"
