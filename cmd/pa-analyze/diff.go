@@ -11,7 +11,6 @@ import (
 	"github.com/pa-tools/pa/cmd/pa-analyze/internal/settings"
 	"github.com/pa-tools/pa/internal/cmdline"
 	"github.com/pa-tools/pa/internal/outfile"
-	"github.com/pa-tools/pa/internal/sanitize"
 	"github.com/pa-tools/pa/pkg/analyze"
 	"github.com/pa-tools/pa/pkg/analyze/diff"
 	diffgate "github.com/pa-tools/pa/pkg/analyze/diff/gate"
@@ -95,10 +94,8 @@ func diffAction(c *cli.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	for _, name := range c.StringSlice("ignore") {
-		if known := append(diff.Refusals(), diff.All); !slices.Contains(known, name) {
-			return cmdline.Usagef("--ignore %q: give one of %s", name, strings.Join(known, ", "))
-		}
+	if err := checkIgnore(c); err != nil {
+		return err
 	}
 	if err := settings.CheckOutput(c); err != nil {
 		return err
@@ -130,9 +127,7 @@ func diffAction(c *cli.Context) (err error) {
 		p.Diff = res
 		err = errors.Join(err, settings.WriteTo(c, path, page.HTML(p)))
 	}
-	for _, w := range res.Warnings {
-		settings.Warnf(c, "%s", sanitize.Text(w))
-	}
+	printWarnings(c, res.Warnings)
 	unread := err != nil // then no gate can be trusted, and that comes first
 	if err = errors.Join(err, res.Incomparable()); err == nil {
 		err = res.Unmeasured()

@@ -90,9 +90,7 @@ func paretoAction(c *cli.Context) (err error) {
 			"text":     func(r *pareto.Result) report.Renderer { return pareto.Text(r, settings.ConsoleWidth(c)) },
 			"markdown": pareto.Markdown, "csv": pareto.CSV, "json": pareto.JSON,
 		}[format](res))}, errs...)
-		for _, w := range report.Warnings(inputs, false) {
-			settings.Warnf(c, "%s", w)
-		}
+		printWarnings(c, report.Warnings(inputs, false))
 	}
 	return errors.Join(errs...)
 }

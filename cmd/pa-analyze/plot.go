@@ -189,9 +189,7 @@ func plotAction(c *cli.Context) (err error) {
 	}
 	if len(runs) > 0 {
 		errs = append([]error{settings.Write(c, draw(runs, o).Write)}, errs...)
-		for _, w := range report.Warnings(reportsOf(runs), false) {
-			settings.Warnf(c, "%s", w)
-		}
+		printWarnings(c, report.Warnings(reportsOf(runs), false))
 	}
 	return errors.Join(errs...)
 }
@@ -248,6 +246,6 @@ func plotTrend(c *cli.Context, cfg analyze.Config, o plot.Options) error {
 	}
 	res := trend.Analyze(trend.Points(groups), trend.Options{Ignore: c.StringSlice("ignore")})
 	err = settings.Write(c, plot.Trend(res, o).Write)
-	warnings(c, res.Set.Warnings)
+	printWarnings(c, res.Set.Warnings)
 	return errors.Join(err, res.Incomparable())
 }

@@ -103,9 +103,7 @@ func reportAction(c *cli.Context) (err error) {
 	if len(inputs) > 0 {
 		errs = append([]error{settings.Write(c, renderer(c, format, otel, inputs, len(runs) > 1))}, errs...)
 		if format != "json" && format != "markdown" { // which hold them
-			for _, w := range report.Warnings(inputs, c.Bool("all-warnings")) {
-				settings.Warnf(c, "%s", w)
-			}
+			printWarnings(c, report.Warnings(inputs, c.Bool("all-warnings")))
 		}
 	}
 	return gateObjectives(c, inputs, errors.Join(errs...))

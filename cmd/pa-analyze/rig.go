@@ -90,9 +90,7 @@ func rigAction(c *cli.Context) (err error) {
 		"text":     func(r *rig.Result) report.Renderer { return rig.Text(r, settings.ConsoleWidth(c)) },
 		"markdown": rig.Markdown, "csv": rig.CSV, "json": rig.JSON,
 	}[format](res))
-	for _, w := range res.Set.Warnings {
-		settings.Warnf(c, "%s", w)
-	}
+	printWarnings(c, res.Set.Warnings)
 	return errors.Join(readErr, err, cmp.Or(res.Set.Incomparable(), res.Unmeasured()))
 }
 

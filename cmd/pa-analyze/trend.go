@@ -90,7 +90,7 @@ func trendAction(c *cli.Context) error {
 		"text":     func(r *trend.Result) report.Renderer { return trend.Text(r, settings.ConsoleWidth(c)) },
 		"markdown": trend.Markdown, "csv": trend.CSV, "json": trend.JSON,
 	}[format](res))
-	warnings(c, res.Set.Warnings)
+	printWarnings(c, res.Set.Warnings)
 	return errors.Join(err, res.Incomparable())
 }
 
@@ -246,8 +246,8 @@ func readGroups(c *cli.Context, args []labeled, cfg analyze.Config) (groups []tr
 	return groups, nil
 }
 
-// warnings prints warnings about several runs.
-func warnings(c *cli.Context, texts []string) {
+// printWarnings prints warnings about one or several runs.
+func printWarnings(c *cli.Context, texts []string) {
 	for _, w := range texts {
 		settings.Warnf(c, "%s", w)
 	}
