@@ -12,7 +12,6 @@ import (
 	"github.com/pa-tools/pa/cmd/pa-analyze/internal/settings"
 	"github.com/pa-tools/pa/internal/cmdline"
 	"github.com/pa-tools/pa/internal/outfile"
-	"github.com/pa-tools/pa/internal/sanitize"
 	"github.com/pa-tools/pa/pkg/analyze"
 	"github.com/pa-tools/pa/pkg/analyze/dialect"
 	"github.com/pa-tools/pa/pkg/export"
@@ -110,7 +109,7 @@ func convertAs(c *cli.Context, ahead settings.OpenFiles, in, out string) error {
 			return errors.Join(usageError(in, err), settings.Named(in, r.Err()))
 		}
 		for _, w := range written.Warnings {
-			settings.Warnf(c, "%s: %s", in, sanitize.Text(w.Error()))
+			settings.Warnf(c, "%s: %v", in, w)
 		}
 		var problems []error
 		if out != "-" {

@@ -198,7 +198,7 @@ func pickLevel(c *cli.Context, path string, run *export.Run) (index int, warning
 		return 0, "", fmt.Errorf("%s: holds no experiment: nothing was measured", path)
 	case len(wishes) == 0:
 		if len(all) > 1 {
-			warning = fmt.Sprintf("%s has the load levels %s; this is the first (choose with --experiment)", path, sanitize.Text(strings.Join(all, ", ")))
+			warning = fmt.Sprintf("%s has the load levels %s; this is the first (choose with --experiment)", path, strings.Join(all, ", "))
 		}
 		return 0, warning, nil
 	}

@@ -106,7 +106,7 @@ func (d *dialectReport) write(r export.Reader) error {
 		advice = "check the tokenizer file"
 	}
 	if (uncounted || errors.Is(err, dialect.ErrNoTokenizer)) && d.format == "table" && d.run.CanReopen() {
-		settings.Warnf(d.c, "%s: %s; this report is by our own definitions; %s", d.path, sanitize.Text(err.Error()), advice)
+		settings.Warnf(d.c, "%s: %v; this report is by our own definitions; %s", d.path, err, advice)
 		return strictInstead(d.c, d.run, d.several, d.out)
 	}
 	settings.Warnings(d.c, r)
@@ -114,7 +114,7 @@ func (d *dialectReport) write(r export.Reader) error {
 		return err
 	}
 	for _, w := range rep.Warnings() {
-		settings.Warnf(d.c, "%s: %s", d.path, sanitize.Text(w.Error()))
+		settings.Warnf(d.c, "%s: %v", d.path, w)
 	}
 	if d.several {
 		fmt.Fprintf(d.out, "%s\n", sanitize.Text(d.path))
@@ -140,7 +140,7 @@ func strictInstead(c *cli.Context, run settings.Input, several bool, out io.Writ
 		in := report.Input{Name: path, Report: rep}
 		for _, w := range report.Warnings([]report.Input{in}, c.Bool("all-warnings")) {
 			if several {
-				w = sanitize.Text(path) + ": " + w
+				w = path + ": " + w
 			}
 			settings.Warnf(c, "%s", w)
 		}

@@ -102,13 +102,13 @@ func validateFile(c *cli.Context, path string, cfg validate.Config, r export.Rea
 	}
 	line("%s: %s: %s, %s, %s%s", sanitize.Text(path), verdict, plural.Of(v.Experiments, "experiment"), plural.Of(v.Requests, "request"), plural.Of(v.Responses, "response"), ownFigures(r))
 	if v.NotCompared != "" {
-		settings.Warnf(c, "%s: the derived columns were not compared: %s", sanitize.Text(path), sanitize.Text(v.NotCompared))
+		settings.Warnf(c, "%s: the derived columns were not compared: %s", path, v.NotCompared)
 	}
 	if v.NotUTF8 > 0 {
-		settings.Warnf(c, "%s: not UTF-8: %s; NVIDIA's scripts cannot read the file, pa-analyze can", sanitize.Text(path), plural.Of(v.NotUTF8, "text"))
+		settings.Warnf(c, "%s: not UTF-8: %s; NVIDIA's scripts cannot read the file, pa-analyze can", path, plural.Of(v.NotUTF8, "text"))
 	}
 	if v.OutputsDropped > 0 {
-		settings.Warnf(c, "%s: the outputs of %s were dropped while recording, because the disk did not keep up", sanitize.Text(path), plural.Of(v.OutputsDropped, "request"))
+		settings.Warnf(c, "%s: the outputs of %s were dropped while recording, because the disk did not keep up", path, plural.Of(v.OutputsDropped, "request"))
 	}
 	return v.Violations, errors.Join(err, writeErr)
 }

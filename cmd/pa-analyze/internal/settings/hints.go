@@ -86,7 +86,7 @@ func SelectDialect(c *cli.Context, ahead OpenFiles) string {
 	}
 	if len(names) != 1 || names[""] {
 		if len(names) > 1 {
-			Warnf(c, "the files were made to be reported in several ways (%s): they are reported by our own definitions; --dialect asks for another", quotedNames(names))
+			Warnf(c, "the files were made to be reported in several ways (%s): they are reported by our own definitions; --dialect asks for another", hintNames(names))
 		}
 		return dialect.Strict
 	}
@@ -118,14 +118,14 @@ func ownFlag(c *cli.Context) string {
 	return ""
 }
 
-// quotedNames lists names for a message.
-func quotedNames(names map[string]bool) string {
+// hintNames lists the dialects that the hints of several files ask for, for a message.
+func hintNames(names map[string]bool) string {
 	var all []string
 	for _, n := range slices.Sorted(maps.Keys(names)) {
 		if n == "" {
 			n = "no hint"
 		}
-		all = append(all, sanitize.Text(n))
+		all = append(all, n)
 	}
 	return strings.Join(all, ", ")
 }

@@ -9,7 +9,6 @@ import (
 
 	"github.com/pa-tools/pa/internal/cmdline"
 	"github.com/pa-tools/pa/internal/plural"
-	"github.com/pa-tools/pa/internal/sanitize"
 	"github.com/pa-tools/pa/pkg/export"
 	"github.com/pa-tools/pa/pkg/export/formats"
 )
@@ -103,7 +102,7 @@ func files(c *cli.Context, args []string) ([]string, error) {
 // Warnings prints the reader's warnings.
 func Warnings(c *cli.Context, r export.Reader) {
 	for _, w := range r.Warnings() {
-		Warnf(c, "%s", sanitize.Text(w.String()))
+		Warnf(c, "%s", w)
 	}
 }
 

@@ -7,7 +7,6 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/pa-tools/pa/internal/cmdline"
-	"github.com/pa-tools/pa/internal/sanitize"
 	"github.com/pa-tools/pa/pkg/analyze"
 	"github.com/pa-tools/pa/pkg/analyze/dialect"
 	"github.com/pa-tools/pa/pkg/answer"
@@ -94,7 +93,7 @@ func UseMemory(c *cli.Context, maxBytes int64, f func(*dialect.Memory) error) er
 	memory := dialect.NewMemory(maxBytes)
 	err := f(memory)
 	if full := memory.Full(); full != nil {
-		Warnf(c, "the analysis takes more memory than the limit: %s", sanitize.Text(full.Error()))
+		Warnf(c, "the analysis takes more memory than the limit: %v", full)
 	}
 	return errors.Join(err, memory.Close())
 }

@@ -95,12 +95,13 @@ func OTelNames(c *cli.Context, format, having string) (bool, error) {
 	}
 }
 
-// Warnf prints a warning to standard error; standard output is for results only.
+// Warnf prints a warning to standard error; standard output is for results only. It makes the
+// text safe to print.
 func Warnf(c *cli.Context, format string, args ...any) {
 	fmt.Fprintf(c.App.ErrWriter, "pa-analyze: warning: %s\n", sanitize.Text(fmt.Sprintf(format, args...)))
 }
 
-// Notef prints a line on standard error that is no warning.
+// Notef prints a line on standard error that is no warning. It makes the text safe to print.
 func Notef(c *cli.Context, format string, args ...any) {
 	fmt.Fprintf(c.App.ErrWriter, "pa-analyze: note: %s\n", sanitize.Text(fmt.Sprintf(format, args...)))
 }

@@ -7,7 +7,6 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/pa-tools/pa/internal/cmdline"
-	"github.com/pa-tools/pa/internal/sanitize"
 	"github.com/pa-tools/pa/pkg/answer"
 	"github.com/pa-tools/pa/pkg/tokenizer"
 	"github.com/pa-tools/pa/pkg/tokenizer/builtin"
@@ -54,7 +53,7 @@ func noted(c *cli.Context, name string, tok *tokenizer.Tokenizer, err error) (*t
 		Warnf(c, "%s", builtin.Note)
 	}
 	for _, note := range tok.Notes() {
-		Warnf(c, "%s: %s", name, sanitize.Text(note))
+		Warnf(c, "%s: %s", name, note)
 	}
 	return tok, nil
 }
