@@ -72,7 +72,7 @@ func (o OpenFiles) Close() error {
 // ask for. It returns the strict one if they do not agree, or if a flag is set that only
 // the strict one has; a warning says so.
 func SelectDialect(c *cli.Context, ahead OpenFiles) string {
-	paths, err := expandAll(Arguments(c))
+	paths, err := expandAll(orDefault(c.Args().Slice()))
 	if err != nil || c.IsSet("dialect") || len(paths) > mostOpen {
 		return c.String("dialect")
 	}

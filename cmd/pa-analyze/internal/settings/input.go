@@ -60,10 +60,6 @@ func IsFolder(path string) bool {
 	return err == nil && info.IsDir()
 }
 
-// Arguments returns the files that a command reads: its arguments, else the default
-// file if the working directory has it.
-func Arguments(c *cli.Context) []string { return orDefault(c.Args().Slice()) }
-
 // orDefault returns args, or the default file if there are none and the working directory has it.
 func orDefault(args []string) []string {
 	if len(args) > 0 {
@@ -76,7 +72,7 @@ func orDefault(args []string) []string {
 }
 
 // Files returns the files that a command reads, at least one, with the matches of globs.
-func Files(c *cli.Context) ([]string, error) { return files(c, Arguments(c)) }
+func Files(c *cli.Context) ([]string, error) { return files(c, orDefault(c.Args().Slice())) }
 
 // files returns the files that these arguments name.
 func files(c *cli.Context, args []string) ([]string, error) {

@@ -230,7 +230,7 @@ func (in Input) Use(c *cli.Context, f func(export.Reader) error) (err error) {
 
 // Runs returns the runs that the arguments of a command name, at least one.
 func (o OpenFiles) Runs(c *cli.Context) ([]Input, error) {
-	return o.RunsOf(c, Arguments(c))
+	return o.RunsOf(c, c.Args().Slice())
 }
 
 // RunsOf returns the runs that these arguments name, at least one; without arguments the default file.
