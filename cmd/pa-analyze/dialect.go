@@ -60,7 +60,7 @@ func dialectAction(c *cli.Context, name string, ahead settings.OpenFiles) error 
 	for _, run := range runs {
 		errs = append(errs, ahead.Use(c, run, func(r export.Reader) error {
 			return settings.UseMemory(c, analyze.ValueMemory(limit)/2, func(memory *dialect.Memory) error { // as much to sort them
-				d := dialectReport{c: c, tool: t, run: run, path: run.Name, format: format, several: len(runs) > 1, loaded: loaded, memory: memory, out: &out}
+				d := dialectReport{c: c, tool: t, run: run, format: format, several: len(runs) > 1, loaded: loaded, memory: memory, out: &out}
 				return d.write(r)
 			})
 		}))
@@ -82,7 +82,6 @@ type dialectReport struct {
 	c       *cli.Context
 	tool    *dialect.Tool
 	run     settings.Input
-	path    string // name of the run
 	format  string
 	several bool // there are reports on other files
 	loaded  map[string]*tokenizer.Tokenizer
@@ -106,26 +105,26 @@ func (d *dialectReport) write(r export.Reader) error {
 		advice = "check the tokenizer file"
 	}
 	if (uncounted || errors.Is(err, dialect.ErrNoTokenizer)) && d.format == "table" && d.run.CanReopen() {
-		settings.Warnf(d.c, "%s: %v; this report is by our own definitions; %s", d.path, err, advice)
+		settings.Warnf(d.c, "%s: %v; this report is by our own definitions; %s", d.run.Name, err, advice)
 		return strictInstead(d.c, d.run, d.several, d.out)
 	}
 	settings.Warnings(d.c, r)
-	if err = usageError(d.path, err); rep == nil {
+	if err = usageError(d.run.Name, err); rep == nil {
 		return err
 	}
 	for _, w := range rep.Warnings() {
-		settings.Warnf(d.c, "%s: %v", d.path, w)
+		settings.Warnf(d.c, "%s: %v", d.run.Name, w)
 	}
 	if d.several {
-		fmt.Fprintf(d.out, "%s\n", sanitize.Text(d.path))
+		fmt.Fprintf(d.out, "%s\n", sanitize.Text(d.run.Name))
 	}
 	if e := render(d.c, d.tool.Name, rep, d.format, d.out); e != nil {
-		return errors.Join(err, settings.Named(d.path, e))
+		return errors.Join(err, settings.Named(d.run.Name, e))
 	}
 	if d.format == "table" && d.c.Bool("csv-file") {
 		writeBeside(d.c, d.run.Paths[0], rep)
 	}
-	return errors.Join(err, settings.LeftOut(d.path, r, "not in the report"))
+	return errors.Join(err, settings.LeftOut(d.run.Name, r, "not in the report"))
 }
 
 // strictInstead writes the report of a run by our own definitions, because their
