@@ -2,7 +2,6 @@ package main
 
 import (
 	"errors"
-	"fmt"
 
 	"github.com/urfave/cli/v2"
 
@@ -10,6 +9,7 @@ import (
 	"github.com/pa-tools/pa/internal/cmdline"
 	"github.com/pa-tools/pa/pkg/analyze"
 	"github.com/pa-tools/pa/pkg/analyze/check"
+	"github.com/pa-tools/pa/pkg/analyze/dialect"
 	"github.com/pa-tools/pa/pkg/analyze/report"
 	"github.com/pa-tools/pa/pkg/export"
 )
@@ -86,7 +86,7 @@ func checkAction(c *cli.Context) (err error) {
 				}
 			}
 			if err == nil && len(rep.Experiments) == 0 {
-				return fmt.Errorf("%s: holds no experiment: nothing was measured", path)
+				return settings.Named(path, dialect.ErrNoExperiment)
 			}
 			var problem error
 			res.Levels, problem = settings.Chosen(path, res.Levels, func(l *check.Level) settings.Level {

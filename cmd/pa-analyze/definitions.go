@@ -91,15 +91,8 @@ func definitions(c *cli.Context) error {
 // definitionsOf reads the run and prints the table. It prints nothing if the run can be
 // read again and a tokenizer could not count a text.
 func definitionsOf(c *cli.Context, run settings.Input, format string, selected []*dialect.Tool, cfg dialect.Config, counters map[tokenizer.Reading]dialect.Tokenizer, strict analyze.Config) error {
-	return settings.UseMemory(c, strict.ValueMemory, func(memory *dialect.Memory) error {
-		cfg.Memory = memory
-		return definitionsFrom(c, run, format, selected, cfg, counters, strict)
-	})
-}
-
-func definitionsFrom(c *cli.Context, run settings.Input, format string, selected []*dialect.Tool, cfg dialect.Config, counters map[tokenizer.Reading]dialect.Tokenizer, strict analyze.Config) error {
 	path := run.Name
-	return run.Use(c, func(r export.Reader) error {
+	read := func(r export.Reader) error {
 		cfg.FileBytes = run.Bytes()
 		level, several, err := pickLevel(c, path, r.Run())
 		if err != nil {
@@ -128,6 +121,10 @@ func definitionsFrom(c *cli.Context, run settings.Input, format string, selected
 			"table": report.DefinitionsTable, "markdown": report.DefinitionsMarkdown, "json": report.DefinitionsJSON,
 		}[format]
 		return errors.Join(settings.Write(c, render(d)), err)
+	}
+	return settings.UseMemory(c, strict.ValueMemory, func(memory *dialect.Memory) error {
+		cfg.Memory = memory
+		return run.Use(c, read)
 	})
 }
 
@@ -195,7 +192,7 @@ func pickLevel(c *cli.Context, path string, run *export.Run) (index int, warning
 	wishes := c.StringSlice("experiment")
 	switch {
 	case len(all) == 0:
-		return 0, "", fmt.Errorf("%s: holds no experiment: nothing was measured", path)
+		return 0, "", settings.Named(path, dialect.ErrNoExperiment)
 	case len(wishes) == 0:
 		if len(all) > 1 {
 			warning = fmt.Sprintf("%s has the load levels %s; this is the first (choose with --experiment)", path, strings.Join(all, ", "))

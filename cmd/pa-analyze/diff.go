@@ -12,6 +12,7 @@ import (
 	"github.com/pa-tools/pa/internal/cmdline"
 	"github.com/pa-tools/pa/internal/outfile"
 	"github.com/pa-tools/pa/pkg/analyze"
+	"github.com/pa-tools/pa/pkg/analyze/dialect"
 	"github.com/pa-tools/pa/pkg/analyze/diff"
 	diffgate "github.com/pa-tools/pa/pkg/analyze/diff/gate"
 	"github.com/pa-tools/pa/pkg/analyze/page"
@@ -192,7 +193,7 @@ func readSide(c *cli.Context, ahead settings.OpenFiles, inputs []settings.Input,
 			case c.Err() != nil:
 				return err
 			case err == nil && len(run.Levels) == 0:
-				return fmt.Errorf("%s: holds no experiment: nothing was measured", path)
+				return settings.Named(path, dialect.ErrNoExperiment)
 			}
 			err = errors.Join(err, settings.LeftOut(path, r, "not in the comparison"))
 			var problem error

@@ -2,7 +2,6 @@ package main
 
 import (
 	"errors"
-	"fmt"
 	"slices"
 
 	"github.com/urfave/cli/v2"
@@ -154,7 +153,7 @@ func analyzeRuns(c *cli.Context, ahead settings.OpenFiles, runs []settings.Input
 func chosenLevels[L any](c *cli.Context, path string, r export.Reader, leftOut string, err error, all []L, of func(*L) settings.Level) (levels []L, shown bool, _ error) {
 	err = errors.Join(err, settings.LeftOut(path, r, leftOut))
 	if err == nil && len(r.Run().Experiments) == 0 {
-		return all, true, fmt.Errorf("%s: holds no experiment: nothing was measured", path)
+		return all, true, settings.Named(path, dialect.ErrNoExperiment)
 	}
 	levels, problem := settings.Chosen(path, all, of, c.StringSlice("experiment"))
 	return levels, problem == nil || len(levels) > 0, errors.Join(err, problem)
