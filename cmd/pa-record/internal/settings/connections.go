@@ -32,96 +32,6 @@ func connectionFlags() []cli.Flag {
 	}
 }
 
-// servers reads -u: one URL a flag, or a list. A list has no passwords,
-// queries or settings of a simulated server, since these may hold commas.
-func servers(flags []string) []string {
-	var all []string
-	for _, text := range flags {
-		if text == "" { // an empty variable of the environment is none
-			continue
-		}
-		if strings.ContainsAny(text, "@?") || strings.HasPrefix(text, simScheme) {
-			all = append(all, text)
-			continue
-		}
-		for u := range strings.SplitSeq(text, ",") {
-			all = append(all, strings.TrimSpace(u))
-		}
-	}
-	return all
-}
-
-// urls resolves the servers.
-func (p *parser) urls(s *Settings) {
-	if len(s.RawURLs) == 0 {
-		s.RawURLs = []string{"localhost:8000"}
-		if s.Protocol == GRPC {
-			s.RawURLs = []string{"localhost:8001"}
-		}
-	}
-	secured, simulated := map[bool]string{}, map[bool]string{}
-	for _, u := range s.AllURLs() {
-		secured[isSecured(u)] = redact.URL(u)
-		simulated[strings.HasPrefix(u, simScheme)] = redact.URL(u)
-	}
-	switch {
-	case len(simulated) > 1 && len(s.Servers) > 0:
-		p.errorf("-u %s, -u %s: a simulated server in this process is compared with another one only; start it with pa-record sim instead", simulated[true], simulated[false])
-	case len(secured) > 1:
-		p.errorf("-u %s, -u %s: some with TLS and some without; make all the same", secured[true], secured[false])
-	}
-	s.URL, s.URLs = p.shownURLs(s.RawURLs)
-	for i := range s.Servers {
-		server := &s.Servers[i]
-		server.URL, server.URLs = p.shownURLs(server.RawURLs)
-	}
-}
-
-// shownURLs checks the URLs of a server, or of several that get requests in turn. It
-// returns the first, and all if there are several, without user information and query.
-func (p *parser) shownURLs(raw []string) (first string, all []string) {
-	for i, u := range raw {
-		shown := redact.URL(u)
-		switch {
-		case u == "":
-			p.errorf("-u: a server's URL is empty")
-		case slices.Contains(raw[:i], u):
-			p.errorf("-u %s: given twice", shown)
-		case strings.HasPrefix(u, simScheme) && len(raw) > 1:
-			p.errorf("-u %s: a simulated server cannot be one of several", shown)
-		}
-		all = append(all, shown)
-	}
-	if len(all) == 1 {
-		return all[0], nil
-	}
-	return all[0], all
-}
-
-// isSecured reports whether a URL's scheme asks for TLS.
-func isSecured(u string) bool {
-	scheme, _, _ := strings.Cut(u, "://")
-	return scheme == "https" || scheme == "grpcs"
-}
-
-// Simulated reports whether the server is a simulated one in this process.
-func (s *Settings) Simulated() bool { return strings.HasPrefix(s.RawURLs[0], simScheme) }
-
-// AddressOf returns host[:port] of a URL with or without a scheme.
-func AddressOf(u string) string {
-	if _, rest, ok := strings.Cut(u, "://"); ok {
-		u = rest
-	}
-	u = u[strings.LastIndexByte(u, '@')+1:]
-	if i := strings.IndexAny(u, "/?#"); i >= 0 {
-		u = u[:i]
-	}
-	return u
-}
-
-// HostOf returns the host of a URL, without its port.
-func HostOf(u string) string { return (&url.URL{Host: AddressOf(u)}).Hostname() }
-
 // connections resolves what requests go out on. getenv is os.Getenv but for
 // tests.
 func (p *parser) connections(s *Settings, getenv func(string) string) {
@@ -340,16 +250,6 @@ func proxyURL(text string) (*url.URL, error) {
 		return nil, fmt.Errorf("--proxy: scheme %q; use http, https or socks5", u.Scheme)
 	}
 	return u, nil
-}
-
-// Note adds a note, to be printed on standard error.
-func (s *Settings) Note(format string, args ...any) {
-	s.Notes = append(s.Notes, fmt.Sprintf(format, args...))
-}
-
-// Warn adds a warning, to be printed on standard error and kept in the export.
-func (s *Settings) Warn(format string, args ...any) {
-	s.Warnings = append(s.Warnings, fmt.Sprintf(format, args...))
 }
 
 // OpenAIConfig returns the configuration of the backend for the OpenAI server at url.

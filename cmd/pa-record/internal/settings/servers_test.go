@@ -25,7 +25,7 @@ func TestServers(t *testing.T) {
 		{"a simulated server's settings", []string{"sim://?itl=normal:5ms,1ms"}, []string{"sim://?itl=normal:5ms,1ms"}},
 		{"edge: an empty one", []string{"a:1,"}, []string{"a:1", ""}},
 	} {
-		if got := servers(tt.flags); !slices.Equal(got, tt.want) {
+		if got := splitURLs(tt.flags); !slices.Equal(got, tt.want) {
 			t.Errorf("%s: %q, want %q", tt.name, got, tt.want)
 		}
 	}

@@ -207,6 +207,16 @@ func (p *parser) wrongf(flag, format string, args ...any) {
 	p.errorf("--"+flag+format, args...)
 }
 
+// Note adds a note, to be printed on standard error.
+func (s *Settings) Note(format string, args ...any) {
+	s.Notes = append(s.Notes, fmt.Sprintf(format, args...))
+}
+
+// Warn adds a warning, to be printed on standard error and kept in the export.
+func (s *Settings) Warn(format string, args ...any) {
+	s.Warnings = append(s.Warnings, fmt.Sprintf(format, args...))
+}
+
 // Milliseconds returns d as a number of milliseconds.
 func Milliseconds(d time.Duration) float64 { return float64(d) / float64(time.Millisecond) }
 
