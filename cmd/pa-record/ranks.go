@@ -59,8 +59,7 @@ func (r *ranks) of(run int) *recorder.Ranks {
 	if r == nil {
 		return nil
 	}
-	all := &recorder.Ranks{World: r.s.World, Run: fmt.Sprintf("%s-%d", r.id, run), Plan: r.s.CommonPlan(), Barrier: r.barrier()}
-	return all
+	return &recorder.Ranks{World: r.s.World, Run: fmt.Sprintf("%s-%d", r.id, run), Plan: r.s.CommonPlan(), Barrier: r.barrier()}
 }
 
 func (r *ranks) barrier() recorder.Barrier {

@@ -1,7 +1,6 @@
 package settings
 
 import (
-	"bytes"
 	"encoding/json"
 	"fmt"
 	"net"
@@ -21,16 +20,16 @@ import (
 	"github.com/pa-tools/pa/pkg/recorder/world"
 )
 
-// SecretVariable is the environment variable with the secret of the barrier. It is no
+// secretVariable is the environment variable with the secret of the barrier. It is no
 // flag, because other users of a machine can see the flags of a process.
-const SecretVariable = "PA_RECORD_BARRIER_SECRET"
+const secretVariable = "PA_RECORD_BARRIER_SECRET"
 
 // rankFlags returns the flags for a run that several processes record together.
 func rankFlags() []cli.Flag {
 	return []cli.Flag{
 		&cli.IntFlag{Name: "rank", Category: catRanks, Usage: "this process is rank `N`, from 0, of the processes that record the run together", DefaultText: "as mpirun, srun, torchrun or a Kubernetes Indexed Job says"},
 		&cli.IntFlag{Name: "world-size", Category: catRanks, Usage: "`N` processes record the run together, each with its share of the load; 1 records alone", DefaultText: "as the launcher says, which Kubernetes does not"},
-		&cli.StringFlag{Name: "barrier", Category: catRanks, Usage: "the ranks meet before each level at `HOST:PORT` of rank 0, which serves it; " + SecretVariable + " holds a secret that all share"},
+		&cli.StringFlag{Name: "barrier", Category: catRanks, Usage: "the ranks meet before each level at `HOST:PORT` of rank 0, which serves it; " + secretVariable + " holds a secret that all share"},
 		&cli.DurationFlag{Name: "barrier-timeout", Category: catRanks, Usage: "give up if a rank has not come after `DURATION`", Value: barrier.DefaultTimeout},
 		&cli.StringFlag{Name: "start-at", Category: catRanks, Usage: "instead of meeting, begin at `TIME` (2026-01-31T12:00:00Z, or seconds since 1970) by each machine's clock; for one level"},
 	}
@@ -63,7 +62,7 @@ func (p *parser) ranks(s *Settings, getenv func(string) string) {
 		p.errs = append(p.errs, err)
 		return
 	}
-	s.Barrier, s.BarrierTimeout, s.BarrierSecret = p.c.String("barrier"), p.c.Duration("barrier-timeout"), getenv(SecretVariable)
+	s.Barrier, s.BarrierTimeout, s.BarrierSecret = p.c.String("barrier"), p.c.Duration("barrier-timeout"), getenv(secretVariable)
 	start := p.c.String("start-at")
 	if !s.World.Several() {
 		for flag, text := range map[string]string{"barrier": s.Barrier, "start-at": start} {
@@ -102,7 +101,7 @@ func (p *parser) barrierAddress(s *Settings) {
 	case err != nil || host == "" || portErr != nil || n == 0:
 		p.errorf("--barrier %s: expected HOST:PORT of rank 0, such as node1:7788", s.Barrier)
 	case s.BarrierSecret == "" && host != "localhost" && (ip == nil || !ip.IsLoopback()):
-		p.errorf("--barrier %s: set %s to a text that only the ranks know, so that nobody else can join", s.Barrier, SecretVariable)
+		p.errorf("--barrier %s: set %s to a text that only the ranks know, so that nobody else can join", s.Barrier, secretVariable)
 	}
 	if s.BarrierTimeout <= 0 {
 		p.errorf("--barrier-timeout %v: must be positive", s.BarrierTimeout)
@@ -214,7 +213,7 @@ func (s *Settings) CommonPlan() []byte {
 	if err != nil {
 		panic(err) // plain data
 	}
-	return bytes.Clone(text)
+	return text
 }
 
 // A WorldPlan is what --dry-run shows of a run that several processes record together.
