@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -225,15 +226,10 @@ func (o *option) check(value string) error {
 			return fmt.Errorf("%s %s: must be above 0", o.name(), clip(value))
 		}
 	}
-	if o.choices == nil {
-		return nil
+	if o.choices != nil && !slices.Contains(o.choices, value) {
+		return fmt.Errorf("%s %s: expected %s", o.name(), clip(value), cmdline.OneOf(o.choices))
 	}
-	for _, c := range o.choices {
-		if c == value {
-			return nil
-		}
-	}
-	return fmt.Errorf("%s %s: expected %s", o.name(), clip(value), cmdline.OneOf(o.choices))
+	return nil
 }
 
 // parseWhole parses an integer like Python's int, but refuses underscores.
@@ -297,7 +293,7 @@ func (a *arguments) whole(name string) int {
 	return n
 }
 
-// number returns text as a float; 0 is also what there is no default for.
+// number returns the option's value as a float; 0 if it was not given and has no default.
 func (a *arguments) number(name string) float64 {
 	f, err := parseNumber(a.text(name))
 	if err != nil {

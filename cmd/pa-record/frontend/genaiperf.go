@@ -44,7 +44,7 @@ var unsupportedSubcommands = map[string]string{
 // has. Without a subcommand it takes the newer of 24.03 and 24.04 that knows all
 // flags.
 func chooseGenAIPerf(t *Tool, args []string) (*release, []string, error) {
-	wanted, args, err := takeRelease(t, args)
+	wanted, args, err := takeRelease(args)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -107,7 +107,7 @@ func unknownToAll(all options, lacks ...[]string) error {
 }
 
 // takeRelease removes --release from args and returns its value.
-func takeRelease(_ *Tool, args []string) (wanted string, rest []string, err error) {
+func takeRelease(args []string) (wanted string, rest []string, err error) {
 	const flag = "--release"
 	for i := 0; i < len(args) && args[i] != "--"; i++ {
 		name, value, joined := strings.Cut(args[i], "=")
