@@ -11,7 +11,7 @@ import (
 )
 
 // stopNote says that an unstable level was the last one because of
-// --stop-on-unstable; "" when it was the last one anyway.
+// --stop-on-unstable; "" if it was the last one anyway.
 func stopNote(s *settings.Settings, res *recorder.Result) string {
 	n := len(res.Levels)
 	if !s.Measure.StopOnUnstable || n == 0 || !res.Levels[n-1].Unstable() || s.LevelPlan == nil && n == len(s.Levels) {
@@ -20,8 +20,8 @@ func stopNote(s *settings.Settings, res *recorder.Result) string {
 	return fmt.Sprintf("%v was not stable, so no more levels were measured (--stop-on-unstable)", res.Levels[n-1].Load)
 }
 
-// searchNote says what came of a search; "" when there was none, or it was broken
-// off.
+// searchNote says which level a search found; "" if there was no search, or it was
+// interrupted.
 func searchNote(s *settings.Settings, res *recorder.Result) string {
 	if s.LimitMS == 0 || res.Interrupted || len(res.Levels) == 0 || s.LevelPlan == nil && res.Levels[0].Within() {
 		return ""
@@ -47,7 +47,7 @@ func searchNote(s *settings.Settings, res *recorder.Result) string {
 	}
 }
 
-// cameTo says what latency a level has.
+// cameTo returns the latency of a level as the end of a sentence about the level.
 func cameTo(s *settings.Settings, l *recorder.Level) string {
 	if l.Reported.Requests == 0 {
 		return "gave no answer in time"
@@ -59,7 +59,7 @@ func cameTo(s *settings.Settings, l *recorder.Level) string {
 	return fmt.Sprintf("came to %s of %v", what, l.Reported.Latency.Round(time.Microsecond))
 }
 
-// amount is by what levels of a search are ordered.
+// amount returns the number by which a search orders its levels.
 func amount(level load.Level) float64 {
 	switch level := level.(type) {
 	case load.Concurrency:
@@ -70,8 +70,8 @@ func amount(level load.Level) float64 {
 	return 0
 }
 
-// sweepNote says why an automatic sweep that is over has no rates; "" when it has,
-// or is none.
+// sweepNote says why an automatic sweep has measured no rates; "" if it has, or if there was no
+// sweep.
 func sweepNote(s *settings.Settings, res *recorder.Result) string {
 	if !s.AutoSweep || len(res.Levels) != 2 || res.Interrupted {
 		return ""

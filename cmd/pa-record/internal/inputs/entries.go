@@ -142,7 +142,7 @@ func readEntries(ctx context.Context, s *settings.Settings, tokens *tokenCounter
 		}
 	}
 	if s.BatchTexts > 1 || s.BatchImages > 1 {
-		if e.Source, err = workload.Batches(e.Source, batched(s)); err != nil {
+		if e.Source, err = workload.Batches(e.Source, batches(s)); err != nil {
 			return nil, errors.Join(fmt.Errorf("--batch-size-text, --batch-size-image: %w", err), set.Close())
 		}
 	} else {

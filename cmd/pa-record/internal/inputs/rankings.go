@@ -57,7 +57,7 @@ func readRankings(ctx context.Context, s *settings.Settings, queries, passages s
 		}
 		sets = append(sets, set)
 	}
-	if e.Source, err = workload.Rankings(sets[0], sets[1], batched(s)); err != nil {
+	if e.Source, err = workload.Rankings(sets[0], sets[1], batches(s)); err != nil {
 		return nil, err
 	}
 	if s.BatchTexts <= 1 {
@@ -67,8 +67,9 @@ func readRankings(ctx context.Context, s *settings.Settings, queries, passages s
 	return e, nil
 }
 
-// batched returns the requests that src is put together to, for --batch-size-text.
-func batched(s *settings.Settings) workload.Batch {
+// batches returns how many texts and images are put into each request, for --batch-size-text
+// and --batch-size-image, and how many requests there are.
+func batches(s *settings.Settings) workload.Batch {
 	n := s.DatasetEntries
 	if n == 0 {
 		n = settings.DefaultEntries

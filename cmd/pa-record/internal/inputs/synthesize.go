@@ -11,7 +11,7 @@ import (
 
 // makeEntries returns prompts that are made up.
 func makeEntries(s *settings.Settings, tok *tokenCounter) (workload.Source, error) {
-	texts, err := tok.made()
+	texts, err := tok.loadTexts()
 	if err != nil {
 		return nil, err
 	}
@@ -45,7 +45,7 @@ func adapt(src workload.Source, s *settings.Settings, tok *tokenCounter) (worklo
 	if s.CacheSalt == "" && s.Prefixes == 0 {
 		return src, nil
 	}
-	texts, err := tok.made()
+	texts, err := tok.loadTexts()
 	if err != nil {
 		return nil, fmt.Errorf("--cache-bust, --num-prefix-prompts: %w", err)
 	}

@@ -70,8 +70,8 @@ func (t *tokenCounter) find(name string) (*tokenizer.Tokenizer, error) {
 	return tokenizer.Load(path)
 }
 
-// made returns what texts are made with.
-func (t *tokenCounter) made() (*synth.Texts, error) {
+// loadTexts returns the maker of texts, with the tokenizer of the run.
+func (t *tokenCounter) loadTexts() (*synth.Texts, error) {
 	if t.texts != nil {
 		return t.texts, nil
 	}
@@ -88,7 +88,7 @@ func (t *tokenCounter) made() (*synth.Texts, error) {
 
 // Text implements dataset.Texts.
 func (t *tokenCounter) Text(number uint64, tokens int) (string, []uint32, error) {
-	texts, err := t.made()
+	texts, err := t.loadTexts()
 	if err != nil {
 		return "", nil, err
 	}
@@ -97,7 +97,7 @@ func (t *tokenCounter) Text(number uint64, tokens int) (string, []uint32, error)
 
 // Blocks implements dataset.Texts.
 func (t *tokenCounter) Blocks(blocks []int64, size, tokens int) (string, []uint32, error) {
-	texts, err := t.made()
+	texts, err := t.loadTexts()
 	if err != nil {
 		return "", nil, err
 	}

@@ -100,15 +100,15 @@ func (s *Summary) Print(stdout, stderr io.Writer, of runindex.Index, shown bool)
 			fmt.Fprintln(stdout, of.Title())
 		}
 		_ = report.Brief(s.report)(stdout) // an error shows when stdout is flushed, as with all results
-		if whole(s.report) && s.unstreamed != "" {
+		if hasUnstreamed(s.report) && s.unstreamed != "" {
 			fmt.Fprintf(stderr, "pa-record: note: %sthe answers were not streamed, so there is no TTFT and no ITL; %s\n", of.Prefix(), s.unstreamed)
 		}
 	}
 }
 
-// whole reports whether a level has answers with output tokens but no TTFT: they
+// hasUnstreamed reports whether a level has answers with output tokens but no TTFT: they
 // were not streamed.
-func whole(rep *analyze.Report) bool {
+func hasUnstreamed(rep *analyze.Report) bool {
 	for i := range rep.Experiments {
 		if e := &rep.Experiments[i]; e.OK > 0 && e.Throughput.OutputTokens.OK && e.Metric(answer.TTFT) == nil {
 			return true
