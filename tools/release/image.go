@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 
 	v1 "github.com/google/go-containerregistry/pkg/v1"
 	"github.com/google/go-containerregistry/pkg/v1/empty"
@@ -109,7 +110,7 @@ func (r *release) image(p platform) (v1.Image, error) {
 		return nil, err
 	}
 	for _, files := range [][]file{base, own} {
-		slices.SortStableFunc(files, func(a, b file) int { return bytes.Compare([]byte(a.name), []byte(b.name)) })
+		slices.SortStableFunc(files, func(a, b file) int { return strings.Compare(a.name, b.name) })
 		content, err := tarball(files, r.at)
 		if err != nil {
 			return nil, err

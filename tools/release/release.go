@@ -20,7 +20,7 @@ import (
 // programs are the names of the programs of a release.
 var programs = []string{"pa-record", "pa-analyze"}
 
-// A release is what is written, and the files that are.
+// A release holds the parts of a release, and the files that have been written.
 type release struct {
 	version   version
 	at        time.Time

@@ -33,14 +33,14 @@ func main() {
 type event struct {
 	Action  string
 	Package string
-	Test    string // "" for what is about the package
+	Test    string // "" for an event of the package
 	Output  string
 }
 
-// digest reads events from r until its end. Lines that are none are copied: they
-// are of who started go test, or of a tool that it started.
+// digest reads events from r until its end, and writes the log to w. It copies lines that are
+// no events: the command that started go test printed them, or a tool that go test started.
 func digest(r io.Reader, w io.Writer) error {
-	said := map[string]string{} // by the tests that are not over
+	said := map[string]string{} // outputs of the tests that have not ended
 	var skipped []string
 	long := 0 // tests left to make test-long
 	lines := bufio.NewReader(r)
@@ -82,8 +82,8 @@ func digest(r io.Reader, w io.Writer) error {
 	return nil
 }
 
-// digest adds the event to its test's output, or prints it. skipped says that it is the
-// end of a skipped test, and why is which and why.
+// digest adds the event to its test's output, or prints it. skipped reports whether the event
+// ends a skipped test; why then names the test and the reason.
 func (e *event) digest(said map[string]string, w io.Writer) (why string, skipped bool) {
 	test := e.Package + " " + e.Test
 	text := said[test]
