@@ -254,7 +254,8 @@ func (x *recordWriter) metrics(r *record, q *export.Request, measured *answer.Me
 	streamed := x.streamed(q) && timed
 	usage, hasUsage := serverUsage(q, measured)
 	connected := q.Connect > 0 || q.DNS > 0 || q.Reused
-	itl := float64(r.latency-r.ttft) / float64(max(r.output-1, 1))
+	itl, hasITL := r.interToken()
+	rate, hasRate := r.userRate()
 	found := map[string]any{outputLength: r.output, "output_token_count": r.output - r.reasoning}
 	set := func(ok bool, tag string, value any) {
 		if ok {
@@ -266,7 +267,7 @@ func (x *recordWriter) metrics(r *record, q *export.Request, measured *answer.Me
 	span(streamed && len(r.gaps) > 0, secondToken, float64(first(r.gaps)))
 	span(streamed && r.ttfo >= 0, "time_to_first_output_token", float64(r.ttfo))
 	span(streamed, "decode_duration", float64(r.latency-r.ttft))
-	span(streamed && r.output > 1, interToken, itl)
+	span(streamed && hasITL, interToken, itl)
 	span(timed, requestLatency, float64(r.latency))
 	span(connected, "http_req_connecting", float64(q.Connect+q.TLS))
 	span(connected, "http_req_dns_lookup", float64(q.DNS))
@@ -281,7 +282,7 @@ func (x *recordWriter) metrics(r *record, q *export.Request, measured *answer.Me
 	set(hasUsage && measured.CachedTokens.OK, cacheRead, measured.CachedTokens.V)
 	set(streamed && r.hasInput && r.ttft > 0, "prefill_throughput_per_user", float64(r.input)/(float64(r.ttft)*1e-9))
 	set(r.latency > 0, "e2e_output_token_throughput", float64(r.output)/(float64(r.latency)*1e-9))
-	set(streamed && r.output > 1 && itl > 0, perUser, 1/(itl*1e-9))
+	set(streamed && hasRate, perUser, rate)
 	if asked, ok := x.asked(q); ok {
 		found["osl_mismatch_diff_pct"] = float64(r.output-asked) / float64(asked) * 100
 	}

@@ -5,6 +5,7 @@ import (
 
 	"github.com/pa-tools/pa/internal/numpy"
 	"github.com/pa-tools/pa/internal/values"
+	"github.com/pa-tools/pa/pkg/analyze/dialect"
 )
 
 // A collector holds the values of a level or a session.
@@ -61,7 +62,7 @@ func (c *collector) duration() float64 {
 	if !c.found {
 		return math.Inf(-1)
 	}
-	return float64(int64(c.endNS-c.startNS)) / 1e9
+	return dialect.Seconds(c.startNS, c.endNS)
 }
 
 // finish computes the rates. A duration of 0 is an exception.

@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"github.com/pa-tools/pa/internal/pyjson"
+	"github.com/pa-tools/pa/pkg/analyze/dialect"
 	"github.com/pa-tools/pa/pkg/analyze/dialect/explain"
 	"github.com/pa-tools/pa/pkg/export"
 )
@@ -108,7 +109,7 @@ func (a *analysis) value(v export.Value) (pyjson.Value, *exception) {
 }
 
 // text returns the content of v as Python reads it, without bytes that are no UTF-8.
-func text(v export.Value) string { return strings.ToValidUTF8(string(v.Bytes()), "") }
+func text(v export.Value) string { return dialect.Valid(v.Bytes()) }
 
 // payload returns the counted input of a request's body.
 func (a *analysis) payload(p pyjson.Value) (input, *exception) {

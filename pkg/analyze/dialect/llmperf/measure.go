@@ -109,7 +109,7 @@ func output(p *export.Response) string {
 // text returns the joined texts of a tensor.
 func text(v export.Value) string {
 	if v.Text {
-		return strings.ToValidUTF8(string(v.Data), "")
+		return dialect.Valid(v.Data)
 	}
 	p, err := pyjson.Parse(string(v.Data), pyjson.JSON)
 	if err != nil {
