@@ -1,7 +1,7 @@
 package kserve
 
 import (
-	"strconv"
+	"fmt"
 
 	"google.golang.org/protobuf/encoding/protowire"
 )
@@ -110,10 +110,6 @@ func SizeOf(t Datatype, shape []int64, b []byte) (int64, error) {
 	return int64(len(b) - len(rest)), nil
 }
 
-type shortError string
-
-func (e shortError) Error() string { return string(e) }
-
 func errShort(t Datatype, shape []int64, n int) error {
-	return shortError(clip(string(t)) + " of shape " + ShapeString(shape) + " does not fit into " + strconv.Itoa(n) + " bytes")
+	return fmt.Errorf("%s of shape %s does not fit into %d bytes", clip(string(t)), ShapeString(shape), n)
 }
