@@ -200,9 +200,7 @@ func (c *Chunk) body(w *jsonscan.Walker) {
 		case "choices":
 			c.choices(w)
 		case "usage":
-			if u, ok, cached, reasoning := parseUsage(w); ok {
-				c.Usage, c.HasUsage, c.HasCached, c.HasReasoning = u, true, cached, reasoning
-			}
+			c.parseUsage(w)
 		case "timings":
 			if t, ok := parseTimings(w); ok {
 				c.Timings, c.HasTimings = t, true
@@ -214,14 +212,19 @@ func (c *Chunk) body(w *jsonscan.Walker) {
 		case "model":
 			c.Model = w.String()
 		case "error":
-			if raw := w.Value(); len(raw) > 0 {
-				c.Error = errorValue(raw)
-			}
+			c.parseError(w)
 		default:
 			n.member(w, c)
 		}
 	}
 	n.end(c)
+}
+
+// parseError reads the "error" member.
+func (c *Chunk) parseError(w *jsonscan.Walker) {
+	if raw := w.Value(); len(raw) > 0 {
+		c.Error = errorValue(raw)
+	}
 }
 
 func (c *Chunk) choices(w *jsonscan.Walker) {

@@ -102,13 +102,9 @@ func (n *native) response(w *jsonscan.Walker, c *Chunk) {
 		case "model":
 			c.Model = w.String()
 		case "usage":
-			if u, ok, cached, reasoning := parseUsage(w); ok {
-				c.Usage, c.HasUsage, c.HasCached, c.HasReasoning = u, true, cached, reasoning
-			}
+			c.parseUsage(w)
 		case "error":
-			if raw := w.Value(); len(raw) > 0 {
-				c.Error = errorValue(raw)
-			}
+			c.parseError(w)
 		default:
 			w.Skip()
 		}

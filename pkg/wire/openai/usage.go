@@ -18,12 +18,14 @@ type Usage struct {
 	ReasoningTokens int64
 }
 
-// parseUsage reads the "usage" member. ok is false when it is no object or
-// holds no count. cached and reasoning say that it states CachedTokens and ReasoningTokens.
-func parseUsage(w *jsonscan.Walker) (u Usage, ok, cached, reasoning bool) {
+// parseUsage reads the "usage" member. It changes nothing when the member is no object or
+// holds no count.
+func (c *Chunk) parseUsage(w *jsonscan.Walker) {
+	var u Usage
+	var found, cached, reasoning bool // found: there is a count
 	set := func(dst *int64) {
 		if n, isCount := count(w); isCount {
-			*dst, ok = n, true
+			*dst, found = n, true
 		}
 	}
 	for more := w.TryObject(); more; more = w.NextMember() {
@@ -36,7 +38,7 @@ func parseUsage(w *jsonscan.Walker) (u Usage, ok, cached, reasoning bool) {
 			set(&u.TotalTokens)
 		case "reasoning_tokens": // SGLang
 			if n, isCount := count(w); isCount {
-				u.ReasoningTokens, ok, reasoning = n, true, true
+				u.ReasoningTokens, found, reasoning = n, true, true
 			}
 		case "prompt_tokens_details", "input_tokens_details":
 			cached = detail(w, "cached_tokens", &u.CachedTokens) || cached
@@ -46,7 +48,9 @@ func parseUsage(w *jsonscan.Walker) (u Usage, ok, cached, reasoning bool) {
 			w.Skip()
 		}
 	}
-	return u, ok, cached, reasoning
+	if found {
+		c.Usage, c.HasUsage, c.HasCached, c.HasReasoning = u, true, cached, reasoning
+	}
 }
 
 // detail reads one count out of an object. found says that there is one.
