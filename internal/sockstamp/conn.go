@@ -25,7 +25,15 @@ type Options struct {
 	KeepTransmit int
 }
 
-const keepTransmit = 128
+const defaultKeepTransmit = 128
+
+// keepTransmit returns KeepTransmit or its default.
+func (o Options) keepTransmit() int {
+	if o.KeepTransmit > 0 {
+		return o.KeepTransmit
+	}
+	return defaultKeepTransmit
+}
 
 // A Conn is a connection that knows when the bytes that it read arrived and when the
 // bytes that it wrote left. Its methods may be called concurrently, like the methods of
@@ -116,10 +124,7 @@ func (o Options) Wrap(nc net.Conn) (*Conn, error) {
 // userConn returns a Conn without the kernel's stamps.
 func (o Options) userConn(nc net.Conn) *Conn {
 	c := &Conn{nc: nc}
-	c.sent.log.keep = keepTransmit
-	if o.KeepTransmit > 0 {
-		c.sent.log.keep = o.KeepTransmit
-	}
+	c.sent.log.keep = o.keepTransmit()
 	return c
 }
 

@@ -26,10 +26,7 @@ type Socket struct {
 // before. A refusal is no error; see [Socket.Stamps].
 func (o Options) Socket(fd int) *Socket {
 	s := &Socket{fd: fd, why: "not asked for"}
-	s.sent.log.keep = keepTransmit
-	if o.KeepTransmit > 0 {
-		s.sent.log.keep = o.KeepTransmit
-	}
+	s.sent.log.keep = o.keepTransmit()
 	if !o.User {
 		on, refused := setStamps(fd, !o.NoTransmit)
 		s.on, s.why = on, whyNot(on, !o.NoTransmit, refused)

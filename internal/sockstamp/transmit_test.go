@@ -185,8 +185,8 @@ func TestTransmitOneByOne(t *testing.T) {
 			t.Fatalf("request %d: TxStamp = %d, %v; written from %d on, answered at %d", i, ns, ok, before, c.LastRead().NS)
 		}
 	}
-	if n := len(c.sent.log.parts); n > 2*keepTransmit {
-		t.Errorf("%d stamps are kept, want at most %d", n, 2*keepTransmit)
+	if n := len(c.sent.log.parts); n > 2*defaultKeepTransmit {
+		t.Errorf("%d stamps are kept, want at most %d", n, 2*defaultKeepTransmit)
 	}
 	if _, ok := c.TxStamp(7); ok {
 		t.Error("the first stamp is still there")
