@@ -73,13 +73,13 @@ func (q *sequences) add(model string, s sequenceStep, value int32) (int32, *trit
 }
 
 // planSequence computes the answer of a Sequence model. The order of arrival counts.
-func (s *Server) planSequence(j *job, inputs []kserve.Tensor, batch int64) error {
+func (s *Server) planSequence(j *job, inputs []kserve.Tensor) error {
 	sum, terr := s.sequences[j.model.Name].add(j.model.Name, j.step, int32(binary.LittleEndian.Uint32(inputs[0].Data)))
 	if terr != nil {
 		return terr
 	}
 	j.outputs = []kserve.Tensor{{
-		Name: "OUTPUT", Datatype: kserve.INT32, Shape: []int64{batch, 1}, Data: binary.LittleEndian.AppendUint32(nil, uint32(sum)),
+		Name: "OUTPUT", Datatype: kserve.INT32, Shape: []int64{j.batch, 1}, Data: binary.LittleEndian.AppendUint32(nil, uint32(sum)),
 	}}
 	return nil
 }

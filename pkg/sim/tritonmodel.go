@@ -133,8 +133,7 @@ func (i Interface) spec() interfaceSpec {
 				{name: "num_output_tokens", datatype: kserve.INT32, dims: one},
 			},
 		}
-	}
-	if i == Sequence {
+	case Sequence:
 		number := func(name string) tensorSpec { return tensorSpec{name: name, datatype: kserve.INT32, dims: one} }
 		return interfaceSpec{inputs: []tensorSpec{number("INPUT")}, outputs: []tensorSpec{number("OUTPUT")}, maxBatch: 1, stateful: true}
 	}
@@ -250,9 +249,9 @@ func (s *Server) job(index uint64, r *kserve.Request) (*job, *tritonError) {
 	switch {
 	case err != nil:
 	case !spec.decoupled:
-		err = s.planOnce(j, index, params, inputs, batch)
+		err = s.planOnce(j, index, params, inputs)
 	default:
-		err = s.planText(j, index, params, inputs, batch)
+		err = s.planText(j, index, params, inputs)
 	}
 	if errors.As(err, &terr) {
 		return nil, terr
@@ -322,9 +321,9 @@ func parameters(params []kserve.Param) ([]byte, error) {
 
 // planText plans the answer of a language model. Request parameters override inputs, which
 // override sampling parameters.
-func (s *Server) planText(j *job, index uint64, params []byte, inputs []kserve.Tensor, batch int64) error {
-	if batch > 1 {
-		return fmt.Errorf("model '%s' streams one request at a time, not a batch of %d", j.model.Name, batch)
+func (s *Server) planText(j *job, index uint64, params []byte, inputs []kserve.Tensor) error {
+	if j.batch > 1 {
+		return fmt.Errorf("model '%s' streams one request at a time, not a batch of %d", j.model.Name, j.batch)
 	}
 	given := map[role][]byte{}
 	for i, t := range j.spec.inputs {
@@ -366,7 +365,7 @@ func (s *Server) planText(j *job, index uint64, params []byte, inputs []kserve.T
 }
 
 // planOnce plans the answer of a model with a single response.
-func (s *Server) planOnce(j *job, index uint64, params []byte, inputs []kserve.Tensor, batch int64) error {
+func (s *Server) planOnce(j *job, index uint64, params []byte, inputs []kserve.Tensor) error {
 	f := &requestFields{}
 	if err := json.Unmarshal(params, f); err != nil {
 		return fmt.Errorf("parameters: %w", err)
@@ -381,13 +380,13 @@ func (s *Server) planOnce(j *job, index uint64, params []byte, inputs []kserve.T
 	a.Final = plan.FinalAttached
 	j.plan = plan.NewTextless(s.config.Seed, a)
 	if j.spec.stateful {
-		return s.planSequence(j, inputs, batch)
+		return s.planSequence(j, inputs)
 	}
-	return planAddSub(j, inputs, batch)
+	return planAddSub(j, inputs)
 }
 
 // planAddSub computes the answer of an AddSub model.
-func planAddSub(j *job, inputs []kserve.Tensor, batch int64) error {
+func planAddSub(j *job, inputs []kserve.Tensor) error {
 	x, y := inputs[0].Data, inputs[1].Data
 	if int32(binary.LittleEndian.Uint32(x)) == -1 {
 		return tritonErrorf(codes.Internal, "INPUT0 starts with -1")
@@ -398,7 +397,7 @@ func planAddSub(j *job, inputs []kserve.Tensor, batch int64) error {
 		sum = binary.LittleEndian.AppendUint32(sum, v+w)
 		difference = binary.LittleEndian.AppendUint32(difference, v-w)
 	}
-	shape := []int64{batch, 16}
+	shape := []int64{j.batch, 16}
 	j.outputs = []kserve.Tensor{
 		{Name: "OUTPUT0", Datatype: kserve.INT32, Shape: shape, Data: sum},
 		{Name: "OUTPUT1", Datatype: kserve.INT32, Shape: shape, Data: difference},
