@@ -2,7 +2,6 @@ package sim
 
 import (
 	"context"
-	"time"
 
 	"google.golang.org/grpc/status"
 
@@ -113,24 +112,4 @@ func (g *grpcServer) ModelStatistics(_ context.Context, q *pb.ModelStatisticsReq
 		r.ModelStats = append(r.ModelStats, g.s.stats[m.Name].message(m.Name))
 	}
 	return r, nil
-}
-
-func (st *modelStats) message(name string) *pb.ModelStatistics {
-	c := st.counts()
-	duration := func(n uint64, d time.Duration) *pb.StatisticDuration {
-		return &pb.StatisticDuration{Count: n, Ns: uint64(max(0, d))}
-	}
-	m := &pb.ModelStatistics{
-		Name: name, Version: modelVersion, InferenceCount: c.inferences, ExecutionCount: c.success,
-		InferenceStats: &pb.InferStatistics{
-			Success: duration(c.success, c.queue+c.compute), Fail: duration(c.fail, c.failed),
-			Queue: duration(c.success, c.queue), ComputeInput: duration(c.success, 0),
-			ComputeInfer: duration(c.success, c.compute), ComputeOutput: duration(c.success, 0),
-			CacheHit: duration(0, 0), CacheMiss: duration(0, 0),
-		},
-	}
-	if !c.last.IsZero() {
-		m.LastInference = uint64(c.last.UnixMilli())
-	}
-	return m
 }

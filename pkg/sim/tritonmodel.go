@@ -8,12 +8,9 @@ import (
 	"iter"
 	"net/http"
 	"slices"
-	"sync"
-	"time"
 
 	"google.golang.org/grpc/codes"
 
-	"github.com/pa-tools/pa/pkg/sim/ledger"
 	"github.com/pa-tools/pa/pkg/sim/plan"
 	"github.com/pa-tools/pa/pkg/wire/kserve"
 )
@@ -462,51 +459,5 @@ func (j *job) events(render func(outputs []kserve.Tensor, final bool) []byte) it
 				yield(plan.Event{At: s.At, Data: render(nil, true), Kind: plan.EventDone})
 			}
 		}
-	}
-}
-
-// modelStats counts the requests of a model. It is a [ledger.RequestCounter].
-type modelStats struct {
-	sync.Mutex
-	modelCounts
-}
-
-// modelCounts are the counters of a model.
-type modelCounts struct {
-	success, fail, cancelled uint64        // fail includes the cancelled requests
-	inferences               uint64        // sum of the batches of successful requests
-	queue, compute           time.Duration // of successful requests
-	failed                   time.Duration
-	last                     time.Time
-}
-
-func (st *modelStats) counts() modelCounts {
-	st.Lock()
-	defer st.Unlock()
-	return st.modelCounts
-}
-
-// Ended implements [ledger.RequestCounter].
-func (st *modelStats) Ended(r *ledger.Record) {
-	e := r.Entry()
-	if e.End != ledger.EndOK {
-		st.fail++
-		if e.End == ledger.EndClientGone {
-			st.cancelled++
-		}
-		st.failed += between(e.ReceivedNS, e.EndedNS)
-		return
-	}
-	st.success++
-	st.inferences += uint64(max(1, r.Batch))
-	st.queue += between(e.ReceivedNS, e.StartedNS)
-	st.compute += between(e.StartedNS, e.EndedNS)
-	st.last = time.Unix(0, int64(e.EndedNS))
-}
-
-// setCounter makes the statistics of the model count the request when it ends.
-func (s *Server) setCounter(model string, r *ledger.Record) {
-	if st := s.stats[model]; st != nil {
-		r.Counter = st
 	}
 }
