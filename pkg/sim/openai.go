@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -145,8 +146,7 @@ func serveOpenAI(x *exchange) {
 	s := x.s
 	chat := strings.HasPrefix(x.r.URL.Path, "/v1/chat/")
 	var q openAIRequest
-	if err := json.Unmarshal(x.body, &q); err != nil {
-		x.fail(http.StatusBadRequest, "the body is not a valid request: "+err.Error())
+	if !x.parse(&q) {
 		return
 	}
 	prefix := "cmpl"
@@ -163,9 +163,7 @@ func serveOpenAI(x *exchange) {
 		return
 	}
 	p := plan.New(s.config.Seed, a)
-	x.rec.Update(func(e *ledger.Entry) {
-		e.InputTokens, e.OutputTokens, e.Fault = p.InputTokens, p.OutputTokens(), p.Fault.String()
-	})
+	x.describe(p)
 	if x.strikeEarly(p.Fault) || !x.begin() {
 		return
 	}
@@ -182,6 +180,40 @@ func serveOpenAI(x *exchange) {
 	}
 	body, end := t.body(p)
 	x.answerWhole(p, body, end)
+}
+
+// parse parses the body of a request into q. If that fails it answers the request and
+// returns false.
+func (x *exchange) parse(q any) bool {
+	if err := json.Unmarshal(x.body, q); err != nil {
+		x.fail(http.StatusBadRequest, "the body is not a valid request: "+err.Error())
+		return false
+	}
+	return true
+}
+
+// resolveModel resolves the model of a request and enters it and the id of the answer
+// into the ledger. The id begins with prefix. ok is false if there is no such model;
+// resolveModel has then answered the request.
+func (x *exchange) resolveModel(model *string, prefix string) (id string, ok bool) {
+	all := x.s.config.Models
+	if *model == "" {
+		*model = all[0]
+	}
+	id = fmt.Sprintf("%s-sim-%d", prefix, x.index)
+	x.rec.Update(func(e *ledger.Entry) { e.ID, e.Model = id, *model })
+	if !slices.Contains(all, *model) {
+		x.fail(http.StatusNotFound, fmt.Sprintf("there is no model %q here, only %s", clip(*model), strings.Join(all, ", ")))
+		return "", false
+	}
+	return id, true
+}
+
+// describe records the plan in the ledger.
+func (x *exchange) describe(p *plan.Plan) {
+	x.rec.Update(func(e *ledger.Entry) {
+		e.InputTokens, e.OutputTokens, e.Fault = p.InputTokens, p.OutputTokens(), p.Fault.String()
+	})
 }
 
 // answerWhole sends an answer without streaming.

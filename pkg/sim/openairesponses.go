@@ -6,12 +6,10 @@ import (
 	"fmt"
 	"iter"
 	"net/http"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
 
-	"github.com/pa-tools/pa/pkg/sim/ledger"
 	"github.com/pa-tools/pa/pkg/sim/plan"
 )
 
@@ -23,23 +21,6 @@ type responsesRequest struct {
 	Input           json.RawMessage `json:"input"` // a text, or messages
 	Stream          bool            `json:"stream"`
 	MaxOutputTokens *number         `json:"max_output_tokens"`
-}
-
-// resolveModel resolves the model of a request and enters it and the id of the answer
-// into the ledger. The id begins with prefix. ok is false if there is no such model;
-// resolveModel has then answered the request.
-func (x *exchange) resolveModel(model *string, prefix string) (id string, ok bool) {
-	all := x.s.config.Models
-	if *model == "" {
-		*model = all[0]
-	}
-	id = fmt.Sprintf("%s-sim-%d", prefix, x.index)
-	x.rec.Update(func(e *ledger.Entry) { e.ID, e.Model = id, *model })
-	if !slices.Contains(all, *model) {
-		x.fail(http.StatusNotFound, fmt.Sprintf("there is no model %q here, only %s", clip(*model), strings.Join(all, ", ")))
-		return "", false
-	}
-	return id, true
 }
 
 // words counts the words of the input.
@@ -68,8 +49,7 @@ func (q *responsesRequest) words() (int, error) {
 func serveResponses(x *exchange) {
 	s := x.s
 	var q responsesRequest
-	if err := json.Unmarshal(x.body, &q); err != nil {
-		x.fail(http.StatusBadRequest, "the body is not a valid request: "+err.Error())
+	if !x.parse(&q) {
 		return
 	}
 	id, ok := x.resolveModel(&q.Model, "resp")
@@ -89,9 +69,7 @@ func serveResponses(x *exchange) {
 		return
 	}
 	p := plan.New(s.config.Seed, a)
-	x.rec.Update(func(e *ledger.Entry) {
-		e.InputTokens, e.OutputTokens, e.Fault = p.InputTokens, p.OutputTokens(), p.Fault.String()
-	})
+	x.describe(p)
 	if x.strikeEarly(p.Fault) || !x.begin() {
 		return
 	}

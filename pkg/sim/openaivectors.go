@@ -9,7 +9,6 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/pa-tools/pa/pkg/sim/ledger"
 	"github.com/pa-tools/pa/pkg/sim/plan"
 )
 
@@ -52,8 +51,7 @@ func (t *textOrObject) UnmarshalJSON(b []byte) error {
 func serveVectors(x *exchange) {
 	s := x.s
 	var q vectorRequest
-	if err := json.Unmarshal(x.body, &q); err != nil {
-		x.fail(http.StatusBadRequest, "the body is not a valid request: "+err.Error())
+	if !x.parse(&q) {
 		return
 	}
 	_, ok := x.resolveModel(&q.Model, "vec")
@@ -75,7 +73,7 @@ func serveVectors(x *exchange) {
 		return
 	}
 	p := plan.NewTextless(s.config.Seed, a)
-	x.rec.Update(func(e *ledger.Entry) { e.InputTokens, e.Fault = p.InputTokens, p.Fault.String() })
+	x.describe(p)
 	if x.strikeEarly(p.Fault) || !x.begin() {
 		return
 	}
