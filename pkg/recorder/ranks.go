@@ -110,22 +110,24 @@ func shareOf(w world.World, level load.Level) world.Share {
 // data is read: without the number of requests where the data determines it.
 func PlannedShare(w world.World, level load.Level, m window.Measure, warmup int, warmupTime time.Duration) export.LevelShare {
 	s := export.LevelShare{Value: shareValue(w, level)}
-	c := Config{Measure: m, Warmup: warmup}
-	c.Measure.All = false
-	_, sessions := level.(load.Sessions)
-	if n := 0; !sessions && !m.All {
-		if _, trace := level.(load.Timetable); !trace {
-			n = c.measure(level).Requests
-		}
-		if n > 0 {
-			share, before := shareOf(w, level), 0
-			if open, ok := level.(load.Open); ok {
-				before = max(warmup, load.ArrivalsBefore(open.Schedule(), warmupTime+rampUp(level)))
-			}
-			n = share.Count(before+n) - share.Count(before)
-			s.Requests = &n
-		}
+	switch level.(type) {
+	case load.Sessions, load.Timetable:
+		return s // the data has the number
 	}
+	if m.All {
+		return s
+	}
+	c := Config{Measure: m, Warmup: warmup}
+	n := c.measure(level).Requests
+	if n <= 0 {
+		return s
+	}
+	share, before := shareOf(w, level), 0
+	if open, ok := level.(load.Open); ok {
+		before = max(warmup, load.ArrivalsBefore(open.Schedule(), warmupTime+rampUp(level)))
+	}
+	n = share.Count(before+n) - share.Count(before)
+	s.Requests = &n
 	return s
 }
 
@@ -282,8 +284,8 @@ func (r *runState) endedByOther(err error) error {
 	return err
 }
 
-// errLate is the warning about a rank that got the instant of the start too late.
-const errLate = "this rank began %v after the instant at which all ranks were to begin"
+// lateWarning is the warning about a rank that got the instant of the start too late.
+const lateWarning = "this rank began %v after the instant at which all ranks were to begin"
 
 // start returns the instant at which a stage begins: now, or with several ranks the
 // instant that all of them get. ok is false if the load must not begin.
@@ -308,7 +310,7 @@ func (l *levelRun) start(ctx context.Context) (start time.Time, ok bool) {
 	}
 	start = l.cfg.Clock.Time(b.LocalNS)
 	if late := time.Since(start); late > 0 {
-		l.late = fmt.Sprintf(errLate, late.Round(time.Microsecond))
+		l.late = fmt.Sprintf(lateWarning, late.Round(time.Microsecond))
 	}
 	return start, true
 }
