@@ -24,7 +24,7 @@ func checkPlan(t *testing.T, c *Config, p *plan.Plan) {
 		}
 	}
 	for s := range p.Steps() {
-		if s.At < 0 || s.Tokens < 1 || s.Choice != 0 || !s.First {
+		if s.At < 0 || s.Tokens < 1 || s.Choice != 0 {
 			t.Fatalf("the first step is %+v", s)
 		}
 		break

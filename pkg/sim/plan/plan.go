@@ -48,8 +48,7 @@ type Plan struct {
 type Step struct {
 	At     time.Duration // since the start of the request
 	Choice int
-	First  bool // the first step of its choice
-	Tokens int  // number of tokens in Text, at least 1
+	Tokens int // number of tokens in Text, at least 1
 	Text   string
 	Finish string // "stop" or "length" in the last step of a choice, else ""
 }
@@ -135,7 +134,7 @@ func (p *Plan) Steps() iter.Seq[Step] {
 				if i > 0 && s.Tokens < p.TokensPerEvent && !last {
 					continue
 				}
-				s.At, s.Choice, s.First = at, c, i == 0
+				s.At, s.Choice = at, c
 				if i == 0 && p.Echo != nil {
 					s.Text = p.Echo[c] + s.Text
 				}
