@@ -447,22 +447,6 @@ func (l *levelRun) settle(x *backend.Exchange) {
 	l.completed.Done(x)
 }
 
-// addRecent adds a successful request that ended at endNS to the figures of Progress.
-func (l *levelRun) addRecent(x *backend.Exchange, endNS uint64, ended bool) {
-	r, t := &x.Request, &x.Tokens
-	switch streamed := l.streamed(r); {
-	case streamed && t.N > 0:
-		tokens := r.Responses[t.First : t.Last+1]
-		first := time.Duration(tokens[0].RecvNS - r.StartNS)
-		if t.Several || t.N != len(tokens) { // the neighbor of a token is not the previous one of its choice
-			tokens = nil
-		}
-		l.recent.AddStreamed(endNS, t.N, first, tokens)
-	case !streamed && ended:
-		l.recent.AddWhole(endNS, time.Duration(endNS-r.StartNS))
-	}
-}
-
 // end returns when r ended by perf_analyzer's rule, so that an export yields the same
 // windows, and how many responses it had by then. ok is false for a request without
 // latency; ns is then the time of its last response or of its failure.
@@ -537,50 +521,4 @@ func (l *levelRun) flush() {
 	if f, ok := l.cfg.Writer.(flusher); ok && l.err == nil {
 		l.wrote(f.Flush())
 	}
-}
-
-// streamed reports whether the response to r was streamed, as far as known: all requests
-// of the run asked for it, or there are several responses.
-func (l *levelRun) streamed(r *export.Request) bool {
-	m := l.cfg.Run.Meta
-	return len(r.Responses) > 1 || m != nil && m.Streaming != nil && *m.Streaming
-}
-
-// report passes a snapshot to Config.Progress.
-func (l *levelRun) report() {
-	if l.cfg.Progress == nil {
-		return
-	}
-	p := Progress{
-		Index: l.index, Levels: len(l.cfg.Levels), Load: l.load, Warmup: l.meter == nil,
-		Failed: l.out.Failed, InFlight: l.admission.Admitted() - l.returned,
-		Done: l.warmed, Target: l.admission.Warmup,
-	}
-	if !p.Warmup {
-		p.Done, p.Target = l.returned-l.warmed, max(l.admission.Measured, 0)
-		if p.Target > 0 {
-			p.Done = min(p.Done, p.Target) // extra requests that complete sequences
-		}
-	}
-	now := l.cfg.Clock.NowNS()
-	p.Elapsed = time.Duration(now - l.startNS)
-	p.Recent = l.recent.Recent(now, l.startNS)
-	p.ClientLimited = l.client != nil && l.client.Limited(l.latencies.Mean())
-	switch {
-	case l.meter != nil:
-		p.Fraction, p.AtMost = l.meter.Fraction(now, p.Done)
-		p.Left = left(time.Duration(now-l.meter.StartNS()), p.Fraction)
-	case p.Target > 0:
-		p.Fraction = min(float64(p.Done)/float64(p.Target), 1)
-	}
-	l.cfg.Progress(p)
-}
-
-// left estimates how long the rest takes when the fraction done took elapsed; 0 when done
-// is 0.
-func left(elapsed time.Duration, done float64) time.Duration {
-	if done <= 0 {
-		return 0
-	}
-	return time.Duration(float64(elapsed) * (1 - done) / done)
 }

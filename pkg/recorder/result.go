@@ -78,26 +78,3 @@ func (l *Level) RequestsPerSecond() float64 {
 	}
 	return 0
 }
-
-// Progress is a snapshot of a run under way.
-type Progress struct {
-	Index, Levels int // index of the present level; number of levels, 0 if unknown
-	Load          load.Level
-	Warmup        bool
-	Failed        int // at this level
-	InFlight      int
-	Elapsed       time.Duration // since the level began
-	// Done counts the ended requests of the present stage (warm-up or measurement).
-	// Target is the number of requests that end the stage, 0 when time ends it.
-	Done, Target int
-	// Fraction is the part of the stage that is over, from 0 to 1. Left is the estimated
-	// rest of the measurement, 0 when unknown. AtMost says that it may be over sooner.
-	Fraction float64
-	Left     time.Duration
-	AtMost   bool
-	// Recent holds the figures of the requests that ended in the last five seconds.
-	Recent window.Recent
-	// ClientLimited says that by the figures so far the client may be the limit of the
-	// level; see [Level.Saturated], which judges the whole level.
-	ClientLimited bool
-}
