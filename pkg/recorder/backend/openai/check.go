@@ -46,7 +46,8 @@ func (b *Backend) Check(ctx context.Context) error {
 	r := &x.Request
 	switch r.Status {
 	case export.StatusOK:
-		return b.useModels(modelNames(x.Raw))
+		b.useModels(modelNames(x.Raw))
+		return nil
 	case export.StatusHTTPError:
 		return b.checkStatus(r.Code, r.Message)
 	case export.StatusConnectError:
@@ -98,16 +99,16 @@ func (b *Backend) checkStatus(code int, msg string) error {
 
 // useModels uses the only model of the list if none is configured. Otherwise it warns
 // about configured models that the list lacks.
-func (b *Backend) useModels(listed, aliases []string) error {
+func (b *Backend) useModels(listed, aliases []string) {
 	b.listed, b.warnings = listed, nil
 	if b.cfg.Model == "" {
 		if len(listed) == 1 && !strings.Contains(listed[0], "*") {
 			b.model = listed[0]
 		}
-		return nil
+		return
 	}
 	if len(listed) == 0 {
-		return nil
+		return
 	}
 	var unlisted []string
 	for _, wanted := range append([]string{b.cfg.Model}, b.cfg.Models...) {
@@ -119,7 +120,6 @@ func (b *Backend) useModels(listed, aliases []string) error {
 	if len(unlisted) > 0 {
 		b.warnings = []backend.Warning{b.notListed(unlisted, listed, aliases)}
 	}
-	return nil
 }
 
 // notListed returns the warning about models that the server's list lacks. Some
