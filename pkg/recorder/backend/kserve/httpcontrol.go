@@ -124,17 +124,32 @@ func (c *httpControl) send(ctx context.Context, method, path string, send io.Rea
 	return resp.StatusCode, body, err
 }
 
-// get decodes the JSON answer to a GET into v.
-func (c *httpControl) get(ctx context.Context, path string, v any) error {
+// get sends a GET about the model and returns the body; a status other than 200 is an
+// error.
+func (c *httpControl) get(ctx context.Context, path string) ([]byte, error) {
 	code, body, err := c.ask(ctx, http.MethodGet, path)
+	if err != nil {
+		return nil, err
+	}
+	if code != http.StatusOK {
+		return nil, c.refused("the model", code, body)
+	}
+	return body, nil
+}
+
+// getJSON decodes the JSON answer to a GET about the model into v.
+func (c *httpControl) getJSON(ctx context.Context, path string, v any) error {
+	body, err := c.get(ctx, path)
 	if err != nil {
 		return err
 	}
-	if code != http.StatusOK {
-		return c.refused("the model", code, body)
-	}
+	return parseAnswer(path, body, v)
+}
+
+// parseAnswer decodes the body of the answer to a GET into v.
+func parseAnswer(path string, body []byte, v any) error {
 	if err := json.Unmarshal(body, v); err != nil {
-		return fmt.Errorf("%w: GET %s: the answer is not the JSON expected: %w", errNotServed, path, err)
+		return fmt.Errorf("GET %s: the answer is not the JSON expected: %w", path, err)
 	}
 	return nil
 }
@@ -215,8 +230,13 @@ func (c *httpControl) metadata(ctx context.Context) (modelInfo, error) {
 		Name            string
 		Inputs, Outputs []tensorSpec
 	}
-	if err := c.get(ctx, c.b.modelPath(), &m); err != nil {
+	path := c.b.modelPath()
+	body, err := c.get(ctx, path)
+	if err != nil {
 		return modelInfo{}, err
+	}
+	if err := parseAnswer(path, body, &m); err != nil {
+		return modelInfo{}, fmt.Errorf("%w: %w", errNotServed, err)
 	}
 	return modelInfo{Name: m.Name, Inputs: m.Inputs, Outputs: m.Outputs}, nil
 }

@@ -4,8 +4,6 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
-	"fmt"
-	"net/http"
 	"strconv"
 
 	pb "github.com/pa-tools/pa/internal/kserve"
@@ -141,19 +139,4 @@ func (c *httpControl) Stats(ctx context.Context, name, version string) ([]export
 		return nil, err
 	}
 	return r.Stats, nil
-}
-
-// getJSON decodes the JSON answer to a GET into v.
-func (c *httpControl) getJSON(ctx context.Context, path string, v any) error {
-	code, body, err := c.ask(ctx, http.MethodGet, path)
-	switch {
-	case err != nil:
-		return err
-	case code != http.StatusOK:
-		return c.refused("the model", code, body)
-	}
-	if err := json.Unmarshal(body, v); err != nil {
-		return fmt.Errorf("GET %s: the answer is not the JSON expected: %w", path, err)
-	}
-	return nil
 }
