@@ -3,6 +3,7 @@ package workload
 import (
 	"fmt"
 	"math/bits"
+	"slices"
 )
 
 // An Order defines the order in which the entries of a Source are sent. It depends only
@@ -39,10 +40,8 @@ func (k OrderKind) String() string {
 
 // ParseOrderKind is the inverse of String.
 func ParseOrderKind(name string) (OrderKind, error) {
-	for i, n := range orderNames {
-		if n == name {
-			return OrderKind(i), nil
-		}
+	if i := slices.Index(orderNames[:], name); i >= 0 {
+		return OrderKind(i), nil
 	}
 	return Sequential, fmt.Errorf("unknown order %q; expected sequential, shuffle or random", name)
 }

@@ -2,6 +2,7 @@ package dataset
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 )
@@ -22,7 +23,7 @@ func (s *Set) Notes() []string {
 		if len(f.ignored) > 0 {
 			note("fields that no request contains: %s", strings.Join(quoteAll(f.ignored), ", "))
 		}
-		for _, what := range sortedKeys(f.leftOut) {
+		for _, what := range slices.Sorted(maps.Keys(f.leftOut)) {
 			note("left out: %s (%d)", what, f.leftOut[what])
 		}
 	}
@@ -36,15 +37,6 @@ func (s *Set) explainEmpty() string {
 		return ""
 	}
 	return " (" + strings.Join(notes, "; ") + ")"
-}
-
-func sortedKeys(m map[string]int) []string {
-	var all []string
-	for k := range m {
-		all = append(all, k)
-	}
-	slices.Sort(all)
-	return all
 }
 
 // A FileInfo describes a file of a Set.

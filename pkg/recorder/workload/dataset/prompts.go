@@ -140,7 +140,8 @@ func (p *promptReader) readPrompt(e *workload.Entry) error {
 		return err
 	}
 	if js == nil {
-		if p.row.get("image") == nil && p.row.get("images") == nil && p.row.get("audio") == nil && p.row.get("audios") == nil {
+		given := func(name string) bool { return p.row.get(name) != nil }
+		if !slices.ContainsFunc(slices.Concat(imageColumns, audioColumns), given) {
 			return fmt.Errorf("no prompt: it has %s; expected one of %s", columnNames(p.row), strings.Join(quoteAll(promptColumns), ", "))
 		}
 		return nil
