@@ -3,9 +3,9 @@
 //
 //	s := clientstat.Start()
 //	s.Add(x, clientstat.CountStamps(x)) // each request of the level, when it is over
-//	s.Look()                                     // a few times a second
+//	s.Look()                            // a few times a second
 //	…
-//	meta := s.Finish(nil)                        // an export.ClientMeta
+//	meta := s.Finish(nil)               // an export.ClientMeta
 //	why := clientstat.Saturation(meta, median)
 //
 // Stats covers the requests: turnaround of the slots, lateness against a schedule,

@@ -100,7 +100,7 @@ func (a *Admission) admit(dueNS, nowNS uint64) (ticket, bool) {
 	return ticket{a.issued - 1, export.PhaseMeasured, a.shut}, true
 }
 
-func (a *Admission) warming(nowNS uint64) bool { return a.issued < a.Warmup || nowNS < a.WarmUntilNS }
+func (a *Admission) warming(dueNS uint64) bool { return a.issued < a.Warmup || dueNS < a.WarmUntilNS }
 
 // Measure begins the measurement at nowNS unless the warm-up still lacks requests.
 func (a *Admission) Measure(nowNS uint64) {
