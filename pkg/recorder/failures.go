@@ -60,3 +60,54 @@ func (f *failureStreak) add(r *export.Request, slots int, nowNS uint64) (tooMany
 	}
 	return f.n >= max(laterFailures, 4*slots) && time.Duration(nowNS-f.sinceNS) >= goneAfter
 }
+
+// count adds r to the level's counters. It abandons the run after too many failures in a
+// row (see failureStreak), or when more requests fail than Config.MaxErrorRate allows.
+func (l *levelRun) count(r *export.Request) {
+	l.rate.add(r)
+	if limit := l.cfg.MaxErrorRate; limit != nil && l.rate.ended >= fewestEnded && l.rate.above(*limit) {
+		l.abandon(l.rate.error(l.load, *limit))
+	}
+	if r.Status == export.StatusOK {
+		l.failures.succeed()
+	}
+	switch r.Excluded() {
+	case "":
+		l.out.OK++
+	case "warmup":
+		l.out.Warmup++
+		if r.Status != export.StatusOK && r.Status != export.StatusCancelled {
+			l.fail(r)
+		}
+	case "late":
+		l.out.Late++
+	case "cancelled":
+		l.out.Cancelled++
+	default:
+		l.out.Failed++
+		l.fail(r)
+	}
+}
+
+func (l *levelRun) fail(r *export.Request) {
+	if !l.failures.add(r, l.driver.Slots(), l.cfg.Clock.NowNS()) {
+		return
+	}
+	if limit := l.cfg.MaxErrorRate; limit != nil && l.rate.above(*limit) {
+		l.abandon(l.rate.error(l.load, *limit))
+		return
+	}
+	l.abandon(l.failures.error())
+}
+
+// abandon ends the run because of err, unless something else has ended it. It cancels the
+// requests in flight; the export keeps the recorded part.
+func (l *levelRun) abandon(err error) {
+	if l.giveUp != nil {
+		return
+	}
+	l.giveUp = err
+	l.stopped = true
+	l.admission.Close()
+	l.cancel()
+}
