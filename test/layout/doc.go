@@ -1,3 +1,3 @@
-// Package layout holds the tests of the tree: which package may import which, and where the
-// map of the house is complete.
+// Package layout holds the tests of the tree: which package may import which, and whether the
+// layout in docs/development.md is complete.
 package layout

@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// The layout in docs/development.md lists every folder with Go files. A line that is
+// The layout in docs/development.md lists every folder with Go files, once. A line that is
 // indented is about a folder within the last one that is not. Each package of a library
 // begins with doc.go.
 func TestLayout(t *testing.T) {
