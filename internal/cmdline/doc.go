@@ -11,13 +11,13 @@
 //		Default: "report",
 //		Commands: []*cli.Command{report(), convert()},
 //	}
-//	os.Exit(app.Run(ctx, os.Args, os.Stdout, os.Stderr))
+//	os.Exit(app.Run(ctx, os.Args, os.Stdin, os.Stdout, os.Stderr))
 //
 // A command's Action returns nil (exit 0), an error made by [Usagef] (2), a
 // [CodeError], or any other error (1), which is printed as "name: error".
 // Flags must be pointers to the types of urfave/cli; their usage text names
 // the value in back quotes ("write the report to `FILE`"), their Category
-// groups them in the help. Names are long first: {Name: "model", Aliases: "m"}.
+// groups them in the help. Names are long first: {Name: "model", Aliases: []string{"m"}}.
 //
 // Help is by topic. "--help" shows a first screen where [App.CommonFlags] names its
 // flags, else all flags. "--help TOPIC" shows the flags of one category; the topic is

@@ -22,5 +22,5 @@
 //	return r.Err()
 //
 // The package does no analysis: which responses are tokens, which requests
-// count and what a latency is are questions for package analyze.
+// count and what a latency is are questions for package answer.
 package export

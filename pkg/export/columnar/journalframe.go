@@ -150,7 +150,7 @@ const maxFrameMetadata = 256 << 20
 type frameReader struct {
 	src  io.ReaderAt
 	size int64
-	// most bounds the body of a frame.
+	// maxBody bounds the body of a frame.
 	maxBody int64
 	buf     []byte
 }

@@ -394,7 +394,8 @@ func (s *parquetSink) writeGroup(leaves []leafData, parts []*pagePart, rows int)
 }
 
 // inParallel calls do for each i from 0 up to n, on up to workers goroutines, which are
-// numbered from 0. It returns the first error, and a panic as an error.
+// numbered from 0. A goroutine ends with its first error; a panic is an error. inParallel returns the
+// errors of all goroutines.
 func inParallel(workers, n int, do func(worker, i int) error) error {
 	var next atomic.Int64
 	var running sync.WaitGroup

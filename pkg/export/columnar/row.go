@@ -20,7 +20,7 @@ type rowDecoder struct {
 	gaps       []int64 // of the derived values
 	summary    export.ResponseSummary
 	interned   map[string]string
-	// odd describes the row's defect; "" for none.
+	// defect describes what is wrong with the row; "" for none.
 	defect string
 }
 

@@ -119,7 +119,6 @@ const (
 	fieldName = iota
 	fieldText
 	fieldValue
-	numFields
 )
 
 // Fields of the elements of overflow.

@@ -42,7 +42,7 @@ func (v *vector) num(i int) uint64 {
 	return v.nums[i]
 }
 
-// bytes returns string i as stored in the file; "" for null.
+// bytes returns string i as stored in the file; nil for null.
 func (v *vector) bytes(i int) []byte {
 	if v == nil || v.null(i) {
 		return nil

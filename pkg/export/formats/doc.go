@@ -3,8 +3,9 @@
 // formats themselves. Neither the data model (package export) nor a format imports it.
 //
 //	o := export.Opener{Formats: formats.Readers()}
-//	create, err := formats.ForName("run.parquet")
+//	create, ok := formats.ForName("run.parquet")
 //	…
-//	w, err := create(file)
+//	w, err := create(file, answer.NewDeriver(reader.Run()))
+//	…
 //	err = export.Copy(ctx, w, reader)
 package formats

@@ -3,10 +3,10 @@
 //
 //	go run ./test/columnar/write DIR
 //
-// shards/0.parquet and shards/1.parquet hold another run of two ranks, for queries in SQL.
-//
-// run.json, run.parquet, run.arrow, run.journal.arrows, and killed.journal.arrows, which
-// lacks what came after the last flush; and report.json, the report of run.json.
+// The run is in run.json, run.parquet, run.arrow and run.journal.arrows.
+// killed.journal.arrows lacks what came after the last flush. report.json is the report of
+// run.json. shards/0.parquet and shards/1.parquet hold another run of two ranks, for
+// queries in SQL.
 package main
 
 import (
