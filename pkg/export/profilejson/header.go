@@ -248,7 +248,7 @@ func (h *headerParser) members(name string, array *int64) (rest []byte, found bo
 				*array = h.Pos
 				err = h.Skip()
 			} else {
-				err = h.notArray(key)
+				err = h.wrongType(key, "an array")
 			}
 			if err != nil {
 				return nil, false, err
@@ -277,12 +277,7 @@ func (h *headerParser) experiments() error {
 		return err
 	}
 	if b != '[' {
-		at := h.Pos
-		v, err := h.Value(`"experiments"`)
-		if err == nil {
-			h.warn(at, warnHeader, fmt.Sprintf("member \"experiments\": expected an array, found %s", jsonfile.Excerpt(v)))
-		}
-		return err
+		return h.wrongType("experiments", "an array")
 	}
 	h.Pos++
 	for first := true; ; first = false {
@@ -358,12 +353,7 @@ func (h *headerParser) level(e *export.Experiment) error {
 		return err
 	}
 	if b != '{' {
-		at := h.Pos
-		v, err := h.Value(`"experiment"`)
-		if err == nil {
-			h.warn(at, warnHeader, fmt.Sprintf("member \"experiment\": expected an object, found %s", jsonfile.Excerpt(v)))
-		}
-		return err
+		return h.wrongType("experiment", "an object")
 	}
 	h.Pos++
 	seen := seenKeys{}
@@ -388,7 +378,7 @@ func (h *headerParser) level(e *export.Experiment) error {
 			e.Mode = string(jsonscan.DecodeText(v))
 		case name == "value" && isNumber:
 			e.Value = string(v)
-		case name == "value" && isText && isNumberText(jsonscan.DecodeText(v)):
+		case name == "value" && isText && jsonscan.IsNumber(jsonscan.DecodeText(v)):
 			e.Value = string(jsonscan.DecodeText(v))
 			h.warn(at, warnHeader, fmt.Sprintf("member \"value\": expected a number, found the string %s", jsonfile.Excerpt(v)))
 		case name == "mode":
@@ -401,12 +391,6 @@ func (h *headerParser) level(e *export.Experiment) error {
 	}
 }
 
-// isNumberText reports whether b is a JSON number and nothing else.
-func isNumberText(b []byte) bool {
-	end, err := jsonscan.Number(append(b[:len(b):len(b)], ' '), 0)
-	return err == nil && end == len(b)
-}
-
 // requests stores the position of the array of requests and skips the array.
 func (h *headerParser) requests(s *section) error {
 	name := h.NameAt
@@ -417,7 +401,7 @@ func (h *headerParser) requests(s *section) error {
 	if b, err := h.Peek(); err != nil {
 		return err
 	} else if b != '[' {
-		return h.notArray("requests")
+		return h.wrongType("requests", "an array")
 	}
 	s.requests = h.Pos
 	if end, ok := h.layout.known[h.Pos]; ok {
@@ -433,11 +417,12 @@ func (h *headerParser) requests(s *section) error {
 	return nil
 }
 
-func (h *headerParser) notArray(name string) error {
+// wrongType skips the value of a member that should be of another type, and warns.
+func (h *headerParser) wrongType(name, want string) error {
 	at := h.Pos
 	v, err := h.Value(strconv.Quote(name))
 	if err == nil {
-		h.warn(at, warnHeader, fmt.Sprintf("member %q: expected an array, found %s", name, jsonfile.Excerpt(v)))
+		h.warn(at, warnHeader, fmt.Sprintf("member %q: expected %s, found %s", name, want, jsonfile.Excerpt(v)))
 	}
 	return err
 }
@@ -450,7 +435,7 @@ func (h *headerParser) windows(e *export.Experiment) error {
 	if b, err := h.Peek(); err != nil {
 		return err
 	} else if b != '[' {
-		return h.notArray("window_boundaries")
+		return h.wrongType("window_boundaries", "an array")
 	}
 	at := h.Pos
 	v, err := h.Value(`"window_boundaries"`)

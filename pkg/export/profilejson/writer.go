@@ -64,7 +64,7 @@ func (w *Writer) BeginExperiment(mode, value string) error {
 		b = append(b, `"experiment":{"mode":`...)
 		b = appendText(b, mode)
 		if value != "" {
-			if !isNumberText([]byte(value)) {
+			if !jsonscan.IsNumber([]byte(value)) {
 				return w.calls.Fail(fmt.Errorf("experiment %d: the value %q is not a JSON number", w.experiments, value))
 			}
 			b = append(append(b, `,"value":`...), value...)
