@@ -54,11 +54,7 @@ func newParquetReader(ctx context.Context, name string, src io.ReaderAt, size in
 
 // rowsLimit returns the maximum bytes of memory for decoded rows.
 func rowsLimit(lim export.Limits) int64 {
-	limit := lim.MaxValueBytes
-	if limit <= 0 {
-		limit = export.DefaultMaxValueBytes
-	}
-	return rowsFactor * max(limit, 1<<20)
+	return rowsFactor * max(valueLimit(lim), 1<<20)
 }
 
 // openParquetFile reads the footer of a Parquet file. maxBytes bounds each buffer.

@@ -39,10 +39,10 @@ type Reader struct {
 	batch    *filledBatch        // the current one
 
 	nextPart   int   // part of the plan
-	feed       *feed // of the parts from next on; nil before the first
+	feed       *feed // of the parts from nextPart on; nil before the first
 	rows       *rows
-	nextRow    int // the next one of t
-	batchRow   int // row of the batch that row is
+	nextRow    int // index of the next one in rows
+	batchRow   int // number of rows of the batch before nextRow
 	decoder    rowDecoder
 	valid      bool
 	ended      bool // Next has returned false
@@ -141,15 +141,15 @@ type header struct {
 
 // readTelemetry reads the telemetry in the metadata of a file.
 func (h *header) readTelemetry(get func(key string) string, lim export.Limits) {
-	h.maxLine = maxLine(lim)
+	h.maxLine = valueLimit(lim)
 	var err error
 	if h.lines, err = metadataLines(get, h.maxLine); err != nil {
 		h.warnings = append(h.warnings, export.Warning{Name: h.name, Offset: -1, Where: "telemetry", Msg: err.Error(), Count: 1})
 	}
 }
 
-// maxLine returns the maximum bytes of a line of the telemetry.
-func maxLine(lim export.Limits) int64 {
+// valueLimit returns the maximum bytes of a value, and of a line of the telemetry.
+func valueLimit(lim export.Limits) int64 {
 	if lim.MaxValueBytes <= 0 {
 		return export.DefaultMaxValueBytes
 	}
@@ -291,10 +291,7 @@ func (r *Reader) locate(batch int, err error) error {
 	}
 	off, what := r.src.place(batch)
 	var large *tooLargeError
-	if errors.As(err, &large) {
-		return fmt.Errorf("%s: %s: %w", r.name, what, err)
-	}
-	if off < 0 {
+	if errors.As(err, &large) || off < 0 {
 		return fmt.Errorf("%s: %s: %w", r.name, what, err)
 	}
 	return &export.SyntaxError{Name: r.name, Offset: off, Where: what, Msg: err.Error()}
