@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -129,6 +130,12 @@ type endpointsTotals struct {
 	reasons                   map[string]int
 }
 
+// endpointsReasons are the finish reasons that the summary counts by their names. It counts the
+// others together, as otherReason.
+var endpointsReasons = []string{"stop", "length", "tool_calls", "content_filter", "function_call"}
+
+const otherReason = "other"
+
 // An endpointsBlock is a time of performance tracking, up to the last end of a sample that was
 // issued in it.
 type endpointsBlock struct{ startNS, endNS uint64 }
@@ -185,11 +192,10 @@ func (t *endpointsTotals) complete(q *endpointsSample, ns uint64, reason *string
 	if reason == nil {
 		return
 	}
-	switch *reason {
-	case "stop", "length", "tool_calls", "content_filter", "function_call":
+	if slices.Contains(endpointsReasons, *reason) {
 		t.reasons[*reason]++
-	default:
-		t.reasons["other"]++
+	} else {
+		t.reasons[otherReason]++
 	}
 }
 
@@ -205,7 +211,7 @@ func (t *endpointsTotals) compare(c *selfCheck) {
 	computed := map[string]float64{
 		"n_samples_issued": float64(t.issued), "n_samples_completed": float64(t.completed), "n_samples_failed": float64(t.failed),
 	}
-	for _, reason := range []string{"stop", "length", "tool_calls", "content_filter", "function_call", "other"} {
+	for _, reason := range append(slices.Clip(endpointsReasons), otherReason) {
 		computed["finish_reason_counts."+reason] = float64(t.reasons[reason])
 	}
 	duration := 0.0

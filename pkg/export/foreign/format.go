@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"slices"
 	"strings"
 
 	"github.com/pa-tools/pa/internal/jsonscan"
@@ -15,12 +16,12 @@ import (
 func Formats() []export.Format {
 	return []export.Format{
 		&format{"", sniffNeighbour, openNeighbour}, // first, because some look like the files beside them
-		&format{"AIPerf profile_export.jsonl", sniffAIPerf, openAIPerf},
-		&format{"GuideLLM benchmarks.json", sniffGuideLLM, openGuideLLM},
-		&format{"inference-perf per_request_lifecycle_metrics.json", sniffInferencePerf, openInferencePerf},
+		&format{aiperfName, sniffAIPerf, openAIPerf},
+		&format{guideLLMName, sniffGuideLLM, openGuideLLM},
+		&format{infPerfName, sniffInferencePerf, openInferencePerf},
 		&format{endpointsName, sniffEndpoints, openEndpoints},
 		&format{"the result of vllm bench serve, TensorRT-LLM's benchmark_serving or SGLang's bench_serving", sniffServing, openServing},
-		&format{"the results of llm_perf.py", sniffLLMPerf, openLLMPerf},
+		&format{llmPerfName, sniffLLMPerf, openLLMPerf},
 	}
 }
 
@@ -124,16 +125,7 @@ func (o *outline) hasElement(array string, names ...string) bool {
 func (o *outline) only(name string) bool { return len(o.names) == 1 && o.names[0] == name }
 
 func containsAll(all, wanted []string) bool {
-	for _, w := range wanted {
-		found := false
-		for _, n := range all {
-			found = found || n == w
-		}
-		if !found {
-			return false
-		}
-	}
-	return true
+	return !slices.ContainsFunc(wanted, func(w string) bool { return !slices.Contains(all, w) })
 }
 
 // outlineOf looks at the start of a file.
