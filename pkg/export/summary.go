@@ -39,10 +39,7 @@ func ResultFile(folder string) (string, error) {
 // of the file at path, which r reads, and that say more about its run; nil if it
 // writes none. They are read if [Opener.Beside] allows it.
 func SummaryNames(r Reader, path string) []string {
-	if o, ok := r.(*opened); ok {
-		r = o.Reader
-	}
-	s, ok := r.(Summarized)
+	s, ok := summarized(r)
 	if !ok || path == "-" {
 		return nil
 	}
@@ -51,6 +48,16 @@ func SummaryNames(r Reader, path string) []string {
 		file = strings.TrimSuffix(file, compressed)
 	}
 	return s.SummaryNames(file)
+}
+
+// summarized returns r, or the Reader that an Opener wrapped in r, as a Summarized; ok is false
+// if it is none.
+func summarized(r Reader) (s Summarized, ok bool) {
+	if o, is := r.(*opened); is {
+		r = o.Reader
+	}
+	s, ok = r.(Summarized)
+	return s, ok
 }
 
 // useSummaries gives r, which reads the file at path, the summaries that exist beside
@@ -62,10 +69,8 @@ func useSummaries(ctx context.Context, r Reader, path string) {
 		if errors.Is(err, fs.ErrNotExist) {
 			continue
 		}
-		if o, ok := r.(*opened); ok {
-			o.Reader.(Summarized).UseSummary(name, content, err)
-		} else {
-			r.(Summarized).UseSummary(name, content, err)
+		if s, ok := summarized(r); ok {
+			s.UseSummary(name, content, err)
 		}
 	}
 }
