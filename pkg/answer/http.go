@@ -54,7 +54,7 @@ func (d *Decoder) isHTTP(r *export.Request) bool {
 	case d.ServiceKind == "triton": // generate_stream; a model may write JSON
 		return bytes.HasPrefix(head, []byte("data:"))
 	}
-	return head[0] == '{' || head[0] == '[' || looksLikeSSE(head)
+	return isBody(head) || looksLikeSSE(head)
 }
 
 // byteOrderMark may stand at the start of a body, once.
@@ -111,18 +111,17 @@ func (h *httpDecoder) decode(d *Decoder, r *export.Request) {
 	h.known, h.counted = false, true
 	h.envelopes.reset()
 	d.tensor.reset()
-	switch head := bodyHead(r); {
-	case isBody(head):
+	if head := bodyHead(r); isBody(head) {
 		d.a.shape = StreamedNo
 		h.whole(d, r)
-	default:
+	} else {
 		if looksLikeSSE(head) {
 			d.a.shape = StreamedYes
 		}
 		h.events(d, r)
 	}
-	if st := &h.stream; st.Err != nil {
-		d.a.Failure = st.Err.Error()
+	if err := h.stream.Err; err != nil {
+		d.a.Failure = err.Error()
 	}
 	if !h.known && len(d.tensor.pieces) > 0 {
 		d.tensor.decode(d)

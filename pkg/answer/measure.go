@@ -152,7 +152,7 @@ func (m *Measures) measure(r *export.Request, a *Answer, from uint64) {
 			m.TTFAT = m.elapsed(from, e.RecvNS)
 		}
 	}
-	for i, e := range a.Events {
+	for _, e := range a.Events {
 		if e.Prev < 0 {
 			continue
 		}
@@ -160,7 +160,7 @@ func (m *Measures) measure(r *export.Request, a *Answer, from uint64) {
 		if !gap.OK {
 			continue
 		}
-		if e.Choice == first.Choice && e.Prev == 0 && i > 0 {
+		if e.Prev == 0 { // the second event of the first choice
 			m.TTST = gap
 		}
 		m.Gaps = append(m.Gaps, gap.V)
