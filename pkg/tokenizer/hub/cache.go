@@ -42,7 +42,7 @@ func (r repo) snapshot() string {
 	if ref, err := os.ReadFile(filepath.Join(r.dir, "refs", filepath.FromSlash(r.revision()))); err == nil {
 		commit = strings.TrimSpace(string(ref))
 	}
-	if !revisionName.MatchString(commit) || strings.Contains(commit, "..") {
+	if !isRevision(commit) {
 		return ""
 	}
 	return filepath.Join(r.dir, "snapshots", filepath.FromSlash(commit))

@@ -148,5 +148,5 @@ func (r repo) step(ctx context.Context, hub, at *url.URL, f *file) (next *url.UR
 // isName reports whether s is safe as the name of a file in the cache: a commit or an
 // etag.
 func isName(s string) bool {
-	return revisionName.MatchString(s) && !strings.ContainsAny(s, "/\\") && !strings.Contains(s, "..") && len(s) <= 128
+	return isRevision(s) && !strings.ContainsAny(s, "/\\") && len(s) <= 128
 }

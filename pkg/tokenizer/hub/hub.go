@@ -1,6 +1,7 @@
 package hub
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -32,7 +33,7 @@ type Config struct {
 // huggingface_hub name: HF_HUB_CACHE, HF_HOME, XDG_CACHE_HOME. home is the user's
 // home directory.
 func CacheFromEnv(getenv func(string) string, home string) string {
-	return first(getenv("HF_HUB_CACHE"), getenv("HUGGINGFACE_HUB_CACHE"), filepath.Join(homeFromEnv(getenv, home), "hub"))
+	return cmp.Or(getenv("HF_HUB_CACHE"), getenv("HUGGINGFACE_HUB_CACHE"), filepath.Join(homeFromEnv(getenv, home), "hub"))
 }
 
 // homeFromEnv returns HF_HOME or its default.
@@ -40,17 +41,7 @@ func homeFromEnv(getenv func(string) string, home string) string {
 	if base := getenv("HF_HOME"); base != "" {
 		return base
 	}
-	return filepath.Join(first(getenv("XDG_CACHE_HOME"), filepath.Join(home, ".cache")), "huggingface")
-}
-
-// first returns the first value that is not empty.
-func first(values ...string) string {
-	for _, v := range values {
-		if v != "" {
-			return v
-		}
-	}
-	return ""
+	return filepath.Join(cmp.Or(getenv("XDG_CACHE_HOME"), filepath.Join(home, ".cache")), "huggingface")
 }
 
 // FromEnv returns the configuration from the environment variables of huggingface_hub:
@@ -67,7 +58,7 @@ func FromEnv(getenv func(string) string, home string) Config {
 	}
 	if c.Token == "" {
 		// huggingface-cli login writes this file. An unreadable file means no token.
-		if data, err := os.ReadFile(first(getenv("HF_TOKEN_PATH"), filepath.Join(base, "token"))); err == nil {
+		if data, err := os.ReadFile(cmp.Or(getenv("HF_TOKEN_PATH"), filepath.Join(base, "token"))); err == nil {
 			c.Token = strings.TrimSpace(string(data))
 		}
 	}
@@ -111,7 +102,7 @@ var ErrNotCached = errors.New("not in the local cache")
 // repoName matches the names of models on the hub.
 var repoName = regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9._-]*(/[A-Za-z0-9_][A-Za-z0-9._-]*)?$`)
 
-// revisionName matches the accepted names of branches, tags and commits.
+// revisionName matches the accepted names of branches, tags and commits, and names with "..".
 var revisionName = regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9._/-]*$`)
 
 // repo returns a repository. kind is models or datasets.
@@ -133,7 +124,7 @@ func (c Config) Find(ctx context.Context, name string) (string, error) {
 		return "", fmt.Errorf("tokenizer %s: no such file or directory", name)
 	case !isRepo(name):
 		return "", fmt.Errorf("tokenizer %q: no such file or directory, and no name of a model on the hub", name)
-	case !revisionName.MatchString(c.revision()) || strings.Contains(c.revision(), ".."):
+	case !isRevision(c.revision()):
 		return "", fmt.Errorf("tokenizer %s: %q is not a revision name", name, c.Revision)
 	}
 	r := c.repo("models", name)
@@ -155,10 +146,15 @@ func isRepo(name string) bool {
 	return repoName.MatchString(name) && !strings.Contains(name, "..") && !strings.Contains(name, "--")
 }
 
+// isRevision reports whether name is an accepted name of a branch, tag or commit.
+func isRevision(name string) bool {
+	return revisionName.MatchString(name) && !strings.Contains(name, "..")
+}
+
 // Cached returns the folder of a model's tokenizer in the cache. It never opens a file
 // outside the cache and sends no requests. The error wraps ErrNotCached.
 func (c Config) Cached(name string) (string, error) {
-	if isRepo(name) && revisionName.MatchString(c.revision()) && !strings.Contains(c.revision(), "..") {
+	if isRepo(name) && isRevision(c.revision()) {
 		if dir := c.repo("models", name).cached(); dir != "" {
 			return dir, nil
 		}
