@@ -100,11 +100,7 @@ func (a arguments) find(arg string) ([]given, error) {
 
 // cutShort finds the one long flag that starts with name.
 func (a arguments) cutShort(name, value string, hasValue bool) ([]given, error) {
-	var long []string
-	for _, f := range a.flags {
-		long = append(long, f.Names()...)
-	}
-	full := Abbreviated(name, long)
+	full := Abbreviated(name, allNames(a.flags))
 	switch {
 	case len(full) == 0 || len(name) < 2:
 		return nil, a.unknown(name)
@@ -163,10 +159,7 @@ func SplitShort(letters string, flag func(letter string) (known, takesValue bool
 // unknown returns the error for an unknown flag. It names the flags that may be
 // meant, or the command that has the flag.
 func (a arguments) unknown(name string) error {
-	names := []string{"help", "version"} // of every command, and none of a.flags
-	for _, f := range a.flags {
-		names = append(names, f.Names()...)
-	}
+	names := append([]string{"help", "version"}, allNames(a.flags)...) // of every command, and none of a.flags
 	if likely := NearestFlags(name, names); len(likely) > 0 {
 		for i, n := range likely {
 			likely[i] = dashed(n)
@@ -337,6 +330,15 @@ func lookup(flags []cli.Flag, name string) cli.Flag {
 	return nil
 }
 
+// allNames returns the names and aliases of all flags.
+func allNames(flags []cli.Flag) []string {
+	var names []string
+	for _, f := range flags {
+		names = append(names, f.Names()...)
+	}
+	return names
+}
+
 func takesValue(f cli.Flag) bool {
 	d, ok := f.(cli.DocGenerationFlag)
 	return ok && d.TakesValue()
@@ -462,11 +464,7 @@ func applyConfig(c *cli.Context, flags []cli.Flag) error {
 // meantKey returns the advice for an unknown key of a configuration: the keys that
 // may be meant.
 func meantKey(key string, flags []cli.Flag) string {
-	var names []string
-	for _, f := range flags {
-		names = append(names, f.Names()...)
-	}
-	if likely := NearestFlags(key, names); len(likely) > 0 {
+	if likely := NearestFlags(key, allNames(flags)); len(likely) > 0 {
 		return "did you mean " + OneOf(likely) + "?"
 	}
 	return "keys are the long names of flags"
