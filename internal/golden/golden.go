@@ -134,7 +134,7 @@ func ProfileExports(tb testing.TB) (map[string][]byte, fs.FS) {
 	files := map[string][]byte{}
 	// A walk would look at every file for each folder.
 	for p, f := range fsys {
-		if path.Base(p) == "profile_export.json" && len(f.Data) > 2 {
+		if path.Base(p) == "profile_export.json" && len(f.Data) > 2 { // neither empty nor {}
 			files[path.Dir(p)] = bytes.Clone(f.Data)
 		}
 	}

@@ -5,9 +5,7 @@ import (
 	"context"
 	"errors"
 	"io"
-	"io/fs"
 	"maps"
-	"path"
 	"slices"
 	"strings"
 	"testing"
@@ -75,33 +73,9 @@ func toJSON(t testing.TB, r export.Reader) []byte {
 	return out.Bytes()
 }
 
-// goldenExports returns the exports of real perf_analyzer runs by name.
-func goldenExports(t testing.TB) map[string][]byte {
-	t.Helper()
-	fsys := golden.FS(t, "perf_analyzer")
-	files := map[string][]byte{}
-	err := fs.WalkDir(fsys, ".", func(p string, d fs.DirEntry, err error) error {
-		if err != nil || path.Base(p) != "profile_export.json" {
-			return err
-		}
-		b, err := fs.ReadFile(fsys, p)
-		if len(b) > 2 { // 0 bytes: types_nan; {}: a file that was there before
-			files[path.Dir(p)] = b
-		}
-		return err
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if len(files) < 100 {
-		t.Fatalf("only %d golden exports", len(files))
-	}
-	return files
-}
-
 // What perf_analyzer wrote comes back byte for byte from each format.
 func TestGolden(t *testing.T) {
-	files := goldenExports(t)
+	files, _ := golden.ProfileExports(t)
 	for _, f := range testFormats {
 		t.Run(f.name, func(t *testing.T) {
 			t.Parallel()

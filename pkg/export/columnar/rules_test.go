@@ -19,6 +19,7 @@ import (
 	"github.com/apache/arrow/go/v15/parquet/file"
 	"github.com/apache/arrow/go/v15/parquet/pqarrow"
 
+	"github.com/pa-tools/pa/internal/golden"
 	"github.com/pa-tools/pa/internal/testenv"
 	"github.com/pa-tools/pa/pkg/export"
 	"github.com/pa-tools/pa/pkg/export/internal/writeorder"
@@ -74,7 +75,7 @@ func (res *result) encodeByArrow(t *testing.T) []byte {
 
 // Our files hold what arrow's own writer writes of the same batches.
 func TestParquetAsArrow(t *testing.T) {
-	files := goldenExports(t)
+	files, _ := golden.ProfileExports(t)
 	var runs []*result
 	for seed := range 12 / uint64(testenv.Stride(3)) {
 		runs = append(runs, random{rand.New(rand.NewPCG(seed, 2))}.run(6))

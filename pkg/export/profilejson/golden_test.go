@@ -8,11 +8,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"maps"
 	"math/rand/v2"
 	"os"
-	"path"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -66,35 +64,11 @@ func rewrite(t testing.TB, r export.Reader) []byte {
 	return out.Bytes()
 }
 
-// goldenExports returns the exports of real perf_analyzer runs by name.
-func goldenExports(t testing.TB) map[string][]byte {
-	t.Helper()
-	fsys := golden.FS(t, "perf_analyzer")
-	files := map[string][]byte{}
-	err := fs.WalkDir(fsys, ".", func(p string, d fs.DirEntry, err error) error {
-		if err != nil || path.Base(p) != "profile_export.json" {
-			return err
-		}
-		b, err := fs.ReadFile(fsys, p)
-		if len(b) > 2 { // 0 bytes: types_nan; {}: a file that was there before
-			files[path.Dir(p)] = b
-		}
-		return err
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if len(files) < 100 {
-		t.Fatalf("only %d golden exports", len(files))
-	}
-	return files
-}
-
 // someExports returns one in stride of the golden exports. make test-long takes all;
 // TestGoldenRewritten always does.
 func someExports(t testing.TB, stride int) map[string][]byte {
 	t.Helper()
-	files := goldenExports(t)
+	files, _ := golden.ProfileExports(t)
 	for i, name := range slices.Sorted(maps.Keys(files)) {
 		if i%testenv.Stride(stride) > 0 {
 			delete(files, name)
@@ -104,7 +78,8 @@ func someExports(t testing.TB, stride int) map[string][]byte {
 }
 
 func TestGoldenRewritten(t *testing.T) {
-	for name, want := range goldenExports(t) {
+	files, _ := golden.ProfileExports(t)
+	for name, want := range files {
 		t.Run(name, func(t *testing.T) {
 			r, err := NewReader(context.Background(), name, bytes.NewReader(want), int64(len(want)), export.Limits{})
 			if err != nil {
@@ -319,7 +294,7 @@ func TestGoldenOracle(t *testing.T) {
 // TestCut cuts a file at every byte: the requests that are whole are
 // delivered, and the error says where the file ends.
 func TestCut(t *testing.T) {
-	files := goldenExports(t)
+	files, _ := golden.ProfileExports(t)
 	small := ""
 	for name, data := range files {
 		if bytes.Contains(data, []byte(`"response_outputs"`)) && (small == "" || len(data) < len(files[small])) {
