@@ -25,18 +25,16 @@ const minPadding = 2
 
 // String returns the lines of the table.
 func (t *Table) String() string {
-	names := make([]string, len(t.Rows))
 	width := minPadding // of the first column, which has no name
-	for i, r := range t.Rows {
-		names[i] = r.Name
+	for _, r := range t.Rows {
 		width = max(width, utf8.RuneCountInString(r.Name))
 	}
 	var head, line strings.Builder
 	rows := make([]strings.Builder, len(t.Rows))
 	head.WriteString("| " + strings.Repeat(" ", width) + " |")
 	line.WriteString("|:" + strings.Repeat("-", width+1) + "|")
-	for i := range rows {
-		rows[i].WriteString("| " + names[i] + strings.Repeat(" ", width-utf8.RuneCountInString(names[i])) + " |")
+	for i, r := range t.Rows {
+		rows[i].WriteString("| " + r.Name + strings.Repeat(" ", width-utf8.RuneCountInString(r.Name)) + " |")
 	}
 	for c, name := range t.Columns {
 		cells := t.column(c)

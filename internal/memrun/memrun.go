@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strconv"
 
 	"github.com/pa-tools/pa/pkg/export"
 )
@@ -68,14 +69,14 @@ func (r *Reader) Skipped(i int) (counted, excluded int) {
 // New returns a reader of experiments of concurrency 1, 2, … with these requests. kind
 // is the service kind; "" for none.
 func New(kind string, requests ...[]export.Request) *Reader {
-	f := &Reader{Requests: requests}
+	r := &Reader{Requests: requests}
 	if kind != "" {
-		f.Header.ServiceKind = &kind
+		r.Header.ServiceKind = &kind
 	}
 	for i := range requests {
-		f.Header.Experiments = append(f.Header.Experiments, export.Experiment{Mode: export.ModeConcurrency, Value: string(rune('1' + i))})
+		r.Header.Experiments = append(r.Header.Experiments, export.Experiment{Mode: export.ModeConcurrency, Value: strconv.Itoa(i + 1)})
 	}
-	return f
+	return r
 }
 
 // At returns a request that started at start and has responses without outputs

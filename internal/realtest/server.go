@@ -169,9 +169,7 @@ func tail(path string) string {
 	lines := strings.Split(strings.TrimSpace(string(b)), "\n")
 	lines = lines[max(0, len(lines)-10):]
 	for i, l := range lines {
-		if len(l) > 200 {
-			lines[i] = sanitize.Clip(l, 200)
-		}
+		lines[i] = sanitize.Clip(l, 200)
 	}
 	return strings.Join(lines, "\n")
 }

@@ -23,8 +23,7 @@ func wrap(line string, width int, fold bool) []string {
 			used += end - start
 			continue
 		case n > width && fold && width > 0:
-			at := start
-			for ; at < end; at += width {
+			for at := start; at < end; at += width {
 				breaks = append(breaks, at)
 				used = min(width, end-at)
 			}

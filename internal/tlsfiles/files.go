@@ -148,7 +148,6 @@ func expected(text []byte, format, what string) error {
 // privateKey returns the first private key of a file. Its error for an encrypted key
 // names path in the command that decrypts it.
 func privateKey(text []byte, format, path string) (crypto.Signer, error) {
-	encrypted := fmt.Errorf("the private key is encrypted; decrypt it: openssl pkey -in %s -out KEY.pem", path)
 	if format == DER {
 		switch {
 		case isEncrypted(text):
@@ -161,7 +160,7 @@ func privateKey(text []byte, format, path string) (crypto.Signer, error) {
 	for block, rest := pem.Decode(text); block != nil; block, rest = pem.Decode(rest) {
 		switch {
 		case block.Type == "ENCRYPTED PRIVATE KEY", strings.Contains(block.Headers["Proc-Type"], "ENCRYPTED"):
-			return nil, encrypted
+			return nil, fmt.Errorf("the private key is encrypted; decrypt it: openssl pkey -in %s -out KEY.pem", path)
 		case strings.HasSuffix(block.Type, "PRIVATE KEY"):
 			return parseKey(block.Bytes)
 		}
