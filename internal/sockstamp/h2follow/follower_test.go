@@ -312,7 +312,7 @@ func TestCompleteAfterError(t *testing.T) {
 	}
 	f.Message(1, 0)
 	f.Complete(1)
-	if got := f.complete(); got != 4 {
+	if got := f.lastUnneeded(); got != 4 {
 		t.Errorf("no revised stamp up to read %d is needed, want 4", got)
 	}
 }
