@@ -70,8 +70,8 @@ func (f *fault) status(v via) export.Status {
 	return unaryStatus(max(f.want, export.StatusOK), v)
 }
 
-// where returns the status over v. Without one of its own, a unary call of gRPC has the status
-// of a stream.
+// where returns the status over v. A unary call of gRPC without a status of its own has the status of a
+// stream.
 func where(m map[via]export.Status, v via) (s export.Status, ok bool) {
 	s, ok = m[v]
 	if !ok && v == viaUnary {
@@ -81,7 +81,7 @@ func where(m map[via]export.Status, v via) (s export.Status, ok bool) {
 }
 
 // unaryStatus returns the status over v of a fault that has the status s over a stream of gRPC.
-// The library gives a unary call its message when the call is over, so no answer of it is
+// grpc-go returns the message of a unary call when the call is over, so no answer to a unary call is
 // truncated.
 func unaryStatus(s export.Status, v via) export.Status {
 	if v == viaUnary && s == export.StatusTruncated {
@@ -350,7 +350,7 @@ func TestFaults(t *testing.T) {
 			if !strings.Contains(f.does, *oneFault) || f.slow() && !whole {
 				continue
 			}
-			// In make test each fault comes over one via, in turn, and every fourth to all requests.
+			// In make test, each fault comes over one via, in turn, and every fourth fault hits all requests.
 			over, every := f.over(), whole || i%4 == 0
 			if !whole {
 				over = over[i%len(over):][:1]
@@ -410,7 +410,7 @@ func TestFaults(t *testing.T) {
 const faultsPage = "../../docs/reference/faults.md"
 
 // checkFaultsPage compares the page with the recorded outcomes, or writes it with -update. If the
-// faults are not whole, each recorded outcome must be on the page, over the vias of its line or more.
+// faults are not whole, each recorded outcome must be on the page, over at least the vias of its line.
 func checkFaultsPage(t *testing.T, want string, whole bool) {
 	t.Helper()
 	if *updateFaults {
@@ -431,7 +431,7 @@ func checkFaultsPage(t *testing.T, want string, whole bool) {
 				return !missing && p.Does == r.Does && p.Rest == r.Rest
 			})
 		})
-		page = page[:0] // the vias of make test are some of the page's
+		page = page[:0] // make test runs only some of the vias on the page
 	}
 	if diff := cmp.Diff(page, recorded); diff != "" {
 		t.Errorf("%s (-page +recorded; go test ./cmd/pa-record -run TestFaults -update writes it):\n%s", faultsPage, diff)

@@ -187,7 +187,7 @@ func slownessFaults() faultGroup {
 	}}
 }
 
-// inPieces2 sends a good answer whose first event or message comes a byte in a frame.
+// inPieces2 sends a good answer whose first event or message comes in frames of one byte.
 func inPieces2(s stream2) error {
 	for _, b := range []byte(s.first()) {
 		if err := s.send(string(b)); err != nil {

@@ -15,12 +15,13 @@ import (
 )
 
 // A tapped connection is below the TLS 1.2 of a server. It reads what the server writes in
-// the handshake, and with that can write a HelloRequest, which package crypto/tls cannot:
-// the request of a server for another handshake on the same connection (RFC 5246, 7.4.1.1).
+// the handshake, and derives the keys from it. So it can write a HelloRequest, with which a server
+// asks for another handshake on the same connection (RFC 5246, 7.4.1.1). Package crypto/tls
+// cannot write one.
 type tapped struct {
 	net.Conn
 	keyLog  bytes.Buffer // a line CLIENT_RANDOM, the client's random, the master secret
-	random  []byte       // the server's
+	random  []byte       // the server's random
 	secured bool         // records are encrypted
 	records uint64       // the encrypted records that were written
 }

@@ -34,7 +34,7 @@ var Strict = [...]Definition{
 	},
 	answer.TTFAT: {
 		Metric:   answer.TTFAT,
-		Formula:  "first token event that is no reasoning − start",
+		Formula:  "first token event that is not reasoning − start",
 		Doc:      "Time to first answer token, only of requests that reasoned before they answered.",
 		ofTokens: true,
 	},

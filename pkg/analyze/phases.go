@@ -36,8 +36,8 @@ const (
 // PhaseFigures are the figures of [Phases] without values, in the order of a report.
 var PhaseFigures = [...]LevelFigure{
 	{Key: KeyQueueTime, Label: "queue", Unit: "ns", Formula: "mean over the requests that the server ended: growth of the sum / growth of the count"},
-	{Key: KeyPrefillTime, Label: "prefill", Unit: "ns", Formula: "as queue, or mean of timings.prompt_ms"},
-	{Key: KeyDecodeTime, Label: "decode", Unit: "ns", Formula: "as queue, or mean of timings.predicted_ms"},
+	{Key: KeyPrefillTime, Label: "prefill", Unit: "ns", Formula: "growth of the sum / growth of the count, like queue; or mean of timings.prompt_ms"},
+	{Key: KeyDecodeTime, Label: "decode", Unit: "ns", Formula: "growth of the sum / growth of the count, like queue; or mean of timings.predicted_ms"},
 	{Key: KeyOtherTime, Label: "network, client and rest", Unit: "ns", Formula: "mean E2EL − queue − prefill − decode"},
 }
 

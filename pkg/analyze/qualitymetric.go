@@ -35,12 +35,12 @@ var QualityMetrics = [...]Definition{
 	},
 	{
 		Metric:  answer.LongestStall,
-		Formula: "the longest of these gaps",
+		Formula: "the time of the longest stall",
 		Doc:     "Only of requests with a stall.",
 	},
 	{
 		Metric:  answer.StallShare,
-		Formula: "sum of these gaps / (last token event − first)",
+		Formula: "Σ times of stalls / (last token event − first token event)",
 		Doc:     "None for requests with fewer than two token events.",
 	},
 	{
@@ -84,7 +84,7 @@ var QualityFigures = [numQualityFigures]LevelFigure{
 	smoothGoodput:   {Key: "smooth_goodput", Label: "smooth goodput", Unit: "tokens/s", Formula: "Σ (tokens − reader idle / PaceNS) / duration", Source: "arXiv 2410.14257, with one token a pace as the weight of idle time"},
 	poolStalls:      {Key: "stalls", Label: "stalls", Unit: "count", Formula: "Σ stalls"},
 	stalledRequests: {Key: "stalled_requests", Label: "requests with a stall", Unit: "count", Formula: "requests with at least one stall"},
-	poolStallShare:  {Key: "stall_share", Label: "stall share", Unit: "ratio", Formula: "Σ stalls' time / Σ (last token event − first)"},
+	poolStallShare:  {Key: "stall_share", Label: "stall share", Unit: "ratio", Formula: "Σ times of stalls / Σ (last token event − first token event)"},
 	poolPerEvent:    {Key: "tokens_per_event", Label: "tokens per event", Unit: "ratio", Formula: "Σ output tokens / Σ token events"},
 	interactivity90: {Key: "interactivity_p90", Label: "interactivity p90", Unit: "tokens/s", Formula: "1 / p90 of E2EL per token", Source: "the sites that publish benchmarks; not p90 of the inverse"},
 	interactivity75: {Key: "interactivity_p75", Label: "interactivity p75", Unit: "tokens/s", Formula: "1 / p75 of E2EL per token"},
