@@ -103,7 +103,7 @@ func findChart(c *cli.Context) (*chart, error) {
 	}
 	first := c.Args().First()
 	if _, err := os.Stat(first); err == nil {
-		return nil, cmdline.Usagef("no chart given before %s; give one of %s: pa-analyze plot sweep %s", first, list, first)
+		return nil, cmdline.Usagef("no chart given before %s; give one of %s, for example: pa-analyze plot sweep %s", first, list, first)
 	}
 	return nil, cmdline.Usagef("%q is no chart; give one of %s", first, list)
 }

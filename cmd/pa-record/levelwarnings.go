@@ -95,6 +95,6 @@ func pauseText(p *export.Pause, startNS uint64) string {
 		what = "this machine was suspended"
 	}
 	after := time.Duration(max(p.StartNS, startNS) - startNS)
-	return fmt.Sprintf("%s for %.3g s, %.3g s after the start of the level, which distorts its latencies and rates; pa-analyze report --without-pauses leaves out the requests that this touched",
+	return fmt.Sprintf("%s for %.3g s, %.3g s after the start of the level, which distorts its latencies and rates; pa-analyze report --without-pauses leaves out the affected requests",
 		what, time.Duration(p.DurationNS).Seconds(), after.Seconds())
 }

@@ -196,7 +196,7 @@ func (r *runState) watchClock(ctx context.Context) (stop func(pauses []export.Pa
 			if suspended(pauses, s) {
 				continue
 			}
-			warnings = append(warnings, export.ClockStepWarning+fmt.Sprintf("%v between %v and %v after the start; times of answers that were on the way then may be off by that",
+			warnings = append(warnings, export.ClockStepWarning+fmt.Sprintf("%v between %v and %v after the start; answers that were on the way at that moment may have times that are wrong by the same amount",
 				time.Duration(s.SizeNS).Round(time.Microsecond), time.Duration(s.AfterNS-r.cfg.Run.Meta.StartNS).Round(time.Millisecond), time.Duration(s.BeforeNS-r.cfg.Run.Meta.StartNS).Round(time.Millisecond)))
 		}
 		return warnings

@@ -9,8 +9,8 @@ import (
 	"github.com/pa-tools/pa/pkg/analyze/inference"
 )
 
-// shortRateLengths holds the completions of short runs, and steadyRate, from which on rates are
-// treated as in long runs.
+// shortRateLengths holds the numbers of completions of short runs, and steadyRate, the first number at
+// which rates are treated as in long runs.
 var shortRateLengths = [...]int{30, 60, 100, 300, 700, 1000, 1500, steadyRate}
 
 // fewestRateLengths holds the completions for which the dependence is varied, too.
@@ -18,8 +18,8 @@ var fewestRateLengths = [...]int{30, 60, 100, 300, 1500}
 
 const steadyRate = 2000
 
-// mustFail is the largest of shortRateLengths at which some process must show that intervals of
-// the width of a mean's would be wrong too often.
+// mustFail is the largest of shortRateLengths at which some process must show that intervals as wide as
+// the interval of a mean would be wrong too often.
 const mustFail = 300
 
 // A shortRateCell counts how the intervals of rates from few completions do, and how they would
@@ -147,7 +147,7 @@ func (k *loadKind) run(rng *rand.Rand, m *marginal, phi float64, n int) run {
 	return r
 }
 
-// A fewRateCell counts how the intervals of rates from fewer than steadyRate completions do.
+// A fewRateCell counts given and wrong intervals of rates from fewer than steadyRate completions, and holds their widths.
 type fewRateCell struct {
 	change interval
 	width  []float64

@@ -33,7 +33,7 @@ var tables = [...]table{
 	},
 	{
 		"Rates of short runs",
-		"process | completions | given | wrong, of those given | wrong, if as wide as a mean's", "--- | ---: | ---: | ---: | ---:", shortRatesTable,
+		"process | completions | given | wrong, of given intervals | wrong, if as wide as the interval of a mean", "--- | ---: | ---: | ---: | ---:", shortRatesTable,
 	},
 	{
 		"Rates of fewer than 2000 completions, by dependence",
