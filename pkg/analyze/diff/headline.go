@@ -55,7 +55,7 @@ func (r *Result) Headline() string {
 	at := map[effect][]string{}
 	for i := range r.Levels {
 		l := &r.Levels[i]
-		e := r.effect(l)
+		e := l.effect()
 		if at[e] == nil {
 			order = append(order, e)
 		}
@@ -88,8 +88,8 @@ func urgency(e effect) int {
 	return [...]int{slower: 7, failsMore: 6, mixed: 5, differs: 4, faster: 3, failsLess: 2, same: 1, unjudged: 0}[e]
 }
 
-// effect returns the effect at a level.
-func (r *Result) effect(l *LevelResult) effect {
+// effect returns the effect at the level.
+func (l *LevelResult) effect() effect {
 	has := func(v inference.Verdict, failures bool) bool {
 		return slices.ContainsFunc(l.Rows, func(row Row) bool {
 			return row.Verdict == v && (row.Metric.of == failedShare) == failures
@@ -182,7 +182,7 @@ func (f *findings) noDifference(row *Row) {
 func (r *Result) sentence(l *LevelResult) string {
 	f := r.findings(l)
 	line, rest := "", slices.Concat(f.unchanged, f.unclear, f.unjudged)
-	switch effect := r.effect(l); effect {
+	switch effect := l.effect(); effect {
 	case unjudged:
 		return r.notJudged(l)
 	case same:

@@ -177,11 +177,11 @@ func (p *panel) lineLabel(w *writer, l *Line, label string, at float64) {
 		place = box{place.left, place.top, place.left + wide, place.top + tickSize + 2}
 	}
 	p.labels.keep(place)
-	p.label(w, l.role(), s, full, place)
+	w.label(l.role(), s, full, place)
 }
 
 // label writes a text into a box.
-func (p *panel) label(w *writer, r role, s, full string, at box) {
+func (w *writer) label(r role, s, full string, at box) {
 	w.begin("text", halo(append(haloClass(r), "x", px(at.left), "y", px(at.bottom-3))...)...)
 	if s != full {
 		w.element("title", full)
@@ -219,7 +219,7 @@ func (p *panel) pointLabels(w *writer) {
 			}
 			if b, ok := p.labels.place(places); ok {
 				p.labels.keep(b)
-				p.label(w, text, s, full, b)
+				w.label(text, s, full, b)
 			}
 		}
 	}
