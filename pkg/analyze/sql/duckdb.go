@@ -11,7 +11,7 @@ func duckDB() *engine {
 		view: func(name, query string) string { return "CREATE OR REPLACE VIEW " + name + " AS\n" + query },
 		rows: rowsOf,
 		gaps: "unnest(flatten(itl_ns)) AS itl_ns FROM measured",
-		std:  "stddev_pop", float: castTo("DOUBLE"), quantile: called("quantile_cont"),
+		std:  "stddev_pop", float: castToDouble, quantile: called("quantile_cont"),
 		lastOf: func(column string) string { return "list_max(" + column + ")" },
 	}
 }

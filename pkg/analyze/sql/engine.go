@@ -166,7 +166,5 @@ func called(function string) func(column string, p float64) string {
 	return func(column string, p float64) string { return fmt.Sprintf("%s(%s, %s)", function, column, decimal(p)) }
 }
 
-// castTo returns a conversion to a type.
-func castTo(name string) func(string) string {
-	return func(expression string) string { return fmt.Sprintf("CAST(%s AS %s)", expression, name) }
-}
+// castToDouble returns an expression as a number of double precision.
+func castToDouble(expression string) string { return "CAST(" + expression + " AS DOUBLE)" }

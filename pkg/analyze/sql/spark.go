@@ -17,7 +17,7 @@ func spark() *engine {
 		view: func(name, query string) string { return "CREATE OR REPLACE TEMPORARY VIEW " + name + " AS\n" + query },
 		rows: rowsOf,
 		gaps: "explode(flatten(itl_ns)) AS itl_ns FROM measured",
-		std:  "stddev_pop", float: castTo("DOUBLE"), quantile: called("percentile"),
+		std:  "stddev_pop", float: castToDouble, quantile: called("percentile"),
 		lastOf: func(column string) string { return "array_max(" + column + ")" },
 	}
 }

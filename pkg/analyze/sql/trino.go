@@ -61,7 +61,7 @@ func trino() *engine {
 		view: func(name, query string) string { return "CREATE OR REPLACE VIEW " + name + " AS\n" + query },
 		rows: rowsOf,
 		gaps: "gap AS itl_ns FROM measured CROSS JOIN UNNEST(flatten(itl_ns)) AS t (gap)",
-		std:  "stddev_pop", float: castTo("DOUBLE"), quantile: called("approx_percentile"),
+		std:  "stddev_pop", float: castToDouble, quantile: called("approx_percentile"),
 		lastOf: func(column string) string { return "array_max(" + column + ")" },
 	}
 }
