@@ -3,10 +3,8 @@ package check
 import (
 	"context"
 	"fmt"
-	"slices"
 
 	"github.com/pa-tools/pa/internal/earlystop"
-	"github.com/pa-tools/pa/internal/quantile"
 	"github.com/pa-tools/pa/pkg/analyze"
 	"github.com/pa-tools/pa/pkg/analyze/report"
 	"github.com/pa-tools/pa/pkg/answer"
@@ -169,10 +167,4 @@ func (t *tap) level(i int) *sent {
 		return &t.levels[i]
 	}
 	return &sent{}
-}
-
-// percentile returns the percentile p (0 to 1) of values, which it sorts.
-func percentile(values []int64, p float64) float64 {
-	slices.Sort(values)
-	return quantile.At(values, p)
 }

@@ -3,10 +3,12 @@ package check
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
 	"time"
 
 	"github.com/pa-tools/pa/internal/plural"
+	"github.com/pa-tools/pa/internal/quantile"
 	"github.com/pa-tools/pa/pkg/analyze"
 	"github.com/pa-tools/pa/pkg/answer"
 	"github.com/pa-tools/pa/pkg/export"
@@ -114,7 +116,8 @@ func (c *checker) omission() Item {
 		}
 		return unknown(name, "the file holds no schedule of the requests")
 	}
-	late := percentile(c.sent.lateness, 0.99)
+	slices.Sort(c.sent.lateness)
+	late := quantile.At(c.sent.lateness, 0.99)
 	text := "p99 of start − schedule is " + milliseconds(late)
 	if c.from == answer.FromScheduled {
 		return decided(name, true, late, "ns", text+"; latencies count from the schedule")

@@ -91,7 +91,7 @@ func (l *Level) certificate() [][]string {
 	}
 	head := []string{"", "n"}
 	for _, p := range l.Certificates[0].Percentiles {
-		head = append(head, percentileName(p.Level))
+		head = append(head, report.PercentileName(p.Level))
 	}
 	rows := [][]string{head}
 	for _, c := range l.Certificates {
@@ -107,8 +107,6 @@ func (l *Level) certificate() [][]string {
 	}
 	return rows
 }
-
-func percentileName(level float64) string { return "p" + strconv.FormatFloat(level, 'g', -1, 64) }
 
 // Schema names the layout that JSON writes.
 const Schema = "pa-check/1"
@@ -175,7 +173,7 @@ func JSON(all []*Result) report.Renderer {
 				}
 				j := jsonCertificate{N: c.N, Confidence: confidence, Percentiles: map[string]*float64{}, Least: map[string]int{}}
 				for _, p := range c.Percentiles {
-					name := percentileName(p.Level)
+					name := report.PercentileName(p.Level)
 					j.Percentiles[name], j.Least[name] = nil, p.Least
 					if p.OK {
 						j.Percentiles[name] = &p.Value

@@ -300,7 +300,7 @@ func prefixed(word string, all []pair) []pair {
 func statistics() []string {
 	all := []string{"n", "mean", "std", "min"}
 	for _, p := range analyze.Levels {
-		all = append(all, "p"+strconv.FormatFloat(p, 'f', -1, 64))
+		all = append(all, report.PercentileName(p))
 	}
 	return append(all, "max")
 }

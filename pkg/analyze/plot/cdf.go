@@ -3,10 +3,10 @@ package plot
 import (
 	"fmt"
 	"slices"
-	"strconv"
 
 	"github.com/pa-tools/pa/internal/plural"
 	"github.com/pa-tools/pa/pkg/analyze"
+	"github.com/pa-tools/pa/pkg/analyze/report"
 	"github.com/pa-tools/pa/pkg/analyze/svg"
 	"github.com/pa-tools/pa/pkg/analyze/view"
 	"github.com/pa-tools/pa/pkg/answer"
@@ -56,7 +56,7 @@ func percentiles(s *analyze.Summary) []svg.Point {
 		}
 		at := svg.Point{X: p, Y: s.Curve[i]}
 		if slices.Contains(marked, p) {
-			at.Title = "p" + strconv.FormatFloat(p, 'f', -1, 64) + " of " + plural.GroupedOf(s.N, "value")
+			at.Title = report.PercentileName(p) + " of " + plural.GroupedOf(s.N, "value")
 		}
 		all = append(all, at)
 	}

@@ -40,7 +40,7 @@ func brief(rep *analyze.Report) grid {
 	var columns []column
 	latency := func(m answer.Metric, sc scale) {
 		for _, pct := range []float64{50, 99} {
-			columns = append(columns, column{m.Label(), levelName(pct) + " " + sc.name, func(e *analyze.Experiment) string {
+			columns = append(columns, column{m.Label(), PercentileName(pct) + " " + sc.name, func(e *analyze.Experiment) string {
 				s := e.Metric(m)
 				if s == nil {
 					return "n/a"

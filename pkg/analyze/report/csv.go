@@ -20,7 +20,7 @@ func CSV(inputs []Input) Renderer {
 		c := csv.NewWriter(w)
 		header := []string{"file", "experiment", "mode", "value", "metric", "unit", "n", "mean", "std", "min"}
 		for _, level := range analyze.Levels {
-			header = append(header, levelName(level))
+			header = append(header, PercentileName(level))
 		}
 		header = append(header, "max", "window", "from_ns", "to_ns", "model")
 		if err := c.Write(header); err != nil {

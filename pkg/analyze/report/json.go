@@ -240,13 +240,13 @@ func (m namedMetrics) MarshalJSON() ([]byte, error) {
 func statistics(b *bytes.Buffer, s *analyze.Summary, number func(float64) string) {
 	fmt.Fprintf(b, `"n":%d,"mean":%s,"std":%s,"min":%s`, s.N, number(s.Mean), number(s.Std), number(s.Min))
 	for j, level := range analyze.Levels {
-		fmt.Fprintf(b, `,"%s":%s`, levelName(level), number(s.Pct[j]))
+		fmt.Fprintf(b, `,"%s":%s`, PercentileName(level), number(s.Pct[j]))
 	}
 	fmt.Fprintf(b, `,"max":%s`, number(s.Max))
 }
 
-// levelName returns the name of a percentile: "p50", "p99.9".
-func levelName(level float64) string { return "p" + strconv.FormatFloat(level, 'f', -1, 64) }
+// PercentileName returns the name of a percentile: "p50", "p99.9".
+func PercentileName(level float64) string { return "p" + strconv.FormatFloat(level, 'f', -1, 64) }
 
 // float formats v without an exponent, with the fewest digits that read back as v.
 func float(v float64) string { return strconv.FormatFloat(v, 'f', -1, 64) }

@@ -296,7 +296,7 @@ func figures(e *analyze.Experiment, u *timeUnits) grid {
 	g := grid{indent: "  ", left: 2}
 	head := []string{"", "", "n", "mean", "std", "min"}
 	for _, p := range usual {
-		head = append(head, levelName(p))
+		head = append(head, PercentileName(p))
 	}
 	g.add(append(head, "max")...)
 	for _, m := range e.Metrics {
@@ -341,7 +341,7 @@ func (t *table) tall(e *analyze.Experiment) {
 	row("std", show(func(s *analyze.Summary) float64 { return s.Std }))
 	row("min", show(func(s *analyze.Summary) float64 { return s.Min }))
 	for _, l := range analyze.Levels {
-		row(levelName(l), show(func(s *analyze.Summary) float64 { return s.P(l) }))
+		row(PercentileName(l), show(func(s *analyze.Summary) float64 { return s.P(l) }))
 	}
 	row("max", show(func(s *analyze.Summary) float64 { return s.Max }))
 	t.write(&g)
@@ -514,7 +514,7 @@ func compared(name, unit string, lines []line, u *timeUnits) grid {
 	cols := comparedFigures(u)
 	head, units := []string{name, "requests", "output"}, []string{unit, "/s", "tok/s"}
 	for _, c := range cols {
-		head, units = append(head, c.metric.Label()), append(units, levelName(c.pct)+" "+c.sc.name)
+		head, units = append(head, c.metric.Label()), append(units, PercentileName(c.pct)+" "+c.sc.name)
 	}
 	g.add(append(head, "ok", "failed")...)
 	g.add(append(units, "", "")...)
