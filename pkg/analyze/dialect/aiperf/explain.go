@@ -68,19 +68,17 @@ var defined = map[explain.Measure]struct{ tag, formula string }{
 // Definitions returns AIPerf's name and formula of each measure, and why its value
 // differs from the strict one.
 func (r *Report) Definitions() []explain.Definition {
-	var all []explain.Definition
-	for _, m := range explain.Measures() {
-		d := explain.Definition{Measure: m, NA: "there is no such metric"}
-		if x, ok := defined[m]; ok {
-			d.Name, d.Formula, d.NA = x.tag, x.formula, ""
-			if r.fromUsage && (m == explain.OutputTokens || m == explain.InputTokens) {
-				d.Formula = "the server's usage (--use-server-token-count)"
-			}
-			r.value(&d)
+	return explain.DefineAll(func(d *explain.Definition) {
+		x, ok := defined[d.Measure]
+		if !ok {
+			return
 		}
-		all = append(all, d)
-	}
-	return all
+		d.Name, d.Formula, d.NA = x.tag, x.formula, ""
+		if r.fromUsage && (d.Measure == explain.OutputTokens || d.Measure == explain.InputTokens) {
+			d.Formula = "the server's usage (--use-server-token-count)"
+		}
+		r.value(d)
+	})
 }
 
 // value sets the values of a definition, or the reason why there are none.
@@ -89,7 +87,7 @@ func (r *Report) value(d *explain.Definition) {
 	switch {
 	case r.uncounted && (d.Measure == explain.InterToken || d.Measure == explain.OutputTokens || d.Measure == explain.InputTokens ||
 		d.Measure == explain.OutputRate || d.Measure == explain.TotalRate || d.Measure == explain.UserRate):
-		d.NA = "tokens are counted with the model's tokenizer; give --tokenizer"
+		d.NA = explain.NeedsTokenizer
 	case m == nil && r.lacks != "":
 		d.NA = r.lacks
 	case m == nil && (d.Measure == explain.InterToken || d.Measure == explain.UserRate):
@@ -111,10 +109,4 @@ func (r *Report) value(d *explain.Definition) {
 }
 
 // Remarks returns the Warnings.
-func (r *Report) Remarks() []string {
-	var all []string
-	for _, w := range r.warnings {
-		all = append(all, w.Error())
-	}
-	return all
-}
+func (r *Report) Remarks() []string { return explain.Texts(r.warnings) }

@@ -120,3 +120,28 @@ type Definer interface {
 	// release.
 	Remarks() []string
 }
+
+// NeedsTokenizer is the Definition.NA of figures that count tokens with a tokenizer, if there
+// is none.
+const NeedsTokenizer = "tokens are counted with the model's tokenizer; give --tokenizer"
+
+// DefineAll returns one Definition for each of [Measures], in that order. define completes it;
+// a Definition that define leaves alone says that the tool has no such metric.
+func DefineAll(define func(*Definition)) []Definition {
+	var all []Definition
+	for _, m := range Measures() {
+		d := Definition{Measure: m, NA: "there is no such metric"}
+		define(&d)
+		all = append(all, d)
+	}
+	return all
+}
+
+// Texts returns the texts of warnings, for [Definer.Remarks].
+func Texts(warnings []error) []string {
+	var all []string
+	for _, w := range warnings {
+		all = append(all, w.Error())
+	}
+	return all
+}

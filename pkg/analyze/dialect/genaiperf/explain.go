@@ -94,34 +94,32 @@ func (r *rules) inputWhat(kind string, f format) string {
 // Definitions returns the release's name and formula of each measure, and why its value
 // differs from the strict one.
 func (r *Report) Definitions() []explain.Definition {
-	var all []explain.Definition
-	for _, m := range explain.Measures() {
-		d := explain.Definition{Measure: m}
-		name, formula := r.Release.rules.define(m)
-		if name == "" || !r.measures(name) {
-			d.NA = "there is no such metric"
-			if name != "" {
-				d.NA = "of such an endpoint it measures nothing but the latency"
-			}
-			all = append(all, d)
-			continue
-		}
-		d.Name, d.Formula = name, formula
-		switch m {
-		case explain.OutputTokens:
-			d.Formula = r.Release.rules.outputHow(r.kind)
-		case explain.InputTokens:
-			d.Formula = "the tokenizer's count of " + r.Release.rules.inputWhat(r.kind, r.format)
-		}
-		if x := r.Metric(name); x != nil && (!r.uncounted || !needsTokens(name)) {
-			d.Values = r.values(x)
-			d.Differs = append(r.explainer.Differs(m), r.faults(x)...)
-		} else {
-			d.NA = r.missing(name)
-		}
-		all = append(all, d)
+	return explain.DefineAll(r.define)
+}
+
+// define completes a definition with the release's metric, unless the release has none.
+func (r *Report) define(d *explain.Definition) {
+	name, formula := r.Release.rules.define(d.Measure)
+	switch {
+	case name == "":
+		return
+	case !r.measures(name):
+		d.NA = "of such an endpoint it measures nothing but the latency"
+		return
 	}
-	return all
+	d.Name, d.Formula, d.NA = name, formula, ""
+	switch d.Measure {
+	case explain.OutputTokens:
+		d.Formula = r.Release.rules.outputHow(r.kind)
+	case explain.InputTokens:
+		d.Formula = "the tokenizer's count of " + r.Release.rules.inputWhat(r.kind, r.format)
+	}
+	if x := r.Metric(name); x != nil && (!r.uncounted || !needsTokens(name)) {
+		d.Values = r.values(x)
+		d.Differs = append(r.explainer.Differs(d.Measure), r.faults(x)...)
+	} else {
+		d.NA = r.missing(name)
+	}
 }
 
 // Remarks returns the Warnings without the release's name.
@@ -130,10 +128,7 @@ func (r *Report) Remarks() []string {
 	if text := r.crashText(); text != "" {
 		all = append(all, text)
 	}
-	for _, w := range r.warnings {
-		all = append(all, w.Error())
-	}
-	return all
+	return append(all, explain.Texts(r.warnings)...)
 }
 
 // measures reports whether the release measures the metric for this type of endpoint.
@@ -165,7 +160,7 @@ func (r *Report) missing(name string) string {
 	case r.noRate != "" && (name == requestRate || name == tokenRate):
 		return r.noRate
 	case r.uncounted && needsTokens(name):
-		return "tokens are counted with the model's tokenizer; give --tokenizer"
+		return explain.NeedsTokenizer
 	case name == secondToken:
 		return "no request has two responses left"
 	case name == interToken, name == tokensPerUser:

@@ -53,15 +53,11 @@ func (a *analysis) explainLevel(l *Level) {
 // Definitions returns the tool's name and formula of each measure of the last reported
 // level, and why its value differs from the strict one.
 func (r *Report) Definitions() []explain.Definition {
-	var all []explain.Definition
-	for _, m := range explain.Measures() {
-		d := explain.Definition{Measure: m, NA: "there is no such metric"}
+	return explain.DefineAll(func(d *explain.Definition) {
 		if n := len(r.Levels); n > 0 {
-			r.define(&d, &r.Levels[n-1])
+			r.define(d, &r.Levels[n-1])
 		}
-		all = append(all, d)
-	}
-	return all
+	})
 }
 
 // define fills in a definition and its values on a level.
@@ -129,7 +125,7 @@ func (r *Report) define(d *explain.Definition, l *Level) {
 	case l.part == partName:
 		d.NA = "the tool stops before it says"
 	case r.uncounted && counts:
-		d.NA = "tokens are counted with the model's tokenizer; give --tokenizer"
+		d.NA = explain.NeedsTokenizer
 	default:
 		d.Differs = r.explainer.Differs(d.Measure)
 	}
@@ -141,8 +137,5 @@ func (r *Report) Remarks() []string {
 	if r.Crash != nil {
 		all = append(all, "itself stops at this file: "+r.Crash.Error())
 	}
-	for _, w := range r.warnings {
-		all = append(all, w.Error())
-	}
-	return all
+	return append(all, explain.Texts(r.warnings)...)
 }

@@ -70,15 +70,7 @@ func (c *collector) explainLevel(s *pawindow.Summary) {
 
 // Definitions returns, for each measure of the last reported level, perf_analyzer's
 // name and formula, and why its value differs from strict's.
-func (r *Report) Definitions() []explain.Definition {
-	var all []explain.Definition
-	for _, m := range explain.Measures() {
-		d := explain.Definition{Measure: m, NA: "there is no such metric"}
-		r.define(&d)
-		all = append(all, d)
-	}
-	return all
-}
+func (r *Report) Definitions() []explain.Definition { return explain.DefineAll(r.define) }
 
 func (r *Report) define(d *explain.Definition) {
 	switch d.Measure {
@@ -131,10 +123,4 @@ func (r *Report) define(d *explain.Definition) {
 }
 
 // Remarks returns the Warnings about requests and windows.
-func (r *Report) Remarks() []string {
-	var all []string
-	for _, w := range r.remarks {
-		all = append(all, w.Error())
-	}
-	return all
-}
+func (r *Report) Remarks() []string { return explain.Texts(r.remarks) }

@@ -81,15 +81,11 @@ const naGaps = "the file does not hold the tokens between the first and the last
 // Definitions returns, for each measure of the last reported level, the tool's name and
 // formula, and why its value differs from strict's.
 func (r *Report) Definitions() []explain.Definition {
-	var all []explain.Definition
-	for _, m := range explain.Measures() {
-		d := explain.Definition{Measure: m, NA: "there is no such metric"}
-		if len(r.Levels) > 0 {
-			r.define(&d, &r.Levels[len(r.Levels)-1])
+	return explain.DefineAll(func(d *explain.Definition) {
+		if n := len(r.Levels); n > 0 {
+			r.define(d, &r.Levels[n-1])
 		}
-		all = append(all, d)
-	}
-	return all
+	})
 }
 
 // define fills in a definition and its values on a level.
@@ -161,10 +157,4 @@ func (r *Report) inputHow() string {
 }
 
 // Remarks returns the Warnings.
-func (r *Report) Remarks() []string {
-	var all []string
-	for _, w := range r.warnings {
-		all = append(all, w.Error())
-	}
-	return all
-}
+func (r *Report) Remarks() []string { return explain.Texts(r.warnings) }
