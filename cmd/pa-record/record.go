@@ -12,7 +12,6 @@ import (
 
 	"github.com/urfave/cli/v2"
 
-	"github.com/pa-tools/pa/cmd/pa-record/internal/inputs"
 	"github.com/pa-tools/pa/cmd/pa-record/internal/settings"
 	"github.com/pa-tools/pa/cmd/pa-record/internal/signals"
 	"github.com/pa-tools/pa/internal/cmdline"
@@ -61,16 +60,11 @@ func record(c *cli.Context, args []string, env environment, reports [][]string) 
 		return err
 	}
 	defer closeTargets()
-	entries, err := inputs.Open(ctx, s, env.getenv, c.App.Reader)
+	entries, err := openInputs(c, s, env)
 	if err != nil {
 		return err
 	}
 	defer entries.Close()
-	if s.FixedSchedule {
-		if entries.Source, err = s.Schedule(entries.Source); err != nil {
-			return err
-		}
-	}
 	if limit, ok := fileLimit(); ok {
 		s.WarnOfFiles(limit)
 	}

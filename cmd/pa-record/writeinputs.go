@@ -40,16 +40,11 @@ func writeInputs(c *cli.Context, env environment) (err error) {
 		return cmdline.Usagef("-n %d: must be at least 1", c.Int("count"))
 	}
 	s.OneRound = true
-	entries, err := inputs.Open(c.Context, s, env.getenv, c.App.Reader)
+	entries, err := openInputs(c, s, env)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, entries.Close()) }()
-	if s.FixedSchedule {
-		if entries.Source, err = s.Schedule(entries.Source); err != nil {
-			return err
-		}
-	}
 	s.Notes = append(s.Notes, entries.Notes...)
 	printNotes(c.App.ErrWriter, s)
 	n := entries.Len()
@@ -76,6 +71,19 @@ func writeInputs(c *cli.Context, env environment) (err error) {
 	return inputs.WriteRequests(c.Context, w, entries.Source, s.SendOrder, n, form)
 }
 
+// openInputs opens the data of the settings, with --fixed-schedule in the order of its times.
+func openInputs(c *cli.Context, s *settings.Settings, env environment) (*inputs.Data, error) {
+	entries, err := inputs.Open(c.Context, s, env.getenv, c.App.Reader)
+	if err != nil || !s.FixedSchedule {
+		return entries, err
+	}
+	if entries.Source, err = s.Schedule(entries.Source); err != nil {
+		return nil, errors.Join(err, entries.Close())
+	}
+	return entries, nil
+}
+
+// createInputs creates the file of --output.
 func createInputs(path string, overwrite bool) (*os.File, error) {
 	flags := os.O_WRONLY | os.O_CREATE | os.O_TRUNC
 	if !overwrite {
