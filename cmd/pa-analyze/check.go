@@ -16,9 +16,7 @@ import (
 
 func checkCommand() *cli.Command {
 	p := check.Default()
-	flags := []cli.Flag{
-		&cli.StringFlag{Name: "format", Aliases: []string{"f"}, Usage: "print as `FORMAT`: text, markdown, json, csv or junit", Value: "text", Category: "Output"},
-	}
+	flags := []cli.Flag{settings.FormatFlag("text", "text, markdown, json, csv or junit")}
 	flags = append(append(flags, settings.OutputFlags()...), settings.WidthFlag(), settings.ExperimentFlag(),
 		&cli.StringFlag{Name: "profile", Usage: "use the thresholds of `NAME`: default, or mlperf-server (MLPerf's least duration and samples, Poisson arrivals)", Value: p.Name, Category: "Checklist"},
 		&cli.DurationFlag{Name: "min-duration", Usage: "the least `LENGTH` of a level (default: 1m, or as the profile says)", Category: "Checklist"},

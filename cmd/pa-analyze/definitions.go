@@ -23,7 +23,7 @@ import (
 
 func definitionsCommand() *cli.Command {
 	flags := []cli.Flag{
-		&cli.StringFlag{Name: "format", Aliases: []string{"f"}, Usage: "print as `FORMAT`: table, markdown or json", Value: "table", Category: "Output"},
+		settings.FormatFlag("table", "table, markdown or json"),
 		&cli.StringSliceFlag{Name: "dialect", Usage: "only this `DIALECT` beside strict, or all that begin so: genai-perf-25, vllm (repeatable)", Category: "Counting"},
 	}
 	flags = append(append(flags, settings.OutputFlags()...), settings.WidthFlag(), settings.ExperimentFlag(), settings.MemoryFlag())

@@ -21,9 +21,7 @@ import (
 )
 
 func diffCommand() *cli.Command {
-	flags := []cli.Flag{
-		&cli.StringFlag{Name: "format", Aliases: []string{"f"}, Usage: "print as `FORMAT`: text, markdown, csv, json or junit", Value: "text", Category: "Output"},
-	}
+	flags := []cli.Flag{settings.FormatFlag("text", "text, markdown, csv, json or junit")}
 	flags = append(append(flags, settings.OutputFlags()...), settings.WidthFlag(), settings.ExperimentFlag(),
 		&cli.StringFlag{Name: "html", Usage: "also write a page of both sides to `FILE`, as pa-analyze html makes it", Category: "Output"},
 		&cli.BoolFlag{Name: "explain", Usage: "add how it was judged: p-values, numbers of values, each run, and why intervals are missing", Category: "Output"},

@@ -18,9 +18,7 @@ import (
 )
 
 func paretoCommand() *cli.Command {
-	flags := []cli.Flag{
-		&cli.StringFlag{Name: "format", Aliases: []string{"f"}, Usage: "print as `FORMAT`: text, markdown, csv or json", Value: "text", Category: "Output"},
-	}
+	flags := []cli.Flag{settings.FormatFlag("text", "text, markdown, csv or json")}
 	flags = slices.Concat(flags, settings.OutputFlags(), []cli.Flag{settings.WidthFlag(), settings.ExperimentFlag()}, paretoFlags("Pareto"))
 	return &cli.Command{
 		Name: "pareto", Usage: "speed for a user against throughput of a GPU", ArgsUsage: "FILE…",

@@ -25,7 +25,7 @@ func analysisFlags() []cli.Flag {
 
 func reportCommand() *cli.Command {
 	flags := []cli.Flag{
-		&cli.StringFlag{Name: "format", Aliases: []string{"f"}, Usage: "print as `FORMAT`: table, csv, json, markdown or html", Value: "table", Category: "Output"},
+		settings.FormatFlag("table", "table, csv, json, markdown or html"),
 		&cli.BoolFlag{Name: "all-warnings", Usage: "print every warning of every level and file (default: one line for similar warnings)", Category: "Output"},
 		&cli.BoolFlag{Name: "percentiles", Usage: "show p1 to p99.9 in the table instead of p50 to p99, and on a terminal histograms of TTFT and ITL (csv and json always hold all)", Category: "Output"},
 	}

@@ -17,7 +17,7 @@ import (
 
 func requestsCommand() *cli.Command {
 	flags := []cli.Flag{
-		&cli.StringFlag{Name: "format", Aliases: []string{"f"}, Usage: "print as `FORMAT`: table, csv or jsonl", Value: "table", Category: "Output"},
+		settings.FormatFlag("table", "table, csv or jsonl"),
 		&cli.IntFlag{Name: "limit", Aliases: []string{"n"}, Usage: "print at most `N` requests; 0 is no limit", Category: "Output"},
 		&cli.StringFlag{Name: "sort", Usage: "sort by `COLUMN`, with - in front from large to small: " + strings.Join(report.SortKeys(report.Groups{}), ", ") + "; with --metrics also the columns of its groups", Category: "Output"},
 	}

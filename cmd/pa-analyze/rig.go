@@ -20,9 +20,7 @@ import (
 )
 
 func rigCommand() *cli.Command {
-	flags := []cli.Flag{
-		&cli.StringFlag{Name: "format", Aliases: []string{"f"}, Usage: "print as `FORMAT`: text, markdown, csv or json", Value: "text", Category: "Output"},
-	}
+	flags := []cli.Flag{settings.FormatFlag("text", "text, markdown, csv or json")}
 	flags = append(append(flags, settings.OutputFlags()...), settings.WidthFlag(), settings.ExperimentFlag(),
 		&cli.StringFlag{Name: "runs", Usage: "the smallest change that `N` runs a side find, for each N of a list", Value: "3,5,10", Category: "Rig"},
 		&cli.StringFlag{Name: "effect", Usage: "the number of runs a side that find a change of `PERCENT`, such as 2%", Category: "Rig"},

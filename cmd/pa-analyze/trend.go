@@ -19,9 +19,7 @@ import (
 )
 
 func trendCommand() *cli.Command {
-	flags := []cli.Flag{
-		&cli.StringFlag{Name: "format", Aliases: []string{"f"}, Usage: "print as `FORMAT`: text, markdown, csv, json or, with --baseline, junit", Value: "text", Category: "Output"},
-	}
+	flags := []cli.Flag{settings.FormatFlag("text", "text, markdown, csv, json or, with --baseline, junit")}
 	flags = append(append(flags, settings.OutputFlags()...), settings.WidthFlag(), settings.ExperimentFlag(),
 		&cli.StringFlag{Name: "baseline", Usage: "judge the runs by the accepted runs in `DIR`; exit code 3 if they are worse", Category: "Gates"},
 		&cli.IntFlag{Name: "last", Usage: "judge by the last `K` accepted points", Value: 10, Category: "Gates"},

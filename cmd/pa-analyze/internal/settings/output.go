@@ -62,6 +62,12 @@ func toStdout(c *cli.Context, f func(w io.Writer) error) error {
 	return errors.Join(f(w), w.Flush())
 }
 
+// FormatFlag returns --format with its value by default. formats lists the formats as the help
+// shows them.
+func FormatFlag(value, formats string) cli.Flag {
+	return &cli.StringFlag{Name: "format", Aliases: []string{"f"}, Usage: "print as `FORMAT`: " + formats, Value: value, Category: "Output"}
+}
+
 // CheckFormat returns a usage error unless the flag's value is one of names.
 func CheckFormat(c *cli.Context, names ...string) (string, error) {
 	got := c.String("format")
