@@ -63,56 +63,50 @@ type file struct {
 // Open reads paths: files, "-" for Options.Stdin, or folders. In a folder it reads all files
 // with one of [Suffixes], in the order of their names. It reads everything once, and returns
 // the first error. The error for a bad row is an *Error.
-func Open(ctx context.Context, paths []string, o Options) (_ *Set, err error) {
-	if err := o.Validate(); err != nil {
-		return nil, err
-	}
-	s := &Set{}
-	defer func() {
-		if err != nil {
-			err = errors.Join(err, s.Close())
-		}
-	}()
-	for _, path := range paths {
-		all, err := filesOf(path)
-		if err != nil {
-			return nil, err
-		}
-		for _, p := range all {
-			if o.MaxRows > 0 && s.rows == o.MaxRows {
-				break
+func Open(ctx context.Context, paths []string, o Options) (*Set, error) {
+	return newSet(strings.Join(paths, ", "), &o, func(s *Set) error {
+		for _, path := range paths {
+			all, err := filesOf(path)
+			if err != nil {
+				return err
 			}
-			if err := s.add(ctx, p, &o); err != nil {
-				return nil, err
+			for _, p := range all {
+				if o.MaxRows > 0 && s.rows == o.MaxRows {
+					break
+				}
+				if err := s.add(ctx, p, &o); err != nil {
+					return err
+				}
 			}
 		}
-	}
-	if s.Len() == 0 {
-		return nil, fmt.Errorf("%s: no request in it%s", strings.Join(paths, ", "), s.explainEmpty())
-	}
-	return s, nil
+		return nil
+	})
 }
 
 // OpenReader reads r as Open reads a file. name is its name for messages and [Set.Files].
-func OpenReader(ctx context.Context, name string, r io.Reader, o Options) (_ *Set, err error) {
+func OpenReader(ctx context.Context, name string, r io.Reader, o Options) (*Set, error) {
+	return newSet(name, &o, func(s *Set) error {
+		src, err := spooled(ctx, name, r, &o)
+		if err != nil {
+			return err
+		}
+		return s.addSource(ctx, src, &o)
+	})
+}
+
+// newSet returns a Set of the files that fill adds. Without entries it is an error, about
+// name.
+func newSet(name string, o *Options, fill func(*Set) error) (*Set, error) {
 	if err := o.Validate(); err != nil {
 		return nil, err
 	}
 	s := &Set{}
-	defer func() {
-		if err != nil {
-			err = errors.Join(err, s.Close())
-		}
-	}()
-	src, err := spooled(ctx, name, r, &o)
+	err := fill(s)
+	if err == nil && s.Len() == 0 {
+		err = fmt.Errorf("%s: no request in it%s", name, s.explainEmpty())
+	}
 	if err != nil {
-		return nil, err
-	}
-	if err := s.addSource(ctx, src, &o); err != nil {
-		return nil, err
-	}
-	if s.Len() == 0 {
-		return nil, fmt.Errorf("%s: no request in it%s", name, s.explainEmpty())
+		return nil, errors.Join(err, s.Close())
 	}
 	return s, nil
 }
