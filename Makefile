@@ -66,7 +66,7 @@ test-crash: ## kill pa-record KILLS (200) times at random moments, and compare w
 
 # The packages whose code or tests start goroutines, and pkg/analyze, because the goroutines of a
 # reader measure its requests. The other packages have one goroutine, so nothing can race.
-RACE = ./pkg/analyze $(addprefix ./,$(sort $(patsubst %/,%,$(dir $(shell git grep -lE '^[[:space:]]*go [a-zA-Z]|\.Go\>|\.Parallel\>' -- '*.go' ':!tools')))))
+RACE = ./pkg/analyze $(addprefix ./,$(sort $(patsubst %/,%,$(dir $(shell grep -rlE --include='*.go' '^[[:space:]]*go [a-zA-Z]|\.Go\>|\.Parallel\>' cmd internal pkg test)))))
 
 # Programs with the race detector sleep for a second before they exit, and the tests
 # start hundreds of them.
