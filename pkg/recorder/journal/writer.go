@@ -5,17 +5,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
-	"slices"
-	"strings"
 	"time"
 
 	"github.com/pa-tools/pa/pkg/export"
 	"github.com/pa-tools/pa/pkg/export/columnar"
-	"github.com/pa-tools/pa/pkg/recorder"
 )
 
 // Suffix ends the name of a journal.
@@ -346,158 +342,4 @@ func (w *Writer) failed(err error) error {
 		return diskError("journal "+w.path, err)
 	}
 	return nil
-}
-
-// Close completes the journal, writes the exports from it and removes it. If an export
-// cannot be written, the journal stays and the error is a *KeptError. If the journal broke
-// off, Close writes exports of its content and returns the journal's error. If the journal
-// moved and another program had cut requests from it, the exports have a warning, and Close
-// returns an error that counts the lost requests.
-func (w *Writer) Close(run *export.Run) error {
-	jerr := w.endJournal(run)
-	err := w.restore()
-	w.reserve.release()
-	w.space.release()
-	if err != nil {
-		return errors.Join(jerr, err)
-	}
-	var edit func(*export.Run)
-	if jerr != nil {
-		edit = func(broken *export.Run) { // the journal lacks the end of the run
-			experiments := broken.Experiments
-			*broken = *run
-			broken.Experiments = experiments
-			if m := w.queue.Moved(); m != nil && m.lost > 0 && run.Meta != nil {
-				meta := *run.Meta
-				meta.Warnings = append(slices.Clip(meta.Warnings), m.note())
-				broken.Meta = &meta
-			}
-		}
-	}
-	w.makeFolders()
-	waitForExamination := w.examine(edit)
-	writing, release := outlive(w.ctx, w.timeToWrite(w.queue.Written().bytes))
-	defer release()
-	written, requests, werr := finalize(writing, w.path, w.cfg.Exports, edit)
-	waitForExamination() // it reads the journal
-	w.written = written
-	if werr != nil && writing.Err() != nil {
-		werr, requests = context.Cause(writing), w.requests // finalize did not read them all
-	}
-	var cut *cutError
-	switch {
-	case werr != nil && requests == 0 && errors.As(jerr, &cut):
-		return fmt.Errorf("%w; no request could be kept", errors.Join(jerr, w.remove()))
-	case werr != nil:
-		return &KeptError{w.path, requests, errors.Join(jerr, werr, w.failed(w.file.Close()))}
-	case jerr != nil:
-		return fmt.Errorf("%w; requests kept: %d, in %s", errors.Join(jerr, w.remove()), requests, strings.Join(written, ", "))
-	}
-	if m := w.queue.Moved(); m != nil && m.lost > 0 {
-		return fmt.Errorf("journal %s: %w; requests lost: %d; requests kept: %d, in %s", w.queue.mover.path, errors.Join(m.cause, w.remove()), m.lost, requests, strings.Join(written, ", "))
-	}
-	return w.remove()
-}
-
-// makeFolders makes the folders of the exports again if the journal moved: another program
-// may have removed them. Writing an export says what is wrong with a folder.
-func (w *Writer) makeFolders() {
-	if w.queue.Moved() == nil {
-		return
-	}
-	for _, e := range w.cfg.Exports {
-		if !e.inPlace {
-			_ = os.MkdirAll(filepath.Dir(e.target), 0o777)
-		}
-	}
-}
-
-// examine starts Config.Examine. wait waits for its end.
-func (w *Writer) examine(edit func(*export.Run)) (wait func()) {
-	if w.cfg.Examine == nil {
-		return func() {}
-	}
-	done := make(chan struct{})
-	path := w.path
-	go func() { // wait waits for it
-		defer close(done)
-		w.cfg.Examine(func(ctx context.Context) (export.Reader, error) {
-			r, err := openEdited(ctx, path, edit)
-			if err != nil {
-				return nil, err
-			}
-			return r, nil
-		})
-	}()
-	return func() { <-done }
-}
-
-// endJournal writes the end of the journal and waits until the journal is on the disk.
-func (w *Writer) endJournal(run *export.Run) error {
-	err := w.begin()
-	if err == nil && w.queue.Moved() == nil && !isAt(w.file, w.path) {
-		w.queue.Leave(errRemoved)
-	}
-	if err == nil {
-		err = w.failed(w.journal.Close(run))
-	}
-	qerr := w.queue.Close()
-	w.follow()
-	if qerr != nil { // the cause
-		qerr = w.failed(qerr)
-		w.breakOff(run, qerr)
-		return qerr
-	}
-	select {
-	case <-w.ctx.Done(): // the operating system writes it later
-		return err
-	default:
-	}
-	if err == nil {
-		err = w.failed(w.file.Sync())
-	}
-	return err
-}
-
-// breakOff writes the end of a journal whose writing failed with err. The end names err.
-// If the disk does not take the end either, the journal reads like the journal of a
-// killed run.
-func (w *Writer) breakOff(run *export.Run, err error) {
-	if _, known := endedEarly(run); !known && run.Meta != nil {
-		run.Meta.Warnings = append(run.Meta.Warnings, recorder.EndedEarly+err.Error())
-	}
-	w.space.release()
-	if cut, ok := errors.AsType[*cutError](err); ok {
-		_ = w.cutTo(cut.bytes) // the rest reads like the journal of a killed run
-		return
-	}
-	whole := w.queue.Written()
-	if w.cutTo(whole.bytes) != nil {
-		return
-	}
-	if columnar.EndJournal(w.file, whole.blocks, run) != nil {
-		_ = w.cutTo(whole.bytes) // readers leave out a part of a frame at the end
-	}
-}
-
-// cutTo truncates the journal to size bytes and moves the write position to its end.
-func (w *Writer) cutTo(size int64) error {
-	if err := w.file.Truncate(size); err != nil {
-		return err
-	}
-	_, err := w.file.Seek(size, io.SeekStart)
-	return err
-}
-
-// endedEarly returns the error that ended a run; ok is false if none did.
-func endedEarly(run *export.Run) (why string, ok bool) {
-	if run.Meta == nil {
-		return "", false
-	}
-	for _, w := range run.Meta.Warnings {
-		if why, ok := strings.CutPrefix(w, recorder.EndedEarly); ok {
-			return why, true
-		}
-	}
-	return "", false
 }
