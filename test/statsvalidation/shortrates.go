@@ -154,10 +154,11 @@ type fewRateCell struct {
 }
 
 // keeps reports whether no more of the intervals are wrong than promised, and whether the
-// rates of nearly independent completions have an interval.
-func (c *fewRateCell) keeps(phi float64) bool {
+// rates of nearly independent completions have an interval. Completions of several slots depend on each other
+// at any φ.
+func (c *fewRateCell) keeps(k *loadKind, phi float64) bool {
 	all, given := wrongOf(&c.change)
-	if phi <= 0.3 && !c.change.given.within(leastGiven, 1) {
+	if phi <= 0.3 && k.slots == 1 && !c.change.given.within(leastGiven, 1) {
 		return false
 	}
 	return all.within(0, mostMisses) && (c.change.given.ratio() < mostGivenUnnoticed || given.within(0, mostMisses))
