@@ -157,11 +157,14 @@ func render(c *cli.Context, name string, rep dialect.Report, format string, w io
 		err = rep.JSON(w)
 	default:
 		width := cmp.Or(settings.ConsoleWidth(c), settings.AsNeeded)
-		if needed, err := columnsNeeded(rep, width); err == nil && needed > width {
+		var text strings.Builder
+		err := rep.Console(&text, width)
+		if needed := columnsNeeded(rep, text.String()); err == nil && needed > width {
 			settings.Warnf(c, "the table needs %d columns and has %d, so text is cut; give --width %d, or --format csv", needed, width, needed)
 		}
 		safe := sanitize.NewWriter(w)
-		return errors.Join(rep.Console(safe, width), safe.Flush())
+		_, writeErr := io.WriteString(safe, text.String())
+		return errors.Join(err, writeErr, safe.Flush())
 	}
 	if errors.Is(err, dialect.ErrNoFormat) {
 		return fmt.Errorf("--format %s: %s writes no such report", format, name)
@@ -169,22 +172,20 @@ func render(c *cli.Context, name string, rep dialect.Report, format string, w io
 	return err
 }
 
-// columnsNeeded returns the width of the whole console report if text is cut in width
-// columns; else 0.
-func columnsNeeded(rep dialect.Report, width int) (int, error) {
+// columnsNeeded returns the width of the whole console report if text is cut in printed, the
+// report in fewer columns; else 0.
+func columnsNeeded(rep dialect.Report, printed string) int {
 	const cut = "…"
-	var narrow, whole strings.Builder
-	if err := errors.Join(rep.Console(&narrow, width), rep.Console(&whole, settings.AsNeeded)); err != nil {
-		return 0, err
-	}
-	if strings.Count(narrow.String(), cut) <= strings.Count(whole.String(), cut) {
-		return 0, nil
+	var whole strings.Builder
+	if !strings.Contains(printed, cut) || rep.Console(&whole, settings.AsNeeded) != nil ||
+		strings.Count(printed, cut) <= strings.Count(whole.String(), cut) {
+		return 0
 	}
 	longest := 0
 	for line := range strings.Lines(whole.String()) {
 		longest = max(longest, utf8.RuneCountInString(strings.TrimRight(line, " \n")))
 	}
-	return longest, nil
+	return longest
 }
 
 // writeBeside writes the tool's CSV file into the folder of the export, for

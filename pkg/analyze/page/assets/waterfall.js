@@ -146,6 +146,7 @@ function startWaterfall() {
     for (let k = rows.stallFrom[i]; k < rows.stallFrom[i + 1]; k++) f(rows.stallAt[k], rows.stallAt[k] + rows.stallNS[k], STALL);
   }
   const failed = (i) => rows.class[i] > 0;
+  const noRows = byId("wf-none").textContent; // of a level without times, unless it says why
 
   function show(run, lev) {
     level = data.runs[run].levels[lev];
@@ -158,7 +159,7 @@ function startWaterfall() {
     byId("wf-left").textContent = level.sampling || "";
     byId("wf-left").hidden = !level.sampling;
     byId("wf-none").hidden = rows.n > 0;
-    if (level.untimed) byId("wf-none").textContent = "n/a (" + level.untimed + ")";
+    byId("wf-none").textContent = level.untimed ? "n/a (" + level.untimed + ")" : noRows;
     box.hidden = rows.n === 0;
     filter();
     fit();
