@@ -307,6 +307,7 @@ func (s *grpcSender) sendStream(ctx context.Context, x *backend.Exchange) {
 	switch {
 	case err != nil:
 		stop()
+		s.stream.stamps.look(s.stream) // the first answer of the stream may have begun
 		s.drop()
 		s.fail(ctx, r, err, true)
 		if _, ok := errors.AsType[*backend.AnswerMemoryError](err); ok {

@@ -13,6 +13,7 @@ import (
 	"google.golang.org/grpc/status"
 
 	"github.com/pa-tools/pa/pkg/export"
+	"github.com/pa-tools/pa/pkg/recorder/backend"
 	"github.com/pa-tools/pa/pkg/recorder/rxclock"
 	"github.com/pa-tools/pa/pkg/recorder/workload"
 	wire "github.com/pa-tools/pa/pkg/wire/kserve"
@@ -23,17 +24,7 @@ func TestMaxAnswerMemory(t *testing.T) {
 	const limit = 10_000
 	for _, c := range []Config{{Protocol: GRPC, Streaming: true}, {Protocol: GRPC}, {}} {
 		t.Run(fmt.Sprintf("%s %v", c.Protocol, c.Streaming), func(t *testing.T) {
-			f := startFake(t, func(_ context.Context, req *wire.Request, send func(wire.Response)) error {
-				n := limit / 2
-				if req.ID == "1" {
-					n = limit
-				}
-				send(text(req.ID, strings.Repeat("x", n), final))
-				return nil
-			})
-			c.Model, c.MaxAnswerMemory = "adder", limit
-			b := f.open(t, c)
-			s, p := openSlot(t, b, 0), prepare(t, b, entry("A", "[1,2]"))
+			b, s, p := openLimited(t, limit, c)
 			r := &exchange(t.Context(), t, b, s, p, 1).Request
 			if want := "the answer exceeds its memory budget of 10000 bytes; --max-answer-memory raises it"; r.Status != export.StatusProtocolError || r.Message != want || len(r.Responses) != 0 {
 				t.Errorf("too long: %v %q, %d responses", r.Status, r.Message, len(r.Responses))
@@ -43,6 +34,23 @@ func TestMaxAnswerMemory(t *testing.T) {
 			}
 		})
 	}
+}
+
+// openLimited opens a slot of a backend with the configuration c, whose answers may have limit bytes. The answer
+// to request 1 is longer; other answers are shorter.
+func openLimited(t *testing.T, limit int, c Config) (*Backend, backend.Sender, backend.Payload) {
+	t.Helper()
+	f := startFake(t, func(_ context.Context, req *wire.Request, send func(wire.Response)) error {
+		n := limit / 2
+		if req.ID == "1" {
+			n = limit
+		}
+		send(text(req.ID, strings.Repeat("x", n), final))
+		return nil
+	})
+	c.Model, c.MaxAnswerMemory = "adder", int64(limit)
+	b := f.open(t, c)
+	return b, openSlot(t, b, 0), prepare(t, b, entry("A", "[1,2]"))
 }
 
 func TestReadBodyLimit(t *testing.T) {

@@ -2,7 +2,7 @@ package kserve
 
 import (
 	"context"
-	"strings"
+	"fmt"
 	"testing"
 
 	"google.golang.org/grpc"
@@ -83,35 +83,34 @@ func testStampSources(t *testing.T, name string, f *fakeTriton, cfg Config, want
 	})
 }
 
-// The connection keeps no stamps of unary calls that are over, also if their answer began and failed.
-func TestUnaryForgets(t *testing.T) {
-	const limit = 10_000
-	f := startFake(t, func(_ context.Context, req *wire.Request, send func(wire.Response)) error {
-		n := limit / 2
-		if req.ID == "1" {
-			n = limit
-		}
-		send(text(req.ID, strings.Repeat("x", n), final))
-		return nil
-	})
-	for _, connections := range []int{0, 1} {
-		b := f.open(t, Config{Protocol: GRPC, Model: "adder", MaxAnswerMemory: limit, Connections: connections})
-		s, p := openSlot(t, b, 0), prepare(t, b, entry("A", "[1,2]"))
-		for id, want := range map[uint64]export.Status{1: export.StatusProtocolError, 2: export.StatusOK} {
-			if r := &exchange(t.Context(), t, b, s, p, id).Request; r.Status != want {
-				t.Errorf("request %d: %v %q, want %v", id, r.Status, r.Message, want)
+// The connection keeps no stamps of calls that are over, also if their answer began and failed.
+func TestForget(t *testing.T) {
+	for _, c := range []Config{
+		{Protocol: GRPC},
+		{Protocol: GRPC, Connections: 1},
+		{Protocol: GRPC, Streaming: true},
+		{Protocol: GRPC, Streaming: true, Connections: 1},
+	} {
+		t.Run(fmt.Sprintf("streaming %v, %d connections", c.Streaming, c.Connections), func(t *testing.T) {
+			b, s, p := openLimited(t, 10_000, c)
+			for i, want := range []export.Status{export.StatusProtocolError, export.StatusOK} {
+				if r := &exchange(t.Context(), t, b, s, p, uint64(i+1)).Request; r.Status != want {
+					t.Errorf("request %d: %v %q, want %v", r.ID, r.Status, r.Message, want)
+				}
 			}
-		}
-		var at peer.Peer
-		_, _ = pb.NewGRPCInferenceServiceClient(s.(*grpcSender).conn).ServerLive(t.Context(), &pb.ServerLiveRequest{}, grpc.Peer(&at))
-		follower, ok := grpcstamp.FromContext(peer.NewContext(t.Context(), &at))
-		if !ok || follower.Newest() < 3 {
-			t.Fatalf("no follower, or no request went over its connection: %v", ok)
-		}
-		for stream := uint32(1); stream < follower.Newest(); stream += 2 { // the newest is of ServerLive
-			if _, ok := follower.First(stream, 0); ok {
-				t.Errorf("%d connections: the stamps of stream %d are kept", connections, stream)
+			sender := s.(*grpcSender)
+			sender.drop() // ends the call of a stream
+			var at peer.Peer
+			_, _ = pb.NewGRPCInferenceServiceClient(sender.conn).ServerLive(t.Context(), &pb.ServerLiveRequest{}, grpc.Peer(&at))
+			follower, ok := grpcstamp.FromContext(peer.NewContext(t.Context(), &at))
+			if !ok || follower.Newest() < 5 {
+				t.Fatalf("no follower, or no two calls went over its connection: %v", ok)
 			}
-		}
+			for stream := uint32(1); stream < follower.Newest(); stream += 2 { // the newest is of ServerLive
+				if _, ok := follower.First(stream, 0); ok {
+					t.Errorf("the stamps of stream %d are kept", stream)
+				}
+			}
+		})
 	}
 }
