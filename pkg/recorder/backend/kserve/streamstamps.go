@@ -13,6 +13,19 @@ import (
 	"github.com/pa-tools/pa/pkg/recorder/rxclock"
 )
 
+// A follower knows the stamps of the messages of a connection, as an [h2follow.Follower] does.
+type follower interface {
+	Message(stream uint32, k int) (st sockstamp.Stamp, ok bool)
+	First(stream uint32, k int) (st sockstamp.Stamp, ok bool)
+	Sent(stream uint32, k int) (start, sent sockstamp.Stamp, ok bool)
+	SentInPart(stream uint32, k int) (start, sent sockstamp.Stamp, ok bool)
+	Revised(ordinal uint64) []sockstamp.Stamp
+	Complete(stream uint32)
+	Forget(stream uint32)
+}
+
+var _ follower = (*h2follow.Follower)(nil)
+
 // A streamStamps finds the stamps of the socket's reads and writes for the messages of
 // one call. The zero value is ready for a call without messages.
 //
@@ -21,8 +34,8 @@ import (
 // own has one call at a time, on the newest stream. On a shared connection each call
 // carries the name of its slot, and the slot's call is the newest of that name.
 type streamStamps struct {
-	name     string             // name of the slot; "" on a connection of its own
-	follower *h2follow.Follower // nil: none, or not looked up yet
+	name     string   // name of the slot; "" on a connection of its own
+	follower follower // nil: none, or not looked up yet
 	looked   bool
 	stream   uint32
 	received int // messages so far
@@ -35,7 +48,8 @@ type streamStamps struct {
 	ends  []uint64 // reads that completed the responses
 }
 
-// look looks for the stream of cs, once. The library forbids that before RecvMsg has returned.
+// look looks for the stream of cs, once. The library forbids that before RecvMsg has returned or the
+// call has failed.
 func (t *streamStamps) look(cs grpc.ClientStream) {
 	if t.looked {
 		return
@@ -45,12 +59,13 @@ func (t *streamStamps) look(cs grpc.ClientStream) {
 	if !ok {
 		return
 	}
-	t.follower, t.stream = f, f.Newest()
+	stream := f.Newest()
 	if t.name != "" {
-		if t.stream, ok = f.Stream(t.name); !ok {
-			t.follower = nil
+		if stream, ok = f.Stream(t.name); !ok {
+			return
 		}
 	}
+	t.follower, t.stream = f, stream
 }
 
 // message returns the stamp of the message that cs has just received; ok is false if there
@@ -119,7 +134,7 @@ func (t *streamStamps) firstByte(clock *rxclock.Clock) uint64 {
 	return clock.FromWall(st.NS)
 }
 
-// complete tells the connection that no more stamps of the request will be revised. Call it after revise.
+// complete tells the connection that the request needs no more revised stamps. Call it after revise.
 func (t *streamStamps) complete() {
 	if t.follower != nil {
 		t.follower.Complete(t.stream)

@@ -3,6 +3,7 @@ package kserve
 import (
 	"context"
 	"fmt"
+	"slices"
 	"testing"
 
 	"google.golang.org/grpc"
@@ -112,5 +113,51 @@ func TestForget(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// A callLog is a follower that notes the calls about revised stamps.
+type callLog struct {
+	follower
+	calls []string
+}
+
+func (l *callLog) Revised(ordinal uint64) []sockstamp.Stamp {
+	l.calls = append(l.calls, "revised")
+	return l.follower.Revised(ordinal)
+}
+
+func (l *callLog) Complete(stream uint32) {
+	l.calls = append(l.calls, fmt.Sprint("complete ", stream))
+	l.follower.Complete(stream)
+}
+
+// Each request of a stream takes its revised stamps and then needs no more of them, also if it fails: a
+// connection keeps few.
+func TestStreamCompletes(t *testing.T) {
+	f := startFake(t, func(_ context.Context, req *wire.Request, send func(wire.Response)) error {
+		if req.ID == "3" {
+			send(wire.Response{ID: req.ID, Error: "no"})
+			return nil
+		}
+		send(text(req.ID, "x", notFinal))
+		send(text(req.ID, "x", final))
+		return nil
+	})
+	for _, connections := range []int{0, 1} {
+		b := f.open(t, Config{Protocol: GRPC, Model: "llm", Streaming: true, Connections: connections})
+		s, p := openSlot(t, b, 0), prepare(t, b, validEntry(llm))
+		exchange(t.Context(), t, b, s, p, 1) // the first answer shows the follower
+		stamps := &s.(*grpcSender).stream.stamps
+		log := &callLog{follower: stamps.follower}
+		stamps.follower = log
+		want := []string{"revised", fmt.Sprint("complete ", stamps.stream)}
+		for id := uint64(2); id < 5; id++ {
+			log.calls = nil
+			exchange(t.Context(), t, b, s, p, id)
+			if !slices.Equal(log.calls, want) {
+				t.Errorf("%d connections, request %d: %q, want %q", connections, id, log.calls, want)
+			}
+		}
 	}
 }
