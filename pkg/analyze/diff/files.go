@@ -51,7 +51,8 @@ func ParseSides(args []string) (older, newer []string, err error) {
 }
 
 // Expand returns the files of a list with commas and globs. The name of an existing file
-// is no pattern.
+// is no pattern, and "-" is standard input. A file without a glob need not exist. The error
+// names an empty part, a glob that is malformed, or a glob that matches no file.
 func Expand(list string) ([]string, error) {
 	if _, err := os.Stat(list); err == nil || list == "-" {
 		return []string{list}, nil

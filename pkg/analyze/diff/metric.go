@@ -72,7 +72,7 @@ var Metrics = [...]Metric{
 	latency(e2el, 0),
 	primary(Metric{Key: "output_tokens_per_s", Name: "output tokens/s", Kind: gate.Rate, Direction: inference.HigherIsBetter, of: outputRate}),
 	{Key: "requests_per_s", Name: "requests/s", Kind: gate.Rate, Direction: inference.HigherIsBetter, of: requestRate},
-	primary(Metric{Key: FailedShare, Name: "failed", Kind: gate.Share, Direction: inference.LowerIsBetter, of: failedShare}),
+	primary(Metric{Key: KeyFailedShare, Name: "failed", Kind: gate.Share, Direction: inference.LowerIsBetter, of: failedShare}),
 	figure("fluidity_index", "fluidity index", gate.Share, inference.HigherIsBetter, fluidityIndex),
 	figure("fluid_tokens_per_s", "fluid token rate", gate.Rate, inference.HigherIsBetter, fluidTokenRate),
 	figure("tokens_in_time", "tokens in time", gate.Share, inference.HigherIsBetter, tokensInTime),
@@ -88,8 +88,8 @@ var Metrics = [...]Metric{
 	figure("interactivity_p90", "interactivity p90", gate.Rate, inference.HigherIsBetter, interactivity),
 }
 
-// FailedShare is the key of the share of failed requests.
-const FailedShare = "failed_share"
+// KeyFailedShare is the key of the share of failed requests.
+const KeyFailedShare = "failed_share"
 
 // e2elMean is the key of the mean end-to-end latency.
 const e2elMean = "e2el_mean"

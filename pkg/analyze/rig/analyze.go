@@ -140,7 +140,7 @@ func unusable(m *diff.Metric, values []float64, refused bool) string {
 		return "the runs are not comparable"
 	case len(values) < MinRuns:
 		return fmt.Sprintf("the level has only %s, at least %d are needed", plural.Of(len(values), "run"), MinRuns)
-	case m.Key == diff.FailedShare:
+	case m.Key == diff.KeyFailedShare:
 		return ranked
 	case missing > 0:
 		return fmt.Sprintf("%d of %d runs have no value", missing, len(values))

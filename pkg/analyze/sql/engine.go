@@ -103,7 +103,7 @@ func Script(name string, q Query) (string, error) {
 	if len(q.Windows) > 0 {
 		e.group, e.order, e.all = levelColumns+", window_number", "experiment, window_number", windowedView
 		view("The windows of each level: from_ns is in the window, to_ns is the first nanosecond after it.", "windows", e.rows(windowRows(q.Windows)))
-		view("Each request with the window in which it started. Without a start, its issue, schedule or end decides.", windowedView,
+		view("The requests that started in a window, with this window. Without a start, the issue, schedule or end decides.", windowedView,
 			"SELECT * FROM (\n  SELECT *, "+placeInstant+" AS placed_ns FROM "+allView+"\n) AS placed JOIN windows ON experiment = level AND placed_ns >= from_ns AND placed_ns < to_ns")
 	}
 	view("The requests that count.", "measured", "SELECT * FROM "+e.all+" WHERE reason = ''")

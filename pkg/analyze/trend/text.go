@@ -105,7 +105,7 @@ func (res *Result) notes() []string {
 	for i := range res.Levels {
 		for j := range res.Levels[i].Rows {
 			r := &res.Levels[i].Rows[j]
-			if r.NA != "" && r.Metric.Primary && r.Metric.Key != diff.FailedShare && !seen[r.NA] {
+			if r.NA != "" && r.Metric.Primary && r.Metric.Key != diff.KeyFailedShare && !seen[r.NA] {
 				seen[r.NA] = true
 				notes = append(notes, "steps not searched: "+r.NA)
 			}
@@ -178,7 +178,7 @@ func (j *Judgement) table(l *JudgedLevel) tabular.Table {
 			interval = tabular.Change(r.Interval.Low) + " " + tabular.Change(r.Interval.High)
 		}
 		change := tabular.Change(r.Change)
-		if r.Metric.Key == diff.FailedShare {
+		if r.Metric.Key == diff.KeyFailedShare {
 			change = ""
 		}
 		rows = append(rows, []string{r.Metric.Name, u.Amount(r.Metric, r.Mean), u.Amount(r.Metric, r.New), change, interval, tabular.PValue(r.Adjusted), r.Verdict.String()})

@@ -132,7 +132,7 @@ func (j *Judgement) row(l *runset.Level, m *diff.Metric, refused bool) (row Judg
 	if row.NA != "" {
 		return row, true
 	}
-	if m.Key == diff.FailedShare {
+	if m.Key == diff.KeyFailedShare {
 		row.failures()
 		return row, true
 	}
@@ -292,7 +292,7 @@ func (j *Judgement) fails(r *Judged) bool {
 
 // change formats the change with its interval: "+9.3 % (+4.1 to +14)".
 func (r *Judged) change() string {
-	if r.Metric.Key == diff.FailedShare {
+	if r.Metric.Key == diff.KeyFailedShare {
 		return fmt.Sprintf("%s instead of at most %s", tabular.ShareInSentence(r.New), tabular.ShareInSentence(slices.Max(r.Accepted)))
 	}
 	s := tabular.Signed(r.Change) + " %"
