@@ -156,9 +156,9 @@ var hexDigit = func() (t [256]byte) {
 	return t
 }()
 
-// Number scans the number that starts at b[i]. It returns ErrMore when the
+// scanNumber scans the number that starts at b[i]. It returns ErrMore when the
 // number reaches the end of b, because more digits may follow there.
-func Number(b []byte, i int) (end int, err error) {
+func scanNumber(b []byte, i int) (end int, err error) {
 	end, err = number(b, i)
 	if err == nil && end == len(b) {
 		err = ErrMore
@@ -174,7 +174,7 @@ func IsNumber(text []byte) bool {
 	return err == nil && end == len(text)
 }
 
-// number is Number for a b that holds all there is.
+// number is scanNumber for a b that holds all there is.
 func number(b []byte, i int) (end int, err error) {
 	if i < len(b) && b[i] == '-' {
 		i++
@@ -256,7 +256,7 @@ func scanScalar(b []byte, i int, python bool) (end int, err error) {
 	case python && (b[i] == 'N' || b[i] == 'I' || b[i] == '-' && i+1 < len(b) && b[i+1] == 'I'):
 		return scanNonFinite(b, i)
 	case b[i] == '-' || '0' <= b[i] && b[i] <= '9':
-		return Number(b, i)
+		return scanNumber(b, i)
 	}
 	return Literal(b, i)
 }

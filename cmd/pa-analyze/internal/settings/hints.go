@@ -51,7 +51,7 @@ func (o OpenFiles) look(c *cli.Context, path string) (export.Reader, error) {
 	if r, ok := o[path]; ok {
 		return r, nil
 	}
-	r, err := Open(c, path)
+	r, err := openFile(c, path)
 	if err == nil {
 		o[path] = r
 	}

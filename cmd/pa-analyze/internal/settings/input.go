@@ -26,8 +26,8 @@ func InputFlags() []cli.Flag {
 	}
 }
 
-// Open opens a file, or standard input for "-".
-func Open(c *cli.Context, path string) (export.Reader, error) {
+// openFile opens a file, or standard input for "-".
+func openFile(c *cli.Context, path string) (export.Reader, error) {
 	limit := c.Int64("max-value")
 	if limit <= 0 {
 		return nil, cmdline.Usagef("--max-value %d: give a number of bytes above 0", limit)

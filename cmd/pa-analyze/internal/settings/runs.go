@@ -36,9 +36,9 @@ func PerFileFlag() cli.Flag {
 	return &cli.BoolFlag{Name: "per-file", Usage: "report each shard of a run by itself, instead of all as one run", Category: "Input"}
 }
 
-// Expand returns the files that an argument names: the matches of a glob, or the argument. The
+// expand returns the files that an argument names: the matches of a glob, or the argument. The
 // name of an existing file is no glob. The error is a usage error.
-func Expand(arg string) ([]string, error) {
+func expand(arg string) ([]string, error) {
 	if _, err := os.Stat(arg); err == nil || !strings.ContainsAny(arg, "*?[") {
 		return []string{arg}, nil
 	}
@@ -56,7 +56,7 @@ func Expand(arg string) ([]string, error) {
 func expandAll(args []string) ([]string, error) {
 	var paths []string
 	for _, arg := range args {
-		some, err := Expand(arg)
+		some, err := expand(arg)
 		if err != nil {
 			return nil, err
 		}
