@@ -7,6 +7,7 @@ import (
 
 	"github.com/pa-tools/pa/pkg/analyze/diff/gate"
 	"github.com/pa-tools/pa/pkg/analyze/inference"
+	"github.com/pa-tools/pa/pkg/analyze/report"
 	"github.com/pa-tools/pa/pkg/answer"
 )
 
@@ -101,7 +102,7 @@ func (m *Metric) IsRate() bool { return m.of == outputRate || m.of == requestRat
 func latency(q quantity, pct float64) Metric {
 	statistic := "mean"
 	if pct > 0 {
-		statistic = fmt.Sprintf("p%g", pct)
+		statistic = report.PercentileName(pct)
 	}
 	m := measures[q]
 	return Metric{Key: m.String() + "_" + statistic, Name: m.Label() + " " + statistic, Kind: gate.Duration, Direction: inference.LowerIsBetter, of: q, pct: pct}

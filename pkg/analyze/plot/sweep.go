@@ -51,12 +51,12 @@ func Sweep(runs []*view.Run, o Options) *svg.Figure {
 		for i, pct := range pcts {
 			some := l.series(names, func(e *analyze.Experiment) (float64, string) {
 				if s := e.Metric(m); s != nil {
-					return s.P(pct), fmt.Sprintf("%s, p%g of %s", report.LevelName(e), pct, plural.GroupedOf(s.N, "value"))
+					return s.P(pct), fmt.Sprintf("%s, %s of %s", report.LevelName(e), report.PercentileName(pct), plural.GroupedOf(s.N, "value"))
 				}
 				return math.NaN(), ""
 			})
 			if len(runs) == 1 {
-				some[0].Name, some[0].Style = fmt.Sprintf("p%g", pct), i+1
+				some[0].Name, some[0].Style = report.PercentileName(pct), i+1
 			}
 			series = append(series, some...)
 		}
