@@ -153,12 +153,22 @@ type fewRateCell struct {
 	width  []float64
 }
 
-// keeps reports whether no more of the intervals are wrong than promised, and whether the
-// rates of nearly independent completions have an interval. Completions of several slots depend on each other
-// at any φ.
-func (c *fewRateCell) keeps(k *loadKind, phi float64) bool {
+// longQueue is the number of completions from which the waits in a queue show a slow rhythm at any φ, so
+// that rates may lack an interval.
+const longQueue = 1000
+
+// mustAnswer reports whether nearly all rates of n completions must have an interval: if φ is small and
+// nothing else makes completions depend on each other. The first completions of the slots of a closed loop come
+// together, and a run with fewer than two completions a slot has little else.
+func (k *loadKind) mustAnswer(phi float64, n int) bool {
+	return phi <= 0.3 && n >= 2*k.slots && (!k.open || n < longQueue)
+}
+
+// keeps reports whether no more of the intervals are wrong than promised, and whether nearly all are given
+// if they must be.
+func (c *fewRateCell) keeps(mustAnswer bool) bool {
 	all, given := wrongOf(&c.change)
-	if phi <= 0.3 && k.slots == 1 && !c.change.given.within(leastGiven, 1) {
+	if mustAnswer && !c.change.given.within(leastGiven, 1) {
 		return false
 	}
 	return all.within(0, mostMisses) && (c.change.given.ratio() < mostGivenUnnoticed || given.within(0, mostMisses))

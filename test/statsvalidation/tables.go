@@ -172,7 +172,7 @@ func fewRatesTable(s *simulation, r *report) {
 					c := fewRates(s, k, &m, phi, n)
 					_, wrong := wrongOf(&c.change)
 					r.line(" %v; %v; %s |", c.change.given, wrong, middle(c.width))
-					r.check(c.keeps(k, phi), "rates of few completions: %s, %s, φ = %v, %d completions: of %v given, %v wrong", k.name, m.name, phi, n, c.change.given, wrong)
+					r.check(c.keeps(k.mustAnswer(phi, n)), "rates of few completions: %s, %s, φ = %v, %d completions: of %v given, %v wrong", k.name, m.name, phi, n, c.change.given, wrong)
 				}
 				r.line("\n")
 			}
