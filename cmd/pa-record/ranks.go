@@ -22,8 +22,9 @@ type ranks struct {
 }
 
 // joinRanks meets the other ranks, if there are any. leave must be called at the end,
-// with the error of the command: the other ranks end with it. It returns the error with
-// the number of the rank.
+// with the error of the command, and returns it with the number of the rank. The other
+// ranks end with the error, too, unless it is the loss of a rank: rank 0 tells them of
+// it, and they complete their shares of the load.
 func joinRanks(ctx context.Context, s *settings.Settings) (r *ranks, leave func(error) error, err error) {
 	if !s.World.Several() {
 		return nil, func(err error) error { return err }, nil
@@ -46,7 +47,8 @@ func joinRanks(ctx context.Context, s *settings.Settings) (r *ranks, leave func(
 	r.id = r.session.ID()
 	return r, func(err error) error {
 		var ended *barrier.EndedError
-		if withoutBareCode(err) != nil && !errors.As(err, &ended) {
+		var lost *barrier.LostError
+		if withoutBareCode(err) != nil && !errors.As(err, &ended) && !errors.As(err, &lost) {
 			r.session.End(err.Error())
 		}
 		return named(errors.Join(err, r.session.Close()))
