@@ -78,7 +78,7 @@ func TestFalseAlarms(t *testing.T) {
 	testenv.NoRace(t)
 	rigs := 200
 	if testenv.IsLong() {
-		rigs = 20_000
+		rigs = 5_000
 	}
 	random := rand.New(rand.NewPCG(3, 4))
 	for _, n := range []int{6, 8, 12} {

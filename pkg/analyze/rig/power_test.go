@@ -69,7 +69,7 @@ func TestSmallestBySimulation(t *testing.T) {
 	testenv.NoRace(t)
 	pairs := 500
 	if testenv.IsLong() {
-		pairs = 100_000
+		pairs = 25_000
 	}
 	const deviation = 0.02
 	random := rand.New(rand.NewPCG(1, 2))

@@ -116,7 +116,7 @@ func twoCores(t testing.TB) {
 // one or in batches, in whole texts or in envelopes, and after a guess of its layout or none.
 func TestBatchReports(t *testing.T) {
 	twoCores(t)
-	for seed := range 10_000 / uint64(testenv.Stride(800)) {
+	for seed := range 2_500 / uint64(testenv.Stride(200)) {
 		data := randomFile(rand.New(rand.NewPCG(seed, 1)))
 		all := configs()
 		i := int(seed) % len(all)
