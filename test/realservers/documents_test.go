@@ -72,10 +72,10 @@ func TestDocumentsOpenAI(t *testing.T) {
 // runDocuments runs lines against the server at address. Lines of GenAI-Perf end
 // after some requests, and not after three windows.
 func runDocuments(t *testing.T, lines []documentLine, address string) {
-	t.Setenv("HF_HUB_OFFLINE", "1")
 	const prompts = "{\"input\": \"prompt 1\"}\n{\"input\": \"prompt 2\"}\n{\"input\": \"prompt 3\"}\n{\"input\": \"prompt 4\"}\n"
 	for _, l := range lines {
 		t.Run(l.document, func(t *testing.T) {
+			t.Parallel()
 			args := strings.Fields(strings.ReplaceAll(l.line, "URL", address))
 			if args[0] == "genai-perf" {
 				args = append(args, "--", "--request-count", "5")

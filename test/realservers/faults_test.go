@@ -118,6 +118,7 @@ func TestServerDies(t *testing.T) {
 		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
 			s := c.start(t)
 			url := s.HTTP
 			if s.GRPC != "" {

@@ -311,6 +311,11 @@ func TestMain(m *testing.M) {
 		}
 		return
 	}
+	// No program that a test starts asks the hub for a tokenizer.
+	if err := os.Setenv("HF_HUB_OFFLINE", "1"); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
 	os.Exit(m.Run())
 }
 
