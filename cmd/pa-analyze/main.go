@@ -25,6 +25,10 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"github.com/pa-tools/pa/cmd/pa-analyze/internal/charts"
+	"github.com/pa-tools/pa/cmd/pa-analyze/internal/comparisons"
+	"github.com/pa-tools/pa/cmd/pa-analyze/internal/files"
+	"github.com/pa-tools/pa/cmd/pa-analyze/internal/reports"
 	"github.com/pa-tools/pa/internal/cmdline"
 )
 
@@ -64,24 +68,24 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 		Unsupported: map[string]string{"u": readsFiles, "url": readsFiles},
 		Default:     "report",
 		Commands: []*cli.Command{
-			reportCommand(),
-			diffCommand(),
-			rigCommand(),
-			trendCommand(),
-			checkCommand(),
-			paretoCommand(),
-			plotCommand(),
-			avgFirstTokenCommand(),
-			avgTokenToTokenCommand(),
-			requestsCommand(),
-			validateCommand(),
-			definitionsCommand(),
-			convertCommand(),
-			mergeCommand(),
-			sqlCommand(),
-			htmlCommand(),
-			traceCommand(),
-			tokenizeCommand(),
+			reports.Report(),
+			comparisons.Diff(),
+			comparisons.Rig(),
+			comparisons.Trend(),
+			reports.Check(),
+			charts.Pareto(),
+			charts.Plot(),
+			reports.AvgFirstToken(),
+			reports.AvgTokenToToken(),
+			reports.Requests(),
+			files.Validate(),
+			reports.Definitions(),
+			files.Convert(),
+			files.Merge(),
+			files.SQL(),
+			reports.HTML(),
+			files.Trace(),
+			files.Tokenize(),
 		},
 	}
 	for _, c := range app.Commands {

@@ -2,6 +2,7 @@ package settings
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -168,4 +169,16 @@ func DialectConfig(o Options, t *dialect.Tool) (cfg dialect.Config, err error) {
 		}
 	}
 	return cfg, err
+}
+
+// DialectError turns a mistake in the arguments of a dialect into a usage error. It names
+// the file in all other errors.
+func DialectError(path string, err error) error {
+	if argument := new(dialect.ArgError); errors.As(err, &argument) && !argument.Hint {
+		return cmdline.Usagef("%v", argument)
+	}
+	if err = Named(path, err); errors.Is(err, dialect.ErrNoTokenizer) {
+		return cmdline.Usagef("%v; give it with --tokenizer", err)
+	}
+	return err
 }

@@ -123,3 +123,10 @@ func Named(path string, err error) error {
 	}
 	return fmt.Errorf("%s: %w", path, err)
 }
+
+// WarnAll prints a warning for each text.
+func WarnAll(c *cli.Context, texts []string) {
+	for _, w := range texts {
+		Warnf(c, "%s", w)
+	}
+}

@@ -111,3 +111,6 @@ func Warnf(c *cli.Context, format string, args ...any) {
 func Notef(c *cli.Context, format string, args ...any) {
 	fmt.Fprintf(c.App.ErrWriter, "pa-analyze: note: %s\n", sanitize.Text(fmt.Sprintf(format, args...)))
 }
+
+// Program names this program in a page.
+func Program(c *cli.Context) string { return "pa-analyze " + c.App.Version }

@@ -1,4 +1,4 @@
-package main
+package files
 
 import (
 	"bufio"
@@ -16,7 +16,8 @@ import (
 	"github.com/pa-tools/pa/pkg/export/formats"
 )
 
-func convertCommand() *cli.Command {
+// Convert returns the command convert.
+func Convert() *cli.Command {
 	return &cli.Command{
 		Name: "convert", Usage: "write a run in another format", ArgsUsage: "IN OUT",
 		Description: `IN is any file that report reads; the end of OUT's name says what is written:

@@ -1,18 +1,17 @@
-package main
+package comparisons
 
 import (
 	"errors"
-	"fmt"
 	"slices"
 	"strings"
 
 	"github.com/urfave/cli/v2"
 
+	"github.com/pa-tools/pa/cmd/pa-analyze/internal/reading"
 	"github.com/pa-tools/pa/cmd/pa-analyze/internal/settings"
 	"github.com/pa-tools/pa/internal/cmdline"
 	"github.com/pa-tools/pa/internal/outfile"
 	"github.com/pa-tools/pa/pkg/analyze"
-	"github.com/pa-tools/pa/pkg/analyze/dialect"
 	"github.com/pa-tools/pa/pkg/analyze/diff"
 	diffgate "github.com/pa-tools/pa/pkg/analyze/diff/gate"
 	"github.com/pa-tools/pa/pkg/analyze/page"
@@ -20,7 +19,8 @@ import (
 	"github.com/pa-tools/pa/pkg/export"
 )
 
-func diffCommand() *cli.Command {
+// Diff returns the command diff.
+func Diff() *cli.Command {
 	flags := []cli.Flag{settings.FormatFlag("text", "text, markdown, csv, json or junit")}
 	flags = append(append(flags, settings.OutputFlags()...), settings.WidthFlag(), settings.ExperimentFlag(),
 		&cli.StringFlag{Name: "html", Usage: "also write a page of both sides to `FILE`, as pa-analyze html makes it", Category: "Output"},
@@ -93,7 +93,7 @@ func diffAction(c *cli.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	if err := checkIgnore(c); err != nil {
+	if err := settings.CheckIgnore(c); err != nil {
 		return err
 	}
 	if err := settings.CheckOutput(c); err != nil {
@@ -104,14 +104,14 @@ func diffAction(c *cli.Context) (err error) {
 	}
 	cfg.Series = single
 	var pages []page.Run
-	read := func(side string) readRun {
+	read := func(side string) reading.ReadRun {
 		if c.String("html") == "" {
-			return readFigures(c, cfg)
+			return reading.Figures(c, cfg)
 		}
 		return readPage(c, cfg, side, &pages)
 	}
-	oldRuns, oldErr := readSide(c, ahead, olderRuns, read("old"))
-	newRuns, newErr := readSide(c, ahead, newerRuns, read("new"))
+	oldRuns, oldErr := reading.Side(c, ahead, olderRuns, read("old"))
+	newRuns, newErr := reading.Side(c, ahead, newerRuns, read("new"))
 	if err := errors.Join(oldErr, newErr); err != nil && (len(oldRuns) < len(olderRuns) || len(newRuns) < len(newerRuns)) {
 		return err
 	}
@@ -122,11 +122,11 @@ func diffAction(c *cli.Context) (err error) {
 		"markdown": diff.Markdown, "csv": diff.CSV, "json": diff.JSON, "junit": diff.JUnit,
 	}[format](res)))
 	if path := c.String("html"); path != "" {
-		p := page.New(programOf(c), pages)
+		p := page.New(settings.Program(c), pages)
 		p.Diff = res
 		err = errors.Join(err, settings.WriteTo(c, path, page.HTML(p)))
 	}
-	printWarnings(c, res.Warnings)
+	settings.WarnAll(c, res.Warnings)
 	unread := err != nil // then no gate can be trusted, and that comes first
 	if err = errors.Join(err, res.Incomparable()); err == nil {
 		err = res.Unmeasured()
@@ -156,59 +156,18 @@ func conditions(c *cli.Context, options *diff.Options, single bool) ([]*diffgate
 	return all, nil
 }
 
-// A readRun reads a run for a comparison, to its end.
-type readRun func(path string, r export.Reader) (*diff.Run, error)
-
-// readFigures reads what a comparison needs.
-func readFigures(c *cli.Context, cfg analyze.Config) readRun {
-	return func(path string, r export.Reader) (*diff.Run, error) { return diff.Read(c.Context, path, r, cfg) }
-}
-
 // readPage also adds what a page shows of the run to pages, with the levels that --experiment chooses.
-func readPage(c *cli.Context, cfg analyze.Config, side string, pages *[]page.Run) readRun {
+func readPage(c *cli.Context, cfg analyze.Config, side string, pages *[]page.Run) reading.ReadRun {
 	return func(path string, r export.Reader) (*diff.Run, error) {
 		x, err := page.Collect(c.Context, path, r, cfg)
 		run := diff.OfReport(path, x.Report, cfg)
 		// The comparison reports levels that do not exist, or have a problem.
-		levels, _ := settings.Chosen(path, x.Levels, ofViewLevel, c.StringSlice("experiment"))
+		levels, _ := settings.Chosen(path, x.Levels, reading.OfView, c.StringSlice("experiment"))
 		x.Choose(levels)
 		x.Side = side
 		*pages = append(*pages, x)
 		return run, err
 	}
-}
-
-// readSide reads the runs of a side as far as they can be read.
-func readSide(c *cli.Context, ahead settings.OpenFiles, inputs []settings.Input, read readRun) ([]*diff.Run, error) {
-	var runs []*diff.Run
-	var errs []error
-	for _, in := range inputs {
-		path := in.Name
-		errs = append(errs, ahead.Use(c, in, func(r export.Reader) error {
-			run, err := read(path, r)
-			settings.Warnings(c, r)
-			switch {
-			case c.Err() != nil:
-				return err
-			case err == nil && len(run.Levels) == 0:
-				return settings.Named(path, dialect.ErrNoExperiment)
-			}
-			err = errors.Join(err, settings.LeftOut(path, r, "not in the comparison"))
-			var problem error
-			if run.Levels, problem = settings.Chosen(path, run.Levels, settings.OfLevel, c.StringSlice("experiment")); problem != nil {
-				if err = errors.Join(err, problem); len(run.Levels) == 0 {
-					return err
-				}
-			}
-			runs = append(runs, run)
-			return err
-		}))
-	}
-	if a, b, found := diff.SameRun(runs); found {
-		errs = append(errs, fmt.Errorf("%s and %s hold the same run, which would count twice; give one of them", a.Name, b.Name))
-		return nil, errors.Join(errs...)
-	}
-	return runs, errors.Join(errs...)
 }
 
 // checkPagePath refuses a file of --html that must not be written.

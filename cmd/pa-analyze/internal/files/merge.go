@@ -1,4 +1,4 @@
-package main
+package files
 
 import (
 	"errors"
@@ -12,7 +12,8 @@ import (
 	"github.com/pa-tools/pa/pkg/answer"
 )
 
-func mergeCommand() *cli.Command {
+// Merge returns the command merge.
+func Merge() *cli.Command {
 	return &cli.Command{
 		Name: "merge", Usage: "write the shards of a run as one file", ArgsUsage: "SHARD… OUT",
 		Description: `Each SHARD is the file that one rank of a run recorded (pa-record --rank,

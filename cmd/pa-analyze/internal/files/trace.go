@@ -1,4 +1,4 @@
-package main
+package files
 
 import (
 	"compress/gzip"
@@ -17,7 +17,8 @@ import (
 	"github.com/pa-tools/pa/pkg/export"
 )
 
-func traceCommand() *cli.Command {
+// Trace returns the command trace.
+func Trace() *cli.Command {
 	flags := slices.Concat(settings.OutputFlags(), []cli.Flag{settings.TokenSourceFlag(), settings.StreamingFlag(), settings.TokenizerFlag()})
 	return &cli.Command{
 		Name: "trace", Usage: "write a run as trace events, for Perfetto", ArgsUsage: "[FILE | SHARD…]",

@@ -1,4 +1,4 @@
-package main
+package files
 
 import (
 	"bufio"
@@ -14,7 +14,8 @@ import (
 	"github.com/pa-tools/pa/pkg/tokenizer"
 )
 
-func tokenizeCommand() *cli.Command {
+// Tokenize returns the command tokenize.
+func Tokenize() *cli.Command {
 	flags := []cli.Flag{
 		settings.TokenizerFlag(),
 		&cli.StringFlag{Name: "as", Usage: "read the tokenizer's files as `LIBRARY` does: transformers-4 (also the tokenizers library) or transformers-5", Value: tokenizer.Transformers4.String(), Category: "Counting"},

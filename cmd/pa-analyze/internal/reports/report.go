@@ -1,4 +1,4 @@
-package main
+package reports
 
 import (
 	"errors"
@@ -6,12 +6,12 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"github.com/pa-tools/pa/cmd/pa-analyze/internal/reading"
 	"github.com/pa-tools/pa/cmd/pa-analyze/internal/settings"
 	"github.com/pa-tools/pa/internal/cmdline"
 	"github.com/pa-tools/pa/pkg/analyze"
 	"github.com/pa-tools/pa/pkg/analyze/dialect"
 	"github.com/pa-tools/pa/pkg/analyze/report"
-	"github.com/pa-tools/pa/pkg/export"
 )
 
 // analysisFlags are the flags of the commands that report runs: which levels, which definitions, which part.
@@ -23,7 +23,8 @@ func analysisFlags() []cli.Flag {
 	)
 }
 
-func reportCommand() *cli.Command {
+// Report returns the command report.
+func Report() *cli.Command {
 	flags := []cli.Flag{
 		settings.FormatFlag("table", "table, csv, json, markdown or html"),
 		&cli.BoolFlag{Name: "all-warnings", Usage: "print every warning of every level and file (default: one line for similar warnings)", Category: "Output"},
@@ -98,11 +99,11 @@ func reportAction(c *cli.Context) (err error) {
 		return err
 	}
 	cfg.Curve = format == "table" && c.Bool("percentiles") && settings.Sparklines(c) // for histograms
-	inputs, errs := analyzeRuns(c, ahead, runs, "not in the report", func(int) analyze.Config { return cfg })
+	inputs, errs := reading.Analyze(c, ahead, runs, "not in the report", func(int) analyze.Config { return cfg })
 	if len(inputs) > 0 {
 		errs = append([]error{settings.Write(c, renderer(c, format, otel, inputs, len(runs) > 1))}, errs...)
 		if format != "json" && format != "markdown" { // which hold them
-			printWarnings(c, report.Warnings(inputs, c.Bool("all-warnings")))
+			settings.WarnAll(c, report.Warnings(inputs, c.Bool("all-warnings")))
 		}
 	}
 	return gateObjectives(c, inputs, errors.Join(errs...))
@@ -124,39 +125,6 @@ func gateObjectives(c *cli.Context, inputs []report.Input, err error) error {
 		return errors.Join(append([]error{err}, missed...)...)
 	}
 	return &cmdline.CodeError{Code: cmdline.ExitGate, Err: errors.Join(missed...)}
-}
-
-// analyzeRuns analyzes each run, with the levels that --experiment chooses. config returns the
-// configuration of run i; leftOut says what becomes of requests that cannot be read. A run
-// without any load level is an error, and has a report without levels.
-func analyzeRuns(c *cli.Context, ahead settings.OpenFiles, runs []settings.Input, leftOut string, config func(i int) analyze.Config) (inputs []report.Input, errs []error) {
-	for i, run := range runs {
-		path := run.Name
-		errs = append(errs, ahead.Use(c, run, func(r export.Reader) error {
-			rep, err := analyze.Run(c.Context, r, config(i))
-			levels, shown, err := chosenLevels(c, path, r, leftOut, err, rep.Experiments, settings.OfExperiment)
-			rep.Experiments = levels
-			if shown {
-				inputs = append(inputs, report.Input{Name: path, Report: rep})
-			}
-			return err
-		}))
-		if c.Err() != nil {
-			break
-		}
-	}
-	return inputs, errs
-}
-
-// chosenLevels returns the levels of a run that --experiment chooses, and whether there is something to
-// show. err is the error of the analysis of r, and the error returned has the problems of the levels, too.
-func chosenLevels[L any](c *cli.Context, path string, r export.Reader, leftOut string, err error, all []L, of func(*L) settings.Level) (levels []L, shown bool, _ error) {
-	err = errors.Join(err, settings.LeftOut(path, r, leftOut))
-	if err == nil && len(r.Run().Experiments) == 0 {
-		return all, true, settings.Named(path, dialect.ErrNoExperiment)
-	}
-	levels, problem := settings.Chosen(path, all, of, c.StringSlice("experiment"))
-	return levels, problem == nil || len(levels) > 0, errors.Join(err, problem)
 }
 
 // renderer returns what writes the reports. several says that more than one

@@ -1,4 +1,4 @@
-package main
+package reports
 
 import (
 	"errors"
@@ -14,7 +14,8 @@ import (
 	"github.com/pa-tools/pa/pkg/export"
 )
 
-func checkCommand() *cli.Command {
+// Check returns the command check.
+func Check() *cli.Command {
 	p := check.Default()
 	flags := []cli.Flag{settings.FormatFlag("text", "text, markdown, json, csv or junit")}
 	flags = append(append(flags, settings.OutputFlags()...), settings.WidthFlag(), settings.ExperimentFlag(),

@@ -1,4 +1,4 @@
-package main
+package reports
 
 import (
 	"bytes"
@@ -109,7 +109,7 @@ func (d *dialectReport) write(r export.Reader) error {
 		return strictInstead(d.c, d.run, d.several, d.out)
 	}
 	settings.Warnings(d.c, r)
-	if err = usageError(d.run.Name, err); rep == nil {
+	if err = settings.DialectError(d.run.Name, err); rep == nil {
 		return err
 	}
 	for _, w := range rep.Warnings() {
@@ -218,16 +218,4 @@ func writeBeside(c *cli.Context, path string, rep dialect.Report) {
 	case wrote:
 		fmt.Fprintf(c.App.ErrWriter, "pa-analyze: wrote %s (--csv-file)\n", file)
 	}
-}
-
-// usageError turns a mistake in the arguments of a dialect into a usage error. It names
-// the file in all other errors.
-func usageError(path string, err error) error {
-	if argument := new(dialect.ArgError); errors.As(err, &argument) && !argument.Hint {
-		return cmdline.Usagef("%v", argument)
-	}
-	if err = settings.Named(path, err); errors.Is(err, dialect.ErrNoTokenizer) {
-		return cmdline.Usagef("%v; give it with --tokenizer", err)
-	}
-	return err
 }

@@ -1,4 +1,4 @@
-package main
+package reports
 
 import (
 	"errors"
@@ -8,17 +8,18 @@ import (
 	"github.com/urfave/cli/v2"
 	"golang.org/x/term"
 
+	"github.com/pa-tools/pa/cmd/pa-analyze/internal/reading"
 	"github.com/pa-tools/pa/cmd/pa-analyze/internal/settings"
 	"github.com/pa-tools/pa/internal/cmdline"
 	"github.com/pa-tools/pa/pkg/analyze"
 	"github.com/pa-tools/pa/pkg/analyze/dialect"
 	"github.com/pa-tools/pa/pkg/analyze/page"
 	"github.com/pa-tools/pa/pkg/analyze/report"
-	"github.com/pa-tools/pa/pkg/analyze/view"
 	"github.com/pa-tools/pa/pkg/export"
 )
 
-func htmlCommand() *cli.Command {
+// HTML returns the command html.
+func HTML() *cli.Command {
 	return &cli.Command{
 		Name: "html", Usage: "one page that shows runs: verdicts, charts, waterfall", ArgsUsage: "[FILE…]",
 		Description: `Writes one HTML file that needs no network and no other file. It begins with
@@ -61,7 +62,7 @@ func htmlAction(c *cli.Context) (err error) {
 		inputs = append(inputs, report.Input{Name: p.Name, Report: p.Report})
 	}
 	if len(pages) > 0 {
-		errs = append([]error{settings.Write(c, page.HTML(page.New(programOf(c), pages)))}, errs...)
+		errs = append([]error{settings.Write(c, page.HTML(page.New(settings.Program(c), pages)))}, errs...)
 	}
 	return gateObjectives(c, inputs, errors.Join(errs...))
 }
@@ -95,15 +96,9 @@ func collectRuns(c *cli.Context, ahead settings.OpenFiles, runs []settings.Input
 // read, and shown that there is something to show.
 func collectRun(c *cli.Context, name string, r export.Reader, cfg analyze.Config, leftOut string) (x page.Run, shown bool, err error) {
 	x, err = page.Collect(c.Context, name, r, cfg)
-	levels, shown, err := chosenLevels(c, name, r, leftOut, err, x.Levels, ofViewLevel)
+	levels, shown, err := reading.Levels(c, name, r, leftOut, err, x.Levels, reading.OfView)
 	if shown {
 		x.Choose(levels)
 	}
 	return x, shown, err
 }
-
-// ofViewLevel returns the Level of a level in a picture.
-func ofViewLevel(l *view.Level) settings.Level { return settings.OfExperiment(l.Experiment) }
-
-// programOf names this program in a page.
-func programOf(c *cli.Context) string { return "pa-analyze " + c.App.Version }

@@ -1,4 +1,4 @@
-package main
+package reports
 
 import (
 	"errors"
@@ -11,7 +11,8 @@ import (
 	"github.com/pa-tools/pa/pkg/export"
 )
 
-func avgFirstTokenCommand() *cli.Command {
+// AvgFirstToken returns the command avg-first-token.
+func AvgFirstToken() *cli.Command {
 	return &cli.Command{
 		Name: "avg-first-token", Usage: "perf_analyzer's average first-token latency", ArgsUsage: "[FILE]",
 		Description: `Prints the line of calculate_avg_first_token_latency.py, digit for digit: the
@@ -23,7 +24,8 @@ profile_export.json by default.`,
 	}
 }
 
-func avgTokenToTokenCommand() *cli.Command {
+// AvgTokenToToken returns the command avg-token-to-token.
+func AvgTokenToToken() *cli.Command {
 	return &cli.Command{
 		Name: "avg-token-to-token", Usage: "perf_analyzer's average token-to-token latency", ArgsUsage: "[FILE]",
 		Description: `Prints the line of calculate_avg_token_to_token_latency.py, digit for digit: the

@@ -1,4 +1,4 @@
-package main
+package charts
 
 import (
 	"errors"
@@ -9,6 +9,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"github.com/pa-tools/pa/cmd/pa-analyze/internal/reading"
 	"github.com/pa-tools/pa/cmd/pa-analyze/internal/settings"
 	"github.com/pa-tools/pa/internal/cmdline"
 	"github.com/pa-tools/pa/internal/plural"
@@ -17,7 +18,8 @@ import (
 	"github.com/pa-tools/pa/pkg/analyze/report"
 )
 
-func paretoCommand() *cli.Command {
+// Pareto returns the command pareto.
+func Pareto() *cli.Command {
 	flags := []cli.Flag{settings.FormatFlag("text", "text, markdown, csv or json")}
 	flags = slices.Concat(flags, settings.OutputFlags(), []cli.Flag{settings.WidthFlag(), settings.ExperimentFlag()}, paretoFlags("Pareto"))
 	return &cli.Command{
@@ -76,7 +78,7 @@ func paretoAction(c *cli.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	inputs, errs := analyzeRuns(c, ahead, runs, "not among the levels", func(i int) analyze.Config {
+	inputs, errs := reading.Analyze(c, ahead, runs, "not among the levels", func(i int) analyze.Config {
 		of := cfg
 		of.Economics = &analyze.EconomicsConfig{GPUs: gpus[i]}
 		return of
@@ -88,7 +90,7 @@ func paretoAction(c *cli.Context) (err error) {
 			"text":     func(r *pareto.Result) report.Renderer { return pareto.Text(r, settings.ConsoleWidth(c)) },
 			"markdown": pareto.Markdown, "csv": pareto.CSV, "json": pareto.JSON,
 		}[format](res))}, errs...)
-		printWarnings(c, report.Warnings(inputs, false))
+		settings.WarnAll(c, report.Warnings(inputs, false))
 	}
 	return errors.Join(errs...)
 }

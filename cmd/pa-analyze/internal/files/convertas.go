@@ -1,4 +1,4 @@
-package main
+package files
 
 import (
 	"bufio"
@@ -106,7 +106,7 @@ func convertAs(c *cli.Context, ahead settings.OpenFiles, in, out string) error {
 		})
 		settings.Warnings(c, r)
 		if err != nil {
-			return errors.Join(usageError(in, err), settings.Named(in, r.Err()))
+			return errors.Join(settings.DialectError(in, err), settings.Named(in, r.Err()))
 		}
 		for _, w := range written.Warnings {
 			settings.Warnf(c, "%s: %v", in, w)

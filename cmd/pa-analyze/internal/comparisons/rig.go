@@ -1,30 +1,30 @@
-package main
+package comparisons
 
 import (
 	"cmp"
 	"errors"
 	"fmt"
-	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/urfave/cli/v2"
 
+	"github.com/pa-tools/pa/cmd/pa-analyze/internal/reading"
 	"github.com/pa-tools/pa/cmd/pa-analyze/internal/settings"
 	"github.com/pa-tools/pa/internal/cmdline"
-	"github.com/pa-tools/pa/pkg/analyze/diff"
 	"github.com/pa-tools/pa/pkg/analyze/report"
 	"github.com/pa-tools/pa/pkg/analyze/rig"
 	"github.com/pa-tools/pa/pkg/analyze/runset"
 )
 
-func rigCommand() *cli.Command {
+// Rig returns the command rig.
+func Rig() *cli.Command {
 	flags := []cli.Flag{settings.FormatFlag("text", "text, markdown, csv or json")}
 	flags = append(append(flags, settings.OutputFlags()...), settings.WidthFlag(), settings.ExperimentFlag(),
 		&cli.StringFlag{Name: "runs", Usage: "the smallest change that `N` runs a side find, for each N of a list", Value: "3,5,10", Category: "Rig"},
 		&cli.StringFlag{Name: "effect", Usage: "the number of runs a side that find a change of `PERCENT`, such as 2%", Category: "Rig"},
-		ignoreFlag(),
+		settings.IgnoreFlag(),
 	)
 	return &cli.Command{
 		Name: "rig", Usage: "how much runs of one setting differ by chance", ArgsUsage: "RUNS…",
@@ -37,11 +37,6 @@ Exit codes: 0 ok, 1 not comparable or not readable, 2 wrong usage.`,
 		Flags:  slices.Concat(flags, settings.MeasureFlags(), []cli.Flag{settings.StreamingFlag(), settings.TokenizerFlag()}, settings.SelectionFlags(), settings.InputFlags()),
 		Action: rigAction,
 	}
-}
-
-// ignoreFlag returns --ignore of commands that take several runs as one setting.
-func ignoreFlag() cli.Flag {
-	return &cli.StringSliceFlag{Name: "ignore", Usage: "analyze runs together although `NAME` differs: " + strings.Join(diff.Refusals(), ", ") + " or all (repeatable)", Category: "Comparison"}
 }
 
 func rigAction(c *cli.Context) (err error) {
@@ -60,10 +55,10 @@ func rigAction(c *cli.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	if err := checkIgnore(c); err != nil {
+	if err := settings.CheckIgnore(c); err != nil {
 		return err
 	}
-	paths, err := runFiles(c.Args().Slice())
+	paths, err := reading.RunFiles(c.Args().Slice())
 	if err != nil {
 		return err
 	}
@@ -79,7 +74,7 @@ func rigAction(c *cli.Context) (err error) {
 	if err := settings.CheckOutput(c); err != nil {
 		return err
 	}
-	runs, readErr := readSide(c, ahead, inputs, readFigures(c, cfg))
+	runs, readErr := reading.Side(c, ahead, inputs, reading.Figures(c, cfg))
 	if readErr != nil && len(runs) < len(inputs) {
 		return readErr
 	}
@@ -88,7 +83,7 @@ func rigAction(c *cli.Context) (err error) {
 		"text":     func(r *rig.Result) report.Renderer { return rig.Text(r, settings.ConsoleWidth(c)) },
 		"markdown": rig.Markdown, "csv": rig.CSV, "json": rig.JSON,
 	}[format](res))
-	printWarnings(c, res.Set.Warnings)
+	settings.WarnAll(c, res.Set.Warnings)
 	return errors.Join(readErr, err, cmp.Or(res.Set.Incomparable(), res.Unmeasured()))
 }
 
@@ -119,34 +114,4 @@ func percentFlag(c *cli.Context, name string) (float64, error) {
 		return 0, fmt.Errorf("--%s %q: give a percentage from 0%% to 1000%%, such as 2%%", name, c.String(name))
 	}
 	return v / 100, nil
-}
-
-// checkIgnore refuses names that --ignore does not know.
-func checkIgnore(c *cli.Context) error {
-	known := append(diff.Refusals(), diff.All)
-	for _, name := range c.StringSlice("ignore") {
-		if !slices.Contains(known, name) {
-			return cmdline.Usagef("--ignore %q: give one of %s", name, strings.Join(known, ", "))
-		}
-	}
-	return nil
-}
-
-// runFiles returns the files of arguments with commas and globs, each once. Its errors are
-// usage errors.
-func runFiles(args []string) ([]string, error) {
-	var paths []string
-	for _, arg := range args {
-		some, err := diff.Expand(arg)
-		if err != nil {
-			return nil, cmdline.Usagef("%v", err)
-		}
-		for _, p := range some {
-			if slices.ContainsFunc(paths, func(q string) bool { return filepath.Clean(q) == filepath.Clean(p) }) {
-				return nil, cmdline.Usagef("%s is given twice: a run counts once", p)
-			}
-			paths = append(paths, p)
-		}
-	}
-	return paths, nil
 }

@@ -1,15 +1,13 @@
-package main
+package comparisons
 
 import (
 	"errors"
 	"fmt"
-	"os"
-	"regexp"
 	"slices"
-	"strings"
 
 	"github.com/urfave/cli/v2"
 
+	"github.com/pa-tools/pa/cmd/pa-analyze/internal/reading"
 	"github.com/pa-tools/pa/cmd/pa-analyze/internal/settings"
 	"github.com/pa-tools/pa/internal/cmdline"
 	"github.com/pa-tools/pa/pkg/analyze"
@@ -18,7 +16,8 @@ import (
 	"github.com/pa-tools/pa/pkg/analyze/trend/baseline"
 )
 
-func trendCommand() *cli.Command {
+// Trend returns the command trend.
+func Trend() *cli.Command {
 	flags := []cli.Flag{settings.FormatFlag("text", "text, markdown, csv, json or, with --baseline, junit")}
 	flags = append(append(flags, settings.OutputFlags()...), settings.WidthFlag(), settings.ExperimentFlag(),
 		&cli.StringFlag{Name: "baseline", Usage: "judge the runs by the accepted runs in `DIR`; exit code 3 if they are worse", Category: "Gates"},
@@ -26,7 +25,7 @@ func trendCommand() *cli.Command {
 		&cli.BoolFlag{Name: "accept", Usage: "add the runs to --baseline if they pass, and make it if it has none", Category: "Gates"},
 		&cli.BoolFlag{Name: "require-baseline", Usage: "exit code 3 if --baseline has no accepted point", Category: "Gates"},
 		&cli.StringFlag{Name: "allow", Usage: "let changes of up to `PERCENT` for the worse pass: 2%", Category: "Gates"},
-		ignoreFlag(),
+		settings.IgnoreFlag(),
 	)
 	return &cli.Command{
 		Name: "trend", Usage: "metrics over many runs, and a gate", ArgsUsage: "[LABEL=]RUNS…",
@@ -56,7 +55,7 @@ func trendAction(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	if err := checkIgnore(c); err != nil {
+	if err := settings.CheckIgnore(c); err != nil {
 		return err
 	}
 	if c.String("baseline") == "" {
@@ -69,7 +68,7 @@ func trendAction(c *cli.Context) error {
 			}
 		}
 	}
-	args, err := labeledFiles(c.Args().Slice())
+	args, err := reading.LabeledFiles(c.Args().Slice())
 	if err != nil {
 		return err
 	}
@@ -79,7 +78,7 @@ func trendAction(c *cli.Context) error {
 	if c.String("baseline") != "" {
 		return judge(c, cfg, format, args)
 	}
-	groups, err := readGroups(c, args, cfg)
+	groups, err := reading.Points(c, args, cfg)
 	if err != nil {
 		return err
 	}
@@ -88,12 +87,12 @@ func trendAction(c *cli.Context) error {
 		"text":     func(r *trend.Result) report.Renderer { return trend.Text(r, settings.ConsoleWidth(c)) },
 		"markdown": trend.Markdown, "csv": trend.CSV, "json": trend.JSON,
 	}[format](res))
-	printWarnings(c, res.Set.Warnings)
+	settings.WarnAll(c, res.Set.Warnings)
 	return errors.Join(err, res.Incomparable())
 }
 
 // judge judges the runs by the accepted ones.
-func judge(c *cli.Context, cfg analyze.Config, format string, args []labeled) error {
+func judge(c *cli.Context, cfg analyze.Config, format string, args []reading.Labeled) error {
 	allow := 0.0
 	if c.IsSet("allow") {
 		var err error
@@ -112,17 +111,17 @@ func judge(c *cli.Context, cfg analyze.Config, format string, args []labeled) er
 	var files []string
 	label := ""
 	for _, a := range args {
-		if a.label != "" && label != "" && a.label != label {
-			return cmdline.Usagef("%s= and %s=: with --baseline all runs are one new point", label, a.label)
+		if a.Label != "" && label != "" && a.Label != label {
+			return cmdline.Usagef("%s= and %s=: with --baseline all runs are one new point", label, a.Label)
 		}
-		label = a.label
-		files = append(files, a.files...)
+		label = a.Label
+		files = append(files, a.Files...)
 	}
-	var all []labeled
+	var all []reading.Labeled
 	for _, p := range points {
-		all = append(all, labeled{p.Name, p.Files})
+		all = append(all, reading.Labeled{Label: p.Name, Files: p.Files})
 	}
-	groups, err := readGroups(c, append(all, labeled{label, files}), cfg)
+	groups, err := reading.Points(c, append(all, reading.Labeled{Label: label, Files: files}), cfg)
 	if err != nil {
 		return err
 	}
@@ -178,75 +177,4 @@ func accept(c *cli.Context, dir string, p trend.Point, files []string) error {
 		settings.Notef(c, "accepted as %s", folder)
 	}
 	return err
-}
-
-// labeled are the files of an argument.
-type labeled struct {
-	label string
-	files []string
-}
-
-var labelPattern = regexp.MustCompile(`^[^/\\=*?\[\]]+=`)
-
-// labeledFiles returns the files of arguments such as v1.2=runs/v1.2.*.json. The name of
-// an existing file has no label. Its errors are usage errors.
-func labeledFiles(args []string) ([]labeled, error) {
-	if len(args) == 0 {
-		return nil, cmdline.Usagef("no runs given; give files, globs or LABEL=FILES")
-	}
-	var all []labeled
-	var seen []string
-	for _, arg := range args {
-		x := labeled{}
-		if _, err := os.Stat(arg); err != nil {
-			if label := labelPattern.FindString(arg); label != "" {
-				if label == arg {
-					return nil, cmdline.Usagef("%s: give the files of the point after the =, such as %s'runs/*.json'", arg, label)
-				}
-				x.label = strings.TrimSuffix(label, "=")
-				arg = arg[len(label):]
-			}
-		}
-		var err error
-		if x.files, err = runFiles([]string{arg}); err != nil {
-			return nil, err
-		}
-		if _, err := runFiles(append(slices.Clone(seen), x.files...)); err != nil {
-			return nil, err
-		}
-		seen = append(seen, x.files...)
-		all = append(all, x)
-	}
-	return all, nil
-}
-
-// readGroups reads the runs of each argument.
-func readGroups(c *cli.Context, args []labeled, cfg analyze.Config) (groups []trend.Point, err error) {
-	ahead := settings.OpenFiles{}
-	defer func() { err = errors.Join(err, ahead.Close()) }()
-	var all []settings.Input
-	var counts []int // of the runs of each argument
-	for _, a := range args {
-		inputs, err := ahead.Inputs(c, "", a.files, settings.ByRun)
-		if err != nil {
-			return nil, err
-		}
-		all, counts = append(all, inputs...), append(counts, len(inputs))
-	}
-	runs, err := readSide(c, ahead, all, readFigures(c, cfg))
-	if err != nil {
-		return nil, err
-	}
-	for i, a := range args {
-		groups = append(groups, trend.Point{Label: a.label, Runs: slices.Clone(runs[:counts[i]])})
-		runs = runs[counts[i]:]
-	}
-	return groups, nil
-}
-
-// printWarnings prints warnings about one or several runs.
-func printWarnings(c *cli.Context, texts []string) {
-	for _, w := range texts {
-		settings.Warnf(c, "%s", w)
-	}
 }

@@ -1,4 +1,4 @@
-package main
+package files
 
 import (
 	"errors"
@@ -17,7 +17,8 @@ import (
 	"github.com/pa-tools/pa/pkg/export"
 )
 
-func sqlCommand() *cli.Command {
+// SQL returns the command sql.
+func SQL() *cli.Command {
 	return &cli.Command{
 		Name: "sql", Usage: "queries that compute the report's figures", ArgsUsage: "[METRIC…]",
 		Description: `Prints views over Parquet files (pa-record --profile-export-file run.parquet, or

@@ -1,4 +1,4 @@
-package main
+package reports
 
 import (
 	"errors"
@@ -21,7 +21,8 @@ import (
 	"github.com/pa-tools/pa/pkg/tokenizer/builtin"
 )
 
-func definitionsCommand() *cli.Command {
+// Definitions returns the command definitions.
+func Definitions() *cli.Command {
 	flags := []cli.Flag{
 		settings.FormatFlag("table", "table, markdown or json"),
 		&cli.StringSliceFlag{Name: "dialect", Usage: "only this `DIALECT` beside strict, or all that begin so: genai-perf-25, vllm (repeatable)", Category: "Counting"},

@@ -1,4 +1,4 @@
-package main
+package reports
 
 import (
 	"errors"
@@ -15,7 +15,8 @@ import (
 	"github.com/pa-tools/pa/pkg/export"
 )
 
-func requestsCommand() *cli.Command {
+// Requests returns the command requests.
+func Requests() *cli.Command {
 	flags := []cli.Flag{
 		settings.FormatFlag("table", "table, csv or jsonl"),
 		&cli.IntFlag{Name: "limit", Aliases: []string{"n"}, Usage: "print at most `N` requests; 0 is no limit", Category: "Output"},

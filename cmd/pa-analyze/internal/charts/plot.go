@@ -1,4 +1,4 @@
-package main
+package charts
 
 import (
 	"errors"
@@ -8,6 +8,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"github.com/pa-tools/pa/cmd/pa-analyze/internal/reading"
 	"github.com/pa-tools/pa/cmd/pa-analyze/internal/settings"
 	"github.com/pa-tools/pa/internal/cmdline"
 	"github.com/pa-tools/pa/pkg/analyze"
@@ -48,13 +49,14 @@ var charts = []chart{
 	{name: "trend", flags: []string{"ignore"}},
 }
 
-func plotCommand() *cli.Command {
+// Plot returns the command plot.
+func Plot() *cli.Command {
 	const category = "Chart"
 	flags := slices.Concat(settings.OutputFlags(), []cli.Flag{
 		&cli.IntFlag{Name: "width", Usage: "make the picture `PIXELS` wide (default: 760, or 960 with panels side by side)", Category: category},
 		&cli.StringFlag{Name: "x", Usage: "scatter: the `FIGURE` of each request on the x axis", Value: "uncached_tokens", Category: category},
 		&cli.StringFlag{Name: "y", Usage: "scatter: the `FIGURE` of each request on the y axis", Value: "ttft", Category: category},
-	}, paretoFlags(category)[:3], []cli.Flag{ignoreFlag(), settings.ExperimentFlag()})
+	}, paretoFlags(category)[:3], []cli.Flag{settings.IgnoreFlag(), settings.ExperimentFlag()})
 	return &cli.Command{
 		Name: "plot", Usage: "a chart of runs, as SVG", ArgsUsage: "CHART [FILE…]",
 		Description: `CHART is one of
@@ -176,7 +178,7 @@ func plotAction(c *cli.Context) (err error) {
 		}
 		errs = append(errs, ahead.Use(c, in, func(r export.Reader) error {
 			run, err := view.Collect(c.Context, r, view.Config{Name: in.Name, Analyze: cfg})
-			levels, shown, err := chosenLevels(c, in.Name, r, "not in the chart", err, run.Levels, ofViewLevel)
+			levels, shown, err := reading.Levels(c, in.Name, r, "not in the chart", err, run.Levels, reading.OfView)
 			if shown {
 				keepLevels(run, levels)
 				runs = append(runs, run)
@@ -189,7 +191,7 @@ func plotAction(c *cli.Context) (err error) {
 	}
 	if len(runs) > 0 {
 		errs = append([]error{settings.Write(c, draw(runs, o).Write)}, errs...)
-		printWarnings(c, report.Warnings(reportsOf(runs), false))
+		settings.WarnAll(c, report.Warnings(reportsOf(runs), false))
 	}
 	return errors.Join(errs...)
 }
@@ -233,19 +235,19 @@ func paretoOf(c *cli.Context) (drawing, error) {
 
 // plotTrend draws the trend of the points that the other arguments name.
 func plotTrend(c *cli.Context, cfg analyze.Config, o plot.Options) error {
-	if err := checkIgnore(c); err != nil {
+	if err := settings.CheckIgnore(c); err != nil {
 		return err
 	}
-	args, err := labeledFiles(c.Args().Tail())
+	args, err := reading.LabeledFiles(c.Args().Tail())
 	if err != nil {
 		return err
 	}
-	groups, err := readGroups(c, args, cfg)
+	groups, err := reading.Points(c, args, cfg)
 	if err != nil {
 		return err
 	}
 	res := trend.Analyze(trend.Points(groups), trend.Options{Ignore: c.StringSlice("ignore")})
 	err = settings.Write(c, plot.Trend(res, o).Write)
-	printWarnings(c, res.Set.Warnings)
+	settings.WarnAll(c, res.Set.Warnings)
 	return errors.Join(err, res.Incomparable())
 }

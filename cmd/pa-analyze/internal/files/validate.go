@@ -1,4 +1,4 @@
-package main
+package files
 
 import (
 	"errors"
@@ -14,7 +14,8 @@ import (
 	"github.com/pa-tools/pa/pkg/export"
 )
 
-func validateCommand() *cli.Command {
+// Validate returns the command validate.
+func Validate() *cli.Command {
 	flags := []cli.Flag{
 		&cli.IntFlag{Name: "limit", Usage: "print at most `N` violations of a file; 0 is no limit", Value: 100, Category: "Output"},
 	}

@@ -1,0 +1,34 @@
+package layout
+
+import (
+	"bytes"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// The commands' main packages only connect packages: they stay short. Code that grows gets a
+// package of its own in internal.
+func TestMainPackages(t *testing.T) {
+	for dir, most := range map[string]int{"cmd/pa-record": 2500, "cmd/pa-analyze": 1500} {
+		files, err := filepath.Glob(filepath.Join("../..", dir, "*.go"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		lines := 0
+		for _, f := range files {
+			if strings.HasSuffix(f, "_test.go") {
+				continue
+			}
+			text, err := os.ReadFile(f)
+			if err != nil {
+				t.Fatal(err)
+			}
+			lines += bytes.Count(text, []byte("\n"))
+		}
+		if lines == 0 || lines > most {
+			t.Errorf("package main of %s has %d lines, want 1 to %d; move what is not flags, wiring or printing to %s/internal", dir, lines, most, dir)
+		}
+	}
+}
