@@ -12,6 +12,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"github.com/pa-tools/pa/cmd/pa-record/internal/remarks"
 	"github.com/pa-tools/pa/cmd/pa-record/internal/settings"
 	"github.com/pa-tools/pa/cmd/pa-record/internal/signals"
 	"github.com/pa-tools/pa/internal/cmdline"
@@ -32,7 +33,7 @@ func record(c *cli.Context, args []string, env environment, reports [][]string) 
 	}
 	stdout, stderr := sanitize.NewWriter(c.App.Writer), c.App.ErrWriter
 	if s.DryRun {
-		printNotes(stderr, s)
+		remarks.PrintSettings(stderr, s)
 		return printJSON(stdout, dryRun{s, s.WorldPlan()})
 	}
 	if s.World.Several() && s.World.Rank > 0 { // rank 0 speaks for all
@@ -76,7 +77,7 @@ func record(c *cli.Context, args []string, env environment, reports [][]string) 
 	if s.World.Rank > 0 {
 		s.Notes = nil // rank 0 prints the same
 	}
-	printNotes(stderr, s)
+	remarks.PrintSettings(stderr, s)
 	ranks, leave, err := joinRanks(ctx, s)
 	if err != nil {
 		return err

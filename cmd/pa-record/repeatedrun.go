@@ -16,6 +16,7 @@ import (
 	"github.com/pa-tools/pa/cmd/pa-record/internal/between"
 	"github.com/pa-tools/pa/cmd/pa-record/internal/inputs"
 	"github.com/pa-tools/pa/cmd/pa-record/internal/progress"
+	"github.com/pa-tools/pa/cmd/pa-record/internal/remarks"
 	"github.com/pa-tools/pa/cmd/pa-record/internal/runindex"
 	"github.com/pa-tools/pa/cmd/pa-record/internal/settings"
 	"github.com/pa-tools/pa/cmd/pa-record/internal/signals"
@@ -280,10 +281,8 @@ func (m *repeatedRun) finish(at *target, plan *settings.Run, con *console, out *
 	for _, w := range res.Warnings {
 		fmt.Fprintf(m.stderr, "pa-record: warning: %s%s\n", of.Prefix(), w)
 	}
-	for _, note := range []string{sweepNote(m.s, res), searchNote(m.s, res), stopNote(m.s, res)} {
-		if note != "" && err == nil {
-			fmt.Fprintf(m.stderr, "pa-record: note: %s%s\n", of.Prefix(), note)
-		}
+	if err == nil {
+		remarks.PrintNotes(m.stderr, of, m.s, res)
 	}
 	switch {
 	case errors.Is(err, signals.ErrSecond):
@@ -325,7 +324,7 @@ func (m *repeatedRun) report(of runindex.Index, plan *settings.Run, con *console
 	if con.begun && of.Of > 0 {
 		fmt.Fprintln(m.stdout)
 	}
-	printWarnings(m.stderr, of, listed)
+	remarks.PrintWarnings(m.stderr, of, listed)
 	names := written
 	var err error
 	if plan.CSV != "" {

@@ -1,4 +1,4 @@
-package main
+package remarks
 
 import (
 	"strings"
@@ -49,7 +49,7 @@ func TestPrintWarnings(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			var b, want strings.Builder
-			printWarnings(&b, runindex.Index{}, tt.levels)
+			PrintWarnings(&b, runindex.Index{}, tt.levels)
 			for _, w := range tt.want {
 				want.WriteString("pa-record: warning: " + w + "\n")
 			}

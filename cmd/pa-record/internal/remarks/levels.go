@@ -1,4 +1,4 @@
-package main
+package remarks
 
 import (
 	"fmt"
@@ -24,9 +24,9 @@ type levelWarning struct {
 // mostNamed is the largest number of levels that a warning names one by one.
 const mostNamed = 4
 
-// printWarnings writes the warnings about levels to w, one a line. Warnings of the recorder
+// PrintWarnings writes the warnings about levels to w, one a line. Warnings of the recorder
 // about the same subject on several levels are one line, which names the levels.
-func printWarnings(w io.Writer, of runindex.Index, levels []recorder.Level) {
+func PrintWarnings(w io.Writer, of runindex.Index, levels []recorder.Level) {
 	for _, lw := range levelWarnings(levels) {
 		where := strings.Join(lw.levels, ", ")
 		switch n := len(lw.levels); {

@@ -1,14 +1,24 @@
-package main
+package remarks
 
 import (
 	"fmt"
 	"io"
 	"time"
 
+	"github.com/pa-tools/pa/cmd/pa-record/internal/runindex"
 	"github.com/pa-tools/pa/cmd/pa-record/internal/settings"
 	"github.com/pa-tools/pa/pkg/recorder"
 	"github.com/pa-tools/pa/pkg/recorder/load"
 )
+
+// PrintNotes prints what ended the levels of a run early, and what a sweep or a search found.
+func PrintNotes(stderr io.Writer, of runindex.Index, s *settings.Settings, res *recorder.Result) {
+	for _, note := range []string{sweepNote(s, res), searchNote(s, res), stopNote(s, res)} {
+		if note != "" {
+			fmt.Fprintf(stderr, "pa-record: note: %s%s\n", of.Prefix(), note)
+		}
+	}
+}
 
 // stopNote says that an unstable level was the last one because of
 // --stop-on-unstable; "" if it was the last one anyway.
@@ -79,8 +89,8 @@ func sweepNote(s *settings.Settings, res *recorder.Result) string {
 	return fmt.Sprintf("%d requests at a time gave hardly more per second than one, so there are no rates to try between", s.SweepConcurrency())
 }
 
-// printNotes prints the notes and warnings of the settings.
-func printNotes(stderr io.Writer, s *settings.Settings) {
+// PrintSettings prints the notes and warnings of the settings.
+func PrintSettings(stderr io.Writer, s *settings.Settings) {
 	for _, n := range s.Notes {
 		fmt.Fprintf(stderr, "pa-record: note: %s\n", n)
 	}
