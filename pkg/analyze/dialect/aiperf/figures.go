@@ -60,7 +60,7 @@ func (a *analysis) addFigures(r *record, q *export.Request, m *answer.Measured) 
 	if r.hasReasoning {
 		r.note("reasoning_token_count", float64(r.reasoning))
 	}
-	if n := requestedTokens(q); n > 0 && r.hasOutput {
+	if n, ok := requestedTokens(q); ok && r.hasOutput {
 		r.note("osl_mismatch_diff_pct", float64(r.output-n)/float64(n)*100)
 	}
 	if a.fromUsage || !r.hasUsage {

@@ -283,7 +283,7 @@ func (x *recordWriter) metrics(r *record, q *export.Request, measured *answer.Me
 	set(streamed && r.hasInput && r.ttft > 0, "prefill_throughput_per_user", float64(r.input)/(float64(r.ttft)*1e-9))
 	set(r.latency > 0, "e2e_output_token_throughput", float64(r.output)/(float64(r.latency)*1e-9))
 	set(streamed && hasRate, perUser, rate)
-	if asked, ok := x.asked(q); ok {
+	if asked, ok := requestedTokens(q); ok {
 		found["osl_mismatch_diff_pct"] = float64(r.output-asked) / float64(asked) * 100
 	}
 	o := pyjson.Object{}
@@ -312,25 +312,6 @@ func serverUsage(q *export.Request, m *answer.Measured) (usage [2]int64, ok bool
 		return usage, !own
 	}
 	return usage, false
-}
-
-// asked returns the requested number of output tokens; ok is false if there is none.
-func (x *recordWriter) asked(q *export.Request) (n int64, ok bool) {
-	v, ok := q.Inputs.Get("payload")
-	if !ok {
-		return 0, false
-	}
-	body, err := pyjson.Parse(string(v.Data), pyjson.JSON)
-	if err != nil {
-		return 0, false
-	}
-	for _, name := range [...]string{"max_completion_tokens", "max_tokens", "max_output_tokens"} {
-		if v, there := body.Member(name); there && v.Kind() == pyjson.Number {
-			_, err := fmt.Sscan(v.Raw(), &n)
-			return n, err == nil && n > 0
-		}
-	}
-	return 0, false
 }
 
 func first(all []int64) int64 {

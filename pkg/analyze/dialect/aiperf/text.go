@@ -2,8 +2,10 @@ package aiperf
 
 import (
 	"encoding/json"
+	"fmt"
 	"strings"
 
+	"github.com/pa-tools/pa/internal/pyjson"
 	"github.com/pa-tools/pa/pkg/export"
 )
 
@@ -47,18 +49,22 @@ func collectTexts(v any, all *[]string) {
 	}
 }
 
-// requestedTokens returns the requested number of output tokens; 0 if the request sets none.
-func requestedTokens(q *export.Request) int64 {
+// requestedTokens returns the requested number of output tokens; ok is false if the request
+// sets none. Requests name it by their API; the newest name comes first.
+func requestedTokens(q *export.Request) (n int64, ok bool) {
 	v, ok := q.Inputs.Get("payload")
 	if !ok {
-		return 0
+		return 0, false
 	}
-	var body struct {
-		MaxTokens           int64 `json:"max_tokens"`
-		MaxCompletionTokens int64 `json:"max_completion_tokens"`
+	body, err := pyjson.Parse(string(v.Data), pyjson.JSON)
+	if err != nil {
+		return 0, false
 	}
-	if json.Unmarshal(v.Data, &body) != nil {
-		return 0
+	for _, name := range [...]string{"max_completion_tokens", "max_tokens", "max_output_tokens"} {
+		if v, there := body.Member(name); there && v.Kind() == pyjson.Number {
+			_, err := fmt.Sscan(v.Raw(), &n)
+			return n, err == nil && n > 0
+		}
 	}
-	return max(body.MaxCompletionTokens, body.MaxTokens)
+	return 0, false
 }
