@@ -112,6 +112,7 @@ func (r *Reader) complete() {
 		return
 	}
 	if !r.hasOnlyRequests() {
+		r.warnings = warnings{}
 		r.readWholeHeader()
 	}
 	r.provisional = false
@@ -125,10 +126,9 @@ func (r *Reader) hasOnlyRequests() bool {
 	return err == nil && name == r.requestsName
 }
 
-// readWholeHeader reads the header from the whole file, without a guess. It changes the
-// caller's Run in place.
+// readWholeHeader reads the header from the whole file, without a guess, and adds its warnings.
+// It changes the caller's Run in place.
 func (r *Reader) readWholeHeader() {
-	r.warnings = warnings{}
 	r.Check = r.checkHeader
 	h := r.tryHeader(layout{}, &r.warnings)
 	*r.run = *h.run
@@ -374,21 +374,11 @@ func (r *Reader) endArray() {
 		r.endAhead()
 	}
 	if wrong {
-		r.readHeaderAgain()
+		// The name of the array of requests is in the file only once, but arrays that look like
+		// requests follow it. No recorder writes such a file. The warnings about its requests stay.
+		r.readWholeHeader()
 	}
 	r.arrayDone()
-}
-
-// readHeaderAgain reads the header from the whole file, because the end of the requests was
-// guessed wrong, and the name of the array is nevertheless in the file only once: arrays that
-// look like requests follow them. No recorder writes such a file. readHeaderAgain changes the
-// caller's Run in place.
-func (r *Reader) readHeaderAgain() {
-	h := r.tryHeader(layout{}, &r.warnings)
-	*r.run = *h.run
-	if err := r.settle(h); err != nil {
-		r.err = err
-	}
 }
 
 // findNextRequests completes a provisional header after the array of requests that ended at
@@ -420,6 +410,7 @@ func (r *Reader) restart() {
 	r.endAhead()
 	r.provisional, r.err = false, nil
 	r.experiment, r.excluded, r.inArray, r.index, r.skipped, r.atElement = 0, false, false, 0, nil, false
+	r.warnings = warnings{}
 	if r.readWholeHeader(); r.err == nil {
 		r.err = export.ErrRunChanged
 	}
