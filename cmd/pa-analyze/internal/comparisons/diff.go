@@ -67,9 +67,9 @@ func diffAction(c *cli.Context) (err error) {
 	if err := errors.Join(settings.Quality(c, &cfg), settings.Economics(c, &cfg)); err != nil {
 		return err
 	}
-	older, newer, err := diff.ParseSides(c.Args().Slice())
+	older, newer, err := settings.Sides(c.Args().Slice())
 	if err != nil {
-		return cmdline.Usagef("%v", err)
+		return err
 	}
 	ahead := settings.OpenFiles{}
 	defer func() { err = errors.Join(err, ahead.Close()) }()

@@ -58,7 +58,7 @@ func rigAction(c *cli.Context) (err error) {
 	if err := settings.CheckIgnore(c); err != nil {
 		return err
 	}
-	paths, err := reading.RunFiles(c.Args().Slice())
+	paths, err := settings.RunFiles(c.Args().Slice())
 	if err != nil {
 		return err
 	}

@@ -3,7 +3,6 @@ package reading
 import (
 	"errors"
 	"os"
-	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
@@ -13,7 +12,6 @@ import (
 	"github.com/pa-tools/pa/cmd/pa-analyze/internal/settings"
 	"github.com/pa-tools/pa/internal/cmdline"
 	"github.com/pa-tools/pa/pkg/analyze"
-	"github.com/pa-tools/pa/pkg/analyze/diff"
 	"github.com/pa-tools/pa/pkg/analyze/trend"
 )
 
@@ -46,35 +44,16 @@ func LabeledFiles(args []string) ([]Labeled, error) {
 			}
 		}
 		var err error
-		if x.Files, err = RunFiles([]string{arg}); err != nil {
+		if x.Files, err = settings.RunFiles([]string{arg}); err != nil {
 			return nil, err
 		}
-		if _, err := RunFiles(append(slices.Clone(seen), x.Files...)); err != nil {
+		if _, err := settings.RunFiles(append(slices.Clone(seen), x.Files...)); err != nil {
 			return nil, err
 		}
 		seen = append(seen, x.Files...)
 		all = append(all, x)
 	}
 	return all, nil
-}
-
-// RunFiles returns the files of arguments with commas and globs, each once. Its errors are
-// usage errors.
-func RunFiles(args []string) ([]string, error) {
-	var paths []string
-	for _, arg := range args {
-		some, err := diff.Expand(arg)
-		if err != nil {
-			return nil, cmdline.Usagef("%v", err)
-		}
-		for _, p := range some {
-			if slices.ContainsFunc(paths, func(q string) bool { return filepath.Clean(q) == filepath.Clean(p) }) {
-				return nil, cmdline.Usagef("%s is given twice: a run counts once", p)
-			}
-			paths = append(paths, p)
-		}
-	}
-	return paths, nil
 }
 
 // Points reads the runs of each argument as a point.

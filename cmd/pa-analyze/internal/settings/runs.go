@@ -4,9 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"path/filepath"
 	"slices"
-	"strings"
 
 	"github.com/urfave/cli/v2"
 
@@ -34,35 +32,6 @@ func FileInput(path string) Input { return Input{Name: path, Paths: []string{pat
 // PerFileFlag returns --per-file, which does not join shards.
 func PerFileFlag() cli.Flag {
 	return &cli.BoolFlag{Name: "per-file", Usage: "report each shard of a run by itself, instead of all as one run", Category: "Input"}
-}
-
-// expand returns the files that an argument names: the matches of a glob, or the argument. The
-// name of an existing file is no glob. The error is a usage error.
-func expand(arg string) ([]string, error) {
-	if _, err := os.Stat(arg); err == nil || !strings.ContainsAny(arg, "*?[") {
-		return []string{arg}, nil
-	}
-	matches, err := filepath.Glob(arg)
-	if err != nil { // no pattern, but the name of a file that does not exist
-		return []string{arg}, nil
-	}
-	if len(matches) == 0 {
-		return nil, cmdline.Usagef("%q: no file matches", arg)
-	}
-	return matches, nil
-}
-
-// expandAll returns the files that all arguments name.
-func expandAll(args []string) ([]string, error) {
-	var paths []string
-	for _, arg := range args {
-		some, err := expand(arg)
-		if err != nil {
-			return nil, err
-		}
-		paths = append(paths, some...)
-	}
-	return paths, nil
 }
 
 // A Grouping says which shards become one Input.
