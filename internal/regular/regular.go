@@ -78,11 +78,11 @@ func Open(path string) (*os.File, error) {
 	return f, nil
 }
 
-// ReadFile reads a regular file, or a stream that [IsStream] accepts, of at most
+// ReadFile reads a regular file, or a stream that [isStream] accepts, of at most
 // maxBytes. When ctx ends, ReadFile stops reading a stream and returns the cause.
 func ReadFile(ctx context.Context, path string, maxBytes int64) (data []byte, err error) {
 	open := Open
-	if IsStream(path) {
+	if isStream(path) {
 		open = os.Open
 	}
 	f, err := open(path)
@@ -104,9 +104,9 @@ func ReadFile(ctx context.Context, path string, maxBytes int64) (data []byte, er
 	return data, nil
 }
 
-// IsStream reports whether path names a file descriptor that this process
+// isStream reports whether path names a file descriptor that this process
 // inherited: /dev/stdin, or /dev/fd/63 for a shell's <(command).
-func IsStream(path string) bool {
+func isStream(path string) bool {
 	path = filepath.ToSlash(filepath.Clean(path))
 	if path == "/dev/stdin" {
 		return true
@@ -118,7 +118,7 @@ func IsStream(path string) bool {
 	return ok && number != "" && strings.Trim(number, "0123456789") == ""
 }
 
-// OpenStream opens a regular file, a named pipe, or a stream that [IsStream]
+// OpenStream opens a regular file, a named pipe, or a stream that [isStream]
 // accepts. For a device it returns a *SpecialError. If ctx ends while OpenStream
 // waits for the writer of a pipe, it returns the cause of ctx.
 func OpenStream(ctx context.Context, path string) (*os.File, error) {
@@ -129,7 +129,7 @@ func OpenStream(ctx context.Context, path string) (*os.File, error) {
 	if info.Mode().IsRegular() {
 		return os.Open(path)
 	}
-	if info.Mode()&fs.ModeNamedPipe == 0 && !IsStream(path) {
+	if info.Mode()&fs.ModeNamedPipe == 0 && !isStream(path) {
 		return nil, Check(path, info)
 	}
 	type opened struct {

@@ -102,8 +102,8 @@ func TestIsStream(t *testing.T) {
 		"/dev/stdin": true, "/dev/fd/0": true, "/dev/fd/63": true, "/proc/self/fd/3": true,
 		"/dev/fd/": false, "/dev/fd/x": false, "/dev/zero": false, "dev/fd/3": false, "-": false, "/dev/fd/3/x": false,
 	} {
-		if got := IsStream(path); got != want {
-			t.Errorf("IsStream(%q) = %v", path, got)
+		if got := isStream(path); got != want {
+			t.Errorf("isStream(%q) = %v", path, got)
 		}
 	}
 }

@@ -55,7 +55,7 @@ func ConnectMessage(err error, do Advice) (text string, known bool) {
 	if errors.As(err, &proxy) {
 		return "proxy " + ProxyName(proxy.Proxy) + ": " + proxyMessage(proxy.Err), true
 	}
-	if limit := LocalLimit(err); limit != "" {
+	if limit := localLimit(err); limit != "" {
 		return limit, true
 	}
 	switch {
@@ -85,7 +85,7 @@ func ConnectMessage(err error, do Advice) (text string, known bool) {
 
 // proxyMessage describes in one line why connecting through a proxy failed.
 func proxyMessage(err error) string {
-	if limit := LocalLimit(err); limit != "" {
+	if limit := localLimit(err); limit != "" {
 		return limit
 	}
 	var dns *net.DNSError

@@ -18,9 +18,9 @@ var localLimits = []struct {
 	{syscall.EADDRNOTAVAIL, "no local port left (cannot assign requested address); keep connections, or widen net.ipv4.ip_local_port_range"},
 }
 
-// LocalLimit describes the limit of this machine that caused err, and what to do. It
+// localLimit describes the limit of this machine that caused err, and what to do. It
 // returns "" if err has another cause.
-func LocalLimit(err error) string {
+func localLimit(err error) string {
 	for _, l := range localLimits {
 		if errors.Is(err, l.err) {
 			return l.text
@@ -30,7 +30,7 @@ func LocalLimit(err error) string {
 }
 
 // MetLocalLimit reports whether a request failed because of a limit of this machine: its
-// message contains a text of [LocalLimit].
+// message contains a text of [localLimit].
 func MetLocalLimit(r *export.Request) bool {
 	if r.Status != export.StatusConnectError {
 		return false

@@ -10,7 +10,7 @@ import (
 	"github.com/pa-tools/pa/pkg/export"
 )
 
-// What LocalLimit says of an error, MetLocalLimit finds in the message that a
+// What localLimit says of an error, MetLocalLimit finds in the message that a
 // request gets of it.
 func TestLocalLimit(t *testing.T) {
 	for _, tt := range []struct {
@@ -26,9 +26,9 @@ func TestLocalLimit(t *testing.T) {
 		{"none", nil, false},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			text := LocalLimit(tt.err)
+			text := localLimit(tt.err)
 			if got := text != ""; got != tt.is {
-				t.Errorf("LocalLimit = %q", text)
+				t.Errorf("localLimit = %q", text)
 			}
 			r := &export.Request{Status: export.StatusConnectError, Message: "http://host: " + text}
 			if got := MetLocalLimit(r); got != tt.is {

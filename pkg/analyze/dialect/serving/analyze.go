@@ -97,7 +97,7 @@ func (t *Release) tool() *dialect.Tool {
 			maps.Copy(args, cfg.Args)
 			cfg.Args = args
 			rep, written, err := dialect.WriteReport(ctx, d, r, cfg, w)
-			if s, ok := rep.(*Report); ok && s.Appended() {
+			if s, ok := rep.(*Report); ok && s.appended() {
 				written.Note = fmt.Sprintf("holds %d results, one for each load level, as the tool appends them with --append-result, and is no single JSON value; --experiment chooses one", len(s.Levels))
 			}
 			return written, err

@@ -28,9 +28,9 @@ func (r *Report) JSON(w io.Writer) error {
 	return out.Flush()
 }
 
-// Appended reports whether JSON writes several objects into a file that has one object
+// appended reports whether JSON writes several objects into a file that has one object
 // unless the tool appends. SGLang's file always has one object per line.
-func (r *Report) Appended() bool { return len(r.Levels) > 1 && !r.Release.rules.resultLines }
+func (r *Report) appended() bool { return len(r.Levels) > 1 && !r.Release.rules.resultLines }
 
 // A dict is a Python dictionary: a name that is set again keeps its place.
 type dict struct {
