@@ -22,24 +22,24 @@ func Regularized(a, b, x, y float64) float64 {
 
 	const (
 		tiny  = 1e-300 // stands in for a zero denominator
-		terms = 10_000 // some √max(a, b) terms are needed
+		terms = 10_000 // about √max(a, b) terms are needed
 	)
-	away := func(v float64) float64 {
+	nonzero := func(v float64) float64 {
 		if math.Abs(v) < tiny {
 			return tiny
 		}
 		return v
 	}
-	c, d := 1.0, 1/away(1-(a+b)*x/(a+1))
+	c, d := 1.0, 1/nonzero(1-(a+b)*x/(a+1))
 	f := d
 	for m := 1.0; m < terms; m++ {
 		even := m * (b - m) * x / ((a + 2*m - 1) * (a + 2*m))
-		d = 1 / away(1+even*d)
-		c = away(1 + even/c)
+		d = 1 / nonzero(1+even*d)
+		c = nonzero(1 + even/c)
 		f *= c * d
 		odd := -(a + m) * (a + b + m) * x / ((a + 2*m) * (a + 2*m + 1))
-		d = 1 / away(1+odd*d)
-		c = away(1 + odd/c)
+		d = 1 / nonzero(1+odd*d)
+		c = nonzero(1 + odd/c)
 		f *= c * d
 		if math.Abs(c*d-1) < 1e-15 {
 			break

@@ -18,7 +18,7 @@ type Sorter struct {
 	sorted bool        // the order of Add is lost
 }
 
-// A run holds values in memory: narrow ones, which take half the memory, or others.
+// A run holds values in memory: either narrow ones, which take half the memory, or wide ones.
 type run struct {
 	narrow []uint32
 	wide   []int64

@@ -128,8 +128,8 @@ func (o Options) userConn(nc net.Conn) *Conn {
 	return c
 }
 
-// Of returns the Conn that nc is or, as [tls.Conn] does, tells of by a method
-// NetConn.
+// Of returns the Conn that nc is, or that nc wraps and returns by a method NetConn, as
+// [tls.Conn] does.
 func Of(nc net.Conn) (*Conn, bool) {
 	for {
 		if c, ok := nc.(*Conn); ok {

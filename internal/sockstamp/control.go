@@ -31,7 +31,7 @@ const wordBytes = int(unsafe.Sizeof(uintptr(0)))
 type control struct {
 	ns uint64 // the software stamp, Unix nanoseconds; 0: none
 
-	// Of a message of the error queue.
+	// Only a message of the error queue has these.
 	transmit bool   // ns is a transmit stamp,
 	id       uint32 // of the byte with this number
 }

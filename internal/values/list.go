@@ -100,7 +100,7 @@ func (l *List) pack() {
 type Cursor struct {
 	list   *List
 	packed []byte
-	// Of Number:
+	// Number uses these.
 	number  [1]int64
 	numbers [1]float64
 	cache   [cached]struct {

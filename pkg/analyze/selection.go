@@ -40,10 +40,10 @@ type Trim struct {
 	Share  float64
 }
 
-// IsZero reports whether nothing is selected.
+// IsZero reports whether s is the whole level, its pauses included.
 func (s Selection) IsZero() bool { return s == Selection{} }
 
-// wholeLevel reports whether s selects no part of the time of a level.
+// wholeLevel reports whether s is all of the time of a level, with or without its pauses.
 func (s Selection) wholeLevel() bool {
 	s.WithoutPauses = false
 	return s.IsZero()
@@ -75,8 +75,7 @@ func (s Selection) Validate() error {
 }
 
 // String returns "window 30s:90s", "trimmed by 10s at the start and 5% at the
-// end", "steady state", each also with "without pauses", or, where nothing is
-// selected, "".
+// end" or "steady state", each also with "without pauses"; "" for the whole level.
 func (s Selection) String() string {
 	part := s.part()
 	switch {
@@ -178,10 +177,10 @@ func ParseTrim(s string) (Trim, error) {
 	return Trim{Length: d}, nil
 }
 
-// A Span is the time from an instant to another.
+// A Span is the time from one instant to another.
 type Span struct{ FromNS, ToNS uint64 }
 
-// Duration returns its length, at most 292 years.
+// Duration returns the length of the span, at most 292 years; 0 if ToNS is before FromNS.
 func (s Span) Duration() time.Duration {
 	if s.ToNS < s.FromNS {
 		return 0
@@ -243,7 +242,7 @@ func (s *requestSpan) add(p *Point) {
 	if !s.ok || p.placeNS < s.FromNS {
 		s.FromNS = p.placeNS
 	}
-	s.ToNS = max(s.ToNS, p.EndNS, p.placeNS) // clocks are set back
+	s.ToNS = max(s.ToNS, p.EndNS, p.placeNS) // the clock may have been set back
 	s.ok = true
 }
 
@@ -258,7 +257,7 @@ func (s requestSpan) extent(e *export.Experiment) (level Span, ok bool) {
 	return level, s.ok
 }
 
-// apply returns the part of a level that s selects; nil when s selects nothing
+// apply returns the part of a level that s selects; nil when s is the whole level
 // or the level has no request to count from. The error says why there is no
 // such part.
 func (s Selection) apply(e *export.Experiment, points []Point) (*Selected, error) {

@@ -42,7 +42,7 @@ type ClockOffset struct {
 	// BoundNS bounds the error of OffsetNS: half of the shortest round trip.
 	BoundNS   int64  `json:"bound_ns"`
 	AtNS      uint64 `json:"at_ns"`     // of the exchange, on this rank's clock
-	Exchanges int    `json:"exchanges"` // of which the one with the shortest round trip counts
+	Exchanges int    `json:"exchanges"` // only the one with the shortest round trip counts
 }
 
 // LevelShare is the part of a level's load that a rank sent. The experiment's Mode and

@@ -5,20 +5,20 @@ import "slices"
 // A table has the streams of a connection that are followed.
 type table struct {
 	config Config
-	open   int // streams that did not end
-	newest uint32
+	open   int    // streams that have not ended
+	newest uint32 // highest id of a stream
 
 	streams map[uint32]*stream
 	names   map[string]uint32
-	ended   []uint32 // the kept ones, in the order in which they ended
+	ended   []uint32 // streams that ended and are kept, in the order in which they ended
 }
 
 func newTable(c Config) table {
 	return table{config: c, streams: map[uint32]*stream{}, names: map[string]uint32{}}
 }
 
-// begin notes that a request opened a stream, unless that is long known. One
-// too many is not followed.
+// begin follows the stream that a request opened. It does nothing for a stream that is not newer
+// than all others, and does not follow a stream beyond Config.Streams.
 func (t *table) begin(id uint32) {
 	if id <= t.newest {
 		return
@@ -33,7 +33,7 @@ func (t *table) begin(id uint32) {
 	t.streams[id] = s
 }
 
-// end notes that nothing more is received on a stream.
+// end notes that nothing more is received on a stream. It keeps the last Config.Ended such streams.
 func (t *table) end(id uint32) {
 	s := t.streams[id]
 	if s == nil || s.ended {

@@ -7,8 +7,6 @@ import (
 	"github.com/pa-tools/pa/pkg/export"
 )
 
-// What analyses of more than two sides need of runs and levels.
-
 // CompareSettings returns a Result with the levels in common and the Differences in how
 // the runs of two sides were made. It compares no values: the levels have no rows.
 func CompareSettings(older, newer []*Run, o Options) *Result {

@@ -47,7 +47,7 @@ type Expr[C fmt.Stringer] struct {
 }
 
 // String returns the expression with one blank on both sides of && and || and
-// without needless parentheses. Parse of it gives the same expression.
+// without needless parentheses. Parsing the text gives the same expression.
 func (e *Expr[C]) String() string {
 	var b strings.Builder
 	e.write(&b, or)

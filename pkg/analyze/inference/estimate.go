@@ -50,8 +50,9 @@ type Estimate struct {
 	N int
 
 	// EffectiveN is the number of independent values that would give the same
-	// precision, at most N: N over the autocorrelation time of the values, or for a
-	// quantile of "is this value below it". 0 if unknown. For several runs it is N.
+	// precision, at most N: N divided by the autocorrelation time of the values. The
+	// values of a quantile are then 1 below the quantile and 0 above it. EffectiveN is
+	// 0 if unknown, and N for several runs.
 	EffectiveN float64
 
 	// NA says why there is no interval.
@@ -162,7 +163,7 @@ func (p *pivot) pValue() float64 {
 	return 2 * StudentUpper(fallingRoot(beyond, lo, hi), p.df)
 }
 
-// unavailable is an estimate without an interval.
+// unavailable returns an estimate without an interval.
 func unavailable(value float64, n int, reason string) Estimate {
 	return Estimate{Value: value, N: n, NA: NA{Reason: reason}}
 }

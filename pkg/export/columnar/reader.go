@@ -176,7 +176,7 @@ func newReader(ctx context.Context, h header, src source) (*Reader, error) {
 			last = parts[len(parts)-1]
 		}
 		if err != nil {
-			// The Reader can still return the batches before.
+			// The Reader can still return the earlier batches.
 			r.tail = r.locate(i, err)
 			break
 		}

@@ -43,7 +43,7 @@ type aiperfRecord struct {
 	Metrics map[string]aiperfMetric `json:"metrics"`
 	Error   *aiperfError            `json:"error"`
 
-	// Of the raw file.
+	// Only the raw file has these.
 	StartPerfNS *uint64          `json:"start_perf_ns"`
 	Status      int              `json:"status"`
 	Responses   []aiperfResponse `json:"responses"`

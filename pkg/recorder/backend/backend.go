@@ -9,8 +9,8 @@ import (
 
 // Backend speaks one protocol to one server. Package fanout makes one of several.
 //
-// Of the methods, recorder.Run calls Open from several goroutines at the same time, and
-// each of the others from one goroutine at a time. Prepare, Open, Decode and the methods
+// recorder.Run calls Open from several goroutines at the same time, and each other method
+// from one goroutine at a time. Prepare, Open, Decode and the methods
 // of senders and conversations run concurrently during the load.
 type Backend interface {
 	// Check verifies before the load that the server is reachable, ready and knows

@@ -61,7 +61,7 @@ var CommonInputFlags = []cmdline.CommonFlag{
 	{Name: "num-dataset-entries", Usage: "take or make up `N` entries"},
 }
 
-// What to do instead of flags that pa-record does not have.
+// The advice for flags that pa-record does not have.
 const (
 	noCAPI        = "the in-process C API is not supported; start the server"
 	noTFServing   = "TensorFlow Serving is not supported"

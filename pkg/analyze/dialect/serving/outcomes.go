@@ -20,11 +20,17 @@ type outcomes struct {
 	gaps, gapsTo, tokens, tokensTo *values.List
 	texts, errs                    []string
 
-	// order holds the numbers of the outcomes in the order of each; nil: the order of add.
+	// order holds the numbers of the outcomes in the order in which each yields them; nil: the
+	// order of add.
 	order []int32
-	// cursors read all lists in the order of lists; nil before the first at.
+	// cursors read the lists that lists returns; nil before the first at.
 	cursors []*values.Cursor
-	one     outcome // of at
+	one     outcome // what at returns
+}
+
+// lists returns all lists: first of members, then the others.
+func (s *outcomes) lists() []*values.List {
+	return append(s.members[:], s.flags, s.gaps, s.gapsTo, s.tokens, s.tokensTo)
 }
 
 // members lists the numbers of an outcome, as integers.
@@ -126,7 +132,7 @@ func (s *outcomes) each(gaps bool) iter.Seq[*outcome] {
 // at returns outcome i until the next call of at. Without gaps it lacks itl and gapTokens.
 func (s *outcomes) at(i int, gaps bool) *outcome {
 	if s.cursors == nil {
-		for _, l := range append(s.members[:], s.flags, s.gaps, s.gapsTo, s.tokens, s.tokensTo) {
+		for _, l := range s.lists() {
 			s.cursors = append(s.cursors, l.NewCursor())
 		}
 	}
@@ -150,7 +156,8 @@ func (s *outcomes) at(i int, gaps bool) *outcome {
 	return o
 }
 
-// part appends the values that belong to outcome i.
+// part appends the values that belong to outcome i: valuesAt reads the values of all outcomes, to the
+// lengths after each outcome.
 func part(all []int64, valuesAt, to *values.Cursor, i int) []int64 {
 	from := 0
 	if i > 0 {
@@ -161,7 +168,7 @@ func part(all []int64, valuesAt, to *values.Cursor, i int) []int64 {
 
 // release drops all outcomes.
 func (s *outcomes) release() {
-	for _, l := range append(s.members[:], s.flags, s.gaps, s.gapsTo, s.tokens, s.tokensTo) {
+	for _, l := range s.lists() {
 		l.Release()
 	}
 	*s = outcomes{}

@@ -11,9 +11,9 @@ import (
 // An answer holds the parts of an answer that inference-perf uses.
 type answer struct {
 	chunks []string      // the JSON of each event with text
-	texts  []string      // the text of each
-	times  []float64     // when each came, in seconds
-	usage  pyjson.Object // the members of all usage objects, the last value of each
+	texts  []string      // the text of each chunk
+	times  []float64     // when each chunk came, in seconds
+	usage  pyjson.Object // the members of all usage objects, each with its last value
 	raw    []byte        // the whole body
 }
 
