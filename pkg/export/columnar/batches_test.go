@@ -61,7 +61,7 @@ func TestReadBatches(t *testing.T) {
 	in := 0
 	runs := 60 / testenv.Stride(6)
 	for seed := range uint64(runs) {
-		s := random{rand.New(rand.NewPCG(seed, 11))}
+		s := newRandom(seed, 11)
 		want := s.run(60).inOrder()
 		var out bytes.Buffer
 		w, err := NewParquetWriter(&out, nil)
@@ -200,7 +200,7 @@ func (f *forking) Fork() export.Deriver { return &forking{} }
 // A file that is written in batches holds the same as one that is written request by request.
 func TestWriteBatches(t *testing.T) {
 	for seed := range 60 / uint64(testenv.Stride(15)) {
-		s := random{rand.New(rand.NewPCG(seed, 12))}
+		s := newRandom(seed, 12)
 		res := s.run(40)
 		for i, r := range res.requests {
 			r.ID = uint64(i + 7)

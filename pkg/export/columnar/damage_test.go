@@ -15,10 +15,10 @@ import (
 
 // sample is a run with several kinds of everything.
 func sample() *result {
-	s := random{rand.New(rand.NewPCG(9, 9))}
+	s := newRandom(9, 9)
 	res := requests(0)
 	for range 12 {
-		res.requests = append(res.requests, s.request())
+		res.requests = append(res.requests, s.Request())
 		res.level = append(res.level, 0)
 	}
 	return res

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"errors"
 	"io"
-	"math/rand/v2"
 	"slices"
 	"testing"
 
@@ -33,10 +32,10 @@ func (s random) derived(n int) *export.Derived {
 		if s.IntN(3) == 0 {
 			return export.Count{}
 		}
-		return export.Count{V: int64(s.int()), OK: true}
+		return export.Count{V: int64(s.Int()), OK: true}
 	}
 	d := &export.Derived{
-		Failure: s.text(), Class: s.text(), Assumed: s.IntN(2) == 0, Unreadable: s.IntN(3), Excluded: "late",
+		Failure: s.Text(), Class: s.Text(), Assumed: s.IntN(2) == 0, Unreadable: s.IntN(3), Excluded: "late",
 		TTFT: count(), E2EL: count(), InputTokens: count(), OutputTokens: count(), ReasoningTokens: count(), CachedTokens: count(),
 		TokenSource: []string{"", "usage", "responses", "tokenizer"}[s.IntN(4)], InputCounted: s.IntN(2) == 0,
 		ServerPrefill: count(), ServerDecode: count(),
@@ -49,11 +48,11 @@ func (s random) derived(n int) *export.Derived {
 		d.Responses = &export.ResponseSummary{}
 	} else if d.E2EL.OK {
 		kernel := s.IntN(n + 1)
-		d.Responses = &export.ResponseSummary{N: n, Kernel: kernel, User: s.IntN(n - kernel + 1), First: int64(s.int()), Last: d.E2EL.V}
+		d.Responses = &export.ResponseSummary{N: n, Kernel: kernel, User: s.IntN(n - kernel + 1), First: int64(s.Int()), Last: d.E2EL.V}
 	}
 	several := s.IntN(3) == 0 // choices in one response
 	for at := range n {
-		e := export.TokenEvent{Response: int32(at), Choice: int64(s.int()), Reasoning: s.IntN(4) == 0}
+		e := export.TokenEvent{Response: int32(at), Choice: int64(s.Int()), Reasoning: s.IntN(4) == 0}
 		for range s.IntN(4) {
 			d.Events = append(d.Events, e)
 			if several {
@@ -73,7 +72,7 @@ func (s random) derived(n int) *export.Derived {
 	for range s.IntN(3) {
 		gaps := []int64{}
 		for range s.IntN(3) {
-			gaps = append(gaps, int64(s.int()))
+			gaps = append(gaps, int64(s.Int()))
 		}
 		d.ITL = append(d.ITL, gaps)
 	}
@@ -88,11 +87,11 @@ func TestDerived(t *testing.T) {
 	} {
 		f := testFormats[slices.IndexFunc(testFormats, func(f testFormat) bool { return f.name == name })]
 		for seed := range 40 / uint64(testenv.Stride(4)) {
-			s := random{rand.New(rand.NewPCG(seed, 5))}
+			s := newRandom(seed, 5)
 			given := &givenDerived{}
 			want := requests(40)
 			for i, r := range want.requests {
-				*r = *s.request()
+				*r = *s.Request()
 				r.ID, r.Status, r.Phase = uint64(i), export.StatusOK, export.PhaseMeasured
 				given.all = append(given.all, s.derived(len(r.Responses)))
 			}

@@ -264,7 +264,7 @@ func TestSharedTexts(t *testing.T) {
 // A batch that was appended to another holds the same rows.
 func TestAppendAll(t *testing.T) {
 	for seed := range uint64(60) {
-		s := random{rand.New(rand.NewPCG(seed, 9))}
+		s := newRandom(seed, 9)
 		var sink *parquetSink
 		var err error
 		if sink, err = newParquetSink(&bytes.Buffer{}, nil); err != nil {
@@ -273,7 +273,7 @@ func TestAppendAll(t *testing.T) {
 		whole, first, second := sink.newBatch(), sink.newBatch(), sink.newBatch()
 		n := s.IntN(20)
 		for i := range n {
-			r := s.request()
+			r := s.Request()
 			to := first
 			if i >= n/2 {
 				to = second
@@ -282,7 +282,7 @@ func TestAppendAll(t *testing.T) {
 				if err := b.add(r); err != nil {
 					t.Fatal(err)
 				}
-				b.setLevel(i/7, &export.Experiment{Mode: s.text(), Value: "1"})
+				b.setLevel(i/7, &export.Experiment{Mode: s.Text(), Value: "1"})
 			}
 		}
 		first.appendAll(second)

@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"hash/crc32"
 	"io"
-	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -70,13 +69,13 @@ func record(t testing.TB) *recorded {
 		before = slices.Clone(experiments)
 	}
 	mark(nil)
-	s := random{rand.New(rand.NewPCG(12, 11))}
+	s := newRandom(12, 11)
 	for level := range 2 {
 		e := export.Experiment{Mode: "concurrency", Value: fmt.Sprint(level + 1)}
 		experiments = append(experiments, e)
 		mark(j.BeginExperiment(e.Mode, e.Value))
 		for i := range 3 - 2*level {
-			r := s.request()
+			r := s.Request()
 			r.Status, r.Phase = export.StatusOK, export.PhaseMeasured // in the order of the file
 			r.ID = uint64(i)
 			if err := j.WriteRequest(r); err != nil {

@@ -6,15 +6,13 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"math/rand/v2"
 	"reflect"
 	"slices"
-	"strings"
 	"testing"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/pa-tools/pa/internal/memrun"
 	"github.com/pa-tools/pa/internal/testenv"
 	"github.com/pa-tools/pa/pkg/export"
 	"github.com/pa-tools/pa/pkg/export/profilejson"
@@ -22,82 +20,10 @@ import (
 
 func str(s string) *string { return &s }
 
-// A source of random model values with hostile strings.
-type random struct{ *rand.Rand }
+// A random makes runs with hostile strings.
+type random struct{ memrun.Random }
 
-func (s random) text() string {
-	parts := []string{"", "a", "\"", "\\", "\x00", "\x1f", "\xff", "é", "\xc3", "😀", "\xed\xa0\xbd", "data: {\"x\":1}\n\n", `"requests":[`, "]}]}", "base64:", strings.Repeat("y", 300)}
-	b := ""
-	for range s.IntN(4) {
-		b += parts[s.IntN(len(parts))]
-	}
-	return b
-}
-
-func (s random) value() export.Value {
-	json := []string{"null", "true", "0", "-1.5e+07", "18446744073709551615", `[1,2]`, `{"a":["\"",{}]}`, "\"\xff\"", `["` + "\xfe" + `"]`}
-	if s.IntN(2) == 0 {
-		return export.Text(s.text())
-	}
-	return export.JSON(json[s.IntN(len(json)-2)])
-}
-
-func (s random) fields(absent bool) export.Fields {
-	n := s.IntN(4)
-	if n == 0 {
-		if absent {
-			return nil
-		}
-		return export.Fields{}
-	}
-	f := make(export.Fields, n)
-	for i := range f {
-		f[i] = export.Field{Name: s.text(), Value: s.value()}
-	}
-	return f
-}
-
-func (s random) uint() uint64 {
-	return []uint64{0, 1, 1700000000123456789, 1<<63 - 1, 1 << 63, 1<<64 - 1}[s.IntN(6)]
-}
-
-func (s random) int() int { return []int{0, 0, 1, -1, 1<<63 - 1, -1 << 63}[s.IntN(6)] }
-
-func (s random) request() *export.Request {
-	r := &export.Request{
-		StartNS: s.uint(), SequenceID: s.uint(), Inputs: s.fields(s.IntN(2) == 0),
-		NoOutputs: s.IntN(4) == 0, Status: export.StatusOK, Phase: export.PhaseMeasured, HasMeta: s.IntN(3) > 0,
-	}
-	for range s.IntN(5) {
-		x := export.Response{RecvNS: s.uint()}
-		if !r.NoOutputs {
-			x.Outputs = s.fields(s.IntN(4) == 0)
-		}
-		if r.HasMeta {
-			x.Source = export.StampSource(s.IntN(3))
-			x.Read = uint32(s.IntN(3))
-			x.Final = s.IntN(3) == 0
-			x.Error = s.IntN(3) == 0
-		}
-		r.Responses = append(r.Responses, x)
-	}
-	if s.IntN(4) == 0 {
-		r.Extra = export.Fields{{Name: "x" + s.text(), Value: s.value()}}
-	}
-	if r.HasMeta {
-		r.ID, r.ScheduledNS, r.IssuedNS, r.SentNS, r.FirstByteNS, r.EndedNS = s.uint(), s.uint(), s.uint(), s.uint(), s.uint(), s.uint()
-		r.StartSource = export.StampSource(s.IntN(3))
-		r.DNS, r.Connect, r.TLS = time.Duration(s.int()), time.Duration(s.int()), time.Duration(s.int())
-		r.Reused, r.Resent, r.OutputsDropped = s.IntN(2) == 0, s.IntN(4) == 0, s.IntN(4) == 0
-		r.SessionID, r.Model, r.Message, r.ServerID = s.text(), s.text(), s.text(), s.text()
-		r.Turn, r.Worker, r.Conn, r.Rank, r.Code, r.UnrecordedEvents = s.int(), s.int(), s.int(), s.int(), s.int(), s.int()
-	}
-	if r.HasMeta || s.IntN(4) == 0 {
-		r.Status = export.Status(s.IntN(9))
-		r.Phase = export.Phase(s.IntN(4))
-	}
-	return r
-}
+func newRandom(seed1, seed2 uint64) random { return random{memrun.NewRandom(seed1, seed2)} }
 
 // A result is all that a file holds.
 type result struct {
@@ -111,34 +37,34 @@ func (s random) run(most int) *result {
 	res := &result{run: &export.Run{Experiments: make([]export.Experiment, s.IntN(4))}}
 	run := res.run
 	if s.IntN(2) == 0 {
-		run.Version, run.ServiceKind, run.Endpoint = str(s.text()), str(s.text()), str(s.text())
-		run.Meta = &export.RunMeta{Schema: export.Schema, Tool: "t", StartNS: s.uint(), Pauses: []export.Pause{{StartNS: s.uint(), EndNS: s.uint(), DurationNS: 7, Cause: export.PauseStopped}}, Warnings: []string{"<é>"}, Stamps: &export.StampCount{Kernel: 1}, Repeat: &export.RepeatMeta{Label: "a-b_c.d", Index: 2, Of: 5, Group: "é"}, Calibration: &export.Calibration{
+		run.Version, run.ServiceKind, run.Endpoint = str(s.Text()), str(s.Text()), str(s.Text())
+		run.Meta = &export.RunMeta{Schema: export.Schema, Tool: "t", StartNS: s.Uint(), Pauses: []export.Pause{{StartNS: s.Uint(), EndNS: s.Uint(), DurationNS: 7, Cause: export.PauseStopped}}, Warnings: []string{"<é>"}, Stamps: &export.StampCount{Kernel: 1}, Repeat: &export.RepeatMeta{Label: "a-b_c.d", Index: 2, Of: 5, Group: "é"}, Calibration: &export.Calibration{
 			Schema: export.CalibrationSchema, Services: []export.CalibratedService{{
 				Service: "openai", TokensPerSecond: 0.1, Recordings: []export.CalibratedRecording{{Stamps: "user", Receive: &export.ClockError{MedianNS: -1, MaxNS: 1 << 62}}},
 			}}, Limits: []string{"<é>"},
 		}, Config: json.RawMessage(`{"a":1}`)}
 	}
 	if s.IntN(4) == 0 {
-		run.Extra = export.Fields{{Name: "x" + s.text(), Value: s.value()}}
+		run.Extra = export.Fields{{Name: "x" + s.Text(), Value: s.Value()}}
 	}
 	for i := range run.Experiments {
 		e := &run.Experiments[i]
-		e.Mode, e.Value = s.text(), []string{"8", "7.50", "10.0", ""}[s.IntN(4)]
+		e.Mode, e.Value = s.Text(), []string{"8", "7.50", "10.0", ""}[s.IntN(4)]
 		if s.IntN(2) == 0 {
-			e.WindowBoundaries = []uint64{s.uint(), s.uint()}
+			e.WindowBoundaries = []uint64{s.Uint(), s.Uint()}
 		}
 		if s.IntN(2) == 0 {
 			stable := true
 			e.Meta = &export.ExperimentMeta{
-				Measured: 3, Stable: &stable, StartNS: s.uint(), OutputsDropped: s.IntN(2), Resent: s.IntN(2),
-				Client: &export.ClientMeta{AchievedPerSecond: 0.1, Turnaround: &export.LatencySummary{N: 1, MaxNS: int64(s.IntN(9))}, FDs: &export.FDMeta{Limit: s.uint()}},
+				Measured: 3, Stable: &stable, StartNS: s.Uint(), OutputsDropped: s.IntN(2), Resent: s.IntN(2),
+				Client: &export.ClientMeta{AchievedPerSecond: 0.1, Turnaround: &export.LatencySummary{N: 1, MaxNS: int64(s.IntN(9))}, FDs: &export.FDMeta{Limit: s.Uint()}},
 			}
 		}
 		if s.IntN(4) == 0 {
-			e.Extra = export.Fields{{Name: "x" + s.text(), Value: s.value()}}
+			e.Extra = export.Fields{{Name: "x" + s.Text(), Value: s.Value()}}
 		}
 		for range s.IntN(most) {
-			res.requests = append(res.requests, s.request())
+			res.requests = append(res.requests, s.Request())
 			res.level = append(res.level, i)
 		}
 	}
@@ -241,7 +167,7 @@ func TestRoundTrip(t *testing.T) {
 		t.Run(f.name, func(t *testing.T) {
 			t.Parallel()
 			for seed := range uint64(200) / uint64(testenv.Stride(10)) {
-				want := random{rand.New(rand.NewPCG(seed, 2))}.run(6)
+				want := newRandom(seed, 2).run(6)
 				data := want.encode(t, f)
 				r := f.open(t, data)
 				got, err := read(r)
@@ -269,7 +195,7 @@ func TestRoundTrip(t *testing.T) {
 
 // Many batches, each of several kinds of requests.
 func TestRoundTripLarge(t *testing.T) {
-	s := random{rand.New(rand.NewPCG(3, 3))}
+	s := newRandom(3, 3)
 	want := s.run(2)
 	for len(want.run.Experiments) < 2 {
 		want = s.run(2)
@@ -278,7 +204,7 @@ func TestRoundTripLarge(t *testing.T) {
 	const maxRows = 100
 	n := 12*maxRows/testenv.Stride(6) + 77
 	for i := range n {
-		r := s.request()
+		r := s.Request()
 		r.ID = uint64(i)
 		want.requests = append(want.requests, r)
 		want.level = append(want.level, min(len(want.run.Experiments)-1, i*len(want.run.Experiments)/n))

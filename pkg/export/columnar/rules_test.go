@@ -6,7 +6,6 @@ import (
 	"errors"
 	"io"
 	"maps"
-	"math/rand/v2"
 	"reflect"
 	"slices"
 	"strings"
@@ -78,7 +77,7 @@ func TestParquetAsArrow(t *testing.T) {
 	files, _ := golden.ProfileExports(t)
 	var runs []*result
 	for seed := range 12 / uint64(testenv.Stride(3)) {
-		runs = append(runs, random{rand.New(rand.NewPCG(seed, 2))}.run(6))
+		runs = append(runs, newRandom(seed, 2).run(6))
 	}
 	runs = append(runs, requests(0), requests(500))
 	for i, name := range slices.Sorted(maps.Keys(files)) {
@@ -131,10 +130,10 @@ func rewriteParquet(t *testing.T, data []byte, opts ...parquet.WriterProperty) [
 // Files in other encodings than ours are read, also an encoding that arrow v15 cannot
 // read itself (DELTA_BINARY_PACKED in lists).
 func TestParquetEncodings(t *testing.T) {
-	s := random{rand.New(rand.NewPCG(4, 4))}
+	s := newRandom(4, 4)
 	want := requests(60)
 	for _, r := range want.requests[:50] {
-		*r = *s.request()
+		*r = *s.Request()
 		r.Status, r.Phase = export.StatusOK, export.PhaseMeasured
 	}
 	data := want.encodeByArrow(t)

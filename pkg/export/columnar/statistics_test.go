@@ -6,7 +6,6 @@ import (
 	"encoding/binary"
 	"fmt"
 	"math"
-	"math/rand/v2"
 	"slices"
 	"testing"
 
@@ -19,11 +18,11 @@ import (
 // The minimum and the maximum of each column of each row group, and their absence, agree
 // with the values: an engine skips row groups by them.
 func TestStatistics(t *testing.T) {
-	s := random{rand.New(rand.NewPCG(1, 9))}
+	s := newRandom(1, 9)
 	given := &givenDerived{}
 	want := requests(300)
 	for i, r := range want.requests {
-		*r = *s.request()
+		*r = *s.Request()
 		r.ID, r.Status, r.Phase = uint64(i), export.StatusOK, export.PhaseMeasured
 		if i >= 200 {
 			tokens := int64(i)
