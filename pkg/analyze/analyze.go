@@ -158,6 +158,12 @@ type Report struct {
 	Warnings []error
 }
 
+// FromRecorder reports whether pa-record wrote the file, so that its flags can be named as a remedy.
+func (r *Report) FromRecorder() bool {
+	m := r.Run.Meta
+	return r.ByRecorder || m != nil && m.Import == nil
+}
+
 // An Experiment is the analysis of one load level.
 type Experiment struct {
 	Mode  string

@@ -342,7 +342,7 @@ func (c *collector) finish(run *export.Run, e *export.Experiment, cfg Config, se
 	}
 	x.Unavailable = append(c.unavailable(x.Metrics, run, cfg), c.uncountable(x.Metrics)...)
 	if c.prefix != nil {
-		x.Prefix = c.prefix.finish()
+		x.Prefix = c.prefix.finish(run)
 	}
 	if c.phases != nil {
 		q, err := c.phases.finish()

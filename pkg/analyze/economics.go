@@ -178,8 +178,21 @@ func (e *Economics) lack(key, why string) {
 	}
 }
 
-// addEnergy completes the figures by the telemetry, in which the run has gpus GPUs.
-func (x *Experiment) addEnergy(energy []serverfigures.Energy, gpus int) {
+// withoutGPUs returns why a run has no energy of GPUs, if its telemetry holds none.
+func (r *Report) withoutGPUs() string {
+	m := r.Run.Meta
+	switch {
+	case r.FromRecorder():
+		return "the telemetry holds no GPU: pa-record --collect-metrics with --metrics-url or --nvidia-smi"
+	case m != nil && m.Import.Format != "":
+		return m.Import.Format + " holds no telemetry of GPUs"
+	}
+	return "the file holds no telemetry of GPUs"
+}
+
+// addEnergy completes the figures by the telemetry, in which the run has gpus GPUs; noGPU is the reason why
+// there is no energy if it has none.
+func (x *Experiment) addEnergy(energy []serverfigures.Energy, gpus int, noGPU string) {
 	e := x.Economics
 	e.Energy = energy
 	if e.GPUs = e.Config.GPUs; e.GPUs == 0 {
@@ -209,7 +222,7 @@ func (x *Experiment) addEnergy(energy []serverfigures.Energy, gpus int) {
 	perRate(KeyGPUDollars, why, func() float64 {
 		return 1e6 * e.Config.GPUHourPrice * float64(e.GPUs) / (3600 * rate.PerSecond)
 	})
-	joules, bound, why := x.energy()
+	joules, bound, why := x.energy(noGPU)
 	each := func(key string, n float64, lacking string, scale float64) {
 		switch {
 		case why != "":
@@ -249,8 +262,8 @@ func perSecond(r Rate) float64 {
 }
 
 // energy returns the energy of all GPUs in the time of the rates, the bound of its error, or the reason
-// why it is not known.
-func (x *Experiment) energy() (joules, bound float64, why string) {
+// why it is not known; noGPU is the reason if there is no GPU.
+func (x *Experiment) energy(noGPU string) (joules, bound float64, why string) {
 	e := x.Economics
 	switch {
 	case x.DurationNS <= 0:
@@ -258,7 +271,7 @@ func (x *Experiment) energy() (joules, bound float64, why string) {
 	case e.Span.Duration().Nanoseconds() != x.DurationNS:
 		return 0, 0, "the time of the pauses is left out, but energy was used in it"
 	case len(e.Energy) == 0:
-		return 0, 0, "the telemetry holds no GPU: pa-record --collect-metrics with --metrics-url or --nvidia-smi"
+		return 0, 0, noGPU
 	}
 	for i := range e.Energy {
 		g := &e.Energy[i]

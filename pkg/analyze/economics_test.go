@@ -99,7 +99,11 @@ func TestEconomicsMissing(t *testing.T) {
 		key  string
 		why  string
 	}{
-		{"no telemetry", func(r *memrun.Reader) { r.Telemetry = nil }, Config{}, EconomicsConfig{}, KeyEnergy, "the telemetry holds no GPU: pa-record --collect-metrics with --metrics-url or --nvidia-smi"},
+		{"no telemetry", func(r *memrun.Reader) { r.Telemetry, r.Header.Meta = nil, &export.RunMeta{} }, Config{}, EconomicsConfig{}, KeyEnergy, "the telemetry holds no GPU: pa-record --collect-metrics with --metrics-url or --nvidia-smi"},
+		{"no telemetry of perf_analyzer", func(r *memrun.Reader) { r.Telemetry = nil }, Config{}, EconomicsConfig{}, KeyEnergy, "the file holds no telemetry of GPUs"},
+		{"no telemetry of GuideLLM", func(r *memrun.Reader) {
+			r.Telemetry, r.Header.Meta = nil, &export.RunMeta{Import: &export.Import{Format: "GuideLLM benchmarks.json"}}
+		}, Config{}, EconomicsConfig{}, KeyEnergy, "GuideLLM benchmarks.json holds no telemetry of GPUs"},
 		{"no number of GPUs", func(r *memrun.Reader) { r.Telemetry = nil }, Config{}, EconomicsConfig{GPUHourPrice: 1}, KeyGPUDollars, "the number of GPUs is not known: --gpus"},
 		{"one GPU without energy", func(r *memrun.Reader) { r.Telemetry[6].Samples[0].Value = 5 }, Config{}, EconomicsConfig{}, KeyPerOutput, "GPU-a s: DCGM_FI_DEV_TOTAL_ENERGY_CONSUMPTION: the counter fell from 500 J to 0.005 J"},
 		{"no times of starts", func(r *memrun.Reader) {

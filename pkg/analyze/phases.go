@@ -94,8 +94,12 @@ func (x *Experiment) addPhases(run *export.Run) {
 			if f.Why != "" && f.Key != KeyQueueTime && s != nil {
 				f.Value, f.From, f.Why = s.Mean, "timings of the answers", ""
 			}
-			if f.Why == noPhase && triton && f.Key != KeyQueueTime {
+			switch {
+			case f.Why != noPhase:
+			case triton && f.Key != KeyQueueTime:
 				f.Why = "Triton does not tell prefill from decode"
+			case run.Meta != nil && run.Meta.Import != nil && run.Meta.Import.Format != "":
+				f.Why = run.Meta.Import.Format + " holds no times of the server"
 			}
 		}
 		if f.Why == "" {

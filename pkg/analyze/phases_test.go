@@ -48,6 +48,11 @@ func TestPhases(t *testing.T) {
 		}
 		return memrun.New("openai", []export.Request{with(1000, "0.001"), with(2000, "0.002")})
 	}
+	imported := func() *memrun.Reader {
+		r := chats()
+		r.Header.Meta = &export.RunMeta{Import: &export.Import{Format: "GuideLLM benchmarks.json"}}
+		return r
+	}
 	triton := func() *memrun.Reader {
 		return memrun.New("triton", []export.Request{memrun.Tensors(memrun.Text("a")), memrun.Tensors(memrun.Text("a"))})
 	}
@@ -57,6 +62,7 @@ func TestPhases(t *testing.T) {
 	const (
 		na    = "no server metric and no answer states it"
 		other = "one of the others is not known"
+		lacks = "GuideLLM benchmarks.json holds no times of the server"
 	)
 	for _, tt := range []struct {
 		name                         string
@@ -74,6 +80,7 @@ func TestPhases(t *testing.T) {
 			"vllm:request_decode_time_seconds_sum": {3, 3 + 2000e-9}, "vllm:request_decode_time_seconds_count": {5, 9},
 		}, 100, 300, 500, 1040 - 900, [4]string{}, "vllm:request_prefill_time_seconds"},
 		{"nothing", chats, nil, 0, 0, 0, 0, [4]string{na, na, na, other}, ""},
+		{"another tool", imported, nil, 0, 0, 0, 0, [4]string{lacks, lacks, lacks, other}, ""},
 		{
 			"restarted", chats,
 			map[string][2]float64{"vllm:request_queue_time_seconds_sum": {5, 1}, "vllm:request_queue_time_seconds_count": {5, 1}},

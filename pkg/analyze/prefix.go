@@ -9,6 +9,7 @@ import (
 
 	"github.com/pa-tools/pa/internal/quantile"
 	"github.com/pa-tools/pa/pkg/answer"
+	"github.com/pa-tools/pa/pkg/export"
 )
 
 // A Prefix says how many input tokens the server's prefix cache held, and how the time to the first
@@ -96,8 +97,16 @@ func (c *prefixCollector) resolve(streamed bool) {
 	c.pending = nil
 }
 
+// unstatedTokens returns why no request of a run has cached tokens. Files of other tools may hold no answers.
+func unstatedTokens(run *export.Run) string {
+	if m := run.Meta; m != nil && m.Import != nil && m.Import.Format != "" {
+		return m.Import.Format + " states no cached tokens"
+	}
+	return "no answer states cached tokens (usage.prompt_tokens_details.cached_tokens)"
+}
+
 // finish returns the figures of the level.
-func (c *prefixCollector) finish() *Prefix {
+func (c *prefixCollector) finish(run *export.Run) *Prefix {
 	c.resolve(false) // where the level was streamed, none is left
 	p := &Prefix{Stated: len(c.stated), Unstated: c.unstated}
 	timed := slices.DeleteFunc(slices.Clone(c.stated), func(u uncached) bool { return u.ttft == noLatency })
@@ -108,7 +117,7 @@ func (c *prefixCollector) finish() *Prefix {
 	for _, f := range PrefixFigures {
 		switch {
 		case p.Stated == 0:
-			f.Why = "no answer states cached tokens (usage.prompt_tokens_details.cached_tokens)"
+			f.Why = unstatedTokens(run)
 		case f.Key == KeyHitRate:
 			f.Value = c.cached.Float64() / c.input.Float64()
 		case f.Key == KeyHitRateZero:

@@ -103,6 +103,19 @@ func TestPrefixAbsent(t *testing.T) {
 	}
 }
 
+// The result file of another tool may hold no answers.
+func TestPrefixOfOtherTool(t *testing.T) {
+	r := memrun.New("openai", []export.Request{prompt(1000, 20, "", 5)})
+	r.Header.Meta = &export.RunMeta{Import: &export.Import{Format: "GuideLLM benchmarks.json"}}
+	rep, err := Run(t.Context(), r, Config{Prefix: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if f := rep.Experiments[0].Prefix.Figures[0]; f.Why != "GuideLLM benchmarks.json states no cached tokens" {
+		t.Errorf("%+v", f)
+	}
+}
+
 // A line needs three requests, different numbers of tokens, and different times.
 func TestPrefixWithoutLine(t *testing.T) {
 	for _, tt := range []struct {

@@ -164,6 +164,9 @@ func (c *checker) clock() Item {
 		if m != nil && m.Import != nil {
 			return unknown(name, m.Import.Format+" holds no calibration of its times")
 		}
+		if !c.rep.FromRecorder() {
+			return unknown(name, "the file holds no calibration of its times")
+		}
 		return unknown(name, "the file holds no calibration; pa-record --calibrate measures the error")
 	}
 	worst, found := int64(0), false
