@@ -15,7 +15,7 @@ var QualityMetrics = [...]Definition{
 	{
 		Metric:  answer.FluidInterval,
 		Formula: "the smallest time between tokens at which the fluidity index is at least Target",
-		Doc:     "None if no time reaches the target, because the first token is late and the answer is short.",
+		Doc:     "1 ns, the shortest time, if the tokens come so early that every time reaches the target; tables show it as 0. None if no time reaches the target, because the first token is late and the answer is short.",
 		Source:  "arXiv 2407.07000",
 	},
 	{

@@ -83,9 +83,16 @@ type inRow struct {
 	unit answer.Unit
 	scale
 	decimals int
+	// zero is the time up to which times show as 0. A fluid interval of 1 ns, the shortest, says that every
+	// interval is long enough.
+	zero float64
 }
 
 func rowFormat(m analyze.MetricSummary, sc scale) inRow {
+	f := inRow{unit: m.Definition.Unit(), scale: sc}
+	if m.Definition.Metric == answer.FluidInterval {
+		f.zero = 1
+	}
 	mean := m.Summary.Mean / sc.per
 	n := decimals(mean)
 	if n > 2 { // 5.02 and 0.502: three digits leave room for larger values
@@ -94,7 +101,8 @@ func rowFormat(m analyze.MetricSummary, sc scale) inRow {
 	if mean == 0 {
 		n = 2
 	}
-	return inRow{m.Definition.Unit(), sc, n}
+	f.decimals = n
+	return f
 }
 
 func (f inRow) text(v float64) string {
@@ -104,6 +112,9 @@ func (f inRow) text(v float64) string {
 		return number(v)
 	default:
 		return count(v)
+	}
+	if v == f.zero {
+		return "0"
 	}
 	v /= f.per
 	return fixed(v, min(f.decimals, decimals(v)))
