@@ -215,12 +215,52 @@ func (w *walker) walk(all *[]pair, name, path string, v any, skip []string) {
 		if slices.Contains(skip, m.key) && !isList {
 			continue
 		}
+		if m.key == "figures" && !isList {
+			w.levelFigures(all, name, join(path, m, false), m.value)
+			continue
+		}
 		below := strings.TrimPrefix(name+" › "+plain(words(m.key)), " › ")
 		if isList {
 			below = name + " " + strconv.Itoa(index(m.key)+1)
 		}
 		w.walk(all, below, join(path, m, isList), m.value, nil)
 	}
+}
+
+// levelFigures lists the figures of a group of metrics: a pair for each value, and one for each reason why
+// others have none.
+func (w *walker) levelFigures(all *[]pair, name, path string, v any) {
+	figures, _ := v.([]member)
+	var lacking report.Reasons
+	for _, m := range figures {
+		text := func(key string) string { s, _ := get(m.value, key).(string); return s }
+		if why := text("why"); why != "" {
+			lacking.Add(plain(words(m.key)), why)
+			continue
+		}
+		for _, part := range []struct{ key, name string }{{"value", ""}, {"error_bound", ", error bound"}} {
+			if n, ok := get(m.value, part.key).(json.Number); ok {
+				path := path + "." + m.key + "." + part.key
+				show := func(v float64) string { return withUnit(numberText(path, n, v), text("unit")) }
+				*all = append(*all, pair{Name: name + " › " + plain(words(m.key)) + part.name, Def: w.defs.of(m.key), Figure: w.figure(path, n, show)})
+			}
+		}
+		if from := text("from"); from != "" {
+			*all = append(*all, pair{Name: name + " › " + plain(words(m.key)) + ", from", Text: plain(from)})
+		}
+	}
+	lacking.Each(func(names, why string) {
+		*all = append(*all, pair{Name: name + " › " + names, Text: "n/a (" + plain(why) + ")"})
+	})
+}
+
+// withUnit appends the unit of a figure to its number. Times have theirs, ratios and counts have none.
+func withUnit(number, unit string) string {
+	switch unit {
+	case "ns", "ratio", "count":
+		return number
+	}
+	return number + " " + unit
 }
 
 // index returns the index that a key of a list holds.

@@ -11,34 +11,19 @@ import (
 	"github.com/pa-tools/pa/pkg/analyze/serverfigures"
 )
 
-// economics returns a line for each figure of e with a value, and one for each reason why others have
-// none.
+// economics returns the settings of e, a line for each figure with a value, and one for each reason why
+// others have none.
 func economics(e *analyze.Economics) []string {
-	lines := []string{economicsSettings(e)}
-	var whys []string
-	names := map[string][]string{}
-	for i := range e.Figures {
-		f := &e.Figures[i]
-		if f.Why != "" {
-			if names[f.Why] == nil {
-				whys = append(whys, f.Why)
-			}
-			names[f.Why] = append(names[f.Why], f.Label)
-			continue
-		}
-		line := f.Label + ": " + amount(f.Unit, f.Value)
+	return append([]string{economicsSettings(e)}, figureLines(e.Figures, func(f *analyze.LevelFigure) string {
+		text := amount(f.Unit, f.Value)
 		if f.Bound > 0 {
-			line += " ± " + amount(f.Unit, f.Bound)
+			text += " ± " + amount(f.Unit, f.Bound)
 		}
 		if f.Key == analyze.KeyEnergy {
-			line += ", " + meters(e.Energy)
+			text += ", " + meters(e.Energy)
 		}
-		lines = append(lines, line)
-	}
-	for _, why := range whys {
-		lines = append(lines, strings.Join(names[why], ", ")+": n/a ("+plain(why)+")")
-	}
-	return lines
+		return text
+	})...)
 }
 
 // economicsSettings says which parameters the figures of e have.

@@ -1,6 +1,7 @@
 package report
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 
@@ -9,24 +10,36 @@ import (
 	"github.com/pa-tools/pa/pkg/analyze"
 )
 
-// levelFigures returns a line for each figure: its name and its value, with the metric that it
-// comes from if there is one, or the reason why there is none.
-func levelFigures(all []analyze.LevelFigure, times scale) []string {
-	var lines []string
-	for i := range all {
-		f := &all[i]
+// timeFigure returns the value of a figure, with the metric that it comes from if there is one.
+func timeFigure(times scale) func(*analyze.LevelFigure) string {
+	return func(f *analyze.LevelFigure) string {
 		switch {
-		case f.Why != "":
-			lines = append(lines, f.Label+": n/a ("+plain(f.Why)+")")
 		case f.From != "":
-			lines = append(lines, f.Label+": "+span(f.Value)+" ("+plain(f.From)+")")
+			return span(f.Value) + " (" + plain(f.From) + ")"
 		case f.Unit == "ns":
-			lines = append(lines, f.Label+": "+span(f.Value))
-		default:
-			lines = append(lines, f.Label+": "+quantity(f.Unit, f.Value, times))
+			return span(f.Value)
 		}
+		return quantity(f.Unit, f.Value, times)
 	}
-	return lines
+}
+
+// prefixLines returns the lines of p: its figures, and how many requests they are about.
+func prefixLines(p *analyze.Prefix, times scale) []string {
+	lines := groupLines("prefix cache", p.Figures, timeFigure(times))
+	if p.Stated == 0 {
+		return lines
+	}
+	return append(lines, statedRequests(p))
+}
+
+// phaseLines returns the lines of p. The rest of the time says nothing of its own where no phase is known.
+func phaseLines(p *analyze.Phases, times scale) []string {
+	figures := p.Figures
+	phases := slices.DeleteFunc(slices.Clone(figures), func(f analyze.LevelFigure) bool { return f.Key == analyze.KeyOtherTime })
+	if commonReason(phases) != "" {
+		figures = phases
+	}
+	return groupLines("phases", figures, timeFigure(times))
 }
 
 // statedRequests counts the requests of p.
@@ -62,7 +75,7 @@ func tokenRange(from, to int64) string {
 
 func markdownPrefix(b *strings.Builder, p *analyze.Prefix, u *timeUnits) {
 	b.WriteByte('\n')
-	for _, line := range append(levelFigures(p.Figures, u.server), statedRequests(p)) {
+	for _, line := range prefixLines(p, u.server) {
 		b.WriteString("- " + sanitize.Markdown(line) + "\n")
 	}
 	if g := prefixBuckets(p, u.token); g != nil {
@@ -78,7 +91,7 @@ func markdownPhases(b *strings.Builder, p *analyze.Phases, u *timeUnits) {
 		g.markdown(b, 1)
 	}
 	b.WriteByte('\n')
-	for _, line := range levelFigures(p.Figures, u.server) {
+	for _, line := range phaseLines(p, u.server) {
 		b.WriteString("- " + sanitize.Markdown(line) + "\n")
 	}
 }

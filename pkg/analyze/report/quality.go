@@ -15,25 +15,22 @@ func qualityMetrics(q *analyze.Quality, u *timeUnits) grid {
 	return figures(&analyze.Experiment{Metrics: q.Metrics}, u)
 }
 
-// qualityFigures returns a line for each figure of q: its name and its value.
+// qualityFigures returns a line for each figure of q with a value, and a line for each reason why others
+// have none.
 func qualityFigures(q *analyze.Quality) []string {
 	var all []string
 	if q.Counted > 0 {
 		all = append(all, "ITL per token: the server counts the tokens of each event in "+plural.Grouped(q.Counted)+" of "+plural.GroupedOf(q.Requests, "request")+"; an event's time is spread over its tokens")
 	}
-	for _, f := range q.Figures {
-		switch {
-		case f.Why != "":
-			all = append(all, f.Label+": n/a ("+plain(f.Why)+")")
-		case f.Unit == "tokens/s":
-			all = append(all, f.Label+": "+number(f.Value)+" tokens/s")
-		case f.Unit == "ratio":
-			all = append(all, f.Label+": "+number(f.Value))
-		default:
-			all = append(all, f.Label+": "+count(f.Value))
+	return append(all, figureLines(q.Figures, func(f *analyze.LevelFigure) string {
+		switch f.Unit {
+		case "tokens/s":
+			return number(f.Value) + " tokens/s"
+		case "ratio":
+			return number(f.Value)
 		}
-	}
-	return all
+		return count(f.Value)
+	})...)
 }
 
 // qualitySettings says which parameters the figures of q have.
@@ -45,14 +42,14 @@ func qualitySettings(q *analyze.Quality) string {
 }
 
 // qualityPositions returns the mean gaps by position; "" if there are none.
-func qualityPositions(q *analyze.Quality) string {
+func qualityPositions(q *analyze.Quality, u *timeUnits) string {
 	var parts []string
 	for _, p := range q.Positions {
 		name := strconv.FormatInt(p.From, 10)
 		if p.To > p.From {
 			name += "–" + strconv.FormatInt(p.To, 10)
 		}
-		parts = append(parts, name+": "+span(p.MeanNS))
+		parts = append(parts, name+": "+u.token.span(p.MeanNS))
 	}
 	if parts == nil {
 		return ""
@@ -71,7 +68,7 @@ func (t *table) quality(q *analyze.Quality) {
 	for _, line := range qualityFigures(q) {
 		t.prose("  ", line)
 	}
-	if text := qualityPositions(q); text != "" {
+	if text := qualityPositions(q, t.units); text != "" {
 		t.prose("  ", text)
 	}
 }
@@ -88,7 +85,7 @@ func markdownQuality(b *strings.Builder, q *analyze.Quality, u *timeUnits) {
 	for _, line := range qualityFigures(q) {
 		b.WriteString("- " + sanitize.Markdown(line) + "\n")
 	}
-	if text := qualityPositions(q); text != "" {
+	if text := qualityPositions(q, u); text != "" {
 		b.WriteString("\n" + sanitize.Markdown(text) + "\n")
 	}
 }

@@ -3,7 +3,6 @@ package report
 import (
 	"encoding/json"
 	"fmt"
-	"slices"
 	"strconv"
 
 	"github.com/pa-tools/pa/internal/sanitize"
@@ -75,19 +74,15 @@ func servers(e *analyze.Experiment, unit scale) *grid {
 	return g
 }
 
-// serverNotes returns the reasons why figures have no value: a line for each name and
-// reason.
-func serverNotes(e *analyze.Experiment) (lines []string) {
+// serverNotes returns the reasons why figures have no value: a line for each reason.
+func serverNotes(e *analyze.Experiment) []string {
+	var lacking Reasons
 	for i := range e.Server {
-		f := &e.Server[i]
-		if f.NA == "" {
-			continue
-		}
-		if line := f.Name + ": n/a (" + plain(f.NA) + ")"; !slices.Contains(lines, line) {
-			lines = append(lines, line)
+		if f := &e.Server[i]; f.NA != "" {
+			lacking.Add(f.Name, f.NA)
 		}
 	}
-	return lines
+	return lacking.lines()
 }
 
 // maxOf bounds the name of a figure's object in characters, because labels may have any

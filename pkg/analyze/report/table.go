@@ -200,10 +200,9 @@ func (t *table) experiment(e *analyze.Experiment) {
 	}
 	if e.Prefix != nil {
 		t.b.WriteByte('\n')
-		for _, line := range levelFigures(e.Prefix.Figures, t.units.server) {
+		for _, line := range prefixLines(e.Prefix, t.units.server) {
 			t.prose("  ", line)
 		}
-		t.prose("  ", statedRequests(e.Prefix))
 		if g := prefixBuckets(e.Prefix, t.units.token); g != nil {
 			t.write(g)
 		}
@@ -214,7 +213,7 @@ func (t *table) experiment(e *analyze.Experiment) {
 			g := figures(&analyze.Experiment{Metrics: e.Phases.Metrics}, t.units)
 			t.write(&g)
 		}
-		for _, line := range levelFigures(e.Phases.Figures, t.units.server) {
+		for _, line := range phaseLines(e.Phases, t.units.server) {
 			t.prose("  ", line)
 		}
 	}
@@ -408,19 +407,11 @@ func resent(e *analyze.Experiment) string {
 
 // missing names the figures that a level cannot have: a line for each reason.
 func missing(rep *analyze.Report, e *analyze.Experiment) []string {
-	var names, whys []string
+	var lacking Reasons
 	for _, u := range slices.Concat(e.Unavailable, rep.Unavailable) {
-		i := slices.Index(whys, u.Why)
-		if i < 0 {
-			whys, names = append(whys, u.Why), append(names, u.Name)
-			continue
-		}
-		names[i] += ", " + u.Name
+		lacking.Add(u.Name, u.Why)
 	}
-	for i := range names {
-		names[i] += ": n/a (" + plain(whys[i]) + ")"
-	}
-	return names
+	return lacking.lines()
 }
 
 var sourceText = map[answer.TokenSource]string{
