@@ -81,6 +81,14 @@ func (d *definitions) add(key string, x definition) {
 	d.all = append(d.all, x)
 }
 
+// name returns the name of the definition of a key; words of the key if there is none.
+func (d *definitions) name(key string) string {
+	if i, ok := d.keys[key]; ok {
+		return d.all[i].Name
+	}
+	return plain(words(key))
+}
+
 // of returns the id of the definition of a key; "" if there is none.
 func (d *definitions) of(key string) string {
 	if i, ok := d.keys[key]; ok {

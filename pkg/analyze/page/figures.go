@@ -215,6 +215,9 @@ func (w *walker) walk(all *[]pair, name, path string, v any, skip []string) {
 		if slices.Contains(skip, m.key) && !isList {
 			continue
 		}
+		if m.key == "metrics" && slices.Contains(groupsWithMetrics, name) {
+			continue
+		}
 		if m.key == "figures" && !isList {
 			w.levelFigures(all, name, join(path, m, false), m.value)
 			continue
@@ -227,6 +230,9 @@ func (w *walker) walk(all *[]pair, name, path string, v any, skip []string) {
 	}
 }
 
+// groupsWithMetrics are the groups whose metrics are in the table of metrics.
+var groupsWithMetrics = []string{"quality", "phases"}
+
 // levelFigures lists the figures of a group of metrics: a pair for each value, and one for each reason why
 // others have none.
 func (w *walker) levelFigures(all *[]pair, name, path string, v any) {
@@ -235,18 +241,18 @@ func (w *walker) levelFigures(all *[]pair, name, path string, v any) {
 	for _, m := range figures {
 		text := func(key string) string { s, _ := get(m.value, key).(string); return s }
 		if why := text("why"); why != "" {
-			lacking.Add(plain(words(m.key)), why)
+			lacking.Add(w.defs.name(m.key), why)
 			continue
 		}
 		for _, part := range []struct{ key, name string }{{"value", ""}, {"error_bound", ", error bound"}} {
 			if n, ok := get(m.value, part.key).(json.Number); ok {
 				path := path + "." + m.key + "." + part.key
 				show := func(v float64) string { return withUnit(numberText(path, n, v), text("unit")) }
-				*all = append(*all, pair{Name: name + " › " + plain(words(m.key)) + part.name, Def: w.defs.of(m.key), Figure: w.figure(path, n, show)})
+				*all = append(*all, pair{Name: name + " › " + w.defs.name(m.key) + part.name, Def: w.defs.of(m.key), Figure: w.figure(path, n, show)})
 			}
 		}
 		if from := text("from"); from != "" {
-			*all = append(*all, pair{Name: name + " › " + plain(words(m.key)) + ", from", Text: plain(from)})
+			*all = append(*all, pair{Name: name + " › " + w.defs.name(m.key) + ", from", Text: plain(from)})
 		}
 	}
 	lacking.Each(func(names, why string) {

@@ -276,7 +276,14 @@ func (d *document) run(r *Run, i int, defs *definitions, writeJSON report.Render
 		if d.Several {
 			l.Name = r.short + ", " + l.Name
 		}
-		l.metrics(w, e, path+".metrics", get(value, "metrics"))
+		l.reasons(e)
+		l.metrics(w, e, e.Metrics, path+".metrics", get(value, "metrics"))
+		if q := e.Quality; q != nil {
+			l.metrics(w, e, q.Metrics, path+".quality.metrics", get(value, "quality", "metrics"))
+		}
+		if p := e.Phases; p != nil {
+			l.metrics(w, e, p.Metrics, path+".phases.metrics", get(value, "phases", "metrics"))
+		}
 		l.Rates = append(prefixed("requests", w.pairs(path+".requests", get(value, "requests"))), w.pairs(path+".throughput", get(value, "throughput"))...)
 		l.Rest = w.pairs(path, value, "metrics", "requests", "throughput", "warnings", "warning_kinds")
 		d.Problems.add(&r.Levels[j], i, j, l.Name)
@@ -308,13 +315,22 @@ func statistics() []string {
 // Statistics returns the head of the table of metrics.
 func (d *document) Statistics() []string { return statistics() }
 
-// metrics makes the table of metrics.
-func (l *levelPart) metrics(w *walker, e *analyze.Experiment, path string, value any) {
+// reasons says why the level lacks metrics.
+func (l *levelPart) reasons(e *analyze.Experiment) {
 	if e.OK == 0 {
 		l.Why = append(l.Why, "no measured request succeeded, so there are no figures")
 	}
+	var lacking report.Reasons
+	for _, u := range e.Unavailable {
+		lacking.Add(label(u.Key), u.Why)
+	}
+	lacking.Each(func(names, why string) { l.Why = append(l.Why, plain(names)+": n/a ("+plain(why)+")") })
+}
+
+// metrics adds metrics of the level to the table of metrics.
+func (l *levelPart) metrics(w *walker, e *analyze.Experiment, metrics []analyze.MetricSummary, path string, value any) {
 	units := unitsOf(e)
-	for _, m := range e.Metrics {
+	for _, m := range metrics {
 		key := m.Definition.Key()
 		row := metricRow{Name: m.Definition.Label(), Def: w.defs.of(key)}
 		for i, s := range statistics() {
@@ -335,9 +351,6 @@ func (l *levelPart) metrics(w *walker, e *analyze.Experiment, path string, value
 			row.Cells = append(row.Cells, c)
 		}
 		l.Metrics = append(l.Metrics, row)
-	}
-	for _, u := range e.Unavailable {
-		l.Why = append(l.Why, plain(label(u.Key))+": n/a ("+plain(u.Why)+")")
 	}
 }
 

@@ -180,6 +180,39 @@ func TestNumbersAreTheReports(t *testing.T) {
 	}
 }
 
+// Figures of a group that lack a value for one reason are one entry with the reason; a figure with a value has its
+// unit; a fluid interval of 1 ns, which says that every interval is long enough, shows as 0.
+func TestGroups(t *testing.T) {
+	run := full(t)
+	page := written(t, Page{Runs: []Run{run}})
+	for text, want := range map[string]int{
+		`<dt>prefix › TTFT per uncached input token, TTFT at`: 3, // once for each level
+		`all requests have the same number of uncached input`: 3,
+		`<dt>phases › decode, prefill, queue</dt>`:            3,
+		`no server metric and no answer states it`:            3,
+		`GPU price per million output tokens</a></dt><dd><s`:  3,
+		` dollars</span>`: 3,
+		` › why`:          0,
+	} {
+		if got := strings.Count(page, text); got != want {
+			t.Errorf("%q is there %d times, want %d", text, got, want)
+		}
+	}
+	shown := 0
+	elements(t, page, func(tag html.Token, text string) {
+		path, _ := attribute(tag, "data-path")
+		if value, _ := attribute(tag, "data-value"); strings.Contains(path, "fluid_interval_ns") && !strings.HasSuffix(path, ".n") && value == "1" {
+			shown++
+			if text != "0 ms" {
+				t.Errorf("%s of 1 ns shows as %q", path, text)
+			}
+		}
+	})
+	if shown == 0 {
+		t.Error("no interval of 1 ns")
+	}
+}
+
 // The policy allows exactly the scripts and styles that are there, and nothing else runs or loads.
 func TestPolicy(t *testing.T) {
 	run := full(t)

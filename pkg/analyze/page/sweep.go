@@ -24,6 +24,13 @@ func (u units) of(d *analyze.Definition) func(float64) string {
 		return report.Number
 	case d.Metric == answer.E2EL:
 		return u.request.Span
+	case d.Metric == answer.FluidInterval:
+		return func(ns float64) string {
+			if ns == 1 { // every interval is long enough
+				ns = 0
+			}
+			return u.token.Span(ns)
+		}
 	}
 	return u.token.Span
 }
