@@ -36,9 +36,20 @@ func qualityFigures(q *analyze.Quality) []string {
 // qualitySettings says which parameters the figures of q have.
 func qualitySettings(q *analyze.Quality) string {
 	c := &q.Config
-	return "quality: first token due after " + span(float64(c.FirstTokenNS)) + ", others after " + span(float64(c.TokenNS)) +
-		"; fluidity of " + number(c.Target) + " for " + number(100*c.Share) + " % of the requests; reader takes " + span(float64(c.PaceNS)) +
-		" a token; stalls above " + span(float64(c.StallNS)) + " and " + number(c.StallFactor) + " medians"
+	return "quality: first token due after " + setTime(c.FirstTokenNS) + ", each later one after " + setTime(c.TokenNS) +
+		"; target: fluidity " + setNumber(c.Target) + " for " + setNumber(100*c.Share) + " % of the requests; reader takes " + setTime(c.PaceNS) +
+		" a token; a stall is a gap above " + setTime(c.StallNS) + " and " + setNumber(c.StallFactor) + " times the median gap"
+}
+
+// setTime formats a time that the user chose, with all its digits and no more: "50 ms".
+func setTime(ns int64) string {
+	sc := scaleFor(float64(ns))
+	return setNumber(float64(ns)/sc.per) + " " + sc.name
+}
+
+// setNumber formats a number that the user chose. Twelve digits hide the error of 100 · 0.999.
+func setNumber(v float64) string {
+	return strconv.FormatFloat(v, 'g', 12, 64)
 }
 
 // qualityPositions returns the mean gaps by position; "" if there are none.

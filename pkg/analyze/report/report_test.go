@@ -224,7 +224,9 @@ func TestMarkdownDocument(t *testing.T) {
 		t.Fatal(err)
 	}
 	var b bytes.Buffer
-	in := measured(t, "sweep.json", sweep(), parts(t))
+	cfg, quality := parts(t), analyze.DefaultQuality()
+	cfg.Quality, cfg.Economics, cfg.Prefix, cfg.Phases = &quality, &analyze.EconomicsConfig{}, true, true
+	in := measured(t, "sweep.json", sweep(), cfg)
 	for i := range in.Report.Experiments {
 		e := &in.Report.Experiments[i]
 		e.Server = []serverfigures.Figure{{Name: "queue", Metric: "q", Of: "m version 1", Unit: "ns", N: 1, Mean: 1e6}}
@@ -246,6 +248,10 @@ func TestMarkdownDocument(t *testing.T) {
 		{"table", `\| TTFT \| ms \|`},
 		{"paragraphs", `.* requests/s · `},
 		{"list", `- SLO `},
+		{"paragraph, table, list, paragraph", `quality: (.*\n)+\n\|(.*\n)+\| fluidity index \|(.*\n)+\n- (.*\n)+\nmean ITL by position: `},
+		{"paragraph and list", `economics: .*\n\n- output tokens/s/user \(decode\): `},
+		{"list and table", `- prefix`},
+		{"table and list", `- phases`},
 		{"table", `\|.*\n\|[:| -]*\n\| queue \|`},
 		{"table", `\| model \| requests /s \|`},
 		{"paragraph and table", `windows of .*\n\n\| from s \|`},
