@@ -160,8 +160,10 @@ type Report struct {
 
 // FromRecorder reports whether pa-record wrote the file, so that its flags can be named as a remedy.
 func (r *Report) FromRecorder() bool {
-	m := r.Run.Meta
-	return r.ByRecorder || m != nil && m.Import == nil
+	if m := r.Run.Meta; m != nil {
+		return m.Import == nil
+	}
+	return r.ByRecorder
 }
 
 // An Experiment is the analysis of one load level.

@@ -1,8 +1,10 @@
 package analyze
 
 import (
+	"cmp"
 	"errors"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -341,6 +343,7 @@ func (c *collector) finish(run *export.Run, e *export.Experiment, cfg Config, se
 		x.FirstTokens = firstTokens(c.timed)
 	}
 	x.Unavailable = append(c.unavailable(x.Metrics, run, cfg), c.uncountable(x.Metrics)...)
+	x.Unavailable = append(x.Unavailable, c.unstatedTokens(x.Metrics, run, cfg)...)
 	if c.prefix != nil {
 		x.Prefix = c.prefix.finish(run)
 	}
@@ -372,6 +375,30 @@ func (c *collector) uncountable(metrics []MetricSummary) []Unavailable {
 		return nil
 	}
 	why := "the tokenizer could not count a text: " + c.refusal
+	var all []Unavailable
+	for _, m := range []answer.Metric{answer.TPOT, answer.OutputTokens} {
+		if metricOf(metrics, m) == nil {
+			all = append(all, Unavailable{m.Key(), m.Label(), why})
+		}
+	}
+	return append(all, Unavailable{"output_tokens_per_s", "token rates", why})
+}
+
+// unstatedTokens returns the metrics and rates that have no value because the file of another tool states no
+// output tokens.
+func (c *collector) unstatedTokens(metrics []MetricSummary, run *export.Run, cfg Config) []Unavailable {
+	m := run.Meta
+	others := c.streams.not + c.streams.unknown + c.anomalies.dropped + c.anomalies.notCounted // have reasons of their own
+	if m == nil || m.Import == nil || c.ok == 0 || c.sources[answer.TokenAuto] < c.ok || others > 0 {
+		return nil
+	}
+	if slices.ContainsFunc(unavailable(run), func(u Unavailable) bool { return u.Key == answer.OutputTokens.Key() }) {
+		return nil
+	}
+	why := cmp.Or(m.Import.Format, "the file") + " states no output tokens"
+	if cfg.Counter == nil {
+		why += "; --tokenizer counts the text"
+	}
 	var all []Unavailable
 	for _, m := range []answer.Metric{answer.TPOT, answer.OutputTokens} {
 		if metricOf(metrics, m) == nil {

@@ -102,6 +102,7 @@ func TestEconomicsMissing(t *testing.T) {
 		{"no telemetry", func(r *memrun.Reader) { r.Telemetry, r.Header.Meta = nil, &export.RunMeta{} }, Config{}, EconomicsConfig{}, KeyEnergy, "the telemetry holds no GPU: pa-record --collect-metrics with --metrics-url or --nvidia-smi"},
 		{"no telemetry of perf_analyzer", func(r *memrun.Reader) { r.Telemetry = nil }, Config{}, EconomicsConfig{}, KeyEnergy, "the file holds no telemetry of GPUs"},
 		{"no telemetry of GuideLLM", func(r *memrun.Reader) {
+			r.Requests[0][0].HasMeta = true // as importers set it
 			r.Telemetry, r.Header.Meta = nil, &export.RunMeta{Import: &export.Import{Format: "GuideLLM benchmarks.json"}}
 		}, Config{}, EconomicsConfig{}, KeyEnergy, "GuideLLM benchmarks.json holds no telemetry of GPUs"},
 		{"no number of GPUs", func(r *memrun.Reader) { r.Telemetry = nil }, Config{}, EconomicsConfig{GPUHourPrice: 1}, KeyGPUDollars, "the number of GPUs is not known: --gpus"},

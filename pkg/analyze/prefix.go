@@ -97,8 +97,8 @@ func (c *prefixCollector) resolve(streamed bool) {
 	c.pending = nil
 }
 
-// unstatedTokens returns why no request of a run has cached tokens. Files of other tools may hold no answers.
-func unstatedTokens(run *export.Run) string {
+// withoutCached returns why no request of a run has cached tokens. Files of other tools may hold no answers.
+func withoutCached(run *export.Run) string {
 	if m := run.Meta; m != nil && m.Import != nil && m.Import.Format != "" {
 		return m.Import.Format + " states no cached tokens"
 	}
@@ -117,7 +117,7 @@ func (c *prefixCollector) finish(run *export.Run) *Prefix {
 	for _, f := range PrefixFigures {
 		switch {
 		case p.Stated == 0:
-			f.Why = unstatedTokens(run)
+			f.Why = withoutCached(run)
 		case f.Key == KeyHitRate:
 			f.Value = c.cached.Float64() / c.input.Float64()
 		case f.Key == KeyHitRateZero:
