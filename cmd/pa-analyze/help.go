@@ -6,7 +6,7 @@ import "github.com/pa-tools/pa/internal/cmdline"
 // flags, and its first screen shows all.
 var commonFlags = map[string][]cmdline.CommonFlag{
 	"report": {
-		{Name: "format", Usage: "print as `FORMAT`: table, csv, json or markdown"},
+		{Name: "format", Usage: "print as `FORMAT`: table, csv, json, markdown, html"},
 		{Name: "output", Usage: "write to `FILE`"},
 		{Name: "experiment", Usage: "only this load `LEVEL`: 8, request_rate:2.5 (repeatable)"},
 		{Name: "tokenizer", Usage: "count tokens with `TOKENIZER`: a file, or a model's name"},
@@ -14,6 +14,7 @@ var commonFlags = map[string][]cmdline.CommonFlag{
 		{Name: "steady-state", Usage: "only the time with 95% of the concurrency in flight"},
 		{Name: "windows", Usage: "each level over time, in windows of `LENGTH`: 10s"},
 		{Name: "slo", Usage: "how many requests meet `EXPR`: 'ttft<=200ms && tpot<=20ms'"},
+		{Name: "metrics", Usage: "also `GROUP`: quality, economics, prefix, phases"},
 		{Name: "dialect", Usage: "report as `TOOL` does: vllm, genai-perf-25.08, …"},
 		{Name: "all-warnings", Usage: "print every warning of every level and file"},
 	},

@@ -138,7 +138,11 @@ func (l *LevelResult) serverTable(u *timeUnits) tabular.Table {
 		}
 		return report.Quantity(unit, v, u.server)
 	}
-	rows := [][]string{{"server metric", "old", "new", "change", "95% interval", "n"}}
+	name := "server metric"
+	if slices.ContainsFunc(l.Server, func(r ServerRow) bool { return r.Of() == ofLevel }) {
+		name = "figure without verdict"
+	}
+	rows := [][]string{{name, "old", "new", "change", "95% interval", "n"}}
 	for i := range l.Server {
 		r := &l.Server[i]
 		interval := r.NA.String()
