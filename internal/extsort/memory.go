@@ -133,7 +133,7 @@ func (m *Memory) writeSorted(sorted *run, old storedRun) (storedRun, error) {
 		r.from = m.size
 	}
 	r.to = r.from
-	buf := make([]byte, 0, writeBytes)
+	buf := make([]byte, 0, min(writeBytes, int(size)+binary.MaxVarintLen64))
 	last = 0
 	for i := range r.n {
 		v := sorted.at(i)

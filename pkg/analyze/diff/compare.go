@@ -137,12 +137,19 @@ type Row struct {
 	Spoiled string
 	// Level is the confidence level of Shown: 0.95, or as high as the verdict needs.
 	Level float64
+
+	shown *inference.Interval // at Level; nil before Level is known
 }
 
 // Shown returns the interval for the change that the verdict rests on: it leaves out 0
 // where a difference was found, and contains 0 elsewhere. Metrics that are not primary
 // have their 95 % interval.
-func (r *Row) Shown() inference.Interval { return r.Interval(r.Level) }
+func (r *Row) Shown() inference.Interval {
+	if r.shown != nil {
+		return *r.shown
+	}
+	return r.Interval(r.Level)
+}
 
 // Compare compares two sides, each of at least one run. For one run a side, both must
 // have been read with their Series.
@@ -565,6 +572,13 @@ func (res *Result) judge() {
 			r.Level = levels[i]
 		}
 		r.Verdict = res.verdict(r)
+	}
+	for i := range res.Levels {
+		rows := res.Levels[i].Rows
+		for j := range rows {
+			// Each renderer shows the interval, which takes a search for both ends.
+			rows[j].shown = new(rows[j].Interval(rows[j].Level))
+		}
 	}
 }
 
