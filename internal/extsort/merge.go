@@ -44,6 +44,11 @@ func (s *Sorter) Sorted(f func(block []int64)) error {
 	if err := s.sortStored(); err != nil {
 		return err
 	}
+	if len(s.runs) == 1 && len(s.stored) == 0 {
+		s.memory.sort(&s.runs[0])
+		s.runs[0].each(f)
+		return nil
+	}
 	window := max(blockValues/max(len(s.runs)+len(s.stored), 1), leastWindow)
 	var all []*cursor
 	for i := range s.runs {
@@ -75,6 +80,21 @@ func (s *Sorter) Sorted(f func(block []int64)) error {
 		}
 	}
 	return nil
+}
+
+// each calls f with all values of the run in their order, a block at a time.
+func (r *run) each(f func(block []int64)) {
+	if len(r.wide) > 0 {
+		f(r.wide)
+		return
+	}
+	var block [leastWindow]int64
+	for some := range slices.Chunk(r.narrow, len(block)) {
+		for i, v := range some {
+			block[i] = int64(v)
+		}
+		f(block[:len(some)])
+	}
 }
 
 // mostBlocks is the most blocks that a merge sorts at once.

@@ -3,6 +3,7 @@ package analyze
 import (
 	"bytes"
 	"fmt"
+	"math/rand/v2"
 	"testing"
 
 	"github.com/pa-tools/pa/pkg/answer"
@@ -61,6 +62,32 @@ func BenchmarkRun(b *testing.B) {
 		}
 		if err := r.Close(); err != nil {
 			b.Fatal(err)
+		}
+	}
+}
+
+// A value of each request is added and described: whole numbers and floats.
+func BenchmarkSample(b *testing.B) {
+	const n = 100_000
+	rng := rand.New(rand.NewPCG(1, 2))
+	ints, floats := make([]int64, n), make([]float64, n)
+	for i := range n {
+		ints[i], floats[i] = rng.Int64N(1e9), rng.Float64()
+	}
+	b.Run("int64", func(b *testing.B) { benchmarkSample(b, ints) })
+	b.Run("float64", func(b *testing.B) { benchmarkSample(b, floats) })
+}
+
+func benchmarkSample[T int64 | float64](b *testing.B, values []T) {
+	b.SetBytes(8 * int64(len(values)))
+	b.ReportAllocs()
+	for b.Loop() {
+		var s sample[T]
+		for _, v := range values {
+			s.addOne(v)
+		}
+		if d := s.summary(); d.N != len(values) {
+			b.Fatal(d.N)
 		}
 	}
 }

@@ -174,11 +174,11 @@ func (c *collector) count(p *Point) {
 			c.whole[i].add(p.Gaps...)
 		case answer.TPOT:
 			if v, ok := p.TPOT(); ok {
-				c.ratios[i].add(v)
+				c.ratios[i].addOne(v)
 			}
 		default:
 			if v := p.Value(m); v.OK {
-				c.whole[i].add(v.V)
+				c.whole[i].addOne(v.V)
 			}
 		}
 	}

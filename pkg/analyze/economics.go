@@ -113,7 +113,7 @@ func (c *economicsCollector) add(p *Point) {
 	}
 	rate := func(tokens int64) float64 { return float64(tokens) / (float64(p.E2EL.V) / 1e9) }
 	if p.OutputTokens.OK {
-		c.rates.add(rate(p.OutputTokens.V))
+		c.rates.addOne(rate(p.OutputTokens.V))
 	} else if _, tokens := p.IfStreamed(); p.Streamed == answer.StreamedUnknown && tokens.OK {
 		c.pending = append(c.pending, rate(tokens.V))
 	}

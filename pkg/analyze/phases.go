@@ -58,7 +58,7 @@ func newPhases(memory *extsort.Memory) *phasesCollector {
 func (c *phasesCollector) add(p *Point) {
 	for i, v := range [...]answer.Value{p.Prefill, p.Decode} {
 		if v.OK {
-			c.times[i].add(v.V)
+			c.times[i].addOne(v.V)
 		}
 	}
 }

@@ -95,7 +95,7 @@ func (c *qualityCollector) add(p *Point, itl *sample[int64], gaps sums) {
 	c.perToken.add(&q, &p.Measures, itl, gaps)
 	for _, m := range [...]answer.Metric{answer.Fluidity, answer.TokensInTime, answer.StallShare, answer.TokensPerEvent, answer.NormalizedLatency} {
 		if v := q.Value(m); !math.IsNaN(v) {
-			c.ratios[qualityIndex(m)].add(v)
+			c.ratios[qualityIndex(m)].addOne(v)
 		}
 	}
 	if !math.IsNaN(q.TokensPerEvent) {
@@ -121,20 +121,20 @@ func (c *qualityCollector) times(q *RequestQuality) {
 	c.deadlines.Add(q.Fluidity.Deadlines)
 	c.misses.Add(q.Fluidity.Misses)
 	if q.IntervalNS.OK {
-		c.whole[qualityIndex(answer.FluidInterval)].add(q.IntervalNS.V)
+		c.whole[qualityIndex(answer.FluidInterval)].addOne(q.IntervalNS.V)
 	} else {
 		c.unreached++
 	}
 	c.tokens.Add(q.Timeliness.Tokens)
 	c.inTime.Add(q.Timeliness.Met)
 	c.idle.Add(q.Timeliness.IdleNS)
-	c.whole[qualityIndex(answer.ReaderIdle)].add(q.Timeliness.IdleNS)
+	c.whole[qualityIndex(answer.ReaderIdle)].addOne(q.Timeliness.IdleNS)
 	s := &q.Stall
-	c.whole[qualityIndex(answer.Stalls)].add(int64(s.N))
+	c.whole[qualityIndex(answer.Stalls)].addOne(int64(s.N))
 	c.nStalls += s.N
 	if s.N > 0 {
 		c.stalled++
-		c.whole[qualityIndex(answer.LongestStall)].add(s.LongestNS)
+		c.whole[qualityIndex(answer.LongestStall)].addOne(s.LongestNS)
 	}
 	c.stallNS.Add(s.TotalNS)
 	c.decodeNS.Add(s.DecodeNS)

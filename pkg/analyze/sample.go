@@ -44,8 +44,10 @@ type sample[T int64 | float64] struct {
 	memory *extsort.Memory // shared by the samples of a run; nil: no bound
 	// sorter holds the values, floats as their keys; nil without values.
 	sorter *extsort.Sorter
-	sums         // of integers; the squares of floats are added in ascending order
-	err    error // from summary: values could not be read back
+	// waiting holds values of addOne that are not in sorter and sums yet.
+	waiting []T
+	sums          // of integers; the squares of floats are added in ascending order
+	err     error // from summary: values could not be read back
 	// certified says that the summary has Certified.
 	certified bool
 	curve     bool // the summary has a Curve
@@ -75,6 +77,27 @@ func (s *sums) since(before sums) sums {
 	return after
 }
 
+// mostWaiting is the number of values that addOne collects before it adds them together, which takes less
+// time.
+const mostWaiting = 32
+
+// addOne adds a value like add, but the sorter and the sums may get it later, together with other values.
+func (s *sample[T]) addOne(v T) {
+	if s.waiting == nil {
+		s.waiting = make([]T, 0, mostWaiting)
+	}
+	if s.waiting = append(s.waiting, v); len(s.waiting) == mostWaiting {
+		s.addWaiting()
+	}
+}
+
+// addWaiting adds the values that wait.
+func (s *sample[T]) addWaiting() {
+	s.add(s.waiting...)
+	s.waiting = s.waiting[:0]
+}
+
+// add adds values, in their order.
 func (s *sample[T]) add(values ...T) {
 	if len(values) == 0 {
 		return
@@ -90,7 +113,7 @@ func (s *sample[T]) add(values ...T) {
 		s.addAll(values)
 		s.sorter.Add(values...)
 	case []float64:
-		var keys [64]int64
+		var keys [mostWaiting]int64
 		for len(values) > 0 {
 			n := min(len(values), len(keys))
 			for i, v := range values[:n] {
@@ -105,6 +128,8 @@ func (s *sample[T]) add(values ...T) {
 // summary sorts the sample and describes it; nil when it is empty, or when values could not
 // be read back, which s.err says. It drops the values.
 func (s *sample[T]) summary() *Summary {
+	s.addWaiting()
+	s.waiting = nil
 	if s.sorter == nil {
 		return nil
 	}
@@ -152,6 +177,9 @@ func (s *sample[T]) summary() *Summary {
 	return d
 }
 
+// floatsAtOnce is the most floats that sorted passes on at a time: few enough to stay in a processor's cache.
+const floatsAtOnce = 1 << 10
+
 // sorted calls f with all values in ascending order, many at a time.
 func (s *sample[T]) sorted(f func([]T)) {
 	var floats []float64
@@ -160,11 +188,13 @@ func (s *sample[T]) sorted(f func([]T)) {
 			f(x)
 			return
 		}
-		floats = floats[:0]
-		for _, k := range keys {
-			floats = append(floats, quantile.Float(k))
+		for some := range slices.Chunk(keys, floatsAtOnce) {
+			floats = floats[:0]
+			for _, k := range some {
+				floats = append(floats, quantile.Float(k))
+			}
+			f(any(floats).([]T))
 		}
-		f(any(floats).([]T))
 	})
 	if s.err == nil {
 		s.err = err

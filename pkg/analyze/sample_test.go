@@ -289,3 +289,32 @@ func exactStd[T int64 | float64](x []T) float64 {
 	f, _ := variance.Quo(variance, n).Float64()
 	return math.Sqrt(f)
 }
+
+// Values that were added one at a time, and between others, are in the summary like values that were added together.
+func TestAddOne(t *testing.T) {
+	for _, n := range []int{1, mostWaiting - 1, mostWaiting, mostWaiting + 1, 5000} {
+		var one, all sample[int64]
+		var oneFloat, allFloats sample[float64]
+		for i := range int64(n) {
+			v := i * 7919 % 1000
+			one.addOne(v)
+			all.add(v)
+			oneFloat.addOne(float64(v) / 3)
+			allFloats.add(float64(v) / 3)
+			if i%100 == 50 {
+				one.add(-i, i)
+				all.add(-i, i)
+			}
+		}
+		if got, want := one.summary(), all.summary(); !reflect.DeepEqual(got, want) {
+			t.Errorf("%d integers: %+v, want %+v", n, got, want)
+		}
+		if got, want := oneFloat.summary(), allFloats.summary(); !reflect.DeepEqual(got, want) {
+			t.Errorf("%d floats: %+v, want %+v", n, got, want)
+		}
+	}
+	var none sample[int64]
+	if none.summary() != nil {
+		t.Error("a summary of no values")
+	}
+}

@@ -43,10 +43,10 @@ func (c *collector) resolve(streamed bool) {
 	for _, u := range c.undecided {
 		if u.ttft != noLatency {
 			c.timed[u.timed].ttft = u.ttft
-			c.whole[answer.TTFT].add(u.ttft)
+			c.whole[answer.TTFT].addOne(u.ttft)
 		}
 		if u.output >= 0 {
-			c.whole[answer.OutputTokens].add(int64(u.output))
+			c.whole[answer.OutputTokens].addOne(int64(u.output))
 			c.output.Add(int64(u.output))
 			c.sources[answer.TokenAuto]--
 			c.sources[answer.TokenResponses]++
