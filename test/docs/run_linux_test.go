@@ -5,6 +5,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"flag"
 	"fmt"
 	"io/fs"
 	"os"
@@ -29,6 +30,7 @@ import (
 var programs string
 
 func TestMain(m *testing.M) {
+	flag.Parse()
 	os.Exit(withPrograms(m.Run))
 }
 
@@ -50,12 +52,16 @@ func withPrograms(tests func() int) int {
 		return err
 	})
 	if err == nil {
-		version, _ := exec.Command("git", "rev-parse", "--short", "HEAD").Output() // empty outside a repository
+		ldflags := "-s -w"
+		if *update { // the pages show the version
+			version, _ := exec.Command("git", "rev-parse", "--short", "HEAD").Output() // empty outside a repository
+			ldflags += " -X main.version=" + strings.TrimSpace(string(version))
+		}
 		for _, program := range []string{"pa-record", "pa-analyze"} {
 			// Linking takes seconds. go build links each time, but go run takes a program that
-			// has not changed from the build cache. It runs "cp PROGRAM ARGUMENT" here.
-			build := exec.Command("go", "run", "-buildvcs=false", "-ldflags", "-s -w -X main.version="+strings.TrimSpace(string(version)),
-				"-exec", "cp", "./cmd/"+program, filepath.Join(dir, program))
+			// has not changed from the build cache. It runs "cp PROGRAM ARGUMENT" here. With a
+			// version, each commit would change the program.
+			build := exec.Command("go", "run", "-buildvcs=false", "-ldflags", ldflags, "-exec", "cp", "./cmd/"+program, filepath.Join(dir, program))
 			build.Dir, build.Stderr = "../..", os.Stderr
 			build.Env = append(os.Environ(), "CGO_ENABLED=0")
 			err = errors.Join(err, build.Run())
@@ -306,12 +312,15 @@ func (r *runner) masked(output string) string {
 	return strings.TrimSpace(output)
 }
 
+// ellipsis matches a line "…" and the space around it.
+var ellipsis = regexp.MustCompile(`(?m)\s*…\s*`)
+
 // same reports whether the program prints what the page shows. Lines "…" of the page
 // stand for any text.
 func (r *runner) same(page, printed string) bool {
 	page, printed = r.masked("\n"+r.addresses.Replace(page)), r.masked("\n"+printed)
 	var pattern strings.Builder
-	for i, part := range regexp.MustCompile(`(?m)\s*…\s*`).Split(page, -1) {
+	for i, part := range ellipsis.Split(page, -1) {
 		if i > 0 {
 			pattern.WriteString(`(?s:.*)`)
 		}
