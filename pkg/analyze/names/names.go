@@ -1,6 +1,9 @@
 package names
 
 import (
+	"slices"
+	"sync"
+
 	"github.com/pa-tools/pa/pkg/analyze"
 	"github.com/pa-tools/pa/pkg/answer"
 )
@@ -101,7 +104,10 @@ var foreign = map[string]Foreign{
 }
 
 // All returns all entries, in the order of a report.
-func All() []Entry {
+func All() []Entry { return slices.Clone(entries()) }
+
+// entries makes the entries once: the queries of pa-analyze sql look for dozens.
+var entries = sync.OnceValue(func() []Entry {
 	var all []Entry
 	metrics := func(group Group, defs []analyze.Definition) {
 		for i := range defs {
@@ -132,14 +138,14 @@ func All() []Entry {
 		}
 	}
 	return all
-}
+})
 
 // Find returns the entry of a group with a key. ofLevel chooses between a figure, which has one value for a level, and
 // a metric, which has values for requests. Find returns the zero Entry if there is no such entry.
 func Find(group Group, key string, ofLevel bool) Entry {
-	for _, e := range All() {
-		if e.Group == group && e.Key == key && e.OfLevel == ofLevel {
-			return e
+	for i := range entries() {
+		if e := &entries()[i]; e.Group == group && e.Key == key && e.OfLevel == ofLevel {
+			return *e
 		}
 	}
 	return Entry{}
