@@ -19,12 +19,13 @@ type welchDesign struct {
 	n        float64
 	weight   []float64 // weight of each node of u; the weights sum to 1
 	critical []float64 // t at each node
+	pooled   *pooled
 }
 
 // newWelchDesign returns the design for n ≥ 2 runs a side.
 func newWelchDesign(n int) *welchDesign {
 	const nodes = 32
-	d := &welchDesign{n: float64(n)}
+	d := &welchDesign{n: float64(n), pooled: newPooled(float64(2*n - 2))}
 	// With u = sin²(π/4 + x) the density is proportional to cos(2x)ⁿ⁻², even in x and at
 	// most exp(−2(n−2)x²).
 	end := math.Pi / 4
@@ -49,11 +50,11 @@ func newWelchDesign(n int) *welchDesign {
 // power returns the probability that the test finds a difference of effect standard
 // deviations.
 func (d *welchDesign) power(effect float64) float64 {
-	shift, df := effect*math.Sqrt(d.n/2), 2*d.n-2
+	shift := effect * math.Sqrt(d.n/2)
 	sum := 0.0
 	for i, w := range d.weight {
 		if w > 0 {
-			sum += w * noncentralTails(d.critical[i], df, shift)
+			sum += w * d.pooled.tails(d.critical[i], shift)
 		}
 	}
 	return sum
@@ -76,14 +77,17 @@ func (d *welchDesign) smallest() float64 {
 	return high
 }
 
-// noncentralTails returns P(|T| > t) for the noncentral t distribution T = (Z + shift)/S,
-// where S² is chi-square over its df degrees of freedom: Simpson's rule over S of the
-// normal tails beyond t·S, with the density of S normalized by the same rule.
-func noncentralTails(t, df, shift float64) float64 {
+// A pooled is the distribution of S, where S² is chi-square over its degrees of freedom: nodes of
+// Simpson's rule, with the density normalized by the same rule.
+type pooled struct{ s, weight []float64 } // the weights sum to 1
+
+// newPooled returns the distribution for df degrees of freedom.
+func newPooled(df float64) *pooled {
 	const nodes = 160
+	p := &pooled{}
 	spread := 1 / math.Sqrt(2*df)
 	low, high := math.Max(0, 1-8*spread), 1+10*spread
-	var sum, all float64
+	sum := 0.0
 	for i := range nodes + 1 {
 		s := low + (high-low)*float64(i)/nodes
 		if s == 0 && df > 1 {
@@ -94,10 +98,23 @@ func noncentralTails(t, df, shift float64) float64 {
 			logDensity += (df - 1) * math.Log(s)
 		}
 		w := simpson(i, nodes) * math.Exp(logDensity)
-		all += w
-		sum += w * (math.Erfc((t*s-shift)/math.Sqrt2) + math.Erfc((t*s+shift)/math.Sqrt2)) / 2
+		p.s, p.weight = append(p.s, s), append(p.weight, w)
+		sum += w
 	}
-	return sum / all
+	for i := range p.weight {
+		p.weight[i] /= sum
+	}
+	return p
+}
+
+// tails returns P(|T| > t) for the noncentral t distribution T = (Z + shift)/S: the mean over S of the
+// normal tails beyond t·S.
+func (p *pooled) tails(t, shift float64) float64 {
+	sum := 0.0
+	for i, s := range p.s {
+		sum += p.weight[i] * (math.Erfc((t*s-shift)/math.Sqrt2) + math.Erfc((t*s+shift)/math.Sqrt2)) / 2
+	}
+	return sum
 }
 
 // simpson returns the weight of node i of Simpson's rule with an even number of intervals.
