@@ -24,13 +24,25 @@ var opened struct {
 	archives map[string]fstest.MapFS
 }
 
+// content is what an archive holds. A MapFS looks at every name before it says that a file is
+// missing, and tests ask for thousands of missing files.
+type content struct{ fstest.MapFS }
+
+func (c content) ReadFile(name string) ([]byte, error) {
+	f := c.MapFS[name]
+	if f == nil {
+		return nil, &fs.PathError{Op: "open", Path: name, Err: fs.ErrNotExist}
+	}
+	return bytes.Clone(f.Data), nil
+}
+
 // FS returns the content of testdata/golden/<name>.tar.zst in memory, rooted
 // inside the archive's one top folder. It fails the test when the archive
 // cannot be read. All calls for an archive return the same file system, which tests must not
 // change.
 func FS(tb testing.TB, name string) fs.FS {
 	tb.Helper()
-	return archive(tb, name)
+	return content{archive(tb, name)}
 }
 
 // archive reads an archive when a test first asks for it.
@@ -141,5 +153,5 @@ func ProfileExports(tb testing.TB) (map[string][]byte, fs.FS) {
 	if len(files) < 100 {
 		tb.Fatalf("%d golden exports, want 100 or more", len(files))
 	}
-	return files, fsys
+	return files, content{fsys}
 }

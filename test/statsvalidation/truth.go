@@ -1,9 +1,12 @@
 package main
 
-import "math"
+import (
+	"math"
+	"sync"
+)
 
-// queueTruth computes what [queue] tends to.
-func queueTruth() truth {
+// queueTruth computes what [queue] tends to, once: it takes longer than a short simulation.
+var queueTruth = sync.OnceValue(func() truth {
 	t := truth{
 		// Pollaczek–Khinchine: E(W) = λ·E(S²) / (2·(1 − load)), E(S) = 1.
 		mean:     1 + load*math.Exp(logSD*logSD)/(2*(1-load)),
@@ -23,7 +26,7 @@ func queueTruth() truth {
 		t.quantile[p] = hi
 	}
 	return t
-}
+})
 
 const (
 	longest = 40.0  // mean service times; P(sojourn > 40) < 1e-5 at load 0.8

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/pa-tools/pa/internal/golden"
@@ -36,6 +37,22 @@ func (g *goldenCase) file(t *testing.T, name string) (data []byte, ok bool) {
 // goldenCases returns all cases with an export and a report of one level.
 func goldenCases(t *testing.T) []goldenCase {
 	t.Helper()
+	cases.Do(func() { cases.all = readCases(t) })
+	if len(cases.all) < 750 {
+		t.Fatalf("only %d cases", len(cases.all))
+	}
+	return cases.all
+}
+
+// cases holds the result of readCases, which looks at thousands of files.
+var cases struct {
+	sync.Once
+	all []goldenCase
+}
+
+// readCases reads the list of cases.
+func readCases(t *testing.T) []goldenCase {
+	t.Helper()
 	fsys := golden.FS(t, "genai_perf")
 	var all []goldenCase
 	shared := counted{}
@@ -54,9 +71,6 @@ func goldenCases(t *testing.T) []goldenCase {
 		if g.args["service_kind"] != "" { // the others are of sub-commands that make several reports
 			all = append(all, g)
 		}
-	}
-	if len(all) < 750 {
-		t.Fatalf("only %d cases", len(all))
 	}
 	return all
 }
