@@ -119,7 +119,7 @@ func (a App) run(ctx context.Context, args []string, stdin io.Reader, stdout, st
 	if def := a.command(a.Default); topic != "" && topic != commandsTopic && cmd == nil && def != nil && len(flags) == 0 {
 		cmd, flags = def, def.Flags // the app has no flags; the topics are the default command's
 	}
-	args, err = arguments{flags: withNames(flags), others: a.otherFlags(cmd), unsupported: a.Unsupported, getopt: a.GetoptForms}.flagsFirst(args)
+	args, err = arguments{flags: withNames(flags), others: func() map[string]string { return a.otherFlags(cmd) }, unsupported: a.Unsupported, getopt: a.GetoptForms}.flagsFirst(args)
 	if err != nil {
 		return name, err
 	}

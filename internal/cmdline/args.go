@@ -18,7 +18,7 @@ import (
 // arguments is what flagsFirst needs to know of an [App].
 type arguments struct {
 	flags       []cli.Flag
-	others      map[string]string // flags that this command lacks, with the command that has each
+	others      func() map[string]string // flags that this command lacks, with the command that has each
 	unsupported map[string]string
 	getopt      bool
 }
@@ -166,7 +166,7 @@ func (a arguments) unknown(name string) error {
 		}
 		return Usagef("unknown flag %s; did you mean %s?", dashed(name), OneOf(likely))
 	}
-	if command, ok := a.others[name]; ok {
+	if command, ok := a.others()[name]; ok {
 		return Usagef("unknown flag %s; it belongs to %s", dashed(name), command)
 	}
 	return Usagef("unknown flag %s", dashed(name))

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/urfave/cli/v2"
 
@@ -36,8 +37,10 @@ func DialectFlags() []cli.Flag {
 	}
 }
 
-// Registry returns all dialects.
-func Registry() *dialect.Registry { return tools.All() }
+// Registry returns all dialects, the same ones each time: the flags of several commands list them.
+func Registry() *dialect.Registry { return registry() }
+
+var registry = sync.OnceValue(tools.All)
 
 // FindTool returns the dialect called name. Its error suggests similar names.
 func FindTool(name string) (*dialect.Tool, error) {
