@@ -109,7 +109,7 @@ func (c *qualityCollector) add(p *Point, itl *sample[int64], gaps sums) {
 		return
 	}
 	c.times(&q)
-	c.positions.Add(p.Gaps)
+	c.positions.Add(&c.meter.answer)
 	if q.counted {
 		c.counted++
 	}

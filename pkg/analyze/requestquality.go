@@ -91,6 +91,7 @@ func (q *RequestQuality) Value(m answer.Metric) float64 {
 type QualityMeter struct {
 	cfg    QualityConfig
 	stalls quality.Stalls
+	answer quality.Answer // of the last request that is Timed
 }
 
 // NewQualityMeter returns a QualityMeter with the parameters of cfg.
@@ -115,14 +116,14 @@ func (x *QualityMeter) Measure(m *answer.Measured) RequestQuality {
 	if counted {
 		q.TokensPerEvent = float64(tokens.V) / float64(m.Events)
 	}
-	if !m.TTFT.OK || m.Impossible > 0 || !quality.Fits(m.TTFT.V, m.Gaps) {
+	if !m.TTFT.OK || m.Impossible > 0 || !x.answer.Set(m.TTFT.V, m.Gaps) {
 		return q
 	}
 	if m.Events != len(m.Gaps)+1 {
 		q.severalChoices = true
 		return q
 	}
-	x.times(&q, m.TTFT.V, m.Gaps)
+	x.times(&q)
 	switch {
 	case len(m.Gaps) == 0:
 	case len(m.GapTokens) == len(m.Gaps):
@@ -176,13 +177,13 @@ func (q *RequestQuality) perTokenIsGaps(m *answer.Measures) bool {
 }
 
 // times sets the values that follow from the token times alone.
-func (x *QualityMeter) times(q *RequestQuality, ttft int64, gaps []int64) {
-	cfg := &x.cfg
+func (x *QualityMeter) times(q *RequestQuality) {
+	cfg, a := &x.cfg, &x.answer
 	q.Timed, q.paceNS = true, cfg.PaceNS
-	q.Fluidity = quality.FluidityOf(ttft, gaps, quality.Deadline{First: cfg.FirstTokenNS, Next: cfg.TokenNS})
-	if ns, ok := quality.FluidInterval(ttft, gaps, cfg.FirstTokenNS, cfg.Target); ok {
+	q.Fluidity = a.Fluidity(quality.Deadline{First: cfg.FirstTokenNS, Next: cfg.TokenNS})
+	if ns, ok := a.FluidInterval(cfg.FirstTokenNS, cfg.Target); ok {
 		q.IntervalNS = answer.Some(ns)
 	}
-	q.Timeliness = quality.TimelinessOf(ttft, gaps, cfg.PaceNS)
-	q.Stall = x.stalls.Of(gaps)
+	q.Timeliness = a.Timeliness(cfg.PaceNS)
+	q.Stall = x.stalls.OfAnswer(a)
 }

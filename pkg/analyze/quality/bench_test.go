@@ -5,10 +5,9 @@ import (
 	"testing"
 )
 
-// Answers of 100 tokens whose first token is long before its deadline.
-func BenchmarkFluidInterval(b *testing.B) {
+// answers returns answers of 100 tokens whose first token is long before its deadline of 1 s.
+func answers() (all []answer) {
 	r := rand.New(rand.NewPCG(1, 0))
-	var all []answer
 	for range 1000 {
 		a := answer{ttft: 50*ms + r.Int64N(150*ms)}
 		mean := 8*ms + r.Int64N(12*ms)
@@ -17,8 +16,36 @@ func BenchmarkFluidInterval(b *testing.B) {
 		}
 		all = append(all, a)
 	}
+	return all
+}
+
+func BenchmarkFluidInterval(b *testing.B) {
+	var all []*Answer
+	for _, a := range answers() {
+		all = append(all, newAnswer(a))
+	}
+	b.SetBytes(8 * 100)
+	b.ReportAllocs()
 	for i := 0; b.Loop(); i++ {
-		a := &all[i%len(all)]
-		FluidInterval(a.ttft, a.gaps, 1000*ms, 0.9)
+		all[i%len(all)].FluidInterval(1000*ms, 0.9)
+	}
+}
+
+// All figures of an answer but the fluid interval.
+func BenchmarkAnswer(b *testing.B) {
+	all := answers()
+	stalls := Stalls{ThresholdNS: 200 * ms, Factor: 5}
+	var a Answer
+	var p Positions
+	b.SetBytes(8 * 100)
+	b.ReportAllocs()
+	for i := 0; b.Loop(); i++ {
+		if x := &all[i%len(all)]; !a.Set(x.ttft, x.gaps) {
+			b.Fatal("out of range")
+		}
+		a.Fluidity(Deadline{1000 * ms, 50 * ms})
+		a.Timeliness(50 * ms)
+		stalls.OfAnswer(&a)
+		p.Add(&a)
 	}
 }

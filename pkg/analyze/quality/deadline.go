@@ -11,23 +11,28 @@ type Timeliness struct {
 	IdleNS int64
 }
 
-// TimelinessOf measures an answer. pace is at least 1.
+// Timeliness measures an answer. pace is at least 1.
 //
 // Source: arXiv 2410.14257, token deadlines d_i = V·i and the user's idle time.
-func TimelinessOf(ttft int64, gaps []int64, pace int64) Timeliness {
+func (a *Answer) Timeliness(pace int64) Timeliness {
 	pace = min(pace, endless)
-	late, latest, met := ttft-pace, max(ttft-pace, 0), int64(0)
+	late := a.ttft - pace
+	latest, met := max(late, 0), int64(0)
 	if late <= 0 {
 		met++
 	}
-	for _, g := range gaps {
+	for i, g := range a.gaps {
+		if late <= 0 && a.longest <= pace { // then all later tokens are in time
+			met += int64(len(a.gaps) - i)
+			break
+		}
 		late = max(late, -endless) + g - pace
 		latest = max(latest, late)
 		if late <= 0 {
 			met++
 		}
 	}
-	return Timeliness{Tokens: int64(len(gaps) + 1), Met: met, IdleNS: latest}
+	return Timeliness{Tokens: a.tokens(), Met: met, IdleNS: latest}
 }
 
 // Share returns Met/Tokens. There must be a token.

@@ -1,41 +1,5 @@
 package quality
 
-import "slices"
-
-// Most bounds the sum of the times of one answer, in nanoseconds (36 years), so that no
-// computation overflows. No answer can use up a slack of more than Most, or come late with a deadline
-// that is further away, so both are cut to endless.
-const (
-	Most    = 1 << 60
-	endless = 2 * Most
-)
-
-// Fits reports whether the times of an answer are within the range of this package.
-func Fits(ttft int64, gaps []int64) bool {
-	if ones := magnitude(ttft, gaps); ones < Most/uint64(len(gaps)+1) { // the usual case, without adding up
-		return true
-	}
-	sum := abs(ttft)
-	for _, g := range gaps {
-		sum += abs(g)
-	}
-	return sum < Most
-}
-
-// magnitude returns an upper bound of the absolute values of all times.
-func magnitude(ttft int64, gaps []int64) uint64 {
-	ones := ttft ^ ttft>>63
-	for _, g := range gaps {
-		ones |= g ^ g>>63
-	}
-	return uint64(ones) + 1
-}
-
-func abs(v int64) float64 {
-	f := float64(v)
-	return max(f, -f)
-}
-
 // A Deadline says when tokens are due, in nanoseconds: the first token First after the start of the
 // request, each later token Next after the previous token. Next is at least 1.
 type Deadline struct{ First, Next int64 }
@@ -51,19 +15,19 @@ func (f Fluidity) Index() (index float64, ok bool) {
 	return 1 - float64(f.Misses)/float64(f.Deadlines), true
 }
 
-// FluidityOf counts the deadlines of an answer. A token that comes early adds the time it is early to
+// Fluidity counts the deadlines of an answer. A token that comes early adds the time it is early to
 // a slack, which later tokens may use up. A token that comes later than its deadline and the slack,
 // by x, misses ⌊x/Next⌋+1 deadlines, as many as pass until it comes, and resets the slack to 0.
 //
 // Source: Etalon (arXiv 2407.07000) and arXiv 2507.09019.
-func FluidityOf(ttft int64, gaps []int64, d Deadline) Fluidity {
+func (a *Answer) Fluidity(d Deadline) Fluidity {
 	var f Fluidity
 	d = Deadline{min(d.First, endless), min(d.Next, endless)}
-	if ttft <= d.First && (len(gaps) == 0 || slices.Max(gaps) <= d.Next) { // no token is late, not even without slack
-		return Fluidity{Deadlines: int64(len(gaps) + 1)}
+	if a.ttft <= d.First && a.longest <= d.Next { // no token is late, not even without slack
+		return Fluidity{Deadlines: a.tokens()}
 	}
-	slack := f.token(d.First-ttft, d.Next)
-	for _, g := range gaps {
+	slack := f.token(d.First-a.ttft, d.Next)
+	for _, g := range a.gaps {
 		slack = f.token(slack+d.Next-g, d.Next)
 	}
 	return f

@@ -16,23 +16,20 @@ import (
 //
 // The fluid token rate of a level is 1/interval, for the smallest interval at which a given share of
 // its requests reaches the target (arXiv 2407.07000).
-func FluidInterval(ttft int64, gaps []int64, first int64, target float64) (ns int64, ok bool) {
-	n := int64(len(gaps) + 1)
-	s := intervalSearch{gaps: gaps, first: first - ttft, target: target}
+func (a *Answer) FluidInterval(first int64, target float64) (ns int64, ok bool) {
+	n := a.tokens()
+	s := intervalSearch{gaps: a.gaps, first: first - a.ttft, target: target}
 	// With n tokens, more misses than (1−target)/target·n are too many for any index of target.
 	s.tooMany = ((1-target)*float64(n) + 1) / target
 	s.need = -min(s.first, endless)
 	var low, high int64 // low does not reach the target; high does
 	if s.first >= 0 {
-		low, high = s.punctual()
+		low, high = s.punctual(a)
 		if index, _ := (Fluidity{n, 1}).Index(); high == 1 || index < target {
 			return high, true
 		}
 	} else { // at an interval of longest+1, the first token misses at most one deadline, the others none
-		high = -s.first
-		for _, g := range gaps {
-			high = max(high, g)
-		}
+		high = max(-s.first, a.longest)
 		t := s.try(high + 1)
 		if !t.reached {
 			return 0, false
@@ -71,26 +68,41 @@ type intervalSearch struct {
 //
 // At an interval shorter than all gaps, a late token makes all later tokens late. If one of the early tokens is
 // late, the later tokens are too many.
-func (s *intervalSearch) punctual() (tooShort, longest int64) {
-	longest = 1
+func (s *intervalSearch) punctual(a *Answer) (tooShort, longest int64) {
 	early := int(max(float64(len(s.gaps))-s.tooMany, 0))
-	shortest, need := int64(math.MaxInt64), s.need
-	for i, g := range s.gaps[:early] {
-		need += g
-		shortest = min(shortest, g)
-		longest = longerFor(longest, need, int64(i+1))
+	later, need := s.inTime(early, len(s.gaps), s.need+a.sum, math.MinInt64)
+	least := int64(math.MinInt64)
+	if a.shortest >= 0 { // need rises, and tokens before it is above 0 are in time at any interval
+		least = 0
 	}
-	earlyLongest, earlyNeed := longest, need
-	for i, g := range s.gaps[early:] {
-		need += g
-		shortest = min(shortest, g)
-		longest = longerFor(longest, need, int64(early+i+1))
+	longest, _ = s.inTime(0, early, need, least)
+	tooShort = longest - 1
+	if a.shortest < longest {
+		tooShort = max(a.shortest, 1) - 1
+	} else {
+		s.skip, s.need = early, need
 	}
-	if shortest < earlyLongest {
-		return max(shortest, 1) - 1, longest
+	return tooShort, max(longest, later)
+}
+
+// inTime returns the smallest interval, at least 1, at which the tokens after the gaps from index from up to, but not
+// including, to are not late. needAfter is the sum of the first to gaps less the slack of the first token;
+// needBefore is the sum of the first from gaps less that slack. inTime begins with the last token, because it asks for
+// the longest interval as a rule, and ends at a token with a need of least or less.
+func (s *intervalSearch) inTime(from, to int, needAfter, least int64) (interval, needBefore int64) {
+	interval = 1
+	need := needAfter
+	over := need - int64(to) // need less as many intervals as gaps
+	for n := to; n > from && need > least; n-- {
+		if over > 0 {
+			interval = (need-1)/int64(n) + 1
+			over = need - interval*int64(n)
+		}
+		g := s.gaps[n-1]
+		need -= g
+		over += interval - g
 	}
-	s.skip, s.need = early, earlyNeed
-	return earlyLongest - 1, longest
+	return interval, need
 }
 
 // longerFor returns interval, or the smallest longer interval of which n are at least need.

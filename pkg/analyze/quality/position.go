@@ -5,8 +5,8 @@ import "github.com/pa-tools/pa/internal/quantile"
 // Positions sums up gaps by their position in the answer, in ranges that double: the first gap, the
 // second and third, the fourth to the seventh, ….
 type Positions struct {
-	n    [64]int64
-	sums [64]quantile.IntSum
+	n    [maxRanges]int64
+	sums [maxRanges]quantile.IntSum
 }
 
 // A Position is the mean of the gaps at the positions From to To.
@@ -17,21 +17,22 @@ type Position struct {
 }
 
 // Add adds the gaps of an answer.
-func (p *Positions) Add(gaps []int64) {
-	for k := 1; len(gaps) > 0; k++ {
-		n := min(len(gaps), 1<<(k-1)) // range k has the positions from 2^(k−1) to 2^k−1
+func (p *Positions) Add(a *Answer) {
+	left := len(a.gaps)
+	for k := 0; left > 0; k++ {
+		n := min(left, 1<<k)
 		p.n[k] += int64(n)
-		p.sums[k].AddAll(gaps[:n])
-		gaps = gaps[n:]
+		p.sums[k].Add(a.sums[k])
+		left -= n
 	}
 }
 
 // Means returns the ranges that have gaps.
 func (p *Positions) Means() []Position {
 	var all []Position
-	for k := 1; k < len(p.n); k++ {
-		if p.n[k] > 0 {
-			all = append(all, Position{1 << (k - 1), 1<<k - 1, p.n[k], p.sums[k].Div(int(p.n[k]))})
+	for k, n := range p.n {
+		if n > 0 {
+			all = append(all, Position{1 << k, 1<<(k+1) - 1, n, p.sums[k].Div(int(n))})
 		}
 	}
 	return all

@@ -5,6 +5,8 @@ import (
 	"math/rand/v2"
 	"slices"
 	"testing"
+
+	"github.com/pa-tools/pa/internal/testenv"
 )
 
 const ms = 1_000_000
@@ -30,6 +32,13 @@ type answer struct {
 	gaps []int64
 }
 
+// newAnswer returns the Answer with the times of a.
+func newAnswer(a answer) *Answer {
+	var x Answer
+	x.Set(a.ttft, a.gaps)
+	return &x
+}
+
 func TestFluidity(t *testing.T) {
 	for _, tt := range []struct {
 		name  string
@@ -47,12 +56,12 @@ func TestFluidity(t *testing.T) {
 		{"a gap 1 ns beyond all slack", answer{0, []int64{150*ms + 1}}, due, Fluidity{2, 1}, 0.5},
 		{"a clock set back", answer{0, []int64{-5, 3}}, due, Fluidity{3, 0}, 1},
 	} {
-		got := FluidityOf(tt.a.ttft, tt.a.gaps, tt.d)
+		got := newAnswer(tt.a).Fluidity(tt.d)
 		if index, ok := got.Index(); got != tt.want || !ok || index-tt.index > 1e-15 || tt.index-index > 1e-15 {
 			t.Errorf("%s: %+v, index %v, want %+v, %v", tt.name, got, index, tt.want, tt.index)
 		}
 	}
-	a, b := FluidityOf(even.ttft, even.gaps, due), FluidityOf(late.ttft, late.gaps, due)
+	a, b := newAnswer(even).Fluidity(due), newAnswer(late).Fluidity(due)
 	if index, _ := (Fluidity{a.Deadlines + b.Deadlines, a.Misses + b.Misses}).Index(); index != 0.5 {
 		t.Errorf("pooled index %v, want 0.5", index)
 	}
@@ -82,7 +91,7 @@ func TestFluidInterval(t *testing.T) {
 		{"one token", answer{90 * ms, nil}, 100 * ms, 0.9, 1, true},
 		{"one token, late", answer{110 * ms, nil}, 100 * ms, 0.9, 0, false},
 	} {
-		got, ok := FluidInterval(tt.a.ttft, tt.a.gaps, tt.first, tt.target)
+		got, ok := newAnswer(tt.a).FluidInterval(tt.first, tt.target)
 		if got != tt.want || ok != tt.ok {
 			t.Errorf("%s: %d, %v, want %d, %v", tt.name, got, ok, tt.want, tt.ok)
 		}
@@ -97,17 +106,17 @@ func TestFluidInterval(t *testing.T) {
 // Benefit of late: 5 − 340/60.
 func TestTimeliness(t *testing.T) {
 	const pace = 60 * ms
-	if got, want := TimelinessOf(even.ttft, even.gaps, pace), (Timeliness{5, 4, 20 * ms}); got != want {
+	if got, want := newAnswer(even).Timeliness(pace), (Timeliness{5, 4, 20 * ms}); got != want {
 		t.Errorf("even: %+v, want %+v", got, want)
 	}
-	got, want := TimelinessOf(late.ttft, late.gaps, pace), Timeliness{5, 0, 340 * ms}
+	got, want := newAnswer(late).Timeliness(pace), Timeliness{5, 0, 340 * ms}
 	if got != want {
 		t.Errorf("late: %+v, want %+v", got, want)
 	}
 	if b := got.Benefit(pace); math.Abs(b-(5-340.0/60)) > 1e-15 {
 		t.Errorf("benefit %v, want %v", b, 5-340.0/60)
 	}
-	if got := TimelinessOf(60*ms, nil, pace); got != (Timeliness{1, 1, 0}) { // edge: just in time
+	if got := newAnswer(answer{ttft: 60 * ms}).Timeliness(pace); got != (Timeliness{1, 1, 0}) { // edge: just in time
 		t.Errorf("one token: %+v", got)
 	}
 }
@@ -142,9 +151,9 @@ func TestStalls(t *testing.T) {
 
 func TestPositions(t *testing.T) {
 	var p Positions
-	p.Add(even.gaps)
-	p.Add(late.gaps)
-	p.Add(nil)
+	p.Add(newAnswer(even))
+	p.Add(newAnswer(late))
+	p.Add(newAnswer(answer{}))
 	want := []Position{{1, 1, 2, 40 * ms}, {2, 3, 4, (40 + 70 + 220 + 10) * ms / 4}, {4, 7, 2, 65 * ms}}
 	if got := p.Means(); !slices.Equal(got, want) {
 		t.Errorf("%+v, want %+v", got, want)
@@ -152,8 +161,23 @@ func TestPositions(t *testing.T) {
 }
 
 func TestFits(t *testing.T) {
-	if !Fits(late.ttft, late.gaps) || Fits(1<<59, []int64{-1 << 59}) || Fits(1<<62, nil) {
-		t.Error("Fits")
+	for _, tt := range []struct {
+		a    answer
+		want bool
+	}{
+		{late, true},
+		{answer{1<<60 - 1, nil}, true},
+		{answer{1 << 60, nil}, false},
+		{answer{-1 << 60, nil}, false},
+		{answer{1<<59 - 1, []int64{-1 << 59}}, true},
+		{answer{1 << 59, []int64{-1 << 59}}, false},
+		{answer{0, []int64{math.MinInt64, math.MinInt64}}, false}, // their magnitudes add up to 2⁶⁴
+		{answer{0, append(slices.Repeat([]int64{0}, 1000), 1<<60-1)}, true},
+	} {
+		var a Answer
+		if got := a.Set(tt.a.ttft, tt.a.gaps); got != tt.want {
+			t.Errorf("times with the first token at %d: %v, want %v", tt.a.ttft, got, tt.want)
+		}
 	}
 }
 
@@ -163,14 +187,14 @@ func TestHugeTimes(t *testing.T) {
 	const years, day = 1 << 59, 86_400_000 * ms
 	a := answer{0, append(slices.Repeat([]int64{ms}, 1000), years)}
 	// The slack of 1000 intervals must cover the gap: 1000·(D − 1 ms) + D ≥ years.
-	if got, ok := FluidInterval(a.ttft, a.gaps, 0, 1); !ok || got != (years+1000*ms+1000)/1001 {
+	if got, ok := newAnswer(a).FluidInterval(0, 1); !ok || got != (years+1000*ms+1000)/1001 {
 		t.Errorf("interval %d, %v, want %d", got, ok, (years+1000*ms+1000)/1001)
 	}
-	if got, want := FluidityOf(a.ttft, a.gaps, Deadline{math.MaxInt64, math.MaxInt64}), (Fluidity{1002, 0}); got != want {
+	if got, want := newAnswer(a).Fluidity(Deadline{math.MaxInt64, math.MaxInt64}), (Fluidity{1002, 0}); got != want {
 		t.Errorf("%+v, want %+v", got, want)
 	}
 	long := slices.Repeat([]int64{ms}, 200_000) // 200,001 days are more than an int64 holds
-	if got, want := TimelinessOf(ms, long, day), (Timeliness{200_001, 200_001, 0}); got != want {
+	if got, want := newAnswer(answer{ms, long}).Timeliness(day), (Timeliness{200_001, 200_001, 0}); got != want {
 		t.Errorf("%+v, want %+v", got, want)
 	}
 }
@@ -189,7 +213,7 @@ func TestProperties(t *testing.T) {
 	for range 2000 {
 		a, k := random(rng), 1+rng.Int64N(1000)
 		d := Deadline{rng.Int64N(200 * ms), 1 + rng.Int64N(100*ms)}
-		f := FluidityOf(a.ttft, a.gaps, d)
+		f := newAnswer(a).Fluidity(d)
 		index, ok := f.Index()
 		if !ok || index < 0 || index > 1 || f.Deadlines < int64(len(a.gaps)) {
 			t.Fatalf("%+v, %+v: %+v", a, d, f)
@@ -199,10 +223,10 @@ func TestProperties(t *testing.T) {
 		for _, g := range a.gaps {
 			scaled.gaps = append(scaled.gaps, g*k)
 		}
-		if got := FluidityOf(scaled.ttft, scaled.gaps, Deadline{d.First * k, d.Next * k}); got != f {
+		if got := newAnswer(scaled).Fluidity(Deadline{d.First * k, d.Next * k}); got != f {
 			t.Fatalf("%+v, %+v times %d: %+v, want %+v", a, d, k, got, f)
 		}
-		one, many := TimelinessOf(a.ttft, a.gaps, d.Next), TimelinessOf(scaled.ttft, scaled.gaps, d.Next*k)
+		one, many := newAnswer(a).Timeliness(d.Next), newAnswer(scaled).Timeliness(d.Next*k)
 		if many != (Timeliness{one.Tokens, one.Met, one.IdleNS * k}) {
 			t.Fatalf("timeliness %+v scaled by %d: %+v", one, k, many)
 		}
@@ -211,21 +235,21 @@ func TestProperties(t *testing.T) {
 		for _, g := range a.gaps {
 			early.Next = max(early.Next, g)
 		}
-		if index, _ := FluidityOf(a.ttft, a.gaps, early).Index(); index != 1 {
+		if index, _ := newAnswer(a).Fluidity(early).Index(); index != 1 {
 			t.Fatalf("%+v, %+v: index %v, want 1", a, early, index)
 		}
-		if got := TimelinessOf(a.ttft, a.gaps, max(a.ttft, early.Next, 1)); got.Met != got.Tokens || got.IdleNS != 0 {
+		if got := newAnswer(a).Timeliness(max(a.ttft, early.Next, 1)); got.Met != got.Tokens || got.IdleNS != 0 {
 			t.Fatalf("%+v: %+v", a, got)
 		}
 		// A longer interval never lowers the index, and the smallest one is the smallest.
-		if longer, _ := FluidityOf(a.ttft, a.gaps, Deadline{d.First, d.Next + rng.Int64N(50*ms)}).Index(); longer < index {
+		if longer, _ := newAnswer(a).Fluidity(Deadline{d.First, d.Next + rng.Int64N(50*ms)}).Index(); longer < index {
 			t.Fatalf("%+v, %+v: a longer interval lowers the index from %v to %v", a, d, index, longer)
 		}
-		if ns, ok := FluidInterval(a.ttft, a.gaps, d.First, 0.9); ok {
-			at, _ := FluidityOf(a.ttft, a.gaps, Deadline{d.First, ns}).Index()
+		if ns, ok := newAnswer(a).FluidInterval(d.First, 0.9); ok {
+			at, _ := newAnswer(a).Fluidity(Deadline{d.First, ns}).Index()
 			below := 0.0
 			if ns > 1 {
-				below, _ = FluidityOf(a.ttft, a.gaps, Deadline{d.First, ns - 1}).Index()
+				below, _ = newAnswer(a).Fluidity(Deadline{d.First, ns - 1}).Index()
 			}
 			if at < 0.9 || below >= 0.9 {
 				t.Fatalf("%+v: interval %d has index %v, one less %v", a, ns, at, below)
@@ -280,10 +304,10 @@ func TestFluidIntervalIsSmallest(t *testing.T) {
 		target := []float64{0.1, 0.5, 0.9, 0.99, 1}[rng.IntN(5)]
 		want, wantOK := int64(0), false
 		for next := int64(1); next <= 700 && !wantOK; next++ {
-			index, _ := FluidityOf(ttft, gaps, Deadline{first, next}).Index()
+			index, _ := newAnswer(answer{ttft, gaps}).Fluidity(Deadline{first, next}).Index()
 			want, wantOK = next, index >= target
 		}
-		got, ok := FluidInterval(ttft, gaps, first, target)
+		got, ok := newAnswer(answer{ttft, gaps}).FluidInterval(first, target)
 		if ok != wantOK || ok && got != want {
 			t.Fatalf("TTFT %d due %d, gaps %v, target %v: %d, %v; want %d, %v", ttft, first, gaps, target, got, ok, want, wantOK)
 		}
@@ -294,4 +318,119 @@ func TestFluidIntervalIsSmallest(t *testing.T) {
 	if found < 500 {
 		t.Errorf("only %d intervals above 1", found)
 	}
+}
+
+// smallestInterval is the fluid interval by its definition: it halves the range in which it is.
+func smallestInterval(a answer, first int64, target float64) (ns int64, ok bool) {
+	reached := func(next int64) bool {
+		index, _ := definedFluidity(a, Deadline{first, next}).Index()
+		return index >= target
+	}
+	low, high := int64(0), int64(Most)
+	if !reached(high) {
+		return 0, false
+	}
+	for low+1 < high {
+		if next := low + (high-low)/2; reached(next) {
+			high = next
+		} else {
+			low = next
+		}
+	}
+	return high, true
+}
+
+// definedFluidity counts the deadlines of each token, as the definition says.
+func definedFluidity(a answer, d Deadline) (f Fluidity) {
+	slack := f.token(d.First-a.ttft, d.Next)
+	for _, g := range a.gaps {
+		slack = f.token(slack+d.Next-g, d.Next)
+	}
+	return f
+}
+
+// definedTimeliness looks at the deadline of each token.
+func definedTimeliness(a answer, pace int64) Timeliness {
+	t := Timeliness{Tokens: int64(len(a.gaps) + 1)}
+	at := a.ttft
+	for i := range t.Tokens {
+		if i > 0 {
+			at += a.gaps[i-1]
+		}
+		late := at - (i+1)*pace
+		t.IdleNS = max(t.IdleNS, late)
+		if late <= 0 {
+			t.Met++
+		}
+	}
+	return t
+}
+
+// checkDefinitions holds what is computed of an answer in short ways to the definitions.
+func checkDefinitions(t *testing.T, a answer, d Deadline, target float64) {
+	t.Helper()
+	x := newAnswer(a)
+	wantNS, wantOK := smallestInterval(a, d.First, target)
+	if ns, ok := x.FluidInterval(d.First, target); ns != wantNS || ok != wantOK {
+		t.Fatalf("%+v, first token due after %d, target %v: interval %d, %v; want %d, %v", a, d.First, target, ns, ok, wantNS, wantOK)
+	}
+	if got, want := x.Fluidity(d), definedFluidity(a, d); got != want {
+		t.Fatalf("%+v, %+v: %+v, want %+v", a, d, got, want)
+	}
+	if got, want := x.Timeliness(d.Next), definedTimeliness(a, d.Next); got != want {
+		t.Fatalf("%+v at a pace of %d: %+v, want %+v", a, d.Next, got, want)
+	}
+	stalls := Stalls{ThresholdNS: d.Next, Factor: 2}
+	if got, want := stalls.OfAnswer(x), stalls.Of(a.gaps); got != want {
+		t.Fatalf("%+v, stalls from %d on: %+v, want %+v", a, d.Next, got, want)
+	}
+}
+
+// Answers of many kinds: even, with rare stalls, in bursts, slower and slower, with a clock set back, and with
+// gaps that use up the slack at the very end or at once.
+func TestDefinitions(t *testing.T) {
+	rng := rand.New(rand.NewPCG(5, 6))
+	for kind, gap := range []func(i int) int64{
+		func(int) int64 { return 10*ms + rng.Int64N(5*ms) },
+		func(int) int64 { return 10*ms + rng.Int64N(100)/99*rng.Int64N(5000*ms) },
+		func(i int) int64 { return int64(i) % 8 / 7 * 80 * ms },
+		func(i int) int64 { return int64(i) * ms },
+		func(i int) int64 { return max(1, 200-int64(i)) * ms },
+		func(int) int64 { return rng.Int64N(40*ms) - 5*ms },
+		func(int) int64 { return rng.Int64N(4) },
+		func(int) int64 { return 1 << rng.IntN(50) },
+		func(i int) int64 { return 20*ms + int64(i)/90*400*ms },
+		func(int) int64 { return 20 * ms },
+	} {
+		for range 3000 / testenv.Stride(4) {
+			a := answer{ttft: rng.Int64N(400*ms) * rng.Int64N(5)}
+			for i := range rng.IntN(130) {
+				a.gaps = append(a.gaps, gap(i))
+			}
+			d := Deadline{[]int64{0, 1, 100 * ms, 1000 * ms, 1 << 40}[rng.IntN(5)], 1 + rng.Int64N(60*ms)}
+			target := []float64{0.001, 0.1, 0.5, 0.9, 0.9, 0.99, 1}[rng.IntN(7)]
+			checkDefinitions(t, a, d, target)
+			if t.Failed() {
+				t.Fatalf("kind %d", kind)
+			}
+		}
+	}
+}
+
+func FuzzDefinitions(f *testing.F) {
+	f.Add([]byte{10, 20, 30, 0, 255, 7}, int64(50*ms), int64(100*ms), int64(50*ms), uint8(90), uint8(20))
+	f.Add([]byte{1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 200}, int64(0), int64(1), int64(1), uint8(100), uint8(0))
+	f.Add([]byte{0, 0, 0, 0}, int64(-3), int64(1<<40), int64(1<<40), uint8(1), uint8(33))
+	f.Fuzz(func(t *testing.T, gaps []byte, ttft, first, next int64, percent, shift uint8) {
+		if len(gaps) > 500 {
+			return
+		}
+		const most = 1 << 50 // no computation of the definitions overflows
+		a := answer{ttft: ttft % most}
+		for i, g := range gaps {
+			a.gaps = append(a.gaps, (int64(g)-16)<<(shift%32)+int64(i%3))
+		}
+		d := Deadline{max(first%most, 0), 1 + max(next%most, 0)}
+		checkDefinitions(t, a, d, float64(1+percent%100)/100)
+	})
 }

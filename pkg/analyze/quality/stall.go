@@ -1,7 +1,6 @@
 package quality
 
 import (
-	"math"
 	"slices"
 
 	"github.com/pa-tools/pa/internal/quantile"
@@ -34,14 +33,22 @@ type Stalls struct {
 	sorted []int64
 }
 
-// Of returns the stalls of an answer. The median is of type 7.
+// Of returns the stalls of an answer with these gaps. The median is of type 7.
 func (x *Stalls) Of(gaps []int64) Stall {
-	var s Stall
-	longest := int64(math.MinInt64)
+	sum, longest := int64(0), int64(0)
 	for _, g := range gaps {
-		s.DecodeNS += g
+		sum += g
 		longest = max(longest, g)
 	}
+	return x.of(gaps, sum, longest)
+}
+
+// OfAnswer returns what Of returns for the gaps of a, in less time.
+func (x *Stalls) OfAnswer(a *Answer) Stall { return x.of(a.gaps, a.sum, a.longest) }
+
+// of returns the stalls of an answer. longest is the longest gap, or any length up to 0 if no gap is above 0.
+func (x *Stalls) of(gaps []int64, sum, longest int64) Stall {
+	s := Stall{DecodeNS: sum}
 	if float64(longest) <= float64(x.ThresholdNS) { // as a rule
 		return s
 	}
