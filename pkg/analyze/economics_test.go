@@ -179,6 +179,18 @@ func TestEconomicsOfUncertainEnergy(t *testing.T) {
 	}
 }
 
+// By hand: 1000 J ± 200 J for 10 output and 30 input tokens.
+func TestEconomicsPerToken(t *testing.T) {
+	r := economicsRun()
+	output, input := int64(5), int64(15)
+	for i := range r.Requests[0] {
+		r.Requests[0][i].Stated = &export.Stated{OutputTokens: &output, InputTokens: &input}
+	}
+	if f := economicsOf(t, r, Config{}, EconomicsConfig{}).Economics.Figure(KeyPerToken); f.Why != "" || f.Value != 25 || f.Bound != 5 {
+		t.Errorf("%+v", f)
+	}
+}
+
 // The table of figures is complete.
 func TestEconomicsFigures(t *testing.T) {
 	seen := map[string]bool{}

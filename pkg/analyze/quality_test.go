@@ -1,11 +1,14 @@
 package analyze
 
 import (
+	"math"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/pa-tools/pa/internal/memrun"
+	"github.com/pa-tools/pa/pkg/analyze/quality"
 	"github.com/pa-tools/pa/pkg/answer"
 	"github.com/pa-tools/pa/pkg/export"
 )
@@ -60,6 +63,43 @@ func TestQualityFigures(t *testing.T) {
 				}
 			}
 		}
+	}
+}
+
+// By hand, of the same two requests. They end at 1300 and 2590 ms, 1.59 s after the first start. A reader idles for 20
+// and 340 ms of 60 ms a token: 10 − 360/60 = 4 tokens. At 50 ms the first request, half of them, meets all
+// deadlines, and at no shorter interval: its fifth token is 220 ms after the first, which was 20 ms early. The file
+// states 5 and 15 output tokens, each of 5 events.
+func TestQualityRatesByHand(t *testing.T) {
+	r := qualityRun(0)
+	for i, n := range []int64{5, 15} {
+		r.Requests[0][i].Stated = &export.Stated{OutputTokens: &n}
+	}
+	cfg := DefaultQuality()
+	cfg.FirstTokenNS, cfg.TokenNS, cfg.PaceNS, cfg.Share = 100e6, 50e6, 60e6, 0.5
+	rep, err := Run(t.Context(), r, Config{Quality: &cfg})
+	if err != nil {
+		t.Fatal(err)
+	}
+	q := rep.Experiments[0].Quality
+	want := map[string]float64{
+		"smooth_goodput": 4 / 1.59, "fluid_token_rate": 1 / 0.050, "tokens_per_event": 20.0 / 10,
+		// 590 ms / 15 tokens is 39.33 ms: p90 = 39.33 + 0.9·20.67 = 57.93 ms, p75 = 54.83 ms.
+		"interactivity_p90": 1e3 / (590.0/15 + 0.9*(60-590.0/15)), "interactivity_p75": 1e3 / (590.0/15 + 0.75*(60-590.0/15)),
+	}
+	for _, f := range q.Figures {
+		if w, ok := want[f.Key]; ok && (f.Why != "" || math.Abs(f.Value-w) > 1e-12*w) {
+			t.Errorf("%s = %v (%s), want %v", f.Key, f.Value, f.Why, w)
+		}
+		delete(want, f.Key)
+	}
+	if len(want) > 0 {
+		t.Errorf("no figures %v", want)
+	}
+	// Gaps 1: 40 and 40 ms; 2 and 3: 40, 70, 220 and 10 ms; 4: 70 and 60 ms.
+	positions := []quality.Position{{From: 1, To: 1, N: 2, MeanNS: 40e6}, {From: 2, To: 3, N: 4, MeanNS: 85e6}, {From: 4, To: 7, N: 2, MeanNS: 65e6}}
+	if !slices.Equal(q.Positions, positions) {
+		t.Errorf("positions %+v, want %+v", q.Positions, positions)
 	}
 }
 
