@@ -7,6 +7,7 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -62,20 +63,31 @@ func TestGoldenReports(t *testing.T) {
 	}
 }
 
-// The quality of exports that were not made for it: each figure has a value in its range or says why
-// not, and metrics are not negative.
-func TestGoldenQuality(t *testing.T) {
+// All groups of metrics of exports that were not made for them: each figure has a value in its range or says why
+// not, in words for the tool that wrote the file, and metrics are not negative.
+func TestGoldenGroups(t *testing.T) {
 	files, _ := golden.ProfileExports(t)
-	aiperf := golden.FS(t, "aiperf")
-	for _, name := range []string{"whole/profile_export_raw.jsonl", "server/profile_export_raw.jsonl", "whole/profile_export.jsonl"} {
-		b, err := fs.ReadFile(aiperf, name)
-		if err != nil {
-			t.Fatal(err)
+	for archive, names := range map[string][]string{
+		"aiperf": {"whole/profile_export_raw.jsonl", "server/profile_export_raw.jsonl", "whole/profile_export.jsonl"},
+		"peers": {
+			"aiperf/ok/profile_export_raw.jsonl", "endpoints/ok/events.jsonl", "endpoints/chunks/events.jsonl", "guidellm/ok/benchmarks.json",
+			"infperf/ok/reports/per_request_lifecycle_metrics.json", "sglang_rs/ok/result.jsonl", "vllm_rs/ok/result.json",
+		},
+	} {
+		for _, name := range names {
+			b, err := fs.ReadFile(golden.FS(t, archive), name)
+			if err != nil {
+				t.Fatal(err)
+			}
+			files[name] = b
 		}
-		files[name] = b
 	}
 	q := DefaultQuality()
-	streamed := 0
+	cfg := Config{Quality: &q, Economics: &EconomicsConfig{GPUs: 1, GPUHourPrice: 2, EnergyPrice: 0.1}, Prefix: true, Phases: true}
+	above := map[string]float64{ // the largest value of ratios and rates
+		"fluidity_index": 1, "tokens_in_time": 1, "stall_share": 1, "fluid_token_rate": 1e9 - 1, KeyHitRate: 1, KeyHitRateZero: 1, KeyTTFTExplains: 1,
+	}
+	known := map[string]int{}
 	opener := export.Opener{Formats: append(foreign.Formats(), profilejson.Format{})}
 	file := filepath.Join(t.TempDir(), "export")
 	for name, b := range files {
@@ -86,32 +98,37 @@ func TestGoldenQuality(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		rep, err := Run(t.Context(), r, Config{Quality: &q})
+		rep, err := Run(t.Context(), r, cfg)
 		if err != nil {
 			t.Errorf("%s: %v", name, err)
 		}
 		_ = r.Close()
 		for i := range rep.Experiments {
-			x := rep.Experiments[i].Quality
-			for _, f := range x.Figures {
+			x := &rep.Experiments[i]
+			for _, f := range slices.Concat(x.Quality.Figures, x.Economics.Figures, x.Prefix.Figures, x.Phases.Figures) {
+				limit, limited := above[f.Key]
+				below := f.Key == "smooth_goodput" || f.Key == KeyTTFTSlope || f.Key == KeyTTFTBase || f.Key == KeyOtherTime // may be below 0
 				switch {
+				case strings.Contains(f.Why, "pa-record"):
+					t.Errorf("%s: %s is n/a (%s), but pa-record did not write the file", name, f.Key, f.Why)
 				case f.Why != "":
-				case math.IsNaN(f.Value) || math.IsInf(f.Value, 0) || f.Value < 0 && f.Key != "smooth_goodput",
-					f.Unit == "ratio" && f.Key != "tokens_per_event" && f.Value > 1, f.Key == "fluid_token_rate" && f.Value >= 1e9:
+				case math.IsNaN(f.Value) || math.IsInf(f.Value, 0) || f.Value < 0 && !below || limited && f.Value > limit:
 					t.Errorf("%s: %s = %v", name, f.Key, f.Value)
-				case f.Key == "fluidity_index":
-					streamed++
+				default:
+					known[f.Key]++
 				}
 			}
-			for _, m := range x.Metrics {
+			for _, m := range slices.Concat(x.Quality.Metrics, x.Phases.Metrics) {
 				if s := m.Summary; s.Min < 0 || s.N == 0 || m.Definition.Unit() == answer.Ratio && m.Definition.Metric != answer.TokensPerEvent && s.Max > 1 {
 					t.Errorf("%s: %s: %+v", name, m.Definition.Key(), s)
 				}
 			}
 		}
 	}
-	if streamed < 50 {
-		t.Errorf("%d levels have a fluidity index, want most", streamed)
+	for _, key := range []string{"fluidity_index", KeyUserRate, KeyGPUDollars} {
+		if known[key] < 50 {
+			t.Errorf("%d levels have %s, want most", known[key], key)
+		}
 	}
 }
 
