@@ -16,7 +16,7 @@ import (
 // words per second, which it counts with the tokenizer.
 func words() *dialect.Tool {
 	return &dialect.Tool{
-		Name: "words-1.0", Family: "words", Listed: "words-1.0",
+		Name: "words-1.0", Family: "words", Listed: "words-1.0", Options: []string{"tokenizer"},
 		New: func(in dialect.Input) (dialect.Analysis, error) {
 			if in.Tokenizer == nil {
 				return nil, dialect.ErrNoTokenizer
