@@ -1,7 +1,6 @@
 package names
 
 import (
-	"slices"
 	"sync"
 
 	"github.com/pa-tools/pa/pkg/analyze"
@@ -103,8 +102,8 @@ var foreign = map[string]Foreign{
 	KeyTotalRate:                   {GuideLLM: "tokens_per_second", InferencePerf: "total_tokens_per_sec"},
 }
 
-// All returns all entries, in the order of a report.
-func All() []Entry { return slices.Clone(entries()) }
+// All returns all entries, in the order of a report. The caller must not change them.
+func All() []Entry { return entries() }
 
 // entries makes the entries once: the queries of pa-analyze sql look for dozens.
 var entries = sync.OnceValue(func() []Entry {
@@ -143,7 +142,7 @@ var entries = sync.OnceValue(func() []Entry {
 // Find returns the entry of a group with a key. ofLevel chooses between a figure, which has one value for a level, and
 // a metric, which has values for requests. Find returns the zero Entry if there is no such entry.
 func Find(group Group, key string, ofLevel bool) Entry {
-	for i := range entries() {
+	for i := range All() {
 		if e := &entries()[i]; e.Group == group && e.Key == key && e.OfLevel == ofLevel {
 			return *e
 		}
