@@ -17,6 +17,7 @@ import (
 
 	"golang.org/x/net/dns/dnsmessage"
 	"golang.org/x/net/http2"
+	"golang.org/x/sys/unix"
 
 	pb "github.com/pa-tools/pa/internal/kserve"
 )
@@ -96,11 +97,36 @@ const serverName = "server.test"
 func (s *faultServer) start(t testing.TB) (addr string) {
 	t.Helper()
 	s.listener = listen(t)
+	if s.f.floods {
+		narrow(t, s.listener)
+	}
 	serveConns(t, s.listener, s.serve)
 	if s.f.name != nil {
 		return fmt.Sprintf("%s:%d", serverName, s.listener.Addr().(*net.TCPAddr).Port)
 	}
 	return s.listener.Addr().String()
+}
+
+// narrow makes the receive buffers and the segments of the connections that l accepts small, and
+// so the send buffers of their clients. A client that answers each piece of a flood, while the
+// server reads nothing, has to wait after some thousand answers and not some hundred thousand.
+func narrow(t testing.TB, l net.Listener) {
+	t.Helper()
+	const (
+		segmentBytes = 536 // every host takes such segments
+		bufferBytes  = 4096
+	)
+	raw, err := l.(*net.TCPListener).SyscallConn()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var set error
+	err = raw.Control(func(fd uintptr) {
+		set = errors.Join(unix.SetsockoptInt(int(fd), unix.IPPROTO_TCP, unix.TCP_MAXSEG, segmentBytes), unix.SetsockoptInt(int(fd), unix.SOL_SOCKET, unix.SO_RCVBUF, bufferBytes))
+	})
+	if err := errors.Join(err, set); err != nil {
+		t.Fatal(err)
+	}
 }
 
 // resolver returns a resolver that finds the server's name: after the first request with the
@@ -284,7 +310,7 @@ func (a *answer1) send(nc net.Conn, flooded *atomic.Int64) (stays bool) {
 	return a.then.apply(nc)
 }
 
-// flood writes piece again and again until the client goes away.
+// flood writes piece again and again until the client goes away. Meanwhile it reads nothing.
 func flood(nc net.Conn, piece string, flooded *atomic.Int64) {
 	many := []byte(strings.Repeat(piece, 1+(16<<10)/len(piece)))
 	for {
