@@ -18,7 +18,7 @@ import (
 const (
 	frameBytes  = 2048
 	blockBytes  = 1 << 20
-	ringBlocks  = 64
+	ringBlocks  = 16
 	ringFrames  = ringBlocks * blockBytes / frameBytes
 	pollMS      = 20
 	networkIPv4 = 0x0008 // ETH_P_IP in network byte order
