@@ -187,7 +187,7 @@ func inNetwork(ports string) int {
 	mustDo(os.WriteFile("/proc/sys/net/ipv4/ip_local_port_range", []byte(ports), 0o600))
 	// A port that rests may be used again after a second, not a minute.
 	mustDo(os.WriteFile("/proc/sys/net/ipv4/tcp_tw_reuse", []byte("2"), 0o600))
-	srv, err := sim.Start(context.Background(), sim.Config{OpenAIAddr: inNetworkAddr, TTFT: plan.ConstantDelay(5 * time.Millisecond), ITL: plan.ConstantDelay(time.Millisecond)})
+	srv, err := sim.Start(context.Background(), sim.Config{OpenAIAddr: inNetworkAddr, TTFT: plan.ConstantDelay(5 * time.Millisecond), ITL: plan.ConstantDelay(20 * time.Millisecond), OutputTokens: plan.ConstantLength(4)})
 	mustDo(err)
 	defer srv.Close()
 	return again(portsEnv)

@@ -27,7 +27,7 @@ func TestEarlyAnswer(t *testing.T) {
 	over := func(protocols ...string) *tls.Config {
 		return &tls.Config{Certificates: []tls.Certificate{certs.server}, NextProtos: protocols, MinVersion: tls.VersionTLS12}
 	}
-	requests, sizes := 15/testenv.Stride(5), []int{400_000}
+	requests, sizes := 15/testenv.Stride(5), []int{400_000 / testenv.Stride(2)}
 	if text := os.Getenv(earlyEnv); text != "" {
 		count, list, _ := strings.Cut(text, " ")
 		var err error

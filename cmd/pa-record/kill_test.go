@@ -72,7 +72,7 @@ func eventually(holds func() bool) bool {
 // before, with every byte: compared with what the server says it sent.
 func TestKill(t *testing.T) {
 	t.Parallel()
-	srv := startSim(t, "--ttft", "5ms", "--itl", "2ms", "--output-tokens", "normal:20,5")
+	srv := startSim(t, "--ttft", "5ms", "--itl", "6ms", "--output-tokens", "normal:8,2")
 	path := filepath.Join(t.TempDir(), "x.json")
 	cmd, stderr := startRecord(t, srv, path)
 	srv.waitForRequests(t, 200)

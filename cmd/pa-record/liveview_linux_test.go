@@ -81,7 +81,7 @@ func (s *screen) String() string {
 func recordOnTerminal(t *testing.T, columns uint16, env ...string) string {
 	t.Helper()
 	master, slave := testenv.Terminal(t, columns)
-	cmd := exec.Command(os.Args[0], "-u", "sim://?ttft=20ms&itl=8ms&output_tokens=10&fault=http_500:every=10", "--streaming", "--concurrency-range", "4",
+	cmd := exec.Command(os.Args[0], "-u", "sim://?ttft=20ms&itl=40ms&output_tokens=4&fault=http_500:every=10", "--streaming", "--concurrency-range", "4",
 		"--duration", "1h", "--profile-export-file", filepath.Join(t.TempDir(), "x.json"))
 	cmd.Env = append(append(os.Environ(), childEnv+"=1", "LC_ALL=C.UTF-8", "TERM=xterm"), env...)
 	cmd.Stdout, cmd.Stderr = slave, slave

@@ -34,7 +34,7 @@ func TestRanksBetweenNetworks(t *testing.T) {
 		var srv *sim.Server
 		var err error
 		link.In(0, func() {
-			srv, err = sim.Start(context.Background(), sim.Config{OpenAIAddr: link.Addr(0) + ":18000", TTFT: plan.ConstantDelay(10 * time.Millisecond), ITL: plan.ConstantDelay(time.Millisecond)})
+			srv, err = sim.Start(context.Background(), sim.Config{OpenAIAddr: link.Addr(0) + ":18000", TTFT: plan.ConstantDelay(10 * time.Millisecond), ITL: plan.ConstantDelay(10 * time.Millisecond), OutputTokens: plan.ConstantLength(8)})
 		})
 		if err != nil {
 			t.Fatal(err)

@@ -48,7 +48,7 @@ func inShapedNetwork(bytesPerSecond string) int {
 	} else {
 		mustDo(err)
 	}
-	srv, err := sim.Start(context.Background(), sim.Config{OpenAIAddr: inNetworkAddr, TritonGRPCAddr: shapedGRPCAddr, TTFT: plan.ConstantDelay(0), ITL: plan.ConstantDelay(time.Millisecond)})
+	srv, err := sim.Start(context.Background(), sim.Config{OpenAIAddr: inNetworkAddr, TritonGRPCAddr: shapedGRPCAddr, TTFT: plan.ConstantDelay(0), ITL: plan.ConstantDelay(time.Millisecond), OutputTokens: plan.ConstantLength(2)})
 	mustDo(err)
 	defer srv.Close()
 	l, err := net.Listen("tcp", shapedHTTPAddr)
@@ -75,15 +75,12 @@ func answerWholeText(w http.ResponseWriter, r *http.Request) {
 	_, _ = io.WriteString(w, body)
 }
 
-// Over a link of 100 Mbit/s the time that a long request takes to be sent is part of
+// Over a link of 100 Mbit/s the 80 ms that a long request takes to be sent are part of
 // TTFT: counted from start it is what it is counted from issued, when the connection
-// is open.
+// is open. In make test half the bytes take the 80 ms, over half the rate.
 func TestUploadTimeInTTFT(t *testing.T) {
 	stamptest.NeedKernel(t)
-	const (
-		promptBytes = 1_000_000
-		rate        = 100_000_000 / 8
-	)
+	promptBytes, rate := 1_000_000/testenv.Stride(2), 100_000_000/8/testenv.Stride(2)
 	requests := 6 / testenv.Stride(2)
 	text := strings.Repeat(strings.Repeat("w", 99)+" ", promptBytes/100)
 	openAI := []string{"--service-kind", "openai", "-u", inNetworkAddr, "--streaming", "--transport"}
@@ -137,7 +134,7 @@ func TestUploadTimeInTTFT(t *testing.T) {
 				if q.Reused {
 					shares = append(shares, float64(fromStart)/float64(fromIssued))
 				}
-				if least := time.Second * promptBytes * 9 / 10 / rate; fromStart < least {
+				if least := time.Second * time.Duration(promptBytes) * 9 / 10 / time.Duration(rate); fromStart < least {
 					t.Errorf("request %d: TTFT %v from start, want at least %v, in which %d bytes are sent", q.ID, fromStart, least, promptBytes)
 				}
 			}

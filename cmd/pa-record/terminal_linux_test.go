@@ -78,7 +78,7 @@ func TestUnreadTerminal(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			srv := startSim(t, "--ttft", "5ms", "--itl", "2ms", "--output-tokens", "10")
+			srv := startSim(t, "--ttft", "20ms", "--itl", "20ms", "--output-tokens", "3")
 			path := filepath.Join(t.TempDir(), "x.json")
 			master, slave := testenv.Terminal(t, 0)
 			fillTerminal(t, slave)
