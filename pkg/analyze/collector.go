@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"errors"
 	"math"
-	"slices"
 	"strconv"
 	"strings"
 
@@ -352,7 +351,7 @@ func (c *collector) finish(run *export.Run, e *export.Experiment, cfg Config, se
 		x.Phases, c.err = q, errors.Join(c.err, err)
 	}
 	if c.economics != nil {
-		q, err := c.economics.finish(*cfg.Economics, &x)
+		q, err := c.economics.finish(run, *cfg.Economics, &x)
 		q.Span = c.ratesSpan(run, sel)
 		x.Economics, c.err = q, errors.Join(c.err, err)
 	}
@@ -392,7 +391,7 @@ func (c *collector) unstatedTokens(metrics []MetricSummary, run *export.Run, cfg
 	if m == nil || m.Import == nil || c.ok == 0 || c.sources[answer.TokenAuto] < c.ok || others > 0 {
 		return nil
 	}
-	if slices.ContainsFunc(unavailable(run), func(u Unavailable) bool { return u.Key == answer.OutputTokens.Key() }) {
+	if whyLacking(run, answer.OutputTokens.Key(), "") != "" { // the report of the run says it
 		return nil
 	}
 	why := cmp.Or(m.Import.Format, "the file") + " states no output tokens"

@@ -128,7 +128,7 @@ func (c *economicsCollector) resolve(streamed bool) {
 }
 
 // finish returns the figures that need no telemetry; addEnergy completes them.
-func (c *economicsCollector) finish(cfg EconomicsConfig, x *Experiment) (*Economics, error) {
+func (c *economicsCollector) finish(run *export.Run, cfg EconomicsConfig, x *Experiment) (*Economics, error) {
 	e := &Economics{Config: cfg}
 	for _, f := range EconomicsFigures {
 		if f.Key == KeyGPUDollars && cfg.GPUHourPrice == 0 || f.Key == KeyEnergyDollars && cfg.EnergyPrice == 0 {
@@ -144,7 +144,7 @@ func (c *economicsCollector) finish(cfg EconomicsConfig, x *Experiment) (*Econom
 	if s := c.rates.summary(); s != nil {
 		e.set(KeyUserRateE2E, s.Mean, 0)
 	} else {
-		e.lack(KeyUserRateE2E, cmp.Or(x.whyNot("output_tokens_per_s"), "no request has an E2EL and output tokens"))
+		e.lack(KeyUserRateE2E, cmp.Or(x.whyNot("output_tokens_per_s"), withoutNormalized(run)))
 	}
 	return e, c.rates.err
 }
@@ -190,9 +190,8 @@ func (r *Report) withoutGPUs() string {
 	return "the file holds no telemetry of GPUs"
 }
 
-// addEnergy completes the figures by the telemetry, in which the run has gpus GPUs; noGPU is the reason why
-// there is no energy if it has none.
-func (x *Experiment) addEnergy(energy []serverfigures.Energy, gpus int, noGPU string) {
+// addEnergy completes the figures by the telemetry, in which the run of rep has gpus GPUs.
+func (x *Experiment) addEnergy(rep *Report, energy []serverfigures.Energy, gpus int) {
 	e := x.Economics
 	e.Energy = energy
 	if e.GPUs = e.Config.GPUs; e.GPUs == 0 {
@@ -222,7 +221,7 @@ func (x *Experiment) addEnergy(energy []serverfigures.Energy, gpus int, noGPU st
 	perRate(KeyGPUDollars, why, func() float64 {
 		return 1e6 * e.Config.GPUHourPrice * float64(e.GPUs) / (3600 * rate.PerSecond)
 	})
-	joules, bound, why := x.energy(noGPU)
+	joules, bound, why := x.energy(rep)
 	each := func(key string, n float64, lacking string, scale float64) {
 		switch {
 		case why != "":
@@ -262,16 +261,16 @@ func perSecond(r Rate) float64 {
 }
 
 // energy returns the energy of all GPUs in the time of the rates, the bound of its error, or the reason
-// why it is not known; noGPU is the reason if there is no GPU.
-func (x *Experiment) energy(noGPU string) (joules, bound float64, why string) {
+// why it is not known.
+func (x *Experiment) energy(rep *Report) (joules, bound float64, why string) {
 	e := x.Economics
 	switch {
 	case x.DurationNS <= 0:
-		return 0, 0, "the duration of the level is not known"
+		return 0, 0, withoutDuration(rep.Run)
 	case e.Span.Duration().Nanoseconds() != x.DurationNS:
 		return 0, 0, "the time of the pauses is left out, but energy was used in it"
 	case len(e.Energy) == 0:
-		return 0, 0, noGPU
+		return 0, 0, rep.withoutGPUs()
 	}
 	for i := range e.Energy {
 		g := &e.Energy[i]

@@ -109,7 +109,7 @@ func TestEconomicsMissing(t *testing.T) {
 		{"one GPU without energy", func(r *memrun.Reader) { r.Telemetry[6].Samples[0].Value = 5 }, Config{}, EconomicsConfig{}, KeyPerOutput, "GPU-a s: DCGM_FI_DEV_TOTAL_ENERGY_CONSUMPTION: the counter fell from 500 J to 0.005 J"},
 		{"no times of starts", func(r *memrun.Reader) {
 			r.Header.Meta = &export.RunMeta{Import: &export.Import{Lacks: []export.Lack{{Part: export.PartStarts, Why: "no starts"}}}}
-		}, Config{}, EconomicsConfig{}, KeyEnergy, "the duration of the level is not known"},
+		}, Config{}, EconomicsConfig{}, KeyEnergy, "no starts"},
 		{"pauses are left out", func(r *memrun.Reader) {
 			r.Header.Meta = &export.RunMeta{Pauses: []export.Pause{{StartNS: 11_100e6, EndNS: 11_300e6, DurationNS: 200e6}}}
 			r.Requests[0] = append(r.Requests[0], memrun.At(11_050e6, 11_350e6), memrun.At(12_000e6, 12_400e6, 12_500e6))

@@ -196,14 +196,14 @@ func (c *qualityCollector) finish(run *export.Run, durationNS int64, itl *Summar
 		case rank > c.requests-c.unreached:
 			q.Figures[fluidRate].Why = "too many requests reach the target at no rate: their first token is late"
 		case intervals.nthValue <= 1:
-			q.Figures[fluidRate].Why = "the tokens come so early that every rate is met; give a shorter deadline of the first token"
+			q.Figures[fluidRate].Why = "the tokens come so early that every rate is met; --due-first gives the first token less time"
 		case intervals.err == nil:
 			set(fluidRate, 1e9/intervals.nthValue)
 		}
 		if durationNS > 0 {
 			set(smoothGoodput, (c.tokens.Float64()-c.idle.Float64()/float64(cfg.PaceNS))/(float64(durationNS)/1e9))
 		} else {
-			q.Figures[smoothGoodput].Why = "the duration of the level is not known"
+			q.Figures[smoothGoodput].Why = withoutDuration(run)
 		}
 		if decode := c.decodeNS.Float64(); decode > 0 {
 			set(poolStallShare, c.stallNS.Float64()/decode)
@@ -219,7 +219,7 @@ func (c *qualityCollector) finish(run *export.Run, durationNS int64, itl *Summar
 	normalized := metricOf(q.Metrics, answer.NormalizedLatency)
 	for i, level := range map[int]float64{interactivity90: 90, interactivity75: 75} {
 		if normalized == nil {
-			q.Figures[i].Why = "no request has an E2EL and output tokens"
+			q.Figures[i].Why = withoutNormalized(run)
 		} else if v := normalized.P(level); v > 0 {
 			set(i, 1e9/v)
 		}

@@ -131,6 +131,18 @@ func TestQualityMissing(t *testing.T) {
 		t.Errorf("%+v", q)
 	}
 	r := qualityRun(0)
+	for i := range r.Requests[0] {
+		tokens := int64(5)
+		r.Requests[0][i].Stated = &export.Stated{OutputTokens: &tokens}
+	}
+	r.Header.Meta = &export.RunMeta{Import: &export.Import{Lacks: []export.Lack{{Part: export.PartStarts, Why: "no starts"}, {Part: export.PartEnds, Why: "no ends"}}}}
+	late := qualityOf(t, r, Config{})
+	for i, want := range map[int]string{smoothGoodput: "no starts", interactivity90: "no ends", interactivity75: "no ends"} {
+		if f := late.Figures[i]; f.Why != want {
+			t.Errorf("%+v, want %q", f, want)
+		}
+	}
+	r = qualityRun(0)
 	r.Header.Meta = &export.RunMeta{Import: &export.Import{Lacks: []export.Lack{{Part: export.PartGaps, Why: "no gaps"}}}}
 	if q := qualityOf(t, r, Config{}); q.Requests != 0 || q.Missing != "no gaps" || q.Figures[0].Why != "no gaps" {
 		t.Errorf("%+v", q)

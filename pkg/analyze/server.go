@@ -32,7 +32,7 @@ func addServerFigures(ctx context.Context, r export.Reader, rep *Report, observe
 	for i := range results {
 		e := &rep.Experiments[i]
 		if e.Economics != nil {
-			e.addEnergy(results[i].Energy, gpus, rep.withoutGPUs())
+			e.addEnergy(rep, results[i].Energy, gpus)
 		}
 		e.Server = results[i].Figures
 		if e.Phases != nil {

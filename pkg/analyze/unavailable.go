@@ -2,7 +2,9 @@ package analyze
 
 import (
 	"fmt"
+	"slices"
 
+	"github.com/pa-tools/pa/pkg/answer"
 	"github.com/pa-tools/pa/pkg/export"
 	"github.com/pa-tools/pa/pkg/wire/openai"
 )
@@ -37,6 +39,30 @@ func unavailable(run *export.Run) []Unavailable {
 		all = append(all, Unavailable{"throughput", "rates", why})
 	}
 	return all
+}
+
+// whyLacking returns why the file of another tool cannot give a metric or rate, by its key in [unavailable]; otherwise
+// if the file does not tell.
+func whyLacking(run *export.Run, key, otherwise string) string {
+	all := unavailable(run)
+	if i := slices.IndexFunc(all, func(u Unavailable) bool { return u.Key == key }); i >= 0 {
+		return all[i].Why
+	}
+	return otherwise
+}
+
+// Why figures have no value if the run does not say more.
+const (
+	whyNoDuration   = "the duration of the level is not known"
+	whyNoNormalized = "no request has an E2EL and output tokens"
+)
+
+// withoutDuration returns why the duration of the levels of a run is not known.
+func withoutDuration(run *export.Run) string { return whyLacking(run, "throughput", whyNoDuration) }
+
+// withoutNormalized returns why no request of a run has an E2EL and output tokens.
+func withoutNormalized(run *export.Run) string {
+	return whyLacking(run, answer.E2EL.Key(), whyLacking(run, answer.OutputTokens.Key(), whyNoNormalized))
 }
 
 // placed returns an error if cfg asks for a part or for windows of a run whose requests
