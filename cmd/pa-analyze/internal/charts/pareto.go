@@ -56,9 +56,6 @@ func paretoAction(c *cli.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	if err := settings.CheckWidth(c); err != nil {
-		return err
-	}
 	o, err := paretoOptions(c)
 	if err != nil {
 		return err

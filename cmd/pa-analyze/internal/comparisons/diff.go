@@ -57,9 +57,6 @@ func diffAction(c *cli.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	if err := settings.CheckWidth(c); err != nil {
-		return err
-	}
 	cfg, err := settings.Config(c)
 	if err != nil {
 		return err

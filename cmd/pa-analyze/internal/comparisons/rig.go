@@ -44,9 +44,6 @@ func rigAction(c *cli.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	if err := settings.CheckWidth(c); err != nil {
-		return err
-	}
 	cfg, err := settings.Config(c)
 	if err != nil {
 		return err

@@ -48,9 +48,6 @@ func trendAction(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	if err := settings.CheckWidth(c); err != nil {
-		return err
-	}
 	cfg, err := settings.Config(c)
 	if err != nil {
 		return err

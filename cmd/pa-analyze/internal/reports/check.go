@@ -43,9 +43,6 @@ func checkAction(c *cli.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	if err := settings.CheckWidth(c); err != nil {
-		return err
-	}
 	profile, err := check.FindProfile(c.String("profile"))
 	if err != nil {
 		return cmdline.Usagef("--profile %v", err)

@@ -48,9 +48,6 @@ func definitions(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	if err := settings.CheckWidth(c); err != nil {
-		return err
-	}
 	selected, err := selectDialects(c.StringSlice("dialect"))
 	if err != nil {
 		return err

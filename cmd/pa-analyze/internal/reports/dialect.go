@@ -44,9 +44,6 @@ func dialectAction(c *cli.Context, name string, ahead settings.OpenFiles) error 
 	if len(runs) > 1 && format != "table" {
 		return cmdline.Usagef("--dialect %s writes one %s report; give one file", name, format)
 	}
-	if err := settings.CheckWidth(c); err != nil {
-		return err
-	}
 	limit, err := settings.MemoryLimit(c)
 	if err != nil {
 		return err

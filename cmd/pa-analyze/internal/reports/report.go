@@ -84,9 +84,6 @@ func reportAction(c *cli.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	if err := settings.CheckWidth(c); err != nil {
-		return err
-	}
 	cfg, err := settings.ReportConfig(c)
 	if err != nil {
 		return err

@@ -39,9 +39,6 @@ func requests(c *cli.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	if err := settings.CheckWidth(c); err != nil {
-		return err
-	}
 	cfg, err := settings.Config(c)
 	if err != nil {
 		return err

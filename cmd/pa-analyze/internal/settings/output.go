@@ -68,11 +68,12 @@ func FormatFlag(value, formats string) cli.Flag {
 	return &cli.StringFlag{Name: "format", Aliases: []string{"f"}, Usage: "print as `FORMAT`: " + formats, Value: value, Category: "Output"}
 }
 
-// CheckFormat returns a usage error unless the flag's value is one of names.
+// CheckFormat returns the value of --format. It returns a usage error if the value is none of names,
+// or if --width is below 1.
 func CheckFormat(c *cli.Context, names ...string) (string, error) {
 	got := c.String("format")
 	if slices.Contains(names, got) {
-		return got, nil
+		return got, checkWidth(c)
 	}
 	return "", cmdline.Usagef("--format %q: give one of %s", got, strings.Join(names, ", "))
 }

@@ -19,8 +19,8 @@ func WidthFlag() cli.Flag {
 // AsNeeded is a width that no line reaches, for renderers that need a number.
 const AsNeeded = 1 << 20
 
-// CheckWidth refuses a --width below 1.
-func CheckWidth(c *cli.Context) error {
+// checkWidth refuses a --width below 1.
+func checkWidth(c *cli.Context) error {
 	if n := c.Int("width"); c.IsSet("width") && n < 1 {
 		return cmdline.Usagef("--width %d: give a number of columns above 0", n)
 	}
