@@ -337,7 +337,7 @@ func (r *Result) differenceTable() tabular.Table {
 	rows := [][]string{{"differs", "at", "old", "new", ""}}
 	for i := range r.Differences {
 		d := &r.Differences[i]
-		rows = append(rows, []string{d.Name, sanitize.Text(d.Level), Short(d.Old), Short(d.New), d.effect()})
+		rows = append(rows, []string{d.Name, sanitize.Text(d.Level), Short(d.Old), Short(d.New), d.Effect()})
 	}
 	if !at {
 		for i := range rows {
@@ -352,11 +352,12 @@ func (d *Difference) verdict() string {
 	if d.Refuses && !d.Ignored {
 		return "refuses"
 	}
-	return d.effect()
+	return d.Effect()
 }
 
-// effect returns the effect of a difference on the comparison, for people.
-func (d *Difference) effect() string {
+// Effect returns the effect of the difference for a reader: "not comparable", "ignored", or ""
+// if the difference does not refuse the comparison.
+func (d *Difference) Effect() string {
 	switch {
 	case d.Ignored:
 		return "ignored"

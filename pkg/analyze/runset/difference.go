@@ -161,16 +161,10 @@ func shortList(runs []string) string {
 	return strings.Join(runs, " and ")
 }
 
-// Effect returns the effect of the difference for a reader: "not comparable", "ignored", or ""
-// if the difference does not refuse the runs.
+// Effect returns the effect of the difference for a reader, as [diff.Difference.Effect] does.
 func (d *Difference) Effect() string {
-	switch {
-	case d.Ignored:
-		return "ignored"
-	case d.Refuses:
-		return "not comparable"
-	}
-	return ""
+	between := diff.Difference{Refuses: d.Refuses, Ignored: d.Ignored}
+	return between.Effect()
 }
 
 // DifferenceTable returns the table of the differences. It is empty without differences.
