@@ -45,7 +45,11 @@ var _ export.Writer = (*Writer)(nil)
 
 // NewWriter returns a Writer to w, which it buffers.
 func NewWriter(w io.Writer) *Writer {
-	return &Writer{w: bufio.NewWriterSize(w, 256<<10), calls: writeorder.Checker{Format: "profile_export.json"}}
+	size := 256 << 10
+	if _, ok := w.(*bytes.Buffer); ok {
+		size = 4 << 10 // writes to memory cost little, and many such documents are short
+	}
+	return &Writer{w: bufio.NewWriterSize(w, size), calls: writeorder.Checker{Format: "profile_export.json"}}
 }
 
 // BeginExperiment starts a load level. value is the text of a JSON number.
