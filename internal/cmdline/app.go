@@ -115,11 +115,13 @@ func (a App) run(ctx context.Context, args []string, stdin io.Reader, stdout, st
 		return name, a.plain(ctx, cmd, args, stdin, stdout, stderr)
 	}
 	bindEnv(flags, a.envPrefix())
-	topic, args := helpTopic(args, flags)
+	named := withNames(flags)
+	topic, args := helpTopic(args, named)
 	if def := a.command(a.Default); topic != "" && topic != commandsTopic && cmd == nil && def != nil && len(flags) == 0 {
 		cmd, flags = def, def.Flags // the app has no flags; the topics are the default command's
+		named = withNames(flags)
 	}
-	args, err = arguments{flags: withNames(flags), others: func() map[string]string { return a.otherFlags(cmd) }, unsupported: a.Unsupported, getopt: a.GetoptForms}.flagsFirst(args)
+	args, err = arguments{flags: named, others: func() map[string]string { return a.otherFlags(cmd) }, unsupported: a.Unsupported, getopt: a.GetoptForms}.flagsFirst(args)
 	if err != nil {
 		return name, err
 	}
@@ -147,7 +149,7 @@ func (a App) run(ctx context.Context, args []string, stdin io.Reader, stdout, st
 	// One flat application per call: urfave's own subcommand dispatch would
 	// parse parent flags by other rules.
 	app := &cli.App{
-		Name: name, HelpName: name, Flags: withNames(flags), HideHelp: true, HideVersion: true,
+		Name: name, HelpName: name, Flags: named, HideHelp: true, HideVersion: true,
 		Reader: stdin, Writer: stdout, ErrWriter: stderr,
 		DisableSliceFlagSeparator: true,
 		OnUsageError:              usage,

@@ -417,7 +417,7 @@ const maxConfigBytes = 1 << 20
 // applyConfig sets the flags that the file of --config names and neither the
 // command line nor the environment has set. Unknown keys are errors.
 func applyConfig(c *cli.Context, flags []cli.Flag) error {
-	if lookup(flags, "config") == nil || c.String("config") == "" {
+	if c.String("config") == "" || lookup(flags, "config") == nil {
 		return nil
 	}
 	path := c.String("config")
