@@ -1,6 +1,7 @@
 package quantile
 
 import (
+	"bytes"
 	"math"
 	"math/big"
 	"math/rand/v2"
@@ -96,17 +97,20 @@ func TestRounding(t *testing.T) {
 // The compiler for arm64, which likes to, makes no instruction of a product and a sum.
 func TestNotFused(t *testing.T) {
 	compiler := testenv.Program(t, "go")
-	compile := func(pkg string) []byte {
-		cmd := exec.CommandContext(t.Context(), compiler, "build", "-gcflags=-S", pkg)
-		cmd.Env = append(cmd.Environ(), "GOOS=linux", "GOARCH=arm64", "CGO_ENABLED=0")
-		out, err := cmd.CombinedOutput()
-		if err != nil {
-			t.Fatalf("%v: %.300s", err, out)
-		}
-		return out
+	cmd := exec.CommandContext(t.Context(), compiler, "build", "-gcflags=-S", ".", "./testdata/fused")
+	cmd.Env = append(cmd.Environ(), "GOOS=linux", "GOARCH=arm64", "CGO_ENABLED=0")
+	out, err := cmd.CombinedOutput()
+	if err != nil {
+		t.Fatalf("%v: %.300s", err, out)
 	}
+	listings := map[string][]byte{} // by the path of the package, which is the first line of each
+	for _, part := range bytes.Split(out, []byte("\n# ")) {
+		path, listing, _ := bytes.Cut(bytes.TrimPrefix(part, []byte("# ")), []byte("\n"))
+		listings[string(path)] = listing
+	}
+	const own = "github.com/pa-tools/pa/internal/quantile"
 	fused := regexp.MustCompile(`\bFN?M(ADD|SUB)[DS]\b`)
-	listing := compile(".")
+	listing := listings[own]
 	for _, name := range []string{`quantile\.At\[go\.shape\.int64\]`, `quantile\.At\[go\.shape\.float64\]`, `quantile\.Squares\[go\.shape\.int64\]`, `quantile\.Squares\[go\.shape\.float64\]`, `quantile\.Between`, `quantile\.Position`, `quantile\.\(\*Sum\)\.Add`} {
 		if !regexp.MustCompile(`(?m)^\S*` + name + ` STEXT`).Match(listing) {
 			t.Errorf("the listing lacks %s", name)
@@ -118,7 +122,7 @@ func TestNotFused(t *testing.T) {
 	if at := fused.FindIndex(listing); at != nil {
 		t.Errorf("one instruction for a product and a sum: %s", listing[max(at[0]-200, 0):min(at[1]+40, len(listing))])
 	}
-	if !fused.Match(compile("./testdata/fused")) {
+	if !fused.Match(listings[own+"/testdata/fused"]) {
 		t.Error("the compiler fuses nothing where nothing is converted: the test shows nothing")
 	}
 }

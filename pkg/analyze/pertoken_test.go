@@ -8,6 +8,7 @@ import (
 
 	"github.com/pa-tools/pa/internal/extsort"
 	"github.com/pa-tools/pa/internal/quantile"
+	"github.com/pa-tools/pa/internal/testenv"
 	"github.com/pa-tools/pa/pkg/answer"
 )
 
@@ -16,7 +17,7 @@ import (
 // and requests without values, in any order, with gaps below 0 and beyond 32 bits, in memory and in the file.
 func TestPerTokenEqualsFloats(t *testing.T) {
 	rng := rand.New(rand.NewPCG(9, 1))
-	for round := range 60 {
+	for round := range 60 / testenv.Stride(3) {
 		memory := extsort.NewMemory([]int64{0, 20_000}[round%2], t.TempDir())
 		itl := sample[int64]{memory: memory}
 		c := perToken{memory: memory}

@@ -5,6 +5,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/dlclark/regexp2/v2"
+
 	"github.com/pa-tools/pa/internal/testenv"
 )
 
@@ -59,6 +61,10 @@ func TestLongMatch(t *testing.T) {
 			t.Errorf("%s has %d matches", pattern, n)
 		}
 	}
+}
+
+func init() {
+	regexp2.SetTimeoutCheckPeriod(5 * time.Millisecond) // TestHopelessMatch would match for 150 ms of its 20
 }
 
 // TestHopelessMatch matches an expression that would take years. The tokenizer gives up

@@ -26,7 +26,7 @@ import (
 // of text of that many bytes, a different one each.
 type made struct {
 	requests, chunks, bytes int
-	every                   int // requests from one look at the heap to the next
+	every                   int // requests from one look at the heap to the next; 0 for no look
 
 	rng    *rand.Rand
 	run    export.Run
@@ -37,16 +37,18 @@ type made struct {
 	before uint64 // at the beginning
 }
 
-func newMade(requests, chunks, bytes int) *made {
+func newMade(requests, chunks, bytes, every int) *made {
 	kind, endpoint := "openai", "v1/chat/completions"
-	m := &made{requests: requests, chunks: chunks, bytes: bytes, every: 64, rng: rand.New(rand.NewPCG(1, 2))}
+	m := &made{requests: requests, chunks: chunks, bytes: bytes, every: every, rng: rand.New(rand.NewPCG(1, 2))}
 	m.run = export.Run{ServiceKind: &kind, Endpoint: &endpoint, Experiments: []export.Experiment{{Mode: "concurrency", Value: "1"}}}
 	m.q.Inputs = export.Fields{{Name: "payload", Value: export.Text(`{"messages":[{"role":"user","content":"a b c"}],"stream":true}`)}}
 	m.q.Responses = make([]export.Response, chunks)
 	for i := range m.q.Responses {
 		m.q.Responses[i].Outputs = make(export.Fields, 1)
 	}
-	m.before = inUse()
+	if every > 0 {
+		m.before = inUse()
+	}
 	return m
 }
 
@@ -59,7 +61,7 @@ func inUse() uint64 {
 }
 
 func (m *made) Next() bool {
-	if m.at%m.every == 0 {
+	if m.every > 0 && m.at%m.every == 0 {
 		if m.live = max(m.live, inUse()); m.at <= m.requests/2 {
 			m.half = m.live
 		}
@@ -113,7 +115,7 @@ func TestMemory(t *testing.T) {
 			return err
 		}
 	}
-	m := newMade(requests, chunks, bytes)
+	m := newMade(requests, chunks, bytes, 64)
 	for _, err := range dialect.Tee(m, []func(export.Reader) error{
 		tool("genai-perf-24.03"), tool("genai-perf-24.08"), tool("genai-perf-25.05"), tool("genai-perf-main"),
 		tool("trtllm-main"), tool("vllm"), tool("sglang"), tool("aiperf"),
@@ -140,8 +142,7 @@ func TestMemoryOfValues(t *testing.T) {
 			if requests > 2048 {
 				testenv.Long(t)
 			}
-			m := newMade(requests, 61, 6)
-			m.every = requests / 8
+			m := newMade(requests, 61, 6, requests/8)
 			memory := dialect.NewMemory(1e6)
 			defer memory.Close()
 			cfg := dialect.Config{Tokenizer: counter{}, Memory: memory}
@@ -187,8 +188,7 @@ func TestReportsBeyondMemory(t *testing.T) {
 			if x.detailed != "" {
 				cfg.Args = map[string]string{x.detailed: "True"}
 			}
-			m := newMade(1100, 4, 6)
-			m.every = m.requests
+			m := newMade(1100, 4, 6, 0)
 			rep, err := dialect.Analyze(t.Context(), tools.All().Find(name), m, cfg)
 			if err != nil {
 				t.Fatalf("%s: %v", name, err)

@@ -166,7 +166,7 @@ func peak(step func(i int) bool, other func() uint64) uint64 {
 	runtime.ReadMemStats(&m)
 	start, most := m.HeapAlloc-other(), uint64(0)
 	for i := 0; step(i); i++ {
-		if i%500 == 499 {
+		if i%1000 == 999 {
 			runtime.GC()
 			runtime.ReadMemStats(&m)
 			if now := m.HeapAlloc - other(); now > start {

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/pa-tools/pa/internal/golden"
+	"github.com/pa-tools/pa/internal/testenv"
 	"github.com/pa-tools/pa/pkg/export"
 )
 
@@ -339,7 +340,7 @@ func TestCut(t *testing.T) {
 			}
 		}
 		data = bytes.TrimRight(data, "\n")
-		step := max(len(data)/200, 1)
+		step := max(len(data)*testenv.Stride(3)/300, 1)
 		for n := 1; n < len(data); n += step {
 			r, err := f.Open(t.Context(), name, bytes.NewReader(data[:n]), int64(n), export.Limits{})
 			requests := 0

@@ -15,6 +15,7 @@ import (
 	"github.com/pa-tools/pa/internal/exporttest"
 	"github.com/pa-tools/pa/internal/memrun"
 	"github.com/pa-tools/pa/internal/shardtest"
+	"github.com/pa-tools/pa/internal/testenv"
 	"github.com/pa-tools/pa/pkg/analyze"
 	"github.com/pa-tools/pa/pkg/analyze/report"
 	"github.com/pa-tools/pa/pkg/export"
@@ -60,7 +61,7 @@ var configs = map[string]analyze.Config{
 }
 
 func TestDividedRunIsTheWhole(t *testing.T) {
-	for seed := range uint64(30) {
+	for seed := range 30 / uint64(testenv.Stride(3)) {
 		rng := rand.New(rand.NewPCG(seed, 1))
 		n := 1 + rng.IntN(9)
 		whole := shardtest.Random(rng, 1+rng.IntN(200), []string{"9", "18", "36"}[:1+rng.IntN(3)]...)

@@ -5,6 +5,7 @@ import (
 	"encoding/hex"
 	"fmt"
 	"slices"
+	"strconv"
 	"testing"
 
 	"github.com/pa-tools/pa/internal/testenv"
@@ -18,9 +19,19 @@ func TestEveryCharacter(t *testing.T) {
 	const want = "7fd6221c72d5122ba78c87e7840d5778168a24e544934109331773ca66d127af"
 	n, p := loadNorm(), Load()
 	h := sha256.New()
+	var line, lower []byte
 	for r := range rune(maxRune) {
-		fmt.Fprintf(h, "%x %x %x %q %q\n", r, n.unsafe.at(r), n.class.at(r), n.canonical[r], n.compatible[r])
-		fmt.Fprintf(h, "%x %q %d\n", p.table.at(r), p.AppendLower(nil, r), Script(r))
+		// Package fmt would take most of the time.
+		line = strconv.AppendInt(line[:0], int64(r), 16)
+		line = strconv.AppendInt(append(line, ' '), int64(n.unsafe.at(r)), 16)
+		line = strconv.AppendInt(append(line, ' '), int64(n.class.at(r)), 16)
+		line = strconv.AppendQuote(append(line, ' '), n.canonical[r])
+		line = strconv.AppendQuote(append(line, ' '), n.compatible[r])
+		line = strconv.AppendInt(append(line, '\n'), int64(p.table.at(r)), 16)
+		lower = p.AppendLower(lower[:0], r)
+		line = strconv.AppendQuote(append(line, ' '), string(lower))
+		line = strconv.AppendInt(append(line, ' '), int64(Script(r)), 10)
+		h.Write(append(line, '\n'))
 	}
 	fmt.Fprint(h, p.ascii)
 	var composed [][3]rune
