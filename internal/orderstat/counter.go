@@ -1,6 +1,8 @@
 package orderstat
 
 import (
+	"math"
+
 	"github.com/pa-tools/pa/internal/quantile"
 )
 
@@ -34,7 +36,10 @@ type Counter struct {
 func (c *Counter) Len() int { return c.n }
 
 // order maps v to an integer, so that integers are in the order of their floats.
-func order(v float64) uint64 { return uint64(quantile.Key(v)) ^ 1<<63 }
+func order(v float64) uint64 {
+	b := math.Float64bits(v) // as quantile.Key(v) ^ 1<<63, in fewer instructions
+	return b ^ (uint64(int64(b)>>63) | 1<<63)
+}
 
 // number is the inverse of order.
 func number(order uint64) float64 { return quantile.Float(int64(order ^ 1<<63)) }
