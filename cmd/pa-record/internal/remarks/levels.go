@@ -63,7 +63,7 @@ func levelWarnings(levels []recorder.Level) []levelWarning {
 			}
 		}
 		if l.Unstable() {
-			warn("not stable within %s; measure longer (-p, --measurement-request-count) or allow more spread (-s)", plural.GroupedOf(len(l.Windows), "window"))
+			warn("not stable within %s; measure longer (-p, --measurement-request-count), allow more spread (-s) or send a fixed number of requests (--request-count)", plural.GroupedOf(len(l.Windows), "window"))
 		}
 	}
 	return all
