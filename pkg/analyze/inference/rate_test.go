@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/pa-tools/pa/internal/testenv"
 )
 
 // In slices of equal length a rate is a mean, and so is its interval.
@@ -106,7 +108,7 @@ func TestShortRate(t *testing.T) {
 		{1999, 1.1, 16, 2.119905},
 	} {
 		byMean, byWaves := 0, 0
-		for seed := range uint64(20) {
+		for seed := range 20 / uint64(testenv.Stride(2)) {
 			for _, dependence := range []float64{0, 0.5} {
 				amounts := logAR(seed, tt.n, dependence, 0.5)
 				durations := make([]float64, len(amounts))

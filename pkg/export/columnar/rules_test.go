@@ -62,7 +62,7 @@ func (res *result) encodeByArrow(t *testing.T) []byte {
 	var out bytes.Buffer
 	sink := &arrowParquet{file: newCountingWriter(&out)}
 	var err error
-	sink.w, err = pqarrow.NewFileWriter(schema, sink.file, parquet.NewWriterProperties(parquet.WithCompression(compress.Codecs.Zstd)), pqarrow.DefaultWriterProps())
+	sink.w, err = pqarrow.NewFileWriter(schema, sink.file, parquet.NewWriterProperties(), pqarrow.DefaultWriterProps())
 	if err == nil {
 		err = res.write(&Writer{calls: writeorder.Checker{Format: "Parquet"}, sink: sink, batch: newBatch(schema, nil)}, nil)
 	}
