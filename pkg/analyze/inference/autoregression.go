@@ -116,15 +116,9 @@ func waveEnergies(x, energies []float64) {
 	n, mean := float64(len(x)), meanOf(x)
 	var amplitudes [maxSlowWaves]float64
 	k := len(energies)
-	for i, v := range x {
-		// The recurrence for cos(jθ) in [energies] takes one cosine instead of k.
-		c := math.Cos(math.Pi * (float64(i) + 0.5) / n)
-		before, now := 1.0, c
-		for j := range amplitudes[:k] {
-			amplitudes[j] += (v - mean) * now
-			before, now = now, 2*c*now-before
-		}
-	}
+	addWaves(amplitudes[:k], len(x), func(i int) (value, cosine float64) {
+		return x[i] - mean, math.Cos(math.Pi * (float64(i) + 0.5) / n)
+	})
 	for j, amplitude := range amplitudes[:k] {
 		energies[j] = square(amplitude) * 2 / n
 	}

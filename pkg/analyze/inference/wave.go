@@ -87,16 +87,10 @@ func spreadOf(n int, at func(i int) float64) spread {
 // the last one perhaps of fewer; each counts at the middle of its values.
 func energies(sums []float64, size, n int) (slow, fast float64) {
 	var amplitude [waves + faster]float64
-	for i, sum := range sums {
+	addWaves(amplitude[:], len(sums), func(i int) (value, cosine float64) {
 		mid := float64(i*size+min(i*size+size, n)) / 2
-		c := math.Cos(math.Pi * mid / float64(n))
-		// cos(jθ) = 2·cos(θ)·cos((j−1)θ) − cos((j−2)θ)
-		before, now := 1.0, c
-		for j := range amplitude {
-			amplitude[j] += sum * now
-			before, now = now, 2*c*now-before
-		}
-	}
+		return sums[i], math.Cos(math.Pi * mid / float64(n))
+	})
 	for j, a := range amplitude {
 		if e := a * a * 2 / float64(n); j < waves {
 			slow += e / waves
@@ -105,6 +99,30 @@ func energies(sums []float64, size, n int) (slow, fast float64) {
 		}
 	}
 	return slow, fast
+}
+
+// addWaves adds n values to the amplitudes of the waves j = 1, 2, …: each value times cos(jθ), of which
+// at returns the value and cos(θ). It takes one cosine a value:
+//
+//	cos(jθ) = 2·cos(θ)·cos((j−1)θ) − cos((j−2)θ)
+//
+// Each step waits for the previous step, so two values go side by side, which is twice as fast. The
+// values are added in their order.
+func addWaves(amplitudes []float64, n int, at func(i int) (value, cosine float64)) {
+	for i := 0; i < n; i += 2 {
+		v, c := at(i)
+		w, d := 0.0, 0.0
+		if i+1 < n {
+			w, d = at(i + 1)
+		}
+		nowV, nowW, beforeV, beforeW := c, d, 1.0, 1.0
+		for j, a := range amplitudes {
+			a += v * nowV
+			amplitudes[j] = a + w*nowW
+			beforeV, nowV = nowV, 2*c*nowV-beforeV
+			beforeW, nowW = nowW, 2*d*nowW-beforeW
+		}
+	}
 }
 
 // autocorrelationSum returns γ(0) + 2·Σγ(k) of a series whose average is near
