@@ -58,23 +58,27 @@ func (s *Moments) AddScaled(f float64, n int, sum IntSum, squares IntSquares) {
 // mantissaBits is the number of bits of the mantissa of a float64.
 const mantissaBits = 53
 
-// AddShares adds the number x/k, k times: k equal shares of x. k must be at least 1.
-func (s *Moments) AddShares(x int64, k int32) {
-	s.n += int(k)
-	s.shared.Add(x)
-	if k < fewShares {
-		s.squares[k].Add(x)
-		return
-	}
-	p := s.more[k]
-	if p == nil {
-		if s.more == nil {
-			s.more = map[int32]*IntSquares{}
+// AddShares adds the number x/k, k times, for each x of wholes and its k of shares: k equal shares of x. Each k must
+// be at least 1.
+func (s *Moments) AddShares(wholes []int64, shares []int32) {
+	s.shared.AddAll(wholes)
+	for i, x := range wholes {
+		k := shares[i]
+		s.n += int(k)
+		if k < fewShares {
+			s.squares[k].Add(x)
+			continue
 		}
-		p = new(IntSquares)
-		s.more[k] = p
+		p := s.more[k]
+		if p == nil {
+			if s.more == nil {
+				s.more = map[int32]*IntSquares{}
+			}
+			p = new(IntSquares)
+			s.more[k] = p
+		}
+		p.Add(x)
 	}
-	p.Add(x)
 }
 
 // Mean returns the mean, rounded once. s must not be empty.
@@ -132,6 +136,9 @@ func (z *wideInt) addProduct(a [2]uint64, b [3]uint64) {
 			continue
 		}
 		for j, y := range b {
+			if y == 0 {
+				continue
+			}
 			high, low := bits.Mul64(x, y)
 			var carry uint64
 			z[i+j], carry = bits.Add64(z[i+j], low, 0)

@@ -15,7 +15,7 @@ func TestMoments(t *testing.T) {
 	sum.AddAll([]int64{1, 3})
 	squares.AddAll([]int64{1, 3})
 	s.AddScaled(2, 2, sum, squares)
-	s.AddShares(6, 3)
+	s.AddShares([]int64{6}, []int32{3})
 	if s.Mean() != 2.8 || s.Std() != 1.6 {
 		t.Errorf("mean %v, deviation %v; want 2.8, 1.6", s.Mean(), s.Std())
 	}
@@ -35,10 +35,12 @@ func TestMomentsRandom(t *testing.T) {
 		for range 1 + rng.IntN(20) {
 			if rng.IntN(2) == 0 {
 				x, k := rng.Int64N(1<<62)>>rng.IntN(60)-5, 1+rng.Int32N(5)*rng.Int32N(10)
-				s.AddShares(x, k)
+				s.AddShares([]int64{x, -x, 7}, []int32{k, 1, k})
 				for range k {
 					add(big.NewRat(x, int64(k)))
+					add(big.NewRat(7, int64(k)))
 				}
+				add(big.NewRat(-x, 1))
 				continue
 			}
 			f := rng.Float64() * math.Ldexp(1, rng.IntN(64)-32)
@@ -87,7 +89,7 @@ func TestMomentsEqual(t *testing.T) {
 	}
 	var shares Moments
 	for range 1000 {
-		shares.AddShares(7, 3)
+		shares.AddShares([]int64{7, 7}, []int32{3, 3})
 	}
 	if got := shares.Std(); got > 1e-120 || shares.Mean() != 7/3.0 {
 		t.Errorf("of shares: mean %v, deviation %v", shares.Mean(), got)

@@ -24,7 +24,9 @@ type perToken struct {
 	own     *Summary // if differs; nil without values
 	err     error    // gaps could not be read back
 
-	values  []float64 // buffers
+	// Buffers.
+	values  []float64
+	shared  []int64
 	weights []int32
 	gaps    []int64
 	words   []int64
@@ -123,12 +125,19 @@ func (c *perToken) unpackTokens(r *extsort.Reader, n int, factor float64) ([]int
 		return nil, err
 	}
 	c.few = slices.Grow(c.few[:0], n)[:n]
-	for i := range c.few {
+	left := c.few
+	for _, word := range c.words {
 		if perWord == 1 {
-			c.few[i] = int32(c.words[i])
-		} else {
-			c.few[i] = int32(c.words[i/tokensInWord] >> (i % tokensInWord * tokenBits) & mostPacked)
+			left[0] = int32(word)
+			left = left[1:]
+			continue
 		}
+		some := left[:min(len(left), perWord)]
+		for i := range some {
+			some[i] = int32(word & mostPacked)
+			word >>= tokenBits
+		}
+		left = left[len(some):]
 	}
 	return c.few, nil
 }
@@ -167,15 +176,17 @@ func (c *perToken) replay(itl *sample[int64], do func(gaps []int64, tokens []int
 
 // count counts the times per token of gaps with these sums, and adds them up.
 func (c *perToken) count(gaps []int64, s sums, tokens []int32, factor float64) {
+	values, weights := c.timesPerToken(gaps, tokens, factor)
 	if factor > 0 {
 		c.moments.AddScaled(factor, len(gaps), s.sum, s.squares)
 	} else if factor < 0 {
-		eachShared(gaps, tokens, func(_ int, ns int64, n int32) { c.moments.AddShares(ns, n) })
+		c.moments.AddShares(c.shared, weights)
 	}
-	c.counter.Add(c.timesPerToken(gaps, tokens, factor))
+	c.counter.Add(values, weights)
 }
 
-// timesPerToken returns times per token and how often each counts, for an [orderstat.AddFunc].
+// timesPerToken returns times per token and how often each counts, for an [orderstat.AddFunc]. With a factor
+// below 0, it sets c.shared to the times that the tokens share.
 func (c *perToken) timesPerToken(gaps []int64, tokens []int32, factor float64) (values []float64, weights []int32) {
 	c.values = slices.Grow(c.values[:0], len(gaps))[:len(gaps)]
 	values = c.values
@@ -189,12 +200,14 @@ func (c *perToken) timesPerToken(gaps []int64, tokens []int32, factor float64) (
 		return values, nil
 	}
 	c.weights = slices.Grow(c.weights[:0], len(gaps))[:len(gaps)]
-	weights = c.weights
+	c.shared = slices.Grow(c.shared[:0], len(gaps))[:len(gaps)]
+	weights, shared := c.weights, c.shared
 	n := 0
 	eachShared(gaps, tokens, func(_ int, ns int64, k int32) {
-		values[n], weights[n] = float64(ns)/float64(k), k
+		values[n], shared[n], weights[n] = float64(ns)/float64(k), ns, k
 		n++
 	})
+	c.shared = shared[:n]
 	return values[:n], weights[:n]
 }
 

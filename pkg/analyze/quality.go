@@ -91,7 +91,7 @@ func (c *qualityCollector) add(p *Point, itl *sample[int64], gaps sums) {
 		c.undecided = append(c.undecided, q)
 		return
 	}
-	q := c.meter.Measure(&p.Measured)
+	q := c.meter.measure(&p.Measured)
 	c.perToken.add(&q, &p.Measures, itl, gaps)
 	for _, m := range [...]answer.Metric{answer.Fluidity, answer.TokensInTime, answer.StallShare, answer.TokensPerEvent, answer.NormalizedLatency} {
 		if v := q.Value(m); !math.IsNaN(v) {

@@ -103,6 +103,13 @@ func NewQualityMeter(cfg QualityConfig) *QualityMeter {
 // times if only other requests of its level show whether it was streamed: see
 // [answer.Measured.AsStreamed].
 func (x *QualityMeter) Measure(m *answer.Measured) RequestQuality {
+	q := x.measure(m)
+	q.setITLPerToken(&m.Measures)
+	return q
+}
+
+// measure is Measure without ITLPerTokenNS, which figures of a level do not need.
+func (x *QualityMeter) measure(m *answer.Measured) RequestQuality {
 	q := RequestQuality{TokensPerEvent: math.NaN(), ITLPerTokenNS: math.NaN(), NormalizedLatencyNS: math.NaN()}
 	tokens := m.OutputTokens
 	counted := tokens.OK && tokens.V > 0
@@ -128,16 +135,24 @@ func (x *QualityMeter) Measure(m *answer.Measured) RequestQuality {
 	case len(m.Gaps) == 0:
 	case len(m.GapTokens) == len(m.Gaps):
 		q.counted = true
+	case counted && tokens.V > 1:
+		q.spread = float64(m.Events-1) / float64(tokens.V-1)
+	}
+	return q
+}
+
+// setITLPerToken sets ITLPerTokenNS of the request m.
+func (q *RequestQuality) setITLPerToken(m *answer.Measures) {
+	switch {
+	case q.counted:
 		sum, n := 0.0, 0
-		q.EachPerToken(&m.Measures, func(_ int, ns float64, k int) { sum, n = sum+ns*float64(k), n+k })
+		q.EachPerToken(m, func(_ int, ns float64, k int) { sum, n = sum+ns*float64(k), n+k })
 		if n > 0 {
 			q.ITLPerTokenNS = sum / float64(n)
 		}
-	case counted && tokens.V > 1:
-		q.spread = float64(m.Events-1) / float64(tokens.V-1)
-		q.ITLPerTokenNS = float64(m.Spread.V) / float64(tokens.V-1)
+	case q.spread > 0:
+		q.ITLPerTokenNS = float64(m.Spread.V) / float64(m.OutputTokens.V-1)
 	}
-	return q
 }
 
 // EachPerToken calls do with each estimated time per token of the request m, whose quality is q: with the
