@@ -328,8 +328,10 @@ func (c *collector) finish(run *export.Run, e *export.Experiment, cfg Config, se
 	if c.slo != nil {
 		x.SLO = c.slo.finish(x.DurationNS)
 	}
+	x.Unavailable = append(c.unavailable(x.Metrics, run, cfg), c.uncountable(x.Metrics)...)
+	x.Unavailable = append(x.Unavailable, c.unstatedTokens(x.Metrics, run, cfg)...)
 	if c.quality != nil {
-		q, err := c.quality.finish(run, x.DurationNS, x.Metric(answer.ITL))
+		q, err := c.quality.finish(run, &x)
 		x.Quality, c.err = q, errors.Join(c.err, err)
 	}
 	if sel != nil {
@@ -341,8 +343,6 @@ func (c *collector) finish(run *export.Run, e *export.Experiment, cfg Config, se
 	if cfg.Observer != nil {
 		x.FirstTokens = firstTokens(c.timed)
 	}
-	x.Unavailable = append(c.unavailable(x.Metrics, run, cfg), c.uncountable(x.Metrics)...)
-	x.Unavailable = append(x.Unavailable, c.unstatedTokens(x.Metrics, run, cfg)...)
 	if c.prefix != nil {
 		x.Prefix = c.prefix.finish(run)
 	}

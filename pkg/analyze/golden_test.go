@@ -191,3 +191,38 @@ func TestGoldenTokens(t *testing.T) {
 		}
 	}
 }
+
+// A file that states no output tokens: all figures that need them say so, and name --tokenizer.
+func TestUnstatedTokens(t *testing.T) {
+	b, err := fs.ReadFile(golden.FS(t, "peers"), "endpoints/ok/events.jsonl")
+	if err != nil {
+		t.Fatal(err)
+	}
+	file := filepath.Join(t.TempDir(), "events.jsonl")
+	if err := os.WriteFile(file, b, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	opener := export.Opener{Formats: foreign.Formats()}
+	r, err := opener.Open(t.Context(), file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	q := DefaultQuality()
+	rep, err := Run(t.Context(), r, Config{Quality: &q, Economics: &EconomicsConfig{}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	const want = "mlcommons/endpoints events.jsonl states no output tokens; --tokenizer counts the text"
+	x := &rep.Experiments[0]
+	for _, key := range []string{answer.TPOT.Key(), answer.OutputTokens.Key(), "output_tokens_per_s"} {
+		if why := x.whyNot(key); why != want {
+			t.Errorf("%s: n/a (%s), want %s", key, why, want)
+		}
+	}
+	for _, f := range []*LevelFigure{x.Economics.Figure(KeyUserRate), x.Economics.Figure(KeyUserRateE2E), &x.Quality.Figures[interactivity90], &x.Quality.Figures[interactivity75]} {
+		if f.Why != want {
+			t.Errorf("%s: n/a (%s), want %s", f.Key, f.Why, want)
+		}
+	}
+}

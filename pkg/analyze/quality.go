@@ -1,6 +1,7 @@
 package analyze
 
 import (
+	"cmp"
 	"errors"
 	"math"
 
@@ -156,9 +157,9 @@ func (c *qualityCollector) resolve(streamed bool, itl *sample[int64]) {
 	}
 }
 
-// finish returns the figures of a level that lasted durationNS; 0 if that is not known. itl describes
-// the gaps of the level; nil without gaps.
-func (c *qualityCollector) finish(run *export.Run, durationNS int64, itl *Summary) (*Quality, error) {
+// finish returns the figures of the level x, which has its duration, its metrics and the reasons why it lacks
+// metrics.
+func (c *qualityCollector) finish(run *export.Run, x *Experiment) (*Quality, error) {
 	cfg := &c.meter.cfg
 	q := &Quality{Config: *cfg, Positions: c.positions.Means(), Requests: c.requests, Counted: c.counted, Missing: c.missing(run)}
 	intervals := &c.whole[qualityIndex(answer.FluidInterval)]
@@ -172,7 +173,7 @@ func (c *qualityCollector) finish(run *export.Run, durationNS int64, itl *Summar
 			s = c.ratios[i].summary()
 		}
 		if QualityMetrics[i].Metric == answer.ITLPerToken {
-			s = c.perToken.summary(itl)
+			s = c.perToken.summary(x.Metric(answer.ITL))
 		}
 		err = errors.Join(err, c.whole[i].err, c.ratios[i].err, c.perToken.err)
 		if s != nil {
@@ -196,12 +197,12 @@ func (c *qualityCollector) finish(run *export.Run, durationNS int64, itl *Summar
 		case rank > c.requests-c.unreached:
 			q.Figures[fluidRate].Why = "too many requests reach the target at no rate: their first token is late"
 		case intervals.nthValue <= 1:
-			q.Figures[fluidRate].Why = "the tokens come so early that every rate is met; --due-first gives the first token less time"
+			q.Figures[fluidRate].Why = "the tokens come so early that every rate is met; give a shorter --due-first"
 		case intervals.err == nil:
 			set(fluidRate, 1e9/intervals.nthValue)
 		}
-		if durationNS > 0 {
-			set(smoothGoodput, (c.tokens.Float64()-c.idle.Float64()/float64(cfg.PaceNS))/(float64(durationNS)/1e9))
+		if x.DurationNS > 0 {
+			set(smoothGoodput, (c.tokens.Float64()-c.idle.Float64()/float64(cfg.PaceNS))/(float64(x.DurationNS)/1e9))
 		} else {
 			q.Figures[smoothGoodput].Why = withoutDuration(run)
 		}
@@ -219,7 +220,7 @@ func (c *qualityCollector) finish(run *export.Run, durationNS int64, itl *Summar
 	normalized := metricOf(q.Metrics, answer.NormalizedLatency)
 	for i, level := range map[int]float64{interactivity90: 90, interactivity75: 75} {
 		if normalized == nil {
-			q.Figures[i].Why = withoutNormalized(run)
+			q.Figures[i].Why = cmp.Or(x.whyNot("output_tokens_per_s"), withoutNormalized(run))
 		} else if v := normalized.P(level); v > 0 {
 			set(i, 1e9/v)
 		}

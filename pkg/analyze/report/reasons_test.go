@@ -23,7 +23,7 @@ func groupsOf(t *testing.T, r export.Reader) Input {
 	return Input{Name: "run.json", Report: rep}
 }
 
-// A report says each reason once: one line for a group without any figure, else one line for each reason.
+// A part of a report says each reason once: one line for a group without any figure, else one line for each reason.
 func TestReasonsOnce(t *testing.T) {
 	const start = 1_700_000_000_000_000_000
 	q := memrun.OpenAI(`{"choices":[{"message":{"content":"Hi"}}]}`)
@@ -32,7 +32,6 @@ func TestReasonsOnce(t *testing.T) {
 	want := []string{
 		"fluidity index, fluid token rate, tokens in time, smooth goodput, stalls, requests with a stall, stall share: n/a (no streamed answer)",
 		"tokens per event: n/a (no source counts the tokens apart from their events)",
-		"interactivity p90, interactivity p75: n/a (no request has an E2EL and output tokens)",
 		"output tokens/s/GPU: n/a (the number of GPUs is not known: --gpus)",
 		"energy, mean power, energy per output token, energy per token, mean energy per request, output tokens/s/MW: n/a (the file holds no telemetry of GPUs)",
 		"prefix cache: n/a (no answer states cached tokens (usage.prompt_tokens_details.cached_tokens))",
@@ -59,6 +58,10 @@ func TestReasonsOnce(t *testing.T) {
 		if strings.Count(text, why) != 1 || strings.Count(markdown, why) != 1 {
 			t.Errorf("the reason %q is repeated\n%s", why, text)
 		}
+	}
+	const uncounted = "interactivity p90, interactivity p75: n/a (not streamed, and the server states no usage; --tokenizer counts the text)"
+	if !strings.Contains(text, uncounted) || !strings.Contains(markdown, "- "+uncounted+"\n") { // the token rates have the same reason
+		t.Errorf("%q is missing\n%s", uncounted, text)
 	}
 	for _, left := range []string{"cached tokens stated by", "network, client and rest"} {
 		if strings.Contains(text+markdown, left) {
