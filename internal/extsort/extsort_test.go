@@ -21,6 +21,24 @@ func sorted(t *testing.T, s *Sorter) (all []int64, stored int) {
 	return all, len(s.stored)
 }
 
+// Callers make other values of a block, so a block of one run is no larger than a block of several runs.
+func TestBlockSize(t *testing.T) {
+	const n = 2*blockValues + 5
+	for name, first := range map[string]int64{"narrow": 0, "wide": 1 << 40} {
+		s := newMemory(t, 0).NewSorter()
+		for i := range int64(n) {
+			s.Add(first + i)
+		}
+		var longest, total int
+		if err := s.Sorted(func(block []int64) { longest, total = max(longest, len(block)), total+len(block) }); err != nil {
+			t.Fatal(err)
+		}
+		if longest > blockValues || total != n {
+			t.Errorf("%s: %d values in blocks of up to %d, want %d in blocks of up to %d", name, total, longest, n, blockValues)
+		}
+	}
+}
+
 func newMemory(t testing.TB, maxBytes int64) *Memory {
 	t.Helper()
 	m := NewMemory(maxBytes, t.TempDir())

@@ -84,9 +84,8 @@ func (s *Sorter) Sorted(f func(block []int64)) error {
 
 // each calls f with all values of the run in their order, a block at a time.
 func (r *run) each(f func(block []int64)) {
-	if len(r.wide) > 0 {
-		f(r.wide)
-		return
+	for block := range slices.Chunk(r.wide, blockValues) {
+		f(block)
 	}
 	var block [leastWindow]int64
 	for some := range slices.Chunk(r.narrow, len(block)) {
