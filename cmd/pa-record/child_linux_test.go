@@ -21,7 +21,7 @@ import (
 	"github.com/pa-tools/pa/pkg/sim/plan"
 )
 
-// What a child process is told by its environment, see limited.
+// Environment variables that set the limits of a child process; limited reads them.
 const (
 	fdLimitEnv   = "PA_RECORD_TEST_NOFILE" // RLIMIT_NOFILE
 	fileLimitEnv = "PA_RECORD_TEST_FSIZE"  // RLIMIT_FSIZE, bytes
@@ -34,13 +34,13 @@ const (
 
 func init() { limitChild = limited }
 
-// limited makes this process what its environment says. Where that takes another
-// process, it is the parent of that one and ends with its exit code.
+// limited sets the limits that the environment of this process names. Some limits need another
+// process: limited starts it, and ends with its exit code.
 func limited() {
 	for env, resource := range map[string]int{fdLimitEnv: unix.RLIMIT_NOFILE, fileLimitEnv: unix.RLIMIT_FSIZE} {
 		if text := os.Getenv(env); text != "" {
 			n, err := strconv.ParseUint(text, 10, 64)
-			// Of package syscall, which then leaves the limit of files alone.
+			// Setrlimit of package syscall, which then leaves the limit of files alone.
 			mustDo(err, syscall.Setrlimit(resource, &syscall.Rlimit{Cur: n, Max: n}))
 		}
 	}

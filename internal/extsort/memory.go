@@ -13,7 +13,7 @@ import (
 
 const (
 	leastRun = 64      // number of values for which a Sorter first reserves memory
-	growth   = 4       // of the room: pages that are touched for the first time cost more than memory that is reserved
+	growth   = 4       // factor by which the room grows: pages that are touched for the first time cost more than memory that is reserved
 	mostRun  = 1 << 20 // most values of a run in memory
 	runShare = 8       // a full run takes at most 1/runShare of the memory
 

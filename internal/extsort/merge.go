@@ -159,7 +159,7 @@ func (c *cursor) upTo(bound int64) int {
 	return low
 }
 
-// fill completes a window of which half or less is left. Windows that end at about the same
+// fill completes a window with at most half of its values left. Windows that end at about the same
 // value make large blocks.
 func (c *cursor) fill(file io.ReaderAt) error {
 	if len(c.window) > c.size/2 || !c.more() {

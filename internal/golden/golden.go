@@ -24,8 +24,8 @@ var opened struct {
 	archives map[string]fstest.MapFS
 }
 
-// content is what an archive holds. A MapFS looks at every name before it says that a file is
-// missing, and tests ask for thousands of missing files.
+// content is the file system of an archive. Its ReadFile looks up one name. MapFS.ReadFile compares
+// all names before it reports that a file is missing, and tests ask for thousands of missing files.
 type content struct{ fstest.MapFS }
 
 func (c content) ReadFile(name string) ([]byte, error) {

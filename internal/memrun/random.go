@@ -12,7 +12,7 @@ import (
 // formats. The fields of a request need not fit together.
 type Random struct{ *rand.Rand }
 
-// NewRandom returns the Random of a seed of two numbers.
+// NewRandom returns a Random with a seed of two numbers.
 func NewRandom(seed1, seed2 uint64) Random { return Random{rand.New(rand.NewPCG(seed1, seed2))} }
 
 // Text returns up to three pieces of text, some of which are not UTF-8.
@@ -34,8 +34,8 @@ func (s Random) Value() export.Value {
 	return export.JSON(json[s.IntN(len(json))])
 }
 
-// Fields returns up to three fields, which may have the same name. For none it returns nil if
-// absent is set.
+// Fields returns up to three fields, which may have the same name. If there are no fields, it
+// returns nil with absent set, else an empty list.
 func (s Random) Fields(absent bool) export.Fields {
 	n := s.IntN(4)
 	if n == 0 {

@@ -12,14 +12,14 @@ const (
 	rangeShift   = 64 - exponentBits - rangeBits
 	splitBits    = 12 // bits by which Pick divides a range at a time
 
-	// Pick collects at most mostCollected numbers, and as a rule no more than 1/collectedShare of all: a
+	// Pick collects at most mostCollected numbers, and usually no more than 1/collectedShare of all: a
 	// further pass is faster than sorting them.
 	mostCollected  = 1 << 20
 	leastCollected = 1 << 14
 	collectedShare = 8
 )
 
-// An AddFunc receives numbers, none of which is NaN, and the weight of each: how often it counts, from 0. If
+// An AddFunc receives numbers, none of which is NaN, and the weight of each number: how often it counts, from 0. If
 // weights is nil, each number counts once.
 type AddFunc func(values []float64, weights []int32)
 

@@ -158,7 +158,7 @@ type Report struct {
 	Warnings []error
 }
 
-// FromRecorder reports whether pa-record wrote the file, so that its flags can be named as a remedy.
+// FromRecorder reports whether pa-record wrote the file. If so, a message may name a flag of pa-record as the remedy.
 func (r *Report) FromRecorder() bool {
 	if m := r.Run.Meta; m != nil {
 		return m.Import == nil

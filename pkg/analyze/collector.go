@@ -387,7 +387,7 @@ func (c *collector) uncountable(metrics []MetricSummary) []Unavailable {
 // output tokens.
 func (c *collector) unstatedTokens(metrics []MetricSummary, run *export.Run, cfg Config) []Unavailable {
 	m := run.Meta
-	others := c.streams.not + c.streams.unknown + c.anomalies.dropped + c.anomalies.notCounted // have reasons of their own
+	others := c.streams.not + c.streams.unknown + c.anomalies.dropped + c.anomalies.notCounted // other functions give their reasons
 	if m == nil || m.Import == nil || c.ok == 0 || c.sources[answer.TokenAuto] < c.ok || others > 0 {
 		return nil
 	}

@@ -44,8 +44,8 @@ func economicsOf(t *testing.T, r *memrun.Reader, cfg Config, e EconomicsConfig) 
 // By hand. Both requests together last 2 s and have 10 tokens: 5 tokens/s. GPU a takes 100 J each half
 // second: 400 J in the 2 s, between the scrapes at 10 s and 12 s, whose neighbors are 100 J away: ± 200
 // J. GPU b takes 300 W: 600 J. So 1000 J, 500 W, 100 J a token, 500 J a request, 10⁶/100 tokens/s/MW.
-// Of TPOTs of 200 and 300 ms, 1 / mean is 4 tokens/s; of 5 tokens in 1 and in 1.5 s, the mean of the
-// rates is (5 + 3.333)/2. At $3.6 a GPU hour two GPUs are $0.002 a second: 10⁶ · 0.002 / 5 = $400 a
+// The TPOTs are 200 and 300 ms: 1 / mean is 4 tokens/s. The requests have 5 tokens in 1 s and in 1.5 s: the
+// mean of the rates is (5 + 3.333)/2. At $3.6 a GPU hour two GPUs are $0.002 a second: 10⁶ · 0.002 / 5 = $400 a
 // million tokens; at $0.36 a kWh, 100 J are $0.00001.
 func TestEconomicsByHand(t *testing.T) {
 	want := map[string][2]float64{

@@ -137,7 +137,7 @@ func TestGoldenTokens(t *testing.T) {
 	files, _ := golden.ProfileExports(t)
 	for _, tt := range []struct {
 		suffix string
-		tokens float64 // of each request; 0: one response each is no count of tokens
+		tokens float64 // token events of each request; 0 if each request has one response, which is no count of tokens
 	}{
 		{"/guide", 16},
 		{"/guide_generation", 40},

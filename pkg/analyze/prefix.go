@@ -97,7 +97,8 @@ func (c *prefixCollector) resolve(streamed bool) {
 	c.pending = nil
 }
 
-// withoutCached returns why no request of a run has cached tokens. Files of other tools may hold no answers.
+// withoutCached returns why no request of a run has cached tokens. A file of another tool need not hold answers, so its
+// reason names no member of an answer.
 func withoutCached(run *export.Run) string {
 	if m := run.Meta; m != nil && m.Import != nil && m.Import.Format != "" {
 		return m.Import.Format + " states no cached tokens"

@@ -16,8 +16,8 @@ import (
 type QualityConfig struct {
 	FirstTokenNS, TokenNS int64   // deadlines of the fluidity index
 	Target                float64 // fluidity index that a request should have, above 0, at most 1
-	Share                 float64 // of the requests that should have it, above 0, at most 1
-	PaceNS                int64   // of a reader, for each token
+	Share                 float64 // share of the requests that should have this index, above 0, at most 1
+	PaceNS                int64   // time that a reader takes for each token
 	StallNS               int64
 	StallFactor           float64
 }

@@ -44,7 +44,7 @@ type sample[T int64 | float64] struct {
 	memory *extsort.Memory // shared by the samples of a run; nil: no bound
 	// sorter holds the values, floats as their keys; nil without values.
 	sorter *extsort.Sorter
-	// waiting holds values of addOne that are not in sorter and sums yet.
+	// waiting holds values from addOne that sorter and sums do not hold yet.
 	waiting []T
 	sums          // of integers; the squares of floats are added in ascending order
 	err     error // from summary: values could not be read back
@@ -91,7 +91,7 @@ func (s *sample[T]) addOne(v T) {
 	}
 }
 
-// addWaiting adds the values that wait.
+// addWaiting moves the waiting values into the sorter and the sums.
 func (s *sample[T]) addWaiting() {
 	s.add(s.waiting...)
 	s.waiting = s.waiting[:0]

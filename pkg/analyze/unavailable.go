@@ -41,8 +41,8 @@ func unavailable(run *export.Run) []Unavailable {
 	return all
 }
 
-// whyLacking returns why the file of another tool cannot give a metric or rate, by its key in [unavailable]; otherwise
-// if the file does not tell.
+// whyLacking returns why the file of another tool cannot give the metric or rate with a key of [unavailable]. It
+// returns otherwise if the file gives no reason.
 func whyLacking(run *export.Run, key, otherwise string) string {
 	all := unavailable(run)
 	if i := slices.IndexFunc(all, func(u Unavailable) bool { return u.Key == key }); i >= 0 {
@@ -51,7 +51,7 @@ func whyLacking(run *export.Run, key, otherwise string) string {
 	return otherwise
 }
 
-// Why figures have no value if the run does not say more.
+// Reasons why figures have no value, for runs that give no better reason.
 const (
 	whyNoDuration   = "the duration of the level is not known"
 	whyNoNormalized = "no request has an E2EL and output tokens"

@@ -152,7 +152,7 @@ func TestOpenEmpty(t *testing.T) {
 	}
 }
 
-// What cannot be opened is told once: the file was not closed before.
+// The error of a file that cannot be opened is one line, and no error of closing the file twice.
 func TestOpenErrorsOnce(t *testing.T) {
 	doc := document(1)
 	for name, data := range map[string][]byte{

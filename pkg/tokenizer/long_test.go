@@ -64,7 +64,7 @@ func TestLongMatch(t *testing.T) {
 }
 
 func init() {
-	regexp2.SetTimeoutCheckPeriod(5 * time.Millisecond) // TestHopelessMatch would match for 150 ms of its 20
+	regexp2.SetTimeoutCheckPeriod(5 * time.Millisecond) // by default the limit of 20 ms in TestHopelessMatch takes effect after 150 ms
 }
 
 // TestHopelessMatch matches an expression that would take years. The tokenizer gives up

@@ -158,7 +158,7 @@ var (
 	link    = regexp.MustCompile(`\]\(([^()\s]+)\)`)
 	fenced  = regexp.MustCompile("(?ms)^```.*?^```$")
 
-	noAnchor = regexp.MustCompile(`[^\p{L}\p{N}_\- ]`) // what an anchor leaves out
+	noAnchor = regexp.MustCompile(`[^\p{L}\p{N}_\- ]`) // characters that an anchor leaves out
 )
 
 // anchors returns the anchors of the headings of a page without its blocks, as GitHub makes them.

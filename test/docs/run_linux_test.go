@@ -280,7 +280,7 @@ func (r *runner) vet(t *testing.T, where, body string) {
 	}
 }
 
-// What a busy machine adds to an output, and what differs from run to run.
+// masks replace text that a busy machine adds to an output, and text that differs from run to run.
 var masks = []struct {
 	pattern *regexp.Regexp
 	with    string

@@ -28,7 +28,7 @@ func TestMainPackages(t *testing.T) {
 			lines += bytes.Count(text, []byte("\n"))
 		}
 		if lines == 0 || lines > most {
-			t.Errorf("package main of %s has %d lines, want 1 to %d; move what is not flags, wiring or printing to %s/internal", dir, lines, most, dir)
+			t.Errorf("package main of %s has %d lines, want 1 to %d; move code other than flags, wiring and printing to %s/internal", dir, lines, most, dir)
 		}
 	}
 }

@@ -5,7 +5,8 @@ import (
 	"sync"
 )
 
-// queueTruth computes what [queue] tends to, once: it takes longer than a short simulation.
+// queueTruth returns the limits to which [queue] tends. It computes them once, because that takes longer than a
+// short simulation.
 var queueTruth = sync.OnceValue(func() truth {
 	t := truth{
 		// Pollaczek–Khinchine: E(W) = λ·E(S²) / (2·(1 − load)), E(S) = 1.

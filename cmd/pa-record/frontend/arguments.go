@@ -63,7 +63,7 @@ func (os options) parse(args []string) (*arguments, error) {
 		found, err := os.resolve(arg)
 		if err != nil {
 			errs = append(errs, err)
-			// The arguments behind an unknown option may be its values.
+			// The arguments after an unknown option may be its values.
 			for i+1 < len(args) && args[i+1] != "--" && !os.isOption(args[i+1]) {
 				i++
 			}

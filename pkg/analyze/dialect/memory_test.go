@@ -133,8 +133,8 @@ func TestMemory(t *testing.T) {
 	}
 }
 
-// Memory hardly grows with the requests of a run, read for all definitions at once: by less
-// than 700 bytes for a request, of which each has 60 gaps.
+// Memory hardly grows with the requests of a run that is read for all definitions at once: by less
+// than 700 bytes for a request with 60 gaps.
 func TestMemoryOfValues(t *testing.T) {
 	testenv.NoRace(t)
 	for _, requests := range []int{2048, 40_000} {

@@ -137,7 +137,7 @@ type Row struct {
 	// Level is the confidence level of Shown: 0.95, or as high as the verdict needs.
 	Level float64
 
-	shown *inference.Interval // at Level; nil before Level is known
+	shown *inference.Interval // the interval at Level; nil before judge
 }
 
 // Shown returns the interval for the change that the verdict rests on: it leaves out 0
@@ -440,7 +440,7 @@ func (res *Result) judge() {
 	for i := range res.Levels {
 		rows := res.Levels[i].Rows
 		for j := range rows {
-			// Each renderer shows the interval, which takes a search for both ends.
+			// Each renderer shows the interval, and finding its ends takes two searches.
 			rows[j].shown = new(rows[j].Interval(rows[j].Level))
 		}
 	}

@@ -50,8 +50,8 @@ type Estimate struct {
 	N int
 
 	// EffectiveN is the number of independent values that would give the same
-	// precision, at most N: N divided by the autocorrelation time of the values. The
-	// values of a quantile are then 1 below the quantile and 0 above it. EffectiveN is
+	// precision, at most N: N divided by the autocorrelation time of the values. For a
+	// quantile, a value counts as 1 below the quantile and as 0 above it. EffectiveN is
 	// 0 if unknown, and N for several runs.
 	EffectiveN float64
 
@@ -98,8 +98,8 @@ func (e Estimate) given(w phiWeights) Estimate {
 	return e
 }
 
-// alike returns the estimates of two runs of which at least one has few values: the
-// dependence in one run says something about the dependence in the other.
+// alike returns the estimates of two runs, at least one of them with few values: the
+// dependence in one run says something about the dependence in the other run.
 func alike(older, newer Estimate) (o, n Estimate) {
 	if older.small == nil && newer.small == nil || older.series == nil || newer.series == nil ||
 		min(len(older.series.x), len(newer.series.x)) < minSmall {

@@ -105,7 +105,7 @@ var foreign = map[string]Foreign{
 // All returns all entries, in the order of a report. The caller must not change them.
 func All() []Entry { return entries() }
 
-// entries makes the entries once: the queries of pa-analyze sql look for dozens.
+// entries returns all entries. It makes them once, because pa-analyze sql looks up dozens of them.
 var entries = sync.OnceValue(func() []Entry {
 	var all []Entry
 	metrics := func(group Group, defs []analyze.Definition) {

@@ -81,7 +81,7 @@ func (d *definitions) add(key string, x definition) {
 	d.all = append(d.all, x)
 }
 
-// name returns the name of the definition of a key; words of the key if there is none.
+// name returns the name of the definition of a key; the words of the key if there is no definition.
 func (d *definitions) name(key string) string {
 	if i, ok := d.keys[key]; ok {
 		return d.all[i].Name

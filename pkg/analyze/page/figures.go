@@ -230,11 +230,11 @@ func (w *walker) walk(all *[]pair, name, path string, v any, skip []string) {
 	}
 }
 
-// groupsWithMetrics are the groups whose metrics are in the table of metrics.
+// groupsWithMetrics are the groups whose metrics the table of metrics shows.
 var groupsWithMetrics = []string{"quality", "phases"}
 
-// levelFigures lists the figures of a group of metrics: a pair for each value, and one for each reason why
-// others have none.
+// levelFigures lists the figures of a group of metrics: a pair for each value, and a pair for each reason why
+// figures have no value.
 func (w *walker) levelFigures(all *[]pair, name, path string, v any) {
 	figures, _ := v.([]member)
 	var lacking report.Reasons
@@ -260,7 +260,8 @@ func (w *walker) levelFigures(all *[]pair, name, path string, v any) {
 	})
 }
 
-// withUnit appends the unit of a figure to its number. Times have theirs, ratios and counts have none.
+// withUnit appends the unit of a figure to its number. The text of a time already has a unit; ratios and counts have
+// no unit.
 func withUnit(number, unit string) string {
 	switch unit {
 	case "ns", "ratio", "count":

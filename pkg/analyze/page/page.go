@@ -315,7 +315,7 @@ func statistics() []string {
 // Statistics returns the head of the table of metrics.
 func (d *document) Statistics() []string { return statistics() }
 
-// reasons says why the level lacks metrics.
+// reasons adds to l.Why why the level lacks metrics.
 func (l *levelPart) reasons(e *analyze.Experiment) {
 	if e.OK == 0 {
 		l.Why = append(l.Why, "no measured request succeeded, so there are no figures")

@@ -1,33 +1,33 @@
 package quality
 
 // Most bounds the sum of the times of one answer, in nanoseconds (36 years), so that no
-// computation overflows. No answer can use up a slack of more than Most, or come late with a deadline
-// that is further away, so both are cut to endless.
+// computation overflows. No answer uses up a slack above Most or misses a deadline further away than
+// Most, so endless replaces longer slacks and deadlines.
 const (
 	Most    = 1 << 60
 	endless = 2 * Most
 )
 
-// An Answer holds the times of the token events of one answer, and sums that several figures need. The zero
-// value is no answer.
+// An Answer holds the times of the token events of one answer, and sums that several figures need. Set fills
+// it; the zero value must not be used.
 type Answer struct {
 	ttft int64
 	gaps []int64
 
-	longest, shortest int64 // of the gaps; 0 without gaps
-	sum               int64 // of the gaps
+	longest, shortest int64 // longest and shortest gap; 0 without gaps
+	sum               int64 // sum of the gaps
 	// sums holds the sums of the gaps in ranges of their positions: range k, from 0, has the positions from 2^k to
 	// 2^(k+1)−1. Only the ranges that have gaps are set.
 	sums [maxRanges]int64
 }
 
-// maxRanges is more than the ranges of any slice of gaps.
+// maxRanges is the number of ranges in sums; no slice of gaps needs more.
 const maxRanges = 64
 
-// Set makes a the answer with these times: ttft is the time from the start of the request to the first token event,
-// and gaps are the times between successive token events, in nanoseconds. a keeps gaps. Set reports whether the times are
-// within the range of this package: whether the sum of their absolute values is below Most. If they are not, a
-// must not be used.
+// Set fills a with the times of an answer, in nanoseconds: ttft is the time from the start of the request to the
+// first token event, and gaps are the times between successive token events. The caller must not change gaps while a
+// is in use. Set reports whether the sum of the absolute values of the times is below Most. If it is not, a must not
+// be used.
 func (a *Answer) Set(ttft int64, gaps []int64) (fits bool) {
 	a.ttft, a.gaps, a.sum, a.longest, a.shortest = ttft, gaps, 0, 0, 0
 	if len(gaps) > 0 {
@@ -50,7 +50,7 @@ func (a *Answer) Set(ttft int64, gaps []int64) (fits bool) {
 	}
 	a.longest, a.shortest = longest, shortest
 	most := max(magnitude(ttft), magnitude(longest), magnitude(shortest))
-	return most < Most/uint64(len(a.gaps)+1) || a.addsUp() // as a rule the former
+	return most < Most/uint64(len(a.gaps)+1) || a.addsUp() // the first comparison suffices for real times
 }
 
 // addsUp reports whether the sum of the absolute values of the times is below Most.

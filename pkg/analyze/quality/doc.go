@@ -2,6 +2,6 @@
 // of tokens, stalls.
 //
 // An [Answer] holds the times of one answer with one choice, in nanoseconds. A token event with several
-// tokens is one event, as for ITL. Its methods return whole numbers, so that figures of many requests are
-// sums of them; package analyze adds them up.
+// tokens is one event, as for ITL. The methods of Answer return whole numbers, and package analyze adds up
+// the numbers of many requests.
 package quality

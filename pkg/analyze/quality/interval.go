@@ -72,7 +72,7 @@ func (s *intervalSearch) punctual(a *Answer) (tooShort, longest int64) {
 	early := int(max(float64(len(s.gaps))-s.tooMany, 0))
 	later, need := s.inTime(early, len(s.gaps), s.need+a.sum, math.MinInt64)
 	least := int64(math.MinInt64)
-	if a.shortest >= 0 { // need rises, and tokens before it is above 0 are in time at any interval
+	if a.shortest >= 0 { // need rises from token to token; a token with a need of at most 0 is in time at any interval
 		least = 0
 	}
 	longest, _ = s.inTime(0, early, need, least)
@@ -85,14 +85,14 @@ func (s *intervalSearch) punctual(a *Answer) (tooShort, longest int64) {
 	return tooShort, max(longest, later)
 }
 
-// inTime returns the smallest interval, at least 1, at which the tokens after the gaps from index from up to, but not
-// including, to are not late. needAfter is the sum of the first to gaps less the slack of the first token;
-// needBefore is the sum of the first from gaps less that slack. inTime begins with the last token, because it asks for
-// the longest interval as a rule, and ends at a token with a need of least or less.
+// inTime returns the smallest interval, at least 1, at which none of the tokens after gaps[from:to] is late. The need of
+// a token is the sum of all gaps before it minus the slack of the first token: needAfter is the need of the token after
+// gaps[:to], and needBefore is the need of the token after gaps[:from]. inTime goes from the last token to the first,
+// because the last token usually needs the longest interval. It stops at a token with a need of at most least.
 func (s *intervalSearch) inTime(from, to int, needAfter, least int64) (interval, needBefore int64) {
 	interval = 1
 	need := needAfter
-	over := need - int64(to) // need less as many intervals as gaps
+	over := need - int64(to) // need minus one interval for each gap before the token
 	for n := to; n > from && need > least; n-- {
 		if over > 0 {
 			interval = (need-1)/int64(n) + 1

@@ -43,13 +43,14 @@ func (x *Stalls) Of(gaps []int64) Stall {
 	return x.of(gaps, sum, longest)
 }
 
-// OfAnswer returns what Of returns for the gaps of a, in less time.
+// OfAnswer returns the stalls of a. The result equals the result of Of for the gaps of a, and takes less time.
 func (x *Stalls) OfAnswer(a *Answer) Stall { return x.of(a.gaps, a.sum, a.longest) }
 
-// of returns the stalls of an answer. longest is the longest gap, or any length up to 0 if no gap is above 0.
+// of returns the stalls of an answer. sum is the sum of the gaps; longest is the longest gap, or any length up to 0
+// if no gap is above 0.
 func (x *Stalls) of(gaps []int64, sum, longest int64) Stall {
 	s := Stall{DecodeNS: sum}
-	if float64(longest) <= float64(x.ThresholdNS) { // as a rule
+	if float64(longest) <= float64(x.ThresholdNS) { // most answers have no stall
 		return s
 	}
 	limit, _ := x.limit(gaps)

@@ -10,7 +10,7 @@ import (
 	"github.com/pa-tools/pa/pkg/analyze"
 )
 
-// timeFigure returns the value of a figure, with the metric that it comes from if there is one.
+// timeFigure returns a function that formats the value of a figure, with the source of the figure if there is one.
 func timeFigure(times scale) func(*analyze.LevelFigure) string {
 	return func(f *analyze.LevelFigure) string {
 		switch {
@@ -23,7 +23,7 @@ func timeFigure(times scale) func(*analyze.LevelFigure) string {
 	}
 }
 
-// prefixLines returns the lines of p: its figures, and how many requests they are about.
+// prefixLines returns the lines of p: the figures, and the number of their requests.
 func prefixLines(p *analyze.Prefix, times scale) []string {
 	lines := groupLines("prefix cache", p.Figures, timeFigure(times))
 	if p.Stated == 0 {
@@ -32,7 +32,8 @@ func prefixLines(p *analyze.Prefix, times scale) []string {
 	return append(lines, statedRequests(p))
 }
 
-// phaseLines returns the lines of p. The rest of the time says nothing of its own where no phase is known.
+// phaseLines returns the lines of p. If no phase is known, the line of the remaining time is left out: it could only
+// say that the phases are not known.
 func phaseLines(p *analyze.Phases, times scale) []string {
 	figures := p.Figures
 	phases := slices.DeleteFunc(slices.Clone(figures), func(f analyze.LevelFigure) bool { return f.Key == analyze.KeyOtherTime })

@@ -36,7 +36,7 @@ func qualityFigures(q *analyze.Quality) []string {
 // qualitySettings says which parameters the figures of q have.
 func qualitySettings(q *analyze.Quality) string {
 	c := &q.Config
-	return "quality: first token due after " + setTime(c.FirstTokenNS) + ", each later one after " + setTime(c.TokenNS) +
+	return "quality: first token due after " + setTime(c.FirstTokenNS) + ", each later token after " + setTime(c.TokenNS) +
 		"; target: fluidity " + setNumber(c.Target) + " for " + setNumber(100*c.Share) + " % of the requests; reader takes " + setTime(c.PaceNS) +
 		" a token; a stall is a gap above " + setTime(c.StallNS) + " and " + setNumber(c.StallFactor) + " times the median gap"
 }

@@ -7,11 +7,11 @@ import (
 	"github.com/pa-tools/pa/pkg/analyze"
 )
 
-// Reasons collects the figures that have no value, so that a report says each reason once. The zero
+// Reasons collects figures that have no value, by reason, so that a report says each reason once. The zero
 // value is empty.
 type Reasons struct {
 	whys  []string
-	names [][]string // of the figures that lack a value for the reason
+	names [][]string // for each reason, the names of its figures
 }
 
 // Add adds the figure with a name, and why it has no value. It does not repeat a name.
@@ -27,7 +27,7 @@ func (r *Reasons) Add(name, why string) {
 }
 
 // Each calls f for each reason, in the order in which the reasons were added, with the names of its
-// figures: "queue, prefill". The reason is a text of a server or a file.
+// figures: "queue, prefill". A reason may be a text from a server or a file, so f must sanitize it.
 func (r *Reasons) Each(f func(names, why string)) {
 	for i, why := range r.whys {
 		f(strings.Join(r.names[i], ", "), why)
@@ -55,8 +55,8 @@ func figureLines(all []analyze.LevelFigure, text func(*analyze.LevelFigure) stri
 	return append(lines, lacking.lines()...)
 }
 
-// groupLines returns the lines of [figureLines]; the line "NAME: n/a (why)" alone if no figure has a value,
-// all for one reason.
+// groupLines returns the lines of [figureLines]. If no figure has a value and all have the same reason, it returns
+// one line "NAME: n/a (why)" with the name of the group.
 func groupLines(name string, all []analyze.LevelFigure, text func(*analyze.LevelFigure) string) []string {
 	if why := commonReason(all); why != "" {
 		return []string{name + ": n/a (" + plain(why) + ")"}
@@ -64,7 +64,8 @@ func groupLines(name string, all []analyze.LevelFigure, text func(*analyze.Level
 	return figureLines(all, text)
 }
 
-// commonReason returns the reason why no figure has a value; "" if one has, or if they have several reasons.
+// commonReason returns the reason why no figure has a value; "" if a figure has a value, or if the figures have
+// several reasons.
 func commonReason(all []analyze.LevelFigure) string {
 	for i := range all {
 		if all[i].Why != all[0].Why {

@@ -327,7 +327,7 @@ func TestTableFits(t *testing.T) {
 	}
 }
 
-// What JSON writes is what schemas/report.schema.json promises.
+// JSON writes documents that agree with schemas/report.schema.json.
 func TestJSONSchema(t *testing.T) {
 	schema := schematest.Open(t, "report.schema.json")
 	fsys := golden.FS(t, "perf_analyzer")

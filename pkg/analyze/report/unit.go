@@ -22,7 +22,7 @@ var timeScales = [...]scale{{"ns", 1}, {"µs", 1e3}, {"ms", 1e6}, {"s", 1e9}}
 func scaleFor(v float64) scale {
 	v = math.Abs(v)
 	if v == 0 {
-		return timeScales[2] // next to other rows in ms, as a rule
+		return timeScales[2] // most other rows are in ms
 	}
 	best := timeScales[0]
 	for _, s := range timeScales[1:] {
@@ -83,8 +83,8 @@ type inRow struct {
 	unit answer.Unit
 	scale
 	decimals int
-	// zero is the time up to which times show as 0. A fluid interval of 1 ns, the shortest, says that every
-	// interval is long enough.
+	// zero is a time that shows as 0: 1 ns for the fluid interval, where it means that every interval is long
+	// enough.
 	zero float64
 }
 

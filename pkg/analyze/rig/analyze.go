@@ -124,7 +124,7 @@ func row(m *diff.Metric, values []float64, refused bool, o Options, design *welc
 	return r
 }
 
-// ranked is the NA of the share of failed requests.
+// ranked is the reason why the share of failed requests has no smallest change.
 const ranked = "comparisons rank the runs by it, so no smallest change is known"
 
 // unusable returns why no deviation can be estimated from values; "" if one can.

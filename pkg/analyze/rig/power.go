@@ -19,13 +19,13 @@ type welchDesign struct {
 	n        float64
 	weight   []float64 // weight of each node of u; the weights sum to 1
 	critical []float64 // t at each node
-	pooled   *pooled
+	pooled   *pooledDeviation
 }
 
 // newWelchDesign returns the design for n ≥ 2 runs a side.
 func newWelchDesign(n int) *welchDesign {
 	const nodes = 32
-	d := &welchDesign{n: float64(n), pooled: newPooled(float64(2*n - 2))}
+	d := &welchDesign{n: float64(n), pooled: newPooledDeviation(float64(2*n - 2))}
 	// With u = sin²(π/4 + x) the density is proportional to cos(2x)ⁿ⁻², even in x and at
 	// most exp(−2(n−2)x²).
 	end := math.Pi / 4
@@ -77,14 +77,14 @@ func (d *welchDesign) smallest() float64 {
 	return high
 }
 
-// A pooled is the distribution of S, where S² is chi-square over its degrees of freedom: nodes of
+// A pooledDeviation is the distribution of S, where S² is chi-square over its degrees of freedom: nodes of
 // Simpson's rule, with the density normalized by the same rule.
-type pooled struct{ s, weight []float64 } // the weights sum to 1
+type pooledDeviation struct{ s, weight []float64 } // the weights sum to 1
 
-// newPooled returns the distribution for df degrees of freedom.
-func newPooled(df float64) *pooled {
+// newPooledDeviation returns the distribution for df degrees of freedom.
+func newPooledDeviation(df float64) *pooledDeviation {
 	const nodes = 160
-	p := &pooled{}
+	p := &pooledDeviation{}
 	spread := 1 / math.Sqrt(2*df)
 	low, high := math.Max(0, 1-8*spread), 1+10*spread
 	sum := 0.0
@@ -109,7 +109,7 @@ func newPooled(df float64) *pooled {
 
 // tails returns P(|T| > t) for the noncentral t distribution T = (Z + shift)/S: the mean over S of the
 // normal tails beyond t·S.
-func (p *pooled) tails(t, shift float64) float64 {
+func (p *pooledDeviation) tails(t, shift float64) float64 {
 	sum := 0.0
 	for i, s := range p.s {
 		sum += p.weight[i] * (math.Erfc((t*s-shift)/math.Sqrt2) + math.Erfc((t*s+shift)/math.Sqrt2)) / 2

@@ -79,7 +79,7 @@ func (s random) derived(n int) *export.Derived {
 	return d
 }
 
-// What is derived comes back with the requests, and also without the answers.
+// Readers return the derived columns with the requests, and also without the answers.
 func TestDerived(t *testing.T) {
 	for name, create := range map[string]func(io.Writer, export.Deriver) (export.Writer, error){
 		"parquet": func(w io.Writer, d export.Deriver) (export.Writer, error) { return NewParquetWriter(w, d) },

@@ -236,7 +236,7 @@ func TestJournalFlip(t *testing.T) {
 	}
 }
 
-// What follows the end, or was never written.
+// A journal with bytes after its end, or without its end.
 func TestJournalTail(t *testing.T) {
 	rec := record(t)
 	n := len(rec.requests)
@@ -329,8 +329,7 @@ func TestJournalFrames(t *testing.T) {
 	}
 }
 
-// rowsOf returns a journal of which the rows belong to an experiment that does
-// not exist.
+// rowsOf returns a journal whose rows belong to an experiment that does not exist.
 func rowsOf(t *testing.T, experiment int) []byte {
 	var out bytes.Buffer
 	j, err := NewJournalWriter(&out, nil)

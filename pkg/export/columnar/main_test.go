@@ -32,7 +32,7 @@ type result struct {
 	level    []int
 }
 
-// random returns a run of which the requests are in the order of the file.
+// run returns a random run with up to most requests. The requests are in the order of the file.
 func (s random) run(most int) *result {
 	res := &result{run: &export.Run{Experiments: make([]export.Experiment, s.IntN(4))}}
 	run := res.run

@@ -328,8 +328,8 @@ func (s *aiperf) metrics(r *export.Request) error {
 	return nil
 }
 
-// check returns the comparison of the metrics of each record with each other,
-// and of the summary with all of them.
+// check sets c to the comparison of the metrics within each record, and of the summary with
+// all records.
 func (s *aiperf) check(c *selfCheck) {
 	s.self.file = c.file
 	*c = s.self

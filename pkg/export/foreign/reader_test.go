@@ -362,7 +362,7 @@ func TestCut(t *testing.T) {
 	}
 }
 
-// What a cut leaves: each request that all columns have, or that is whole.
+// A cut file gives each request that all columns have, or that is whole.
 func TestCutKeeps(t *testing.T) {
 	fsys := golden.FS(t, "peers")
 	for _, tt := range []struct {

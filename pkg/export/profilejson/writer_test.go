@@ -198,7 +198,7 @@ func TestWriterFullDisk(t *testing.T) {
 	}
 }
 
-// What was flushed is a readable prefix.
+// A Reader reads the requests that Flush wrote, although the file has no end yet.
 func TestWriterFlush(t *testing.T) {
 	var out bytes.Buffer
 	w := NewWriter(&out)

@@ -10,8 +10,7 @@ import (
 	"github.com/pa-tools/pa/pkg/export"
 )
 
-// What localLimit says of an error, MetLocalLimit finds in the message that a
-// request gets of it.
+// MetLocalLimit finds the text of localLimit in the message of a request.
 func TestLocalLimit(t *testing.T) {
 	for _, tt := range []struct {
 		name string

@@ -1,3 +1,3 @@
-// Package charts has the commands of pa-analyze that set load levels of several runs against
-// one another: plot, which draws them, and pareto, which prints their frontier.
+// Package charts has the commands of pa-analyze that compare load levels of several runs: plot
+// draws the levels, and pareto prints their Pareto frontier.
 package charts

@@ -1,3 +1,3 @@
-// Package files has the commands of pa-analyze that make something else of a file than a
-// report: convert, merge, trace, validate, the queries of sql, and tokenize.
+// Package files has the commands of pa-analyze that convert and check files: convert, merge,
+// trace, validate, sql (queries for Parquet files) and tokenize.
 package files

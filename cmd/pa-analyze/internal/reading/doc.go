@@ -1,3 +1,4 @@
-// Package reading reads the runs that a command of pa-analyze is given, with the load levels
-// that --experiment chooses: for reports (Analyze, Levels) and for comparisons (Side, Points).
+// Package reading reads the runs that the arguments of a command of pa-analyze name, with the
+// load levels that --experiment chooses: Analyze and Levels for reports, Side and Points for
+// comparisons.
 package reading

@@ -36,7 +36,8 @@ func Analyze(c *cli.Context, ahead settings.OpenFiles, runs []settings.Input, le
 }
 
 // Levels returns the levels of a run that --experiment chooses, and whether there is something to
-// show. err is the error of the analysis of r, and the error returned has the problems of the levels, too.
+// show. err is the error of the analysis of r; the returned error joins err with the problems of the
+// levels.
 func Levels[L any](c *cli.Context, path string, r export.Reader, leftOut string, err error, all []L, of func(*L) settings.Level) (levels []L, shown bool, _ error) {
 	err = errors.Join(err, settings.LeftOut(path, r, leftOut))
 	if err == nil && len(r.Run().Experiments) == 0 {

@@ -61,7 +61,7 @@ func Points(c *cli.Context, args []Labeled, cfg analyze.Config) (groups []trend.
 	ahead := settings.OpenFiles{}
 	defer func() { err = errors.Join(err, ahead.Close()) }()
 	var all []settings.Input
-	var counts []int // of the runs of each argument
+	var counts []int // number of runs of each argument
 	for _, a := range args {
 		inputs, err := ahead.Inputs(c, "", a.Files, settings.ByRun)
 		if err != nil {

@@ -197,7 +197,7 @@ func pickLevel(c *cli.Context, path string, run *export.Run) (index int, warning
 		}
 		return 0, warning, nil
 	}
-	for i := len(all) - 1; i >= 0; i-- { // of a level that is there twice, the last, as the tools do
+	for i := len(all) - 1; i >= 0; i-- { // the tools take the last one of equal levels
 		if dialect.ParseLevel(wishes[0]).Matches(&run.Experiments[i]) {
 			return i, "", nil
 		}

@@ -37,7 +37,7 @@ func DialectFlags() []cli.Flag {
 	}
 }
 
-// Registry returns all dialects, the same ones each time: the flags of several commands list them.
+// Registry returns all dialects. It makes the registry once, because the flags of several commands list them.
 func Registry() *dialect.Registry { return registry() }
 
 var registry = sync.OnceValue(tools.All)

@@ -132,7 +132,7 @@ func Sides(args []string) (older, newer []string, err error) {
 	return older, newer, nil
 }
 
-// duplicate returns the first path that is there a second time.
+// duplicate returns the first path that repeats an earlier path.
 func duplicate(paths []string) (string, bool) {
 	seen := map[string]bool{}
 	for _, p := range paths {

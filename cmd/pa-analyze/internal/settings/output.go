@@ -68,8 +68,8 @@ func FormatFlag(value, formats string) cli.Flag {
 	return &cli.StringFlag{Name: "format", Aliases: []string{"f"}, Usage: "print as `FORMAT`: " + formats, Value: value, Category: "Output"}
 }
 
-// CheckFormat returns the value of --format. It returns a usage error if the value is none of names,
-// or if --width is below 1.
+// CheckFormat returns the value of --format. It returns a usage error if names lacks the value, or if
+// --width is below 1.
 func CheckFormat(c *cli.Context, names ...string) (string, error) {
 	got := c.String("format")
 	if slices.Contains(names, got) {
@@ -113,5 +113,5 @@ func Notef(c *cli.Context, format string, args ...any) {
 	fmt.Fprintf(c.App.ErrWriter, "pa-analyze: note: %s\n", sanitize.Text(fmt.Sprintf(format, args...)))
 }
 
-// Program names this program in a page.
+// Program returns the name and the version of this program, for a page.
 func Program(c *cli.Context) string { return "pa-analyze " + c.App.Version }

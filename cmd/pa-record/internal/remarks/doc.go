@@ -1,3 +1,3 @@
-// Package remarks words what pa-record says about a run beside its results: warnings about
-// levels, and notes on sweeps, searches and settings. It prints one line for each.
+// Package remarks prints the warnings and notes of a run, one a line: warnings about levels, and
+// notes on sweeps, searches and settings.
 package remarks

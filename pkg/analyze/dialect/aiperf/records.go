@@ -111,7 +111,7 @@ type recordWriter struct {
 	*analysis
 	sessions  map[string]uint64 // their numbers in our own recordings
 	imported  bool
-	warmedUp  bool     // there is a warm-up phase before the one that counts
+	warmedUp  bool     // a warm-up phase precedes the phase that counts
 	without   []string // tags as in needs that the file has no data for
 	startless int
 }

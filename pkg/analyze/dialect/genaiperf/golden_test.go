@@ -223,7 +223,7 @@ func withoutInputConfig(t *testing.T, data []byte) []byte {
 	return []byte(text[:from] + text[to:])
 }
 
-// What the command line said is found in the file too.
+// The settings of the command line are found in the file too.
 func TestGoldenInferred(t *testing.T) {
 	for i, g := range goldenCases(t) {
 		if i%testenv.Stride(3) > 0 {

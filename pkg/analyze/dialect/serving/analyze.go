@@ -53,7 +53,7 @@ type level struct {
 	chatEndpoint bool
 	form         pyjson.Form // of token events for client
 
-	// Facts of the current request.
+	// The fields below describe the current request.
 	one       outcome
 	body      pyjson.Value
 	requested int64 // output tokens that the request asks for; −1 if unknown

@@ -25,10 +25,10 @@ type outcomes struct {
 	order []int32
 	// cursors read the lists that lists returns; nil before the first at.
 	cursors []*values.Cursor
-	one     outcome // what at returns
+	one     outcome // the outcome that at returns
 }
 
-// lists returns all lists: first of members, then the others.
+// lists returns all lists, the lists of members first.
 func (s *outcomes) lists() []*values.List {
 	return append(s.members[:], s.flags, s.gaps, s.gapsTo, s.tokens, s.tokensTo)
 }
@@ -156,8 +156,8 @@ func (s *outcomes) at(i int, gaps bool) *outcome {
 	return o
 }
 
-// part appends the values that belong to outcome i: valuesAt reads the values of all outcomes, to the
-// lengths after each outcome.
+// part appends the values of outcome i to all. valuesAt reads the values of all outcomes; to reads, for each
+// outcome, the number of values up to its end.
 func part(all []int64, valuesAt, to *values.Cursor, i int) []int64 {
 	from := 0
 	if i > 0 {
