@@ -77,7 +77,7 @@ func answerWholeText(w http.ResponseWriter, r *http.Request) {
 
 // Over a link of 100 Mbit/s the 80 ms that a long request takes to be sent are part of
 // TTFT: counted from start it is what it is counted from issued, when the connection
-// is open. In make test half the bytes take the 80 ms, over half the rate.
+// is open. The short form sends half the bytes at half the rate.
 func TestUploadTimeInTTFT(t *testing.T) {
 	stamptest.NeedKernel(t)
 	promptBytes, rate := 1_000_000/testenv.Stride(2), 100_000_000/8/testenv.Stride(2)

@@ -66,7 +66,7 @@ func BenchmarkRun(b *testing.B) {
 	}
 }
 
-// A value of each request is added and described: whole numbers and floats.
+// BenchmarkSample adds a value for each request and describes the sample.
 func BenchmarkSample(b *testing.B) {
 	const n = 100_000
 	rng := rand.New(rand.NewPCG(1, 2))

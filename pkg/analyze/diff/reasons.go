@@ -121,8 +121,8 @@ func (l *LevelResult) missing(r *Row) (inference.NA, bool) {
 	return inference.NA{Reason: why}, true
 }
 
-// because returns the reason for which the first of the levels that lacks a figure of quality lacks
-// it, after a colon; "" if there is none.
+// because returns a colon and the reason of the first level that gives a reason why it lacks a figure of
+// quality; "" if no level gives a reason.
 func because(levels []*Level, of quantity) string {
 	for _, l := range levels {
 		if why := l.noFigure[of]; why != "" {
@@ -132,8 +132,8 @@ func because(levels []*Level, of quantity) string {
 	return ""
 }
 
-// lackRequests returns the message that n runs of a side have no request that counts or
-// failed; of a selected part, that no request started in it.
+// lackRequests returns the message that n of the runs of a side have no request that counts or
+// failed. For a selected part, the message says that no request started in the part.
 func lackRequests(side string, selected bool, n, runs int) string {
 	what := "has no request that counts"
 	if selected {

@@ -31,7 +31,7 @@ func BenchmarkFluidInterval(b *testing.B) {
 	}
 }
 
-// All figures of an answer but the fluid interval.
+// BenchmarkAnswer computes all figures of an answer except the fluid interval.
 func BenchmarkAnswer(b *testing.B) {
 	all := answers()
 	stalls := Stalls{ThresholdNS: 200 * ms, Factor: 5}

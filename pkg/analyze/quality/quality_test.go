@@ -366,7 +366,7 @@ func definedTimeliness(a answer, pace int64) Timeliness {
 	return t
 }
 
-// checkDefinitions holds what is computed of an answer in short ways to the definitions.
+// checkDefinitions compares the figures of an answer with the figures that their definitions give.
 func checkDefinitions(t *testing.T, a answer, d Deadline, target float64) {
 	t.Helper()
 	x := newAnswer(a)

@@ -11,8 +11,8 @@ import (
 	"github.com/pa-tools/pa/pkg/analyze/serverfigures"
 )
 
-// economics returns the settings of e, a line for each figure with a value, and one for each reason why
-// others have none.
+// economics returns the settings of e, a line for each figure with a value, and a line for each reason why
+// figures have no value.
 func economics(e *analyze.Economics) []string {
 	return append([]string{economicsSettings(e)}, figureLines(e.Figures, func(f *analyze.LevelFigure) string {
 		text := amount(f.Unit, f.Value)

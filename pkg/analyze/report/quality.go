@@ -15,8 +15,8 @@ func qualityMetrics(q *analyze.Quality, u *timeUnits) grid {
 	return figures(&analyze.Experiment{Metrics: q.Metrics}, u)
 }
 
-// qualityFigures returns a line for each figure of q with a value, and a line for each reason why others
-// have none.
+// qualityFigures returns a line for each figure of q with a value, and a line for each reason why figures
+// have no value.
 func qualityFigures(q *analyze.Quality) []string {
 	var all []string
 	if q.Counted > 0 {

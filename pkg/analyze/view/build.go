@@ -173,7 +173,8 @@ func coarse(bins int, events float64) (shift int) {
 	return shift
 }
 
-// addSeries adds the series of a level, without the TTFT. The error is of reading back times from a temporary file.
+// addSeries adds the series of a level, without the TTFT. The error says that times could not be read back from a
+// temporary file.
 func (c *collector) addSeries(level *Level, l *levelCollector) error {
 	inFlight := Series{Key: InFlight, Label: "requests in flight", Unit: "requests"}
 	err := l.inFlight(&inFlight, c.originNS)
