@@ -391,7 +391,7 @@ func (c *collector) unstatedTokens(metrics []MetricSummary, run *export.Run, cfg
 	if m == nil || m.Import == nil || c.ok == 0 || c.sources[answer.TokenAuto] < c.ok || others > 0 {
 		return nil
 	}
-	if whyLacking(run, answer.OutputTokens.Key(), "") != "" { // the report of the run says it
+	if whyLacking(run, answer.OutputTokens.Key(), "") != "" { // the report gives this reason once for the run
 		return nil
 	}
 	why := cmp.Or(m.Import.Format, "the file") + " states no output tokens"

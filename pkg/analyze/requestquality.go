@@ -91,7 +91,7 @@ func (q *RequestQuality) Value(m answer.Metric) float64 {
 type QualityMeter struct {
 	cfg    QualityConfig
 	stalls quality.Stalls
-	answer quality.Answer // of the last request that is Timed
+	answer quality.Answer // times of the last measured request, if that request is Timed
 }
 
 // NewQualityMeter returns a QualityMeter with the parameters of cfg.

@@ -249,7 +249,7 @@ func TestNamedPages(t *testing.T) {
 				return err
 			}
 			if !bytes.Contains(text, []byte("docs/")) && !bytes.Contains(text, []byte("schemas/")) {
-				return nil // the pattern takes longer
+				return nil // a search for the pattern takes longer
 			}
 			for _, m := range named.FindAllIndex(text, -1) {
 				if m[0] > 0 && strings.ContainsRune("/.", rune(text[m[0]-1])) {

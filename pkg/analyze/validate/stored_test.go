@@ -315,7 +315,7 @@ func parquetOf(t *testing.T, data []byte, tokens answer.TokenCounting) []byte {
 
 // difference returns how two reports differ, "" if they do not.
 func difference(want, got *analyze.Report) string {
-	if reflect.DeepEqual(want, got) { // many times as fast
+	if reflect.DeepEqual(want, got) { // much faster than package cmp
 		return ""
 	}
 	return cmp.Diff(want, got, cmpopts.EquateNaNs(), cmp.Exporter(func(reflect.Type) bool { return true }), cmp.Comparer(sameError))

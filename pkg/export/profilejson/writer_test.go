@@ -268,7 +268,7 @@ func TestExcludedByReason(t *testing.T) {
 	}
 }
 
-// randomRequest returns a request that has only what the format holds.
+// randomRequest returns a request that has only the fields that the format holds.
 func randomRequest(s memrun.Random) *export.Request {
 	r := s.Request()
 	r.EndedNS = 0

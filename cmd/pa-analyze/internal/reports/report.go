@@ -99,7 +99,7 @@ func reportAction(c *cli.Context) (err error) {
 	inputs, errs := reading.Analyze(c, ahead, runs, "not in the report", func(int) analyze.Config { return cfg })
 	if len(inputs) > 0 {
 		errs = append([]error{settings.Write(c, renderer(c, format, otel, inputs, len(runs) > 1))}, errs...)
-		if format != "json" && format != "markdown" { // which hold them
+		if format != "json" && format != "markdown" { // JSON and Markdown hold the warnings
 			settings.WarnAll(c, report.Warnings(inputs, c.Bool("all-warnings")))
 		}
 	}

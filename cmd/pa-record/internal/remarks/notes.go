@@ -36,7 +36,7 @@ func searchNote(s *settings.Settings, res *recorder.Result) string {
 	if s.LimitMS == 0 || res.Interrupted || len(res.Levels) == 0 || s.LevelPlan == nil && res.Levels[0].Within() {
 		return ""
 	}
-	var best, over *recorder.Level // the highest that is within, the lowest that is not
+	var best, over *recorder.Level // the highest level within the limit, and the lowest level beyond it
 	for i := range res.Levels {
 		switch l := &res.Levels[i]; {
 		case l.Within():
