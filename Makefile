@@ -121,7 +121,7 @@ bench-diff: bin/tools/benchstat ## compare two results of make microbench (OLD=a
 	bin/tools/benchstat $(OLD) $(NEW)
 
 .PHONY: stats-validation
-stats-validation: ## simulate what the statistics of a comparison promise, and print the tables (an hour)
+stats-validation: ## simulate what the statistics of a comparison promise, and print the tables (an hour and a half)
 	$(GO) run -buildvcs=false ./test/statsvalidation
 
 .PHONY: diff-validation

@@ -389,12 +389,34 @@ type stream2 struct {
 var errConnOver = errors.New("the connection is over")
 
 // end ends the answer of a stream as e says. With holds, the server goes on reading other frames and
-// answering other streams.
+// answering other streams. Before a reset, the client has read what was sent and has answered it:
+// otherwise its answer to a frame, and not its read, may find the connection broken.
 func (s stream2) end(e ending) error {
+	if e == resets {
+		if err := s.settle(); err != nil {
+			return err
+		}
+	}
 	if e == holds || e.apply(s.nc) {
 		return nil
 	}
 	return errConnOver
+}
+
+// settle waits until the client has answered a PING, and with it all frames before.
+func (s stream2) settle() error {
+	if err := errors2(s.nc.SetReadDeadline(time.Now().Add(10*time.Second)), s.framer.WritePing(false, [8]byte{})); err != nil {
+		return err
+	}
+	for {
+		f, err := s.framer.ReadFrame()
+		if err != nil {
+			return err
+		}
+		if p, ok := f.(*http2.PingFrame); ok && p.IsAck() {
+			return nil
+		}
+	}
 }
 
 // head sends the headers of the answer unless they were sent before.
