@@ -43,9 +43,9 @@ var limits = []limit{
 	{"columnar", convertToReport, 7},           // 2.6
 	{"columnar", parquetToReport, 1.5},         // 0.51; 0.30 with 10,000 requests
 	{"columnar", parquetToJSONSize, 0.12},      // 0.05
-	{"columnar", groupsOneToReport, 2.5},       // 1.33 with 20,000 requests
-	{"columnar", groupsSeveralToReport, 2.5},   // 1.43; 3.0 when times per token were sorted
-	{"columnar", groupsCountedToReport, 2.5},   // 1.43; 4.1 when times per token were sorted
+	{"columnar", groupsOneToReport, 2},         // 1.15 with 20,000 requests
+	{"columnar", groupsSeveralToReport, 2},     // 1.31; 3.0 when times per token were sorted
+	{"columnar", groupsCountedToReport, 2},     // 1.31; 4.1 when times per token were sorted
 	{"shards", shardsToMergedCPU, 3},           // 1.4; 1.0 with 10,000 requests a shard
 	{"shards", shardsToMergedMemory, 2.2},      // 1.1; 1.0 with 10,000
 	{"shards", mergeToMergedCPU, 36},           // 18
