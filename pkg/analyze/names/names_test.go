@@ -107,3 +107,15 @@ func FuzzSeconds(f *testing.F) {
 		}
 	})
 }
+
+// Find tells a metric from a figure of the level with the same key, as stalls is both.
+func TestFind(t *testing.T) {
+	for _, e := range All() {
+		if got := Find(e.Group, e.Key, e.OfLevel); got != e {
+			t.Errorf("Find(%q, %q, %v) = %+v, want %+v", e.Group, e.Key, e.OfLevel, got, e)
+		}
+	}
+	if got := Find(Usual, "no such key", false); got != (Entry{}) {
+		t.Errorf("an unknown key has the entry %+v", got)
+	}
+}
