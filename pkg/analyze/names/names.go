@@ -142,8 +142,9 @@ var entries = sync.OnceValue(func() []Entry {
 // Find returns the entry of a group with a key. ofLevel chooses between a figure, which has one value for a level, and
 // a metric, which has values for requests. Find returns the zero Entry if there is no such entry.
 func Find(group Group, key string, ofLevel bool) Entry {
-	for i := range All() {
-		if e := &entries()[i]; e.Group == group && e.Key == key && e.OfLevel == ofLevel {
+	all := All()
+	for i := range all {
+		if e := &all[i]; e.Group == group && e.Key == key && e.OfLevel == ofLevel {
 			return *e
 		}
 	}
