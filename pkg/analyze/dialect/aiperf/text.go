@@ -2,7 +2,7 @@ package aiperf
 
 import (
 	"encoding/json"
-	"fmt"
+	"strconv"
 	"strings"
 
 	"github.com/pa-tools/pa/internal/pyjson"
@@ -62,8 +62,8 @@ func requestedTokens(q *export.Request) (n int64, ok bool) {
 	}
 	for _, name := range [...]string{"max_completion_tokens", "max_tokens", "max_output_tokens"} {
 		if v, there := body.Member(name); there && v.Kind() == pyjson.Number {
-			_, err := fmt.Sscan(v.Raw(), &n)
-			return n, err == nil && n > 0
+			f, err := strconv.ParseFloat(v.Raw(), 64) // 1e3 is a number of JSON, too
+			return int64(f), err == nil && f >= 1 && f < 1<<53
 		}
 	}
 	return 0, false
