@@ -1,6 +1,6 @@
 // Command testlog makes a readable log of the output of go test -json: a line for each
 // package, the whole output of failed tests, and at the end a list of the skipped tests
-// with their reasons.
+// with their reasons, and of the slowest tests.
 //
 //	go test -json ./... | go run ./testlog
 //
@@ -13,6 +13,7 @@ package main
 
 import (
 	"bufio"
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -35,6 +36,13 @@ type event struct {
 	Package string
 	Test    string // "" for an event of the package
 	Output  string
+	Elapsed float64 // seconds, of a test that ended
+}
+
+// A timed is a test that ended.
+type timed struct {
+	name    string
+	seconds float64
 }
 
 // digest reads events from r until its end, and writes the log to w. It copies lines that are
@@ -42,6 +50,7 @@ type event struct {
 func digest(r io.Reader, w io.Writer) error {
 	said := map[string]string{} // outputs of the tests that have not ended
 	var skipped []string
+	var ended []timed
 	long := 0 // tests left to make test-long
 	lines := bufio.NewReader(r)
 	for {
@@ -52,6 +61,9 @@ func digest(r io.Reader, w io.Writer) error {
 		case json.Unmarshal(line, &e) != nil:
 			fmt.Fprintf(w, "%s", line)
 		default:
+			if e.Test != "" && !strings.Contains(e.Test, "/") && e.Elapsed >= 1 {
+				ended = append(ended, timed{e.Package + " " + e.Test, e.Elapsed})
+			}
 			switch why, ok := e.digest(said, w); {
 			case ok && strings.HasSuffix(why, "left to make test-long"):
 				long++
@@ -78,6 +90,13 @@ func digest(r io.Reader, w io.Writer) error {
 	}
 	if long > 0 {
 		fmt.Fprintf(w, "%d tests left to make test-long\n", long)
+	}
+	slices.SortStableFunc(ended, func(a, b timed) int { return cmp.Compare(b.seconds, a.seconds) })
+	if len(ended) > 0 {
+		fmt.Fprintln(w, "\nslowest tests, in seconds:")
+	}
+	for _, t := range ended[:min(10, len(ended))] {
+		fmt.Fprintf(w, "%7.1f  %s\n", t.seconds, t.name)
 	}
 	return nil
 }

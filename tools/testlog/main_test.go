@@ -50,10 +50,28 @@ const long = `{"Action":"output","Package":"m","Test":"TestSweep","Output":"    
 {"Action":"skip","Package":"m","Test":"TestSweep","Elapsed":0}
 `
 
+// Only tests with a second or more are listed, and none of their subtests.
+const slow = `{"Action":"pass","Package":"m","Test":"TestQuick","Elapsed":0.99}
+{"Action":"pass","Package":"m","Test":"TestSlow","Elapsed":1.25}
+{"Action":"pass","Package":"m","Test":"TestSlowest/sub","Elapsed":70}
+{"Action":"pass","Package":"m","Test":"TestSlowest","Elapsed":112.5}
+{"Action":"pass","Package":"m","Elapsed":114}
+`
+
+const slowest = `
+skipped tests:
+  none
+
+slowest tests, in seconds:
+  112.5  m TestSlowest
+    1.2  m TestSlow
+`
+
 func TestDigest(t *testing.T) {
 	for _, tt := range []struct{ name, events, want string }{
 		{"passed, skipped, failed, ended in the middle", events, log},
 		{"edge: nothing", "", "\nskipped tests:\n  none\n"},
+		{"slow tests", slow, slowest},
 		{"a long test", long, "\nskipped tests:\n  none\n1 tests left to make test-long\n"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
