@@ -49,7 +49,8 @@ func TestGuide(t *testing.T) {
 }
 
 // TestTriton runs what needs the models of realservers/triton/models, all on
-// one server.
+// one server. Where perf_analyzer runs too, which waits most of the time, cases are
+// parallel.
 func TestTriton(t *testing.T) {
 	s := realtest.StartTriton(t, "models")
 	t.Run("streaming", func(t *testing.T) { testTritonStreaming(t, s) })
@@ -101,6 +102,7 @@ func testTritonStreaming(t *testing.T, s *realtest.Server) {
 		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
 			args := append([]string{
 				"-m", "vllm", "-i", "grpc", "--async", "--streaming", "-u", s.GRPC,
 				"--input-data=prompts.json", "--profile-export-file=profile_export.json",
@@ -128,6 +130,7 @@ func testTritonRandom(t *testing.T, s *realtest.Server) {
 		{"grpc batch", []string{"-i", "grpc", "-u", s.GRPC, "-b", "1"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
 			args := append([]string{
 				"-m", "add_sub", "--request-count", "20", "--concurrency-range", "2",
 				"--profile-export-file", exportName,
@@ -211,6 +214,7 @@ func testTritonTypes(t *testing.T, s *realtest.Server) {
 	} {
 		for _, protocol := range []struct{ name, url string }{{"grpc", s.GRPC}, {"http", s.HTTP}} {
 			t.Run(c.name+" "+protocol.name, func(t *testing.T) {
+				t.Parallel()
 				args := []string{
 					"-m", c.model, "-i", protocol.name, "-u", protocol.url, "--request-count", "3",
 					"--input-data=prompts.json", "--profile-export-file=profile_export.json",
