@@ -10,6 +10,7 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 
+	"github.com/pa-tools/pa/internal/exporttest"
 	"github.com/pa-tools/pa/internal/memrun"
 	"github.com/pa-tools/pa/internal/shardtest"
 	"github.com/pa-tools/pa/internal/testenv"
@@ -35,7 +36,7 @@ func writeShards(t *testing.T, dir string) error {
 	}
 	whole := shardtest.Random(rand.New(rand.NewPCG(1, 2)), 80, "8", "16")
 	whole.Header.Meta.Warnings = []string{"the wall clock was set by 2 ms"}
-	write := func(name string, r *memrun.Reader) { shardtest.Write(t, filepath.Join(dir, name), r) }
+	write := func(name string, r *memrun.Reader) { exporttest.Write(t, filepath.Join(dir, name), shardtest.Again(r)) }
 	write("whole.json", whole)
 	ranks := shardtest.Divide(whole, 4, 0, 3_000_000, -20, 77)
 	for i, name := range []string{"0.json", "1.parquet", "2.arrow", "3.parquet"} {
@@ -108,7 +109,7 @@ func FuzzDamagedShards(f *testing.F) {
 			}
 			wrong = false
 		}
-		shardtest.Write(t, bad, x)
+		exporttest.Write(t, bad, shardtest.Again(x))
 		data, err := os.ReadFile(bad)
 		if err != nil {
 			t.Fatal(err)
@@ -130,7 +131,7 @@ func FuzzDamagedShards(f *testing.F) {
 		args := []string{}
 		for i, p := range parts[:2] {
 			name := filepath.Join(dir, []string{"0.json", "1.parquet"}[i])
-			shardtest.Write(t, name, p)
+			exporttest.Write(t, name, shardtest.Again(p))
 			args = append(args, name)
 		}
 		args = append(args, bad)

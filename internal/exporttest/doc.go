@@ -1,2 +1,2 @@
-// Package exporttest reads exports in tests.
+// Package exporttest reads and writes exports in tests.
 package exporttest

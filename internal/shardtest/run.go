@@ -1,18 +1,12 @@
 package shardtest
 
 import (
-	"bytes"
 	"fmt"
 	"math/rand/v2"
-	"os"
 	"strconv"
-	"testing"
 
 	"github.com/pa-tools/pa/internal/memrun"
-	"github.com/pa-tools/pa/pkg/answer"
 	"github.com/pa-tools/pa/pkg/export"
-	"github.com/pa-tools/pa/pkg/export/columnar"
-	"github.com/pa-tools/pa/pkg/export/formats"
 )
 
 // epoch is the start of the runs: 2023-11-14 22:13:20 UTC.
@@ -200,29 +194,6 @@ func share(value string, rank, n int, part []export.Request) *export.LevelShare 
 		}
 	}
 	return &export.LevelShare{Value: strconv.Itoa(own), Requests: &measured, BeginNS: epoch}
-}
-
-// Write writes a run into a file: Parquet, Arrow or JSON by the end of the name, and a
-// journal for a name that ends in .arrows.
-func Write(tb testing.TB, name string, r *memrun.Reader) {
-	tb.Helper()
-	var out bytes.Buffer
-	var w export.Writer
-	var err error
-	if create, ok := formats.ForName(name); ok {
-		w, err = create(&out, answer.NewDeriver(&r.Header))
-	} else {
-		w, err = columnar.NewJournalWriter(&out, &r.Header)
-	}
-	if err != nil {
-		tb.Fatal(err)
-	}
-	if err := export.Copy(tb.Context(), w, Again(r)); err != nil {
-		tb.Fatal(err)
-	}
-	if err := os.WriteFile(name, out.Bytes(), 0o600); err != nil {
-		tb.Fatal(err)
-	}
 }
 
 // Again returns a reader of a copy of r, from the beginning. Readers of shards change

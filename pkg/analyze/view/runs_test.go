@@ -1,19 +1,16 @@
 package view
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"io/fs"
 	"math"
 	"math/rand/v2"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 	"time"
-
-	"github.com/pa-tools/pa/internal/exporttest"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
@@ -25,7 +22,6 @@ import (
 	"github.com/pa-tools/pa/pkg/analyze"
 	"github.com/pa-tools/pa/pkg/answer"
 	"github.com/pa-tools/pa/pkg/export"
-	"github.com/pa-tools/pa/pkg/export/columnar"
 	"github.com/pa-tools/pa/pkg/export/profilejson"
 	"github.com/pa-tools/pa/pkg/export/shards"
 )
@@ -352,8 +348,8 @@ var opaque = []cmp.Option{
 	cmpopts.EquateNaNs(), cmp.Comparer(func(a, b *analyze.Experiment) bool { return a.OK == b.OK && len(a.Metrics) == len(b.Metrics) }),
 }
 
-// A file shows the same as JSON, as Parquet with stored answers, and where the analysis keeps all requests.
-func TestFormats(t *testing.T) {
+// A file shows the same read in batches and one by one, and where the analysis keeps all requests.
+func TestFile(t *testing.T) {
 	requests := []export.Request{}
 	rng := rand.New(rand.NewPCG(5, 1))
 	at := uint64(1e18)
@@ -372,50 +368,30 @@ func TestFormats(t *testing.T) {
 		}
 		requests = append(requests, q)
 	}
-	dir := t.TempDir()
 	kind, endpoint, streaming := "openai", "v1/chat/completions", true
 	header := &export.Run{ServiceKind: &kind, Endpoint: &endpoint, Meta: &export.RunMeta{Schema: export.Schema, Tool: "x", Streaming: &streaming, StartNS: 1e18 - 5}}
-	write := func(name string, w export.Writer) string {
-		err := w.BeginExperiment(export.ModeConcurrency, "4")
-		for i := range requests {
-			err = errors.Join(err, w.WriteRequest(&requests[i]))
-		}
-		if err := errors.Join(err, w.EndExperiment(&export.Experiment{}), w.Close(header)); err != nil {
-			t.Fatal(err)
-		}
-		return filepath.Join(dir, name)
+	var file bytes.Buffer
+	w := profilejson.NewWriter(&file)
+	err := w.BeginExperiment(export.ModeConcurrency, "4")
+	for i := range requests {
+		err = errors.Join(err, w.WriteRequest(&requests[i]))
 	}
-	create := func(name string) *os.File {
-		f, err := os.Create(filepath.Join(dir, name))
-		if err != nil {
-			t.Fatal(err)
-		}
-		t.Cleanup(func() { f.Close() })
-		return f
-	}
-	json := write("a.json", profilejson.NewWriter(create("a.json")))
-	w, err := columnar.NewParquetWriter(create("a.parquet"), answer.NewDeriver(header))
-	if err != nil {
+	if err := errors.Join(err, w.EndExperiment(&export.Experiment{}), w.Close(header)); err != nil {
 		t.Fatal(err)
 	}
-	parquet := write("a.parquet", w)
-	want := collect(t, exporttest.Open(t, json), Config{})
+	want := collect(t, open(t, file.Bytes()), Config{})
 	check(t, want, DefaultRows)
 	if l := &want.Levels[0]; len(l.Requests) != 300 || l.GapsByTime.N != 294*2 || l.GapsByPosition.N != 294*2 {
 		t.Errorf("%d requests, %d and %d gaps", len(l.Requests), l.GapsByTime.N, l.GapsByPosition.N)
 	}
 	for name, run := range map[string]*Run{
-		"kept": collect(t, exporttest.Open(t, json), Config{Analyze: analyze.Config{Series: true}}),
-		"part": collect(t, exporttest.Open(t, json), Config{Analyze: analyze.Config{Selection: analyze.Selection{TrimStart: analyze.Trim{Share: 0}, TrimEnd: analyze.Trim{Share: 1e-9}}}}),
-		"one":  collect(t, oneByOne{exporttest.Open(t, json)}, Config{}),
+		"kept": collect(t, open(t, file.Bytes()), Config{Analyze: analyze.Config{Series: true}}),
+		"part": collect(t, open(t, file.Bytes()), Config{Analyze: analyze.Config{Selection: analyze.Selection{TrimStart: analyze.Trim{Share: 0}, TrimEnd: analyze.Trim{Share: 1e-9}}}}),
+		"one":  collect(t, oneByOne{open(t, file.Bytes())}, Config{}),
 	} {
 		if d := cmp.Diff(want.Levels, run.Levels, append(opaque, cmpopts.IgnoreFields(Level{}, "Distributions"), cmpopts.IgnoreSliceElements(func(s Series) bool { return name == "part" && strings.HasPrefix(s.Key, "ttft") }))...); d != "" {
 			t.Errorf("%s (-want +got):\n%s", name, d)
 		}
-	}
-	// Columns do not tell whether 0 cached tokens were stated; here they are 8.
-	if d := cmp.Diff(want.Levels, collect(t, exporttest.Open(t, parquet), Config{}).Levels, opaque...); d != "" {
-		t.Errorf("parquet (-want +got):\n%s", d)
 	}
 }
 
@@ -436,11 +412,7 @@ func TestForeign(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			path := filepath.Join(t.TempDir(), "foreign")
-			if err := os.WriteFile(path, data, 0o600); err != nil {
-				t.Fatal(err)
-			}
-			run := collect(t, exporttest.Open(t, path), Config{})
+			run := collect(t, open(t, data), Config{})
 			check(t, run, DefaultRows)
 			if len(run.Levels) == 0 {
 				t.Fatal("no level")
@@ -469,11 +441,7 @@ func TestForeign(t *testing.T) {
 func TestRecorded(t *testing.T) {
 	exports, _ := golden.ProfileExports(t)
 	for name, data := range exports {
-		path := filepath.Join(t.TempDir(), "run.json")
-		if err := os.WriteFile(path, data, 0o600); err != nil {
-			t.Fatal(err)
-		}
-		run, err := Collect(t.Context(), exporttest.Open(t, path), Config{Name: name, Rows: 100})
+		run, err := Collect(t.Context(), open(t, data), Config{Name: name, Rows: 100})
 		if err != nil {
 			continue // a file that breaks off; it is read as far as it goes
 		}
@@ -511,14 +479,9 @@ func TestErrors(t *testing.T) {
 func TestShards(t *testing.T) {
 	rng := rand.New(rand.NewPCG(9, 1))
 	whole := shardtest.Random(rng, 90, "9", "18")
-	dir := t.TempDir()
-	one := filepath.Join(dir, "whole.json")
-	shardtest.Write(t, one, shardtest.Again(whole))
 	var all []shards.Shard
-	for i, part := range shardtest.Divide(whole, 3) {
-		name := filepath.Join(dir, string(rune('c'-i))+".parquet")
-		shardtest.Write(t, name, part)
-		all = append(all, shards.Shard{Name: name, Reader: exporttest.Open(t, name)})
+	for _, part := range shardtest.Divide(whole, 3) {
+		all = append(all, shards.Shard{Name: "x", Reader: part})
 	}
 	slices.Reverse(all)
 	merged, err := shards.Merge(all)
@@ -527,7 +490,7 @@ func TestShards(t *testing.T) {
 	}
 	run := collect(t, merged, Config{})
 	check(t, run, DefaultRows)
-	want := collect(t, exporttest.Open(t, one), Config{})
+	want := collect(t, shardtest.Again(whole), Config{})
 	for i := range want.Levels {
 		a, b := &want.Levels[i], &run.Levels[i]
 		if a.GapsByPosition.N != b.GapsByPosition.N || len(a.Requests) != len(b.Requests) || a.ToNS-a.FromNS != b.ToNS-b.FromNS {

@@ -1,6 +1,7 @@
 package view
 
 import (
+	"bytes"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -9,7 +10,21 @@ import (
 	"github.com/pa-tools/pa/pkg/analyze/quality"
 	"github.com/pa-tools/pa/pkg/answer"
 	"github.com/pa-tools/pa/pkg/export"
+	"github.com/pa-tools/pa/pkg/export/foreign"
+	"github.com/pa-tools/pa/pkg/export/profilejson"
 )
+
+// open opens a document of JSON. TestViews of pa-analyze reads Parquet.
+func open(t *testing.T, document []byte) export.Reader {
+	t.Helper()
+	o := export.Opener{Formats: append(foreign.Formats(), profilejson.Format{}), Stdin: bytes.NewReader(document)}
+	r, err := o.Open(t.Context(), "-")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = r.Close() }) // only read
+	return r
+}
 
 // collect collects a run, which must not fail.
 func collect(t *testing.T, r export.Reader, cfg Config) *Run {

@@ -1,23 +1,18 @@
 package shards_test
 
 import (
-	"bytes"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"math/rand/v2"
-	"path/filepath"
 	"reflect"
 	"slices"
 	"strings"
 	"testing"
 
-	"github.com/pa-tools/pa/internal/exporttest"
 	"github.com/pa-tools/pa/internal/memrun"
 	"github.com/pa-tools/pa/internal/shardtest"
 	"github.com/pa-tools/pa/internal/testenv"
 	"github.com/pa-tools/pa/pkg/analyze"
-	"github.com/pa-tools/pa/pkg/analyze/report"
 	"github.com/pa-tools/pa/pkg/export"
 	"github.com/pa-tools/pa/pkg/export/shards"
 )
@@ -31,35 +26,6 @@ func inMemory(all []*memrun.Reader) []shards.Shard {
 	return out
 }
 
-// reportOf returns the report of a run as JSON, without the facts that only a merged run has.
-func reportOf(t *testing.T, r export.Reader, cfg analyze.Config) string {
-	t.Helper()
-	rep, err := analyze.Run(t.Context(), r, cfg)
-	if err != nil {
-		t.Fatal(err)
-	}
-	var out bytes.Buffer
-	if err := report.JSON(report.Input{Name: "run", Report: rep})(&out); err != nil {
-		t.Fatal(err)
-	}
-	var doc map[string]any
-	if err := json.Unmarshal(out.Bytes(), &doc); err != nil {
-		t.Fatal(err)
-	}
-	delete(doc["run"].(map[string]any), "merged")
-	text, err := json.MarshalIndent(doc, "", " ")
-	if err != nil {
-		t.Fatal(err)
-	}
-	return string(text)
-}
-
-var configs = map[string]analyze.Config{
-	"whole":   {},
-	"windows": {Windows: analyze.Windows{Every: 50e6}},
-	"trimmed": {Selection: analyze.Selection{TrimStart: analyze.Trim{Share: 0.1}}},
-}
-
 func TestDividedRunIsTheWhole(t *testing.T) {
 	for seed := range 30 / uint64(testenv.Stride(3)) {
 		rng := rand.New(rand.NewPCG(seed, 1))
@@ -70,7 +36,7 @@ func TestDividedRunIsTheWhole(t *testing.T) {
 			offsets = append(offsets, rng.Int64N(2e9)-1e9)
 		}
 		parts := shardtest.Divide(whole, n, offsets...)
-		for name, cfg := range configs {
+		for name, cfg := range shardtest.Configs() {
 			mixed := inMemory(parts)
 			rng.Shuffle(n, func(i, j int) { mixed[i], mixed[j] = mixed[j], mixed[i] })
 			merged, err := shards.Merge(mixed)
@@ -80,23 +46,12 @@ func TestDividedRunIsTheWhole(t *testing.T) {
 			if err := merged.Missing(); err != nil {
 				t.Error(err)
 			}
-			got, want := reportOf(t, merged, cfg), reportOf(t, shardtest.Again(whole), cfg)
+			got, want := shardtest.Report(t, merged, cfg), shardtest.Report(t, shardtest.Again(whole), cfg)
 			if got != want {
-				t.Fatalf("seed %d, %d shards, %s:\n%s", seed, n, name, firstDifference(got, want))
+				t.Fatalf("seed %d, %d shards, %s:\n%s", seed, n, name, shardtest.FirstDifference(got, want))
 			}
 		}
 	}
-}
-
-// firstDifference returns the first lines that differ.
-func firstDifference(got, want string) string {
-	g, w := strings.Split(got, "\n"), strings.Split(want, "\n")
-	for i := range min(len(g), len(w)) {
-		if g[i] != w[i] {
-			return fmt.Sprintf("line %d: got %s, want %s", i, g[i], w[i])
-		}
-	}
-	return fmt.Sprintf("%d lines, want %d", len(g), len(w))
 }
 
 // The requests of the merged run are the requests of the whole run, in the same order, and its
@@ -154,73 +109,6 @@ func series(t *testing.T, r *memrun.Reader, all ...shards.Shard) (values []any) 
 		values = append(values, rep.Experiments[i].Steps)
 	}
 	return values
-}
-
-// Files of several formats are one run; the merged run can be written in every format, and its
-// report is the report of the shards to the last digit.
-func TestFiles(t *testing.T) {
-	rng := rand.New(rand.NewPCG(4, 4))
-	whole := shardtest.Random(rng, 150, "8", "16")
-	parts := shardtest.Divide(whole, 4, 0, 12_345_678, -3, 40)
-	dir := t.TempDir()
-	names := []string{"s.json", "s.parquet", "s.arrow", "s.journal.arrows"}
-	open := func(names ...string) export.Reader {
-		var all []shards.Shard
-		for _, name := range names {
-			all = append(all, shards.Shard{Name: name, Reader: exporttest.Open(t, filepath.Join(dir, name))})
-		}
-		m, err := shards.Merge(all)
-		if err != nil {
-			t.Fatal(err)
-		}
-		return m
-	}
-	for i, name := range names {
-		shardtest.Write(t, filepath.Join(dir, name), parts[i])
-	}
-	// Journals begin without their levels' facts; the shard of rank 3 is a finished one.
-	got := reportOf(t, open(names...), analyze.Config{})
-	if want := reportOf(t, shardtest.Again(whole), analyze.Config{}); got != want {
-		t.Errorf("mixed formats: %s", firstDifference(got, want))
-	}
-	tables := []string{"0.parquet", "1.parquet", "2.parquet", "3.parquet"}
-	for i, name := range tables {
-		shardtest.Write(t, filepath.Join(dir, name), parts[i])
-	}
-	if d, ok := open(tables...).(export.DerivedReader).Derivation(); !ok || d.TokenSource != "auto" {
-		t.Errorf("derived values of tables: %v %v", d, ok)
-	}
-	if _, ok := open(names...).(export.DerivedReader).Derivation(); ok {
-		t.Error("derived values although a shard has none")
-	}
-	for cfg := range configs {
-		want := reportOf(t, open(tables...), configs[cfg])
-		for _, name := range []string{"merged.json", "merged.parquet", "merged.arrow"} {
-			copyTo(t, filepath.Join(dir, name), open(tables...))
-			if got := reportOf(t, exporttest.Open(t, filepath.Join(dir, name)), configs[cfg]); got != want {
-				t.Errorf("%s, %s: %s", name, cfg, firstDifference(got, want))
-			}
-		}
-	}
-	again, ok, err := export.Reopen(t.Context(), open(names...))
-	if err != nil || !ok {
-		t.Fatal(ok, err)
-	}
-	if got := reportOf(t, again, analyze.Config{}); got != reportOf(t, shardtest.Again(whole), analyze.Config{}) {
-		t.Error("the reopened run differs")
-	}
-}
-
-func copyTo(t *testing.T, path string, r export.Reader) {
-	t.Helper()
-	m := &memrun.Reader{Header: *r.Run(), Requests: make([][]export.Request, len(r.Run().Experiments))}
-	for r.Next() {
-		m.Requests[r.Experiment()] = append(m.Requests[r.Experiment()], *r.Request().Clone())
-	}
-	if err := r.Err(); err != nil {
-		t.Fatal(err)
-	}
-	shardtest.Write(t, path, m)
 }
 
 func TestConflicts(t *testing.T) {

@@ -1,19 +1,75 @@
-package view
+package main_test
 
 import (
 	"fmt"
+	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"github.com/pa-tools/pa/internal/exporttest"
 	"github.com/pa-tools/pa/internal/memrun"
+	"github.com/pa-tools/pa/internal/shardtest"
 	"github.com/pa-tools/pa/pkg/analyze"
+	"github.com/pa-tools/pa/pkg/analyze/view"
 	"github.com/pa-tools/pa/pkg/answer"
 	"github.com/pa-tools/pa/pkg/export"
 	"github.com/pa-tools/pa/pkg/export/columnar"
 	"github.com/pa-tools/pa/pkg/export/formats"
 	"github.com/pa-tools/pa/pkg/export/profilejson"
+	"github.com/pa-tools/pa/pkg/export/shards"
 )
+
+// A run shows the same as JSON and as Parquet with stored answers, and the shards of a run show
+// the same in memory and as Parquet.
+func TestViews(t *testing.T) {
+	dir := t.TempDir()
+	whole := shardtest.Random(rand.New(rand.NewPCG(9, 1)), 150, "9", "18")
+	stored := func(name string, r *memrun.Reader) export.Reader {
+		path := filepath.Join(dir, name)
+		exporttest.Write(t, path, shardtest.Again(r))
+		return exporttest.Open(t, path)
+	}
+	var memory, files []shards.Shard
+	for i, part := range shardtest.Divide(whole, 3) {
+		name := fmt.Sprint(i, ".parquet")
+		memory = append(memory, shards.Shard{Name: name, Reader: shardtest.Again(part)})
+		files = append(files, shards.Shard{Name: name, Reader: stored(name, part)})
+	}
+	merged := func(all []shards.Shard) export.Reader {
+		r, err := shards.Merge(all)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return r
+	}
+	for _, tt := range []struct {
+		name      string
+		want, got export.Reader
+	}{
+		{"a file", stored("whole.json", whole), stored("whole.parquet", whole)},
+		{"shards", merged(memory), merged(files)},
+	} {
+		var levels [2][]view.Level
+		for i, r := range []export.Reader{tt.want, tt.got} {
+			run, err := view.Collect(t.Context(), r, view.Config{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			levels[i] = run.Levels
+		}
+		if len(levels[0]) != 2 || levels[0][0].GapsByTime.N == 0 {
+			t.Errorf("%s: %d levels", tt.name, len(levels[0]))
+		}
+		alike := cmp.Comparer(func(a, b *analyze.Experiment) bool { return a.OK == b.OK && len(a.Metrics) == len(b.Metrics) })
+		if d := cmp.Diff(levels[0], levels[1], cmpopts.EquateNaNs(), alike); d != "" {
+			t.Errorf("%s (-without columns +Parquet):\n%s", tt.name, d)
+		}
+	}
+}
 
 // chats writes streamed chats of 100 tokens each, as JSON and as Parquet, and returns the paths.
 func chats(b *testing.B, n int) (json, parquet string) {
@@ -85,7 +141,7 @@ func BenchmarkCollect(b *testing.B) {
 					}
 					requests := 0
 					if what == "view" {
-						run, err := Collect(b.Context(), r, Config{})
+						run, err := view.Collect(b.Context(), r, view.Config{})
 						if err != nil {
 							b.Fatal(err)
 						}

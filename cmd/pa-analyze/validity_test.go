@@ -1,4 +1,4 @@
-package validate_test
+package main_test
 
 import (
 	"bytes"

@@ -1,0 +1,81 @@
+package main_test
+
+import (
+	"math/rand/v2"
+	"path/filepath"
+	"testing"
+
+	"github.com/pa-tools/pa/internal/exporttest"
+	"github.com/pa-tools/pa/internal/memrun"
+	"github.com/pa-tools/pa/internal/shardtest"
+	"github.com/pa-tools/pa/pkg/analyze"
+	"github.com/pa-tools/pa/pkg/export"
+	"github.com/pa-tools/pa/pkg/export/shards"
+)
+
+// Files of several formats are one run; the merged run can be written in every format, and its
+// report is the report of the shards to the last digit.
+func TestShardFiles(t *testing.T) {
+	rng := rand.New(rand.NewPCG(4, 4))
+	whole := shardtest.Random(rng, 150, "8", "16")
+	parts := shardtest.Divide(whole, 4, 0, 12_345_678, -3, 40)
+	dir := t.TempDir()
+	names := []string{"s.json", "s.parquet", "s.arrow", "s.journal.arrows"}
+	open := func(names ...string) export.Reader {
+		var all []shards.Shard
+		for _, name := range names {
+			all = append(all, shards.Shard{Name: name, Reader: exporttest.Open(t, filepath.Join(dir, name))})
+		}
+		m, err := shards.Merge(all)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return m
+	}
+	for i, name := range names {
+		exporttest.Write(t, filepath.Join(dir, name), shardtest.Again(parts[i]))
+	}
+	// Journals begin without their levels' facts; the shard of rank 3 is a finished one.
+	got := shardtest.Report(t, open(names...), analyze.Config{})
+	if want := shardtest.Report(t, shardtest.Again(whole), analyze.Config{}); got != want {
+		t.Errorf("mixed formats: %s", shardtest.FirstDifference(got, want))
+	}
+	tables := []string{"0.parquet", "1.parquet", "2.parquet", "3.parquet"}
+	for i, name := range tables {
+		exporttest.Write(t, filepath.Join(dir, name), shardtest.Again(parts[i]))
+	}
+	if d, ok := open(tables...).(export.DerivedReader).Derivation(); !ok || d.TokenSource != "auto" {
+		t.Errorf("derived values of tables: %v %v", d, ok)
+	}
+	if _, ok := open(names...).(export.DerivedReader).Derivation(); ok {
+		t.Error("derived values although a shard has none")
+	}
+	for setting, cfg := range shardtest.Configs() {
+		want := shardtest.Report(t, open(tables...), cfg)
+		for _, name := range []string{"merged.json", "merged.parquet", "merged.arrow"} {
+			copyTo(t, filepath.Join(dir, name), open(tables...))
+			if got := shardtest.Report(t, exporttest.Open(t, filepath.Join(dir, name)), cfg); got != want {
+				t.Errorf("%s, %s: %s", name, setting, shardtest.FirstDifference(got, want))
+			}
+		}
+	}
+	again, ok, err := export.Reopen(t.Context(), open(names...))
+	if err != nil || !ok {
+		t.Fatal(ok, err)
+	}
+	if got := shardtest.Report(t, again, analyze.Config{}); got != shardtest.Report(t, shardtest.Again(whole), analyze.Config{}) {
+		t.Error("the reopened run differs")
+	}
+}
+
+func copyTo(t *testing.T, path string, r export.Reader) {
+	t.Helper()
+	m := &memrun.Reader{Header: *r.Run(), Requests: make([][]export.Request, len(r.Run().Experiments))}
+	for r.Next() {
+		m.Requests[r.Experiment()] = append(m.Requests[r.Experiment()], *r.Request().Clone())
+	}
+	if err := r.Err(); err != nil {
+		t.Fatal(err)
+	}
+	exporttest.Write(t, path, m)
+}
