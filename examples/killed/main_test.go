@@ -2,6 +2,9 @@ package main
 
 import (
 	"bytes"
+	"io"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -10,8 +13,6 @@ import (
 	"time"
 
 	"github.com/pa-tools/pa/pkg/recorder/journal"
-	"github.com/pa-tools/pa/pkg/sim"
-	"github.com/pa-tools/pa/pkg/sim/plan"
 )
 
 // TestMain runs the example where the test starts this program again.
@@ -31,13 +32,14 @@ func example(args ...string) *exec.Cmd {
 
 // A recording is killed once its journal has requests; the report has them.
 func TestKilled(t *testing.T) {
-	srv, err := sim.Start(t.Context(), sim.Config{OpenAIAddr: "127.0.0.1:0", TTFT: plan.ConstantDelay(5 * time.Millisecond), OutputTokens: plan.ConstantLength(3)})
-	if err != nil {
-		t.Fatal(err)
-	}
+	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		time.Sleep(5 * time.Millisecond)
+		w.Header().Set("Content-Type", "text/event-stream")
+		_, _ = io.WriteString(w, strings.Repeat("data: {\"choices\":[{\"index\":0,\"delta\":{\"content\":\"word \"}}]}\n\n", 3)+"data: [DONE]\n\n")
+	}))
 	defer srv.Close()
 	path := filepath.Join(t.TempDir(), "run.json")
-	recording := example("record", path, srv.OpenAIURL())
+	recording := example("record", path, srv.URL)
 	var said bytes.Buffer
 	recording.Stdout, recording.Stderr = &said, &said
 	if err := recording.Start(); err != nil {
