@@ -8,11 +8,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/pa-tools/pa/internal/golden"
-	"github.com/pa-tools/pa/pkg/sim"
-	"github.com/pa-tools/pa/pkg/sim/plan"
 )
 
 // The gate of examples/ci against simulated servers: a missing baseline fails where one is
@@ -20,17 +17,7 @@ import (
 // earlier job are deleted.
 func TestGateScript(t *testing.T) {
 	t.Parallel()
-	server := func(itl time.Duration) string {
-		s, err := sim.Start(t.Context(), sim.Config{
-			OpenAIAddr: "127.0.0.1:0", TTFT: plan.ConstantDelay(10 * time.Millisecond), ITL: plan.ConstantDelay(itl), OutputTokens: plan.ConstantLength(6),
-		})
-		if err != nil {
-			t.Fatal(err)
-		}
-		t.Cleanup(func() { _ = s.Close() })
-		return s.OpenAIURL()
-	}
-	usual, slow := server(10*time.Millisecond), server(30*time.Millisecond)
+	const usual, slow = "sim://?ttft=10ms&itl=10ms&output_tokens=6", "sim://?ttft=10ms&itl=30ms&output_tokens=6"
 	dir := t.TempDir()
 	gate := func(url string, settings ...string) (code int, said string) {
 		cmd := exec.CommandContext(t.Context(), "bash", filepath.Join(golden.Root(t), "examples/ci/gate.sh"),
