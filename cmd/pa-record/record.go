@@ -12,7 +12,6 @@ import (
 
 	"github.com/urfave/cli/v2"
 
-	"github.com/pa-tools/pa/cmd/pa-record/internal/remarks"
 	"github.com/pa-tools/pa/cmd/pa-record/internal/settings"
 	"github.com/pa-tools/pa/cmd/pa-record/internal/signals"
 	"github.com/pa-tools/pa/internal/cmdline"
@@ -33,7 +32,7 @@ func record(c *cli.Context, args []string, env environment, reports [][]string) 
 	}
 	stdout, stderr := sanitize.NewWriter(c.App.Writer), c.App.ErrWriter
 	if s.DryRun {
-		remarks.PrintSettings(stderr, s)
+		s.PrintNotes(stderr)
 		return printJSON(stdout, dryRun{s, s.WorldPlan()})
 	}
 	if s.World.Several() && s.World.Rank > 0 { // rank 0 speaks for all
@@ -77,7 +76,7 @@ func record(c *cli.Context, args []string, env environment, reports [][]string) 
 	if s.World.Rank > 0 {
 		s.Notes = nil // rank 0 prints the same
 	}
-	remarks.PrintSettings(stderr, s)
+	s.PrintNotes(stderr)
 	ranks, leave, err := joinRanks(ctx, s)
 	if err != nil {
 		return err

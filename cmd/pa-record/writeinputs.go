@@ -8,7 +8,6 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/pa-tools/pa/cmd/pa-record/internal/inputs"
-	"github.com/pa-tools/pa/cmd/pa-record/internal/remarks"
 	"github.com/pa-tools/pa/cmd/pa-record/internal/settings"
 	"github.com/pa-tools/pa/internal/cmdline"
 )
@@ -47,7 +46,7 @@ func writeInputs(c *cli.Context, env environment) (err error) {
 	}
 	defer func() { err = errors.Join(err, entries.Close()) }()
 	s.Notes = append(s.Notes, entries.Notes...)
-	remarks.PrintSettings(c.App.ErrWriter, s)
+	s.PrintNotes(c.App.ErrWriter)
 	n := entries.Len()
 	if c.IsSet("count") {
 		n = c.Int("count")

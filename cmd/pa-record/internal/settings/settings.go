@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"net/url"
 	"slices"
 	"strings"
@@ -226,3 +227,18 @@ const (
 	UIPlain = "plain" // a line every ten seconds
 	UINone  = "none"
 )
+
+// PrintNotes prints the notes and warnings of the settings to w, one a line.
+func (s *Settings) PrintNotes(w io.Writer) {
+	for _, n := range s.Notes {
+		fmt.Fprintf(w, "pa-record: note: %s\n", n)
+	}
+	for _, text := range s.Warnings {
+		fmt.Fprintf(w, "pa-record: warning: %s\n", text)
+	}
+	for i := range s.Servers {
+		for _, text := range s.Servers[i].Warnings {
+			fmt.Fprintf(w, "pa-record: warning: %s: %s\n", s.Servers[i].Label, text)
+		}
+	}
+}
