@@ -167,7 +167,7 @@ func recordApp(args []string, env environment, reports [][]string) cmdline.App {
 		CommonFlags: map[string][]cmdline.CommonFlag{"": settings.CommonFlags, "inputs": settings.CommonInputFlags},
 		Flags:       settings.Flags(),
 		Unsupported: settings.NotSupported,
-		OtherFlags:  foreignFlags(),
+		OtherFlags:  foreignFlags,
 		GetoptForms: true,
 		Action: func(c *cli.Context) error {
 			return record(c, args, env, reports)

@@ -40,10 +40,10 @@ type App struct {
 	// Unsupported names flags that people may expect, with what to do instead;
 	// giving one is a usage error that says so.
 	Unsupported map[string]string
-	// OtherFlags names flags, without dashes, that the flags of Commands lack because their
+	// OtherFlags returns flags, without dashes, that the flags of Commands lack because their
 	// command parses its own arguments, with the command that has each. The error for such
-	// a flag names the command.
-	OtherFlags map[string]string
+	// a flag names the command. Nil means none.
+	OtherFlags func() map[string]string
 	// GetoptForms also accepts what getopt_long does: values joined to short
 	// flags (-p1000), joined short flags (-av), long flags cut short (--stream).
 	GetoptForms bool

@@ -16,7 +16,7 @@ func testApp(fail error) App {
 	return App{
 		Name: "tool", Usage: "does things", Version: "1.2.3", Default: "report",
 		Unsupported: map[string]string{"csv": "use --format"},
-		OtherFlags:  map[string]string{"rows": "tool lister"},
+		OtherFlags:  func() map[string]string { return map[string]string{"rows": "tool lister"} },
 		Examples:    []Example{{"the common case", "tool run.json"}},
 		Commands: []*cli.Command{
 			{

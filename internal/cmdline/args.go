@@ -202,7 +202,10 @@ func (a App) otherFlags(cmd *cli.Command) map[string]string {
 			add(a.Name+" "+c.Name, c.Flags)
 		}
 	}
-	for name, command := range a.OtherFlags {
+	if a.OtherFlags == nil {
+		return all
+	}
+	for name, command := range a.OtherFlags() {
 		if all[name] == "" {
 			all[name] = command
 		}
@@ -402,7 +405,7 @@ func bindEnv(flags []cli.Flag, prefix string) {
 }
 
 func envName(prefix string, f cli.Flag) string {
-	return prefix + strings.ToUpper(strings.ReplaceAll(f.Names()[0], "-", "_"))
+	return prefix + strings.ToUpper(strings.ReplaceAll(namesOf(f)[0], "-", "_"))
 }
 
 // ConfigFlag is the flag that [App] reads a configuration file from, for

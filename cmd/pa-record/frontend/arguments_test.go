@@ -121,7 +121,7 @@ func TestDefaults(t *testing.T) {
 // option can have, and nobody gets an option without a word on it.
 func TestTables(t *testing.T) {
 	for _, tool := range Tools() {
-		for _, r := range tool.releases {
+		for _, r := range tool.releases() {
 			seen := map[string]bool{}
 			for _, o := range r.options {
 				for _, n := range o.names {

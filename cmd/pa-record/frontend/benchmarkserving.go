@@ -7,6 +7,7 @@ import (
 	"path"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/pa-tools/pa/internal/cmdline"
 	"github.com/pa-tools/pa/internal/pyfmt"
@@ -26,9 +27,11 @@ follows -- is passed to pa-record: -- --dry-run.`,
 			{Does: "the file of --save-result, in two steps: record, then report", Line: "pa-record benchmark_serving --model llama --dataset-name random \\\n  --num-prompts 40 --save-result --result-dir out --result-filename r.json\npa-analyze report out/r_profile_export.json --format json -o out/r.json"},
 			{Does: "conversations of ShareGPT to a chat API, ten a second", Line: "pa-record benchmark_serving --model llama --backend openai-chat \\\n  --dataset-path sharegpt.json --num-prompts 200 --request-rate 10"},
 		},
-		releases: []*release{{options: benchmarkServingOptions(), translate: translateBenchmarkServing}},
+		releases: sync.OnceValue(func() []*release {
+			return []*release{{options: benchmarkServingOptions(), translate: translateBenchmarkServing}}
+		}),
 		choose: func(t *Tool, args []string) (*release, []string, error) {
-			return t.releases[0], dashes(args), nil
+			return t.releases()[0], dashes(args), nil
 		},
 	}
 }

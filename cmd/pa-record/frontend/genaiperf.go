@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/pa-tools/pa/internal/cmdline"
 )
@@ -27,8 +28,10 @@ genai-perf --release 24.03 --help, genai-perf profile --help, genai-perf analyze
 			{Does: "the same by the last release, for a chat API", Line: "pa-record genai-perf profile -m gpt2 --endpoint-type chat --streaming \\\n  --isl 200 --osl 100 --concurrency 8 -u localhost:8000"},
 			{Does: "print what a command line of 24.03 stands for, and send nothing", Line: "pa-record genai-perf -m gpt2 --output-format vllm --concurrency 1 -- --dry-run"},
 		},
-		releases: []*release{genaiPerf2403(), genaiPerf2404(), genaiPerfProfile(), genaiPerfAnalyze()},
-		choose:   chooseGenAIPerf,
+		releases: sync.OnceValue(func() []*release {
+			return []*release{genaiPerf2403(), genaiPerf2404(), genaiPerfProfile(), genaiPerfAnalyze()}
+		}),
+		choose: chooseGenAIPerf,
 	}
 }
 
@@ -53,7 +56,7 @@ func chooseGenAIPerf(t *Tool, args []string) (*release, []string, error) {
 		if instead, ok := unsupportedSubcommands[name]; ok {
 			return nil, nil, fmt.Errorf("%s is not supported: %s", name, instead)
 		}
-		for _, r := range t.releases {
+		for _, r := range t.releases() {
 			if r.name == "latest "+name {
 				if wanted != "" && wanted != "latest" {
 					return nil, nil, fmt.Errorf("--release %s has no subcommand %s", wanted, name)
@@ -68,13 +71,13 @@ func chooseGenAIPerf(t *Tool, args []string) (*release, []string, error) {
 		return nil, nil, fmt.Errorf("--release latest needs a subcommand, profile or analyze")
 	case "":
 	default:
-		for _, r := range t.releases {
+		for _, r := range t.releases() {
 			if r.name == wanted {
 				return r, args, nil
 			}
 		}
 	}
-	old, later := t.releases[0], t.releases[1]
+	old, later := t.releases()[0], t.releases()[1]
 	lacksOld, cutOld := old.unknown(args)
 	lacksLater, cutLater := later.unknown(args)
 	switch {
@@ -84,7 +87,7 @@ func chooseGenAIPerf(t *Tool, args []string) (*release, []string, error) {
 	case len(lacksOld) == 0:
 		return old, args, nil
 	}
-	lacksLast, _ := t.releases[2].unknown(args)
+	lacksLast, _ := t.releases()[2].unknown(args)
 	if err := unknownToAll(slices.Concat(old.options, later.options), lacksOld, lacksLater, lacksLast); err != nil {
 		return nil, nil, err
 	}

@@ -9,7 +9,7 @@ import (
 // every option on it.
 func TestHelp(t *testing.T) {
 	for _, tool := range Tools() {
-		for _, r := range tool.releases {
+		for _, r := range tool.releases() {
 			args := []string{"--help"}
 			switch {
 			case r.subcommand() != "":

@@ -3,6 +3,7 @@ package frontend
 import (
 	"strconv"
 	"strings"
+	"sync"
 
 	"github.com/pa-tools/pa/internal/cmdline"
 )
@@ -21,8 +22,10 @@ passed to pa-record: -- --dry-run.`,
 			{Does: "against the simulated server", Line: "pa-record llm_perf -u sim:// --input-data prompts.jsonl \\\n  --tokenizer-path built-in"},
 			{Does: "print what a command line stands for, and send nothing", Line: "pa-record llm_perf --input-data prompts.jsonl --tokenizer-path built-in \\\n  -- --dry-run"},
 		},
-		releases: []*release{{options: llmPerfOptions(), translate: translateLLMPerf}},
-		choose:   onlyRelease,
+		releases: sync.OnceValue(func() []*release {
+			return []*release{{options: llmPerfOptions(), translate: translateLLMPerf}}
+		}),
+		choose: onlyRelease,
 	}
 }
 

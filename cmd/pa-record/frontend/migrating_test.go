@@ -18,7 +18,7 @@ func TestMigratingTables(t *testing.T) {
 			t.Fatal(err)
 		}
 		page := string(text)
-		for _, r := range tool.releases {
+		for _, r := range tool.releases() {
 			heading := "\n## `pa-record " + tool.title(r) + "`\n"
 			if _, name, ok := strings.Cut(r.name, " "); ok {
 				heading = "\n## `pa-record " + tool.Name + " " + name + "`\n"

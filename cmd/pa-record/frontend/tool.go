@@ -18,7 +18,7 @@ type Tool struct {
 	// Examples come first on the help page.
 	Examples []cmdline.Example
 
-	releases []*release
+	releases func() []*release // makes them at the first call, because most runs name no tool
 	// choose returns the release of a command line, and the arguments without the name of
 	// the release.
 	choose func(t *Tool, args []string) (*release, []string, error)
@@ -60,7 +60,7 @@ func (t *Tool) Parse(args []string) (*Command, error) {
 // Flags returns the long flags of all releases, without dashes.
 func (t *Tool) Flags() []string {
 	var all []string
-	for _, r := range t.releases {
+	for _, r := range t.releases() {
 		for _, o := range r.options {
 			for _, n := range o.names {
 				if long, ok := strings.CutPrefix(n, "--"); ok && !slices.Contains(all, long) {
@@ -88,7 +88,7 @@ func prefixed(name string, err error) error {
 
 // onlyRelease is choose for a tool with one release.
 func onlyRelease(t *Tool, args []string) (*release, []string, error) {
-	return t.releases[0], args, nil
+	return t.releases()[0], args, nil
 }
 
 // unknown returns the options in args that the release lacks. cut reports whether
