@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"sync"
 
 	"github.com/pa-tools/pa/cmd/pa-record/internal/settings"
 	"github.com/pa-tools/pa/pkg/export"
@@ -79,11 +80,30 @@ func (t *tokenCounter) loadTexts() (*synth.Texts, error) {
 	if err != nil {
 		return nil, err
 	}
-	t.texts, err = synth.NewTexts(tok, builtin.Corpus(), t.s.Seed, t.s.CacheSalt)
+	words, err := vocabulary(tok)
 	if err != nil {
 		return nil, fmt.Errorf("tokenizer %s: %w", tok.Name(), err)
 	}
+	t.texts = words.Texts(t.s.Seed, t.s.CacheSalt)
 	return t.texts, nil
+}
+
+// builtinVocabulary returns the words of made-up texts for the built-in tokenizer, the same
+// ones each time.
+var builtinVocabulary = sync.OnceValues(func() (*synth.Vocabulary, error) {
+	tok, err := builtin.Load()
+	if err != nil {
+		return nil, err
+	}
+	return synth.NewVocabulary(tok, builtin.Corpus())
+})
+
+// vocabulary returns the words of made-up texts.
+func vocabulary(tok *tokenizer.Tokenizer) (*synth.Vocabulary, error) {
+	if own, err := builtin.Load(); err == nil && tok == own {
+		return builtinVocabulary()
+	}
+	return synth.NewVocabulary(tok, builtin.Corpus())
 }
 
 // Text implements dataset.Texts.

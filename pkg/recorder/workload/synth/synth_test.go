@@ -323,3 +323,28 @@ func TestErrors(t *testing.T) {
 		}
 	}
 }
+
+// Texts that share a vocabulary equal those that have their own.
+func TestSharedVocabulary(t *testing.T) {
+	tok := builtinTokenizer(t)
+	v, err := NewVocabulary(tok, builtin.Corpus())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, salt := range []string{"", "salt"} {
+		own, err := NewTexts(tok, builtin.Corpus(), 7, salt)
+		if err != nil {
+			t.Fatal(err)
+		}
+		shared := v.Texts(7, salt)
+		for number := range uint64(3) {
+			want, _, err := own.Text(number, 40)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got, _, err := shared.Text(number, 40); err != nil || got != want {
+				t.Errorf("salt %q, text %d: %q, %v; want %q", salt, number, got, err, want)
+			}
+		}
+	}
+}

@@ -15,20 +15,23 @@ type Tokenizer interface {
 	Encode(text string) []uint32
 }
 
-// Texts generates texts of exact lengths. It is not safe for concurrent use.
-type Texts struct {
-	tok  Tokenizer
-	seed uint64
-	salt uint64
-	// IDs makes the methods return token ids as well.
-	IDs bool
-
+// A Vocabulary holds the words of a corpus with their token counts, which take most of the
+// time of making a [Texts]. It does not change, so several Texts may share it.
+type Vocabulary struct {
+	tok     Tokenizer
 	words   []word   // distinct words of the corpus
 	order   []uint32 // the corpus as places in words
 	single  []string // distinct words of one token
 	starter []string // words of single that also have one token at the start of a text
-	context string   // text before a word while it is counted
-	base    int      // token count of context
+}
+
+// Texts generates texts of exact lengths. It is not safe for concurrent use.
+type Texts struct {
+	vocab *Vocabulary
+	seed  uint64
+	salt  uint64
+	// IDs makes the methods return token ids as well.
+	IDs bool
 
 	buf []byte
 }
@@ -43,39 +46,58 @@ type word struct {
 // salts begin differently. NewTexts returns an error if the corpus has too few words of
 // one token.
 func NewTexts(tok Tokenizer, corpus string, seed uint64, salt string) (*Texts, error) {
-	t := &Texts{tok: tok, seed: seed, context: "the"}
+	v, err := NewVocabulary(tok, corpus)
+	if err != nil {
+		return nil, err
+	}
+	return v.Texts(seed, salt), nil
+}
+
+// Texts returns a generator of texts from words of the vocabulary. Texts of different
+// salts begin differently. Texts that are used at the same time need a tokenizer that is
+// safe for concurrent use.
+func (v *Vocabulary) Texts(seed uint64, salt string) *Texts {
+	t := &Texts{vocab: v, seed: seed}
 	if salt != "" {
 		h := fnv.New64a()
 		h.Write([]byte(salt))
 		t.salt = h.Sum64() | 1
 	}
-	t.base = tok.Count(t.context)
+	return t
+}
+
+// NewVocabulary counts the tokens of the words of the corpus. It returns an error if the
+// corpus has too few words of one token.
+func NewVocabulary(tok Tokenizer, corpus string) (*Vocabulary, error) {
+	const context = "the" // before a word while it is counted
+	v := &Vocabulary{tok: tok}
+	base := tok.Count(context)
 	places := map[string]uint32{}
-	t.order = make([]uint32, 0, len(corpus)/5) // a word and its blank take more than 5 bytes
+	v.order = make([]uint32, 0, len(corpus)/5) // a word and its blank take more than 5 bytes
 	for text := range strings.FieldsSeq(corpus) {
 		place, known := places[text]
 		if !known {
-			n := tok.Count(t.context+" "+text) - t.base
-			place = uint32(len(t.words)) //nolint:gosec // fewer words than the corpus has bytes
+			n := tok.Count(context+" "+text) - base
+			place = uint32(len(v.words)) //nolint:gosec // fewer words than the corpus has bytes
 			places[text] = place
-			t.words = append(t.words, word{text, n})
+			v.words = append(v.words, word{text, n})
 			// Twice, because a character that the tokenizer does not know may join a
 			// neighbour in one token.
-			if n == 1 && isPlain(text) && tok.Count(t.context+" "+text+" "+text) == t.base+2 {
-				t.single = append(t.single, text)
+			if n == 1 && isPlain(text) && tok.Count(context+" "+text+" "+text) == base+2 {
+				v.single = append(v.single, text)
 				if tok.Count(text) == 1 {
-					t.starter = append(t.starter, text)
+					v.starter = append(v.starter, text)
 				}
 			}
 		}
-		if n := t.words[place].tokens; n > 0 && n < maxWordTokens {
-			t.order = append(t.order, place)
+		if n := v.words[place].tokens; n > 0 && n < maxWordTokens {
+			v.order = append(v.order, place)
 		}
 	}
-	if len(t.starter) < minWords || len(t.single) < minWords {
-		return nil, fmt.Errorf("the tokenizer knows too few words to make texts of: %d of one token, and %d at the start of a text; at least %d are needed", len(t.single), len(t.starter), minWords)
+	if len(v.starter) < minWords || len(v.single) < minWords {
+		return nil, fmt.Errorf("the tokenizer knows too few words to make texts of: %d of one token, and %d at the start of a text; at least %d are needed", len(v.single), len(v.starter), minWords)
 	}
-	return t, nil
+	return v, nil
 }
 
 const (
@@ -174,26 +196,26 @@ func (t *Texts) body(b []byte, purpose, number uint64, tokens int) []byte {
 		b = append(b, word...)
 		left -= n
 	}
-	add(t.starter[opening.IntN(len(t.starter))], 1)
+	add(t.vocab.starter[opening.IntN(len(t.vocab.starter))], 1)
 	for k := 1; k < openingWords && left > 0; k++ {
-		add(t.single[opening.IntN(len(t.single))], 1)
+		add(t.vocab.single[opening.IntN(len(t.vocab.single))], 1)
 	}
 	for left > 0 {
 		// A passage of the corpus.
-		at, n := r.IntN(len(t.order)), 16+r.IntN(48)
-		for ; n > 0 && at < len(t.order); n, at = n-1, at+1 {
-			next := t.words[t.order[at]]
+		at, n := r.IntN(len(t.vocab.order)), 16+r.IntN(48)
+		for ; n > 0 && at < len(t.vocab.order); n, at = n-1, at+1 {
+			next := t.vocab.words[t.vocab.order[at]]
 			if next.tokens > left {
 				break
 			}
 			add(next.text, next.tokens)
 		}
-		if n > 0 && at < len(t.order) {
+		if n > 0 && at < len(t.vocab.order) {
 			break // the next word is too long
 		}
 	}
 	for left > 0 {
-		add(t.single[r.IntN(len(t.single))], 1)
+		add(t.vocab.single[r.IntN(len(t.vocab.single))], 1)
 	}
 	return b
 }
@@ -201,19 +223,19 @@ func (t *Texts) body(b []byte, purpose, number uint64, tokens int) []byte {
 // finish checks the token count of t.buf, and repairs it.
 func (t *Texts) finish(tokens int) (string, []uint32, error) {
 	text := string(t.buf)
-	if n := t.tok.Count(text); n != tokens {
+	if n := t.vocab.tok.Count(text); n != tokens {
 		var err error
 		if text, err = t.repair(n, tokens); err != nil {
 			return "", nil, err
 		}
 	}
-	if f, ok := t.tok.(interface{ Err() error }); ok && f.Err() != nil {
+	if f, ok := t.vocab.tok.(interface{ Err() error }); ok && f.Err() != nil {
 		return "", nil, f.Err()
 	}
 	if !t.IDs {
 		return text, nil, nil
 	}
-	return text, t.tok.Encode(text), nil
+	return text, t.vocab.tok.Encode(text), nil
 }
 
 // repair replaces words at the end of t.buf, which has n tokens, by words of one token,
@@ -228,13 +250,13 @@ func (t *Texts) repair(n, want int) (string, error) {
 				break
 			}
 			t.buf = t.buf[:i]
-			n = t.tok.Count(string(t.buf))
+			n = t.vocab.tok.Count(string(t.buf))
 		}
 		for ; n < want; n++ {
-			t.buf = append(append(t.buf, ' '), t.single[r.IntN(len(t.single))]...)
+			t.buf = append(append(t.buf, ' '), t.vocab.single[r.IntN(len(t.vocab.single))]...)
 		}
 		text := string(t.buf)
-		if n = t.tok.Count(text); n == want {
+		if n = t.vocab.tok.Count(text); n == want {
 			return text, nil
 		}
 	}
@@ -245,9 +267,9 @@ func (t *Texts) repair(n, want int) (string, error) {
 // texts that Texts did not generate.
 func (t *Texts) Opening(number uint64) string {
 	r := source(t.seed^t.salt, forOpening, number)
-	words := []string{t.starter[r.IntN(len(t.starter))]}
+	words := []string{t.vocab.starter[r.IntN(len(t.vocab.starter))]}
 	for len(words) < openingWords {
-		words = append(words, t.single[r.IntN(len(t.single))])
+		words = append(words, t.vocab.single[r.IntN(len(t.vocab.single))])
 	}
 	return strings.Join(words, " ")
 }
