@@ -365,6 +365,45 @@ func TestFrameLayout(t *testing.T) {
 	}
 }
 
+// A frame of text has the same bytes whether it is the first of its sink or a later one,
+// except for its ordinal.
+func TestTextFrames(t *testing.T) {
+	var out bytes.Buffer
+	s := newJournalSink(&out, fileMetadata{})
+	var frames [][]byte
+	for range 2 {
+		if err := s.writeText(frameBegin, []byte(`{"experiments":[{}]}`)); err != nil {
+			t.Fatal(err)
+		}
+		if len(frames) == 0 {
+			out.Next(frameLen(t, out.Bytes())) // the schema
+		}
+		frames = append(frames, bytes.Clone(out.Next(out.Len())))
+		if err := JournalFrame(frames[len(frames)-1]).Renumber(1); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if !bytes.Equal(frames[0], frames[1]) {
+		t.Errorf("frames of one text:\n%q\n%q", frames[0], frames[1])
+	}
+	rows := newBatch(s.schema, nil)
+	if err := rows.add(&export.Request{}); err != nil {
+		t.Fatal(err)
+	}
+	rows.setLevel(0, &export.Experiment{Value: "1"})
+	if _, err := s.write(rows); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.writeText(frameBegin, []byte(`{"experiments":[{}]}`)); err != nil {
+		t.Fatal(err)
+	}
+	out.Next(frameLen(t, out.Bytes())) // the rows
+	last := JournalFrame(out.Bytes())
+	if err := last.Renumber(1); err != nil || !bytes.Equal(last, frames[0]) {
+		t.Errorf("after rows: %v,\n%q, want\n%q", err, last, frames[0])
+	}
+}
+
 // A file on disk: what was flushed is there before Close, and Sync syncs.
 func TestJournalFile(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "run.journal.arrows")

@@ -1,6 +1,7 @@
 package columnar
 
 import (
+	"bytes"
 	"errors"
 	"io"
 
@@ -219,6 +220,10 @@ type journalSink struct {
 	kind         frameKind // of the next message that is not the schema
 	text         []byte
 	buf          []byte
+	// noRows is the message of a batch without rows, which is always the same; it has no
+	// metadata before the first call of writeText.
+	noRows struct{ metadata, body []byte }
+	keep   bool // WritePayload copies the next message that is not the schema to noRows
 }
 
 func newJournalSink(dst io.Writer, meta fileMetadata) *journalSink {
@@ -239,9 +244,15 @@ func (s *journalSink) wait() error { return nil }
 
 // writeText writes a frame with text and without rows.
 func (s *journalSink) writeText(kind frameKind, text []byte) error {
+	if s.noRows.metadata != nil {
+		return s.writeFrame(kind, s.noRows.metadata, text, func(dst []byte) ([]byte, error) {
+			return append(dst, s.noRows.body...), nil
+		})
+	}
 	rec := newBatch(s.schema, nil).record()
 	defer rec.Release()
-	s.kind, s.text = kind, text
+	s.kind, s.text, s.keep = kind, text, true
+	defer func() { s.keep = false }()
 	return s.w.Write(rec)
 }
 
@@ -260,12 +271,20 @@ func (s *journalSink) WritePayload(p ipc.Payload) error {
 	}
 	meta := p.Meta()
 	defer meta.Release()
-	var err error
-	s.buf, err = appendFrame(s.buf[:0], kind, s.ordinal, meta.Bytes(), text, func(dst []byte) ([]byte, error) {
+	return s.writeFrame(kind, meta.Bytes(), text, func(dst []byte) ([]byte, error) {
 		b := appender{dst}
 		err := p.SerializeBody(&b)
+		if err == nil && s.keep && kind != frameSchema {
+			s.noRows.metadata, s.noRows.body = bytes.Clone(meta.Bytes()), bytes.Clone(b.b[len(dst):])
+		}
 		return b.b, err
 	})
+}
+
+// writeFrame writes the next frame. metadata and body are of its message, see appendFrame.
+func (s *journalSink) writeFrame(kind frameKind, metadata, text []byte, body func(dst []byte) ([]byte, error)) error {
+	var err error
+	s.buf, err = appendFrame(s.buf[:0], kind, s.ordinal, metadata, text, body)
 	if err != nil {
 		return err
 	}

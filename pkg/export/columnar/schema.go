@@ -1,6 +1,8 @@
 package columnar
 
 import (
+	"slices"
+	"sync"
 	"time"
 
 	"github.com/apache/arrow/go/v15/arrow"
@@ -143,6 +145,16 @@ func listColumn(name string, element arrow.DataType, nullable bool) arrow.Field 
 // newSchema returns the Arrow schema of the data model, with the version and meta as
 // metadata. derived adds the derived columns.
 func newSchema(meta fileMetadata, derived bool) *arrow.Schema {
+	fields := recordedFields()
+	if derived {
+		fields = append(slices.Clip(fields), derivedFields()...)
+	}
+	m := arrow.NewMetadata(append([]string{versionKey}, meta.keys...), append([]string{Version}, meta.values...))
+	return arrow.NewSchema(fields, &m)
+}
+
+// recordedFields returns the columns that are not derived. Callers must not change them.
+var recordedFields = sync.OnceValue(func() []arrow.Field {
 	var (
 		int32Type  = arrow.PrimitiveTypes.Int32
 		boolType   = arrow.FixedWidthTypes.Boolean
@@ -180,15 +192,11 @@ func newSchema(meta fileMetadata, derived bool) *arrow.Schema {
 		listColumn("extra", arrow.StructOf(value...), true),
 		listColumn("overflow", arrow.StructOf(overflow...), true),
 	)
-	if derived {
-		fields = append(fields, derivedFields()...)
-	}
-	m := arrow.NewMetadata(append([]string{versionKey}, meta.keys...), append([]string{Version}, meta.values...))
-	return arrow.NewSchema(fields, &m)
-}
+	return fields
+})
 
 // fullSchema returns the schema with all columns that a Reader knows.
-func fullSchema() *arrow.Schema { return newSchema(fileMetadata{}, true) }
+var fullSchema = sync.OnceValue(func() *arrow.Schema { return newSchema(fileMetadata{}, true) })
 
 // columnName returns the name of a column.
 func columnName(col int) string {

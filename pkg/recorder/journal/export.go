@@ -124,7 +124,7 @@ func (e *Export) write(ctx context.Context, src export.Reader) (err error) {
 }
 
 func (e *Export) copyTo(ctx context.Context, f *os.File, src export.Reader) error {
-	buf := bufio.NewWriterSize(f, 1<<18)
+	buf := bufio.NewWriterSize(f, 1<<16)
 	w, err := e.create(buf, answer.NewDeriver(src.Run()))
 	if err != nil {
 		return err
