@@ -40,9 +40,8 @@ const (
 	hostsOpenAIPort = 18000
 	hostsGRPCPort   = 18002
 	hostsTLSPort    = 18443
-	// hostsTokens is the number of tokens of an answer, 20 ms apart, to each of
-	// hostsStreams requests at a time: 3,000 messages a second.
-	hostsTokens  = 64
+	// hostsStreams is the number of requests at a time. Each answer has 64 tokens, 20 ms
+	// apart: 3,000 messages a second.
 	hostsStreams = 60
 	// hostsTimeout bounds a run, which takes 40 s for 100,000 messages.
 	hostsTimeout = 5 * time.Minute
@@ -55,20 +54,31 @@ const (
 // protocol; see make test-hosts.
 const hostsMessagesVariable = "HOSTS_MESSAGES"
 
-// hostsMessages returns the number of messages of each protocol.
-func hostsMessages(t *testing.T) int {
+// A hostsLoad is the load of a test with each protocol.
+type hostsLoad struct {
+	messages int // at least so many
+	tokens   int // of an answer, each a message
+	losses   int // of 1,000 packets to pa-record; as many are overtaken by others
+}
+
+// requests returns the number of requests.
+func (l hostsLoad) requests() int { return l.messages/l.tokens + 1 }
+
+// newHostsLoad returns the load that the environment asks for. The short form has fewer
+// messages, and more of them are behind a hole.
+func newHostsLoad(t *testing.T) hostsLoad {
 	text := os.Getenv(hostsMessagesVariable)
 	if text == "" {
 		if testenv.IsLong() {
-			return 4000
+			return hostsLoad{messages: 4000, tokens: 64, losses: 5}
 		}
-		return 1200
+		return hostsLoad{messages: 400, tokens: 20, losses: 20}
 	}
 	n, err := strconv.Atoi(text)
 	if err != nil || n < 1000 {
 		t.Fatalf("%s=%q: want a number of at least 1000", hostsMessagesVariable, text)
 	}
-	return n
+	return hostsLoad{messages: n, tokens: 64, losses: 5}
 }
 
 // A hostsProtocol is a way in which answers come.
@@ -91,21 +101,23 @@ var hostsProtocols = []hostsProtocol{
 
 // A serverHost is the server's side.
 type serverHost struct {
+	load hostsLoad
 	link *linktest.Link
 	sim  *sim.Server
 	tls  *tlsProxy
 }
 
 // startHosts joins two networks and starts the servers in one of them.
-func startHosts(t *testing.T, delay func(to int, packet []byte) time.Duration) *serverHost {
+func startHosts(t *testing.T, load hostsLoad, delay func(to int, packet []byte) time.Duration) *serverHost {
 	t.Helper()
-	h := &serverHost{link: linktest.New(t, delay)}
+	h := &serverHost{load: load, link: linktest.New(t, delay)}
 	var err error
 	h.link.In(0, func() {
 		addr := func(port int) string { return net.JoinHostPort(h.link.Addr(0), strconv.Itoa(port)) }
 		if h.sim, err = sim.Start(context.Background(), sim.Config{
 			OpenAIAddr: addr(hostsOpenAIPort), TritonGRPCAddr: addr(hostsGRPCPort), TritonHTTPAddr: sim.Off,
 			TTFT: plan.ConstantDelay(20 * time.Millisecond), ITL: plan.ConstantDelay(20 * time.Millisecond),
+			OutputTokens: plan.ConstantLength(load.tokens),
 		}); err == nil {
 			h.tls, err = startTLSProxy(h.link, addr(hostsTLSPort), addr(hostsOpenAIPort))
 		}
@@ -117,16 +129,16 @@ func startHosts(t *testing.T, delay func(to int, packet []byte) time.Duration) *
 	return h
 }
 
-// record records requests and returns the export and the truth: for each answer, by its
+// record records the load and returns the export and the truth: for each answer, by its
 // id, the arrivals of its messages.
-func (h *serverHost) record(t *testing.T, p hostsProtocol, requests int) (*export.Run, []export.Request, map[string][]arrival) {
+func (h *serverHost) record(t *testing.T, p hostsProtocol) (*export.Run, []export.Request, map[string][]arrival) {
 	t.Helper()
-	dir := t.TempDir()
-	args := []string{"--concurrency-range", strconv.Itoa(hostsStreams), "--request-count", strconv.Itoa(requests), "--streaming", "--profile-export-file", "run.json"}
+	dir, requests := t.TempDir(), h.load.requests()
+	args := []string{"--concurrency-range", strconv.Itoa(min(hostsStreams, requests)), "--request-count", strconv.Itoa(requests), "--streaming", "--profile-export-file", "run.json"}
 	target := net.JoinHostPort(h.link.Addr(0), strconv.Itoa(p.port))
 	if p.grpc {
 		const input = `{"data":[{"text_input":["one two three"],"stream":[true],"sampling_parameters":["{\"max_tokens\":%d,\"ignore_eos\":true}"]}]}`
-		if err := os.WriteFile(filepath.Join(dir, "input.json"), fmt.Appendf(nil, input, hostsTokens), 0o600); err != nil {
+		if err := os.WriteFile(filepath.Join(dir, "input.json"), fmt.Appendf(nil, input, h.load.tokens), 0o600); err != nil {
 			t.Fatal(err)
 		}
 		args = append(args, "-m", "vllm", "-i", "grpc", "-u", target, "--input-data", "input.json")
@@ -267,26 +279,26 @@ func quantile(d []time.Duration, q float64) time.Duration {
 // a message gets its time from, and about the clock of the run.
 func TestStampsBetweenHosts(t *testing.T) {
 	t.Parallel()
-	messages := hostsMessages(t)
+	load := newHostsLoad(t)
 	hostsTest(t, func(t *testing.T, p hostsProtocol) {
-		h := startHosts(t, func(int, []byte) time.Duration { return 0 })
+		h := startHosts(t, load, func(int, []byte) time.Duration { return 0 })
 		const rate = 1_000_000_000 / 8
 		if err := h.link.Shape(0, rate); err != nil && !errors.Is(err, unix.ENOENT) && !errors.Is(err, unix.EOPNOTSUPP) {
 			t.Fatal(err)
 		} else if err != nil {
 			t.Logf("%s: no limit of the rate: %v", p.name, err)
 		}
-		_, all, truth := h.record(t, p, messages/hostsTokens+1)
+		_, all, truth := h.record(t, p)
 		d := compare(t, p, all, truth)
 		t.Logf("%s: differences from the capture: %d messages, each the last one of its read: %s", p.name, len(d.last), quantiles(d.last))
 		t.Logf("%s: %d that share the stamp of a later message or of the end of the answer: %s; %d early, %d behind holes, %d with a stamp of user space", p.name, len(d.shared), quantiles(d.shared), d.early, d.behind, d.user)
-		if n := len(d.last) + len(d.shared); n < messages*99/100 || d.early > 0 {
-			t.Errorf("%s: want %d messages, none early", p.name, messages)
+		if n := len(d.last) + len(d.shared); n < load.messages*99/100 || d.early > 0 {
+			t.Errorf("%s: want %d messages, none early", p.name, load.messages)
 		}
 		if os.Getenv(hostsMessagesVariable) == "" {
 			return // other tests run meanwhile: reads are late, and the packets of several messages share one
 		}
-		if len(d.last) < messages*9/10 || quantile(d.last, 0.999) > 50*time.Microsecond {
+		if len(d.last) < load.messages*9/10 || quantile(d.last, 0.999) > 50*time.Microsecond {
 			t.Errorf("%s: want 999 in 1,000 within 50 µs", p.name)
 		}
 	})
@@ -296,24 +308,24 @@ func TestStampsBetweenHosts(t *testing.T) {
 // before its last missing byte came, and those behind a hole have no kernel's stamp.
 func TestStampsOverLossyLink(t *testing.T) {
 	t.Parallel()
-	messages := hostsMessages(t)
+	load := newHostsLoad(t)
 	hostsTest(t, func(t *testing.T, p hostsProtocol) {
-		h := startHosts(t, func(to int, packet []byte) time.Duration {
+		h := startHosts(t, load, func(to int, packet []byte) time.Duration {
 			const way = 2 * time.Millisecond
 			switch n := rand.IntN(1000); {
-			case to == 1 && n < 5:
+			case to == 1 && n < load.losses:
 				return linktest.Lost
-			case to == 1 && n < 10: // later packets overtake it
+			case to == 1 && n < 2*load.losses: // later packets overtake it
 				return way + rand.N(30*time.Millisecond)
 			}
 			return way
 		})
-		run, all, truth := h.record(t, p, messages/hostsTokens+1)
+		run, all, truth := h.record(t, p)
 		d := compare(t, p, all, truth)
 		count := run.Experiments[0].Meta.Client.Stamps
 		t.Logf("%s: %d messages in order with the kernel's stamp, the last ones of their reads %s from the capture", p.name, len(d.last)+len(d.shared), quantiles(d.last))
 		t.Logf("%s: %d behind holes, of which %d have the kernel's stamp; %d with a stamp of user space, %d waited by the level's count; %d early", p.name, d.behind, d.unmarked, d.user, count.Waited, d.early)
-		if d.behind < messages/1000 {
+		if d.behind < max(1, load.messages/1000) {
 			t.Errorf("%s: only %d messages behind holes", p.name, d.behind)
 		}
 		if d.early > 0 || d.unmarked > 0 {

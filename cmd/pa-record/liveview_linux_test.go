@@ -6,6 +6,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -75,10 +76,19 @@ func (s *screen) String() string {
 	return b.String()
 }
 
+// shows reports whether the output of a terminal has some screens of the display and all
+// patterns.
+func shows(output []byte, patterns []string) bool {
+	text := strings.ReplaceAll(string(output), "\r\n", "\n") // the terminal's
+	missing := slices.ContainsFunc(patterns, func(p string) bool { return !regexp.MustCompile(p).MatchString(text) })
+	return !missing && strings.Count(text, "\r\x1b[K") >= 3
+}
+
 // recordOnTerminal records on a terminal of that many columns until SIGTERM, which it sends
-// when the display has shown a few screens, and returns what the terminal got. env is added
-// to the environment.
-func recordOnTerminal(t *testing.T, columns uint16, env ...string) string {
+// when the display has shown the patterns and a few screens, and returns what the terminal
+// got. Without patterns it sends it after the time of a few screens. env is added to the
+// environment.
+func recordOnTerminal(t *testing.T, columns uint16, patterns []string, env ...string) string {
 	t.Helper()
 	master, slave := testenv.Terminal(t, columns)
 	cmd := exec.Command(os.Args[0], "-u", "sim://?ttft=20ms&itl=40ms&output_tokens=4&fault=http_500:every=10", "--streaming", "--concurrency-range", "4",
@@ -89,20 +99,31 @@ func recordOnTerminal(t *testing.T, columns uint16, env ...string) string {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = cmd.Process.Kill() })
-	shown := make(chan []byte)
+	shown, enough := make(chan []byte), make(chan struct{})
 	go func() { // ends when the terminal is closed
 		var all []byte
-		piece := make([]byte, 1<<16)
+		piece, told := make([]byte, 1<<16), false
 		for {
 			n, err := master.Read(piece)
 			all = append(all, piece[:n]...)
+			if !told && shows(all, patterns) {
+				told = true
+				close(enough)
+			}
 			if err != nil {
 				shown <- all
 				return
 			}
 		}
 	}()
-	time.Sleep(2600 * time.Millisecond) // ten screens, or none
+	wait := 20 * time.Second
+	if patterns == nil {
+		wait = 1300 * time.Millisecond // five screens, or none
+	}
+	select {
+	case <-enough:
+	case <-time.After(wait):
+	}
 	if err := cmd.Process.Signal(syscall.SIGTERM); err != nil {
 		t.Fatal(err)
 	}
@@ -137,7 +158,7 @@ func TestLiveView(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			out := recordOnTerminal(t, tt.columns, tt.env...)
+			out := recordOnTerminal(t, tt.columns, tt.want, tt.env...)
 			out = strings.ReplaceAll(out, "\r\n", "\n") // the terminal's
 			for _, want := range tt.want {
 				if !regexp.MustCompile(want).MatchString(out) {

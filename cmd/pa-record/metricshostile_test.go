@@ -22,6 +22,7 @@ import (
 func TestMetricsHostile(t *testing.T) {
 	flood := []byte(strings.Repeat("m{a=\""+strings.Repeat("0123456789", 100)+"\"} 1\n", 1000)) // 1 MB
 	long := `",pad="` + strings.Repeat("x", 4000) + "\"} 1\n"
+	spaced := `"` + strings.Repeat(" ", 4000) + ",pad=\"x\"} 1\n" // as long a series, of short labels
 	sets := 1000 / testenv.Stride(10)
 	for _, tt := range []struct {
 		name    string
@@ -57,7 +58,11 @@ func TestMetricsHostile(t *testing.T) {
 			}
 			for i := range more {
 				fmt.Fprintf(w, "m{run=\"%d\",i=\"%d", n, i)
-				_, _ = io.WriteString(w, long)
+				end := long
+				if i%testenv.Stride(100) > 0 {
+					end = spaced
+				}
+				_, _ = io.WriteString(w, end)
 			}
 		}, "", "too many series: the first 1,0"}, // of 4 kB in 4 MiB
 		{"changes its labels and types", func(n int64, w http.ResponseWriter, _ *http.Request) {
