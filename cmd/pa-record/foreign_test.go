@@ -26,7 +26,7 @@ import (
 // what is printed for them does the same. Each script is a document.
 func TestDocuments(t *testing.T) {
 	hub := standInHub(t)
-	list := "1 16"
+	list := "1 4"
 	if testenv.IsLong() {
 		list = "1 2 4 8 16 32 64 128 256" // of bench.sh
 	}
@@ -66,7 +66,7 @@ func standInHub(t *testing.T) *httptest.Server {
 	return s
 }
 
-// canonicalScript is the command "canonical FILE": it writes the command that the
+// canonicalScript is the command "canonical FILE": it writes the first command that the
 // last run of a front end has printed into a file, for a shell.
 func canonicalScript(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) != 1 {

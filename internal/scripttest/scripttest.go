@@ -6,6 +6,7 @@ import (
 	"io"
 	"maps"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"regexp"
 	"strconv"
@@ -73,18 +74,22 @@ func (p Program) install(dir string) error {
 	return os.WriteFile(to, content, 0o700)
 }
 
-// Scripts runs the scripts of params.Dir. It adds two commands to params.Cmds: the
-// program's name, and
+// Scripts runs the scripts of params.Dir. It adds three commands to params.Cmds: the
+// program's name,
 //
 //	exits CODE PROGRAM [ARGUMENT...]
 //
-// which fails unless the program ends with that code. The condition [long] holds in make
-// test-long.
+// which fails unless the program ends with that code, and
+//
+//	shell FILE
+//
+// which runs a shell script of one command of the program, as exec sh FILE does. In make test
+// the shell only divides the command into words. The condition [long] holds in make test-long.
 //
 // In make test the scripts run one after the other, because a process has only one working
 // directory; in make test-long they run in parallel.
 func (p Program) Scripts(t *testing.T, params testscript.Params) {
-	cmds := map[string]func(*testscript.TestScript, bool, []string){p.Name: p.command, "exits": p.exits}
+	cmds := map[string]func(*testscript.TestScript, bool, []string){p.Name: p.command, "exits": p.exits, "shell": p.shell}
 	maps.Copy(cmds, params.Cmds)
 	params.Cmds = cmds
 	params.Condition = func(cond string) (bool, error) {
@@ -155,6 +160,26 @@ func (p Program) exits(ts *testscript.TestScript, neg bool, args []string) {
 	if code := p.call(ts, args[2:]); strconv.Itoa(code) != args[0] {
 		ts.Fatalf("exit code %d, want %s", code, args[0])
 	}
+}
+
+func (p Program) shell(ts *testscript.TestScript, neg bool, args []string) {
+	if len(args) != 1 {
+		ts.Fatalf("usage: shell FILE")
+	}
+	if testenv.IsLong() {
+		if err := ts.Exec("sh", args[0]); (err != nil) != neg {
+			ts.Fatalf("%s: %v", args[0], err)
+		}
+		return
+	}
+	script := ts.ReadFile(args[0])
+	rest, ok := strings.CutPrefix(strings.TrimSpace(script), p.Name+" ")
+	if !ok {
+		ts.Fatalf("%s: expected a command of %s, found %q", args[0], p.Name, script)
+	}
+	words, err := exec.Command("sh", "-c", `printf '%s\0' `+rest).Output()
+	ts.Check(err)
+	p.command(ts, neg, strings.Split(strings.TrimSuffix(string(words), "\x00"), "\x00"))
 }
 
 // call runs the program and returns its exit code.
