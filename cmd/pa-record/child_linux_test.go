@@ -34,8 +34,8 @@ const (
 
 func init() { limitChild = limited }
 
-// limited sets the limits that the environment of this process names. Some limits need another
-// process: limited starts it, and ends with its exit code.
+// limited sets the limits that the environment of this process names. Under some limits it runs
+// pa-record itself, and ends the process with its exit code.
 func limited() {
 	for env, resource := range map[string]int{fdLimitEnv: unix.RLIMIT_NOFILE, fileLimitEnv: unix.RLIMIT_FSIZE} {
 		if text := os.Getenv(env); text != "" {
@@ -58,13 +58,13 @@ func limited() {
 	}
 }
 
-// inTmpfs mounts a file system of so many bytes over a folder, runs pa-record
+// inTmpfs mounts a file system of so many bytes over a folder, runs pa-record,
 // and copies what it left there to another folder: nobody else sees the mount.
 func inTmpfs(how string) int {
 	part := strings.Split(how, ":")
 	size, dir, keep := part[0], part[1], part[2]
 	mustDo(unix.Mount("tmpfs", dir, "tmpfs", 0, "size="+size))
-	code := again(tmpfsEnv)
+	code := here(nil)
 	names, err := filepath.Glob(filepath.Join(dir, "*"))
 	mustDo(err)
 	for _, name := range names {
@@ -89,24 +89,13 @@ func inSharedMemory(size string) int {
 			os.Args[i] = srv.TritonGRPCAddr()
 		}
 	}
-	return again(sharedEnv)
+	return here(nil)
 }
 
-// again runs this program without an environment variable.
-func again(env string) int {
-	cmd := exec.Command(os.Args[0], os.Args[1:]...)
-	cmd.Stdout, cmd.Stderr = os.Stdout, os.Stderr
-	for _, e := range os.Environ() {
-		if !strings.HasPrefix(e, env+"=") {
-			cmd.Env = append(cmd.Env, e)
-		}
-	}
-	err := cmd.Run()
-	var exit *exec.ExitError
-	if !errors.As(err, &exit) {
-		mustDo(err)
-	}
-	return cmd.ProcessState.ExitCode()
+// here runs pa-record in this process, with the command line of the process.
+func here(newClock func() *rxclock.Clock) int {
+	env := environment{getenv: os.Getenv, signals: make(chan os.Signal), takeLogs: takeLogs, newClock: newClock}
+	return run(context.Background(), os.Args, env, os.Stdin, os.Stdout, os.Stderr)
 }
 
 func mustDo(errs ...error) {
@@ -190,7 +179,7 @@ func inNetwork(ports string) int {
 	srv, err := sim.Start(context.Background(), sim.Config{OpenAIAddr: inNetworkAddr, TTFT: plan.ConstantDelay(5 * time.Millisecond), ITL: plan.ConstantDelay(20 * time.Millisecond), OutputTokens: plan.ConstantLength(4)})
 	mustDo(err)
 	defer srv.Close()
-	return again(portsEnv)
+	return here(nil)
 }
 
 // withClockAhead runs pa-record with a clock that is ahead of the machine's, or behind it
@@ -198,6 +187,5 @@ func inNetwork(ports string) int {
 func withClockAhead(ahead string) int {
 	d, err := time.ParseDuration(ahead)
 	mustDo(err)
-	env := environment{getenv: os.Getenv, signals: make(chan os.Signal), takeLogs: takeLogs, newClock: func() *rxclock.Clock { return rxclock.NewAhead(d) }}
-	return run(context.Background(), os.Args, env, os.Stdin, os.Stdout, os.Stderr)
+	return here(func() *rxclock.Clock { return rxclock.NewAhead(d) })
 }
