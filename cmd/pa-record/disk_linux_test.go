@@ -5,12 +5,14 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"syscall"
 	"testing"
 
 	"github.com/pa-tools/pa/cmd/pa-record/internal/settings"
 	"github.com/pa-tools/pa/internal/exporttest"
+	"github.com/pa-tools/pa/internal/testenv"
 	"github.com/pa-tools/pa/pkg/export"
 	"github.com/pa-tools/pa/pkg/recorder/journal"
 	"github.com/pa-tools/pa/pkg/sim/ledger"
@@ -19,6 +21,9 @@ import (
 // calm makes a server slow enough for four slots to give about a megabyte a
 // second: several batches, one every quarter of a second, before the disk is full.
 var calm = []string{"--ttft", "5ms", "--itl", "1ms", "--output-tokens", "20"}
+
+// fullBytes is the room that a journal of a calm load fills: a megabyte, half of it in make test.
+func fullBytes() int { return 1_000_000 / testenv.Stride(2) }
 
 // endless is a load that only a full disk ends.
 func endless(srv simProcess, exports ...string) []string {
@@ -53,7 +58,7 @@ func TestFileSizeLimit(t *testing.T) {
 	t.Parallel()
 	srv := startSim(t, calm...)
 	path := filepath.Join(t.TempDir(), "x.parquet")
-	r := runChild(t, []string{fileLimitEnv + "=1000000"}, 0, endless(srv, path)...)
+	r := runChild(t, []string{fileLimitEnv + "=" + strconv.Itoa(fullBytes())}, 0, endless(srv, path)...)
 	journal := settings.Stem(path) + journal.Suffix
 	_, requests := exporttest.Read(t, path)
 	want := fmt.Sprintf("pa-record: write the export: journal %s: file too large; requests kept: %d, in %s", journal, len(requests), path)
@@ -61,7 +66,7 @@ func TestFileSizeLimit(t *testing.T) {
 		t.Fatalf("exit code %d, want 1 and the last line\n%s\nof:\n%s", r.code, want, r.stderr)
 	}
 	if n := wholeRequests(t, path); n < 20 {
-		t.Errorf("%d requests, want the requests of nearly a megabyte", n)
+		t.Errorf("%d requests, want the requests that nearly filled it", n)
 	}
 	if run, _ := exporttest.Read(t, path); run.Meta.EndNS == 0 || len(run.Meta.Warnings) == 0 || !strings.Contains(run.Meta.Warnings[len(run.Meta.Warnings)-1], "file too large") {
 		t.Errorf("the export says nothing of it: %+v", run.Meta)
@@ -78,7 +83,7 @@ func TestDiskFull(t *testing.T) {
 	srv := startSim(t, calm...)
 	dir, keep := t.TempDir(), t.TempDir()
 	path := filepath.Join(dir, "x.json")
-	r := runChild(t, []string{tmpfsEnv + "=1000000:" + dir + ":" + keep}, syscall.CLONE_NEWNS, append(endless(srv, path), "--spill-dir", dir)...)
+	r := runChild(t, []string{tmpfsEnv + "=" + strconv.Itoa(fullBytes()) + ":" + dir + ":" + keep}, syscall.CLONE_NEWNS, append(endless(srv, path), "--spill-dir", dir)...)
 	journal := settings.Stem(path) + journal.Suffix
 	full := "no space left on device; it cannot be moved to " + dir + ": no space left on device"
 	want := "pa-record: write the export: journal " + journal + ": " + full + "; "
@@ -105,7 +110,7 @@ func TestDiskFull(t *testing.T) {
 		t.Errorf("the export says %+v, want the warning %q", run.Meta, why)
 	}
 	if n := wholeRequests(t, path); n < 20 {
-		t.Errorf("%d requests, want the requests of nearly a megabyte", n)
+		t.Errorf("%d requests, want the requests that nearly filled it", n)
 	}
 }
 
@@ -117,15 +122,16 @@ func TestDiskFullSpills(t *testing.T) {
 	srv := startSim(t, calm...)
 	dir, keep, spill := t.TempDir(), t.TempDir(), t.TempDir()
 	path := filepath.Join(dir, "x.json")
-	r := runChild(t, []string{tmpfsEnv + "=500000:" + dir + ":" + keep}, syscall.CLONE_NEWNS, "--service-kind", "openai", "-u", srv.openAI, "--streaming",
-		"--concurrency-range", "4", "--request-count", "300", "--profile-export-file", path, "--spill-dir", spill)
+	n := 300 / testenv.Stride(2) // requests
+	r := runChild(t, []string{tmpfsEnv + "=" + strconv.Itoa(fullBytes()/2) + ":" + dir + ":" + keep}, syscall.CLONE_NEWNS, "--service-kind", "openai", "-u", srv.openAI, "--streaming",
+		"--concurrency-range", "4", "--request-count", strconv.Itoa(n), "--profile-export-file", path, "--spill-dir", spill)
 	first := settings.Stem(path) + journal.Suffix
 	kept, _ := filepath.Glob(filepath.Join(spill, "*"))
 	if len(kept) != 1 {
 		t.Fatalf("in the folder of --spill-dir: %q, want one journal; standard error:\n%s", kept, r.stderr)
 	}
 	warning := fmt.Sprintf("pa-record: warning: journal %s: no space left on device; the recording continues in %s\n", first, kept[0])
-	want := fmt.Sprintf("pa-record: write the export: %s: no space left on device; requests kept: 300, in %s: free space in %s, then run pa-record recover --profile-export-file %s %s", path, kept[0], dir, path, kept[0])
+	want := fmt.Sprintf("pa-record: write the export: %s: no space left on device; requests kept: %d, in %s: free space in %s, then run pa-record recover --profile-export-file %s %s", path, n, kept[0], dir, path, kept[0])
 	if r.code != 1 || r.lastLine() != want || !strings.Contains(r.stderr, warning) {
 		t.Fatalf("exit code %d, want 1, the warning\n%s\nand the last line\n%s\nof:\n%s", r.code, warning, want, r.stderr)
 	}
@@ -134,7 +140,7 @@ func TestDiskFullSpills(t *testing.T) {
 	if code != 0 {
 		t.Fatalf("recover: exit code %d: %s%s", code, stdout, stderr)
 	}
-	checkRecorded(t, path, srv.ledger(t), 300)
+	checkRecorded(t, path, srv.ledger(t), n)
 	if left, _ := filepath.Glob(filepath.Join(spill, "*")); len(left) != 0 {
 		t.Errorf("left: %q", left)
 	}

@@ -15,6 +15,7 @@ import (
 
 	"github.com/pa-tools/pa/cmd/pa-record/internal/settings"
 	"github.com/pa-tools/pa/internal/exporttest"
+	"github.com/pa-tools/pa/internal/testenv"
 	"github.com/pa-tools/pa/pkg/export"
 	"github.com/pa-tools/pa/pkg/export/formats"
 	"github.com/pa-tools/pa/pkg/recorder/journal"
@@ -153,7 +154,11 @@ func TestInterrupt(t *testing.T) {
 			srv := startSim(t, "--ttft", "5ms", "--itl", "2ms", "--output-tokens", "10")
 			dir := t.TempDir()
 			var paths []string
-			for _, name := range []string{"x.json", "x.parquet", "x.arrow"} {
+			names := []string{"x.json", "x.parquet", "x.arrow"}
+			if tt.signal != syscall.SIGINT && !testenv.IsLong() {
+				names = names[:1]
+			}
+			for _, name := range names {
 				paths = append(paths, filepath.Join(dir, name))
 			}
 			cmd, stderr := startRecord(t, srv, paths...)

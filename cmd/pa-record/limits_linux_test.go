@@ -48,12 +48,12 @@ func TestTooManyFiles(t *testing.T) {
 	srv := startSim(t, calm...)
 	dir := t.TempDir()
 	paths := []string{filepath.Join(dir, "x.json"), filepath.Join(dir, "x.parquet"), filepath.Join(dir, "x.arrow")}
-	args := []string{"--service-kind", "openai", "-u", srv.openAI, "--streaming", "--concurrency-range", "64", "--request-count", "400"}
+	args := []string{"--service-kind", "openai", "-u", srv.openAI, "--streaming", "--concurrency-range", "64", "--request-count", "200"}
 	for _, p := range paths {
 		args = append(args, "--profile-export-file", p)
 	}
 	r := runChild(t, []string{fdLimitEnv + "=40"}, 0, args...)
-	checkPartly(t, r, "too many open files; raise ulimit -n", 400, paths...)
+	checkPartly(t, r, "too many open files; raise ulimit -n", 200, paths...)
 	run, _ := exporttest.Read(t, paths[0])
 	if c := run.Experiments[0].Meta.Client; c == nil || c.FDs == nil || c.FDs.Limit != 40 || c.FDs.Open < 36 {
 		t.Errorf("client %+v, want nearly all of 40 descriptors open", c)
@@ -68,8 +68,8 @@ func TestTooManyFiles(t *testing.T) {
 func TestTooManyFilesForPrewarming(t *testing.T) {
 	srv := startSim(t, calm...)
 	path := filepath.Join(t.TempDir(), "x.json")
-	r := runChild(t, []string{fdLimitEnv + "=100"}, 0, "--service-kind", "openai", "-u", srv.openAI, "--streaming", "--concurrency-range", "200", "--request-count", "1000", "--profile-export-file", path)
-	checkPartly(t, r, "too many open files; raise ulimit -n", 1000, path)
+	r := runChild(t, []string{fdLimitEnv + "=100"}, 0, "--service-kind", "openai", "-u", srv.openAI, "--streaming", "--concurrency-range", "200", "--request-count", "400", "--profile-export-file", path)
+	checkPartly(t, r, "too many open files; raise ulimit -n", 400, path)
 	if !strings.Contains(r.stderr, "200 connections are opened before the load") {
 		t.Errorf("nothing about it: %s", r.stderr)
 	}
