@@ -350,8 +350,8 @@ func TestFaults(t *testing.T) {
 			if !strings.Contains(f.does, *oneFault) || f.slow() && !whole {
 				continue
 			}
-			// In make test, each fault comes over one via, in turn, and every fourth fault hits all requests.
-			over, every := f.over(), whole || i%4 == 0
+			// In make test, each fault comes over one via, in turn, and every eighth fault hits all requests.
+			over, every := f.over(), whole || i%8 == 0 && !f.floods
 			if !whole {
 				over = over[i%len(over):][:1]
 			}
