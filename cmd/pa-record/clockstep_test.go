@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/pa-tools/pa/internal/exporttest"
+	"github.com/pa-tools/pa/internal/testenv"
 	"github.com/pa-tools/pa/pkg/analyze"
 	"github.com/pa-tools/pa/pkg/analyze/report"
 	"github.com/pa-tools/pa/pkg/export"
@@ -19,8 +20,11 @@ import (
 // A wall clock that is set during a run changes no time of the run, and the export and the
 // report say that it was set.
 func TestClockStep(t *testing.T) {
-	for _, by := range []time.Duration{2 * time.Second, -2 * time.Second, 0} {
-		for _, name := range []string{"e.json", "e.parquet"} {
+	for i, by := range []time.Duration{2 * time.Second, -2 * time.Second, 0} {
+		for j, name := range []string{"e.json", "e.parquet"} {
+			if (i+j)%testenv.Stride(2) > 0 {
+				continue // in make test, one format of each step
+			}
 			t.Run(by.String()+", "+name, func(t *testing.T) {
 				t.Parallel()
 				file := filepath.Join(t.TempDir(), name)

@@ -56,15 +56,15 @@ func TestTwoServers(t *testing.T) {
 			beforeA, beforeB := len(a.ledger(t)), len(b.ledger(t))
 			url := second[name][slices.Index(second[name], "-u")+1]
 			file := filepath.Join(t.TempDir(), "e.json")
-			args := append(args, "-u", url, "--concurrency-range", "4", "--request-count", "40", "--profile-export-file", file, "--quiet")
+			args := append(args, "-u", url, "--concurrency-range", "4", "--request-count", "20", "--profile-export-file", file, "--quiet")
 			if code, _, stderr := inProcess(t.Context(), t, args...); code != 0 {
 				t.Fatalf("exit code %d: %s", code, stderr)
 			}
 			run, requests := exporttest.Read(t, file)
-			checkOK(t, requests, 40)
+			checkOK(t, requests, 20)
 			entriesA, entriesB := a.ledger(t)[beforeA:], b.ledger(t)[beforeB:]
-			if len(entriesA) != 20 || len(entriesB) != 20 {
-				t.Errorf("%d requests at the first server, %d at the second; want 20, 20", len(entriesA), len(entriesB))
+			if len(entriesA) != 10 || len(entriesB) != 10 {
+				t.Errorf("%d requests at the first server, %d at the second; want 10, 10", len(entriesA), len(entriesB))
 			}
 			if len(run.Meta.URLs) != 2 || run.Meta.URL != run.Meta.URLs[0] || run.Meta.URLs[1] != url {
 				t.Errorf("URL %q, URLs %q", run.Meta.URL, run.Meta.URLs)

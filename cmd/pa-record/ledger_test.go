@@ -22,6 +22,7 @@ import (
 
 	"github.com/pa-tools/pa/internal/exporttest"
 	pb "github.com/pa-tools/pa/internal/kserve"
+	"github.com/pa-tools/pa/internal/testenv"
 	"github.com/pa-tools/pa/pkg/export"
 	"github.com/pa-tools/pa/pkg/sim/ledger"
 )
@@ -125,6 +126,9 @@ func (p simProcess) readLedger(t testing.TB, query string) []byte {
 	return lines
 }
 
+// ledgerRequests returns the number of requests of a run that is compared with a ledger.
+func ledgerRequests() int { return 40 / testenv.Stride(2) }
+
 // What is recorded is what the server in another process says it sent: the
 // same requests, the same responses, the same bytes.
 func TestLedgerOpenAI(t *testing.T) {
@@ -137,9 +141,9 @@ func TestLedgerOpenAI(t *testing.T) {
 		{"chat, whole over HTTP/2", "--http2"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			before := len(srv.ledger(t))
+			before, n := len(srv.ledger(t)), ledgerRequests()
 			file := filepath.Join(t.TempDir(), "e.json")
-			args := append([]string{"--service-kind", "openai", "-u", srv.openAI, "--concurrency-range", "4", "--request-count", "40", "--profile-export-file", file, "--quiet"}, strings.Fields(tt.flags)...)
+			args := append([]string{"--service-kind", "openai", "-u", srv.openAI, "--concurrency-range", "4", "--request-count", strconv.Itoa(n), "--profile-export-file", file, "--quiet"}, strings.Fields(tt.flags)...)
 			if code, _, stderr := inProcess(t.Context(), t, args...); code != 0 {
 				t.Fatalf("exit code %d: %s", code, stderr)
 			}
@@ -149,8 +153,8 @@ func TestLedgerOpenAI(t *testing.T) {
 			}
 			run, requests := exporttest.Read(t, file)
 			checkStamps(t, run)
-			if len(requests) != 40 || len(entries) != 40 {
-				t.Fatalf("%d requests recorded, %d in the ledger; want 40", len(requests), len(entries))
+			if len(requests) != n || len(entries) != n {
+				t.Fatalf("%d requests recorded, %d in the ledger; want %d", len(requests), len(entries), n)
 			}
 			for i := range requests {
 				r := &requests[i]
@@ -181,8 +185,7 @@ func recordTriton(t *testing.T, srv simProcess, input string, args ...string) (r
 	if err := os.WriteFile(data, []byte(input), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	before := len(srv.ledger(t))
-	const n = 40
+	before, n := len(srv.ledger(t)), ledgerRequests()
 	args = append(args, "--input-data", data, "--concurrency-range", "4", "--request-count", strconv.Itoa(n), "--profile-export-file", file, "--quiet")
 	if code, _, stderr := inProcess(t.Context(), t, args...); code != 0 {
 		t.Fatalf("exit code %d: %s", code, stderr)

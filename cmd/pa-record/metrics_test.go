@@ -4,11 +4,13 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/pa-tools/pa/internal/exporttest"
+	"github.com/pa-tools/pa/internal/testenv"
 	"github.com/pa-tools/pa/pkg/analyze"
 	"github.com/pa-tools/pa/pkg/answer"
 	"github.com/pa-tools/pa/pkg/export"
@@ -108,7 +110,7 @@ func TestMetricsLedger(t *testing.T) {
 				t.Fatal(err)
 			}
 			const requests = 15
-			args := append(strings.Fields(strings.ReplaceAll(tt.args, "prompts.json", prompts)), "-u", url, "--collect-metrics", "--metrics-url", metrics, "--metrics-interval", "4",
+			args := append(strings.Fields(strings.ReplaceAll(tt.args, "prompts.json", prompts)), "-u", url, "--collect-metrics", "--metrics-url", metrics, "--metrics-interval", strconv.Itoa(testenv.Stride(12)),
 				"--request-rate-range", "30", "--request-count", fmt.Sprint(requests), "--quiet")
 			var paths []string
 			for _, name := range []string{"e.json", "e.parquet", "e.arrow"} {

@@ -8,16 +8,19 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/pa-tools/pa/internal/exporttest"
 )
 
-// nanServer is a Triton server over HTTP with a model that answers NaN, +Inf and 1.
+// nanServer is a Triton server over HTTP with a model that answers NaN, +Inf and 1, after a
+// millisecond.
 func nanServer(t *testing.T) string {
 	h := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		const tensor = `{"name":"%s","datatype":"FP32","shape":[3]%s}`
 		switch path := r.URL.Path; {
 		case strings.HasSuffix(path, "/infer"):
+			time.Sleep(time.Millisecond)
 			head := `{"model_name":"m","model_version":"1","outputs":[` + fmt.Sprintf(tensor, "OUT", `,"parameters":{"binary_data_size":12}`) + `]}`
 			w.Header().Set("Inference-Header-Content-Length", strconv.Itoa(len(head)))
 			_, _ = w.Write([]byte(head + "\x00\x00\xc0\x7f" + "\x00\x00\x80\x7f" + "\x00\x00\x80\x3f"))

@@ -26,7 +26,7 @@ import (
 // all levels in the order of the list, measured one run after the other and in
 // each run in its own order.
 func TestSeries(t *testing.T) {
-	const runs, requests, seed = 4, 6, 7
+	const runs, requests, seed = 3, 6, 7
 	levels := []int{1, 2, 4}
 	for _, interleave := range []bool{false, true} {
 		t.Run(fmt.Sprintf("interleave %v", interleave), func(t *testing.T) {

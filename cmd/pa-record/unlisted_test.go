@@ -16,6 +16,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/pa-tools/pa/internal/exporttest"
+	"github.com/pa-tools/pa/internal/testenv"
 )
 
 // A gateway is an OpenAI server whose list of models need not be what it answers.
@@ -182,7 +183,10 @@ func TestDocumentsUnlisted(t *testing.T) {
 	lines = append(lines, strings.NewReplacer("\\\n", "", "${model_path}", "/path/to/llama3.1_70B", "${isl}", "1024", "${osl}", "1024", "${num_prompts}", "5",
 		"${concurrency}", "1", "${result_dir}", "llama3.1_output", `"`, "").Replace(bench))
 	env := map[string]string{"HF_ENDPOINT": standInHub(t).URL, "HF_HOME": t.TempDir()}
-	for _, line := range lines {
+	for i, line := range lines {
+		if i%testenv.Stride(3) > 0 && i+1 < len(lines) {
+			continue
+		}
 		t.Run(line, func(t *testing.T) {
 			t.Chdir(t.TempDir())
 			g := &gateway{list: []string{"llama3.1_70B"}}
