@@ -13,13 +13,14 @@ const Confidence = 0.99
 // Budget returns t: the t-th highest of n values is the certified quantile p, 0 < p < 1. 1 means
 // the maximum. It returns 0 if n values are too few, or for another p.
 //
-// The probability rises with t and passes ½ near n·(1−p), so a binary search below n finds the
-// largest t.
+// The probability rises with t. It is at least ½ where t is n·(1−p), rounded up, because no median
+// of the distribution is larger. So a binary search below that finds the largest t.
 func Budget(n int, p float64) int {
 	if n < 1 || !(p > 0 && p < 1) {
 		return 0
 	}
-	return sort.Search(n-1, func(i int) bool { return atMost(i+1, n, p) >= 1-Confidence })
+	median := int(math.Ceil(float64(n) * (1 - p)))
+	return sort.Search(min(n-1, median), func(i int) bool { return atMost(i+1, n, p) >= 1-Confidence })
 }
 
 // Floor returns the smallest number of values that certifies the quantile p, 0 < p < 1: 662 for
@@ -28,11 +29,12 @@ func Floor(p float64) int {
 	if !(p > 0 && p < 1) {
 		return 0
 	}
+	certifies := func(n int) bool { return n > 1 && atMost(1, n, p) < 1-Confidence } // Budget is 1 or more
 	n := 2
-	for Budget(n, p) == 0 && n < math.MaxInt32 {
+	for !certifies(n) && n < math.MaxInt32 {
 		n *= 2
 	}
-	return n/2 + sort.Search(n-n/2, func(i int) bool { return Budget(n/2+i, p) > 0 })
+	return n/2 + sort.Search(n-n/2, func(i int) bool { return certifies(n/2 + i) })
 }
 
 // Of returns the certified quantile p of values in ascending order. ok is false for fewer than
