@@ -106,20 +106,33 @@ func words(corpus string) []*word {
 // A pair is two adjacent symbols.
 type pair struct{ left, right int }
 
+// candidate is a pair that may be merged.
+type candidate struct {
+	pair  pair
+	count int     // in all words
+	words []*word // words that hold the pair or once did
+}
+
 // train merges the most frequent pair until there are n tokens.
 func train(all []*word, n int) (tokens []string, merges []pair) {
 	for b := range 256 {
 		tokens = append(tokens, string([]byte{byte(b)}))
 	}
-	// Frequencies of pairs, and the words that hold them or once did.
-	counts := map[pair]int{}
-	in := map[pair][]*word{}
+	var candidates []candidate
+	at := map[pair]int{} // places in candidates
 	add := func(w *word, sign int) {
 		for i := range len(w.symbols) - 1 {
 			p := pair{w.symbols[i], w.symbols[i+1]}
-			counts[p] += sign * w.count
+			k, ok := at[p]
+			if !ok {
+				k = len(candidates)
+				at[p] = k
+				candidates = append(candidates, candidate{pair: p})
+			}
+			c := &candidates[k]
+			c.count += sign * w.count
 			if sign > 0 {
-				in[p] = append(in[p], w)
+				c.words = append(c.words, w)
 			}
 		}
 	}
@@ -128,9 +141,9 @@ func train(all []*word, n int) (tokens []string, merges []pair) {
 	}
 	for len(tokens) < n {
 		best, most := pair{}, 0
-		for p, count := range counts {
-			if count > most || count == most && lesser(tokens, p, best) {
-				best, most = p, count
+		for i := range candidates { // a map would be slower
+			if c := &candidates[i]; c.count > most || c.count == most && lesser(tokens, c.pair, best) {
+				best, most = c.pair, c.count
 			}
 		}
 		if most < 2 {
@@ -139,9 +152,7 @@ func train(all []*word, n int) (tokens []string, merges []pair) {
 		id := len(tokens)
 		tokens = append(tokens, tokens[best.left]+tokens[best.right])
 		merges = append(merges, best)
-		touched := in[best]
-		delete(in, best)
-		for _, w := range touched {
+		for _, w := range candidates[at[best]].words {
 			if i := find(w.symbols, best, 0); i >= 0 {
 				add(w, -1)
 				for ; i >= 0; i = find(w.symbols, best, i) {
@@ -150,7 +161,11 @@ func train(all []*word, n int) (tokens []string, merges []pair) {
 				add(w, 1)
 			}
 		}
-		delete(counts, best)
+		k, last := at[best], len(candidates)-1
+		candidates[k] = candidates[last]
+		at[candidates[k].pair] = k
+		delete(at, best)
+		candidates = candidates[:last]
 	}
 	return tokens, merges
 }
