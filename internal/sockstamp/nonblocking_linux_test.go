@@ -110,7 +110,10 @@ func TestSocketWriteInParts(t *testing.T) {
 	for name, o := range options {
 		t.Run(name, func(t *testing.T) {
 			s, peer := socketPair(t, o)
-			all := bytes.Repeat([]byte("0123456789abcdef"), 1<<19)
+			if err := errors.Join(unix.SetsockoptInt(s.fd, unix.SOL_SOCKET, unix.SO_SNDBUF, 64<<10), peer.SetReadBuffer(64<<10)); err != nil {
+				t.Fatal(err)
+			}
+			all := bytes.Repeat([]byte("0123456789abcdef"), 1<<16)
 			s.Begin()
 			n, err := s.Write(all)
 			if n == 0 || n == len(all) || !errors.Is(err, unix.EAGAIN) {

@@ -13,6 +13,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/pa-tools/pa/internal/testenv"
 )
 
 // The stamps of a request lie between the times before and after its writes.
@@ -68,7 +70,8 @@ func TestRequest(t *testing.T) {
 // offsets, while another goroutine reads, and with it empties the error queue.
 // Only a few writes are on their way at a time, so that TCP joins none.
 func TestTransmitWhileReading(t *testing.T) {
-	const writes, window = 5000, 8
+	const window = 8
+	writes := 5000 / testenv.Stride(4)
 	c, peer := pair(t, Options{KeepTransmit: writes})
 	needKernel(t, c)
 	var wg sync.WaitGroup
@@ -131,7 +134,7 @@ func TestTransmitWhileReading(t *testing.T) {
 // Writes as fast as possible, which TCP joins: fewer have a stamp, the last one
 // among them, and they keep their order.
 func TestTransmitFlood(t *testing.T) {
-	const writes = 5000
+	writes := 5000 / testenv.Stride(2)
 	c, peer := pair(t, Options{KeepTransmit: writes})
 	needKernel(t, c)
 	var wg sync.WaitGroup
@@ -172,7 +175,7 @@ func TestTransmitOneByOne(t *testing.T) {
 	needKernel(t, c)
 	go func() { _, _ = io.Copy(peer, peer) }()
 	buf := make([]byte, 8)
-	for i := range 2000 {
+	for i := range 2000 / testenv.Stride(4) {
 		before := userNow()
 		if _, err := c.Write([]byte("request")); err != nil {
 			t.Fatal(err)
@@ -196,7 +199,7 @@ func TestTransmitOneByOne(t *testing.T) {
 // Only writes, no read: the error queue is emptied all the same, so that it
 // does not take the room of what is received.
 func TestTransmitWithoutReads(t *testing.T) {
-	const writes = 5000
+	writes := 5000 / testenv.Stride(4)
 	c, peer := pair(t, Options{KeepTransmit: writes})
 	needKernel(t, c)
 	for range writes {

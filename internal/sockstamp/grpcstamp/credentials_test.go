@@ -23,6 +23,7 @@ import (
 	"github.com/pa-tools/pa/internal/sockstamp"
 	"github.com/pa-tools/pa/internal/sockstamp/h2follow"
 	"github.com/pa-tools/pa/internal/sockstamp/stamptest"
+	"github.com/pa-tools/pa/internal/testenv"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -148,7 +149,7 @@ func checkResponse(t *testing.T, f *h2follow.Follower, id uint32, k int, r *kser
 // was sent and its first response.
 func TestStreams(t *testing.T) {
 	defer sockstamp.Hold()()
-	const streams, requests = 20, 10
+	streams, requests := 20/testenv.Stride(2), 10/testenv.Stride(2)
 	eachSecurity(t, func(t *testing.T, cc *grpc.ClientConn) {
 		client := kserve.NewGRPCInferenceServiceClient(cc)
 		var wg sync.WaitGroup
