@@ -50,8 +50,10 @@ func newMemory(t testing.TB, maxBytes int64) *Memory {
 	return m
 }
 
+// More values than a block holds are values of 32 bits ("gaps") and of 64 ("widening").
 func TestSorted(t *testing.T) {
 	rng := rand.New(rand.NewPCG(5, 6))
+	dir := t.TempDir()
 	for name, draw := range map[string]func(i int) int64{
 		"equal":      func(int) int64 { return 7 },
 		"ties":       func(int) int64 { return rng.Int64N(5) },
@@ -63,7 +65,7 @@ func TestSorted(t *testing.T) {
 		"ascending":  func(i int) int64 { return int64(i) },
 		"descending": func(i int) int64 { return -int64(i) },
 	} {
-		for _, n := range []int{0, 1, leastRun, leastRun + 1, 5000, 300_000 / testenv.Stride(2)} {
+		for _, n := range []int{0, 1, leastRun, leastRun + 1, 5000, 280_000 / testenv.Stride(2)} {
 			if n > blockValues && name != "widening" && name != "gaps" && !testenv.IsLong() {
 				n = 20_000
 			}
@@ -71,9 +73,9 @@ func TestSorted(t *testing.T) {
 				if bytes == 1 && n > 5000 || bytes == 8*leastRun && n > 5000 {
 					continue // thousands of runs
 				}
-				m := newMemory(t, bytes)
+				m := NewMemory(bytes, dir)
 				s, other := m.NewSorter(), m.NewSorter()
-				var want []int64
+				want := make([]int64, 0, n)
 				for i := range n {
 					v := draw(i)
 					want = append(want, v)
@@ -101,6 +103,9 @@ func TestSorted(t *testing.T) {
 				other.Release()
 				if m.used != 0 || len(m.sorters) != 0 {
 					t.Errorf("%d bytes of %d sorters left", m.used, len(m.sorters))
+				}
+				if err := m.Close(); err != nil {
+					t.Error(err)
 				}
 			}
 		}
@@ -206,11 +211,11 @@ func TestFileIsRemoved(t *testing.T) {
 // they are sorted.
 func TestInOrder(t *testing.T) {
 	rng := rand.New(rand.NewPCG(7, 8))
-	for _, bytes := range []int64{0, 50_000, 200_000} {
-		for _, wideFrom := range []int{0, 20_000, 100_000} {
+	for _, bytes := range []int64{0, 25_000, 100_000} {
+		for _, wideFrom := range []int{0, 10_000, 100_000} {
 			m := newMemory(t, bytes)
 			s := m.NewSorter()
-			want := make([]int64, 60_000)
+			want := make([]int64, 30_000)
 			for i := range want {
 				want[i] = rng.Int64N(1 << 32)
 				if i >= wideFrom && i%100 == 0 {

@@ -6,6 +6,8 @@ import (
 	"math/rand/v2"
 	"slices"
 	"testing"
+
+	"github.com/pa-tools/pa/internal/testenv"
 )
 
 // Picked numbers are the numbers of a sorted copy: spread, close together, equal, with outliers, of both signs;
@@ -23,7 +25,7 @@ func TestPick(t *testing.T) {
 		"signs":     func() float64 { return rng.NormFloat64() },
 		"ends":      func() float64 { return []float64{math.Inf(-1), -math.MaxFloat64, 0, 5e-324, math.Inf(1)}[rng.IntN(5)] },
 	} {
-		for _, n := range []int{1, 2, 1000, leastCollected, 6 * leastCollected} {
+		for _, n := range []int{1, 2, 1000, leastCollected, 6 * leastCollected / testenv.Stride(3)} {
 			for _, weighted := range []bool{false, true} {
 				var values, sorted []float64
 				var weights []int32

@@ -5,6 +5,8 @@ import (
 	"math/big"
 	"math/rand/v2"
 	"testing"
+
+	"github.com/pa-tools/pa/internal/testenv"
 )
 
 // By hand: 2·{1, 3} and 6/3 three times: 2, 6, 2, 2, 2 with mean 2.8 and variance (4·0.64+10.24)/5 = 2.56.
@@ -24,7 +26,7 @@ func TestMoments(t *testing.T) {
 // The oracle adds fractions.
 func TestMomentsRandom(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 1))
-	for round := range 300 {
+	for round := range 300 / testenv.Stride(3) {
 		var s Moments
 		n, sum, sumOfSquares := int64(0), new(big.Rat), new(big.Rat)
 		add := func(v *big.Rat) {

@@ -47,7 +47,7 @@ func TestCutEqualsSlowCut(t *testing.T) {
 	}
 	starts := []string{`{"`, "[[", "\uFEFF{\n\"", "  \n[{", strings.Repeat(" ", 3000) + `{ "`, "[INST]", strings.Repeat("\n", 2000) + "x", `"`, ""}
 	shortened := 0
-	texts := 3000 / testenv.Stride(4)
+	texts := 3000 / testenv.Stride(8)
 	for n := range texts {
 		text := starts[n%len(starts)]
 		for range rng.IntN(30) {

@@ -37,6 +37,7 @@ func all(l *List) []int64 {
 // package numpy for a slice, from memory and from the file.
 func TestList(t *testing.T) {
 	rng := rand.New(rand.NewPCG(5, 6))
+	dir := t.TempDir()
 	percentages := []float64{0, 1, 25, 50, 75, 99, 99.9, 100}
 	for name, draw := range map[string]func(i int) int64{
 		"equal":      func(int) int64 { return 7 },
@@ -45,12 +46,13 @@ func TestList(t *testing.T) {
 		"negative":   func(int) int64 { return rng.Int64N(2000) - 1000 },
 		"wide":       func(int) int64 { return int64(rng.Uint64()) },
 		"ends":       func(int) int64 { return []int64{math.MinInt64, -1, 0, 1, math.MaxInt64}[rng.IntN(5)] },
-		"rare":       func(i int) int64 { return int64(i/50_000) * math.MaxInt64 },
+		"rare":       func(i int) int64 { return int64(i/mostSorted) * math.MaxInt64 },
 		"descending": func(i int) int64 { return -int64(i) },
 	} {
-		for _, n := range []int{1, 2, 127, 129, blockValues - 1, blockValues, blockValues + 1, 2 * mostSorted} {
+		for _, n := range []int{1, 2, 127, 129, blockValues - 1, blockValues, blockValues + 1, 5 * mostSorted / 4} {
 			for _, maxBytes := range []int64{0, 10_000} {
-				l := newStore(t, maxBytes).NewList(Whole)
+				store := NewStore(maxBytes, dir)
+				l := store.NewList(Whole)
 				var want []int64
 				for i := range n {
 					v := draw(i)
@@ -93,6 +95,9 @@ func TestList(t *testing.T) {
 				}
 				if name == "gaps" && n > mostSorted && (maxBytes == 0) != (l.store.file == nil) {
 					t.Errorf("%d bytes: the file is %v", maxBytes, l.store.file)
+				}
+				if err := store.Close(); err != nil {
+					t.Error(err)
 				}
 			}
 		}
