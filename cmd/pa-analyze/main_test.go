@@ -89,13 +89,18 @@ func goldenFiles(t *testing.T, f func(name, file string, content []byte, fsys fs
 // line where they end in a traceback. The scripts cannot read files that
 // are not UTF-8; pa-analyze prints a line for such a file, too.
 func TestGoldenAverages(t *testing.T) {
+	n := 0
 	goldenFiles(t, func(name, file string, content []byte, fsys fs.FS) {
+		n++
 		for _, s := range []struct{ command, file string }{
 			{"avg-first-token", "avg_first_token.txt"}, {"avg-token-to-token", "avg_token_to_token.txt"},
 		} {
-			got := exec(t, "", s.command, file)
 			b, err := fs.ReadFile(fsys, path.Join(name, s.file))
 			want := string(b)
+			if strings.HasPrefix(want, "Average ") && n%testenv.Stride(3) > 0 {
+				continue
+			}
+			got := exec(t, "", s.command, file)
 			switch {
 			case err != nil && len(content) <= 2: // {}: a file that was there before the run
 				want = ""
@@ -121,10 +126,11 @@ func TestGoldenAverages(t *testing.T) {
 }
 
 // Every export of perf_analyzer comes out of convert as it went in, also when
-// something indented it on the way.
+// something indented it on the way. make test takes one export in three, and all that are not UTF-8.
 func TestGoldenConvert(t *testing.T) {
+	n := 0
 	goldenFiles(t, func(name, file string, content []byte, _ fs.FS) {
-		if len(content) <= 2 {
+		if n++; len(content) <= 2 || n%testenv.Stride(3) > 0 && utf8.Valid(content) {
 			return
 		}
 		out := file + ".out.json"
@@ -169,7 +175,7 @@ func TestGoldenCommands(t *testing.T) {
 			{"requests", file, "--sort", "-e2el_ns", "--format", "jsonl"},
 			{"validate", file},
 		} {
-			if (n+i)%testenv.Stride(3) > 0 {
+			if (n+i)%testenv.Stride(5) > 0 && utf8.Valid(content) {
 				continue
 			}
 			got := exec(t, "", args...)

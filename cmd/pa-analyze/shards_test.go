@@ -178,18 +178,23 @@ func TestReportOfShards(t *testing.T) {
 		}
 		return string(b)
 	}
+	kinds := [][]string{nil, {"--windows", "50ms"}, {"--token-source", "responses"}, {"--slo", "ttft<=20ms"}}
+	var ofShards []string // by kind
+	for _, args := range kinds {
+		shards := report(append(args, glob)...)
+		ofShards = append(ofShards, text(shards))
+		if a, b := text(shards, "merged"), text(report(append(args, filepath.Join(dir, "whole.json"))...)); a != b {
+			t.Errorf("%v: the report of the whole run differs", args)
+		}
+	}
 	for _, name := range []string{"m.json", "m.parquet", "m.arrow", "m.json.zst"} {
 		out := filepath.Join(dir, name)
 		if got := exec(t, "", "merge", glob, out); got.code != 0 || got.stdout+got.stderr != "" {
 			t.Fatalf("%s: %+v", name, got)
 		}
-		for _, args := range [][]string{nil, {"--windows", "50ms"}, {"--token-source", "responses"}, {"--slo", "ttft<=20ms"}} {
-			merged, shards := report(append(args, out)...), report(append(args, glob)...)
-			if a, b := text(merged), text(shards); a != b {
+		for i, args := range kinds {
+			if merged := text(report(append(args, out)...)); merged != ofShards[i] {
 				t.Errorf("%s %v: the reports differ", name, args)
-			}
-			if a, b := text(shards, "merged"), text(report(append(args, filepath.Join(dir, "whole.json"))...)); a != b {
-				t.Errorf("%v: the report of the whole run differs", args)
 			}
 		}
 		if got := exec(t, "", "validate", out); got.code != 0 {

@@ -27,7 +27,7 @@ func inMemory(all []*memrun.Reader) []shards.Shard {
 }
 
 func TestDividedRunIsTheWhole(t *testing.T) {
-	for seed := range 30 / uint64(testenv.Stride(3)) {
+	for seed := range 30 / uint64(testenv.Stride(5)) {
 		rng := rand.New(rand.NewPCG(seed, 1))
 		n := 1 + rng.IntN(9)
 		whole := shardtest.Random(rng, 1+rng.IntN(200), []string{"9", "18", "36"}[:1+rng.IntN(3)]...)
