@@ -15,7 +15,7 @@ import (
 // durations within one goroutine, so there is nothing for the race detector to find.
 func TestLongRunsGrowLinearly(t *testing.T) {
 	const most, attempts = 24, 100
-	small := 1 << 13 / testenv.Stride(4)
+	small := 1 << 13 / testenv.Stride(8)
 	large := 8 * small
 	for _, v := range readConformance(t).Tokenizers {
 		tok, err := Parse("tokenizer.json", v.Tokenizer)

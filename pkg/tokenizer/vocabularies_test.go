@@ -1,13 +1,12 @@
 package tokenizer
 
 import (
-	"bytes"
 	"encoding/base64"
 	"encoding/binary"
 	"encoding/json"
-	"fmt"
 	"os"
 	"path/filepath"
+	"strconv"
 	"testing"
 
 	"github.com/pa-tools/pa/internal/testenv"
@@ -55,11 +54,12 @@ func readTokens(t testing.TB, encoding string) []string {
 
 // tiktokenFile writes tokens as OpenAI does.
 func tiktokenFile(tokens []string) []byte {
-	var out bytes.Buffer
+	var out []byte
 	for rank, token := range tokens {
-		fmt.Fprintf(&out, "%s %d\n", base64.StdEncoding.EncodeToString([]byte(token)), rank)
+		out = append(base64.StdEncoding.AppendEncode(out, []byte(token)), ' ')
+		out = append(strconv.AppendInt(out, int64(rank), 10), '\n')
 	}
-	return out.Bytes()
+	return out
 }
 
 // convert returns the tokenizer.json into which the transformers library converts tokens.

@@ -110,7 +110,7 @@ func TestOpenErrors(t *testing.T) {
 // Memory does not grow with the length of a run, whichever way it goes.
 func TestMemory(t *testing.T) {
 	testenv.NoRace(t)
-	n := 12_000 / testenv.Stride(2)
+	n := 12_000 / testenv.Stride(4)
 	most := uint64(n) * 2000 // half of the inputs
 	for _, f := range testFormats {
 		data := new(bytes.Buffer)

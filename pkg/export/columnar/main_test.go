@@ -166,7 +166,7 @@ func TestRoundTrip(t *testing.T) {
 	for _, f := range testFormats {
 		t.Run(f.name, func(t *testing.T) {
 			t.Parallel()
-			for seed := range uint64(200) / uint64(testenv.Stride(10)) {
+			for seed := range uint64(200) / uint64(testenv.Stride(16)) {
 				want := newRandom(seed, 2).run(6)
 				data := want.encode(t, f)
 				r := f.open(t, data)

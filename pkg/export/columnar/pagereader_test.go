@@ -219,7 +219,7 @@ func TestPackedIntegers(t *testing.T) {
 
 // A page that holds less or more than its header says is an error, and takes no memory for more.
 func TestPageSizes(t *testing.T) {
-	content := bytes.Repeat([]byte("12345678"), 1<<17)
+	content := bytes.Repeat([]byte("12345678"), 1<<14)
 	for _, codec := range []compress.Compression{compress.Codecs.Uncompressed, compress.Codecs.Snappy, compress.Codecs.Gzip, compress.Codecs.Brotli, compress.Codecs.Zstd} {
 		b := slices.Clone(content)
 		if codec != compress.Codecs.Uncompressed {

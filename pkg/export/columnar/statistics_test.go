@@ -63,7 +63,7 @@ func TestStatistics(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if values := valuesOf(t, column, int(group.NumRows())); len(values) > 0 {
+			if values := valuesOf(t, column, int(meta.NumValues())); len(values) > 0 {
 				least, most = fmt.Sprint(slices.MinFunc(values, compareAny)), fmt.Sprint(slices.MaxFunc(values, compareAny))
 			}
 			gotLeast, gotMost := none, none
@@ -91,49 +91,48 @@ func TestStatistics(t *testing.T) {
 	}
 }
 
-// valuesOf returns the values of a column that are not null, read by arrow.
-func valuesOf(t *testing.T, column file.ColumnChunkReader, rows int) (all []any) {
+// valuesOf returns the values of a column chunk that are not null, read by arrow. most is the number of all values.
+func valuesOf(t *testing.T, column file.ColumnChunkReader, most int) (all []any) {
 	t.Helper()
-	const most = 1 << 16
 	defs, reps := make([]int16, most), make([]int16, most)
 	var n int
 	var err error
 	switch r := column.(type) {
 	case *file.BooleanColumnChunkReader:
 		v := make([]bool, most)
-		_, n, err = r.ReadBatch(most, v, defs, reps)
+		_, n, err = r.ReadBatch(int64(most), v, defs, reps)
 		for _, x := range v[:n] {
 			all = append(all, x)
 		}
 	case *file.Int32ColumnChunkReader:
 		v := make([]int32, most)
-		_, n, err = r.ReadBatch(most, v, defs, reps)
+		_, n, err = r.ReadBatch(int64(most), v, defs, reps)
 		for _, x := range v[:n] {
 			all = append(all, int64(x))
 		}
 	case *file.Int64ColumnChunkReader:
 		v := make([]int64, most)
-		_, n, err = r.ReadBatch(most, v, defs, reps)
+		_, n, err = r.ReadBatch(int64(most), v, defs, reps)
 		for _, x := range v[:n] {
 			all = append(all, x)
 		}
 	case *file.Float64ColumnChunkReader:
 		v := make([]float64, most)
-		_, n, err = r.ReadBatch(most, v, defs, reps)
+		_, n, err = r.ReadBatch(int64(most), v, defs, reps)
 		for _, x := range v[:n] {
 			all = append(all, x)
 		}
 	case *file.ByteArrayColumnChunkReader:
 		v := make([]parquet.ByteArray, most)
-		_, n, err = r.ReadBatch(most, v, defs, reps)
+		_, n, err = r.ReadBatch(int64(most), v, defs, reps)
 		for _, x := range v[:n] {
 			all = append(all, string(x))
 		}
 	default:
 		t.Fatalf("a column of type %T", r)
 	}
-	if err != nil || rows == 0 {
-		t.Fatal(rows, err)
+	if err != nil || most == 0 {
+		t.Fatal(most, err)
 	}
 	return all
 }

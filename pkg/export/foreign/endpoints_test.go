@@ -230,7 +230,7 @@ func TestEndpointsCut(t *testing.T) {
 		if text[at] != '\n' || at == len(text)-1 || at < 200 {
 			continue
 		}
-		if lines++; lines%testenv.Stride(3) > 0 {
+		if lines++; lines%testenv.Stride(5) > 0 {
 			continue
 		}
 		for _, end := range []int{at - 1, at, at + 1, at + 30} {

@@ -128,7 +128,7 @@ func TestBatchReportsGolden(t *testing.T) {
 	twoCores(t)
 	files, _ := golden.ProfileExports(t)
 	for i, name := range slices.Sorted(maps.Keys(files)) {
-		if i%testenv.Stride(10) == 0 {
+		if i%testenv.Stride(16) == 0 {
 			t.Run(name, func(t *testing.T) { sameReports(t, files[name], configs(), 1000, 20_000, 1<<40) })
 		}
 	}
@@ -240,7 +240,7 @@ func sameBatches(t *testing.T, data []byte, n *batchCounts) {
 func TestBatches(t *testing.T) {
 	twoCores(t)
 	var n batchCounts
-	files := 3_000 / testenv.Stride(75)
+	files := 3_000 / testenv.Stride(120)
 	for seed := range uint64(files) {
 		sameBatches(t, randomFile(rand.New(rand.NewPCG(seed, 3))), &n)
 	}
@@ -252,7 +252,7 @@ func TestBatches(t *testing.T) {
 // Single requests have envelopes after WithEnvelopes only, and are the same without them.
 func TestWithEnvelopes(t *testing.T) {
 	twoCores(t)
-	files, sum := 200/testenv.Stride(5), 0
+	files, sum := 200/testenv.Stride(10), 0
 	for seed := range uint64(files) {
 		data := randomFile(rand.New(rand.NewPCG(seed, 5)))
 		read := func(allow bool) (all reading, envelopes int) {

@@ -134,18 +134,26 @@ func TestGoldenShuffled(t *testing.T) {
 // and from standard input.
 func TestGoldenOpener(t *testing.T) {
 	dir := t.TempDir()
-	for name, want := range someExports(t, 4) {
-		var gz, zs bytes.Buffer
-		g := gzip.NewWriter(&gz)
-		z, err := zstd.NewWriter(&zs)
-		if err != nil {
-			t.Fatal(err)
-		}
-		for _, w := range []io.WriteCloser{g, z} {
-			if _, err := w.Write(want); err != nil {
+	var gz, zs bytes.Buffer
+	g := gzip.NewWriter(&gz)
+	z, err := zstd.NewWriter(&zs)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, want := range someExports(t, 8) {
+		for _, x := range []struct {
+			w interface {
+				io.WriteCloser
+				Reset(w io.Writer)
+			}
+			to *bytes.Buffer
+		}{{g, &gz}, {z, &zs}} {
+			x.to.Reset()
+			x.w.Reset(x.to)
+			if _, err := x.w.Write(want); err != nil {
 				t.Fatal(err)
 			}
-			if err := w.Close(); err != nil {
+			if err := x.w.Close(); err != nil {
 				t.Fatal(err)
 			}
 		}

@@ -65,7 +65,7 @@ func peak(step func(i int) bool) uint64 {
 	return max(most, m.HeapInuse)
 }
 
-// Memory does not grow with the file: 62 MB, or 500 MB, in less than 32 MB, whichever way
+// Memory does not grow with the file: 42 MB, or 500 MB, in less than 32 MB, whichever way
 // the header is found.
 func TestReaderMemory(t *testing.T) {
 	testenv.NoRace(t)
@@ -81,7 +81,7 @@ func TestReaderMemory(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			request := tt.request
 			src := &synthetic{head: tt.head, period: request, tail: last + generatedTail}
-			src.repeat = 500e6 / int64(testenv.Stride(8)) / int64(len(request))
+			src.repeat = 500e6 / int64(testenv.Stride(12)) / int64(len(request))
 			r, err := NewReader(context.Background(), "big.json", src, src.size(), export.Limits{})
 			if err != nil {
 				t.Fatal(err)
@@ -107,7 +107,7 @@ func TestReaderMemory(t *testing.T) {
 	}
 }
 
-// A value of 200 MB, or 10 GB, is refused after the limit, without reading the rest of it
+// A value of 100 MB, or 10 GB, is refused after the limit, without reading the rest of it
 // while reading requests, and the requests before it are delivered.
 func TestReaderHugeValue(t *testing.T) {
 	testenv.NoRace(t)
@@ -136,9 +136,9 @@ func TestReaderHugeValue(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			src := &synthetic{head: tt.head, period: tt.period, tail: tt.tail}
-			src.repeat = 100e6 / int64(testenv.Stride(16)*len(tt.period))
+			src.repeat = 100e6 / int64(testenv.Stride(20)*len(tt.period))
 			if tt.name == "output" {
-				src.repeat = 10e9 / int64(testenv.Stride(500)*len(tt.period))
+				src.repeat = 10e9 / int64(testenv.Stride(1000)*len(tt.period))
 			}
 			var r *Reader
 			var err error

@@ -281,7 +281,7 @@ func randomRequest(s memrun.Random) *export.Request {
 // Reading what was written gives what was given: the requests that count
 // first, then the excluded ones.
 func TestRoundTrip(t *testing.T) {
-	for seed := range 300 / uint64(testenv.Stride(3)) {
+	for seed := range 300 / uint64(testenv.Stride(5)) {
 		s := memrun.NewRandom(seed, 1)
 		run := &export.Run{Experiments: make([]export.Experiment, s.IntN(4))}
 		if s.IntN(2) == 0 {
