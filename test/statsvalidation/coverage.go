@@ -106,24 +106,22 @@ func (i *interval) String() string {
 // runs of the same process, so that the true change is 0.
 func coverage(s *simulation, p process, n int) []coverageCell {
 	type one struct {
-		oldNA, changeNA                              inference.NA
-		value, change, naiveValue, naiveChangeCovers bool
+		oldNA, changeNA inference.NA
+		value, change   bool
+		naive           naiveCovers
 	}
-	results := repeat(s, fmt.Sprintf("coverage %s %d", p.name, n), s.repetitions(n), func(rng *rand.Rand) (all [len(statistics)]one) {
+	results := repeat(s, coverageName(p, n), s.repetitions(n), func(rng *rand.Rand) (all [len(statistics)]one) {
 		older, newer := p.generate(rng, n), p.generate(rng, n)
 		oldSeries, newSeries := inference.NewSeries(older.latencies), inference.NewSeries(newer.latencies)
-		oldSorted, newSorted := slices.Sorted(slices.Values(older.latencies)), slices.Sorted(slices.Values(newer.latencies))
+		naive := naiveCoverage(p, older, newer)
 		for i, st := range statistics {
 			o, w := st.of(oldSeries, older), st.of(newSeries, newer)
 			c := inference.Change(o, w)
-			oldNaive, oldInterval := naive(st, older, oldSorted)
-			newNaive, newInterval := naive(st, newer, newSorted)
 			all[i] = one{
 				oldNA: o.NA, changeNA: c.NA,
-				value:             o.Interval(level).Contains(st.truth(p.truth)),
-				change:            c.Interval(level).Contains(0),
-				naiveValue:        oldInterval.Contains(st.truth(p.truth)),
-				naiveChangeCovers: naiveChange(oldNaive, oldInterval, newNaive, newInterval).Contains(0),
+				value:  o.Interval(level).Contains(st.truth(p.truth)),
+				change: c.Interval(level).Contains(0),
+				naive:  naive[i],
 			}
 		}
 		return all
@@ -135,9 +133,30 @@ func coverage(s *simulation, p process, n int) []coverageCell {
 		for _, r := range results {
 			c.value.add(r[i].oldNA, r[i].value)
 			c.change.add(r[i].changeNA, r[i].change)
-			c.naiveValue.add(r[i].naiveValue)
-			c.naiveChange.add(r[i].naiveChangeCovers)
+			c.naiveValue.add(r[i].naive.value)
+			c.naiveChange.add(r[i].naive.change)
 		}
 	}
 	return cells
+}
+
+// coverageName names a cell for [repeat].
+func coverageName(p process, n int) string { return fmt.Sprintf("coverage %s %d", p.name, n) }
+
+// naiveCovers tells whether naive intervals of two runs contain the true value of the older run and the
+// true change, which is 0.
+type naiveCovers struct{ value, change bool }
+
+// naiveCoverage holds the naive intervals of two runs of a process to the truth, for each statistic.
+func naiveCoverage(p process, older, newer run) (all [len(statistics)]naiveCovers) {
+	oldSorted, newSorted := slices.Sorted(slices.Values(older.latencies)), slices.Sorted(slices.Values(newer.latencies))
+	for i, st := range statistics {
+		oldValue, oldInterval := naive(st, older, oldSorted)
+		newValue, newInterval := naive(st, newer, newSorted)
+		all[i] = naiveCovers{
+			value:  oldInterval.Contains(st.truth(p.truth)),
+			change: naiveChange(oldValue, oldInterval, newValue, newInterval).Contains(0),
+		}
+	}
+	return all
 }

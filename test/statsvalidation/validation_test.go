@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/pa-tools/pa/internal/testenv"
+	"github.com/pa-tools/pa/pkg/analyze/inference"
 )
 
 // The short version of make stats-validation: the same command and cells, fewer
@@ -48,10 +49,19 @@ func TestBoundsFindNaiveIntervals(t *testing.T) {
 	testenv.NoRace(t)
 	t.Parallel()
 	s := &simulation{seed: 1, reps: 40}
+	const n = 2000
 	for _, p := range processes()[1:] {
-		for _, c := range coverage(s, p, 2000)[:3] {
-			if as := (interval{given: share{40, 40}, covered: c.naiveChange, missed: share{c.naiveChange.of - c.naiveChange.yes, c.naiveChange.of}}); as.keeps(0.5, false) {
-				t.Errorf("%s, %s: naive coverage of %v passes", c.process, c.statistic, c.naiveChange)
+		pairs := repeat(s, coverageName(p, n), s.repetitions(n), func(rng *rand.Rand) [len(statistics)]naiveCovers {
+			older, newer := p.generate(rng, n), p.generate(rng, n)
+			return naiveCoverage(p, older, newer)
+		})
+		for i := range statistics[:3] {
+			var as interval
+			for _, covers := range pairs {
+				as.add(inference.NA{}, covers[i].change)
+			}
+			if as.keeps(0.5, false) {
+				t.Errorf("%s, %s: naive coverage of %v passes", p.name, statistics[i].name, as.covered)
 			}
 		}
 	}
@@ -61,12 +71,12 @@ func TestBoundsFindNaiveIntervals(t *testing.T) {
 func TestRepeatable(t *testing.T) {
 	t.Parallel()
 	all := processes()
-	one := coverage(&simulation{seed: 3, reps: 20, workers: 1}, all[1], 500)
-	three := coverage(&simulation{seed: 3, reps: 20, workers: 3}, all[1], 500)
+	one := coverage(&simulation{seed: 3, reps: 6, workers: 1}, all[1], 500)
+	three := coverage(&simulation{seed: 3, reps: 6, workers: 3}, all[1], 500)
 	if diff := cmp.Diff(one, three, cmp.AllowUnexported(coverageCell{}, interval{}, share{})); diff != "" {
 		t.Errorf("one worker against three:\n%s", diff)
 	}
-	other := coverage(&simulation{seed: 4, reps: 20}, all[1], 500)
+	other := coverage(&simulation{seed: 4, reps: 6}, all[1], 500)
 	if cmp.Equal(one, other, cmp.AllowUnexported(coverageCell{}, interval{}, share{})) {
 		t.Error("another seed gives the same numbers")
 	}
@@ -89,7 +99,7 @@ func TestTruth(t *testing.T) {
 	testenv.NoRace(t)
 	t.Parallel()
 	for _, p := range processes() {
-		n := 2_000_000 / testenv.Stride(4)
+		n := 2_000_000 / testenv.Stride(8)
 		r := p.generate(rand.New(rand.NewPCG(1, 2)), n)
 		if len(r.latencies) != n || len(r.tokens) != n || len(r.durations) != n {
 			t.Fatalf("%s: %d latencies, %d token counts, %d durations", p.name, len(r.latencies), len(r.tokens), len(r.durations))

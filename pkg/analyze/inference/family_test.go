@@ -4,6 +4,8 @@ import (
 	"math"
 	"math/rand/v2"
 	"testing"
+
+	"github.com/pa-tools/pa/internal/testenv"
 )
 
 // Values of scipy.special.owens_t, of Patefield and Tandy (Journal of Statistical Software 5,
@@ -58,7 +60,7 @@ func testsOf(older, newer [][]float64) []Test {
 func TestAdjust(t *testing.T) {
 	rng := rand.New(rand.NewPCG(5, 6))
 	found, holmFound := 0, 0
-	for range 300 {
+	for range 300 / testenv.Stride(3) {
 		older, newer := sidesOf(rng, 1, 0.99, 0.5, 0, -0.99)
 		for i := range newer[1] {
 			newer[1][i] *= 1.02

@@ -108,7 +108,7 @@ func TestShortRate(t *testing.T) {
 		{1999, 1.1, 16, 2.119905},
 	} {
 		byMean, byWaves := 0, 0
-		for seed := range 20 / uint64(testenv.Stride(2)) {
+		for seed := range 20 / uint64(testenv.Stride(4)) {
 			for _, dependence := range []float64{0, 0.5} {
 				amounts := logAR(seed, tt.n, dependence, 0.5)
 				durations := make([]float64, len(amounts))

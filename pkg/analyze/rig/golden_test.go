@@ -43,6 +43,19 @@ func series(t *testing.T, ttft []float64, change func(i int, s *runsettest.Spec)
 
 // scenarios are rigs as they are met.
 func scenarios(t *testing.T) map[string]*Result {
+	t.Helper()
+	if madeScenarios == nil {
+		madeScenarios = makeScenarios(t)
+	}
+	return madeScenarios
+}
+
+// madeScenarios keeps the scenarios, which no test changes, from the first test that needs
+// them.
+var madeScenarios map[string]*Result
+
+func makeScenarios(t *testing.T) map[string]*Result {
+	t.Helper()
 	o := Options{RunsASide: []int{3, 5, 10}}
 	effect := o
 	effect.Effect = 0.02

@@ -128,9 +128,25 @@ func simpson(i, intervals int) float64 {
 	return 2
 }
 
-// welchDesigns caches the smallest effect for each number of runs a side; all metrics share
-// it. The zero value is an empty cache.
-type welchDesigns struct{ effects map[int]float64 }
+// welchDesigns caches the design and the smallest effect for each number of runs a side; all
+// metrics share it. The zero value is an empty cache.
+type welchDesigns struct {
+	designs map[int]*welchDesign
+	effects map[int]float64
+}
+
+// design returns the design for n runs a side.
+func (w *welchDesigns) design(n int) *welchDesign {
+	d := w.designs[n]
+	if d == nil {
+		if w.designs == nil {
+			w.designs = map[int]*welchDesign{}
+		}
+		d = newWelchDesign(n)
+		w.designs[n] = d
+	}
+	return d
+}
 
 // smallest returns the smallest effect for n runs a side, in standard deviations.
 func (w *welchDesigns) smallest(n int) float64 {
@@ -140,7 +156,7 @@ func (w *welchDesigns) smallest(n int) float64 {
 	if w.effects == nil {
 		w.effects = map[int]float64{}
 	}
-	x := newWelchDesign(n).smallest()
+	x := w.design(n).smallest()
 	w.effects[n] = x
 	return x
 }
@@ -148,15 +164,17 @@ func (w *welchDesigns) smallest(n int) float64 {
 // needed returns the smallest number of runs a side, at least MinRuns, that finds an effect
 // given in standard deviations; MaxRunsASide + 1 if MaxRunsASide are too few.
 func (w *welchDesigns) needed(effect float64) int {
+	// The power at the effect is one of many that smallest would compute.
+	misses := func(n int) bool { return w.design(n).power(effect) < power }
 	low, high := MinRuns, MinRuns
-	for w.smallest(high) > effect {
+	for misses(high) {
 		if high == MaxRunsASide {
 			return MaxRunsASide + 1
 		}
 		low, high = high+1, min(2*high, MaxRunsASide)
 	}
 	for low < high {
-		if middle := (low + high) / 2; w.smallest(middle) > effect {
+		if middle := (low + high) / 2; misses(middle) {
 			low = middle + 1
 		} else {
 			high = middle

@@ -20,6 +20,14 @@ func (w *stuckWriter) Write(b []byte) (int, error) {
 	return w.Buffer.Write(b)
 }
 
+// A heldWriter takes nothing until it is opened, and keeps nothing.
+type heldWriter struct{ open chan struct{} }
+
+func (w *heldWriter) Write(b []byte) (int, error) {
+	<-w.open
+	return len(b), nil
+}
+
 // Texts come in their order; of several drawn texts that wait, the last one stays. The
 // next text, on either stream, comes after what erases the drawn one.
 func TestPrinterOrder(t *testing.T) {
@@ -100,7 +108,7 @@ func TestPrinterStuck(t *testing.T) {
 // A full queue makes the writer wait for a slow reader, but not after a signal.
 func TestPrinterFull(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		stuck := &stuckWriter{open: make(chan struct{})}
+		stuck := &heldWriter{open: make(chan struct{})}
 		p := New(stuck, stuck)
 		block := make([]byte, maxQueuedBytes/4)
 		written := make(chan error, 1)
