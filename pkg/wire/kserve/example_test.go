@@ -42,3 +42,9 @@ func Example() {
 	// text_output " John"
 	// finish_reason ""
 }
+
+func ExampleParseParam() {
+	p, err := kserve.ParseParam("max_tokens:16:int")
+	fmt.Printf("%s %T %v %v\n", p.Name, p.Value, p.Value, err)
+	// Output: max_tokens int64 16 <nil>
+}

@@ -13,6 +13,9 @@ const (
 	ParamSharedOffset = "shared_memory_offset"
 )
 
+// DefaultOutputSharedBytes is the room that perf_analyzer gives each output in shared memory.
+const DefaultOutputSharedBytes = 102400
+
 // A Shared is the place in shared memory of an input's or output's data, which the message
 // itself does not carry.
 type Shared struct {

@@ -13,8 +13,8 @@ import (
 	"github.com/pa-tools/pa/internal/regular"
 	"github.com/pa-tools/pa/internal/tlsfiles"
 	"github.com/pa-tools/pa/pkg/recorder/backend"
-	"github.com/pa-tools/pa/pkg/recorder/backend/kserve"
 	"github.com/pa-tools/pa/pkg/recorder/workload"
+	wirekserve "github.com/pa-tools/pa/pkg/wire/kserve"
 	wireopenai "github.com/pa-tools/pa/pkg/wire/openai"
 )
 
@@ -185,7 +185,7 @@ func (p *parser) headers(s *Settings, getenv func(string) string) {
 func (p *parser) parameters(s *Settings) {
 	s.Parameters = p.c.StringSlice("request-parameter")
 	for _, text := range s.Parameters {
-		q, err := kserve.ParseParameter(text)
+		q, err := wirekserve.ParseParam(text)
 		if err != nil {
 			p.errs = append(p.errs, fmt.Errorf("--request-parameter: %w", err))
 		}

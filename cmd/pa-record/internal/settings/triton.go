@@ -8,8 +8,8 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/pa-tools/pa/internal/grpcpress"
-	"github.com/pa-tools/pa/pkg/recorder/backend/kserve"
 	"github.com/pa-tools/pa/pkg/recorder/serverstat"
+	"github.com/pa-tools/pa/pkg/wire/kserve"
 )
 
 // tritonFlags returns the flags that apply only to Triton.
@@ -51,11 +51,6 @@ type tritonSettings struct {
 	LogFrequency string   `json:"log_frequency,omitempty"`
 
 	BLSModels []serverstat.ModelRef `json:"-"`
-}
-
-// Trace returns the settings of the server's trace.
-func (t *tritonSettings) Trace() kserve.Trace {
-	return kserve.Trace{Levels: t.TraceLevels, Rate: t.TraceRate, Count: t.TraceCount, LogFrequency: t.LogFrequency}
 }
 
 func (p *parser) tritonOnly(s *Settings) {

@@ -64,7 +64,7 @@ func New(c Config) (*Backend, error) {
 	b := &Backend{cfg: c, target: t, proxy: proxy, clock: c.Clock, batch: int64(max(c.BatchSize, 1))}
 	b.prewarming.Optional = c.PrewarmOptional
 	if c.OutputSharedBytes == 0 {
-		b.cfg.OutputSharedBytes = DefaultOutputSharedBytes
+		b.cfg.OutputSharedBytes = wire.DefaultOutputSharedBytes
 	}
 	if c.SharedMemory {
 		b.shared = &sharing{b: b}

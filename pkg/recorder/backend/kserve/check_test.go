@@ -11,7 +11,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/pa-tools/pa/pkg/recorder/rxclock"
-	wire "github.com/pa-tools/pa/pkg/wire/kserve"
 )
 
 func TestCheckModel(t *testing.T) {
@@ -167,36 +166,6 @@ func TestTarget(t *testing.T) {
 		c := Config{URL: tt.url, Protocol: tt.p}
 		if got, err := c.target(); err != nil || got != tt.want {
 			t.Errorf("target of %q = %+v, %v; want %+v", tt.url, got, err, tt.want)
-		}
-	}
-}
-
-func TestParseParameter(t *testing.T) {
-	for _, tt := range []struct {
-		in   string
-		want any // value or error text
-	}{
-		{"n:3:int", int64(3)},
-		{"n:-9223372036854775808:int", int64(-1 << 63)},
-		{"n:true:bool", true},
-		{"n:0:bool", false},
-		{"n:a:b:string", "a:b"},
-		{"n::string", ""},
-		{"n:3", `request parameter "n:3": want name:value:type`},
-		{":3:int", `request parameter ":3:int": want name:value:type`},
-		{"n:x:int", `request parameter "n:x:int": "x" is not an integer`},
-		{"n:x:bool", `request parameter "n:x:bool": "x" is not true or false`},
-		{"n:x:float", `request parameter "n:x:float": type "float" is not bool, int or string`},
-	} {
-		p, err := ParseParameter(tt.in)
-		if err != nil {
-			if err.Error() != tt.want {
-				t.Errorf("ParseParameter(%q): %v, want %v", tt.in, err, tt.want)
-			}
-			continue
-		}
-		if want := (wire.Param{Name: "n", Value: tt.want}); p != want {
-			t.Errorf("ParseParameter(%q) = %v, want %v", tt.in, p, want)
 		}
 	}
 }

@@ -92,7 +92,7 @@ type Config struct {
 	// SharedMemory transfers inputs and outputs through the system's shared memory, so
 	// the server must be on this host. Decoupled models exclude it. Each output of a
 	// request has OutputSharedBytes times the batch size; 0 means
-	// DefaultOutputSharedBytes.
+	// wire/kserve.DefaultOutputSharedBytes.
 	SharedMemory      bool
 	OutputSharedBytes int64
 	// Trace holds the server's trace settings during the load.
@@ -199,39 +199,4 @@ func (c *Config) target() (target, error) {
 	}
 	t.host = net.JoinHostPort(u.Hostname(), port)
 	return t, nil
-}
-
-// ParseParameter parses a request parameter in the syntax of perf_analyzer's
-// --request-parameter: "name:value:type" with the type bool, int or string. The value may
-// contain colons.
-func ParseParameter(s string) (wire.Param, error) {
-	name, rest, ok := strings.Cut(s, ":")
-	i := strings.LastIndexByte(rest, ':')
-	if !ok || i < 0 || name == "" {
-		return wire.Param{}, fmt.Errorf("request parameter %q: want name:value:type", s)
-	}
-	value, typ := rest[:i], rest[i+1:]
-	p := wire.Param{Name: name}
-	switch typ {
-	case "bool":
-		switch strings.ToLower(value) {
-		case "true", "1":
-			p.Value = true
-		case "false", "0":
-			p.Value = false
-		default:
-			return wire.Param{}, fmt.Errorf("request parameter %q: %q is not true or false", s, value)
-		}
-	case "int":
-		n, err := strconv.ParseInt(value, 10, 64)
-		if err != nil {
-			return wire.Param{}, fmt.Errorf("request parameter %q: %q is not an integer", s, value)
-		}
-		p.Value = n
-	case "string":
-		p.Value = value
-	default:
-		return wire.Param{}, fmt.Errorf("request parameter %q: type %q is not bool, int or string", s, typ)
-	}
-	return p, nil
 }

@@ -17,9 +17,3 @@ func ExampleNew() {
 	// batch size -1: must be at least 1
 	// streaming needs gRPC; use -i grpc
 }
-
-func ExampleParseParameter() {
-	p, err := kserve.ParseParameter("max_tokens:16:int")
-	fmt.Printf("%s %T %v %v\n", p.Name, p.Value, p.Value, err)
-	// Output: max_tokens int64 16 <nil>
-}

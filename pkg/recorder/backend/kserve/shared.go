@@ -12,9 +12,6 @@ import (
 	wire "github.com/pa-tools/pa/pkg/wire/kserve"
 )
 
-// DefaultOutputSharedBytes is the default of Config.OutputSharedBytes, perf_analyzer's.
-const DefaultOutputSharedBytes = 102400
-
 // inputRegionBytes is the least size of a region for inputs. put reserves the memory of
 // each input.
 const inputRegionBytes = 16 << 20
