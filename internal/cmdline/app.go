@@ -27,7 +27,8 @@ type App struct {
 	// "" for the app itself. The help page of a command without an entry shows all
 	// flags.
 	CommonFlags map[string][]CommonFlag
-	// Flags and Action belong to the command itself, not to a subcommand.
+	// Flags and Action belong to the command itself, not to a subcommand. The Action of a
+	// single flag is not called.
 	Flags  []cli.Flag
 	Action func(*cli.Context) error
 	// Commands are the subcommands. Their Description is the text of their
@@ -154,7 +155,12 @@ func (a App) run(ctx context.Context, args []string, stdin io.Reader, stdout, st
 		DisableSliceFlagSeparator: true,
 		OnUsageError:              usage,
 		ExitErrHandler:            func(*cli.Context, error) {},
-		Before:                    func(c *cli.Context) error { return applyConfig(c, flags) },
+		Before: func(c *cli.Context) error {
+			// The library now looks for an action of each flag, which takes time that grows with
+			// the square of their number. No flag here has one. Lookups use c.App.Flags.
+			c.Command.Flags = nil
+			return applyConfig(c, flags)
+		},
 		Action: func(c *cli.Context) error {
 			started = true
 			return action(c)
