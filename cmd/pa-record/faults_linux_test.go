@@ -351,7 +351,7 @@ func TestFaults(t *testing.T) {
 				continue
 			}
 			// In make test, each fault comes over one via, in turn, and every eighth fault hits all requests.
-			over, every := f.over(), whole || i%8 == 0 && !f.floods
+			over, every := f.over(), whole || i%8 == 4 && !f.floods
 			if !whole {
 				over = over[i%len(over):][:1]
 			}

@@ -110,7 +110,7 @@ func TestMetricsHostile(t *testing.T) {
 			out := filepath.Join(t.TempDir(), "e.json")
 			parquet := filepath.Join(filepath.Dir(out), "e.parquet")
 			code, _, stderr := inProcess(t.Context(), t, "--service-kind", "openai", "--streaming", "-u", srv.URL, "--request-rate-range", "60", "--request-count", fmt.Sprint(requests),
-				"--collect-metrics", "--metrics-url", hostile.URL, "--metrics-interval", fmt.Sprint(testenv.Stride(200)), "--quiet", "--profile-export-file", out, "--profile-export-file", parquet)
+				"--collect-metrics", "--metrics-url", hostile.URL, "--metrics-interval", fmt.Sprint(testenv.Stride(300)), "--quiet", "--profile-export-file", out, "--profile-export-file", parquet)
 			if code != 0 {
 				t.Fatalf("exit code %d:\n%s", code, stderr)
 			}
