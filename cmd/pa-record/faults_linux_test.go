@@ -350,8 +350,9 @@ func TestFaults(t *testing.T) {
 			if !strings.Contains(f.does, *oneFault) || f.slow() && !whole {
 				continue
 			}
-			// In make test, each fault comes over one via, in turn, and every eighth fault hits all requests.
-			over, every := f.over(), whole || i%8 == 4 && !f.floods
+			// In make test, each fault comes over one via, in turn, and the first fault and every
+			// eighth hit all requests.
+			over, every := f.over(), whole || (i == 0 || i%8 == 4) && !f.floods
 			if !whole {
 				over = over[i%len(over):][:1]
 			}
