@@ -10,7 +10,7 @@ type wordCache struct {
 	// short holds pairs of entries. A piece is in one entry of its pair, the newer
 	// piece first. The length is 1<<shortBits.
 	short []shortEntry
-	long  []longEntry // length is a power of two
+	long  []longEntry // length is longEntries; nil before the first long piece
 }
 
 const (
@@ -45,7 +45,7 @@ type longEntry struct {
 }
 
 func newWordCache() *wordCache {
-	return &wordCache{make([]shortEntry, 1<<shortBits), make([]longEntry, longEntries)}
+	return &wordCache{short: make([]shortEntry, 1<<shortBits)}
 }
 
 // keyOf returns the key of the short, non-empty piece text[begin:end].
@@ -115,6 +115,9 @@ func (c *wordCache) putShort(k shortKey, ids []uint32) {
 
 // appendLong appends the cached ids of a piece to dst. It returns false if there are none.
 func (c *wordCache) appendLong(dst []uint32, w string, hash uint64) ([]uint32, bool) {
+	if c.long == nil {
+		return dst, false
+	}
 	e := &c.long[hash%longEntries]
 	if int(e.size) != len(w) || string(e.key[:e.size]) != w {
 		return dst, false
@@ -126,6 +129,9 @@ func (c *wordCache) appendLong(dst []uint32, w string, hash uint64) ([]uint32, b
 func (c *wordCache) putLong(w string, hash uint64, ids []uint32) {
 	if len(w) > longLength || len(ids) > longIDs {
 		return
+	}
+	if c.long == nil {
+		c.long = make([]longEntry, longEntries)
 	}
 	e := &c.long[hash%longEntries]
 	e.size = uint8(copy(e.key[:], w))

@@ -80,13 +80,20 @@ func (d *document) readString(dec *jsontext.Decoder, buf []byte, field func() st
 	return buf, nil
 }
 
+// room returns for how many tokens or merges the reader first takes memory. Each takes at least entryBytes of a
+// file, usually far more.
+func (d *document) room() int {
+	const entryBytes = 6
+	return min(1<<15, len(d.data)/entryBytes)
+}
+
 // readVocab reads {"token": id, …}.
 func (d *document) readVocab(dec *jsontext.Decoder) (*vocab, error) {
 	const field = "model.vocab"
 	if _, err := dec.ReadToken(); err != nil {
 		return nil, d.syntaxError(err, field)
 	}
-	v := newVocab(1 << 15)
+	v := newVocab(d.room())
 	var buf []byte
 	for dec.PeekKind() != '}' {
 		var err error
@@ -123,7 +130,7 @@ func (d *document) readScores(dec *jsontext.Decoder) (*vocab, []float64, error) 
 	if _, err := dec.ReadToken(); err != nil {
 		return fail(err)
 	}
-	v := newVocab(1 << 15)
+	v := newVocab(d.room())
 	scores := []float64{}
 	var buf []byte
 	for ; dec.PeekKind() != ']'; at++ {
@@ -261,8 +268,8 @@ func (d *document) readMerges(dec *jsontext.Decoder) ([][2]string, []int64, erro
 	if _, err := dec.ReadToken(); err != nil {
 		return fail(err)
 	}
-	merges := make([][2]string, 0, 1<<15)
-	offsets := make([]int64, 0, 1<<15)
+	merges := make([][2]string, 0, d.room())
+	offsets := make([]int64, 0, d.room())
 	var buf []byte
 	for ; dec.PeekKind() != ']'; at++ {
 		var err error
