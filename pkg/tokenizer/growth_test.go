@@ -144,7 +144,7 @@ func refused(t *testing.T, file, want string) {
 // Texts that grow under ordinary steps are counted, even large texts.
 func TestHonestGrowth(t *testing.T) {
 	t.Parallel()
-	n := 1 << 19 / testenv.Stride(4)
+	n := 1 << 19 / testenv.Stride(8)
 	for _, tt := range []struct{ name, steps, text string }{
 		{"blanks", `{"type":"Replace","pattern":{"String":" "},"content":"▁"}`, strings.Repeat(" ", 8*n)},
 		{"NFKD", `{"type":"NFKD"}`, strings.Repeat("\uFDFA", n)},

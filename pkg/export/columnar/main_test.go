@@ -254,6 +254,21 @@ func limitRows(w export.Writer, n int) {
 	}
 }
 
+// limitBytes makes w write batches or row groups of about n bytes, and returns the usual number.
+func limitBytes(w export.Writer, n int) (usual int) {
+	var of *int
+	switch w := w.(type) {
+	case *JournalWriter:
+		of = &w.w.batch.maxBytes
+	case *ParquetWriter:
+		of = &w.parquet.maxBytes
+	case *Writer:
+		of = &w.batch.maxBytes
+	}
+	usual, *of = *of, n
+	return usual
+}
+
 // waiting returns the requests and the bytes that wait to be written as one batch or row group.
 func waiting(w export.Writer) (rows, size int) {
 	switch w := w.(type) {

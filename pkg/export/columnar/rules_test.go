@@ -360,9 +360,9 @@ func TestSchemaElementsNullable(t *testing.T) {
 	}
 }
 
-// Batches are bounded in rows and in bytes.
+// Batches are bounded in rows and in bytes. The bounds are smaller than usual, because megabytes take long.
 func TestBatchBounds(t *testing.T) {
-	const maxRows = 1000
+	const maxRows, maxBytes = 1000, 4 << 20
 	text := []byte(strings.Repeat("x", 1<<20))
 	for _, f := range testFormats {
 		w, err := f.writer(io.Discard)
@@ -373,6 +373,9 @@ func TestBatchBounds(t *testing.T) {
 			t.Fatal(err)
 		}
 		limitRows(w, maxRows)
+		if usual := limitBytes(w, maxBytes); usual != maxBatchBytes || maxBatchBytes != maxGroupBytes {
+			t.Errorf("%s: batches of %d bytes, want %d", f.name, usual, maxBatchBytes)
+		}
 		rows, size := 0, 0
 		small := &export.Request{NoOutputs: true}
 		for range maxRows + 10 {
@@ -383,14 +386,14 @@ func TestBatchBounds(t *testing.T) {
 			rows = max(rows, n)
 		}
 		large := &export.Request{Inputs: export.Fields{{Name: "a", Value: export.Value{Text: true, Data: text}}}}
-		for range maxBatchBytes>>20 + 3 {
+		for range maxBytes>>20 + 3 {
 			if err := w.WriteRequest(large); err != nil {
 				t.Fatal(err)
 			}
 			_, n := waiting(w)
 			size = max(size, n)
 		}
-		if rows != maxRows || size < maxBatchBytes || size > maxBatchBytes+2<<20 {
+		if rows != maxRows || size < maxBytes || size > maxBytes+2<<20 {
 			t.Errorf("%s: batches of %d rows, of %d bytes", f.name, rows, size)
 		}
 		// A request that could overflow the offsets is refused; it takes no
