@@ -120,7 +120,7 @@ func TestOutsideTexts(t *testing.T) { // not parallel: it changes the working di
 		shown += outsideOutputs(t, "all places", [][]string{
 			{"report", "--format", "table", "--all-warnings", file},
 			{"report", "--format", "table", file, plain},
-			{"report", "--format", "csv", "--windows", "500us", file},
+			{"report", "--format", "csv", "--windows", "20ms", file},
 			{"report", "--format", "markdown", file, plain},
 			{"report", "--format", "json", file},
 			{"report", "--dialect", "perf_analyzer", file},

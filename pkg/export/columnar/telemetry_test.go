@@ -64,7 +64,7 @@ func open(t *testing.T, f export.Format, data []byte) export.Reader {
 
 // Telemetry comes back from each format, before, among and after the requests.
 func TestTelemetry(t *testing.T) {
-	all := telemetry(250)
+	all := telemetry(500)
 	var want []string
 	for i := range all {
 		want = append(want, text(&all[i]))
