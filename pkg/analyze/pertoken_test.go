@@ -17,8 +17,9 @@ import (
 // and requests without values, in any order, with gaps below 0 and beyond 32 bits, in memory and in the file.
 func TestPerTokenEqualsFloats(t *testing.T) {
 	rng := rand.New(rand.NewPCG(9, 1))
-	for round := range 60 / testenv.Stride(3) {
-		memory := extsort.NewMemory([]int64{0, 20_000}[round%2], t.TempDir())
+	dir := t.TempDir()
+	for round := range 60 / testenv.Stride(5) {
+		memory := extsort.NewMemory([]int64{0, 20_000}[round%2], dir)
 		itl := sample[int64]{memory: memory}
 		c := perToken{memory: memory}
 		var want []float64

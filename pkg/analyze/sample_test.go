@@ -181,6 +181,7 @@ func TestSummaryOfFile(t *testing.T) {
 		"ties":     func() int64 { return rng.Int64N(3) },
 		"wide":     func() int64 { return int64(rng.Uint64()) },
 	}
+	dir := t.TempDir()
 	for name, draw := range draws {
 		for _, n := range []int{1, 2, 3, 100, 5000, 20_000} {
 			whole, quotients := make([]int64, n), make([]float64, n)
@@ -188,17 +189,17 @@ func TestSummaryOfFile(t *testing.T) {
 				whole[i] = draw()
 				quotients[i] = float64(draw()) / float64(1+rng.IntN(100))
 			}
+			want, wantQuotient := definition(whole), definition(quotients)
 			for _, bytes := range []int64{0, 1, 50_000} {
 				if bytes == 1 && n > 5000 {
 					continue // many tiny runs
 				}
-				memory := extsort.NewMemory(bytes, t.TempDir())
-				got, want := summaryOf(memory, whole), definition(whole)
-				if *got != *want {
+				memory := extsort.NewMemory(bytes, dir)
+				if got := summaryOf(memory, whole); *got != *want {
 					t.Errorf("%d %s in %d bytes: %+v, want %+v", n, name, bytes, got, want)
 				}
-				if got, want := summaryOf(memory, quotients), definition(quotients); *got != *want {
-					t.Errorf("%d quotients of %s in %d bytes: %+v, want %+v", n, name, bytes, got, want)
+				if got := summaryOf(memory, quotients); *got != *wantQuotient {
+					t.Errorf("%d quotients of %s in %d bytes: %+v, want %+v", n, name, bytes, got, wantQuotient)
 				}
 				if err := errors.Join(memory.Full(), memory.Close()); err != nil {
 					t.Error(err)

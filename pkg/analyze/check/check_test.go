@@ -17,6 +17,7 @@ import (
 	"github.com/pa-tools/pa/internal/golden"
 	"github.com/pa-tools/pa/internal/memrun"
 	"github.com/pa-tools/pa/internal/schematest"
+	"github.com/pa-tools/pa/internal/testenv"
 	"github.com/pa-tools/pa/pkg/analyze"
 	"github.com/pa-tools/pa/pkg/analyze/tabular"
 	"github.com/pa-tools/pa/pkg/answer"
@@ -224,7 +225,7 @@ func TestItems(t *testing.T) {
 // even gaps, bursts and a mixture of rates.
 func TestExponentialDistance(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2))
-	for _, n := range []int{20, 100, 700} {
+	for _, n := range []int{20, 100, 700 / testenv.Stride(2)} {
 		refused := 0
 		const replications = 3000
 		for range replications {

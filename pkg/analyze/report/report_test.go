@@ -8,6 +8,7 @@ import (
 	"errors"
 	"flag"
 	"io/fs"
+	"maps"
 	"os"
 	"path"
 	"path/filepath"
@@ -319,8 +320,8 @@ func TestTableFits(t *testing.T) {
 				if wanted == nil {
 					wanted = shown
 				}
-				if d := cmp.Diff(wanted, shown); d != "" {
-					t.Errorf("%s: width %d shows other figures (-any width +this):\n%s", in.Name, width, d)
+				if !maps.Equal(wanted, shown) {
+					t.Errorf("%s: width %d shows other figures (-any width +this):\n%s", in.Name, width, cmp.Diff(wanted, shown))
 				}
 			}
 		}

@@ -5,12 +5,14 @@ import (
 	"math/rand/v2"
 	"slices"
 	"testing"
+
+	"github.com/pa-tools/pa/internal/testenv"
 )
 
 // The bins of an axis hold what was added to them, whatever the order of the times, and are at most
 // mostBins.
 func TestAxis(t *testing.T) {
-	for seed := range uint64(200) {
+	for seed := range uint64(200 / testenv.Stride(2)) {
 		rng := rand.New(rand.NewPCG(seed, 1))
 		var a axis
 		bins := make([]uint32, mostBins)
@@ -149,7 +151,7 @@ func TestThinner(t *testing.T) {
 // Few points are all kept. Of many, each bin keeps its lowest and its highest TTFT, whether the cached
 // tokens are known or not, and the order does not matter.
 func TestPrompts(t *testing.T) {
-	for seed := range uint64(40) {
+	for seed := range uint64(40 / testenv.Stride(2)) {
 		rng := rand.New(rand.NewPCG(seed, 1))
 		n := []int{1, 50, mostPrompts, mostPrompts + 1, 30_000}[rng.IntN(5)]
 		var all []promptPoint
