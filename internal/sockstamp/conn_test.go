@@ -14,13 +14,19 @@ import (
 	"golang.org/x/net/nettest"
 )
 
-// The conformance test of the x/net module, with Conns on both ends.
+// The conformance test of the x/net module, with Conns on both ends. It fills the buffers of many connections, which
+// would grow to megabytes.
 func TestConformance(t *testing.T) {
 	for name, o := range options {
 		t.Run(name, func(t *testing.T) {
 			nettest.TestConn(t, func() (c1, c2 net.Conn, stop func(), err error) {
 				d := Dialer{Options: o}
 				raw, peer := tcpPair(t, d.DialContext)
+				for _, end := range []*net.TCPConn{raw.(*Conn).nc.(*net.TCPConn), peer} {
+					if err := errors.Join(end.SetReadBuffer(256<<10), end.SetWriteBuffer(256<<10)); err != nil {
+						return nil, nil, nil, err
+					}
+				}
 				c2, err = o.Wrap(peer)
 				return raw, c2, func() { raw.Close(); c2.Close() }, err
 			})
