@@ -79,6 +79,7 @@ func TestDifferences(t *testing.T) {
 			m.run.Meta.PromptsSHA256, m.run.Meta.DatasetSHA256, m.run.Meta.Parameters = prompts, dataset, parameters
 		}
 	}
+	older, newer := read(t, "old", base), read(t, "new", base) // no comparison changes them
 	for _, tt := range []struct {
 		name     string
 		old, new func(*memory)
@@ -169,9 +170,15 @@ func TestDifferences(t *testing.T) {
 		{"a run of another tool", nil, func(m *memory) { m.run.Meta = nil }, []string{"!model", "!dataset", "!streaming", "recorder", "host"}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			o, n := base, base
-			o.change, n.change = tt.old, tt.new
-			res := Compare([]*Run{read(t, "old", o)}, []*Run{read(t, "new", n)}, Options{})
+			side := func(unchanged *Run, change func(*memory)) []*Run {
+				if change == nil {
+					return []*Run{unchanged}
+				}
+				c := base
+				c.change = change
+				return []*Run{read(t, unchanged.Name, c)}
+			}
+			res := Compare(side(older, tt.old), side(newer, tt.new), Options{})
 			var got []string
 			for _, d := range res.Differences {
 				if d.Refuses {

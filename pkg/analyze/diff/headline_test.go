@@ -26,28 +26,29 @@ func TestHeadline(t *testing.T) {
 	twoLevels.levels = []string{"1", "4"}
 	otherLevel.levels = []string{"8"}
 	twoSlow.levels, twoSlow.itl = twoLevels.levels, 21
+	older, newer := side(1, 5, base), side(20, 5, base) // no comparison changes them
 	for _, tt := range []struct {
 		name     string
 		old, new []*Run
 		primary  []string
 		want     string
 	}{
-		{"slower", side(1, 5, base), side(20, 5, slow), nil, "new is slower: TPOT p50 +5.3 % (+3.9 to +6.8), E2EL p50 +4.9 % (+3.6 to +6.3), output tokens/s -4.4 % (-5.4 to -3.3); TTFT p50 unchanged within ±4.9 %"},
-		{"faster", side(1, 5, slow), side(20, 5, base), nil, "new is faster: TPOT p50 -4.5 % (-5.8 to -3.1), E2EL p50 -3.3 % (-4.4 to -2.1), output tokens/s +3.8 % (+2.7 to +5.0); TTFT p50 unchanged within ±4.9 %"},
-		{"mixed", side(1, 5, base), side(20, 5, both), nil, "new is better and worse: TTFT p50 +51 % (+43 to +60), TPOT p50 -4.7 % (-5.8 to -3.6), E2EL p50 +5.5 % (+4.2 to +6.8), output tokens/s -4.0 % (-5.0 to -3.1)"},
-		{"no difference", side(1, 5, base), side(20, 5, base), nil, "no difference larger than 6.7 % in TTFT p50, 2.0 % in TPOT p50, 2.0 % in E2EL p50, 1.5 % in output tokens/s"},
-		{"failing", side(1, 5, base), side(20, 5, failing), nil, "new is slower: output tokens/s -3.6 % (-4.8 to -2.5), failed 0 % to 20 %; TTFT p50 unchanged within ±4.1 %, TPOT p50 unchanged within ±1.9 %, E2EL p50 unchanged within ±1.5 %"},
-		{"failing, 3 runs", side(1, 3, base), side(20, 3, failing), nil, "new is slower: output tokens/s -3.7 % (-5.9 to -1.4); TTFT p50 unchanged within ±4.5 %, TPOT p50 unchanged within ±2.2 %, E2EL p50 unchanged within ±1.6 %, failed 0 % to 20 %, not judged"},
-		{"single", side(1, 1, base), side(20, 1, first), nil, "these two runs differ: TTFT p50 +53 % (+41 to +70), E2EL p50 +9.3 % (+6.9 to +12); TPOT p50 unchanged within ±2.7 %, output tokens/s unclear (-38 to +40 %)"},
+		{"slower", older, side(20, 5, slow), nil, "new is slower: TPOT p50 +5.3 % (+3.9 to +6.8), E2EL p50 +4.9 % (+3.6 to +6.3), output tokens/s -4.4 % (-5.4 to -3.3); TTFT p50 unchanged within ±4.9 %"},
+		{"faster", side(1, 5, slow), newer, nil, "new is faster: TPOT p50 -4.5 % (-5.8 to -3.1), E2EL p50 -3.3 % (-4.4 to -2.1), output tokens/s +3.8 % (+2.7 to +5.0); TTFT p50 unchanged within ±4.9 %"},
+		{"mixed", older, side(20, 5, both), nil, "new is better and worse: TTFT p50 +51 % (+43 to +60), TPOT p50 -4.7 % (-5.8 to -3.6), E2EL p50 +5.5 % (+4.2 to +6.8), output tokens/s -4.0 % (-5.0 to -3.1)"},
+		{"no difference", older, newer, nil, "no difference larger than 6.7 % in TTFT p50, 2.0 % in TPOT p50, 2.0 % in E2EL p50, 1.5 % in output tokens/s"},
+		{"failing", older, side(20, 5, failing), nil, "new is slower: output tokens/s -3.6 % (-4.8 to -2.5), failed 0 % to 20 %; TTFT p50 unchanged within ±4.1 %, TPOT p50 unchanged within ±1.9 %, E2EL p50 unchanged within ±1.5 %"},
+		{"failing, 3 runs", older[:3], side(20, 3, failing), nil, "new is slower: output tokens/s -3.7 % (-5.9 to -1.4); TTFT p50 unchanged within ±4.5 %, TPOT p50 unchanged within ±2.2 %, E2EL p50 unchanged within ±1.6 %, failed 0 % to 20 %, not judged"},
+		{"single", older[:1], side(20, 1, first), nil, "these two runs differ: TTFT p50 +53 % (+41 to +70), E2EL p50 +9.3 % (+6.9 to +12); TPOT p50 unchanged within ±2.7 %, output tokens/s unclear (-38 to +40 %)"},
 		{"single, few", side(1, 1, few), side(20, 1, few), nil, "too few requests to judge: record about 30 a side, or use --repeat 5"},
-		{"two runs", side(1, 2, base), side(20, 2, base), nil, "too few runs to judge: record at least 3 a side, better 5 (--repeat 5)"},
+		{"two runs", older[:2], newer[:2], nil, "too few runs to judge: record at least 3 a side, better 5 (--repeat 5)"},
 		{"two levels", side(1, 5, twoLevels), side(20, 5, twoSlow), nil, "new is slower at both levels"},
-		{"longer runs", side(1, 5, base), side(20, 5, long), nil, "no difference larger than 4.2 % in TTFT p50, 2.1 % in TPOT p50, 1.7 % in E2EL p50"},
-		{"failures alone, none", side(1, 5, base), side(20, 5, base), []string{"failed_share"}, "no difference in failed requests: 0 % and 0 %"},
-		{"failures alone, single", side(1, 1, base), side(20, 1, failing), []string{"failed_share"}, "nothing can be judged: shares have no interval from one run a side"},
+		{"longer runs", older, side(20, 5, long), nil, "no difference larger than 4.2 % in TTFT p50, 2.1 % in TPOT p50, 1.7 % in E2EL p50"},
+		{"failures alone, none", older, newer, []string{"failed_share"}, "no difference in failed requests: 0 % and 0 %"},
+		{"failures alone, single", older[:1], side(20, 1, failing), []string{"failed_share"}, "nothing can be judged: shares have no interval from one run a side"},
 		{"an open interval", side(1, 1, few40), side(20, 1, few40), []string{"ttft_p90", "ttft_p50", "e2el_p50"}, "these two runs: no difference found: E2EL p50 unchanged within ±3.7 %, TTFT p50 unclear (-7.6 to +19 %), TTFT p90 unclear (-100 to +∞ %)"},
-		{"a chosen metric without an interval", side(1, 1, base), side(20, 1, base), []string{"tpot_p50", "e2el_p99"}, "these two runs: no difference larger than 2.2 % in TPOT p50; E2EL p99 not judged"},
-		{"no level in common", side(1, 1, base), side(20, 1, otherLevel), nil, "not comparable: no load level in common"},
+		{"a chosen metric without an interval", older[:1], newer[:1], []string{"tpot_p50", "e2el_p99"}, "these two runs: no difference larger than 2.2 % in TPOT p50; E2EL p99 not judged"},
+		{"no level in common", older[:1], side(20, 1, otherLevel), nil, "not comparable: no load level in common"},
 	} {
 		if got := Compare(tt.old, tt.new, Options{Primary: tt.primary}).Headline(); got != tt.want {
 			t.Errorf("%s:\n got %s\nwant %s", tt.name, got, tt.want)
