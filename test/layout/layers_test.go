@@ -44,6 +44,13 @@ var testHelpers = []string{
 // imports. The linker takes a third longer for a test with net/http.
 var withoutHTTP = []string{"pkg/analyze", "pkg/answer", "pkg/wire", "pkg/export"}
 
+// withoutColumns are trees whose tests, too, do not link Arrow: the linker takes twice as long for a
+// test with Arrow. Tests of an analysis that need a Parquet file stand in cmd/pa-analyze.
+var withoutColumns = []string{"pkg/analyze", "pkg/answer", "pkg/wire", "pkg/export/shards", "internal/shardtest", "internal/memrun", "internal/runsettest"}
+
+// columns are the packages that import Arrow, and the helpers that import these.
+var columns = []string{"pkg/export/columnar", "pkg/export/formats", "internal/exporttest"}
+
 // commandHelpers are packages of internal that only the commands import.
 var commandHelpers = []string{"internal/cmdline"}
 
@@ -173,6 +180,40 @@ func TestLayers(t *testing.T) {
 	}
 	if imports < 500 {
 		t.Errorf("%d imports of packages of this module: is this its root?", imports)
+	}
+}
+
+// No file, not even of a test, in the trees withoutColumns imports Arrow's packages.
+func TestWithoutColumns(t *testing.T) {
+	root := os.DirFS("../..")
+	files := 0
+	for _, tree := range withoutColumns {
+		err := fs.WalkDir(root, tree, func(name string, d fs.DirEntry, err error) error {
+			if err != nil || d.IsDir() || !strings.HasSuffix(name, ".go") {
+				return err
+			}
+			f, err := parser.ParseFile(token.NewFileSet(), filepath.Join("../..", name), nil, parser.ImportsOnly)
+			if err != nil {
+				return err
+			}
+			files++
+			for _, s := range f.Imports {
+				imported, err := strconv.Unquote(s.Path.Value)
+				if err != nil {
+					return err
+				}
+				if slices.Contains(columns, strings.TrimPrefix(imported, module)) {
+					t.Errorf("%s imports %s; a test that needs it belongs to cmd/pa-analyze", name, imported)
+				}
+			}
+			return nil
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	if files < 200 {
+		t.Errorf("%d files: is this the root of the module?", files)
 	}
 }
 
