@@ -146,9 +146,6 @@ func shortRatesTable(s *simulation, r *report) {
 	for _, n := range shortRateLengths {
 		worst := 0.0
 		for _, p := range all {
-			if s.leavesOut() {
-				continue
-			}
 			c := shortRates(s, p, n)
 			_, wrong := wrongOf(&c.change)
 			_, asMean := wrongOf(&c.asMean)

@@ -60,7 +60,7 @@ func TestDefineOfEnvelopes(t *testing.T) {
 		}
 		return one
 	}
-	rounds := 24 / testenv.Stride(3)
+	rounds := 24 / testenv.Stride(2)
 	for round := range rounds {
 		object = []string{"chat.completion.chunk", "text_completion"}[round%2]
 		kind, endpoint := "openai", []string{"v1/chat/completions", "v1/completions"}[round%2]

@@ -16,7 +16,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/pa-tools/pa/internal/memrun"
-	"github.com/pa-tools/pa/internal/testenv"
 	"github.com/pa-tools/pa/pkg/analyze/quality"
 	"github.com/pa-tools/pa/pkg/export"
 )
@@ -245,7 +244,7 @@ func TestTelemetryAfterHistograms(t *testing.T) {
 // Random requests, also with times that cannot be: the slices of a thread are inside each other or
 // apart, and the parts of a request fill it.
 func TestNesting(t *testing.T) {
-	for seed := range uint64(200 / testenv.Stride(2)) {
+	for seed := range uint64(200) {
 		rng := rand.New(rand.NewPCG(seed, 1))
 		var all []export.Request
 		for i := range rng.IntN(40) + 1 {

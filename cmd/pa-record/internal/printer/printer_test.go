@@ -124,6 +124,11 @@ func TestPrinterFull(t *testing.T) {
 		if waiting := p.queues[0].bytes; waiting > maxQueuedBytes+len(block) {
 			t.Errorf("%d bytes wait", waiting)
 		}
+		select {
+		case err := <-written:
+			t.Errorf("error %v before the signal", err)
+		default:
+		}
 		p.Hurry()
 		if err := <-written; !errors.Is(err, errNotRead) {
 			t.Errorf("error %v, want %v", err, errNotRead)
