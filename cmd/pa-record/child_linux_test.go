@@ -92,9 +92,10 @@ func inSharedMemory(size string) int {
 	return here(nil)
 }
 
-// here runs pa-record in this process, with the command line of the process.
+// here runs pa-record in this process, with the command line of the process. It leaves the
+// logs of libraries alone, because a server in the process may already use them.
 func here(newClock func() *rxclock.Clock) int {
-	env := environment{getenv: os.Getenv, signals: make(chan os.Signal), takeLogs: takeLogs, newClock: newClock}
+	env := environment{getenv: os.Getenv, signals: make(chan os.Signal), newClock: newClock}
 	return run(context.Background(), os.Args, env, os.Stdin, os.Stdout, os.Stderr)
 }
 
