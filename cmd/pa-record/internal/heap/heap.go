@@ -15,28 +15,24 @@ const (
 	goalBytes = 96 << 20
 	// leastPercent is the percentage of a large heap: Go's default.
 	leastPercent = 100
-	// idleGoalBytes and idlePercent are for the time after the load, which collections do not
-	// disturb: the size of the heap below which they are still rare, and the percentage of a
-	// larger heap. The load of a short run leaves less, and needs no collection at its end.
-	idleGoalBytes = 16 << 20
-	idlePercent   = 50
+	// idlePercent is for the time after the load, which collections do not disturb.
+	idlePercent = 50
 
 	interval = 500 * time.Millisecond // a check takes a microsecond
 )
 
 // Steer sets the collector's percentage for a load, now and as the memory in use changes,
-// until stop is called. Then collections are frequent, unless the heap is small. Only one
-// Steer may run at a time.
+// until stop is called. Then collections are frequent. Only one Steer may run at a time.
 func Steer() (stop func()) {
 	set := MostPercent
 	debug.SetGCPercent(set)
 	done := make(chan struct{})
 	ended := make(chan struct{})
-	live := []metrics.Sample{{Name: "/gc/heap/live:bytes"}}
 	go func() {
 		defer close(ended)
 		tick := time.NewTicker(interval)
 		defer tick.Stop()
+		live := []metrics.Sample{{Name: "/gc/heap/live:bytes"}}
 		for {
 			select {
 			case <-done:
@@ -44,7 +40,7 @@ func Steer() (stop func()) {
 			case <-tick.C:
 			}
 			metrics.Read(live)
-			if p := percent(live[0].Value.Uint64(), goalBytes, leastPercent); differs(p, set) {
+			if p := percent(live[0].Value.Uint64()); differs(p, set) {
 				debug.SetGCPercent(p) // stops all goroutines for some microseconds
 				set = p
 			}
@@ -53,19 +49,17 @@ func Steer() (stop func()) {
 	return func() {
 		close(done)
 		<-ended
-		metrics.Read(live)
-		debug.SetGCPercent(percent(live[0].Value.Uint64(), idleGoalBytes, idlePercent))
+		debug.SetGCPercent(idlePercent)
 	}
 }
 
-// percent returns the percentage for a number of bytes in use, from least to MostPercent: with
-// it the heap grows up to goal.
-func percent(live, goal uint64, least int64) int {
+// percent returns the percentage for a number of bytes in use.
+func percent(live uint64) int {
 	if live == 0 {
 		return MostPercent
 	}
-	garbage := goal - min(live, goal)
-	return int(min(max(int64(garbage*100/live), least), MostPercent)) //nolint:gosec // below 2^63
+	garbage := goalBytes - int64(min(live, goalBytes))
+	return int(min(max(garbage*100/int64(live), leastPercent), MostPercent)) //nolint:gosec // below 2^63
 }
 
 // differs reports whether a change from b to a percent is worth a stop of all goroutines.
