@@ -46,7 +46,7 @@ func TestList(t *testing.T) {
 		"negative":   func(int) int64 { return rng.Int64N(2000) - 1000 },
 		"wide":       func(int) int64 { return int64(rng.Uint64()) },
 		"ends":       func(int) int64 { return []int64{math.MinInt64, -1, 0, 1, math.MaxInt64}[rng.IntN(5)] },
-		"rare":       func(i int) int64 { return int64(i/mostSorted) * math.MaxInt64 },
+		"rare":       func(i int) int64 { return int64(i/(mostSorted+1)) * math.MaxInt64 },
 		"descending": func(i int) int64 { return -int64(i) },
 	} {
 		for _, n := range []int{1, 2, 127, 129, blockValues - 1, blockValues, blockValues + 1, 5 * mostSorted / 4} {
