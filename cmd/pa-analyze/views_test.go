@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
@@ -28,6 +29,11 @@ import (
 func TestViews(t *testing.T) {
 	dir := t.TempDir()
 	whole := shardtest.Random(rand.New(rand.NewPCG(9, 1)), 150, "9", "18")
+	for _, requests := range whole.Requests {
+		for k := range requests {
+			requests[k].Connect = time.Duration(k % 1000) // of the 1000 ns before the start
+		}
+	}
 	stored := func(name string, r *memrun.Reader) export.Reader {
 		path := filepath.Join(dir, name)
 		exporttest.Write(t, path, shardtest.Again(r))
