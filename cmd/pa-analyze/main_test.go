@@ -85,9 +85,10 @@ func goldenFiles(t *testing.T, f func(name, file string, content []byte, fsys fs
 	}
 }
 
-// What NVIDIA's scripts print, character for character, or an error in one
-// line where they end in a traceback. The scripts cannot read files that
-// are not UTF-8; pa-analyze prints a line for such a file, too.
+// The commands print what NVIDIA's scripts print, character for character, or an error in one
+// line where the scripts end in a traceback. The scripts cannot read files that are not UTF-8;
+// pa-analyze prints a line for such a file, too. make test takes one in three of the exports with
+// an average, and all others.
 func TestGoldenAverages(t *testing.T) {
 	n := 0
 	goldenFiles(t, func(name, file string, content []byte, fsys fs.FS) {
@@ -125,8 +126,8 @@ func TestGoldenAverages(t *testing.T) {
 	})
 }
 
-// Every export of perf_analyzer comes out of convert as it went in, also when
-// something indented it on the way. make test takes one export in three, and all that are not UTF-8.
+// Every export of perf_analyzer comes out of convert as it went in, also when something indented
+// it on the way. make test takes one export in three, and all exports that are not UTF-8.
 func TestGoldenConvert(t *testing.T) {
 	n := 0
 	goldenFiles(t, func(name, file string, content []byte, _ fs.FS) {
@@ -155,7 +156,8 @@ func TestGoldenConvert(t *testing.T) {
 	})
 }
 
-// Every command reads every export without a complaint.
+// Every command reads every export without a complaint. make test gives an export to one command
+// in five, and an export that is not UTF-8 to all.
 func TestGoldenCommands(t *testing.T) {
 	n := 0
 	goldenFiles(t, func(name, file string, content []byte, _ fs.FS) {

@@ -13,8 +13,8 @@ import (
 	"github.com/pa-tools/pa/pkg/export/shards"
 )
 
-// Files of several formats are one run; the merged run can be written in every format, and its
-// report is the report of the shards to the last digit.
+// Shards in files of several formats merge into one run. The merged run can be written in every
+// format, and its report equals the report of the shards to the last digit.
 func TestShardFiles(t *testing.T) {
 	rng := rand.New(rand.NewPCG(4, 4))
 	whole := shardtest.Random(rng, 150, "8", "16")
@@ -35,7 +35,7 @@ func TestShardFiles(t *testing.T) {
 	for i, name := range names {
 		exporttest.Write(t, filepath.Join(dir, name), shardtest.Again(parts[i]))
 	}
-	// Journals begin without their levels' facts; the shard of rank 3 is a finished one.
+	// A journal begins without the facts of its levels. The journal of rank 3 is complete.
 	got := shardtest.Report(t, open(names...), analyze.Config{})
 	if want := shardtest.Report(t, shardtest.Again(whole), analyze.Config{}); got != want {
 		t.Errorf("mixed formats: %s", shardtest.FirstDifference(got, want))
@@ -62,15 +62,16 @@ func TestShardFiles(t *testing.T) {
 			}
 		}
 	}
-	again, ok, err := export.Reopen(t.Context(), open(names...))
+	reopened, ok, err := export.Reopen(t.Context(), open(names...))
 	if err != nil || !ok {
 		t.Fatal(ok, err)
 	}
-	if got := shardtest.Report(t, again, analyze.Config{}); got != shardtest.Report(t, shardtest.Again(whole), analyze.Config{}) {
+	if got := shardtest.Report(t, reopened, analyze.Config{}); got != shardtest.Report(t, shardtest.Again(whole), analyze.Config{}) {
 		t.Error("the reopened run differs")
 	}
 }
 
+// copyTo writes the run of r into a file.
 func copyTo(t *testing.T, path string, r export.Reader) {
 	t.Helper()
 	m := &memrun.Reader{Header: *r.Run(), Requests: make([][]export.Request, len(r.Run().Experiments))}

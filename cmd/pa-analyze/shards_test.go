@@ -178,9 +178,9 @@ func TestReportOfShards(t *testing.T) {
 		}
 		return string(b)
 	}
-	kinds := [][]string{nil, {"--windows", "50ms"}, {"--token-source", "responses"}, {"--slo", "ttft<=20ms"}}
-	var ofShards []string // by kind
-	for _, args := range kinds {
+	flagLists := [][]string{nil, {"--windows", "50ms"}, {"--token-source", "responses"}, {"--slo", "ttft<=20ms"}}
+	var ofShards []string // the report of the shards with each list of flags
+	for _, args := range flagLists {
 		shards := report(append(args, glob)...)
 		ofShards = append(ofShards, text(shards))
 		if a, b := text(shards, "merged"), text(report(append(args, filepath.Join(dir, "whole.json"))...)); a != b {
@@ -192,7 +192,7 @@ func TestReportOfShards(t *testing.T) {
 		if got := exec(t, "", "merge", glob, out); got.code != 0 || got.stdout+got.stderr != "" {
 			t.Fatalf("%s: %+v", name, got)
 		}
-		for i, args := range kinds {
+		for i, args := range flagLists {
 			if merged := text(report(append(args, out)...)); merged != ofShards[i] {
 				t.Errorf("%s %v: the reports differ", name, args)
 			}

@@ -313,7 +313,8 @@ func parquetOf(t *testing.T, data []byte, tokens answer.TokenCounting) []byte {
 	return out.Bytes()
 }
 
-// plain returns a report whose warnings, which hold functions, are texts.
+// plain returns a copy of a report without its warnings, and the texts of the warnings: warnings
+// hold functions, which reflect.DeepEqual takes for different.
 func plain(r *analyze.Report) any {
 	texts := func(warnings []error) (all []string) {
 		for _, w := range warnings {

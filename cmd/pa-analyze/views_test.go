@@ -24,8 +24,8 @@ import (
 	"github.com/pa-tools/pa/pkg/export/shards"
 )
 
-// A run shows the same as JSON and as Parquet with stored answers, and the shards of a run show
-// the same in memory and as Parquet.
+// The views of a run in JSON equal the views of the run in Parquet, which has stored answers. The
+// views of shards in memory equal the views of the shards in Parquet.
 func TestViews(t *testing.T) {
 	dir := t.TempDir()
 	whole := shardtest.Random(rand.New(rand.NewPCG(9, 1)), 150, "9", "18")
@@ -70,8 +70,8 @@ func TestViews(t *testing.T) {
 		if len(levels[0]) != 2 || levels[0][0].GapsByTime.N == 0 {
 			t.Errorf("%s: %d levels", tt.name, len(levels[0]))
 		}
-		alike := cmp.Comparer(func(a, b *analyze.Experiment) bool { return a.OK == b.OK && len(a.Metrics) == len(b.Metrics) })
-		if d := cmp.Diff(levels[0], levels[1], cmpopts.EquateNaNs(), alike); d != "" {
+		sameCounts := cmp.Comparer(func(a, b *analyze.Experiment) bool { return a.OK == b.OK && len(a.Metrics) == len(b.Metrics) })
+		if d := cmp.Diff(levels[0], levels[1], cmpopts.EquateNaNs(), sameCounts); d != "" {
 			t.Errorf("%s (-without columns +Parquet):\n%s", tt.name, d)
 		}
 	}

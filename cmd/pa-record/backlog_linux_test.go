@@ -59,10 +59,10 @@ func (l *slowListener) Accept() (net.Conn, error) {
 // in which the server accepts none.
 const queueRoom = 64
 
-// slowOpenings records many requests at the same instant to a server whose listen queue has
-// room for queueRoom connections. It returns how many connections were lost in the queue: they took a second
-// or longer, after which the kernel asks again, or were not there after a second and a
-// half.
+// slowOpenings sends 600 requests, or 300 in make test, at the same instant to a server whose
+// listen queue has room for queueRoom connections. It returns how many connections were lost in
+// the queue: they took a second or longer, after which the kernel asks again, or were not there
+// after a second and a half.
 func slowOpenings(t *testing.T, args ...string) int {
 	t.Helper()
 	l := listenSlowly(t, queueRoom)
@@ -103,8 +103,8 @@ func slowOpenings(t *testing.T, args ...string) int {
 	return lost
 }
 
-// Hundreds of connections do not overflow a listen queue of 64, although they do when each request
-// opens its own.
+// pa-record opens hundreds of connections without an overflow of a listen queue of 64. If each
+// request opens its own connection, the queue overflows.
 func TestManyConnectionsArePaced(t *testing.T) {
 	if slowOpenings(t, "--connection-reuse", "reuse") == 0 {
 		t.Error("no connection was lost though all were opened at the same instant; this server shows nothing")

@@ -30,8 +30,8 @@ var windowModes = map[string][]string{
 	"a large count": {"--measurement-mode", "count_windows", "--measurement-request-count", "1000000"},
 }
 
-// windowRequests is the number of requests after which a run in windows breaks off: three
-// windows have ended, if they end.
+// windowRequests is the number of answered requests after which the test breaks a run off. At
+// least three windows have ended by then, except with a large count, whose window never ends.
 var windowRequests = map[string]int{"time windows": 120, "count windows": 50, "a large count": 20}
 
 // checkWindows checks that the requests of an export that were good are in its
@@ -77,10 +77,10 @@ func TestWindowsBreakOff(t *testing.T) {
 				continue // the code is the same
 			}
 			if mode == "time windows" && event == "SIGINT" && !testenv.IsLong() {
-				continue // as in windows that count
+				continue // make test sends SIGINT in the other modes
 			}
 			if mode == "a large count" && event != "SIGINT" && !testenv.IsLong() {
-				continue // as in windows that count
+				continue // make test kills the server in the other modes
 			}
 			t.Run(mode+", "+event, func(t *testing.T) {
 				t.Parallel()

@@ -34,8 +34,8 @@ const (
 
 func init() { limitChild = limited }
 
-// limited sets the limits that the environment of this process names. Under some limits it runs
-// pa-record itself, and ends the process with its exit code.
+// limited sets the limits that the environment of this process names. For some limits it also
+// runs pa-record, and ends the process with the exit code of pa-record.
 func limited() {
 	for env, resource := range map[string]int{fdLimitEnv: unix.RLIMIT_NOFILE, fileLimitEnv: unix.RLIMIT_FSIZE} {
 		if text := os.Getenv(env); text != "" {
@@ -58,13 +58,13 @@ func limited() {
 	}
 }
 
-// inTmpfs mounts a file system of so many bytes over a folder, runs pa-record,
-// and copies what it left there to another folder: nobody else sees the mount.
+// inTmpfs mounts a file system of so many bytes over a folder, runs pa-record, and copies the
+// files of the folder to another one, because no other process sees the mount.
 func inTmpfs(how string) int {
 	part := strings.Split(how, ":")
 	size, dir, keep := part[0], part[1], part[2]
 	mustDo(unix.Mount("tmpfs", dir, "tmpfs", 0, "size="+size))
-	code := here(nil)
+	code := runHere(nil)
 	names, err := filepath.Glob(filepath.Join(dir, "*"))
 	mustDo(err)
 	for _, name := range names {
@@ -89,12 +89,13 @@ func inSharedMemory(size string) int {
 			os.Args[i] = srv.TritonGRPCAddr()
 		}
 	}
-	return here(nil)
+	return runHere(nil)
 }
 
-// here runs pa-record in this process, with the command line of the process. It leaves the
-// logs of libraries alone, because a server in the process may already use them.
-func here(newClock func() *rxclock.Clock) int {
+// runHere runs pa-record in this process, with the command line of the process. A nil newClock
+// means the clock of the machine. It leaves the logs of libraries alone, because a server in the
+// process may already use them.
+func runHere(newClock func() *rxclock.Clock) int {
 	env := environment{getenv: os.Getenv, signals: make(chan os.Signal), newClock: newClock}
 	return run(context.Background(), os.Args, env, os.Stdin, os.Stdout, os.Stderr)
 }
@@ -180,7 +181,7 @@ func inNetwork(ports string) int {
 	srv, err := sim.Start(context.Background(), sim.Config{OpenAIAddr: inNetworkAddr, TTFT: plan.ConstantDelay(5 * time.Millisecond), ITL: plan.ConstantDelay(20 * time.Millisecond), OutputTokens: plan.ConstantLength(4)})
 	mustDo(err)
 	defer srv.Close()
-	return here(nil)
+	return runHere(nil)
 }
 
 // withClockAhead runs pa-record with a clock that is ahead of the machine's, or behind it
@@ -188,5 +189,5 @@ func inNetwork(ports string) int {
 func withClockAhead(ahead string) int {
 	d, err := time.ParseDuration(ahead)
 	mustDo(err)
-	return here(func() *rxclock.Clock { return rxclock.NewAhead(d) })
+	return runHere(func() *rxclock.Clock { return rxclock.NewAhead(d) })
 }

@@ -22,9 +22,9 @@ import (
 // second: several batches, one every quarter of a second, before the disk is full.
 var calm = []string{"--ttft", "5ms", "--itl", "1ms", "--output-tokens", "20"}
 
-// fullBytes is the room that a journal of a calm load fills if nothing else needs room: a
-// megabyte, half of it in make test.
-func fullBytes() int { return 1_000_000 / testenv.Stride(2) }
+// journalRoomBytes is the room that the journal of a calm load fills within about a second: a
+// megabyte, or half of it in make test.
+func journalRoomBytes() int { return 1_000_000 / testenv.Stride(2) }
 
 // endless is a load that only a full disk ends.
 func endless(srv simProcess, exports ...string) []string {
@@ -59,7 +59,7 @@ func TestFileSizeLimit(t *testing.T) {
 	t.Parallel()
 	srv := startSim(t, calm...)
 	path := filepath.Join(t.TempDir(), "x.parquet")
-	r := runChild(t, []string{fileLimitEnv + "=" + strconv.Itoa(fullBytes())}, 0, endless(srv, path)...)
+	r := runChild(t, []string{fileLimitEnv + "=" + strconv.Itoa(journalRoomBytes())}, 0, endless(srv, path)...)
 	journal := settings.Stem(path) + journal.Suffix
 	_, requests := exporttest.Read(t, path)
 	want := fmt.Sprintf("pa-record: write the export: journal %s: file too large; requests kept: %d, in %s", journal, len(requests), path)
@@ -67,7 +67,7 @@ func TestFileSizeLimit(t *testing.T) {
 		t.Fatalf("exit code %d, want 1 and the last line\n%s\nof:\n%s", r.code, want, r.stderr)
 	}
 	if n := wholeRequests(t, path); n < 20 {
-		t.Errorf("%d requests, want the requests that nearly filled it", n)
+		t.Errorf("%d requests, want at least 20", n)
 	}
 	if run, _ := exporttest.Read(t, path); run.Meta.EndNS == 0 || len(run.Meta.Warnings) == 0 || !strings.Contains(run.Meta.Warnings[len(run.Meta.Warnings)-1], "file too large") {
 		t.Errorf("the export says nothing of it: %+v", run.Meta)
@@ -78,8 +78,8 @@ func TestFileSizeLimit(t *testing.T) {
 }
 
 // If the disk has no room for the journal, a second journal or the export, the run ends with one
-// line, and the journal can be read and recovered. On a smaller disk the export might find room
-// where a block of the journal did not.
+// line, and the journal can be read and recovered. The disk has a megabyte in make test, too: on a
+// smaller disk the export might fit where a block of the journal did not.
 func TestDiskFull(t *testing.T) {
 	t.Parallel()
 	srv := startSim(t, calm...)
@@ -112,7 +112,7 @@ func TestDiskFull(t *testing.T) {
 		t.Errorf("the export says %+v, want the warning %q", run.Meta, why)
 	}
 	if n := wholeRequests(t, path); n < 20 {
-		t.Errorf("%d requests, want the requests that nearly filled it", n)
+		t.Errorf("%d requests, want at least 20", n)
 	}
 }
 
@@ -125,7 +125,7 @@ func TestDiskFullSpills(t *testing.T) {
 	dir, keep, spill := t.TempDir(), t.TempDir(), t.TempDir()
 	path := filepath.Join(dir, "x.json")
 	n := 300 / testenv.Stride(2) // requests
-	r := runChild(t, []string{tmpfsEnv + "=" + strconv.Itoa(fullBytes()/2) + ":" + dir + ":" + keep}, syscall.CLONE_NEWNS, "--service-kind", "openai", "-u", srv.openAI, "--streaming",
+	r := runChild(t, []string{tmpfsEnv + "=" + strconv.Itoa(journalRoomBytes()/2) + ":" + dir + ":" + keep}, syscall.CLONE_NEWNS, "--service-kind", "openai", "-u", srv.openAI, "--streaming",
 		"--concurrency-range", "4", "--request-count", strconv.Itoa(n), "--profile-export-file", path, "--spill-dir", spill)
 	first := settings.Stem(path) + journal.Suffix
 	kept, _ := filepath.Glob(filepath.Join(spill, "*"))

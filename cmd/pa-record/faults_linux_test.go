@@ -350,8 +350,8 @@ func TestFaults(t *testing.T) {
 			if !strings.Contains(f.does, *oneFault) || f.slow() && !whole {
 				continue
 			}
-			// In make test, each fault comes over one via, in turn, and the first fault and every
-			// eighth hit all requests.
+			// In make test, each fault comes over one via, in turn. The first fault of a group and
+			// every eighth fault from the fifth on, except floods, also hit all requests of a run.
 			over, every := f.over(), whole || (i == 0 || i%8 == 4) && !f.floods
 			if !whole {
 				over = over[i%len(over):][:1]

@@ -26,9 +26,9 @@ import (
 // what is printed for them does the same. Each script is a document.
 func TestDocuments(t *testing.T) {
 	hub := standInHub(t)
-	list := "1 4"
+	concurrencies := "1 4" // of the loop in bench.sh
 	if testenv.IsLong() {
-		list = "1 2 4 8 16 32 64 128 256" // of bench.sh
+		concurrencies = "1 2 4 8 16 32 64 128 256" // as in the document
 	}
 	program.Scripts(t, testscript.Params{
 		Dir: "testdata/documents",
@@ -36,7 +36,7 @@ func TestDocuments(t *testing.T) {
 			e.Setenv("OPENAI_API_KEY", "")
 			e.Setenv("HF_ENDPOINT", hub.URL)
 			e.Setenv("HF_HOME", filepath.Join(e.WorkDir, "hf"))
-			e.Setenv("concurrency_list", list)
+			e.Setenv("concurrency_list", concurrencies)
 			return nil
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
@@ -66,8 +66,8 @@ func standInHub(t *testing.T) *httptest.Server {
 	return s
 }
 
-// canonicalScript is the command "canonical FILE": it writes the first command that the
-// last run of a front end has printed into a file, for a shell.
+// canonicalScript is the command "canonical FILE". It writes the first equivalent command on the
+// standard error of the last program into a file, for a shell.
 func canonicalScript(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) != 1 {
 		ts.Fatalf("usage: canonical FILE")

@@ -40,8 +40,8 @@ const (
 	hostsOpenAIPort = 18000
 	hostsGRPCPort   = 18002
 	hostsTLSPort    = 18443
-	// hostsStreams is the number of requests at a time. Each answer has 64 tokens, 20 ms
-	// apart: 3,000 messages a second.
+	// hostsStreams is the number of requests at a time. Each answer has a token every 20 ms, so
+	// 3,000 messages come in a second.
 	hostsStreams = 60
 	// hostsTimeout bounds a run, which takes 40 s for 100,000 messages.
 	hostsTimeout = 5 * time.Minute
@@ -56,29 +56,29 @@ const hostsMessagesVariable = "HOSTS_MESSAGES"
 
 // A hostsLoad is the load of a test with each protocol.
 type hostsLoad struct {
-	messages int // at least so many
-	tokens   int // of an answer, each a message
-	losses   int // of 1,000 packets to pa-record; as many are overtaken by others
+	messages    int // least number of messages
+	tokens      int // tokens of an answer, each in a message of its own
+	lostPer1000 int // lost packets per 1,000 to pa-record; later packets overtake as many again
 }
 
-// requests returns the number of requests.
+// requests returns a number of requests with at least l.messages messages.
 func (l hostsLoad) requests() int { return l.messages/l.tokens + 1 }
 
-// newHostsLoad returns the load that the environment asks for. The short form has fewer
-// messages, and more of them are behind a hole.
+// newHostsLoad returns the load that the environment asks for. The load of make test has fewer
+// messages and loses a larger share of the packets, so that some messages still follow a hole.
 func newHostsLoad(t *testing.T) hostsLoad {
 	text := os.Getenv(hostsMessagesVariable)
 	if text == "" {
 		if testenv.IsLong() {
-			return hostsLoad{messages: 4000, tokens: 64, losses: 5}
+			return hostsLoad{messages: 4000, tokens: 64, lostPer1000: 5}
 		}
-		return hostsLoad{messages: 400, tokens: 20, losses: 20}
+		return hostsLoad{messages: 400, tokens: 20, lostPer1000: 20}
 	}
 	n, err := strconv.Atoi(text)
 	if err != nil || n < 1000 {
 		t.Fatalf("%s=%q: want a number of at least 1000", hostsMessagesVariable, text)
 	}
-	return hostsLoad{messages: n, tokens: 64, losses: 5}
+	return hostsLoad{messages: n, tokens: 64, lostPer1000: 5}
 }
 
 // A hostsProtocol is a way in which answers come.
@@ -313,9 +313,9 @@ func TestStampsOverLossyLink(t *testing.T) {
 		h := startHosts(t, load, func(to int, packet []byte) time.Duration {
 			const way = 2 * time.Millisecond
 			switch n := rand.IntN(1000); {
-			case to == 1 && n < load.losses:
+			case to == 1 && n < load.lostPer1000:
 				return linktest.Lost
-			case to == 1 && n < 2*load.losses: // later packets overtake it
+			case to == 1 && n < 2*load.lostPer1000: // later packets overtake it
 				return way + rand.N(30*time.Millisecond)
 			}
 			return way

@@ -31,7 +31,7 @@ func TestInputDataLimits(t *testing.T) {
 	}
 	_, err = z.Write([]byte(`{"text": "hi"}`))
 	blanks := bytes.Repeat([]byte("\n"), 1<<20)
-	for range 66 { // the ratio counts beyond 64 MiB
+	for range 66 { // the first 64 MiB may have any ratio
 		if err == nil {
 			_, err = z.Write(blanks)
 		}

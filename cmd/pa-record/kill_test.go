@@ -43,20 +43,22 @@ func startRecord(t *testing.T, srv simProcess, exports ...string) (*exec.Cmd, *b
 // waitForRequests returns when the server has answered n requests.
 func (p simProcess) waitForRequests(t *testing.T, n int) {
 	t.Helper()
-	over, since := 0, uint64(0) // the answers before request since are over
+	// All requests before since have ended, doneBefore of them with EndOK. No poll asks for them
+	// twice.
+	since, doneBefore := uint64(0), 0
 	done := 0
 	if !eventually(func() bool {
-		done = over
-		whole := true
+		done = doneBefore
+		allEnded := true
 		for _, e := range p.askLedger(t, fmt.Sprintf("?since=%d", since)) {
-			whole = whole && e.End != ledger.EndRunning
-			if whole {
+			allEnded = allEnded && e.End != ledger.EndRunning
+			if allEnded {
 				since = e.Index + 1
 			}
 			if e.End == ledger.EndOK {
 				done++
-				if whole {
-					over++
+				if allEnded {
+					doneBefore++
 				}
 			}
 		}
@@ -143,7 +145,8 @@ func TestKill(t *testing.T) {
 	}
 }
 
-// A run that is interrupted keeps all, in all formats, and says how it ended.
+// A run that is interrupted keeps all requests, in all formats, and says how it ended. make test
+// writes all formats for one signal.
 func TestInterrupt(t *testing.T) {
 	for _, tt := range []struct {
 		signal syscall.Signal

@@ -76,18 +76,17 @@ func (s *screen) String() string {
 	return b.String()
 }
 
-// shows reports whether the output of a terminal has some screens of the display and all
-// patterns.
+// shows reports whether the output of a terminal matches all patterns and has three screens of the
+// progress display.
 func shows(output []byte, patterns []string) bool {
-	text := strings.ReplaceAll(string(output), "\r\n", "\n") // the terminal's
+	text := strings.ReplaceAll(string(output), "\r\n", "\n") // the terminal makes \r\n of \n
 	missing := slices.ContainsFunc(patterns, func(p string) bool { return !regexp.MustCompile(p).MatchString(text) })
 	return !missing && strings.Count(text, "\r\x1b[K") >= 3
 }
 
-// recordOnTerminal records on a terminal of that many columns until SIGTERM, which it sends
-// when the display has shown the patterns and a few screens, and returns what the terminal
-// got. Without patterns it sends it after the time of a few screens. env is added to the
-// environment.
+// recordOnTerminal records on a terminal of that many columns and returns what the terminal got.
+// It ends the recording with SIGTERM as soon as the terminal shows the patterns, see shows; for
+// nil patterns, after the time of a few screens. env is added to the environment.
 func recordOnTerminal(t *testing.T, columns uint16, patterns []string, env ...string) string {
 	t.Helper()
 	master, slave := testenv.Terminal(t, columns)
@@ -102,12 +101,12 @@ func recordOnTerminal(t *testing.T, columns uint16, patterns []string, env ...st
 	shown, enough := make(chan []byte), make(chan struct{})
 	go func() { // ends when the terminal is closed
 		var all []byte
-		piece, told := make([]byte, 1<<16), false
+		piece, closed := make([]byte, 1<<16), false // enough is closed
 		for {
 			n, err := master.Read(piece)
 			all = append(all, piece[:n]...)
-			if !told && shows(all, patterns) {
-				told = true
+			if !closed && shows(all, patterns) {
+				closed = true
 				close(enough)
 			}
 			if err != nil {

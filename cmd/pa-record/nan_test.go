@@ -13,8 +13,8 @@ import (
 	"github.com/pa-tools/pa/internal/exporttest"
 )
 
-// nanServer is a Triton server over HTTP with a model that answers NaN, +Inf and 1, after a
-// millisecond.
+// nanServer is a Triton server over HTTP with a model that answers NaN, +Inf and 1. It answers
+// after a millisecond, so that time windows have fewer requests.
 func nanServer(t *testing.T) string {
 	h := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		const tensor = `{"name":"%s","datatype":"FP32","shape":[3]%s}`

@@ -282,7 +282,7 @@ func (m *repeatedRun) finish(at *target, plan *settings.Run, con *console, out *
 		fmt.Fprintf(m.stderr, "pa-record: warning: %s%s\n", of.Prefix(), w)
 	}
 	if err == nil {
-		remarks.PrintNotes(m.stderr, of, m.asked(), res)
+		remarks.PrintNotes(m.stderr, of, m.levelSettings(), res)
 	}
 	switch {
 	case errors.Is(err, signals.ErrSecond):
@@ -295,16 +295,16 @@ func (m *repeatedRun) finish(at *target, plan *settings.Run, con *console, out *
 	return gate(res)
 }
 
-// asked returns what the settings ask of the levels of each run.
-func (m *repeatedRun) asked() *remarks.Asked {
-	asked := &remarks.Asked{StopOnUnstable: m.s.Measure.StopOnUnstable, Measure: m.s.Measurement}
+// levelSettings returns the settings of the levels, which are the same for each run.
+func (m *repeatedRun) levelSettings() *remarks.LevelSettings {
+	s := &remarks.LevelSettings{StopOnUnstable: m.s.Measure.StopOnUnstable, Measure: m.s.Measurement}
 	if m.s.LevelPlan == nil {
-		asked.Levels = len(m.s.Levels)
+		s.Levels = len(m.s.Levels)
 	}
 	if m.s.AutoSweep {
-		asked.SweepConcurrency = m.s.SweepConcurrency()
+		s.SweepConcurrency = m.s.SweepConcurrency()
 	}
-	return asked
+	return s
 }
 
 // ownSummary reports whether a run ends with our own summary, for all servers but Triton.

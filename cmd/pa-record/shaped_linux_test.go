@@ -56,7 +56,7 @@ func inShapedNetwork(bytesPerSecond string) int {
 	h := &http.Server{Handler: http.HandlerFunc(answerWholeText)}
 	go func() { _ = h.Serve(l) }() // ends with Close
 	defer h.Close()
-	return here(nil)
+	return runHere(nil)
 }
 
 // answerWholeText is Triton's HTTP API with the model of earlyGets. It answers when it

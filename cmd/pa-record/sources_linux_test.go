@@ -93,10 +93,10 @@ func TestSourceIPs(t *testing.T) {
 	for way, name := range slices.Sorted(maps.Keys(ways)) {
 		for mode, tt := range []struct {
 			reuse string
-			least int // connections
+			least int // number of connections to each server
 		}{{"reuse", 4}, {"prewarm", 12}, {"fresh", requests / 2}} {
 			if (way+mode+1)%testenv.Stride(3) > 0 {
-				continue // in make test, the modes in turn
+				continue // make test takes one mode for each protocol and transport, in turn
 			}
 			t.Run(name+", "+tt.reuse, func(t *testing.T) {
 				args := slices.Clone(ways[name])

@@ -18,7 +18,9 @@ type Tool struct {
 	// Examples come first on the help page.
 	Examples []cmdline.Example
 
-	releases func() []*release // makes them at the first call, because most runs name no tool
+	// releases returns the releases. Its first call makes them, because most runs of pa-record
+	// use no front end.
+	releases func() []*release
 	// choose returns the release of a command line, and the arguments without the name of
 	// the release.
 	choose func(t *Tool, args []string) (*release, []string, error)

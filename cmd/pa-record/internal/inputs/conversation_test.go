@@ -17,8 +17,8 @@ import (
 	"github.com/pa-tools/pa/pkg/recorder/workload/dataset"
 )
 
-// With the input of a real perf_analyzer, and what its server answered, each turn
-// asks what perf_analyzer asked, to the byte, and shows the same beside it.
+// Given the input file of a perf_analyzer run and the answers of its server, each turn sends the
+// payload that perf_analyzer sent, to the byte, and records the same session id and delay.
 func TestConversationAsPerfAnalyzer(t *testing.T) {
 	g, err := fs.Sub(golden.FS(t, "perf_analyzer"), "2.59.0/openai_sessions")
 	if err != nil {

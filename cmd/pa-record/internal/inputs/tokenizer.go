@@ -80,16 +80,15 @@ func (t *tokenCounter) loadTexts() (*synth.Texts, error) {
 	if err != nil {
 		return nil, err
 	}
-	words, err := vocabulary(tok)
+	vocab, err := vocabulary(tok)
 	if err != nil {
 		return nil, fmt.Errorf("tokenizer %s: %w", tok.Name(), err)
 	}
-	t.texts = words.Texts(t.s.Seed, t.s.CacheSalt)
+	t.texts = vocab.Texts(t.s.Seed, t.s.CacheSalt)
 	return t.texts, nil
 }
 
-// builtinVocabulary returns the words of made-up texts for the built-in tokenizer, the same
-// ones each time.
+// builtinVocabulary returns the vocabulary of the built-in tokenizer. Only the first call makes it.
 var builtinVocabulary = sync.OnceValues(func() (*synth.Vocabulary, error) {
 	tok, err := builtin.Load()
 	if err != nil {
@@ -98,7 +97,7 @@ var builtinVocabulary = sync.OnceValues(func() (*synth.Vocabulary, error) {
 	return synth.NewVocabulary(tok, builtin.Corpus())
 })
 
-// vocabulary returns the words of made-up texts.
+// vocabulary returns the words of synthetic texts, with their token counts by tok.
 func vocabulary(tok *tokenizer.Tokenizer) (*synth.Vocabulary, error) {
 	if own, err := builtin.Load(); err == nil && tok == own {
 		return builtinVocabulary()

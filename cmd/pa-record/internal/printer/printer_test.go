@@ -20,7 +20,7 @@ func (w *stuckWriter) Write(b []byte) (int, error) {
 	return w.Buffer.Write(b)
 }
 
-// A heldWriter takes nothing until it is opened, and keeps nothing.
+// A heldWriter blocks every Write until open is closed, and keeps nothing of what is written.
 type heldWriter struct{ open chan struct{} }
 
 func (w *heldWriter) Write(b []byte) (int, error) {
@@ -108,8 +108,8 @@ func TestPrinterStuck(t *testing.T) {
 // A full queue makes the writer wait for a slow reader, but not after a signal.
 func TestPrinterFull(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		stuck := &heldWriter{open: make(chan struct{})}
-		p := New(stuck, stuck)
+		w := &heldWriter{open: make(chan struct{})}
+		p := New(w, w)
 		block := make([]byte, maxQueuedBytes/4)
 		written := make(chan error, 1)
 		go func() {
@@ -126,14 +126,14 @@ func TestPrinterFull(t *testing.T) {
 		}
 		select {
 		case err := <-written:
-			t.Errorf("error %v before the signal", err)
+			t.Errorf("Write returned %v before the signal", err)
 		default:
 		}
 		p.Hurry()
 		if err := <-written; !errors.Is(err, errNotRead) {
 			t.Errorf("error %v, want %v", err, errNotRead)
 		}
-		close(stuck.open)
+		close(w.open)
 		p.Close()
 	})
 }

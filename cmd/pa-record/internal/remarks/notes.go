@@ -11,20 +11,21 @@ import (
 	"github.com/pa-tools/pa/pkg/recorder/window"
 )
 
-// Asked is what the command line asks of the levels of a run.
-type Asked struct {
+// LevelSettings holds the settings of the levels of a run on which its notes depend.
+type LevelSettings struct {
 	Levels         int  // number of levels; 0 if each level decides about the next one
 	StopOnUnstable bool // the first level that is not stable is the last one
-	// Measure has the latency limit of a search; 0 for no search.
+	// Measure holds the latency limit of a search, which is 0 without a search, and the
+	// percentile that the limit is for.
 	Measure window.Measure
-	// SweepConcurrency is the number of requests at a time in the second level of an automatic
-	// sweep; 0 for no automatic sweep.
+	// SweepConcurrency is the concurrency of the second level of an automatic sweep; 0 without
+	// an automatic sweep.
 	SweepConcurrency int
 }
 
 // PrintNotes prints what ended the levels of a run early, and what a sweep or a search found.
-func PrintNotes(stderr io.Writer, of runindex.Index, asked *Asked, res *recorder.Result) {
-	for _, note := range []string{sweepNote(asked, res), searchNote(asked, res), stopNote(asked, res)} {
+func PrintNotes(stderr io.Writer, of runindex.Index, s *LevelSettings, res *recorder.Result) {
+	for _, note := range []string{sweepNote(s, res), searchNote(s, res), stopNote(s, res)} {
 		if note != "" {
 			fmt.Fprintf(stderr, "pa-record: note: %s%s\n", of.Prefix(), note)
 		}
@@ -33,9 +34,9 @@ func PrintNotes(stderr io.Writer, of runindex.Index, asked *Asked, res *recorder
 
 // stopNote says that an unstable level was the last one because of
 // --stop-on-unstable; "" if it was the last one anyway.
-func stopNote(asked *Asked, res *recorder.Result) string {
+func stopNote(s *LevelSettings, res *recorder.Result) string {
 	n := len(res.Levels)
-	if !asked.StopOnUnstable || n == 0 || !res.Levels[n-1].Unstable() || n == asked.Levels {
+	if !s.StopOnUnstable || n == 0 || !res.Levels[n-1].Unstable() || n == s.Levels {
 		return ""
 	}
 	return fmt.Sprintf("%v was not stable, so no more levels were measured (--stop-on-unstable)", res.Levels[n-1].Load)
@@ -43,8 +44,8 @@ func stopNote(asked *Asked, res *recorder.Result) string {
 
 // searchNote says which level a search found; "" if there was no search, or it was
 // interrupted.
-func searchNote(asked *Asked, res *recorder.Result) string {
-	if asked.Measure.LatencyLimit == 0 || res.Interrupted || len(res.Levels) == 0 || asked.Levels > 0 && res.Levels[0].Within() {
+func searchNote(s *LevelSettings, res *recorder.Result) string {
+	if s.Measure.LatencyLimit == 0 || res.Interrupted || len(res.Levels) == 0 || s.Levels > 0 && res.Levels[0].Within() {
 		return ""
 	}
 	var best, over *recorder.Level // the highest level within the limit, and the lowest level beyond it
@@ -58,23 +59,23 @@ func searchNote(asked *Asked, res *recorder.Result) string {
 			over = l
 		}
 	}
-	switch limit := asked.Measure.LatencyLimit; {
+	switch limit := s.Measure.LatencyLimit; {
 	case best == nil:
-		return fmt.Sprintf("no level is below the latency limit of %v: %v %s", limit, over.Load, cameTo(asked, over))
+		return fmt.Sprintf("no level is below the latency limit of %v: %v %s", limit, over.Load, cameTo(s, over))
 	case over == nil:
-		return fmt.Sprintf("all levels are below the latency limit of %v: %v %s", limit, best.Load, cameTo(asked, best))
+		return fmt.Sprintf("all levels are below the latency limit of %v: %v %s", limit, best.Load, cameTo(s, best))
 	default:
-		return fmt.Sprintf("%v is the highest level that was found below the latency limit of %v: it %s, %v %s", best.Load, limit, cameTo(asked, best), over.Load, cameTo(asked, over))
+		return fmt.Sprintf("%v is the highest level that was found below the latency limit of %v: it %s, %v %s", best.Load, limit, cameTo(s, best), over.Load, cameTo(s, over))
 	}
 }
 
 // cameTo returns the latency of a level as the end of a sentence about the level.
-func cameTo(asked *Asked, l *recorder.Level) string {
+func cameTo(s *LevelSettings, l *recorder.Level) string {
 	if l.Reported.Requests == 0 {
 		return "gave no answer in time"
 	}
 	what := "an average"
-	if pct := asked.Measure.Percentile; pct > 0 {
+	if pct := s.Measure.Percentile; pct > 0 {
 		what = fmt.Sprintf("a p%d", pct)
 	}
 	return fmt.Sprintf("came to %s of %v", what, l.Reported.Latency.Round(time.Microsecond))
@@ -93,9 +94,9 @@ func amount(level load.Level) float64 {
 
 // sweepNote says why an automatic sweep has measured no rates; "" if it has, or if there was no
 // sweep.
-func sweepNote(asked *Asked, res *recorder.Result) string {
-	if asked.SweepConcurrency == 0 || len(res.Levels) != 2 || res.Interrupted {
+func sweepNote(s *LevelSettings, res *recorder.Result) string {
+	if s.SweepConcurrency == 0 || len(res.Levels) != 2 || res.Interrupted {
 		return ""
 	}
-	return fmt.Sprintf("%d requests at a time gave hardly more per second than one, so there are no rates to try between", asked.SweepConcurrency)
+	return fmt.Sprintf("%d requests at a time gave hardly more per second than one, so there are no rates to try between", s.SweepConcurrency)
 }
