@@ -27,8 +27,8 @@ type App struct {
 	// "" for the app itself. The help page of a command without an entry shows all
 	// flags.
 	CommonFlags map[string][]CommonFlag
-	// Flags and Action belong to the command itself, not to a subcommand. The Action of a
-	// single flag is not called.
+	// Flags and Action belong to the command itself, not to a subcommand. An Action of a flag is
+	// not called.
 	Flags  []cli.Flag
 	Action func(*cli.Context) error
 	// Commands are the subcommands. Their Description is the text of their
@@ -41,9 +41,9 @@ type App struct {
 	// Unsupported names flags that people may expect, with what to do instead;
 	// giving one is a usage error that says so.
 	Unsupported map[string]string
-	// OtherFlags returns flags, without dashes, that the flags of Commands lack because their
-	// command parses its own arguments, with the command that has each. The error for such
-	// a flag names the command. Nil means none.
+	// OtherFlags returns the command of each flag, without dashes, that Commands do not list
+	// because the command parses its own arguments. The error for such a flag names the
+	// command. Nil means none.
 	OtherFlags func() map[string]string
 	// GetoptForms also accepts what getopt_long does: values joined to short
 	// flags (-p1000), joined short flags (-av), long flags cut short (--stream).
@@ -156,8 +156,8 @@ func (a App) run(ctx context.Context, args []string, stdin io.Reader, stdout, st
 		OnUsageError:              usage,
 		ExitErrHandler:            func(*cli.Context, error) {},
 		Before: func(c *cli.Context) error {
-			// The library now looks for an action of each flag, which takes time that grows with
-			// the square of their number. No flag here has one. Lookups use c.App.Flags.
+			// After Before, the library looks for an action of each of these flags, in time that
+			// grows with the square of their number. No flag has an action. Lookups use c.App.Flags.
 			c.Command.Flags = nil
 			return applyConfig(c, flags)
 		},

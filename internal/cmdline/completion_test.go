@@ -66,8 +66,8 @@ printf '%s\n' "${COMPREPLY[@]}"`, "bash")
 	}
 }
 
-// Zsh and fish accept their scripts, and fish completes with it. Zsh reads the completions of other programs from
-// an empty file, because to find them all takes longer than the test.
+// Zsh and fish accept their scripts, and fish completes with its script. Zsh reads the completions
+// of other programs from an empty file, because a search for them takes longer than the test.
 func TestCompletionSyntax(t *testing.T) {
 	for _, tt := range []struct{ shell, check, want string }{
 		{"zsh", `emulate zsh; autoload -Uz compinit; compinit -C -d "$2"; source "$1"; whence -w _tool; print $_comps[tool]`, "_tool: function\n_tool\n"},

@@ -7,7 +7,7 @@ import (
 	"github.com/urfave/cli/v2"
 )
 
-// The names are those of the cli library, for every type of flag.
+// namesOf returns the same names as the cli library, for every type of flag.
 func TestNamesOf(t *testing.T) {
 	aliases := []string{"n", "other-name"}
 	for _, f := range []cli.Flag{

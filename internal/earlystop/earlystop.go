@@ -13,8 +13,9 @@ const Confidence = 0.99
 // Budget returns t: the t-th highest of n values is the certified quantile p, 0 < p < 1. 1 means
 // the maximum. It returns 0 if n values are too few, or for another p.
 //
-// The probability rises with t. It is at least ½ where t is n·(1−p), rounded up, because no median
-// of the distribution is larger. So a binary search below that finds the largest t.
+// t is the largest number with P(Binomial(n, 1−p) ≤ t) < 1 − Confidence. This probability rises
+// with t, and at n·(1−p), rounded up, it is at least ½, because the median of the distribution is
+// no larger. So Budget finds t by a binary search below that number.
 func Budget(n int, p float64) int {
 	if n < 1 || !(p > 0 && p < 1) {
 		return 0
@@ -29,7 +30,7 @@ func Floor(p float64) int {
 	if !(p > 0 && p < 1) {
 		return 0
 	}
-	certifies := func(n int) bool { return n > 1 && atMost(1, n, p) < 1-Confidence } // Budget is 1 or more
+	certifies := func(n int) bool { return n > 1 && atMost(1, n, p) < 1-Confidence } // Budget(n, p) is 1 or more
 	n := 2
 	for !certifies(n) && n < math.MaxInt32 {
 		n *= 2

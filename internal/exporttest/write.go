@@ -12,8 +12,8 @@ import (
 	"github.com/pa-tools/pa/pkg/export/formats"
 )
 
-// Write writes a run into a file: Parquet, Arrow or JSON by the end of the name, and a
-// journal for a name that ends in .arrows.
+// Write writes the requests that r has left into a file. The end of the name chooses Parquet, Arrow
+// or JSON; a name that ends in .arrows gets a journal.
 func Write(t testing.TB, name string, r *memrun.Reader) {
 	t.Helper()
 	var out bytes.Buffer

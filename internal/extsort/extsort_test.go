@@ -50,7 +50,8 @@ func newMemory(t testing.TB, maxBytes int64) *Memory {
 	return m
 }
 
-// More values than a block holds are values of 32 bits ("gaps") and of 64 ("widening").
+// Sorted passes on the values in order, from memory and from the file. In make test, only "gaps",
+// values of 32 bits, and "widening", values of 64 bits, have more values than a block.
 func TestSorted(t *testing.T) {
 	rng := rand.New(rand.NewPCG(5, 6))
 	dir := t.TempDir()
@@ -74,7 +75,7 @@ func TestSorted(t *testing.T) {
 					continue // thousands of runs
 				}
 				if bytes == 1<<30 && n > blockValues && !testenv.IsLong() {
-					continue // as without a bound
+					continue // the bound is never reached, as without one
 				}
 				m := NewMemory(bytes, dir)
 				s, other := m.NewSorter(), m.NewSorter()

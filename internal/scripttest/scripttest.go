@@ -83,8 +83,9 @@ func (p Program) install(dir string) error {
 //
 //	shell FILE
 //
-// which runs a shell script of one command of the program, as exec sh FILE does. In make test
-// the shell only divides the command into words. The condition [long] holds in make test-long.
+// which runs a shell script of one command, a command of the program, as exec sh FILE does. In
+// make test the shell only divides the command into words. The condition [long] holds in make
+// test-long.
 //
 // In make test the scripts run one after the other, because a process has only one working
 // directory; in make test-long they run in parallel.

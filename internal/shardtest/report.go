@@ -12,7 +12,8 @@ import (
 	"github.com/pa-tools/pa/pkg/export"
 )
 
-// Configs returns configurations of a report with which a merged run must equal the whole run.
+// Configs returns configurations of the analysis, by name. With each of them the report of a merged
+// run must equal the report of the whole run.
 func Configs() map[string]analyze.Config {
 	return map[string]analyze.Config{
 		"whole":   {},
@@ -44,7 +45,8 @@ func Report(t testing.TB, r export.Reader, cfg analyze.Config) string {
 	return string(text)
 }
 
-// FirstDifference returns the first lines of two reports that differ.
+// FirstDifference describes the first line in which two reports differ, or their numbers of lines if
+// one report is the beginning of the other.
 func FirstDifference(got, want string) string {
 	g, w := strings.Split(got, "\n"), strings.Split(want, "\n")
 	for i := range min(len(g), len(w)) {

@@ -71,7 +71,7 @@ func TestRatio(t *testing.T) {
 	}
 }
 
-// Many blanks between tokens are no content: nothing of them is kept.
+// Blanks between tokens are no content: of megabytes of blanks, only the first kilobyte is kept.
 func TestBlanks(t *testing.T) {
 	blanks := compressed(t, ` {"a" :  [`, " \n\t\r", 60<<20/4/testenv.Stride(4))
 	s, err := Copy(t.Context(), "b", bytes.NewReader(append(blanks, compressed(t, `"x`, "    ", 1<<10)...)), Config{Dir: t.TempDir(), CutBlanks: true, MaxRatio: -1})

@@ -74,7 +74,7 @@ func TestNormalizerGrowth(t *testing.T) { // not parallel: it measures allocatio
 				t.Errorf("TryCount of another text = %d, %v, want 1", n, err)
 			}
 			if name != "Precompiled" && !testenv.IsLong() {
-				return // the same text once more does not depend on the normalizer
+				return // the error for a repeated text does not depend on the normalizer
 			}
 			if n, err := tok.TryCount("aé<s>aé<s>aé<s>aé"); err == nil || err.Error() != want {
 				t.Errorf("TryCount = %d, %v, want %q", n, err, want)

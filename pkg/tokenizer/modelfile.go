@@ -80,9 +80,9 @@ func (d *document) readString(dec *jsontext.Decoder, buf []byte, field func() st
 	return buf, nil
 }
 
-// room returns for how many tokens or merges the reader first takes memory. Each takes at least entryBytes of a
-// file, usually far more.
-func (d *document) room() int {
+// initialEntries returns the number of tokens or merges for which the reader allocates memory in
+// advance. Each of them takes at least entryBytes of the file, usually far more.
+func (d *document) initialEntries() int {
 	const entryBytes = 6
 	return min(1<<15, len(d.data)/entryBytes)
 }
@@ -93,7 +93,7 @@ func (d *document) readVocab(dec *jsontext.Decoder) (*vocab, error) {
 	if _, err := dec.ReadToken(); err != nil {
 		return nil, d.syntaxError(err, field)
 	}
-	v := newVocab(d.room())
+	v := newVocab(d.initialEntries())
 	var buf []byte
 	for dec.PeekKind() != '}' {
 		var err error
@@ -130,7 +130,7 @@ func (d *document) readScores(dec *jsontext.Decoder) (*vocab, []float64, error) 
 	if _, err := dec.ReadToken(); err != nil {
 		return fail(err)
 	}
-	v := newVocab(d.room())
+	v := newVocab(d.initialEntries())
 	scores := []float64{}
 	var buf []byte
 	for ; dec.PeekKind() != ']'; at++ {
@@ -268,8 +268,8 @@ func (d *document) readMerges(dec *jsontext.Decoder) ([][2]string, []int64, erro
 	if _, err := dec.ReadToken(); err != nil {
 		return fail(err)
 	}
-	merges := make([][2]string, 0, d.room())
-	offsets := make([]int64, 0, d.room())
+	merges := make([][2]string, 0, d.initialEntries())
+	offsets := make([]int64, 0, d.initialEntries())
 	var buf []byte
 	for ; dec.PeekKind() != ']'; at++ {
 		var err error

@@ -79,7 +79,7 @@ func TestDifferences(t *testing.T) {
 			m.run.Meta.PromptsSHA256, m.run.Meta.DatasetSHA256, m.run.Meta.Parameters = prompts, dataset, parameters
 		}
 	}
-	older, newer := read(t, "old", base), read(t, "new", base) // no comparison changes them
+	older, newer := read(t, "old", base), read(t, "new", base) // Compare does not change them
 	for _, tt := range []struct {
 		name     string
 		old, new func(*memory)

@@ -26,7 +26,7 @@ func TestHeadline(t *testing.T) {
 	twoLevels.levels = []string{"1", "4"}
 	otherLevel.levels = []string{"8"}
 	twoSlow.levels, twoSlow.itl = twoLevels.levels, 21
-	older, newer := side(1, 5, base), side(20, 5, base) // no comparison changes them
+	older, newer := side(1, 5, base), side(20, 5, base) // Compare does not change them
 	for _, tt := range []struct {
 		name     string
 		old, new []*Run

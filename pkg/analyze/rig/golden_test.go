@@ -41,7 +41,7 @@ func series(t *testing.T, ttft []float64, change func(i int, s *runsettest.Spec)
 	return runs
 }
 
-// scenarios are rigs as they are met.
+// scenarios returns the results of typical rigs by name. It makes them once.
 func scenarios(t *testing.T) map[string]*Result {
 	t.Helper()
 	if madeScenarios == nil {
@@ -50,8 +50,7 @@ func scenarios(t *testing.T) map[string]*Result {
 	return madeScenarios
 }
 
-// madeScenarios keeps the scenarios, which no test changes, from the first test that needs
-// them.
+// madeScenarios holds the result of the first call of scenarios; nil before. No test changes it.
 var madeScenarios map[string]*Result
 
 func makeScenarios(t *testing.T) map[string]*Result {

@@ -129,7 +129,7 @@ func simpson(i, intervals int) float64 {
 }
 
 // welchDesigns caches the design and the smallest effect for each number of runs a side; all
-// metrics share it. The zero value is an empty cache.
+// metrics share them. The zero value is an empty cache.
 type welchDesigns struct {
 	designs map[int]*welchDesign
 	effects map[int]float64
@@ -164,7 +164,7 @@ func (w *welchDesigns) smallest(n int) float64 {
 // needed returns the smallest number of runs a side, at least MinRuns, that finds an effect
 // given in standard deviations; MaxRunsASide + 1 if MaxRunsASide are too few.
 func (w *welchDesigns) needed(effect float64) int {
-	// The power at the effect is one of many that smallest would compute.
+	// misses computes one power; a search for the smallest effect would compute many.
 	misses := func(n int) bool { return w.design(n).power(effect) < power }
 	low, high := MinRuns, MinRuns
 	for misses(high) {

@@ -344,16 +344,17 @@ func TestLittleMemory(t *testing.T) {
 	}
 }
 
-// difference returns how levels differ in what they show, "" if they do not. The figures of the report are
-// compared by their curves.
+// difference returns how levels differ, "" if they do not. It compares the experiments of reports
+// only by their numbers of good requests and metrics.
 func difference(want, got []Level, more ...cmp.Option) string {
-	opaque := cmp.Options{
+	options := cmp.Options{
 		cmpopts.EquateNaNs(), cmp.Comparer(func(a, b *analyze.Experiment) bool { return a.OK == b.OK && len(a.Metrics) == len(b.Metrics) }),
 		cmp.Options(more),
 	}
-	// Package cmp takes many times as long for a long slice as a comparison of the whole slice.
-	whole := cmp.Options{
-		opaque,
+	// Package cmp compares the elements of long slices one by one, which takes many times as long
+	// as a comparison of whole slices.
+	fast := cmp.Options{
+		options,
 		cmp.Comparer(func(a, b Heatmap) bool { return reflect.DeepEqual(a, b) }),
 		cmp.Comparer(func(a, b *Request) bool { return reflect.DeepEqual(a, b) }),
 		cmp.Comparer(func(a, b []Prompt) bool { return reflect.DeepEqual(a, b) }),
@@ -362,13 +363,14 @@ func difference(want, got []Level, more ...cmp.Option) string {
 			return (a == nil) == (b == nil) && slices.EqualFunc(a, b, func(x, y float64) bool { return x == y || math.IsNaN(x) && math.IsNaN(y) })
 		}),
 	}
-	if cmp.Equal(want, got, whole) {
+	if cmp.Equal(want, got, fast) {
 		return ""
 	}
-	return cmp.Diff(want, got, opaque)
+	return cmp.Diff(want, got, options)
 }
 
-// A file shows the same read in batches and one by one, and where the analysis keeps all requests.
+// The levels of a file are the same whether its reader gives batches or single requests, and
+// whether or not the analysis keeps all requests.
 func TestFile(t *testing.T) {
 	requests := []export.Request{}
 	rng := rand.New(rand.NewPCG(5, 1))

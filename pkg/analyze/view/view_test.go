@@ -14,7 +14,7 @@ import (
 	"github.com/pa-tools/pa/pkg/export/profilejson"
 )
 
-// open opens a document of JSON. TestViews of pa-analyze reads Parquet.
+// open returns a reader of a JSON document. TestViews in cmd/pa-analyze reads Parquet.
 func open(t *testing.T, document []byte) export.Reader {
 	t.Helper()
 	o := export.Opener{Formats: append(foreign.Formats(), profilejson.Format{}), Stdin: bytes.NewReader(document)}

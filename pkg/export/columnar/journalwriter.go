@@ -220,10 +220,10 @@ type journalSink struct {
 	kind         frameKind // of the next message that is not the schema
 	text         []byte
 	buf          []byte
-	// noRows is the message of a batch without rows, which is always the same; it has no
-	// metadata before the first call of writeText.
-	noRows struct{ metadata, body []byte }
-	keep   bool // WritePayload copies the next message that is not the schema to noRows
+	// noRows is the message of a batch without rows, which is always the same. Its metadata is
+	// nil before the first call of writeText.
+	noRows     struct{ metadata, body []byte }
+	keepNoRows bool // WritePayload copies the next message that is not the schema to noRows
 }
 
 func newJournalSink(dst io.Writer, meta fileMetadata) *journalSink {
@@ -251,8 +251,8 @@ func (s *journalSink) writeText(kind frameKind, text []byte) error {
 	}
 	rec := newBatch(s.schema, nil).record()
 	defer rec.Release()
-	s.kind, s.text, s.keep = kind, text, true
-	defer func() { s.keep = false }()
+	s.kind, s.text, s.keepNoRows = kind, text, true
+	defer func() { s.keepNoRows = false }()
 	return s.w.Write(rec)
 }
 
@@ -274,14 +274,14 @@ func (s *journalSink) WritePayload(p ipc.Payload) error {
 	return s.writeFrame(kind, meta.Bytes(), text, func(dst []byte) ([]byte, error) {
 		b := appender{dst}
 		err := p.SerializeBody(&b)
-		if err == nil && s.keep && kind != frameSchema {
+		if err == nil && s.keepNoRows && kind != frameSchema {
 			s.noRows.metadata, s.noRows.body = bytes.Clone(meta.Bytes()), bytes.Clone(b.b[len(dst):])
 		}
 		return b.b, err
 	})
 }
 
-// writeFrame writes the next frame. metadata and body are of its message, see appendFrame.
+// writeFrame writes the next frame. metadata and body belong to its message; see appendFrame.
 func (s *journalSink) writeFrame(kind frameKind, metadata, text []byte, body func(dst []byte) ([]byte, error)) error {
 	var err error
 	s.buf, err = appendFrame(s.buf[:0], kind, s.ordinal, metadata, text, body)

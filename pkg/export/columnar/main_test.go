@@ -254,18 +254,18 @@ func limitRows(w export.Writer, n int) {
 	}
 }
 
-// limitBytes makes w write batches or row groups of about n bytes, and returns the usual number.
+// limitBytes makes w write batches or row groups of about n bytes, and returns the former limit.
 func limitBytes(w export.Writer, n int) (usual int) {
-	var of *int
+	var limit *int
 	switch w := w.(type) {
 	case *JournalWriter:
-		of = &w.w.batch.maxBytes
+		limit = &w.w.batch.maxBytes
 	case *ParquetWriter:
-		of = &w.parquet.maxBytes
+		limit = &w.parquet.maxBytes
 	case *Writer:
-		of = &w.batch.maxBytes
+		limit = &w.batch.maxBytes
 	}
-	usual, *of = *of, n
+	usual, *limit = *limit, n
 	return usual
 }
 

@@ -64,15 +64,16 @@ func (a *arrowParquet) close(run *export.Run, telemetry *telemetryBuffer) error 
 	return errors.Join(a.w.Close(), a.file.w.Flush())
 }
 
-// A slot is an element of a column, or the place of one that is missing, with its levels.
+// A slot is an element of a column, or stands for a missing element. rep and def are its repetition
+// and definition levels in Parquet.
 type slot struct {
 	index    int // in the array; undefined if the element is missing
 	present  bool
 	rep, def int16
 }
 
-// writeColumn writes the leaves of a column, whose levels it finds as Dremel's paper does.
-// lists is the number of lists around the column.
+// writeColumn writes the leaves of a column. It computes their levels by the rules of the Dremel
+// paper (Melnik et al., VLDB 2010). lists is the number of lists around the column.
 func writeColumn(group file.SerialRowGroupWriter, column arrow.Array, nullable bool, lists int16, slots []slot) error {
 	slots = slices.Clone(slots)
 	for i := range slots {
@@ -360,7 +361,8 @@ func TestSchemaElementsNullable(t *testing.T) {
 	}
 }
 
-// Batches are bounded in rows and in bytes. The bounds are smaller than usual, because megabytes take long.
+// Batches are bounded in rows and in bytes. The test sets smaller bounds than usual, because it
+// would take long to fill large batches.
 func TestBatchBounds(t *testing.T) {
 	const maxRows, maxBytes = 1000, 4 << 20
 	text := []byte(strings.Repeat("x", 1<<20))

@@ -91,48 +91,49 @@ func TestStatistics(t *testing.T) {
 	}
 }
 
-// valuesOf returns the values of a column chunk that are not null, read by arrow. most is the number of all values.
-func valuesOf(t *testing.T, column file.ColumnChunkReader, most int) (all []any) {
+// valuesOf returns the values of a column chunk that are not null, read by arrow. count is the
+// number of all values, with the nulls.
+func valuesOf(t *testing.T, column file.ColumnChunkReader, count int) (all []any) {
 	t.Helper()
-	defs, reps := make([]int16, most), make([]int16, most)
+	defs, reps := make([]int16, count), make([]int16, count)
 	var n int
 	var err error
 	switch r := column.(type) {
 	case *file.BooleanColumnChunkReader:
-		v := make([]bool, most)
-		_, n, err = r.ReadBatch(int64(most), v, defs, reps)
+		v := make([]bool, count)
+		_, n, err = r.ReadBatch(int64(count), v, defs, reps)
 		for _, x := range v[:n] {
 			all = append(all, x)
 		}
 	case *file.Int32ColumnChunkReader:
-		v := make([]int32, most)
-		_, n, err = r.ReadBatch(int64(most), v, defs, reps)
+		v := make([]int32, count)
+		_, n, err = r.ReadBatch(int64(count), v, defs, reps)
 		for _, x := range v[:n] {
 			all = append(all, int64(x))
 		}
 	case *file.Int64ColumnChunkReader:
-		v := make([]int64, most)
-		_, n, err = r.ReadBatch(int64(most), v, defs, reps)
+		v := make([]int64, count)
+		_, n, err = r.ReadBatch(int64(count), v, defs, reps)
 		for _, x := range v[:n] {
 			all = append(all, x)
 		}
 	case *file.Float64ColumnChunkReader:
-		v := make([]float64, most)
-		_, n, err = r.ReadBatch(int64(most), v, defs, reps)
+		v := make([]float64, count)
+		_, n, err = r.ReadBatch(int64(count), v, defs, reps)
 		for _, x := range v[:n] {
 			all = append(all, x)
 		}
 	case *file.ByteArrayColumnChunkReader:
-		v := make([]parquet.ByteArray, most)
-		_, n, err = r.ReadBatch(int64(most), v, defs, reps)
+		v := make([]parquet.ByteArray, count)
+		_, n, err = r.ReadBatch(int64(count), v, defs, reps)
 		for _, x := range v[:n] {
 			all = append(all, string(x))
 		}
 	default:
 		t.Fatalf("a column of type %T", r)
 	}
-	if err != nil || most == 0 {
-		t.Fatal(most, err)
+	if err != nil || count == 0 {
+		t.Fatal(count, err)
 	}
 	return all
 }

@@ -141,19 +141,19 @@ func TestGoldenOpener(t *testing.T) {
 		t.Fatal(err)
 	}
 	for name, want := range someExports(t, 8) {
-		for _, x := range []struct {
+		for _, compressor := range []struct {
 			w interface {
 				io.WriteCloser
 				Reset(w io.Writer)
 			}
 			to *bytes.Buffer
 		}{{g, &gz}, {z, &zs}} {
-			x.to.Reset()
-			x.w.Reset(x.to)
-			if _, err := x.w.Write(want); err != nil {
+			compressor.to.Reset()
+			compressor.w.Reset(compressor.to)
+			if _, err := compressor.w.Write(want); err != nil {
 				t.Fatal(err)
 			}
-			if err := x.w.Close(); err != nil {
+			if err := compressor.w.Close(); err != nil {
 				t.Fatal(err)
 			}
 		}

@@ -130,7 +130,7 @@ func TestSlowDisk(t *testing.T) {
 			whole++
 		}
 	}
-	srv.Close() // after the last request
+	srv.Close() // waits for its last answer, so that answered is final
 	if dropped == 0 || whole == 0 || dropped+whole < int(answered.Load())-slots || run.Experiments[0].Meta.OutputsDropped != dropped {
 		t.Errorf("%d answers with outputs, %d without (the header says %d); the server gave %d", whole, dropped, run.Experiments[0].Meta.OutputsDropped, answered.Load())
 	}

@@ -13,13 +13,13 @@ import (
 // A process that has too much to do and collects garbage is not paused, although
 // its watcher wakes late.
 func TestBusyIsNoPause(t *testing.T) {
-	// On one processor each of the busy goroutines delays the watcher by its turn of 10 ms or more.
+	// On one processor, each busy goroutine delays the watcher by a turn of 10 ms or more.
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
 	var before runtime.MemStats
 	runtime.ReadMemStats(&before)
 	base := time.Now()
 	var over atomic.Bool
-	var latest, longest uint64 // of the watcher's goroutine until Stop returns
+	var latest, longest uint64 // only the watcher's goroutine uses them until Stop returns
 	w := Start(func() uint64 {
 		now := uint64(time.Since(base))
 		if latest > 0 {

@@ -13,7 +13,8 @@ const (
 	ParamSharedOffset = "shared_memory_offset"
 )
 
-// DefaultOutputSharedBytes is the room that perf_analyzer gives each output in shared memory.
+// DefaultOutputSharedBytes is the number of bytes that perf_analyzer reserves in shared memory for
+// each output.
 const DefaultOutputSharedBytes = 102400
 
 // A Shared is the place in shared memory of an input's or output's data, which the message

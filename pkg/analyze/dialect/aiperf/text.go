@@ -62,7 +62,7 @@ func requestedTokens(q *export.Request) (n int64, ok bool) {
 	}
 	for _, name := range [...]string{"max_completion_tokens", "max_tokens", "max_output_tokens"} {
 		if v, there := body.Member(name); there && v.Kind() == pyjson.Number {
-			f, err := strconv.ParseFloat(v.Raw(), 64) // 1e3 is a number of JSON, too
+			f, err := strconv.ParseFloat(v.Raw(), 64) // JSON may write 1000 as 1e3 or 1000.0
 			return int64(f), err == nil && f >= 1 && f < 1<<53
 		}
 	}

@@ -71,7 +71,7 @@ func rows(t *testing.T, cfg Config, limit time.Duration, body string, n int, ser
 // Both transports make the same of every recorded answer of a real server,
 // however the network chops it.
 func TestTransportsAgreeOnRecordings(t *testing.T) {
-	exchanges := 8 / testenv.Stride(2) // at least one with each length of pieces
+	exchanges := 8 / testenv.Stride(2) // serveChopped has four lengths of pieces, in turn
 	fsys := golden.FS(t, "openai_streams")
 	seen := 0
 	err := fs.WalkDir(fsys, ".", func(name string, _ fs.DirEntry, err error) error {

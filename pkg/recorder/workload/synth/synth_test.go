@@ -324,7 +324,7 @@ func TestErrors(t *testing.T) {
 	}
 }
 
-// Texts that share a vocabulary equal those that have their own.
+// Texts with a shared vocabulary generate the same texts as Texts with a vocabulary of their own.
 func TestSharedVocabulary(t *testing.T) {
 	tok := builtinTokenizer(t)
 	v, err := NewVocabulary(tok, builtin.Corpus())

@@ -9,14 +9,15 @@ import (
 	"strings"
 )
 
-// A Tokenizer counts tokens. Calls never overlap.
+// A Tokenizer counts tokens. Its calls overlap only if several Texts of a [Vocabulary] are used at
+// the same time.
 type Tokenizer interface {
 	Count(text string) int
 	Encode(text string) []uint32
 }
 
-// A Vocabulary holds the words of a corpus with their token counts, which take most of the
-// time of making a [Texts]. It does not change, so several Texts may share it.
+// A Vocabulary holds the words of a corpus with their token counts. It does not change, so several
+// [Texts] may share it: counting the tokens takes most of the time of [NewTexts].
 type Vocabulary struct {
 	tok     Tokenizer
 	words   []word   // distinct words of the corpus

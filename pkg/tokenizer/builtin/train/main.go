@@ -106,7 +106,7 @@ func words(corpus string) []*word {
 // A pair is two adjacent symbols.
 type pair struct{ left, right int }
 
-// candidate is a pair that may be merged.
+// A candidate is a pair that may be merged.
 type candidate struct {
 	pair  pair
 	count int     // in all words
@@ -141,7 +141,7 @@ func train(all []*word, n int) (tokens []string, merges []pair) {
 	}
 	for len(tokens) < n {
 		best, most := pair{}, 0
-		for i := range candidates { // a map would be slower
+		for i := range candidates { // a loop over a map would take longer
 			if c := &candidates[i]; c.count > most || c.count == most && lesser(tokens, c.pair, best) {
 				best, most = c.pair, c.count
 			}
