@@ -65,7 +65,7 @@ func withPrograms(tests func() int) int {
 			// version, each commit would change the program.
 			build := exec.Command("go", "run", "-buildvcs=false", "-ldflags", ldflags, "-exec", "cp", "./cmd/"+program, filepath.Join(dir, program))
 			build.Dir, build.Stderr = "../..", os.Stderr
-			build.Env = append(os.Environ(), "CGO_ENABLED=0", "GOGC=off") // it needs little memory
+			build.Env = append(os.Environ(), "CGO_ENABLED=0", "GOGC=off") // little memory suffices without collections
 			err = errors.Join(err, build.Run())
 		}
 	}

@@ -44,12 +44,14 @@ var testHelpers = []string{
 // imports. The linker takes a third longer for a test with net/http.
 var withoutHTTP = []string{"pkg/analyze", "pkg/answer", "pkg/wire", "pkg/export"}
 
-// withoutColumns are trees whose tests, too, do not link Arrow: the linker takes twice as long for a
-// test with Arrow. Tests of an analysis that need a Parquet file stand in cmd/pa-analyze.
-var withoutColumns = []string{"pkg/analyze", "pkg/answer", "pkg/wire", "pkg/export/shards", "internal/shardtest", "internal/memrun", "internal/runsettest"}
+// withoutArrow are trees in which no file, not even of a test, imports a package of arrowPackages:
+// the linker takes twice as long for a test with Arrow. Tests of the analysis that need a Parquet
+// file belong to cmd/pa-analyze.
+var withoutArrow = []string{"pkg/analyze", "pkg/answer", "pkg/wire", "pkg/export/shards", "internal/shardtest", "internal/memrun", "internal/runsettest"}
 
-// columns are the packages that import Arrow, and the helpers that import these.
-var columns = []string{"pkg/export/columnar", "pkg/export/formats", "internal/exporttest"}
+// arrowPackages are the package that imports Arrow, and packages that import this package,
+// directly or not.
+var arrowPackages = []string{"pkg/export/columnar", "pkg/export/formats", "internal/exporttest"}
 
 // commandHelpers are packages of internal that only the commands import.
 var commandHelpers = []string{"internal/cmdline"}
@@ -183,11 +185,11 @@ func TestLayers(t *testing.T) {
 	}
 }
 
-// No file, not even of a test, in the trees withoutColumns imports Arrow's packages.
-func TestWithoutColumns(t *testing.T) {
+// No file in the trees withoutArrow, not even of a test, imports a package of arrowPackages.
+func TestWithoutArrow(t *testing.T) {
 	root := os.DirFS("../..")
 	files := 0
-	for _, tree := range withoutColumns {
+	for _, tree := range withoutArrow {
 		err := fs.WalkDir(root, tree, func(name string, d fs.DirEntry, err error) error {
 			if err != nil || d.IsDir() || !strings.HasSuffix(name, ".go") {
 				return err
@@ -202,7 +204,7 @@ func TestWithoutColumns(t *testing.T) {
 				if err != nil {
 					return err
 				}
-				if slices.Contains(columns, strings.TrimPrefix(imported, module)) {
+				if slices.Contains(arrowPackages, strings.TrimPrefix(imported, module)) {
 					t.Errorf("%s imports %s; a test that needs it belongs to cmd/pa-analyze", name, imported)
 				}
 			}

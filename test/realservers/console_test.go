@@ -38,7 +38,7 @@ func testTritonConsole(t *testing.T, s *realtest.Server) {
 		{"rates", "", []string{"-m", "add_sub", "-u", s.HTTP, "--request-rate-range", "5:10:5", "--measurement-mode", "count_windows", "--measurement-request-count", "5", "-s", "999"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			t.Parallel() // numbers are not compared
+			t.Parallel() // no times are compared
 			args := append([]string{"--profile-export-file", exportName, "-f", "report.csv"}, c.args...)
 			dir, ours := record(t, c.prompts, args...)
 			if ours.Code != 0 {

@@ -48,9 +48,8 @@ func TestGuide(t *testing.T) {
 	}
 }
 
-// TestTriton runs what needs the models of realservers/triton/models, all on
-// one server. Where perf_analyzer runs too, which waits most of the time, cases are
-// parallel.
+// TestTriton runs the tests that need the models of realservers/triton/models, all on one server.
+// Cases that also run perf_analyzer are parallel, because perf_analyzer waits most of the time.
 func TestTriton(t *testing.T) {
 	s := realtest.StartTriton(t, "models")
 	t.Run("streaming", func(t *testing.T) { testTritonStreaming(t, s) })

@@ -140,14 +140,15 @@ func coverage(s *simulation, p process, n int) []coverageCell {
 	return cells
 }
 
-// coverageName names a cell for [repeat].
+// coverageName returns the name for [repeat] of the cells of a process and length.
 func coverageName(p process, n int) string { return fmt.Sprintf("coverage %s %d", p.name, n) }
 
-// naiveCovers tells whether naive intervals of two runs contain the true value of the older run and the
-// true change, which is 0.
+// naiveCovers tells whether the naive intervals of two runs contain the truth: the value of the
+// older run, and the change, which is 0.
 type naiveCovers struct{ value, change bool }
 
-// naiveCoverage holds the naive intervals of two runs of a process to the truth, for each statistic.
+// naiveCoverage compares the naive intervals of two runs of a process with the truth, for each
+// statistic.
 func naiveCoverage(p process, older, newer run) (all [len(statistics)]naiveCovers) {
 	oldSorted, newSorted := slices.Sorted(slices.Values(older.latencies)), slices.Sorted(slices.Values(newer.latencies))
 	for i, st := range statistics {

@@ -42,9 +42,8 @@ func TestValidation(t *testing.T) {
 	}
 }
 
-// The allowance must not hide what the tables are there to find: intervals of
-// the naive kind, given where the rule says n/a or instead of the others, break
-// the promise also in the short version.
+// The allowance for chance must not hide intervals that the tables are there to find: naive
+// intervals, if each repetition gives one, break the promise also in the short version.
 func TestBoundsFindNaiveIntervals(t *testing.T) {
 	testenv.NoRace(t)
 	t.Parallel()

@@ -1,6 +1,6 @@
 // Command testlog makes a readable log of the output of go test -json: a line for each
-// package, the whole output of failed tests, and at the end a list of the skipped tests
-// with their reasons, and of the slowest tests.
+// package, the whole output of failed tests, and at the end lists of the skipped tests, with
+// their reasons, and of the slowest tests.
 //
 //	go test -json ./... | go run ./testlog
 //
@@ -36,11 +36,11 @@ type event struct {
 	Package string
 	Test    string // "" for an event of the package
 	Output  string
-	Elapsed float64 // seconds, of a test that ended
+	Elapsed float64 // duration of a test that ended, in seconds
 }
 
-// A timed is a test that ended.
-type timed struct {
+// A slowTest is a test that took a second or longer.
+type slowTest struct {
 	name    string
 	seconds float64
 }
@@ -50,7 +50,7 @@ type timed struct {
 func digest(r io.Reader, w io.Writer) error {
 	said := map[string]string{} // outputs of the tests that have not ended
 	var skipped []string
-	var ended []timed
+	var slow []slowTest
 	long := 0 // tests left to make test-long
 	lines := bufio.NewReader(r)
 	for {
@@ -62,7 +62,7 @@ func digest(r io.Reader, w io.Writer) error {
 			fmt.Fprintf(w, "%s", line)
 		default:
 			if e.Test != "" && !strings.Contains(e.Test, "/") && e.Elapsed >= 1 {
-				ended = append(ended, timed{e.Package + " " + e.Test, e.Elapsed})
+				slow = append(slow, slowTest{e.Package + " " + e.Test, e.Elapsed})
 			}
 			switch why, ok := e.digest(said, w); {
 			case ok && strings.HasSuffix(why, "left to make test-long"):
@@ -91,11 +91,11 @@ func digest(r io.Reader, w io.Writer) error {
 	if long > 0 {
 		fmt.Fprintf(w, "%d tests left to make test-long\n", long)
 	}
-	slices.SortStableFunc(ended, func(a, b timed) int { return cmp.Compare(b.seconds, a.seconds) })
-	if len(ended) > 0 {
+	slices.SortStableFunc(slow, func(a, b slowTest) int { return cmp.Compare(b.seconds, a.seconds) })
+	if len(slow) > 0 {
 		fmt.Fprintln(w, "\nslowest tests, in seconds:")
 	}
-	for _, t := range ended[:min(10, len(ended))] {
+	for _, t := range slow[:min(10, len(slow))] {
 		fmt.Fprintf(w, "%7.1f  %s\n", t.seconds, t.name)
 	}
 	return nil

@@ -50,7 +50,7 @@ const long = `{"Action":"output","Package":"m","Test":"TestSweep","Output":"    
 {"Action":"skip","Package":"m","Test":"TestSweep","Elapsed":0}
 `
 
-// Only tests with a second or more are listed, and none of their subtests.
+// The log lists the tests that took a second or longer, without their subtests.
 const slow = `{"Action":"pass","Package":"m","Test":"TestQuick","Elapsed":0.99}
 {"Action":"pass","Package":"m","Test":"TestSlow","Elapsed":1.25}
 {"Action":"pass","Package":"m","Test":"TestSlowest/sub","Elapsed":70}
