@@ -50,7 +50,7 @@ func TestRatio(t *testing.T) {
 	if !errors.As(err, &limit) || s != nil || limit.Ratio < DefaultMaxRatio || !strings.Contains(err.Error(), "run.json.zst: decompresses to more than 1000 times its size") || !strings.Contains(err.Error(), "--max-ratio") {
 		t.Fatalf("%v, %v", s, err)
 	}
-	small := compressed(t, `{"experiments":[`, `{"timestamp":1,"response_timestamps":[2,3]},    `, 8*mib/48)
+	small := compressed(t, `{"experiments":[`, `{"timestamp":1,"response_timestamps":[2,3]},    `, 60*mib/testenv.Stride(8)/48)
 	for name, tt := range map[string]struct {
 		data []byte
 		c    Config
