@@ -27,8 +27,7 @@ type App struct {
 	// "" for the app itself. The help page of a command without an entry shows all
 	// flags.
 	CommonFlags map[string][]CommonFlag
-	// Flags and Action belong to the command itself, not to a subcommand. An Action of a flag is
-	// not called.
+	// Flags and Action belong to the command itself, not to a subcommand.
 	Flags  []cli.Flag
 	Action func(*cli.Context) error
 	// Commands are the subcommands. Their Description is the text of their
@@ -155,12 +154,7 @@ func (a App) run(ctx context.Context, args []string, stdin io.Reader, stdout, st
 		DisableSliceFlagSeparator: true,
 		OnUsageError:              usage,
 		ExitErrHandler:            func(*cli.Context, error) {},
-		Before: func(c *cli.Context) error {
-			// After Before, the library looks for an action of each of these flags, in time that
-			// grows with the square of their number. No flag has an action. Lookups use c.App.Flags.
-			c.Command.Flags = nil
-			return applyConfig(c, flags)
-		},
+		Before:                    func(c *cli.Context) error { return applyConfig(c, flags) },
 		Action: func(c *cli.Context) error {
 			started = true
 			return action(c)

@@ -142,7 +142,7 @@ func (o OpenFiles) check(c *cli.Context, in *Input) error {
 		conflict := new(shards.ConflictError)
 		if errors.As(err, &conflict) {
 			advice := "give the shards of one run"
-			if slices.Contains(FlagNames(c.App.Flags), "per-file") {
+			if slices.Contains(FlagNames(c.Command.Flags), "per-file") {
 				advice += ", or --per-file for a report of each"
 			}
 			return fmt.Errorf("%w; %s", err, advice)
