@@ -53,6 +53,11 @@ func main() {
 
 // run is the whole program: it executes args and returns the exit code.
 func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer) int {
+	return analyzeApp().Run(ctx, args, stdin, stdout, stderr)
+}
+
+// analyzeApp returns the program with its commands.
+func analyzeApp() cmdline.App {
 	app := cmdline.App{
 		Name:    "pa-analyze",
 		Usage:   "read recorded runs of LLM benchmarks",
@@ -92,5 +97,5 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 		c.Flags = append(c.Flags, cmdline.ConfigFlag("Common"))
 		c.Action = cmdline.WithSignals(c.Action)
 	}
-	return app.Run(ctx, args, stdin, stdout, stderr)
+	return app
 }

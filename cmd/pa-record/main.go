@@ -124,8 +124,7 @@ func run(ctx context.Context, args []string, env environment, stdin io.Reader, s
 // runCommand runs the command line. After a signal that no stage claimed, it cancels
 // the context and returns within abandonAfter.
 func runCommand(ctx context.Context, args []string, env environment, stdin io.Reader, p *printer.Printer) int {
-	app := recordApp(args, env, nil)
-	app.Commands = append([]*cli.Command{simCommand(env), calibrateCommand(env), recoverCommand(), inputsCommand(env)}, foreignCommands(env)...)
+	app := wholeApp(args, env)
 	app.Action = cmdline.WithSignals(app.Action)
 	for _, c := range app.Commands {
 		c.Action = cmdline.WithSignals(c.Action)
@@ -148,6 +147,13 @@ func runCommand(ctx context.Context, args []string, env environment, stdin io.Re
 			return cause.Code()
 		}
 	}
+}
+
+// wholeApp is the program with its subcommands, for the command line args.
+func wholeApp(args []string, env environment) cmdline.App {
+	app := recordApp(args, env, nil)
+	app.Commands = append([]*cli.Command{simCommand(env), calibrateCommand(env), recoverCommand(), inputsCommand(env)}, foreignCommands(env)...)
+	return app
 }
 
 // recordApp is the program without subcommands, for the command line args; reports

@@ -30,6 +30,9 @@ func record(c *cli.Context, args []string, env environment, reports [][]string) 
 	if err != nil {
 		return err
 	}
+	if err := s.CheckFiles(c); err != nil {
+		return err
+	}
 	stdout, stderr := sanitize.NewWriter(c.App.Writer), c.App.ErrWriter
 	if s.DryRun {
 		s.PrintNotes(stderr)

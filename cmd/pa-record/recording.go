@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
-	"slices"
 	"strings"
 	"syscall"
 
@@ -24,9 +23,6 @@ func newExports(paths []string, overwrite bool) ([]*journal.Export, error) {
 	var all []*journal.Export
 	for _, p := range paths {
 		e, err := newExport(p, overwrite)
-		if err == nil && slices.ContainsFunc(all, e.Same) {
-			err = fmt.Errorf("--profile-export-file %s: given twice", p)
-		}
 		if err != nil {
 			errs = append(errs, err)
 			continue
@@ -198,17 +194,9 @@ func oneLine(err error) string { return strings.ReplaceAll(err.Error(), "\n", ";
 // checkFiles refuses runs whose exports or journals cannot or must not be
 // written. The error is of type *cmdline.UsageError.
 func checkFiles(runs []settings.Run, s *settings.Settings) error {
-	var taken []*journal.Export
 	for i := range runs {
-		r, err := recordingOf(&runs[i], s)
-		if err != nil {
+		if _, err := recordingOf(&runs[i], s); err != nil {
 			return err
-		}
-		for _, e := range r.exports {
-			if i := slices.IndexFunc(taken, e.Same); i >= 0 && !e.InPlace() {
-				return cmdline.Refusedf("%s and %s are one file; every run needs its own", taken[i].Path(), e.Path())
-			}
-			taken = append(taken, e)
 		}
 	}
 	return nil

@@ -7,6 +7,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"github.com/pa-tools/pa/cmd/pa-record/internal/settings"
 	"github.com/pa-tools/pa/internal/cmdline"
 	"github.com/pa-tools/pa/pkg/recorder"
 	"github.com/pa-tools/pa/pkg/recorder/journal"
@@ -23,7 +24,7 @@ NAME.journal.arrows. When the process is killed the journal stays; this writes
 the export from it and then removes the journal. The requests in flight and
 the requests of about the last second are missing.`,
 		Flags: []cli.Flag{
-			&cli.StringSliceFlag{Name: "profile-export-file", Usage: "write the export to `FILE` (repeatable; default: NAME.json)"},
+			cmdline.Derives(&cli.StringSliceFlag{Name: "profile-export-file", Usage: "write the export to `FILE` (repeatable; default: NAME.json)"}),
 			&cli.BoolFlag{Name: "overwrite", Usage: "replace an export that is already there"},
 			cmdline.ConfigFlag(""),
 		},
@@ -43,6 +44,11 @@ func recoverRun(c *cli.Context) error {
 			return cmdline.Usagef("%s: the name does not end in %s; say where to write with --profile-export-file", path, journal.Suffix)
 		}
 		exports = []string{name + ".json"}
+	}
+	cmdline.ReadsFile(c, "the journal", path)
+	settings.AddExports(c, exports)
+	if err := cmdline.CheckFiles(c); err != nil {
+		return err
 	}
 	files, err := newExports(exports, c.Bool("overwrite"))
 	if err != nil {

@@ -35,6 +35,9 @@ func serveSim(c *cli.Context, env environment) (err error) {
 	if err != nil {
 		return err
 	}
+	if err := cmdline.CheckFiles(c); err != nil {
+		return err
+	}
 	if path := c.String("ledger"); path != "" {
 		f, err := os.Create(path)
 		if err != nil {

@@ -24,7 +24,7 @@ element for each request, in their order. --input-data reads it again.
 No server is asked: name the model with -m if requests are to name it, and for
 Triton say with --backend how the model takes prompts.`,
 		Flags: append(settings.Flags(),
-			&cli.StringFlag{Name: "output", Aliases: []string{"o"}, Category: settings.CategoryOutput, Usage: "write to `FILE`", DefaultText: "standard output"},
+			cmdline.Writes(&cli.StringFlag{Name: "output", Aliases: []string{"o"}, Category: settings.CategoryOutput, Usage: "write to `FILE`", DefaultText: "standard output"}),
 			&cli.IntFlag{Name: "count", Aliases: []string{"n"}, Category: settings.CategoryOutput, Usage: "write the first `N` requests", DefaultText: "each entry once"},
 		),
 		Action: func(c *cli.Context) error { return writeInputs(c, env) },
@@ -38,6 +38,9 @@ func writeInputs(c *cli.Context, env environment) (err error) {
 	}
 	if c.IsSet("count") && c.Int("count") < 1 {
 		return cmdline.Usagef("-n %d: must be at least 1", c.Int("count"))
+	}
+	if err := cmdline.CheckFiles(c); err != nil {
+		return err
 	}
 	s.OneRound = true
 	entries, err := openInputs(c, s, env)

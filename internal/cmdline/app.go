@@ -153,6 +153,7 @@ func (a App) run(ctx context.Context, args []string, stdin io.Reader, stdout, st
 		Reader: stdin, Writer: stdout, ErrWriter: stderr,
 		DisableSliceFlagSeparator: true,
 		OnUsageError:              usage,
+		Metadata:                  map[string]any{filesKey: &commandFiles{flags: flags}},
 		ExitErrHandler:            func(*cli.Context, error) {},
 		Before:                    func(c *cli.Context) error { return applyConfig(c, flags) },
 		Action: func(c *cli.Context) error {

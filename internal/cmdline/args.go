@@ -381,7 +381,7 @@ func warnOfOldNames(stderr io.Writer, program, prefix string, flags []cli.Flag) 
 func bindEnv(flags []cli.Flag, prefix string) {
 	for _, f := range flags {
 		env := []string{envName(prefix, f)}
-		switch f := f.(type) {
+		switch f := unmarked(f).(type) {
 		case *cli.StringFlag:
 			f.EnvVars = env
 		case *cli.StringSliceFlag:
@@ -411,7 +411,7 @@ func envName(prefix string, f cli.Flag) string {
 // ConfigFlag is the flag that [App] reads a configuration file from, for
 // commands that want one.
 func ConfigFlag(category string) cli.Flag {
-	return &cli.StringFlag{Name: "config", Usage: "read flags from a YAML `FILE` (keys are flag names; the command line and the environment win)", Category: category}
+	return Reads(&cli.StringFlag{Name: "config", Usage: "read flags from a YAML `FILE` (keys are flag names; the command line and the environment win)", Category: category}, nil)
 }
 
 // maxConfigBytes bounds a configuration file.

@@ -93,13 +93,3 @@ func Update(path string, content []byte, overwrite bool) (wrote bool, err error)
 	})
 	return err == nil, err
 }
-
-// Same reports whether two paths name one file.
-func Same(a, b string) bool {
-	if filepath.Clean(a) == filepath.Clean(b) {
-		return true
-	}
-	x, err1 := os.Stat(a)
-	y, err2 := os.Stat(b)
-	return err1 == nil && err2 == nil && os.SameFile(x, y)
-}

@@ -118,6 +118,16 @@ func isStream(path string) bool {
 	return ok && number != "" && strings.Trim(number, "0123456789") == ""
 }
 
+// Inherited reports whether path names a file descriptor that this process inherited, by
+// /dev/stdout, /dev/stderr or a name that [ReadFile] accepts as a stream.
+func Inherited(path string) bool {
+	switch filepath.ToSlash(filepath.Clean(path)) {
+	case "/dev/stdout", "/dev/stderr":
+		return true
+	}
+	return isStream(path)
+}
+
 // OpenStream opens a regular file, a named pipe, or a stream that [isStream]
 // accepts. For a device it returns a *SpecialError. If ctx ends while OpenStream
 // waits for the writer of a pipe, it returns the cause of ctx.

@@ -50,6 +50,18 @@ func SummaryNames(r Reader, path string) []string {
 	return s.SummaryNames(file)
 }
 
+// SummaryPaths returns the paths of the files of SummaryNames that exist.
+func SummaryPaths(r Reader, path string) []string {
+	var all []string
+	for _, name := range SummaryNames(r, path) {
+		name = filepath.Join(filepath.Dir(path), name)
+		if _, err := os.Stat(name); err == nil {
+			all = append(all, name)
+		}
+	}
+	return all
+}
+
 // summarized returns r, or the Reader that an Opener wrapped in r, as a Summarized; ok is false
 // if it is none.
 func summarized(r Reader) (s Summarized, ok bool) {

@@ -53,6 +53,23 @@ func LoadAs(path string, reading Reading) (*Tokenizer, error) {
 	return f.parse()
 }
 
+// FilesAt returns the files that LoadAs may read for path, which is a file or a directory, as
+// far as they exist.
+func FilesAt(path string) []string {
+	if info, err := os.Stat(path); err == nil && info.IsDir() {
+		file, err := fileIn(path)
+		if err != nil {
+			return nil
+		}
+		path = file
+	}
+	all := []string{path}
+	for _, name := range []string{"tokenizer_config.json", "config.json"} {
+		all = append(all, filepath.Join(filepath.Dir(path), name))
+	}
+	return slices.DeleteFunc(all, func(p string) bool { _, err := os.Stat(p); return err != nil })
+}
+
 // readBeside reads a file in the folder of path. data is nil if the file does not exist.
 func readBeside(path, name string) (at string, data []byte, err error) {
 	at = filepath.Join(filepath.Dir(path), name)

@@ -34,7 +34,7 @@ type Export struct {
 // replacing an existing file, which otherwise is an error with the reason [ErrExists].
 // The error is a *FileError.
 func NewExport(path string, overwrite bool) (*Export, error) {
-	e := &Export{path: path, target: filepath.Clean(path), overwrite: overwrite}
+	e := &Export{path: path, overwrite: overwrite}
 	if err := e.check(); err != nil {
 		return nil, &FileError{path, err}
 	}
@@ -49,9 +49,7 @@ func (e *Export) check() error {
 	if e.create, known = formats.ForName(e.path); !known {
 		e.create = formats.JSON // as perf_analyzer
 	}
-	if t, err := filepath.EvalSymlinks(e.path); err == nil {
-		e.target = t
-	}
+	e.target = targetOf(e.path)
 	st, err := os.Stat(e.target)
 	switch {
 	case err == nil && st.IsDir():
@@ -70,19 +68,16 @@ func (e *Export) check() error {
 // Path returns the path as given to [NewExport].
 func (e *Export) Path() string { return e.path }
 
-// Same reports whether both exports are the same file, pipe or device.
-func (e *Export) Same(other *Export) bool { return e.target == other.target }
+// same reports whether both exports are the same file, pipe or device.
+func (e *Export) same(other *Export) bool { return e.target == other.target }
 
-// InPlace reports whether the export goes into a pipe or a device.
-func (e *Export) InPlace() bool { return e.inPlace }
-
-// checkExports returns an error for an empty list, and for a file that is in it twice.
+// checkExports returns an error for an empty list, and for a regular file that is in it twice.
 func checkExports(exports []*Export) error {
 	if len(exports) == 0 {
 		return errors.New("a journal needs an export to be written from it")
 	}
 	for i, e := range exports {
-		if slices.ContainsFunc(exports[:i], e.Same) {
+		if !e.inPlace && slices.ContainsFunc(exports[:i], e.same) {
 			return &FileError{e.path, errors.New("given twice")}
 		}
 	}

@@ -10,6 +10,8 @@ import (
 	"path/filepath"
 	"regexp"
 	"strings"
+
+	"github.com/pa-tools/pa/pkg/tokenizer"
 )
 
 // Config describes the cache and the hub. The zero value of each field but Cache means its
@@ -44,12 +46,17 @@ func homeFromEnv(getenv func(string) string, home string) string {
 	return filepath.Join(cmp.Or(getenv("XDG_CACHE_HOME"), filepath.Join(home, ".cache")), "huggingface")
 }
 
+// TokenFileFromEnv returns the path of the file that huggingface-cli login writes: HF_TOKEN_PATH,
+// or the file token in HF_HOME. home is the user's home directory.
+func TokenFileFromEnv(getenv func(string) string, home string) string {
+	return cmp.Or(getenv("HF_TOKEN_PATH"), filepath.Join(homeFromEnv(getenv, home), "token"))
+}
+
 // FromEnv returns the configuration from the environment variables of huggingface_hub:
 // HF_HUB_CACHE, HF_HOME, XDG_CACHE_HOME, HF_ENDPOINT, HF_TOKEN, HF_TOKEN_PATH (or the file
 // token in HF_HOME), HF_HUB_OFFLINE and TRANSFORMERS_OFFLINE. home is the user's home
 // directory.
 func FromEnv(getenv func(string) string, home string) Config {
-	base := homeFromEnv(getenv, home)
 	c := Config{
 		Cache:    CacheFromEnv(getenv, home),
 		Endpoint: getenv("HF_ENDPOINT"),
@@ -57,8 +64,8 @@ func FromEnv(getenv func(string) string, home string) Config {
 		Offline:  isTrue(getenv("HF_HUB_OFFLINE")) || isTrue(getenv("TRANSFORMERS_OFFLINE")),
 	}
 	if c.Token == "" {
-		// huggingface-cli login writes this file. An unreadable file means no token.
-		if data, err := os.ReadFile(cmp.Or(getenv("HF_TOKEN_PATH"), filepath.Join(base, "token"))); err == nil {
+		// An unreadable file means no token.
+		if data, err := os.ReadFile(TokenFileFromEnv(getenv, home)); err == nil {
 			c.Token = strings.TrimSpace(string(data))
 		}
 	}
@@ -95,6 +102,20 @@ func (c Config) revision() string {
 // ErrOffline is the error for files that are not in the cache while requests to the hub are
 // forbidden.
 var ErrOffline = errors.New("HF_HUB_OFFLINE forbids requests to the hub")
+
+// FilesFromEnv returns the files that exist of the tokenizer which Load finds for name without a
+// download (the file or the files of the folder name, or the model's files in the cache), and the
+// path of the file with the user's token. It sends no requests. getenv and home are as for
+// FromEnv.
+func FilesFromEnv(getenv func(string) string, home, name string) []string {
+	path := name
+	if _, err := os.Stat(name); err != nil {
+		if path, err = (Config{Cache: CacheFromEnv(getenv, home)}).Cached(name); err != nil {
+			return []string{TokenFileFromEnv(getenv, home)}
+		}
+	}
+	return append(tokenizer.FilesAt(path), TokenFileFromEnv(getenv, home))
+}
 
 // ErrNotCached is the error of Cached for a tokenizer that is not in the cache.
 var ErrNotCached = errors.New("not in the local cache")

@@ -35,7 +35,7 @@ an objective, with an interval.
 Exit codes: 0 ok, 1 not readable, 2 wrong usage.`,
 		Flags: slices.Concat(flags, settings.MeasureFlags(), []cli.Flag{settings.StreamingFlag(), settings.TokenizerFlag()}, settings.SelectionFlags(),
 			settings.ObjectiveFlags()[:2], settings.InputFlags(), []cli.Flag{settings.PerFileFlag(), settings.MemoryFlag()}),
-		Action: paretoAction,
+		Action: settings.Distinct(settings.ReadsRuns, paretoAction),
 	}
 }
 

@@ -86,7 +86,7 @@ choice of light or dark. The same files give the same bytes.
 Exit codes: 0 ok, 1 not readable, 2 wrong usage.`,
 		Flags: slices.Concat(flags, settings.MeasureFlags(), []cli.Flag{settings.StreamingFlag(), settings.TokenizerFlag()}, settings.SelectionFlags(),
 			settings.ObjectiveFlags()[:2], settings.InputFlags(), []cli.Flag{settings.PerFileFlag(), settings.MemoryFlag()}),
-		Action: plotAction,
+		Action: settings.Distinct(readsPlotted, plotAction),
 	}
 }
 
@@ -132,6 +132,15 @@ func dashed(name string) string {
 		return "-" + name
 	}
 	return "--" + name
+}
+
+// readsPlotted adds the runs that a chart is drawn of.
+func readsPlotted(c *cli.Context) {
+	if c.Args().First() == "trend" {
+		reading.AddLabeled(c, c.Args().Tail())
+		return
+	}
+	settings.ReadsRunsOf(c, c.Args().Tail())
 }
 
 func plotAction(c *cli.Context) (err error) {

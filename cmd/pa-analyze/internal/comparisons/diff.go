@@ -23,7 +23,7 @@ import (
 func Diff() *cli.Command {
 	flags := []cli.Flag{settings.FormatFlag("text", "text, markdown, csv, json or junit")}
 	flags = append(append(flags, settings.OutputFlags()...), settings.WidthFlag(), settings.ExperimentFlag(),
-		&cli.StringFlag{Name: "html", Usage: "also write a page of both sides to `FILE`, as pa-analyze html makes it", Category: "Output"},
+		cmdline.Writes(&cli.StringFlag{Name: "html", Usage: "also write a page of both sides to `FILE`, as pa-analyze html makes it", Category: "Output"}),
 		&cli.BoolFlag{Name: "explain", Usage: "add how it was judged: p-values, numbers of values, each run, and why intervals are missing", Category: "Output"},
 		&cli.StringSliceFlag{Name: "primary", Usage: "judge these `METRICS` instead of ttft_p50,tpot_p50,e2el_p50,output_tokens_per_s,failed_share", Category: "Comparison"},
 		&cli.StringSliceFlag{Name: "fail-on", Usage: "exit with code 3 where `CONDITION` holds: ttft_p99>+5%, ttft_p99.low>+2%, 'tpot_p50 worse', new.failed_share>1% (repeatable)", Category: "Gates"},
@@ -48,7 +48,7 @@ condition whose numbers are n/a fails.
 Exit codes: 0 ok, 1 not comparable or not readable, 2 wrong usage, 3 a condition
 holds or is n/a.`,
 		Flags:  slices.Concat(flags, settings.MeasureFlags(), []cli.Flag{settings.StreamingFlag(), settings.TokenizerFlag(), settings.MetricsFlag()}, settings.QualityParameterFlags(), settings.EconomicsFlags(), settings.SelectionFlags(), settings.InputFlags()),
-		Action: diffAction,
+		Action: settings.Distinct(settings.ReadsSides, diffAction),
 	}
 }
 

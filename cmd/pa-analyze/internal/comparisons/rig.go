@@ -35,7 +35,7 @@ and 10 runs a side find 80 % of the time, and whether taking turns would help.
 The runs must be comparable, like the runs of one side of diff.
 Exit codes: 0 ok, 1 not comparable or not readable, 2 wrong usage.`,
 		Flags:  slices.Concat(flags, settings.MeasureFlags(), []cli.Flag{settings.StreamingFlag(), settings.TokenizerFlag()}, settings.SelectionFlags(), settings.InputFlags()),
-		Action: rigAction,
+		Action: settings.Distinct(settings.ReadsLists, rigAction),
 	}
 }
 

@@ -20,7 +20,7 @@ import (
 func Trend() *cli.Command {
 	flags := []cli.Flag{settings.FormatFlag("text", "text, markdown, csv, json or, with --baseline, junit")}
 	flags = append(append(flags, settings.OutputFlags()...), settings.WidthFlag(), settings.ExperimentFlag(),
-		&cli.StringFlag{Name: "baseline", Usage: "judge the runs by the accepted runs in `DIR`; exit code 3 if they are worse", Category: "Gates"},
+		readsBaseline(&cli.StringFlag{Name: "baseline", Usage: "judge the runs by the accepted runs in `DIR`; exit code 3 if they are worse", Category: "Gates"}),
 		&cli.IntFlag{Name: "last", Usage: "judge by the last `K` accepted points", Value: 10, Category: "Gates"},
 		&cli.BoolFlag{Name: "accept", Usage: "add the runs to --baseline if they pass, and make it if it has none", Category: "Gates"},
 		&cli.BoolFlag{Name: "require-baseline", Usage: "exit code 3 if --baseline has no accepted point", Category: "Gates"},
@@ -39,8 +39,23 @@ if they pass.
 Exit codes: 0 ok, 1 not comparable or not readable, 2 wrong usage, 3 worse, not
 judged, or no baseline where one is required.`,
 		Flags:  slices.Concat(flags, settings.MeasureFlags(), []cli.Flag{settings.StreamingFlag(), settings.TokenizerFlag()}, settings.SelectionFlags(), settings.InputFlags()),
-		Action: trendAction,
+		Action: settings.Distinct(readsPoints, trendAction),
 	}
+}
+
+// readsPoints adds the runs of all arguments.
+func readsPoints(c *cli.Context) { reading.AddLabeled(c, c.Args().Slice()) }
+
+// readsBaseline marks a flag that names a directory of accepted points.
+func readsBaseline(f cli.Flag) cli.Flag {
+	return cmdline.Reads(f, func(dir string) []string {
+		points, _ := baseline.List(dir, 0) // trendAction reports the error
+		var files []string
+		for _, p := range points {
+			files = append(files, p.Files...)
+		}
+		return files
+	})
 }
 
 func trendAction(c *cli.Context) error {

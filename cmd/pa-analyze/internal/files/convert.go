@@ -36,7 +36,7 @@ inference-perf, the file of its requests, with their summaries beside it; a
 warning says what it cannot hold. --as perf_analyzer-24.03 writes
 profile_export.json as that release did.`,
 		Flags:  append(append([]cli.Flag{settings.OverwriteFlag(), settings.TokenSourceFlag()}, resultFlags()...), settings.InputFlags()...),
-		Action: convert,
+		Action: settings.Distinct(settings.ReadsAllButLast, convert),
 	}
 }
 
@@ -62,7 +62,7 @@ func convert(c *cli.Context) (err error) {
 			return cmdline.Usagef("--%s: %s has no derived columns; drop the flag, or give a name that ends in .parquet or .arrow", flag, out)
 		}
 	}
-	if err := checkConverted(c, in, out); err != nil {
+	if err := checkConverted(c, out); err != nil {
 		return err
 	}
 	tokens, err := settings.Tokens(c)
@@ -117,15 +117,9 @@ func writeRun(c *cli.Context, ahead settings.OpenFiles, run settings.Input, out 
 }
 
 // checkConverted refuses an output that cannot or must not be written.
-func checkConverted(c *cli.Context, in, out string) error {
+func checkConverted(c *cli.Context, out string) error {
 	if out == "-" {
 		return nil
 	}
-	if err := outfile.Check(out, c.Bool("overwrite")); err != nil {
-		return err
-	}
-	if outfile.Same(in, out) {
-		return cmdline.Usagef("%s is both input and output; give another name", out)
-	}
-	return nil
+	return outfile.Check(out, c.Bool("overwrite"))
 }

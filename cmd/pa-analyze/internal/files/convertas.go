@@ -65,7 +65,7 @@ func convertAs(c *cli.Context, ahead settings.OpenFiles, in, out string) error {
 			return cmdline.Usagef("--%s: a file of %s holds the whole run as it is; drop it", flag, t.Family)
 		}
 	}
-	if err := checkConverted(c, in, out); err != nil {
+	if err := checkConverted(c, out); err != nil {
 		return err
 	}
 	if out != "-" && !strings.HasSuffix(out, result.Ending) {
@@ -84,10 +84,14 @@ func convertAs(c *cli.Context, ahead settings.OpenFiles, in, out string) error {
 			}
 		}
 		if out != "-" && result.Companions != nil {
-			for _, path := range result.Companions(out, r.Run()) {
-				if outfile.Same(in, path) {
-					return cmdline.Usagef("%s is the input, and is what %s writes beside %s; give another name", path, name, out)
-				}
+			companions := result.Companions(out, r.Run())
+			for _, path := range companions {
+				cmdline.Files(c).WritesFor("the output", "a summary", path)
+			}
+			if err := cmdline.CheckFiles(c); err != nil {
+				return err
+			}
+			for _, path := range companions {
 				if err := outfile.Check(path, c.Bool("overwrite")); err != nil {
 					return err
 				}

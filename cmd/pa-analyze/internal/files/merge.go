@@ -25,7 +25,7 @@ Exit code 1: ranks are missing, or a file is cut short (the rest is written and
 the message names them), or the files are not shards of one run (nothing is
 written).`,
 		Flags:  append([]cli.Flag{settings.OverwriteFlag()}, settings.InputFlags()...),
-		Action: merge,
+		Action: settings.Distinct(settings.ReadsAllButLast, merge),
 	}
 }
 
@@ -55,10 +55,8 @@ func merge(c *cli.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	for _, path := range run.Paths {
-		if err := checkConverted(c, path, out); err != nil {
-			return err
-		}
+	if err := checkConverted(c, out); err != nil {
+		return err
 	}
 	return writeRun(c, ahead, run, out, create, answer.TokenCounting{})
 }

@@ -37,9 +37,9 @@ pa-analyze reads the files, or their copy on this machine, --windows-of. Without
 --windows, it reads no file. Rates (throughput) have no query for windows.`,
 		Flags: slices.Concat([]cli.Flag{
 			&cli.StringFlag{Name: "engine", Usage: "print for `ENGINE`: " + strings.Join(sql.EngineNames(), ", "), Value: "duckdb", Category: "Output"},
-			&cli.StringFlag{Name: "files", Usage: "`FILES` to query: a path, a glob, or a URL of an object store (s3://, gs://)", Value: "run.parquet", Category: "Input"},
+			settings.ReadsGlob(&cli.StringFlag{Name: "files", Usage: "`FILES` to query: a path, a glob, or a URL of an object store (s3://, gs://)", Value: "run.parquet", Category: "Input"}),
 			&cli.StringFlag{Name: "windows", Usage: "give each metric a row for each window of `LENGTH`: 10s, or recorded for the windows of pa-record", Category: "Selection"},
-			&cli.StringFlag{Name: "windows-of", Usage: "with --windows: read the bounds of the windows from `FILES`: a path, or a glob for shards (default: the files of --files)", Category: "Selection"},
+			settings.ReadsGlob(&cli.StringFlag{Name: "windows-of", Usage: "with --windows: read the bounds of the windows from `FILES`: a path, or a glob for shards (default: the files of --files)", Category: "Selection"}),
 		}, settings.QualityParameterFlags(), settings.InputFlags()),
 		Action: func(c *cli.Context) error {
 			quality, err := settings.QualityParameters(c)

@@ -37,7 +37,7 @@ there. Without --tokenizer it is the built-in one, which is no model's.
 transformers 5 reads some tokenizers, such as LLaMA 2's, by rules of its own:
 see --as.`,
 		Flags:  append(flags, settings.InputFlags()...),
-		Action: tokenizeAction,
+		Action: settings.Distinct(settings.ReadsRuns, tokenizeAction),
 	}
 }
 

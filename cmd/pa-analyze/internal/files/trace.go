@@ -30,7 +30,7 @@ requests that do not count. Open the file at ui.perfetto.dev, or in Chrome at
 chrome://tracing; both read it on your machine. With -o run.json.gz it is
 compressed.`,
 		Flags:  append(flags, settings.InputFlags()...),
-		Action: writeTrace,
+		Action: settings.Distinct(settings.ReadsRuns, writeTrace),
 	}
 }
 

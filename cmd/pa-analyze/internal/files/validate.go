@@ -30,7 +30,7 @@ same tokenizer with --tokenizer.
 Prints one line for each violation and one for each file; exit code 1 when there
 is a violation.`,
 		Flags:  append(append(flags, settings.TokenizerFlag()), settings.InputFlags()...),
-		Action: runValidate,
+		Action: settings.Distinct(settings.ReadsRuns, runValidate),
 	}
 }
 

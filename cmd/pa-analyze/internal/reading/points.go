@@ -56,6 +56,14 @@ func LabeledFiles(args []string) ([]Labeled, error) {
 	return all, nil
 }
 
+// AddLabeled adds the files of such arguments to the files that the command reads.
+func AddLabeled(c *cli.Context, args []string) {
+	all, err := LabeledFiles(args)
+	for _, a := range all {
+		settings.ReadsArguments(c, a.Files, err)
+	}
+}
+
 // Points reads the runs of each argument as a point.
 func Points(c *cli.Context, args []Labeled, cfg analyze.Config) (groups []trend.Point, err error) {
 	ahead := settings.OpenFiles{}

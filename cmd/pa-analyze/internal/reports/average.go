@@ -20,7 +20,7 @@ mean of first response - timestamp over the requests of the first experiment.
 Responses without a token count too: see report for better figures. FILE is
 profile_export.json by default.`,
 		Flags:  settings.InputFlags(),
-		Action: average(exampleavg.FirstToken),
+		Action: settings.Distinct(settings.ReadsRuns, average(exampleavg.FirstToken)),
 	}
 }
 
@@ -33,7 +33,7 @@ mean of all gaps between responses, pooled over the requests of the first
 experiment. Responses without a token count too: see report for better figures.
 FILE is profile_export.json by default.`,
 		Flags:  settings.InputFlags(),
-		Action: average(exampleavg.TokenToToken),
+		Action: settings.Distinct(settings.ReadsRuns, average(exampleavg.TokenToToken)),
 	}
 }
 

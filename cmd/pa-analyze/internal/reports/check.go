@@ -34,7 +34,7 @@ Then come percentiles that MLPerf's early stopping certifies at 99 % confidence.
 Exit codes: 0 also if items fail, 1 not readable, 2 wrong usage, 3 an item failed
 and --gate is given.`,
 		Flags:  append(append(flags, settings.InputFlags()...), settings.MemoryFlag()),
-		Action: checkAction,
+		Action: settings.Distinct(settings.ReadsRuns, checkAction),
 	}
 }
 

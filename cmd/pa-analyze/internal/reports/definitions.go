@@ -39,7 +39,7 @@ file, with the number of requests. Releases that agree share a row. Known
 faults of a release are named. Without --tokenizer, what a tool counts with one
 is n/a.`,
 		Flags:  append(flags, settings.InputFlags()...),
-		Action: definitions,
+		Action: settings.Distinct(settings.ReadsRuns, definitions),
 	}
 }
 

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"path/filepath"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -53,17 +54,21 @@ func dialectAction(c *cli.Context, name string, ahead settings.OpenFiles) error 
 		return err
 	}
 	var out bytes.Buffer
+	var beside []besideFile
 	var errs []error
 	for _, run := range runs {
 		errs = append(errs, ahead.Use(c, run, func(r export.Reader) error {
 			return settings.UseMemory(c, analyze.ValueMemory(limit)/2, func(memory *dialect.Memory) error { // as much to sort them
-				d := dialectReport{c: c, tool: t, run: run, format: format, several: len(runs) > 1, loaded: loaded, memory: memory, out: &out}
+				d := dialectReport{c: c, tool: t, run: run, format: format, several: len(runs) > 1, loaded: loaded, memory: memory, out: &out, beside: &beside}
 				return d.write(r)
 			})
 		}))
 		if c.Err() != nil {
 			break
 		}
+	}
+	if err := writeBeside(c, beside); err != nil {
+		return err
 	}
 	if out.Len() > 0 {
 		errs = append([]error{settings.Write(c, func(w io.Writer) error {
@@ -84,6 +89,7 @@ type dialectReport struct {
 	loaded  map[string]*tokenizer.Tokenizer
 	memory  *dialect.Memory
 	out     io.Writer
+	beside  *[]besideFile
 }
 
 // write analyzes the file that r reads, and writes the report to d.out.
@@ -119,7 +125,7 @@ func (d *dialectReport) write(r export.Reader) error {
 		return errors.Join(err, settings.Named(d.run.Name, e))
 	}
 	if d.format == "table" && d.c.Bool("csv-file") {
-		writeBeside(d.c, d.run.Paths[0], rep)
+		d.addBeside(d.run.Paths[0], rep)
 	}
 	return errors.Join(err, settings.LeftOut(d.run.Name, r, "not in the report"))
 }
@@ -185,10 +191,14 @@ func columnsNeeded(rep dialect.Report, printed string) int {
 	return longest
 }
 
-// writeBeside writes the tool's CSV file into the folder of the export, for
-// --csv-file. It keeps an existing file unless --overwrite is given. Errors are
-// printed as warnings, because the report is already on the console.
-func writeBeside(c *cli.Context, path string, rep dialect.Report) {
+// A besideFile is the tool's CSV file in the folder of an export, for --csv-file.
+type besideFile struct {
+	path    string
+	content []byte
+}
+
+// addBeside adds the CSV file of a report on the export at path to d.beside.
+func (d *dialectReport) addBeside(path string, rep dialect.Report) {
 	namer, ok := rep.(interface{ CSVName(stem string) string })
 	if !ok || path == "-" {
 		return
@@ -203,16 +213,34 @@ func writeBeside(c *cli.Context, path string, rep dialect.Report) {
 	file := filepath.Join(filepath.Dir(path), namer.CSVName(strings.TrimSuffix(name, filepath.Ext(name))))
 	var b bytes.Buffer
 	if err := rep.CSV(&b); err != nil {
-		settings.Warnf(c, "%s: %v", file, err)
+		settings.Warnf(d.c, "%s: %v", file, err)
 		return
 	}
-	wrote, err := outfile.Update(file, b.Bytes(), c.Bool("overwrite"))
-	switch {
-	case errors.Is(err, outfile.ErrExists):
-		settings.Warnf(c, "%s %v", file, err)
-	case err != nil:
-		settings.Warnf(c, "the CSV file is not written: %v (--format csv prints it)", err)
-	case wrote:
-		fmt.Fprintf(c.App.ErrWriter, "pa-analyze: wrote %s (--csv-file)\n", file)
+	if !slices.ContainsFunc(*d.beside, func(f besideFile) bool { return f.path == file && bytes.Equal(f.content, b.Bytes()) }) {
+		*d.beside = append(*d.beside, besideFile{file, b.Bytes()})
 	}
+}
+
+// writeBeside writes the files of --csv-file. It keeps an existing file unless --overwrite is
+// given. Its error says that a file is an input or another output; other errors are printed as
+// warnings, because the report has the numbers.
+func writeBeside(c *cli.Context, all []besideFile) error {
+	for _, f := range all {
+		cmdline.Files(c).Writes("--csv-file", f.path)
+	}
+	if err := cmdline.CheckFiles(c); err != nil {
+		return err
+	}
+	for _, f := range all {
+		wrote, err := outfile.Update(f.path, f.content, c.Bool("overwrite"))
+		switch {
+		case errors.Is(err, outfile.ErrExists):
+			settings.Warnf(c, "%s %v", f.path, err)
+		case err != nil:
+			settings.Warnf(c, "the CSV file is not written: %v (--format csv prints it)", err)
+		case wrote:
+			fmt.Fprintf(c.App.ErrWriter, "pa-analyze: wrote %s (--csv-file)\n", f.path)
+		}
+	}
+	return nil
 }

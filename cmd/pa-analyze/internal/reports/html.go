@@ -34,7 +34,7 @@ two sides.
 For a run with more than 50,000 requests, the waterfall shows 25,000: all failures, the
 worst stalls and a sample of the others. The page says so.`,
 		Flags:  slices.Concat(settings.OutputFlags(), analysisFlags(), settings.InputFlags(), []cli.Flag{settings.PerFileFlag(), settings.MemoryFlag()}),
-		Action: htmlAction,
+		Action: settings.Distinct(settings.ReadsRuns, htmlAction),
 	}
 }
 

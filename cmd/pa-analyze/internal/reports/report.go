@@ -60,7 +60,7 @@ lacks the part asked for; the rest is reported. Exit code 3: --slo-gate failed.
 --format json prints one object for one run, an array for several. --format html
 writes the page of pa-analyze html.`,
 		Flags:  append(append(flags, settings.InputFlags()...), settings.PerFileFlag(), settings.MemoryFlag()),
-		Action: reportAction,
+		Action: settings.Distinct(settings.ReadsRuns, reportAction),
 	}
 }
 

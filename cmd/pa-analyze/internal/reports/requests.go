@@ -30,7 +30,7 @@ and jsonl hold nanoseconds and more columns than the table. --metrics adds
 columns: how smoothly the tokens of each request came, rates of its user, input
 tokens that the server had cached, times at the server.`,
 		Flags:  append(flags, settings.InputFlags()...),
-		Action: requests,
+		Action: settings.Distinct(settings.ReadsRuns, requests),
 	}
 }
 

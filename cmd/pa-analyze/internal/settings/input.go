@@ -1,6 +1,7 @@
 package settings
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"strings"
@@ -44,8 +45,14 @@ func openFile(c *cli.Context, path string) (export.Reader, error) {
 		MaxSpoolBytes: c.Int64("max-spool"), MaxRatio: c.Int("max-ratio"),
 	}
 	r, err := o.Open(c.Context, path)
-	if err != nil || o.Beside || IsFolder(path) {
-		return r, err
+	if err != nil {
+		return nil, err
+	}
+	if o.Beside || IsFolder(path) {
+		if err := readsSummaries(c, path, r); err != nil {
+			return nil, errors.Join(err, r.Close())
+		}
+		return r, nil
 	}
 	// Only files that the command line names are opened.
 	if names := export.SummaryNames(r, path); names != nil {

@@ -19,7 +19,7 @@ import (
 // OutputFlags are the flags of every command that can write its result to a file.
 func OutputFlags() []cli.Flag {
 	return []cli.Flag{
-		&cli.StringFlag{Name: "output", Aliases: []string{"o"}, Usage: "write to `FILE` instead of standard output (-)", Category: "Output"},
+		cmdline.Writes(&cli.StringFlag{Name: "output", Aliases: []string{"o"}, Usage: "write to `FILE` instead of standard output (-)", Category: "Output"}),
 		OverwriteFlag(),
 	}
 }
@@ -47,6 +47,9 @@ func Write(c *cli.Context, f func(w io.Writer) error) error {
 func WriteTo(c *cli.Context, path string, f func(w io.Writer) error) error {
 	if path == "" || path == "-" {
 		return toStdout(c, f)
+	}
+	if err := cmdline.CheckFiles(c); err != nil { // of files that the action found, too
+		return err
 	}
 	return outfile.Write(path, c.Bool("overwrite"), f)
 }

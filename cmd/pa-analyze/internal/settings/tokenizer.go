@@ -15,7 +15,7 @@ import (
 
 // TokenizerFlag names the tokenizer that counts output tokens.
 func TokenizerFlag() cli.Flag {
-	return &cli.StringFlag{Name: "tokenizer", Usage: "count tokens with `TOKENIZER`: a tokenizer.json or .tiktoken file, its folder, a model's name on the Hugging Face hub, or " + builtin.Name, Category: "Counting"}
+	return readsTokenizer(&cli.StringFlag{Name: "tokenizer", Usage: "count tokens with `TOKENIZER`: a tokenizer.json or .tiktoken file, its folder, a model's name on the Hugging Face hub, or " + builtin.Name, Category: "Counting"})
 }
 
 // OpenTokenizer loads the tokenizer that the command line names ("" is the built-in
@@ -39,6 +39,9 @@ func openCached(c *cli.Context, name string, reading tokenizer.Reading) (*tokeni
 	dir, err := hub.Config{Cache: hub.CacheFromEnv(os.Getenv, home)}.Cached(name)
 	if err != nil {
 		return nil, err
+	}
+	for _, path := range tokenizer.FilesAt(dir) {
+		cmdline.ReadsFile(c, "the tokenizer "+name, path)
 	}
 	tok, err := tokenizer.LoadAs(dir, reading)
 	return noted(c, name, tok, err)

@@ -20,10 +20,10 @@ import (
 // inputFlags returns the flags for the input data and the shape of requests.
 func inputFlags() []cli.Flag {
 	return []cli.Flag{
-		&cli.StringSliceFlag{Name: "input-data", Category: catInput, Usage: "`DATA` is zero, random, or the path of a file or folder with requests, prompts or a trace (.txt: a prompt a line; repeatable; - is standard input); default: random tensors for Triton, built-in prompts for OpenAI"},
+		readsData(&cli.StringSliceFlag{Name: "input-data", Category: catInput, Usage: "`DATA` is zero, random, or the path of a file or folder with requests, prompts or a trace (.txt: a prompt a line; repeatable; - is standard input); default: random tensors for Triton, built-in prompts for OpenAI"}),
 		&cli.BoolFlag{Name: "z", Category: catInput, Usage: "--input-data zero, as perf_analyzer once spelled it"},
-		&cli.StringFlag{Name: "data-directory", Category: catInput, Usage: "--input-data `DIR`, as perf_analyzer once spelled it"},
-		&cli.StringFlag{Name: "dataset", Category: catInput, Usage: "`LAYOUT` of the files: " + strings.Join(dataset.Layouts(), ", ") + " (default: detected). Without files openorca, cnn_dailymail and sharegpt are taken from Hugging Face's cache, or from its datasets server"},
+		readsData(&cli.StringFlag{Name: "data-directory", Category: catInput, Usage: "--input-data `DIR`, as perf_analyzer once spelled it"}),
+		readsNamedDataset(&cli.StringFlag{Name: "dataset", Category: catInput, Usage: "`LAYOUT` of the files: " + strings.Join(dataset.Layouts(), ", ") + " (default: detected). Without files openorca, cnn_dailymail and sharegpt are taken from Hugging Face's cache, or from its datasets server"}),
 		&cli.StringFlag{Name: "dataset-sampling-strategy", Category: catInput, Usage: "`ORDER` of the entries: sequential, shuffle (each once a round) or random (any at any time)", Value: workload.Sequential.String()},
 		&cli.IntFlag{Name: "num-dataset-entries", Category: catInput, Usage: "send `N` of the entries: the first ones, or with shuffle any; or make up N prompts", DefaultText: "all; 100 of what is made up or fetched"},
 		&cli.StringFlag{Name: "trace-window", Category: catInput, Usage: "read the part `FROM:TO` of a trace, as times since its start: 10m:15m"},

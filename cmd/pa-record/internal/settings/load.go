@@ -34,7 +34,7 @@ func loadFlags() []cli.Flag {
 		&cli.BoolFlag{Name: "binary-search", Category: catLoad, Usage: "look for the highest level below -l by halving the range start:end:step, until it is no wider than a step"},
 		&cli.StringFlag{Name: "request-distribution", Category: catLoad, Usage: "`HOW` the requests of a rate follow each other: " + load.Distributions(), DefaultText: "constant, with --burstiness gamma"},
 		&cli.Float64Flag{Name: "burstiness", Category: catLoad, Usage: "`SHAPE` of the gamma distribution: below 1 bursts, 1 is poisson, above 1 more even", DefaultText: "1"},
-		&cli.StringFlag{Name: "request-intervals", Category: catLoad, Usage: "the gaps between requests, in µs, one a line of `FILE`, repeated until the run ends"},
+		readsFile(&cli.StringFlag{Name: "request-intervals", Category: catLoad, Usage: "the gaps between requests, in µs, one a line of `FILE`, repeated until the run ends"}),
 		&cli.BoolFlag{Name: "fixed-schedule", Category: catLoad, Usage: "send each entry of the input data once, at its \"timestamp\" (ms) from the first one on"},
 		&cli.StringFlag{Name: "periodic-concurrency-range", Category: catLoad, Usage: "`RANGE` is start:end:step: begin with start requests in flight, and add step more when each of the latest requests has --request-period responses, up to end"},
 		&cli.IntFlag{Name: "request-period", Category: catLoad, Usage: "`N` responses of each request before the next ones are sent", DefaultText: "10"},

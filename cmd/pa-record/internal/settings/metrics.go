@@ -16,7 +16,7 @@ func metricsFlags() []cli.Flag {
 		&cli.BoolFlag{Name: "collect-metrics", Category: catMetrics, Usage: "record the metrics of the server during the run: port 8002 of a Triton server, /metrics of others"},
 		&cli.StringSliceFlag{Name: "metrics-url", Category: catMetrics, Usage: "ask `URL` instead: http://gpu1:9400/metrics for a DCGM exporter, for example (repeatable)"},
 		&cli.IntFlag{Name: "metrics-interval", Category: catMetrics, Usage: "ask every `MS`", Value: 1000},
-		&cli.StringFlag{Name: "nvidia-smi", Category: catMetrics, Usage: "with --collect-metrics: run this `PROGRAM` too, every --metrics-interval, for GPUs without an exporter"},
+		readsProgram(&cli.StringFlag{Name: "nvidia-smi", Category: catMetrics, Usage: "with --collect-metrics: run this `PROGRAM` too, every --metrics-interval, for GPUs without an exporter"}),
 	}
 }
 

@@ -103,12 +103,12 @@ func checkCSV(path string) error {
 // outputFlags returns the flags for the files that a run writes.
 func outputFlags() []cli.Flag {
 	return []cli.Flag{
-		&cli.StringSliceFlag{Name: "profile-export-file", Category: CategoryOutput, Usage: "write the export to `FILE`, by its suffix as " + formats.Suffixes + " (repeatable; default: profile_export.json)"},
-		&cli.StringFlag{Name: "artifact-dir", Category: CategoryOutput, Usage: "write exports into `DIR`, and create it if needed", DefaultText: "the current one"},
-		&cli.StringFlag{Name: "spill-dir", Category: CategoryOutput, Usage: "continue the journal in `DIR` if it cannot be written beside the export any more (disk full, folder removed)", DefaultText: "the folder for temporary files"},
+		cmdline.Derives(&cli.StringSliceFlag{Name: "profile-export-file", Category: CategoryOutput, Usage: "write the export to `FILE`, by its suffix as " + formats.Suffixes + " (repeatable; default: profile_export.json)"}),
+		cmdline.Derives(&cli.StringFlag{Name: "artifact-dir", Category: CategoryOutput, Usage: "write exports into `DIR`, and create it if needed", DefaultText: "the current one"}),
+		cmdline.Derives(&cli.StringFlag{Name: "spill-dir", Category: CategoryOutput, Usage: "continue the journal in `DIR` if it cannot be written beside the export any more (disk full, folder removed)", DefaultText: "the folder for temporary files"}),
 		&cli.StringSliceFlag{Name: "analysis-hint", Category: CategoryOutput, Usage: "keep `KEY=VALUE` in the export for pa-analyze, which follows it: dialect, experiment, tokenizer, goodput, … (repeatable)"},
-		&cli.StringFlag{Name: "html", Category: CategoryOutput, Usage: "after the run, write a page with charts and a waterfall to `FILE`, as pa-analyze html makes it from the export"},
-		&cli.StringFlag{Name: "f", Category: CategoryOutput, Usage: "write the report as perf_analyzer's CSV to `FILE`, replacing it, and for an ensemble beside it one for each of its models"},
+		cmdline.Derives(&cli.StringFlag{Name: "html", Category: CategoryOutput, Usage: "after the run, write a page with charts and a waterfall to `FILE`, as pa-analyze html makes it from the export"}),
+		cmdline.Derives(&cli.StringFlag{Name: "f", Category: CategoryOutput, Usage: "write the report as perf_analyzer's CSV to `FILE`, replacing it, and for an ensemble beside it one for each of its models"}),
 		&cli.BoolFlag{Name: "verbose-csv", Category: CategoryOutput, Usage: "more columns in the CSV report"},
 		&cli.BoolFlag{Name: "calibrate", Category: CategoryOutput, Usage: "before the load, measure for a few seconds how far this machine's times are from the truth, and keep it in the export; see pa-record calibrate"},
 		&cli.BoolFlag{Name: "overwrite", Category: CategoryOutput, Usage: "replace an export that is already there"},

@@ -14,10 +14,10 @@ const laws = "N, fixed:N, normal:MEAN,STDDEV, uniform:LOW,HIGH, lognormal:MEAN,S
 // syntheticFlags returns the flags for synthetic prompts and the lengths of answers.
 func syntheticFlags() []cli.Flag {
 	return []cli.Flag{
-		&cli.StringFlag{Name: "synthetic-input-tokens", Category: catMadeUp, Usage: "make up prompts whose lengths in tokens follow `LAW`: " + laws},
+		readsLaw(&cli.StringFlag{Name: "synthetic-input-tokens", Category: catMadeUp, Usage: "make up prompts whose lengths in tokens follow `LAW`: " + laws}),
 		&cli.Float64Flag{Name: "synthetic-input-tokens-mean", Category: catMadeUp, Usage: "make up prompts whose lengths are normal with mean `N`", DefaultText: "550"},
 		&cli.Float64Flag{Name: "synthetic-input-tokens-stddev", Category: catMadeUp, Usage: "and with standard deviation `N`", DefaultText: "0"},
-		&cli.StringFlag{Name: "output-tokens", Category: catMadeUp, Usage: "ask for answers whose lengths follow `LAW`; none asks for no length, not even the length of a dataset's replies"},
+		readsLaw(&cli.StringFlag{Name: "output-tokens", Category: catMadeUp, Usage: "ask for answers whose lengths follow `LAW`; none asks for no length, not even the length of a dataset's replies"}),
 		&cli.Float64Flag{Name: "output-tokens-mean", Category: catMadeUp, Usage: "ask for answers whose lengths are normal with mean `N`"},
 		&cli.Float64Flag{Name: "output-tokens-stddev", Category: catMadeUp, Usage: "and with standard deviation `N`", DefaultText: "0"},
 		&cli.BoolFlag{Name: "output-tokens-mean-deterministic", Category: catMadeUp, Usage: "ask for answers that are no shorter than --output-tokens-mean (min_tokens, ignore_eos, min_length)"},
@@ -31,8 +31,8 @@ func syntheticFlags() []cli.Flag {
 		&cli.Float64Flag{Name: "session-delay-ratio", Category: catMadeUp, Usage: "multiply think times, also of files, by `R`", DefaultText: "1"},
 		&cli.BoolFlag{Name: "cache-bust", Category: catMadeUp, Usage: "begin each prompt with text that no run used before, so that the server cannot reuse cached prompts"},
 		&cli.StringFlag{Name: "cache-salt", Category: catMadeUp, Usage: "like --cache-bust, but runs with the same `TEXT` begin their prompts alike", DefaultText: "new for each run"},
-		&cli.StringFlag{Name: "tokenizer", Category: catMadeUp, Usage: "count tokens with `NAME`: a tokenizer.json or .tiktoken file, a folder, or a model of Hugging Face's cache or hub; built-in is pa-record's own", DefaultText: "built-in"},
-		&cli.StringFlag{Name: "default-tokenizer", Category: catMadeUp, Usage: "like --tokenizer, but use the built-in tokenizer if `NAME` is not available"},
+		readsTokenizer(&cli.StringFlag{Name: "tokenizer", Category: catMadeUp, Usage: "count tokens with `NAME`: a tokenizer.json or .tiktoken file, a folder, or a model of Hugging Face's cache or hub; built-in is pa-record's own", DefaultText: "built-in"}),
+		readsTokenizer(&cli.StringFlag{Name: "default-tokenizer", Category: catMadeUp, Usage: "like --tokenizer, but use the built-in tokenizer if `NAME` is not available"}),
 	}
 }
 

@@ -14,15 +14,15 @@ import (
 func tlsFlags() []cli.Flag {
 	return []cli.Flag{
 		&cli.BoolFlag{Name: "ssl-grpc-use-ssl", Category: catTLS, Usage: "gRPC over TLS, as grpcs:// in -u"},
-		&cli.StringFlag{Name: "ssl-grpc-root-certifications-file", Category: catTLS, Usage: "trust the PEM certificates in `FILE` instead of the system's"},
-		&cli.StringFlag{Name: "ssl-grpc-private-key-file", Category: catTLS, Usage: "PEM private key of the client in `FILE`"},
-		&cli.StringFlag{Name: "ssl-grpc-certificate-chain-file", Category: catTLS, Usage: "PEM certificate chain of the client in `FILE`"},
+		readsFile(&cli.StringFlag{Name: "ssl-grpc-root-certifications-file", Category: catTLS, Usage: "trust the PEM certificates in `FILE` instead of the system's"}),
+		readsFile(&cli.StringFlag{Name: "ssl-grpc-private-key-file", Category: catTLS, Usage: "PEM private key of the client in `FILE`"}),
+		readsFile(&cli.StringFlag{Name: "ssl-grpc-certificate-chain-file", Category: catTLS, Usage: "PEM certificate chain of the client in `FILE`"}),
 		&cli.IntFlag{Name: "ssl-https-verify-peer", Category: catTLS, Usage: "verify who issued the server's certificate: `0|1`", Value: 1},
 		&cli.IntFlag{Name: "ssl-https-verify-host", Category: catTLS, Usage: "verify the name in the server's certificate: `0|1|2`, 1 being 2", Value: 2},
-		&cli.StringFlag{Name: "ssl-https-ca-certificates-file", Category: catTLS, Usage: "trust the PEM certificates in `FILE` instead of the system's"},
-		&cli.StringFlag{Name: "ssl-https-client-certificate-file", Category: catTLS, Usage: "certificate of the client in `FILE`"},
+		readsFile(&cli.StringFlag{Name: "ssl-https-ca-certificates-file", Category: catTLS, Usage: "trust the PEM certificates in `FILE` instead of the system's"}),
+		readsFile(&cli.StringFlag{Name: "ssl-https-client-certificate-file", Category: catTLS, Usage: "certificate of the client in `FILE`"}),
 		&cli.StringFlag{Name: "ssl-https-client-certificate-type", Category: catTLS, Usage: "its `FORMAT`: PEM or DER", Value: tlsfiles.PEM},
-		&cli.StringFlag{Name: "ssl-https-private-key-file", Category: catTLS, Usage: "private key of the client in `FILE`; if not given, from the certificate's"},
+		readsFile(&cli.StringFlag{Name: "ssl-https-private-key-file", Category: catTLS, Usage: "private key of the client in `FILE`; if not given, from the certificate's"}),
 		&cli.StringFlag{Name: "ssl-https-private-key-type", Category: catTLS, Usage: "its `FORMAT`: PEM or DER", Value: tlsfiles.PEM},
 	}
 }

@@ -1,0 +1,395 @@
+package main
+
+import (
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/urfave/cli/v2"
+
+	"github.com/pa-tools/pa/internal/cmdline"
+	"github.com/pa-tools/pa/internal/testenv"
+	"github.com/pa-tools/pa/pkg/recorder/journal"
+)
+
+// flagsWithoutFiles are the flags with a text that names no file. TestFlagsSayTheirFiles fails for
+// any other flag unless cmdline.Reads, Writes or Derives marks it where it is declared.
+var flagsWithoutFiles = strings.Fields(`
+	model model-selection-strategy model-version url service-kind endpoint protocol header extra-body request-parameter
+	connection-reuse transport source-ip proxy ssl-https-client-certificate-type ssl-https-private-key-type
+	concurrency-range request-rate-range request-distribution periodic-concurrency-range between-levels
+	request-count measurement-mode max-error-rate barrier start-at
+	dataset-sampling-strategy trace-window backend request-template shape string-data cache-salt
+	image-format image-content audio-format audio-depths audio-sample-rates sequence-id-range
+	grpc-compression-algorithm bls-composing-models input-tensor-format output-tensor-format shared-memory trace-level
+	analysis-hint metrics-url ui
+	openai-addr triton-grpc-addr triton-http-addr triton-model ttft itl output-tokens vocabulary fault ledger-content
+	service format`)
+
+// commands returns the flags of each command, by its name; "" is a run.
+func commands() map[string][]cli.Flag {
+	app := wholeApp(nil, environment{})
+	all := map[string][]cli.Flag{"": app.Flags}
+	for _, c := range app.Commands {
+		all[c.Name] = c.Flags
+	}
+	return all
+}
+
+// Each flag with a text says what its command does with the file that the text may name.
+func TestFlagsSayTheirFiles(t *testing.T) {
+	t.Parallel()
+	without := map[string]bool{}
+	for command, flags := range commands() {
+		for _, f := range flags {
+			name := f.Names()[0]
+			switch f.(type) {
+			case *cli.StringFlag, *cli.StringSliceFlag:
+				without[name] = true
+				if !slices.Contains(flagsWithoutFiles, name) {
+					t.Errorf("pa-record %s --%s: does its value name a file? Mark it with cmdline.Reads, Writes or Derives where it is declared, or add it to flagsWithoutFiles", command, name)
+				}
+			}
+		}
+	}
+	for _, name := range flagsWithoutFiles {
+		if !without[name] {
+			t.Errorf("flagsWithoutFiles has %s, which is no such flag", name)
+		}
+	}
+}
+
+// A distinctFile is a file that a command line reads or writes.
+type distinctFile struct {
+	flag string // as messages name it
+	name string // of the file, in the folder of the test
+	// args are the arguments, in which FILE stands for the path of the flag's own file.
+	args []string
+	own  string // name of the flag's own file; "" for name
+	mode string // further arguments, by which the flag means this file
+	text string // content of an input
+}
+
+// arguments returns the arguments for the file in dir.
+func (f *distinctFile) arguments(dir string) []string {
+	name := f.own
+	if name == "" {
+		name = f.name
+	}
+	args := append(slices.Clone(f.args), strings.Fields(f.mode)...)
+	for i := range args {
+		args[i] = strings.ReplaceAll(args[i], "FILE", dir+string(filepath.Separator)+name)
+		args[i] = strings.ReplaceAll(args[i], "DIR", dir)
+	}
+	return args
+}
+
+// distinctOutputs returns the outputs of a command, from the flags that it really has.
+func distinctOutputs(command string, flags []cli.Flag) (all []distinctFile) {
+	for _, f := range flags {
+		name := f.Names()[0]
+		flag := "--" + name
+		if len(name) == 1 {
+			flag = "-" + name
+		}
+		add := func(name, own string, args ...string) {
+			all = append(all, distinctFile{flag: flag, name: name, own: own, args: args[:2], mode: strings.Join(args[2:], " ")})
+		}
+		switch cmdline.FileUseOf(f) {
+		case cmdline.WritesFiles:
+			add(name+".json", "", flag, "FILE")
+			continue
+		case cmdline.DerivesFiles:
+		default:
+			continue
+		}
+		switch {
+		case command == "inputs", name == "spill-dir": // writes only --output; a journal there has a new name
+		case name == "artifact-dir":
+			all = append(all,
+				distinctFile{flag: "--profile-export-file", name: "a.json", args: []string{flag, "DIR", "--profile-export-file", "a.json"}},
+				distinctFile{flag: "--html", name: "a.html", args: []string{flag, "DIR", "--html", "a.html"}})
+		case name == "profile-export-file":
+			add("e.json", "", flag, "FILE")
+			add("e.json.partial", "e.json", flag, "FILE")
+			if command == "recover" {
+				continue
+			}
+			add("e.journal.arrows", "e.json", flag, "FILE")
+			add("e.2.json", "e.json", flag, "FILE", "--repeat", "2")
+			add("e.old.2.json", "e.json", flag, "FILE", "--repeat", "2", "-u", "old=a:1", "-u", "new=a:2")
+			add("e.rank1.json", "e.json", flag, "FILE", "--rank", "1", "--world-size", "2", "--start-at", "2100-01-01T00:00:00Z", "--request-count", "2")
+		case name == "f":
+			add("f.csv", "", flag, "FILE")
+			add("f.2.csv", "f.csv", flag, "FILE", "--repeat", "2")
+			add("model.f.csv", "f.csv", flag, "FILE", "--service-kind", "triton")
+		default:
+			add(name+".json", "", flag, "FILE")
+		}
+	}
+	return all
+}
+
+// distinctInputs returns the inputs of a command, from the flags that it really has.
+func distinctInputs(command string, flags []cli.Flag) (all []distinctFile) {
+	for _, f := range flags {
+		name := f.Names()[0]
+		if cmdline.FileUseOf(f) != cmdline.ReadsFiles {
+			continue
+		}
+		in := distinctFile{flag: "--" + name, name: "in", args: []string{"--" + name, "FILE"}, text: "in"}
+		switch name {
+		case "config":
+			in.text = "{}\n"
+		case "request-intervals":
+			in.text = "1000\n"
+		case "nvidia-smi":
+			in.args = append(in.args, "--collect-metrics")
+		case "synthetic-input-tokens":
+			in.args[1], in.text = "histogram:FILE", "10,1\n"
+		case "output-tokens":
+			in.args[1], in.text = "histogram:FILE", "10,1\n"
+			in.args = append(in.args, "--synthetic-input-tokens", "10")
+		case "dataset":
+			// The folder of the test is Hugging Face's cache, with a link to the file.
+			in.args[1] = "sharegpt"
+			in.name = "datasets--anon8231489123--ShareGPT_Vicuna_unfiltered/snapshots/" + cachedCommit + "/x.json"
+		case "input-data":
+			all = append(all, distinctFile{flag: "--input-data", name: "data/in.json", args: []string{"--input-data", "DIR/data"}, text: "in"})
+		case "tokenizer":
+			all = append(all,
+				distinctFile{flag: "--tokenizer", name: "tok/tokenizer_config.json", own: "tok/tokenizer.json", args: []string{"--tokenizer", "FILE"}, text: "in"},
+				distinctFile{flag: "--tokenizer", name: "tok/tokenizer.json", args: []string{"--tokenizer", "DIR/tok"}, text: "in"},
+				distinctFile{flag: "--tokenizer", name: "models--a--b/snapshots/" + cachedCommit + "/tokenizer.json", args: []string{"--tokenizer", "a/b"}, text: "in"},
+				distinctFile{flag: "--tokenizer", name: "token", args: []string{"--tokenizer", "a/b"}, text: "in"})
+		}
+		all = append(all, in)
+	}
+	if command == "recover" {
+		all = append(all, distinctFile{flag: "the journal", name: "in.journal.arrows", args: []string{"FILE"}, text: "in"})
+	}
+	return all
+}
+
+// distinctFolder makes the folder of a command line with an input.
+func distinctFolder(t *testing.T, in *distinctFile) string {
+	t.Helper()
+	dir := t.TempDir()
+	top, _, below := strings.Cut(in.name, "/")
+	switch {
+	case !below:
+	case strings.Contains(top, "--"): // of Hugging Face's cache
+		putFile(t, filepath.Join(dir, top, "refs", "main"), cachedCommit)
+	case top == "tok":
+		putFile(t, filepath.Join(dir, "tok", "tokenizer.json"), "{}")
+	}
+	return dir
+}
+
+// cachedCommit is the commit of what is in Hugging Face's cache.
+const cachedCommit = "0123456789012345678901234567890123456789"
+
+func putFile(t *testing.T, path, text string) {
+	t.Helper()
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(path, []byte(text), 0o700); err != nil { //nolint:gosec // G306: a program for --nvidia-smi
+		t.Fatal(err)
+	}
+}
+
+// contents returns the text of each file below dir, and where each link leads.
+func contents(t *testing.T, dir string) map[string]string {
+	t.Helper()
+	all := map[string]string{}
+	err := filepath.WalkDir(dir, func(path string, d os.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return err
+		}
+		if to, err := os.Readlink(path); err == nil {
+			all[path] = "-> " + to
+			return nil
+		}
+		b, err := os.ReadFile(path)
+		all[path] = string(b)
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return all
+}
+
+// refuses runs pa-record and expects a usage error that names both flags and the file, before
+// anything is written.
+func refuses(t *testing.T, dir string, flags []string, name string, args ...string) {
+	t.Helper()
+	before := contents(t, dir)
+	code, stdout, stderr := inProcess(t.Context(), t, args...)
+	if code != cmdline.ExitUsage || stdout != "" || !strings.Contains(stderr, ": the same file as ") || !strings.Contains(stderr, filepath.Base(name)) {
+		t.Errorf("%q: exit code %d, want %d and a message that names %s: %s", args, code, cmdline.ExitUsage, name, stderr)
+	}
+	for _, f := range flags {
+		if !strings.Contains(stderr, f) {
+			t.Errorf("%q: the message does not name %s: %s", args, f, stderr)
+		}
+	}
+	if after := contents(t, dir); !maps.Equal(before, after) {
+		t.Errorf("%q: files %q, want them as they were: %q", args, after, before)
+	}
+}
+
+// How two paths lead to one file.
+var ways = []string{"one path", "another spelling", "symlink from the output", "symlink from the input", "hard link"}
+
+// lead makes two names in dir lead to one file with this text, and returns the first name as it is
+// to be given.
+func lead(t *testing.T, dir, how, first, second, text string) string {
+	t.Helper()
+	a, b := filepath.Join(dir, first), filepath.Join(dir, second)
+	var err error
+	switch how {
+	case "one path":
+		putFile(t, b, text)
+		return second
+	case "another spelling":
+		putFile(t, b, text)
+		return "." + string(filepath.Separator) + second
+	case "symlink from the output":
+		putFile(t, a, text)
+		err = os.Symlink(a, b)
+	case "symlink from the input":
+		putFile(t, b, text)
+		if err = os.MkdirAll(filepath.Dir(a), 0o700); err == nil {
+			_ = os.Remove(a)
+			err = os.Symlink(b, a)
+		}
+	case "hard link":
+		putFile(t, a, text)
+		err = os.Link(a, b)
+	case "dangling link":
+		err = os.Symlink(a, b)
+	}
+	if err != nil {
+		t.Skip(err) // Windows without the right to make links
+	}
+	return first
+}
+
+// No output of any command is one of its inputs: for each pair of flags that the commands have,
+// and each way to name a file. make test takes one way of three for each pair.
+func TestOutputsAreNoInputs(t *testing.T) {
+	n := 0
+	all := commands()
+	for _, command := range slices.Sorted(maps.Keys(all)) {
+		for _, in := range distinctInputs(command, all[command]) {
+			for _, out := range distinctOutputs(command, all[command]) {
+				if strings.Contains(out.mode, "triton") && in.flag == "--api-key-file" {
+					continue // they exclude each other
+				}
+				for _, how := range ways {
+					if strings.Contains(how, " path") || strings.Contains(how, "spelling") {
+						if in.name != "in" {
+							continue // the name of the input is given
+						}
+					}
+					if n++; n%testenv.Stride(3) > 0 {
+						continue
+					}
+					dir := distinctFolder(t, &in)
+					t.Setenv("HF_HUB_CACHE", dir)
+					t.Setenv("HF_HOME", dir)
+					given := in
+					given.name = lead(t, dir, how, in.name, out.name, in.text)
+					line := distinctLine(command, given.arguments(dir), out.arguments(dir))
+					refuses(t, dir, []string{in.flag, out.flag}, out.name, line...)
+				}
+			}
+		}
+	}
+	if n < 1000 {
+		t.Errorf("%d pairs, want 1000 or more", n)
+	}
+}
+
+// No output of any command is another one: for each pair of outputs of the flags that the commands
+// have, also if no file is there yet.
+func TestOutputsAreDistinct(t *testing.T) {
+	t.Parallel()
+	n := 0
+	all := commands()
+	for _, command := range slices.Sorted(maps.Keys(all)) {
+		outputs := distinctOutputs(command, all[command])
+		for i := range outputs {
+			for j := range outputs[:i] {
+				a, b := outputs[j], outputs[i]
+				switch {
+				case a.mode != b.mode && !strings.Contains(a.mode+b.mode, "triton") && !(b.flag == "--html" && a.mode == "--repeat 2"):
+					continue // one command line cannot have both
+				case a.flag == "--html" && b.flag == "--html", strings.Contains(a.mode+b.mode, "triton") && a.mode != "" && b.mode != "":
+					continue
+				case a.flag == "-f" && b.flag == "-f" && a.mode != "" && a.mode != b.mode:
+					continue
+				case isJournal(a.name) && isJournal(b.name):
+					continue // the second export has no journal
+				}
+				if a.flag == b.flag && a.flag != "--profile-export-file" {
+					a.args, a.mode = nil, "" // given once
+				} else if !slices.Contains(b.args, "DIR") {
+					b.name = "b" + b.name
+					if b.own != "" {
+						b.own = "b" + b.own
+					}
+				}
+				if isJournal(b.name) {
+					a, b = b, a // the first export has the journal
+				}
+				if strings.HasPrefix(b.name, "bmodel.") {
+					b.name = "model." + b.own
+				}
+				for _, how := range []string{"dangling link", "symlink from the output", "hard link"} {
+					n++
+					dir := t.TempDir()
+					lead(t, dir, how, a.name, b.name, "out")
+					refuses(t, dir, []string{a.flag, b.flag}, b.name, distinctLine(command, a.arguments(dir), b.arguments(dir))...)
+				}
+			}
+		}
+	}
+	if n < 60 {
+		t.Errorf("%d pairs, want 60 or more", n)
+	}
+}
+
+func isJournal(name string) bool { return strings.HasSuffix(name, journal.Suffix) }
+
+// distinctLine returns the command line of a command with these arguments.
+func distinctLine(command string, args ...[]string) []string {
+	var line []string
+	if command != "" {
+		line = append(line, command)
+	}
+	all := slices.Concat(args...)
+	if command == "" || command == "inputs" {
+		kind := []string{"--service-kind", "openai"}
+		if slices.Contains(all, "--service-kind") {
+			kind = nil
+		}
+		line = append(line, kind...)
+		if !slices.Contains(all, "-u") {
+			line = append(line, "-u", "127.0.0.1:1")
+		}
+		line = append(line, "-m", "m")
+	}
+	if command != "sim" {
+		line = append(line, "--overwrite")
+	}
+	if line = append(line, all...); command == "recover" && !slices.ContainsFunc(line, isJournal) {
+		line = append(line, "other"+journal.Suffix)
+	}
+	return line
+}

@@ -1,0 +1,151 @@
+package cmdline
+
+import (
+	"os"
+
+	"github.com/urfave/cli/v2"
+
+	"github.com/pa-tools/pa/internal/outfile"
+)
+
+// A FileUse says what a command does with the files that the values of a flag name.
+type FileUse int
+
+// What a command does with the files of a flag.
+const (
+	NoFiles     FileUse = iota // the values name no files
+	ReadsFiles                 // see [Reads]
+	WritesFiles                // see [Writes]
+	DerivesFiles
+)
+
+// A fileFlag is a flag whose value names a file.
+type fileFlag struct {
+	*cli.StringFlag
+	use   FileUse
+	files func(value string) []string // nil: the value is the path
+}
+
+// A fileList is a fileFlag with several values.
+type fileList struct {
+	*cli.StringSliceFlag
+	use   FileUse
+	files func(value string) []string
+}
+
+// Reads marks a flag whose values name files that the command reads, so that [Files] has them.
+// files returns the paths that a value stands for; nil: the value is the path, and "-" is
+// standard input. f is a string or a list of strings.
+func Reads(f cli.Flag, files func(value string) []string) cli.Flag {
+	return marked(f, ReadsFiles, files)
+}
+
+// Writes marks a flag whose values are paths of files that the command writes, so that [Files]
+// has them.
+func Writes(f cli.Flag) cli.Flag { return marked(f, WritesFiles, nil) }
+
+// Derives marks a flag from whose values the command makes the paths of files that it writes.
+// The command adds these paths to [Files] itself.
+func Derives(f cli.Flag) cli.Flag { return marked(f, DerivesFiles, nil) }
+
+func marked(f cli.Flag, use FileUse, files func(string) []string) cli.Flag {
+	switch f := f.(type) {
+	case *cli.StringFlag:
+		return fileFlag{f, use, files}
+	case *cli.StringSliceFlag:
+		return fileList{f, use, files}
+	}
+	panic("cmdline: flag " + f.Names()[0] + " has no text that could name a file") // a programmer's mistake
+}
+
+// FileUseOf returns what a command does with the files of a flag.
+func FileUseOf(f cli.Flag) FileUse {
+	switch f := f.(type) {
+	case fileFlag:
+		return f.use
+	case fileList:
+		return f.use
+	}
+	return NoFiles
+}
+
+// unmarked returns the flag that [Reads], [Writes] or [Derives] marked; f itself if none did.
+func unmarked(f cli.Flag) cli.Flag {
+	switch f := f.(type) {
+	case fileFlag:
+		return f.StringFlag
+	case fileList:
+		return f.StringSliceFlag
+	}
+	return f
+}
+
+// commandFiles holds the files of the command line that is running.
+type commandFiles struct {
+	flags []cli.Flag
+	files *outfile.Files // nil before the first call of Files
+}
+
+// filesKey is the key of the commandFiles in the metadata of a cli.App.
+const filesKey = "files"
+
+// Files returns the files that the flags of the command line name. A command adds the files of
+// its arguments and the files that it derives, and calls [CheckFiles] before it writes. Every
+// call for one command line returns the same Files.
+func Files(c *cli.Context) *outfile.Files {
+	all, ok := c.App.Metadata[filesKey].(*commandFiles)
+	if !ok { // not an App's
+		return &outfile.Files{}
+	}
+	if all.files != nil {
+		return all.files
+	}
+	all.files = &outfile.Files{}
+	for _, f := range all.flags {
+		name := f.Names()[0]
+		switch f := f.(type) {
+		case fileFlag:
+			addFlag(c, all.files, f.use, f.files, name, c.String(name))
+		case fileList:
+			addFlag(c, all.files, f.use, f.files, name, c.StringSlice(name)...)
+		}
+	}
+	return all.files
+}
+
+func addFlag(c *cli.Context, to *outfile.Files, use FileUse, files func(string) []string, name string, values ...string) {
+	for _, v := range values {
+		switch {
+		case v == "" || use == DerivesFiles:
+		case use == WritesFiles:
+			to.Writes(dashed(name), v)
+		case files == nil:
+			ReadsFile(c, dashed(name), v)
+		default:
+			for _, path := range files(v) {
+				ReadsFile(c, dashed(name), path)
+			}
+		}
+	}
+}
+
+// ReadsFile adds a file to [Files] that the command reads; "-" is standard input. flag names
+// the flag or the argument.
+func ReadsFile(c *cli.Context, flag, path string) {
+	if path != "-" {
+		Files(c).Reads(flag, path)
+		return
+	}
+	if stdin, ok := c.App.Reader.(*os.File); ok && stdin != nil {
+		Files(c).ReadsOpen(flag, stdin)
+	}
+}
+
+// CheckFiles returns a usage error if a file that the command writes is one that it reads, or
+// is written twice: see [outfile.Files.Check].
+func CheckFiles(c *cli.Context) error {
+	if err := Files(c).Check(); err != nil {
+		return &UsageError{Msg: err.Error(), NoHelp: true}
+	}
+	return nil
+}
