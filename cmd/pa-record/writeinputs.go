@@ -76,6 +76,7 @@ func writeInputs(c *cli.Context, env environment) (err error) {
 
 // openInputs opens the data of the settings, with --fixed-schedule in the order of its times.
 func openInputs(c *cli.Context, s *settings.Settings, env environment) (*inputs.Data, error) {
+	s.Reading = func(path string) error { return cmdline.CheckRead(c, "a file of --input-data", path) }
 	entries, err := inputs.Open(c.Context, s, env.getenv, c.App.Reader)
 	if err != nil || !s.FixedSchedule {
 		return entries, err

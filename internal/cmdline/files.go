@@ -13,10 +13,10 @@ type FileUse int
 
 // What a command does with the files of a flag.
 const (
-	NoFiles     FileUse = iota // the values name no files
-	ReadsFiles                 // see [Reads]
-	WritesFiles                // see [Writes]
-	DerivesFiles
+	NoFiles      FileUse = iota // the values name no files
+	ReadsFiles                  // see [Reads]
+	WritesFiles                 // see [Writes]
+	DerivesFiles                // see [Derives]
 )
 
 // A fileFlag is a flag whose value names a file.
@@ -143,9 +143,17 @@ func ReadsFile(c *cli.Context, flag, path string) {
 
 // CheckFiles returns a usage error if a file that the command writes is one that it reads, or
 // is written twice: see [outfile.Files.Check].
-func CheckFiles(c *cli.Context) error {
-	if err := Files(c).Check(); err != nil {
-		return &UsageError{Msg: err.Error(), NoHelp: true}
+func CheckFiles(c *cli.Context) error { return fileError(Files(c).Check()) }
+
+// CheckRead is CheckFiles for a further file that the command reads: see
+// [outfile.Files.CheckRead].
+func CheckRead(c *cli.Context, flag, path string) error {
+	return fileError(Files(c).CheckRead(flag, path))
+}
+
+func fileError(err error) error {
+	if err == nil {
+		return nil
 	}
-	return nil
+	return &UsageError{Msg: err.Error(), NoHelp: true}
 }

@@ -23,8 +23,12 @@ type use struct {
 	flag string // "--input-data", or what else people call it
 	what string // what of the flag it is: "the journal"; "" for the file that the flag names
 	path string // as given
-	real string // absolute and without symbolic links, as far as they lead
-	info fs.FileInfo
+
+	// Set by resolve.
+	resolved bool
+	exempt   bool   // nothing in it can be lost
+	real     string // absolute and without symbolic links, as far as they lead
+	info     fs.FileInfo
 }
 
 // A family is all files of a folder whose names match.
@@ -34,16 +38,12 @@ type family struct {
 }
 
 // Reads adds a file that the command reads. flag names the flag, or the argument.
-func (f *Files) Reads(flag, path string) {
-	if u, ok := newUse(flag, path); ok {
-		f.reads = append(f.reads, u)
-	}
-}
+func (f *Files) Reads(flag, path string) { f.reads = append(f.reads, use{flag: flag, path: path}) }
 
 // ReadsOpen adds an open file that the command reads, such as standard input.
 func (f *Files) ReadsOpen(flag string, file *os.File) {
 	if info, err := file.Stat(); err == nil && info.Mode().IsRegular() {
-		f.reads = append(f.reads, use{flag: flag, path: "-", info: info})
+		f.reads = append(f.reads, use{flag: flag, path: "-", info: info, resolved: true})
 	}
 }
 
@@ -54,37 +54,35 @@ func (f *Files) Writes(flag, path string) { f.WritesFor(flag, "", path) }
 // WritesFor adds a file that the command writes because of a flag that names another file.
 // what says which: "the journal".
 func (f *Files) WritesFor(flag, what, path string) {
-	if regular.Inherited(path) {
-		return
-	}
-	if u, ok := newUse(flag, path); ok {
-		u.what = what
-		f.writes = append(f.writes, u)
+	if !regular.Inherited(path) {
+		f.writes = append(f.writes, use{flag: flag, what: what, path: path})
 	}
 }
 
 // WritesSome adds the files that the command may write beside path: the names in the folder of
 // path for which match is true. flag and what are as for WritesFor.
 func (f *Files) WritesSome(flag, what, path string, match func(name string) bool) {
-	if u, ok := newUse(flag, path); ok {
-		u.what = what
-		f.families = append(f.families, family{u, match})
-	}
+	f.families = append(f.families, family{use{flag: flag, what: what, path: path}, match})
 }
 
-// newUse returns the use of the file at path; ok is false if nothing in it can be lost.
-func newUse(flag, path string) (u use, ok bool) {
-	if path == "" || path == "-" {
-		return u, false
+// resolve finds out which file u is, once.
+func (u *use) resolve() {
+	if u.resolved {
+		return
 	}
-	u = use{flag: flag, path: path, real: realPath(path)}
-	if info, err := os.Stat(path); err == nil {
-		if !info.Mode().IsRegular() {
-			return u, false
-		}
+	u.resolved = true
+	if u.path == "" || u.path == "-" {
+		u.exempt = true
+		return
+	}
+	info, err := os.Stat(u.path)
+	if err == nil && !info.Mode().IsRegular() {
+		u.exempt = true
+		return
+	}
+	if u.real = realPath(u.path); err == nil {
 		u.info = info
 	}
-	return u, true
 }
 
 // Check returns an error if a file that is written is also read, or written twice. Files are
@@ -94,10 +92,18 @@ func (f *Files) Check() error {
 	if len(f.writes) == 0 && len(f.families) == 0 {
 		return nil
 	}
+	for _, all := range [][]use{f.reads, f.writes} {
+		for i := range all {
+			all[i].resolve()
+		}
+	}
 	others := slices.Concat(f.reads, f.writes)
 	writes := slices.Clone(f.writes)
 	for i := range f.families {
-		writes = append(writes, f.families[i].members(others)...)
+		x := &f.families[i]
+		if x.resolve(); !x.exempt {
+			writes = append(writes, x.members(others)...)
+		}
 	}
 	for i := range writes {
 		out := &writes[i]
@@ -113,6 +119,14 @@ func (f *Files) Check() error {
 		}
 	}
 	return nil
+}
+
+// CheckRead returns the error of Check for a further file that the command reads. It keeps
+// nothing of the file.
+func (f *Files) CheckRead(flag, path string) error {
+	one := Files{writes: f.writes}
+	one.Reads(flag, path)
+	return one.Check()
 }
 
 // members returns the files of a family: those that exist, and those that are among others.
@@ -134,10 +148,9 @@ func (f *family) members(others []use) []use {
 		if !f.match(name) {
 			continue
 		}
-		if u, ok := newUse(f.flag, filepath.Join(filepath.Dir(f.path), name)); ok {
-			u.what = f.what
-			all = append(all, u)
-		}
+		u := use{flag: f.flag, what: f.what, path: filepath.Join(filepath.Dir(f.path), name)}
+		u.resolve()
+		all = append(all, u)
 	}
 	return all
 }
@@ -152,7 +165,10 @@ func (u *use) String() string {
 
 // same reports whether both are one file.
 func (u *use) same(other *use) bool {
-	if u.real != "" && u.real == other.real {
+	switch {
+	case u.exempt || other.exempt:
+		return false
+	case u.real != "" && u.real == other.real:
 		return true
 	}
 	return u.info != nil && other.info != nil && os.SameFile(u.info, other.info)

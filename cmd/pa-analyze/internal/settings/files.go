@@ -81,9 +81,6 @@ func ReadsAllButLast(c *cli.Context) {
 	cmdline.Files(c).Writes("the output", c.Args().Get(last))
 }
 
-// ReadsNothing is for a command whose arguments are no files.
-func ReadsNothing(*cli.Context) {}
-
 // readsSummaries adds the files beside the file at path, which r reads.
 func readsSummaries(c *cli.Context, path string, r export.Reader) error {
 	for _, name := range export.SummaryPaths(r, resultOf(path)) {

@@ -75,6 +75,8 @@ type inputSettings struct {
 	// encode returns the tokens of a text; nil: no tokenizer. The package that opens the
 	// inputs sets it.
 	Encode func(string) []uint32 `json:"-"`
+	// Reading is [dataset.Options.Reading].
+	Reading func(path string) error `json:"-"`
 }
 
 // MadeTensors reports whether tensors are made up instead of read from files.
@@ -84,7 +86,7 @@ func (s *inputSettings) MadeTensors() bool {
 
 // DatasetOptions returns how to read the files.
 func (s *inputSettings) DatasetOptions() dataset.Options {
-	return dataset.Options{Layout: s.Layout, From: s.window[0], To: s.window[1], BlockTokens: s.BlockTokens, Spool: s.spool}
+	return dataset.Options{Layout: s.Layout, From: s.window[0], To: s.window[1], BlockTokens: s.BlockTokens, Reading: s.Reading, Spool: s.spool}
 }
 
 // RenderOptions returns how to put prompts into requests.

@@ -128,6 +128,11 @@ func readBeside(path string, f *file) ([]byte, error) {
 			}
 			return nil, fmt.Errorf("%q: %w; expected the path of a file, a URL, or data:…", clip([]byte(path)), err)
 		}
+		if f.opening && f.reading != nil {
+			if err := f.reading(p); err != nil {
+				return nil, errors.Join(err, in.Close())
+			}
+		}
 		content, err := io.ReadAll(io.LimitReader(in, most+1))
 		if err = errors.Join(err, in.Close()); err != nil {
 			return nil, err

@@ -52,9 +52,10 @@ type file struct {
 	// firstStream is the number of the file's first stream in the Set.
 	firstStream int
 
-	ignored []string       // members without a meaning for requests
-	leftOut map[string]int // number of skipped rows, or of skipped entries, by reason
-	opening bool           // during the first pass, which records notes
+	ignored []string                // members without a meaning for requests
+	leftOut map[string]int          // number of skipped rows, or of skipped entries, by reason
+	opening bool                    // during the first pass, which records notes
+	reading func(path string) error // see Options.Reading
 
 	last        int // row of lastEntries, or −1
 	lastEntries []workload.Entry
@@ -161,7 +162,7 @@ func (s *Set) addSource(ctx context.Context, src *source, o *Options) error {
 	if o.MaxRows > 0 {
 		left.MaxRows -= s.rows
 	}
-	f := &file{src: src, window: window{o.From, o.To}, leftOut: map[string]int{}, last: -1}
+	f := &file{src: src, window: window{o.From, o.To}, reading: o.Reading, leftOut: map[string]int{}, last: -1}
 	s.files = append(s.files, f)
 	if err := f.open(ctx, &left); err != nil {
 		return err

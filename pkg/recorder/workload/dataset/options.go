@@ -37,6 +37,9 @@ type Options struct {
 	MaxRows int
 	// MaxRowBytes bounds a row; 0 means 64 MiB.
 	MaxRowBytes int64
+	// Reading, if not nil, is called while the files are opened, with the path of each further
+	// file that a row names, such as an image. Its error is the error of the row.
+	Reading func(path string) error
 	// Spool configures the temporary files.
 	Spool spool.Config
 	// Stdin is the input for the path "-"; nil makes that path an error.
