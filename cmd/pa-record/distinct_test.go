@@ -1,12 +1,14 @@
 package main
 
 import (
+	"context"
 	"maps"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/urfave/cli/v2"
 
@@ -229,7 +231,12 @@ func contents(t *testing.T, dir string) map[string]string {
 func refuses(t *testing.T, dir string, flags []string, name string, args ...string) {
 	t.Helper()
 	before := contents(t, dir)
-	code, stdout, stderr := inProcess(t.Context(), t, args...)
+	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second) // of a run that should never begin
+	defer cancel()
+	code, stdout, stderr := inProcess(ctx, t, args...)
+	if ctx.Err() != nil {
+		t.Fatalf("%q: begins to run", args)
+	}
 	if code != cmdline.ExitUsage || stdout != "" || !strings.Contains(stderr, ": the same file as ") || !strings.Contains(stderr, filepath.Base(name)) {
 		t.Errorf("%q: exit code %d, want %d and a message that names %s: %s", args, code, cmdline.ExitUsage, name, stderr)
 	}
@@ -385,7 +392,9 @@ func distinctLine(command string, args ...[]string) []string {
 		}
 		line = append(line, "-m", "m")
 	}
-	if command != "sim" {
+	if command == "sim" {
+		line = append(line, "--stop-at-eof")
+	} else {
 		line = append(line, "--overwrite")
 	}
 	if line = append(line, all...); command == "recover" && !slices.ContainsFunc(line, isJournal) {
