@@ -99,11 +99,17 @@ func (f *Files) Check() error {
 	}
 	others := slices.Concat(f.reads, f.writes)
 	writes := slices.Clone(f.writes)
+	folders := map[string][]string{} // names in the folders of families
 	for i := range f.families {
 		x := &f.families[i]
-		if x.resolve(); !x.exempt {
-			writes = append(writes, x.members(others)...)
+		if x.resolve(); x.exempt {
+			continue
 		}
+		dir := filepath.Dir(x.real)
+		if _, known := folders[dir]; !known {
+			folders[dir] = namesIn(dir, others)
+		}
+		writes = append(writes, x.members(folders[dir])...)
 	}
 	for i := range writes {
 		out := &writes[i]
@@ -129,28 +135,31 @@ func (f *Files) CheckRead(flag, path string) error {
 	return one.Check()
 }
 
-// members returns the files of a family: those that exist, and those that are among others.
-func (f *family) members(others []use) []use {
-	dir := filepath.Dir(f.real)
+// namesIn returns the names of the files in a folder: those that exist, and those of others.
+func namesIn(dir string, others []use) []string {
 	var names []string
 	inside, _ := os.ReadDir(dir) // without a folder there are none
 	for _, e := range inside {
 		names = append(names, e.Name())
 	}
 	for i := range others {
-		if filepath.Dir(others[i].real) == dir {
-			names = append(names, filepath.Base(others[i].real))
+		if in, name := filepath.Split(others[i].real); filepath.Clean(in) == dir {
+			names = append(names, name)
 		}
 	}
 	slices.Sort(names)
+	return slices.Compact(names)
+}
+
+// members returns the files of a family among the names in its folder.
+func (f *family) members(names []string) []use {
 	var all []use
-	for _, name := range slices.Compact(names) {
-		if !f.match(name) {
-			continue
+	for _, name := range names {
+		if f.match(name) {
+			u := use{flag: f.flag, what: f.what, path: filepath.Join(filepath.Dir(f.path), name)}
+			u.resolve()
+			all = append(all, u)
 		}
-		u := use{flag: f.flag, what: f.what, path: filepath.Join(filepath.Dir(f.path), name)}
-		u.resolve()
-		all = append(all, u)
 	}
 	return all
 }

@@ -31,9 +31,8 @@ func (s *Settings) CheckFiles(c *cli.Context) error {
 		csv := runs[i].CSV
 		files.Writes("-f", csv)
 		if s.ServiceKind == Triton { // which can have ensembles
-			files.WritesSome("-f", "the CSV file for a model", csv, func(name string) bool {
-				return strings.HasSuffix(name, "."+filepath.Base(csv))
-			})
+			ending := "." + filepath.Base(csv)
+			files.WritesSome("-f", "the CSV file for a model", csv, func(name string) bool { return strings.HasSuffix(name, ending) })
 		}
 	}
 	files.Writes("--html", s.HTML)
