@@ -398,4 +398,13 @@ func TestKeysInMistakes(t *testing.T) {
 	if code != 0 || strings.Contains(stdout+stderr, key) || !strings.Contains(stdout, `"api_key:[redacted]:string"`) || !strings.Contains(stderr, "member api_key") {
 		t.Errorf("exit code %d, %s%s", code, stdout, stderr)
 	}
+	for _, args := range [][]string{
+		{"--service-kind", "openai", "-m", "m", "--analysis-hint", "metadata=a=1 api_key=" + key},
+		{"benchmark_serving", "--backend", "openai", "--model", "m", "--dataset-name", "random", "--tokenizer", "built-in", "--save-result", "--metadata", "a=1", "api_key=" + key, "--"},
+	} {
+		code, stdout, stderr := inProcess(t.Context(), t, append(args, "--dry-run")...)
+		if code != 0 || strings.Contains(stdout+stderr, key) || !strings.Contains(stdout, `"a=1 api_key=[redacted]"`) || !strings.Contains(stderr, "note: --analysis-hint metadata=a=1 api_key=[redacted]: the export does not keep the credential") {
+			t.Errorf("%q: exit code %d, %s%s", args, code, stdout, stderr)
+		}
+	}
 }

@@ -7,8 +7,8 @@ import (
 )
 
 // Members replaces the values of members whose names are credentials' (see [Credential]), in a
-// JSON text at any depth, in JSON within its strings, or in one of the forms name:value and
-// name=value. Everything else stays as it is, also if the text is not valid. true,
+// JSON text at any depth, in JSON within its strings, or in one of the forms name:value,
+// name=value and lists of the latter. Everything else stays as it is, also if the text is not valid. true,
 // false, null and "" stay, because they are no credentials.
 func Members(s string) string {
 	m := memberScanner{in: s}
@@ -81,31 +81,38 @@ func (m *memberScanner) scan() {
 	}
 }
 
-// line hides the value of name:value or name=value.
+// line hides the value of name:value or name=value, and in a list of name=value everything
+// from the first credential on: where its value ends is not known.
 func (m *memberScanner) line() {
 	m.pos = len(m.in)
-	i := strings.IndexAny(m.in, ":=")
-	if i < 0 {
-		m.out.WriteString(m.in)
-		return
-	}
-	name, value := strings.TrimSpace(m.in[:i]), m.in[i+1:]
-	switch {
-	case !Credential(name):
-		m.out.WriteString(m.in[:i+1])
-		if trimmed := strings.TrimSpace(value); trimmed != "" && (trimmed[0] == '{' || trimmed[0] == '[') {
+	for i := range len(m.in) {
+		sep := m.in[i]
+		if sep != ':' && sep != '=' {
+			continue
+		}
+		begin := i
+		for begin > 0 && isWord(m.in[begin-1]) {
+			begin--
+		}
+		first := strings.TrimSpace(m.in[:begin]) == ""
+		if !first && (sep == ':' || strings.IndexByte(" ,;&?=:", m.in[begin-1]) < 0) {
+			continue // a path or a sentence
+		}
+		name, value := m.in[begin:i], m.in[i+1:]
+		switch trimmed := strings.TrimSpace(value); {
+		case Credential(name) && !isNoSecret(value):
+			m.found(name, value)
+			m.out.WriteString(m.in[:i+1] + placeholder)
+			return
+		case trimmed != "" && (trimmed[0] == '{' || trimmed[0] == '['):
 			inner := memberScanner{in: value}
 			inner.scan()
 			m.take(&inner)
-			value = inner.out.String()
+			m.out.WriteString(m.in[:i+1] + inner.out.String())
+			return
 		}
-		m.out.WriteString(value)
-	case isNoSecret(value):
-		m.out.WriteString(m.in)
-	default:
-		m.found(name, value)
-		m.out.WriteString(m.in[:i+1] + placeholder)
 	}
+	m.out.WriteString(m.in)
 }
 
 // next moves over a string, a word, or one other byte. A string or a word may be a name.

@@ -56,6 +56,12 @@ func TestMembers(t *testing.T) {
 		{"name=value", `API-KEY=s3cr3t s3cr3t`, `API-KEY=[redacted]`, "API-KEY"},
 		{"name:value, none", `max_tokens:5`, `max_tokens:5`, ""},
 		{"name:JSON", `nvext:{"api_key":"s3cr3t"}`, `nvext:{"api_key":"[redacted]"}`, "api_key"},
+		{"a list of name=value", `metadata=a=1 api_key=s3cr3t s3cr3t`, `metadata=a=1 api_key=[redacted]`, "api_key"},
+		{"a query", `http://h/v1?a=1&token=s3cr3t`, `http://h/v1?a=1&token=[redacted]`, "token"},
+		{"a path with an equals sign", `out/token=5/x.json`, `out/token=5/x.json`, ""},
+		{"a list, none", `goodput=ttft:100 max_tokens=5`, `goodput=ttft:100 max_tokens=5`, ""},
+		{"a path", `/data/secret/run=1.json`, `/data/secret/run=1.json`, ""},
+		{"a sentence", `this is the key: it fits`, `this is the key: it fits`, ""},
 		{"text", `what is an api key?`, `what is an api key?`, ""},
 		{"empty", ``, ``, ""},
 	} {
