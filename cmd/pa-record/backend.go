@@ -51,7 +51,7 @@ func newTarget(s *settings.Settings, model, url string, clock *rxclock.Clock) (b
 		return openai.New(s.OpenAIConfig(url, clock))
 	}
 	cfg := kserve.Config{
-		URL: url, Model: model, Version: s.ModelVersion, Streaming: s.Streaming, Parameters: s.RequestParameters,
+		URL: url, Model: model, Version: s.ModelVersion, Streaming: s.Streaming, Parameters: s.RequestParameters, Bodies: s.Bodies,
 		Shapes: s.Shapes, OthersShapes: len(s.Models) > 0, BatchSize: s.BatchSize, Style: s.RenderStyle, Render: s.RenderOptions(), Clock: clock, Headers: http.Header{},
 		Reuse: s.ReuseMode, PrewarmOptional: s.PrewarmOptional, Connections: s.GRPCConnections, Compression: s.Compression, JSONInputs: s.JSONInputs, JSONOutputs: s.JSONOutputs, SharedMemory: s.SharedMemory, OutputSharedBytes: s.OutputShared,
 		Trace: kserve.Trace{Levels: s.TraceLevels, Rate: s.TraceRate, Count: s.TraceCount, LogFrequency: s.LogFrequency},

@@ -8,7 +8,6 @@ import (
 	"io"
 
 	"github.com/pa-tools/pa/cmd/pa-record/internal/settings"
-	"github.com/pa-tools/pa/internal/plural"
 	"github.com/pa-tools/pa/pkg/recorder"
 	"github.com/pa-tools/pa/pkg/recorder/barrier"
 )
@@ -82,8 +81,10 @@ func (r *ranks) note() string {
 		return ""
 	}
 	text := fmt.Sprintf("the figures are of rank %d's share of the load", r.s.World.Rank)
-	if r.session != nil && r.session.Strangers() > 0 {
-		text += "; the barrier turned away " + plural.GroupedOf(r.session.Strangers(), "connection") + " that did not prove to be a rank"
+	if r.session != nil {
+		if strangers := r.session.Strangers().String(); strangers != "" {
+			text += "; " + strangers
+		}
 	}
 	return text
 }

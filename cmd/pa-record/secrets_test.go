@@ -5,14 +5,18 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"fmt"
+	"io"
 	"net/http"
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"github.com/pa-tools/pa/cmd/pa-record/internal/settings"
+	"github.com/pa-tools/pa/internal/cmdline"
 	"github.com/pa-tools/pa/internal/exporttest"
 	"github.com/pa-tools/pa/pkg/export"
 	"github.com/pa-tools/pa/pkg/export/formats"
@@ -229,5 +233,178 @@ func echoOK(w http.ResponseWriter, r *http.Request) {
 		fmt.Fprint(w, `{"name":"m","max_batch_size":0,"input":[{"name":"IN","data_type":"TYPE_STRING","dims":[1]}],"output":[{"name":"OUT","data_type":"TYPE_STRING","dims":[1]}]}`)
 	case strings.HasSuffix(r.URL.Path, "/models/m"):
 		fmt.Fprint(w, `{"name":"m","versions":["1"],"inputs":[{"name":"IN","datatype":"BYTES","shape":[1]}],"outputs":[{"name":"OUT","datatype":"BYTES","shape":[1]}]}`)
+	}
+}
+
+// Credentials in bodies are sent, and stand in the payloads of the export, which a note says
+// before the load. They stand in no other part of the export, in no plan and on no stream,
+// also if the server repeats them, unless they come from the input data.
+func TestKeysInBodies(t *testing.T) {
+	const key = "BODY-KEY-123"
+	prompts := []string{"--synthetic-input-tokens-mean", "4", "--num-dataset-entries", "1"}
+	payload := func(t *testing.T) string {
+		path := filepath.Join(t.TempDir(), "data.json")
+		if err := os.WriteFile(path, []byte(`{"data":[{"payload":[{"prompt":"x","nested":{"Auth-Token":"`+key+`"}}]}]}`), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		return path
+	}
+	config := func(t *testing.T) string {
+		path := filepath.Join(t.TempDir(), "config.yaml")
+		if err := os.WriteFile(path, []byte(`extra-body: '{"api_key":"`+key+`"}'`+"\n"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		return path
+	}
+	genaiPerf := func(extra string) []string {
+		return []string{"genai-perf", "profile", "--endpoint-type", "completions", "--synthetic-input-tokens-mean", "4", "--concurrency", "1", "--extra-inputs", extra, "--"}
+	}
+	for _, tt := range []struct {
+		name  string
+		args  func(t *testing.T) []string
+		names string // of the members that are named
+		late  bool   // the plan of --dry-run does not read them
+	}{
+		{"--extra-body", func(*testing.T) []string {
+			return append(prompts, "--extra-body", `{"api_key":"`+key+`","max_tokens":7}`)
+		}, "member api_key", false},
+		{"--extra-body, deep, in a string, joined", func(*testing.T) []string {
+			return append(prompts, `--extra-body={"a":[{"Client-Secret":"`+key+`"}],"b":"{\"password\":\"`+key+`\"}"}`)
+		}, "members Client-Secret, password", false},
+		{"--extra-body, an object", func(*testing.T) []string {
+			return append(prompts, "--extra-b", `{"auth":{"kind":"x","value":"`+key+`"}}`)
+		}, "member auth", false},
+		{"--request-template", func(*testing.T) []string {
+			return append(prompts, "--request-template", `{"model":"m","prompt":"{{prompt}}","accessToken":"`+key+`"}`)
+		}, "member accessToken", false},
+		{"--config", func(t *testing.T) []string { return append(prompts, "--config", config(t)) }, "member api_key", false},
+		{"--input-data", func(t *testing.T) []string { return []string{"--input-data", payload(t)} }, "member Auth-Token", true},
+		{"genai-perf, name:value", func(*testing.T) []string { return genaiPerf("api_key:" + key) }, "member api_key", false},
+		{"genai-perf, JSON", func(*testing.T) []string { return genaiPerf(`{"a":{"token":"` + key + `"}}`) }, "member token", false},
+	} {
+		for _, status := range []int{http.StatusOK, http.StatusForbidden} {
+			t.Run(fmt.Sprintf("%s, %d", tt.name, status), func(t *testing.T) {
+				t.Parallel()
+				var asked atomic.Int32
+				srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+					if r.Method != http.MethodPost {
+						echoOK(w, r)
+						return
+					}
+					body, _ := io.ReadAll(r.Body)
+					if !strings.Contains(string(body), key) || strings.Contains(string(body), "[redacted]") {
+						t.Errorf("the body that was sent is %s", body)
+					}
+					asked.Add(1)
+					repeated := key
+					if tt.late {
+						repeated = "at all"
+					}
+					w.Header().Set("Content-Type", "application/json")
+					w.Header().Set("X-Request-Id", repeated)
+					w.WriteHeader(status)
+					if status == http.StatusOK {
+						fmt.Fprintf(w, `{"object":"text_completion","choices":[{"index":0,"text":"so it is %s"}]}`, repeated)
+						return
+					}
+					fmt.Fprintf(w, `{"error":{"message":"no key %s"}}`, repeated)
+				}))
+				defer srv.Close()
+				path := filepath.Join(t.TempDir(), "x.json")
+				args := tt.args(t)
+				if args[0] == "genai-perf" {
+					args = append(args[:len(args)-1], "-m", "m", "-u", srv.URL, "--request-count", "2", "--artifact-dir", t.TempDir(), "--", "--profile-export-file", path)
+				} else {
+					args = append(args, "--service-kind", "openai", "--endpoint", settings.CompletionsEndpoint, "-m", "m", "-u", srv.URL, "--request-count", "2", "--profile-export-file", path)
+				}
+				hidden := func(what, text string) {
+					t.Helper()
+					if i := strings.Index(text, key); i >= 0 {
+						t.Errorf("%s: the key is in …%s…", what, text[max(0, i-100):i+len(key)])
+					}
+				}
+				note := "note: the export's payloads hold the " + tt.names + " as it was sent; "
+				_, stdout, stderr := inProcess(t.Context(), t, append(slices.Clone(args), "--dry-run")...)
+				hidden("standard output of --dry-run", stdout)
+				hidden("standard error of --dry-run", stderr)
+				if strings.Contains(stderr, note) == tt.late || asked.Load() != 0 {
+					t.Errorf("--dry-run: %s, want %q", stderr, note)
+				}
+				_, stdout, stderr = inProcess(t.Context(), t, append(args, "-v")...)
+				hidden("standard output", stdout)
+				hidden("standard error", stderr)
+				if !strings.Contains(stderr, note) {
+					t.Errorf("%s, want %q", stderr, note)
+				}
+				run, requests := exporttest.Read(t, path)
+				meta, err := json.Marshal(run)
+				if err != nil {
+					t.Fatal(err)
+				}
+				hidden("the export's header", string(meta))
+				if tt.name != "--input-data" && tt.name != "--config" && strings.Count(string(meta), "[redacted]") < 2 { // arguments, settings
+					t.Errorf("the header does not show what was left out: %s", meta)
+				}
+				if len(requests) == 0 {
+					t.Fatal("no requests")
+				}
+				for _, r := range requests {
+					inputs := ""
+					for _, f := range r.Inputs {
+						inputs += string(f.Value.Bytes())
+					}
+					if !strings.Contains(inputs, key) {
+						t.Errorf("the payload is %s", inputs)
+					}
+					r.Inputs = nil
+					hidden("a message", r.Message+r.ServerID)
+					for _, response := range r.Responses {
+						for _, f := range response.Outputs {
+							hidden("a response", string(f.Value.Bytes()))
+						}
+					}
+				}
+			})
+		}
+	}
+}
+
+// Mistakes with credentials in bodies do not print them.
+func TestKeysInMistakes(t *testing.T) {
+	t.Parallel()
+	const key = "BODY-KEY-123"
+	for _, args := range [][]string{
+		{"--service-kind", "openai", "--extra-body", `{"api_key":"` + key + `"`},
+		{"--service-kind", "openai", "--extra-body", `{"api_key":` + key + `}`},
+		{"--service-kind", "openai", "--extra-bdy", `{"api_key":"` + key + `"}`},
+		{"--service-kind", "openai", `--extra-bdy={"api_key":"` + key + `"}`},
+		{"--service-kind", "openai", `{"api_key":"` + key + `"}`},
+		{"--service-kind", "openai", "--request-template", `{"api_key":"` + key + `","a":"{{nonsense}}"}`},
+		{"--service-kind", "openai", "--request-template", `{"api_key":"` + key + `"`},
+		{"-i", "grpc", "-m", "m", "--request-parameter", "api_key:" + key},
+		{"-i", "grpc", "-m", "m", "--request-parameter", "api_key:" + key + ":int"},
+		{"-i", "grpc", "-m", "m", "--request-parameter", "api_key:" + key + ":strin"},
+		{"genai-perf", "profile", "-m", "m", "--endpoint-type", "chat", "--extra-inputs", "api_key:" + key + ":x"},
+		{"genai-perf", "profile", "-m", "m", "--endpoint-type", "chat", "--extra-inputs", `{"api_key":"` + key + `",}`},
+		{"genai-perf", "profile", "-m", "m", "--endpoint-type", "chat", "--extra-inpts", "api_key:" + key},
+		{"genai-perf", "profile", "-m", "m", "--endpoint-type", "chat", `--extra-inpts={"api_key":"` + key + `"}`},
+	} {
+		code, stdout, stderr := inProcess(t.Context(), t, args...)
+		if code != cmdline.ExitUsage || strings.Contains(stdout+stderr, key) {
+			t.Errorf("%q: exit code %d, %s%s", args, code, stdout, stderr)
+		}
+	}
+	code, stdout, stderr := inProcess(t.Context(), t, "-i", "grpc", "-m", "m", "--streaming", "--request-parameter", "api_key:"+key+":string", "--dry-run")
+	if code != 0 || strings.Contains(stdout+stderr, key) || !strings.Contains(stdout, `"api_key:[redacted]:string"`) || !strings.Contains(stderr, "member api_key") {
+		t.Errorf("exit code %d, %s%s", code, stdout, stderr)
+	}
+	for _, args := range [][]string{
+		{"--service-kind", "openai", "-m", "m", "--analysis-hint", "metadata=a=1 api_key=" + key},
+		{"benchmark_serving", "--backend", "openai", "--model", "m", "--dataset-name", "random", "--tokenizer", "built-in", "--save-result", "--metadata", "a=1", "api_key=" + key, "--"},
+	} {
+		code, stdout, stderr := inProcess(t.Context(), t, append(args, "--dry-run")...)
+		if code != 0 || strings.Contains(stdout+stderr, key) || !strings.Contains(stdout, `"a=1 api_key=[redacted]"`) || !strings.Contains(stderr, "note: --analysis-hint metadata=a=1 api_key=[redacted]: the export does not keep the credential") {
+			t.Errorf("%q: exit code %d, %s%s", args, code, stdout, stderr)
+		}
 	}
 }

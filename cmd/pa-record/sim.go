@@ -13,6 +13,7 @@ import (
 	"github.com/pa-tools/pa/cmd/pa-record/internal/settings"
 	"github.com/pa-tools/pa/cmd/pa-record/internal/simsettings"
 	"github.com/pa-tools/pa/internal/cmdline"
+	"github.com/pa-tools/pa/internal/plural"
 	"github.com/pa-tools/pa/pkg/sim"
 )
 
@@ -46,6 +47,10 @@ func serveSim(c *cli.Context, env environment) (err error) {
 		defer func() { err = errors.Join(err, f.Close()) }()
 		cfg.LedgerWriter = f
 	}
+	if files, ok := fileLimit(); ok {
+		// The other half is for connections with requests.
+		cfg.MaxNewcomers = int(min(max(files/2, 1), sim.DefaultMaxNewcomers))
+	}
 	sim.TakeCompressed()
 	srv, err := sim.Start(c.Context, cfg)
 	if errors.Is(err, syscall.EADDRINUSE) {
@@ -75,7 +80,11 @@ func serveSim(c *cli.Context, env environment) (err error) {
 	case <-eof:
 	case <-c.Done():
 	}
-	return srv.Close()
+	err = srv.Close()
+	if n := srv.DroppedConnections(); n > 0 {
+		fmt.Fprintf(c.App.ErrWriter, "pa-record sim: note: closed %s that sent no request, because newer ones came; at most %s of them stay open\n", plural.GroupedOf(n, "connection"), plural.Grouped(cfg.MaxNewcomers))
+	}
+	return err
 }
 
 // resolveTarget returns the URLs to send to: the URLs of s, or the URL of a simulated

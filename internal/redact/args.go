@@ -6,8 +6,9 @@ import "strings"
 const simScheme = "sim://"
 
 // Args returns the arguments of pa-record without secrets. It replaces the values of
-// headers, the user information and the queries of URLs, and the query of --endpoint. A
-// header keeps its name. Any argument behind -H counts as a header.
+// headers, the user information and the queries of URLs, the query of --endpoint, and what
+// [Members] replaces in any other value. A header keeps its name. Any argument behind
+// -H counts as a header.
 func Args(args []string) []string {
 	out := make([]string, len(args))
 	next := func(string) string { return "" }
@@ -21,7 +22,9 @@ func Args(args []string) []string {
 		clean := cleaner(strings.TrimLeft(name, "-"))
 		switch {
 		case !strings.HasPrefix(arg, "-"):
-			out[i] = arg
+			out[i] = Members(arg)
+		case clean == nil && hasValue && strings.HasPrefix(arg, "--"):
+			out[i] = name + "=" + Members(value)
 		case clean == nil:
 			out[i] = joinedValue(arg)
 		case hasValue:
@@ -46,6 +49,10 @@ func cleaner(name string) func(string) string {
 		return serverURL
 	case len(name) > 1 && strings.HasPrefix("endpoint", name): //nolint:gocritic // argOrder: likewise
 		return Endpoint
+	case len(name) > len("request-") && strings.HasPrefix("request-parameter", name): //nolint:gocritic // argOrder: likewise
+		return Parameter
+	case len(name) > 1 && (strings.HasPrefix("extra-body", name) || strings.HasPrefix("request-template", name)): //nolint:gocritic // argOrder: likewise
+		return Members
 	}
 	return nil
 }

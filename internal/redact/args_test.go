@@ -43,6 +43,11 @@ func TestRedactArgs(t *testing.T) {
 		{"a label", "-u|old=http://me:s3cr3t@h/v1?s3cr3t|--url=old=http://h?s3cr3t|-uold=me:s3cr3t@h", "-u|old=http://[redacted]@h/v1?[redacted]|--url=old=http://h?[redacted]|-u[redacted]@h"},
 		{"a label of a simulated server", "-u|old=sim://?ttft=20ms|-uold=sim://?itl=1ms", "-u|old=sim://?ttft=20ms|-uold=sim://?itl=1ms"},
 		{"a simulated server in a query", "-u|h/?s3cr3t=sim://", "-u|h/?[redacted]"},
+		{"a member of the body", `--extra-body|{"api_key":"s3cr3t","max_tokens":5}|-v`, `--extra-body|{"api_key":"[redacted]","max_tokens":5}|-v`},
+		{"a member of the body, with =", `--extra-body={"a":{"token":"s3cr3t"}}|-extra-body={"token":"s3cr3t"}`, `--extra-body={"a":{"token":"[redacted]"}}|-extra-body={"token":"[redacted]"}`},
+		{"a template, name cut short", `--request-templ|{"text":"{{prompt}}","auth":"s3cr3t"}`, `--request-templ|{"text":"{{prompt}}","auth":"[redacted]"}`},
+		{"a request parameter", "--request-parameter|api_key:s3cr3t:string|--request-p=max_tokens:5:int", "--request-parameter|api_key:[redacted]:string|--request-p=max_tokens:5:int"},
+		{"a flag of another tool", `--extra-inputs|api_key:s3cr3t|--extra-inputs={"token":"s3cr3t"}|--x|password=s3cr3t`, `--extra-inputs|api_key:[redacted]|--extra-inputs={"token":"[redacted]"}|--x|password=[redacted]`},
 		{"other joined values stay", "-p1000|-mu@x|-av", "-p1000|-mu@x|-av"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

@@ -13,6 +13,9 @@
 // forms that JSON gives each of them. One that a model utters token by token, split over
 // events, is not found.
 //
+// [Members] hides the values of JSON members, and of name:value and name=value, whose names
+// say that they are credentials. [Credential] is the rule for names.
+//
 // [Args], [URL] and [Endpoint] remove the secrets from the command line itself, so that
 // it can be printed and kept in an export.
 package redact

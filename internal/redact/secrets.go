@@ -94,6 +94,15 @@ func (s *Secrets) AddQuery(query string) {
 	}
 }
 
+// AddMembers adds the texts that [Members] would hide.
+func (s *Secrets) AddMembers(text string) {
+	m := memberScanner{in: text}
+	m.scan()
+	for _, value := range m.values {
+		s.Add(value)
+	}
+}
+
 // Add adds one secret, in plain form, as escaped in JSON, and in base64. It ignores
 // texts of fewer than six runes.
 func (s *Secrets) Add(secret string) {

@@ -24,6 +24,8 @@ const (
 	DefaultAddSubDelay     = 5 * time.Millisecond
 	DefaultContextTokens   = 131072
 	DefaultMaxRequestBytes = 64 << 20
+	DefaultMaxNewcomers    = 16384
+	DefaultHeaderTimeout   = time.Minute
 	DefaultLedgerLimit     = 10000
 	DefaultLedgerBytes     = 256 << 20
 )
@@ -84,6 +86,15 @@ type Config struct {
 	ContextTokens int
 	// MaxRequestBytes bounds a request's size. 0 means DefaultMaxRequestBytes.
 	MaxRequestBytes int64
+
+	// MaxNewcomers bounds the connections that have not sent a request yet. For a new one
+	// beyond it the server closes the oldest. Other connections, idle ones included, have
+	// no limit. 0 means DefaultMaxNewcomers.
+	MaxNewcomers int
+	// HeaderTimeout bounds how long a client may take for the header of a request: of the
+	// first one from the start of its connection, of the others from their first byte. For
+	// gRPC it bounds the handshake of a connection. 0 means DefaultHeaderTimeout.
+	HeaderTimeout time.Duration
 
 	// KernelSends makes the kernel record when each HTTP write left, for
 	// ledger.Write.KernelNS. This costs a few system calls per write. Messages of
@@ -169,6 +180,12 @@ func (c *Config) Validate() error {
 	if c.MaxRequestBytes < 0 {
 		bad("max request bytes: %d is negative", c.MaxRequestBytes)
 	}
+	if c.MaxNewcomers < 0 {
+		bad("max newcomers: %d is negative", c.MaxNewcomers)
+	}
+	if c.HeaderTimeout < 0 {
+		bad("header timeout: %v is negative", c.HeaderTimeout)
+	}
 	if c.LedgerBytes < 0 {
 		bad("ledger bytes: %d is negative", c.LedgerBytes)
 	}
@@ -203,6 +220,8 @@ func (c Config) withDefaults() Config {
 	setDefault(&c.Final, plan.FinalEmpty)
 	setDefault(&c.ContextTokens, DefaultContextTokens)
 	setDefault(&c.MaxRequestBytes, DefaultMaxRequestBytes)
+	setDefault(&c.MaxNewcomers, DefaultMaxNewcomers)
+	setDefault(&c.HeaderTimeout, DefaultHeaderTimeout)
 	setDefault(&c.LedgerLimit, DefaultLedgerLimit)
 	setDefault(&c.LedgerBytes, DefaultLedgerBytes)
 	return c

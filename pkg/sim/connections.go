@@ -32,7 +32,8 @@ func (t *connTable) reset(remote string) {
 // writes.
 type trackingListener struct {
 	net.Listener
-	table *connTable
+	table     *connTable
+	newcomers *newcomers
 }
 
 // keepMessages is the number of writes of a gRPC connection whose stamps are kept. A stamp is
@@ -54,7 +55,7 @@ func (l trackingListener) Accept() (net.Conn, error) {
 		l.table.conns = map[string]net.Conn{}
 	}
 	l.table.conns[conn.RemoteAddr().String()] = conn
-	return &trackedConn{Conn: stamped, raw: conn, table: l.table}, nil
+	return &trackedConn{Conn: stamped, raw: conn, table: l.table, newcomer: l.newcomers.add(conn)}, nil
 }
 
 // A trackedConn removes itself from the table when it is closed.
@@ -62,12 +63,17 @@ type trackedConn struct {
 	net.Conn // with stamps
 	raw      net.Conn
 	table    *connTable
+	newcomer *newcomer
 }
+
+// RemoteAddr returns a trackedAddr.
+func (c *trackedConn) RemoteAddr() net.Addr { return trackedAddr{c.Conn.RemoteAddr(), c.newcomer} }
 
 // NetConn returns the stamped connection, as tls.Conn does.
 func (c *trackedConn) NetConn() net.Conn { return c.Conn }
 
 func (c *trackedConn) Close() error {
+	c.newcomer.leave()
 	remote := c.RemoteAddr().String()
 	c.table.mu.Lock()
 	if c.table.conns[remote] == c.raw {
@@ -80,8 +86,9 @@ func (c *trackedConn) Close() error {
 // An httpListener accepts connections for net/http, each a *timedConn.
 type httpListener struct {
 	net.Listener
-	options sockstamp.Options
-	tls     *tls.Config // nil for none
+	options   sockstamp.Options
+	tls       *tls.Config // nil for none
+	newcomers *newcomers
 }
 
 func (l *httpListener) Accept() (net.Conn, error) {
@@ -93,7 +100,7 @@ func (l *httpListener) Accept() (net.Conn, error) {
 	if err != nil { // it is closed already; its first read says so
 		stamped, _ = sockstamp.Options{User: true}.Wrap(raw)
 	}
-	c := &timedConn{Conn: stamped, stamped: stamped, raw: raw}
+	c := &timedConn{Conn: stamped, stamped: stamped, raw: raw, newcomer: l.newcomers.add(raw)}
 	if l.tls != nil {
 		c.Conn = tls.Server(stamped, l.tls)
 	}
@@ -106,6 +113,7 @@ type timedConn struct {
 	net.Conn                 // stamped, or TLS over it
 	stamped  *sockstamp.Conn // has the kernel's times of reads and writes
 	raw      net.Conn
+	newcomer *newcomer
 
 	// Only the goroutine that serves the connection uses the following fields.
 	wroteNS uint64 // when the last write began
@@ -121,6 +129,12 @@ func (c *timedConn) Write(p []byte) (int, error) {
 	}
 	c.wroteNS = now
 	return c.Conn.Write(p)
+}
+
+// Close closes the connection.
+func (c *timedConn) Close() error {
+	c.newcomer.leave()
+	return c.Conn.Close()
 }
 
 // lingerZero makes the next Close of a connection send a RST.

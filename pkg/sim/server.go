@@ -38,6 +38,7 @@ type Server struct {
 	https      []*http.Server
 	grpc       *grpc.Server
 	conns      connTable
+	newcomers  newcomers
 	stopStamps func()         // ends the kernel's stamping of sockets
 	serves     sync.WaitGroup // accept loops and connections
 	inFlight   inFlight       // requests in flight
@@ -62,6 +63,7 @@ func Start(ctx context.Context, config Config) (*Server, error) {
 		}},
 		stats: map[string]*modelStats{}, engine: newEngineStats(), sequences: map[string]*sequences{}, closeDone: make(chan struct{}),
 	}
+	s.newcomers.limit = c.MaxNewcomers
 	if c.MaxConcurrency > 0 {
 		s.slots = make(chan struct{}, c.MaxConcurrency)
 	}
@@ -120,10 +122,15 @@ func (s *Server) serveHTTP(l net.Listener, h http.Handler, http2 bool) {
 	protocols.SetHTTP1(true)
 	protocols.SetUnencryptedHTTP2(http2 && s.config.TLS == nil)
 	srv := &http.Server{
-		Handler: h, Protocols: protocols,
-		BaseContext: func(net.Listener) context.Context { return s.ctx },
-		ConnContext: func(ctx context.Context, c net.Conn) context.Context { return context.WithValue(ctx, connKey{}, c) },
-		ErrorLog:    log.New(io.Discard, "", 0), // faults break connections on purpose
+		Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			connOf(r).newcomer.leave()
+			h.ServeHTTP(w, r)
+		}),
+		Protocols:         protocols,
+		ReadHeaderTimeout: s.config.HeaderTimeout, // of HTTP/1; a connection may be idle before the next header
+		BaseContext:       func(net.Listener) context.Context { return s.ctx },
+		ConnContext:       func(ctx context.Context, c net.Conn) context.Context { return context.WithValue(ctx, connKey{}, c) },
+		ErrorLog:          log.New(io.Discard, "", 0), // faults break connections on purpose
 		ConnState: func(_ net.Conn, state http.ConnState) {
 			// serves includes the accepting goroutine, so Add never runs while Wait
 			// sees the counter at 0.
@@ -136,7 +143,7 @@ func (s *Server) serveHTTP(l net.Listener, h http.Handler, http2 bool) {
 		},
 	}
 	s.https = append(s.https, srv)
-	timed := &httpListener{Listener: l, options: sockstamp.Options{NoTransmit: !s.config.KernelSends, KeepTransmit: 2 * maxUnstamped}}
+	timed := &httpListener{Listener: l, options: sockstamp.Options{NoTransmit: !s.config.KernelSends, KeepTransmit: 2 * maxUnstamped}, newcomers: &s.newcomers}
 	if s.config.TLS != nil {
 		timed.tls = s.config.TLS.Clone()
 		timed.tls.NextProtos = []string{"http/1.1"}
@@ -173,6 +180,10 @@ func (s *Server) Ledger() []ledger.Entry { return s.ledger.Entries() }
 // LedgerDropped returns the number of requests whose entries the ledger's limits removed
 // or kept out; see [ledger.Ledger.Dropped].
 func (s *Server) LedgerDropped() uint64 { return s.ledger.Dropped() }
+
+// DroppedConnections returns how many connections the server has closed because they had sent
+// no request and newer ones came; see Config.MaxNewcomers.
+func (s *Server) DroppedConnections() uint64 { return s.newcomers.count() }
 
 // WriteLedger writes the entries as JSON lines; see [ledger.Entry].
 func (s *Server) WriteLedger(w io.Writer) error { return s.ledger.WriteSince(w, 0) }

@@ -42,6 +42,9 @@ func (s *Server) serveGRPC(l net.Listener) {
 		grpc.ForceServerCodecV2(rawCodec{encoding.GetCodecV2("proto")}),
 		grpc.MaxRecvMsgSize(int(min(s.config.MaxRequestBytes, math.MaxInt32))),
 		grpc.WaitForHandlers(true),
+		grpc.ConnectionTimeout(s.config.HeaderTimeout),
+		grpc.UnaryInterceptor(noteUnary),
+		grpc.StreamInterceptor(noteStream),
 	}
 	creds := insecure.NewCredentials()
 	if s.config.TLS != nil {
@@ -50,7 +53,7 @@ func (s *Server) serveGRPC(l net.Listener) {
 	options = append(options, grpc.Creds(grpcstamp.Credentials(creds, h2follow.Config{Header: StreamHeader})))
 	s.grpc = grpc.NewServer(options...)
 	pb.RegisterGRPCInferenceServiceServer(s.grpc, &grpcServer{s: s})
-	l = trackingListener{l, &s.conns}
+	l = trackingListener{l, &s.conns, &s.newcomers}
 	s.serves.Go(func() { _ = s.grpc.Serve(l) }) // an error says that the server was stopped
 }
 

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/pa-tools/pa/internal/cmdline"
+	"github.com/pa-tools/pa/internal/redact"
 	"github.com/pa-tools/pa/internal/sanitize"
 )
 
@@ -302,5 +303,5 @@ func (a *arguments) number(name string) float64 {
 	return f
 }
 
-// clip bounds foreign text in messages.
-func clip(s string) string { return sanitize.Clip(s, 80) }
+// clip bounds foreign text in messages, and hides credentials in it.
+func clip(s string) string { return sanitize.Clip(redact.Members(s), 80) }

@@ -36,9 +36,10 @@ type client struct {
 	measure, proceed chan message
 	times            chan exchange
 
-	mu    sync.Mutex // guards the fields below
-	clock Clock
-	lost  []int
+	mu        sync.Mutex // guards the fields below
+	clock     Clock
+	lost      []int
+	strangers Strangers // the last count of rank 0
 }
 
 // connect connects to rank 0 for up to Config.Timeout.
@@ -46,8 +47,9 @@ func connect(ctx context.Context, cfg Config) (*client, error) {
 	deadline := time.Now().Add(cfg.Timeout)
 	dialing, cancel := context.WithDeadline(ctx, deadline)
 	defer cancel()
+	var strangers Strangers // that rank 0 has told of
 	for {
-		r, err := connectOnce(dialing, cfg)
+		r, err := connectOnce(dialing, cfg, &strangers)
 		var refused *RefusedError
 		switch {
 		case err == nil:
@@ -57,7 +59,7 @@ func connect(ctx context.Context, cfg Config) (*client, error) {
 		case ctx.Err() != nil:
 			return nil, context.Cause(ctx)
 		case time.Until(deadline) < dialEvery:
-			return nil, fmt.Errorf("barrier %s: rank 0 did not answer within %v: %w", cfg.Addr, cfg.Timeout, err)
+			return nil, fmt.Errorf("barrier %s: rank 0 did not answer within %v: %w%s", cfg.Addr, cfg.Timeout, err, strangers.behind())
 		}
 		select {
 		case <-time.After(dialEvery):
@@ -67,8 +69,9 @@ func connect(ctx context.Context, cfg Config) (*client, error) {
 	}
 }
 
-// connectOnce connects to rank 0 and proves that this is a rank.
-func connectOnce(ctx context.Context, cfg Config) (*client, error) {
+// connectOnce connects to rank 0 and proves that this is a rank. It stores in strangers
+// how many others rank 0 has told of.
+func connectOnce(ctx context.Context, cfg Config, strangers *Strangers) (*client, error) {
 	nc, err := new(net.Dialer).DialContext(ctx, "tcp", cfg.Addr)
 	if err != nil {
 		return nil, err
@@ -78,7 +81,11 @@ func connectOnce(ctx context.Context, cfg Config) (*client, error) {
 		cfg: cfg, c: newConn(nc), ending: newEnding(), gone: make(chan struct{}), closing: make(chan struct{}),
 		measure: make(chan message, 1), proceed: make(chan message, 1), times: make(chan exchange, 1),
 	}
-	if err := r.handshake(); err != nil {
+	err = r.handshake()
+	if r.strangers.Connections > 0 {
+		*strangers = r.strangers
+	}
+	if err != nil {
 		_ = nc.Close()
 		return nil, err
 	}
@@ -100,6 +107,7 @@ func (r *client) handshake() error {
 	if h.Version != Version {
 		return refused(fmt.Sprintf("rank 0 speaks %.40q, this rank %s; use the same pa-record everywhere", h.Version, Version))
 	}
+	r.strangers = h.Strangers
 	ours := newNonce()
 	j := join{Version: Version, Rank: w.Rank, Size: w.Size, Nonce: ours}
 	j.MAC = proof(secret, "join", h.Nonce, ours, fmt.Sprint(w.Rank), fmt.Sprint(w.Size))
@@ -144,6 +152,10 @@ func (r *client) receive() {
 			offer(r.proceed, got)
 		case kindEnd:
 			r.ending.set(&EndedError{got.Rank, cutReason(got.Reason)})
+		case kindBeat:
+			r.mu.Lock()
+			r.strangers = got.Strangers
+			r.mu.Unlock()
 		case kindLost:
 			r.mu.Lock()
 			r.lost = append(r.lost, got.Rank)
@@ -200,7 +212,7 @@ func (r *client) await(ctx context.Context, from <-chan message, timeout <-chan 
 			}
 			return message{}, &LostError{r.lostRanks()}
 		case <-timeout:
-			return message{}, &MissingError{[]int{0}, fmt.Sprintf("had not gathered all ranks after %v", r.cfg.Timeout)}
+			return message{}, &MissingError{[]int{0}, fmt.Sprintf("had not gathered all ranks after %v%s", r.cfg.Timeout, r.told().behind())}
 		case <-ctx.Done():
 			return message{}, context.Cause(ctx)
 		}
@@ -284,6 +296,13 @@ exchanging:
 		return nil, errors.New("the clocks cannot be compared: a clock went back")
 	}
 	return best, nil
+}
+
+// told returns the strangers that rank 0 has told of.
+func (r *client) told() Strangers {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.strangers
 }
 
 // lostRanks returns the ranks that are lost, as far as this rank knows.

@@ -12,13 +12,6 @@ import (
 	"time"
 )
 
-const (
-	// handshakeTimeout bounds how long a connection may take to prove that it is a rank.
-	handshakeTimeout = 5 * time.Second
-	// leastPending is the least bound of connections in the handshake.
-	leastPending = 64
-)
-
 // A hub is the barrier at rank 0.
 type hub struct {
 	cfg      Config
@@ -37,8 +30,8 @@ type hub struct {
 	left      []int        // ranks that left since the first meeting
 	gone      []int        // ranks that were lost since the first meeting
 	begun     bool         // the first meeting is over
-	strangers int
-	pending   int // connections in the handshake
+	pending   handshakes
+	strangers strangerCount
 	clock     Clock
 	seq       int // meetings
 	runs      int // finished by rank 0
@@ -68,7 +61,7 @@ func listen(ctx context.Context, cfg Config) (*hub, error) {
 	if err != nil {
 		return nil, fmt.Errorf("barrier %s: %w", cfg.Addr, err)
 	}
-	h := &hub{cfg: cfg, id: newNonce()[:32], listener: l, ending: newEnding(), told: make(chan struct{}), closed: make(chan struct{}), changed: make(chan struct{}), members: map[int]*member{}, joining: map[int]bool{}, came: map[int]bool{}}
+	h := &hub{cfg: cfg, id: newNonce()[:32], listener: l, ending: newEnding(), told: make(chan struct{}), closed: make(chan struct{}), changed: make(chan struct{}), members: map[int]*member{}, joining: map[int]bool{}, came: map[int]bool{}, pending: newHandshakes(cfg.World.Size)}
 	h.running.Go(h.accept)
 	h.running.Go(h.beat)
 	return h, nil
@@ -103,24 +96,62 @@ func (h *hub) accept() {
 				continue
 			}
 		}
-		h.mu.Lock()
-		full := h.pending >= max(leastPending, 2*h.cfg.World.Size)
-		if full {
-			h.strangers++
+		shake := &handshake{nc: nc, source: sourceOf(nc.RemoteAddr())}
+		if patience, ok := h.admit(shake); ok {
+			h.running.Go(func() { h.serve(shake, patience) })
 		} else {
-			h.pending++
+			_ = nc.Close()
+		}
+	}
+}
+
+// admit gives a connection a slot for its handshake and returns how long the handshake may
+// take. It closes the connection whose slot it needs, not before that one has had
+// leastPatience: until then it waits. ok is false if the hub closed meanwhile.
+func (h *hub) admit(shake *handshake) (patience time.Duration, ok bool) {
+	for {
+		now := time.Now()
+		patience = handshakeTimeout
+		var closing []*handshake
+		var wait time.Duration
+		h.mu.Lock()
+		if h.pending.crowded(shake.source) {
+			patience = crowdedTimeout
+			closing = h.pending.tooOld(now)
+			for _, old := range closing {
+				h.pending.remove(old)
+			}
+		}
+		victim := h.pending.victim(shake.source)
+		if victim != nil {
+			wait = leastPatience - now.Sub(victim.since)
+			if wait <= 0 {
+				closing = append(closing, victim)
+				h.pending.remove(victim)
+			}
+		}
+		if wait <= 0 {
+			shake.since = now
+			h.pending.add(shake)
 		}
 		h.mu.Unlock()
-		if full {
-			_ = nc.Close()
-			continue
+		for _, old := range closing { // serve counts them
+			_ = old.nc.Close()
 		}
-		h.running.Go(func() { h.serve(nc) })
+		if wait <= 0 {
+			return patience, true
+		}
+		select {
+		case <-h.closed:
+			return 0, false
+		case <-time.After(wait):
+		}
 	}
 }
 
 // serve is the goroutine of a connection.
-func (h *hub) serve(nc net.Conn) {
+func (h *hub) serve(shake *handshake, patience time.Duration) {
+	nc := shake.nc
 	defer nc.Close()
 	stop := make(chan struct{})
 	defer close(stop)
@@ -131,13 +162,13 @@ func (h *hub) serve(nc net.Conn) {
 		case <-stop:
 		}
 	}()
-	m, err := h.handshake(newConn(nc))
-	h.mu.Lock()
-	h.pending--
+	m, err := h.handshake(shake, patience)
 	if m == nil {
-		h.strangers++
+		h.mu.Lock()
+		h.pending.remove(shake)
+		h.strangers.add(shake.source)
+		h.mu.Unlock()
 	}
-	h.mu.Unlock()
 	if err != nil || m == nil {
 		return
 	}
@@ -145,16 +176,19 @@ func (h *hub) serve(nc net.Conn) {
 	h.drop(m)
 }
 
+// errSlotLost ends a handshake whose slot another connection got.
+var errSlotLost = errors.New("too many connections; connect again")
+
 // handshake makes a connection a member; nil if it does not prove that it is a rank of
 // this world.
-func (h *hub) handshake(c *conn) (*member, error) {
-	ours := newNonce()
-	if err := c.send(hello{Version, ours}); err != nil {
+func (h *hub) handshake(shake *handshake, patience time.Duration) (*member, error) {
+	c, ours := newConn(shake.nc), newNonce()
+	if err := c.send(hello{Version, ours, h.refused()}); err != nil {
 		return nil, err
 	}
 	var j join
 	// A deadline for the whole, however slowly the bytes come.
-	if err := c.receive(&j, handshakeTimeout); err != nil {
+	if err := c.receive(&j, patience); err != nil {
 		return nil, err
 	}
 	refuse := func(format string, args ...any) (*member, error) {
@@ -169,6 +203,12 @@ func (h *hub) handshake(c *conn) (*member, error) {
 	want := proof(h.cfg.Secret, "join", ours, j.Nonce, fmt.Sprint(j.Rank), fmt.Sprint(j.Size))
 	if !hmac.Equal([]byte(j.MAC), []byte(want)) {
 		return refuse("the secret is wrong; set the same PA_RECORD_BARRIER_SECRET everywhere")
+	}
+	h.mu.Lock()
+	inTime := h.pending.remove(shake) // from here on the connection keeps its place
+	h.mu.Unlock()
+	if !inTime {
+		return nil, errSlotLost
 	}
 	if j.Size != size || j.Rank < 1 || j.Rank >= size {
 		return refuse("rank %d of %d does not belong to a world of %d ranks", j.Rank, j.Size, size)
@@ -210,6 +250,20 @@ func (h *hub) handshake(c *conn) (*member, error) {
 	h.mu.Unlock()
 	h.wake()
 	return m, nil
+}
+
+// refused returns how many connections did not prove that they are ranks.
+func (h *hub) refused() Strangers {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.strangers.with(nil)
+}
+
+// unproven is refused together with the connections that are in the handshake.
+func (h *hub) unproven() Strangers {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.strangers.with(h.pending.all)
 }
 
 // wake wakes the goroutines that wait for a change.
@@ -294,7 +348,7 @@ func (h *hub) beat() {
 	for {
 		select {
 		case <-t.C:
-			h.broadcast(message{Kind: kindBeat})
+			h.broadcast(message{Kind: kindBeat, Strangers: h.refused()})
 		case <-h.closed:
 			return
 		}

@@ -123,7 +123,7 @@ func (h *hub) gather(ctx context.Context, timeout <-chan time.Time, seq int) err
 	})
 	if errors.Is(err, errTimeout) {
 		if never := h.absent(func(*member) bool { return true }); len(never) > 0 {
-			return &MissingError{never, fmt.Sprintf("did not come to the barrier within %v", h.cfg.Timeout)}
+			return &MissingError{never, fmt.Sprintf("did not come to the barrier within %v%s", h.cfg.Timeout, h.unproven().behind())}
 		}
 		return &MissingError{h.absent(ready), fmt.Sprintf("came to the barrier but prepared for longer than %v", h.cfg.Timeout)}
 	}

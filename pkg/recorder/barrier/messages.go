@@ -5,6 +5,8 @@ type (
 	hello struct {
 		Version string `json:"version"`
 		Nonce   string `json:"nonce"`
+		// Strangers explains to a rank why it has to connect so often.
+		Strangers Strangers `json:"strangers,omitzero"`
 	}
 	join struct {
 		Version string `json:"version"`
@@ -48,4 +50,6 @@ type message struct {
 	AtNS    uint64 `json:"at_ns,omitempty"` // on the clock of rank 0
 	Rank    int    `json:"rank,omitempty"`
 	Reason  string `json:"reason,omitempty"`
+	// Strangers is what rank 0 has counted so far, in a beat.
+	Strangers Strangers `json:"strangers,omitzero"`
 }

@@ -121,14 +121,12 @@ func (s *Session) Addr() string {
 }
 
 // Strangers returns how many connections rank 0 has refused or dropped because they did
-// not prove that they are ranks of this world; 0 for other ranks.
-func (s *Session) Strangers() int {
+// not prove that they are ranks of this world. Other ranks know what rank 0 has told them.
+func (s *Session) Strangers() Strangers {
 	if s.hub == nil {
-		return 0
+		return s.rank.told()
 	}
-	s.hub.mu.Lock()
-	defer s.hub.mu.Unlock()
-	return s.hub.strangers
+	return s.hub.refused()
 }
 
 // Meet waits until all ranks meet. All ranks must call it in the same order and ask for a

@@ -11,6 +11,7 @@ import (
 
 	"github.com/pa-tools/pa/cmd/pa-record/internal/settings"
 	"github.com/pa-tools/pa/internal/cmdline"
+	"github.com/pa-tools/pa/internal/redact"
 	"github.com/pa-tools/pa/internal/regular"
 	"github.com/pa-tools/pa/pkg/export"
 	"github.com/pa-tools/pa/pkg/recorder/workload"
@@ -54,10 +55,40 @@ func Open(ctx context.Context, s *settings.Settings, getenv func(string) string,
 	if e.Source, err = spreadOverModels(s, e.Source); err != nil {
 		return nil, errors.Join(err, e.Close())
 	}
+	if note := settings.CredentialsNote(credentials(e.Source)); note != "" {
+		e.Notes = append(e.Notes, note)
+	}
 	if used := tokens.meta(); used != nil && e.Meta != nil {
 		e.Meta.Tokenizer = used
 	}
 	return e, nil
+}
+
+// Bounds of credentials: a data set has the same members in all of its requests.
+const (
+	credentialEntries = 1000
+	credentialBytes   = 4 << 20
+)
+
+// credentials returns the names of credentials in the first requests of src. Prompts have none.
+func credentials(src workload.Source) (names []string) {
+	bytes := 0
+	for k := 0; k < min(src.Len(), credentialEntries) && bytes < credentialBytes; k++ {
+		e, err := src.At(k)
+		if err != nil || e.Prompt != nil {
+			return names // the recorder reports the error
+		}
+		for _, f := range e.Values {
+			if redact.Credential(f.Name) && !f.Value.Empty() {
+				names = append(names, f.Name)
+			}
+			bytes += len(f.Value.Data)
+			if text := f.Value.Bytes(); len(text) > 0 && (text[0] == '{' || text[0] == '[') {
+				names = append(names, redact.MemberNames(string(text))...)
+			}
+		}
+	}
+	return names
 }
 
 // openSource opens the files or makes up the entries, without the changes that adapt

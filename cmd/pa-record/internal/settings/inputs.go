@@ -9,6 +9,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"github.com/pa-tools/pa/internal/redact"
 	"github.com/pa-tools/pa/internal/spool"
 	"github.com/pa-tools/pa/pkg/recorder/workload"
 	"github.com/pa-tools/pa/pkg/recorder/workload/dataset"
@@ -54,7 +55,7 @@ type inputSettings struct {
 	PromptStyle    string   `json:"backend,omitempty"`
 	IncludeUsage   bool     `json:"include_usage,omitempty"`
 
-	RequestTemplate json.RawMessage `json:"request_template,omitempty"`
+	RequestTemplate json.RawMessage `json:"request_template,omitempty"` // without credentials
 
 	BatchSize    int                `json:"batch_size,omitempty"`
 	BatchTexts   int                `json:"batch_size_text,omitempty"`
@@ -183,7 +184,8 @@ func (p *parser) requestTemplate(s *Settings) {
 		p.errorf("--request-template: %w", err)
 		return
 	}
-	s.RequestTemplate = json.RawMessage(text)
+	s.RequestTemplate = json.RawMessage(redact.Members(text))
+	s.Bodies = append(s.Bodies, text)
 	for _, flag := range []string{"backend", "include-usage", "output-tokens-mean-deterministic"} {
 		if p.c.IsSet(flag) {
 			p.errorf("--request-template says all that is in a request; drop --%s", flag)

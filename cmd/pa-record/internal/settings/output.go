@@ -10,6 +10,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/pa-tools/pa/internal/cmdline"
+	"github.com/pa-tools/pa/internal/redact"
 	"github.com/pa-tools/pa/internal/regular"
 	"github.com/pa-tools/pa/pkg/export/formats"
 )
@@ -38,8 +39,12 @@ func (p *parser) output(s *Settings) {
 	for _, text := range p.c.StringSlice("analysis-hint") {
 		key, value, ok := strings.Cut(text, "=")
 		if !ok || key == "" {
-			p.errorf("--analysis-hint %s: expected KEY=VALUE", text)
+			p.errorf("--analysis-hint %s: expected KEY=VALUE", redact.Members(text))
 			continue
+		}
+		if kept := redact.Members(text); kept != text {
+			s.Note("--analysis-hint %s: the export does not keep the credential", kept)
+			_, value, _ = strings.Cut(kept, "=")
 		}
 		if s.Hints == nil {
 			s.Hints = hints{}

@@ -70,7 +70,7 @@ type Settings struct {
 
 	HeaderNames []string        `json:"header_names,omitempty"`
 	Parameters  []string        `json:"request_parameters,omitempty"`
-	ExtraBody   json.RawMessage `json:"extra_body,omitempty"`
+	ShownBody   json.RawMessage `json:"extra_body,omitempty"` // ExtraBody without credentials
 
 	loadSettings
 	Measure struct {
@@ -110,7 +110,8 @@ type Settings struct {
 
 	rankSettings
 
-	RawURLs         []string `json:"-"`
+	RawURLs         []string        `json:"-"`
+	ExtraBody       json.RawMessage `json:"-"`
 	rawEndpoint     string
 	ReuseMode       backend.Reuse `json:"-"`
 	PrewarmOptional bool          `json:"-"` // nobody asked for ReuseMode
@@ -127,13 +128,14 @@ type Settings struct {
 	Headers           []header       `json:"-"`
 	RequestParameters []wire.Param   `json:"-"`
 	apiKey            string
-	Overwrite         bool   `json:"-"`
-	SpillDir          string `json:"-"` // second place of a journal; "" means the folder for temporary files
-	Verbose           bool   `json:"-"`
-	Quiet             bool   `json:"-"`
-	UI                string `json:"-"`
-	DryRun            bool   `json:"-"`
-	OneRound          bool   `json:"-"` // the input data is not gone through again for several models
+	Bodies            []string `json:"-"` // parts of requests from the command line, with credentials
+	Overwrite         bool     `json:"-"`
+	SpillDir          string   `json:"-"` // second place of a journal; "" means the folder for temporary files
+	Verbose           bool     `json:"-"`
+	Quiet             bool     `json:"-"`
+	UI                string   `json:"-"`
+	DryRun            bool     `json:"-"`
+	OneRound          bool     `json:"-"` // the input data is not gone through again for several models
 }
 
 // New reads the flags of c. getenv is os.Getenv except in tests. Its error is a usage
@@ -156,6 +158,7 @@ func New(c *cli.Context, getenv func(string) string) (*Settings, error) {
 	p.repeat(s)
 	p.prewarmMany(s)
 	s.noteBetween()
+	s.noteCredentials()
 	if len(p.errs) == 0 {
 		p.transport(s)
 	}
@@ -179,7 +182,7 @@ func (p *parser) noArguments() {
 	case slices.Contains(analyzeCommands, first):
 		p.errorf("%s is a command of pa-analyze, not of pa-record; run pa-analyze %[1]s", first)
 	case p.c.Args().Present():
-		p.errorf("unexpected argument %q; pa-record takes flags only", first)
+		p.errorf("unexpected argument %q; pa-record takes flags only", redact.Members(first))
 	}
 }
 

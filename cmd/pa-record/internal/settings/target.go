@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 	"time"
 
@@ -11,6 +12,7 @@ import (
 
 	"github.com/pa-tools/pa/internal/redact"
 	"github.com/pa-tools/pa/internal/regular"
+	"github.com/pa-tools/pa/internal/sanitize"
 	"github.com/pa-tools/pa/internal/tlsfiles"
 	"github.com/pa-tools/pa/pkg/recorder/backend"
 	"github.com/pa-tools/pa/pkg/recorder/workload"
@@ -139,7 +141,8 @@ func (p *parser) openAI(s *Settings) {
 			p.errorf("--extra-body: not a JSON object (%v)", err)
 			return
 		}
-		s.ExtraBody = json.RawMessage(body)
+		s.ExtraBody, s.ShownBody = json.RawMessage(body), json.RawMessage(redact.Members(body))
+		s.Bodies = append(s.Bodies, body)
 	}
 }
 
@@ -183,18 +186,49 @@ func (p *parser) headers(s *Settings, getenv func(string) string) {
 }
 
 func (p *parser) parameters(s *Settings) {
-	s.Parameters = p.c.StringSlice("request-parameter")
-	for _, text := range s.Parameters {
+	for _, text := range p.c.StringSlice("request-parameter") {
+		s.Parameters = append(s.Parameters, redact.Parameter(text))
 		q, err := wirekserve.ParseParam(text)
-		if err != nil {
+		switch shown := redact.Parameter(text); {
+		case err != nil && shown != text: // the error has the credential
+			p.errorf("--request-parameter %s: expected name:value:type, type bool, int or string", shown)
+		case err != nil:
 			p.errs = append(p.errs, fmt.Errorf("--request-parameter: %w", err))
 		}
 		s.RequestParameters = append(s.RequestParameters, q)
+		s.Bodies = append(s.Bodies, q.Name+":"+fmt.Sprint(q.Value))
 	}
 	if len(s.Parameters) > 0 && s.Protocol != GRPC {
 		p.errorf("--request-parameter needs -i grpc")
 	}
 }
+
+// noteCredentials notes credentials that payloads hold.
+func (s *Settings) noteCredentials() {
+	var names []string
+	for _, part := range s.Bodies {
+		names = append(names, redact.MemberNames(part)...)
+	}
+	if text := CredentialsNote(names); text != "" {
+		s.Note("%s", text)
+	}
+}
+
+// CredentialsNote returns the note that payloads hold the members with these names; "" for none.
+func CredentialsNote(names []string) string {
+	names = slices.Compact(slices.Sorted(slices.Values(names)))
+	if len(names) == 0 {
+		return ""
+	}
+	what := "the member "
+	if len(names) > 1 {
+		what = "the members "
+	}
+	return "the export's payloads hold " + what + sanitize.Clip(strings.Join(names, ", "), maxNamesBytes) + " as it was sent; if the server takes the key in a header, give it with -H or --api-key-file, whose values are written to no file"
+}
+
+// maxNamesBytes bounds the names in CredentialsNote.
+const maxNamesBytes = 200
 
 // answerMemory reads --max-answer-memory.
 func (p *parser) answerMemory(s *Settings) {

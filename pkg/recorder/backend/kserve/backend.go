@@ -74,6 +74,9 @@ func New(c Config) (*Backend, error) {
 			b.secrets.AddHeader(name, v)
 		}
 	}
+	for _, part := range c.Bodies {
+		b.secrets.AddMembers(part)
+	}
 	if proxy != nil {
 		b.secrets.AddHeader("Proxy-Authorization", httptunnel.Authorization(proxy.User))
 	}

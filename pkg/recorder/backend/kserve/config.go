@@ -54,6 +54,9 @@ type Config struct {
 	Streaming bool
 	// Parameters are sent with each request.
 	Parameters []wire.Param
+	// Bodies are parts of requests whose credentials, see [redact.Members], are hidden where a
+	// server repeats them.
+	Bodies []string
 	// Shapes fixes the open dimensions of inputs, by name and without the batch
 	// dimension. Shapes of an entry override it.
 	Shapes map[string][]int64

@@ -45,6 +45,9 @@ type Config struct {
 	Render render.Options
 	// ExtraBody is a JSON object whose members are set in every body.
 	ExtraBody json.RawMessage
+	// Bodies are parts of requests whose credentials, see [redact.Members], are hidden where a
+	// server repeats them.
+	Bodies []string
 	// Headers are sent with every request. They may replace the backend's own headers
 	// (Accept, Content-Type, Host, User-Agent).
 	Headers []Header
@@ -134,6 +137,9 @@ func New(cfg Config) (*Backend, error) {
 	for _, h := range cfg.Headers {
 		errs = append(errs, h.validate())
 		b.secrets.AddHeader(h.Name, h.Value)
+	}
+	for _, part := range cfg.Bodies {
+		b.secrets.AddMembers(part)
 	}
 	if len(cfg.ExtraBody) > 0 {
 		if b.extra, err = openai.MergeRequest(cfg.ExtraBody, nil); err != nil {

@@ -7,6 +7,7 @@ import (
 	"maps"
 	"slices"
 
+	"github.com/pa-tools/pa/internal/redact"
 	"github.com/pa-tools/pa/pkg/export"
 )
 
@@ -42,7 +43,7 @@ var comparedElsewhere = map[string]bool{"model": true, "stream": true}
 
 // add adds a request. Of a JSON object in the field "payload", the members that the model
 // reads count as the prompt, with other lists and objects that are no known parameters;
-// single values are parameters. All other fields, such as tensors, are prompt.
+// single values are parameters, without credentials. All other fields, such as tensors, are prompt.
 func (p *promptHash) add(in export.Fields) {
 	p.requests++
 	p.number(uint64(len(in)))
@@ -61,7 +62,7 @@ func (p *promptHash) add(in export.Fields) {
 				p.part([]byte(name))
 				p.part(value)
 			default:
-				p.parameter(name, string(value))
+				p.parameter(name, redact.Member(name, string(value)))
 			}
 		}
 	}

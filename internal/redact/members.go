@@ -1,0 +1,270 @@
+package redact
+
+import (
+	"encoding/json"
+	"slices"
+	"strings"
+)
+
+// Members replaces the values of members whose names are credentials' (see [Credential]), in a
+// JSON text at any depth, in JSON within its strings, or in one of the forms name:value,
+// name=value and lists of the latter. Everything else stays as it is, also if the text is not valid. true,
+// false, null and "" stay, because they are no credentials.
+func Members(s string) string {
+	m := memberScanner{in: s}
+	m.scan()
+	return m.out.String()
+}
+
+// Member does what Members does to the value of one member, as JSON text.
+func Member(name, value string) string {
+	if Credential(name) && !isNoSecret(value) {
+		return `"` + placeholder + `"`
+	}
+	return Members(value)
+}
+
+// MemberNames returns the names of the members that [Members] would hide, each once.
+func MemberNames(s string) []string {
+	m := memberScanner{in: s}
+	m.scan()
+	return m.names
+}
+
+// Parameter does what Members does to a parameter of the form name:value:type, and keeps its type.
+func Parameter(s string) string {
+	name, rest, ok := strings.Cut(s, ":")
+	i := strings.LastIndexByte(rest, ':')
+	if !ok || i < 0 || !Credential(name) || !slices.Contains([]string{"bool", "int", "string"}, rest[i+1:]) {
+		return Members(s)
+	}
+	return name + ":" + placeholder + rest[i:]
+}
+
+// A memberScanner copies a text and hides the values of credentials.
+type memberScanner struct {
+	in    string
+	pos   int
+	out   strings.Builder
+	names []string
+	// values are the texts in what was hidden.
+	values []string
+}
+
+func (m *memberScanner) scan() {
+	if trimmed := strings.TrimSpace(m.in); trimmed == "" || !strings.ContainsRune(`{["'`, rune(trimmed[0])) {
+		m.line()
+		return
+	}
+	for m.pos < len(m.in) {
+		begin := m.pos
+		name, isName := m.next()
+		colon := m.pos
+		for colon < len(m.in) && isSpace(m.in[colon]) {
+			colon++
+		}
+		isName = isName && colon < len(m.in) && (m.in[colon] == ':' || m.in[colon] == '=')
+		switch {
+		case !isName:
+			m.out.WriteString(m.inner(m.in[begin:m.pos]))
+		case !Credential(name):
+			m.out.WriteString(m.in[begin:m.pos])
+		default:
+			colon++
+			for colon < len(m.in) && isSpace(m.in[colon]) {
+				colon++
+			}
+			m.out.WriteString(m.in[begin:colon])
+			m.pos = colon
+			m.hide(name)
+		}
+	}
+}
+
+// line hides the value of name:value or name=value, and in a list of name=value everything
+// from the first credential on: where its value ends is not known.
+func (m *memberScanner) line() {
+	m.pos = len(m.in)
+	for i := range len(m.in) {
+		sep := m.in[i]
+		if sep != ':' && sep != '=' {
+			continue
+		}
+		begin := i
+		for begin > 0 && isWord(m.in[begin-1]) {
+			begin--
+		}
+		first := strings.TrimSpace(m.in[:begin]) == ""
+		if !first && (sep == ':' || strings.IndexByte(" ,;&?=:", m.in[begin-1]) < 0) {
+			continue // a path or a sentence
+		}
+		name, value := m.in[begin:i], m.in[i+1:]
+		switch trimmed := strings.TrimSpace(value); {
+		case Credential(name) && !isNoSecret(value):
+			m.found(name, value)
+			m.out.WriteString(m.in[:i+1] + placeholder)
+			return
+		case trimmed != "" && (trimmed[0] == '{' || trimmed[0] == '['):
+			inner := memberScanner{in: value}
+			inner.scan()
+			m.take(&inner)
+			m.out.WriteString(m.in[:i+1] + inner.out.String())
+			return
+		}
+	}
+	m.out.WriteString(m.in)
+}
+
+// next moves over a string, a word, or one other byte. A string or a word may be a name.
+func (m *memberScanner) next() (name string, isName bool) {
+	begin := m.pos
+	switch c := m.in[begin]; {
+	case c == '"' || c == '\'':
+		m.pos = quotedEnd(m.in, begin)
+		return unquoted(m.in[begin:m.pos]), true
+	case isWord(c):
+		for m.pos < len(m.in) && isWord(m.in[m.pos]) {
+			m.pos++
+		}
+		return m.in[begin:m.pos], true
+	}
+	m.pos++
+	return "", false
+}
+
+// hide replaces the value that begins here.
+func (m *memberScanner) hide(name string) {
+	begin := m.pos
+	if begin == len(m.in) {
+		return
+	}
+	switch m.in[begin] {
+	case '"', '\'':
+		m.pos = quotedEnd(m.in, begin)
+	case '{', '[':
+		m.pos = nestedEnd(m.in, begin)
+	default:
+		for m.pos < len(m.in) && strings.IndexByte(",}]\n", m.in[m.pos]) < 0 {
+			m.pos++
+		}
+	}
+	if value := m.in[begin:m.pos]; isNoSecret(value) {
+		m.out.WriteString(value)
+		return
+	}
+	m.found(name, m.in[begin:m.pos])
+	quote := `"`
+	if m.in[begin] == '\'' {
+		quote = `'`
+	}
+	m.out.WriteString(quote + placeholder + quote)
+}
+
+// found notes what was hidden.
+func (m *memberScanner) found(name, value string) {
+	if !slices.Contains(m.names, name) {
+		m.names = append(m.names, name)
+	}
+	value = strings.TrimSpace(value)
+	if value[0] != '{' && value[0] != '[' {
+		m.values = append(m.values, text(value))
+		return
+	}
+	for i := 0; i < len(value); i++ {
+		if value[i] == '"' || value[i] == '\'' {
+			end := quotedEnd(value, i)
+			m.values = append(m.values, text(value[i:end]))
+			i = end - 1
+		}
+	}
+}
+
+// take notes what a scanner of a part has hidden.
+func (m *memberScanner) take(part *memberScanner) {
+	for _, name := range part.names {
+		if !slices.Contains(m.names, name) {
+			m.names = append(m.names, name)
+		}
+	}
+	m.values = append(m.values, part.values...)
+}
+
+// inner hides credentials in a string that holds JSON itself.
+func (m *memberScanner) inner(s string) string {
+	if s[0] != '"' {
+		return s
+	}
+	plain := unquoted(s)
+	if trimmed := strings.TrimSpace(plain); trimmed == "" || trimmed[0] != '{' && trimmed[0] != '[' {
+		return s
+	}
+	inner := memberScanner{in: plain}
+	inner.scan()
+	if len(inner.names) == 0 {
+		return s
+	}
+	m.take(&inner)
+	return `"` + jsonForm(inner.out.String(), false) + `"`
+}
+
+// isNoSecret reports whether a value cannot be a credential.
+func isNoSecret(value string) bool {
+	return slices.Contains([]string{"", `""`, "''", "true", "false", "null"}, strings.ToLower(strings.TrimSpace(value)))
+}
+
+// quotedEnd returns the end of the quoted string at s[begin:]; that of s if there is no quote.
+func quotedEnd(s string, begin int) int {
+	for i := begin + 1; i < len(s); i++ {
+		switch s[i] {
+		case '\\':
+			i++
+		case s[begin]:
+			return i + 1
+		}
+	}
+	return len(s)
+}
+
+// nestedEnd returns the end of the object or array at s[begin:]; that of s if it has no end.
+func nestedEnd(s string, begin int) int {
+	depth := 0
+	for i := begin; i < len(s); i++ {
+		switch s[i] {
+		case '"', '\'':
+			i = quotedEnd(s, i) - 1
+		case '{', '[':
+			depth++
+		case '}', ']':
+			if depth--; depth == 0 {
+				return i + 1
+			}
+		}
+	}
+	return len(s)
+}
+
+// text returns the text of a value, quoted or not.
+func text(value string) string {
+	if value[0] == '"' || value[0] == '\'' {
+		return unquoted(value)
+	}
+	return value
+}
+
+// unquoted returns the text of a quoted string.
+func unquoted(s string) string {
+	if !strings.Contains(s, `\`) {
+		return strings.Trim(s, s[:1])
+	}
+	var plain string
+	if json.Unmarshal([]byte(s), &plain) == nil {
+		return plain
+	}
+	return strings.Trim(s, `"'`)
+}
+
+func isSpace(c byte) bool { return c == ' ' || c == '\t' || c == '\n' || c == '\r' }
+
+func isWord(c byte) bool {
+	return c == '_' || c == '-' || c == '.' || '0' <= c && c <= '9' || 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || c >= 0x80
+}
