@@ -5,6 +5,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -20,7 +21,8 @@ import (
 // The scripts of testdata/shards find a run of 4 ranks in s/, in several formats, and the whole
 // run as whole.json. other/ has a run with another id and plan, strange/ impossible places,
 // fast/ a run of machines whose clocks were not compared, and wide/ a run whose clocks agree
-// within 60 ms.
+// within 60 ms. In copied/, renumbered/ and labeled/, rank 2 has a changed copy of rank 1's file,
+// and apart/ has ranks of one machine with clocks 2 s apart.
 func TestShardScripts(t *testing.T) {
 	program.Scripts(t, testscript.Params{Dir: "testdata/shards", UpdateScripts: *update, Setup: func(env *testscript.Env) error {
 		return writeShards(t, env.WorkDir)
@@ -29,7 +31,7 @@ func TestShardScripts(t *testing.T) {
 
 func writeShards(t *testing.T, dir string) error {
 	t.Helper()
-	for _, name := range []string{"s", "other", "strange", "fast", "wide"} {
+	for _, name := range []string{"s", "other", "strange", "fast", "wide", "copied", "renumbered", "labeled", "apart"} {
 		if err := os.Mkdir(filepath.Join(dir, name), 0o700); err != nil {
 			return err
 		}
@@ -67,7 +69,70 @@ func writeShards(t *testing.T, dir string) error {
 		}
 		write(filepath.Join("wide", string(rune('0'+i))+".json"), r)
 	}
+	for name, change := range map[string]func(q *export.Request){
+		"copied":     func(q *export.Request) { q.Rank = 0 },
+		"renumbered": func(q *export.Request) { q.Rank, q.ID = 0, q.ID+1_000_000 },
+		"labeled":    func(*export.Request) {},
+	} {
+		parts := shardtest.Divide(whole, 4)
+		parts[2] = shardtest.Divide(whole, 4)[1]
+		parts[2].Header.Meta.Shard.Rank = 2
+		for _, level := range parts[2].Requests {
+			for i := range level {
+				change(&level[i])
+			}
+		}
+		for i, file := range []string{"0.json", "1.parquet", "2.parquet", "3.arrow"} {
+			write(filepath.Join(name, file), parts[i])
+		}
+	}
+	for i, r := range shardtest.Divide(whole, 3, 0, 1e9, -1e9) {
+		r.Header.Meta.Host = whole.Header.Meta.Host
+		write(filepath.Join("apart", string(rune('0'+i))+".json"), r)
+	}
 	return nil
+}
+
+// Every command that reads shards refuses files of two ranks with the same requests, and a file
+// whose requests are of another rank. It prints no figures.
+func TestCopiedShards(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	if err := writeShards(t, dir); err != nil {
+		t.Fatal(err)
+	}
+	for _, tt := range []struct{ name, want string }{
+		{"copied", `/1\.parquet and .*/2\.parquet hold the same requests, although they are of ranks 1 and 2: request \d+ is in both; one of them is a copy: give the file that each rank wrote`},
+		{"renumbered", `/1\.parquet and .*/2\.parquet hold the same requests, although they are of ranks 1 and 2: all \d+ start at the same times; one of them is a copy`},
+		{"labeled", `/2\.parquet: request \d+ says that rank 1 sent it, but pa\.shard says that the file is of rank 2; the file was changed: give the file that rank 2 wrote`},
+	} {
+		glob, out := filepath.Join(dir, tt.name, "*"), filepath.Join(dir, tt.name+".out.json")
+		want := regexp.MustCompile(tt.want)
+		for _, args := range [][]string{
+			{"report", glob}, {"report", "--format", "json", glob}, {"report", "--dialect", "genai-perf-latest", "--experiment", "8", glob}, {"report", "--windows", "50ms", glob},
+			{"requests", glob}, {"requests", "--sort", "ttft", glob}, {"definitions", "--experiment", "8", glob}, {"avg-first-token", glob}, {"check", glob},
+			{"diff", glob, filepath.Join(dir, "whole.json")}, {"diff", filepath.Join(dir, "whole.json"), glob},
+			{"trend", glob}, {"html", glob, "-o", out}, {"plot", "cdf", glob, "-o", out}, {"pareto", glob}, {"trace", glob, "-o", out},
+			{"convert", glob, out}, {"merge", glob, out},
+		} {
+			got := exec(t, "", args...)
+			streams := tt.name == "renumbered" && len(args) == 2 && args[0] == "requests" // the times show it at the end
+			if got.code != 1 || got.stdout != "" && !streams || len(want.FindAllString(got.stderr, -1)) != 1 {
+				t.Errorf("%s: %v: exit code %d, want 1 and no figures: %s\n%s", tt.name, args, got.code, got.stderr, got.stdout)
+			}
+			if _, err := os.Lstat(out); err == nil {
+				t.Errorf("%s: %v wrote %s", tt.name, args, out)
+			}
+		}
+		if got := exec(t, "", "validate", glob); got.code != 1 || !want.MatchString(got.stdout) {
+			t.Errorf("%s: validate: exit code %d: %s", tt.name, got.code, got.stdout)
+		}
+	}
+	// A shard of the run beside itself is no copy with another rank.
+	name := filepath.Join(dir, "s", "1.parquet")
+	if got := exec(t, "", "validate", name, name); got.code != 0 {
+		t.Errorf("validate of a file twice: %s", got.stdout)
+	}
 }
 
 // FuzzDamagedShards merges three shards of which one is damaged, of another run, of the same
@@ -183,7 +248,7 @@ func TestReportOfShards(t *testing.T) {
 	for _, args := range flagLists {
 		shards := report(append(args, glob)...)
 		ofShards = append(ofShards, text(shards))
-		if a, b := text(shards, "merged"), text(report(append(args, filepath.Join(dir, "whole.json"))...)); a != b {
+		if a, b := text(shards, "merged", "host"), text(report(append(args, filepath.Join(dir, "whole.json"))...), "host"); a != b {
 			t.Errorf("%v: the report of the whole run differs", args)
 		}
 	}
