@@ -1,11 +1,16 @@
 package main
 
 import (
+	"bytes"
 	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -15,7 +20,12 @@ import (
 	"github.com/pa-tools/pa/internal/memrun"
 	"github.com/pa-tools/pa/internal/shardtest"
 	"github.com/pa-tools/pa/internal/testenv"
+	"github.com/pa-tools/pa/pkg/analyze"
+	"github.com/pa-tools/pa/pkg/analyze/report"
 	"github.com/pa-tools/pa/pkg/export"
+	"github.com/pa-tools/pa/pkg/export/formats"
+	"github.com/pa-tools/pa/pkg/export/profilejson"
+	"github.com/pa-tools/pa/pkg/export/shards"
 )
 
 // The scripts of testdata/shards find a run of 4 ranks in s/, in several formats, and the whole
@@ -136,26 +146,69 @@ func TestCopiedShards(t *testing.T) {
 }
 
 // FuzzDamagedShards merges three shards of which one is damaged, of another run, of the same
-// rank, empty or without requests. The run is read to its end, and errors name the shard.
+// rank, empty or without requests. The run is read to its end, for a report and for a merged
+// file, and errors name the shard. Every commandSeeds-th seed runs the commands report and merge as
+// well, whose start takes many times longer; the seeds below are of this kind.
 func FuzzDamagedShards(f *testing.F) {
-	for kind := range uint8(7) {
+	for kind := range uint8(damageKinds) {
 		for format := range uint8(4) {
 			if damaged := kind == 0 || kind == 6; !damaged && format != kind%4 && !testenv.IsLong() {
 				continue
 			}
-			f.Add(kind, format, uint64(kind)*77+uint64(format))
+			f.Add(kind, format, commandSeeds*(uint64(kind)*77+uint64(format)))
 		}
 	}
-	whole := shardtest.Random(rand.New(rand.NewPCG(3, 4)), 30, "6", "12")
-	names := []string{"json", "parquet", "arrow", "journal.arrows"}
+	d := newDamagedShards(f)
 	f.Fuzz(func(t *testing.T, kind, format uint8, seed uint64) {
-		rng := rand.New(rand.NewPCG(seed, 9))
-		parts := shardtest.Divide(whole, 3, 0, 500, -70)
-		dir := t.TempDir()
-		bad := filepath.Join(dir, "bad."+names[int(format)%len(names)])
-		x := parts[2]
-		wrong := true // the merge has an error, which names bad
-		switch kind % 7 {
+		bad, wrong := d.damage(t, kind%damageKinds, int(format)%len(damagedFormats), seed)
+		d.read(t, bad, wrong)
+		if seed%commandSeeds != 0 {
+			return
+		}
+		args := append(slices.Clone(d.whole), bad)
+		for _, command := range [][]string{append([]string{"report"}, args...), append(append([]string{"merge", "--overwrite"}, args...), filepath.Join(d.dir, "out.parquet"))} {
+			got := exec(t, "", command...)
+			switch {
+			case got.code != 0 && got.code != 1 && got.code != 2:
+				t.Errorf("%v: exit code %d: %s", command[0], got.code, got.stderr)
+			case got.code != 0 && !strings.Contains(got.stdout+got.stderr, bad), wrong && got.code == 0: // a file whose place was damaged has a report of its own
+				t.Errorf("%v, kind %d: exit code %d without the name of the shard: %s", command[0], kind%damageKinds, got.code, got.stderr)
+			}
+		}
+	})
+}
+
+const (
+	damageKinds  = 7
+	commandSeeds = 512
+)
+
+// damagedFormats are the formats of the damaged shard.
+var damagedFormats = []string{"json", "parquet", "arrow", "journal.arrows"}
+
+// damagedShards makes damaged shards of rank 2 beside the shards of ranks 0 and 1.
+type damagedShards struct {
+	dir   string
+	parts []*memrun.Reader
+	whole []string // files of ranks 0 and 1
+	// files has the shard of rank 2 by kind of damage and format, before bytes are damaged.
+	files [damageKinds][][]byte
+}
+
+// newDamagedShards encodes all shards once: encoding takes longer than what is tested.
+func newDamagedShards(f *testing.F) *damagedShards {
+	d := &damagedShards{dir: f.TempDir()}
+	all := func() []*memrun.Reader {
+		return shardtest.Divide(shardtest.Random(rand.New(rand.NewPCG(3, 4)), 12, "6", "12"), 3, 0, 500, -70)
+	}
+	d.parts = all()[:2]
+	for i, p := range d.parts {
+		d.whole = append(d.whole, filepath.Join(d.dir, []string{"0.json", "1.parquet"}[i]))
+		exporttest.Write(f, d.whole[i], shardtest.Again(p))
+	}
+	for kind := range d.files {
+		x := all()[2]
+		switch kind {
 		case 1:
 			x.Header.Meta.Shard.Run = "another"
 		case 2:
@@ -165,51 +218,107 @@ func FuzzDamagedShards(f *testing.F) {
 				x.Requests[i] = nil
 				x.Header.Experiments[i].Meta.Measured, x.Header.Experiments[i].WindowBoundaries = 0, nil
 			}
-			wrong = false
 		case 4: // no answer came
 			for i := range x.Requests {
 				for k := range x.Requests[i] {
 					x.Requests[i][k].Responses = nil
 				}
 			}
-			wrong = false
 		}
-		exporttest.Write(t, bad, shardtest.Again(x))
-		data, err := os.ReadFile(bad)
-		if err != nil {
-			t.Fatal(err)
-		}
-		switch kind % 7 {
-		case 0: // cut short
-			data = data[:rng.IntN(len(data)-1)] // a newline at the end is no loss
-		case 5:
-			data = nil
-		case 6: // damaged somewhere, maybe where nobody looks
-			for range 1 + rng.IntN(8) {
-				data[rng.IntN(len(data))] ^= byte(1 + rng.IntN(255))
+		for _, format := range damagedFormats {
+			name := filepath.Join(d.dir, "rank2."+format)
+			exporttest.Write(f, name, shardtest.Again(x))
+			data, err := os.ReadFile(name)
+			if err != nil {
+				f.Fatal(err)
 			}
-			wrong = false
+			d.files[kind] = append(d.files[kind], data)
 		}
-		if err := os.WriteFile(bad, data, 0o600); err != nil {
-			t.Fatal(err)
+	}
+	return d
+}
+
+// damage writes a damaged shard and returns its path. wrong says that the merge has an error, which
+// names the shard.
+func (d *damagedShards) damage(t *testing.T, kind uint8, format int, seed uint64) (path string, wrong bool) {
+	t.Helper()
+	rng := rand.New(rand.NewPCG(seed, 9))
+	data := d.files[kind][format]
+	wrong = true
+	switch kind {
+	case 0: // cut short
+		data = data[:rng.IntN(len(data)-1)] // a newline at the end is no loss
+	case 3, 4:
+		wrong = false
+	case 5:
+		data = nil
+	case 6: // damaged somewhere, maybe where nobody looks
+		data = bytes.Clone(data)
+		for range 1 + rng.IntN(8) {
+			data[rng.IntN(len(data))] ^= byte(1 + rng.IntN(255))
 		}
-		args := []string{}
-		for i, p := range parts[:2] {
-			name := filepath.Join(dir, []string{"0.json", "1.parquet"}[i])
-			exporttest.Write(t, name, shardtest.Again(p))
-			args = append(args, name)
+		wrong = false
+	}
+	path = filepath.Join(d.dir, "bad."+damagedFormats[format])
+	if err := os.WriteFile(path, data, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return path, wrong
+}
+
+// read reads the shards as report and merge do, the damaged one from its file and the others from
+// memory.
+func (d *damagedShards) read(t *testing.T, bad string, wrong bool) {
+	t.Helper()
+	for _, use := range []func(r export.Reader) error{
+		func(r export.Reader) error {
+			rep, err := analyze.Run(t.Context(), r, analyze.Config{})
+			return errors.Join(err, report.Table([]report.Input{{Name: "run", Report: rep}}, report.Options{})(io.Discard))
+		},
+		func(r export.Reader) error {
+			return errors.Join(export.Copy(t.Context(), profilejson.NewWriter(new(bytes.Buffer)), r), r.Err())
+		},
+	} {
+		err := d.merge(t, bad, use)
+		if err != nil && !strings.Contains(err.Error(), bad) || err == nil && wrong {
+			t.Errorf("%s: the error does not name the shard: %v", bad, err)
 		}
-		args = append(args, bad)
-		for _, command := range [][]string{append([]string{"report"}, args...), append(append([]string{"merge"}, args...), filepath.Join(dir, "out.parquet"))} {
-			got := exec(t, "", command...)
-			switch {
-			case got.code != 0 && got.code != 1 && got.code != 2:
-				t.Errorf("%v: exit code %d: %s", command[0], got.code, got.stderr)
-			case got.code != 0 && !strings.Contains(got.stdout+got.stderr, bad), wrong && got.code == 0: // a file whose place was damaged has a report of its own
-				t.Errorf("%v, kind %d: exit code %d without the name of the shard: %s", command[0], kind%7, got.code, got.stderr)
-			}
+	}
+}
+
+// merge gives the run of the shards to use, or the damaged file alone if it is no shard.
+func (d *damagedShards) merge(t *testing.T, bad string, use func(export.Reader) error) (err error) {
+	t.Helper()
+	o := export.Opener{Formats: formats.Readers()}
+	r, err := o.Open(t.Context(), bad)
+	if err != nil {
+		return err
+	}
+	defer func() {
+		if e := r.Close(); e != nil {
+			t.Error(e)
 		}
-	})
+	}()
+	named := func(err error) error {
+		if err == nil {
+			return nil
+		}
+		return fmt.Errorf("with %s: %w", bad, err)
+	}
+	all := []shards.Shard{{Name: "0.json", Reader: shardtest.Again(d.parts[0])}, {Name: "1.parquet", Reader: shardtest.Again(d.parts[1])}, {Name: bad, Reader: r}}
+	if meta, err := shards.Of(all[2]); err != nil {
+		return err
+	} else if meta == nil {
+		return named(use(r))
+	}
+	m, err := shards.Merge(all)
+	if err != nil {
+		return err
+	}
+	if err := use(m); err != nil || m.Missing() == nil {
+		return err
+	}
+	return named(m.Missing()) // as the commands name the input
 }
 
 // The report over the shards is the report of the merged file, and of the run of one process.
