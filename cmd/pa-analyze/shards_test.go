@@ -146,12 +146,14 @@ func TestCopiedShards(t *testing.T) {
 }
 
 // FuzzDamagedShards merges three shards of which one is damaged, of another run, of the same
-// rank, empty or without requests. The run is read to its end, for a report and for a merged
-// file, and errors name the shard. Every commandSeeds-th seed runs the commands report and merge as
-// well, whose start takes many times longer; the seeds below are of this kind.
+// rank, empty or without requests. The run is read to its end, for a report or for a merged
+// file as the kind says, and errors name the shard. Every commandSeeds-th seed runs the commands
+// report and merge as well, whose start takes many times longer; the seeds below are of this kind.
 func FuzzDamagedShards(f *testing.F) {
 	for kind := range uint8(damageKinds) {
 		for format := range uint8(4) {
+			f.Add(kind, format, 1+uint64(format))             // a report
+			f.Add(damageKinds+kind, format, 1+uint64(format)) // a merged file
 			if damaged := kind == 0 || kind == 6; !damaged && format != kind%4 && !testenv.IsLong() {
 				continue
 			}
@@ -160,10 +162,15 @@ func FuzzDamagedShards(f *testing.F) {
 	}
 	d := newDamagedShards(f)
 	f.Fuzz(func(t *testing.T, kind, format uint8, seed uint64) {
-		bad, wrong := d.damage(t, kind%damageKinds, int(format)%len(damagedFormats), seed)
-		d.read(t, bad, wrong)
+		name := "bad." + damagedFormats[int(format)%len(damagedFormats)]
+		data, wrong := d.damage(kind%damageKinds, int(format)%len(damagedFormats), seed)
+		d.read(t, name, data, kind/damageKinds%2 == 1, wrong)
 		if seed%commandSeeds != 0 {
 			return
+		}
+		bad := filepath.Join(d.dir, name)
+		if err := os.WriteFile(bad, data, 0o600); err != nil {
+			t.Fatal(err)
 		}
 		args := append(slices.Clone(d.whole), bad)
 		for _, command := range [][]string{append([]string{"report"}, args...), append(append([]string{"merge", "--overwrite"}, args...), filepath.Join(d.dir, "out.parquet"))} {
@@ -188,18 +195,19 @@ var damagedFormats = []string{"json", "parquet", "arrow", "journal.arrows"}
 
 // damagedShards makes damaged shards of rank 2 beside the shards of ranks 0 and 1.
 type damagedShards struct {
-	dir   string
-	parts []*memrun.Reader
-	whole []string // files of ranks 0 and 1
+	dir     string
+	formats []export.Format // that can be read
+	parts   []*memrun.Reader
+	whole   []string // files of ranks 0 and 1
 	// files has the shard of rank 2 by kind of damage and format, before bytes are damaged.
 	files [damageKinds][][]byte
 }
 
 // newDamagedShards encodes all shards once: encoding takes longer than what is tested.
 func newDamagedShards(f *testing.F) *damagedShards {
-	d := &damagedShards{dir: f.TempDir()}
+	d := &damagedShards{dir: f.TempDir(), formats: formats.Readers()}
 	all := func() []*memrun.Reader {
-		return shardtest.Divide(shardtest.Random(rand.New(rand.NewPCG(3, 4)), 12, "6", "12"), 3, 0, 500, -70)
+		return shardtest.Divide(shardtest.Random(rand.New(rand.NewPCG(3, 4)), 6, "6", "12"), 3, 0, 500, -70)
 	}
 	d.parts = all()[:2]
 	for i, p := range d.parts {
@@ -238,87 +246,77 @@ func newDamagedShards(f *testing.F) *damagedShards {
 	return d
 }
 
-// damage writes a damaged shard and returns its path. wrong says that the merge has an error, which
-// names the shard.
-func (d *damagedShards) damage(t *testing.T, kind uint8, format int, seed uint64) (path string, wrong bool) {
-	t.Helper()
+// damage returns a damaged shard. wrong says that the merge has an error, which names the shard.
+func (d *damagedShards) damage(kind uint8, format int, seed uint64) (data []byte, wrong bool) {
 	rng := rand.New(rand.NewPCG(seed, 9))
-	data := d.files[kind][format]
-	wrong = true
+	data = d.files[kind][format]
 	switch kind {
 	case 0: // cut short
-		data = data[:rng.IntN(len(data)-1)] // a newline at the end is no loss
-	case 3, 4:
-		wrong = false
+		return data[:rng.IntN(len(data)-1)], true // a newline at the end is no loss
 	case 5:
-		data = nil
+		return nil, true
 	case 6: // damaged somewhere, maybe where nobody looks
 		data = bytes.Clone(data)
 		for range 1 + rng.IntN(8) {
 			data[rng.IntN(len(data))] ^= byte(1 + rng.IntN(255))
 		}
-		wrong = false
 	}
-	path = filepath.Join(d.dir, "bad."+damagedFormats[format])
-	if err := os.WriteFile(path, data, 0o600); err != nil {
-		t.Fatal(err)
-	}
-	return path, wrong
+	return data, kind == 1 || kind == 2
 }
 
-// read reads the shards as report and merge do, the damaged one from its file and the others from
-// memory.
-func (d *damagedShards) read(t *testing.T, bad string, wrong bool) {
+// read reads the shards as report or merge does, and checks the error.
+func (d *damagedShards) read(t *testing.T, bad string, data []byte, merged, wrong bool) {
 	t.Helper()
-	for _, use := range []func(r export.Reader) error{
-		func(r export.Reader) error {
-			rep, err := analyze.Run(t.Context(), r, analyze.Config{})
-			return errors.Join(err, report.Table([]report.Input{{Name: "run", Report: rep}}, report.Options{})(io.Discard))
-		},
-		func(r export.Reader) error {
+	err := d.merge(t, bad, data, func(r export.Reader) error {
+		if merged {
 			return errors.Join(export.Copy(t.Context(), profilejson.NewWriter(new(bytes.Buffer)), r), r.Err())
-		},
-	} {
-		err := d.merge(t, bad, use)
-		if err != nil && !strings.Contains(err.Error(), bad) || err == nil && wrong {
-			t.Errorf("%s: the error does not name the shard: %v", bad, err)
 		}
+		rep, err := analyze.Run(t.Context(), r, analyze.Config{})
+		return errors.Join(err, report.Table([]report.Input{{Name: "run", Report: rep}}, report.Options{})(io.Discard))
+	})
+	if err != nil && !strings.Contains(err.Error(), bad) || err == nil && wrong {
+		t.Errorf("%s: the error does not name the shard: %v", bad, err)
 	}
 }
 
-// merge gives the run of the shards to use, or the damaged file alone if it is no shard.
-func (d *damagedShards) merge(t *testing.T, bad string, use func(export.Reader) error) (err error) {
+// merge gives the run of the shards to use, or the damaged file alone if it is no shard. All of
+// them are in memory.
+func (d *damagedShards) merge(t *testing.T, bad string, data []byte, use func(export.Reader) error) error {
 	t.Helper()
-	o := export.Opener{Formats: formats.Readers()}
-	r, err := o.Open(t.Context(), bad)
+	at := slices.IndexFunc(d.formats, func(f export.Format) bool { return f.Sniff(data) })
+	if at < 0 || len(data) == 0 { // an Opener returns an error that names the file
+		return errors.New(bad + ": not an export")
+	}
+	r, err := d.formats[at].Open(t.Context(), bad, bytes.NewReader(data), int64(len(data)), export.Limits{})
 	if err != nil {
 		return err
 	}
 	defer func() {
-		if e := r.Close(); e != nil {
-			t.Error(e)
+		if err := r.Close(); err != nil {
+			t.Error(err)
 		}
 	}()
+	// The commands name the input in errors about missing ranks, and in the report of a whole run.
 	named := func(err error) error {
 		if err == nil {
 			return nil
 		}
-		return fmt.Errorf("with %s: %w", bad, err)
+		return fmt.Errorf("%s: %w", bad, err)
 	}
-	all := []shards.Shard{{Name: "0.json", Reader: shardtest.Again(d.parts[0])}, {Name: "1.parquet", Reader: shardtest.Again(d.parts[1])}, {Name: bad, Reader: r}}
-	if meta, err := shards.Of(all[2]); err != nil {
+	last := shards.Shard{Name: bad, Reader: r}
+	if meta, err := shards.Of(last); err != nil {
 		return err
 	} else if meta == nil {
 		return named(use(r))
 	}
-	m, err := shards.Merge(all)
+	m, err := shards.Merge([]shards.Shard{{Name: "0.json", Reader: shardtest.Again(d.parts[0])}, {Name: "1.parquet", Reader: shardtest.Again(d.parts[1])}, last})
 	if err != nil {
 		return err
 	}
-	if err := use(m); err != nil || m.Missing() == nil {
+	if err := use(m); err != nil {
 		return err
 	}
-	return named(m.Missing()) // as the commands name the input
+	return named(m.Missing())
 }
 
 // The report over the shards is the report of the merged file, and of the run of one process.
