@@ -172,13 +172,13 @@ func orNone[T ~int64](d T) T {
 	return d
 }
 
-// printJSON prints v as indented JSON.
+// printJSON prints v as indented JSON by [sanitize.JSON].
 func printJSON(w io.Writer, v any) error {
 	text, err := json.MarshalIndent(v, "", "  ")
 	if err != nil {
 		return err
 	}
-	_, err = fmt.Fprintf(w, "%s\n", text)
+	_, err = fmt.Fprintf(w, "%s\n", sanitize.JSON(text))
 	return err
 }
 

@@ -298,7 +298,8 @@ type Rate struct {
 
 // Run analyzes all requests of r under the strict definitions.
 //
-// The report is never nil and covers the readable part. The error comes from the
+// The report is never nil and covers the readable part; it has no levels after an
+// [export.ErrContradiction]. The error comes from the
 // reader (see [export.Reader.Err]), from ctx, or from reading back values that were moved to
 // a temporary file (see Config.MemoryLimit); the metrics of such values are then missing.
 // Problems of the data, and texts that the tokenizer could not count, are warnings in the
@@ -372,7 +373,7 @@ func runOnce(ctx context.Context, r export.Reader, cfg Config) (_ *Report, err e
 		err = r.Err()
 		rep.Cut = err != nil
 	}
-	if errors.Is(err, export.ErrRunChanged) {
+	if errors.Is(err, export.ErrRunChanged) || errors.Is(err, export.ErrContradiction) {
 		return rep, err
 	}
 	if cfg.Observer != nil {

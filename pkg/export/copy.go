@@ -6,7 +6,8 @@ import (
 )
 
 // Copy writes the readable part of src to dst and closes dst, but not src. Copy does not
-// return an error that ends the reading of src early; the caller checks src.Err().
+// return an error that ends the reading of src early, except an [ErrContradiction]; the caller
+// checks src.Err().
 // [ExperimentMeta.Unreadable] stores the number of requests that could not be read.
 //
 // Copy returns the first error of dst, or the cause of ctx. It then stops dst, if dst is a
@@ -78,7 +79,9 @@ func CopyPreview(ctx context.Context, dst Writer, src Reader) (err error) {
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
-	if errors.Is(src.Err(), ErrRunChanged) {
+	if err := src.Err(); errors.Is(err, ErrContradiction) {
+		return err
+	} else if errors.Is(err, ErrRunChanged) {
 		return ErrRunChanged
 	}
 	if err := advance(len(run.Experiments)); err != nil {

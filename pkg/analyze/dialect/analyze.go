@@ -13,7 +13,7 @@ import (
 //
 // The report is nil if there is none: the error is then about an argument
 // (*ArgError), about the load level or about cfg.Memory, or wraps ErrNoExperiment,
-// ErrNoTokenizer or ErrNotCounted. An error beside a report is the reader's, or the cause
+// ErrNoTokenizer, ErrNotCounted or [export.ErrContradiction]. An error beside a report is the reader's, or the cause
 // of ctx's end; the report then covers the requests that were read. A file at which the
 // tool itself would have stopped is no error: the report warns about it.
 func Analyze(ctx context.Context, t *Tool, r export.Reader, cfg Config) (Report, error) {
@@ -67,7 +67,7 @@ func analyzeUnchecked(ctx context.Context, t *Tool, r export.Reader, cfg Config)
 		p.wanted[i] = true
 	}
 	err = p.read(ctx, r)
-	if errors.Is(err, ErrNoTokenizer) {
+	if errors.Is(err, ErrNoTokenizer) || errors.Is(err, export.ErrContradiction) {
 		return nil, err
 	}
 	if s, ok := a.(ScrapeReader); ok && err == nil {

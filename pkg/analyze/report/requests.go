@@ -334,7 +334,7 @@ func (j *rowJSON) Write(r *Row) error {
 			if err != nil {
 				return err
 			}
-			text = string(b)
+			text = string(sanitize.JSON(b))
 		}
 		if err := j.w.WriteByte(sep); err != nil {
 			return err

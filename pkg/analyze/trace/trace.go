@@ -2,6 +2,7 @@ package trace
 
 import (
 	"context"
+	"errors"
 	"io"
 	"slices"
 	"strconv"
@@ -23,11 +24,15 @@ type Config struct {
 // Write writes the run of r to w: all requests, whether they count or not, and the telemetry. It
 // holds all requests in memory, some 400 bytes each.
 //
-// It returns the errors of w and the cause of ctx's end. The error of r is not returned: see r.Err.
+// It returns the errors of w and the cause of ctx's end. The error of r is not returned, except
+// an [export.ErrContradiction]: see r.Err.
 // A run without requests has an empty list of events.
 func Write(ctx context.Context, w io.Writer, r export.Reader, cfg Config) error {
 	t, err := read(ctx, r, cfg)
 	if err != nil {
+		return err
+	}
+	if err := r.Err(); errors.Is(err, export.ErrContradiction) {
 		return err
 	}
 	out := newWriter(w)

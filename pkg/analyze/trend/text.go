@@ -164,7 +164,11 @@ func (j *Judgement) source() string {
 	for i := range j.Accepted {
 		runs += len(j.Accepted[i].Runs)
 	}
-	return fmt.Sprintf("%s of %s → %s, %s", plural.Of(len(j.Accepted), "accepted point"), plural.Of(runs, "run"), plural.Of(len(j.New.Runs), "new run"), j.New.Runs[0].Measured())
+	accepted := plural.Of(len(j.Accepted), "accepted point")
+	if n := len(j.LeftOut); n > 0 {
+		accepted = fmt.Sprintf("%d of %s", len(j.Accepted), plural.Of(len(j.Accepted)+n, "accepted point"))
+	}
+	return fmt.Sprintf("%s of %s → %s, %s", accepted, plural.Of(runs, "run"), plural.Of(len(j.New.Runs), "new run"), j.New.Runs[0].Measured())
 }
 
 // table returns the table of a level.
@@ -188,10 +192,16 @@ func (j *Judgement) table(l *JudgedLevel) tabular.Table {
 
 // notes returns the sentences below the tables.
 func (j *Judgement) notes() []string {
-	if len(j.Set.Refused()) > 0 {
-		return nil
-	}
 	var notes []string
+	for _, l := range j.LeftOut {
+		notes = append(notes, "accepted point left out: "+l.String())
+	}
+	for _, name := range clean(j.Unverified) {
+		notes = append(notes, "accepted point without a manifest, whose files may have been changed: "+name)
+	}
+	if len(j.Set.Refused()) > 0 {
+		return notes
+	}
 	switch {
 	case !j.judged():
 	case j.DaysUnknown:

@@ -8,6 +8,7 @@ import (
 
 	"github.com/pa-tools/pa/pkg/answer"
 	"github.com/pa-tools/pa/pkg/export"
+	"github.com/pa-tools/pa/pkg/export/shards"
 )
 
 // A Violation is a fault in a file that no correct recorder produces.
@@ -54,6 +55,10 @@ type Config struct {
 	Counter answer.TokenCounter
 	// Tokenizer is the SHA-256 of the Counter's file in hex.
 	Tokenizer string
+	// Requests are the requests of other shards of the run, and File the index in it of the
+	// file that is validated. nil compares the requests of the file with each other only.
+	Requests *shards.Requests
+	File     int
 }
 
 // Run reads r to its end and calls found for each violation of these rules:
@@ -66,6 +71,8 @@ type Config struct {
 //   - a request whose outputs were dropped holds none
 //   - the derived columns of a table say what its requests say, if they were derived by
 //     the present definitions, and without a tokenizer or with the tokenizer of cfg
+//   - no request stands twice, also not in another shard of the run, and the rank of a
+//     request is the rank of its shard
 //   - pa-record's counts are the numbers of requests in the file
 //   - scrapes of a source and statistics of a server are in the order of time, of
 //     known types and sources, and their counters do not fall while it runs
@@ -78,6 +85,7 @@ func Run(ctx context.Context, r export.Reader, cfg Config, found func(Violation)
 		v.held[i].requests = map[string]int{}
 	}
 	v.findDerived(r, cfg)
+	v.findRanks(run, cfg)
 	v.Experiments = len(run.Experiments)
 	for i := range run.Experiments {
 		v.at = Violation{Experiment: i, Request: -1}
@@ -96,6 +104,7 @@ func Run(ctx context.Context, r export.Reader, cfg Config, found func(Violation)
 		v.at = Violation{Experiment: experiment, Request: index, StartNS: q.StartNS}
 		v.request(q, &run.Experiments[experiment])
 		v.derived(q)
+		v.place(q)
 		index++
 	}
 	if err := r.Err(); err != nil {
@@ -116,6 +125,10 @@ type validator struct {
 
 	stored  export.DerivedReader // nil if the file has no derived columns to compare
 	deriver *answer.Deriver
+
+	seen  *shards.Requests // nil if the file is not of pa-record
+	file  int              // index in seen
+	ranks map[int]bool     // of a merged run; nil if the requests have no ranks
 }
 
 // A holding counts an experiment's requests.

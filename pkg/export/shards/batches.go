@@ -34,13 +34,14 @@ func (r *Reader) Batch() export.Batch { return r.batch }
 // nextBatch is Next in batches.
 func (r *Reader) nextBatch() bool {
 	r.batch = nil
-	for {
+	for r.seen.Err() == nil {
 		most := min(mostAtOnce, runtime.GOMAXPROCS(0), len(r.shards))
 		for len(r.feeds) < most && r.opened < len(r.shards) {
 			r.feeds = append(r.feeds, r.newFeed(r.shards[r.opened], most))
 			r.opened++
 		}
 		if len(r.feeds) == 0 {
+			_ = r.seen.End()
 			return false
 		}
 		r.turn %= len(r.feeds)
@@ -61,6 +62,7 @@ func (r *Reader) nextBatch() bool {
 			r.feeds = slices.Delete(r.feeds, r.turn, r.turn+1)
 		}
 	}
+	return false
 }
 
 // A shardFeed gives the requests of a shard in batches.
@@ -181,6 +183,7 @@ func (s *rankShard) level(experiment int) (int, error) {
 
 // adopt makes a request of the shard a request of the run.
 func (s *rankShard) adopt(r *export.Request) {
+	_ = s.seen.Add(s.index, r) // Requests keeps the error
 	s.clock.shift(r)
 	r.Rank = s.meta.Rank
 }

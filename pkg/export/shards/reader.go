@@ -24,6 +24,7 @@ type Reader struct {
 	derived bool      // all shards have derived values that were computed in one way
 	model   string    // of the derivation
 	errs    []error   // by shard
+	seen    Requests  // of all shards
 
 	newBatch     func() export.Batch // nil: Next advances by single requests
 	feeds        []*shardFeed        // of the shards that are read at the same time
@@ -63,6 +64,9 @@ func Merge(all []Shard) (*Reader, error) {
 		r.shards = append(r.shards, &rankShard{Shard: s, meta: meta, clock: clockOf(meta)})
 	}
 	slices.SortStableFunc(r.shards, byRank)
+	for _, s := range r.shards {
+		s.seen, s.index = &r.seen, r.seen.File(s.Name, s.meta.Rank)
+	}
 	if err := agree(r.shards); err != nil {
 		return nil, err
 	}
@@ -194,6 +198,19 @@ func (r *Reader) Next() bool {
 	if r.newBatch != nil {
 		return r.nextBatch()
 	}
+	if !r.nextRequest() {
+		_ = r.seen.End()
+		return false
+	}
+	if r.seen.Err() != nil {
+		r.current = nil
+		return false
+	}
+	return true
+}
+
+// nextRequest is Next by single requests.
+func (r *Reader) nextRequest() bool {
 	first := !r.begun
 	if first {
 		r.begin()
@@ -256,8 +273,9 @@ func (r *Reader) Experiment() int {
 	return r.current.level
 }
 
-// Err implements [export.Reader]. The other shards are read to their ends if one breaks off.
-func (r *Reader) Err() error { return errors.Join(r.errs...) }
+// Err implements [export.Reader]. The other shards are read to their ends if one breaks off. The
+// reading ends with a *RequestError if a request does not belong to its shard.
+func (r *Reader) Err() error { return errors.Join(errors.Join(r.errs...), r.seen.Err()) }
 
 // Warnings implements [export.Reader].
 func (r *Reader) Warnings() []export.Warning {

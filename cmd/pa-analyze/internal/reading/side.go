@@ -32,7 +32,7 @@ func Side(c *cli.Context, ahead settings.OpenFiles, inputs []settings.Input, rea
 			run, err := read(path, r)
 			settings.Warnings(c, r)
 			switch {
-			case c.Err() != nil:
+			case c.Err() != nil, errors.Is(err, export.ErrContradiction):
 				return err
 			case err == nil && len(run.Levels) == 0:
 				return settings.Named(path, dialect.ErrNoExperiment)

@@ -74,6 +74,9 @@ func checkAction(c *cli.Context) (err error) {
 		path := run.Name
 		errs = append(errs, ahead.Use(c, run, func(r export.Reader) error {
 			res, rep, err := check.Run(c.Context, path, r, cfg, profile)
+			if errors.Is(err, export.ErrContradiction) {
+				return err
+			}
 			err = errors.Join(err, settings.LeftOut(path, r, "not in the checklist"))
 			settings.Warnings(c, r)
 			for _, w := range rep.Warnings { // the items show the others

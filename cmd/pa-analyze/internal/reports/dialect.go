@@ -136,6 +136,9 @@ func strictInstead(c *cli.Context, run settings.Input, several bool, out io.Writ
 	path := run.Name
 	return run.Use(c, func(r export.Reader) error {
 		rep, err := analyze.Run(c.Context, r, analyze.Config{})
+		if errors.Is(err, export.ErrContradiction) {
+			return err
+		}
 		err = errors.Join(err, settings.LeftOut(path, r, "not in the report"))
 		var problem error
 		rep.Experiments, problem = settings.Chosen(path, rep.Experiments, settings.OfExperiment, c.StringSlice("experiment"))
