@@ -184,6 +184,9 @@ func settings(config json.RawMessage) map[string]string {
 			texts[name] = b.String()
 		}
 	}
+	if texts["prompts"] == `"restart"` { // as runs of older pa-record, which do not say it
+		delete(texts, "prompts")
+	}
 	return texts
 }
 

@@ -156,6 +156,7 @@ func New(c *cli.Context, getenv func(string) string) (*Settings, error) {
 	p.output(s)
 	p.ranks(s, getenv)
 	p.repeat(s)
+	s.promptsOfLevels()
 	p.prewarmMany(s)
 	s.noteBetween()
 	s.noteCredentials()

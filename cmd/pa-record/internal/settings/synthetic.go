@@ -2,10 +2,12 @@ package settings
 
 import (
 	"crypto/rand"
+	"fmt"
 	"time"
 
 	"github.com/urfave/cli/v2"
 
+	"github.com/pa-tools/pa/pkg/recorder/workload"
 	"github.com/pa-tools/pa/pkg/recorder/workload/synth"
 )
 
@@ -29,8 +31,8 @@ func syntheticFlags() []cli.Flag {
 		&cli.Float64Flag{Name: "session-turn-delay-mean", Category: catMadeUp, Usage: "and `MS` of thinking after each answer", DefaultText: "0"},
 		&cli.Float64Flag{Name: "session-turn-delay-stddev", Category: catMadeUp, Usage: "with standard deviation `MS`", DefaultText: "0"},
 		&cli.Float64Flag{Name: "session-delay-ratio", Category: catMadeUp, Usage: "multiply think times, also of files, by `R`", DefaultText: "1"},
-		&cli.BoolFlag{Name: "cache-bust", Category: catMadeUp, Usage: "begin each prompt with text that no run used before, so that the server cannot reuse cached prompts"},
-		&cli.StringFlag{Name: "cache-salt", Category: catMadeUp, Usage: "like --cache-bust, but runs with the same `TEXT` begin their prompts alike", DefaultText: "new for each run"},
+		&cli.BoolFlag{Name: "cache-bust", Category: catMadeUp, Usage: "begin each prompt with text that no run and no level used before, so that the server cannot reuse cached prompts"},
+		&cli.StringFlag{Name: "cache-salt", Category: catMadeUp, Usage: "like --cache-bust, but the runs and levels of command lines with the same `TEXT` begin their prompts alike", DefaultText: "new for each command line"},
 		readsTokenizer(&cli.StringFlag{Name: "tokenizer", Category: catMadeUp, Usage: "count tokens with `NAME`: a tokenizer.json or .tiktoken file, a folder, or a model of Hugging Face's cache or hub; built-in is pa-record's own", DefaultText: "built-in"}),
 		readsTokenizer(&cli.StringFlag{Name: "default-tokenizer", Category: catMadeUp, Usage: "like --tokenizer, but use the built-in tokenizer if `NAME` is not available"}),
 	}
@@ -193,8 +195,17 @@ func (p *parser) conversations(s *Settings) {
 	}
 }
 
-// salt reads what prompts begin with. A new one is drawn for a run that wants it,
-// and kept in the export.
+// LevelSalt returns the text on which the beginnings of the prompts of a level depend:
+// CacheSalt itself for the first level of the first run, else with the numbers of run and
+// level; "" without a salt.
+func (s *syntheticSettings) LevelSalt(set workload.Set) string {
+	if s.CacheSalt == "" || set == (workload.Set{}) {
+		return s.CacheSalt
+	}
+	return fmt.Sprintf("%s.%d.%d", s.CacheSalt, set.Run+1, set.Level+1)
+}
+
+// salt reads what prompts begin with. --cache-bust draws a new text.
 func (p *parser) salt(s *Settings) {
 	s.CacheSalt = p.c.String("cache-salt")
 	if !p.c.Bool("cache-bust") {
