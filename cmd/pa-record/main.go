@@ -58,7 +58,8 @@ type environment struct {
 	// collector stays as it is.
 	steerHeap func() (stop func())
 
-	relay *signals.Relay // set by run
+	relay   *signals.Relay // set by run
+	journal *openJournal   // set by run
 }
 
 // clock returns the clock of a run.
@@ -108,7 +109,7 @@ func run(ctx context.Context, args []string, env environment, stdin io.Reader, s
 	if env.takeLogs != nil {
 		env.takeLogs(logsTo(env, p.Err))
 	}
-	env.relay = signals.NewRelay(env.signals, p.Hurry)
+	env.relay, env.journal = signals.NewRelay(env.signals, p.Hurry), &openJournal{}
 	code := runCommand(ctx, args, env, stdin, p)
 	whole, err := p.Close()
 	env.relay.Close()
@@ -122,7 +123,8 @@ func run(ctx context.Context, args []string, env environment, stdin io.Reader, s
 }
 
 // runCommand runs the command line. After a signal that no stage claimed, it cancels
-// the context and returns within abandonAfter.
+// the context and returns within abandonAfter. After the second signal for a stage that
+// claimed them, it returns within a second, whatever the stage does.
 func runCommand(ctx context.Context, args []string, env environment, stdin io.Reader, p *printer.Printer) int {
 	app := recordApp(args, env, nil)
 	app.Commands = append([]*cli.Command{simCommand(env), calibrateCommand(env), recoverCommand(), inputsCommand(env)}, foreignCommands(env)...)
@@ -137,6 +139,10 @@ func runCommand(ctx context.Context, args []string, env environment, stdin io.Re
 	select {
 	case code := <-ended:
 		return code
+	case <-env.relay.Overdue:
+		cause := cmdline.SignalError{Signal: env.relay.Last()}
+		fmt.Fprintf(p.Err, "pa-record: %v before everything was written%s\n", cause, env.journal.advice())
+		return cause.Code()
 	case sig := <-env.relay.Unclaimed:
 		cause := cmdline.SignalError{Signal: sig}
 		cancel(cause)

@@ -15,7 +15,6 @@ import (
 	"github.com/pa-tools/pa/cmd/pa-record/internal/settings"
 	"github.com/pa-tools/pa/cmd/pa-record/internal/signals"
 	"github.com/pa-tools/pa/internal/cmdline"
-	"github.com/pa-tools/pa/internal/outfile"
 	"github.com/pa-tools/pa/internal/redact"
 	"github.com/pa-tools/pa/internal/sanitize"
 	"github.com/pa-tools/pa/pkg/export"
@@ -46,11 +45,11 @@ func record(c *cli.Context, args []string, env environment, reports [][]string) 
 	if err := checkFiles(runs, s); err != nil {
 		return err
 	}
-	if s.HTML != "" {
-		if err := outfile.Check(s.HTML, s.Overwrite); err != nil {
-			return cmdline.Refusedf("--html %v", err)
-		}
+	outputs, err := openOutputs(c.Context, s, runs)
+	if err != nil {
+		return err
 	}
+	defer outputs.close()
 	if err := backend.CheckSources(s.SourceIPs); err != nil {
 		return fmt.Errorf("--source-ip: %w; use one that an interface of this machine has", err)
 	}
@@ -88,7 +87,7 @@ func record(c *cli.Context, args []string, env environment, reports [][]string) 
 	m := &repeatedRun{
 		s: s, args: args, env: env, stdout: stdout, stderr: stderr,
 		targets: targets, entries: entries, runs: runs, stop: stop, interrupted: interrupted,
-		reports: reports, ranks: ranks,
+		reports: reports, ranks: ranks, outputs: outputs,
 	}
 	if s.Calibrate {
 		m.calibration, err = calibrateFor(ctx, s, stop, stderr)

@@ -66,7 +66,11 @@ func dialectAction(c *cli.Context, name string, ahead settings.OpenFiles) error 
 		}
 	}
 	if out.Len() > 0 {
-		errs = append([]error{settings.Write(c, func(w io.Writer) error {
+		write := settings.Write
+		if format == "json" { // of some tools it holds the answers
+			write = settings.WriteRequests
+		}
+		errs = append([]error{write(c, func(w io.Writer) error {
 			_, err := w.Write(out.Bytes())
 			return err
 		})}, errs...)
@@ -206,7 +210,7 @@ func writeBeside(c *cli.Context, path string, rep dialect.Report) {
 		settings.Warnf(c, "%s: %v", file, err)
 		return
 	}
-	wrote, err := outfile.Update(file, b.Bytes(), c.Bool("overwrite"))
+	wrote, err := outfile.Update(c.Context, file, b.Bytes(), c.Bool("overwrite"))
 	switch {
 	case errors.Is(err, outfile.ErrExists):
 		settings.Warnf(c, "%s %v", file, err)
