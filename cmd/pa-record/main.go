@@ -133,13 +133,19 @@ func runCommand(ctx context.Context, args []string, env environment, stdin io.Re
 		c.Action = cmdline.WithSignals(c.Action)
 	}
 	ctx, cancel := context.WithCancelCause(ctx)
-	defer cancel(nil)
+	abandoned := false
+	defer func() {
+		if !abandoned { // else the command would print that it was cancelled
+			cancel(nil)
+		}
+	}()
 	ended := make(chan int, 1)
 	go func() { ended <- app.Run(ctx, args, stdin, p.Out, p.Err) }() // may be left behind after a signal
 	select {
 	case code := <-ended:
 		return code
 	case <-env.relay.Overdue:
+		abandoned = true
 		cause := cmdline.SignalError{Signal: env.relay.Last()}
 		fmt.Fprintf(p.Err, "pa-record: %v before everything was written%s\n", cause, env.journal.advice())
 		return cause.Code()

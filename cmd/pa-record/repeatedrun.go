@@ -289,7 +289,7 @@ func (m *repeatedRun) finish(ctx context.Context, at *target, plan *settings.Run
 		remarks.PrintNotes(m.stderr, of, m.levelSettings(), res)
 	}
 	switch {
-	case errors.Is(err, signals.ErrSecond):
+	case errors.Is(err, signals.ErrSecond), errors.Is(err, signals.ErrSecondWriting):
 		return m.interrupted.Error(err)
 	case err != nil:
 		return explain(err, at.s, at.ifRefused)

@@ -14,7 +14,7 @@ const smallJournalBytes = 16 << 20
 // that must end within a second of a signal has the rest of it.
 func timeToWrite(journalBytes int64) time.Duration {
 	if journalBytes <= smallJournalBytes {
-		return 500 * time.Millisecond
+		return 400 * time.Millisecond
 	}
 	return 250 * time.Millisecond
 }

@@ -133,7 +133,7 @@ func (w *Writer) Written() []string { return w.written }
 // ([ErrNoReader]). Other errors are about the reserves.
 //
 // The Writer reads header when the first level begins. When ctx ends, the run must end
-// at once: Close then writes the exports only if that takes at most 500 ms, or 250 ms when
+// at once: Close then writes the exports only if that takes at most 400 ms, or 250 ms when
 // the journal is larger than 16 MiB.
 func (w *Writer) Open(ctx context.Context, header *export.Run) error {
 	w.ctx, w.header = ctx, header

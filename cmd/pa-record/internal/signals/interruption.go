@@ -46,7 +46,7 @@ var ErrSecondWriting = errors.New("a second signal stopped the writing")
 // LastWords returns a context for writing a small file: it ends a moment after ctx, because
 // of [ErrSecondWriting]. If ctx has ended already, the moment counts from now. release frees it.
 func LastWords(ctx context.Context) (longer context.Context, release func()) {
-	const moment = 150 * time.Millisecond
+	const moment = 100 * time.Millisecond
 	longer, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
 	stop := context.AfterFunc(ctx, func() { // ends with longer
 		t := time.NewTimer(moment)
