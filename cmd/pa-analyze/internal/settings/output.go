@@ -57,7 +57,11 @@ func WriteTo(c *cli.Context, path string, perm fs.FileMode, f func(w io.Writer) 
 	if path == "" || path == "-" {
 		return toStdout(c, f)
 	}
-	return outfile.Write(c.Context, path, outfile.Options{Overwrite: c.Bool("overwrite"), Perm: perm}, f)
+	err := outfile.Write(c.Context, path, outfile.Options{Overwrite: c.Bool("overwrite"), Perm: perm}, f)
+	if errors.Is(err, outfile.ErrNoReader) {
+		return cmdline.Refusedf("%v", err)
+	}
+	return err
 }
 
 // toStdout calls f with the standard output. On a terminal the text passes package
