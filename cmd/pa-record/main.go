@@ -147,7 +147,7 @@ func runCommand(ctx context.Context, args []string, env environment, stdin io.Re
 	case <-env.relay.Overdue:
 		abandoned = true
 		cause := cmdline.SignalError{Signal: env.relay.Last()}
-		fmt.Fprintf(p.Err, "pa-record: %v before everything was written%s\n", cause, env.journal.advice())
+		fmt.Fprintf(p.Err, "pa-record: %v%s\n", cause, env.journal.advice())
 		return cause.Code()
 	case sig := <-env.relay.Unclaimed:
 		cause := cmdline.SignalError{Signal: sig}

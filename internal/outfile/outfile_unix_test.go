@@ -3,12 +3,15 @@
 package outfile
 
 import (
+	"bufio"
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"io/fs"
 	"net"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"syscall"
@@ -148,6 +151,77 @@ func TestLeftovers(t *testing.T) {
 	}
 	if got, want := strings.Join(names, " "), "x.json x.json.2.pa-partial x.json.4.pa-partial x.json.partial y.json.pa-partial"; got != want {
 		t.Errorf("left: %s\nwant: %s", got, want)
+	}
+}
+
+// writerEnv makes the test's program a process that writes the path in it, see
+// TestKilledWriter.
+const writerEnv = "PA_TEST_WRITE"
+
+// TestWriterProcess is the process that TestKilledWriter starts: it writes until its standard
+// input ends.
+func TestWriterProcess(t *testing.T) {
+	path := os.Getenv(writerEnv)
+	if path == "" {
+		return // not started by TestKilledWriter
+	}
+	err := Write(t.Context(), path, Options{Overwrite: true}, func(w io.Writer) error {
+		fmt.Println("writing")
+		_, err := io.Copy(io.Discard, os.Stdin)
+		return errors.Join(err, put("child")(w))
+	})
+	if err != nil {
+		t.Error(err)
+	}
+}
+
+// The file of a process that is killed is removed by the next write of the path, and the file
+// of a living one is not.
+func TestKilledWriter(t *testing.T) {
+	for _, kill := range []bool{true, false} {
+		path := filepath.Join(t.TempDir(), "x.json")
+		cmd := exec.Command(os.Args[0], "-test.run=^TestWriterProcess$")
+		cmd.Env = append(os.Environ(), writerEnv+"="+path)
+		stdin, err := cmd.StdinPipe()
+		if err != nil {
+			t.Fatal(err)
+		}
+		stdout, err := cmd.StdoutPipe()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := cmd.Start(); err != nil {
+			t.Fatal(err)
+		}
+		if line, err := bufio.NewReader(stdout).ReadString('\n'); err != nil || line != "writing\n" {
+			t.Fatalf("%q, %v", line, err)
+		}
+		if kill {
+			_ = cmd.Process.Kill()
+			_ = cmd.Wait() // says that it was killed
+		}
+		left, err := os.Stat(partialName(path, 1))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := Write(t.Context(), path, Options{}, put("parent")); err != nil {
+			t.Fatal(err)
+		}
+		now, err := os.Stat(partialName(path, 1))
+		if there := err == nil && os.SameFile(left, now); there == kill {
+			t.Errorf("killed %v: the temporary file is there: %v", kill, there)
+		}
+		want := "parent"
+		if !kill {
+			want = "child"
+			if err := errors.Join(stdin.Close(), cmd.Wait()); err != nil {
+				t.Error(err)
+			}
+		}
+		b, err := os.ReadFile(path)
+		if all, _ := os.ReadDir(filepath.Dir(path)); err != nil || string(b) != want || len(all) != 1 {
+			t.Errorf("killed %v: the file holds %q, %v; files %v", kill, b, err, all)
+		}
 	}
 }
 

@@ -8,7 +8,7 @@ import (
 
 // endAfter is how long after the second signal a stage that claimed the signals may take to
 // end. The program then has the rest of a second to print what it has to say.
-const endAfter = 700 * time.Millisecond
+const endAfter = 600 * time.Millisecond
 
 // A Relay passes the signals of the process to the stage that claimed them. It is safe
 // for concurrent use.
