@@ -146,13 +146,13 @@ func TestStalledOutput(t *testing.T) {
 			}
 			if !testenv.IsLong() && !strings.Contains("report, convert, diff html", name) {
 				// make test waits for a reader in some commands: it takes half a second
-			} else if got := execWithin(t, t.Context(), args); got.code != 2 || !strings.Contains(got.stderr, out+": no process reads this pipe; start its reader first, or give a file") {
+			} else if got := execWithin(t.Context(), t, args); got.code != 2 || !strings.Contains(got.stderr, out+": no process reads this pipe; start its reader first, or give a file") {
 				t.Errorf("without a reader: exit code %d: %s", got.code, got.stderr)
 			}
 			fill(t, out)
 			ctx, cancel := context.WithCancelCause(t.Context())
 			time.AfterFunc(50*time.Millisecond, func() { cancel(cmdline.SignalError{Signal: os.Interrupt}) })
-			if got := execWithin(t, ctx, args); got.code != 130 {
+			if got := execWithin(ctx, t, args); got.code != 130 {
 				t.Errorf("with a reader that stalls: exit code %d: %s", got.code, got.stderr)
 			}
 		})
@@ -160,7 +160,7 @@ func TestStalledOutput(t *testing.T) {
 }
 
 // execWithin is exec that fails if the command hangs.
-func execWithin(t *testing.T, ctx context.Context, args []string) result {
+func execWithin(ctx context.Context, t *testing.T, args []string) result {
 	t.Helper()
 	ended := make(chan result, 1)
 	go func() {

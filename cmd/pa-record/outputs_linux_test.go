@@ -164,6 +164,10 @@ func TestStalledOutputs(t *testing.T) {
 			if !strings.Contains(stderr, "pa-record recover "+place) {
 				t.Errorf("standard error lacks the way to recover: %s", stderr)
 			}
+			pipe := makePipe(t, filepath.Join(dir, "again.fifo"))
+			if code, _, stderr := inProcess(t.Context(), t, "recover", "--profile-export-file", pipe, place); code != 2 || !strings.Contains(stderr, "no process reads this pipe; start its reader first, or give a file; "+place+" is kept") {
+				t.Errorf("recover into a pipe without a reader: exit code %d: %s", code, stderr)
+			}
 			again := filepath.Join(dir, "again.json")
 			if code, _, stderr := inProcess(t.Context(), t, "recover", "--profile-export-file", again, place); code != 0 {
 				t.Fatalf("recover: exit code %d: %s", code, stderr)
@@ -228,9 +232,10 @@ func TestStalledLedger(t *testing.T) {
 	if err := process.Signal(syscall.SIGINT); err != nil {
 		t.Fatal(err)
 	}
+	again := filepath.Join(t.TempDir(), "x.json")
 	// It does not listen any more when it writes the ledger.
 	closed := func() bool {
-		code, _, _ := inProcess(t.Context(), t, "--service-kind", "openai", "-m", "m", "-u", srv.openAI, "--request-count", "1", "--profile-export-file", os.DevNull)
+		code, _, _ := inProcess(t.Context(), t, "--service-kind", "openai", "-m", "m", "-u", srv.openAI, "--request-count", "1", "--overwrite", "--profile-export-file", again)
 		return code != 0
 	}
 	if !eventually(closed) {
