@@ -121,7 +121,7 @@ func diffAction(c *cli.Context) (err error) {
 	if path := c.String("html"); path != "" {
 		p := page.New(settings.Program(c), pages)
 		p.Diff = res
-		err = errors.Join(err, settings.WriteTo(c, path, page.HTML(p)))
+		err = errors.Join(err, settings.WriteTo(c, path, outfile.Private, page.HTML(p)))
 	}
 	settings.WarnAll(c, res.Warnings)
 	unread := err != nil // then no gate can be trusted, and that comes first

@@ -48,16 +48,7 @@ required.`,
 func readsPoints(c *cli.Context) { reading.AddLabeled(c, c.Args().Slice()) }
 
 // readsBaseline marks a flag that names a directory of accepted points.
-func readsBaseline(f cli.Flag) cli.Flag {
-	return cmdline.Reads(f, func(dir string) []string {
-		points, _ := baseline.List(dir, 0) // trendAction reports the error
-		var files []string
-		for _, p := range points {
-			files = append(files, p.Files...)
-		}
-		return files
-	})
-}
+func readsBaseline(f cli.Flag) cli.Flag { return cmdline.Reads(f, baseline.Files) }
 
 func trendAction(c *cli.Context) error {
 	format, err := settings.CheckFormat(c, "text", "markdown", "csv", "json", "junit")

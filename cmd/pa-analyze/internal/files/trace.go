@@ -58,7 +58,7 @@ func writeTrace(c *cli.Context) (err error) {
 		config.Streaming = &streaming
 	}
 	return ahead.Use(c, run, func(r export.Reader) error {
-		err := settings.Write(c, func(out io.Writer) error {
+		err := settings.WriteRequests(c, func(out io.Writer) error {
 			if !strings.HasSuffix(c.String("output"), ".gz") {
 				return trace.Write(c.Context, out, r, config)
 			}

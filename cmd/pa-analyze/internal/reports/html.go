@@ -62,7 +62,7 @@ func htmlAction(c *cli.Context) (err error) {
 		inputs = append(inputs, report.Input{Name: p.Name, Report: p.Report})
 	}
 	if len(pages) > 0 {
-		errs = append([]error{settings.Write(c, page.HTML(page.New(settings.Program(c), pages)))}, errs...)
+		errs = append([]error{settings.WriteRequests(c, page.HTML(page.New(settings.Program(c), pages)))}, errs...)
 	}
 	return gateObjectives(c, inputs, errors.Join(errs...))
 }
