@@ -359,7 +359,7 @@ func (c *collector) finish(run *export.Run, e *export.Experiment, cfg Config, se
 		x.FirstTokens = firstTokens(c.timed)
 	}
 	if c.prefix != nil {
-		x.Prefix = c.prefix.finish(run)
+		x.Prefix = c.prefix.finish(cmp.Or(x.whyNot(answer.CachedTokens.Key()), withoutCached(run)))
 	}
 	if c.phases != nil {
 		q, err := c.phases.finish()
@@ -372,7 +372,10 @@ func (c *collector) finish(run *export.Run, e *export.Experiment, cfg Config, se
 	}
 	x.Warnings = c.warnings(cfg, &x)
 	if e.Meta != nil {
-		x.Client = e.Meta.Client
+		var wrong []string
+		if x.Client, wrong = e.Meta.Client.Possible(); wrong != nil {
+			x.Warnings = append(x.Warnings, impossibleFigures(SubClient, "the figures of the client about itself", wrong))
+		}
 		for _, w := range e.Meta.Warnings {
 			if r := RecorderWarning(w); r.Kind != KindDropped || c.anomalies.dropped == 0 { // else a warning of our own says it
 				x.Warnings = append(x.Warnings, r)

@@ -76,7 +76,7 @@ func (c *collector) wrongSpan(run *export.Run, e *export.Experiment) string {
 	span := answer.Elapsed(c.firstStart, c.lastEnd)
 	switch {
 	case !span.OK || c.firstStart == 0:
-	case span.V > answer.LongestNS:
+	case span.V > export.LongestNS:
 		return "the requests lie more than a year apart"
 	case !withinLevel(run, e, c.firstStart, c.lastEnd):
 		return fmt.Sprintf("the requests, from %d to %d, lie outside of the level, from %d to %d", c.firstStart, c.lastEnd, e.Meta.StartNS, e.Meta.EndNS)
@@ -155,4 +155,20 @@ func (c *collector) impossibleMetrics(metrics []MetricSummary, have []Unavailabl
 		add("output_tokens_per_s", "token rates", ofRequests([]int64{int64(n), int64(c.ok)})+" stated a number of output tokens that cannot be true")
 	}
 	return all
+}
+
+// Subs of warnings of KindImpossible that are not about requests.
+const (
+	SubClient      = "client"
+	SubCalibration = "calibration"
+)
+
+// impossibleFigures returns the warning that some figures of a file cannot be true and are left out. wrong says
+// which.
+func impossibleFigures(sub, what string, wrong []string) *Warning {
+	more := ""
+	if n := len(wrong) - 1; n > 0 {
+		more = fmt.Sprintf(", and %d more", n)
+	}
+	return &Warning{Kind: KindImpossible, Sub: sub, text: fmt.Sprintf("%s cannot be true and are left out: %s%s", what, wrong[0], more)}
 }

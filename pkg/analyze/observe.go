@@ -134,7 +134,7 @@ func appendGapEnds(ends []uint64, a *answer.Answer) []uint64 {
 		if e.Prev < 0 {
 			continue
 		}
-		if gap := answer.Elapsed(a.Events[e.Prev].RecvNS, e.RecvNS); gap.OK && gap.V >= 0 && gap.V <= answer.LongestNS {
+		if gap := answer.Elapsed(a.Events[e.Prev].RecvNS, e.RecvNS); gap.OK && gap.V >= 0 && gap.V <= export.LongestNS {
 			ends = append(ends, e.RecvNS)
 		}
 	}

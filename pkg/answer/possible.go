@@ -39,19 +39,16 @@ type Wrong struct {
 	Value int64
 }
 
-// Bounds of what can be true. A server that states 2^40 tokens, or a request of a year, shows a damaged or made up file.
+// Bounds of what can be true. A server that states 2^40 tokens shows a damaged or made up file.
 const (
 	mostTokens = 1<<40 - 1
-	longestNS  = uint64(366 * 24 * time.Hour)
+	longestNS  = uint64(export.LongestNS)
 	latestNS   = math.MaxInt64 // of any clock that fits the columns of a table
 )
 
 // slackNS is how far outside of its run pa-record may place a time: a time that the kernel took right before
 // the clock was set is wrong by that step.
 const slackNS = uint64(time.Minute)
-
-// LongestNS is the longest time between two instants of a run that can be true, a year.
-const LongestNS = int64(longestNS)
 
 // Bounds are the greatest values of requests that can be true, and the earliest time. A number below 0 is
 // above all bounds: it is compared as an unsigned number.

@@ -86,6 +86,9 @@ func Read(ctx context.Context, r export.Reader, levels []Level) ([]Result, error
 		}
 		triton := tritonFigures(&levels[i])
 		all := append(w.figures(&levels[i], len(triton) > 0), triton...)
+		for k := range all {
+			all[k].dropImpossible()
+		}
 		results[i].Figures, results[i].Warnings = all, w.warnings(all)
 	}
 	return results, err
@@ -364,7 +367,7 @@ func (w *serverWatch) timeFigures(e *Level, m *serverMetric) []Figure {
 	}
 	doubt := func(x *sums, s *seriesSum, ok bool) {
 		if !ok && x.NA == "" {
-			x.NA = s.why()
+			x.NA, x.Impossible = s.why(), !s.reset
 		}
 	}
 	w.each(m, partSum, func(s *seriesSum, r *seriesRole) {
@@ -418,7 +421,7 @@ func (w *serverWatch) counterFigures(m *serverMetric) []Figure {
 			all, series = append(all, f), append(series, s)
 		}
 		if !ok && all[i].NA == "" {
-			all[i].NA = s.why()
+			all[i].NA, all[i].Impossible = s.why(), !s.reset
 		}
 		bad[i] = bad[i] || s.n < 2 // one scrape shows no growth
 	})
@@ -446,7 +449,9 @@ func (w *serverWatch) gaugeFigures(m *serverMetric) []Figure {
 		}
 		f := w.newFigure(s, r)
 		f.Kind = Gauge
-		if f.NA = s.impossible(m); f.NA == "" {
+		if f.NA = s.impossible(m); f.NA != "" {
+			f.Impossible = true
+		} else {
 			f.N, f.Mean, f.Min, f.Max = s.n, m.scaled(s.sum/float64(s.n)), m.scaled(s.min), m.scaled(s.max)
 		}
 		all, series = append(all, f), append(series, s)
