@@ -125,7 +125,7 @@ func (t *wrongTally) text(q answer.Quantity, n []int64) string {
 	case answer.Quantity(answer.OutputTokens):
 		return fmt.Sprintf("%s stated a number of output tokens that cannot be true, such as %s (%s): left out, and token rates are n/a; --token-source responses counts chunks", requests, example, t.where())
 	case answer.Quantity(answer.CachedTokens):
-		return fmt.Sprintf("%s stated more cached tokens than input tokens, or an impossible number, such as %s (%s): left out", requests, example, t.where())
+		return fmt.Sprintf("%s stated a number of cached tokens that cannot be true, below 0 or above the input tokens, such as %s (%s): left out", requests, example, t.where())
 	case answer.TokenEvents, answer.Quantity(answer.InputTokens), answer.Quantity(answer.ReasoningTokens):
 		return fmt.Sprintf("%s stated a number of %s that cannot be true, such as %s (%s): left out", requests, q.Label(), example, t.where())
 	}

@@ -72,8 +72,8 @@ func BoundsOf(run *export.Run) Bounds {
 // Time reports whether an instant can be true. A missing time, 0, can.
 func (b *Bounds) Time(ns uint64) bool { return ns == 0 || ns >= b.earliestNS && ns <= b.latestNS }
 
-// Span reports whether a time between two instants can be true.
-func (b *Bounds) Span(ns int64) bool { return uint64(ns) <= b.spanNS }
+// Tokens reports whether a number of tokens can be true.
+func (b *Bounds) Tokens(n int64) bool { return uint64(n) <= b.tokens }
 
 // addWrong notes that a number cannot be true.
 func (m *Measures) addWrong(of Quantity, v int64) {

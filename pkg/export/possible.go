@@ -2,7 +2,6 @@ package export
 
 import (
 	"fmt"
-	"math"
 	"slices"
 	"time"
 )
@@ -13,6 +12,12 @@ const LongestNS = int64(366 * 24 * time.Hour)
 
 // mostPerSecond is above all rates of requests.
 const mostPerSecond = 1e12
+
+// mostThings is above the number of anything that a client counts, and mostCores above its cores.
+const (
+	mostThings = 1 << 50
+	mostCores  = 1 << 20
+)
 
 // mostCPU is the greatest CPUMeta.Share: CPU time is counted in ticks, so that it can be a little above 1.
 const mostCPU = 1.1
@@ -51,21 +56,21 @@ func (m *ClientMeta) Possible() (p *ClientMeta, wrong []string) {
 	whole("duration_ns", &c.DurationNS, LongestNS)
 	rate("offered_requests_per_s", &c.OfferedPerSecond)
 	rate("achieved_requests_per_s", &c.AchievedPerSecond)
-	if c.HeldBack < 0 {
+	if c.HeldBack < 0 || c.HeldBack > mostThings {
 		say("held_back", c.HeldBack)
 		c.HeldBack = 0
 	}
 	latency("lateness", &c.Lateness)
 	latency("turnaround", &c.Turnaround)
 	latency("issue_to_start", &c.IssueToStart)
-	if g := c.GC; g != nil && (g.Cycles < 0 || !possibleSpans(g.PauseTotalNS, g.PauseMaxNS)) {
+	if g := c.GC; g != nil && (g.Cycles < 0 || g.Cycles > mostThings || !possibleSpans(g.PauseTotalNS, g.PauseMaxNS)) {
 		say("gc", *g)
 		c.GC = nil
 	}
 	whole("sched_latency_p99_ns", &c.SchedLatencyP99NS, LongestNS)
 	if x := c.CPU; x != nil {
 		switch {
-		case x.Cores <= 0:
+		case x.Cores <= 0 || x.Cores > mostCores:
 			say("cpu.cores", x.Cores)
 			c.CPU = nil
 		case !(x.Share >= 0 && x.Share <= mostCPU):
@@ -76,16 +81,16 @@ func (m *ClientMeta) Possible() (p *ClientMeta, wrong []string) {
 			c.CPU = nil
 		}
 	}
-	whole("max_rss_bytes", &c.MaxRSSBytes, 1<<50)
-	if f := c.FDs; f != nil && f.Open < 0 {
+	whole("max_rss_bytes", &c.MaxRSSBytes, mostThings)
+	if f := c.FDs; f != nil && (f.Open < 0 || f.Open > mostThings) {
 		say("fds.open", f.Open)
 		c.FDs = nil
 	}
-	if r := c.Reads; r != nil && (r.Merged > r.Responses || r.Responses > math.MaxInt64) {
+	if r := c.Reads; r != nil && (r.Merged > r.Responses || r.Responses > mostThings) {
 		say("reads", fmt.Sprintf("%d merged of %d", r.Merged, r.Responses))
 		c.Reads = nil
 	}
-	if s := c.Stamps; s != nil && (s.Waited > s.User || s.Kernel > math.MaxInt64 || s.User > math.MaxInt64) {
+	if s := c.Stamps; s != nil && (s.Waited > s.User || s.Kernel > mostThings || s.User > mostThings) {
 		say("stamps", fmt.Sprintf("%d waited of %d", s.Waited, s.User))
 		c.Stamps = nil
 	}

@@ -2,7 +2,6 @@ package serverfigures
 
 import (
 	"fmt"
-	"math"
 
 	"github.com/pa-tools/pa/pkg/answer"
 	"github.com/pa-tools/pa/pkg/export"
@@ -88,15 +87,18 @@ func (f *Figure) compare(e *Level, model string, m *answer.Metric) {
 	f.Client, f.Compared = e.ClientMean(model, *m)
 }
 
-// dropImpossible gives f a reason in place of a value that cannot be true: of sums that are infinite, of times
-// below 0 or beyond a year.
+// mostOf is above all figures of servers: 10^15 bytes, joules or requests.
+const mostOf = 1e15
+
+// dropImpossible gives f a reason in place of a value that cannot be true: one below 0 or beyond mostOf, or a
+// time beyond a year.
 func (f *Figure) dropImpossible() {
 	if f.NA != "" {
 		return
 	}
 	values := [...]float64{f.Mean, f.Min, f.Max, f.Total}
 	for _, v := range values {
-		most := math.MaxFloat64
+		most := mostOf
 		if f.Kind == Time {
 			most = float64(export.LongestNS)
 		}
