@@ -33,6 +33,9 @@ type liar struct {
 
 // Derive implements export.Deriver.
 func (l *liar) Derive(r *export.Request) *export.Derived {
+	if l.lie == nil {
+		return l.Deriver.Derive(r)
+	}
 	d := *l.Deriver.Derive(r)
 	if s := d.Responses; s != nil {
 		c := *s
@@ -127,7 +130,7 @@ func writeHonest(t *testing.T, dir string) string {
 	for _, name := range []string{"again.json", "honest.json"} {
 		run := honestRun()
 		run.Requests[0][0].Responses[4].RecvNS += uint64(len(name)) // no run counts twice
-		writeLie(t, filepath.Join(dir, name), run, func(int, *export.Request, *export.Derived) {})
+		writeLie(t, filepath.Join(dir, name), run, nil)
 	}
 	return filepath.Join(dir, "honest.json")
 }
@@ -313,7 +316,7 @@ func TestImpossibleNumbers(t *testing.T) {
 	dir := t.TempDir()
 	honest := writeHonest(t, dir)
 	random := rand.New(rand.NewPCG(1, 2))
-	every := testenv.Stride(23)
+	every := testenv.Stride(41)
 	n := 0
 	for i := range lies {
 		l := &lies[i]
@@ -356,12 +359,72 @@ func TestImpossibleTelemetry(t *testing.T) {
 		file := filepath.Join(dir, strconv.Itoa(i)+".parquet")
 		run := honestRun()
 		addTelemetry(run, v)
-		writeLie(t, file, run, func(int, *export.Request, *export.Derived) {})
+		writeLie(t, file, run, nil)
 		for _, line := range []string{"report --width 2000 FILE", "report --format json --metrics economics FILE", "check FILE", "html FILE", "plot timeline FILE", "diff --format json --single-run HONEST FILE"} {
 			_, out, _ := runLine(t, line, file, honest)
 			if bad := impossibleFigures(line, out); bad != nil {
 				t.Errorf("%v, %s: %q", v, line, bad)
 			}
 		}
+	}
+}
+
+// Reports say which number cannot be true, of which request, and what has no value for it. check fails.
+func TestImpossibleMessages(t *testing.T) {
+	t.Parallel()
+	find := func(name string) *lie {
+		i := slices.IndexFunc(lies, func(l lie) bool { return l.name == name })
+		if i < 0 {
+			t.Fatalf("no lie about %s", name)
+		}
+		return &lies[i]
+	}
+	for i, tt := range []struct {
+		lie            string
+		v              int64
+		report, stderr string // what the report and the warnings hold
+		check          string
+	}{
+		{"usage completion_tokens", -7, "token rates: n/a (1 of 8 requests stated a number of output tokens that cannot be true)", "1 of 8 requests stated a number of output tokens that cannot be true, such as -7 (request 3): left out, and token rates are n/a; --token-source responses counts chunks", "fail  values: 1 of 8 requests stated a number of output tokens"},
+		{"usage completion_tokens", 1 << 62, "output tokens", "such as 4611686018427387904 (request 3)", "fail  values: "},
+		{"usage completion_tokens", math.MaxInt64, "token rates: n/a", "such as 9223372036854775807 (request 3)", "fail  values: "},
+		{"usage prompt_tokens", -7, "input tokens", "1 of 8 requests stated a number of input tokens that cannot be true, such as -7 (request 3): left out, and the rate of all tokens is n/a", "fail  values: "},
+		{"usage cached_tokens", 10, "input tokens", "1 of 8 requests stated a number of cached tokens that cannot be true, below 0 or above the input tokens, such as 10 (request 3): left out", "fail  values: "},
+		{"start", 1, "rates: n/a (1 of 8 requests started or ended at a time that cannot be true)", "1 of 8 requests started or ended at a time that cannot be true, such as 1 (request 2): they have no latencies from it, and rates are n/a", "fail  values: "},
+		{"start", math.MinInt64, "rates: n/a", "such as 9223372036854775808 (request 2)", "fail  values: "},
+		{"all starts", math.MaxInt64, "rates: n/a (8 of 8 requests", "8 of 8 requests started or ended", "fail  values: "},
+		{"end", math.MaxInt64, "rates: n/a", "such as 9223372036854775807 (request 2)", "fail  values: "},
+		{"client.cpu.cores", 0, "client (pa-record): 16 MB of memory", "the figures of the client about itself cannot be true and are left out: cpu.cores is 0", "fail  client: the figures of the client about itself cannot be true"},
+		{"client.turnaround.p50_ns", math.MinInt64, "client (pa-record): 10.00% of 2 CPU cores", "turnaround is -9223372036854775808", "fail  client: "},
+		{"calibration", -5, "ITL", "errors of the calibration cannot be true and are left out: the p99 error of openai with user stamps is -5 ns", "fail  clock: errors of the calibration cannot be true"},
+		{"telemetry", -1, "running requests", "vllm:num_requests_running is as low as -1", "fail  values: running requests of http://h/metrics: vllm:num_requests_running is as low as -1"},
+	} {
+		t.Run(fmt.Sprintf("%s %d", tt.lie, tt.v), func(t *testing.T) {
+			t.Parallel()
+			file := filepath.Join(t.TempDir(), "run.json")
+			find(tt.lie).tell(t, file, tt.v)
+			_, out, errs := runLine(t, "report --width 2000 FILE", file, "")
+			flat := strings.Join(strings.Fields(out), " ")
+			if !strings.Contains(flat, tt.report) {
+				t.Errorf("%d: report\n%s\nwant %q", i, out, tt.report)
+			}
+			if !strings.Contains(errs, tt.stderr) {
+				t.Errorf("%d: warnings\n%s\nwant %q", i, errs, tt.stderr)
+			}
+			if _, out, _ := runLine(t, "check FILE", file, ""); !strings.Contains(out, tt.check) {
+				t.Errorf("%d: check\n%s\nwant %q", i, out, tt.check)
+			}
+		})
+	}
+}
+
+// An honest run has no warning about impossible numbers, and check has no item for them.
+func TestHonestNumbers(t *testing.T) {
+	t.Parallel()
+	file := writeHonest(t, t.TempDir())
+	_, out, errs := runLine(t, "check FILE", file, "")
+	_, _, more := runLine(t, "report FILE", file, "")
+	if all := out + errs + more; strings.Contains(all, "values") || strings.Contains(all, "cannot be true") {
+		t.Errorf("check says\n%s", all)
 	}
 }

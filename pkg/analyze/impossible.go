@@ -126,7 +126,9 @@ func (t *wrongTally) text(q answer.Quantity, n []int64) string {
 		return fmt.Sprintf("%s stated a number of output tokens that cannot be true, such as %s (%s): left out, and token rates are n/a; --token-source responses counts chunks", requests, example, t.where())
 	case answer.Quantity(answer.CachedTokens):
 		return fmt.Sprintf("%s stated a number of cached tokens that cannot be true, below 0 or above the input tokens, such as %s (%s): left out", requests, example, t.where())
-	case answer.TokenEvents, answer.Quantity(answer.InputTokens), answer.Quantity(answer.ReasoningTokens):
+	case answer.Quantity(answer.InputTokens):
+		return fmt.Sprintf("%s stated a number of input tokens that cannot be true, such as %s (%s): left out, and the rate of all tokens is n/a", requests, example, t.where())
+	case answer.TokenEvents, answer.Quantity(answer.ReasoningTokens):
 		return fmt.Sprintf("%s stated a number of %s that cannot be true, such as %s (%s): left out", requests, q.Label(), example, t.where())
 	}
 	return fmt.Sprintf("%s had a %s that cannot be true, such as %s ns (%s): left out", requests, q.Label(), example, t.where())
@@ -148,7 +150,7 @@ func (c *collector) impossibleMetrics(metrics []MetricSummary, have []Unavailabl
 			t = &c.wrong[answer.OutputTokens]
 		}
 		if t.requests > 0 && metricOf(metrics, d.Metric) == nil {
-			add(d.Key(), d.Label(), "its values cannot be true, such as "+strconv.FormatInt(t.example, 10))
+			add(d.Key(), d.Label(), "the values cannot be true, such as "+strconv.FormatInt(t.example, 10))
 		}
 	}
 	if n := c.wrongTokens(); n > 0 {

@@ -208,7 +208,7 @@ func (c *checker) values() []Item {
 	}
 	text := wrong[0]
 	if n := len(wrong) - 1; n > 0 {
-		text += fmt.Sprintf("; and %d more kinds of numbers that cannot be true", n)
+		text += "; " + plural.Of(n, "further warning") + " in the report"
 	}
 	return []Item{{Name: "values", Status: Fail, Text: text}}
 }
