@@ -72,8 +72,8 @@ func BoundsOf(run *export.Run) Bounds {
 // Time reports whether an instant can be true. A missing time, 0, can.
 func (b *Bounds) Time(ns uint64) bool { return ns == 0 || ns >= b.earliestNS && ns <= b.latestNS }
 
-// Tokens reports whether a number of tokens can be true.
-func (b *Bounds) Tokens(n int64) bool { return uint64(n) <= b.tokens }
+// PossibleTokens reports whether a number of tokens can be true.
+func PossibleTokens(n int64) bool { return uint64(n) <= mostTokens }
 
 // addWrong notes that a number cannot be true.
 func (m *Measures) addWrong(of Quantity, v int64) {

@@ -28,7 +28,7 @@ func (s *sieve) pass(q *export.Request) (_ *export.Request, ok bool) {
 	}
 	var kept *export.Stated
 	for i, n := range counts(q.Stated) {
-		if *n == nil || s.bounds.Tokens(**n) {
+		if *n == nil || answer.PossibleTokens(**n) {
 			continue
 		}
 		if kept == nil {
