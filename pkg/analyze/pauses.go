@@ -1,8 +1,8 @@
 package analyze
 
 import (
-	"fmt"
 	"cmp"
+	"fmt"
 	"math"
 	"slices"
 	"sort"
