@@ -166,6 +166,15 @@ func (r *Report) FromRecorder() bool {
 	return r.ByRecorder
 }
 
+// Calibration returns the errors of the recorder's times that can be true; nil if the file has none.
+func (r *Report) Calibration() *export.Calibration {
+	if r.Run.Meta == nil {
+		return nil
+	}
+	c, _ := r.Run.Meta.Calibration.Possible()
+	return c
+}
+
 // An Experiment is the analysis of one load level.
 type Experiment struct {
 	Mode  string
@@ -416,6 +425,9 @@ func runOnce(ctx context.Context, r export.Reader, cfg Config) (_ *Report, err e
 		rep.Warnings = append(rep.Warnings, w)
 	}
 	if m := r.Run().Meta; m != nil {
+		if _, wrong := m.Calibration.Possible(); wrong != nil {
+			rep.Warnings = append(rep.Warnings, impossibleFigures(SubCalibration, "errors of the calibration", wrong))
+		}
 		for _, w := range m.Warnings {
 			rep.Warnings = append(rep.Warnings, RecorderWarning(w))
 		}

@@ -2,6 +2,8 @@ package analyze
 
 import (
 	"sort"
+
+	"github.com/pa-tools/pa/pkg/answer"
 )
 
 // A flow counts the requests that completed and the tokens that were delivered between
@@ -58,8 +60,11 @@ func (p *Point) Complete() bool { return p.complete }
 func (p *Point) Delivers() bool { return p.complete || p.cancelled }
 
 // TokensLost reports whether the request has tokens of unknown number: their events were not recorded or
-// are no tokens because the answer was not streamed, or the tokenizer could not count a text.
-func (p *Point) TokensLost() bool { return p.dropped || p.TokensWithheld() || p.NotCounted != nil }
+// are no tokens because the answer was not streamed, the tokenizer could not count a text, or the stated number
+// cannot be true.
+func (p *Point) TokensLost() bool {
+	return p.dropped || p.TokensWithheld() || p.NotCounted != nil || p.HasWrong(answer.Quantity(answer.OutputTokens))
+}
 
 // flows returns the flow in each of the windows between the bounds, which ascend. A
 // window includes its first bound and excludes its last, except that the window that

@@ -13,10 +13,10 @@ import (
 // outputs.
 type Point struct {
 	ID uint64 // order of issue; 0 in files that do not number requests
-	// StartNS is the time at which the request left; 0 if it never left.
+	// StartNS is the time at which the request left; 0 if it never left, or at a time that cannot be true.
 	StartNS uint64
 	// EndNS is the time of the last response, or the end of a failed request if that
-	// is later. It is StartNS if neither is known.
+	// is later. It is StartNS if neither is known, or can be true.
 	EndNS uint64
 	// Place is the position of the request in the order of issue of the whole level,
 	// from 0. The order is by ID if all requests have one, else by start.
@@ -59,20 +59,27 @@ func point(r *export.Request, q *answer.Measured) Point {
 		numbered:  r.HasMeta, start: r.StartSource, resent: r.Resent,
 	}
 	p.Answer = nil
-	for _, t := range [...]uint64{r.StartNS, r.IssuedNS, r.ScheduledNS, r.EndedNS} {
-		if p.placeNS == 0 {
-			p.placeNS = t
-		}
+	if q.StartWrong {
+		p.StartNS = 0
+	} else {
+		p.placeNS = answer.PlaceNS(r)
 	}
 	p.EndNS = p.placeNS
 	if end, ok := r.LastNS(); ok {
-		p.EndNS = end
+		if !q.EndWrong {
+			p.EndNS = end
+		}
 		first, _ := r.FirstNS()
-		p.early = first < q.FromNS
+		p.early = first < q.FromNS && !q.StartWrong
 		p.answeredEarly = p.early && r.StartNS != 0 && r.StartNS <= first && q.FromNS == r.SentNS
 		p.complete = (r.Status == export.StatusOK || r.Status == export.StatusUnknown) && q.Class == "" && !q.LeftOut
 	}
-	p.EndNS = max(p.EndNS, r.EndedNS)
+	switch {
+	case q.StartWrong: // when it ended does not matter without a place in the run
+		p.EndNS = 0
+	case !q.EndWrong:
+		p.EndNS = max(p.EndNS, r.EndedNS)
+	}
 	if q.Counted {
 		p.stamps.add(r)
 	}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/pa-tools/pa/internal/plural"
 	"github.com/pa-tools/pa/internal/quantile"
+	"github.com/pa-tools/pa/internal/saturate"
 )
 
 // A WarningKind is the subject of a [Warning]. Reports group warnings by kind, and
@@ -22,6 +23,7 @@ const (
 	KindFailed       WarningKind = "failed"        // requests that failed
 	KindUnreadable   WarningKind = "unreadable"    // parts of the file that cannot be read
 	KindClock        WarningKind = "clock"         // times that cannot be true
+	KindImpossible   WarningKind = "impossible"    // numbers that cannot be true, and are left out
 	KindPaused       WarningKind = "paused"        // the recorder was stopped for a while
 	KindClient       WarningKind = "client-limit"  // the recorder, not the server, may be the limit
 	KindDropped      WarningKind = "dropped"       // outputs that the recorder could not store
@@ -40,7 +42,7 @@ const (
 // that are wrong or absent, then figures that do not describe the server, then limits
 // of single metrics, then the rest.
 var severity = [...]WarningKind{
-	KindIncomplete, KindNothing, KindFailed, KindUnreadable, KindClock,
+	KindIncomplete, KindNothing, KindFailed, KindUnreadable, KindClock, KindImpossible,
 	KindPaused, KindClient, KindDropped, KindLoad, KindUnsteady,
 	KindNotStreamed, KindLostGaps, KindTokenCount, KindMissingTimes, KindSLO,
 	KindServer, KindOther,
@@ -134,7 +136,7 @@ func Together(all []*Warning) (text string, ok bool) {
 			return first.text, false
 		}
 		for i, n := range w.counts {
-			sums[i] += n
+			sums[i] = saturate.Add(sums[i], n)
 		}
 	}
 	return first.say(sums), true

@@ -59,7 +59,9 @@ func NewTokenDeriver(run *export.Run, tokens TokenCounting) *Deriver {
 
 func newDeriver(run *export.Run, tokens TokenCounting, notCounted *atomic.Int64) *Deriver {
 	cfg := Config{TokenSource: tokens.TokenSource, Counter: tokens.Counter, Tokenizer: tokens.Tokenizer}
-	return &Deriver{run: run, tokens: tokens, meter: NewMeter(run, cfg), notCounted: notCounted}
+	d := &Deriver{run: run, tokens: tokens, meter: NewMeter(run, cfg), notCounted: notCounted}
+	d.meter.bounds = boundless() // who reads the columns decides what can be true, and can say what could not
+	return d
 }
 
 // Fork implements export.ForkingDeriver. NotCounted of its Derivation is the number of all

@@ -82,7 +82,7 @@ var certified = []answer.Metric{answer.TTFT, answer.TPOT, answer.E2EL}
 // covers what could be read. The error is from [analyze.Run]. cfg must not select a part.
 func Run(ctx context.Context, file string, r export.Reader, cfg analyze.Config, p Profile) (*Result, *analyze.Report, error) {
 	cfg.Certified = true
-	t := &tap{Reader: r}
+	t := &tap{Reader: r, bounds: answer.BoundsOf(export.Preview(r))}
 	rep, err := analyze.Run(ctx, t, cfg)
 	res := &Result{File: file, Profile: p}
 	if m := rep.Run.Meta; m != nil {
@@ -106,18 +106,19 @@ func Run(ctx context.Context, file string, r export.Reader, cfg analyze.Config, 
 }
 
 // OfReport returns the items of a level that its report alone decides: client, clock, failures and
-// steady state. x is an experiment of rep.
+// steady state, and values if some cannot be true. x is an experiment of rep.
 func OfReport(rep *analyze.Report, x *analyze.Experiment, p Profile) []Item {
 	if x.Problem != nil {
 		return nil
 	}
 	c := checker{rep: rep, x: x, p: &p, sent: &sent{}}
-	return []Item{c.client(), c.clock(), c.failures(), c.steady()}
+	return append([]Item{c.client(), c.clock(), c.failures(), c.steady()}, c.values()...)
 }
 
 // A tap reads the schedule of the measured requests as they pass by.
 type tap struct {
 	export.Reader
+	bounds answer.Bounds // of the times that can be true
 	levels []sent
 }
 
@@ -146,6 +147,7 @@ func (t *tap) Next() bool {
 	}
 	l := &t.levels[i]
 	switch {
+	case !t.bounds.Time(q.ScheduledNS) || !t.bounds.Time(q.StartNS):
 	case q.ScheduledNS != 0:
 		l.arrivals = append(l.arrivals, q.ScheduledNS)
 		if v := answer.Elapsed(q.ScheduledNS, q.StartNS); v.OK && q.StartNS != 0 {

@@ -5,7 +5,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"time"
 
 	"github.com/pa-tools/pa/internal/plural"
 	"github.com/pa-tools/pa/pkg/analyze"
@@ -118,11 +117,7 @@ var checks = [...]check{
 		if len(l.Pauses) == 0 {
 			return ""
 		}
-		sum := time.Duration(0)
-		for i := range l.Pauses {
-			sum += time.Duration(l.Pauses[i].DurationNS)
-		}
-		text := fmt.Sprintf("%.3g s, touched %s", sum.Seconds(), plural.Of(l.Paused, "request"))
+		text := fmt.Sprintf("%s, touched %s", analyze.PausedFor(l.Pauses), plural.Of(l.Paused, "request"))
 		if r.cfg.Selection.WithoutPauses {
 			return text + ", left out"
 		}

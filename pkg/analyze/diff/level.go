@@ -126,7 +126,8 @@ func level(e *analyze.Experiment, run *export.Run, m *export.ExperimentMeta) Lev
 		}
 	}
 	if run.Meta != nil {
-		l.Clock = clock(run.Meta, &e.Stamps)
+		calibration, _ := run.Meta.Calibration.Possible()
+		l.Clock = clock(run.Meta.Protocol, calibration, &e.Stamps)
 		l.settings = settings(run.Meta.Config)
 		l.datasetHash, l.promptHash, l.parameters = run.Meta.DatasetSHA256, run.Meta.PromptsSHA256, run.Meta.Parameters
 	}
@@ -146,17 +147,17 @@ func level(e *analyze.Experiment, run *export.Run, m *export.ExperimentMeta) Lev
 
 // clock returns the calibrated error of the source that took most of the times, for
 // the run's protocol if it was calibrated; nil without a calibration.
-func clock(m *export.RunMeta, stamps *analyze.Stamps) *export.CalibratedRecording {
-	if m.Calibration == nil {
+func clock(protocol string, c *export.Calibration, stamps *analyze.Stamps) *export.CalibratedRecording {
+	if c == nil {
 		return nil
 	}
 	by := "kernel"
 	if stamps.User > stamps.Kernel {
 		by = "user"
 	}
-	services := m.Calibration.Services
+	services := c.Services
 	if i := slices.IndexFunc(services, func(s export.CalibratedService) bool {
-		return strings.HasSuffix(s.Service, "grpc") == (m.Protocol == "grpc")
+		return strings.HasSuffix(s.Service, "grpc") == (protocol == "grpc")
 	}); i >= 0 {
 		services = services[i : i+1]
 	}

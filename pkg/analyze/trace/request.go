@@ -53,7 +53,7 @@ type requestArgs struct {
 }
 
 // newRequest returns what the trace shows of r, whose measures are m. index numbers the request in
-// the file, for files that do not. ok is false for a request without any time.
+// the file, for files that do not. ok is false for a request without any time, or with a time that cannot be true.
 func newRequest(r *export.Request, m *answer.Measured, index uint64, finder *quality.Stalls) (q request, ok bool) {
 	q = request{
 		slot: r.Worker, startNS: r.StartNS, ttft: m.TTFT, e2el: m.E2EL, spread: m.Spread,
@@ -85,7 +85,7 @@ func newRequest(r *export.Request, m *answer.Measured, index uint64, finder *qua
 	}
 	q.endNS = max(q.beginNS, last, r.EndedNS)
 	q.stalls = stallsOf(m, finder)
-	return q, q.beginNS != 0
+	return q, q.beginNS != 0 && !m.StartWrong && !m.EndWrong
 }
 
 // stallsOf returns the stalls of a request with one choice, in the order of time.
