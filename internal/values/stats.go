@@ -56,7 +56,7 @@ func (l *List) Ranked(ranks ...int) []float64 {
 // takes as much memory as the Store may, and 12 MiB.
 func (l *List) SortedStd(v numpy.Version) float64 {
 	memory := extsort.NewMemory(l.store.max, l.store.dir)
-	defer func() { l.store.fail(memory.Close()) }()
+	defer func() { l.store.blocks.Fail(memory.Close()) }()
 	sorter := memory.NewSorter()
 	next := l.Open()
 	for block := next(); len(block) > 0; block = next() {
@@ -65,7 +65,7 @@ func (l *List) SortedStd(v numpy.Version) float64 {
 	var floats []float64
 	numbers := func() func() []float64 {
 		pull, stop := iter.Pull(func(yield func([]int64) bool) {
-			l.store.fail(sorter.Sorted(func(block []int64) { yield(block) }))
+			l.store.blocks.Fail(sorter.Sorted(func(block []int64) { yield(block) }))
 		})
 		left := l.n
 		return func() []float64 {
