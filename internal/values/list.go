@@ -102,6 +102,7 @@ type Cursor struct {
 	// Number uses these.
 	number  [1]int64
 	numbers [1]float64
+	floats  []float64 // of Numbers
 	cache   [cached]struct {
 		block  int // number of the block, from 1; 0: none
 		values []int64
@@ -121,6 +122,16 @@ func (c *Cursor) At(i int) int64 { return c.block(i / blockValues)[i%blockValues
 func (c *Cursor) Number(i int) float64 {
 	c.number[0] = c.At(i)
 	return c.list.kind.numbers(c.numbers[:0], c.number[:])[0]
+}
+
+// Len returns the number of values.
+func (c *Cursor) Len() int { return c.list.Len() }
+
+// Numbers returns successive numbers that values stand for, the number of value i among them, and the index
+// of the first one. They are valid until the next call.
+func (c *Cursor) Numbers(i int) (from int, numbers []float64) {
+	c.floats = c.list.kind.numbers(c.floats[:0], c.block(i/blockValues))
+	return i / blockValues * blockValues, c.floats
 }
 
 // Append appends the values from index from to before index to to all. It is fast if
