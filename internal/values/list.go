@@ -41,6 +41,9 @@ type block struct {
 // spareBytes is the room after the bytes of a block, so that a whole integer can be read at each value.
 const spareBytes = 8
 
+// Beside returns a List without values of the same Store.
+func (l *List) Beside(kind Kind) *List { return l.store.NewList(kind) }
+
 // Len returns the number of values.
 func (l *List) Len() int {
 	if l == nil {
