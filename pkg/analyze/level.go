@@ -2,6 +2,7 @@ package analyze
 
 import (
 	"github.com/pa-tools/pa/internal/extsort"
+	"github.com/pa-tools/pa/internal/pack"
 	"github.com/pa-tools/pa/internal/plural"
 	"github.com/pa-tools/pa/internal/spool"
 	"github.com/pa-tools/pa/pkg/answer"
@@ -22,7 +23,7 @@ type level struct {
 // points share blocks.
 func atLeast(levels []level, n int, memory *extsort.Memory, blocks *spool.Blocks) []level {
 	for len(levels) < n {
-		l := level{models: byModel{memory: memory}, points: pointStore{blocks: blocks}}
+		l := level{models: byModel{memory: memory}, points: pointStore{records: pack.Records{Blocks: blocks}}}
 		l.useMemory(memory)
 		levels = append(levels, l)
 	}
@@ -60,7 +61,8 @@ func (l *level) finish(run *export.Run, i int, cfg Config, memory *extsort.Memor
 		l.addPauses(run, e, &x, cfg)
 		return x
 	}
-	defer l.points.release()
+	defer l.points.records.Release()
+	l.timed = make([]timed, 0, l.points.records.Len())
 	l.points.streamed = l.streamed
 	l.points.sort()
 	points := l.points.each

@@ -4,114 +4,42 @@ import (
 	"cmp"
 	"encoding/binary"
 	"slices"
-	"sort"
 
 	"github.com/pa-tools/pa/internal/pack"
-	"github.com/pa-tools/pa/internal/spool"
 	"github.com/pa-tools/pa/pkg/answer"
 	"github.com/pa-tools/pa/pkg/export"
 )
 
-const (
-	pointBlock   = 1 << 16 // bytes of a block of points, unless one point takes more
-	cachedPoints = 64      // blocks of the file that stay in memory while points are read
-	refBlock     = 1 << 13 // pointRefs of a slice, so that growth copies none
-)
-
-// A pointStore keeps the points of a level, packed, until all are read: in memory up to the bound of
-// blocks, and then in a temporary file. Besides, it takes 24 bytes for each point.
+// A pointStore keeps the points of a level, packed, until all are read.
 type pointStore struct {
-	blocks *spool.Blocks
-	kept   []spool.Block
-	packer pack.Packer // the last block
-	refs   pointRefs
+	records pack.Records
 	// unnumbered says that a point has no ID.
 	unnumbered bool
 	// places holds the Place of each point in order; nil: not wanted.
 	places []uint32
 	// streamed gives points the measures of a streamed level: see [answer.Measured.AsStreamed].
 	streamed bool
-
 	unpacker pointUnpacker
-	cache    [cachedPoints]struct {
-		block int // number of the block, from 1; 0: none
-		bytes []byte
-	}
 }
-
-// A pointRef says where a point is. Points are in the order of their starts, and then of their ids.
-type pointRef struct {
-	placeNS, id   uint64
-	block, offset uint32
-}
-
-// pointRefs holds pointRefs and sorts them. Points with equal starts and ids stay in the order of add.
-type pointRefs [][]pointRef
-
-// Len implements sort.Interface.
-func (r pointRefs) Len() int {
-	if len(r) == 0 {
-		return 0
-	}
-	return (len(r)-1)*refBlock + len(r[len(r)-1])
-}
-
-func (r pointRefs) at(i int) *pointRef { return &r[i/refBlock][i%refBlock] }
-
-// Less implements sort.Interface.
-func (r pointRefs) Less(i, j int) bool { return r.at(i).compare(r.at(j)) < 0 }
-
-// Swap implements sort.Interface.
-func (r pointRefs) Swap(i, j int) {
-	a, b := r.at(i), r.at(j)
-	*a, *b = *b, *a
-}
-
-func (r *pointRef) compare(o *pointRef) int {
-	return cmp.Or(cmp.Compare(r.placeNS, o.placeNS), cmp.Compare(r.id, o.id), cmp.Compare(r.block, o.block), cmp.Compare(r.offset, o.offset))
-}
-
-// len returns the number of points.
-func (s *pointStore) len() int { return s.refs.Len() }
 
 // add keeps a copy of p.
 func (s *pointStore) add(p *Point) {
-	if len(s.packer.Bytes) >= pointBlock {
-		s.endBlock()
-	}
-	if n := len(s.refs); n == 0 || len(s.refs[n-1]) == refBlock {
-		s.refs = append(s.refs, make([]pointRef, 0, refBlock))
-	}
-	last := &s.refs[len(s.refs)-1]
-	*last = append(*last, pointRef{p.placeNS, p.ID, uint32(len(s.kept)), uint32(len(s.packer.Bytes))})
-	p.pack(&s.packer)
+	s.records.Add(p.placeNS, p.ID, p.pack)
 	s.unnumbered = s.unnumbered || !p.numbered
-}
-
-// endBlock keeps the last block.
-func (s *pointStore) endBlock() {
-	s.kept = append(s.kept, s.blocks.Keep(s.packer.Bytes, 0))
-	s.packer.Bytes = s.packer.Bytes[:0]
 }
 
 // sort orders the points by their starts, and by their ids if the starts are equal. Sums over the points
 // then have the same digits in whatever order the shards of a run are read. No point may be added after it.
-func (s *pointStore) sort() {
-	s.endBlock()
-	s.packer.Bytes = nil
-	if !sort.IsSorted(s.refs) {
-		sort.Sort(s.refs)
-	}
-}
+func (s *pointStore) sort() { s.records.Sort() }
 
 // number makes each set the Place of the points. It is called after sort.
 func (s *pointStore) number() {
-	order := make([]uint32, s.len())
+	order := make([]uint32, s.records.Len())
 	for i := range order {
 		order[i] = uint32(i)
 	}
 	if !s.unnumbered {
-		slices.SortStableFunc(order, func(a, b uint32) int { return cmp.Compare(s.refs.at(int(a)).id, s.refs.at(int(b)).id) })
+		slices.SortStableFunc(order, func(a, b uint32) int { return cmp.Compare(s.records.Second(int(a)), s.records.Second(int(b))) })
 	}
 	s.places = make([]uint32, len(order))
 	for place, i := range order {
@@ -123,9 +51,8 @@ func (s *pointStore) number() {
 // returns, and do may change it.
 func (s *pointStore) each(do func(p *Point) bool) {
 	var p Point
-	for i := range s.len() {
-		ref := s.refs.at(i)
-		s.unpacker.Bytes = s.block(int(ref.block))[ref.offset:]
+	s.records.Each(func(i int, record []byte) bool {
+		s.unpacker.Bytes = record
 		s.unpacker.unpack(&p)
 		if s.streamed {
 			p.AsStreamed()
@@ -133,31 +60,8 @@ func (s *pointStore) each(do func(p *Point) bool) {
 		if s.places != nil {
 			p.Place = int(s.places[i])
 		}
-		if !do(&p) {
-			return
-		}
-	}
-}
-
-// block returns the bytes of a block.
-func (s *pointStore) block(i int) []byte {
-	b := &s.kept[i]
-	if !b.InFile() {
-		return s.blocks.Bytes(b, nil, 0)
-	}
-	slot := &s.cache[i%cachedPoints]
-	if slot.block != i+1 {
-		slot.block, slot.bytes = i+1, s.blocks.Bytes(b, slot.bytes, 0)
-	}
-	return slot.bytes
-}
-
-// release drops all points.
-func (s *pointStore) release() {
-	for i := range s.kept {
-		s.blocks.Release(&s.kept[i])
-	}
-	*s = pointStore{blocks: s.blocks}
+		return do(&p)
+	})
 }
 
 // modelText is the place of Model in [pack.Unpacker.Text].
