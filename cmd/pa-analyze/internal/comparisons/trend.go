@@ -38,7 +38,7 @@ their runs. A metric without a verdict fails, too. --accept adds the runs to DIR
 if they pass.
 Exit codes: 0 ok, 1 not comparable or not readable, 2 wrong usage, 3 worse, not
 judged, or no baseline where one is required.`,
-		Flags:  slices.Concat(flags, settings.MeasureFlags(), []cli.Flag{settings.StreamingFlag(), settings.TokenizerFlag()}, settings.SelectionFlags(), settings.InputFlags()),
+		Flags:  slices.Concat(flags, settings.MeasureFlags(), []cli.Flag{settings.StreamingFlag(), settings.TokenizerFlag()}, settings.SelectionFlags(), settings.InputFlags(), []cli.Flag{settings.MemoryFlag()}),
 		Action: trendAction,
 	}
 }
@@ -48,7 +48,7 @@ func trendAction(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	cfg, err := settings.Config(c)
+	cfg, err := settings.ComparisonConfig(c)
 	if err != nil {
 		return err
 	}
