@@ -355,7 +355,7 @@ func runOnce(ctx context.Context, r export.Reader, cfg Config) (_ *Report, err e
 		rep.Model = d
 	}
 	valueMemory, pointMemory := cmp.Or(cfg.ValueMemory, ValueMemory(cfg.MemoryLimit)), int64(0)
-	if cfg.keeps() {
+	if cfg.keeps() || cfg.Quality != nil {
 		pointMemory = int64(pointShare * float64(valueMemory))
 		valueMemory -= pointMemory
 	}

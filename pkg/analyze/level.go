@@ -25,6 +25,7 @@ func atLeast(levels []level, n int, memory *extsort.Memory, blocks *spool.Blocks
 	for len(levels) < n {
 		l := level{models: byModel{memory: memory}, points: pointStore{records: pack.Records{Blocks: blocks}}}
 		l.useMemory(memory)
+		l.blocks = blocks
 		levels = append(levels, l)
 	}
 	return levels

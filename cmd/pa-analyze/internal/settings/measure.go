@@ -67,10 +67,10 @@ func ReportConfig(c *cli.Context) (analyze.Config, error) {
 	if cfg.Windows, err = Windows(c); err != nil {
 		return cfg, err
 	}
-	if err := limitMemory(c, &cfg); err != nil {
+	if err := Quality(c, &cfg); err != nil {
 		return cfg, err
 	}
-	if err := Quality(c, &cfg); err != nil {
+	if err := limitMemory(c, &cfg); err != nil {
 		return cfg, err
 	}
 	if err := Economics(c, &cfg); err != nil {
@@ -95,7 +95,7 @@ func KeepToMemoryLimit(c *cli.Context) (int64, error) {
 // limitMemory reads --memory-limit for a command that keeps requests if cfg needs them.
 func limitMemory(c *cli.Context, cfg *analyze.Config) (err error) {
 	read := MemoryLimit
-	if cfg.Windows != (analyze.Windows{}) || !cfg.Selection.IsZero() {
+	if cfg.Windows != (analyze.Windows{}) || !cfg.Selection.IsZero() || cfg.Quality != nil {
 		read = KeepToMemoryLimit
 	}
 	cfg.MemoryLimit, err = read(c)
