@@ -172,6 +172,11 @@ func Compare(older, newer []*Run, o Options) *Result {
 			}
 		}
 	}
+	for _, r := range slices.Concat(res.Old, res.New) {
+		if r.store != nil && r.store.Full() != nil {
+			res.Warnings = append(res.Warnings, fmt.Sprintf("%s: the values of the comparison take more memory than the limit: %v", r.Name, r.store.Full()))
+		}
+	}
 	switch {
 	case labeled(res.Old, "new"):
 		res.Warnings = append(res.Warnings, "the runs of the old side have the label new; are the sides swapped?")

@@ -3,7 +3,9 @@ package diff
 import (
 	"bytes"
 	"math/rand/v2"
+	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/pa-tools/pa/internal/memrun"
@@ -88,5 +90,24 @@ func TestGapSorter(t *testing.T) {
 		if !slices.Equal(got, want) {
 			t.Errorf("%d gaps: another order", n)
 		}
+	}
+}
+
+// If no file can take the values, they stay in memory, and the comparison says so.
+func TestBeyondMemoryWithoutFile(t *testing.T) {
+	for _, name := range []string{"TMPDIR", "TMP", "TEMP"} { // of all systems
+		t.Setenv(name, filepath.Join(t.TempDir(), "missing"))
+	}
+	var runs [2]*Run
+	for i := range runs {
+		var err error
+		m := recipe{seed: uint64(i), requests: 2000, tokens: 3, ttft: 30, itl: 20}.make()
+		if runs[i], err = Read(t.Context(), "run", m, analyze.Config{Series: true, ValueMemory: 10e3}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	res := Compare(runs[:1], runs[1:], Options{})
+	if len(res.Warnings) == 0 || !strings.Contains(res.Warnings[0], "take more memory than the limit") {
+		t.Errorf("warnings %q", res.Warnings)
 	}
 }
