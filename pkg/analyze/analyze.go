@@ -11,6 +11,7 @@ import (
 
 	"github.com/pa-tools/pa/internal/extsort"
 	"github.com/pa-tools/pa/internal/plural"
+	"github.com/pa-tools/pa/internal/spool"
 	"github.com/pa-tools/pa/pkg/analyze/serverfigures"
 	"github.com/pa-tools/pa/pkg/analyze/slo"
 	"github.com/pa-tools/pa/pkg/answer"
@@ -50,6 +51,9 @@ type Config struct {
 	// Series keeps the requests of each experiment in memory and fills
 	// Experiment.Series and Experiment.Steps.
 	Series bool
+	// Follower gets the requests and the Steps of each level in the order of time, without keeping
+	// them as Series does; nil means none.
+	Follower Follower
 	// Quality asks for [Experiment.Quality]; nil means no.
 	Quality *QualityConfig
 	// Economics asks for [Experiment.Economics]; nil means no.
@@ -65,8 +69,9 @@ type Config struct {
 	Curve bool
 	// MemoryLimit is about the memory that the whole program takes at most, in bytes; 0
 	// means DefaultMemoryLimit. Values that do not fit move to a temporary file in
-	// [os.TempDir], and percentiles stay exact. The limit does not hold where requests are
-	// kept: with Series, Windows or a Selection of a part.
+	// [os.TempDir], and percentiles stay exact. So do requests that must be read again when the bounds
+	// of their level are known: with Windows, a Follower or a Selection of a part. The limit does not
+	// hold with Series.
 	MemoryLimit int64
 	// ValueMemory is the memory that values take at most before they move to the temporary
 	// file, in bytes; 0 means ValueMemory(MemoryLimit). A program that keeps values of its
@@ -125,8 +130,27 @@ func (c *Config) PerRequest() answer.Config {
 // keeps reports whether the requests must be kept until all are read, because the
 // bounds of a level are known only then.
 func (c *Config) keeps() bool {
-	return !c.Selection.wholeLevel() || c.Windows != Windows{} || c.Series
+	return !c.Selection.wholeLevel() || c.Windows != Windows{} || c.follows()
 }
+
+// follows reports whether the requests and steps are wanted in the order of time.
+func (c *Config) follows() bool { return c.Series || c.Follower != nil }
+
+// A Follower gets the requests of each level in the order of time when all are read, with less memory than
+// Config.Series takes. [Run] calls the methods one after the other, and never two at a time.
+type Follower interface {
+	// Begin is called before the first request of the run is read, and again if the file turns out to
+	// have an unusual layout and is read anew: all that came before is void then.
+	Begin(run *export.Run)
+	// Request is called for each request of the part that is analyzed, in the order of their starts,
+	// including excluded ones. level is its index in Run.Experiments. p is valid until the method returns.
+	Request(level int, p *Point)
+	// Step is called for each step of the level, in their order, after its requests.
+	Step(level int, s Step)
+}
+
+// pointShare is the share of the memory for values that kept requests take.
+const pointShare = 0.25
 
 // A Report is the analysis of one run.
 type Report struct {
@@ -334,18 +358,26 @@ func runOnce(ctx context.Context, r export.Reader, cfg Config) (_ *Report, err e
 		}
 	}
 	if several, ok := r.(export.MultiReader); ok {
-		several.ByFile() // the order does not matter; see sortByStart
+		several.ByFile() // the order does not matter; see pointStore.sort
 	}
 	source := newRequestSource(ctx, r, &cfg)
 	if d, ok := storedModel(source.stored); ok && rep.Model == "" {
 		rep.Model = d
 	}
-	memory := extsort.NewMemory(cmp.Or(cfg.ValueMemory, ValueMemory(cfg.MemoryLimit)), "")
+	valueMemory, pointMemory := cmp.Or(cfg.ValueMemory, ValueMemory(cfg.MemoryLimit)), int64(0)
+	if cfg.keeps() || cfg.Quality != nil {
+		pointMemory = int64(pointShare * float64(valueMemory))
+		valueMemory -= pointMemory
+	}
+	memory, blocks := extsort.NewMemory(valueMemory, ""), spool.NewBlocks(pointMemory, "", "requests")
 	defer func() {
-		if e := memory.Close(); e != nil {
+		if e := errors.Join(memory.Close(), blocks.Close()); e != nil {
 			err = errors.Join(err, e)
 		}
 	}()
+	if cfg.Follower != nil {
+		cfg.Follower.Begin(run)
+	}
 	if cfg.Observer != nil {
 		cfg.Observer.Begin(run)
 	}
@@ -353,7 +385,7 @@ func runOnce(ctx context.Context, r export.Reader, cfg Config) (_ *Report, err e
 	var all []level // grows with the run: a reader may find more
 	for b := source.next(); b != nil; b = source.next() {
 		i := r.Experiment()
-		all = atLeast(all, len(run.Experiments), memory)
+		all = atLeast(all, len(run.Experiments), memory, blocks)
 		if i < 0 || i >= len(all) {
 			return rep, fmt.Errorf("request %d belongs to experiment %d, but the file has %d", rep.Requests, i, len(all))
 		}
@@ -388,7 +420,7 @@ func runOnce(ctx context.Context, r export.Reader, cfg Config) (_ *Report, err e
 	if cfg.Observer != nil {
 		cfg.Observer.End()
 	}
-	all = atLeast(all, len(run.Experiments), memory)
+	all = atLeast(all, len(run.Experiments), memory, blocks)
 	for i := range all {
 		all[i].wants(cfg.Certified, cfg.Curve)
 		counted, excluded := export.Skipped(r, i)
@@ -403,7 +435,7 @@ func runOnce(ctx context.Context, r export.Reader, cfg Config) (_ *Report, err e
 		}
 		_, all[i].startsUnknown = run.Lacks(export.PartStarts)
 		all[i].lateStart = run.Meta != nil && run.Meta.Import == nil && !run.StartsAtFirstSegment()
-		x := all[i].finish(run, i, cfg)
+		x := all[i].finish(run, i, cfg, memory)
 		x.dropUnsureRates(run)
 		if unread := errors.Join(all[i].err, all[i].models.err); unread != nil {
 			err = errors.Join(err, unread)
@@ -418,7 +450,10 @@ func runOnce(ctx context.Context, r export.Reader, cfg Config) (_ *Report, err e
 	if serr := addServerFigures(ctx, r, rep, cfg.Observer); serr != nil && err == nil {
 		err = serr
 	}
-	if full := memory.Full(); full != nil {
+	if unread := blocks.Err(); unread != nil {
+		err = errors.Join(err, unread)
+	}
+	if full := cmp.Or(memory.Full(), blocks.Full()); full != nil {
 		rep.Warnings = append(rep.Warnings, said(KindOther, "the values of the metrics take more memory than the limit: %v", full))
 	}
 	if w := shardWarning(run); w != nil {

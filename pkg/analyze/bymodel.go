@@ -27,29 +27,25 @@ func (m *ModelPart) Metric(x answer.Metric) *Summary { return metricOf(m.Metrics
 type byModel struct {
 	names  []string // in the order in which they were first seen
 	parts  []collector
-	points [][]Point // only where flow asks for them
 	memory *extsort.Memory
 	err    error // from finish: values could not be read back
 }
 
-// add counts a request, and keeps it if keep is set.
-func (b *byModel) add(p *Point, keep bool) {
+// add counts a request.
+func (b *byModel) add(p *Point) {
 	i := slices.Index(b.names, p.Model)
 	if i < 0 {
 		i = len(b.names)
-		b.names, b.parts, b.points = append(b.names, strings.Clone(p.Model)), append(b.parts, collector{}), append(b.points, nil)
+		b.names, b.parts = append(b.names, strings.Clone(p.Model)), append(b.parts, collector{})
 		b.parts[i].useMemory(b.memory)
 	}
 	b.parts[i].add(p)
-	if keep {
-		b.points[i] = append(b.points[i], *p)
-	}
 }
 
 // finish returns a part for each model: first the models of meta, in its order, then
 // others that requests named. durationNS is the duration of the level, and sel its
-// selected part; nil for the whole level. streamed says that the level was streamed.
-func (b *byModel) finish(meta *export.RunMeta, durationNS int64, sel *Selected, streamed bool) []ModelPart {
+// selected part, whose requests are among points; nil for the whole level. streamed says that the level was streamed.
+func (b *byModel) finish(meta *export.RunMeta, durationNS int64, sel *Selected, points eachPoint, streamed bool) []ModelPart {
 	var all []ModelPart
 	for _, i := range b.order(meta.Models) {
 		c := &b.parts[i]
@@ -59,7 +55,11 @@ func (b *byModel) finish(meta *export.RunMeta, durationNS int64, sel *Selected, 
 		if sel == nil {
 			m.Throughput = c.throughput(durationNS, &export.Experiment{}) // there are no users of one model
 		} else {
-			f := flows(b.points[i], []uint64{sel.FromNS, sel.ToNS}, sel.Level.ToNS)
+			name := b.names[i]
+			part := func(do func(p *Point) bool) {
+				points(func(p *Point) bool { return p.Model != name || !sel.has(p) || do(p) })
+			}
+			f := flows(part, []uint64{sel.FromNS, sel.ToNS}, sel.Level.ToNS)
 			m.Throughput = f[0].throughput(sel.Counting().Seconds(), 0)
 		}
 		all = append(all, m)

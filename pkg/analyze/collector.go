@@ -10,6 +10,7 @@ import (
 	"github.com/pa-tools/pa/internal/extsort"
 	"github.com/pa-tools/pa/internal/quantile"
 	"github.com/pa-tools/pa/internal/saturate"
+	"github.com/pa-tools/pa/internal/spool"
 	"github.com/pa-tools/pa/pkg/answer"
 	"github.com/pa-tools/pa/pkg/export"
 )
@@ -19,7 +20,8 @@ import (
 type collector struct {
 	whole  [len(Strict)]sample[int64]
 	ratios [len(Strict)]sample[float64]
-	err    error // from metrics: values could not be read back from a temporary file
+	err    error         // from metrics: values could not be read back from a temporary file
+	blocks *spool.Blocks // of requests that quality adds later; set with Config.Quality
 
 	ok       int
 	failed   tally
@@ -67,7 +69,7 @@ type collector struct {
 // StreamedUnknown until the whole level is read.
 func (c *collector) prepare(cfg Config, undecided bool) {
 	if cfg.Quality != nil && c.quality == nil {
-		c.quality = newQuality(*cfg.Quality, c.whole[0].memory)
+		c.quality = newQuality(*cfg.Quality, c.whole[0].memory, c.blocks)
 	}
 	if cfg.Economics != nil && c.economics == nil {
 		c.economics = newEconomics(c.whole[0].memory)

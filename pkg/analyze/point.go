@@ -1,8 +1,6 @@
 package analyze
 
 import (
-	"cmp"
-	"slices"
 	"strings"
 
 	"github.com/pa-tools/pa/pkg/answer"
@@ -86,8 +84,7 @@ func point(r *export.Request, q *answer.Measured) Point {
 	return p
 }
 
-// A pointKeeper gives points memory of their own, so that they stay valid. A point takes
-// about 400 bytes, and 16 a token, or 24 if the request has several choices.
+// A pointKeeper gives points memory of their own, so that they stay valid.
 type pointKeeper struct {
 	gaps   arena[int64]
 	tokens arena[int32]
@@ -106,6 +103,14 @@ func (k *pointKeeper) keep(p *Point, r *export.Request, a *answer.Answer) {
 	p.InputHash = inputHash(r.Inputs)
 }
 
+// clone returns a copy of p, a point that keep filled, that stays valid.
+func (k *pointKeeper) clone(p *Point) Point {
+	c := *p
+	c.Gaps, c.GapTokens, c.TokenNS = k.gaps.keep(p.Gaps), k.tokens.keep(p.GapTokens), k.times.keep(p.TokenNS)
+	c.GapNS = k.times.keep(p.GapNS)
+	return c
+}
+
 // gapEnds returns the times at which the n gaps between the token events ended.
 func (k *pointKeeper) gapEnds(tokens []uint64, a *answer.Answer, n int) []uint64 {
 	switch n {
@@ -115,30 +120,6 @@ func (k *pointKeeper) gapEnds(tokens []uint64, a *answer.Answer, n int) []uint64
 		return tokens[1:]
 	}
 	return appendGapEnds(k.times.take(n)[:0], a)
-}
-
-// sortByStart sorts points in the order of their starts, and of their ids if these are equal.
-// Sums over the points then have the same digits in whatever order the shards of a run are read.
-func sortByStart(points []Point) {
-	slices.SortStableFunc(points, func(a, b Point) int {
-		return cmp.Or(cmp.Compare(a.placeNS, b.placeNS), cmp.Compare(a.ID, b.ID))
-	})
-}
-
-// number sets the Place of points, which are in the order of their starts.
-func number(points []Point) {
-	order := make([]int, len(points))
-	numbered := true
-	for i := range points {
-		order[i] = i
-		numbered = numbered && points[i].numbered
-	}
-	if numbered {
-		slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(points[a].ID, points[b].ID) })
-	}
-	for place, i := range order {
-		points[i].Place = place
-	}
 }
 
 // An arena allocates the many small slices of requests from a few large ones.

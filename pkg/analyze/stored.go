@@ -9,8 +9,8 @@ import (
 // else nil. It makes that reader skip the texts of the answers.
 func storedAnswers(r export.Reader, cfg Config) export.DerivedReader {
 	d, ok := r.(export.DerivedReader)
-	// A Series compares the inputs, which are not read then.
-	if !ok || cfg.Series {
+	// Points in the order of time have a hash of the inputs, which are not read then.
+	if !ok || cfg.follows() {
 		return nil
 	}
 	c := cfg.PerRequest()

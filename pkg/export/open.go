@@ -33,6 +33,9 @@ type Limits struct {
 	// MaxValueBytes bounds a single value (a string, a list of responses);
 	// 0 means 64 MiB.
 	MaxValueBytes int64
+	// MaxMemoryBytes bounds the memory of the responses of a request of a JSON file, if MaxValueBytes is
+	// above its default; 0 leaves them to MaxValueBytes.
+	MaxMemoryBytes int64
 }
 
 // DefaultMaxRatio is the bound for an Opener.MaxRatio of 0.

@@ -172,6 +172,11 @@ func Compare(older, newer []*Run, o Options) *Result {
 			}
 		}
 	}
+	for _, r := range slices.Concat(res.Old, res.New) {
+		if r.store != nil && r.store.Full() != nil {
+			res.Warnings = append(res.Warnings, fmt.Sprintf("%s: the values of the comparison take more memory than the limit: %v", r.Name, r.store.Full()))
+		}
+	}
 	switch {
 	case labeled(res.Old, "new"):
 		res.Warnings = append(res.Warnings, "the runs of the old side have the label new; are the sides swapped?")
@@ -335,11 +340,12 @@ func (res *Result) single(l *LevelResult) {
 		res.values(l, "the order of time is not known: "+why)
 		return
 	}
-	paired := pairs(o.prompts, n.prompts)
+	older, newer := o.follow, n.follow
+	paired := pairs(&older.prompts, &newer.prompts)
 	l.Pairs = paired.n
 	var so, sn [seriesQuantities]*inference.Series
 	for q := range so {
-		so[q], sn[q] = seriesOf(quantity(q), o.series[q]), seriesOf(quantity(q), n.series[q])
+		so[q], sn[q] = older.of(quantity(q)), newer.of(quantity(q))
 	}
 	res.rows(l, func(r *Row) {
 		m := r.Metric
@@ -352,9 +358,9 @@ func (res *Result) single(l *LevelResult) {
 		case m.of == failedShare:
 			l.bare(r, inference.NA{Reason: "shares have no interval from one run a side"})
 		case m.of == requestRate:
-			r.Comparison = inference.Change(inference.Rate(o.done, o.spans), inference.Rate(n.done, n.spans))
+			r.Comparison = inference.Change(older.rate(older.done), newer.rate(newer.done))
 		case m.of == outputRate:
-			r.Comparison = inference.Change(inference.Rate(o.tokens, o.spans), inference.Rate(n.tokens, n.spans))
+			r.Comparison = inference.Change(older.rate(older.tokens), newer.rate(newer.tokens))
 		case m.pct == 0:
 			r.Comparison = inference.Change(so[m.of].Mean(), sn[m.of].Mean())
 		default:
@@ -367,15 +373,6 @@ func (res *Result) single(l *LevelResult) {
 			r.Comparison = inference.Change(so[m.of].Quantile(m.pct/100), sn[m.of].Quantile(m.pct/100))
 		}
 	})
-}
-
-// seriesOf returns the series of the values of q. A request has many gaps, and one value
-// of the others.
-func seriesOf(q quantity, values []float64) *inference.Series {
-	if q == itl || q == itlPerToken {
-		return inference.NewGaps(values)
-	}
-	return inference.NewSeries(values)
 }
 
 // several compares runs by their values.

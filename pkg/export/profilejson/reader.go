@@ -9,6 +9,7 @@ import (
 	"runtime"
 
 	"github.com/pa-tools/pa/internal/jsonscan"
+	"github.com/pa-tools/pa/internal/plural"
 	"github.com/pa-tools/pa/pkg/export"
 	"github.com/pa-tools/pa/pkg/export/internal/jsonfile"
 )
@@ -27,6 +28,8 @@ type Reader struct {
 	samples  int64 // as in headerParser
 	warnings warnings
 	dec      decoder
+	// memoryLimit is the limit of memory that bounds the items of a request; 0 if MaxValueBytes does.
+	memoryLimit int64
 
 	// provisional says that run assumes one experiment: the array of requests whose name is at
 	// requestsName, or the last one that was found, seems to be the only one or the last.
@@ -86,6 +89,11 @@ func newReader(ctx context.Context, name string, src io.ReaderAt, size int64, li
 	}
 	r.Check, r.headerWarned = nil, len(r.warnings.list) > 0
 	r.dec.maxItems = int(itemsFactor * r.Limit / itemBytes)
+	if most := lim.MaxMemoryBytes; most > 0 {
+		if items := int(max(itemsFactor*export.DefaultMaxValueBytes/itemBytes, most/responseBytes)); items < r.dec.maxItems {
+			r.dec.maxItems, r.memoryLimit = items, most
+		}
+	}
 	return r, nil
 }
 
@@ -440,6 +448,10 @@ func (r *Reader) element() bool {
 		switch {
 		case err == nil && int64(end) > r.Limit, errors.Is(err, jsonscan.ErrMore) && whole:
 			r.fail(r.TooLarge(start, "the request", r.Limit))
+			return false
+		case errors.Is(err, errTooMany) && r.memoryLimit > 0:
+			r.fail(r.Syntax(start, "the request has more than %s responses and outputs, which take more memory than the limit of %d bytes; if the file is sound, raise the limit with --memory-limit",
+				plural.Grouped(r.dec.maxItems), r.memoryLimit))
 			return false
 		case errors.Is(err, errTooMany):
 			r.fail(r.TooLarge(start, "the decoded request", itemsFactor*r.Limit))

@@ -39,7 +39,7 @@ if they pass, with a manifest of their SHA-256.
 Exit codes: 0 ok, 1 not comparable or not readable, 2 wrong usage, 3 worse, not
 judged, an accepted point whose files were changed, or no baseline where one is
 required.`,
-		Flags:  slices.Concat(flags, settings.MeasureFlags(), []cli.Flag{settings.StreamingFlag(), settings.TokenizerFlag()}, settings.SelectionFlags(), settings.InputFlags()),
+		Flags:  slices.Concat(flags, settings.MeasureFlags(), []cli.Flag{settings.StreamingFlag(), settings.TokenizerFlag()}, settings.SelectionFlags(), settings.InputFlags(), []cli.Flag{settings.MemoryFlag()}),
 		Action: settings.Distinct(readsPoints, trendAction),
 	}
 }
@@ -55,7 +55,7 @@ func trendAction(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	cfg, err := settings.Config(c)
+	cfg, err := settings.ComparisonConfig(c)
 	if err != nil {
 		return err
 	}

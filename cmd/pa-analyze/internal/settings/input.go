@@ -38,7 +38,7 @@ func openFile(c *cli.Context, path string) (export.Reader, error) {
 	}
 	o := export.Opener{
 		Formats: formats.Readers(),
-		Limits:  export.Limits{MaxValueBytes: limit},
+		Limits:  export.Limits{MaxValueBytes: limit, MaxMemoryBytes: c.Int64("memory-limit")},
 		Stdin:   c.App.Reader,
 		Beside:  c.Bool("beside"),
 
