@@ -114,10 +114,11 @@ func growing() []runOfSize {
 		}},
 		{"responses", 50_000, func(n int) *memrun.Reader {
 			one := manyRequests(0, 1, nil)
+			x := one[0].Responses[1]
+			one[0].Responses = one[0].Responses[:1]
 			for i := range n {
-				x := one[0].Responses[1]
 				x.RecvNS = one[0].StartNS + 2e6 + uint64(i)*1000
-				one[0].Responses = append(one[0].Responses[:1+i:1+i], x)
+				one[0].Responses = append(one[0].Responses, x)
 			}
 			return oneLevel(one)
 		}},
