@@ -2,7 +2,6 @@ package analyze
 
 import (
 	"errors"
-	"slices"
 	"strings"
 
 	"github.com/pa-tools/pa/internal/extsort"
@@ -25,7 +24,8 @@ func (m *ModelPart) Metric(x answer.Metric) *Summary { return metricOf(m.Metrics
 // byModel gathers the values of a level's requests by their model, if the run had
 // several. The zero value is ready.
 type byModel struct {
-	names  []string // in the order in which they were first seen
+	names  []string       // in the order in which they were first seen
+	index  map[string]int // in names
 	parts  []collector
 	memory *extsort.Memory
 	err    error // from finish: values could not be read back
@@ -33,10 +33,15 @@ type byModel struct {
 
 // add counts a request.
 func (b *byModel) add(p *Point) {
-	i := slices.Index(b.names, p.Model)
-	if i < 0 {
+	i, ok := b.index[p.Model]
+	if !ok {
+		if b.index == nil {
+			b.index = map[string]int{}
+		}
+		name := strings.Clone(p.Model)
 		i = len(b.names)
-		b.names, b.parts = append(b.names, strings.Clone(p.Model)), append(b.parts, collector{})
+		b.index[name] = i
+		b.names, b.parts = append(b.names, name), append(b.parts, collector{})
 		b.parts[i].useMemory(b.memory)
 	}
 	b.parts[i].add(p)
@@ -70,13 +75,14 @@ func (b *byModel) finish(meta *export.RunMeta, durationNS int64, sel *Selected, 
 // order returns the indices of the models: first the models in first, then the others.
 func (b *byModel) order(first []string) []int {
 	var all []int
+	taken := make([]bool, len(b.names))
 	for _, name := range first {
-		if i := slices.Index(b.names, name); i >= 0 {
-			all = append(all, i)
+		if i, ok := b.index[name]; ok {
+			all, taken[i] = append(all, i), true
 		}
 	}
 	for i := range b.names {
-		if !slices.Contains(all, i) {
+		if !taken[i] {
 			all = append(all, i)
 		}
 	}

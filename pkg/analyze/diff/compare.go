@@ -48,8 +48,9 @@ type Result struct {
 	// Warnings are about this comparison, not about the files.
 	Warnings []string
 
-	itself string // the warning about a run that is on both sides; "" for none
-	o      Options
+	refused bool   // some of Differences refuse the comparison
+	itself  string // the warning about a run that is on both sides; "" for none
+	o       Options
 }
 
 // Refused returns the differences that refuse the comparison.
@@ -88,6 +89,8 @@ type LevelResult struct {
 	Rows []Row
 	// Server has the figures of servers and GPUs that either side has.
 	Server []ServerRow
+
+	oldRuns, newRuns []*Run // of Old and New
 }
 
 // Nothing returns why no metric of the level, but for the share of failed
@@ -230,58 +233,82 @@ func SameRun(runs []*Run) (a, b *Run, found bool) {
 // match finds the levels that both sides have. If whatever is set and each side has one
 // level, match compares them even if their loads differ.
 func (res *Result) match(whatever bool) {
-	older, newer := groups(res.Old), groups(res.New)
+	older, newer := Groups(res.Old), Groups(res.New)
 	if whatever && len(older) == 1 && len(newer) == 1 {
-		l := LevelResult{Name: older[0][0].Name(), Mode: older[0][0].Mode, Value: older[0][0].Value, Old: older[0], New: newer[0]}
-		if !older[0][0].SameLoad(newer[0][0]) {
-			l.Name += " → " + newer[0][0].Name()
+		l := levelResult(&older[0], &newer[0])
+		if !l.Old[0].SameLoad(l.New[0]) {
+			l.Name += " → " + l.New[0].Name()
 		}
 		res.Levels = []LevelResult{l}
 		return
 	}
-	used := make([]bool, len(newer))
-next:
-	for _, o := range older {
-		for i, n := range newer {
-			if !used[i] && o[0].SameLoad(n[0]) {
-				used[i] = true
-				res.Levels = append(res.Levels, LevelResult{Name: o[0].Name(), Mode: o[0].Mode, Value: o[0].Value, Old: o, New: n})
-				continue next
-			}
-		}
-		res.OldOnly = append(res.OldOnly, o[0].Name())
+	at := make(map[nthLoad]int, len(newer))
+	for i := range newer {
+		at[newer[i].load] = i
 	}
-	for i, n := range newer {
+	used := make([]bool, len(newer))
+	for i := range older {
+		o := &older[i]
+		if j, ok := at[o.load]; ok {
+			used[j] = true
+			res.Levels = append(res.Levels, levelResult(o, &newer[j]))
+		} else {
+			res.OldOnly = append(res.OldOnly, o.Levels[0].Name())
+		}
+	}
+	for i := range newer {
 		if !used[i] {
-			res.NewOnly = append(res.NewOnly, n[0].Name())
+			res.NewOnly = append(res.NewOnly, newer[i].Levels[0].Name())
 		}
 	}
 }
 
-// groups groups the levels of several runs by load, without levels that have a
-// Problem. A load that a run has twice is two levels.
-func groups(runs []*Run) [][]*Level {
-	var all [][]*Level
+// levelResult returns the comparison of two groups, without values.
+func levelResult(older, newer *Group) LevelResult {
+	o := older.Levels[0]
+	return LevelResult{
+		Name: o.Name(), Mode: o.Mode, Value: o.Value,
+		Old: older.Levels, New: newer.Levels, oldRuns: older.Runs, newRuns: newer.Runs,
+	}
+}
+
+// A Group is one load in the runs that have it, each with its level.
+type Group struct {
+	Runs   []*Run
+	Levels []*Level // as many as Runs
+
+	load nthLoad
+}
+
+// An nthLoad is a load and how many levels of the same load a run has before.
+type nthLoad struct {
+	load string
+	nth  int
+}
+
+// Groups groups the levels of several runs by load, in the order in which the loads first
+// occur. It leaves out levels that have a Problem. A load that a run has twice is two groups.
+func Groups(runs []*Run) []Group {
+	var all []Group
+	at := map[nthLoad]int{}
 	for _, r := range runs {
-		taken := map[int]bool{}
+		before := map[string]int{}
 		for i := range r.Levels {
 			l := &r.Levels[i]
 			if l.Problem != nil {
 				continue
 			}
-			at := -1
-			for j := range all {
-				if !taken[j] && all[j][0].SameLoad(l) {
-					at = j
-					break
-				}
+			k := nthLoad{load: l.load()}
+			k.nth = before[k.load]
+			before[k.load]++
+			j, ok := at[k]
+			if !ok {
+				j = len(all)
+				at[k] = j
+				all = append(all, Group{load: k})
 			}
-			if at < 0 {
-				at = len(all)
-				all = append(all, nil)
-			}
-			taken[at] = true
-			all[at] = append(all[at], l)
+			g := &all[j]
+			g.Runs, g.Levels = append(g.Runs, r), append(g.Levels, l)
 		}
 	}
 	return all
@@ -304,7 +331,7 @@ func (res *Result) rows(l *LevelResult, f func(r *Row)) {
 			continue
 		}
 		f(&r)
-		if r.Primary && len(res.Refused()) == 0 {
+		if r.Primary && !res.refused {
 			r.Spoiled = l.spoiled(r.Metric)
 		}
 		l.Rows = append(l.Rows, r)
@@ -473,7 +500,7 @@ func (res *Result) verdict(r *Row) inference.Verdict {
 		return r.Comparison.Verdict(r.Adjusted, alpha, direction)
 	}
 	switch older, newer := r.Old.Value, r.New.Value; {
-	case len(res.Refused()) > 0 || math.IsNaN(older) || math.IsNaN(newer):
+	case res.refused || math.IsNaN(older) || math.IsNaN(newer):
 		return inference.NotAvailable
 	case older == newer:
 		return inference.NoDifference

@@ -394,7 +394,7 @@ func isAnswerColumn(col int) bool {
 	case colInputs, colRead, colFinal, colError, colOutputs, colExtra, colDerived + derivedTokenCount:
 		return true
 	}
-	return isBriefColumn(col)
+	return isBriefColumn(col) && col != colDerived+derivedITL // it bounds the token events
 }
 
 var _ export.BriefReader = (*Reader)(nil)
