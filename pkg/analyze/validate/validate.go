@@ -115,7 +115,7 @@ type validator struct {
 	held  []holding // by experiment
 
 	stored  export.DerivedReader // nil if the file has no derived columns to compare
-	deriver *answer.Deriver
+	checker *answer.Checker
 }
 
 // A holding counts an experiment's requests.
