@@ -50,6 +50,11 @@ type Config struct {
 	// Series keeps the requests of each experiment in memory and fills
 	// Experiment.Series and Experiment.Steps.
 	Series bool
+	// Verify computes all figures from the recorded times and answers, and none from the derived
+	// values of a file, and compares all derived values with them. Ask for it where an exit code or
+	// an acceptance depends on the figures. It takes several times as long. Without it, a sample of
+	// the derived values is compared.
+	Verify bool
 	// Quality asks for [Experiment.Quality]; nil means no.
 	Quality *QualityConfig
 	// Economics asks for [Experiment.Economics]; nil means no.
@@ -304,14 +309,21 @@ type Rate struct {
 // Problems of the data, and texts that the tokenizer could not count, are warnings in the
 // report.
 func Run(ctx context.Context, r export.Reader, cfg Config) (*Report, error) {
-	rep, err := runOnce(ctx, r, cfg)
-	if errors.Is(err, export.ErrRunChanged) {
-		rep, err = runOnce(ctx, r, cfg)
+	rep, err := runOnce(ctx, r, cfg, nil)
+	var found *contradiction
+	switch {
+	case errors.Is(err, export.ErrRunChanged):
+		rep, err = runOnce(ctx, r, cfg, nil)
+	case errors.As(err, &found):
+		r.(export.CheckingReader).Restart()
+		rep, err = runOnce(ctx, r, cfg, found)
 	}
 	return rep, err
 }
 
-func runOnce(ctx context.Context, r export.Reader, cfg Config) (_ *Report, err error) {
+// runOnce reads r from the beginning. contradicted is what another runOnce found in the derived values of
+// r, which are then not used; nil for nothing. The error is a *contradiction if runOnce finds that.
+func runOnce(ctx context.Context, r export.Reader, cfg Config, contradicted *contradiction) (_ *Report, err error) {
 	run := export.Preview(r)
 	rep := &Report{Run: run, From: cfg.From, SLO: cfg.SLO, Unavailable: unavailable(run), Tokenizer: cfg.Tokenizer}
 	if rep.SLO != nil {
@@ -326,10 +338,11 @@ func runOnce(ctx context.Context, r export.Reader, cfg Config) (_ *Report, err e
 	if several, ok := r.(export.MultiReader); ok {
 		several.ByFile() // the order does not matter; see sortByStart
 	}
-	source := newRequestSource(ctx, r, &cfg)
-	if d, ok := storedModel(source.stored); ok && rep.Model == "" {
+	source := newRequestSource(ctx, r, &cfg, contradicted != nil)
+	if d, ok := source.stored.storedModel(); ok && rep.Model == "" {
 		rep.Model = d
 	}
+	var checked contradiction
 	memory := extsort.NewMemory(cmp.Or(cfg.ValueMemory, ValueMemory(cfg.MemoryLimit)), "")
 	defer func() {
 		if e := memory.Close(); e != nil {
@@ -342,6 +355,9 @@ func runOnce(ctx context.Context, r export.Reader, cfg Config) (_ *Report, err e
 	var seen Observed
 	var all []level // grows with the run: a reader may find more
 	for b := source.next(); b != nil; b = source.next() {
+		if checked.add(&b.contradicted); source.mustRestart(b) {
+			return rep, &checked
+		}
 		i := r.Experiment()
 		all = atLeast(all, len(run.Experiments), memory)
 		if i < 0 || i >= len(all) {
@@ -410,6 +426,15 @@ func runOnce(ctx context.Context, r export.Reader, cfg Config) (_ *Report, err e
 	}
 	if full := memory.Full(); full != nil {
 		rep.Warnings = append(rep.Warnings, said(KindOther, "the values of the metrics take more memory than the limit: %v", full))
+	}
+	switch {
+	case contradicted != nil:
+		rep.Warnings = append(rep.Warnings, contradicted.warning(source.stored.timesOnly))
+	case checked.found > 0:
+		rep.Warnings = append(rep.Warnings, checked.warning(source.stored.timesOnly))
+	}
+	if source.stored.timesOnly && source.stored.reader != nil {
+		rep.Warnings = append(rep.Warnings, unverified())
 	}
 	if w := shardWarning(run); w != nil {
 		rep.Warnings = append(rep.Warnings, w)

@@ -15,6 +15,8 @@ type Run struct {
 	Model  string
 	// Levels are in the order of the file. A level with a Problem is not compared.
 	Levels []Level
+	// Contradictions are the warnings of [analyze.Report.Contradictions].
+	Contradictions []error
 
 	cfg      analyze.Config
 	firstNS  uint64 // start of the first request
@@ -32,7 +34,7 @@ func Read(ctx context.Context, name string, r export.Reader, cfg analyze.Config)
 
 // OfReport returns the Run of a report that [analyze.Run] made with cfg: see [Read].
 func OfReport(name string, rep *analyze.Report, cfg analyze.Config) *Run {
-	run := &Run{Name: name, Header: rep.Run, Model: rep.Model, cfg: cfg, firstNS: rep.FirstNS, requests: rep.Requests}
+	run := &Run{Name: name, Header: rep.Run, Model: rep.Model, cfg: cfg, firstNS: rep.FirstNS, requests: rep.Requests, Contradictions: rep.Contradictions()}
 	for i := range rep.Experiments {
 		l := level(&rep.Experiments[i], rep.Run, rep.Run.Experiments[i].Meta)
 		l.run, l.label = name, run.Label()

@@ -41,6 +41,8 @@ type pageReader struct {
 	src      io.ReaderAt
 	at, end  int64 // in src, of the next page and of the column
 	left     int64 // values that no page has held yet
+	skip     int64 // values, with nulls, whose pages need not be decompressed
+	skipped  bool  // the last page was not decompressed
 	decode   decompressor
 	maxBytes int64 // of a page
 
@@ -87,6 +89,9 @@ func (r *pageReader) next() (bool, error) {
 		switch r.header.kind {
 		case dataPage, dataPageV2:
 			r.left -= int64(r.header.values)
+			if r.skipped {
+				continue
+			}
 			return true, nil
 		case dictionaryPage:
 			return true, nil
@@ -125,6 +130,12 @@ func (r *pageReader) readPage(memory *[]byte) (bool, error) {
 		return false, errPage
 	}
 	whole := size + h.compressed
+	r.skipped = r.skip > 0 && (h.kind == dataPage || h.kind == dataPageV2) && int64(h.values) <= r.skip
+	if r.skipped {
+		r.skip -= int64(h.values)
+		r.at += int64(whole)
+		return true, nil
+	}
 	b, err := r.read(memory, len(b), int64(max(whole, len(b))))
 	if err != nil {
 		return false, err
