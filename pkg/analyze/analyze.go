@@ -429,9 +429,9 @@ func runOnce(ctx context.Context, r export.Reader, cfg Config, contradicted *con
 	}
 	switch {
 	case contradicted != nil:
-		rep.Warnings = append(rep.Warnings, contradicted.warning(source.stored.timesOnly))
+		rep.Warnings = append(rep.Warnings, contradicted.warning(source.stored.timesOnly, false))
 	case checked.found > 0:
-		rep.Warnings = append(rep.Warnings, checked.warning(source.stored.timesOnly))
+		rep.Warnings = append(rep.Warnings, checked.warning(source.stored.timesOnly, cfg.Verify))
 	}
 	if source.stored.timesOnly && source.stored.reader != nil {
 		rep.Warnings = append(rep.Warnings, unverified())

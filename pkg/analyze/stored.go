@@ -3,7 +3,6 @@ package analyze
 import (
 	"fmt"
 
-	"github.com/pa-tools/pa/internal/plural"
 	"github.com/pa-tools/pa/internal/sanitize"
 	"github.com/pa-tools/pa/pkg/answer"
 	"github.com/pa-tools/pa/pkg/export"
@@ -93,7 +92,6 @@ type contradiction struct {
 	request string // names the first request
 	checked int    // requests that were checked
 	found   int    // those with a difference
-	model   bool   // the difference is the name of the model
 }
 
 // Error implements error.
@@ -116,19 +114,24 @@ func nameOf(r *export.Request) string {
 	return fmt.Sprintf("the request with the timestamp %d", r.StartNS)
 }
 
-// warning returns the warning about c.
-func (c *contradiction) warning(timesOnly bool) error {
+// warning returns the warning about c. timesOnly says that only times were recorded, and all that
+// all requests were checked.
+func (c *contradiction) warning(timesOnly, all bool) error {
 	from := "the recorded answers"
 	if timesOnly {
 		from = "the recorded times"
 	}
-	example := ": " + c.request + " lacks them, or has damaged ones"
+	which := "the derived columns"
+	if all {
+		which += " of " + ofRequests([]int64{int64(c.found), int64(c.checked)})
+	}
+	example := c.request + " lacks them, or has damaged ones"
 	if c.Column != "" {
-		example = fmt.Sprintf(": %s has %s %s, computed %s", c.request, c.Column, sanitize.Clip(c.Stored, maxQuotedBytes), sanitize.Clip(c.Computed, maxQuotedBytes))
+		example = fmt.Sprintf("%s has %s %s, computed %s", c.request, c.Column, sanitize.Clip(c.Stored, maxQuotedBytes), sanitize.Clip(c.Computed, maxQuotedBytes))
 	}
 	return &Warning{Kind: KindContradiction, Sub: "derived", text: fmt.Sprintf(
-		"the derived columns contradict %s in %s of %s that were checked%s; all figures are computed from %s: the file was changed after it was written, and pa-analyze convert computes the columns again",
-		from, plural.Grouped(int64(c.found)), plural.GroupedOf(c.checked, "request"), example, from)}
+		"%s contradict %s: %s; all figures are computed from %s; the file was changed after it was written: pa-analyze convert computes the columns again",
+		which, from, example, from)}
 }
 
 // unverified is the warning about derived values that cannot be computed again.
