@@ -104,14 +104,14 @@ func (b *batch) AddDerived(r *export.Request, d *export.Derived) {
 var _ export.CheckedBatch = (*batch)(nil)
 
 // Check implements export.CheckedBatch.
-func (b *batch) Check(r *export.Request, d *export.Derived) {
+func (b *batch) Check(r *export.Request, d *export.Derived, outputs bool) {
 	if b.checker == nil || b.damaged || b.skip() {
 		return
 	}
 	b.contradicted.checked++
 	var difference *answer.Difference
 	switch {
-	case b.timesOnly:
+	case b.timesOnly || !outputs:
 		difference = b.checker.CheckTimes(r, d)
 	case b.answer != nil:
 		difference = b.checker.CheckAnswer(r, b.answer, d)
@@ -212,8 +212,8 @@ func (s *requestSource) next() *batch {
 		s.own.AddDerived(s.Request(), s.stored.reader.Derived())
 	}
 	if s.stored.checks != nil {
-		if q, d := s.stored.checks.Checked(); q != nil {
-			s.own.Check(q, d)
+		if q, d, outputs := s.stored.checks.Checked(); q != nil {
+			s.own.Check(q, d, outputs)
 		}
 	}
 	return s.own

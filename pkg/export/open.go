@@ -357,11 +357,11 @@ func (r *opened) CheckDerived(all bool) bool {
 }
 
 // Checked implements CheckingReader by asking the format's reader.
-func (r *opened) Checked() (*Request, *Derived) {
+func (r *opened) Checked() (q *Request, d *Derived, outputs bool) {
 	if c, is := r.Reader.(CheckingReader); is {
 		return c.Checked()
 	}
-	return nil, nil
+	return nil, nil, false
 }
 
 // HasOutputs implements CheckingReader by asking the format's reader.

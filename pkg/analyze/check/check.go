@@ -187,7 +187,9 @@ func (t *checkingTap) WithoutAnswers() { t.checks.WithoutAnswers() }
 func (t *checkingTap) CheckDerived(all bool) bool { return t.checks.CheckDerived(all) }
 
 // Checked implements [export.CheckingReader].
-func (t *checkingTap) Checked() (*export.Request, *export.Derived) { return t.checks.Checked() }
+func (t *checkingTap) Checked() (q *export.Request, d *export.Derived, outputs bool) {
+	return t.checks.Checked()
+}
 
 // HasOutputs implements [export.CheckingReader].
 func (t *checkingTap) HasOutputs() bool { return t.checks.HasOutputs() }

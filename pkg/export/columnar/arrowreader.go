@@ -106,7 +106,12 @@ func (s *arrowSource) brief(int) bool { return false }
 
 func (s *arrowSource) has(col int) bool { return s.r.Schema().HasField(columnName(col)) }
 
-func (s *arrowSource) fingerprint(i int) uint64 { return fingerprintOf(s.size, int64(i)) }
+func (s *arrowSource) fingerprint() uint64 { return fingerprintOf(s.size) }
+
+// sample implements source. All columns of a batch are in memory, so each batch has several rows.
+func (s *arrowSource) sample(seed uint64, i, rows int) rowSample {
+	return rowSample{severalRows(seed, i, rows), true}
+}
 
 func (s *arrowSource) open(i int, v view) (batchRows, error) {
 	rec, err := s.r.RecordAt(i) // Record would keep the last one until Close
@@ -115,11 +120,11 @@ func (s *arrowSource) open(i int, v view) (batchRows, error) {
 	}
 	return &wholeBatch{func() (*rows, error) {
 		t, err := recordRows(rec, s.schema, v.wanted)
-		if err != nil || v.checks == nil {
+		if err != nil || v.sample == nil {
 			return t, err
 		}
-		for _, row := range v.checks(t.n) {
-			c := checkedRow{index: row}
+		for _, row := range v.sample(t.n).rows {
+			c := checkedRow{index: row, outputs: true}
 			c.rows, c.err = recordRows(rec.NewSlice(int64(row), int64(row)+1), s.schema, func(col int) bool { return !isWriteOnly(col) })
 			t.checks = append(t.checks, c)
 		}

@@ -243,7 +243,7 @@ func (d *batchDecoder) checkRow(b *filledBatch, i int) {
 		if d.decoder.hasDerived {
 			derived = &d.decoder.derived
 		}
-		x.Check(&d.decoder.req, derived)
+		x.Check(&d.decoder.req, derived, true)
 		return
 	}
 	d.checks = checksAt(d.checks, i)

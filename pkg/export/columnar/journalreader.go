@@ -284,7 +284,9 @@ func (s *journalSource) brief(int) bool { return false }
 // has implements source. A journal has no derived columns to check.
 func (s *journalSource) has(int) bool { return false }
 
-func (s *journalSource) fingerprint(int) uint64 { return 0 }
+func (s *journalSource) fingerprint() uint64 { return 0 }
+
+func (s *journalSource) sample(uint64, int, int) rowSample { return rowSample{} }
 
 func (s *journalSource) open(i int, v view) (batchRows, error) {
 	return &wholeBatch{func() (*rows, error) { return s.readRows(i, v.wanted) }}, nil

@@ -266,9 +266,12 @@ type parquetGroup struct {
 
 	group  *groupPages
 	view   view
-	next   int64         // number of rows that are decoded
-	checks []int         // numbers of the rows to be checked, ascending
+	next   int64 // number of rows that are decoded
+	sample rowSample
+	checks []int         // rows of sample that are not read yet
 	others *parquetGroup // reads the other columns of these rows; nil before the first, and if there are none
+	// startsOnly says that others decompresses only the starts of pages.
+	startsOnly bool
 }
 
 // decodedBatches is the number of blocks of decoded rows in use at the same time: one is
@@ -290,13 +293,20 @@ func (s *parquetSource) shareWith(n int) {
 
 func (s *parquetSource) has(col int) bool { return len(s.leaves[col]) > 0 }
 
-// fingerprint implements source, by the sizes of the columns of the row group.
-func (s *parquetSource) fingerprint(i int) uint64 {
-	numbers := []int64{int64(i), s.groups[i].rows}
-	for k := range s.groups[i].columns {
-		numbers = append(numbers, s.groups[i].columns[k].size)
+// fingerprint implements source, by the sizes of all columns.
+func (s *parquetSource) fingerprint() uint64 {
+	var numbers []int64
+	for i := range s.groups {
+		numbers = append(numbers, s.groups[i].rows)
+		for k := range s.groups[i].columns {
+			numbers = append(numbers, s.groups[i].columns[k].size)
+		}
 	}
 	return fingerprintOf(numbers...)
+}
+
+func (s *parquetSource) sample(seed uint64, i, rows int) rowSample {
+	return sampleOfGroup(seed, i, len(s.groups), rows)
 }
 
 func (s *parquetSource) open(i int, v view) (batchRows, error) {
@@ -312,8 +322,9 @@ func (s *parquetSource) open(i int, v view) (batchRows, error) {
 		return nil, err
 	}
 	g.brief, g.view = isBrief(v.wanted), v
-	if v.checks != nil {
-		g.checks = v.checks(int(group.rows))
+	if v.sample != nil {
+		g.sample = v.sample(int(group.rows))
+		g.checks = g.sample.rows
 	}
 	return g, nil
 }
@@ -321,7 +332,7 @@ func (s *parquetSource) open(i int, v view) (batchRows, error) {
 // openGroup opens the columns of a row group for which wanted returns true.
 func (s *parquetSource) openGroup(group *groupPages, wanted func(col int) bool) (*parquetGroup, error) {
 	g := s.group(wanted)
-	g.group, g.left, g.next, g.brief, g.view, g.checks, g.others = group, group.rows, 0, false, view{}, nil, nil
+	g.group, g.left, g.next, g.brief, g.view, g.sample, g.checks, g.others = group, group.rows, 0, false, view{}, rowSample{}, nil, nil
 	var bytes int64
 	for i := range g.columns {
 		c := &g.columns[i]
@@ -445,11 +456,18 @@ func (g *parquetGroup) rows() (*rows, error) {
 		n++
 	}
 	if n > 0 {
+		from, to := g.checks[0]-int(first), g.checks[n-1]-int(first)+1
 		var whole *rows
-		err := catchPanic(func() (err error) { whole, err = g.readOthers(t, first, g.checks[n-1]-int(first)+1); return err })
+		read := func() (err error) { whole, err = g.readOthers(t, first, from, to); return err }
+		g.startsOnly = g.checks[n-1] == 0 && len(g.checks) == n // no more rows are needed
+		err := catchPanic(read)
+		if err != nil && g.startsOnly { // the row may be longer than the starts of its pages
+			g.startsOnly, g.others = false, nil
+			err = catchPanic(read)
+		}
 		for _, row := range g.checks[:n] {
 			i := row - int(first)
-			t.checks = append(t.checks, checkedRow{index: i, rows: whole, at: i, err: err})
+			t.checks = append(t.checks, checkedRow{index: i, rows: whole, at: i - from, outputs: g.sample.outputs, err: err})
 		}
 		g.checks = g.checks[n:]
 	}
@@ -472,22 +490,34 @@ func (g *parquetGroup) readColumns(t *rows) error {
 	return nil
 }
 
-// readOthers returns the first n rows of t, which begin at row first of the row group, with the
-// columns that t lacks.
-func (g *parquetGroup) readOthers(t *rows, first int64, n int) (*rows, error) {
-	whole := &rows{n: n, cols: t.cols}
+// readOthers returns the rows of t from index from up to index to, with the columns that t lacks. t
+// begins at row first of the row group.
+func (g *parquetGroup) readOthers(t *rows, first int64, from, to int) (*rows, error) {
+	whole := &rows{n: to - from}
+	for col, v := range t.cols {
+		if v != nil {
+			whole.cols[col] = v.slice(from, to-from)
+		}
+	}
 	if g.others == nil {
-		others, err := g.source.openGroup(g.group, g.view.more)
+		others, err := g.source.openGroup(g.group, func(col int) bool {
+			return g.view.more(col) && (g.sample.outputs || !isOutputColumn(col))
+		})
 		if err != nil {
 			return nil, err
 		}
 		g.others = others
+		for _, c := range others.columns {
+			for _, l := range c.leaves {
+				l.pages.startsOnly = g.startsOnly
+			}
+		}
 	}
 	g.others.memory = g.memory
-	if err := g.others.skip(first - g.others.next); err != nil {
+	if err := g.others.skip(first + int64(from) - g.others.next); err != nil {
 		return nil, err
 	}
-	g.others.next += int64(n)
+	g.others.next += int64(to - from)
 	if err := g.others.readColumns(whole); err != nil {
 		return nil, err
 	}

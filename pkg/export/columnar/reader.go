@@ -55,6 +55,7 @@ type Reader struct {
 	check          checkMode          // see CheckDerived
 	checks         []checkedRow       // in rows, from the current row on
 	checker        rowDecoder         // of checks
+	seed           uint64             // of the sample
 	opening        int                // number of warnings of opening
 	sharers        int                // number of files that are read at the same time; 0 for one
 	err            error
@@ -70,9 +71,12 @@ type source interface {
 	open(i int, v view) (batchRows, error)
 	// has reports whether the file has a column.
 	has(col int) bool
-	// fingerprint returns a number that depends on the content of batch i, as far as it is cheap to
+	// fingerprint returns a number that depends on the content of the file, as far as it is cheap to
 	// know.
-	fingerprint(i int) uint64
+	fingerprint() uint64
+	// sample returns the rows to be checked of batch i, which has that many rows. Other seeds give
+	// other rows.
+	sample(seed uint64, i, rows int) rowSample
 	// ahead returns the number of blocks of rows of a batch that may wait for the reader. It
 	// is 0 unless several batches can be read at the same time, each by a goroutine of its own.
 	ahead() int

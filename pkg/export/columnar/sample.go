@@ -1,8 +1,6 @@
 package columnar
 
 import (
-	"encoding/binary"
-	"hash/fnv"
 	"slices"
 
 	"github.com/pa-tools/pa/pkg/export"
@@ -22,68 +20,93 @@ type checkedRow struct {
 	index int   // in the rows that hold the checkedRow
 	rows  *rows // with all columns of the file; nil if they cannot be read
 	at    int   // index of the row in rows
-	err   error // why the columns cannot be read
+	// outputs says that rows have the columns of inputs and outputs, as far as the file has them.
+	outputs bool
+	err     error // why the columns cannot be read
 }
 
 // A view says what is read of a batch.
 type view struct {
 	wanted func(col int) bool
-	// checks returns the numbers of the rows of which all columns are read, ascending, of a batch
-	// with that many rows; nil means that no row has more than the wanted columns.
-	checks func(rows int) []int
-	// more reports whether these rows have the column besides the wanted ones.
+	// sample returns the rows of which more columns are read, of a batch with that many rows; nil
+	// means that there are none.
+	sample func(rows int) rowSample
+	// more reports whether a row of the sample has the column besides the wanted ones.
 	more func(col int) bool
+}
+
+// A rowSample names rows of a batch to be checked.
+type rowSample struct {
+	rows    []int // ascending
+	outputs bool  // with inputs and outputs
 }
 
 // viewOf returns what Next reads of a batch.
 func (r *Reader) viewOf(batch int) view {
 	v := view{wanted: r.wantedIn(batch)}
 	if r.check == checkSample {
-		v.checks = func(rows int) []int { return sampleOf(r.src.fingerprint(batch), r.src.batches(), rows) }
-		v.more = func(col int) bool { return !isWriteOnly(col) && !v.wanted(col) }
+		v.sample = func(rows int) rowSample { return r.src.sample(r.seed, batch, rows) }
+		v.more = func(col int) bool { return !isWriteOnly(col) && col != colDerived+derivedTokenCount && !v.wanted(col) }
 	}
 	return v
 }
 
-// deepBatches is about the number of batches of a file that are sampled beyond their first row. The
-// first row of a batch is cheap; a later row takes as long as all rows before it.
-const deepBatches = 2
+// isOutputColumn reports whether a row lacks the column if only its times are checked. The columns of
+// texts take most of the time.
+func isOutputColumn(col int) bool {
+	switch col {
+	case colInputs, colOutputs, colExtra, colRead, colFinal, colError:
+		return true
+	}
+	return false
+}
 
-// sampleOf returns the numbers of the rows to be checked in a batch with that fingerprint and number
-// of rows, of a file with that many batches: the first row of each, and in some batches the last row
-// and two between. Which ones they are depends on the fingerprint, so on the content of the file.
-func sampleOf(fingerprint uint64, batches, rows int) []int {
-	if rows == 0 {
-		return nil
+// outputBatches is about the number of row groups of a file of which a sample has inputs and outputs,
+// if there are many.
+const outputBatches = 4
+
+// sampleOfGroup returns the sample of a row group of a file with that many row groups. Each has its
+// first row: a row is as expensive as all rows before it. One of the groups, or each of two, has also
+// the last row and two between. Which ones they are depends on the seed.
+func sampleOfGroup(seed uint64, group, groups, rows int) rowSample {
+	turn := int((seed + uint64(group)) % uint64(groups))
+	every := max(1, groups/outputBatches)
+	if turn == 0 || groups <= 2 {
+		return rowSample{severalRows(seed, group, rows), true}
 	}
-	if rows == 1 || batches > deepBatches && fingerprint%uint64(batches) >= deepBatches {
-		return []int{0}
+	return rowSample{severalRows(0, 0, min(rows, 1)), turn%every == 0}
+}
+
+// severalRows returns the first row, the last row and two rows between.
+func severalRows(seed uint64, batch, rows int) []int {
+	if rows <= 1 {
+		return []int{0}[:rows]
 	}
+	x := fingerprintOf(int64(seed), int64(batch))
 	between := uint64(rows - 1)
-	all := []int{0, int(fingerprint >> 8 % between), int(fingerprint >> 32 % between), rows - 1}
+	all := []int{0, int(x >> 1 % between), int(x >> 32 % between), rows - 1}
 	slices.Sort(all)
 	return slices.Compact(all)
 }
 
 // fingerprintOf returns a number that depends on all numbers.
 func fingerprintOf(numbers ...int64) uint64 {
-	h := fnv.New64a()
+	const offset, prime = 14695981039346656037, 1099511628211 // of FNV-1a
+	x := uint64(offset)
 	for _, n := range numbers {
-		_, _ = h.Write(binary.LittleEndian.AppendUint64(nil, uint64(n))) // it never fails
+		x = (x ^ uint64(n)) * prime
 	}
-	// FNV's low bits mix worst.
-	x := h.Sum64()
-	return x ^ x>>29 ^ x>>47
+	return x ^ x>>29 ^ x>>47 // the low bits mix worst
 }
 
 var _ export.CheckingReader = (*Reader)(nil)
 
 // CheckDerived makes Next hand over requests with all columns, to be checked.
 func (r *Reader) CheckDerived(all bool) bool {
-	if r.derivation == nil {
+	if r.derivation == nil || r.src == nil {
 		return false
 	}
-	r.check = checkSample
+	r.check, r.seed = checkSample, r.src.fingerprint()
 	if all {
 		r.check = checkAll
 	}
@@ -91,25 +114,25 @@ func (r *Reader) CheckDerived(all bool) bool {
 }
 
 // Checked returns the current request if it is to be checked, and its derived columns.
-func (r *Reader) Checked() (*export.Request, *export.Derived) {
+func (r *Reader) Checked() (q *export.Request, d *export.Derived, outputs bool) {
 	switch {
 	case !r.valid || r.newBatch != nil:
-		return nil, nil
+		return nil, nil, false
 	case r.check == checkAll:
-		return &r.decoder.req, r.Derived()
+		return &r.decoder.req, r.Derived(), true
 	case len(r.checks) == 0 || r.checks[0].index != r.nextRow-1 || r.checks[0].rows == nil:
-		return nil, nil
+		return nil, nil, false
 	}
 	return r.checker.decodeChecked(&r.checks[0])
 }
 
 // decodeChecked returns the request of a row to be checked, and its derived columns.
-func (d *rowDecoder) decodeChecked(c *checkedRow) (*export.Request, *export.Derived) {
+func (d *rowDecoder) decodeChecked(c *checkedRow) (_ *export.Request, _ *export.Derived, outputs bool) {
 	d.decode(c.rows, c.at)
 	if !d.hasDerived {
-		return &d.req, nil
+		return &d.req, nil, c.outputs
 	}
-	return &d.req, &d.derived
+	return &d.req, &d.derived, c.outputs
 }
 
 // checksAt returns the rest of checks from row i on.

@@ -277,6 +277,22 @@ func (v *vector) setStruct(data arrow.ArrayData, want arrow.DataType, off int) e
 	return nil
 }
 
+// slice returns n values, from index off on.
+func (v *vector) slice(off, n int) *vector {
+	s := *v
+	s.n = n
+	if v.nulls != nil {
+		s.nulls = v.nulls[off : off+n]
+	}
+	switch {
+	case v.offsets != nil:
+		s.offsets = v.offsets[off : off+n+1]
+	case v.nums != nil:
+		s.nums = v.nums[off : off+n]
+	}
+	return &s
+}
+
 // recordRows returns the rows of rec, with the columns that wanted names.
 func recordRows(rec arrow.Record, schema *arrow.Schema, wanted func(col int) bool) (*rows, error) {
 	if rec.NumRows() > math.MaxInt32 || rec.NumRows() < 0 {

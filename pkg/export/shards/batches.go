@@ -156,8 +156,8 @@ func (f *shardFeed) next() bool {
 			f.own.Add(f.shard.Reader.Request())
 		}
 		if f.checked != nil {
-			if q, d := f.checked.Checked(); q != nil {
-				f.own.Check(q, d)
+			if q, d, outputs := f.checked.Checked(); q != nil {
+				f.own.Check(q, d, outputs)
 			}
 		}
 		if n++; n == ownBatchRequests {
@@ -220,8 +220,8 @@ func (b *shardBatch) AddDerived(r *export.Request, d *export.Derived) {
 }
 
 // Check implements [export.CheckedBatch].
-func (b *shardBatch) Check(r *export.Request, d *export.Derived) {
+func (b *shardBatch) Check(r *export.Request, d *export.Derived, outputs bool) {
 	if x, ok := b.Batch.(export.CheckedBatch); ok {
-		x.Check(r, d)
+		x.Check(r, d, outputs)
 	}
 }

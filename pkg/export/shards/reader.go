@@ -345,9 +345,9 @@ func (r *Reader) CheckDerived(all bool) bool {
 }
 
 // Checked implements [export.CheckingReader].
-func (r *Reader) Checked() (*export.Request, *export.Derived) {
+func (r *Reader) Checked() (q *export.Request, d *export.Derived, outputs bool) {
 	if !r.checks || r.current == nil {
-		return nil, nil
+		return nil, nil, false
 	}
 	return r.current.shard.Reader.(export.CheckingReader).Checked()
 }
