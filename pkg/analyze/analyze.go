@@ -378,6 +378,7 @@ func runOnce(ctx context.Context, r export.Reader, cfg Config, contradicted *con
 			}
 			all[i].add(cfg, run, m)
 		}
+		all[i].counts.Plus(&b.counts)
 		rep.Requests += len(b.requests)
 		if b.cut {
 			err = context.Cause(ctx)
@@ -417,6 +418,12 @@ func runOnce(ctx context.Context, r export.Reader, cfg Config, contradicted *con
 		x.Unavailable = slices.DeleteFunc(x.Unavailable, func(u Unavailable) bool { // said once for the run
 			return slices.ContainsFunc(rep.Unavailable, func(o Unavailable) bool { return o.Key == u.Key })
 		})
+		if err == nil && counted+excluded == 0 { // else requests are missing for another reason
+			x.Warnings = append(x.Warnings, countWarnings(&run.Experiments[i], &all[i].counts)...)
+		}
+		var doubts []error
+		x.Client, doubts = checkClient(x.Client, run.Meta != nil && run.Meta.Merged != nil)
+		x.Warnings = append(x.Warnings, doubts...)
 		x.SeveralResponses = all[i].streamed
 		rep.Experiments = append(rep.Experiments, x)
 		rep.Stamps.plus(all[i].stamps)

@@ -28,7 +28,8 @@ type batch struct {
 	model string
 	later bool
 	// cut says that ctx ended before all requests were measured.
-	cut bool
+	cut    bool
+	counts export.RequestCounts // of the requests
 	// contradicted sums up the requests whose derived values were computed again.
 	contradicted contradiction
 	checker      *answer.Checker // nil: requests are not checked
@@ -62,7 +63,7 @@ func (b *batch) Reset() {
 	clear(b.requests)
 	b.requests, b.gaps, b.tokens, b.model, b.cut = b.requests[:0], b.gaps[:0], b.tokens[:0], "", false
 	b.times, b.sendings = b.times[:0], b.sendings[:0]
-	b.contradicted = contradiction{}
+	b.contradicted, b.counts = contradiction{}, export.RequestCounts{}
 }
 
 // Add implements export.Batch.
@@ -73,6 +74,7 @@ func (b *batch) Add(r *export.Request) {
 	if len(b.requests) == 0 && !b.later {
 		b.model = answer.ModelOf(r)
 	}
+	b.counts.Add(r)
 	if b.cfg.Decode != nil {
 		b.add(r, b.meter.MeasureAnswer(r, b.cfg.Decode(r)))
 		b.answer = nil
@@ -88,6 +90,7 @@ func (b *batch) AddDerived(r *export.Request, d *export.Derived) {
 	if b.skip() {
 		return
 	}
+	b.counts.Add(r)
 	b.answer, b.damaged = nil, false
 	if d != nil {
 		b.add(r, b.meter.MeasureDerived(r, d))

@@ -11,7 +11,8 @@ import (
 type level struct {
 	collector
 	models byModel
-	points []Point // of all requests, where Config.keeps
+	counts export.RequestCounts // of all requests
+	points []Point              // of all requests, where Config.keeps
 	// streamed says that a request showed that the level was streamed: see [answer.Measured.ShowsStream].
 	streamed bool
 }
