@@ -14,6 +14,7 @@ import (
 	"github.com/pa-tools/pa/pkg/answer"
 	"github.com/pa-tools/pa/pkg/export"
 	"github.com/pa-tools/pa/pkg/export/columnar"
+	"github.com/pa-tools/pa/pkg/export/profilejson"
 )
 
 // An editedDeriver changes the derived values that a writer stores.
@@ -206,6 +207,110 @@ func testContradictions(t *testing.T, format string) {
 		for _, args := range [][]string{{"report", "--format", "json"}, {"report", "--format", "markdown"}, {"html"}} {
 			if r := exec(t, "", append(args, edited[0])...); r.code != 0 || !strings.Contains(r.stdout, "the derived columns contradict the recorded answers: ") {
 				t.Errorf("%v: %d\n%.3000s", args, r.code, r.stdout)
+			}
+		}
+	}
+}
+
+// Received times that cannot be true contradict derived columns that are.
+func TestContradictedTimes(t *testing.T) {
+	t.Parallel()
+	for _, format := range []string{"parquet", "arrow"} {
+		for _, recv := range []uint64{1<<64 - 1, 1<<63 - 1} {
+			times := map[uint64][]uint64{}
+			for _, r := range contradictionSpec(0, 20).Reader().Requests[0] {
+				for _, p := range r.Responses {
+					times[r.ID] = append(times[r.ID], p.RecvNS)
+				}
+			}
+			path := filepath.Join(t.TempDir(), "run."+format)
+			f, err := os.Create(path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			src := contradictionSpec(0, 20).Reader()
+			for i := range src.Requests[0] {
+				for k := range src.Requests[0][i].Responses {
+					src.Requests[0][i].Responses[k].RecvNS = recv
+				}
+			}
+			deriver := &honestDeriver{answer.NewDeriver(src.Run()), times}
+			var w export.Writer
+			if format == "parquet" {
+				w, err = columnar.NewParquetWriter(f, deriver)
+			} else {
+				w, err = columnar.NewArrowWriter(f, deriver)
+			}
+			if err == nil {
+				err = export.Copy(t.Context(), w, src)
+			}
+			if err := errors.Join(err, f.Close()); err != nil {
+				t.Fatal(err)
+			}
+			for _, args := range [][]string{{"report"}, {"check"}, {"html"}, {"report", "--slo", "ttft<=30ms", "--slo-gate"}} {
+				if r := exec(t, "", append(args, path)...); !strings.Contains(r.stderr, "contradict the recorded answers: request 0 ") || strings.Contains(r.stdout, "20.00") {
+					t.Errorf("%s, recv_ns %d, %v: %d\n%.1000s\n%s", format, recv, args, r.code, r.stdout, r.stderr)
+				}
+			}
+		}
+	}
+}
+
+// An honestDeriver derives values from the times that the responses once had.
+type honestDeriver struct {
+	export.ForkingDeriver
+	times map[uint64][]uint64 // by request
+}
+
+func (h *honestDeriver) Derive(r *export.Request) *export.Derived {
+	q := *r
+	q.Responses = slices.Clone(q.Responses)
+	for i := range q.Responses {
+		q.Responses[i].RecvNS = h.times[r.ID][i]
+	}
+	return h.ForkingDeriver.Derive(&q)
+}
+
+func (h *honestDeriver) Fork() export.Deriver {
+	return &honestDeriver{h.ForkingDeriver.Fork().(export.ForkingDeriver), h.times}
+}
+
+// Stated numbers of requests, and figures of the client about itself, are held to the requests and to each other.
+func TestContradictedHeader(t *testing.T) {
+	t.Parallel()
+	for name, x := range map[string]struct {
+		edit func(m *export.ExperimentMeta)
+		want string // in the warning; "" for none
+	}{
+		"nothing":         {func(*export.ExperimentMeta) {}, ""},
+		"measured":        {func(m *export.ExperimentMeta) { m.Measured = 1000 }, "the header counts 1,000 measured requests, and the file holds 10;"},
+		"failed":          {func(m *export.ExperimentMeta) { m.Failed = 3 }, "the header counts 3 failed requests, and the file holds 0;"},
+		"dropped outputs": {func(m *export.ExperimentMeta) { m.OutputsDropped = 2 }, "counts 2 requests with dropped outputs, and the file holds 0;"},
+		"CPU time":        {func(m *export.ExperimentMeta) { m.Client.CPU.UserNS = 90e9 }, "the client states 1m31s of CPU time in 10s on 2 cores, which cannot be;"},
+		"CPU share":       {func(m *export.ExperimentMeta) { m.Client.CPU.Share = 0.01 }, "it took 1.0 % of its CPU time, and 2s in 10s on 2 cores are 10.0 %;"},
+		"reads":           {func(m *export.ExperimentMeta) { m.Client.Reads.Merged = 50 }, "50 of 40 responses came together with the previous one, which cannot be;"},
+		"waits":           {func(m *export.ExperimentMeta) { m.Client.Stamps.Waited = 1 }, "1 of 0 times by the program waited"},
+	} {
+		src := contradictionSpec(0, 20).Reader()
+		m := src.Header.Experiments[0].Meta
+		m.Measured = 10
+		m.Client = &export.ClientMeta{
+			DurationNS: 10e9, CPU: &export.CPUMeta{UserNS: 1e9, SystemNS: 1e9, Cores: 2, Share: 0.1},
+			Reads: &export.ReadMeta{Responses: 40}, Stamps: &export.StampCount{Kernel: 40},
+		}
+		x.edit(m)
+		path := filepath.Join(t.TempDir(), "run.json")
+		f, err := os.Create(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := errors.Join(export.Copy(t.Context(), profilejson.NewWriter(f), src), f.Close()); err != nil {
+			t.Fatal(err)
+		}
+		for _, command := range []string{"report", "check", "html"} {
+			r := exec(t, "", command, path)
+			if found := strings.Contains(r.stderr, "after it was written"); r.code != 0 || found != (x.want != "") || !strings.Contains(r.stderr, x.want) {
+				t.Errorf("%s, %s: %d\n%s", name, command, r.code, r.stderr)
 			}
 		}
 	}
