@@ -506,6 +506,9 @@ func (l *leaf) fillLevels() (more bool, err error) {
 		l.repBlock, l.defBlock = make([]uint8, most), make([]uint8, most)
 	}
 	n := min(l.levelsLeft, len(l.defBlock))
+	if l.pages.startsOnly { // few levels are needed
+		n = min(n, frugalBlockLevels)
+	}
 	l.levelsLeft -= n
 	if l.shape.maxRep > 0 {
 		if err := decodeLevels(&l.repLevels, l.repBlock[:n], l.shape.maxRep, "repetition"); err != nil {

@@ -66,13 +66,15 @@ func isOutputColumn(col int) bool {
 const outputBatches = 4
 
 // sampleOfGroup returns the sample of a row group of a file with that many row groups. Each has its
-// first row: a row is as expensive as all rows before it. One of the groups, or each of two, has also
-// the last row and two between. Which ones they are depends on the seed.
+// first row: a row is as expensive as all rows before it. One of the groups has another row; each of at
+// most two groups has the last row and two between. Which ones they are depends on the seed.
 func sampleOfGroup(seed uint64, group, groups, rows int) rowSample {
 	turn := int((seed + uint64(group)) % uint64(groups))
 	every := max(1, groups/outputBatches)
-	if turn == 0 || groups <= 2 {
-		return rowSample{severalRows(seed, group, rows), true}
+	if all := severalRows(seed, group, rows); groups <= 2 {
+		return rowSample{all, true}
+	} else if turn == 0 {
+		return rowSample{all[:min(len(all), 2)], true}
 	}
 	return rowSample{severalRows(0, 0, min(rows, 1)), turn%every == 0}
 }
