@@ -54,6 +54,11 @@ type Config struct {
 	// Follower gets the requests and the Steps of each level in the order of time, without keeping
 	// them as Series does; nil means none.
 	Follower Follower
+	// Verify computes all figures from the recorded times and answers, and none from the derived
+	// values of a file, and compares all derived values with them. Ask for it where an exit code or
+	// an acceptance depends on the figures. It takes several times as long. Without it, a sample of
+	// the derived values is compared.
+	Verify bool
 	// Quality asks for [Experiment.Quality]; nil means no.
 	Quality *QualityConfig
 	// Economics asks for [Experiment.Economics]; nil means no.
@@ -338,14 +343,21 @@ type Rate struct {
 // Problems of the data, and texts that the tokenizer could not count, are warnings in the
 // report.
 func Run(ctx context.Context, r export.Reader, cfg Config) (*Report, error) {
-	rep, err := runOnce(ctx, r, cfg)
-	if errors.Is(err, export.ErrRunChanged) {
-		rep, err = runOnce(ctx, r, cfg)
+	rep, err := runOnce(ctx, r, cfg, nil)
+	var found *contradiction
+	switch {
+	case errors.Is(err, export.ErrRunChanged):
+		rep, err = runOnce(ctx, r, cfg, nil)
+	case errors.As(err, &found):
+		r.(export.CheckingReader).Restart()
+		rep, err = runOnce(ctx, r, cfg, found)
 	}
 	return rep, err
 }
 
-func runOnce(ctx context.Context, r export.Reader, cfg Config) (_ *Report, err error) {
+// runOnce reads r from the beginning. contradicted is what another runOnce found in the derived values of
+// r, which are then not used; nil for nothing. The error is a *contradiction if runOnce finds that.
+func runOnce(ctx context.Context, r export.Reader, cfg Config, contradicted *contradiction) (_ *Report, err error) {
 	run := export.Preview(r)
 	rep := &Report{Run: run, From: cfg.From, SLO: cfg.SLO, Unavailable: unavailable(run), Tokenizer: cfg.Tokenizer}
 	if rep.SLO != nil {
@@ -360,10 +372,11 @@ func runOnce(ctx context.Context, r export.Reader, cfg Config) (_ *Report, err e
 	if several, ok := r.(export.MultiReader); ok {
 		several.ByFile() // the order does not matter; see pointStore.sort
 	}
-	source := newRequestSource(ctx, r, &cfg)
-	if d, ok := storedModel(source.stored); ok && rep.Model == "" {
+	source := newRequestSource(ctx, r, &cfg, contradicted != nil)
+	if d, ok := source.stored.storedModel(); ok && rep.Model == "" {
 		rep.Model = d
 	}
+	var checked contradiction
 	valueMemory, pointMemory := cmp.Or(cfg.ValueMemory, ValueMemory(cfg.MemoryLimit)), int64(0)
 	if cfg.keeps() || cfg.Quality != nil {
 		pointMemory = int64(pointShare * float64(valueMemory))
@@ -384,6 +397,9 @@ func runOnce(ctx context.Context, r export.Reader, cfg Config) (_ *Report, err e
 	var seen Observed
 	var all []level // grows with the run: a reader may find more
 	for b := source.next(); b != nil; b = source.next() {
+		if checked.add(&b.contradicted); source.mustRestart(b) {
+			return rep, &checked
+		}
 		i := r.Experiment()
 		all = atLeast(all, len(run.Experiments), memory, blocks)
 		if i < 0 || i >= len(all) {
@@ -404,6 +420,7 @@ func runOnce(ctx context.Context, r export.Reader, cfg Config) (_ *Report, err e
 			}
 			all[i].add(cfg, run, m)
 		}
+		all[i].counts.Plus(&b.counts)
 		rep.Requests += len(b.requests)
 		if b.cut {
 			err = context.Cause(ctx)
@@ -443,6 +460,12 @@ func runOnce(ctx context.Context, r export.Reader, cfg Config) (_ *Report, err e
 		x.Unavailable = slices.DeleteFunc(x.Unavailable, func(u Unavailable) bool { // said once for the run
 			return slices.ContainsFunc(rep.Unavailable, func(o Unavailable) bool { return o.Key == u.Key })
 		})
+		if err == nil && counted+excluded == 0 { // else requests are missing for another reason
+			x.Warnings = append(x.Warnings, countWarnings(&run.Experiments[i], &all[i].counts)...)
+		}
+		var doubts []error
+		x.Client, doubts = checkClient(x.Client, run.Meta != nil && run.Meta.Merged != nil)
+		x.Warnings = append(x.Warnings, doubts...)
 		x.SeveralResponses = all[i].streamed
 		rep.Experiments = append(rep.Experiments, x)
 		rep.Stamps.plus(all[i].stamps)
@@ -455,6 +478,15 @@ func runOnce(ctx context.Context, r export.Reader, cfg Config) (_ *Report, err e
 	}
 	if full := cmp.Or(memory.Full(), blocks.Full()); full != nil {
 		rep.Warnings = append(rep.Warnings, said(KindOther, "the values of the metrics take more memory than the limit: %v", full))
+	}
+	switch {
+	case contradicted != nil:
+		rep.Warnings = append(rep.Warnings, contradicted.warning(source.stored.timesOnly, false))
+	case checked.found > 0:
+		rep.Warnings = append(rep.Warnings, checked.warning(source.stored.timesOnly, cfg.Verify))
+	}
+	if source.stored.timesOnly && source.stored.reader != nil {
+		rep.Warnings = append(rep.Warnings, unverified())
 	}
 	if w := shardWarning(run); w != nil {
 		rep.Warnings = append(rep.Warnings, w)

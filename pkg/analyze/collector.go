@@ -96,6 +96,7 @@ type anomalies struct {
 	notCounted int // the tokenizer could not count their outputs
 	assumed    int // no outputs: each response counted
 	dropped    int // outputs left out by the recorder: tokens are not known
+	damaged    int // those of dropped whose derived columns are damaged
 	unreadable int // events and bodies
 	backward   int // gaps below 0
 	early      int // first response before the instant to count from
@@ -239,6 +240,9 @@ func (c *collector) countAnomalies(p *Point) {
 	o.unreadable += p.unreadable
 	if p.dropped {
 		o.dropped++
+		if p.damaged {
+			o.damaged++
+		}
 	} else if p.Events == 0 && !p.numbers {
 		o.noToken++
 	}

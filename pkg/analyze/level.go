@@ -13,8 +13,9 @@ import (
 type level struct {
 	collector
 	models byModel
-	points pointStore  // all requests, where Config.keeps
-	span   requestSpan // of the points
+	points pointStore           // all requests, where Config.keeps
+	span   requestSpan          // of the points
+	counts export.RequestCounts // of all requests
 	// streamed says that a request showed that the level was streamed: see [answer.Measured.ShowsStream].
 	streamed bool
 }

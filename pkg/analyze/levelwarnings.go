@@ -41,7 +41,8 @@ func (c *collector) warnings(cfg Config, x *Experiment) []error {
 	say(KindTokenCount, func(n []int64) string {
 		return "the file holds no outputs of " + plural.GroupedOf(n[0], "request") + ": each response counts as a token, an empty last one too"
 	}, int64(o.assumed))
-	requests(KindDropped, o.dropped, " lost their outputs because the recorder's disk was too slow: they have an E2EL only, and token rates are n/a; record to a faster disk")
+	requests(KindUnreadable, o.damaged, " have damaged derived columns, and the file lacks their outputs: they have an E2EL only, and token rates are n/a; pa-analyze convert makes the columns from the original file")
+	requests(KindDropped, o.dropped-o.damaged, " lost their outputs because the recorder's disk was too slow: they have an E2EL only, and token rates are n/a; record to a faster disk")
 	say(KindUnreadable, func(n []int64) string {
 		what := " events or bodies"
 		if n[0] == 1 {

@@ -41,6 +41,7 @@ type Point struct {
 	complete, cancelled bool
 	// assumed, dropped, numbers and unreadable are the fields of the Answer.
 	assumed, dropped bool
+	damaged          bool // dropped, because the derived columns are damaged and the file lacks the outputs
 	numbers          bool
 	unreadable       int
 	resent           bool // see [export.Request.Resent]

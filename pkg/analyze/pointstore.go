@@ -79,7 +79,7 @@ func (p *Point) pack(k *pack.Packer) {
 	for _, v := range [...]int{p.stamps.Kernel, p.stamps.User, p.stamps.Unknown, p.stamps.Mixed, int(p.start), p.unreadable} {
 		k.Int(int64(v))
 	}
-	for _, v := range [...]bool{p.numbered, p.complete, p.cancelled, p.assumed, p.dropped, p.numbers, p.resent, p.early, p.answeredEarly} {
+	for _, v := range [...]bool{p.numbered, p.complete, p.cancelled, p.assumed, p.dropped, p.damaged, p.numbers, p.resent, p.early, p.answeredEarly} {
 		k.Flag(v)
 	}
 	if k.Flag(p.InputHash != 0) { // all its bits are random
@@ -129,7 +129,7 @@ func (u *pointUnpacker) unpack(p *Point) {
 		*v = int(u.Int())
 	}
 	p.start, p.unreadable = export.StampSource(u.Int()), int(u.Int())
-	for _, v := range [...]*bool{&p.numbered, &p.complete, &p.cancelled, &p.assumed, &p.dropped, &p.numbers, &p.resent, &p.early, &p.answeredEarly} {
+	for _, v := range [...]*bool{&p.numbered, &p.complete, &p.cancelled, &p.assumed, &p.dropped, &p.damaged, &p.numbers, &p.resent, &p.early, &p.answeredEarly} {
 		*v = u.Flag()
 	}
 	if u.Flag() {

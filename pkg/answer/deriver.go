@@ -102,8 +102,12 @@ func (d *Deriver) Derive(r *export.Request) *export.Derived {
 	if !d.begun {
 		d.begun, d.model = true, ModelOf(r)
 	}
-	q := d.meter.Measure(r)
-	a := q.Answer
+	return d.deriveAnswer(r, d.meter.decoder.Decode(r))
+}
+
+// deriveAnswer measures r, whose answer is a. The result is valid until the next call.
+func (d *Deriver) deriveAnswer(r *export.Request, a *Answer) *export.Derived {
+	q := d.meter.MeasureAnswer(r, a)
 	x := &d.out
 	*x = export.Derived{
 		Events: x.Events[:0], ITL: x.ITL[:0],

@@ -9,7 +9,7 @@ import (
 // Pack appends m to p, without its Answer, Gaps and GapTokens. Times are relative to baseNS.
 func (m *Measured) Pack(p *pack.Packer, baseNS uint64) {
 	p.Begin()
-	for _, v := range [...]bool{m.Counted, m.Paused, m.LeftOut, m.shows} {
+	for _, v := range [...]bool{m.Counted, m.Paused, m.LeftOut, m.shows, m.StartWrong, m.EndWrong} {
 		p.Flag(v)
 	}
 	for _, v := range [...]Value{
@@ -31,6 +31,10 @@ func (m *Measured) Pack(p *pack.Packer, baseNS uint64) {
 		p.Text(v)
 	}
 	p.Flag(m.NotCounted != nil)
+	p.Each(3*len(m.Wrong), 0, func(i int) int64 {
+		w := m.Wrong[i/3]
+		return [...]int64{int64(w.Of), int64(w.N), w.Value}[i%3]
+	})
 	p.End()
 }
 
@@ -48,6 +52,7 @@ const (
 func (m *Measured) Unpack(u *pack.Unpacker, baseNS uint64) {
 	u.Begin()
 	*m = Measured{Counted: u.Flag(), Paused: u.Flag(), LeftOut: u.Flag(), shows: u.Flag()}
+	m.StartWrong, m.EndWrong = u.Flag(), u.Flag()
 	for _, v := range [...]*Value{
 		&m.TTFT, &m.TTFAT, &m.TTST, &m.E2EL, &m.OutputTokens, &m.InputTokens, &m.ReasoningTokens, &m.CachedTokens, &m.Spread, &m.Prefill, &m.Decode,
 		&m.withheld.ttft, &m.withheld.output,
@@ -64,4 +69,14 @@ func (m *Measured) Unpack(u *pack.Unpacker, baseNS uint64) {
 	if u.Flag() {
 		m.NotCounted = errors.New(text)
 	}
+	u.Each(0, func(n int) { m.Wrong = make([]Wrong, n/3) }, func(i int, v int64) {
+		switch w := &m.Wrong[i/3]; i % 3 {
+		case 0:
+			w.Of = Quantity(v)
+		case 1:
+			w.N = int(v)
+		default:
+			w.Value = v
+		}
+	})
 }

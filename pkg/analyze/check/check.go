@@ -83,7 +83,11 @@ var certified = []answer.Metric{answer.TTFT, answer.TPOT, answer.E2EL}
 func Run(ctx context.Context, file string, r export.Reader, cfg analyze.Config, p Profile) (*Result, *analyze.Report, error) {
 	cfg.Certified = true
 	t := &tap{Reader: r, bounds: answer.BoundsOf(export.Preview(r))}
-	rep, err := analyze.Run(ctx, t, cfg)
+	var source export.Reader = t
+	if c, ok := r.(export.CheckingReader); ok {
+		source = &checkingTap{t, c}
+	}
+	rep, err := analyze.Run(ctx, source, cfg)
 	res := &Result{File: file, Profile: p}
 	if m := rep.Run.Meta; m != nil {
 		res.Tool = m.Tool
@@ -162,6 +166,40 @@ func (t *tap) Next() bool {
 // Skipped implements [export.Skipper].
 func (t *tap) Skipped(experiment int) (counted, excluded int) {
 	return export.Skipped(t.Reader, experiment)
+}
+
+// A checkingTap is a tap of a file with derived values.
+type checkingTap struct {
+	*tap
+	checks export.CheckingReader // the same file
+}
+
+var _ export.CheckingReader = (*checkingTap)(nil)
+
+// Derivation implements [export.DerivedReader].
+func (t *checkingTap) Derivation() (_ export.Derivation, ok bool) { return t.checks.Derivation() }
+
+// Derived implements [export.DerivedReader].
+func (t *checkingTap) Derived() *export.Derived { return t.checks.Derived() }
+
+// WithoutAnswers implements [export.DerivedReader].
+func (t *checkingTap) WithoutAnswers() { t.checks.WithoutAnswers() }
+
+// CheckDerived implements [export.CheckingReader].
+func (t *checkingTap) CheckDerived(all bool) bool { return t.checks.CheckDerived(all) }
+
+// Checked implements [export.CheckingReader].
+func (t *checkingTap) Checked() (q *export.Request, d *export.Derived, outputs bool) {
+	return t.checks.Checked()
+}
+
+// HasOutputs implements [export.CheckingReader].
+func (t *checkingTap) HasOutputs() bool { return t.checks.HasOutputs() }
+
+// Restart implements [export.CheckingReader].
+func (t *checkingTap) Restart() {
+	t.checks.Restart()
+	t.levels = nil
 }
 
 func (t *tap) level(i int) *sent {

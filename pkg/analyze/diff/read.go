@@ -17,6 +17,8 @@ type Run struct {
 	Model  string
 	// Levels are in the order of the file. A level with a Problem is not compared.
 	Levels []Level
+	// Contradictions are the warnings of [analyze.Report.Contradictions].
+	Contradictions []error
 
 	cfg      analyze.Config
 	firstNS  uint64 // start of the first request
@@ -38,7 +40,7 @@ func Read(ctx context.Context, name string, r export.Reader, cfg analyze.Config)
 // OfReport returns the Run of a report that [analyze.Run] made with cfg, a result of [Follow]. The error is from
 // reading values back from a temporary file.
 func OfReport(name string, rep *analyze.Report, cfg analyze.Config) (*Run, error) {
-	run := &Run{Name: name, Header: rep.Run, Model: rep.Model, cfg: cfg, firstNS: rep.FirstNS, requests: rep.Requests}
+	run := &Run{Name: name, Header: rep.Run, Model: rep.Model, cfg: cfg, firstNS: rep.FirstNS, requests: rep.Requests, Contradictions: rep.Contradictions()}
 	var err error
 	f, _ := cfg.Follower.(*follower)
 	if f != nil {

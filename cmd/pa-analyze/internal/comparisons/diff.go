@@ -100,6 +100,7 @@ func diffAction(c *cli.Context) (err error) {
 		return err
 	}
 	cfg.Series = single
+	cfg.Verify = len(gates) > 0 || format == "junit"
 	var pages []page.Run
 	read := func(side string) reading.ReadRun {
 		if c.String("html") == "" {

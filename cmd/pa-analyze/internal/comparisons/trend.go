@@ -127,6 +127,7 @@ func judge(c *cli.Context, cfg analyze.Config, format string, args []reading.Lab
 	for _, p := range points {
 		all = append(all, reading.Labeled{Label: p.Name, Files: p.Files})
 	}
+	cfg.Verify = true
 	groups, err := reading.Points(c, append(all, reading.Labeled{Label: label, Files: files}), cfg)
 	if err != nil {
 		return err

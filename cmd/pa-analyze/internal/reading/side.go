@@ -31,6 +31,7 @@ func Side(c *cli.Context, ahead settings.OpenFiles, inputs []settings.Input, rea
 		errs = append(errs, ahead.Use(c, in, func(r export.Reader) error {
 			run, err := read(path, r)
 			settings.Warnings(c, r)
+			settings.WarnEach(c, path, run.Contradictions)
 			switch {
 			case c.Err() != nil, errors.Is(err, export.ErrContradiction):
 				return errors.Join(err, run.Close())

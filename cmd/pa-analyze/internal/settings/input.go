@@ -137,3 +137,10 @@ func WarnAll(c *cli.Context, texts []string) {
 		Warnf(c, "%s", w)
 	}
 }
+
+// WarnEach prints a warning about the file for each error.
+func WarnEach(c *cli.Context, path string, all []error) {
+	for _, err := range all {
+		Warnf(c, "%v", Named(path, err))
+	}
+}
