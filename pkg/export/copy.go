@@ -32,7 +32,7 @@ func CopyPreview(ctx context.Context, dst Writer, src Reader) (err error) {
 	from, to := inBatches(src, dst)
 	run := src.Run()
 	begun := 0               // number of begun experiments; the last one is open
-	var counts writtenCounts // of the open experiment
+	var counts RequestCounts // of the open experiment
 	advance := func(to int) error {
 		for begun <= to {
 			if begun > 0 {
@@ -40,7 +40,7 @@ func CopyPreview(ctx context.Context, dst Writer, src Reader) (err error) {
 				if err := dst.EndExperiment(e); err != nil {
 					return err
 				}
-				counts = writtenCounts{}
+				counts = RequestCounts{}
 			}
 			if begun < len(run.Experiments) {
 				e := &run.Experiments[begun]
@@ -64,14 +64,14 @@ func CopyPreview(ctx context.Context, dst Writer, src Reader) (err error) {
 		}
 		if from != nil {
 			b := from.Batch().(*countedBatch)
-			counts.addAll(&b.counts)
+			counts.Plus(&b.counts)
 			if err := to.WriteBatch(b.Batch); err != nil {
 				return err
 			}
 			continue
 		}
 		r := src.Request()
-		counts.add(r)
+		counts.Add(r)
 		if err := dst.WriteRequest(r); err != nil {
 			return err
 		}
@@ -106,62 +106,31 @@ func inBatches(src Reader, dst Writer) (from BatchReader, to BatchWriter) {
 // A countedBatch counts the requests of a Batch.
 type countedBatch struct {
 	Batch
-	counts writtenCounts
+	counts RequestCounts
 }
 
 // Reset implements Batch.
 func (b *countedBatch) Reset() {
 	b.Batch.Reset()
-	b.counts = writtenCounts{}
+	b.counts = RequestCounts{}
 }
 
 // Add implements Batch.
 func (b *countedBatch) Add(r *Request) {
-	b.counts.add(r)
+	b.counts.Add(r)
 	b.Batch.Add(r)
-}
-
-// writtenCounts counts the requests of an experiment that Copy wrote.
-type writtenCounts struct {
-	excluded        map[string]int // requests by the reason of their exclusion; "": counted requests
-	resent, dropped int
-}
-
-func (w *writtenCounts) add(r *Request) {
-	if w.excluded == nil {
-		w.excluded = map[string]int{}
-	}
-	w.excluded[r.Excluded()]++
-	if r.Resent {
-		w.resent++
-	}
-	if r.OutputsDropped {
-		w.dropped++
-	}
-}
-
-// addAll adds the counts of o.
-func (w *writtenCounts) addAll(o *writtenCounts) {
-	if w.excluded == nil {
-		w.excluded = map[string]int{}
-	}
-	for reason, n := range o.excluded {
-		w.excluded[reason] += n
-	}
-	w.resent += o.resent
-	w.dropped += o.dropped
 }
 
 // withUnreadable returns e, experiment number index of src, with the number of requests
 // that src could not read.
-func (w *writtenCounts) withUnreadable(e *Experiment, src Reader, index int) *Experiment {
+func (c *RequestCounts) withUnreadable(e *Experiment, src Reader, index int) *Experiment {
 	counted, excluded := Skipped(src, index)
 	if counted+excluded == 0 {
 		return e
 	}
 	m := &ExperimentMeta{
-		Measured: w.excluded[""], Failed: w.excluded["failed"], Warmup: w.excluded["warmup"], Late: w.excluded["late"], Cancelled: w.excluded["cancelled"],
-		Resent: w.resent, OutputsDropped: w.dropped,
+		Measured: c.Measured, Failed: c.Failed, Warmup: c.Warmup, Late: c.Late, Cancelled: c.Cancelled,
+		Resent: c.Resent, OutputsDropped: c.OutputsDropped,
 	}
 	if e.Meta != nil {
 		*m = *e.Meta

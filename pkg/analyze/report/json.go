@@ -162,7 +162,7 @@ func document(in Input) jsonReport {
 		d.Run.Stamps = &jsonStamps{s.Kernel, s.User, s.Unknown}
 	}
 	if m := run.Meta; m != nil {
-		d.Run.StartNS, d.Run.EndNS, d.Run.Interrupted, d.Run.Calibration = m.StartNS, m.EndNS, m.Interrupted, m.Calibration
+		d.Run.StartNS, d.Run.EndNS, d.Run.Interrupted, d.Run.Calibration = m.StartNS, m.EndNS, m.Interrupted, rep.Calibration()
 		d.Run.Shard, d.Run.Merged = m.Shard, m.Merged
 		if m.Repeat != nil {
 			d.Run.Label = m.Repeat.Label

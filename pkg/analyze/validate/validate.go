@@ -80,10 +80,7 @@ type Config struct {
 // It returns the error of the reader or of ctx.
 func Run(ctx context.Context, r export.Reader, cfg Config, found func(Violation)) (Result, error) {
 	run := r.Run()
-	v := validator{found: found, held: make([]holding, len(run.Experiments))}
-	for i := range v.held {
-		v.held[i].requests = map[string]int{}
-	}
+	v := validator{found: found, held: make([]export.RequestCounts, len(run.Experiments))}
 	v.findDerived(r, cfg)
 	v.findRanks(run, cfg)
 	v.Experiments = len(run.Experiments)
@@ -121,21 +118,14 @@ type validator struct {
 	Result
 	found func(Violation)
 	at    Violation
-	held  []holding // by experiment
+	held  []export.RequestCounts // by experiment
 
 	stored  export.DerivedReader // nil if the file has no derived columns to compare
-	deriver *answer.Deriver
+	checker *answer.Checker
 
 	seen  *shards.Requests // nil if the file is not of pa-record
 	file  int              // index in seen
 	ranks map[int]bool     // of a merged run; nil if the requests have no ranks
-}
-
-// A holding counts an experiment's requests.
-type holding struct {
-	requests map[string]int // by Excluded
-	dropped  int            // requests without their outputs
-	resent   int
 }
 
 func (v *validator) say(format string, args ...any) {
@@ -166,8 +156,7 @@ func (v *validator) request(q *export.Request, e *export.Experiment) {
 	v.Requests++
 	v.Responses += len(q.Responses)
 	reason := q.Excluded()
-	held := &v.held[v.at.Experiment]
-	held.requests[reason]++
+	v.held[v.at.Experiment].Add(q)
 	if q.StartNS == 0 && (reason == "" || len(q.Responses) > 0) {
 		v.say("no timestamp")
 	}
@@ -176,10 +165,6 @@ func (v *validator) request(q *export.Request, e *export.Experiment) {
 	}
 	if q.OutputsDropped {
 		v.OutputsDropped++
-		held.dropped++
-	}
-	if q.Resent {
-		held.resent++
 	}
 	before, what := q.StartNS, "the request"
 	for i := range q.Responses {
@@ -230,24 +215,12 @@ func (v *validator) texts(f export.Fields) {
 }
 
 // counts compares pa-record's counts of requests with the requests.
-func (v *validator) counts(e *export.Experiment, held *holding) {
-	m := e.Meta
-	if m == nil {
+func (v *validator) counts(e *export.Experiment, held *export.RequestCounts) {
+	if e.Meta == nil {
 		return
 	}
-	for _, c := range []struct {
-		reason, name string
-		want         int
-	}{{"", "measured", m.Measured}, {"failed", "failed", m.Failed}, {"warmup", "warmup", m.Warmup}, {"late", "late", m.Late}, {"cancelled", "cancelled", m.Cancelled}} {
-		if n := held.requests[c.reason]; n != c.want {
-			v.say("the file's metadata counts %d %s requests, but the file holds %d", c.want, c.name, n)
-		}
-	}
-	if held.dropped != m.OutputsDropped {
-		v.say("the file's metadata counts %d requests with dropped outputs, but the file holds %d", m.OutputsDropped, held.dropped)
-	}
-	if held.resent != m.Resent {
-		v.say("the file's metadata counts %d requests that were sent again, but the file holds %d", m.Resent, held.resent)
+	for _, d := range held.Differences(e.Meta) {
+		v.say("the file's metadata counts %d %s, but the file holds %d", d.Stated, d.What, d.Held)
 	}
 }
 

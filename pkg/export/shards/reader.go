@@ -34,12 +34,14 @@ type Reader struct {
 	batch        export.Batch        // the current one; nil before the first and after the last
 	level        int                 // of batch
 	skipsAnswers bool                // WithoutAnswers was called
+	checks       bool                // CheckDerived was called
 }
 
 var (
 	_ export.MultiReader    = (*Reader)(nil)
 	_ export.BatchReader    = (*Reader)(nil)
 	_ export.BriefReader    = (*Reader)(nil)
+	_ export.CheckingReader = (*Reader)(nil)
 	_ export.DerivedSkipper = (*Reader)(nil)
 	_ export.Skipper        = (*Reader)(nil)
 )
@@ -343,6 +345,52 @@ func (r *Reader) WithoutDerived() {
 			d.WithoutDerived()
 		}
 	}
+}
+
+// CheckDerived implements [export.CheckingReader].
+func (r *Reader) CheckDerived(all bool) bool {
+	if !r.derived {
+		return false
+	}
+	for _, s := range r.shards {
+		c, ok := s.Reader.(export.CheckingReader)
+		if !ok || !c.CheckDerived(all) {
+			return false
+		}
+	}
+	r.checks = true
+	return true
+}
+
+// Checked implements [export.CheckingReader].
+func (r *Reader) Checked() (q *export.Request, d *export.Derived, outputs bool) {
+	if !r.checks || r.current == nil {
+		return nil, nil, false
+	}
+	return r.current.shard.Reader.(export.CheckingReader).Checked()
+}
+
+// HasOutputs implements [export.CheckingReader]. It returns false if one of the shards has none.
+func (r *Reader) HasOutputs() bool {
+	for _, s := range r.shards {
+		if c, ok := s.Reader.(export.CheckingReader); !ok || !c.HasOutputs() {
+			return false
+		}
+	}
+	return true
+}
+
+// Restart implements [export.CheckingReader].
+func (r *Reader) Restart() {
+	for _, s := range r.shards {
+		if c, ok := s.Reader.(export.CheckingReader); ok {
+			c.Restart()
+		}
+	}
+	r.begun, r.cursors, r.current, r.derived, r.errs = false, nil, nil, r.sameDerivation(), make([]error, len(r.shards))
+	r.newBatch, r.feeds, r.opened, r.turn, r.batch, r.level = nil, nil, 0, 0, nil, 0
+	r.spare.all = nil
+	r.skipsAnswers, r.checks = false, false
 }
 
 // Reopen implements [export.MultiReader].

@@ -39,7 +39,7 @@ if they pass, with a manifest of their SHA-256.
 Exit codes: 0 ok, 1 not comparable or not readable, 2 wrong usage, 3 worse, not
 judged, an accepted point whose files were changed, or no baseline where one is
 required.`,
-		Flags:  slices.Concat(flags, settings.MeasureFlags(), []cli.Flag{settings.StreamingFlag(), settings.TokenizerFlag()}, settings.SelectionFlags(), settings.InputFlags()),
+		Flags:  slices.Concat(flags, settings.MeasureFlags(), []cli.Flag{settings.StreamingFlag(), settings.TokenizerFlag()}, settings.SelectionFlags(), settings.InputFlags(), []cli.Flag{settings.MemoryFlag()}),
 		Action: settings.Distinct(readsPoints, trendAction),
 	}
 }
@@ -48,23 +48,14 @@ required.`,
 func readsPoints(c *cli.Context) { reading.AddLabeled(c, c.Args().Slice()) }
 
 // readsBaseline marks a flag that names a directory of accepted points.
-func readsBaseline(f cli.Flag) cli.Flag {
-	return cmdline.Reads(f, func(dir string) []string {
-		points, _ := baseline.List(dir, 0) // trendAction reports the error
-		var files []string
-		for _, p := range points {
-			files = append(files, p.Files...)
-		}
-		return files
-	})
-}
+func readsBaseline(f cli.Flag) cli.Flag { return cmdline.Reads(f, baseline.Files) }
 
 func trendAction(c *cli.Context) error {
 	format, err := settings.CheckFormat(c, "text", "markdown", "csv", "json", "junit")
 	if err != nil {
 		return err
 	}
-	cfg, err := settings.Config(c)
+	cfg, err := settings.ComparisonConfig(c)
 	if err != nil {
 		return err
 	}
@@ -136,6 +127,7 @@ func judge(c *cli.Context, cfg analyze.Config, format string, args []reading.Lab
 	for _, p := range points {
 		all = append(all, reading.Labeled{Label: p.Name, Files: p.Files})
 	}
+	cfg.Verify = true
 	groups, err := reading.Points(c, append(all, reading.Labeled{Label: label, Files: files}), cfg)
 	if err != nil {
 		return err

@@ -56,6 +56,7 @@ func checkAction(c *cli.Context) (err error) {
 	if err != nil {
 		return err
 	}
+	cfg.Verify = true
 	if cfg.MemoryLimit, err = settings.MemoryLimit(c); err != nil {
 		return err
 	}
@@ -84,6 +85,7 @@ func checkAction(c *cli.Context) (err error) {
 					settings.Warnf(c, "%s: %v", path, x)
 				}
 			}
+			settings.WarnEach(c, path, rep.Contradictions())
 			if err == nil && len(rep.Experiments) == 0 {
 				return settings.Named(path, dialect.ErrNoExperiment)
 			}

@@ -74,7 +74,7 @@ func requests(c *cli.Context) (err error) {
 	}
 	path := run.Name
 	return ahead.Use(c, run, func(r export.Reader) error {
-		err := settings.Write(c, func(out io.Writer) error {
+		err := settings.WriteRequests(c, func(out io.Writer) error {
 			w := map[string]func(io.Writer) report.RowWriter{
 				"table": func(out io.Writer) report.RowWriter {
 					return report.RowsTable(out, settings.ConsoleWidth(c), groups)

@@ -141,6 +141,20 @@ func readPoint(ctx context.Context, folder string) (p Point, err error) {
 	return p, nil
 }
 
+// Files returns the paths of everything in the points of a directory, manifests and files of lost
+// points, too, without reading them. It returns nothing for a directory that cannot be read.
+func Files(dir string) []string {
+	points, _ := os.ReadDir(dir)
+	var files []string
+	for _, point := range points {
+		entries, _ := os.ReadDir(filepath.Join(dir, point.Name()))
+		for _, e := range entries {
+			files = append(files, filepath.Join(dir, point.Name(), e.Name()))
+		}
+	}
+	return files
+}
+
 // Name returns the folder name of a point: the start of its first run in UTC, and the label
 // if it is not "". Name replaces each character of the label by "_" unless it is a letter or
 // digit of ASCII, ".", "-" or "_".
@@ -240,7 +254,12 @@ func copyFile(from, to string) (f manifestFile, err error) {
 		return f, err
 	}
 	defer in.Close()
-	out, err := os.OpenFile(to, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666)
+	st, err := in.Stat()
+	if err != nil {
+		return f, err
+	}
+	// The copy holds the same prompts and answers.
+	out, err := os.OpenFile(to, os.O_WRONLY|os.O_CREATE|os.O_EXCL, st.Mode().Perm())
 	if err != nil {
 		return f, err
 	}

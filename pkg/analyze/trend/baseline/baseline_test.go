@@ -57,6 +57,10 @@ func TestAccept(t *testing.T) {
 			t.Fatal(folder, err)
 		}
 	}
+	// The copies hold the same prompts and answers: who may read them stays.
+	if st, err := os.Stat(filepath.Join(base, "2026-01-01T000000Z", "run.json")); err != nil || st.Mode().Perm() != 0o600 {
+		t.Errorf("the copy of a private file: %v, %v; want mode 0600", st, err)
+	}
 	// Neither twice, nor half of a point, nor what only looks like one.
 	if _, err := Accept(base, "2026-01-01T000000Z", nil); err == nil || !strings.Contains(err.Error(), "is accepted already") {
 		t.Error(err)
