@@ -100,8 +100,21 @@ func (s *Summary) Print(stdout, stderr io.Writer, of runindex.Index, shown bool)
 			fmt.Fprintln(stdout, of.Title())
 		}
 		_ = report.Brief(s.report)(stdout) // an error shows when stdout is flushed, as with all results
+		s.printCached(stderr, of)
 		if hasUnstreamed(s.report) && s.unstreamed != "" {
 			fmt.Fprintf(stderr, "pa-record: note: %sthe answers were not streamed, so there is no TTFT and no ITL; %s\n", of.Prefix(), s.unstreamed)
+		}
+	}
+}
+
+// printCached prints the warnings about prompts that the server had in its cache.
+func (s *Summary) printCached(stderr io.Writer, of runindex.Index) {
+	for i := range s.report.Experiments {
+		e := &s.report.Experiments[i]
+		for _, err := range e.Warnings {
+			if w := analyze.AsWarning(err); w.Kind == analyze.KindCache {
+				fmt.Fprintf(stderr, "pa-record: warning: %s%s: %v\n", of.Prefix(), report.LevelName(e), w)
+			}
 		}
 	}
 }
