@@ -30,8 +30,12 @@ type Cached struct {
 	// client had sent it. The first TemplateTokens of each request do not count, because the
 	// server may put a text of its own before each prompt.
 	Elsewhere float64
-	// Known says that the prompts are in the file; otherwise only Share is known.
-	Known bool
+	// Known says that the prompts were read; otherwise only Share is known. Again then says
+	// that the recorder sent prompts of an earlier level or run again.
+	Known, Again bool
+
+	// beyond is the share beyond TemplateTokens of each request, whoever had sent them; only without the prompts.
+	beyond float64
 }
 
 // CachedThreshold is the least share of the input tokens, beyond those that the requests of
@@ -111,6 +115,9 @@ func (h *promptHasher) members(js []byte) bool {
 		i = jsonscan.SkipSpace(js, i)
 		if i < len(js) && js[i] == '}' {
 			return true
+		}
+		if i >= len(js) || js[i] != '"' {
+			break
 		}
 		end, err := jsonscan.String(js, i)
 		if err != nil {
@@ -249,7 +256,7 @@ func (p *promptLevels) finish(names []string) []*Cached {
 		if l.stated == 0 || l.input == 0 {
 			continue
 		}
-		c := &Cached{Stated: l.stated, Share: l.cached / l.input, Own: l.own / l.input, Known: l.known}
+		c := &Cached{Stated: l.stated, Share: l.cached / l.input, Own: l.own / l.input, Known: l.known, beyond: l.elsewhere / l.input}
 		elsewhere, most := l.elsewhere, 0.0
 		from := func(k int, tokens float64) {
 			c.Earlier += tokens / l.input
@@ -279,8 +286,8 @@ func (p *promptLevels) finish(names []string) []*Cached {
 
 // warning returns the warning about input tokens that the server had in its cache although
 // the requests of the level do not share them; nil if there are too few. sent says which
-// part of the data the level sent, and again that it is not the first level; flags that
-// messages may name flags of pa-record.
+// part of the data the level sent, and again that the level is not the first one. flags says
+// that the message may name flags of pa-record.
 func (c *Cached) warning(sent *export.LevelPrompts, again, flags bool) *Warning {
 	remedy := func(text string) string {
 		if flags {
@@ -292,9 +299,12 @@ func (c *Cached) warning(sent *export.LevelPrompts, again, flags bool) *Warning 
 	switch {
 	case c == nil || c.Share <= CachedThreshold:
 		return nil
+	case !c.Known && c.beyond <= CachedThreshold:
+		return nil
 	case !c.Known:
-		if sent == nil || sent.MadeUp || !(sent.Restart && again) && !(sent.First > 0 && sent.Again() > 0) {
-			return nil
+		c.Again = sent != nil && !sent.MadeUp && (sent.Restart && again || sent.First > 0 && sent.Again() > 0)
+		if !c.Again {
+			return said(KindCache, cached+"; the prompts, which would show why, are not in the columns that were read, or not in the file", percent(c.Share))
 		}
 		return said(KindCache, cached+": an earlier level or run had sent the same prompts%s", percent(c.Share), remedy("; "+freshPrompts))
 	case c.Earlier > CachedThreshold && c.Earlier >= c.Elsewhere:

@@ -140,19 +140,20 @@ func (c *checker) omission() Item {
 // not share.
 func (c *checker) cache() Item {
 	const name = "prompt cache"
+	cached := c.x.Cached
 	for _, w := range c.x.Warnings {
-		if k := analyze.AsWarning(w); k.Kind == analyze.KindCache {
-			return Item{Name: name, Status: Fail, Text: k.Error(), Value: c.x.Cached.Share, HasValue: true, Unit: "ratio"}
+		if k := analyze.AsWarning(w); k.Kind == analyze.KindCache && cached != nil {
+			if !cached.Known && !cached.Again {
+				return unknown(name, k.Error()) // the requests of the level may share their prompts
+			}
+			return Item{Name: name, Status: Fail, Text: k.Error(), Value: cached.Share, HasValue: true, Unit: "ratio"}
 		}
 	}
-	cached := c.x.Cached
 	switch {
 	case cached == nil:
 		return unknown(name, "no answer states cached tokens")
 	case cached.Share <= analyze.CachedThreshold:
 		return decided(name, true, cached.Share, "ratio", fmt.Sprintf("%.1f %% of the input tokens were in the server's cache", 100*cached.Share))
-	case !cached.Known:
-		return unknown(name, fmt.Sprintf("%.1f %% of the input tokens were in the server's cache; whether the requests share them is not known without their prompts", 100*cached.Share))
 	}
 	return decided(name, true, cached.Share, "ratio", fmt.Sprintf("%.1f %% of the input tokens were in the server's cache, which the requests of this level share", 100*cached.Share))
 }

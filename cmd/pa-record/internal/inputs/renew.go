@@ -29,7 +29,7 @@ func (e *Data) Renew(ctx context.Context, set workload.Set) (recorder.Renewal, e
 		made = workload.Set{}
 	}
 	renewal := recorder.Renewal{MadeUp: e.madeUp, Salt: e.s.LevelSalt(set)}
-	if before == set {
+	if before == set || e.s.Restart && renewal.Salt == "" {
 		return renewal, nil
 	}
 	renewal.Changed = e.tokens.use(made, renewal.Salt)
