@@ -140,6 +140,8 @@ func TestNoPromptTwice(t *testing.T) {
 		cached     bool // in the last level of the last run
 	}{
 		{"synthetic", "--synthetic-input-tokens-mean 30", false},
+		{"synthetic, more than a hundred requests in a level", "--synthetic-input-tokens-mean 40 --request-count 120", false},
+		{"built-in, more than a hundred requests in a level", "--request-count 20x", false},
 		{"synthetic, used up in a level", "--synthetic-input-tokens-mean 30 --num-dataset-entries 10", false},
 		{"conversations", "--num-sessions 10 --synthetic-input-tokens-mean 30", false},
 		{"built-in", "", false},
@@ -158,13 +160,17 @@ func TestNoPromptTwice(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
 			out := t.TempDir()
+			if !strings.Contains(tt.args, "--request-count") {
+				tt.args += fmt.Sprint(" --request-count ", requests)
+			}
 			args := append(strings.Fields("-m m --service-kind openai --concurrency-range 1,4,16 --repeat 3 --quiet --ui none "+tt.args),
-				"-u", newPrefixServer(t), "--request-count", fmt.Sprint(requests), "--profile-export-file", filepath.Join(out, "e.json"))
+				"-u", newPrefixServer(t), "--profile-export-file", filepath.Join(out, "e.json"))
 			code, _, stderr := inProcess(t.Context(), t, args...)
 			if code != 0 {
 				t.Fatalf("exit code %d: %s", code, stderr)
 			}
 			var last float64
+			salts := map[string]bool{}
 			for i := range 3 {
 				shares, run := cachedShares(t, filepath.Join(out, fmt.Sprintf("e.%d.json", i+1)))
 				if len(shares) != 3 {
@@ -176,11 +182,16 @@ func TestNoPromptTwice(t *testing.T) {
 					}
 				}
 				for level := range run.Experiments {
-					if p := run.Experiments[level].Meta.Prompts; p == nil || p.Of == 0 {
+					p := run.Experiments[level].Meta.Prompts
+					salts[p.CacheSalt] = true
+					if p == nil || p.Of == 0 {
 						t.Errorf("run %d, level %d: prompts %+v", i+1, level, p)
 					}
 				}
 				last = shares[2]
+			}
+			if want := strings.Contains(tt.args, "--cache-bust"); len(salts) != 1 && !want || want && (len(salts) != 9 || salts[""]) {
+				t.Errorf("salts %v; want one for each level of each run only with --cache-bust", salts)
 			}
 			if tt.cached && last < 80 {
 				t.Errorf("the last level found %.0f %% of its input tokens in the cache, want nearly all", last)

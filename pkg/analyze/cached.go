@@ -22,6 +22,8 @@ type Cached struct {
 	// share, such as system prompts and the history of conversations, and prompts that the
 	// level sends twice.
 	Own float64
+	// Twice is the part of Own of prompts that the level had sent before as a whole.
+	Twice float64
 	// Earlier is the part that an earlier level had sent, and this level no earlier request.
 	// EarlierLevel names the level that had sent most of it.
 	Earlier      float64
@@ -168,7 +170,7 @@ type levelPrompts struct {
 	known   bool
 	firstNS uint64 // start of the first request of any kind
 
-	input, cached, own, elsewhere float64
+	input, cached, own, twice, elsewhere float64
 	// earlier is what another level had sent and what was cached; shared is the same whether
 	// cached or not. Both are by the index of the other level.
 	earlier, shared map[int]float64
@@ -213,6 +215,9 @@ func (p *promptLevels) add(i int, m *measuredRequest) {
 	l.input += n
 	l.cached += cached
 	l.own += min(cached, own*n)
+	if own == 1 {
+		l.twice += cached
+	}
 	if other > own {
 		l.shared[level] += (other - own) * n
 		l.earlier[level] += max(0, min(cached, other*n)-own*n)
@@ -256,7 +261,7 @@ func (p *promptLevels) finish(names []string) []*Cached {
 		if l.stated == 0 || l.input == 0 {
 			continue
 		}
-		c := &Cached{Stated: l.stated, Share: l.cached / l.input, Own: l.own / l.input, Known: l.known, beyond: l.elsewhere / l.input}
+		c := &Cached{Stated: l.stated, Share: l.cached / l.input, Own: l.own / l.input, Twice: l.twice / l.input, Known: l.known, beyond: l.elsewhere / l.input}
 		elsewhere, most := l.elsewhere, 0.0
 		from := func(k int, tokens float64) {
 			c.Earlier += tokens / l.input

@@ -128,7 +128,7 @@ func TestCachedHistory(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if c := rep.Experiments[0].Cached; c.Elsewhere != 0 || c.Own < 0.45 || len(rep.Experiments[0].Warnings) > 0 {
+	if c := rep.Experiments[0].Cached; c.Twice != 0 || c.Elsewhere != 0 || c.Own < 0.45 || len(rep.Experiments[0].Warnings) > 0 {
 		t.Errorf("%+v, warnings %v", c, rep.Experiments[0].Warnings)
 	}
 }

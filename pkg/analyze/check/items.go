@@ -155,7 +155,11 @@ func (c *checker) cache() Item {
 	case cached.Share <= analyze.CachedThreshold:
 		return decided(name, true, cached.Share, "ratio", fmt.Sprintf("%.1f %% of the input tokens were in the server's cache", 100*cached.Share))
 	}
-	return decided(name, true, cached.Share, "ratio", fmt.Sprintf("%.1f %% of the input tokens were in the server's cache, which the requests of this level share", 100*cached.Share))
+	text := fmt.Sprintf("%.1f %% of the input tokens were in the server's cache, which requests of this level share", 100*cached.Share)
+	if cached.Twice > analyze.CachedThreshold {
+		text += fmt.Sprintf(", %.1f %% because it sends prompts more than once", 100*cached.Twice)
+	}
+	return decided(name, true, cached.Share, "ratio", text)
 }
 
 // client asks whether the client was the limit.

@@ -130,11 +130,7 @@ func openSource(ctx context.Context, s *settings.Settings, tokens *tokenCounter,
 		if _, ok := render.APIOf(s.EndpointPath()); !ok {
 			return nil, noBuiltin(s.Endpoint)
 		}
-		n := s.DatasetEntries
-		if n == 0 {
-			n = settings.DefaultEntries
-		}
-		e.builtin = workload.NewBuiltinSets(n)
+		e.builtin = workload.NewBuiltinSets(s.BuiltinEntries)
 		e.Source = e.builtin
 		e.Notes = []string{"no --input-data: sending the built-in prompts"}
 	}

@@ -153,6 +153,7 @@ func New(c *cli.Context, getenv func(string) string) (*Settings, error) {
 	p.batches(s)
 	p.metrics(s)
 	p.measurement(s)
+	p.madeEntries(s)
 	p.output(s)
 	p.ranks(s, getenv)
 	p.repeat(s)

@@ -3,10 +3,12 @@ package settings
 import (
 	"crypto/rand"
 	"fmt"
+	"math"
 	"time"
 
 	"github.com/urfave/cli/v2"
 
+	"github.com/pa-tools/pa/pkg/recorder/load"
 	"github.com/pa-tools/pa/pkg/recorder/workload"
 	"github.com/pa-tools/pa/pkg/recorder/workload/synth"
 )
@@ -38,8 +40,12 @@ func syntheticFlags() []cli.Flag {
 	}
 }
 
-// DefaultEntries is the number of prompts that are made up by default.
-const DefaultEntries = 100
+// DefaultEntries is the number of prompts that are made up by default, if no level is known
+// to send more; then as many as the largest level sends, up to mostMadeEntries.
+const (
+	DefaultEntries  = 100
+	mostMadeEntries = 2000
+)
 
 // syntheticSettings holds the settings of made-up data; the zero value makes up none.
 type syntheticSettings struct {
@@ -63,6 +69,7 @@ type syntheticSettings struct {
 	InputLengths, OutputLengths synth.LengthDistribution `json:"-"` // nil: none
 	madeUp                      bool                     // a flag asks for made-up prompts, even if its value is wrong
 	NoOutputLength              bool                     `json:"-"` // requests ask for no length, even if the data has one
+	BuiltinEntries              int                      `json:"-"` // number of built-in prompts
 }
 
 // synthetic reads the settings of made-up data.
@@ -110,6 +117,27 @@ func (p *parser) synthetic(s *Settings) {
 	}
 	if s.InputLengths != nil && len(s.InputData) > 0 {
 		p.errorf("--input-data and prompts that are made up (--synthetic-input-tokens, --num-sessions, --image-width-mean, --audio-length-mean) exclude each other; drop one")
+	}
+}
+
+// madeEntries sets how many prompts are made up, unless a flag says it: enough for each
+// level whose number of requests is known, so that none is sent twice.
+func (p *parser) madeEntries(s *Settings) {
+	s.BuiltinEntries = DefaultEntries
+	for _, level := range s.Levels {
+		n := s.Measurement.Requests
+		if s.Measurement.Times > 0 {
+			switch level := level.(type) {
+			case load.Concurrency:
+				n = s.Measurement.Times * level.N
+			case load.Rate:
+				n = int(math.Ceil(float64(s.Measurement.Times) * level.PerSecond))
+			}
+		}
+		s.BuiltinEntries = max(s.BuiltinEntries, min(n+s.Warmup, mostMadeEntries))
+	}
+	if s.InputLengths != nil && s.MadeSessions == 0 && !p.c.IsSet("num-dataset-entries") {
+		s.DatasetEntries = s.BuiltinEntries
 	}
 }
 
