@@ -30,14 +30,12 @@ type Cached struct {
 	EarlierLevel string
 	// Elsewhere is the part that nothing in the file explains: an earlier run or another
 	// client had sent it. The first TemplateTokens of each request do not count, because the
-	// server may put a text of its own before each prompt.
+	// server may put a text of its own before each prompt. If the prompts are not known, it is
+	// about all that was cached.
 	Elsewhere float64
 	// Known says that the prompts were read; otherwise only Share is known. Again then says
 	// that the recorder sent prompts of an earlier level or run again.
 	Known, Again bool
-
-	// beyond is the share beyond TemplateTokens of each request, whoever had sent them; only without the prompts.
-	beyond float64
 }
 
 // CachedThreshold is the least share of the input tokens, beyond those that the requests of
@@ -261,7 +259,7 @@ func (p *promptLevels) finish(names []string) []*Cached {
 		if l.stated == 0 || l.input == 0 {
 			continue
 		}
-		c := &Cached{Stated: l.stated, Share: l.cached / l.input, Own: l.own / l.input, Twice: l.twice / l.input, Known: l.known, beyond: l.elsewhere / l.input}
+		c := &Cached{Stated: l.stated, Share: l.cached / l.input, Own: l.own / l.input, Twice: l.twice / l.input, Known: l.known}
 		elsewhere, most := l.elsewhere, 0.0
 		from := func(k int, tokens float64) {
 			c.Earlier += tokens / l.input
@@ -281,7 +279,7 @@ func (p *promptLevels) finish(names []string) []*Cached {
 				from(k, tokens)
 			}
 		}
-		if l.known && !p.full {
+		if !l.known || !p.full {
 			c.Elsewhere = elsewhere / l.input
 		}
 		all[i] = c
@@ -304,7 +302,7 @@ func (c *Cached) warning(sent *export.LevelPrompts, again, flags bool) *Warning 
 	switch {
 	case c == nil || c.Share <= CachedThreshold:
 		return nil
-	case !c.Known && c.beyond <= CachedThreshold:
+	case !c.Known && c.Elsewhere <= CachedThreshold:
 		return nil
 	case !c.Known:
 		c.Again = sent != nil && !sent.MadeUp && (sent.Restart && again || sent.First > 0 && sent.Again() > 0)

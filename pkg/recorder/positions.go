@@ -59,8 +59,12 @@ func (r *runState) place(level load.Level) {
 	if _, ok := level.(load.Sessions); ok {
 		first = r.cfg.First + r.conversations
 	}
-	if _, ok := level.(load.Timetable); ok || r.cfg.Restart || r.renewal.MadeUp {
-		first = 0 // the entries of a timetable belong to its instants
+	switch _, timetable := level.(load.Timetable); {
+	case r.cfg.Restart || r.renewal.MadeUp:
+		first = 0
+	case timetable: // its entries belong to its instants: a whole round of the data
+		n := r.requests.Len()
+		first = (first + n - 1) / n * n
 	}
 	r.first, r.firstID = first, r.nextID
 }
@@ -113,8 +117,8 @@ func (l *levelRun) prompts() *export.LevelPrompts {
 		First: r.first, Requests: int(r.nextID - r.firstID), Of: r.requests.Len(), //nolint:gosec // a number of requests
 		Restart: r.cfg.Restart, MadeUp: r.renewal.MadeUp && !r.cfg.Restart, CacheSalt: r.renewal.Salt,
 	}
-	if r.renewal.Changed && l.index > 0 {
-		p.SHA256 = r.requests.SHA256()
+	if hash := r.requests.SHA256(); hash != r.cfg.Run.Meta.DatasetSHA256 {
+		p.SHA256 = hash
 	}
 	if _, ok := l.load.(load.Sessions); ok {
 		p.Conversations, p.Of = r.begun, r.requests.Conversations()

@@ -96,6 +96,26 @@ func TestDataBeginsAgain(t *testing.T) {
 	}
 }
 
+// A timetable sends the entries of its instants: a later run sends all of them again, and
+// says so.
+func TestTimetableBeginsAgain(t *testing.T) {
+	var offsets []time.Duration
+	for i := range 10 {
+		offsets = append(offsets, time.Duration(i)*5*time.Millisecond)
+	}
+	for _, tt := range []struct{ first, want, again int }{{0, 0, 0}, {10, 10, 10}, {4, 10, 10}} {
+		w, res, _, err := record(t, ok(10*time.Millisecond), Config{
+			Entries: steps(10), Levels: []load.Level{load.Timetable{Offsets: offsets}}, First: tt.first,
+		}, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if p := res.Levels[0].Prompts; p.First != tt.want || p.Again() != tt.again || inputsOf(w)[0] != "0" || len(w.requests) != 10 {
+			t.Errorf("after %d requests: %+v, %d again, the first is entry %s", tt.first, p, p.Again(), inputsOf(w)[0])
+		}
+	}
+}
+
 // With Restart each stage begins with the first entry.
 func TestRestart(t *testing.T) {
 	w, _, _, err := record(t, ok(10*time.Millisecond), Config{
