@@ -51,12 +51,13 @@ func (r *runState) renew(ctx context.Context, level int) error {
 // place sets where in the data a level begins. All ranks agree on it, because they agree on
 // the ID of the level's first request.
 func (r *runState) place(level load.Level) {
-	if r.cfg.several() {
-		r.agreeOnConversations(r.nextID - r.firstID)
+	if r.cfg.several() && r.talked {
+		// The IDs of a level count the turns of its conversations.
+		r.conversations += r.requests.ConversationsIn(r.first, int(r.nextID-r.firstID)) - r.begun //nolint:gosec // a number of requests
 	}
 	r.begun = 0
 	first := r.cfg.First + int(r.nextID-1) //nolint:gosec // a number of requests
-	if _, ok := level.(load.Sessions); ok {
+	if _, r.talked = level.(load.Sessions); r.talked {
 		first = r.cfg.First + r.conversations
 	}
 	switch _, timetable := level.(load.Timetable); {
@@ -86,21 +87,12 @@ func (r *runState) passed(driver drive.Driver) {
 	}
 }
 
-// agreeOnConversations replaces the number of conversations that this rank has passed in
-// the last level by the number that all ranks have passed, after they agreed on the ID of
-// the next request: the IDs of a level count the turns of its conversations.
-func (r *runState) agreeOnConversations(turns uint64) {
-	if r.begun > 0 {
-		r.conversations += r.requests.ConversationsIn(r.first, int(turns)) - r.begun //nolint:gosec // a number of requests
-	}
-}
-
 // next returns the position in the data after the last request of the run.
 func (r *runState) next() int {
 	switch position, streams := r.sequences.Next(); {
 	case streams > 0:
 		return position
-	case r.conversations > 0:
+	case r.talked:
 		return r.cfg.First + r.conversations
 	}
 	return r.cfg.First + int(r.nextID-1) //nolint:gosec // a number of requests

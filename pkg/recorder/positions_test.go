@@ -155,6 +155,38 @@ func TestConversationsGoOn(t *testing.T) {
 	}
 }
 
+// Levels that end by time: the ranks of a run have sent different numbers of requests, and
+// begin the next level alike, after the last request of any of them.
+func TestRanksGoOnTogether(t *testing.T) {
+	t.Parallel()
+	for _, levels := range [][]load.Level{
+		{load.Concurrency{N: 3}, load.Concurrency{N: 4}, load.Concurrency{N: 3}},
+		{load.Sessions{N: 3}, load.Sessions{N: 4}, load.Sessions{N: 3}},
+	} {
+		runs := recordWorld(t, 2, func() Config {
+			return Config{Entries: steps(20000), Levels: levels, Measure: window.Measure{Duration: 40 * time.Millisecond}, First: 7}
+		}, worldOptions{each: func(rank int, cfg *Config, _ *fakeServer) { cfg.First += 2 * rank }})
+		seen := map[string]bool{}
+		for _, r := range runs {
+			if r.err != nil {
+				t.Fatal(r.err)
+			}
+			for i := range r.res.Levels {
+				if a, b := runs[0].res.Levels[i].Prompts, r.res.Levels[i].Prompts; a.First != b.First || i == 0 && a.First != 9 || i > 0 && a.First <= runs[0].res.Levels[i-1].Prompts.First {
+					t.Errorf("%v: the ranks begin level %d at %+v and %+v", levels[0], i, a, b)
+				}
+			}
+			for _, q := range r.w.requests {
+				text := string(q.Inputs[0].Value.Data)
+				if seen[text] {
+					t.Fatalf("%v: %s was sent twice", levels[0], text)
+				}
+				seen[text] = true
+			}
+		}
+	}
+}
+
 // A Renew that makes up other entries lets each level begin with the first of them, also if
 // they are encoded under load; the level has their hash, the header that of the first run.
 func TestRenewedEntries(t *testing.T) {

@@ -28,7 +28,8 @@ type runState struct {
 	first         int     // position in the data at which the present level begins
 	firstID       uint64  // ID of its first request
 	conversations int     // conversations of all levels that have begun
-	begun         int     // those of the last stage
+	begun         int     // those of the last level, of this rank
+	talked        bool    // the last level was of conversations
 
 	stamps   export.StampCount
 	failures failureStreak
