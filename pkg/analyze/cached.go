@@ -99,9 +99,10 @@ func (h *promptHasher) hash(r *export.Request) (blocks []promptBlock, history fl
 	return h.blocks[from:len(h.blocks):len(h.blocks)], history
 }
 
-// blockSize returns the size of the block that begins at a byte of a prompt: 16 bytes, and
-// further on a 32nd of the prompt before it, so that a prompt of any length has few blocks.
-func blockSize(at int) int { return 1 << max(4, bits.Len(uint(at))-6) } //nolint:gosec // not negative
+// blockSize returns the size of the block that begins at a byte of a prompt: 32 bytes, and
+// further on about an eighth of the prompt before it, so that a prompt of any length has few
+// blocks.
+func blockSize(at int) int { return 1 << max(5, bits.Len(uint(at))-4) } //nolint:gosec // not negative
 
 // members appends the members of a JSON object that the model reads. It returns false if
 // the text is no object; nothing is appended then.
@@ -145,14 +146,16 @@ func (h *promptHasher) members(js []byte) bool {
 	return false
 }
 
-// mostBlocks bounds the memory of the blocks that promptLevels remembers.
-const mostBlocks = 1 << 18
+// mostBlocks bounds the memory of the blocks that promptLevels remembers. These are the
+// blocks of 15,000 prompts of 2 KB.
+const mostBlocks = 1 << 19
 
 // promptLevels follows which levels sent which beginnings of prompts.
 type promptLevels struct {
 	seen map[uint64]promptSeen
 	// stride is the distance of the numbers of the blocks that are remembered, besides last
-	// blocks. It grows when there are too many. full says that no more are remembered.
+	// blocks. It grows when there are too many; beginnings that prompts share are then no
+	// longer found reliably. full says that no more are remembered.
 	stride uint16
 	full   bool
 	levels []levelPrompts
@@ -187,12 +190,19 @@ func (p *promptLevels) add(i int, m *measuredRequest) {
 		return
 	}
 	own, other, level := float64(m.history), 0.0, 0
-	for k := len(m.prompt) - 1; k >= 0; k-- {
+	most := own // what may have been sent before: the block that differs may do so at its end
+	for k := len(m.prompt) - 1; k >= 0 && p.stride > 0; k-- {
+		if m.prompt[k].number%p.stride != 0 {
+			continue
+		}
 		seen, ok := p.seen[m.prompt[k].hash]
 		if !ok {
 			continue
 		}
 		part := float64(m.prompt[k].part)
+		if next := min(k+1, len(m.prompt)-1); own < part && other < part {
+			most = max(most, float64(m.prompt[next].part))
+		}
 		if own < part && (int(seen.first) == i || int(seen.last) == i) {
 			own = part
 		}
@@ -220,7 +230,7 @@ func (p *promptLevels) add(i int, m *measuredRequest) {
 		l.shared[level] += (other - own) * n
 		l.earlier[level] += max(0, min(cached, other*n)-own*n)
 	}
-	l.elsewhere += max(0, cached-max(own, other)*n-TemplateTokens)
+	l.elsewhere += max(0, cached-most*n-TemplateTokens)
 }
 
 // remember notes that level i sent the blocks.
@@ -229,11 +239,16 @@ func (p *promptLevels) remember(i int, blocks []promptBlock) {
 		p.seen, p.stride = map[uint64]promptSeen{}, 1
 	}
 	for _, b := range blocks {
+		if b.number%p.stride != 0 {
+			continue
+		}
 		seen, known := p.seen[b.hash]
 		switch {
+		case known && int(seen.last) == i:
+			continue
 		case known:
 			seen.last = uint16(i) //nolint:gosec // levels beyond 65,535 only confuse the names of levels
-		case p.full || b.number%p.stride != 0:
+		case p.full:
 			continue
 		default:
 			seen = promptSeen{uint16(i), uint16(i), b.number} //nolint:gosec // as above
@@ -279,7 +294,7 @@ func (p *promptLevels) finish(names []string) []*Cached {
 				from(k, tokens)
 			}
 		}
-		if !l.known || !p.full {
+		if !l.known || p.stride <= 1 {
 			c.Elsewhere = elsewhere / l.input
 		}
 		all[i] = c

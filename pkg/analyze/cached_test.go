@@ -68,7 +68,7 @@ func TestCached(t *testing.T) {
 		},
 		{
 			"a shared system prompt, and the rest sent before", concurrencies([]export.Request{chat(100, 0, 1, 2), chat(200, 0.5, 1, 3)}, []export.Request{chat(1000, 1, 1, 2), chat(1100, 1, 1, 3)}),
-			1, 0.25, 0.75, 0, "100 % of the input tokens were in the server's cache: 75 % were sent at concurrency 1, the rest is what prompts of this level share",
+			1, 0.25, 0.75, 0, "100 % of the input tokens were in the server's cache: 76 % were sent at concurrency 1, the rest is what prompts of this level share",
 		},
 		{
 			"an earlier run", concurrencies([]export.Request{chat(100, 1, 1), chat(200, 1, 2)}),
