@@ -139,7 +139,7 @@ func level(e *analyze.Experiment, run *export.Run, m *export.ExperimentMeta) Lev
 			}
 		}
 	}
-	l.statistics(e)
+	l.statistics(e, run)
 	l.follow(e)
 	return l
 }
@@ -188,7 +188,7 @@ func settings(config json.RawMessage) map[string]string {
 }
 
 // statistics fills values and n.
-func (l *Level) statistics(e *analyze.Experiment) {
+func (l *Level) statistics(e *analyze.Experiment, run *export.Run) {
 	var summaries [seriesQuantities]*analyze.Summary
 	for q, m := range measures {
 		if summaries[q] = metricOf(e, m); summaries[q] != nil {
@@ -202,13 +202,14 @@ func (l *Level) statistics(e *analyze.Experiment) {
 			l.n[q] = max(l.OK, len(e.Steps))
 		}
 	}
+	_, partial := run.Lacks(export.PartRequests)
 	l.n[failedShare] = l.OK + l.Failed
 	for i := range Metrics {
 		m := &Metrics[i]
 		v := math.NaN()
 		switch {
 		case m.of == failedShare:
-			if l.OK+l.Failed > 0 {
+			if l.OK+l.Failed > 0 && !partial {
 				v = float64(l.Failed) / float64(l.OK+l.Failed)
 			}
 		case m.of >= seriesQuantities && m.Quality:

@@ -82,7 +82,7 @@ func openAIPerf(f *file) (*export.Run, source, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	s := &aiperf{values: values{c: c}}
+	s := &aiperf{values: values{c: c}, file: f}
 	// The first record tells the kind of file, the release and the model.
 	first, err := s.values.next("a record")
 	if err != nil {
@@ -155,6 +155,7 @@ type aiperf struct {
 	streaming *bool
 	self      selfCheck
 	totals    *aiperfTotals // nil without a summary
+	file      *file
 }
 
 func (s *aiperf) where() string { return fmt.Sprintf("record %d", s.index-1) }

@@ -46,6 +46,15 @@ func (s *aiperf) useSummary(run *export.Run, name string, content []byte) error 
 		run.Meta.StartNS, run.Meta.EndNS = uint64(start.UnixNano()), uint64(end.UnixNano())
 	}
 	s.totals = &aiperfTotals{stored: stored, metrics: map[string]*spread{}, firstStart: math.Inf(1)}
+	k := stored.keptRequests([]string{"request_count.avg", "error_request_count.avg"}, "request_throughput.avg")
+	if k.stated < 0 {
+		return nil
+	}
+	if k.kept, err = s.file.countText(`"request_start_ns"`); err != nil {
+		return err
+	}
+	s.totals.partial = k.partial()
+	lackRequests(run, []keptLevel{k})
 	return nil
 }
 
@@ -90,6 +99,7 @@ func (s *summary) aiperfPhase() (start, end time.Time, ok bool) {
 type aiperfTotals struct {
 	stored     *summary
 	ok, failed int
+	partial    bool // the summary counts more requests than the file has
 	metrics    map[string]*spread
 	// As floats, which AIPerf subtracts: they have steps of 256 ns.
 	firstStart, lastEnd float64
@@ -142,6 +152,10 @@ func (t *aiperfTotals) compare(c *selfCheck) {
 	computed := map[string]float64{
 		"request_count.avg": float64(t.ok), "completed_request_count.avg": float64(t.ok + t.failed), "error_request_count.avg": float64(t.failed),
 	}
+	if t.partial { // the other figures are of all requests
+		t.stored.compare(c, computed)
+		return
+	}
 	if n := t.ok + t.failed; n > 0 {
 		computed["request_error_rate.avg"] = 100 * float64(t.failed) / float64(n)
 	}
@@ -160,7 +174,7 @@ func (t *aiperfTotals) compare(c *selfCheck) {
 func (t *aiperfTotals) compareRates(c *selfCheck) {
 	const step = 512e-9 // two Unix times in ns as floats
 	seconds := (t.lastEnd - t.firstStart) * 1e-9
-	if t.ok == 0 || !(seconds > 0) {
+	if t.partial || t.ok == 0 || !(seconds > 0) {
 		return
 	}
 	if stored, ok := t.stored.figures["benchmark_duration.avg"]; ok {

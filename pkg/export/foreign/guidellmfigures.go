@@ -26,7 +26,10 @@ type guideLLMDistribution struct {
 func (b *guideLLMBenchmark) readMetrics(c *jsonfile.Cursor) error {
 	b.metrics = map[string]guideLLMByStatus{}
 	return eachMember(c, "metrics", func(name string) (err error) {
-		if _, known := b.values.of(name); !known {
+		if name == "request_totals" {
+			return b.readTotals(c)
+		}
+		if _, known := b.values.of(name); !known && name != "requests_per_second" {
 			return skip(c)
 		}
 		v, err := c.Value("metric " + strconv.Quote(name))
@@ -34,7 +37,11 @@ func (b *guideLLMBenchmark) readMetrics(c *jsonfile.Cursor) error {
 			return err
 		}
 		var m guideLLMByStatus
-		if decode(v, &m) == nil && m.Successful != nil {
+		switch {
+		case decode(v, &m) != nil || m.Successful == nil:
+		case name == "requests_per_second":
+			b.rate = &m.Successful.Mean
+		default:
 			b.metrics[name] = m
 		}
 		return nil
@@ -103,6 +110,9 @@ func (s *guideLLM) check(c *selfCheck) {
 	}
 	for i := range s.all {
 		b := &s.all[i]
+		if b.kept().partial() {
+			continue // the figures are of all requests
+		}
 		for name, m := range b.metrics {
 			values, _ := b.values.of(name)
 			if m.Successful.Count == 0 && len(values.x) == 0 {

@@ -171,6 +171,10 @@ func (s *serving) outline(c *jsonfile.Cursor) (*servingRun, error) {
 			if _, there := x.scalars[name]; !there {
 				x.note(name, "")
 			}
+			if servingColumns[name] == colTTFT && b == '[' {
+				x.rows, err = countElements(c)
+				return err
+			}
 			return c.Skip()
 		}
 		v, err := c.Value("member " + strconv.Quote(name))
@@ -217,9 +221,12 @@ func (s *serving) header(run *export.Run) error {
 			lack(export.PartEnds, x.tool.ends)
 		}
 	}
+	var kept []keptLevel
 	for _, x := range s.all {
 		m.Import.Results = append(m.Import.Results, x.result())
+		kept = append(kept, x.kept())
 	}
+	lackRequests(run, kept)
 	lack(export.PartTexts, "a result of "+first.tool.name+" keeps the text of an answer as a whole")
 	lack(export.PartInputs, "a result of "+first.tool.name+" does not keep what was sent")
 	if c := first.tool.caveat; c != "" {

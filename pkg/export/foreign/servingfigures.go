@@ -68,6 +68,9 @@ func (v *servingValues) compare(c *selfCheck, x *servingRun) {
 	n := float64(v.completed)
 	figure("completed", n)
 	figure("failed", float64(v.failed))
+	if x.kept().partial() {
+		return // the other figures are of all requests
+	}
 	figure("total_output_tokens", v.output)
 	figure("request_throughput", n/duration)
 	figure("output_throughput", v.output/duration)

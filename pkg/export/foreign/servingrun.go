@@ -20,7 +20,20 @@ type servingRun struct {
 	// order lists the names in scalars in the order of the file.
 	order  []string
 	chat   bool
+	rows   int64 // in the columns
 	values servingValues
+}
+
+// kept compares the rows with the numbers of requests that the result states.
+func (x *servingRun) kept() keptLevel {
+	k := keptLevel{kept: x.rows, stated: -1, rate: x.number("request_throughput")}
+	if completed := x.number("completed"); completed >= 0 && completed < 1<<53 {
+		k.stated = int64(completed)
+		if failed := x.number("failed"); failed >= 0 && failed < 1<<53 {
+			k.stated += int64(failed)
+		}
+	}
+	return k
 }
 
 // rowsBeforeCut reports whether an object has whole rows although the file was cut in

@@ -73,6 +73,21 @@ func (s *summary) add(path string, v any) {
 	}
 }
 
+// keptRequests returns what the summary states about all requests: their number, as the sum of
+// the figures with the names of counts, and their rate.
+func (s *summary) keptRequests(counts []string, rate string) keptLevel {
+	k := unstated
+	for _, name := range counts { // tools leave out the failures if there are none
+		if n, ok := s.figures[name]; ok && n >= 0 && n < 1<<53 {
+			k.stated = max(k.stated, 0) + int64(n)
+		}
+	}
+	if v, ok := s.figures[rate]; ok {
+		k.rate = v
+	}
+	return k
+}
+
 // compare compares the figures that are also in computed, in the order of their names.
 func (s *summary) compare(c *selfCheck, computed map[string]float64) {
 	for _, name := range slices.Sorted(maps.Keys(computed)) {
