@@ -145,6 +145,7 @@ type guideLLM struct {
 	tail   error
 	tailAt string
 	ended  bool // tail was delivered
+	elements int // of the array of benchmarks
 	// layout is the version of the report's schema, 0 before there was one.
 	layout int
 
@@ -189,6 +190,18 @@ func (s *guideLLM) benchmarks(c *jsonfile.Cursor, run *export.Run) error {
 		if err != nil || !more {
 			return err
 		}
+		switch b, err := c.Peek(); {
+		case err != nil:
+			return err
+		case b != '{':
+			run.Meta.Warnings = append(run.Meta.Warnings, fmt.Sprintf("benchmark %d of the file is left out: expected an object, found %q", s.elements, b))
+			s.elements++
+			if err := skip(c); err != nil {
+				return err
+			}
+			continue
+		}
+		s.elements++
 		run.Experiments = append(run.Experiments, export.Experiment{})
 		s.all = append(s.all, guideLLMBenchmark{})
 		if err := s.header(c, run, &s.all[len(s.all)-1]); err != nil {
@@ -231,7 +244,7 @@ func (b *guideLLMBenchmark) readTotals(c *jsonfile.Cursor) error {
 
 // findRequests stores the positions of the arrays of requests, and the numbers of their elements.
 func (b *guideLLMBenchmark) findRequests(c *jsonfile.Cursor) error {
-	err := eachMember(c, "requests", func(name string) (err error) {
+	err := eachMemberOf(c, "requests", func(name string) (err error) {
 		at := c.Pos
 		bracket, err := c.Peek()
 		if err != nil {

@@ -25,7 +25,7 @@ type guideLLMDistribution struct {
 // readMetrics keeps the metrics that guideLLMValues can compute.
 func (b *guideLLMBenchmark) readMetrics(c *jsonfile.Cursor) error {
 	b.metrics = map[string]guideLLMByStatus{}
-	return eachMember(c, "metrics", func(name string) (err error) {
+	return eachMemberOf(c, "metrics", func(name string) (err error) {
 		if name == "request_totals" {
 			return b.readTotals(c)
 		}
