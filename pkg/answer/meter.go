@@ -130,7 +130,8 @@ func (m *Meter) MeasureAnswer(r *export.Request, a *Answer) *Measured {
 }
 
 // dropUnsupported removes measures that the responses of another tool's file only seem
-// to support: the file lacks the times from which they are computed.
+// to support: the file lacks the times from which they are computed. An answer of two tokens
+// has its only gap, but the gaps of such answers are no sample of the gaps of all answers.
 func (m *Meter) dropUnsupported(st *export.Stated) {
 	if m.noEnds {
 		m.out.E2EL = Value{}
@@ -138,14 +139,11 @@ func (m *Meter) dropUnsupported(st *export.Stated) {
 	if !m.noGaps {
 		return
 	}
-	events := int64(m.out.Events)
 	if st != nil && st.TokenEvents != nil {
 		m.out.Events = int(*st.TokenEvents)
 	}
-	if int64(m.out.Events) != events || st == nil || st.TokenEvents == nil {
-		m.out.Gaps, m.out.GapTokens, m.out.TTST = m.out.Gaps[:0], m.out.GapTokens[:0], Value{}
-		m.out.SharedStamps, m.out.Backward = 0, 0
-	}
+	m.out.Gaps, m.out.GapTokens, m.out.TTST = m.out.Gaps[:0], m.out.GapTokens[:0], Value{}
+	m.out.SharedStamps, m.out.Backward = 0, 0
 }
 
 // or returns u, with the file's stated numbers in place of the numbers that the server
