@@ -83,12 +83,23 @@ type Level struct {
 	prompts []prompt            // in the order of issue; nil when not recorded
 }
 
-// Name returns "concurrency 8".
-func (l *Level) Name() string { return l.Mode + " " + l.Value }
+// Name returns "concurrency 8"; "load not known" if the file of another tool does not state it.
+func (l *Level) Name() string {
+	if name := strings.TrimSpace(l.Mode + " " + l.Value); name != "" {
+		return name
+	}
+	return "load not known"
+}
+
+// loadKnown reports whether the file states the load.
+func (l *Level) loadKnown() bool { return l.Mode != "" || l.Value != "" || l.Load != "" }
 
 // allOfLoad returns the recorder's description of the load if it says more than the
-// name; else load.
+// name; else load; "" if the load is not known.
 func (l *Level) allOfLoad() string {
+	if !l.loadKnown() {
+		return ""
+	}
 	if l.Load != "" {
 		return l.Load
 	}
