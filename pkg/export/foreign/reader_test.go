@@ -227,6 +227,18 @@ var samples = []struct {
 		"",
 	},
 	{
+		"vllm: NaN for the gaps of answers of one token", fmt.Sprintf(servingFrame, "", "", "1", "0.5", "[]", "", `,"mean_tpot_ms":NaN,"p99_tpot_ms":NaN,"mean_itl_ms":NaN,"std_itl_ms":0.0,"mean_ttft_ms":500.0`),
+		" ",
+		[]string{`0@1000000000 ok 500000000 in=4 out=1 "a"`},
+		"",
+	},
+	{
+		"vllm: NaN for gaps that were measured", fmt.Sprintf(servingFrame, "", "", "2", "0.5", "[0.25]", "", `,"mean_itl_ms":NaN`),
+		" ",
+		[]string{`0@1000000000 ok 500000000 750000000 in=4 out=2 "a"`},
+		"the file says mean_itl_ms is NaN, its requests give 250",
+	},
+	{
 		"llm_perf over HTTP", `{"1":{"concurrency":1,"client_requests":1,"perf_results":[{"output_text":"x","ttft":-1,"e2e_latency":0.75,"input_tokens":9,"output_tokens":1}],"metrics":{"average_ttft":-1.0}}}`,
 		"concurrency 1",
 		[]string{`0@1000000000 ok 750000000 in=9 out=1 streamed=false "x"`},

@@ -94,7 +94,11 @@ func (v *servingValues) compare(c *selfCheck, x *servingRun) {
 			continue
 		}
 		if len(values) == 0 {
-			values = sample{0} // as the tools do
+			if math.IsNaN(x.number(name)) {
+				c.figure(name, math.NaN(), math.NaN()) // no value agrees with no value
+				continue
+			}
+			values = sample{0} // as most tools do
 		}
 		figure(name, 1e3*values.stat(stat))
 	}
