@@ -213,6 +213,7 @@ func (t *endpointsTotals) complete(q *endpointsSample, ns uint64, reason *string
 func (s *endpoints) check(c *selfCheck) {
 	if s.totals != nil {
 		s.totals.compare(c)
+		s.totals.stored.rest(c, whyRest(s.totals.partial))
 	}
 }
 

@@ -41,8 +41,10 @@ type guideLLMBenchmark struct {
 	counts [len(guideLLMGroups)]int64
 	whole  bool
 	totals *guideLLMTotals // stated numbers of requests; nil for none
-	// metrics are the stated distributions by name.
+	// metrics are the stated distributions by name, those that can be compared; stated has
+	// the names of all metrics.
 	metrics map[string]guideLLMByStatus
+	stated  []string
 	rate    *float64 // stated mean of the requests per second
 	values  guideLLMValues
 }
@@ -142,10 +144,10 @@ type guideLLM struct {
 	modes []string // of the levels
 	// tail is the error that ended the document early, and tailAt its place. It
 	// comes after all requests.
-	tail   error
-	tailAt string
-	ended  bool // tail was delivered
-	elements int // of the array of benchmarks
+	tail     error
+	tailAt   string
+	ended    bool // tail was delivered
+	elements int  // of the array of benchmarks
 	// layout is the version of the report's schema, 0 before there was one.
 	layout int
 

@@ -2,6 +2,7 @@ package foreign
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 
 	"github.com/pa-tools/pa/pkg/export/internal/jsonfile"
@@ -29,6 +30,7 @@ func (b *guideLLMBenchmark) readMetrics(c *jsonfile.Cursor) error {
 		if name == "request_totals" {
 			return b.readTotals(c)
 		}
+		b.stated = append(b.stated, name)
 		if _, known := b.values.of(name); !known && name != "requests_per_second" {
 			return skip(c)
 		}
@@ -102,24 +104,42 @@ func (v *guideLLMValues) add(q *guideLLMRequest) {
 	}
 }
 
-// check compares the distributions of the successful requests. It compares nothing
-// unless the layout is 2, because the formulas of other releases differ.
+// newestLayout is the last version of the report whose formulas are known.
+const newestLayout = 2
+
+// otherFormula lists the metrics that releases before 0.3 weigh otherwise, and time per output
+// token they compute without the first token.
+var otherFormula = []string{"time_per_output_token_ms", "inter_token_latency_ms"}
+
+// check compares the distributions of the successful requests, if the formulas of the layout are
+// known.
 func (s *guideLLM) check(c *selfCheck) {
-	if s.layout != 2 {
-		return
-	}
+	version := fmt.Sprintf("version %d of the report", s.layout)
 	for i := range s.all {
 		b := &s.all[i]
-		if b.kept().partial() {
-			continue // the figures are of all requests
+		if k := b.kept(); k.partial() {
+			c.rest(b.stated, "they are of all requests, and "+k.why())
+			continue
+		}
+		if s.layout > newestLayout {
+			c.rest(b.stated, version+" is newer than the versions that pa-analyze knows")
+			continue
+		}
+		c.at = fmt.Sprintf("benchmark %d", i)
+		if b.totals != nil && b.whole {
+			c.figure("request_totals successful", float64(b.totals.Successful), float64(b.counts[0]))
+			c.figure("request_totals errored", float64(b.totals.Errored), float64(b.counts[2]))
 		}
 		for name, m := range b.metrics {
+			if s.layout == 0 && slices.Contains(otherFormula, name) {
+				continue
+			}
 			values, _ := b.values.of(name)
 			if m.Successful.Count == 0 && len(values.x) == 0 {
 				continue
 			}
-			c.at = fmt.Sprintf("benchmark %d", i)
 			values.compare(c, name, m.Successful)
 		}
+		c.rest(b.stated, whyNoFormula+" for "+version)
 	}
 }

@@ -3,7 +3,9 @@ package foreign
 import (
 	"fmt"
 	"io"
+	"maps"
 	"math"
+	"slices"
 	"strconv"
 
 	"github.com/pa-tools/pa/pkg/export"
@@ -256,6 +258,11 @@ func (s *llmPerf) check(c *selfCheck) {
 				break // the other figures are of all requests
 			}
 		}
+		why := whyNoFormula
+		if k := l.keptLevel(); k.partial() {
+			why = "they are of all requests, and " + k.why()
+		}
+		c.rest(slices.DeleteFunc(slices.Collect(maps.Keys(l.figures)), func(name string) bool { return name == "concurrency" }), why)
 	}
 }
 

@@ -200,8 +200,8 @@ func (x *servingResults) nothing(file string, bad []error) error {
 type leftOutResult struct {
 	index int
 	level export.Experiment // empty if it is not known
-	why   string // after "result 3 of the file is left out: "
-	whole string // what is said of a file that holds only this result
+	why   string            // after "result 3 of the file is left out: "
+	whole string            // what is said of a file that holds only this result
 	// figures reports that the result has figures only.
 	figures bool
 }

@@ -97,6 +97,33 @@ func (s *summary) compare(c *selfCheck, computed map[string]float64) {
 	}
 }
 
+// rest notes the metrics of the summary that c did not compare. Settings are no metrics.
+func (s *summary) rest(c *selfCheck, why string) {
+	var metrics []string
+	for name := range s.figures {
+		metric := name
+		if i := strings.LastIndexByte(name, '.'); i > 0 {
+			metric = name[:i]
+		}
+		if slices.ContainsFunc([]string{"config", "schema", "input_", "run_", "telemetry", "settings"}, func(part string) bool { return strings.HasPrefix(metric, part) }) {
+			continue
+		}
+		metrics = append(metrics, metric)
+	}
+	c.rest(metrics, why)
+}
+
+// whyPartial is why figures of all requests are not compared with the kept ones.
+const whyPartial = "they are of all requests, and the file keeps a part of them"
+
+// whyRest is why the figures that were not compared were not.
+func whyRest(partial bool) string {
+	if partial {
+		return whyPartial
+	}
+	return whyNoFormula
+}
+
 // maxSpread bounds the values of one metric that a spread keeps for percentiles: 32 MiB.
 const maxSpread = 4 << 20
 

@@ -6,6 +6,7 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+	"reflect"
 	"strings"
 	"testing"
 
@@ -168,7 +169,7 @@ func TestSummariesUnread(t *testing.T) {
 			}
 			own, _ := readBeside(t, file, requests, "", nil)
 			c, warnings := readBeside(t, file, requests, path.Base(f.summary), []byte(tt.content))
-			if c != own {
+			if !reflect.DeepEqual(c, own) {
 				t.Errorf("%+v, want %+v as without a summary", c, own)
 			}
 			if got := strings.Join(warnings, "\n"); (tt.warn == "") != (got == "") || !strings.HasPrefix(got, tt.warn) {
