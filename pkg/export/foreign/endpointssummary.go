@@ -39,7 +39,7 @@ func (s *endpoints) summaryNames(file string) []string {
 }
 
 func (s *endpoints) useSummary(run *export.Run, name string, content []byte) error {
-	if strings.HasSuffix(name, endpointsSettings) {
+	if named(name, endpointsSettings) {
 		return endpointsUseSettings(run, name, content)
 	}
 	stored, err := parseSummary(name, content)

@@ -37,7 +37,7 @@ func (s *infPerf) summaryNames(file string) []string {
 }
 
 func (s *infPerf) useSummary(run *export.Run, name string, content []byte) error {
-	if strings.HasSuffix(name, infPerfSettings) {
+	if named(name, infPerfSettings) {
 		return infPerfLoad(run, name, content)
 	}
 	stored, err := parseSummary(name, content)

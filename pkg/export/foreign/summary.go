@@ -33,6 +33,11 @@ type summarized interface {
 	useSummary(run *export.Run, name string, content []byte) error
 }
 
+// named reports whether the path of a file, which can be compressed, ends with this name.
+func named(path, name string) bool {
+	return strings.HasSuffix(strings.TrimSuffix(strings.TrimSuffix(path, ".gz"), ".zst"), name)
+}
+
 // A summary holds the content of such a file: its numbers and its texts, by their path,
 // such as "request_latency.avg".
 type summary struct {

@@ -1,7 +1,10 @@
 package foreign
 
 import (
+	"bytes"
+	"compress/gzip"
 	"encoding/json"
+	"fmt"
 	"io/fs"
 	"os"
 	"path"
@@ -9,6 +12,8 @@ import (
 	"reflect"
 	"strings"
 	"testing"
+
+	"github.com/klauspost/compress/zstd"
 
 	"github.com/pa-tools/pa/internal/golden"
 	"github.com/pa-tools/pa/pkg/export"
@@ -260,5 +265,59 @@ func TestLoads(t *testing.T) {
 	}
 	if err := (&infPerf{}).useSummary(&export.Run{}, "config.yaml", []byte("load: [")); err == nil {
 		t.Error("settings that are no YAML are taken")
+	}
+}
+
+// The files of a folder are found under every name under which they can be read.
+func TestFolders(t *testing.T) {
+	const record = `{"metadata":{"session_num":0,"request_start_ns":10,"request_end_ns":20},"metrics":{"request_latency":{"value":2,"unit":"ms"}}}` + "\n"
+	const summary = `{"aiperf_version":"0.4.0","input_config":{"phases":[{"kind":"profiling","type":"concurrency","concurrency":4}]}}`
+	const infperf = `[{"start_time":1,"end_time":2,"request":"{}","response":"x"}]`
+	packed := map[string]func(string) []byte{
+		"": func(s string) []byte { return []byte(s) },
+		".gz": func(s string) []byte {
+			var b bytes.Buffer
+			w := gzip.NewWriter(&b)
+			_, _ = w.Write([]byte(s))
+			_ = w.Close()
+			return b.Bytes()
+		},
+		".zst": func(s string) []byte {
+			w, err := zstd.NewWriter(nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return w.EncodeAll([]byte(s), nil)
+		},
+	}
+	for _, tool := range []struct{ file, text, summary, figures, want string }{
+		{"profile_export.jsonl", record, "profile_export_aiperf.json", summary, "concurrency:4"},
+		{"profile_export_raw.jsonl", record, "profile_export_aiperf.json", summary, "concurrency:4"},
+		{"per_request_lifecycle_metrics.json", infperf, "config.yaml", "load: {type: constant, stages: [{rate: 8}]}", "request_rate:8"},
+		{"benchmarks.json", fmt.Sprintf(guideFrame, `{"type_":"synchronous"}`, ""), "", "", "concurrency:1"},
+	} {
+		for suffix, pack := range packed {
+			dir := t.TempDir()
+			for name, text := range map[string]string{tool.file: tool.text, tool.summary: tool.figures} {
+				if name == "" {
+					continue
+				}
+				if err := os.WriteFile(filepath.Join(dir, name+suffix), pack(text), 0o600); err != nil {
+					t.Fatal(err)
+				}
+			}
+			o := export.Opener{Formats: Formats()}
+			r, err := o.Open(t.Context(), dir)
+			if err != nil {
+				t.Errorf("%s%s: %v", tool.file, suffix, err)
+				continue
+			}
+			if e := r.Run().Experiments[0]; e.Mode+":"+e.Value != tool.want {
+				t.Errorf("%s%s: load %s:%s, want %s, %v", tool.file, suffix, e.Mode, e.Value, tool.want, r.Warnings())
+			}
+			if err := r.Close(); err != nil {
+				t.Error(err)
+			}
+		}
 	}
 }
