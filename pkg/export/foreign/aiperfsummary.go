@@ -1,10 +1,12 @@
 package foreign
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"math"
+	"strings"
 	"time"
 
 	"github.com/pa-tools/pa/pkg/export"
@@ -37,10 +39,16 @@ func (s *aiperf) useSummary(run *export.Run, name string, content []byte) error 
 	if err != nil {
 		return err
 	}
-	if _, ok := stored.texts["aiperf_version"]; !ok {
-		return errors.New("is not a summary of AIPerf: it has no aiperf_version")
+	stored.unwrap("records.") // where early releases keep the metrics
+	version, versioned := stored.texts["aiperf_version"]
+	if !versioned && stored.texts["request_count.unit"] != "requests" { // releases before 0.4 write no version
+		return errors.New("is not a summary of AIPerf: it has neither an aiperf_version nor a request_count in requests")
+	}
+	if version != "" && run.Meta.Tool == "AIPerf" {
+		run.Meta.Tool += " " + version
 	}
 	stored.aiperfLoad(run)
+	stored.aiperfServer(run)
 	// AIPerf's rates are over the phase, unless the run was cancelled.
 	if start, end, ok := stored.aiperfPhase(); ok && stored.texts["was_cancelled"] != "true" {
 		run.Meta.StartNS, run.Meta.EndNS = uint64(start.UnixNano()), uint64(end.UnixNano())
@@ -58,9 +66,37 @@ func (s *aiperf) useSummary(run *export.Run, name string, content []byte) error 
 	return nil
 }
 
+// aiperfServer stores the model and the address of the server in run, unless the records name
+// them. Their places differ by release.
+func (s *summary) aiperfServer(run *export.Run) {
+	var models []string
+	for _, place := range []string{"input_config.endpoint.model_names.%d", "input_config.models.items.%d.name"} {
+		for i := 0; ; i++ {
+			name, ok := s.texts[fmt.Sprintf(place, i)]
+			if !ok {
+				break
+			}
+			models = append(models, name)
+		}
+	}
+	m := run.Meta
+	m.Model = cmp.Or(m.Model, strings.Join(models, ", "))
+	const endpoint = "input_config.endpoint."
+	m.URL = cmp.Or(m.URL, withoutSecrets(s.texts[endpoint+"urls.0"]), withoutSecrets(s.texts[endpoint+"url"]))
+	if streaming, ok := s.texts[endpoint+"streaming"]; ok && m.Streaming == nil {
+		m.Streaming = boolean(streaming == "true")
+	}
+}
+
 // aiperfLoad stores the load of the measured phase in run. If several phases are
 // measured it stores none, because records do not name their phase.
 func (s *summary) aiperfLoad(run *export.Run) {
+	const loadgen = "input_config.loadgen." // before there were phases
+	if rate, ok := s.figures[loadgen+"request_rate"]; ok {
+		setLoad(run, export.ModeRequestRate, rate)
+	} else if concurrency, ok := s.figures[loadgen+"concurrency"]; ok {
+		setLoad(run, export.ModeConcurrency, concurrency)
+	}
 	found := -1
 	for i := 0; ; i++ {
 		kind, ok := s.texts[fmt.Sprintf("input_config.phases.%d.kind", i)]

@@ -300,6 +300,9 @@ func TestRefused(t *testing.T) {
 		{"GenAI-Perf inputs", `{"data":[{"payload":[{"messages":[]}]}]}`, `x.json: is an input file of perf_analyzer or GenAI-Perf (inputs.json), which holds what was to be sent and no requests; give profile_export.json`},
 		{"inference-perf validation", `{"global":{"warnings":[],"errors":[]},"reports":{}}`, `x.json: is validation.json of inference-perf`},
 		{"aiperf, and no metadata", `{"metadata":{"request_start_ns":1},"metrics":nul}`, `x.json: byte 48: expected null`},
+		{"aiperf summary before its version was in front", `{"request_throughput":{"unit":"requests/sec","avg":0.2},"request_latency":{"unit":"ms","avg":3},"request_count": {
+ "unit": "requests","avg":64}}`, `x.json: is profile_export_aiperf.json of AIPerf, which holds statistics and no requests; give profile_export.jsonl`},
+		{"GenAI-Perf report with counts", `{"request_throughput":{"unit":"requests/sec","avg":8.6},"request_count":{"unit":"count","avg":8}}`, `x.json: is the report of GenAI-Perf`},
 		{"GenAI-Perf report", `{"request_throughput":{"unit":"requests/sec","avg":8.6},"request_latency":{"unit":"ms","avg":389.5}}`, `x.json: is the report of GenAI-Perf, which holds statistics and no requests; give the profile_export.json`},
 		{"GenAI-Perf report of an early release", `{"request_latency":{"unit":"ms","avg":389.5},"input_config":{}}`, `x.json: is the report of GenAI-Perf`},
 		{"inference-perf summary", `{"load_summary":{"count":20}}`, `x.json: is a summary of inference-perf, which holds statistics and no requests; give per_request_lifecycle_metrics.json`},

@@ -78,6 +78,23 @@ func (s *summary) add(path string, v any) {
 	}
 }
 
+// unwrap adds the members of an object under their own names.
+func (s *summary) unwrap(object string) {
+	figures, texts := maps.Clone(s.figures), maps.Clone(s.texts)
+	for name, v := range figures {
+		if inner, ok := strings.CutPrefix(name, object); ok {
+			s.figures[inner] = v
+			delete(s.figures, name)
+		}
+	}
+	for name, v := range texts {
+		if inner, ok := strings.CutPrefix(name, object); ok {
+			s.texts[inner] = v
+			delete(s.texts, name)
+		}
+	}
+}
+
 // keptRequests returns what the summary states about all requests: their number, as the sum of
 // the figures with the names of counts, and their rate.
 func (s *summary) keptRequests(counts []string, rate string) keptLevel {

@@ -156,7 +156,7 @@ func TestSummariesUnread(t *testing.T) {
 		{"cut", "", 0, `{"aiperf_version":"0.13.0","request_latency":{"avg"`, "profile_export_aiperf.json: is not the JSON object of a summary: unexpected end of JSON input; it is not used"},
 		{"no object", "", 0, `[]`, "profile_export_aiperf.json: is not the JSON object of a summary"},
 		{"null", "", 0, `null`, "profile_export_aiperf.json: is not the JSON object of a summary"},
-		{"of another tool", "", 0, `{"load_summary":{"count":8}}`, "profile_export_aiperf.json: is not a summary of AIPerf: it has no aiperf_version; it is not used"},
+		{"of another tool", "", 0, `{"load_summary":{"count":8}}`, "profile_export_aiperf.json: is not a summary of AIPerf: it has neither an aiperf_version nor a request_count in requests; it is not used"},
 		{"of another tool", "", 5, `{"aiperf_version":"0.13.0"}`, "summary_lifecycle_metrics.json: is not a summary of inference-perf: it has no load_summary with a count"},
 		{"too large", "", 0, strings.Repeat(" ", 16<<20+1), "profile_export_aiperf.json: is larger than 16777216 bytes; it is not used"},
 		{"requests of another name", "run.jsonl", 0, `{`, ""},
@@ -246,6 +246,9 @@ func TestLoads(t *testing.T) {
 	for _, tt := range []struct{ name, content, want string }{
 		{"AIPerf, a rate", `{"aiperf_version":"1","input_config":{"phases":[{"kind":"warmup","type":"concurrency","concurrency":1},{"kind":"profiling","type":"poisson","rate":2.5}]}}`, "request_rate:2.5"},
 		{"AIPerf, two phases that are measured", `{"aiperf_version":"1","input_config":{"phases":[{"kind":"profiling","type":"concurrency","concurrency":1},{"kind":"profiling","type":"concurrency","concurrency":2}]}}`, ":"},
+		{"AIPerf before there were phases", `{"aiperf_version":"0.4.0","input_config":{"loadgen":{"concurrency":4,"request_rate_mode":"concurrency_burst"}}}`, "concurrency:4"},
+		{"AIPerf before there were versions", `{"request_count":{"unit":"requests","avg":0},"input_config":{"loadgen":{"concurrency":2,"request_rate":7.5,"request_rate_mode":"poisson"}}}`, "request_rate:7.5"},
+		{"AIPerf with its metrics in an object", `{"records":{"request_count":{"unit":"requests","avg":0}},"input_config":{"loadgen":{"concurrency":2}}}`, "concurrency:2"},
 		{"AIPerf, no phases", `{"aiperf_version":"1"}`, ":"},
 		{"AIPerf, a load below 0", `{"aiperf_version":"1","input_config":{"phases":[{"kind":"profiling","type":"concurrency","concurrency":-1}]}}`, ":"},
 		{"inference-perf, a rate", "load: {type: poisson, stages: [{rate: 8, duration: 1}]}", "request_rate:8"},
@@ -255,7 +258,8 @@ func TestLoads(t *testing.T) {
 		run := &export.Run{Experiments: make([]export.Experiment, 1), Meta: &export.RunMeta{}}
 		var err error
 		if strings.HasPrefix(tt.content, "{") {
-			err = (&aiperf{}).useSummary(run, "s.json", []byte(tt.content))
+			f := &file{ctx: t.Context(), src: strings.NewReader("x"), size: 1}
+			err = (&aiperf{file: f}).useSummary(run, "s.json", []byte(tt.content))
 		} else {
 			err = (&infPerf{}).useSummary(run, "config.yaml", []byte(tt.content))
 		}
@@ -318,6 +322,33 @@ func TestFolders(t *testing.T) {
 			if err := r.Close(); err != nil {
 				t.Error(err)
 			}
+		}
+	}
+}
+
+// The summary of AIPerf names the model, the server and the release, in the places of each release.
+func TestAIPerfServer(t *testing.T) {
+	for _, tt := range []struct{ name, content, tool, model, url string }{
+		{
+			"0.13", `{"aiperf_version":"0.13.0","input_config":{"endpoint":{"urls":["http://u:p@h:1/v1?key=x"],"streaming":true},"models":{"items":[{"name":"a"},{"name":"b"}]}}}`,
+			"AIPerf 0.13.0", "a, b", "http://h:1/v1",
+		},
+		{
+			"0.4", `{"aiperf_version":"0.4.0","input_config":{"endpoint":{"model_names":["meta/llama"],"url":"http://h:8000","streaming":true}}}`,
+			"AIPerf 0.4.0", "meta/llama", "http://h:8000",
+		},
+		{
+			"before 0.4", `{"request_count":{"unit":"requests","avg":64},"input_config":{"endpoint":{"model_names":["meta/llama"],"streaming":true}}}`,
+			"AIPerf", "meta/llama", "",
+		},
+	} {
+		run := &export.Run{Experiments: make([]export.Experiment, 1), Meta: &export.RunMeta{Tool: "AIPerf", Import: &export.Import{}}}
+		f := &file{ctx: t.Context(), src: strings.NewReader("x"), size: 1}
+		if err := (&aiperf{file: f}).useSummary(run, "s.json", []byte(tt.content)); err != nil {
+			t.Errorf("%s: %v", tt.name, err)
+		}
+		if m := run.Meta; m.Tool != tt.tool || m.Model != tt.model || m.URL != tt.url || m.Streaming == nil || !*m.Streaming {
+			t.Errorf("%s: %+v", tt.name, m)
 		}
 	}
 }
