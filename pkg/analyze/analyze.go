@@ -252,6 +252,9 @@ type Experiment struct {
 	Quality *Quality
 	// Economics says what the tokens cost; nil unless Config.Economics asks for it.
 	Economics *Economics
+	// Cached says which input tokens the server had in its cache; nil if no answer states
+	// them.
+	Cached *Cached
 	// Prefix says how the prefix cache of the server and the first tokens are related; nil unless
 	// Config.Prefix asks for it.
 	Prefix *Prefix
@@ -395,6 +398,7 @@ func runOnce(ctx context.Context, r export.Reader, cfg Config, contradicted *con
 		cfg.Observer.Begin(run)
 	}
 	var seen Observed
+	var prompts promptLevels
 	var all []level // grows with the run: a reader may find more
 	for b := source.next(); b != nil; b = source.next() {
 		if checked.add(&b.contradicted); source.mustRestart(b) {
@@ -418,6 +422,7 @@ func runOnce(ctx context.Context, r export.Reader, cfg Config, contradicted *con
 				seen = Observed{&m.Point, m.sending}
 				cfg.Observer.Request(i, &seen)
 			}
+			prompts.add(i, m)
 			all[i].add(cfg, run, m)
 		}
 		all[i].counts.Plus(&b.counts)
@@ -471,6 +476,7 @@ func runOnce(ctx context.Context, r export.Reader, cfg Config, contradicted *con
 		rep.Stamps.plus(all[i].stamps)
 	}
 	(&adviser{run, cfg, all, rep}).advise()
+	prompts.addCached(rep)
 	if serr := addServerFigures(ctx, r, rep, cfg.Observer); serr != nil && err == nil {
 		err = serr
 	}

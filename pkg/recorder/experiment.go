@@ -42,8 +42,9 @@ func (l *levelRun) experiment() *export.Experiment {
 		Load:        loadDetail(l.load), StartNS: l.startNS, EndNS: l.cfg.Clock.NowNS(), Stable: l.out.Stable,
 		Measured: l.out.OK, Failed: l.out.Failed, Warmup: l.out.Warmup, Late: l.out.Late, Cancelled: l.out.Cancelled,
 		Interrupted: l.stopped, Resent: l.out.Resent, OutputsDropped: l.dropped,
-		OverLatencyLimit: l.out.OverLimit, Share: l.levelShare(),
+		OverLatencyLimit: l.out.OverLimit, Share: l.levelShare(), Prompts: l.prompts(),
 	}}
+	l.out.Prompts = e.Meta.Prompts
 	if l.late != "" {
 		e.Meta.Warnings = append(e.Meta.Warnings, l.late)
 	}

@@ -46,6 +46,7 @@ type levelRun struct {
 	edged int // windows whose ends were reported to telemetry
 
 	// These belong to the present stage.
+	sent      int // requests that all ranks have sent in the stages before
 	admission *drive.Admission
 	driver    drive.Driver
 	cancel    context.CancelFunc // ends the requests in flight
@@ -82,7 +83,7 @@ func (l *levelRun) run(ctx context.Context) (Level, error) {
 	if n := closedSlots(l.load); n > 0 && warmup > 0 {
 		// All slots begin the measurement together, as in perf_analyzer.
 		l.runStage(ctx, load.Concurrency{N: min(warmup, n)}, warmup, 0, 0)
-		warmup = 0
+		l.sent, warmup = warmup, 0
 	}
 	if l.err == nil && !l.stopped {
 		budget := -1
@@ -168,7 +169,7 @@ func (l *levelRun) runStage(ctx context.Context, level load.Level, warmup int, w
 	var requests *drive.Prefetcher // conversations and sequences do without
 	if _, ok := level.(load.Sessions); !ok && l.sequences == nil {
 		// A slot without a request must not keep the others waiting.
-		requests = l.requests.Prefetch(share.Share, func() { l.admission.Close() })
+		requests = l.requests.Prefetch(l.stageFirst(l.sent), share.Share, func() { l.admission.Close() })
 		defer requests.Stop()
 		defer context.AfterFunc(flight, requests.Stop)()
 	}
@@ -189,7 +190,7 @@ func (l *levelRun) runStage(ctx context.Context, level load.Level, warmup int, w
 	stage := drive.Stage{
 		Admission: l.admission, Set: l.requests, Requests: requests, Sequences: l.sequences, Senders: l.senders, Completed: l.completed,
 		Timeout: l.cfg.RequestTimeout, FirstID: l.nextID, Model: l.soleModel(), Repeat: l.cfg.Measure.Duration > 0,
-		Clock: l.cfg.Clock, Start: start, Wait: l.cfg.wait, Share: share.Share,
+		Clock: l.cfg.Clock, Start: start, Wait: l.cfg.wait, Share: share.Share, First: l.first,
 	}
 	if atOnce {
 		l.admission.Measure(l.cfg.Clock.NS(start))
@@ -207,6 +208,7 @@ func (l *levelRun) runStage(ctx context.Context, level load.Level, warmup int, w
 		l.abandon(err)
 	}
 	l.nextID += uint64(numbersUsed(l.driver, share.Share, l.admission.Admitted()))
+	l.passed(l.driver)
 }
 
 // measure begins the measurement, if it has not begun.

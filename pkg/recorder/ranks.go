@@ -149,9 +149,9 @@ func (r *runState) stageShare(level load.Level, warmup int, warmupTime time.Dura
 		return s
 	}
 	if _, ok := level.(load.Sessions); ok {
-		s.warmup = r.requests.Turns(s.Share, warmup)
+		s.warmup = r.requests.Turns(s.Share, r.first, warmup)
 		if budget > 0 {
-			s.budget = r.requests.Turns(s.Share, warmup+budget) - s.warmup
+			s.budget = r.requests.Turns(s.Share, r.first, warmup+budget) - s.warmup
 		}
 	} else {
 		before := warmup
@@ -245,10 +245,13 @@ func (r *runState) firstMeeting(ctx context.Context, meta *export.RunMeta) error
 	}
 	w := r.cfg.Ranks
 	r.plan = r.planHash()
+	// The ranks may have ended an earlier run at different positions.
+	r.nextID = uint64(r.cfg.First) + 1 //nolint:gosec // not negative
 	b, err := r.meet(ctx, false)
 	if err != nil {
 		return err
 	}
+	r.cfg.First, r.nextID = int(r.nextID-1), 1 //nolint:gosec // a number of requests
 	by := export.DividedByRequest
 	for _, level := range r.cfg.Levels {
 		if _, ok := level.(load.Sessions); ok {

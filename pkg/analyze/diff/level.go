@@ -45,6 +45,9 @@ type Level struct {
 	Interrupted bool
 	Saturated   []string // why the client may have been the limit
 	Unsteady    []string // why the load may not have been steady
+	// Cached says that the server had prompts in its cache that the requests of the level do
+	// not share, and why.
+	Cached []string
 	// Pauses are the times in which the recorder could not run, Paused the requests
 	// that they touched.
 	Pauses []export.Pause
@@ -121,6 +124,12 @@ func level(e *analyze.Experiment, run *export.Run, m *export.ExperimentMeta) Lev
 	}
 	for _, why := range e.Unsteady {
 		l.Unsteady = append(l.Unsteady, why.Brief)
+	}
+	for _, err := range e.Warnings {
+		if w := analyze.AsWarning(err); w.Kind == analyze.KindCache {
+			why, _, _ := strings.Cut(w.Error(), ";")
+			l.Cached = append(l.Cached, why)
+		}
 	}
 	l.untimed, _ = run.Lacks(export.PartStarts)
 	if m := run.Meta; m != nil && m.Import == nil && e.Starts.Kernel > 0 {

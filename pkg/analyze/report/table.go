@@ -245,13 +245,7 @@ func LevelName(e *analyze.Experiment) string { return level(e) }
 // level names a load level: "concurrency 8", "schedule of 5 requests"; "load not known" if
 // the file of another tool does not state it.
 func level(e *analyze.Experiment) string {
-	switch {
-	case e.Load != "":
-		return e.Load
-	case e.Mode == "" && e.Value == "":
-		return "load not known"
-	}
-	return strings.TrimSpace(strings.ReplaceAll(e.Mode, "_", " ") + " " + e.Value)
+	return analyze.LevelName(e.Mode, e.Value, e.Load)
 }
 
 // requests counts the requests by outcome: "97 requests ok, 3 failed (2 timeout,

@@ -100,8 +100,25 @@ func (s *Summary) Print(stdout, stderr io.Writer, of runindex.Index, shown bool)
 			fmt.Fprintln(stdout, of.Title())
 		}
 		_ = report.Brief(s.report)(stdout) // an error shows when stdout is flushed, as with all results
+		s.printCached(stderr, of)
 		if hasUnstreamed(s.report) && s.unstreamed != "" {
 			fmt.Fprintf(stderr, "pa-record: note: %sthe answers were not streamed, so there is no TTFT and no ITL; %s\n", of.Prefix(), s.unstreamed)
+		}
+	}
+}
+
+// printCached prints the warnings about prompts that the server had in its cache, and a note
+// about prompts that a level sent more than once.
+func (s *Summary) printCached(stderr io.Writer, of runindex.Index) {
+	for i := range s.report.Experiments {
+		e := &s.report.Experiments[i]
+		if c := e.Cached; c != nil && c.Twice > analyze.CachedThreshold {
+			fmt.Fprintf(stderr, "pa-record: note: %s%s: %.0f %% of the input tokens were in the server's cache, because the level sent prompts more than once; give it more: --num-dataset-entries makes up more, or more input data\n", of.Prefix(), report.LevelName(e), 100*c.Twice)
+		}
+		for _, err := range e.Warnings {
+			if w := analyze.AsWarning(err); w.Kind == analyze.KindCache {
+				fmt.Fprintf(stderr, "pa-record: warning: %s%s: %v\n", of.Prefix(), report.LevelName(e), w)
+			}
 		}
 	}
 }

@@ -44,6 +44,7 @@ type Stage struct {
 	Timeout   time.Duration // of a request; < 0 is none
 	FirstID   uint64        // ID of the stage's first request
 	Model     string        // requests for it are not marked with their model; "" marks all
+	First     int           // conversation that the stage begins with, as a position in the order of the data
 	Repeat    bool          // conversations begin again after the last one
 	Clock     *rxclock.Clock
 	Start     time.Time // may be a little in the future
