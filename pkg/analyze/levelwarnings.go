@@ -63,7 +63,13 @@ func (c *collector) warnings(cfg Config, x *Experiment) []error {
 	say(KindClock, func(n []int64) string {
 		return plural.GroupedOf(n[0], "time") + " of more than 292 years left out: the file is damaged"
 	}, int64(o.impossible))
-	if n := c.streams.not; n < c.ok {
+	say(KindNotStreamed, func(n []int64) string {
+		return ofRequests(n) + " asked for a streamed answer and got a whole one, which has an E2EL and no TTFT, TTST, ITL or TPOT; check that the server and each proxy before it stream"
+	}, int64(c.streams.ignored), ok)
+	say(KindOther, func(n []int64) string {
+		return ofRequests(n) + " got a streamed answer without asking for it; it is read as a stream"
+	}, int64(c.streams.unasked), ok)
+	if n := c.streams.not - c.streams.ignored; n < c.ok {
 		requests(KindMissingTimes, n, " had an answer that was not streamed: they have an E2EL and no TTFT, TTST, ITL or TPOT")
 	}
 	if cfg.TokenSource != answer.TokenAuto {

@@ -10,7 +10,7 @@ import (
 // Definitions is the version of the results of a [Deriver]. It changes whenever the
 // results of a [Decoder] or a [Meter] change, or the counts of a tokenizer, so that derived
 // values in older files are not mistaken for present ones.
-const Definitions = 3
+const Definitions = 4
 
 // TokenCounting says how a [Deriver] counts tokens. The zero value takes the best source of each
 // request and has no tokenizer.
