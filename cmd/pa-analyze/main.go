@@ -41,12 +41,13 @@ const readsFiles = "pa-analyze reads recorded files; pa-record sends load to a s
 func main() {
 	version = cmdline.Version(version)
 	ctx, cancel := context.WithCancelCause(context.Background())
-	signals := make(chan os.Signal, 1)
+	signals := make(chan os.Signal, 2)
 	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
 	go func() {
-		s := <-signals
-		signal.Stop(signals) // a second one ends the process at once
-		cancel(cmdline.SignalError{Signal: s})
+		cancel(cmdline.SignalError{Signal: <-signals})
+		// The command may wait for a pipe or a disk. The second signal does not rely on the
+		// signal's default, which is to ignore it in a shell script's background job.
+		os.Exit(cmdline.SignalError{Signal: <-signals}.Code())
 	}()
 	os.Exit(run(ctx, os.Args, os.Stdin, os.Stdout, os.Stderr))
 }

@@ -109,7 +109,11 @@ func (r *madeRun) figuresOf(l *madeLevel) figures {
 			continue
 		}
 		f.ok++
-		add := func(key string, v float64) { f.values[key] = append(f.values[key], v) }
+		add := func(key string, v float64) {
+			if v >= 0 { // a time below 0 cannot be true
+				f.values[key] = append(f.values[key], v)
+			}
+		}
 		end := slices.Max(q.responses)
 		add("e2el_ns", float64(end-q.start))
 		if first == 0 || q.start < first {

@@ -116,7 +116,7 @@ func distinctOutputs(command string, flags []cli.Flag) (all []distinctFile) {
 				distinctFile{flag: "--html", name: "a.html", args: []string{flag, "DIR", "--html", "a.html"}})
 		case name == "profile-export-file":
 			add("e.json", "", flag, "FILE")
-			add("e.json.partial", "e.json", flag, "FILE")
+			add("e.json.pa-partial", "e.json", flag, "FILE")
 			if command == "recover" {
 				continue
 			}

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"encoding/json"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -43,5 +44,18 @@ func TestCommandLineIsEscaped(t *testing.T) {
 		if code == 0 || strings.ContainsAny(stderr, "\x1b\u202e") {
 			t.Errorf("%q: exit code %d, standard error %q", args, code, stderr)
 		}
+	}
+}
+
+// The plan of --dry-run is JSON with escapes, which are read back as the text that was given.
+func TestPlanIsEscaped(t *testing.T) {
+	const model = "m\u009b31m\u202e\u2066\ufeff"
+	code, stdout, stderr := inProcess(t.Context(), t, "-m", model, "-u", "sim://", "--service-kind", "openai", "--dry-run")
+	var plan map[string]any
+	if err := json.Unmarshal([]byte(stdout), &plan); err != nil || code != 0 {
+		t.Fatalf("exit code %d, %v: %s", code, err, stderr)
+	}
+	if strings.ContainsAny(stdout, "\u009b\u202e\u2066\ufeff") || !strings.Contains(stdout, `m\u009b31m\u202e\u2066\ufeff`) {
+		t.Errorf("the plan is not escaped: %q", stdout)
 	}
 }

@@ -127,7 +127,7 @@ func (k *killedRun) check(t *testing.T, number int) (seen killed) {
 		seen.journals++
 		k.readJournal(t, fail, journalPath)
 	}
-	if partial := path + ".partial"; readsWhole(t, partial) {
+	if partial := path + ".pa-partial"; readsWhole(t, partial) {
 		// It is whole but for its name, or it would have to say that it is not.
 		run, requests := exporttest.Read(t, partial)
 		if run.Meta.EndNS == 0 || len(requests) < answered(entries) {
@@ -177,7 +177,7 @@ func (k *killedRun) check(t *testing.T, number int) (seen killed) {
 	for id := range recorded {
 		fail("%s is recorded, and the server never sent it", id)
 	}
-	for _, name := range []string{path, path + ".partial", journalPath} {
+	for _, name := range []string{path, path + ".pa-partial", journalPath} {
 		_ = os.Remove(name)
 	}
 	if left, _ := filepath.Glob(filepath.Join(k.dir, "*")); len(left) > 0 {

@@ -58,7 +58,8 @@ type environment struct {
 	// collector stays as it is.
 	steerHeap func() (stop func())
 
-	relay *signals.Relay // set by run
+	relay   *signals.Relay // set by run
+	journal *openJournal   // set by run
 }
 
 // clock returns the clock of a run.
@@ -108,7 +109,7 @@ func run(ctx context.Context, args []string, env environment, stdin io.Reader, s
 	if env.takeLogs != nil {
 		env.takeLogs(logsTo(env, p.Err))
 	}
-	env.relay = signals.NewRelay(env.signals, p.Hurry)
+	env.relay, env.journal = signals.NewRelay(env.signals, p.Hurry), &openJournal{}
 	code := runCommand(ctx, args, env, stdin, p)
 	whole, err := p.Close()
 	env.relay.Close()
@@ -122,7 +123,8 @@ func run(ctx context.Context, args []string, env environment, stdin io.Reader, s
 }
 
 // runCommand runs the command line. After a signal that no stage claimed, it cancels
-// the context and returns within abandonAfter.
+// the context and returns within abandonAfter. After the second signal for a stage that
+// claimed them, it returns within a second, whatever the stage does.
 func runCommand(ctx context.Context, args []string, env environment, stdin io.Reader, p *printer.Printer) int {
 	app := wholeApp(args, env)
 	app.Action = cmdline.WithSignals(app.Action)
@@ -130,12 +132,22 @@ func runCommand(ctx context.Context, args []string, env environment, stdin io.Re
 		c.Action = cmdline.WithSignals(c.Action)
 	}
 	ctx, cancel := context.WithCancelCause(ctx)
-	defer cancel(nil)
+	abandoned := false
+	defer func() {
+		if !abandoned { // else the command would print that it was cancelled
+			cancel(nil)
+		}
+	}()
 	ended := make(chan int, 1)
 	go func() { ended <- app.Run(ctx, args, stdin, p.Out, p.Err) }() // may be left behind after a signal
 	select {
 	case code := <-ended:
 		return code
+	case <-env.relay.Overdue:
+		abandoned = true
+		cause := cmdline.SignalError{Signal: env.relay.Last()}
+		fmt.Fprintf(p.Err, "pa-record: %v%s\n", cause, env.journal.advice())
+		return cause.Code()
 	case sig := <-env.relay.Unclaimed:
 		cause := cmdline.SignalError{Signal: sig}
 		cancel(cause)

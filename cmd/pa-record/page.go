@@ -5,7 +5,7 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/pa-tools/pa/internal/outfile"
+	"github.com/pa-tools/pa/cmd/pa-record/internal/signals"
 	"github.com/pa-tools/pa/pkg/analyze"
 	"github.com/pa-tools/pa/pkg/analyze/page"
 	"github.com/pa-tools/pa/pkg/export"
@@ -18,6 +18,8 @@ func (m *repeatedRun) page(ctx context.Context) error {
 	if m.s.HTML == "" || len(m.done) == 0 {
 		return nil
 	}
+	ctx, release := signals.WithCause(ctx, signals.ErrSecondWriting)
+	defer release()
 	var runs []page.Run
 	var errs []error
 	for _, r := range m.done {
@@ -30,7 +32,7 @@ func (m *repeatedRun) page(ctx context.Context) error {
 	if len(runs) == 0 {
 		return fmt.Errorf("--html: %w", errors.Join(errs...))
 	}
-	errs = append(errs, outfile.Write(m.s.HTML, m.s.Overwrite, page.HTML(page.New("pa-record "+version, runs))))
+	errs = append(errs, m.outputs.html.Write(ctx, page.HTML(page.New("pa-record "+version, runs))))
 	if err := errors.Join(errs...); err != nil {
 		return fmt.Errorf("--html: %w", err)
 	}

@@ -15,7 +15,6 @@ import (
 	"github.com/pa-tools/pa/cmd/pa-record/internal/settings"
 	"github.com/pa-tools/pa/cmd/pa-record/internal/signals"
 	"github.com/pa-tools/pa/internal/cmdline"
-	"github.com/pa-tools/pa/internal/outfile"
 	"github.com/pa-tools/pa/internal/redact"
 	"github.com/pa-tools/pa/internal/sanitize"
 	"github.com/pa-tools/pa/pkg/export"
@@ -49,11 +48,11 @@ func record(c *cli.Context, args []string, env environment, reports [][]string) 
 	if err := checkFiles(runs, s); err != nil {
 		return err
 	}
-	if s.HTML != "" {
-		if err := outfile.Check(s.HTML, s.Overwrite); err != nil {
-			return cmdline.Refusedf("--html %v", err)
-		}
+	outputs, err := openOutputs(c.Context, s, runs)
+	if err != nil {
+		return err
 	}
+	defer outputs.close()
 	if err := backend.CheckSources(s.SourceIPs); err != nil {
 		return fmt.Errorf("--source-ip: %w; use one that an interface of this machine has", err)
 	}
@@ -91,7 +90,7 @@ func record(c *cli.Context, args []string, env environment, reports [][]string) 
 	m := &repeatedRun{
 		s: s, args: args, env: env, stdout: stdout, stderr: stderr,
 		targets: targets, entries: entries, runs: runs, stop: stop, interrupted: interrupted,
-		reports: reports, ranks: ranks,
+		reports: reports, ranks: ranks, outputs: outputs,
 	}
 	if s.Calibrate {
 		m.calibration, err = calibrateFor(ctx, s, stop, stderr)
@@ -104,6 +103,9 @@ func record(c *cli.Context, args []string, env environment, reports [][]string) 
 	}
 	err = m.record(ctx)
 	if pageErr := m.page(ctx); pageErr != nil {
+		if interrupted.Signal() != 0 {
+			return interrupted.Error(errors.Join(withoutBareCode(err), pageErr))
+		}
 		err = errors.Join(err, pageErr)
 	}
 	return err
@@ -172,13 +174,13 @@ func orNone[T ~int64](d T) T {
 	return d
 }
 
-// printJSON prints v as indented JSON.
+// printJSON prints v as indented JSON by [sanitize.JSON].
 func printJSON(w io.Writer, v any) error {
 	text, err := json.MarshalIndent(v, "", "  ")
 	if err != nil {
 		return err
 	}
-	_, err = fmt.Fprintf(w, "%s\n", text)
+	_, err = fmt.Fprintf(w, "%s\n", sanitize.JSON(text))
 	return err
 }
 

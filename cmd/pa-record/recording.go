@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"path/filepath"
 	"strings"
+	"sync"
 	"syscall"
 
 	"github.com/pa-tools/pa/cmd/pa-record/internal/settings"
@@ -61,6 +62,7 @@ type recording struct {
 	summary *summary.Summary  // nil: no figures are printed at the end
 	warn    func(text string) // prints a warning
 	release func()            // frees the context that open made
+	kept    *openJournal      // gets the name of the journal; nil: nobody asks for it
 	// loadEnds is called when everything is recorded, before the exports are written.
 	loadEnds func()
 }
@@ -93,12 +95,40 @@ func (r *recording) open(ctx context.Context, header *export.Run) error {
 		r.release()
 		return refusal(err)
 	}
+	r.kept.set(r.place)
 	return nil
+}
+
+// An openJournal holds the name of the journal of the run under way, for the message of a
+// program that ends before its run does. It is safe for concurrent use.
+type openJournal struct {
+	mu   sync.Mutex
+	path string // "" for none
+}
+
+func (j *openJournal) set(path string) {
+	if j == nil {
+		return
+	}
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	j.path = path
+}
+
+// advice returns what a message says about the journal; "" if there is none.
+func (j *openJournal) advice() string {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	if j.path == "" {
+		return ""
+	}
+	return fmt.Sprintf("; what was measured is kept in %s: pa-record recover %s writes the export", j.path, shellQuoted(j.path))
 }
 
 // discard removes the journal of a run that sent nothing.
 func (r *recording) discard() {
 	r.Discard()
+	r.kept.set("")
 	r.release()
 }
 
@@ -115,6 +145,9 @@ func (r *recording) Close(run *export.Run) error {
 	defer r.release()
 	r.loadEnds()
 	err := r.Writer.Close(run)
+	if !errors.As(err, new(*journal.KeptError)) {
+		r.kept.set("")
+	}
 	if r.Path() != r.place {
 		return journalKept(err, r.exports)
 	}
@@ -134,6 +167,8 @@ func refusal(err error) error {
 		return cmdline.Refusedf("%s was left by a run that was killed; finish it with pa-record recover %s, or give --overwrite", fe.Path, fe.Path)
 	case errors.Is(fe, journal.ErrNotRegular):
 		return cmdline.Refusedf("%s: not a regular file; remove it, or give another --profile-export-file", fe.Path)
+	case errors.Is(fe, journal.ErrNoReader):
+		return cmdline.Refusedf("--profile-export-file %v", fe)
 	case errors.Is(fe, journal.ErrExists):
 		return cmdline.Refusedf("%s exists by now; give --overwrite or another --profile-export-file", fe.Path)
 	}

@@ -56,7 +56,7 @@ func recoverRun(c *cli.Context) error {
 	}
 	rec, err := journal.Recover(c.Context, path, files)
 	if rec == nil || rec.Empty && err != nil {
-		return recoverError(err)
+		return recoverError(path, err)
 	}
 	if rec.Empty {
 		fmt.Fprintf(c.App.Writer, "%s: empty, since its run was killed before the first request; removed it, there is nothing to recover\n", path)
@@ -73,8 +73,8 @@ func recoverRun(c *cli.Context) error {
 	return err
 }
 
-// recoverError adds to an error of a recovery what to do.
-func recoverError(err error) error {
+// recoverError adds to an error of the recovery of a journal what to do.
+func recoverError(path string, err error) error {
 	var fe *journal.FileError
 	if !errors.As(err, &fe) {
 		return journalKept(err, nil)
@@ -84,6 +84,8 @@ func recoverError(err error) error {
 		return fmt.Errorf("%s: not a regular file; give the journal that pa-record left beside the export", fe.Path)
 	case errors.Is(fe, journal.ErrBusy):
 		return fmt.Errorf("%s: a pa-record is still writing it", fe.Path)
+	case errors.Is(fe, journal.ErrNoReader):
+		return cmdline.Refusedf("--profile-export-file %v; %s is kept", fe, path)
 	case errors.Is(fe, journal.ErrEnded):
 		return fmt.Errorf("%s: gone: its run has just ended and written its export", fe.Path)
 	}

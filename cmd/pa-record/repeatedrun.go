@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -47,6 +48,7 @@ type repeatedRun struct {
 	runs        []settings.Run
 	stop        <-chan struct{}
 	interrupted *signals.Interruption
+	outputs     *outputFiles
 	ranks       *ranks     // nil: this process records alone
 	reports     [][]string // arguments of pa-analyze, to be named at the end
 
@@ -159,9 +161,11 @@ func (m *repeatedRun) run(ctx context.Context, i int) error {
 		return err
 	}
 	out.warn = func(text string) { fmt.Fprintf(m.stderr, "pa-record: warning: %s%s\n", of.Prefix(), text) }
+	out.kept = m.env.journal
 	if err := out.open(ctx, &header); err != nil {
 		return err
 	}
+	m.outputs.opened(plan)
 	watch, stats, err := m.watchers(at, b, clock)
 	if err != nil {
 		out.discard()
@@ -197,7 +201,7 @@ func (m *repeatedRun) run(ctx context.Context, i int) error {
 		}
 		return err
 	}
-	return m.finish(at, plan, con, out, res, err)
+	return m.finish(ctx, at, plan, con, out, res, err)
 }
 
 // header returns the description of a run that its exports begin with.
@@ -273,9 +277,9 @@ func (m *repeatedRun) config(at *target, plan *settings.Run, header export.Run, 
 
 // finish prints the results and notes of a run that sent something. err is the error of
 // the run; finish returns the error that the command ends with, with its exit code.
-func (m *repeatedRun) finish(at *target, plan *settings.Run, con *console, out *recording, res *recorder.Result, err error) error {
+func (m *repeatedRun) finish(ctx context.Context, at *target, plan *settings.Run, con *console, out *recording, res *recorder.Result, err error) error {
 	of := plan.Of
-	if csvErr := m.report(of, plan, con, res.Levels, out); err == nil {
+	if csvErr := m.report(ctx, plan, con, res.Levels, out); err == nil {
 		err = csvErr
 	}
 	for _, w := range res.Warnings {
@@ -285,7 +289,7 @@ func (m *repeatedRun) finish(at *target, plan *settings.Run, con *console, out *
 		remarks.PrintNotes(m.stderr, of, m.levelSettings(), res)
 	}
 	switch {
-	case errors.Is(err, signals.ErrSecond):
+	case errors.Is(err, signals.ErrSecond), errors.Is(err, signals.ErrSecondWriting):
 		return m.interrupted.Error(err)
 	case err != nil:
 		return explain(err, at.s, at.ifRefused)
@@ -326,7 +330,8 @@ func (m *repeatedRun) announce(plan *settings.Run) {
 
 // report prints the results of a run, its problems and the names of its files. It
 // returns the error from writing the CSV file of -f.
-func (m *repeatedRun) report(of runindex.Index, plan *settings.Run, con *console, measured []recorder.Level, out *recording) error {
+func (m *repeatedRun) report(ctx context.Context, plan *settings.Run, con *console, measured []recorder.Level, out *recording) error {
+	of := plan.Of
 	listed, written := plan.Listed(measured), out.Written()
 	levels := con.all(listed)
 	con.summary(levels)
@@ -341,14 +346,16 @@ func (m *repeatedRun) report(of runindex.Index, plan *settings.Run, con *console
 	var err error
 	if plan.CSV != "" {
 		var files []string
-		files, err = writeCSV(plan.CSV, &con.settings, levels)
+		ctx, release := signals.LastWords(ctx)
+		defer release()
+		files, err = writeCSV(ctx, m.outputs.csv[plan.CSV], plan.CSV, &con.settings, levels)
 		names = slices.Concat(names, files)
 	}
 	if len(names) == 0 {
 		return err
 	}
 	if len(written) > 0 {
-		m.done = append(m.done, runResult{of, written[0], &con.settings, levels})
+		m.done = append(m.done, runResult{of, cmp.Or(firstRegular(written), written[0]), &con.settings, levels})
 	}
 	if m.s.Quiet {
 		return err

@@ -70,7 +70,14 @@ func TestQueryKeys(t *testing.T) {
 	} {
 		for _, transport := range []string{"auto", "nethttp"} {
 			t.Run(tt.name+" "+transport, func(t *testing.T) {
+				dir := t.TempDir()
 				srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+					if r.Method == http.MethodPost {
+						// A folder in the place of the export: the journal stays.
+						if err := os.MkdirAll(filepath.Join(dir, "x.json"), 0o700); err != nil {
+							t.Error(err)
+						}
+					}
 					if r.Method == http.MethodPost && r.URL.RawQuery != "token="+urlKey+"&key="+endpointKey {
 						t.Errorf("the query that was sent is %q", r.URL.RawQuery)
 					}
@@ -85,11 +92,6 @@ func TestQueryKeys(t *testing.T) {
 					fmt.Fprintf(w, `{"error":{"message":%s}}`, echo)
 				}))
 				defer srv.Close()
-				dir := t.TempDir()
-				inTheWay := filepath.Join(dir, "x.json.partial") // so that the journal stays
-				if err := os.Mkdir(inTheWay, 0o700); err != nil {
-					t.Fatal(err)
-				}
 				args := []string{"--service-kind", "openai", "-m", "m", "-u", srv.URL + "?token=" + urlKey, "--endp", tt.endpoint + "?key=" + endpointKey, "--transport", transport, "--request-count", "4", "--proxy", "none"}
 				for _, name := range []string{"x.json", "y.json", "y.parquet", "y.arrow"} {
 					args = append(args, "--profile-export-file", filepath.Join(dir, name))

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"syscall"
 
 	"github.com/urfave/cli/v2"
@@ -13,6 +12,7 @@ import (
 	"github.com/pa-tools/pa/cmd/pa-record/internal/settings"
 	"github.com/pa-tools/pa/cmd/pa-record/internal/simsettings"
 	"github.com/pa-tools/pa/internal/cmdline"
+	"github.com/pa-tools/pa/internal/outfile"
 	"github.com/pa-tools/pa/internal/plural"
 	"github.com/pa-tools/pa/pkg/sim"
 )
@@ -39,13 +39,25 @@ func serveSim(c *cli.Context, env environment) (err error) {
 	if err := cmdline.CheckFiles(c); err != nil {
 		return err
 	}
+	closeServer := (*sim.Server).Close
 	if path := c.String("ledger"); path != "" {
-		f, err := os.Create(path)
+		ledger, err := outfile.Open(c.Context, path, outfile.Options{Overwrite: true})
 		if err != nil {
+			return cmdline.Refusedf("--ledger %v", err)
+		}
+		defer func() { err = errors.Join(err, ledger.Close()) }()
+		out := &ledgerWriter{io.Discard}
+		cfg.LedgerWriter = out
+		closeServer = func(srv *sim.Server) error {
+			err := ledger.Write(c.Context, func(w io.Writer) error {
+				out.Writer = w
+				return srv.Close()
+			})
+			if err != nil {
+				_ = srv.Close() // the file could not be made
+			}
 			return err
 		}
-		defer func() { err = errors.Join(err, f.Close()) }()
-		cfg.LedgerWriter = f
 	}
 	if files, ok := fileLimit(); ok {
 		// The other half is for connections with requests.
@@ -80,12 +92,15 @@ func serveSim(c *cli.Context, env environment) (err error) {
 	case <-eof:
 	case <-c.Done():
 	}
-	err = srv.Close()
+	err = closeServer(srv)
 	if n := srv.DroppedConnections(); n > 0 {
 		fmt.Fprintf(c.App.ErrWriter, "pa-record sim: note: closed %s that sent no request, because newer ones came; at most %s of them stay open\n", plural.GroupedOf(n, "connection"), plural.Grouped(cfg.MaxNewcomers))
 	}
 	return err
 }
+
+// A ledgerWriter writes the ledger into the file that is made for it when the server closes.
+type ledgerWriter struct{ io.Writer }
 
 // resolveTarget returns the URLs to send to: the URLs of s, or the URL of a simulated
 // server that it starts for sim://, with the URL of its metrics. closeTarget stops that

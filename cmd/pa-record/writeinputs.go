@@ -2,14 +2,14 @@ package main
 
 import (
 	"errors"
-	"fmt"
-	"os"
+	"io"
 
 	"github.com/urfave/cli/v2"
 
 	"github.com/pa-tools/pa/cmd/pa-record/internal/inputs"
 	"github.com/pa-tools/pa/cmd/pa-record/internal/settings"
 	"github.com/pa-tools/pa/internal/cmdline"
+	"github.com/pa-tools/pa/internal/outfile"
 )
 
 // inputsCommand is "pa-record inputs": it writes what would be sent.
@@ -42,6 +42,13 @@ func writeInputs(c *cli.Context, env environment) (err error) {
 	if err := cmdline.CheckFiles(c); err != nil {
 		return err
 	}
+	var output *outfile.File // nil: standard output
+	if path := c.String("output"); path != "" {
+		if output, err = outfile.Open(c.Context, path, outfile.Options{Overwrite: s.Overwrite}); err != nil {
+			return cmdline.Refusedf("--output %v", err)
+		}
+		defer func() { err = errors.Join(err, output.Close()) }()
+	}
 	s.OneRound = true
 	entries, err := openInputs(c, s, env)
 	if err != nil {
@@ -58,20 +65,13 @@ func writeInputs(c *cli.Context, env environment) (err error) {
 	if err != nil {
 		return err
 	}
-	w := c.App.Writer
-	if path := c.String("output"); path != "" {
-		f, err := createInputs(path, s.Overwrite)
-		if err != nil {
-			return err
-		}
-		defer func() {
-			if err = errors.Join(err, f.Close()); err != nil {
-				err = errors.Join(err, os.Remove(path)) // it must not pass for whole
-			}
-		}()
-		w = f
+	write := func(w io.Writer) error {
+		return inputs.WriteRequests(c.Context, w, entries.Source, s.SendOrder, n, form)
 	}
-	return inputs.WriteRequests(c.Context, w, entries.Source, s.SendOrder, n, form)
+	if output == nil {
+		return write(c.App.Writer)
+	}
+	return output.Write(c.Context, write)
 }
 
 // openInputs opens the data of the settings, with --fixed-schedule in the order of its times.
@@ -85,17 +85,4 @@ func openInputs(c *cli.Context, s *settings.Settings, env environment) (*inputs.
 		return nil, errors.Join(err, entries.Close())
 	}
 	return entries, nil
-}
-
-// createInputs creates the file of --output.
-func createInputs(path string, overwrite bool) (*os.File, error) {
-	flags := os.O_WRONLY | os.O_CREATE | os.O_TRUNC
-	if !overwrite {
-		flags |= os.O_EXCL
-	}
-	f, err := os.OpenFile(path, flags, 0o666)
-	if errors.Is(err, os.ErrExist) {
-		return nil, fmt.Errorf("%s is already there; --overwrite replaces it", path)
-	}
-	return f, err
 }

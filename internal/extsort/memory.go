@@ -42,7 +42,7 @@ func NewMemory(maxBytes int64, dir string) *Memory { return &Memory{max: maxByte
 
 // NewSorter returns a Sorter without values.
 func (m *Memory) NewSorter() *Sorter {
-	s := &Sorter{memory: m}
+	s := &Sorter{memory: m, index: len(m.sorters)}
 	m.sorters = append(m.sorters, s)
 	return s
 }

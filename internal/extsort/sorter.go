@@ -10,6 +10,7 @@ import (
 // A Sorter collects integers and passes them on in ascending order.
 type Sorter struct {
 	memory *Memory
+	index  int // in memory.sorters; -1 after Release
 	n      int
 	last   run         // values in the order of Add
 	wide   bool        // a value did not fit a uint32
@@ -189,6 +190,11 @@ func (s *Sorter) sortStored() error {
 // Release drops all values. The file keeps its size.
 func (s *Sorter) Release() {
 	s.memory.used -= s.bytes()
-	s.memory.sorters = slices.DeleteFunc(s.memory.sorters, func(o *Sorter) bool { return o == s })
-	*s = Sorter{memory: s.memory}
+	if all := s.memory.sorters; s.index >= 0 {
+		last := len(all) - 1
+		all[s.index], all[last].index = all[last], s.index
+		all[last] = nil
+		s.memory.sorters = all[:last]
+	}
+	*s = Sorter{memory: s.memory, index: -1}
 }

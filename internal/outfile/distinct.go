@@ -47,9 +47,17 @@ func (f *Files) ReadsOpen(flag string, file *os.File) {
 	}
 }
 
-// Writes adds a file that the command writes, also if it does not exist. flag names the flag,
-// or the argument.
-func (f *Files) Writes(flag, path string) { f.WritesFor(flag, "", path) }
+// Writes adds a file that the command writes, also if it does not exist, and the name that the
+// file has until it is complete. flag names the flag, or the argument.
+func (f *Files) Writes(flag, path string) {
+	f.WritesFor(flag, "", path)
+	if info, err := os.Stat(path); path == "" || path == "-" || err == nil && !info.Mode().IsRegular() {
+		return // written in place, or refused
+	}
+	if target, err := Resolve(path); err == nil && !regular.Inherited(path) {
+		f.WritesFor(flag, "the unfinished file", partialName(target, 1))
+	}
+}
 
 // WritesFor adds a file that the command writes because of a flag that names another file.
 // what says which: "the journal".

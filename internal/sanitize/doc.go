@@ -6,9 +6,12 @@
 //	sanitize.Text(message)     // for a line of text
 //	sanitize.CSVCell(message)  // for a CSV file that a spreadsheet may open
 //	sanitize.Markdown(message) // for Markdown that a browser shows
+//	sanitize.JSON(document)    // for JSON that a program prints
 //	w := sanitize.NewWriter(os.Stderr)
 //
 // Every text from outside passes this package on its way to a terminal, a text
-// cell of our own CSV files, Markdown or an error message. CSV and JSON files in
-// the formats of other tools are written as those tools write them.
+// cell of our own CSV files, Markdown, JSON that is printed or an error message. CSV
+// files in the formats of other tools are written as those tools write them, and so is
+// JSON but for the escapes, which a decoder undoes. The exports of pa-record keep the
+// bytes of the server.
 package sanitize

@@ -118,9 +118,13 @@ func stamps(levels [][]export.Request) *export.StampCount {
 	return c
 }
 
+// clockBoundNS is the bound of the offsets of Divide.
+const clockBoundNS = 1000
+
 // Divide returns the shards of a whole run for n ranks: request i belongs to rank i mod n.
 // offsets[k], if there is one, is the clock of rank 0 minus the clock of rank k, with a bound
-// of 1000 ns. The shards share no memory with the run.
+// of 1000 ns; a rank whose clock differs by more ran on a machine of its own. The shards share no
+// memory with the run.
 func Divide(whole *memrun.Reader, n int, offsets ...int64) []*memrun.Reader {
 	var all []*memrun.Reader
 	for rank := range n {
@@ -139,6 +143,11 @@ func Divide(whole *memrun.Reader, n int, offsets ...int64) []*memrun.Reader {
 		s.Header.Meta = &m
 		m.StartNS, m.EndNS = own(m.StartNS), own(m.EndNS)
 		m.Shard = &export.ShardMeta{Rank: rank, WorldSize: n, Run: "r1", PlanSHA256: "p1", DividedBy: export.DividedByRequest, Launcher: "flags"}
+		if h := m.Host; h != nil && max(offset, -offset) > clockBoundNS {
+			other := *h // one machine has one clock
+			other.Name += strconv.Itoa(rank)
+			m.Host = &other
+		}
 		if rank > 0 {
 			m.Shard.OffsetBefore = &export.ClockOffset{OffsetNS: offset - 400, BoundNS: 600, AtNS: m.StartNS, Exchanges: 8}
 			m.Shard.OffsetAfter = &export.ClockOffset{OffsetNS: offset + 400, BoundNS: 600, AtNS: m.EndNS, Exchanges: 8}

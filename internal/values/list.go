@@ -5,6 +5,7 @@ import (
 	"math/bits"
 
 	"github.com/pa-tools/pa/internal/quantile"
+	"github.com/pa-tools/pa/internal/spool"
 )
 
 // blockValues is the number of values of a block.
@@ -30,13 +31,18 @@ type List struct {
 	blocks   []block
 }
 
-// A block holds blockValues values. Its bytes are in memory, or at an offset of the file.
+// A block holds blockValues values.
 type block struct {
-	min   int64
-	width int    // bytes of a value
-	data  []byte // and 8 bytes more; nil: in the file, or width is 0
-	at    int64
+	min    int64
+	width  int // bytes of a value
+	packed spool.Block
 }
+
+// spareBytes is the room after the bytes of a block, so that a whole integer can be read at each value.
+const spareBytes = 8
+
+// Beside returns a List without values of the same Store.
+func (l *List) Beside(kind Kind) *List { return l.store.NewList(kind) }
 
 // Len returns the number of values.
 func (l *List) Len() int {
@@ -65,13 +71,9 @@ func (l *List) Add(values ...int64) {
 
 // Release drops all values.
 func (l *List) Release() {
-	bytes := 0
 	for i := range l.blocks {
-		if b := &l.blocks[i]; b.data != nil {
-			bytes += b.width * blockValues
-		}
+		l.store.blocks.Release(&l.blocks[i].packed)
 	}
-	l.store.release(bytes)
 	*l = List{store: l.store, kind: l.kind}
 }
 
@@ -87,11 +89,11 @@ func (l *List) pack() {
 	l.min, l.max = min(l.min, least), max(l.max, most)
 	b := block{min: least, width: (bits.Len64(uint64(most)-uint64(least)) + 7) / 8}
 	if b.width > 0 {
-		var packed [8*blockValues + 8]byte
+		var packed [8*blockValues + spareBytes]byte
 		for i, v := range l.last {
 			binary.LittleEndian.PutUint64(packed[i*b.width:], uint64(v)-uint64(least)) // the next value overwrites what is too much
 		}
-		l.store.keep(&b, packed[:blockValues*b.width])
+		b.packed = l.store.blocks.Keep(packed[:blockValues*b.width], spareBytes)
 	}
 	l.blocks = append(l.blocks, b)
 }
@@ -103,6 +105,7 @@ type Cursor struct {
 	// Number uses these.
 	number  [1]int64
 	numbers [1]float64
+	floats  []float64 // of Numbers
 	cache   [cached]struct {
 		block  int // number of the block, from 1; 0: none
 		values []int64
@@ -122,6 +125,16 @@ func (c *Cursor) At(i int) int64 { return c.block(i / blockValues)[i%blockValues
 func (c *Cursor) Number(i int) float64 {
 	c.number[0] = c.At(i)
 	return c.list.kind.numbers(c.numbers[:0], c.number[:])[0]
+}
+
+// Len returns the number of values.
+func (c *Cursor) Len() int { return c.list.Len() }
+
+// Numbers returns successive numbers that values stand for, the number of value i among them, and the index
+// of the first one. They are valid until the next call.
+func (c *Cursor) Numbers(i int) (from int, numbers []float64) {
+	c.floats = c.list.kind.numbers(c.floats[:0], c.block(i/blockValues))
+	return i / blockValues * blockValues, c.floats
 }
 
 // Append appends the values from index from to before index to to all. It is fast if
@@ -156,15 +169,12 @@ func (c *Cursor) unpack(b *block, all []int64) []int64 {
 		}
 		return all
 	}
-	n := b.width * blockValues
-	packed := b.data
-	if packed == nil {
-		if cap(c.packed) < n+8 {
-			c.packed = make([]byte, n+8)
-		}
-		packed = c.packed[:n+8]
-		c.list.store.read(b, packed[:n])
+	packed := c.list.store.blocks.Bytes(&b.packed, c.packed, spareBytes)
+	n := len(packed)
+	if b.packed.InFile() {
+		c.packed = packed
 	}
+	packed = packed[:n+spareBytes]
 	mask := ^uint64(0) >> (64 - 8*b.width)
 	for at := 0; at < n; at += b.width {
 		all = append(all, b.min+int64(binary.LittleEndian.Uint64(packed[at:])&mask))

@@ -55,17 +55,12 @@ func (l *List) Ranked(ranks ...int) []float64 {
 // SortedStd returns numpy.Std of the values in ascending order. There must be one. Sorting
 // takes as much memory as the Store may, and 12 MiB.
 func (l *List) SortedStd(v numpy.Version) float64 {
-	memory := extsort.NewMemory(l.store.max, l.store.dir)
-	defer func() { l.store.fail(memory.Close()) }()
-	sorter := memory.NewSorter()
-	next := l.Open()
-	for block := next(); len(block) > 0; block = next() {
-		sorter.Add(block...)
-	}
+	sorter, done := l.sorter()
+	defer done()
 	var floats []float64
 	numbers := func() func() []float64 {
 		pull, stop := iter.Pull(func(yield func([]int64) bool) {
-			l.store.fail(sorter.Sorted(func(block []int64) { yield(block) }))
+			l.store.blocks.Fail(sorter.Sorted(func(block []int64) { yield(block) }))
 		})
 		left := l.n
 		return func() []float64 {
@@ -82,4 +77,31 @@ func (l *List) SortedStd(v numpy.Version) float64 {
 	}
 	mean := numpy.SumOf(v, l.kind == Whole, l.n, numbers()) / float64(l.n)
 	return numpy.StdOf(v, l.n, mean, numbers())
+}
+
+// Sorted returns a List of the same Store with the values in ascending order. Sorting takes as much memory
+// as SortedStd.
+func (l *List) Sorted() *List {
+	sorted := l.store.NewList(l.kind)
+	if l.Len() == 0 {
+		return sorted
+	}
+	sorter, done := l.sorter()
+	defer done()
+	l.store.blocks.Fail(sorter.Sorted(func(block []int64) { sorted.Add(block...) }))
+	if lost := l.n - sorted.n; lost > 0 { // which the Store tells
+		sorted.Add(make([]int64, lost)...)
+	}
+	return sorted
+}
+
+// sorter returns a Sorter of the values, and a function that ends its use.
+func (l *List) sorter() (sorter *extsort.Sorter, done func()) {
+	memory := extsort.NewMemory(l.store.max, l.store.dir)
+	sorter = memory.NewSorter()
+	next := l.Open()
+	for block := next(); len(block) > 0; block = next() {
+		sorter.Add(block...)
+	}
+	return sorter, func() { l.store.blocks.Fail(memory.Close()) }
 }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/pa-tools/pa/internal/extsort"
 	"github.com/pa-tools/pa/internal/plural"
+	"github.com/pa-tools/pa/internal/spool"
 	"github.com/pa-tools/pa/pkg/analyze/serverfigures"
 	"github.com/pa-tools/pa/pkg/analyze/slo"
 	"github.com/pa-tools/pa/pkg/answer"
@@ -50,6 +51,14 @@ type Config struct {
 	// Series keeps the requests of each experiment in memory and fills
 	// Experiment.Series and Experiment.Steps.
 	Series bool
+	// Follower gets the requests and the Steps of each level in the order of time, without keeping
+	// them as Series does; nil means none.
+	Follower Follower
+	// Verify computes all figures from the recorded times and answers, and none from the derived
+	// values of a file, and compares all derived values with them. Ask for it where an exit code or
+	// an acceptance depends on the figures. It takes several times as long. Without it, a sample of
+	// the derived values is compared.
+	Verify bool
 	// Quality asks for [Experiment.Quality]; nil means no.
 	Quality *QualityConfig
 	// Economics asks for [Experiment.Economics]; nil means no.
@@ -65,8 +74,9 @@ type Config struct {
 	Curve bool
 	// MemoryLimit is about the memory that the whole program takes at most, in bytes; 0
 	// means DefaultMemoryLimit. Values that do not fit move to a temporary file in
-	// [os.TempDir], and percentiles stay exact. The limit does not hold where requests are
-	// kept: with Series, Windows or a Selection of a part.
+	// [os.TempDir], and percentiles stay exact. So do requests that must be read again when the bounds
+	// of their level are known: with Windows, a Follower or a Selection of a part. The limit does not
+	// hold with Series.
 	MemoryLimit int64
 	// ValueMemory is the memory that values take at most before they move to the temporary
 	// file, in bytes; 0 means ValueMemory(MemoryLimit). A program that keeps values of its
@@ -125,8 +135,27 @@ func (c *Config) PerRequest() answer.Config {
 // keeps reports whether the requests must be kept until all are read, because the
 // bounds of a level are known only then.
 func (c *Config) keeps() bool {
-	return !c.Selection.wholeLevel() || c.Windows != Windows{} || c.Series
+	return !c.Selection.wholeLevel() || c.Windows != Windows{} || c.follows()
 }
+
+// follows reports whether the requests and steps are wanted in the order of time.
+func (c *Config) follows() bool { return c.Series || c.Follower != nil }
+
+// A Follower gets the requests of each level in the order of time when all are read, with less memory than
+// Config.Series takes. [Run] calls the methods one after the other, and never two at a time.
+type Follower interface {
+	// Begin is called before the first request of the run is read, and again if the file turns out to
+	// have an unusual layout and is read anew: all that came before is void then.
+	Begin(run *export.Run)
+	// Request is called for each request of the part that is analyzed, in the order of their starts,
+	// including excluded ones. level is its index in Run.Experiments. p is valid until the method returns.
+	Request(level int, p *Point)
+	// Step is called for each step of the level, in their order, after its requests.
+	Step(level int, s Step)
+}
+
+// pointShare is the share of the memory for values that kept requests take.
+const pointShare = 0.25
 
 // A Report is the analysis of one run.
 type Report struct {
@@ -164,6 +193,15 @@ func (r *Report) FromRecorder() bool {
 		return m.Import == nil
 	}
 	return r.ByRecorder
+}
+
+// Calibration returns the errors of the recorder's times that can be true; nil if the file has none.
+func (r *Report) Calibration() *export.Calibration {
+	if r.Run.Meta == nil {
+		return nil
+	}
+	c, _ := r.Run.Meta.Calibration.Possible()
+	return c
 }
 
 // An Experiment is the analysis of one load level.
@@ -298,20 +336,28 @@ type Rate struct {
 
 // Run analyzes all requests of r under the strict definitions.
 //
-// The report is never nil and covers the readable part. The error comes from the
+// The report is never nil and covers the readable part; it has no levels after an
+// [export.ErrContradiction]. The error comes from the
 // reader (see [export.Reader.Err]), from ctx, or from reading back values that were moved to
 // a temporary file (see Config.MemoryLimit); the metrics of such values are then missing.
 // Problems of the data, and texts that the tokenizer could not count, are warnings in the
 // report.
 func Run(ctx context.Context, r export.Reader, cfg Config) (*Report, error) {
-	rep, err := runOnce(ctx, r, cfg)
-	if errors.Is(err, export.ErrRunChanged) {
-		rep, err = runOnce(ctx, r, cfg)
+	rep, err := runOnce(ctx, r, cfg, nil)
+	var found *contradiction
+	switch {
+	case errors.Is(err, export.ErrRunChanged):
+		rep, err = runOnce(ctx, r, cfg, nil)
+	case errors.As(err, &found):
+		r.(export.CheckingReader).Restart()
+		rep, err = runOnce(ctx, r, cfg, found)
 	}
 	return rep, err
 }
 
-func runOnce(ctx context.Context, r export.Reader, cfg Config) (_ *Report, err error) {
+// runOnce reads r from the beginning. contradicted is what another runOnce found in the derived values of
+// r, which are then not used; nil for nothing. The error is a *contradiction if runOnce finds that.
+func runOnce(ctx context.Context, r export.Reader, cfg Config, contradicted *contradiction) (_ *Report, err error) {
 	run := export.Preview(r)
 	rep := &Report{Run: run, From: cfg.From, SLO: cfg.SLO, Unavailable: unavailable(run), Tokenizer: cfg.Tokenizer}
 	if rep.SLO != nil {
@@ -324,26 +370,38 @@ func runOnce(ctx context.Context, r export.Reader, cfg Config) (_ *Report, err e
 		}
 	}
 	if several, ok := r.(export.MultiReader); ok {
-		several.ByFile() // the order does not matter; see sortByStart
+		several.ByFile() // the order does not matter; see pointStore.sort
 	}
-	source := newRequestSource(ctx, r, &cfg)
-	if d, ok := storedModel(source.stored); ok && rep.Model == "" {
+	source := newRequestSource(ctx, r, &cfg, contradicted != nil)
+	if d, ok := source.stored.storedModel(); ok && rep.Model == "" {
 		rep.Model = d
 	}
-	memory := extsort.NewMemory(cmp.Or(cfg.ValueMemory, ValueMemory(cfg.MemoryLimit)), "")
+	var checked contradiction
+	valueMemory, pointMemory := cmp.Or(cfg.ValueMemory, ValueMemory(cfg.MemoryLimit)), int64(0)
+	if cfg.keeps() || cfg.Quality != nil {
+		pointMemory = int64(pointShare * float64(valueMemory))
+		valueMemory -= pointMemory
+	}
+	memory, blocks := extsort.NewMemory(valueMemory, ""), spool.NewBlocks(pointMemory, "", "requests")
 	defer func() {
-		if e := memory.Close(); e != nil {
+		if e := errors.Join(memory.Close(), blocks.Close()); e != nil {
 			err = errors.Join(err, e)
 		}
 	}()
+	if cfg.Follower != nil {
+		cfg.Follower.Begin(run)
+	}
 	if cfg.Observer != nil {
 		cfg.Observer.Begin(run)
 	}
 	var seen Observed
 	var all []level // grows with the run: a reader may find more
 	for b := source.next(); b != nil; b = source.next() {
+		if checked.add(&b.contradicted); source.mustRestart(b) {
+			return rep, &checked
+		}
 		i := r.Experiment()
-		all = atLeast(all, len(run.Experiments), memory)
+		all = atLeast(all, len(run.Experiments), memory, blocks)
 		if i < 0 || i >= len(all) {
 			return rep, fmt.Errorf("request %d belongs to experiment %d, but the file has %d", rep.Requests, i, len(all))
 		}
@@ -362,6 +420,7 @@ func runOnce(ctx context.Context, r export.Reader, cfg Config) (_ *Report, err e
 			}
 			all[i].add(cfg, run, m)
 		}
+		all[i].counts.Plus(&b.counts)
 		rep.Requests += len(b.requests)
 		if b.cut {
 			err = context.Cause(ctx)
@@ -372,13 +431,13 @@ func runOnce(ctx context.Context, r export.Reader, cfg Config) (_ *Report, err e
 		err = r.Err()
 		rep.Cut = err != nil
 	}
-	if errors.Is(err, export.ErrRunChanged) {
+	if errors.Is(err, export.ErrRunChanged) || errors.Is(err, export.ErrContradiction) {
 		return rep, err
 	}
 	if cfg.Observer != nil {
 		cfg.Observer.End()
 	}
-	all = atLeast(all, len(run.Experiments), memory)
+	all = atLeast(all, len(run.Experiments), memory, blocks)
 	for i := range all {
 		all[i].wants(cfg.Certified, cfg.Curve)
 		counted, excluded := export.Skipped(r, i)
@@ -393,7 +452,7 @@ func runOnce(ctx context.Context, r export.Reader, cfg Config) (_ *Report, err e
 		}
 		_, all[i].startsUnknown = run.Lacks(export.PartStarts)
 		all[i].lateStart = run.Meta != nil && run.Meta.Import == nil && !run.StartsAtFirstSegment()
-		x := all[i].finish(run, i, cfg)
+		x := all[i].finish(run, i, cfg, memory)
 		x.dropUnsureRates(run)
 		if unread := errors.Join(all[i].err, all[i].models.err); unread != nil {
 			err = errors.Join(err, unread)
@@ -401,6 +460,12 @@ func runOnce(ctx context.Context, r export.Reader, cfg Config) (_ *Report, err e
 		x.Unavailable = slices.DeleteFunc(x.Unavailable, func(u Unavailable) bool { // said once for the run
 			return slices.ContainsFunc(rep.Unavailable, func(o Unavailable) bool { return o.Key == u.Key })
 		})
+		if err == nil && counted+excluded == 0 { // else requests are missing for another reason
+			x.Warnings = append(x.Warnings, countWarnings(&run.Experiments[i], &all[i].counts)...)
+		}
+		var doubts []error
+		x.Client, doubts = checkClient(x.Client, run.Meta != nil && run.Meta.Merged != nil)
+		x.Warnings = append(x.Warnings, doubts...)
 		x.SeveralResponses = all[i].streamed
 		rep.Experiments = append(rep.Experiments, x)
 		rep.Stamps.plus(all[i].stamps)
@@ -408,13 +473,28 @@ func runOnce(ctx context.Context, r export.Reader, cfg Config) (_ *Report, err e
 	if serr := addServerFigures(ctx, r, rep, cfg.Observer); serr != nil && err == nil {
 		err = serr
 	}
-	if full := memory.Full(); full != nil {
+	if unread := blocks.Err(); unread != nil {
+		err = errors.Join(err, unread)
+	}
+	if full := cmp.Or(memory.Full(), blocks.Full()); full != nil {
 		rep.Warnings = append(rep.Warnings, said(KindOther, "the values of the metrics take more memory than the limit: %v", full))
+	}
+	switch {
+	case contradicted != nil:
+		rep.Warnings = append(rep.Warnings, contradicted.warning(source.stored.timesOnly, false))
+	case checked.found > 0:
+		rep.Warnings = append(rep.Warnings, checked.warning(source.stored.timesOnly, cfg.Verify))
+	}
+	if source.stored.timesOnly && source.stored.reader != nil {
+		rep.Warnings = append(rep.Warnings, unverified())
 	}
 	if w := shardWarning(run); w != nil {
 		rep.Warnings = append(rep.Warnings, w)
 	}
 	if m := r.Run().Meta; m != nil {
+		if _, wrong := m.Calibration.Possible(); wrong != nil {
+			rep.Warnings = append(rep.Warnings, impossibleFigures(SubCalibration, "errors of the calibration", wrong))
+		}
 		for _, w := range m.Warnings {
 			rep.Warnings = append(rep.Warnings, RecorderWarning(w))
 		}

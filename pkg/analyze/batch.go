@@ -28,7 +28,14 @@ type batch struct {
 	model string
 	later bool
 	// cut says that ctx ended before all requests were measured.
-	cut bool
+	cut    bool
+	counts export.RequestCounts // of the requests
+	// contradicted sums up the requests whose derived values were computed again.
+	contradicted contradiction
+	checker      *answer.Checker // nil: requests are not checked
+	timesOnly    bool            // see storedUse
+	answer       *answer.Answer  // of the last request; nil if it was not decoded
+	damaged      bool            // the last request has damaged derived values
 
 	gaps     []int64  // of all requests, until the next Reset
 	times    []uint64 // the same, and sendings, for an Observer
@@ -43,8 +50,9 @@ type batch struct {
 type batchSizes struct{ requests, gaps atomic.Int64 }
 
 // newBatch returns an empty batch for the requests of run, whose batches share sizes.
-func newBatch(ctx context.Context, run *export.Run, cfg *Config, sizes *batchSizes) *batch {
+func newBatch(ctx context.Context, run *export.Run, cfg *Config, stored *storedUse, sizes *batchSizes) *batch {
 	return &batch{
+		checker: stored.checker(run, cfg), timesOnly: stored.timesOnly,
 		ctx: ctx, cfg: cfg, meter: answer.NewMeter(run, cfg.PerRequest()), sizes: sizes,
 		requests: make([]measuredRequest, 0, sizes.requests.Load()), gaps: make([]int64, 0, sizes.gaps.Load()),
 	}
@@ -55,6 +63,7 @@ func (b *batch) Reset() {
 	clear(b.requests)
 	b.requests, b.gaps, b.tokens, b.model, b.cut = b.requests[:0], b.gaps[:0], b.tokens[:0], "", false
 	b.times, b.sendings = b.times[:0], b.sendings[:0]
+	b.contradicted, b.counts = contradiction{}, export.RequestCounts{}
 }
 
 // Add implements export.Batch.
@@ -65,18 +74,64 @@ func (b *batch) Add(r *export.Request) {
 	if len(b.requests) == 0 && !b.later {
 		b.model = answer.ModelOf(r)
 	}
+	b.counts.Add(r)
 	if b.cfg.Decode != nil {
 		b.add(r, b.meter.MeasureAnswer(r, b.cfg.Decode(r)))
+		b.answer = nil
 	} else {
-		b.add(r, b.meter.Measure(r))
+		q := b.meter.Measure(r)
+		b.answer = q.Answer
+		b.add(r, q)
 	}
 }
 
 // AddDerived implements export.DerivedBatch.
 func (b *batch) AddDerived(r *export.Request, d *export.Derived) {
-	if !b.skip() {
-		b.add(r, measureDerived(b.meter, r, d))
+	if b.skip() {
+		return
 	}
+	b.counts.Add(r)
+	b.answer, b.damaged = nil, false
+	if d != nil {
+		b.add(r, b.meter.MeasureDerived(r, d))
+		return
+	}
+	b.contradicted.checked++
+	b.differs(r, answer.Difference{})
+	b.damaged = true
+	r.OutputsDropped = true // the tokens are unknown
+	b.add(r, b.meter.Measure(r))
+	b.requests[len(b.requests)-1].damaged = true
+}
+
+var _ export.CheckedBatch = (*batch)(nil)
+
+// Check implements export.CheckedBatch.
+func (b *batch) Check(r *export.Request, d *export.Derived, outputs bool) {
+	if b.checker == nil || b.damaged || b.skip() {
+		return
+	}
+	b.contradicted.checked++
+	var difference *answer.Difference
+	switch {
+	case b.timesOnly || !outputs:
+		difference = b.checker.CheckTimes(r, d)
+	case b.answer != nil:
+		difference = b.checker.CheckAnswer(r, b.answer, d)
+	default:
+		difference = b.checker.Check(r, d)
+	}
+	if difference != nil {
+		b.differs(r, *difference)
+	}
+}
+
+// differs notes a difference of the derived values of r.
+func (b *batch) differs(r *export.Request, d answer.Difference) {
+	if b.contradicted.found == 0 {
+		b.contradicted.Difference, b.contradicted.request = d, nameOf(r)
+	}
+	b.contradicted.found++
 }
 
 // skip reports whether ctx has ended, so that no more requests are measured: a tokenizer may
@@ -116,23 +171,31 @@ func (b *batch) add(r *export.Request, q *answer.Measured) {
 // goroutines if it can do so.
 type requestSource struct {
 	export.Reader
-	batches export.BatchReader   // nil: one request after the other
-	stored  export.DerivedReader // nil: answers are decoded
+	batches export.BatchReader // nil: one request after the other
+	stored  storedUse
 	own     *batch
 	begun   bool // own had a request
 }
 
-func newRequestSource(ctx context.Context, r export.Reader, cfg *Config) *requestSource {
-	s := &requestSource{Reader: r, stored: storedAnswers(r, *cfg)}
+// newRequestSource returns the requestSource of r. contradicted says that derived values of r were
+// found to contradict what was recorded.
+func newRequestSource(ctx context.Context, r export.Reader, cfg *Config, contradicted bool) *requestSource {
+	s := &requestSource{Reader: r, stored: useStored(r, cfg, contradicted)}
 	run := *export.Preview(r) // a copy: a reader may find more experiments meanwhile
 	sizes := &batchSizes{}
 	if cfg.Decode == nil {
-		s.batches, _ = export.InBatches(r, func() export.Batch { return newBatch(ctx, &run, cfg, sizes) })
+		s.batches, _ = export.InBatches(r, func() export.Batch { return newBatch(ctx, &run, cfg, &s.stored, sizes) })
 	}
 	if s.batches == nil {
-		s.own = newBatch(ctx, &run, cfg, sizes)
+		s.own = newBatch(ctx, &run, cfg, &s.stored, sizes)
 	}
 	return s
+}
+
+// mustRestart reports whether the derived values of b contradict what was recorded, and were used in
+// its place: the figures must be computed again without them.
+func (s *requestSource) mustRestart(b *batch) bool {
+	return b.contradicted.found > 0 && s.stored.reader != nil && s.stored.checks != nil && (s.stored.brief || !s.stored.timesOnly)
 }
 
 // next returns the next batch; nil if there is none.
@@ -146,10 +209,15 @@ func (s *requestSource) next() *batch {
 	s.own.Reset()
 	s.own.later = s.begun
 	s.begun = true
-	if s.stored == nil {
+	if s.stored.reader == nil {
 		s.own.Add(s.Request())
 	} else {
-		s.own.AddDerived(s.Request(), s.stored.Derived())
+		s.own.AddDerived(s.Request(), s.stored.reader.Derived())
+	}
+	if s.stored.checks != nil {
+		if q, d, outputs := s.stored.checks.Checked(); q != nil {
+			s.own.Check(q, d, outputs)
+		}
 	}
 	return s.own
 }

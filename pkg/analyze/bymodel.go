@@ -2,7 +2,6 @@ package analyze
 
 import (
 	"errors"
-	"slices"
 	"strings"
 
 	"github.com/pa-tools/pa/internal/extsort"
@@ -25,31 +24,33 @@ func (m *ModelPart) Metric(x answer.Metric) *Summary { return metricOf(m.Metrics
 // byModel gathers the values of a level's requests by their model, if the run had
 // several. The zero value is ready.
 type byModel struct {
-	names  []string // in the order in which they were first seen
+	names  []string       // in the order in which they were first seen
+	index  map[string]int // in names
 	parts  []collector
-	points [][]Point // only where flow asks for them
 	memory *extsort.Memory
 	err    error // from finish: values could not be read back
 }
 
-// add counts a request, and keeps it if keep is set.
-func (b *byModel) add(p *Point, keep bool) {
-	i := slices.Index(b.names, p.Model)
-	if i < 0 {
+// add counts a request.
+func (b *byModel) add(p *Point) {
+	i, ok := b.index[p.Model]
+	if !ok {
+		if b.index == nil {
+			b.index = map[string]int{}
+		}
+		name := strings.Clone(p.Model)
 		i = len(b.names)
-		b.names, b.parts, b.points = append(b.names, strings.Clone(p.Model)), append(b.parts, collector{}), append(b.points, nil)
+		b.index[name] = i
+		b.names, b.parts = append(b.names, name), append(b.parts, collector{})
 		b.parts[i].useMemory(b.memory)
 	}
 	b.parts[i].add(p)
-	if keep {
-		b.points[i] = append(b.points[i], *p)
-	}
 }
 
 // finish returns a part for each model: first the models of meta, in its order, then
 // others that requests named. durationNS is the duration of the level, and sel its
-// selected part; nil for the whole level. streamed says that the level was streamed.
-func (b *byModel) finish(meta *export.RunMeta, durationNS int64, sel *Selected, streamed bool) []ModelPart {
+// selected part, whose requests are among points; nil for the whole level. streamed says that the level was streamed.
+func (b *byModel) finish(meta *export.RunMeta, durationNS int64, sel *Selected, points eachPoint, streamed bool) []ModelPart {
 	var all []ModelPart
 	for _, i := range b.order(meta.Models) {
 		c := &b.parts[i]
@@ -59,7 +60,11 @@ func (b *byModel) finish(meta *export.RunMeta, durationNS int64, sel *Selected, 
 		if sel == nil {
 			m.Throughput = c.throughput(durationNS, &export.Experiment{}) // there are no users of one model
 		} else {
-			f := flows(b.points[i], []uint64{sel.FromNS, sel.ToNS}, sel.Level.ToNS)
+			name := b.names[i]
+			part := func(do func(p *Point) bool) {
+				points(func(p *Point) bool { return p.Model != name || !sel.has(p) || do(p) })
+			}
+			f := flows(part, []uint64{sel.FromNS, sel.ToNS}, sel.Level.ToNS)
 			m.Throughput = f[0].throughput(sel.Counting().Seconds(), 0)
 		}
 		all = append(all, m)
@@ -70,13 +75,14 @@ func (b *byModel) finish(meta *export.RunMeta, durationNS int64, sel *Selected, 
 // order returns the indices of the models: first the models in first, then the others.
 func (b *byModel) order(first []string) []int {
 	var all []int
+	taken := make([]bool, len(b.names))
 	for _, name := range first {
-		if i := slices.Index(b.names, name); i >= 0 {
-			all = append(all, i)
+		if i, ok := b.index[name]; ok {
+			all, taken[i] = append(all, i), true
 		}
 	}
 	for i := range b.names {
-		if !slices.Contains(all, i) {
+		if !taken[i] {
 			all = append(all, i)
 		}
 	}

@@ -9,6 +9,8 @@ import (
 
 	"github.com/pa-tools/pa/internal/extsort"
 	"github.com/pa-tools/pa/internal/quantile"
+	"github.com/pa-tools/pa/internal/saturate"
+	"github.com/pa-tools/pa/internal/spool"
 	"github.com/pa-tools/pa/pkg/answer"
 	"github.com/pa-tools/pa/pkg/export"
 )
@@ -18,7 +20,8 @@ import (
 type collector struct {
 	whole  [len(Strict)]sample[int64]
 	ratios [len(Strict)]sample[float64]
-	err    error // from metrics: values could not be read back from a temporary file
+	err    error         // from metrics: values could not be read back from a temporary file
+	blocks *spool.Blocks // of requests that quality adds later; set with Config.Quality
 
 	ok       int
 	failed   tally
@@ -57,6 +60,8 @@ type collector struct {
 	events, shared int
 	above, below   disagreement
 	anomalies      anomalies
+	wrong          [answer.NumQuantities]wrongTally
+	spanWrong      string // why the duration is not known: see wrongSpan
 	refusal        string // why the tokenizer could not count the first of anomalies.notCounted
 }
 
@@ -64,7 +69,7 @@ type collector struct {
 // StreamedUnknown until the whole level is read.
 func (c *collector) prepare(cfg Config, undecided bool) {
 	if cfg.Quality != nil && c.quality == nil {
-		c.quality = newQuality(*cfg.Quality, c.whole[0].memory)
+		c.quality = newQuality(*cfg.Quality, c.whole[0].memory, c.blocks)
 	}
 	if cfg.Economics != nil && c.economics == nil {
 		c.economics = newEconomics(c.whole[0].memory)
@@ -91,6 +96,7 @@ type anomalies struct {
 	notCounted int // the tokenizer could not count their outputs
 	assumed    int // no outputs: each response counted
 	dropped    int // outputs left out by the recorder: tokens are not known
+	damaged    int // those of dropped whose derived columns are damaged
 	unreadable int // events and bodies
 	backward   int // gaps below 0
 	early      int // first response before the instant to count from
@@ -196,7 +202,7 @@ func (c *collector) count(p *Point) {
 		c.input.Add(p.InputTokens.V)
 		c.withInput++
 	}
-	c.events += p.Events
+	c.events = int(saturate.Add(int64(c.events), int64(p.Events)))
 	c.shared += p.SharedStamps
 	c.stamps.plus(p.stamps)
 	c.starts.one(p.start)
@@ -228,12 +234,15 @@ func (c *collector) count(p *Point) {
 // countAnomalies counts the unusual properties of a counted request.
 func (c *collector) countAnomalies(p *Point) {
 	o := &c.anomalies
-	o.gaps += len(p.Gaps)
+	o.gaps += len(p.Gaps) + p.Backward
 	o.backward += p.Backward
 	o.impossible += p.Impossible
 	o.unreadable += p.unreadable
 	if p.dropped {
 		o.dropped++
+		if p.damaged {
+			o.damaged++
+		}
 	} else if p.Events == 0 && !p.numbers {
 		o.noToken++
 	}
@@ -253,11 +262,14 @@ func (c *collector) countAnomalies(p *Point) {
 		if o.notCounted++; c.refusal == "" {
 			c.refusal = p.NotCounted.Error()
 		}
-	case !p.OutputTokens.OK && !p.dropped && !p.numbers:
+	case !p.OutputTokens.OK && !p.dropped && !p.numbers && !p.HasWrong(answer.Quantity(answer.OutputTokens)):
 		o.noTokens++
 	}
 	if p.assumed {
 		o.assumed++
+	}
+	if p.Wrong != nil {
+		c.countWrong(p)
 	}
 	if u, events := p.OutputTokens.V, int64(p.Events); p.TokenSource == answer.TokenUsage && events > 1 && p.Streamed == answer.StreamedYes {
 		switch {
@@ -307,6 +319,9 @@ func (c *collector) finish(run *export.Run, e *export.Experiment, cfg Config, se
 		c.quality.resolve(false, &c.whole[answer.ITL])  // no request is undecided if the level was streamed
 		c.quality.perToken.finish(&c.whole[answer.ITL]) // before metrics sorts the gaps
 	}
+	if sel == nil && !c.startsUnknown {
+		c.spanWrong = c.wrongSpan(run, e)
+	}
 	x := Experiment{
 		Mode: e.Mode, Value: e.Value,
 		Load: loadOf(e),
@@ -320,7 +335,11 @@ func (c *collector) finish(run *export.Run, e *export.Experiment, cfg Config, se
 		x.DurationNS = int64(sel.Counting())
 		x.Throughput = f.throughput(sel.Counting().Seconds(), concurrency(e))
 	} else {
-		if v := answer.Elapsed(c.firstStart, c.lastEnd); v.OK && v.V > 0 && c.firstStart != 0 && !c.startsUnknown {
+		switch v := answer.Elapsed(c.firstStart, c.lastEnd); {
+		case c.startsUnknown:
+		case c.spanWrong != "":
+			x.Unavailable = append(x.Unavailable, Unavailable{"throughput", "rates", c.spanWrong})
+		case v.OK && v.V > 0 && c.firstStart != 0:
 			x.DurationNS = int64(c.lost.counting(c.firstStart, c.lastEnd))
 		}
 		x.Throughput = c.throughput(x.DurationNS, e)
@@ -328,8 +347,10 @@ func (c *collector) finish(run *export.Run, e *export.Experiment, cfg Config, se
 	if c.slo != nil {
 		x.SLO = c.slo.finish(x.DurationNS)
 	}
-	x.Unavailable = append(c.unavailable(x.Metrics, run, cfg), c.uncountable(x.Metrics)...)
+	x.Unavailable = append(x.Unavailable, c.unavailable(x.Metrics, run, cfg)...)
+	x.Unavailable = append(x.Unavailable, c.uncountable(x.Metrics)...)
 	x.Unavailable = append(x.Unavailable, c.unstatedTokens(x.Metrics, run, cfg)...)
+	x.Unavailable = append(x.Unavailable, c.impossibleMetrics(x.Metrics, x.Unavailable)...)
 	if c.quality != nil {
 		q, err := c.quality.finish(run, &x)
 		x.Quality, c.err = q, errors.Join(c.err, err)
@@ -344,7 +365,7 @@ func (c *collector) finish(run *export.Run, e *export.Experiment, cfg Config, se
 		x.FirstTokens = firstTokens(c.timed)
 	}
 	if c.prefix != nil {
-		x.Prefix = c.prefix.finish(run)
+		x.Prefix = c.prefix.finish(cmp.Or(x.whyNot(answer.CachedTokens.Key()), withoutCached(run)))
 	}
 	if c.phases != nil {
 		q, err := c.phases.finish()
@@ -357,7 +378,10 @@ func (c *collector) finish(run *export.Run, e *export.Experiment, cfg Config, se
 	}
 	x.Warnings = c.warnings(cfg, &x)
 	if e.Meta != nil {
-		x.Client = e.Meta.Client
+		var wrong []string
+		if x.Client, wrong = e.Meta.Client.Possible(); wrong != nil {
+			x.Warnings = append(x.Warnings, impossibleFigures(SubClient, "the figures of the client about itself", wrong))
+		}
 		for _, w := range e.Meta.Warnings {
 			if r := RecorderWarning(w); r.Kind != KindDropped || c.anomalies.dropped == 0 { // else a warning of our own says it
 				x.Warnings = append(x.Warnings, r)
@@ -387,7 +411,7 @@ func (c *collector) uncountable(metrics []MetricSummary) []Unavailable {
 // output tokens.
 func (c *collector) unstatedTokens(metrics []MetricSummary, run *export.Run, cfg Config) []Unavailable {
 	m := run.Meta
-	others := c.streams.not + c.streams.unknown + c.anomalies.dropped + c.anomalies.notCounted // other functions give their reasons
+	others := c.streams.not + c.streams.unknown + c.anomalies.dropped + c.anomalies.notCounted + c.wrongTokens() // other functions give their reasons
 	if m == nil || m.Import == nil || c.ok == 0 || c.sources[answer.TokenAuto] < c.ok || others > 0 {
 		return nil
 	}
@@ -415,7 +439,7 @@ func (c *collector) throughput(durationNS int64, e *export.Experiment) Throughpu
 	}
 	s := float64(durationNS) / 1e9
 	t.Requests = Rate{float64(c.ok) / s, true}
-	if c.ok == c.sources[answer.TokenAuto] || c.anomalies.dropped+c.anomalies.notCounted > 0 || c.streams.uncounted > 0 {
+	if c.ok == c.sources[answer.TokenAuto] || c.anomalies.dropped+c.anomalies.notCounted+c.wrongTokens() > 0 || c.streams.uncounted > 0 {
 		return t
 	}
 	t.OutputTokens = Rate{c.output.Float64() / s, true}
@@ -439,6 +463,9 @@ func loadOf(e *export.Experiment) string {
 	return e.Meta.Load
 }
 
+// mostUsers is above the users of any closed loop; a level of more is damaged.
+const mostUsers = 1e9
+
 // concurrency returns the number of users of a closed loop whose requests the file has, 0 for
 // another kind of load.
 // perf_analyzer's periodic mode writes concurrency 1 as a placeholder, together with a
@@ -452,7 +479,7 @@ func concurrency(e *export.Experiment) float64 {
 	w := e.WindowBoundaries
 	placeholder := len(w) == 2 && w[0] == 0 && w[1] == math.MaxUint64
 	placeholder = placeholder || loadOf(e) != "" // the number is not all of the load
-	if e.Mode != export.ModeConcurrency || err != nil || placeholder {
+	if e.Mode != export.ModeConcurrency || err != nil || placeholder || !(n < mostUsers) {
 		return 0
 	}
 	return n

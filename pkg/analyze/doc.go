@@ -18,7 +18,8 @@
 //
 // A part of each level can be chosen after the fact ([Selection]), shown over
 // time ([Windows]), and held against an objective ([Attainment], package slo).
-// Code that compares runs sets Config.Series, which keeps the requests themselves.
+// Code that compares runs sets Config.Follower, which gets the requests in the order of time; Config.Series keeps
+// them in memory.
 //
 // A Report carries its warnings: which data was left out and why, and which numbers need
 // care. Requests that failed or do not belong to the measurement are counted by reason.

@@ -2,6 +2,8 @@ package analyze
 
 import (
 	"sort"
+
+	"github.com/pa-tools/pa/pkg/answer"
 )
 
 // A flow counts the requests that completed and the tokens that were delivered between
@@ -58,13 +60,20 @@ func (p *Point) Complete() bool { return p.complete }
 func (p *Point) Delivers() bool { return p.complete || p.cancelled }
 
 // TokensLost reports whether the request has tokens of unknown number: their events were not recorded or
-// are no tokens because the answer was not streamed, or the tokenizer could not count a text.
-func (p *Point) TokensLost() bool { return p.dropped || p.TokensWithheld() || p.NotCounted != nil }
+// are no tokens because the answer was not streamed, the tokenizer could not count a text, or the stated number
+// cannot be true.
+func (p *Point) TokensLost() bool {
+	return p.dropped || p.TokensWithheld() || p.NotCounted != nil || p.HasWrong(answer.Quantity(answer.OutputTokens))
+}
+
+// An eachPoint calls do with points in the order of their starts until it returns false. A point is valid
+// until do returns.
+type eachPoint func(do func(p *Point) bool)
 
 // flows returns the flow in each of the windows between the bounds, which ascend. A
 // window includes its first bound and excludes its last, except that the window that
 // ends at levelEnd, the end of the level, includes it.
-func flows(points []Point, bounds []uint64, levelEnd uint64) []flow {
+func flows(points eachPoint, bounds []uint64, levelEnd uint64) []flow {
 	f := make([]flow, len(bounds)-1)
 	last := len(bounds) - 1
 	// near returns the index of the window of t, or of the one nearest to it.
@@ -79,10 +88,9 @@ func flows(points []Point, bounds []uint64, levelEnd uint64) []flow {
 		}
 		return near(t)
 	}
-	for i := range points {
-		p := &points[i]
+	points(func(p *Point) bool {
 		if !p.Delivers() || p.EndNS < bounds[0] || p.placeNS > bounds[last] {
-			continue
+			return true
 		}
 		end := in(p.EndNS)
 		if p.complete && end >= 0 {
@@ -111,7 +119,8 @@ func flows(points []Point, bounds []uint64, levelEnd uint64) []flow {
 		if first >= 0 {
 			f[first].input += float64(p.InputTokens.V)
 		}
-	}
+		return true
+	})
 	for i := 1; i < len(f); i++ {
 		f[i].tally.plus(f[i-1].tally)
 	}

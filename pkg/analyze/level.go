@@ -2,7 +2,9 @@ package analyze
 
 import (
 	"github.com/pa-tools/pa/internal/extsort"
+	"github.com/pa-tools/pa/internal/pack"
 	"github.com/pa-tools/pa/internal/plural"
+	"github.com/pa-tools/pa/internal/spool"
 	"github.com/pa-tools/pa/pkg/answer"
 	"github.com/pa-tools/pa/pkg/export"
 )
@@ -11,16 +13,20 @@ import (
 type level struct {
 	collector
 	models byModel
-	points []Point // of all requests, where Config.keeps
+	points pointStore           // all requests, where Config.keeps
+	span   requestSpan          // of the points
+	counts export.RequestCounts // of all requests
 	// streamed says that a request showed that the level was streamed: see [answer.Measured.ShowsStream].
 	streamed bool
 }
 
-// atLeast returns levels, extended to at least n elements. Their values share memory.
-func atLeast(levels []level, n int, memory *extsort.Memory) []level {
+// atLeast returns levels, extended to at least n elements. Their values share memory, and their
+// points share blocks.
+func atLeast(levels []level, n int, memory *extsort.Memory, blocks *spool.Blocks) []level {
 	for len(levels) < n {
-		l := level{models: byModel{memory: memory}}
+		l := level{models: byModel{memory: memory}, points: pointStore{records: pack.Records{Blocks: blocks}}}
 		l.useMemory(memory)
+		l.blocks = blocks
 		levels = append(levels, l)
 	}
 	return levels
@@ -30,18 +36,19 @@ func atLeast(levels []level, n int, memory *extsort.Memory) []level {
 func (l *level) add(cfg Config, run *export.Run, m *measuredRequest) {
 	l.streamed = l.streamed || m.showsStream
 	if cfg.keeps() {
-		l.points = append(l.points, m.Point)
+		l.span.add(&m.Point)
+		l.points.add(&m.Point)
 		return
 	}
 	l.prepare(cfg, run.Meta == nil || run.Meta.Streaming == nil)
 	l.collector.add(&m.Point)
 	if severalModels(run) {
-		l.models.add(&m.Point, false)
+		l.models.add(&m.Point)
 	}
 }
 
-// finish returns the analysis of experiment i.
-func (l *level) finish(run *export.Run, i int, cfg Config) Experiment {
+// finish returns the analysis of experiment i. It drops the points.
+func (l *level) finish(run *export.Run, i int, cfg Config, memory *extsort.Memory) Experiment {
 	e := &run.Experiments[i]
 	l.prepare(cfg, false)
 	if !cfg.keeps() {
@@ -51,38 +58,35 @@ func (l *level) finish(run *export.Run, i int, cfg Config) Experiment {
 		l.resolve(l.streamed)
 		x := l.collector.finish(run, e, cfg, nil, nil)
 		if severalModels(run) {
-			x.Models = l.models.finish(run.Meta, x.DurationNS, nil, l.streamed)
+			x.Models = l.models.finish(run.Meta, x.DurationNS, nil, nil, l.streamed)
 		}
 		l.addPauses(run, e, &x, cfg)
 		return x
 	}
-	points := l.points
-	sortByStart(points)
+	defer l.points.records.Release()
+	l.timed = make([]timed, 0, l.points.records.Len())
+	l.points.streamed = l.streamed
+	l.points.sort()
+	points := l.points.each
 	if cfg.Selection.WithoutPauses {
 		var out []Span
-		for i := range points {
-			if p := &points[i]; p.LeftOut {
+		points(func(p *Point) bool {
+			if p.LeftOut {
 				out = append(out, Span{p.placeNS, p.EndNS})
 			}
-		}
+			return true
+		})
 		l.lost = newLostTime(answer.PausesOf(run), out, concurrency(e))
 	}
-	if l.streamed {
-		for i := range points {
-			points[i].AsStreamed()
-		}
+	if cfg.follows() {
+		l.points.number()
 	}
-	if cfg.Series {
-		number(points)
-	}
-	sel, problem := cfg.Selection.apply(e, points)
+	sel, problem := cfg.Selection.apply(e, points, l.span)
 	var f *flow
-	var part []Point
-	nowhere := 0
 	if sel != nil {
 		sel.lost = l.lost
 	}
-	windows, err := windowTable(e, points, sel, l.lost, cfg)
+	windows, err := windowTable(e, points, l.span, sel, l.lost, cfg, memory, &l.err)
 	if problem == nil {
 		problem = err
 	}
@@ -95,28 +99,42 @@ func (l *level) finish(run *export.Run, i int, cfg Config) Experiment {
 	if sel != nil {
 		f = &flows(points, []uint64{sel.FromNS, sel.ToNS}, sel.Level.ToNS)[0]
 	}
-	for i := range points {
-		p := &points[i]
+	nowhere := 0
+	var part []Point
+	var keeper pointKeeper // of part
+	points(func(p *Point) bool {
 		if sel != nil && p.placeNS == 0 {
 			nowhere++
 		}
-		if sel == nil || sel.has(p) {
-			l.collector.add(p)
-			if cfg.Series {
-				part = append(part, *p)
-			}
-			if severalModels(run) {
-				l.models.add(p, sel != nil)
-			}
+		if sel != nil && !sel.has(p) {
+			return true
 		}
-	}
+		l.collector.add(p)
+		if cfg.Series {
+			part = append(part, keeper.clone(p))
+		}
+		if cfg.Follower != nil {
+			cfg.Follower.Request(i, p)
+		}
+		if severalModels(run) {
+			l.models.add(p)
+		}
+		return true
+	})
 	x := l.collector.finish(run, e, cfg, sel, f)
 	if severalModels(run) {
-		x.Models = l.models.finish(run.Meta, x.DurationNS, sel, l.streamed)
+		x.Models = l.models.finish(run.Meta, x.DurationNS, sel, points, l.streamed)
 	}
 	x.Windows, x.Series = windows, part
-	if cfg.Series {
-		x.Steps = stepsOf(points, &x, l.lost)
+	if cfg.follows() {
+		stepsOf(points, &x, l.lost, func(s Step) {
+			if cfg.Series {
+				x.Steps = append(x.Steps, s)
+			}
+			if cfg.Follower != nil {
+				cfg.Follower.Step(i, s)
+			}
+		})
 	}
 	l.addPauses(run, e, &x, cfg)
 	if nowhere > 0 {

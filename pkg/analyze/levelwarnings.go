@@ -41,7 +41,8 @@ func (c *collector) warnings(cfg Config, x *Experiment) []error {
 	say(KindTokenCount, func(n []int64) string {
 		return "the file holds no outputs of " + plural.GroupedOf(n[0], "request") + ": each response counts as a token, an empty last one too"
 	}, int64(o.assumed))
-	requests(KindDropped, o.dropped, " lost their outputs because the recorder's disk was too slow: they have an E2EL only, and token rates are n/a; record to a faster disk")
+	requests(KindUnreadable, o.damaged, " have damaged derived columns, and the file lacks their outputs: they have an E2EL only, and token rates are n/a; pa-analyze convert makes the columns from the original file")
+	requests(KindDropped, o.dropped-o.damaged, " lost their outputs because the recorder's disk was too slow: they have an E2EL only, and token rates are n/a; record to a faster disk")
 	say(KindUnreadable, func(n []int64) string {
 		what := " events or bodies"
 		if n[0] == 1 {
@@ -50,19 +51,20 @@ func (c *collector) warnings(cfg Config, x *Experiment) []error {
 		return plural.Grouped(n[0]) + what + " broke the protocol; they do not count as tokens"
 	}, int64(o.unreadable))
 	requests(KindMissingTimes, o.noFrom, fmt.Sprintf(" had no %q time recorded: no TTFT and no E2EL; choose another --from", cfg.From))
-	requests(KindClock, o.unsent, fmt.Sprintf(" got a response before the last byte was sent, so times from %q are negative; use --from start", cfg.From))
+	requests(KindClock, o.unsent, fmt.Sprintf(" got a response before the last byte was sent, so times from %q are negative and left out; use --from start", cfg.From))
 	byClock := o.early - o.unsent
 	if c.lateStart {
 		byClock -= o.atStart
-		requests(KindClock, o.atStart, " got a response before the first write was done, which is the start in this file, so times are negative; use --from issued, or record again")
+		requests(KindClock, o.atStart, " got a response before the first write was done, which is the start in this file, so times are negative and left out; use --from issued, or record again")
 	}
 	requests(KindClock, byClock, fmt.Sprintf(" got a response before the %s: the clock was set back, or the times come from different clocks", cfg.From))
 	say(KindClock, func(n []int64) string {
-		return plural.Grouped(n[0]) + " of " + plural.GroupedOf(n[1], "gap") + " between tokens were below 0: the clock was set back during the run"
+		return plural.Grouped(n[0]) + " of " + plural.GroupedOf(n[1], "gap") + " between tokens were below 0 and are left out: the clock was set back during the run"
 	}, int64(o.backward), int64(o.gaps))
 	say(KindClock, func(n []int64) string {
 		return plural.GroupedOf(n[0], "time") + " of more than 292 years left out: the file is damaged"
 	}, int64(o.impossible))
+	w = append(w, c.impossible()...)
 	say(KindNotStreamed, func(n []int64) string {
 		return ofRequests(n) + " asked for a streamed answer and got a whole one, which has an E2EL and no TTFT, TTST, ITL or TPOT; check that the server and each proxy before it stream"
 	}, int64(c.streams.ignored), ok)

@@ -107,8 +107,12 @@ func (b *batch) observe(m *measuredRequest, r *export.Request, a *answer.Answer)
 	if !ok {
 		return
 	}
+	chained := m.Events == len(m.Gaps)+1
+	if !chained && len(a.Events) == 0 {
+		return // some gaps of an answer without events were left out
+	}
 	m.sending.FirstTokenNS = first
-	if b.cfg.keeps() || m.Events == len(m.Gaps)+1 {
+	if b.cfg.keeps() || chained {
 		return // the point has its times, or they follow
 	}
 	from := len(b.times)
@@ -127,7 +131,10 @@ func (b *batch) observe(m *measuredRequest, r *export.Request, a *answer.Answer)
 func appendGapEnds(ends []uint64, a *answer.Answer) []uint64 {
 	for i := range a.Events {
 		e := &a.Events[i]
-		if e.Prev >= 0 && answer.Elapsed(a.Events[e.Prev].RecvNS, e.RecvNS).OK {
+		if e.Prev < 0 {
+			continue
+		}
+		if gap := answer.Elapsed(a.Events[e.Prev].RecvNS, e.RecvNS); gap.OK && gap.V >= 0 && gap.V <= export.LongestNS {
 			ends = append(ends, e.RecvNS)
 		}
 	}

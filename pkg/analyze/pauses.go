@@ -2,12 +2,14 @@ package analyze
 
 import (
 	"cmp"
+	"fmt"
 	"math"
 	"slices"
 	"sort"
 	"time"
 
 	"github.com/pa-tools/pa/internal/plural"
+	"github.com/pa-tools/pa/internal/saturate"
 	"github.com/pa-tools/pa/pkg/answer"
 	"github.com/pa-tools/pa/pkg/export"
 )
@@ -102,15 +104,26 @@ func pausesIn(run *export.Run, part Span) []export.Pause {
 	return in
 }
 
+// PausedFor returns how long pauses lasted together: "3.2 s", or "an unknown time" if a length cannot be true.
+func PausedFor(pauses []export.Pause) string {
+	sum := int64(0)
+	for i := range pauses {
+		if ns := pauses[i].DurationNS; ns < 0 || ns > export.LongestNS {
+			return "an unknown time"
+		}
+		sum = saturate.Add(sum, pauses[i].DurationNS)
+	}
+	return fmt.Sprintf("%.3g s", time.Duration(sum).Seconds())
+}
+
 // pauseWarnings returns the warnings about the pauses in a level. touched is the
 // number of requests that they touched; without says that these are left out.
 func pauseWarnings(in []export.Pause, touched int, without bool) []error {
 	if len(in) == 0 {
 		return nil
 	}
-	sum, cause := time.Duration(0), in[0].Cause
+	cause := in[0].Cause
 	for i := range in {
-		sum += max(0, time.Duration(in[i].DurationNS))
 		if in[i].Cause != cause {
 			cause = ""
 		}
@@ -127,7 +140,7 @@ func pauseWarnings(in []export.Pause, touched int, without bool) []error {
 	}
 	requests := plural.Of(touched, "request")
 	if without {
-		return []error{said(KindPaused, "%s for %.3g s; that time and the %s that it touched are left out", what, sum.Seconds(), requests)}
+		return []error{said(KindPaused, "%s for %s; that time and the %s that it touched are left out", what, PausedFor(in), requests)}
 	}
-	return []error{said(KindPaused, "%s for %.3g s, which touched %s and distorts latencies and rates; --without-pauses leaves them out", what, sum.Seconds(), requests)}
+	return []error{said(KindPaused, "%s for %s, which touched %s and distorts latencies and rates; --without-pauses leaves them out", what, PausedFor(in), requests)}
 }

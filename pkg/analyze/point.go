@@ -1,8 +1,6 @@
 package analyze
 
 import (
-	"cmp"
-	"slices"
 	"strings"
 
 	"github.com/pa-tools/pa/pkg/answer"
@@ -13,10 +11,10 @@ import (
 // outputs.
 type Point struct {
 	ID uint64 // order of issue; 0 in files that do not number requests
-	// StartNS is the time at which the request left; 0 if it never left.
+	// StartNS is the time at which the request left; 0 if it never left, or at a time that cannot be true.
 	StartNS uint64
 	// EndNS is the time of the last response, or the end of a failed request if that
-	// is later. It is StartNS if neither is known.
+	// is later. It is StartNS if neither is known, or can be true.
 	EndNS uint64
 	// Place is the position of the request in the order of issue of the whole level,
 	// from 0. The order is by ID if all requests have one, else by start.
@@ -43,6 +41,7 @@ type Point struct {
 	complete, cancelled bool
 	// assumed, dropped, numbers and unreadable are the fields of the Answer.
 	assumed, dropped bool
+	damaged          bool // dropped, because the derived columns are damaged and the file lacks the outputs
 	numbers          bool
 	unreadable       int
 	resent           bool // see [export.Request.Resent]
@@ -59,28 +58,34 @@ func point(r *export.Request, q *answer.Measured) Point {
 		numbered:  r.HasMeta, start: r.StartSource, resent: r.Resent,
 	}
 	p.Answer = nil
-	for _, t := range [...]uint64{r.StartNS, r.IssuedNS, r.ScheduledNS, r.EndedNS} {
-		if p.placeNS == 0 {
-			p.placeNS = t
-		}
+	if q.StartWrong {
+		p.StartNS = 0
+	} else {
+		p.placeNS = answer.PlaceNS(r)
 	}
 	p.EndNS = p.placeNS
 	if end, ok := r.LastNS(); ok {
-		p.EndNS = end
+		if !q.EndWrong {
+			p.EndNS = end
+		}
 		first, _ := r.FirstNS()
-		p.early = first < q.FromNS
+		p.early = first < q.FromNS && !q.StartWrong
 		p.answeredEarly = p.early && r.StartNS != 0 && r.StartNS <= first && q.FromNS == r.SentNS
 		p.complete = (r.Status == export.StatusOK || r.Status == export.StatusUnknown) && q.Class == "" && !q.LeftOut
 	}
-	p.EndNS = max(p.EndNS, r.EndedNS)
+	switch {
+	case q.StartWrong: // when it ended does not matter without a place in the run
+		p.EndNS = 0
+	case !q.EndWrong:
+		p.EndNS = max(p.EndNS, r.EndedNS)
+	}
 	if q.Counted {
 		p.stamps.add(r)
 	}
 	return p
 }
 
-// A pointKeeper gives points memory of their own, so that they stay valid. A point takes
-// about 400 bytes, and 16 a token, or 24 if the request has several choices.
+// A pointKeeper gives points memory of their own, so that they stay valid.
 type pointKeeper struct {
 	gaps   arena[int64]
 	tokens arena[int32]
@@ -99,6 +104,14 @@ func (k *pointKeeper) keep(p *Point, r *export.Request, a *answer.Answer) {
 	p.InputHash = inputHash(r.Inputs)
 }
 
+// clone returns a copy of p, a point that keep filled, that stays valid.
+func (k *pointKeeper) clone(p *Point) Point {
+	c := *p
+	c.Gaps, c.GapTokens, c.TokenNS = k.gaps.keep(p.Gaps), k.tokens.keep(p.GapTokens), k.times.keep(p.TokenNS)
+	c.GapNS = k.times.keep(p.GapNS)
+	return c
+}
+
 // gapEnds returns the times at which the n gaps between the token events ended.
 func (k *pointKeeper) gapEnds(tokens []uint64, a *answer.Answer, n int) []uint64 {
 	switch n {
@@ -108,30 +121,6 @@ func (k *pointKeeper) gapEnds(tokens []uint64, a *answer.Answer, n int) []uint64
 		return tokens[1:]
 	}
 	return appendGapEnds(k.times.take(n)[:0], a)
-}
-
-// sortByStart sorts points in the order of their starts, and of their ids if these are equal.
-// Sums over the points then have the same digits in whatever order the shards of a run are read.
-func sortByStart(points []Point) {
-	slices.SortStableFunc(points, func(a, b Point) int {
-		return cmp.Or(cmp.Compare(a.placeNS, b.placeNS), cmp.Compare(a.ID, b.ID))
-	})
-}
-
-// number sets the Place of points, which are in the order of their starts.
-func number(points []Point) {
-	order := make([]int, len(points))
-	numbered := true
-	for i := range points {
-		order[i] = i
-		numbered = numbered && points[i].numbered
-	}
-	if numbered {
-		slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(points[a].ID, points[b].ID) })
-	}
-	for place, i := range order {
-		points[i].Place = place
-	}
 }
 
 // An arena allocates the many small slices of requests from a few large ones.

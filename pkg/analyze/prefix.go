@@ -106,8 +106,8 @@ func withoutCached(run *export.Run) string {
 	return "no answer states cached tokens (usage.prompt_tokens_details.cached_tokens)"
 }
 
-// finish returns the figures of the level.
-func (c *prefixCollector) finish(run *export.Run) *Prefix {
+// finish returns the figures of the level. without is the reason why no request states cached tokens, if none does.
+func (c *prefixCollector) finish(without string) *Prefix {
 	c.resolve(false) // where the level was streamed, none is left
 	p := &Prefix{Stated: len(c.stated), Unstated: c.unstated}
 	timed := slices.DeleteFunc(slices.Clone(c.stated), func(u uncached) bool { return u.ttft == noLatency })
@@ -118,7 +118,7 @@ func (c *prefixCollector) finish(run *export.Run) *Prefix {
 	for _, f := range PrefixFigures {
 		switch {
 		case p.Stated == 0:
-			f.Why = withoutCached(run)
+			f.Why = without
 		case f.Key == KeyHitRate:
 			f.Value = c.cached.Float64() / c.input.Float64()
 		case f.Key == KeyHitRateZero:

@@ -6,7 +6,9 @@ import (
 	"math"
 
 	"github.com/pa-tools/pa/internal/extsort"
+	"github.com/pa-tools/pa/internal/pack"
 	"github.com/pa-tools/pa/internal/quantile"
+	"github.com/pa-tools/pa/internal/spool"
 	"github.com/pa-tools/pa/pkg/analyze/quality"
 	"github.com/pa-tools/pa/pkg/answer"
 	"github.com/pa-tools/pa/pkg/export"
@@ -67,11 +69,11 @@ type qualityCollector struct {
 	severalChoices      int
 	counted             int // requests with token times whose events have counted tokens
 	perToken            perToken
-	undecided           []Point // without gaps
+	undecided           pointStore // without gaps, in the order of add
 }
 
-func newQuality(cfg QualityConfig, memory *extsort.Memory) *qualityCollector {
-	q := &qualityCollector{meter: NewQualityMeter(cfg)}
+func newQuality(cfg QualityConfig, memory *extsort.Memory, blocks *spool.Blocks) *qualityCollector {
+	q := &qualityCollector{meter: NewQualityMeter(cfg), undecided: pointStore{records: pack.Records{Blocks: blocks}}}
 	for i := range QualityMetrics {
 		q.whole[i].memory, q.ratios[i].memory = memory, memory
 	}
@@ -88,8 +90,8 @@ func (c *qualityCollector) add(p *Point, itl *sample[int64], gaps sums) {
 	if p.Streamed == answer.StreamedUnknown {
 		c.perToken.add(&RequestQuality{}, &p.Measures, itl, gaps)
 		q := *p
-		q.Gaps, q.GapTokens, q.Message = nil, nil, ""
-		c.undecided = append(c.undecided, q)
+		q.Gaps, q.GapTokens, q.TokenNS, q.GapNS, q.Message = nil, nil, nil, nil, ""
+		c.undecided.records.Add(0, 0, q.pack)
 		return
 	}
 	q := c.meter.measure(&p.Measured)
@@ -145,16 +147,21 @@ func (c *qualityCollector) times(q *RequestQuality) {
 // holds the gaps of all requests.
 func (c *qualityCollector) resolve(streamed bool, itl *sample[int64]) {
 	all := c.undecided
-	c.undecided = nil
-	for i := range all {
-		p := &all[i]
+	if all.records.Len() == 0 {
+		return
+	}
+	c.undecided = pointStore{} // each of them is decided now
+	all.sort()
+	all.each(func(p *Point) bool {
 		if streamed {
 			p.AsStreamed()
 		} else {
 			p.Streamed = answer.StreamedNo
 		}
 		c.add(p, itl, sums{}) // its gaps are in itl already
-	}
+		return true
+	})
+	all.records.Release()
 }
 
 // finish returns the figures of the level x, which has its duration, its metrics and the reasons why it lacks

@@ -218,16 +218,6 @@ func (s *Selected) has(p *Point) bool {
 	return p.placeNS >= s.FromNS && (p.placeNS < s.ToNS || p.placeNS == s.ToNS && s.ToNS == s.Level.ToNS)
 }
 
-// extent returns the time of the level: the recorder's windows, extended to the counted
-// and failed requests outside of them. ok is false without such requests.
-func extent(e *export.Experiment, points []Point) (s Span, ok bool) {
-	var all requestSpan
-	for i := range points {
-		all.add(&points[i])
-	}
-	return all.extent(e)
-}
-
 // A requestSpan is the span of time of the counted and failed requests of a level.
 type requestSpan struct {
 	Span
@@ -246,7 +236,8 @@ func (s *requestSpan) add(p *Point) {
 	s.ok = true
 }
 
-// extent returns the span of the level e of these requests, as the function extent does.
+// extent returns the time of the level e of these requests: the recorder's windows, extended to the counted
+// and failed requests outside of them. ok is false without such requests.
 func (s requestSpan) extent(e *export.Experiment) (level Span, ok bool) {
 	level = s.Span
 	// Windows elsewhere are of another clock.
@@ -257,17 +248,17 @@ func (s requestSpan) extent(e *export.Experiment) (level Span, ok bool) {
 	return level, s.ok
 }
 
-// apply returns the part of a level that s selects; nil when s is the whole level
+// apply returns the part of a level that s selects; of is the span of its points. It returns nil when s is the whole level
 // or the level has no request to count from. The error says why there is no
 // such part.
-func (s Selection) apply(e *export.Experiment, points []Point) (*Selected, error) {
+func (s Selection) apply(e *export.Experiment, points eachPoint, of requestSpan) (*Selected, error) {
 	if s.wholeLevel() {
 		return nil, nil
 	}
 	if err := s.Validate(); err != nil {
 		return nil, err
 	}
-	level, ok := extent(e, points)
+	level, ok := of.extent(e)
 	if !ok {
 		return nil, nil
 	}

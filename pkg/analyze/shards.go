@@ -31,7 +31,7 @@ func shardsWarning(text string) (WarningKind, bool) {
 	switch {
 	case strings.HasPrefix(text, shards.IncompleteWarning):
 		return KindIncomplete, true
-	case strings.HasPrefix(text, shards.UnknownClocksWarning):
+	case strings.HasPrefix(text, shards.UnknownClocksWarning), strings.HasPrefix(text, shards.ClockContradictionWarning):
 		return KindClock, true
 	}
 	return "", false

@@ -34,7 +34,7 @@ const (
 )
 
 // steady shortens s to the steady state.
-func (s *Selected) steady(e *export.Experiment, points []Point) error {
+func (s *Selected) steady(e *export.Experiment, points eachPoint) error {
 	users := concurrency(e)
 	if users < 1 || users > math.MaxInt32 {
 		return fmt.Errorf("%s holds no number of requests in flight, so it has no steady state; --window or --trim-start select a part", strings.ReplaceAll(e.Mode, "_", " ")+" "+e.Value)
@@ -84,13 +84,14 @@ func (s *Selected) steady(e *export.Experiment, points []Point) error {
 
 // flights returns the starts and the ends of the requests, each in order. Requests that
 // took no time are left out.
-func flights(points []Point) (starts, ends []uint64) {
-	for i := range points {
-		if p := &points[i]; p.placeNS != 0 && p.EndNS > p.placeNS {
+func flights(points eachPoint) (starts, ends []uint64) {
+	points(func(p *Point) bool {
+		if p.placeNS != 0 && p.EndNS > p.placeNS {
 			starts = append(starts, p.placeNS)
 			ends = append(ends, p.EndNS)
 		}
-	}
+		return true
+	})
 	slices.Sort(starts)
 	slices.Sort(ends)
 	return starts, ends

@@ -19,53 +19,57 @@ type Step struct {
 	OutputTokens float64 // means nothing where that rate is not OK
 }
 
-// stepsOf returns the steps of an analyzed level from all its requests; nil when no time
+// stepsOf calls add with the steps of an analyzed level, of all its requests; with none when no time
 // passed. The time in lost does not count.
-func stepsOf(points []Point, x *Experiment, lost *lostTime) []Step {
+func stepsOf(points eachPoint, x *Experiment, lost *lostTime, add func(Step)) {
 	switch {
 	case x.DurationNS <= 0:
-		return nil
+		return
 	case x.Selected != nil:
-		return stepsWithin(points, x.Selected)
+		stepsWithin(points, x.Selected, add)
+		return
 	}
-	var done []*Point
+	type completed struct {
+		endNS  uint64
+		tokens int64
+	}
+	done := make([]completed, 0, x.OK)
 	var before uint64
-	for i := range points {
-		if p := &points[i]; p.Counted {
+	points(func(p *Point) bool {
+		if p.Counted {
 			if p.StartNS != 0 && (before == 0 || p.StartNS < before) {
 				before = p.StartNS
 			}
-			done = append(done, p)
+			done = append(done, completed{p.EndNS, p.OutputTokens.V})
 		}
-	}
-	slices.SortStableFunc(done, func(a, b *Point) int { return cmp.Compare(a.EndNS, b.EndNS) })
-	all := make([]Step, 0, len(done))
-	for _, p := range done {
+		return true
+	})
+	slices.SortStableFunc(done, func(a, b completed) int { return cmp.Compare(a.endNS, b.endNS) })
+	for _, d := range done {
 		// An end before the first start, of a clock set back, takes no time.
-		end := max(p.EndNS, before)
-		all = append(all, Step{lost.counting(before, end).Seconds(), 1, float64(p.OutputTokens.V)})
+		end := max(d.endNS, before)
+		add(Step{lost.counting(before, end).Seconds(), 1, float64(d.tokens)})
 		before = end
 	}
-	return all
 }
 
-func stepsWithin(points []Point, s *Selected) []Step {
+func stepsWithin(points eachPoint, s *Selected, add func(Step)) {
 	var ends []uint64
-	for i := range points {
-		if p := &points[i]; p.complete && p.EndNS >= s.FromNS && p.EndNS < s.ToNS {
+	points(func(p *Point) bool {
+		if p.complete && p.EndNS >= s.FromNS && p.EndNS < s.ToNS {
 			ends = append(ends, p.EndNS)
 		}
-	}
+		return true
+	})
 	slices.Sort(ends)
-	bounds := []uint64{s.FromNS}
-	if len(ends) > 1 {
-		bounds = append(bounds, ends[1:]...)
+	if len(ends) == 0 {
+		ends = []uint64{0}
 	}
+	bounds := ends
+	bounds[0] = s.FromNS // where the first step begins
 	bounds = append(bounds, s.ToNS)
 	f := flows(points, bounds, s.Level.ToNS)
-	all := make([]Step, len(f))
 	for i := range f {
-		all[i] = Step{s.lost.counting(bounds[i], bounds[i+1]).Seconds(), f[i].requests, f[i].output}
+		add(Step{s.lost.counting(bounds[i], bounds[i+1]).Seconds(), f[i].requests, f[i].output})
 	}
-	return all
 }

@@ -1,45 +1,140 @@
 package analyze
 
 import (
+	"fmt"
+
+	"github.com/pa-tools/pa/internal/sanitize"
 	"github.com/pa-tools/pa/pkg/answer"
 	"github.com/pa-tools/pa/pkg/export"
 )
 
-// storedAnswers returns r as a DerivedReader if the derived values of its file match cfg;
-// else nil. It makes that reader skip the texts of the answers.
-func storedAnswers(r export.Reader, cfg Config) export.DerivedReader {
+// A storedUse says how the derived values of a file are used.
+type storedUse struct {
+	// reader is the file; nil if its derived values are not used in place of the answers.
+	reader export.DerivedReader
+	// checks gives the requests to be checked; nil if none are.
+	checks export.CheckingReader
+	// derivation describes the values to be checked.
+	derivation export.Derivation
+	// timesOnly says that the file lacks the outputs, so that only times can be checked.
+	timesOnly bool
+	// brief says that the values are also used in place of the times of responses.
+	brief bool
+}
+
+// useStored decides how the derived values of r are used, and tells r. contradicted says that they
+// were found to contradict what was recorded.
+//
+// The values replace the answers, with a sample of requests that are computed again, if they match
+// cfg, unless Config.Verify asks for figures that no derived value can change. All requests are
+// checked then, and a sample of them if the answers are decoded for another reason.
+func useStored(r export.Reader, cfg *Config, contradicted bool) (u storedUse) {
 	d, ok := r.(export.DerivedReader)
-	// A Series compares the inputs, which are not read then.
-	if !ok || cfg.Series {
+	if !ok {
+		return u
+	}
+	c := cfg.PerRequest()
+	if u.derivation, ok = d.Derivation(); !ok || !c.Matches(u.derivation) {
+		return u
+	}
+	checks, _ := r.(export.CheckingReader)
+	u.timesOnly = checks != nil && !checks.HasOutputs()
+	if contradicted && !u.timesOnly {
+		if s, ok := r.(export.DerivedSkipper); ok {
+			s.WithoutDerived()
+		}
+		return u
+	}
+	if checks != nil && !contradicted && checks.CheckDerived(cfg.Verify) {
+		u.checks = checks
+	}
+	// Points in the order of time have a hash of the inputs, which are not read then.
+	if cfg.follows() || cfg.Verify && !u.timesOnly {
+		return u
+	}
+	u.reader = d
+	d.WithoutAnswers()
+	if b, ok := r.(export.BriefReader); ok && !cfg.keeps() && !cfg.Verify && !contradicted {
+		u.brief = true
+		b.WithoutResponses()
+	}
+	return u
+}
+
+// checker returns a Checker of the derived values of run; nil if they cannot be computed again.
+func (u *storedUse) checker(run *export.Run, cfg *Config) *answer.Checker {
+	if u.checks == nil {
 		return nil
 	}
 	c := cfg.PerRequest()
-	derivation, ok := d.Derivation()
-	if !ok || !c.Matches(derivation) {
+	checker, err := answer.NewChecker(run, u.derivation, c.Counter, c.Tokenizer)
+	if err != nil {
+		checker, err = answer.NewUncountedChecker(run, u.derivation)
+	}
+	if err != nil { // Matches allows no such derivation
 		return nil
 	}
-	d.WithoutAnswers()
-	if b, ok := r.(export.BriefReader); ok && !cfg.keeps() {
-		b.WithoutResponses()
-	}
-	return d
+	return checker
 }
 
-// storedModel returns the model that the first request of r names, from the metadata of the
-// file. ok is false if r is nil.
-func storedModel(r export.DerivedReader) (model string, ok bool) {
-	if r == nil {
+// storedModel returns the model that the first request of the file names, from the metadata of
+// the file. ok is false if its derived values are not used.
+func (u *storedUse) storedModel() (model string, ok bool) {
+	if u.reader == nil {
 		return "", false
 	}
-	derivation, ok := r.Derivation()
-	return derivation.Model, ok
+	return u.derivation.Model, true
 }
 
-// measureDerived measures q by its stored answer d; nil for a damaged row.
-func measureDerived(m *answer.Meter, q *export.Request, d *export.Derived) *answer.Measured {
-	if d == nil { // the reader warns, and the tokens are unknown
-		q.OutputsDropped = true
-		return m.Measure(q)
+// A contradiction is the error of a sample of derived values that are not what the recording gives.
+type contradiction struct {
+	answer.Difference
+	request string // names the first request
+	checked int    // requests that were checked
+	found   int    // those with a difference
+}
+
+// Error implements error.
+func (c *contradiction) Error() string { return "the derived columns contradict the recorded answers" }
+
+// add adds the requests of o, which come later.
+func (c *contradiction) add(o *contradiction) {
+	if c.found == 0 && o.found > 0 {
+		c.Difference, c.request = o.Difference, o.request
 	}
-	return m.MeasureDerived(q, d)
+	c.checked += o.checked
+	c.found += o.found
+}
+
+// nameOf names a request in messages.
+func nameOf(r *export.Request) string {
+	if r.HasMeta {
+		return fmt.Sprintf("request %d (timestamp %d)", r.ID, r.StartNS)
+	}
+	return fmt.Sprintf("the request with the timestamp %d", r.StartNS)
+}
+
+// warning returns the warning about c. timesOnly says that only times were recorded, and all that
+// all requests were checked.
+func (c *contradiction) warning(timesOnly, all bool) error {
+	from := "the recorded answers"
+	if timesOnly {
+		from = "the recorded times"
+	}
+	which := "the derived columns"
+	if all {
+		which += " of " + ofRequests([]int64{int64(c.found), int64(c.checked)})
+	}
+	example := c.request + " lacks them, or has damaged ones"
+	if c.Column != "" {
+		example = fmt.Sprintf("%s has %s %s, computed %s", c.request, c.Column, sanitize.Clip(c.Stored, maxQuotedBytes), sanitize.Clip(c.Computed, maxQuotedBytes))
+	}
+	return &Warning{Kind: KindContradiction, Sub: "derived", text: fmt.Sprintf(
+		"%s contradict %s: %s; all figures are computed from %s; the file was changed after it was written: pa-analyze convert computes the columns again",
+		which, from, example, from)}
+}
+
+// unverified is the warning about derived values that cannot be computed again.
+func unverified() error {
+	return &Warning{Kind: KindContradiction, Sub: "unverified", text: "the numbers of tokens are from derived columns and are not verified: the outputs from which they were computed are not in the file"}
 }

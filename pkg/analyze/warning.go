@@ -9,6 +9,7 @@ import (
 
 	"github.com/pa-tools/pa/internal/plural"
 	"github.com/pa-tools/pa/internal/quantile"
+	"github.com/pa-tools/pa/internal/saturate"
 )
 
 // A WarningKind is the subject of a [Warning]. Reports group warnings by kind, and
@@ -17,30 +18,32 @@ type WarningKind string
 
 // The kinds of warnings.
 const (
-	KindIncomplete   WarningKind = "incomplete"    // the run ended early
-	KindNothing      WarningKind = "nothing"       // no request succeeded
-	KindFailed       WarningKind = "failed"        // requests that failed
-	KindUnreadable   WarningKind = "unreadable"    // parts of the file that cannot be read
-	KindClock        WarningKind = "clock"         // times that cannot be true
-	KindPaused       WarningKind = "paused"        // the recorder was stopped for a while
-	KindClient       WarningKind = "client-limit"  // the recorder, not the server, may be the limit
-	KindDropped      WarningKind = "dropped"       // outputs that the recorder could not store
-	KindLoad         WarningKind = "load"          // the load asked for was not reached
-	KindUnsteady     WarningKind = "unsteady"      // the level may not show a steady state
-	KindNotStreamed  WarningKind = "not-streamed"  // answers came whole: there are no times of tokens
-	KindLostGaps     WarningKind = "lost-gaps"     // tokens that arrived together
-	KindTokenCount   WarningKind = "token-count"   // the number of tokens is in doubt
-	KindMissingTimes WarningKind = "missing-times" // requests without a time or an output
-	KindSLO          WarningKind = "slo"           // an objective that cannot be decided
-	KindServer       WarningKind = "server"        // figures of servers that are missing or partial
-	KindOther        WarningKind = "other"
+	KindIncomplete    WarningKind = "incomplete"    // the run ended early
+	KindNothing       WarningKind = "nothing"       // no request succeeded
+	KindFailed        WarningKind = "failed"        // requests that failed
+	KindUnreadable    WarningKind = "unreadable"    // parts of the file that cannot be read
+	KindContradiction WarningKind = "contradiction" // stored figures that the recorded data contradict
+	KindClock         WarningKind = "clock"         // times that cannot be true
+	KindImpossible    WarningKind = "impossible"    // numbers that cannot be true, and are left out
+	KindPaused        WarningKind = "paused"        // the recorder was stopped for a while
+	KindClient        WarningKind = "client-limit"  // the recorder, not the server, may be the limit
+	KindDropped       WarningKind = "dropped"       // outputs that the recorder could not store
+	KindLoad          WarningKind = "load"          // the load asked for was not reached
+	KindUnsteady      WarningKind = "unsteady"      // the level may not show a steady state
+	KindNotStreamed   WarningKind = "not-streamed"  // answers came whole: there are no times of tokens
+	KindLostGaps      WarningKind = "lost-gaps"     // tokens that arrived together
+	KindTokenCount    WarningKind = "token-count"   // the number of tokens is in doubt
+	KindMissingTimes  WarningKind = "missing-times" // requests without a time or an output
+	KindSLO           WarningKind = "slo"           // an objective that cannot be decided
+	KindServer        WarningKind = "server"        // figures of servers that are missing or partial
+	KindOther         WarningKind = "other"
 )
 
 // severity lists the kinds in the order of reports, the most severe first: figures
 // that are wrong or absent, then figures that do not describe the server, then limits
 // of single metrics, then the rest.
 var severity = [...]WarningKind{
-	KindIncomplete, KindNothing, KindFailed, KindUnreadable, KindClock,
+	KindIncomplete, KindNothing, KindFailed, KindUnreadable, KindContradiction, KindClock, KindImpossible,
 	KindPaused, KindClient, KindDropped, KindLoad, KindUnsteady,
 	KindNotStreamed, KindLostGaps, KindTokenCount, KindMissingTimes, KindSLO,
 	KindServer, KindOther,
@@ -134,7 +137,7 @@ func Together(all []*Warning) (text string, ok bool) {
 			return first.text, false
 		}
 		for i, n := range w.counts {
-			sums[i] += n
+			sums[i] = saturate.Add(sums[i], n)
 		}
 	}
 	return first.say(sums), true
@@ -151,4 +154,22 @@ func wholeOf(s quantile.IntSum) int64 {
 		return math.MaxInt64
 	}
 	return s.Big().Int64()
+}
+
+// Contradictions returns the warnings of the report that say that stored figures contradict what was
+// recorded. A command that prints no other warnings prints these.
+func (r *Report) Contradictions() []error {
+	var all []error
+	add := func(warnings []error) {
+		for _, w := range warnings {
+			if AsWarning(w).Kind == KindContradiction {
+				all = append(all, w)
+			}
+		}
+	}
+	add(r.Warnings)
+	for i := range r.Experiments {
+		add(r.Experiments[i].Warnings)
+	}
+	return all
 }

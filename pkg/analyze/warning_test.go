@@ -2,7 +2,9 @@ package analyze
 
 import (
 	"errors"
+	"math"
 	"slices"
+	"strconv"
 	"testing"
 )
 
@@ -83,5 +85,15 @@ func TestSeverity(t *testing.T) {
 	}
 	if (&Warning{Kind: KindClient}).Rank() >= (&Warning{Kind: KindLostGaps}).Rank() || (&Warning{Kind: "new"}).Rank() != len(all) {
 		t.Error("the ranks are not in the order of severity")
+	}
+}
+
+// The counts of several levels add up without overflow.
+func TestTogetherSaturates(t *testing.T) {
+	w := func() *Warning {
+		return counted(KindTokenCount, "", func(n []int64) string { return strconv.FormatInt(n[0], 10) }, math.MaxInt64)
+	}
+	if text, ok := Together([]*Warning{w(), w()}); !ok || text != "9223372036854775807" {
+		t.Errorf("%s, %v", text, ok)
 	}
 }

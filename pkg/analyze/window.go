@@ -6,6 +6,7 @@ import (
 	"math"
 	"time"
 
+	"github.com/pa-tools/pa/internal/extsort"
 	"github.com/pa-tools/pa/pkg/answer"
 	"github.com/pa-tools/pa/pkg/export"
 )
@@ -112,10 +113,11 @@ func clip(bounds []uint64, part Span) []uint64 {
 	return b
 }
 
-// windowTable returns the windows of a level. points are in order; the time of
-// lost does not count.
-func windowTable(e *export.Experiment, points []Point, sel *Selected, lost *lostTime, cfg Config) ([]Window, error) {
-	level, ok := extent(e, points)
+// windowTable returns the windows of a level; of is the span of its points. The time of lost does not
+// count. Values of a window that do not fit in memory move to a file; unread gets the error of reading them
+// back.
+func windowTable(e *export.Experiment, points eachPoint, of requestSpan, sel *Selected, lost *lostTime, cfg Config, memory *extsort.Memory, unread *error) ([]Window, error) {
+	level, ok := of.extent(e)
 	if !ok || cfg.Windows == (Windows{}) {
 		return nil, nil
 	}
@@ -126,20 +128,39 @@ func windowTable(e *export.Experiment, points []Point, sel *Selected, lost *lost
 	f := flows(points, bounds, level.ToNS)
 	users := concurrency(e)
 	var all []Window
-	next := 0
-	for i := range f {
-		part := Selected{Span: Span{bounds[i], bounds[i+1]}, Level: level, lost: lost}
-		var c collector
-		for ; next < len(points) && points[next].placeNS < part.FromNS; next++ {
-		}
-		for ; next < len(points) && part.has(&points[next]); next++ {
-			c.add(&points[next])
-		}
+	var part Selected
+	var c collector
+	begin := func() {
+		i := len(all)
+		part = Selected{Span: Span{bounds[i], bounds[i+1]}, Level: level, lost: lost}
+		c = collector{}
+		c.useMemory(memory)
+	}
+	end := func() {
 		all = append(all, Window{
 			Span: part.Span, OffsetNS: int64(part.FromNS - level.FromNS), OK: c.ok, Failed: total(c.failed.counts()),
 			Metrics:    c.metrics(),
-			Throughput: f[i].throughput(part.Counting().Seconds(), users),
+			Throughput: f[len(all)].throughput(part.Counting().Seconds(), users),
 		})
+		*unread = errors.Join(*unread, c.err)
+	}
+	begin()
+	points(func(p *Point) bool {
+		for p.placeNS >= part.FromNS && !part.has(p) {
+			if end(); len(all) == len(f) {
+				return false
+			}
+			begin()
+		}
+		if p.placeNS >= part.FromNS {
+			c.add(p)
+		}
+		return true
+	})
+	for len(all) < len(f) {
+		if end(); len(all) < len(f) {
+			begin()
+		}
 	}
 	return all, nil
 }

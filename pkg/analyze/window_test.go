@@ -142,7 +142,7 @@ func TestFlow(t *testing.T) {
 	} {
 		r := reader("openai", tt.r)
 		rep := analyzed(t, r, Config{Series: true, TokenSource: tt.cfg.TokenSource})
-		f := &flows(rep.Experiments[0].Series, []uint64{tt.from, tt.to}, math.MaxInt64)[0]
+		f := &flows(eachOf(rep.Experiments[0].Series), []uint64{tt.from, tt.to}, math.MaxInt64)[0]
 		x := f.throughput(1, 2)
 		got := [3]float64{x.Requests.PerSecond, x.OutputTokens.PerSecond, x.TotalTokens.PerSecond}
 		for i, r := range []Rate{x.Requests, x.OutputTokens, x.TotalTokens} {
@@ -172,6 +172,17 @@ func sameBounds(t *testing.T, r *memrun.Reader, w Windows, e *Experiment) {
 	for i := range e.Windows {
 		if all[0].Windows[i] != e.Windows[i].Span {
 			t.Errorf("Bounds: window %d is %v, want %v", i, all[0].Windows[i], e.Windows[i].Span)
+		}
+	}
+}
+
+// eachOf returns the points of a slice.
+func eachOf(points []Point) eachPoint {
+	return func(do func(p *Point) bool) {
+		for i := range points {
+			if !do(&points[i]) {
+				return
+			}
 		}
 	}
 }

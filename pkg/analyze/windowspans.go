@@ -28,21 +28,30 @@ type LevelWindows struct {
 //
 // It returns the error of the reader, or an error that says why a level has no such windows.
 func (w Windows) Bounds(ctx context.Context, r export.Reader) ([]LevelWindows, error) {
-	all, err := w.boundsOnce(ctx, r)
-	if errors.Is(err, export.ErrRunChanged) {
-		all, err = w.boundsOnce(ctx, r)
+	all, err := w.boundsOnce(ctx, r, false)
+	var found *contradiction
+	switch {
+	case errors.Is(err, export.ErrRunChanged):
+		all, err = w.boundsOnce(ctx, r, false)
+	case errors.As(err, &found):
+		r.(export.CheckingReader).Restart()
+		all, err = w.boundsOnce(ctx, r, true)
 	}
 	return all, err
 }
 
-func (w Windows) boundsOnce(ctx context.Context, r export.Reader) ([]LevelWindows, error) {
+// boundsOnce reads r from the beginning; see [runOnce].
+func (w Windows) boundsOnce(ctx context.Context, r export.Reader, contradicted bool) ([]LevelWindows, error) {
 	run := export.Preview(r)
 	if several, ok := r.(export.MultiReader); ok {
 		several.ByFile() // the order does not matter
 	}
-	source := newRequestSource(ctx, r, &Config{})
+	source := newRequestSource(ctx, r, &Config{}, contradicted)
 	var spans []requestSpan
 	for b := source.next(); b != nil; b = source.next() {
+		if source.mustRestart(b) {
+			return nil, &b.contradicted
+		}
 		i := r.Experiment()
 		if i < 0 || i >= len(run.Experiments) {
 			return nil, fmt.Errorf("a request belongs to experiment %d, but the file has %d", i, len(run.Experiments))

@@ -189,9 +189,10 @@ const maxKeptText = 1 << 20
 // silent.
 func (d *Decoder) assume(r *export.Request) {
 	d.a.Assumed = len(r.Responses) > 0 && r.Stated == nil
+	silent := r.Stated.IsSilent()
 	for i := range r.Responses {
 		p := &r.Responses[i]
-		if p.Error || r.HasMeta && p.Final && i > 0 || r.Stated != nil && slices.Contains(r.Stated.Silent, i) {
+		if p.Error || r.HasMeta && p.Final && i > 0 || silent(i) {
 			continue
 		}
 		d.add(i, 0, false, nil)

@@ -59,7 +59,9 @@ func NewTokenDeriver(run *export.Run, tokens TokenCounting) *Deriver {
 
 func newDeriver(run *export.Run, tokens TokenCounting, notCounted *atomic.Int64) *Deriver {
 	cfg := Config{TokenSource: tokens.TokenSource, Counter: tokens.Counter, Tokenizer: tokens.Tokenizer}
-	return &Deriver{run: run, tokens: tokens, meter: NewMeter(run, cfg), notCounted: notCounted}
+	d := &Deriver{run: run, tokens: tokens, meter: NewMeter(run, cfg), notCounted: notCounted}
+	d.meter.bounds = boundless() // who reads the columns decides what can be true, and can say what could not
+	return d
 }
 
 // Fork implements export.ForkingDeriver. NotCounted of its Derivation is the number of all
@@ -100,8 +102,12 @@ func (d *Deriver) Derive(r *export.Request) *export.Derived {
 	if !d.begun {
 		d.begun, d.model = true, ModelOf(r)
 	}
-	q := d.meter.Measure(r)
-	a := q.Answer
+	return d.deriveAnswer(r, d.meter.decoder.Decode(r))
+}
+
+// deriveAnswer measures r, whose answer is a. The result is valid until the next call.
+func (d *Deriver) deriveAnswer(r *export.Request, a *Answer) *export.Derived {
+	q := d.meter.MeasureAnswer(r, a)
 	x := &d.out
 	*x = export.Derived{
 		Events: x.Events[:0], ITL: x.ITL[:0],

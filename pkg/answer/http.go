@@ -260,7 +260,7 @@ func (h *httpDecoder) countEvents(d *Decoder, first, n int) {
 	e.Tokens, s.usage = int32(tokens), c.Usage.CompletionTokens
 }
 
-// usage stores the server's token counts. A count of 0 completion tokens beside output
+// usage stores the server's token counts, even if they cannot be true. A count of 0 completion tokens beside output
 // means that the server does not know the number.
 func (h *httpDecoder) usage(a *Answer) {
 	if t := &h.stream.Timings; h.stream.HasTimings {
@@ -270,13 +270,13 @@ func (h *httpDecoder) usage(a *Answer) {
 		return
 	}
 	u := &h.stream.Usage
-	if u.CompletionTokens > 0 || len(a.Events) == 0 {
+	if u.CompletionTokens != 0 || len(a.Events) == 0 {
 		a.Usage.Output = Some(u.CompletionTokens)
 		if h.stream.HasReasoning {
 			a.Usage.Reasoning = Some(u.ReasoningTokens)
 		}
 	}
-	if u.PromptTokens > 0 {
+	if u.PromptTokens != 0 {
 		a.Usage.Input = Some(u.PromptTokens)
 		if h.stream.HasCached {
 			a.Usage.Cached = Some(u.CachedTokens)

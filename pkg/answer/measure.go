@@ -2,6 +2,8 @@ package answer
 
 import (
 	"fmt"
+	"math"
+	"slices"
 
 	"github.com/pa-tools/pa/pkg/export"
 )
@@ -103,6 +105,10 @@ type Measures struct {
 	Backward     int
 	// Impossible counts spans of more than 292 years, which are left out.
 	Impossible int
+	// Wrong holds the other numbers that cannot be true, and are left out; nil for nearly all requests.
+	Wrong []Wrong
+	// StartWrong and EndWrong say that the request starts or ends at a time that cannot be true.
+	StartWrong, EndWrong bool
 }
 
 // TPOT returns the mean time per output token after the first:
@@ -128,28 +134,28 @@ func (m *Measures) UncachedInput() Value {
 	return Some(in.V - cached.V)
 }
 
-// measure fills m from a request and its answer. from is the time at which latencies
-// begin; 0 means that it was not recorded.
-func (m *Measures) measure(r *export.Request, a *Answer, from uint64) {
+// measure fills m from a request and its answer, with the values within the bounds. from is the time at
+// which latencies begin; 0 means that it was not recorded.
+func (m *Measures) measure(r *export.Request, a *Answer, from uint64, b *Bounds) {
 	*m = Measures{Gaps: m.Gaps[:0], GapTokens: m.GapTokens[:0], Events: a.numEvents()}
-	if from != 0 {
-		if end, ok := r.LastNS(); ok {
-			m.E2EL = m.elapsed(from, end)
-		}
+	from = m.placeable(r, from, b)
+	if last, ok := r.LastNS(); ok && !m.EndWrong && from != 0 {
+		m.E2EL = m.keep(E2EL, m.elapsed(from, last), b.spanNS)
 	}
 	if a.brief != nil {
-		m.measureBrief(r, a, from)
+		m.measureBrief(r, a, from, b)
 		return
 	}
 	if len(a.Events) == 0 {
 		return
 	}
 	first, last := a.Events[0], a.Events[len(a.Events)-1]
-	m.Spread = m.elapsed(first.RecvNS, last.RecvNS)
+	m.Spread = m.keep(TPOT, m.elapsed(first.RecvNS, last.RecvNS), b.spanNS)
 	if from != 0 {
-		m.TTFT = m.elapsed(from, first.RecvNS)
+		most := m.mostLatency(b)
+		m.TTFT = m.keep(TTFT, m.elapsed(from, first.RecvNS), most)
 		if e, ok := firstAnswer(a.Events); ok {
-			m.TTFAT = m.elapsed(from, e.RecvNS)
+			m.TTFAT = m.keep(TTFAT, m.elapsed(from, e.RecvNS), most)
 		}
 	}
 	for _, e := range a.Events {
@@ -160,6 +166,10 @@ func (m *Measures) measure(r *export.Request, a *Answer, from uint64) {
 		if !gap.OK {
 			continue
 		}
+		if uint64(gap.V) > b.spanNS {
+			m.addWrongGap(gap.V)
+			continue
+		}
 		if e.Prev == 0 { // the second event of the first choice
 			m.TTST = gap
 		}
@@ -167,44 +177,86 @@ func (m *Measures) measure(r *export.Request, a *Answer, from uint64) {
 		if a.EventTokens {
 			m.GapTokens = append(m.GapTokens, e.Tokens)
 		}
-		switch {
-		case gap.V == 0:
+		if gap.V == 0 {
 			m.SharedStamps++
-		case gap.V < 0:
-			m.Backward++
 		}
 	}
 }
 
+// mostLatency returns the greatest latency of a part of the request: its end-to-end latency.
+func (m *Measures) mostLatency(b *Bounds) uint64 {
+	if m.E2EL.OK {
+		return min(uint64(m.E2EL.V), b.spanNS)
+	}
+	return b.spanNS
+}
+
+// addWrongGap notes a gap that cannot be true.
+func (m *Measures) addWrongGap(ns int64) {
+	m.addWrong(Quantity(ITL), ns)
+	if ns < 0 {
+		m.Backward++
+	}
+}
+
 // measureBrief completes m by the times of an answer whose responses were left out.
-func (m *Measures) measureBrief(r *export.Request, a *Answer, from uint64) {
+func (m *Measures) measureBrief(r *export.Request, a *Answer, from uint64, b *Bounds) {
 	first, ok := a.FirstTokenNS(r)
 	if !ok {
 		return
 	}
 	x := a.brief
-	last := first
+	m.Spread = Some(0)
 	if len(x.ITL) > 0 {
-		m.Gaps = append(m.Gaps, x.ITL[0]...)
-		m.TTST = Some(m.Gaps[0])
+		m.addChain(x.ITL[0], r, x.TTFT.V, b)
 	}
-	for _, gap := range m.Gaps {
-		last += uint64(gap)
-		switch {
-		case gap == 0:
-			m.SharedStamps++
-		case gap < 0:
-			m.Backward++
-		}
-	}
-	m.Spread = m.elapsed(first, last)
 	if from == 0 {
 		return
 	}
-	m.TTFT = m.elapsed(from, first)
+	most := m.mostLatency(b)
+	m.TTFT = m.keep(TTFT, m.elapsed(from, first), most)
 	if x.TTFAT.OK {
-		m.TTFAT = m.elapsed(from, r.StartNS+uint64(x.TTFAT.V))
+		m.TTFAT = m.keep(TTFAT, m.elapsed(from, r.StartNS+uint64(x.TTFAT.V)), most)
 	}
+}
+
+// addChain adds the gaps between the token events of a request with one choice, and their sum as Spread.
+// ttft is the time from the start of r to the first of the events. No event can come after the last response:
+// if one does, all of the gaps are left out, because nothing shows which of them are wrong.
+func (m *Measures) addChain(gaps []int64, r *export.Request, ttft int64, b *Bounds) {
+	sum, most := int64(0), int64(math.MaxInt64)
+	if ttft >= 0 && r.Summary != nil && r.Summary.Last >= ttft {
+		most = r.Summary.Last - ttft
+	}
+	wrong := false
+	for _, gap := range gaps {
+		switch {
+		case gap > 0 && sum > most-gap, gap < 0 && sum < math.MinInt64-gap:
+			m.Gaps, m.TTST, m.Spread = m.Gaps[:0], Value{}, Value{}
+			m.SharedStamps, m.Backward = 0, 0
+			m.addWrong(Quantity(ITL), gap)
+			return
+		case gap == 0:
+			m.SharedStamps++
+		case uint64(gap) > b.spanNS:
+			wrong = true
+		}
+		sum += gap
+	}
+	m.Gaps = append(m.Gaps, gaps...)
+	if wrong {
+		m.Gaps = slices.DeleteFunc(m.Gaps, func(gap int64) bool {
+			if uint64(gap) > b.spanNS {
+				m.addWrongGap(gap)
+				return true
+			}
+			return false
+		})
+	}
+	if uint64(gaps[0]) <= b.spanNS {
+		m.TTST = Some(gaps[0])
+	}
+	m.Spread = m.keep(TPOT, Some(sum), b.spanNS)
 }
 
 // firstAnswer returns the first event of the answer after an event of reasoning; ok is

@@ -85,17 +85,17 @@ func TestMeasures(t *testing.T) {
 		},
 		{
 			"the clock set back", backward,
-			Measures{TTFT: Some(10), TTST: Some(10), E2EL: Some(20), Gaps: []int64{10, -5}, Events: 3, Spread: Some(5), OutputTokens: Some(3), TokenSource: TokenResponses, Backward: 1},
+			Measures{TTFT: Some(10), TTST: Some(10), E2EL: Some(20), Gaps: []int64{10}, Events: 3, Spread: Some(5), OutputTokens: Some(3), TokenSource: TokenResponses, Backward: 1, Wrong: []Wrong{{Quantity(ITL), 1, -5}}},
 			2.5,
 		},
 		{
 			"responses that are not in order end with the latest", at(1000, 1005, 1003),
-			Measures{TTFT: Some(5), TTST: Some(-2), E2EL: Some(5), Gaps: []int64{-2}, Events: 2, Spread: Some(-2), OutputTokens: Some(2), TokenSource: TokenResponses, Backward: 1},
-			-2,
+			Measures{TTFT: Some(5), E2EL: Some(5), Events: 2, OutputTokens: Some(2), TokenSource: TokenResponses, Backward: 1, Wrong: []Wrong{{Quantity(TPOT), 1, -2}, {Quantity(ITL), 1, -2}}},
+			0,
 		},
 		{
 			"a damaged time", at(5, math.MaxUint64, 7),
-			Measures{Events: 2, OutputTokens: Some(2), TokenSource: TokenResponses, Impossible: 4},
+			Measures{Events: 2, OutputTokens: Some(2), TokenSource: TokenResponses, Impossible: 3, EndWrong: true, Wrong: []Wrong{{Times, 1, -1}}},
 			0,
 		},
 	} {

@@ -35,6 +35,8 @@ type Meter struct {
 	pauses  Pauses
 	// recorded is the streaming flag in the run's metadata; nil without one.
 	recorded *bool
+	// bounds are the values of requests that can be true.
+	bounds Bounds
 	// noGaps and noEnds say that the file of another tool lacks the times of token
 	// events and of ends.
 	noGaps, noEnds bool
@@ -89,7 +91,7 @@ const NoResponse = "no_response"
 
 // NewMeter returns a Meter for the requests of run.
 func NewMeter(run *export.Run, cfg Config) *Meter {
-	m := &Meter{cfg: cfg, pauses: PausesOf(run), decoder: NewDecoder(run, cfg.Counter != nil)}
+	m := &Meter{cfg: cfg, pauses: PausesOf(run), bounds: BoundsOf(run), decoder: NewDecoder(run, cfg.Counter != nil)}
 	if run.Meta != nil {
 		m.recorded = run.Meta.Streaming
 	}
@@ -114,22 +116,24 @@ func (m *Meter) MeasureAnswer(r *export.Request, a *Answer) *Measured {
 	if m.out.LeftOut && (m.out.Counted || m.out.Excluded == "failed") {
 		m.out.Counted, m.out.Excluded, m.out.Class, m.out.Message = false, ExcludedPaused, "", ""
 	}
-	m.out.measure(r, a, m.out.FromNS)
+	m.out.measure(r, a, m.out.FromNS, &m.bounds)
 	m.dropUnsupported(r.Stated)
 	if !m.decoder.Numbers {
 		m.out.OutputTokens, m.out.TokenSource, m.out.NotCounted = a.count(m.cfg.TokenSource, m.cfg.Counter, r.Stated)
-		if m.noGaps && m.out.TokenSource == TokenResponses && (r.Stated == nil || r.Stated.TokenEvents == nil) {
+		if _, stated := m.statedEvents(r.Stated); m.noGaps && m.out.TokenSource == TokenResponses && !stated {
 			m.out.OutputTokens, m.out.TokenSource = Value{}, TokenAuto // the responses are not all token events
 		}
 	}
+	u := a.Usage.or(r.Stated)
+	m.out.InputTokens, m.out.ReasoningTokens, m.out.CachedTokens = u.Input, u.Reasoning, u.Cached
+	m.out.keepTokens(&m.bounds)
 	m.out.Streamed = m.streamed(r, a)
 	m.unlikeAsked(r, a)
 	if m.out.shows = m.out.Streamed == StreamedYes && r.NumResponses() > 1; m.out.Streamed != StreamedYes && r.NumResponses() > 0 {
 		m.out.withholdTokens()
 	}
-	u := a.Usage.or(r.Stated)
-	m.out.InputTokens, m.out.ReasoningTokens, m.out.CachedTokens = u.Input, u.Reasoning, u.Cached
-	m.out.Prefill, m.out.Decode = a.Prefill, a.Decode
+	m.out.Prefill = m.out.keep(ServerPrefill, a.Prefill, m.bounds.spanNS)
+	m.out.Decode = m.out.keep(ServerDecode, a.Decode, m.bounds.spanNS)
 	return &m.out
 }
 
@@ -142,14 +146,26 @@ func (m *Meter) dropUnsupported(st *export.Stated) {
 	if !m.noGaps {
 		return
 	}
-	events := int64(m.out.Events)
-	if st != nil && st.TokenEvents != nil {
-		m.out.Events = int(*st.TokenEvents)
+	events := m.out.Events
+	n, stated := m.statedEvents(st)
+	if stated {
+		m.out.Events = n
+	} else if st != nil && st.TokenEvents != nil {
+		m.out.addWrong(TokenEvents, *st.TokenEvents)
 	}
-	if int64(m.out.Events) != events || st == nil || st.TokenEvents == nil {
+	if m.out.Events != events || !stated {
 		m.out.Gaps, m.out.GapTokens, m.out.TTST = m.out.Gaps[:0], m.out.GapTokens[:0], Value{}
 		m.out.SharedStamps, m.out.Backward = 0, 0
 	}
+}
+
+// statedEvents returns the number of token events that the file of another tool states; ok is false if it
+// states none, or a number that cannot be true.
+func (m *Meter) statedEvents(st *export.Stated) (n int, ok bool) {
+	if st == nil || st.TokenEvents == nil || uint64(*st.TokenEvents) > m.bounds.events {
+		return 0, false
+	}
+	return int(*st.TokenEvents), true
 }
 
 // or returns u, with the file's stated numbers in place of the numbers that the server

@@ -52,7 +52,7 @@ func (m *Meter) streamed(r *export.Request, a *Answer) Streamed {
 	if asked := m.asked(r); asked != StreamedUnknown {
 		return asked
 	}
-	if r.NumResponses() > 1 || r.Stated != nil && r.Stated.TokenEvents != nil && *r.Stated.TokenEvents > 1 {
+	if n, _ := m.statedEvents(r.Stated); r.NumResponses() > 1 || n > 1 {
 		return StreamedYes
 	}
 	return StreamedUnknown

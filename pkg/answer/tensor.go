@@ -3,9 +3,11 @@ package answer
 import (
 	"bytes"
 	"encoding/binary"
+	"errors"
 	"strconv"
 	"strings"
 
+	"github.com/pa-tools/pa/internal/saturate"
 	"github.com/pa-tools/pa/pkg/export"
 )
 
@@ -169,17 +171,17 @@ func (t *tensorDecoder) added(i int) []byte {
 }
 
 // usage reads the counts that backends send beside the text: the tokens of
-// this response, and the tokens of the prompt.
+// this response, and the tokens of the prompt. A count that cannot be true is kept.
 func (t *tensorDecoder) usage(d *Decoder, f export.Fields) {
 	u := &d.a.Usage
 	for i := range f {
 		switch f[i].Name {
 		case "num_output_tokens":
-			if n, ok := sumNumbers(f[i].Value); ok && n >= 0 {
-				u.Output = Some(u.Output.V + n)
+			if n, ok := sumNumbers(f[i].Value); ok {
+				u.Output = Some(saturate.Add(u.Output.V, n))
 			}
 		case "num_input_tokens":
-			if n, ok := sumNumbers(f[i].Value); ok && n > 0 {
+			if n, ok := sumNumbers(f[i].Value); ok && n != 0 {
 				u.Input = Some(n)
 			}
 		}
@@ -247,17 +249,17 @@ func isZero(data []byte) bool {
 	return true
 }
 
-// sumNumbers returns the sum of a whole number or of an array of them.
+// sumNumbers returns the sum of a whole number or of an array of them, or the nearest int64.
 func sumNumbers(v export.Value) (sum int64, ok bool) {
 	if v.Text || v.Empty() {
 		return 0, false
 	}
 	for _, n := range strings.Split(strings.Trim(string(v.Data), "[]"), ",") {
 		k, err := strconv.ParseInt(n, 10, 64)
-		if err != nil || k > 1<<40 || k < -1<<40 {
+		if err != nil && !errors.Is(err, strconv.ErrRange) {
 			return 0, false
 		}
-		sum += k
+		sum = saturate.Add(sum, k)
 	}
 	return sum, true
 }

@@ -6,7 +6,8 @@ import (
 )
 
 // Copy writes the readable part of src to dst and closes dst, but not src. Copy does not
-// return an error that ends the reading of src early; the caller checks src.Err().
+// return an error that ends the reading of src early, except an [ErrContradiction]; the caller
+// checks src.Err().
 // [ExperimentMeta.Unreadable] stores the number of requests that could not be read.
 //
 // Copy returns the first error of dst, or the cause of ctx. It then stops dst, if dst is a
@@ -31,7 +32,7 @@ func CopyPreview(ctx context.Context, dst Writer, src Reader) (err error) {
 	from, to := inBatches(src, dst)
 	run := src.Run()
 	begun := 0               // number of begun experiments; the last one is open
-	var counts writtenCounts // of the open experiment
+	var counts RequestCounts // of the open experiment
 	advance := func(to int) error {
 		for begun <= to {
 			if begun > 0 {
@@ -39,7 +40,7 @@ func CopyPreview(ctx context.Context, dst Writer, src Reader) (err error) {
 				if err := dst.EndExperiment(e); err != nil {
 					return err
 				}
-				counts = writtenCounts{}
+				counts = RequestCounts{}
 			}
 			if begun < len(run.Experiments) {
 				e := &run.Experiments[begun]
@@ -63,14 +64,14 @@ func CopyPreview(ctx context.Context, dst Writer, src Reader) (err error) {
 		}
 		if from != nil {
 			b := from.Batch().(*countedBatch)
-			counts.addAll(&b.counts)
+			counts.Plus(&b.counts)
 			if err := to.WriteBatch(b.Batch); err != nil {
 				return err
 			}
 			continue
 		}
 		r := src.Request()
-		counts.add(r)
+		counts.Add(r)
 		if err := dst.WriteRequest(r); err != nil {
 			return err
 		}
@@ -78,7 +79,9 @@ func CopyPreview(ctx context.Context, dst Writer, src Reader) (err error) {
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
-	if errors.Is(src.Err(), ErrRunChanged) {
+	if err := src.Err(); errors.Is(err, ErrContradiction) {
+		return err
+	} else if errors.Is(err, ErrRunChanged) {
 		return ErrRunChanged
 	}
 	if err := advance(len(run.Experiments)); err != nil {
@@ -103,62 +106,31 @@ func inBatches(src Reader, dst Writer) (from BatchReader, to BatchWriter) {
 // A countedBatch counts the requests of a Batch.
 type countedBatch struct {
 	Batch
-	counts writtenCounts
+	counts RequestCounts
 }
 
 // Reset implements Batch.
 func (b *countedBatch) Reset() {
 	b.Batch.Reset()
-	b.counts = writtenCounts{}
+	b.counts = RequestCounts{}
 }
 
 // Add implements Batch.
 func (b *countedBatch) Add(r *Request) {
-	b.counts.add(r)
+	b.counts.Add(r)
 	b.Batch.Add(r)
-}
-
-// writtenCounts counts the requests of an experiment that Copy wrote.
-type writtenCounts struct {
-	excluded        map[string]int // requests by the reason of their exclusion; "": counted requests
-	resent, dropped int
-}
-
-func (w *writtenCounts) add(r *Request) {
-	if w.excluded == nil {
-		w.excluded = map[string]int{}
-	}
-	w.excluded[r.Excluded()]++
-	if r.Resent {
-		w.resent++
-	}
-	if r.OutputsDropped {
-		w.dropped++
-	}
-}
-
-// addAll adds the counts of o.
-func (w *writtenCounts) addAll(o *writtenCounts) {
-	if w.excluded == nil {
-		w.excluded = map[string]int{}
-	}
-	for reason, n := range o.excluded {
-		w.excluded[reason] += n
-	}
-	w.resent += o.resent
-	w.dropped += o.dropped
 }
 
 // withUnreadable returns e, experiment number index of src, with the number of requests
 // that src could not read.
-func (w *writtenCounts) withUnreadable(e *Experiment, src Reader, index int) *Experiment {
+func (c *RequestCounts) withUnreadable(e *Experiment, src Reader, index int) *Experiment {
 	counted, excluded := Skipped(src, index)
 	if counted+excluded == 0 {
 		return e
 	}
 	m := &ExperimentMeta{
-		Measured: w.excluded[""], Failed: w.excluded["failed"], Warmup: w.excluded["warmup"], Late: w.excluded["late"], Cancelled: w.excluded["cancelled"],
-		Resent: w.resent, OutputsDropped: w.dropped,
+		Measured: c.Measured, Failed: c.Failed, Warmup: c.Warmup, Late: c.Late, Cancelled: c.Cancelled,
+		Resent: c.Resent, OutputsDropped: c.OutputsDropped,
 	}
 	if e.Meta != nil {
 		*m = *e.Meta

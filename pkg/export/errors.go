@@ -1,6 +1,14 @@
 package export
 
-import "fmt"
+import (
+	"errors"
+	"fmt"
+)
+
+// ErrContradiction is the error of a Reader of several files that contradict each other in what
+// they hold, such as two ranks with the same requests. The requests before the error are worth
+// nothing: nobody knows which of them are real, so no figures are made of them.
+var ErrContradiction = errors.New("the files contradict each other")
 
 // A CutError reports a truncated file: an incomplete copy, a full disk, a killed writer.
 type CutError struct {

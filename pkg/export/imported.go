@@ -109,6 +109,26 @@ type Stated struct {
 	Figures map[string]float64 `json:"figures,omitempty"`
 }
 
+// IsSilent returns a function that reports whether Silent holds i. It looks through a long list once,
+// because an answer can have as many silent responses as it has responses. s may be nil.
+func (s *Stated) IsSilent() func(i int) bool {
+	const short = 8
+	switch {
+	case s == nil || len(s.Silent) == 0:
+		return func(int) bool { return false }
+	case len(s.Silent) <= short:
+		return func(i int) bool { return slices.Contains(s.Silent, i) }
+	}
+	all := make(map[int]struct{}, len(s.Silent))
+	for _, i := range s.Silent {
+		all[i] = struct{}{}
+	}
+	return func(i int) bool {
+		_, silent := all[i]
+		return silent
+	}
+}
+
 // Clone returns a copy of s that shares no memory with it.
 func (s *Stated) Clone() *Stated {
 	if s == nil {

@@ -33,6 +33,9 @@ type Limits struct {
 	// MaxValueBytes bounds a single value (a string, a list of responses);
 	// 0 means 64 MiB.
 	MaxValueBytes int64
+	// MaxMemoryBytes bounds the memory of the responses of a request of a JSON file, if MaxValueBytes is
+	// above its default; 0 leaves them to MaxValueBytes.
+	MaxMemoryBytes int64
 }
 
 // DefaultMaxRatio is the bound for an Opener.MaxRatio of 0.
@@ -308,7 +311,10 @@ func (r *opened) SelfCheck() SelfCheck {
 	return c
 }
 
-var _ BriefReader = (*opened)(nil)
+var (
+	_ BriefReader    = (*opened)(nil)
+	_ CheckingReader = (*opened)(nil)
+)
 
 // Derivation implements DerivedReader by asking the format's reader.
 func (r *opened) Derivation() (_ Derivation, ok bool) {
@@ -344,6 +350,33 @@ func (r *opened) WithoutResponses() {
 func (r *opened) WithoutDerived() {
 	if d, is := r.Reader.(DerivedSkipper); is {
 		d.WithoutDerived()
+	}
+}
+
+// CheckDerived implements CheckingReader by telling the format's reader.
+func (r *opened) CheckDerived(all bool) bool {
+	c, is := r.Reader.(CheckingReader)
+	return is && c.CheckDerived(all)
+}
+
+// Checked implements CheckingReader by asking the format's reader.
+func (r *opened) Checked() (q *Request, d *Derived, outputs bool) {
+	if c, is := r.Reader.(CheckingReader); is {
+		return c.Checked()
+	}
+	return nil, nil, false
+}
+
+// HasOutputs implements CheckingReader by asking the format's reader.
+func (r *opened) HasOutputs() bool {
+	c, is := r.Reader.(CheckingReader)
+	return is && c.HasOutputs()
+}
+
+// Restart implements CheckingReader by telling the format's reader.
+func (r *opened) Restart() {
+	if c, is := r.Reader.(CheckingReader); is {
+		c.Restart()
 	}
 }
 

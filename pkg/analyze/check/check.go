@@ -82,8 +82,12 @@ var certified = []answer.Metric{answer.TTFT, answer.TPOT, answer.E2EL}
 // covers what could be read. The error is from [analyze.Run]. cfg must not select a part.
 func Run(ctx context.Context, file string, r export.Reader, cfg analyze.Config, p Profile) (*Result, *analyze.Report, error) {
 	cfg.Certified = true
-	t := &tap{Reader: r}
-	rep, err := analyze.Run(ctx, t, cfg)
+	t := &tap{Reader: r, bounds: answer.BoundsOf(export.Preview(r))}
+	var source export.Reader = t
+	if c, ok := r.(export.CheckingReader); ok {
+		source = &checkingTap{t, c}
+	}
+	rep, err := analyze.Run(ctx, source, cfg)
 	res := &Result{File: file, Profile: p}
 	if m := rep.Run.Meta; m != nil {
 		res.Tool = m.Tool
@@ -106,18 +110,19 @@ func Run(ctx context.Context, file string, r export.Reader, cfg analyze.Config, 
 }
 
 // OfReport returns the items of a level that its report alone decides: client, clock, failures and
-// steady state. x is an experiment of rep.
+// steady state, and values if some cannot be true. x is an experiment of rep.
 func OfReport(rep *analyze.Report, x *analyze.Experiment, p Profile) []Item {
 	if x.Problem != nil {
 		return nil
 	}
 	c := checker{rep: rep, x: x, p: &p, sent: &sent{}}
-	return []Item{c.client(), c.clock(), c.failures(), c.steady()}
+	return append([]Item{c.client(), c.clock(), c.failures(), c.steady()}, c.values()...)
 }
 
 // A tap reads the schedule of the measured requests as they pass by.
 type tap struct {
 	export.Reader
+	bounds answer.Bounds // of the times that can be true
 	levels []sent
 }
 
@@ -146,6 +151,7 @@ func (t *tap) Next() bool {
 	}
 	l := &t.levels[i]
 	switch {
+	case !t.bounds.Time(q.ScheduledNS) || !t.bounds.Time(q.StartNS):
 	case q.ScheduledNS != 0:
 		l.arrivals = append(l.arrivals, q.ScheduledNS)
 		if v := answer.Elapsed(q.ScheduledNS, q.StartNS); v.OK && q.StartNS != 0 {
@@ -160,6 +166,40 @@ func (t *tap) Next() bool {
 // Skipped implements [export.Skipper].
 func (t *tap) Skipped(experiment int) (counted, excluded int) {
 	return export.Skipped(t.Reader, experiment)
+}
+
+// A checkingTap is a tap of a file with derived values.
+type checkingTap struct {
+	*tap
+	checks export.CheckingReader // the same file
+}
+
+var _ export.CheckingReader = (*checkingTap)(nil)
+
+// Derivation implements [export.DerivedReader].
+func (t *checkingTap) Derivation() (_ export.Derivation, ok bool) { return t.checks.Derivation() }
+
+// Derived implements [export.DerivedReader].
+func (t *checkingTap) Derived() *export.Derived { return t.checks.Derived() }
+
+// WithoutAnswers implements [export.DerivedReader].
+func (t *checkingTap) WithoutAnswers() { t.checks.WithoutAnswers() }
+
+// CheckDerived implements [export.CheckingReader].
+func (t *checkingTap) CheckDerived(all bool) bool { return t.checks.CheckDerived(all) }
+
+// Checked implements [export.CheckingReader].
+func (t *checkingTap) Checked() (q *export.Request, d *export.Derived, outputs bool) {
+	return t.checks.Checked()
+}
+
+// HasOutputs implements [export.CheckingReader].
+func (t *checkingTap) HasOutputs() bool { return t.checks.HasOutputs() }
+
+// Restart implements [export.CheckingReader].
+func (t *checkingTap) Restart() {
+	t.checks.Restart()
+	t.levels = nil
 }
 
 func (t *tap) level(i int) *sent {

@@ -9,6 +9,7 @@ import (
 
 	"github.com/pa-tools/pa/internal/plural"
 	"github.com/pa-tools/pa/internal/quantile"
+	"github.com/pa-tools/pa/internal/sanitize"
 	"github.com/pa-tools/pa/pkg/analyze"
 	"github.com/pa-tools/pa/pkg/answer"
 	"github.com/pa-tools/pa/pkg/export"
@@ -31,7 +32,7 @@ func (c *checker) items() []Item {
 	if c.p.Poisson {
 		all = append(all, c.arrivals())
 	}
-	return all
+	return append(all, c.values()...)
 }
 
 // decided returns an item that passes if ok.
@@ -139,7 +140,7 @@ func (c *checker) omission() Item {
 func (c *checker) client() Item {
 	const name = "client"
 	for _, w := range append(append([]error{}, c.x.Warnings...), c.rep.Warnings...) {
-		if k := analyze.AsWarning(w); k.Kind == analyze.KindClient || k.Kind == analyze.KindDropped {
+		if k := analyze.AsWarning(w); k.Kind == analyze.KindClient || k.Kind == analyze.KindDropped || k.Kind == analyze.KindImpossible && k.Sub == analyze.SubClient {
 			return Item{Name: name, Status: Fail, Text: k.Error()}
 		}
 	}
@@ -159,8 +160,13 @@ func (c *checker) clock() Item {
 	if c.x.Backward > 0 {
 		return decided(name, false, float64(c.x.Backward), "gaps", plural.GroupedOf(c.x.Backward, "gap")+" between tokens below 0: the clock was set back")
 	}
-	m := c.rep.Run.Meta
-	if m == nil || m.Calibration == nil {
+	for _, w := range c.rep.Warnings {
+		if k := analyze.AsWarning(w); k.Kind == analyze.KindImpossible && k.Sub == analyze.SubCalibration {
+			return Item{Name: name, Status: Fail, Text: k.Error()}
+		}
+	}
+	calibration := c.rep.Calibration()
+	if m := c.rep.Run.Meta; calibration == nil {
 		if m != nil && m.Import != nil {
 			return unknown(name, m.Import.Format+" holds no calibration of its times")
 		}
@@ -170,7 +176,7 @@ func (c *checker) clock() Item {
 		return unknown(name, "the file holds no calibration; pa-record --calibrate measures the error")
 	}
 	worst, found := int64(0), false
-	for _, s := range m.Calibration.Services {
+	for _, s := range calibration.Services {
 		for _, r := range s.Recordings {
 			if r.Receive != nil && (r.Stamps == "kernel") == (c.x.Stamps.Kernel > 0) {
 				worst, found = max(worst, r.Receive.P99NS), true
@@ -183,6 +189,32 @@ func (c *checker) clock() Item {
 	limit := c.p.MaxClockError
 	return decided(name, time.Duration(worst) <= limit, float64(worst), "ns", fmt.Sprintf("p99 error of received times is %s, at most %s wanted", milliseconds(float64(worst)), milliseconds(float64(limit))))
 }
+
+// values asks whether all numbers of the file can be true: an item that fails if some cannot, else none.
+func (c *checker) values() []Item {
+	var wrong []string
+	for _, w := range c.x.Warnings {
+		if k := analyze.AsWarning(w); k.Kind == analyze.KindImpossible && k.Sub != analyze.SubClient {
+			wrong = append(wrong, k.Error())
+		}
+	}
+	for i := range c.x.Server {
+		if f := &c.x.Server[i]; f.Impossible {
+			wrong = append(wrong, fmt.Sprintf("%s of %s: %s", f.Name, sanitize.Clip(f.Of, maxQuotedBytes), f.NA))
+		}
+	}
+	if wrong == nil {
+		return nil
+	}
+	text := wrong[0]
+	if n := len(wrong) - 1; n > 0 {
+		text += "; " + plural.Of(n, "further warning") + " in the report"
+	}
+	return []Item{{Name: "values", Status: Fail, Text: text}}
+}
+
+// maxQuotedBytes bounds names from servers.
+const maxQuotedBytes = 200
 
 // tokens asks whether token counts are counts of tokens.
 func (c *checker) tokens() Item {

@@ -13,8 +13,10 @@ import (
 //
 // The report is nil if there is none: the error is then about an argument
 // (*ArgError), about the load level or about cfg.Memory, or wraps ErrNoExperiment,
-// ErrNoTokenizer or ErrNotCounted. An error beside a report is the reader's, or the cause
-// of ctx's end; the report then covers the requests that were read. A file at which the
+// ErrNoTokenizer, ErrNotCounted or [export.ErrContradiction]. An error beside a report is the
+// reader's, or the cause of ctx's end; the report then covers the requests that were read. It
+// also says that requests have numbers that cannot be true, which the report leaves out. A file
+// at which the
 // tool itself would have stopped is no error: the report warns about it.
 func Analyze(ctx context.Context, t *Tool, r export.Reader, cfg Config) (Report, error) {
 	checked := Checked(cfg.Tokenizer)
@@ -59,7 +61,7 @@ func analyzeUnchecked(ctx context.Context, t *Tool, r export.Reader, cfg Config)
 	if err != nil {
 		return nil, err
 	}
-	p := pass{analysis: a, at: -1, wanted: make([]bool, len(in.Run.Experiments))}
+	p := pass{analysis: a, at: -1, wanted: make([]bool, len(in.Run.Experiments)), sieve: sieve{bounds: answer.BoundsOf(in.Run)}}
 	for i := range p.wanted {
 		p.wanted[i] = t.Levels.ReadAll
 	}
@@ -67,11 +69,14 @@ func analyzeUnchecked(ctx context.Context, t *Tool, r export.Reader, cfg Config)
 		p.wanted[i] = true
 	}
 	err = p.read(ctx, r)
-	if errors.Is(err, ErrNoTokenizer) {
+	if errors.Is(err, ErrNoTokenizer) || errors.Is(err, export.ErrContradiction) {
 		return nil, err
 	}
 	if s, ok := a.(ScrapeReader); ok && err == nil {
 		err = s.ReadScrapes(ctx, r)
+	}
+	if err == nil {
+		err = p.sieve.err()
 	}
 	rep := a.Report()
 	if lost := in.Values.Err(); lost != nil {
@@ -85,12 +90,17 @@ type pass struct {
 	analysis Analysis
 	wanted   []bool // by level
 	at       int    // the level that is read; -1 before the first
+	sieve    sieve
 }
 
 func (p *pass) read(ctx context.Context, r export.Reader) error {
 	err := Requests(ctx, r, func(level int, q *export.Request) error {
 		p.advance(level)
 		if !p.wanted[level] {
+			return nil
+		}
+		q, ok := p.sieve.pass(q)
+		if !ok {
 			return nil
 		}
 		return p.analysis.Request(q)

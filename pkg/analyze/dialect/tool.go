@@ -2,6 +2,7 @@ package dialect
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"slices"
@@ -218,6 +219,9 @@ func WriteResult(ctx context.Context, t *Tool, r export.Reader, cfg Config, out 
 	written, err := t.Result.Write(ctx, r, cfg, out, w)
 	if err == nil {
 		err = checked.Err()
+	}
+	if unread := r.Err(); errors.Is(unread, export.ErrContradiction) {
+		err = unread
 	}
 	return written, err
 }

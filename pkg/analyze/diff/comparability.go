@@ -5,7 +5,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"time"
 
 	"github.com/pa-tools/pa/internal/plural"
 	"github.com/pa-tools/pa/pkg/analyze"
@@ -118,11 +117,7 @@ var checks = [...]check{
 		if len(l.Pauses) == 0 {
 			return ""
 		}
-		sum := time.Duration(0)
-		for i := range l.Pauses {
-			sum += time.Duration(l.Pauses[i].DurationNS)
-		}
-		text := fmt.Sprintf("%.3g s, touched %s", sum.Seconds(), plural.Of(l.Paused, "request"))
+		text := fmt.Sprintf("%s, touched %s", analyze.PausedFor(l.Pauses), plural.Of(l.Paused, "request"))
 		if r.cfg.Selection.WithoutPauses {
 			return text + ", left out"
 		}
@@ -188,6 +183,7 @@ func (res *Result) differences(ignore []string) {
 		for _, d := range found {
 			d.Refuses = c.refuses
 			d.Ignored = d.Refuses && (slices.Contains(ignore, c.name) || slices.Contains(ignore, All))
+			res.refused = res.refused || d.Refuses && !d.Ignored
 			res.Differences = append(res.Differences, d)
 		}
 	}
@@ -201,11 +197,11 @@ func (res *Result) check(c *check, l *LevelResult) (Difference, bool) {
 	case c.between != nil:
 		d.Old, d.New, differ = c.between(l.Old, l.New)
 	case c.doubt != nil:
-		older, newer := each(res.Old, l.Old, c.doubt), each(res.New, l.New, c.doubt)
+		older, newer := each(l.oldRuns, l.Old, c.doubt), each(l.newRuns, l.New, c.doubt)
 		d.Old, d.New = doubts(older), doubts(newer)
 		differ = d.Old != "no" || d.New != "no"
 	default:
-		older, newer := each(res.Old, l.Old, c.of), each(res.New, l.New, c.of)
+		older, newer := each(l.oldRuns, l.Old, c.of), each(l.newRuns, l.New, c.of)
 		d.Old, d.New = strings.Join(older, ", "), strings.Join(newer, ", ")
 		all := slices.Compact(slices.Sorted(slices.Values(slices.DeleteFunc(slices.Concat(older, newer), func(s string) bool { return s == noRequests }))))
 		differ = len(all) > 1
@@ -213,23 +209,16 @@ func (res *Result) check(c *check, l *LevelResult) (Difference, bool) {
 	return d, differ
 }
 
-// each returns the texts of f for the runs that have the level, each text once, in
-// order.
+// each returns the texts of f for the levels and their runs, each text once, in order.
 func each(runs []*Run, levels []*Level, f func(*Run, *Level) string) []string {
 	var texts []string
-	for _, r := range runs {
-		for i := range r.Levels {
-			l := &r.Levels[i]
-			if !slices.Contains(levels, l) {
-				continue
-			}
-			s := f(r, l)
-			if s == "" {
-				s = unknown
-			}
-			if !slices.Contains(texts, s) {
-				texts = append(texts, s)
-			}
+	for i, r := range runs {
+		s := f(r, levels[i])
+		if s == "" {
+			s = unknown
+		}
+		if !slices.Contains(texts, s) {
+			texts = append(texts, s)
 		}
 	}
 	return texts

@@ -48,8 +48,9 @@ type Result struct {
 	// Warnings are about this comparison, not about the files.
 	Warnings []string
 
-	itself string // the warning about a run that is on both sides; "" for none
-	o      Options
+	refused bool   // some of Differences refuse the comparison
+	itself  string // the warning about a run that is on both sides; "" for none
+	o       Options
 }
 
 // Refused returns the differences that refuse the comparison.
@@ -88,6 +89,8 @@ type LevelResult struct {
 	Rows []Row
 	// Server has the figures of servers and GPUs that either side has.
 	Server []ServerRow
+
+	oldRuns, newRuns []*Run // of Old and New
 }
 
 // Nothing returns why no metric of the level, but for the share of failed
@@ -172,6 +175,11 @@ func Compare(older, newer []*Run, o Options) *Result {
 			}
 		}
 	}
+	for _, r := range slices.Concat(res.Old, res.New) {
+		if r.store != nil && r.store.Full() != nil {
+			res.Warnings = append(res.Warnings, fmt.Sprintf("%s: the values of the comparison take more memory than the limit: %v", r.Name, r.store.Full()))
+		}
+	}
 	switch {
 	case labeled(res.Old, "new"):
 		res.Warnings = append(res.Warnings, "the runs of the old side have the label new; are the sides swapped?")
@@ -225,58 +233,82 @@ func SameRun(runs []*Run) (a, b *Run, found bool) {
 // match finds the levels that both sides have. If whatever is set and each side has one
 // level, match compares them even if their loads differ.
 func (res *Result) match(whatever bool) {
-	older, newer := groups(res.Old), groups(res.New)
+	older, newer := Groups(res.Old), Groups(res.New)
 	if whatever && len(older) == 1 && len(newer) == 1 {
-		l := LevelResult{Name: older[0][0].Name(), Mode: older[0][0].Mode, Value: older[0][0].Value, Old: older[0], New: newer[0]}
-		if !older[0][0].SameLoad(newer[0][0]) {
-			l.Name += " → " + newer[0][0].Name()
+		l := levelResult(&older[0], &newer[0])
+		if !l.Old[0].SameLoad(l.New[0]) {
+			l.Name += " → " + l.New[0].Name()
 		}
 		res.Levels = []LevelResult{l}
 		return
 	}
-	used := make([]bool, len(newer))
-next:
-	for _, o := range older {
-		for i, n := range newer {
-			if !used[i] && o[0].SameLoad(n[0]) {
-				used[i] = true
-				res.Levels = append(res.Levels, LevelResult{Name: o[0].Name(), Mode: o[0].Mode, Value: o[0].Value, Old: o, New: n})
-				continue next
-			}
-		}
-		res.OldOnly = append(res.OldOnly, o[0].Name())
+	at := make(map[nthLoad]int, len(newer))
+	for i := range newer {
+		at[newer[i].load] = i
 	}
-	for i, n := range newer {
+	used := make([]bool, len(newer))
+	for i := range older {
+		o := &older[i]
+		if j, ok := at[o.load]; ok {
+			used[j] = true
+			res.Levels = append(res.Levels, levelResult(o, &newer[j]))
+		} else {
+			res.OldOnly = append(res.OldOnly, o.Levels[0].Name())
+		}
+	}
+	for i := range newer {
 		if !used[i] {
-			res.NewOnly = append(res.NewOnly, n[0].Name())
+			res.NewOnly = append(res.NewOnly, newer[i].Levels[0].Name())
 		}
 	}
 }
 
-// groups groups the levels of several runs by load, without levels that have a
-// Problem. A load that a run has twice is two levels.
-func groups(runs []*Run) [][]*Level {
-	var all [][]*Level
+// levelResult returns the comparison of two groups, without values.
+func levelResult(older, newer *Group) LevelResult {
+	o := older.Levels[0]
+	return LevelResult{
+		Name: o.Name(), Mode: o.Mode, Value: o.Value,
+		Old: older.Levels, New: newer.Levels, oldRuns: older.Runs, newRuns: newer.Runs,
+	}
+}
+
+// A Group is one load in the runs that have it, each with its level.
+type Group struct {
+	Runs   []*Run
+	Levels []*Level // as many as Runs
+
+	load nthLoad
+}
+
+// An nthLoad is a load and how many levels of the same load a run has before.
+type nthLoad struct {
+	load string
+	nth  int
+}
+
+// Groups groups the levels of several runs by load, in the order in which the loads first
+// occur. It leaves out levels that have a Problem. A load that a run has twice is two groups.
+func Groups(runs []*Run) []Group {
+	var all []Group
+	at := map[nthLoad]int{}
 	for _, r := range runs {
-		taken := map[int]bool{}
+		before := map[string]int{}
 		for i := range r.Levels {
 			l := &r.Levels[i]
 			if l.Problem != nil {
 				continue
 			}
-			at := -1
-			for j := range all {
-				if !taken[j] && all[j][0].SameLoad(l) {
-					at = j
-					break
-				}
+			k := nthLoad{load: l.load()}
+			k.nth = before[k.load]
+			before[k.load]++
+			j, ok := at[k]
+			if !ok {
+				j = len(all)
+				at[k] = j
+				all = append(all, Group{load: k})
 			}
-			if at < 0 {
-				at = len(all)
-				all = append(all, nil)
-			}
-			taken[at] = true
-			all[at] = append(all[at], l)
+			g := &all[j]
+			g.Runs, g.Levels = append(g.Runs, r), append(g.Levels, l)
 		}
 	}
 	return all
@@ -299,7 +331,7 @@ func (res *Result) rows(l *LevelResult, f func(r *Row)) {
 			continue
 		}
 		f(&r)
-		if r.Primary && len(res.Refused()) == 0 {
+		if r.Primary && !res.refused {
 			r.Spoiled = l.spoiled(r.Metric)
 		}
 		l.Rows = append(l.Rows, r)
@@ -335,11 +367,12 @@ func (res *Result) single(l *LevelResult) {
 		res.values(l, "the order of time is not known: "+why)
 		return
 	}
-	paired := pairs(o.prompts, n.prompts)
+	older, newer := o.follow, n.follow
+	paired := pairs(&older.prompts, &newer.prompts)
 	l.Pairs = paired.n
 	var so, sn [seriesQuantities]*inference.Series
 	for q := range so {
-		so[q], sn[q] = seriesOf(quantity(q), o.series[q]), seriesOf(quantity(q), n.series[q])
+		so[q], sn[q] = older.of(quantity(q)), newer.of(quantity(q))
 	}
 	res.rows(l, func(r *Row) {
 		m := r.Metric
@@ -352,9 +385,9 @@ func (res *Result) single(l *LevelResult) {
 		case m.of == failedShare:
 			l.bare(r, inference.NA{Reason: "shares have no interval from one run a side"})
 		case m.of == requestRate:
-			r.Comparison = inference.Change(inference.Rate(o.done, o.spans), inference.Rate(n.done, n.spans))
+			r.Comparison = inference.Change(older.rate(older.done), newer.rate(newer.done))
 		case m.of == outputRate:
-			r.Comparison = inference.Change(inference.Rate(o.tokens, o.spans), inference.Rate(n.tokens, n.spans))
+			r.Comparison = inference.Change(older.rate(older.tokens), newer.rate(newer.tokens))
 		case m.pct == 0:
 			r.Comparison = inference.Change(so[m.of].Mean(), sn[m.of].Mean())
 		default:
@@ -367,15 +400,6 @@ func (res *Result) single(l *LevelResult) {
 			r.Comparison = inference.Change(so[m.of].Quantile(m.pct/100), sn[m.of].Quantile(m.pct/100))
 		}
 	})
-}
-
-// seriesOf returns the series of the values of q. A request has many gaps, and one value
-// of the others.
-func seriesOf(q quantity, values []float64) *inference.Series {
-	if q == itl || q == itlPerToken {
-		return inference.NewGaps(values)
-	}
-	return inference.NewSeries(values)
 }
 
 // several compares runs by their values.
@@ -476,7 +500,7 @@ func (res *Result) verdict(r *Row) inference.Verdict {
 		return r.Comparison.Verdict(r.Adjusted, alpha, direction)
 	}
 	switch older, newer := r.Old.Value, r.New.Value; {
-	case len(res.Refused()) > 0 || math.IsNaN(older) || math.IsNaN(newer):
+	case res.refused || math.IsNaN(older) || math.IsNaN(newer):
 		return inference.NotAvailable
 	case older == newer:
 		return inference.NoDifference

@@ -12,6 +12,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/pa-tools/pa/internal/values"
 	"github.com/pa-tools/pa/pkg/analyze"
 	"github.com/pa-tools/pa/pkg/analyze/diff/gate"
 	"github.com/pa-tools/pa/pkg/analyze/inference"
@@ -137,32 +138,44 @@ func TestLevels(t *testing.T) {
 
 // Pairs need the same prompts in the same order, and more than one of them.
 func TestPairs(t *testing.T) {
-	prompts := func(n, different int, shift uint64) []prompt {
+	type prompt struct{ place, input, ttft, e2el int64 }
+	made := func(n, different int, shift int64) []prompt {
 		var p []prompt
-		for i := range n {
-			p = append(p, prompt{place: i, input: (uint64(i) + shift) % uint64(different), ttft: 1, e2el: 2})
+		for i := range int64(n) {
+			p = append(p, prompt{place: i, input: (i + shift) % int64(different), ttft: 1, e2el: 2})
 		}
 		return p
 	}
-	missing := prompts(10, 5, 0)
-	missing[3].ttft, missing[3].e2el = math.NaN(), math.NaN()
+	missing := made(10, 5, 0)
+	missing[3].ttft, missing[3].e2el = 0, 0
+	unordered := slices.Clone(missing)
+	slices.Reverse(unordered)
 	for _, tt := range []struct {
 		name     string
 		old, new []prompt
 		want     int
 	}{
-		{"the same", prompts(10, 5, 0), prompts(10, 5, 0), 10},
-		{"one run is shorter", prompts(10, 5, 0), prompts(6, 5, 0), 6},
-		{"one run is much shorter", prompts(10, 5, 0), prompts(4, 5, 0), 0},
-		{"another order", prompts(10, 5, 0), prompts(10, 5, 1), 0},
-		{"one prompt", prompts(10, 1, 0), prompts(10, 1, 0), 0},
+		{"the same", made(10, 5, 0), made(10, 5, 0), 10},
+		{"one run is shorter", made(10, 5, 0), made(6, 5, 0), 6},
+		{"one run is much shorter", made(10, 5, 0), made(4, 5, 0), 0},
+		{"another order", made(10, 5, 0), made(10, 5, 1), 0},
+		{"one prompt", made(10, 1, 0), made(10, 1, 0), 0},
 		{"not recorded", nil, nil, 0},
-		{"parts of two runs", prompts(20, 5, 0)[3:13], prompts(20, 5, 0)[5:15], 8},
-		{"parts with little in common", prompts(20, 5, 0)[:10], prompts(20, 5, 0)[6:16], 0},
-		{"one lacks a prompt", append(prompts(10, 5, 0)[:4:4], prompts(10, 5, 0)[5:]...), prompts(10, 5, 0), 9},
-		{"one failed", missing, prompts(10, 5, 0), 9},
+		{"parts of two runs", made(20, 5, 0)[3:13], made(20, 5, 0)[5:15], 8},
+		{"parts with little in common", made(20, 5, 0)[:10], made(20, 5, 0)[6:16], 0},
+		{"one lacks a prompt", append(made(10, 5, 0)[:4:4], made(10, 5, 0)[5:]...), made(10, 5, 0), 9},
+		{"one failed", missing, made(10, 5, 0), 9},
+		{"issued in another order than sent", unordered, made(10, 5, 0), 9},
 	} {
-		if p := pairs(tt.old, tt.new); p.n != tt.want || (p.ttft != nil) != (tt.want > 0) || (p.e2el != nil) != (tt.want > 0) {
+		of := func(all []prompt) *prompts {
+			x := newPrompts(values.NewStore(0, ""))
+			for _, p := range all {
+				x.put(p.place, p.input, p.ttft, p.e2el)
+			}
+			x.sort()
+			return &x
+		}
+		if p := pairs(of(tt.old), of(tt.new)); p.n != tt.want || (p.ttft != nil) != (tt.want > 0) || (p.e2el != nil) != (tt.want > 0) {
 			t.Errorf("%s: %d pairs, want %d", tt.name, p.n, tt.want)
 		}
 	}
@@ -228,7 +241,7 @@ func TestReadEndsEarly(t *testing.T) {
 	if !errors.Is(err, m.err) || len(run.Levels) != 1 || run.Levels[0].OK != 5 {
 		t.Errorf("%+v, %v", run, err)
 	}
-	if run.Levels[0].series[ttft] != nil {
+	if run.Levels[0].follow != nil {
 		t.Error("the series are kept although they are not asked for")
 	}
 	ctx, cancel := context.WithCancelCause(t.Context())

@@ -10,6 +10,7 @@
 //		}
 //	}
 //	err = diff.Text(res, 0, false)(os.Stdout)
+//	err = errors.Join(err, older.Close(), newer.Close())
 //
 // [Compare] first checks whether the runs can be compared. The [Result] has each
 // [Difference] in how they were made; a difference that changes the meaning of the

@@ -2,7 +2,6 @@ package diff
 
 import (
 	"bytes"
-	"cmp"
 	"encoding/json"
 	"math"
 	"slices"
@@ -73,14 +72,8 @@ type Level struct {
 	// Config.Quality is set.
 	figures  map[quantity]float64
 	noFigure map[quantity]string
-	// The following are nil unless Config.Series is set.
-	series  [seriesQuantities][]float64
-	ratios  map[quantity]*ratio // of quality
-	stalled []bool              // whether each request had a stall
-	spans   []float64           // seconds from one completion to the next
-	done    []float64           // requests completed in each span
-	tokens  []float64           // output tokens in each span; nil if unknown
-	prompts []prompt            // in the order of issue; nil when not recorded
+	// follow holds the values in the order of time; nil unless the run was read with Config.Series.
+	follow *levelSeries
 }
 
 // Name returns "concurrency 8".
@@ -126,7 +119,8 @@ func level(e *analyze.Experiment, run *export.Run, m *export.ExperimentMeta) Lev
 		}
 	}
 	if run.Meta != nil {
-		l.Clock = clock(run.Meta, &e.Stamps)
+		calibration, _ := run.Meta.Calibration.Possible()
+		l.Clock = clock(run.Meta.Protocol, calibration, &e.Stamps)
 		l.settings = settings(run.Meta.Config)
 		l.datasetHash, l.promptHash, l.parameters = run.Meta.DatasetSHA256, run.Meta.PromptsSHA256, run.Meta.Parameters
 	}
@@ -140,23 +134,22 @@ func level(e *analyze.Experiment, run *export.Run, m *export.ExperimentMeta) Lev
 		}
 	}
 	l.statistics(e)
-	l.follow(e)
 	return l
 }
 
 // clock returns the calibrated error of the source that took most of the times, for
 // the run's protocol if it was calibrated; nil without a calibration.
-func clock(m *export.RunMeta, stamps *analyze.Stamps) *export.CalibratedRecording {
-	if m.Calibration == nil {
+func clock(protocol string, c *export.Calibration, stamps *analyze.Stamps) *export.CalibratedRecording {
+	if c == nil {
 		return nil
 	}
 	by := "kernel"
 	if stamps.User > stamps.Kernel {
 		by = "user"
 	}
-	services := m.Calibration.Services
+	services := c.Services
 	if i := slices.IndexFunc(services, func(s export.CalibratedService) bool {
-		return strings.HasSuffix(s.Service, "grpc") == (m.Protocol == "grpc")
+		return strings.HasSuffix(s.Service, "grpc") == (protocol == "grpc")
 	}); i >= 0 {
 		services = services[i : i+1]
 	}
@@ -229,90 +222,10 @@ func (l *Level) statistics(e *analyze.Experiment) {
 	}
 }
 
-// follow fills the series from the requests: values in the order of time, by the
-// start of the request or the end of the gap, and the prompts.
-func (l *Level) follow(e *analyze.Experiment) {
-	type gap struct {
-		end      uint64
-		ns       int64
-		perToken float64 // the estimated time per token
-		tokens   int     // that have it
-	}
-	var quality *analyze.QualityMeter
-	if e.Quality != nil {
-		quality = analyze.NewQualityMeter(e.Quality.Config)
-	}
-	n := 0
-	for i := range e.Series {
-		n += len(e.Series[i].GapNS)
-	}
-	gaps := make([]gap, 0, n)
-	recorded := l.Unreadable == 0 // a missing request shifts the order
-	for i := range e.Series {
-		p := &e.Series[i]
-		recorded = recorded && p.InputHash != 0
-		if !p.Counted {
-			continue
-		}
-		for q, v := range [...]answer.Value{ttft: p.TTFT, e2el: p.E2EL} {
-			if v.OK {
-				l.series[q] = append(l.series[q], float64(v.V))
-			}
-		}
-		if v, ok := p.TPOT(); ok {
-			l.series[tpot] = append(l.series[tpot], v)
-		}
-		first := len(gaps)
-		for j, end := range p.GapNS {
-			gaps = append(gaps, gap{end: end, ns: p.Gaps[j]})
-		}
-		if quality != nil {
-			q := quality.Measure(&p.Measured)
-			l.followQuality(&q, p)
-			q.EachPerToken(&p.Measures, func(j int, ns float64, n int) { gaps[first+j].perToken, gaps[first+j].tokens = ns, n })
-		}
-	}
-	slices.SortStableFunc(gaps, func(x, y gap) int { return cmp.Compare(x.end, y.end) })
-	if len(gaps) > 0 {
-		l.series[itl] = make([]float64, 0, len(gaps))
-	}
-	for _, g := range gaps {
-		l.series[itl] = append(l.series[itl], float64(g.ns))
-		for range g.tokens {
-			l.series[itlPerToken] = append(l.series[itlPerToken], g.perToken)
-		}
-	}
-	for _, s := range e.Steps {
-		l.spans, l.done = append(l.spans, s.Seconds), append(l.done, float64(s.Requests))
-		if e.Throughput.OutputTokens.OK {
-			l.tokens = append(l.tokens, s.OutputTokens)
-		}
-	}
-	if !recorded {
-		return
-	}
-	for i := range e.Series {
-		p := &e.Series[i]
-		x := prompt{place: p.Place, input: p.InputHash, ttft: math.NaN(), e2el: math.NaN()}
-		if p.Counted {
-			x.ttft, x.e2el = value(p.TTFT), value(p.E2EL)
-		}
-		l.prompts = append(l.prompts, x)
-	}
-	slices.SortFunc(l.prompts, func(x, y prompt) int { return cmp.Compare(x.place, y.place) })
-}
-
 // metricOf returns the summary of a metric of the level or of its quality; nil if it has no values.
 func metricOf(e *analyze.Experiment, m answer.Metric) *analyze.Summary {
 	if s := e.Metric(m); s != nil || e.Quality == nil {
 		return s
 	}
 	return e.Quality.Metric(m)
-}
-
-func value(v answer.Value) float64 {
-	if !v.OK {
-		return math.NaN()
-	}
-	return float64(v.V)
 }

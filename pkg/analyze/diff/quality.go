@@ -1,8 +1,6 @@
 package diff
 
 import (
-	"math"
-
 	"github.com/pa-tools/pa/pkg/analyze"
 	"github.com/pa-tools/pa/pkg/analyze/diff/gate"
 	"github.com/pa-tools/pa/pkg/analyze/inference"
@@ -63,41 +61,10 @@ func (l *Level) qualityFigures(q *analyze.Quality) {
 	}
 }
 
-// A ratio is a quotient of two sums over the requests of a run, in the order of their starts.
-type ratio struct{ amounts, per []float64 }
-
-func (r *ratio) add(amount, per int64) {
-	r.amounts, r.per = append(r.amounts, float64(amount)), append(r.per, float64(per))
-}
-
-// estimate estimates the quotient. It depends on neighbouring requests as a rate does.
-func (r *ratio) estimate() inference.Estimate { return inference.Rate(r.amounts, r.per) }
-
-// followQuality adds a request to the series of quality.
-func (l *Level) followQuality(q *analyze.RequestQuality, p *analyze.Point) {
-	if l.ratios == nil {
-		l.ratios = map[quantity]*ratio{fluidityIndex: {}, tokensInTime: {}, stallShare: {}, tokensPerEvent: {}}
-	}
-	if v := q.NormalizedLatencyNS; !math.IsNaN(v) {
-		l.series[normalizedLatency] = append(l.series[normalizedLatency], v)
-	}
-	if !math.IsNaN(q.TokensPerEvent) {
-		l.ratios[tokensPerEvent].add(p.OutputTokens.V, int64(p.Events))
-	}
-	if !q.Timed {
-		return
-	}
-	l.series[readerIdle] = append(l.series[readerIdle], float64(q.Timeliness.IdleNS))
-	l.ratios[fluidityIndex].add(q.Fluidity.Deadlines-q.Fluidity.Misses, q.Fluidity.Deadlines)
-	l.ratios[tokensInTime].add(q.Timeliness.Met, q.Timeliness.Tokens)
-	l.ratios[stallShare].add(q.Stall.TotalNS, q.Stall.DecodeNS)
-	l.stalled = append(l.stalled, q.Stall.N > 0)
-}
-
 // singleQuality compares a figure of quality of one run with the figure of one run; ok is false for
 // other metrics. older and newer are the series of E2EL per token.
 func (l *LevelResult) singleQuality(r *Row, older, newer *inference.Series) (ok bool) {
-	o, n := l.Old[0], l.New[0]
+	o, n := l.Old[0].follow, l.New[0].follow
 	switch of := r.Metric.of; of {
 	case fluidityIndex, tokensInTime, stallShare, tokensPerEvent:
 		r.Comparison = inference.Change(o.ratios[of].estimate(), n.ratios[of].estimate())

@@ -2,8 +2,10 @@ package diff
 
 import (
 	"context"
+	"errors"
 	"strings"
 
+	"github.com/pa-tools/pa/internal/values"
 	"github.com/pa-tools/pa/pkg/analyze"
 	"github.com/pa-tools/pa/pkg/export"
 )
@@ -15,31 +17,46 @@ type Run struct {
 	Model  string
 	// Levels are in the order of the file. A level with a Problem is not compared.
 	Levels []Level
+	// Contradictions are the warnings of [analyze.Report.Contradictions].
+	Contradictions []error
 
 	cfg      analyze.Config
 	firstNS  uint64 // start of the first request
 	requests int
+	store    *values.Store // of the levels' series; nil without them
 }
 
 // Read reads a run to its end. Both sides must be read with the same cfg; to
 // compare one run with one run, it must ask for the Series, which otherwise are
-// memory wasted. Read returns the error of [analyze.Run]. The Run is never nil and
+// memory wasted. Close the Run then when the comparison has been written. Read returns the error of [analyze.Run]. The Run is never nil and
 // holds everything that could be read.
 func Read(ctx context.Context, name string, r export.Reader, cfg analyze.Config) (*Run, error) {
+	cfg = Follow(cfg)
 	rep, err := analyze.Run(ctx, r, cfg)
-	return OfReport(name, rep, cfg), err
+	run, unread := OfReport(name, rep, cfg)
+	return run, errors.Join(err, unread)
 }
 
-// OfReport returns the Run of a report that [analyze.Run] made with cfg: see [Read].
-func OfReport(name string, rep *analyze.Report, cfg analyze.Config) *Run {
-	run := &Run{Name: name, Header: rep.Run, Model: rep.Model, cfg: cfg, firstNS: rep.FirstNS, requests: rep.Requests}
+// OfReport returns the Run of a report that [analyze.Run] made with cfg, a result of [Follow]. The error is from
+// reading values back from a temporary file.
+func OfReport(name string, rep *analyze.Report, cfg analyze.Config) (*Run, error) {
+	run := &Run{Name: name, Header: rep.Run, Model: rep.Model, cfg: cfg, firstNS: rep.FirstNS, requests: rep.Requests, Contradictions: rep.Contradictions()}
+	var err error
+	f, _ := cfg.Follower.(*follower)
+	if f != nil {
+		run.store = f.store
+	}
 	for i := range rep.Experiments {
 		l := level(&rep.Experiments[i], rep.Run, rep.Run.Experiments[i].Meta)
 		l.run, l.label = name, run.Label()
 		l.withoutPauses, l.clockSteps = cfg.Selection.WithoutPauses, run.clockSteps()
+		if f != nil {
+			l.follow = f.level(i)
+			err = errors.Join(err, l.follow.finish(l.Unreadable == 0))
+		}
 		run.Levels = append(run.Levels, l)
 	}
-	return run
+	return run, err
 }
 
 // sameAs reports whether two files hold the same run: their first requests start in

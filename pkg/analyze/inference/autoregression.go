@@ -66,7 +66,7 @@ func (f *autoregression) atLeast(other *autoregression) {
 // are (1−φ²)(x_1−µ)² + Σ (x_t − φx_{t−1} − (1−φ)µ)². This is a quadratic a·µ² − 2bµ + c with
 // the minimum c − b²/a. The likelihood is √(1−φ²) · a^{−1/2} · (c − b²/a)^{−(n−1)/2}.
 func fitAutoregression(x []float64) *autoregression {
-	n, mean := float64(len(x)), meanOf(x)
+	n, mean := float64(len(x)), vectorOf(slice(x)).mean()
 	var squares, products float64
 	for i, v := range x {
 		squares += square(v - mean)
@@ -113,7 +113,7 @@ func (f *autoregression) slowEnergy(x []float64) float64 {
 // waveEnergies fills energies with the squared amplitudes of the slowest cosine waves (see
 // [spreadOf]) of the values less their mean.
 func waveEnergies(x, energies []float64) {
-	n, mean := float64(len(x)), meanOf(x)
+	n, mean := float64(len(x)), vectorOf(slice(x)).mean()
 	var amplitudes [maxSlowWaves]float64
 	k := len(energies)
 	addWaves(amplitudes[:k], len(x), func(i int) (value, cosine float64) {

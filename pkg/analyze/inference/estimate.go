@@ -79,11 +79,11 @@ func (e Estimate) orSmall(s *Series, p float64, of func() *small) Estimate {
 	if !e.few {
 		return e
 	}
-	if n := len(s.x); n < minSmall {
+	if n := s.x.Len(); n < minSmall {
 		e.NA = NA{Reason: fmt.Sprintf("%d %s, at least %d are wanted", n, s.noun, minSmall), Needs: s.minValues(p)}
 		return e
 	}
-	if len(s.x) > maxSmall {
+	if s.x.Len() > maxSmall {
 		return e
 	}
 	e.small = of()
@@ -102,7 +102,7 @@ func (e Estimate) given(w phiWeights) Estimate {
 // dependence in one run says something about the dependence in the other run.
 func alike(older, newer Estimate) (o, n Estimate) {
 	if older.small == nil && newer.small == nil || older.series == nil || newer.series == nil ||
-		min(len(older.series.x), len(newer.series.x)) < minSmall {
+		min(older.series.x.Len(), newer.series.x.Len()) < minSmall {
 		return older, newer
 	}
 	w := sharedWeights(older.series.dependence(), newer.series.dependence())

@@ -12,32 +12,31 @@ import (
 //
 // It is not safe for concurrent use.
 type Pairs struct {
-	oldLogs, newLogs *Series
-	ratios           *Series // of ln(new/old)
-	older, newer     *Series
-	na               NA
+	ratios       *Series // of ln(new/old)
+	older, newer *Series
+	na           NA
 }
 
 // NewPairs returns the pairs older[i], newer[i], which must be as many and
 // positive, or all estimates are n/a. It keeps both slices and does not change
 // them. Leave out the prompts that failed on either side.
-func NewPairs(older, newer []float64) *Pairs {
-	p := &Pairs{older: NewSeries(older), newer: NewSeries(newer)}
-	if len(older) != len(newer) {
-		p.na = NA{Reason: fmt.Sprintf("%d old values but %d new ones", len(older), len(newer))}
+func NewPairs(older, newer []float64) *Pairs { return PairsOf(slice(older), slice(newer)) }
+
+// PairsOf is [NewPairs] for values that may not be in memory.
+func PairsOf(older, newer Values) *Pairs {
+	p := &Pairs{older: SeriesOf(older), newer: SeriesOf(newer)}
+	if older.Len() != newer.Len() {
+		p.na = NA{Reason: fmt.Sprintf("%d old values but %d new ones", older.Len(), newer.Len())}
 		return p
 	}
-	oldLogs, newLogs, ratios := make([]float64, len(older)), make([]float64, len(older)), make([]float64, len(older))
-	for i := range older {
-		if !usable(older[i]) || !usable(newer[i]) || older[i] <= 0 || newer[i] <= 0 {
-			p.na = NA{Reason: fmt.Sprintf("pair %d is %v and %v, which has no usable ratio", i, older[i], newer[i])}
+	o, n := p.older.x, p.newer.x
+	for i := range older.Len() {
+		if a, b := o.at(i), n.at(i); !usable(a) || !usable(b) || a <= 0 || b <= 0 {
+			p.na = NA{Reason: fmt.Sprintf("pair %d is %v and %v, which has no usable ratio", i, a, b)}
 			return p
 		}
-		oldLogs[i], newLogs[i] = math.Log(older[i]), math.Log(newer[i])
-		ratios[i] = newLogs[i] - oldLogs[i]
 	}
-	p.oldLogs, p.newLogs = newSeries(oldLogs, "pairs"), newSeries(newLogs, "pairs")
-	p.ratios = newSeries(ratios, "pairs")
+	p.ratios = newSeries(older.Make(older.Len(), func(i int) float64 { return math.Log(n.at(i)) - math.Log(o.at(i)) }), "pairs")
 	return p
 }
 
@@ -47,7 +46,10 @@ func (p *Pairs) Mean() Comparison {
 	if p.na.Missing() {
 		return p.missing()
 	}
-	return paired(exponentiated(p.oldLogs.anyMean(false)), exponentiated(p.newLogs.anyMean(false)), p.ratios.anyMean(false))
+	logs := func(s *Series) *Series {
+		return newSeries(s.x.Make(s.x.Len(), func(i int) float64 { return math.Log(s.x.at(i)) }), "pairs")
+	}
+	return paired(exponentiated(logs(p.older).anyMean(false)), exponentiated(logs(p.newer).anyMean(false)), p.ratios.anyMean(false))
 }
 
 // Median gives the median over the pairs of new/old − 1. The values of the
@@ -60,7 +62,7 @@ func (p *Pairs) Median() Comparison {
 }
 
 func (p *Pairs) missing() Comparison {
-	older, newer := unavailable(math.NaN(), len(p.older.x), p.na.Reason), unavailable(math.NaN(), len(p.newer.x), p.na.Reason)
+	older, newer := unavailable(math.NaN(), p.older.x.Len(), p.na.Reason), unavailable(math.NaN(), p.newer.x.Len(), p.na.Reason)
 	c := compare(older, newer)
 	c.NA = p.na
 	return c

@@ -14,20 +14,24 @@ import (
 // The standard error is the standard error of the average of amount − rate·duration. The interval is
 // symmetric on the logarithmic scale. With fewer than 2000 values, it is the widest of three
 // intervals, see [shortRate]. Amounts and durations must be as many, finite and not negative.
-func Rate(amounts, durations []float64) Estimate {
-	n := len(amounts)
-	if len(durations) != n {
-		return unavailable(math.NaN(), n, fmt.Sprintf("%d amounts but %d durations", n, len(durations)))
+func Rate(amounts, durations []float64) Estimate { return RateOf(slice(amounts), slice(durations)) }
+
+// RateOf is [Rate] for values that may not be in memory.
+func RateOf(amounts, durations Values) Estimate {
+	n := amounts.Len()
+	if durations.Len() != n {
+		return unavailable(math.NaN(), n, fmt.Sprintf("%d amounts but %d durations", n, durations.Len()))
 	}
+	a, d := vectorOf(amounts), vectorOf(durations)
 	var amount, duration float64
 	for i := range n {
-		for _, v := range [...]float64{amounts[i], durations[i]} {
+		for _, v := range [...]float64{a.at(i), d.at(i)} {
 			if !usable(v) || v < 0 {
 				return unavailable(math.NaN(), n, fmt.Sprintf("value %d is %v", i, v))
 			}
 		}
-		amount += amounts[i]
-		duration += durations[i]
+		amount += a.at(i)
+		duration += d.at(i)
 	}
 	if !(duration > 0) {
 		return unavailable(math.NaN(), n, "no time passed")
@@ -39,12 +43,9 @@ func Rate(amounts, durations []float64) Estimate {
 		return e
 	}
 	if n < minRate && amount > 0 {
-		return shortRate(amounts, durations, rate)
+		return shortRate(a.all(), d.all(), rate)
 	}
-	residuals := make([]float64, n)
-	for i := range residuals {
-		residuals[i] = amounts[i] - rate*durations[i]
-	}
+	residuals := amounts.Make(n, func(i int) float64 { return a.at(i) - rate*d.at(i) })
 	e := newSeries(residuals, "values").mean(false)
 	if e.EffectiveN == 0 { // no spread, or out of range
 		return unavailable(rate, n, e.NA.Reason)
@@ -92,7 +93,7 @@ func shortRate(amounts, durations []float64, rate float64) Estimate {
 		relative[i] = durations[i] / meanDuration
 		x[i] = rate * (1 + residuals[i])
 	}
-	e := newSeries(x, "values").Mean()
+	e := NewSeries(x).Mean()
 	if e.EffectiveN == 0 { // no spread, or out of range
 		return unavailable(rate, n, e.NA.Reason)
 	}

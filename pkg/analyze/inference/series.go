@@ -3,9 +3,6 @@ package inference
 import (
 	"fmt"
 	"math"
-	"slices"
-
-	"github.com/pa-tools/pa/internal/quantile"
 )
 
 // A Series is the values of one run in the order of time: one per request, or
@@ -15,39 +12,43 @@ import (
 //
 // It is not safe for concurrent use.
 type Series struct {
-	x      []float64
-	sorted []float64
-	noun   string // the name of a value in reasons: "request"
-	bad    string // why there are no estimates; empty if there are
-	nested bool   // see [NewGaps]
+	x      *vector
+	sorted *vector // nil before the first quantile
+	noun   string  // the name of a value in reasons: "request"
+	bad    string  // why there are no estimates; empty if there are
+	nested bool    // see [NewGaps]
 	fit    *autoregression
 }
 
 // NewSeries returns a series of the values, which it keeps and does not
 // change. Values that are not finite, or beyond 1e±150, make all estimates
 // n/a; leave them out before, if leaving them out is right.
-func NewSeries(values []float64) *Series {
-	return newSeries(values, "values")
-}
+func NewSeries(values []float64) *Series { return SeriesOf(slice(values)) }
+
+// SeriesOf is [NewSeries] for values that may not be in memory.
+func SeriesOf(values Values) *Series { return newSeries(values, "values") }
 
 // NewGaps returns a series of values of which each request has several, such as the gaps
 // between its tokens. They are alike in a way that few of them do not show, so a short
 // series of them has no intervals.
-func NewGaps(values []float64) *Series {
+func NewGaps(values []float64) *Series { return GapsOf(slice(values)) }
+
+// GapsOf is [NewGaps] for values that may not be in memory.
+func GapsOf(values Values) *Series {
 	s := newSeries(values, "gaps")
 	s.nested = true
 	return s
 }
 
-func newSeries(values []float64, noun string) *Series {
-	s := &Series{x: values, noun: noun}
-	for i, v := range values {
-		if !usable(v) {
+func newSeries(values Values, noun string) *Series {
+	s := &Series{x: vectorOf(values), noun: noun}
+	for i := range values.Len() {
+		if v := s.x.at(i); !usable(v) {
 			s.bad = fmt.Sprintf("value %d is %v", i, v)
 			break
 		}
 	}
-	if len(values) == 0 {
+	if values.Len() == 0 {
 		s.bad = "no values"
 	}
 	return s
@@ -68,13 +69,13 @@ func (s *Series) anyMean(logarithmic bool) Estimate {
 
 func (s *Series) mean(logarithmic bool) Estimate {
 	if s.bad != "" {
-		return unavailable(math.NaN(), len(s.x), s.bad)
+		return unavailable(math.NaN(), s.x.Len(), s.bad)
 	}
-	n, mean := len(s.x), meanOf(s.x)
+	n, mean := s.x.Len(), s.x.mean()
 	if na := s.constant(0.5); na.Missing() {
 		return Estimate{Value: mean, N: n, NA: na}
 	}
-	sp := spreadOf(n, func(i int) float64 { return s.x[i] })
+	sp := spreadOf(n, s.x.at)
 	if !(sp.variance > 0) {
 		return unavailable(mean, n, "the values differ by too little")
 	}
@@ -117,7 +118,7 @@ func (s *Series) Quantile(p float64) Estimate {
 }
 
 func (s *Series) quantile(p float64) Estimate {
-	n := len(s.x)
+	n := s.x.Len()
 	switch {
 	case s.bad != "":
 		return unavailable(math.NaN(), n, s.bad)
@@ -125,15 +126,14 @@ func (s *Series) quantile(p float64) Estimate {
 		return unavailable(math.NaN(), n, fmt.Sprintf("%v is no quantile between 0 and 1", p))
 	}
 	if s.sorted == nil {
-		s.sorted = slices.Clone(s.x)
-		slices.Sort(s.sorted)
+		s.sorted = vectorOf(s.x.Sorted())
 	}
-	value := quantile.At(s.sorted, p)
+	value := s.sorted.quantile(p)
 	if na := s.constant(p); na.Missing() {
 		return Estimate{Value: value, N: n, NA: na}
 	}
 	sp := spreadOf(n, func(i int) float64 {
-		switch v := s.x[i]; {
+		switch v := s.x.at(i); {
 		case v < value:
 			return 1
 		case v > value:
@@ -151,10 +151,10 @@ func (s *Series) quantile(p float64) Estimate {
 		ends := Interval{math.Inf(-1), math.Inf(1)}
 		from, to := reach(t)
 		if from >= 0 {
-			ends.Low = math.Min(value, quantile.At(s.sorted, square(math.Sin(from))))
+			ends.Low = math.Min(value, s.sorted.quantile(square(math.Sin(from))))
 		}
 		if to <= math.Pi/2 {
-			ends.High = math.Max(value, quantile.At(s.sorted, square(math.Sin(to))))
+			ends.High = math.Max(value, s.sorted.quantile(square(math.Sin(to))))
 		}
 		return ends
 	}}
@@ -163,23 +163,14 @@ func (s *Series) quantile(p float64) Estimate {
 	return e
 }
 
-// meanOf returns the mean, whose partial sums stay in the range of the values; 0 without values.
-func meanOf(x []float64) float64 {
-	mean := 0.0
-	for i, v := range x {
-		mean += (v - mean) / float64(i+1)
-	}
-	return mean
-}
-
 // constant says that values which are all the same, or a single one, show no
 // spread.
 func (s *Series) constant(p float64) NA {
 	switch {
-	case len(s.x) == 1:
+	case s.x.Len() == 1:
 		return NA{Reason: "a single value", Needs: s.minValues(p)}
-	case allEqual(s.x): // more of the same would not help
-		return NA{Reason: fmt.Sprintf("all %d %s are the same", len(s.x), s.noun)}
+	case s.x.allEqual(): // more of the same would not help
+		return NA{Reason: fmt.Sprintf("all %d %s are the same", s.x.Len(), s.noun)}
 	default:
 		return NA{}
 	}

@@ -7,8 +7,6 @@ import (
 	"testing"
 
 	"github.com/montanaflynn/stats"
-
-	"github.com/pa-tools/pa/internal/quantile"
 )
 
 func TestQuantileIsType7(t *testing.T) {
@@ -165,7 +163,7 @@ func TestQuantileIntervalIndependent(t *testing.T) {
 	s := NewSeries(x)
 	s.Quantile(0.5)
 	half := 2.12 * 0.5 / math.Sqrt(n)
-	low, high := quantile.At(s.sorted, 0.5-half), quantile.At(s.sorted, 0.5+half)
+	low, high := s.sorted.quantile(0.5-half), s.sorted.quantile(0.5+half)
 	i := e.Interval(0.95)
 	if ratio := (i.High - i.Low) / (high - low); ratio < 0.5 || ratio > 1.7 {
 		t.Errorf("the interval is %v times as wide as the textbook's", ratio)

@@ -6,7 +6,6 @@ import (
 	"slices"
 
 	"github.com/pa-tools/pa/internal/betainc"
-	"github.com/pa-tools/pa/internal/quantile"
 )
 
 // This file has the rule for series that are worth less than minEffective independent values.
@@ -48,7 +47,7 @@ type small struct {
 // probabilities w of φ.
 func (s *small) missing(w *phiWeights) NA {
 	x := s.series
-	n := len(x.x)
+	n := x.x.Len()
 	d := x.dependence()
 	p := w.mean()
 	switch {
@@ -70,7 +69,7 @@ func (s *small) missing(w *phiWeights) NA {
 // least minSmall values that are not all equal.
 func (s *Series) dependence() *autoregression {
 	if s.fit == nil {
-		s.fit = dependenceOf(s.x)
+		s.fit = dependenceOf(s.x.all())
 	}
 	return s.fit
 }
@@ -81,7 +80,7 @@ func (s *Series) dependence() *autoregression {
 // effective size of the series for a φ.
 func (s *Series) dependsMore(p float64, size func(phi float64) float64) bool {
 	const margin = 1.5 // the model may be wrong, too
-	if n := len(s.x); s.nested || n < minSmall || n > maxSmall {
+	if n := s.x.Len(); s.nested || n < minSmall || n > maxSmall {
 		return false
 	}
 	w := s.dependence().weights()
@@ -92,7 +91,7 @@ func (s *Series) dependsMore(p float64, size func(phi float64) float64) bool {
 // distribution with n − 1 degrees of freedom around the true mean. The interval comes from the
 // average of these distributions. tau is the autocorrelation time, see [spread].
 func (s *Series) smallMean(mean, tau float64, logarithmic bool) *small {
-	n := len(s.x)
+	n := s.x.Len()
 	return &small{
 		series: s,
 		open:   func(*phiWeights) NA { return NA{} },
@@ -180,7 +179,7 @@ func fallingRoot(f func(float64) float64, lo, hi float64) float64 {
 // the place of n, and r is scaled in proportion. tau is the autocorrelation time of "is below
 // the quantile", see [spread].
 func (s *Series) smallQuantile(q, value, tau float64) *small {
-	n := len(s.x)
+	n := s.x.Len()
 	size := float64(n)
 	binomial := func(w *phiWeights) (below, above func(r float64) float64) {
 		var weights, scale []float64
@@ -262,5 +261,5 @@ func (s *Series) minValues(p float64) int {
 // orderStatistic returns the r-th smallest value, 1 ≤ r ≤ n, and interpolates linearly
 // between two values if r is not whole.
 func (s *Series) orderStatistic(r float64) float64 {
-	return quantile.At(s.sorted, (r-1)/float64(len(s.sorted)-1))
+	return s.sorted.quantile((r - 1) / float64(s.sorted.Len()-1))
 }

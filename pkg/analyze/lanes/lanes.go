@@ -6,40 +6,64 @@ type Span struct {
 	Slot           int
 }
 
-// Assign gives each span a lane that no other span has at the same time: its slot if that lane is free,
-// else the lowest lane that was used and is free, else a new lane. A slot of len(spans) or more counts as
-// none. The spans must be in the order of their begins. Assign returns the lane of each span, and the
-// number of lanes.
+// Assign returns the lane of each span, in the order of their begins, and the number of lanes: see
+// [Assigner.Next].
 func Assign(spans []Span) (lane []int, lanes int) {
+	a := NewAssigner(len(spans))
 	lane = make([]int, len(spans))
-	busy := queue[end]{before: func(a, b end) bool { return a.ns < b.ns }}
-	free := queue[int]{before: func(a, b int) bool { return a < b }} // released lanes; some of them may be taken again
-	var states []state                                               // of each lane
 	for i, s := range spans {
-		for len(busy.all) > 0 && busy.all[0].ns <= s.BeginNS {
-			l := busy.pop().lane
-			states[l] = released
-			free.push(l)
-		}
-		l := s.Slot
-		if l < 0 || l >= len(spans) || l < len(states) && states[l] == taken {
-			l = lanes
-			for len(free.all) > 0 {
-				if f := free.pop(); states[f] == released {
-					l = f
-					break
-				}
+		lane[i] = a.Next(s)
+	}
+	return lane, a.Lanes()
+}
+
+// An Assigner assigns lanes to one span after the other.
+type Assigner struct {
+	spans  int
+	busy   queue[end]
+	free   queue[int] // released lanes; some of them may be taken again
+	states []state    // of each lane
+	lanes  int
+}
+
+// NewAssigner returns an Assigner for so many spans.
+func NewAssigner(spans int) *Assigner {
+	return &Assigner{
+		spans: spans,
+		busy:  queue[end]{before: func(a, b end) bool { return a.ns < b.ns }},
+		free:  queue[int]{before: func(a, b int) bool { return a < b }},
+	}
+}
+
+// Lanes returns the number of lanes so far.
+func (a *Assigner) Lanes() int { return a.lanes }
+
+// Next returns a lane that no other span has at the same time: the span's slot if that lane is free, else the
+// lowest lane that was used and is free, else a new lane. A slot that is not below the number of spans counts as
+// none. The spans must come in the order of their begins.
+func (a *Assigner) Next(s Span) int {
+	for len(a.busy.all) > 0 && a.busy.all[0].ns <= s.BeginNS {
+		l := a.busy.pop().lane
+		a.states[l] = released
+		a.free.push(l)
+	}
+	l := s.Slot
+	if l < 0 || l >= a.spans || l < len(a.states) && a.states[l] == taken {
+		l = a.lanes
+		for len(a.free.all) > 0 {
+			if f := a.free.pop(); a.states[f] == released {
+				l = f
+				break
 			}
 		}
-		for l >= len(states) {
-			states = append(states, unused)
-		}
-		states[l] = taken
-		lane[i] = l
-		lanes = max(lanes, l+1)
-		busy.push(end{s.EndNS, l})
 	}
-	return lane, lanes
+	for l >= len(a.states) {
+		a.states = append(a.states, unused)
+	}
+	a.states[l] = taken
+	a.lanes = max(a.lanes, l+1)
+	a.busy.push(end{s.EndNS, l})
+	return l
 }
 
 // state is the state of a lane at a time.

@@ -9,6 +9,7 @@ import (
 
 	"github.com/pa-tools/pa/pkg/analyze/pareto"
 	"github.com/pa-tools/pa/pkg/analyze/plot"
+	"github.com/pa-tools/pa/pkg/analyze/report"
 	"github.com/pa-tools/pa/pkg/analyze/svg"
 	"github.com/pa-tools/pa/pkg/analyze/view"
 )
@@ -82,16 +83,19 @@ func (d *document) charts(p *Page) error {
 	}
 	d.pareto(p, x)
 	before := x.bytes
+	beside := sameName(runs)
+	at := 0 // in d.Levels
 	for i, r := range runs {
-		for j := range r.Levels {
-			l := &d.Levels[d.at(i, j)]
+		for j := range p.Runs[i].detailed {
+			l := &d.Levels[at]
+			at++
 			if l.TooLarge = x.bytes-before > mostBytes; l.TooLarge {
 				continue
 			}
 			alone := *r
 			alone.Levels = r.Levels[j : j+1]
 			only := []*view.Run{&alone}
-			if g, ok := x.panels(plot.Heatmap(only, plot.Options{Width: panelWidth, Beside: runs})); ok {
+			if g, ok := x.panels(plot.Heatmap(only, plot.Options{Width: panelWidth, Beside: beside[report.LevelName(r.Levels[j].Experiment)]})); ok {
 				l.Heatmaps = g
 			}
 			if len(r.Levels[j].Prompts) > 0 {
@@ -107,15 +111,18 @@ func (d *document) charts(p *Page) error {
 	return x.err
 }
 
-// at returns the index in d.Levels of a level of a run.
-func (d *document) at(run, level int) int {
-	of := strconv.Itoa(run) + "/" + strconv.Itoa(level)
-	for i := range d.Levels {
-		if d.Levels[i].Of == of {
-			return i
+// sameName returns the levels of all runs by their name, each as a run of its own.
+func sameName(runs []*view.Run) map[string][]*view.Run {
+	all := map[string][]*view.Run{}
+	for _, r := range runs {
+		for j := range r.Levels {
+			alone := *r
+			alone.Levels = r.Levels[j : j+1]
+			name := report.LevelName(r.Levels[j].Experiment)
+			all[name] = append(all[name], &alone)
 		}
 	}
-	panic("page: no such level: " + of) // run makes all of them
+	return all
 }
 
 // pareto draws the Pareto frontier, or says why there is none.

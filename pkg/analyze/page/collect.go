@@ -38,11 +38,13 @@ func Collect(ctx context.Context, name string, r export.Reader, cfg analyze.Conf
 func (r *Run) Choose(levels []view.Level) {
 	kept := make([]analyze.Experiment, 0, len(levels))
 	var economics []*analyze.Economics
+	at := make(map[*analyze.Experiment]int, len(r.Report.Experiments))
+	for i := range r.Report.Experiments {
+		at[&r.Report.Experiments[i]] = i
+	}
 	for _, l := range levels {
-		for i := range r.Report.Experiments {
-			if &r.Report.Experiments[i] == l.Experiment {
-				kept, economics = append(kept, *l.Experiment), append(economics, r.economics[i])
-			}
+		if i, ok := at[l.Experiment]; ok {
+			kept, economics = append(kept, *l.Experiment), append(economics, r.economics[i])
 		}
 	}
 	for i := range kept {

@@ -2,8 +2,10 @@ package page
 
 import (
 	"encoding/json"
+	"fmt"
 	"strconv"
 
+	"github.com/pa-tools/pa/internal/plural"
 	"github.com/pa-tools/pa/pkg/analyze/diff"
 )
 
@@ -39,6 +41,11 @@ func newComparison(r *diff.Result) (*comparison, error) {
 	}
 	s := r.Sheet()
 	c := &comparison{Headline: s.Headline, Title: plain(s.Title), Measured: s.Measured, Differences: s.Differences.Rows, Lines: s.Lines, Notes: s.Notes}
+	if left := len(s.Levels) - mostDetailed; left > 0 {
+		c.Lines = append(c.Lines, fmt.Sprintf("The tables of the first %d levels are shown; pa-analyze diff shows %s.", mostDetailed, plural.GroupedOf(left, "further level")))
+		s.Levels = s.Levels[:mostDetailed]
+	}
+	levels, _ := get(object, "levels").(list)
 	for i, l := range s.Levels {
 		x := comparedLevel{Title: l.Title, Parts: l.Parts, Server: l.Server.Rows}
 		for j, row := range l.Metrics.Rows {
@@ -51,7 +58,7 @@ func newComparison(r *diff.Result) (*comparison, error) {
 				cell := comparedCell{Text: text}
 				if k < len(numbersOf) && numbersOf[k] != "" {
 					level, metric := strconv.Itoa(i), strconv.Itoa(j-1)
-					if n, ok := get(object, "levels", level, "metrics", metric, numbersOf[k]).(json.Number); ok {
+					if n, ok := get(levels[i].value, "metrics", metric, numbersOf[k]).(json.Number); ok {
 						cell.Path, cell.Value = "levels["+level+"].metrics["+metric+"]."+numbersOf[k], n.String()
 					}
 				}

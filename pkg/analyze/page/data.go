@@ -298,7 +298,7 @@ func dataOf(runs []Run) pageData {
 				x.Telemetry = append(x.Telemetry, seriesOf(s, group))
 			}
 		}
-		for j := range r.Levels {
+		for j := range r.detailed {
 			l := &r.Levels[j]
 			y := levelData{
 				Name: r.levels[j], FromNS: l.FromNS, ToNS: l.ToNS, Series: []seriesData{}, LeftOut: l.LeftOut, Sampling: l.Sampling, Untimed: plain(l.Untimed), Rows: rowsOf(l),

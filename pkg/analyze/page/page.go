@@ -45,7 +45,12 @@ type Run struct {
 
 	name, short string   // for people
 	levels      []string // names of the levels, each one different
+	detailed    int      // number of levels with all their parts; the others have a row in the sweep
 }
+
+// mostDetailed is the number of levels of all runs whose tables, charts and requests are on the
+// page. Each takes about 30 kB.
+const mostDetailed = 500
 
 // HTML writes the page. Level i of a run must be experiment i of its report.
 func HTML(p Page) report.Renderer {
@@ -76,6 +81,8 @@ type document struct {
 	Warnings []string
 
 	LevelNames []string // of all runs, each once
+	taken      names    // LevelNames
+	FewerNotes []string // which levels have no more than a row in the sweep
 	Runs       []runPart
 	Several    bool // runs
 
@@ -135,7 +142,7 @@ const leastAbove = 10
 
 // newDocument collects what the template shows.
 func newDocument(p *Page) (*document, error) {
-	d := &document{assets: embedded(), Program: plain(p.Program), Several: len(p.Runs) > 1}
+	d := &document{taken: names{}, assets: embedded(), Program: plain(p.Program), Several: len(p.Runs) > 1}
 	name(p.Runs)
 	data := make(chan result, 1)
 	go func() { // it takes as long as the charts
@@ -183,31 +190,37 @@ type result struct {
 
 // name sets the names of runs and levels.
 func name(runs []Run) {
-	var taken []string
+	taken := names{}
 	for i := range runs {
 		r := &runs[i]
+		r.detailed = min(len(r.Levels), max(1, mostDetailed/len(runs)))
 		r.name = plain(r.Name)
 		r.short = sanitize.Fit(plain(filepath.Base(r.Name)), 32)
 		if r.Side != "" {
 			r.short = r.Side + " " + r.short
 		}
-		r.short = different(taken, r.short)
-		taken = append(taken, r.short)
+		r.short = taken.different(r.short)
 		r.levels = nil
+		levels := names{}
 		for j := range r.Levels {
-			r.levels = append(r.levels, different(r.levels, sanitize.Fit(plain(report.LevelName(r.Levels[j].Experiment)), 60)))
+			r.levels = append(r.levels, levels.different(sanitize.Fit(plain(report.LevelName(r.Levels[j].Experiment)), 60)))
 		}
 	}
 }
 
-// different returns a name that is not taken: the name, or the name with a number.
-func different(taken []string, name string) string {
-	for n := 1; ; n++ {
+// names holds the names that are taken, and the largest number that was appended to each.
+type names map[string]int
+
+// different takes a name that is not taken: the name, or the name with a number.
+func (t names) different(name string) string {
+	for n := max(1, t[name]); ; n++ {
 		x := name
 		if n > 1 {
 			x = name + " (" + strconv.Itoa(n) + ")"
 		}
-		if !slices.Contains(taken, x) {
+		if _, taken := t[x]; !taken {
+			t[x] = 1
+			t[name] = n
 			return x
 		}
 	}
@@ -259,22 +272,39 @@ func (d *document) run(r *Run, i int, defs *definitions, writeJSON report.Render
 	more = append(more, prefixed("merged", w.pairs("run.merged", get(object, "run", "merged")))...)
 	facts = append(facts, prefixed("max load", w.pairs("max_load", get(object, "max_load")))...)
 	facts = append(facts, prefixed("n/a", w.pairs("unavailable", get(object, "unavailable")))...)
+	if r.detailed < len(r.Levels) {
+		text := fmt.Sprintf("The page shows all parts of the first %s of %s. The others are in this table, in the verdicts, in the charts of all levels and among stalls and errors; html --experiment shows their parts, report their figures.", plural.GroupedOf(r.detailed, "level"), plural.Grouped(len(r.Levels)))
+		if d.Several {
+			text = r.short + ": " + text
+		}
+		d.FewerNotes = append(d.FewerNotes, plain(text))
+	}
 	d.Runs = append(d.Runs, runPart{Index: i, Name: r.name, Short: r.short, Facts: facts, More: more})
 	t := sweepTable{Caption: "levels"}
 	if d.Several {
 		t.Caption = strings.TrimSpace(r.Side + " " + r.name)
 	}
+	experiments, _ := get(object, "experiments").(list)
 	for j := range r.Levels {
 		e := r.Levels[j].Experiment
 		w := &walker{run: i, level: j, defs: defs}
 		path := "experiments[" + strconv.Itoa(j) + "]"
-		value := get(object, "experiments", strconv.Itoa(j))
-		if !slices.Contains(d.LevelNames, r.levels[j]) {
-			d.LevelNames = append(d.LevelNames, r.levels[j])
+		var value any
+		if j < len(experiments) {
+			value = experiments[j].value
 		}
+		t.add(w, r.levels[j], e, path, value)
 		l := levelPart{Of: strconv.Itoa(i) + "/" + strconv.Itoa(j), Name: r.levels[j]}
 		if d.Several {
 			l.Name = r.short + ", " + l.Name
+		}
+		d.Problems.add(&r.Levels[j], i, j, l.Name, j < r.detailed)
+		if j >= r.detailed {
+			continue
+		}
+		if _, taken := d.taken[r.levels[j]]; !taken {
+			d.taken[r.levels[j]] = 1
+			d.LevelNames = append(d.LevelNames, r.levels[j])
 		}
 		l.reasons(e)
 		l.metrics(w, e, e.Metrics, path+".metrics", get(value, "metrics"))
@@ -286,9 +316,7 @@ func (d *document) run(r *Run, i int, defs *definitions, writeJSON report.Render
 		}
 		l.Rates = append(prefixed("requests", w.pairs(path+".requests", get(value, "requests"))), w.pairs(path+".throughput", get(value, "throughput"))...)
 		l.Rest = w.pairs(path, value, "metrics", "requests", "throughput", "warnings", "warning_kinds")
-		d.Problems.add(&r.Levels[j], i, j, l.Name)
 		d.Levels = append(d.Levels, l)
-		t.add(w, r.levels[j], e, path, value)
 	}
 	t.finish()
 	d.Sweep = append(d.Sweep, t)

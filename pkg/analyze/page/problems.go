@@ -29,7 +29,7 @@ type errorRow struct {
 	Class      string
 	Count      string
 	Message    string
-	First      string // id of the first request of the class; "" if none is kept
+	First      string // id of the first request of the class; "" if none is in the waterfall
 }
 
 // A stallRow is a stall.
@@ -37,6 +37,7 @@ type stallRow struct {
 	Run, Level int
 	Where      string
 	ID         string
+	Linked     bool // the request is in the waterfall
 	Length, At string
 	LengthNS   int64
 	Position   int
@@ -47,19 +48,24 @@ type problemStall struct {
 	run, level int
 	where      string
 	id         uint64
+	linked     bool
 	view.Stall
 }
 
 // mostStalls is the number of rows of the table of stalls.
 const mostStalls = 25
 
-// add adds the failures and stalls of a level, which is named where.
-func (p *problems) add(v *view.Level, run, level int, where string) {
+// add adds the failures and stalls of a level, which is named where. linked says that its
+// requests are in the waterfall.
+func (p *problems) add(v *view.Level, run, level int, where string, linked bool) {
 	for _, c := range v.Experiment.Failed {
 		row := errorRow{Run: run, Level: level, Where: where, Class: plain(c.Name), Count: plural.Grouped(c.N)}
 		for i := range v.Requests {
 			if q := v.Requests[i]; classOf(q) == c.Name {
-				row.First, row.Message = strconv.FormatUint(q.ID, 10), plain(q.Error)
+				row.Message = plain(q.Error)
+				if linked {
+					row.First = strconv.FormatUint(q.ID, 10)
+				}
 				break
 			}
 		}
@@ -70,7 +76,7 @@ func (p *problems) add(v *view.Level, run, level int, where string) {
 		q := v.Requests[i]
 		p.stalls += len(q.Stalls) + q.StallsLeftOut
 		for _, s := range q.Stalls {
-			p.worst = append(p.worst, problemStall{run, level, where, q.ID, s})
+			p.worst = append(p.worst, problemStall{run, level, where, q.ID, linked, s})
 		}
 	}
 	slices.SortStableFunc(p.worst, func(a, b problemStall) int { return cmp.Compare(b.LengthNS, a.LengthNS) })
@@ -81,7 +87,7 @@ func (p *problems) add(v *view.Level, run, level int, where string) {
 func (p *problems) finish() {
 	for _, s := range p.worst {
 		p.Stalls = append(p.Stalls, stallRow{
-			Run: s.run, Level: s.level, Where: s.where, ID: strconv.FormatUint(s.id, 10),
+			Run: s.run, Level: s.level, Where: s.where, ID: strconv.FormatUint(s.id, 10), Linked: s.linked,
 			Length: report.Span(float64(s.LengthNS)), LengthNS: s.LengthNS, At: report.Span(float64(s.AtNS)), Position: s.Position,
 		})
 	}

@@ -7,6 +7,7 @@ import (
 	"io"
 	"strconv"
 
+	"github.com/pa-tools/pa/internal/sanitize"
 	"github.com/pa-tools/pa/pkg/analyze"
 	"github.com/pa-tools/pa/pkg/export"
 )
@@ -32,14 +33,14 @@ func arrayOf(inputs []Input, document func(Input) jsonReport) Renderer {
 	return Indented(all)
 }
 
-// Indented writes a document as JSON for programs that people can read too.
+// Indented writes a document as JSON for programs that people can read too, by [sanitize.JSON].
 func Indented(document any) Renderer {
 	return func(w io.Writer) error {
 		b, err := json.MarshalIndent(document, "", "  ")
 		if err != nil {
 			return err
 		}
-		_, err = w.Write(append(b, '\n'))
+		_, err = w.Write(sanitize.JSON(append(b, '\n')))
 		return err
 	}
 }
@@ -161,7 +162,7 @@ func document(in Input) jsonReport {
 		d.Run.Stamps = &jsonStamps{s.Kernel, s.User, s.Unknown}
 	}
 	if m := run.Meta; m != nil {
-		d.Run.StartNS, d.Run.EndNS, d.Run.Interrupted, d.Run.Calibration = m.StartNS, m.EndNS, m.Interrupted, m.Calibration
+		d.Run.StartNS, d.Run.EndNS, d.Run.Interrupted, d.Run.Calibration = m.StartNS, m.EndNS, m.Interrupted, rep.Calibration()
 		d.Run.Shard, d.Run.Merged = m.Shard, m.Merged
 		if m.Repeat != nil {
 			d.Run.Label = m.Repeat.Label

@@ -2,6 +2,7 @@ package report
 
 import (
 	"context"
+	"errors"
 	"slices"
 
 	"github.com/pa-tools/pa/pkg/analyze"
@@ -30,8 +31,8 @@ type List struct {
 }
 
 // Write writes the rows of r to w, as they come or, if they are sorted, all at the end.
-// It returns the errors of w and the cause of ctx's end; the error of r is not returned:
-// see r.Err. A List writes once.
+// It returns the errors of w and the cause of ctx's end; the error of r is not returned,
+// except an [export.ErrContradiction]: see r.Err. A List writes once.
 func (l *List) Write(ctx context.Context, r export.Reader, w RowWriter) error {
 	l.r, l.w = r, w
 	m := answer.NewMeter(l.r.Run(), l.Config.PerRequest())
@@ -69,6 +70,9 @@ func (l *List) Write(ctx context.Context, r export.Reader, w RowWriter) error {
 		if err := q.drain(level, l.take); err != nil {
 			return err
 		}
+	}
+	if err := l.r.Err(); errors.Is(err, export.ErrContradiction) {
+		return err
 	}
 	if err := q.drain(len(l.r.Run().Experiments), l.take); err != nil {
 		return err

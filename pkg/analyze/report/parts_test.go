@@ -64,7 +64,7 @@ func (l madeLevel) write(b *strings.Builder, index int) {
 	if l.windowEnd > 0 {
 		fmt.Fprintf(b, `,"window_boundaries":[%s,%s]`, at(0), at(l.windowEnd))
 	}
-	fmt.Fprintf(b, `,"pa":{"measured":1,"excluded_requests":[%s]}}`, strings.Join(excluded, ","))
+	fmt.Fprintf(b, `,"pa":{"measured":%d,"excluded_requests":[%s]}}`, len(l.requests)-len(excluded), strings.Join(excluded, ","))
 }
 
 // measured is the report of an export that consists of these levels.

@@ -131,10 +131,12 @@ const mostNamed = 4
 func levelsOf(rep *analyze.Report, group []occurrence) string {
 	var levels []int
 	for _, o := range group {
-		if o.level >= 0 && !slices.Contains(levels, o.level) {
+		if o.level >= 0 {
 			levels = append(levels, o.level)
 		}
 	}
+	slices.Sort(levels)
+	levels = slices.Compact(levels)
 	switch n := len(rep.Experiments); {
 	case len(levels) == 0 || n < 2:
 		return ""
@@ -143,7 +145,6 @@ func levelsOf(rep *analyze.Report, group []occurrence) string {
 	case len(levels) > mostNamed:
 		return fmt.Sprintf("%d of %d levels", len(levels), n)
 	}
-	slices.Sort(levels)
 	mode, mixed := modes(rep)
 	var names []string
 	for _, i := range levels {

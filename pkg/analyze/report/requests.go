@@ -41,6 +41,8 @@ type Row struct {
 	TPOT                        float64      // ns; NaN if there is none
 	Reasoning, Cached, Uncached answer.Value // tokens; Uncached are input tokens
 	ServerPrefill, ServerDecode answer.Value // ns
+
+	StartWrong bool // StartNS is missing because it cannot be true
 }
 
 // Groups are the groups of columns that a list has beside the usual ones.
@@ -58,6 +60,9 @@ func NewRow(experiment int, e *export.Experiment, index uint64, r *export.Reques
 	}
 	if ns, ok := m.TPOT(); ok {
 		row.TPOT = ns
+	}
+	if m.StartWrong {
+		row.StartNS, row.StartWrong = 0, true
 	}
 	if r.HasMeta {
 		row.ID = r.ID
@@ -93,7 +98,7 @@ var columns = []column{
 	{name: "experiment", text: func(r *Row) string { return strconv.Itoa(r.Experiment) }},
 	{name: "level", text: func(r *Row) string { return r.Level }, quote: true, head: "level", first: true, cell: func(r *Row) string { return r.Load }},
 	{name: "id", text: func(r *Row) string { return strconv.FormatUint(r.ID, 10) }, order: func(r *Row) answer.Value { return unsigned(r.ID) }, head: "id", width: 5},
-	{name: "start_ns", text: func(r *Row) string { return strconv.FormatUint(r.StartNS, 10) }, order: func(r *Row) answer.Value { return unsigned(r.StartNS) }, head: "start_ns", width: 19},
+	{name: "start_ns", text: (*Row).start, order: (*Row).startOrder, head: "start_ns", width: 19},
 	ofMetric(answer.TTFT, func(r *Row) answer.Value { return r.TTFT }, column{head: "ttft_ms", width: 8, cell: func(r *Row) string { return millis(r.TTFT) }}),
 	ofMetric(answer.E2EL, func(r *Row) answer.Value { return r.E2EL }, column{head: "e2el_ms", width: 9, cell: func(r *Row) string { return millis(r.E2EL) }}),
 	{name: "responses", text: func(r *Row) string { return strconv.Itoa(r.Responses) }},
@@ -111,6 +116,22 @@ func ofMetric(m answer.Metric, value func(*Row) answer.Value, c column) column {
 	c.name, c.order = m.Key(), value
 	c.text = func(r *Row) string { return whole(value(r)) }
 	return c
+}
+
+// start returns the start of the request; "" if it cannot be true.
+func (r *Row) start() string {
+	if r.StartWrong {
+		return ""
+	}
+	return strconv.FormatUint(r.StartNS, 10)
+}
+
+// startOrder returns the sort key of the start.
+func (r *Row) startOrder() answer.Value {
+	if r.StartWrong {
+		return answer.Value{}
+	}
+	return unsigned(r.StartNS)
 }
 
 // LevelWords names a load level in words, "concurrency 4"; "load not known" if the file does not
@@ -334,7 +355,7 @@ func (j *rowJSON) Write(r *Row) error {
 			if err != nil {
 				return err
 			}
-			text = string(b)
+			text = string(sanitize.JSON(b))
 		}
 		if err := j.w.WriteByte(sep); err != nil {
 			return err

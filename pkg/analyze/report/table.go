@@ -102,8 +102,8 @@ func (t *table) head(name string) {
 		row("latency from", t.rep.From.String())
 	}
 	if m := run.Meta; m != nil {
-		if m.Calibration != nil {
-			calibration(m.Calibration, t.units.clock, row)
+		if c := t.rep.Calibration(); c != nil {
+			calibration(c, t.units.clock, row)
 		}
 		shardRows(m, row)
 		row("interrupted", m.Interrupted)

@@ -23,8 +23,8 @@ type timeUnits struct {
 func timeUnitsOf(inputs []Input) timeUnits {
 	var token, request, duration, client, server, clock []float64
 	for _, in := range inputs {
-		if m := in.Report.Run.Meta; m != nil && m.Calibration != nil {
-			clock = append(clock, calibrationErrors(m.Calibration)...)
+		if c := in.Report.Calibration(); c != nil {
+			clock = append(clock, calibrationErrors(c)...)
 		}
 		for i := range in.Report.Experiments {
 			e := &in.Report.Experiments[i]

@@ -9,6 +9,7 @@ import (
 
 	"github.com/pa-tools/pa/internal/plural"
 	"github.com/pa-tools/pa/internal/sanitize"
+	"github.com/pa-tools/pa/pkg/analyze/diff"
 	"github.com/pa-tools/pa/pkg/analyze/inference"
 	"github.com/pa-tools/pa/pkg/analyze/report"
 	"github.com/pa-tools/pa/pkg/analyze/tabular"
@@ -26,10 +27,11 @@ func Text(res *Result, width int) report.Renderer {
 		if differs := res.Set.DifferenceTable().Text("", width); differs != "" {
 			b.WriteString("\n" + differs)
 		}
+		units := res.Set.Units()
 		for i := range res.Levels {
 			l := &res.Levels[i]
 			fmt.Fprintf(&b, "\n%s, %s\n", sanitize.Text(l.Name), plural.Of(len(l.Runs), "run"))
-			b.WriteString(res.table(l).Text("  ", width))
+			b.WriteString(res.table(l, &units).Text("  ", width))
 		}
 		for i, note := range res.notes() {
 			if i == 0 {
@@ -51,10 +53,11 @@ func Markdown(res *Result) report.Renderer {
 		}
 		b.WriteString(sanitize.Markdown(res.source()) + "\n")
 		b.WriteString(res.Set.DifferenceTable().Markdown())
+		units := res.Set.Units()
 		for i := range res.Levels {
 			l := &res.Levels[i]
 			fmt.Fprintf(&b, "\n#### %s, %s\n", sanitize.Markdown(l.Name), plural.Of(len(l.Runs), "run"))
-			b.WriteString(res.table(l).Markdown())
+			b.WriteString(res.table(l, &units).Markdown())
 		}
 		for _, note := range res.notes() {
 			fmt.Fprintf(&b, "\n%s\n", sanitize.Markdown(note))
@@ -74,8 +77,7 @@ func (res *Result) source() string {
 }
 
 // table returns the table of a level.
-func (res *Result) table(l *Level) tabular.Table {
-	u := res.Set.Units()
+func (res *Result) table(l *Level, u *diff.Units) tabular.Table {
 	header := []string{"", "mean", "deviation", "its interval", "drift", "its interval"}
 	for _, n := range res.Options.RunsASide {
 		header = append(header, strconv.Itoa(n)+" a side")

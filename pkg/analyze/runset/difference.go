@@ -37,6 +37,7 @@ const noDoubt = "no"
 func (s *Set) differences(ignore []string) {
 	type pair struct{ first, other *diff.Run }
 	seen := map[pair]bool{}
+	at := differenceIndex{}
 	for i := range s.Levels {
 		runs := s.Levels[i].Runs
 		for _, r := range runs[1:] {
@@ -46,7 +47,7 @@ func (s *Set) differences(ignore []string) {
 			}
 			seen[p] = true
 			for _, d := range diff.CompareSettings([]*diff.Run{p.first}, []*diff.Run{p.other}, diff.Options{Ignore: ignore}).Differences {
-				s.add(d, p.first.Name, p.other.Name)
+				s.add(at, d, p.first.Name, p.other.Name)
 			}
 		}
 	}
@@ -57,6 +58,12 @@ func (s *Set) differences(ignore []string) {
 // Values that are compared with a tolerance, such as durations, may differ from it a little.
 func (s *Set) addAgreeing() {
 	doubts := diff.Doubts()
+	named := map[string][]*Level{}
+	every := make([]*Level, len(s.Levels))
+	for i := range s.Levels {
+		l := &s.Levels[i]
+		named[l.Name], every[i] = append(named[l.Name], l), l
+	}
 	for i := range s.Differences {
 		d := &s.Differences[i]
 		if slices.Contains(doubts, d.Name) {
@@ -65,10 +72,13 @@ func (s *Set) addAgreeing() {
 		has := func(run string) int {
 			return slices.IndexFunc(d.Values, func(v Value) bool { return slices.Contains(v.Runs, run) })
 		}
-		for j := range s.Levels {
-			l := &s.Levels[j]
+		levels := every
+		if d.Level != "" {
+			levels = named[d.Level]
+		}
+		for _, l := range levels {
 			first := has(l.Runs[0].Name)
-			if first < 0 || d.Level != "" && d.Level != l.Name {
+			if first < 0 {
 				continue
 			}
 			for _, r := range l.Runs[1:] {
@@ -93,11 +103,15 @@ func (s *Set) requireOneLabel(ignore []string) {
 	}
 }
 
+// A differenceIndex holds the indices of Differences by name and level.
+type differenceIndex map[[2]string]int
+
 // add adds a difference between two runs.
-func (s *Set) add(d diff.Difference, first, other string) {
-	i := slices.IndexFunc(s.Differences, func(x Difference) bool { return x.Name == d.Name && x.Level == d.Level })
-	if i < 0 {
+func (s *Set) add(at differenceIndex, d diff.Difference, first, other string) {
+	i, ok := at[[2]string{d.Name, d.Level}]
+	if !ok {
 		i = len(s.Differences)
+		at[[2]string{d.Name, d.Level}] = i
 		s.Differences = append(s.Differences, Difference{Name: d.Name, Level: d.Level, Refuses: d.Refuses, Ignored: d.Ignored})
 	}
 	x := &s.Differences[i]

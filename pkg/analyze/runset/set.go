@@ -60,31 +60,13 @@ func start(r *diff.Run) uint64 {
 	return ns
 }
 
-// group fills Levels in the order in which they first occur. It leaves out levels that have a
-// Problem. A load that one run measured twice becomes two levels.
+// group fills Levels in the order in which they first occur, see [diff.Groups].
 func (s *Set) group() {
-	for _, r := range s.Runs {
-		taken := map[int]bool{}
-		for i := range r.Levels {
-			l := &r.Levels[i]
-			if l.Problem != nil {
-				continue
-			}
-			at := -1
-			for j := range s.Levels {
-				if !taken[j] && s.Levels[j].Levels[0].SameLoad(l) {
-					at = j
-					break
-				}
-			}
-			if at < 0 {
-				at = len(s.Levels)
-				s.Levels = append(s.Levels, Level{Name: l.Name(), Mode: l.Mode, Value: l.Value})
-			}
-			taken[at] = true
-			s.Levels[at].Runs = append(s.Levels[at].Runs, r)
-			s.Levels[at].Levels = append(s.Levels[at].Levels, l)
-		}
+	groups := diff.Groups(s.Runs)
+	s.Levels = make([]Level, len(groups))
+	for i, g := range groups {
+		l := g.Levels[0]
+		s.Levels[i] = Level{Name: l.Name(), Mode: l.Mode, Value: l.Value, Runs: g.Runs, Levels: g.Levels}
 	}
 }
 

@@ -187,6 +187,9 @@ func (w *energyWatch) energies() []Energy {
 			e := g.Energy
 			e.Metric, e.Sampled = m.metric, m.sampled
 			m.energy(&e)
+			if e.NA == "" && !(e.Joules >= 0 && e.Joules+e.ErrorJoules < mostOf) {
+				e.NA, e.Joules, e.ErrorJoules = fmt.Sprintf("the energy comes to %v J", e.Joules), 0, 0
+			}
 			if e.NA != "" {
 				e.NA = m.metric + ": " + e.NA
 			}

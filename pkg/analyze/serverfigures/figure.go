@@ -1,6 +1,11 @@
 package serverfigures
 
-import "github.com/pa-tools/pa/pkg/answer"
+import (
+	"fmt"
+
+	"github.com/pa-tools/pa/pkg/answer"
+	"github.com/pa-tools/pa/pkg/export"
+)
 
 // A Kind is the kind of quantity that a [Figure] holds.
 type Kind int
@@ -60,6 +65,9 @@ type Figure struct {
 	// NA says why the figure has no value although there are samples: the samples
 	// cannot be true. N, Mean and the like mean nothing then. "" if there is a value.
 	NA string
+	// Impossible says that NA is about numbers that no server can have: below 0, or infinite. Other samples
+	// have no value because the server was started again.
+	Impossible bool
 
 	model string // from a label; "" if there is none
 }
@@ -77,4 +85,27 @@ func (f *Figure) compare(e *Level, model string, m *answer.Metric) {
 		return
 	}
 	f.Client, f.Compared = e.ClientMean(model, *m)
+}
+
+// mostOf is above all figures of servers: 10^15 bytes, joules or requests.
+const mostOf = 1e15
+
+// dropImpossible gives f a reason in place of a value that cannot be true: one below 0 or beyond mostOf, or a
+// time beyond a year.
+func (f *Figure) dropImpossible() {
+	if f.NA != "" {
+		return
+	}
+	values := [...]float64{f.Mean, f.Min, f.Max, f.Total}
+	for _, v := range values {
+		most := mostOf
+		if f.Kind == Time {
+			most = float64(export.LongestNS)
+		}
+		if !(v >= 0 && v <= most) {
+			f.NA, f.Impossible = fmt.Sprintf("%s comes to %v", f.Metric, v), true
+			f.N, f.Mean, f.Min, f.Max, f.Total, f.Compared = 0, 0, 0, 0, 0, false
+			return
+		}
+	}
 }

@@ -86,6 +86,9 @@ func Read(ctx context.Context, r export.Reader, levels []Level) ([]Result, error
 		}
 		triton := tritonFigures(&levels[i])
 		all := append(w.figures(&levels[i], len(triton) > 0), triton...)
+		for k := range all {
+			all[k].dropImpossible()
+		}
 		results[i].Figures, results[i].Warnings = all, w.warnings(all)
 	}
 	return results, err
@@ -119,6 +122,7 @@ type seriesSum struct {
 	sum, min, max float64 // of a gauge
 	begin, end    float64 // of a counter
 	begun, ended  bool
+	tooHigh       string // why a value of a counter cannot be true; "" if all can
 	reset         bool
 	restarted     bool    // the reset is a restart of the server
 	from, to      float64 // the values before and after the reset
@@ -182,6 +186,14 @@ func (w *serverWatch) add(s *export.Scrape) {
 // measurement to the first after it; for a smooth counter, the values at the edges of the
 // measurement are interpolated.
 func (c *seriesSum) counter(s *export.Scrape, v float64, w *serverWatch) {
+	switch {
+	case math.IsInf(v, 0):
+		c.tooHigh = c.Name + " is infinite"
+		return
+	case v > mostOf || v < -mostOf:
+		c.tooHigh = fmt.Sprintf("%s is as high as %v", c.Name, v)
+		return
+	}
 	// The value is of an unknown instant of the scrape; the middle is assumed.
 	atNS := float64(int64(s.StartNS-w.from)) + float64(s.EndNS-s.StartNS)/2
 	on := func(ns float64) float64 { // the line from the last value to this one
@@ -216,12 +228,14 @@ func (c *seriesSum) counter(s *export.Scrape, v float64, w *serverWatch) {
 // growth returns the growth of a counter; ok is false if it is not known.
 func (c *seriesSum) growth() (v float64, ok bool) {
 	v = c.end - c.begin
-	return v, c.begun && !c.reset && v >= 0 && !math.IsInf(v, 0)
+	return v, c.begun && !c.reset && c.tooHigh == "" && v >= 0 && !math.IsInf(v, 0)
 }
 
 // why returns the reason why the growth is not known.
 func (c *seriesSum) why() string {
 	switch {
+	case c.tooHigh != "":
+		return c.tooHigh
 	case c.reset && c.restarted:
 		return "the server was started again"
 	case c.reset:
@@ -364,7 +378,7 @@ func (w *serverWatch) timeFigures(e *Level, m *serverMetric) []Figure {
 	}
 	doubt := func(x *sums, s *seriesSum, ok bool) {
 		if !ok && x.NA == "" {
-			x.NA = s.why()
+			x.NA, x.Impossible = s.why(), s.tooHigh != "" || !s.reset
 		}
 	}
 	w.each(m, partSum, func(s *seriesSum, r *seriesRole) {
@@ -418,7 +432,7 @@ func (w *serverWatch) counterFigures(m *serverMetric) []Figure {
 			all, series = append(all, f), append(series, s)
 		}
 		if !ok && all[i].NA == "" {
-			all[i].NA = s.why()
+			all[i].NA, all[i].Impossible = s.why(), s.tooHigh != "" || !s.reset
 		}
 		bad[i] = bad[i] || s.n < 2 // one scrape shows no growth
 	})
@@ -446,7 +460,9 @@ func (w *serverWatch) gaugeFigures(m *serverMetric) []Figure {
 		}
 		f := w.newFigure(s, r)
 		f.Kind = Gauge
-		if f.NA = s.impossible(m); f.NA == "" {
+		if f.NA = s.impossible(m); f.NA != "" {
+			f.Impossible = true
+		} else {
 			f.N, f.Mean, f.Min, f.Max = s.n, m.scaled(s.sum/float64(s.n)), m.scaled(s.min), m.scaled(s.max)
 		}
 		all, series = append(all, f), append(series, s)

@@ -15,12 +15,55 @@ func (b box) meets(o box) bool {
 // labels finds room for texts inside a panel.
 type labels struct {
 	wide, high float64
-	taken      []box // by markers and texts
-	crossed    []box // by lines, over which a text can be read
+	taken      boxes // by markers and texts
+	crossed    boxes // by lines, over which a text can be read
+}
+
+// cellSize is the width and height of a cell of boxes.
+const cellSize = 16
+
+// boxes holds boxes by the cells of a grid that they touch, so that a search for the boxes at
+// a place does not look at all of them.
+type boxes map[[2]int][]box
+
+// cells calls f with each cell of l that b touches, until f returns false. The cells at the
+// edges also stand for everything beyond them.
+func (l *labels) cells(b box, f func(cell [2]int) bool) {
+	at := func(v, size float64) int { return int(min(max(v, 0), size+rightRoom) / cellSize) }
+	for x := at(b.left, l.wide); x <= at(b.right, l.wide); x++ {
+		for y := at(b.top, l.high); y <= at(b.bottom, l.high); y++ {
+			if !f([2]int{x, y}) {
+				return
+			}
+		}
+	}
+}
+
+// add adds a box.
+func (l *labels) add(all *boxes, b box) {
+	if math.IsNaN(b.left + b.top + b.right + b.bottom) {
+		return // it meets no box
+	}
+	if *all == nil {
+		*all = boxes{}
+	}
+	l.cells(b, func(cell [2]int) bool {
+		(*all)[cell] = append((*all)[cell], b)
+		return true
+	})
+}
+
+// meets reports whether b meets one of the boxes.
+func (l *labels) meets(b box, all boxes) (found bool) {
+	l.cells(b, func(cell [2]int) bool {
+		found = slices.ContainsFunc(all[cell], b.meets)
+		return !found
+	})
+	return found
 }
 
 // keep takes the room of a box.
-func (l *labels) keep(b box) { l.taken = append(l.taken, b) }
+func (l *labels) keep(b box) { l.add(&l.taken, b) }
 
 // cross marks the room along a line.
 func (l *labels) cross(x0, y0, x1, y1 float64) {
@@ -29,22 +72,21 @@ func (l *labels) cross(x0, y0, x1, y1 float64) {
 	for i := range n + 1 {
 		f := float64(i) / float64(n)
 		x, y := x0+float64((x1-x0)*f), y0+float64((y1-y0)*f)
-		l.crossed = append(l.crossed, box{x - 2, y - 2, x + 2, y + 2})
+		l.add(&l.crossed, box{x - 2, y - 2, x + 2, y + 2})
 	}
 }
 
 // place returns the first box that is inside the panel and free; the first that only lines cross if
 // there is none.
 func (l *labels) place(boxes []box) (b box, ok bool) {
-	meetsNone := func(b box, all []box) bool { return !slices.ContainsFunc(all, b.meets) }
 	var inside []box
 	for _, b := range boxes {
-		if b.left >= 0 && b.top >= 0 && b.right <= l.wide+rightRoom && b.bottom <= l.high && meetsNone(b, l.taken) {
+		if b.left >= 0 && b.top >= 0 && b.right <= l.wide+rightRoom && b.bottom <= l.high && !l.meets(b, l.taken) {
 			inside = append(inside, b)
 		}
 	}
 	for _, b := range inside {
-		if meetsNone(b, l.crossed) {
+		if !l.meets(b, l.crossed) {
 			return b, true
 		}
 	}

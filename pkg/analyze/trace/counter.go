@@ -1,11 +1,12 @@
 package trace
 
 import (
-	"cmp"
+	"errors"
 	"maps"
 	"math"
 	"slices"
 
+	"github.com/pa-tools/pa/internal/extsort"
 	"github.com/pa-tools/pa/pkg/answer"
 )
 
@@ -55,24 +56,51 @@ func (t *tokenRate) write(w *writer, pid int, origin uint64) {
 	}
 }
 
-// writeInFlight writes how many of the requests had been sent and had not ended, as a counter.
-func writeInFlight(w *writer, pid int, all []*request, origin uint64) {
-	type change struct {
-		ns uint64
-		by int
-	}
-	changes := make([]change, 0, 2*len(all))
-	for _, q := range all {
-		if q.startNS != 0 && q.startNS <= q.endNS {
-			changes = append(changes, change{q.startNS, 1}, change{q.endNS, -1})
-		}
-	}
-	slices.SortFunc(changes, func(a, b change) int { return cmp.Or(cmp.Compare(a.ns, b.ns), cmp.Compare(a.by, b.by)) })
-	n := 0
-	for i, c := range changes {
-		n += c.by
-		if i == len(changes)-1 || changes[i+1].ns != c.ns {
-			w.counter("requests in flight", pid, int64(c.ns-origin), float64(n))
-		}
+// An inFlight counts how many requests had been sent and had not ended, over time.
+type inFlight struct {
+	memory *extsort.Memory
+	// changes holds for each request twice the times of its start and of its end since the origin, and 1 more for
+	// a start, so that an end comes before a start at the same time. All are less by 2⁶³, to fit an int64.
+	changes *extsort.Sorter
+	origin  uint64
+}
+
+// newInFlight returns an inFlight that keeps maxBytes in memory, and more in a temporary file.
+func newInFlight(maxBytes int64, origin uint64) *inFlight {
+	memory := extsort.NewMemory(maxBytes, "")
+	return &inFlight{memory, memory.NewSorter(), origin}
+}
+
+// add adds a request.
+func (f *inFlight) add(q *request) {
+	if q.startNS != 0 && q.startNS <= q.endNS {
+		f.changes.Add(int64((q.startNS-f.origin)*2+1-1<<63), int64((q.endNS-f.origin)*2-1<<63))
 	}
 }
+
+// write writes the number as a counter.
+func (f *inFlight) write(w *writer, pid int) error {
+	n, at, some := 0, int64(0), false
+	err := f.changes.Sorted(func(keys []int64) {
+		for _, k := range keys {
+			change := uint64(k) + 1<<63
+			if ns := int64(change / 2); ns != at || !some {
+				if some {
+					w.counter(inFlightName, pid, at, float64(n))
+				}
+				at, some = ns, true
+			}
+			if change%2 == 1 {
+				n++
+			} else {
+				n--
+			}
+		}
+	})
+	if some {
+		w.counter(inFlightName, pid, at, float64(n))
+	}
+	return errors.Join(err, f.memory.Close())
+}
+
+const inFlightName = "requests in flight"

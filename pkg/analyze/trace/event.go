@@ -6,6 +6,8 @@ import (
 	"io"
 	"math"
 	"strconv"
+
+	"github.com/pa-tools/pa/internal/sanitize"
 )
 
 // An event is a trace event. The Trace Event Format names its fields.
@@ -54,7 +56,7 @@ type writer struct {
 // newWriter begins a file.
 func newWriter(w io.Writer) *writer {
 	out := bufio.NewWriterSize(w, 1<<16)
-	return &writer{out: out, enc: json.NewEncoder(out)}
+	return &writer{out: out, enc: json.NewEncoder(sanitize.NewJSONWriter(out))}
 }
 
 // add writes an event; the first one begins the list.

@@ -1,24 +1,20 @@
 package trace
 
-import (
-	"cmp"
-	"slices"
+import "github.com/pa-tools/pa/pkg/analyze/lanes"
 
-	"github.com/pa-tools/pa/pkg/analyze/lanes"
-)
-
-// assignLanes sorts the requests by their begin, gives each a lane, and returns the number of lanes.
-func assignLanes(all []*request) (n int) {
-	slices.SortStableFunc(all, func(a, b *request) int {
-		return cmp.Or(cmp.Compare(a.beginNS, b.beginNS), cmp.Compare(a.args.ID, b.args.ID))
+// assignLanes returns the lane of each request of the group, in their order, and the number of lanes. It counts
+// the requests with a damaged time as timeless.
+func (t *timeline) assignLanes(g *group) (lane []int32, n int) {
+	shown := 0
+	t.timeless += t.each(g, func(*request) bool {
+		shown++
+		return true
 	})
-	spans := make([]lanes.Span, len(all))
-	for i, q := range all {
-		spans[i] = lanes.Span{BeginNS: q.beginNS, EndNS: q.endNS, Slot: q.slot}
-	}
-	lane, n := lanes.Assign(spans)
-	for i, q := range all {
-		q.lane = lane[i]
-	}
-	return n
+	assigner := lanes.NewAssigner(shown)
+	lane = make([]int32, 0, shown)
+	t.each(g, func(q *request) bool {
+		lane = append(lane, int32(assigner.Next(lanes.Span{BeginNS: q.beginNS, EndNS: q.endNS, Slot: q.slot})))
+		return true
+	})
+	return lane, assigner.Lanes()
 }

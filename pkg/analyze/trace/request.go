@@ -1,8 +1,7 @@
 package trace
 
 import (
-	"strings"
-
+	"github.com/pa-tools/pa/internal/pack"
 	"github.com/pa-tools/pa/pkg/analyze/quality"
 	"github.com/pa-tools/pa/pkg/answer"
 	"github.com/pa-tools/pa/pkg/export"
@@ -52,16 +51,17 @@ type requestArgs struct {
 	Conn     int    `json:"connection"`
 }
 
-// newRequest returns what the trace shows of r, whose measures are m. index numbers the request in
-// the file, for files that do not. ok is false for a request without any time.
+// newRequest returns what the trace shows of r, whose measures are m; it is valid as long as they
+// are. index numbers the request in the file, for files that do not. ok is false for a request
+// without any time, or with a time that cannot be true.
 func newRequest(r *export.Request, m *answer.Measured, index uint64, finder *quality.Stalls) (q request, ok bool) {
 	q = request{
 		slot: r.Worker, startNS: r.StartNS, ttft: m.TTFT, e2el: m.E2EL, spread: m.Spread,
 		connectNS: max(0, int64(r.DNS+r.Connect+r.TLS)),
 		args: requestArgs{
 			ID: index, Input: pointer(m.InputTokens), Output: pointer(m.OutputTokens), Events: m.Events,
-			Status: r.Status.String(), Excluded: m.Excluded, Message: strings.Clone(m.Message), Model: strings.Clone(r.Model),
-			Session: strings.Clone(r.SessionID), Turn: r.Turn, Slot: r.Worker, Conn: r.Conn,
+			Status: r.Status.String(), Excluded: m.Excluded, Message: m.Message, Model: r.Model,
+			Session: r.SessionID, Turn: r.Turn, Slot: r.Worker, Conn: r.Conn,
 		},
 	}
 	if r.HasMeta {
@@ -85,7 +85,75 @@ func newRequest(r *export.Request, m *answer.Measured, index uint64, finder *qua
 	}
 	q.endNS = max(q.beginNS, last, r.EndedNS)
 	q.stalls = stallsOf(m, finder)
-	return q, q.beginNS != 0
+	return q, q.beginNS != 0 && !m.StartWrong && !m.EndWrong
+}
+
+// Places of the texts of a request: see [pack.Unpacker.Text].
+const (
+	statusText = iota
+	excludedText
+	messageText
+	modelText
+	sessionText
+)
+
+// pack appends q to p, without its lane and the arguments that write sets.
+func (q *request) pack(p *pack.Packer) {
+	a := &q.args
+	p.Begin()
+	p.Int(int64(q.beginNS))
+	p.Int(int64(q.startNS - q.beginNS))
+	p.Int(int64(q.endNS - q.beginNS))
+	for _, v := range [...]int64{int64(q.slot), q.connectNS, int64(a.ID), int64(a.Events), int64(a.Turn), int64(a.Slot), int64(a.Conn)} {
+		p.Int(v)
+	}
+	for _, v := range [...]answer.Value{q.ttft, q.e2el, q.spread, valueAt(a.Input), valueAt(a.Output)} {
+		p.Flag(v.OK)
+		p.Int(v.V)
+	}
+	p.Flag(q.undecided)
+	for _, v := range [...]string{a.Status, a.Excluded, a.Message, a.Model, a.Session} {
+		p.Text(v)
+	}
+	p.Each(len(q.stalls), int64(q.beginNS), func(i int) int64 { return int64(q.stalls[i].atNS) })
+	p.Each(len(q.stalls), 0, func(i int) int64 { return q.stalls[i].ns })
+	p.End()
+}
+
+// unpack sets q to what pack appended, and uses the memory of its stalls again.
+func (q *request) unpack(u *pack.Unpacker) {
+	stalls := q.stalls[:0]
+	u.Begin()
+	*q = request{beginNS: uint64(u.Int())}
+	q.startNS, q.endNS = q.beginNS+uint64(u.Int()), q.beginNS+uint64(u.Int())
+	a := &q.args
+	q.slot, q.connectNS, a.ID = int(u.Int()), u.Int(), uint64(u.Int())
+	for _, v := range [...]*int{&a.Events, &a.Turn, &a.Slot, &a.Conn} {
+		*v = int(u.Int())
+	}
+	var input, output answer.Value
+	for _, v := range [...]*answer.Value{&q.ttft, &q.e2el, &q.spread, &input, &output} {
+		v.OK, v.V = u.Flag(), u.Int()
+	}
+	a.Input, a.Output = pointer(input), pointer(output)
+	q.undecided = u.Flag()
+	a.Status, a.Excluded, a.Message = u.Text(statusText), u.Text(excludedText), u.Text(messageText)
+	a.Model, a.Session = u.Text(modelText), u.Text(sessionText)
+	u.Each(int64(q.beginNS), func(n int) {
+		for range n {
+			stalls = append(stalls, stall{})
+		}
+	}, func(i int, v int64) { stalls[i].atNS = uint64(v) })
+	u.Each(0, func(int) {}, func(i int, v int64) { stalls[i].ns = v })
+	q.stalls = stalls
+}
+
+// valueAt is the inverse of pointer.
+func valueAt(v *int64) answer.Value {
+	if v == nil {
+		return answer.Value{}
+	}
+	return answer.Some(*v)
 }
 
 // stallsOf returns the stalls of a request with one choice, in the order of time.

@@ -2,11 +2,14 @@ package trace
 
 import (
 	"context"
+	"errors"
 	"io"
-	"slices"
 	"strconv"
 
+	"github.com/pa-tools/pa/internal/pack"
 	"github.com/pa-tools/pa/internal/plural"
+	"github.com/pa-tools/pa/internal/spool"
+	"github.com/pa-tools/pa/pkg/analyze"
 	"github.com/pa-tools/pa/pkg/analyze/quality"
 	"github.com/pa-tools/pa/pkg/analyze/report"
 	"github.com/pa-tools/pa/pkg/answer"
@@ -18,34 +21,54 @@ type Config struct {
 	answer.Config
 	// Stalls finds the gaps that are marked. Its zero value marks every gap above 0.
 	Stalls quality.Stalls
+	// MemoryLimit is about the memory that the whole program takes at most, in bytes; 0 means
+	// analyze.DefaultMemoryLimit. Requests that do not fit move to a temporary file in [os.TempDir]. A
+	// request takes up to 28 bytes of memory for good.
+	MemoryLimit int64
 }
 
-// Write writes the run of r to w: all requests, whether they count or not, and the telemetry. It
-// holds all requests in memory, some 400 bytes each.
+// Write writes the run of r to w: all requests, whether they count or not, and the telemetry.
 //
-// It returns the errors of w and the cause of ctx's end. The error of r is not returned: see r.Err.
+// It returns the errors of w and the cause of ctx's end. The error of r is not returned, except
+// an [export.ErrContradiction]: see r.Err.
 // A run without requests has an empty list of events.
-func Write(ctx context.Context, w io.Writer, r export.Reader, cfg Config) error {
-	t, err := read(ctx, r, cfg)
+func Write(ctx context.Context, w io.Writer, r export.Reader, cfg Config) (err error) {
+	memory := analyze.ValueMemory(cfg.MemoryLimit)
+	blocks := spool.NewBlocks(memory/2, "", "requests")
+	defer func() { err = errors.Join(err, blocks.Err(), blocks.Close()) }()
+	t, err := read(ctx, r, cfg, blocks)
 	if err != nil {
+		return err
+	}
+	if err := r.Err(); errors.Is(err, export.ErrContradiction) {
 		return err
 	}
 	out := newWriter(w)
 	pid := 1
 	for _, g := range t.groups {
-		lanes := assignLanes(g.requests)
+		g.requests.Sort()
+		lane, n := t.assignLanes(g)
 		out.name("process", pid, 0, g.name, pid)
-		for lane := range lanes {
-			out.name("thread", pid, lane+1, "slot "+strconv.Itoa(lane), lane)
+		for l := range n {
+			out.name("thread", pid, l+1, "slot "+strconv.Itoa(l), l)
 		}
-		for _, q := range g.requests {
+		flight := newInFlight(memory/2, t.originNS)
+		i := 0
+		t.each(g, func(q *request) bool {
+			q.lane = int(lane[i])
+			i++
 			q.write(out, pid, t.originNS)
+			flight.add(q)
+			return out.err == nil && ctx.Err() == nil
+		})
+		if err := flight.write(out, pid); err != nil {
+			return err
 		}
-		writeInFlight(out, pid, g.requests, t.originNS)
 		g.tokens.write(out, pid, t.originNS)
 		if ctx.Err() != nil {
 			return context.Cause(ctx)
 		}
+		g.requests.Release()
 		pid++
 	}
 	leftOut, err := writeTelemetry(ctx, out, r, pid, t.originNS)
@@ -81,27 +104,26 @@ type timeline struct {
 	// timeless counts the requests without any time, or with a damaged one that is centuries away from
 	// the others: no time axis can show them.
 	timeless int
+	streamed map[int]bool // levels
 }
 
 // A group holds the requests of a level that one rank sent.
 type group struct {
 	name     string
-	requests []*request
+	level    int
+	requests pack.Records // by begin, and then by id
 	tokens   *tokenRate
 }
 
-// read reads the requests of r.
-func read(ctx context.Context, r export.Reader, cfg Config) (*timeline, error) {
+// read reads the requests of r. They share blocks.
+func read(ctx context.Context, r export.Reader, cfg Config, blocks *spool.Blocks) (*timeline, error) {
 	run := r.Run()
-	t := &timeline{}
+	t := &timeline{streamed: map[int]bool{}}
 	if run.Meta != nil {
 		t.originNS = run.Meta.StartNS
 	}
 	type key struct{ level, rank int }
 	groups := map[key]*group{}
-	streamed := map[int]bool{} // levels
-	var undecided []*request
-	levelOf := map[*request]int{}
 	meter := answer.NewMeter(run, cfg.Config)
 	for index := uint64(0); r.Next(); index++ {
 		if ctx.Err() != nil {
@@ -109,7 +131,7 @@ func read(ctx context.Context, r export.Reader, cfg Config) (*timeline, error) {
 		}
 		request, level := r.Request(), r.Experiment()
 		m := meter.Measure(request)
-		streamed[level] = streamed[level] || m.ShowsStream()
+		t.streamed[level] = t.streamed[level] || m.ShowsStream()
 		q, ok := newRequest(request, m, index, &cfg.Stalls)
 		if !ok {
 			t.timeless++
@@ -118,15 +140,11 @@ func read(ctx context.Context, r export.Reader, cfg Config) (*timeline, error) {
 		k := key{level, request.Rank}
 		g := groups[k]
 		if g == nil {
-			g = &group{name: groupName(run, level, request.Rank), tokens: newTokenRate()}
+			g = &group{name: groupName(run, level, request.Rank), level: level, requests: pack.Records{Blocks: blocks}, tokens: newTokenRate()}
 			groups[k] = g
 			t.groups = append(t.groups, g)
 		}
-		g.requests = append(g.requests, &q)
-		if q.undecided {
-			undecided = append(undecided, &q)
-			levelOf[&q] = level
-		}
+		g.requests.Add(q.beginNS, q.args.ID, q.pack)
 		if m.Streamed != answer.StreamedNo {
 			for i := range m.Answer.Events {
 				g.tokens.add(m.Answer.Events[i].RecvNS)
@@ -136,21 +154,28 @@ func read(ctx context.Context, r export.Reader, cfg Config) (*timeline, error) {
 			t.originNS = q.beginNS
 		}
 	}
-	for _, g := range t.groups {
-		g.requests = slices.DeleteFunc(g.requests, func(q *request) bool {
-			far := !answer.Elapsed(t.originNS, q.endNS).OK
-			if far {
-				t.timeless++
-			}
-			return far
-		})
-	}
-	for _, q := range undecided {
-		if !streamed[levelOf[q]] {
+	return t, nil
+}
+
+// each calls do with the requests of the group that the trace shows, in the order of their begins, until it returns
+// false. It returns the number of requests with a time too far from the origin. A request is valid until do
+// returns.
+func (t *timeline) each(g *group, do func(q *request) bool) (far int) {
+	var u pack.Unpacker
+	var q request
+	g.requests.Each(func(_ int, record []byte) bool {
+		u.Bytes = record
+		q.unpack(&u)
+		if !answer.Elapsed(t.originNS, q.endNS).OK {
+			far++
+			return true
+		}
+		if q.undecided && !t.streamed[g.level] {
 			q.ttft = answer.Value{}
 		}
-	}
-	return t, nil
+		return do(&q)
+	})
+	return far
 }
 
 // groupName names a process: the level, and the rank in a run of several.

@@ -49,7 +49,11 @@ func judgements(t *testing.T) map[string]*Judgement {
 	next := func(ms float64, change func(i int, s *runsettest.Spec)) Point {
 		return nights(t, 50, []float64{ms}, change)[0]
 	}
+	lost := Judge(nights(t, 1, steady[:2], nil), next(30.1, nil), 0, nil)
+	lost.LeftOut = []LeftOut{{"night 3", "run.6.json was changed after it was accepted"}}
+	lost.Unverified = []string{"night 2"}
 	return map[string]*Judgement{
+		"lost":    lost,
 		"equal":   Judge(nights(t, 1, steady, nil), next(30.1, nil), 0, nil),
 		"worse":   Judge(nights(t, 1, steady, nil), next(33, nil), 0, nil),
 		"allowed": Judge(nights(t, 1, steady, nil), next(31.5, nil), 0.06, nil),
@@ -81,7 +85,7 @@ func TestGolden(t *testing.T) {
 		for ext, render := range map[string]func(*Judgement) report.Renderer{
 			"txt": func(r *Judgement) report.Renderer { return JudgementText(r, 120) }, "md": JudgementMarkdown, "csv": JudgementCSV, "json": JudgementJSON, "xml": JudgementJUnit,
 		} {
-			golden(t, schema, name, ext, render(j), name == "worse")
+			golden(t, schema, name, ext, render(j), name == "worse" || name == "lost")
 		}
 	}
 }

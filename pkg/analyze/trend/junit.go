@@ -11,14 +11,22 @@ import (
 // JudgementJUnit writes a judgement as JUnit XML: for each level a suite with a case for
 // each primary metric. A metric that is worse by more than Allow is a failure. A metric
 // without a verdict is an error, or skipped if it is too early to judge it. A level that the
-// new point lacks is a failure, and a level that no accepted point has is skipped.
+// new point lacks is a failure, and a level that no accepted point has is skipped. An accepted
+// point that was left out is an error.
 func JudgementJUnit(j *Judgement) report.Renderer {
 	return func(w io.Writer) error {
 		c := junit.Case{Class: "gate", Name: "comparable"}
 		if len(j.Set.Refused()) > 0 {
 			c.Error = j.Headline()
 		}
-		all := []junit.Suite{{Name: "gate", Cases: []junit.Case{c}}}
+		cases := []junit.Case{c}
+		for _, l := range j.LeftOut {
+			cases = append(cases, junit.Case{Class: "gate", Name: "accepted point " + sanitize.Text(l.Label), Error: "left out: " + sanitize.Text(l.Reason)})
+		}
+		for _, name := range clean(j.Unverified) {
+			cases = append(cases, junit.Case{Class: "gate", Name: "accepted point " + name, Skipped: "not compared with its manifest: it has none"})
+		}
+		all := []junit.Suite{{Name: "gate", Cases: cases}}
 		for i := range j.Levels {
 			l := &j.Levels[i]
 			s := junit.Suite{Name: sanitize.Text(l.Name)}

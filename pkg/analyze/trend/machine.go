@@ -51,7 +51,10 @@ func JudgementJSON(j *Judgement) report.Renderer {
 		Schema: Schema, Headline: j.Headline(), Confidence: confidence, Measured: j.New.Runs[0].Measured(), Passed: &passed,
 		Comparable: len(j.Set.Refused()) == 0, Differences: j.Set.JSONDifferences(),
 		Points: append(jsonPoints(j.Accepted), jsonPoints([]Point{j.New})...), Levels: []jsonLevel{},
-		Missing: j.Missing, Added: j.Added,
+		Missing: j.Missing, Added: j.Added, Unverified: j.Unverified,
+	}
+	for _, l := range j.LeftOut {
+		d.LeftOut = append(d.LeftOut, jsonLeftOut(l))
 	}
 	for i := range j.Levels {
 		l := &j.Levels[i]
@@ -81,6 +84,13 @@ type jsonDocument struct {
 	Levels      []jsonLevel             `json:"levels"`
 	Missing     []string                `json:"missing_levels,omitempty"`
 	Added       []string                `json:"added_levels,omitempty"`
+	LeftOut     []jsonLeftOut           `json:"left_out_points,omitempty"`
+	Unverified  []string                `json:"unverified_points,omitempty"`
+}
+
+type jsonLeftOut struct {
+	Label  string `json:"label"`
+	Reason string `json:"reason"`
 }
 
 type jsonPoint struct {
@@ -172,6 +182,12 @@ func CSV(res *Result) report.Renderer {
 // schemas/trend_csv.md.
 func JudgementCSV(j *Judgement) report.Renderer {
 	rows := j.Set.CSVDifferences()
+	for _, l := range j.LeftOut {
+		rows = append(rows, tabular.CSVRow{"record": "left_out", "point": sanitize.CSVCell(l.Label), "reason": sanitize.CSVCell(l.Reason)})
+	}
+	for _, name := range j.Unverified {
+		rows = append(rows, tabular.CSVRow{"record": "unverified", "point": sanitize.CSVCell(name)})
+	}
 	number := tabular.CSVNumber
 	for i := range j.Levels {
 		l := &j.Levels[i]

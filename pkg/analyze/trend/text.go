@@ -27,9 +27,10 @@ func Text(res *Result, width int) report.Renderer {
 		if differs := res.Set.DifferenceTable().Text("", width); differs != "" {
 			b.WriteString("\n" + differs)
 		}
+		units := res.Set.Units()
 		for i := range res.Levels {
 			l := &res.Levels[i]
-			b.WriteString("\n" + sanitize.Text(l.Name) + "\n" + res.table(l).Text("  ", width))
+			b.WriteString("\n" + sanitize.Text(l.Name) + "\n" + res.table(l, &units).Text("  ", width))
 		}
 		for i, note := range res.notes() {
 			if i == 0 {
@@ -48,10 +49,11 @@ func Markdown(res *Result) report.Renderer {
 		var b strings.Builder
 		fmt.Fprintf(&b, "**%s**\n\n%s\n", sanitize.Markdown(res.Headline()), sanitize.Markdown(res.source()))
 		b.WriteString(res.Set.DifferenceTable().Markdown())
+		units := res.Set.Units()
 		for i := range res.Levels {
 			l := &res.Levels[i]
 			fmt.Fprintf(&b, "\n#### %s\n", sanitize.Markdown(l.Name))
-			b.WriteString(res.table(l).Markdown())
+			b.WriteString(res.table(l, &units).Markdown())
 		}
 		for _, note := range res.notes() {
 			fmt.Fprintf(&b, "\n%s\n", sanitize.Markdown(note))
@@ -69,8 +71,7 @@ func (res *Result) source() string {
 
 // table returns the table of a level, a row for each metric: the value of each point, and the
 // steps.
-func (res *Result) table(l *Level) tabular.Table {
-	u := res.Set.Units()
+func (res *Result) table(l *Level, u *diff.Units) tabular.Table {
 	header := []string{""}
 	for i := range res.Points {
 		header = append(header, sanitize.Fit(sanitize.Text(res.Points[i].Label), 24))
@@ -125,8 +126,9 @@ func JudgementText(j *Judgement, width int) report.Renderer {
 		if differs := j.Set.DifferenceTable().Text("", width); differs != "" {
 			b.WriteString("\n" + differs)
 		}
+		units := j.Set.Units()
 		for i := range j.Levels {
-			b.WriteString("\n" + sanitize.Text(j.Levels[i].Name) + "\n" + j.table(&j.Levels[i]).Text("  ", width))
+			b.WriteString("\n" + sanitize.Text(j.Levels[i].Name) + "\n" + j.table(&j.Levels[i], &units).Text("  ", width))
 		}
 		for i, note := range j.notes() {
 			if i == 0 {
@@ -145,9 +147,10 @@ func JudgementMarkdown(j *Judgement) report.Renderer {
 		var b strings.Builder
 		fmt.Fprintf(&b, "**%s**\n\n%s\n", sanitize.Markdown(j.Headline()), sanitize.Markdown(j.source()))
 		b.WriteString(j.Set.DifferenceTable().Markdown())
+		units := j.Set.Units()
 		for i := range j.Levels {
 			fmt.Fprintf(&b, "\n#### %s\n", sanitize.Markdown(j.Levels[i].Name))
-			b.WriteString(j.table(&j.Levels[i]).Markdown())
+			b.WriteString(j.table(&j.Levels[i], &units).Markdown())
 		}
 		for _, note := range j.notes() {
 			fmt.Fprintf(&b, "\n%s\n", sanitize.Markdown(note))
@@ -164,12 +167,15 @@ func (j *Judgement) source() string {
 	for i := range j.Accepted {
 		runs += len(j.Accepted[i].Runs)
 	}
-	return fmt.Sprintf("%s of %s → %s, %s", plural.Of(len(j.Accepted), "accepted point"), plural.Of(runs, "run"), plural.Of(len(j.New.Runs), "new run"), j.New.Runs[0].Measured())
+	accepted := plural.Of(len(j.Accepted), "accepted point")
+	if n := len(j.LeftOut); n > 0 {
+		accepted = fmt.Sprintf("%d of %s", len(j.Accepted), plural.Of(len(j.Accepted)+n, "accepted point"))
+	}
+	return fmt.Sprintf("%s of %s → %s, %s", accepted, plural.Of(runs, "run"), plural.Of(len(j.New.Runs), "new run"), j.New.Runs[0].Measured())
 }
 
 // table returns the table of a level.
-func (j *Judgement) table(l *JudgedLevel) tabular.Table {
-	u := j.Set.Units()
+func (j *Judgement) table(l *JudgedLevel, u *diff.Units) tabular.Table {
 	rows := [][]string{{"", "accepted", "new", "change", "interval", "p", "verdict"}}
 	for i := range l.Rows {
 		r := &l.Rows[i]
@@ -188,10 +194,16 @@ func (j *Judgement) table(l *JudgedLevel) tabular.Table {
 
 // notes returns the sentences below the tables.
 func (j *Judgement) notes() []string {
-	if len(j.Set.Refused()) > 0 {
-		return nil
-	}
 	var notes []string
+	for _, l := range j.LeftOut {
+		notes = append(notes, "accepted point left out: "+l.String())
+	}
+	for _, name := range clean(j.Unverified) {
+		notes = append(notes, "accepted point without a manifest, whose files may have been changed: "+name)
+	}
+	if len(j.Set.Refused()) > 0 {
+		return notes
+	}
 	switch {
 	case !j.judged():
 	case j.DaysUnknown:

@@ -32,7 +32,22 @@ type Judgement struct {
 	// DaysUnknown is set if fewer than 3 points are accepted. The runs are then compared,
 	// although points usually differ more than the runs of a point.
 	DaysUnknown bool
+	// LeftOut are the accepted points that cannot be used, which fails the gate: without them,
+	// other points and maybe another rule decide. Judge does not set it.
+	LeftOut []LeftOut
+	// Unverified names the accepted points of which nobody knows whether their files are as they
+	// were accepted. Judge does not set it.
+	Unverified []string
 }
+
+// A LeftOut is an accepted point that is not among the points of a judgement.
+type LeftOut struct {
+	Label  string
+	Reason string
+}
+
+// String returns the label and the reason.
+func (l LeftOut) String() string { return sanitize.Text(l.Label) + ": " + sanitize.Text(l.Reason) }
 
 // A JudgedLevel has the primary metrics of one load level.
 type JudgedLevel struct {
@@ -264,9 +279,9 @@ func (j *Judgement) TooEarly() error {
 
 // Failures returns an error for each metric that fails the gate, joined; nil if none fails. A
 // metric fails if it is worse by more than Allow, or if it has no verdict although it is not
-// TooEarly. A level that the new point lacks fails as well.
+// TooEarly. A level that the new point lacks fails as well, and so does a point of LeftOut.
 func (j *Judgement) Failures() error {
-	var errs []error
+	errs := []error{LeftOutError(j.LeftOut)}
 	for i := range j.Levels {
 		l := &j.Levels[i]
 		for k := range l.Rows {
@@ -281,6 +296,20 @@ func (j *Judgement) Failures() error {
 	}
 	for _, name := range j.Missing {
 		errs = append(errs, fmt.Errorf("the new runs lack %s, which the accepted ones have", sanitize.Text(name)))
+	}
+	return errors.Join(errs...)
+}
+
+// failure returns the error of a gate that lacks the point.
+func (l LeftOut) failure() error {
+	return fmt.Errorf("accepted point %s; it was left out, which fails the gate: restore its files, or delete the folder to judge without it", l)
+}
+
+// LeftOutError returns the error of a gate whose accepted points were all left out; nil for none.
+func LeftOutError(all []LeftOut) error {
+	var errs []error
+	for _, l := range all {
+		errs = append(errs, l.failure())
 	}
 	return errors.Join(errs...)
 }
@@ -312,6 +341,14 @@ func (j *Judgement) accepted() string {
 
 // Headline returns the judgement in one line.
 func (j *Judgement) Headline() string {
+	if n := len(j.LeftOut); n > 0 {
+		return plural.Of(n, "accepted point") + " left out, so the gate fails; " + j.finding()
+	}
+	return j.finding()
+}
+
+// finding returns what was found among the points that are not left out.
+func (j *Judgement) finding() string {
 	if refused := j.Set.Refused(); len(refused) > 0 {
 		return "not comparable with " + j.accepted() + ": the runs differ in " + strings.Join(namesOf(refused), ", ")
 	}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/pa-tools/pa/pkg/answer"
 	"github.com/pa-tools/pa/pkg/export"
+	"github.com/pa-tools/pa/pkg/export/shards"
 )
 
 // A Violation is a fault in a file that no correct recorder produces.
@@ -54,6 +55,10 @@ type Config struct {
 	Counter answer.TokenCounter
 	// Tokenizer is the SHA-256 of the Counter's file in hex.
 	Tokenizer string
+	// Requests are the requests of other shards of the run, and File the index in it of the
+	// file that is validated. nil compares the requests of the file with each other only.
+	Requests *shards.Requests
+	File     int
 }
 
 // Run reads r to its end and calls found for each violation of these rules:
@@ -66,6 +71,8 @@ type Config struct {
 //   - a request whose outputs were dropped holds none
 //   - the derived columns of a table say what its requests say, if they were derived by
 //     the present definitions, and without a tokenizer or with the tokenizer of cfg
+//   - no request stands twice, also not in another shard of the run, and the rank of a
+//     request is the rank of its shard
 //   - pa-record's counts are the numbers of requests in the file
 //   - scrapes of a source and statistics of a server are in the order of time, of
 //     known types and sources, and their counters do not fall while it runs
@@ -73,11 +80,9 @@ type Config struct {
 // It returns the error of the reader or of ctx.
 func Run(ctx context.Context, r export.Reader, cfg Config, found func(Violation)) (Result, error) {
 	run := r.Run()
-	v := validator{found: found, held: make([]holding, len(run.Experiments))}
-	for i := range v.held {
-		v.held[i].requests = map[string]int{}
-	}
+	v := validator{found: found, held: make([]export.RequestCounts, len(run.Experiments))}
 	v.findDerived(r, cfg)
+	v.findRanks(run, cfg)
 	v.Experiments = len(run.Experiments)
 	for i := range run.Experiments {
 		v.at = Violation{Experiment: i, Request: -1}
@@ -96,6 +101,7 @@ func Run(ctx context.Context, r export.Reader, cfg Config, found func(Violation)
 		v.at = Violation{Experiment: experiment, Request: index, StartNS: q.StartNS}
 		v.request(q, &run.Experiments[experiment])
 		v.derived(q)
+		v.place(q)
 		index++
 	}
 	if err := r.Err(); err != nil {
@@ -112,17 +118,14 @@ type validator struct {
 	Result
 	found func(Violation)
 	at    Violation
-	held  []holding // by experiment
+	held  []export.RequestCounts // by experiment
 
 	stored  export.DerivedReader // nil if the file has no derived columns to compare
-	deriver *answer.Deriver
-}
+	checker *answer.Checker
 
-// A holding counts an experiment's requests.
-type holding struct {
-	requests map[string]int // by Excluded
-	dropped  int            // requests without their outputs
-	resent   int
+	seen  *shards.Requests // nil if the file is not of pa-record
+	file  int              // index in seen
+	ranks map[int]bool     // of a merged run; nil if the requests have no ranks
 }
 
 func (v *validator) say(format string, args ...any) {
@@ -153,8 +156,7 @@ func (v *validator) request(q *export.Request, e *export.Experiment) {
 	v.Requests++
 	v.Responses += len(q.Responses)
 	reason := q.Excluded()
-	held := &v.held[v.at.Experiment]
-	held.requests[reason]++
+	v.held[v.at.Experiment].Add(q)
 	if q.StartNS == 0 && (reason == "" || len(q.Responses) > 0) {
 		v.say("no timestamp")
 	}
@@ -163,10 +165,6 @@ func (v *validator) request(q *export.Request, e *export.Experiment) {
 	}
 	if q.OutputsDropped {
 		v.OutputsDropped++
-		held.dropped++
-	}
-	if q.Resent {
-		held.resent++
 	}
 	before, what := q.StartNS, "the request"
 	for i := range q.Responses {
@@ -217,24 +215,12 @@ func (v *validator) texts(f export.Fields) {
 }
 
 // counts compares pa-record's counts of requests with the requests.
-func (v *validator) counts(e *export.Experiment, held *holding) {
-	m := e.Meta
-	if m == nil {
+func (v *validator) counts(e *export.Experiment, held *export.RequestCounts) {
+	if e.Meta == nil {
 		return
 	}
-	for _, c := range []struct {
-		reason, name string
-		want         int
-	}{{"", "measured", m.Measured}, {"failed", "failed", m.Failed}, {"warmup", "warmup", m.Warmup}, {"late", "late", m.Late}, {"cancelled", "cancelled", m.Cancelled}} {
-		if n := held.requests[c.reason]; n != c.want {
-			v.say("the file's metadata counts %d %s requests, but the file holds %d", c.want, c.name, n)
-		}
-	}
-	if held.dropped != m.OutputsDropped {
-		v.say("the file's metadata counts %d requests with dropped outputs, but the file holds %d", m.OutputsDropped, held.dropped)
-	}
-	if held.resent != m.Resent {
-		v.say("the file's metadata counts %d requests that were sent again, but the file holds %d", m.Resent, held.resent)
+	for _, d := range held.Differences(e.Meta) {
+		v.say("the file's metadata counts %d %s, but the file holds %d", d.Stated, d.What, d.Held)
 	}
 }
 

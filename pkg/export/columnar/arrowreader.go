@@ -26,7 +26,7 @@ func newArrowReader(ctx context.Context, name string, src io.ReaderAt, size int6
 	if err := checkArrowEnd(name, src, size); err != nil {
 		return nil, err
 	}
-	s := &arrowSource{schema: fullSchema()}
+	s := &arrowSource{schema: fullSchema(), size: size}
 	err := catchPanic(func() (err error) {
 		s.r, err = ipc.NewFileReader(io.NewSectionReader(src, 0, size),
 			ipc.WithAllocator(boundAllocator{memory.DefaultAllocator, batchLimit(lim)}))
@@ -95,6 +95,7 @@ func readAt(src io.ReaderAt, b []byte, off int64) error {
 type arrowSource struct {
 	r      *ipc.FileReader
 	schema *arrow.Schema
+	size   int64 // of the file
 }
 
 func (s *arrowSource) batches() int { return s.r.NumRecords() }
@@ -103,12 +104,32 @@ func (s *arrowSource) ahead() int { return 0 }
 
 func (s *arrowSource) brief(int) bool { return false }
 
-func (s *arrowSource) open(i int, wanted func(col int) bool) (batchRows, error) {
+func (s *arrowSource) has(col int) bool { return s.r.Schema().HasField(columnName(col)) }
+
+func (s *arrowSource) fingerprint() uint64 { return fingerprintOf(s.size) }
+
+// sample implements source. All columns of a batch are in memory, so each batch has several rows.
+func (s *arrowSource) sample(seed uint64, i, rows int) rowSample {
+	return rowSample{severalRows(seed, i, rows), true}
+}
+
+func (s *arrowSource) open(i int, v view) (batchRows, error) {
 	rec, err := s.r.RecordAt(i) // Record would keep the last one until Close
 	if err != nil {
 		return nil, err
 	}
-	return &wholeBatch{func() (*rows, error) { return recordRows(rec, s.schema, wanted) }}, nil
+	return &wholeBatch{func() (*rows, error) {
+		t, err := recordRows(rec, s.schema, v.wanted)
+		if err != nil || v.sample == nil {
+			return t, err
+		}
+		for _, row := range v.sample(t.n).rows {
+			c := checkedRow{index: row, outputs: true}
+			c.rows, c.err = recordRows(rec.NewSlice(int64(row), int64(row)+1), s.schema, func(col int) bool { return !isWriteOnly(col) })
+			t.checks = append(t.checks, c)
+		}
+		return t, nil
+	}}, nil
 }
 
 func (s *arrowSource) place(i int) (int64, string) {

@@ -15,6 +15,7 @@ type filledBatch struct {
 	// defects counts the rows with a defect; where and msg are of the first one.
 	defects    int
 	where, msg string
+	unchecked  error // why a row was not checked; nil for none
 	err        error // that ends the part after the requests
 	last       bool  // the part ends
 }
@@ -84,6 +85,10 @@ func (r *Reader) nextBatch() bool {
 		if b.defects > 0 {
 			r.warn("row", b.where, b.msg)
 			r.warnings[r.warned["row"]].Count += b.defects - 1
+		}
+		if b.unchecked != nil {
+			_, what := r.src.place(p.batch)
+			r.warnUnchecked(what, b.unchecked)
 		}
 		switch {
 		case b.err != nil:
@@ -159,13 +164,15 @@ type batchDecoder struct {
 	part    part
 	out     chan<- *filledBatch
 	decoder rowDecoder
+	checker rowDecoder   // of the rows to be checked
+	checks  []checkedRow // in the current rows, from the current row on
 	batch   *filledBatch // nil before the first row, and after each batch that was sent
 }
 
 // decode fills batches with the rows of the part, and sends all but the last one.
 func (d *batchDecoder) decode() error {
 	r := d.feed.reader
-	all, err := r.src.open(d.part.batch, r.wantedIn(d.part.batch))
+	all, err := r.src.open(d.part.batch, r.viewOf(d.part.batch))
 	if err != nil {
 		return err
 	}
@@ -179,6 +186,7 @@ func (d *batchDecoder) decode() error {
 			all.release()
 			return nil
 		}
+		d.checks = t.checks
 		for i := range t.n {
 			d.add(r.rowExperiment(t, i), t, i, row)
 			row++
@@ -218,6 +226,33 @@ func (d *batchDecoder) add(experiment int, t *rows, i, row int) {
 		x.AddDerived(&d.decoder.req, &d.decoder.derived)
 	default:
 		x.AddDerived(&d.decoder.req, nil)
+	}
+	if r.check != checkNone {
+		d.checkRow(b, i)
+	}
+}
+
+// checkRow hands row i, which was added to b, over to be checked, if it is one of those.
+func (d *batchDecoder) checkRow(b *filledBatch, i int) {
+	x, ok := b.Batch.(export.CheckedBatch)
+	if !ok {
+		return
+	}
+	if d.feed.reader.check == checkAll {
+		var derived *export.Derived
+		if d.decoder.hasDerived {
+			derived = &d.decoder.derived
+		}
+		x.Check(&d.decoder.req, derived, true)
+		return
+	}
+	d.checks = checksAt(d.checks, i)
+	switch {
+	case len(d.checks) == 0 || d.checks[0].index != i:
+	case d.checks[0].err != nil:
+		b.unchecked = d.checks[0].err
+	default:
+		x.Check(d.checker.decodeChecked(&d.checks[0]))
 	}
 }
 

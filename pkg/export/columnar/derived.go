@@ -9,6 +9,7 @@ import (
 
 	"github.com/apache/arrow/go/v15/arrow"
 
+	"github.com/pa-tools/pa/internal/plural"
 	"github.com/pa-tools/pa/pkg/export"
 )
 
@@ -332,15 +333,17 @@ func (d *rowDecoder) decodeEvents(cols []*vector, i, from, to int) (ok bool) {
 	choice, choiceFrom, haveChoice := elements(cols[derivedTokenChoice], i, to-from)
 	reasoning, reasoningFrom, haveReasoning := elements(cols[derivedTokenReasoning], i, to-from)
 	x.Events = slices.Grow(x.Events, to-from)
+	room := d.furtherEvents()
 	for k := range to - from {
 		n := number.num(from + k)
 		if n == 0 {
 			continue
 		}
-		if n > maxEvents-uint64(len(x.Events)) {
-			d.defect = fmt.Sprintf("column token_events: a response cannot have %d token events", int64(n))
+		if n-1 > room {
+			d.defect = fmt.Sprintf("column token_events: response %d has %d token events, but column itl_ns has %s for them", k, int32(n), plural.Of(int(room), "more gap"))
 			return false
 		}
+		room -= n - 1
 		e := export.TokenEvent{Response: int32(k)}
 		if haveChoice {
 			e.Choice = int64(choice.num(choiceFrom + k))
@@ -353,6 +356,24 @@ func (d *rowDecoder) decodeEvents(cols []*vector, i, from, to int) (ok bool) {
 		}
 	}
 	return true
+}
+
+// maxUnseen bounds the token events that a request without gaps has beyond one for each
+// response: an answer that is not known to be streamed has none.
+const maxUnseen = 1024
+
+// furtherEvents returns how many token events d.derived may have beyond the first of each response.
+// Each of them has a gap of 0 to the event before it, which column itl_ns holds if the answer was
+// streamed. So a number in column token_events never makes up more than the file holds.
+func (d *rowDecoder) furtherEvents() uint64 {
+	n := 0
+	for _, gaps := range d.derived.ITL {
+		n += len(gaps)
+	}
+	if s := d.derived.Streamed; s == nil || !*s {
+		n = max(n, maxUnseen)
+	}
+	return uint64(n)
 }
 
 // decodeITL sets the gaps of the derived values from row i of v.
@@ -420,7 +441,7 @@ func (d *rowDecoder) decodeEventTokens(v *vector, i int) (ok bool) {
 		d.defect = fmt.Sprintf("%d token events but %d values of event_tokens", len(x.Events), to-from)
 		return false
 	}
-	left := uint64(maxEvents)
+	left := uint64(maxEventTokens)
 	for k := range x.Events {
 		n := v.children[0].num(from + k)
 		if n > left {
@@ -434,8 +455,8 @@ func (d *rowDecoder) decodeEventTokens(v *vector, i int) (ok bool) {
 	return true
 }
 
-// maxEvents bounds the token events, and the tokens, of a request in a damaged file.
-const maxEvents = 1 << 24
+// maxEventTokens bounds the tokens of the events of a request in a damaged file.
+const maxEventTokens = 1 << 24
 
 // elements returns the elements of list i of v and the index of the first element. ok is
 // false unless the list has n elements.

@@ -2,9 +2,11 @@ package columnar
 
 import (
 	"bytes"
+	"encoding/binary"
 	"errors"
 	"io"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/pa-tools/pa/internal/testenv"
@@ -76,6 +78,9 @@ func (s random) derived(n int) *export.Derived {
 		}
 		d.ITL = append(d.ITL, gaps)
 	}
+	if d.Streamed != nil && *d.Streamed { // the events of a streamed answer have gaps
+		d.ITL = append(d.ITL, make([]int64, len(d.Events)))
+	}
 	return d
 }
 
@@ -117,7 +122,7 @@ func TestDerived(t *testing.T) {
 					x := *given.all[i]
 					x.Excluded = ""
 					if times {
-						x.ITL, x.TTFAT, x.ITLEvents, x.Responses = nil, export.Count{}, export.Count{}, nil
+						x.TTFAT, x.ITLEvents, x.Responses = export.Count{}, export.Count{}, nil
 					}
 					if d := difference(normal(x), normal(got)); d != "" {
 						t.Fatalf("%s, seed %d, request %d (-want +got):\n%s", name, seed, i, d)
@@ -229,5 +234,99 @@ func TestNotDerived(t *testing.T) {
 		if err := r.Close(); err != nil {
 			t.Error(err)
 		}
+	}
+}
+
+// A number in column token_events makes up no events that the gaps in column itl_ns do not show: the row then has
+// no derived values, with a warning that has the number, and reading it takes no memory for them.
+func TestClaimedEvents(t *testing.T) {
+	const claimed = 5
+	no, yes := false, true
+	for name, v := range map[string]struct {
+		streamed *bool
+		events   int // of the first response
+		claim    uint32
+		gaps     int
+		warning  string
+	}{
+		"as many as gaps":       {&yes, claimed, 0, claimed, ""},
+		"fewer than gaps":       {&yes, 2, 0, 9, ""},
+		"more than gaps":        {&yes, claimed, 0, 3, "row 1: column token_events: response 0 has 5 token events, but column itl_ns has 3 more gaps for them"},
+		"no gaps":               {&yes, 2, 0, 0, "row 1: column token_events: response 0 has 2 token events, but column itl_ns has 0 more gaps for them"},
+		"not streamed":          {&no, maxUnseen + 1, 0, 0, ""},
+		"not known to stream":   {nil, maxUnseen + 1, 0, 0, ""},
+		"too many not streamed": {&no, maxUnseen + 2, 0, 0, "response 0 has 1026 token events"},
+		"millions":              {&yes, claimed, 16_000_000, claimed, "response 0 has 16000000 token events, but column itl_ns has 5 more gaps"},
+		"millions, unstreamed":  {nil, claimed, 16_000_000, claimed, "response 0 has 16000000 token events"},
+		"below 0":               {&yes, claimed, 1<<32 - 7, claimed, "response 0 has -7 token events"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			given := &givenDerived{}
+			want := requests(2)
+			for i, r := range want.requests {
+				*r = export.Request{ID: uint64(i), StartNS: 100, HasMeta: true, Responses: []export.Response{{RecvNS: 105}, {RecvNS: 109}}}
+				d := &export.Derived{Streamed: v.streamed, ITL: [][]int64{make([]int64, v.gaps)}}
+				if i == 1 {
+					d.Events = make([]export.TokenEvent, v.events)
+				}
+				given.all = append(given.all, d)
+			}
+			for _, f := range testFormats[:2] {
+				var data bytes.Buffer
+				var w export.Writer
+				var err error
+				if given.next = 0; f.name == "arrow" {
+					w, err = NewArrowWriter(&data, given)
+				} else {
+					w, err = NewParquetWriter(&data, given)
+				}
+				if err == nil {
+					err = want.write(w, nil)
+				}
+				if err != nil {
+					t.Fatal(err)
+				}
+				file := data.Bytes()
+				if v.claim != 0 {
+					if f.name != "arrow" { // its pages are encoded
+						continue
+					}
+					number := binary.LittleEndian.AppendUint32(nil, claimed)
+					// The list of token_events: 0 and 0 of the first request, claimed and 0 of the second.
+					list := slices.Concat(make([]byte, 8), number, make([]byte, 4))
+					if n := bytes.Count(file, list); n != 1 {
+						t.Fatalf("%d places look like the list of token events", n)
+					}
+					at := bytes.Index(file, list) + 8
+					binary.LittleEndian.PutUint32(file[at:], v.claim)
+				}
+				for _, skips := range []bool{false, true} {
+					testenv.BoundMemory(t, len(file), 4<<20, 100, func() {
+						r := f.open(t, file).(export.DerivedReader)
+						if skips {
+							r.WithoutAnswers()
+						}
+						for i := range 2 {
+							if !r.Next() {
+								t.Fatal(r.Err())
+							}
+							if d := r.Derived(); (d != nil) != (i == 0 || v.warning == "") {
+								t.Errorf("%s: request %d: derived %v", f.name, i, d)
+							}
+						}
+						got := ""
+						for _, w := range r.Warnings() {
+							got += w.String()
+						}
+						if (got != "") != (v.warning != "") || !strings.Contains(got, v.warning) {
+							t.Errorf("%s: warnings %q, want %q", f.name, got, v.warning)
+						}
+						if err := errors.Join(r.Err(), r.Close()); err != nil {
+							t.Error(err)
+						}
+					})
+				}
+			}
+		})
 	}
 }

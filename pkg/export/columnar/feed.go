@@ -5,10 +5,10 @@ import "sync"
 // A feed reads the rows of the parts of a plan, in the order of the plan. For a source
 // that can read ahead it decodes the rows of several parts ahead of the caller.
 type feed struct {
-	src    source
-	plan   []part // the current part and the parts after it
-	wanted func(batch int) func(col int) bool
-	open   batchRows // the current batch of a source that cannot read ahead; nil between batches
+	src  source
+	plan []part // the current part and the parts after it
+	view func(batch int) view
+	open batchRows // the current batch of a source that cannot read ahead; nil between batches
 
 	// ahead has a channel for each part that is being decoded, in the order of the
 	// plan; nil if the source cannot read ahead.
@@ -26,10 +26,10 @@ type decodedRows struct {
 	err   error
 }
 
-// newFeed returns a feed of plan, with the columns for which wanted of the batch returns true. It decodes
+// newFeed returns a feed of plan, as view says of each batch. It decodes
 // at most most parts at the same time.
-func newFeed(src source, plan []part, wanted func(batch int) func(col int) bool, most int) *feed {
-	return &feed{src: src, plan: plan, wanted: wanted, most: most, stop: make(chan struct{})}
+func newFeed(src source, plan []part, view func(batch int) view, most int) *feed {
+	return &feed{src: src, plan: plan, view: view, most: most, stop: make(chan struct{})}
 }
 
 // rows returns the next rows of the current part, valid until the next call. At the end of
@@ -39,7 +39,7 @@ func (f *feed) rows() (t *rows, err error) {
 		return f.next()
 	}
 	if f.open == nil {
-		err = catchPanic(func() (err error) { f.open, err = f.src.open(f.plan[0].batch, f.wanted(f.plan[0].batch)); return err })
+		err = catchPanic(func() (err error) { f.open, err = f.src.open(f.plan[0].batch, f.view(f.plan[0].batch)); return err })
 		if err != nil {
 			return nil, err
 		}
@@ -73,7 +73,7 @@ func (f *feed) next() (*rows, error) {
 // decode sends the rows of part p to out, and nil after the last rows.
 func (f *feed) decode(p part, out chan<- decodedRows) {
 	var d decodedRows
-	d.err = catchPanic(func() (err error) { d.batch, err = f.src.open(p.batch, f.wanted(p.batch)); return err })
+	d.err = catchPanic(func() (err error) { d.batch, err = f.src.open(p.batch, f.view(p.batch)); return err })
 	for {
 		if d.err == nil {
 			d.err = catchPanic(func() (err error) { d.rows, err = d.batch.rows(); return err })

@@ -281,8 +281,15 @@ func (s *journalSource) ahead() int { return 0 }
 
 func (s *journalSource) brief(int) bool { return false }
 
-func (s *journalSource) open(i int, wanted func(col int) bool) (batchRows, error) {
-	return &wholeBatch{func() (*rows, error) { return s.readRows(i, wanted) }}, nil
+// has implements source. A journal has no derived columns to check.
+func (s *journalSource) has(int) bool { return false }
+
+func (s *journalSource) fingerprint() uint64 { return 0 }
+
+func (s *journalSource) sample(uint64, int, int) rowSample { return rowSample{} }
+
+func (s *journalSource) open(i int, v view) (batchRows, error) {
+	return &wholeBatch{func() (*rows, error) { return s.readRows(i, v.wanted) }}, nil
 }
 
 // readRows reads batch i.

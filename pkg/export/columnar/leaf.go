@@ -424,6 +424,62 @@ func (l *leaf) appendValues(n int) error {
 	return l.limit.take(len(v.text) - before)
 }
 
+// levels returns the number of levels of the rows that readRows read: one for each element of a
+// list, and one for an empty list or null.
+func (l *leaf) levels() int64 {
+	if l.shape.maxRep == 0 {
+		return int64(l.v.n)
+	}
+	n := int64(0)
+	for i := range l.lists.n {
+		from, to, _ := l.lists.list(i)
+		n += int64(max(1, to-from))
+	}
+	return n
+}
+
+// skip skips n levels, whole pages without decompressing them. The rows that readRows read are lost.
+func (l *leaf) skip(n int64) error {
+	l.v.reset(l.physicalType == parquet.Types.ByteArray)
+	for n > 0 {
+		if l.at == l.end && l.levelsLeft == 0 {
+			l.pages.skip = n
+			more, err := l.nextPage()
+			n, l.pages.skip = l.pages.skip, 0
+			switch {
+			case err != nil:
+				return err
+			case !more && n > 0:
+				return errFewRows
+			case !more:
+				return nil
+			}
+			if n == 0 {
+				return nil
+			}
+		}
+		limit := budget{l.pages.maxBytes, l.pages.maxBytes}
+		l.limit = &limit
+		if more, err := l.fillLevels(); err != nil || !more {
+			return cmp.Or(err, errFewRows)
+		}
+		levels := l.defBlock[l.at:min(int64(l.end), int64(l.at)+n)]
+		values := 0
+		for _, def := range levels {
+			if int(def) == l.shape.maxDef {
+				values++
+			}
+		}
+		if err := l.appendValues(values); err != nil {
+			return err
+		}
+		l.at += len(levels)
+		n -= int64(len(levels))
+		l.v.reset(l.physicalType == parquet.Types.ByteArray)
+	}
+	return nil
+}
+
 // blockLevels is the number of levels that are decoded at once. It is small because a broken
 // page may claim any number of levels.
 const blockLevels = 4096
@@ -450,6 +506,9 @@ func (l *leaf) fillLevels() (more bool, err error) {
 		l.repBlock, l.defBlock = make([]uint8, most), make([]uint8, most)
 	}
 	n := min(l.levelsLeft, len(l.defBlock))
+	if l.pages.startsOnly { // few levels are needed
+		n = min(n, frugalBlockLevels)
+	}
 	l.levelsLeft -= n
 	if l.shape.maxRep > 0 {
 		if err := decodeLevels(&l.repLevels, l.repBlock[:n], l.shape.maxRep, "repetition"); err != nil {

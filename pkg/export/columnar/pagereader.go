@@ -1,6 +1,7 @@
 package columnar
 
 import (
+	"bytes"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -38,11 +39,15 @@ type pageHeader struct {
 
 // A pageReader reads the pages of a column of a row group.
 type pageReader struct {
-	src      io.ReaderAt
-	at, end  int64 // in src, of the next page and of the column
-	left     int64 // values that no page has held yet
-	decode   decompressor
-	maxBytes int64 // of a page
+	src        io.ReaderAt
+	at, end    int64 // in src, of the next page and of the column
+	left       int64 // values that no page has held yet
+	skip       int64 // values, with nulls, whose pages need not be decompressed
+	skipped    bool  // the last page was not decompressed
+	zstd       bool  // the codec is zstd
+	startsOnly bool  // large pages of zstd are decompressed as far as their first block goes
+	decode     decompressor
+	maxBytes   int64 // of a page
 
 	header pageHeader
 	data   []byte // the decompressed page; the next page uses its memory again
@@ -57,7 +62,7 @@ func (r *pageReader) open(src io.ReaderAt, p *columnPages, maxBytes int64) error
 	if err != nil {
 		return err
 	}
-	*r = pageReader{src: src, at: p.offset, end: p.offset + p.size, left: p.values, decode: decode, maxBytes: maxBytes, data: r.data[:0]}
+	*r = pageReader{src: src, at: p.offset, end: p.offset + p.size, left: p.values, decode: decode, zstd: p.codec == compress.Codecs.Zstd, maxBytes: maxBytes, data: r.data[:0]}
 	return nil
 }
 
@@ -87,6 +92,9 @@ func (r *pageReader) next() (bool, error) {
 		switch r.header.kind {
 		case dataPage, dataPageV2:
 			r.left -= int64(r.header.values)
+			if r.skipped {
+				continue
+			}
 			return true, nil
 		case dictionaryPage:
 			return true, nil
@@ -125,6 +133,20 @@ func (r *pageReader) readPage(memory *[]byte) (bool, error) {
 		return false, errPage
 	}
 	whole := size + h.compressed
+	r.skipped = r.skip > 0 && (h.kind == dataPage || h.kind == dataPageV2) && int64(h.values) <= r.skip
+	if r.skipped {
+		r.skip -= int64(h.values)
+		r.at += int64(whole)
+		return true, nil
+	}
+	if r.startsOnly && r.zstd && h.kind == dataPage && h.uncompressed > zstdBlockBytes {
+		b, err := r.read(memory, len(b), int64(max(size+min(h.compressed, zstdBlockBytes+zstdHeaderBytes), len(b))))
+		if err != nil {
+			return false, err
+		}
+		r.at += int64(whole)
+		return true, r.decompressStart(b[size:])
+	}
 	b, err := r.read(memory, len(b), int64(max(whole, len(b))))
 	if err != nil {
 		return false, err
@@ -185,6 +207,39 @@ func (r *pageReader) decompress(b []byte) error {
 	}
 	if len(rest) > 0 && &decoded[0] != &rest[0] {
 		copy(rest, decoded)
+	}
+	return nil
+}
+
+// zstdBlockBytes is the largest content of a block of zstd.
+const zstdBlockBytes = 128 << 10
+
+// zstdHeaderBytes is the largest size of the headers of a frame and of its first block.
+const zstdHeaderBytes = 18 + 3
+
+// startDecoders decompress the starts of pages. One of them takes twice the window of a page.
+var startDecoders = sync.Pool{New: func() any {
+	z, err := zstd.NewReader(nil, zstd.WithDecoderConcurrency(1), zstd.WithDecoderLowmem(true), zstd.IgnoreChecksum(true))
+	if err != nil {
+		return nil
+	}
+	return z
+}}
+
+// decompressStart sets data from the first block of the page b, which may be cut after that block.
+func (r *pageReader) decompressStart(b []byte) error {
+	z, ok := startDecoders.Get().(*zstd.Decoder)
+	if !ok {
+		return errPage
+	}
+	defer startDecoders.Put(z)
+	if err := z.Reset(bytes.NewReader(b)); err != nil {
+		return err
+	}
+	r.data = slices.Grow(r.data[:0], zstdBlockBytes)[:zstdBlockBytes]
+	n, err := io.ReadFull(z, r.data)
+	if r.data = r.data[:n]; n == 0 {
+		return err
 	}
 	return nil
 }

@@ -263,6 +263,15 @@ type parquetGroup struct {
 	chunkRows int64 // rows to be read at once
 	memory    int   // see batchRows
 	memories  int   // number of memories in turn
+
+	group  *groupPages
+	view   view
+	next   int64 // number of rows that are decoded
+	sample rowSample
+	checks []int         // rows of sample that are not read yet
+	others *parquetGroup // reads the other columns of these rows; nil before the first, and if there are none
+	// startsOnly says that others decompresses only the starts of pages.
+	startsOnly bool
 }
 
 // decodedBatches is the number of blocks of decoded rows in use at the same time: one is
@@ -282,17 +291,49 @@ func (s *parquetSource) shareWith(n int) {
 	}
 }
 
-func (s *parquetSource) open(i int, wanted func(col int) bool) (batchRows, error) {
+func (s *parquetSource) has(col int) bool { return len(s.leaves[col]) > 0 }
+
+// fingerprint implements source, by the sizes of all columns.
+func (s *parquetSource) fingerprint() uint64 {
+	var numbers []int64
+	for i := range s.groups {
+		numbers = append(numbers, s.groups[i].rows)
+		for k := range s.groups[i].columns {
+			numbers = append(numbers, s.groups[i].columns[k].size)
+		}
+	}
+	return fingerprintOf(numbers...)
+}
+
+func (s *parquetSource) sample(seed uint64, i, rows int) rowSample {
+	return sampleOfGroup(seed, i, len(s.groups), rows)
+}
+
+func (s *parquetSource) open(i int, v view) (batchRows, error) {
 	group := &s.groups[i]
 	if group.err != nil {
 		return nil, group.err
 	}
-	g := s.group(wanted)
-	if g.left = group.rows; g.left < 0 {
-		return nil, fmt.Errorf("%d rows", g.left)
+	if group.rows < 0 {
+		return nil, fmt.Errorf("%d rows", group.rows)
 	}
+	g, err := s.openGroup(group, v.wanted)
+	if err != nil {
+		return nil, err
+	}
+	g.brief, g.view = isBrief(v.wanted), v
+	if v.sample != nil {
+		g.sample = v.sample(int(group.rows))
+		g.checks = g.sample.rows
+	}
+	return g, nil
+}
+
+// openGroup opens the columns of a row group for which wanted returns true.
+func (s *parquetSource) openGroup(group *groupPages, wanted func(col int) bool) (*parquetGroup, error) {
+	g := s.group(wanted)
+	g.group, g.left, g.next, g.brief, g.view, g.sample, g.checks, g.others = group, group.rows, 0, false, view{}, rowSample{}, nil, nil
 	var bytes int64
-	g.brief = isBrief(wanted)
 	for i := range g.columns {
 		c := &g.columns[i]
 		if c.null = s.isNull(group, c.col); c.null {
@@ -375,6 +416,10 @@ func (s *parquetSource) group(wanted func(col int) bool) *parquetGroup {
 
 // release leaves the memory of g to other row groups.
 func (g *parquetGroup) release() {
+	if g.others != nil {
+		g.others.release()
+		g.others = nil
+	}
 	for _, c := range g.columns {
 		for _, l := range c.leaves {
 			l.close()
@@ -400,8 +445,37 @@ func (g *parquetGroup) rows() (*rows, error) {
 		return nil, nil
 	}
 	t := &rows{n: int(min(g.left, g.chunkRows)), brief: g.brief}
-	g.left -= int64(t.n)
 	g.memory = (g.memory + 1) % g.memories
+	if err := g.readColumns(t); err != nil {
+		return nil, err
+	}
+	first := g.next
+	g.left, g.next = g.left-int64(t.n), g.next+int64(t.n)
+	n := 0 // of the checks in t
+	for n < len(g.checks) && int64(g.checks[n]) < g.next {
+		n++
+	}
+	if n > 0 {
+		from, to := g.checks[0]-int(first), g.checks[n-1]-int(first)+1
+		var whole *rows
+		read := func() (err error) { whole, err = g.readOthers(t, first, from, to); return err }
+		g.startsOnly = g.checks[n-1] == 0 && len(g.checks) == n // no more rows are needed
+		err := catchPanic(read)
+		if err != nil && g.startsOnly { // the row may be longer than the starts of its pages
+			g.startsOnly, g.others = false, nil
+			err = catchPanic(read)
+		}
+		for _, row := range g.checks[:n] {
+			i := row - int(first)
+			t.checks = append(t.checks, checkedRow{index: i, rows: whole, at: i - from, outputs: g.sample.outputs, err: err})
+		}
+		g.checks = g.checks[n:]
+	}
+	return t, nil
+}
+
+// readColumns reads the next rows of all columns into t.
+func (g *parquetGroup) readColumns(t *rows) error {
 	limit := budget{g.source.maxBytes, g.source.maxBytes}
 	for _, c := range g.columns {
 		if c.null {
@@ -409,11 +483,77 @@ func (g *parquetGroup) rows() (*rows, error) {
 		}
 		v, err := g.readColumn(c, t.n, &limit)
 		if err != nil {
-			return nil, fmt.Errorf("column %s: %w", columnName(c.col), err)
+			return fmt.Errorf("column %s: %w", columnName(c.col), err)
 		}
 		t.cols[c.col] = v
 	}
-	return t, nil
+	return nil
+}
+
+// readOthers returns the rows of t from index from up to index to, with the columns that t lacks. t
+// begins at row first of the row group.
+func (g *parquetGroup) readOthers(t *rows, first int64, from, to int) (*rows, error) {
+	whole := &rows{n: to - from}
+	for col, v := range t.cols {
+		if v != nil {
+			whole.cols[col] = v.slice(from, to-from)
+		}
+	}
+	if g.others == nil {
+		others, err := g.source.openGroup(g.group, func(col int) bool {
+			return g.view.more(col) && (g.sample.outputs || !isOutputColumn(col))
+		})
+		if err != nil {
+			return nil, err
+		}
+		g.others = others
+		for _, c := range others.columns {
+			for _, l := range c.leaves {
+				l.pages.startsOnly = g.startsOnly
+			}
+		}
+	}
+	g.others.memory = g.memory
+	if err := g.others.skip(first + int64(from) - g.others.next); err != nil {
+		return nil, err
+	}
+	g.others.next += int64(to - from)
+	if err := g.others.readColumns(whole); err != nil {
+		return nil, err
+	}
+	return whole, nil
+}
+
+// skippedRows is the number of rows of a column that are decoded at once where they are skipped.
+const skippedRows = 64
+
+// skip skips n rows.
+func (g *parquetGroup) skip(n int64) error {
+	if n <= 0 {
+		return nil
+	}
+	g.next += n
+	for _, c := range g.columns {
+		if c.null {
+			continue
+		}
+		first, levels := c.leaves[0], int64(0)
+		first.useMemory(g.memory)
+		for left := n; left > 0; left -= skippedRows {
+			limit := budget{g.source.maxBytes, g.source.maxBytes}
+			if err := first.readRows(int(min(left, skippedRows)), &limit); err != nil {
+				return fmt.Errorf("column %s: %w", columnName(c.col), err)
+			}
+			levels += first.levels()
+		}
+		for _, l := range c.leaves[1:] { // the fields of the same structs
+			l.useMemory(g.memory)
+			if err := l.skip(levels); err != nil {
+				return fmt.Errorf("column %s: %w", columnName(c.col), err)
+			}
+		}
+	}
+	return nil
 }
 
 // readColumn reads n rows of a column.

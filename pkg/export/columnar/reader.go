@@ -52,6 +52,11 @@ type Reader struct {
 	withoutAnswers bool               // WithoutAnswers was called
 	brief          bool               // WithoutResponses was called
 	withoutDerived bool               // WithoutDerived was called
+	check          checkMode          // see CheckDerived
+	checks         []checkedRow       // in rows, from the current row on
+	checker        rowDecoder         // of checks
+	seed           uint64             // of the sample
+	opening        int                // number of warnings of opening
 	sharers        int                // number of files that are read at the same time; 0 for one
 	err            error
 }
@@ -62,8 +67,16 @@ var _ export.Reader = (*Reader)(nil)
 // batch.
 type source interface {
 	batches() int
-	// open starts reading batch i, with the columns for which wanted returns true.
-	open(i int, wanted func(col int) bool) (batchRows, error)
+	// open starts reading batch i, as v says.
+	open(i int, v view) (batchRows, error)
+	// has reports whether the file has a column.
+	has(col int) bool
+	// fingerprint returns a number that depends on the content of the file, as far as it is cheap to
+	// know.
+	fingerprint() uint64
+	// sample returns the rows to be checked of batch i, which has that many rows. Other seeds give
+	// other rows.
+	sample(seed uint64, i, rows int) rowSample
 	// ahead returns the number of blocks of rows of a batch that may wait for the reader. It
 	// is 0 unless several batches can be read at the same time, each by a goroutine of its own.
 	ahead() int
@@ -205,6 +218,7 @@ func newReader(ctx context.Context, h header, src source) (*Reader, error) {
 		r.run = &export.Run{Experiments: make([]export.Experiment, seen)}
 		r.warn("header", "", fmt.Sprintf("the file has no metadata %q, as after a rewrite by another tool; modes, values and windows of its experiments are unknown", runKey))
 	}
+	r.opening = len(r.warnings)
 	return r, nil
 }
 
@@ -229,7 +243,7 @@ func scalarColumn(name string) int {
 // whether the requests of the batch are in the order of the contract.
 func (r *Reader) parts(batch, most int) (out []part, inOrder bool, _ error) {
 	var all batchRows
-	if err := catchPanic(func() (err error) { all, err = r.src.open(batch, isPlanColumn); return err }); err != nil {
+	if err := catchPanic(func() (err error) { all, err = r.src.open(batch, view{wanted: isPlanColumn}); return err }); err != nil {
 		return nil, false, err
 	}
 	all.usedAtOnce()
@@ -319,7 +333,7 @@ func (r *Reader) Next() bool {
 	for r.err == nil && r.src != nil && !r.ended && r.nextPart < len(r.plan) {
 		p := r.plan[r.nextPart]
 		if r.feed == nil {
-			r.feed = newFeed(r.src, r.plan[r.nextPart:], r.wantedIn, r.mostParts())
+			r.feed = newFeed(r.src, r.plan[r.nextPart:], r.viewOf, r.mostParts())
 		}
 		if r.rows == nil {
 			var err error
@@ -333,7 +347,7 @@ func (r *Reader) Next() bool {
 				r.batchRow = 0
 				continue
 			}
-			r.nextRow = 0
+			r.nextRow, r.checks = 0, r.rows.checks
 		}
 		for r.nextRow < r.rows.n {
 			i := r.nextRow
@@ -363,6 +377,7 @@ func (r *Reader) free() {
 		r.batches.close()
 	}
 	r.feed, r.batches, r.rows, r.batch, r.decoder = nil, nil, nil, nil, rowDecoder{}
+	r.checks, r.checker = nil, rowDecoder{}
 	r.ended = true
 	if r.src != nil {
 		r.src.free()
@@ -374,14 +389,14 @@ func (r *Reader) mostParts() int { return max(1, runtime.GOMAXPROCS(0)/max(1, r.
 
 // wantedIn returns a function that reports whether Next reads a column of a batch.
 func (r *Reader) wantedIn(batch int) func(col int) bool {
-	brief := r.withoutAnswers && r.brief && !r.withoutDerived && r.src.brief(batch)
+	brief := r.withoutAnswers && r.brief && !r.withoutDerived && r.check != checkAll && r.src.brief(batch)
 	return func(col int) bool {
 		switch {
 		case isWriteOnly(col), r.withoutDerived && col >= colDerived:
 			return false
 		case brief && (isBriefColumn(col) || isResponseColumn(col)):
 			return isBriefColumn(col)
-		case r.withoutAnswers:
+		case r.withoutAnswers && r.check != checkAll:
 			return !isAnswerColumn(col)
 		}
 		return true
@@ -394,7 +409,7 @@ func isAnswerColumn(col int) bool {
 	case colInputs, colRead, colFinal, colError, colOutputs, colExtra, colDerived + derivedTokenCount:
 		return true
 	}
-	return isBriefColumn(col)
+	return isBriefColumn(col) && col != colDerived+derivedITL // it bounds the token events
 }
 
 var _ export.BriefReader = (*Reader)(nil)
@@ -444,6 +459,10 @@ func (r *Reader) deliver(p part, i int) {
 	if r.decoder.defect != "" {
 		_, what := r.src.place(p.batch)
 		r.warn("row", fmt.Sprintf("%s, row %d", what, r.batchRow-1), r.decoder.defect)
+	}
+	if r.checks = checksAt(r.checks, i); len(r.checks) > 0 && r.checks[0].index == i && r.checks[0].err != nil {
+		_, what := r.src.place(p.batch)
+		r.warnUnchecked(what, r.checks[0].err)
 	}
 	r.experiment = p.experiment
 	r.valid = true

@@ -6,6 +6,7 @@ import (
 	"math"
 
 	"github.com/apache/arrow/go/v15/arrow"
+	"github.com/apache/arrow/go/v15/arrow/array"
 	"github.com/apache/arrow/go/v15/arrow/bitutil"
 	"github.com/apache/arrow/go/v15/arrow/memory"
 )
@@ -30,6 +31,8 @@ type rows struct {
 	cols [numColumns]*vector
 	// brief says that the requests have a summary in place of responses.
 	brief bool
+	// checks are the rows to be checked, ascending.
+	checks []checkedRow
 }
 
 func (v *vector) null(i int) bool { return v.nulls != nil && v.nulls[i] }
@@ -225,12 +228,25 @@ func (v *vector) setLists(data arrow.ArrayData, want arrow.DataType, off int) er
 	if len(data.Children()) != 1 {
 		return fmt.Errorf("a list has %d children", len(data.Children()))
 	}
-	element, err := newVector(data.Children()[0], want.(arrow.ListLikeType).Elem())
+	child := data.Children()[0]
+	if child.Len() < 0 {
+		return fmt.Errorf("a list has %d elements", child.Len())
+	}
+	if err := v.setOffsets(data.DataType().ID() == arrow.LARGE_LIST, data.Buffers(), off, child.Len()); err != nil {
+		return err
+	}
+	if first, last := v.offsets[0], v.offsets[v.n]; last-first < child.Len() { // of a slice
+		child = array.NewSliceData(child, int64(first), int64(last))
+		for i := range v.offsets {
+			v.offsets[i] -= first
+		}
+	}
+	element, err := newVector(child, want.(arrow.ListLikeType).Elem())
 	if err != nil {
 		return fmt.Errorf("its elements: %w", err)
 	}
 	v.children = []*vector{element}
-	return v.setOffsets(data.DataType().ID() == arrow.LARGE_LIST, data.Buffers(), off, element.n)
+	return nil
 }
 
 // setStruct copies the fields of want, by name.
@@ -249,36 +265,30 @@ func (v *vector) setStruct(data arrow.ArrayData, want arrow.DataType, off int) e
 		if kid.Offset() < 0 || kid.Len() < 0 || kid.Len() > math.MaxInt32 || off+v.n > kid.Len() {
 			return fmt.Errorf("field %q has %d values for %d", f.Name, kid.Len(), off+v.n)
 		}
+		if kid.Len() > v.n {
+			kid = array.NewSliceData(kid, int64(off), int64(off+v.n))
+		}
 		k, err := newVector(kid, f.Type)
 		if err != nil {
 			return fmt.Errorf("field %q: %w", f.Name, err)
 		}
-		v.children = append(v.children, k.slice(off, v.n))
+		v.children = append(v.children, k)
 	}
 	return nil
 }
 
 // slice returns n values, from index off on.
 func (v *vector) slice(off, n int) *vector {
-	if off == 0 && v.n == n {
-		return v
-	}
 	s := *v
 	s.n = n
 	if v.nulls != nil {
 		s.nulls = v.nulls[off : off+n]
 	}
-	if v.nums != nil {
-		s.nums = v.nums[off : off+n]
-	}
-	if v.offsets != nil {
+	switch {
+	case v.offsets != nil:
 		s.offsets = v.offsets[off : off+n+1]
-	}
-	if v.offsets == nil && v.children != nil { // a struct
-		s.children = make([]*vector, len(v.children))
-		for i, k := range v.children {
-			s.children[i] = k.slice(off, n)
-		}
+	case v.nums != nil:
+		s.nums = v.nums[off : off+n]
 	}
 	return &s
 }

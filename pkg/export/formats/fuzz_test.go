@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"slices"
 	"testing"
 
 	"github.com/pa-tools/pa/internal/testenv"
@@ -22,8 +23,9 @@ func FuzzReaders(f *testing.F) {
 		func(w io.Writer, d export.Deriver) (export.Writer, error) { return columnar.NewArrowWriter(w, d) },
 		func(w io.Writer, _ export.Deriver) (export.Writer, error) { return columnar.NewJournalWriter(w, nil) },
 	} {
-		f.Add(uint8(i), twoRequests(f, create))
-		f.Add(uint8(i)|brief, twoRequests(f, create))
+		f.Add(uint8(i), twoRequests(f, create, oneEvent{}))
+		f.Add(uint8(i)|brief, twoRequests(f, create, oneEvent{}))
+		f.Add(uint8(i), twoRequests(f, create, claimedEvents{}))
 	}
 	// A low limit bounds the memory that an execution asks for.
 	lim := export.Limits{MaxValueBytes: 64 << 10}
@@ -82,11 +84,20 @@ func (oneEvent) Derive(*export.Request) *export.Derived {
 
 func (oneEvent) Derivation() export.Derivation { return export.Derivation{Definitions: 1} }
 
+// claimedEvents derives more token events of a response than there are gaps.
+type claimedEvents struct{ oneEvent }
+
+func (claimedEvents) Derive(r *export.Request) *export.Derived {
+	d, streamed := oneEvent{}.Derive(r), true
+	d.Streamed, d.Events = &streamed, slices.Repeat(d.Events, 1000)
+	return d
+}
+
 // twoRequests returns a file of two requests. Of a longer one the fuzzer tries less.
-func twoRequests(f *testing.F, create Create) []byte {
+func twoRequests(f *testing.F, create Create, deriver export.Deriver) []byte {
 	f.Helper()
 	var out bytes.Buffer
-	w, err := create(&out, oneEvent{})
+	w, err := create(&out, deriver)
 	if err != nil {
 		f.Fatal(err)
 	}

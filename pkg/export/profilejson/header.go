@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"strconv"
 
 	"github.com/pa-tools/pa/internal/jsonscan"
@@ -31,15 +32,48 @@ type headerParser struct {
 	where    string // place of the next error
 	weight   int64  // approximate memory of the header in bytes
 
-	// layout tells where arrays of requests end. jumped reports that the array before its
-	// assumed end was met, whose name is at jumpedFrom. suspect reports that the rest of the
+	// assumed is the end that an array of requests seems to have, as an offset after the ']';
+	// 0 for none. jumped reports that the array was met, whose name is at jumpedFrom. suspect reports that the rest of the
 	// header is not as perf_analyzer or pa-record write it, so that the guess may be wrong.
-	layout     layout
+	assumed    int64
 	jumped     bool
 	jumpedFrom int64
 	suspect    bool
 	after      struct{ windows, version bool } // members seen after the jump: every recorder writes them there
+
+	// head and tail are the parts before and after the jump of the load level with the jump.
+	// Once the parser has read the end of the document, the next jump ends the parsing
+	// (errJumped), because the same tail follows. See resume.
+	head, tail levelPart
+	resumed    bool
 }
+
+// A levelPart holds some of the members of a load level, whose names are in seen.
+type levelPart struct {
+	experiment export.Experiment
+	section    section
+	seen       seenKeys
+}
+
+// join returns the level with the members of p and q, which have none in common. q has no
+// requests.
+func (p *levelPart) join(q *levelPart) (export.Experiment, section) {
+	e, s := p.experiment, p.section
+	if q.seen["experiment"] {
+		e.Mode, e.Value = q.experiment.Mode, q.experiment.Value
+	}
+	if q.seen["window_boundaries"] {
+		e.WindowBoundaries = q.experiment.WindowBoundaries
+	}
+	if q.seen["pa"] {
+		e.Meta, s.excluded = q.experiment.Meta, q.section.excluded
+	}
+	e.Extra = append(e.Extra[:len(e.Extra):len(e.Extra)], q.experiment.Extra...)
+	return e, s
+}
+
+// errJumped reports that a resumed parser met the next array of requests.
+var errJumped = errors.New("the end of the document was read before")
 
 // errNoExperiments reports that a document is valid JSON of another kind.
 var errNoExperiments = errors.New(`expected a JSON object with "experiments"`)
@@ -280,7 +314,12 @@ func (h *headerParser) experiments() error {
 		return h.wrongType("experiments", "an array")
 	}
 	h.Pos++
-	for first := true; ; first = false {
+	return h.levels(true)
+}
+
+// levels reads the elements of experiments from Pos on. first says that none came before.
+func (h *headerParser) levels(first bool) error {
+	for ; ; first = false {
 		h.where = ""
 		more, err := h.Elem(first)
 		if err != nil || !more {
@@ -317,21 +356,45 @@ func (h *headerParser) experiment() error {
 	}
 	h.run.Experiments = append(h.run.Experiments, export.Experiment{})
 	h.sections = append(h.sections, section{-1, -1, -1})
+	h.Pos++
+	return h.levelMembers(seenKeys{}, true)
+}
+
+// levelMembers reads the members of the last experiment from Pos on. seen holds the members
+// before; first says that there are none.
+func (h *headerParser) levelMembers(seen seenKeys, first bool) error {
 	e := &h.run.Experiments[len(h.run.Experiments)-1]
 	s := &h.sections[len(h.sections)-1]
-	h.Pos++
-	seen := seenKeys{}
-	for first := true; ; first = false {
+	split := false
+	for ; ; first = false {
 		name, more, err := h.Key(first)
-		if err != nil || !more {
+		if err != nil {
 			return err
+		}
+		if !more {
+			if split {
+				for name := range h.head.seen {
+					delete(seen, name)
+				}
+				h.tail = levelPart{*e, *s, seen}
+				*e, *s = h.head.join(&h.tail)
+			}
+			return nil
 		}
 		seen.check(h, name)
 		switch name {
 		case "experiment":
 			err = h.level(e)
 		case "requests":
-			err = h.requests(s)
+			jumped := h.jumped
+			if err = h.requests(s); err == nil && h.jumped && !jumped {
+				h.head = levelPart{*e, *s, maps.Clone(seen)}
+				if h.resumed {
+					return errJumped
+				}
+				split = true
+				*e, *s = export.Experiment{}, section{-1, -1, -1}
+			}
 		case "window_boundaries":
 			h.after.windows = h.jumped
 			err = h.windows(e)
@@ -404,12 +467,10 @@ func (h *headerParser) requests(s *section) error {
 		return h.wrongType("requests", "an array")
 	}
 	s.requests = h.Pos
-	if end, ok := h.layout.known[h.Pos]; ok {
-		h.Pos = end
-	} else if h.layout.assumed > h.Pos && !h.jumped {
+	if h.assumed > h.Pos && !h.jumped {
 		h.jumped, h.jumpedFrom = true, name
 		h.suspect = false
-		h.Pos = h.layout.assumed
+		h.Pos = h.assumed
 	} else if err := h.Skip(); err != nil {
 		return err
 	}
@@ -425,6 +486,33 @@ func (h *headerParser) wrongType(name, want string) error {
 		h.warn(at, warnHeader, fmt.Sprintf("member %q: expected %s, found %s", name, want, jsonfile.Excerpt(v)))
 	}
 	return err
+}
+
+// resume goes on after the array of requests that the parser jumped over and that ends at Pos:
+// the assumed end belongs to a later array. It reads up to the next array of requests, which
+// has the end and the tail of the document instead. It reads no byte twice, because a file may
+// have thousands of levels. ok is false if the document is not a recorder's, or has warnings.
+func (h *headerParser) resume() (ok bool) {
+	var w warnings
+	h.warnings, h.resumed, h.jumped = &w, true, false
+	k := len(h.sections) - 1
+	h.run.Experiments[k], h.sections[k] = h.head.experiment, h.head.section
+	h.sections[k].end = h.Pos
+	err := h.levelMembers(h.head.seen, false)
+	if err == nil {
+		err = h.levels(false)
+	}
+	if !errors.Is(err, errJumped) || len(w.list) > 0 {
+		return false
+	}
+	for name := range h.tail.seen {
+		if h.head.seen[name] {
+			return false
+		}
+	}
+	k = len(h.sections) - 1
+	h.run.Experiments[k], h.sections[k] = h.head.join(&h.tail)
+	return true
 }
 
 func (h *headerParser) windows(e *export.Experiment) error {

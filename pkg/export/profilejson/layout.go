@@ -25,14 +25,6 @@ import (
 // requests.
 const maxTail = 16 << 20
 
-// A layout holds the ends of arrays of requests, as offsets after the ']'.
-type layout struct {
-	// known holds the ends of the arrays that were read, by the offset of the '['.
-	known map[int64]int64
-	// assumed is the end that the first other array seems to have; 0 for none.
-	assumed int64
-}
-
 // lastRequestsEnd returns the offset after the ']' of what seems to be the last requests array
 // of the document; 0 if there seems to be none. The header parser checks what follows, and the
 // Reader of the requests that they end there.

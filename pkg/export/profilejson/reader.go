@@ -5,10 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"reflect"
 	"runtime"
 
 	"github.com/pa-tools/pa/internal/jsonscan"
+	"github.com/pa-tools/pa/internal/plural"
 	"github.com/pa-tools/pa/pkg/export"
 	"github.com/pa-tools/pa/pkg/export/internal/jsonfile"
 )
@@ -27,14 +27,16 @@ type Reader struct {
 	samples  int64 // as in headerParser
 	warnings warnings
 	dec      decoder
+	// memoryLimit is the limit of memory that bounds the items of a request; 0 if MaxValueBytes does.
+	memoryLimit int64
 
 	// provisional says that run assumes one experiment: the array of requests whose name is at
 	// requestsName, or the last one that was found, seems to be the only one or the last.
 	provisional  bool
 	requestsName int64
-	ends         map[int64]int64 // see layout.known
-	headerWarned bool            // there are warnings about the header
-	checkHeader  func() error    // whether to go on with reading the header
+	header       *headerParser // of a provisional run
+	headerWarned bool          // there are warnings about the header
+	checkHeader  func() error  // whether to go on with reading the header
 
 	err error
 	// headerErr is the error that ended the reading of the header. It comes after all
@@ -86,6 +88,11 @@ func newReader(ctx context.Context, name string, src io.ReaderAt, size int64, li
 	}
 	r.Check, r.headerWarned = nil, len(r.warnings.list) > 0
 	r.dec.maxItems = int(itemsFactor * r.Limit / itemBytes)
+	if most := lim.MaxMemoryBytes; most > 0 {
+		if items := int(max(itemsFactor*export.DefaultMaxValueBytes/itemBytes, most/responseBytes)); items < r.dec.maxItems {
+			r.dec.maxItems, r.memoryLimit = items, most
+		}
+	}
 	return r, nil
 }
 
@@ -95,13 +102,13 @@ func (r *Reader) readHeader() error {
 	if err != nil {
 		end = 0 // the parser meets the same error and keeps the part before it
 	}
-	h := r.tryHeader(layout{assumed: end}, &r.warnings)
+	h := r.tryHeader(end)
 	r.provisional, r.requestsName = h.jumped, h.jumpedFrom
 	if h.jumped && (h.suspect || r.headerErr != nil) {
 		r.warnings = warnings{}
-		h, r.provisional = r.tryHeader(layout{}, &r.warnings), false
+		h, r.provisional = r.tryHeader(0), false
 	}
-	r.run = h.run
+	r.run, r.header = h.run, h
 	return r.settle(h)
 }
 
@@ -130,7 +137,7 @@ func (r *Reader) hasOnlyRequests() bool {
 // It changes the caller's Run in place.
 func (r *Reader) readWholeHeader() {
 	r.Check = r.checkHeader
-	h := r.tryHeader(layout{}, &r.warnings)
+	h := r.tryHeader(0)
 	*r.run = *h.run
 	if err := r.settle(h); err != nil {
 		r.err = err
@@ -162,8 +169,9 @@ func (r *Reader) settle(h *headerParser) error {
 	return err
 }
 
-func (r *Reader) tryHeader(l layout, w *warnings) *headerParser {
-	h := &headerParser{Cursor: r.Cursor, run: &export.Run{}, warnings: w, layout: l, samples: -1}
+// tryHeader reads the header from the start of the file. assumed is as in headerParser.
+func (r *Reader) tryHeader(assumed int64) *headerParser {
+	h := &headerParser{Cursor: r.Cursor, run: &export.Run{}, warnings: &r.warnings, assumed: assumed, samples: -1}
 	h.Pos = 0
 	r.headerErr = h.document()
 	r.Window = h.Window
@@ -385,24 +393,14 @@ func (r *Reader) endArray() {
 // Pos: there are more. It changes the caller's Run in place. It returns false if more than the
 // experiments is not as it seemed.
 func (r *Reader) findNextRequests() bool {
-	if r.ends == nil {
-		r.ends = map[int64]int64{}
-	}
-	r.ends[r.sections[r.experiment].requests] = r.Pos
-	var w warnings
-	h := r.tryHeader(layout{known: r.ends, assumed: r.sections[r.experiment].end}, &w)
-	if !h.jumped || h.suspect || r.headerErr != nil || len(w.list) > 0 || r.headerWarned || !sameButLevels(h.run, r.run) {
+	if r.headerWarned {
 		return false
 	}
-	*r.run = *h.run
-	return r.settle(h) == nil
-}
-
-// sameButLevels reports whether all but the experiments of two runs is the same.
-func sameButLevels(a, b *export.Run) bool {
-	x, y := *a, *b
-	x.Experiments, y.Experiments = nil, nil
-	return reflect.DeepEqual(x, y)
+	h := r.header
+	h.Cursor = r.Cursor
+	ok := h.resume()
+	r.Window = h.Window
+	return ok && r.settle(h) == nil
 }
 
 // restart reads the header from the whole file and begins again with the first request.
@@ -440,6 +438,10 @@ func (r *Reader) element() bool {
 		switch {
 		case err == nil && int64(end) > r.Limit, errors.Is(err, jsonscan.ErrMore) && whole:
 			r.fail(r.TooLarge(start, "the request", r.Limit))
+			return false
+		case errors.Is(err, errTooMany) && r.memoryLimit > 0:
+			r.fail(r.Syntax(start, "the request has more than %s responses and outputs, which take more memory than the limit of %d bytes; if the file is sound, raise the limit with --memory-limit",
+				plural.Grouped(r.dec.maxItems), r.memoryLimit))
 			return false
 		case errors.Is(err, errTooMany):
 			r.fail(r.TooLarge(start, "the decoded request", itemsFactor*r.Limit))

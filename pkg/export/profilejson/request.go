@@ -44,6 +44,9 @@ type decoder struct {
 const (
 	itemBytes   = 52
 	itemsFactor = 4
+
+	// responseBytes is what a response of a request takes in all of a program that analyzes it.
+	responseBytes = 320
 )
 
 var errTooMany = errors.New("too many responses or outputs")

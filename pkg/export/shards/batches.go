@@ -34,13 +34,14 @@ func (r *Reader) Batch() export.Batch { return r.batch }
 // nextBatch is Next in batches.
 func (r *Reader) nextBatch() bool {
 	r.batch = nil
-	for {
+	for r.seen.Err() == nil {
 		most := min(mostAtOnce, runtime.GOMAXPROCS(0), len(r.shards))
 		for len(r.feeds) < most && r.opened < len(r.shards) {
 			r.feeds = append(r.feeds, r.newFeed(r.shards[r.opened], most))
 			r.opened++
 		}
 		if len(r.feeds) == 0 {
+			_ = r.seen.End()
 			return false
 		}
 		r.turn %= len(r.feeds)
@@ -61,6 +62,7 @@ func (r *Reader) nextBatch() bool {
 			r.feeds = slices.Delete(r.feeds, r.turn, r.turn+1)
 		}
 	}
+	return false
 }
 
 // A shardFeed gives the requests of a shard in batches.
@@ -68,9 +70,10 @@ type shardFeed struct {
 	shard   *rankShard
 	batches export.BatchReader // nil: the shard's reader has single requests only
 	stored  export.DerivedReader
-	made    batchPool   // all batches of the shard
-	own     *shardBatch // that is filled here
-	ahead   bool        // the reader's current request belongs to the next batch
+	checked export.CheckingReader // nil: no request is checked
+	made    batchPool             // all batches of the shard
+	own     *shardBatch           // that is filled here
+	ahead   bool                  // the reader's current request belongs to the next batch
 
 	batch export.Batch // the current one
 	level int          // of the run
@@ -95,6 +98,9 @@ func (r *Reader) newFeed(s *rankShard, n int) *shardFeed {
 		f.own = newBatch()
 		if r.skipsAnswers {
 			f.stored, _ = s.Reader.(export.DerivedReader)
+		}
+		if r.checks {
+			f.checked, _ = s.Reader.(export.CheckingReader)
 		}
 	}
 	return f
@@ -151,6 +157,11 @@ func (f *shardFeed) next() bool {
 		} else {
 			f.own.Add(f.shard.Reader.Request())
 		}
+		if f.checked != nil {
+			if q, d, outputs := f.checked.Checked(); q != nil {
+				f.own.Check(q, d, outputs)
+			}
+		}
 		if n++; n == ownBatchRequests {
 			f.ahead = false
 			return true
@@ -181,6 +192,7 @@ func (s *rankShard) level(experiment int) (int, error) {
 
 // adopt makes a request of the shard a request of the run.
 func (s *rankShard) adopt(r *export.Request) {
+	_ = s.seen.Add(s.index, r) // Requests keeps the error
 	s.clock.shift(r)
 	r.Rank = s.meta.Rank
 }
@@ -192,7 +204,7 @@ type shardBatch struct {
 	shard *rankShard
 }
 
-var _ export.DerivedBatch = (*shardBatch)(nil)
+var _ export.CheckedBatch = (*shardBatch)(nil)
 
 // Add implements [export.Batch].
 func (b *shardBatch) Add(r *export.Request) {
@@ -208,4 +220,11 @@ func (b *shardBatch) AddDerived(r *export.Request, d *export.Derived) {
 		return
 	}
 	b.Batch.Add(r)
+}
+
+// Check implements [export.CheckedBatch].
+func (b *shardBatch) Check(r *export.Request, d *export.Derived, outputs bool) {
+	if x, ok := b.Batch.(export.CheckedBatch); ok {
+		x.Check(r, d, outputs)
+	}
 }

@@ -31,7 +31,14 @@
 // the middle of the offsets before and after the run. Its bound covers both offsets and their
 // bounds. Between the two measurements it holds if the clock drifted in one direction. A rank
 // whose clock was not compared with rank 0's is not shifted, and the bound of the run is
-// unknown.
+// unknown. Ranks of one machine have one clock: if their offsets differ by more than their
+// bounds, the run has a warning, and its bound covers all of the offsets.
+//
+// # Copies
+//
+// [Requests] notices a file that was given for another rank: the reading ends with an error if
+// two shards have a request with the same id or all start times in common, or if a request is
+// of another rank than its file.
 //
 // # Memory
 //

@@ -54,7 +54,9 @@ func joinRun(all []*rankShard, whole *rankShard, sources *sourceNames) (run *exp
 	for _, text := range lost {
 		m.Warnings = append(m.Warnings, IncompleteWarning+text)
 	}
+	clocks := contradictions(all) // before the places, whose bounds it widens
 	m.Merged = joinPlaces(all)
+	m.Warnings = append(m.Warnings, clocks...)
 	if w := unknownClocks(all); w != "" {
 		m.Warnings = append(m.Warnings, w)
 	}

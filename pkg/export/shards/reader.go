@@ -24,6 +24,7 @@ type Reader struct {
 	derived bool      // all shards have derived values that were computed in one way
 	model   string    // of the derivation
 	errs    []error   // by shard
+	seen    Requests  // of all shards
 
 	newBatch     func() export.Batch // nil: Next advances by single requests
 	feeds        []*shardFeed        // of the shards that are read at the same time
@@ -33,12 +34,14 @@ type Reader struct {
 	batch        export.Batch        // the current one; nil before the first and after the last
 	level        int                 // of batch
 	skipsAnswers bool                // WithoutAnswers was called
+	checks       bool                // CheckDerived was called
 }
 
 var (
 	_ export.MultiReader    = (*Reader)(nil)
 	_ export.BatchReader    = (*Reader)(nil)
 	_ export.BriefReader    = (*Reader)(nil)
+	_ export.CheckingReader = (*Reader)(nil)
 	_ export.DerivedSkipper = (*Reader)(nil)
 	_ export.Skipper        = (*Reader)(nil)
 )
@@ -63,6 +66,9 @@ func Merge(all []Shard) (*Reader, error) {
 		r.shards = append(r.shards, &rankShard{Shard: s, meta: meta, clock: clockOf(meta)})
 	}
 	slices.SortStableFunc(r.shards, byRank)
+	for _, s := range r.shards {
+		s.seen, s.index = &r.seen, r.seen.File(s.Name, s.meta.Rank)
+	}
 	if err := agree(r.shards); err != nil {
 		return nil, err
 	}
@@ -194,6 +200,19 @@ func (r *Reader) Next() bool {
 	if r.newBatch != nil {
 		return r.nextBatch()
 	}
+	if !r.nextRequest() {
+		_ = r.seen.End()
+		return false
+	}
+	if r.seen.Err() != nil {
+		r.current = nil
+		return false
+	}
+	return true
+}
+
+// nextRequest is Next by single requests.
+func (r *Reader) nextRequest() bool {
 	first := !r.begun
 	if first {
 		r.begin()
@@ -256,8 +275,9 @@ func (r *Reader) Experiment() int {
 	return r.current.level
 }
 
-// Err implements [export.Reader]. The other shards are read to their ends if one breaks off.
-func (r *Reader) Err() error { return errors.Join(r.errs...) }
+// Err implements [export.Reader]. The other shards are read to their ends if one breaks off. The
+// reading ends with a *RequestError if a request does not belong to its shard.
+func (r *Reader) Err() error { return errors.Join(errors.Join(r.errs...), r.seen.Err()) }
 
 // Warnings implements [export.Reader].
 func (r *Reader) Warnings() []export.Warning {
@@ -325,6 +345,52 @@ func (r *Reader) WithoutDerived() {
 			d.WithoutDerived()
 		}
 	}
+}
+
+// CheckDerived implements [export.CheckingReader].
+func (r *Reader) CheckDerived(all bool) bool {
+	if !r.derived {
+		return false
+	}
+	for _, s := range r.shards {
+		c, ok := s.Reader.(export.CheckingReader)
+		if !ok || !c.CheckDerived(all) {
+			return false
+		}
+	}
+	r.checks = true
+	return true
+}
+
+// Checked implements [export.CheckingReader].
+func (r *Reader) Checked() (q *export.Request, d *export.Derived, outputs bool) {
+	if !r.checks || r.current == nil {
+		return nil, nil, false
+	}
+	return r.current.shard.Reader.(export.CheckingReader).Checked()
+}
+
+// HasOutputs implements [export.CheckingReader]. It returns false if one of the shards has none.
+func (r *Reader) HasOutputs() bool {
+	for _, s := range r.shards {
+		if c, ok := s.Reader.(export.CheckingReader); !ok || !c.HasOutputs() {
+			return false
+		}
+	}
+	return true
+}
+
+// Restart implements [export.CheckingReader].
+func (r *Reader) Restart() {
+	for _, s := range r.shards {
+		if c, ok := s.Reader.(export.CheckingReader); ok {
+			c.Restart()
+		}
+	}
+	r.begun, r.cursors, r.current, r.derived, r.errs = false, nil, nil, r.sameDerivation(), make([]error, len(r.shards))
+	r.newBatch, r.feeds, r.opened, r.turn, r.batch, r.level = nil, nil, 0, 0, nil, 0
+	r.spare.all = nil
+	r.skipsAnswers, r.checks = false, false
 }
 
 // Reopen implements [export.MultiReader].

@@ -78,6 +78,8 @@ type rankShard struct {
 	clock clock
 	// levels maps the shard's experiments to the run's experiments.
 	levels []int
+	seen   *Requests // of all shards
+	index  int       // in seen
 }
 
 func byRank(a, b *rankShard) int { return cmp.Compare(a.meta.Rank, b.meta.Rank) }

@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/pa-tools/pa/internal/outfile"
 	"github.com/pa-tools/pa/pkg/export"
 	"github.com/pa-tools/pa/pkg/export/columnar"
 	"github.com/pa-tools/pa/pkg/recorder"
@@ -21,6 +22,7 @@ import (
 // moved and another program had cut requests from it, the exports have a warning, and Close
 // returns an error that counts the lost requests.
 func (w *Writer) Close(run *export.Run) error {
+	defer closeExports(w.cfg.Exports)
 	jerr := w.endJournal(run)
 	err := w.restore()
 	w.reserve.release()
@@ -102,7 +104,7 @@ func (w *Writer) examine(edit func(*export.Run)) (wait func()) {
 // endJournal writes the end of the journal and waits until the journal is on the disk.
 func (w *Writer) endJournal(run *export.Run) error {
 	err := w.begin()
-	if err == nil && w.queue.Moved() == nil && !isAt(w.file, w.path) {
+	if err == nil && w.queue.Moved() == nil && !outfile.IsAt(w.file, w.path) {
 		w.queue.Leave(errRemoved)
 	}
 	if err == nil {

@@ -10,10 +10,11 @@ import (
 const smallJournalBytes = 16 << 20
 
 // timeToWrite returns how long writing the exports may take after the context of the run
-// ended. A small journal gets time for a slow machine; it rarely needs the time.
+// ended. A small journal gets time for a slow machine; it rarely needs the time. A program
+// that must end within a second of a signal has the rest of it.
 func timeToWrite(journalBytes int64) time.Duration {
 	if journalBytes <= smallJournalBytes {
-		return 5 * time.Second
+		return 400 * time.Millisecond
 	}
 	return 250 * time.Millisecond
 }

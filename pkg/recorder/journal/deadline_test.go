@@ -44,8 +44,8 @@ func TestTimeToWrite(t *testing.T) {
 		bytes int64
 		want  time.Duration
 	}{
-		{0, 5 * time.Second},
-		{smallJournalBytes, 5 * time.Second},
+		{0, 400 * time.Millisecond},
+		{smallJournalBytes, 400 * time.Millisecond},
 		{smallJournalBytes + 1, 250 * time.Millisecond},
 	} {
 		if got := timeToWrite(tt.bytes); got != tt.want {

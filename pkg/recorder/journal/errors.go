@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"io/fs"
 	"syscall"
+
+	"github.com/pa-tools/pa/internal/outfile"
 )
 
 // Reasons of a *FileError. The file is left as it is.
@@ -20,6 +22,8 @@ var (
 	// ErrNotRegular: the path of the journal is a pipe, a device, a folder, or a link that
 	// does not lead to a journal that moved.
 	ErrNotRegular = errors.New("not a regular file")
+	// ErrNoReader: the export is a pipe that no process reads.
+	ErrNoReader = outfile.ErrNoReader
 )
 
 // A FileError names an export or a journal that cannot be written or recovered.
@@ -55,8 +59,12 @@ func diskError(name string, err error) error {
 	return fmt.Errorf("%s: %w", name, withoutName(err))
 }
 
-// withoutName removes the operation and the name from an error of the file system.
+// withoutName removes the operation and the name from an error of the file system or of an
+// output.
 func withoutName(err error) error {
+	if out, ok := errors.AsType[*outfile.Error](err); ok {
+		return out.Err
+	}
 	var pe *fs.PathError
 	var errno syscall.Errno
 	if errors.As(err, &pe) && errors.As(pe.Err, &errno) {

@@ -1,32 +1,32 @@
 package journal
 
 import (
-	"bufio"
 	"context"
 	"errors"
 	"fmt"
+	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 
+	"github.com/pa-tools/pa/internal/outfile"
 	"github.com/pa-tools/pa/internal/regular"
 	"github.com/pa-tools/pa/pkg/answer"
 	"github.com/pa-tools/pa/pkg/export"
 	"github.com/pa-tools/pa/pkg/export/formats"
 )
 
-// partialSuffix ends the name of an export that is being written.
-const partialSuffix = ".partial"
-
-// An Export is one file to write from a journal. It is written under a temporary name and
-// renamed when it is complete. A pipe or a device is written in place.
+// An Export is one file to write from a journal, see package outfile. Only the owner may read
+// a new one. A pipe or a device is written in place.
 type Export struct {
 	path      string // as given
 	target    string // path with symbolic links resolved
 	create    formats.Create
 	inPlace   bool
 	overwrite bool
+	file      *outfile.File // set by open
 }
 
 // NewExport describes the export at path and writes nothing. The suffix of path chooses
@@ -49,20 +49,34 @@ func (e *Export) check() error {
 	if e.create, known = formats.ForName(e.path); !known {
 		e.create = formats.JSON // as perf_analyzer
 	}
-	e.target = targetOf(e.path)
-	st, err := os.Stat(e.target)
+	st, err := os.Stat(e.path)
+	if err != nil || st.Mode().IsRegular() {
+		target, err := outfile.Resolve(e.path)
+		if err != nil {
+			return err
+		}
+		e.target = target
+	}
 	switch {
 	case err == nil && st.IsDir():
 		return errors.New("is a directory; give a file name")
+	case err == nil && st.Mode()&fs.ModeSocket != 0:
+		return errors.New("is a socket; give a file name")
 	case err == nil && !st.Mode().IsRegular():
 		e.inPlace = true
 		return nil
 	case !known && suffix(e.path) != "":
 		return fmt.Errorf("%s is not an export format; use %s", suffix(e.path), formats.Suffixes)
-	case err == nil && !e.overwrite:
+	case !e.overwrite && e.exists():
 		return ErrExists
 	}
 	return regular.CheckFolder(filepath.Dir(e.target))
+}
+
+// exists reports whether there is a file, or a symbolic link, which may lead to nothing.
+func (e *Export) exists() bool {
+	_, err := os.Lstat(e.path)
+	return err == nil
 }
 
 // Path returns the path as given to [NewExport].
@@ -96,39 +110,40 @@ func suffix(name string) string {
 	return ext
 }
 
-// write writes the readable part of src to the file.
-func (e *Export) write(ctx context.Context, src export.Reader) (err error) {
-	name, flags := e.target+partialSuffix, os.O_CREATE|os.O_TRUNC|os.O_WRONLY
-	if e.inPlace {
-		name, flags = e.target, os.O_WRONLY
-	}
-	f, err := os.OpenFile(name, flags, 0o666)
-	if err != nil {
-		return err
-	}
-	if err := errors.Join(e.copyTo(ctx, f, src), f.Close()); err != nil {
-		if !e.inPlace {
-			err = errors.Join(err, os.Remove(name))
+// openExports finds out whether the exports can be written, and opens pipes and devices, so
+// that their readers stay until the export is written. A new file gets the mode perm. The
+// error is a *FileError.
+func openExports(ctx context.Context, exports []*Export, perm fs.FileMode) error {
+	for _, e := range exports {
+		var err error
+		if e.file, err = outfile.Open(ctx, e.path, outfile.Options{Overwrite: e.overwrite || e.inPlace, Perm: perm}); err != nil {
+			closeExports(exports)
+			return &FileError{e.path, withoutName(err)}
 		}
-		return diskError(e.path, err)
 	}
-	if e.inPlace {
-		return nil
-	}
-	return os.Rename(name, e.target)
+	return nil
 }
 
-func (e *Export) copyTo(ctx context.Context, f *os.File, src export.Reader) error {
-	buf := bufio.NewWriterSize(f, 1<<16)
-	w, err := e.create(buf, answer.NewDeriver(src.Run()))
+// closeExports closes the pipes and devices that were not written.
+func closeExports(exports []*Export) {
+	for _, e := range exports {
+		_ = e.file.Close()
+	}
+}
+
+// write writes the readable part of src to the file.
+func (e *Export) write(ctx context.Context, src export.Reader) error {
+	err := e.file.Write(ctx, func(out io.Writer) error {
+		w, err := e.create(out, answer.NewDeriver(src.Run()))
+		if err != nil {
+			return err
+		}
+		return export.Copy(ctx, w, src)
+	})
 	if err != nil {
-		return err
+		return diskError(e.path, err)
 	}
-	err = errors.Join(export.Copy(ctx, w, src), buf.Flush())
-	if err == nil && !e.inPlace {
-		err = f.Sync()
-	}
-	return err
+	return nil
 }
 
 // stem returns the name of an export without the suffixes of its format.

@@ -6,11 +6,9 @@ import (
 	"errors"
 	"io/fs"
 	"os"
-)
 
-// lockFile returns true. Windows has no flock, but an open file cannot be removed there,
-// so a second run cannot replace it.
-func lockFile(*os.File) bool { return true }
+	"github.com/pa-tools/pa/internal/outfile"
+)
 
 // takeFile creates the file at path. It returns ErrBusy if the file exists with content
 // and overwrite is not set. With overwrite it returns an error for a file that another
@@ -25,18 +23,9 @@ func takeFile(path string, overwrite, _ bool) (*os.File, error) {
 			return nil, err
 		}
 	}
-	f, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_RDWR, 0o666)
+	f, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_RDWR, outfile.Private)
 	if errors.Is(err, fs.ErrExist) {
 		return nil, ErrBusy
 	}
 	return f, err
-}
-
-// isAt returns true: an open file cannot be removed.
-func isAt(*os.File, string) bool { return true }
-
-// removeHeld closes a file and removes it. It cannot remove a file that another process
-// has open.
-func removeHeld(f *os.File, path string) error {
-	return errors.Join(f.Close(), os.Remove(path))
 }

@@ -8,14 +8,9 @@ import (
 	"os"
 
 	"golang.org/x/sys/unix"
-)
 
-// lockFile locks a file and reports whether no other process holds the lock. Closing the
-// file or the end of the process releases the lock. lockFile returns true on a file
-// system without locks.
-func lockFile(f *os.File) bool {
-	return unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB) != unix.EWOULDBLOCK
-}
+	"github.com/pa-tools/pa/internal/outfile"
+)
 
 // maxTakes bounds how often takeFile starts over.
 const maxTakes = 100
@@ -23,37 +18,36 @@ const maxTakes = 100
 // takeFile opens or creates the file at path, locks it and empties it. It never removes an
 // existing file, which another process may be about to lock: the file belongs to the
 // holder of the lock. takeFile returns ErrBusy if another process holds the lock, and
-// ErrLeftover if the file has content and overwrite is not set. Of a private file only the
-// owner may read and write, and takeFile refuses one that belongs to another user.
+// ErrLeftover if the file has content and overwrite is not set. Only the owner may read and
+// write the file. takeFile refuses a private file that belongs to another user.
 func takeFile(path string, overwrite, private bool) (*os.File, error) {
-	perm := os.FileMode(0o666)
-	if private {
-		perm = 0o600
-	}
 	for range maxTakes {
 		// A symbolic link in the folder for temporary files could lead to the file of
 		// another user.
-		f, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR|unix.O_NOFOLLOW, perm)
+		f, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR|unix.O_NOFOLLOW, outfile.Private)
 		if err != nil {
 			return nil, err
 		}
 		if !lockFile(f) {
 			return nil, errors.Join(ErrBusy, f.Close())
 		}
-		if !isAt(f, path) { // its owner removed it before we had the lock
+		if !outfile.IsAt(f, path) { // its owner removed it before we had the lock
 			if err := f.Close(); err != nil {
 				return nil, err
 			}
 			continue
 		}
 		if private {
-			err = f.Chmod(perm) // fails if another user made the file
+			err = f.Chmod(outfile.Private) // fails if another user made the file
 		}
 		if err == nil {
 			err = emptyFile(f, overwrite)
 		}
 		if err != nil {
 			return nil, errors.Join(err, f.Close())
+		}
+		if !private { // of an earlier run, which may have given it another mode
+			_ = f.Chmod(outfile.Private)
 		}
 		return f, nil
 	}
@@ -74,20 +68,4 @@ func emptyFile(f *os.File, overwrite bool) error {
 		return ErrLeftover
 	}
 	return f.Truncate(0)
-}
-
-// isAt reports whether path still leads to f.
-func isAt(f *os.File, path string) bool {
-	held, err := f.Stat()
-	if err != nil {
-		return false
-	}
-	there, err := os.Stat(path)
-	return err == nil && os.SameFile(held, there)
-}
-
-// removeHeld removes a file and then releases its lock, so that the next holder of the
-// lock finds that the file is gone.
-func removeHeld(f *os.File, path string) error {
-	return errors.Join(os.Remove(path), f.Close())
 }

@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/pa-tools/pa/internal/exporttest"
+	"github.com/pa-tools/pa/internal/outfile"
 	"github.com/pa-tools/pa/pkg/export"
 )
 
@@ -35,8 +36,8 @@ func TestTwoRunsAtOnce(t *testing.T) {
 		if !errors.Is(err, ErrBusy) {
 			t.Fatalf("overwrite %v: the second: %v, want a refusal", overwrite, err)
 		}
-		if got, err := os.ReadFile(first.path); string(got) != "x" || !isAt(first.file, first.path) {
-			t.Errorf("overwrite %v: the journal is %q, %v, in place %v; want the first run's", overwrite, got, err, isAt(first.file, first.path))
+		if got, err := os.ReadFile(first.path); string(got) != "x" || !outfile.IsAt(first.file, first.path) {
+			t.Errorf("overwrite %v: the journal is %q, %v, in place %v; want the first run's", overwrite, got, err, outfile.IsAt(first.file, first.path))
 		}
 		first.Discard()
 		if _, err := os.Lstat(first.path); err == nil {
@@ -66,11 +67,11 @@ func TestManyRunsAtOnce(t *testing.T) {
 					t.Error("two have the file at once")
 					return
 				}
-				if !isAt(f, path) {
+				if !outfile.IsAt(f, path) {
 					t.Error("the file was removed under its holder")
 				}
 				holders.Unlock()
-				if err := removeHeld(f, path); err != nil {
+				if err := outfile.RemoveHeld(f, path); err != nil {
 					t.Error(err)
 				}
 			}

@@ -3,14 +3,9 @@ package journal
 import (
 	"os"
 	"path/filepath"
-)
 
-// PartialPath returns the name under which the export at path is written until it is complete.
-// ok is false for a pipe or a device, which is written in place.
-func PartialPath(path string) (partial string, ok bool) {
-	target := targetOf(path)
-	return target + partialSuffix, !isSpecial(target)
-}
+	"github.com/pa-tools/pa/internal/outfile"
+)
 
 // PathForAll returns the path of the journal of these exports. ok is false if all of them are
 // pipes and devices: their journal has a temporary name.
@@ -23,10 +18,10 @@ func PathForAll(exports []string) (path string, ok bool) {
 	return "", false
 }
 
-// targetOf returns the path of an export with symbolic links resolved.
+// targetOf returns the path of an export with symbolic links resolved, as Export.check does.
 func targetOf(path string) string {
-	if t, err := filepath.EvalSymlinks(path); err == nil {
-		return t
+	if target, err := outfile.Resolve(path); err == nil && !isSpecial(path) {
+		return target
 	}
 	return filepath.Clean(path)
 }

@@ -7,6 +7,7 @@ import (
 	"os"
 	"strings"
 
+	"github.com/pa-tools/pa/internal/outfile"
 	"github.com/pa-tools/pa/pkg/export"
 )
 
@@ -24,10 +25,12 @@ type Recovery struct {
 
 // Recover writes exports from the journal that a killed run left at path, and then
 // removes the journal. The exports lack the requests that were in flight or not yet in
-// the file. Meta.Interrupted of such an export is "killed".
+// the file. Meta.Interrupted of such an export is "killed". A new export gets the mode of the
+// journal.
 //
 // Recover returns a *FileError for a journal that is being written ([ErrBusy]), that was
-// removed meanwhile ([ErrEnded]), or that is no regular file ([ErrNotRegular]). If an
+// removed meanwhile ([ErrEnded]), or that is no regular file ([ErrNotRegular]), and for an
+// export that is a pipe without a reader ([ErrNoReader]). If an
 // export cannot be written, the journal stays and the error is a *KeptError. If ctx ends
 // first, the journal stays and the error wraps the cause of ctx. If only the removal of
 // the journal fails, Recover returns the Recovery and the error.
@@ -51,18 +54,26 @@ func Recover(ctx context.Context, path string, exports []*Export) (*Recovery, er
 		link, path = path, target
 	}
 	remove := func() error {
-		err := removeHeld(lock, path)
+		err := outfile.RemoveHeld(lock, path)
 		if link != "" {
 			err = errors.Join(err, os.Remove(link))
 		}
 		return err
 	}
-	if !isAt(lock, path) { // the run ended before we had the lock
+	if !outfile.IsAt(lock, path) { // the run ended before we had the lock
 		return nil, errors.Join(&FileError{path, ErrEnded}, lock.Close())
 	}
 	if st, err := lock.Stat(); err == nil && st.Size() == 0 && strings.HasSuffix(path, Suffix) {
 		return &Recovery{Empty: true}, remove()
 	}
+	st, err := lock.Stat()
+	if err != nil {
+		return nil, errors.Join(err, lock.Close())
+	}
+	if err := openExports(ctx, exports, st.Mode().Perm()); err != nil {
+		return nil, errors.Join(err, lock.Close())
+	}
+	defer closeExports(exports)
 	var rec Recovery
 	rec.Exports, rec.Requests, err = finalize(ctx, path, exports, func(run *export.Run) {
 		rec.EndedEarly, _ = endedEarly(run)

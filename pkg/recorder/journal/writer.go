@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"time"
 
+	"github.com/pa-tools/pa/internal/outfile"
 	"github.com/pa-tools/pa/pkg/export"
 	"github.com/pa-tools/pa/pkg/export/columnar"
 )
@@ -128,10 +129,11 @@ func (w *Writer) Written() []string { return w.written }
 // Open creates the journal, or empties one that may be overwritten. Until Close or
 // Discard it holds a lock that keeps other runs away from the journal. Open repeats the
 // checks of NewWriter and NewExport, because another run may have begun or ended since;
-// their error is a *FileError. Other errors are about the reserves.
+// their error is a *FileError, also for an export that is a pipe without a reader
+// ([ErrNoReader]). Other errors are about the reserves.
 //
 // The Writer reads header when the first level begins. When ctx ends, the run must end
-// at once: Close then writes the exports only if that takes at most 5 s, or 250 ms when
+// at once: Close then writes the exports only if that takes at most 400 ms, or 250 ms when
 // the journal is larger than 16 MiB.
 func (w *Writer) Open(ctx context.Context, header *export.Run) error {
 	w.ctx, w.header = ctx, header
@@ -148,6 +150,9 @@ func (w *Writer) Open(ctx context.Context, header *export.Run) error {
 	}
 	err = w.recheckExports()
 	if err == nil {
+		err = openExports(ctx, w.cfg.Exports, outfile.Private)
+	}
+	if err == nil {
 		w.reserve, err = newFDReserve(reservedFDs)
 	}
 	if err == nil {
@@ -155,7 +160,8 @@ func (w *Writer) Open(ctx context.Context, header *export.Run) error {
 	}
 	if err != nil {
 		w.reserve.release()
-		return errors.Join(err, removeHeld(f, w.path))
+		closeExports(w.cfg.Exports)
+		return errors.Join(err, outfile.RemoveHeld(f, w.path))
 	}
 	w.file, w.queue = f, newDiskQueue(f, &mover{from: f, path: w.path, dir: w.cfg.SpillDir})
 	return nil
@@ -181,16 +187,13 @@ func (w *Writer) clearLink() error {
 	if st, err := f.Stat(); err != nil || st.Size() > 0 && !w.cfg.Overwrite {
 		return errors.Join(cmp.Or(err, ErrLeftover), f.Close())
 	}
-	return errors.Join(removeHeld(f, target), os.Remove(w.path))
+	return errors.Join(outfile.RemoveHeld(f, target), os.Remove(w.path))
 }
 
 // recheckExports returns ErrExists for an export that another run wrote since NewExport.
 func (w *Writer) recheckExports() error {
 	for _, e := range w.cfg.Exports {
-		if e.inPlace || e.overwrite {
-			continue
-		}
-		if _, err := os.Lstat(e.target); err == nil {
+		if !e.inPlace && !e.overwrite && e.exists() {
 			return &FileError{e.path, ErrExists}
 		}
 	}
@@ -202,6 +205,7 @@ func (w *Writer) recheckExports() error {
 func (w *Writer) Discard() {
 	w.reserve.release()
 	w.space.release()
+	closeExports(w.cfg.Exports)
 	_ = w.queue.Close()
 	w.follow()
 	_ = w.remove()
@@ -257,7 +261,7 @@ func (w *Writer) Flush() error {
 	if err := w.queue.Stayed(); err != nil {
 		w.warn(fmt.Sprintf("journal %s: %v; the run continues and tries again at its end", w.path, err))
 	}
-	if !w.removed && w.queue.Moved() == nil && !isAt(w.file, w.path) {
+	if !w.removed && w.queue.Moved() == nil && !outfile.IsAt(w.file, w.path) {
 		w.removed = true
 		w.queue.Leave(errRemoved)
 	}
@@ -271,8 +275,8 @@ func (w *Writer) follow() {
 	if m == nil || m.file == w.file {
 		return
 	}
-	if isAt(w.file, w.path) {
-		_ = removeHeld(w.file, w.path) // its content is in the new file
+	if outfile.IsAt(w.file, w.path) {
+		_ = outfile.RemoveHeld(w.file, w.path) // its content is in the new file
 	} else {
 		_ = w.file.Close()
 	}
@@ -302,7 +306,7 @@ func (w *Writer) warn(text string) {
 // restore moves a journal that was removed just before the end of the run, or that could
 // not be moved before: to its second place, else to its first one.
 func (w *Writer) restore() error {
-	if w.queue.Moved() != nil || isAt(w.file, w.path) {
+	if w.queue.Moved() != nil || outfile.IsAt(w.file, w.path) {
 		return nil
 	}
 	err := w.queue.move(errRemoved)
@@ -319,7 +323,7 @@ func (w *Writer) restore() error {
 
 // remove removes the journal, and the link to it.
 func (w *Writer) remove() error {
-	err := removeHeld(w.file, w.path)
+	err := outfile.RemoveHeld(w.file, w.path)
 	if _, ok := movedTo(w.link); ok {
 		err = errors.Join(err, os.Remove(w.link))
 	}

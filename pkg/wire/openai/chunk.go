@@ -2,7 +2,9 @@ package openai
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
+	"math"
 	"strconv"
 
 	"github.com/pa-tools/pa/internal/jsonscan"
@@ -417,12 +419,26 @@ func count(w *jsonscan.Walker) (n int64, ok bool) {
 // parseCount reads the text of a number as a count.
 func parseCount(text []byte) (n int64, ok bool) {
 	const most = 1 << 53
-	if n, err := strconv.ParseInt(string(text), 10, 64); err == nil {
-		return n, n >= 0 && n <= most
+	n, ok = parseWhole(text)
+	return n, ok && n >= 0 && n <= most
+}
+
+// parseWhole reads the text of a number as a whole number: the nearest int64 to one that does not fit.
+func parseWhole(text []byte) (n int64, ok bool) {
+	n, err := strconv.ParseInt(string(text), 10, 64)
+	if err == nil || errors.Is(err, strconv.ErrRange) {
+		return n, true
 	}
 	f, err := strconv.ParseFloat(string(text), 64)
-	if err != nil || f < 0 || f > most {
+	switch {
+	case err != nil && !errors.Is(err, strconv.ErrRange) || math.IsNaN(f):
 		return 0, false
+	case f >= 1<<63:
+		return math.MaxInt64, true
+	case f < -1<<63:
+		return math.MinInt64, true
+	case f < 0: // no count becomes 0
+		return int64(math.Floor(f)), true
 	}
 	return int64(f), true
 }

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"math"
 	"strings"
 	"testing"
 	"unicode/utf8"
@@ -154,7 +155,9 @@ var chunks = []struct {
 		true,
 	},
 	{"usage as floats", `{"usage":{"prompt_tokens":29.0,"completion_tokens":1e1}}`, Chunk{Usage: Usage{PromptTokens: 29, CompletionTokens: 10}, HasUsage: true}, false},
-	{"usage that is none", `{"usage":{"prompt_tokens":null,"completion_tokens":-1,"total_tokens":"9"},"id":"x"}`, Chunk{ID: []byte("x")}, false},
+	{"usage that is none", `{"usage":{"prompt_tokens":null,"completion_tokens":[-1],"total_tokens":"9"},"id":"x"}`, Chunk{ID: []byte("x")}, false},
+	{"usage below 0", `{"usage":{"prompt_tokens":-0.5,"completion_tokens":-7}}`, Chunk{Usage: Usage{PromptTokens: -1, CompletionTokens: -7}, HasUsage: true}, false},
+	{"usage beyond int64", `{"usage":{"prompt_tokens":9223372036854775808,"completion_tokens":1e300,"total_tokens":-1e30}}`, Chunk{Usage: Usage{PromptTokens: math.MaxInt64, CompletionTokens: math.MaxInt64, TotalTokens: math.MinInt64}, HasUsage: true}, false},
 
 	// Whole bodies.
 	{

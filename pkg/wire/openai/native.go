@@ -4,6 +4,7 @@ import (
 	"bytes"
 
 	"github.com/pa-tools/pa/internal/jsonscan"
+	"github.com/pa-tools/pa/internal/saturate"
 )
 
 // native collects the members of answers without choices. They become one choice:
@@ -43,9 +44,9 @@ func (n *native) member(w *jsonscan.Walker, c *Chunk) {
 		n.ended = w.Peek() == 't'
 		w.Skip()
 	case "tokens_predicted":
-		n.completion, _ = count(w)
+		n.completion, _ = tokens(w)
 	case "tokens_evaluated":
-		n.prompt, _ = count(w)
+		n.prompt, _ = tokens(w)
 	case "token":
 		n.token(w)
 	case "generated_text":
@@ -174,8 +175,8 @@ func (n *native) end(c *Chunk) {
 		if len(n.nested) > 0 {
 			n.choice.FinishReason = n.nested
 		}
-		if !c.HasUsage && n.prompt+n.completion > 0 {
-			c.Usage = Usage{PromptTokens: n.prompt, CompletionTokens: n.completion, TotalTokens: n.prompt + n.completion}
+		if !c.HasUsage && (n.prompt != 0 || n.completion != 0) {
+			c.Usage = Usage{PromptTokens: n.prompt, CompletionTokens: n.completion, TotalTokens: saturate.Add(n.prompt, n.completion)}
 			c.HasUsage = true
 		}
 	}

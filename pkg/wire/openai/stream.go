@@ -1,5 +1,7 @@
 package openai
 
+import "github.com/pa-tools/pa/internal/saturate"
+
 // A Stream follows the chunks of one answer to its end. The zero value is
 // ready for use.
 type Stream struct {
@@ -72,12 +74,12 @@ func (st *Stream) count(c *Chunk) {
 		return
 	}
 	st.finals++
-	st.sum.CompletionTokens += c.Usage.CompletionTokens
-	st.sum.ReasoningTokens += c.Usage.ReasoningTokens
+	st.sum.CompletionTokens = saturate.Add(st.sum.CompletionTokens, c.Usage.CompletionTokens)
+	st.sum.ReasoningTokens = saturate.Add(st.sum.ReasoningTokens, c.Usage.ReasoningTokens)
 	if st.finals > 1 && st.finals == len(st.open) {
 		st.Usage.CompletionTokens = st.sum.CompletionTokens
 		st.Usage.ReasoningTokens = st.sum.ReasoningTokens
-		st.Usage.TotalTokens = st.Usage.PromptTokens + st.sum.CompletionTokens
+		st.Usage.TotalTokens = saturate.Add(st.Usage.PromptTokens, st.sum.CompletionTokens)
 	}
 }
 

@@ -7,7 +7,8 @@ import (
 	"github.com/pa-tools/pa/internal/jsonscan"
 )
 
-// Usage is the server's count of tokens.
+// Usage is the server's count of tokens, as the server states it: a number can be below 0, or too great to
+// be true. One that does not fit is the nearest int64.
 type Usage struct {
 	PromptTokens     int64
 	CompletionTokens int64
@@ -24,7 +25,7 @@ func (c *Chunk) parseUsage(w *jsonscan.Walker) {
 	var u Usage
 	var found, cached, reasoning bool // found: there is a count
 	set := func(dst *int64) {
-		if n, isCount := count(w); isCount {
+		if n, isCount := tokens(w); isCount {
 			*dst, found = n, true
 		}
 	}
@@ -37,7 +38,7 @@ func (c *Chunk) parseUsage(w *jsonscan.Walker) {
 		case "total_tokens":
 			set(&u.TotalTokens)
 		case "reasoning_tokens": // SGLang
-			if n, isCount := count(w); isCount {
+			if n, isCount := tokens(w); isCount {
 				u.ReasoningTokens, found, reasoning = n, true, true
 			}
 		case "prompt_tokens_details", "input_tokens_details":
@@ -53,12 +54,21 @@ func (c *Chunk) parseUsage(w *jsonscan.Walker) {
 	}
 }
 
+// tokens reads a number of tokens. It skips all other values.
+func tokens(w *jsonscan.Walker) (n int64, ok bool) {
+	if c := w.Peek(); c != '-' && (c < '0' || c > '9') {
+		w.Skip()
+		return 0, false
+	}
+	return parseWhole(w.Value())
+}
+
 // detail reads one count out of an object. found says that there is one.
 func detail(w *jsonscan.Walker, name string, dst *int64) (found bool) {
 	for more := w.TryObject(); more; more = w.NextMember() {
 		if string(w.Key) != name {
 			w.Skip()
-		} else if n, ok := count(w); ok {
+		} else if n, ok := tokens(w); ok {
 			*dst, found = n, true
 		}
 	}

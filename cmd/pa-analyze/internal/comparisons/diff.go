@@ -47,7 +47,7 @@ verdict and the exit code is 1. A selected part is selected on both sides.
 condition whose numbers are n/a fails.
 Exit codes: 0 ok, 1 not comparable or not readable, 2 wrong usage, 3 a condition
 holds or is n/a.`,
-		Flags:  slices.Concat(flags, settings.MeasureFlags(), []cli.Flag{settings.StreamingFlag(), settings.TokenizerFlag(), settings.MetricsFlag()}, settings.QualityParameterFlags(), settings.EconomicsFlags(), settings.SelectionFlags(), settings.InputFlags()),
+		Flags:  slices.Concat(flags, settings.MeasureFlags(), []cli.Flag{settings.StreamingFlag(), settings.TokenizerFlag(), settings.MetricsFlag()}, settings.QualityParameterFlags(), settings.EconomicsFlags(), settings.SelectionFlags(), settings.InputFlags(), []cli.Flag{settings.MemoryFlag()}),
 		Action: settings.Distinct(settings.ReadsSides, diffAction),
 	}
 }
@@ -57,7 +57,7 @@ func diffAction(c *cli.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	cfg, err := settings.Config(c)
+	cfg, err := settings.ComparisonConfig(c)
 	if err != nil {
 		return err
 	}
@@ -100,6 +100,7 @@ func diffAction(c *cli.Context) (err error) {
 		return err
 	}
 	cfg.Series = single
+	cfg.Verify = len(gates) > 0 || format == "junit"
 	var pages []page.Run
 	read := func(side string) reading.ReadRun {
 		if c.String("html") == "" {
@@ -109,6 +110,11 @@ func diffAction(c *cli.Context) (err error) {
 	}
 	oldRuns, oldErr := reading.Side(c, ahead, olderRuns, read("old"))
 	newRuns, newErr := reading.Side(c, ahead, newerRuns, read("new"))
+	defer func() {
+		for _, r := range slices.Concat(oldRuns, newRuns) {
+			err = errors.Join(err, r.Close())
+		}
+	}()
 	if err := errors.Join(oldErr, newErr); err != nil && (len(oldRuns) < len(olderRuns) || len(newRuns) < len(newerRuns)) {
 		return err
 	}
@@ -121,7 +127,7 @@ func diffAction(c *cli.Context) (err error) {
 	if path := c.String("html"); path != "" {
 		p := page.New(settings.Program(c), pages)
 		p.Diff = res
-		err = errors.Join(err, settings.WriteTo(c, path, page.HTML(p)))
+		err = errors.Join(err, settings.WriteTo(c, path, outfile.Private, page.HTML(p)))
 	}
 	settings.WarnAll(c, res.Warnings)
 	unread := err != nil // then no gate can be trusted, and that comes first
@@ -156,8 +162,10 @@ func conditions(c *cli.Context, options *diff.Options, single bool) ([]*diffgate
 // readPage also adds what a page shows of the run to pages, with the levels that --experiment chooses.
 func readPage(c *cli.Context, cfg analyze.Config, side string, pages *[]page.Run) reading.ReadRun {
 	return func(path string, r export.Reader) (*diff.Run, error) {
+		cfg := diff.Follow(cfg)
 		x, err := page.Collect(c.Context, path, r, cfg)
-		run := diff.OfReport(path, x.Report, cfg)
+		run, unread := diff.OfReport(path, x.Report, cfg)
+		err = errors.Join(err, unread)
 		// The comparison reports levels that do not exist, or have a problem.
 		levels, _ := settings.Chosen(path, x.Levels, reading.OfView, c.StringSlice("experiment"))
 		x.Choose(levels)

@@ -34,7 +34,7 @@ chance, whether they drift in the order of time, the smallest change that 3, 5
 and 10 runs a side find 80 % of the time, and whether taking turns would help.
 The runs must be comparable, like the runs of one side of diff.
 Exit codes: 0 ok, 1 not comparable or not readable, 2 wrong usage.`,
-		Flags:  slices.Concat(flags, settings.MeasureFlags(), []cli.Flag{settings.StreamingFlag(), settings.TokenizerFlag()}, settings.SelectionFlags(), settings.InputFlags()),
+		Flags:  slices.Concat(flags, settings.MeasureFlags(), []cli.Flag{settings.StreamingFlag(), settings.TokenizerFlag()}, settings.SelectionFlags(), settings.InputFlags(), []cli.Flag{settings.MemoryFlag()}),
 		Action: settings.Distinct(settings.ReadsLists, rigAction),
 	}
 }
@@ -44,7 +44,7 @@ func rigAction(c *cli.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	cfg, err := settings.Config(c)
+	cfg, err := settings.ComparisonConfig(c)
 	if err != nil {
 		return err
 	}

@@ -35,10 +35,11 @@ point, for example after a commit; labeled points keep the order given.
 With --baseline DIR the runs are one new point, and the accepted points in DIR
 judge its primary metrics: 3 or more points by how much points differ, fewer by
 their runs. A metric without a verdict fails, too. --accept adds the runs to DIR
-if they pass.
+if they pass, with a manifest of their SHA-256.
 Exit codes: 0 ok, 1 not comparable or not readable, 2 wrong usage, 3 worse, not
-judged, or no baseline where one is required.`,
-		Flags:  slices.Concat(flags, settings.MeasureFlags(), []cli.Flag{settings.StreamingFlag(), settings.TokenizerFlag()}, settings.SelectionFlags(), settings.InputFlags()),
+judged, an accepted point whose files were changed, or no baseline where one is
+required.`,
+		Flags:  slices.Concat(flags, settings.MeasureFlags(), []cli.Flag{settings.StreamingFlag(), settings.TokenizerFlag()}, settings.SelectionFlags(), settings.InputFlags(), []cli.Flag{settings.MemoryFlag()}),
 		Action: settings.Distinct(readsPoints, trendAction),
 	}
 }
@@ -47,23 +48,14 @@ judged, or no baseline where one is required.`,
 func readsPoints(c *cli.Context) { reading.AddLabeled(c, c.Args().Slice()) }
 
 // readsBaseline marks a flag that names a directory of accepted points.
-func readsBaseline(f cli.Flag) cli.Flag {
-	return cmdline.Reads(f, func(dir string) []string {
-		points, _ := baseline.List(dir, 0) // trendAction reports the error
-		var files []string
-		for _, p := range points {
-			files = append(files, p.Files...)
-		}
-		return files
-	})
-}
+func readsBaseline(f cli.Flag) cli.Flag { return cmdline.Reads(f, baseline.Files) }
 
 func trendAction(c *cli.Context) error {
 	format, err := settings.CheckFormat(c, "text", "markdown", "csv", "json", "junit")
 	if err != nil {
 		return err
 	}
-	cfg, err := settings.Config(c)
+	cfg, err := settings.ComparisonConfig(c)
 	if err != nil {
 		return err
 	}
@@ -116,10 +108,12 @@ func judge(c *cli.Context, cfg analyze.Config, format string, args []reading.Lab
 		return cmdline.Usagef("--last %d: give at least 1", c.Int("last"))
 	}
 	dir := c.String("baseline")
-	points, err := baseline.List(dir, c.Int("last"))
+	base, err := baseline.Read(c.Context, dir, c.Int("last"))
 	if err != nil {
 		return err
 	}
+	points := base.Points
+	lost, unverified := checkBaseline(c, dir, base)
 	var files []string
 	label := ""
 	for _, a := range args {
@@ -133,12 +127,16 @@ func judge(c *cli.Context, cfg analyze.Config, format string, args []reading.Lab
 	for _, p := range points {
 		all = append(all, reading.Labeled{Label: p.Name, Files: p.Files})
 	}
+	cfg.Verify = true
 	groups, err := reading.Points(c, append(all, reading.Labeled{Label: label, Files: files}), cfg)
 	if err != nil {
 		return err
 	}
 	next := trend.Point{Label: label, Runs: groups[len(groups)-1].Runs}
 	if len(points) == 0 {
+		if lost != nil {
+			return &cmdline.CodeError{Code: cmdline.ExitGate, Err: fmt.Errorf("--baseline %s: no accepted point is left, so nothing was compared: %w", dir, trend.LeftOutError(lost))}
+		}
 		if c.Bool("require-baseline") {
 			return &cmdline.CodeError{Code: cmdline.ExitGate, Err: fmt.Errorf("--baseline %s has no accepted point, so nothing was compared; --accept without --require-baseline makes one of these runs", dir)}
 		}
@@ -151,12 +149,13 @@ func judge(c *cli.Context, cfg analyze.Config, format string, args []reading.Lab
 		return accept(c, dir, next, files)
 	}
 	j := trend.Judge(groups[:len(groups)-1], next, allow, c.StringSlice("ignore"))
+	j.LeftOut, j.Unverified = lost, unverified
 	err = settings.Write(c, map[string]func(*trend.Judgement) report.Renderer{
 		"text":     func(r *trend.Judgement) report.Renderer { return trend.JudgementText(r, settings.ConsoleWidth(c)) },
 		"markdown": trend.JudgementMarkdown, "csv": trend.JudgementCSV, "json": trend.JudgementJSON, "junit": trend.JudgementJUnit,
 	}[format](j))
 	if err = errors.Join(err, j.Set.Incomparable()); err != nil {
-		return err
+		return errors.Join(err, trend.LeftOutError(lost))
 	}
 	failures := j.Failures()
 	if early := j.TooEarly(); early != nil && c.Bool("require-baseline") {
@@ -168,6 +167,24 @@ func judge(c *cli.Context, cfg analyze.Config, format string, args []reading.Lab
 		return &cmdline.CodeError{Code: cmdline.ExitGate, Err: failures}
 	}
 	return accept(c, dir, next, files)
+}
+
+// checkBaseline returns the points of a baseline that are left out, and the points that cannot be
+// verified. It warns about the latter and about leftovers of --accept.
+func checkBaseline(c *cli.Context, dir string, b *baseline.Baseline) (lost []trend.LeftOut, unverified []string) {
+	for _, l := range b.Lost {
+		lost = append(lost, trend.LeftOut{Label: l.Name, Reason: l.Err.Error()})
+	}
+	for _, p := range b.Points {
+		if p.Unverified {
+			unverified = append(unverified, p.Name)
+			settings.Warnf(c, "--baseline %s: point %s has no %s, so nobody knows whether its files were changed; it is used as it is", dir, p.Name, baseline.ManifestName)
+		}
+	}
+	for _, folder := range b.Leftovers {
+		settings.Warnf(c, "%s is of an --accept that is under way or was killed; it is no point: delete it if no --accept is running", folder)
+	}
+	return lost, unverified
 }
 
 // accept adds the runs of a point to the baseline if the user asked for that.

@@ -103,9 +103,9 @@ func writeRun(c *cli.Context, ahead settings.OpenFiles, run settings.Input, out 
 			}
 			return errors.Join(export.CopyPreview(c.Context, dst, r), b.Flush())
 		}
-		err := settings.WriteTo(c, out, write)
+		err := settings.WriteTo(c, out, outfile.Private, write)
 		if errors.Is(err, export.ErrRunChanged) { // the run is complete now
-			err = settings.WriteTo(c, out, write)
+			err = settings.WriteTo(c, out, outfile.Private, write)
 		}
 		settings.Warnings(c, r)
 		if counter, ok := tokens.Counter.(*answer.LimitedCounter); ok && counter.Err() != nil {

@@ -98,7 +98,7 @@ func convertAs(c *cli.Context, ahead settings.OpenFiles, in, out string) error {
 			}
 		}
 		var written *dialect.Written
-		err = settings.WriteTo(c, out, func(w io.Writer) (err error) {
+		err = settings.WriteTo(c, out, outfile.Private, func(w io.Writer) (err error) {
 			return settings.UseMemory(c, analyze.ValueMemory(analyze.DefaultMemoryLimit)/2, func(memory *dialect.Memory) error {
 				cfg.Memory = memory
 				b := bufio.NewWriterSize(w, 1<<16)
@@ -118,7 +118,7 @@ func convertAs(c *cli.Context, ahead settings.OpenFiles, in, out string) error {
 		var problems []error
 		if out != "-" {
 			for _, b := range written.Companions {
-				problems = append(problems, outfile.Write(b.Path, c.Bool("overwrite"), b.Write))
+				problems = append(problems, settings.WriteTo(c, b.Path, outfile.Private, b.Write))
 			}
 		}
 		if written.Note != "" {

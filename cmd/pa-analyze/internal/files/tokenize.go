@@ -68,7 +68,7 @@ func tokenizeAction(c *cli.Context) error {
 		in = f
 	}
 	t := tokenlines.Counter{Tokenizer: tok, IDs: c.Bool("ids"), Special: c.Bool("special"), JSONL: c.Bool("jsonl"), MaxLine: limit}
-	return settings.Write(c, func(w io.Writer) error {
+	return settings.WriteRequests(c, func(w io.Writer) error {
 		out := bufio.NewWriterSize(w, 1<<16)
 		err := t.Copy(c.Context, bufio.NewReaderSize(regular.Interruptible(c.Context, in), 1<<18), out)
 		return errors.Join(settings.Named(name, err), out.Flush())

@@ -29,7 +29,7 @@ token events per second and the server's metrics. All requests are in it, also
 requests that do not count. Open the file at ui.perfetto.dev, or in Chrome at
 chrome://tracing; both read it on your machine. With -o run.json.gz it is
 compressed.`,
-		Flags:  append(flags, settings.InputFlags()...),
+		Flags:  append(append(flags, settings.InputFlags()...), settings.MemoryFlag()),
 		Action: settings.Distinct(settings.ReadsRuns, writeTrace),
 	}
 }
@@ -42,6 +42,10 @@ func writeTrace(c *cli.Context) (err error) {
 	if err := settings.CheckOutput(c); err != nil {
 		return err
 	}
+	limit, err := settings.KeepToMemoryLimit(c)
+	if err != nil {
+		return err
+	}
 	ahead := settings.OpenFiles{}
 	defer func() { err = errors.Join(err, ahead.Close()) }()
 	run, err := ahead.OneRun(c)
@@ -52,13 +56,15 @@ func writeTrace(c *cli.Context) (err error) {
 	config := trace.Config{
 		Config: answer.Config{TokenSource: tokens.TokenSource, Counter: tokens.Counter},
 		Stalls: quality.Stalls{ThresholdNS: stall.StallNS, Factor: stall.StallFactor},
+
+		MemoryLimit: limit,
 	}
 	if c.IsSet("streaming") {
 		streaming := c.Bool("streaming")
 		config.Streaming = &streaming
 	}
 	return ahead.Use(c, run, func(r export.Reader) error {
-		err := settings.Write(c, func(out io.Writer) error {
+		err := settings.WriteRequests(c, func(out io.Writer) error {
 			if !strings.HasSuffix(c.String("output"), ".gz") {
 				return trace.Write(c.Context, out, r, config)
 			}

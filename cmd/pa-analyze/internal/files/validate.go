@@ -3,6 +3,8 @@ package files
 import (
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 
 	"github.com/urfave/cli/v2"
 
@@ -12,6 +14,7 @@ import (
 	"github.com/pa-tools/pa/internal/sanitize"
 	"github.com/pa-tools/pa/pkg/analyze/validate"
 	"github.com/pa-tools/pa/pkg/export"
+	"github.com/pa-tools/pa/pkg/export/shards"
 )
 
 // Validate returns the command validate.
@@ -21,12 +24,12 @@ func Validate() *cli.Command {
 	}
 	return &cli.Command{
 		Name: "validate", Usage: "check files against what every recorder promises", ArgsUsage: "FILE…",
-		Description: `Checks that times do not go back, that requests lie inside their windows, that
-counts agree and that members have the right types, and that counters of servers
-do not fall unless the server was started again. Figures that the result file
-of another tool holds about its requests are made again, and have to agree; so
-are the derived columns of a table; columns that a tokenizer counted need the
-same tokenizer with --tokenizer.
+		Description: `Checks that times do not go back, that requests lie inside their windows and
+stand once, also among the shards of a run, that counts agree and that members
+have the right types, and that counters of servers do not fall unless the server
+was started again. Figures that the result file of another tool holds about its
+requests are made again, and have to agree; so are the derived columns of a
+table; columns that a tokenizer counted need the same one with --tokenizer.
 Prints one line for each violation and one for each file; exit code 1 when there
 is a violation.`,
 		Flags:  append(append(flags, settings.TokenizerFlag()), settings.InputFlags()...),
@@ -50,17 +53,56 @@ func runValidate(c *cli.Context) error {
 	cfg := validate.Config{Counter: tokens.Counter, Tokenizer: tokens.Tokenizer}
 	var errs []error
 	violations := 0
+	runs := map[string]*shardsOfRun{}
 	for _, path := range paths {
 		errs = append(errs, settings.FileInput(path).Use(c, func(r export.Reader) error {
+			cfg := cfg
+			cfg.Requests, cfg.File = requestsOf(runs, path, r)
 			n, err := validateFile(c, path, cfg, r)
 			violations += n
 			return err
 		}))
 	}
+	for _, id := range slices.Sorted(maps.Keys(runs)) {
+		run := runs[id]
+		if run.requests.Err() != nil { // was found in a request
+			continue
+		}
+		if err := run.requests.End(); err != nil {
+			violations++
+			_, writeErr := fmt.Fprintln(c.App.Writer, sanitize.Text(err.Error()))
+			errs = append(errs, writeErr)
+		}
+	}
 	if err := errors.Join(errs...); err != nil || violations == 0 {
 		return err
 	}
 	return errViolations
+}
+
+// A shardsOfRun holds the shards of one run that were validated.
+type shardsOfRun struct {
+	ranks    map[int]bool
+	requests shards.Requests
+}
+
+// requestsOf returns the requests of the run of which a file is a shard, and the index of the file
+// among its shards. requests is nil if the file is no shard, or the second file of its rank.
+func requestsOf(runs map[string]*shardsOfRun, path string, r export.Reader) (requests *shards.Requests, index int) {
+	meta, err := shards.Of(shards.Shard{Name: path, Reader: r})
+	if err != nil || meta == nil { // the commands that merge it return the error
+		return nil, 0
+	}
+	run := runs[meta.Run]
+	if run == nil {
+		run = &shardsOfRun{ranks: map[int]bool{}}
+		runs[meta.Run] = run
+	}
+	if run.ranks[meta.Rank] {
+		return nil, 0
+	}
+	run.ranks[meta.Rank] = true
+	return &run.requests, run.requests.File(path, meta.Rank)
 }
 
 // ownFigures says how many figures of a foreign file follow from its requests,

@@ -39,6 +39,9 @@ func Analyze(c *cli.Context, ahead settings.OpenFiles, runs []settings.Input, le
 // show. err is the error of the analysis of r; the returned error joins err with the problems of the
 // levels.
 func Levels[L any](c *cli.Context, path string, r export.Reader, leftOut string, err error, all []L, of func(*L) settings.Level) (levels []L, shown bool, _ error) {
+	if errors.Is(err, export.ErrContradiction) {
+		return nil, false, err
+	}
 	err = errors.Join(err, settings.LeftOut(path, r, leftOut))
 	if err == nil && len(r.Run().Experiments) == 0 {
 		return all, true, settings.Named(path, dialect.ErrNoExperiment)

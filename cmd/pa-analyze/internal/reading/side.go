@@ -22,7 +22,7 @@ func Figures(c *cli.Context, cfg analyze.Config) ReadRun {
 }
 
 // Side reads the runs of a side of a comparison as far as they can be read. It returns no run if two
-// of them are the same.
+// of them are the same. The caller closes the runs.
 func Side(c *cli.Context, ahead settings.OpenFiles, inputs []settings.Input, read ReadRun) ([]*diff.Run, error) {
 	var runs []*diff.Run
 	var errs []error
@@ -31,17 +31,18 @@ func Side(c *cli.Context, ahead settings.OpenFiles, inputs []settings.Input, rea
 		errs = append(errs, ahead.Use(c, in, func(r export.Reader) error {
 			run, err := read(path, r)
 			settings.Warnings(c, r)
+			settings.WarnEach(c, path, run.Contradictions)
 			switch {
-			case c.Err() != nil:
-				return err
+			case c.Err() != nil, errors.Is(err, export.ErrContradiction):
+				return errors.Join(err, run.Close())
 			case err == nil && len(run.Levels) == 0:
-				return settings.Named(path, dialect.ErrNoExperiment)
+				return errors.Join(settings.Named(path, dialect.ErrNoExperiment), run.Close())
 			}
 			err = errors.Join(err, settings.LeftOut(path, r, "not in the comparison"))
 			var problem error
 			if run.Levels, problem = settings.Chosen(path, run.Levels, settings.OfLevel, c.StringSlice("experiment")); problem != nil {
 				if err = errors.Join(err, problem); len(run.Levels) == 0 {
-					return err
+					return errors.Join(err, run.Close())
 				}
 			}
 			runs = append(runs, run)
@@ -50,6 +51,9 @@ func Side(c *cli.Context, ahead settings.OpenFiles, inputs []settings.Input, rea
 	}
 	if a, b, found := diff.SameRun(runs); found {
 		errs = append(errs, fmt.Errorf("%s and %s hold the same run, which would count twice; give one of them", a.Name, b.Name))
+		for _, r := range runs {
+			errs = append(errs, r.Close())
+		}
 		return nil, errors.Join(errs...)
 	}
 	return runs, errors.Join(errs...)

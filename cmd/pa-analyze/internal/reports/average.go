@@ -47,6 +47,9 @@ func average(f func(export.Reader) (string, error)) cli.ActionFunc {
 		}
 		return ahead.Use(c, run, func(r export.Reader) error {
 			line, err := f(r)
+			if unread := r.Err(); errors.Is(unread, export.ErrContradiction) {
+				return unread
+			}
 			if line != "" {
 				settings.Warnings(c, r)
 				if _, err := fmt.Fprintln(c.App.Writer, line); err != nil {

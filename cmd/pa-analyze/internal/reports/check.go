@@ -56,6 +56,7 @@ func checkAction(c *cli.Context) (err error) {
 	if err != nil {
 		return err
 	}
+	cfg.Verify = true
 	if cfg.MemoryLimit, err = settings.MemoryLimit(c); err != nil {
 		return err
 	}
@@ -74,6 +75,9 @@ func checkAction(c *cli.Context) (err error) {
 		path := run.Name
 		errs = append(errs, ahead.Use(c, run, func(r export.Reader) error {
 			res, rep, err := check.Run(c.Context, path, r, cfg, profile)
+			if errors.Is(err, export.ErrContradiction) {
+				return err
+			}
 			err = errors.Join(err, settings.LeftOut(path, r, "not in the checklist"))
 			settings.Warnings(c, r)
 			for _, w := range rep.Warnings { // the items show the others
@@ -81,6 +85,7 @@ func checkAction(c *cli.Context) (err error) {
 					settings.Warnf(c, "%s: %v", path, x)
 				}
 			}
+			settings.WarnEach(c, path, rep.Contradictions())
 			if err == nil && len(rep.Experiments) == 0 {
 				return settings.Named(path, dialect.ErrNoExperiment)
 			}

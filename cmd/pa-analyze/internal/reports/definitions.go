@@ -106,6 +106,9 @@ func definitionsOf(c *cli.Context, run settings.Input, format string, selected [
 			}
 			return cfg
 		}, strict)
+		if errors.Is(err, export.ErrContradiction) {
+			return err
+		}
 		if refusal(strict, counters) != nil && run.CanReopen() {
 			return nil
 		}

@@ -71,7 +71,11 @@ func dialectAction(c *cli.Context, name string, ahead settings.OpenFiles) error 
 		return err
 	}
 	if out.Len() > 0 {
-		errs = append([]error{settings.Write(c, func(w io.Writer) error {
+		write := settings.Write
+		if format == "json" { // of some tools it holds the answers
+			write = settings.WriteRequests
+		}
+		errs = append([]error{write(c, func(w io.Writer) error {
 			_, err := w.Write(out.Bytes())
 			return err
 		})}, errs...)
@@ -136,6 +140,9 @@ func strictInstead(c *cli.Context, run settings.Input, several bool, out io.Writ
 	path := run.Name
 	return run.Use(c, func(r export.Reader) error {
 		rep, err := analyze.Run(c.Context, r, analyze.Config{})
+		if errors.Is(err, export.ErrContradiction) {
+			return err
+		}
 		err = errors.Join(err, settings.LeftOut(path, r, "not in the report"))
 		var problem error
 		rep.Experiments, problem = settings.Chosen(path, rep.Experiments, settings.OfExperiment, c.StringSlice("experiment"))
@@ -232,7 +239,7 @@ func writeBeside(c *cli.Context, all []besideFile) error {
 		return err
 	}
 	for _, f := range all {
-		wrote, err := outfile.Update(f.path, f.content, c.Bool("overwrite"))
+		wrote, err := outfile.Update(c.Context, f.path, f.content, c.Bool("overwrite"))
 		switch {
 		case errors.Is(err, outfile.ErrExists):
 			settings.Warnf(c, "%s %v", f.path, err)

@@ -60,9 +60,10 @@ func htmlAction(c *cli.Context) (err error) {
 	var inputs []report.Input
 	for _, p := range pages {
 		inputs = append(inputs, report.Input{Name: p.Name, Report: p.Report})
+		settings.WarnEach(c, p.Name, p.Report.Contradictions())
 	}
 	if len(pages) > 0 {
-		errs = append([]error{settings.Write(c, page.HTML(page.New(settings.Program(c), pages)))}, errs...)
+		errs = append([]error{settings.WriteRequests(c, page.HTML(page.New(settings.Program(c), pages)))}, errs...)
 	}
 	return gateObjectives(c, inputs, errors.Join(errs...))
 }

@@ -74,7 +74,7 @@ func requests(c *cli.Context) (err error) {
 	}
 	path := run.Name
 	return ahead.Use(c, run, func(r export.Reader) error {
-		err := settings.Write(c, func(out io.Writer) error {
+		err := settings.WriteRequests(c, func(out io.Writer) error {
 			w := map[string]func(io.Writer) report.RowWriter{
 				"table": func(out io.Writer) report.RowWriter {
 					return report.RowsTable(out, settings.ConsoleWidth(c), groups)
@@ -89,6 +89,9 @@ func requests(c *cli.Context) (err error) {
 			}[format](out)
 			l := report.List{Config: cfg, Limit: limit, Order: order}
 			err := l.Write(c.Context, r, w)
+			if errors.Is(err, export.ErrContradiction) {
+				return err
+			}
 			if l.NotCounted > 0 {
 				settings.Warnf(c, "%s: the tokenizer could not count the output of %s, so output_tokens is n/a there: %v; check the tokenizer file", path, plural.GroupedOf(l.NotCounted, "request"), l.Refusal)
 			}

@@ -64,7 +64,7 @@ func ObjectiveConfig(c *cli.Context) (analyze.Config, error) {
 	if err != nil {
 		return cfg, err
 	}
-	if cfg.MemoryLimit, err = MemoryLimit(c); err != nil {
+	if err := limitMemory(c, &cfg); err != nil {
 		return cfg, err
 	}
 	return cfg, objective(c, &cfg)

@@ -38,7 +38,7 @@ func openFile(c *cli.Context, path string) (export.Reader, error) {
 	}
 	o := export.Opener{
 		Formats: formats.Readers(),
-		Limits:  export.Limits{MaxValueBytes: limit},
+		Limits:  export.Limits{MaxValueBytes: limit, MaxMemoryBytes: c.Int64("memory-limit")},
 		Stdin:   c.App.Reader,
 		Beside:  c.Bool("beside"),
 
@@ -135,5 +135,12 @@ func Named(path string, err error) error {
 func WarnAll(c *cli.Context, texts []string) {
 	for _, w := range texts {
 		Warnf(c, "%s", w)
+	}
+}
+
+// WarnEach prints a warning about the file for each error.
+func WarnEach(c *cli.Context, path string, all []error) {
+	for _, err := range all {
+		Warnf(c, "%v", Named(path, err))
 	}
 }

@@ -3,6 +3,7 @@ package settings
 import (
 	"cmp"
 	"errors"
+	"runtime/debug"
 
 	"github.com/urfave/cli/v2"
 
@@ -28,9 +29,9 @@ func StreamingFlag() cli.Flag {
 	return &cli.BoolFlag{Name: "streaming", Usage: "treat answers as streamed; --streaming=false: as not streamed, without TTFT, TTST, ITL and TPOT (default: as the file says)", Category: "Counting"}
 }
 
-// MemoryFlag returns --memory-limit of reports and definitions.
+// MemoryFlag returns --memory-limit of the commands that read all requests of a run.
 func MemoryFlag() cli.Flag {
-	return &cli.Int64Flag{Name: "memory-limit", Usage: "take about `BYTES` of memory; values that do not fit go to a file in $TMPDIR, and percentiles stay exact (not with --windows or a part of the levels)", Value: analyze.DefaultMemoryLimit, Category: "Input"}
+	return &cli.Int64Flag{Name: "memory-limit", Usage: "take about `BYTES` of memory; values and requests that do not fit go to a file in $TMPDIR, and all figures stay exact", Value: analyze.DefaultMemoryLimit, Category: "Input"}
 }
 
 // Config reads the flags of MeasureFlags and SelectionFlags, --streaming and
@@ -66,16 +67,48 @@ func ReportConfig(c *cli.Context) (analyze.Config, error) {
 	if cfg.Windows, err = Windows(c); err != nil {
 		return cfg, err
 	}
-	if cfg.MemoryLimit, err = MemoryLimit(c); err != nil {
+	if err := Quality(c, &cfg); err != nil {
 		return cfg, err
 	}
-	if err := Quality(c, &cfg); err != nil {
+	if err := limitMemory(c, &cfg); err != nil {
 		return cfg, err
 	}
 	if err := Economics(c, &cfg); err != nil {
 		return cfg, err
 	}
 	return cfg, objective(c, &cfg)
+}
+
+// heapShare is the share of --memory-limit that the Go heap gets; the rest is for the program itself.
+const heapShare = 0.75
+
+// KeepToMemoryLimit reads --memory-limit, for commands that keep something of each request. Their heap is collected
+// more often when it comes near the limit; GOMEMLIMIT may set a lower one.
+func KeepToMemoryLimit(c *cli.Context) (int64, error) {
+	limit, err := MemoryLimit(c)
+	if err == nil {
+		debug.SetMemoryLimit(min(int64(heapShare*float64(limit)), debug.SetMemoryLimit(-1)))
+	}
+	return limit, err
+}
+
+// limitMemory reads --memory-limit for a command that keeps requests if cfg needs them.
+func limitMemory(c *cli.Context, cfg *analyze.Config) (err error) {
+	read := MemoryLimit
+	if cfg.Windows != (analyze.Windows{}) || !cfg.Selection.IsZero() || cfg.Quality != nil {
+		read = KeepToMemoryLimit
+	}
+	cfg.MemoryLimit, err = read(c)
+	return err
+}
+
+// ComparisonConfig reads the flags of Config and the limit of memory, for a command that compares runs.
+func ComparisonConfig(c *cli.Context) (analyze.Config, error) {
+	cfg, err := Config(c)
+	if err == nil {
+		cfg.MemoryLimit, err = KeepToMemoryLimit(c)
+	}
+	return cfg, err
 }
 
 // MemoryLimit reads --memory-limit.

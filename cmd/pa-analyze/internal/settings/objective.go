@@ -34,5 +34,6 @@ func objective(c *cli.Context, cfg *analyze.Config) (err error) {
 	if cfg.SLOTarget, err = share(c.String("slo-target")); err != nil {
 		return cmdline.Usagef("--slo-target %q: %v", c.String("slo-target"), err)
 	}
+	cfg.Verify = c.Bool("slo-gate")
 	return nil
 }

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"slices"
 	"strings"
@@ -38,20 +39,32 @@ func CheckOutput(c *cli.Context) error {
 	return nil
 }
 
-// Write calls f with the writer that the flags of OutputFlags ask for.
+// Write calls f, which writes a report, with the writer that the flags of OutputFlags ask
+// for.
 func Write(c *cli.Context, f func(w io.Writer) error) error {
-	return WriteTo(c, c.String("output"), f)
+	return WriteTo(c, c.String("output"), outfile.Figures, f)
 }
 
-// WriteTo calls f with a writer to a file, or to standard output for "-" and "".
-func WriteTo(c *cli.Context, path string, f func(w io.Writer) error) error {
+// WriteRequests is Write for a file that holds single requests, which only its owner may
+// read.
+func WriteRequests(c *cli.Context, f func(w io.Writer) error) error {
+	return WriteTo(c, c.String("output"), outfile.Private, f)
+}
+
+// WriteTo calls f with a writer to a file, or to standard output for "-" and "". A new file
+// gets the mode perm, see [outfile.Options].
+func WriteTo(c *cli.Context, path string, perm fs.FileMode, f func(w io.Writer) error) error {
 	if path == "" || path == "-" {
 		return toStdout(c, f)
 	}
 	if err := cmdline.CheckFiles(c); err != nil { // of files that the action found, too
 		return err
 	}
-	return outfile.Write(path, c.Bool("overwrite"), f)
+	err := outfile.Write(c.Context, path, outfile.Options{Overwrite: c.Bool("overwrite"), Perm: perm}, f)
+	if errors.Is(err, outfile.ErrNoReader) {
+		return cmdline.Refusedf("%v", err)
+	}
+	return err
 }
 
 // toStdout calls f with the standard output. On a terminal the text passes package

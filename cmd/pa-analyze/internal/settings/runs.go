@@ -187,6 +187,9 @@ func (o OpenFiles) Use(c *cli.Context, in Input, f func(export.Reader) error) (e
 	}
 	defer func() { err = errors.Join(err, r.Close()) }()
 	err = f(r)
+	if unread := r.Err(); errors.Is(unread, export.ErrContradiction) {
+		return unread // f may have named it once more
+	}
 	return errors.Join(append([]error{err}, append(in.unread, Named(in.Name, r.Missing()))...)...)
 }
 

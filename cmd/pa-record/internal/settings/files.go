@@ -46,9 +46,6 @@ func AddExports(c *cli.Context, paths []string) {
 			continue
 		}
 		cmdline.Files(c).Writes(flagExport, path)
-		if partial, ok := journal.PartialPath(path); ok {
-			cmdline.Files(c).WritesFor(flagExport, "the unfinished export", partial)
-		}
 	}
 }
 

@@ -7,6 +7,7 @@ import (
 	"io"
 	"sync/atomic"
 	"syscall"
+	"time"
 
 	"github.com/pa-tools/pa/internal/cmdline"
 )
@@ -38,6 +39,29 @@ func (i *Interruption) Name() string {
 
 // ErrSecond is the error of an export whose writing a second signal stopped.
 var ErrSecond = errors.New("a second signal stopped the writing of the export")
+
+// ErrSecondWriting is the error of another file whose writing a second signal stopped.
+var ErrSecondWriting = errors.New("a second signal stopped the writing")
+
+// LastWords returns a context for writing a small file: it ends a moment after ctx, because
+// of [ErrSecondWriting]. If ctx has ended already, the moment counts from now. release frees it.
+func LastWords(ctx context.Context) (longer context.Context, release func()) {
+	const moment = 100 * time.Millisecond
+	longer, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
+	stop := context.AfterFunc(ctx, func() { // ends with longer
+		t := time.NewTimer(moment)
+		defer t.Stop()
+		select {
+		case <-t.C:
+			cancel(ErrSecondWriting)
+		case <-longer.Done():
+		}
+	})
+	return longer, func() {
+		stop()
+		cancel(nil)
+	}
+}
 
 // WithCause returns a context that ends when ctx ends, because of cause. release frees it.
 func WithCause(ctx context.Context, cause error) (ended context.Context, release func()) {

@@ -23,6 +23,7 @@ type Report struct {
 	// Errors holds the kinds of failures, in the order of their first occurrence.
 	Errors []Failure
 
+	kinds     map[failureKind]int // indices in Errors
 	release   *release
 	cancelled bool
 	// startNS and endNS bound the phase; 0: not known.
@@ -44,6 +45,12 @@ type Failure struct {
 	Cause string
 	Chain []string
 	Count int
+}
+
+// A failureKind is what failures that count together have in common.
+type failureKind struct {
+	code                        int
+	what, message, cause, chain string
 }
 
 var _ dialect.Report = (*Report)(nil)

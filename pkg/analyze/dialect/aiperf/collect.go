@@ -1,8 +1,8 @@
 package aiperf
 
 import (
+	"fmt"
 	"math"
-	"slices"
 
 	"github.com/pa-tools/pa/internal/numpy"
 	"github.com/pa-tools/pa/internal/values"
@@ -132,12 +132,18 @@ func (a *analysis) failedInput(q *export.Request) (n int, ok bool) {
 
 // addFailure counts a failure.
 func (r *Report) addFailure(f Failure) {
-	for i := range r.Errors {
-		if e := &r.Errors[i]; e.Code == f.Code && e.Type == f.Type && e.Message == f.Message && e.Cause == f.Cause && slices.Equal(e.Chain, f.Chain) {
-			e.Count++
-			return
-		}
+	kind := failureKind{f.Code, f.Type, f.Message, f.Cause, ""}
+	if len(f.Chain) > 0 {
+		kind.chain = fmt.Sprintf("%q", f.Chain)
 	}
+	if i, ok := r.kinds[kind]; ok {
+		r.Errors[i].Count++
+		return
+	}
+	if r.kinds == nil {
+		r.kinds = map[failureKind]int{}
+	}
+	r.kinds[kind] = len(r.Errors)
 	f.Count = 1
 	r.Errors = append(r.Errors, f)
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/pa-tools/pa/internal/pycsv"
 	"github.com/pa-tools/pa/internal/pyfmt"
 	"github.com/pa-tools/pa/internal/pyjson"
+	"github.com/pa-tools/pa/internal/sanitize"
 )
 
 // isSingle reports whether a metric is one number for the whole run.
@@ -112,7 +113,7 @@ func (r *Report) JSON(w io.Writer) error {
 			o = append(o, m.member(r.release.column(m.Tag).unit))
 		}
 	}
-	_, err := w.Write(pyjson.AppendUnicode(nil, o, 2))
+	_, err := w.Write(sanitize.JSON(pyjson.AppendUnicode(nil, o, 2)))
 	return err
 }
 

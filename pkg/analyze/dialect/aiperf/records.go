@@ -11,6 +11,7 @@ import (
 
 	"github.com/pa-tools/pa/internal/plural"
 	"github.com/pa-tools/pa/internal/pyjson"
+	"github.com/pa-tools/pa/internal/sanitize"
 	"github.com/pa-tools/pa/internal/values"
 	"github.com/pa-tools/pa/pkg/analyze/dialect"
 	"github.com/pa-tools/pa/pkg/answer"
@@ -89,7 +90,7 @@ func (r *release) writeRecords(ctx context.Context, in export.Reader, cfg dialec
 			return err
 		}
 		line = append(pyjson.AppendORJSON(line[:0], o), '\n')
-		_, err = out.Write(line)
+		_, err = out.Write(sanitize.JSON(line))
 		return err
 	}); err != nil {
 		return nil, err

@@ -12,6 +12,7 @@ import (
 	"github.com/pa-tools/pa/internal/numpy"
 	"github.com/pa-tools/pa/internal/pyfmt"
 	"github.com/pa-tools/pa/internal/pyjson"
+	"github.com/pa-tools/pa/internal/sanitize"
 )
 
 var rule = strings.Repeat("-", 60) + "\n"
@@ -155,7 +156,7 @@ func (r *Report) JSON(w io.Writer) error {
 	}
 	b := pyjson.Append(nil, all, 0)
 	if r.Version.table {
-		b = pyjson.AppendUnicode(nil, all, 2)
+		b = sanitize.JSON(pyjson.AppendUnicode(nil, all, 2))
 	}
 	_, err := w.Write(b)
 	return err

@@ -128,7 +128,7 @@ func (s *Settings) NewLevel(mode, value string, m *export.ExperimentMeta) Level 
 	if s.own && m.Load != "" {
 		l.Name, l.Unnamed = strings.ToUpper(m.Load[:1])+m.Load[1:], false
 	}
-	if c := m.Client; c != nil {
+	if c, _ := m.Client.Possible(); c != nil {
 		if c.CPU != nil {
 			pct := c.CPU.Share * 100
 			l.OverheadPct = &pct

@@ -6,6 +6,7 @@ import (
 	"strconv"
 
 	"github.com/pa-tools/pa/internal/pyjson"
+	measures "github.com/pa-tools/pa/pkg/answer"
 )
 
 // A chunk is the JSON of an event. Its methods access members as a Python program does,
@@ -82,11 +83,11 @@ func (c chunk) usage() (prompt, completion int64, ok bool, e error) {
 	return count(u, "prompt_tokens"), count(u, "completion_tokens"), true, nil
 }
 
-// count returns a member that is a whole number of 0 or more; else −1.
+// count returns a member that is a whole number of 0 or more and can be a number of tokens; else −1.
 func count(v pyjson.Value, name string) int64 {
 	m, _ := v.Member(name)
 	n, err := strconv.ParseInt(m.Raw(), 10, 64)
-	if err != nil || n < 0 {
+	if err != nil || !measures.PossibleTokens(n) {
 		return -1
 	}
 	return n

@@ -1,8 +1,6 @@
 package serving
 
 import (
-	"slices"
-
 	"github.com/pa-tools/pa/pkg/analyze/dialect"
 	"github.com/pa-tools/pa/pkg/export"
 )
@@ -29,10 +27,11 @@ func (w *answerReader) stated() {
 		o.success = o.raised == nil
 		return
 	}
+	isSilent := q.Stated.IsSilent()
 	mark := q.StartNS
 	for i := range q.Responses {
 		at := q.Responses[i].RecvNS
-		if !w.countsStated(i) {
+		if !w.countsStated(i, isSilent) {
 			continue
 		}
 		if o.iterations == 0 {
@@ -54,13 +53,13 @@ func (w *answerReader) stated() {
 }
 
 // countsStated reports whether response i is a token event of this tool, by the facts of
-// the file.
-func (w *answerReader) countsStated(i int) bool {
+// the file. isSilent is as [export.Stated.IsSilent] returns it.
+func (w *answerReader) countsStated(i int, isSilent func(int) bool) bool {
 	q := w.q
 	if n := q.Stated.TokenEvents; n != nil && int64(i) >= *n {
 		return false
 	}
-	silent := slices.Contains(q.Stated.Silent, i)
+	silent := isSilent(i)
 	if w.client == w.tool.rules.chat && w.client.marksAll { // role and end too
 		return silent || !isTail(q, i)
 	}

@@ -1,12 +1,17 @@
 package baseline
 
 import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
+	"regexp"
+	"slices"
 	"strings"
 	"time"
 )
@@ -15,41 +20,139 @@ import (
 type Point struct {
 	Name  string   // of the folder
 	Files []string // in the order of their names
+	// Unverified is set if the folder has no manifest, so that nobody knows whether its files
+	// are the accepted ones.
+	Unverified bool
 }
 
-// List returns the newest n points of a directory, the oldest of them first; all points if n
-// is 0. A directory that does not exist has no points.
-func List(dir string, n int) ([]Point, error) {
+// A LostPoint is a folder whose files are not as they were accepted.
+type LostPoint struct {
+	Name string
+	Err  error // names the files
+}
+
+// A Baseline is what [Read] found in a directory.
+type Baseline struct {
+	Points []Point     // the oldest first
+	Lost   []LostPoint // the oldest first
+	// Leftovers are the folders in which an Accept was copying files. It is still under way, or
+	// was killed.
+	Leftovers []string
+}
+
+// partialPrefix begins the names of folders that are not accepted yet.
+const partialPrefix = ".accepting-"
+
+// pointName matches the names that Name returns.
+var pointName = regexp.MustCompile(`^\d{4,}-\d\d-\d\dT\d{6}Z(-|$)`)
+
+// Read returns the newest n points of a directory; all points if n is 0. A point whose files
+// differ from its manifest is lost, and counts as one of the n. A directory that does not exist
+// has no points.
+func Read(ctx context.Context, dir string, n int) (*Baseline, error) {
 	entries, err := os.ReadDir(dir)
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil
+		return &Baseline{}, nil
 	}
 	if err != nil {
 		return nil, fmt.Errorf("baseline %s: %w", dir, err)
 	}
-	var points []Point
+	b := &Baseline{}
+	var names []string
 	for _, e := range entries {
-		if !e.IsDir() || strings.HasPrefix(e.Name(), ".") {
+		switch name := e.Name(); {
+		case strings.HasPrefix(name, partialPrefix) && e.IsDir():
+			b.Leftovers = append(b.Leftovers, filepath.Join(dir, name))
+		case strings.HasPrefix(name, "."):
+		case e.IsDir(), !e.Type().IsRegular() && pointName.MatchString(name):
+			names = append(names, name)
+		}
+	}
+	if n > 0 && len(names) > n {
+		names = names[len(names)-n:]
+	}
+	for _, name := range names {
+		p, err := readPoint(ctx, filepath.Join(dir, name))
+		if ctx.Err() != nil {
+			return nil, context.Cause(ctx)
+		}
+		if err != nil {
+			b.Lost = append(b.Lost, LostPoint{name, err})
 			continue
 		}
-		files, err := os.ReadDir(filepath.Join(dir, e.Name()))
-		if err != nil {
-			return nil, fmt.Errorf("baseline %s: %w", dir, err)
+		p.Name = name
+		b.Points = append(b.Points, p)
+	}
+	return b, nil
+}
+
+// maxNamed bounds how many wrong files of a point an error names.
+const maxNamed = 8
+
+// readPoint returns the point of a folder without its name. The error says which files are not
+// as they were accepted.
+func readPoint(ctx context.Context, folder string) (p Point, err error) {
+	if info, err := os.Lstat(folder); err != nil {
+		return p, withoutPath(err)
+	} else if !info.IsDir() {
+		return p, fmt.Errorf("it is %s, not a folder", kind(info.Mode()))
+	}
+	entries, err := os.ReadDir(folder)
+	if err != nil {
+		return p, withoutPath(err)
+	}
+	m, err := readManifest(ctx, folder)
+	if err != nil {
+		return p, err
+	}
+	var wrong []string
+	listed := func(string) bool { return true }
+	if m != nil {
+		listed = func(name string) bool {
+			return slices.ContainsFunc(m.Files, func(f manifestFile) bool { return f.Name == name })
 		}
-		p := Point{Name: e.Name()}
-		for _, f := range files {
-			if f.Type().IsRegular() && !strings.HasPrefix(f.Name(), ".") {
-				p.Files = append(p.Files, filepath.Join(dir, e.Name(), f.Name()))
+		for i := range m.Files {
+			if err := m.Files[i].check(ctx, folder); err != nil {
+				wrong = append(wrong, err.Error())
 			}
 		}
-		if p.Files != nil {
-			points = append(points, p)
+	}
+	for _, e := range entries {
+		switch name := e.Name(); {
+		case name == ManifestName, strings.HasPrefix(name, "."):
+		case !e.Type().IsRegular():
+			wrong = append(wrong, name+" is "+kind(e.Type()))
+		case !listed(name):
+			wrong = append(wrong, name+" was added after the point was accepted")
+		default:
+			p.Files = append(p.Files, filepath.Join(folder, name))
 		}
 	}
-	if n > 0 && len(points) > n {
-		points = points[len(points)-n:]
+	if wrong == nil && p.Files == nil {
+		wrong = append(wrong, "it has no file")
 	}
-	return points, nil
+	if n := len(wrong) - maxNamed; n > 0 {
+		wrong = append(wrong[:maxNamed], fmt.Sprintf("and %d more", n))
+	}
+	if wrong != nil {
+		return p, errors.New(strings.Join(wrong, "; "))
+	}
+	p.Unverified = m == nil
+	return p, nil
+}
+
+// Files returns the paths of everything in the points of a directory, manifests and files of lost
+// points, too, without reading them. It returns nothing for a directory that cannot be read.
+func Files(dir string) []string {
+	points, _ := os.ReadDir(dir)
+	var files []string
+	for _, point := range points {
+		entries, _ := os.ReadDir(filepath.Join(dir, point.Name()))
+		for _, e := range entries {
+			files = append(files, filepath.Join(dir, point.Name(), e.Name()))
+		}
+	}
+	return files
 }
 
 // Name returns the folder name of a point: the start of its first run in UTC, and the label
@@ -69,9 +172,13 @@ func Name(startNS uint64, label string) string {
 	}, label)
 }
 
-// Accept copies files into a new point of a directory and returns the point's folder. It
-// creates the directory if needed. A point that exists already is an error. If copying
-// fails, Accept removes what it copied.
+// leftoverAge is the age at which Accept removes the folder of an Accept that never ended.
+const leftoverAge = 24 * time.Hour
+
+// Accept copies files into a new point of a directory, with a manifest, and returns the point's
+// folder. It creates the directory if needed. A point that exists already is an error. If copying
+// fails, Accept removes what it copied. It removes folders that an Accept left a day ago or
+// earlier.
 func Accept(dir, name string, files []string) (folder string, err error) {
 	folder = filepath.Join(dir, name)
 	if _, err := os.Lstat(folder); err == nil {
@@ -80,7 +187,10 @@ func Accept(dir, name string, files []string) (folder string, err error) {
 	if err := os.MkdirAll(dir, 0o777); err != nil {
 		return "", fmt.Errorf("baseline: %w", err)
 	}
-	partial, err := os.MkdirTemp(dir, ".accepting-")
+	if err := removeLeftovers(dir, time.Now().Add(-leftoverAge)); err != nil {
+		return "", fmt.Errorf("baseline: %w", err)
+	}
+	partial, err := os.MkdirTemp(dir, partialPrefix)
 	if err != nil {
 		return "", fmt.Errorf("baseline: %w", err)
 	}
@@ -89,39 +199,75 @@ func Accept(dir, name string, files []string) (folder string, err error) {
 			err = errors.Join(err, os.RemoveAll(partial))
 		}
 	}()
-	taken := map[string]bool{}
+	m := &manifest{Schema: ManifestSchema}
+	taken := map[string]bool{ManifestName: true}
 	for i, from := range files {
-		base := filepath.Base(from)
-		if taken[base] {
+		base := strings.TrimLeft(filepath.Base(from), ".") // names with a dot are not read
+		for base == "" || taken[base] {
 			base = fmt.Sprintf("%d-%s", i+1, base)
 		}
 		taken[base] = true
-		if err := copyFile(from, filepath.Join(partial, base)); err != nil {
+		f, err := copyFile(from, filepath.Join(partial, base))
+		if err != nil {
 			return "", fmt.Errorf("baseline: accepting %s: %w", from, err)
 		}
+		f.Name = base
+		m.Files = append(m.Files, f)
+	}
+	if err := m.write(partial); err != nil {
+		return "", fmt.Errorf("baseline: %w", err)
 	}
 	if err := os.Chmod(partial, 0o755); err != nil { // MkdirTemp made it for its owner alone
 		return "", fmt.Errorf("baseline: %w", err)
 	}
 	if err := os.Rename(partial, folder); err != nil {
+		if _, there := os.Lstat(folder); there == nil {
+			return "", fmt.Errorf("%s: another process accepted this point while these runs were copied, so they were not added; judge them again with --accept if they are other runs, and give them a label of their own", folder)
+		}
 		return "", fmt.Errorf("baseline: %w", err)
 	}
 	return folder, nil
 }
 
-func copyFile(from, to string) (err error) {
+// removeLeftovers removes the folders of Accepts that never ended, if they are older than a time.
+func removeLeftovers(dir string, before time.Time) error {
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return err
+	}
+	var errs []error
+	for _, e := range entries {
+		if !e.IsDir() || !strings.HasPrefix(e.Name(), partialPrefix) {
+			continue
+		}
+		if info, err := e.Info(); err == nil && info.ModTime().Before(before) {
+			errs = append(errs, os.RemoveAll(filepath.Join(dir, e.Name())))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// copyFile copies a file, and returns its size and hash without a name.
+func copyFile(from, to string) (f manifestFile, err error) {
 	in, err := os.Open(from)
 	if err != nil {
-		return err
+		return f, err
 	}
 	defer in.Close()
-	out, err := os.OpenFile(to, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666)
+	st, err := in.Stat()
 	if err != nil {
-		return err
+		return f, err
+	}
+	// The copy holds the same prompts and answers.
+	out, err := os.OpenFile(to, os.O_WRONLY|os.O_CREATE|os.O_EXCL, st.Mode().Perm())
+	if err != nil {
+		return f, err
 	}
 	defer func() { err = errors.Join(err, out.Close()) }()
-	if _, err := io.Copy(out, in); err != nil {
-		return err
+	h := sha256.New()
+	n, err := io.Copy(io.MultiWriter(out, h), in)
+	if err != nil {
+		return f, err
 	}
-	return out.Sync()
+	return manifestFile{Bytes: n, SHA256: hex.EncodeToString(h.Sum(nil))}, out.Sync()
 }

@@ -1,0 +1,302 @@
+//go:build unix
+
+package main
+
+import (
+	"fmt"
+	"math"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/pa-tools/pa/internal/exporttest"
+	"github.com/pa-tools/pa/internal/memrun"
+	"github.com/pa-tools/pa/internal/testenv"
+	"github.com/pa-tools/pa/pkg/export"
+)
+
+// A runOfSize returns a run with n of something.
+type runOfSize struct {
+	name string
+	n    int // the smaller of two sizes
+	make func(n int) *memrun.Reader
+}
+
+// manyRequests returns n streamed requests, one after the other, from number first on.
+func manyRequests(first, n int, change func(i int, r *export.Request)) []export.Request {
+	requests := make([]export.Request, 0, n)
+	for i := first; i < first+n; i++ {
+		r := memrun.OpenAI(memrun.Delta("a"), memrun.Delta("b"), memrun.Delta("c"), memrun.Done)
+		r.ID, r.HasMeta, r.StartNS = uint64(i+1), true, 1e18+uint64(i)*1e7
+		for k := range r.Responses {
+			r.Responses[k].RecvNS = r.StartNS + uint64(k+1)*1e6 + uint64(i*(k+1)%7919)
+		}
+		r.EndedNS = r.StartNS + 9e6
+		if change != nil {
+			change(i, &r)
+		}
+		requests = append(requests, r)
+	}
+	return requests
+}
+
+// oneLevel returns a run of one level.
+func oneLevel(requests []export.Request) *memrun.Reader {
+	r := memrun.New("openai", requests)
+	r.Header.Meta = &export.RunMeta{Schema: export.Schema, Tool: "t", Model: "m"}
+	return r
+}
+
+// growing returns runs with many of each thing that a run can have many of.
+func growing() []runOfSize {
+	return []runOfSize{
+		{"levels", 2000, func(n int) *memrun.Reader {
+			var levels [][]export.Request
+			for i := range n {
+				levels = append(levels, manyRequests(3*i, 3, nil))
+			}
+			r := memrun.New("openai", levels...)
+			r.Header.Meta = &export.RunMeta{Schema: export.Schema, Tool: "t", Model: "m"}
+			for i := range r.Header.Experiments {
+				r.Header.Experiments[i].Meta = &export.ExperimentMeta{Measured: 3, Warnings: []string{fmt.Sprintf("%d of 3 responses were odd", i%3)}}
+			}
+			return r
+		}},
+		{"levels of one load", 2000, func(n int) *memrun.Reader {
+			var levels [][]export.Request
+			for i := range n {
+				levels = append(levels, manyRequests(3*i, 3, nil))
+			}
+			r := memrun.New("openai", levels...)
+			for i := range r.Header.Experiments {
+				r.Header.Experiments[i].Value = "8"
+			}
+			return r
+		}},
+		{"requests", 20_000, func(n int) *memrun.Reader { return oneLevel(manyRequests(0, n, nil)) }},
+		{"excluded requests", 20_000, func(n int) *memrun.Reader {
+			return oneLevel(manyRequests(0, n, func(i int, r *export.Request) {
+				if i > 10 {
+					r.Phase = export.PhaseWarmup
+				}
+			}))
+		}},
+		{"failures", 10_000, func(n int) *memrun.Reader {
+			return oneLevel(manyRequests(0, n, func(i int, r *export.Request) {
+				if i > 10 {
+					r.Status, r.Message = export.StatusHTTPError, fmt.Sprintf("cause %d", i)
+				}
+			}))
+		}},
+		{"sessions", 10_000, func(n int) *memrun.Reader {
+			return oneLevel(manyRequests(0, n, func(i int, r *export.Request) { r.SessionID, r.Turn = fmt.Sprintf("s%d", i/2), i%2 }))
+		}},
+		{"turns of a session", 10_000, func(n int) *memrun.Reader {
+			return oneLevel(manyRequests(0, n, func(i int, r *export.Request) { r.SessionID, r.Turn = "s", i }))
+		}},
+		{"requests at the same time", 10_000, func(n int) *memrun.Reader {
+			return oneLevel(manyRequests(0, n, func(i int, r *export.Request) {
+				r.StartNS = 1e18 + uint64(i)
+				r.EndedNS = 1e18 + 1e12 + uint64(i)
+				for k := range r.Responses {
+					r.Responses[k].RecvNS = 1e18 + 1e11*uint64(k+1) + uint64(i)
+				}
+			}))
+		}},
+		{"models", 3000, func(n int) *memrun.Reader {
+			r := oneLevel(manyRequests(0, n, func(i int, r *export.Request) { r.Model = fmt.Sprintf("m%d", i) }))
+			for i := range n {
+				r.Header.Meta.Models = append(r.Header.Meta.Models, fmt.Sprintf("m%d", i))
+			}
+			return r
+		}},
+		{"responses", 50_000, func(n int) *memrun.Reader {
+			one := manyRequests(0, 1, nil)
+			x := one[0].Responses[1]
+			one[0].Responses = one[0].Responses[:1]
+			for i := range n {
+				x.RecvNS = one[0].StartNS + 2e6 + uint64(i)*1000
+				one[0].Responses = append(one[0].Responses, x)
+			}
+			return oneLevel(one)
+		}},
+		{"silent responses", 20_000, func(n int) *memrun.Reader {
+			one := memrun.At(1e18)
+			one.HasMeta, one.Stated = true, &export.Stated{}
+			for i := range n {
+				one.Responses = append(one.Responses, export.Response{RecvNS: one.StartNS + uint64(i+1)*1000})
+				if i%2 == 1 {
+					one.Stated.Silent = append(one.Stated.Silent, i)
+				}
+			}
+			return oneLevel([]export.Request{one})
+		}},
+		{"window boundaries", 20_000, func(n int) *memrun.Reader {
+			r := oneLevel(manyRequests(0, 100, nil))
+			for i := range n {
+				r.Header.Experiments[0].WindowBoundaries = append(r.Header.Experiments[0].WindowBoundaries, 1e18+uint64(i)*1e5)
+			}
+			return r
+		}},
+		{"warnings", 5000, func(n int) *memrun.Reader {
+			r := oneLevel(manyRequests(0, 100, nil))
+			for i := range n {
+				r.Header.Meta.Warnings = append(r.Header.Meta.Warnings, fmt.Sprintf("warning %c%c about %d things", 'a'+i%26, 'a'+i/26%26, i))
+			}
+			return r
+		}},
+		{"hints", 10_000, func(n int) *memrun.Reader {
+			r := oneLevel(manyRequests(0, 100, nil))
+			r.Header.Meta.AnalysisHints = map[string]string{}
+			for i := range n {
+				r.Header.Meta.AnalysisHints[fmt.Sprintf("hint%d", i)] = "x"
+			}
+			return r
+		}},
+		{"pauses", 5000, func(n int) *memrun.Reader {
+			r := oneLevel(manyRequests(0, n, nil))
+			for i := range n {
+				at := 1e18 + uint64(i)*1e7 + 9e6
+				r.Header.Meta.Pauses = append(r.Header.Meta.Pauses, export.Pause{StartNS: at, EndNS: at + 1e5, DurationNS: 1e5, Cause: export.PauseStopped})
+			}
+			return r
+		}},
+		{"telemetry series", 3000, func(n int) *memrun.Reader { return withTelemetry(10, n) }},
+		{"scrapes", 3000, func(n int) *memrun.Reader { return withTelemetry(n, 10) }},
+	}
+}
+
+// withTelemetry returns a run with scrapes of a server that has series.
+func withTelemetry(scrapes, series int) *memrun.Reader {
+	const source = "http://localhost:8000/metrics"
+	r := oneLevel(manyRequests(0, 100, nil))
+	r.Header.Meta.Telemetry = []export.TelemetrySource{{Source: source, Kind: "prometheus", Scrapes: scrapes, Series: series}}
+	all := make([]export.Series, series)
+	for i := range all {
+		all[i] = export.Series{Source: source, Name: "vllm:num_requests_running", Type: "gauge", Labels: []export.Label{{Name: "engine", Value: fmt.Sprint(i)}}}
+	}
+	for i := range scrapes {
+		at := 1e18 + uint64(i)*1e9/uint64(scrapes)
+		s := export.Scrape{Source: source, StartNS: at, EndNS: at + 1000}
+		for k := range all {
+			s.Samples = append(s.Samples, export.Sample{Series: &all[k], Value: float64((i + k) % 17)})
+		}
+		r.Telemetry = append(r.Telemetry, s)
+	}
+	return r
+}
+
+// cpu returns the processor time of this process.
+func cpu(t *testing.T) time.Duration {
+	t.Helper()
+	var u syscall.Rusage
+	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {
+		t.Fatal(err)
+	}
+	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
+}
+
+// No command begins again for each level, request, session, model, series or other member of a run: twice as
+// many take at most 2.5 times as much processor time.
+func TestLinear(t *testing.T) {
+	testenv.Long(t)
+	const (
+		most  = 2.5
+		noise = 100 * time.Millisecond // a command that is as quick on the larger file passes
+		tries = 4
+	)
+	commands := [][]string{
+		{"report", "FILE"},
+		{"report", "--format", "json", "FILE"},
+		{"report", "--format", "csv", "FILE"},
+		{"report", "--windows", "1s", "--slo", "ttft<=200ms", "FILE"},
+		{"report", "--experiment", "concurrency:1", "FILE"},
+		{"report", "--dialect", "genai-perf-latest", "FILE"},
+		{"report", "--dialect", "perf_analyzer", "FILE"},
+		{"report", "--dialect", "vllm", "FILE"},
+		{"html", "FILE", "-o", "OUT.html", "--overwrite"},
+		{"html", "FILE", "OTHER", "-o", "OUT.2.html", "--overwrite"},
+		{"diff", "FILE", "OTHER", "--single-run"},
+		{"diff", "FILE", "OTHER", "--single-run", "--format", "json"},
+		{"rig", "FILE", "OTHER", "THIRD"},
+		{"trend", "FILE", "OTHER", "THIRD"},
+		{"check", "FILE"},
+		{"pareto", "FILE"},
+		{"definitions", "FILE"},
+		{"plot", "cdf", "FILE", "-o", "OUT.svg", "--overwrite"},
+		{"plot", "timeline", "FILE", "-o", "OUT.svg", "--overwrite"},
+		{"plot", "scatter", "FILE", "-o", "OUT.svg", "--overwrite"},
+		{"plot", "heatmap", "FILE", "-o", "OUT.svg", "--overwrite"},
+		{"plot", "sweep", "FILE", "-o", "OUT.svg", "--overwrite"},
+		{"plot", "pareto", "FILE", "-o", "OUT.svg", "--overwrite"},
+		{"requests", "FILE"},
+		{"validate", "FILE"},
+		{"convert", "FILE", "OUT.parquet", "--overwrite"},
+		{"convert", "FILE", "OUT.arrow", "--overwrite"},
+		{"convert", "FILE", "OUT.json", "--overwrite"},
+		{"trace", "FILE", "-o", "OUT.trace.json", "--overwrite"},
+		{"avg-first-token", "FILE"},
+	}
+	for _, kind := range growing() {
+		t.Run(strings.ReplaceAll(kind.name, " ", "_"), func(t *testing.T) {
+			dir := t.TempDir()
+			for k := range 2 {
+				for j, name := range []string{"FILE", "OTHER", "THIRD"} {
+					r := kind.make(kind.n << k)
+					for i := range r.Requests {
+						for q := range r.Requests[i] {
+							shift(&r.Requests[i][q], uint64(j)*1e15)
+						}
+					}
+					exporttest.Write(t, filepath.Join(dir, fmt.Sprintf("%s.%d.json", name, k)), r)
+				}
+			}
+			for _, args := range commands {
+				best := [2]time.Duration{math.MaxInt64, math.MaxInt64}
+				for try := range tries {
+					for k := range best {
+						var of []string
+						for _, a := range args {
+							for _, name := range []string{"FILE", "OTHER", "THIRD", "OUT"} {
+								end := fmt.Sprintf("%s.%d.json", name, k)
+								if name == "OUT" {
+									end = name
+								}
+								if a == name || name == "OUT" && strings.HasPrefix(a, name+".") {
+									a = filepath.Join(dir, end+strings.TrimPrefix(a, name))
+									break
+								}
+							}
+							of = append(of, a)
+						}
+						before := cpu(t)
+						if res := exec(t, "", of...); res.code == 2 && args[0] != "rig" && args[0] != "trend" && args[0] != "report" {
+							t.Fatalf("%v: %s", args, res.stderr)
+						}
+						best[k] = min(best[k], cpu(t)-before)
+					}
+					if float64(best[1]) <= most*float64(best[0])+float64(noise) {
+						break
+					}
+					if try == tries-1 {
+						t.Errorf("%s: %d take %v, %d take %v", strings.Join(args, " "), kind.n, best[0], 2*kind.n, best[1])
+					}
+				}
+				t.Logf("%-60s %8d: %8v, %8d: %8v", strings.Join(args, " "), kind.n, best[0].Round(time.Millisecond), 2*kind.n, best[1].Round(time.Millisecond))
+			}
+		})
+	}
+}
+
+// shift moves all times of a request.
+func shift(r *export.Request, ns uint64) {
+	r.StartNS += ns
+	if r.EndedNS > 0 {
+		r.EndedNS += ns
+	}
+	for i := range r.Responses {
+		r.Responses[i].RecvNS += ns
+	}
+}

@@ -1,0 +1,113 @@
+package diff
+
+import (
+	"bytes"
+	"math/rand/v2"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/pa-tools/pa/internal/memrun"
+	"github.com/pa-tools/pa/internal/testenv"
+	"github.com/pa-tools/pa/pkg/analyze"
+)
+
+// A run that was read for a comparison takes no memory for each request beyond the limit, whether its requests have
+// responses or not.
+func TestMemory(t *testing.T) {
+	testenv.NoRace(t)
+	for _, responses := range []int{0, 1, 3} {
+		each := memrun.HeldByEach(func(n int) uint64 {
+			r := memrun.NewGenerated(n, responses, func() {})
+			run, err := Read(t.Context(), "run", r, analyze.Config{Series: true, ValueMemory: 400e3})
+			if err != nil || len(run.Levels) != 1 || responses > 0 && run.Levels[0].OK != n {
+				t.Fatal(run, err)
+			}
+			bytes := memrun.HeapInUse()
+			if err := run.Close(); err != nil {
+				t.Error(err)
+			}
+			return bytes
+		})
+		if each > 8 {
+			t.Errorf("a request of %d responses takes %.1f bytes, want at most 8", responses, each)
+		}
+	}
+}
+
+// A comparison of runs whose values do not fit in memory has the same figures and verdicts to the last digit.
+func TestBeyondMemory(t *testing.T) {
+	for name, selection := range map[string]analyze.Selection{"whole": {}, "part": {TrimStart: analyze.Trim{Share: 0.1}}} {
+		compared := func(memory int64) []byte {
+			var sides [2]*Run
+			for i, x := range [...]recipe{
+				{seed: 1, requests: 3000, tokens: 6, ttft: 30, itl: 20, prompts: 40},
+				{seed: 2, requests: 3000, tokens: 6, ttft: 33, itl: 21, prompts: 40},
+			} {
+				quality := analyze.DefaultQuality()
+				run, err := Read(t.Context(), "run", x.make(), analyze.Config{Series: true, Quality: &quality, Selection: selection, ValueMemory: memory})
+				if err != nil {
+					t.Fatal(err)
+				}
+				defer func() {
+					if err := run.Close(); err != nil {
+						t.Error(err)
+					}
+				}()
+				sides[i] = run
+			}
+			res := Compare([]*Run{sides[0]}, []*Run{sides[1]}, Options{Quality: true})
+			var out bytes.Buffer
+			if err := JSON(res)(&out); err != nil {
+				t.Fatal(err)
+			}
+			return out.Bytes()
+		}
+		if want, got := compared(1e9), compared(100e3); string(got) != string(want) {
+			t.Errorf("%s: %s, want %s", name, got, want)
+		}
+	}
+}
+
+// Gaps come in the order of their ends, and gaps that end together in the order of add, from one run of gaps or many.
+func TestGapSorter(t *testing.T) {
+	t.Parallel()
+	for _, n := range []int{0, 100, gapsOfRun, 2*gapsOfRun + 5} {
+		s := newGapSorter(1 << 20)
+		rng := rand.New(rand.NewPCG(1, 2))
+		var want []gap
+		for i := range n {
+			g := gap{end: uint64(i/10 + rng.IntN(gapsOfRun)), ns: int64(i), perToken: float64(i) / 3, tokens: i % 3}
+			want = append(want, g)
+			s.add(g)
+		}
+		sortGaps(want)
+		var got []gap
+		if err := s.each(func(g *gap) { got = append(got, *g) }); err != nil {
+			t.Fatal(err)
+		}
+		if !slices.Equal(got, want) {
+			t.Errorf("%d gaps: another order", n)
+		}
+	}
+}
+
+// If no file can take the values, they stay in memory, and the comparison says so.
+func TestBeyondMemoryWithoutFile(t *testing.T) {
+	for _, name := range []string{"TMPDIR", "TMP", "TEMP"} { // of all systems
+		t.Setenv(name, filepath.Join(t.TempDir(), "missing"))
+	}
+	var runs [2]*Run
+	for i := range runs {
+		var err error
+		m := recipe{seed: uint64(i), requests: 2000, tokens: 3, ttft: 30, itl: 20}.make()
+		if runs[i], err = Read(t.Context(), "run", m, analyze.Config{Series: true, ValueMemory: 10e3}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	res := Compare(runs[:1], runs[1:], Options{})
+	if len(res.Warnings) == 0 || !strings.Contains(res.Warnings[0], "take more memory than the limit") {
+		t.Errorf("warnings %q", res.Warnings)
+	}
+}

@@ -1,0 +1,138 @@
+package analyze
+
+import (
+	"errors"
+	"reflect"
+	"testing"
+	"time"
+	"unsafe"
+
+	"github.com/pa-tools/pa/internal/memrun"
+	"github.com/pa-tools/pa/internal/pack"
+	"github.com/pa-tools/pa/internal/testenv"
+	"github.com/pa-tools/pa/pkg/answer"
+	"github.com/pa-tools/pa/pkg/export"
+)
+
+// Every field of a Point survives packing but its Place, which the store sets.
+func TestPackPoint(t *testing.T) {
+	t.Parallel()
+	var n int64
+	var fill func(v reflect.Value)
+	fill = func(v reflect.Value) {
+		v = reflect.NewAt(v.Type(), unsafe.Pointer(v.UnsafeAddr())).Elem()
+		n++
+		switch v.Kind() {
+		case reflect.Struct:
+			for i := range v.NumField() {
+				fill(v.Field(i))
+			}
+		case reflect.Slice:
+			v.Set(reflect.MakeSlice(v.Type(), 3, 3))
+			for i := range v.Len() {
+				fill(v.Index(i))
+			}
+		case reflect.Bool:
+			v.SetBool(true)
+		case reflect.Int, reflect.Int64, reflect.Int32:
+			v.SetInt(-n * 1e7)
+		case reflect.Uint8:
+			v.SetUint(uint64(n % 3))
+		case reflect.Uint64:
+			v.SetUint(1<<63 + uint64(n))
+		case reflect.String:
+			v.SetString("text " + string(rune('a'+n)))
+		case reflect.Interface:
+			v.Set(reflect.ValueOf(errors.New("refused")))
+		case reflect.Pointer: // Answer
+		default:
+			t.Fatalf("a field of kind %v", v.Kind())
+		}
+	}
+	all := make([]Point, 4)
+	fill(reflect.ValueOf(&all[0]).Elem())
+	all[0].Place = 0
+	all[2] = all[0] // an answer with one choice
+	all[2].TokenNS = []uint64{5, 8, 20, 21}
+	all[2].GapNS, all[2].Gaps = all[2].TokenNS[1:], []int64{3, 12, 1}
+	all[3] = all[2]
+	all[3].Gaps = []int64{3, 12, 2} // do not follow
+	var p pack.Packer
+	for range 2 {
+		for i := range all {
+			all[i].pack(&p)
+		}
+	}
+	u := pointUnpacker{Unpacker: pack.Unpacker{Bytes: p.Bytes}}
+	for i := range 2 * len(all) {
+		var got Point
+		if u.unpack(&got); !reflect.DeepEqual(got, all[i%len(all)]) {
+			t.Errorf("%d: %+v, want %+v", i, got, all[i%len(all)])
+		}
+	}
+	if len(u.Bytes) > 0 {
+		t.Errorf("%d bytes left", len(u.Bytes))
+	}
+}
+
+// A followed keeps nothing of what it follows.
+type followed struct{ requests, steps int }
+
+func (f *followed) Begin(*export.Run)   {}
+func (f *followed) Request(int, *Point) { f.requests++ }
+func (f *followed) Step(int, Step)      { f.steps++ }
+
+// A request that is read again takes its place in the order of time, and is in the file beyond the limit.
+func TestMemoryOfPoints(t *testing.T) {
+	testenv.NoRace(t)
+	for name, cfg := range map[string]Config{
+		"windows":  {Windows: Windows{Every: time.Second}},
+		"part":     {Selection: Selection{TrimStart: Trim{Share: 0.1}}},
+		"follower": {Follower: &followed{}},
+		"quality":  {Quality: new(DefaultQuality())},
+	} {
+		most := 40.0
+		if cfg.Quality != nil { // beside requests that may have been streamed, their latencies are kept
+			most = 120
+		}
+		cfg.ValueMemory = 400e3
+		for _, responses := range []int{0, 1, 3} {
+			each := memrun.HeldByEach(func(n int) (bytes uint64) {
+				r := memrun.NewGenerated(n, responses, func() { bytes = memrun.HeapInUse() })
+				rep, err := Run(t.Context(), r, cfg)
+				if err != nil || rep.Requests != n || rep.Experiments[0].Problem != nil {
+					t.Fatal(rep, err)
+				}
+				return bytes
+			})
+			if each > most {
+				t.Errorf("%s: a request of %d responses takes %.0f bytes, want at most %.0f", name, responses, each, most)
+			}
+		}
+	}
+}
+
+// Figures are the same to the last digit if the requests and the values of a window do not fit in memory.
+func TestPointsBeyondMemory(t *testing.T) {
+	t.Parallel()
+	for name, cfg := range map[string]Config{
+		"windows":    {Windows: Windows{Every: 100 * time.Millisecond}},
+		"one window": {Windows: Windows{Every: time.Hour}},
+		"part":       {Selection: Selection{Window: &Interval{From: 50 * time.Millisecond, To: 300 * time.Millisecond}}, Series: true},
+		"both":       {Windows: Windows{Every: 100 * time.Millisecond}, Selection: Selection{TrimEnd: Trim{Share: 0.2}}, Quality: new(DefaultQuality())},
+	} {
+		analyzed := func(memory int64) *Report {
+			cfg := cfg
+			cfg.ValueMemory = memory
+			rep, err := Run(t.Context(), newRepeated(500), cfg)
+			if err != nil || len(rep.Warnings) > 0 {
+				t.Fatal(rep.Warnings, err)
+			}
+			return rep
+		}
+		want, got := analyzed(1e9), analyzed(10e3)
+		if want.Experiments[0].Metric(answer.ITL).N == 0 || !reflect.DeepEqual(got.Experiments, want.Experiments) {
+			t.Errorf("%s: other figures", name)
+		}
+	}
+}

@@ -1,0 +1,82 @@
+package answer
+
+import (
+	"errors"
+
+	"github.com/pa-tools/pa/internal/pack"
+)
+
+// Pack appends m to p, without its Answer, Gaps and GapTokens. Times are relative to baseNS.
+func (m *Measured) Pack(p *pack.Packer, baseNS uint64) {
+	p.Begin()
+	for _, v := range [...]bool{m.Counted, m.Paused, m.LeftOut, m.shows, m.StartWrong, m.EndWrong, m.Unlike} {
+		p.Flag(v)
+	}
+	for _, v := range [...]Value{
+		m.TTFT, m.TTFAT, m.TTST, m.E2EL, m.OutputTokens, m.InputTokens, m.ReasoningTokens, m.CachedTokens, m.Spread, m.Prefill, m.Decode,
+		m.withheld.ttft, m.withheld.output,
+	} {
+		p.Flag(v.OK)
+		p.Int(v.V)
+	}
+	for _, v := range [...]int{m.Events, m.SharedStamps, m.Backward, m.Impossible, int(m.TokenSource), int(m.Streamed), int(m.withheld.source)} {
+		p.Int(int64(v))
+	}
+	p.Int(int64(m.FromNS - baseNS))
+	notCounted := ""
+	if m.NotCounted != nil {
+		notCounted = m.NotCounted.Error()
+	}
+	for _, v := range [...]string{m.Excluded, m.Class, m.Message, notCounted} {
+		p.Text(v)
+	}
+	p.Flag(m.NotCounted != nil)
+	p.Each(3*len(m.Wrong), 0, func(i int) int64 {
+		w := m.Wrong[i/3]
+		return [...]int64{int64(w.Of), int64(w.N), w.Value}[i%3]
+	})
+	p.End()
+}
+
+// Places of the texts in [pack.Unpacker.Text]; MeasuredTexts is the number of them.
+const (
+	excludedText = iota
+	classText
+	messageText
+	notCountedText
+	// MeasuredTexts is the first place that Unpack does not use.
+	MeasuredTexts
+)
+
+// Unpack sets m to what Pack appended. A NotCounted keeps only its text.
+func (m *Measured) Unpack(u *pack.Unpacker, baseNS uint64) {
+	u.Begin()
+	*m = Measured{Counted: u.Flag(), Paused: u.Flag(), LeftOut: u.Flag(), shows: u.Flag()}
+	m.StartWrong, m.EndWrong, m.Unlike = u.Flag(), u.Flag(), u.Flag()
+	for _, v := range [...]*Value{
+		&m.TTFT, &m.TTFAT, &m.TTST, &m.E2EL, &m.OutputTokens, &m.InputTokens, &m.ReasoningTokens, &m.CachedTokens, &m.Spread, &m.Prefill, &m.Decode,
+		&m.withheld.ttft, &m.withheld.output,
+	} {
+		v.OK, v.V = u.Flag(), u.Int()
+	}
+	for _, v := range [...]*int{&m.Events, &m.SharedStamps, &m.Backward, &m.Impossible} {
+		*v = int(u.Int())
+	}
+	m.TokenSource, m.Streamed, m.withheld.source = TokenSource(u.Int()), Streamed(u.Int()), TokenSource(u.Int())
+	m.FromNS = baseNS + uint64(u.Int())
+	m.Excluded, m.Class, m.Message = u.Text(excludedText), u.Text(classText), u.Text(messageText)
+	text := u.Text(notCountedText)
+	if u.Flag() {
+		m.NotCounted = errors.New(text)
+	}
+	u.Each(0, func(n int) { m.Wrong = make([]Wrong, n/3) }, func(i int, v int64) {
+		switch w := &m.Wrong[i/3]; i % 3 {
+		case 0:
+			w.Of = Quantity(v)
+		case 1:
+			w.N = int(v)
+		default:
+			w.Value = v
+		}
+	})
+}

@@ -1,0 +1,152 @@
+package answer
+
+import (
+	"cmp"
+	"math"
+	"time"
+
+	"github.com/pa-tools/pa/pkg/export"
+)
+
+// A Quantity is what a number of a request is about: a [Metric], Times or TokenEvents.
+type Quantity uint8
+
+// Times are the times at which a request was sent and answered. TokenEvents is a number of token events
+// that the file of another tool states.
+const (
+	Times Quantity = Quantity(numMetrics) + iota
+	TokenEvents
+	NumQuantities
+)
+
+// Label returns the name of q for people: "TTFT", "output tokens", "start or end".
+func (q Quantity) Label() string {
+	switch q {
+	case Times:
+		return "start or end"
+	case TokenEvents:
+		return "token events"
+	}
+	return Metric(q).Label()
+}
+
+// A Wrong is a number of a request that cannot be true. The request has no such value then.
+type Wrong struct {
+	Of Quantity
+	N  int // 1, or the number of wrong gaps
+	// Value is the number, or the first of them. Of Times it is an instant as in the export, which fills
+	// an uint64.
+	Value int64
+}
+
+// Bounds of what can be true. A server that states 2^40 tokens shows a damaged or made up file.
+const (
+	mostTokens = 1<<40 - 1
+	longestNS  = uint64(export.LongestNS)
+	latestNS   = math.MaxInt64 // of any clock that fits the columns of a table
+)
+
+// slackNS is how far outside of its run pa-record may place a time: a time that the kernel took right before
+// the clock was set is wrong by that step.
+const slackNS = uint64(time.Minute)
+
+// Bounds are the greatest values of requests that can be true, and the earliest time. A number below 0 is
+// above all bounds: it is compared as an unsigned number.
+type Bounds struct{ earliestNS, latestNS, spanNS, tokens, events uint64 }
+
+// boundless lets every number pass.
+func boundless() Bounds {
+	return Bounds{0, math.MaxUint64, math.MaxUint64, math.MaxUint64, math.MaxUint64}
+}
+
+// BoundsOf returns the bounds of the requests of a run. Only pa-record's files state when a run began and ended
+// so that its requests keep to it: in the files of other tools it can be of another clock.
+func BoundsOf(run *export.Run) Bounds {
+	b := Bounds{0, latestNS, longestNS, mostTokens, math.MaxInt32}
+	if m := run.Meta; m != nil && m.Import == nil && m.StartNS != 0 && m.EndNS >= m.StartNS && m.EndNS <= latestNS {
+		b.earliestNS, b.latestNS = m.StartNS-min(m.StartNS, slackNS), min(latestNS, m.EndNS+slackNS)
+	}
+	return b
+}
+
+// Time reports whether an instant can be true. A missing time, 0, can.
+func (b *Bounds) Time(ns uint64) bool { return ns == 0 || ns >= b.earliestNS && ns <= b.latestNS }
+
+// PossibleTokens reports whether a number of tokens can be true.
+func PossibleTokens(n int64) bool { return uint64(n) <= mostTokens }
+
+// addWrong notes that a number cannot be true.
+func (m *Measures) addWrong(of Quantity, v int64) {
+	for i := range m.Wrong {
+		if m.Wrong[i].Of == of {
+			m.Wrong[i].N++
+			return
+		}
+	}
+	m.Wrong = append(m.Wrong, Wrong{of, 1, v})
+}
+
+// HasWrong reports whether a number of the request cannot be true and was left out.
+func (m *Measures) HasWrong(of Quantity) bool {
+	for i := range m.Wrong {
+		if m.Wrong[i].Of == of {
+			return true
+		}
+	}
+	return false
+}
+
+// keep returns v, or no value if v is below 0 or above most, which it notes.
+func (m *Measures) keep(of Metric, v Value, most uint64) Value {
+	if !v.OK || uint64(v.V) <= most {
+		return v
+	}
+	m.addWrong(Quantity(of), v.V)
+	return Value{}
+}
+
+// placeable notes the times of r that cannot be true, and sets StartWrong and EndWrong. It returns from if that
+// time can be true, else 0.
+func (m *Measures) placeable(r *export.Request, from uint64, b *Bounds) uint64 {
+	last, _ := r.LastNS()
+	switch {
+	case !b.Time(PlaceNS(r)):
+		m.StartWrong = true
+		m.addWrong(Times, int64(PlaceNS(r)))
+		return 0
+	case !b.Time(from):
+		m.StartWrong = true
+		m.addWrong(Times, int64(from))
+		return 0
+	case !b.Time(last):
+		m.EndWrong = true
+		m.addWrong(Times, int64(last))
+	case !b.Time(r.EndedNS):
+		m.EndWrong = true
+		m.addWrong(Times, int64(r.EndedNS))
+	}
+	return from
+}
+
+// PlaceNS returns the time that places r in its run: its start, or for a request that never left, its issue, its
+// schedule or its end; 0 if it has none of them.
+func PlaceNS(r *export.Request) uint64 {
+	return cmp.Or(r.StartNS, r.IssuedNS, r.ScheduledNS, r.EndedNS)
+}
+
+// keepTokens removes the numbers of tokens that cannot be true.
+func (m *Measured) keepTokens(b *Bounds) {
+	if m.OutputTokens = m.keep(OutputTokens, m.OutputTokens, b.tokens); !m.OutputTokens.OK {
+		m.TokenSource = TokenAuto
+	}
+	m.InputTokens = m.keep(InputTokens, m.InputTokens, b.tokens)
+	m.ReasoningTokens = m.keep(ReasoningTokens, m.ReasoningTokens, b.tokens)
+	most := b.tokens
+	if m.InputTokens.OK {
+		most = min(most, uint64(m.InputTokens.V))
+	}
+	if b.tokens == math.MaxUint64 {
+		most = b.tokens
+	}
+	m.CachedTokens = m.keep(CachedTokens, m.CachedTokens, most)
+}

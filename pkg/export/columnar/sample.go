@@ -1,0 +1,171 @@
+package columnar
+
+import (
+	"slices"
+
+	"github.com/pa-tools/pa/pkg/export"
+)
+
+// A checkMode says which rows a Reader hands over to be checked.
+type checkMode uint8
+
+const (
+	checkNone checkMode = iota
+	checkSample
+	checkAll
+)
+
+// A checkedRow is a row to be checked.
+type checkedRow struct {
+	index int   // in the rows that hold the checkedRow
+	rows  *rows // with all columns of the file; nil if they cannot be read
+	at    int   // index of the row in rows
+	// outputs says that rows have the columns of inputs and outputs, as far as the file has them.
+	outputs bool
+	err     error // why the columns cannot be read
+}
+
+// A view says what is read of a batch.
+type view struct {
+	wanted func(col int) bool
+	// sample returns the rows of which more columns are read, of a batch with that many rows; nil
+	// means that there are none.
+	sample func(rows int) rowSample
+	// more reports whether a row of the sample has the column besides the wanted ones.
+	more func(col int) bool
+}
+
+// A rowSample names rows of a batch to be checked.
+type rowSample struct {
+	rows    []int // ascending
+	outputs bool  // with inputs and outputs
+}
+
+// viewOf returns what Next reads of a batch.
+func (r *Reader) viewOf(batch int) view {
+	v := view{wanted: r.wantedIn(batch)}
+	if r.check == checkSample {
+		v.sample = func(rows int) rowSample { return r.src.sample(r.seed, batch, rows) }
+		v.more = func(col int) bool { return !isWriteOnly(col) && col != colDerived+derivedTokenCount && !v.wanted(col) }
+	}
+	return v
+}
+
+// isOutputColumn reports whether a row lacks the column if only its times are checked. The columns of
+// texts take most of the time.
+func isOutputColumn(col int) bool {
+	switch col {
+	case colInputs, colOutputs, colExtra, colRead, colFinal, colError:
+		return true
+	}
+	return false
+}
+
+// outputBatches is about the number of row groups of a file of which a sample has inputs and outputs,
+// if there are many.
+const outputBatches = 4
+
+// sampleOfGroup returns the sample of a row group of a file with that many row groups. Each has its
+// first row: a row is as expensive as all rows before it. One of the groups has another row; each of at
+// most two groups has the last row and two between. Which ones they are depends on the seed.
+func sampleOfGroup(seed uint64, group, groups, rows int) rowSample {
+	turn := int((seed + uint64(group)) % uint64(groups))
+	every := max(1, groups/outputBatches)
+	if all := severalRows(seed, group, rows); groups <= 2 {
+		return rowSample{all, true}
+	} else if turn == 0 {
+		return rowSample{all[:min(len(all), 2)], true}
+	}
+	return rowSample{severalRows(0, 0, min(rows, 1)), turn%every == 0}
+}
+
+// severalRows returns the first row, the last row and two rows between.
+func severalRows(seed uint64, batch, rows int) []int {
+	if rows <= 1 {
+		return []int{0}[:rows]
+	}
+	x := fingerprintOf(int64(seed), int64(batch))
+	between := uint64(rows - 1)
+	all := []int{0, int(x >> 1 % between), int(x >> 32 % between), rows - 1}
+	slices.Sort(all)
+	return slices.Compact(all)
+}
+
+// fingerprintOf returns a number that depends on all numbers.
+func fingerprintOf(numbers ...int64) uint64 {
+	const offset, prime = 14695981039346656037, 1099511628211 // of FNV-1a
+	x := uint64(offset)
+	for _, n := range numbers {
+		x = (x ^ uint64(n)) * prime
+	}
+	return x ^ x>>29 ^ x>>47 // the low bits mix worst
+}
+
+var _ export.CheckingReader = (*Reader)(nil)
+
+// CheckDerived makes Next hand over requests with all columns, to be checked.
+func (r *Reader) CheckDerived(all bool) bool {
+	if r.derivation == nil || r.src == nil {
+		return false
+	}
+	r.check, r.seed = checkSample, r.src.fingerprint()
+	if all {
+		r.check = checkAll
+	}
+	return true
+}
+
+// Checked returns the current request if it is to be checked, and its derived columns.
+func (r *Reader) Checked() (q *export.Request, d *export.Derived, outputs bool) {
+	switch {
+	case !r.valid || r.newBatch != nil:
+		return nil, nil, false
+	case r.check == checkAll:
+		return &r.decoder.req, r.Derived(), true
+	case len(r.checks) == 0 || r.checks[0].index != r.nextRow-1 || r.checks[0].rows == nil:
+		return nil, nil, false
+	}
+	return r.checker.decodeChecked(&r.checks[0])
+}
+
+// decodeChecked returns the request of a row to be checked, and its derived columns.
+func (d *rowDecoder) decodeChecked(c *checkedRow) (_ *export.Request, _ *export.Derived, outputs bool) {
+	d.decode(c.rows, c.at)
+	if !d.hasDerived {
+		return &d.req, nil, c.outputs
+	}
+	return &d.req, &d.derived, c.outputs
+}
+
+// checksAt returns the rest of checks from row i on.
+func checksAt(checks []checkedRow, i int) []checkedRow {
+	for len(checks) > 0 && checks[0].index < i {
+		checks = checks[1:]
+	}
+	return checks
+}
+
+// warnUnchecked warns that the columns of a row cannot be read, so that it is not checked.
+func (r *Reader) warnUnchecked(where string, err error) {
+	r.warn("check", where, "the derived columns were not checked, because the recorded ones cannot be read: "+err.Error())
+}
+
+// HasOutputs reports whether the file has the column outputs.
+func (r *Reader) HasOutputs() bool { return r.src != nil && r.src.has(colOutputs) }
+
+// Restart makes Next begin again with the first row.
+func (r *Reader) Restart() {
+	if r.src == nil {
+		return
+	}
+	r.free()
+	r.warnings = slices.Clip(r.warnings[:r.opening])
+	for kind, i := range r.warned {
+		if i >= r.opening {
+			delete(r.warned, kind)
+		}
+	}
+	r.newBatch, r.nextPart, r.batchRow, r.ended, r.valid, r.experiment, r.err = nil, 0, 0, false, false, 0, nil
+	r.checks, r.checker = nil, rowDecoder{}
+	r.withoutAnswers, r.brief, r.withoutDerived, r.check = false, false, false, checkNone
+}
