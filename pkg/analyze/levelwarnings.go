@@ -85,6 +85,7 @@ func (c *collector) warnings(cfg Config, x *Experiment) []error {
 	if x.TokenSource == answer.TokenMixed {
 		w = append(w, c.mixture())
 	}
+	w = append(w, c.hidden.warnings(ok)...)
 	say(KindTokenCount, func(n []int64) string {
 		return fmt.Sprintf("the server counts more tokens than it sent chunks in %s (%s tokens in %s chunks), so ITL is the time between chunks", ofRequests(n), plural.Grouped(n[2]), plural.Grouped(n[3]))
 	}, int64(c.above.requests), ok, wholeOf(c.above.tokens), wholeOf(c.above.events))

@@ -29,6 +29,7 @@ type httpDecoder struct {
 	known  bool // an event of the OpenAI shape was found
 	// counted says that usage stood in the chunks of all events so far.
 	counted bool
+	carried carried
 
 	envelopes envelopes
 }
@@ -77,7 +78,7 @@ func bodyForm(r *export.Request) (form openai.Form, head []byte) {
 func (h *httpDecoder) decode(d *Decoder, r *export.Request) {
 	h.split.Reset()
 	h.stream.Reset()
-	h.known, h.counted = false, true
+	h.known, h.counted, h.carried = false, true, carried{}
 	h.envelopes.reset()
 	d.tensor.reset()
 	switch form, _ := bodyForm(r); form {
@@ -97,6 +98,7 @@ func (h *httpDecoder) decode(d *Decoder, r *export.Request) {
 	}
 	h.usage(&d.a)
 	d.a.EventTokens = h.counted && d.a.shape == StreamedYes && len(d.a.Events) > 0
+	h.carried.set(&d.a)
 }
 
 // json decodes an answer that is one JSON body or several JSON objects in lines of their own.
@@ -225,6 +227,7 @@ func (h *httpDecoder) take(d *Decoder, at int, frame []byte, err error) {
 			continue
 		}
 		reasoning := len(ch.Reasoning) > 0 && len(ch.Content) == 0 && len(ch.Refusal) == 0 && len(ch.ToolCalls) == 0
+		h.carried.addChoice(len(d.a.Events) == 0 || len(d.a.Events) == 1 && first == 0, reasoning, ch)
 		if last := d.choice(ch.Index).last; last < first {
 			d.add(at, ch.Index, reasoning, nil)
 		} else { // the same choice twice in one chunk is one event
@@ -234,6 +237,9 @@ func (h *httpDecoder) take(d *Decoder, at int, frame []byte, err error) {
 			s := d.choice(ch.Index)
 			s.text = append(append(append(append(s.text, ch.Reasoning...), ch.Content...), ch.Refusal...), ch.ToolCalls...)
 		}
+	}
+	if c.HasUsage && len(d.a.Events) == 0 {
+		h.carried.before = max(h.carried.before, c.Usage.CompletionTokens)
 	}
 	if h.counted && len(d.a.Events) > first {
 		h.countEvents(d, first, len(frame))

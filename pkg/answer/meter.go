@@ -127,6 +127,9 @@ func (m *Meter) MeasureAnswer(r *export.Request, a *Answer) *Measured {
 	u := a.Usage.or(r.Stated)
 	m.out.InputTokens, m.out.ReasoningTokens, m.out.CachedTokens = u.Input, u.Reasoning, u.Cached
 	m.out.keepTokens(&m.bounds)
+	if m.out.TokenSource == TokenUsage && m.out.OutputTokens.OK {
+		m.out.TimedTokens, m.out.Untimed, m.out.HiddenTokens = a.Timed, a.Untimed, a.Hidden
+	}
 	m.out.Streamed = m.streamed(r, a)
 	m.unlikeAsked(r, a)
 	if m.out.shows = m.out.Streamed == StreamedYes && r.NumResponses() > 1; m.out.Streamed != StreamedYes && r.NumResponses() > 0 {

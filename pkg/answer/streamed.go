@@ -102,6 +102,7 @@ type withheld struct {
 func (m *Measured) withholdTokens() {
 	m.withheld = withheld{ttft: m.TTFT}
 	m.TTFT, m.TTFAT, m.TTST, m.Spread = Value{}, Value{}, Value{}, Value{}
+	m.TimedTokens, m.HiddenTokens, m.Untimed = Value{}, Value{}, false
 	m.Gaps, m.GapTokens, m.SharedStamps, m.Backward = m.Gaps[:0], m.GapTokens[:0], 0, 0
 	if m.TokenSource == TokenResponses {
 		m.withheld.output, m.withheld.source = m.OutputTokens, m.TokenSource
