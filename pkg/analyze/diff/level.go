@@ -40,7 +40,9 @@ type Level struct {
 	// Input and Output are the numbers of tokens of requests; nil if unknown.
 	Input, Output *analyze.Summary
 	// Backward counts gaps below 0: the clock was set back.
-	Backward    int
+	Backward int
+	// Hidden counts the output tokens that the server counts before the first visible one; nil for none.
+	Hidden      *analyze.Hidden
 	Unstable    bool // the recorder's stability rule was not met
 	Interrupted bool
 	Saturated   []string // why the client may have been the limit
@@ -118,7 +120,7 @@ func level(e *analyze.Experiment, run *export.Run, m *export.ExperimentMeta) Lev
 	l := Level{
 		Mode: e.Mode, Value: e.Value, Load: e.Load, Selected: e.Selected, Problem: e.Problem,
 		OK: e.OK, Failed: e.FailedRequests(), Unreadable: e.Unreadable, DurationNS: e.DurationNS,
-		TokenSource: e.TokenSource, Stamps: e.Stamps, Starts: e.Starts, Backward: e.Backward,
+		TokenSource: e.TokenSource, Stamps: e.Stamps, Starts: e.Starts, Backward: e.Backward, Hidden: e.Hidden,
 		Input: e.Metric(answer.InputTokens), Output: e.Metric(answer.OutputTokens), Server: slices.Concat(e.Server, levelFigures(e)),
 		Pauses: e.Pauses, Paused: e.Paused, Together: e.SharedStamps, TokenEvents: e.TokenEvents,
 	}
