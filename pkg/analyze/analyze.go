@@ -236,6 +236,8 @@ type Experiment struct {
 	SharedStamps int
 	// Backward counts gaps between token events below 0: the clock was set back.
 	Backward int
+	// Hidden counts the output tokens that servers counted and did not send; nil for none.
+	Hidden *Hidden
 	// Stamps counts the responses, and Starts the requests, by the source of their time
 	// stamps.
 	Stamps, Starts Stamps
@@ -475,6 +477,7 @@ func runOnce(ctx context.Context, r export.Reader, cfg Config, contradicted *con
 		rep.Experiments = append(rep.Experiments, x)
 		rep.Stamps.plus(all[i].stamps)
 	}
+	(&adviser{run, cfg, all, rep}).advise()
 	prompts.addCached(rep)
 	if serr := addServerFigures(ctx, r, rep, cfg.Observer); serr != nil && err == nil {
 		err = serr

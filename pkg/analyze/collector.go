@@ -59,6 +59,7 @@ type collector struct {
 
 	events, shared int
 	above, below   disagreement
+	hidden         hiddenCount
 	anomalies      anomalies
 	wrong          [answer.NumQuantities]wrongTally
 	spanWrong      string // why the duration is not known: see wrongSpan
@@ -210,6 +211,7 @@ func (c *collector) count(p *Point) {
 		c.undecide(p)
 	}
 	c.streams.add(p)
+	c.hidden.add(p)
 	c.timed = append(c.timed, timed{p.StartNS, orNone(p.TTFT), orNone(p.E2EL)})
 	if c.economics != nil {
 		c.economics.add(p)
@@ -271,7 +273,7 @@ func (c *collector) countAnomalies(p *Point) {
 	if p.Wrong != nil {
 		c.countWrong(p)
 	}
-	if u, events := p.OutputTokens.V, int64(p.Events); p.TokenSource == answer.TokenUsage && events > 1 && p.Streamed == answer.StreamedYes {
+	if u, events := p.VisibleTokens().V, int64(p.Events); !p.Untimed && p.TokenSource == answer.TokenUsage && events > 1 && p.Streamed == answer.StreamedYes {
 		switch {
 		case u > events:
 			c.above.add(u, events)
@@ -329,7 +331,7 @@ func (c *collector) finish(run *export.Run, e *export.Experiment, cfg Config, se
 		TokenSource: c.source(),
 		TokenEvents: c.events, SharedStamps: c.shared, Backward: c.anomalies.backward,
 		Stamps: c.stamps, Starts: c.starts, Resent: c.resent,
-		Metrics: c.metrics(), Selected: sel,
+		Metrics: c.metrics(), Selected: sel, Hidden: c.hidden.summary(),
 	}
 	if sel != nil {
 		x.DurationNS = int64(sel.Counting())
@@ -348,6 +350,7 @@ func (c *collector) finish(run *export.Run, e *export.Experiment, cfg Config, se
 		x.SLO = c.slo.finish(x.DurationNS)
 	}
 	x.Unavailable = append(x.Unavailable, c.unavailable(x.Metrics, run, cfg)...)
+	x.Unavailable = append(x.Unavailable, c.hidden.unavailable(x.Metrics)...)
 	x.Unavailable = append(x.Unavailable, c.uncountable(x.Metrics)...)
 	x.Unavailable = append(x.Unavailable, c.unstatedTokens(x.Metrics, run, cfg)...)
 	x.Unavailable = append(x.Unavailable, c.impossibleMetrics(x.Metrics, x.Unavailable)...)

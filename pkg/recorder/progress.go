@@ -3,7 +3,6 @@ package recorder
 import (
 	"time"
 
-	"github.com/pa-tools/pa/pkg/export"
 	"github.com/pa-tools/pa/pkg/recorder/backend"
 	"github.com/pa-tools/pa/pkg/recorder/load"
 	"github.com/pa-tools/pa/pkg/recorder/window"
@@ -35,7 +34,7 @@ type Progress struct {
 // addRecent adds a successful request that ended at endNS to the figures of Progress.
 func (l *levelRun) addRecent(x *backend.Exchange, endNS uint64, ended bool) {
 	r, t := &x.Request, &x.Tokens
-	switch streamed := l.streamed(r); {
+	switch streamed := l.streamed(x); {
 	case streamed && t.N > 0:
 		tokens := r.Responses[t.First : t.Last+1]
 		first := time.Duration(tokens[0].RecvNS - r.StartNS)
@@ -48,11 +47,11 @@ func (l *levelRun) addRecent(x *backend.Exchange, endNS uint64, ended bool) {
 	}
 }
 
-// streamed reports whether the response to r was streamed, as far as known: all requests
-// of the run asked for it, or there are several responses.
-func (l *levelRun) streamed(r *export.Request) bool {
+// streamed reports whether the response to a request was streamed, as far as known: there are
+// several responses, or all requests of the run asked for it and the response is no whole body.
+func (l *levelRun) streamed(x *backend.Exchange) bool {
 	asked := l.cfg.Run.Meta.Streaming
-	return len(r.Responses) > 1 || asked != nil && *asked
+	return len(x.Request.Responses) > 1 || asked != nil && *asked && !x.Tokens.Whole
 }
 
 // report passes a snapshot to Config.Progress.

@@ -95,8 +95,8 @@ func Run(ctx context.Context, cfg Config) (*Result, error) {
 	}
 	err = r.endOfRun(ctx, meta, err)
 	meta.Pauses = r.pauses.Stop()
-	if s := meta.Streaming; s != nil && !*s && slices.ContainsFunc(res.Levels, func(l Level) bool { return l.Streamed }) {
-		meta.Streaming = nil // not asked for, but there were several responses
+	if s, shows := meta.Streaming, cfg.Run.ServiceKind != nil && *cfg.Run.ServiceKind == "openai"; s != nil && !*s && !shows && slices.ContainsFunc(res.Levels, func(l Level) bool { return l.Streamed }) {
+		meta.Streaming = nil // not asked for, but there were several responses, whose tensors do not show a stream
 	}
 	meta.Warnings = append(meta.Warnings, stopWatch(meta.Pauses)...)
 	meta.EndNS = r.cfg.Clock.NowNS()

@@ -385,6 +385,9 @@ func notes(rep *analyze.Report, e *analyze.Experiment) string {
 		}
 		all = append(all, "output tokens from "+source)
 	}
+	if h := e.Hidden; h != nil {
+		all = append(all, fmt.Sprintf("TTFT to the first visible token (%v)", h))
+	}
 	if e.SharedStamps > 0 {
 		all = append(all, fmt.Sprintf("%s of %s tokens arrived together with the previous one", plural.Grouped(int64(e.SharedStamps)), plural.Grouped(int64(e.TokenEvents))))
 	}

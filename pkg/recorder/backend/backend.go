@@ -98,6 +98,8 @@ type Tokens struct {
 	First, Last int // indices of the responses with the first and last piece; undefined when N is 0
 	// Several says that the pieces belong to several choices of the answer.
 	Several bool
+	// Whole says that the answer was one body, which is no stream whatever the request asked for.
+	Whole bool
 }
 
 // Add counts a piece of output in response i; i does not decrease.

@@ -128,24 +128,13 @@ func openSource(ctx context.Context, s *settings.Settings, tokens *tokenCounter,
 		e.Notes = []string{"no --input-data: sending random tensors and strings"}
 	default:
 		if _, ok := render.APIOf(s.EndpointPath()); !ok {
-			return nil, noBuiltin(s.Endpoint)
+			return nil, cmdline.Usagef("no --input-data, and there are no built-in requests for --endpoint %s", s.Endpoint)
 		}
 		e.builtin = workload.NewBuiltinSets(s.BuiltinEntries)
 		e.Source = e.builtin
 		e.Notes = []string{"no --input-data: sending the built-in prompts"}
 	}
 	return e, nil
-}
-
-// builtinEndpoints are the usual paths of the APIs for which there are built-in requests.
-var builtinEndpoints = []string{"v1/chat/completions", "v1/completions", "v1/embeddings", "v1/responses", "v1/ranking", "v1/rerank", "v1/infer", "generate", "generate_stream"}
-
-// noBuiltin returns the error for an endpoint without built-in requests.
-func noBuiltin(endpoint string) error {
-	if like := cmdline.Nearest(strings.Trim(endpoint, "/"), builtinEndpoints); like != "" {
-		return cmdline.Usagef("--endpoint %s: did you mean %s? pa-record has no built-in requests for other endpoints: give --input-data", endpoint, like)
-	}
-	return cmdline.Usagef("no --input-data, and there are no built-in requests for --endpoint %s", endpoint)
 }
 
 // readEntries opens files.

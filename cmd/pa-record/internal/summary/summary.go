@@ -101,7 +101,7 @@ func (s *Summary) Print(stdout, stderr io.Writer, of runindex.Index, shown bool)
 		}
 		_ = report.Brief(s.report)(stdout) // an error shows when stdout is flushed, as with all results
 		s.printCached(stderr, of)
-		if hasUnstreamed(s.report) && s.unstreamed != "" {
+		if warned := s.warnNotStreamed(stderr, of); !warned && hasUnstreamed(s.report) && s.unstreamed != "" {
 			fmt.Fprintf(stderr, "pa-record: note: %sthe answers were not streamed, so there is no TTFT and no ITL; %s\n", of.Prefix(), s.unstreamed)
 		}
 	}
@@ -121,6 +121,25 @@ func (s *Summary) printCached(stderr io.Writer, of runindex.Index) {
 			}
 		}
 	}
+}
+
+// warnNotStreamed prints the warning that answers were whole although the requests asked for streams. It
+// returns false if there is none.
+func (s *Summary) warnNotStreamed(stderr io.Writer, of runindex.Index) bool {
+	var same []*analyze.Warning
+	for i := range s.report.Experiments {
+		for _, err := range s.report.Experiments[i].Warnings {
+			if w, ok := errors.AsType[*analyze.Warning](err); ok && w.Kind == analyze.KindNotStreamed {
+				same = append(same, w)
+			}
+		}
+	}
+	if len(same) == 0 {
+		return false
+	}
+	text, _ := analyze.Together(same)
+	fmt.Fprintf(stderr, "pa-record: warning: %s%s\n", of.Prefix(), text)
+	return true
 }
 
 // hasUnstreamed reports whether a level has answers with output tokens but no TTFT: they
