@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"hash/maphash"
+	"math"
 	"math/bits"
 	"strings"
 
@@ -179,6 +180,9 @@ type levelPrompts struct {
 
 // add adds a request of any kind of level i.
 func (p *promptLevels) add(i int, m *measuredRequest) {
+	if i > math.MaxUint16 {
+		return // promptSeen has no room for so many levels
+	}
 	for len(p.levels) <= i {
 		p.levels = append(p.levels, levelPrompts{earlier: map[int]float64{}, shared: map[int]float64{}})
 	}
@@ -247,7 +251,7 @@ func (p *promptLevels) remember(i int, blocks []promptBlock) {
 		case known && int(seen.last) == i:
 			continue
 		case known:
-			seen.last = uint16(i) //nolint:gosec // levels beyond 65,535 only confuse the names of levels
+			seen.last = uint16(i) //nolint:gosec // add refuses larger ones
 		case p.full:
 			continue
 		default:
