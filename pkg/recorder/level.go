@@ -154,6 +154,7 @@ func (l *levelRun) wrote(err error) {
 // warmup requests and warmupTime, then budget requests (0: the whole stage is warm-up;
 // < 0: until the meter is done).
 func (l *levelRun) runStage(ctx context.Context, level load.Level, warmup int, warmupTime time.Duration, budget int) {
+	level = l.cfg.scaled(level) // before the start: it takes time
 	share := l.stageShare(level, warmup, warmupTime, budget)
 	warmup, budget = share.warmup, share.budget
 	l.budget, l.budgeted = max(budget, 0), budget >= 0
