@@ -196,6 +196,9 @@ type Experiment struct {
 	// from the first start to the last response of the successful requests. It excludes
 	// pauses that were left out and is 0 if the time is unknown.
 	DurationNS int64
+	// Sent is the rate of requests that a level of a named rate sent, whether or not they
+	// succeeded: pa-record's own figure for a whole level, else the gaps between the starts.
+	Sent Rate
 	// TokenSource is the source of the numbers of output tokens.
 	TokenSource answer.TokenSource
 	// Metrics holds the metrics that have a value, in the order of Strict.

@@ -444,7 +444,7 @@ func levels(rep *analyze.Report, u *timeUnits) grid {
 	lines := make([]line, 0, len(rep.Experiments))
 	for i := range rep.Experiments {
 		e := &rep.Experiments[i]
-		lines = append(lines, line{name: levelIn(e, mixed), throughput: &e.Throughput, metric: e.Metric, ok: e.OK, failed: e.FailedRequests()})
+		lines = append(lines, line{name: levelIn(e, mixed), throughput: &e.Throughput, metric: e.Metric, ok: e.OK, failed: e.FailedRequests(), sent: e.Sent})
 	}
 	return compared(plain(mode), "", lines, u)
 }
@@ -485,6 +485,7 @@ type line struct {
 	throughput *analyze.Throughput
 	metric     func(answer.Metric) *analyze.Summary
 	ok, failed int
+	sent       analyze.Rate
 }
 
 // A comparedFigure is a percentile of a metric that a comparing table shows.
@@ -503,7 +504,12 @@ func comparedFigures(u *timeUnits) []comparedFigure {
 func compared(name, unit string, lines []line, u *timeUnits) grid {
 	g := grid{indent: "  "}
 	cols := comparedFigures(u)
-	head, units := []string{name, "requests", "output"}, []string{unit, "/s", "tok/s"}
+	open := slices.ContainsFunc(lines, func(l line) bool { return l.sent.OK })
+	head, units := []string{name}, []string{unit}
+	if open {
+		head, units = append(head, "sent"), append(units, "/s")
+	}
+	head, units = append(head, "requests", "output"), append(units, "/s", "tok/s")
 	for _, c := range cols {
 		head, units = append(head, c.metric.Label()), append(units, PercentileName(c.pct)+" "+c.sc.name)
 	}
@@ -511,7 +517,11 @@ func compared(name, unit string, lines []line, u *timeUnits) grid {
 	g.add(append(units, "", "")...)
 	for i := range lines {
 		l := &lines[i]
-		row := []string{plain(l.name), perSecond(l.throughput.Requests), perSecond(l.throughput.OutputTokens)}
+		row := []string{plain(l.name)}
+		if open {
+			row = append(row, perSecond(l.sent))
+		}
+		row = append(row, perSecond(l.throughput.Requests), perSecond(l.throughput.OutputTokens))
 		for _, c := range cols {
 			if s := l.metric(c.metric); s != nil {
 				row = append(row, number(s.P(c.pct)/c.sc.per))
