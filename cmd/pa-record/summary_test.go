@@ -93,7 +93,7 @@ func compareSummary(t *testing.T, printed string, heads string, want jsonReport)
 					value = metric[rest[0]] / unitsNS[rest[1]]
 				}
 				rest = rest[2:]
-			case "sent":
+			case rest[0] == "/s" && head == "sent":
 				if known = e.SentRate != nil; known {
 					value = *e.SentRate
 				}
