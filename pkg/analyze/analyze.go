@@ -354,9 +354,13 @@ func runOnce(ctx context.Context, r export.Reader, cfg Config) (_ *Report, err e
 	}
 	var seen Observed
 	var all []level // grows with the run: a reader may find more
+	asked := askedOf(run)
 	for b := source.next(); b != nil; b = source.next() {
 		i := r.Experiment()
 		all = atLeast(all, len(run.Experiments), memory)
+		for k := range all {
+			all[k].lengths.asked = asked
+		}
 		if i < 0 || i >= len(all) {
 			return rep, fmt.Errorf("request %d belongs to experiment %d, but the file has %d", rep.Requests, i, len(all))
 		}

@@ -49,6 +49,7 @@ type collector struct {
 
 	firstStart, lastEnd uint64
 	sent                sentRequests
+	lengths             lengths
 	resent              int       // requests of all kinds that were sent again
 	paused              int       // requests that a pause touched, counted or left out
 	leftOut             []Span    // requests of all kinds that are left out because of a pause
@@ -209,6 +210,7 @@ func (c *collector) count(p *Point) {
 	if p.Streamed == answer.StreamedUnknown && !p.numbers {
 		c.undecide(p)
 	}
+	c.lengths.add(p)
 	c.streams.add(p)
 	c.timed = append(c.timed, timed{p.StartNS, orNone(p.TTFT), orNone(p.E2EL)})
 	if c.economics != nil {
