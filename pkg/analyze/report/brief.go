@@ -81,8 +81,7 @@ func brief(rep *analyze.Report) grid {
 	}
 	g.add(head...)
 	g.add(below...)
-	for i := range rep.Experiments {
-		e := &rep.Experiments[i]
+	for _, e := range byLoad(rep) {
 		row := []string{plain(levelIn(e, mixed)), strconv.Itoa(e.OK), strconv.Itoa(e.FailedRequests())}
 		for _, c := range columns {
 			row = append(row, c.cell(e))

@@ -76,8 +76,7 @@ func objectives(rep *analyze.Report) grid {
 	mode, mixed := modes(rep)
 	g.add(plain(mode), "SLO met", "goodput", "goodput")
 	g.add("", "%", "requests/s", "output tok/s")
-	for i := range rep.Experiments {
-		e := &rep.Experiments[i]
+	for _, e := range byLoad(rep) {
 		if e.SLO == nil {
 			continue
 		}

@@ -1,6 +1,7 @@
 package report
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"slices"
@@ -442,8 +443,7 @@ func (t *table) levels() {
 func levels(rep *analyze.Report, u *timeUnits) grid {
 	mode, mixed := modes(rep)
 	lines := make([]line, 0, len(rep.Experiments))
-	for i := range rep.Experiments {
-		e := &rep.Experiments[i]
+	for _, e := range byLoad(rep) {
 		lines = append(lines, line{name: levelIn(e, mixed), throughput: &e.Throughput, metric: e.Metric, ok: e.OK, failed: e.FailedRequests(), sent: e.Sent})
 	}
 	return compared(plain(mode), "", lines, u)
@@ -468,6 +468,25 @@ func modes(rep *analyze.Report) (mode string, mixed bool) {
 		return "level", true
 	}
 	return strings.ReplaceAll(rep.Experiments[0].Mode, "_", " "), false
+}
+
+// byLoad returns the experiments in the order of their loads, in which a search or an
+// interleaved run does not measure them; in the order of the file if their modes differ or a
+// load is no number.
+func byLoad(rep *analyze.Report) []*analyze.Experiment {
+	all := make([]*analyze.Experiment, len(rep.Experiments))
+	loads := make(map[*analyze.Experiment]float64, len(all))
+	_, mixed := modes(rep)
+	for i := range rep.Experiments {
+		e := &rep.Experiments[i]
+		load, err := strconv.ParseFloat(e.Value, 64)
+		mixed = mixed || err != nil
+		all[i], loads[e] = e, load
+	}
+	if !mixed {
+		slices.SortStableFunc(all, func(a, b *analyze.Experiment) int { return cmp.Compare(loads[a], loads[b]) })
+	}
+	return all
 }
 
 // levelIn names an experiment in a list whose head is its mode; mixed says that the modes
