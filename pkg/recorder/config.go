@@ -257,6 +257,22 @@ func (c *Config) measure(level load.Level) window.Measure {
 	return m
 }
 
+// scaled returns the level with its drawn gaps scaled to the requests that it measures: to
+// the request count, or to the requests that are due in the duration. Measurement windows
+// have no such number, and their gaps stay as drawn.
+func (c *Config) scaled(level load.Level) load.Level {
+	rate, ok := level.(load.Rate)
+	if !ok {
+		return level
+	}
+	m := c.measure(level)
+	n := m.Requests
+	if n == 0 && m.Duration > 0 {
+		n = int(math.Round(min(rate.PerSecond*m.Duration.Seconds(), math.MaxInt32)))
+	}
+	return rate.Scaled(c.Warmup, c.WarmupTime, n)
+}
+
 // withDefaults returns c with every default spelled out.
 func (c Config) withDefaults() Config {
 	if len(c.Levels) == 0 && c.Plan == nil {

@@ -35,6 +35,16 @@ func tooFewRequests(level load.Level, requests int) string {
 	return ""
 }
 
+// sentWarning returns the warning that the rate of the level was not sent; "" if it was, or if
+// Saturated says so. The export does not have the warning, because analysis finds it.
+func (l *levelRun) sentWarning(m *export.ClientMeta) string {
+	rate, ok := l.load.(load.Rate)
+	if !ok || m.AchievedPerSecond < (1-clientstat.MissedShare)*m.OfferedPerSecond {
+		return ""
+	}
+	return export.SentWarning(rate.PerSecond/float64(max(l.cfg.share(rate).Size, 1)), m.AchievedPerSecond)
+}
+
 // experiment returns the level as the export shows it.
 func (l *levelRun) experiment() *export.Experiment {
 	e := &export.Experiment{Meta: &export.ExperimentMeta{
@@ -71,6 +81,9 @@ func (l *levelRun) experiment() *export.Experiment {
 		e.Meta.Warnings = append(e.Meta.Warnings, l.out.Warnings...)
 		l.out.Saturated = clientstat.Saturation(e.Meta.Client, l.out.Latency.Percentiles[50])
 		e.Meta.Warnings = append(e.Meta.Warnings, l.out.Saturated...)
+		if w := l.sentWarning(e.Meta.Client); w != "" {
+			l.out.Warnings = append(l.out.Warnings, w)
+		}
 	}
 	l.out.OutputsDropped = l.dropped
 	for i, w := range l.out.Windows {

@@ -117,13 +117,13 @@ func PlannedShare(w world.World, level load.Level, m window.Measure, warmup int,
 	if m.All {
 		return s
 	}
-	c := Config{Measure: m, Warmup: warmup}
+	c := Config{Measure: m, Warmup: warmup, WarmupTime: warmupTime}
 	n := c.measure(level).Requests
 	if n <= 0 {
 		return s
 	}
 	share, before := shareOf(w, level), 0
-	if open, ok := level.(load.Open); ok {
+	if open, ok := c.scaled(level).(load.Open); ok {
 		before = max(warmup, load.ArrivalsBefore(open.Schedule(), warmupTime+rampUp(level)))
 	}
 	n = share.Count(before+n) - share.Count(before)
@@ -215,7 +215,7 @@ func (r *runState) planHash() string {
 	for _, level := range c.Levels {
 		part(level.Mode() + " " + level.Value() + " " + level.String())
 		part(fmt.Sprintf("%+v", c.measure(level)))
-		if open, ok := level.(load.Open); ok {
+		if open, ok := c.scaled(level).(load.Open); ok {
 			part(arrivalsText(open.Schedule()))
 		}
 	}

@@ -91,6 +91,11 @@ func (c *checker) loop() Item {
 	case c.x.Mode == export.ModeConcurrency && !c.scheduled():
 		return decided(name, !c.p.Poisson, number(c.x.Value), "requests in flight", "closed loop of "+c.x.Value+": a slower server gets less load")
 	case c.x.Mode == export.ModeRequestRate || c.scheduled():
+		for _, w := range c.x.Warnings {
+			if k := analyze.AsWarning(w); k.Sub == analyze.SubSent {
+				return decided(name, false, c.x.Sent.PerSecond, "requests/s", k.Error())
+			}
+		}
 		return decided(name, true, number(c.x.Value), "requests/s", "open loop: the schedule does not wait for answers")
 	}
 	return unknown(name, "the file does not say whether the load waited for answers")
