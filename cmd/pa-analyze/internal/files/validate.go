@@ -25,10 +25,9 @@ func Validate() *cli.Command {
 		Description: `Checks that times do not go back, that requests lie inside their windows, that
 counts agree and that members have the right types, and that counters of servers
 do not fall unless the server was started again. Figures that the result file
-of another tool holds about its requests are made again, and have to agree; so
-are the derived columns of a table; columns that a tokenizer counted need the
-same tokenizer with --tokenizer. Figures that cannot be made again, for example
-because the file keeps only some of the requests that it counts, are named.
+of another tool holds about its requests are made again, and have to agree, or
+are named as not compared; so are the derived columns of a table; columns that
+a tokenizer counted need the same tokenizer with --tokenizer.
 Prints one line for each violation and one for each file; exit code 1 when there
 is a violation.`,
 		Flags:  append(append(flags, settings.TokenizerFlag()), settings.InputFlags()...),
