@@ -288,15 +288,12 @@ func TestContradictedHeader(t *testing.T) {
 		"dropped outputs": {func(m *export.ExperimentMeta) { m.OutputsDropped = 2 }, "counts 2 requests with dropped outputs, and the file holds 0;"},
 		"CPU time":        {func(m *export.ExperimentMeta) { m.Client.CPU.UserNS = 90e9 }, "the client states 1m31s of CPU time in 10s on 2 cores, which cannot be;"},
 		"CPU share":       {func(m *export.ExperimentMeta) { m.Client.CPU.Share = 0.01 }, "it took 1.0 % of its CPU time, and 2s in 10s on 2 cores are 10.0 %;"},
-		"reads":           {func(m *export.ExperimentMeta) { m.Client.Reads.Merged = 50 }, "50 of 40 responses came together with the previous one, which cannot be;"},
-		"waits":           {func(m *export.ExperimentMeta) { m.Client.Stamps.Waited = 1 }, "1 of 0 times by the program waited"},
 	} {
 		src := contradictionSpec(0, 20).Reader()
 		m := src.Header.Experiments[0].Meta
 		m.Measured = 10
 		m.Client = &export.ClientMeta{
 			DurationNS: 10e9, CPU: &export.CPUMeta{UserNS: 1e9, SystemNS: 1e9, Cores: 2, Share: 0.1},
-			Reads: &export.ReadMeta{Responses: 40}, Stamps: &export.StampCount{Kernel: 40},
 		}
 		x.edit(m)
 		path := filepath.Join(t.TempDir(), "run.json")
