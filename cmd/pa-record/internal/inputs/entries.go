@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 
 	"github.com/pa-tools/pa/cmd/pa-record/internal/settings"
@@ -25,6 +26,7 @@ type Data struct {
 	Streams workload.Source     // all streams of files for Triton; nil for other data
 	Notes   []string            // notes to print
 	Meta    *export.DatasetMeta // for the export; nil if the settings describe it
+	Facts   *dataset.Facts      // of the files; nil without files
 	Close   func() error        // closes the files
 }
 
@@ -120,10 +122,21 @@ func openSource(ctx context.Context, s *settings.Settings, tokens *tokenCounter,
 		if _, ok := render.APIOf(s.EndpointPath()); !ok {
 			return nil, noBuiltin(s.Endpoint)
 		}
-		e.Source = workload.Builtin()
+		e.Source = builtinPrompts(s)
 		e.Notes = []string{"no --input-data: sending the built-in prompts"}
 	}
 	return e, nil
+}
+
+// builtinPrompts returns the built-in prompts. They ask for the length that the settings say, if any.
+func builtinPrompts(s *settings.Settings) workload.Source {
+	prompts := workload.Builtin()
+	if s.OutputLengths != nil || s.NoOutputLength {
+		for i := range prompts {
+			prompts[i].Prompt.MaxTokens = 0 // adapt sets the lengths of the settings
+		}
+	}
+	return prompts
 }
 
 // builtinEndpoints are the usual paths of the APIs for which there are built-in requests.
@@ -146,6 +159,7 @@ func readEntries(ctx context.Context, s *settings.Settings, tokens *tokenCounter
 	}
 	o := s.DatasetOptions()
 	o.Stdin, o.Texts, o.Sessions = in, tokens, s.Sessions > 0
+	o.OnlyKnown = s.ServiceKind == settings.Triton // a tensor needs an input of the model
 	if s.OutputLengths == nil && !s.NoOutputLength {
 		o.Count = tokens.count
 	}
@@ -161,7 +175,9 @@ func readEntries(ctx context.Context, s *settings.Settings, tokens *tokenCounter
 	if tokens.err != nil {
 		return nil, errors.Join(tokens.err, set.Close())
 	}
-	e := &Data{Source: set, Notes: set.Notes(), Meta: &export.DatasetMeta{Order: s.Order}, Close: set.Close}
+	facts := set.Facts()
+	noteIgnored(s, set)
+	e := &Data{Source: set, Notes: set.Notes(), Facts: &facts, Meta: &export.DatasetMeta{Order: s.Order}, Close: set.Close}
 	for _, f := range set.Files() {
 		e.Meta.Files = append(e.Meta.Files, export.DatasetFile(f))
 	}
@@ -185,6 +201,17 @@ func readEntries(ctx context.Context, s *settings.Settings, tokens *tokenCounter
 		e.Streams = shaped{set, s.Shapes}
 	}
 	return e, nil
+}
+
+// noteIgnored names the members of rows that requests do not get.
+func noteIgnored(s *settings.Settings, set *dataset.Set) {
+	for _, in := range set.Ignored() {
+		quoted := make([]string, len(in.Members))
+		for i, name := range in.Members {
+			quoted[i] = strconv.Quote(name)
+		}
+		s.NoEffect(in.File+": "+strings.Join(quoted, ", "), "requests do not hold such members of a row")
+	}
 }
 
 // limit keeps the number of entries that --num-dataset-entries sets.

@@ -15,6 +15,7 @@ import (
 
 	"github.com/pa-tools/pa/internal/cmdline"
 	"github.com/pa-tools/pa/internal/redact"
+	"github.com/pa-tools/pa/pkg/export"
 	"github.com/pa-tools/pa/pkg/recorder/backend"
 	"github.com/pa-tools/pa/pkg/recorder/backend/openai"
 	"github.com/pa-tools/pa/pkg/recorder/window"
@@ -120,6 +121,8 @@ type Settings struct {
 	tls             *tls.Config                      // nil: the default
 	Notes           []string                         `json:"-"`
 	Warnings        []string                         `json:"-"`
+	// WithoutEffect lists what was asked for and has no effect. It is kept in the export.
+	WithoutEffect []export.WithoutEffect `json:"-"`
 
 	Measurement       window.Measure `json:"-"`
 	RequestTimeout    time.Duration  `json:"-"`
@@ -216,6 +219,12 @@ func (s *Settings) Note(format string, args ...any) {
 	s.Notes = append(s.Notes, fmt.Sprintf(format, args...))
 }
 
+// NoEffect adds what was asked for in vain, and why, to be printed on standard error and kept
+// in the export.
+func (s *Settings) NoEffect(what, format string, args ...any) {
+	s.WithoutEffect = append(s.WithoutEffect, export.WithoutEffect{What: what, Why: fmt.Sprintf(format, args...)})
+}
+
 // Warn adds a warning, to be printed on standard error and kept in the export.
 func (s *Settings) Warn(format string, args ...any) {
 	s.Warnings = append(s.Warnings, fmt.Sprintf(format, args...))
@@ -236,6 +245,12 @@ func (s *Settings) PrintNotes(w io.Writer) {
 	for _, n := range s.Notes {
 		fmt.Fprintf(w, "pa-record: note: %s\n", n)
 	}
+	if s.World.Rank == 0 { // it prints for all ranks
+		for _, e := range s.WithoutEffect {
+			e.What = clipped(e.What)
+			fmt.Fprintf(w, "pa-record: note: %v\n", e)
+		}
+	}
 	for _, text := range s.Warnings {
 		fmt.Fprintf(w, "pa-record: warning: %s\n", text)
 	}
@@ -244,4 +259,13 @@ func (s *Settings) PrintNotes(w io.Writer) {
 			fmt.Fprintf(w, "pa-record: warning: %s: %s\n", s.Servers[i].Label, text)
 		}
 	}
+}
+
+// clipped returns text for a note, which may be shorter. The export holds the whole text.
+func clipped(text string) string {
+	const most = 500 // bytes
+	if len(text) <= most {
+		return text
+	}
+	return strings.ToValidUTF8(text[:most], "") + "… (the export names all)"
 }
