@@ -1,6 +1,9 @@
 package export
 
-import "encoding/json"
+import (
+	"encoding/json"
+	"strings"
+)
 
 // Modes of an experiment, as perf_analyzer writes them.
 const (
@@ -125,7 +128,12 @@ type WithoutEffect struct {
 }
 
 // String returns both parts as one line.
-func (w WithoutEffect) String() string { return w.What + " has no effect: " + w.Why }
+func (w WithoutEffect) String() string {
+	if strings.HasPrefix(w.What, "-") { // a flag
+		return w.What + " has no effect: " + w.Why
+	}
+	return w.What + ": " + w.Why
+}
 
 // Beginnings of the warnings of pa-record that tell whether runs can be compared.
 // RunMeta has a ClockStepWarning for each step of the clock. ExperimentMeta has a

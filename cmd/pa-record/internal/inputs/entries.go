@@ -12,6 +12,7 @@ import (
 
 	"github.com/pa-tools/pa/cmd/pa-record/internal/settings"
 	"github.com/pa-tools/pa/internal/cmdline"
+	"github.com/pa-tools/pa/internal/plural"
 	"github.com/pa-tools/pa/internal/redact"
 	"github.com/pa-tools/pa/internal/regular"
 	"github.com/pa-tools/pa/pkg/export"
@@ -46,11 +47,14 @@ func Open(ctx context.Context, s *settings.Settings, getenv func(string) string,
 	if err != nil {
 		return nil, err
 	}
+	if err := s.CheckEffects(e.Facts); err != nil {
+		return nil, errors.Join(err, e.Close())
+	}
 	for _, src := range []*workload.Source{&e.Source, &e.Streams} {
 		if *src == nil {
 			continue
 		}
-		if *src, err = adapt(*src, s, tokens); err != nil {
+		if *src, err = adapt(*src, s, tokens, e.Facts); err != nil {
 			return nil, errors.Join(err, e.Close())
 		}
 	}
@@ -178,6 +182,10 @@ func readEntries(ctx context.Context, s *settings.Settings, tokens *tokenCounter
 	facts := set.Facts()
 	noteIgnored(s, set)
 	e := &Data{Source: set, Notes: set.Notes(), Facts: &facts, Meta: &export.DatasetMeta{Order: s.Order}, Close: set.Close}
+	if rows, note := traceRows(s, &facts); rows != "" {
+		e.Meta.TraceRows = rows
+		e.Notes = append(e.Notes, note)
+	}
 	for _, f := range set.Files() {
 		e.Meta.Files = append(e.Meta.Files, export.DatasetFile(f))
 	}
@@ -201,6 +209,31 @@ func readEntries(ctx context.Context, s *settings.Settings, tokens *tokenCounter
 		e.Streams = shaped{set, s.Shapes}
 	}
 	return e, nil
+}
+
+// traceRows says what later turns of a trace are taken to hold, and how that is known: "whole",
+// "new" or "mixed". It returns "" where no conversations of a trace are sent.
+func traceRows(s *settings.Settings, facts *dataset.Facts) (rows, note string) {
+	turns := facts.TraceWhole + facts.TraceNew + facts.TraceUnknown
+	if turns == 0 || s.Sessions == 0 {
+		return "", ""
+	}
+	of := plural.GroupedOf(turns, "later turn") + " of the trace"
+	switch added := facts.TraceNew + facts.TraceUnknown; {
+	case s.TraceRows != "":
+		return s.TraceRows, fmt.Sprintf("--trace-rows %s: %s", s.TraceRows, map[string]string{
+			string(dataset.RowsWhole): "the row of a later turn is the whole prompt",
+			string(dataset.RowsNew):   "the row of a later turn is put after the history",
+		}[s.TraceRows])
+	case added == 0:
+		return string(dataset.RowsWhole), of + ": each row is the whole prompt, since its hash_ids extend the turn before; the history is not sent again (--trace-rows new puts it before them)"
+	case facts.TraceWhole == 0 && facts.TraceNew == 0:
+		return string(dataset.RowsNew), of + ": each row is put after the history, since no hash_ids tell what it holds (--trace-rows whole sends it alone)"
+	case facts.TraceWhole == 0:
+		return string(dataset.RowsNew), of + ": each row is put after the history, since its hash_ids do not extend the turn before (--trace-rows whole sends it alone)"
+	default:
+		return "mixed", fmt.Sprintf("%s: %s are whole prompts, since their hash_ids extend the turn before, and %s are put after the history; --trace-rows whole or new takes all alike", of, plural.Grouped(facts.TraceWhole), plural.Grouped(added))
+	}
 }
 
 // noteIgnored names the members of rows that requests do not get.

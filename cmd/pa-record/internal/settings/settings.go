@@ -123,6 +123,11 @@ type Settings struct {
 	Warnings        []string                         `json:"-"`
 	// WithoutEffect lists what was asked for and has no effect. It is kept in the export.
 	WithoutEffect []export.WithoutEffect `json:"-"`
+	given         map[string]bool        // flags on the command line that rules are about
+	shapeFlag     string                 // flag of the shape of the load
+	// templateStreams says that the request template asks for streamed answers.
+	templateStreams bool
+	sends           bool // requests are sent, not only written
 
 	Measurement       window.Measure `json:"-"`
 	RequestTimeout    time.Duration  `json:"-"`
@@ -144,6 +149,16 @@ type Settings struct {
 // New reads the flags of c. getenv is os.Getenv except in tests. Its error is a usage
 // error with all mistakes.
 func New(c *cli.Context, getenv func(string) string) (*Settings, error) {
+	return newSettings(c, getenv, true)
+}
+
+// NewInputs is New for a command that writes requests and sends none, so that flags of the load
+// need not have an effect.
+func NewInputs(c *cli.Context, getenv func(string) string) (*Settings, error) {
+	return newSettings(c, getenv, false)
+}
+
+func newSettings(c *cli.Context, getenv func(string) string, sends bool) (*Settings, error) {
 	p, s := &parser{c: c}, &Settings{}
 	p.noArguments()
 	p.display(s)
@@ -162,6 +177,7 @@ func New(c *cli.Context, getenv func(string) string) (*Settings, error) {
 	p.prewarmMany(s)
 	s.noteBetween()
 	s.noteCredentials()
+	p.effects(s, sends)
 	if len(p.errs) == 0 {
 		p.transport(s)
 	}

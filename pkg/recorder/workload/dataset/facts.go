@@ -11,11 +11,14 @@ import (
 // them.
 type Facts struct {
 	Entries int
+	Prompts int // entries that are prompts, not tensors or whole requests
 	Lengths int // prompts that name their own output length
-	Whole   int // whole requests, sent as they are
-	Media   int // prompts with images or audio
-	Timed   int // with a time in a schedule
-	Delays  int // with a think time
+	// OwnFields is the number of those that name the member of the request, too.
+	OwnFields int
+	Whole     int // whole requests, sent as they are
+	Media     int // prompts with images or audio
+	Timed     int // with a time in a schedule
+	Delays    int // with a think time
 	// LaterTurns is the number of later turns of conversations that need the history before
 	// them, and Conversations the number of conversations with such turns.
 	LaterTurns, Conversations int
@@ -71,8 +74,12 @@ func (x *Facts) countRequest(e *workload.Entry) {
 		x.Whole++
 		body = p.Body
 	default:
+		x.Prompts++
 		if p.MaxTokens > 0 {
 			x.Lengths++
+			if p.LengthField != "" {
+				x.OwnFields++
+			}
 		}
 		if len(p.Media) > 0 {
 			x.Media++
@@ -94,7 +101,9 @@ func (x *Facts) countRequest(e *workload.Entry) {
 func (x *Facts) add(y *Facts) {
 	for _, n := range [][2]*int{
 		{&x.Entries, &y.Entries},
+		{&x.Prompts, &y.Prompts},
 		{&x.Lengths, &y.Lengths},
+		{&x.OwnFields, &y.OwnFields},
 		{&x.Whole, &y.Whole},
 		{&x.Media, &y.Media},
 		{&x.Timed, &y.Timed},

@@ -66,7 +66,10 @@ func fitsPrompts(r *row, _ *file) bool {
 
 func newPrompts(f *file, o *Options) layout { return &prompts{f, o} }
 
-func (l *prompts) entries(r *row, _ int) ([]workload.Entry, error) {
+func (l *prompts) entries(r *row, i int) ([]workload.Entry, error) {
+	if l.o.Layout == "" && fitsRequests(r, l.f) {
+		return requests{}.entries(r, i) // as in a file that begins with it
+	}
 	e, err := readPrompt(r, l.f, l.o)
 	if err != nil {
 		return nil, err
@@ -294,6 +297,7 @@ func (p *promptReader) object(js []byte) error {
 			if p.prompt.MaxTokens, err = parseLength(f.Value.Data); err != nil {
 				return fmt.Errorf("%q: %w", f.Name, err)
 			}
+			p.prompt.LengthField = ownField(f.Name)
 			continue
 		}
 		p.prompt.Extra = append(p.prompt.Extra, f)
@@ -350,9 +354,18 @@ func (p *promptReader) output(*workload.Entry) error {
 		return fmt.Errorf("%q: %w", name, err)
 	}
 	if p.prompt.Body == nil { // a complete request has its own
-		p.prompt.MaxTokens = n
+		p.prompt.MaxTokens, p.prompt.LengthField = n, ownField(name)
 	}
 	return nil
+}
+
+// ownField returns the name under which a request has the output length that a row names so: the
+// name itself if it is OpenAI's, else "".
+func ownField(name string) string {
+	if name == "output_length" || name == "output_tokens" {
+		return ""
+	}
+	return name
 }
 
 // parseLength parses a number of tokens of at least 1.
