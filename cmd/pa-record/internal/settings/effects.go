@@ -142,13 +142,13 @@ var rules = []rule{
 	{
 		flags: []string{"request-template"}, files: true,
 		why: func(_ *Settings, d *dataset.Facts) string {
-			return exceptions(d, d.Whole, "are whole requests, which are sent as they are")
+			return exceptions(d, d.Entries-d.Prompts, "are no prompts, and are sent as they are")
 		},
 	},
 	{
 		flags: []string{"include-usage"}, files: true,
 		why: func(s *Settings, d *dataset.Facts) string {
-			return when(s.streams(), exceptions(d, d.Whole, "are whole requests, which are sent as they are"))
+			return when(s.streams(), exceptions(d, d.Entries-d.Prompts, "are no prompts, and are sent as they are"))
 		},
 	},
 	{
@@ -235,7 +235,7 @@ var rules = []rule{
 		},
 	},
 	{
-		flags: []string{"output-tokens", "output-tokens-mean"}, files: true,
+		flags: []string{"output-tokens", "output-tokens-mean", "output-tokens-stddev"}, files: true,
 		why: func(s *Settings, d *dataset.Facts) string {
 			if s.Template != nil && !s.Template.Uses(template.MaxTokens) {
 				return "" // another rule says it
