@@ -210,7 +210,7 @@ var rules = []rule{
 			switch {
 			case s.Template != nil:
 				return when(!s.Template.Uses(template.MaxTokens), "--request-template has no {{max_tokens}}")
-			case known && (api.Ranks() || api == render.Embeddings || api == render.ImageRetrieval):
+			case known && asksNoLength(api):
 				return "--endpoint " + s.Endpoint + " asks for no length"
 			}
 			for _, name := range []string{"max_tokens", "max_completion_tokens", "max_output_tokens"} {
@@ -316,6 +316,22 @@ var rules = []rule{
 		},
 	},
 	{
+		what: "lengths of answers in the input data", files: true,
+		why: func(s *Settings, d *dataset.Facts) string {
+			if d.Lengths == 0 || s.ServiceKind != OpenAI {
+				return ""
+			}
+			api, known := render.APIOf(s.EndpointPath())
+			switch {
+			case s.Template != nil:
+				return when(!s.Template.Uses(template.MaxTokens), "--request-template has no {{max_tokens}}")
+			case known && asksNoLength(api):
+				return "--endpoint " + s.Endpoint + " asks for no length"
+			}
+			return ""
+		},
+	},
+	{
 		what: `"stream": false`, files: true,
 		why: func(s *Settings, d *dataset.Facts) string {
 			return when(s.Streaming && s.ServiceKind == OpenAI && d.Unstreamed > 0, fmt.Sprintf("--streaming wins over it in %s of %s", plural.Grouped(d.Unstreamed), entries(d)))
@@ -361,6 +377,11 @@ func entries(d *dataset.Facts) string {
 		return "1 entry"
 	}
 	return plural.Grouped(d.Entries) + " entries"
+}
+
+// asksNoLength reports whether requests of an API have no length of the answer.
+func asksNoLength(api render.API) bool {
+	return api.Ranks() || api == render.Embeddings || api == render.ImageRetrieval
 }
 
 // laterTurns names the later turns of the input data.

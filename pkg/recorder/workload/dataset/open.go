@@ -228,6 +228,9 @@ func (f *file) parse(i int) ([]workload.Entry, error) {
 	if err != nil {
 		return nil, err
 	}
+	if f.opening && f.kind.members != "" {
+		f.ignoreOthers(r)
+	}
 	es, err := f.layout.entries(r, i)
 	if err != nil {
 		return nil, f.rows.fault(i, err)
@@ -336,6 +339,15 @@ func (f *file) at(k int) (workload.Entry, error) {
 func (f *file) ignore(name string) {
 	if f.opening {
 		f.ignored.add(name)
+	}
+}
+
+// ignoreOthers records the members of a row that its layout does not have.
+func (f *file) ignoreOthers(r *row) {
+	for _, m := range r.fields {
+		if string(m.Value.Data) != "null" && !slices.Contains(strings.Fields(f.kind.members), m.Name) {
+			f.ignore(m.Name)
+		}
 	}
 }
 
