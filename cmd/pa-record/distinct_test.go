@@ -24,7 +24,7 @@ var flagsWithoutFiles = strings.Fields(`
 	connection-reuse transport source-ip proxy ssl-https-client-certificate-type ssl-https-private-key-type
 	concurrency-range request-rate-range request-distribution schedule periodic-concurrency-range between-levels
 	request-count measurement-mode max-error-rate barrier start-at
-	dataset-sampling-strategy prompts trace-window backend request-template shape string-data cache-salt
+	dataset-sampling-strategy prompts trace-window trace-rows max-tokens-field backend request-template shape string-data cache-salt
 	image-format image-content audio-format audio-depths audio-sample-rates sequence-id-range
 	grpc-compression-algorithm bls-composing-models input-tensor-format output-tensor-format shared-memory trace-level
 	analysis-hint metrics-url ui

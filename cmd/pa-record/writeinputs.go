@@ -32,7 +32,7 @@ Triton say with --backend how the model takes prompts.`,
 }
 
 func writeInputs(c *cli.Context, env environment) (err error) {
-	s, err := settings.New(c, env.getenv)
+	s, err := settings.NewInputs(c, env.getenv)
 	if err != nil {
 		return err
 	}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/pa-tools/pa/internal/extsort"
 	"github.com/pa-tools/pa/internal/plural"
+	"github.com/pa-tools/pa/internal/sanitize"
 	"github.com/pa-tools/pa/internal/spool"
 	"github.com/pa-tools/pa/pkg/analyze/serverfigures"
 	"github.com/pa-tools/pa/pkg/analyze/slo"
@@ -517,6 +518,10 @@ func runOnce(ctx context.Context, r export.Reader, cfg Config, contradicted *con
 		}
 		for _, w := range m.Warnings {
 			rep.Warnings = append(rep.Warnings, RecorderWarning(w))
+		}
+		for _, w := range m.WithoutEffect {
+			text := sanitize.Clip(w.String(), maxNoEffectBytes)
+			rep.Warnings = append(rep.Warnings, &Warning{Kind: KindNoEffect, Sub: text, text: text})
 		}
 	}
 	for _, w := range r.Warnings() {

@@ -37,8 +37,12 @@ const (
 	KindMissingTimes  WarningKind = "missing-times" // requests without a time or an output
 	KindSLO           WarningKind = "slo"           // an objective that cannot be decided
 	KindServer        WarningKind = "server"        // figures of servers that are missing or partial
+	KindNoEffect      WarningKind = "no-effect"     // what the command line or the input data asked for in vain
 	KindOther         WarningKind = "other"
 )
+
+// maxNoEffectBytes bounds the text of a warning about what had no effect.
+const maxNoEffectBytes = 500
 
 // severity lists the kinds in the order of reports, the most severe first: figures
 // that are wrong or absent, then figures that do not describe the server, then limits
@@ -47,7 +51,7 @@ var severity = [...]WarningKind{
 	KindIncomplete, KindNothing, KindFailed, KindUnreadable, KindContradiction, KindClock, KindImpossible,
 	KindPaused, KindClient, KindDropped, KindLoad, KindCache, KindUnsteady,
 	KindNotStreamed, KindLostGaps, KindTokenCount, KindMissingTimes, KindSLO,
-	KindServer, KindOther,
+	KindServer, KindNoEffect, KindOther,
 }
 
 // WarningKinds returns all kinds, the most severe first.

@@ -15,6 +15,9 @@ type DatasetMeta struct {
 	Order string `json:"order,omitempty"`
 	// Tokenizer counted the lengths; nil if none was needed.
 	Tokenizer *TokenizerMeta `json:"tokenizer,omitempty"`
+	// TraceRows tells what later turns of a trace were taken to hold: "whole" prompts, what is
+	// "new", or "mixed"; "" if no conversations of a trace were sent.
+	TraceRows string `json:"trace_rows,omitempty"`
 }
 
 // TokenizerMeta names a tokenizer.

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"math"
 	"net/url"
 	"slices"
 	"strconv"
@@ -33,7 +34,7 @@ func loadFlags() []cli.Flag {
 		&cli.Float64Flag{Name: "latency-threshold", Aliases: []string{"l"}, Category: catLoad, Usage: "go through the levels up to the first whose latency is `MS` or more: the mean, or the percentile of --percentile", DefaultText: "no limit"},
 		&cli.BoolFlag{Name: "binary-search", Category: catLoad, Usage: "look for the highest level below -l by halving the range start:end:step, until it is no wider than a step"},
 		&cli.StringFlag{Name: "request-distribution", Category: catLoad, Usage: "`HOW` the requests of a rate follow each other: " + load.Distributions(), DefaultText: "constant, with --burstiness gamma"},
-		&cli.Float64Flag{Name: "burstiness", Category: catLoad, Usage: "`SHAPE` of the gamma distribution: below 1 bursts, 1 is poisson, above 1 more even", DefaultText: "1"},
+		&cli.Float64Flag{Name: "burstiness", Category: catLoad, Usage: "`SHAPE` of the gamma distribution: below 1 bursts, 1 is poisson, above 1 more even, inf constant gaps", DefaultText: "1"},
 		&cli.StringFlag{Name: "schedule", Category: catLoad, Usage: "`HOW` poisson and gamma keep the rate: scaled draws the gaps of the N requests of --request-count, or of the rate times --duration, so that they take N/rate; unscaled leaves gaps as drawn, as measurement windows always do", DefaultText: "scaled"},
 		readsFile(&cli.StringFlag{Name: "request-intervals", Category: catLoad, Usage: "the gaps between requests, in µs, one a line of `FILE`, repeated until the run ends"}),
 		&cli.BoolFlag{Name: "fixed-schedule", Category: catLoad, Usage: "send each entry of the input data once, at its \"timestamp\" (ms) from the first one on"},
@@ -170,6 +171,7 @@ func (p *parser) load(s *Settings) {
 		p.errorf("--%s and --%s exclude each other; drop one%s", given[0].flag, given[1].flag, ceilingHint(given))
 		return
 	}
+	s.shapeFlag = given[0].flag
 	p.belongTo(given[0], shapes)
 	if s.Warmup = c.Int("warmup-request-count"); s.Warmup < 0 {
 		p.errorf("--warmup-request-count %d: must not be negative", s.Warmup)
@@ -295,6 +297,10 @@ func oneLevelRange(text string, levels int) string {
 func (p *parser) rates(s *Settings) {
 	c := p.c
 	sweep, err := load.ParseRates(c.String("request-rate-range"))
+	if err != nil && namesInfinity(c.String("request-rate-range")) {
+		p.errorf("--request-rate-range %s: a rate without end would send all requests at once; use --concurrency-range N, with N requests in flight", c.String("request-rate-range"))
+		return
+	}
 	if err != nil {
 		p.errorf("--request-rate-range: %w", err)
 		return
@@ -312,6 +318,14 @@ func (p *parser) rates(s *Settings) {
 		s.Rates = sweep.List
 		s.Range = oneLevelRange(c.String("request-rate-range"), len(s.Rates))
 	}
+}
+
+// namesInfinity reports whether one of the levels of a range or list is infinite.
+func namesInfinity(levels string) bool {
+	return slices.ContainsFunc(strings.FieldsFunc(levels, func(r rune) bool { return r == ':' || r == ',' }), func(level string) bool {
+		f, err := strconv.ParseFloat(strings.TrimSpace(level), 64)
+		return err == nil && math.IsInf(f, 1)
+	})
 }
 
 // arrivals reads what all rates have in common.
@@ -332,6 +346,11 @@ func (p *parser) arrivals(s *Settings) (like load.Rate, ok bool) {
 	if s.Burstiness = c.Float64("burstiness"); c.IsSet("burstiness") && s.Burstiness == 0 {
 		p.errorf("--burstiness 0: must be above 0")
 		return like, false
+	}
+	if c.IsSet("burstiness") && arrivals == load.Gamma && math.IsInf(s.Burstiness, 1) {
+		// The limit of the gamma distribution is a constant gap.
+		arrivals, s.Distribution, s.Burstiness = load.Constant, load.Constant.String(), 0
+		return load.Rate{Arrivals: arrivals, Seed: s.Seed, Ceiling: s.MaxConcurrency, RampUp: s.rampUp}, true
 	}
 	if arrivals == load.Gamma {
 		s.Burstiness = cmp.Or(s.Burstiness, 1)
@@ -501,6 +520,6 @@ func (p *parser) betweenURLs(s *Settings) {
 // noteBetween notes a --between-levels that never applies.
 func (s *Settings) noteBetween() {
 	if len(s.BetweenURLs) > 0 && len(s.Levels) == 1 && s.LevelPlan == nil && len(s.Runs) < 2 {
-		s.Note("--between-levels has no effect: there is one level")
+		s.NoEffect("--between-levels", "there is one level")
 	}
 }

@@ -80,7 +80,7 @@ func (p *parser) measurement(s *Settings) {
 	}
 	if s.Sessions > 0 && m.Counted() {
 		// GenAI-Perf gives both.
-		s.Note("--request-count has no effect with --session-concurrency: every session is played to its end")
+		s.NoEffect("--request-count", "with --session-concurrency every session is played to its end")
 		m.Requests, m.Times, m.All, show.Requests, show.Times, show.All = 0, 0, false, 0, 0, false
 	}
 	counted := m.Counted()
