@@ -212,7 +212,7 @@ func (a App) choose(args []string) (*cli.Command, []string) {
 			return nil, args
 		}
 	}
-	if len(args) == 0 && a.Action == nil {
+	if len(args) == 0 && a.Action == nil && a.Default == "" {
 		return nil, args
 	}
 	return a.command(a.Default), args

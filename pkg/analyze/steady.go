@@ -33,6 +33,9 @@ const (
 	steadyLeastPlateau = 0.9
 )
 
+// steadyThreshold returns 95 % of users, rounded up, at least 1.
+func steadyThreshold(users int) int { return max(1, int((95*int64(users)+99)/100)) }
+
 // steady shortens s to the steady state.
 func (s *Selected) steady(e *export.Experiment, points eachPoint) error {
 	users := concurrency(e)
@@ -40,7 +43,7 @@ func (s *Selected) steady(e *export.Experiment, points eachPoint) error {
 		return fmt.Errorf("%s holds no number of requests in flight, so it has no steady state; --window or --trim-start select a part", strings.ReplaceAll(e.Mode, "_", " ")+" "+e.Value)
 	}
 	x := &Steady{Concurrency: int(users)}
-	x.Threshold = max(1, int((95*int64(x.Concurrency)+99)/100))
+	x.Threshold = steadyThreshold(x.Concurrency)
 	starts, ends := flights(points)
 	inFlight, j := 0, 0
 	up, down := uint64(0), uint64(0) // first and last crossing; 0: none yet

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 
 	"github.com/pa-tools/pa/cmd/pa-record/internal/runindex"
 	"github.com/pa-tools/pa/internal/plural"
@@ -82,6 +83,14 @@ func measured(rep *analyze.Report) bool {
 		}
 	}
 	return false
+}
+
+// CountsResponses reports whether the figures of a level count each response as a token, because
+// the server counted none and no tokenizer did.
+func (s *Summary) CountsResponses() bool {
+	return s.report != nil && slices.ContainsFunc(s.report.Experiments, func(e analyze.Experiment) bool {
+		return e.OK > 0 && e.TokenSource == answer.TokenResponses
+	})
 }
 
 // Print writes the figures of a run, one line for each level. It prints nothing for
