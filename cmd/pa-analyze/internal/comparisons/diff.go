@@ -34,10 +34,11 @@ func Diff() *cli.Command {
 	return &cli.Command{
 		Name: "diff", Usage: "what changed between runs, beyond chance", ArgsUsage: "OLD NEW | NAME=FILES NAME=FILES",
 		Description: `Compares each load level that both sides have. A side is one file, a glob
-("runs/old-*.json"), or several of either with commas between. NAME= names a side
-(vllm=a.json ours=b.json) and may be repeated; the first side is the one that is
-compared with, but old= and new= keep their places. Decisions need several runs a side, at least 3. One run a side says
-only how much these two runs differ, never better or worse.
+("runs/old-*.json"), or several of either with commas between. NAME= names a
+side (vllm=a.json ours=b.json) and may be repeated. The first side is compared
+with, but old= and new= keep their places. Decisions need several runs a side,
+at least 3. One run a side says only how much these two runs differ, never
+better or worse.
 The first line is the answer. Primary metrics (*) are judged together at 5 %; ~
 means that no difference was found, n/a that there is no interval. --explain
 says why.
