@@ -470,6 +470,7 @@ func runOnce(ctx context.Context, r export.Reader, cfg Config, contradicted *con
 		rep.Experiments = append(rep.Experiments, x)
 		rep.Stamps.plus(all[i].stamps)
 	}
+	(&adviser{run, cfg, all, rep}).advise()
 	if serr := addServerFigures(ctx, r, rep, cfg.Observer); serr != nil && err == nil {
 		err = serr
 	}

@@ -358,7 +358,7 @@ func (c *collector) finish(run *export.Run, e *export.Experiment, cfg Config, se
 	if sel != nil {
 		x.Unsteady = sel.warnings()
 	}
-	if err := drift(c.timed, func(x []timed) string { return leaveStartOut(e, sel, x) }); err != nil && !c.startsUnknown {
+	if err := drift(c.timed); err != nil && !c.startsUnknown {
 		x.Unsteady = append(x.Unsteady, err)
 	}
 	if cfg.Observer != nil {

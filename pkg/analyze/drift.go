@@ -9,7 +9,6 @@ import (
 
 	"github.com/pa-tools/pa/internal/quantile"
 	"github.com/pa-tools/pa/pkg/answer"
-	"github.com/pa-tools/pa/pkg/export"
 )
 
 // The first tenth of a level's requests is compared with the rest if it has at least
@@ -28,6 +27,7 @@ const (
 type Unsteady struct {
 	Brief string // in a few words, for a table
 	text  string
+	start bool // it is about the start of the level, which a selection could leave out
 }
 
 // Error returns the reason in full, with advice.
@@ -50,9 +50,8 @@ func orNone(v answer.Value) int64 {
 }
 
 // drift compares the first tenth of the requests, by their starts, with the others. It
-// returns nil if they do not differ or are too few. leaveOut returns the advice for requests
-// that differ. drift reorders x.
-func drift(x []timed, leaveOut func([]timed) string) *Unsteady {
+// returns nil if they do not differ or are too few. It reorders x.
+func drift(x []timed) *Unsteady {
 	k := len(x) / 10
 	if k < driftLeast {
 		return nil
@@ -80,45 +79,13 @@ func drift(x []timed, leaveOut func([]timed) string) *Unsteady {
 		if math.Abs(above-n/2) > driftSigmas*math.Sqrt(n)/2 && math.Abs(a-b) > driftShare*math.Abs(b) {
 			medians := fmt.Sprintf("median %s %s, then %s", m.name, millis(a), millis(b))
 			return &Unsteady{
-				"first tenth: " + medians,
-				"the first tenth of the requests differs from the rest: " + medians + "; " + leaveOut(x),
+				Brief: "first tenth: " + medians,
+				text:  "the first tenth of the requests differs from the rest: " + medians,
+				start: true,
 			}
 		}
 	}
 	return nil
-}
-
-// leaveStartOut returns how to leave out the start of the level e, by flags that do not refuse
-// the level. sel is the part that is selected already, nil for the whole level; x are the
-// requests.
-func leaveStartOut(e *export.Experiment, sel *Selected, x []timed) string {
-	switch users := concurrency(e); {
-	case sel != nil && (sel.How != "trim" || sel.FromNS != sel.Level.FromNS):
-		return "select a later part"
-	case sel == nil && users >= 1 && users <= math.MaxInt32 && mostInFlight(x) >= steadyThreshold(int(users)):
-		return "--trim-start 10% or --steady-state leaves the start out"
-	}
-	return "--trim-start 10% leaves the start out"
-}
-
-// mostInFlight returns the largest number of requests of x that were in flight at a time.
-func mostInFlight(x []timed) int {
-	var starts, ends []uint64
-	for i := range x {
-		if t := &x[i]; t.e2el > 0 {
-			starts, ends = append(starts, t.start), append(ends, t.start+uint64(t.e2el))
-		}
-	}
-	slices.Sort(starts)
-	slices.Sort(ends)
-	most, ended := 0, 0
-	for i, t := range starts {
-		for ended < len(ends) && ends[ended] <= t {
-			ended++
-		}
-		most = max(most, i+1-ended)
-	}
-	return most
 }
 
 // latencies returns the known values, sorted.

@@ -49,7 +49,6 @@ func TestDrift(t *testing.T) {
 // Chance is not taken for drift: of ten values eight on one side are not
 // enough, nine are not either.
 func TestDriftChance(t *testing.T) {
-	noAdvice := func([]timed) string { return "" }
 	for above := range 11 {
 		x := make([]timed, 100)
 		for i := range x {
@@ -61,55 +60,18 @@ func TestDriftChance(t *testing.T) {
 				}
 			}
 		}
-		if got, want := drift(x, noAdvice) != nil, above == 0 || above == 10; got != want {
+		if got, want := drift(x) != nil, above == 0 || above == 10; got != want {
 			t.Errorf("%d of 10 above: drift %v, want %v", above, got, want)
 		}
 	}
-	if err := drift(make([]timed, 1000), noAdvice); err != nil {
+	if err := drift(make([]timed, 1000)); err != nil {
 		t.Errorf("all 0: %v", err)
 	}
 	x := make([]timed, 1000)
 	for i := range x {
 		x[i] = timed{ttft: noLatency, e2el: noLatency}
 	}
-	if err := drift(x, noAdvice); err != nil {
+	if err := drift(x); err != nil {
 		t.Errorf("no latencies: %v", err)
-	}
-}
-
-// The warning advises only flags that do not refuse the level.
-func TestLeaveStartOut(t *testing.T) {
-	t.Parallel()
-	atOnce := func(n int) []timed { // n requests in flight all the time
-		var x []timed
-		for i := range 20 * n {
-			x = append(x, timed{start: uint64(100 * (i / n)), ttft: noLatency, e2el: 100})
-		}
-		return x
-	}
-	part := func(how string, from uint64) *Selected {
-		return &Selected{How: how, Span: Span{from, 100}, Level: Span{0, 100}}
-	}
-	const trim, both, later = "--trim-start 10% leaves the start out", "--trim-start 10% or --steady-state leaves the start out", "select a later part"
-	for _, tt := range []struct {
-		name, mode, value string
-		sel               *Selected
-		x                 []timed
-		want              string
-	}{
-		{"all users at work", "concurrency", "8", nil, atOnce(8), both},
-		{"a user of 8 too few", "concurrency", "8", nil, atOnce(7), trim},
-		{"a user of 40 too few", "concurrency", "40", nil, atOnce(39), both},
-		{"a rate", "request_rate", "8", nil, atOnce(8), trim},
-		{"a schedule", "custom_intervals", "", nil, atOnce(8), trim},
-		{"a window", "concurrency", "8", part("window", 10), atOnce(8), later},
-		{"the steady state", "concurrency", "8", part("steady_state", 10), atOnce(8), later},
-		{"the start trimmed", "concurrency", "8", part("trim", 10), atOnce(8), later},
-		{"the end trimmed", "concurrency", "8", part("trim", 0), atOnce(8), trim},
-		{"only without pauses", "concurrency", "8", part("", 0), atOnce(8), later},
-	} {
-		if got := leaveStartOut(&export.Experiment{Mode: tt.mode, Value: tt.value}, tt.sel, tt.x); got != tt.want {
-			t.Errorf("%s: %q, want %q", tt.name, got, tt.want)
-		}
 	}
 }

@@ -27,6 +27,7 @@ var fromRecorder = [...]recorderText{
 	{pattern: regexp.MustCompile(`^the disk did not keep up`), kind: KindDropped},
 	{pattern: regexp.MustCompile(`requests per second that were asked for were sent`), kind: KindLoad},
 	{pattern: regexp.MustCompile(`^ended (?:early: |before )`), kind: KindIncomplete},
+	{pattern: regexp.MustCompile(`^(?:the file keeps [\d,]+ of [\d,]+ requests?|(?:result|benchmark) \d+ of the file)`), kind: KindIncomplete},
 	{pattern: regexp.MustCompile(`(?:broke off with|(?:was|were) not asked, since)`), kind: KindFailed},
 	{pattern: regexp.MustCompile(`^no metrics from|gave no metrics|scrapes were dropped|too many series|series came or went|samples were of a series|lines make no sense`), kind: KindServer},
 }

@@ -237,6 +237,9 @@ func (c *checker) failures() Item {
 	const name = "failures"
 	failed := c.x.FailedRequests()
 	all := failed + c.x.OK
+	if why, partial := c.rep.Run.Lacks(export.PartRequests); partial {
+		return unknown(name, why)
+	}
 	if all == 0 {
 		return unknown(name, "no measured request")
 	}

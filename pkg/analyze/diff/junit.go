@@ -46,6 +46,9 @@ func (r *Result) junitComparable() junit.Suite {
 		}
 		lines = append(lines, sanitize.Text(fmt.Sprintf("%s%s: %s %s, %s %s", d.Name, at, r.o.Sides.old(), Short(d.Old), r.o.Sides.new(), Short(d.New))))
 	}
+	if unknown := r.notKnown(); unknown != "" {
+		lines = append([]string{unknown}, lines...)
+	}
 	c.Out = strings.Join(lines, "\n")
 	if len(r.Refused()) > 0 || len(r.Levels) == 0 {
 		c.Error = sanitize.Text(r.Headline())

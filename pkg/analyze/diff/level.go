@@ -76,12 +76,23 @@ type Level struct {
 	follow *levelSeries
 }
 
-// Name returns "concurrency 8".
-func (l *Level) Name() string { return l.Mode + " " + l.Value }
+// Name returns "concurrency 8"; "load not known" if the file of another tool does not state it.
+func (l *Level) Name() string {
+	if name := strings.TrimSpace(l.Mode + " " + l.Value); name != "" {
+		return name
+	}
+	return "load not known"
+}
+
+// loadKnown reports whether the file states the load.
+func (l *Level) loadKnown() bool { return l.Mode != "" || l.Value != "" || l.Load != "" }
 
 // allOfLoad returns the recorder's description of the load if it says more than the
-// name; else load.
+// name; else load; "" if the load is not known.
 func (l *Level) allOfLoad() string {
+	if !l.loadKnown() {
+		return ""
+	}
 	if l.Load != "" {
 		return l.Load
 	}
@@ -133,7 +144,7 @@ func level(e *analyze.Experiment, run *export.Run, m *export.ExperimentMeta) Lev
 			}
 		}
 	}
-	l.statistics(e)
+	l.statistics(e, run)
 	return l
 }
 
@@ -181,7 +192,7 @@ func settings(config json.RawMessage) map[string]string {
 }
 
 // statistics fills values and n.
-func (l *Level) statistics(e *analyze.Experiment) {
+func (l *Level) statistics(e *analyze.Experiment, run *export.Run) {
 	var summaries [seriesQuantities]*analyze.Summary
 	for q, m := range measures {
 		if summaries[q] = metricOf(e, m); summaries[q] != nil {
@@ -195,13 +206,14 @@ func (l *Level) statistics(e *analyze.Experiment) {
 			l.n[q] = max(l.OK, len(e.Steps))
 		}
 	}
+	_, partial := run.Lacks(export.PartRequests)
 	l.n[failedShare] = l.OK + l.Failed
 	for i := range Metrics {
 		m := &Metrics[i]
 		v := math.NaN()
 		switch {
 		case m.of == failedShare:
-			if l.OK+l.Failed > 0 {
+			if l.OK+l.Failed > 0 && !partial {
 				v = float64(l.Failed) / float64(l.OK+l.Failed)
 			}
 		case m.of >= seriesQuantities && m.Quality:

@@ -21,8 +21,8 @@ func TestProseOfFigures(t *testing.T) {
 		first, text string
 		want        string
 	}{
-		{40, "  ", "10.42 requests/s · 166.7 output tok/s · 310.0 total tok/s", "  10.42 requests/s · 166.7 output tok/s ·\n  310.0 total tok/s\n"},
-		{39, "  ", "10.42 requests/s · 166.7 output tok/s · 310.0 total tok/s", "  10.42 requests/s ·\n  166.7 output tok/s · 310.0 total tok/s\n"},
+		{41, "  ", "10.42 requests/s · 166.7 output tok/s · 310.0 total tok/s", "  10.42 requests/s · 166.7 output tok/s ·\n  310.0 total tok/s\n"},
+		{40, "  ", "10.42 requests/s · 166.7 output tok/s · 310.0 total tok/s", "  10.42 requests/s ·\n  166.7 output tok/s · 310.0 total tok/s\n"},
 		{24, "", "1 a · a figure of many words of its own · 2 b", "1 a · a figure of many\nwords of its own · 2 b\n"},
 		{24, "", "words of a sentence are words", "words of a sentence are\nwords\n"},
 		{24, "", "all of it took 123456.7 ms, or more", "all of it took\n123456.7 ms, or more\n"},

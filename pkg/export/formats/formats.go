@@ -39,7 +39,7 @@ func stem(path string) string {
 
 // Readers returns the formats that can be read, in the order in which to try them.
 func Readers() []export.Format {
-	all := append([]export.Format{profilejson.Format{}}, columnar.Formats()...)
+	all := append([]export.Format{reportFormat{}, profilejson.Format{}}, columnar.Formats()...)
 	return append(all, foreign.Formats()...)
 }
 
