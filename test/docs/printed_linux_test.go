@@ -12,7 +12,8 @@ import (
 var printedCommand = regexp.MustCompile(`: (pa-(?:analyze|record) .*)$`)
 
 // Each command that a recording prints runs as it is, again and again, and reports as the
-// recording asked: with its tokenizer, in the layout of its tool.
+// recording asked: with its tokenizer, in the layout of its tool. With --report the recording
+// prints the first of these reports itself.
 func TestPrintedCommands(t *testing.T) {
 	t.Parallel()
 	tokenizer, err := os.ReadFile("../../pkg/tokenizer/builtin/tokenizer.json")
@@ -59,7 +60,12 @@ func TestPrintedCommands(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			_, stderr, code := r.bash(t, tt.line, false)
+			line := tt.line + " --report"
+			if strings.Contains(line, "genai-perf") || strings.Contains(line, "llm_perf") || strings.Contains(line, "benchmark_serving") {
+				before, after, _ := strings.Cut(tt.line, " -- ")
+				line = before + " -- --report " + after
+			}
+			reported, stderr, code := r.bash(t, line, false)
 			if code != 0 {
 				t.Fatalf("exit code %d: %s", code, stderr)
 			}
@@ -71,6 +77,11 @@ func TestPrintedCommands(t *testing.T) {
 			}
 			if len(commands) != tt.commands {
 				t.Errorf("%d commands, want %d: %s", len(commands), tt.commands, stderr)
+			}
+			if len(commands) > 0 && !strings.Contains(commands[0], " diff ") { // --report has printed the same
+				if stdout, _, _ := r.bash(t, commands[0], false); !strings.HasSuffix(reported, "\n"+stdout) {
+					t.Errorf("--report printed\n%s\n%s prints\n%s", reported, commands[0], stdout)
+				}
 			}
 			shown := false
 			for range 2 { // the second time the files are there

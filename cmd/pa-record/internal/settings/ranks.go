@@ -90,6 +90,9 @@ func (p *parser) ranks(s *Settings, getenv func(string) string) {
 	if s.HTML != "" {
 		p.errorf("--html: a page of several ranks needs the exports of all; write it with %s", shell.Command("pa-analyze", "html", shell.File(s.AllRanksPattern(s.exportPaths()[0])), "-o", shell.File(s.HTML)))
 	}
+	if s.Report {
+		p.errorf("--report: a report of several ranks needs the exports of all; print it with %s", shell.Command("pa-analyze", "report", shell.File(s.AllRanksPattern(s.exportPaths()[0]))))
+	}
 	p.indivisible(s)
 }
 
