@@ -141,7 +141,7 @@ func (c Config) Find(ctx context.Context, name string) (string, error) {
 	switch {
 	case name == "":
 		return "", errors.New("tokenizer: the name is empty")
-	case strings.HasSuffix(name, ".json"), strings.HasSuffix(name, ".tiktoken"), strings.HasPrefix(name, "."), filepath.IsAbs(name):
+	case strings.HasSuffix(name, ".json"), strings.HasSuffix(name, ".tiktoken"), strings.HasSuffix(name, ".model"), strings.HasPrefix(name, "."), filepath.IsAbs(name):
 		return "", fmt.Errorf("tokenizer %s: no such file or directory", name)
 	case !IsModel(name):
 		return "", fmt.Errorf("tokenizer %q: no such file or directory, and no name of a model on the hub", name)
