@@ -31,7 +31,7 @@ func syntheticFlags() []cli.Flag {
 		&cli.Float64Flag{Name: "session-delay-ratio", Category: catMadeUp, Usage: "multiply think times, also of files, by `R`", DefaultText: "1"},
 		&cli.BoolFlag{Name: "cache-bust", Category: catMadeUp, Usage: "begin each prompt with text that no run used before, so that the server cannot reuse cached prompts"},
 		&cli.StringFlag{Name: "cache-salt", Category: catMadeUp, Usage: "like --cache-bust, but runs with the same `TEXT` begin their prompts alike", DefaultText: "new for each run"},
-		readsTokenizer(&cli.StringFlag{Name: "tokenizer", Category: catMadeUp, Usage: "count tokens with `NAME`: a tokenizer.json, .tiktoken, tiktoken.model or tekken.json, a folder, or a model of Hugging Face's cache or hub; built-in is pa-record's own", DefaultText: "built-in"}),
+		readsTokenizer(&cli.StringFlag{Name: "tokenizer", Category: catMadeUp, Usage: "count tokens with `NAME`: a tokenizer.json, tiktoken or tekken.json file, a folder, or a model of Hugging Face's cache or hub; built-in is pa-record's own", DefaultText: "built-in"}),
 		readsTokenizer(&cli.StringFlag{Name: "default-tokenizer", Category: catMadeUp, Usage: "like --tokenizer, but use the built-in tokenizer if `NAME` is not available"}),
 	}
 }
