@@ -137,12 +137,12 @@ func Sides(args []string) (names diff.Sides, older, newer []string, err error) {
 	case unnamed > 0:
 		i := slices.IndexFunc(args, func(arg string) bool { _, _, named := cutSide(arg); return !named })
 		return names, nil, nil, cmdline.Usagef("%q has no name and %s= has one: give each file the name of its side, such as %s=FILES", args[i], sides[0].name, sides[0].name)
+	case len(sides) == 1 && sides[0].name == sideOld:
+		return names, nil, nil, cmdline.Usagef("no new file given; give new=FILES")
+	case len(sides) == 1 && sides[0].name == sideNew:
+		return names, nil, nil, cmdline.Usagef("no old file given; give old=FILES")
 	case len(sides) == 1:
-		missing := sideNew
-		if sides[0].name == sideNew {
-			missing = sideOld
-		}
-		return names, nil, nil, cmdline.Usagef("no %s file given; give %s=FILES, or another name for the side to compare %s with", missing, missing, sides[0].name)
+		return names, nil, nil, cmdline.Usagef("no file to compare %s with; give one side another name, NAME=FILES", sides[0].name)
 	case len(sides) > 2:
 		return names, nil, nil, cmdline.Usagef("the files have %d names, %s=, %s= and %s=; diff compares two sides", len(sides), sides[0].name, sides[1].name, sides[2].name)
 	}
