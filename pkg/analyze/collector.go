@@ -50,6 +50,8 @@ type collector struct {
 	undecided   []undecided
 
 	firstStart, lastEnd uint64
+	sent                sentRequests
+	lengths             lengths
 	resent              int       // requests of all kinds that were sent again
 	paused              int       // requests that a pause touched, counted or left out
 	leftOut             []Span    // requests of all kinds that are left out because of a pause
@@ -134,8 +136,10 @@ func (c *collector) add(p *Point) {
 	switch {
 	case p.Counted:
 		c.ok++
+		c.sent.add(p.StartNS)
 		c.count(p)
 	case p.Excluded == "failed":
+		c.sent.add(p.StartNS)
 		c.failed.add(p.Class)
 		c.addMessage(p)
 		if c.slo != nil {
@@ -210,6 +214,7 @@ func (c *collector) count(p *Point) {
 	if p.Streamed == answer.StreamedUnknown && !p.numbers {
 		c.undecide(p)
 	}
+	c.lengths.add(p)
 	c.streams.add(p)
 	c.hidden.add(p)
 	c.timed = append(c.timed, timed{p.StartNS, orNone(p.TTFT), orNone(p.E2EL)})
@@ -385,10 +390,19 @@ func (c *collector) finish(run *export.Run, e *export.Experiment, cfg Config, se
 		if x.Client, wrong = e.Meta.Client.Possible(); wrong != nil {
 			x.Warnings = append(x.Warnings, impossibleFigures(SubClient, "the figures of the client about itself", wrong))
 		}
+		if x.Client != nil && sel == nil {
+			c.sent.perSecond = x.Client.AchievedPerSecond
+		}
 		for _, w := range e.Meta.Warnings {
 			if r := RecorderWarning(w); r.Kind != KindDropped || c.anomalies.dropped == 0 { // else a warning of our own says it
 				x.Warnings = append(x.Warnings, r)
 			}
+		}
+	}
+	if named := namedRate(run, e); named > 0 && !c.startsUnknown {
+		x.Sent = c.sent.rate()
+		if w := c.sent.warning(named, &x); w != nil {
+			x.Warnings = append(x.Warnings, w)
 		}
 	}
 	return x

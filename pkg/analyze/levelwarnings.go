@@ -92,6 +92,7 @@ func (c *collector) warnings(cfg Config, x *Experiment) []error {
 	say(KindTokenCount, func(n []int64) string {
 		return fmt.Sprintf("the server counts fewer tokens than it sent chunks of output in %s (%s tokens in %s chunks); --token-source responses counts chunks", ofRequests(n), plural.Grouped(n[2]), plural.Grouped(n[3]))
 	}, int64(c.below.requests), ok, wholeOf(c.below.tokens), wholeOf(c.below.events))
+	w = append(w, c.lengths.warnings()...)
 	for _, u := range x.Unsteady {
 		w = append(w, u)
 	}

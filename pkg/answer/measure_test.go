@@ -206,3 +206,24 @@ func TestStanding(t *testing.T) {
 		})
 	}
 }
+
+// A file that keeps the first and the last token of an answer has the only gap of an answer of two
+// tokens. The gaps of such answers are no gaps of a level, so that they have no value.
+func TestWithoutGaps(t *testing.T) {
+	two := int64(2)
+	for _, lacks := range []bool{false, true} {
+		run := &export.Run{Meta: &export.RunMeta{Streaming: &streamed, Import: &export.Import{}}}
+		if lacks {
+			run.Meta.Import.Lacks = []export.Lack{{Part: export.PartGaps, Why: "first and last"}}
+		}
+		r := at(1000, 1010, 1030)
+		r.Stated = &export.Stated{TokenEvents: &two, OutputTokens: &two}
+		m := NewMeter(run, Config{}).Measure(&r)
+		if m.TTST.OK == lacks || len(m.Gaps) > 0 == lacks || m.Events != 2 || m.TTFT.V != 10 {
+			t.Errorf("gaps are lacking: %v: TTST %v, gaps %v, %d events, TTFT %v", lacks, m.TTST, m.Gaps, m.Events, m.TTFT)
+		}
+		if v, ok := m.TPOT(); !ok || v != 20 {
+			t.Errorf("gaps are lacking: %v: TPOT %v, %v", lacks, v, ok)
+		}
+	}
+}

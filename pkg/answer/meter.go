@@ -141,7 +141,8 @@ func (m *Meter) MeasureAnswer(r *export.Request, a *Answer) *Measured {
 }
 
 // dropUnsupported removes measures that the responses of another tool's file only seem
-// to support: the file lacks the times from which they are computed.
+// to support: the file lacks the times from which they are computed. An answer of two tokens
+// has its only gap, but the gaps of such answers are no sample of the gaps of all answers.
 func (m *Meter) dropUnsupported(st *export.Stated) {
 	if m.noEnds {
 		m.out.E2EL = Value{}
@@ -149,17 +150,13 @@ func (m *Meter) dropUnsupported(st *export.Stated) {
 	if !m.noGaps {
 		return
 	}
-	events := m.out.Events
-	n, stated := m.statedEvents(st)
-	if stated {
+	if n, stated := m.statedEvents(st); stated {
 		m.out.Events = n
 	} else if st != nil && st.TokenEvents != nil {
 		m.out.addWrong(TokenEvents, *st.TokenEvents)
 	}
-	if m.out.Events != events || !stated {
-		m.out.Gaps, m.out.GapTokens, m.out.TTST = m.out.Gaps[:0], m.out.GapTokens[:0], Value{}
-		m.out.SharedStamps, m.out.Backward = 0, 0
-	}
+	m.out.Gaps, m.out.GapTokens, m.out.TTST = m.out.Gaps[:0], m.out.GapTokens[:0], Value{}
+	m.out.SharedStamps, m.out.Backward = 0, 0
 }
 
 // statedEvents returns the number of token events that the file of another tool states; ok is false if it

@@ -24,7 +24,8 @@ type Progress struct {
 	Fraction float64
 	Left     time.Duration
 	AtMost   bool
-	// Recent holds the figures of the requests that ended in the last five seconds.
+	// Recent holds the figures of the last five seconds: of requests that ended in them, and
+	// of tokens that arrived in them.
 	Recent window.Recent
 	// ClientLimited says that by the figures so far the client may be the limit of the
 	// level; see [Level.Saturated], which judges the whole level.
@@ -41,7 +42,7 @@ func (l *levelRun) addRecent(x *backend.Exchange, endNS uint64, ended bool) {
 		if t.Several || t.N != len(tokens) { // the neighbor of a token is not the previous one of its choice
 			tokens = nil
 		}
-		l.recent.AddStreamed(endNS, t.N, first, tokens)
+		l.recent.AddStreamed(endNS, t.N, len(r.Responses), first, tokens)
 	case !streamed && ended:
 		l.recent.AddWhole(endNS, time.Duration(endNS-r.StartNS))
 	}
@@ -72,6 +73,7 @@ func (l *levelRun) report() {
 	}
 	now := l.cfg.Clock.NowNS()
 	p.Elapsed = time.Duration(now - l.startNS)
+	l.recent.Arrived(now, l.startNS, l.arrivals.Total())
 	p.Recent = l.recent.Recent(now, l.startNS)
 	p.ClientLimited = l.client != nil && l.client.Limited(l.latencies.Mean())
 	switch {

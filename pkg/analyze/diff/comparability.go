@@ -109,6 +109,7 @@ var checks = [...]check{
 	}},
 	{name: "steady-state", doubt: func(_ *Run, l *Level) string { return strings.Join(l.Unsteady, "; ") }},
 	{name: "client-saturated", doubt: func(_ *Run, l *Level) string { return strings.Join(l.Saturated, "; ") }},
+	{name: "prompt-cache", doubt: func(_ *Run, l *Level) string { return strings.Join(l.Cached, "; ") }},
 	{name: "tokens-together", doubt: func(_ *Run, l *Level) string {
 		if l.together() <= maxTogether {
 			return ""

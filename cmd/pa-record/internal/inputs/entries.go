@@ -17,6 +17,7 @@ import (
 	"github.com/pa-tools/pa/pkg/recorder/workload"
 	"github.com/pa-tools/pa/pkg/recorder/workload/dataset"
 	"github.com/pa-tools/pa/pkg/recorder/workload/render"
+	"github.com/pa-tools/pa/pkg/recorder/workload/synth"
 )
 
 // Data is the data that a run sends, with its description.
@@ -26,6 +27,13 @@ type Data struct {
 	Notes   []string            // notes to print
 	Meta    *export.DatasetMeta // for the export; nil if the settings describe it
 	Close   func() error        // closes the files
+
+	s       *settings.Settings
+	tokens  *tokenCounter
+	builtin *workload.BuiltinSets // nil for other data
+	media   *synth.MediaSource    // nil for none
+	madeUp  bool                  // all entries are made up
+	set     workload.Set          // that the entries are of
 }
 
 // Open opens the data of the settings. It also sets s.Encode, and adds its notes about
@@ -55,6 +63,8 @@ func Open(ctx context.Context, s *settings.Settings, getenv func(string) string,
 	if e.Source, err = spreadOverModels(s, e.Source); err != nil {
 		return nil, errors.Join(err, e.Close())
 	}
+	e.s, e.tokens = s, tokens
+	e.madeUp = e.builtin != nil || s.InputLengths != nil || tokens.makes(e.Source)
 	if note := settings.CredentialsNote(credentials(e.Source)); note != "" {
 		e.Notes = append(e.Notes, note)
 	}
@@ -120,7 +130,8 @@ func openSource(ctx context.Context, s *settings.Settings, tokens *tokenCounter,
 		if _, ok := render.APIOf(s.EndpointPath()); !ok {
 			return nil, cmdline.Usagef("no --input-data, and there are no built-in requests for --endpoint %s", s.Endpoint)
 		}
-		e.Source = workload.Builtin()
+		e.builtin = workload.NewBuiltinSets(s.BuiltinEntries)
+		e.Source = e.builtin
 		e.Notes = []string{"no --input-data: sending the built-in prompts"}
 	}
 	return e, nil

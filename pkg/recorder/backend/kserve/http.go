@@ -103,6 +103,9 @@ func (s *httpSender) Send(ctx context.Context, p backend.Payload, x *backend.Exc
 		body = s.outputs.http(body)
 	}
 	x.Raw = append(x.Raw, body)
+	if x.Arrived != nil {
+		x.Arrived.Add(1)
+	}
 	if x.Received != nil {
 		x.Received(len(r.Responses))
 	}

@@ -314,6 +314,9 @@ func (a *answer) respond(raw []byte) {
 	if a.at.waited {
 		a.x.Waited++
 	}
+	if a.x.Arrived != nil {
+		a.x.Arrived.Add(1)
+	}
 	if a.x.Received != nil {
 		a.x.Received(len(r.Responses))
 	}
