@@ -69,7 +69,7 @@ const (
 // streamed follows the list of docs/reference/metrics.md, "Answers that were not streamed",
 // except for the other requests of the level.
 func (r *madeRun) streamed(q *madeRequest) streamedState {
-	for _, says := range []*bool{r.flag, r.record, q.asks, q.body} {
+	for _, says := range []*bool{r.flag, q.body, r.record, q.asks} {
 		if says != nil && *says {
 			return yesStream
 		} else if says != nil {
