@@ -395,6 +395,9 @@ func runOnce(ctx context.Context, r export.Reader, cfg Config) (_ *Report, err e
 		all[i].lateStart = run.Meta != nil && run.Meta.Import == nil && !run.StartsAtFirstSegment()
 		x := all[i].finish(run, i, cfg)
 		x.dropUnsureRates(run)
+		if why, partial := run.Lacks(export.PartRequests); partial {
+			x.dropShares(why)
+		}
 		if !rep.Cut {
 			all[i].dropPartialRates(&run.Experiments[i], &x)
 		}
