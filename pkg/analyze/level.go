@@ -158,6 +158,7 @@ func (l *level) dropPartialRates(e *export.Experiment, x *Experiment) {
 	}
 	why := "the file keeps " + plural.Grouped(l.kept) + " of " + plural.GroupedOf(e.Meta.Measured, "request")
 	x.dropRates(why)
+	x.dropShares(why)
 	x.Warnings = append(x.Warnings, said(KindIncomplete, "%s: latencies are of the requests that it keeps, and rates are n/a", why))
 }
 

@@ -81,6 +81,17 @@ func (x *Experiment) dropUnsureRates(run *export.Run) {
 	}
 }
 
+// dropShares removes the shares of requests that met an objective, and says why.
+func (x *Experiment) dropShares(why string) {
+	if x.SLO == nil {
+		return
+	}
+	x.SLO.Share = Share{NA: why}
+	for i := range x.SLO.Conditions {
+		x.SLO.Conditions[i].Share = Share{NA: why}
+	}
+}
+
 // dropRates removes the rates of a level, and says why.
 func (x *Experiment) dropRates(why string) {
 	x.Throughput = Throughput{}
