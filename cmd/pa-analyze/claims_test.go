@@ -86,8 +86,9 @@ func TestClaimedEvents(t *testing.T) {
 			}
 			text += string(b)
 		}
-		// convert computes the columns anew.
-		if strings.Contains(text, "has 16000000 token events, but") != (args[0] != "convert") {
+		// convert computes the columns anew. A sample of the rows finds a damaged one before its number is read.
+		named := strings.Contains(text, "has 16000000 token events, but") || strings.Contains(text, "lacks them, or has damaged ones")
+		if named != (args[0] != "convert") {
 			t.Errorf("%s: exit %d, %.1000s\n%.1000s", name, printed.code, printed.stderr, printed.stdout)
 		}
 		if args[0] == "validate" != (printed.code == 1) || printed.code > 1 {

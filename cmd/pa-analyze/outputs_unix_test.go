@@ -11,6 +11,7 @@ import (
 	"os"
 	osexec "os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -144,7 +145,7 @@ func TestStalledOutput(t *testing.T) {
 			if err := syscall.Mkfifo(out, 0o600); err != nil {
 				t.Fatal(err)
 			}
-			if !testenv.IsLong() && !strings.Contains("report, convert, diff html", name) {
+			if !testenv.IsLong() && !slices.Contains([]string{"report", "convert", "diff html"}, name) {
 				// make test waits for a reader in some commands: it takes half a second
 			} else if got := execWithin(t.Context(), t, args); got.code != 2 || !strings.Contains(got.stderr, out+": no process reads this pipe; start its reader first, or give a file") {
 				t.Errorf("without a reader: exit code %d: %s", got.code, got.stderr)

@@ -29,11 +29,20 @@ func TestPrintedJSON(t *testing.T) {
 		exporttest.Write(t, files[i], r)
 	}
 	for _, args := range [][]string{
-		{"report", "--format", "json", files[0]}, {"report", "--format", "json", files[0], files[1]}, {"report", "--format", "json", "--names", "otel", files[0]},
-		{"requests", "--format", "jsonl", files[0]}, {"requests", "--format", "jsonl", "--names", "otel", files[0]},
-		{"check", "--format", "json", files[0]}, {"diff", "--format", "json", files[0], files[1]}, {"rig", "--format", "json", files[0], files[1], files[2]},
-		{"trend", "--format", "json", files[0], files[1]}, {"pareto", "--format", "json", files[0]}, {"definitions", "--format", "json", files[0]},
-		{"trace", files[0]}, {"report", "--dialect", "aiperf", "--arg", "use_server_token_count=true", "--format", "json", files[0]}, {"report", "--dialect", "genai-perf-latest", "--format", "json", files[0]},
+		{"report", "--format", "json", files[0]},
+		{"report", "--format", "json", files[0], files[1]},
+		{"report", "--format", "json", "--names", "otel", files[0]},
+		{"requests", "--format", "jsonl", files[0]},
+		{"requests", "--format", "jsonl", "--names", "otel", files[0]},
+		{"check", "--format", "json", files[0]},
+		{"diff", "--format", "json", files[0], files[1]},
+		{"rig", "--format", "json", files[0], files[1], files[2]},
+		{"trend", "--format", "json", files[0], files[1]},
+		{"pareto", "--format", "json", files[0]},
+		{"definitions", "--format", "json", files[0]},
+		{"trace", files[0]},
+		{"report", "--dialect", "aiperf", "--arg", "use_server_token_count=true", "--format", "json", files[0]},
+		{"report", "--dialect", "genai-perf-latest", "--format", "json", files[0]},
 	} {
 		got := exec(t, "", args...)
 		if got.stdout == "" {

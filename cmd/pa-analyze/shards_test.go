@@ -120,11 +120,24 @@ func TestCopiedShards(t *testing.T) {
 		glob, out := filepath.Join(dir, tt.name, "*"), filepath.Join(dir, tt.name+".out.json")
 		want := regexp.MustCompile(tt.want)
 		for _, args := range [][]string{
-			{"report", glob}, {"report", "--format", "json", glob}, {"report", "--dialect", "genai-perf-latest", "--experiment", "8", glob}, {"report", "--windows", "50ms", glob},
-			{"requests", glob}, {"requests", "--sort", "ttft", glob}, {"definitions", "--experiment", "8", glob}, {"avg-first-token", glob}, {"check", glob},
-			{"diff", glob, filepath.Join(dir, "whole.json")}, {"diff", filepath.Join(dir, "whole.json"), glob},
-			{"trend", glob}, {"html", glob, "-o", out}, {"plot", "cdf", glob, "-o", out}, {"pareto", glob}, {"trace", glob, "-o", out},
-			{"convert", glob, out}, {"merge", glob, out},
+			{"report", glob},
+			{"report", "--format", "json", glob},
+			{"report", "--dialect", "genai-perf-latest", "--experiment", "8", glob},
+			{"report", "--windows", "50ms", glob},
+			{"requests", glob},
+			{"requests", "--sort", "ttft", glob},
+			{"definitions", "--experiment", "8", glob},
+			{"avg-first-token", glob},
+			{"check", glob},
+			{"diff", glob, filepath.Join(dir, "whole.json")},
+			{"diff", filepath.Join(dir, "whole.json"), glob},
+			{"trend", glob},
+			{"html", glob, "-o", out},
+			{"plot", "cdf", glob, "-o", out},
+			{"pareto", glob},
+			{"trace", glob, "-o", out},
+			{"convert", glob, out},
+			{"merge", glob, out},
 		} {
 			got := exec(t, "", args...)
 			streams := tt.name == "renumbered" && len(args) == 2 && args[0] == "requests" // the times show it at the end

@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -340,7 +341,7 @@ func TestOutputModes(t *testing.T) {
 	if got, want := mode("c.csv"), mode("umask"); got != want {
 		t.Errorf("c.csv: mode %v, want %v", got, want)
 	}
-	all := append(private[:len(private)-1], "c.csv")
+	all := slices.Concat(private[:len(private)-1], []string{"c.csv"})
 	for _, name := range all {
 		if err := errors.Join(os.Chmod(in(name), 0o640), os.Rename(in(name), in("real."+name)), os.Symlink("real."+name, in(name)), os.Truncate(in("real."+name), 0)); err != nil {
 			t.Fatal(err)

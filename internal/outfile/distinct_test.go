@@ -42,8 +42,10 @@ func TestDistinct(t *testing.T) {
 		{"nothing", func(*Files) {}, ""},
 		{"different files", func(f *Files) { f.Reads("--in", at("in")); f.Writes("--out", at("other")); f.Writes("--o", at("new")) }, ""},
 		{"the same input twice", func(f *Files) { f.Reads("--in", at("in")); f.Reads("--i", at("in")) }, ""},
-		{"the same path", func(f *Files) { f.Reads("--in", at("in")); f.Writes("--out", at("in")) },
-			"--out " + at("in") + ": the same file as --in " + at("in") + ", " + lost},
+		{
+			"the same path", func(f *Files) { f.Reads("--in", at("in")); f.Writes("--out", at("in")) },
+			"--out " + at("in") + ": the same file as --in " + at("in") + ", " + lost,
+		},
 		{"the output first", func(f *Files) { f.Writes("--out", at("in")); f.Reads("--in", at("in")) }, lost},
 		{"another spelling", func(f *Files) { f.Reads("--in", at("in")); f.Writes("--out", dir+"/./folder/../in") }, lost},
 		{"a link to the input", func(f *Files) { f.Reads("--in", at("in")); f.Writes("--out", at("link2")) }, lost},
@@ -53,8 +55,10 @@ func TestDistinct(t *testing.T) {
 		{"the same name in another folder", func(f *Files) { f.Reads("--in", at("folder/in")); f.Writes("--out", at("in")) }, ""},
 		{"an input that does not exist", func(f *Files) { f.Reads("--in", at("new")); f.Writes("--out", at("new")) }, lost},
 
-		{"two new outputs", func(f *Files) { f.Writes("--o", at("new")); f.Writes("--out", dir+"/./new") },
-			"--out " + dir + "/./new: the same file as --o " + at("new") + "; " + twice},
+		{
+			"two new outputs", func(f *Files) { f.Writes("--o", at("new")); f.Writes("--out", dir+"/./new") },
+			"--out " + dir + "/./new: the same file as --o " + at("new") + "; " + twice,
+		},
 		{"two outputs, one link", func(f *Files) { f.Writes("--o", at("in")); f.Writes("--out", at("link")) }, twice},
 		{"two outputs, hard links", func(f *Files) { f.Writes("--o", at("in")); f.Writes("--out", at("hardlink")) }, twice},
 		{"a dangling link", func(f *Files) { f.Writes("--o", at("new")); f.Writes("--out", at("dangling")) }, twice},
@@ -79,10 +83,14 @@ func TestDistinct(t *testing.T) {
 		}, ""},
 		{"a folder", func(f *Files) { f.Writes("--o", at("folder")); f.Reads("--in", at("folder")) }, ""},
 
-		{"a derived file", func(f *Files) { f.Reads("--in", at("in")); f.WritesFor("--out", "the journal", at("link")) },
-			"the journal of --out, " + at("link") + ": the same file as --in " + at("in") + ", " + lost},
-		{"a file beside that exists", func(f *Files) { f.Reads("--in", at("in")); models(f, "r.csv") },
-			"the CSV file for a model of -f, " + at("m.r.csv") + ": the same file as --in " + at("in") + ", which would be lost; give -f another file"},
+		{
+			"a derived file", func(f *Files) { f.Reads("--in", at("in")); f.WritesFor("--out", "the journal", at("link")) },
+			"the journal of --out, " + at("link") + ": the same file as --in " + at("in") + ", " + lost,
+		},
+		{
+			"a file beside that exists", func(f *Files) { f.Reads("--in", at("in")); models(f, "r.csv") },
+			"the CSV file for a model of -f, " + at("m.r.csv") + ": the same file as --in " + at("in") + ", which would be lost; give -f another file",
+		},
 		{"a file beside that leads to another output", func(f *Files) { f.Writes("--o", at("new")); models(f, "r.csv") }, twice},
 		{"a file beside that is a new output", func(f *Files) { f.Writes("--o", at("x.r.csv")); models(f, "r.csv") }, twice},
 		{"a file beside with another name", func(f *Files) { f.Writes("--o", at("x.csv")); f.Reads("--in", at("other")); models(f, "r.csv") }, ""},

@@ -65,8 +65,8 @@ func (w *interruptibleWriter) Write(p []byte) (int, error) {
 		n   int
 		err error
 	}
-	b := append(w.buf[:0], p...)
-	w.buf = b
+	w.buf = append(w.buf[:0], p...)
+	b := w.buf
 	done := make(chan result, 1)
 	go func() { // ends when dst returns
 		n, err := w.dst.Write(b)

@@ -51,14 +51,6 @@ func checkClient(m *export.ClientMeta, merged bool) (*export.ClientMeta, []error
 			kept.CPU = nil
 		}
 	}
-	if r := m.Reads; r != nil && r.Merged > r.Responses {
-		refuse("the client states that %s of %s came together with the previous one, which cannot be", plural.Grouped(int64(r.Merged)), plural.GroupedOf(int(r.Responses), "response"))
-		kept.Reads = nil
-	}
-	if s := m.Stamps; s != nil && s.Waited > s.User {
-		refuse("the client states that %s of %s by the program waited for others, which cannot be", plural.Grouped(int64(s.Waited)), plural.GroupedOf(int(s.User), "time"))
-		kept.Stamps = nil
-	}
 	return &kept, all
 }
 

@@ -27,6 +27,7 @@ const (
 type Unsteady struct {
 	Brief string // in a few words, for a table
 	text  string
+	start bool // it is about the start of the level, which a selection could leave out
 }
 
 // Error returns the reason in full, with advice.
@@ -78,8 +79,9 @@ func drift(x []timed) *Unsteady {
 		if math.Abs(above-n/2) > driftSigmas*math.Sqrt(n)/2 && math.Abs(a-b) > driftShare*math.Abs(b) {
 			medians := fmt.Sprintf("median %s %s, then %s", m.name, millis(a), millis(b))
 			return &Unsteady{
-				"first tenth: " + medians,
-				"the first tenth of the requests differs from the rest: " + medians + "; --trim-start 10% or --steady-state leaves the start out",
+				Brief: "first tenth: " + medians,
+				text:  "the first tenth of the requests differs from the rest: " + medians,
+				start: true,
 			}
 		}
 	}

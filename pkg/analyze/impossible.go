@@ -36,9 +36,6 @@ func (t *wrongTally) where() string {
 	return "the request at " + strconv.FormatUint(t.start, 10)
 }
 
-// wrongTallies counts the numbers that cannot be true by their quantities.
-type wrongTallies [answer.NumQuantities]wrongTally
-
 // explained reports whether another warning names the cause of the wrong number w of the request: its response
 // came before the time to count from.
 func (p *Point) explained(w *answer.Wrong) bool {

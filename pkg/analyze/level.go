@@ -155,5 +155,5 @@ func (l *level) addPauses(run *export.Run, e *export.Experiment, x *Experiment, 
 		part = x.Selected.Span
 	}
 	x.Pauses, x.Paused = pausesIn(run, part), l.paused
-	x.Warnings = append(pauseWarnings(x.Pauses, x.Paused, cfg.Selection.WithoutPauses), x.Warnings...)
+	x.Warnings = append(pauseWarnings(x.Pauses, x.Paused, cfg.Selection.WithoutPauses, canLeaveOutPauses(run)), x.Warnings...)
 }

@@ -117,8 +117,9 @@ func PausedFor(pauses []export.Pause) string {
 }
 
 // pauseWarnings returns the warnings about the pauses in a level. touched is the
-// number of requests that they touched; without says that these are left out.
-func pauseWarnings(in []export.Pause, touched int, without bool) []error {
+// number of requests that they touched; without says that these are left out. possible reports
+// whether they can be.
+func pauseWarnings(in []export.Pause, touched int, without, possible bool) []error {
 	if len(in) == 0 {
 		return nil
 	}
@@ -142,5 +143,9 @@ func pauseWarnings(in []export.Pause, touched int, without bool) []error {
 	if without {
 		return []error{said(KindPaused, "%s for %s; that time and the %s that it touched are left out", what, PausedFor(in), requests)}
 	}
-	return []error{said(KindPaused, "%s for %s, which touched %s and distorts latencies and rates; --without-pauses leaves them out", what, PausedFor(in), requests)}
+	advice := ""
+	if possible {
+		advice = "; " + withoutPauses + " leaves them out"
+	}
+	return []error{said(KindPaused, "%s for %s, which touched %s and distorts latencies and rates%s", what, PausedFor(in), requests, advice)}
 }

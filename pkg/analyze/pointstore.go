@@ -95,7 +95,7 @@ func (p *Point) pack(k *pack.Packer) {
 	}
 	k.Each(len(p.GapTokens), 0, func(i int) int64 { return int64(p.GapTokens[i]) })
 	k.End()
-	p.Measured.Pack(k, p.StartNS)
+	p.Pack(k, p.StartNS)
 }
 
 // gapsFollow reports whether the gaps are the differences between the times of successive tokens.
@@ -152,7 +152,7 @@ func (u *pointUnpacker) unpack(p *Point) {
 		u.Each(0, func(n int) { gaps = sized(&u.gaps, n) }, func(i int, v int64) { gaps[i] = v })
 	}
 	u.Each(0, func(n int) { gapTokens = sized(&u.gapTokens, n) }, func(i int, v int64) { gapTokens[i] = int32(v) })
-	p.Measured.Unpack(&u.Unpacker, start)
+	p.Unpack(&u.Unpacker, start)
 	p.Gaps, p.GapTokens = gaps, gapTokens
 }
 

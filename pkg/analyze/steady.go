@@ -40,7 +40,7 @@ func (s *Selected) steady(e *export.Experiment, points eachPoint) error {
 		return fmt.Errorf("%s holds no number of requests in flight, so it has no steady state; --window or --trim-start select a part", strings.ReplaceAll(e.Mode, "_", " ")+" "+e.Value)
 	}
 	x := &Steady{Concurrency: int(users)}
-	x.Threshold = max(1, int((95*int64(x.Concurrency)+99)/100))
+	x.Threshold = threshold(x.Concurrency)
 	starts, ends := flights(points)
 	inFlight, j := 0, 0
 	up, down := uint64(0), uint64(0) // first and last crossing; 0: none yet
@@ -105,11 +105,11 @@ func (s *Selected) warnings() []*Unsteady {
 	}
 	if d, share := s.Duration(), s.Duration().Seconds()/s.Level.Duration().Seconds(); d < steadyShortest || share < steadyLeastShare {
 		of := about(d) + " of " + about(s.Level.Duration())
-		w = append(w, &Unsteady{"steady for only " + of, "the steady state is short: " + of + "; 10s and a tenth of the level are the least to rely on"})
+		w = append(w, &Unsteady{Brief: "steady for only " + of, text: "the steady state is short: " + of + "; 10s and a tenth of the level are the least to rely on"})
 	}
 	if s.Steady.AtPlateau < steadyLeastPlateau {
 		what := fmt.Sprintf("%d or more requests were in flight for only %.1f%% of the steady state", s.Steady.Threshold, 100*s.Steady.AtPlateau)
-		w = append(w, &Unsteady{what, what + ": the load paused, or slots took long to send again"})
+		w = append(w, &Unsteady{Brief: what, text: what + ": the load paused, or slots took long to send again"})
 	}
 	return w
 }

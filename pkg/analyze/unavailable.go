@@ -68,8 +68,8 @@ func withoutNormalized(run *export.Run) string {
 // placed returns an error if cfg asks for a part or for windows of a run whose requests
 // have no known times, or to leave out the pauses of single ranks.
 func placed(run *export.Run, cfg Config) error {
-	if m := run.Meta; cfg.Selection.WithoutPauses && m != nil && m.Merged != nil && len(m.Pauses) > 0 {
-		return fmt.Errorf("the pause of one rank cannot be left out of a merged run: the other ranks went on; leave out the shard of rank %d instead", m.Pauses[0].Rank)
+	if cfg.Selection.WithoutPauses && !canLeaveOutPauses(run) {
+		return fmt.Errorf("the pause of one rank cannot be left out of a merged run: the other ranks went on; leave out the shard of rank %d instead", run.Meta.Pauses[0].Rank)
 	}
 	why, lacks := run.Lacks(export.PartStarts)
 	if !lacks || cfg.Selection.wholeLevel() && cfg.Windows == (Windows{}) {

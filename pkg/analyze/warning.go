@@ -29,6 +29,7 @@ const (
 	KindClient        WarningKind = "client-limit"  // the recorder, not the server, may be the limit
 	KindDropped       WarningKind = "dropped"       // outputs that the recorder could not store
 	KindLoad          WarningKind = "load"          // the load asked for was not reached
+	KindCache         WarningKind = "cache"         // prompts that the server had in its cache
 	KindUnsteady      WarningKind = "unsteady"      // the level may not show a steady state
 	KindNotStreamed   WarningKind = "not-streamed"  // answers came whole: there are no times of tokens
 	KindLostGaps      WarningKind = "lost-gaps"     // tokens that arrived together
@@ -48,7 +49,7 @@ const maxNoEffectBytes = 500
 // of single metrics, then the rest.
 var severity = [...]WarningKind{
 	KindIncomplete, KindNothing, KindFailed, KindUnreadable, KindContradiction, KindClock, KindImpossible,
-	KindPaused, KindClient, KindDropped, KindLoad, KindUnsteady,
+	KindPaused, KindClient, KindDropped, KindLoad, KindCache, KindUnsteady,
 	KindNotStreamed, KindLostGaps, KindTokenCount, KindMissingTimes, KindSLO,
 	KindServer, KindNoEffect, KindOther,
 }

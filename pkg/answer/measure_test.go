@@ -39,8 +39,9 @@ func TestMeasures(t *testing.T) {
 			Measures{
 				TTFT: Some(20), TTST: Some(10), E2EL: Some(50), Gaps: []int64{10}, Events: 2, Spread: Some(10),
 				OutputTokens: Some(5), InputTokens: Some(9), ReasoningTokens: Some(2), CachedTokens: Some(8), TokenSource: TokenUsage,
+				TimedTokens: Some(2), HiddenTokens: Some(2), // the stated reasoning was not sent
 			},
-			2.5,
+			5,
 		},
 		{
 			"reasoning", openaiRequest(role, thought, thought, delta("a"), done),
@@ -203,5 +204,26 @@ func TestStanding(t *testing.T) {
 				t.Errorf("excluded %q, class %q, counted %v, want %q, %q", got.Excluded, got.Class, got.Counted, tt.reason, tt.class)
 			}
 		})
+	}
+}
+
+// A file that keeps the first and the last token of an answer has the only gap of an answer of two
+// tokens. The gaps of such answers are no gaps of a level, so that they have no value.
+func TestWithoutGaps(t *testing.T) {
+	two := int64(2)
+	for _, lacks := range []bool{false, true} {
+		run := &export.Run{Meta: &export.RunMeta{Streaming: &streamed, Import: &export.Import{}}}
+		if lacks {
+			run.Meta.Import.Lacks = []export.Lack{{Part: export.PartGaps, Why: "first and last"}}
+		}
+		r := at(1000, 1010, 1030)
+		r.Stated = &export.Stated{TokenEvents: &two, OutputTokens: &two}
+		m := NewMeter(run, Config{}).Measure(&r)
+		if m.TTST.OK == lacks || len(m.Gaps) > 0 == lacks || m.Events != 2 || m.TTFT.V != 10 {
+			t.Errorf("gaps are lacking: %v: TTST %v, gaps %v, %d events, TTFT %v", lacks, m.TTST, m.Gaps, m.Events, m.TTFT)
+		}
+		if v, ok := m.TPOT(); !ok || v != 20 {
+			t.Errorf("gaps are lacking: %v: TPOT %v, %v", lacks, v, ok)
+		}
 	}
 }

@@ -65,6 +65,9 @@ type Measured struct {
 	// Streamed says whether the answer was streamed. Where it is StreamedUnknown, the
 	// other requests of the level decide: see ShowsStream and AsStreamed.
 	Streamed Streamed
+	// Unlike says that the request asked for the contrary of Streamed: the server sent a whole answer in
+	// place of a stream, or a stream that nobody asked for.
+	Unlike bool
 	// Prefill and Decode are times at the server in ns, of servers that state them.
 	Prefill, Decode Value
 	// NotCounted is the error of the tokenizer that could not count the output, whose
@@ -124,7 +127,11 @@ func (m *Meter) MeasureAnswer(r *export.Request, a *Answer) *Measured {
 	u := a.Usage.or(r.Stated)
 	m.out.InputTokens, m.out.ReasoningTokens, m.out.CachedTokens = u.Input, u.Reasoning, u.Cached
 	m.out.keepTokens(&m.bounds)
+	if m.out.TokenSource == TokenUsage && m.out.OutputTokens.OK {
+		m.out.TimedTokens, m.out.Untimed, m.out.HiddenTokens = a.Timed, a.Untimed, a.Hidden
+	}
 	m.out.Streamed = m.streamed(r, a)
+	m.unlikeAsked(r, a)
 	if m.out.shows = m.out.Streamed == StreamedYes && r.NumResponses() > 1; m.out.Streamed != StreamedYes && r.NumResponses() > 0 {
 		m.out.withholdTokens()
 	}
@@ -134,7 +141,8 @@ func (m *Meter) MeasureAnswer(r *export.Request, a *Answer) *Measured {
 }
 
 // dropUnsupported removes measures that the responses of another tool's file only seem
-// to support: the file lacks the times from which they are computed.
+// to support: the file lacks the times from which they are computed. An answer of two tokens
+// has its only gap, but the gaps of such answers are no sample of the gaps of all answers.
 func (m *Meter) dropUnsupported(st *export.Stated) {
 	if m.noEnds {
 		m.out.E2EL = Value{}
@@ -142,17 +150,13 @@ func (m *Meter) dropUnsupported(st *export.Stated) {
 	if !m.noGaps {
 		return
 	}
-	events := m.out.Events
-	n, stated := m.statedEvents(st)
-	if stated {
+	if n, stated := m.statedEvents(st); stated {
 		m.out.Events = n
 	} else if st != nil && st.TokenEvents != nil {
 		m.out.addWrong(TokenEvents, *st.TokenEvents)
 	}
-	if m.out.Events != events || !stated {
-		m.out.Gaps, m.out.GapTokens, m.out.TTST = m.out.Gaps[:0], m.out.GapTokens[:0], Value{}
-		m.out.SharedStamps, m.out.Backward = 0, 0
-	}
+	m.out.Gaps, m.out.GapTokens, m.out.TTST = m.out.Gaps[:0], m.out.GapTokens[:0], Value{}
+	m.out.SharedStamps, m.out.Backward = 0, 0
 }
 
 // statedEvents returns the number of token events that the file of another tool states; ok is false if it

@@ -56,10 +56,13 @@ const (
 	PartTexts Part = "texts"
 	// PartInputs: the inputs of requests.
 	PartInputs Part = "inputs"
+	// PartRequests: requests that the file counts and does not hold. Times within the others
+	// are known; rates, shares and the order of all requests are not.
+	PartRequests Part = "requests"
 )
 
 // Lacks returns why the file of the run lacks a part; ok is false if it has the part, or if
-// the run does not tell.
+// the run does not tell. A file that lacks requests lacks their starts, too.
 func (r *Run) Lacks(p Part) (why string, ok bool) {
 	if r.Meta == nil || r.Meta.Import == nil {
 		return "", false
@@ -68,6 +71,9 @@ func (r *Run) Lacks(p Part) (why string, ok bool) {
 		if l.Part == p {
 			return l.Why, true
 		}
+	}
+	if p == PartStarts {
+		return r.Lacks(PartRequests)
 	}
 	return "", false
 }

@@ -267,6 +267,25 @@ type opened struct {
 	name   string
 	size   int64 // of the decompressed content
 	damage error // error in the compressed file, nil for none
+	found  bool  // Next found a request
+	ended  bool  // Next found no more
+}
+
+// Next advances to the next request.
+func (r *opened) Next() bool {
+	if r.Reader.Next() {
+		r.found = true
+		return true
+	}
+	r.ended = true
+	return false
+}
+
+// Empty reports whether the caller has read r to its end without finding a request, not even
+// a failed one. It is false if r does not come from an [Opener].
+func Empty(r Reader) bool {
+	o, ok := r.(*opened)
+	return ok && o.ended && !o.found
 }
 
 // Err returns the error that ended the reading. For a damaged compressed file it wraps

@@ -91,6 +91,11 @@ type SelfCheck struct {
 	// Compared is the number of compared figures, Differing the number that differ. A
 	// Warning names each difference.
 	Compared, Differing int
+	// Kinds names what the compared figures are about, in order: "latencies", "rates".
+	Kinds []string
+	// NotCompared names figures that the file states and that were not compared, with the
+	// reason.
+	NotCompared []string
 }
 
 // A Checker is a Reader of a file that states figures about its requests.
@@ -100,7 +105,8 @@ type Checker interface {
 	SelfCheck() SelfCheck
 }
 
-// Checked returns the comparison of r. ok is false if r is not a Checker.
+// Checked returns the comparison of r. ok is false if r is not a Checker, or if nothing was
+// compared.
 func Checked(r Reader) (c SelfCheck, ok bool) {
 	if x, is := r.(Checker); is {
 		c = x.SelfCheck()

@@ -1,38 +1,58 @@
 package export
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
 
 	"github.com/pa-tools/pa/internal/regular"
+	"github.com/pa-tools/pa/internal/spool"
 )
 
 // maxSummaryBytes bounds a summary: the tools write a few kilobytes.
 const maxSummaryBytes = 16 << 20
 
-// resultFiles lists the names of files of requests. For a folder it takes the first of
-// them in the folder.
+// resultFiles lists the names of files of requests. Each can be compressed or converted: see
+// fileSuffixes. ResultFile takes the first of them in the folder.
 var resultFiles = []string{
 	"profile_export.json", "profile_export.jsonl", "profile_export_raw.jsonl", "per_request_lifecycle_metrics.json", "benchmarks.json", "events.jsonl",
+}
+
+// compressedSuffixes are the suffixes of compressed files.
+var compressedSuffixes = []string{".gz", ".zst"}
+
+// fileSuffixes lists the names under which a file of requests can be read: as it is, compressed,
+// or converted.
+func fileSuffixes(name string) []string {
+	names := []string{name}
+	for _, suffix := range compressedSuffixes {
+		names = append(names, name+suffix)
+	}
+	stem := strings.TrimSuffix(name, filepath.Ext(name))
+	return append(names, stem+".parquet", stem+".arrow", stem+".journal.arrows")
 }
 
 // ResultFile returns the path of the file of requests in the folder of a tool's
 // results: profile_export.json, AIPerf's profile_export.jsonl, inference-perf's
 // per_request_lifecycle_metrics.json, GuideLLM's benchmarks.json or the events.jsonl of
-// mlcommons/endpoints.
+// mlcommons/endpoints. Each can end in .gz or .zst too, or be a Parquet or Arrow file of that
+// name.
 func ResultFile(folder string) (string, error) {
-	for _, name := range resultFiles {
-		path := filepath.Join(folder, name)
-		if info, err := os.Stat(path); err == nil && info.Mode().IsRegular() {
-			return path, nil
+	for _, result := range resultFiles {
+		for _, name := range fileSuffixes(result) {
+			path := filepath.Join(folder, name)
+			if info, err := os.Stat(path); err == nil && info.Mode().IsRegular() {
+				return path, nil
+			}
 		}
 	}
-	return "", fmt.Errorf("%s: is a directory without a result file (%s); give a file", folder, strings.Join(resultFiles, ", "))
+	return "", fmt.Errorf("%s: is a directory without a result file (%s, also with .gz or .zst, or as .parquet or .arrow); give a file", folder, strings.Join(resultFiles, ", "))
 }
 
 // SummaryNames returns the names of the files that the tool writes into the folder
@@ -44,7 +64,7 @@ func SummaryNames(r Reader, path string) []string {
 		return nil
 	}
 	file := filepath.Base(path)
-	for _, compressed := range []string{".gz", ".zst"} {
+	for _, compressed := range compressedSuffixes {
 		file = strings.TrimSuffix(file, compressed)
 	}
 	return s.SummaryNames(file)
@@ -54,12 +74,36 @@ func SummaryNames(r Reader, path string) []string {
 func SummaryPaths(r Reader, path string) []string {
 	var all []string
 	for _, name := range SummaryNames(r, path) {
-		name = filepath.Join(filepath.Dir(path), name)
-		if _, err := os.Stat(name); err == nil {
+		if name, ok := summaryPath(filepath.Dir(path), name); ok {
 			all = append(all, name)
 		}
 	}
 	return all
+}
+
+// summaryPath returns the path of a summary in a folder, which can be compressed.
+func summaryPath(folder, name string) (path string, ok bool) {
+	for _, suffix := range append([]string{""}, compressedSuffixes...) {
+		path = filepath.Join(folder, name+suffix)
+		if _, err := os.Stat(path); err == nil {
+			return path, true
+		}
+	}
+	return "", false
+}
+
+// readSummary returns the content of a summary.
+func readSummary(ctx context.Context, path string) ([]byte, error) {
+	content, err := regular.ReadFile(ctx, path, maxSummaryBytes)
+	if err != nil || spool.Compression(content) == "" {
+		return content, err
+	}
+	s, err := spool.Copy(ctx, path, bytes.NewReader(content), spool.Config{MaxBytes: maxSummaryBytes})
+	if err != nil {
+		return nil, err
+	}
+	content, err = io.ReadAll(io.NewSectionReader(s.File, 0, s.Size))
+	return content, errors.Join(err, s.Err, s.Close())
 }
 
 // summarized returns r, or the Reader that an Opener wrapped in r, as a Summarized; ok is false
@@ -76,8 +120,11 @@ func summarized(r Reader) (s Summarized, ok bool) {
 // that file.
 func useSummaries(ctx context.Context, r Reader, path string) {
 	for _, name := range SummaryNames(r, path) {
-		name = filepath.Join(filepath.Dir(path), name)
-		content, err := regular.ReadFile(ctx, name, maxSummaryBytes)
+		name, ok := summaryPath(filepath.Dir(path), name)
+		if !ok {
+			continue
+		}
+		content, err := readSummary(ctx, name)
 		if errors.Is(err, fs.ErrNotExist) {
 			continue
 		}

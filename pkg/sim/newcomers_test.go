@@ -41,8 +41,11 @@ func keptClients(t *testing.T, s *Server, perAPI int) (all []func() error) {
 				return fmt.Errorf("%s, HTTP/2 %t: %w", url, http2, err)
 			}
 			defer resp.Body.Close()
-			if _, err := io.Copy(io.Discard, resp.Body); err != nil || resp.StatusCode != http.StatusOK || reused != asked {
-				return fmt.Errorf("%s, HTTP/2 %t: %v, %s, reused %t", url, http2, err, resp.Status, reused)
+			if _, err := io.Copy(io.Discard, resp.Body); err != nil {
+				return fmt.Errorf("%s, HTTP/2 %t: %w", url, http2, err)
+			}
+			if resp.StatusCode != http.StatusOK || reused != asked {
+				return fmt.Errorf("%s, HTTP/2 %t: %s, reused %t", url, http2, resp.Status, reused)
 			}
 			asked = true
 			return nil

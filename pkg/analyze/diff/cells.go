@@ -55,6 +55,9 @@ func (r *Result) measured() string {
 	return strings.Join(how, ", ")
 }
 
+// notKnown says what no run of either side states about the load and the model; "" if it is known.
+func (r *Result) notKnown() string { return NotKnown(slices.Concat(r.Old, r.New)) }
+
 // parts returns the selected part of the level in each run; one line for a side whose
 // runs agree.
 func (l *LevelResult) parts() []string { return append(parts("old", l.Old), parts("new", l.New)...) }

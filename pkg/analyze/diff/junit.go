@@ -46,6 +46,9 @@ func (r *Result) junitComparable() junit.Suite {
 		}
 		lines = append(lines, sanitize.Text(fmt.Sprintf("%s%s: old %s, new %s", d.Name, at, Short(d.Old), Short(d.New))))
 	}
+	if unknown := r.notKnown(); unknown != "" {
+		lines = append([]string{unknown}, lines...)
+	}
 	c.Out = strings.Join(lines, "\n")
 	if len(r.Refused()) > 0 || len(r.Levels) == 0 {
 		c.Error = sanitize.Text(r.Headline())

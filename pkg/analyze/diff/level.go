@@ -40,11 +40,16 @@ type Level struct {
 	// Input and Output are the numbers of tokens of requests; nil if unknown.
 	Input, Output *analyze.Summary
 	// Backward counts gaps below 0: the clock was set back.
-	Backward    int
+	Backward int
+	// Hidden counts the output tokens that the server counts before the first visible one; nil for none.
+	Hidden      *analyze.Hidden
 	Unstable    bool // the recorder's stability rule was not met
 	Interrupted bool
 	Saturated   []string // why the client may have been the limit
 	Unsteady    []string // why the load may not have been steady
+	// Cached says that the server had prompts in its cache that the requests of the level do
+	// not share, and why.
+	Cached []string
 	// Pauses are the times in which the recorder could not run, Paused the requests
 	// that they touched.
 	Pauses []export.Pause
@@ -76,12 +81,23 @@ type Level struct {
 	follow *levelSeries
 }
 
-// Name returns "concurrency 8".
-func (l *Level) Name() string { return l.Mode + " " + l.Value }
+// Name returns "concurrency 8"; "load not known" if the file of another tool does not state it.
+func (l *Level) Name() string {
+	if name := strings.TrimSpace(l.Mode + " " + l.Value); name != "" {
+		return name
+	}
+	return "load not known"
+}
+
+// loadKnown reports whether the file states the load.
+func (l *Level) loadKnown() bool { return l.Mode != "" || l.Value != "" || l.Load != "" }
 
 // allOfLoad returns the recorder's description of the load if it says more than the
-// name; else load.
+// name; else load; "" if the load is not known.
 func (l *Level) allOfLoad() string {
+	if !l.loadKnown() {
+		return ""
+	}
 	if l.Load != "" {
 		return l.Load
 	}
@@ -104,12 +120,18 @@ func level(e *analyze.Experiment, run *export.Run, m *export.ExperimentMeta) Lev
 	l := Level{
 		Mode: e.Mode, Value: e.Value, Load: e.Load, Selected: e.Selected, Problem: e.Problem,
 		OK: e.OK, Failed: e.FailedRequests(), Unreadable: e.Unreadable, DurationNS: e.DurationNS,
-		TokenSource: e.TokenSource, Stamps: e.Stamps, Starts: e.Starts, Backward: e.Backward,
+		TokenSource: e.TokenSource, Stamps: e.Stamps, Starts: e.Starts, Backward: e.Backward, Hidden: e.Hidden,
 		Input: e.Metric(answer.InputTokens), Output: e.Metric(answer.OutputTokens), Server: slices.Concat(e.Server, levelFigures(e)),
 		Pauses: e.Pauses, Paused: e.Paused, Together: e.SharedStamps, TokenEvents: e.TokenEvents,
 	}
 	for _, why := range e.Unsteady {
 		l.Unsteady = append(l.Unsteady, why.Brief)
+	}
+	for _, err := range e.Warnings {
+		if w := analyze.AsWarning(err); w.Kind == analyze.KindCache {
+			why, _, _ := strings.Cut(w.Error(), ";")
+			l.Cached = append(l.Cached, why)
+		}
 	}
 	l.untimed, _ = run.Lacks(export.PartStarts)
 	if m := run.Meta; m != nil && m.Import == nil && e.Starts.Kernel > 0 {
@@ -133,7 +155,7 @@ func level(e *analyze.Experiment, run *export.Run, m *export.ExperimentMeta) Lev
 			}
 		}
 	}
-	l.statistics(e)
+	l.statistics(e, run)
 	return l
 }
 
@@ -181,7 +203,7 @@ func settings(config json.RawMessage) map[string]string {
 }
 
 // statistics fills values and n.
-func (l *Level) statistics(e *analyze.Experiment) {
+func (l *Level) statistics(e *analyze.Experiment, run *export.Run) {
 	var summaries [seriesQuantities]*analyze.Summary
 	for q, m := range measures {
 		if summaries[q] = metricOf(e, m); summaries[q] != nil {
@@ -195,13 +217,14 @@ func (l *Level) statistics(e *analyze.Experiment) {
 			l.n[q] = max(l.OK, len(e.Steps))
 		}
 	}
+	_, partial := run.Lacks(export.PartRequests)
 	l.n[failedShare] = l.OK + l.Failed
 	for i := range Metrics {
 		m := &Metrics[i]
 		v := math.NaN()
 		switch {
 		case m.of == failedShare:
-			if l.OK+l.Failed > 0 {
+			if l.OK+l.Failed > 0 && !partial {
 				v = float64(l.Failed) / float64(l.OK+l.Failed)
 			}
 		case m.of >= seriesQuantities && m.Quality:

@@ -16,6 +16,9 @@ func Markdown(r *Result) report.Renderer {
 		var b strings.Builder
 		u := r.units()
 		fmt.Fprintf(&b, "### %s\n\n%s\n\n%s\n", sanitize.Markdown(r.Headline()), sanitize.Markdown(r.title()), sanitize.Markdown(r.measured()))
+		if unknown := r.notKnown(); unknown != "" {
+			fmt.Fprintf(&b, "\n%s\n", sanitize.Markdown(unknown))
+		}
 		b.WriteString(r.differenceTable().Markdown())
 		for i := range r.Levels {
 			l := &r.Levels[i]

@@ -3,6 +3,7 @@ package diff
 import (
 	"math"
 	"slices"
+	"strings"
 
 	"github.com/pa-tools/pa/pkg/export"
 )
@@ -28,6 +29,27 @@ func (r *Run) Start() (ns uint64, ok bool) {
 // Measured returns the definitions by which the run was measured, for people: "strict
 // definitions, from start".
 func (r *Run) Measured() string { return (&Result{Old: []*Run{r}}).measured() }
+
+// NotKnown says that no file of these runs states the model, or the load of a level; "" if one
+// states both. What is known of no run has not been compared.
+func NotKnown(runs []*Run) string {
+	model, loads := false, false
+	for _, r := range runs {
+		model = model || r.Model != ""
+		loads = loads || !slices.ContainsFunc(r.Levels, func(l Level) bool { return l.Problem == nil && !l.loadKnown() })
+	}
+	var missing []string
+	if !loads {
+		missing = append(missing, "load")
+	}
+	if !model {
+		missing = append(missing, "model")
+	}
+	if missing == nil || len(runs) == 0 {
+		return ""
+	}
+	return strings.Join(missing, " and ") + ": not known of any run, so not compared"
+}
 
 // Statistic returns the value of the metric with this key; NaN if the level has none, or if
 // there is no such metric.

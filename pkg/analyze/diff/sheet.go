@@ -33,6 +33,9 @@ func (r *Result) Sheet() Sheet {
 		Headline: r.Headline(), Title: r.title(), Measured: sanitize.Text(r.measured()), Differences: r.differenceTable(),
 		Lines: r.lines(), Notes: r.explanation(),
 	}
+	if unknown := r.notKnown(); unknown != "" {
+		s.Measured += "; " + unknown
+	}
 	for i := range r.Levels {
 		l := &r.Levels[i]
 		x := SheetLevel{Title: r.levelTitle(l), Metrics: l.table(u, false), Server: l.serverTable(u)}

@@ -22,6 +22,9 @@ func Text(r *Result, width int, explain bool) report.Renderer {
 		b.WriteByte('\n')
 		line("", r.title())
 		line("", r.measured())
+		if unknown := r.notKnown(); unknown != "" {
+			line("", unknown)
+		}
 		if len(r.Differences) > 0 {
 			b.WriteByte('\n')
 			b.WriteString(r.differenceTable().Text("", width))
@@ -90,7 +93,7 @@ func (r *Result) lines() []string {
 func (r *Result) explanation() []string {
 	var all []string
 	if len(r.Unchecked) > 0 {
-		all = append(all, "not recorded on either side, so taken to be the same: "+strings.Join(r.Unchecked, ", "))
+		all = append(all, "not recorded on either side, so not compared: "+strings.Join(r.Unchecked, ", "))
 	}
 	return append(all, r.notes()...)
 }

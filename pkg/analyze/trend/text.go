@@ -63,10 +63,18 @@ func Markdown(res *Result) report.Renderer {
 	}
 }
 
+// notKnown continues a line with what no run states about its load and model.
+func notKnown(runs []*diff.Run) string {
+	if unknown := diff.NotKnown(runs); unknown != "" {
+		return "; " + unknown
+	}
+	return ""
+}
+
 // source returns the line with the numbers of points and runs, and the definitions of the
 // metrics.
 func (res *Result) source() string {
-	return fmt.Sprintf("%s of %s, %s", plural.Of(len(res.Points), "point"), plural.Of(len(res.Set.Runs), "run"), res.Set.Runs[0].Measured())
+	return fmt.Sprintf("%s of %s, %s", plural.Of(len(res.Points), "point"), plural.Of(len(res.Set.Runs), "run"), res.Set.Runs[0].Measured()) + notKnown(res.Set.Runs)
 }
 
 // table returns the table of a level, a row for each metric: the value of each point, and the
@@ -171,7 +179,7 @@ func (j *Judgement) source() string {
 	if n := len(j.LeftOut); n > 0 {
 		accepted = fmt.Sprintf("%d of %s", len(j.Accepted), plural.Of(len(j.Accepted)+n, "accepted point"))
 	}
-	return fmt.Sprintf("%s of %s → %s, %s", accepted, plural.Of(runs, "run"), plural.Of(len(j.New.Runs), "new run"), j.New.Runs[0].Measured())
+	return fmt.Sprintf("%s of %s → %s, %s", accepted, plural.Of(runs, "run"), plural.Of(len(j.New.Runs), "new run"), j.New.Runs[0].Measured()) + notKnown(j.Set.Runs)
 }
 
 // table returns the table of a level.

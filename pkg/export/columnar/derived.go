@@ -44,6 +44,8 @@ const (
 	derivedServerPrefill
 	derivedServerDecode
 	derivedEventTokens
+	derivedTimedTokens
+	derivedHiddenTokens
 	numDerived
 )
 
@@ -93,6 +95,8 @@ func derivedFields() []arrow.Field {
 		one("server_prefill_ns", int64Type),
 		one("server_decode_ns", int64Type),
 		listColumn("event_tokens", int32Type, true),
+		one("timed_tokens", int64Type),
+		one("hidden_tokens", int64Type),
 	}
 }
 
@@ -179,6 +183,8 @@ func (b *batch) addDerived(r *export.Request, d *export.Derived) {
 		}
 	}
 	tokens.endList(d.EventTokens)
+	cols[derivedTimedTokens].appendCount(d.TimedTokens)
+	cols[derivedHiddenTokens].appendCount(d.HiddenTokens)
 }
 
 // addEvents appends the columns that say which responses are token events.
@@ -296,6 +302,7 @@ func (d *rowDecoder) decodeDerived(t *rows, i int) (ok bool) {
 		Assumed:      cols[derivedAssumed].num(i) != 0,
 		// Files with older definitions lack these.
 		ServerPrefill: countOf(cols[derivedServerPrefill], i), ServerDecode: countOf(cols[derivedServerDecode], i),
+		TimedTokens: countOf(cols[derivedTimedTokens], i), HiddenTokens: countOf(cols[derivedHiddenTokens], i),
 	}
 	if v := cols[derivedStreamed]; v != nil && !v.null(i) {
 		streamed := v.num(i) != 0

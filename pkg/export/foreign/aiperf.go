@@ -2,6 +2,7 @@ package foreign
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"math"
 	"slices"
@@ -82,9 +83,13 @@ func openAIPerf(f *file) (*export.Run, source, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	s := &aiperf{values: values{c: c}}
+	s := &aiperf{values: values{c: c}, file: f}
 	// The first record tells the kind of file, the release and the model.
+	begin := c.Pos
 	first, err := s.values.next("a record")
+	for bad := new(badEntry); errors.As(err, &bad); {
+		first, err = s.values.next("a record")
+	}
 	if err != nil {
 		return nil, nil, err
 	}
@@ -99,7 +104,7 @@ func openAIPerf(f *file) (*export.Run, source, error) {
 		return nil, nil, fmt.Errorf("%s: is profile_export_aiperf.json of AIPerf %.20q, which holds statistics and no requests; give profile_export.jsonl or profile_export_raw.jsonl from the same folder", f.name, version)
 	}
 	_, s.raw = head["start_perf_ns"]
-	s.values = values{c: f.cursor(s.at, columnChunk)}
+	s.values = values{c: f.cursor(begin, columnChunk)}
 	s.index = 0
 	run := s.header(head)
 	s.streaming = run.Meta.Streaming
@@ -155,6 +160,7 @@ type aiperf struct {
 	streaming *bool
 	self      selfCheck
 	totals    *aiperfTotals // nil without a summary
+	file      *file
 }
 
 func (s *aiperf) where() string { return fmt.Sprintf("record %d", s.index-1) }
@@ -338,6 +344,7 @@ func (s *aiperf) check(c *selfCheck) {
 		if !s.raw { // which does not say which chunk is the last with content
 			s.totals.compareRates(c)
 		}
+		s.totals.stored.rest(c, whyRest(s.totals.partial))
 	}
 }
 

@@ -1,10 +1,12 @@
 package foreign
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"math"
+	"strings"
 	"time"
 
 	"github.com/pa-tools/pa/pkg/export"
@@ -37,21 +39,64 @@ func (s *aiperf) useSummary(run *export.Run, name string, content []byte) error 
 	if err != nil {
 		return err
 	}
-	if _, ok := stored.texts["aiperf_version"]; !ok {
-		return errors.New("is not a summary of AIPerf: it has no aiperf_version")
+	stored.unwrap("records.") // where early releases keep the metrics
+	version, versioned := stored.texts["aiperf_version"]
+	if !versioned && stored.texts["request_count.unit"] != "requests" { // releases before 0.4 write no version
+		return errors.New("is not a summary of AIPerf: it has neither an aiperf_version nor a request_count in requests")
+	}
+	if version != "" && run.Meta.Tool == "AIPerf" {
+		run.Meta.Tool += " " + version
 	}
 	stored.aiperfLoad(run)
+	stored.aiperfServer(run)
 	// AIPerf's rates are over the phase, unless the run was cancelled.
 	if start, end, ok := stored.aiperfPhase(); ok && stored.texts["was_cancelled"] != "true" {
 		run.Meta.StartNS, run.Meta.EndNS = uint64(start.UnixNano()), uint64(end.UnixNano())
 	}
 	s.totals = &aiperfTotals{stored: stored, metrics: map[string]*spread{}, firstStart: math.Inf(1)}
+	k := stored.keptRequests([]string{"request_count.avg", "error_request_count.avg"}, "request_throughput.avg")
+	if k.stated < 0 {
+		return nil
+	}
+	if k.kept, err = s.file.countText(`"request_start_ns"`); err != nil {
+		return err
+	}
+	s.totals.partial = k.partial()
+	lackRequests(run, []keptLevel{k})
 	return nil
+}
+
+// aiperfServer stores the model and the address of the server in run, unless the records name
+// them. Their places differ by release.
+func (s *summary) aiperfServer(run *export.Run) {
+	var models []string
+	for _, place := range []string{"input_config.endpoint.model_names.%d", "input_config.models.items.%d.name"} {
+		for i := 0; ; i++ {
+			name, ok := s.texts[fmt.Sprintf(place, i)]
+			if !ok {
+				break
+			}
+			models = append(models, name)
+		}
+	}
+	m := run.Meta
+	m.Model = cmp.Or(m.Model, strings.Join(models, ", "))
+	const endpoint = "input_config.endpoint."
+	m.URL = cmp.Or(m.URL, withoutSecrets(s.texts[endpoint+"urls.0"]), withoutSecrets(s.texts[endpoint+"url"]))
+	if streaming, ok := s.texts[endpoint+"streaming"]; ok && m.Streaming == nil {
+		m.Streaming = boolean(streaming == "true")
+	}
 }
 
 // aiperfLoad stores the load of the measured phase in run. If several phases are
 // measured it stores none, because records do not name their phase.
 func (s *summary) aiperfLoad(run *export.Run) {
+	const loadgen = "input_config.loadgen." // before there were phases
+	if rate, ok := s.figures[loadgen+"request_rate"]; ok {
+		setLoad(run, export.ModeRequestRate, rate)
+	} else if concurrency, ok := s.figures[loadgen+"concurrency"]; ok {
+		setLoad(run, export.ModeConcurrency, concurrency)
+	}
 	found := -1
 	for i := 0; ; i++ {
 		kind, ok := s.texts[fmt.Sprintf("input_config.phases.%d.kind", i)]
@@ -90,6 +135,7 @@ func (s *summary) aiperfPhase() (start, end time.Time, ok bool) {
 type aiperfTotals struct {
 	stored     *summary
 	ok, failed int
+	partial    bool // the summary counts more requests than the file has
 	metrics    map[string]*spread
 	// As floats, which AIPerf subtracts: they have steps of 256 ns.
 	firstStart, lastEnd float64
@@ -142,6 +188,10 @@ func (t *aiperfTotals) compare(c *selfCheck) {
 	computed := map[string]float64{
 		"request_count.avg": float64(t.ok), "completed_request_count.avg": float64(t.ok + t.failed), "error_request_count.avg": float64(t.failed),
 	}
+	if t.partial { // the other figures are of all requests
+		t.stored.compare(c, computed)
+		return
+	}
 	if n := t.ok + t.failed; n > 0 {
 		computed["request_error_rate.avg"] = 100 * float64(t.failed) / float64(n)
 	}
@@ -160,7 +210,7 @@ func (t *aiperfTotals) compare(c *selfCheck) {
 func (t *aiperfTotals) compareRates(c *selfCheck) {
 	const step = 512e-9 // two Unix times in ns as floats
 	seconds := (t.lastEnd - t.firstStart) * 1e-9
-	if t.ok == 0 || !(seconds > 0) {
+	if t.partial || t.ok == 0 || !(seconds > 0) {
 		return
 	}
 	if stored, ok := t.stored.figures["benchmark_duration.avg"]; ok {

@@ -126,6 +126,9 @@ func endpointsChunks(c *jsonfile.Cursor) bool {
 	streamed := false
 	for {
 		line, err := v.next("an event")
+		if bad := new(badEntry); errors.As(err, &bad) {
+			continue
+		}
 		if err != nil {
 			return !streamed // whole bodies have no chunks; of streams nothing shows later ones
 		}

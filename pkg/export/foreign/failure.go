@@ -1,6 +1,8 @@
 package foreign
 
 import (
+	"regexp"
+	"strconv"
 	"strings"
 
 	"github.com/pa-tools/pa/internal/httpstatus"
@@ -17,11 +19,10 @@ const maxMessageBytes = 1 << 10
 // is the HTTP status if it is known, else 0.
 func fail(r *export.Request, code int, text string) {
 	r.Message = message(text)
-	r.Code = code
-	if code == 0 {
+	r.Code, r.Status = code, statusOf(text)
+	if code == 0 && r.Status != export.StatusTruncated { // aiohttp numbers a broken body 400
 		r.Code = statusCode(text)
 	}
-	r.Status = statusOf(text)
 	if r.Code >= 300 {
 		r.Status = export.StatusHTTPError
 	}
@@ -37,9 +38,46 @@ func message(text string) string {
 	return sanitize.Cut(text, maxMessageBytes)
 }
 
-// statusCode finds the status that text is the usual phrase of, alone or before
-// the body: "Service Unavailable", "Bad Request: {…". 0 for none.
+// codes match the sentences in which HTTP clients name a status, each with the status as its
+// group.
+var codes = []*regexp.Regexp{
+	regexp.MustCompile(`\b([3-5]\d\d) (?:Client|Server) Error\b`),                                                // requests
+	regexp.MustCompile(`\b([3-5]\d\d), message=`),                                                                // aiohttp
+	regexp.MustCompile(`(?i)\berror code['"]?[ :=]{1,3}([3-5]\d\d)\b`),                                           // openai, anthropic
+	regexp.MustCompile(`(?i)\bHTTP(?:/[\d.]+)?(?: (?:status|error|response))*(?: code)?[ :=]{1,2}([3-5]\d\d)\b`), // urllib, Java, a status line
+	regexp.MustCompile(`(?i)\bstatus(?:[ _-]?code)?(?: (?:is|was|of))?['"]?[ :=]{1,3}([3-5]\d\d)\b`),             // axios, programs in Go, JSON
+	regexp.MustCompile(`\btoo many ([3-5]\d\d) error responses\b`),                                               // urllib3
+	regexp.MustCompile(`\bResponse \[([3-5]\d\d)\b`),                                                             // a response as httpx and requests print it
+	regexp.MustCompile(`\breturned error: ([3-5]\d\d)\b`),                                                        // curl
+	regexp.MustCompile(`['"]?\bcode['"]?[ :=]{1,3}([3-5]\d\d)\b`),                                                // the body of an error
+}
+
+// phrased matches what may be a status and its phrase: "400 Bad Request". The phrase begins at
+// the end of the match.
+var phrased = regexp.MustCompile(`\b([3-5]\d\d) \b`)
+
+// statusCode finds the status that a client names in text: within a sentence, with the usual
+// phrase of HTTP ("Client error '400 Bad Request' for url …"), or by the phrase alone or before
+// the body ("Service Unavailable", "Bad Request: {…"). 0 for none.
 func statusCode(text string) int {
+	text = text[:min(len(text), maxMessageBytes)]
+	for _, m := range phrased.FindAllStringSubmatchIndex(text, -1) {
+		code, _ := strconv.Atoi(text[m[2]:m[3]])
+		if phrase := httpstatus.Text(code); phrase != "" && len(text)-m[1] >= len(phrase) && strings.EqualFold(text[m[1]:m[1]+len(phrase)], phrase) {
+			return code
+		}
+	}
+	for _, c := range codes {
+		if m := c.FindStringSubmatch(text); m != nil {
+			code, _ := strconv.Atoi(m[1])
+			return code
+		}
+	}
+	return phraseCode(text)
+}
+
+// phraseCode finds the status that text is the usual phrase of, alone or before the body.
+func phraseCode(text string) int {
 	phrase, _, _ := strings.Cut(text, ":")
 	phrase = strings.TrimSpace(phrase)
 	for code := 300; code < 600; code++ {

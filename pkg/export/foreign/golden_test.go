@@ -138,8 +138,8 @@ var peerFiles = []struct {
 	{"aiperf/ok", "profile_export_raw.jsonl", 8, 0, 160, 0, 31, ""},
 	{"aiperf/cut", "profile_export_raw.jsonl", 20, 2, 380, 0, 16, ""},
 	{"aiperf/int", "profile_export_raw.jsonl", 7, 0, 700, 0, 39, ""}, // shortened
-	{"guidellm/ok", "benchmarks.json", 8, 0, 160, 96, 3, "gaps texts"},
-	{"guidellm/cut", "benchmarks.json", 20, 2, 380, 96, 3, "gaps texts"},
+	{"guidellm/ok", "benchmarks.json", 8, 0, 160, 98, 3, "gaps texts"},
+	{"guidellm/cut", "benchmarks.json", 20, 2, 380, 98, 3, "gaps texts"},
 	{"infperf/ok", "reports/per_request_lifecycle_metrics.json", 8, 0, 160, 0, 20, "epoch"},
 	{"infperf/cut", "reports/per_request_lifecycle_metrics.json", 20, 2, 360, 0, 21, "epoch"},
 	{"vllm/ok", "result.json", 8, 0, 160, 19, 9, "epoch texts inputs"},

@@ -36,9 +36,42 @@ var guideLLMGroups = [...]string{"successful", "incomplete", "errored"}
 // A guideLLMBenchmark is one load level.
 type guideLLMBenchmark struct {
 	groups [len(guideLLMGroups)]int64 // offset of the '[', 0 for none
-	// metrics are the stated distributions by name.
+	// counts are the numbers of their elements, and whole reports that each array was seen to its
+	// end.
+	counts [len(guideLLMGroups)]int64
+	whole  bool
+	totals *guideLLMTotals // stated numbers of requests; nil for none
+	// metrics are the stated distributions by name, those that can be compared; stated has
+	// the names of all metrics.
 	metrics map[string]guideLLMByStatus
+	stated  []string
+	rate    *float64 // stated mean of the requests per second
 	values  guideLLMValues
+}
+
+// guideLLMTotals are the numbers of requests of a benchmark, kept or not.
+type guideLLMTotals struct {
+	Successful int64 `json:"successful"`
+	Errored    int64 `json:"errored"`
+}
+
+// kept compares the requests that ended with those that the file states. A request that the end
+// of the run cut off is in no figure.
+func (b *guideLLMBenchmark) kept() keptLevel {
+	k := unstated
+	k.kept = b.counts[0] + b.counts[2]
+	if b.rate != nil {
+		k.rate = *b.rate
+	}
+	latency := b.metrics["request_latency"].Successful
+	switch {
+	case !b.whole:
+	case b.totals != nil:
+		k.stated = b.totals.Successful + b.totals.Errored
+	case latency != nil: // of the successful ones
+		k.stated = int64(latency.Count) + b.counts[2]
+	}
+	return k
 }
 
 func openGuideLLM(f *file) (*export.Run, source, error) {
@@ -63,9 +96,12 @@ func openGuideLLM(f *file) (*export.Run, source, error) {
 		return nil, nil, fmt.Errorf("%s: is a file of %s without benchmarks: nothing was measured", f.name, run.Meta.Tool)
 	}
 	c.Release()
+	var kept []keptLevel
 	for i := range run.Experiments {
 		s.modes = append(s.modes, run.Experiments[i].Mode)
+		kept = append(kept, s.all[i].kept())
 	}
+	lackRequests(run, kept)
 	s.c = f.cursor(0, jsonfile.DefaultChunk)
 	return run, s, nil
 }
@@ -108,9 +144,10 @@ type guideLLM struct {
 	modes []string // of the levels
 	// tail is the error that ended the document early, and tailAt its place. It
 	// comes after all requests.
-	tail   error
-	tailAt string
-	ended  bool // tail was delivered
+	tail     error
+	tailAt   string
+	ended    bool // tail was delivered
+	elements int  // of the array of benchmarks
 	// layout is the version of the report's schema, 0 before there was one.
 	layout int
 
@@ -155,6 +192,18 @@ func (s *guideLLM) benchmarks(c *jsonfile.Cursor, run *export.Run) error {
 		if err != nil || !more {
 			return err
 		}
+		switch b, err := c.Peek(); {
+		case err != nil:
+			return err
+		case b != '{':
+			run.Meta.Warnings = append(run.Meta.Warnings, fmt.Sprintf("benchmark %d of the file is left out: expected an object, found %q", s.elements, b))
+			s.elements++
+			if err := skip(c); err != nil {
+				return err
+			}
+			continue
+		}
+		s.elements++
 		run.Experiments = append(run.Experiments, export.Experiment{})
 		s.all = append(s.all, guideLLMBenchmark{})
 		if err := s.header(c, run, &s.all[len(s.all)-1]); err != nil {
@@ -173,6 +222,8 @@ func (s *guideLLM) header(c *jsonfile.Cursor, run *export.Run, b *guideLLMBenchm
 			err = b.readMetrics(c)
 		case "requests":
 			err = b.findRequests(c)
+		case "request_totals": // before 0.4; then it is a metric
+			err = b.readTotals(c)
 		default:
 			err = skip(c)
 		}
@@ -180,17 +231,36 @@ func (s *guideLLM) header(c *jsonfile.Cursor, run *export.Run, b *guideLLMBenchm
 	})
 }
 
-// findRequests stores the positions of the arrays of requests.
+// readTotals reads the stated numbers of requests.
+func (b *guideLLMBenchmark) readTotals(c *jsonfile.Cursor) error {
+	v, err := c.Value("request_totals")
+	if err != nil {
+		return err
+	}
+	var t *guideLLMTotals
+	if decode(v, &t) == nil { // of another release otherwise
+		b.totals = t
+	}
+	return nil
+}
+
+// findRequests stores the positions of the arrays of requests, and the numbers of their elements.
 func (b *guideLLMBenchmark) findRequests(c *jsonfile.Cursor) error {
-	return eachMember(c, "requests", func(name string) (err error) {
+	err := eachMemberOf(c, "requests", func(name string) (err error) {
 		at := c.Pos
-		if bracket, err := c.Peek(); err != nil {
+		bracket, err := c.Peek()
+		if err != nil {
 			return err
-		} else if i := slices.Index(guideLLMGroups[:], name); i >= 0 && bracket == '[' {
+		}
+		if i := slices.Index(guideLLMGroups[:], name); i >= 0 && bracket == '[' {
 			b.groups[i] = at
+			b.counts[i], err = countElements(c)
+			return err
 		}
 		return skip(c)
 	})
+	b.whole = err == nil
+	return err
 }
 
 // guideLLMConfig reads the load settings. It ignores keys and headers.

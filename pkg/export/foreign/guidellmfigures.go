@@ -2,6 +2,7 @@ package foreign
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 
 	"github.com/pa-tools/pa/pkg/export/internal/jsonfile"
@@ -25,8 +26,12 @@ type guideLLMDistribution struct {
 // readMetrics keeps the metrics that guideLLMValues can compute.
 func (b *guideLLMBenchmark) readMetrics(c *jsonfile.Cursor) error {
 	b.metrics = map[string]guideLLMByStatus{}
-	return eachMember(c, "metrics", func(name string) (err error) {
-		if _, known := b.values.of(name); !known {
+	return eachMemberOf(c, "metrics", func(name string) (err error) {
+		if name == "request_totals" {
+			return b.readTotals(c)
+		}
+		b.stated = append(b.stated, name)
+		if _, known := b.values.of(name); !known && name != "requests_per_second" {
 			return skip(c)
 		}
 		v, err := c.Value("metric " + strconv.Quote(name))
@@ -34,7 +39,11 @@ func (b *guideLLMBenchmark) readMetrics(c *jsonfile.Cursor) error {
 			return err
 		}
 		var m guideLLMByStatus
-		if decode(v, &m) == nil && m.Successful != nil {
+		switch {
+		case decode(v, &m) != nil || m.Successful == nil:
+		case name == "requests_per_second":
+			b.rate = &m.Successful.Mean
+		default:
 			b.metrics[name] = m
 		}
 		return nil
@@ -95,21 +104,42 @@ func (v *guideLLMValues) add(q *guideLLMRequest) {
 	}
 }
 
-// check compares the distributions of the successful requests. It compares nothing
-// unless the layout is 2, because the formulas of other releases differ.
+// newestLayout is the last version of the report whose formulas are known.
+const newestLayout = 2
+
+// otherFormula lists the metrics that releases before 0.3 weigh otherwise, and time per output
+// token they compute without the first token.
+var otherFormula = []string{"time_per_output_token_ms", "inter_token_latency_ms"}
+
+// check compares the distributions of the successful requests, if the formulas of the layout are
+// known.
 func (s *guideLLM) check(c *selfCheck) {
-	if s.layout != 2 {
-		return
-	}
+	version := fmt.Sprintf("version %d of the report", s.layout)
 	for i := range s.all {
 		b := &s.all[i]
+		if k := b.kept(); k.partial() {
+			c.rest(b.stated, "they are of all requests, and "+k.why())
+			continue
+		}
+		if s.layout > newestLayout {
+			c.rest(b.stated, version+" is newer than the versions that pa-analyze knows")
+			continue
+		}
+		c.at = fmt.Sprintf("benchmark %d", i)
+		if b.totals != nil && b.whole {
+			c.figure("request_totals successful", float64(b.totals.Successful), float64(b.counts[0]))
+			c.figure("request_totals errored", float64(b.totals.Errored), float64(b.counts[2]))
+		}
 		for name, m := range b.metrics {
+			if s.layout == 0 && slices.Contains(otherFormula, name) {
+				continue
+			}
 			values, _ := b.values.of(name)
 			if m.Successful.Count == 0 && len(values.x) == 0 {
 				continue
 			}
-			c.at = fmt.Sprintf("benchmark %d", i)
 			values.compare(c, name, m.Successful)
 		}
+		c.rest(b.stated, whyNoFormula+" for "+version)
 	}
 }

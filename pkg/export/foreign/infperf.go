@@ -91,13 +91,15 @@ func openInferencePerf(f *file) (*export.Run, source, error) {
 			},
 		},
 	}
-	s := &infPerf{c: c}
+	s := &infPerf{c: c, file: f, begin: c.Pos}
 	return run, s, s.peek(run)
 }
 
 // infPerf is the source of the array.
 type infPerf struct {
 	c      *jsonfile.Cursor
+	file   *file
+	begin  int64          // offset of the first request
 	index  int            // of the next request
 	totals *infPerfTotals // nil without a summary
 }
@@ -269,5 +271,6 @@ func distinct(times []float64) []float64 {
 func (s *infPerf) check(c *selfCheck) {
 	if s.totals != nil {
 		s.totals.compare(c)
+		s.totals.stored.rest(c, whyRest(s.totals.partial))
 	}
 }

@@ -1,6 +1,7 @@
 package foreign
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"io"
@@ -62,7 +63,32 @@ func (v *values) next(what string) ([]byte, error) {
 	}
 	v.at = v.c.Pos
 	v.index++
-	return v.c.Value(what)
+	b, err := v.c.Value(what)
+	var syntax *export.SyntaxError
+	if errors.As(err, &syntax) {
+		return nil, v.leaveLine(syntax)
+	}
+	return b, err
+}
+
+// leaveLine goes to the next line that begins with an object, and returns a *badEntry for what is
+// before it. It returns the error that ended the reading if there is no such line.
+func (v *values) leaveLine(syntax *export.SyntaxError) error {
+	c := v.c
+	for c.Pos = v.at + 1; ; {
+		b := c.At(c.Pos)
+		if i := bytes.Index(b, []byte("\n{")); i >= 0 {
+			c.Pos += int64(i) + 1
+			return &badEntry{at: syntax.Offset, msg: syntax.Msg}
+		}
+		c.Pos += int64(max(0, len(b)-1))
+		switch err := c.More(); {
+		case errors.Is(err, jsonfile.ErrCut):
+			return syntax
+		case err != nil:
+			return err
+		}
+	}
 }
 
 // enter passes over the opening bracket of an object or array; what names it in the
@@ -91,6 +117,15 @@ func eachMember(c *jsonfile.Cursor, what string, do func(name string) error) err
 			return err
 		}
 	}
+}
+
+// eachMemberOf is eachMember for a value that is passed over if it is no object.
+func eachMemberOf(c *jsonfile.Cursor, what string, do func(name string) error) error {
+	b, err := c.Peek()
+	if err == nil && b != '{' {
+		return skip(c)
+	}
+	return eachMember(c, what, do)
 }
 
 // skip moves c past a value of any kind.

@@ -3,7 +3,9 @@ package foreign
 import (
 	"fmt"
 	"io"
+	"maps"
 	"math"
+	"slices"
 	"strconv"
 
 	"github.com/pa-tools/pa/pkg/export"
@@ -41,6 +43,7 @@ type llmPerfResult struct {
 // An llmPerfLevel is one level of concurrency.
 type llmPerfLevel struct {
 	results int64 // offset of the '[', 0 for none
+	kept    int64 // number of results
 	figures map[string]float64
 	values  llmPerfValues
 }
@@ -74,6 +77,11 @@ func openLLMPerf(f *file) (*export.Run, source, error) {
 		return nil, nil, err
 	}
 	c.Release()
+	var kept []keptLevel
+	for _, l := range s.all {
+		kept = append(kept, l.keptLevel())
+	}
+	lackRequests(run, kept)
 	s.c = f.cursor(0, jsonfile.DefaultChunk)
 	return run, s, nil
 }
@@ -88,7 +96,7 @@ func (l *llmPerfLevel) header(c *jsonfile.Cursor) error {
 		switch {
 		case name == "perf_results" && b == '[':
 			l.results = c.Pos
-			err = c.Skip()
+			l.kept, err = countElements(c)
 		case name == "metrics" && b == '{':
 			var v []byte
 			if v, err = c.Value("metrics"); err == nil {
@@ -106,6 +114,18 @@ func (l *llmPerfLevel) header(c *jsonfile.Cursor) error {
 		}
 		return err
 	})
+}
+
+// keptLevel compares the results with the number of requests that the level states.
+func (l *llmPerfLevel) keptLevel() keptLevel {
+	k := keptLevel{kept: l.kept, stated: -1, rate: math.NaN()}
+	if n := l.figures["client_requests"]; n >= 0 && n < 1<<53 {
+		k.stated = int64(n)
+	}
+	if rate, ok := l.figures["request_per_sec"]; ok {
+		k.rate = rate
+	}
+	return k
 }
 
 // llmPerf is the source of the document.
@@ -234,7 +254,15 @@ func (s *llmPerf) check(c *selfCheck) {
 			if stored, ok := l.figures[f.name]; ok && !math.IsNaN(f.computed) {
 				c.figure(f.name, stored, f.computed)
 			}
+			if l.keptLevel().partial() {
+				break // the other figures are of all requests
+			}
 		}
+		why := whyNoFormula
+		if k := l.keptLevel(); k.partial() {
+			why = "they are of all requests, and " + k.why()
+		}
+		c.rest(slices.DeleteFunc(slices.Collect(maps.Keys(l.figures)), func(name string) bool { return name == "concurrency" }), why)
 	}
 }
 

@@ -3,6 +3,7 @@ package foreign
 import (
 	"bytes"
 	"fmt"
+	"regexp"
 
 	"github.com/pa-tools/pa/pkg/export"
 )
@@ -18,6 +19,10 @@ type neighbour struct {
 const giveEvents = "events.jsonl from the folder of the report"
 
 const giveRecords = "profile_export.jsonl or profile_export_raw.jsonl from the same folder"
+
+// aiperfCount matches the number of requests in a summary of AIPerf. GenAI-Perf gives it the unit
+// "count".
+var aiperfCount = regexp.MustCompile(`"request_count"\s*:\s*\{\s*"unit"\s*:\s*"requests"`)
 
 // neighbours lists these kinds in the order in which neighbourOf tries them.
 var neighbours = []neighbour{
@@ -62,6 +67,10 @@ var neighbours = []neighbour{
 	{
 		func(o *outline) bool { return o.has("timestamp_ns", "target_url", "rtt_ns") },
 		"profile_export_network_latency.jsonl of AIPerf", "round trips of the network", giveRecords,
+	},
+	{ // before 0.5 its version is behind the statistics, or missing
+		func(o *outline) bool { return !o.array && aiperfCount.Match(o.head) },
+		"profile_export_aiperf.json of AIPerf", "statistics", giveRecords,
 	},
 	{ // in every release an object of statistics with units
 		func(o *outline) bool {

@@ -174,7 +174,7 @@ func (r *Reader) Skipped(experiment int) (counted, excluded int) {
 }
 
 // SelfCheck returns how the file's own figures compare.
-func (r *Reader) SelfCheck() export.SelfCheck { return r.check.result }
+func (r *Reader) SelfCheck() export.SelfCheck { return r.check.finish() }
 
 // SummaryNames returns the names of the files with the tool's own figures and
 // settings.

@@ -227,6 +227,18 @@ var samples = []struct {
 		"",
 	},
 	{
+		"vllm: NaN for the gaps of answers of one token", fmt.Sprintf(servingFrame, "", "", "1", "0.5", "[]", "", `,"mean_tpot_ms":NaN,"p99_tpot_ms":NaN,"mean_itl_ms":NaN,"std_itl_ms":0.0,"mean_ttft_ms":500.0`),
+		" ",
+		[]string{`0@1000000000 ok 500000000 in=4 out=1 "a"`},
+		"",
+	},
+	{
+		"vllm: NaN for gaps that were measured", fmt.Sprintf(servingFrame, "", "", "2", "0.5", "[0.25]", "", `,"mean_itl_ms":NaN`),
+		" ",
+		[]string{`0@1000000000 ok 500000000 750000000 in=4 out=2 "a"`},
+		"the file says mean_itl_ms is NaN, its requests give 250",
+	},
+	{
 		"llm_perf over HTTP", `{"1":{"concurrency":1,"client_requests":1,"perf_results":[{"output_text":"x","ttft":-1,"e2e_latency":0.75,"input_tokens":9,"output_tokens":1}],"metrics":{"average_ttft":-1.0}}}`,
 		"concurrency 1",
 		[]string{`0@1000000000 ok 750000000 in=9 out=1 streamed=false "x"`},
@@ -288,6 +300,9 @@ func TestRefused(t *testing.T) {
 		{"GenAI-Perf inputs", `{"data":[{"payload":[{"messages":[]}]}]}`, `x.json: is an input file of perf_analyzer or GenAI-Perf (inputs.json), which holds what was to be sent and no requests; give profile_export.json`},
 		{"inference-perf validation", `{"global":{"warnings":[],"errors":[]},"reports":{}}`, `x.json: is validation.json of inference-perf`},
 		{"aiperf, and no metadata", `{"metadata":{"request_start_ns":1},"metrics":nul}`, `x.json: byte 48: expected null`},
+		{"aiperf summary before its version was in front", `{"request_throughput":{"unit":"requests/sec","avg":0.2},"request_latency":{"unit":"ms","avg":3},"request_count": {
+ "unit": "requests","avg":64}}`, `x.json: is profile_export_aiperf.json of AIPerf, which holds statistics and no requests; give profile_export.jsonl`},
+		{"GenAI-Perf report with counts", `{"request_throughput":{"unit":"requests/sec","avg":8.6},"request_count":{"unit":"count","avg":8}}`, `x.json: is the report of GenAI-Perf`},
 		{"GenAI-Perf report", `{"request_throughput":{"unit":"requests/sec","avg":8.6},"request_latency":{"unit":"ms","avg":389.5}}`, `x.json: is the report of GenAI-Perf, which holds statistics and no requests; give the profile_export.json`},
 		{"GenAI-Perf report of an early release", `{"request_latency":{"unit":"ms","avg":389.5},"input_config":{}}`, `x.json: is the report of GenAI-Perf`},
 		{"inference-perf summary", `{"load_summary":{"count":20}}`, `x.json: is a summary of inference-perf, which holds statistics and no requests; give per_request_lifecycle_metrics.json`},

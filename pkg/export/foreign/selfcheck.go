@@ -5,6 +5,7 @@ import (
 	"math"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/pa-tools/pa/internal/quantile"
 	"github.com/pa-tools/pa/pkg/export"
@@ -23,8 +24,9 @@ const maxDifferences = 32
 type selfCheck struct {
 	result    export.SelfCheck
 	differing []difference
-	file      string // file that states the next figures
-	at        string // load level or record of the next figures, for messages
+	compared  map[string]bool // names of the compared figures
+	file      string          // file that states the next figures
+	at        string          // load level or record of the next figures, for messages
 }
 
 type difference struct{ file, where, msg string }
@@ -37,6 +39,12 @@ func (c *selfCheck) figure(name string, stored, computed float64) {
 // within is figure with another tolerance.
 func (c *selfCheck) within(name string, stored, computed, tolerance float64) {
 	c.result.Compared++
+	if !c.compared[name] {
+		if c.compared == nil {
+			c.compared = map[string]bool{}
+		}
+		c.compared[name] = true
+	}
 	if stored == computed || math.IsNaN(stored) && math.IsNaN(computed) ||
 		math.Abs(stored-computed) <= tolerance*max(math.Abs(stored), math.Abs(computed)) {
 		return
@@ -45,6 +53,69 @@ func (c *selfCheck) within(name string, stored, computed, tolerance float64) {
 	if len(c.differing) < maxDifferences {
 		c.differing = append(c.differing, difference{c.file, c.at, fmt.Sprintf("the file says %s is %s, its requests give %s", name, digits(stored), digits(computed))})
 	}
+}
+
+// rest notes the stated figures, given by their names, that were not compared, and why. A name
+// stands for all figures that begin with it.
+func (c *selfCheck) rest(names []string, why string) {
+	names = slices.DeleteFunc(slices.Compact(slices.Sorted(slices.Values(names))), c.has)
+	if len(names) == 0 {
+		return
+	}
+	const most = 6
+	what := strings.Join(names[:min(len(names), most)], ", ")
+	if n := len(names) - most; n > 0 {
+		what += fmt.Sprintf(" and %d more", n)
+	}
+	if line := what + ": " + why; !slices.Contains(c.result.NotCompared, line) {
+		c.result.NotCompared = append(c.result.NotCompared, line)
+	}
+}
+
+// has reports whether a figure of that name, or of that metric, was compared.
+func (c *selfCheck) has(name string) bool {
+	if c.compared[name] {
+		return true
+	}
+	for figure := range c.compared {
+		if rest, ok := strings.CutPrefix(figure, name); ok && strings.ContainsAny(rest[:1], " .") {
+			return true
+		}
+	}
+	return false
+}
+
+// whyNoFormula is why a stated figure is not compared.
+const whyNoFormula = "pa-analyze cannot compute them from the requests"
+
+// A figureKind is what figures are about whose names have one of the parts.
+type figureKind struct {
+	kind  string
+	parts []string
+}
+
+// figureKinds tells what a figure is about by its name; the first match counts.
+var figureKinds = []figureKind{
+	{"rates", []string{"throughput", "per_sec", "per_second", "qps", "tps", "goodput", "_rate"}},
+	{"durations", []string{"duration", "benchmark_time"}},
+	{"tokens", []string{"token_count", "_tokens", "isl", "osl", "output_len", "prompt_len", "sequence_length", "usage_"}},
+	{"numbers of requests", []string{"request_count", "request_totals", "requests", "completed", "failed", "n_samples", "load_summary", "successes.count", "failures.count", "finish_reason"}},
+	{"latencies", []string{""}},
+}
+
+// finish completes the result.
+func (c *selfCheck) finish() export.SelfCheck {
+	c.result.Kinds = nil
+	for name := range c.compared {
+		i := slices.IndexFunc(figureKinds, func(k figureKind) bool {
+			return slices.ContainsFunc(k.parts, func(part string) bool { return strings.Contains(name, part) })
+		})
+		if kind := figureKinds[i].kind; !slices.Contains(c.result.Kinds, kind) {
+			c.result.Kinds = append(c.result.Kinds, kind)
+		}
+	}
+	slices.Sort(c.result.Kinds)
+	return c.result
 }
 
 func digits(v float64) string { return strconv.FormatFloat(v, 'g', -1, 64) }

@@ -1,6 +1,7 @@
 package foreign
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"strconv"
@@ -25,8 +26,8 @@ import (
 // start + ttft + the sum of the gaps up to it.
 
 func sniffServing(o *outline) bool {
-	return !o.array && (o.has("duration", "completed", "total_input_tokens") ||
-		o.has("backend", "dataset_name", "request_rate") || o.has("backend", "tokenizer_id", "num_prompts"))
+	return o.has("duration", "completed", "total_input_tokens") ||
+		o.has("backend", "dataset_name", "request_rate") || o.has("backend", "tokenizer_id", "num_prompts")
 }
 
 // A servingTool describes the files of one tool.
@@ -100,15 +101,27 @@ func openServing(f *file) (*export.Run, source, error) {
 	}
 	s := &serving{file: f}
 	run := &export.Run{Meta: &export.RunMeta{Schema: export.Schema}}
+	results, err := servingResultsIn(c)
+	if err != nil {
+		return nil, nil, err
+	}
+	var bad []error // why results are left out
 	for {
-		if _, err := c.Peek(); err != nil {
-			if len(s.all) > 0 && isCut(err) {
-				break
-			}
-			return nil, nil, err
+		more, err := results.next()
+		if !more && err == nil {
+			break
 		}
-		x, err := s.outline(c)
-		partial := isCut(err) && x.rowsBeforeCut()
+		var x *servingRun
+		if err == nil {
+			x, err = s.outline(c)
+		}
+		var left *leftOutResult
+		if errors.As(err, &left) {
+			left.index = results.n - 1
+			bad = append(bad, err)
+			continue
+		}
+		partial := isCut(err) && x != nil && x.rowsBeforeCut()
 		if err != nil && !partial && len(s.all) == 0 {
 			return nil, nil, err
 		}
@@ -122,7 +135,83 @@ func openServing(f *file) (*export.Run, source, error) {
 		}
 	}
 	c.Release()
-	return run, s, s.header(run)
+	if len(s.all) == 0 {
+		return nil, nil, results.nothing(f.name, bad)
+	}
+	if err := s.header(run); err != nil {
+		return nil, nil, err
+	}
+	const most = 8
+	for i, err := range bad {
+		if i == most {
+			run.Meta.Warnings = append(run.Meta.Warnings, fmt.Sprintf("%d more results are left out", len(bad)-most))
+			break
+		}
+		run.Meta.Warnings = append(run.Meta.Warnings, err.Error())
+	}
+	return run, s, nil
+}
+
+// servingResults goes through the results of a file: appended to each other, or in an array as
+// vllm bench sweep writes them.
+type servingResults struct {
+	c     *jsonfile.Cursor
+	array bool
+	n     int // results so far
+}
+
+func servingResultsIn(c *jsonfile.Cursor) (*servingResults, error) {
+	b, err := c.Peek()
+	if err == nil && b == '[' {
+		c.Pos++
+		return &servingResults{c: c, array: true}, nil
+	}
+	return &servingResults{c: c}, err
+}
+
+// next goes to the next result; more is false after the last one.
+func (x *servingResults) next() (more bool, err error) {
+	if x.array {
+		more, err = x.c.Elem(x.n == 0)
+	} else if _, err = x.c.Peek(); err == nil {
+		more = true
+	} else if isCut(err) && x.n > 0 {
+		return false, nil
+	}
+	x.n++
+	return more, err
+}
+
+// nothing returns why none of the results can be read.
+func (x *servingResults) nothing(file string, bad []error) error {
+	var left *leftOutResult
+	switch {
+	case len(bad) == 0:
+		return fmt.Errorf("%s: is an array without results: nothing was measured", file)
+	case errors.As(bad[0], &left) && len(bad) == 1 && !x.array:
+		return fmt.Errorf("%s: %s", file, left.whole)
+	case x.array && left.figures:
+		return fmt.Errorf("%s: holds %d results of vllm bench sweep: figures only, no requests; run it with --save-detailed among the options of the benchmark to keep them", file, len(bad))
+	}
+	return fmt.Errorf("%s: holds %d results and no requests: %s", file, len(bad), left.why)
+}
+
+// A leftOutResult is a result that costs nothing but itself.
+type leftOutResult struct {
+	index int
+	level export.Experiment // empty if it is not known
+	why   string            // after "result 3 of the file is left out: "
+	whole string            // what is said of a file that holds only this result
+	// figures reports that the result has figures only.
+	figures bool
+}
+
+func (e *leftOutResult) Error() string {
+	level := ""
+	if e.level.Mode != "" {
+		level = " (" + strings.ReplaceAll(e.level.Mode, "_", " ") + " " + e.level.Value + ")"
+	}
+	return fmt.Sprintf("result %d of the file%s is left out: %s", e.index, level, e.why)
 }
 
 // serving is the source of a file of results.
@@ -136,6 +225,7 @@ type serving struct {
 
 	at      int  // index in all
 	index   int  // of the next request
+	broken  bool // the columns of the current result are, from here on
 	ended   bool // tail was delivered after the last request
 	id      uint64
 	cursors [numCols]*jsonfile.Cursor // nil for a column that is not there
@@ -154,6 +244,16 @@ func (s *serving) where() string {
 // outline goes through an object and stores the positions of its columns. With a syntax
 // error it also returns the part before the error.
 func (s *serving) outline(c *jsonfile.Cursor) (*servingRun, error) {
+	switch b, err := c.Peek(); {
+	case err != nil:
+		return nil, err
+	case b != '{':
+		if err := skip(c); err != nil {
+			return nil, err
+		}
+		why := fmt.Sprintf("expected an object, found %q", b)
+		return nil, &leftOutResult{why: why, whole: why}
+	}
 	x := &servingRun{scalars: map[string]string{}}
 	for i := range x.columns {
 		x.columns[i] = -1
@@ -171,6 +271,10 @@ func (s *serving) outline(c *jsonfile.Cursor) (*servingRun, error) {
 			if _, there := x.scalars[name]; !there {
 				x.note(name, "")
 			}
+			if servingColumns[name] == colTTFT && b == '[' {
+				x.rows, err = countElements(c)
+				return err
+			}
 			return c.Skip()
 		}
 		v, err := c.Value("member " + strconv.Quote(name))
@@ -182,7 +286,7 @@ func (s *serving) outline(c *jsonfile.Cursor) (*servingRun, error) {
 	if err != nil {
 		return x, err
 	}
-	return x, x.identify(s.file.name)
+	return x, x.identify()
 }
 
 // header fills in the run. A part that one of the results lacks is missing in the run.
@@ -217,9 +321,12 @@ func (s *serving) header(run *export.Run) error {
 			lack(export.PartEnds, x.tool.ends)
 		}
 	}
+	var kept []keptLevel
 	for _, x := range s.all {
 		m.Import.Results = append(m.Import.Results, x.result())
+		kept = append(kept, x.kept())
 	}
+	lackRequests(run, kept)
 	lack(export.PartTexts, "a result of "+first.tool.name+" keeps the text of an answer as a whole")
 	lack(export.PartInputs, "a result of "+first.tool.name+" does not keep what was sent")
 	if c := first.tool.caveat; c != "" {
@@ -243,6 +350,10 @@ func (s *serving) open() {
 }
 
 func (s *serving) next(r *export.Request) (int, error) {
+	if s.broken {
+		s.broken = false
+		s.at, s.index = s.at+1, 0
+	}
 	for {
 		if s.at == len(s.all) {
 			s.at = len(s.all) - 1
@@ -258,7 +369,7 @@ func (s *serving) next(r *export.Request) (int, error) {
 		}
 		more, err := s.advance(x)
 		if err != nil {
-			return s.at, err
+			return s.at, s.leaveResult(err)
 		}
 		if more {
 			break
@@ -270,11 +381,22 @@ func (s *serving) next(r *export.Request) (int, error) {
 	s.index++
 	row, err := s.row(x)
 	if err != nil {
-		return s.at, err
+		return s.at, s.leaveResult(err)
 	}
 	r.ID = s.id
 	s.id++
 	return s.at, s.request(r, x, row)
+}
+
+// leaveResult returns what err costs: broken columns cost the rest of their result if others
+// follow, whose places are known.
+func (s *serving) leaveResult(err error) error {
+	var syntax *export.SyntaxError
+	if !errors.As(err, &syntax) || s.at == len(s.all)-1 {
+		return err
+	}
+	s.broken = true
+	return &badEntry{at: syntax.Offset, msg: syntax.Msg + "; the rest of this result is left out"}
 }
 
 // advance goes to the next element of each column. more is false at the end of all

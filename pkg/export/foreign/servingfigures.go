@@ -3,6 +3,7 @@ package foreign
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -68,6 +69,10 @@ func (v *servingValues) compare(c *selfCheck, x *servingRun) {
 	n := float64(v.completed)
 	figure("completed", n)
 	figure("failed", float64(v.failed))
+	if k := x.kept(); k.partial() {
+		c.rest(x.figures(), "they are of all requests, and "+k.why())
+		return
+	}
 	figure("total_output_tokens", v.output)
 	figure("request_throughput", n/duration)
 	figure("output_throughput", v.output/duration)
@@ -91,10 +96,33 @@ func (v *servingValues) compare(c *selfCheck, x *servingRun) {
 			continue
 		}
 		if len(values) == 0 {
-			values = sample{0} // as the tools do
+			if math.IsNaN(x.number(name)) {
+				c.figure(name, math.NaN(), math.NaN()) // no value agrees with no value
+				continue
+			}
+			values = sample{0} // as most tools do
 		}
 		figure(name, 1e3*values.stat(stat))
 	}
+	c.rest(x.figures(), whyNoFormula)
+}
+
+// figureNames are parts of the names of members that are figures, unlike settings.
+var figureNames = []string{"duration", "completed", "failed", "total_", "throughput", "goodput", "_per_s", "concurrent_", "concurrency", "accept", "rtfx"}
+
+// figures returns the names of the members that are figures.
+func (x *servingRun) figures() []string {
+	var names []string
+	for _, name := range x.order {
+		_, _, latency := splitFigure(name)
+		if !latency && (name == "max_concurrency" || !slices.ContainsFunc(figureNames, func(part string) bool { return strings.Contains(name, part) })) {
+			continue
+		}
+		if _, err := parseFloat([]byte(x.scalars[name])); err == nil && x.scalars[name] != "null" {
+			names = append(names, name)
+		}
+	}
+	return names
 }
 
 // splitFigure splits "p99_ttft_ms" into "p99" and "ttft".

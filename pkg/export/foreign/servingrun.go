@@ -20,7 +20,20 @@ type servingRun struct {
 	// order lists the names in scalars in the order of the file.
 	order  []string
 	chat   bool
+	rows   int64 // in the columns
 	values servingValues
+}
+
+// kept compares the rows with the numbers of requests that the result states.
+func (x *servingRun) kept() keptLevel {
+	k := keptLevel{kept: x.rows, stated: -1, rate: x.number("request_throughput")}
+	if completed := x.number("completed"); completed >= 0 && completed < 1<<53 {
+		k.stated = int64(completed)
+		if failed := x.number("failed"); failed >= 0 && failed < 1<<53 {
+			k.stated += int64(failed)
+		}
+	}
+	return k
 }
 
 // rowsBeforeCut reports whether an object has whole rows although the file was cut in
@@ -110,11 +123,12 @@ func (x *servingRun) setTool() {
 }
 
 // identify finds out which tool wrote the result. It returns an error if the result
-// holds no requests.
-func (x *servingRun) identify(file string) error {
+// holds no requests: a *leftOutResult.
+func (x *servingRun) identify() error {
 	x.setTool()
 	if x.has("total_input_sequences") || x.has("input_sequence_throughput") {
-		return fmt.Errorf("%s: is a result of %s for a model that gives no tokens (backend %q), which holds latencies only", file, x.tool.name, x.text("backend"))
+		why := fmt.Sprintf("of %s for a model that gives no tokens (backend %q), which holds latencies only", x.tool.name, x.text("backend"))
+		return &leftOutResult{why: "it is " + why, whole: "is a result " + why, figures: true, level: x.experiment()}
 	}
 	for _, col := range []int{colTTFT, colITL, colOutput, colError} {
 		if x.columns[col] >= 0 {
@@ -124,7 +138,10 @@ func (x *servingRun) identify(file string) error {
 		if x.tool == &sglangTool {
 			how = "--output-details"
 		}
-		return fmt.Errorf("%s: is a result of %s of %s that holds figures and no requests; run it with %s to keep them", file, x.tool.name, sanitize.Cut(x.when(), 40), how)
+		why := fmt.Sprintf("holds figures and no requests; run it with %s to keep them", how)
+		return &leftOutResult{
+			why: "it " + why, whole: fmt.Sprintf("is a result of %s of %s that %s", x.tool.name, sanitize.Cut(x.when(), 40), why), figures: true, level: x.experiment(),
+		}
 	}
 	return nil
 }

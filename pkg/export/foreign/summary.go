@@ -33,6 +33,11 @@ type summarized interface {
 	useSummary(run *export.Run, name string, content []byte) error
 }
 
+// named reports whether the path of a file, which can be compressed, ends with this name.
+func named(path, name string) bool {
+	return strings.HasSuffix(strings.TrimSuffix(strings.TrimSuffix(path, ".gz"), ".zst"), name)
+}
+
 // A summary holds the content of such a file: its numbers and its texts, by their path,
 // such as "request_latency.avg".
 type summary struct {
@@ -73,6 +78,38 @@ func (s *summary) add(path string, v any) {
 	}
 }
 
+// unwrap adds the members of an object under their own names.
+func (s *summary) unwrap(object string) {
+	figures, texts := maps.Clone(s.figures), maps.Clone(s.texts)
+	for name, v := range figures {
+		if inner, ok := strings.CutPrefix(name, object); ok {
+			s.figures[inner] = v
+			delete(s.figures, name)
+		}
+	}
+	for name, v := range texts {
+		if inner, ok := strings.CutPrefix(name, object); ok {
+			s.texts[inner] = v
+			delete(s.texts, name)
+		}
+	}
+}
+
+// keptRequests returns what the summary states about all requests: their number, as the sum of
+// the figures with the names of counts, and their rate.
+func (s *summary) keptRequests(counts []string, rate string) keptLevel {
+	k := unstated
+	for _, name := range counts { // tools leave out the failures if there are none
+		if n, ok := s.figures[name]; ok && n >= 0 && n < 1<<53 {
+			k.stated = max(k.stated, 0) + int64(n)
+		}
+	}
+	if v, ok := s.figures[rate]; ok {
+		k.rate = v
+	}
+	return k
+}
+
 // compare compares the figures that are also in computed, in the order of their names.
 func (s *summary) compare(c *selfCheck, computed map[string]float64) {
 	for _, name := range slices.Sorted(maps.Keys(computed)) {
@@ -80,6 +117,33 @@ func (s *summary) compare(c *selfCheck, computed map[string]float64) {
 			c.figure(name, stored, computed[name])
 		}
 	}
+}
+
+// rest notes the metrics of the summary that c did not compare. Settings are no metrics.
+func (s *summary) rest(c *selfCheck, why string) {
+	var metrics []string
+	for name := range s.figures {
+		metric := name
+		if i := strings.LastIndexByte(name, '.'); i > 0 {
+			metric = name[:i]
+		}
+		if slices.ContainsFunc([]string{"config", "schema", "input_", "run_", "telemetry", "settings"}, func(part string) bool { return strings.HasPrefix(metric, part) }) {
+			continue
+		}
+		metrics = append(metrics, metric)
+	}
+	c.rest(metrics, why)
+}
+
+// whyPartial is why figures of all requests are not compared with the kept ones.
+const whyPartial = "they are of all requests, and the file keeps a part of them"
+
+// whyRest is why the figures that were not compared were not.
+func whyRest(partial bool) string {
+	if partial {
+		return whyPartial
+	}
+	return whyNoFormula
 }
 
 // maxSpread bounds the values of one metric that a spread keeps for percentiles: 32 MiB.

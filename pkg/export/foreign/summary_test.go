@@ -1,13 +1,19 @@
 package foreign
 
 import (
+	"bytes"
+	"compress/gzip"
 	"encoding/json"
+	"fmt"
 	"io/fs"
 	"os"
 	"path"
 	"path/filepath"
+	"reflect"
 	"strings"
 	"testing"
+
+	"github.com/klauspost/compress/zstd"
 
 	"github.com/pa-tools/pa/internal/golden"
 	"github.com/pa-tools/pa/pkg/export"
@@ -150,7 +156,7 @@ func TestSummariesUnread(t *testing.T) {
 		{"cut", "", 0, `{"aiperf_version":"0.13.0","request_latency":{"avg"`, "profile_export_aiperf.json: is not the JSON object of a summary: unexpected end of JSON input; it is not used"},
 		{"no object", "", 0, `[]`, "profile_export_aiperf.json: is not the JSON object of a summary"},
 		{"null", "", 0, `null`, "profile_export_aiperf.json: is not the JSON object of a summary"},
-		{"of another tool", "", 0, `{"load_summary":{"count":8}}`, "profile_export_aiperf.json: is not a summary of AIPerf: it has no aiperf_version; it is not used"},
+		{"of another tool", "", 0, `{"load_summary":{"count":8}}`, "profile_export_aiperf.json: is not a summary of AIPerf: it has neither an aiperf_version nor a request_count in requests; it is not used"},
 		{"of another tool", "", 5, `{"aiperf_version":"0.13.0"}`, "summary_lifecycle_metrics.json: is not a summary of inference-perf: it has no load_summary with a count"},
 		{"too large", "", 0, strings.Repeat(" ", 16<<20+1), "profile_export_aiperf.json: is larger than 16777216 bytes; it is not used"},
 		{"requests of another name", "run.jsonl", 0, `{`, ""},
@@ -168,7 +174,7 @@ func TestSummariesUnread(t *testing.T) {
 			}
 			own, _ := readBeside(t, file, requests, "", nil)
 			c, warnings := readBeside(t, file, requests, path.Base(f.summary), []byte(tt.content))
-			if c != own {
+			if !reflect.DeepEqual(c, own) {
 				t.Errorf("%+v, want %+v as without a summary", c, own)
 			}
 			if got := strings.Join(warnings, "\n"); (tt.warn == "") != (got == "") || !strings.HasPrefix(got, tt.warn) {
@@ -240,6 +246,9 @@ func TestLoads(t *testing.T) {
 	for _, tt := range []struct{ name, content, want string }{
 		{"AIPerf, a rate", `{"aiperf_version":"1","input_config":{"phases":[{"kind":"warmup","type":"concurrency","concurrency":1},{"kind":"profiling","type":"poisson","rate":2.5}]}}`, "request_rate:2.5"},
 		{"AIPerf, two phases that are measured", `{"aiperf_version":"1","input_config":{"phases":[{"kind":"profiling","type":"concurrency","concurrency":1},{"kind":"profiling","type":"concurrency","concurrency":2}]}}`, ":"},
+		{"AIPerf before there were phases", `{"aiperf_version":"0.4.0","input_config":{"loadgen":{"concurrency":4,"request_rate_mode":"concurrency_burst"}}}`, "concurrency:4"},
+		{"AIPerf before there were versions", `{"request_count":{"unit":"requests","avg":0},"input_config":{"loadgen":{"concurrency":2,"request_rate":7.5,"request_rate_mode":"poisson"}}}`, "request_rate:7.5"},
+		{"AIPerf with its metrics in an object", `{"records":{"request_count":{"unit":"requests","avg":0}},"input_config":{"loadgen":{"concurrency":2}}}`, "concurrency:2"},
 		{"AIPerf, no phases", `{"aiperf_version":"1"}`, ":"},
 		{"AIPerf, a load below 0", `{"aiperf_version":"1","input_config":{"phases":[{"kind":"profiling","type":"concurrency","concurrency":-1}]}}`, ":"},
 		{"inference-perf, a rate", "load: {type: poisson, stages: [{rate: 8, duration: 1}]}", "request_rate:8"},
@@ -249,7 +258,8 @@ func TestLoads(t *testing.T) {
 		run := &export.Run{Experiments: make([]export.Experiment, 1), Meta: &export.RunMeta{}}
 		var err error
 		if strings.HasPrefix(tt.content, "{") {
-			err = (&aiperf{}).useSummary(run, "s.json", []byte(tt.content))
+			f := &file{ctx: t.Context(), src: strings.NewReader("x"), size: 1}
+			err = (&aiperf{file: f}).useSummary(run, "s.json", []byte(tt.content))
 		} else {
 			err = (&infPerf{}).useSummary(run, "config.yaml", []byte(tt.content))
 		}
@@ -259,5 +269,86 @@ func TestLoads(t *testing.T) {
 	}
 	if err := (&infPerf{}).useSummary(&export.Run{}, "config.yaml", []byte("load: [")); err == nil {
 		t.Error("settings that are no YAML are taken")
+	}
+}
+
+// The files of a folder are found under every name under which they can be read.
+func TestFolders(t *testing.T) {
+	const record = `{"metadata":{"session_num":0,"request_start_ns":10,"request_end_ns":20},"metrics":{"request_latency":{"value":2,"unit":"ms"}}}` + "\n"
+	const summary = `{"aiperf_version":"0.4.0","input_config":{"phases":[{"kind":"profiling","type":"concurrency","concurrency":4}]}}`
+	const infperf = `[{"start_time":1,"end_time":2,"request":"{}","response":"x"}]`
+	packed := map[string]func(string) []byte{
+		"": func(s string) []byte { return []byte(s) },
+		".gz": func(s string) []byte {
+			var b bytes.Buffer
+			w := gzip.NewWriter(&b)
+			_, _ = w.Write([]byte(s))
+			_ = w.Close()
+			return b.Bytes()
+		},
+		".zst": func(s string) []byte {
+			w, err := zstd.NewWriter(nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return w.EncodeAll([]byte(s), nil)
+		},
+	}
+	for _, tool := range []struct{ file, text, summary, figures, want string }{
+		{"profile_export.jsonl", record, "profile_export_aiperf.json", summary, "concurrency:4"},
+		{"profile_export_raw.jsonl", record, "profile_export_aiperf.json", summary, "concurrency:4"},
+		{"per_request_lifecycle_metrics.json", infperf, "config.yaml", "load: {type: constant, stages: [{rate: 8}]}", "request_rate:8"},
+		{"benchmarks.json", fmt.Sprintf(guideFrame, `{"type_":"synchronous"}`, ""), "", "", "concurrency:1"},
+	} {
+		for suffix, pack := range packed {
+			dir := t.TempDir()
+			for name, text := range map[string]string{tool.file: tool.text, tool.summary: tool.figures} {
+				if name == "" {
+					continue
+				}
+				if err := os.WriteFile(filepath.Join(dir, name+suffix), pack(text), 0o600); err != nil {
+					t.Fatal(err)
+				}
+			}
+			o := export.Opener{Formats: Formats()}
+			r, err := o.Open(t.Context(), dir)
+			if err != nil {
+				t.Errorf("%s%s: %v", tool.file, suffix, err)
+				continue
+			}
+			if e := r.Run().Experiments[0]; e.Mode+":"+e.Value != tool.want {
+				t.Errorf("%s%s: load %s:%s, want %s, %v", tool.file, suffix, e.Mode, e.Value, tool.want, r.Warnings())
+			}
+			if err := r.Close(); err != nil {
+				t.Error(err)
+			}
+		}
+	}
+}
+
+// The summary of AIPerf names the model, the server and the release, in the places of each release.
+func TestAIPerfServer(t *testing.T) {
+	for _, tt := range []struct{ name, content, tool, model, url string }{
+		{
+			"0.13", `{"aiperf_version":"0.13.0","input_config":{"endpoint":{"urls":["http://u:p@h:1/v1?key=x"],"streaming":true},"models":{"items":[{"name":"a"},{"name":"b"}]}}}`,
+			"AIPerf 0.13.0", "a, b", "http://h:1/v1",
+		},
+		{
+			"0.4", `{"aiperf_version":"0.4.0","input_config":{"endpoint":{"model_names":["meta/llama"],"url":"http://h:8000","streaming":true}}}`,
+			"AIPerf 0.4.0", "meta/llama", "http://h:8000",
+		},
+		{
+			"before 0.4", `{"request_count":{"unit":"requests","avg":64},"input_config":{"endpoint":{"model_names":["meta/llama"],"streaming":true}}}`,
+			"AIPerf", "meta/llama", "",
+		},
+	} {
+		run := &export.Run{Experiments: make([]export.Experiment, 1), Meta: &export.RunMeta{Tool: "AIPerf", Import: &export.Import{}}}
+		f := &file{ctx: t.Context(), src: strings.NewReader("x"), size: 1}
+		if err := (&aiperf{file: f}).useSummary(run, "s.json", []byte(tt.content)); err != nil {
+			t.Errorf("%s: %v", tt.name, err)
+		}
+		if m := run.Meta; m.Tool != tt.tool || m.Model != tt.model || m.URL != tt.url || m.Streaming == nil || !*m.Streaming {
+			t.Errorf("%s: %+v", tt.name, m)
+		}
 	}
 }

@@ -78,7 +78,9 @@ func (w *weighted) compare(c *selfCheck, name string, d *guideLLMDistribution) {
 		sum += weights[i] / total
 		for ; next < len(guideLLMPercentiles) && sum >= guideLLMPercentiles[next].share; next++ {
 			p := guideLLMPercentiles[next]
-			c.figure(name+" "+p.name, d.Percentiles[p.name], values[i])
+			if stored, ok := d.Percentiles[p.name]; ok {
+				c.figure(name+" "+p.name, stored, values[i])
+			}
 		}
 	}
 }

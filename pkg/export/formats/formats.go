@@ -20,7 +20,7 @@ const Suffixes = ".json, .json.gz, .json.zst, .parquet or .arrow"
 
 // Readers returns the formats that can be read, in the order in which to try them.
 func Readers() []export.Format {
-	all := append([]export.Format{profilejson.Format{}}, columnar.Formats()...)
+	all := append([]export.Format{reportFormat{}, profilejson.Format{}}, columnar.Formats()...)
 	return append(all, foreign.Formats()...)
 }
 

@@ -117,3 +117,15 @@ func twoRequests(f *testing.F, create Create, deriver export.Deriver) []byte {
 	}
 	return out.Bytes()
 }
+
+// FuzzReportSchema looks for the schema of a report at the start of a file: damage never panics.
+func FuzzReportSchema(f *testing.F) {
+	for _, s := range []string{`{"schema":"pa-report/1"`, `[{"schema":"pa-report/1"}]`, "\ufeff {\"a\":[{}],\"schema\":\"pa-diff/1\"", `{"schema":1}`, `{"schema":"x"}`, `[`} {
+		f.Add([]byte(s))
+	}
+	f.Fuzz(func(t *testing.T, head []byte) {
+		if schema := reportSchema(head); schema != "" && !export.ReportSchema(schema) {
+			t.Errorf("%q: schema %q", head, schema)
+		}
+	})
+}

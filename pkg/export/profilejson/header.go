@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"slices"
 	"strconv"
 
 	"github.com/pa-tools/pa/internal/jsonscan"
@@ -128,6 +129,9 @@ func (h *headerParser) document() error {
 	if !seen["experiments"] {
 		return errNoExperiments
 	}
+	if err := h.isReport(); err != nil {
+		return err
+	}
 	h.suspect = h.suspect || !h.after.version || !h.after.windows
 	// Only white space may follow.
 	b, err = h.Peek()
@@ -138,6 +142,20 @@ func (h *headerParser) document() error {
 		err = h.Syntax(h.Pos, "the document ends here, but %s, starting with %q; its requests were read", follow(h.Size-h.Pos), b)
 	}
 	return err
+}
+
+// isReport returns an *export.ReportError if the document is a report with levels instead of a
+// recording with requests.
+func (h *headerParser) isReport() error {
+	if slices.ContainsFunc(h.sections, func(s section) bool { return s.requests >= 0 || s.excluded >= 0 }) {
+		return nil
+	}
+	for i := range h.run.Extra {
+		if x := &h.run.Extra[i]; x.Name == "schema" && x.Value.Text && export.ReportSchema(string(x.Value.Data)) {
+			return &export.ReportError{Name: h.Name, Schema: string(x.Value.Data)}
+		}
+	}
+	return nil
 }
 
 func follow(n int64) string {

@@ -152,7 +152,10 @@ func (r *Reader) settle(h *headerParser) error {
 	r.Cursor = h.Cursor
 	err := r.headerErr
 	var syntax *export.SyntaxError
+	var report *export.ReportError
 	switch {
+	case errors.As(err, &report):
+		return err
 	case err == nil || errors.Is(err, jsonfile.ErrCut):
 		return nil
 	case errors.Is(err, errNoExperiments):

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 
 	"github.com/urfave/cli/v2"
 
@@ -30,6 +31,8 @@ have the right types, and that counters of servers do not fall unless the server
 was started again. Figures that the result file of another tool holds about its
 requests are made again, and have to agree; so are the derived columns of a
 table; columns that a tokenizer counted need the same one with --tokenizer.
+Figures that cannot be made again, for example because the file keeps only some
+of the requests that it counts, are named.
 Prints one line for each violation and one for each file; exit code 1 when there
 is a violation.`,
 		Flags:  append(append(flags, settings.TokenizerFlag()), settings.InputFlags()...),
@@ -105,14 +108,16 @@ func requestsOf(runs map[string]*shardsOfRun, path string, r export.Reader) (req
 	return &run.requests, run.requests.File(path, meta.Rank)
 }
 
-// ownFigures says how many figures of a foreign file follow from its requests,
-// "" for a file that holds none.
-func ownFigures(r export.Reader) string {
-	c, ok := export.Checked(r)
-	if !ok {
-		return ""
+// ownFigures says how many figures of a foreign file follow from its requests, and what they are
+// about; "" for a file that holds none.
+func ownFigures(c export.SelfCheck) string {
+	switch {
+	case c.Compared > 0:
+		return fmt.Sprintf(", %d of the file's own %d figures agree (%s)", c.Compared-c.Differing, c.Compared, strings.Join(c.Kinds, ", "))
+	case len(c.NotCompared) > 0:
+		return ", none of the file's own figures could be compared"
 	}
-	return fmt.Sprintf(", %d of the file's own %d figures agree", c.Compared-c.Differing, c.Compared)
+	return ""
 }
 
 // validateFile prints the violations of a file and returns their number.
@@ -143,7 +148,11 @@ func validateFile(c *cli.Context, path string, cfg validate.Config, r export.Rea
 	case v.Violations > 0:
 		verdict = plural.Of(v.Violations, "violation")
 	}
-	line("%s: %s: %s, %s, %s%s", sanitize.Text(path), verdict, plural.Of(v.Experiments, "experiment"), plural.Of(v.Requests, "request"), plural.Of(v.Responses, "response"), ownFigures(r))
+	own, _ := export.Checked(r)
+	for _, not := range own.NotCompared {
+		line("%s: not compared: %s", sanitize.Text(path), sanitize.Text(not))
+	}
+	line("%s: %s: %s, %s, %s%s", sanitize.Text(path), verdict, plural.Of(v.Experiments, "experiment"), plural.Of(v.Requests, "request"), plural.Of(v.Responses, "response"), ownFigures(own))
 	if v.NotCompared != "" {
 		settings.Warnf(c, "%s: the derived columns were not compared: %s", path, v.NotCompared)
 	}

@@ -46,14 +46,30 @@ type OpenFiles map[string]export.Reader
 // mostOpen is the largest number of files that are kept open, besides shards.
 const mostOpen = 64
 
+// refused is standard input that could not be opened: it can be read only once, so that its
+// first error is the error of all who look at it.
+type refused struct {
+	export.Reader
+	err error
+}
+
+// Close does nothing.
+func (refused) Close() error { return nil }
+
 // look opens a file and keeps it open.
 func (o OpenFiles) look(c *cli.Context, path string) (export.Reader, error) {
 	if r, ok := o[path]; ok {
+		if x, is := r.(refused); is {
+			return nil, x.err
+		}
 		return r, nil
 	}
 	r, err := openFile(c, path)
-	if err == nil {
+	switch {
+	case err == nil:
 		o[path] = r
+	case path == "-":
+		o[path] = refused{err: err}
 	}
 	return r, err
 }

@@ -161,8 +161,19 @@ func (o OpenFiles) shards(in *Input) []shards.Shard {
 	return all
 }
 
-// Use opens the files of an Input that are not open, gives their run to f, and closes it. The
-// error of a run with missing shards names them.
+// errNoRequest is the error of a file that holds levels but no request.
+var errNoRequest = errors.New("holds no request that can be read: nothing was measured; give a recording with requests")
+
+// noRequest returns errNoRequest if f read a run to its end, without an error, and found nothing.
+func noRequest(name string, err error, readers ...export.Reader) error {
+	if err == nil && !slices.ContainsFunc(readers, func(r export.Reader) bool { return !export.Empty(r) }) {
+		return Named(name, errNoRequest)
+	}
+	return err
+}
+
+// Use opens the files of an Input that are not open, gives their run to f, and closes it. A run
+// that f reads to its end has to hold a request. The error of a run with missing shards names them.
 func (o OpenFiles) Use(c *cli.Context, in Input, f func(export.Reader) error) (err error) {
 	if !in.merge {
 		r, lookErr := o.look(c, in.Paths[0])
@@ -171,12 +182,15 @@ func (o OpenFiles) Use(c *cli.Context, in Input, f func(export.Reader) error) (e
 		}
 		delete(o, in.Paths[0])
 		defer func() { err = errors.Join(err, r.Close()) }()
-		return f(r)
+		return noRequest(in.Name, f(r), r)
 	}
+	var parts []export.Reader
 	for _, p := range in.Paths {
-		if _, err := o.look(c, p); err != nil {
+		part, err := o.look(c, p)
+		if err != nil {
 			return err
 		}
+		parts = append(parts, part)
 	}
 	r, err := shards.Merge(o.shards(&in))
 	if err != nil {
@@ -186,7 +200,7 @@ func (o OpenFiles) Use(c *cli.Context, in Input, f func(export.Reader) error) (e
 		delete(o, p)
 	}
 	defer func() { err = errors.Join(err, r.Close()) }()
-	err = f(r)
+	err = noRequest(in.Name, f(r), parts...)
 	if unread := r.Err(); errors.Is(unread, export.ErrContradiction) {
 		return unread // f may have named it once more
 	}

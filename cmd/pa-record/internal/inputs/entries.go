@@ -19,6 +19,7 @@ import (
 	"github.com/pa-tools/pa/pkg/recorder/workload"
 	"github.com/pa-tools/pa/pkg/recorder/workload/dataset"
 	"github.com/pa-tools/pa/pkg/recorder/workload/render"
+	"github.com/pa-tools/pa/pkg/recorder/workload/synth"
 )
 
 // Data is the data that a run sends, with its description.
@@ -29,6 +30,13 @@ type Data struct {
 	Meta    *export.DatasetMeta // for the export; nil if the settings describe it
 	Facts   *dataset.Facts      // of the files; nil without files
 	Close   func() error        // closes the files
+
+	s       *settings.Settings
+	tokens  *tokenCounter
+	builtin *workload.BuiltinSets // nil for other data
+	media   *synth.MediaSource    // nil for none
+	madeUp  bool                  // all entries are made up
+	set     workload.Set          // that the entries are of
 }
 
 // Open opens the data of the settings. It also sets s.Encode, and adds its notes about
@@ -61,6 +69,8 @@ func Open(ctx context.Context, s *settings.Settings, getenv func(string) string,
 	if e.Source, err = spreadOverModels(s, e.Source); err != nil {
 		return nil, errors.Join(err, e.Close())
 	}
+	e.s, e.tokens = s, tokens
+	e.madeUp = e.builtin != nil || s.InputLengths != nil || tokens.makes(e.Source)
 	if note := settings.CredentialsNote(credentials(e.Source)); note != "" {
 		e.Notes = append(e.Notes, note)
 	}
@@ -124,34 +134,25 @@ func openSource(ctx context.Context, s *settings.Settings, tokens *tokenCounter,
 		e.Notes = []string{"no --input-data: sending random tensors and strings"}
 	default:
 		if _, ok := render.APIOf(s.EndpointPath()); !ok {
-			return nil, noBuiltin(s.Endpoint)
+			return nil, cmdline.Usagef("no --input-data, and there are no built-in requests for --endpoint %s", s.Endpoint)
 		}
-		e.Source = builtinPrompts(s)
+		e.builtin = workload.NewBuiltinSets(s.BuiltinEntries)
+		e.Source = builtinPrompts(s, e.builtin)
 		e.Notes = []string{"no --input-data: sending the built-in prompts"}
 	}
 	return e, nil
 }
 
 // builtinPrompts returns the built-in prompts. They ask for the length that the settings say, if any.
-func builtinPrompts(s *settings.Settings) workload.Source {
-	prompts := workload.Builtin()
-	if s.OutputLengths != nil || s.NoOutputLength {
-		for i := range prompts {
-			prompts[i].Prompt.MaxTokens = 0 // adapt sets the lengths of the settings
-		}
+func builtinPrompts(s *settings.Settings, prompts workload.Source) workload.Source {
+	if s.OutputLengths == nil && !s.NoOutputLength {
+		return prompts
 	}
-	return prompts
-}
-
-// builtinEndpoints are the usual paths of the APIs for which there are built-in requests.
-var builtinEndpoints = []string{"v1/chat/completions", "v1/completions", "v1/embeddings", "v1/responses", "v1/ranking", "v1/rerank", "v1/infer", "generate", "generate_stream"}
-
-// noBuiltin returns the error for an endpoint without built-in requests.
-func noBuiltin(endpoint string) error {
-	if like := cmdline.Nearest(strings.Trim(endpoint, "/"), builtinEndpoints); like != "" {
-		return cmdline.Usagef("--endpoint %s: did you mean %s? pa-record has no built-in requests for other endpoints: give --input-data", endpoint, like)
-	}
-	return cmdline.Usagef("no --input-data, and there are no built-in requests for --endpoint %s", endpoint)
+	return workload.Map(prompts, func(_ int, e *workload.Entry) error {
+		p := *e.Prompt
+		e.Prompt, p.MaxTokens = &p, 0 // adapt sets the lengths of the settings
+		return nil
+	})
 }
 
 // readEntries opens files.

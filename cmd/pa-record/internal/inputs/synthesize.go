@@ -89,6 +89,6 @@ func (e *Data) illustrate(ctx context.Context, s *settings.Settings, src workloa
 	if err != nil {
 		return err
 	}
-	e.Source, e.Close = illustrated, illustrated.Close
+	e.Source, e.media, e.Close = illustrated, illustrated, illustrated.Close
 	return nil
 }

@@ -19,6 +19,12 @@ import (
 	"github.com/pa-tools/pa/pkg/wire/openai"
 )
 
+// Kinds of --prompts.
+const (
+	FreshPrompts   = "fresh"
+	RestartPrompts = "restart"
+)
+
 // inputFlags returns the flags for the input data and the shape of requests.
 func inputFlags() []cli.Flag {
 	return []cli.Flag{
@@ -27,7 +33,8 @@ func inputFlags() []cli.Flag {
 		readsData(&cli.StringFlag{Name: "data-directory", Category: catInput, Usage: "--input-data `DIR`, as perf_analyzer once spelled it"}),
 		readsNamedDataset(&cli.StringFlag{Name: "dataset", Category: catInput, Usage: "`LAYOUT` of the files: " + strings.Join(dataset.Layouts(), ", ") + " (default: detected). Without files openorca, cnn_dailymail and sharegpt are taken from Hugging Face's cache, or from its datasets server"}),
 		&cli.StringFlag{Name: "dataset-sampling-strategy", Category: catInput, Usage: "`ORDER` of the entries: sequential, shuffle (each once a round) or random (any at any time)", Value: workload.Sequential.String()},
-		&cli.IntFlag{Name: "num-dataset-entries", Category: catInput, Usage: "send `N` of the entries: the first ones, or with shuffle any; or make up N prompts", DefaultText: "all; 100 of what is made up or fetched"},
+		&cli.StringFlag{Name: "prompts", Category: catInput, Usage: "`HOW` levels and runs of --repeat take prompts: fresh (none that was sent before, as long as there are others) or restart (each level begins with the first one, which a server may have in its cache)", Value: FreshPrompts},
+		&cli.IntFlag{Name: "num-dataset-entries", Category: catInput, Usage: "send `N` of the entries: the first ones, or with shuffle any; or make up N prompts", DefaultText: "all; 100 of what is fetched, and of what is made up as many as the largest level sends, from 100 to 2,000"},
 		&cli.StringFlag{Name: "trace-window", Category: catInput, Usage: "read the part `FROM:TO` of a trace, as times since its start: 10m:15m"},
 		&cli.Int64Flag{Name: "max-spool", Category: catInput, Usage: "keep at most `BYTES` of a decompressed file or of a stream in $TMPDIR", DefaultText: "half of its free space, at most 64 GiB"},
 		&cli.IntFlag{Name: "max-ratio", Category: catInput, Usage: "refuse a compressed file that decompresses to more than `N` times its size; -1: no limit", DefaultText: "1000"},
@@ -50,6 +57,7 @@ type inputSettings struct {
 	InputData      []string `json:"input_data,omitempty"`
 	Layout         string   `json:"dataset,omitempty"`
 	Order          string   `json:"dataset_sampling_strategy,omitempty"`
+	Prompts        string   `json:"prompts,omitempty"` // "" if there is one level and one run
 	DatasetEntries int      `json:"num_dataset_entries,omitempty"`
 	WindowFromMS   float64  `json:"trace_window_from_ms,omitempty"`
 	WindowToMS     float64  `json:"trace_window_to_ms,omitempty"`
@@ -73,6 +81,7 @@ type inputSettings struct {
 	Template *template.Template `json:"-"` // nil: none
 
 	SendOrder   workload.Order `json:"-"`
+	Restart     bool           `json:"-"` // of --prompts
 	RenderStyle render.Style   `json:"-"` // 0: told by the model
 	window      [2]time.Duration
 	spool       spool.Config // limits of --max-spool and --max-ratio
@@ -211,6 +220,12 @@ func (p *parser) dataset(s *Settings) {
 	}
 	if s.SendOrder = (workload.Order{Kind: kind, Seed: s.Seed}); kind != workload.Sequential {
 		s.Order = kind.String()
+	}
+	switch how := c.String("prompts"); how {
+	case FreshPrompts, RestartPrompts:
+		s.Restart = how == RestartPrompts
+	default:
+		p.errorf("--prompts %s: expected fresh or restart", how)
 	}
 	s.DatasetEntries = p.positive("num-dataset-entries", c.Int("num-dataset-entries"))
 	s.BlockTokens = p.positive("block-tokens", c.Int("block-tokens"))

@@ -35,6 +35,7 @@ func loadFlags() []cli.Flag {
 		&cli.BoolFlag{Name: "binary-search", Category: catLoad, Usage: "look for the highest level below -l by halving the range start:end:step, until it is no wider than a step"},
 		&cli.StringFlag{Name: "request-distribution", Category: catLoad, Usage: "`HOW` the requests of a rate follow each other: " + load.Distributions(), DefaultText: "constant, with --burstiness gamma"},
 		&cli.Float64Flag{Name: "burstiness", Category: catLoad, Usage: "`SHAPE` of the gamma distribution: below 1 bursts, 1 is poisson, above 1 more even, inf constant gaps", DefaultText: "1"},
+		&cli.StringFlag{Name: "schedule", Category: catLoad, Usage: "`HOW` poisson and gamma keep the rate: scaled draws the gaps of the N requests of --request-count, or of the rate times --duration, so that they take N/rate; unscaled leaves gaps as drawn, as measurement windows always do", DefaultText: "scaled"},
 		readsFile(&cli.StringFlag{Name: "request-intervals", Category: catLoad, Usage: "the gaps between requests, in µs, one a line of `FILE`, repeated until the run ends"}),
 		&cli.BoolFlag{Name: "fixed-schedule", Category: catLoad, Usage: "send each entry of the input data once, at its \"timestamp\" (ms) from the first one on"},
 		&cli.StringFlag{Name: "periodic-concurrency-range", Category: catLoad, Usage: "`RANGE` is start:end:step: begin with start requests in flight, and add step more when each of the latest requests has --request-period responses, up to end"},
@@ -74,6 +75,7 @@ type loadSettings struct {
 
 	Distribution   string  `json:"request_distribution,omitempty"`
 	Burstiness     float64 `json:"burstiness,omitempty"`
+	Arrivals       string  `json:"schedule,omitempty"` // --schedule, if given
 	SpeedUp        float64 `json:"speed_up,omitempty"`
 	MaxConcurrency int     `json:"max_concurrency,omitempty"`
 	RampUpMS       float64 `json:"ramp_up_ms,omitempty"`
@@ -149,12 +151,12 @@ func (p *parser) load(s *Settings) {
 	p.oldConcurrency()
 	shapes := []shape{
 		{"concurrency-range", []string{"ramp-up", "latency-threshold", "binary-search"}, p.concurrency},
-		{"request-rate-range", []string{"request-distribution", "burstiness", "max-concurrency", "ramp-up", "latency-threshold", "binary-search"}, p.rates},
+		{"request-rate-range", []string{"request-distribution", "burstiness", "schedule", "max-concurrency", "ramp-up", "latency-threshold", "binary-search"}, p.rates},
 		{"request-intervals", []string{"speed-up", "max-concurrency", "latency-threshold"}, p.intervals},
 		{"fixed-schedule", []string{"speed-up", "max-concurrency"}, p.fixedSchedule},
 		{"periodic-concurrency-range", []string{"request-period"}, p.periodic},
 		{"session-concurrency", nil, p.sessions},
-		{"auto-sweep", []string{"request-distribution", "burstiness", "max-concurrency", "ramp-up"}, p.autoSweep},
+		{"auto-sweep", []string{"request-distribution", "burstiness", "schedule", "max-concurrency", "ramp-up"}, p.autoSweep},
 	}
 	var given []shape
 	for _, sh := range shapes {
@@ -357,13 +359,28 @@ func (p *parser) arrivals(s *Settings) (like load.Rate, ok bool) {
 		p.errorf("--burstiness belongs to --request-distribution gamma; give that, or drop it")
 		return like, false
 	}
+	switch s.Arrivals = c.String("schedule"); {
+	case s.Arrivals == "":
+	case s.Arrivals != scheduleScaled && s.Arrivals != scheduleUnscaled:
+		p.errorf("--schedule %s: it is %s or %s", s.Arrivals, scheduleScaled, scheduleUnscaled)
+		return like, false
+	case arrivals == load.Constant:
+		p.errorf("--schedule belongs to --request-distribution poisson or gamma; the gaps of a constant rate are not drawn: give one of them, or drop it")
+		return like, false
+	}
 	shape := load.Rate{PerSecond: 1, Arrivals: arrivals, Burstiness: s.Burstiness}
 	if err := shape.Validate(); err != nil {
 		p.errorf("--%w", err) // it is the burstiness
 		return like, false
 	}
-	return load.Rate{Arrivals: arrivals, Burstiness: s.Burstiness, Seed: s.Seed, Ceiling: s.MaxConcurrency, RampUp: s.rampUp}, true
+	return load.Rate{Arrivals: arrivals, Burstiness: s.Burstiness, Seed: s.Seed, Ceiling: s.MaxConcurrency, RampUp: s.rampUp, Unscaled: s.Arrivals == scheduleUnscaled}, true
 }
+
+// The values of --schedule.
+const (
+	scheduleScaled   = "scaled"
+	scheduleUnscaled = "unscaled"
+)
 
 func (p *parser) intervals(s *Settings) {
 	s.Intervals = p.c.String("request-intervals")

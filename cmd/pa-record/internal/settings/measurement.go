@@ -91,6 +91,9 @@ func (p *parser) measurement(s *Settings) {
 		p.enoughRequests(s)
 	}
 	if !counted && m.Duration == 0 && !s.hasEnd() {
+		if s.Arrivals == scheduleScaled {
+			p.errorf("--schedule scaled needs --request-count or --duration: measurement windows have no number of requests to scale the gaps to; give one of them, or drop it")
+		}
 		show.Mode, show.StabilityPct, show.MaxTrials = m.Mode.String(), pct, m.MaxTrials
 		show.StopOnUnstable = c.Bool("stop-on-unstable")
 		if m.Mode == window.ByTime {

@@ -2,6 +2,8 @@ package settings
 
 import (
 	"crypto/rand"
+	"fmt"
+	"math"
 	"regexp"
 	"slices"
 	"strings"
@@ -9,6 +11,8 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"github.com/pa-tools/pa/pkg/recorder/load"
+	"github.com/pa-tools/pa/pkg/recorder/workload"
 	"github.com/pa-tools/pa/pkg/recorder/workload/render"
 	"github.com/pa-tools/pa/pkg/recorder/workload/synth"
 )
@@ -34,15 +38,19 @@ func syntheticFlags() []cli.Flag {
 		&cli.Float64Flag{Name: "session-turn-delay-mean", Category: catMadeUp, Usage: "and `MS` of thinking after each answer", DefaultText: "0"},
 		&cli.Float64Flag{Name: "session-turn-delay-stddev", Category: catMadeUp, Usage: "with standard deviation `MS`", DefaultText: "0"},
 		&cli.Float64Flag{Name: "session-delay-ratio", Category: catMadeUp, Usage: "multiply think times, also of files, by `R`", DefaultText: "1"},
-		&cli.BoolFlag{Name: "cache-bust", Category: catMadeUp, Usage: "begin each prompt with text that no run used before, so that the server cannot reuse cached prompts"},
-		&cli.StringFlag{Name: "cache-salt", Category: catMadeUp, Usage: "like --cache-bust, but runs with the same `TEXT` begin their prompts alike", DefaultText: "new for each run"},
+		&cli.BoolFlag{Name: "cache-bust", Category: catMadeUp, Usage: "begin each prompt with text that no run and no level used before, so that the server cannot reuse cached prompts"},
+		&cli.StringFlag{Name: "cache-salt", Category: catMadeUp, Usage: "like --cache-bust, but the runs and levels of command lines with the same `TEXT` begin their prompts alike", DefaultText: "new for each command line"},
 		readsTokenizer(&cli.StringFlag{Name: "tokenizer", Category: catMadeUp, Usage: "count tokens with `NAME`: a tokenizer.json or .tiktoken file, a folder, or a model of Hugging Face's cache or hub; built-in is pa-record's own", DefaultText: "built-in"}),
 		readsTokenizer(&cli.StringFlag{Name: "default-tokenizer", Category: catMadeUp, Usage: "like --tokenizer, but use the built-in tokenizer if `NAME` is not available"}),
 	}
 }
 
-// DefaultEntries is the number of prompts that are made up by default.
-const DefaultEntries = 100
+// DefaultEntries is the number of prompts that are made up by default, if no level is known
+// to send more; then as many as the largest level sends, up to mostMadeEntries.
+const (
+	DefaultEntries  = 100
+	mostMadeEntries = 2000
+)
 
 // syntheticSettings holds the settings of made-up data; the zero value makes up none.
 type syntheticSettings struct {
@@ -67,6 +75,7 @@ type syntheticSettings struct {
 	InputLengths, OutputLengths synth.LengthDistribution `json:"-"` // nil: none
 	madeUp                      bool                     // a flag asks for made-up prompts, even if its value is wrong
 	NoOutputLength              bool                     `json:"-"` // requests ask for no length, even if the data has one
+	BuiltinEntries              int                      `json:"-"` // number of built-in prompts
 }
 
 // synthetic reads the settings of made-up data.
@@ -173,6 +182,27 @@ func words(text string) []string {
 	return strings.FieldsFunc(text, func(r rune) bool { return r != '_' && (r < 'a' || r > 'z') })
 }
 
+// madeEntries sets how many prompts are made up, unless a flag says it: enough for each
+// level whose number of requests is known, so that none is sent twice.
+func (p *parser) madeEntries(s *Settings) {
+	s.BuiltinEntries = DefaultEntries
+	for _, level := range s.Levels {
+		n := s.Measurement.Requests
+		if s.Measurement.Times > 0 {
+			switch level := level.(type) {
+			case load.Concurrency:
+				n = s.Measurement.Times * level.N
+			case load.Rate:
+				n = int(math.Ceil(float64(s.Measurement.Times) * level.PerSecond))
+			}
+		}
+		s.BuiltinEntries = max(s.BuiltinEntries, min(n+s.Warmup, mostMadeEntries))
+	}
+	if s.InputLengths != nil && s.MadeSessions == 0 && !p.c.IsSet("num-dataset-entries") {
+		s.DatasetEntries = s.BuiltinEntries
+	}
+}
+
 // law reads --name, or --name-mean and --name-stddev; nil if none is given.
 func (p *parser) law(name string, mean float64) synth.LengthDistribution {
 	c := p.c
@@ -255,8 +285,17 @@ func (p *parser) conversations(s *Settings) {
 	}
 }
 
-// salt reads what prompts begin with. A new one is drawn for a run that wants it,
-// and kept in the export.
+// LevelSalt returns the text on which the beginnings of the prompts of a level depend:
+// CacheSalt itself for the first level of the first run, else with the numbers of run and
+// level; "" without a salt.
+func (s *syntheticSettings) LevelSalt(set workload.Set) string {
+	if s.CacheSalt == "" || set == (workload.Set{}) {
+		return s.CacheSalt
+	}
+	return fmt.Sprintf("%s.%d.%d", s.CacheSalt, set.Run+1, set.Level+1)
+}
+
+// salt reads what prompts begin with. --cache-bust draws a new text.
 func (p *parser) salt(s *Settings) {
 	s.CacheSalt = p.c.String("cache-salt")
 	if !p.c.Bool("cache-bust") {

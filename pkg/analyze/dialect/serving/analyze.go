@@ -1,6 +1,7 @@
 package serving
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"io"
@@ -186,7 +187,7 @@ func (s *analysis) End() {
 	l.explainLevel(out)
 	where := ""
 	if s.levels > 1 {
-		where = e.Mode + " " + e.Value + ": "
+		where = cmp.Or(strings.TrimSpace(e.Mode+" "+e.Value), "load not known") + ": "
 	}
 	warn := func(format string, args ...any) {
 		s.rep.warnings = append(s.rep.warnings, fmt.Errorf(where+format, args...))

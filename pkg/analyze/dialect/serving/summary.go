@@ -134,10 +134,14 @@ func (l *level) summarize(run *export.Run, experiment int) *Level {
 	_, l.noStarts = run.Lacks(export.PartStarts)
 	duration, problem := strconv.ParseFloat(said["duration"], 64)
 	stated := problem == nil && duration >= 0 && !math.IsInf(duration, 0) && a.durationNS == nil && a.startNS == nil
-	if stated {
+	why, partial := run.Lacks(export.PartRequests)
+	if stated = stated && !partial; stated {
 		out.Duration = duration
 	}
-	if l.noStarts && a.durationNS == nil && !stated {
+	if partial && a.durationNS == nil {
+		out.Duration = math.NaN()
+		out.notes = append(out.notes, why+", so there are no rates")
+	} else if l.noStarts && a.durationNS == nil && !stated {
 		out.Duration = math.NaN()
 		out.notes = append(out.notes, "the file does not say when requests were sent, so there are no rates; --arg benchmark_duration_ns=… gives the run's duration")
 	}

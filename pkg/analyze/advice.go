@@ -1,0 +1,120 @@
+package analyze
+
+import (
+	"cmp"
+	"math"
+	"slices"
+	"time"
+
+	"github.com/pa-tools/pa/pkg/export"
+)
+
+// Flags that warnings advise if they work on the run.
+const (
+	trimStart     = "--trim-start 10%"
+	steadyState   = "--steady-state"
+	withoutPauses = "--without-pauses"
+)
+
+// An adviser knows which flags work on a run. A flag that one level refuses ends the report with
+// an error, so that it is no advice for the others either.
+type adviser struct {
+	run    *export.Run
+	cfg    Config
+	levels []level
+	rep    *Report
+}
+
+// works reports whether a report of the same run with the flag refuses nothing.
+func (a *adviser) works(flag string) bool {
+	if _, lacks := a.run.Lacks(export.PartStarts); lacks || !a.cfg.Selection.wholeLevel() {
+		return false // a selection takes one of these flags
+	}
+	for i := range a.rep.Experiments {
+		x := &a.rep.Experiments[i]
+		most := time.Duration(x.DurationNS)
+		switch {
+		case x.Problem != nil:
+			return false
+		case x.OK+x.FailedRequests() == 0: // nothing to select from
+			continue
+		case flag == steadyState && !reachesLoad(a.levels[i].timed, &a.run.Experiments[i]):
+			return false
+		case flag == trimStart:
+			most = most * 9 / 10
+		case flag == steadyState:
+			most /= 2 // at least, if it is to be relied on
+		}
+		if withinClocks(a.run, most, "a part") != nil {
+			return false
+		}
+	}
+	return true
+}
+
+// advise completes the warnings about the start of levels.
+func (a *adviser) advise() {
+	var unsteady []*Unsteady
+	for i := range a.rep.Experiments {
+		for _, u := range a.rep.Experiments[i].Unsteady {
+			if u.start {
+				unsteady = append(unsteady, u)
+			}
+		}
+	}
+	if unsteady == nil {
+		return
+	}
+	flags := ""
+	switch trim, steady := a.works(trimStart), a.works(steadyState); {
+	case trim && steady:
+		flags = trimStart + " or " + steadyState
+	case trim:
+		flags = trimStart
+	case steady:
+		flags = steadyState
+	default:
+		return
+	}
+	for _, u := range unsteady {
+		u.text += "; " + flags + " leaves the start out"
+	}
+}
+
+// canLeaveOutPauses reports whether the pauses of a run can be left out: not the pauses of single
+// ranks.
+func canLeaveOutPauses(run *export.Run) bool {
+	return run.Meta == nil || run.Meta.Merged == nil || len(run.Meta.Pauses) == 0
+}
+
+// reachesLoad reports whether the successful requests of a closed loop alone show a steady state:
+// as many of them were in flight at once as [Steady] asks for.
+func reachesLoad(requests []timed, e *export.Experiment) bool {
+	users := concurrency(e)
+	if users < 1 || users > math.MaxInt32 {
+		return false
+	}
+	type edge struct {
+		ns    uint64
+		delta int
+	}
+	edges := make([]edge, 0, 2*len(requests))
+	for _, r := range requests {
+		if r.start != 0 && r.e2el > 0 {
+			edges = append(edges, edge{r.start, 1}, edge{r.start + uint64(r.e2el), -1})
+		}
+	}
+	slices.SortFunc(edges, func(a, b edge) int {
+		return cmp.Or(cmp.Compare(a.ns, b.ns), a.delta-b.delta) // one that ends makes room first
+	})
+	inFlight, least := 0, threshold(int(users))
+	for _, x := range edges {
+		if inFlight += x.delta; inFlight >= least {
+			return true
+		}
+	}
+	return false
+}
+
+// threshold returns the requests in flight of a steady state: 95 % of concurrency, at least 1.
+func threshold(concurrency int) int { return max(1, int((95*int64(concurrency)+99)/100)) }
