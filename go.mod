@@ -3,6 +3,7 @@ module github.com/pa-tools/pa
 go 1.26.0
 
 require (
+	github.com/andybalholm/brotli v1.3.0
 	github.com/apache/arrow/go/v15 v15.0.2
 	github.com/clipperhouse/uax29/v2 v2.7.0
 	github.com/cpuguy83/go-md2man/v2 v2.0.7
@@ -26,7 +27,6 @@ require (
 
 require (
 	github.com/JohnCGriffin/overflow v0.0.0-20211019200055-46fa312c352c // indirect
-	github.com/andybalholm/brotli v1.3.0 // indirect
 	github.com/apache/thrift v0.25.0 // indirect
 	github.com/goccy/go-json v0.12.0 // indirect
 	github.com/golang/snappy v1.0.0 // indirect

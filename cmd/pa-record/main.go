@@ -185,6 +185,7 @@ func recordApp(args []string, env environment, reports [][]string) cmdline.App {
 		CommonFlags: map[string][]cmdline.CommonFlag{"": settings.CommonFlags, "inputs": settings.CommonInputFlags},
 		Flags:       settings.Flags(),
 		Unsupported: settings.NotSupported,
+		Renamed:     settings.Renamed,
 		OtherFlags:  foreignFlags,
 		GetoptForms: true,
 		Action: func(c *cli.Context) error {

@@ -51,7 +51,7 @@ func TestModelsRecorded(t *testing.T) {
 		{"one model is not in each record", quick + "-m a --service-kind openai --request-count 2", nil, " "},
 		{"in turn", quick + "-m a -m b --service-kind openai --request-count 5", []string{"a", "b"}, "a b a b a"},
 		{"the data's own", quick + "-m a,b --service-kind openai --request-count all --input-data " + rows, []string{"a", "b"}, "b b a a"},
-		{"the data's own, where there is one otherwise", quick + "-m a -m b --service-kind openai --request-count 3 --warmup-request-count 1 --input-data " + rows, []string{"a", "b"}, "b b b a"},
+		{"the data's own, where there is one otherwise", quick + "-m a -m b --service-kind openai --request-count 3 --warmup-request-count 1 --input-data " + rows, []string{"a", "b"}, "b b a a"},
 		{"Triton", quick + "-m other -m add_sub --request-count 4", []string{"other", "add_sub"}, "other add_sub other add_sub"},
 		{"batches, over gRPC", quick + "-m other -m add_sub -i grpc -b 2 --request-count 4", []string{"other", "add_sub"}, "other add_sub other add_sub"},
 	} {

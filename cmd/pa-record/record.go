@@ -128,17 +128,18 @@ func explain(err error, s *settings.Settings, ifRefused []string) error {
 	var re *recorder.ErrorRateError
 	switch {
 	case errors.As(err, &re):
-		return &cmdline.CodeError{Code: cmdline.ExitGate, Err: checkWhat(err, re.Common.Status, re.Common.Code, s, ifRefused)}
+		return &cmdline.CodeError{Code: cmdline.ExitGate, Err: checkWhat(err, &re.Common, s, ifRefused)}
 	case !errors.As(err, &fe):
 		return err
 	case fe.OK > 0:
 		return fmt.Errorf("%w; is the server still running?", err)
 	}
-	return checkWhat(err, fe.Status, fe.Code, s, ifRefused)
+	return checkWhat(err, &recorder.FailureKind{Status: fe.Status, Code: fe.Code, Message: fe.Message}, s, ifRefused)
 }
 
 // checkWhat adds to err what to look at when requests fail in this way.
-func checkWhat(err error, status export.Status, code int, s *settings.Settings, ifRefused []string) error {
+func checkWhat(err error, failure *recorder.FailureKind, s *settings.Settings, ifRefused []string) error {
+	status, code := failure.Status, failure.Code
 	check := "the server's log may say why"
 	switch {
 	case status == export.StatusConnectError, status == export.StatusProtocolError:
@@ -150,6 +151,8 @@ func checkWhat(err error, status export.Status, code int, s *settings.Settings, 
 		check = "is the API key right?"
 	case code == http.StatusTooManyRequests:
 		check = "the server limits the rate; lower the load"
+	case (code == http.StatusBadRequest || code == http.StatusUnprocessableEntity) && s.OtherLengthField(failure.Message) != "":
+		check = "the server may want another member for the length of the answer: --max-tokens-field " + s.OtherLengthField(failure.Message)
 	case len(ifRefused) > 0:
 		check = strings.Join(ifRefused, "; ")
 	case status != export.StatusHTTPError && status != export.StatusRPCError:
@@ -199,7 +202,7 @@ func exportHeader(s *settings.Settings, args []string, data *export.DatasetMeta)
 		Version: &v, ServiceKind: &kind, Endpoint: &endpoint,
 		Meta: &export.RunMeta{
 			Schema: export.Schema, Tool: "pa-record " + version,
-			Args: redact.Args(args), Config: config, Models: s.Models, URL: s.URL, URLs: s.URLs, Warnings: slices.Clone(s.Warnings),
+			Args: redact.Args(args), Config: config, Models: s.Models, URL: s.URL, URLs: s.URLs, Warnings: slices.Clone(s.Warnings), WithoutEffect: s.WithoutEffect,
 			Protocol: s.Protocol, Streaming: streaming, Seed: s.Seed, Dataset: data, AnalysisHints: s.Hints,
 			Host: host.Meta(), Start: export.StartFirstSegment,
 		},

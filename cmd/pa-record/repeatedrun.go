@@ -30,6 +30,7 @@ import (
 	"github.com/pa-tools/pa/pkg/recorder/rxclock"
 	"github.com/pa-tools/pa/pkg/recorder/serverstat"
 	"github.com/pa-tools/pa/pkg/recorder/telemetry"
+	"github.com/pa-tools/pa/pkg/recorder/workload"
 )
 
 // A repeatedRun makes the runs of one command line: one, or with --repeat or labels of
@@ -51,6 +52,8 @@ type repeatedRun struct {
 	outputs     *outputFiles
 	ranks       *ranks     // nil: this process records alone
 	reports     [][]string // arguments of pa-analyze, to be named at the end
+
+	positions positions // of the runs in the input data
 
 	group string      // of the exports; "" for a single run
 	done  []runResult // of the runs that wrote something, in their order
@@ -194,6 +197,7 @@ func (m *repeatedRun) run(ctx context.Context, i int) error {
 		out.loadEnds = sync.OnceFunc(m.env.steerHeap())
 	}
 	res, err := recorder.Run(ctx, cfg)
+	m.positions.ended(plan, res)
 	out.loadEnds() // also if nothing was recorded
 	line.Clear()
 	if res == nil { // nothing was sent
@@ -266,6 +270,10 @@ func (m *repeatedRun) config(at *target, plan *settings.Run, header export.Run, 
 	return recorder.Config{
 		WaitReady: s.WaitReady, Waiting: at.waiting(m.stderr), CheckWarnings: at.checkWarnings(m.stderr),
 		Entries: m.entries.Source, Streams: m.entries.Streams, Order: s.SendOrder, BatchSize: s.BatchSize,
+		First: m.positions.first(plan), Restart: s.Restart, Hash: m.positions.hash[plan.Server],
+		Renew: func(ctx context.Context, level int) (recorder.Renewal, error) {
+			return m.entries.Renew(ctx, workload.Set{Run: max(plan.Of.Index-1, 0), Level: level})
+		},
 		Sequences: s.Sequences(m.entries.Streams != nil),
 		Levels:    levels, Plan: s.LevelPlan, StopOnUnstable: s.Measure.StopOnUnstable,
 		Between: func(ctx context.Context) error { return m.betweenLevels(ctx, s) },
@@ -303,7 +311,7 @@ func (m *repeatedRun) finish(ctx context.Context, at *target, plan *settings.Run
 
 // levelSettings returns the settings of the levels, which are the same for each run.
 func (m *repeatedRun) levelSettings() *remarks.LevelSettings {
-	s := &remarks.LevelSettings{StopOnUnstable: m.s.Measure.StopOnUnstable, Measure: m.s.Measurement}
+	s := &remarks.LevelSettings{StopOnUnstable: m.s.Measure.StopOnUnstable, Measure: m.s.Measurement, Prompts: m.entries.HasPrompts()}
 	if m.s.LevelPlan == nil {
 		s.Levels = len(m.s.Levels)
 	}

@@ -26,6 +26,7 @@ type jsonReport struct {
 			Failed json.RawMessage
 		}
 		Metrics    map[string]map[string]float64
+		SentRate   *float64 `json:"sent_requests_per_s"`
 		Throughput map[string]*float64
 	}
 }
@@ -92,6 +93,11 @@ func compareSummary(t *testing.T, printed string, heads string, want jsonReport)
 					value = metric[rest[0]] / unitsNS[rest[1]]
 				}
 				rest = rest[2:]
+			case rest[0] == "/s" && head == "sent":
+				if known = e.SentRate != nil; known {
+					value = *e.SentRate
+				}
+				rest = rest[1:]
 			default:
 				rate := map[string]string{"tok/s": "output_tokens_per_s", "/s": "requests_per_s"}[rest[0]]
 				p := e.Throughput[rate]
@@ -126,7 +132,7 @@ func TestSummary(t *testing.T) {
 	for _, tt := range []struct{ name, url, args, heads string }{
 		{"one level", "", "--concurrency-range 2 --request-count 8", streamed},
 		{"a sweep", "", "--concurrency-range 1,2,4 --request-count 8 --warmup-request-count 2", streamed},
-		{"rates", "", "--request-rate-range 100:200:100 --request-count 8", streamed},
+		{"rates", "", "--request-rate-range 100:200:100 --request-count 8", "ok failed sent TTFT TTFT ITL ITL output"},
 		{"sessions", "", "--session-concurrency 2 --input-data " + sessions, streamed},
 		{"requests fail", "&fault=http_500:every=3", "--request-count 9", streamed},
 		{"one token", "&output_tokens=1", "--request-count 4", streamed},

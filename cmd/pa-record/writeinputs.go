@@ -32,7 +32,7 @@ Triton say with --backend how the model takes prompts.`,
 }
 
 func writeInputs(c *cli.Context, env environment) (err error) {
-	s, err := settings.New(c, env.getenv)
+	s, err := settings.NewInputs(c, env.getenv)
 	if err != nil {
 		return err
 	}
@@ -56,6 +56,9 @@ func writeInputs(c *cli.Context, env environment) (err error) {
 	}
 	defer func() { err = errors.Join(err, entries.Close()) }()
 	s.Notes = append(s.Notes, entries.Notes...)
+	if s.Prompts == settings.FreshPrompts {
+		s.Note("these are the requests of the first level of the first run; the others go on in the data, or make up new prompts; --prompts restart sends the same ones")
+	}
 	s.PrintNotes(c.App.ErrWriter)
 	n := entries.Len()
 	if c.IsSet("count") {

@@ -40,6 +40,9 @@ type App struct {
 	// Unsupported names flags that people may expect, with what to do instead;
 	// giving one is a usage error that says so.
 	Unsupported map[string]string
+	// Renamed names flags of other programs, each with the flag of this one and a placeholder
+	// for its value: "--output-tokens-mean N". The error for such a flag has its value there.
+	Renamed map[string]string
 	// OtherFlags returns the command of each flag, without dashes, that Commands do not list
 	// because the command parses its own arguments. The error for such a flag names the
 	// command. Nil means none.
@@ -125,7 +128,7 @@ func (a App) run(ctx context.Context, args []string, stdin io.Reader, stdout, st
 		cmd, flags = def, def.Flags // the app has no flags; the topics are the default command's
 		named = withNames(flags)
 	}
-	args, err = arguments{flags: named, others: func() map[string]string { return a.otherFlags(cmd) }, unsupported: a.Unsupported, getopt: a.GetoptForms}.flagsFirst(args)
+	args, err = arguments{flags: named, others: func() map[string]string { return a.otherFlags(cmd) }, unsupported: a.Unsupported, renamed: a.Renamed, getopt: a.GetoptForms}.flagsFirst(args)
 	if err != nil {
 		return name, err
 	}

@@ -16,6 +16,7 @@ func testApp(fail error) App {
 	return App{
 		Name: "tool", Usage: "does things", Version: "1.2.3", Default: "report",
 		Unsupported: map[string]string{"csv": "use --format"},
+		Renamed:     map[string]string{"lines": "--rows N", "place": "--file FILE"},
 		OtherFlags:  func() map[string]string { return map[string]string{"rows": "tool lister"} },
 		Examples:    []Example{{"the common case", "tool run.json"}},
 		Commands: []*cli.Command{
@@ -109,6 +110,10 @@ func TestRun(t *testing.T) {
 		{name: "help as a word on no topic", args: "help nothing", code: 2, stderr: "tool: --help nothing: no such topic; there are output, "},
 		{name: "help on all topics", args: "report --help=all", stdout: "Output:\n  -n, --limit N"},
 		{name: "help on no topic", args: "report --help=x", code: 2, stderr: "tool: --help x: no such topic; there are output, flags, input, all\n"},
+		{name: "renamed flag", args: "a.json --lines 7", code: 2, stderr: "unknown flag --lines; use --rows 7"},
+		{name: "renamed flag, joined value", args: "a.json --lines=7.5", code: 2, stderr: "unknown flag --lines; use --rows 7.5"},
+		{name: "renamed flag without a number", args: "a.json --lines --csv", code: 2, stderr: "unknown flag --lines; use --rows N"},
+		{name: "renamed flag with what may be secret", args: "a.json --place x:secret@y", code: 2, stderr: "unknown flag --place; use --file FILE"},
 		{name: "unsupported flag", args: "a.json --csv=1", code: 2, stderr: "flag --csv is not supported: use --format"},
 		{name: "no value", args: "a.json --limit", code: 2, stderr: "flag --limit needs a value"},
 		{name: "bad value", args: "--limit x a.json", code: 2, stderr: `flag --limit: "x" is not a valid value: expected a whole number`},

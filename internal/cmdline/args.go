@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/urfave/cli/v2"
@@ -20,6 +21,7 @@ type arguments struct {
 	flags       []cli.Flag
 	others      func() map[string]string // flags that this command lacks, with the command that has each
 	unsupported map[string]string
+	renamed     map[string]string
 	getopt      bool
 }
 
@@ -43,7 +45,11 @@ func (a arguments) flagsFirst(args []string) ([]string, error) {
 			front = append(front, arg)
 			continue
 		}
-		found, err := a.find(arg)
+		next := ""
+		if i+1 < len(args) {
+			next = args[i+1]
+		}
+		found, err := a.find(arg, next)
 		if err != nil {
 			return nil, err
 		}
@@ -78,11 +84,17 @@ type given struct {
 }
 
 // find returns the flag that arg names, or the several that joined short flags
-// name.
-func (a arguments) find(arg string) ([]given, error) {
+// name. next is the argument after arg, "" for none.
+func (a arguments) find(arg, next string) ([]given, error) {
 	name, value, hasValue := strings.Cut(strings.TrimLeft(arg, "-"), "=")
 	if f := lookup(a.flags, name); f != nil {
 		return []given{{f, name, value, hasValue}}, nil
+	}
+	if instead, ok := a.renamed[name]; ok {
+		if !hasValue && !strings.HasPrefix(next, "-") {
+			value = next
+		}
+		return nil, Usagef("unknown flag %s; use %s", dashed(name), withValue(instead, value))
 	}
 	if instead, ok := a.unsupported[name]; ok {
 		return nil, Usagef("flag %s is not supported: %s", dashed(name), instead)
@@ -97,6 +109,18 @@ func (a arguments) find(arg string) ([]given, error) {
 	}
 	return nil, a.unknown(name)
 }
+
+// withValue puts a number in place of the placeholder N in the text of a renamed flag. Another value
+// is not repeated: it may be a secret.
+func withValue(instead, value string) string {
+	if _, err := strconv.ParseFloat(value, 64); err != nil || len(value) > maxShownValue {
+		return instead
+	}
+	return strings.Replace(instead, " N", " "+value, 1)
+}
+
+// maxShownValue bounds the bytes of a number that a message repeats.
+const maxShownValue = 40
 
 // cutShort finds the one long flag that starts with name.
 func (a arguments) cutShort(name, value string, hasValue bool) ([]given, error) {

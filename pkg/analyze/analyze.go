@@ -11,6 +11,7 @@ import (
 
 	"github.com/pa-tools/pa/internal/extsort"
 	"github.com/pa-tools/pa/internal/plural"
+	"github.com/pa-tools/pa/internal/sanitize"
 	"github.com/pa-tools/pa/internal/spool"
 	"github.com/pa-tools/pa/pkg/analyze/serverfigures"
 	"github.com/pa-tools/pa/pkg/analyze/slo"
@@ -225,6 +226,9 @@ type Experiment struct {
 	// from the first start to the last response of the successful requests. It excludes
 	// pauses that were left out and is 0 if the time is unknown.
 	DurationNS int64
+	// Sent is the rate of requests that a level of a named rate sent, whether or not they
+	// succeeded: pa-record's own figure for a whole level, else the gaps between the starts.
+	Sent Rate
 	// TokenSource is the source of the numbers of output tokens.
 	TokenSource answer.TokenSource
 	// Metrics holds the metrics that have a value, in the order of Strict.
@@ -236,6 +240,8 @@ type Experiment struct {
 	SharedStamps int
 	// Backward counts gaps between token events below 0: the clock was set back.
 	Backward int
+	// Hidden counts the output tokens that servers counted and did not send; nil for none.
+	Hidden *Hidden
 	// Stamps counts the responses, and Starts the requests, by the source of their time
 	// stamps.
 	Stamps, Starts Stamps
@@ -252,6 +258,9 @@ type Experiment struct {
 	Quality *Quality
 	// Economics says what the tokens cost; nil unless Config.Economics asks for it.
 	Economics *Economics
+	// Cached says which input tokens the server had in its cache; nil if no answer states
+	// them.
+	Cached *Cached
 	// Prefix says how the prefix cache of the server and the first tokens are related; nil unless
 	// Config.Prefix asks for it.
 	Prefix *Prefix
@@ -395,13 +404,19 @@ func runOnce(ctx context.Context, r export.Reader, cfg Config, contradicted *con
 		cfg.Observer.Begin(run)
 	}
 	var seen Observed
+	var prompts promptLevels
 	var all []level // grows with the run: a reader may find more
+	asked := askedOf(run)
 	for b := source.next(); b != nil; b = source.next() {
 		if checked.add(&b.contradicted); source.mustRestart(b) {
 			return rep, &checked
 		}
 		i := r.Experiment()
+		known := len(all)
 		all = atLeast(all, len(run.Experiments), memory, blocks)
+		for k := known; k < len(all); k++ {
+			all[k].lengths.asked = asked
+		}
 		if i < 0 || i >= len(all) {
 			return rep, fmt.Errorf("request %d belongs to experiment %d, but the file has %d", rep.Requests, i, len(all))
 		}
@@ -418,6 +433,7 @@ func runOnce(ctx context.Context, r export.Reader, cfg Config, contradicted *con
 				seen = Observed{&m.Point, m.sending}
 				cfg.Observer.Request(i, &seen)
 			}
+			prompts.add(i, m)
 			all[i].add(cfg, run, m)
 		}
 		all[i].counts.Plus(&b.counts)
@@ -454,6 +470,9 @@ func runOnce(ctx context.Context, r export.Reader, cfg Config, contradicted *con
 		all[i].lateStart = run.Meta != nil && run.Meta.Import == nil && !run.StartsAtFirstSegment()
 		x := all[i].finish(run, i, cfg, memory)
 		x.dropUnsureRates(run)
+		if !rep.Cut {
+			all[i].dropPartialRates(&run.Experiments[i], &x)
+		}
 		if unread := errors.Join(all[i].err, all[i].models.err); unread != nil {
 			err = errors.Join(err, unread)
 		}
@@ -471,6 +490,7 @@ func runOnce(ctx context.Context, r export.Reader, cfg Config, contradicted *con
 		rep.Stamps.plus(all[i].stamps)
 	}
 	(&adviser{run, cfg, all, rep}).advise()
+	prompts.addCached(rep)
 	if serr := addServerFigures(ctx, r, rep, cfg.Observer); serr != nil && err == nil {
 		err = serr
 	}
@@ -498,6 +518,10 @@ func runOnce(ctx context.Context, r export.Reader, cfg Config, contradicted *con
 		}
 		for _, w := range m.Warnings {
 			rep.Warnings = append(rep.Warnings, RecorderWarning(w))
+		}
+		for _, w := range m.WithoutEffect {
+			text := sanitize.Clip(w.String(), maxNoEffectBytes)
+			rep.Warnings = append(rep.Warnings, &Warning{Kind: KindNoEffect, Sub: text, text: text})
 		}
 	}
 	for _, w := range r.Warnings() {

@@ -2,6 +2,7 @@ package analyze
 
 import (
 	"context"
+	"hash/maphash"
 	"sync/atomic"
 
 	"github.com/pa-tools/pa/pkg/answer"
@@ -11,9 +12,11 @@ import (
 // measuredRequest is a request after its measurement.
 type measuredRequest struct {
 	Point
-	hasMeta     bool     // see [export.Request.HasMeta]
-	showsStream bool     // see [answer.Measured.ShowsStream]
-	sending     *Sending // nil without a Config.Observer
+	hasMeta     bool          // see [export.Request.HasMeta]
+	showsStream bool          // see [answer.Measured.ShowsStream]
+	sending     *Sending      // nil without a Config.Observer
+	prompt      []promptBlock // nil unless the answer states cached tokens and the file has the prompt
+	history     float32       // part of the prompt: see promptHasher.hash
 }
 
 // A batch measures requests. A reader may fill several batches at once, in goroutines of its
@@ -43,6 +46,7 @@ type batch struct {
 	tokens   []int32     // of the ends of these gaps, as far as they are counted
 	sizes    *batchSizes // of earlier batches of the run
 	keeper   pointKeeper // of points that stay longer
+	prompts  promptHasher
 }
 
 // batchSizes holds the sizes of the largest batch so far. New batches begin with room for as
@@ -50,10 +54,11 @@ type batch struct {
 type batchSizes struct{ requests, gaps atomic.Int64 }
 
 // newBatch returns an empty batch for the requests of run, whose batches share sizes.
-func newBatch(ctx context.Context, run *export.Run, cfg *Config, stored *storedUse, sizes *batchSizes) *batch {
+func newBatch(ctx context.Context, run *export.Run, cfg *Config, stored *storedUse, sizes *batchSizes, seed maphash.Seed) *batch {
 	return &batch{
 		checker: stored.checker(run, cfg), timesOnly: stored.timesOnly,
 		ctx: ctx, cfg: cfg, meter: answer.NewMeter(run, cfg.PerRequest()), sizes: sizes,
+		prompts:  promptHasher{seed: seed},
 		requests: make([]measuredRequest, 0, sizes.requests.Load()), gaps: make([]int64, 0, sizes.gaps.Load()),
 	}
 }
@@ -63,6 +68,7 @@ func (b *batch) Reset() {
 	clear(b.requests)
 	b.requests, b.gaps, b.tokens, b.model, b.cut = b.requests[:0], b.gaps[:0], b.tokens[:0], "", false
 	b.times, b.sendings = b.times[:0], b.sendings[:0]
+	b.prompts.reset()
 	b.contradicted, b.counts = contradiction{}, export.RequestCounts{}
 }
 
@@ -157,6 +163,9 @@ func (b *batch) add(r *export.Request, q *answer.Measured) {
 		b.tokens = append(b.tokens, m.GapTokens...)
 		m.GapTokens = b.tokens[from:len(b.tokens):len(b.tokens)]
 	}
+	if q.UncachedInput().OK {
+		m.prompt, m.history = b.prompts.hash(r)
+	}
 	if b.cfg.Observer != nil {
 		b.observe(&m, r, q.Answer)
 	}
@@ -182,12 +191,12 @@ type requestSource struct {
 func newRequestSource(ctx context.Context, r export.Reader, cfg *Config, contradicted bool) *requestSource {
 	s := &requestSource{Reader: r, stored: useStored(r, cfg, contradicted)}
 	run := *export.Preview(r) // a copy: a reader may find more experiments meanwhile
-	sizes := &batchSizes{}
+	sizes, seed := &batchSizes{}, maphash.MakeSeed()
 	if cfg.Decode == nil {
-		s.batches, _ = export.InBatches(r, func() export.Batch { return newBatch(ctx, &run, cfg, &s.stored, sizes) })
+		s.batches, _ = export.InBatches(r, func() export.Batch { return newBatch(ctx, &run, cfg, &s.stored, sizes, seed) })
 	}
 	if s.batches == nil {
-		s.own = newBatch(ctx, &run, cfg, &s.stored, sizes)
+		s.own = newBatch(ctx, &run, cfg, &s.stored, sizes, seed)
 	}
 	return s
 }

@@ -50,6 +50,8 @@ type collector struct {
 	undecided   []undecided
 
 	firstStart, lastEnd uint64
+	sent                sentRequests
+	lengths             lengths
 	resent              int       // requests of all kinds that were sent again
 	paused              int       // requests that a pause touched, counted or left out
 	leftOut             []Span    // requests of all kinds that are left out because of a pause
@@ -59,6 +61,7 @@ type collector struct {
 
 	events, shared int
 	above, below   disagreement
+	hidden         hiddenCount
 	anomalies      anomalies
 	wrong          [answer.NumQuantities]wrongTally
 	spanWrong      string // why the duration is not known: see wrongSpan
@@ -133,8 +136,10 @@ func (c *collector) add(p *Point) {
 	switch {
 	case p.Counted:
 		c.ok++
+		c.sent.add(p.StartNS)
 		c.count(p)
 	case p.Excluded == "failed":
+		c.sent.add(p.StartNS)
 		c.failed.add(p.Class)
 		c.addMessage(p)
 		if c.slo != nil {
@@ -209,7 +214,9 @@ func (c *collector) count(p *Point) {
 	if p.Streamed == answer.StreamedUnknown && !p.numbers {
 		c.undecide(p)
 	}
+	c.lengths.add(p)
 	c.streams.add(p)
+	c.hidden.add(p)
 	c.timed = append(c.timed, timed{p.StartNS, orNone(p.TTFT), orNone(p.E2EL)})
 	if c.economics != nil {
 		c.economics.add(p)
@@ -271,7 +278,7 @@ func (c *collector) countAnomalies(p *Point) {
 	if p.Wrong != nil {
 		c.countWrong(p)
 	}
-	if u, events := p.OutputTokens.V, int64(p.Events); p.TokenSource == answer.TokenUsage && events > 1 && p.Streamed == answer.StreamedYes {
+	if u, events := p.VisibleTokens().V, int64(p.Events); !p.Untimed && p.TokenSource == answer.TokenUsage && events > 1 && p.Streamed == answer.StreamedYes {
 		switch {
 		case u > events:
 			c.above.add(u, events)
@@ -329,7 +336,7 @@ func (c *collector) finish(run *export.Run, e *export.Experiment, cfg Config, se
 		TokenSource: c.source(),
 		TokenEvents: c.events, SharedStamps: c.shared, Backward: c.anomalies.backward,
 		Stamps: c.stamps, Starts: c.starts, Resent: c.resent,
-		Metrics: c.metrics(), Selected: sel,
+		Metrics: c.metrics(), Selected: sel, Hidden: c.hidden.summary(),
 	}
 	if sel != nil {
 		x.DurationNS = int64(sel.Counting())
@@ -348,6 +355,7 @@ func (c *collector) finish(run *export.Run, e *export.Experiment, cfg Config, se
 		x.SLO = c.slo.finish(x.DurationNS)
 	}
 	x.Unavailable = append(x.Unavailable, c.unavailable(x.Metrics, run, cfg)...)
+	x.Unavailable = append(x.Unavailable, c.hidden.unavailable(x.Metrics)...)
 	x.Unavailable = append(x.Unavailable, c.uncountable(x.Metrics)...)
 	x.Unavailable = append(x.Unavailable, c.unstatedTokens(x.Metrics, run, cfg)...)
 	x.Unavailable = append(x.Unavailable, c.impossibleMetrics(x.Metrics, x.Unavailable)...)
@@ -382,10 +390,19 @@ func (c *collector) finish(run *export.Run, e *export.Experiment, cfg Config, se
 		if x.Client, wrong = e.Meta.Client.Possible(); wrong != nil {
 			x.Warnings = append(x.Warnings, impossibleFigures(SubClient, "the figures of the client about itself", wrong))
 		}
+		if x.Client != nil && sel == nil {
+			c.sent.perSecond = x.Client.AchievedPerSecond
+		}
 		for _, w := range e.Meta.Warnings {
 			if r := RecorderWarning(w); r.Kind != KindDropped || c.anomalies.dropped == 0 { // else a warning of our own says it
 				x.Warnings = append(x.Warnings, r)
 			}
+		}
+	}
+	if named := namedRate(run, e); named > 0 && !c.startsUnknown {
+		x.Sent = c.sent.rate()
+		if w := c.sent.warning(named, &x); w != nil {
+			x.Warnings = append(x.Warnings, w)
 		}
 	}
 	return x

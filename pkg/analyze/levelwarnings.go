@@ -65,7 +65,13 @@ func (c *collector) warnings(cfg Config, x *Experiment) []error {
 		return plural.GroupedOf(n[0], "time") + " of more than 292 years left out: the file is damaged"
 	}, int64(o.impossible))
 	w = append(w, c.impossible()...)
-	if n := c.streams.not; n < c.ok {
+	say(KindNotStreamed, func(n []int64) string {
+		return ofRequests(n) + " asked for a streamed answer and got a whole one, which has an E2EL and no TTFT, TTST, ITL or TPOT; check that the server and each proxy before it stream"
+	}, int64(c.streams.ignored), ok)
+	say(KindOther, func(n []int64) string {
+		return ofRequests(n) + " got a streamed answer without asking for it; it is read as a stream"
+	}, int64(c.streams.unasked), ok)
+	if n := c.streams.not - c.streams.ignored; n < c.ok {
 		requests(KindMissingTimes, n, " had an answer that was not streamed: they have an E2EL and no TTFT, TTST, ITL or TPOT")
 	}
 	if cfg.TokenSource != answer.TokenAuto {
@@ -79,12 +85,14 @@ func (c *collector) warnings(cfg Config, x *Experiment) []error {
 	if x.TokenSource == answer.TokenMixed {
 		w = append(w, c.mixture())
 	}
+	w = append(w, c.hidden.warnings(ok)...)
 	say(KindTokenCount, func(n []int64) string {
 		return fmt.Sprintf("the server counts more tokens than it sent chunks in %s (%s tokens in %s chunks), so ITL is the time between chunks", ofRequests(n), plural.Grouped(n[2]), plural.Grouped(n[3]))
 	}, int64(c.above.requests), ok, wholeOf(c.above.tokens), wholeOf(c.above.events))
 	say(KindTokenCount, func(n []int64) string {
 		return fmt.Sprintf("the server counts fewer tokens than it sent chunks of output in %s (%s tokens in %s chunks); --token-source responses counts chunks", ofRequests(n), plural.Grouped(n[2]), plural.Grouped(n[3]))
 	}, int64(c.below.requests), ok, wholeOf(c.below.tokens), wholeOf(c.below.events))
+	w = append(w, c.lengths.warnings()...)
 	for _, u := range x.Unsteady {
 		w = append(w, u)
 	}

@@ -37,6 +37,7 @@ type MaxLoad struct {
 
 // A LoadLevel is a load and the attainment of the objective at this load.
 type LoadLevel struct {
+	// Load is the rate that was sent, where that is known; else Value as a number.
 	Load  float64
 	Value string  // as in the file
 	Share float64 // 0 to 1
@@ -49,6 +50,7 @@ const maxLoadConfidence = 0.95
 // objective.
 type tried struct {
 	LoadLevel
+	named float64 // Value as a number
 	order []bool
 }
 
@@ -72,10 +74,18 @@ func (rep *Report) MaxLoad() *MaxLoad {
 			m.Unknown = append(m.Unknown, e.Value)
 			continue
 		}
-		if j := slices.IndexFunc(all, func(t tried) bool { return t.Load == load }); j >= 0 {
-			all[j].order = slices.Concat(all[j].order, e.SLO.order)
+		sent := load
+		if e.Sent.OK {
+			sent = e.Sent.PerSecond
+		}
+		if j := slices.IndexFunc(all, func(t tried) bool { return t.named == load }); j >= 0 {
+			t := &all[j]
+			if n, more := float64(len(t.order)), float64(len(e.SLO.order)); n+more > 0 {
+				t.Load = (n*t.Load + more*sent) / (n + more)
+			}
+			t.order = slices.Concat(t.order, e.SLO.order)
 		} else {
-			all = append(all, tried{LoadLevel: LoadLevel{Load: load, Value: e.Value}, order: e.SLO.order})
+			all = append(all, tried{LoadLevel: LoadLevel{Load: sent, Value: e.Value}, named: load, order: e.SLO.order})
 		}
 	}
 	if len(all) < 2 {

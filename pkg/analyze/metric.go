@@ -55,7 +55,7 @@ var Strict = [...]Definition{
 	answer.TPOT: {
 		Metric:   answer.TPOT,
 		Formula:  "(last token event − first) / (output tokens − 1)",
-		Doc:      "Time per output token after the first. None for fewer than two output tokens or fewer than two token events. Tokens of all choices count.",
+		Doc:      "Time per output token after the first. Tokens that came before or with the first event do not count, as far as the server shows them. None for fewer than two output tokens, fewer than two token events, or an unknown number of such tokens. Tokens of all choices count.",
 		needs:    export.PartLast,
 		ofTokens: true, needsStream: true,
 	},

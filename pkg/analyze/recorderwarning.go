@@ -25,12 +25,18 @@ var fromRecorder = [...]recorderText{
 	{pattern: regexp.MustCompile(`^not stable within [\d,]+ windows?$`), kind: KindUnsteady},
 	{pattern: regexp.MustCompile(`^the throughput is stable, the latency is not`), kind: KindUnsteady},
 	{pattern: regexp.MustCompile(`^the disk did not keep up`), kind: KindDropped},
-	{pattern: regexp.MustCompile(`requests per second that were asked for were sent`), kind: KindLoad},
+	{pattern: unsent, kind: KindLoad},
 	{pattern: regexp.MustCompile(`^ended (?:early: |before )`), kind: KindIncomplete},
 	{pattern: regexp.MustCompile(`^(?:the file keeps [\d,]+ of [\d,]+ requests?|(?:result|benchmark) \d+ of the file)`), kind: KindIncomplete},
 	{pattern: regexp.MustCompile(`(?:broke off with|(?:was|were) not asked, since)`), kind: KindFailed},
 	{pattern: regexp.MustCompile(`^no metrics from|gave no metrics|scrapes were dropped|too many series|series came or went|samples were of a series|lines make no sense`), kind: KindServer},
 }
+
+// unsent matches the warning that requests of the schedule were not sent.
+var unsent = regexp.MustCompile(`requests per second that were asked for were sent`)
+
+// ofNamedRate matches [export.SentWarning].
+var ofNamedRate = regexp.MustCompile(`^[\d.e+]+ requests/s were sent, [\d.e+]+ % (?:below|above) the named rate of `)
 
 // arrivedTogether returns the text about unknown gaps.
 func arrivedTogether(n []int64) string {
@@ -43,6 +49,9 @@ func RecorderWarning(text string) *Warning {
 	whole := text
 	if kind, ok := shardsWarning(text); ok {
 		return said(kind, "%s", text)
+	}
+	if ofNamedRate.MatchString(text) {
+		return sentWarning(text)
 	}
 	text, ranks := shards.CutRanks(text) // of a merged run
 	switch {

@@ -135,8 +135,8 @@ func (x *QualityMeter) measure(m *answer.Measured) RequestQuality {
 	case len(m.Gaps) == 0:
 	case len(m.GapTokens) == len(m.Gaps):
 		q.counted = true
-	case counted && tokens.V > 1:
-		q.spread = float64(m.Events-1) / float64(tokens.V-1)
+	case counted && m.Timed().OK:
+		q.spread = float64(m.Events-1) / float64(m.Timed().V)
 	}
 	return q
 }
@@ -151,7 +151,7 @@ func (q *RequestQuality) setITLPerToken(m *answer.Measures) {
 			q.ITLPerTokenNS = sum / float64(n)
 		}
 	case q.spread > 0:
-		q.ITLPerTokenNS = float64(m.Spread.V) / float64(m.OutputTokens.V-1)
+		q.ITLPerTokenNS = float64(m.Spread.V) / float64(m.Timed().V)
 	}
 }
 

@@ -61,6 +61,8 @@ func (c *collector) resolve(streamed bool) {
 // streamCount counts the measured requests by whether they were streamed.
 type streamCount struct {
 	not, unknown int
+	// ignored are those of not that asked for a stream, unasked the streamed ones that did not.
+	ignored, unasked int
 	// uncounted is the number of these requests whose tokens only responses count.
 	uncounted int
 }
@@ -71,9 +73,15 @@ func (s *streamCount) add(p *Point) {
 		return
 	case p.Streamed == answer.StreamedNo:
 		s.not++
+		if p.Unlike {
+			s.ignored++
+		}
 	case p.Streamed == answer.StreamedUnknown:
 		s.unknown++
 	default:
+		if p.Unlike {
+			s.unasked++
+		}
 		return
 	}
 	if p.TokensWithheld() {
@@ -87,6 +95,7 @@ const (
 	whyNot       = "not streamed"
 	whyUncounted = "not streamed, and the server states no usage; --tokenizer counts the text"
 	howToStream  = "; record with --streaming for these"
+	whyIgnored   = "; the server did not stream, although the requests asked for it"
 )
 
 // unavailable returns the metrics that no request of the level has because the
@@ -99,7 +108,9 @@ func (c *collector) unavailable(metrics []MetricSummary, run *export.Run, cfg Co
 	why, uncounted := whyUnknown, whyUnknown
 	if s.unknown == 0 {
 		why, uncounted = whyNot, whyUncounted
-		if cfg.Streaming == nil && run.ServiceKind != nil && *run.ServiceKind == "openai" && (run.Meta == nil || run.Meta.Import == nil) {
+		if s.ignored > 0 {
+			why += whyIgnored
+		} else if cfg.Streaming == nil && run.ServiceKind != nil && *run.ServiceKind == "openai" && (run.Meta == nil || run.Meta.Import == nil) {
 			why += howToStream
 		}
 	}

@@ -29,6 +29,7 @@ const (
 	KindClient        WarningKind = "client-limit"  // the recorder, not the server, may be the limit
 	KindDropped       WarningKind = "dropped"       // outputs that the recorder could not store
 	KindLoad          WarningKind = "load"          // the load asked for was not reached
+	KindCache         WarningKind = "cache"         // prompts that the server had in its cache
 	KindUnsteady      WarningKind = "unsteady"      // the level may not show a steady state
 	KindNotStreamed   WarningKind = "not-streamed"  // answers came whole: there are no times of tokens
 	KindLostGaps      WarningKind = "lost-gaps"     // tokens that arrived together
@@ -36,17 +37,21 @@ const (
 	KindMissingTimes  WarningKind = "missing-times" // requests without a time or an output
 	KindSLO           WarningKind = "slo"           // an objective that cannot be decided
 	KindServer        WarningKind = "server"        // figures of servers that are missing or partial
+	KindNoEffect      WarningKind = "no-effect"     // what the command line or the input data asked for in vain
 	KindOther         WarningKind = "other"
 )
+
+// maxNoEffectBytes bounds the text of a warning about what had no effect.
+const maxNoEffectBytes = 500
 
 // severity lists the kinds in the order of reports, the most severe first: figures
 // that are wrong or absent, then figures that do not describe the server, then limits
 // of single metrics, then the rest.
 var severity = [...]WarningKind{
 	KindIncomplete, KindNothing, KindFailed, KindUnreadable, KindContradiction, KindClock, KindImpossible,
-	KindPaused, KindClient, KindDropped, KindLoad, KindUnsteady,
+	KindPaused, KindClient, KindDropped, KindLoad, KindCache, KindUnsteady,
 	KindNotStreamed, KindLostGaps, KindTokenCount, KindMissingTimes, KindSLO,
-	KindServer, KindOther,
+	KindServer, KindNoEffect, KindOther,
 }
 
 // WarningKinds returns all kinds, the most severe first.

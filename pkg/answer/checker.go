@@ -153,6 +153,8 @@ func (c *Checker) differs(want, have *export.Derived) *Difference {
 		{"cached_tokens", have.CachedTokens, want.CachedTokens},
 		{"ttft_ns", have.TTFT, want.TTFT},
 		{"e2el_ns", have.E2EL, want.E2EL},
+		{"timed_tokens", have.TimedTokens, want.TimedTokens},
+		{"hidden_tokens", have.HiddenTokens, want.HiddenTokens},
 		{"server_prefill_ns", have.ServerPrefill, want.ServerPrefill},
 		{"server_decode_ns", have.ServerDecode, want.ServerDecode},
 	} {

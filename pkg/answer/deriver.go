@@ -10,7 +10,7 @@ import (
 // Definitions is the version of the results of a [Deriver]. It changes whenever the
 // results of a [Decoder] or a [Meter] change, or the counts of a tokenizer, so that derived
 // values in older files are not mistaken for present ones.
-const Definitions = 3
+const Definitions = 4
 
 // TokenCounting says how a [Deriver] counts tokens. The zero value takes the best source of each
 // request and has no tokenizer.
@@ -126,6 +126,10 @@ func (d *Deriver) deriveAnswer(r *export.Request, a *Answer) *export.Derived {
 		x.Streamed = &yes
 	}
 	x.TPOT, x.HasTPOT = q.TPOT()
+	x.HiddenTokens = export.Count(q.HiddenTokens)
+	if q.Events > 1 {
+		x.TimedTokens = export.Count(q.Timed())
+	}
 	for i := range a.Events {
 		e := &a.Events[i]
 		x.Events = append(x.Events, export.TokenEvent{Response: int32(e.Response), Choice: int64(e.Choice), Reasoning: e.Reasoning, Tokens: e.Tokens})
@@ -272,8 +276,10 @@ func (d *Decoder) restore(r *export.Request, x *export.Derived) {
 		Usage:   Usage{Input: Value(x.InputTokens), Reasoning: Value(x.ReasoningTokens), Cached: Value(x.CachedTokens)},
 		Prefill: Value(x.ServerPrefill), Decode: Value(x.ServerDecode), EventTokens: x.EventTokens,
 	}
+	events := len(x.Events)
 	if r.Summary != nil {
 		d.a.brief = x
+		events = int(x.ITLEvents.V)
 	}
 	if x.InputCounted { // no definition of ours counts it
 		d.a.Usage.Input = Value{}
@@ -281,19 +287,21 @@ func (d *Decoder) restore(r *export.Request, x *export.Derived) {
 	switch x.TokenSource {
 	case TokenUsage.String():
 		d.a.Usage.Output = Value(x.OutputTokens)
+		d.a.Timed, d.a.Hidden = Value(x.TimedTokens), Value(x.HiddenTokens)
+		d.a.Untimed = !x.TimedTokens.OK && events > 1 && x.OutputTokens.V > 1
 	case TokenTokenizer.String():
 		d.a.counted = Value(x.OutputTokens)
 	}
 	d.responses = r.Responses
-	events := slices.Grow(d.a.Events, len(x.Events))[:len(x.Events)]
-	d.a.Events = events
+	restored := slices.Grow(d.a.Events, len(x.Events))[:len(x.Events)]
+	d.a.Events = restored
 	var c *choice // of the last event
-	for i := range events {
+	for i := range restored {
 		e := &x.Events[i]
 		if c == nil || c.index != int(e.Choice) {
 			c = d.choice(int(e.Choice))
 		}
-		to := &events[i]
+		to := &restored[i]
 		to.Response, to.Choice, to.Reasoning, to.Prev, to.Tokens = int(e.Response), c.index, e.Reasoning, c.last, e.Tokens
 		to.RecvNS = r.Responses[e.Response].RecvNS
 		c.last = i

@@ -86,5 +86,6 @@ func (h *httpDecoder) add(d *Decoder, at int, f *envelopeFrame, text []byte) {
 		h.stream.AddAgain()
 	}
 	h.known, h.counted = true, false // a pattern has no usage
+	h.carried.add(len(d.a.Events) == 0, f.pattern.Reasoning, len(c.Choices[0].ToolCalls) > 0, len(text))
 	d.add(at, c.Choices[0].Index, f.pattern.Reasoning, text)
 }

@@ -3,7 +3,6 @@ package answer
 import (
 	"bytes"
 	"math"
-	"strings"
 
 	"github.com/go-json-experiment/json/jsontext"
 
@@ -30,6 +29,7 @@ type httpDecoder struct {
 	known  bool // an event of the OpenAI shape was found
 	// counted says that usage stood in the chunks of all events so far.
 	counted bool
+	carried carried
 
 	envelopes envelopes
 }
@@ -47,28 +47,19 @@ func (d *Decoder) isHTTP(r *export.Request) bool {
 	if d.ServiceKind == "openai" {
 		return true
 	}
-	head := bodyHead(r)
-	switch {
-	case len(head) == 0:
-		return false
-	case d.ServiceKind == "triton": // generate_stream; a model may write JSON
-		return bytes.HasPrefix(head, []byte("data:"))
+	form, head := bodyForm(r)
+	if d.ServiceKind == "triton" { // generate_stream; a model may write JSON
+		return bytes.HasPrefix(openai.TrimFront(head), []byte("data:"))
 	}
-	return isBody(head) || looksLikeSSE(head)
+	return form != openai.FormOther
 }
 
-// byteOrderMark may stand at the start of a body, once.
-const byteOrderMark = "\ufeff"
-
-// bodyHead returns the start of the body after a byte order mark and white space, long enough
-// to recognize its format. The first piece can be a single byte.
-func bodyHead(r *export.Request) []byte {
-	const longest = 6 // "retry:", "event:"
-	var head []byte
-	atStart := true // head may hold the start of a byte order mark
+// bodyForm returns the form of the body of an answer, and the bytes by which it was recognized. The
+// first piece can be a single byte.
+func bodyForm(r *export.Request) (form openai.Form, head []byte) {
 	for i := range r.Responses {
 		piece := bodyOf(&r.Responses[i])
-		for len(piece) > 0 && len(head) < longest {
+		for len(piece) > 0 {
 			n := min(len(piece), 64)
 			if head == nil {
 				head = piece[:n:n] // no copy in the usual case
@@ -76,48 +67,27 @@ func bodyHead(r *export.Request) []byte {
 				head = append(head, piece[:n]...)
 			}
 			piece = piece[n:]
-			switch {
-			case !atStart:
-				head = trimBlanks(head)
-			case len(head) >= len(byteOrderMark) || !strings.HasPrefix(byteOrderMark, string(head)):
-				head, atStart = trimFront(head), false
+			if form, undecided := openai.FormOf(head); !undecided {
+				return form, head
 			}
 		}
-		if len(head) >= longest {
-			break
-		}
 	}
-	return head
+	return openai.FormOther, head
 }
-
-func looksLikeSSE(text []byte) bool {
-	for _, p := range [...]string{"data:", "event:", "id:", "retry:", ":"} {
-		if bytes.HasPrefix(text, []byte(p)) {
-			return true
-		}
-	}
-	return false
-}
-
-// trimFront cuts a byte order mark and white space off the front of a body.
-func trimFront(b []byte) []byte { return trimBlanks(bytes.TrimPrefix(b, []byte(byteOrderMark))) }
-
-// trimBlanks cuts white space off the front.
-func trimBlanks(b []byte) []byte { return bytes.TrimLeft(b, " \t\r\n") }
 
 func (h *httpDecoder) decode(d *Decoder, r *export.Request) {
 	h.split.Reset()
 	h.stream.Reset()
-	h.known, h.counted = false, true
+	h.known, h.counted, h.carried = false, true, carried{}
 	h.envelopes.reset()
 	d.tensor.reset()
-	if head := bodyHead(r); isBody(head) {
-		d.a.shape = StreamedNo
-		h.whole(d, r)
-	} else {
-		if looksLikeSSE(head) {
-			d.a.shape = StreamedYes
-		}
+	switch form, _ := bodyForm(r); form {
+	case openai.FormJSON:
+		h.json(d, r)
+	case openai.FormEvents:
+		d.a.shape = StreamedYes
+		h.events(d, r)
+	case openai.FormOther:
 		h.events(d, r)
 	}
 	if err := h.stream.Err; err != nil {
@@ -128,17 +98,11 @@ func (h *httpDecoder) decode(d *Decoder, r *export.Request) {
 	}
 	h.usage(&d.a)
 	d.a.EventTokens = h.counted && d.a.shape == StreamedYes && len(d.a.Events) > 0
+	h.carried.set(&d.a)
 }
 
-// isBody reports whether responses that begin with head are one JSON body instead of
-// events.
-func isBody(head []byte) bool {
-	return len(head) > 0 && (head[0] == '{' || head[0] == '[')
-}
-
-// whole decodes an answer that was not streamed. It is one event, of the
-// response that completed the body.
-func (h *httpDecoder) whole(d *Decoder, r *export.Request) {
+// json decodes an answer that is one JSON body or several JSON objects in lines of their own.
+func (h *httpDecoder) json(d *Decoder, r *export.Request) {
 	h.body = h.body[:0]
 	at := 0
 	for i := range r.Responses {
@@ -147,7 +111,49 @@ func (h *httpDecoder) whole(d *Decoder, r *export.Request) {
 			at = i
 		}
 	}
-	text := trimFront(h.body)
+	if _, lines := openai.IsJSONLines(h.body); lines {
+		d.a.shape = StreamedYes
+		h.lines(d, r)
+		return
+	}
+	d.a.shape = StreamedNo
+	h.whole(d, at)
+}
+
+// lines decodes an answer of JSON objects in lines, which h.body holds. Each line is an event of the
+// response that completed it.
+func (h *httpDecoder) lines(d *Decoder, r *export.Request) {
+	begin, end, last := 0, 0, 0
+	for i := range r.Responses {
+		b := bodyOf(&r.Responses[i])
+		if len(b) == 0 {
+			continue
+		}
+		from := end
+		end, last = end+len(b), i
+		for {
+			n := bytes.IndexByte(h.body[from:end], '\n') + 1
+			if n == 0 {
+				break
+			}
+			h.line(d, i, h.body[begin:from+n])
+			begin, from = from+n, from+n
+		}
+	}
+	h.line(d, last, h.body[begin:end])
+}
+
+// line decodes a line that response at completed.
+func (h *httpDecoder) line(d *Decoder, at int, line []byte) {
+	if line = openai.TrimFront(line); len(line) > 0 {
+		h.frame(d, at, line)
+	}
+}
+
+// whole decodes an answer that was not streamed, the body in h.body. It is one event, of the
+// response at that completed the body.
+func (h *httpDecoder) whole(d *Decoder, at int) {
+	text := openai.TrimFront(h.body)
 	if text[0] == '[' {
 		if !jsontext.Value(bytes.TrimSpace(text)).IsValid() {
 			d.a.Unreadable++
@@ -157,6 +163,9 @@ func (h *httpDecoder) whole(d *Decoder, r *export.Request) {
 		return
 	}
 	h.take(d, at, text, openai.Parse(text, &h.chunk))
+	if bytes.HasSuffix(h.chunk.Object, []byte(".chunk")) { // the only line of a stream
+		d.a.shape = StreamedYes
+	}
 }
 
 func (h *httpDecoder) events(d *Decoder, r *export.Request) {
@@ -180,7 +189,7 @@ func (h *httpDecoder) events(d *Decoder, r *export.Request) {
 		}
 	}
 	// A stream may end without the blank line that ends its last event.
-	if rest := h.split.Rest(); len(trimFront(rest)) > 0 {
+	if rest := h.split.Rest(); len(openai.TrimFront(rest)) > 0 {
 		h.frame(d, at, rest)
 	}
 }
@@ -218,6 +227,7 @@ func (h *httpDecoder) take(d *Decoder, at int, frame []byte, err error) {
 			continue
 		}
 		reasoning := len(ch.Reasoning) > 0 && len(ch.Content) == 0 && len(ch.Refusal) == 0 && len(ch.ToolCalls) == 0
+		h.carried.addChoice(len(d.a.Events) == 0 || len(d.a.Events) == 1 && first == 0, reasoning, ch)
 		if last := d.choice(ch.Index).last; last < first {
 			d.add(at, ch.Index, reasoning, nil)
 		} else { // the same choice twice in one chunk is one event
@@ -227,6 +237,9 @@ func (h *httpDecoder) take(d *Decoder, at int, frame []byte, err error) {
 			s := d.choice(ch.Index)
 			s.text = append(append(append(append(s.text, ch.Reasoning...), ch.Content...), ch.Refusal...), ch.ToolCalls...)
 		}
+	}
+	if c.HasUsage && len(d.a.Events) == 0 {
+		h.carried.before = max(h.carried.before, c.Usage.CompletionTokens)
 	}
 	if h.counted && len(d.a.Events) > first {
 		h.countEvents(d, first, len(frame))

@@ -97,6 +97,13 @@ type Measures struct {
 	CachedTokens    Value // as well
 	// TokenSource says where OutputTokens comes from.
 	TokenSource TokenSource
+	// TimedTokens is the number of OutputTokens that came in Spread, after the first token event. It is
+	// missing where all but one of them did, and if it is not known: then Untimed is set.
+	TimedTokens Value
+	Untimed     bool
+	// HiddenTokens is the number of output tokens that the server counts before the first token event,
+	// and did not send; missing if none are known to be hidden.
+	HiddenTokens Value
 
 	Events int   // token events, of all choices
 	Spread Value // last token event − first
@@ -112,15 +119,48 @@ type Measures struct {
 }
 
 // TPOT returns the mean time per output token after the first:
-// (last token event − first) / (output tokens − 1), in nanoseconds.
+// (last token event − first) / (output tokens after the first event), in nanoseconds. These are all
+// output tokens but one, unless the server shows that more came before or with the first event.
 //
 // ok is false for fewer than two output tokens and for fewer than two token
-// events: one chunk that holds the whole answer has no pace.
+// events: one chunk that holds the whole answer has no pace. It is also false if the number of
+// tokens after the first event is not known.
 func (m *Measures) TPOT() (ns float64, ok bool) {
-	if m.Events < 2 || !m.Spread.OK || !m.OutputTokens.OK || m.OutputTokens.V < 2 {
+	n := m.Timed()
+	if m.Events < 2 || !m.Spread.OK || !n.OK {
 		return 0, false
 	}
-	return float64(m.Spread.V) / float64(m.OutputTokens.V-1), true
+	return float64(m.Spread.V) / float64(n.V), true
+}
+
+// Timed returns the number of output tokens after the first token event; it is missing if that is not
+// known, or 0.
+func (m *Measures) Timed() Value {
+	n := m.TimedTokens
+	if !n.OK {
+		n = Value{m.OutputTokens.V - 1, m.OutputTokens.OK}
+	}
+	if m.Untimed || m.OutputTokens.V < 2 || n.V < 1 {
+		return Value{}
+	}
+	return n
+}
+
+// VisibleTokens returns the number of output tokens that token events carried; missing if that is not
+// known.
+func (m *Measures) VisibleTokens() Value {
+	if m.Untimed || !m.OutputTokens.OK {
+		return Value{}
+	}
+	return Some(m.OutputTokens.V - m.hidden())
+}
+
+// hidden returns the number of OutputTokens that are known to be hidden.
+func (m *Measures) hidden() int64 {
+	if m.TokenSource != TokenUsage || !m.HiddenTokens.OK {
+		return 0
+	}
+	return min(m.HiddenTokens.V, m.OutputTokens.V)
 }
 
 // UncachedInput returns the input tokens that the prefix cache of the server did not hold. It is missing
@@ -224,10 +264,16 @@ func (m *Measures) measureBrief(r *export.Request, a *Answer, from uint64, b *Bo
 // ttft is the time from the start of r to the first of the events. No event can come after the last response:
 // if one does, all of the gaps are left out, because nothing shows which of them are wrong.
 func (m *Measures) addChain(gaps []int64, r *export.Request, ttft int64, b *Bounds) {
-	sum, most := int64(0), int64(math.MaxInt64)
+	most := int64(math.MaxInt64)
 	if ttft >= 0 && r.Summary != nil && r.Summary.Last >= ttft {
 		most = r.Summary.Last - ttft
 	}
+	if sum, zeros, ok := sumShortGaps(gaps, b); ok && sum <= most {
+		m.Gaps, m.SharedStamps = append(m.Gaps, gaps...), zeros
+		m.TTST, m.Spread = Some(gaps[0]), m.keep(TPOT, Some(sum), b.spanNS)
+		return
+	}
+	sum := int64(0)
 	wrong := false
 	for _, gap := range gaps {
 		switch {
@@ -258,6 +304,23 @@ func (m *Measures) addChain(gaps []int64, r *export.Request, ttft int64, b *Boun
 	}
 	m.Spread = m.keep(TPOT, Some(sum), b.spanNS)
 }
+
+// sumShortGaps returns the sum of gaps, and how many of them are 0. ok is false if one of them is below 0 or longer
+// than shortGaps or the bound, or if their sum may overflow. It is for the gaps of nearly all requests.
+func sumShortGaps(gaps []int64, b *Bounds) (sum int64, zeros int, ok bool) {
+	bits := int64(0) // of all gaps
+	for _, gap := range gaps {
+		sum += gap
+		bits |= gap
+		if gap == 0 {
+			zeros++
+		}
+	}
+	return sum, zeros, uint64(bits) <= min(shortGaps, b.spanNS) && len(gaps) <= math.MaxInt64/shortGaps
+}
+
+// shortGaps is the longest of the gaps that sumShortGaps adds: 18 minutes.
+const shortGaps = 1<<40 - 1
 
 // firstAnswer returns the first event of the answer after an event of reasoning; ok is
 // false if the request did not reason, or did not answer.

@@ -39,8 +39,9 @@ func TestMeasures(t *testing.T) {
 			Measures{
 				TTFT: Some(20), TTST: Some(10), E2EL: Some(50), Gaps: []int64{10}, Events: 2, Spread: Some(10),
 				OutputTokens: Some(5), InputTokens: Some(9), ReasoningTokens: Some(2), CachedTokens: Some(8), TokenSource: TokenUsage,
+				TimedTokens: Some(2), HiddenTokens: Some(2), // the stated reasoning was not sent
 			},
-			2.5,
+			5,
 		},
 		{
 			"reasoning", openaiRequest(role, thought, thought, delta("a"), done),

@@ -65,6 +65,9 @@ type Measured struct {
 	// Streamed says whether the answer was streamed. Where it is StreamedUnknown, the
 	// other requests of the level decide: see ShowsStream and AsStreamed.
 	Streamed Streamed
+	// Unlike says that the request asked for the contrary of Streamed: the server sent a whole answer in
+	// place of a stream, or a stream that nobody asked for.
+	Unlike bool
 	// Prefill and Decode are times at the server in ns, of servers that state them.
 	Prefill, Decode Value
 	// NotCounted is the error of the tokenizer that could not count the output, whose
@@ -124,7 +127,11 @@ func (m *Meter) MeasureAnswer(r *export.Request, a *Answer) *Measured {
 	u := a.Usage.or(r.Stated)
 	m.out.InputTokens, m.out.ReasoningTokens, m.out.CachedTokens = u.Input, u.Reasoning, u.Cached
 	m.out.keepTokens(&m.bounds)
+	if m.out.TokenSource == TokenUsage && m.out.OutputTokens.OK {
+		m.out.TimedTokens, m.out.Untimed, m.out.HiddenTokens = a.Timed, a.Untimed, a.Hidden
+	}
 	m.out.Streamed = m.streamed(r, a)
+	m.unlikeAsked(r, a)
 	if m.out.shows = m.out.Streamed == StreamedYes && r.NumResponses() > 1; m.out.Streamed != StreamedYes && r.NumResponses() > 0 {
 		m.out.withholdTokens()
 	}

@@ -9,12 +9,12 @@ import (
 // Pack appends m to p, without its Answer, Gaps and GapTokens. Times are relative to baseNS.
 func (m *Measured) Pack(p *pack.Packer, baseNS uint64) {
 	p.Begin()
-	for _, v := range [...]bool{m.Counted, m.Paused, m.LeftOut, m.shows, m.StartWrong, m.EndWrong} {
+	for _, v := range [...]bool{m.Counted, m.Paused, m.LeftOut, m.shows, m.StartWrong, m.EndWrong, m.Unlike, m.Untimed} {
 		p.Flag(v)
 	}
 	for _, v := range [...]Value{
 		m.TTFT, m.TTFAT, m.TTST, m.E2EL, m.OutputTokens, m.InputTokens, m.ReasoningTokens, m.CachedTokens, m.Spread, m.Prefill, m.Decode,
-		m.withheld.ttft, m.withheld.output,
+		m.TimedTokens, m.HiddenTokens, m.withheld.ttft, m.withheld.output,
 	} {
 		p.Flag(v.OK)
 		p.Int(v.V)
@@ -52,10 +52,10 @@ const (
 func (m *Measured) Unpack(u *pack.Unpacker, baseNS uint64) {
 	u.Begin()
 	*m = Measured{Counted: u.Flag(), Paused: u.Flag(), LeftOut: u.Flag(), shows: u.Flag()}
-	m.StartWrong, m.EndWrong = u.Flag(), u.Flag()
+	m.StartWrong, m.EndWrong, m.Unlike, m.Untimed = u.Flag(), u.Flag(), u.Flag(), u.Flag()
 	for _, v := range [...]*Value{
 		&m.TTFT, &m.TTFAT, &m.TTST, &m.E2EL, &m.OutputTokens, &m.InputTokens, &m.ReasoningTokens, &m.CachedTokens, &m.Spread, &m.Prefill, &m.Decode,
-		&m.withheld.ttft, &m.withheld.output,
+		&m.TimedTokens, &m.HiddenTokens, &m.withheld.ttft, &m.withheld.output,
 	} {
 		v.OK, v.V = u.Flag(), u.Int()
 	}

@@ -17,7 +17,7 @@ func briefRequest() (*export.Request, *export.Derived) {
 	yes := true
 	some := func(v int64) export.Count { return export.Count{V: v, OK: true} }
 	d := &export.Derived{
-		Streamed: &yes, TokenSource: "usage", InputTokens: some(9), OutputTokens: some(3), CachedTokens: some(4),
+		Streamed: &yes, TokenSource: "usage", InputTokens: some(9), OutputTokens: some(3), TimedTokens: some(2), CachedTokens: some(4),
 		TTFT: some(10), E2EL: some(50), ITL: [][]int64{{10, 10}}, ITLEvents: some(3),
 		Responses: &export.ResponseSummary{N: 4, User: 4, First: 5, Last: 50},
 	}

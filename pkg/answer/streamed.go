@@ -31,10 +31,13 @@ func streamedIf(yes bool) Streamed {
 // that tells it:
 //
 //  1. Config.Streaming, then the columns of the file
-//  2. the record: of the request, else of the run
-//  3. "stream" in the request's body, or its tensor of that name
-//  4. the shape of the answer: a JSON body, or server-sent events
-//  5. several responses
+//  2. the record of the request
+//  3. the shape of the answer: a JSON body, or a stream of events or lines
+//  4. the record of the run
+//  5. "stream" in the request's body, or its tensor of that name
+//  6. several responses
+//
+// The answer comes before the request, because a server need not do what it is asked for.
 func (m *Meter) streamed(r *export.Request, a *Answer) Streamed {
 	switch st := r.Stated; {
 	case m.cfg.Streaming != nil:
@@ -43,19 +46,35 @@ func (m *Meter) streamed(r *export.Request, a *Answer) Streamed {
 		return *a.stored
 	case st != nil && st.Streamed != nil:
 		return streamedIf(*st.Streamed)
-	case m.recorded != nil:
-		return streamedIf(*m.recorded)
-	}
-	if yes, said := asksStream(r.Inputs); said {
-		return streamedIf(yes)
-	}
-	if a.shape != StreamedUnknown {
+	case a.shape != StreamedUnknown:
 		return a.shape
+	}
+	if asked := m.asked(r); asked != StreamedUnknown {
+		return asked
 	}
 	if n, _ := m.statedEvents(r.Stated); r.NumResponses() > 1 || n > 1 {
 		return StreamedYes
 	}
 	return StreamedUnknown
+}
+
+// asked returns whether r asked for a streamed answer, by the record of the run or by its inputs.
+func (m *Meter) asked(r *export.Request) Streamed {
+	if m.recorded != nil {
+		return streamedIf(*m.recorded)
+	}
+	if yes, said := asksStream(r.Inputs); said {
+		return streamedIf(yes)
+	}
+	return StreamedUnknown
+}
+
+// unlikeAsked sets Unlike of a request whose answer shows by itself whether it was streamed.
+func (m *Meter) unlikeAsked(r *export.Request, a *Answer) {
+	if m.cfg.Streaming == nil && r.Stated == nil && !a.Numbers && (a.shape != StreamedUnknown || a.stored != nil) {
+		asked := m.asked(r)
+		m.out.Unlike = asked != StreamedUnknown && m.out.Streamed != StreamedUnknown && asked != m.out.Streamed
+	}
 }
 
 // asksStream reports whether the inputs of a request ask for a streamed answer; said
@@ -83,6 +102,7 @@ type withheld struct {
 func (m *Measured) withholdTokens() {
 	m.withheld = withheld{ttft: m.TTFT}
 	m.TTFT, m.TTFAT, m.TTST, m.Spread = Value{}, Value{}, Value{}, Value{}
+	m.TimedTokens, m.HiddenTokens, m.Untimed = Value{}, Value{}, false
 	m.Gaps, m.GapTokens, m.SharedStamps, m.Backward = m.Gaps[:0], m.GapTokens[:0], 0, 0
 	if m.TokenSource == TokenResponses {
 		m.withheld.output, m.withheld.source = m.OutputTokens, m.TokenSource

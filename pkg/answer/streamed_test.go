@@ -1,6 +1,8 @@
 package answer
 
 import (
+	"slices"
+	"strings"
 	"testing"
 
 	"github.com/pa-tools/pa/pkg/export"
@@ -47,12 +49,15 @@ func TestStreamedEvidence(t *testing.T) {
 		{"the flag says no against all else", &no, &yes, sentWith(openaiRequest(role, delta("a")), payloadField(`{"stream":true}`)), StreamedNo},
 		{"the record", nil, &yes, one, StreamedYes},
 		{"the record says no", nil, &no, one, StreamedNo},
-		{"the record against body and shape", nil, &yes, sentWith(openaiRequest(wholeBody), payloadField(`{"stream":false}`)), StreamedYes},
+		{"the record against the body", nil, &yes, sentWith(at(1000, 1010), payloadField(`{"stream":false}`)), StreamedYes},
+		{"the shape against the record", nil, &yes, sentWith(openaiRequest(wholeBody), payloadField(`{"stream":true}`)), StreamedNo},
+		{"a stream that the record did not ask for", nil, &no, openaiRequest(delta("a")), StreamedYes},
+		{"lines that the record did not ask for", nil, &no, openaiRequest(lineOf("a"), lineOf("b")), StreamedYes},
 		{"the record says no to several responses", nil, &no, tensors(text("a"), text("b")), StreamedNo},
 		{"a request of an import that is not as the others", nil, &yes, stated(at(1000, 1010), export.Stated{Streamed: &no}), StreamedNo},
 		{"the body", nil, nil, sentWith(at(1000, 1010), payloadField(`{"messages":[],"stream":true}`)), StreamedYes},
 		{"the body says no", nil, nil, sentWith(at(1000, 1010), payloadField(`{"stream":false}`)), StreamedNo},
-		{"the body against the shape", nil, nil, sentWith(openaiRequest(wholeBody), payloadField(`{"stream":true}`)), StreamedYes},
+		{"the shape against the body", nil, nil, sentWith(openaiRequest(wholeBody), payloadField(`{"stream":true}`)), StreamedNo},
 		{"the body says no to several responses", nil, nil, sentWith(at(1000, 1010, 1020), payloadField(`{"stream":false}`)), StreamedNo},
 		{"a body that speaks of streams", nil, nil, sentWith(at(1000, 1010), payloadField(`{"prompt":"\"stream\":true","x":{"stream":true}}`)), StreamedUnknown},
 		{"a body with null", nil, nil, sentWith(at(1000, 1010), payloadField(`{"stream":null}`)), StreamedUnknown},
@@ -62,6 +67,10 @@ func TestStreamedEvidence(t *testing.T) {
 		{"the tensor says no to several responses", nil, nil, sentWith(tensors(text("a"), text("b")), streamTensor("false")), StreamedNo},
 		{"a whole JSON body", nil, nil, openaiRequest(wholeBody), StreamedNo},
 		{"a whole JSON body in pieces", nil, nil, openaiRequest(wholeBody[:20], wholeBody[20:]), StreamedNo},
+		{"a whole JSON body on several lines", nil, nil, openaiRequest("{\n\"choices\":[\n{\"message\":{\"content\":\"a\"}}\n]\n}\n"), StreamedNo},
+		{"JSON lines", nil, nil, openaiRequest(lineOf("a"), lineOf("b")), StreamedYes},
+		{"JSON lines in pieces", nil, nil, openaiRequest(lineOf("a")[:20], lineOf("a")[20:]+lineOf("b")[:1], lineOf("b")[1:]), StreamedYes},
+		{"one JSON line", nil, nil, openaiRequest(`{"object":"chat.completion.chunk","choices":[{"delta":{"content":"a"}}]}` + "\n"), StreamedYes},
 		{"one server-sent event", nil, nil, openaiRequest(delta("a")), StreamedYes},
 		{"several responses", nil, nil, tensors(text("a"), text("b")), StreamedYes},
 		{"several responses without outputs", nil, nil, at(1000, 1010, 1020), StreamedYes},
@@ -85,6 +94,73 @@ func TestStreamedEvidence(t *testing.T) {
 			}
 			if _, ok := got.TPOT(); ok && tt.want != StreamedYes {
 				t.Error("TPOT of a request that was not streamed")
+			}
+		})
+	}
+}
+
+// lineOf returns a chunk of content as a line of a stream of JSON lines.
+func lineOf(content string) string {
+	return strings.TrimSpace(strings.TrimPrefix(delta(content), "data: ")) + "\n"
+}
+
+// Each JSON line is a token event of the response that completed it.
+func TestLines(t *testing.T) {
+	a, b, c := lineOf("a"), lineOf("b"), lineOf("c")
+	const end = `{"choices":[{"index":0,"delta":{},"finish_reason":"stop"}],"usage":{"prompt_tokens":2,"completion_tokens":3}}`
+	for _, tt := range []struct {
+		name  string
+		parts []string
+		want  []int // response of each event
+	}{
+		{"a line each", []string{a, b, c, end}, []int{0, 1, 2}},
+		{"a byte order mark and blank lines", []string{"\ufeff\n" + a, "\n\r\n", b + "\n" + c, end + "\n"}, []int{0, 2, 2}},
+		{"cut anywhere", []string{a[:3], a[3:] + b[:7], b[7 : len(b)-1], "\n" + c, end[:4], end[4:]}, []int{1, 3, 3}},
+		{"the end without a line ending", []string{a, b, strings.TrimSpace(c)}, []int{0, 1, 2}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			r := openaiRequest(tt.parts...)
+			d := Decoder{ServiceKind: "openai"}
+			got := d.Decode(&r)
+			var events []int
+			for _, e := range got.Events {
+				events = append(events, e.Response)
+			}
+			if !slices.Equal(events, tt.want) || got.Unreadable != 0 {
+				t.Errorf("events of responses %v, want %v; %d unreadable", events, tt.want, got.Unreadable)
+			}
+			if usage := strings.Contains(strings.Join(tt.parts, ""), "usage"); usage != (got.Usage.Output == Some(3)) {
+				t.Errorf("usage %+v", got.Usage)
+			}
+		})
+	}
+}
+
+// An answer that is not what the request asked for is marked.
+func TestUnlike(t *testing.T) {
+	yes, no := true, false
+	for _, tt := range []struct {
+		name   string
+		record *bool
+		r      export.Request
+		want   bool
+	}{
+		{"whole for a stream", &yes, openaiRequest(wholeBody), true},
+		{"whole for a stream, by the request", nil, sentWith(openaiRequest(wholeBody), payloadField(`{"stream":true}`)), true},
+		{"a stream as asked", &yes, openaiRequest(delta("a"), delta("b")), false},
+		{"a stream for nothing", &no, openaiRequest(delta("a"), delta("b")), true},
+		{"whole as asked", &no, openaiRequest(wholeBody), false},
+		{"nothing says what was asked", nil, openaiRequest(wholeBody), false},
+		{"tensors show nothing", &yes, tensors(text("a")), false},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			run := &export.Run{Meta: &export.RunMeta{Streaming: tt.record}}
+			if got := NewMeter(run, Config{}).Measure(&tt.r).Unlike; got != tt.want {
+				t.Errorf("Unlike = %v, want %v", got, tt.want)
+			}
+			derived := NewDeriver(run).Derive(&tt.r)
+			if got := NewMeter(run, Config{}).MeasureDerived(&tt.r, derived).Unlike; got != tt.want && tt.record != nil {
+				t.Errorf("by the columns of a file, Unlike = %v, want %v", got, tt.want)
 			}
 		})
 	}

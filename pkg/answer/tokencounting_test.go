@@ -62,10 +62,10 @@ func TestTokenDeriver(t *testing.T) {
 		source string
 	}{
 		{"no tokenizer", TokenCounting{}, [3]row{
-			{some(2), export.Count{}, "responses", false, 10}, {some(5), some(9), "usage", false, 2.5}, {some(2), export.Count{}, "responses", false, 10},
+			{some(2), export.Count{}, "responses", false, 10}, {some(5), some(9), "usage", false, 5}, {some(2), export.Count{}, "responses", false, 10},
 		}, 0, "auto"},
 		{"where the server states nothing", words, [3]row{
-			{some(5), some(3), "tokenizer", true, 2.5}, {some(5), some(9), "usage", false, 2.5}, {export.Count{}, some(3), "", true, 0},
+			{some(5), some(3), "tokenizer", true, 2.5}, {some(5), some(9), "usage", false, 5}, {export.Count{}, some(3), "", true, 0},
 		}, 1, "auto"},
 		{"all outputs", always, [3]row{
 			{some(5), some(3), "tokenizer", true, 2.5}, {some(4), some(9), "tokenizer", false, 10.0 / 3}, {export.Count{}, some(3), "", true, 0},

@@ -1,5 +1,10 @@
 package export
 
+import (
+	"fmt"
+	"math"
+)
+
 // ClientMeta holds the recorder's figures about itself during one load level. They
 // tell whether the client, and not the server, was the limit. A figure that the
 // operating system does not give is absent, never 0.
@@ -7,11 +12,12 @@ type ClientMeta struct {
 	// DurationNS is the length of the level without its warm-up.
 	DurationNS int64 `json:"duration_ns"`
 	// OfferedPerSecond is the rate of requests that the load schedule asked for:
-	// the number of gaps from the first scheduled instant of the measurement to the
-	// last one, divided by that time; 0 in a closed loop, which has no schedule.
-	// AchievedPerSecond is the rate of requests that were sent: with a schedule, the
-	// number of gaps from the first start to the last start or instant, divided by
-	// that time; in a closed loop, the requests from the first start to the last end.
+	// the number of gaps between scheduled instants, divided by their time; 0 in a closed
+	// loop, which has no schedule. The gap between the start of the measurement and the
+	// first instant is one of them, except in a rank's share.
+	// AchievedPerSecond is the rate of requests that were sent: with a schedule, the same
+	// gaps up to the last start or instant; in a closed loop, the requests from the first
+	// start to the last end.
 	OfferedPerSecond  float64 `json:"offered_requests_per_s,omitempty"`
 	AchievedPerSecond float64 `json:"achieved_requests_per_s,omitempty"`
 	// HeldBack counts the requests that were due but had to wait, because the maximum
@@ -36,6 +42,23 @@ type ClientMeta struct {
 	FDs    *FDMeta     `json:"fds,omitempty"`
 	Reads  *ReadMeta   `json:"reads,omitempty"`
 	Stamps *StampCount `json:"stamps,omitempty"`
+}
+
+// rateOff is the least relative distance between the named and the sent rate of a level for
+// which SentWarning warns.
+const rateOff = 0.05
+
+// SentWarning returns a warning if the requests per second that a level sent are more than
+// 5 % off the rate that the level names; "" if they are not, or if either is 0.
+func SentWarning(named, sent float64) string {
+	if named <= 0 || sent <= 0 || math.Abs(sent/named-1) <= rateOff {
+		return ""
+	}
+	side := "below"
+	if sent > named {
+		side = "above"
+	}
+	return fmt.Sprintf("%.4g requests/s were sent, %.3g %% %s the named rate of %.6g; compare levels by what was sent", sent, 100*math.Abs(sent/named-1), side, named)
 }
 
 // A LatencySummary summarizes durations, in nanoseconds. P50 and P99 are rounded

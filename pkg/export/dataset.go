@@ -15,6 +15,9 @@ type DatasetMeta struct {
 	Order string `json:"order,omitempty"`
 	// Tokenizer counted the lengths; nil if none was needed.
 	Tokenizer *TokenizerMeta `json:"tokenizer,omitempty"`
+	// TraceRows tells what later turns of a trace were taken to hold: "whole" prompts, what is
+	// "new", or "mixed"; "" if no conversations of a trace were sent.
+	TraceRows string `json:"trace_rows,omitempty"`
 }
 
 // TokenizerMeta names a tokenizer.
@@ -32,4 +35,39 @@ type DatasetFile struct {
 	Rows   int    `json:"rows"`
 	// Entries is the number of requests in the rows.
 	Entries int `json:"entries"`
+}
+
+// LevelPrompts says which part of the input data a load level sent: the requests, or
+// conversations, at the positions from First on, in the order of the data.
+type LevelPrompts struct {
+	// First is the position of the first one of the level. A position of Of or more means
+	// the data again, from its beginning.
+	First int `json:"first"`
+	// Requests is the number of requests of the level, its warm-up included.
+	Requests int `json:"requests"`
+	// Conversations is the number of conversations that have begun, if First and Of count
+	// conversations; 0 if they count requests.
+	Conversations int `json:"conversations,omitempty"`
+	// Of is the number of distinct requests, or conversations, in the data.
+	Of int `json:"of"`
+	// Restart says that each level begins with the first entry because that was asked for.
+	Restart bool `json:"restart,omitempty"`
+	// MadeUp says that the entries were made up for this level of this run, so that no
+	// other one sends them. First is then 0.
+	MadeUp bool `json:"made_up,omitempty"`
+	// SHA256 is the hash of the requests, in hex; "" if they are those of
+	// RunMeta.DatasetSHA256.
+	SHA256 string `json:"sha256,omitempty"`
+	// CacheSalt is the text on which the beginnings of the prompts depend; "" for none.
+	CacheSalt string `json:"cache_salt,omitempty"`
+}
+
+// Again returns how many of the requests or conversations of the level, by their positions,
+// the data held at an earlier level or run, or earlier in the level; 0 if none.
+func (p *LevelPrompts) Again() int {
+	n := p.Requests
+	if p.Conversations > 0 {
+		n = p.Conversations
+	}
+	return max(0, p.First+n-max(p.First, p.Of))
 }

@@ -53,6 +53,10 @@ type Derived struct {
 	ServerPrefill, ServerDecode Count
 	// EventTokens says that the Tokens of all Events are known.
 	EventTokens bool `json:",omitempty"`
+	// TimedTokens is the number of output tokens after the first token event, by which TPOT divides;
+	// missing if it is not known. HiddenTokens is the number of output tokens that the server counts
+	// before the first token event, and did not send; missing if none are known to be hidden.
+	TimedTokens, HiddenTokens Count `json:",omitzero"`
 }
 
 // A TokenEvent is a response, or a part of a response, that added output to a choice.

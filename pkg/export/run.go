@@ -1,6 +1,9 @@
 package export
 
-import "encoding/json"
+import (
+	"encoding/json"
+	"strings"
+)
 
 // Modes of an experiment, as perf_analyzer writes them.
 const (
@@ -109,10 +112,27 @@ type RunMeta struct {
 	// Interrupted names the signal that ended the run early.
 	Interrupted string   `json:"interrupted,omitempty"`
 	Warnings    []string `json:"warnings,omitempty"`
+	// WithoutEffect lists what the command line or the input data asked for and the run did
+	// not do.
+	WithoutEffect []WithoutEffect `json:"without_effect,omitempty"`
 	// AnalysisHints holds the options of another tool's command line that are about
 	// its report, for pa-analyze: "dialect", "experiment", and further ones by the
 	// names that the dialect gives them. nil if there was no such command line.
 	AnalysisHints map[string]string `json:"analysis_hints,omitempty"`
+}
+
+// WithoutEffect is something that was asked for and had no effect on a run.
+type WithoutEffect struct {
+	What string `json:"what"` // the flag or the member of the input data
+	Why  string `json:"why"`
+}
+
+// String returns both parts as one line.
+func (w WithoutEffect) String() string {
+	if strings.HasPrefix(w.What, "-") { // a flag
+		return w.What + " has no effect: " + w.Why
+	}
+	return w.What + ": " + w.Why
 }
 
 // Beginnings of the warnings of pa-record that tell whether runs can be compared.
@@ -206,6 +226,9 @@ type ExperimentMeta struct {
 	// Share is the part of the level that is in this file: the part that one rank sent, or
 	// all ranks whose shards were merged. nil for a whole level.
 	Share *LevelShare `json:"share,omitempty"`
+	// Prompts says which part of the input data the level sent; nil in files of older
+	// pa-record, in which each level begins with the first entry.
+	Prompts *LevelPrompts `json:"prompts,omitempty"`
 	// Stable reports whether the measurement met its stability rule; nil without a
 	// rule.
 	Stable *bool `json:"stable,omitempty"`

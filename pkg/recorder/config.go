@@ -19,8 +19,24 @@ import (
 // Config describes a run. Fields without a stated default are required.
 type Config struct {
 	Backend backend.Backend
-	// Entries is the input data. Each level sends it from the beginning, in Order.
+	// Entries is the input data, which is sent in Order. Each level goes on where the level
+	// before ended, its warm-up included, and begins again after the last entry: a server
+	// that caches prompts then answers no level from its cache as long as there are others.
+	// The entries of a load.Timetable always begin with the first one.
 	Entries workload.Source
+	// First is the position, in the order of the data, at which the first level begins: the
+	// Result.Next of an earlier run.
+	First int
+	// Restart makes each stage of each level begin with the first entry.
+	Restart bool
+	// Renew, if set, is called before each level, 0 for the first, and may change the
+	// entries of Entries and Streams to others of the same number. Its ctx ends when Stop is
+	// closed or the context of Run ends.
+	Renew func(ctx context.Context, level int) (Renewal, error)
+	// Hash, if set, replaces the hashes of the data in the header of the export. A later run
+	// of a series that makes up its entries gives Result.Hash of the first run, so that the
+	// header describes the same data.
+	Hash DataHash
 	// Streams, if set, replaces Entries for a model that keeps state. Entries with the
 	// same Stream are the requests of one sequence.
 	Streams workload.Source
@@ -149,6 +165,7 @@ func (c *Config) Validate() error {
 	add(c.Run.Meta == nil, "no run metadata")
 	add(c.Entries == nil || c.Entries.Len() == 0, "no workload entries")
 	errs = append(errs, c.Sequences.Validate())
+	add(c.First < 0, "first position %d: must not be negative", c.First)
 	add(c.KeepBytes < 0, "%d bytes of requests: must not be negative", c.KeepBytes)
 	_, batches := c.Backend.(backend.Batcher)
 	add(c.BatchSize < 0, "batch size %d: must be at least 1", c.BatchSize)
@@ -238,6 +255,22 @@ func (c *Config) measure(level load.Level) window.Measure {
 		m.Requests = level.End
 	}
 	return m
+}
+
+// scaled returns the level with its drawn gaps scaled to the requests that it measures: to
+// the request count, or to the requests that are due in the duration. Measurement windows
+// have no such number, and their gaps stay as drawn.
+func (c *Config) scaled(level load.Level) load.Level {
+	rate, ok := level.(load.Rate)
+	if !ok {
+		return level
+	}
+	m := c.measure(level)
+	n := m.Requests
+	if n == 0 && m.Duration > 0 {
+		n = int(math.Round(min(rate.PerSecond*m.Duration.Seconds(), math.MaxInt32)))
+	}
+	return rate.Scaled(c.Warmup, c.WarmupTime, n)
 }
 
 // withDefaults returns c with every default spelled out.

@@ -30,6 +30,7 @@ type witness struct {
 	// counts calls of Turn at the same time, overlaps counts calls that the contract
 	// forbids at the same time.
 	duringLoad, together, overlaps atomic.Int32
+	uncounted                      atomic.Int32 // requests whose responses were not counted as they arrived
 }
 
 // one is around a call of which there is one at a time.
@@ -67,7 +68,12 @@ type watchedSender struct {
 func (s *watchedSender) Send(ctx context.Context, p backend.Payload, x *backend.Exchange) {
 	s.w.sending.Add(1)
 	defer s.w.sending.Add(-1)
+	var arrived atomic.Uint64
+	x.Arrived = &arrived
 	s.Sender.Send(ctx, p, x)
+	if arrived.Load() != uint64(len(x.Request.Responses)) {
+		s.w.uncounted.Add(1)
+	}
 }
 
 // A talkingWitness is one of a backend.Conversational.
@@ -164,6 +170,8 @@ func TestBackendContract(t *testing.T) {
 				t.Error("no two turns were prepared at the same time")
 			case !sessions && w.overlaps.Load() > 0:
 				t.Errorf("%d calls of Prepare or Decode overlapped", w.overlaps.Load())
+			case w.uncounted.Load() > 0:
+				t.Errorf("%d requests did not count their responses as they arrived", w.uncounted.Load())
 			case !sessions && w.duringLoad.Load() == 0:
 				t.Error("nothing was prepared during the load")
 			}

@@ -35,6 +35,16 @@ func tooFewRequests(level load.Level, requests int) string {
 	return ""
 }
 
+// sentWarning returns the warning that the rate of the level was not sent; "" if it was, or if
+// Saturated says so. The export does not have the warning, because analysis finds it.
+func (l *levelRun) sentWarning(m *export.ClientMeta) string {
+	rate, ok := l.load.(load.Rate)
+	if !ok || m.AchievedPerSecond < (1-clientstat.MissedShare)*m.OfferedPerSecond {
+		return ""
+	}
+	return export.SentWarning(rate.PerSecond/float64(max(l.cfg.share(rate).Size, 1)), m.AchievedPerSecond)
+}
+
 // experiment returns the level as the export shows it.
 func (l *levelRun) experiment() *export.Experiment {
 	e := &export.Experiment{Meta: &export.ExperimentMeta{
@@ -42,8 +52,9 @@ func (l *levelRun) experiment() *export.Experiment {
 		Load:        loadDetail(l.load), StartNS: l.startNS, EndNS: l.cfg.Clock.NowNS(), Stable: l.out.Stable,
 		Measured: l.out.OK, Failed: l.out.Failed, Warmup: l.out.Warmup, Late: l.out.Late, Cancelled: l.out.Cancelled,
 		Interrupted: l.stopped, Resent: l.out.Resent, OutputsDropped: l.dropped,
-		OverLatencyLimit: l.out.OverLimit, Share: l.levelShare(),
+		OverLatencyLimit: l.out.OverLimit, Share: l.levelShare(), Prompts: l.prompts(),
 	}}
+	l.out.Prompts = e.Meta.Prompts
 	if l.late != "" {
 		e.Meta.Warnings = append(e.Meta.Warnings, l.late)
 	}
@@ -70,6 +81,9 @@ func (l *levelRun) experiment() *export.Experiment {
 		e.Meta.Warnings = append(e.Meta.Warnings, l.out.Warnings...)
 		l.out.Saturated = clientstat.Saturation(e.Meta.Client, l.out.Latency.Percentiles[50])
 		e.Meta.Warnings = append(e.Meta.Warnings, l.out.Saturated...)
+		if w := l.sentWarning(e.Meta.Client); w != "" {
+			l.out.Warnings = append(l.out.Warnings, w)
+		}
 	}
 	l.out.OutputsDropped = l.dropped
 	for i, w := range l.out.Windows {

@@ -38,6 +38,8 @@ type levelRun struct {
 	client *clientstat.Stats // nil while warming up
 	rate   errorRate
 	recent window.Sliding
+	// arrivals counts the responses of the level as they arrive; nil without Config.Progress.
+	arrivals *drive.Arrivals
 	// latencies holds the latencies of the measured requests.
 	latencies window.Latencies
 	// dropped counts the requests that lost their outputs to a slow disk.
@@ -46,6 +48,7 @@ type levelRun struct {
 	edged int // windows whose ends were reported to telemetry
 
 	// These belong to the present stage.
+	sent      int // requests that all ranks have sent in the stages before
 	admission *drive.Admission
 	driver    drive.Driver
 	cancel    context.CancelFunc // ends the requests in flight
@@ -69,6 +72,10 @@ type levelRun struct {
 // run executes the level: warm-up, measurement, export.
 func (l *levelRun) run(ctx context.Context) (Level, error) {
 	l.completed = drive.NewQueue()
+	if l.cfg.Progress != nil {
+		l.arrivals = &drive.Arrivals{}
+		l.recent.Streamed = l.cfg.Run.Meta.Streaming != nil && *l.cfg.Run.Meta.Streaming
+	}
 	l.startNS = l.cfg.Clock.NowNS()
 	l.out.Load, l.out.StartNS = l.load, l.startNS
 	l.hurry = ctx.Done()
@@ -82,7 +89,7 @@ func (l *levelRun) run(ctx context.Context) (Level, error) {
 	if n := closedSlots(l.load); n > 0 && warmup > 0 {
 		// All slots begin the measurement together, as in perf_analyzer.
 		l.runStage(ctx, load.Concurrency{N: min(warmup, n)}, warmup, 0, 0)
-		warmup = 0
+		l.sent, warmup = warmup, 0
 	}
 	if l.err == nil && !l.stopped {
 		budget := -1
@@ -154,6 +161,7 @@ func (l *levelRun) wrote(err error) {
 // warmup requests and warmupTime, then budget requests (0: the whole stage is warm-up;
 // < 0: until the meter is done).
 func (l *levelRun) runStage(ctx context.Context, level load.Level, warmup int, warmupTime time.Duration, budget int) {
+	level = l.cfg.scaled(level) // before the start: it takes time
 	share := l.stageShare(level, warmup, warmupTime, budget)
 	warmup, budget = share.warmup, share.budget
 	l.budget, l.budgeted = max(budget, 0), budget >= 0
@@ -168,7 +176,7 @@ func (l *levelRun) runStage(ctx context.Context, level load.Level, warmup int, w
 	var requests *drive.Prefetcher // conversations and sequences do without
 	if _, ok := level.(load.Sessions); !ok && l.sequences == nil {
 		// A slot without a request must not keep the others waiting.
-		requests = l.requests.Prefetch(share.Share, func() { l.admission.Close() })
+		requests = l.requests.Prefetch(l.stageFirst(l.sent), share.Share, func() { l.admission.Close() })
 		defer requests.Stop()
 		defer context.AfterFunc(flight, requests.Stop)()
 	}
@@ -189,7 +197,7 @@ func (l *levelRun) runStage(ctx context.Context, level load.Level, warmup int, w
 	stage := drive.Stage{
 		Admission: l.admission, Set: l.requests, Requests: requests, Sequences: l.sequences, Senders: l.senders, Completed: l.completed,
 		Timeout: l.cfg.RequestTimeout, FirstID: l.nextID, Model: l.soleModel(), Repeat: l.cfg.Measure.Duration > 0,
-		Clock: l.cfg.Clock, Start: start, Wait: l.cfg.wait, Share: share.Share,
+		Clock: l.cfg.Clock, Start: start, Wait: l.cfg.wait, Share: share.Share, First: l.first, Arrivals: l.arrivals,
 	}
 	if atOnce {
 		l.admission.Measure(l.cfg.Clock.NS(start))
@@ -207,6 +215,7 @@ func (l *levelRun) runStage(ctx context.Context, level load.Level, warmup int, w
 		l.abandon(err)
 	}
 	l.nextID += uint64(numbersUsed(l.driver, share.Share, l.admission.Admitted()))
+	l.passed(l.driver)
 }
 
 // measure begins the measurement, if it has not begun.

@@ -65,6 +65,81 @@ func TestRateIsKept(t *testing.T) {
 	}
 }
 
+// dues returns the first n instants of a level's schedule.
+func dues(level load.Open, n int) (all []time.Duration) {
+	s := level.Schedule()
+	for range n {
+		due, _ := s.Next()
+		all = append(all, due)
+	}
+	return all
+}
+
+// The requests that a level measures take as long as its rate says, whatever gaps were
+// drawn. Windows measure no certain number, and keep the gaps as drawn.
+func TestDrawnGapsKeepTheRate(t *testing.T) {
+	drawn := load.Rate{PerSecond: 20, Arrivals: load.Poisson, Seed: 4}
+	unscaled := drawn
+	unscaled.Unscaled = true
+	ramped := drawn
+	ramped.RampUp = 4 * time.Second
+	type exact struct { // a request and its instant
+		i  int
+		at time.Duration
+	}
+	for _, tt := range []struct {
+		name  string
+		level load.Rate
+		cfg   Config
+		n     int
+		want  []exact
+	}{
+		{"a request count", drawn, Config{Measure: window.Measure{Requests: 40}}, 40, []exact{{39, 2 * time.Second}}},
+		{"times the level", drawn, Config{Measure: window.Measure{Times: 2}}, 40, []exact{{39, 2 * time.Second}}},
+		{"a duration", drawn, Config{Measure: window.Measure{Duration: 2001 * time.Millisecond}}, 40, []exact{{39, 2 * time.Second}}},
+		{"a warm-up by requests", drawn, Config{Warmup: 20, Measure: window.Measure{Requests: 40}}, 60, []exact{{19, time.Second}, {59, 3 * time.Second}}},
+		// The request that is due when the warm-up ends is measured.
+		{"a warm-up by time", drawn, Config{WarmupTime: time.Second, Measure: window.Measure{Requests: 41}}, 60, []exact{{19, time.Second}}},
+		{"a ramp", ramped, Config{Measure: window.Measure{Requests: 41}}, 80, []exact{{39, 4 * time.Second}}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			tt.cfg.Levels = []load.Level{tt.level}
+			w, _, _, err := record(t, ok(time.Millisecond), tt.cfg, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			all := starts(w)
+			if len(all) != tt.n {
+				t.Fatalf("%d requests, want %d", len(all), tt.n)
+			}
+			for _, want := range tt.want {
+				if all[want.i] != want.at {
+					t.Errorf("request %d started after %v, want %v", want.i, all[want.i], want.at)
+				}
+			}
+		})
+	}
+	for _, tt := range []struct {
+		name    string
+		level   load.Rate
+		measure window.Measure
+	}{
+		{"windows", drawn, window.Measure{Interval: time.Second, MaxTrials: 2}},
+		{"unscaled", unscaled, window.Measure{Requests: 40}},
+		{"unscaled for a duration", unscaled, window.Measure{Duration: 2 * time.Second}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			w, _, _, err := record(t, ok(time.Millisecond), Config{Levels: []load.Level{tt.level}, Measure: tt.measure}, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got := starts(w); len(got) == 0 || !slices.Equal(got, dues(drawn, len(got))) {
+				t.Errorf("started at %v, want the gaps as drawn", got)
+			}
+		})
+	}
+}
+
 // Each schedule is followed to the instant, and no other gap is sent.
 func TestSchedulesAreFollowed(t *testing.T) {
 	ms := func(all ...int) (d []time.Duration) {
@@ -74,12 +149,9 @@ func TestSchedulesAreFollowed(t *testing.T) {
 		return d
 	}
 	poisson := load.Rate{PerSecond: 100, Arrivals: load.Poisson, Seed: 4}
-	var drawn []time.Duration
-	s := poisson.Schedule()
-	for range 30 {
-		due, _ := s.Next()
-		drawn = append(drawn, due)
-	}
+	drawn := dues(poisson.Scaled(0, 0, 30), 30)
+	unscaled := poisson
+	unscaled.Unscaled = true
 	for _, tt := range []struct {
 		name  string
 		level load.Level
@@ -87,6 +159,7 @@ func TestSchedulesAreFollowed(t *testing.T) {
 		want  []time.Duration
 	}{
 		{"Poisson", poisson, 30, drawn},
+		{"Poisson, unscaled", unscaled, 30, dues(poisson, 30)},
 		{"intervals", load.Intervals{Gaps: ms(100, 0, 30)}, 7, ms(100, 100, 130, 230, 230, 260, 360)},
 		{"intervals, faster", load.Intervals{Gaps: ms(100, 0, 30), Speed: 10}, 4, ms(10, 10, 13, 23)},
 		{"a trace keeps its gaps", load.Timetable{Offsets: ms(5000, 5000, 5250, 6000, 10000)}, 0, ms(0, 0, 250, 1000, 5000)},
@@ -146,10 +219,10 @@ func TestCeiling(t *testing.T) {
 	// The last one was sent 910 ms after the first; 92 were due by then, and 18 of
 	// the 20 that were sent had waited.
 	c := w.experiments[0].Meta.Client
-	if c.OfferedPerSecond != 100 || fmt.Sprintf("%.3f", c.AchievedPerSecond) != "20.879" || c.HeldBack != 18 || c.Lateness.N != 2 || c.Lateness.MaxNS != 0 {
-		t.Errorf("%v per second offered, %v sent, %d held back, lateness %+v; want 100, 20.879, 18, the lateness of two requests", c.OfferedPerSecond, c.AchievedPerSecond, c.HeldBack, c.Lateness)
+	if c.OfferedPerSecond != 100 || fmt.Sprintf("%.3f", c.AchievedPerSecond) != "21.739" || c.HeldBack != 18 || c.Lateness.N != 2 || c.Lateness.MaxNS != 0 {
+		t.Errorf("%v per second offered, %v sent, %d held back, lateness %+v; want 100, 21.739, 18, the lateness of two requests", c.OfferedPerSecond, c.AchievedPerSecond, c.HeldBack, c.Lateness)
 	}
-	const want = "20.8791 of the 100 requests per second that were asked for were sent: 18 had to wait, because as many were in flight as may be"
+	const want = "21.7391 of the 100 requests per second that were asked for were sent: 18 had to wait, because as many were in flight as may be"
 	if s := res.Levels[0].Saturated; !slices.Equal(s, []string{want}) || !slices.Contains(w.experiments[0].Meta.Warnings, want) {
 		t.Errorf("warnings %q, want %q", s, want)
 	}

@@ -3,7 +3,6 @@ package recorder
 import (
 	"time"
 
-	"github.com/pa-tools/pa/pkg/export"
 	"github.com/pa-tools/pa/pkg/recorder/backend"
 	"github.com/pa-tools/pa/pkg/recorder/load"
 	"github.com/pa-tools/pa/pkg/recorder/window"
@@ -25,7 +24,8 @@ type Progress struct {
 	Fraction float64
 	Left     time.Duration
 	AtMost   bool
-	// Recent holds the figures of the requests that ended in the last five seconds.
+	// Recent holds the figures of the last five seconds: of requests that ended in them, and
+	// of tokens that arrived in them.
 	Recent window.Recent
 	// ClientLimited says that by the figures so far the client may be the limit of the
 	// level; see [Level.Saturated], which judges the whole level.
@@ -35,24 +35,24 @@ type Progress struct {
 // addRecent adds a successful request that ended at endNS to the figures of Progress.
 func (l *levelRun) addRecent(x *backend.Exchange, endNS uint64, ended bool) {
 	r, t := &x.Request, &x.Tokens
-	switch streamed := l.streamed(r); {
+	switch streamed := l.streamed(x); {
 	case streamed && t.N > 0:
 		tokens := r.Responses[t.First : t.Last+1]
 		first := time.Duration(tokens[0].RecvNS - r.StartNS)
 		if t.Several || t.N != len(tokens) { // the neighbor of a token is not the previous one of its choice
 			tokens = nil
 		}
-		l.recent.AddStreamed(endNS, t.N, first, tokens)
+		l.recent.AddStreamed(endNS, t.N, len(r.Responses), first, tokens)
 	case !streamed && ended:
 		l.recent.AddWhole(endNS, time.Duration(endNS-r.StartNS))
 	}
 }
 
-// streamed reports whether the response to r was streamed, as far as known: all requests
-// of the run asked for it, or there are several responses.
-func (l *levelRun) streamed(r *export.Request) bool {
+// streamed reports whether the response to a request was streamed, as far as known: there are
+// several responses, or all requests of the run asked for it and the response is no whole body.
+func (l *levelRun) streamed(x *backend.Exchange) bool {
 	asked := l.cfg.Run.Meta.Streaming
-	return len(r.Responses) > 1 || asked != nil && *asked
+	return len(x.Request.Responses) > 1 || asked != nil && *asked && !x.Tokens.Whole
 }
 
 // report passes a snapshot to Config.Progress.
@@ -73,6 +73,7 @@ func (l *levelRun) report() {
 	}
 	now := l.cfg.Clock.NowNS()
 	p.Elapsed = time.Duration(now - l.startNS)
+	l.recent.Arrived(now, l.startNS, l.arrivals.Total())
 	p.Recent = l.recent.Recent(now, l.startNS)
 	p.ClientLimited = l.client != nil && l.client.Limited(l.latencies.Mean())
 	switch {

@@ -62,3 +62,32 @@ func testProgress(t *testing.T, streamed bool) {
 		t.Error("no snapshot in the middle of the run")
 	}
 }
+
+// Tokens of answers that take longer than the five seconds of a snapshot count from the
+// beginning: 300 tokens, one every 20 ms, are 50 a second, from two slots 100.
+func TestProgressOfLongAnswers(t *testing.T) {
+	streamed := true
+	var all []Progress
+	_, _, _, err := record(t, func(uint64) answer {
+		return answer{status: export.StatusOK, after: 6 * time.Second, responses: 300}
+	}, Config{
+		Levels: load.Closed(2), Measure: window.Measure{Requests: 4}, Progress: func(p Progress) { all = append(all, p) },
+		Run: export.Run{Meta: &export.RunMeta{Streaming: &streamed}},
+	}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	n := 0
+	for _, p := range all {
+		if p.Elapsed < time.Second || p.Elapsed > 11*time.Second {
+			continue
+		}
+		n++
+		if r := p.Recent.TokensPerSecond; math.Abs(r-100) > 3 {
+			t.Errorf("after %v: %v tokens/s, want 100", p.Elapsed, r)
+		}
+	}
+	if n < 30 {
+		t.Errorf("%d snapshots, want one each 250 ms", n)
+	}
+}

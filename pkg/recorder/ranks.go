@@ -119,13 +119,13 @@ func PlannedShare(w world.World, level load.Level, m window.Measure, warmup int,
 	if m.All {
 		return s
 	}
-	c := Config{Measure: m, Warmup: warmup}
+	c := Config{Measure: m, Warmup: warmup, WarmupTime: warmupTime}
 	n := c.measure(level).Requests
 	if n <= 0 {
 		return s
 	}
 	share, before := shareOf(w, level), 0
-	if open, ok := level.(load.Open); ok {
+	if open, ok := c.scaled(level).(load.Open); ok {
 		before = max(warmup, load.ArrivalsBefore(open.Schedule(), warmupTime+rampUp(level)))
 	}
 	n = share.Count(before+n) - share.Count(before)
@@ -151,9 +151,9 @@ func (r *runState) stageShare(level load.Level, warmup int, warmupTime time.Dura
 		return s
 	}
 	if _, ok := level.(load.Sessions); ok {
-		s.warmup = r.requests.Turns(s.Share, warmup)
+		s.warmup = r.requests.Turns(s.Share, r.first, warmup)
 		if budget > 0 {
-			s.budget = r.requests.Turns(s.Share, warmup+budget) - s.warmup
+			s.budget = r.requests.Turns(s.Share, r.first, warmup+budget) - s.warmup
 		}
 	} else {
 		before := warmup
@@ -231,7 +231,7 @@ func (r *runState) planHash() string {
 	for _, level := range c.Levels {
 		part(level.Mode() + " " + level.Value() + " " + level.String())
 		part(fmt.Sprintf("%+v", c.measure(level)))
-		if open, ok := level.(load.Open); ok {
+		if open, ok := c.scaled(level).(load.Open); ok {
 			part(arrivalsText(open.Schedule()))
 		}
 	}
@@ -261,10 +261,13 @@ func (r *runState) firstMeeting(ctx context.Context, meta *export.RunMeta) error
 	}
 	w := r.cfg.Ranks
 	r.plan = r.planHash()
+	// The ranks may have ended an earlier run at different positions.
+	r.nextID = uint64(r.cfg.First) + 1 //nolint:gosec // not negative
 	b, err := r.meet(ctx, false)
 	if err != nil {
 		return err
 	}
+	r.cfg.First, r.nextID = int(r.nextID-1), 1 //nolint:gosec // a number of requests
 	by := export.DividedByRequest
 	for _, level := range r.cfg.Levels {
 		if _, ok := level.(load.Sessions); ok {

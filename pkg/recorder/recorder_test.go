@@ -87,6 +87,7 @@ func (f *fakeServer) Send(ctx context.Context, _ backend.Payload, x *backend.Exc
 	for i := range a.responses {
 		time.Sleep(a.after / time.Duration(a.responses))
 		x.Request.Responses = append(x.Request.Responses, export.Response{RecvNS: f.clock.NowNS(), Source: export.SourceUser})
+		arrived(x)
 		if x.Received != nil {
 			x.Received(i + 1)
 		}
@@ -100,12 +101,20 @@ func (f *fakeServer) Send(ctx context.Context, _ backend.Payload, x *backend.Exc
 		x.Request.Status, x.Request.Message, x.Request.Resent = a.status, a.msg, a.resent
 		if a.status == export.StatusOK {
 			x.Request.Responses = []export.Response{{RecvNS: f.clock.NowNS(), Source: export.SourceUser}}
+			arrived(x)
 		}
 	case <-ctx.Done():
 		x.Request.Status = export.StatusCancelled
 		if errors.Is(ctx.Err(), context.DeadlineExceeded) {
 			x.Request.Status = export.StatusTimeout
 		}
+	}
+}
+
+// arrived counts a response.
+func arrived(x *backend.Exchange) {
+	if x.Arrived != nil {
+		x.Arrived.Add(1)
 	}
 }
 

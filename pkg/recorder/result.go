@@ -16,6 +16,11 @@ type Result struct {
 	Interrupted bool
 	// Warnings are about the telemetry of the whole run, each a sentence.
 	Warnings []string
+	// Next is the position in the data after the last request that was sent, for
+	// Config.First of a later run.
+	Next int
+	// Hash identifies the input data.
+	Hash DataHash
 }
 
 // EndedEarly is the prefix of the warning in the export of a run that an error ended. The
@@ -52,6 +57,8 @@ type Level struct {
 	// OutputsDropped counts requests whose outputs were dropped because the disk was too
 	// slow.
 	OutputsDropped int
+	// Prompts says which part of the data the level sent.
+	Prompts *export.LevelPrompts
 	// Warnings are further warnings about the load, each a sentence.
 	Warnings []string
 	// ServerStats holds the server's counters during the level; nil without

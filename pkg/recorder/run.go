@@ -23,11 +23,19 @@ type runState struct {
 	sequences *drive.Sequencer
 	senders   *drive.SenderPool
 	nextID    uint64 // ids start at 1: 0 means "not recorded"
-	stamps    export.StampCount
-	failures  failureStreak
-	pauses    pauseWatcher
-	giveUp    error  // why the recorder ended the run
-	plan      string // hash of what all ranks agree on; "" for a run of one rank
+
+	renewal       Renewal // of the present level
+	first         int     // position in the data at which the present level begins
+	firstID       uint64  // ID of its first request
+	conversations int     // conversations of all levels that have begun
+	begun         int     // those of the last level, of this rank
+	talked        bool    // the last level was of conversations
+
+	stamps   export.StampCount
+	failures failureStreak
+	pauses   pauseWatcher
+	giveUp   error  // why the recorder ended the run
+	plan     string // hash of what all ranks agree on; "" for a run of one rank
 	// writeFailed says that the writer has failed; its Close then repeats the error.
 	writeFailed bool
 }
@@ -63,16 +71,20 @@ func Run(ctx context.Context, cfg Config) (*Result, error) {
 	}
 	meta.StartNS = r.cfg.Clock.NowNS()
 	meta.Model = r.cfg.Backend.Model()
-	meta.DatasetSHA256 = r.requests.SHA256()
-	meta.PromptsSHA256, meta.Parameters = r.requests.PromptsSHA256(), r.requests.Parameters()
+	hash := r.cfg.Hash
+	if hash.DatasetSHA256 == "" {
+		hash = DataHash{r.requests.SHA256(), r.requests.PromptsSHA256()}
+	}
+	meta.DatasetSHA256, meta.PromptsSHA256, meta.Parameters = hash.DatasetSHA256, hash.PromptsSHA256, r.requests.Parameters()
 	meta.Streaming = r.requests.Streamed(meta.Streaming)
 	stopWatch := r.watchClock(ctx)
 	r.pauses = r.cfg.watchPauses(r.cfg.Clock.NowNS)
 	if cfg.Telemetry != nil {
 		cfg.Telemetry.Start()
 	}
-	res := &Result{}
+	res := &Result{Hash: hash}
 	err := r.measure(ctx, res)
+	res.Next = r.next()
 	if terr := r.endTelemetry(res, meta); terr != nil && err == nil {
 		err = fmt.Errorf("write the export: %w", terr)
 		r.writeFailed = true
@@ -83,8 +95,8 @@ func Run(ctx context.Context, cfg Config) (*Result, error) {
 	}
 	err = r.endOfRun(ctx, meta, err)
 	meta.Pauses = r.pauses.Stop()
-	if s := meta.Streaming; s != nil && !*s && slices.ContainsFunc(res.Levels, func(l Level) bool { return l.Streamed }) {
-		meta.Streaming = nil // not asked for, but there were several responses
+	if s, shows := meta.Streaming, cfg.Run.ServiceKind != nil && *cfg.Run.ServiceKind == "openai"; s != nil && !*s && !shows && slices.ContainsFunc(res.Levels, func(l Level) bool { return l.Streamed }) {
+		meta.Streaming = nil // not asked for, but there were several responses, whose tensors do not show a stream
 	}
 	meta.Warnings = append(meta.Warnings, stopWatch(meta.Pauses)...)
 	meta.EndNS = r.cfg.Clock.NowNS()
@@ -114,7 +126,7 @@ func (r *runState) measure(ctx context.Context, res *Result) error {
 			return nil
 		}
 		if i > 0 {
-			if err := r.between(ctx, level); err != nil {
+			if err := r.between(ctx, i, level); err != nil {
 				return err
 			}
 		}
@@ -122,6 +134,7 @@ func (r *runState) measure(ctx context.Context, res *Result) error {
 			res.Interrupted = true
 			return nil
 		}
+		r.place(level)
 		l := &levelRun{runState: r, index: i, load: level}
 		out, err := l.run(ctx)
 		res.Levels = append(res.Levels, out)
@@ -156,14 +169,19 @@ func (r *runState) level(done []Level) (load.Level, bool) {
 	return r.cfg.Levels[len(done)], true
 }
 
-// between checks and prepares the next level and calls Config.Between. A signal in the
+// between checks and prepares level i and calls Config.Between. A signal in the
 // meantime is no error.
-func (r *runState) between(ctx context.Context, level load.Level) error {
+func (r *runState) between(ctx context.Context, i int, level load.Level) error {
 	ctx, cancel := r.untilStop(ctx)
 	defer cancel()
 	err := r.cfg.validateLevel(level)
 	if err == nil {
 		err = r.sequences.Check(level)
+	}
+	if err == nil {
+		if err = r.renew(ctx, i); err != nil {
+			err = rereadError(level, err)
+		}
 	}
 	if err == nil {
 		err = r.senders.Open(ctx, r.cfg.initialSlots(level))
@@ -219,6 +237,9 @@ func suspended(pauses []export.Pause, s rxclock.Step) bool {
 // prepare checks the server, encodes the requests and opens the connections.
 func (r *runState) prepare(ctx context.Context) error {
 	if err := r.check(ctx); err != nil {
+		return err
+	}
+	if err := r.renew(ctx, 0); err != nil {
 		return err
 	}
 	if err := r.prepareRequests(ctx); err != nil {
@@ -301,7 +322,7 @@ func (r *runState) initSequences(ctx context.Context) (err error) {
 		return fmt.Errorf("batch size %d: model %s keeps state, and takes a sequence's requests one by one; use -b 1", c.BatchSize, c.Backend.Model())
 	}
 	c.Measure.ThroughputSuffices = c.Measure.ThroughputSuffices || c.Measure.StatefulThroughputSuffices
-	r.sequences, err = drive.NewSequencer(ctx, c.Sequences, r.requests)
+	r.sequences, err = drive.NewSequencer(ctx, c.Sequences, r.requests, c.First)
 	return err
 }
 

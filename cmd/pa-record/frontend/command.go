@@ -97,6 +97,12 @@ func (b *builder) notef(format string, args ...any) {
 // later flag replaces an earlier one.
 func (b *builder) finish(rest []string) {
 	b.replaceTokenizer(rest)
+	if !slices.ContainsFunc(rest, func(arg string) bool {
+		name, _, _ := strings.Cut(strings.TrimLeft(arg, "-"), "=")
+		return strings.HasPrefix(arg, "-") && name == "prompts"
+	}) {
+		b.set("--prompts", "restart") // the tools send the same prompts in each stage and run
+	}
 	for _, h := range b.hints {
 		b.set("--analysis-hint", h.key+"="+h.value)
 	}

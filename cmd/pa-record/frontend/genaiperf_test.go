@@ -84,7 +84,7 @@ var ours = []string{
 	"--audio-length-mean", "--audio-length-stddev", "--audio-format", "--audio-depths", "--audio-sample-rates", "--audio-num-channels", "--batch-size-audio",
 	"--input-data", "--request-template", "--synthetic-input-tokens-mean", "--synthetic-input-tokens-stddev", "--num-dataset-entries",
 	"--batch-size-text", "--random-seed", "--tokenizer", "--default-tokenizer", "--output-tokens-mean", "--output-tokens-stddev", "--analysis-hint", "--overwrite", "--artifact-dir",
-	"--model-selection-strategy", "--num-sessions", "--session-turns-mean", "--session-turns-stddev", "--session-turn-delay-mean", "--session-turn-delay-stddev",
+	"--model-selection-strategy", "--prompts", "--num-sessions", "--session-turns-mean", "--session-turns-stddev", "--session-turn-delay-mean", "--session-turn-delay-stddev",
 }
 
 // perfAnalyzer returns the flags of a command that are perf_analyzer's, sorted.

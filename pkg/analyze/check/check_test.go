@@ -118,6 +118,12 @@ func TestItems(t *testing.T) {
 		{name: "one too few for p99", n: 661, item: "samples", want: Fail, value: 661, text: "661 successful requests, at least 662 wanted"},
 		{name: "closed loop", n: 10, item: "load", want: Pass, value: 4, text: "closed loop of 4"},
 		{name: "MLPerf wants an open loop", n: 10, profile: MLPerfServer(), item: "load", want: Fail, value: 4},
+		{
+			name: "a rate that was not sent", n: 30, item: "load", want: Fail, value: 10, text: "10 requests/s were sent, 16.7 % below the named rate of 12",
+			change: func(_ []export.Request, r *memrun.Reader) {
+				r.Header.Experiments[0].Mode, r.Header.Experiments[0].Value = export.ModeRequestRate, "12.0"
+			},
+		},
 		{name: "open loop", n: 10, change: scheduled(0), item: "load", want: Pass, value: 10, text: "open loop"},
 		{ // JSON could not hold the number
 			name: "edge: a load that is no finite number", n: 10, item: "load", want: Pass, value: 0, text: "closed loop of +Inf",

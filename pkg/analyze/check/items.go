@@ -27,7 +27,7 @@ type checker struct {
 // items returns the items in the order of the checklist.
 func (c *checker) items() []Item {
 	all := []Item{
-		c.warmup(), c.duration(), c.samples(), c.loop(), c.omission(), c.client(), c.clock(), c.tokens(), c.failures(), c.steady(),
+		c.warmup(), c.duration(), c.samples(), c.loop(), c.omission(), c.client(), c.clock(), c.tokens(), c.failures(), c.cache(), c.steady(),
 	}
 	if c.p.Poisson {
 		all = append(all, c.arrivals())
@@ -91,6 +91,11 @@ func (c *checker) loop() Item {
 	case c.x.Mode == export.ModeConcurrency && !c.scheduled():
 		return decided(name, !c.p.Poisson, number(c.x.Value), "requests in flight", "closed loop of "+c.x.Value+": a slower server gets less load")
 	case c.x.Mode == export.ModeRequestRate || c.scheduled():
+		for _, w := range c.x.Warnings {
+			if k := analyze.AsWarning(w); k.Sub == analyze.SubSent {
+				return decided(name, false, c.x.Sent.PerSecond, "requests/s", k.Error())
+			}
+		}
 		return decided(name, true, number(c.x.Value), "requests/s", "open loop: the schedule does not wait for answers")
 	}
 	return unknown(name, "the file does not say whether the load waited for answers")
@@ -134,6 +139,32 @@ func (c *checker) omission() Item {
 	}
 	limit := c.p.MaxLate * s.P(50)
 	return decided(name, late <= limit, late, "ns", fmt.Sprintf("%s, at most %s wanted (%.0f %% of the median %s); --from scheduled counts the wait", text, milliseconds(limit), 100*c.p.MaxLate, metric.Label()))
+}
+
+// cache asks whether the server had prompts in its cache that the requests of the level do
+// not share.
+func (c *checker) cache() Item {
+	const name = "prompt cache"
+	cached := c.x.Cached
+	for _, w := range c.x.Warnings {
+		if k := analyze.AsWarning(w); k.Kind == analyze.KindCache && cached != nil {
+			if !cached.Known && !cached.Again {
+				return unknown(name, k.Error()) // the requests of the level may share their prompts
+			}
+			return Item{Name: name, Status: Fail, Text: k.Error(), Value: cached.Share, HasValue: true, Unit: "ratio"}
+		}
+	}
+	switch {
+	case cached == nil:
+		return unknown(name, "no answer states cached tokens")
+	case cached.Share <= analyze.CachedThreshold:
+		return decided(name, true, cached.Share, "ratio", fmt.Sprintf("%.1f %% of the input tokens were in the server's cache", 100*cached.Share))
+	}
+	text := fmt.Sprintf("%.1f %% of the input tokens were in the server's cache, which requests of this level share", 100*cached.Share)
+	if cached.Twice > analyze.CachedThreshold {
+		text += fmt.Sprintf(", %.1f %% because it sends prompts more than once", 100*cached.Twice)
+	}
+	return decided(name, true, cached.Share, "ratio", text)
 }
 
 // client asks whether the client was the limit.

@@ -31,6 +31,7 @@ const (
 	inputTokens  = "input-tokens"
 	outputTokens = "output-tokens"
 	parameters   = "parameters"
+	hiddenTokens = "hidden-tokens"
 
 	// LabelDifference is the name of the difference that one side has runs of several labels.
 	LabelDifference = "label"
@@ -67,6 +68,7 @@ var checks = [...]check{
 		return l.TokenSource.String()
 	}},
 	{name: "streaming", refuses: true, of: streaming},
+	{name: hiddenTokens, refuses: true, between: betweenHidden},
 	{name: parameters, between: betweenParameters},
 	{name: "service", of: func(r *Run, _ *Level) string { return text(r.Header.ServiceKind) }},
 	{name: "endpoint", of: func(r *Run, _ *Level) string { return text(r.Header.Endpoint) }},
@@ -107,6 +109,7 @@ var checks = [...]check{
 	}},
 	{name: "steady-state", doubt: func(_ *Run, l *Level) string { return strings.Join(l.Unsteady, "; ") }},
 	{name: "client-saturated", doubt: func(_ *Run, l *Level) string { return strings.Join(l.Saturated, "; ") }},
+	{name: "prompt-cache", doubt: func(_ *Run, l *Level) string { return strings.Join(l.Cached, "; ") }},
 	{name: "tokens-together", doubt: func(_ *Run, l *Level) string {
 		if l.together() <= maxTogether {
 			return ""
@@ -250,6 +253,21 @@ func streaming(r *Run, _ *Level) string {
 		return ""
 	}
 	return strconv.FormatBool(*r.Header.Meta.Streaming)
+}
+
+// betweenHidden compares whether the servers hid tokens before the first one that they sent. If only one
+// side did, its TTFT is the time to another token than that of the other side.
+func betweenHidden(older, newer []*Level) (o, n string, differ bool) {
+	describe := func(levels []*Level) string {
+		for _, l := range levels {
+			if l.Hidden != nil {
+				return l.Hidden.String() + " the first visible token"
+			}
+		}
+		return "none"
+	}
+	o, n = describe(older), describe(newer)
+	return o, n, (o == "none") != (n == "none")
 }
 
 func host(r *Run, _ *Level) string {

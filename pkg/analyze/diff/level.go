@@ -40,11 +40,16 @@ type Level struct {
 	// Input and Output are the numbers of tokens of requests; nil if unknown.
 	Input, Output *analyze.Summary
 	// Backward counts gaps below 0: the clock was set back.
-	Backward    int
+	Backward int
+	// Hidden counts the output tokens that the server counts before the first visible one; nil for none.
+	Hidden      *analyze.Hidden
 	Unstable    bool // the recorder's stability rule was not met
 	Interrupted bool
 	Saturated   []string // why the client may have been the limit
 	Unsteady    []string // why the load may not have been steady
+	// Cached says that the server had prompts in its cache that the requests of the level do
+	// not share, and why.
+	Cached []string
 	// Pauses are the times in which the recorder could not run, Paused the requests
 	// that they touched.
 	Pauses []export.Pause
@@ -115,12 +120,18 @@ func level(e *analyze.Experiment, run *export.Run, m *export.ExperimentMeta) Lev
 	l := Level{
 		Mode: e.Mode, Value: e.Value, Load: e.Load, Selected: e.Selected, Problem: e.Problem,
 		OK: e.OK, Failed: e.FailedRequests(), Unreadable: e.Unreadable, DurationNS: e.DurationNS,
-		TokenSource: e.TokenSource, Stamps: e.Stamps, Starts: e.Starts, Backward: e.Backward,
+		TokenSource: e.TokenSource, Stamps: e.Stamps, Starts: e.Starts, Backward: e.Backward, Hidden: e.Hidden,
 		Input: e.Metric(answer.InputTokens), Output: e.Metric(answer.OutputTokens), Server: slices.Concat(e.Server, levelFigures(e)),
 		Pauses: e.Pauses, Paused: e.Paused, Together: e.SharedStamps, TokenEvents: e.TokenEvents,
 	}
 	for _, why := range e.Unsteady {
 		l.Unsteady = append(l.Unsteady, why.Brief)
+	}
+	for _, err := range e.Warnings {
+		if w := analyze.AsWarning(err); w.Kind == analyze.KindCache {
+			why, _, _ := strings.Cut(w.Error(), ";")
+			l.Cached = append(l.Cached, why)
+		}
 	}
 	l.untimed, _ = run.Lacks(export.PartStarts)
 	if m := run.Meta; m != nil && m.Import == nil && e.Starts.Kernel > 0 {

@@ -57,7 +57,7 @@ type sweepRow struct {
 
 // columnsOfSweep returns the columns of the table.
 func columnsOfSweep() []sweepColumn {
-	all := []sweepColumn{{Name: "ok", path: []string{"requests", "ok"}}, {Name: "failed", path: []string{"requests", "failed"}}}
+	all := []sweepColumn{{Name: "ok", path: []string{"requests", "ok"}}, {Name: "failed", path: []string{"requests", "failed"}}, {Name: "sent/s", path: []string{"sent_requests_per_s"}}}
 	for _, m := range []answer.Metric{answer.TTFT, answer.ITL, answer.E2EL} {
 		d := &analyze.Strict[m]
 		for _, s := range []string{"n", "p50", "p99"} {

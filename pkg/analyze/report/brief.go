@@ -2,6 +2,7 @@ package report
 
 import (
 	"io"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -9,8 +10,8 @@ import (
 	"github.com/pa-tools/pa/pkg/answer"
 )
 
-// Brief returns a renderer of one line per load level: requests ok and failed, TTFT
-// and ITL (p50 and p99), and output tokens per second. If the answers of a level were
+// Brief returns a renderer of one line per load level: requests ok and failed, the sent
+// rate of an open loop, TTFT and ITL (p50 and p99), and output tokens per second. If the answers of a level were
 // not streamed, it has no TTFT, and the lines have columns for E2EL. Figures, units
 // and digits are as in the levels of [Table].
 func Brief(rep *analyze.Report) Renderer {
@@ -38,6 +39,9 @@ func brief(rep *analyze.Report) grid {
 		cell       func(e *analyze.Experiment) string
 	}
 	var columns []column
+	if slices.ContainsFunc(rep.Experiments, func(e analyze.Experiment) bool { return e.Sent.OK }) {
+		columns = append(columns, column{"sent", "/s", func(e *analyze.Experiment) string { return rateOrNA(e.Sent) }})
+	}
 	latency := func(m answer.Metric, sc scale) {
 		for _, pct := range []float64{50, 99} {
 			columns = append(columns, column{m.Label(), PercentileName(pct) + " " + sc.name, func(e *analyze.Experiment) string {
@@ -77,8 +81,7 @@ func brief(rep *analyze.Report) grid {
 	}
 	g.add(head...)
 	g.add(below...)
-	for i := range rep.Experiments {
-		e := &rep.Experiments[i]
+	for _, e := range byLoad(rep) {
 		row := []string{plain(levelIn(e, mixed)), strconv.Itoa(e.OK), strconv.Itoa(e.FailedRequests())}
 		for _, c := range columns {
 			row = append(row, c.cell(e))

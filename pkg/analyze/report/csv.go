@@ -105,6 +105,7 @@ func csvRows(e *analyze.Experiment) [][]string {
 			rows = append(rows, []string{c.name, "requests", strconv.Itoa(c.n)})
 		}
 	}
+	rows = append(rows, csvRates([]throughput{{key: "sent_requests_per_s", rate: e.Sent}})...)
 	rows = append(rows, csvRates(throughputs(&e.Throughput))...)
 	if x := e.SLO; x != nil {
 		rows = append(rows, csvShare("slo_attained", x))

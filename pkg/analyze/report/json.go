@@ -102,6 +102,7 @@ type jsonExperiment struct {
 	Value        jsonNumber        `json:"value"`
 	Requests     jsonRequests      `json:"requests"`
 	DurationNS   int64             `json:"duration_ns"`
+	SentRate     *float64          `json:"sent_requests_per_s,omitempty"`
 	TokenSource  string            `json:"token_source"`
 	TokenEvents  int               `json:"token_events"`
 	SharedStamps int               `json:"shared_stamps"`
@@ -195,7 +196,7 @@ func experiment(e *analyze.Experiment, target float64) jsonExperiment {
 			OK: e.OK, Failed: e.FailedRequests(), Excluded: e.ExcludedRequests(), Unreadable: e.Unreadable, Resent: e.Resent,
 			FailedByClass: byName(e.Failed), ExcludedByReason: byName(e.Excluded),
 		},
-		DurationNS: e.DurationNS, TokenSource: e.TokenSource.String(),
+		DurationNS: e.DurationNS, SentRate: rate(e.Sent), TokenSource: e.TokenSource.String(),
 		TokenEvents: e.TokenEvents, SharedStamps: e.SharedStamps,
 		Selected: PartOf(e.Selected), Metrics: namedMetrics{all: e.Metrics}, Throughput: jsonRates(&e.Throughput), Unavailable: whys(e.Unavailable),
 		SLO: jsonAttainment(e.SLO, target), Quality: jsonQualityOf(e.Quality), Economics: jsonEconomicsOf(e.Economics), Prefix: jsonPrefixOf(e.Prefix), Phases: jsonPhasesOf(e.Phases), Models: jsonModels(e.Models), Windows: jsonWindows(e.Windows),

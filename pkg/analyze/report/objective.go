@@ -76,8 +76,7 @@ func objectives(rep *analyze.Report) grid {
 	mode, mixed := modes(rep)
 	g.add(plain(mode), "SLO met", "goodput", "goodput")
 	g.add("", "%", "requests/s", "output tok/s")
-	for i := range rep.Experiments {
-		e := &rep.Experiments[i]
+	for _, e := range byLoad(rep) {
 		if e.SLO == nil {
 			continue
 		}
@@ -96,7 +95,13 @@ func MaxLoadJSON(m *analyze.MaxLoad) any { return jsonLoad(m) }
 // MaxLoad describes the estimate of the highest load under an objective, for people.
 func MaxLoad(m *analyze.MaxLoad) string {
 	what := fmt.Sprintf("maximum %s for %s of the requests: ", strings.ReplaceAll(plain(m.Mode), "_", " "), targetText(m.Target))
-	at := func(l *analyze.LoadLevel) string { return fmt.Sprintf("%s at %s", percent(l.Share), plain(l.Value)) }
+	at := func(l *analyze.LoadLevel) string {
+		text := fmt.Sprintf("%s at %s", percent(l.Share), plain(l.Value))
+		if sent := sentIfOther(l); sent != "" {
+			text += " (" + sent + "/s sent)"
+		}
+		return text
+	}
 	switch {
 	case m.Within == nil:
 		what += fmt.Sprintf("below %s, the lowest level (%s)", plain(m.Beyond.Value), at(m.Beyond))
@@ -115,6 +120,15 @@ func MaxLoad(m *analyze.MaxLoad) string {
 		what += "; not known at " + plain(strings.Join(m.Unknown, ", "))
 	}
 	return what
+}
+
+// sentIfOther returns the load of a level if it differs from the load that the level names
+// by more than a rounding of three digits; else "".
+func sentIfOther(l *analyze.LoadLevel) string {
+	if named, err := strconv.ParseFloat(l.Value, 64); err != nil || math.Abs(l.Load-named) <= 0.005*named {
+		return ""
+	}
+	return number(l.Load)
 }
 
 // maxLoadInterval returns " (95% interval 1.150 to 1.230)"; "" if there is no interval.

@@ -81,7 +81,7 @@ func full() Input {
 		}
 		e.Metrics = append(e.Metrics, analyze.MetricSummary{Definition: d, Summary: s})
 	}
-	rate := analyze.Experiment{Mode: "request_rate", Value: "2.5"}
+	rate := analyze.Experiment{Mode: "request_rate", Value: "2.5", Sent: analyze.Rate{PerSecond: 2.125, OK: true}}
 	return Input{Name: "evil\x1b]0;title\a\n.json", Report: &analyze.Report{
 		Run: &export.Run{
 			Version: &version, ServiceKind: &kind, Endpoint: &endpoint,

@@ -1,6 +1,7 @@
 package report
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"slices"
@@ -245,13 +246,7 @@ func LevelName(e *analyze.Experiment) string { return level(e) }
 // level names a load level: "concurrency 8", "schedule of 5 requests"; "load not known" if
 // the file of another tool does not state it.
 func level(e *analyze.Experiment) string {
-	switch {
-	case e.Load != "":
-		return e.Load
-	case e.Mode == "" && e.Value == "":
-		return "load not known"
-	}
-	return strings.TrimSpace(strings.ReplaceAll(e.Mode, "_", " ") + " " + e.Value)
+	return analyze.LevelName(e.Mode, e.Value, e.Load)
 }
 
 // requests counts the requests by outcome: "97 requests ok, 3 failed (2 timeout,
@@ -391,6 +386,9 @@ func notes(rep *analyze.Report, e *analyze.Experiment) string {
 		}
 		all = append(all, "output tokens from "+source)
 	}
+	if h := e.Hidden; h != nil {
+		all = append(all, fmt.Sprintf("TTFT to the first visible token (%v)", h))
+	}
 	if e.SharedStamps > 0 {
 		all = append(all, fmt.Sprintf("%s of %s tokens arrived together with the previous one", plural.Grouped(int64(e.SharedStamps)), plural.Grouped(int64(e.TokenEvents))))
 	}
@@ -442,9 +440,8 @@ func (t *table) levels() {
 func levels(rep *analyze.Report, u *timeUnits) grid {
 	mode, mixed := modes(rep)
 	lines := make([]line, 0, len(rep.Experiments))
-	for i := range rep.Experiments {
-		e := &rep.Experiments[i]
-		lines = append(lines, line{name: levelIn(e, mixed), throughput: &e.Throughput, metric: e.Metric, ok: e.OK, failed: e.FailedRequests()})
+	for _, e := range byLoad(rep) {
+		lines = append(lines, line{name: levelIn(e, mixed), throughput: &e.Throughput, metric: e.Metric, ok: e.OK, failed: e.FailedRequests(), sent: e.Sent})
 	}
 	return compared(plain(mode), "", lines, u)
 }
@@ -470,6 +467,25 @@ func modes(rep *analyze.Report) (mode string, mixed bool) {
 	return strings.ReplaceAll(rep.Experiments[0].Mode, "_", " "), false
 }
 
+// byLoad returns the experiments in the order of their loads, in which a search or an
+// interleaved run does not measure them; in the order of the file if their modes differ or a
+// load is no number.
+func byLoad(rep *analyze.Report) []*analyze.Experiment {
+	all := make([]*analyze.Experiment, len(rep.Experiments))
+	loads := make(map[*analyze.Experiment]float64, len(all))
+	_, mixed := modes(rep)
+	for i := range rep.Experiments {
+		e := &rep.Experiments[i]
+		load, err := strconv.ParseFloat(e.Value, 64)
+		mixed = mixed || err != nil
+		all[i], loads[e] = e, load
+	}
+	if !mixed {
+		slices.SortStableFunc(all, func(a, b *analyze.Experiment) int { return cmp.Compare(loads[a], loads[b]) })
+	}
+	return all
+}
+
 // levelIn names an experiment in a list whose head is its mode; mixed says that the modes
 // differ, so that the name holds the mode.
 func levelIn(e *analyze.Experiment, mixed bool) string {
@@ -485,6 +501,7 @@ type line struct {
 	throughput *analyze.Throughput
 	metric     func(answer.Metric) *analyze.Summary
 	ok, failed int
+	sent       analyze.Rate
 }
 
 // A comparedFigure is a percentile of a metric that a comparing table shows.
@@ -503,7 +520,12 @@ func comparedFigures(u *timeUnits) []comparedFigure {
 func compared(name, unit string, lines []line, u *timeUnits) grid {
 	g := grid{indent: "  "}
 	cols := comparedFigures(u)
-	head, units := []string{name, "requests", "output"}, []string{unit, "/s", "tok/s"}
+	open := slices.ContainsFunc(lines, func(l line) bool { return l.sent.OK })
+	head, units := []string{name}, []string{unit}
+	if open {
+		head, units = append(head, "sent"), append(units, "/s")
+	}
+	head, units = append(head, "requests", "output"), append(units, "/s", "tok/s")
 	for _, c := range cols {
 		head, units = append(head, c.metric.Label()), append(units, PercentileName(c.pct)+" "+c.sc.name)
 	}
@@ -511,7 +533,11 @@ func compared(name, unit string, lines []line, u *timeUnits) grid {
 	g.add(append(units, "", "")...)
 	for i := range lines {
 		l := &lines[i]
-		row := []string{plain(l.name), perSecond(l.throughput.Requests), perSecond(l.throughput.OutputTokens)}
+		row := []string{plain(l.name)}
+		if open {
+			row = append(row, perSecond(l.sent))
+		}
+		row = append(row, perSecond(l.throughput.Requests), perSecond(l.throughput.OutputTokens))
 		for _, c := range cols {
 			if s := l.metric(c.metric); s != nil {
 				row = append(row, number(s.P(c.pct)/c.sc.per))

@@ -44,6 +44,8 @@ const (
 	derivedServerPrefill
 	derivedServerDecode
 	derivedEventTokens
+	derivedTimedTokens
+	derivedHiddenTokens
 	numDerived
 )
 
@@ -93,6 +95,8 @@ func derivedFields() []arrow.Field {
 		one("server_prefill_ns", int64Type),
 		one("server_decode_ns", int64Type),
 		listColumn("event_tokens", int32Type, true),
+		one("timed_tokens", int64Type),
+		one("hidden_tokens", int64Type),
 	}
 }
 
@@ -179,6 +183,8 @@ func (b *batch) addDerived(r *export.Request, d *export.Derived) {
 		}
 	}
 	tokens.endList(d.EventTokens)
+	cols[derivedTimedTokens].appendCount(d.TimedTokens)
+	cols[derivedHiddenTokens].appendCount(d.HiddenTokens)
 }
 
 // addEvents appends the columns that say which responses are token events.
@@ -296,6 +302,7 @@ func (d *rowDecoder) decodeDerived(t *rows, i int) (ok bool) {
 		Assumed:      cols[derivedAssumed].num(i) != 0,
 		// Files with older definitions lack these.
 		ServerPrefill: countOf(cols[derivedServerPrefill], i), ServerDecode: countOf(cols[derivedServerDecode], i),
+		TimedTokens: countOf(cols[derivedTimedTokens], i), HiddenTokens: countOf(cols[derivedHiddenTokens], i),
 	}
 	if v := cols[derivedStreamed]; v != nil && !v.null(i) {
 		streamed := v.num(i) != 0
@@ -441,11 +448,11 @@ func (d *rowDecoder) decodeEventTokens(v *vector, i int) (ok bool) {
 		d.defect = fmt.Sprintf("%d token events but %d values of event_tokens", len(x.Events), to-from)
 		return false
 	}
-	left := uint64(maxEventTokens)
+	left := mostEventTokens + mostTokensPerEvent*uint64(len(x.Events))
 	for k := range x.Events {
 		n := v.children[0].num(from + k)
 		if n > left {
-			d.defect = fmt.Sprintf("column event_tokens: a request cannot have an event of %d tokens", int64(n))
+			d.defect = fmt.Sprintf("column event_tokens: an event of %d tokens, which are too many for a request with %s", int32(n), plural.Of(len(x.Events), "event"))
 			return false
 		}
 		left -= n
@@ -455,8 +462,12 @@ func (d *rowDecoder) decodeEventTokens(v *vector, i int) (ok bool) {
 	return true
 }
 
-// maxEventTokens bounds the tokens of the events of a request in a damaged file.
-const maxEventTokens = 1 << 24
+// A request has at most mostEventTokens tokens, and mostTokensPerEvent for each event: some figures have a value
+// for each token, which a number in a damaged file would make up.
+const (
+	mostEventTokens    = 1 << 14
+	mostTokensPerEvent = 1 << 8
+)
 
 // elements returns the elements of list i of v and the index of the first element. ok is
 // false unless the list has n elements.

@@ -40,7 +40,7 @@ func (s random) derived(n int) *export.Derived {
 		Failure: s.Text(), Class: s.Text(), Assumed: s.IntN(2) == 0, Unreadable: s.IntN(3), Excluded: "late",
 		TTFT: count(), E2EL: count(), InputTokens: count(), OutputTokens: count(), ReasoningTokens: count(), CachedTokens: count(),
 		TokenSource: []string{"", "usage", "responses", "tokenizer"}[s.IntN(4)], InputCounted: s.IntN(2) == 0,
-		ServerPrefill: count(), ServerDecode: count(),
+		ServerPrefill: count(), ServerDecode: count(), TimedTokens: count(), HiddenTokens: count(),
 	}
 	if s.IntN(3) > 0 {
 		yes := s.IntN(2) == 0

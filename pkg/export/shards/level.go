@@ -1,6 +1,7 @@
 package shards
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -65,6 +66,7 @@ func joinLevel(e *export.Experiment, i int, all []*rankShard, n *notes) export.E
 		m.Resent += x.Resent
 		m.OutputsDropped += x.OutputsDropped
 		m.Unreadable += x.Unreadable
+		m.Prompts = joinPrompts(m.Prompts, x.Prompts)
 		for _, w := range x.Warnings {
 			said = append(said, saying{p.rank, w})
 		}
@@ -83,6 +85,17 @@ func joinLevel(e *export.Experiment, i int, all []*rankShard, n *notes) export.E
 		m.Warnings = append(m.Warnings, s)
 	}
 	return out
+}
+
+// joinPrompts returns the part of the input data that two ranks have sent together.
+func joinPrompts(a, b *export.LevelPrompts) *export.LevelPrompts {
+	if a == nil || b == nil {
+		return cmp.Or(a, b)
+	}
+	all := *a
+	all.Requests = max(a.Requests, b.Requests)
+	all.Conversations = max(a.Conversations, b.Conversations)
+	return &all
 }
 
 // joinLoad returns the description of the load. The ranks' own texts may differ, because each

@@ -2,6 +2,7 @@ package backend
 
 import (
 	"context"
+	"sync/atomic"
 
 	"github.com/pa-tools/pa/pkg/export"
 	"github.com/pa-tools/pa/pkg/recorder/workload"
@@ -75,6 +76,8 @@ type Exchange struct {
 	// Received, if not nil, takes the number of responses so far. Send calls it for
 	// each further response, from any goroutine, one call at a time. It must not wait.
 	Received func(responses int)
+	// Arrived, if not nil, counts the responses as they arrive. Send adds 1 for each.
+	Arrived *atomic.Uint64
 	// Sequence is the place of the request in a sequence. The caller sets it.
 	Sequence SequenceStep
 	// HeldBack says that the request was due earlier and waited for others to end,
@@ -98,6 +101,8 @@ type Tokens struct {
 	First, Last int // indices of the responses with the first and last piece; undefined when N is 0
 	// Several says that the pieces belong to several choices of the answer.
 	Several bool
+	// Whole says that the answer was one body, which is no stream whatever the request asked for.
+	Whole bool
 }
 
 // Add counts a piece of output in response i; i does not decrease.

@@ -133,9 +133,10 @@ func (s *Stats) Finish(offered *load.Offered) *export.ClientMeta {
 		HeldBack: s.heldBack, Reads: &s.reads, Stamps: &s.stamps,
 	}
 	if offered != nil {
-		// n instants have n−1 gaps.
-		m.OfferedPerSecond = perSecond(offered.Requests-1, offered.FromNS, offered.UntilNS)
-		m.AchievedPerSecond = perSecond(s.sent-1, s.firstStart, max(offered.UntilNS, s.lastStart))
+		n, from := offered.Gaps(offered.Requests, offered.FromNS)
+		m.OfferedPerSecond = perSecond(n, from, offered.UntilNS)
+		n, from = offered.Gaps(s.sent, s.firstStart)
+		m.AchievedPerSecond = perSecond(n, from, max(offered.UntilNS, s.lastStart))
 	} else {
 		m.AchievedPerSecond = perSecond(s.sent, s.firstStart, s.lastEnd)
 	}

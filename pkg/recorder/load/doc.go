@@ -18,7 +18,8 @@
 // A schedule is absolute: every instant is counted from the start, so a late request does
 // not move the following ones. Random gaps depend only on the seed and the index of the
 // request, on every machine. The rate only stretches them, so levels with the same seed
-// differ in nothing else.
+// differ in nothing else. [Rate.Scaled] stretches them a little more, so that the requests
+// of a level take exactly as long as its rate says.
 //
 // The package sends nothing and knows no server.
 package load

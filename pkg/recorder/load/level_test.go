@@ -20,6 +20,7 @@ func TestLevelNames(t *testing.T) {
 		{Rate{PerSecond: 10}, "request_rate", "10.0", "request rate 10", 0},
 		{Rate{PerSecond: 7.5, Ceiling: 4}, "request_rate", "7.5", "request rate 7.5, at most 4 in flight", 4},
 		{Rate{PerSecond: 2, Arrivals: Poisson}, "request_rate", "2.0", "request rate 2, poisson", 0},
+		{Rate{PerSecond: 2, Arrivals: Poisson, Unscaled: true, Ceiling: 3}, "request_rate", "2.0", "request rate 2, poisson, unscaled, at most 3 in flight", 3},
 		{Rate{PerSecond: 2, Arrivals: Gamma}, "request_rate", "2.0", "request rate 2, gamma of burstiness 1", 0},
 		{Timetable{Offsets: make([]time.Duration, 5), Speed: 2.5}, "request_rate", "0.0", "schedule of 5 requests, 2.5 times as fast", 0},
 		{Rate{PerSecond: 1.0 / 3}, "request_rate", "0.3333333333333333", "request rate 0.333333", 0},

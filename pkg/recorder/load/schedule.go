@@ -28,18 +28,51 @@ func even() unitProcess {
 	}
 }
 
-// renewal returns the process whose gaps are drawn by gap. Each gap has its own generator,
-// which depends only on the seed and the index of the gap. The sum of 2^40 gaps with mean
-// 1 is exact to 2^-12 of a gap.
-func renewal(seed uint64, gap func(*rand.Rand) float64) unitProcess {
-	var pcg rand.PCG
-	r := rand.New(&pcg)
-	i, at := uint64(0), 0.0
+// A gapSource draws the gaps of a process. Each gap has its own generator, which depends only on
+// the seed and the index of the gap.
+type gapSource struct {
+	seed, i uint64
+	pcg     rand.PCG
+	r       *rand.Rand
+	draw    func(*rand.Rand) float64
+}
+
+func newGapSource(seed uint64, draw func(*rand.Rand) float64) *gapSource {
+	g := &gapSource{seed: seed, draw: draw}
+	g.r = rand.New(&g.pcg)
+	return g
+}
+
+// next returns the next gap.
+func (g *gapSource) next() float64 {
+	g.pcg.Seed(g.seed, g.i)
+	g.i++
+	return g.draw(g.r)
+}
+
+// A block is a number of gaps that are scaled to a mean of 1, and their sum as drawn.
+type block struct {
+	n   int
+	sum float64
+}
+
+// renewal returns the process with these gaps, of which the first ones are scaled in
+// blocks. The sum of 2^40 gaps with mean 1 is exact to 2^-12 of a gap.
+func renewal(g *gapSource, blocks []block) unitProcess {
+	i := 0                 // index in the block
+	begin, sum := 0.0, 0.0 // start of the block, and sum of its gaps so far
 	return func() float64 {
-		pcg.Seed(seed, i)
+		for len(blocks) > 0 && i == blocks[0].n {
+			begin, sum, i = begin+float64(i), 0, 0
+			blocks = blocks[1:]
+		}
 		i++
-		at += gap(r)
-		return at
+		sum += g.next()
+		if len(blocks) > 0 && blocks[0].sum > 0 {
+			// At the last gap of the block this is begin + n exactly.
+			return begin + float64(blocks[0].n)*(sum/blocks[0].sum)
+		}
+		return begin + sum
 	}
 }
 
@@ -108,6 +141,15 @@ func (p profile) at(u float64) time.Duration {
 		return time.Duration(ns)
 	}
 	return math.MaxInt64
+}
+
+// mean returns Λ(t), the number of mean gaps up to t.
+func (p profile) mean(t time.Duration) float64 {
+	s, ramp := t.Seconds(), p.ramp.Seconds()
+	if s < ramp {
+		return p.rate * s * s / (2 * ramp)
+	}
+	return p.rate * (s - ramp/2)
 }
 
 // A rateSchedule is an endless schedule of a unit process and a profile.

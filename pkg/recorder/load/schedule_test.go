@@ -195,6 +195,75 @@ func TestRampUp(t *testing.T) {
 	}
 }
 
+// TestScaled checks that the last instant of each block is exact, and that the gaps keep
+// their distribution and follow each other like the drawn ones.
+func TestScaled(t *testing.T) {
+	for _, tt := range []struct {
+		level      Rate
+		warmup     int
+		warmupTime time.Duration
+		n          int
+		first      int           // requests of the first block
+		begin, end time.Duration // of the second block
+	}{
+		{Rate{PerSecond: 20, Arrivals: Poisson}, 0, 0, 120, 0, 0, 6 * time.Second},
+		{Rate{PerSecond: 12, Arrivals: Poisson, Seed: 9}, 0, 0, 1, 0, 0, 83_333_333},
+		{Rate{PerSecond: 1000, Arrivals: Gamma, Burstiness: 0.1}, 0, 0, 20_000, 0, 0, 20 * time.Second},
+		{Rate{PerSecond: 1000, Arrivals: Gamma, Burstiness: 5, Seed: 2}, 500, 0, 2000, 500, 500 * time.Millisecond, 2500 * time.Millisecond},
+		{Rate{PerSecond: 10, Arrivals: Poisson}, 7, time.Second, 30, 10, time.Second, 4 * time.Second},
+		{Rate{PerSecond: 10, Arrivals: Poisson}, 30, time.Second, 30, 30, 3 * time.Second, 6 * time.Second},
+		{Rate{PerSecond: 10, Arrivals: Poisson, RampUp: 4 * time.Second}, 0, time.Second, 30, 30, 5 * time.Second, 8 * time.Second},
+	} {
+		dues := first(tt.level.Scaled(tt.warmup, tt.warmupTime, tt.n), tt.first+tt.n+10)
+		if got := dues[tt.first+tt.n-1]; got != tt.end {
+			t.Errorf("%v, %d requests after %d: the last is due at %v, want %v", tt.level, tt.n, tt.first, got, tt.end)
+		}
+		if tt.first > 0 && dues[tt.first-1] != tt.begin {
+			t.Errorf("%v: request %d of the warm-up is due at %v, want %v", tt.level, tt.first, dues[tt.first-1], tt.begin)
+		}
+		if !slices.IsSorted(dues) {
+			t.Errorf("%v: the instants decrease", tt.level)
+		}
+		if tt.level.RampUp > 0 || tt.n == 1 {
+			continue
+		}
+		// Gaps are proportional within a block, and as drawn behind the blocks.
+		drawn, scaled := gaps(first(tt.level, tt.first+tt.n+10)), gaps(dues)
+		factor := scaled[tt.first+1] / drawn[tt.first+1]
+		for i := range scaled {
+			want := drawn[i]
+			switch {
+			case i >= tt.first+tt.n:
+			case i >= tt.first:
+				want *= factor
+			default:
+				want *= scaled[0] / drawn[0]
+			}
+			if math.Abs(scaled[i]-want) > 1e-6*want+3e-9 {
+				t.Fatalf("%v: gap %d is %.9f, want %.9f", tt.level, i, scaled[i], want)
+			}
+		}
+	}
+	const n = 20_000
+	scaled := gaps(first(Rate{PerSecond: 1, Arrivals: Poisson}.Scaled(0, 0, n), n))
+	if d, most := ksDistance(scaled, gammaCDF(1)), ksCritical(n); d > most {
+		t.Errorf("scaled gaps are %.4f from the exponential distribution, at most %.4f is chance", d, most)
+	}
+	for name, level := range map[string]Rate{
+		"unscaled":      {PerSecond: 20, Arrivals: Poisson, Unscaled: true},
+		"constant":      {PerSecond: 20},
+		"nothing to do": {PerSecond: 20, Arrivals: Poisson},
+	} {
+		n := 50
+		if name == "nothing to do" {
+			n = 0
+		}
+		if got := first(level.Scaled(5, 0, n), 60); !slices.Equal(got, first(level, 60)) {
+			t.Errorf("%s: Scaled changes the schedule", name)
+		}
+	}
+}
+
 func TestRecordedSchedules(t *testing.T) {
 	ms := func(all ...int) []time.Duration {
 		var d []time.Duration
@@ -227,6 +296,8 @@ func TestFarFuture(t *testing.T) {
 	for _, level := range []Open{
 		Rate{PerSecond: minRate},
 		Rate{PerSecond: minRate, Arrivals: Poisson, RampUp: math.MaxInt64},
+		Rate{PerSecond: minRate, Arrivals: Poisson}.Scaled(0, 0, 900),
+		Rate{PerSecond: 10, Arrivals: Gamma, Burstiness: minShape}.Scaled(1, 0, 1),
 		Intervals{Gaps: []time.Duration{math.MaxInt64 / 3}, Speed: 0.01},
 		Timetable{Offsets: []time.Duration{0, math.MaxInt64}, Speed: 0.01},
 	} {

@@ -19,6 +19,9 @@ type Prompt struct {
 	// exactly that length.
 	MaxTokens int
 	Exact     bool
+	// LengthField is the name of MaxTokens in requests to OpenAI's APIs that have it; ""
+	// means the name of the service.
+	LengthField string
 
 	// Extra holds further members of the request, as compact JSON.
 	Extra export.Fields

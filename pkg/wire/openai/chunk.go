@@ -139,10 +139,18 @@ func ParseFrame(frame []byte, c *Chunk) error {
 	return nil
 }
 
+// IsBareDone reports whether a line of a stream is [DONE] without framing, as streams of JSON lines may end.
+func IsBareDone(line []byte) bool {
+	return len(line) > 0 && line[0] == '[' && string(bytes.TrimSpace(line)) == "[DONE]"
+}
+
 func parseFrame(frame []byte, c *Chunk) error {
 	bare := bytes.TrimLeft(frame, " \t\r\n")
 	if len(bare) > 0 && bare[0] == '{' {
 		return parseBare(bare, c)
+	}
+	if IsBareDone(bare) {
+		return Parse(bare, c)
 	}
 	e := sse.Parse(frame)
 	if !e.HasData {

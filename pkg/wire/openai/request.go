@@ -56,7 +56,8 @@ func AppendCompact(dst, value []byte) ([]byte, error) {
 
 // MergeRequest returns the request body with the members of the object extra set at its top
 // level, compact as by AppendCompact. It replaces the members of the same name in their
-// place and appends the others in order. An empty extra changes nothing.
+// place and appends the others in order. "stream_options" is merged member by member, so that
+// an option does not take away the others. An empty extra changes nothing.
 func MergeRequest(body, extra []byte) ([]byte, error) {
 	have, err := members(body)
 	if err != nil {
@@ -118,6 +119,11 @@ func merge(have, set []member) []member {
 	}
 	for _, m := range set {
 		if i, ok := place[string(m.key)]; ok {
+			if string(m.key) == `"stream_options"` && m.value[0] == '{' && have[i].value[0] == '{' {
+				if both, err := MergeRequest(have[i].value, m.value); err == nil {
+					m.value = both
+				}
+			}
 			have[i] = m
 			continue
 		}

@@ -72,6 +72,8 @@ func TestMergeRequest(t *testing.T) {
 		{"into an empty body", `{}`, `{"model":"m"}`, `{"model":"m"}`},
 		{"replace in place", `{"stream":false,"a":1}`, `{"stream":true}`, `{"stream":true,"a":1}`},
 		{"not deep", `{"o":{"x":1}}`, `{"o":{"y":2}}`, `{"o":{"y":2}}`},
+		{"options of streams", `{"stream_options":{"include_usage":true,"x":1},"a":1}`, `{"stream_options":{"x":2,"continuous_usage_stats":true}}`, `{"stream_options":{"include_usage":true,"x":2,"continuous_usage_stats":true},"a":1}`},
+		{"options of streams that are none", `{"stream_options":{"include_usage":true}}`, `{"stream_options":null}`, `{"stream_options":null}`},
 		{"nested keys are others", `{"o":{"model":"x"}}`, `{"model":"m"}`, `{"o":{"model":"x"},"model":"m"}`},
 		{"the last of repeated keys counts", `{"a":1,"a":2}`, `{"a":3}`, `{"a":1,"a":3}`},
 		{"repeated in extra", `{}`, `{"a":1,"a":2}`, `{"a":2}`},

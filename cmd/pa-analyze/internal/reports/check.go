@@ -81,7 +81,7 @@ func checkAction(c *cli.Context) (err error) {
 			err = errors.Join(err, settings.LeftOut(path, r, "not in the checklist"))
 			settings.Warnings(c, r)
 			for _, w := range rep.Warnings { // the items show the others
-				if x := analyze.AsWarning(w); x.Kind == analyze.KindIncomplete {
+				if x := analyze.AsWarning(w); x.Kind == analyze.KindIncomplete || x.Kind == analyze.KindNoEffect {
 					settings.Warnf(c, "%s: %v", path, x)
 				}
 			}

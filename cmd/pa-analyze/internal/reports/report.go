@@ -102,6 +102,7 @@ func reportAction(c *cli.Context) (err error) {
 		if format != "json" && format != "markdown" { // JSON and Markdown hold the warnings
 			settings.WarnAll(c, report.Warnings(inputs, c.Bool("all-warnings")))
 		}
+		noteIdleFlags(c, inputs, format)
 	}
 	return gateObjectives(c, inputs, errors.Join(errs...))
 }

@@ -60,7 +60,12 @@ func openFile(c *cli.Context, path string) (export.Reader, error) {
 	}
 	// Only files that the command line names are opened.
 	if names := export.SummaryNames(r, path); names != nil {
-		Warnf(c, "%s: the load of the run is n/a: the tool writes it into %s of the same folder; add --beside to read that, too", path, strings.Join(names, " and "))
+		files := strings.Join(names, " and ")
+		if export.SummaryPaths(r, path) == nil {
+			Warnf(c, "%s: the load of the run is n/a: the tool writes it into %s, which the folder does not have", path, files)
+		} else {
+			Warnf(c, "%s: the load of the run is n/a: the tool writes it into %s of the same folder; add --beside to read that, too", path, files)
+		}
 	}
 	return r, nil
 }

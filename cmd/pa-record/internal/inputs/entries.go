@@ -7,16 +7,19 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 
 	"github.com/pa-tools/pa/cmd/pa-record/internal/settings"
 	"github.com/pa-tools/pa/internal/cmdline"
+	"github.com/pa-tools/pa/internal/plural"
 	"github.com/pa-tools/pa/internal/redact"
 	"github.com/pa-tools/pa/internal/regular"
 	"github.com/pa-tools/pa/pkg/export"
 	"github.com/pa-tools/pa/pkg/recorder/workload"
 	"github.com/pa-tools/pa/pkg/recorder/workload/dataset"
 	"github.com/pa-tools/pa/pkg/recorder/workload/render"
+	"github.com/pa-tools/pa/pkg/recorder/workload/synth"
 )
 
 // Data is the data that a run sends, with its description.
@@ -25,7 +28,15 @@ type Data struct {
 	Streams workload.Source     // all streams of files for Triton; nil for other data
 	Notes   []string            // notes to print
 	Meta    *export.DatasetMeta // for the export; nil if the settings describe it
+	Facts   *dataset.Facts      // of the files; nil without files
 	Close   func() error        // closes the files
+
+	s       *settings.Settings
+	tokens  *tokenCounter
+	builtin *workload.BuiltinSets // nil for other data
+	media   *synth.MediaSource    // nil for none
+	madeUp  bool                  // all entries are made up
+	set     workload.Set          // that the entries are of
 }
 
 // Open opens the data of the settings. It also sets s.Encode, and adds its notes about
@@ -44,17 +55,22 @@ func Open(ctx context.Context, s *settings.Settings, getenv func(string) string,
 	if err != nil {
 		return nil, err
 	}
+	if err := s.CheckEffects(e.Facts); err != nil {
+		return nil, errors.Join(err, e.Close())
+	}
 	for _, src := range []*workload.Source{&e.Source, &e.Streams} {
 		if *src == nil {
 			continue
 		}
-		if *src, err = adapt(*src, s, tokens); err != nil {
+		if *src, err = adapt(*src, s, tokens, e.Facts); err != nil {
 			return nil, errors.Join(err, e.Close())
 		}
 	}
 	if e.Source, err = spreadOverModels(s, e.Source); err != nil {
 		return nil, errors.Join(err, e.Close())
 	}
+	e.s, e.tokens = s, tokens
+	e.madeUp = e.builtin != nil || s.InputLengths != nil || tokens.makes(e.Source)
 	if note := settings.CredentialsNote(credentials(e.Source)); note != "" {
 		e.Notes = append(e.Notes, note)
 	}
@@ -118,23 +134,17 @@ func openSource(ctx context.Context, s *settings.Settings, tokens *tokenCounter,
 		e.Notes = []string{"no --input-data: sending random tensors and strings"}
 	default:
 		if _, ok := render.APIOf(s.EndpointPath()); !ok {
-			return nil, noBuiltin(s.Endpoint)
+			return nil, cmdline.Usagef("no --input-data, and there are no built-in requests for --endpoint %s", s.Endpoint)
 		}
-		e.Source = workload.Builtin()
+		length := workload.BuiltinMaxTokens
+		if s.OutputLengths != nil || s.NoOutputLength {
+			length = 0 // adapt sets the lengths of the settings
+		}
+		e.builtin = workload.NewBuiltinSets(s.BuiltinEntries, length)
+		e.Source = e.builtin
 		e.Notes = []string{"no --input-data: sending the built-in prompts"}
 	}
 	return e, nil
-}
-
-// builtinEndpoints are the usual paths of the APIs for which there are built-in requests.
-var builtinEndpoints = []string{"v1/chat/completions", "v1/completions", "v1/embeddings", "v1/responses", "v1/ranking", "v1/rerank", "v1/infer", "generate", "generate_stream"}
-
-// noBuiltin returns the error for an endpoint without built-in requests.
-func noBuiltin(endpoint string) error {
-	if like := cmdline.Nearest(strings.Trim(endpoint, "/"), builtinEndpoints); like != "" {
-		return cmdline.Usagef("--endpoint %s: did you mean %s? pa-record has no built-in requests for other endpoints: give --input-data", endpoint, like)
-	}
-	return cmdline.Usagef("no --input-data, and there are no built-in requests for --endpoint %s", endpoint)
 }
 
 // readEntries opens files.
@@ -146,6 +156,7 @@ func readEntries(ctx context.Context, s *settings.Settings, tokens *tokenCounter
 	}
 	o := s.DatasetOptions()
 	o.Stdin, o.Texts, o.Sessions = in, tokens, s.Sessions > 0
+	o.OnlyKnown = s.ServiceKind == settings.Triton // a tensor needs an input of the model
 	if s.OutputLengths == nil && !s.NoOutputLength {
 		o.Count = tokens.count
 	}
@@ -161,7 +172,13 @@ func readEntries(ctx context.Context, s *settings.Settings, tokens *tokenCounter
 	if tokens.err != nil {
 		return nil, errors.Join(tokens.err, set.Close())
 	}
-	e := &Data{Source: set, Notes: set.Notes(), Meta: &export.DatasetMeta{Order: s.Order}, Close: set.Close}
+	facts := set.Facts()
+	noteIgnored(s, set)
+	e := &Data{Source: set, Notes: set.Notes(), Facts: &facts, Meta: &export.DatasetMeta{Order: s.Order}, Close: set.Close}
+	if rows, note := traceRows(s, &facts); rows != "" {
+		e.Meta.TraceRows = rows
+		e.Notes = append(e.Notes, note)
+	}
 	for _, f := range set.Files() {
 		e.Meta.Files = append(e.Meta.Files, export.DatasetFile(f))
 	}
@@ -185,6 +202,42 @@ func readEntries(ctx context.Context, s *settings.Settings, tokens *tokenCounter
 		e.Streams = shaped{set, s.Shapes}
 	}
 	return e, nil
+}
+
+// traceRows says what later turns of a trace are taken to hold, and how that is known: "whole",
+// "new" or "mixed". It returns "" where no conversations of a trace are sent.
+func traceRows(s *settings.Settings, facts *dataset.Facts) (rows, note string) {
+	turns := facts.TraceWhole + facts.TraceNew + facts.TraceUnknown
+	if turns == 0 || s.Sessions == 0 {
+		return "", ""
+	}
+	of := plural.GroupedOf(turns, "later turn") + " of the trace"
+	switch added := facts.TraceNew + facts.TraceUnknown; {
+	case s.TraceRows != "":
+		return s.TraceRows, fmt.Sprintf("--trace-rows %s: %s", s.TraceRows, map[string]string{
+			string(dataset.RowsWhole): "the row of a later turn is the whole prompt",
+			string(dataset.RowsNew):   "the row of a later turn is put after the history",
+		}[s.TraceRows])
+	case added == 0:
+		return string(dataset.RowsWhole), of + ": each row is the whole prompt, since its hash_ids extend the turn before; the history is not sent again (--trace-rows new puts it before them)"
+	case facts.TraceWhole == 0 && facts.TraceNew == 0:
+		return string(dataset.RowsNew), of + ": each row is put after the history, since no hash_ids tell what it holds (--trace-rows whole sends it alone)"
+	case facts.TraceWhole == 0:
+		return string(dataset.RowsNew), of + ": each row is put after the history, since its hash_ids do not extend the turn before (--trace-rows whole sends it alone)"
+	default:
+		return "mixed", fmt.Sprintf("%s: %s are whole prompts, since their hash_ids extend the turn before, and %s are put after the history; --trace-rows whole or new takes all alike", of, plural.Grouped(facts.TraceWhole), plural.Grouped(added))
+	}
+}
+
+// noteIgnored names the members of rows that requests do not get.
+func noteIgnored(s *settings.Settings, set *dataset.Set) {
+	for _, in := range set.Ignored() {
+		quoted := make([]string, len(in.Members))
+		for i, name := range in.Members {
+			quoted[i] = strconv.Quote(name)
+		}
+		s.NoEffect(in.File+": "+strings.Join(quoted, ", "), "requests do not hold such members of a row")
+	}
 }
 
 // limit keeps the number of entries that --num-dataset-entries sets.

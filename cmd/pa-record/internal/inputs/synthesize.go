@@ -6,6 +6,7 @@ import (
 
 	"github.com/pa-tools/pa/cmd/pa-record/internal/settings"
 	"github.com/pa-tools/pa/pkg/recorder/workload"
+	"github.com/pa-tools/pa/pkg/recorder/workload/dataset"
 	"github.com/pa-tools/pa/pkg/recorder/workload/synth"
 )
 
@@ -32,7 +33,8 @@ func makeEntries(s *settings.Settings, tok *tokenCounter) (workload.Source, erro
 
 // adapt returns src as the settings want prompts that were not made up: with
 // lengths of answers, a beginning of their own, other think times.
-func adapt(src workload.Source, s *settings.Settings, tok *tokenCounter) (workload.Source, error) {
+// facts is nil for data without files.
+func adapt(src workload.Source, s *settings.Settings, tok *tokenCounter, facts *dataset.Facts) (workload.Source, error) {
 	if s.DelayRatio != nil {
 		src = workload.Map(src, workload.ScaleThinkTime(*s.DelayRatio))
 	}
@@ -40,7 +42,11 @@ func adapt(src workload.Source, s *settings.Settings, tok *tokenCounter) (worklo
 		return src, nil
 	}
 	if s.OutputLengths != nil {
-		src = workload.Map(src, workload.WithOutputLength(func(k int) int { return synth.OutputTokens(s.OutputLengths, s.Seed, k) }, s.ExactOutput))
+		change := workload.WithOutputLength(func(k int) int { return synth.OutputTokens(s.OutputLengths, s.Seed, k) }, s.ExactOutput)
+		if facts != nil && facts.Prompts > 0 { // otherwise nothing takes the length, which is an error
+			change = exceptWhole(change)
+		}
+		src = workload.Map(src, change)
 	}
 	if s.CacheSalt == "" && s.Prefixes == 0 {
 		return src, nil
@@ -63,6 +69,16 @@ func adapt(src workload.Source, s *settings.Settings, tok *tokenCounter) (worklo
 	return src, nil
 }
 
+// exceptWhole returns change without an effect on whole requests, which settings.Settings names.
+func exceptWhole(change func(int, *workload.Entry) error) func(int, *workload.Entry) error {
+	return func(k int, e *workload.Entry) error {
+		if e.Prompt == nil || e.Prompt.Body != nil {
+			return nil
+		}
+		return change(k, e)
+	}
+}
+
 // illustrate adds made-up images and audio to src, which e closes.
 func (e *Data) illustrate(ctx context.Context, s *settings.Settings, src workload.Source) error {
 	if !s.HasMedia() {
@@ -73,6 +89,6 @@ func (e *Data) illustrate(ctx context.Context, s *settings.Settings, src workloa
 	if err != nil {
 		return err
 	}
-	e.Source, e.Close = illustrated, illustrated.Close
+	e.Source, e.media, e.Close = illustrated, illustrated, illustrated.Close
 	return nil
 }

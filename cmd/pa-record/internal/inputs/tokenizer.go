@@ -8,6 +8,7 @@ import (
 
 	"github.com/pa-tools/pa/cmd/pa-record/internal/settings"
 	"github.com/pa-tools/pa/pkg/export"
+	"github.com/pa-tools/pa/pkg/recorder/workload"
 	"github.com/pa-tools/pa/pkg/recorder/workload/synth"
 	"github.com/pa-tools/pa/pkg/tokenizer"
 	"github.com/pa-tools/pa/pkg/tokenizer/builtin"
@@ -23,6 +24,7 @@ type tokenCounter struct {
 
 	tok   *tokenizer.Tokenizer
 	texts *synth.Texts
+	made  int   // texts made for entries of files
 	err   error // of count
 }
 
@@ -105,12 +107,34 @@ func vocabulary(tok *tokenizer.Tokenizer) (*synth.Vocabulary, error) {
 	return synth.NewVocabulary(tok, builtin.Corpus())
 }
 
+// use changes the texts to those of a set and of a salt. It returns false if the entries
+// hold no such text.
+func (t *tokenCounter) use(set workload.Set, salt string) bool {
+	if t.texts == nil {
+		return false
+	}
+	t.texts.Use(set, salt)
+	return true
+}
+
+// makes reports whether the texts of src are made up, by its first and last entry.
+func (t *tokenCounter) makes(src workload.Source) bool {
+	for _, k := range []int{0, src.Len() - 1} {
+		before := t.made
+		if _, err := src.At(k); err != nil || t.made == before {
+			return false // the recorder reports the error
+		}
+	}
+	return true
+}
+
 // Text implements dataset.Texts.
 func (t *tokenCounter) Text(number uint64, tokens int) (string, []uint32, error) {
 	texts, err := t.loadTexts()
 	if err != nil {
 		return "", nil, err
 	}
+	t.made++
 	return texts.Text(number, tokens)
 }
 
@@ -120,6 +144,7 @@ func (t *tokenCounter) Blocks(blocks []int64, size, tokens int) (string, []uint3
 	if err != nil {
 		return "", nil, err
 	}
+	t.made++
 	return texts.Blocks(blocks, size, tokens)
 }
 

@@ -126,8 +126,8 @@ func (h *history) add(s recorder.Progress) {
 	h.rates = append(h.rates[max(0, len(h.rates)-historySeconds+1):], throughput(&s))
 }
 
-// streams reports whether streamed requests ended lately.
-func streams(s *recorder.Progress) bool { return s.Recent.TTFT.P50 > 0 }
+// streams reports whether tokens of streamed requests arrived lately, or such requests ended.
+func streams(s *recorder.Progress) bool { return s.Recent.TTFT.P50 > 0 || s.Recent.TokensPerSecond > 0 }
 
 // throughput returns the output tokens per second; the requests per second where none was
 // streamed.
@@ -244,7 +244,7 @@ func recentLine(s recorder.Progress, rates []float64, columns int, style style) 
 	if s.ClientLimited {
 		parts[6].text = "client may be the limit"
 	}
-	if r.RequestsPerSecond == 0 && !s.ClientLimited {
+	if r.RequestsPerSecond == 0 && r.TokensPerSecond == 0 && !s.ClientLimited {
 		return ""
 	}
 	fit(parts, room)

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/pa-tools/pa/cmd/pa-record/internal/runindex"
+	"github.com/pa-tools/pa/pkg/export"
 	"github.com/pa-tools/pa/pkg/recorder"
 	"github.com/pa-tools/pa/pkg/recorder/load"
 )
@@ -39,6 +40,16 @@ func TestPrintWarnings(t *testing.T) {
 			"many levels",
 			[]recorder.Level{level(1, 0, "slow disk"), level(2, 0, "slow disk"), level(3, 0, "slow disk"), level(4, 0, "slow disk"), level(5, 0, "slow disk"), level(6, 0)},
 			[]string{"5 of 6 levels: slow disk"},
+		},
+		{
+			"one rate",
+			[]recorder.Level{level(1, 0, export.SentWarning(12, 10.02)), level(2, 0)},
+			[]string{"concurrency 1: 10.02 requests/s were sent, 16.5 % below the named rate of 12; compare levels by what was sent"},
+		},
+		{
+			"several rates",
+			[]recorder.Level{level(1, 0, export.SentWarning(12, 10.02)), level(2, 0, export.SentWarning(15, 12.6))},
+			[]string{"all 2 levels: the requests/s that were sent are more than 5 % off the named rates; compare levels by what was sent"},
 		},
 		{"twice on a level", []recorder.Level{level(1, 0, "slow disk", "slow disk"), level(2, 0)}, []string{"concurrency 1: slow disk", "concurrency 1: slow disk"}},
 		{

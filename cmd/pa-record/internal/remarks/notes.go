@@ -3,9 +3,12 @@ package remarks
 import (
 	"fmt"
 	"io"
+	"strings"
 	"time"
 
 	"github.com/pa-tools/pa/cmd/pa-record/internal/runindex"
+	"github.com/pa-tools/pa/internal/plural"
+	"github.com/pa-tools/pa/pkg/export"
 	"github.com/pa-tools/pa/pkg/recorder"
 	"github.com/pa-tools/pa/pkg/recorder/load"
 	"github.com/pa-tools/pa/pkg/recorder/window"
@@ -21,15 +24,48 @@ type LevelSettings struct {
 	// SweepConcurrency is the concurrency of the second level of an automatic sweep; 0 without
 	// an automatic sweep.
 	SweepConcurrency int
+	// Prompts says that the requests hold prompts of files, which a server may cache.
+	Prompts bool
 }
 
 // PrintNotes prints what ended the levels of a run early, and what a sweep or a search found.
 func PrintNotes(stderr io.Writer, of runindex.Index, s *LevelSettings, res *recorder.Result) {
-	for _, note := range []string{sweepNote(s, res), searchNote(s, res), stopNote(s, res)} {
+	for _, note := range []string{sweepNote(s, res), searchNote(s, res), stopNote(s, res), againNote(s, res)} {
 		if note != "" {
 			fmt.Fprintf(stderr, "pa-record: note: %s%s\n", of.Prefix(), note)
 		}
 	}
+}
+
+// againNote says which levels sent prompts of files that an earlier level or run had sent,
+// because there were no others; "" if none did.
+func againNote(s *LevelSettings, res *recorder.Result) string {
+	if !s.Prompts {
+		return ""
+	}
+	var names []string
+	again, last := 0, &export.LevelPrompts{}
+	for i := range res.Levels {
+		p := res.Levels[i].Prompts
+		if p == nil || p.Restart || p.MadeUp || p.First == 0 || p.Again() == 0 {
+			continue
+		}
+		names = append(names, fmt.Sprint(res.Levels[i].Load))
+		again += p.Again()
+		last = p
+	}
+	what := "prompt"
+	if last.Conversations > 0 {
+		what = "conversation"
+	}
+	switch {
+	case len(names) == 0:
+		return ""
+	case len(names) > mostNamed:
+		names = []string{fmt.Sprintf("%d levels", len(names))}
+	}
+	return fmt.Sprintf("the input data has %s only, and began again: %s sent %s that had been sent before, which a server may have had in its cache; give more data, or --cache-bust",
+		plural.GroupedOf(last.Of, what), strings.Join(names, ", "), plural.GroupedOf(again, what))
 }
 
 // stopNote says that an unstable level was the last one because of

@@ -16,6 +16,13 @@ import (
 	"github.com/pa-tools/pa/pkg/recorder/workload/render"
 	"github.com/pa-tools/pa/pkg/recorder/workload/template"
 	"github.com/pa-tools/pa/pkg/tokenizer/hub"
+	"github.com/pa-tools/pa/pkg/wire/openai"
+)
+
+// Kinds of --prompts.
+const (
+	FreshPrompts   = "fresh"
+	RestartPrompts = "restart"
 )
 
 // inputFlags returns the flags for the input data and the shape of requests.
@@ -26,11 +33,13 @@ func inputFlags() []cli.Flag {
 		readsData(&cli.StringFlag{Name: "data-directory", Category: catInput, Usage: "--input-data `DIR`, as perf_analyzer once spelled it"}),
 		readsNamedDataset(&cli.StringFlag{Name: "dataset", Category: catInput, Usage: "`LAYOUT` of the files: " + strings.Join(dataset.Layouts(), ", ") + " (default: detected). Without files openorca, cnn_dailymail and sharegpt are taken from Hugging Face's cache, or from its datasets server"}),
 		&cli.StringFlag{Name: "dataset-sampling-strategy", Category: catInput, Usage: "`ORDER` of the entries: sequential, shuffle (each once a round) or random (any at any time)", Value: workload.Sequential.String()},
-		&cli.IntFlag{Name: "num-dataset-entries", Category: catInput, Usage: "send `N` of the entries: the first ones, or with shuffle any; or make up N prompts", DefaultText: "all; 100 of what is made up or fetched"},
+		&cli.StringFlag{Name: "prompts", Category: catInput, Usage: "`HOW` levels and runs of --repeat take prompts: fresh (none that was sent before, as long as there are others) or restart (each level begins with the first one, which a server may have in its cache)", Value: FreshPrompts},
+		&cli.IntFlag{Name: "num-dataset-entries", Category: catInput, Usage: "send `N` of the entries: the first ones, or with shuffle any; or make up N prompts", DefaultText: "all; 100 of what is fetched, and of what is made up as many as the largest level sends, from 100 to 2,000"},
 		&cli.StringFlag{Name: "trace-window", Category: catInput, Usage: "read the part `FROM:TO` of a trace, as times since its start: 10m:15m"},
 		&cli.Int64Flag{Name: "max-spool", Category: catInput, Usage: "keep at most `BYTES` of a decompressed file or of a stream in $TMPDIR", DefaultText: "half of its free space, at most 64 GiB"},
 		&cli.IntFlag{Name: "max-ratio", Category: catInput, Usage: "refuse a compressed file that decompresses to more than `N` times its size; -1: no limit", DefaultText: "1000"},
 		&cli.IntFlag{Name: "block-tokens", Category: catInput, Usage: "`N` tokens for each hash id of a trace", DefaultText: "512; Bailian 16"},
+		&cli.StringFlag{Name: "trace-rows", Category: catInput, Usage: "later turns of a trace with \"session_id\" hold `WHAT`: whole, the prompt with the history, or new, what the turn adds", DefaultText: "whole if the row's hash_ids extend the turn before"},
 		&cli.StringFlag{Name: "backend", Category: catInput, Usage: "how a Triton model takes prompts: `KIND` vllm, tensorrtllm, tensorrtllm_engine or llmapi", DefaultText: "by the model's inputs"},
 		&cli.StringFlag{Name: "request-template", Category: catInput, Usage: "build requests from this `JSON` object, which may hold {{" + strings.Join(template.Names, "}}, {{") + "}}", DefaultText: "the service's own form"},
 		&cli.BoolFlag{Name: "include-usage", Category: catInput, Usage: "ask OpenAI servers for the numbers of tokens at the end of streamed answers to prompts", Value: true},
@@ -48,10 +57,12 @@ type inputSettings struct {
 	InputData      []string `json:"input_data,omitempty"`
 	Layout         string   `json:"dataset,omitempty"`
 	Order          string   `json:"dataset_sampling_strategy,omitempty"`
+	Prompts        string   `json:"prompts,omitempty"` // "" if there is one level and one run
 	DatasetEntries int      `json:"num_dataset_entries,omitempty"`
 	WindowFromMS   float64  `json:"trace_window_from_ms,omitempty"`
 	WindowToMS     float64  `json:"trace_window_to_ms,omitempty"`
 	BlockTokens    int      `json:"block_tokens,omitempty"`
+	TraceRows      string   `json:"trace_rows,omitempty"`
 	PromptStyle    string   `json:"backend,omitempty"`
 	IncludeUsage   bool     `json:"include_usage,omitempty"`
 
@@ -70,6 +81,7 @@ type inputSettings struct {
 	Template *template.Template `json:"-"` // nil: none
 
 	SendOrder   workload.Order `json:"-"`
+	Restart     bool           `json:"-"` // of --prompts
 	RenderStyle render.Style   `json:"-"` // 0: told by the model
 	window      [2]time.Duration
 	spool       spool.Config // limits of --max-spool and --max-ratio
@@ -87,12 +99,12 @@ func (s *inputSettings) MadeTensors() bool {
 
 // DatasetOptions returns how to read the files.
 func (s *inputSettings) DatasetOptions() dataset.Options {
-	return dataset.Options{Layout: s.Layout, From: s.window[0], To: s.window[1], BlockTokens: s.BlockTokens, Reading: s.Reading, Spool: s.spool}
+	return dataset.Options{Layout: s.Layout, From: s.window[0], To: s.window[1], BlockTokens: s.BlockTokens, TraceRows: dataset.TraceRows(s.TraceRows), Reading: s.Reading, Spool: s.spool}
 }
 
 // RenderOptions returns how to put prompts into requests.
 func (s *inputSettings) RenderOptions() render.Options {
-	return render.Options{Usage: s.IncludeUsage, Template: s.Template, Encode: s.Encode}
+	return render.Options{Usage: s.IncludeUsage, LengthField: s.LengthField, Template: s.Template, Encode: s.Encode}
 }
 
 func (p *parser) inputs(s *Settings) {
@@ -184,6 +196,9 @@ func (p *parser) requestTemplate(s *Settings) {
 		p.errorf("--request-template: %w", err)
 		return
 	}
+	if info, err := openai.InspectRequest([]byte(text)); err == nil {
+		s.templateStreams = info.Stream
+	}
 	s.RequestTemplate = json.RawMessage(redact.Members(text))
 	s.Bodies = append(s.Bodies, text)
 	for _, flag := range []string{"backend", "include-usage", "output-tokens-mean-deterministic"} {
@@ -206,8 +221,17 @@ func (p *parser) dataset(s *Settings) {
 	if s.SendOrder = (workload.Order{Kind: kind, Seed: s.Seed}); kind != workload.Sequential {
 		s.Order = kind.String()
 	}
+	switch how := c.String("prompts"); how {
+	case FreshPrompts, RestartPrompts:
+		s.Restart = how == RestartPrompts
+	default:
+		p.errorf("--prompts %s: expected fresh or restart", how)
+	}
 	s.DatasetEntries = p.positive("num-dataset-entries", c.Int("num-dataset-entries"))
 	s.BlockTokens = p.positive("block-tokens", c.Int("block-tokens"))
+	if s.TraceRows = c.String("trace-rows"); s.TraceRows != "" && s.TraceRows != string(dataset.RowsWhole) && s.TraceRows != string(dataset.RowsNew) {
+		p.wrongf("trace-rows", " %s: it is whole or new", s.TraceRows)
+	}
 	s.spool = spool.Config{MaxBytes: c.Int64("max-spool"), MaxRatio: c.Int("max-ratio")}
 	if s.spool.MaxBytes < 0 {
 		p.errorf("--max-spool %d: give a number of bytes above 0", s.spool.MaxBytes)
@@ -239,7 +263,7 @@ func (p *parser) aboutFiles(s *Settings) {
 		p.nameDataset(s)
 		return
 	}
-	flags := []string{"dataset", "trace-window", "block-tokens"}
+	flags := []string{"dataset", "trace-window", "block-tokens", "trace-rows"}
 	if !s.madeUp {
 		flags = append(flags, "num-dataset-entries")
 	}
@@ -316,7 +340,7 @@ func (p *parser) nameDataset(s *Settings) {
 	if s.InputLengths != nil {
 		p.errorf("--dataset and prompts that are made up (--synthetic-input-tokens, --num-sessions) exclude each other; drop one")
 	}
-	for _, flag := range []string{"trace-window", "block-tokens"} {
+	for _, flag := range []string{"trace-window", "block-tokens", "trace-rows"} {
 		if p.c.IsSet(flag) {
 			p.errorf("--%s is about files of a trace; give them with --input-data", flag)
 		}

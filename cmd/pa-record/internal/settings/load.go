@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"math"
 	"net/url"
 	"slices"
 	"strconv"
@@ -33,7 +34,8 @@ func loadFlags() []cli.Flag {
 		&cli.Float64Flag{Name: "latency-threshold", Aliases: []string{"l"}, Category: catLoad, Usage: "go through the levels up to the first whose latency is `MS` or more: the mean, or the percentile of --percentile", DefaultText: "no limit"},
 		&cli.BoolFlag{Name: "binary-search", Category: catLoad, Usage: "look for the highest level below -l by halving the range start:end:step, until it is no wider than a step"},
 		&cli.StringFlag{Name: "request-distribution", Category: catLoad, Usage: "`HOW` the requests of a rate follow each other: " + load.Distributions(), DefaultText: "constant, with --burstiness gamma"},
-		&cli.Float64Flag{Name: "burstiness", Category: catLoad, Usage: "`SHAPE` of the gamma distribution: below 1 bursts, 1 is poisson, above 1 more even", DefaultText: "1"},
+		&cli.Float64Flag{Name: "burstiness", Category: catLoad, Usage: "`SHAPE` of the gamma distribution: below 1 bursts, 1 is poisson, above 1 more even, inf constant gaps", DefaultText: "1"},
+		&cli.StringFlag{Name: "schedule", Category: catLoad, Usage: "`HOW` poisson and gamma keep the rate: scaled draws the gaps of the N requests of --request-count, or of the rate times --duration, so that they take N/rate; unscaled leaves gaps as drawn, as measurement windows always do", DefaultText: "scaled"},
 		readsFile(&cli.StringFlag{Name: "request-intervals", Category: catLoad, Usage: "the gaps between requests, in µs, one a line of `FILE`, repeated until the run ends"}),
 		&cli.BoolFlag{Name: "fixed-schedule", Category: catLoad, Usage: "send each entry of the input data once, at its \"timestamp\" (ms) from the first one on"},
 		&cli.StringFlag{Name: "periodic-concurrency-range", Category: catLoad, Usage: "`RANGE` is start:end:step: begin with start requests in flight, and add step more when each of the latest requests has --request-period responses, up to end"},
@@ -73,6 +75,7 @@ type loadSettings struct {
 
 	Distribution   string  `json:"request_distribution,omitempty"`
 	Burstiness     float64 `json:"burstiness,omitempty"`
+	Arrivals       string  `json:"schedule,omitempty"` // --schedule, if given
 	SpeedUp        float64 `json:"speed_up,omitempty"`
 	MaxConcurrency int     `json:"max_concurrency,omitempty"`
 	RampUpMS       float64 `json:"ramp_up_ms,omitempty"`
@@ -148,12 +151,12 @@ func (p *parser) load(s *Settings) {
 	p.oldConcurrency()
 	shapes := []shape{
 		{"concurrency-range", []string{"ramp-up", "latency-threshold", "binary-search"}, p.concurrency},
-		{"request-rate-range", []string{"request-distribution", "burstiness", "max-concurrency", "ramp-up", "latency-threshold", "binary-search"}, p.rates},
+		{"request-rate-range", []string{"request-distribution", "burstiness", "schedule", "max-concurrency", "ramp-up", "latency-threshold", "binary-search"}, p.rates},
 		{"request-intervals", []string{"speed-up", "max-concurrency", "latency-threshold"}, p.intervals},
 		{"fixed-schedule", []string{"speed-up", "max-concurrency"}, p.fixedSchedule},
 		{"periodic-concurrency-range", []string{"request-period"}, p.periodic},
 		{"session-concurrency", nil, p.sessions},
-		{"auto-sweep", []string{"request-distribution", "burstiness", "max-concurrency", "ramp-up"}, p.autoSweep},
+		{"auto-sweep", []string{"request-distribution", "burstiness", "schedule", "max-concurrency", "ramp-up"}, p.autoSweep},
 	}
 	var given []shape
 	for _, sh := range shapes {
@@ -168,6 +171,7 @@ func (p *parser) load(s *Settings) {
 		p.errorf("--%s and --%s exclude each other; drop one%s", given[0].flag, given[1].flag, ceilingHint(given))
 		return
 	}
+	s.shapeFlag = given[0].flag
 	p.belongTo(given[0], shapes)
 	if s.Warmup = c.Int("warmup-request-count"); s.Warmup < 0 {
 		p.errorf("--warmup-request-count %d: must not be negative", s.Warmup)
@@ -293,6 +297,10 @@ func oneLevelRange(text string, levels int) string {
 func (p *parser) rates(s *Settings) {
 	c := p.c
 	sweep, err := load.ParseRates(c.String("request-rate-range"))
+	if err != nil && namesInfinity(c.String("request-rate-range")) {
+		p.errorf("--request-rate-range %s: a rate without end would send all requests at once; use --concurrency-range N, with N requests in flight", c.String("request-rate-range"))
+		return
+	}
 	if err != nil {
 		p.errorf("--request-rate-range: %w", err)
 		return
@@ -310,6 +318,14 @@ func (p *parser) rates(s *Settings) {
 		s.Rates = sweep.List
 		s.Range = oneLevelRange(c.String("request-rate-range"), len(s.Rates))
 	}
+}
+
+// namesInfinity reports whether one of the levels of a range or list is infinite.
+func namesInfinity(levels string) bool {
+	return slices.ContainsFunc(strings.FieldsFunc(levels, func(r rune) bool { return r == ':' || r == ',' }), func(level string) bool {
+		f, err := strconv.ParseFloat(strings.TrimSpace(level), 64)
+		return err == nil && math.IsInf(f, 1)
+	})
 }
 
 // arrivals reads what all rates have in common.
@@ -331,6 +347,11 @@ func (p *parser) arrivals(s *Settings) (like load.Rate, ok bool) {
 		p.errorf("--burstiness 0: must be above 0")
 		return like, false
 	}
+	if c.IsSet("burstiness") && arrivals == load.Gamma && math.IsInf(s.Burstiness, 1) {
+		// The limit of the gamma distribution is a constant gap.
+		arrivals, s.Distribution, s.Burstiness = load.Constant, load.Constant.String(), 0
+		return load.Rate{Arrivals: arrivals, Seed: s.Seed, Ceiling: s.MaxConcurrency, RampUp: s.rampUp}, true
+	}
 	if arrivals == load.Gamma {
 		s.Burstiness = cmp.Or(s.Burstiness, 1)
 	}
@@ -338,13 +359,28 @@ func (p *parser) arrivals(s *Settings) (like load.Rate, ok bool) {
 		p.errorf("--burstiness belongs to --request-distribution gamma; give that, or drop it")
 		return like, false
 	}
+	switch s.Arrivals = c.String("schedule"); {
+	case s.Arrivals == "":
+	case s.Arrivals != scheduleScaled && s.Arrivals != scheduleUnscaled:
+		p.errorf("--schedule %s: it is %s or %s", s.Arrivals, scheduleScaled, scheduleUnscaled)
+		return like, false
+	case arrivals == load.Constant:
+		p.errorf("--schedule belongs to --request-distribution poisson or gamma; the gaps of a constant rate are not drawn: give one of them, or drop it")
+		return like, false
+	}
 	shape := load.Rate{PerSecond: 1, Arrivals: arrivals, Burstiness: s.Burstiness}
 	if err := shape.Validate(); err != nil {
 		p.errorf("--%w", err) // it is the burstiness
 		return like, false
 	}
-	return load.Rate{Arrivals: arrivals, Burstiness: s.Burstiness, Seed: s.Seed, Ceiling: s.MaxConcurrency, RampUp: s.rampUp}, true
+	return load.Rate{Arrivals: arrivals, Burstiness: s.Burstiness, Seed: s.Seed, Ceiling: s.MaxConcurrency, RampUp: s.rampUp, Unscaled: s.Arrivals == scheduleUnscaled}, true
 }
+
+// The values of --schedule.
+const (
+	scheduleScaled   = "scaled"
+	scheduleUnscaled = "unscaled"
+)
 
 func (p *parser) intervals(s *Settings) {
 	s.Intervals = p.c.String("request-intervals")
@@ -484,6 +520,6 @@ func (p *parser) betweenURLs(s *Settings) {
 // noteBetween notes a --between-levels that never applies.
 func (s *Settings) noteBetween() {
 	if len(s.BetweenURLs) > 0 && len(s.Levels) == 1 && s.LevelPlan == nil && len(s.Runs) < 2 {
-		s.Note("--between-levels has no effect: there is one level")
+		s.NoEffect("--between-levels", "there is one level")
 	}
 }

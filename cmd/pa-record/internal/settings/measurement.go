@@ -80,7 +80,7 @@ func (p *parser) measurement(s *Settings) {
 	}
 	if s.Sessions > 0 && m.Counted() {
 		// GenAI-Perf gives both.
-		s.Note("--request-count has no effect with --session-concurrency: every session is played to its end")
+		s.NoEffect("--request-count", "with --session-concurrency every session is played to its end")
 		m.Requests, m.Times, m.All, show.Requests, show.Times, show.All = 0, 0, false, 0, 0, false
 	}
 	counted := m.Counted()
@@ -91,6 +91,9 @@ func (p *parser) measurement(s *Settings) {
 		p.enoughRequests(s)
 	}
 	if !counted && m.Duration == 0 && !s.hasEnd() {
+		if s.Arrivals == scheduleScaled {
+			p.errorf("--schedule scaled needs --request-count or --duration: measurement windows have no number of requests to scale the gaps to; give one of them, or drop it")
+		}
 		show.Mode, show.StabilityPct, show.MaxTrials = m.Mode.String(), pct, m.MaxTrials
 		show.StopOnUnstable = c.Bool("stop-on-unstable")
 		if m.Mode == window.ByTime {

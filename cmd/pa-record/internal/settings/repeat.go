@@ -74,6 +74,17 @@ func andServers(labels bool) string {
 	return ""
 }
 
+// promptsOfLevels notes how prompts are taken, if that makes a difference: with several
+// levels or runs.
+func (s *Settings) promptsOfLevels() {
+	if len(s.Levels) < 2 && s.LevelPlan == nil && s.Repeat < 2 {
+		return
+	}
+	if s.Prompts = FreshPrompts; s.Restart {
+		s.Prompts = RestartPrompts
+	}
+}
+
 // planRuns sets the runs: so many, or with labels so many of each. With --interleave the
 // labels take turns, otherwise one follows the other.
 func (s *Settings) planRuns(runs int) {

@@ -15,6 +15,7 @@ import (
 
 	"github.com/pa-tools/pa/internal/cmdline"
 	"github.com/pa-tools/pa/internal/redact"
+	"github.com/pa-tools/pa/pkg/export"
 	"github.com/pa-tools/pa/pkg/recorder/backend"
 	"github.com/pa-tools/pa/pkg/recorder/backend/openai"
 	"github.com/pa-tools/pa/pkg/recorder/window"
@@ -121,6 +122,13 @@ type Settings struct {
 	tls             *tls.Config                      // nil: the default
 	Notes           []string                         `json:"-"`
 	Warnings        []string                         `json:"-"`
+	// WithoutEffect lists what was asked for and has no effect. It is kept in the export.
+	WithoutEffect []export.WithoutEffect `json:"-"`
+	given         map[string]bool        // flags on the command line that rules are about
+	shapeFlag     string                 // flag of the shape of the load
+	// templateStreams says that the request template asks for streamed answers.
+	templateStreams bool
+	sends           bool // requests are sent, not only written
 
 	Measurement       window.Measure `json:"-"`
 	RequestTimeout    time.Duration  `json:"-"`
@@ -142,6 +150,16 @@ type Settings struct {
 // New reads the flags of c. getenv is os.Getenv except in tests. Its error is a usage
 // error with all mistakes.
 func New(c *cli.Context, getenv func(string) string) (*Settings, error) {
+	return newSettings(c, getenv, true)
+}
+
+// NewInputs is New for a command that writes requests and sends none, so that flags of the load
+// need not have an effect.
+func NewInputs(c *cli.Context, getenv func(string) string) (*Settings, error) {
+	return newSettings(c, getenv, false)
+}
+
+func newSettings(c *cli.Context, getenv func(string) string, sends bool) (*Settings, error) {
 	p, s := &parser{c: c}, &Settings{}
 	p.noArguments()
 	p.display(s)
@@ -154,12 +172,15 @@ func New(c *cli.Context, getenv func(string) string) (*Settings, error) {
 	p.batches(s)
 	p.metrics(s)
 	p.measurement(s)
+	p.madeEntries(s)
 	p.output(s)
 	p.ranks(s, getenv)
 	p.repeat(s)
+	s.promptsOfLevels()
 	p.prewarmMany(s)
 	s.noteBetween()
 	s.noteCredentials()
+	p.effects(s, sends)
 	if len(p.errs) == 0 {
 		p.transport(s)
 	}
@@ -217,6 +238,12 @@ func (s *Settings) Note(format string, args ...any) {
 	s.Notes = append(s.Notes, fmt.Sprintf(format, args...))
 }
 
+// NoEffect adds what was asked for in vain, and why, to be printed on standard error and kept
+// in the export.
+func (s *Settings) NoEffect(what, format string, args ...any) {
+	s.WithoutEffect = append(s.WithoutEffect, export.WithoutEffect{What: what, Why: fmt.Sprintf(format, args...)})
+}
+
 // Warn adds a warning, to be printed on standard error and kept in the export.
 func (s *Settings) Warn(format string, args ...any) {
 	s.Warnings = append(s.Warnings, fmt.Sprintf(format, args...))
@@ -237,6 +264,12 @@ func (s *Settings) PrintNotes(w io.Writer) {
 	for _, n := range s.Notes {
 		fmt.Fprintf(w, "pa-record: note: %s\n", n)
 	}
+	if s.World.Rank == 0 { // it prints for all ranks
+		for _, e := range s.WithoutEffect {
+			e.What = clipped(e.What)
+			fmt.Fprintf(w, "pa-record: note: %v\n", e)
+		}
+	}
 	for _, text := range s.Warnings {
 		fmt.Fprintf(w, "pa-record: warning: %s\n", text)
 	}
@@ -245,4 +278,13 @@ func (s *Settings) PrintNotes(w io.Writer) {
 			fmt.Fprintf(w, "pa-record: warning: %s: %s\n", s.Servers[i].Label, text)
 		}
 	}
+}
+
+// clipped returns text for a note, which may be shorter. The export holds the whole text.
+func clipped(text string) string {
+	const most = 500 // bytes
+	if len(text) <= most {
+		return text
+	}
+	return strings.ToValidUTF8(text[:most], "") + "… (the export names all)"
 }

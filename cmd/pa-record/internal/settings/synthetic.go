@@ -2,10 +2,18 @@ package settings
 
 import (
 	"crypto/rand"
+	"fmt"
+	"math"
+	"regexp"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/urfave/cli/v2"
 
+	"github.com/pa-tools/pa/pkg/recorder/load"
+	"github.com/pa-tools/pa/pkg/recorder/workload"
+	"github.com/pa-tools/pa/pkg/recorder/workload/render"
 	"github.com/pa-tools/pa/pkg/recorder/workload/synth"
 )
 
@@ -15,12 +23,13 @@ const laws = "N, fixed:N, normal:MEAN,STDDEV, uniform:LOW,HIGH, lognormal:MEAN,S
 func syntheticFlags() []cli.Flag {
 	return []cli.Flag{
 		readsLaw(&cli.StringFlag{Name: "synthetic-input-tokens", Category: catMadeUp, Usage: "make up prompts whose lengths in tokens follow `LAW`: " + laws}),
-		&cli.Float64Flag{Name: "synthetic-input-tokens-mean", Category: catMadeUp, Usage: "make up prompts whose lengths are normal with mean `N`", DefaultText: "550"},
+		&cli.Float64Flag{Name: "synthetic-input-tokens-mean", Aliases: []string{"isl"}, Category: catMadeUp, Usage: "make up prompts whose lengths are normal with mean `N`", DefaultText: "550"},
 		&cli.Float64Flag{Name: "synthetic-input-tokens-stddev", Category: catMadeUp, Usage: "and with standard deviation `N`", DefaultText: "0"},
 		readsLaw(&cli.StringFlag{Name: "output-tokens", Category: catMadeUp, Usage: "ask for answers whose lengths follow `LAW`; none asks for no length, not even the length of a dataset's replies"}),
-		&cli.Float64Flag{Name: "output-tokens-mean", Category: catMadeUp, Usage: "ask for answers whose lengths are normal with mean `N`"},
+		&cli.Float64Flag{Name: "output-tokens-mean", Aliases: []string{"osl"}, Category: catMadeUp, Usage: "ask for answers whose lengths are normal with mean `N`"},
 		&cli.Float64Flag{Name: "output-tokens-stddev", Category: catMadeUp, Usage: "and with standard deviation `N`", DefaultText: "0"},
 		&cli.BoolFlag{Name: "output-tokens-mean-deterministic", Category: catMadeUp, Usage: "ask for answers that are no shorter than --output-tokens-mean (min_tokens, ignore_eos, min_length)"},
+		&cli.StringFlag{Name: "max-tokens-field", Category: catMadeUp, Usage: "send the lengths of answers as the member `NAME` of requests, for servers that refuse max_tokens: max_completion_tokens; a row that names the member itself keeps it", DefaultText: "max_tokens; max_output_tokens of v1/responses"},
 		&cli.IntFlag{Name: "num-prefix-prompts", Category: catMadeUp, Usage: "put one of `N` shared beginnings before each prompt", DefaultText: "0"},
 		&cli.IntFlag{Name: "prefix-prompt-length", Category: catMadeUp, Usage: "of `N` tokens each", DefaultText: "100"},
 		&cli.IntFlag{Name: "num-sessions", Category: catMadeUp, Usage: "make up `N` conversations"},
@@ -29,21 +38,26 @@ func syntheticFlags() []cli.Flag {
 		&cli.Float64Flag{Name: "session-turn-delay-mean", Category: catMadeUp, Usage: "and `MS` of thinking after each answer", DefaultText: "0"},
 		&cli.Float64Flag{Name: "session-turn-delay-stddev", Category: catMadeUp, Usage: "with standard deviation `MS`", DefaultText: "0"},
 		&cli.Float64Flag{Name: "session-delay-ratio", Category: catMadeUp, Usage: "multiply think times, also of files, by `R`", DefaultText: "1"},
-		&cli.BoolFlag{Name: "cache-bust", Category: catMadeUp, Usage: "begin each prompt with text that no run used before, so that the server cannot reuse cached prompts"},
-		&cli.StringFlag{Name: "cache-salt", Category: catMadeUp, Usage: "like --cache-bust, but runs with the same `TEXT` begin their prompts alike", DefaultText: "new for each run"},
+		&cli.BoolFlag{Name: "cache-bust", Category: catMadeUp, Usage: "begin each prompt with text that no run and no level used before, so that the server cannot reuse cached prompts"},
+		&cli.StringFlag{Name: "cache-salt", Category: catMadeUp, Usage: "like --cache-bust, but the runs and levels of command lines with the same `TEXT` begin their prompts alike", DefaultText: "new for each command line"},
 		readsTokenizer(&cli.StringFlag{Name: "tokenizer", Category: catMadeUp, Usage: "count tokens with `NAME`: a tokenizer.json, tiktoken or tekken.json file, a folder, or a model of Hugging Face's cache or hub; built-in is pa-record's own", DefaultText: "built-in"}),
 		readsTokenizer(&cli.StringFlag{Name: "default-tokenizer", Category: catMadeUp, Usage: "like --tokenizer, but use the built-in tokenizer if `NAME` is not available"}),
 	}
 }
 
-// DefaultEntries is the number of prompts that are made up by default.
-const DefaultEntries = 100
+// DefaultEntries is the number of prompts that are made up by default, if no level is known
+// to send more; then as many as the largest level sends, up to mostMadeEntries.
+const (
+	DefaultEntries  = 100
+	mostMadeEntries = 2000
+)
 
 // syntheticSettings holds the settings of made-up data; the zero value makes up none.
 type syntheticSettings struct {
 	InputLaw      string  `json:"synthetic_input_tokens,omitempty"`
 	OutputLaw     string  `json:"output_tokens,omitempty"`
 	ExactOutput   bool    `json:"output_tokens_exact,omitempty"`
+	LengthField   string  `json:"max_tokens_field,omitempty"`
 	Prefixes      int     `json:"num_prefix_prompts,omitempty"`
 	PrefixTokens  int     `json:"prefix_prompt_length,omitempty"`
 	MadeSessions  int     `json:"num_sessions,omitempty"`
@@ -61,6 +75,7 @@ type syntheticSettings struct {
 	InputLengths, OutputLengths synth.LengthDistribution `json:"-"` // nil: none
 	madeUp                      bool                     // a flag asks for made-up prompts, even if its value is wrong
 	NoOutputLength              bool                     `json:"-"` // requests ask for no length, even if the data has one
+	BuiltinEntries              int                      `json:"-"` // number of built-in prompts
 }
 
 // synthetic reads the settings of made-up data.
@@ -92,6 +107,7 @@ func (p *parser) synthetic(s *Settings) {
 	if s.ExactOutput = c.Bool("output-tokens-mean-deterministic"); s.ExactOutput && s.OutputLengths == nil {
 		p.errorf("--output-tokens-mean-deterministic needs --output-tokens-mean or --output-tokens")
 	}
+	p.lengthField(s)
 	p.prefixes(s)
 	p.conversations(s)
 	p.salt(s)
@@ -109,6 +125,82 @@ func (p *parser) synthetic(s *Settings) {
 	if s.InputLengths != nil && len(s.InputData) > 0 {
 		p.errorf("--input-data and prompts that are made up (--synthetic-input-tokens, --num-sessions, --image-width-mean, --audio-length-mean) exclude each other; drop one")
 	}
+}
+
+// madeEntries sets how many prompts are made up, unless a flag says it: enough for each
+// level whose number of requests is known, so that none is sent twice.
+func (p *parser) madeEntries(s *Settings) {
+	s.BuiltinEntries = DefaultEntries
+	for _, level := range s.Levels {
+		n := s.Measurement.Requests
+		if s.Measurement.Times > 0 {
+			switch level := level.(type) {
+			case load.Concurrency:
+				n = s.Measurement.Times * level.N
+			case load.Rate:
+				n = int(math.Ceil(float64(s.Measurement.Times) * level.PerSecond))
+			}
+		}
+		s.BuiltinEntries = max(s.BuiltinEntries, min(n+s.Warmup, mostMadeEntries))
+	}
+	if s.InputLengths != nil && s.MadeSessions == 0 && !p.c.IsSet("num-dataset-entries") {
+		s.DatasetEntries = s.BuiltinEntries
+	}
+}
+
+// lengthField reads the name of the answers' lengths in requests.
+func (p *parser) lengthField(s *Settings) {
+	const flag = "max-tokens-field"
+	s.LengthField = p.c.String(flag)
+	if !p.c.IsSet(flag) {
+		return
+	}
+	api, _ := render.APIOf(s.EndpointPath())
+	switch {
+	case s.LengthField == "":
+		p.wrongf(flag, ": the name is empty; give one such as max_completion_tokens, or drop it")
+	case s.ServiceKind != OpenAI:
+		p.wrongf(flag, " belongs to --service-kind openai")
+	case p.c.IsSet("request-template"):
+		p.wrongf(flag, ": --request-template says all that is in a request; drop one")
+	case api != render.Chat && api != render.Completions && api != render.Responses:
+		p.wrongf(flag, " does not fit --endpoint %s: only chats, completions and responses have such a member; drop it", s.Endpoint)
+	}
+}
+
+// OtherLengthField returns the member that a server may want for the length of the answer, by the
+// message with which it refuses the member that requests have; "" if the message is about
+// something else.
+func (s *Settings) OtherLengthField(refusal string) string {
+	api, _ := render.APIOf(s.EndpointPath())
+	if s.ServiceKind != OpenAI || s.Template != nil || api != render.Chat && api != render.Completions {
+		return ""
+	}
+	sent := s.lengthName(api)
+	if !slices.Contains(words(refusal), sent) {
+		return ""
+	}
+	known := []string{"max_completion_tokens", "max_tokens", "max_output_tokens", "max_new_tokens"}
+	for _, name := range known {
+		if name != sent && slices.Contains(words(refusal), name) {
+			return name
+		}
+	}
+	if !unsupported.MatchString(refusal) {
+		return "" // such as a length beyond the model's
+	}
+	if sent == known[0] {
+		return known[1]
+	}
+	return known[0]
+}
+
+// unsupported matches the refusal of a member.
+var unsupported = regexp.MustCompile(`(?i)unsupported|not supported|unknown|unrecognized|unexpected|extra (inputs|fields)|not permitted`)
+
+// words returns the names in a message.
+func words(text string) []string {
+	return strings.FieldsFunc(text, func(r rune) bool { return r != '_' && (r < 'a' || r > 'z') })
 }
 
 // law reads --name, or --name-mean and --name-stddev; nil if none is given.
@@ -193,8 +285,17 @@ func (p *parser) conversations(s *Settings) {
 	}
 }
 
-// salt reads what prompts begin with. A new one is drawn for a run that wants it,
-// and kept in the export.
+// LevelSalt returns the text on which the beginnings of the prompts of a level depend:
+// CacheSalt itself for the first level of the first run, else with the numbers of run and
+// level; "" without a salt.
+func (s *syntheticSettings) LevelSalt(set workload.Set) string {
+	if s.CacheSalt == "" || set == (workload.Set{}) {
+		return s.CacheSalt
+	}
+	return fmt.Sprintf("%s.%d.%d", s.CacheSalt, set.Run+1, set.Level+1)
+}
+
+// salt reads what prompts begin with. --cache-bust draws a new text.
 func (p *parser) salt(s *Settings) {
 	s.CacheSalt = p.c.String("cache-salt")
 	if !p.c.Bool("cache-bust") {

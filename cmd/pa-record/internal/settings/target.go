@@ -10,12 +10,14 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"github.com/pa-tools/pa/internal/cmdline"
 	"github.com/pa-tools/pa/internal/redact"
 	"github.com/pa-tools/pa/internal/regular"
 	"github.com/pa-tools/pa/internal/sanitize"
 	"github.com/pa-tools/pa/internal/tlsfiles"
 	"github.com/pa-tools/pa/pkg/recorder/backend"
 	"github.com/pa-tools/pa/pkg/recorder/workload"
+	"github.com/pa-tools/pa/pkg/recorder/workload/render"
 	wirekserve "github.com/pa-tools/pa/pkg/wire/kserve"
 	wireopenai "github.com/pa-tools/pa/pkg/wire/openai"
 )
@@ -132,6 +134,7 @@ func (p *parser) openAI(s *Settings) {
 	}
 	s.Endpoint = redact.Endpoint(s.rawEndpoint)
 	p.modelsFit(s)
+	p.endpointKnown(s)
 	if what, ok := wireopenai.Numbers(s.rawEndpoint); ok && s.Streaming {
 		p.errorf("--streaming does not fit --endpoint %s: %s are not streamed", s.Endpoint, what)
 	}
@@ -144,6 +147,30 @@ func (p *parser) openAI(s *Settings) {
 		s.ExtraBody, s.ShownBody = json.RawMessage(body), json.RawMessage(redact.Members(body))
 		s.Bodies = append(s.Bodies, body)
 	}
+}
+
+// endpointKnown refuses an endpoint whose requests and answers are not known: every request would fail, or
+// succeed with an answer that nothing can be measured in. A template says what to send to any path.
+func (p *parser) endpointKnown(s *Settings) {
+	switch api, ok := render.APIOf(s.EndpointPath()); {
+	case !ok && p.c.String("request-template") == "":
+		meant := ""
+		if like := cmdline.Nearest(s.EndpointPath(), usualEndpoints); like != "" {
+			meant = "did you mean " + like + "? "
+		}
+		p.errorf("--endpoint %s: %sno API is known that has this path; a path must end with %s; --request-template sends to any path", s.Endpoint, meant, orList(render.Endpoints()))
+	case ok && api != render.Chat && p.c.IsSet("session-concurrency"):
+		p.errorf("--session-concurrency holds conversations with a chat endpoint, and --endpoint %s is not one; use --endpoint %s", s.Endpoint, ChatEndpoint)
+	}
+}
+
+// usualEndpoints are the usual paths of the APIs that are known.
+var usualEndpoints = []string{"v1/chat/completions", "v1/completions", "v1/embeddings", "v1/responses", "v1/ranking", "v1/rerank", "v1/infer", "generate", "generate_stream"}
+
+// orList returns "a, b or c".
+func orList(names []string) string {
+	last := len(names) - 1
+	return strings.Join(names[:last], ", ") + " or " + names[last]
 }
 
 // headers reads -H and the API key. getenv is os.Getenv but for tests.

@@ -109,10 +109,63 @@ func (s *Summary) Print(stdout, stderr io.Writer, of runindex.Index, shown bool)
 			fmt.Fprintln(stdout, of.Title())
 		}
 		_ = report.Brief(s.report)(stdout) // an error shows when stdout is flushed, as with all results
-		if hasUnstreamed(s.report) && s.unstreamed != "" {
+		s.printCached(stderr, of)
+		if warned := s.warnNotStreamed(stderr, of); !warned && hasUnstreamed(s.report) && s.unstreamed != "" {
 			fmt.Fprintf(stderr, "pa-record: note: %sthe answers were not streamed, so there is no TTFT and no ITL; %s\n", of.Prefix(), s.unstreamed)
 		}
+		for _, line := range lengthWarnings(s.report) {
+			fmt.Fprintf(stderr, "pa-record: warning: %s%s\n", of.Prefix(), line)
+		}
 	}
+}
+
+// printCached prints the warnings about prompts that the server had in its cache, and a note
+// about prompts that a level sent more than once.
+func (s *Summary) printCached(stderr io.Writer, of runindex.Index) {
+	for i := range s.report.Experiments {
+		e := &s.report.Experiments[i]
+		if c := e.Cached; c != nil && c.Twice > analyze.CachedThreshold {
+			fmt.Fprintf(stderr, "pa-record: note: %s%s: %.0f %% of the input tokens were in the server's cache, because the level sent prompts more than once; give it more: --num-dataset-entries makes up more, or more input data\n", of.Prefix(), report.LevelName(e), 100*c.Twice)
+		}
+		for _, err := range e.Warnings {
+			if w := analyze.AsWarning(err); w.Kind == analyze.KindCache {
+				fmt.Fprintf(stderr, "pa-record: warning: %s%s: %v\n", of.Prefix(), report.LevelName(e), w)
+			}
+		}
+	}
+}
+
+// warnNotStreamed prints the warning that answers were whole although the requests asked for streams. It
+// returns false if there is none.
+func (s *Summary) warnNotStreamed(stderr io.Writer, of runindex.Index) bool {
+	var same []*analyze.Warning
+	for i := range s.report.Experiments {
+		for _, err := range s.report.Experiments[i].Warnings {
+			if w, ok := errors.AsType[*analyze.Warning](err); ok && w.Kind == analyze.KindNotStreamed {
+				same = append(same, w)
+			}
+		}
+	}
+	if len(same) == 0 {
+		return false
+	}
+	text, _ := analyze.Together(same)
+	fmt.Fprintf(stderr, "pa-record: warning: %s%s\n", of.Prefix(), text)
+	return true
+}
+
+// lengthWarnings returns the warnings about prompts and answers of another length than the
+// flags asked for, one for all levels.
+func lengthWarnings(rep *analyze.Report) []string {
+	only := analyze.Report{Run: rep.Run}
+	for _, e := range rep.Experiments {
+		e.Warnings = slices.DeleteFunc(slices.Clone(e.Warnings), func(err error) bool {
+			sub := analyze.AsWarning(err).Sub
+			return sub != analyze.SubAskedInput && sub != analyze.SubAskedOutput
+		})
+		only.Experiments = append(only.Experiments, e)
+	}
+	return report.Warnings([]report.Input{{Report: &only}}, false)
 }
 
 // hasUnstreamed reports whether a level has answers with output tokens but no TTFT: they

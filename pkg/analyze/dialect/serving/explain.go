@@ -46,6 +46,8 @@ func (l *level) explain(o *outcome, q *export.Request) {
 		t.Note(explain.OutputTime, "also of answers that came in one piece")
 	case m.OutputTokens.OK && m.OutputTokens.V != o.output:
 		t.Note(explain.OutputTime, "divides by its own count of output tokens − 1")
+	case m.Untimed, m.TimedTokens.OK:
+		t.Note(explain.OutputTime, "also divides by tokens that came before or with the first event")
 	}
 }
 

@@ -233,6 +233,9 @@ func (s *grpcSender) keep(x *backend.Exchange, t *streamStamps) *export.Response
 	}
 	x.Raw = append(x.Raw, s.in.data)
 	s.in.data = nil
+	if x.Arrived != nil {
+		x.Arrived.Add(1)
+	}
 	if x.Received != nil {
 		x.Received(len(r.Responses))
 	}

@@ -96,10 +96,16 @@ func (s *httpSender) Send(ctx context.Context, p backend.Payload, x *backend.Exc
 	}
 	r.FirstByteNS = min(r.FirstByteNS, received.RecvNS) // the library reports it later than the kernel
 	r.Responses = append(r.Responses, received)
-	if s.outputs != nil && resp.StatusCode == http.StatusOK {
+	switch {
+	case resp.StatusCode != http.StatusOK:
+		body = backend.DecodedError(resp.Header, body)
+	case s.outputs != nil:
 		body = s.outputs.http(body)
 	}
 	x.Raw = append(x.Raw, body)
+	if x.Arrived != nil {
+		x.Arrived.Add(1)
+	}
 	if x.Received != nil {
 		x.Received(len(r.Responses))
 	}

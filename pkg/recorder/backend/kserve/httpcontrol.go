@@ -121,6 +121,9 @@ func (c *httpControl) send(ctx context.Context, method, path string, send io.Rea
 	}
 	defer func() { err = errors.Join(err, resp.Body.Close()) }()
 	body, err = io.ReadAll(io.LimitReader(resp.Body, maxControlBytes))
+	if resp.StatusCode != http.StatusOK {
+		body = backend.DecodedError(resp.Header, body)
+	}
 	return resp.StatusCode, body, err
 }
 

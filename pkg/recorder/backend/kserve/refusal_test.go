@@ -1,8 +1,11 @@
 package kserve
 
 import (
+	"bytes"
+	"compress/gzip"
 	"context"
 	"fmt"
+	"io"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -62,6 +65,20 @@ func checkText(t *testing.T, addr string, p Protocol) string {
 	return strings.Replace(fmt.Sprint(b.Check(t.Context())), addr, "HOST", 1)
 }
 
+// gzipped returns text compressed by gzip.
+func gzipped(t *testing.T, text string) string {
+	t.Helper()
+	var b bytes.Buffer
+	w := gzip.NewWriter(&b)
+	if _, err := io.WriteString(w, text); err != nil {
+		t.Fatal(err)
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return b.String()
+}
+
 // An HTTP answer that says no is not taken for another protocol.
 func TestCheckRefusedHTTP(t *testing.T) {
 	const live, model = "/v2/health/live", "/v2/models/adder"
@@ -90,6 +107,7 @@ func TestCheckRefusedHTTP(t *testing.T) {
 		{model + "/ready", 503, "", `HOST: model "adder" is not ready; is it still loading?`},
 		{model + "/config", 500, "oops", `HOST: model "adder": configuration: the model fails: HTTP 500: oops`},
 		{model + "/config", 404, "", "<nil>"},
+		{live, 429, gzipped(t, `{"error":"quota used up"}`), "HOST: the server is at a limit: HTTP 429: quota used up"},
 	} {
 		t.Run(fmt.Sprintf("%s %d %s", tt.path, tt.code, tt.body), func(t *testing.T) {
 			f := &fakeTriton{models: []fakeModel{llm, adder}}
@@ -97,6 +115,9 @@ func TestCheckRefusedHTTP(t *testing.T) {
 				if r.URL.Path != tt.path {
 					f.ServeHTTP(w, r)
 					return
+				}
+				if strings.HasPrefix(tt.body, "\x1f\x8b") {
+					w.Header().Set("Content-Encoding", "gzip")
 				}
 				w.WriteHeader(tt.code)
 				fmt.Fprint(w, tt.body)

@@ -14,9 +14,6 @@ import (
 	"github.com/pa-tools/pa/pkg/wire/sse"
 )
 
-// maxErrorBytes bounds the body of an error.
-const maxErrorBytes = 64 << 10
-
 // An answer fills an exchange from the parts of the answer, which a transport passes to it
 // in order. It knows no network, no clock and no context. A sender reuses its answer:
 //
@@ -35,10 +32,19 @@ type answer struct {
 	kind  bodyKind
 	split sse.Splitter
 	arena arena
-	whole []byte // body that is no stream
-	mem   backend.AnswerMemory
-	left  int64 // bytes that the body of an error may still have
-	over  error // the error after which no more data is accepted
+	// whole is a body that is no stream, the bytes of an undecided body, or an unfinished line of a
+	// body of lines.
+	whole []byte
+	// newline says that a body that may be lines had a line ending.
+	newline bool
+	// first is the stamp and the read of the first line of such a body.
+	first struct {
+		at   stamp
+		read uint32
+	}
+	mem  backend.AnswerMemory
+	left int64 // bytes that the body of an error may still have
+	over error // the error after which no more data is accepted
 
 	// sawDone: [DONE] came, so the answer is complete even if events follow. A transport
 	// then waits for the end of the body for at most afterDone.
@@ -53,9 +59,12 @@ type answer struct {
 type bodyKind uint8
 
 const (
-	bodyWhole  bodyKind = iota // one response
-	bodyEvents                 // a response for each event
-	bodyError                  // one response, and the message
+	bodyUndecided bodyKind = iota // the first bytes decide
+	bodyWhole                     // one response
+	bodyJSON                      // one response, or a response for each line: the second line decides
+	bodyLines                     // a response for each line, a JSON object
+	bodyEvents                    // a response for each event
+	bodyError                     // one response, and the message
 )
 
 // begin starts the exchange x. The transport sets its times and its connection.
@@ -72,16 +81,28 @@ func (a *answer) head(resp *http.Response, at stamp, read uint32) {
 	r.Status, r.Code = export.StatusOK, resp.StatusCode
 	r.ServerID = openai.OneLine([]byte(a.b.secrets.Text(resp.Header.Get("X-Request-Id"))))
 	a.resp, a.at, a.read = resp, at, read
-	a.whole, a.over, a.sawDone = nil, nil, false
+	a.whole, a.newline, a.over, a.sawDone = nil, false, nil, false
 	a.mem.Begin(a.b.cfg.MaxAnswerMemory)
-	switch {
-	case resp.StatusCode < 200 || resp.StatusCode > 299:
+	a.kind = bodyUndecided
+	if resp.StatusCode < 200 || resp.StatusCode > 299 {
 		a.kind = bodyError
-		a.left = maxErrorBytes
-	case isEventStream(resp):
+		a.left = backend.MaxErrorBytes
+	}
+}
+
+// decide sets the kind of a body of an answer with status 2xx from its first bytes, and from the
+// headers where the bytes are neither JSON nor events: a server need not stream what was asked for as
+// a stream, and a proxy need not know the type of what it passes on. It stays undecided as long as the
+// bytes are too few.
+func (a *answer) decide(head []byte) {
+	switch form, undecided := openai.FormOf(head); {
+	case undecided:
+	case form == openai.FormEvents, form == openai.FormOther && isEventStream(a.resp):
 		a.kind = bodyEvents
 		a.split.Reset()
 		a.split.MaxFrameBytes = int(a.b.cfg.MaxAnswerMemory)
+	case form == openai.FormJSON:
+		a.kind = bodyJSON
 	default:
 		a.kind = bodyWhole
 	}
@@ -124,7 +145,7 @@ func (a *answer) data(p []byte, at stamp, read uint32) error {
 		return a.over
 	}
 	if a.kind == bodyError && int64(len(p)) > a.left {
-		a.over = &tooLongError{maxErrorBytes}
+		a.over = &tooLongError{backend.MaxErrorBytes}
 		return a.over
 	}
 	a.left -= int64(len(p))
@@ -134,19 +155,76 @@ func (a *answer) data(p []byte, at stamp, read uint32) error {
 	if len(p) > 0 {
 		a.at, a.read = at, read
 	}
-	if a.kind != bodyEvents {
+	if a.kind == bodyUndecided {
+		if len(a.whole) > 0 {
+			p, a.whole = append(a.whole, p...), nil
+		}
+		a.decide(p)
+	}
+	switch a.kind {
+	case bodyEvents:
+		a.split.Feed(p)
+		for a.over == nil && a.split.Next() {
+			a.event(a.split.Frame())
+		}
+	case bodyLines:
+		a.lines(p)
+	default:
 		if a.whole == nil {
 			const most = 1 << 20 // largest Content-Length for which memory is reserved
 			a.whole = make([]byte, 0, max(int64(len(p)), min(a.resp.ContentLength, most)))
 		}
 		a.whole = append(a.whole, p...)
-		return nil
-	}
-	a.split.Feed(p)
-	for a.over == nil && a.split.Next() {
-		a.event(a.split.Frame())
+		if a.kind == bodyJSON && (a.newline || bytes.IndexByte(p, '\n') >= 0) {
+			a.decideLines()
+		}
 	}
 	return a.over
+}
+
+// decideLines finds out whether the body of JSON so far, which has a line ending, is one value or
+// lines.
+func (a *answer) decideLines() {
+	if !a.newline {
+		if bytes.IndexByte(openai.TrimFront(a.whole), '\n') < 0 {
+			return // blank lines before the first one
+		}
+		a.newline, a.first.at, a.first.read = true, a.at, a.read
+	}
+	n, yes := openai.IsJSONLines(a.whole)
+	switch {
+	case n == 0:
+	case !yes:
+		a.kind = bodyWhole
+	default:
+		a.kind = bodyLines
+		all, at, read := a.whole, a.at, a.read
+		a.whole = nil
+		a.at, a.read = a.first.at, a.first.read
+		a.event(all[:n])
+		a.at, a.read = at, read
+		a.lines(all[n:])
+	}
+}
+
+// lines records the lines that p completes.
+func (a *answer) lines(p []byte) {
+	for a.over == nil {
+		n := bytes.IndexByte(p, '\n') + 1
+		if n == 0 {
+			a.whole = append(a.whole, p...)
+			return
+		}
+		line := p[:n]
+		if len(a.whole) > 0 {
+			a.whole = append(a.whole, line...)
+			line = a.whole
+		}
+		if len(bytes.TrimSpace(line)) > 0 {
+			a.event(line)
+		}
+		a.whole, p = a.whole[:0], p[n:]
+	}
 }
 
 // end ends the exchange and sets its status and message. err is nil or io.EOF after a
@@ -166,19 +244,27 @@ func (a *answer) end(err error) (keep bool) {
 		return false
 	}
 	complete := err == nil
+	if a.kind == bodyUndecided && isEventStream(a.resp) {
+		a.kind = bodyLines // what came is the beginning of a line
+	}
 	switch a.kind {
+	case bodyLines:
+		if a.over == nil && len(bytes.TrimSpace(a.whole)) > 0 {
+			a.event(a.whole)
+		}
 	case bodyEvents:
 		if rest := a.split.Rest(); a.over == nil && len(bytes.TrimSpace(rest)) > 0 {
 			a.event(rest)
 		}
-		if a.sawDone && a.over == nil {
-			err = nil // the bytes after [DONE] do not matter
-		}
 	case bodyError:
+		a.whole = backend.DecodedError(a.resp.Header, a.whole)
 		a.addWhole()
 		a.failed()
 	default:
 		a.addWhole()
+	}
+	if a.sawDone && a.over == nil {
+		err = nil // the bytes after [DONE] do not matter
 	}
 	if a.over != nil && a.kind != bodyError {
 		a.x.Cut()
@@ -203,7 +289,7 @@ func (a *answer) finish() {
 	a.x, a.resp, a.whole = nil, nil, nil
 }
 
-// event records an event or only counts it.
+// event records an event or a line, or only counts it.
 func (a *answer) event(frame []byte) {
 	a.sawDone = a.sawDone || isDone(frame)
 	record, err := a.mem.Event(&a.x.Request, openai.IsEmptyFrame(frame))
@@ -227,6 +313,9 @@ func (a *answer) respond(raw []byte) {
 	a.x.Raw = append(a.x.Raw, raw)
 	if a.at.waited {
 		a.x.Waited++
+	}
+	if a.x.Arrived != nil {
+		a.x.Arrived.Add(1)
 	}
 	if a.x.Received != nil {
 		a.x.Received(len(r.Responses))
@@ -265,5 +354,5 @@ func isEventStream(resp *http.Response) bool {
 func isDone(frame []byte) bool {
 	const longest = 128 // with an id or a name
 	return len(frame) <= longest && bytes.Contains(frame, []byte("[DONE]")) &&
-		string(bytes.TrimSpace(sse.Parse(frame).Data)) == "[DONE]"
+		(string(bytes.TrimSpace(sse.Parse(frame).Data)) == "[DONE]" || openai.IsBareDone(frame))
 }

@@ -33,7 +33,7 @@ func (b *Backend) Decode(x *backend.Exchange) error {
 			d.response(i, raw, len(x.Raw) == 1)
 		}
 	}
-	x.Tokens.Several = d.st.Choices() > 1
+	x.Tokens.Several, x.Tokens.Whole = d.st.Choices() > 1, d.whole
 	if n := len(r.Responses); n > 0 && d.last < 0 && (d.st.Complete() || d.whole) {
 		d.last = n - 1
 	}
@@ -91,7 +91,7 @@ func (d *decoder) frame(i int, frame []byte) {
 	c := &d.chunk
 	if err := openai.ParseFrame(frame, c); err != nil {
 		switch {
-		case d.whole || endsInBlankLine(frame) || frame[0] == '<': // HTML; no line of an event begins with <
+		case d.whole || endsInBlankLine(frame) || isWholeLine(frame) || frame[0] == '<': // HTML; no line of an event begins with <
 			if d.err == nil {
 				d.err = err
 			}
@@ -113,6 +113,11 @@ func (d *decoder) frame(i int, frame []byte) {
 	if d.id == "" {
 		d.id = string(c.ID)
 	}
+}
+
+// isWholeLine reports whether a frame is a complete line of a stream of JSON lines.
+func isWholeLine(frame []byte) bool {
+	return (frame[0] == '{' || frame[0] == '[') && bytes.HasSuffix(frame, []byte("\n"))
 }
 
 // endsInBlankLine reports whether a frame of package sse is complete.

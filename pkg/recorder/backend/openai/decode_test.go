@@ -27,7 +27,7 @@ func TestDecodeTokens(t *testing.T) {
 		{"with a comment between", []string{token, ": ping\n\n", token, done}, backend.Tokens{N: 2, First: 0, Last: 2}},
 		{"a whole stream in one response", []string{role + token + token + stop + done}, backend.Tokens{N: 2}},
 		{"two choices in turn", []string{token, `data: {"choices":[{"index":1,"delta":{"content":"x"}}]}` + "\n\n", token, done}, backend.Tokens{N: 3, Last: 2, Several: true}},
-		{"a body", []string{`{"choices":[{"index":0,"message":{"content":"xyz"},"finish_reason":"stop"}]}`}, backend.Tokens{N: 1}},
+		{"a body", []string{`{"choices":[{"index":0,"message":{"content":"xyz"},"finish_reason":"stop"}]}`}, backend.Tokens{N: 1, Whole: true}},
 	} {
 		b := newBackend(t, Config{URL: "localhost:1"})
 		x := &backend.Exchange{Request: export.Request{Status: export.StatusOK}}

@@ -26,9 +26,12 @@
 //   - where the kernel takes no stamps, or with [Config.UserStamps], times are
 //     taken before and after the call, and the source of each says so.
 //
-// Nothing is decoded. An answer of the type text/event-stream is cut into events; any
-// other answer is one response, stamped with its last byte. Bytes are kept as they
-// came, keep-alive comments and [DONE] too.
+// Nothing is decoded. The bytes of an answer decide whether it is a stream, whatever the
+// request asked for and the headers say: server-sent events are cut into events, JSON
+// objects in lines of their own (NDJSON) into lines, and any other answer is one
+// response, stamped with its last byte. The type text/event-stream decides about bytes
+// that are neither JSON nor events. Bytes are kept as they came, keep-alive comments and
+// [DONE] too.
 //
 // net/http does not tell which read brought a byte, and may hand on the bytes of
 // several reads at once. So a layer below it follows the bytes: a stampedHTTPConn
@@ -36,7 +39,8 @@
 // layer also sees the true cause of a failure, which net/http reports by its symptom.
 //
 // Compression is neither asked for nor undone, and redirects are not followed: both
-// would hide when the server's bytes came. A proxy hides it too, to a lesser degree;
+// would hide when the server's bytes came. Only the body of an error is decompressed, see
+// [backend.DecodedError]. A proxy hides it too, to a lesser degree;
 // [Backend.ProxyURL] tells which one is used. The time to connect includes the
 // connection from the proxy to the server.
 //

@@ -1,6 +1,8 @@
 package openai
 
 import (
+	"bytes"
+	"compress/gzip"
 	"crypto/tls"
 	"crypto/x509"
 	"fmt"
@@ -159,6 +161,15 @@ func testSendStreams(t *testing.T, tr Transport) {
 
 func chunk(s string) string { return fmt.Sprintf("%x\r\n%s\r\n", len(s), s) }
 
+// gzipped returns text compressed by gzip.
+func gzipped(text string) string {
+	var b bytes.Buffer
+	w := gzip.NewWriter(&b)
+	_, _ = io.WriteString(w, text) // into memory
+	_ = w.Close()
+	return b.String()
+}
+
 // Whole bodies, and answers that are no stream.
 func TestSendWhole(t *testing.T) { onEach(t, testSendWhole) }
 
@@ -169,17 +180,13 @@ func testSendWhole(t *testing.T, tr Transport) {
 		status           export.Status
 		code             int
 		msg, id          string
+		decoded          string // the response, if not body
 	}{
 		{name: "chat.completion", head: "200 OK\r\nContent-Type: application/json", body: `{"id":"c-7","choices":[{"message":{"content":"a"},"finish_reason":"stop"}]}`, status: export.StatusOK, code: 200, id: "c-7"},
 		{name: "request id", head: "200 OK\r\nContent-Type: application/json\r\nX-Request-Id: r-1", body: `{"id":"c-7","choices":[]}`, status: export.StatusOK, code: 200, id: "r-1"},
 		{name: "no type", head: "200 OK", body: " {\n\n}\n", status: export.StatusOK, code: 200},
 		{name: "list", head: "200 OK", body: `[{"embedding":[1]}]`, status: export.StatusOK, code: 200},
 		{name: "201", head: "201 Created", body: `{}`, status: export.StatusOK, code: 201},
-		{name: "a stream not announced", head: "200 OK\r\nContent-Type: text/plain", body: event("a") + finish, status: export.StatusOK, code: 200, id: "c-1"},
-		{
-			name: "a stream not announced, cut", head: "200 OK\r\nContent-Type: text/plain", body: event("a"), status: export.StatusTruncated, code: 200, id: "c-1",
-			msg: "the stream ended with neither [DONE] nor a finish reason for every choice",
-		},
 		{name: "error in a 200", head: "200 OK", body: `{"error":{"message":"m","code":503}}`, status: export.StatusRPCError, code: 503, msg: "m"},
 		{
 			name: "HTML", head: "200 OK\r\nContent-Type: text/html", body: "<html>\n\n<body></html>", status: export.StatusProtocolError, code: 200,
@@ -200,6 +207,7 @@ func testSendWhole(t *testing.T, tr Transport) {
 		{name: "500 without body", head: "500 Oops", status: export.StatusHTTPError, code: 500, msg: "Internal Server Error"},
 		{name: "307", head: "307 Temporary Redirect\r\nLocation: https://u:pw@other/v1/x?key=secret", status: export.StatusHTTPError, code: 307, msg: "redirected to https://other/v1/x; give that URL instead"},
 		{name: "101", head: "101 Switching Protocols", status: export.StatusHTTPError, code: 101, msg: "Switching Protocols"},
+		{name: "compressed 429", head: "429 Too Many\r\nContent-Encoding: gzip", body: gzipped(`{"error":{"message":"quota used up"}}`), decoded: `{"error":{"message":"quota used up"}}`, status: export.StatusHTTPError, code: 429, msg: "quota used up"},
 		{name: "long message", head: "503 Busy", body: long, status: export.StatusHTTPError, code: 503, msg: long[:508] + "…"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -214,8 +222,12 @@ func testSendWhole(t *testing.T, tr Transport) {
 				if r.Status != tt.status || r.Code != tt.code || r.Message != tt.msg || r.ServerID != tt.id {
 					t.Errorf("%v, %d, %q, id %q, want %v, %d, %q, %q", r.Status, r.Code, r.Message, r.ServerID, tt.status, tt.code, tt.msg, tt.id)
 				}
-				if len(x.Raw) != 1 || joined(x) != tt.body {
-					t.Errorf("%d responses, %q, want one: %q", len(x.Raw), joined(x), tt.body)
+				want := tt.body
+				if tt.decoded != "" {
+					want = tt.decoded
+				}
+				if len(x.Raw) != 1 || joined(x) != want {
+					t.Errorf("%d responses, %q, want one: %q", len(x.Raw), joined(x), want)
 				} else if wantErr := tt.status == export.StatusHTTPError || tt.status == export.StatusRPCError; r.Responses[0].Error != wantErr {
 					t.Errorf("Error = %v, want %v", r.Responses[0].Error, wantErr)
 				}
@@ -348,7 +360,7 @@ func testSendTooLong(t *testing.T, tr Transport) {
 		})
 		b := newBackend(t, Config{Transport: tr, URL: addr})
 		x := exchange(t.Context(), t, b, open(t, b), `{}`)
-		if r := &x.Request; r.Status != export.StatusHTTPError || len(joined(x)) > maxErrorBytes {
+		if r := &x.Request; r.Status != export.StatusHTTPError || len(joined(x)) > backend.MaxErrorBytes {
 			t.Errorf("%v, %d bytes", r.Status, len(joined(x)))
 		}
 	})

@@ -52,13 +52,31 @@ func (s *RequestSet) FindConversations(ctx context.Context) error {
 	return nil
 }
 
-// Turns returns how many of the first n turns of the level belong to a share. The turns
-// count conversation by conversation, in the order in which these begin; n is at most
-// the number of entries. FindConversations must have been called.
-func (s *RequestSet) Turns(share world.Share, n int) int {
+// Conversations returns the number of conversations; 0 before FindConversations.
+func (s *RequestSet) Conversations() int { return len(s.conversations) }
+
+// TakeConversations takes the conversations over from a set with the same sessions. It
+// replaces FindConversations.
+func (s *RequestSet) TakeConversations(from *RequestSet) { s.conversations = from.conversations }
+
+// ConversationsIn returns how many conversations, from position first of the order on, have
+// this many turns together. A last one that has more turns counts.
+func (s *RequestSet) ConversationsIn(first, turns int) int {
+	n := 0
+	for ; turns > 0; n++ {
+		turns -= len(s.conversations[s.Order.Index(first+n, len(s.conversations))].turns)
+	}
+	return n
+}
+
+// Turns returns how many of the first n turns of the level belong to a share, if the level
+// begins with the conversation at position first of the order. The turns count conversation
+// by conversation, in the order in which these begin; n is at most the number of entries.
+// FindConversations must have been called.
+func (s *RequestSet) Turns(share world.Share, first, n int) int {
 	owned, passed := 0, 0
 	for i := range s.conversations {
-		c := s.conversations[s.Order.Index(i, len(s.conversations))]
+		c := s.conversations[s.Order.Index(first+i, len(s.conversations))]
 		if share.OwnsSession(c.session) {
 			owned += max(min(len(c.turns), n-passed), 0)
 		}
@@ -117,7 +135,7 @@ func (d *conversations) next() (_ conversation, first int, ok bool) {
 		if d.err != nil || d.begun == len(all) && !d.Repeat {
 			return conversation{}, 0, false
 		}
-		c := all[d.Set.Order.Index(d.begun, len(all))]
+		c := all[d.Set.Order.Index(d.First+d.begun, len(all))]
 		d.begun++
 		first = d.turns
 		d.turns += len(c.turns)
@@ -193,6 +211,10 @@ func (d *conversations) prepare(c backend.Conversation, k int) (workload.Entry, 
 // TurnsBegun returns how many turns of the level the conversations have that have begun,
 // or were passed over because they belong to other shares. Call it after Run.
 func (d *conversations) TurnsBegun() int { return d.turns }
+
+// ConversationsBegun returns how many conversations of the level have begun, or were passed
+// over because they belong to other shares. Call it after Run.
+func (d *conversations) ConversationsBegun() int { return d.begun }
 
 // Decoded implements Driver.
 func (d *conversations) Decoded(worker int, ok bool) { d.backoff[worker].decoded(ok) }

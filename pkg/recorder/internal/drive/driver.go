@@ -44,12 +44,15 @@ type Stage struct {
 	Timeout   time.Duration // of a request; < 0 is none
 	FirstID   uint64        // ID of the stage's first request
 	Model     string        // requests for it are not marked with their model; "" marks all
+	First     int           // conversation that the stage begins with, as a position in the order of the data
 	Repeat    bool          // conversations begin again after the last one
 	Clock     *rxclock.Clock
 	Start     time.Time // may be a little in the future
 	// Share is the part of the level that this process sends. Numbers of the stage count
 	// the requests of the share: request k of it is request Share.Number(k) of the level.
 	Share world.Share
+	// Arrivals counts the responses as they arrive; nil counts none.
+	Arrivals *Arrivals
 	// Wait is load.Wait, replaced in tests.
 	Wait func(until time.Time, done <-chan struct{}, near func()) bool
 }
@@ -116,7 +119,7 @@ func (s *Stage) numberInLevel(d *dispatch) int {
 // exchange sends a request and returns when it has ended. The caller puts the result
 // into the queue.
 func (s *Stage) exchange(ctx context.Context, worker int, sender backend.Sender, d dispatch) *backend.Exchange {
-	x := &backend.Exchange{Received: d.received, HeldBack: d.heldBack, Sequence: d.step, Request: export.Request{
+	x := &backend.Exchange{Received: d.received, Arrived: s.Arrivals.of(worker), HeldBack: d.heldBack, Sequence: d.step, Request: export.Request{
 		ID: s.FirstID + uint64(s.numberInLevel(&d)), Worker: worker, Phase: d.phase, HasMeta: true, Inputs: d.payload.Inputs(),
 		SequenceID: d.step.ID, SessionID: d.entry.Session, Turn: d.entry.Turn, ScheduledNS: d.dueNS,
 	}}

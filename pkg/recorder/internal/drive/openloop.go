@@ -315,6 +315,9 @@ func (o *openLoop) Offered(fromNS uint64) *load.Offered {
 	for q, ok := o.take(); ok && q.due <= o.endNS; q, ok = o.take() {
 		o.countUnsent(q, fromNS)
 	}
+	if o.Share.Whole() { // else the gap may belong to a request of another rank
+		o.offered.BeganNS = fromNS
+	}
 	return &o.offered
 }
 

@@ -16,7 +16,8 @@ const maxAhead = 4096
 // they are needed. It is safe for concurrent use.
 type Prefetcher struct {
 	set     *RequestSet
-	share   world.Share // request i of the stage is request share.Number(i) of the level
+	first   int         // position in the order of the data of request 0 of the stage
+	share   world.Share // request i of the share is request share.Number(i) of the stage
 	missing func()
 
 	mu      sync.Mutex
@@ -31,10 +32,10 @@ type Prefetcher struct {
 }
 
 // Prefetch starts a prefetcher, which Stop ends, and encodes the first requests before
-// it returns. It calls missing once when the first request is needed that cannot be
-// encoded.
-func (s *RequestSet) Prefetch(share world.Share, missing func()) *Prefetcher {
-	p := &Prefetcher{set: s, share: share, missing: missing, ahead: map[int]preparedRequest{}}
+// it returns. first is the position of the stage's first request in the order of the data.
+// Prefetch calls missing once when the first request is needed that cannot be encoded.
+func (s *RequestSet) Prefetch(first int, share world.Share, missing func()) *Prefetcher {
+	p := &Prefetcher{set: s, first: first, share: share, missing: missing, ahead: map[int]preparedRequest{}}
 	p.changed = sync.NewCond(&p.mu)
 	if s.kept != nil {
 		return p
@@ -49,7 +50,7 @@ func (s *RequestSet) Prefetch(share world.Share, missing func()) *Prefetcher {
 }
 
 // index returns which of the set's distinct requests is request i of the stage.
-func (p *Prefetcher) index(i int) int { return p.set.Order.Index(p.share.Number(i), p.set.n) }
+func (p *Prefetcher) index(i int) int { return p.set.Order.Index(p.first+p.share.Number(i), p.set.n) }
 
 // wanted reports whether a request should be encoded ahead.
 func (p *Prefetcher) wanted() bool {

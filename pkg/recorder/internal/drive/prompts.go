@@ -9,6 +9,7 @@ import (
 
 	"github.com/pa-tools/pa/internal/redact"
 	"github.com/pa-tools/pa/pkg/export"
+	"github.com/pa-tools/pa/pkg/wire/openai"
 )
 
 // varies is the value of a parameter that differs between requests.
@@ -24,12 +25,6 @@ type promptHash struct {
 
 func newPromptHash() *promptHash {
 	return &promptHash{datasetHash: datasetHash{sha256.New()}, parameters: map[string]string{}}
-}
-
-// readByModel are the members of a JSON request that the model reads, whatever their type.
-var readByModel = map[string]bool{
-	"messages": true, "prompt": true, "input": true, "instructions": true, "system": true, "suffix": true,
-	"tools": true, "functions": true, "query": true, "documents": true, "texts": true, "text_1": true, "text_2": true, "text_input": true,
 }
 
 // parameterLists are the parameters of a JSON request that are no single value.
@@ -58,7 +53,7 @@ func (p *promptHash) add(in export.Fields) {
 			value := members[name]
 			switch list := len(value) > 0 && (value[0] == '[' || value[0] == '{'); {
 			case comparedElsewhere[name]:
-			case readByModel[name], list && !parameterLists[name]:
+			case openai.ReadByModel(name), list && !parameterLists[name]:
 				p.part([]byte(name))
 				p.part(value)
 			default:

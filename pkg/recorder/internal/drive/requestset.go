@@ -80,6 +80,13 @@ func NewRequestSet(ctx context.Context, w Workload) (*RequestSet, error) {
 	return s, nil
 }
 
+// Drop frees the requests that are kept in memory. They are then encoded again when they
+// are needed.
+func (s *RequestSet) Drop() { s.kept = nil }
+
+// Len returns the number of distinct requests.
+func (s *RequestSet) Len() int { return s.n }
+
 // SHA256 returns the hash of the requests and their order, in hex.
 func (s *RequestSet) SHA256() string { return s.hash }
 

@@ -112,7 +112,7 @@ func TestPrefetchStops(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		p := s.Prefetch(world.Share{}, nil)
+		p := s.Prefetch(0, world.Share{}, nil)
 		taken := make(chan bool)
 		go func() { _, ok := p.take(5); taken <- ok }() // 0 to 4 are never taken
 		synctest.Wait()

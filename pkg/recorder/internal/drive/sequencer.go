@@ -15,6 +15,7 @@ import (
 type Sequencer struct {
 	cfg     load.Sequences
 	set     *RequestSet
+	first   int     // position of the first sequence in the order of the streams
 	streams [][]int // request numbers by stream
 
 	mu     sync.Mutex // guards the fields below, and encoding
@@ -25,10 +26,10 @@ type Sequencer struct {
 	err    error
 }
 
-// NewSequencer groups the requests of set by their streams. The error is from reading
-// an entry, or from ctx.
-func NewSequencer(ctx context.Context, cfg load.Sequences, set *RequestSet) (*Sequencer, error) {
-	q := &Sequencer{cfg: cfg.WithDefaults(), set: set, live: map[uint64]bool{}}
+// NewSequencer groups the requests of set by their streams. The first sequence has the
+// stream at position first of the order. The error is from reading an entry, or from ctx.
+func NewSequencer(ctx context.Context, cfg load.Sequences, set *RequestSet, first int) (*Sequencer, error) {
+	q := &Sequencer{cfg: cfg.WithDefaults(), set: set, first: first, live: map[uint64]bool{}}
 	q.next = q.cfg.First
 	number := map[int]int{} // index of a stream in streams
 	for k := range set.n {
@@ -87,7 +88,7 @@ func (q *Sequencer) begin() *sequence {
 	for q.live[q.next] {
 		q.advance()
 	}
-	s := &sequence{id: q.next, stream: q.streams[q.set.Order.Index(int(q.begun), len(q.streams))]}
+	s := &sequence{id: q.next, stream: q.streams[q.set.Order.Index(q.first+int(q.begun), len(q.streams))]}
 	s.length = sequenceLength(&q.cfg, q.begun, len(s.stream))
 	q.begun++
 	q.live[s.id] = true
@@ -138,6 +139,25 @@ func (q *Sequencer) request(s *sequence) (p preparedRequest, ok bool) {
 		q.err = rereadError(err)
 	}
 	return p, err == nil
+}
+
+// Renew makes the sequences take their requests from a set with the same streams. No
+// request may be under way. A nil Sequencer ignores it.
+func (q *Sequencer) Renew(set *RequestSet) {
+	if q != nil {
+		q.set = set
+	}
+}
+
+// Next returns the position of the next sequence in the order of the streams, and the
+// number of streams. A nil Sequencer has none.
+func (q *Sequencer) Next() (position, streams int) {
+	if q == nil {
+		return 0, 0
+	}
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	return q.first + int(q.begun), len(q.streams)
 }
 
 func (q *Sequencer) failure() error {

@@ -14,12 +14,13 @@ func TestLayouts(t *testing.T) {
 	pictured := Options{}
 	traced := Options{Texts: numbered{}}
 	for _, tt := range []struct {
-		name   string
-		in     string
-		o      Options
-		layout string
-		want   []string
-		notes  []string
+		name    string
+		in      string
+		o       Options
+		layout  string
+		want    []string
+		notes   []string
+		ignored []string
 	}{
 		// perf_analyzer and GenAI-Perf
 		{
@@ -77,13 +78,26 @@ func TestLayouts(t *testing.T) {
 			in: `{"prompt":"a","output_tokens":7,"temperature":0.50,"id":17,"output":"x","max_tokens":null}
 				{"system_prompt":"Be brief.","text":"b","session_id":"s","delay":500,"extra":{"top_k":3}}
 				{"text":"c","session_id":"s","timestamp":1000.5}`,
-			want:  []string{`"a" max:7 +temperature=0.50`, `system:"Be brief." "b" +top_k=3 session:s/0 delay:500ms`, `"c" session:s/1 at:1.0005s`},
-			notes: []string{`fields that no request contains: "id", "output"`},
+			want:  []string{`"a" max:7 +temperature=0.50 +id=17 +output="x"`, `system:"Be brief." "b" +top_k=3 session:s/0 delay:500ms`, `"c" session:s/1 at:1.0005s`},
+			notes: []string{`members that pa-record does not know, sent as they are: "id", "output"`},
 		},
 		{
-			name: "columns are kept", layout: "prompts", o: Options{KeepColumns: true},
-			in:   `{"text":"a","my_priority":3}`,
-			want: []string{`"a" +my_priority=3`},
+			name: "unknown members of every kind, and members of the row", layout: "prompts",
+			in:      `{"text":"a","nvext":{"ignore_eos":true},"cache_salt":"x","type":"single_turn","role":"user","stop":["z"],"turn":1}`,
+			want:    []string{`"a" +nvext={"ignore_eos":true} +cache_salt="x" +stop=["z"]`},
+			notes:   []string{`members that pa-record does not know, sent as they are: "nvext", "cache_salt"`},
+			ignored: []string{"type", "role", "turn"},
+		},
+		{
+			name: "known members alone", layout: "prompts", o: Options{OnlyKnown: true},
+			in:   `{"text":"a","my_priority":3,"top_k":4}`,
+			want: []string{`"a" +top_k=4`}, ignored: []string{"my_priority"},
+		},
+		{
+			name: "members of a conversation are in each of its turns", layout: "multi_turn",
+			in:    `{"session_id":"s","type":"multi_turn","cache_salt":"x","temperature":0,"turns":[{"text":"a"},{"text":"b","temperature":1}]}`,
+			want:  []string{`"a" +cache_salt="x" +temperature=0 session:s/0`, `"b" +cache_salt="x" +temperature=1 session:s/1`},
+			notes: []string{`members that pa-record does not know, sent as they are: "cache_salt"`}, ignored: []string{"type"},
 		},
 		{
 			name: "conversations", layout: "prompts",
@@ -138,7 +152,7 @@ func TestLayouts(t *testing.T) {
 		{
 			name: "a model alone does not make a request", layout: "prompts",
 			in:   `{"model":"m","prompt":"a","category":"x"}`,
-			want: []string{`"a" +model="m"`}, notes: []string{`fields that no request contains: "category"`},
+			want: []string{`"a" +model="m" +category="x"`}, notes: []string{`members that pa-record does not know, sent as they are: "category"`},
 		},
 
 		// AIPerf
@@ -241,6 +255,13 @@ func TestLayouts(t *testing.T) {
 			notes := s.Notes()
 			for i := range notes {
 				_, notes[i], _ = strings.Cut(notes[i], ": ")
+			}
+			var ignored []string
+			for _, in := range s.Ignored() {
+				ignored = append(ignored, in.Members...)
+			}
+			if diff := cmp.Diff(tt.ignored, ignored); diff != "" {
+				t.Errorf("ignored members (-want +got):\n%s", diff)
 			}
 			if diff := cmp.Diff(tt.notes, notes); diff != "" {
 				t.Errorf("notes (-want +got):\n%s", diff)

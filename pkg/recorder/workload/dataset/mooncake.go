@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/pa-tools/pa/pkg/recorder/workload"
 )
@@ -46,7 +47,7 @@ func (l *mooncake) entries(r *row, i int) ([]workload.Entry, error) {
 	case !ok:
 		return nil, errors.New(`no "input_length": it has ` + columnNames(r))
 	}
-	e, err := readPromptMembers(r, l.f, l.o, "input_length", "hash_ids", "type", "chat_id", "parent_chat_id", "turn")
+	e, err := readPromptMembers(r, l.f, "input_length", "hash_ids", "type", "chat_id", "parent_chat_id", "turn")
 	if err != nil {
 		return nil, err
 	}
@@ -56,7 +57,82 @@ func (l *mooncake) entries(r *row, i int) ([]workload.Entry, error) {
 	if err := l.text(e.Prompt, r, i, tokens); err != nil {
 		return nil, err
 	}
+	e.Whole = l.whole(&e, r, i, tokens)
 	return []workload.Entry{e}, nil
+}
+
+// whole reports whether the row of a conversation's turn is the whole prompt, with the history.
+// The first pass tells it by the row before in the session. l.text has checked the hash ids.
+func (l *mooncake) whole(e *workload.Entry, r *row, i, tokens int) bool {
+	f := l.f
+	if f.opening {
+		l.compare(e.Session, r, i, tokens)
+	}
+	switch l.o.TraceRows {
+	case RowsWhole:
+		return true
+	case RowsNew:
+		return false
+	}
+	return i/64 < len(f.whole) && f.whole[i/64]>>(i%64)&1 == 1
+}
+
+// compare compares the hash ids of row i with the row before in its session.
+func (l *mooncake) compare(session string, r *row, i, tokens int) {
+	f := l.f
+	f.facts.Trace = true
+	ids := r.hashIDs()
+	if ids != nil {
+		f.facts.Blocks++
+	}
+	if session == "" {
+		return
+	}
+	before, later := f.blocks[session]
+	if f.blocks == nil {
+		f.blocks = map[string][]int64{}
+	}
+	switch {
+	case !later:
+	case ids == nil:
+		f.facts.TraceUnknown++
+	case extends(ids, before):
+		f.facts.TraceWhole++
+		for len(f.whole) <= i/64 {
+			f.whole = append(f.whole, 0)
+		}
+		f.whole[i/64] |= 1 << (i % 64)
+	default:
+		f.facts.TraceNew++
+	}
+	if n := len(ids); n > 1 && tokens%l.blockTokens(r) != 0 {
+		ids = ids[:n-1] // the last block is partial; it gets another id when it grows
+	}
+	f.blocks[session] = ids
+}
+
+// extends reports whether the hash ids of a turn begin with the full blocks of the turn before.
+func extends(ids, before []int64) bool {
+	return len(before) > 0 && len(ids) >= len(before) && slices.Equal(ids[:len(before)], before)
+}
+
+// hashIDs returns the "hash_ids" of a row, nil if there are none or if they are no whole numbers.
+func (r *row) hashIDs() (ids []int64) {
+	if js := r.get("hash_ids"); js == nil || json.Unmarshal(js, &ids) != nil || len(ids) == 0 {
+		return nil
+	}
+	return ids
+}
+
+// blockTokens returns the number of tokens in a block.
+func (l *mooncake) blockTokens(r *row) int {
+	switch {
+	case l.block != 0:
+		return l.block
+	case r.has("chat_id"):
+		return bailianBlock
+	}
+	return mooncakeBlock
 }
 
 // text generates the text of the prompt.
@@ -76,12 +152,7 @@ func (l *mooncake) text(p *workload.Prompt, r *row, i, tokens int) (err error) {
 	if json.Unmarshal(js, &ids) != nil {
 		return fmt.Errorf("\"hash_ids\": expected an array of whole numbers, found %s", clip(js))
 	}
-	block := l.block
-	if block == 0 {
-		if block = mooncakeBlock; r.has("chat_id") {
-			block = bailianBlock
-		}
-	}
+	block := l.blockTokens(r)
 	if last := tokens - (len(ids)-1)*block; last < 1 || last > block {
 		return fmt.Errorf("%d tokens are not the %d blocks of %d that \"hash_ids\" names; is --block-tokens right?", tokens, len(ids), block)
 	}

@@ -4,7 +4,9 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 
+	"github.com/pa-tools/pa/pkg/export"
 	"github.com/pa-tools/pa/pkg/recorder/workload"
 )
 
@@ -34,8 +36,9 @@ func (l *multiTurn) entries(r *row, i int) ([]workload.Entry, error) {
 		return nil, errors.New(`"turns" holds no turn`)
 	}
 	var all []workload.Entry
+	shared := l.shared(r)
 	for turn, js := range turns {
-		e, err := l.turn(js)
+		e, err := l.turn(js, shared)
 		if err != nil {
 			return nil, fmt.Errorf("\"turns\": turn %d: %w", turn, err)
 		}
@@ -48,10 +51,26 @@ func (l *multiTurn) entries(r *row, i int) ([]workload.Entry, error) {
 	return all, nil
 }
 
-func (l *multiTurn) turn(js []byte) (workload.Entry, error) {
+// shared returns the members of a conversation that belong to each of its requests.
+func (l *multiTurn) shared(r *row) export.Fields {
+	p := promptReader{row: r, file: l.f, onlyKnown: l.o.OnlyKnown, used: map[string]bool{"session_id": true, "turns": true}}
+	p.passOn()
+	return p.prompt.Extra
+}
+
+// turn returns the entry of a turn. Its own members win over the shared ones.
+func (l *multiTurn) turn(js []byte, shared export.Fields) (workload.Entry, error) {
 	r, err := parseObject(js)
 	if err != nil {
 		return workload.Entry{}, err
 	}
-	return readPrompt(r, l.f, l.o)
+	e, err := readPrompt(r, l.f, l.o)
+	if err == nil && e.Prompt.Body == nil && len(shared) > 0 {
+		own := e.Prompt.Extra
+		e.Prompt.Extra = append(slices.DeleteFunc(slices.Clone(shared), func(f export.Field) bool {
+			_, there := own.Get(f.Name)
+			return there
+		}), own...)
+	}
+	return e, err
 }

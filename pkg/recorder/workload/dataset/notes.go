@@ -20,14 +20,24 @@ func (s *Set) Notes() []string {
 		if p, ok := f.rows.(*parquet); ok && len(p.leftOut) > 0 {
 			note("columns of types that are not read: %s", strings.Join(quoteAll(p.leftOut), ", "))
 		}
-		if len(f.ignored) > 0 {
-			note("fields that no request contains: %s", strings.Join(quoteAll(f.ignored), ", "))
+		if names := f.passed.names; len(names) > 0 {
+			note("members that pa-record does not know, sent as they are: %s", someQuoted(names))
 		}
 		for _, what := range slices.Sorted(maps.Keys(f.leftOut)) {
 			note("left out: %s (%d)", what, f.leftOut[what])
 		}
 	}
 	return all
+}
+
+// someQuoted lists names for a message, at most 20.
+func someQuoted(names []string) string {
+	const most = 20
+	list := strings.Join(quoteAll(names[:min(most, len(names))]), ", ")
+	if more := len(names) - most; more > 0 {
+		list += fmt.Sprintf(" and %d more", more)
+	}
+	return list
 }
 
 // explainEmpty returns the notes in parentheses, for the error that there is no entry.

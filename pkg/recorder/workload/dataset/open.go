@@ -52,7 +52,11 @@ type file struct {
 	// firstStream is the number of the file's first stream in the Set.
 	firstStream int
 
-	ignored []string                // members without a meaning for requests
+	ignored memberNames // members that requests do not get
+	passed  memberNames // unknown members that requests get
+	facts   Facts
+	blocks  map[string][]int64      // while opening a trace: hash ids of the last row of a session
+	whole   []uint64                // bit i: trace row i extends the row before in its session
 	leftOut map[string]int          // number of skipped rows, or of skipped entries, by reason
 	opening bool                    // during the first pass, which records notes
 	reading func(path string) error // see Options.Reading
@@ -190,7 +194,7 @@ func (f *file) open(ctx context.Context, o *Options) (err error) {
 	}
 	f.layout = f.kind.make(f, o)
 	f.opening = true
-	defer func() { f.opening = false }()
+	defer func() { f.opening, f.blocks = false, nil }()
 	seen := map[string]uint16{}
 	f.rowsRead = f.rows.len()
 	if o.MaxRows > 0 {
@@ -210,6 +214,7 @@ func (f *file) open(ctx context.Context, o *Options) (err error) {
 		}
 		f.index(i, len(es))
 		f.number(es, seen)
+		f.facts.count(es, f.turns)
 	}
 	if f.window != (window{}) && !f.timed {
 		return fmt.Errorf("%s: a window of a trace is asked for, but none of the rows has a time, such as \"timestamp\"", f.src.name)
@@ -222,6 +227,9 @@ func (f *file) parse(i int) ([]workload.Entry, error) {
 	r, err := f.rows.row(i)
 	if err != nil {
 		return nil, err
+	}
+	if f.opening && f.kind.members != "" {
+		f.ignoreOthers(r)
 	}
 	es, err := f.layout.entries(r, i)
 	if err != nil {
@@ -327,11 +335,26 @@ func (f *file) at(k int) (workload.Entry, error) {
 	return e, nil
 }
 
-// ignore records a member without a meaning for requests.
+// ignore records a member that requests do not get.
 func (f *file) ignore(name string) {
-	const most = 20
-	if f.opening && len(f.ignored) < most && !slices.Contains(f.ignored, name) {
-		f.ignored = append(f.ignored, name)
+	if f.opening {
+		f.ignored.add(name)
+	}
+}
+
+// ignoreOthers records the members of a row that its layout does not have.
+func (f *file) ignoreOthers(r *row) {
+	for _, m := range r.fields {
+		if string(m.Value.Data) != "null" && !slices.Contains(strings.Fields(f.kind.members), m.Name) {
+			f.ignore(m.Name)
+		}
+	}
+}
+
+// pass records an unknown member that requests get.
+func (f *file) pass(name string) {
+	if f.opening {
+		f.passed.add(name)
 	}
 }
 

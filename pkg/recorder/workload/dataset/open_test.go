@@ -101,7 +101,7 @@ func TestFiles(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer s.Close()
-	want := []string{`payload=[{"prompt":"a"}]`, `"b"`, `"c"`, `"d"`, `"b"`, `"c"`, `"e"`}
+	want := []string{`payload=[{"prompt":"a"}]`, `"b"`, `"c"`, `"d" +id="1"`, `"b"`, `"c"`, `"e"`}
 	if diff := cmp.Diff(want, all(t, s)); diff != "" {
 		t.Errorf("entries (-want +got):\n%s", diff)
 	}

@@ -23,9 +23,12 @@ type Options struct {
 	// Sessions makes each turn of a conversation an entry. Otherwise only the first turn
 	// is one.
 	Sessions bool
-	// KeepColumns adds unknown members of a row to its request, as GenAI-Perf does.
-	// Otherwise they are ignored.
-	KeepColumns bool
+	// OnlyKnown leaves out the members of a prompt's row that are not known to be members of
+	// requests. Otherwise they are sent as they are.
+	OnlyKnown bool
+	// TraceRows tells what later turns hold in traces of Mooncake; the zero value decides by
+	// their content.
+	TraceRows TraceRows
 	// From and To select a part of a trace by times since its start; To 0 means its end.
 	// The schedule then starts at From.
 	From, To time.Duration
@@ -45,6 +48,18 @@ type Options struct {
 	// Stdin is the input for the path "-"; nil makes that path an error.
 	Stdin io.Reader
 }
+
+// TraceRows tells what the row of a later turn holds in a trace of conversations.
+type TraceRows string
+
+// The kinds of TraceRows.
+const (
+	// RowsByContent takes a row as the whole prompt if its hash ids extend the hash ids of the
+	// turn before, else as the new part.
+	RowsByContent TraceRows = ""
+	RowsWhole     TraceRows = "whole" // a row is the whole prompt, with the history
+	RowsNew       TraceRows = "new"   // a row is what the turn adds to the history
+)
 
 // Texts generates prompts of a given length. Equal arguments must give equal results. Calls
 // never overlap.

@@ -45,6 +45,10 @@ var requestMembers = func() map[string]bool {
 	return members
 }()
 
+// unsentMembers holds members that describe a row and are no part of its request: "type" and "role"
+// of AIPerf, and the members of traces, which matter only in rows without a text.
+var unsentMembers = []string{"type", "role", "input_length", "hash_ids", "chat_id", "parent_chat_id", "turn"}
+
 // prompts is the layout of rows with one prompt each, as in JSON Lines of GenAI-Perf, AIPerf
 // (single_turn), vLLM (custom), TensorRT-LLM (trtllm_custom) and llm_perf:
 //
@@ -62,7 +66,10 @@ func fitsPrompts(r *row, _ *file) bool {
 
 func newPrompts(f *file, o *Options) layout { return &prompts{f, o} }
 
-func (l *prompts) entries(r *row, _ int) ([]workload.Entry, error) {
+func (l *prompts) entries(r *row, i int) ([]workload.Entry, error) {
+	if l.o.Layout == "" && fitsRequests(r, l.f) {
+		return requests{}.entries(r, i) // as in a file that begins with it
+	}
 	e, err := readPrompt(r, l.f, l.o)
 	if err != nil {
 		return nil, err
@@ -72,33 +79,34 @@ func (l *prompts) entries(r *row, _ int) ([]workload.Entry, error) {
 
 // readPrompt reads a row with a prompt and its other members.
 func readPrompt(r *row, f *file, o *Options) (workload.Entry, error) {
-	p := promptReader{row: r, file: f, used: map[string]bool{}}
+	p := promptReader{row: r, file: f, used: map[string]bool{}, onlyKnown: o.OnlyKnown}
 	e := workload.Entry{Prompt: &p.prompt}
 	if err := p.readPrompt(&e); err != nil {
 		return e, err
 	}
-	return e, p.readRest(&e, o)
+	return e, p.readRest(&e)
 }
 
 // readPromptMembers reads the members other than known. The caller makes the prompt from the
 // known members.
-func readPromptMembers(r *row, f *file, o *Options, known ...string) (workload.Entry, error) {
+func readPromptMembers(r *row, f *file, known ...string) (workload.Entry, error) {
 	p := promptReader{row: r, file: f, used: map[string]bool{}}
 	for _, name := range known {
 		p.used[name] = true
 	}
+	p.onlyKnown = true // members of a trace describe a request of the past
 	e := workload.Entry{Prompt: &p.prompt}
-	return e, p.readRest(&e, o)
+	return e, p.readRest(&e)
 }
 
 // readRest reads all members but the prompt.
-func (p *promptReader) readRest(e *workload.Entry, o *Options) error {
+func (p *promptReader) readRest(e *workload.Entry) error {
 	for _, read := range []func(*workload.Entry) error{p.media, p.output, p.conversation, p.time, p.extra} {
 		if err := read(e); err != nil {
 			return err
 		}
 	}
-	p.passOn(o)
+	p.passOn()
 	return nil
 }
 
@@ -108,6 +116,8 @@ type promptReader struct {
 	file   *file
 	used   map[string]bool // members read so far
 	prompt workload.Prompt
+	// onlyKnown leaves out members that are not known to be members of requests.
+	onlyKnown bool
 }
 
 // one returns the name and the value of the member of the row that is among names, or nil if
@@ -287,6 +297,7 @@ func (p *promptReader) object(js []byte) error {
 			if p.prompt.MaxTokens, err = parseLength(f.Value.Data); err != nil {
 				return fmt.Errorf("%q: %w", f.Name, err)
 			}
+			p.prompt.LengthField = ownField(f.Name)
 			continue
 		}
 		p.prompt.Extra = append(p.prompt.Extra, f)
@@ -343,9 +354,18 @@ func (p *promptReader) output(*workload.Entry) error {
 		return fmt.Errorf("%q: %w", name, err)
 	}
 	if p.prompt.Body == nil { // a complete request has its own
-		p.prompt.MaxTokens = n
+		p.prompt.MaxTokens, p.prompt.LengthField = n, ownField(name)
 	}
 	return nil
+}
+
+// ownField returns the name under which a request has the output length that a row names so: the
+// name itself if it is OpenAI's, else "".
+func ownField(name string) string {
+	if name == "output_length" || name == "output_tokens" {
+		return ""
+	}
+	return name
 }
 
 // parseLength parses a number of tokens of at least 1.
@@ -416,18 +436,26 @@ func (p *promptReader) extra(*workload.Entry) error {
 	return nil
 }
 
-// passOn adds the remaining members to the request, and records the ignored ones.
-func (p *promptReader) passOn(o *Options) {
-	if p.prompt.Body != nil {
-		return
-	}
+// passOn adds the remaining members to the request, unknown ones too, because servers take
+// members that nobody here knows. It records the unknown members and the ones that it leaves
+// out: members of pa-record that this row cannot use, and unknown members of a trace.
+func (p *promptReader) passOn() {
 	for _, f := range p.row.fields {
 		switch {
 		case p.used[f.Name] || string(f.Value.Data) == "null":
-		case o.KeepColumns || requestMembers[f.Name]:
-			p.prompt.Extra = append(p.prompt.Extra, export.Field{Name: f.Name, Value: f.Value})
-		default:
+		case p.prompt.Body != nil, p.isUnsent(f.Name), p.onlyKnown && !requestMembers[f.Name]:
 			p.file.ignore(f.Name)
+		default:
+			if !requestMembers[f.Name] {
+				p.file.pass(f.Name)
+			}
+			p.prompt.Extra = append(p.prompt.Extra, export.Field{Name: f.Name, Value: f.Value})
 		}
 	}
+}
+
+// isUnsent reports whether pa-record reads members of this name itself, though not in this
+// row.
+func (p *promptReader) isUnsent(name string) bool {
+	return slices.Contains(unsentMembers, name) || slices.Contains(systemColumns, name) && p.prompt.Messages != nil
 }

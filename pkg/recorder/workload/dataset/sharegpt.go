@@ -77,6 +77,7 @@ func (l *shareGPT) entries(r *row, i int) ([]workload.Entry, error) {
 			}
 		case "user":
 			if len(out) > 0 && !l.o.Sessions {
+				l.leaveOutTurns(all[k:])
 				return out, nil
 			}
 			e := workload.Entry{Prompt: &workload.Prompt{Text: s.text()}, Turn: len(out)}
@@ -99,6 +100,19 @@ func (l *shareGPT) entries(r *row, i int) ([]workload.Entry, error) {
 		l.f.leaveOut("a conversation in which no human speaks")
 	}
 	return out, nil
+}
+
+// leaveOutTurns counts the turns of the rest of a conversation, which are not sent.
+func (l *shareGPT) leaveOutTurns(rest []chatMessage) {
+	if !l.f.opening {
+		return
+	}
+	l.f.facts.UnsentOf++
+	for _, m := range rest {
+		if m.speaker() == "user" {
+			l.f.facts.UnsentTurns++
+		}
+	}
 }
 
 // replyTokens returns the output length to request for a reply in the data: at least 1, or 0

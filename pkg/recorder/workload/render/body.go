@@ -30,25 +30,28 @@ const (
 	ImageRetrieval                // NVIDIA NIM's v1/infer
 )
 
+// endpoints holds the ends of the paths of APIs; the first that fits a path counts.
+var endpoints = [...]struct {
+	suffix string
+	api    API
+}{
+	{"chat/completions", Chat},
+	{"completions", Completions},
+	{"embeddings", Embeddings},
+	{"responses", Responses},
+	{"ranking", Ranking},
+	{"v1/rerank", Rerank},
+	{"v2/rerank", Rerank},
+	{"rerank", TEIRerank},
+	{"v1/infer", ImageRetrieval},
+	{"generate", Generate},
+	{"generate_stream", Generate},
+}
+
 // APIOf returns the API of an endpoint, a path without query. ok is false for an unknown one.
 func APIOf(endpoint string) (api API, ok bool) {
 	path := strings.Trim(endpoint, "/")
-	for _, e := range []struct {
-		suffix string
-		api    API
-	}{
-		{"chat/completions", Chat},
-		{"completions", Completions},
-		{"embeddings", Embeddings},
-		{"responses", Responses},
-		{"ranking", Ranking},
-		{"v1/rerank", Rerank},
-		{"v2/rerank", Rerank},
-		{"rerank", TEIRerank},
-		{"v1/infer", ImageRetrieval},
-		{"generate", Generate},
-		{"generate_stream", Generate},
-	} {
+	for _, e := range endpoints {
 		if path == e.suffix || strings.HasSuffix(path, "/"+e.suffix) {
 			if e.api == Generate && !strings.Contains(path, "models/") {
 				return TGI, true
@@ -57,6 +60,15 @@ func APIOf(endpoint string) (api API, ok bool) {
 		}
 	}
 	return 0, false
+}
+
+// Endpoints returns the ends of the paths that APIOf knows.
+func Endpoints() []string {
+	all := make([]string, len(endpoints))
+	for i := range endpoints {
+		all[i] = endpoints[i].suffix
+	}
+	return all
 }
 
 // Body returns the request for p as compact JSON. A prompt with a complete request is

@@ -1,7 +1,9 @@
 package render
 
 import (
+	"cmp"
 	"errors"
+	"slices"
 	"strings"
 
 	"github.com/pa-tools/pa/pkg/recorder/workload"
@@ -25,7 +27,7 @@ func (b *object) chat(p *workload.Prompt, o Options) error {
 		b.raw("messages", messages)
 	}
 	b.stream(o)
-	b.length("max_tokens", p)
+	b.length(lengthField(p, o, "max_tokens", "max_completion_tokens"), p)
 	return nil
 }
 
@@ -43,6 +45,15 @@ func (b *object) stream(o Options) {
 	if o.Usage {
 		b.raw("stream_options", []byte(`{"include_usage":true}`))
 	}
+}
+
+// lengthField returns the name of the output length: the prompt's own if the API has it, given
+// with the usual name first, else the one of the options, else the usual one.
+func lengthField(p *workload.Prompt, o Options, names ...string) string {
+	if slices.Contains(names, p.LengthField) {
+		return p.LengthField
+	}
+	return cmp.Or(o.LengthField, names[0])
 }
 
 func (b *object) length(name string, p *workload.Prompt) {

@@ -12,6 +12,10 @@ type Options struct {
 	// completions.
 	Usage bool
 
+	// LengthField is the name of the output length in chats, completions and responses where a
+	// prompt does not choose it; "" means the name of the API.
+	LengthField string
+
 	// Template replaces the form of the service; nil means none. With a template only
 	// Model, Has and Encode of the other options have an effect.
 	Template *template.Template

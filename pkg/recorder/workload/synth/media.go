@@ -59,6 +59,8 @@ func (m *Media) url(k, i int) (string, error) {
 type MediaSource struct {
 	workload.Source
 	m    Media
+	seed uint64 // of the first set
+	dir  string
 	file *spool.Spool
 	ends []int64 // end of each medium in the file
 }
@@ -70,20 +72,46 @@ func AddMedia(ctx context.Context, src workload.Source, m Media, dir string) (*M
 	if err := m.Validate(); err != nil {
 		return nil, err
 	}
-	s := &MediaSource{Source: src, m: m}
-	var err error
-	s.file, err = spool.Copy(ctx, "synthetic images and audio", &mediaReader{s: s}, spool.Config{Dir: dir})
-	if err != nil {
+	s := &MediaSource{Source: src, m: m, seed: m.Seed, dir: dir}
+	if err := s.make(ctx); err != nil {
 		return nil, err
-	}
-	if s.file.Err != nil {
-		return nil, errors.Join(s.file.Err, s.Close())
 	}
 	return s, nil
 }
 
+// make generates the media.
+func (s *MediaSource) make(ctx context.Context) (err error) {
+	s.ends = s.ends[:0]
+	s.file, err = spool.Copy(ctx, "synthetic images and audio", &mediaReader{s: s}, spool.Config{Dir: s.dir})
+	if err != nil {
+		return err
+	}
+	if s.file.Err != nil {
+		return errors.Join(s.file.Err, s.Close())
+	}
+	return nil
+}
+
+// Use replaces the media by those of a set. After an error the source has no media and
+// need not be closed. The error is from the disk, or from ctx.
+func (s *MediaSource) Use(ctx context.Context, set workload.Set) error {
+	if s.file == nil {
+		return errors.New("synthetic images and audio: there are none")
+	}
+	err := s.Close()
+	s.m.Seed = set.Seed(s.seed)
+	return errors.Join(err, s.make(ctx))
+}
+
 // Close removes the temporary file.
-func (s *MediaSource) Close() error { return s.file.Close() }
+func (s *MediaSource) Close() error {
+	if s.file == nil {
+		return nil
+	}
+	file := s.file
+	s.file = nil
+	return file.Close()
+}
 
 // At implements workload.Source.
 func (s *MediaSource) At(k int) (workload.Entry, error) {

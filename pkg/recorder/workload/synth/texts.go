@@ -7,6 +7,8 @@ import (
 	"hash/fnv"
 	"math/rand/v2"
 	"strings"
+
+	"github.com/pa-tools/pa/pkg/recorder/workload"
 )
 
 // A Tokenizer counts tokens. Its calls overlap only if several Texts of a [Vocabulary] are used at
@@ -29,6 +31,7 @@ type Vocabulary struct {
 // Texts generates texts of exact lengths. It is not safe for concurrent use.
 type Texts struct {
 	vocab *Vocabulary
+	first uint64 // seed of the first set
 	seed  uint64
 	salt  uint64
 	// IDs makes the methods return token ids as well.
@@ -58,13 +61,19 @@ func NewTexts(tok Tokenizer, corpus string, seed uint64, salt string) (*Texts, e
 // salts begin differently. Texts that are used at the same time need a tokenizer that is
 // safe for concurrent use.
 func (v *Vocabulary) Texts(seed uint64, salt string) *Texts {
-	t := &Texts{vocab: v, seed: seed}
+	t := &Texts{vocab: v, first: seed}
+	t.Use(workload.Set{}, salt)
+	return t
+}
+
+// Use changes the texts to those of a set and of a salt; "" is no salt.
+func (t *Texts) Use(set workload.Set, salt string) {
+	t.seed, t.salt = set.Seed(t.first), 0
 	if salt != "" {
 		h := fnv.New64a()
 		h.Write([]byte(salt))
 		t.salt = h.Sum64() | 1
 	}
-	return t
 }
 
 // NewVocabulary counts the tokens of the words of the corpus. It returns an error if the

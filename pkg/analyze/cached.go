@@ -1,0 +1,400 @@
+package analyze
+
+import (
+	"bytes"
+	"fmt"
+	"hash/maphash"
+	"math"
+	"math/bits"
+	"strings"
+
+	"github.com/pa-tools/pa/internal/jsonscan"
+	"github.com/pa-tools/pa/pkg/export"
+	"github.com/pa-tools/pa/pkg/wire/openai"
+)
+
+// Cached says which part of the input tokens of a level the server had in its cache, and
+// why. It is about the successful requests whose answers state both. All parts are shares
+// of their input tokens, from 0 to 1.
+type Cached struct {
+	Stated int // requests
+	Share  float64
+	// Own is the part of Share that the requests of the level explain: beginnings that they
+	// share, such as system prompts and the history of conversations, and prompts that the
+	// level sends twice.
+	Own float64
+	// Twice is the part of Own of prompts that the level had sent before as a whole.
+	Twice float64
+	// Earlier is the part that an earlier level had sent, and this level no earlier request.
+	// EarlierLevel names the level that had sent most of it.
+	Earlier      float64
+	EarlierLevel string
+	// Elsewhere is the part that nothing in the file explains: an earlier run or another
+	// client had sent it. The first TemplateTokens of each request do not count, because the
+	// server may put a text of its own before each prompt. If the prompts are not known, it is
+	// about all that was cached.
+	Elsewhere float64
+	// Known says that the prompts were read; otherwise only Share is known. Again then says
+	// that the recorder sent prompts of an earlier level or run again.
+	Known, Again bool
+}
+
+// CachedThreshold is the least share of the input tokens, beyond those that the requests of
+// a level share, whose presence in the server's cache is worth a warning. TemplateTokens is
+// more than a chat template puts before a prompt.
+const (
+	CachedThreshold = 0.05
+	TemplateTokens  = 64
+)
+
+// A promptBlock is the end of a part of a prompt.
+type promptBlock struct {
+	hash uint64  // of the prompt up to there
+	part float32 // of the prompt, 0 to 1
+	// number counts the blocks of a prompt from 1; the last block, at the end of the
+	// prompt, has 0.
+	number uint16
+}
+
+// A promptHasher divides prompts into blocks. Equal beginnings of prompts have equal
+// blocks.
+type promptHasher struct {
+	seed   maphash.Seed
+	text   []byte
+	blocks []promptBlock // of all prompts since the last reset
+}
+
+func (h *promptHasher) reset() { h.blocks = h.blocks[:0] }
+
+// hash returns the blocks of the prompt of r, and which part of it repeats the history of its
+// conversation. The blocks are valid until the next reset.
+func (h *promptHasher) hash(r *export.Request) (blocks []promptBlock, history float32) {
+	h.text = h.text[:0]
+	for i := range r.Inputs {
+		f := &r.Inputs[i]
+		if f.Name != "payload" || !h.members(f.Value.Data) {
+			h.text = append(h.text, f.Value.Data...)
+		}
+	}
+	if len(h.text) == 0 {
+		return nil, 0
+	}
+	text := h.text
+	const frame = 64 // bytes: more than the first message has before its content
+	if at := bytes.Index(text[:min(frame, len(text))], []byte(`"content":`)); at > 0 {
+		text = text[at:] // all prompts share what is before
+	}
+	if at := bytes.LastIndex(text, []byte(`"role"`)); r.Turn > 0 && at > 0 {
+		history = float32(at) / float32(len(text))
+	}
+	from := len(h.blocks)
+	chain := uint64(0)
+	for at, number := 0, uint16(1); at < len(text); number++ {
+		end := min(at+blockSize(at), len(text))
+		chain = bits.RotateLeft64(chain, 7)*0x9e3779b97f4a7c15 ^ maphash.Bytes(h.seed, text[at:end])
+		if at = end; at == len(text) {
+			number = 0
+		}
+		h.blocks = append(h.blocks, promptBlock{chain, float32(at) / float32(len(text)), number})
+	}
+	return h.blocks[from:len(h.blocks):len(h.blocks)], history
+}
+
+// blockSize returns the size of the block that begins at a byte of a prompt: 32 bytes, and
+// further on about an eighth of the prompt before it, so that a prompt of any length has few
+// blocks.
+func blockSize(at int) int { return 1 << max(5, bits.Len(uint(at))-4) } //nolint:gosec // not negative
+
+// members appends the members of a JSON object that the model reads. It returns false if
+// the text is no object; nothing is appended then.
+func (h *promptHasher) members(js []byte) bool {
+	before := len(h.text)
+	i := jsonscan.SkipSpace(js, 0)
+	if i >= len(js) || js[i] != '{' {
+		return false
+	}
+	for i++; ; i++ {
+		i = jsonscan.SkipSpace(js, i)
+		if i < len(js) && js[i] == '}' {
+			return true
+		}
+		if i >= len(js) || js[i] != '"' {
+			break
+		}
+		end, err := jsonscan.String(js, i)
+		if err != nil {
+			break
+		}
+		name := js[i+1 : end-1]
+		if i = jsonscan.SkipSpace(js, end); i >= len(js) || js[i] != ':' {
+			break
+		}
+		i = jsonscan.SkipSpace(js, i+1)
+		if end, _, err = jsonscan.Value(js, i); err != nil {
+			break
+		}
+		if openai.ReadByModel(string(name)) {
+			h.text = append(h.text, js[i:end]...)
+		}
+		if i = jsonscan.SkipSpace(js, end); i < len(js) && js[i] == '}' {
+			return true
+		}
+		if i >= len(js) || js[i] != ',' {
+			break
+		}
+	}
+	h.text = h.text[:before]
+	return false
+}
+
+// mostBlocks bounds the memory of the blocks that promptLevels remembers. These are the
+// blocks of 15,000 prompts of 2 KB.
+const mostBlocks = 1 << 19
+
+// promptLevels follows which levels sent which beginnings of prompts.
+type promptLevels struct {
+	seen map[uint64]promptSeen
+	// stride is the distance of the numbers of the blocks that are remembered, besides last
+	// blocks. It grows when there are too many; beginnings that prompts share are then no
+	// longer found reliably. full says that no more are remembered.
+	stride uint16
+	full   bool
+	levels []levelPrompts
+}
+
+// promptSeen says which levels sent a block: the first one and the last one in the order of
+// reading.
+type promptSeen struct{ first, last, number uint16 }
+
+// levelPrompts sums up the counted requests of a level. Sums are of tokens.
+type levelPrompts struct {
+	stated  int
+	known   bool
+	firstNS uint64 // start of the first request of any kind
+
+	input, cached, own, twice, elsewhere float64
+	// earlier is what another level had sent and what was cached; shared is the same whether
+	// cached or not. Both are by the index of the other level.
+	earlier, shared map[int]float64
+}
+
+// add adds a request of any kind of level i.
+func (p *promptLevels) add(i int, m *measuredRequest) {
+	if i > math.MaxUint16 {
+		return // promptSeen has no room for so many levels
+	}
+	for len(p.levels) <= i {
+		p.levels = append(p.levels, levelPrompts{earlier: map[int]float64{}, shared: map[int]float64{}})
+	}
+	l := &p.levels[i]
+	if l.firstNS == 0 || m.placeNS != 0 && m.placeNS < l.firstNS {
+		l.firstNS = m.placeNS
+	}
+	if !m.UncachedInput().OK {
+		return
+	}
+	own, other, level := float64(m.history), 0.0, 0
+	most := own // what may have been sent before: the block that differs may do so at its end
+	for k := len(m.prompt) - 1; k >= 0 && p.stride > 0; k-- {
+		if m.prompt[k].number%p.stride != 0 {
+			continue
+		}
+		seen, ok := p.seen[m.prompt[k].hash]
+		if !ok {
+			continue
+		}
+		part := float64(m.prompt[k].part)
+		if next := min(k+1, len(m.prompt)-1); own < part && other < part {
+			most = max(most, float64(m.prompt[next].part))
+		}
+		if own < part && (int(seen.first) == i || int(seen.last) == i) {
+			own = part
+		}
+		if other < part && int(seen.first) != i {
+			other, level = part, int(seen.first)
+		}
+		if own >= part {
+			break // shorter beginnings add nothing
+		}
+	}
+	p.remember(i, m.prompt)
+	if !m.Counted {
+		return
+	}
+	n, cached := float64(m.InputTokens.V), float64(m.CachedTokens.V)
+	l.stated++
+	l.known = l.known || len(m.prompt) > 0
+	l.input += n
+	l.cached += cached
+	l.own += min(cached, own*n)
+	if own == 1 {
+		l.twice += cached
+	}
+	if other > own {
+		l.shared[level] += (other - own) * n
+		l.earlier[level] += max(0, min(cached, other*n)-own*n)
+	}
+	l.elsewhere += max(0, cached-most*n-TemplateTokens)
+}
+
+// remember notes that level i sent the blocks.
+func (p *promptLevels) remember(i int, blocks []promptBlock) {
+	if p.seen == nil {
+		p.seen, p.stride = map[uint64]promptSeen{}, 1
+	}
+	for _, b := range blocks {
+		if b.number%p.stride != 0 {
+			continue
+		}
+		seen, known := p.seen[b.hash]
+		switch {
+		case known && int(seen.last) == i:
+			continue
+		case known:
+			seen.last = uint16(i) //nolint:gosec // add refuses larger ones
+		case p.full:
+			continue
+		default:
+			seen = promptSeen{uint16(i), uint16(i), b.number} //nolint:gosec // as above
+		}
+		p.seen[b.hash] = seen
+	}
+	for len(p.seen) > mostBlocks && !p.full {
+		p.stride *= 2
+		for hash, seen := range p.seen {
+			if seen.number%p.stride != 0 {
+				delete(p.seen, hash)
+			}
+		}
+		p.full = p.stride >= 1<<12
+	}
+}
+
+// finish returns the figures of each level. names are the names of the levels.
+func (p *promptLevels) finish(names []string) []*Cached {
+	all := make([]*Cached, len(names))
+	for i := range min(len(p.levels), len(names)) {
+		l := &p.levels[i]
+		if l.stated == 0 || l.input == 0 {
+			continue
+		}
+		c := &Cached{Stated: l.stated, Share: l.cached / l.input, Own: l.own / l.input, Twice: l.twice / l.input, Known: l.known}
+		elsewhere, most := l.elsewhere, 0.0
+		from := func(k int, tokens float64) {
+			c.Earlier += tokens / l.input
+			if tokens > most {
+				most, c.EarlierLevel = tokens, names[k]
+			}
+		}
+		for k := range min(len(p.levels), len(names)) {
+			o := &p.levels[k]
+			switch {
+			case k == i || o.firstNS >= l.firstNS:
+			case l.earlier[k] > 0:
+				from(k, l.earlier[k])
+			default: // the earlier level comes later in the file
+				tokens := min(o.shared[i], elsewhere)
+				elsewhere -= tokens
+				from(k, tokens)
+			}
+		}
+		if !l.known || p.stride <= 1 {
+			c.Elsewhere = elsewhere / l.input
+		}
+		all[i] = c
+	}
+	return all
+}
+
+// warning returns the warning about input tokens that the server had in its cache although
+// the requests of the level do not share them; nil if there are too few. sent says which
+// part of the data the level sent, and again that the level is not the first one. flags says
+// that the message may name flags of pa-record.
+func (c *Cached) warning(sent *export.LevelPrompts, again, flags bool) *Warning {
+	remedy := func(text string) string {
+		if flags {
+			return text
+		}
+		return ""
+	}
+	const cached = "%s of the input tokens were in the server's cache"
+	switch {
+	case c == nil || c.Share <= CachedThreshold:
+		return nil
+	case !c.Known && c.Elsewhere <= CachedThreshold:
+		return nil
+	case !c.Known:
+		c.Again = sent != nil && !sent.MadeUp && (sent.Restart && again || sent.First > 0 && sent.Again() > 0)
+		if !c.Again {
+			return said(KindCache, cached+"; the prompts, which would show why, are not in the columns that were read, or not in the file", percent(c.Share))
+		}
+		return said(KindCache, cached+": an earlier level or run had sent the same prompts%s", percent(c.Share), remedy("; "+freshPrompts))
+	case c.Earlier > CachedThreshold && c.Earlier >= c.Elsewhere:
+		return said(KindCache, cached+": %swere sent at %s%s%s", percent(c.Share), c.which(c.Earlier), c.EarlierLevel, c.others(c.Earlier), remedy("; "+freshPrompts))
+	case c.Elsewhere > CachedThreshold:
+		return said(KindCache, cached+": %swere not sent by an earlier request of this file, but by an earlier run or by another client%s%s", percent(c.Share), c.which(c.Elsewhere), c.others(c.Elsewhere), remedy("; --cache-bust begins prompts with new text"))
+	}
+	return nil
+}
+
+// which begins a sentence about a part of Share: "they " if it is most of it.
+func (c *Cached) which(part float64) string {
+	if c.most(part) {
+		return "they "
+	}
+	return percent(part) + " "
+}
+
+// others ends such a sentence with the rest of Share.
+func (c *Cached) others(part float64) string {
+	if c.most(part) {
+		return ""
+	}
+	return ", the rest is what prompts of this level share, and the server's own text"
+}
+
+func (c *Cached) most(part float64) bool { return c.Share-part < 2*CachedThreshold }
+
+// freshPrompts is the remedy for prompts that are sent again.
+const freshPrompts = "send others: more input data, --prompts fresh, or --cache-bust"
+
+func percent(share float64) string { return fmt.Sprintf("%.0f %%", 100*share) }
+
+// LevelName returns the name of a load level for people: "concurrency 4"; "load not known" if
+// the file does not state it.
+func LevelName(mode, value, load string) string {
+	switch {
+	case load != "":
+		return load
+	case mode == "" && value == "":
+		return "load not known"
+	}
+	return strings.TrimSpace(strings.ReplaceAll(mode, "_", " ") + " " + value)
+}
+
+// addCached adds to the levels of a report what of their prompts was cached.
+func (p *promptLevels) addCached(rep *Report) {
+	names := make([]string, len(rep.Experiments))
+	for i := range names {
+		e := &rep.Experiments[i]
+		names[i] = LevelName(e.Mode, e.Value, e.Load)
+	}
+	for i, c := range p.finish(names) {
+		e := &rep.Experiments[i]
+		e.Cached = c
+		if e.Problem != nil || i >= len(p.levels) {
+			continue
+		}
+		later := false
+		for k := range p.levels {
+			later = later || p.levels[k].firstNS < p.levels[i].firstNS
+		}
+		var sent *export.LevelPrompts
+		if m := rep.Run.Experiments[i].Meta; m != nil {
+			sent = m.Prompts
+		}
+		if w := c.warning(sent, later, rep.FromRecorder()); w != nil {
+			e.Warnings = append(e.Warnings, w)
+		}
+	}
+}
