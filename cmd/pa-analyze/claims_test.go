@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
 
@@ -16,45 +15,81 @@ import (
 	"github.com/pa-tools/pa/pkg/export"
 )
 
-// A number in a file that claims millions of token events costs no command more than a few
-// megabytes, and the commands that use the number say that it is wrong.
+// A number in a file that claims millions of token events, or numbers that claim millions of tokens of an event of
+// each request, cost no command more than a few megabytes, and the commands that use the numbers say that they are
+// wrong.
 func TestClaimedEvents(t *testing.T) {
-	var requests []export.Request
-	for i := range 100 {
-		pieces := []string{memrun.Delta("a"), memrun.Delta("b") + memrun.Delta("c") + memrun.Delta("d"), memrun.Delta("e"), memrun.Delta("f") + memrun.Delta("g"), memrun.Delta("h"), memrun.Done}
-		r := memrun.OpenAI(pieces...)
-		r.ID, r.HasMeta, r.StartNS = uint64(i+1), true, 1e18+uint64(i)*1e7
-		for k := range r.Responses {
-			r.Responses[k].RecvNS = r.StartNS + uint64(k+1)*1e6
-		}
-		r.EndedNS = r.StartNS + 1e7
-		requests = append(requests, r)
+	counted := func(sum int) string { // a chunk with the number of tokens so far
+		return fmt.Sprintf("data: {\"choices\":[{\"index\":0,\"delta\":{\"content\":\"abc\"}}],\"usage\":{\"prompt_tokens\":9,\"completion_tokens\":%d}}\n\n", sum)
 	}
-	dir := t.TempDir()
-	honest, lying := filepath.Join(dir, "honest.arrow"), filepath.Join(dir, "lying.arrow")
-	exporttest.Write(t, honest, memrun.New("openai", requests))
-	data, err := os.ReadFile(honest)
-	if err != nil {
-		t.Fatal(err)
+	for name, tt := range map[string]struct {
+		pieces []string
+		list   []uint32 // in the file; its second number becomes the claim
+		every  bool     // of each request
+		named  string
+	}{
+		"token_events": {
+			[]string{memrun.Delta("a"), memrun.Delta("b") + memrun.Delta("c") + memrun.Delta("d"), memrun.Delta("e"), memrun.Delta("f") + memrun.Delta("g"), memrun.Delta("h"), memrun.Done},
+			[]uint32{1, 3, 1, 2, 1, 0}, false, "has 16000000 token events, but",
+		},
+		"event_tokens": {
+			[]string{counted(1), counted(4), counted(5), counted(7), counted(8), memrun.Done},
+			[]uint32{1, 3, 1, 2, 1, 1, 3, 1, 2, 1}, true, "column event_tokens: an event of 16000000 tokens, which are too many for a request with 5 events",
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var requests []export.Request
+			for i := range 100 {
+				r := memrun.OpenAI(tt.pieces...)
+				r.ID, r.HasMeta, r.StartNS = uint64(i+1), true, 1e18+uint64(i)*1e7
+				for k := range r.Responses {
+					r.Responses[k].RecvNS = r.StartNS + uint64(k+1)*1e6
+				}
+				r.EndedNS = r.StartNS + 1e7
+				requests = append(requests, r)
+			}
+			dir := t.TempDir()
+			honest, lying := filepath.Join(dir, "honest.arrow"), filepath.Join(dir, "lying.arrow")
+			exporttest.Write(t, honest, memrun.New("openai", requests))
+			data, err := os.ReadFile(honest)
+			if err != nil {
+				t.Fatal(err)
+			}
+			var list []byte
+			for _, n := range tt.list {
+				list = binary.LittleEndian.AppendUint32(list, n)
+			}
+			at := bytes.Index(data, list)
+			if at < 0 {
+				t.Fatal("the file has no such list")
+			}
+			for next := 0; next >= 0; next = bytes.Index(data[at:], list[:len(list)/2]) {
+				at += next
+				const claim = 16_000_000
+				binary.LittleEndian.PutUint32(data[at+4:], claim)
+				if !tt.every {
+					break
+				}
+			}
+			if err := os.WriteFile(lying, data, 0o600); err != nil {
+				t.Fatal(err)
+			}
+			checkClaims(t, honest, lying, len(data), tt.named)
+		})
 	}
-	var list []byte // of token_events of a request
-	for _, n := range []uint32{1, 3, 1, 2, 1, 0} {
-		list = binary.LittleEndian.AppendUint32(list, n)
-	}
-	at := bytes.Index(data, list)
-	if at < 0 {
-		t.Fatal("the file has no list of token events")
-	}
-	const claim = 16_000_000
-	binary.LittleEndian.PutUint32(data[at+4:], claim)
-	if err := os.WriteFile(lying, data, 0o600); err != nil {
-		t.Fatal(err)
-	}
+}
+
+// checkClaims runs commands with the file lying, which has size bytes and claims too much, as honest does not. named
+// is the warning about the claim.
+func checkClaims(t *testing.T, honest, lying string, size int, named string) {
+	t.Helper()
 	for _, args := range [][]string{
 		{"report", "FILE"},
 		{"report", "--format", "json", "--windows", "1s", "FILE"},
+		{"report", "--metrics", "quality", "FILE"},
 		{"html", "FILE", "-o", "OUT.html"},
 		{"diff", "FILE", honest, "--single-run"},
+		{"diff", "FILE", honest, "--single-run", "--metrics", "quality"},
 		{"check", "FILE"},
 		{"validate", "FILE"},
 		{"requests", "FILE"},
@@ -64,20 +99,17 @@ func TestClaimedEvents(t *testing.T) {
 		{"convert", "FILE", "OUT.parquet"},
 		{"convert", "FILE", "OUT.json"},
 	} {
-		name := strings.Join(args[:2], " ")
 		var printed result
 		of := func(file string) []string {
-			return slices.Collect(func(yield func(string) bool) {
-				for _, a := range args {
-					a = strings.Replace(a, "OUT", filepath.Join(dir, fmt.Sprint(len(file), "-", args[0])), 1)
-					if !yield(strings.Replace(a, "FILE", file, 1)) {
-						return
-					}
-				}
-			})
+			var all []string
+			for _, a := range args {
+				a = strings.Replace(a, "OUT", fmt.Sprint(file, "-", args[0]), 1)
+				all = append(all, strings.Replace(a, "FILE", file, 1))
+			}
+			return all
 		}
 		exec(t, "", of(honest)...) // what is made once is made now
-		testenv.BoundMemory(t, len(data), 48<<20, 100, func() { printed = exec(t, "", of(lying)...) })
+		testenv.BoundMemory(t, size, 48<<20, 100, func() { printed = exec(t, "", of(lying)...) })
 		text := printed.stdout + printed.stderr
 		if page := of(lying)[len(args)-1]; args[0] == "html" {
 			b, err := os.ReadFile(page)
@@ -86,13 +118,13 @@ func TestClaimedEvents(t *testing.T) {
 			}
 			text += string(b)
 		}
-		// convert computes the columns anew. A sample of the rows finds a damaged one before its number is read.
-		named := strings.Contains(text, "has 16000000 token events, but") || strings.Contains(text, "lacks them, or has damaged ones")
-		if named != (args[0] != "convert") {
-			t.Errorf("%s: exit %d, %.1000s\n%.1000s", name, printed.code, printed.stderr, printed.stdout)
+		// A command that finds the row among its sample reads what was recorded instead; convert computes the columns anew.
+		found := strings.Contains(text, named) || strings.Contains(text, "lacks them, or has damaged ones; all figures are computed from the recorded answers")
+		if found != (args[0] != "convert") {
+			t.Errorf("%v: exit %d, %.1000s\n%.1000s", args, printed.code, printed.stderr, printed.stdout)
 		}
 		if args[0] == "validate" != (printed.code == 1) || printed.code > 1 {
-			t.Errorf("%s: exit %d: %s", name, printed.code, printed.stderr)
+			t.Errorf("%v: exit %d: %s", args, printed.code, printed.stderr)
 		}
 	}
 }

@@ -69,7 +69,7 @@ const (
 // streamed follows the list of docs/reference/metrics.md, "Answers that were not streamed",
 // except for the other requests of the level.
 func (r *madeRun) streamed(q *madeRequest) streamedState {
-	for _, says := range []*bool{r.flag, r.record, q.asks, q.body} {
+	for _, says := range []*bool{r.flag, q.body, r.record, q.asks} {
 		if says != nil && *says {
 			return yesStream
 		} else if says != nil {
@@ -386,12 +386,17 @@ func (q *madeRequest) again() *madeRequest {
 	return q
 }
 
+// usage returns the member of an answer with its numbers of tokens.
+func (q *madeRequest) usage() string {
+	return fmt.Sprintf(`"usage":{"prompt_tokens":%d,"completion_tokens":%d,"total_tokens":%d}`, q.input, q.output, q.input+q.output)
+}
+
 // http makes the answer of an OpenAI-compatible server.
 func (m *maker) http(q *madeRequest, one bool) []madeResponse {
 	usage := ""
 	if m.chance(m.usage) {
 		q.input, q.output = 1+m.Int64N(5000), 1+m.Int64N(60)
-		usage = fmt.Sprintf(`"usage":{"prompt_tokens":%d,"completion_tokens":%d,"total_tokens":%d}`, q.input, q.output, q.input+q.output)
+		usage = q.usage()
 	}
 	at := q.start + m.Int64N(1e8)
 	var shape bool
@@ -414,6 +419,20 @@ func (m *maker) http(q *madeRequest, one bool) []madeResponse {
 	}
 	shape = true
 	chunks, events := m.chunks(usage)
+	if usage != "" { // no more tokens than events: others may be hidden, and TPOT is then another one
+		tokens := 0
+		for _, of := range events {
+			for _, e := range of {
+				if e.token {
+					tokens++
+				}
+			}
+		}
+		q.output = 1 + m.Int64N(int64(max(1, tokens)))
+		for i := range chunks {
+			chunks[i] = strings.ReplaceAll(chunks[i], usage, q.usage())
+		}
+	}
 	if m.chance(4) { // an error after some of the stream
 		chunks = append(chunks, "data: {\"error\":{\"message\":\"out of memory\",\"code\":500}}\n\n")
 		events = append(events, nil)

@@ -3,7 +3,6 @@ package main
 import (
 	"fmt"
 	"io"
-	"path/filepath"
 	"slices"
 	"strings"
 
@@ -12,6 +11,7 @@ import (
 	"github.com/pa-tools/pa/cmd/pa-record/frontend"
 	"github.com/pa-tools/pa/internal/cmdline"
 	"github.com/pa-tools/pa/internal/redact"
+	"github.com/pa-tools/pa/internal/shell"
 )
 
 // foreignCommands returns the subcommands that take the command lines of other tools.
@@ -83,33 +83,7 @@ func commandLines(args []string) string {
 		if strings.HasPrefix(arg, "-") {
 			b.WriteString(" \\\n   ")
 		}
-		b.WriteString(" " + shellQuoted(arg))
+		b.WriteString(" " + shell.Quote(arg))
 	}
 	return b.String()
-}
-
-// shellQuoted returns arg quoted for a shell.
-func shellQuoted(arg string) string {
-	const plain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_./:=,+@%"
-	if arg != "" && strings.Trim(arg, plain) == "" {
-		return arg
-	}
-	return "'" + strings.ReplaceAll(arg, "'", `'\''`) + "'"
-}
-
-// furtherReports returns the commands of pa-analyze for the written exports, quoted for a
-// shell. It leaves out the plain report.
-func furtherReports(reports [][]string, written []string) []string {
-	var all []string
-	for _, args := range reports {
-		if len(args) < 3 || !slices.Contains(written, filepath.Clean(args[1])) && !slices.Contains(written, args[1]) {
-			continue
-		}
-		line := "pa-analyze"
-		for _, arg := range args {
-			line += " " + shellQuoted(arg)
-		}
-		all = append(all, line)
-	}
-	return all
 }

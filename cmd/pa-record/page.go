@@ -9,7 +9,6 @@ import (
 	"github.com/pa-tools/pa/pkg/analyze"
 	"github.com/pa-tools/pa/pkg/analyze/page"
 	"github.com/pa-tools/pa/pkg/export"
-	"github.com/pa-tools/pa/pkg/export/formats"
 )
 
 // page writes the page of --html from the exports of the runs, also if the last run failed or was
@@ -44,11 +43,10 @@ func (m *repeatedRun) page(ctx context.Context) error {
 
 // collectExport collects what a page shows of an export.
 func collectExport(ctx context.Context, path string) (page.Run, error) {
-	opener := export.Opener{Formats: formats.Readers()}
-	r, err := opener.Open(ctx, path)
-	if err != nil {
-		return page.Run{}, err
-	}
-	defer r.Close()
-	return page.Collect(ctx, path, r, analyze.Config{})
+	var run page.Run
+	err := readExport(ctx, path, func(r export.Reader) (err error) {
+		run, err = page.Collect(ctx, path, r, analyze.Config{})
+		return err
+	})
+	return run, err
 }

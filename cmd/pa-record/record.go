@@ -102,7 +102,7 @@ func record(c *cli.Context, args []string, env environment, reports [][]string) 
 		}
 	}
 	err = m.record(ctx)
-	if pageErr := m.page(ctx); pageErr != nil {
+	if pageErr := errors.Join(m.printReport(ctx), m.page(ctx)); pageErr != nil {
 		if interrupted.Signal() != 0 {
 			return interrupted.Error(errors.Join(withoutBareCode(err), pageErr))
 		}

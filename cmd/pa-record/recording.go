@@ -13,6 +13,7 @@ import (
 	"github.com/pa-tools/pa/cmd/pa-record/internal/signals"
 	"github.com/pa-tools/pa/cmd/pa-record/internal/summary"
 	"github.com/pa-tools/pa/internal/cmdline"
+	"github.com/pa-tools/pa/internal/shell"
 	"github.com/pa-tools/pa/pkg/export"
 	"github.com/pa-tools/pa/pkg/recorder/journal"
 )
@@ -122,7 +123,7 @@ func (j *openJournal) advice() string {
 	if j.path == "" {
 		return ""
 	}
-	return fmt.Sprintf("; what was measured is kept in %s: pa-record recover %s writes the export", j.path, shellQuoted(j.path))
+	return fmt.Sprintf("; what was measured is kept in %s: %s writes the export", j.path, recoverCommandOf(j.path, nil))
 }
 
 // discard removes the journal of a run that sent nothing.
@@ -164,7 +165,7 @@ func refusal(err error) error {
 	case errors.Is(fe, journal.ErrBusy):
 		return cmdline.Refusedf("%s: another pa-record is writing it; give another --profile-export-file", fe.Path)
 	case errors.Is(fe, journal.ErrLeftover):
-		return cmdline.Refusedf("%s was left by a run that was killed; finish it with pa-record recover %s, or give --overwrite", fe.Path, fe.Path)
+		return cmdline.Refusedf("%s was left by a run that was killed; finish it with %s, or give --overwrite", fe.Path, recoverCommandOf(fe.Path, nil))
 	case errors.Is(fe, journal.ErrNotRegular):
 		return cmdline.Refusedf("%s: not a regular file; remove it, or give another --profile-export-file", fe.Path)
 	case errors.Is(fe, journal.ErrNoReader):
@@ -191,11 +192,17 @@ func journalKept(err error, elsewhere []*journal.Export) error {
 	if advice != "" {
 		advice += ", then run "
 	}
-	command := "pa-record recover"
+	return &keptError{fmt.Sprintf("%s: %s%s", oneLine(kept), advice, recoverCommandOf(kept.Path, elsewhere)), kept}
+}
+
+// recoverCommandOf returns the command that writes the exports of a journal, for a shell.
+// elsewhere lists exports that do not lie beside it.
+func recoverCommandOf(path string, elsewhere []*journal.Export) string {
+	words := []string{"pa-record", "recover"}
 	for _, e := range elsewhere {
-		command += " --profile-export-file " + e.Path()
+		words = append(words, "--profile-export-file", shell.File(e.Path()))
 	}
-	return &keptError{fmt.Sprintf("%s: %s%s %s", oneLine(kept), advice, command, kept.Path), kept}
+	return shell.Command(append(words, shell.File(path))...)
 }
 
 // A keptError is an error with a text of its own.

@@ -3,6 +3,7 @@ package main
 import (
 	"errors"
 	"fmt"
+	"os"
 	"strings"
 
 	"github.com/urfave/cli/v2"
@@ -40,6 +41,9 @@ func recoverRun(c *cli.Context) error {
 	exports := c.StringSlice("profile-export-file")
 	if len(exports) == 0 {
 		name, ok := strings.CutSuffix(path, journal.Suffix)
+		if beside := journal.PathFor(path); !ok && isFile(beside) {
+			return cmdline.Refusedf("%s is no journal, but %s lies beside it: %s", path, beside, recoverCommandOf(beside, nil))
+		}
 		if !ok {
 			return cmdline.Usagef("%s: the name does not end in %s; say where to write with --profile-export-file", path, journal.Suffix)
 		}
@@ -71,6 +75,12 @@ func recoverRun(c *cli.Context) error {
 	}
 	fmt.Fprintf(c.App.Writer, "%s: requests recovered: %d (%s); wrote %s\n", path, rec.Requests, how, strings.Join(rec.Exports, ", "))
 	return err
+}
+
+// isFile reports whether path is a regular file that exists.
+func isFile(path string) bool {
+	info, err := os.Stat(path)
+	return err == nil && info.Mode().IsRegular()
 }
 
 // recoverError adds to an error of the recovery of a journal what to do.

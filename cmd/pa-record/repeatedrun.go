@@ -57,6 +57,8 @@ type repeatedRun struct {
 
 	group string      // of the exports; "" for a single run
 	done  []runResult // of the runs that wrote something, in their order
+	// uncounted says that in a run so far nobody counted the tokens: neither server nor tokenizer.
+	uncounted bool
 }
 
 // A runResult holds the measured levels of one run.
@@ -344,6 +346,7 @@ func (m *repeatedRun) report(ctx context.Context, plan *settings.Run, con *conso
 	levels := con.all(listed)
 	con.summary(levels)
 	if out.summary != nil {
+		m.uncounted = m.uncounted || out.summary.CountsResponses()
 		out.summary.Print(m.stdout, m.stderr, of, con.begun && m.s.Verbose)
 	}
 	if con.begun && of.Of > 0 {
@@ -385,12 +388,12 @@ func (m *repeatedRun) printFiles(of runindex.Index, names, exports []string) {
 		fmt.Fprintf(m.stderr, "pa-record: note: %s\n", m.ranks.note())
 		fmt.Fprintf(m.stderr, "pa-record: wrote %s", list)
 		if all := m.s.AllRanksPattern(exports[0]); all != "" {
-			fmt.Fprintf(m.stderr, "; read the whole run with: pa-analyze report '%s'", all)
+			fmt.Fprintf(m.stderr, "; read the whole run with: %s", m.reportCommand(all))
 		}
 		fmt.Fprintln(m.stderr)
 	default:
-		fmt.Fprintf(m.stderr, "pa-record: wrote %s; read it with: pa-analyze report %s\n", list, shellQuoted(exports[0]))
-		for _, line := range furtherReports(m.reports, exports) {
+		fmt.Fprintf(m.stderr, "pa-record: wrote %s; %s: %s\n", list, m.readIt(), m.reportCommand(exports[0]))
+		for _, line := range m.furtherReports(exports) {
 			fmt.Fprintf(m.stderr, "pa-record: and for the file that the tool writes: %s\n", line)
 		}
 	}
@@ -409,20 +412,20 @@ func (m *repeatedRun) summarize() {
 		return
 	}
 	if pattern := m.s.FilePattern(""); pattern != "" {
-		fmt.Fprintf(m.stderr, "pa-record: %d of %d runs recorded; read them with: pa-analyze report %s\n", len(m.done), len(m.runs), pattern)
-		fmt.Fprintf(m.stderr, "pa-record: to compare them with another series: pa-analyze diff 'old=OTHER.*.json' 'new=%s'\n", pattern)
+		fmt.Fprintf(m.stderr, "pa-record: %d of %d runs recorded; read them with: %s\n", len(m.done), len(m.runs), m.reportCommand(pattern))
+		fmt.Fprintf(m.stderr, "pa-record: to compare them with another series: %s\n", m.comparison("old", "OTHER.*.json", "new", pattern))
 	}
 }
 
 // nameComparisons prints the commands that compare the first server with every later
 // one. Servers without an export are left out.
 func (m *repeatedRun) nameComparisons() {
-	var patterns []string
+	var labels, patterns []string
 	for i := range m.targets {
 		label := m.targets[i].s.Label
 		recorded := func(r runResult) bool { return r.of.Label == label }
 		if pattern := m.s.FilePattern(label); pattern != "" && slices.ContainsFunc(m.done, recorded) {
-			patterns = append(patterns, pattern)
+			labels, patterns = append(labels, label), append(patterns, pattern)
 		}
 	}
 	if len(patterns) == 0 {
@@ -430,7 +433,7 @@ func (m *repeatedRun) nameComparisons() {
 	}
 	count := fmt.Sprintf("pa-record: %d of %d runs recorded", len(m.done), len(m.runs))
 	if len(patterns) == 1 {
-		fmt.Fprintf(m.stderr, "%s; read them with: pa-analyze report %s\n", count, patterns[0])
+		fmt.Fprintf(m.stderr, "%s; read them with: %s\n", count, m.reportCommand(patterns[0]))
 		return
 	}
 	for i, other := range patterns[1:] {
@@ -438,13 +441,8 @@ func (m *repeatedRun) nameComparisons() {
 		if i > 0 {
 			how = "pa-record: and"
 		}
-		fmt.Fprintf(m.stderr, "%s: pa-analyze diff %s %s\n", how, side("old", patterns[0]), side("new", other))
+		fmt.Fprintf(m.stderr, "%s: %s\n", how, m.comparison(labels[0], patterns[0], labels[i+1], other))
 	}
-}
-
-// side returns a side of a comparison as an argument of pa-analyze diff.
-func side(name, pattern string) string {
-	return name + "='" + strings.ReplaceAll(pattern, "'", `'\''`) + "'"
 }
 
 // newGroup returns a name for the exports of a series that begins now: a hash of

@@ -30,7 +30,7 @@ func TestServersInTurn(t *testing.T) {
 		args = append(args, "--profile-export-file", filepath.Join(dir, "x."+suffix))
 	}
 	code, _, stderr := inProcess(t.Context(), t, args...)
-	next := fmt.Sprintf("4 of 4 runs recorded; compare them with: pa-analyze diff old='%s' new='%s'\n", filepath.Join(dir, "x.old.*.json"), filepath.Join(dir, "x.new.*.json"))
+	next := fmt.Sprintf("4 of 4 runs recorded; compare them with: pa-analyze diff 'old=%s' 'new=%s'\n", filepath.Join(dir, "x.old.*.json"), filepath.Join(dir, "x.new.*.json"))
 	if code != 0 || !strings.HasSuffix(stderr, next) {
 		t.Fatalf("exit code %d, want %q at the end: %s", code, next, stderr)
 	}

@@ -109,10 +109,14 @@ func (a App) run(ctx context.Context, args []string, stdin io.Reader, stdout, st
 	if len(args) == 2 && slices.Contains(args, "--version") && slices.Contains(args, "--json") {
 		return name, a.writeVersion(stdout, true)
 	}
+	bare := len(args) == 0
 	cmd, args := a.choose(args)
 	flags := a.Flags
 	if cmd != nil {
 		flags, name = cmd.Flags, a.Name+" "+cmd.Name
+	}
+	if bare {
+		name = a.Name // who gives nothing may want another command
 	}
 	if cmd != nil && cmd.SkipFlagParsing {
 		return name, a.plain(ctx, cmd, args, stdin, stdout, stderr)
@@ -215,7 +219,7 @@ func (a App) choose(args []string) (*cli.Command, []string) {
 			return nil, args
 		}
 	}
-	if len(args) == 0 && a.Action == nil {
+	if len(args) == 0 && a.Action == nil && a.Default == "" {
 		return nil, args
 	}
 	return a.command(a.Default), args

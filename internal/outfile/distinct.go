@@ -191,16 +191,13 @@ func (u *use) same(other *use) bool {
 	return u.info != nil && other.info != nil && os.SameFile(u.info, other.info)
 }
 
-// mostLinks bounds the symbolic links that realPath follows.
-const mostLinks = 40
-
 // realPath returns the place to which a path leads, absolute and without symbolic links. The
 // place need not exist, and neither need its folder.
 func realPath(path string) string {
 	if abs, err := filepath.Abs(path); err == nil {
 		path = abs
 	}
-	return follow(path, mostLinks)
+	return follow(path, maxLinks)
 }
 
 // follow is realPath for an absolute path and a number of links.

@@ -97,7 +97,7 @@ func (p place) create(path string, perm fs.FileMode) (*os.File, error) {
 	return f, err
 }
 
-// maxLinks bounds how many symbolic links Resolve follows, as Linux does.
+// maxLinks bounds how many symbolic links are followed, as Linux does.
 const maxLinks = 40
 
 // Resolve follows the symbolic links at path, also if they lead to a file that does not

@@ -470,6 +470,12 @@ func runOnce(ctx context.Context, r export.Reader, cfg Config, contradicted *con
 		all[i].lateStart = run.Meta != nil && run.Meta.Import == nil && !run.StartsAtFirstSegment()
 		x := all[i].finish(run, i, cfg, memory)
 		x.dropUnsureRates(run)
+		if why, partial := run.Lacks(export.PartRequests); partial {
+			x.dropShares(why)
+		}
+		if !rep.Cut {
+			all[i].dropPartialRates(&run.Experiments[i], &x)
+		}
 		if unread := errors.Join(all[i].err, all[i].models.err); unread != nil {
 			err = errors.Join(err, unread)
 		}

@@ -173,6 +173,10 @@ type levelPrompts struct {
 	firstNS uint64 // start of the first request of any kind
 
 	input, cached, own, twice, elsewhere float64
+	// shares is what requests of the level share, cached or not, and sentBefore what they share
+	// with each other and with other levels. They bound the sums: at a high concurrency the requests
+	// of a file are in another order than the server saw them.
+	shares, sentBefore float64
 	// earlier is what another level had sent and what was cached; shared is the same whether
 	// cached or not. Both are by the index of the other level.
 	earlier, shared map[int]float64
@@ -234,6 +238,8 @@ func (p *promptLevels) add(i int, m *measuredRequest) {
 		l.shared[level] += (other - own) * n
 		l.earlier[level] += max(0, min(cached, other*n)-own*n)
 	}
+	l.shares += own * n
+	l.sentBefore += most * n
 	l.elsewhere += max(0, cached-most*n-TemplateTokens)
 }
 
@@ -280,7 +286,13 @@ func (p *promptLevels) finish(names []string) []*Cached {
 		}
 		c := &Cached{Stated: l.stated, Share: l.cached / l.input, Own: l.own / l.input, Twice: l.twice / l.input, Known: l.known}
 		elsewhere, most := l.elsewhere, 0.0
+		if l.known {
+			elsewhere = max(0, min(elsewhere, l.cached-l.sentBefore))
+		}
+		left := max(0, l.cached-l.shares) // for earlier levels
 		from := func(k int, tokens float64) {
+			tokens = min(tokens, left)
+			left -= tokens
 			c.Earlier += tokens / l.input
 			if tokens > most {
 				most, c.EarlierLevel = tokens, names[k]

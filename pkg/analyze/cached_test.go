@@ -79,6 +79,11 @@ func TestCached(t *testing.T) {
 			0, 0, 0, 0, "",
 		},
 		{
+			"twice in the level, in another order than the server saw them",
+			concurrencies([]export.Request{chat(100, 1, 1), chat(90, 0, 1), chat(200, 1, 2), chat(190, 0, 2)}),
+			0, 0, 0, 0, "",
+		},
+		{
 			"no prompts in the file", concurrencies([]export.Request{prompt(100, 200, `{"cached_tokens":190}`, 500)}),
 			0, 0, 0, 0.95 - 0.32, "95 % of the input tokens were in the server's cache; the prompts, which would show why, are not",
 		},

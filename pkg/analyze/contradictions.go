@@ -27,8 +27,9 @@ func countWarnings(e *export.Experiment, counts *export.RequestCounts) []error {
 	return all
 }
 
-// checkClient returns the figures of the recorder about itself that can be true, and warnings about the
-// others. merged says that the figures are of several ranks.
+// checkClient returns the figures of the recorder about itself that agree with each other, and warnings about the
+// others. m holds only figures that can be true, as [export.ClientMeta.Possible] returns them. merged says that
+// they are of several ranks.
 func checkClient(m *export.ClientMeta, merged bool) (*export.ClientMeta, []error) {
 	if m == nil {
 		return nil, nil
@@ -42,7 +43,7 @@ func checkClient(m *export.ClientMeta, merged bool) (*export.ClientMeta, []error
 	if c := m.CPU; c != nil && !merged && m.DurationNS > 0 {
 		wall, used := float64(m.DurationNS)*float64(c.Cores), float64(c.UserNS)+float64(c.SystemNS)
 		switch share := min(used/wall, 1); {
-		case c.UserNS < 0 || c.SystemNS < 0 || c.Cores <= 0 || used > wall*mostCPUShare+float64(accountingTicks):
+		case used > wall*mostCPUShare+float64(accountingTicks):
 			refuse("the client states %v of CPU time in %v on %s, which cannot be", time.Duration(used), time.Duration(m.DurationNS), plural.Of(c.Cores, "core"))
 			kept.CPU = nil
 		case c.Share < share-shareError || c.Share > share+shareError:

@@ -16,6 +16,8 @@ type level struct {
 	points pointStore           // all requests, where Config.keeps
 	span   requestSpan          // of the points
 	counts export.RequestCounts // of all requests
+	// kept counts the measured requests, without those that the reader left out.
+	kept int
 	// streamed says that a request showed that the level was streamed: see [answer.Measured.ShowsStream].
 	streamed bool
 }
@@ -35,6 +37,9 @@ func atLeast(levels []level, n int, memory *extsort.Memory, blocks *spool.Blocks
 // add counts a request of run, or keeps it to be counted when all are read.
 func (l *level) add(cfg Config, run *export.Run, m *measuredRequest) {
 	l.streamed = l.streamed || m.showsStream
+	if m.Counted || m.Excluded == answer.ExcludedPaused || m.Class == answer.NoResponse {
+		l.kept++
+	}
 	if cfg.keeps() {
 		l.span.add(&m.Point)
 		l.points.add(&m.Point)
@@ -143,6 +148,18 @@ func (l *level) finish(run *export.Run, i int, cfg Config, memory *extsort.Memor
 		}, int64(nowhere)))
 	}
 	return x
+}
+
+// dropPartialRates removes the rates from the analysis x of the level if the file counts more
+// measured requests than it holds: the others were removed from it.
+func (l *level) dropPartialRates(e *export.Experiment, x *Experiment) {
+	if e.Meta == nil || x.Problem != nil || l.kept == 0 || l.kept+l.unreadable >= e.Meta.Measured {
+		return
+	}
+	why := "the file keeps " + plural.Grouped(l.kept) + " of " + plural.GroupedOf(e.Meta.Measured, "request")
+	x.dropRates(why)
+	x.dropShares(why)
+	x.Warnings = append(x.Warnings, said(KindIncomplete, "%s: latencies are of the requests that it keeps, and rates are n/a", why))
 }
 
 // addPauses adds the pauses of the level, and warnings about them, to its analysis x.

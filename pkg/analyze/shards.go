@@ -77,14 +77,30 @@ func (x *Experiment) dropUnsureRates(run *export.Run) {
 		return
 	}
 	if err := withinClocks(run, time.Duration(x.DurationNS), "the level"); err != nil {
-		x.Throughput = Throughput{}
-		if x.SLO != nil {
-			x.SLO.Requests, x.SLO.OutputTokens = Rate{}, Rate{}
-			for i := range x.SLO.Conditions {
-				c := &x.SLO.Conditions[i]
-				c.Requests, c.OutputTokens = Rate{}, Rate{}
-			}
-		}
-		x.Unavailable = append(x.Unavailable, Unavailable{"throughput", "rates", err.Error()})
+		x.dropRates(err.Error())
 	}
+}
+
+// dropShares removes the shares of requests that met an objective, and says why.
+func (x *Experiment) dropShares(why string) {
+	if x.SLO == nil {
+		return
+	}
+	x.SLO.Share = Share{NA: why}
+	for i := range x.SLO.Conditions {
+		x.SLO.Conditions[i].Share = Share{NA: why}
+	}
+}
+
+// dropRates removes the rates of a level, and says why.
+func (x *Experiment) dropRates(why string) {
+	x.Throughput = Throughput{}
+	if x.SLO != nil {
+		x.SLO.Requests, x.SLO.OutputTokens = Rate{}, Rate{}
+		for i := range x.SLO.Conditions {
+			c := &x.SLO.Conditions[i]
+			c.Requests, c.OutputTokens = Rate{}, Rate{}
+		}
+	}
+	x.Unavailable = append(x.Unavailable, Unavailable{"throughput", "rates", why})
 }

@@ -79,6 +79,13 @@ func counted(kind WarningKind, sub string, say func(n []int64) string, counts ..
 	return &Warning{Kind: kind, Sub: sub, text: say(counts), counts: counts, say: say}
 }
 
+// AboutClient reports whether a warning doubts that the recorder kept up with its load, or its figures
+// about itself.
+func AboutClient(w error) bool {
+	k := AsWarning(w)
+	return k.Kind == KindClient || k.Kind == KindDropped || k.Kind == KindImpossible && k.Sub == SubClient
+}
+
 // said returns a warning that is grouped with warnings of the same wording, apart
 // from numbers.
 func said(kind WarningKind, format string, args ...any) *Warning {

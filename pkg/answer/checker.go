@@ -92,7 +92,7 @@ func (c *Checker) CheckTimes(r *export.Request, have *export.Derived) *Differenc
 	want := c.deriver.deriveAnswer(r, &d.a)
 	want.InputTokens, want.InputCounted = have.InputTokens, have.InputCounted
 	if have.TokenSource != TokenResponses.String() {
-		want.OutputTokens, want.TokenSource = have.OutputTokens, have.TokenSource
+		want.OutputTokens, want.TokenSource, want.TimedTokens = have.OutputTokens, have.TokenSource, have.TimedTokens
 	}
 	return c.differs(want, have)
 }
@@ -115,7 +115,7 @@ func (c *Checker) differs(want, have *export.Derived) *Difference {
 	}
 	if c.uncounted {
 		if have.TokenSource == TokenTokenizer.String() && (want.TokenSource == "" || want.TokenSource == TokenResponses.String()) {
-			want.TokenSource, want.OutputTokens = have.TokenSource, have.OutputTokens
+			want.TokenSource, want.OutputTokens, want.TimedTokens = have.TokenSource, have.OutputTokens, have.TimedTokens
 		}
 		if have.InputCounted && !want.InputTokens.OK {
 			want.InputCounted, want.InputTokens = true, have.InputTokens

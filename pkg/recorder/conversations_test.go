@@ -38,12 +38,12 @@ func (c *fakeConversation) Turn(e *workload.Entry) (backend.Payload, error) {
 	return fakePayload(c.said), nil
 }
 
-func (c *fakeConversation) AddReply(x *backend.Exchange) error {
+func (c *fakeConversation) AddReply(x *backend.Exchange) (contentless bool, err error) {
 	if x.Request.Status != export.StatusOK {
-		return errors.New("failed")
+		return false, errors.New("failed")
 	}
 	c.said += " a "
-	return nil
+	return false, nil
 }
 
 // turns makes a workload of turns: "a" is one of session a; delays in ms.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"strconv"
@@ -27,7 +28,8 @@ type Ranks struct {
 	Barrier Barrier
 	// Run names the run: the same text in all ranks, another one in each run.
 	Run string
-	// Plan is whatever else all ranks must agree on, such as the command line. The
+	// Plan is whatever else all ranks must agree on, such as the command line. If it is a JSON
+	// object, the error of ranks that differ names its members. The
 	// recorder adds levels, order and input data to it.
 	Plan []byte
 }
@@ -199,6 +201,20 @@ func shareValue(w world.World, level load.Level) string {
 	return strconv.Itoa(share.Slots(level.Slots()))
 }
 
+// planParts returns the parts of the plan by name, for the error of ranks that differ: the members of
+// Ranks.Plan, if that is a JSON object, and the input data.
+func (r *runState) planParts() map[string]string {
+	var members map[string]json.RawMessage
+	if json.Unmarshal(r.cfg.Ranks.Plan, &members) != nil {
+		members = nil
+	}
+	parts := map[string]string{"input data": r.requests.SHA256()}
+	for name, value := range members {
+		parts[name] = string(value)
+	}
+	return parts
+}
+
 // planHash returns the hash of everything on which all ranks must agree.
 func (r *runState) planHash() string {
 	h := sha256.New()
@@ -267,7 +283,7 @@ func (r *runState) firstMeeting(ctx context.Context, meta *export.RunMeta) error
 
 // meet meets the other ranks and takes over the next ID.
 func (r *runState) meet(ctx context.Context, start bool) (barrier.Begin, error) {
-	b, err := r.cfg.Ranks.Barrier.Meet(ctx, barrier.Meeting{Clock: r.cfg.Clock, PlanSHA256: r.plan, NextID: r.nextID, Start: start})
+	b, err := r.cfg.Ranks.Barrier.Meet(ctx, barrier.Meeting{Clock: r.cfg.Clock, PlanSHA256: r.plan, Parts: r.planParts(), NextID: r.nextID, Start: start})
 	if err != nil {
 		return b, r.endedByOther(err)
 	}

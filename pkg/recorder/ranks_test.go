@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 	"sync"
@@ -325,20 +326,24 @@ func TestRankThatNeverComes(t *testing.T) {
 func TestRankWithAnotherPlan(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
-		name string
-		each func(rank int, cfg *Config, f *fakeServer)
+		name  string
+		names string // of the parts that differ
+		each  func(rank int, cfg *Config, f *fakeServer)
 	}{
-		{"entries", func(rank int, cfg *Config, _ *fakeServer) {
+		{"entries", "(input data)", func(rank int, cfg *Config, _ *fakeServer) {
 			if rank == 1 {
 				cfg.Entries = workload.List{{Step: 2}}
 			}
 		}},
-		{"count", func(rank int, cfg *Config, _ *fakeServer) {
+		{"count", "", func(rank int, cfg *Config, _ *fakeServer) {
 			if rank == 1 {
 				cfg.Measure.Requests++
 			}
 		}},
-		{"seed", func(rank int, cfg *Config, _ *fakeServer) {
+		{"setting", "(request_count)", func(rank int, cfg *Config, _ *fakeServer) {
+			cfg.Ranks.Plan = fmt.Appendf(nil, `{"request_count":%d,"seed":1}`, rank)
+		}},
+		{"seed", "", func(rank int, cfg *Config, _ *fakeServer) {
 			cfg.Levels = []load.Level{load.Rate{PerSecond: 100, Arrivals: load.Poisson, Seed: uint64(rank)}}
 		}},
 	} {
@@ -348,7 +353,7 @@ func TestRankWithAnotherPlan(t *testing.T) {
 				return Config{Entries: workload.List{{Step: 1}}, Levels: load.Closed(4), Measure: window.Measure{Requests: 8}}
 			}, worldOptions{each: tt.each})
 			for rank, r := range runs {
-				if r.err == nil || !strings.Contains(r.err.Error(), "rank 1 has other settings or input data than rank 0") {
+				if r.err == nil || !strings.Contains(r.err.Error(), "rank 1 has other settings or input data than rank 0") || !strings.Contains(r.err.Error(), tt.names) {
 					t.Errorf("rank %d: %v", rank, r.err)
 				}
 			}

@@ -18,8 +18,9 @@ const maxFileBytes = 256 << 20
 // Load reads a tokenizer with the reading Transformers4; see LoadAs.
 func Load(path string) (*Tokenizer, error) { return LoadAs(path, Transformers4) }
 
-// LoadAs reads a tokenizer from a tokenizer.json file, a .tiktoken file or a directory
-// that holds one of them. A tokenizer_config.json beside tokenizer.json may add tokens.
+// LoadAs reads a tokenizer from a tokenizer.json file, a .tiktoken file, a tiktoken.model (Kimi, Llama
+// 3), a tekken.json (Mistral) or a directory that holds one of them. A tokenizer_config.json beside
+// tokenizer.json may add tokens; beside tiktoken.model it has the special tokens.
 // With Transformers5, it also names the class of the tokenizer, and a config.json beside
 // it names the type of the model.
 //
@@ -42,15 +43,25 @@ func LoadAs(path string, reading Reading) (*Tokenizer, error) {
 		return parseTiktoken(path, data)
 	}
 	f := files{name: path, data: data, reading: reading}
+	if isTekken(path) {
+		return parseTekken(path, data)
+	}
 	if f.configName, f.config, err = readBeside(path, "tokenizer_config.json"); err != nil {
 		return nil, err
+	}
+	if strings.HasSuffix(path, ".model") {
+		return parseTiktokenModel(path, data, f.configName, f.config)
 	}
 	if reading == Transformers5 {
 		if f.modelName, f.model, err = readBeside(path, "config.json"); err != nil {
 			return nil, err
 		}
 	}
-	return f.parse()
+	t, err := f.parse()
+	if err != nil {
+		return asTekken(path, data, err)
+	}
+	return t, nil
 }
 
 // FilesAt returns the files that LoadAs may read for path, which is a file or a directory, as
@@ -82,9 +93,11 @@ func readBeside(path, name string) (at string, data []byte, err error) {
 
 // fileIn finds the tokenizer's file in a directory.
 func fileIn(dir string) (string, error) {
-	path := filepath.Join(dir, "tokenizer.json")
-	if _, err := os.Stat(path); err == nil {
-		return path, nil
+	for _, name := range []string{"tokenizer.json", "tekken.json", "tiktoken.model"} {
+		path := filepath.Join(dir, name)
+		if _, err := os.Stat(path); err == nil {
+			return path, nil
+		}
 	}
 	found, err := filepath.Glob(filepath.Join(dir, "*.tiktoken"))
 	if err != nil {
@@ -94,7 +107,7 @@ func fileIn(dir string) (string, error) {
 	case 1:
 		return found[0], nil
 	case 0:
-		return "", fmt.Errorf("%s: there is no tokenizer.json and no .tiktoken file; convert a tokenizer of another format to tokenizer.json with its own tools", dir)
+		return "", fmt.Errorf("%s: there is no tokenizer.json and no .tiktoken file, tiktoken.model or tekken.json; convert a tokenizer of another format to tokenizer.json with its own tools", dir)
 	}
 	return "", fmt.Errorf("%s: there are %d .tiktoken files; name one of them", dir, len(found))
 }

@@ -44,19 +44,9 @@ func parseTiktoken(name string, data []byte) (*Tokenizer, error) {
 	if err != nil {
 		return nil, err
 	}
-	b := &bpe{vocab: v, raw: true, unk: -1, ignoreMerges: true}
-	for i := range b.byteID {
-		if b.byteID[i], ok = v.id(string(byteChars[i])); !ok {
-			return nil, &FormatError{File: name, Err: errors.New("byte " + strconv.Itoa(i) + " is missing")}
-		}
-	}
-	b.pairs = rankedPairs(v)
-	t := &Tokenizer{
-		name:         name,
-		model:        b,
-		preTokenizer: isolate{scan: knownPattern(kind.pattern)},
-		decoder:      byteLevelDecoder{},
-		added:        newAddedTokens(),
+	t, err := ranked(name, v, kind.pattern)
+	if err != nil {
+		return nil, err
 	}
 	var special []addedToken
 	for content, id := range kind.special {
@@ -64,6 +54,31 @@ func parseTiktoken(name string, data []byte) (*Tokenizer, error) {
 	}
 	t.added.place(special)
 	t.finish(data)
+	return t, nil
+}
+
+// ranked returns the tokenizer of a vocabulary whose ids are in the order of the ranks, without
+// special tokens. pattern cuts the text.
+func ranked(name string, v *vocab, pattern string) (*Tokenizer, error) {
+	b := &bpe{vocab: v, raw: true, unk: -1, ignoreMerges: true}
+	for i := range b.byteID {
+		var ok bool
+		if b.byteID[i], ok = v.id(string(byteChars[i])); !ok {
+			return nil, &FormatError{File: name, Err: errors.New("byte " + strconv.Itoa(i) + " is missing")}
+		}
+	}
+	t := &Tokenizer{name: name, model: b, decoder: byteLevelDecoder{}, added: newAddedTokens(), failed: &failure{}}
+	if scan := knownPattern(pattern); scan != nil {
+		t.preTokenizer = isolate{scan: scan, skip: skipTo(pattern)}
+	} else {
+		x, err := compileExpression(pattern)
+		if err != nil {
+			return nil, &FormatError{File: name, Err: fmt.Errorf("the regular expression %s, which cuts the text: %w", quote(pattern), err)}
+		}
+		x.failed = t.failed
+		t.preTokenizer = split{find: x, behavior: isolated}
+	}
+	b.pairs = rankedPairs(v)
 	return t, nil
 }
 

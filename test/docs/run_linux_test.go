@@ -291,6 +291,8 @@ var masks = []struct {
 	{regexp.MustCompile(`recorded by(\s+)pa-record \S+`), "recorded by pa-record V"},
 	{regexp.MustCompile(`\b127\.0\.0\.1:\d+`), "ADDRESS"},
 	{regexp.MustCompile(`, \d+ excluded \(late\)`), ""},
+	{regexp.MustCompile(`client ok \([^)]*\)`), "client"},
+	{regexp.MustCompile(`(?s)client \(pa-record\): .*?(\n\n|\n*$)`), "client\n\n"},
 	{regexp.MustCompile(`·\s+[\d.]+%\s+of\s+the\s+responses\s+arrived\s+with\s+the\s+previous\s+one`), ""},
 	{regexp.MustCompile(`·\s+longest\s+garbage\s+collection\s+[\d.]+\s+\S+`), ""},
 	{regexp.MustCompile(`;\s+[\d,]+\s+of\s+[\d,]+\s+tokens\s+arrived\s+together\s+with\s+the\s+previous\s+one`), ""},

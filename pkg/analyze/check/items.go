@@ -171,8 +171,8 @@ func (c *checker) cache() Item {
 func (c *checker) client() Item {
 	const name = "client"
 	for _, w := range append(append([]error{}, c.x.Warnings...), c.rep.Warnings...) {
-		if k := analyze.AsWarning(w); k.Kind == analyze.KindClient || k.Kind == analyze.KindDropped || k.Kind == analyze.KindImpossible && k.Sub == analyze.SubClient {
-			return Item{Name: name, Status: Fail, Text: k.Error()}
+		if analyze.AboutClient(w) {
+			return Item{Name: name, Status: Fail, Text: analyze.AsWarning(w).Error()}
 		}
 	}
 	m := c.x.Client

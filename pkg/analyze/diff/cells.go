@@ -26,9 +26,17 @@ const (
 // title returns the first line, which names the two sides.
 func (r *Result) title() string {
 	if r.Single {
-		return "these two runs: " + sanitize.Text(r.Old[0].Name) + " → " + sanitize.Text(r.New[0].Name)
+		return "these two runs: " + withSide(r.o.Sides.Old, sanitize.Text(r.Old[0].Name)) + " → " + withSide(r.o.Sides.New, sanitize.Text(r.New[0].Name))
 	}
-	return fmt.Sprintf("%s → %s", sideName("old", r.Old), sideName("new", r.New))
+	return fmt.Sprintf("%s → %s", sideName(r.o.Sides.old(), r.Old), sideName(r.o.Sides.new(), r.New))
+}
+
+// withSide returns the name of the only run of a side after the name that a user gave the side.
+func withSide(side, run string) string {
+	if side == "" {
+		return run
+	}
+	return side + " " + run
 }
 
 func sideName(side string, runs []*Run) string {
@@ -60,7 +68,9 @@ func (r *Result) notKnown() string { return NotKnown(slices.Concat(r.Old, r.New)
 
 // parts returns the selected part of the level in each run; one line for a side whose
 // runs agree.
-func (l *LevelResult) parts() []string { return append(parts("old", l.Old), parts("new", l.New)...) }
+func (l *LevelResult) parts() []string {
+	return append(parts(l.sides.old(), l.Old), parts(l.sides.new(), l.New)...)
+}
 
 func parts(side string, levels []*Level) []string {
 	var named, texts []string
@@ -105,7 +115,7 @@ func (r *Result) notes() []string {
 	}
 	for i := range r.Levels {
 		if l := &r.Levels[i]; slices.ContainsFunc(l.Rows, func(r Row) bool { return r.Paired }) {
-			say("† paired by prompt (%s, %d pairs): the change is the median of new/old over the pairs.", l.Name, l.Pairs)
+			say("† paired by prompt (%s, %d pairs): the change is the median of %s/%s over the pairs.", l.Name, l.Pairs, l.sides.new(), l.sides.old())
 		}
 	}
 	return append(notes, r.reasons()...)
@@ -162,7 +172,7 @@ func (r *Row) reason() string {
 
 // table returns the table of a level's metrics.
 func (l *LevelResult) table(u *timeUnits, explain bool) tabular.Table {
-	head := []string{"", "old", "new", "change", "interval", "verdict"}
+	head := []string{"", l.sides.old(), l.sides.new(), "change", "interval", "verdict"}
 	if explain {
 		head = append(head, "p", "n")
 		if l.ranked() {
@@ -337,7 +347,7 @@ func (r *Result) differenceTable() tabular.Table {
 		return tabular.Table{}
 	}
 	at := slices.ContainsFunc(r.Differences, func(d Difference) bool { return d.Level != "" })
-	rows := [][]string{{"differs", "at", "old", "new", ""}}
+	rows := [][]string{{"differs", "at", r.o.Sides.old(), r.o.Sides.new(), ""}}
 	for i := range r.Differences {
 		d := &r.Differences[i]
 		rows = append(rows, []string{d.Name, sanitize.Text(d.Level), Short(d.Old), Short(d.New), d.Effect()})

@@ -27,7 +27,19 @@ type Options struct {
 	Primary []string
 	// Quality says that the runs were read with Config.Quality.
 	Quality bool
+	// Sides are the names of the two sides.
+	Sides Sides
 }
+
+// Sides holds the names of the two sides of a comparison, for people and programs. The zero value
+// names them old and new.
+type Sides struct{ Old, New string }
+
+// old returns the name of the side that is compared with.
+func (s Sides) old() string { return cmp.Or(s.Old, "old") }
+
+// new returns the name of the side whose differences are judged.
+func (s Sides) new() string { return cmp.Or(s.New, "new") }
 
 // A Result is a comparison.
 type Result struct {
@@ -91,6 +103,7 @@ type LevelResult struct {
 	Server []ServerRow
 
 	oldRuns, newRuns []*Run // of Old and New
+	sides            Sides
 }
 
 // Nothing returns why no metric of the level, but for the share of failed
@@ -164,13 +177,13 @@ func Compare(older, newer []*Run, o Options) *Result {
 				res.Warnings = append(res.Warnings, fmt.Sprintf("%s: only %d of %d %s runs have this level", l.Name, n, of, side))
 			}
 		}
-		few("old", len(l.Old), len(older))
-		few("new", len(l.New), len(newer))
+		few(o.Sides.old(), len(l.Old), len(older))
+		few(o.Sides.new(), len(l.New), len(newer))
 	}
-	for _, o := range res.Old {
-		for _, n := range res.New {
-			if o.sameAs(n) {
-				res.itself = fmt.Sprintf("old %s and new %s hold the same run, which is compared with itself", o.Name, n.Name)
+	for _, a := range res.Old {
+		for _, b := range res.New {
+			if a.sameAs(b) {
+				res.itself = fmt.Sprintf("%s %s and %s %s hold the same run, which is compared with itself", o.Sides.old(), a.Name, o.Sides.new(), b.Name)
 				res.Warnings = append(res.Warnings, res.itself)
 			}
 		}
@@ -181,10 +194,10 @@ func Compare(older, newer []*Run, o Options) *Result {
 		}
 	}
 	switch {
-	case labeled(res.Old, "new"):
-		res.Warnings = append(res.Warnings, "the runs of the old side have the label new; are the sides swapped?")
-	case labeled(res.New, "old"):
-		res.Warnings = append(res.Warnings, "the runs of the new side have the label old; are the sides swapped?")
+	case labeled(res.Old, o.Sides.new()):
+		res.Warnings = append(res.Warnings, swapped(o.Sides.old(), o.Sides.new()))
+	case labeled(res.New, o.Sides.old()):
+		res.Warnings = append(res.Warnings, swapped(o.Sides.new(), o.Sides.old()))
 	}
 	refused := strings.Join(res.refusedNames(), ", ")
 	for i := range res.Levels {
@@ -203,6 +216,11 @@ func Compare(older, newer []*Run, o Options) *Result {
 	}
 	res.judge()
 	return res
+}
+
+// swapped is the warning about runs of a side that were recorded with the name of the other side.
+func swapped(side, other string) string {
+	return fmt.Sprintf("the runs of the %s side have the label %s; are the sides swapped?", side, other)
 }
 
 // labeled reports whether all runs have the label.
@@ -235,7 +253,7 @@ func SameRun(runs []*Run) (a, b *Run, found bool) {
 func (res *Result) match(whatever bool) {
 	older, newer := Groups(res.Old), Groups(res.New)
 	if whatever && len(older) == 1 && len(newer) == 1 {
-		l := levelResult(&older[0], &newer[0])
+		l := res.levelResult(&older[0], &newer[0])
 		if !l.Old[0].SameLoad(l.New[0]) {
 			l.Name += " → " + l.New[0].Name()
 		}
@@ -251,7 +269,7 @@ func (res *Result) match(whatever bool) {
 		o := &older[i]
 		if j, ok := at[o.load]; ok {
 			used[j] = true
-			res.Levels = append(res.Levels, levelResult(o, &newer[j]))
+			res.Levels = append(res.Levels, res.levelResult(o, &newer[j]))
 		} else {
 			res.OldOnly = append(res.OldOnly, o.Levels[0].Name())
 		}
@@ -264,11 +282,11 @@ func (res *Result) match(whatever bool) {
 }
 
 // levelResult returns the comparison of two groups, without values.
-func levelResult(older, newer *Group) LevelResult {
+func (res *Result) levelResult(older, newer *Group) LevelResult {
 	o := older.Levels[0]
 	return LevelResult{
 		Name: o.Name(), Mode: o.Mode, Value: o.Value,
-		Old: older.Levels, New: newer.Levels, oldRuns: older.Runs, newRuns: newer.Runs,
+		Old: older.Levels, New: newer.Levels, oldRuns: older.Runs, newRuns: newer.Runs, sides: res.o.Sides,
 	}
 }
 

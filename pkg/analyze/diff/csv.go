@@ -27,6 +27,9 @@ func (r *Result) csvRows() []tabular.CSVRow {
 		{"record": "measured", "name": "from", "old": m.From, "new": m.From},
 		{"record": "measured", "name": "include_warmup", "old": strconv.FormatBool(m.IncludeWarmup), "new": strconv.FormatBool(m.IncludeWarmup)},
 	}
+	if r.o.Sides != (Sides{}) {
+		rows = append(rows, tabular.CSVRow{"record": "side", "name": "label", "old": sanitize.CSVCell(r.o.Sides.old()), "new": sanitize.CSVCell(r.o.Sides.new())})
+	}
 	if m.TokenSource != "" {
 		rows = append(rows, tabular.CSVRow{"record": "measured", "name": "token_source", "old": m.TokenSource, "new": m.TokenSource})
 	}

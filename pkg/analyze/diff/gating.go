@@ -40,7 +40,7 @@ func (res *Result) Gate(exprs []*gate.Expr) (passed bool) {
 		for _, only := range [...]struct {
 			side   string
 			levels []string
-		}{{"old", res.OldOnly}, {"new", res.NewOnly}} {
+		}{{res.o.Sides.old(), res.OldOnly}, {res.o.Sides.new(), res.NewOnly}} {
 			for _, level := range only.levels {
 				keep(e, level, gate.Outcome{State: gate.Unknown, Because: []string{"only the " + only.side + " side has this level; --experiment chooses levels"}})
 			}
@@ -58,7 +58,7 @@ func (res *Result) unfit(l *LevelResult) string {
 	for _, side := range [...]struct {
 		name     string
 		has, all int
-	}{{"old", len(l.Old), len(res.Old)}, {"new", len(l.New), len(res.New)}} {
+	}{{res.o.Sides.old(), len(l.Old), len(res.Old)}, {res.o.Sides.new(), len(l.New), len(res.New)}} {
 		if side.has < side.all {
 			return fmt.Sprintf("only %d of %d %s runs have this level; --experiment chooses levels", side.has, side.all, side.name)
 		}

@@ -55,7 +55,7 @@ func makeScenarios(t *testing.T) map[string]*Result {
 		t.Helper()
 		var exprs []*gate.Expr
 		for _, s := range texts {
-			e, err := (&Options{}).ParseGate(s)
+			e, err := (&Options{Sides: res.o.Sides}).ParseGate(s)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -98,6 +98,7 @@ func makeScenarios(t *testing.T) map[string]*Result {
 		"part":    Compare([]*Run{readWith(t, "old.json", paired, window)}, []*Run{readWith(t, "new.json", pairedSlower, window)}, Options{}),
 		"parts":   Compare(trimmed("old", 10), trimmed("new", 20), Options{}),
 		"several": gates(Compare(side6(t, "old", 10, 20), side6(t, "new", 20, 21), Options{}), "e2el_p50>+2%"),
+		"named":   gates(Compare(append(side6(t, "a", 10, 20), one("a.7.json", other)...), side6(t, "b", 20, 21), Options{Ignore: []string{"all"}, Sides: Sides{"vllm", "ours"}}), "e2el_p50>+2%", "Ours.ttft_p50>1ms && old.ttft_p50>1ms"),
 		"few":     gates(Compare(one("old.json", few), one("new.json", base), Options{}), "ttft_p50 worse"),
 		"refused": Compare(one("old.json", base), one("new.json", other), Options{}),
 		"ignored": Compare(one("old.json", base), one("new.json", other), Options{Ignore: []string{All}}),
@@ -119,7 +120,7 @@ func TestGolden(t *testing.T) {
 					t.Errorf("%s: %v", name, err)
 				}
 			}
-			if (ext == "json" || ext == "csv") && !slices.Contains([]string{"single", "several", "part", "refused"}, name) {
+			if (ext == "json" || ext == "csv") && !slices.Contains([]string{"single", "several", "part", "refused", "named"}, name) {
 				continue // the schema is enough
 			}
 			file := filepath.Join("testdata", name+"."+ext)

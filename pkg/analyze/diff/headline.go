@@ -73,12 +73,12 @@ func (r *Result) Headline() string {
 		}
 		parts = append(parts, e.String()+" "+where)
 	}
-	subject := "new "
+	subject := r.o.Sides.new() + " "
 	if order[0] == unjudged {
 		subject = ""
 	}
-	if r.Single {
-		subject = strings.Replace(subject, "new", "the new run", 1)
+	if r.Single && subject == "new " {
+		subject = "the new run "
 	}
 	return subject + strings.Join(parts, ", ")
 }
@@ -193,9 +193,9 @@ func (r *Result) sentence(l *LevelResult) string {
 	case differs:
 		line = "these two runs differ: " + strings.Join(f.found, ", ")
 	case mixed:
-		line = "new is better and worse: " + strings.Join(f.found, ", ")
+		line = r.o.Sides.new() + " is better and worse: " + strings.Join(f.found, ", ")
 	default:
-		line = "new " + effect.String() + ": " + strings.Join(f.found, ", ")
+		line = r.o.Sides.new() + " " + effect.String() + ": " + strings.Join(f.found, ", ")
 	}
 	if rest != nil {
 		line += "; " + strings.Join(rest, ", ")

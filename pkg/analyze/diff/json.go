@@ -43,7 +43,9 @@ type jsonMeasured struct {
 }
 
 type jsonSide struct {
-	Runs []JSONRun `json:"runs"`
+	// Label is the name that the user gave the side.
+	Label string    `json:"label,omitempty"`
+	Runs  []JSONRun `json:"runs"`
 }
 
 // A JSONRun is a run in JSON.
@@ -133,7 +135,7 @@ type jsonGate struct {
 func document(r *Result) jsonResult {
 	d := jsonResult{
 		Schema: Schema, Headline: r.Headline(), Mode: "several-runs", Confidence: confidence, Alpha: alpha, Family: r.Family, Measured: measured(&r.Old[0].cfg),
-		Old: jsonSide{JSONRuns(r.Old)}, New: jsonSide{JSONRuns(r.New)}, Comparable: len(r.Refused()) == 0,
+		Old: jsonSide{r.o.Sides.Old, JSONRuns(r.Old)}, New: jsonSide{r.o.Sides.New, JSONRuns(r.New)}, Comparable: len(r.Refused()) == 0,
 		Differences: []jsonDifference{}, Levels: []jsonLevel{}, Gates: []jsonGate{},
 		Unchecked: list(r.Unchecked), OldOnly: list(r.OldOnly), NewOnly: list(r.NewOnly), Warnings: list(r.Warnings),
 	}

@@ -44,7 +44,7 @@ func (r *Result) junitComparable() junit.Suite {
 		if d.Level != "" {
 			at = " at " + d.Level
 		}
-		lines = append(lines, sanitize.Text(fmt.Sprintf("%s%s: old %s, new %s", d.Name, at, Short(d.Old), Short(d.New))))
+		lines = append(lines, sanitize.Text(fmt.Sprintf("%s%s: %s %s, %s %s", d.Name, at, r.o.Sides.old(), Short(d.Old), r.o.Sides.new(), Short(d.New))))
 	}
 	if unknown := r.notKnown(); unknown != "" {
 		lines = append([]string{unknown}, lines...)

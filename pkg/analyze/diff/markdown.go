@@ -35,7 +35,7 @@ func Markdown(r *Result) report.Renderer {
 		b.WriteString("\n<details><summary>how it was judged</summary>\n")
 		for i := range r.Levels {
 			l := &r.Levels[i]
-			rows := [][]string{{sanitize.Text(l.Name), "p", "n", "each old run", "each new run"}}
+			rows := [][]string{{sanitize.Text(l.Name), "p", "n", "each " + l.sides.old() + " run", "each " + l.sides.new() + " run"}}
 			runs := l.perRun(u)
 			for j := range l.Rows {
 				row := &l.Rows[j]

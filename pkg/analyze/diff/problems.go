@@ -14,8 +14,8 @@ import (
 // they can be compared.
 func (r *Result) Incomparable() error {
 	if len(r.Levels) == 0 {
-		return fmt.Errorf("no load level in common: old has %s, new has %s; if each side has one level, --ignore load compares them",
-			sanitize.Text(strings.Join(r.OldOnly, ", ")), sanitize.Text(strings.Join(r.NewOnly, ", ")))
+		return fmt.Errorf("no load level in common: %s has %s, %s has %s; if each side has one level, --ignore load compares them",
+			r.o.Sides.old(), sanitize.Text(strings.Join(r.OldOnly, ", ")), r.o.Sides.new(), sanitize.Text(strings.Join(r.NewOnly, ", ")))
 	}
 	var errs []error
 	for _, d := range r.Refused() {
@@ -27,7 +27,7 @@ func (r *Result) Incomparable() error {
 		if d.Name == inputTokens || d.Name == outputTokens {
 			because = r.otherParameters()
 		}
-		errs = append(errs, errors.New(sanitize.Text(fmt.Sprintf("not comparable: %s%s: old %s, new %s%s; use --ignore %s to compare anyway", d.Name, at, d.Old, d.New, because, d.Name))))
+		errs = append(errs, errors.New(sanitize.Text(fmt.Sprintf("not comparable: %s%s: %s %s, %s %s%s; use --ignore %s to compare anyway", d.Name, at, r.o.Sides.old(), d.Old, r.o.Sides.new(), d.New, because, d.Name))))
 	}
 	return errors.Join(errs...)
 }
@@ -39,7 +39,7 @@ func (r *Result) otherParameters() string {
 	if i < 0 {
 		return ""
 	}
-	return fmt.Sprintf(" (perhaps because of the parameters: old %s, new %s)", r.Differences[i].Old, r.Differences[i].New)
+	return fmt.Sprintf(" (perhaps because of the parameters: %s %s, %s %s)", r.o.Sides.old(), r.Differences[i].Old, r.o.Sides.new(), r.Differences[i].New)
 }
 
 // Unmeasured returns an error that names the levels with nothing to compare; nil if

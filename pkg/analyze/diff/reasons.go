@@ -31,7 +31,7 @@ func (l *LevelResult) unequal(r *Row) (inference.NA, bool) {
 	if equalNumbers(low, high) || r.Metric.pct < 99 && beyond >= 10 {
 		return inference.NA{}, false
 	}
-	return inference.NA{Reason: fmt.Sprintf("old has %s values a run and new %s, and a percentile so far out moves with their number; record as many", lowToHigh(oldLow, oldHigh), lowToHigh(newLow, newHigh))}, true
+	return inference.NA{Reason: fmt.Sprintf("%s has %s values a run and %s %s, and a percentile so far out moves with their number; record as many", l.sides.old(), lowToHigh(oldLow, oldHigh), l.sides.new(), lowToHigh(newLow, newHigh))}, true
 }
 
 // equalNumbers reports whether the smallest and the largest number of values a run are within
@@ -106,15 +106,15 @@ func (l *LevelResult) missing(r *Row) (inference.NA, bool) {
 		}
 		return fmt.Sprintf("%d of %d %s runs have no value", n, len(runs), side) + because(levels, r.Metric.of)
 	}
-	why := lacks("old", r.OldRuns, l.Old)
+	why := lacks(l.sides.old(), r.OldRuns, l.Old)
 	if why == "" {
-		why = lacks("new", r.NewRuns, l.New)
+		why = lacks(l.sides.new(), r.NewRuns, l.New)
 	}
 	switch {
 	case why != "":
 	case r.Metric.IsRate() && RatesMove(l.Old, l.New):
-		why = fmt.Sprintf("old has %s requests a run and new %s, and short runs have lower rates, because few requests run at their start and end; record as many",
-			lowToHigh(requestsSpan(l.Old)), lowToHigh(requestsSpan(l.New)))
+		why = fmt.Sprintf("%s has %s requests a run and %s %s, and short runs have lower rates, because few requests run at their start and end; record as many",
+			l.sides.old(), lowToHigh(requestsSpan(l.Old)), l.sides.new(), lowToHigh(requestsSpan(l.New)))
 	default:
 		return l.unequal(r)
 	}

@@ -90,13 +90,13 @@ func (l *LevelResult) server(why string) {
 	take(l.Old, func(r *ServerRow) (*string, []float64) { return &r.OldOf, r.OldRuns })
 	take(l.New, func(r *ServerRow) (*string, []float64) { return &r.NewOf, r.NewRuns })
 	for _, r := range order {
-		r.compare(why)
+		r.compare(why, l.sides)
 		l.Server = append(l.Server, *r)
 	}
 }
 
 // compare fills the Comparison.
-func (r *ServerRow) compare(why string) {
+func (r *ServerRow) compare(why string, sides Sides) {
 	lacking := func(runs []float64) (n int) {
 		for _, v := range runs {
 			if math.IsNaN(v) {
@@ -109,9 +109,9 @@ func (r *ServerRow) compare(why string) {
 	switch {
 	case why != "":
 	case o > 0:
-		why = fmt.Sprintf("%d of %d old runs have no value", o, len(r.OldRuns))
+		why = fmt.Sprintf("%d of %d %s runs have no value", o, len(r.OldRuns), sides.old())
 	case n > 0:
-		why = fmt.Sprintf("%d of %d new runs have no value", n, len(r.NewRuns))
+		why = fmt.Sprintf("%d of %d %s runs have no value", n, len(r.NewRuns), sides.new())
 	default:
 		r.Comparison = inference.Runs(r.OldRuns, r.NewRuns)
 		return
@@ -142,7 +142,7 @@ func (l *LevelResult) serverTable(u *timeUnits) tabular.Table {
 	if slices.ContainsFunc(l.Server, func(r ServerRow) bool { return r.Of() == ofLevel }) {
 		name = "figure without verdict"
 	}
-	rows := [][]string{{name, "old", "new", "change", "95% interval", "n"}}
+	rows := [][]string{{name, l.sides.old(), l.sides.new(), "change", "95% interval", "n"}}
 	for i := range l.Server {
 		r := &l.Server[i]
 		interval := r.NA.String()

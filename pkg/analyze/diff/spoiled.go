@@ -56,7 +56,7 @@ func (l *LevelResult) spoiled(m *Metric) string {
 	for _, side := range [...]struct {
 		name   string
 		levels []*Level
-	}{{"old", l.Old}, {"new", l.New}} {
+	}{{l.sides.old(), l.Old}, {l.sides.new(), l.New}} {
 		for _, x := range side.levels {
 			if why := x.Spoils(m); why != "" {
 				run := "the " + side.name + " run"

@@ -77,10 +77,10 @@ func (r *Result) levelTitle(l *LevelResult) string {
 func (r *Result) lines() []string {
 	var all []string
 	if len(r.OldOnly) > 0 {
-		all = append(all, "only in old: "+sanitize.Text(strings.Join(r.OldOnly, ", ")))
+		all = append(all, "only in "+r.o.Sides.old()+": "+sanitize.Text(strings.Join(r.OldOnly, ", ")))
 	}
 	if len(r.NewOnly) > 0 {
-		all = append(all, "only in new: "+sanitize.Text(strings.Join(r.NewOnly, ", ")))
+		all = append(all, "only in "+r.o.Sides.new()+": "+sanitize.Text(strings.Join(r.NewOnly, ", ")))
 	}
 	for i := range r.Gates {
 		g := &r.Gates[i]

@@ -9,7 +9,6 @@ import (
 
 	"github.com/pa-tools/pa/pkg/analyze/pareto"
 	"github.com/pa-tools/pa/pkg/analyze/plot"
-	"github.com/pa-tools/pa/pkg/analyze/report"
 	"github.com/pa-tools/pa/pkg/analyze/svg"
 	"github.com/pa-tools/pa/pkg/analyze/view"
 )
@@ -83,7 +82,7 @@ func (d *document) charts(p *Page) error {
 	}
 	d.pareto(p, x)
 	before := x.bytes
-	beside := sameName(runs)
+	bins := plot.BinsByName(runs)
 	at := 0 // in d.Levels
 	for i, r := range runs {
 		for j := range p.Runs[i].detailed {
@@ -95,7 +94,7 @@ func (d *document) charts(p *Page) error {
 			alone := *r
 			alone.Levels = r.Levels[j : j+1]
 			only := []*view.Run{&alone}
-			if g, ok := x.panels(plot.Heatmap(only, plot.Options{Width: panelWidth, Beside: beside[report.LevelName(r.Levels[j].Experiment)]})); ok {
+			if g, ok := x.panels(plot.Heatmap(only, plot.Options{Width: panelWidth, Bins: bins})); ok {
 				l.Heatmaps = g
 			}
 			if len(r.Levels[j].Prompts) > 0 {
@@ -109,20 +108,6 @@ func (d *document) charts(p *Page) error {
 		d.Timeline = x.one(f)
 	}
 	return x.err
-}
-
-// sameName returns the levels of all runs by their name, each as a run of its own.
-func sameName(runs []*view.Run) map[string][]*view.Run {
-	all := map[string][]*view.Run{}
-	for _, r := range runs {
-		for j := range r.Levels {
-			alone := *r
-			alone.Levels = r.Levels[j : j+1]
-			name := report.LevelName(r.Levels[j].Experiment)
-			all[name] = append(all[name], &alone)
-		}
-	}
-	return all
 }
 
 // pareto draws the Pareto frontier, or says why there is none.

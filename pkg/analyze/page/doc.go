@@ -3,7 +3,7 @@
 //
 //	err := page.HTML(page.Page{Runs: []page.Run{{Run: run}}})(w)
 //
-// The page begins with verdicts: is the objective met, was the client the limit, is the level steady,
+// The page begins with verdicts: is the objective met, did the client keep up, is the level steady,
 // how large is the error of the clock, how many requests failed. Then come the sweep, the Pareto
 // frontier, distributions, series over time, the waterfall of requests, heat maps of gaps between
 // tokens, the time to the first token against uncached input tokens, stalls and errors, and the facts

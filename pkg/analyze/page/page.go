@@ -37,7 +37,7 @@ type Page struct {
 // A Run is a run on a page.
 type Run struct {
 	*view.Run
-	// Side is "old" or "new" in a comparison, else "".
+	// Side is the name of the side in a comparison, "old" or "new" if it has no other; else "".
 	Side string
 
 	// economics holds the economics of each level, which the report has only if it was asked for.
@@ -235,7 +235,7 @@ func titles(runs []Run) (title, subtitle string) {
 		title = runs[0].name
 	default:
 		title = runs[0].name + " and " + plural.Of(len(runs)-1, "other run")
-		if last := runs[len(runs)-1]; runs[0].Side == "old" && last.Side == "new" && len(runs) == 2 {
+		if last := runs[len(runs)-1]; runs[0].Side != last.Side && len(runs) == 2 {
 			title = runs[0].name + " → " + last.name
 		}
 	}

@@ -601,3 +601,28 @@ func TestAssetsEndNoElement(t *testing.T) {
 		}
 	}
 }
+
+// Runs that have the same to say of their sweep say it once.
+func TestSweepNotes(t *testing.T) {
+	t.Parallel()
+	one := func(name string) Run { return collected(t, name, memrun.New("openai", requests(1)), analyze.Config{}) }
+	two := collected(t, "d.json", memrun.New("openai", requests(1), requests(2)), analyze.Config{})
+	const none = "the highest load that meets an objective: n/a (no objective was given; --slo gives one)"
+	for _, tt := range []struct {
+		runs []Run
+		want []string
+	}{
+		{[]Run{one("a.json")}, []string{"a sweep needs several load levels, and this run has one"}},
+		{[]Run{one("a.json"), one("b.json"), one("c.json")}, []string{"a sweep needs several load levels, and each run has one"}},
+		{[]Run{one("a.json"), two, one("c.json")}, []string{"a, c: a sweep needs several load levels, and this run has one", "d: " + none}},
+	} {
+		d := document{Several: len(tt.runs) > 1}
+		for i := range tt.runs {
+			tt.runs[i].short = strings.TrimSuffix(tt.runs[i].Name, ".json")
+		}
+		d.sweepNote(tt.runs)
+		if diff := cmp.Diff(tt.want, d.SweepNotes); diff != "" {
+			t.Errorf("%d runs (-want +got):\n%s", len(tt.runs), diff)
+		}
+	}
+}

@@ -2,6 +2,7 @@ package page
 
 import (
 	"encoding/json"
+	"strings"
 
 	"github.com/pa-tools/pa/pkg/analyze"
 	"github.com/pa-tools/pa/pkg/analyze/report"
@@ -128,8 +129,11 @@ func (t *sweepTable) finish() {
 	t.Head = head
 }
 
-// sweepNote says what the sweep says about the highest load, or why there is no sweep.
+// sweepNote says what the sweep says about the highest load, or why there is no sweep: each text
+// once, with the runs that it is about.
 func (d *document) sweepNote(runs []Run) {
+	var texts []string
+	about := map[string][]string{}
 	for i := range runs {
 		r := &runs[i]
 		text := ""
@@ -137,16 +141,29 @@ func (d *document) sweepNote(runs []Run) {
 		case m != nil:
 			text = report.MaxLoad(m)
 		case len(r.Levels) < 2:
-			text = "a sweep needs several load levels, and this run has " + count(len(r.Levels))
+			text = sweepNeeds + "this run has " + count(len(r.Levels))
 		default:
 			text = "the highest load that meets an objective: n/a (no objective was given; --slo gives one)"
 		}
-		if d.Several {
-			text = r.short + ": " + text
+		if about[text] == nil {
+			texts = append(texts, text)
+		}
+		about[text] = append(about[text], r.short)
+	}
+	for _, text := range texts {
+		switch {
+		case !d.Several:
+		case len(texts) > 1:
+			text = strings.Join(about[text], ", ") + ": " + text
+		default:
+			text = strings.Replace(text, sweepNeeds+"this run has", sweepNeeds+"each run has", 1)
 		}
 		d.SweepNotes = append(d.SweepNotes, plain(text))
 	}
 }
+
+// sweepNeeds begins the note of runs without several levels.
+const sweepNeeds = "a sweep needs several load levels, and "
 
 // count writes a small number in a sentence.
 func count(n int) string {

@@ -47,7 +47,7 @@ var questions = []struct {
 	answers       map[status]string
 }{
 	{"slo", "SLO met?", map[status]string{passes: "yes", fails: "no"}},
-	{"client", "Client the limit?", map[status]string{passes: "no", fails: "yes"}},
+	{"client", "Client kept up?", map[status]string{passes: "yes", fails: "no"}},
 	{"steady", "Steady?", map[status]string{passes: "yes", fails: "no"}},
 	{"clock", "Clock error", map[status]string{passes: "small", fails: "too large"}},
 	{"failures", "Failures", map[status]string{passes: "few or none", fails: "too many"}},

@@ -18,9 +18,9 @@ import (
 // Options are the settings that charts share.
 type Options struct {
 	Width int // of the picture in pixels; 0 for the default of the chart
-	// Beside holds the runs of other charts that readers compare with this one. Heat maps of levels with the
-	// same name have the same bins in all of these charts.
-	Beside []*view.Run
+	// Bins has the bins of heat maps by the name of the level, which charts share so that they can be compared;
+	// nil for bins of the runs of the chart.
+	Bins map[string]*HeatmapBins
 }
 
 // narrow is the width below which panels are in one column.

@@ -27,21 +27,24 @@ func Heatmap(runs []*view.Run, o Options) *svg.Figure {
 		Desc: "How many gaps between token events had a length, over time and over the position in the answer.",
 	}
 	short := false
-	compared := slices.Concat(runs, o.Beside)
+	shared := o.Bins
+	if shared == nil {
+		shared = BinsByName(runs)
+	}
 	for _, c := range all {
 		name := ""
 		if len(all) > 1 {
 			name = c.name + ": "
 		}
-		times, positions := heatmapsOf(compared, c.level)
+		bins := shared[report.LevelName(c.level.Experiment)]
 		reason := why(runs, "itl_ns", "no answer has two token events")
-		time := heat(&c.level.GapsByTime, timeBounds(times), times)
+		time := heat(&c.level.GapsByTime, &bins.times)
 		f.Panels = append(f.Panels, svg.Panel{
 			Title: name + "ITL over time", Cells: time, NoData: whyUntimed(runs, reason),
 			X: svg.Axis{Label: "time since the start of the run", Unit: svg.Nanoseconds, Tight: true},
 			Y: gapAxis(time),
 		})
-		position := heat(&c.level.GapsByPosition, bounds(positions, columnsOf), positions)
+		position := heat(&c.level.GapsByPosition, &bins.positions)
 		x := svg.Axis{Label: "position of the gap in the answer", Tight: true}
 		if position != nil && position.X[len(position.X)-1] > 40*position.X[0] {
 			x.Scale = svg.Log
@@ -60,26 +63,54 @@ func Heatmap(runs []*view.Run, o Options) *svg.Figure {
 	return f
 }
 
-// heatmapsOf returns the heat maps with gaps of a level and of the levels with its name in any of the runs:
-// they share their bins, so that they can be compared.
-func heatmapsOf(runs []*view.Run, l *view.Level) (times, positions []*view.Heatmap) {
-	add := func(x *view.Level) {
-		if x.GapsByTime.N > 0 {
-			times = append(times, &x.GapsByTime)
-		}
-		if x.GapsByPosition.N > 0 {
-			positions = append(positions, &x.GapsByPosition)
-		}
-	}
-	add(l)
+// HeatmapBins are the bins that the heat maps of levels with the same name share, so that they can be compared.
+type HeatmapBins struct{ times, positions bins }
+
+// BinsByName returns the bins of the heat maps of the levels with each name.
+func BinsByName(runs []*view.Run) map[string]*HeatmapBins {
+	type maps struct{ times, positions []*view.Heatmap }
+	byName := map[string]*maps{}
 	for _, r := range runs {
 		for i := range r.Levels {
-			if x := &r.Levels[i]; x.Experiment != l.Experiment && report.LevelName(x.Experiment) == report.LevelName(l.Experiment) {
-				add(x)
+			l := &r.Levels[i]
+			name := report.LevelName(l.Experiment)
+			m := byName[name]
+			if m == nil {
+				m = &maps{}
+				byName[name] = m
+			}
+			if l.GapsByTime.N > 0 {
+				m.times = append(m.times, &l.GapsByTime)
+			}
+			if l.GapsByPosition.N > 0 {
+				m.positions = append(m.positions, &l.GapsByPosition)
 			}
 		}
 	}
-	return times, positions
+	all := map[string]*HeatmapBins{}
+	for name, m := range byName {
+		all[name] = &HeatmapBins{binsOf(m.times, timeBounds(m.times)), binsOf(m.positions, bounds(m.positions, columnsOf))}
+	}
+	return all
+}
+
+// bins are the bounds of the columns and rows of heat maps. All gaps far below the median of all heat maps are
+// in one row from 0.
+type bins struct{ columns, rows []float64 }
+
+// binsOf returns the bins of heat maps; columns are the bounds of all of their columns. Adjacent bins are joined
+// until at most mostColumns and mostRows remain.
+func binsOf(all []*view.Heatmap, columns []float64) bins {
+	if len(all) == 0 {
+		return bins{}
+	}
+	y := bounds(all, rowsOf)
+	first := shortRows(all, y)
+	b := bins{every(columns, joined(len(columns)-1, mostColumns)), every(y[first:], joined(len(y)-1-first, mostRows))}
+	if first > 0 {
+		b.rows = append([]float64{0}, b.rows...)
+	}
+	return b
 }
 
 // gapAxis returns the axis of the gaps, with room for a row from 0.
@@ -122,22 +153,13 @@ func timeBounds(all []*view.Heatmap) (x []float64) {
 	return append(x, from+float64(float64(n)*width))
 }
 
-// heat returns the cells of h; nil if h has no gaps. all are the heat maps that share their bins, among them
-// h, and columns are the bounds of their columns. A column of h counts in the column that holds its middle.
-// Adjacent bins are joined until at most mostColumns and mostRows remain. All gaps far below the median are in
-// one row from 0.
-func heat(h *view.Heatmap, columns []float64, all []*view.Heatmap) *svg.Cells {
+// heat returns the cells of h; nil if h has no gaps. A column of h counts in the column of b that holds its
+// middle, and a row likewise.
+func heat(h *view.Heatmap, b *bins) *svg.Cells {
 	if h.N == 0 {
 		return nil
 	}
-	y := bounds(all, rowsOf)
-	first := shortRows(all, y)
-	c := &svg.Cells{
-		X: every(columns, joined(len(columns)-1, mostColumns)), Y: every(y[first:], joined(len(y)-1-first, mostRows)), Of: "gaps",
-	}
-	if first > 0 {
-		c.Y = append([]float64{0}, c.Y...)
-	}
+	c := &svg.Cells{X: b.columns, Y: b.rows, Of: "gaps"}
 	rows := len(c.Y) - 1
 	c.Counts = make([]uint64, (len(c.X)-1)*rows)
 	for i := range len(h.X) - 1 {

@@ -378,7 +378,8 @@ func TestHeat(t *testing.T) {
 	for i := range run.Levels {
 		for _, h := range []*view.Heatmap{&run.Levels[i].GapsByTime, &run.Levels[i].GapsByPosition} {
 			one := []*view.Heatmap{h}
-			c := heat(h, bounds(one, columnsOf), one)
+			b := binsOf(one, bounds(one, columnsOf))
+			c := heat(h, &b)
 			sum := uint64(0)
 			for _, n := range c.Counts {
 				sum += n
@@ -389,7 +390,8 @@ func TestHeat(t *testing.T) {
 		}
 	}
 	h := &view.Heatmap{X: []float64{0, 1}, Y: []float64{1, 2, 4, 100, 200, 400}, Counts: []uint32{3, 2, 0, 50, 1}, N: 56}
-	c := heat(h, h.X, []*view.Heatmap{h})
+	b := binsOf([]*view.Heatmap{h}, h.X)
+	c := heat(h, &b)
 	if fmt.Sprint(c.Y, c.Counts) != "[0 4 100 200 400] [5 0 50 1]" {
 		t.Errorf("%v %v", c.Y, c.Counts)
 	}
@@ -399,9 +401,9 @@ func TestHeat(t *testing.T) {
 // these levels. Levels with other names do not matter.
 func TestHeatBins(t *testing.T) {
 	a, b := collected(t, "a.json", made(100, 200, 1, 4)), collected(t, "b.json", made(370, 90, 4, 8))
-	panels := map[string]*svg.Cells{}
+	panels, bins := map[string]*svg.Cells{}, BinsByName([]*view.Run{a, b})
 	for _, f := range []*svg.Figure{
-		Heatmap([]*view.Run{a, b}, Options{}), Heatmap([]*view.Run{a}, Options{Beside: []*view.Run{b}}), Heatmap([]*view.Run{b}, Options{Beside: []*view.Run{a, b}}),
+		Heatmap([]*view.Run{a, b}, Options{}), Heatmap([]*view.Run{a}, Options{Bins: bins}), Heatmap([]*view.Run{b}, Options{Bins: bins}),
 	} {
 		for _, p := range f.Panels {
 			name := p.Title

@@ -2,11 +2,50 @@ package report
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/pa-tools/pa/internal/plural"
+	"github.com/pa-tools/pa/pkg/analyze"
 	"github.com/pa-tools/pa/pkg/export"
 )
+
+// clientLine returns what a level says of the recorder: in short if it kept up, else in full; ""
+// if it did not measure itself. full asks for the long form.
+func clientLine(e *analyze.Experiment, unit scale, full bool) string {
+	if m := e.Client; !full && keptUp(e) {
+		text := fmt.Sprintf("client ok (%s CPU", wholePercent(m.CPU.Share))
+		if m.MaxRSSBytes > 0 {
+			text += ", " + megabytes(m.MaxRSSBytes)
+		}
+		return text + ")"
+	}
+	text := client(e.Client, unit)
+	if text == "" {
+		return ""
+	}
+	return "client (pa-record): " + text
+}
+
+// keptUp reports whether the recorder measured itself and found nothing wrong: it warned of
+// nothing, sent what it was to send, and lost no time to packets.
+func keptUp(e *analyze.Experiment) bool {
+	const leastSent = 0.95 // of the offered rate
+	m := e.Client
+	return m != nil && m.CPU != nil && m.HeldBack == 0 && m.AchievedPerSecond >= leastSent*m.OfferedPerSecond && m.Stamps.WaitedShare() == 0 &&
+		!slices.ContainsFunc(e.Warnings, analyze.AboutClient)
+}
+
+// wholePercent formats a fraction without decimals: "12%".
+func wholePercent(f float64) string {
+	if f > 0 && f < 0.005 {
+		return "under 1%"
+	}
+	return fmt.Sprintf("%.0f%%", 100*f)
+}
+
+// megabytes formats a number of bytes.
+func megabytes(n int64) string { return fmt.Sprintf("%d MB", (n+1<<19)>>20) }
 
 // client returns a line about the recorder's CPU and memory and its delays; "" if it did
 // not measure them.
@@ -20,7 +59,7 @@ func client(m *export.ClientMeta, unit scale) string {
 		say("%s of %s", percent(c.Share), plural.Of(c.Cores, "CPU core"))
 	}
 	if m.MaxRSSBytes > 0 {
-		say("%d MB of memory", (m.MaxRSSBytes+1<<19)>>20)
+		say("%s of memory", megabytes(m.MaxRSSBytes))
 	}
 	if m.OfferedPerSecond > 0 {
 		say("%s of %s requests/s sent", number(m.AchievedPerSecond), number(m.OfferedPerSecond))

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/pa-tools/pa/pkg/analyze"
@@ -12,11 +13,21 @@ import (
 // Selected describes the part of a level that figures are about: "window: 30 s to 90 s of
 // 120 s".
 func Selected(s *analyze.Selected) string {
-	since := func(ns uint64) string { return offset(int64(ns-s.Level.FromNS), s.Level.Duration()) + " s" }
+	unit := scaleFor(float64(s.Level.Duration()))
+	since := func(ns uint64) string { return short(float64(ns-s.Level.FromNS)/unit.per) + " " + unit.name }
 	name := map[string]string{"window": "window", "trim": "trimmed", "steady_state": "steady state"}[s.How]
 	text := fmt.Sprintf("%s: %s to %s of %s", name, since(s.FromNS), since(s.ToNS), since(s.Level.ToNS))
 	if x := s.Steady; x != nil {
 		text += fmt.Sprintf(", with %d or more of %d in flight for %s of it", x.Threshold, x.Concurrency, percent(x.AtPlateau))
+	}
+	return text
+}
+
+// short formats v as number does, without zeros at the end: 30, 12.5.
+func short(v float64) string {
+	text := number(v)
+	if strings.Contains(text, ".") {
+		text = strings.TrimRight(strings.TrimRight(text, "0"), ".")
 	}
 	return text
 }

@@ -15,15 +15,20 @@ import (
 const maxFigures = 64
 
 // servers returns the figures of servers and GPUs as a grid with one row of heads; nil if
-// there are none. It leaves out columns without a value.
-func servers(e *analyze.Experiment, unit scale) *grid {
+// there are none. It leaves out columns without a value. Times are in the unit, or if they lie too
+// far apart for one unit, those of each row in a unit of its own.
+func servers(e *analyze.Experiment, common scale) *grid {
 	if len(e.Server) == 0 {
 		return nil
 	}
 	rows := [][]string{{"server metric", "of", "n", "mean", "max", "total", "seen by client", "network + client"}}
 	shown := map[string]int{}
+	apart := farApart(e.Server)
 	for i := range e.Server {
-		f := &e.Server[i]
+		f, unit := &e.Server[i], common
+		if apart {
+			unit = largestUnit(figureTimes(f))
+		}
 		if shown[f.Name]++; shown[f.Name] > maxFigures {
 			continue
 		}
@@ -72,6 +77,31 @@ func servers(e *analyze.Experiment, unit scale) *grid {
 		g.add(cells...)
 	}
 	return g
+}
+
+// farApart reports whether the times of figures do not suit one unit: microseconds beside seconds.
+func farApart(all []serverfigures.Figure) bool {
+	var ns []float64
+	for i := range all {
+		ns = append(ns, figureTimes(&all[i])...)
+	}
+	least, most := extremes(ns)
+	return most >= 1e6*least
+}
+
+// figureTimes returns the times of a figure; none if it is no time.
+func figureTimes(f *serverfigures.Figure) []float64 {
+	if f.Unit != "ns" || f.NA != "" {
+		return nil
+	}
+	ns := []float64{f.Mean}
+	if f.Kind == serverfigures.Counter {
+		ns = []float64{f.Total}
+	}
+	if f.Compared {
+		ns = append(ns, f.Client)
+	}
+	return ns
 }
 
 // serverNotes returns the reasons why figures have no value: a line for each reason.

@@ -355,8 +355,8 @@ func (t *table) footnotes(e *analyze.Experiment) {
 	for _, text := range missing(t.rep, e) {
 		t.prose("  ", text)
 	}
-	if text := client(e.Client, t.units.client); text != "" {
-		t.prose("  ", "client (pa-record): "+text)
+	if text := clientLine(e, t.units.client, t.o.Percentiles || t.o.AllWarnings); text != "" {
+		t.prose("  ", text)
 	}
 	if e.SLO != nil {
 		for _, line := range objective(e.SLO, t.rep.SLOTarget) {
@@ -513,7 +513,7 @@ type comparedFigure struct {
 
 // comparedFigures returns the percentiles of a comparing table, in order.
 func comparedFigures(u *timeUnits) []comparedFigure {
-	return []comparedFigure{{answer.TTFT, 50, u.token}, {answer.TTFT, 99, u.token}, {answer.ITL, 50, u.token}, {answer.E2EL, 50, u.request}}
+	return []comparedFigure{{answer.TTFT, 50, u.token}, {answer.TTFT, 99, u.token}, {answer.ITL, 50, u.token}, {answer.ITL, 99, u.token}, {answer.E2EL, 50, u.request}}
 }
 
 // compared returns a grid of lines under two rows of heads.
@@ -557,13 +557,14 @@ func perSecond(r analyze.Rate) string {
 	return number(r.PerSecond)
 }
 
-// prose writes text in lines of the width, broken between words. first begins the first
-// line; the others are indented by its length, at most by half the width.
+// prose writes text in lines of the width, broken between words, and between figures if the text
+// is a list of figures with " · ". first begins the first line; the others are indented by its
+// length, at most by half the width.
 func (t *table) prose(first, text string) {
 	width := t.o.textWidth()
 	indent := strings.Repeat(" ", min(utf8.RuneCountInString(first), width/2))
 	line, empty := first, true
-	for _, word := range strings.Fields(text) {
+	for _, word := range unbroken(text, width-len(indent)) {
 		if !empty && len([]rune(line))+1+len([]rune(word)) > width {
 			t.b.WriteString(line + "\n")
 			line, empty = indent, true
@@ -574,6 +575,50 @@ func (t *table) prose(first, text string) {
 		line, empty = line+word, false
 	}
 	t.b.WriteString(line + "\n")
+}
+
+// unbroken returns the parts of a text that stand on one line: its words, or the figures of a
+// list of figures that fit in the width.
+func unbroken(text string, width int) []string {
+	const between = " · "
+	if !strings.Contains(text, between) {
+		return withUnits(strings.Fields(text))
+	}
+	var parts []string
+	figures := strings.Split(text, between)
+	for i, figure := range figures {
+		words := strings.Fields(figure)
+		if i < len(figures)-1 && len(words) > 0 {
+			words[len(words)-1] += " ·"
+		}
+		if whole := strings.Join(words, " "); utf8.RuneCountInString(whole) <= width {
+			words = []string{whole}
+		}
+		parts = append(parts, words...)
+	}
+	return parts
+}
+
+// withUnits joins the words of units to the numbers before them.
+func withUnits(words []string) []string {
+	joined := words[:0:0]
+	for _, word := range words {
+		last := len(joined) - 1
+		if unit := strings.TrimRight(word, ",;.)"); last >= 0 && slices.Contains(unitWords[:], unit) && isDigit(joined[last]) {
+			joined[last] += " " + word
+			continue
+		}
+		joined = append(joined, word)
+	}
+	return joined
+}
+
+// unitWords are the units that follow numbers in prose.
+var unitWords = [...]string{"ns", "µs", "ms", "s", "MB", "MiB", "W", "J"}
+
+// isDigit reports whether a word ends in a digit.
+func isDigit(word string) bool {
+	return word != "" && word[len(word)-1] >= '0' && word[len(word)-1] <= '9'
 }
 
 func deref(s *string) string {

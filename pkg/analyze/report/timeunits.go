@@ -32,12 +32,7 @@ func timeUnitsOf(inputs []Input) timeUnits {
 			token, request = appendMeans(token, request, e.Metrics)
 			client = append(client, clientTimes(e.Client)...)
 			for j := range e.Server {
-				if f := &e.Server[j]; f.Unit == "ns" && f.NA == "" {
-					server = append(server, f.Mean)
-					if f.Compared {
-						server = append(server, f.Client)
-					}
-				}
+				server = append(server, figureTimes(&e.Server[j])...)
 			}
 		}
 	}

@@ -227,7 +227,7 @@ func (d *batchDecoder) add(experiment int, t *rows, i, row int) {
 	default:
 		x.AddDerived(&d.decoder.req, nil)
 	}
-	if r.check != checkNone {
+	if r.check == checkAll || len(d.checks) > 0 {
 		d.checkRow(b, i)
 	}
 }

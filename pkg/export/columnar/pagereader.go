@@ -1,7 +1,6 @@
 package columnar
 
 import (
-	"bytes"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -217,31 +216,41 @@ const zstdBlockBytes = 128 << 10
 // zstdHeaderBytes is the largest size of the headers of a frame and of its first block.
 const zstdHeaderBytes = 18 + 3
 
-// startDecoders decompress the starts of pages. One of them takes twice the window of a page.
-var startDecoders = sync.Pool{New: func() any {
-	z, err := zstd.NewReader(nil, zstd.WithDecoderConcurrency(1), zstd.WithDecoderLowmem(true), zstd.IgnoreChecksum(true))
-	if err != nil {
-		return nil
-	}
-	return z
-}}
-
 // decompressStart sets data from the first block of the page b, which may be cut after that block.
 func (r *pageReader) decompressStart(b []byte) error {
-	z, ok := startDecoders.Get().(*zstd.Decoder)
-	if !ok {
-		return errPage
-	}
-	defer startDecoders.Put(z)
-	if err := z.Reset(bytes.NewReader(b)); err != nil {
+	z, err := pageZstd()
+	if err != nil {
 		return err
 	}
-	r.data = slices.Grow(r.data[:0], zstdBlockBytes)[:zstdBlockBytes]
-	n, err := io.ReadFull(z, r.data)
-	if r.data = r.data[:n]; n == 0 {
+	if b, err = firstZstdBlock(b); err != nil {
 		return err
 	}
-	return nil
+	r.data = slices.Grow(r.data[:0], zstdBlockBytes+zstdRoom)
+	r.data, err = z.DecodeAll(b, r.data[:0:zstdBlockBytes+zstdRoom])
+	return err
+}
+
+// shortZstdHeader begins a frame with a window of one block, without a checksum or the size of the content.
+const shortZstdHeader = "\x28\xb5\x2f\xfd\x00\x38"
+
+// firstZstdBlock changes b, a frame of zstd that may be cut after its first block, and returns a frame of this
+// block alone. Decoding that frame takes half as long as decoding the start of a stream.
+func firstZstdBlock(b []byte) ([]byte, error) {
+	var h zstd.Header
+	if err := h.Decode(b); err != nil {
+		return nil, err
+	}
+	if h.Skippable || h.DictionaryID != 0 || !h.FirstBlock.OK {
+		return nil, errPage
+	}
+	size := 3 + h.FirstBlock.CompressedSize
+	if h.HeaderSize < len(shortZstdHeader) || size > len(b)-h.HeaderSize {
+		return nil, errPage
+	}
+	b = b[h.HeaderSize-len(shortZstdHeader):][:len(shortZstdHeader)+size]
+	copy(b, shortZstdHeader)
+	b[len(shortZstdHeader)] |= 1 // the last block
+	return b, nil
 }
 
 // zstdRoom is the capacity behind the content with which the decoder of zstd need not check each copy.

@@ -66,15 +66,16 @@ func isOutputColumn(col int) bool {
 const outputBatches = 4
 
 // sampleOfGroup returns the sample of a row group of a file with that many row groups. Each has its
-// first row: a row is as expensive as all rows before it. One of the groups has another row; each of at
-// most two groups has the last row and two between. Which ones they are depends on the seed.
+// first row: a row is as expensive as all rows before it, most of all with outputs. So one of the groups has
+// another row without outputs; each of at most two groups has the last row and two between. Which ones they
+// are depends on the seed.
 func sampleOfGroup(seed uint64, group, groups, rows int) rowSample {
 	turn := int((seed + uint64(group)) % uint64(groups))
 	every := max(1, groups/outputBatches)
 	if all := severalRows(seed, group, rows); groups <= 2 {
 		return rowSample{all, true}
 	} else if turn == 0 {
-		return rowSample{all[:min(len(all), 2)], true}
+		return rowSample{all[:min(len(all), 2)], false}
 	}
 	return rowSample{severalRows(0, 0, min(rows, 1)), turn%every == 0}
 }

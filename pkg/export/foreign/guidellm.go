@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"net/url"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -103,6 +104,7 @@ func openGuideLLM(f *file) (*export.Run, source, error) {
 	}
 	lackRequests(run, kept)
 	s.c = f.cursor(0, jsonfile.DefaultChunk)
+	s.modelSent(run)
 	return run, s, nil
 }
 
@@ -222,6 +224,8 @@ func (s *guideLLM) header(c *jsonfile.Cursor, run *export.Run, b *guideLLMBenchm
 			err = b.readMetrics(c)
 		case "requests":
 			err = b.findRequests(c)
+		case "worker": // before 0.3
+			err = guideLLMWorker(c, run)
 		case "request_totals": // before 0.4; then it is a metric
 			err = b.readTotals(c)
 		default:
@@ -313,6 +317,53 @@ func guideLLMConfig(c *jsonfile.Cursor, run *export.Run) error {
 		}
 	}
 	return nil
+}
+
+// guideLLMWorker reads the server that releases before 0.3 name.
+func guideLLMWorker(c *jsonfile.Cursor, run *export.Run) error {
+	v, err := c.Value("the worker")
+	if err != nil {
+		return err
+	}
+	var x struct {
+		Target string `json:"backend_target"`
+		Model  string `json:"backend_model"`
+	}
+	if decode(v, &x) == nil && run.Meta.Model == "" {
+		run.Meta.Model, run.Meta.URL = x.Model, withoutSecrets(x.Target)
+	}
+	return nil
+}
+
+// sentModel matches the model in the arguments of a request, which are JSON or a dictionary of
+// Python.
+var sentModel = regexp.MustCompile(`['"]model['"]: ?['"]([^'"\\]+)['"]`)
+
+// modelSent takes the model from the first request, where the settings do not name it.
+func (s *guideLLM) modelSent(run *export.Run) {
+	if run.Meta.Model != "" {
+		return
+	}
+	for i := range s.all {
+		for _, at := range s.all[i].groups {
+			if at == 0 {
+				continue
+			}
+			s.c.Pos = at + 1
+			if more, err := s.c.Elem(true); err != nil || !more {
+				continue
+			}
+			v, err := s.c.Value("the first request")
+			var q guideLLMRequest
+			if err != nil || decode(v, &q) != nil || q.Args == nil {
+				return // next reports the error
+			}
+			if m := sentModel.FindStringSubmatch(*q.Args); m != nil {
+				run.Meta.Model = m[1]
+			}
+			return
+		}
+	}
 }
 
 // withoutSecrets returns the scheme, host and path of a URL, and "" for any other text.

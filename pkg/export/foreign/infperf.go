@@ -87,7 +87,7 @@ func openInferencePerf(f *file) (*export.Run, source, error) {
 			}},
 			Warnings: []string{
 				"a request ends with its last chunk that has text: the times of others and of [DONE] are not in the file, and its end_time is taken after the client has counted tokens",
-				infPerfName + " does not say which stage a request belongs to: all are in one level",
+				infPerfOneLevel,
 			},
 		},
 	}
@@ -101,6 +101,8 @@ type infPerf struct {
 	file   *file
 	begin  int64          // offset of the first request
 	index  int            // of the next request
+	stages []int          // index of the first request of each stage after the first
+	stage  int            // of the current request
 	totals *infPerfTotals // nil without a summary
 }
 
@@ -140,30 +142,33 @@ func (s *infPerf) peek(run *export.Run) error {
 func (s *infPerf) next(r *export.Request) (int, error) {
 	more, err := s.c.Elem(s.index == 0)
 	if err != nil {
-		return 0, err
+		return s.stage, err
 	}
 	if !more {
-		return 0, io.EOF
+		return s.stage, io.EOF
+	}
+	for s.stage < len(s.stages) && s.index >= s.stages[s.stage] {
+		s.stage++
 	}
 	r.ID = uint64(s.index)
 	s.index++
 	v, err := s.c.Value("the request")
 	if err != nil {
-		return 0, err
+		return s.stage, err
 	}
 	at := s.c.Pos - int64(len(v))
 	var q infPerfRequest
 	if err := decode(v, &q); err != nil {
-		return 0, typeError(at, err)
+		return s.stage, typeError(at, err)
 	}
 	if bad := s.request(r, &q); bad != nil {
 		bad.at, bad.excluded = at, q.Error != nil
-		return 0, bad
+		return s.stage, bad
 	}
 	if s.totals != nil {
 		s.totals.add(&q)
 	}
-	return 0, nil
+	return s.stage, nil
 }
 
 func (s *infPerf) request(r *export.Request, q *infPerfRequest) *badEntry {

@@ -2,11 +2,8 @@ package foreign
 
 import (
 	"errors"
-	"fmt"
 	"math"
 	"strings"
-
-	"gopkg.in/yaml.v3"
 
 	"github.com/pa-tools/pa/pkg/export"
 )
@@ -38,7 +35,7 @@ func (s *infPerf) summaryNames(file string) []string {
 
 func (s *infPerf) useSummary(run *export.Run, name string, content []byte) error {
 	if named(name, infPerfSettings) {
-		return infPerfLoad(run, name, content)
+		return s.useSettings(run, name, content)
 	}
 	stored, err := parseSummary(name, content)
 	if err != nil {
@@ -57,32 +54,6 @@ func (s *infPerf) useSummary(run *export.Run, name string, content []byte) error
 	}
 	s.totals.partial = k.partial()
 	lackRequests(run, []keptLevel{k})
-	return nil
-}
-
-// infPerfLoad puts the load of the settings into run, if there is one stage: of
-// several it is not known which one a request belongs to.
-func infPerfLoad(run *export.Run, name string, content []byte) error {
-	var settings struct {
-		Load struct {
-			Type   string `yaml:"type"`
-			Stages []struct {
-				Rate        float64 `yaml:"rate"`
-				Concurrency float64 `yaml:"concurrency_level"`
-			} `yaml:"stages"`
-		} `yaml:"load"`
-	}
-	if err := yaml.Unmarshal(content, &settings); err != nil {
-		return fmt.Errorf("%s: is not the YAML of inference-perf's settings: %w", name, err)
-	}
-	l := &settings.Load
-	switch {
-	case len(l.Stages) != 1:
-	case l.Type == "concurrent":
-		setLoad(run, export.ModeConcurrency, l.Stages[0].Concurrency)
-	case l.Type == "constant", l.Type == "poisson":
-		setLoad(run, export.ModeRequestRate, l.Stages[0].Rate)
-	}
 	return nil
 }
 

@@ -78,3 +78,31 @@ func TestNotCompared(t *testing.T) {
 		_ = r.Close()
 	}
 }
+
+// The model is in the settings, or in what was sent, by release.
+func TestGuideLLMModel(t *testing.T) {
+	const document = `{"benchmarks":[{%s"requests":{"successful":[{%s"info":{"timings":{"request_start":1,"request_end":3}}}],"errored":[],"incomplete":[]}}]}`
+	for _, tt := range []struct{ name, text, want string }{
+		{"0.8", fmt.Sprintf(document, `"config":{"backend":{"kind":"openai_http","model":"m/8"}},`, ""), "m/8"},
+		{"0.6", fmt.Sprintf(document, `"config":{"backend":{"model":null}},`, `"request_args":"{'method': None, 'body': {'model': 'm/6', 'stream': True}}",`), "m/6"},
+		{"0.4, as JSON", fmt.Sprintf(document, "", `"request_args":"{\"body\": {\"model\": \"m/4\"}}",`), "m/4"},
+		{"before 0.3", fmt.Sprintf(document, `"worker":{"backend_target":"http://h","backend_model":"m/2"},`, ""), "m/2"},
+		{"none", fmt.Sprintf(document, "", ""), ""},
+	} {
+		r, err := open(t, tt.text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := r.Run().Meta.Model; got != tt.want {
+			t.Errorf("%s: model %q, want %q", tt.name, got, tt.want)
+		}
+		n := 0
+		for r.Next() {
+			n++
+		}
+		if n != 1 || r.Err() != nil {
+			t.Errorf("%s: %d requests, %v", tt.name, n, r.Err())
+		}
+		_ = r.Close()
+	}
+}

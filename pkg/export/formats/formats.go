@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"path/filepath"
 	"strings"
 
 	"github.com/klauspost/compress/zstd"
@@ -17,6 +18,24 @@ import (
 
 // Suffixes lists the names that ForName knows, for messages.
 const Suffixes = ".json, .json.gz, .json.zst, .parquet or .arrow"
+
+// JournalSuffix ends the name of a journal: the recording of a run that has not ended, or that
+// was killed.
+const JournalSuffix = ".journal.arrows"
+
+// JournalPath returns the path of the journal of an export. For run.json, run.json.zst and
+// run.parquet it is run.journal.arrows.
+func JournalPath(exportPath string) string { return stem(exportPath) + JournalSuffix }
+
+// stem returns the name of an export without the suffixes of its format.
+func stem(path string) string {
+	for _, suffix := range []string{".gz", ".zst", ".json", ".parquet", ".arrow", ".csv"} {
+		if strings.HasSuffix(strings.ToLower(path), suffix) && len(filepath.Base(path)) > len(suffix) {
+			path = path[:len(path)-len(suffix)]
+		}
+	}
+	return path
+}
 
 // Readers returns the formats that can be read, in the order in which to try them.
 func Readers() []export.Format {

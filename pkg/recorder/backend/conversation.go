@@ -21,7 +21,9 @@ type Conversation interface {
 	// Turn encodes the next turn. The error names the entry.
 	Turn(e *workload.Entry) (Payload, error)
 	// AddReply adds the response to the last turn. It is called in the slot's goroutine
-	// before Decode and must not change x. It returns an error if there can be no next
-	// turn: the request failed, or the response is no message.
-	AddReply(x *Exchange) error
+	// before Decode and must not change x. contentless says that the response has no content
+	// that a next turn could follow, so that the history holds other text in its place, or
+	// nothing. AddReply returns an error if there can be no next turn: the request failed, or
+	// the response is no message.
+	AddReply(x *Exchange) (contentless bool, err error)
 }

@@ -232,7 +232,7 @@ func (r *client) meet(ctx context.Context, m Meeting) (Begin, error) {
 		defer t.Stop()
 		timeout = t.C
 	}
-	if err := r.c.send(message{Kind: kindReady, Seq: r.seq, Plan: m.PlanSHA256, NextID: m.NextID}); err != nil {
+	if err := r.c.send(message{Kind: kindReady, Seq: r.seq, Plan: m.PlanSHA256, Parts: partsText(m.Parts), NextID: m.NextID}); err != nil {
 		_ = r.c.nc.Close() // await returns the reason
 	}
 	if _, err := r.await(ctx, r.measure, timeout); err != nil {

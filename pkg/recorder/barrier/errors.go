@@ -67,12 +67,18 @@ func Ranks(ranks []int) string {
 
 // A DifferentError reports that ranks have another plan than rank 0: their command
 // lines or input data differ.
-type DifferentError struct{ Ranks []int }
+type DifferentError struct {
+	Ranks []int
+	Parts []string // names of the parts that differ; nil if they are not known
+}
 
 func (e *DifferentError) Error() string {
-	have := "has"
+	have, what := "has", ""
 	if len(e.Ranks) > 1 {
 		have = "have"
 	}
-	return Ranks(e.Ranks) + " " + have + " other settings or input data than rank 0; start all ranks with the same command line and files"
+	if len(e.Parts) > 0 {
+		what = " (" + strings.Join(e.Parts, ", ") + ")"
+	}
+	return Ranks(e.Ranks) + " " + have + " other settings or input data than rank 0" + what + "; start all ranks with the same command line and files"
 }

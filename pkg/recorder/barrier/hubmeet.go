@@ -79,7 +79,7 @@ func (h *hub) meet(ctx context.Context, m Meeting) (Begin, error) {
 	if err := h.gather(ctx, timeout, seq); err != nil {
 		return Begin{}, h.fail(err)
 	}
-	if err := h.samePlan(m.PlanSHA256); err != nil {
+	if err := h.samePlan(m); err != nil {
 		return Begin{}, h.fail(err)
 	}
 	h.broadcast(message{Kind: kindMeasure, Seq: seq})
@@ -144,19 +144,22 @@ func (h *hub) lost() error {
 }
 
 // samePlan refuses ranks with another plan.
-func (h *hub) samePlan(plan string) error {
+func (h *hub) samePlan(own Meeting) error {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	var others []int
+	var parts []string
 	for rank, m := range h.members {
-		if m.ready.Plan != plan {
+		if m.ready.Plan != own.PlanSHA256 {
 			others = append(others, rank)
+			parts = append(parts, differentParts(partsText(own.Parts), m.ready.Parts)...)
 		}
 	}
+	slices.Sort(parts)
 	if len(others) == 0 {
 		return nil
 	}
-	return &DifferentError{others}
+	return &DifferentError{others, slices.Compact(parts)}
 }
 
 // fail ends the run of all because of err, unless another rank has ended it.

@@ -41,6 +41,7 @@ type message struct {
 	Kind   string `json:"kind"`
 	Seq    int    `json:"seq,omitempty"` // number of the meeting, from 1
 	Plan   string `json:"plan,omitempty"`
+	Parts  string `json:"parts,omitempty"` // see partsText
 	NextID uint64 `json:"next_id,omitempty"`
 	T0     uint64 `json:"t0,omitempty"`
 	T1     uint64 `json:"t1,omitempty"`

@@ -49,6 +49,9 @@ type Meeting struct {
 	Clock Clock
 	// PlanSHA256 must be the same in all ranks; see export.ShardMeta.
 	PlanSHA256 string
+	// Parts are the parts of the plan by name, in words of the user where there are some: the error of
+	// ranks with different plans names the parts that differ. nil: it names none.
+	Parts map[string]string
 	// NextID is the rank's next free request ID.
 	NextID uint64
 	// Start asks for an instant at which all ranks begin.

@@ -145,13 +145,3 @@ func (e *Export) write(ctx context.Context, src export.Reader) error {
 	}
 	return nil
 }
-
-// stem returns the name of an export without the suffixes of its format.
-func stem(path string) string {
-	for _, suffix := range []string{".gz", ".zst", ".json", ".parquet", ".arrow", ".csv"} {
-		if strings.HasSuffix(strings.ToLower(path), suffix) && len(filepath.Base(path)) > len(suffix) {
-			path = path[:len(path)-len(suffix)]
-		}
-	}
-	return path
-}

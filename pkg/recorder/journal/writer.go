@@ -13,14 +13,15 @@ import (
 	"github.com/pa-tools/pa/internal/outfile"
 	"github.com/pa-tools/pa/pkg/export"
 	"github.com/pa-tools/pa/pkg/export/columnar"
+	"github.com/pa-tools/pa/pkg/export/formats"
 )
 
 // Suffix ends the name of a journal.
-const Suffix = ".journal.arrows"
+const Suffix = formats.JournalSuffix
 
 // PathFor returns the path of the journal of an export: run.json has the journal
 // run.journal.arrows.
-func PathFor(exportPath string) string { return stem(exportPath) + Suffix }
+func PathFor(exportPath string) string { return formats.JournalPath(exportPath) }
 
 // defaultBacklogBytes is the default of Config.MaxBacklogBytes.
 const defaultBacklogBytes = 256 << 20

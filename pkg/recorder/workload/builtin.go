@@ -15,17 +15,17 @@ const BuiltinMaxTokens = 64
 func Builtin() List {
 	entries := make(List, len(builtinPrompts))
 	for i := range entries {
-		entries[i] = builtinEntry(i, Set{})
+		entries[i] = builtinEntry(i, Set{}, BuiltinMaxTokens)
 	}
 	return entries
 }
 
-func builtinEntry(k int, set Set) Entry {
+func builtinEntry(k int, set Set, maxTokens int) Entry {
 	text := builtinPrompts[k%len(builtinPrompts)]
 	if k >= len(builtinPrompts) || set != (Set{}) {
 		text = builtinName(set, k) + " asks: " + text
 	}
-	return Entry{Step: k, Prompt: &Prompt{Text: text, MaxTokens: BuiltinMaxTokens}}
+	return Entry{Step: k, Prompt: &Prompt{Text: text, MaxTokens: maxTokens}}
 }
 
 // builtinName returns two words that no language has, others for each set and number, so
@@ -59,12 +59,13 @@ func builtinName(set Set, k int) string {
 // then each again after a name that no other prompt begins with. In sets after the first,
 // all prompts have such a name.
 type BuiltinSets struct {
-	n   int
-	set Set
+	n, maxTokens int
+	set          Set
 }
 
-// NewBuiltinSets returns a source of n prompts, n > 0, with the first set.
-func NewBuiltinSets(n int) *BuiltinSets { return &BuiltinSets{n: n} }
+// NewBuiltinSets returns a source of n prompts, n > 0, with the first set. They ask for answers of
+// maxTokens tokens; 0 for no length.
+func NewBuiltinSets(n, maxTokens int) *BuiltinSets { return &BuiltinSets{n: n, maxTokens: maxTokens} }
 
 // Use changes the prompts to those of a set.
 func (b *BuiltinSets) Use(set Set) { b.set = set }
@@ -73,4 +74,4 @@ func (b *BuiltinSets) Use(set Set) { b.set = set }
 func (b *BuiltinSets) Len() int { return b.n }
 
 // At implements Source; there is no error.
-func (b *BuiltinSets) At(k int) (Entry, error) { return builtinEntry(k, b.set), nil }
+func (b *BuiltinSets) At(k int) (Entry, error) { return builtinEntry(k, b.set, b.maxTokens), nil }

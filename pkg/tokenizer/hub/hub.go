@@ -141,9 +141,9 @@ func (c Config) Find(ctx context.Context, name string) (string, error) {
 	switch {
 	case name == "":
 		return "", errors.New("tokenizer: the name is empty")
-	case strings.HasSuffix(name, ".json"), strings.HasSuffix(name, ".tiktoken"), strings.HasPrefix(name, "."), filepath.IsAbs(name):
+	case strings.HasSuffix(name, ".json"), strings.HasSuffix(name, ".tiktoken"), strings.HasSuffix(name, ".model"), strings.HasPrefix(name, "."), filepath.IsAbs(name):
 		return "", fmt.Errorf("tokenizer %s: no such file or directory", name)
-	case !isRepo(name):
+	case !IsModel(name):
 		return "", fmt.Errorf("tokenizer %q: no such file or directory, and no name of a model on the hub", name)
 	case !isRevision(c.revision()):
 		return "", fmt.Errorf("tokenizer %s: %q is not a revision name", name, c.Revision)
@@ -162,8 +162,8 @@ func (c Config) Find(ctx context.Context, name string) (string, error) {
 	return dir, nil
 }
 
-// isRepo reports whether name is a valid name of a model on the hub.
-func isRepo(name string) bool {
+// IsModel reports whether name is a valid name of a model on the hub.
+func IsModel(name string) bool {
 	return repoName.MatchString(name) && !strings.Contains(name, "..") && !strings.Contains(name, "--")
 }
 
@@ -175,7 +175,7 @@ func isRevision(name string) bool {
 // Cached returns the folder of a model's tokenizer in the cache. It never opens a file
 // outside the cache and sends no requests. The error wraps ErrNotCached.
 func (c Config) Cached(name string) (string, error) {
-	if isRepo(name) && isRevision(c.revision()) {
+	if IsModel(name) && isRevision(c.revision()) {
 		if dir := c.repo("models", name).cached(); dir != "" {
 			return dir, nil
 		}

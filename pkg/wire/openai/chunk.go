@@ -71,6 +71,8 @@ type Choice struct {
 
 	// JSON text, for Reply: message of a whole body, tool_calls of a delta.
 	message, calls []byte
+	// inReasoningContent says, for Reply, that the reasoning is in reasoning_content.
+	inReasoningContent bool
 }
 
 // HasOutput reports whether the choice adds anything that a model generated.
@@ -316,6 +318,7 @@ func (c *Choice) parseMessage(w *jsonscan.Walker) {
 			w.Skip()
 		}
 	}
+	c.inReasoningContent = len(reasoningContent) > 0
 	if len(c.Reasoning) == 0 {
 		c.Reasoning = reasoningContent
 	}

@@ -3,23 +3,62 @@ package openai
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"slices"
 
 	"github.com/pa-tools/pa/internal/jsonscan"
 )
 
+// HistoryReasoning says whether a message that goes back to the server keeps its reasoning.
+type HistoryReasoning uint8
+
+const (
+	// ReasoningAuto keeps it in messages that call a tool, because models that think need it to go on
+	// after the call, and drops it from all others, as the APIs advise.
+	ReasoningAuto HistoryReasoning = iota
+	// ReasoningKeep keeps it.
+	ReasoningKeep
+	// ReasoningDrop drops it.
+	ReasoningDrop
+)
+
+var historyReasoningNames = [...]string{"auto", "keep", "drop"}
+
+// String returns "auto", "keep" or "drop".
+func (h HistoryReasoning) String() string {
+	if int(h) < len(historyReasoningNames) {
+		return historyReasoningNames[h]
+	}
+	return fmt.Sprintf("invalid(%d)", h)
+}
+
+// ParseHistoryReasoning is the inverse of String.
+func ParseHistoryReasoning(s string) (HistoryReasoning, error) {
+	if i := slices.Index(historyReasoningNames[:], s); i >= 0 {
+		return HistoryReasoning(i), nil
+	}
+	return 0, fmt.Errorf("%q is none of keep, drop, auto", s)
+}
+
 // A Reply joins the events of a chat answer to one message, which can go back to the
 // server as a turn of the conversation. It takes the choice with index 0. The message of
-// a whole body stays unchanged. For a stream, Reply joins content, refusal and tool
-// calls, and leaves out the reasoning, as the APIs require. The zero value is empty.
+// a whole body stays unchanged but for its reasoning. For a stream, Reply joins content, reasoning,
+// refusal and tool calls. The zero value is empty.
 type Reply struct {
+	// History says what becomes of the reasoning.
+	History HistoryReasoning
+
 	message []byte // of a whole body, compact
 	role    []byte
 	content []byte
 	refusal []byte
-	calls   []toolCall // by index
-	seen    bool       // there was a choice
-	chunk   Chunk      // of the last frame
+	// reasoning is in reasoning_content if inReasoningContent is set, else in reasoning.
+	reasoning          []byte
+	inReasoningContent bool
+	called             bool       // there is a tool call
+	calls              []toolCall // of a stream, by index
+	seen               bool       // there was a choice
+	chunk              Chunk      // of the last frame
 }
 
 // A toolCall is a call of a function, joined.
@@ -48,6 +87,11 @@ func (r *Reply) Add(frame []byte) error {
 }
 
 func (r *Reply) add(c *Choice) {
+	r.reasoning = append(r.reasoning, c.Reasoning...)
+	r.inReasoningContent = r.inReasoningContent || c.inReasoningContent
+	r.called = r.called || len(c.ToolCalls) > 0
+	r.content = append(r.content, c.Content...)
+	r.refusal = append(r.refusal, c.Refusal...)
 	if len(c.message) > 0 && c.message[0] == '{' {
 		if m, err := AppendCompact(nil, c.message); err == nil {
 			r.message = m
@@ -57,8 +101,6 @@ func (r *Reply) add(c *Choice) {
 	if len(r.role) == 0 {
 		r.role = slices.Clone(c.Role)
 	}
-	r.content = append(r.content, c.Content...)
-	r.refusal = append(r.refusal, c.Refusal...)
 	if len(c.ToolCalls) > 0 {
 		r.addCalls(c.calls)
 	}
@@ -113,21 +155,49 @@ func (r *Reply) addCalls(raw []byte) {
 // errNoReply is the error of an answer without a message.
 var errNoReply = errors.New("the answer has no choice with a message")
 
-// AppendMessage appends the message as compact JSON. It fails if there is no message.
+// Contentless reports whether the answer has neither content nor a refusal nor a tool call: it ended while
+// the model was thinking, or the model said nothing. Servers refuse such a message.
+func (r *Reply) Contentless() bool {
+	return r.seen && len(r.content) == 0 && len(r.refusal) == 0 && !r.called
+}
+
+// keeps reports whether the message keeps its reasoning.
+func (r *Reply) keeps() bool {
+	return r.History == ReasoningKeep || r.History == ReasoningAuto && r.called
+}
+
+// AppendMessage appends the message as compact JSON. It fails if there is no message. If the answer is
+// [Reply.Contentless], its reasoning becomes the content, so that the roles of the conversation
+// alternate; without reasoning, and with ReasoningDrop, AppendMessage appends nothing.
 func (r *Reply) AppendMessage(dst []byte) ([]byte, error) {
-	switch {
-	case r.message != nil:
-		return append(dst, r.message...), nil
-	case !r.seen:
+	if !r.seen {
 		return dst, errNoReply
+	}
+	content := r.content
+	if r.Contentless() {
+		if content = r.reasoning; len(content) == 0 || r.History == ReasoningDrop {
+			return dst, nil
+		}
+	} else if r.message != nil {
+		if r.keeps() || len(r.reasoning) == 0 {
+			return append(dst, r.message...), nil
+		}
+		return appendWithoutReasoning(dst, r.message), nil
 	}
 	role := r.role
 	if len(role) == 0 {
 		role = []byte("assistant")
 	}
 	dst = appendQuoted(append(dst, `{"role":`...), role)
-	if len(r.content) > 0 || len(r.calls) == 0 && len(r.refusal) == 0 {
-		dst = appendQuoted(append(dst, `,"content":`...), r.content)
+	if len(content) > 0 {
+		dst = appendQuoted(append(dst, `,"content":`...), content)
+	}
+	if len(r.reasoning) > 0 && r.keeps() && !r.Contentless() {
+		name := `,"reasoning":`
+		if r.inReasoningContent {
+			name = `,"reasoning_content":`
+		}
+		dst = appendQuoted(append(dst, name...), r.reasoning)
 	}
 	if len(r.refusal) > 0 {
 		dst = appendQuoted(append(dst, `,"refusal":`...), r.refusal)
@@ -152,6 +222,30 @@ func (r *Reply) AppendMessage(dst []byte) ([]byte, error) {
 		dst = append(dst, ']')
 	}
 	return append(dst, '}'), nil
+}
+
+// appendWithoutReasoning appends a message, a compact JSON object, without its members of reasoning.
+func appendWithoutReasoning(dst, message []byte) []byte {
+	var w jsonscan.Walker
+	w.Reset(message)
+	dst = append(dst, '{')
+	empty := true
+	for ok := w.OpenObject(); ok; ok = w.NextMember() {
+		name := string(w.Key)
+		quoted := w.RawKey
+		value := w.Value()
+		switch name {
+		case "reasoning", "reasoning_content", "reasoning_details":
+			continue
+		}
+		if !empty {
+			dst = append(dst, ',')
+		}
+		empty = false
+		dst = append(append(append(dst, '"'), quoted...), `":`...)
+		dst = append(dst, value...)
+	}
+	return append(dst, '}')
 }
 
 // appendQuoted appends text as a JSON string.

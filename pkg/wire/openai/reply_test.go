@@ -35,7 +35,6 @@ func TestReply(t *testing.T) {
 			`data: {"choices":[{"index":0,"delta":{"reasoning_content":"hm"}}]}`,
 			`data: {"choices":[{"index":0,"delta":{"content":"yes"}}]}`,
 		}, `{"role":"assistant","content":"yes"}`},
-		{"edge: nothing was said", []string{`data: {"choices":[{"index":0,"delta":{},"finish_reason":"stop"}]}`}, `{"role":"assistant","content":""}`},
 		{"a refusal", []string{
 			`data: {"choices":[{"index":0,"delta":{"role":"assistant","refusal":"I "}}]}`,
 			`data: {"choices":[{"index":0,"delta":{"refusal":"can't"}}]}`,
@@ -62,6 +61,54 @@ func TestReply(t *testing.T) {
 				t.Error("it is not JSON")
 			}
 		})
+	}
+}
+
+// What becomes of reasoning, and of answers without content, by HistoryReasoning.
+func TestReplyReasoning(t *testing.T) {
+	const (
+		thought  = `data: {"choices":[{"index":0,"delta":{"role":"assistant","content":"","reasoning_content":"hm "}}]}`
+		thought2 = `data: {"choices":[{"index":0,"delta":{"reasoning":"hm"}}]}`
+		content  = `data: {"choices":[{"index":0,"delta":{"content":"yes"}}]}`
+		call     = `data: {"choices":[{"index":0,"delta":{"tool_calls":[{"index":0,"id":"c","type":"function","function":{"name":"f","arguments":"{}"}}]}}]}`
+		calls    = `"tool_calls":[{"id":"c","type":"function","function":{"name":"f","arguments":"{}"}}]`
+		end      = `data: {"choices":[{"index":0,"delta":{},"finish_reason":"length"}]}`
+	)
+	for _, tt := range []struct {
+		name             string
+		frames           []string
+		auto, keep, drop string
+		contentless      bool
+	}{
+		{"an answer", []string{thought, content, end}, `{"role":"assistant","content":"yes"}`, `{"role":"assistant","content":"yes","reasoning_content":"hm "}`, `{"role":"assistant","content":"yes"}`, false},
+		{"under its other name", []string{thought2, content, end}, `{"role":"assistant","content":"yes"}`, `{"role":"assistant","content":"yes","reasoning":"hm"}`, `{"role":"assistant","content":"yes"}`, false},
+		{"a tool call", []string{thought, call, end}, `{"role":"assistant","reasoning_content":"hm ",` + calls + `}`, `{"role":"assistant","reasoning_content":"hm ",` + calls + `}`, `{"role":"assistant",` + calls + `}`, false},
+		{"thoughts only", []string{thought, thought, end}, `{"role":"assistant","content":"hm hm "}`, `{"role":"assistant","content":"hm hm "}`, "", true},
+		{"nothing", []string{end}, "", "", "", true},
+		{
+			"a whole answer", []string{`{"choices":[{"message":{"role":"assistant","reasoning_content":"hm","content":"a\"b","x":[1, 2.50]}}]}`},
+			`{"role":"assistant","content":"a\"b","x":[1,2.50]}`, `{"role":"assistant","reasoning_content":"hm","content":"a\"b","x":[1,2.50]}`, `{"role":"assistant","content":"a\"b","x":[1,2.50]}`, false,
+		},
+		{
+			"a whole tool call", []string{`{"choices":[{"message":{"role":"assistant","content":null,"reasoning":"hm",` + calls + `}}]}`},
+			`{"role":"assistant","content":null,"reasoning":"hm",` + calls + `}`, `{"role":"assistant","content":null,"reasoning":"hm",` + calls + `}`, `{"role":"assistant","content":null,` + calls + `}`, false,
+		},
+		{"a whole answer of thoughts", []string{`{"choices":[{"message":{"role":"assistant","content":"","reasoning":"hm"}}]}`}, `{"role":"assistant","content":"hm"}`, `{"role":"assistant","content":"hm"}`, "", true},
+		{"a whole answer of nothing", []string{`{"choices":[{"message":{"role":"assistant","content":null}}]}`}, "", "", "", true},
+		{"a refusal", []string{thought, `data: {"choices":[{"index":0,"delta":{"refusal":"no"}}]}`}, `{"role":"assistant","refusal":"no"}`, `{"role":"assistant","reasoning_content":"hm ","refusal":"no"}`, `{"role":"assistant","refusal":"no"}`, false},
+	} {
+		for history, want := range map[HistoryReasoning]string{ReasoningAuto: tt.auto, ReasoningKeep: tt.keep, ReasoningDrop: tt.drop} {
+			r := Reply{History: history}
+			for _, f := range tt.frames {
+				if err := r.Add([]byte(f + "\n\n")); err != nil {
+					t.Fatal(err)
+				}
+			}
+			got, err := r.AppendMessage(nil)
+			if err != nil || string(got) != want || r.Contentless() != tt.contentless {
+				t.Errorf("%s, %v: %s, %v, contentless %v\nwant %s", tt.name, history, got, err, r.Contentless(), want)
+			}
+		}
 	}
 }
 
@@ -92,7 +139,7 @@ func FuzzReply(f *testing.F) {
 			_ = r.Add([]byte("data: " + frame + "\n\n"))
 		}
 		got, err := r.AppendMessage(nil)
-		if err == nil && !json.Valid(got) && json.Valid([]byte(a)) && json.Valid([]byte(b)) {
+		if err == nil && len(got) > 0 && !json.Valid(got) && json.Valid([]byte(a)) && json.Valid([]byte(b)) {
 			t.Fatalf("%q, %q: %q is not JSON", a, b, got)
 		}
 	})

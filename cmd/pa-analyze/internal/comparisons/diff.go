@@ -1,6 +1,7 @@
 package comparisons
 
 import (
+	"cmp"
 	"errors"
 	"slices"
 	"strings"
@@ -31,11 +32,13 @@ func Diff() *cli.Command {
 		&cli.StringSliceFlag{Name: "ignore", Usage: "compare although `NAME` differs: " + strings.Join(diff.Refusals(), ", ") + " or all (repeatable)", Category: "Comparison"},
 	)
 	return &cli.Command{
-		Name: "diff", Usage: "what changed between runs, beyond chance", ArgsUsage: "OLD NEW | old=FILES new=FILES",
+		Name: "diff", Usage: "what changed between runs, beyond chance", ArgsUsage: "OLD NEW | NAME=FILES NAME=FILES",
 		Description: `Compares each load level that both sides have. A side is one file, a glob
-("runs/old-*.json"), or several of either with commas between; old= and new= may
-be repeated. Decisions need several runs a side, at least 3. One run a side says
-only how much these two runs differ, never better or worse.
+("runs/old-*.json"), or several of either with commas between. NAME= names a
+side (vllm=a.json ours=b.json) and may be repeated. The first side is compared
+with, but old= and new= keep their places. Decisions need several runs a side,
+at least 3. One run a side says only how much these two runs differ, never
+better or worse.
 The first line is the answer. Primary metrics (*) are judged together at 5 %; ~
 means that no difference was found, n/a that there is no interval. --explain
 says why.
@@ -64,7 +67,7 @@ func diffAction(c *cli.Context) (err error) {
 	if err := errors.Join(settings.Quality(c, &cfg), settings.Economics(c, &cfg)); err != nil {
 		return err
 	}
-	older, newer, err := settings.Sides(c.Args().Slice())
+	sides, older, newer, err := settings.Sides(c.Args().Slice())
 	if err != nil {
 		return err
 	}
@@ -79,7 +82,7 @@ func diffAction(c *cli.Context) (err error) {
 		return err
 	}
 	single := len(olderRuns) == 1 && len(newerRuns) == 1
-	options := diff.Options{Ignore: c.StringSlice("ignore"), Quality: cfg.Quality != nil}
+	options := diff.Options{Ignore: c.StringSlice("ignore"), Quality: cfg.Quality != nil, Sides: sides}
 	for _, list := range c.StringSlice("primary") {
 		options.Primary = append(options.Primary, strings.Split(list, ",")...)
 	}
@@ -108,8 +111,8 @@ func diffAction(c *cli.Context) (err error) {
 		}
 		return readPage(c, cfg, side, &pages)
 	}
-	oldRuns, oldErr := reading.Side(c, ahead, olderRuns, read("old"))
-	newRuns, newErr := reading.Side(c, ahead, newerRuns, read("new"))
+	oldRuns, oldErr := reading.Side(c, ahead, olderRuns, read(cmp.Or(sides.Old, "old")))
+	newRuns, newErr := reading.Side(c, ahead, newerRuns, read(cmp.Or(sides.New, "new")))
 	defer func() {
 		for _, r := range slices.Concat(oldRuns, newRuns) {
 			err = errors.Join(err, r.Close())

@@ -23,7 +23,7 @@ func HTML() *cli.Command {
 	return &cli.Command{
 		Name: "html", Usage: "one page that shows runs: verdicts, charts, waterfall", ArgsUsage: "[FILE…]",
 		Description: `Writes one HTML file that needs no network and no other file. It begins with
-verdicts: is the SLO met, was the client the limit, is the level steady, how large
+verdicts: is the SLO met, did the client keep up, is the level steady, how large
 is the error of the clock, how many requests failed. Then come the sweep, the
 Pareto frontier, distributions, series over time, the waterfall of requests, heat
 maps of the gaps between tokens, TTFT against uncached input tokens, stalls and

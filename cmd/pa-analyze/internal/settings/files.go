@@ -65,7 +65,7 @@ func ReadsLists(c *cli.Context) {
 
 // ReadsSides adds the runs of both sides of a comparison.
 func ReadsSides(c *cli.Context) {
-	older, newer, err := Sides(c.Args().Slice())
+	_, older, newer, err := Sides(c.Args().Slice())
 	ReadsArguments(c, older, err)
 	ReadsArguments(c, newer, err)
 }

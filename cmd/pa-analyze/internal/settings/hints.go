@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"os"
 	"slices"
 	"strconv"
 	"strings"
@@ -11,10 +12,12 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/pa-tools/pa/internal/sanitize"
+	"github.com/pa-tools/pa/internal/shell"
 	"github.com/pa-tools/pa/pkg/analyze/dialect"
 	"github.com/pa-tools/pa/pkg/export"
 	"github.com/pa-tools/pa/pkg/tokenizer"
 	"github.com/pa-tools/pa/pkg/tokenizer/builtin"
+	"github.com/pa-tools/pa/pkg/tokenizer/hub"
 )
 
 // A file's hints are settings for its report; pa-record takes them from another tool's
@@ -214,7 +217,7 @@ func (o Options) tokenizer() (_ *tokenizer.Tokenizer, name string, _ error) {
 	case named != "":
 		tok, err := o.load("hint "+named, named, openCached)
 		if err != nil {
-			Warnf(o.c, "the file asks for %v, so token counts are n/a; --tokenizer %s fetches it from the hub, or opens it if it is a path", err, strconv.Quote(named))
+			Warnf(o.c, "the file asks for %v, so token counts are n/a; %s", err, giveTokenizer(named))
 			return nil, "", nil
 		}
 		return tok, named, nil
@@ -222,12 +225,26 @@ func (o Options) tokenizer() (_ *tokenizer.Tokenizer, name string, _ error) {
 		key := "hint " + byDefault
 		tok, err := o.load(key, byDefault, openCached)
 		if err != nil {
-			Warnf(o.c, "the file asks for %v; token counts are from the built-in tokenizer; add --tokenizer %s to fetch the model's tokenizer from the hub", err, strconv.Quote(byDefault))
+			Warnf(o.c, "the file asks for %v; token counts are from the built-in tokenizer; %s", err, giveTokenizer(byDefault))
 			tok, err = o.load(key, builtin.Name, func(*cli.Context, string, tokenizer.Reading) (*tokenizer.Tokenizer, error) { return builtin.Load() })
 		}
 		return tok, byDefault, err
 	}
 	return nil, "", nil
+}
+
+// giveTokenizer returns how to count with the tokenizer that a file's hint names, which is not in
+// the local cache. It looks for names below the working directory only, because the file may come
+// from anywhere.
+func giveTokenizer(name string) string {
+	flag := shell.Command("--tokenizer", shell.File(name))
+	if !hub.IsModel(name) {
+		return flag + " reads it: a file alone opens no path"
+	}
+	if _, err := os.Stat(name); err == nil {
+		return flag + " reads it from this folder: a file alone opens no path"
+	}
+	return flag + " fetches it from the hub"
 }
 
 // load loads a tokenizer with open, once for each key.

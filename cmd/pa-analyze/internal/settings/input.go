@@ -1,15 +1,19 @@
 package settings
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
+	"path/filepath"
 	"strings"
 
 	"github.com/urfave/cli/v2"
 
 	"github.com/pa-tools/pa/internal/cmdline"
 	"github.com/pa-tools/pa/internal/plural"
+	"github.com/pa-tools/pa/internal/shell"
 	"github.com/pa-tools/pa/pkg/export"
 	"github.com/pa-tools/pa/pkg/export/formats"
 )
@@ -46,7 +50,7 @@ func openFile(c *cli.Context, path string) (export.Reader, error) {
 	}
 	r, err := o.Open(c.Context, path)
 	if err != nil {
-		return nil, err
+		return nil, cmp.Or(recoverable(path, err), err)
 	}
 	if o.Beside || IsFolder(path) {
 		if err := readsSummaries(c, path, r); err != nil {
@@ -56,9 +60,31 @@ func openFile(c *cli.Context, path string) (export.Reader, error) {
 	}
 	// Only files that the command line names are opened.
 	if names := export.SummaryNames(r, path); names != nil {
-		Warnf(c, "%s: the load of the run is n/a: the tool writes it into %s of the same folder; add --beside to read that, too", path, strings.Join(names, " and "))
+		files := strings.Join(names, " and ")
+		if export.SummaryPaths(r, path) == nil {
+			Warnf(c, "%s: the load of the run is n/a: the tool writes it into %s, which the folder does not have", path, files)
+		} else {
+			Warnf(c, "%s: the load of the run is n/a: the tool writes it into %s of the same folder; add --beside to read that, too", path, files)
+		}
 	}
 	return r, nil
+}
+
+// recoverable returns an error that names the journal of a file that cannot be opened because its
+// run was killed; nil for any other file.
+func recoverable(path string, err error) error {
+	if !errors.Is(err, fs.ErrNotExist) || IsFolder(path) {
+		return nil
+	}
+	journal := formats.JournalPath(path)
+	if info, err := os.Stat(journal); err != nil || !info.Mode().IsRegular() {
+		return nil
+	}
+	words := []string{"pa-record", "recover", shell.File(journal)}
+	if _, ok := formats.ForName(path); ok && filepath.Ext(path) != ".json" { // which recover writes by itself
+		words = append(words, "--profile-export-file", shell.File(path))
+	}
+	return fmt.Errorf("%s: no such file yet, but %s lies beside it, the journal of a run that was killed or has not ended: %s", path, journal, shell.Command(words...))
 }
 
 // IsFolder reports whether path names a folder.
@@ -88,6 +114,9 @@ func files(c *cli.Context, args []string) ([]string, error) {
 		return nil, err
 	}
 	if len(paths) == 0 {
+		if err := recoverable(defaultFile, fs.ErrNotExist); err != nil {
+			return nil, err
+		}
 		return nil, cmdline.Usagef("no file given, and there is no %s in the working directory; %s FILE… reads another", defaultFile, c.App.Name)
 	}
 	stdin := 0

@@ -10,6 +10,7 @@ import (
 
 	"github.com/pa-tools/pa/internal/cmdline"
 	"github.com/pa-tools/pa/internal/plural"
+	"github.com/pa-tools/pa/pkg/analyze/diff"
 )
 
 // matches returns the files that a name or a glob stands for. The name of an existing file is
@@ -92,44 +93,94 @@ func RunFiles(lists []string) ([]string, error) {
 	return paths, nil
 }
 
-// Sides returns the files of both sides of a comparison: OLD NEW, or old=FILES new=FILES with
-// commas and globs. The error is a usage error.
-func Sides(args []string) (older, newer []string, err error) {
-	named := slices.ContainsFunc(args, func(a string) bool { return strings.HasPrefix(a, "old=") || strings.HasPrefix(a, "new=") })
-	if !named {
-		if len(args) != 2 {
-			return nil, nil, cmdline.Usagef("%s given; diff OLD NEW takes two, and diff old=FILES new=FILES several a side", plural.Of(len(args), "file"))
-		}
-		args = []string{"old=" + args[0], "new=" + args[1]}
-	}
-	for _, a := range args {
-		side, list, ok := strings.Cut(a, "=")
-		if !ok || side != "old" && side != "new" {
-			return nil, nil, cmdline.Usagef("%q: with old= or new= each argument starts with one of them", a)
+// A side is a side of a comparison on the command line.
+type side struct {
+	name  string
+	paths []string
+}
+
+// Sides returns the files of both sides of a comparison, OLD NEW or NAME=FILES NAME=FILES with
+// commas and globs, and the names of the sides if they are other than old and new. The first
+// name is the side that is compared with; a side named old always is, and one named new never.
+// The error is a usage error.
+func Sides(args []string) (names diff.Sides, older, newer []string, err error) {
+	var sides []side
+	unnamed := 0
+	for _, arg := range args {
+		name, list, named := cutSide(arg)
+		if !named {
+			unnamed++
+			continue
 		}
 		paths, err := expandList(list)
 		if err != nil {
-			return nil, nil, err
+			return names, nil, nil, err
 		}
-		if side == "old" {
-			older = append(older, paths...)
-		} else {
-			newer = append(newer, paths...)
+		at := slices.IndexFunc(sides, func(s side) bool { return s.name == name })
+		if at < 0 {
+			at = len(sides)
+			sides = append(sides, side{name: name})
+		}
+		sides[at].paths = append(sides[at].paths, paths...)
+	}
+	switch {
+	case len(sides) == 0 && len(args) != 2:
+		return names, nil, nil, cmdline.Usagef("%s given; diff OLD NEW takes two, and diff old=FILES new=FILES several a side", plural.Of(len(args), "file"))
+	case len(sides) == 0:
+		for i, name := range [...]string{sideOld, sideNew} {
+			paths, err := expandList(args[i])
+			if err != nil {
+				return names, nil, nil, err
+			}
+			sides = append(sides, side{name, paths})
+		}
+	case unnamed > 0:
+		i := slices.IndexFunc(args, func(arg string) bool { _, _, named := cutSide(arg); return !named })
+		return names, nil, nil, cmdline.Usagef("%q has no name and %s= has one: give each file the name of its side, such as %s=FILES", args[i], sides[0].name, sides[0].name)
+	case len(sides) == 1 && sides[0].name == sideOld:
+		return names, nil, nil, cmdline.Usagef("no new file given; give new=FILES")
+	case len(sides) == 1 && sides[0].name == sideNew:
+		return names, nil, nil, cmdline.Usagef("no old file given; give old=FILES")
+	case len(sides) == 1:
+		return names, nil, nil, cmdline.Usagef("no file to compare %s with; give one side another name, NAME=FILES", sides[0].name)
+	case len(sides) > 2:
+		return names, nil, nil, cmdline.Usagef("the files have %d names, %s=, %s= and %s=; diff compares two sides", len(sides), sides[0].name, sides[1].name, sides[2].name)
+	}
+	if sides[0].name == sideNew || sides[1].name == sideOld {
+		slices.Reverse(sides)
+	}
+	for _, s := range sides {
+		if p, twice := duplicate(s.paths); twice {
+			return names, nil, nil, cmdline.Usagef("%s is given twice as %s: a run counts once", p, s.name)
 		}
 	}
-	for i, side := range [...]string{"old", "new"} {
-		paths := [...][]string{older, newer}[i]
-		if len(paths) == 0 {
-			return nil, nil, cmdline.Usagef("no %s file given; give %s=FILES", side, side)
-		}
-		if p, twice := duplicate(paths); twice {
-			return nil, nil, cmdline.Usagef("%s is given twice as %s: a run counts once", p, side)
-		}
-	}
+	older, newer = sides[0].paths, sides[1].paths
 	if slices.Contains(older, "-") && slices.Contains(newer, "-") {
-		return nil, nil, cmdline.Usagef("standard input can be read only once; give - once")
+		return names, nil, nil, cmdline.Usagef("standard input can be read only once; give - once")
 	}
-	return older, newer, nil
+	if names = (diff.Sides{Old: sides[0].name, New: sides[1].name}); names.Old == sideOld && names.New == sideNew {
+		names = diff.Sides{}
+	}
+	return names, older, newer, nil
+}
+
+// The names of sides that have none of their own.
+const (
+	sideOld = "old"
+	sideNew = "new"
+)
+
+// cutSide splits NAME=FILES. named is false for a name of an existing file with "=", and for a
+// path whose folder has one.
+func cutSide(arg string) (name, list string, named bool) {
+	if _, err := os.Stat(arg); err == nil {
+		return "", arg, false
+	}
+	name, list, named = strings.Cut(arg, "=")
+	if !named || name == "" || strings.ContainsAny(name, `/\*?[,`) {
+		return "", arg, false
+	}
+	return name, list, true
 }
 
 // duplicate returns the first path that repeats an earlier path.

@@ -15,7 +15,7 @@ import (
 
 // TokenizerFlag names the tokenizer that counts output tokens.
 func TokenizerFlag() cli.Flag {
-	return readsTokenizer(&cli.StringFlag{Name: "tokenizer", Usage: "count tokens with `TOKENIZER`: a tokenizer.json or .tiktoken file, its folder, a model's name on the Hugging Face hub, or " + builtin.Name, Category: "Counting"})
+	return readsTokenizer(&cli.StringFlag{Name: "tokenizer", Usage: "count tokens with `TOKENIZER`: a tokenizer.json, tiktoken or tekken.json file, its folder, a name on the Hugging Face hub, or " + builtin.Name, Category: "Counting"})
 }
 
 // OpenTokenizer loads the tokenizer that the command line names ("" is the built-in

@@ -91,7 +91,7 @@ func TestConversationAsPerfAnalyzer(t *testing.T) {
 			t.Errorf("session %s, turn %d: %v\nwant %+v", id, turns[id], p.Inputs(), r.Inputs)
 		}
 		x := &backend.Exchange{Request: export.Request{Status: export.StatusOK}, Raw: [][]byte{[]byte(r.Outputs[0].Response)}}
-		if err := talks[id].AddReply(x); err != nil {
+		if _, err := talks[id].AddReply(x); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -136,23 +136,15 @@ func openSource(ctx context.Context, s *settings.Settings, tokens *tokenCounter,
 		if _, ok := render.APIOf(s.EndpointPath()); !ok {
 			return nil, cmdline.Usagef("no --input-data, and there are no built-in requests for --endpoint %s", s.Endpoint)
 		}
-		e.builtin = workload.NewBuiltinSets(s.BuiltinEntries)
-		e.Source = builtinPrompts(s, e.builtin)
+		length := workload.BuiltinMaxTokens
+		if s.OutputLengths != nil || s.NoOutputLength {
+			length = 0 // adapt sets the lengths of the settings
+		}
+		e.builtin = workload.NewBuiltinSets(s.BuiltinEntries, length)
+		e.Source = e.builtin
 		e.Notes = []string{"no --input-data: sending the built-in prompts"}
 	}
 	return e, nil
-}
-
-// builtinPrompts returns the built-in prompts. They ask for the length that the settings say, if any.
-func builtinPrompts(s *settings.Settings, prompts workload.Source) workload.Source {
-	if s.OutputLengths == nil && !s.NoOutputLength {
-		return prompts
-	}
-	return workload.Map(prompts, func(_ int, e *workload.Entry) error {
-		p := *e.Prompt
-		e.Prompt, p.MaxTokens = &p, 0 // adapt sets the lengths of the settings
-		return nil
-	})
 }
 
 // readEntries opens files.

@@ -256,7 +256,8 @@ func proxyURL(text string) (*url.URL, error) {
 func (s *Settings) OpenAIConfig(url string, clock *rxclock.Clock) openai.Config {
 	cfg := openai.Config{
 		URL: url, Endpoint: s.rawEndpoint, Model: s.Model, Models: s.MoreModels(), Streaming: s.Streaming, Render: s.RenderOptions(), ExtraBody: s.ExtraBody, Bodies: s.Bodies, Clock: clock,
-		TLS: s.TLSFor(HostOf(url)), Transport: s.openAITransport, HTTP2: s.HTTP2, Reuse: s.ReuseMode, PrewarmOptional: s.PrewarmOptional, Proxy: s.Proxy,
+		HistoryReasoning: s.historyReasoning(),
+		TLS:              s.TLSFor(HostOf(url)), Transport: s.openAITransport, HTTP2: s.HTTP2, Reuse: s.ReuseMode, PrewarmOptional: s.PrewarmOptional, Proxy: s.Proxy,
 		MaxAnswerMemory: s.MaxAnswerMemory, Sources: backend.NewSources(s.SourceIPs),
 	}
 	for _, h := range s.Headers {

@@ -20,6 +20,7 @@ import (
 	"github.com/pa-tools/pa/pkg/recorder"
 	"github.com/pa-tools/pa/pkg/recorder/load"
 	"github.com/pa-tools/pa/pkg/recorder/workload"
+	wireopenai "github.com/pa-tools/pa/pkg/wire/openai"
 )
 
 // loadFlags returns the flags for the load: concurrency, request rate, schedule, warm-up
@@ -40,6 +41,7 @@ func loadFlags() []cli.Flag {
 		&cli.BoolFlag{Name: "fixed-schedule", Category: catLoad, Usage: "send each entry of the input data once, at its \"timestamp\" (ms) from the first one on"},
 		&cli.StringFlag{Name: "periodic-concurrency-range", Category: catLoad, Usage: "`RANGE` is start:end:step: begin with start requests in flight, and add step more when each of the latest requests has --request-period responses, up to end"},
 		&cli.IntFlag{Name: "request-period", Category: catLoad, Usage: "`N` responses of each request before the next ones are sent", DefaultText: "10"},
+		&cli.StringFlag{Name: "history-reasoning", Category: catLoad, Usage: "with --session-concurrency, `WHAT` becomes of the reasoning of an answer in the history of the next turns: keep, drop, or auto, which keeps it where a tool was called", DefaultText: wireopenai.ReasoningAuto.String()},
 		&cli.IntFlag{Name: "session-concurrency", Category: catLoad, Usage: "`N` conversations at a time: entries with one \"session_id\" are the turns of a conversation; each is sent with the conversation so far, \"delay\" ms after the previous answer"},
 		&cli.BoolFlag{Name: "auto-sweep", Category: catLoad, Usage: "measure one request at a time, then --max-concurrency (256) at a time, then 8 rates between the throughputs of both"},
 		&cli.Float64Flag{Name: "speed-up", Category: catLoad, Usage: "run a schedule or intervals `N` times as fast", DefaultText: "1"},
@@ -63,7 +65,9 @@ type loadSettings struct {
 	FixedSchedule bool      `json:"fixed_schedule,omitempty"`
 	Periodic      string    `json:"periodic_concurrency,omitempty"` // start:end:step
 	Sessions      int       `json:"session_concurrency,omitempty"`
-	AutoSweep     bool      `json:"auto_sweep,omitempty"`
+	// HistoryReasoning is --history-reasoning; "" if not given.
+	HistoryReasoning string `json:"history_reasoning,omitempty"`
+	AutoSweep        bool   `json:"auto_sweep,omitempty"`
 
 	// Range is a range of one level, 2:2.
 	Range string `json:"range,omitempty"`
@@ -155,7 +159,7 @@ func (p *parser) load(s *Settings) {
 		{"request-intervals", []string{"speed-up", "max-concurrency", "latency-threshold"}, p.intervals},
 		{"fixed-schedule", []string{"speed-up", "max-concurrency"}, p.fixedSchedule},
 		{"periodic-concurrency-range", []string{"request-period"}, p.periodic},
-		{"session-concurrency", nil, p.sessions},
+		{"session-concurrency", []string{"history-reasoning"}, p.sessions},
 		{"auto-sweep", []string{"request-distribution", "burstiness", "schedule", "max-concurrency", "ramp-up"}, p.autoSweep},
 	}
 	var given []shape
@@ -438,6 +442,20 @@ func (p *parser) sessions(s *Settings) {
 	if s.ServiceKind != OpenAI {
 		p.errorf("--session-concurrency needs --service-kind openai and its chat endpoint")
 	}
+	if s.HistoryReasoning = p.c.String("history-reasoning"); s.HistoryReasoning != "" {
+		if _, err := wireopenai.ParseHistoryReasoning(s.HistoryReasoning); err != nil {
+			p.errorf("--history-reasoning: %w", err)
+		}
+	}
+}
+
+// historyReasoning returns what the history of conversations does with reasoning.
+func (s *loadSettings) historyReasoning() wireopenai.HistoryReasoning {
+	if s.HistoryReasoning == "" {
+		return wireopenai.ReasoningAuto
+	}
+	h, _ := wireopenai.ParseHistoryReasoning(s.HistoryReasoning) // sessions found no mistake
+	return h
 }
 
 // hasEnd reports whether the load ends by itself, and no windows are measured.

@@ -12,6 +12,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"github.com/pa-tools/pa/internal/shell"
 	"github.com/pa-tools/pa/pkg/export"
 	"github.com/pa-tools/pa/pkg/recorder"
 	"github.com/pa-tools/pa/pkg/recorder/barrier"
@@ -87,7 +88,10 @@ func (p *parser) ranks(s *Settings, getenv func(string) string) {
 		p.errorf("%v, as %s: the ranks need --barrier HOST:PORT or --start-at to begin together; --world-size 1 records alone", s.World, says)
 	}
 	if s.HTML != "" {
-		p.errorf("--html: a page of several ranks needs the exports of all; write it with pa-analyze html '%s'", s.AllRanksPattern(s.exportPaths()[0]))
+		p.errorf("--html: a page of several ranks needs the exports of all; write it with %s", shell.Command("pa-analyze", "html", shell.File(s.AllRanksPattern(s.exportPaths()[0])), "-o", shell.File(s.HTML)))
+	}
+	if s.Report {
+		p.errorf("--report: a report of several ranks needs the exports of all; print it with %s", shell.Command("pa-analyze", "report", shell.File(s.AllRanksPattern(s.exportPaths()[0]))))
 	}
 	p.indivisible(s)
 }
@@ -199,8 +203,8 @@ func (s *Settings) pathsOf(rank int) []string {
 func (s *Settings) AllRanksPattern(path string) string {
 	for _, name := range s.Exports {
 		if s.rankedPath(name, strconv.Itoa(s.World.Rank)) == path {
-			if all := s.rankedPath(name, "*"); all != path {
-				return all
+			if s.rankedPath(name, "*") != path {
+				return s.rankedPath(shell.Pattern(name), "*")
 			}
 		}
 	}

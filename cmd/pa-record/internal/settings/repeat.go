@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/pa-tools/pa/cmd/pa-record/internal/runindex"
+	"github.com/pa-tools/pa/internal/shell"
 	"github.com/pa-tools/pa/pkg/recorder"
 	"github.com/pa-tools/pa/pkg/recorder/journal"
 	"github.com/pa-tools/pa/pkg/recorder/load"
@@ -135,8 +136,8 @@ func (s *Settings) fileNumber(label, number string) string {
 // export that has a name for each run; "" if no export has.
 func (s *Settings) FilePattern(label string) string {
 	for _, path := range s.exportPaths() {
-		if all := NumberedPath(path, s.fileNumber(label, "*")); all != path {
-			return all
+		if NumberedPath(path, "*") != path {
+			return NumberedPath(shell.Pattern(path), s.fileNumber(label, "*"))
 		}
 	}
 	return ""

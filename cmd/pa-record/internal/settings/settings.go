@@ -103,6 +103,7 @@ type Settings struct {
 	CSV         string   `json:"csv_file,omitempty"` // of -f
 	VerboseCSV  bool     `json:"verbose_csv,omitempty"`
 	HTML        string   `json:"html_file,omitempty"`
+	Report      bool     `json:"report,omitempty"`
 	Hints       hints    `json:"analysis_hints,omitempty"`
 	Repeat      int      `json:"repeat,omitempty"` // runs; 0: --repeat is not given
 	Interleave  bool     `json:"interleave,omitempty"`

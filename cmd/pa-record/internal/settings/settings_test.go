@@ -93,6 +93,8 @@ func TestUsageErrors(t *testing.T) {
 		{"--service-kind openai --endpoint api/chat?key=s --input-data a.json", "--endpoint api/chat?[redacted]: no API is known that has this path"},
 		{"--service-kind openai --endpoint /v1/chat/completion", "--endpoint v1/chat/completion: did you mean v1/chat/completions? no API is known"},
 		{"--service-kind openai --endpoint v1/responses --session-concurrency 2", "--session-concurrency holds conversations with a chat endpoint, and --endpoint v1/responses is not one; use --endpoint v1/chat/completions"},
+		{"--service-kind openai --session-concurrency 2 --history-reasoning some", `--history-reasoning: "some" is none of keep, drop, auto`},
+		{"--service-kind openai --history-reasoning keep", "--history-reasoning"},
 		{"--service-kind openai --extra-body [1]", "--extra-body: not a JSON object"},
 		{"--service-kind openai --input-data zero", "made-up tensors are for Triton"},
 		{"-m x --input-data zero --input-data a.json", "exclude files"},

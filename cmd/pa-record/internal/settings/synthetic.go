@@ -40,7 +40,7 @@ func syntheticFlags() []cli.Flag {
 		&cli.Float64Flag{Name: "session-delay-ratio", Category: catMadeUp, Usage: "multiply think times, also of files, by `R`", DefaultText: "1"},
 		&cli.BoolFlag{Name: "cache-bust", Category: catMadeUp, Usage: "begin each prompt with text that no run and no level used before, so that the server cannot reuse cached prompts"},
 		&cli.StringFlag{Name: "cache-salt", Category: catMadeUp, Usage: "like --cache-bust, but the runs and levels of command lines with the same `TEXT` begin their prompts alike", DefaultText: "new for each command line"},
-		readsTokenizer(&cli.StringFlag{Name: "tokenizer", Category: catMadeUp, Usage: "count tokens with `NAME`: a tokenizer.json or .tiktoken file, a folder, or a model of Hugging Face's cache or hub; built-in is pa-record's own", DefaultText: "built-in"}),
+		readsTokenizer(&cli.StringFlag{Name: "tokenizer", Category: catMadeUp, Usage: "count tokens with `NAME`: a tokenizer.json, tiktoken or tekken.json file, a folder, or a model of Hugging Face's cache or hub; built-in is pa-record's own", DefaultText: "built-in"}),
 		readsTokenizer(&cli.StringFlag{Name: "default-tokenizer", Category: catMadeUp, Usage: "like --tokenizer, but use the built-in tokenizer if `NAME` is not available"}),
 	}
 }
@@ -127,6 +127,27 @@ func (p *parser) synthetic(s *Settings) {
 	}
 }
 
+// madeEntries sets how many prompts are made up, unless a flag says it: enough for each
+// level whose number of requests is known, so that none is sent twice.
+func (p *parser) madeEntries(s *Settings) {
+	s.BuiltinEntries = DefaultEntries
+	for _, level := range s.Levels {
+		n := s.Measurement.Requests
+		if s.Measurement.Times > 0 {
+			switch level := level.(type) {
+			case load.Concurrency:
+				n = s.Measurement.Times * level.N
+			case load.Rate:
+				n = int(math.Ceil(float64(s.Measurement.Times) * level.PerSecond))
+			}
+		}
+		s.BuiltinEntries = max(s.BuiltinEntries, min(n+s.Warmup, mostMadeEntries))
+	}
+	if s.InputLengths != nil && s.MadeSessions == 0 && !p.c.IsSet("num-dataset-entries") {
+		s.DatasetEntries = s.BuiltinEntries
+	}
+}
+
 // lengthField reads the name of the answers' lengths in requests.
 func (p *parser) lengthField(s *Settings) {
 	const flag = "max-tokens-field"
@@ -180,27 +201,6 @@ var unsupported = regexp.MustCompile(`(?i)unsupported|not supported|unknown|unre
 // words returns the names in a message.
 func words(text string) []string {
 	return strings.FieldsFunc(text, func(r rune) bool { return r != '_' && (r < 'a' || r > 'z') })
-}
-
-// madeEntries sets how many prompts are made up, unless a flag says it: enough for each
-// level whose number of requests is known, so that none is sent twice.
-func (p *parser) madeEntries(s *Settings) {
-	s.BuiltinEntries = DefaultEntries
-	for _, level := range s.Levels {
-		n := s.Measurement.Requests
-		if s.Measurement.Times > 0 {
-			switch level := level.(type) {
-			case load.Concurrency:
-				n = s.Measurement.Times * level.N
-			case load.Rate:
-				n = int(math.Ceil(float64(s.Measurement.Times) * level.PerSecond))
-			}
-		}
-		s.BuiltinEntries = max(s.BuiltinEntries, min(n+s.Warmup, mostMadeEntries))
-	}
-	if s.InputLengths != nil && s.MadeSessions == 0 && !p.c.IsSet("num-dataset-entries") {
-		s.DatasetEntries = s.BuiltinEntries
-	}
 }
 
 // law reads --name, or --name-mean and --name-stddev; nil if none is given.

@@ -85,6 +85,14 @@ func measured(rep *analyze.Report) bool {
 	return false
 }
 
+// CountsResponses reports whether the figures of a level count each response as a token, because
+// the server counted none and no tokenizer did.
+func (s *Summary) CountsResponses() bool {
+	return s.report != nil && slices.ContainsFunc(s.report.Experiments, func(e analyze.Experiment) bool {
+		return e.OK > 0 && e.TokenSource == answer.TokenResponses
+	})
+}
+
 // Print writes the figures of a run, one line for each level. It prints nothing for
 // a run that measured nothing. shown says that perf_analyzer's console was printed
 // before.

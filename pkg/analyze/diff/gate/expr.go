@@ -89,6 +89,8 @@ type condition struct {
 	metric Metric
 	of     Of
 
+	older, newer string // names of the sides
+
 	relation expr.Relation // "" for a verdict
 	limit    float64
 	written  expr.Quantity // the limit
@@ -110,9 +112,9 @@ func (c condition) String() string {
 func (c *condition) operand() string {
 	switch c.of {
 	case Old:
-		return "old." + c.metric.Key
+		return c.older + "." + c.metric.Key
 	case New:
-		return "new." + c.metric.Key
+		return c.newer + "." + c.metric.Key
 	case Low:
 		return c.metric.Key + ".low"
 	case High:

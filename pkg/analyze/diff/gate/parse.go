@@ -9,9 +9,23 @@ import (
 // Parse reads an expression over the metrics; the package comment has the
 // grammar. The error is an [*expr.SyntaxError].
 func Parse(text string, metrics []Metric) (*Expr, error) {
+	return ParseNamed(text, metrics, sideOld, sideNew)
+}
+
+// The names of the sides in an expression, besides those that ParseNamed gives them.
+const (
+	sideOld = "old"
+	sideNew = "new"
+)
+
+// ParseNamed is Parse for sides that have names of their own: ours.failed_share is
+// new.failed_share where newer is ours. Messages use these names.
+func ParseNamed(text string, metrics []Metric, older, newer string) (*Expr, error) {
 	tree, err := expr.Parse(text, expr.Language[condition]{
 		Operand: "a metric", Example: "ttft_p99>+5%",
-		Condition: func(p *expr.Parser) condition { return parseCondition(p, metrics) },
+		Condition: func(p *expr.Parser) condition {
+			return parseCondition(p, metrics, condition{older: older, newer: newer})
+		},
 	})
 	if err != nil {
 		return nil, err
@@ -20,7 +34,7 @@ func Parse(text string, metrics []Metric) (*Expr, error) {
 }
 
 // condition = value | change | verdict .
-func parseCondition(p *expr.Parser, metrics []Metric) (c condition) {
+func parseCondition(p *expr.Parser, metrics []Metric, c condition) condition {
 	if !c.parseOperand(p, metrics) {
 		return c
 	}
@@ -46,16 +60,16 @@ func (c *condition) parseOperand(p *expr.Parser, metrics []Metric) bool {
 	c.of = Change
 	if before, after, ok := strings.Cut(name, "."); ok {
 		switch {
-		case before == "old":
+		case before == sideOld, strings.EqualFold(before, c.older):
 			c.of, name = Old, after
-		case before == "new":
+		case before == sideNew, strings.EqualFold(before, c.newer):
 			c.of, name = New, after
 		case after == "low":
 			c.of, name = Low, before
 		case after == "high":
 			c.of, name = High, before
 		default:
-			p.Refuse("a metric goes alone, after old. or new., or before .low or .high")
+			p.Refuse("a metric goes alone, after %s. or %s., or before .low or .high", c.older, c.newer)
 			return false
 		}
 	}
@@ -110,7 +124,7 @@ func (c *condition) parseLimit(p *expr.Parser) {
 	switch {
 	case c.percent() && q.Unit == "%":
 	case c.percent() && c.of == Change:
-		p.Refuse("a change is in percent; write %s%s+5%%, or new.%s%s%s%s for the value", c.metric.Key, c.relation, c.metric.Key, c.relation, q.Number, q.Unit)
+		p.Refuse("a change is in percent; write %s%s+5%%, or %s.%s%s%s%s for the value", c.metric.Key, c.relation, c.newer, c.metric.Key, c.relation, q.Number, q.Unit)
 	case c.percent():
 		p.Refuse("%s is in percent; write %s", c.operand(), c.example())
 	case q.Sign != "":

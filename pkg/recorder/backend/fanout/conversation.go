@@ -33,11 +33,11 @@ func (c *conversation) Turn(e *workload.Entry) (backend.Payload, error) {
 }
 
 // AddReply implements backend.Conversation.
-func (c *conversation) AddReply(x *backend.Exchange) error {
+func (c *conversation) AddReply(x *backend.Exchange) (contentless bool, err error) {
 	for _, one := range c.all {
-		if err := one.AddReply(x); err != nil {
-			return err
+		if contentless, err = one.AddReply(x); err != nil {
+			return false, err
 		}
 	}
-	return nil
+	return contentless, nil
 }

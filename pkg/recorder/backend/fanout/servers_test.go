@@ -181,12 +181,12 @@ func (c *fakeConversation) Turn(*workload.Entry) (backend.Payload, error) {
 	return &fakePayload{c.f, c.said}, c.f.err
 }
 
-func (c *fakeConversation) AddReply(x *backend.Exchange) error {
+func (c *fakeConversation) AddReply(x *backend.Exchange) (contentless bool, err error) {
 	if x.Request.Status != export.StatusOK {
-		return errors.New("failed")
+		return false, errors.New("failed")
 	}
 	c.said += "a"
-	return nil
+	return false, nil
 }
 
 // The turns of a conversation go around like all requests, and every target is
@@ -209,14 +209,14 @@ func TestConversations(t *testing.T) {
 		}
 		x := &backend.Exchange{Request: export.Request{ID: uint64(i + 1), Status: export.StatusOK}}
 		s.Send(t.Context(), p, x)
-		if err := c.AddReply(x); err != nil {
+		if _, err := c.AddReply(x); err != nil {
 			t.Fatal(err)
 		}
 	}
 	if !slices.Equal(f.sent, []uint64{1, 3}) || !slices.Equal(g.sent, []uint64{2}) {
 		t.Errorf("sent %v and %v, want them in turn", f.sent, g.sent)
 	}
-	if err := c.AddReply(&backend.Exchange{}); err == nil {
+	if _, err := c.AddReply(&backend.Exchange{}); err == nil {
 		t.Error("a turn that failed is no error")
 	}
 	b, err = RoundRobin([]Target{{"f", f}, {"g", &fake{}}}, 1)

@@ -48,6 +48,8 @@ type Config struct {
 	// Bodies are parts of requests whose credentials, see [redact.Members], are hidden where a
 	// server repeats them.
 	Bodies []string
+	// HistoryReasoning says whether the history of a conversation keeps the reasoning of the answers.
+	HistoryReasoning openai.HistoryReasoning
 	// Headers are sent with every request. They may replace the backend's own headers
 	// (Accept, Content-Type, Host, User-Agent).
 	Headers []Header

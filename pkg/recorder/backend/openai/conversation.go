@@ -2,6 +2,7 @@ package openai
 
 import (
 	"bytes"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"strconv"
@@ -20,6 +21,8 @@ type conversation struct {
 	b *Backend
 	// said holds the messages so far, as compact JSON without the brackets of the list.
 	said []byte
+	// beforeReply is the length of said before the last reply.
+	beforeReply int
 }
 
 var _ backend.Conversational = (*Backend)(nil)
@@ -56,8 +59,11 @@ func (c *conversation) turn(e *workload.Entry) (*payload, error) {
 	if err != nil {
 		return nil, err
 	}
-	if e.Whole {
+	switch {
+	case e.Whole:
 		c.said = c.said[:0]
+	case beginsWithAssistant(asked):
+		c.said = c.said[:min(c.beforeReply, len(c.said))]
 	}
 	c.say(asked)
 	if len(c.said) > len(asked) {
@@ -77,23 +83,36 @@ func (c *conversation) say(messages []byte) {
 	c.said = append(c.said, messages...)
 }
 
-// AddReply implements backend.Conversation.
-func (c *conversation) AddReply(x *backend.Exchange) error {
-	if x.Request.Status != export.StatusOK {
-		return errors.New("the request failed")
+// beginsWithAssistant reports whether the first of messages is of the assistant. A turn that brings the
+// recorded answer to the turn before it replaces the live answer.
+func beginsWithAssistant(messages []byte) bool {
+	var first struct {
+		Role string `json:"role"`
 	}
-	var r openai.Reply
+	err := json.NewDecoder(bytes.NewReader(messages)).Decode(&first) // the others follow after a comma
+	return err == nil && first.Role == "assistant"
+}
+
+// AddReply implements backend.Conversation.
+func (c *conversation) AddReply(x *backend.Exchange) (contentless bool, err error) {
+	if x.Request.Status != export.StatusOK {
+		return false, errors.New("the request failed")
+	}
+	r := openai.Reply{History: c.b.cfg.HistoryReasoning}
 	for _, raw := range x.Raw {
 		if err := addReply(&r, raw, len(x.Raw) == 1); err != nil {
-			return err
+			return false, err
 		}
 	}
 	message, err := r.AppendMessage(nil)
 	if err != nil {
-		return err
+		return false, err
 	}
-	c.say(message)
-	return nil
+	c.beforeReply = len(c.said)
+	if len(message) > 0 {
+		c.say(message)
+	}
+	return r.Contentless(), nil
 }
 
 // addReply adds a response to r. The only response of an answer may be a stream without

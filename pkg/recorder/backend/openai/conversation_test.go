@@ -90,7 +90,7 @@ func TestConversation(t *testing.T) {
 				if len(counts) != len(x.Raw) || len(counts) == 0 {
 					t.Errorf("told of %d responses of %d", len(counts), len(x.Raw))
 				}
-				if err := c.AddReply(x); err != nil {
+				if _, err := c.AddReply(x); err != nil {
 					t.Fatalf("turn %d: %v (%s)", i, err, x.Request.Message)
 				}
 			}
@@ -153,9 +153,62 @@ func TestConversationOfWholeTurns(t *testing.T) {
 		if got, _ := p.Inputs().Get("payload"); string(got.Data) != tt.want {
 			t.Errorf("turn %d: %s\nwant %s", i, got.Data, tt.want)
 		}
-		if err := c.AddReply(answered); err != nil {
+		if _, err := c.AddReply(answered); err != nil {
 			t.Fatal(err)
 		}
+	}
+}
+
+// A turn that brings the recorded answer to the turn before it replaces the live answer. An answer without
+// content is no empty message.
+func TestConversationReplies(t *testing.T) {
+	b, err := New(Config{URL: "localhost:1", Model: "m"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	turn := func(messages string) *workload.Entry {
+		return &workload.Entry{Values: export.Fields{{Name: "payload", Value: export.JSON(`[{"model":"m","messages":[` + messages + `]}]`)}}}
+	}
+	reply := func(delta string) *backend.Exchange {
+		return &backend.Exchange{Request: export.Request{Status: export.StatusOK}, Raw: [][]byte{[]byte(`data: {"choices":[{"index":0,"delta":` + delta + `}]}` + "\n\n"), []byte(done)}}
+	}
+	const user, recorded, live = `{"role":"user","content":"q"}`, `{"role":"assistant","content":"recorded"}`, `{"role":"assistant","content":"live"}`
+	for _, tt := range []struct {
+		name        string
+		delta       string // of the answer to the first turn
+		second      string
+		want        string // messages of the third turn, which is user
+		contentless bool
+	}{
+		{"a live answer", `{"content":"live"}`, user, user + "," + live + "," + user + "," + live + "," + user, false},
+		{"a recorded answer", `{"content":"live"}`, recorded + "," + user, user + "," + recorded + "," + user + "," + live + "," + user, false},
+		{"a recorded answer later", `{"content":"live"}`, user + "," + recorded + "," + user, user + "," + live + "," + user + "," + recorded + "," + user + "," + live + "," + user, false},
+		{"a recorded answer in place of thoughts", `{"reasoning":"hm"}`, recorded + "," + user, user + "," + recorded + "," + user + "," + live + "," + user, true},
+		{"thoughts", `{"reasoning":"hm"}`, user, user + `,{"role":"assistant","content":"hm"},` + user + "," + live + "," + user, true},
+		{"nothing", `{}`, user, user + "," + user + "," + live + "," + user, true},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			c := b.NewConversation()
+			var last backend.Payload
+			for i, messages := range []string{user, tt.second, user} {
+				p, err := c.Turn(turn(messages))
+				if err != nil {
+					t.Fatal(err)
+				}
+				last = p
+				delta := `{"content":"live"}`
+				if i == 0 {
+					delta = tt.delta
+				}
+				contentless, err := c.AddReply(reply(delta))
+				if err != nil || contentless != (i == 0 && tt.contentless) {
+					t.Fatalf("turn %d: contentless %v, %v", i, contentless, err)
+				}
+			}
+			if got, _ := last.Inputs().Get("payload"); string(got.Data) != `{"model":"m","messages":[`+tt.want+`]}` {
+				t.Errorf("%s\nwant the messages %s", got.Data, tt.want)
+			}
+		})
 	}
 }
 
@@ -177,7 +230,7 @@ func TestConversationEnds(t *testing.T) {
 		}}, "out of memory"},
 		{"no JSON", backend.Exchange{Request: export.Request{Status: export.StatusOK}, Raw: [][]byte{[]byte("{torn")}}, "torn"},
 	} {
-		err := b.NewConversation().AddReply(&tt.x)
+		_, err := b.NewConversation().AddReply(&tt.x)
 		if err == nil || !strings.Contains(err.Error(), tt.want) {
 			t.Errorf("%s: %v, want %q", tt.name, err, tt.want)
 		}
@@ -185,7 +238,7 @@ func TestConversationEnds(t *testing.T) {
 	// A stream that is not announced as one is one response.
 	c := &conversation{b: b}
 	whole := "data: {\"choices\":[{\"delta\":{\"content\":\"a\"}}]}\n\ndata: {\"choices\":[{\"delta\":{\"content\":\"b\"}}]}\n\ndata: [DONE]"
-	if err := c.AddReply(&backend.Exchange{Request: export.Request{Status: export.StatusOK}, Raw: [][]byte{[]byte(whole)}}); err != nil || string(c.said) != `{"role":"assistant","content":"ab"}` {
+	if _, err := c.AddReply(&backend.Exchange{Request: export.Request{Status: export.StatusOK}, Raw: [][]byte{[]byte(whole)}}); err != nil || string(c.said) != `{"role":"assistant","content":"ab"}` {
 		t.Errorf("an unannounced stream: %s, %v", c.said, err)
 	}
 }

@@ -97,7 +97,9 @@ type conversations struct {
 	turns   int        // of the conversations that have begun or were passed over
 	broken  int        // conversations that ended with a failed turn
 	skipped int        // turns that were not sent because of that
-	err     error      // from reading or encoding an entry
+	// contentless counts the answers without content that were followed by a turn.
+	contentless int
+	err         error // from reading or encoding an entry
 }
 
 func (d *conversations) Run(ctx context.Context) {
@@ -171,7 +173,7 @@ func (d *conversations) hold(ctx context.Context, i int, sender backend.Sender, 
 			ticket: p, preparedRequest: preparedRequest{payload: payload, entry: &e}, dueNS: dueNS,
 			place: first + turn, turnPlaced: !d.Share.Whole(),
 		})
-		err = c.AddReply(x)
+		contentless, err := c.AddReply(x)
 		d.backoff[i].ended(err == nil)
 		endNS := x.Request.EndedNS
 		d.Completed.Put(x) // x is the collector's from here on
@@ -181,6 +183,11 @@ func (d *conversations) hold(ctx context.Context, i int, sender backend.Sender, 
 			d.skipped += len(talk.turns) - turn - 1
 			d.mu.Unlock()
 			return true
+		}
+		if contentless && turn+1 < len(talk.turns) {
+			d.mu.Lock()
+			d.contentless++
+			d.mu.Unlock()
 		}
 		if dueNS = 0; e.Delay > 0 {
 			dueNS = endNS + uint64(e.Delay)
@@ -226,13 +233,16 @@ func (d *conversations) Slots() int { return len(d.backoff) }
 func (d *conversations) Err() error { return d.err }
 
 // Warnings implements Driver.
-func (d *conversations) Warnings() []string {
+func (d *conversations) Warnings() (all []string) {
+	if d.contentless > 0 {
+		all = append(all, fmt.Sprintf("%s before another turn had no content, only reasoning or nothing: the history holds the reasoning as content, or leaves the answer out (--history-reasoning); more output tokens let the model finish", plural.GroupedOf(d.contentless, "answer")))
+	}
 	if d.skipped == 0 {
-		return nil
+		return all
 	}
 	were := "were"
 	if d.skipped == 1 {
 		were = "was"
 	}
-	return []string{fmt.Sprintf("%s %s not asked, since an earlier turn failed in %s", plural.GroupedOf(d.skipped, "turn"), were, plural.GroupedOf(d.broken, "conversation"))}
+	return append(all, fmt.Sprintf("%s %s not asked, since an earlier turn failed in %s", plural.GroupedOf(d.skipped, "turn"), were, plural.GroupedOf(d.broken, "conversation")))
 }

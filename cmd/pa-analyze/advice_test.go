@@ -1,0 +1,98 @@
+package main
+
+import (
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/pa-tools/pa/internal/golden"
+)
+
+// advised matches a flag that a warning advises, with its value.
+var advised = regexp.MustCompile(`--[a-z][a-z-]+(?: (?:[0-9]+%|(?:start|issued|responses|usage)\b))?`)
+
+// drifting returns a level of n requests, of which the first tenth is slow. users of them are in
+// flight at once.
+func drifting(mode, value string, n, users int) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, `{"experiment":{"mode":%q,"value":%s},"requests":[`, mode, value)
+	for i := range n {
+		start, ttft := 1_000_000_000+i/users*1_000_000, 100_000
+		if i < n/10 {
+			ttft = 900_000
+		}
+		if i > 0 {
+			b.WriteByte(',')
+		}
+		fmt.Fprintf(&b, `{"timestamp":%d,"response_timestamps":[%d,%d],"response_outputs":[{"text_output":"a"},{"text_output":"b"}]}`, start, start+ttft, start+950_000)
+	}
+	b.WriteString(`]}`)
+	return b.String()
+}
+
+func exportOf(levels ...string) string {
+	return `{"experiments":[` + strings.Join(levels, ",") + `],"version":"","service_kind":"triton","endpoint":""}`
+}
+
+// A warning advises only flags that work on the file that it is about.
+func TestAdviceWorks(t *testing.T) {
+	dir := t.TempDir()
+	files := map[string]string{
+		"closed.json":    exportOf(drifting("concurrency", "4", 200, 4)),
+		"rate.json":      exportOf(drifting("request_rate", "9", 200, 4)),
+		"unreached.json": exportOf(drifting("concurrency", "40", 200, 4)),
+		"mixed.json":     exportOf(drifting("concurrency", "4", 200, 4), drifting("request_rate", "9", 200, 4)),
+		"nameless.json":  `{"experiments":[` + strings.Replace(drifting("", "1", 200, 4), `"mode":"","value":1`, ``, 1) + `]}`,
+	}
+	// A rate of mlcommons, of inference-perf, … beside the files of real tools.
+	fsys := golden.FS(t, "peers")
+	if err := fs.WalkDir(fsys, ".", func(p string, _ fs.DirEntry, err error) error {
+		base := filepath.Base(p)
+		if err != nil || !strings.Contains(p, "/ok/") || !strings.HasPrefix(base, "result.") && base != "benchmarks.json" && base != "profile_export.jsonl" && base != "events.jsonl" && base != "per_request_lifecycle_metrics.json" {
+			return err
+		}
+		content, err := fs.ReadFile(fsys, p)
+		files[strings.ReplaceAll(p, "/", "_")] = string(content)
+		return err
+	}); err != nil {
+		t.Fatal(err)
+	}
+	advice := map[string]int{}
+	for name, content := range files {
+		path := filepath.Join(dir, name)
+		if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		found := exec(t, "", "report", path)
+		for _, line := range strings.Split(found.stderr, "\n") {
+			_, text, ok := strings.Cut(line, "warning: ")
+			if !ok || strings.Contains(text, "--all-warnings") {
+				continue
+			}
+			for _, flag := range advised.FindAllString(text, -1) {
+				advice[flag]++
+				args := append([]string{"report", path}, strings.Fields(flag)...)
+				if flag == "--tokenizer" {
+					args = append(args, "built-in")
+				}
+				if again := exec(t, "", args...); again.code != 0 {
+					t.Errorf("%s: %q advises %s: exit code %d\n%s", name, text, flag, again.code, again.stderr)
+				}
+			}
+		}
+		wants := map[string]string{
+			"closed.json": "--trim-start 10% or --steady-state leaves", "rate.json": "--trim-start 10% leaves", "unreached.json": "--trim-start 10% leaves",
+			"mixed.json": "--trim-start 10% leaves", "nameless.json": "--trim-start 10% leaves",
+		}
+		if want := wants[name]; !strings.Contains(found.stderr, want) {
+			t.Errorf("%s: %q, want %q", name, found.stderr, want)
+		}
+	}
+	if advice["--steady-state"] != 1 || advice["--trim-start 10%"] != 5 {
+		t.Errorf("advice: %v", advice)
+	}
+}

@@ -1,0 +1,50 @@
+package shell
+
+import "strings"
+
+// plain holds the characters that mean nothing to a shell.
+const plain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_./:=,+@%"
+
+// Quote returns arg as one word of a shell: as it is, or in single quotes.
+func Quote(arg string) string {
+	if arg != "" && strings.Trim(arg, plain) == "" {
+		return arg
+	}
+	return "'" + strings.ReplaceAll(arg, "'", `'\''`) + "'"
+}
+
+// Command returns a command of these words.
+func Command(words ...string) string {
+	var b strings.Builder
+	for i, w := range words {
+		if i > 0 {
+			b.WriteByte(' ')
+		}
+		b.WriteString(Quote(w))
+	}
+	return b.String()
+}
+
+// File returns a path as an argument that no program takes for a flag: -x.json is
+// ./-x.json.
+func File(path string) string {
+	if strings.HasPrefix(path, "-") && path != "-" {
+		return "./" + path
+	}
+	return path
+}
+
+// Pattern returns a glob that matches path literally.
+func Pattern(path string) string {
+	if !strings.ContainsAny(path, `*?[\`) {
+		return path
+	}
+	var b strings.Builder
+	for _, r := range path {
+		if strings.ContainsRune(`*?[\`, r) {
+			b.WriteByte('\\')
+		}
+		b.WriteRune(r)
+	}
+	return b.String()
+}

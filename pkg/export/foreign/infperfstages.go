@@ -1,0 +1,170 @@
+package foreign
+
+import (
+	"fmt"
+	"math"
+	"slices"
+
+	"gopkg.in/yaml.v3"
+
+	"github.com/pa-tools/pa/pkg/export"
+)
+
+// infPerfOneLevel is the warning about requests whose stages are not known.
+const infPerfOneLevel = infPerfName + " does not say which stage a request belongs to: all are in one level"
+
+// An infPerfStage is a stage of the load in the settings.
+type infPerfStage struct {
+	Rate        float64  `yaml:"rate"`
+	Duration    float64  `yaml:"duration"` // in seconds
+	Requests    *float64 `yaml:"num_requests"`
+	Concurrency float64  `yaml:"concurrency_level"`
+}
+
+// requests returns how many requests the stage sends; ok is false if the settings do not say so.
+// inference-perf draws the times of a rate's requests, not their number.
+func (x *infPerfStage) requests() (n int, ok bool) {
+	v := x.Rate * x.Duration
+	if x.Requests != nil {
+		v = *x.Requests
+	}
+	if !(v >= 1 && v < math.MaxInt32) {
+		return 0, false
+	}
+	return int(v), true
+}
+
+// useSettings stores the load in run. Of several stages it makes levels, if the requests show
+// which stage they belong to.
+func (s *infPerf) useSettings(run *export.Run, name string, content []byte) error {
+	var settings struct {
+		Load struct {
+			Type     string         `yaml:"type"`
+			Interval float64        `yaml:"interval"` // seconds between stages
+			Stages   []infPerfStage `yaml:"stages"`
+		} `yaml:"load"`
+		Server struct {
+			Model string `yaml:"model_name"`
+			URL   string `yaml:"base_url"`
+		} `yaml:"server"`
+	}
+	if err := yaml.Unmarshal(content, &settings); err != nil {
+		return fmt.Errorf("%s: is not the YAML of inference-perf's settings: %w", name, err)
+	}
+	if m := run.Meta; m.Model == "" {
+		m.Model = settings.Server.Model
+	}
+	if m := run.Meta; m.URL == "" {
+		m.URL = withoutSecrets(settings.Server.URL)
+	}
+	l := &settings.Load
+	mode, value := export.ModeRequestRate, func(x *infPerfStage) float64 { return x.Rate }
+	switch l.Type {
+	case "concurrent":
+		mode, value = export.ModeConcurrency, func(x *infPerfStage) float64 { return x.Concurrency }
+	case "constant", "poisson":
+	default:
+		return nil
+	}
+	switch {
+	case len(l.Stages) == 1:
+		setLoad(run, mode, value(&l.Stages[0]))
+		s.knowStages(run)
+	case len(l.Stages) > 1 && s.file != nil:
+		starts, err := s.starts()
+		if err != nil {
+			return nil // next reports the error
+		}
+		first, ok := stageStarts(starts, l.Stages, l.Interval)
+		if !ok {
+			return nil
+		}
+		s.stages = first
+		run.Experiments = make([]export.Experiment, len(l.Stages))
+		for i := range l.Stages {
+			if v := value(&l.Stages[i]); v > 0 && !math.IsInf(v, 0) {
+				run.Experiments[i].Mode, run.Experiments[i].Value = mode, digits(v)
+			}
+		}
+		s.knowStages(run)
+	}
+	return nil
+}
+
+// knowStages removes the warning that stages are not known.
+func (s *infPerf) knowStages(run *export.Run) {
+	run.Meta.Warnings = slices.DeleteFunc(run.Meta.Warnings, func(w string) bool { return w == infPerfOneLevel })
+}
+
+// starts returns the times at which the requests of the file started, in its order; NaN for an
+// unknown one.
+func (s *infPerf) starts() ([]float64, error) {
+	c := s.file.cursor(s.begin, columnChunk)
+	var all []float64
+	for {
+		more, err := c.Elem(len(all) == 0)
+		if err != nil || !more {
+			return all, err
+		}
+		v, err := c.Value("the request")
+		if err != nil {
+			return nil, err
+		}
+		var q struct {
+			Start *float64 `json:"start_time"`
+		}
+		start := math.NaN()
+		if decode(v, &q) == nil && q.Start != nil {
+			start = *q.Start
+		}
+		all = append(all, start)
+	}
+}
+
+// stageStarts returns the index of the first request of each stage after the first. A stage begins
+// when all requests of the one before have ended, and after an interval. The numbers of requests
+// in the settings tell the stages apart if they are the numbers in the file, and else the
+// intervals, if there are as many. ok is false if neither does, or if the file does not hold one
+// stage after the other.
+func stageStarts(starts []float64, stages []infPerfStage, interval float64) (first []int, ok bool) {
+	order := slices.DeleteFunc(slices.Clone(starts), math.IsNaN)
+	slices.Sort(order)
+	var begins []float64 // of the stages after the first
+	n, known := 0, len(order) == len(starts)
+	for i := range stages {
+		if i > 0 && known && n < len(order) {
+			begins = append(begins, order[n])
+			known = order[n]-order[n-1] >= 0.5*interval
+		}
+		m, has := stages[i].requests()
+		n, known = n+m, known && has
+	}
+	if !known || n != len(order) {
+		begins = nil
+		for i := 1; i < len(order); i++ {
+			if interval > 0 && order[i]-order[i-1] >= 0.9*interval {
+				begins = append(begins, order[i])
+			}
+		}
+	}
+	if len(begins) != len(stages)-1 {
+		return nil, false
+	}
+	at := 0
+	for i, start := range starts {
+		stage, found := slices.BinarySearch(begins, start)
+		if found {
+			stage++
+		}
+		if math.IsNaN(start) {
+			stage = at
+		}
+		if stage < at {
+			return nil, false
+		}
+		for ; at < stage; at++ {
+			first = append(first, i)
+		}
+	}
+	return first, len(first) == len(begins)
+}
