@@ -16,6 +16,7 @@ import (
 
 	"github.com/pa-tools/pa/cmd/pa-record/internal/between"
 	"github.com/pa-tools/pa/cmd/pa-record/internal/inputs"
+	"github.com/pa-tools/pa/cmd/pa-record/internal/objective"
 	"github.com/pa-tools/pa/cmd/pa-record/internal/progress"
 	"github.com/pa-tools/pa/cmd/pa-record/internal/remarks"
 	"github.com/pa-tools/pa/cmd/pa-record/internal/runindex"
@@ -175,6 +176,15 @@ func (m *repeatedRun) run(ctx context.Context, i int) error {
 	line := m.progress(s, of)
 	cfg := m.config(at, plan, header, out)
 	cfg.Ranks = m.ranks.of(i)
+	var verdicts []objective.Verdict
+	if s.Objective != nil {
+		out.judge = objective.New(s.Objective, &cfg.Run)
+		cfg.Objective = func() bool {
+			v := out.judge.Decide()
+			verdicts = append(verdicts, v)
+			return v.Met
+		}
+	}
 	cfg.Backend, cfg.Clock, cfg.Progress = b, clock, line.Callback()
 	cfg.LevelDone = func(l *recorder.Level) {
 		line.Clear()
@@ -201,7 +211,7 @@ func (m *repeatedRun) run(ctx context.Context, i int) error {
 		}
 		return err
 	}
-	return m.finish(ctx, at, plan, con, out, res, err)
+	return m.finish(ctx, at, plan, con, out, res, verdicts, err)
 }
 
 // header returns the description of a run that its exports begin with.
@@ -277,7 +287,7 @@ func (m *repeatedRun) config(at *target, plan *settings.Run, header export.Run, 
 
 // finish prints the results and notes of a run that sent something. err is the error of
 // the run; finish returns the error that the command ends with, with its exit code.
-func (m *repeatedRun) finish(ctx context.Context, at *target, plan *settings.Run, con *console, out *recording, res *recorder.Result, err error) error {
+func (m *repeatedRun) finish(ctx context.Context, at *target, plan *settings.Run, con *console, out *recording, res *recorder.Result, verdicts []objective.Verdict, err error) error {
 	of := plan.Of
 	if csvErr := m.report(ctx, plan, con, res.Levels, out); err == nil {
 		err = csvErr
@@ -286,7 +296,7 @@ func (m *repeatedRun) finish(ctx context.Context, at *target, plan *settings.Run
 		fmt.Fprintf(m.stderr, "pa-record: warning: %s%s\n", of.Prefix(), w)
 	}
 	if err == nil {
-		remarks.PrintNotes(m.stderr, of, m.levelSettings(), res)
+		remarks.PrintNotes(m.stderr, of, m.levelSettings(verdicts), res)
 	}
 	switch {
 	case errors.Is(err, signals.ErrSecond), errors.Is(err, signals.ErrSecondWriting):
@@ -299,9 +309,10 @@ func (m *repeatedRun) finish(ctx context.Context, at *target, plan *settings.Run
 	return gate(res)
 }
 
-// levelSettings returns the settings of the levels, which are the same for each run.
-func (m *repeatedRun) levelSettings() *remarks.LevelSettings {
-	s := &remarks.LevelSettings{StopOnUnstable: m.s.Measure.StopOnUnstable, Measure: m.s.Measurement}
+// levelSettings returns the settings of the levels, which are the same for each run, with the
+// verdicts on the levels of a run.
+func (m *repeatedRun) levelSettings(verdicts []objective.Verdict) *remarks.LevelSettings {
+	s := &remarks.LevelSettings{SLO: m.s.SLO, Verdicts: verdicts, StopOnUnstable: m.s.Measure.StopOnUnstable, Measure: m.s.Measurement}
 	if m.s.LevelPlan == nil {
 		s.Levels = len(m.s.Levels)
 	}
