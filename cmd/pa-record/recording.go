@@ -139,9 +139,7 @@ func (r *recording) WriteRequest(q *export.Request) error {
 	if r.summary != nil {
 		r.summary.Add(q)
 	}
-	if r.judge != nil {
-		r.judge.Add(q)
-	}
+	r.judge.Add(q)
 	return r.Writer.WriteRequest(q)
 }
 

@@ -154,8 +154,8 @@ func (m *repeatedRun) run(ctx context.Context, i int) error {
 		}
 	}()
 	header := m.header(at, plan)
-	if ownSummary(s) && m.ranks.first() {
-		out.summary = summary.New(ctx, unstreamed(s))
+	if s.OwnSummary() && m.ranks.first() {
+		out.summary = summary.New(ctx, s.Unstreamed())
 	}
 	con, err := m.console(&header, of)
 	if err != nil {
@@ -176,14 +176,9 @@ func (m *repeatedRun) run(ctx context.Context, i int) error {
 	line := m.progress(s, of)
 	cfg := m.config(at, plan, header, out)
 	cfg.Ranks = m.ranks.of(i)
-	var verdicts []objective.Verdict
 	if s.Objective != nil {
 		out.judge = objective.New(s.Objective, &cfg.Run)
-		cfg.Objective = func() bool {
-			v := out.judge.Decide()
-			verdicts = append(verdicts, v)
-			return v.Met
-		}
+		cfg.Objective = out.judge.Met
 	}
 	cfg.Backend, cfg.Clock, cfg.Progress = b, clock, line.Callback()
 	cfg.LevelDone = func(l *recorder.Level) {
@@ -211,7 +206,7 @@ func (m *repeatedRun) run(ctx context.Context, i int) error {
 		}
 		return err
 	}
-	return m.finish(ctx, at, plan, con, out, res, verdicts, err)
+	return m.finish(ctx, at, plan, con, out, res, err)
 }
 
 // header returns the description of a run that its exports begin with.
@@ -223,19 +218,6 @@ func (m *repeatedRun) header(at *target, plan *settings.Run) export.Run {
 		header.Meta.Repeat = &export.RepeatMeta{Label: of.Label, Index: of.Index, Of: of.Of, Group: m.group, Order: plan.Order}
 	}
 	return header
-}
-
-// unstreamed returns how to get streamed answers in a run that had none; "" with --quiet.
-func unstreamed(s *settings.Settings) string {
-	switch {
-	case s.Quiet:
-		return ""
-	case !s.Streaming:
-		return "add --streaming for them"
-	case s.Template != nil:
-		return `add "stream": true to --request-template for them`
-	}
-	return "the server did not stream, although --streaming asks for it"
 }
 
 // progress returns the display of a run's progress that the settings ask for; nil for none.
@@ -257,7 +239,7 @@ func (m *repeatedRun) console(header *export.Run, of runindex.Index) (*console, 
 		title = of.Title() + "\n\n"
 	}
 	w := m.stdout
-	if ownSummary(m.s) && !m.s.Verbose {
+	if m.s.OwnSummary() && !m.s.Verbose {
 		w = io.Discard
 	}
 	return newConsole(w, title, header, m.s)
@@ -287,7 +269,7 @@ func (m *repeatedRun) config(at *target, plan *settings.Run, header export.Run, 
 
 // finish prints the results and notes of a run that sent something. err is the error of
 // the run; finish returns the error that the command ends with, with its exit code.
-func (m *repeatedRun) finish(ctx context.Context, at *target, plan *settings.Run, con *console, out *recording, res *recorder.Result, verdicts []objective.Verdict, err error) error {
+func (m *repeatedRun) finish(ctx context.Context, at *target, plan *settings.Run, con *console, out *recording, res *recorder.Result, err error) error {
 	of := plan.Of
 	if csvErr := m.report(ctx, plan, con, res.Levels, out); err == nil {
 		err = csvErr
@@ -296,7 +278,7 @@ func (m *repeatedRun) finish(ctx context.Context, at *target, plan *settings.Run
 		fmt.Fprintf(m.stderr, "pa-record: warning: %s%s\n", of.Prefix(), w)
 	}
 	if err == nil {
-		remarks.PrintNotes(m.stderr, of, m.levelSettings(verdicts), res)
+		remarks.PrintNotes(m.stderr, of, m.levelSettings(out.judge), res)
 	}
 	switch {
 	case errors.Is(err, signals.ErrSecond), errors.Is(err, signals.ErrSecondWriting):
@@ -309,10 +291,10 @@ func (m *repeatedRun) finish(ctx context.Context, at *target, plan *settings.Run
 	return gate(res)
 }
 
-// levelSettings returns the settings of the levels, which are the same for each run, with the
-// verdicts on the levels of a run.
-func (m *repeatedRun) levelSettings(verdicts []objective.Verdict) *remarks.LevelSettings {
-	s := &remarks.LevelSettings{SLO: m.s.SLO, Verdicts: verdicts, StopOnUnstable: m.s.Measure.StopOnUnstable, Measure: m.s.Measurement}
+// levelSettings returns the settings of the levels, which are the same for each run but for the
+// judge.
+func (m *repeatedRun) levelSettings(judge *objective.Judge) *remarks.LevelSettings {
+	s := &remarks.LevelSettings{Judge: judge, StopOnUnstable: m.s.Measure.StopOnUnstable, Measure: m.s.Measurement}
 	if m.s.LevelPlan == nil {
 		s.Levels = len(m.s.Levels)
 	}
@@ -321,11 +303,6 @@ func (m *repeatedRun) levelSettings(verdicts []objective.Verdict) *remarks.Level
 	}
 	return s
 }
-
-// ownSummary reports whether a run ends with our own summary, for all servers but Triton.
-// perf_analyzer's console, which describes requests to Triton, is then shown only
-// with -v.
-func ownSummary(s *settings.Settings) bool { return s.ServiceKind != settings.Triton }
 
 // announce prints the number of the run that begins.
 func (m *repeatedRun) announce(plan *settings.Run) {
@@ -401,7 +378,7 @@ func (m *repeatedRun) printFiles(of runindex.Index, names, exports []string) {
 
 // summarize prints the levels of all runs, and the commands that read the exports.
 func (m *repeatedRun) summarize() {
-	if len(m.done) > 1 && (m.s.Verbose || !ownSummary(m.s)) {
+	if len(m.done) > 1 && (m.s.Verbose || !m.s.OwnSummary()) {
 		printRuns(m.stdout, m.done)
 	}
 	if m.s.Quiet || len(m.done) == 0 {

@@ -1,5 +1,3 @@
-// Package objective decides for a search whether a load level meets an objective over the
-// percentiles of its requests, such as ttft_p99<=200ms && itl_p99<=30ms.
 package objective
 
 import (
@@ -27,6 +25,7 @@ type Judge struct {
 	metrics    []answer.Metric
 	values     [][]float64 // of each of metrics
 	ok, failed int
+	verdicts   []Verdict
 }
 
 // New returns a judge for the levels of run. expr is from [slo.ParseLevel].
@@ -41,8 +40,20 @@ func New(expr *slo.Expr, run *export.Run) *Judge {
 	return j
 }
 
-// Add adds a request of the level. It keeps no reference to q.
+// String returns the objective.
+func (j *Judge) String() string { return j.expr.String() }
+
+// Verdicts returns the verdicts so far, one for each level.
+func (j *Judge) Verdicts() []Verdict { return j.verdicts }
+
+// Met decides on the level whose requests were added.
+func (j *Judge) Met() bool { return j.Decide().Met }
+
+// Add adds a request of the level. It keeps no reference to q. A nil Judge does nothing.
 func (j *Judge) Add(q *export.Request) {
+	if j == nil {
+		return
+	}
 	if j.meter == nil {
 		j.meter = answer.NewMeter(j.run, answer.Config{})
 	}
@@ -80,8 +91,8 @@ type Verdict struct {
 	Figures string
 }
 
-// Decide returns the verdict on the level whose requests were added, and forgets them. A
-// level does not meet the objective if it lacks a metric that would decide, or if more than
+// Decide returns the verdict on the level whose requests were added, and forgets the
+// requests. A level does not meet the objective if it lacks a metric that would decide, or if more than
 // 1 % of its requests failed.
 func (j *Judge) Decide() Verdict {
 	for i := range j.values {
@@ -104,7 +115,9 @@ func (j *Judge) Decide() Verdict {
 		j.values[i] = j.values[i][:0]
 	}
 	j.ok, j.failed = 0, 0
-	return Verdict{met, strings.Join(figures, ", ")}
+	v := Verdict{met, strings.Join(figures, ", ")}
+	j.verdicts = append(j.verdicts, v)
+	return v
 }
 
 // value returns a metric of the level, whose values are sorted, as reports compute it.
