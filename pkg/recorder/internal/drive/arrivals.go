@@ -5,7 +5,9 @@ import "sync/atomic"
 // Arrivals counts responses as they arrive, for a display of a load under way. Slots have
 // counters of their own as far as possible, so that threads do not wait for each other. The
 // zero value is ready.
-type Arrivals struct{ counters [arrivalCounters]arrivalCounter }
+type Arrivals struct {
+	counters [arrivalCounters]arrivalCounter
+}
 
 const arrivalCounters = 64
 
