@@ -103,7 +103,7 @@ var levelStatistics = []string{"mean", "min", "max"}
 func levelMetricOf(name string) (m Metric, why string) {
 	name = strings.ToLower(name)
 	if m, ok := ofEachRequest(name); ok {
-		return Metric{}, "a level has many requests, each with its " + m.Name + "; use " + name + "_p99 or " + name + "_mean"
+		return Metric{}, "a level has many requests, each with its " + m.Name + "; use " + name + "_p99 or " + name + "_mean (pa-analyze report --slo is about each request)"
 	}
 	at := strings.LastIndexByte(name, '_')
 	if at < 0 {
