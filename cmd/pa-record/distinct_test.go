@@ -22,7 +22,7 @@ import (
 var flagsWithoutFiles = strings.Fields(`
 	model model-selection-strategy model-version url service-kind endpoint protocol header extra-body request-parameter
 	connection-reuse transport source-ip proxy ssl-https-client-certificate-type ssl-https-private-key-type
-	concurrency-range request-rate-range request-distribution schedule periodic-concurrency-range between-levels
+	concurrency-range request-rate-range request-distribution schedule slo periodic-concurrency-range between-levels
 	history-reasoning request-count measurement-mode max-error-rate barrier start-at
 	dataset-sampling-strategy prompts trace-window trace-rows max-tokens-field backend request-template shape string-data cache-salt
 	image-format image-content audio-format audio-depths audio-sample-rates sequence-id-range

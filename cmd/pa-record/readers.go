@@ -22,7 +22,7 @@ func (m *repeatedRun) analyzeCommand(words ...string) string {
 // "" if they need none.
 func (m *repeatedRun) countsWith() string {
 	name := m.s.Hints["tokenizer"] // of the other tool's report: a hint opens no path
-	if m.s.Hints["dialect"] == "" && (m.uncounted || !ownSummary(m.s)) {
+	if m.s.Hints["dialect"] == "" && (m.uncounted || !m.s.OwnSummary()) {
 		name = m.s.Tokenizer
 	}
 	if name == builtin.Name {
@@ -39,7 +39,7 @@ func (m *repeatedRun) reportCommand(export string) string {
 // readIt returns what precedes the command that reports an export. The console of
 // perf_analyzer, which a run of Triton prints, lacks what a stream is measured for.
 func (m *repeatedRun) readIt() string {
-	if !ownSummary(m.s) && m.s.Streaming && m.s.Hints["dialect"] == "" {
+	if !m.s.OwnSummary() && m.s.Streaming && m.s.Hints["dialect"] == "" {
 		return "for TTFT and ITL read it with"
 	}
 	return "read it with"

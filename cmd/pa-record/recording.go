@@ -9,6 +9,7 @@ import (
 	"sync"
 	"syscall"
 
+	"github.com/pa-tools/pa/cmd/pa-record/internal/objective"
 	"github.com/pa-tools/pa/cmd/pa-record/internal/settings"
 	"github.com/pa-tools/pa/cmd/pa-record/internal/signals"
 	"github.com/pa-tools/pa/cmd/pa-record/internal/summary"
@@ -61,6 +62,7 @@ type recording struct {
 	exports []*journal.Export
 	place   string            // of the journal, before it moves
 	summary *summary.Summary  // nil: no figures are printed at the end
+	judge   *objective.Judge  // nil: the run has no objective
 	warn    func(text string) // prints a warning
 	release func()            // frees the context that open made
 	kept    *openJournal      // gets the name of the journal; nil: nobody asks for it
@@ -138,6 +140,7 @@ func (r *recording) WriteRequest(q *export.Request) error {
 	if r.summary != nil {
 		r.summary.Add(q)
 	}
+	r.judge.Add(q)
 	return r.Writer.WriteRequest(q)
 }
 

@@ -16,6 +16,7 @@ import (
 
 	"github.com/pa-tools/pa/cmd/pa-record/internal/between"
 	"github.com/pa-tools/pa/cmd/pa-record/internal/inputs"
+	"github.com/pa-tools/pa/cmd/pa-record/internal/objective"
 	"github.com/pa-tools/pa/cmd/pa-record/internal/progress"
 	"github.com/pa-tools/pa/cmd/pa-record/internal/remarks"
 	"github.com/pa-tools/pa/cmd/pa-record/internal/runindex"
@@ -158,8 +159,8 @@ func (m *repeatedRun) run(ctx context.Context, i int) error {
 		}
 	}()
 	header := m.header(at, plan)
-	if ownSummary(s) && m.ranks.first() {
-		out.summary = summary.New(ctx, unstreamed(s))
+	if s.OwnSummary() && m.ranks.first() {
+		out.summary = summary.New(ctx, s.Unstreamed())
 	}
 	con, err := m.console(&header, of)
 	if err != nil {
@@ -180,6 +181,10 @@ func (m *repeatedRun) run(ctx context.Context, i int) error {
 	line := m.progress(s, of)
 	cfg := m.config(at, plan, header, out)
 	cfg.Ranks = m.ranks.of(i)
+	if s.Objective != nil {
+		out.judge = objective.New(s.Objective, &cfg.Run)
+		cfg.Objective = out.judge.Met
+	}
 	cfg.Backend, cfg.Clock, cfg.Progress = b, clock, line.Callback()
 	cfg.LevelDone = func(l *recorder.Level) {
 		line.Clear()
@@ -221,19 +226,6 @@ func (m *repeatedRun) header(at *target, plan *settings.Run) export.Run {
 	return header
 }
 
-// unstreamed returns how to get streamed answers in a run that had none; "" with --quiet.
-func unstreamed(s *settings.Settings) string {
-	switch {
-	case s.Quiet:
-		return ""
-	case !s.Streaming:
-		return "add --streaming for them"
-	case s.Template != nil:
-		return `add "stream": true to --request-template for them`
-	}
-	return "the server did not stream, although --streaming asks for it"
-}
-
 // progress returns the display of a run's progress that the settings ask for; nil for none.
 func (m *repeatedRun) progress(s *settings.Settings, of runindex.Index) *progress.Display {
 	switch {
@@ -253,7 +245,7 @@ func (m *repeatedRun) console(header *export.Run, of runindex.Index) (*console, 
 		title = of.Title() + "\n\n"
 	}
 	w := m.stdout
-	if ownSummary(m.s) && !m.s.Verbose {
+	if m.s.OwnSummary() && !m.s.Verbose {
 		w = io.Discard
 	}
 	return newConsole(w, title, header, m.s)
@@ -296,7 +288,7 @@ func (m *repeatedRun) finish(ctx context.Context, at *target, plan *settings.Run
 		fmt.Fprintf(m.stderr, "pa-record: warning: %s%s\n", of.Prefix(), w)
 	}
 	if err == nil {
-		remarks.PrintNotes(m.stderr, of, m.levelSettings(), res)
+		remarks.PrintNotes(m.stderr, of, m.levelSettings(out.judge), res)
 	}
 	switch {
 	case errors.Is(err, signals.ErrSecond), errors.Is(err, signals.ErrSecondWriting):
@@ -309,9 +301,10 @@ func (m *repeatedRun) finish(ctx context.Context, at *target, plan *settings.Run
 	return gate(res)
 }
 
-// levelSettings returns the settings of the levels, which are the same for each run.
-func (m *repeatedRun) levelSettings() *remarks.LevelSettings {
-	s := &remarks.LevelSettings{StopOnUnstable: m.s.Measure.StopOnUnstable, Measure: m.s.Measurement, Prompts: m.entries.HasPrompts()}
+// levelSettings returns the settings of the levels, which are the same for each run but for the
+// judge.
+func (m *repeatedRun) levelSettings(judge *objective.Judge) *remarks.LevelSettings {
+	s := &remarks.LevelSettings{Judge: judge, StopOnUnstable: m.s.Measure.StopOnUnstable, Measure: m.s.Measurement, Prompts: m.entries.HasPrompts()}
 	if m.s.LevelPlan == nil {
 		s.Levels = len(m.s.Levels)
 	}
@@ -320,11 +313,6 @@ func (m *repeatedRun) levelSettings() *remarks.LevelSettings {
 	}
 	return s
 }
-
-// ownSummary reports whether a run ends with our own summary, for all servers but Triton.
-// perf_analyzer's console, which describes requests to Triton, is then shown only
-// with -v.
-func ownSummary(s *settings.Settings) bool { return s.ServiceKind != settings.Triton }
 
 // announce prints the number of the run that begins.
 func (m *repeatedRun) announce(plan *settings.Run) {
@@ -401,7 +389,7 @@ func (m *repeatedRun) printFiles(of runindex.Index, names, exports []string) {
 
 // summarize prints the levels of all runs, and the commands that read the exports.
 func (m *repeatedRun) summarize() {
-	if len(m.done) > 1 && (m.s.Verbose || !ownSummary(m.s)) {
+	if len(m.done) > 1 && (m.s.Verbose || !m.s.OwnSummary()) {
 		printRuns(m.stdout, m.done)
 	}
 	if m.s.Quiet || len(m.done) == 0 {

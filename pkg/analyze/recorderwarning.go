@@ -33,7 +33,7 @@ var fromRecorder = [...]recorderText{
 }
 
 // unsent matches the warning that requests of the schedule were not sent.
-var unsent = regexp.MustCompile(`requests per second that were asked for were sent`)
+var unsent = regexp.MustCompile(regexp.QuoteMeta(export.UnsentWarning))
 
 // ofNamedRate matches [export.SentWarning].
 var ofNamedRate = regexp.MustCompile(`^[\d.e+]+ requests/s were sent, [\d.e+]+ % (?:below|above) the named rate of `)

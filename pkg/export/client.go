@@ -44,6 +44,9 @@ type ClientMeta struct {
 	Stamps *StampCount `json:"stamps,omitempty"`
 }
 
+// UnsentWarning is part of the recorder's warning that requests of a schedule were not sent.
+const UnsentWarning = "requests per second that were asked for were sent"
+
 // rateOff is the least relative distance between the named and the sent rate of a level for
 // which SentWarning warns.
 const rateOff = 0.05

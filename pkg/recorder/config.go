@@ -68,6 +68,9 @@ type Config struct {
 	Between func(ctx context.Context) error
 	// Measure decides when the measurement of a level is over.
 	Measure window.Measure
+	// Objective, if set, is called when the requests of a level are written, and says whether
+	// the level met an objective. If it did not, Level.OverLimit is set.
+	Objective func() bool
 	// Warmup and WarmupTime are the least number of requests and the least time of a
 	// level's warm-up, to which the level's ramp is added. The export marks these
 	// requests as excluded. In a closed loop the requests of Warmup end before the rest

@@ -2,6 +2,8 @@ package recorder
 
 import (
 	"fmt"
+	"slices"
+	"strings"
 
 	"github.com/pa-tools/pa/internal/plural"
 	"github.com/pa-tools/pa/pkg/export"
@@ -39,7 +41,8 @@ func tooFewRequests(level load.Level, requests int) string {
 // Saturated says so. The export does not have the warning, because analysis finds it.
 func (l *levelRun) sentWarning(m *export.ClientMeta) string {
 	rate, ok := l.load.(load.Rate)
-	if !ok || m.AchievedPerSecond < (1-clientstat.MissedShare)*m.OfferedPerSecond {
+	said := func(why string) bool { return strings.Contains(why, export.UnsentWarning) }
+	if !ok || slices.ContainsFunc(l.out.Saturated, said) {
 		return ""
 	}
 	return export.SentWarning(rate.PerSecond/float64(max(l.cfg.share(rate).Size, 1)), m.AchievedPerSecond)

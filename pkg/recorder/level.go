@@ -104,6 +104,9 @@ func (l *levelRun) run(ctx context.Context) (Level, error) {
 		l.out.Windows = l.meter.Windows()
 		l.out.Reported, l.out.Times = l.meter.Reported()
 		l.out.OverLimit = l.meter.OverLimit(l.out.Reported)
+		if l.cfg.Objective != nil && !l.cfg.Objective() {
+			l.out.OverLimit = true
+		}
 		if v := l.meter.Verdict(); v != nil {
 			l.out.Stable = &v.Stable
 		}

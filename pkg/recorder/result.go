@@ -37,7 +37,8 @@ type Level struct {
 	// Stable says whether the last windows met the stability rule; nil when no rule
 	// applied (a request count or a duration), or the run was interrupted.
 	Stable *bool
-	// OverLimit says that the latency of Reported reached Measure.LatencyLimit, or that
+	// OverLimit says that the level did not meet Config.Objective, that the latency of Reported
+	// reached Measure.LatencyLimit, or that
 	// the latency of a window did, which ended the measurement before it was stable.
 	OverLimit bool
 

@@ -1,6 +1,7 @@
 package check
 
 import (
+	"fmt"
 	"math"
 	"slices"
 )
@@ -18,6 +19,91 @@ const (
 	leastGaps       = 10
 	poissonLimitPct = 1
 )
+
+// A poissonTest holds arrivals against a Poisson process, as Lancet does (Kogias, Mallon and
+// Bugnion, "Lancet: A self-correcting Latency Measurement Tool", USENIX ATC 2019): its gaps are
+// exponential, independent, and of one rate throughout.
+type poissonTest struct {
+	distance float64 // of the gaps from an exponential distribution: see exponentialDistance
+	// lag is the correlation of each gap with the next one. It has a standard error of 1/√n.
+	lag, lagLimit float64
+	// halves is the mean gap of the second half divided by the mean gap of the first. The
+	// logarithm of a mean of k exponential gaps has the variance 1/k + 1/(2k²), nearly.
+	halves, halvesLimit float64
+}
+
+const (
+	// normalLimit is exceeded by 1 of 300 normal values, of either sign.
+	normalLimit = 2.935
+	// leastTested is the number of gaps from which poissonOf tests.
+	leastTested = 30
+	// coarsest is the largest resolution of times, as a part of the mean gap, that is tested.
+	coarsest = 0.1
+	// coarsestUnit is the coarsest power of ten, in ns, that files round times to.
+	coarsestUnit = 1e6
+)
+
+// poissonOf tests arrivals; why says why it cannot. It sorts arrivals.
+//
+// Times that are rounded to a power of ten r move a gap by up to r, and the distribution
+// of gaps by up to r divided by the mean gap, which is taken off the distance.
+func poissonOf(arrivals []uint64) (p poissonTest, why string) {
+	n := len(arrivals) - 1
+	if n < leastTested {
+		return p, fmt.Sprintf("at least %d gaps between sent requests are wanted", leastTested)
+	}
+	distance, ok := exponentialDistance(arrivals)
+	if !ok {
+		return p, "all requests were sent at one time"
+	}
+	resolution := uint64(coarsestUnit)
+	for _, at := range arrivals {
+		for at%resolution != 0 {
+			resolution /= 10
+		}
+	}
+	mean := float64(arrivals[n]-arrivals[0]) / float64(n)
+	rounding := 0.0
+	if resolution > 1 {
+		rounding = float64(resolution) / mean
+	}
+	if rounding > coarsest {
+		return p, fmt.Sprintf("times are rounded to %s, which is too much for gaps of %s on average", milliseconds(float64(resolution)), milliseconds(mean))
+	}
+	p.distance = max(0, distance-rounding*math.Sqrt(float64(n)))
+	var with, self float64
+	for i := range n {
+		d := float64(arrivals[i+1]-arrivals[i]) - mean
+		self += d * d
+		if i+1 < n {
+			with += d * (float64(arrivals[i+2]-arrivals[i+1]) - mean)
+		}
+	}
+	if self > 0 {
+		p.lag = with / self
+	}
+	p.lagLimit = normalLimit / math.Sqrt(float64(n))
+	k := n / 2
+	first, second := float64(arrivals[k]-arrivals[0])/float64(k), float64(arrivals[n]-arrivals[k])/float64(n-k)
+	p.halves = second / first
+	each := 1/float64(k) + 1/(2*float64(k*k))
+	p.halvesLimit = math.Exp(normalLimit * math.Sqrt(2*each))
+	return p, ""
+}
+
+// failures names the properties of a Poisson process that the arrivals lack.
+func (p *poissonTest) failures() (all []string) {
+	if p.distance > poissonLimit {
+		all = append(all, "the gaps are not exponential")
+	}
+	if math.Abs(p.lag) > p.lagLimit {
+		all = append(all, "the gaps depend on each other")
+	}
+	if !(p.halves <= p.halvesLimit && p.halves >= 1/p.halvesLimit) {
+		all = append(all, "the rate changes")
+	}
+	return all
+}
 
 // exponentialDistance returns the modified distance between the gaps of arrivals and an
 // exponential distribution with their mean. ok is false for fewer than leastGaps gaps, and if all

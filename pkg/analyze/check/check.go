@@ -110,7 +110,7 @@ func Run(ctx context.Context, file string, r export.Reader, cfg analyze.Config, 
 }
 
 // OfReport returns the items of a level that its report alone decides: client, clock, failures and
-// steady state, and values if some cannot be true. x is an experiment of rep.
+// steady state, arrivals, and values if some cannot be true. x is an experiment of rep.
 func OfReport(rep *analyze.Report, x *analyze.Experiment, p Profile) []Item {
 	if x.Problem != nil {
 		return nil
@@ -129,6 +129,7 @@ type tap struct {
 // sent holds the planned times of the measured requests of a level.
 type sent struct {
 	arrivals []uint64 // scheduled times; start times of requests without a schedule
+	starts   []uint64 // of all requests
 	// lateness is start − schedule of the requests with a schedule.
 	lateness []int64
 }
@@ -150,6 +151,9 @@ func (t *tap) Next() bool {
 		return true
 	}
 	l := &t.levels[i]
+	if q.StartNS != 0 && t.bounds.Time(q.StartNS) {
+		l.starts = append(l.starts, q.StartNS)
+	}
 	switch {
 	case !t.bounds.Time(q.ScheduledNS) || !t.bounds.Time(q.StartNS):
 	case q.ScheduledNS != 0:

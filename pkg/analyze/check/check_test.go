@@ -10,6 +10,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -74,6 +75,12 @@ func TestItems(t *testing.T) {
 			for i := range all {
 				all[i].ScheduledNS = all[i].StartNS - late
 			}
+		}
+	}
+	ofLoad := func(text string) func([]export.Request, *memrun.Reader) {
+		return func(all []export.Request, r *memrun.Reader) {
+			scheduled(0)(all, r)
+			r.Header.Experiments[0].Meta = &export.ExperimentMeta{Load: text}
 		}
 	}
 	calibrated := func(p99 int64) func([]export.Request, *memrun.Reader) {
@@ -180,6 +187,12 @@ func TestItems(t *testing.T) {
 			name: "MLPerf wants no failures", n: 100, profile: MLPerfServer(), item: "failures", want: Fail, value: 0.01,
 			change: func(all []export.Request, _ *memrun.Reader) { all[7].Status = export.StatusTimeout },
 		},
+		{name: "a closed loop", n: 40, item: "arrivals", want: NA, text: "a closed loop has no process of arrivals"},
+		{name: "a rate", n: 40, change: scheduled(0), item: "arrivals", want: NA, text: "the load asked for equal gaps"},
+		{name: "gamma", n: 40, change: ofLoad("request rate 10, gamma of burstiness 0.5"), item: "arrivals", want: NA, text: "gamma distributed gaps"},
+		{name: "a trace", n: 40, change: ofLoad("schedule of 40 requests"), item: "arrivals", want: NA, text: "the load is a recorded schedule"},
+		{name: "even gaps in place of Poisson", n: 40, change: ofLoad("request rate 10, poisson, at most 4 in flight"), item: "arrivals", want: Fail, value: 4.066333589871881, text: "not as a Poisson process"},
+		{name: "few arrivals", n: 30, change: ofLoad("request rate 10, poisson"), item: "arrivals", want: NA, text: "at least 30 gaps"},
 		{name: "steady", n: 100, item: "steady state", want: Pass},
 		{name: "too few to tell", n: 99, item: "steady state", want: NA, text: "100 wanted"},
 		{
@@ -439,5 +452,73 @@ func TestFindProfile(t *testing.T) {
 	}
 	if p := MLPerfServer(); p.MinDuration != 10*time.Minute || p.MinSamples != 662 {
 		t.Errorf("%+v", p)
+	}
+}
+
+// Poisson arrivals pass, also with rounded times; what is not exponential, not independent or
+// not of one rate fails.
+func TestPoissonOf(t *testing.T) {
+	const n = 400
+	random := rand.New(rand.NewPCG(7, 7))
+	refused, rounds := 0, 300
+	at := func(gap func(i int) float64, resolution float64) []uint64 {
+		now, all := 1e15, []uint64{}
+		for i := range n + 1 {
+			now += gap(i)
+			all = append(all, uint64(math.Round(now/resolution)*resolution))
+		}
+		return all
+	}
+	exponential := func(int) float64 { return 1e8 * random.ExpFloat64() }
+	for _, resolution := range []float64{1, 1e6} {
+		refused = 0
+		for range rounds {
+			p, why := poissonOf(at(exponential, resolution))
+			if why != "" {
+				t.Fatal(why)
+			}
+			if len(p.failures()) > 0 {
+				refused++
+			}
+		}
+		if share := float64(refused) / float64(rounds); share > 0.05 {
+			t.Errorf("times rounded to %v ns: %.1f %% of Poisson arrivals refused, want at most 2 %%", resolution, 100*share)
+		}
+	}
+	held := 0.0
+	for _, tt := range []struct {
+		name, want string
+		gap        func(i int) float64
+	}{
+		{"even gaps", "the gaps are not exponential", func(int) float64 { return 1e8 }},
+		{"pairs of gaps", "the gaps depend on each other", func(i int) float64 {
+			if i%2 == 0 {
+				held = exponential(i)
+			}
+			return held
+		}},
+		{"a rate that falls", "the rate changes", func(i int) float64 {
+			if i > n/2 {
+				return 1.5 * exponential(i)
+			}
+			return exponential(i)
+		}},
+	} {
+		p, why := poissonOf(at(tt.gap, 1))
+		if why != "" || !slices.Contains(p.failures(), tt.want) {
+			t.Errorf("%s: %+v fails %q (%s), want %q", tt.name, p, p.failures(), why, tt.want)
+		}
+	}
+	for _, tt := range []struct {
+		arrivals []uint64
+		want     string
+	}{
+		{at(exponential, 1)[:30], "at least 30 gaps between sent requests are wanted"},
+		{make([]uint64, 50), "all requests were sent at one time"},
+		{at(func(i int) float64 { return exponential(i) / 20 }, 1e6), "times are rounded to 1.000 ms"},
+	} {
+		if _, why := poissonOf(tt.arrivals); !strings.HasPrefix(why, tt.want) {
+			t.Errorf("%q, want %q", why, tt.want)
+		}
 	}
 }

@@ -4,10 +4,10 @@
 // The conditions follow the checklist of "On Evaluating Performance of LLM Inference Serving
 // Systems" (arXiv 2507.09019) as far as a recording can show them: warm-up, duration, number of
 // samples, kind of load, coordinated omission, saturation of the client, error of the clock,
-// source of token counts, failures, steady state. Each [Item] passes, fails, or is n/a with the
+// source of token counts, failures, steady state, arrivals. Each [Item] passes, fails, or is n/a with the
 // reason, and holds the number behind its result. The thresholds are in [Profile]; [MLPerfServer] has the
 // thresholds of MLPerf's server scenario.
 //
-// [Run] reads a file once. It keeps 16 bytes for each request besides the memory of package
+// [Run] reads a file once. It keeps 24 bytes for each request besides the memory of package
 // analyze.
 package check

@@ -5,6 +5,7 @@ import (
 	"math"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/pa-tools/pa/internal/plural"
@@ -27,7 +28,7 @@ type checker struct {
 // items returns the items in the order of the checklist.
 func (c *checker) items() []Item {
 	all := []Item{
-		c.warmup(), c.duration(), c.samples(), c.loop(), c.omission(), c.client(), c.clock(), c.tokens(), c.failures(), c.cache(), c.steady(),
+		c.warmup(), c.duration(), c.samples(), c.loop(), c.omission(), c.client(), c.clock(), c.tokens(), c.failures(), c.cache(), c.steady(), c.process(),
 	}
 	if c.p.Poisson {
 		all = append(all, c.arrivals())
@@ -295,6 +296,39 @@ func (c *checker) steady() Item {
 		return unknown(name, fmt.Sprintf("%s are too few to compare the first tenth with the rest: %d wanted", plural.GroupedOf(c.x.OK, "request"), leastSteady))
 	}
 	return Item{Name: name, Status: Pass, Text: "the first tenth of the requests is like the rest"}
+}
+
+// process asks whether requests were sent as the process that the load names.
+func (c *checker) process() Item {
+	const name = "arrivals"
+	load := strings.Split(c.x.Load, ", ")
+	switch {
+	case c.x.Mode == export.ModeConcurrency && !c.scheduled():
+		return unknown(name, "a closed loop has no process of arrivals")
+	case slices.ContainsFunc(load, func(part string) bool { return strings.HasPrefix(part, "gamma") }):
+		return unknown(name, "only Poisson arrivals are tested, and the load asked for gamma distributed gaps")
+	case slices.Contains(load, "poisson"):
+	case c.x.Load == "" && c.rep.FromRecorder(), slices.ContainsFunc(load, func(part string) bool { return strings.HasPrefix(part, "request rate") }):
+		return unknown(name, "only Poisson arrivals are tested, and the load asked for equal gaps; coordinated omission says how late requests were")
+	case c.x.Load != "":
+		return unknown(name, "only Poisson arrivals are tested, and the load is a recorded schedule")
+	default:
+		return unknown(name, "the file does not say which process of arrivals was asked for")
+	}
+	if _, noStarts := c.rep.Run.Lacks(export.PartStarts); noStarts {
+		return unknown(name, "the file does not say when requests were sent")
+	}
+	p, why := poissonOf(c.sent.starts)
+	if why != "" {
+		return unknown(name, why)
+	}
+	text := fmt.Sprintf("as a Poisson process: distance of the gaps from an exponential distribution %.3f, at most %.3f wanted; correlation of neighbouring gaps %.3f, at most ±%.3f; the second half of the gaps %.2f times as long as the first, at most %.2f or 1/%.2f",
+		p.distance, poissonLimit, p.lag, p.lagLimit, p.halves, p.halvesLimit, p.halvesLimit)
+	failed := p.failures()
+	if len(failed) > 0 {
+		text = "not " + text + "; " + strings.Join(failed, ", ")
+	}
+	return decided(name, len(failed) == 0, p.distance, "", text)
 }
 
 // arrivals asks whether requests arrived as a Poisson process.

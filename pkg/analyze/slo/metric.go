@@ -28,7 +28,7 @@ type Metric struct {
 	// Of is the measure of the request: the metric itself, the gaps of a statistic
 	// itl_…, or the numerator of a rate.
 	Of answer.Metric
-	// Percentile is set for itl_p… only: above 0 and below 100.
+	// Percentile is set for itl_p…, and for any …_p… of a level: above 0 and below 100.
 	Percentile float64
 }
 
@@ -89,8 +89,56 @@ func metricOf(name string) (m Metric, why string) {
 	}
 	if base, rest, ok := strings.Cut(name, "_p"); ok && expr.IsNumber(rest) {
 		if m, _ := metricOf(base); m.Name != "" {
-			return Metric{}, "a request has one " + base + ", and an objective is about each request; use " + base + ", and the share of requests that must meet it for the percentile"
+			return Metric{}, "a request has one " + base + ", and an objective is about each request; use " + base + ", and the share of requests that must meet it for the percentile (pa-record --binary-search --slo takes " + name + " of a level)"
 		}
 	}
 	return Metric{}, "no such metric; there are " + strings.Join(Names(), ", ")
+}
+
+// levelStatistics are the statistics of the requests of a level beside percentiles.
+var levelStatistics = []string{"mean", "min", "max"}
+
+// levelMetricOf returns the metric of a level of that name, in small or capital letters. For an
+// unknown name, why says what to write instead.
+func levelMetricOf(name string) (m Metric, why string) {
+	name = strings.ToLower(name)
+	if m, ok := ofEachRequest(name); ok {
+		return Metric{}, "a level has many requests, each with its " + m.Name + "; use " + name + "_p99 or " + name + "_mean (pa-analyze report --slo is about each request)"
+	}
+	at := strings.LastIndexByte(name, '_')
+	if at < 0 {
+		return Metric{}, noLevelMetric
+	}
+	m, ok := ofEachRequest(name[:at])
+	if !ok {
+		return Metric{}, noLevelMetric
+	}
+	m.Name = name
+	statistic := name[at+1:]
+	if digits, ok := strings.CutPrefix(statistic, "p"); ok && expr.IsNumber(digits) {
+		p, err := strconv.ParseFloat(digits, 64)
+		if err != nil || p <= 0 || p >= 100 {
+			return Metric{}, "percentiles are above 0 and below 100; _min and _max are the ends"
+		}
+		m.Percentile = p
+		return m, ""
+	}
+	if !slices.Contains(levelStatistics, statistic) {
+		return Metric{}, noLevelMetric
+	}
+	return m, ""
+}
+
+const noLevelMetric = "no such metric of a level; there are ttft_p99, itl_p99, tpot_p99 and e2el_p99, other percentiles, and _mean, _min and _max"
+
+// ofEachRequest returns the measure of requests of that name.
+func ofEachRequest(name string) (Metric, bool) {
+	if name == answer.ITL.String() {
+		return Metric{Name: name, Kind: Duration, Of: answer.ITL}, true
+	}
+	i := slices.IndexFunc(metrics, func(m Metric) bool { return m.Name == name && m.Kind != Rate && m.Of != answer.ITL })
+	if i < 0 {
+		return Metric{}, false
+	}
+	return metrics[i], true
 }

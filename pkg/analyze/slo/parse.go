@@ -5,8 +5,21 @@ import "github.com/pa-tools/pa/pkg/analyze/expr"
 // Parse reads an expression; the package comment has the grammar. The
 // error is an [*expr.SyntaxError].
 func Parse(text string) (*Expr, error) {
+	return parse(text, "ttft<=200ms && itl_p99<=50ms", metricOf)
+}
+
+// ParseLevel reads an objective of a whole load level, whose metrics are statistics of all
+// its requests: ttft_p99<=200ms && itl_p99<=30ms. It has the grammar of Parse with other
+// metrics: each one of a request with _mean, _min, _max or _p and a percentile. The error is
+// an [*expr.SyntaxError].
+func ParseLevel(text string) (*Expr, error) {
+	return parse(text, "ttft_p99<=200ms && itl_p99<=30ms", levelMetricOf)
+}
+
+// parse reads an expression of the metrics that metricOf knows.
+func parse(text, example string, metricOf func(name string) (Metric, string)) (*Expr, error) {
 	tree, err := expr.Parse(text, expr.Language[comparison]{
-		Operand: "a metric", Example: "ttft<=200ms && itl_p99<=50ms", Condition: parseComparison,
+		Operand: "a metric", Example: example, Condition: func(p *expr.Parser) comparison { return parseComparison(p, metricOf) },
 	})
 	if err != nil {
 		return nil, err
@@ -15,7 +28,7 @@ func Parse(text string) (*Expr, error) {
 }
 
 // comparison = metric relation value .
-func parseComparison(p *expr.Parser) (c comparison) {
+func parseComparison(p *expr.Parser, metricOf func(name string) (Metric, string)) (c comparison) {
 	m, why := metricOf(p.Text())
 	if why != "" {
 		p.Refuse("%s", why)

@@ -2,6 +2,7 @@ package slo
 
 import (
 	"errors"
+	"slices"
 	"strings"
 	"testing"
 
@@ -66,7 +67,7 @@ var bad = []struct {
 	{"blanks only", "  ", 3, "an expression is missing, such as ttft<=200ms && itl_p99<=50ms"},
 	{"unknown metric", "latency<1s", 1, `"latency": no such metric; there are ttft, ttfat, ttst, tpot, e2el, itl_mean, itl_p50, itl_p99, itl_min, itl_max, output_tokens, input_tokens, reasoning_tokens, cached_tokens, output_tokens_per_s`},
 	{"itl alone", "ttft<1s && itl<50ms", 12, `"itl": itl is the time between two tokens and a request has many; use itl_mean, itl_p99 or itl_max`},
-	{"percentile of all requests", "ttft_p99<1s", 1, `"ttft_p99": a request has one ttft, and an objective is about each request; use ttft, and the share of requests that must meet it for the percentile`},
+	{"percentile of all requests", "ttft_p99<1s", 1, `"ttft_p99": a request has one ttft, and an objective is about each request; use ttft, and the share of requests that must meet it for the percentile (pa-record --binary-search --slo takes ttft_p99 of a level)`},
 	{"percentile 0", "itl_p0<1s", 1, `"itl_p0": percentiles are above 0 and below 100; itl_min and itl_max are the ends`},
 	{"percentile 100", "itl_p100<1s", 1, `"itl_p100": percentiles are above 0 and below 100; itl_min and itl_max are the ends`},
 	{"the value first", "200ms>=ttft", 1, `expected a metric, ( or !, found "200ms"`},
@@ -263,4 +264,35 @@ func FuzzParse(f *testing.F) {
 			t.Fatalf("%q is unknown though all is known", text)
 		}
 	})
+}
+
+// An objective of a level has statistics of all requests in place of the metrics of one.
+func TestParseLevel(t *testing.T) {
+	for _, tt := range []struct {
+		text, want string // want is the error if it does not equal the text
+		metrics    []Metric
+	}{
+		{"ttft_p99<=200ms && itl_p99<=30ms", "ttft_p99<=200ms && itl_p99<=30ms", []Metric{{"ttft_p99", Duration, answer.TTFT, 99}, {"itl_p99", Duration, answer.ITL, 99}}},
+		{"TPOT_mean<1s || e2el_p99.9<5s", "tpot_mean<1s || e2el_p99.9<5s", []Metric{{"tpot_mean", Duration, answer.TPOT, 0}, {"e2el_p99.9", Duration, answer.E2EL, 99.9}}},
+		{"output_tokens_mean>=100 && itl_max<1s && ttst_min>0", "output_tokens_mean>=100 && itl_max<1s && ttst_min>0", []Metric{{"output_tokens_mean", Count, answer.OutputTokens, 0}, {"itl_max", Duration, answer.ITL, 0}, {"ttst_min", Duration, answer.TTST, 0}}},
+		{"ttft<=1s", "a level has many requests, each with its ttft; use ttft_p99 or ttft_mean", nil},
+		{"itl<=1s", "a level has many requests, each with its itl; use itl_p99 or itl_mean", nil},
+		{"ttft_p100<=1s", "percentiles are above 0 and below 100", nil},
+		{"ttft_std<=1s", "no such metric of a level", nil},
+		{"itl_mean_p99<=1s", "no such metric of a level", nil},
+		{"latency_p99<=1s", "no such metric of a level", nil},
+		{"output_tokens_per_s_p50>=1", "no such metric of a level", nil},
+		{"ttft_p99<=1", "a duration needs a unit", nil},
+		{"", "such as ttft_p99<=200ms && itl_p99<=30ms", nil},
+	} {
+		e, err := ParseLevel(tt.text)
+		switch {
+		case err != nil:
+			if tt.metrics != nil || !strings.Contains(err.Error(), tt.want) {
+				t.Errorf("%s: %v, want %s", tt.text, err, tt.want)
+			}
+		case e.String() != tt.want || !slices.Equal(e.Metrics(), tt.metrics):
+			t.Errorf("%s: %s of %+v, want %s of %+v", tt.text, e, e.Metrics(), tt.want, tt.metrics)
+		}
+	}
 }

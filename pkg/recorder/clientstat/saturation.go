@@ -8,9 +8,6 @@ import (
 	"github.com/pa-tools/pa/pkg/export"
 )
 
-// MissedShare of a schedule's requests may be unsent; Saturation warns above it.
-const MissedShare = 0.01
-
 // Thresholds above which Saturation warns. docs/trust.md explains them.
 const (
 	busyCPU = 0.9 // of the cores, over a level of at least busyFor
@@ -20,8 +17,9 @@ const (
 	// is more.
 	slowTurnaround = 10 * time.Millisecond
 	slowShare      = 0.01
-	// 99 of 100 requests of a schedule may be late by up to lateLimit, which is
-	// perf_analyzer's limit.
+	// missedShare of a schedule's requests may be unsent, and 99 of 100 may be late by
+	// up to lateLimit, which is perf_analyzer's limit.
+	missedShare  = 0.01
 	lateLimit    = time.Millisecond
 	mergedShare  = 0.01 // of the responses with output,
 	fewestMerged = 20   // and so many
@@ -44,8 +42,8 @@ func Saturation(m *export.ClientMeta, median time.Duration) []string {
 	}
 	// With few requests, the last one alone would decide.
 	judged := m.HeldBack > 0 || m.Lateness != nil && m.Lateness.N >= fewest
-	if judged && m.AchievedPerSecond < (1-MissedShare)*m.OfferedPerSecond {
-		got := fmt.Sprintf("%.6g of the %.6g requests per second that were asked for were sent", m.AchievedPerSecond, m.OfferedPerSecond)
+	if judged && m.AchievedPerSecond < (1-missedShare)*m.OfferedPerSecond {
+		got := fmt.Sprintf("%.6g of the %.6g "+export.UnsentWarning, m.AchievedPerSecond, m.OfferedPerSecond)
 		if m.HeldBack > 0 {
 			w = append(w, fmt.Sprintf("%s: %s had to wait, because as many were in flight as may be", got, plural.Grouped(m.HeldBack)))
 		} else {

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/pa-tools/pa/cmd/pa-record/internal/objective"
 	"github.com/pa-tools/pa/cmd/pa-record/internal/runindex"
 	"github.com/pa-tools/pa/internal/plural"
 	"github.com/pa-tools/pa/pkg/export"
@@ -21,6 +22,9 @@ type LevelSettings struct {
 	// Measure holds the latency limit of a search, which is 0 without a search, and the
 	// percentile that the limit is for.
 	Measure window.Measure
+	// Judge holds the objective of a search, with a verdict for each level that was measured;
+	// nil without an objective.
+	Judge *objective.Judge
 	// SweepConcurrency is the concurrency of the second level of an automatic sweep; 0 without
 	// an automatic sweep.
 	SweepConcurrency int
@@ -81,7 +85,7 @@ func stopNote(s *LevelSettings, res *recorder.Result) string {
 // searchNote says which level a search found; "" if there was no search, or it was
 // interrupted.
 func searchNote(s *LevelSettings, res *recorder.Result) string {
-	if s.Measure.LatencyLimit == 0 || res.Interrupted || len(res.Levels) == 0 || s.Levels > 0 && res.Levels[0].Within() {
+	if s.Measure.LatencyLimit == 0 && s.Judge == nil || res.Interrupted || len(res.Levels) == 0 || s.Levels > 0 && res.Levels[0].Within() {
 		return ""
 	}
 	var best, over *recorder.Level // the highest level within the limit, and the lowest level beyond it
@@ -95,6 +99,9 @@ func searchNote(s *LevelSettings, res *recorder.Result) string {
 			over = l
 		}
 	}
+	if s.Judge != nil {
+		return objectiveNote(s, res, best, over)
+	}
 	switch limit := s.Measure.LatencyLimit; {
 	case best == nil:
 		return fmt.Sprintf("no level is below the latency limit of %v: %v %s", limit, over.Load, cameTo(s, over))
@@ -103,6 +110,27 @@ func searchNote(s *LevelSettings, res *recorder.Result) string {
 	default:
 		return fmt.Sprintf("%v is the highest level that was found below the latency limit of %v: it %s, %v %s", best.Load, limit, cameTo(s, best), over.Load, cameTo(s, over))
 	}
+}
+
+// objectiveNote says which level a search found that meets its objective. best is the highest
+// level that does, over the lowest that does not; nil for none.
+func objectiveNote(s *LevelSettings, res *recorder.Result, best, over *recorder.Level) string {
+	verdicts := s.Judge.Verdicts()
+	had := func(l *recorder.Level) string {
+		for i := range res.Levels {
+			if l == &res.Levels[i] && i < len(verdicts) {
+				return "had " + verdicts[i].Figures
+			}
+		}
+		return "was not judged"
+	}
+	switch {
+	case best == nil:
+		return fmt.Sprintf("no level meets %s: %v %s", s.Judge, over.Load, had(over))
+	case over == nil:
+		return fmt.Sprintf("all levels meet %s: %v %s", s.Judge, best.Load, had(best))
+	}
+	return fmt.Sprintf("%v is the highest level that was found to meet %s: it %s; %v %s", best.Load, s.Judge, had(best), over.Load, had(over))
 }
 
 // cameTo returns the latency of a level as the end of a sentence about the level.

@@ -83,7 +83,6 @@ var NotSupported = map[string]string{
 	"api-key":                 "other users of the machine would see the key; put it into a file and give --api-key-file FILE, or set OPENAI_API_KEY",
 	"o":                       "--profile-export-file names the export",
 	"output":                  "--profile-export-file names the export",
-	"slo":                     "pa-analyze checks objectives: pa-analyze report --slo EXPR",
 	"grpc-method":             noDynamicGRPC,
 	"model-signature-name":    noTFServing,
 	"triton-server-directory": noCAPI,

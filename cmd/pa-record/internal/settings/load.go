@@ -17,6 +17,7 @@ import (
 	"github.com/pa-tools/pa/internal/plural"
 	"github.com/pa-tools/pa/internal/redact"
 	"github.com/pa-tools/pa/internal/regular"
+	"github.com/pa-tools/pa/pkg/analyze/slo"
 	"github.com/pa-tools/pa/pkg/recorder"
 	"github.com/pa-tools/pa/pkg/recorder/load"
 	"github.com/pa-tools/pa/pkg/recorder/workload"
@@ -33,7 +34,8 @@ func loadFlags() []cli.Flag {
 		&cli.IntFlag{Name: "c", Category: catLoad, Usage: "with -d, end at `N` requests in flight; 0 is no end", DefaultText: "0"},
 		&cli.StringFlag{Name: "request-rate-range", Category: catLoad, Usage: "requests per second, even if the server is slower: `LEVELS` as for --concurrency-range, also 2.5"},
 		&cli.Float64Flag{Name: "latency-threshold", Aliases: []string{"l"}, Category: catLoad, Usage: "go through the levels up to the first whose latency is `MS` or more: the mean, or the percentile of --percentile", DefaultText: "no limit"},
-		&cli.BoolFlag{Name: "binary-search", Category: catLoad, Usage: "look for the highest level below -l by halving the range start:end:step, until it is no wider than a step"},
+		&cli.StringFlag{Name: "slo", Category: catLoad, Usage: "go through the levels up to the first that does not meet `EXPR`, over percentiles of its requests: 'ttft_p99<=200ms && itl_p99<=30ms'", DefaultText: "no limit"},
+		&cli.BoolFlag{Name: "binary-search", Category: catLoad, Usage: "look for the highest level below -l, or that meets --slo, by halving the range start:end:step, until it is no wider than a step"},
 		&cli.StringFlag{Name: "request-distribution", Category: catLoad, Usage: "`HOW` the requests of a rate follow each other: " + load.Distributions(), DefaultText: "constant, with --burstiness gamma"},
 		&cli.Float64Flag{Name: "burstiness", Category: catLoad, Usage: "`SHAPE` of the gamma distribution: below 1 bursts, 1 is poisson, above 1 more even, inf constant gaps", DefaultText: "1"},
 		&cli.StringFlag{Name: "schedule", Category: catLoad, Usage: "`HOW` poisson and gamma keep the rate: scaled draws the gaps of the N requests of --request-count, or of the rate times --duration, so that they take N/rate; unscaled leaves gaps as drawn, as measurement windows always do", DefaultText: "scaled"},
@@ -76,6 +78,7 @@ type loadSettings struct {
 	Search       string  `json:"search,omitempty"`
 	BinarySearch bool    `json:"binary_search,omitempty"`
 	LimitMS      float64 `json:"latency_threshold_ms,omitempty"`
+	SLO          string  `json:"slo,omitempty"`
 
 	Distribution   string  `json:"request_distribution,omitempty"`
 	Burstiness     float64 `json:"burstiness,omitempty"`
@@ -100,8 +103,10 @@ type loadSettings struct {
 	Levels         []load.Level  `json:"-"`
 	LevelPlan      recorder.Plan `json:"-"`
 	WarmupDuration time.Duration `json:"-"`
-	rampUp         time.Duration
-	BetweenURLs    []*url.URL `json:"-"`
+	// Objective is the SLO; nil for none.
+	Objective   *slo.Expr `json:"-"`
+	rampUp      time.Duration
+	BetweenURLs []*url.URL `json:"-"`
 }
 
 // defaultSlots is the expected number of requests in flight without a limit.
@@ -154,8 +159,8 @@ func (p *parser) load(s *Settings) {
 	c := p.c
 	p.oldConcurrency()
 	shapes := []shape{
-		{"concurrency-range", []string{"ramp-up", "latency-threshold", "binary-search"}, p.concurrency},
-		{"request-rate-range", []string{"request-distribution", "burstiness", "schedule", "max-concurrency", "ramp-up", "latency-threshold", "binary-search"}, p.rates},
+		{"concurrency-range", []string{"ramp-up", "latency-threshold", "slo", "binary-search"}, p.concurrency},
+		{"request-rate-range", []string{"request-distribution", "burstiness", "schedule", "max-concurrency", "ramp-up", "latency-threshold", "slo", "binary-search"}, p.rates},
 		{"request-intervals", []string{"speed-up", "max-concurrency", "latency-threshold"}, p.intervals},
 		{"fixed-schedule", []string{"speed-up", "max-concurrency"}, p.fixedSchedule},
 		{"periodic-concurrency-range", []string{"request-period"}, p.periodic},
@@ -515,7 +520,7 @@ func (p *parser) enoughRequests(s *Settings) {
 		}
 	}
 	switch {
-	case n < most && (s.BinarySearch || s.Measurement.LatencyLimit > 0):
+	case n < most && (s.BinarySearch || s.limited()):
 		p.errorf("--request-count %d: a search up to a concurrency of %d needs at least %d requests a level; raise the count, or give it as a multiple such as 5x", n, most, most)
 	case most > 0 && s.endless():
 		p.errorf("--request-count %d: the concurrency has no end, and there cannot be fewer requests than that; give times the level, such as 5x", n)

@@ -144,7 +144,7 @@ func (p *parser) indivisible(s *Settings) {
 	case s.BinarySearch:
 		p.errorf("--binary-search: %s has no search, because no rank knows the latency of all; list the levels", several)
 	case s.LevelPlan != nil:
-		p.errorf("--latency-threshold: %s has no search, because no rank knows the latency of all; list the levels", several)
+		p.errorf("--%s: %s has no search, because no rank knows the latency of all; list the levels", s.limitFlag(), several)
 	case s.Periodic != "":
 		p.errorf("--periodic-concurrency-range: its steps follow the responses of all requests, which no rank of %s has; use --ramp-up", several)
 	case !m.Fixed() && !s.hasEnd():

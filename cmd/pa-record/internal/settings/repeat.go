@@ -58,7 +58,7 @@ func (p *parser) repeat(s *Settings) {
 	case s.BinarySearch:
 		p.errorf("--binary-search and --repeat exclude each other: every run would measure other levels; search once, and repeat what is found with a list of levels")
 	case s.Interleave && s.LevelPlan != nil && !labels:
-		p.errorf("--interleave and --latency-threshold exclude each other: a search goes through the levels in their order; drop one")
+		p.errorf("--interleave and --%s exclude each other: a search goes through the levels in their order; drop one", s.limitFlag())
 	case s.Interleave && len(s.Levels) < 2 && !labels:
 		p.errorf("--interleave: there is one level only; drop it, or give several levels")
 	}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/pa-tools/pa/pkg/analyze/slo"
 	"github.com/pa-tools/pa/pkg/recorder"
 	"github.com/pa-tools/pa/pkg/recorder/load"
 )
@@ -16,6 +17,33 @@ func (p *parser) limit(s *Settings) {
 		return
 	}
 	s.Measurement.LatencyLimit = time.Duration(s.LimitMS * float64(time.Millisecond))
+	text := p.c.String("slo")
+	if text == "" {
+		if p.c.IsSet("slo") {
+			p.errorf("--slo is empty; give an objective such as 'ttft_p99<=200ms && itl_p99<=30ms', or drop it")
+		}
+		return
+	}
+	objective, err := slo.ParseLevel(text)
+	switch {
+	case err != nil:
+		p.errorf("--slo: %w", err)
+	case s.LimitMS > 0:
+		p.errorf("--slo and --latency-threshold exclude each other; drop one")
+	default:
+		s.Objective, s.SLO = objective, objective.String()
+	}
+}
+
+// limited reports whether latency ends the levels of a search.
+func (s *Settings) limited() bool { return s.Measurement.LatencyLimit > 0 || s.Objective != nil }
+
+// limitFlag returns the flag that ends the levels of a search.
+func (s *Settings) limitFlag() string {
+	if s.Objective != nil {
+		return "slo"
+	}
+	return "latency-threshold"
 }
 
 // maxLimitMS is a year.
@@ -28,17 +56,20 @@ func search[T int | float64](p *parser, s *Settings, flag string, sweep load.Swe
 	for _, x := range sweep.List {
 		s.Levels = append(s.Levels, level(x))
 	}
-	limited, endless := s.Measurement.LatencyLimit > 0, sweep.List == nil
+	limited, endless := s.limited(), sweep.List == nil
 	binary := p.c.Bool("binary-search")
 	switch {
 	case binary && sweep.End == 0:
 		p.errorf("--binary-search needs a range with an end: --%s start:end:step", flag)
 		return false
-	case binary && !limited:
-		p.errorf("--binary-search needs -l, the latency that a level must stay below")
+	case binary && !limited && !p.c.IsSet("slo"): // else the mistake is in the objective
+		p.errorf("--binary-search needs -l, the latency that a level must stay below, or --slo, the objective that it must meet")
 		return false
-	case endless && !limited:
-		p.errorf("--%s: an end of 0 needs -l, the latency at which to stop", flag)
+	case endless && !limited && !p.c.IsSet("slo"):
+		p.errorf("--%s: an end of 0 needs -l, the latency at which to stop, or --slo", flag)
+		return false
+	case s.Objective != nil && len(sweep.List) == 1:
+		p.errorf("--slo chooses among levels, and --%s has one: give a range, or judge the level with pa-analyze report --slo", flag)
 		return false
 	case binary:
 		s.BinarySearch = true

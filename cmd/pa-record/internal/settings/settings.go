@@ -288,3 +288,21 @@ func clipped(text string) string {
 	}
 	return strings.ToValidUTF8(text[:most], "") + "… (the export names all)"
 }
+
+// Unstreamed returns how to get streamed answers in a run that had none; "" with --quiet.
+func (s *Settings) Unstreamed() string {
+	switch {
+	case s.Quiet:
+		return ""
+	case !s.Streaming:
+		return "add --streaming for them"
+	case s.Template != nil:
+		return `add "stream": true to --request-template for them`
+	}
+	return "the server did not stream, although --streaming asks for it"
+}
+
+// OwnSummary reports whether a run ends with our own summary, for all servers but Triton.
+// perf_analyzer's console, which describes requests to Triton, is then shown only
+// with -v.
+func (s *Settings) OwnSummary() bool { return s.ServiceKind != Triton }

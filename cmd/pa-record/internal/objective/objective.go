@@ -1,0 +1,150 @@
+package objective
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/pa-tools/pa/internal/plural"
+	"github.com/pa-tools/pa/internal/quantile"
+	"github.com/pa-tools/pa/pkg/analyze/slo"
+	"github.com/pa-tools/pa/pkg/answer"
+	"github.com/pa-tools/pa/pkg/export"
+)
+
+// mostFailed is the largest share of failed requests with which a level can meet an objective.
+const mostFailed = 0.01
+
+// A Judge collects the metrics of the requests of a level, 8 bytes for each value, and decides
+// whether the level meets the objective. Its methods belong to one goroutine.
+type Judge struct {
+	expr       *slo.Expr
+	run        *export.Run
+	meter      *answer.Meter // nil until the first request: the run is described by then
+	metrics    []answer.Metric
+	values     [][]float64 // of each of metrics
+	ok, failed int
+	verdicts   []Verdict
+}
+
+// New returns a judge for the levels of run. expr is from [slo.ParseLevel].
+func New(expr *slo.Expr, run *export.Run) *Judge {
+	j := &Judge{expr: expr, run: run}
+	for _, m := range expr.Metrics() {
+		if !slices.Contains(j.metrics, m.Of) {
+			j.metrics = append(j.metrics, m.Of)
+		}
+	}
+	j.values = make([][]float64, len(j.metrics))
+	return j
+}
+
+// String returns the objective.
+func (j *Judge) String() string { return j.expr.String() }
+
+// Verdicts returns the verdicts so far, one for each level.
+func (j *Judge) Verdicts() []Verdict { return j.verdicts }
+
+// Met decides on the level whose requests were added.
+func (j *Judge) Met() bool { return j.Decide().Met }
+
+// Add adds a request of the level. It keeps no reference to q. A nil Judge does nothing.
+func (j *Judge) Add(q *export.Request) {
+	if j == nil {
+		return
+	}
+	if j.meter == nil {
+		j.meter = answer.NewMeter(j.run, answer.Config{})
+	}
+	m := j.meter.Measure(q)
+	switch {
+	case m.Excluded == "failed":
+		j.failed++
+		return
+	case !m.Counted:
+		return
+	}
+	j.ok++
+	for i, of := range j.metrics {
+		switch of {
+		case answer.ITL:
+			for _, gap := range m.Gaps {
+				j.values[i] = append(j.values[i], float64(gap))
+			}
+		case answer.TPOT:
+			if v, ok := m.TPOT(); ok {
+				j.values[i] = append(j.values[i], v)
+			}
+		default:
+			if v, ok := m.Value(of).Float(); ok {
+				j.values[i] = append(j.values[i], v)
+			}
+		}
+	}
+}
+
+// A Verdict says whether a level met the objective, and by which figures.
+type Verdict struct {
+	Met bool
+	// Figures are the metrics of the objective: "ttft_p99 210ms, itl_p99 12.3ms".
+	Figures string
+}
+
+// Decide returns the verdict on the level whose requests were added, and forgets the
+// requests. A level does not meet the objective if it lacks a metric that would decide, or if more than
+// 1 % of its requests failed.
+func (j *Judge) Decide() Verdict {
+	for i := range j.values {
+		quantile.Sort(j.values[i])
+	}
+	met := j.expr.Eval(j.value) == slo.Met
+	var figures []string
+	for _, m := range j.expr.Metrics() {
+		text := "unknown"
+		if v, ok := j.value(m); ok {
+			text = figure(m, v)
+		}
+		figures = append(figures, m.Name+" "+text)
+	}
+	if all := j.ok + j.failed; j.failed > 0 && float64(j.failed) > mostFailed*float64(all) {
+		met = false
+		figures = append(figures, fmt.Sprintf("%s of %s failed", plural.Grouped(j.failed), plural.GroupedOf(all, "request")))
+	}
+	for i := range j.values {
+		j.values[i] = j.values[i][:0]
+	}
+	j.ok, j.failed = 0, 0
+	v := Verdict{met, strings.Join(figures, ", ")}
+	j.verdicts = append(j.verdicts, v)
+	return v
+}
+
+// value returns a metric of the level, whose values are sorted, as reports compute it.
+func (j *Judge) value(m slo.Metric) (float64, bool) {
+	values := j.values[slices.Index(j.metrics, m.Of)]
+	n := len(values)
+	switch {
+	case n == 0:
+		return 0, false
+	case m.Percentile > 0:
+		return quantile.At(values, m.Percentile/100), true
+	case strings.HasSuffix(m.Name, "_min"):
+		return values[0], true
+	case strings.HasSuffix(m.Name, "_max"):
+		return values[n-1], true
+	}
+	var sum quantile.Sum
+	for _, v := range values {
+		sum.Add(v)
+	}
+	return sum.Value() / float64(n), true
+}
+
+// figure formats the value of a metric for people.
+func figure(m slo.Metric, v float64) string {
+	if m.Kind == slo.Duration {
+		return fmt.Sprintf("%.4gms", v/float64(time.Millisecond))
+	}
+	return fmt.Sprintf("%.4g", v)
+}
