@@ -16,7 +16,7 @@ func TestWidthOfCommands(t *testing.T) {
 	t.Chdir(t.TempDir())
 	var files []string
 	for seed := range 2 {
-		m := &maker{Rand: rand.New(rand.NewPCG(uint64(seed), 3))}
+		m := &maker{Rand: rand.New(rand.NewPCG(uint64(seed), 4))}
 		r := &madeRun{levels: []madeLevel{{users: 4}}}
 		m.usage = 100
 		for range 30 {

@@ -143,7 +143,6 @@ func TestNoPromptTwice(t *testing.T) {
 		{"synthetic, more than a hundred requests in a level", "--synthetic-input-tokens-mean 40 --request-count 120", false},
 		{"built-in, more than a hundred requests in a level", "--request-count 20x", false},
 		{"synthetic, used up in a level", "--synthetic-input-tokens-mean 30 --num-dataset-entries 10", false},
-		{"conversations", "--num-sessions 10 --synthetic-input-tokens-mean 30", false},
 		{"built-in", "", false},
 		{"text", file("lines.txt"), false},
 		{"rows", file("rows.jsonl"), false},

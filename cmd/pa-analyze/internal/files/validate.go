@@ -26,15 +26,11 @@ func Validate() *cli.Command {
 	return &cli.Command{
 		Name: "validate", Usage: "check files against what every recorder promises", ArgsUsage: "FILE…",
 		Description: `Checks that times do not go back, that requests lie inside their windows and
-stand once, also among the shards of a run, that counts agree and that members
-have the right types, and that counters of servers do not fall unless the server
-was started again. Figures that the result file of another tool holds about its
-requests are made again, and have to agree; so are the derived columns of a
-table; columns that a tokenizer counted need the same one with --tokenizer.
-Figures that cannot be made again, for example because the file keeps only some
-of the requests that it counts, are named.
-Prints one line for each violation and one for each file; exit code 1 when there
-is a violation.`,
+stand once, that counts agree, and that counters of servers do not fall. Makes
+the figures that a result file holds about its requests again, and the derived
+columns of a table; columns that a tokenizer counted need --tokenizer. Names the
+figures that cannot be compared. Prints one line for each violation and for each
+file; exit code 1 when there is a violation.`,
 		Flags:  append(append(flags, settings.TokenizerFlag()), settings.InputFlags()...),
 		Action: settings.Distinct(settings.ReadsRuns, runValidate),
 	}
