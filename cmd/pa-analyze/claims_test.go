@@ -30,11 +30,13 @@ func TestClaimedEvents(t *testing.T) {
 	}{
 		"token_events": {
 			[]string{memrun.Delta("a"), memrun.Delta("b") + memrun.Delta("c") + memrun.Delta("d"), memrun.Delta("e"), memrun.Delta("f") + memrun.Delta("g"), memrun.Delta("h"), memrun.Done},
-			[]uint32{1, 3, 1, 2, 1, 0}, false, "has 16000000 token events, but",
+			[]uint32{1, 3, 1, 2, 1, 0},
+			false, "has 16000000 token events, but",
 		},
 		"event_tokens": {
 			[]string{counted(1), counted(4), counted(5), counted(7), counted(8), memrun.Done},
-			[]uint32{1, 3, 1, 2, 1, 1, 3, 1, 2, 1}, true, "column event_tokens: an event of 16000000 tokens, which are too many for a request with 5 events",
+			[]uint32{1, 3, 1, 2, 1, 1, 3, 1, 2, 1},
+			true, "column event_tokens: an event of 16000000 tokens, which are too many for a request with 5 events",
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -152,7 +152,7 @@ func (o *Options) ParseGate(text string) (*gate.Expr, error) {
 		}
 		names = append(names, gate.Metric{Key: m.Key, Kind: m.Kind, Judged: o.judges(m)})
 	}
-	return gate.ParseNamed(text, names, o.Sides.old(), o.Sides.new())
+	return gate.Parse(text, names, o.Sides.old(), o.Sides.new())
 }
 
 // Unit returns the name of the metric's unit in JSON: "ns", "1/s", "ratio" or "share".

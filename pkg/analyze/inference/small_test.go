@@ -127,7 +127,7 @@ func TestSmallChange(t *testing.T) {
 // A few gaps of each request look like independent values, and are none.
 func TestGapsHaveNoSmallIntervals(t *testing.T) {
 	x := logAR(1, 150, 0, 0.2)
-	if e := NewGaps(x).Mean(); e.NA.Needs < 200 || !e.NA.Missing() {
+	if e := GapsOf(slice(x)).Mean(); e.NA.Needs < 200 || !e.NA.Missing() {
 		t.Errorf("interval %v, %v; want none", e.Interval(0.95), e.NA)
 	}
 	if e := NewSeries(x).Mean(); e.NA.Missing() {

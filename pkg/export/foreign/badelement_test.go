@@ -10,7 +10,7 @@ import (
 // warning.
 func TestBadElement(t *testing.T) {
 	result := func(concurrency string) string {
-		return strings.Replace(fmt.Sprintf(servingFrame, "", `"max_concurrency":`+concurrency+`,`, "3", "0.5", "[0.25,0.25]", "", ""), "\n", "", -1)
+		return strings.ReplaceAll(fmt.Sprintf(servingFrame, "", `"max_concurrency":`+concurrency+`,`, "3", "0.5", "[0.25,0.25]", "", ""), "\n", "")
 	}
 	const figures = `{"date":"d","backend":"openai","model_id":"m","tokenizer_id":"m","num_prompts":1,"max_concurrency":2,"duration":1.0,"completed":1,"total_input_tokens":4}`
 	uneven := strings.Replace(result("2"), `"output_lens":[3]`, `"output_lens":[3,4]`, 1)

@@ -86,11 +86,13 @@ func TestReplyReasoning(t *testing.T) {
 		{"thoughts only", []string{thought, thought, end}, `{"role":"assistant","content":"hm hm "}`, `{"role":"assistant","content":"hm hm "}`, "", true},
 		{"nothing", []string{end}, "", "", "", true},
 		{
-			"a whole answer", []string{`{"choices":[{"message":{"role":"assistant","reasoning_content":"hm","content":"a\"b","x":[1, 2.50]}}]}`},
+			"a whole answer",
+			[]string{`{"choices":[{"message":{"role":"assistant","reasoning_content":"hm","content":"a\"b","x":[1, 2.50]}}]}`},
 			`{"role":"assistant","content":"a\"b","x":[1,2.50]}`, `{"role":"assistant","reasoning_content":"hm","content":"a\"b","x":[1,2.50]}`, `{"role":"assistant","content":"a\"b","x":[1,2.50]}`, false,
 		},
 		{
-			"a whole tool call", []string{`{"choices":[{"message":{"role":"assistant","content":null,"reasoning":"hm",` + calls + `}}]}`},
+			"a whole tool call",
+			[]string{`{"choices":[{"message":{"role":"assistant","content":null,"reasoning":"hm",` + calls + `}}]}`},
 			`{"role":"assistant","content":null,"reasoning":"hm",` + calls + `}`, `{"role":"assistant","content":null,"reasoning":"hm",` + calls + `}`, `{"role":"assistant","content":null,` + calls + `}`, false,
 		},
 		{"a whole answer of thoughts", []string{`{"choices":[{"message":{"role":"assistant","content":"","reasoning":"hm"}}]}`}, `{"role":"assistant","content":"hm"}`, `{"role":"assistant","content":"hm"}`, "", true},

@@ -400,9 +400,7 @@ func (p *parser) effects(s *Settings, sends bool) {
 	if len(p.errs) > 0 {
 		return
 	}
-	for _, err := range s.apply(nil) {
-		p.errs = append(p.errs, err)
-	}
+	p.errs = append(p.errs, s.apply(nil)...)
 }
 
 // CheckEffects names what has no effect on the input data, or returns a usage error for it. data

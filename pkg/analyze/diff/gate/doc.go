@@ -1,7 +1,7 @@
 // Package gate reads conditions on the comparison of two runs, for checks that fail a
 // build, and decides whether they hold:
 //
-//	e, err := gate.Parse("ttft_p99>+5% || new.failed_share>1%", metrics)
+//	e, err := gate.Parse("ttft_p99>+5% || new.failed_share>1%", metrics, "old", "new")
 //	out := e.Eval(values)
 //	if out.State != gate.Clear {
 //		fmt.Println(out.State, strings.Join(out.Because, ", "))

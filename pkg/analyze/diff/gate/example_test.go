@@ -15,7 +15,7 @@ func (slower) Verdict(string) (v, missing string)                 { return "", "
 func Example() {
 	metrics := []gate.Metric{{Key: "ttft_p99", Kind: gate.Duration, Judged: true}}
 	for _, text := range []string{"ttft_p99>+5%", "ttft_p99>+10%", "ttft_p99 worse"} {
-		e, err := gate.Parse(text, metrics)
+		e, err := gate.Parse(text, metrics, "old", "new")
 		if err != nil {
 			fmt.Println(err)
 			continue

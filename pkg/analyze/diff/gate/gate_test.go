@@ -85,7 +85,7 @@ func TestEval(t *testing.T) {
 		{"(ttft_p99>5% || ttft_p99>6%) && ttft_p99<0%", Clear, "ttft_p99 is +10%"},
 		{"ttft_p99>5% && new.ttft_p99>1ms", Tripped, "ttft_p99 is +10%, new.ttft_p99 is 110ms"},
 	} {
-		e, err := Parse(tt.text, metrics)
+		e, err := Parse(tt.text, metrics, "old", "new")
 		if err != nil {
 			t.Errorf("%q: %v", tt.text, err)
 			continue
@@ -99,7 +99,7 @@ func TestEval(t *testing.T) {
 
 // A share of 0 on the old side has no change; the state must not be passed.
 func TestEvalNaN(t *testing.T) {
-	e, err := Parse("failed_share>5%", metrics)
+	e, err := Parse("failed_share>5%", metrics, "old", "new")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -113,7 +113,7 @@ func TestNeedsChange(t *testing.T) {
 		"new.ttft_p99>1s": false, "old.ttft_p99>1s && new.failed_share>1%": false,
 		"ttft_p99>1%": true, "ttft_p99.low>1%": true, "ttft_p99 worse": true, "new.ttft_p99>1s || ttft_p99 worse": true,
 	} {
-		e, err := Parse(text, metrics)
+		e, err := Parse(text, metrics, "old", "new")
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -160,7 +160,7 @@ func TestParseErrors(t *testing.T) {
 		{"new.requests_per_s<5s", `column 20: "5s": requests_per_s is per second and has no unit; write a number such as 25.5`},
 		{"ttft_p99>" + strings.Repeat("9", 400) + "%", `column 10: "` + strings.Repeat("9", 40) + `…": the number is too large`},
 	} {
-		e, err := Parse(tt.text, metrics)
+		e, err := Parse(tt.text, metrics, "old", "new")
 		var syntax *expr.SyntaxError
 		if !errors.As(err, &syntax) || err.Error() != tt.want || e != nil {
 			t.Errorf("Parse(%.60q)\n got %v\nwant %s", tt.text, err, tt.want)
@@ -178,7 +178,7 @@ func FuzzParse(f *testing.F) {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, text string) {
-		e, err := Parse(text, metrics)
+		e, err := Parse(text, metrics, "old", "new")
 		if err != nil {
 			var syntax *expr.SyntaxError
 			if !errors.As(err, &syntax) || syntax.Column < 1 || syntax.Column > utf8.RuneCountInString(text)+1 || !utf8.ValidString(err.Error()) {
@@ -186,7 +186,7 @@ func FuzzParse(f *testing.F) {
 			}
 			return
 		}
-		again, err := Parse(e.String(), metrics)
+		again, err := Parse(e.String(), metrics, "old", "new")
 		if err != nil || again.String() != e.String() {
 			t.Fatalf("%q is written as %q, which is %v, %v", text, e, again, err)
 		}

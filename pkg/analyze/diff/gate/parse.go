@@ -6,21 +6,10 @@ import (
 	"github.com/pa-tools/pa/pkg/analyze/expr"
 )
 
-// Parse reads an expression over the metrics; the package comment has the
-// grammar. The error is an [*expr.SyntaxError].
-func Parse(text string, metrics []Metric) (*Expr, error) {
-	return ParseNamed(text, metrics, sideOld, sideNew)
-}
-
-// The names of the sides in an expression, besides those that ParseNamed gives them.
-const (
-	sideOld = "old"
-	sideNew = "new"
-)
-
-// ParseNamed is Parse for sides that have names of their own: ours.failed_share is
-// new.failed_share where newer is ours. Messages use these names.
-func ParseNamed(text string, metrics []Metric, older, newer string) (*Expr, error) {
+// Parse reads an expression over the metrics; the package comment has the grammar. older and
+// newer are the names of the sides: ours.failed_share is new.failed_share where newer is ours.
+// Messages use these names. The error is an [*expr.SyntaxError].
+func Parse(text string, metrics []Metric, older, newer string) (*Expr, error) {
 	tree, err := expr.Parse(text, expr.Language[condition]{
 		Operand: "a metric", Example: "ttft_p99>+5%",
 		Condition: func(p *expr.Parser) condition {
@@ -60,9 +49,9 @@ func (c *condition) parseOperand(p *expr.Parser, metrics []Metric) bool {
 	c.of = Change
 	if before, after, ok := strings.Cut(name, "."); ok {
 		switch {
-		case before == sideOld, strings.EqualFold(before, c.older):
+		case before == "old", strings.EqualFold(before, c.older):
 			c.of, name = Old, after
-		case before == sideNew, strings.EqualFold(before, c.newer):
+		case before == "new", strings.EqualFold(before, c.newer):
 			c.of, name = New, after
 		case after == "low":
 			c.of, name = Low, before
