@@ -556,6 +556,9 @@ func TestStrictFigures(t *testing.T) {
 			args = append(args, fmt.Sprintf("--streaming=%t", *r.flag))
 		}
 		res := exec(t, "", append(args, file)...)
+		if strings.Contains(res.stderr, "holds no request that can be read") {
+			continue // all of its requests are damaged: there is nothing to compare
+		}
 		if res.code != 0 {
 			t.Fatalf("export %d: exit code %d: %s", seed, res.code, res.stderr)
 		}

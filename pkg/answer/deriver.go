@@ -143,6 +143,9 @@ func (d *Deriver) deriveAnswer(r *export.Request, a *Answer) *export.Derived {
 	}
 	x.TTFAT = export.Count(q.TTFAT)
 	d.summarize(r)
+	if len(q.Wrong) > 0 { // a report warns about the values that were left out
+		x.ITLEvents = export.Count{}
+	}
 	refused := q.NotCounted != nil
 	if d.tokens.Counter != nil && !x.InputTokens.OK {
 		n, err := countPrompt(d.tokens.Counter, r)

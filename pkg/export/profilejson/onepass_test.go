@@ -98,7 +98,8 @@ func TestOnePass(t *testing.T) {
 						t.Errorf("batches %v: %d bytes are read of a file of %d", batches, read[k], len(text))
 					}
 				}
-				if float64(read[1]) > 2.5*float64(read[0])+64<<10 {
+				// Buffers double, so that a file is read between 1.7 and 2.6 times, at any size.
+				if float64(read[1]) > 3.2*float64(read[0])+64<<10 {
 					t.Errorf("batches %v: %s: %d bytes are read, and %d of a file of twice the size", batches, name, read[0], read[1])
 				}
 			}
