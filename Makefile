@@ -64,6 +64,10 @@ test-long: ## the same with all sweeps of damage, floods and huge values in full
 test-crash: ## kill pa-record KILLS (200) times at random moments, and compare what it left with what the server sent
 	PA_TEST_LONG=1 PA_TEST_KILLS=$(KILLS) $(GO) test -count=1 -timeout 60m -v -run '^TestKills$$' $(TESTFLAGS) ./cmd/pa-record/
 
+.PHONY: test-linear
+test-linear: ## hold all commands of pa-analyze to twice the time for twice as many levels, requests, sessions, models, …; about 5 minutes on a quiet machine
+	PA_TEST_LINEAR=1 CGO_ENABLED=0 $(GO) test -count=1 -timeout 30m -v -run '^TestLinear$$' $(TESTFLAGS) ./cmd/pa-analyze/
+
 # The packages whose code or tests start goroutines, and pkg/analyze, because the goroutines of a
 # reader measure its requests. The other packages have one goroutine, so nothing can race.
 RACE = ./pkg/analyze $(addprefix ./,$(sort $(patsubst %/,%,$(dir $(shell grep -rlE --include='*.go' '^[[:space:]]*go [a-zA-Z]|\.Go\>|\.Parallel\>' cmd internal pkg test)))))

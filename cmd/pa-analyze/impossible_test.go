@@ -336,7 +336,7 @@ func TestImpossibleNumbers(t *testing.T) {
 				if code == 2 {
 					t.Fatalf("%s: %s", line, errs)
 				}
-				if l.name == "telemetry" { // the lines of a text end anywhere in a message with the value
+				if l.name == "telemetry" && !strings.Contains(line, "--format json ") { // the lines of a text end anywhere in a message with the value
 					out = strings.ReplaceAll(out, strconv.FormatFloat(float64(v), 'g', -1, 64), "")
 				}
 				if bad := impossibleFigures(line, out); bad != nil {
