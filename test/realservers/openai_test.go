@@ -114,9 +114,13 @@ func TestOpenAIRefused(t *testing.T) {
 	// The server is there, so that only the requests show what is wrong.
 	t.Run("no such endpoint", func(t *testing.T) {
 		s := realtest.StartOpenAI(t, "llamacpp")
-		_, r := record(t, prompts, args(s.HTTP, "v1/nosuch")...)
-		if r.Code != 1 || !strings.Contains(r.Stderr, "404") || !strings.Contains(r.Stderr, "v1/nosuch") {
-			t.Errorf("pa-record: %v\nwant exit code 1, and 404 and v1/nosuch in stderr", r)
+		_, r := record(t, prompts, args(s.HTTP, "nosuch/chat/completions")...)
+		if r.Code != 1 || !strings.Contains(r.Stderr, "404") || !strings.Contains(r.Stderr, "nosuch/chat/completions") {
+			t.Errorf("pa-record: %v\nwant exit code 1, and 404 and nosuch/chat/completions in stderr", r)
+		}
+		_, r = record(t, prompts, args(s.HTTP, "v1/nosuch")...)
+		if r.Code != 2 || !strings.Contains(r.Stderr, "--endpoint v1/nosuch: no API is known") {
+			t.Errorf("pa-record: %v\nwant exit code 2, and that no API is known", r)
 		}
 	})
 }
