@@ -165,7 +165,7 @@ test('copying leaves out prompts and outputs', () => opened('start.html', { perm
   await block.hover();
   await block.getByRole('button', { name: 'Copy' }).click();
   await block.getByRole('button', { name: 'Copied' }).waitFor();
-  assert.match(await page.evaluate(() => navigator.clipboard.readText()), /^pa-record -u [^\n]*\n$/);
+  assert.match(await page.evaluate(() => navigator.clipboard.readText()), /^pa-record -u [^\n]*(\\\n[^\n]*)*\n$/);
 }));
 
 test('pages are of use without JavaScript', () => opened('measure.html', { javaScriptEnabled: false }, async (page) => {
