@@ -117,7 +117,7 @@ def check_pyarrow(folder, document, requests):
         journal = reader.read_all()
     journal.validate(full=True)
     derived = set(table.column_names) - set(journal.column_names)
-    check("pyarrow: derived columns", len(derived), 29)
+    check("pyarrow: derived columns", len(derived), 31)
     # Without the deriver, a journal cannot know that a request without a response failed.
     same = [name for name in journal.column_names if name != "reason"]
     check("pyarrow: journal equals Parquet", journal.select(same).equals(table.select(same)), True)

@@ -44,7 +44,7 @@ def request(rng, start, style):
     if style == "some":
         timings = (rng.randint(0, 10**8), rng.randint(0, 10**9))
         last["timings"] = {"prompt_ms": timings[0] / 10**6, "predicted_ms": timings[1] / 10**6}
-    chunks = [{"choices": [{"index": 0, "delta": {"content": "x"}}]} for _ in times] + [last]
+    chunks = [{"choices": [{"index": 0, "delta": {"content": " a few words of an answer"}}]} for _ in times] + [last]
     document = {
         "timestamp": start,
         "request_inputs": {"payload": json.dumps({"model": "m", "stream": True})},

@@ -32,7 +32,7 @@ def export(rng):
             t += rng.choice([0, rng.randint(0, 2 * NEXT), rng.randint(0, 2 * NEXT), rng.randint(0, 12 * NEXT)])
         usage = rng.choice([len(times), len(times) * 2, len(times) + rng.randint(0, 9)])
         end = times[-1] + rng.randint(0, 10**7)
-        chunks = [{"choices": [{"index": 0, "delta": {"content": "x"}}]} for _ in times]
+        chunks = [{"choices": [{"index": 0, "delta": {"content": " a few words of an answer"}}]} for _ in times]
         chunks.append({"choices": [], "usage": {"prompt_tokens": 3, "completion_tokens": usage}})
         requests.append({
             "timestamp": start,
@@ -117,7 +117,8 @@ def expected(truth):
             metrics["stall_share"].append(Fraction(sum(stalls), sum(gaps)))
         usage_sum += usage
         metrics["tokens_per_event"].append(Fraction(usage, len(times)))
-        if usage > 1:
+        at_once = sum(gaps) == 0 and usage > len(times)  # then nothing shows which event carried how many
+        if usage > 1 and not at_once:
             metrics["itl_per_token_estimated_ns"] += [Fraction(g * (len(times) - 1), usage - 1) for g in gaps]
         metrics["normalized_latency_ns"].append(Fraction(end - start, usage))
         for i, g in enumerate(gaps, 1):
