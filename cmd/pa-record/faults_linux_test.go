@@ -140,6 +140,10 @@ var clockTime = regexp.MustCompile(`\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ`)
 // hidden returns text with HOST:PORT for the server's address, and TIME for times.
 func (r *faultRun) hidden(text string) string {
 	text = clockTime.ReplaceAllString(text, "TIME")
+	if r.v == "gRPC unary" && r.f.does == "truncate" {
+		// The kernel says either, by whether the server had read all before it closed.
+		text = strings.ReplaceAll(text, "the end of the answer: EOF", "the end of the answer: connection reset by peer")
+	}
 	if r.addr == "" {
 		return text
 	}
