@@ -65,14 +65,18 @@ func isOutputColumn(col int) bool {
 // if there are many.
 const outputBatches = 4
 
+// earlyRows is the number of rows at the begin of a group from which a sample takes more than the
+// first: small files would be decoded whole otherwise, and the shards of a run are many small files.
+const earlyRows = 8
+
 // sampleOfGroup returns the sample of a row group of a file with that many row groups. Each has its
 // first row: a row is as expensive as all rows before it, most of all with outputs. So one of the groups has
-// another row without outputs; each of at most two groups has the last row and two between. Which ones they
+// another row without outputs; each of at most two groups has three more with outputs. Which ones they
 // are depends on the seed.
 func sampleOfGroup(seed uint64, group, groups, rows int) rowSample {
 	turn := int((seed + uint64(group)) % uint64(groups))
 	every := max(1, groups/outputBatches)
-	if all := severalRows(seed, group, rows); groups <= 2 {
+	if all := severalRows(seed, group, min(rows, earlyRows)); groups <= 2 {
 		return rowSample{all, true}
 	} else if turn == 0 {
 		return rowSample{all[:min(len(all), 2)], false}
