@@ -199,7 +199,7 @@ func fill(t *testing.T, pipe string) {
 func TestFullOutput(t *testing.T) {
 	const full = "/dev/full"
 	if _, err := os.Stat(full); err != nil {
-		t.Skip(err)
+		testenv.Lacks(t, "a full device: %v", err)
 	}
 	for _, command := range []string{"report IN -o", "html IN -o", "trace IN -o", "requests IN -o", "diff IN IN --single-run --html"} {
 		args, _ := outputArgs(t, t.TempDir(), command)

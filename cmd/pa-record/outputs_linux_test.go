@@ -15,6 +15,8 @@ import (
 
 	"github.com/pa-tools/pa/internal/exporttest"
 	"github.com/pa-tools/pa/pkg/recorder/journal"
+
+	"github.com/pa-tools/pa/internal/testenv"
 )
 
 // quickSim is the URL of a simulated server that answers at once.
@@ -265,7 +267,7 @@ func TestFullDevice(t *testing.T) {
 	t.Parallel()
 	const full = "/dev/full"
 	if _, err := os.Stat(full); err != nil {
-		t.Skip(err)
+		testenv.Lacks(t, "a full device: %v", err)
 	}
 	for name, tt := range map[string]struct{ args, want string }{
 		"CSV":    {"-f " + full, "-f: /dev/full: no space left on device"},

@@ -5,6 +5,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/pa-tools/pa/internal/testenv"
 )
 
 // Outputs that are inputs or other outputs are found by the identity of the files.
@@ -24,7 +26,7 @@ func TestDistinct(t *testing.T) {
 		"loop": "loop", "m.r.csv": "in", "n.r.csv": "new", "null": os.DevNull,
 	} {
 		if err := os.Symlink(to, at(name)); err != nil {
-			t.Skip(err) // Windows without the right to make links
+			testenv.Lacks(t, "the right to make links: %v", err)
 		}
 	}
 	if err := os.Link(at("in"), at("hardlink")); err != nil {

@@ -17,6 +17,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/pa-tools/pa/internal/testenv"
 )
 
 // A new file has its mode, for figures by the umask; a replaced file keeps its own.
@@ -133,7 +135,7 @@ func TestLeftovers(t *testing.T) {
 	}
 	defer living.Close()
 	if TryLock(living) != Held {
-		t.Skip("no locks here")
+		testenv.Lacks(t, "locks of files")
 	}
 	if err := syscall.Mkfifo(partialName(path, 4), 0o600); err != nil {
 		t.Fatal(err)

@@ -4,6 +4,8 @@ import (
 	"os/exec"
 	"path/filepath"
 	"testing"
+
+	"github.com/pa-tools/pa/internal/testenv"
 )
 
 func TestQuote(t *testing.T) {
@@ -28,10 +30,7 @@ func TestQuote(t *testing.T) {
 // A shell reads the words of a command as they were.
 func TestCommand(t *testing.T) {
 	t.Parallel()
-	sh, err := exec.LookPath("sh")
-	if err != nil {
-		t.Skip("no shell")
-	}
+	sh := testenv.Program(t, "sh")
 	words := []string{"a b", "it's", "$HOME", "*", "", `\`, "`id`", File("-x.json"), "é\n"}
 	out, err := exec.Command(sh, "-c", Command(append([]string{"printf", `%s|`}, words...)...)).Output()
 	const want = "a b|it's|$HOME|*||\\|`id`|./-x.json|é\n|"
