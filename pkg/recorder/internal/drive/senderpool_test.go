@@ -136,7 +136,8 @@ func TestOpenEnds(t *testing.T) {
 		if err := NewSenderPool(&openingBackend{fails: 7}, 10).Open(t.Context(), 1000); err == nil || err.Error() != "slot 7: refused" {
 			t.Errorf("%v, want the error of slot 7", err)
 		}
-		if took := time.Since(begin); took > time.Second {
+		// Any of the first maxOpening slots may take its turn before slot 7.
+		if took := time.Since(begin); took > maxOpening*time.Second/10 {
 			t.Errorf("it ended after %v", took)
 		}
 		ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
