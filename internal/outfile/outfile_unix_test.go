@@ -184,17 +184,7 @@ func TestKilledWriter(t *testing.T) {
 		path := filepath.Join(t.TempDir(), "x.json")
 		cmd := exec.Command(os.Args[0], "-test.run=^TestWriterProcess$")
 		cmd.Env = append(os.Environ(), writerEnv+"="+path)
-		stdin, err := cmd.StdinPipe()
-		if err != nil {
-			t.Fatal(err)
-		}
-		stdout, err := cmd.StdoutPipe()
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := cmd.Start(); err != nil {
-			t.Fatal(err)
-		}
+		stdin, stdout := testenv.Start(t, cmd)
 		if line, err := bufio.NewReader(stdout).ReadString('\n'); err != nil || line != "writing\n" {
 			t.Fatalf("%q, %v", line, err)
 		}
@@ -227,18 +217,9 @@ func TestKilledWriter(t *testing.T) {
 	}
 }
 
-func makePipe(t *testing.T) string {
-	t.Helper()
-	path := filepath.Join(t.TempDir(), "pipe")
-	if err := syscall.Mkfifo(path, 0o600); err != nil {
-		t.Fatal(err)
-	}
-	return path
-}
-
 // A pipe that no process reads is refused and not waited for.
 func TestNoReader(t *testing.T) {
-	path := makePipe(t)
+	path := testenv.Pipe(t, filepath.Join(t.TempDir(), "pipe"))
 	if f, err := Open(t.Context(), path, Options{Overwrite: true}); !errors.Is(err, ErrNoReader) || !strings.HasPrefix(err.Error(), path+": ") {
 		t.Errorf("Open: %v, %v", f, err)
 	}
@@ -255,7 +236,7 @@ func TestNoReader(t *testing.T) {
 
 // The reader of a pipe stays from Open on, and gets everything.
 func TestPipe(t *testing.T) {
-	path := makePipe(t)
+	path := testenv.Pipe(t, filepath.Join(t.TempDir(), "pipe"))
 	got := make(chan string, 1)
 	go func() {
 		b, err := os.ReadFile(path)
@@ -279,7 +260,7 @@ func TestPipe(t *testing.T) {
 
 // A reader that reads no more does not keep Write after the end of its context.
 func TestStalledReader(t *testing.T) {
-	path := makePipe(t)
+	path := testenv.Pipe(t, filepath.Join(t.TempDir(), "pipe"))
 	reader, err := os.OpenFile(path, os.O_RDWR, 0) // does not wait for the writer
 	if err != nil {
 		t.Fatal(err)
