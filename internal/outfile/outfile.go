@@ -206,7 +206,8 @@ func (f *File) replace(ctx context.Context, p place, write func(w io.Writer) err
 		err = named(f.path, tmp.Chmod(perm)) // the umask may have restricted it
 	}
 	if err == nil {
-		err = named(f.path, tmp.Sync())
+		_, err = interruptibly(ctx, func() (int, error) { return 0, tmp.Sync() })
+		err = named(f.path, err)
 	}
 	if err != nil {
 		return errors.Join(err, RemoveHeld(tmp, tmp.Name()))

@@ -44,6 +44,13 @@ func Check(path string, info fs.FileInfo) error {
 	return &SpecialError{path, kind}
 }
 
+// IsSpecial reports whether path leads to something else than a regular file: a pipe, a device,
+// a folder. A path that leads to nothing is not special.
+func IsSpecial(path string) bool {
+	info, err := os.Stat(path)
+	return err == nil && !info.Mode().IsRegular()
+}
+
 // stat is os.Stat with errors of the operation "open": "open run.json: …".
 func stat(path string) (fs.FileInfo, error) {
 	info, err := os.Stat(path)
