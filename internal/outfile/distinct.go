@@ -54,7 +54,7 @@ func (f *Files) Writes(flag, path string) {
 	if path == "" || path == "-" || regular.IsSpecial(path) {
 		return // there is no unfinished file
 	}
-	if target, err := Resolve(path); err == nil && !regular.Inherited(path) {
+	if target, err := Resolve(path); err == nil {
 		f.WritesFor(flag, "the unfinished file", partialName(target, 1))
 	}
 }
@@ -62,7 +62,7 @@ func (f *Files) Writes(flag, path string) {
 // WritesFor adds a file that the command writes because of a flag that names another file.
 // role says what the file is: "the journal".
 func (f *Files) WritesFor(flag, role, path string) {
-	if !regular.Inherited(path) {
+	if _, inherited := regular.Inherited(path); !inherited {
 		f.writes = append(f.writes, use{flag: flag, role: role, path: path})
 	}
 }

@@ -286,6 +286,28 @@ func TestStalledReader(t *testing.T) {
 	_ = reader.Close() // ends the goroutine that writes
 }
 
+// A descriptor of this process is written where it stands, also if it leads to a file.
+func TestInherited(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "log")
+	file, err := os.Create(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer file.Close()
+	fd := fmt.Sprintf("/dev/fd/%d", file.Fd())
+	if _, err := os.Stat(fd); err != nil {
+		testenv.Lacks(t, "the folder /dev/fd: %v", err)
+	}
+	_, err = file.WriteString("one ")
+	err = errors.Join(err, Check(fd, true), Write(t.Context(), fd, Options{Overwrite: true}, put("two ")))
+	if _, werr := file.WriteString("three"); errors.Join(err, werr) != nil {
+		t.Fatal(err, werr)
+	}
+	if b, err := os.ReadFile(path); err != nil || string(b) != "one two three" {
+		t.Errorf("the file holds %q, %v", b, err)
+	}
+}
+
 // Folders and sockets are refused, and a device is written in place.
 func TestSpecial(t *testing.T) {
 	dir := t.TempDir()
