@@ -1,7 +1,6 @@
 package main
 
 import (
-	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -11,6 +10,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/pa-tools/pa/internal/cmdline"
+	"github.com/pa-tools/pa/internal/distincttest"
 	"github.com/pa-tools/pa/internal/testenv"
 )
 
@@ -24,24 +24,11 @@ var flagsWithoutFiles = strings.Fields(`
 // Each flag with a text says what its command does with the file that the text may name.
 func TestFlagsSayTheirFiles(t *testing.T) {
 	t.Parallel()
-	without := map[string]bool{}
+	commands := map[string][]cli.Flag{}
 	for _, c := range analyzeApp().Commands {
-		for _, f := range c.Flags {
-			name := f.Names()[0]
-			switch f.(type) {
-			case *cli.StringFlag, *cli.StringSliceFlag:
-				without[name] = true
-				if !slices.Contains(flagsWithoutFiles, name) {
-					t.Errorf("pa-analyze %s --%s: does its value name a file? Mark it with cmdline.Reads, Writes or Derives where it is declared, or add it to flagsWithoutFiles", c.Name, name)
-				}
-			}
-		}
+		commands[c.Name] = c.Flags
 	}
-	for _, name := range flagsWithoutFiles {
-		if !without[name] {
-			t.Errorf("flagsWithoutFiles has %s, which is no such flag", name)
-		}
-	}
+	distincttest.CheckMarks(t, commands, flagsWithoutFiles)
 }
 
 // A distinctFile is a file that a command line reads or writes, by its name in the folder of the
@@ -104,7 +91,7 @@ func distinctInputs(t *testing.T, c *cli.Command) (all []distinctFile) {
 			add("in", "FILE")
 			add("tok/tokenizer.json", "DIR/tok")
 			add("tok/config.json", "DIR/tok/tokenizer.json")
-			add("models--a--b/snapshots/"+cachedCommit+"/tokenizer.json", "a/b")
+			add("models--a--b/snapshots/"+distincttest.CachedCommit+"/tokenizer.json", "a/b")
 			add("token", "a/b")
 		default:
 			add("in", "FILE")
@@ -113,11 +100,14 @@ func distinctInputs(t *testing.T, c *cli.Command) (all []distinctFile) {
 	return all
 }
 
-// cachedCommit is the commit of what is in Hugging Face's cache.
-const cachedCommit = "0123456789012345678901234567890123456789"
+// lastArgument is the flag of an output that is the last argument.
+const lastArgument = "the output"
 
 // distinctOutputs returns the outputs of a command, from the flags that it really has.
 func distinctOutputs(c *cli.Command) (all []distinctFile) {
+	if c.Name == "convert" || c.Name == "merge" {
+		all = append(all, distinctFile{flag: lastArgument, name: "out.json"})
+	}
 	for _, f := range c.Flags {
 		if name := f.Names()[0]; cmdline.FileUseOf(f) == cmdline.WritesFiles {
 			all = append(all, distinctFile{flag: "--" + name, name: name + ".out", args: []string{"--" + name, "FILE"}})
@@ -126,87 +116,14 @@ func distinctOutputs(c *cli.Command) (all []distinctFile) {
 	return all
 }
 
-func putFile(t *testing.T, path, text string) {
-	t.Helper()
-	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
-}
-
-// lead makes two names in dir lead to one file, and returns the names to be given.
-func lead(t *testing.T, dir, how, input, output string) (in, out string) {
-	t.Helper()
-	a, b := filepath.Join(dir, input), filepath.Join(dir, output)
-	var err error
-	switch how {
-	case "one path":
-		putFile(t, a, "{}")
-		return input, input
-	case "another spelling":
-		putFile(t, a, "{}")
-		return input, "." + string(filepath.Separator) + input
-	case "symlink from the output":
-		putFile(t, a, "{}")
-		err = os.Symlink(a, b)
-	case "symlink from the input":
-		putFile(t, b, "{}")
-		if err = os.MkdirAll(filepath.Dir(a), 0o700); err == nil {
-			err = os.Symlink(b, a)
-		}
-	case "hard link":
-		putFile(t, a, "{}")
-		err = os.Link(a, b)
-	case "dangling link":
-		err = os.Symlink(a, b)
-	}
-	if err != nil {
-		testenv.Lacks(t, "the right to make links: %v", err)
-	}
-	return input, output
-}
-
 // refuses runs pa-analyze and expects a usage error that names both flags and the file, before
 // anything is written.
 func refuses(t *testing.T, dir string, flags []string, name string, args ...string) {
 	t.Helper()
-	before := contents(t, dir)
-	got := exec(t, "", args...)
-	if got.code != cmdline.ExitUsage || got.stdout != "" || !strings.Contains(got.stderr, ": the same file as ") || !strings.Contains(got.stderr, filepath.Base(name)) {
-		t.Errorf("%q: exit code %d, want %d and a message that names %s: %s", args, got.code, cmdline.ExitUsage, name, got.stderr)
-	}
-	for _, f := range flags {
-		if !strings.Contains(got.stderr, f+" ") {
-			t.Errorf("%q: the message does not name %s: %s", args, f, got.stderr)
-		}
-	}
-	if after := contents(t, dir); !maps.Equal(before, after) {
-		t.Errorf("%q: files %q, want them as they were: %q", args, after, before)
-	}
-}
-
-// contents returns the text of each file below dir, and where each link leads.
-func contents(t *testing.T, dir string) map[string]string {
-	t.Helper()
-	all := map[string]string{}
-	err := filepath.WalkDir(dir, func(path string, d os.DirEntry, err error) error {
-		if err != nil || d.IsDir() {
-			return err
-		}
-		if to, err := os.Readlink(path); err == nil {
-			all[path] = "-> " + to
-			return nil
-		}
-		b, err := os.ReadFile(path)
-		all[path] = string(b)
-		return err
+	distincttest.Refused(t, dir, flags, name, func() (code int, stdout, stderr string) {
+		got := exec(t, "", args...)
+		return got.code, got.stdout, got.stderr
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return all
 }
 
 // No output of any command is one of its inputs: for each pair of flags and arguments that the
@@ -216,68 +133,27 @@ func TestOutputsAreNoInputs(t *testing.T) {
 	for _, c := range analyzeApp().Commands {
 		for _, in := range distinctInputs(t, c) {
 			for _, out := range distinctOutputs(c) {
-				for _, how := range []string{"one path", "another spelling", "symlink from the output", "symlink from the input", "hard link"} {
-					if in.flag == "--baseline" && how == "symlink from the input" {
+				for _, how := range distincttest.Ways {
+					if in.flag == "--baseline" && how == "link to other" {
 						continue // links there are not read
 					}
 					if n++; n%testenv.Stride(3) > 0 {
 						continue
 					}
-					dir := t.TempDir()
-					t.Setenv("HF_HUB_CACHE", dir)
-					t.Setenv("HF_HOME", dir)
-					if strings.HasPrefix(in.name, "models--") {
-						putFile(t, filepath.Join(dir, "models--a--b", "refs", "main"), cachedCommit)
+					dir := distincttest.Folder(t, in.name)
+					output := distincttest.Alias(t, dir, how, in.name, out.name, "{}")
+					input := in.arguments(dir, in.name)
+					if out.flag == lastArgument {
+						input[len(input)-1] = dir + string(filepath.Separator) + output
 					}
-					if strings.HasPrefix(in.name, "tok/") {
-						putFile(t, filepath.Join(dir, "tok", "tokenizer.json"), "{}")
-					}
-					if how == "symlink from the input" {
-						_ = os.Remove(filepath.Join(dir, in.name))
-					}
-					input, output := lead(t, dir, how, in.name, out.name)
-					args := slices.Concat([]string{c.Name, "--overwrite"}, out.arguments(dir, output), in.arguments(dir, input))
+					args := slices.Concat([]string{c.Name, "--overwrite"}, out.arguments(dir, output), input)
 					refuses(t, dir, []string{in.flag, out.flag}, output, args...)
 				}
 			}
 		}
 	}
-	if n < 400 {
-		t.Errorf("%d pairs, want 400 or more", n)
-	}
-}
-
-// The output of convert and merge is their last argument.
-func TestLastArgumentIsNoInput(t *testing.T) {
-	n := 0
-	for _, c := range analyzeApp().Commands {
-		if c.Name != "convert" && c.Name != "merge" {
-			continue
-		}
-		for _, in := range distinctInputs(t, c) {
-			for _, how := range []string{"one path", "another spelling", "symlink from the output", "symlink from the input", "hard link"} {
-				n++
-				dir := t.TempDir()
-				t.Setenv("HF_HUB_CACHE", dir)
-				t.Setenv("HF_HOME", dir)
-				if strings.HasPrefix(in.name, "models--") {
-					putFile(t, filepath.Join(dir, "models--a--b", "refs", "main"), cachedCommit)
-				}
-				if strings.HasPrefix(in.name, "tok/") {
-					putFile(t, filepath.Join(dir, "tok", "tokenizer.json"), "{}")
-				}
-				if how == "symlink from the input" {
-					_ = os.Remove(filepath.Join(dir, in.name))
-				}
-				input, output := lead(t, dir, how, in.name, "out.json")
-				args := in.arguments(dir, input)
-				args[len(args)-1] = dir + string(filepath.Separator) + output
-				refuses(t, dir, []string{in.flag, "the output"}, output, slices.Concat([]string{c.Name, "--overwrite"}, args)...)
-			}
-		}
-	}
-	if n < 40 {
-		t.Errorf("%d pairs, want 40 or more", n)
+	if n < 440 {
+		t.Errorf("%d pairs, want 440 or more", n)
 	}
 }
 
@@ -289,10 +165,11 @@ func TestOutputsAreDistinct(t *testing.T) {
 		outputs := distinctOutputs(c)
 		for i := range outputs {
 			for j := range outputs[:i] {
-				for _, how := range []string{"one path", "another spelling", "dangling link", "symlink from the output", "hard link"} {
+				for _, how := range append([]string{distincttest.Dangling}, distincttest.Ways...) {
 					n++
 					dir := t.TempDir()
-					first, second := lead(t, dir, how, outputs[j].name, outputs[i].name)
+					first := outputs[j].name
+					second := distincttest.Alias(t, dir, how, first, outputs[i].name, "{}")
 					if how == "one path" {
 						if err := os.Remove(filepath.Join(dir, first)); err != nil {
 							t.Fatal(err)
@@ -304,8 +181,8 @@ func TestOutputsAreDistinct(t *testing.T) {
 			}
 		}
 	}
-	if n < 5 {
-		t.Errorf("%d pairs, want 5 or more", n)
+	if n < 6 {
+		t.Errorf("%d pairs, want 6 or more", n)
 	}
 }
 
@@ -313,7 +190,7 @@ func TestOutputsAreDistinct(t *testing.T) {
 func TestOutputIsNotStandardInput(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "run.json")
-	putFile(t, path, "{}")
+	distincttest.Put(t, path, "{}")
 	for _, command := range []string{"report", "html", "requests", "tokenize", "trace"} {
 		stdin, err := os.Open(path)
 		if err != nil {

@@ -13,7 +13,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"syscall"
 	"testing"
 	"time"
 
@@ -142,15 +141,13 @@ func TestStalledOutput(t *testing.T) {
 			dir := t.TempDir()
 			args, out := outputArgs(t, dir, tt.args)
 			args = append(args, "--overwrite")
-			if err := syscall.Mkfifo(out, 0o600); err != nil {
-				t.Fatal(err)
+			testenv.Pipe(t, out)
+			if testenv.IsLong() || slices.Contains([]string{"report", "convert", "diff html"}, name) { // it takes half a second
+				if got := execWithin(t.Context(), t, args); got.code != 2 || !strings.Contains(got.stderr, out+": no process reads this pipe; start its reader first, or give a file") {
+					t.Errorf("without a reader: exit code %d: %s", got.code, got.stderr)
+				}
 			}
-			if !testenv.IsLong() && !slices.Contains([]string{"report", "convert", "diff html"}, name) {
-				// make test waits for a reader in some commands: it takes half a second
-			} else if got := execWithin(t.Context(), t, args); got.code != 2 || !strings.Contains(got.stderr, out+": no process reads this pipe; start its reader first, or give a file") {
-				t.Errorf("without a reader: exit code %d: %s", got.code, got.stderr)
-			}
-			fill(t, out)
+			testenv.FillPipe(t, out)
 			ctx, cancel := context.WithCancelCause(t.Context())
 			time.AfterFunc(50*time.Millisecond, func() { cancel(cmdline.SignalError{Signal: os.Interrupt}) })
 			if got := execWithin(ctx, t, args); got.code != 130 {
@@ -178,23 +175,6 @@ func execWithin(ctx context.Context, t *testing.T, args []string) result {
 	}
 }
 
-// fill opens a pipe for reading until the test ends, and fills it.
-func fill(t *testing.T, pipe string) {
-	t.Helper()
-	fd, err := syscall.Open(pipe, syscall.O_RDWR|syscall.O_NONBLOCK|syscall.O_CLOEXEC, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = syscall.Close(fd) })
-	for block := make([]byte, 64<<10); len(block) > 0; {
-		if _, err := syscall.Write(fd, block); errors.Is(err, syscall.EAGAIN) {
-			block = block[:len(block)/2]
-		} else if err != nil {
-			t.Fatal(err)
-		}
-	}
-}
-
 // A full device is named, and nothing is left beside it.
 func TestFullOutput(t *testing.T) {
 	const full = "/dev/full"
@@ -218,13 +198,7 @@ func TestSecondInterrupt(t *testing.T) {
 		t.Fatal(err)
 	}
 	cmd := osexec.Command("sh", "-c", `trap "" INT; exec "$0" "$@"`, "pa-analyze", "tokenize", in)
-	stdout, err := cmd.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
+	_, stdout := testenv.Start(t, cmd)
 	timer := time.AfterFunc(20*time.Second, func() { _ = cmd.Process.Kill() })
 	if _, err := io.ReadFull(stdout, make([]byte, 1)); err != nil { // and no more
 		t.Fatal(err)

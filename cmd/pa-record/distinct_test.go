@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"maps"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -13,6 +12,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/pa-tools/pa/internal/cmdline"
+	"github.com/pa-tools/pa/internal/distincttest"
 	"github.com/pa-tools/pa/internal/testenv"
 	"github.com/pa-tools/pa/pkg/recorder/journal"
 )
@@ -44,24 +44,7 @@ func commands() map[string][]cli.Flag {
 // Each flag with a text says what its command does with the file that the text may name.
 func TestFlagsSayTheirFiles(t *testing.T) {
 	t.Parallel()
-	without := map[string]bool{}
-	for command, flags := range commands() {
-		for _, f := range flags {
-			name := f.Names()[0]
-			switch f.(type) {
-			case *cli.StringFlag, *cli.StringSliceFlag:
-				without[name] = true
-				if !slices.Contains(flagsWithoutFiles, name) {
-					t.Errorf("pa-record %s --%s: does its value name a file? Mark it with cmdline.Reads, Writes or Derives where it is declared, or add it to flagsWithoutFiles", command, name)
-				}
-			}
-		}
-	}
-	for _, name := range flagsWithoutFiles {
-		if !without[name] {
-			t.Errorf("flagsWithoutFiles has %s, which is no such flag", name)
-		}
-	}
+	distincttest.CheckMarks(t, commands(), flagsWithoutFiles)
 }
 
 // A distinctFile is a file that a command line reads or writes.
@@ -158,14 +141,14 @@ func distinctInputs(command string, flags []cli.Flag) (all []distinctFile) {
 		case "dataset":
 			// The folder of the test is Hugging Face's cache, with a link to the file.
 			in.args[1] = "sharegpt"
-			in.name = "datasets--anon8231489123--ShareGPT_Vicuna_unfiltered/snapshots/" + cachedCommit + "/x.json"
+			in.name = "datasets--anon8231489123--ShareGPT_Vicuna_unfiltered/snapshots/" + distincttest.CachedCommit + "/x.json"
 		case "input-data":
 			all = append(all, distinctFile{flag: "--input-data", name: "data/in.json", args: []string{"--input-data", "DIR/data"}, text: "in"})
 		case "tokenizer":
 			all = append(all,
 				distinctFile{flag: "--tokenizer", name: "tok/tokenizer_config.json", own: "tok/tokenizer.json", args: []string{"--tokenizer", "FILE"}, text: "in"},
 				distinctFile{flag: "--tokenizer", name: "tok/tokenizer.json", args: []string{"--tokenizer", "DIR/tok"}, text: "in"},
-				distinctFile{flag: "--tokenizer", name: "models--a--b/snapshots/" + cachedCommit + "/tokenizer.json", args: []string{"--tokenizer", "a/b"}, text: "in"},
+				distinctFile{flag: "--tokenizer", name: "models--a--b/snapshots/" + distincttest.CachedCommit + "/tokenizer.json", args: []string{"--tokenizer", "a/b"}, text: "in"},
 				distinctFile{flag: "--tokenizer", name: "token", args: []string{"--tokenizer", "a/b"}, text: "in"})
 		}
 		all = append(all, in)
@@ -176,115 +159,19 @@ func distinctInputs(command string, flags []cli.Flag) (all []distinctFile) {
 	return all
 }
 
-// distinctFolder makes the folder of a command line with an input.
-func distinctFolder(t *testing.T, in *distinctFile) string {
-	t.Helper()
-	dir := t.TempDir()
-	top, _, below := strings.Cut(in.name, "/")
-	switch {
-	case !below:
-	case strings.Contains(top, "--"): // of Hugging Face's cache
-		putFile(t, filepath.Join(dir, top, "refs", "main"), cachedCommit)
-	case top == "tok":
-		putFile(t, filepath.Join(dir, "tok", "tokenizer.json"), "{}")
-	}
-	return dir
-}
-
-// cachedCommit is the commit of what is in Hugging Face's cache.
-const cachedCommit = "0123456789012345678901234567890123456789"
-
-func putFile(t *testing.T, path, text string) {
-	t.Helper()
-	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(path, []byte(text), 0o700); err != nil { //nolint:gosec // G306: a program for --nvidia-smi
-		t.Fatal(err)
-	}
-}
-
-// contents returns the text of each file below dir, and where each link leads.
-func contents(t *testing.T, dir string) map[string]string {
-	t.Helper()
-	all := map[string]string{}
-	err := filepath.WalkDir(dir, func(path string, d os.DirEntry, err error) error {
-		if err != nil || d.IsDir() {
-			return err
-		}
-		if to, err := os.Readlink(path); err == nil {
-			all[path] = "-> " + to
-			return nil
-		}
-		b, err := os.ReadFile(path)
-		all[path] = string(b)
-		return err
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return all
-}
-
 // refuses runs pa-record and expects a usage error that names both flags and the file, before
 // anything is written.
 func refuses(t *testing.T, dir string, flags []string, name string, args ...string) {
 	t.Helper()
-	before := contents(t, dir)
-	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second) // of a run that should never begin
-	defer cancel()
-	code, stdout, stderr := inProcess(ctx, t, args...)
-	if ctx.Err() != nil {
-		t.Fatalf("%q: begins to run", args)
-	}
-	if code != cmdline.ExitUsage || stdout != "" || !strings.Contains(stderr, ": the same file as ") || !strings.Contains(stderr, filepath.Base(name)) {
-		t.Errorf("%q: exit code %d, want %d and a message that names %s: %s", args, code, cmdline.ExitUsage, name, stderr)
-	}
-	for _, f := range flags {
-		if !strings.Contains(stderr, f) {
-			t.Errorf("%q: the message does not name %s: %s", args, f, stderr)
+	distincttest.Refused(t, dir, flags, name, func() (code int, stdout, stderr string) {
+		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second) // of a run that should never begin
+		defer cancel()
+		code, stdout, stderr = inProcess(ctx, t, args...)
+		if ctx.Err() != nil {
+			t.Fatalf("%q: begins to run", args)
 		}
-	}
-	if after := contents(t, dir); !maps.Equal(before, after) {
-		t.Errorf("%q: files %q, want them as they were: %q", args, after, before)
-	}
-}
-
-// How two paths lead to one file.
-var ways = []string{"one path", "another spelling", "symlink from the output", "symlink from the input", "hard link"}
-
-// lead makes two names in dir lead to one file with this text, and returns the first name as it is
-// to be given.
-func lead(t *testing.T, dir, how, first, second, text string) string {
-	t.Helper()
-	a, b := filepath.Join(dir, first), filepath.Join(dir, second)
-	var err error
-	switch how {
-	case "one path":
-		putFile(t, b, text)
-		return second
-	case "another spelling":
-		putFile(t, b, text)
-		return "." + string(filepath.Separator) + second
-	case "symlink from the output":
-		putFile(t, a, text)
-		err = os.Symlink(a, b)
-	case "symlink from the input":
-		putFile(t, b, text)
-		if err = os.MkdirAll(filepath.Dir(a), 0o700); err == nil {
-			_ = os.Remove(a)
-			err = os.Symlink(b, a)
-		}
-	case "hard link":
-		putFile(t, a, text)
-		err = os.Link(a, b)
-	case "dangling link":
-		err = os.Symlink(a, b)
-	}
-	if err != nil {
-		testenv.Lacks(t, "the right to make links: %v", err)
-	}
-	return first
+		return code, stdout, stderr
+	})
 }
 
 // No output of any command is one of its inputs: for each pair of flags that the commands have,
@@ -298,20 +185,16 @@ func TestOutputsAreNoInputs(t *testing.T) {
 				if strings.Contains(out.mode, "triton") && in.flag == "--api-key-file" {
 					continue // they exclude each other
 				}
-				for _, how := range ways {
-					if strings.Contains(how, " path") || strings.Contains(how, "spelling") {
-						if in.name != "in" {
-							continue // the name of the input is given
-						}
+				for i, how := range distincttest.Ways {
+					if i < 2 && in.name != "in" {
+						continue // the name of the input is given
 					}
 					if n++; n%testenv.Stride(3) > 0 {
 						continue
 					}
-					dir := distinctFolder(t, &in)
-					t.Setenv("HF_HUB_CACHE", dir)
-					t.Setenv("HF_HOME", dir)
+					dir := distincttest.Folder(t, in.name)
 					given := in
-					given.name = lead(t, dir, how, in.name, out.name, in.text)
+					given.name = distincttest.Alias(t, dir, how, out.name, in.name, in.text)
 					line := distinctLine(command, given.arguments(dir), out.arguments(dir))
 					refuses(t, dir, []string{in.flag, out.flag}, out.name, line...)
 				}
@@ -358,10 +241,10 @@ func TestOutputsAreDistinct(t *testing.T) {
 				if strings.HasPrefix(b.name, "bmodel.") {
 					b.name = "model." + b.own
 				}
-				for _, how := range []string{"dangling link", "symlink from the output", "hard link"} {
+				for _, how := range []string{distincttest.Dangling, "link to kept", "hard link"} {
 					n++
 					dir := t.TempDir()
-					lead(t, dir, how, a.name, b.name, "out")
+					distincttest.Alias(t, dir, how, a.name, b.name, "out")
 					refuses(t, dir, []string{a.flag, b.flag}, b.name, distinctLine(command, a.arguments(dir), b.arguments(dir))...)
 				}
 			}

@@ -2,12 +2,12 @@ package main
 
 import (
 	"context"
-	"io/fs"
-	"os"
+	"slices"
 
 	"github.com/pa-tools/pa/cmd/pa-record/internal/settings"
 	"github.com/pa-tools/pa/internal/cmdline"
 	"github.com/pa-tools/pa/internal/outfile"
+	"github.com/pa-tools/pa/internal/regular"
 )
 
 // outputFiles holds the files of --html and -f, and exports that are pipes or devices. They
@@ -29,7 +29,7 @@ func openOutputs(ctx context.Context, s *settings.Settings, runs []settings.Run)
 		}
 	}()
 	if s.HTML != "" {
-		if !anyRegular(runs) {
+		if slices.ContainsFunc(runs, func(r settings.Run) bool { return firstRegular(r.Exports) == "" }) {
 			return nil, cmdline.Refusedf("--html is made from the export, and a pipe or a device cannot be read again; give a file as --profile-export-file too")
 		}
 		if o.html, err = outfile.Open(ctx, s.HTML, outfile.Options{Overwrite: s.Overwrite}); err != nil {
@@ -43,7 +43,7 @@ func openOutputs(ctx context.Context, s *settings.Settings, runs []settings.Run)
 			}
 		}
 		for _, path := range runs[i].Exports {
-			if o.exports[path] != nil || isRegular(path) {
+			if o.exports[path] != nil || !regular.IsSpecial(path) {
 				continue
 			}
 			if o.exports[path], err = outfile.Open(ctx, path, outfile.Options{Overwrite: true}); err != nil {
@@ -59,31 +59,15 @@ func csvOptions() outfile.Options {
 	return outfile.Options{Overwrite: true, Perm: outfile.Figures}
 }
 
-// anyRegular reports whether each run has an export that can be read again.
-func anyRegular(runs []settings.Run) bool {
-	for i := range runs {
-		if firstRegular(runs[i].Exports) == "" {
-			return false
-		}
-	}
-	return true
-}
-
 // firstRegular returns the first path that is a regular file, or none yet; "" if there is
 // none.
 func firstRegular(paths []string) string {
 	for _, path := range paths {
-		if isRegular(path) {
+		if !regular.IsSpecial(path) {
 			return path
 		}
 	}
 	return ""
-}
-
-// isRegular reports whether path is no pipe, device or other special file.
-func isRegular(path string) bool {
-	st, err := os.Stat(path)
-	return err != nil || st.Mode()&fs.ModeType == 0
 }
 
 // opened closes the exports of a run, which has opened them itself.

@@ -14,41 +14,12 @@ import (
 	"time"
 
 	"github.com/pa-tools/pa/internal/exporttest"
-	"github.com/pa-tools/pa/pkg/recorder/journal"
-
 	"github.com/pa-tools/pa/internal/testenv"
+	"github.com/pa-tools/pa/pkg/recorder/journal"
 )
 
 // quickSim is the URL of a simulated server that answers at once.
 const quickSim = "sim://?ttft=1ms&itl=1ms&output_tokens=3"
-
-// makePipe makes a named pipe that no process reads.
-func makePipe(t *testing.T, path string) string {
-	t.Helper()
-	if err := syscall.Mkfifo(path, 0o600); err != nil {
-		t.Fatal(err)
-	}
-	return path
-}
-
-// fullPipe makes a named pipe that has a reader, which reads nothing, and is full.
-func fullPipe(t *testing.T, path string) string {
-	t.Helper()
-	makePipe(t, path)
-	fd, err := syscall.Open(path, syscall.O_RDWR|syscall.O_NONBLOCK|syscall.O_CLOEXEC, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = syscall.Close(fd) })
-	for block := make([]byte, 64<<10); len(block) > 0; {
-		if _, err := syscall.Write(fd, block); errors.Is(err, syscall.EAGAIN) {
-			block = block[:len(block)/2]
-		} else if err != nil {
-			t.Fatal(err)
-		}
-	}
-	return path
-}
 
 // A pipe that no process reads is refused before anything is sent, whatever output it is.
 func TestPipeWithoutReader(t *testing.T) {
@@ -79,7 +50,7 @@ func TestPipeWithoutReader(t *testing.T) {
 					if name == "repeated" {
 						pipe = filepath.Join(dir, "p.2.csv")
 					}
-					makePipe(t, pipe)
+					testenv.Pipe(t, pipe)
 				}
 				switch w {
 				case "x.json":
@@ -90,7 +61,7 @@ func TestPipeWithoutReader(t *testing.T) {
 					if err := os.Mkdir(folder, 0o700); err != nil {
 						t.Fatal(err)
 					}
-					makePipe(t, filepath.Join(folder, "p.json"))
+					testenv.Pipe(t, filepath.Join(folder, "p.json"))
 				}
 			}
 			if strings.HasPrefix(args, run) && !strings.Contains(args, "--profile-export-file") {
@@ -144,7 +115,7 @@ func TestStalledOutputs(t *testing.T) {
 			words := strings.Fields("-u " + quickSim + " --request-count 10 --profile-export-file " + export + " " + tt.args)
 			for i, w := range words {
 				if rest, ok := strings.CutPrefix(w, "PIPE"); ok {
-					words[i] = fullPipe(t, filepath.Join(dir, "p"+rest))
+					words[i] = testenv.FillPipe(t, testenv.Pipe(t, filepath.Join(dir, "p"+rest)))
 				}
 			}
 			stderr := signalTwice(t, words, tt.signal, tt.code, func() bool {
@@ -167,7 +138,7 @@ func TestStalledOutputs(t *testing.T) {
 			if !strings.Contains(stderr, "pa-record recover "+place) {
 				t.Errorf("standard error lacks the way to recover: %s", stderr)
 			}
-			pipe := makePipe(t, filepath.Join(dir, "again.fifo"))
+			pipe := testenv.Pipe(t, filepath.Join(dir, "again.fifo"))
 			if code, _, stderr := inProcess(t.Context(), t, "recover", "--profile-export-file", pipe, place); code != 2 || !strings.Contains(stderr, "no process reads this pipe; start its reader first, or give a file; "+place+" is kept") {
 				t.Errorf("recover into a pipe without a reader: exit code %d: %s", code, stderr)
 			}
@@ -226,7 +197,7 @@ func signalTwice(t *testing.T, args []string, signal syscall.Signal, code int, r
 // The second signal ends the simulated server while it writes a ledger that nobody reads.
 func TestStalledLedger(t *testing.T) {
 	t.Parallel()
-	pipe := fullPipe(t, filepath.Join(t.TempDir(), "ledger"))
+	pipe := testenv.FillPipe(t, testenv.Pipe(t, filepath.Join(t.TempDir(), "ledger")))
 	srv, process := startMortalSim(t, "--ttft", "1ms", "--itl", "0s", "--output-tokens", "2", "--ledger", pipe)
 	code, _, stderr := inProcess(t.Context(), t, "--service-kind", "openai", "-u", srv.openAI, "--request-count", "2", "--profile-export-file", filepath.Join(t.TempDir(), "x.json"))
 	if code != 0 {

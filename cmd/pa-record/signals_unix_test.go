@@ -14,6 +14,7 @@ import (
 
 	"github.com/pa-tools/pa/cmd/pa-record/internal/settings"
 	"github.com/pa-tools/pa/internal/exporttest"
+	"github.com/pa-tools/pa/internal/testenv"
 	"github.com/pa-tools/pa/pkg/recorder/journal"
 )
 
@@ -61,17 +62,7 @@ func TestSignalBeforeLoad(t *testing.T) {
 			cmd.Dir = t.TempDir()
 			var stderr strings.Builder
 			cmd.Stderr = &stderr
-			stdin, err := cmd.StdinPipe()
-			if err != nil {
-				t.Fatal(err)
-			}
-			stdout, err := cmd.StdoutPipe()
-			if err != nil {
-				t.Fatal(err)
-			}
-			if err := cmd.Start(); err != nil {
-				t.Fatal(err)
-			}
+			stdin, stdout := testenv.Start(t, cmd)
 			timer := time.AfterFunc(20*time.Second, func() { _ = cmd.Process.Kill() })
 			held, err := tt.busy(stdin, stdout)
 			if err != nil {

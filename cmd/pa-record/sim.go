@@ -39,25 +39,12 @@ func serveSim(c *cli.Context, env environment) (err error) {
 	if err := cmdline.CheckFiles(c); err != nil {
 		return err
 	}
-	closeServer := (*sim.Server).Close
+	var ledger *outfile.File // nil: none is asked for
 	if path := c.String("ledger"); path != "" {
-		ledger, err := outfile.Open(c.Context, path, outfile.Options{Overwrite: true})
-		if err != nil {
+		if ledger, err = outfile.Open(c.Context, path, outfile.Options{Overwrite: true}); err != nil {
 			return cmdline.Refusedf("--ledger %v", err)
 		}
 		defer func() { err = errors.Join(err, ledger.Close()) }()
-		out := &ledgerWriter{io.Discard}
-		cfg.LedgerWriter = out
-		closeServer = func(srv *sim.Server) error {
-			err := ledger.Write(c.Context, func(w io.Writer) error {
-				out.Writer = w
-				return srv.Close()
-			})
-			if err != nil {
-				_ = srv.Close() // the file could not be made
-			}
-			return err
-		}
 	}
 	if files, ok := fileLimit(); ok {
 		// The other half is for connections with requests.
@@ -92,15 +79,15 @@ func serveSim(c *cli.Context, env environment) (err error) {
 	case <-eof:
 	case <-c.Done():
 	}
-	err = closeServer(srv)
+	err = srv.Close()
+	if ledger != nil {
+		err = errors.Join(err, ledger.Write(c.Context, srv.WriteLedger))
+	}
 	if n := srv.DroppedConnections(); n > 0 {
 		fmt.Fprintf(c.App.ErrWriter, "pa-record sim: note: closed %s that sent no request, because newer ones came; at most %s of them stay open\n", plural.GroupedOf(n, "connection"), plural.Grouped(cfg.MaxNewcomers))
 	}
 	return err
 }
-
-// A ledgerWriter writes the ledger into the file that is made for it when the server closes.
-type ledgerWriter struct{ io.Writer }
 
 // resolveTarget returns the URLs to send to: the URLs of s, or the URL of a simulated
 // server that it starts for sim://, with the URL of its metrics. closeTarget stops that

@@ -12,6 +12,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/pa-tools/pa/internal/testenv"
 )
 
 // Connections that say nothing do not use up the files of a simulated server, which says at
@@ -22,17 +24,7 @@ func TestSimAmongSilentConnections(t *testing.T) {
 	cmd.Env = append(os.Environ(), childEnv+"=1")
 	var stderr bytes.Buffer
 	cmd.Stderr = &stderr
-	in, err := cmd.StdinPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	out, err := cmd.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
+	in, out := testenv.Start(t, cmd)
 	line, err := bufio.NewReader(out).ReadString('\n')
 	url := strings.TrimPrefix(strings.TrimSpace(line), "OpenAI: ")
 	if err != nil {

@@ -11,27 +11,27 @@ import (
 )
 
 // Files holds the files that a command line reads and writes, so that [Files.Check] can refuse
-// an output that is an input or another output. The zero value holds none. Pipes, devices,
-// folders, "" and "-" (a standard stream) are left out, because nothing in them can be lost.
+// an output that is an input or another output. The zero value holds none. Check ignores pipes,
+// devices, folders, "" and "-" (a standard stream), because nothing in them can be lost.
 type Files struct {
 	reads, writes []use
 	families      []family
 }
 
-// A use is a file with what uses it.
+// A use is a file that a flag or an argument names.
 type use struct {
-	flag string // "--input-data", or what else people call it
-	what string // what of the flag it is: "the journal"; "" for the file that the flag names
+	flag string // "--input-data", or "the argument"
+	role string // "the journal", for a file that the flag implies; "" for the file that it names
 	path string // as given
 
 	// Set by resolve.
 	resolved bool
-	exempt   bool   // nothing in it can be lost
-	real     string // absolute and without symbolic links, as far as they lead
-	info     fs.FileInfo
+	exempt   bool        // Check ignores the file
+	real     string      // the result of realPath
+	info     fs.FileInfo // nil for a file that does not exist
 }
 
-// A family is all files of a folder whose names match.
+// A family is all files of a folder with certain names.
 type family struct {
 	use
 	match func(name string) bool
@@ -51,26 +51,26 @@ func (f *Files) ReadsOpen(flag string, file *os.File) {
 // file has until it is complete. flag names the flag, or the argument.
 func (f *Files) Writes(flag, path string) {
 	f.WritesFor(flag, "", path)
-	if info, err := os.Stat(path); path == "" || path == "-" || err == nil && !info.Mode().IsRegular() {
-		return // written in place, or refused
+	if path == "" || path == "-" || regular.IsSpecial(path) {
+		return // there is no unfinished file
 	}
-	if target, err := Resolve(path); err == nil && !regular.Inherited(path) {
+	if target, err := Resolve(path); err == nil {
 		f.WritesFor(flag, "the unfinished file", partialName(target, 1))
 	}
 }
 
 // WritesFor adds a file that the command writes because of a flag that names another file.
-// what says which: "the journal".
-func (f *Files) WritesFor(flag, what, path string) {
-	if !regular.Inherited(path) {
-		f.writes = append(f.writes, use{flag: flag, what: what, path: path})
+// role says what the file is: "the journal".
+func (f *Files) WritesFor(flag, role, path string) {
+	if _, inherited := regular.Inherited(path); !inherited {
+		f.writes = append(f.writes, use{flag: flag, role: role, path: path})
 	}
 }
 
-// WritesSome adds the files that the command may write beside path: the names in the folder of
-// path for which match is true. flag and what are as for WritesFor.
-func (f *Files) WritesSome(flag, what, path string, match func(name string) bool) {
-	f.families = append(f.families, family{use{flag: flag, what: what, path: path}, match})
+// WritesSome adds the files that the command may write beside path: all files in the folder of
+// path whose names match. flag and role are as for WritesFor.
+func (f *Files) WritesSome(flag, role, path string, match func(name string) bool) {
+	f.families = append(f.families, family{use{flag: flag, role: role, path: path}, match})
 }
 
 // resolve finds out which file u is, once.
@@ -83,13 +83,9 @@ func (u *use) resolve() {
 		u.exempt = true
 		return
 	}
-	info, err := os.Stat(u.path)
-	if err == nil && !info.Mode().IsRegular() {
-		u.exempt = true
-		return
-	}
-	if u.real = realPath(u.path); err == nil {
-		u.info = info
+	u.real = realPath(u.path)
+	if info, err := os.Stat(u.path); err == nil {
+		u.info, u.exempt = info, !info.Mode().IsRegular()
 	}
 }
 
@@ -121,15 +117,11 @@ func (f *Files) Check() error {
 	}
 	for i := range writes {
 		out := &writes[i]
-		for j := range f.reads {
-			if in := &f.reads[j]; out.same(in) {
-				return fmt.Errorf("%s: the same file as %s, which would be lost; give %s another file", out, in, out.flag)
-			}
+		if in := out.among(f.reads); in != nil {
+			return lostError(out, in)
 		}
-		for j := range writes[:i] {
-			if before := &writes[j]; out.same(before) {
-				return fmt.Errorf("%s: the same file as %s; give each a file of its own", out, before)
-			}
+		if before := out.among(writes[:i]); before != nil {
+			return fmt.Errorf("%s: the same file as %s; give each a file of its own", out, before)
 		}
 	}
 	return nil
@@ -138,15 +130,26 @@ func (f *Files) Check() error {
 // CheckRead returns the error of Check for a further file that the command reads. It keeps
 // nothing of the file.
 func (f *Files) CheckRead(flag, path string) error {
-	one := Files{writes: f.writes}
-	one.Reads(flag, path)
-	return one.Check()
+	in := use{flag: flag, path: path}
+	in.resolve()
+	for i := range f.writes {
+		f.writes[i].resolve()
+	}
+	if out := in.among(f.writes); out != nil {
+		return lostError(out, &in)
+	}
+	return nil
 }
 
-// namesIn returns the names of the files in a folder: those that exist, and those of others.
+func lostError(out, in *use) error {
+	return fmt.Errorf("%s: the same file as %s, which would be lost; give %s another file", out, in, out.flag)
+}
+
+// namesIn returns the names of the files that exist in a folder or that others would create
+// there.
 func namesIn(dir string, others []use) []string {
 	var names []string
-	inside, _ := os.ReadDir(dir) // without a folder there are none
+	inside, _ := os.ReadDir(dir) // a folder that does not exist has no files
 	for _, e := range inside {
 		names = append(names, e.Name())
 	}
@@ -164,7 +167,7 @@ func (f *family) members(names []string) []use {
 	var all []use
 	for _, name := range names {
 		if f.match(name) {
-			u := use{flag: f.flag, what: f.what, path: filepath.Join(filepath.Dir(f.path), name)}
+			u := use{flag: f.flag, role: f.role, path: filepath.Join(filepath.Dir(f.path), name)}
 			u.resolve()
 			all = append(all, u)
 		}
@@ -174,10 +177,20 @@ func (f *family) members(names []string) []use {
 
 // String returns "--html a.html", or "the journal of --profile-export-file, a.journal.arrows".
 func (u *use) String() string {
-	if u.what == "" {
+	if u.role == "" {
 		return u.flag + " " + u.path
 	}
-	return u.what + " of " + u.flag + ", " + u.path
+	return u.role + " of " + u.flag + ", " + u.path
+}
+
+// among returns the first of others that is the same file as u; nil if none is.
+func (u *use) among(others []use) *use {
+	for i := range others {
+		if u.same(&others[i]) {
+			return &others[i]
+		}
+	}
+	return nil
 }
 
 // same reports whether both are one file.
@@ -197,26 +210,17 @@ func realPath(path string) string {
 	if abs, err := filepath.Abs(path); err == nil {
 		path = abs
 	}
-	return follow(path, maxLinks)
-}
-
-// follow is realPath for an absolute path and a number of links.
-func follow(path string, links int) string {
-	if to, err := filepath.EvalSymlinks(path); err == nil {
-		return to
+	if target, err := Resolve(path); err == nil {
+		path = target
 	}
-	dir, name := filepath.Split(filepath.Clean(path))
-	if name == "" || links == 0 {
-		return path
+	missing := "" // the end of path that does not exist
+	for dir := path; ; dir = filepath.Dir(dir) {
+		if there, err := filepath.EvalSymlinks(dir); err == nil {
+			return filepath.Join(there, missing)
+		}
+		if dir == filepath.Dir(dir) {
+			return path
+		}
+		missing = filepath.Join(filepath.Base(dir), missing)
 	}
-	dir = follow(filepath.Clean(dir), links)
-	path = filepath.Join(dir, name)
-	to, err := os.Readlink(path)
-	if err != nil {
-		return path
-	}
-	if !filepath.IsAbs(to) {
-		to = filepath.Join(dir, to)
-	}
-	return follow(to, links-1)
 }

@@ -10,7 +10,9 @@
 //   - A symbolic link is an existing file, also if it leads to nothing. Overwriting it
 //     replaces the file that it leads to; the link stays.
 //   - A replaced file keeps its mode. A new one has Options.Perm.
-//   - Pipes and devices are written in place. A pipe that no process reads is an error,
+//   - Pipes and devices are written in place, and so are /dev/stdout and other descriptors of
+//     this process, also if they are files. A pipe that no process reads is an error,
 //     [ErrNoReader].
-//   - No call waits for a reader or a disk longer than its context lasts.
+//   - When its context ends, a call no longer waits for a reader, or for a disk to take what is
+//     written.
 package outfile

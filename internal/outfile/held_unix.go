@@ -8,6 +8,8 @@ import (
 	"syscall"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/pa-tools/pa/internal/regular"
 )
 
 // TryLock locks a file if no other process holds the lock, and does not wait. Closing the
@@ -60,8 +62,16 @@ func removeLeftover(path string) {
 }
 
 // openAtOnce opens a pipe or a device for writing, without waiting for a reader. Writing
-// waits.
+// waits. It duplicates an inherited descriptor: opening the path would write over the beginning of
+// a file to which the descriptor leads, and is impossible for a socket.
 func openAtOnce(path string) (*os.File, error) {
+	if fd, ok := regular.Inherited(path); ok {
+		dup, err := unix.FcntlInt(uintptr(fd), unix.F_DUPFD_CLOEXEC, 0)
+		if err != nil {
+			return nil, &os.PathError{Op: "open", Path: path, Err: err}
+		}
+		return os.NewFile(uintptr(dup), path), nil
+	}
 	for {
 		fd, err := syscall.Open(path, syscall.O_WRONLY|syscall.O_NONBLOCK|syscall.O_CLOEXEC, 0)
 		if errors.Is(err, syscall.EINTR) {

@@ -48,7 +48,7 @@ func Check(path string, overwrite bool) error {
 type place struct {
 	target string      // the path with symbolic links followed
 	old    fs.FileInfo // of the file that is there; nil if there is none
-	stream bool        // old is a pipe or a device, which is written in place
+	stream bool        // old is written in place: a pipe, a device or an inherited descriptor
 }
 
 // find returns the place of an output. It returns an error for an output that exists and
@@ -59,12 +59,13 @@ func find(path string, overwrite bool) (place, error) {
 		return place{}, err
 	}
 	_, lerr := os.Lstat(path) // also finds a link that leads to nothing
+	_, inherited := regular.Inherited(path)
 	switch {
 	case err == nil && info.IsDir():
 		return place{}, &Error{path, errors.New("is a directory; give a file name")}
 	case lerr == nil && !overwrite:
 		return place{}, &Error{path, errors.New("is there already; give --overwrite to replace it")}
-	case err == nil && info.Mode()&(fs.ModeNamedPipe|fs.ModeDevice) != 0:
+	case err == nil && (info.Mode()&(fs.ModeNamedPipe|fs.ModeDevice) != 0 || inherited):
 		return place{target: path, old: info, stream: true}, nil
 	case err == nil && !info.Mode().IsRegular():
 		return place{}, regular.Check(path, info)
@@ -203,10 +204,11 @@ func (f *File) replace(ctx context.Context, p place, write func(w io.Writer) err
 		err = b.Flush()
 	}
 	if err == nil && exact {
-		err = named(f.path, tmp.Chmod(perm)) // the umask may have restricted it
+		_ = tmp.Chmod(perm) // the umask may have restricted it; fails on a file system without modes, such as FAT
 	}
 	if err == nil {
-		err = named(f.path, tmp.Sync())
+		_, err = interruptibly(ctx, func() (int, error) { return 0, tmp.Sync() })
+		err = named(f.path, err)
 	}
 	if err != nil {
 		return errors.Join(err, RemoveHeld(tmp, tmp.Name()))

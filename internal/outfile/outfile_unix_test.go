@@ -184,17 +184,7 @@ func TestKilledWriter(t *testing.T) {
 		path := filepath.Join(t.TempDir(), "x.json")
 		cmd := exec.Command(os.Args[0], "-test.run=^TestWriterProcess$")
 		cmd.Env = append(os.Environ(), writerEnv+"="+path)
-		stdin, err := cmd.StdinPipe()
-		if err != nil {
-			t.Fatal(err)
-		}
-		stdout, err := cmd.StdoutPipe()
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := cmd.Start(); err != nil {
-			t.Fatal(err)
-		}
+		stdin, stdout := testenv.Start(t, cmd)
 		if line, err := bufio.NewReader(stdout).ReadString('\n'); err != nil || line != "writing\n" {
 			t.Fatalf("%q, %v", line, err)
 		}
@@ -227,18 +217,9 @@ func TestKilledWriter(t *testing.T) {
 	}
 }
 
-func makePipe(t *testing.T) string {
-	t.Helper()
-	path := filepath.Join(t.TempDir(), "pipe")
-	if err := syscall.Mkfifo(path, 0o600); err != nil {
-		t.Fatal(err)
-	}
-	return path
-}
-
 // A pipe that no process reads is refused and not waited for.
 func TestNoReader(t *testing.T) {
-	path := makePipe(t)
+	path := testenv.Pipe(t, filepath.Join(t.TempDir(), "pipe"))
 	if f, err := Open(t.Context(), path, Options{Overwrite: true}); !errors.Is(err, ErrNoReader) || !strings.HasPrefix(err.Error(), path+": ") {
 		t.Errorf("Open: %v, %v", f, err)
 	}
@@ -255,7 +236,7 @@ func TestNoReader(t *testing.T) {
 
 // The reader of a pipe stays from Open on, and gets everything.
 func TestPipe(t *testing.T) {
-	path := makePipe(t)
+	path := testenv.Pipe(t, filepath.Join(t.TempDir(), "pipe"))
 	got := make(chan string, 1)
 	go func() {
 		b, err := os.ReadFile(path)
@@ -279,7 +260,7 @@ func TestPipe(t *testing.T) {
 
 // A reader that reads no more does not keep Write after the end of its context.
 func TestStalledReader(t *testing.T) {
-	path := makePipe(t)
+	path := testenv.Pipe(t, filepath.Join(t.TempDir(), "pipe"))
 	reader, err := os.OpenFile(path, os.O_RDWR, 0) // does not wait for the writer
 	if err != nil {
 		t.Fatal(err)
@@ -303,6 +284,28 @@ func TestStalledReader(t *testing.T) {
 		t.Error("Write waits for the reader")
 	}
 	_ = reader.Close() // ends the goroutine that writes
+}
+
+// A descriptor of this process is written where it stands, also if it leads to a file.
+func TestInherited(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "log")
+	file, err := os.Create(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer file.Close()
+	fd := fmt.Sprintf("/dev/fd/%d", file.Fd())
+	if _, err := os.Stat(fd); err != nil {
+		testenv.Lacks(t, "the folder /dev/fd: %v", err)
+	}
+	_, err = file.WriteString("one ")
+	err = errors.Join(err, Check(fd, true), Write(t.Context(), fd, Options{Overwrite: true}, put("two ")))
+	if _, werr := file.WriteString("three"); errors.Join(err, werr) != nil {
+		t.Fatal(err, werr)
+	}
+	if b, err := os.ReadFile(path); err != nil || string(b) != "one two three" {
+		t.Errorf("the file holds %q, %v", b, err)
+	}
 }
 
 // Folders and sockets are refused, and a device is written in place.

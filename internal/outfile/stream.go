@@ -42,42 +42,46 @@ func openStream(ctx context.Context, path string) (*os.File, error) {
 	}
 }
 
-// An interruptibleWriter writes to dst in a goroutine, so that the end of ctx ends Write,
-// even while dst accepts nothing (a pipe that is not read, a disk that hangs). The goroutine
-// then stays until dst returns.
+// An interruptibleWriter writes to dst with [interruptibly].
 type interruptibleWriter struct {
 	ctx  context.Context
 	path string // for errors
 	dst  io.Writer
-	buf  []byte // belongs to the goroutine while it writes
+	buf  []byte // belongs to the goroutine of interruptibly while it runs
 	err  error  // ends all later writes
 }
 
 // Write implements io.Writer.
-func (w *interruptibleWriter) Write(p []byte) (int, error) {
-	if w.err == nil && w.ctx.Err() != nil {
+func (w *interruptibleWriter) Write(p []byte) (n int, err error) {
+	if w.err == nil {
 		w.err = context.Cause(w.ctx)
 	}
 	if w.err != nil {
 		return 0, w.err
 	}
+	w.buf = append(w.buf[:0], p...)
+	n, err = interruptibly(w.ctx, func() (int, error) { return w.dst.Write(w.buf) })
+	w.err = named(w.path, err)
+	return n, w.err
+}
+
+// interruptibly calls f in a goroutine and returns its result, or the cause of ctx when ctx ends,
+// even while f waits (for a pipe that is not read, for a disk that hangs). The goroutine then
+// stays until f returns.
+func interruptibly(ctx context.Context, f func() (int, error)) (int, error) {
 	type result struct {
 		n   int
 		err error
 	}
-	w.buf = append(w.buf[:0], p...)
-	b := w.buf
 	done := make(chan result, 1)
-	go func() { // ends when dst returns
-		n, err := w.dst.Write(b)
+	go func() { // ends when f returns
+		n, err := f()
 		done <- result{n, err}
 	}()
 	select {
 	case got := <-done:
-		w.err = named(w.path, got.err)
-		return got.n, w.err
-	case <-w.ctx.Done():
-		w.err = context.Cause(w.ctx)
-		return 0, w.err
+		return got.n, got.err
+	case <-ctx.Done():
+		return 0, context.Cause(ctx)
 	}
 }

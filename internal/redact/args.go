@@ -23,10 +23,10 @@ func Args(args []string) []string {
 		switch {
 		case !strings.HasPrefix(arg, "-"):
 			out[i] = Members(arg)
-		case clean == nil && hasValue && strings.HasPrefix(arg, "--"):
-			out[i] = name + "=" + Members(value)
 		case clean == nil:
-			out[i] = joinedValue(arg)
+			if out[i] = joinedValue(arg); out[i] == arg && hasValue {
+				out[i] = name + "=" + Members(value)
+			}
 		case hasValue:
 			out[i] = name + "=" + clean(value)
 		default:

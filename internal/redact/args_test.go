@@ -47,7 +47,7 @@ func TestRedactArgs(t *testing.T) {
 		{"a member of the body, with =", `--extra-body={"a":{"token":"s3cr3t"}}|-extra-body={"token":"s3cr3t"}`, `--extra-body={"a":{"token":"[redacted]"}}|-extra-body={"token":"[redacted]"}`},
 		{"a template, name cut short", `--request-templ|{"text":"{{prompt}}","auth":"s3cr3t"}`, `--request-templ|{"text":"{{prompt}}","auth":"[redacted]"}`},
 		{"a request parameter", "--request-parameter|api_key:s3cr3t:string|--request-p=max_tokens:5:int", "--request-parameter|api_key:[redacted]:string|--request-p=max_tokens:5:int"},
-		{"a flag of another tool", `--extra-inputs|api_key:s3cr3t|--extra-inputs={"token":"s3cr3t"}|--x|password=s3cr3t`, `--extra-inputs|api_key:[redacted]|--extra-inputs={"token":"[redacted]"}|--x|password=[redacted]`},
+		{"a flag of another tool", `--extra-inputs|api_key:s3cr3t|--extra-inputs={"token":"s3cr3t"}|--x|password=s3cr3t|-extra-inputs=token=s3cr3t`, `--extra-inputs|api_key:[redacted]|--extra-inputs={"token":"[redacted]"}|--x|password=[redacted]|-extra-inputs=token=[redacted]`},
 		{"other joined values stay", "-p1000|-mu@x|-av", "-p1000|-mu@x|-av"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

@@ -6,17 +6,17 @@ import (
 	"strings"
 )
 
-// Members replaces the values of members whose names are credentials' (see [Credential]), in a
-// JSON text at any depth, in JSON within its strings, or in one of the forms name:value,
-// name=value and lists of the latter. Everything else stays as it is, also if the text is not valid. true,
-// false, null and "" stay, because they are no credentials.
+// Members replaces the values of members whose names [Credential] accepts: in a JSON text at any
+// depth, in JSON within its strings, in name:value, and in name=value or a list of such pairs.
+// It keeps the rest of the text, also if the text is not valid JSON, and the values true, false,
+// null and "", which are no credentials.
 func Members(s string) string {
 	m := memberScanner{in: s}
 	m.scan()
 	return m.out.String()
 }
 
-// Member does what Members does to the value of one member, as JSON text.
+// Member returns the JSON text of the value of a member as [Members] returns it.
 func Member(name, value string) string {
 	if Credential(name) && !isNoSecret(value) {
 		return `"` + placeholder + `"`
@@ -31,7 +31,8 @@ func MemberNames(s string) []string {
 	return m.names
 }
 
-// Parameter does what Members does to a parameter of the form name:value:type, and keeps its type.
+// Parameter does for a parameter of the form name:value:type what [Members] does for a member.
+// It keeps the type.
 func Parameter(s string) string {
 	name, rest, ok := strings.Cut(s, ":")
 	i := strings.LastIndexByte(rest, ':')
@@ -43,12 +44,11 @@ func Parameter(s string) string {
 
 // A memberScanner copies a text and hides the values of credentials.
 type memberScanner struct {
-	in    string
-	pos   int
-	out   strings.Builder
-	names []string
-	// values are the texts in what was hidden.
-	values []string
+	in     string
+	pos    int
+	out    strings.Builder
+	names  []string
+	values []string // hidden texts
 }
 
 func (m *memberScanner) scan() {
@@ -81,8 +81,8 @@ func (m *memberScanner) scan() {
 	}
 }
 
-// line hides the value of name:value or name=value, and in a list of name=value everything
-// from the first credential on: where its value ends is not known.
+// line hides the value of name:value or name=value. In a list of name=value it hides everything
+// after the first name of a credential, because a value has no end mark.
 func (m *memberScanner) line() {
 	m.pos = len(m.in)
 	for i := range len(m.in) {
@@ -160,11 +160,9 @@ func (m *memberScanner) hide(name string) {
 	m.out.WriteString(quote + placeholder + quote)
 }
 
-// found notes what was hidden.
+// found notes a hidden value and the name of its member.
 func (m *memberScanner) found(name, value string) {
-	if !slices.Contains(m.names, name) {
-		m.names = append(m.names, name)
-	}
+	m.addName(name)
 	value = strings.TrimSpace(value)
 	if value[0] != '{' && value[0] != '[' {
 		m.values = append(m.values, text(value))
@@ -179,14 +177,18 @@ func (m *memberScanner) found(name, value string) {
 	}
 }
 
-// take notes what a scanner of a part has hidden.
+// take adds the names and values that the scanner of a part has hidden.
 func (m *memberScanner) take(part *memberScanner) {
 	for _, name := range part.names {
-		if !slices.Contains(m.names, name) {
-			m.names = append(m.names, name)
-		}
+		m.addName(name)
 	}
 	m.values = append(m.values, part.values...)
+}
+
+func (m *memberScanner) addName(name string) {
+	if !slices.Contains(m.names, name) {
+		m.names = append(m.names, name)
+	}
 }
 
 // inner hides credentials in a string that holds JSON itself.
@@ -212,7 +214,8 @@ func isNoSecret(value string) bool {
 	return slices.Contains([]string{"", `""`, "''", "true", "false", "null"}, strings.ToLower(strings.TrimSpace(value)))
 }
 
-// quotedEnd returns the end of the quoted string at s[begin:]; that of s if there is no quote.
+// quotedEnd returns the index after the quoted string that begins at begin, or the length of s
+// if the string has no closing quote.
 func quotedEnd(s string, begin int) int {
 	for i := begin + 1; i < len(s); i++ {
 		switch s[i] {
@@ -225,7 +228,8 @@ func quotedEnd(s string, begin int) int {
 	return len(s)
 }
 
-// nestedEnd returns the end of the object or array at s[begin:]; that of s if it has no end.
+// nestedEnd returns the index after the object or array that begins at begin, or the length of s
+// if it is not closed.
 func nestedEnd(s string, begin int) int {
 	depth := 0
 	for i := begin; i < len(s); i++ {

@@ -54,11 +54,11 @@ func Credential(name string) bool {
 }
 
 var (
-	// secretWords say in any place that a name is a credential's, also as the end of a word.
+	// secretWords make a name a credential in any place, also as the end of a longer word.
 	secretWords = []string{"apikey", "authorization", "authtoken", "credential", "passphrase", "passwd", "password", "secret"}
-	// qualifiers make a credential of a key, of a token, and of many.
+	// qualifiers make a credential of key, keys, token or tokens.
 	qualifiers = []string{"access", "api", "auth", "bearer", "client", "private", "refresh", "secret", "subscription"}
-	// otherKeys and otherTokens are words before key and token that make something else of them.
+	// A name that ends in key or token is no credential after one of these words.
 	otherKeys = []string{
 		"affinity", "answer", "cache", "column", "content", "data", "dedup", "dict", "field", "foreign", "group", "hash", "idempotency", "image",
 		"index", "input", "join", "label", "lookup", "map", "message", "metric", "object", "order", "output", "partition", "primary", "prompt",

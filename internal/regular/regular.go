@@ -8,6 +8,8 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
+	"strconv"
 	"strings"
 	"syscall"
 	"time"
@@ -44,6 +46,13 @@ func Check(path string, info fs.FileInfo) error {
 	return &SpecialError{path, kind}
 }
 
+// IsSpecial reports whether path leads to a pipe, a device, a folder or another file that is not
+// regular, or names a descriptor, see [Inherited]. A path that leads to nothing is not special.
+func IsSpecial(path string) bool {
+	info, err := os.Stat(path)
+	return err == nil && (!info.Mode().IsRegular() || isInherited(path))
+}
+
 // stat is os.Stat with errors of the operation "open": "open run.json: …".
 func stat(path string) (fs.FileInfo, error) {
 	info, err := os.Stat(path)
@@ -78,11 +87,11 @@ func Open(path string) (*os.File, error) {
 	return f, nil
 }
 
-// ReadFile reads a regular file, or a stream that [isStream] accepts, of at most
+// ReadFile reads a regular file, or a stream that [Inherited] accepts, of at most
 // maxBytes. When ctx ends, ReadFile stops reading a stream and returns the cause.
 func ReadFile(ctx context.Context, path string, maxBytes int64) (data []byte, err error) {
 	open := Open
-	if isStream(path) {
+	if isInherited(path) {
 		open = os.Open
 	}
 	f, err := open(path)
@@ -104,31 +113,31 @@ func ReadFile(ctx context.Context, path string, maxBytes int64) (data []byte, er
 	return data, nil
 }
 
-// isStream reports whether path names a file descriptor that this process
-// inherited: /dev/stdin, or /dev/fd/63 for a shell's <(command).
-func isStream(path string) bool {
+// Inherited returns the file descriptor of this process that path names: /dev/stdin, /dev/stdout,
+// /dev/stderr, or /dev/fd/63 for a shell's <(command) or >(command).
+func Inherited(path string) (fd int, ok bool) {
 	path = filepath.ToSlash(filepath.Clean(path))
-	if path == "/dev/stdin" {
-		return true
+	if fd = slices.Index([]string{"/dev/stdin", "/dev/stdout", "/dev/stderr"}, path); fd >= 0 {
+		return fd, true
 	}
 	number, ok := strings.CutPrefix(path, "/dev/fd/")
 	if !ok {
 		number, ok = strings.CutPrefix(path, "/proc/self/fd/")
 	}
-	return ok && number != "" && strings.Trim(number, "0123456789") == ""
-}
-
-// Inherited reports whether path names a file descriptor that this process inherited, by
-// /dev/stdout, /dev/stderr or a name that [ReadFile] accepts as a stream.
-func Inherited(path string) bool {
-	switch filepath.ToSlash(filepath.Clean(path)) {
-	case "/dev/stdout", "/dev/stderr":
-		return true
+	if !ok || strings.Trim(number, "0123456789") != "" {
+		return 0, false
 	}
-	return isStream(path)
+	fd, err := strconv.Atoi(number)
+	return fd, err == nil
 }
 
-// OpenStream opens a regular file, a named pipe, or a stream that [isStream]
+// isInherited reports whether path names a descriptor, see [Inherited].
+func isInherited(path string) bool {
+	_, ok := Inherited(path)
+	return ok
+}
+
+// OpenStream opens a regular file, a named pipe, or a stream that [Inherited]
 // accepts. For a device it returns a *SpecialError. If ctx ends while OpenStream
 // waits for the writer of a pipe, it returns the cause of ctx.
 func OpenStream(ctx context.Context, path string) (*os.File, error) {
@@ -139,7 +148,7 @@ func OpenStream(ctx context.Context, path string) (*os.File, error) {
 	if info.Mode().IsRegular() {
 		return os.Open(path)
 	}
-	if info.Mode()&fs.ModeNamedPipe == 0 && !isStream(path) {
+	if info.Mode()&fs.ModeNamedPipe == 0 && !isInherited(path) {
 		return nil, Check(path, info)
 	}
 	type opened struct {

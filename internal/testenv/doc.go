@@ -1,5 +1,5 @@
-// Package testenv gives tests a terminal or a program of the machine, and decides how
-// thorough they are.
+// Package testenv gives tests a terminal, a program or a pipe of the machine, and decides
+// how thorough they are.
 //
 // Where a machine lacks something, a test is skipped; in CI it fails, because a
 // skipped test looks like a passed one.

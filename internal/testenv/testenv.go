@@ -1,6 +1,8 @@
 package testenv
 
 import (
+	"errors"
+	"io"
 	"os"
 	"os/exec"
 	"testing"
@@ -60,4 +62,15 @@ func Program(t testing.TB, name string) (path string) {
 		Lacks(t, "a program: %v", err)
 	}
 	return path
+}
+
+// Start starts a process, and returns pipes to its standard input and from its standard output.
+func Start(t testing.TB, cmd *exec.Cmd) (stdin io.WriteCloser, stdout io.Reader) {
+	t.Helper()
+	stdin, inErr := cmd.StdinPipe()
+	stdout, outErr := cmd.StdoutPipe()
+	if err := errors.Join(inErr, outErr, cmd.Start()); err != nil {
+		t.Fatal(err)
+	}
+	return stdin, stdout
 }

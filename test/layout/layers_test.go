@@ -36,7 +36,7 @@ var layers = []struct {
 // testHelpers are packages that only tests and each other import. They may import
 // any package of the lower layers.
 var testHelpers = []string{
-	"internal/exporttest", "internal/golden", "internal/linktest", "internal/memrun", "internal/realtest", "internal/runsettest", "internal/schematest", "internal/scripttest", "internal/shardtest", "internal/testenv",
+	"internal/distincttest", "internal/exporttest", "internal/golden", "internal/linktest", "internal/memrun", "internal/realtest", "internal/runsettest", "internal/schematest", "internal/scripttest", "internal/shardtest", "internal/testenv",
 	"internal/httptunnel/proxytest", "internal/sockstamp/stamptest", "pkg/analyze/dialect/dialecttest",
 }
 

@@ -74,7 +74,7 @@ func warningLine(inputs []Input, group []occurrence) string {
 	text, ok := analyze.Together(same)
 	if !ok { // the warnings have different numbers, which cannot be added
 		others := group[1:]
-		text += fmt.Sprintf(" (and %s; --all-warnings shows each)", plural.Of(len(others), "warning")+" like it"+onLevels(inputs, others))
+		text += fmt.Sprintf(" (and %s; pa-analyze report --all-warnings shows each)", plural.Of(len(others), "warning")+" like it"+onLevels(inputs, others))
 		group = group[:1]
 	}
 	// Readers put the file's name before their warnings.

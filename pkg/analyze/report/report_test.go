@@ -400,7 +400,7 @@ func TestWarnings(t *testing.T) {
 			"a.json, b.json: 80 of 5,000 tokens arrived together with the previous one" + rest,
 		}},
 		{"all levels, and numbers that do not add up", []Input{{"a.json", rep([]error{limit, errors.New("same")}, []error{limit2, errors.New("same")})}}, false, []string{
-			"concurrency 1: " + client + " (and 1 warning like it on concurrency 2; --all-warnings shows each)",
+			"concurrency 1: " + client + " (and 1 warning like it on concurrency 2; pa-analyze report --all-warnings shows each)",
 			"all 2 levels: same",
 		}},
 		{"each", []Input{{"a.json", rep([]error{limit}, []error{limit2})}}, true, []string{

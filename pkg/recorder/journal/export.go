@@ -50,7 +50,7 @@ func (e *Export) check() error {
 		e.create = formats.JSON // as perf_analyzer
 	}
 	st, err := os.Stat(e.path)
-	if err != nil || st.Mode().IsRegular() {
+	if e.inPlace = regular.IsSpecial(e.path); !e.inPlace {
 		target, err := outfile.Resolve(e.path)
 		if err != nil {
 			return err
@@ -62,8 +62,7 @@ func (e *Export) check() error {
 		return errors.New("is a directory; give a file name")
 	case err == nil && st.Mode()&fs.ModeSocket != 0:
 		return errors.New("is a socket; give a file name")
-	case err == nil && !st.Mode().IsRegular():
-		e.inPlace = true
+	case e.inPlace:
 		return nil
 	case !known && suffix(e.path) != "":
 		return fmt.Errorf("%s is not an export format; use %s", suffix(e.path), formats.Suffixes)

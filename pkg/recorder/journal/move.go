@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/pa-tools/pa/internal/outfile"
+	"github.com/pa-tools/pa/internal/regular"
 	"github.com/pa-tools/pa/pkg/export/columnar"
 )
 
@@ -89,7 +90,7 @@ func movedTo(path string) (target string, ok bool) {
 // isRegularOrMoved reports whether a journal can be or is at path: there is nothing, a
 // regular file, or the link of a journal that moved.
 func isRegularOrMoved(path string) bool {
-	if st, err := os.Stat(path); err == nil && !st.Mode().IsRegular() {
+	if regular.IsSpecial(path) {
 		return false
 	}
 	st, err := os.Lstat(path)

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/pa-tools/pa/internal/outfile"
+	"github.com/pa-tools/pa/internal/regular"
 	"github.com/pa-tools/pa/pkg/export"
 )
 
@@ -39,7 +40,7 @@ func Recover(ctx context.Context, path string, exports []*Export) (*Recovery, er
 		return nil, err
 	}
 	// Opening a pipe would wait for its writer.
-	if st, err := os.Stat(path); err == nil && !st.Mode().IsRegular() {
+	if regular.IsSpecial(path) {
 		return nil, &FileError{path, ErrNotRegular}
 	}
 	lock, err := os.Open(path)
@@ -63,12 +64,12 @@ func Recover(ctx context.Context, path string, exports []*Export) (*Recovery, er
 	if !outfile.IsAt(lock, path) { // the run ended before we had the lock
 		return nil, errors.Join(&FileError{path, ErrEnded}, lock.Close())
 	}
-	if st, err := lock.Stat(); err == nil && st.Size() == 0 && strings.HasSuffix(path, Suffix) {
-		return &Recovery{Empty: true}, remove()
-	}
 	st, err := lock.Stat()
 	if err != nil {
 		return nil, errors.Join(err, lock.Close())
+	}
+	if st.Size() == 0 && strings.HasSuffix(path, Suffix) {
+		return &Recovery{Empty: true}, remove()
 	}
 	if err := openExports(ctx, exports, st.Mode().Perm()); err != nil {
 		return nil, errors.Join(err, lock.Close())

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/pa-tools/pa/internal/outfile"
+	"github.com/pa-tools/pa/internal/regular"
 	"github.com/pa-tools/pa/pkg/export"
 	"github.com/pa-tools/pa/pkg/export/columnar"
 	"github.com/pa-tools/pa/pkg/export/formats"
@@ -22,6 +23,17 @@ const Suffix = formats.JournalSuffix
 // PathFor returns the path of the journal of an export: run.json has the journal
 // run.journal.arrows.
 func PathFor(exportPath string) string { return formats.JournalPath(exportPath) }
+
+// PathForAll returns the path of the journal of a run with these exports, see Config.Exports. ok
+// is false if none is a regular file: the journal then has a temporary name.
+func PathForAll(exports []string) (path string, ok bool) {
+	for _, e := range exports {
+		if target, err := outfile.Resolve(e); err == nil && e != "" && e != "-" && !regular.IsSpecial(e) {
+			return PathFor(target), true
+		}
+	}
+	return "", false
+}
 
 // defaultBacklogBytes is the default of Config.MaxBacklogBytes.
 const defaultBacklogBytes = 256 << 20

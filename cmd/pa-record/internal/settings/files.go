@@ -4,7 +4,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"slices"
 	"strings"
 
 	"github.com/urfave/cli/v2"
@@ -25,7 +24,7 @@ func (s *Settings) CheckFiles(c *cli.Context) error {
 	runs := s.PlannedRuns()
 	for i := range runs {
 		AddExports(c, runs[i].Exports)
-		if path, ok := journal.PathForAll(runs[i].Exports); ok && !slices.ContainsFunc(runs[i].Exports, isNoFile) {
+		if path, ok := journal.PathForAll(runs[i].Exports); ok {
 			files.WritesFor(flagExport, "the journal", path)
 		}
 		csv := runs[i].CSV
@@ -42,15 +41,9 @@ func (s *Settings) CheckFiles(c *cli.Context) error {
 // AddExports adds exports to the files of the command line.
 func AddExports(c *cli.Context, paths []string) {
 	for _, path := range paths {
-		if isNoFile(path) {
-			continue
-		}
 		cmdline.Files(c).Writes(flagExport, path)
 	}
 }
-
-// isNoFile reports whether path cannot be an export, which is refused when the exports are made.
-func isNoFile(path string) bool { return path == "" || path == "-" }
 
 // readsData marks a flag that names input data.
 func readsData(f cli.Flag) cli.Flag {
@@ -62,8 +55,8 @@ func readsData(f cli.Flag) cli.Flag {
 	})
 }
 
-// dataFiles returns the files of input data: path, or if that is a folder its data files, or if
-// it has none the files of its tensors.
+// dataFiles returns the files of input data. For a folder they are its data files, or without
+// such files the files of its tensors; otherwise path itself.
 func dataFiles(path string) []string {
 	inside, err := os.ReadDir(path)
 	if err != nil {

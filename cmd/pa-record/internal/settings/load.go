@@ -268,11 +268,7 @@ func (p *parser) belongTo(given shape, shapes []shape) {
 					to = append(to, "--"+other.flag)
 				}
 			}
-			list := to[0]
-			if last := len(to) - 1; last > 0 {
-				list = strings.Join(to[:last], ", ") + " or " + to[last]
-			}
-			p.wrongf(flag, " belongs to %s; give that, or drop it", list)
+			p.wrongf(flag, " belongs to %s; give that, or drop it", cmdline.OneOf(to))
 		}
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/pa-tools/pa/cmd/pa-record/internal/runindex"
+	"github.com/pa-tools/pa/internal/regular"
 	"github.com/pa-tools/pa/internal/shell"
 	"github.com/pa-tools/pa/pkg/recorder"
 	"github.com/pa-tools/pa/pkg/recorder/journal"
@@ -176,10 +177,7 @@ func (s *Settings) PlannedRuns() []Run {
 // x.1.json. The path of a device or a pipe keeps its name, because it takes all exports
 // one after the other. So do "" and "-".
 func NumberedPath(path, number string) string {
-	if path == "" || path == "-" {
-		return path
-	}
-	if st, err := os.Stat(path); err == nil && !st.Mode().IsRegular() {
+	if path == "" || path == "-" || regular.IsSpecial(path) {
 		return path
 	}
 	name := Stem(path)

@@ -15,6 +15,7 @@ import (
 
 	"github.com/pa-tools/pa/internal/cmdline"
 	"github.com/pa-tools/pa/internal/redact"
+	"github.com/pa-tools/pa/internal/sanitize"
 	"github.com/pa-tools/pa/pkg/export"
 	"github.com/pa-tools/pa/pkg/recorder/backend"
 	"github.com/pa-tools/pa/pkg/recorder/backend/openai"
@@ -259,6 +260,9 @@ const (
 	UINone  = "none"
 )
 
+// mostWithoutEffect bounds the bytes of a note about something without effect.
+const mostWithoutEffect = 500
+
 // PrintNotes prints the notes and warnings of the settings to w, one a line.
 func (s *Settings) PrintNotes(w io.Writer) {
 	for _, n := range s.Notes {
@@ -266,7 +270,9 @@ func (s *Settings) PrintNotes(w io.Writer) {
 	}
 	if s.World.Rank == 0 { // it prints for all ranks
 		for _, e := range s.WithoutEffect {
-			e.What = clipped(e.What)
+			if len(e.What) > mostWithoutEffect {
+				e.What = sanitize.Clip(e.What, mostWithoutEffect) + " (the export names all)"
+			}
 			fmt.Fprintf(w, "pa-record: note: %v\n", e)
 		}
 	}
@@ -278,15 +284,6 @@ func (s *Settings) PrintNotes(w io.Writer) {
 			fmt.Fprintf(w, "pa-record: warning: %s: %s\n", s.Servers[i].Label, text)
 		}
 	}
-}
-
-// clipped returns text for a note, which may be shorter. The export holds the whole text.
-func clipped(text string) string {
-	const most = 500 // bytes
-	if len(text) <= most {
-		return text
-	}
-	return strings.ToValidUTF8(text[:most], "") + "… (the export names all)"
 }
 
 // Unstreamed returns how to get streamed answers in a run that had none; "" with --quiet.

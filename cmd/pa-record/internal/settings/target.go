@@ -158,7 +158,7 @@ func (p *parser) endpointKnown(s *Settings) {
 		if like := cmdline.Nearest(s.EndpointPath(), usualEndpoints); like != "" {
 			meant = "did you mean " + like + "? "
 		}
-		p.errorf("--endpoint %s: %sno API is known that has this path; a path must end with %s; --request-template sends to any path", s.Endpoint, meant, orList(render.Endpoints()))
+		p.errorf("--endpoint %s: %sno API is known that has this path; a path must end with %s; --request-template sends to any path", s.Endpoint, meant, cmdline.OneOf(render.Endpoints()))
 	case ok && api != render.Chat && p.c.IsSet("session-concurrency"):
 		p.errorf("--session-concurrency holds conversations with a chat endpoint, and --endpoint %s is not one; use --endpoint %s", s.Endpoint, ChatEndpoint)
 	}
@@ -166,12 +166,6 @@ func (p *parser) endpointKnown(s *Settings) {
 
 // usualEndpoints are the usual paths of the APIs that are known.
 var usualEndpoints = []string{"v1/chat/completions", "v1/completions", "v1/embeddings", "v1/responses", "v1/ranking", "v1/rerank", "v1/infer", "generate", "generate_stream"}
-
-// orList returns "a, b or c".
-func orList(names []string) string {
-	last := len(names) - 1
-	return strings.Join(names[:last], ", ") + " or " + names[last]
-}
 
 // headers reads -H and the API key. getenv is os.Getenv but for tests.
 func (p *parser) headers(s *Settings, getenv func(string) string) {
@@ -214,9 +208,10 @@ func (p *parser) headers(s *Settings, getenv func(string) string) {
 
 func (p *parser) parameters(s *Settings) {
 	for _, text := range p.c.StringSlice("request-parameter") {
-		s.Parameters = append(s.Parameters, redact.Parameter(text))
+		shown := redact.Parameter(text)
+		s.Parameters = append(s.Parameters, shown)
 		q, err := wirekserve.ParseParam(text)
-		switch shown := redact.Parameter(text); {
+		switch {
 		case err != nil && shown != text: // the error has the credential
 			p.errorf("--request-parameter %s: expected name:value:type, type bool, int or string", shown)
 		case err != nil:

@@ -109,60 +109,56 @@ func (s *Summary) Print(stdout, stderr io.Writer, of runindex.Index, shown bool)
 			fmt.Fprintln(stdout, of.Title())
 		}
 		_ = report.Brief(s.report)(stdout) // an error shows when stdout is flushed, as with all results
-		s.printCached(stderr, of)
-		if warned := s.warnNotStreamed(stderr, of); !warned && hasUnstreamed(s.report) && s.unstreamed != "" {
-			fmt.Fprintf(stderr, "pa-record: note: %sthe answers were not streamed, so there is no TTFT and no ITL; %s\n", of.Prefix(), s.unstreamed)
-		}
-		for _, line := range lengthWarnings(s.report) {
-			fmt.Fprintf(stderr, "pa-record: warning: %s%s\n", of.Prefix(), line)
-		}
-	}
-}
-
-// printCached prints the warnings about prompts that the server had in its cache, and a note
-// about prompts that a level sent more than once.
-func (s *Summary) printCached(stderr io.Writer, of runindex.Index) {
-	for i := range s.report.Experiments {
-		e := &s.report.Experiments[i]
-		if c := e.Cached; c != nil && c.Twice > analyze.CachedThreshold {
-			fmt.Fprintf(stderr, "pa-record: note: %s%s: %.0f %% of the input tokens were in the server's cache, because the level sent prompts more than once; give it more: --num-dataset-entries makes up more, or more input data\n", of.Prefix(), report.LevelName(e), 100*c.Twice)
-		}
-		for _, err := range e.Warnings {
-			if w := analyze.AsWarning(err); w.Kind == analyze.KindCache {
-				fmt.Fprintf(stderr, "pa-record: warning: %s%s: %v\n", of.Prefix(), report.LevelName(e), w)
+		warn := func(lines []string) {
+			for _, line := range lines {
+				fmt.Fprintf(stderr, "pa-record: warning: %s%s\n", of.Prefix(), line)
 			}
 		}
+		note := func(text string) { fmt.Fprintf(stderr, "pa-record: note: %s%s\n", of.Prefix(), text) }
+		if text := sentTwice(s.report); text != "" {
+			note(text)
+		}
+		warn(s.warnings(func(w *analyze.Warning) bool { return w.Kind == analyze.KindCache }))
+		notStreamed := s.warnings(func(w *analyze.Warning) bool { return w.Kind == analyze.KindNotStreamed })
+		if warn(notStreamed); notStreamed == nil && hasUnstreamed(s.report) && s.unstreamed != "" {
+			note("the answers were not streamed, so there is no TTFT and no ITL; " + s.unstreamed)
+		}
+		warn(s.warnings(func(w *analyze.Warning) bool {
+			return w.Sub == analyze.SubAskedInput || w.Sub == analyze.SubAskedOutput
+		}))
 	}
 }
 
-// warnNotStreamed prints the warning that answers were whole although the requests asked for streams. It
-// returns false if there is none.
-func (s *Summary) warnNotStreamed(stderr io.Writer, of runindex.Index) bool {
-	var same []*analyze.Warning
-	for i := range s.report.Experiments {
-		for _, err := range s.report.Experiments[i].Warnings {
-			if w, ok := errors.AsType[*analyze.Warning](err); ok && w.Kind == analyze.KindNotStreamed {
-				same = append(same, w)
-			}
+// sentTwice returns a note about levels whose prompts the server had in its cache because the
+// level itself had sent them before; "" if there is none.
+func sentTwice(rep *analyze.Report) string {
+	where, worst, levels := "", 0.0, 0
+	for i := range rep.Experiments {
+		e := &rep.Experiments[i]
+		if e.Cached == nil || e.Cached.Twice <= analyze.CachedThreshold {
+			continue
+		}
+		if levels++; e.Cached.Twice > worst {
+			where, worst = report.LevelName(e), e.Cached.Twice
 		}
 	}
-	if len(same) == 0 {
-		return false
+	share, sender := fmt.Sprintf("%.0f %%", 100*worst), "the level"
+	switch {
+	case levels == 0:
+		return ""
+	case levels > 1:
+		where += " and " + plural.Of(levels-1, "other level")
+		share, sender = "up to "+share, "each"
 	}
-	text, _ := analyze.Together(same)
-	fmt.Fprintf(stderr, "pa-record: warning: %s%s\n", of.Prefix(), text)
-	return true
+	return fmt.Sprintf("%s: %s of the input tokens were in the server's cache, because %s sent prompts more than once; give it more: --num-dataset-entries makes up more, or more input data", where, share, sender)
 }
 
-// lengthWarnings returns the warnings about prompts and answers of another length than the
-// flags asked for, one for all levels.
-func lengthWarnings(rep *analyze.Report) []string {
-	only := analyze.Report{Run: rep.Run}
-	for _, e := range rep.Experiments {
-		e.Warnings = slices.DeleteFunc(slices.Clone(e.Warnings), func(err error) bool {
-			sub := analyze.AsWarning(err).Sub
-			return sub != analyze.SubAskedInput && sub != analyze.SubAskedOutput
-		})
+// warnings returns the warnings about levels for which keep is true, with one line for all
+// warnings about the same subject.
+func (s *Summary) warnings(keep func(*analyze.Warning) bool) []string {
+	only := analyze.Report{Run: s.report.Run}
+	for _, e := range s.report.Experiments {
+		e.Warnings = slices.DeleteFunc(slices.Clone(e.Warnings), func(err error) bool { return !keep(analyze.AsWarning(err)) })
 		only.Experiments = append(only.Experiments, e)
 	}
 	return report.Warnings([]report.Input{{Report: &only}}, false)
