@@ -69,6 +69,12 @@ type TokenEvent struct {
 	Tokens int32
 }
 
+// MostEventTokens returns the greatest number of tokens that the events of a request may have together, besides
+// the first one, for Derived.EventTokens: some figures have a value for each of these tokens, and a number in
+// a damaged file must not make up millions of values. The numbers of longer answers in so few events count
+// as unknown.
+func MostEventTokens(events int) int64 { return 1<<14 + 1<<8*int64(events) }
+
 // A Derivation describes how the derived values of a file were computed.
 type Derivation struct {
 	// Definitions is the version of the definitions.
