@@ -369,9 +369,9 @@ func (d *rowDecoder) decodeEvents(cols []*vector, i, from, to int) (ok bool) {
 // response: an answer that is not known to be streamed has none.
 const maxUnseen = 1024
 
-// furtherEvents returns how many token events d.derived may have beyond the first of each response.
-// Each of them has a gap of 0 to the event before it, which column itl_ns holds if the answer was
-// streamed. So a number in column token_events never makes up more than the file holds.
+// furtherEvents returns how many token events d.derived may have beyond the first event of each response.
+// Such an event has a gap of 0 to the event before it, which column itl_ns holds if the answer was
+// streamed. So a number in column token_events never makes up more events than the file holds.
 func (d *rowDecoder) furtherEvents() uint64 {
 	n := 0
 	for _, gaps := range d.derived.ITL {

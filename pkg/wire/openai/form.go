@@ -14,7 +14,7 @@ type Form uint8
 const (
 	// FormOther is a body that is neither JSON nor events: a text, HTML.
 	FormOther Form = iota
-	// FormJSON is a JSON object or array, or several of them in lines of their own: see [IsJSONLines].
+	// FormJSON is a JSON object or array, or several objects in lines of their own: see [IsJSONLines].
 	FormJSON
 	// FormEvents is a stream of server-sent events.
 	FormEvents
