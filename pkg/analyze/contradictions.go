@@ -16,7 +16,7 @@ func countWarnings(e *export.Experiment, counts *export.RequestCounts) []error {
 		return nil
 	}
 	var all []error
-	for _, d := range counts.Differences(m) {
+	for _, d := range counts.Differences(&m.RequestCounts) {
 		if d.Stated == 0 { // the header leaves such numbers out
 			continue
 		}

@@ -22,12 +22,12 @@ type storedUse struct {
 	brief bool
 }
 
-// useStored decides how the derived values of r are used, and tells r. contradicted says that they
-// were found to contradict what was recorded.
+// useStored decides how the derived values of r are used, and tells r. contradicted says that the
+// values contradict the recording.
 //
-// The values replace the answers, with a sample of requests that are computed again, if they match
-// cfg, unless Config.Verify asks for figures that no derived value can change. All requests are
-// checked then, and a sample of them if the answers are decoded for another reason.
+// Values that match cfg replace the answers, and a sample of the requests is computed again. With
+// Config.Verify the figures come from the answers, and all requests are checked. A follower also needs
+// the answers; a sample is checked.
 func useStored(r export.Reader, cfg *Config, contradicted bool) (u storedUse) {
 	d, ok := r.(export.DerivedReader)
 	if !ok {
@@ -48,7 +48,7 @@ func useStored(r export.Reader, cfg *Config, contradicted bool) (u storedUse) {
 	if checks != nil && !contradicted && checks.CheckDerived(cfg.Verify) {
 		u.checks = checks
 	}
-	// Points in the order of time have a hash of the inputs, which are not read then.
+	// A follower's points have a hash of the inputs.
 	if cfg.follows() || cfg.Verify && !u.timesOnly {
 		return u
 	}
@@ -86,12 +86,12 @@ func (u *storedUse) storedModel() (model string, ok bool) {
 	return u.derivation.Model, true
 }
 
-// A contradiction is the error of a sample of derived values that are not what the recording gives.
+// A contradiction is the error that derived values differ from the values that the recording gives.
 type contradiction struct {
 	answer.Difference
 	request string // names the first request
 	checked int    // requests that were checked
-	found   int    // those with a difference
+	found   int    // checked requests with a difference
 }
 
 // Error implements error.
@@ -114,7 +114,7 @@ func nameOf(r *export.Request) string {
 	return fmt.Sprintf("the request with the timestamp %d", r.StartNS)
 }
 
-// warning returns the warning about c. timesOnly says that only times were recorded, and all that
+// warning returns the warning about c. timesOnly says that the file has no outputs, and all says that
 // all requests were checked.
 func (c *contradiction) warning(timesOnly, all bool) error {
 	from := "the recorded answers"

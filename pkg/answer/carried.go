@@ -8,6 +8,7 @@ import "github.com/pa-tools/pa/pkg/wire/openai"
 type carried struct {
 	bytes     int64 // text of all events
 	first     int64 // text of the first event
+	longest   int64 // the longest text of a later event
 	reasoning int64 // text of reasoning
 	thoughts  int64 // events of reasoning
 	call      bool  // the first event is of a tool call
@@ -17,13 +18,16 @@ type carried struct {
 
 // add adds the text of an event, or of a further part of it. first says that it is the first one.
 func (c *carried) add(first, reasoning, call bool, bytes int) {
-	c.bytes += int64(bytes)
+	n := int64(bytes)
+	c.bytes += n
 	if first {
-		c.first += int64(bytes)
+		c.first += n
 		c.call = c.call || call
+	} else {
+		c.longest = max(c.longest, n)
 	}
 	if reasoning {
-		c.reasoning += int64(bytes)
+		c.reasoning += n
 		c.thoughts++
 	}
 }
@@ -36,47 +40,51 @@ func (c *carried) addChoice(first, reasoning bool, ch *openai.Choice) {
 
 // set sets Timed, Hidden and Untimed of a streamed answer.
 func (c *carried) set(a *Answer) {
-	events := int64(len(a.Events))
-	switch {
-	case a.shape != StreamedYes || events == 0:
-		return
-	case a.EventTokens:
-		n := int64(0)
-		for i := range a.Events[1:] {
-			n += int64(a.Events[1+i].Tokens)
-		}
-		if !a.Usage.Output.OK || n != a.Usage.Output.V-1 {
-			a.Timed = Some(n)
-		}
-		if len(a.choices) == 1 && c.before > 0 {
-			a.Hidden = Some(c.before)
-		}
-		return
-	case !a.Usage.Output.OK:
+	if a.shape != StreamedYes || len(a.Events) == 0 || !a.Usage.Output.OK {
 		return
 	}
-	output, hidden := a.Usage.Output.V, int64(0)
-	if r := a.Usage.Reasoning; r.OK && r.V <= output {
-		switch {
-		case c.thoughts == 0:
-			hidden = min(r.V, max(0, output-events)) // an event carries at least one
-		case !c.showsReasoning(r.V, output-r.V, events):
-			a.Untimed = true
-			return
-		}
-	}
+	events, output := int64(len(a.Events)), a.Usage.Output.V
+	hidden := c.hidden(a)
 	if hidden > 0 {
 		a.Hidden = Some(hidden)
 	}
 	if events < 2 || output < 2 {
 		return
 	}
-	switch visible := output - hidden; {
-	case !c.tells(a, visible):
-		a.Untimed = true
-	case hidden > 0:
-		a.Timed = Some(visible - 1)
+	timed := output - hidden - 1
+	if a.EventTokens {
+		timed = eventTokens(a.Events[1:])
 	}
+	switch {
+	case timed < 1, !a.EventTokens && !c.tells(a, output-hidden):
+		a.Untimed = true
+	case timed != output-1:
+		a.Timed = Some(timed)
+	}
+}
+
+// hidden returns the number of output tokens that are known to be hidden before the first event.
+func (c *carried) hidden(a *Answer) int64 {
+	output, reasoning := a.Usage.Output.V, a.Usage.Reasoning
+	hidden, most := int64(0), output-int64(len(a.Events)) // an event carries at least one
+	if a.EventTokens {
+		most = int64(a.Events[0].Tokens) - 1
+		if len(a.choices) == 1 {
+			hidden = c.before
+		}
+	}
+	if reasoning.OK && reasoning.V <= output && c.thoughts == 0 {
+		hidden = max(hidden, min(reasoning.V, most))
+	}
+	return hidden
+}
+
+// eventTokens returns the number of tokens of events whose Tokens are known.
+func eventTokens(events []Event) (n int64) {
+	for i := range events {
+		n += int64(events[i].Tokens)
+	}
+	return n
 }
 
 // showsReasoning reports whether the events of reasoning can carry the reasoning tokens that the server
@@ -85,7 +93,7 @@ func (c *carried) set(a *Answer) {
 func (c *carried) showsReasoning(reasoning, rest, events int64) bool {
 	const (
 		few     = 2 // tokens beyond one an event, such as the marks around the reasoning
-		sparser = 2 // text of a token of the answer, in those of reasoning
+		sparser = 3 // a token of the answer has at most this times the text of a token of reasoning
 		enough  = 4 // tokens of an answer that show how much text a token has
 	)
 	answer := c.bytes - c.reasoning
@@ -100,22 +108,26 @@ func (c *carried) showsReasoning(reasoning, rest, events int64) bool {
 	return float64(reasoning)*float64(answer) <= sparser*float64(c.reasoning)*float64(rest)
 }
 
-// tells reports whether visible tokens, one of them with the first event, can be what the events of a
-// carried. It returns false if their number after the first event is not known:
+// tells reports whether the events of a can carry visible tokens, one of them with the first event. It
+// returns false if the number of tokens after the first event is not known:
 //
-//   - there are more tokens than bytes of text
-//   - the first event carries several: it has far more text than the others
+//   - there are more tokens than bytes of text, or more tokens of reasoning than the streamed reasoning
+//     can be
+//   - the first event carries several: it has far more text than any other
 //   - tokens of a tool call were held back: it begins with the first event, whose time is not the time
 //     of the tokens before the call
 //   - all events came at once, and some carry several
 func (c *carried) tells(a *Answer, visible int64) bool {
 	const (
 		marks  = 2  // tokens without text around an answer, besides the last one of each choice
-		longer = 4  // text of a first event with several tokens, in the mean text of the others
+		longer = 2  // a first event with several tokens has at least this times the text of any other
 		held   = 3  // fewer tokens in the first event do not matter,
 		share  = 20 // nor do fewer than this part of all
 	)
-	events := int64(len(a.Events))
+	events, output := int64(len(a.Events)), a.Usage.Output.V
+	if r := a.Usage.Reasoning; r.OK && r.V <= output && c.thoughts > 0 && !c.showsReasoning(r.V, output-r.V, events) {
+		return false
+	}
 	if visible <= events || c.ids || c.bytes == 0 {
 		return true
 	}
@@ -129,5 +141,5 @@ func (c *carried) tells(a *Answer, visible int64) bool {
 		return false
 	}
 	first := min(int64(float64(visible)*float64(c.first)/float64(c.bytes)+0.5), visible-events+1)
-	return first < held || (first-1)*share <= visible || c.first*(events-1) < longer*(c.bytes-c.first)
+	return first < held || (first-1)*share <= visible || c.first < longer*c.longest
 }

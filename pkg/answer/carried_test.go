@@ -52,6 +52,7 @@ func TestCarried(t *testing.T) {
 		{"reasoning beyond the output", append(answers(10, "w "), usageOf(10, 100)), 10, 0},
 		{"several tokens in each event", append(answers(10, "three or four tokens "), usageOf(40, -1)), 90. / 39, 0},
 		{"several tokens in the first event", slices.Concat(answers(1, "some twenty tokens that were held back for a while until the parser let them go on "), answers(10, "word "), []string{usageOf(30, -1)}), none, 0},
+		{"a long first event among others", slices.Concat(answers(1, "some eight tokens of the answer "), answers(1, "and four or five more "), answers(9, "word "), []string{usageOf(30, -1)}), 100. / 29, 0},
 		{"a long first token", slices.Concat(answers(1, "Certainly"), answers(10, "a "), []string{usageOf(12, -1)}), 100. / 11, 0},
 		{"a tool call that was held back", []string{call("get_time", ""), call("", `{"tz":"UTC","format":"long"}`), usageOf(50, -1)}, none, 0},
 		{"a tool call after text", slices.Concat(answers(10, "word "), []string{call("get_time", `{"tz":"UTC","format":"long"}`), usageOf(20, -1)}), 100. / 19, 0},
@@ -59,6 +60,11 @@ func TestCarried(t *testing.T) {
 		{"usage in each chunk", []string{withUsage(`{"content":"a b "}`, 2), withUsage(`{"content":"c d "}`, 4), withUsage(`{"content":"e f "}`, 6), usageOf(6, -1)}, 5, 0},
 		{"usage in each chunk, several tokens first", []string{withUsage(`{"role":"assistant","content":""}`, 0), withUsage(`{"content":"a"}`, 21), withUsage(`{"content":"b"}`, 22), withUsage(`{"content":"c"}`, 23), usageOf(24, -1)}, 10, 0},
 		{"usage in each chunk, hidden first", []string{withUsage(`{"content":""}`, 50), withUsage(`{"content":""}`, 100), withUsage(`{"content":"a"}`, 101), withUsage(`{"content":"b"}`, 102), usageOf(102, -1)}, 10, 100},
+		{"usage in each chunk, more hidden than the chunk has bytes", []string{withUsage(`{"content":"a"}`, 5001), withUsage(`{"content":"b"}`, 5002), withUsage(`{"content":"c"}`, 5003), usageOf(5003, 5000)}, 10, 5000},
+		{"usage in each chunk, held back or hidden", []string{withUsage(`{"content":"a"}`, 5001), withUsage(`{"content":"b"}`, 5002), usageOf(5002, -1)}, 10, 0},
+		{"usage in each chunk, all tokens first", []string{withUsage(`{"content":"a b c"}`, 20), withUsage(`{"content":"d"}`, 20), usageOf(20, -1)}, none, 0},
+		{"usage in each chunk, more than a file may claim", []string{withUsage(`{"content":"a"}`, 1), withUsage(`{"content":"`+strings.Repeat("word ", 20_000)+`"}`, 20_001), usageOf(20_001, -1)}, 10. / 20_000, 0},
+		{"one event with a summary of the reasoning", append(thoughts(1, "thought "), usageOf(500, 500)), none, 0},
 		{"usage in each chunk, hidden between", []string{withUsage(`{"content":"a"}`, 1), withUsage(`{"content":""}`, 2), withUsage(`{"content":""}`, 3), withUsage(`{"content":"b"}`, 4), usageOf(4, -1)}, 10, 0},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -66,6 +72,13 @@ func TestCarried(t *testing.T) {
 			yes := true
 			run := &export.Run{Meta: &export.RunMeta{Streaming: &yes}}
 			derived := NewDeriver(run).Derive(&r)
+			n := int64(0)
+			for _, e := range derived.Events[1:] {
+				n += int64(e.Tokens)
+			}
+			if derived.EventTokens && n > export.MostEventTokens(len(derived.Events)) {
+				t.Errorf("%d tokens of events, which a file cannot hold", n)
+			}
 			brief := r
 			if derived.ITLEvents.OK {
 				brief.Summary, brief.Responses = derived.Responses, nil
@@ -76,7 +89,7 @@ func TestCarried(t *testing.T) {
 				"brief columns": NewMeter(run, Config{}).MeasureDerived(&brief, derived),
 			} {
 				got, ok := m.TPOT()
-				if ok != (tt.tpot != none) || got != tt.tpot || m.Untimed == ok {
+				if ok != (tt.tpot != none) || got != tt.tpot || m.Untimed != (!ok && m.Events > 1) {
 					t.Errorf("%s: TPOT %v, %v, untimed %v, want %v", from, got, ok, m.Untimed, tt.tpot)
 				}
 				if m.HiddenTokens != (Value{tt.hidden, tt.hidden > 0}) {

@@ -52,8 +52,8 @@ func NewChecker(run *export.Run, d export.Derivation, counter TokenCounter, toke
 	return &Checker{deriver: NewTokenDeriver(run, tokens)}, nil
 }
 
-// NewUncountedChecker is like NewChecker without a tokenizer, but it takes the token counts of any
-// tokenizer as they are.
+// NewUncountedChecker is like NewChecker without a tokenizer, but the Checker does not check the token
+// counts of a tokenizer.
 func NewUncountedChecker(run *export.Run, d export.Derivation) (*Checker, error) {
 	tokenizer := d.Tokenizer
 	d.Tokenizer = ""
@@ -165,7 +165,7 @@ func (c *Checker) differs(want, have *export.Derived) *Difference {
 	switch {
 	case !slices.EqualFunc(want.ITL, have.ITL, slices.Equal):
 		return differ("itl_ns", gapsText(have.ITL), gapsText(want.ITL))
-	case have.Responses == nil && !have.ITLEvents.OK && !have.TTFAT.OK: // older releases wrote none of them
+	case have.Responses == nil && !have.ITLEvents.OK && !have.TTFAT.OK: // older releases wrote no such column
 	case want.TTFAT != have.TTFAT:
 		return differ("ttfat_ns", countText(have.TTFAT), countText(want.TTFAT))
 	case !same(want.Responses, have.Responses):

@@ -36,15 +36,15 @@ type Answer struct {
 	// EventTokens says that the Tokens of all Events are known: the usage of the server stands in
 	// each chunk with an event.
 	EventTokens bool
-	// Timed is the number of output tokens after the first token event, up to the last one, by the
-	// server's count: the tokens that the time between these events belongs to. It is missing where
-	// these are all output tokens but one, and if Untimed is set.
+	// Timed is the number of output tokens after the first token event, by the server's count: the
+	// tokens that came in the time from the first event to the last. It is missing if it is
+	// Usage.Output − 1, and if Untimed is set.
 	Timed Value
 	// Untimed says that the server counts tokens that no event carried, because it hid them or held
 	// them back, and that their number is not known.
 	Untimed bool
-	// Hidden is the number of output tokens that the server counts before the first token event, and
-	// did not send. It is missing if none are known to be hidden.
+	// Hidden is the number of output tokens that the server counts before the first token event and
+	// did not send. It is missing if no token is known to be hidden.
 	Hidden Value
 	// Prefill and Decode are the times at the server in ns, as llama.cpp states them.
 	Prefill, Decode Value

@@ -49,27 +49,22 @@ func (d *Decoder) isHTTP(r *export.Request) bool {
 	}
 	form, head := bodyForm(r)
 	if d.ServiceKind == "triton" { // generate_stream; a model may write JSON
-		return bytes.HasPrefix(openai.TrimFront(head), []byte("data:"))
+		return bytes.HasPrefix(head, []byte("data:"))
 	}
 	return form != openai.FormOther
 }
 
-// bodyForm returns the form of the body of an answer, and the bytes by which it was recognized. The
-// first piece can be a single byte.
+// bodyForm returns the form of the body of an answer, and the beginning of the body without white space
+// before it. The first piece can be a single byte.
 func bodyForm(r *export.Request) (form openai.Form, head []byte) {
 	for i := range r.Responses {
 		piece := bodyOf(&r.Responses[i])
-		for len(piece) > 0 {
-			n := min(len(piece), 64)
-			if head == nil {
-				head = piece[:n:n] // no copy in the usual case
-			} else {
-				head = append(head, piece[:n]...)
-			}
-			piece = piece[n:]
-			if form, undecided := openai.FormOf(head); !undecided {
-				return form, head
-			}
+		if len(head) > 0 {
+			piece = append(head[:len(head):len(head)], piece...)
+		}
+		head = openai.TrimFront(piece)
+		if form, undecided := openai.FormOf(head); !undecided {
+			return form, head
 		}
 	}
 	return openai.FormOther, head
@@ -97,7 +92,8 @@ func (h *httpDecoder) decode(d *Decoder, r *export.Request) {
 		d.tensor.decode(d)
 	}
 	h.usage(&d.a)
-	d.a.EventTokens = h.counted && d.a.shape == StreamedYes && len(d.a.Events) > 0
+	d.a.EventTokens = h.counted && d.a.shape == StreamedYes && len(d.a.Events) > 0 &&
+		eventTokens(d.a.Events[1:]) <= export.MostEventTokens(len(d.a.Events))
 	h.carried.set(&d.a)
 }
 
@@ -246,10 +242,13 @@ func (h *httpDecoder) take(d *Decoder, at int, frame []byte, err error) {
 	}
 }
 
+// mostHidden bounds the tokens before the first event of a choice.
+const mostHidden = 1 << 24
+
 // countEvents sets the Tokens of the events from first on, which h.chunk added. The usage of a chunk is
 // the number of tokens of its choice so far (vLLM and SGLang, with continuous_usage_stats). A chunk of n
-// bytes cannot hold more than n tokens, and a chunk with output not fewer than one: other numbers are no
-// such count.
+// bytes cannot hold more than n tokens: a greater number is no such count. The first event of a choice also
+// counts the tokens that were hidden or held back before it.
 func (h *httpDecoder) countEvents(d *Decoder, first, n int) {
 	c := &h.chunk
 	h.counted = c.HasUsage && len(d.a.Events) == first+1
@@ -258,8 +257,11 @@ func (h *httpDecoder) countEvents(d *Decoder, first, n int) {
 	}
 	e := &d.a.Events[first]
 	s := d.choice(e.Choice)
-	tokens := c.Usage.CompletionTokens - s.usage
-	if c.Usage.CompletionTokens <= 0 || tokens < 0 || tokens > int64(n) {
+	tokens, most := c.Usage.CompletionTokens-s.usage, int64(n)
+	if e.Prev < 0 {
+		most = mostHidden
+	}
+	if c.Usage.CompletionTokens <= 0 || tokens < 0 || tokens > most {
 		h.counted = false
 		return
 	}

@@ -97,12 +97,12 @@ type Measures struct {
 	CachedTokens    Value // as well
 	// TokenSource says where OutputTokens comes from.
 	TokenSource TokenSource
-	// TimedTokens is the number of OutputTokens that came in Spread, after the first token event. It is
-	// missing where all but one of them did, and if it is not known: then Untimed is set.
+	// TimedTokens is the number of output tokens that came in Spread, after the first token event. It is
+	// missing if it is OutputTokens − 1. It is also missing if it is not known; Untimed is set then.
 	TimedTokens Value
 	Untimed     bool
-	// HiddenTokens is the number of output tokens that the server counts before the first token event,
-	// and did not send; missing if none are known to be hidden.
+	// HiddenTokens is the number of output tokens that the server counts before the first token event
+	// and did not send; missing if no token is known to be hidden.
 	HiddenTokens Value
 
 	Events int   // token events, of all choices
@@ -119,8 +119,8 @@ type Measures struct {
 }
 
 // TPOT returns the mean time per output token after the first:
-// (last token event − first) / (output tokens after the first event), in nanoseconds. These are all
-// output tokens but one, unless the server shows that more came before or with the first event.
+// (last token event − first) / (output tokens after the first event), in nanoseconds. The divisor is
+// output tokens − 1, unless the server shows that more tokens came before or with the first event.
 //
 // ok is false for fewer than two output tokens and for fewer than two token
 // events: one chunk that holds the whole answer has no pace. It is also false if the number of

@@ -38,7 +38,7 @@ func (m *Measured) Pack(p *pack.Packer, baseNS uint64) {
 	p.End()
 }
 
-// Places of the texts in [pack.Unpacker.Text]; MeasuredTexts is the number of them.
+// Places of the texts in [pack.Unpacker.Text]. MeasuredTexts is their number.
 const (
 	excludedText = iota
 	classText

@@ -8,11 +8,11 @@ import (
 	"github.com/pa-tools/pa/pkg/export"
 )
 
-// A Quantity is what a number of a request is about: a [Metric], Times or TokenEvents.
+// A Quantity says what a number of a request measures: a [Metric], Times or TokenEvents.
 type Quantity uint8
 
-// Times are the times at which a request was sent and answered. TokenEvents is a number of token events
-// that the file of another tool states.
+// Times are the times at which a request was sent and answered. TokenEvents is the number of token events
+// that the file of another tool states. NumQuantities is the number of quantities.
 const (
 	Times Quantity = Quantity(numMetrics) + iota
 	TokenEvents
@@ -30,12 +30,12 @@ func (q Quantity) Label() string {
 	return Metric(q).Label()
 }
 
-// A Wrong is a number of a request that cannot be true. The request has no such value then.
+// A Wrong is a number of a request that cannot be true. The request has no value for its Quantity.
 type Wrong struct {
 	Of Quantity
 	N  int // 1, or the number of wrong gaps
-	// Value is the number, or the first of them. Of Times it is an instant as in the export, which fills
-	// an uint64.
+	// Value is the number, or the first of N wrong gaps. For Times it is an instant as in the export,
+	// converted from uint64.
 	Value int64
 }
 
@@ -46,8 +46,8 @@ const (
 	latestNS   = math.MaxInt64 // of any clock that fits the columns of a table
 )
 
-// slackNS is how far outside of its run pa-record may place a time: a time that the kernel took right before
-// the clock was set is wrong by that step.
+// slackNS is how far outside of its run pa-record may place a time: the clock may be set between the time that
+// the kernel takes and the time that the program takes.
 const slackNS = uint64(time.Minute)
 
 // Bounds are the greatest values of requests that can be true, and the earliest time. A number below 0 is
@@ -59,8 +59,8 @@ func boundless() Bounds {
 	return Bounds{0, math.MaxUint64, math.MaxUint64, math.MaxUint64, math.MaxUint64}
 }
 
-// BoundsOf returns the bounds of the requests of a run. Only pa-record's files state when a run began and ended
-// so that its requests keep to it: in the files of other tools it can be of another clock.
+// BoundsOf returns the bounds of the requests of a run. Only in pa-record's files do the start and the end of
+// the run bound the times of requests: other tools may take them from another clock.
 func BoundsOf(run *export.Run) Bounds {
 	b := Bounds{0, latestNS, longestNS, mostTokens, math.MaxInt32}
 	if m := run.Meta; m != nil && m.Import == nil && m.StartNS != 0 && m.EndNS >= m.StartNS && m.EndNS <= latestNS {
@@ -129,7 +129,7 @@ func (m *Measures) placeable(r *export.Request, from uint64, b *Bounds) uint64 {
 }
 
 // PlaceNS returns the time that places r in its run: its start, or for a request that never left, its issue, its
-// schedule or its end; 0 if it has none of them.
+// schedule or its end; 0 if it has no time.
 func PlaceNS(r *export.Request) uint64 {
 	return cmp.Or(r.StartNS, r.IssuedNS, r.ScheduledNS, r.EndedNS)
 }

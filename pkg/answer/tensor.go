@@ -249,7 +249,7 @@ func isZero(data []byte) bool {
 	return true
 }
 
-// sumNumbers returns the sum of a whole number or of an array of them, or the nearest int64.
+// sumNumbers returns a whole number or the sum of an array of whole numbers, or the nearest int64.
 func sumNumbers(v export.Value) (sum int64, ok bool) {
 	if v.Text || v.Empty() {
 		return 0, false

@@ -128,10 +128,7 @@ func (c *RequestCounts) withUnreadable(e *Experiment, src Reader, index int) *Ex
 	if counted+excluded == 0 {
 		return e
 	}
-	m := &ExperimentMeta{
-		Measured: c.Measured, Failed: c.Failed, Warmup: c.Warmup, Late: c.Late, Cancelled: c.Cancelled,
-		Resent: c.Resent, OutputsDropped: c.OutputsDropped,
-	}
+	m := &ExperimentMeta{RequestCounts: *c}
 	if e.Meta != nil {
 		*m = *e.Meta
 	}

@@ -55,7 +55,7 @@ type Derived struct {
 	EventTokens bool `json:",omitempty"`
 	// TimedTokens is the number of output tokens after the first token event, by which TPOT divides;
 	// missing if it is not known. HiddenTokens is the number of output tokens that the server counts
-	// before the first token event, and did not send; missing if none are known to be hidden.
+	// before the first token event and did not send; missing if no token is known to be hidden.
 	TimedTokens, HiddenTokens Count `json:",omitzero"`
 }
 
@@ -68,6 +68,12 @@ type TokenEvent struct {
 	// Derived.EventTokens is set.
 	Tokens int32
 }
+
+// MostEventTokens returns the greatest number of tokens that the events of a request may have together, besides
+// the first one, for Derived.EventTokens: some figures have a value for each of these tokens, and a number in
+// a damaged file must not make up millions of values. The numbers of longer answers in so few events count
+// as unknown.
+func MostEventTokens(events int) int64 { return 1<<14 + 1<<8*int64(events) }
 
 // A Derivation describes how the derived values of a file were computed.
 type Derivation struct {
@@ -139,15 +145,15 @@ type DerivedSkipper interface {
 // that a caller can compute the values again.
 type CheckingReader interface {
 	DerivedReader
-	// CheckDerived makes the Reader hand requests with what the file holds of them to a
-	// [CheckedBatch], or to the caller of Checked: all requests, or a sample of each part of the
-	// file, which depends only on the content of the file. Some of a sample lack inputs and outputs. A sample is taken also where
-	// WithoutAnswers skips the answers. Call CheckDerived before the first Next. It returns false
-	// if the Reader cannot do so.
+	// CheckDerived makes the Reader hand whole requests to a [CheckedBatch], or to the caller of
+	// Checked: all requests, or a sample of each part of the file. The sample depends only on the
+	// content of the file, and some of its requests lack inputs and outputs. WithoutAnswers does not
+	// change the sample. Call CheckDerived before the first Next. It returns false if the Reader
+	// cannot check.
 	CheckDerived(all bool) bool
-	// Checked returns the current request with what the file holds of it, and its derived values,
-	// both valid until the next call of Next. r is nil if the request is not to be checked, and d if
-	// it has no derived values or damaged ones. r lacks inputs and outputs unless outputs is set.
+	// Checked returns the current request, whole, and its derived values, both valid until the next
+	// call of Next. r is nil if the request is not in the sample. d is nil if the request has no
+	// derived values or damaged ones. r lacks inputs and outputs unless outputs is set.
 	Checked() (r *Request, d *Derived, outputs bool)
 	// HasOutputs reports whether the file has the outputs from which the derived values were
 	// computed.
@@ -157,12 +163,12 @@ type CheckingReader interface {
 	Restart()
 }
 
-// A CheckedBatch is a DerivedBatch that takes the requests to be checked; see [CheckingReader].
+// A CheckedBatch is a DerivedBatch that checks requests; see [CheckingReader].
 type CheckedBatch interface {
 	DerivedBatch
-	// Check takes a request with what the file holds of it, and its derived values, after Add or
-	// AddDerived took the request. r is the r of Add, or a copy; it lacks inputs and outputs unless
-	// outputs is set. d is nil if the request has no derived values or damaged ones. Check must not
-	// keep r or d or anything that they point to.
+	// Check takes a whole request and its derived values, after Add or AddDerived took the request.
+	// r is the r of Add, or a copy; it lacks inputs and outputs unless outputs is set. d is nil if the
+	// request has no derived values or damaged ones. Check must not keep r or d or anything that they
+	// point to.
 	Check(r *Request, d *Derived, outputs bool)
 }

@@ -1,10 +1,18 @@
 package export
 
-// RequestCounts counts the requests of an experiment as an [ExperimentMeta] does.
+// RequestCounts counts the requests of an experiment.
 type RequestCounts struct {
-	Measured, Failed, Warmup, Late, Cancelled int
-	// Resent and OutputsDropped count requests of all kinds.
-	Resent, OutputsDropped int
+	// Measured, Failed, Warmup, Late and Cancelled count requests by [Request.Excluded].
+	Measured  int `json:"measured"`
+	Failed    int `json:"failed,omitempty"`
+	Warmup    int `json:"warmup,omitempty"`
+	Late      int `json:"late,omitempty"`
+	Cancelled int `json:"cancelled,omitempty"`
+	// Resent counts the requests that were sent again: see [Request.Resent].
+	Resent int `json:"resent,omitempty"`
+	// OutputsDropped counts the requests whose outputs were not stored because the
+	// disk was too slow: see [Request.OutputsDropped].
+	OutputsDropped int `json:"outputs_dropped,omitempty"`
 }
 
 // Add counts a request.
@@ -47,17 +55,17 @@ type CountDifference struct {
 	Held   int // the number of these requests in the file
 }
 
-// Differences compares the counts with those that m states, in the order of m.
-func (c *RequestCounts) Differences(m *ExperimentMeta) []CountDifference {
+// Differences compares the counts with stated ones, in the order of their fields.
+func (c *RequestCounts) Differences(stated *RequestCounts) []CountDifference {
 	var all []CountDifference
 	for _, d := range [...]CountDifference{
-		{"measured requests", m.Measured, c.Measured},
-		{"failed requests", m.Failed, c.Failed},
-		{"warmup requests", m.Warmup, c.Warmup},
-		{"late requests", m.Late, c.Late},
-		{"cancelled requests", m.Cancelled, c.Cancelled},
-		{"requests with dropped outputs", m.OutputsDropped, c.OutputsDropped},
-		{"requests that were sent again", m.Resent, c.Resent},
+		{"measured requests", stated.Measured, c.Measured},
+		{"failed requests", stated.Failed, c.Failed},
+		{"warmup requests", stated.Warmup, c.Warmup},
+		{"late requests", stated.Late, c.Late},
+		{"cancelled requests", stated.Cancelled, c.Cancelled},
+		{"requests with dropped outputs", stated.OutputsDropped, c.OutputsDropped},
+		{"requests that were sent again", stated.Resent, c.Resent},
 	} {
 		if d.Stated != d.Held {
 			all = append(all, d)

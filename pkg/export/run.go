@@ -234,17 +234,7 @@ type ExperimentMeta struct {
 	Stable *bool `json:"stable,omitempty"`
 	// OverLatencyLimit reports that the latency was over the limit of the run.
 	OverLatencyLimit bool `json:"over_latency_limit,omitempty"`
-	// Measured, Failed, Warmup, Late and Cancelled count requests.
-	Measured  int `json:"measured"`
-	Failed    int `json:"failed,omitempty"`
-	Warmup    int `json:"warmup,omitempty"`
-	Late      int `json:"late,omitempty"`
-	Cancelled int `json:"cancelled,omitempty"`
-	// Resent counts the requests that were sent again: see [Request.Resent].
-	Resent int `json:"resent,omitempty"`
-	// OutputsDropped counts the requests whose outputs were not stored because the
-	// disk was too slow: see [Request.OutputsDropped].
-	OutputsDropped int `json:"outputs_dropped,omitempty"`
+	RequestCounts
 	// Unreadable counts the requests that could not be read in the file from which
 	// this one was converted: see [Skipper].
 	Unreadable int `json:"unreadable,omitempty"`

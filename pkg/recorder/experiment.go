@@ -53,9 +53,11 @@ func (l *levelRun) experiment() *export.Experiment {
 	e := &export.Experiment{Meta: &export.ExperimentMeta{
 		ServerStats: l.out.ServerStats,
 		Load:        loadDetail(l.load), StartNS: l.startNS, EndNS: l.cfg.Clock.NowNS(), Stable: l.out.Stable,
-		Measured: l.out.OK, Failed: l.out.Failed, Warmup: l.out.Warmup, Late: l.out.Late, Cancelled: l.out.Cancelled,
-		Interrupted: l.stopped, Resent: l.out.Resent, OutputsDropped: l.dropped,
-		OverLatencyLimit: l.out.OverLimit, Share: l.levelShare(), Prompts: l.prompts(),
+		RequestCounts: export.RequestCounts{
+			Measured: l.out.OK, Failed: l.out.Failed, Warmup: l.out.Warmup, Late: l.out.Late, Cancelled: l.out.Cancelled,
+			Resent: l.out.Resent, OutputsDropped: l.dropped,
+		},
+		Interrupted: l.stopped, OverLatencyLimit: l.out.OverLimit, Share: l.levelShare(), Prompts: l.prompts(),
 	}}
 	l.out.Prompts = e.Meta.Prompts
 	if l.late != "" {

@@ -219,7 +219,7 @@ func (v *validator) counts(e *export.Experiment, held *export.RequestCounts) {
 	if e.Meta == nil {
 		return
 	}
-	for _, d := range held.Differences(e.Meta) {
+	for _, d := range held.Differences(&e.Meta.RequestCounts) {
 		v.say("the file's metadata counts %d %s, but the file holds %d", d.Stated, d.What, d.Held)
 	}
 }

@@ -232,7 +232,7 @@ func (d *batchDecoder) add(experiment int, t *rows, i, row int) {
 	}
 }
 
-// checkRow hands row i, which was added to b, over to be checked, if it is one of those.
+// checkRow makes b check row i, the last row that was added, if the row is in the sample.
 func (d *batchDecoder) checkRow(b *filledBatch, i int) {
 	x, ok := b.Batch.(export.CheckedBatch)
 	if !ok {

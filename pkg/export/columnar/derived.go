@@ -369,9 +369,9 @@ func (d *rowDecoder) decodeEvents(cols []*vector, i, from, to int) (ok bool) {
 // response: an answer that is not known to be streamed has none.
 const maxUnseen = 1024
 
-// furtherEvents returns how many token events d.derived may have beyond the first of each response.
-// Each of them has a gap of 0 to the event before it, which column itl_ns holds if the answer was
-// streamed. So a number in column token_events never makes up more than the file holds.
+// furtherEvents returns how many token events d.derived may have beyond the first event of each response.
+// Such an event has a gap of 0 to the event before it, which column itl_ns holds if the answer was
+// streamed. So a number in column token_events never makes up more events than the file holds.
 func (d *rowDecoder) furtherEvents() uint64 {
 	n := 0
 	for _, gaps := range d.derived.ITL {
@@ -448,26 +448,21 @@ func (d *rowDecoder) decodeEventTokens(v *vector, i int) (ok bool) {
 		d.defect = fmt.Sprintf("%d token events but %d values of event_tokens", len(x.Events), to-from)
 		return false
 	}
-	left := mostEventTokens + mostTokensPerEvent*uint64(len(x.Events))
+	left := uint64(math.MaxInt32) // of the first event
 	for k := range x.Events {
 		n := v.children[0].num(from + k)
 		if n > left {
 			d.defect = fmt.Sprintf("column event_tokens: an event of %d tokens, which are too many for a request with %s", int32(n), plural.Of(len(x.Events), "event"))
 			return false
 		}
-		left -= n
+		if left -= n; k == 0 {
+			left = uint64(export.MostEventTokens(len(x.Events)))
+		}
 		x.Events[k].Tokens = int32(n)
 	}
 	x.EventTokens = true
 	return true
 }
-
-// A request has at most mostEventTokens tokens, and mostTokensPerEvent for each event: some figures have a value
-// for each token, which a number in a damaged file would make up.
-const (
-	mostEventTokens    = 1 << 14
-	mostTokensPerEvent = 1 << 8
-)
 
 // elements returns the elements of list i of v and the index of the first element. ok is
 // false unless the list has n elements.

@@ -330,3 +330,52 @@ func TestClaimedEvents(t *testing.T) {
 		})
 	}
 }
+
+// The first event of a request has any number of tokens, and the others together as many as
+// [export.MostEventTokens] allows. With more, the row has no derived values.
+func TestEventTokens(t *testing.T) {
+	most := int32(export.MostEventTokens(3))
+	for name, v := range map[string]struct {
+		tokens  [3]int32
+		warning string
+	}{
+		"hidden before":          {[3]int32{1 << 24, 1, 1}, ""},
+		"as many as allowed":     {[3]int32{20_000, most - 1, 1}, ""},
+		"more than allowed":      {[3]int32{1, most, 1}, "column event_tokens: an event of 1 tokens, which are too many for a request with 3 events"},
+		"first event below zero": {[3]int32{-1, 1, 1}, "column event_tokens: an event of -1 tokens"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			want := requests(1)
+			*want.requests[0] = export.Request{StartNS: 100, HasMeta: true, Responses: []export.Response{{RecvNS: 105}, {RecvNS: 109}, {RecvNS: 110}}}
+			yes := true
+			d := &export.Derived{Streamed: &yes, ITL: [][]int64{{4, 1}}, EventTokens: true}
+			for i, n := range v.tokens {
+				d.Events = append(d.Events, export.TokenEvent{Response: int32(i), Tokens: n})
+			}
+			var data bytes.Buffer
+			w, err := NewParquetWriter(&data, &givenDerived{all: []*export.Derived{d}})
+			if err == nil {
+				err = want.write(w, nil)
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			r := testFormats[0].open(t, data.Bytes()).(export.DerivedReader)
+			if !r.Next() {
+				t.Fatal(r.Err())
+			}
+			warnings := r.Warnings()
+			switch got := r.Derived(); {
+			case v.warning == "":
+				if got == nil || !got.EventTokens || !slices.Equal(got.Events, d.Events) || len(warnings) > 0 {
+					t.Errorf("derived %+v, warnings %v", got, warnings)
+				}
+			case got != nil, len(warnings) != 1, !strings.Contains(warnings[0].String(), v.warning):
+				t.Errorf("derived %+v, warnings %v", got, warnings)
+			}
+			if err := errors.Join(r.Err(), r.Close()); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+}

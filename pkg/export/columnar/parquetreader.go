@@ -524,7 +524,7 @@ func (g *parquetGroup) readOthers(t *rows, first int64, from, to int) (*rows, er
 	return whole, nil
 }
 
-// skippedRows is the number of rows of a column that are decoded at once where they are skipped.
+// skippedRows is the number of rows of a column that skip decodes at a time.
 const skippedRows = 64
 
 // skip skips n rows.

@@ -25,13 +25,12 @@ type checkedRow struct {
 	err     error // why the columns cannot be read
 }
 
-// A view says what is read of a batch.
+// A view says which columns of a batch are read.
 type view struct {
-	wanted func(col int) bool
-	// sample returns the rows of which more columns are read, of a batch with that many rows; nil
-	// means that there are none.
+	wanted func(col int) bool // the columns of all rows
+	// sample returns the rows to be checked of a batch with that many rows; nil for none.
 	sample func(rows int) rowSample
-	// more reports whether a row of the sample has the column besides the wanted ones.
+	// more reports whether a row to be checked has a column that other rows lack.
 	more func(col int) bool
 }
 
@@ -41,7 +40,7 @@ type rowSample struct {
 	outputs bool  // with inputs and outputs
 }
 
-// viewOf returns what Next reads of a batch.
+// viewOf returns the view by which Next reads a batch.
 func (r *Reader) viewOf(batch int) view {
 	v := view{wanted: r.wantedIn(batch)}
 	if r.check == checkSample {
@@ -61,18 +60,18 @@ func isOutputColumn(col int) bool {
 	return false
 }
 
-// outputBatches is about the number of row groups of a file of which a sample has inputs and outputs,
-// if there are many.
+// outputBatches is about the number of row groups whose sample has inputs and outputs, in a file of many.
 const outputBatches = 4
 
-// earlyRows is the number of rows at the begin of a group from which a sample takes more than the
-// first: small files would be decoded whole otherwise, and the shards of a run are many small files.
+// earlyRows is the number of rows at the start of a group to which a sample of several rows keeps. A later row
+// would make a reader decode the whole of a small file, and the shards of a run are many small files.
 const earlyRows = 8
 
-// sampleOfGroup returns the sample of a row group of a file with that many row groups. Each has its
-// first row: a row is as expensive as all rows before it, most of all with outputs. So one of the groups has
-// another row without outputs; each of at most two groups has three more with outputs. Which ones they
-// are depends on the seed.
+// sampleOfGroup returns the sample of a row group. groups is the number of row groups of the file, and
+// rows the number of rows of the group. Decoding a row costs as much as decoding all rows before it, most
+// of all with outputs. So the sample of a group is its first row, and one group has a second row, without
+// outputs. In a file of one or two groups, each group has several rows with outputs. The seed chooses the
+// rows after the first one, and the groups with outputs.
 func sampleOfGroup(seed uint64, group, groups, rows int) rowSample {
 	turn := int((seed + uint64(group)) % uint64(groups))
 	every := max(1, groups/outputBatches)
@@ -120,7 +119,7 @@ func (r *Reader) CheckDerived(all bool) bool {
 	return true
 }
 
-// Checked returns the current request if it is to be checked, and its derived columns.
+// Checked returns the current request, if it is in the sample, and its derived columns.
 func (r *Reader) Checked() (q *export.Request, d *export.Derived, outputs bool) {
 	switch {
 	case !r.valid || r.newBatch != nil:
@@ -133,7 +132,7 @@ func (r *Reader) Checked() (q *export.Request, d *export.Derived, outputs bool) 
 	return r.checker.decodeChecked(&r.checks[0])
 }
 
-// decodeChecked returns the request of a row to be checked, and its derived columns.
+// decodeChecked returns the request of c, and its derived columns.
 func (d *rowDecoder) decodeChecked(c *checkedRow) (_ *export.Request, _ *export.Derived, outputs bool) {
 	d.decode(c.rows, c.at)
 	if !d.hasDerived {

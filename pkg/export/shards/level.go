@@ -58,13 +58,7 @@ func joinLevel(e *export.Experiment, i int, all []*rankShard, n *notes) export.E
 		stable = stable && x.Stable != nil && *x.Stable
 		m.OverLatencyLimit = m.OverLatencyLimit || x.OverLatencyLimit
 		m.Interrupted = m.Interrupted || x.Interrupted
-		m.Measured += x.Measured
-		m.Failed += x.Failed
-		m.Warmup += x.Warmup
-		m.Late += x.Late
-		m.Cancelled += x.Cancelled
-		m.Resent += x.Resent
-		m.OutputsDropped += x.OutputsDropped
+		m.Plus(&x.RequestCounts)
 		m.Unreadable += x.Unreadable
 		m.Prompts = joinPrompts(m.Prompts, x.Prompts)
 		for _, w := range x.Warnings {

@@ -5,11 +5,13 @@ import (
 	"compress/flate"
 	"compress/gzip"
 	"compress/zlib"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
 	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/andybalholm/brotli"
 	"github.com/klauspost/compress/zstd"
@@ -34,11 +36,12 @@ func DecodedError(header http.Header, body []byte) []byte {
 		codings = []string{codingOf(body)}
 	}
 	for _, coding := range slices.Backward(codings[:min(len(codings), maxCodings)]) {
-		decoded := decompress(coding, body)
-		if len(decoded) == 0 && len(body) > 0 {
-			if isText(body) {
-				return body
-			}
+		decoded, err := decompress(coding, body)
+		switch {
+		case err == nil:
+		case len(body) == 0 || isText(body):
+			return body
+		case len(decoded) == 0:
 			return fmt.Appendf(nil, "the server's message is compressed (%.20q) and cannot be decoded", coding)
 		}
 		body = decoded
@@ -71,14 +74,15 @@ func codingOf(body []byte) string {
 	return "identity"
 }
 
-// decompress returns what can be decoded of body, at most MaxErrorBytes; nothing for an unknown coding.
-func decompress(coding string, body []byte) []byte {
+// decompress returns the decoded body, at most MaxErrorBytes of it. With the error of a damaged body it
+// returns the beginning.
+func decompress(coding string, body []byte) ([]byte, error) {
 	src := bytes.NewReader(body)
 	var r io.Reader
 	var err error
 	switch coding {
 	case "identity":
-		return body
+		return body, nil
 	case "gzip", "x-gzip":
 		r, err = gzip.NewReader(src)
 	case "deflate": // the zlib format; some servers send the raw one
@@ -95,18 +99,17 @@ func decompress(coding string, body []byte) []byte {
 			r = d
 		}
 	default:
-		return nil
+		err = errors.ErrUnsupported
 	}
 	if err != nil {
-		return nil
+		return nil, err
 	}
-	decoded, _ := io.ReadAll(io.LimitReader(r, MaxErrorBytes)) // the rest of a damaged body is of no use
-	return decoded
+	return io.ReadAll(io.LimitReader(r, MaxErrorBytes))
 }
 
-// isText reports whether a body looks like the text of an error: printable, or JSON or HTML.
+// isText reports whether a body looks like a text, such as JSON or HTML: it is printable.
 func isText(body []byte) bool {
-	return !bytes.ContainsFunc(body[:min(len(body), 512)], func(r rune) bool {
-		return r == '\ufffd' || r < ' ' && r != '\t' && r != '\r' && r != '\n'
+	return !bytes.ContainsFunc(body, func(r rune) bool {
+		return r == utf8.RuneError || r < ' ' && r != '\t' && r != '\r' && r != '\n'
 	})
 }

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"strings"
+	"unicode/utf8"
 )
 
 // A Form is the way in which a body holds an answer.
@@ -13,23 +14,25 @@ type Form uint8
 const (
 	// FormOther is a body that is neither JSON nor events: a text, HTML.
 	FormOther Form = iota
-	// FormJSON is a JSON object or array, or several of them in lines of their own: see [IsJSONLines].
+	// FormJSON is a JSON object or array, or several objects in lines of their own: see [IsJSONLines].
 	FormJSON
 	// FormEvents is a stream of server-sent events.
 	FormEvents
 )
 
-// byteOrderMark may stand at the start of a body, once.
-const byteOrderMark = "\ufeff"
+const (
+	// byteOrderMark may stand at the start of a body.
+	byteOrderMark = "\ufeff"
+	// blanks are the bytes of white space in JSON.
+	blanks = " \t\r\n"
+)
 
 // FormOf recognizes the form of a body by its first bytes, whatever its headers say. undecided says
-// that head is too short to tell.
+// that head is too short to tell. A caller that reads a body piece by piece then calls FormOf again with
+// [TrimFront] of head and the next piece.
 func FormOf(head []byte) (form Form, undecided bool) {
-	if len(head) < len(byteOrderMark) && strings.HasPrefix(byteOrderMark, string(head)) {
-		return FormOther, true
-	}
 	head = TrimFront(head)
-	if len(head) == 0 {
+	if len(head) < len(byteOrderMark) && strings.HasPrefix(byteOrderMark, string(head)) {
 		return FormOther, true
 	}
 	if head[0] == '{' || head[0] == '[' {
@@ -39,18 +42,18 @@ func FormOf(head []byte) (form Form, undecided bool) {
 		if len(head) >= len(field) && string(head[:len(field)]) == field {
 			return FormEvents, false
 		}
-		undecided = undecided || strings.HasPrefix(field, string(head))
+		undecided = undecided || len(head) < len(field) && field[:len(head)] == string(head)
 	}
 	return FormOther, undecided
 }
 
-// TrimFront cuts a byte order mark and white space off the front of a body.
+// TrimFront cuts byte order marks and white space off the front of a body.
 func TrimFront(body []byte) []byte {
-	return bytes.TrimLeft(bytes.TrimPrefix(body, []byte(byteOrderMark)), blanks)
+	if len(body) > 0 && body[0] > ' ' && body[0] < utf8.RuneSelf {
+		return body // nearly always
+	}
+	return bytes.TrimLeft(body, byteOrderMark+blanks)
 }
-
-// blanks are the bytes of white space in JSON.
-const blanks = " \t\r\n"
 
 // IsJSONLines reports whether a body of FormJSON, or its beginning, is a stream of JSON objects in lines
 // of their own (NDJSON): its first line is a whole object, and another object follows. first is the

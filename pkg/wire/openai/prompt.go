@@ -6,6 +6,6 @@ var readByModel = map[string]bool{
 	"tools": true, "functions": true, "query": true, "documents": true, "texts": true, "text_1": true, "text_2": true, "text_input": true,
 }
 
-// ReadByModel reports whether the model reads a member of a request: it is the prompt or a
-// part of it. Other members are parameters, such as the temperature.
+// ReadByModel reports whether a member of a request is text for the model: the prompt or a part of the
+// prompt. Other members are parameters, such as the temperature.
 func ReadByModel(member string) bool { return readByModel[member] }

@@ -35,6 +35,8 @@ type answer struct {
 	// whole is a body that is no stream, the bytes of an undecided body, or an unfinished line of a
 	// body of lines.
 	whole []byte
+	// front is the part of an undecided body after its white space.
+	front []byte
 	// newline says that a body that may be lines had a line ending.
 	newline bool
 	// first is the stamp and the read of the first line of such a body.
@@ -81,7 +83,7 @@ func (a *answer) head(resp *http.Response, at stamp, read uint32) {
 	r.Status, r.Code = export.StatusOK, resp.StatusCode
 	r.ServerID = openai.OneLine([]byte(a.b.secrets.Text(resp.Header.Get("X-Request-Id"))))
 	a.resp, a.at, a.read = resp, at, read
-	a.whole, a.newline, a.over, a.sawDone = nil, false, nil, false
+	a.whole, a.front, a.newline, a.over, a.sawDone = nil, nil, false, nil, false
 	a.mem.Begin(a.b.cfg.MaxAnswerMemory)
 	a.kind = bodyUndecided
 	if resp.StatusCode < 200 || resp.StatusCode > 299 {
@@ -90,13 +92,17 @@ func (a *answer) head(resp *http.Response, at stamp, read uint32) {
 	}
 }
 
-// decide sets the kind of a body of an answer with status 2xx from its first bytes, and from the
+// decide sets the kind of the body of an answer with status 2xx from its first bytes, and from the
 // headers where the bytes are neither JSON nor events: a server need not stream what was asked for as
-// a stream, and a proxy need not know the type of what it passes on. It stays undecided as long as the
-// bytes are too few.
-func (a *answer) decide(head []byte) {
-	switch form, undecided := openai.FormOf(head); {
+// a stream, and a proxy need not know the type of what it passes on. p are the next bytes. The body stays
+// undecided as long as the bytes are too few.
+func (a *answer) decide(p []byte) {
+	if len(a.front) > 0 {
+		p = append(a.front, p...)
+	}
+	switch form, undecided := openai.FormOf(p); {
 	case undecided:
+		a.front = bytes.Clone(openai.TrimFront(p))
 	case form == openai.FormEvents, form == openai.FormOther && isEventStream(a.resp):
 		a.kind = bodyEvents
 		a.split.Reset()
@@ -156,13 +162,13 @@ func (a *answer) data(p []byte, at stamp, read uint32) error {
 		a.at, a.read = at, read
 	}
 	if a.kind == bodyUndecided {
-		if len(a.whole) > 0 {
-			p, a.whole = append(a.whole, p...), nil
-		}
 		a.decide(p)
 	}
 	switch a.kind {
 	case bodyEvents:
+		if len(a.whole) > 0 { // before it was decided
+			p, a.whole = append(a.whole, p...), nil
+		}
 		a.split.Feed(p)
 		for a.over == nil && a.split.Next() {
 			a.event(a.split.Frame())
@@ -176,15 +182,18 @@ func (a *answer) data(p []byte, at stamp, read uint32) error {
 		}
 		a.whole = append(a.whole, p...)
 		if a.kind == bodyJSON && (a.newline || bytes.IndexByte(p, '\n') >= 0) {
-			a.decideLines()
+			a.decideLines(p)
 		}
 	}
 	return a.over
 }
 
 // decideLines finds out whether the body of JSON so far, which has a line ending, is one value or
-// lines.
-func (a *answer) decideLines() {
+// lines. p are its last bytes.
+func (a *answer) decideLines(p []byte) {
+	if a.newline && len(openai.TrimFront(p)) == 0 {
+		return // a blank line is not the second one
+	}
 	if !a.newline {
 		if bytes.IndexByte(openai.TrimFront(a.whole), '\n') < 0 {
 			return // blank lines before the first one

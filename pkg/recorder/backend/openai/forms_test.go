@@ -25,7 +25,7 @@ var finishLine = bare(finish)
 
 const whole = `{"id":"c-1","choices":[{"message":{"content":"a"},"finish_reason":"stop"}]}`
 
-// A form is an answer, in pieces, and what becomes of it.
+// A form is an answer, in pieces, and the recorded responses.
 type form struct {
 	name, contentType string
 	pieces            []string
@@ -78,7 +78,7 @@ func (tt *form) check(t *testing.T, x *backend.Exchange) {
 	}
 }
 
-// The bytes of an answer decide whether it is a stream, and of which form, whatever its headers and the
+// The bytes of an answer decide whether it is a stream, and which form it has, whatever its headers and the
 // request say. Each response has the stamp and the number of the piece that completed it.
 func TestAnswerForms(t *testing.T) {
 	for _, tt := range forms {
