@@ -28,22 +28,27 @@ func (e *SpecialError) Error() string {
 // Check returns a *SpecialError unless info describes a regular file. path is the
 // name for the error.
 func Check(path string, info fs.FileInfo) error {
-	kind := ""
-	switch m := info.Mode(); {
-	case m.IsRegular():
+	if info.Mode().IsRegular() {
 		return nil
-	case m.IsDir():
-		kind = "a directory"
-	case m&fs.ModeNamedPipe != 0:
-		kind = "a named pipe"
-	case m&fs.ModeSocket != 0:
-		kind = "a socket"
-	case m&fs.ModeDevice != 0:
-		kind = "a device"
-	default:
-		kind = "a special file"
 	}
-	return &SpecialError{path, kind}
+	return &SpecialError{path, Kind(info.Mode())}
+}
+
+// Kind names what a file is that is not regular: "a named pipe".
+func Kind(m fs.FileMode) string {
+	switch {
+	case m.IsDir():
+		return "a directory"
+	case m&fs.ModeSymlink != 0:
+		return "a symbolic link"
+	case m&fs.ModeNamedPipe != 0:
+		return "a named pipe"
+	case m&fs.ModeSocket != 0:
+		return "a socket"
+	case m&fs.ModeDevice != 0:
+		return "a device"
+	}
+	return "a special file"
 }
 
 // IsSpecial reports whether path leads to a pipe, a device, a folder or another file that is not

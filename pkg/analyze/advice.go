@@ -43,7 +43,7 @@ func (a *adviser) works(flag string) bool {
 		case flag == trimStart:
 			most = most * 9 / 10
 		case flag == steadyState:
-			most /= 2 // at least, if it is to be relied on
+			most /= 2 // a steady state is assumed to take half of the level
 		}
 		if withinClocks(a.run, most, "a part") != nil {
 			return false

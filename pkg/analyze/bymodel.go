@@ -27,6 +27,8 @@ type byModel struct {
 	names  []string       // in the order in which they were first seen
 	index  map[string]int // in names
 	parts  []collector
+	sel    *Selected    // the selected part of the level, whose requests are added; nil for the whole level
+	flows  []*flowMeter // of the parts, with sel
 	memory *extsort.Memory
 	err    error // from finish: values could not be read back
 }
@@ -43,29 +45,30 @@ func (b *byModel) add(p *Point) {
 		b.index[name] = i
 		b.names, b.parts = append(b.names, name), append(b.parts, collector{})
 		b.parts[i].useMemory(b.memory)
+		if s := b.sel; s != nil {
+			b.flows = append(b.flows, newFlowMeter([]uint64{s.FromNS, s.ToNS}, s.Level.ToNS))
+		}
 	}
 	b.parts[i].add(p)
+	if b.sel != nil {
+		b.flows[i].add(p)
+	}
 }
 
 // finish returns a part for each model: first the models of meta, in its order, then
-// others that requests named. durationNS is the duration of the level, and sel its
-// selected part, whose requests are among points; nil for the whole level. streamed says that the level was streamed.
-func (b *byModel) finish(meta *export.RunMeta, durationNS int64, sel *Selected, points eachPoint, streamed bool) []ModelPart {
+// others that requests named. durationNS is the duration of the level. streamed says that the
+// level was streamed.
+func (b *byModel) finish(meta *export.RunMeta, durationNS int64, streamed bool) []ModelPart {
 	var all []ModelPart
 	for _, i := range b.order(meta.Models) {
 		c := &b.parts[i]
 		c.resolve(streamed)
 		m := ModelPart{Model: b.names[i], OK: c.ok, Failed: total(c.failed.counts()), Metrics: c.metrics()}
 		b.err = errors.Join(b.err, c.err)
-		if sel == nil {
+		if b.sel == nil {
 			m.Throughput = c.throughput(durationNS, &export.Experiment{}) // there are no users of one model
 		} else {
-			name := b.names[i]
-			part := func(do func(p *Point) bool) {
-				points(func(p *Point) bool { return p.Model != name || !sel.has(p) || do(p) })
-			}
-			f := flows(part, []uint64{sel.FromNS, sel.ToNS}, sel.Level.ToNS)
-			m.Throughput = f[0].throughput(sel.Counting().Seconds(), 0)
+			m.Throughput = b.flows[i].finish()[0].throughput(b.sel.Counting().Seconds(), 0)
 		}
 		all = append(all, m)
 	}

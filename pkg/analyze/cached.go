@@ -6,6 +6,7 @@ import (
 	"hash/maphash"
 	"math"
 	"math/bits"
+	"slices"
 	"strings"
 
 	"github.com/pa-tools/pa/internal/jsonscan"
@@ -23,29 +24,29 @@ type Cached struct {
 	// share, such as system prompts and the history of conversations, and prompts that the
 	// level sends twice.
 	Own float64
-	// Twice is the part of Own of prompts that the level had sent before as a whole.
+	// Twice is the part of Own in prompts that the level sent a second time as a whole.
 	Twice float64
 	// Earlier is the part that an earlier level had sent, and this level no earlier request.
 	// EarlierLevel names the level that had sent most of it.
 	Earlier      float64
 	EarlierLevel string
 	// Elsewhere is the part that nothing in the file explains: an earlier run or another
-	// client had sent it. The first TemplateTokens of each request do not count, because the
-	// server may put a text of its own before each prompt. If the prompts are not known, it is
-	// about all that was cached.
+	// client had sent it. The first templateTokens of each request do not count, because the
+	// server may put a text of its own before each prompt. Where Known is false, Elsewhere is
+	// nearly all of Share.
 	Elsewhere float64
-	// Known says that the prompts were read; otherwise only Share is known. Again then says
-	// that the recorder sent prompts of an earlier level or run again.
-	Known, Again bool
+	// Known says that the prompts were read; otherwise only Share is known.
+	Known bool
+	// Again says, where Known is false, that the recorder sent prompts of an earlier level or run again.
+	Again bool
 }
 
-// CachedThreshold is the least share of the input tokens, beyond those that the requests of
-// a level share, whose presence in the server's cache is worth a warning. TemplateTokens is
-// more than a chat template puts before a prompt.
-const (
-	CachedThreshold = 0.05
-	TemplateTokens  = 64
-)
+// CachedThreshold is the share of the input tokens from which a warning says that the server had
+// them in its cache. Tokens that requests of the level share do not count.
+const CachedThreshold = 0.05
+
+// templateTokens is more than a chat template puts before a prompt.
+const templateTokens = 64
 
 // A promptBlock is the end of a part of a prompt.
 type promptBlock struct {
@@ -154,9 +155,9 @@ const mostBlocks = 1 << 19
 // promptLevels follows which levels sent which beginnings of prompts.
 type promptLevels struct {
 	seen map[uint64]promptSeen
-	// stride is the distance of the numbers of the blocks that are remembered, besides last
-	// blocks. It grows when there are too many; beginnings that prompts share are then no
-	// longer found reliably. full says that no more are remembered.
+	// stride: only blocks whose number is a multiple of it are remembered, and all last blocks. It
+	// grows when there are too many blocks; beginnings that prompts share are then no longer found
+	// reliably. full says that no further blocks are remembered.
 	stride uint16
 	full   bool
 	levels []levelPrompts
@@ -173,12 +174,12 @@ type levelPrompts struct {
 	firstNS uint64 // start of the first request of any kind
 
 	input, cached, own, twice, elsewhere float64
-	// shares is what requests of the level share, cached or not, and sentBefore what they share
-	// with each other and with other levels. They bound the sums: at a high concurrency the requests
-	// of a file are in another order than the server saw them.
+	// shares counts the tokens that requests of the level share, cached or not. sentBefore counts
+	// the tokens that they share with each other or with other levels. Both bound the sums, because
+	// at a high concurrency the server may see requests in another order than the file has.
 	shares, sentBefore float64
-	// earlier is what another level had sent and what was cached; shared is the same whether
-	// cached or not. Both are by the index of the other level.
+	// By the index of the level that had sent them before: shared counts the tokens of this
+	// level, and earlier the ones among them that were cached.
 	earlier, shared map[int]float64
 }
 
@@ -198,7 +199,7 @@ func (p *promptLevels) add(i int, m *measuredRequest) {
 		return
 	}
 	own, other, level := float64(m.history), 0.0, 0
-	most := own // what may have been sent before: the block that differs may do so at its end
+	most := own // part that may have been sent before: the block that differs may do so at its end
 	for k := len(m.prompt) - 1; k >= 0 && p.stride > 0; k-- {
 		if m.prompt[k].number%p.stride != 0 {
 			continue
@@ -240,7 +241,7 @@ func (p *promptLevels) add(i int, m *measuredRequest) {
 	}
 	l.shares += own * n
 	l.sentBefore += most * n
-	l.elsewhere += max(0, cached-most*n-TemplateTokens)
+	l.elsewhere += max(0, cached-most*n-templateTokens)
 }
 
 // remember notes that level i sent the blocks.
@@ -276,9 +277,26 @@ func (p *promptLevels) remember(i int, blocks []promptBlock) {
 	}
 }
 
+// sharing returns for each level, in order, the other levels that sent beginnings of its prompts.
+func (p *promptLevels) sharing() [][]int {
+	others := make([][]int, len(p.levels))
+	for i := range p.levels {
+		for k := range p.levels[i].shared { // has the levels of earlier, too
+			others[i] = append(others[i], k)
+			others[k] = append(others[k], i)
+		}
+	}
+	for i := range others {
+		slices.Sort(others[i])
+		others[i] = slices.Compact(others[i])
+	}
+	return others
+}
+
 // finish returns the figures of each level. names are the names of the levels.
 func (p *promptLevels) finish(names []string) []*Cached {
 	all := make([]*Cached, len(names))
+	others := p.sharing()
 	for i := range min(len(p.levels), len(names)) {
 		l := &p.levels[i]
 		if l.stated == 0 || l.input == 0 {
@@ -298,10 +316,9 @@ func (p *promptLevels) finish(names []string) []*Cached {
 				most, c.EarlierLevel = tokens, names[k]
 			}
 		}
-		for k := range min(len(p.levels), len(names)) {
-			o := &p.levels[k]
-			switch {
-			case k == i || o.firstNS >= l.firstNS:
+		for _, k := range others[i] {
+			switch o := &p.levels[k]; {
+			case o.firstNS >= l.firstNS:
 			case l.earlier[k] > 0:
 				from(k, l.earlier[k])
 			default: // the earlier level comes later in the file
@@ -319,10 +336,9 @@ func (p *promptLevels) finish(names []string) []*Cached {
 }
 
 // warning returns the warning about input tokens that the server had in its cache although
-// the requests of the level do not share them; nil if there are too few. sent says which
-// part of the data the level sent, and again that the level is not the first one. flags says
-// that the message may name flags of pa-record.
-func (c *Cached) warning(sent *export.LevelPrompts, again, flags bool) *Warning {
+// the requests of the level do not share them; nil if there are too few. flags says that the
+// message may name flags of pa-record.
+func (c *Cached) warning(flags bool) *Warning {
 	remedy := func(text string) string {
 		if flags {
 			return text
@@ -331,22 +347,16 @@ func (c *Cached) warning(sent *export.LevelPrompts, again, flags bool) *Warning 
 	}
 	const cached = "%s of the input tokens were in the server's cache"
 	switch {
-	case c == nil || c.Share <= CachedThreshold:
+	case c.Share <= CachedThreshold, c.Earlier <= CachedThreshold && c.Elsewhere <= CachedThreshold:
 		return nil
-	case !c.Known && c.Elsewhere <= CachedThreshold:
-		return nil
-	case !c.Known:
-		c.Again = sent != nil && !sent.MadeUp && (sent.Restart && again || sent.First > 0 && sent.Again() > 0)
-		if !c.Again {
-			return said(KindCache, cached+"; the prompts, which would show why, are not in the columns that were read, or not in the file", percent(c.Share))
-		}
+	case c.Again:
 		return said(KindCache, cached+": an earlier level or run had sent the same prompts%s", percent(c.Share), remedy("; "+freshPrompts))
+	case !c.Known:
+		return said(KindCache, cached+"; the prompts, which would show why, are not in the columns that were read, or not in the file", percent(c.Share))
 	case c.Earlier > CachedThreshold && c.Earlier >= c.Elsewhere:
 		return said(KindCache, cached+": %swere sent at %s%s%s", percent(c.Share), c.which(c.Earlier), c.EarlierLevel, c.others(c.Earlier), remedy("; "+freshPrompts))
-	case c.Elsewhere > CachedThreshold:
-		return said(KindCache, cached+": %swere not sent by an earlier request of this file, but by an earlier run or by another client%s%s", percent(c.Share), c.which(c.Elsewhere), c.others(c.Elsewhere), remedy("; --cache-bust begins prompts with new text"))
 	}
-	return nil
+	return said(KindCache, cached+": %swere not sent by an earlier request of this file, but by an earlier run or by another client%s%s", percent(c.Share), c.which(c.Elsewhere), c.others(c.Elsewhere), remedy("; --cache-bust begins prompts with new text"))
 }
 
 // which begins a sentence about a part of Share: "they " if it is most of it.
@@ -384,28 +394,28 @@ func LevelName(mode, value, load string) string {
 	return strings.TrimSpace(strings.ReplaceAll(mode, "_", " ") + " " + value)
 }
 
-// addCached adds to the levels of a report what of their prompts was cached.
+// addCached adds to the levels of a report which of their input tokens were cached, and warnings.
 func (p *promptLevels) addCached(rep *Report) {
 	names := make([]string, len(rep.Experiments))
+	first := uint64(math.MaxUint64) // start of the first level
 	for i := range names {
 		e := &rep.Experiments[i]
 		names[i] = LevelName(e.Mode, e.Value, e.Load)
+		if i < len(p.levels) && p.levels[i].firstNS != 0 {
+			first = min(first, p.levels[i].firstNS)
+		}
 	}
 	for i, c := range p.finish(names) {
 		e := &rep.Experiments[i]
 		e.Cached = c
-		if e.Problem != nil || i >= len(p.levels) {
+		if c == nil || e.Problem != nil {
 			continue
 		}
-		later := false
-		for k := range p.levels {
-			later = later || p.levels[k].firstNS < p.levels[i].firstNS
+		if m := rep.Run.Experiments[i].Meta; m != nil && m.Prompts != nil && !c.Known {
+			sent := m.Prompts
+			c.Again = !sent.MadeUp && (sent.Restart && p.levels[i].firstNS > first || sent.First > 0 && sent.Again() > 0)
 		}
-		var sent *export.LevelPrompts
-		if m := rep.Run.Experiments[i].Meta; m != nil {
-			sent = m.Prompts
-		}
-		if w := c.warning(sent, later, rep.FromRecorder()); w != nil {
+		if w := c.warning(rep.FromRecorder()); w != nil {
 			e.Warnings = append(e.Warnings, w)
 		}
 	}

@@ -70,57 +70,81 @@ func (p *Point) TokensLost() bool {
 // until do returns.
 type eachPoint func(do func(p *Point) bool)
 
-// flows returns the flow in each of the windows between the bounds, which ascend. A
+// A flowMeter measures the flow in each of the windows between its bounds, which ascend. A
 // window includes its first bound and excludes its last, except that the window that
 // ends at levelEnd, the end of the level, includes it.
+type flowMeter struct {
+	bounds   []uint64
+	levelEnd uint64
+	windows  []flow
+}
+
+func newFlowMeter(bounds []uint64, levelEnd uint64) *flowMeter {
+	return &flowMeter{bounds, levelEnd, make([]flow, len(bounds)-1)}
+}
+
+// flows returns the flow of the points in each window of a [flowMeter].
 func flows(points eachPoint, bounds []uint64, levelEnd uint64) []flow {
-	f := make([]flow, len(bounds)-1)
-	last := len(bounds) - 1
-	// near returns the index of the window of t, or of the one nearest to it.
-	near := func(t uint64) int {
-		after := sort.Search(len(bounds), func(i int) bool { return bounds[i] > t })
-		return min(max(after-1, 0), last-1)
-	}
-	// in is near for instants within a window and −1 for others.
-	in := func(t uint64) int {
-		if t < bounds[0] || t > bounds[last] || t == bounds[last] && t != levelEnd {
-			return -1
-		}
-		return near(t)
-	}
+	m := newFlowMeter(bounds, levelEnd)
 	points(func(p *Point) bool {
-		if !p.Delivers() || p.EndNS < bounds[0] || p.placeNS > bounds[last] {
-			return true
-		}
-		end := in(p.EndNS)
-		if p.complete && end >= 0 {
-			f[end].requests++
-		}
-		// Each window from the start of the request to its end counts it: the loop below
-		// adds up these changes.
-		t := p.tokens()
-		from, to := near(p.placeNS), near(max(p.EndNS, p.placeNS))
-		f[from].tally.plus(t)
-		if to+1 < len(f) {
-			f[to+1].tally.minus(t)
-		}
-		first := end
-		if n := len(p.TokenNS); n > 0 {
-			first = in(p.TokenNS[0])
-			each := float64(p.OutputTokens.V) / float64(n)
-			for _, t := range p.TokenNS {
-				if w := in(t); w >= 0 {
-					f[w].output += each
-				}
-			}
-		} else if end >= 0 { // tokens by usage alone
-			f[end].output += float64(p.OutputTokens.V)
-		}
-		if first >= 0 {
-			f[first].input += float64(p.InputTokens.V)
-		}
+		m.add(p)
 		return true
 	})
+	return m.finish()
+}
+
+// near returns the index of the window of t, or of the one nearest to it.
+func (m *flowMeter) near(t uint64) int {
+	after := sort.Search(len(m.bounds), func(i int) bool { return m.bounds[i] > t })
+	return min(max(after-1, 0), len(m.windows)-1)
+}
+
+// in is near for instants within a window and −1 for others.
+func (m *flowMeter) in(t uint64) int {
+	last := m.bounds[len(m.bounds)-1]
+	if t < m.bounds[0] || t > last || t == last && t != m.levelEnd {
+		return -1
+	}
+	return m.near(t)
+}
+
+// add counts a request.
+func (m *flowMeter) add(p *Point) {
+	f := m.windows
+	if !p.Delivers() || p.EndNS < m.bounds[0] || p.placeNS > m.bounds[len(f)] {
+		return
+	}
+	end := m.in(p.EndNS)
+	if p.complete && end >= 0 {
+		f[end].requests++
+	}
+	// Each window from the start of the request to its end counts it: finish adds up these changes.
+	t := p.tokens()
+	from, to := m.near(p.placeNS), m.near(max(p.EndNS, p.placeNS))
+	f[from].tally.plus(t)
+	if to+1 < len(f) {
+		f[to+1].tally.minus(t)
+	}
+	first := end
+	if n := len(p.TokenNS); n > 0 {
+		first = m.in(p.TokenNS[0])
+		each := float64(p.OutputTokens.V) / float64(n)
+		for _, t := range p.TokenNS {
+			if w := m.in(t); w >= 0 {
+				f[w].output += each
+			}
+		}
+	} else if end >= 0 { // tokens by usage alone
+		f[end].output += float64(p.OutputTokens.V)
+	}
+	if first >= 0 {
+		f[first].input += float64(p.InputTokens.V)
+	}
+}
+
+// finish returns the flows when all requests have been added.
+func (m *flowMeter) finish() []flow {
+	f := m.windows
 	for i := 1; i < len(f); i++ {
 		f[i].tally.plus(f[i-1].tally)
 	}

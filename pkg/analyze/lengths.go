@@ -115,11 +115,11 @@ func (l *lengths) add(p *Point) {
 	}
 }
 
-// A mean of lengths may be lengthOff of the asked mean away from it, plus 3 standard errors of
-// the draw; the mean of prompts also the tokens of a chat template.
+// A mean of lengths may differ from the asked mean by this share of it, plus 3 standard errors of
+// the draw. The mean of prompts may differ by the tokens of an ordinary chat template, too.
 const (
-	lengthOff      = 0.05
-	templateTokens = 32
+	lengthOff    = 0.05
+	templateRoom = 32
 )
 
 // off reports whether the mean of n lengths, which sum up to sum, is below or above what was
@@ -136,7 +136,7 @@ func (a askedLength) off(n, sum int64, room float64) (below, above bool) {
 // warnings returns the warnings about lengths that were asked for and not reached.
 func (l *lengths) warnings() (w []error) {
 	a := &l.asked
-	if below, above := a.input.off(l.inputs, l.inputTokens, templateTokens); below || above {
+	if below, above := a.input.off(l.inputs, l.inputTokens, templateRoom); below || above {
 		advice := "give --tokenizer, the model's own, so that prompts have the asked length"
 		if a.tokenizer != "" {
 			advice = fmt.Sprintf("is %s the model's tokenizer, and how long is the chat template?", a.tokenizer)

@@ -63,7 +63,7 @@ func (l *level) finish(run *export.Run, i int, cfg Config, memory *extsort.Memor
 		l.resolve(l.streamed)
 		x := l.collector.finish(run, e, cfg, nil, nil)
 		if severalModels(run) {
-			x.Models = l.models.finish(run.Meta, x.DurationNS, nil, nil, l.streamed)
+			x.Models = l.models.finish(run.Meta, x.DurationNS, l.streamed)
 		}
 		l.addPauses(run, e, &x, cfg)
 		return x
@@ -103,6 +103,7 @@ func (l *level) finish(run *export.Run, i int, cfg Config, memory *extsort.Memor
 	}
 	if sel != nil {
 		f = &flows(points, []uint64{sel.FromNS, sel.ToNS}, sel.Level.ToNS)[0]
+		l.models.sel = sel
 	}
 	nowhere := 0
 	var part []Point
@@ -128,7 +129,7 @@ func (l *level) finish(run *export.Run, i int, cfg Config, memory *extsort.Memor
 	})
 	x := l.collector.finish(run, e, cfg, sel, f)
 	if severalModels(run) {
-		x.Models = l.models.finish(run.Meta, x.DurationNS, sel, points, l.streamed)
+		x.Models = l.models.finish(run.Meta, x.DurationNS, l.streamed)
 	}
 	x.Windows, x.Series = windows, part
 	if cfg.follows() {

@@ -50,7 +50,6 @@ const maxLoadConfidence = 0.95
 // objective.
 type tried struct {
 	LoadLevel
-	named float64 // Value as a number
 	order []bool
 }
 
@@ -60,6 +59,7 @@ type tried struct {
 // experiments of one load count as one.
 func (rep *Report) MaxLoad() *MaxLoad {
 	var all []tried
+	at := map[float64]int{} // in all, by the named load
 	m := &MaxLoad{Target: rep.SLOTarget, Interval: inference.Interval{Low: math.NaN(), High: math.NaN()}}
 	for i := range rep.Experiments {
 		e := &rep.Experiments[i]
@@ -78,14 +78,15 @@ func (rep *Report) MaxLoad() *MaxLoad {
 		if e.Sent.OK {
 			sent = e.Sent.PerSecond
 		}
-		if j := slices.IndexFunc(all, func(t tried) bool { return t.named == load }); j >= 0 {
+		if j, ok := at[load]; ok {
 			t := &all[j]
 			if n, more := float64(len(t.order)), float64(len(e.SLO.order)); n+more > 0 {
 				t.Load = (n*t.Load + more*sent) / (n + more)
 			}
 			t.order = slices.Concat(t.order, e.SLO.order)
 		} else {
-			all = append(all, tried{LoadLevel: LoadLevel{Load: sent, Value: e.Value}, named: load, order: e.SLO.order})
+			at[load] = len(all)
+			all = append(all, tried{LoadLevel: LoadLevel{Load: sent, Value: e.Value}, order: e.SLO.order})
 		}
 	}
 	if len(all) < 2 {

@@ -48,6 +48,7 @@ type Sending struct {
 	Slot      int // of the closed loop
 	Rank      int
 	Conn      int
+	Phase     export.Phase
 	Status    export.Status
 	// Numbered says that ID is the request's number; the file numbers requests.
 	Numbered bool
@@ -61,7 +62,7 @@ type Sending struct {
 func sendingOf(r *export.Request) Sending {
 	return Sending{
 		ScheduledNS: r.ScheduledNS, IssuedNS: r.IssuedNS, ConnectNS: max(0, int64(r.DNS+r.Connect+r.TLS)),
-		Slot: r.Worker, Rank: r.Rank, Conn: r.Conn, Status: r.Status, Numbered: r.HasMeta,
+		Slot: r.Worker, Rank: r.Rank, Conn: r.Conn, Phase: r.Phase, Status: r.Status, Numbered: r.HasMeta,
 		Session: strings.Clone(r.SessionID), Turn: r.Turn,
 	}
 }

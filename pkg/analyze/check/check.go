@@ -79,15 +79,11 @@ const confidence = earlystop.Confidence
 var certified = []answer.Metric{answer.TTFT, answer.TPOT, answer.E2EL}
 
 // Run checks the levels of r against the thresholds of p. file is the name for messages. The result
-// covers what could be read. The error is from [analyze.Run]. cfg must not select a part.
+// covers what could be read. The error is from [analyze.Run]. cfg must not select a part, and Run sets its Observer.
 func Run(ctx context.Context, file string, r export.Reader, cfg analyze.Config, p Profile) (*Result, *analyze.Report, error) {
-	cfg.Certified = true
-	t := &tap{Reader: r, bounds: answer.BoundsOf(export.Preview(r))}
-	var source export.Reader = t
-	if c, ok := r.(export.CheckingReader); ok {
-		source = &checkingTap{t, c}
-	}
-	rep, err := analyze.Run(ctx, source, cfg)
+	s := &schedule{}
+	cfg.Certified, cfg.Observer = true, s
+	rep, err := analyze.Run(ctx, r, cfg)
 	res := &Result{File: file, Profile: p}
 	if m := rep.Run.Meta; m != nil {
 		res.Tool = m.Tool
@@ -95,7 +91,7 @@ func Run(ctx context.Context, file string, r export.Reader, cfg analyze.Config, 
 	for i := range rep.Experiments {
 		x := &rep.Experiments[i]
 		l := Level{Name: report.LevelName(x), Mode: x.Mode, Value: x.Value, Problem: x.Problem}
-		c := checker{rep: rep, x: x, p: &p, sent: t.level(i), from: cfg.From}
+		c := checker{rep: rep, x: x, p: &p, sent: s.level(i), from: cfg.From}
 		if x.Problem == nil {
 			l.Items = c.items()
 			for _, m := range certified {
@@ -119,12 +115,13 @@ func OfReport(rep *analyze.Report, x *analyze.Experiment, p Profile) []Item {
 	return append([]Item{c.client(), c.clock(), c.failures(), c.steady()}, c.values()...)
 }
 
-// A tap reads the schedule of the measured requests as they pass by.
-type tap struct {
-	export.Reader
+// A schedule collects when the measured requests of each level were planned and sent.
+type schedule struct {
 	bounds answer.Bounds // of the times that can be true
 	levels []sent
 }
+
+var _ analyze.Observer = (*schedule)(nil)
 
 // sent holds the planned times of the measured requests of a level.
 type sent struct {
@@ -134,81 +131,44 @@ type sent struct {
 	lateness []int64
 }
 
-// Next implements [export.Reader].
-func (t *tap) Next() bool {
-	if !t.Reader.Next() {
-		return false
-	}
-	q := t.Request()
+// Begin implements [analyze.Observer].
+func (s *schedule) Begin(run *export.Run) { *s = schedule{bounds: answer.BoundsOf(run)} }
+
+// Request implements [analyze.Observer].
+func (s *schedule) Request(level int, q *analyze.Observed) {
 	if q.Phase == export.PhaseWarmup || q.Phase == export.PhaseCooldown {
-		return true
+		return
 	}
-	i := t.Experiment()
-	for len(t.levels) <= i {
-		t.levels = append(t.levels, sent{})
+	for len(s.levels) <= level {
+		s.levels = append(s.levels, sent{})
 	}
-	if i < 0 {
-		return true
-	}
-	l := &t.levels[i]
-	if q.StartNS != 0 && t.bounds.Time(q.StartNS) {
+	l := &s.levels[level]
+	started := q.StartNS != 0
+	if started {
 		l.starts = append(l.starts, q.StartNS)
 	}
 	switch {
-	case !t.bounds.Time(q.ScheduledNS) || !t.bounds.Time(q.StartNS):
+	case !s.bounds.Time(q.ScheduledNS):
 	case q.ScheduledNS != 0:
 		l.arrivals = append(l.arrivals, q.ScheduledNS)
-		if v := answer.Elapsed(q.ScheduledNS, q.StartNS); v.OK && q.StartNS != 0 {
+		if v := answer.Elapsed(q.ScheduledNS, q.StartNS); v.OK && started {
 			l.lateness = append(l.lateness, v.V)
 		}
-	case q.StartNS != 0:
+	case started:
 		l.arrivals = append(l.arrivals, q.StartNS)
 	}
-	return true
 }
 
-// Skipped implements [export.Skipper].
-func (t *tap) Skipped(experiment int) (counted, excluded int) {
-	return export.Skipped(t.Reader, experiment)
-}
+// End implements [analyze.Observer].
+func (s *schedule) End() {}
 
-// A checkingTap is a tap of a file with derived values.
-type checkingTap struct {
-	*tap
-	checks export.CheckingReader // the same file
-}
+// Scrape implements [analyze.Observer].
+func (s *schedule) Scrape(*export.Scrape) {}
 
-var _ export.CheckingReader = (*checkingTap)(nil)
-
-// Derivation implements [export.DerivedReader].
-func (t *checkingTap) Derivation() (_ export.Derivation, ok bool) { return t.checks.Derivation() }
-
-// Derived implements [export.DerivedReader].
-func (t *checkingTap) Derived() *export.Derived { return t.checks.Derived() }
-
-// WithoutAnswers implements [export.DerivedReader].
-func (t *checkingTap) WithoutAnswers() { t.checks.WithoutAnswers() }
-
-// CheckDerived implements [export.CheckingReader].
-func (t *checkingTap) CheckDerived(all bool) bool { return t.checks.CheckDerived(all) }
-
-// Checked implements [export.CheckingReader].
-func (t *checkingTap) Checked() (q *export.Request, d *export.Derived, outputs bool) {
-	return t.checks.Checked()
-}
-
-// HasOutputs implements [export.CheckingReader].
-func (t *checkingTap) HasOutputs() bool { return t.checks.HasOutputs() }
-
-// Restart implements [export.CheckingReader].
-func (t *checkingTap) Restart() {
-	t.checks.Restart()
-	t.levels = nil
-}
-
-func (t *tap) level(i int) *sent {
-	if i < len(t.levels) {
-		return &t.levels[i]
+// level returns the times of a level.
+func (s *schedule) level(i int) *sent {
+	if i < len(s.levels) {
+		return &s.levels[i]
 	}
 	return &sent{}
 }

@@ -27,15 +27,16 @@ const (
 // A gapSorter sorts the gaps of a level by their ends. Gaps that end together stay in the order of add. It keeps
 // the gaps in sorted runs of blocks, in memory up to a bound, and merges the runs.
 type gapSorter struct {
-	blocks *spool.Blocks
-	last   []gap // of no run yet
-	runs   [][]spool.Block
-	packer pack.Packer
+	maxBytes int64
+	blocks   *spool.Blocks
+	last     []gap // of no run yet
+	runs     [][]spool.Block
+	packer   pack.Packer
 }
 
 // newGapSorter returns a gapSorter whose blocks take maxBytes of memory.
 func newGapSorter(maxBytes int64) *gapSorter {
-	return &gapSorter{blocks: spool.NewBlocks(maxBytes, "", "gaps")}
+	return &gapSorter{maxBytes: maxBytes, blocks: spool.NewBlocks(maxBytes, "", "gaps")}
 }
 
 func (s *gapSorter) add(g gap) {
@@ -73,13 +74,14 @@ func (s *gapSorter) endRun() {
 	s.last = s.last[:0]
 }
 
-// each calls do with the gaps in the order of their ends. The gapSorter is empty then.
-func (s *gapSorter) each(do func(g *gap)) error {
+// drain calls do with the gaps in the order of their ends, and removes them.
+func (s *gapSorter) drain(do func(g *gap)) error {
 	if s.runs == nil {
 		sortGaps(s.last)
 		for i := range s.last {
 			do(&s.last[i])
 		}
+		s.last = nil
 		return nil
 	}
 	if len(s.last) > 0 {
@@ -102,8 +104,13 @@ func (s *gapSorter) each(do func(g *gap)) error {
 			heap.Pop(&open)
 		}
 	}
-	return errors.Join(s.blocks.Err(), s.blocks.Close())
+	err := errors.Join(s.blocks.Err(), s.close())
+	*s = *newGapSorter(s.maxBytes)
+	return err
 }
+
+// close removes the temporary file.
+func (s *gapSorter) close() error { return s.blocks.Close() }
 
 // A gapRun reads a run of a gapSorter.
 type gapRun struct {

@@ -84,11 +84,38 @@ func TestGapSorter(t *testing.T) {
 		}
 		sortGaps(want)
 		var got []gap
-		if err := s.each(func(g *gap) { got = append(got, *g) }); err != nil {
+		if err := s.drain(func(g *gap) { got = append(got, *g) }); err != nil {
 			t.Fatal(err)
 		}
 		if !slices.Equal(got, want) {
 			t.Errorf("%d gaps: another order", n)
+		}
+		if memory, file := s.blocks.Used(); memory != 0 || file != 0 || len(s.last) > 0 {
+			t.Errorf("%d gaps: %d bytes in memory, %d in the file and %d gaps are left", n, memory, file, len(s.last))
+		}
+	}
+}
+
+// The gaps of a level wait to be sorted until the next level begins, and no longer.
+func TestGapsOfLevels(t *testing.T) {
+	t.Parallel()
+	f := &follower{}
+	f.Begin(nil)
+	defer f.store.Close()
+	for level := range 4 {
+		for i := range 10 {
+			p := &analyze.Point{GapNS: []uint64{uint64(30 - i), uint64(60 - i)}}
+			p.Counted, p.Gaps = true, []int64{1, 2}
+			f.Request(level, p)
+		}
+		if n := len(f.gaps.last); n != 20 {
+			t.Errorf("level %d: %d gaps wait to be sorted, want 20", level, n)
+		}
+	}
+	f.endLevel()
+	for i, l := range f.levels {
+		if n := l.list(itl).Len(); n != 20 {
+			t.Errorf("level %d has %d gaps, want 20", i, n)
 		}
 	}
 }

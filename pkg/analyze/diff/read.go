@@ -26,10 +26,10 @@ type Run struct {
 	store    *values.Store // of the levels' series; nil without them
 }
 
-// Read reads a run to its end. Both sides must be read with the same cfg; to
-// compare one run with one run, it must ask for the Series, which otherwise are
-// memory wasted. Close the Run then when the comparison has been written. Read returns the error of [analyze.Run]. The Run is never nil and
-// holds everything that could be read.
+// Read reads a run to its end. Both sides must be read with the same cfg. To
+// compare one run with one run, cfg must ask for the Series; other comparisons do not use them. Close the
+// Run when the comparison has been written. Read returns the error of [analyze.Run]. The Run is never nil
+// and holds everything that could be read.
 func Read(ctx context.Context, name string, r export.Reader, cfg analyze.Config) (*Run, error) {
 	cfg = Follow(cfg)
 	rep, err := analyze.Run(ctx, r, cfg)
@@ -41,9 +41,9 @@ func Read(ctx context.Context, name string, r export.Reader, cfg analyze.Config)
 // reading values back from a temporary file.
 func OfReport(name string, rep *analyze.Report, cfg analyze.Config) (*Run, error) {
 	run := &Run{Name: name, Header: rep.Run, Model: rep.Model, cfg: cfg, firstNS: rep.FirstNS, requests: rep.Requests, Contradictions: rep.Contradictions()}
-	var err error
 	f, _ := cfg.Follower.(*follower)
 	if f != nil {
+		f.endLevel()
 		run.store = f.store
 	}
 	for i := range rep.Experiments {
@@ -52,11 +52,14 @@ func OfReport(name string, rep *analyze.Report, cfg analyze.Config) (*Run, error
 		l.withoutPauses, l.clockSteps = cfg.Selection.WithoutPauses, run.clockSteps()
 		if f != nil {
 			l.follow = f.level(i)
-			err = errors.Join(err, l.follow.finish(l.Unreadable == 0))
+			l.follow.finish(l.Unreadable == 0)
 		}
 		run.Levels = append(run.Levels, l)
 	}
-	return run, err
+	if f == nil {
+		return run, nil
+	}
+	return run, f.err
 }
 
 // sameAs reports whether two files hold the same run: their first requests start in

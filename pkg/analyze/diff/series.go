@@ -39,28 +39,40 @@ type follower struct {
 
 	store  *values.Store
 	levels []*levelSeries
+	gaps   *gapSorter // of the last level
+	err    error      // from reading gaps back
 }
 
 var _ analyze.Follower = (*follower)(nil)
 
 // Begin implements [analyze.Follower].
 func (f *follower) Begin(*export.Run) {
-	if f.store != nil {
-		_ = f.store.Close() // its values are void
+	if f.store != nil { // its values and gaps are void
+		_ = f.store.Close()
+		_ = f.gaps.close()
 	}
-	f.store, f.levels = values.NewStore(f.memory, ""), nil
+	f.store, f.levels, f.gaps = values.NewStore(f.memory, ""), nil, newGapSorter(f.memory)
 }
 
-// level returns the series of a level.
+// level returns the series of a level, which come one after the other.
 func (f *follower) level(i int) *levelSeries {
 	for len(f.levels) <= i {
+		f.endLevel()
 		f.levels = append(f.levels, newLevelSeries(f))
 	}
 	return f.levels[i]
 }
 
+// endLevel moves the gaps of the last level to its series, so that only one level has gaps to sort.
+func (f *follower) endLevel() {
+	if len(f.levels) == 0 {
+		return
+	}
+	f.err = errors.Join(f.err, f.gaps.drain(f.levels[len(f.levels)-1].gap))
+}
+
 // Request implements [analyze.Follower].
-func (f *follower) Request(level int, p *analyze.Point) { f.level(level).request(p) }
+func (f *follower) Request(level int, p *analyze.Point) { f.level(level).request(p, f.gaps) }
 
 // Step implements [analyze.Follower].
 func (f *follower) Step(level int, s analyze.Step) { f.level(level).step(s) }
@@ -77,13 +89,12 @@ type levelSeries struct {
 	done    *values.List                   // requests completed in each span
 	tokens  *values.List                   // output tokens in each span
 	prompts prompts
-	gaps    *gapSorter
 }
 
 func newLevelSeries(f *follower) *levelSeries {
 	l := &levelSeries{
 		store: f.store, spans: f.store.NewList(values.Float), done: f.store.NewList(values.Whole), tokens: f.store.NewList(values.Float),
-		prompts: newPrompts(f.store), gaps: newGapSorter(f.memory),
+		prompts: newPrompts(f.store),
 	}
 	if f.quality != nil {
 		l.quality = analyze.NewQualityMeter(*f.quality)
@@ -103,8 +114,8 @@ func (l *levelSeries) list(q quantity) *values.List {
 	return l.series[q]
 }
 
-// request adds a request.
-func (l *levelSeries) request(p *analyze.Point) {
+// request adds a request, and its gaps to gaps.
+func (l *levelSeries) request(p *analyze.Point, gaps *gapSorter) {
 	l.prompts.add(p)
 	if !p.Counted {
 		return
@@ -119,7 +130,7 @@ func (l *levelSeries) request(p *analyze.Point) {
 	}
 	if l.quality == nil {
 		for j, end := range p.GapNS {
-			l.gaps.add(gap{end: end, ns: p.Gaps[j]})
+			gaps.add(gap{end: end, ns: p.Gaps[j]})
 		}
 		return
 	}
@@ -128,13 +139,13 @@ func (l *levelSeries) request(p *analyze.Point) {
 	next := 0 // gap
 	q.EachPerToken(&p.Measures, func(j int, ns float64, n int) {
 		for ; next < j; next++ {
-			l.gaps.add(gap{end: p.GapNS[next], ns: p.Gaps[next]})
+			gaps.add(gap{end: p.GapNS[next], ns: p.Gaps[next]})
 		}
-		l.gaps.add(gap{end: p.GapNS[j], ns: p.Gaps[j], perToken: ns, tokens: n})
+		gaps.add(gap{end: p.GapNS[j], ns: p.Gaps[j], perToken: ns, tokens: n})
 		next++
 	})
 	for ; next < len(p.GapNS); next++ {
-		l.gaps.add(gap{end: p.GapNS[next], ns: p.Gaps[next]})
+		gaps.add(gap{end: p.GapNS[next], ns: p.Gaps[next]})
 	}
 }
 
@@ -145,21 +156,20 @@ func (l *levelSeries) step(s analyze.Step) {
 	l.tokens.AddFloat(s.OutputTokens)
 }
 
-// finish moves the gaps to the series, and orders the prompts, when all is added. complete says that no request of
-// the level is missing.
-func (l *levelSeries) finish(complete bool) error {
-	err := l.gaps.each(func(g *gap) {
-		l.list(itl).Add(g.ns)
-		for range g.tokens {
-			l.list(itlPerToken).AddFloat(g.perToken)
-		}
-	})
-	l.gaps = nil
+// gap adds a gap. Gaps come in the order of their ends.
+func (l *levelSeries) gap(g *gap) {
+	l.list(itl).Add(g.ns)
+	for range g.tokens {
+		l.list(itlPerToken).AddFloat(g.perToken)
+	}
+}
+
+// finish orders the prompts when all is added. complete says that no request of the level is missing.
+func (l *levelSeries) finish(complete bool) {
 	if !complete {
 		l.prompts.drop()
 	}
 	l.prompts.sort()
-	return err
 }
 
 // of returns the series of a quantity.

@@ -80,8 +80,7 @@ type document struct {
 	Verdicts []verdict
 	Warnings []string
 
-	LevelNames []string // of all runs, each once
-	taken      names    // LevelNames
+	LevelNames []string // of the detailed levels of all runs, each once
 	FewerNotes []string // which levels have no more than a row in the sweep
 	Runs       []runPart
 	Several    bool // runs
@@ -142,8 +141,8 @@ const leastAbove = 10
 
 // newDocument collects what the template shows.
 func newDocument(p *Page) (*document, error) {
-	d := &document{taken: names{}, assets: embedded(), Program: plain(p.Program), Several: len(p.Runs) > 1}
-	name(p.Runs)
+	d := &document{assets: embedded(), Program: plain(p.Program), Several: len(p.Runs) > 1}
+	d.LevelNames = name(p.Runs)
 	data := make(chan result, 1)
 	go func() { // it takes as long as the charts
 		b, err := json.Marshal(dataOf(p.Runs)) // escapes <, >, & and the line separators of Unicode
@@ -162,7 +161,7 @@ func newDocument(p *Page) (*document, error) {
 		d.Warnings = append(d.Warnings, sanitize.Text(sanitize.Clip(w, 2*mostText)))
 	}
 	for i := range p.Runs {
-		if err := d.run(&p.Runs[i], i, defs, report.JSON(inputs[i])); err != nil {
+		if err := d.run(&p.Runs[i], i, defs); err != nil {
 			return nil, err
 		}
 	}
@@ -188,9 +187,10 @@ type result struct {
 	err  error
 }
 
-// name sets the names of runs and levels.
-func name(runs []Run) {
+// name sets the names of runs and levels, and returns the names of the detailed levels of all runs, each once.
+func name(runs []Run) (levelNames []string) {
 	taken := names{}
+	listed := map[string]bool{}
 	for i := range runs {
 		r := &runs[i]
 		r.detailed = min(len(r.Levels), max(1, mostDetailed/len(runs)))
@@ -203,9 +203,15 @@ func name(runs []Run) {
 		r.levels = nil
 		levels := names{}
 		for j := range r.Levels {
-			r.levels = append(r.levels, levels.different(sanitize.Fit(plain(report.LevelName(r.Levels[j].Experiment)), 60)))
+			level := levels.different(sanitize.Fit(plain(report.LevelName(r.Levels[j].Experiment)), 60))
+			r.levels = append(r.levels, level)
+			if j < r.detailed && !listed[level] {
+				listed[level] = true
+				levelNames = append(levelNames, level)
+			}
 		}
 	}
+	return levelNames
 }
 
 // names holds the names that are taken, and the largest number that was appended to each.
@@ -260,9 +266,17 @@ func titles(runs []Run) (title, subtitle string) {
 	return title, strings.Join(facts, " · ")
 }
 
-// run adds the parts of a run. r writes the JSON of its report.
-func (d *document) run(r *Run, i int, defs *definitions, writeJSON report.Renderer) error {
-	object, err := members(writeJSON)
+// run adds the parts of run i.
+func (d *document) run(r *Run, i int, defs *definitions) error {
+	detailed := *r.Report
+	detailed.Experiments = detailed.Experiments[:r.detailed]
+	object, err := members(report.JSON(report.Input{Name: r.Name, Report: &detailed}))
+	if err != nil {
+		return fmt.Errorf("%s: %w", r.Name, err)
+	}
+	whole, err := members(report.Indented(struct {
+		MaxLoad any `json:"max_load"`
+	}{report.MaxLoadJSON(r.Report.MaxLoad())}))
 	if err != nil {
 		return fmt.Errorf("%s: %w", r.Name, err)
 	}
@@ -270,7 +284,7 @@ func (d *document) run(r *Run, i int, defs *definitions, writeJSON report.Render
 	facts := w.pairs("run", get(object, "run"), "calibration", "shard", "merged")
 	more := append(prefixed("calibration", w.pairs("run.calibration", get(object, "run", "calibration"))), prefixed("shard", w.pairs("run.shard", get(object, "run", "shard")))...)
 	more = append(more, prefixed("merged", w.pairs("run.merged", get(object, "run", "merged")))...)
-	facts = append(facts, prefixed("max load", w.pairs("max_load", get(object, "max_load")))...)
+	facts = append(facts, prefixed("max load", w.pairs("max_load", get(whole, "max_load")))...)
 	facts = append(facts, prefixed("n/a", w.pairs("unavailable", get(object, "unavailable")))...)
 	if r.detailed < len(r.Levels) {
 		text := fmt.Sprintf("The page shows all parts of the first %s of %s. The others are in this table, in the verdicts, in the charts of all levels and among stalls and errors; html --experiment shows their parts, report their figures.", plural.GroupedOf(r.detailed, "level"), plural.Grouped(len(r.Levels)))
@@ -301,10 +315,6 @@ func (d *document) run(r *Run, i int, defs *definitions, writeJSON report.Render
 		d.Problems.add(&r.Levels[j], i, j, l.Name, j < r.detailed)
 		if j >= r.detailed {
 			continue
-		}
-		if _, taken := d.taken[r.levels[j]]; !taken {
-			d.taken[r.levels[j]] = 1
-			d.LevelNames = append(d.LevelNames, r.levels[j])
 		}
 		l.reasons(e)
 		l.metrics(w, e, e.Metrics, path+".metrics", get(value, "metrics"))

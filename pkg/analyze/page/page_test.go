@@ -626,3 +626,32 @@ func TestSweepNotes(t *testing.T) {
 		}
 	}
 }
+
+// The levels beyond the detailed ones have a row in the sweep with the same texts, and nothing else.
+func TestManyLevels(t *testing.T) {
+	t.Parallel()
+	var levels [][]export.Request
+	for range mostDetailed + 2 {
+		levels = append(levels, requests(1))
+	}
+	runs := []Run{collected(t, "a.json", memrun.New("openai", levels...), analyze.Config{})}
+	d := &document{LevelNames: name(runs)}
+	if err := d.run(&runs[0], 0, newDefinitions([]*analyze.Report{runs[0].Report})); err != nil {
+		t.Fatal(err)
+	}
+	rows := d.Sweep[0].Rows
+	if len(rows) != len(levels) || len(d.Levels) != mostDetailed || len(d.LevelNames) != mostDetailed || len(d.FewerNotes) != 1 {
+		t.Fatalf("%d rows, %d levels with %d names, notes %q", len(rows), len(d.Levels), len(d.LevelNames), d.FewerNotes)
+	}
+	first, last := rows[0].Cells, rows[len(rows)-1].Cells
+	for i, c := range d.Sweep[0].Head {
+		switch a, b := first[i], last[i]; {
+		case a == nil || b == nil:
+			if a != b {
+				t.Errorf("%s: %v, want %v", c.Name, b, a)
+			}
+		case b.Text != a.Text || a.Path == "" || b.Path != "":
+			t.Errorf("%s: %q at %q, want %q without a path", c.Name, b.Text, b.Path, a.Text)
+		}
+	}
+}

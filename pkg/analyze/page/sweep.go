@@ -2,6 +2,7 @@ package page
 
 import (
 	"encoding/json"
+	"strconv"
 	"strings"
 
 	"github.com/pa-tools/pa/pkg/analyze"
@@ -48,6 +49,8 @@ type sweepColumn struct {
 	used      bool
 	path      []string // in a level
 	metric    *analyze.Definition
+	// of returns the value that a level has at the path; false for none.
+	of func(*analyze.Experiment) (float64, bool)
 }
 
 type sweepRow struct {
@@ -57,21 +60,75 @@ type sweepRow struct {
 
 // columnsOfSweep returns the columns of the table.
 func columnsOfSweep() []sweepColumn {
-	all := []sweepColumn{{Name: "ok", path: []string{"requests", "ok"}}, {Name: "failed", path: []string{"requests", "failed"}}, {Name: "sent/s", path: []string{"sent_requests_per_s"}}}
+	count := func(of func(*analyze.Experiment) int) func(*analyze.Experiment) (float64, bool) {
+		return func(e *analyze.Experiment) (float64, bool) { return float64(of(e)), true }
+	}
+	rate := func(of func(*analyze.Experiment) analyze.Rate) func(*analyze.Experiment) (float64, bool) {
+		return func(e *analyze.Experiment) (float64, bool) { return of(e).PerSecond, of(e).OK }
+	}
+	all := []sweepColumn{
+		{Name: "ok", path: []string{"requests", "ok"}, of: count(func(e *analyze.Experiment) int { return e.OK })},
+		{Name: "failed", path: []string{"requests", "failed"}, of: count((*analyze.Experiment).FailedRequests)},
+		{Name: "sent/s", path: []string{"sent_requests_per_s"}, of: rate(func(e *analyze.Experiment) analyze.Rate { return e.Sent })},
+	}
 	for _, m := range []answer.Metric{answer.TTFT, answer.ITL, answer.E2EL} {
 		d := &analyze.Strict[m]
-		for _, s := range []string{"n", "p50", "p99"} {
-			all = append(all, sweepColumn{Name: d.Label() + " " + s, path: []string{"metrics", d.Key(), s}, metric: d})
+		for _, s := range []struct {
+			key string
+			of  func(*analyze.Summary) float64
+		}{
+			{"n", func(s *analyze.Summary) float64 { return float64(s.N) }},
+			{"p50", func(s *analyze.Summary) float64 { return s.P(50) }},
+			{"p99", func(s *analyze.Summary) float64 { return s.P(99) }},
+		} {
+			all = append(all, sweepColumn{Name: d.Label() + " " + s.key, path: []string{"metrics", d.Key(), s.key}, metric: d, of: func(e *analyze.Experiment) (float64, bool) {
+				if x := e.Metric(m); x != nil {
+					return s.of(x), true
+				}
+				return 0, false
+			}})
 		}
 	}
 	return append(all,
-		sweepColumn{Name: "output tokens/s", path: []string{"throughput", "output_tokens_per_s"}},
-		sweepColumn{Name: "requests/s", path: []string{"throughput", "requests_per_s"}},
-		sweepColumn{Name: "SLO attained", path: []string{"slo", "attained"}},
+		sweepColumn{Name: "output tokens/s", path: []string{"throughput", "output_tokens_per_s"}, of: rate(func(e *analyze.Experiment) analyze.Rate { return e.Throughput.OutputTokens })},
+		sweepColumn{Name: "requests/s", path: []string{"throughput", "requests_per_s"}, of: rate(func(e *analyze.Experiment) analyze.Rate { return e.Throughput.Requests })},
+		sweepColumn{Name: "SLO attained", path: []string{"slo", "attained"}, of: func(e *analyze.Experiment) (float64, bool) {
+			if e.SLO == nil {
+				return 0, false
+			}
+			return e.SLO.Share.V, e.SLO.Share.OK
+		}},
 	)
 }
 
-// add adds the row of a level.
+// figureOf returns the figure of a column of the level e, whose times have the units u; nil for none. value is the level in the JSON at path; nil
+// if it is not decoded, and then the figure has no path.
+func (c *sweepColumn) figureOf(w *walker, e *analyze.Experiment, u units, path string, value any) *figure {
+	var n json.Number
+	if value == nil {
+		v, ok := c.of(e)
+		if !ok {
+			return nil
+		}
+		n, path = json.Number(strconv.FormatFloat(v, 'f', -1, 64)), ""
+	} else {
+		var ok bool
+		if n, ok = get(value, c.path...).(json.Number); !ok {
+			return nil
+		}
+		path += "." + strings.Join(c.path, ".")
+	}
+	var show func(float64) string
+	switch last := c.path[len(c.path)-1]; {
+	case last == "attained":
+		show = percent
+	case c.metric != nil && last != "n":
+		show = u.of(c.metric)
+	}
+	return w.figure(path, n, show)
+}
+
+// add adds the row of a level, which is value in the JSON at path: see figureOf.
 func (t *sweepTable) add(w *walker, name string, e *analyze.Experiment, path string, value any) {
 	if t.Head == nil {
 		t.Head = columnsOfSweep()
@@ -80,24 +137,12 @@ func (t *sweepTable) add(w *walker, name string, e *analyze.Experiment, path str
 	u := unitsOf(e)
 	for i := range t.Head {
 		c := &t.Head[i]
-		n, ok := get(value, c.path...).(json.Number)
-		if !ok {
-			row.Cells = append(row.Cells, nil)
+		f := c.figureOf(w, e, u, path, value)
+		row.Cells = append(row.Cells, f)
+		if f == nil {
 			continue
 		}
 		c.used = true
-		var show func(float64) string
-		switch last := c.path[len(c.path)-1]; {
-		case last == "attained":
-			show = percent
-		case c.metric != nil && last != "n":
-			show = u.of(c.metric)
-		}
-		at := path
-		for _, k := range c.path {
-			at += "." + k
-		}
-		row.Cells = append(row.Cells, w.figure(at, n, show))
 		if c.Def == "" {
 			key := c.path[len(c.path)-1]
 			if c.metric != nil {

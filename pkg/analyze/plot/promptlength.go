@@ -22,12 +22,7 @@ func PromptLength(runs []*view.Run, o Options) *svg.Figure {
 		Desc:     "The mean time to the first token and the mean gap between tokens of each run against its mean number of input tokens.",
 	}
 	names := runNames(runs)
-	var loads []string
-	for _, e := range experiments(runs) {
-		if name := report.LevelName(e); !slices.Contains(loads, name) {
-			loads = append(loads, name)
-		}
-	}
+	loads, index := levelNames(runs)
 	for _, m := range [...]answer.Metric{answer.TTFT, answer.ITL} {
 		series := make([]svg.Series, len(loads))
 		for i, load := range loads {
@@ -46,7 +41,7 @@ func PromptLength(runs []*view.Run, o Options) *svg.Figure {
 					continue
 				}
 				p := svg.Point{X: input.Mean, Y: y.Mean, YInterval: svg.Interval{Low: y.P(10), High: y.P(90)}, Title: names[i] + ", " + plural.GroupedOf(y.N, "value")}
-				s := &series[slices.Index(loads, report.LevelName(e))]
+				s := &series[index[report.LevelName(e)]]
 				s.Points = append(s.Points, p)
 			}
 		}

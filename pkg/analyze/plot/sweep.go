@@ -81,8 +81,8 @@ func Sweep(runs []*view.Run, o Options) *svg.Figure {
 type loads struct {
 	runs []*view.Run
 	axis svg.Axis
-	// names are the levels of an axis of categories; nil if all levels are numbers of one kind.
-	names []string
+	// names holds the places of the levels on an axis of categories; nil if all levels are numbers of one kind.
+	names map[string]int
 }
 
 // loadsOf returns the axis of the loads: numbers if all levels are numbers of one mode, else names.
@@ -99,12 +99,9 @@ func loadsOf(runs []*view.Run) *loads {
 		values = append(values, v)
 	}
 	if !numeric || len(values) == 0 {
-		for _, e := range experiments(runs) {
-			if name := report.LevelName(e); !slices.Contains(l.names, name) {
-				l.names = append(l.names, name)
-			}
-		}
-		l.axis = svg.Axis{Label: "load", Scale: svg.Names, Names: l.names}
+		var names []string
+		names, l.names = levelNames(runs)
+		l.axis = svg.Axis{Label: "load", Scale: svg.Names, Names: names}
 		return l
 	}
 	slices.Sort(values)
@@ -126,10 +123,23 @@ func experiments(runs []*view.Run) (all []*analyze.Experiment) {
 	return all
 }
 
+// levelNames returns the names of the levels of all runs, each once, and the index of each name.
+func levelNames(runs []*view.Run) (names []string, index map[string]int) {
+	index = map[string]int{}
+	for _, e := range experiments(runs) {
+		name := report.LevelName(e)
+		if _, ok := index[name]; !ok {
+			index[name] = len(names)
+			names = append(names, name)
+		}
+	}
+	return names, index
+}
+
 // at returns the place of a level on the axis.
 func (l *loads) at(e *analyze.Experiment) float64 {
 	if l.names != nil {
-		return float64(slices.Index(l.names, report.LevelName(e)))
+		return float64(l.names[report.LevelName(e)])
 	}
 	v, _ := strconv.ParseFloat(e.Value, 64) // was read before
 	return v

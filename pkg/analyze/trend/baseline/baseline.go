@@ -14,6 +14,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/pa-tools/pa/internal/regular"
 )
 
 // A Point is one accepted point: a folder of export files.
@@ -47,8 +49,8 @@ const partialPrefix = ".accepting-"
 var pointName = regexp.MustCompile(`^\d{4,}-\d\d-\d\dT\d{6}Z(-|$)`)
 
 // Read returns the newest n points of a directory; all points if n is 0. A point whose files
-// differ from its manifest is lost, and counts as one of the n. A directory that does not exist
-// has no points.
+// differ from its manifest is lost, and counts as one of the n. A folder whose name is not of the
+// kind that Name returns is a point if it holds a file. A directory that does not exist has no points.
 func Read(ctx context.Context, dir string, n int) (*Baseline, error) {
 	entries, err := os.ReadDir(dir)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -64,7 +66,7 @@ func Read(ctx context.Context, dir string, n int) (*Baseline, error) {
 		case strings.HasPrefix(name, partialPrefix) && e.IsDir():
 			b.Leftovers = append(b.Leftovers, filepath.Join(dir, name))
 		case strings.HasPrefix(name, "."):
-		case e.IsDir(), !e.Type().IsRegular() && pointName.MatchString(name):
+		case !e.Type().IsRegular() && pointName.MatchString(name), e.IsDir() && holdsFile(filepath.Join(dir, name)):
 			names = append(names, name)
 		}
 	}
@@ -86,6 +88,12 @@ func Read(ctx context.Context, dir string, n int) (*Baseline, error) {
 	return b, nil
 }
 
+// holdsFile reports whether a folder holds a file that a point could have, or cannot be read.
+func holdsFile(folder string) bool {
+	entries, err := os.ReadDir(folder)
+	return err != nil || slices.ContainsFunc(entries, func(e fs.DirEntry) bool { return e.Type().IsRegular() && !strings.HasPrefix(e.Name(), ".") })
+}
+
 // maxNamed bounds how many wrong files of a point an error names.
 const maxNamed = 8
 
@@ -95,7 +103,7 @@ func readPoint(ctx context.Context, folder string) (p Point, err error) {
 	if info, err := os.Lstat(folder); err != nil {
 		return p, withoutPath(err)
 	} else if !info.IsDir() {
-		return p, fmt.Errorf("it is %s, not a folder", kind(info.Mode()))
+		return p, fmt.Errorf("it is %s, not a folder", regular.Kind(info.Mode()))
 	}
 	entries, err := os.ReadDir(folder)
 	if err != nil {
@@ -121,7 +129,7 @@ func readPoint(ctx context.Context, folder string) (p Point, err error) {
 		switch name := e.Name(); {
 		case name == ManifestName, strings.HasPrefix(name, "."):
 		case !e.Type().IsRegular():
-			wrong = append(wrong, name+" is "+kind(e.Type()))
+			wrong = append(wrong, name+" is "+regular.Kind(e.Type()))
 		case !listed(name):
 			wrong = append(wrong, name+" was added after the point was accepted")
 		default:

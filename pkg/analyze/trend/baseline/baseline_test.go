@@ -137,7 +137,7 @@ func TestDamagedPoints(t *testing.T) {
 			}
 		}, `^it has no file$`},
 		{"added", func(t *testing.T, f string) { write(t, "x", f, "c.json") }, `^c\.json was added after the point was accepted$`},
-		{"a folder", func(t *testing.T, f string) { write(t, "x", f, "sub", "c.json") }, `^sub is a folder$`},
+		{"a folder", func(t *testing.T, f string) { write(t, "x", f, "sub", "c.json") }, `^sub is a directory$`},
 		{"a link to an accepted file", func(t *testing.T, f string) {
 			if err := os.Rename(filepath.Join(f, "b.json"), filepath.Join(f, ".b.json")); err != nil {
 				t.Fatal(err)
@@ -218,6 +218,23 @@ func TestUnverified(t *testing.T) {
 	}
 	if d := cmp.Diff(&Baseline{Points: []Point{{Name: "2026-01-01T000000Z", Files: []string{path}, Unverified: true}}}, b); d != "" {
 		t.Errorf("(-want +got):\n%s", d)
+	}
+}
+
+// A folder that holds no file, such as an archive of points, is no point and takes the place of none.
+func TestOtherFolders(t *testing.T) {
+	t.Parallel()
+	base := t.TempDir()
+	accept(t, base, "2026-01-01T000000Z", "a.json")
+	accept(t, base, "2026-01-02T000000Z", "a.json")
+	write(t, "x", base, "archive", "2025-01-01T000000Z", "run.json")
+	own := write(t, "x", base, "night", "run.json")
+	b, err := Read(t.Context(), base, 2)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(b.Lost) > 0 || len(b.Points) != 2 || b.Points[0].Name != "2026-01-02T000000Z" || !cmp.Equal(b.Points[1].Files, []string{own}) {
+		t.Errorf("%+v, want the last accepted point and the folder with a file", b)
 	}
 }
 

@@ -62,7 +62,7 @@ func readManifest(ctx context.Context, folder string) (*manifest, error) {
 	case err != nil:
 		return nil, withoutPath(err)
 	case !info.Mode().IsRegular():
-		return nil, fmt.Errorf("%s is %s", ManifestName, kind(info.Mode()))
+		return nil, fmt.Errorf("%s is %s", ManifestName, regular.Kind(info.Mode()))
 	}
 	text, err := regular.ReadFile(ctx, path, maxManifestBytes)
 	if err != nil {
@@ -125,21 +125,4 @@ func withoutPath(err error) error {
 		return pe.Err
 	}
 	return err
-}
-
-// kind names a file that is not regular.
-func kind(m fs.FileMode) string {
-	switch {
-	case m&fs.ModeSymlink != 0:
-		return "a symbolic link"
-	case m.IsDir():
-		return "a folder"
-	case m&fs.ModeNamedPipe != 0:
-		return "a named pipe"
-	case m&fs.ModeSocket != 0:
-		return "a socket"
-	case m&fs.ModeDevice != 0:
-		return "a device"
-	}
-	return "no regular file"
 }
