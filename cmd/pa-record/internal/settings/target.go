@@ -167,9 +167,12 @@ func (p *parser) endpointKnown(s *Settings) {
 // usualEndpoints are the usual paths of the APIs that are known.
 var usualEndpoints = []string{"v1/chat/completions", "v1/completions", "v1/embeddings", "v1/responses", "v1/ranking", "v1/rerank", "v1/infer", "generate", "generate_stream"}
 
-// orList returns "a, b or c".
+// orList returns "a, b or c"; "a" for one name.
 func orList(names []string) string {
 	last := len(names) - 1
+	if last == 0 {
+		return names[0]
+	}
 	return strings.Join(names[:last], ", ") + " or " + names[last]
 }
 
