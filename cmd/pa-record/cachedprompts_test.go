@@ -182,10 +182,10 @@ func TestNoPromptTwice(t *testing.T) {
 				}
 				for level := range run.Experiments {
 					p := run.Experiments[level].Meta.Prompts
-					salts[p.CacheSalt] = true
 					if p == nil || p.Of == 0 {
-						t.Errorf("run %d, level %d: prompts %+v", i+1, level, p)
+						t.Fatalf("run %d, level %d: prompts %+v", i+1, level, p)
 					}
+					salts[p.CacheSalt] = true
 				}
 				last = shares[2]
 			}

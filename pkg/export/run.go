@@ -123,16 +123,21 @@ type RunMeta struct {
 
 // WithoutEffect is something that was asked for and had no effect on a run.
 type WithoutEffect struct {
-	What string `json:"what"` // the flag or the member of the input data
-	Why  string `json:"why"`
+	What  string `json:"what"`            // the flag or the member of the input data
+	Where string `json:"where,omitempty"` // entries on which a flag had no effect, such as "2 of 3 entries"; "" means all
+	Why   string `json:"why"`
 }
 
-// String returns both parts as one line.
+// String returns the parts as one line.
 func (w WithoutEffect) String() string {
-	if strings.HasPrefix(w.What, "-") { // a flag
-		return w.What + " has no effect: " + w.Why
+	text := w.What
+	if strings.HasPrefix(text, "-") { // a flag
+		text += " has no effect"
 	}
-	return w.What + ": " + w.Why
+	if w.Where != "" {
+		text += " on " + w.Where
+	}
+	return text + ": " + w.Why
 }
 
 // Beginnings of the warnings of pa-record that tell whether runs can be compared.

@@ -19,9 +19,9 @@ import (
 // Config describes a run. Fields without a stated default are required.
 type Config struct {
 	Backend backend.Backend
-	// Entries is the input data, which is sent in Order. Each level goes on where the level
-	// before ended, its warm-up included, and begins again after the last entry: a server
-	// that caches prompts then answers no level from its cache as long as there are others.
+	// Entries is the input data, which is sent in Order. Each level, warm-up included, goes on
+	// where the level before ended. After the last entry the data begins again. So a server
+	// that caches prompts answers no level from its cache until all entries are sent.
 	// The entries of a load.Timetable always begin with the first one.
 	Entries workload.Source
 	// First is the position, in the order of the data, at which the first level begins: the
@@ -33,9 +33,9 @@ type Config struct {
 	// entries of Entries and Streams to others of the same number. Its ctx ends when Stop is
 	// closed or the context of Run ends.
 	Renew func(ctx context.Context, level int) (Renewal, error)
-	// Hash, if set, replaces the hashes of the data in the header of the export. A later run
-	// of a series that makes up its entries gives Result.Hash of the first run, so that the
-	// header describes the same data.
+	// Hash, if set, replaces the hashes of the data in the header of the export. Runs of a
+	// series that make up their entries get Result.Hash of the first run, so that all headers
+	// describe the same data.
 	Hash DataHash
 	// Streams, if set, replaces Entries for a model that keeps state. Entries with the
 	// same Stream are the requests of one sequence.

@@ -2,7 +2,6 @@ package recorder
 
 import (
 	"context"
-	"fmt"
 
 	"github.com/pa-tools/pa/pkg/export"
 	"github.com/pa-tools/pa/pkg/recorder/internal/drive"
@@ -11,7 +10,7 @@ import (
 
 // A Renewal says what Config.Renew did to the entries.
 type Renewal struct {
-	// Changed says that the entries differ from those of the level before, so that the
+	// Changed says that the entries are other ones than in the level before, so that the
 	// requests have to be encoded again.
 	Changed bool
 	// MadeUp says that no earlier level sent any of the entries, so that the level begins
@@ -79,7 +78,7 @@ func (r *runState) stageFirst(before int) int {
 	return r.first + before
 }
 
-// passed adds the conversations that a stage has begun to those of the run.
+// passed counts the conversations that a stage has begun.
 func (r *runState) passed(driver drive.Driver) {
 	if d, ok := driver.(interface{ ConversationsBegun() int }); ok {
 		r.begun = d.ConversationsBegun()
@@ -116,9 +115,4 @@ func (l *levelRun) prompts() *export.LevelPrompts {
 		p.Conversations, p.Of = r.begun, r.requests.Conversations()
 	}
 	return p
-}
-
-// rereadError is the error of entries that could be read for an earlier level.
-func rereadError(level load.Level, err error) error {
-	return fmt.Errorf("%v: input data that could be read before: %w", level, err)
 }

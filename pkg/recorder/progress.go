@@ -24,8 +24,8 @@ type Progress struct {
 	Fraction float64
 	Left     time.Duration
 	AtMost   bool
-	// Recent holds the figures of the last five seconds: of requests that ended in them, and
-	// of tokens that arrived in them.
+	// Recent holds the figures of the requests that ended, and of the tokens that arrived, in
+	// the last five seconds.
 	Recent window.Recent
 	// ClientLimited says that by the figures so far the client may be the limit of the
 	// level; see [Level.Saturated], which judges the whole level.

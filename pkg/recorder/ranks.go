@@ -28,9 +28,9 @@ type Ranks struct {
 	Barrier Barrier
 	// Run names the run: the same text in all ranks, another one in each run.
 	Run string
-	// Plan is whatever else all ranks must agree on, such as the command line. If it is a JSON
-	// object, the error of ranks that differ names its members. The
-	// recorder adds levels, order and input data to it.
+	// Plan is whatever else all ranks must agree on, such as the command line. The recorder adds
+	// levels, order and input data to it. If Plan is a JSON object, the error of ranks with
+	// different plans names the members that differ.
 	Plan []byte
 }
 
@@ -201,8 +201,8 @@ func shareValue(w world.World, level load.Level) string {
 	return strconv.Itoa(share.Slots(level.Slots()))
 }
 
-// planParts returns the parts of the plan by name, for the error of ranks that differ: the members of
-// Ranks.Plan, if that is a JSON object, and the input data.
+// planParts returns the parts of the plan by name: the members of Ranks.Plan, if Plan is a JSON
+// object, and the input data.
 func (r *runState) planParts() map[string]string {
 	var members map[string]json.RawMessage
 	if json.Unmarshal(r.cfg.Ranks.Plan, &members) != nil {

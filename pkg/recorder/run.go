@@ -26,10 +26,10 @@ type runState struct {
 
 	renewal       Renewal // of the present level
 	first         int     // position in the data at which the present level begins
-	firstID       uint64  // ID of its first request
-	conversations int     // conversations of all levels that have begun
-	begun         int     // those of the last level, of this rank
-	talked        bool    // the last level was of conversations
+	firstID       uint64  // ID of the present level's first request
+	conversations int     // conversations that all levels have begun
+	begun         int     // conversations that the present level has begun in this rank
+	talked        bool    // the present level sends conversations
 
 	stamps   export.StampCount
 	failures failureStreak
@@ -180,7 +180,7 @@ func (r *runState) between(ctx context.Context, i int, level load.Level) error {
 	}
 	if err == nil {
 		if err = r.renew(ctx, i); err != nil {
-			err = rereadError(level, err)
+			err = fmt.Errorf("%v: input data that could be read before: %w", level, err)
 		}
 	}
 	if err == nil {

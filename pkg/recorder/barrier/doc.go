@@ -38,7 +38,8 @@
 // A connection that does not send its proof within five seconds, or within one second while
 // half of the slots are taken, is closed and counted as a stranger. If all slots are
 // taken, a new connection gets the slot of the oldest one, and that rank connects again:
-// silent connections cannot keep the ranks out. A source may have half of the slots, which
-// are at least 256 and twice the number of ranks. The texts are not encrypted. They hold hashes, times, and the reason why a run
-// ended, which can name the address of a server; they hold no credential.
+// silent connections cannot keep the ranks out. There are 256 slots, or two for each rank if these
+// are more; a source may have half of the slots. The texts are not encrypted. They hold hashes,
+// times, and the reason why a run ended, which can name the address of a server; they hold no
+// credential.
 package barrier

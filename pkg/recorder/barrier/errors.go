@@ -69,7 +69,7 @@ func Ranks(ranks []int) string {
 // lines or input data differ.
 type DifferentError struct {
 	Ranks []int
-	Parts []string // names of the parts that differ; nil if they are not known
+	Parts []string // names of the parts of the plan that differ; nil if they are unknown
 }
 
 func (e *DifferentError) Error() string {

@@ -10,10 +10,10 @@ import (
 const (
 	// handshakeTimeout bounds how long a connection may take to prove that it is a rank.
 	handshakeTimeout = 5 * time.Second
-	// crowdedTimeout is that bound while half of the slots are taken.
+	// crowdedTimeout takes the place of handshakeTimeout while half of the slots are taken.
 	crowdedTimeout = time.Second
-	// leastPatience is how long each connection may take, however many others wait. Rank 0
-	// rather accepts the next one later. A rank needs one round trip.
+	// leastPatience is how long each connection may take, however many others wait: rank 0
+	// accepts the next one later. A rank needs one round trip.
 	leastPatience = 50 * time.Millisecond
 	// leastSlots is the least bound of connections of one source in the handshake. All
 	// ranks may share a source, so the bound is never less than the number of ranks.

@@ -51,6 +51,6 @@ type message struct {
 	AtNS    uint64 `json:"at_ns,omitempty"` // on the clock of rank 0
 	Rank    int    `json:"rank,omitempty"`
 	Reason  string `json:"reason,omitempty"`
-	// Strangers is what rank 0 has counted so far, in a beat.
+	// Strangers, in a beat, is the count of rank 0 so far.
 	Strangers Strangers `json:"strangers,omitzero"`
 }

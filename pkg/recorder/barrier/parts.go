@@ -8,8 +8,8 @@ import (
 	"strings"
 )
 
-// maxPartsBytes bounds the text of a plan's parts, so that a message fits into a frame. The parts of
-// a larger plan are not compared; the plan is.
+// maxPartsBytes bounds the text of a plan's parts, so that a message fits into a frame. Of a larger
+// plan only the hash is compared.
 const maxPartsBytes = 3500
 
 // maxPartName bounds the name of a part.
@@ -30,8 +30,8 @@ func partsText(parts map[string]string) string {
 	return text
 }
 
-// differentParts returns the names of the parts that differ between two texts, sorted. Names that no
-// plan has are left out, because a text may come from anywhere.
+// differentParts returns the names of the parts that differ between two texts, sorted. readParts
+// leaves out names that no plan has, because a rank may send anything.
 func differentParts(a, b string) []string {
 	if a == "" || b == "" {
 		return nil

@@ -49,8 +49,8 @@ type Meeting struct {
 	Clock Clock
 	// PlanSHA256 must be the same in all ranks; see export.ShardMeta.
 	PlanSHA256 string
-	// Parts are the parts of the plan by name, in words of the user where there are some: the error of
-	// ranks with different plans names the parts that differ. nil: it names none.
+	// Parts are the parts of the plan by name. The error of ranks with different plans names
+	// the parts that differ; nil names none.
 	Parts map[string]string
 	// NextID is the rank's next free request ID.
 	NextID uint64
@@ -124,7 +124,8 @@ func (s *Session) Addr() string {
 }
 
 // Strangers returns how many connections rank 0 has refused or dropped because they did
-// not prove that they are ranks of this world. Other ranks know what rank 0 has told them.
+// not prove that they are ranks of this world. Other ranks return the last count that rank 0 has
+// sent.
 func (s *Session) Strangers() Strangers {
 	if s.hub == nil {
 		return s.rank.told()

@@ -10,13 +10,13 @@ type Offered struct {
 	BeganNS uint64
 }
 
-// Gaps returns the number of gaps of sent requests of the schedule, and when the first gap
-// began, if the first of them was sent at firstNS.
-func (o *Offered) Gaps(sent int, firstNS uint64) (n int, fromNS uint64) {
+// Gaps returns the number of gaps between a number of requests of the schedule, and when the first
+// gap began. firstNS is when the first request was sent.
+func (o *Offered) Gaps(requests int, firstNS uint64) (n int, fromNS uint64) {
 	if o.BeganNS > 0 && o.FromNS > o.BeganNS {
-		return sent, o.BeganNS
+		return requests, o.BeganNS
 	}
-	return sent - 1, firstNS
+	return requests - 1, firstNS
 }
 
 // Add counts a request that was due at dueNS. Requests are added in order.

@@ -56,8 +56,7 @@ type block struct {
 	sum float64
 }
 
-// renewal returns the process with these gaps, of which the first ones are scaled in
-// blocks. The sum of 2^40 gaps with mean 1 is exact to 2^-12 of a gap.
+// renewal returns the process with these gaps. The first gaps are scaled in blocks. The sum of 2^40 gaps with mean 1 is exact to 2^-12 of a gap.
 func renewal(g *gapSource, blocks []block) unitProcess {
 	i := 0                 // index in the block
 	begin, sum := 0.0, 0.0 // start of the block, and sum of its gaps so far

@@ -17,11 +17,10 @@ type Sliding struct {
 	buckets [slidingBuckets]slidingBucket
 	merged  slidingBucket // used by Recent, which keeps its memory
 
-	// arrived is a ring with the numbers of responses that had arrived at some instants; next
-	// is the place of the next one.
+	// arrived is a ring of samples, and next the place of the next sample.
 	arrived [arrivedSamples]arrivedSample
 	next    int
-	// tokens and responses are those of the streamed requests that have ended.
+	// tokens and responses count what the streamed requests of the level that have ended got.
 	tokens, responses int
 }
 
@@ -47,7 +46,7 @@ type slidingBucket struct {
 	requests int
 	ttft     histogram.Histogram // of streamed requests
 	itl      histogram.Histogram // of streamed requests
-	e2el     histogram.Histogram // of the others
+	e2el     histogram.Histogram // of other requests
 }
 
 // reset empties b and keeps its memory.
@@ -78,7 +77,7 @@ func (s *Sliding) tokensPerSecond(nowNS uint64) float64 {
 		share = 1
 	}
 	last := s.arrived[(s.next+arrivedSamples-1)%arrivedSamples]
-	var first arrivedSample // the youngest of five seconds ago, else the oldest
+	var first arrivedSample // the latest sample that is five seconds old, else the oldest sample
 	for i := range s.arrived {
 		a := s.arrived[(s.next+i)%arrivedSamples]
 		if a.ns == 0 || first.ns != 0 && a.ns+uint64(slidingSpan) > nowNS {
@@ -93,8 +92,8 @@ func (s *Sliding) tokensPerSecond(nowNS uint64) float64 {
 }
 
 // AddStreamed adds a streamed request that ended at endNS with this many tokens in its
-// responses, the first of them ttft after the start. gaps are its responses from the first token to the
-// last, each with a token of the same choice; nil where the gaps of tokens are unknown.
+// responses; the first token came ttft after the start. gaps are its responses from the first token
+// to the last, each with a token of the same choice; nil where the gaps of tokens are unknown.
 func (s *Sliding) AddStreamed(endNS uint64, tokens, responses int, ttft time.Duration, gaps []export.Response) {
 	s.tokens += tokens
 	s.responses += responses
@@ -134,8 +133,8 @@ func (s *Sliding) bucket(endNS uint64) *slidingBucket {
 }
 
 // Recent holds figures of the successful requests that ended in the last five seconds, and
-// of the tokens that arrived in them. Percentiles are by nearest rank and at most 1/64 too high. A figure is 0 when there is
-// none.
+// of the tokens that arrived in them. Percentiles are by nearest rank and at most 1/64 too high. A
+// figure is 0 when there is none.
 type Recent struct {
 	TTFT, ITL Percentiles // of streamed requests; ITL is of their gaps between token events
 	E2EL      Percentiles // of the other requests

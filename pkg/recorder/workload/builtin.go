@@ -67,7 +67,7 @@ type BuiltinSets struct {
 // maxTokens tokens; 0 for no length.
 func NewBuiltinSets(n, maxTokens int) *BuiltinSets { return &BuiltinSets{n: n, maxTokens: maxTokens} }
 
-// Use changes the prompts to those of a set.
+// Use replaces the prompts by the prompts of a set.
 func (b *BuiltinSets) Use(set Set) { b.set = set }
 
 // Len implements Source.

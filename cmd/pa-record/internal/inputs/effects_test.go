@@ -29,6 +29,7 @@ var inputKinds = map[string]string{
 	"payloads":       "--service-kind openai --input-data @payloads.json",
 	"mixed":          "--service-kind openai --input-data @mixed.jsonl",
 	"made up":        "--service-kind openai --synthetic-input-tokens-mean 4 --num-dataset-entries 6",
+	"images, audio":  "--service-kind openai --synthetic-input-tokens-mean 4 --num-dataset-entries 2 --image-width-mean 4 --image-height-mean 4 --audio-length-mean 0.01",
 	"trace":          "--service-kind openai --input-data @trace.jsonl",
 	"trace turns":    "--service-kind openai --input-data @turns.jsonl",
 	"sessions":       "--service-kind openai --input-data @sessions.jsonl",
@@ -68,6 +69,9 @@ var flagValues = []string{
 	"--synthetic-input-tokens 9", "--synthetic-input-tokens-mean 9", "--isl 9", "--synthetic-input-tokens-stddev 3", "--num-prefix-prompts 2", "--prefix-prompt-length 5", "--cache-salt x",
 	"--dataset sharegpt", "--dataset-sampling-strategy shuffle", "--dataset-sampling-strategy random", "--num-dataset-entries 1", "--num-dataset-entries 999", "--trace-window 0s:1ms", "--trace-rows whole", "--trace-rows new", "--block-tokens 20",
 	"--max-spool 99999", "--max-ratio 5", "--backend tensorrtllm", `--request-template {"x":"{{prompt}}"}`, "--include-usage=false", "--batch-size 2", "--batch-size-text 2",
+	"--prompts restart", "--cache-bust", "--schedule unscaled", "--schedule scaled",
+	"--image-width-mean 8 --image-height-mean 8", "--image-width-stddev 2", "--image-height-mean 9", "--image-height-stddev 2", "--image-format jpeg", "--image-content noise", "--batch-size-image 2",
+	"--audio-length-mean 0.01", "--audio-length-stddev 0.01", "--audio-format wav", "--audio-depths 8", "--audio-sample-rates 8", "--audio-num-channels 2", "--batch-size-audio 2",
 	"--shape I:4", "--string-length 5", "--string-data x", "--random-seed 7", "--streaming",
 	`--extra-body {"stream":false}`, `--streaming --extra-body {"stream":false}`, `--extra-body {"top_k":1}`,
 	"--concurrency-range 7", "--request-rate-range 7", "--request-rate-range inf", "--request-distribution poisson", "--request-distribution constant", "--burstiness 3", "--burstiness inf",
@@ -174,6 +178,10 @@ func asBefore(flag, input, others string) bool {
 		return true
 	case flag == "--burstiness inf": // constant, as by default
 		return true
+	case flag == "--schedule scaled": // the default
+		return true
+	case flag == "--prompts restart": // the only level begins with the first prompt
+		return true
 	case flag == `--extra-body {"stream":false}`:
 		return true
 	}
@@ -231,7 +239,7 @@ func prepare(t *testing.T, args []string) (p prepared) {
 func planOf(s *settings.Settings, data *Data) (string, error) {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%#v %+v %+v %v %v %v %v %v %v\n", s.Levels, s.Measurement, s.Measure, s.Warmup, s.WarmupDuration, s.BetweenLevels, s.Search, s.AutoSweep, s.Sequences(false))
-	fmt.Fprintf(&b, "%v %v %v %v\n", s.Streaming, s.BatchSize, s.LevelPlan != nil, s.MaxConcurrency)
+	fmt.Fprintf(&b, "%v %v %v %v %v\n", s.Streaming, s.BatchSize, s.LevelPlan != nil, s.MaxConcurrency, s.Prompts)
 	if s.AutoSweep { // its levels are not known yet
 		fmt.Fprintln(&b, s.Distribution, s.Burstiness, s.RampUpMS)
 	}

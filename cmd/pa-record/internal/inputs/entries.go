@@ -7,7 +7,6 @@ import (
 	"io"
 	"os"
 	"path/filepath"
-	"strconv"
 	"strings"
 
 	"github.com/pa-tools/pa/cmd/pa-record/internal/settings"
@@ -33,10 +32,10 @@ type Data struct {
 
 	s       *settings.Settings
 	tokens  *tokenCounter
-	builtin *workload.BuiltinSets // nil for other data
-	media   *synth.MediaSource    // nil for none
+	builtin *workload.BuiltinSets // built-in prompts; nil for other data
+	media   *synth.MediaSource    // made-up images and audio; nil for none
 	madeUp  bool                  // all entries are made up
-	set     workload.Set          // that the entries are of
+	set     workload.Set          // the set that Source holds now
 }
 
 // Open opens the data of the settings. It also sets s.Encode, and adds its notes about
@@ -80,7 +79,7 @@ func Open(ctx context.Context, s *settings.Settings, getenv func(string) string,
 	return e, nil
 }
 
-// Bounds of credentials: a data set has the same members in all of its requests.
+// The requests of a data set have the same members, so that credentials looks at these many only.
 const (
 	credentialEntries = 1000
 	credentialBytes   = 4 << 20
@@ -173,7 +172,9 @@ func readEntries(ctx context.Context, s *settings.Settings, tokens *tokenCounter
 		return nil, errors.Join(tokens.err, set.Close())
 	}
 	facts := set.Facts()
-	noteIgnored(s, set)
+	for _, members := range set.Ignored() {
+		s.NoEffect(members, "requests do not hold such members of a row")
+	}
 	e := &Data{Source: set, Notes: set.Notes(), Facts: &facts, Meta: &export.DatasetMeta{Order: s.Order}, Close: set.Close}
 	if rows, note := traceRows(s, &facts); rows != "" {
 		e.Meta.TraceRows = rows
@@ -226,17 +227,6 @@ func traceRows(s *settings.Settings, facts *dataset.Facts) (rows, note string) {
 		return string(dataset.RowsNew), of + ": each row is put after the history, since its hash_ids do not extend the turn before (--trace-rows whole sends it alone)"
 	default:
 		return "mixed", fmt.Sprintf("%s: %s are whole prompts, since their hash_ids extend the turn before, and %s are put after the history; --trace-rows whole or new takes all alike", of, plural.Grouped(facts.TraceWhole), plural.Grouped(added))
-	}
-}
-
-// noteIgnored names the members of rows that requests do not get.
-func noteIgnored(s *settings.Settings, set *dataset.Set) {
-	for _, in := range set.Ignored() {
-		quoted := make([]string, len(in.Members))
-		for i, name := range in.Members {
-			quoted[i] = strconv.Quote(name)
-		}
-		s.NoEffect(in.File+": "+strings.Join(quoted, ", "), "requests do not hold such members of a row")
 	}
 }
 

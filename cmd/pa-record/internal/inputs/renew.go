@@ -18,9 +18,9 @@ func (e *Data) HasPrompts() bool {
 	return err == nil && (first.Prompt != nil || e.s.ServiceKind == settings.OpenAI)
 }
 
-// Renew changes the entries to those of a level of a run: made-up ones to others of the same
-// lengths unless --prompts restart keeps them, and the beginnings that --cache-bust gives to
-// others.
+// Renew replaces the entries for a level of a run. Made-up entries become other ones of the same
+// lengths, unless --prompts restart keeps them. The beginnings of --cache-bust become other ones,
+// too.
 func (e *Data) Renew(ctx context.Context, set workload.Set) (recorder.Renewal, error) {
 	before := e.set
 	e.set = set

@@ -107,8 +107,8 @@ func vocabulary(tok *tokenizer.Tokenizer) (*synth.Vocabulary, error) {
 	return synth.NewVocabulary(tok, builtin.Corpus())
 }
 
-// use changes the texts to those of a set and of a salt. It returns false if the entries
-// hold no such text.
+// use replaces the made-up texts by the texts of a set, which begin by the salt. It returns false
+// if the entries hold no made-up text.
 func (t *tokenCounter) use(set workload.Set, salt string) bool {
 	if t.texts == nil {
 		return false

@@ -23,7 +23,7 @@ type Judge struct {
 	run        *export.Run
 	meter      *answer.Meter // nil until the first request: the run is described by then
 	metrics    []answer.Metric
-	values     [][]float64 // of each of metrics
+	values     [][]float64 // values[i] are the values of metrics[i]
 	ok, failed int
 	verdicts   []Verdict
 }
@@ -43,11 +43,8 @@ func New(expr *slo.Expr, run *export.Run) *Judge {
 // String returns the objective.
 func (j *Judge) String() string { return j.expr.String() }
 
-// Verdicts returns the verdicts so far, one for each level.
+// Verdicts returns the verdicts so far, one for each call of Met.
 func (j *Judge) Verdicts() []Verdict { return j.verdicts }
-
-// Met decides on the level whose requests were added.
-func (j *Judge) Met() bool { return j.Decide().Met }
 
 // Add adds a request of the level. It keeps no reference to q. A nil Judge does nothing.
 func (j *Judge) Add(q *export.Request) {
@@ -91,10 +88,10 @@ type Verdict struct {
 	Figures string
 }
 
-// Decide returns the verdict on the level whose requests were added, and forgets the
-// requests. A level does not meet the objective if it lacks a metric that would decide, or if more than
-// 1 % of its requests failed.
-func (j *Judge) Decide() Verdict {
+// Met decides whether the level whose requests were added meets the objective, and forgets the
+// requests. A level does not meet the objective if it lacks a metric that would decide, or if more
+// than 1 % of its requests failed.
+func (j *Judge) Met() bool {
 	for i := range j.values {
 		quantile.Sort(j.values[i])
 	}
@@ -115,9 +112,8 @@ func (j *Judge) Decide() Verdict {
 		j.values[i] = j.values[i][:0]
 	}
 	j.ok, j.failed = 0, 0
-	v := Verdict{met, strings.Join(figures, ", ")}
-	j.verdicts = append(j.verdicts, v)
-	return v
+	j.verdicts = append(j.verdicts, Verdict{met, strings.Join(figures, ", ")})
+	return met
 }
 
 // value returns a metric of the level, whose values are sorted, as reports compute it.

@@ -60,8 +60,9 @@ func TestJudge(t *testing.T) {
 		for i := range tt.requests {
 			j.Add(&tt.requests[i])
 		}
-		if got := j.Decide(); got != tt.want {
-			t.Errorf("%s: %+v, want %+v", tt.name, got, tt.want)
+		met := j.Met()
+		if got := j.Verdicts()[len(j.Verdicts())-1]; got != tt.want || met != tt.want.Met {
+			t.Errorf("%s: %v, %+v, want %+v", tt.name, met, got, tt.want)
 		}
 	}
 }

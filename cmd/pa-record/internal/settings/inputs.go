@@ -19,7 +19,7 @@ import (
 	"github.com/pa-tools/pa/pkg/wire/openai"
 )
 
-// Kinds of --prompts.
+// The values of --prompts.
 const (
 	FreshPrompts   = "fresh"
 	RestartPrompts = "restart"

@@ -348,21 +348,18 @@ func (p *parser) arrivals(s *Settings) (like load.Rate, ok bool) {
 		p.errorf("--request-distribution %s: it is %s", s.Distribution, load.Distributions())
 		return like, false
 	}
-	if s.Burstiness = c.Float64("burstiness"); c.IsSet("burstiness") && s.Burstiness == 0 {
+	given := c.IsSet("burstiness")
+	switch s.Burstiness = c.Float64("burstiness"); {
+	case given && s.Burstiness == 0:
 		p.errorf("--burstiness 0: must be above 0")
 		return like, false
-	}
-	if c.IsSet("burstiness") && arrivals == load.Gamma && math.IsInf(s.Burstiness, 1) {
-		// The limit of the gamma distribution is a constant gap.
-		arrivals, s.Distribution, s.Burstiness = load.Constant, load.Constant.String(), 0
-		return load.Rate{Arrivals: arrivals, Seed: s.Seed, Ceiling: s.MaxConcurrency, RampUp: s.rampUp}, true
-	}
-	if arrivals == load.Gamma {
-		s.Burstiness = cmp.Or(s.Burstiness, 1)
-	}
-	if c.IsSet("burstiness") && arrivals != load.Gamma {
+	case given && arrivals != load.Gamma:
 		p.errorf("--burstiness belongs to --request-distribution gamma; give that, or drop it")
 		return like, false
+	case math.IsInf(s.Burstiness, 1): // the limit of the gamma distribution is a constant gap
+		arrivals, s.Distribution, s.Burstiness = load.Constant, load.Constant.String(), 0
+	case arrivals == load.Gamma:
+		s.Burstiness = cmp.Or(s.Burstiness, 1)
 	}
 	switch s.Arrivals = c.String("schedule"); {
 	case s.Arrivals == "":

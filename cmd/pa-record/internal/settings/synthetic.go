@@ -128,20 +128,18 @@ func (p *parser) synthetic(s *Settings) {
 }
 
 // madeEntries sets how many prompts are made up, unless a flag says it: enough for each
-// level whose number of requests is known, so that none is sent twice.
+// level whose number of requests is known, so that no level sends a prompt twice.
 func (p *parser) madeEntries(s *Settings) {
 	s.BuiltinEntries = DefaultEntries
 	for _, level := range s.Levels {
-		n := s.Measurement.Requests
-		if s.Measurement.Times > 0 {
-			switch level := level.(type) {
-			case load.Concurrency:
-				n = s.Measurement.Times * level.N
-			case load.Rate:
-				n = int(math.Ceil(float64(s.Measurement.Times) * level.PerSecond))
-			}
+		n, times := float64(s.Measurement.Requests), float64(s.Measurement.Times)
+		switch level := level.(type) {
+		case load.Concurrency:
+			n = max(n, times*float64(level.N))
+		case load.Rate:
+			n = max(n, times*level.PerSecond, level.PerSecond*(s.WarmupDuration+s.Measurement.Duration).Seconds())
 		}
-		s.BuiltinEntries = max(s.BuiltinEntries, min(n+s.Warmup, mostMadeEntries))
+		s.BuiltinEntries = max(s.BuiltinEntries, int(math.Ceil(min(n+float64(s.Warmup), mostMadeEntries))))
 	}
 	if s.InputLengths != nil && s.MadeSessions == 0 && !p.c.IsSet("num-dataset-entries") {
 		s.DatasetEntries = s.BuiltinEntries
@@ -176,27 +174,26 @@ func (s *Settings) OtherLengthField(refusal string) string {
 	if s.ServiceKind != OpenAI || s.Template != nil || api != render.Chat && api != render.Completions {
 		return ""
 	}
-	sent := s.lengthName(api)
-	if !slices.Contains(words(refusal), sent) {
-		return ""
-	}
-	known := []string{"max_completion_tokens", "max_tokens", "max_output_tokens", "max_new_tokens"}
-	for _, name := range known {
-		if name != sent && slices.Contains(words(refusal), name) {
-			return name
-		}
-	}
-	if !unsupported.MatchString(refusal) {
+	sent, said := s.lengthName(api), words(refusal)
+	refused := unsupported.MatchString(refusal)
+	if !slices.Contains(said, sent) || !refused && !replaced.MatchString(refusal) {
 		return "" // such as a length beyond the model's
 	}
-	if sent == known[0] {
-		return known[1]
+	others := slices.DeleteFunc([]string{"max_completion_tokens", "max_tokens", "max_output_tokens", "max_new_tokens"}, func(name string) bool { return name == sent })
+	if i := slices.IndexFunc(others, func(name string) bool { return slices.Contains(said, name) }); i >= 0 {
+		return others[i]
 	}
-	return known[0]
+	if !refused {
+		return ""
+	}
+	return others[0]
 }
 
-// unsupported matches the refusal of a member.
-var unsupported = regexp.MustCompile(`(?i)unsupported|not supported|unknown|unrecognized|unexpected|extra (inputs|fields)|not permitted`)
+// unsupported matches the refusal of a member, and replaced the advice to use another one.
+var (
+	unsupported = regexp.MustCompile(`(?i)unsupported|not supported|unknown|unrecognized|unexpected|extra (inputs|fields)|not permitted`)
+	replaced    = regexp.MustCompile(`(?i)\b(use|instead|deprecated)\b`)
+)
 
 // words returns the names in a message.
 func words(text string) []string {

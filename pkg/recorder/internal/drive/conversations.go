@@ -55,12 +55,12 @@ func (s *RequestSet) FindConversations(ctx context.Context) error {
 // Conversations returns the number of conversations; 0 before FindConversations.
 func (s *RequestSet) Conversations() int { return len(s.conversations) }
 
-// TakeConversations takes the conversations over from a set with the same sessions. It
-// replaces FindConversations.
+// TakeConversations replaces FindConversations: it takes over the conversations of a set with the
+// same sessions.
 func (s *RequestSet) TakeConversations(from *RequestSet) { s.conversations = from.conversations }
 
-// ConversationsIn returns how many conversations, from position first of the order on, have
-// this many turns together. A last one that has more turns counts.
+// ConversationsIn returns how many conversations, from position first of the order on, hold a
+// number of turns. The last conversation counts even if it has more turns.
 func (s *RequestSet) ConversationsIn(first, turns int) int {
 	n := 0
 	for ; turns > 0; n++ {

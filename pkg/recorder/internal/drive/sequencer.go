@@ -141,8 +141,8 @@ func (q *Sequencer) request(s *sequence) (p preparedRequest, ok bool) {
 	return p, err == nil
 }
 
-// Renew makes the sequences take their requests from a set with the same streams. No
-// request may be under way. A nil Sequencer ignores it.
+// Renew makes the sequences take their requests from set, which has the same streams. No
+// request may be under way. A nil Sequencer ignores the call.
 func (q *Sequencer) Renew(set *RequestSet) {
 	if q != nil {
 		q.set = set

@@ -21,7 +21,10 @@ type azure struct {
 
 func fitsAzure(r *row, _ *file) bool { return r.has("TIMESTAMP", "ContextTokens", "GeneratedTokens") }
 
-func newAzure(f *file, o *Options) layout { return &azure{f: f, o: o} }
+func newAzure(f *file, o *Options) layout {
+	f.facts.Trace = true
+	return &azure{f: f, o: o}
+}
 
 // azureTimes lists the time formats of 2024 and 2023, with fractions of a second of any
 // length.

@@ -22,7 +22,10 @@ func fitsBurstGPT(r *row, _ *file) bool {
 	return r.has("Timestamp", "Request tokens", "Response tokens")
 }
 
-func newBurstGPT(f *file, o *Options) layout { return &burstGPT{f, o} }
+func newBurstGPT(f *file, o *Options) layout {
+	f.facts.Trace = true
+	return &burstGPT{f, o}
+}
 
 func (l *burstGPT) entries(r *row, i int) ([]workload.Entry, error) {
 	at, err := required(r.number("Timestamp"))

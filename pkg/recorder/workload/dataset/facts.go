@@ -2,6 +2,7 @@ package dataset
 
 import (
 	"bytes"
+	"strings"
 
 	"github.com/pa-tools/pa/pkg/recorder/workload"
 	"github.com/pa-tools/pa/pkg/wire/openai"
@@ -12,25 +13,22 @@ import (
 type Facts struct {
 	Entries int
 	Prompts int // entries that are prompts, not tensors or whole requests
-	Lengths int // prompts that name their own output length
-	// OwnFields is the number of those that name the member of the request, too.
-	OwnFields int
-	Whole     int // whole requests, sent as they are
-	Media     int // prompts with images or audio
-	Timed     int // with a time in a schedule
-	Delays    int // with a think time
-	// LaterTurns is the number of later turns of conversations that need the history before
-	// them, and Conversations the number of conversations with such turns.
-	LaterTurns, Conversations int
-	Unstreamed                int // that say "stream": false
+	Lengths int // prompts with an output length
+	// OwnFields is the number of prompts whose row names the output length as a request does.
+	OwnFields  int
+	Whole      int // whole requests, sent as they are
+	Timed      int // entries with a time in a schedule
+	Delays     int // entries with a think time
+	LaterTurns int // later turns of conversations that need the history before them
+	Unstreamed int // entries that say "stream": false
 	// UnsentTurns is the number of turns that were left out because Options.Sessions is not
 	// set, and UnsentOf the number of their conversations.
 	UnsentTurns, UnsentOf int
-	// TraceWhole, TraceNew and TraceUnknown are the numbers of later turns of a trace that
-	// extend the turn before, that do not, and that have no hash ids.
+	// Later turns of a trace: TraceWhole extend the hash ids of the turn before, TraceNew do
+	// not, and TraceUnknown have no hash ids.
 	TraceWhole, TraceNew, TraceUnknown int
-	Trace                              bool // rows hold lengths in place of texts
 	Blocks                             int  // rows of a trace with hash ids
+	Trace                              bool // a file is a trace, whose rows hold lengths in place of texts
 }
 
 // count adds the entries of a row. turns holds the turns of all entries so far, if sessions span
@@ -45,9 +43,6 @@ func (x *Facts) count(es []workload.Entry, turns []uint16) {
 		}
 		if turn > 0 && !e.Whole {
 			x.LaterTurns++
-			if turn == 1 {
-				x.Conversations++
-			}
 		}
 		if e.Timed {
 			x.Timed++
@@ -59,6 +54,7 @@ func (x *Facts) count(es []workload.Entry, turns []uint16) {
 	}
 }
 
+// countRequest adds the request of an entry.
 func (x *Facts) countRequest(e *workload.Entry) {
 	p := e.Prompt
 	body := []byte(nil)
@@ -81,9 +77,6 @@ func (x *Facts) countRequest(e *workload.Entry) {
 				x.OwnFields++
 			}
 		}
-		if len(p.Media) > 0 {
-			x.Media++
-		}
 		if v, ok := p.Extra.Get("stream"); ok && string(v.Data) == "false" {
 			x.Unstreamed++
 		}
@@ -97,57 +90,19 @@ func (x *Facts) countRequest(e *workload.Entry) {
 	}
 }
 
-// add adds the numbers of y.
-func (x *Facts) add(y *Facts) {
-	for _, n := range [][2]*int{
-		{&x.Entries, &y.Entries},
-		{&x.Prompts, &y.Prompts},
-		{&x.Lengths, &y.Lengths},
-		{&x.OwnFields, &y.OwnFields},
-		{&x.Whole, &y.Whole},
-		{&x.Media, &y.Media},
-		{&x.Timed, &y.Timed},
-		{&x.Delays, &y.Delays},
-		{&x.LaterTurns, &y.LaterTurns},
-		{&x.Conversations, &y.Conversations},
-		{&x.Unstreamed, &y.Unstreamed},
-		{&x.UnsentTurns, &y.UnsentTurns},
-		{&x.UnsentOf, &y.UnsentOf},
-		{&x.TraceWhole, &y.TraceWhole},
-		{&x.TraceNew, &y.TraceNew},
-		{&x.TraceUnknown, &y.TraceUnknown},
-		{&x.Blocks, &y.Blocks},
-	} {
-		*n[0] += *n[1]
-	}
-	x.Trace = x.Trace || y.Trace
-}
-
 // Facts returns the facts of all files.
-func (s *Set) Facts() Facts {
-	var all Facts
-	for _, f := range s.files {
-		all.add(&f.facts)
-	}
-	return all
-}
+func (s *Set) Facts() Facts { return s.facts }
 
-// Ignored returns the names of the members that requests do not get, by file, in the order of the
-// files.
-func (s *Set) Ignored() []IgnoredMembers {
-	var all []IgnoredMembers
+// Ignored returns the names of the members that requests do not get, for each file that has some:
+// FILE: "a", "b".
+func (s *Set) Ignored() []string {
+	var all []string
 	for _, f := range s.files {
-		if len(f.ignored.names) > 0 {
-			all = append(all, IgnoredMembers{f.src.name, f.ignored.names})
+		if names := f.ignored.names; len(names) > 0 {
+			all = append(all, f.src.name+": "+strings.Join(quoteAll(names), ", "))
 		}
 	}
 	return all
-}
-
-// IgnoredMembers holds the names of the members of a file's rows that requests do not get.
-type IgnoredMembers struct {
-	File    string
-	Members []string
 }
 
 // mostMembers bounds the names that a file is remembered by.

@@ -24,25 +24,25 @@ type layoutKind struct {
 	make func(f *file, o *Options) layout
 	// wholeSessions means that a row holds all turns of a session.
 	wholeSessions bool
-	// members are all members of a row that the layout has, with spaces between them. Others are
-	// recorded as ignored. "" means that the layout itself passes on, refuses or records
-	// others, or that they describe a request of the past, as in traces.
-	members string
+	// members are the names of all members of a row that the layout reads. Other members are
+	// recorded as ignored. nil means that the layout itself handles other members, or that they
+	// describe a request of the past, as in traces.
+	members []string
 }
 
 // layouts is tried in this order, the most specific first.
 var layouts = []layoutKind{
-	{"inputs_json", `"payloads"`, fitsInputsJSON, newInputsJSON, true, "session_id payloads"},
-	{"perf_analyzer", `"data" of perf_analyzer`, fitsPerfAnalyzer, newPerfAnalyzer, false, ""},
-	{"burstgpt", `"Request tokens"`, fitsBurstGPT, newBurstGPT, false, ""},
-	{"azure", `"ContextTokens"`, fitsAzure, newAzure, false, "TIMESTAMP ContextTokens GeneratedTokens"},
-	{"sharegpt", `"conversations"`, fitsShareGPT, newShareGPT, true, "id conversation conversations"},
-	{"multi_turn", `"turns"`, fitsMultiTurn, newMultiTurn, true, ""},
-	{"openorca", `"question"`, fitsOpenOrca, newOpenOrca, false, "id system_prompt question response"},
-	{"cnn_dailymail", `"article"`, fitsCNNDailyMail, newCNNDailyMail, false, "id article highlights"},
-	{"mooncake", `"input_length"`, fitsMooncake, newMooncake, false, ""},
-	{"requests", "a whole request", fitsRequests, newRequests, false, ""},
-	{"prompts", strings.Join(quoteAll(promptColumns), ", "), fitsPrompts, newPrompts, false, ""},
+	{"inputs_json", `"payloads"`, fitsInputsJSON, newInputsJSON, true, []string{"session_id", "payloads"}},
+	{"perf_analyzer", `"data" of perf_analyzer`, fitsPerfAnalyzer, newPerfAnalyzer, false, nil},
+	{"burstgpt", `"Request tokens"`, fitsBurstGPT, newBurstGPT, false, nil},
+	{"azure", `"ContextTokens"`, fitsAzure, newAzure, false, []string{"TIMESTAMP", "ContextTokens", "GeneratedTokens"}},
+	{"sharegpt", `"conversations"`, fitsShareGPT, newShareGPT, true, []string{"id", "conversation", "conversations"}},
+	{"multi_turn", `"turns"`, fitsMultiTurn, newMultiTurn, true, nil},
+	{"openorca", `"question"`, fitsOpenOrca, newOpenOrca, false, []string{"id", "system_prompt", "question", "response"}},
+	{"cnn_dailymail", `"article"`, fitsCNNDailyMail, newCNNDailyMail, false, []string{"id", "article", "highlights"}},
+	{"mooncake", `"input_length"`, fitsMooncake, newMooncake, false, nil},
+	{"requests", "a whole request", fitsRequests, newRequests, false, nil},
+	{"prompts", strings.Join(quoteAll(promptColumns), ", "), fitsPrompts, newPrompts, false, nil},
 }
 
 // Layouts returns the names of all layouts.

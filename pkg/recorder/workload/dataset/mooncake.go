@@ -33,7 +33,10 @@ const (
 	bailianBlock  = 16
 )
 
-func newMooncake(f *file, o *Options) layout { return &mooncake{f: f, o: o, block: o.BlockTokens} }
+func newMooncake(f *file, o *Options) layout {
+	f.facts.Trace = true
+	return &mooncake{f: f, o: o, block: o.BlockTokens}
+}
 
 func (l *mooncake) entries(r *row, i int) ([]workload.Entry, error) {
 	tokens, ok, err := r.count("input_length")
@@ -54,34 +57,36 @@ func (l *mooncake) entries(r *row, i int) ([]workload.Entry, error) {
 	if r.has("chat_id") {
 		e.Offset *= 1000 // Bailian's times are in seconds
 	}
-	if err := l.text(e.Prompt, r, i, tokens); err != nil {
+	ids, err := r.hashIDs()
+	if err != nil {
 		return nil, err
 	}
-	e.Whole = l.whole(&e, r, i, tokens)
+	if err := l.text(e.Prompt, i, tokens, ids, l.blockTokens(r)); err != nil {
+		return nil, err
+	}
+	if l.f.opening {
+		l.compare(e.Session, i, ids, tokens%l.blockTokens(r) != 0)
+	}
+	e.Whole = l.whole(i)
 	return []workload.Entry{e}, nil
 }
 
-// whole reports whether the row of a conversation's turn is the whole prompt, with the history.
-// The first pass tells it by the row before in the session. l.text has checked the hash ids.
-func (l *mooncake) whole(e *workload.Entry, r *row, i, tokens int) bool {
-	f := l.f
-	if f.opening {
-		l.compare(e.Session, r, i, tokens)
-	}
+// whole reports whether row i, a later turn of a conversation, is the whole prompt, with the
+// history.
+func (l *mooncake) whole(i int) bool {
 	switch l.o.TraceRows {
 	case RowsWhole:
 		return true
 	case RowsNew:
 		return false
 	}
-	return i/64 < len(f.whole) && f.whole[i/64]>>(i%64)&1 == 1
+	return i/64 < len(l.f.whole) && l.f.whole[i/64]>>(i%64)&1 == 1
 }
 
-// compare compares the hash ids of row i with the row before in its session.
-func (l *mooncake) compare(session string, r *row, i, tokens int) {
+// compare compares the hash ids of row i with the row before in its session. partial says that the
+// last block is not full.
+func (l *mooncake) compare(session string, i int, ids []int64, partial bool) {
 	f := l.f
-	f.facts.Trace = true
-	ids := r.hashIDs()
 	if ids != nil {
 		f.facts.Blocks++
 	}
@@ -105,8 +110,8 @@ func (l *mooncake) compare(session string, r *row, i, tokens int) {
 	default:
 		f.facts.TraceNew++
 	}
-	if n := len(ids); n > 1 && tokens%l.blockTokens(r) != 0 {
-		ids = ids[:n-1] // the last block is partial; it gets another id when it grows
+	if n := len(ids); n > 1 && partial {
+		ids = ids[:n-1] // the last block gets another id when it grows
 	}
 	f.blocks[session] = ids
 }
@@ -116,12 +121,18 @@ func extends(ids, before []int64) bool {
 	return len(before) > 0 && len(ids) >= len(before) && slices.Equal(ids[:len(before)], before)
 }
 
-// hashIDs returns the "hash_ids" of a row, nil if there are none or if they are no whole numbers.
-func (r *row) hashIDs() (ids []int64) {
-	if js := r.get("hash_ids"); js == nil || json.Unmarshal(js, &ids) != nil || len(ids) == 0 {
-		return nil
+// hashIDs returns the "hash_ids" of a row, nil if there are none.
+func (r *row) hashIDs() (ids []int64, err error) {
+	js := r.get("hash_ids")
+	switch {
+	case js == nil:
+		return nil, nil
+	case json.Unmarshal(js, &ids) != nil:
+		return nil, fmt.Errorf("\"hash_ids\": expected an array of whole numbers, found %s", clip(js))
+	case len(ids) == 0:
+		return nil, nil
 	}
-	return ids
+	return ids, nil
 }
 
 // blockTokens returns the number of tokens in a block.
@@ -135,24 +146,19 @@ func (l *mooncake) blockTokens(r *row) int {
 	return mooncakeBlock
 }
 
-// text generates the text of the prompt.
-func (l *mooncake) text(p *workload.Prompt, r *row, i, tokens int) (err error) {
+// text generates the text of a prompt of these tokens: from the hash ids of its blocks, else from the
+// number of the row.
+func (l *mooncake) text(p *workload.Prompt, i, tokens int, ids []int64, block int) (err error) {
 	if tokens == 0 {
 		return errors.New(`"input_length": 0: must be at least 1`)
 	}
 	if l.o.Texts == nil {
 		return errNoTexts
 	}
-	js := r.get("hash_ids")
-	if js == nil || string(js) == "[]" {
+	if ids == nil {
 		p.Text, p.IDs, err = l.o.Texts.Text(uint64(i), tokens)
 		return err
 	}
-	var ids []int64
-	if json.Unmarshal(js, &ids) != nil {
-		return fmt.Errorf("\"hash_ids\": expected an array of whole numbers, found %s", clip(js))
-	}
-	block := l.blockTokens(r)
 	if last := tokens - (len(ids)-1)*block; last < 1 || last > block {
 		return fmt.Errorf("%d tokens are not the %d blocks of %d that \"hash_ids\" names; is --block-tokens right?", tokens, len(ids), block)
 	}

@@ -25,6 +25,7 @@ type Set struct {
 	ends    []int     // number of entries up to the end of each file
 	streams [][]piece // ranges of entries of each stream of perf_analyzer
 	rows    int       // number of rows read
+	facts   Facts
 }
 
 var _ workload.Source = (*Set)(nil)
@@ -52,9 +53,9 @@ type file struct {
 	// firstStream is the number of the file's first stream in the Set.
 	firstStream int
 
-	ignored memberNames // members that requests do not get
-	passed  memberNames // unknown members that requests get
-	facts   Facts
+	ignored memberNames             // members that requests do not get
+	passed  memberNames             // unknown members that requests get
+	facts   *Facts                  // of the Set
 	blocks  map[string][]int64      // while opening a trace: hash ids of the last row of a session
 	whole   []uint64                // bit i: trace row i extends the row before in its session
 	leftOut map[string]int          // number of skipped rows, or of skipped entries, by reason
@@ -166,7 +167,7 @@ func (s *Set) addSource(ctx context.Context, src *source, o *Options) error {
 	if o.MaxRows > 0 {
 		left.MaxRows -= s.rows
 	}
-	f := &file{src: src, window: window{o.From, o.To}, reading: o.Reading, leftOut: map[string]int{}, last: -1}
+	f := &file{src: src, window: window{o.From, o.To}, reading: o.Reading, facts: &s.facts, leftOut: map[string]int{}, last: -1}
 	s.files = append(s.files, f)
 	if err := f.open(ctx, &left); err != nil {
 		return err
@@ -228,7 +229,7 @@ func (f *file) parse(i int) ([]workload.Entry, error) {
 	if err != nil {
 		return nil, err
 	}
-	if f.opening && f.kind.members != "" {
+	if f.opening && f.kind.members != nil {
 		f.ignoreOthers(r)
 	}
 	es, err := f.layout.entries(r, i)
@@ -345,7 +346,7 @@ func (f *file) ignore(name string) {
 // ignoreOthers records the members of a row that its layout does not have.
 func (f *file) ignoreOthers(r *row) {
 	for _, m := range r.fields {
-		if string(m.Value.Data) != "null" && !slices.Contains(strings.Fields(f.kind.members), m.Name) {
+		if string(m.Value.Data) != "null" && !slices.Contains(f.kind.members, m.Name) {
 			f.ignore(m.Name)
 		}
 	}

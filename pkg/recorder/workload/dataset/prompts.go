@@ -353,9 +353,11 @@ func (p *promptReader) output(*workload.Entry) error {
 	if err != nil {
 		return fmt.Errorf("%q: %w", name, err)
 	}
-	if p.prompt.Body == nil { // a complete request has its own
-		p.prompt.MaxTokens, p.prompt.LengthField = n, ownField(name)
+	if p.prompt.Body != nil { // a complete request has its own
+		p.file.ignore(name)
+		return nil
 	}
+	p.prompt.MaxTokens, p.prompt.LengthField = n, ownField(name)
 	return nil
 }
 

@@ -92,7 +92,7 @@ func (s *MediaSource) make(ctx context.Context) (err error) {
 	return nil
 }
 
-// Use replaces the media by those of a set. After an error the source has no media and
+// Use replaces the media by the media of a set. After an error the source has no media and
 // need not be closed. The error is from the disk, or from ctx.
 func (s *MediaSource) Use(ctx context.Context, set workload.Set) error {
 	if s.file == nil {

@@ -66,7 +66,7 @@ func (v *Vocabulary) Texts(seed uint64, salt string) *Texts {
 	return t
 }
 
-// Use changes the texts to those of a set and of a salt; "" is no salt.
+// Use makes further texts belong to a set, and begin by a salt; "" is no salt.
 func (t *Texts) Use(set workload.Set, salt string) {
 	t.seed, t.salt = set.Seed(t.first), 0
 	if salt != "" {
