@@ -15,8 +15,8 @@ import (
 // advised matches a flag that a warning advises, with its value.
 var advised = regexp.MustCompile(`--[a-z][a-z-]+(?: (?:[0-9]+%|(?:start|issued|responses|usage)\b))?`)
 
-// drifting returns a level of n requests, of which the first tenth is slow. users of them are in
-// flight at once.
+// drifting returns a level of n requests. The first tenth of the requests is slow, and users
+// requests are in flight at once.
 func drifting(mode, value string, n, users int) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, `{"experiment":{"mode":%q,"value":%s},"requests":[`, mode, value)
@@ -48,7 +48,7 @@ func TestAdviceWorks(t *testing.T) {
 		"mixed.json":     exportOf(drifting("concurrency", "4", 200, 4), drifting("request_rate", "9", 200, 4)),
 		"nameless.json":  `{"experiments":[` + strings.Replace(drifting("", "1", 200, 4), `"mode":"","value":1`, ``, 1) + `]}`,
 	}
-	// A rate of mlcommons, of inference-perf, … beside the files of real tools.
+	// Files of real tools.
 	fsys := golden.FS(t, "peers")
 	if err := fs.WalkDir(fsys, ".", func(p string, _ fs.DirEntry, err error) error {
 		base := filepath.Base(p)

@@ -25,7 +25,7 @@ func TestClaimedEvents(t *testing.T) {
 	for name, tt := range map[string]struct {
 		pieces []string
 		list   []uint32 // in the file; its second number becomes the claim
-		every  bool     // of each request
+		every  bool     // each list becomes a claim, not only the first
 		named  string
 	}{
 		"token_events": {
@@ -110,7 +110,7 @@ func checkClaims(t *testing.T, honest, lying string, size int, named string) {
 			}
 			return all
 		}
-		exec(t, "", of(honest)...) // what is made once is made now
+		exec(t, "", of(honest)...) // allocates the memory that the process allocates once
 		testenv.BoundMemory(t, size, 48<<20, 100, func() { printed = exec(t, "", of(lying)...) })
 		text := printed.stdout + printed.stderr
 		if page := of(lying)[len(args)-1]; args[0] == "html" {
@@ -120,7 +120,7 @@ func checkClaims(t *testing.T, honest, lying string, size int, named string) {
 			}
 			text += string(b)
 		}
-		// A command that finds the row among its sample reads what was recorded instead; convert computes the columns anew.
+		// A command that finds the row in its sample reads the recorded answers; convert computes the columns anew.
 		found := strings.Contains(text, named) || strings.Contains(text, "lacks them, or has damaged ones; all figures are computed from the recorded answers")
 		if found != (args[0] != "convert") {
 			t.Errorf("%v: exit %d, %.1000s\n%.1000s", args, printed.code, printed.stderr, printed.stdout)

@@ -1,37 +1,17 @@
 package main
 
 import (
-	"errors"
-	"io"
-	"os"
 	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
 	"testing"
 
+	"github.com/pa-tools/pa/internal/exporttest"
 	"github.com/pa-tools/pa/internal/runsettest"
 	"github.com/pa-tools/pa/pkg/answer"
 	"github.com/pa-tools/pa/pkg/export"
-	"github.com/pa-tools/pa/pkg/export/columnar"
-	"github.com/pa-tools/pa/pkg/export/profilejson"
 )
-
-// An editedDeriver changes the derived values that a writer stores.
-type editedDeriver struct {
-	export.ForkingDeriver
-	edit func(r *export.Request, d *export.Derived)
-}
-
-func (e *editedDeriver) Derive(r *export.Request) *export.Derived {
-	d := e.ForkingDeriver.Derive(r)
-	e.edit(r, d)
-	return d
-}
-
-func (e *editedDeriver) Fork() export.Deriver {
-	return &editedDeriver{e.ForkingDeriver.Fork().(export.ForkingDeriver), e.edit}
-}
 
 // rescale makes a request look twice as fast in its derived values.
 func rescale(d *export.Derived) {
@@ -50,37 +30,20 @@ func rescale(d *export.Derived) {
 	}
 }
 
-// writeEdited writes the run of spec to dir in a columnar format, with derived values that edit changed
-// after they were computed.
+// writeEdited writes the run of spec to dir in a columnar format, with derived values that edit
+// changed.
 func writeEdited(t *testing.T, dir, format string, spec runsettest.Spec, edit func(r *export.Request, d *export.Derived)) string {
 	t.Helper()
 	path := filepath.Join(dir, spec.Name+"."+format)
-	f, err := os.Create(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	src := spec.Reader()
-	var deriver export.Deriver = answer.NewDeriver(src.Run())
-	if edit != nil {
-		deriver = &editedDeriver{answer.NewDeriver(src.Run()), edit}
-	}
-	var w export.Writer
-	if format == "parquet" {
-		w, err = columnar.NewParquetWriter(f, deriver)
-	} else {
-		w, err = columnar.NewArrowWriter(io.Writer(f), deriver)
-	}
-	if err == nil {
-		err = export.Copy(t.Context(), w, src)
-	}
-	if err := errors.Join(err, f.Close()); err != nil {
-		t.Fatal(err)
-	}
+	exporttest.WriteEdited(t, path, spec.Reader(), edit)
 	return path
 }
 
-// contradictingEdits change derived values of runs of [contradictionSpec]. The value says whether a sample of the
-// requests must show it; a gate must see each of them.
+// asDerived changes nothing.
+func asDerived(*export.Request, *export.Derived) {}
+
+// contradictingEdits change derived values of runs of [contradictionSpec]. sampled says whether a
+// sample of the requests must show the edit; a gate must see every edit.
 var contradictingEdits = map[string]struct {
 	edit    func(r *export.Request, d *export.Derived)
 	sampled bool
@@ -123,8 +86,8 @@ type contradictionCase struct {
 	args func(files []string) []string
 }
 
-// contradictionCases returns the commands by name. old are files of a faster server, and baseline is the folder
-// of these.
+// contradictionCases returns the commands by name. old are files of a faster server, and baseline is
+// a folder with the accepted runs of that server.
 func contradictionCases(old []string, baseline string) map[string]contradictionCase {
 	sides := func(f []string) []string {
 		return []string{"old=" + strings.Join(old, ","), "new=" + strings.Join(f, ",")}
@@ -164,8 +127,8 @@ func testContradictions(t *testing.T, format string) {
 	honest := t.TempDir()
 	var old, files []string // of the fast server, and of the slow one
 	for i := range 3 {
-		old = append(old, writeEdited(t, t.TempDir(), format, contradictionSpec(i, 20), nil))
-		files = append(files, writeEdited(t, honest, format, contradictionSpec(10+i, 40), nil))
+		old = append(old, writeEdited(t, t.TempDir(), format, contradictionSpec(i, 20), asDerived))
+		files = append(files, writeEdited(t, honest, format, contradictionSpec(10+i, 40), asDerived))
 	}
 	baseline := filepath.Join(t.TempDir(), "baseline")
 	for _, f := range old {
@@ -217,36 +180,19 @@ func TestContradictedTimes(t *testing.T) {
 	t.Parallel()
 	for _, format := range []string{"parquet", "arrow"} {
 		for _, recv := range []uint64{1<<64 - 1, 1<<63 - 1} {
-			times := map[uint64][]uint64{}
-			for _, r := range contradictionSpec(0, 20).Reader().Requests[0] {
-				for _, p := range r.Responses {
-					times[r.ID] = append(times[r.ID], p.RecvNS)
+			honest := map[uint64]*export.Request{}
+			src := contradictionSpec(0, 20).Reader()
+			for i := range src.Requests[0] {
+				q := &src.Requests[0][i]
+				honest[q.ID] = q.Clone()
+				for k := range q.Responses {
+					q.Responses[k].RecvNS = recv
 				}
 			}
 			path := filepath.Join(t.TempDir(), "run."+format)
-			f, err := os.Create(path)
-			if err != nil {
-				t.Fatal(err)
-			}
-			src := contradictionSpec(0, 20).Reader()
-			for i := range src.Requests[0] {
-				for k := range src.Requests[0][i].Responses {
-					src.Requests[0][i].Responses[k].RecvNS = recv
-				}
-			}
-			deriver := &honestDeriver{answer.NewDeriver(src.Run()), times}
-			var w export.Writer
-			if format == "parquet" {
-				w, err = columnar.NewParquetWriter(f, deriver)
-			} else {
-				w, err = columnar.NewArrowWriter(f, deriver)
-			}
-			if err == nil {
-				err = export.Copy(t.Context(), w, src)
-			}
-			if err := errors.Join(err, f.Close()); err != nil {
-				t.Fatal(err)
-			}
+			exporttest.WriteEdited(t, path, src, func(r *export.Request, d *export.Derived) {
+				*d = *answer.NewDeriver(&src.Header).Derive(honest[r.ID])
+			})
 			for _, args := range [][]string{{"report"}, {"check"}, {"html"}, {"report", "--slo", "ttft<=30ms", "--slo-gate"}} {
 				if r := exec(t, "", append(args, path)...); !strings.Contains(r.stderr, "contradict the recorded answers: request 0 ") || strings.Contains(r.stdout, "20.00") {
 					t.Errorf("%s, recv_ns %d, %v: %d\n%.1000s\n%s", format, recv, args, r.code, r.stdout, r.stderr)
@@ -254,25 +200,6 @@ func TestContradictedTimes(t *testing.T) {
 			}
 		}
 	}
-}
-
-// An honestDeriver derives values from the times that the responses once had.
-type honestDeriver struct {
-	export.ForkingDeriver
-	times map[uint64][]uint64 // by request
-}
-
-func (h *honestDeriver) Derive(r *export.Request) *export.Derived {
-	q := *r
-	q.Responses = slices.Clone(q.Responses)
-	for i := range q.Responses {
-		q.Responses[i].RecvNS = h.times[r.ID][i]
-	}
-	return h.ForkingDeriver.Derive(&q)
-}
-
-func (h *honestDeriver) Fork() export.Deriver {
-	return &honestDeriver{h.ForkingDeriver.Fork().(export.ForkingDeriver), h.times}
 }
 
 // Stated numbers of requests, and figures of the client about itself, are held to the requests and to each other.
@@ -297,13 +224,7 @@ func TestContradictedHeader(t *testing.T) {
 		}
 		x.edit(m)
 		path := filepath.Join(t.TempDir(), "run.json")
-		f, err := os.Create(path)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := errors.Join(export.Copy(t.Context(), profilejson.NewWriter(f), src), f.Close()); err != nil {
-			t.Fatal(err)
-		}
+		exporttest.Write(t, path, src)
 		for _, command := range []string{"report", "check", "html"} {
 			r := exec(t, "", command, path)
 			if found := strings.Contains(r.stderr, "after it was written"); r.code != 0 || found != (x.want != "") || !strings.Contains(r.stderr, x.want) {

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -14,41 +15,14 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/pa-tools/pa/internal/exporttest"
 	"github.com/pa-tools/pa/internal/memrun"
 	"github.com/pa-tools/pa/internal/testenv"
-	"github.com/pa-tools/pa/pkg/answer"
 	"github.com/pa-tools/pa/pkg/export"
-	"github.com/pa-tools/pa/pkg/export/formats"
 )
 
 // extremes are numbers that hardly any quantity of a run can have.
 var extremes = []int64{math.MinInt64, math.MinInt64 + 1, -1 << 53, -5, -1, 1 << 40, 1 << 53, 1 << 62, math.MaxInt64 - 1, math.MaxInt64}
-
-// A liar derives the columns of a table as an [answer.Deriver] does, and changes some of them.
-type liar struct {
-	*answer.Deriver
-	n   int
-	lie func(i int, r *export.Request, d *export.Derived)
-}
-
-// Derive implements export.Deriver.
-func (l *liar) Derive(r *export.Request) *export.Derived {
-	if l.lie == nil {
-		return l.Deriver.Derive(r)
-	}
-	d := *l.Deriver.Derive(r)
-	if s := d.Responses; s != nil {
-		c := *s
-		d.Responses = &c
-	}
-	d.ITL = slices.Clone(d.ITL)
-	for i := range d.ITL {
-		d.ITL[i] = slices.Clone(d.ITL[i])
-	}
-	l.lie(l.n, r, &d)
-	l.n++
-	return &d
-}
 
 // honestRun returns a run of one level with eight requests of four tokens.
 func honestRun() *memrun.Reader {
@@ -101,41 +75,19 @@ func addTelemetry(run *memrun.Reader, v float64) {
 	}
 }
 
-// writeLie writes a run into a file. The end of the name chooses the format; lie changes derived columns.
-func writeLie(t *testing.T, name string, run *memrun.Reader, lie func(i int, r *export.Request, d *export.Derived)) {
-	t.Helper()
-	create, ok := formats.ForName(name)
-	if !ok {
-		t.Fatalf("no format for %s", name)
-	}
-	f, err := os.Create(name)
-	if err != nil {
-		t.Fatal(err)
-	}
-	w, err := create(f, &liar{Deriver: answer.NewDeriver(&run.Header), lie: lie})
-	if err == nil {
-		err = export.Copy(t.Context(), w, run)
-	}
-	if err == nil {
-		err = f.Close()
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
-}
-
 // writeHonest writes two honest files into dir, and returns the name of the first.
 func writeHonest(t *testing.T, dir string) string {
 	t.Helper()
 	for _, name := range []string{"again.json", "honest.json"} {
 		run := honestRun()
 		run.Requests[0][0].Responses[4].RecvNS += uint64(len(name)) // no run counts twice
-		writeLie(t, filepath.Join(dir, name), run, nil)
+		exporttest.Write(t, filepath.Join(dir, name), run)
 	}
 	return filepath.Join(dir, "honest.json")
 }
 
-// commandsOfRun are command lines that print figures of the file FILE, beside the honest file HONEST.
+// commandsOfRun are command lines that print figures of the file FILE. HONEST and AGAIN are honest
+// files.
 var commandsOfRun = []string{
 	"report --width 2000 FILE", "report --format json FILE", "report --format csv FILE", "report --format markdown FILE",
 	"report --format json --metrics quality,economics,prefix,phases --windows 100ms FILE",
@@ -148,23 +100,14 @@ var commandsOfRun = []string{
 }
 
 // runLine runs a command line in which FILE and HONEST stand for files.
-func runLine(t *testing.T, line, file, honest string) (code int, stdout, stderr string) {
+func runLine(t *testing.T, line, file, honest string) result {
 	t.Helper()
-	args := []string{"pa-analyze"}
-	for a := range strings.FieldsSeq(line) {
-		switch a {
-		case "FILE":
-			a = file
-		case "HONEST":
-			a = honest
-		case "AGAIN":
-			a = filepath.Join(filepath.Dir(honest), "again.json")
-		}
-		args = append(args, a)
+	files := map[string]string{"FILE": file, "HONEST": honest, "AGAIN": filepath.Join(filepath.Dir(honest), "again.json")}
+	args := strings.Fields(line)
+	for i, a := range args {
+		args[i] = cmp.Or(files[a], a)
 	}
-	var out, errs strings.Builder
-	code = run(t.Context(), args, strings.NewReader(""), &out, &errs)
-	return code, out.String(), errs.String()
+	return exec(t, "", args...)
 }
 
 var (
@@ -231,11 +174,11 @@ func impossibleNumbers(command, path string, v any) (all []string) {
 	return all
 }
 
-// A lie changes a run, or the derived columns of its table, by a number.
+// A lie puts a wrong number into a run, or into the derived columns of its table.
 type lie struct {
 	name string
 	run  func(r *memrun.Reader, v int64)
-	// derived changes the derived columns of request i; nil: none.
+	// derived changes the derived columns of one request; nil: none.
 	derived func(d *export.Derived, v int64)
 }
 
@@ -247,7 +190,7 @@ func usage(format string, v int64) func(*memrun.Reader) {
 	}
 }
 
-// A number of lies that a file can tell.
+// lies are the wrong numbers that a file can state.
 var lies = []lie{
 	{name: "ttft_ns", derived: func(d *export.Derived, v int64) { d.TTFT.V = v }},
 	{name: "e2el_ns", derived: func(d *export.Derived, v int64) { d.E2EL.V = v }},
@@ -303,8 +246,8 @@ func (l *lie) tell(t *testing.T, file string, v int64) {
 	if l.run != nil {
 		l.run(run, v)
 	}
-	writeLie(t, file, run, func(i int, _ *export.Request, d *export.Derived) {
-		if l.derived != nil && i == 3 {
+	exporttest.WriteEdited(t, file, run, func(r *export.Request, d *export.Derived) {
+		if l.derived != nil && r.ID == 3 {
 			l.derived(d, v)
 		}
 	})
@@ -332,10 +275,11 @@ func TestImpossibleNumbers(t *testing.T) {
 				if n++; n%every != 0 {
 					continue
 				}
-				code, out, errs := runLine(t, line, file, honest)
-				if code == 2 {
-					t.Fatalf("%s: %s", line, errs)
+				res := runLine(t, line, file, honest)
+				if res.code == 2 {
+					t.Fatalf("%s: %s", line, res.stderr)
 				}
+				out := res.stdout
 				if l.name == "telemetry" && !strings.Contains(line, "--format json ") { // the lines of a text end anywhere in a message with the value
 					out = strings.ReplaceAll(out, strconv.FormatFloat(float64(v), 'g', -1, 64), "")
 				}
@@ -359,17 +303,17 @@ func TestImpossibleTelemetry(t *testing.T) {
 		file := filepath.Join(dir, strconv.Itoa(i)+".parquet")
 		run := honestRun()
 		addTelemetry(run, v)
-		writeLie(t, file, run, nil)
+		exporttest.Write(t, file, run)
 		for _, line := range []string{"report --width 2000 FILE", "report --format json --metrics economics FILE", "check FILE", "html FILE", "plot timeline FILE", "diff --format json --single-run HONEST FILE"} {
-			_, out, _ := runLine(t, line, file, honest)
-			if bad := impossibleFigures(line, out); bad != nil {
+			if bad := impossibleFigures(line, runLine(t, line, file, honest).stdout); bad != nil {
 				t.Errorf("%v, %s: %q", v, line, bad)
 			}
 		}
 	}
 }
 
-// Reports say which number cannot be true, of which request, and what has no value for it. check fails.
+// A report names the number that cannot be true, its request, and the figures that have no value
+// because of it. check fails.
 func TestImpossibleMessages(t *testing.T) {
 	t.Parallel()
 	find := func(name string) *lie {
@@ -403,16 +347,16 @@ func TestImpossibleMessages(t *testing.T) {
 			t.Parallel()
 			file := filepath.Join(t.TempDir(), "run.json")
 			find(tt.lie).tell(t, file, tt.v)
-			_, out, errs := runLine(t, "report --width 2000 FILE", file, "")
-			flat := strings.Join(strings.Fields(out), " ")
+			res := runLine(t, "report --width 2000 FILE", file, "")
+			flat := strings.Join(strings.Fields(res.stdout), " ")
 			if !strings.Contains(flat, tt.report) {
-				t.Errorf("%d: report\n%s\nwant %q", i, out, tt.report)
+				t.Errorf("%d: report\n%s\nwant %q", i, res.stdout, tt.report)
 			}
-			if !strings.Contains(errs, tt.stderr) {
-				t.Errorf("%d: warnings\n%s\nwant %q", i, errs, tt.stderr)
+			if !strings.Contains(res.stderr, tt.stderr) {
+				t.Errorf("%d: warnings\n%s\nwant %q", i, res.stderr, tt.stderr)
 			}
-			if _, out, _ := runLine(t, "check FILE", file, ""); !strings.Contains(out, tt.check) {
-				t.Errorf("%d: check\n%s\nwant %q", i, out, tt.check)
+			if res := runLine(t, "check FILE", file, ""); !strings.Contains(res.stdout, tt.check) {
+				t.Errorf("%d: check\n%s\nwant %q", i, res.stdout, tt.check)
 			}
 		})
 	}
@@ -422,9 +366,8 @@ func TestImpossibleMessages(t *testing.T) {
 func TestHonestNumbers(t *testing.T) {
 	t.Parallel()
 	file := writeHonest(t, t.TempDir())
-	_, out, errs := runLine(t, "check FILE", file, "")
-	_, _, more := runLine(t, "report FILE", file, "")
-	if all := out + errs + more; strings.Contains(all, "values") || strings.Contains(all, "cannot be true") {
+	res := runLine(t, "check FILE", file, "")
+	if all := res.stdout + res.stderr + runLine(t, "report FILE", file, "").stderr; strings.Contains(all, "values") || strings.Contains(all, "cannot be true") {
 		t.Errorf("check says\n%s", all)
 	}
 }

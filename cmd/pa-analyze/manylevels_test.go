@@ -11,7 +11,8 @@ import (
 	"github.com/pa-tools/pa/pkg/export"
 )
 
-// A page of very many levels has a row for each of them, all parts of the first 500, and says so.
+// A page of very many levels has a row for each level and all parts of the first 500 levels, and
+// says so.
 func TestPageOfManyLevels(t *testing.T) {
 	var levels [][]export.Request
 	for range 503 {

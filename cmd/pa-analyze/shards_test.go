@@ -221,7 +221,7 @@ type damagedShards struct {
 	files [damageKinds][][]byte
 }
 
-// newDamagedShards encodes all shards once: encoding takes longer than what is tested.
+// newDamagedShards encodes all shards once, because encoding takes longer than the test itself.
 func newDamagedShards(f *testing.F) *damagedShards {
 	d := &damagedShards{dir: f.TempDir(), formats: formats.Readers()}
 	all := func() []*memrun.Reader {

@@ -9,7 +9,7 @@ import (
 )
 
 // analyzeCommand returns a command of pa-analyze for files of this run, to paste into a
-// shell. It adds what the files do not say: the tokenizer.
+// shell. It adds the tokenizer, which the files do not name.
 func (m *repeatedRun) analyzeCommand(words ...string) string {
 	command := shell.Command(append([]string{"pa-analyze"}, words...)...)
 	if name := m.countsWith(); name != "" {
@@ -36,8 +36,8 @@ func (m *repeatedRun) reportCommand(export string) string {
 	return m.analyzeCommand("report", shell.File(export))
 }
 
-// readIt returns what precedes the command that reports an export. The console of
-// perf_analyzer, which a run of Triton prints, lacks what a stream is measured for.
+// readIt returns the words before the command that reports an export. A run of Triton prints the
+// console of perf_analyzer, which has neither TTFT nor ITL.
 func (m *repeatedRun) readIt() string {
 	if !m.s.OwnSummary() && m.s.Streaming && m.s.Hints["dialect"] == "" {
 		return "for TTFT and ITL read it with"

@@ -20,9 +20,9 @@ import (
 	"github.com/pa-tools/pa/pkg/tokenizer/hub"
 )
 
-// printReport prints for --report what the printed command of pa-analyze prints of the exports of
-// the runs, also if the last run failed or was interrupted: our table, or the report of the tool whose
-// command line was given. It prints nothing if there is no export.
+// printReport prints the report of --report from the exports of the runs, also if the last run
+// failed or was interrupted: our table, or the report of the tool whose command line was given. The
+// printed command of pa-analyze prints the same report. printReport prints nothing without an export.
 func (m *repeatedRun) printReport(ctx context.Context) error {
 	if !m.s.Report || len(m.done) == 0 {
 		return nil

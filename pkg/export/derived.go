@@ -145,15 +145,15 @@ type DerivedSkipper interface {
 // that a caller can compute the values again.
 type CheckingReader interface {
 	DerivedReader
-	// CheckDerived makes the Reader hand whole requests to a [CheckedBatch], or to the caller of
-	// Checked: all requests, or a sample of each part of the file. The sample depends only on the
-	// content of the file, and some of its requests lack inputs and outputs. WithoutAnswers does not
-	// change the sample. Call CheckDerived before the first Next. It returns false if the Reader
-	// cannot check.
+	// CheckDerived makes the Reader hand requests, as the file holds them, to a [CheckedBatch] or
+	// to the caller of Checked. It hands over all requests, or a sample of each part of the file.
+	// The sample depends only on the content of the file, some of its requests lack inputs and
+	// outputs, and it is taken also where WithoutAnswers skips the answers. Call CheckDerived
+	// before the first Next. It returns false if the Reader cannot do so.
 	CheckDerived(all bool) bool
-	// Checked returns the current request, whole, and its derived values, both valid until the next
-	// call of Next. r is nil if the request is not in the sample. d is nil if the request has no
-	// derived values or damaged ones. r lacks inputs and outputs unless outputs is set.
+	// Checked returns the current request, as the file holds it, and its derived values. Both are
+	// valid until the next call of Next. r is nil if the request is not to be checked, and d if
+	// it has no derived values or damaged ones. r lacks inputs and outputs unless outputs is set.
 	Checked() (r *Request, d *Derived, outputs bool)
 	// HasOutputs reports whether the file has the outputs from which the derived values were
 	// computed.
@@ -166,9 +166,9 @@ type CheckingReader interface {
 // A CheckedBatch is a DerivedBatch that checks requests; see [CheckingReader].
 type CheckedBatch interface {
 	DerivedBatch
-	// Check takes a whole request and its derived values, after Add or AddDerived took the request.
-	// r is the r of Add, or a copy; it lacks inputs and outputs unless outputs is set. d is nil if the
-	// request has no derived values or damaged ones. Check must not keep r or d or anything that they
-	// point to.
+	// Check takes a request, as the file holds it, and its derived values, after Add or AddDerived
+	// took the request. r is the r of Add, or a copy; it lacks inputs and outputs unless
+	// outputs is set. d is nil if the request has no derived values or damaged ones. Check must not
+	// keep r or d or anything that they point to.
 	Check(r *Request, d *Derived, outputs bool)
 }

@@ -5,9 +5,9 @@ import (
 	"fmt"
 )
 
-// ErrContradiction is the error of a Reader of several files that contradict each other in what
-// they hold, such as two ranks with the same requests. The requests before the error are worth
-// nothing: nobody knows which of them are real, so no figures are made of them.
+// ErrContradiction is the error of a Reader of several files that contradict each other, such as
+// two ranks with the same requests. It makes all requests of the run doubtful, so commands print no
+// figures of the run.
 var ErrContradiction = errors.New("the files contradict each other")
 
 // A CutError reports a truncated file: an incomplete copy, a full disk, a killed writer.

@@ -91,7 +91,7 @@ type SelfCheck struct {
 	// Compared is the number of compared figures, Differing the number that differ. A
 	// Warning names each difference.
 	Compared, Differing int
-	// Kinds names what the compared figures are about, in order: "latencies", "rates".
+	// Kinds names the kinds of the compared figures, in order: "latencies", "rates".
 	Kinds []string
 	// NotCompared names figures that the file states and that were not compared, with the
 	// reason.

@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// A ReportError says that a file holds what pa-analyze or pa-record found out about a run, and
-// no requests.
+// A ReportError is the error of a file that holds figures by pa-analyze or pa-record, and no
+// requests.
 type ReportError struct {
 	Name   string // file
 	Schema string // "pa-report/1"

@@ -18,9 +18,9 @@ const maxFileBytes = 256 << 20
 // Load reads a tokenizer with the reading Transformers4; see LoadAs.
 func Load(path string) (*Tokenizer, error) { return LoadAs(path, Transformers4) }
 
-// LoadAs reads a tokenizer from a tokenizer.json file, a .tiktoken file, a tiktoken.model (Kimi, Llama
-// 3), a tekken.json (Mistral) or a directory that holds one of them. A tokenizer_config.json beside
-// tokenizer.json may add tokens; beside tiktoken.model it has the special tokens.
+// LoadAs reads a tokenizer from a tokenizer.json file, a .tiktoken file, a tiktoken.model (Kimi,
+// Llama 3), a tekken.json (Mistral), or a directory with such a file. A tokenizer_config.json beside
+// tokenizer.json may add tokens; beside tiktoken.model it names the special tokens.
 // With Transformers5, it also names the class of the tokenizer, and a config.json beside
 // it names the type of the model.
 //

@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"math"
 	"path/filepath"
 	"strings"
 )
@@ -63,7 +62,7 @@ func parseTekken(name string, data []byte) (*Tokenizer, error) {
 	if special < 0 || special > maxID || used <= 0 || f.Config.VocabSize < 0 {
 		return fail("config: default_vocab_size %d and default_num_special_tokens %d leave no token of %d", f.Config.VocabSize, special, len(f.Vocab))
 	}
-	if used > math.MaxInt32 || special > max(tekkenSpecial, ranksPerLine*(len(f.Vocab)+1)) {
+	if special > max(tekkenSpecial, ranksPerLine*(len(f.Vocab)+1)) {
 		return fail("config: default_num_special_tokens %d: too many for %d tokens", special, len(f.Vocab))
 	}
 	v := newVocab(used + special)

@@ -72,7 +72,7 @@ func parseTiktokenModel(name string, data []byte, configName string, config []by
 		return nil, err
 	}
 	if special == nil {
-		t.notes = append(t.notes, "there is no tokenizer_config.json beside the file, so special tokens within a text count as text")
+		t.notes = append(t.notes, "no tokenizer_config.json beside the file names special tokens, so special tokens within a text count as text")
 	}
 	t.added.place(special)
 	t.finish(data)
@@ -120,8 +120,8 @@ func modelOf(path string, ranks int, config *node) string {
 	return ""
 }
 
-// specialTokens returns the special tokens after n ranks: those of the configuration, else those of
-// Llama 3; nil if they are not known.
+// specialTokens returns the special tokens that the configuration names. Without it, it returns the
+// special tokens of Llama 3, whose ids begin at n, or nil for another model.
 func specialTokens(model string, n uint32, config *node) ([]addedToken, error) {
 	if config != nil {
 		if list := config.member("added_tokens_decoder"); list != nil && !list.isNull() {

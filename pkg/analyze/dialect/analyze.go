@@ -14,10 +14,9 @@ import (
 // The report is nil if there is none: the error is then about an argument
 // (*ArgError), about the load level or about cfg.Memory, or wraps ErrNoExperiment,
 // ErrNoTokenizer, ErrNotCounted or [export.ErrContradiction]. An error beside a report is the
-// reader's, or the cause of ctx's end; the report then covers the requests that were read. It
-// also says that requests have numbers that cannot be true, which the report leaves out. A file
-// at which the
-// tool itself would have stopped is no error: the report warns about it.
+// reader's, or the cause of ctx's end; the report then covers the requests that were read. The
+// error also says that requests have numbers that cannot be true, which the report leaves out. A
+// file at which the tool itself would have stopped is no error: the report warns about it.
 func Analyze(ctx context.Context, t *Tool, r export.Reader, cfg Config) (Report, error) {
 	checked := Checked(cfg.Tokenizer)
 	if checked != nil {

@@ -2,7 +2,6 @@ package dialect
 
 import (
 	"fmt"
-	"slices"
 
 	"github.com/pa-tools/pa/internal/plural"
 	"github.com/pa-tools/pa/pkg/answer"
@@ -16,8 +15,8 @@ type sieve struct {
 	first  string
 }
 
-// pass returns q without the numbers of tokens that cannot be true. ok is false for a request at a time that cannot be
-// true: no tool has figures for it.
+// pass returns q without the numbers of tokens that cannot be true. ok is false for a request at a
+// time that cannot be true, because no tool has figures for it.
 func (s *sieve) pass(q *export.Request) (_ *export.Request, ok bool) {
 	if what := s.wrongTime(q); what != "" {
 		s.add(what)
@@ -52,12 +51,11 @@ func counts(st *export.Stated) [7]**int64 {
 
 // wrongTime describes a time of q that cannot be true; "" if all can.
 func (s *sieve) wrongTime(q *export.Request) string {
-	times := []uint64{answer.PlaceNS(q), q.EndedNS}
-	if last, ok := q.LastNS(); ok {
-		times = append(times, last)
-	}
-	if i := slices.IndexFunc(times, func(t uint64) bool { return !s.bounds.Time(t) }); i >= 0 {
-		return fmt.Sprintf("the time %d", times[i])
+	last, _ := q.LastNS() // 0 for none, which can be true
+	for _, t := range [...]uint64{answer.PlaceNS(q), q.EndedNS, last} {
+		if !s.bounds.Time(t) {
+			return fmt.Sprintf("the time %d", t)
+		}
 	}
 	return ""
 }

@@ -344,7 +344,7 @@ func (s *aiperf) check(c *selfCheck) {
 		if !s.raw { // which does not say which chunk is the last with content
 			s.totals.compareRates(c)
 		}
-		s.totals.stored.rest(c, whyRest(s.totals.partial))
+		s.totals.stored.rest(c)
 	}
 }
 

@@ -39,7 +39,9 @@ func (s *aiperf) useSummary(run *export.Run, name string, content []byte) error 
 	if err != nil {
 		return err
 	}
-	stored.unwrap("records.") // where early releases keep the metrics
+	const metrics = "records." // where early releases keep them
+	unwrap(stored.figures, metrics)
+	unwrap(stored.texts, metrics)
 	version, versioned := stored.texts["aiperf_version"]
 	if !versioned && stored.texts["request_count.unit"] != "requests" { // releases before 0.4 write no version
 		return errors.New("is not a summary of AIPerf: it has neither an aiperf_version nor a request_count in requests")
@@ -54,16 +56,9 @@ func (s *aiperf) useSummary(run *export.Run, name string, content []byte) error 
 		run.Meta.StartNS, run.Meta.EndNS = uint64(start.UnixNano()), uint64(end.UnixNano())
 	}
 	s.totals = &aiperfTotals{stored: stored, metrics: map[string]*spread{}, firstStart: math.Inf(1)}
-	k := stored.keptRequests([]string{"request_count.avg", "error_request_count.avg"}, "request_throughput.avg")
-	if k.stated < 0 {
-		return nil
-	}
-	if k.kept, err = s.file.countText(`"request_start_ns"`); err != nil {
-		return err
-	}
-	s.totals.partial = k.partial()
-	lackRequests(run, []keptLevel{k})
-	return nil
+	return stored.compareKept(run, []string{"request_count.avg", "error_request_count.avg"}, "request_throughput.avg", func() (int64, error) {
+		return s.file.countText(`"request_start_ns"`)
+	})
 }
 
 // aiperfServer stores the model and the address of the server in run, unless the records name
@@ -135,7 +130,6 @@ func (s *summary) aiperfPhase() (start, end time.Time, ok bool) {
 type aiperfTotals struct {
 	stored     *summary
 	ok, failed int
-	partial    bool // the summary counts more requests than the file has
 	metrics    map[string]*spread
 	// As floats, which AIPerf subtracts: they have steps of 256 ns.
 	firstStart, lastEnd float64
@@ -188,7 +182,7 @@ func (t *aiperfTotals) compare(c *selfCheck) {
 	computed := map[string]float64{
 		"request_count.avg": float64(t.ok), "completed_request_count.avg": float64(t.ok + t.failed), "error_request_count.avg": float64(t.failed),
 	}
-	if t.partial { // the other figures are of all requests
+	if t.stored.kept.partial() { // the other figures are of all requests
 		t.stored.compare(c, computed)
 		return
 	}
@@ -210,7 +204,7 @@ func (t *aiperfTotals) compare(c *selfCheck) {
 func (t *aiperfTotals) compareRates(c *selfCheck) {
 	const step = 512e-9 // two Unix times in ns as floats
 	seconds := (t.lastEnd - t.firstStart) * 1e-9
-	if t.partial || t.ok == 0 || !(seconds > 0) {
+	if t.stored.kept.partial() || t.ok == 0 || !(seconds > 0) {
 		return
 	}
 	if stored, ok := t.stored.figures["benchmark_duration.avg"]; ok {

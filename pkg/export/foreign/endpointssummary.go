@@ -55,16 +55,7 @@ func (s *endpoints) useSummary(run *export.Run, name string, content []byte) err
 	const pattern = "run_config.load_pattern."
 	endpointsLoad(run, stored.texts[pattern+"type"], stored.figures[pattern+"target_concurrency"], stored.figures[pattern+"target_qps"])
 	s.totals = &endpointsTotals{stored: stored, reasons: map[string]int{}}
-	k := stored.keptRequests([]string{"n_samples_completed"}, "qps")
-	if k.stated < 0 {
-		return nil
-	}
-	if k.kept, err = s.file.countText(`"sample.complete"`); err != nil {
-		return err
-	}
-	s.totals.partial = k.partial()
-	lackRequests(run, []keptLevel{k})
-	return nil
+	return stored.compareKept(run, []string{"n_samples_completed"}, "qps", func() (int64, error) { return s.file.countText(`"sample.complete"`) })
 }
 
 // endpointsLoad stores the load of a pattern in run. It stores none for the patterns without a
@@ -130,7 +121,6 @@ func endpointsUseSettings(run *export.Run, name string, content []byte) error {
 // nothing if it is nil: without a summary.
 type endpointsTotals struct {
 	stored                    *summary
-	partial                   bool // the summary counts more samples than the file has
 	issued, completed, failed int
 	ttft, latency             spread
 	blocks                    []endpointsBlock
@@ -213,7 +203,7 @@ func (t *endpointsTotals) complete(q *endpointsSample, ns uint64, reason *string
 func (s *endpoints) check(c *selfCheck) {
 	if s.totals != nil {
 		s.totals.compare(c)
-		s.totals.stored.rest(c, whyRest(s.totals.partial))
+		s.totals.stored.rest(c)
 	}
 }
 
@@ -222,7 +212,7 @@ func (t *endpointsTotals) compare(c *selfCheck) {
 	computed := map[string]float64{
 		"n_samples_issued": float64(t.issued), "n_samples_completed": float64(t.completed), "n_samples_failed": float64(t.failed),
 	}
-	if t.partial { // the other figures are of all samples
+	if t.stored.kept.partial() { // the other figures are of all samples
 		t.stored.compare(c, computed)
 		return
 	}

@@ -49,18 +49,38 @@ var codes = []*regexp.Regexp{
 	regexp.MustCompile(`\btoo many ([3-5]\d\d) error responses\b`),                                               // urllib3
 	regexp.MustCompile(`\bResponse \[([3-5]\d\d)\b`),                                                             // a response as httpx and requests print it
 	regexp.MustCompile(`\breturned error: ([3-5]\d\d)\b`),                                                        // curl
-	regexp.MustCompile(`['"]?\bcode['"]?[ :=]{1,3}([3-5]\d\d)\b`),                                                // the body of an error
+	regexp.MustCompile(`\bcode['"]?[ :=]{1,3}([3-5]\d\d)\b`),                                                     // the body of an error
 }
 
-// phrased matches what may be a status and its phrase: "400 Bad Request". The phrase begins at
-// the end of the match.
+// phrased matches a number that may be a status before its phrase: "400 Bad Request". The phrase
+// begins at the end of the match.
 var phrased = regexp.MustCompile(`\b([3-5]\d\d) \b`)
+
+// hasNumber reports whether text has a number of three digits that may be a status. Most messages
+// of failures have none, and then no expression can match.
+func hasNumber(text string) bool {
+	digits := 0
+	for i := 0; i <= len(text); i++ {
+		switch {
+		case i < len(text) && text[i] >= '0' && text[i] <= '9':
+			digits++
+		case digits == 3 && text[i-3] >= '3' && text[i-3] <= '5':
+			return true
+		default:
+			digits = 0
+		}
+	}
+	return false
+}
 
 // statusCode finds the status that a client names in text: within a sentence, with the usual
 // phrase of HTTP ("Client error '400 Bad Request' for url …"), or by the phrase alone or before
 // the body ("Service Unavailable", "Bad Request: {…"). 0 for none.
 func statusCode(text string) int {
 	text = text[:min(len(text), maxMessageBytes)]
+	if !hasNumber(text) {
+		return phraseCode(text)
+	}
 	for _, m := range phrased.FindAllStringSubmatchIndex(text, -1) {
 		code, _ := strconv.Atoi(text[m[2]:m[3]])
 		if phrase := httpstatus.Text(code); phrase != "" && len(text)-m[1] >= len(phrase) && strings.EqualFold(text[m[1]:m[1]+len(phrase)], phrase) {

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"math"
 	"net/url"
 	"regexp"
 	"slices"
@@ -37,13 +38,13 @@ var guideLLMGroups = [...]string{"successful", "incomplete", "errored"}
 // A guideLLMBenchmark is one load level.
 type guideLLMBenchmark struct {
 	groups [len(guideLLMGroups)]int64 // offset of the '[', 0 for none
-	// counts are the numbers of their elements, and whole reports that each array was seen to its
-	// end.
+	// counts are the numbers of elements of the groups. whole reports that all groups were read
+	// to their ends.
 	counts [len(guideLLMGroups)]int64
 	whole  bool
 	totals *guideLLMTotals // stated numbers of requests; nil for none
-	// metrics are the stated distributions by name, those that can be compared; stated has
-	// the names of all metrics.
+	// metrics are the stated distributions that can be compared, by name. stated holds the names
+	// of all metrics.
 	metrics map[string]guideLLMByStatus
 	stated  []string
 	rate    *float64 // stated mean of the requests per second
@@ -56,11 +57,10 @@ type guideLLMTotals struct {
 	Errored    int64 `json:"errored"`
 }
 
-// kept compares the requests that ended with those that the file states. A request that the end
-// of the run cut off is in no figure.
+// kept compares the number of requests that ended with the number that the file states. A request
+// that the end of the run cut off is in no figure.
 func (b *guideLLMBenchmark) kept() keptLevel {
-	k := unstated
-	k.kept = b.counts[0] + b.counts[2]
+	k := keptLevel{kept: b.counts[0] + b.counts[2], stated: -1, rate: math.NaN()}
 	if b.rate != nil {
 		k.rate = *b.rate
 	}
@@ -242,7 +242,7 @@ func (b *guideLLMBenchmark) readTotals(c *jsonfile.Cursor) error {
 		return err
 	}
 	var t *guideLLMTotals
-	if decode(v, &t) == nil { // of another release otherwise
+	if decode(v, &t) == nil { // else the file is of another release
 		b.totals = t
 	}
 	return nil

@@ -107,8 +107,8 @@ func (v *guideLLMValues) add(q *guideLLMRequest) {
 // newestLayout is the last version of the report whose formulas are known.
 const newestLayout = 2
 
-// otherFormula lists the metrics that releases before 0.3 weigh otherwise, and time per output
-// token they compute without the first token.
+// otherFormula lists the metrics that releases before 0.3 compute with other weights, and the time
+// per output token also without the first token.
 var otherFormula = []string{"time_per_output_token_ms", "inter_token_latency_ms"}
 
 // check compares the distributions of the successful requests, if the formulas of the layout are
@@ -117,8 +117,9 @@ func (s *guideLLM) check(c *selfCheck) {
 	version := fmt.Sprintf("version %d of the report", s.layout)
 	for i := range s.all {
 		b := &s.all[i]
-		if k := b.kept(); k.partial() {
-			c.rest(b.stated, "they are of all requests, and "+k.why())
+		kept := b.kept()
+		if kept.partial() {
+			c.rest(b.stated, kept.whyRest())
 			continue
 		}
 		if s.layout > newestLayout {
@@ -140,6 +141,6 @@ func (s *guideLLM) check(c *selfCheck) {
 			}
 			values.compare(c, name, m.Successful)
 		}
-		c.rest(b.stated, whyNoFormula+" for "+version)
+		c.rest(b.stated, kept.whyRest()+" for "+version)
 	}
 }

@@ -276,6 +276,6 @@ func distinct(times []float64) []float64 {
 func (s *infPerf) check(c *selfCheck) {
 	if s.totals != nil {
 		s.totals.compare(c)
-		s.totals.stored.rest(c, whyRest(s.totals.partial))
+		s.totals.stored.rest(c)
 	}
 }

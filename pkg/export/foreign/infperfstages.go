@@ -34,7 +34,7 @@ func (x *infPerfStage) requests() (n int, ok bool) {
 	return int(v), true
 }
 
-// useSettings stores the load in run. Of several stages it makes levels, if the requests show
+// useSettings stores the load in run. It makes each of several stages a level if the requests show
 // which stage they belong to.
 func (s *infPerf) useSettings(run *export.Run, name string, content []byte) error {
 	var settings struct {
@@ -122,10 +122,10 @@ func (s *infPerf) starts() ([]float64, error) {
 }
 
 // stageStarts returns the index of the first request of each stage after the first. A stage begins
-// when all requests of the one before have ended, and after an interval. The numbers of requests
-// in the settings tell the stages apart if they are the numbers in the file, and else the
-// intervals, if there are as many. ok is false if neither does, or if the file does not hold one
-// stage after the other.
+// an interval after all requests of the stage before have ended. stageStarts tells the stages apart
+// by their numbers of requests, if the settings and the file agree on the sum. Else it looks for
+// the intervals, one between two stages. ok is false if it finds neither, or if the file does not
+// hold one stage after the other.
 func stageStarts(starts []float64, stages []infPerfStage, interval float64) (first []int, ok bool) {
 	order := slices.DeleteFunc(slices.Clone(starts), math.IsNaN)
 	slices.Sort(order)

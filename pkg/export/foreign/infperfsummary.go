@@ -45,22 +45,15 @@ func (s *infPerf) useSummary(run *export.Run, name string, content []byte) error
 		return errors.New("is not a summary of inference-perf: it has no load_summary with a count")
 	}
 	s.totals = &infPerfTotals{stored: stored, first: math.Inf(1)}
-	k := stored.keptRequests([]string{"load_summary.count"}, "successes.throughput.requests_per_sec")
-	if k.stated < 0 {
-		return nil
-	}
-	if k.kept, err = countElements(s.file.cursor(s.begin-1, columnChunk)); err != nil {
-		return nil // next reports the error
-	}
-	s.totals.partial = k.partial()
-	lackRequests(run, []keptLevel{k})
+	_ = stored.compareKept(run, []string{"load_summary.count"}, "successes.throughput.requests_per_sec", func() (int64, error) {
+		return countElements(s.file.cursor(s.begin-1, columnChunk)) // next reports the error
+	})
 	return nil
 }
 
 // infPerfTotals are the values of the requests, to be compared with the summary.
 type infPerfTotals struct {
 	stored      *summary
-	partial     bool // the summary counts more requests than the file has
 	ok, failed  int
 	first, last float64 // the earliest start, the latest end
 
@@ -113,7 +106,7 @@ func (t *infPerfTotals) compare(c *selfCheck) {
 	computed := map[string]float64{
 		"load_summary.count": float64(t.ok + t.failed), "successes.count": float64(t.ok), "failures.count": float64(t.failed),
 	}
-	if t.partial { // the other figures are of all requests
+	if t.stored.kept.partial() { // the other figures are of all requests
 		t.stored.compare(c, computed)
 		return
 	}

@@ -71,8 +71,8 @@ func (v *values) next(what string) ([]byte, error) {
 	return b, err
 }
 
-// leaveLine goes to the next line that begins with an object, and returns a *badEntry for what is
-// before it. It returns the error that ended the reading if there is no such line.
+// leaveLine goes to the next line that begins with an object, and returns a *badEntry for the text
+// before that line. It returns syntax if there is no such line.
 func (v *values) leaveLine(syntax *export.SyntaxError) error {
 	c := v.c
 	for c.Pos = v.at + 1; ; {
@@ -119,7 +119,7 @@ func eachMember(c *jsonfile.Cursor, what string, do func(name string) error) err
 	}
 }
 
-// eachMemberOf is eachMember for a value that is passed over if it is no object.
+// eachMemberOf calls eachMember if the next value is an object, and else skips the value.
 func eachMemberOf(c *jsonfile.Cursor, what string, do func(name string) error) error {
 	b, err := c.Peek()
 	if err == nil && b != '{' {

@@ -13,15 +13,12 @@ import (
 	"github.com/pa-tools/pa/pkg/export/internal/jsonfile"
 )
 
-// A keptLevel compares the requests that the file keeps of a level with what the file states about
-// all of them.
+// A keptLevel compares the number of requests of a level that the file holds with the number that
+// the file states.
 type keptLevel struct {
 	kept, stated int64   // numbers of requests; stated is −1 if the file does not state it
 	rate         float64 // stated requests/s; NaN if unknown
 }
-
-// unstated is a level about whose requests the file states nothing.
-var unstated = keptLevel{stated: -1, rate: math.NaN()}
 
 // partial reports whether the level lacks requests that the file counts.
 func (k keptLevel) partial() bool { return k.kept < k.stated }
@@ -31,14 +28,21 @@ func (k keptLevel) why() string {
 	return fmt.Sprintf("the file keeps %s of %s", plural.Grouped(k.kept), plural.GroupedOf(k.stated, "request"))
 }
 
-// lackRequests notes in run that its file does not keep all requests of its levels. Rates of the
-// kept requests would pass for rates of the run, so that they have no value; the warning says
-// what the file states instead.
+// whyRest says why figures that the file states were not compared with its requests.
+func (k keptLevel) whyRest() string {
+	if k.partial() {
+		return "they are of all requests, and " + k.why()
+	}
+	return "pa-analyze cannot compute them from the requests"
+}
+
+// lackRequests notes in run that its file does not keep all requests of its levels. The kept
+// requests do not give the rates of the run, so rates have no value. The warning names the rates
+// that the file states.
 func lackRequests(run *export.Run, levels []keptLevel) {
-	sum, known := keptLevel{rate: math.NaN()}, false
+	var sum keptLevel
 	var rates []string
 	for i, k := range levels {
-		known = known || k.partial()
 		sum.kept += k.kept
 		sum.stated += max(k.stated, k.kept)
 		if !math.IsNaN(k.rate) {
@@ -50,7 +54,7 @@ func lackRequests(run *export.Run, levels []keptLevel) {
 			rates = append(rates, rate)
 		}
 	}
-	if !known {
+	if !sum.partial() { // no level is: each adds at least what it keeps
 		return
 	}
 	why := sum.why()

@@ -110,7 +110,7 @@ func TestKept(t *testing.T) {
 	}
 }
 
-// A pattern is counted wherever the pieces of the file that are read begin.
+// countText counts a pattern that lies in two pieces of the file, too.
 func TestCountText(t *testing.T) {
 	for _, size := range []int{0, 1, 2, 1 << 10, 1<<20 - 1, 1 << 20, 1<<20 + 3} {
 		text := strings.Repeat("abc", size/3+1)[:size]

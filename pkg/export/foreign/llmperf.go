@@ -233,7 +233,7 @@ func (v *llmPerfValues) add(q *llmPerfResult) {
 // requests.
 func (s *llmPerf) check(c *selfCheck) {
 	for _, l := range s.all {
-		v := &l.values
+		v, kept := &l.values, l.keptLevel()
 		n := float64(len(v.latency))
 		c.at = fmt.Sprintf("concurrency %v", l.figures["concurrency"])
 		busy := v.latency.sum()
@@ -254,15 +254,11 @@ func (s *llmPerf) check(c *selfCheck) {
 			if stored, ok := l.figures[f.name]; ok && !math.IsNaN(f.computed) {
 				c.figure(f.name, stored, f.computed)
 			}
-			if l.keptLevel().partial() {
+			if kept.partial() {
 				break // the other figures are of all requests
 			}
 		}
-		why := whyNoFormula
-		if k := l.keptLevel(); k.partial() {
-			why = "they are of all requests, and " + k.why()
-		}
-		c.rest(slices.DeleteFunc(slices.Collect(maps.Keys(l.figures)), func(name string) bool { return name == "concurrency" }), why)
+		c.rest(slices.DeleteFunc(slices.Collect(maps.Keys(l.figures)), func(name string) bool { return name == "concurrency" }), kept.whyRest())
 	}
 }
 

@@ -55,8 +55,8 @@ func (c *selfCheck) within(name string, stored, computed, tolerance float64) {
 	}
 }
 
-// rest notes the stated figures, given by their names, that were not compared, and why. A name
-// stands for all figures that begin with it.
+// rest notes which of the stated figures with these names were not compared, and why. A name
+// includes all figures that begin with it.
 func (c *selfCheck) rest(names []string, why string) {
 	names = slices.DeleteFunc(slices.Compact(slices.Sorted(slices.Values(names))), c.has)
 	if len(names) == 0 {
@@ -85,16 +85,13 @@ func (c *selfCheck) has(name string) bool {
 	return false
 }
 
-// whyNoFormula is why a stated figure is not compared.
-const whyNoFormula = "pa-analyze cannot compute them from the requests"
-
-// A figureKind is what figures are about whose names have one of the parts.
+// A figureKind is a kind of figures, and parts of their names.
 type figureKind struct {
 	kind  string
 	parts []string
 }
 
-// figureKinds tells what a figure is about by its name; the first match counts.
+// figureKinds lists the kinds of figures. A figure is of the first kind with a part of its name.
 var figureKinds = []figureKind{
 	{"rates", []string{"throughput", "per_sec", "per_second", "qps", "tps", "goodput", "_rate"}},
 	{"durations", []string{"duration", "benchmark_time"}},

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -105,7 +106,7 @@ func openServing(f *file) (*export.Run, source, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	var bad []error // why results are left out
+	var bad []*leftOutResult
 	for {
 		more, err := results.next()
 		if !more && err == nil {
@@ -115,10 +116,9 @@ func openServing(f *file) (*export.Run, source, error) {
 		if err == nil {
 			x, err = s.outline(c)
 		}
-		var left *leftOutResult
-		if errors.As(err, &left) {
+		if left := new(leftOutResult); errors.As(err, &left) {
 			left.index = results.n - 1
-			bad = append(bad, err)
+			bad = append(bad, left)
 			continue
 		}
 		partial := isCut(err) && x != nil && x.rowsBeforeCut()
@@ -183,25 +183,24 @@ func (x *servingResults) next() (more bool, err error) {
 }
 
 // nothing returns why none of the results can be read.
-func (x *servingResults) nothing(file string, bad []error) error {
-	var left *leftOutResult
+func (x *servingResults) nothing(file string, bad []*leftOutResult) error {
 	switch {
 	case len(bad) == 0:
 		return fmt.Errorf("%s: is an array without results: nothing was measured", file)
-	case errors.As(bad[0], &left) && len(bad) == 1 && !x.array:
-		return fmt.Errorf("%s: %s", file, left.whole)
-	case x.array && left.figures:
+	case len(bad) == 1 && !x.array:
+		return fmt.Errorf("%s: %s", file, bad[0].whole)
+	case x.array && !slices.ContainsFunc(bad, func(e *leftOutResult) bool { return !e.figures }):
 		return fmt.Errorf("%s: holds %d results of vllm bench sweep: figures only, no requests; run it with --save-detailed among the options of the benchmark to keep them", file, len(bad))
 	}
-	return fmt.Errorf("%s: holds %d results and no requests: %s", file, len(bad), left.why)
+	return fmt.Errorf("%s: holds %d results and no requests: %s", file, len(bad), bad[0].why)
 }
 
-// A leftOutResult is a result that costs nothing but itself.
+// A leftOutResult is the error of a result that cannot be read. The other results of the file can.
 type leftOutResult struct {
 	index int
 	level export.Experiment // empty if it is not known
 	why   string            // after "result 3 of the file is left out: "
-	whole string            // what is said of a file that holds only this result
+	whole string            // the error of a file that holds only this result
 	// figures reports that the result has figures only.
 	figures bool
 }
@@ -225,7 +224,7 @@ type serving struct {
 
 	at      int  // index in all
 	index   int  // of the next request
-	broken  bool // the columns of the current result are, from here on
+	broken  bool // the rest of the current result cannot be read
 	ended   bool // tail was delivered after the last request
 	id      uint64
 	cursors [numCols]*jsonfile.Cursor // nil for a column that is not there
@@ -388,8 +387,8 @@ func (s *serving) next(r *export.Request) (int, error) {
 	return s.at, s.request(r, x, row)
 }
 
-// leaveResult returns what err costs: broken columns cost the rest of their result if others
-// follow, whose places are known.
+// leaveResult returns the error to report for err. A syntax error leaves out the rest of its
+// result if another result follows, because the places of the columns of that one are known.
 func (s *serving) leaveResult(err error) error {
 	var syntax *export.SyntaxError
 	if !errors.As(err, &syntax) || s.at == len(s.all)-1 {

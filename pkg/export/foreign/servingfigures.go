@@ -69,8 +69,9 @@ func (v *servingValues) compare(c *selfCheck, x *servingRun) {
 	n := float64(v.completed)
 	figure("completed", n)
 	figure("failed", float64(v.failed))
-	if k := x.kept(); k.partial() {
-		c.rest(x.figures(), "they are of all requests, and "+k.why())
+	kept := x.kept()
+	if kept.partial() {
+		c.rest(x.figures(), kept.whyRest())
 		return
 	}
 	figure("total_output_tokens", v.output)
@@ -104,7 +105,7 @@ func (v *servingValues) compare(c *selfCheck, x *servingRun) {
 		}
 		figure(name, 1e3*values.stat(stat))
 	}
-	c.rest(x.figures(), whyNoFormula)
+	c.rest(x.figures(), kept.whyRest())
 }
 
 // figureNames are parts of the names of members that are figures, unlike settings.

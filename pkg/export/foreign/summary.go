@@ -44,6 +44,7 @@ type summary struct {
 	file    string
 	figures map[string]float64
 	texts   map[string]string
+	kept    keptLevel // unknown unless compareKept set it
 }
 
 func parseSummary(file string, content []byte) (*summary, error) {
@@ -54,7 +55,7 @@ func parseSummary(file string, content []byte) (*summary, error) {
 	if tree == nil {
 		return nil, errors.New("is not the JSON object of a summary")
 	}
-	s := &summary{file, map[string]float64{}, map[string]string{}}
+	s := &summary{file: file, figures: map[string]float64{}, texts: map[string]string{}}
 	s.add("", tree)
 	return s, nil
 }
@@ -78,27 +79,21 @@ func (s *summary) add(path string, v any) {
 	}
 }
 
-// unwrap adds the members of an object under their own names.
-func (s *summary) unwrap(object string) {
-	figures, texts := maps.Clone(s.figures), maps.Clone(s.texts)
-	for name, v := range figures {
-		if inner, ok := strings.CutPrefix(name, object); ok {
-			s.figures[inner] = v
-			delete(s.figures, name)
-		}
-	}
-	for name, v := range texts {
-		if inner, ok := strings.CutPrefix(name, object); ok {
-			s.texts[inner] = v
-			delete(s.texts, name)
+// unwrap gives the members whose paths begin with prefix the rest of the path as their name.
+func unwrap[V any](members map[string]V, prefix string) {
+	for name, v := range maps.Clone(members) {
+		if inner, ok := strings.CutPrefix(name, prefix); ok {
+			delete(members, name)
+			members[inner] = v
 		}
 	}
 }
 
-// keptRequests returns what the summary states about all requests: their number, as the sum of
-// the figures with the names of counts, and their rate.
-func (s *summary) keptRequests(counts []string, rate string) keptLevel {
-	k := unstated
+// compareKept counts the requests of the file with count, and compares them with the number that
+// the summary states: the sum of the figures with the names of counts. rate names the figure of
+// their rate. It returns the error of count.
+func (s *summary) compareKept(run *export.Run, counts []string, rate string, count func() (int64, error)) (err error) {
+	k := keptLevel{stated: -1, rate: math.NaN()}
 	for _, name := range counts { // tools leave out the failures if there are none
 		if n, ok := s.figures[name]; ok && n >= 0 && n < 1<<53 {
 			k.stated = max(k.stated, 0) + int64(n)
@@ -107,7 +102,15 @@ func (s *summary) keptRequests(counts []string, rate string) keptLevel {
 	if v, ok := s.figures[rate]; ok {
 		k.rate = v
 	}
-	return k
+	if k.stated < 0 {
+		return nil
+	}
+	if k.kept, err = count(); err != nil {
+		return err
+	}
+	s.kept = k
+	lackRequests(run, []keptLevel{k})
+	return nil
 }
 
 // compare compares the figures that are also in computed, in the order of their names.
@@ -120,7 +123,7 @@ func (s *summary) compare(c *selfCheck, computed map[string]float64) {
 }
 
 // rest notes the metrics of the summary that c did not compare. Settings are no metrics.
-func (s *summary) rest(c *selfCheck, why string) {
+func (s *summary) rest(c *selfCheck) {
 	var metrics []string
 	for name := range s.figures {
 		metric := name
@@ -132,18 +135,7 @@ func (s *summary) rest(c *selfCheck, why string) {
 		}
 		metrics = append(metrics, metric)
 	}
-	c.rest(metrics, why)
-}
-
-// whyPartial is why figures of all requests are not compared with the kept ones.
-const whyPartial = "they are of all requests, and the file keeps a part of them"
-
-// whyRest is why the figures that were not compared were not.
-func whyRest(partial bool) string {
-	if partial {
-		return whyPartial
-	}
-	return whyNoFormula
+	c.rest(metrics, s.kept.whyRest())
 }
 
 // maxSpread bounds the values of one metric that a spread keeps for percentiles: 32 MiB.

@@ -56,7 +56,7 @@ type levelPart struct {
 	seen       seenKeys
 }
 
-// join returns the level with the members of p and q, which have none in common. q has no
+// join returns the level with the members of p and q. No member is in both, and q has no
 // requests.
 func (p *levelPart) join(q *levelPart) (export.Experiment, section) {
 	e, s := p.experiment, p.section

@@ -45,7 +45,7 @@ const (
 	itemBytes   = 52
 	itemsFactor = 4
 
-	// responseBytes is what a response of a request takes in all of a program that analyzes it.
+	// responseBytes is the memory that a program needs to analyze a response.
 	responseBytes = 320
 )
 

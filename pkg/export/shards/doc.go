@@ -36,9 +36,9 @@
 //
 // # Copies
 //
-// [Requests] notices a file that was given for another rank: the reading ends with an error if
-// two shards have a request with the same id or all start times in common, or if a request is
-// of another rank than its file.
+// [Requests] notices a file that was given for another rank. The reading ends with an error if two
+// shards have a request with the same id, if all their requests start at the same times, or if a
+// request is of another rank than its file.
 //
 // # Memory
 //

@@ -24,7 +24,7 @@ type Reader struct {
 	derived bool      // all shards have derived values that were computed in one way
 	model   string    // of the derivation
 	errs    []error   // by shard
-	seen    Requests  // of all shards
+	seen    *Requests // of all shards
 
 	newBatch     func() export.Batch // nil: Next advances by single requests
 	feeds        []*shardFeed        // of the shards that are read at the same time
@@ -66,9 +66,7 @@ func Merge(all []Shard) (*Reader, error) {
 		r.shards = append(r.shards, &rankShard{Shard: s, meta: meta, clock: clockOf(meta)})
 	}
 	slices.SortStableFunc(r.shards, byRank)
-	for _, s := range r.shards {
-		s.seen, s.index = &r.seen, r.seen.File(s.Name, s.meta.Rank)
-	}
+	r.watch()
 	if err := agree(r.shards); err != nil {
 		return nil, err
 	}
@@ -192,6 +190,14 @@ func (r *Reader) begin() {
 	}
 	if !r.byFile {
 		heap.Init((*cursorHeap)(&r.cursors))
+	}
+}
+
+// watch makes the shards note their requests, as if none had been read.
+func (r *Reader) watch() {
+	r.seen = &Requests{}
+	for _, s := range r.shards {
+		s.seen, s.index = r.seen, r.seen.File(s.Name, s.meta.Rank)
 	}
 }
 
@@ -391,6 +397,7 @@ func (r *Reader) Restart() {
 	r.newBatch, r.feeds, r.opened, r.turn, r.batch, r.level = nil, nil, 0, 0, nil, 0
 	r.spare.all = nil
 	r.skipsAnswers, r.checks = false, false
+	r.watch()
 }
 
 // Reopen implements [export.MultiReader].

@@ -15,8 +15,8 @@ const (
 	pageIDs = 1 << 12
 	// maxPages bounds the memory of Requests to 32 MiB: 16 million ids.
 	maxPages = 1 << 12
-	// fewestSame is the number of equal start times from which two files are of the same
-	// requests. A single time may be the same by chance.
+	// fewestSame is the least number of requests whose equal start times prove a copy. A single
+	// time may be the same by chance.
 	fewestSame = 2
 )
 
@@ -34,7 +34,7 @@ type Requests struct {
 	err   error
 }
 
-// A requestFile is what Requests knows about a file.
+// A requestFile summarizes the requests of a file.
 type requestFile struct {
 	name    string
 	rank    int
@@ -65,9 +65,10 @@ func (x *Requests) File(name string, rank int) (index int) {
 	return len(x.files) - 1
 }
 
-// Add looks at a request of a file, as it stands there. It returns a *RequestError if the
-// request does not belong to the file, or if the file had a request with its id before. Err does
-// not return the latter: one file is no contradiction of several.
+// Add notes a request of a file, before its clock is shifted. It returns a *RequestError if the
+// request does not belong to the file, or if the file has another request with its id. Err does not
+// return an error about a repeated id in one file, because several files do not contradict each
+// other then.
 func (x *Requests) Add(index int, q *export.Request) error {
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -126,15 +127,15 @@ func repeated(a, b *requestFile, text string) error {
 		"%s and %s hold the same requests, although they are of ranks %d and %d: %s; one of them is a copy: give the file that each rank wrote", a.name, b.name, a.rank, b.rank, text)}
 }
 
-// Err returns the first error about several files or a wrong rank; nil if there is none.
+// Err returns the first error of Add about two files or a wrong rank, or the error of End.
 func (x *Requests) Err() error {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	return x.err
 }
 
-// End returns what Err returns, or else a *RequestError about two files whose requests all
-// started at the same times. Call it when all files were read to their ends.
+// End returns the error of Err. Without one it returns a *RequestError about two files whose
+// requests all started at the same times. Call it when all files were read to their ends.
 func (x *Requests) End() error {
 	x.mu.Lock()
 	defer x.mu.Unlock()

@@ -112,6 +112,50 @@ func TestCopies(t *testing.T) {
 	}
 }
 
+// A restartable is a shard that can be read again.
+type restartable struct {
+	*memrun.Reader
+	unchecked
+}
+
+// unchecked makes a restartable an [export.CheckingReader].
+type unchecked struct{ export.CheckingReader }
+
+func (r restartable) Restart()                                 { *r.Reader = *shardtest.Again(r.Reader) }
+func (restartable) Derivation() (_ export.Derivation, ok bool) { return export.Derivation{}, false }
+
+// After Restart the requests are looked at as if none had been read: a reading counts each once.
+func TestRestartForgetsRequests(t *testing.T) {
+	parts := shardtest.Divide(shardtest.Random(rand.New(rand.NewPCG(12, 1)), 60, "4"), 2)
+	copied := shardtest.Again(parts[0])
+	meta, place := *copied.Header.Meta, *parts[1].Header.Meta.Shard
+	meta.Shard, copied.Header.Meta = &place, &meta
+	requests := 0
+	for _, all := range copied.Requests {
+		requests += len(all)
+		for i := range all {
+			all[i].ID, all[i].Rank = 0, 0
+		}
+	}
+	m, err := shards.Merge([]shards.Shard{
+		{Name: "a", Reader: restartable{Reader: parts[0]}}, {Name: "b", Reader: restartable{Reader: copied}},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range 5 {
+		m.Next()
+	}
+	m.Restart()
+	n := 0
+	for m.Next() {
+		n++
+	}
+	if want := fmt.Sprintf("all %d start at the same times", requests); n != 2*requests || m.Err() == nil || !strings.Contains(m.Err().Error(), want) {
+		t.Errorf("%d requests, %v, want %d and %q", n, m.Err(), 2*requests, want)
+	}
+}
+
 // An idBatch counts requests.
 type idBatch struct{ n int }
 
@@ -133,6 +177,7 @@ func TestContradictingClocks(t *testing.T) {
 		{"two others", [3]string{"a", "b", "b"}, [3]export.ClockOffset{1: {OffsetNS: 1e9, BoundNS: 10}, 2: {OffsetNS: -1e9, BoundNS: 10}}, 2e9 + 10, `ranks 2 and 1 ran on one machine ("b"), but the offsets of their clocks are -1s ± 10ns and 1s ± 10ns`},
 		{"extreme offsets", [3]string{"a", "a", "a"}, [3]export.ClockOffset{1: {OffsetNS: 1 << 61, BoundNS: 1 << 60}, 2: {OffsetNS: -1 << 61, BoundNS: 1 << 60}}, 1<<62 + 1<<60, `ranks 2 and 1`},
 		{"machines of their own", [3]string{"a", "b", "c"}, [3]export.ClockOffset{1: {OffsetNS: 1e9, BoundNS: 10}, 2: {OffsetNS: -1e9, BoundNS: 10}}, 10, ""},
+		{"machines whose name is no name", [3]string{"localhost", "localhost.localdomain", "localhost"}, [3]export.ClockOffset{1: {OffsetNS: 1e9, BoundNS: 10}, 2: {OffsetNS: -1e9, BoundNS: 10}}, 10, ""},
 		{"machines without a name", [3]string{}, [3]export.ClockOffset{1: {OffsetNS: 1e9, BoundNS: 10}, 2: {OffsetNS: -1e9, BoundNS: 10}}, 10, ""},
 	} {
 		parts := shardtest.Divide(shardtest.Random(rand.New(rand.NewPCG(11, 1)), 9, "3"), 3)

@@ -85,8 +85,8 @@ type shardsOfRun struct {
 	requests shards.Requests
 }
 
-// requestsOf returns the requests of the run of which a file is a shard, and the index of the file
-// among its shards. requests is nil if the file is no shard, or the second file of its rank.
+// requestsOf returns the requests that were seen in the run of a shard, and the index of the file in
+// them. requests is nil if the file is no shard, or the second file of its rank.
 func requestsOf(runs map[string]*shardsOfRun, path string, r export.Reader) (requests *shards.Requests, index int) {
 	meta, err := shards.Of(shards.Shard{Name: path, Reader: r})
 	if err != nil || meta == nil { // the commands that merge it return the error
@@ -104,8 +104,8 @@ func requestsOf(runs map[string]*shardsOfRun, path string, r export.Reader) (req
 	return &run.requests, run.requests.File(path, meta.Rank)
 }
 
-// ownFigures says how many figures of a foreign file follow from its requests, and what they are
-// about; "" for a file that holds none.
+// ownFigures says how many figures that a foreign file states follow from its requests, and names
+// their kinds. It returns "" for a file that states none.
 func ownFigures(c export.SelfCheck) string {
 	switch {
 	case c.Compared > 0:

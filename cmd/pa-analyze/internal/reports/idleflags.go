@@ -1,6 +1,8 @@
 package reports
 
 import (
+	"slices"
+
 	"github.com/urfave/cli/v2"
 
 	"github.com/pa-tools/pa/cmd/pa-analyze/internal/settings"
@@ -18,7 +20,10 @@ func noteIdleFlags(c *cli.Context, inputs []report.Input, format string) {
 			}
 		}
 	}
-	if c.Bool("without-pauses") && !anyLevel(inputs, func(x *analyze.Experiment) bool { return len(x.Pauses) > 0 }) {
+	paused := func(in report.Input) bool {
+		return slices.ContainsFunc(in.Report.Experiments, func(x analyze.Experiment) bool { return len(x.Pauses) > 0 })
+	}
+	if c.Bool("without-pauses") && !slices.ContainsFunc(inputs, paused) {
 		settings.Notef(c, "--without-pauses has no effect: no level was paused")
 	}
 	if c.Bool("percentiles") && format != "table" {
@@ -49,16 +54,4 @@ func uncounted(rep *analyze.Report) string {
 		return "the file holds no texts of answers to count tokens in"
 	}
 	return "" // there are no numbers of tokens, and a warning says why
-}
-
-// anyLevel reports whether a level of the inputs has a property.
-func anyLevel(inputs []report.Input, has func(*analyze.Experiment) bool) bool {
-	for i := range inputs {
-		for j := range inputs[i].Report.Experiments {
-			if has(&inputs[i].Report.Experiments[j]) {
-				return true
-			}
-		}
-	}
-	return false
 }

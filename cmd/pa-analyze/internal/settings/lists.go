@@ -100,9 +100,9 @@ type side struct {
 }
 
 // Sides returns the files of both sides of a comparison, OLD NEW or NAME=FILES NAME=FILES with
-// commas and globs, and the names of the sides if they are other than old and new. The first
-// name is the side that is compared with; a side named old always is, and one named new never.
-// The error is a usage error.
+// commas and globs, and the names of the sides if they are other than old and new. The files with
+// the first name are the older side, but a side named old is always the older one, and a side
+// named new the newer one. The error is a usage error.
 func Sides(args []string) (names diff.Sides, older, newer []string, err error) {
 	var sides []side
 	unnamed := 0

@@ -47,10 +47,10 @@ type Failure struct {
 	Count int
 }
 
-// A failureKind is what failures that count together have in common.
+// A failureKind identifies failures that are counted as one kind.
 type failureKind struct {
-	code                        int
-	what, message, cause, chain string
+	code                       int
+	typ, message, cause, chain string
 }
 
 var _ dialect.Report = (*Report)(nil)
