@@ -125,7 +125,7 @@ func (s *Summary) printCached(stderr io.Writer, of runindex.Index) {
 	for i := range s.report.Experiments {
 		e := &s.report.Experiments[i]
 		if c := e.Cached; c != nil && c.Twice > analyze.CachedThreshold {
-			fmt.Fprintf(stderr, "pa-record: note: %s%s: %.0f %% of the input tokens were in the server's cache, because the level sent prompts more than once; give it more: --num-dataset-entries makes up more, or more input data\n", of.Prefix(), report.LevelName(e), 100*c.Twice)
+			fmt.Fprintf(stderr, "pa-record: note: %s%s: %.0f %% of the input tokens were in the server's cache, because the level sent prompts more than once; send more prompts: a higher --num-dataset-entries, or more input data\n", of.Prefix(), report.LevelName(e), 100*c.Twice)
 		}
 		for _, err := range e.Warnings {
 			if w := analyze.AsWarning(err); w.Kind == analyze.KindCache {
