@@ -82,8 +82,8 @@ func full(t *testing.T) []byte {
 		w.EndExperiment(&export.Experiment{
 			WindowBoundaries: []uint64{0, 1<<64 - 1},
 			Meta: &export.ExperimentMeta{
-				StartNS: 1, EndNS: 2, Stable: &stable, Measured: 1, Failed: 2, Warmup: 3, Late: 4, Cancelled: 5,
-				Interrupted: true, Warnings: []string{"w"}, Resent: 7, OutputsDropped: 6, ServerStats: fullServerStats(), Client: &export.ClientMeta{
+				StartNS: 1, EndNS: 2, Stable: &stable, RequestCounts: export.RequestCounts{Measured: 1, Failed: 2, Warmup: 3, Late: 4, Cancelled: 5, Resent: 7, OutputsDropped: 6},
+				Interrupted: true, Warnings: []string{"w"}, ServerStats: fullServerStats(), Client: &export.ClientMeta{
 					DurationNS: 1, OfferedPerSecond: 2, AchievedPerSecond: 3.5, Lateness: &export.LatencySummary{N: 1, P50NS: 2, P99NS: 3, MaxNS: 4},
 					Turnaround: &export.LatencySummary{}, IssueToStart: &export.LatencySummary{}, GC: &export.GCMeta{Cycles: 1, PauseTotalNS: 2, PauseMaxNS: 3},
 					SchedLatencyP99NS: 4, CPU: &export.CPUMeta{UserNS: 1, SystemNS: 2, Cores: 3, Share: 0.5}, MaxRSSBytes: 5,

@@ -52,7 +52,7 @@ func TestDamagedBaseline(t *testing.T) {
 		t.Fatal(err)
 	}
 	got := trend(nil, next)
-	if warning := "point " + filepath.Base(points[2]) + " has no manifest.json, so nobody knows whether its files were changed"; got.code != 0 || !strings.Contains(got.stderr, warning) || !strings.Contains(got.stdout, "without a manifest") {
+	if warning := "point " + filepath.Base(points[2]) + " has no manifest.json, so changes of its files cannot be found"; got.code != 0 || !strings.Contains(got.stderr, warning) || !strings.Contains(got.stdout, "without a manifest") {
 		t.Errorf("without a manifest: %+v", got)
 	}
 	if err := os.WriteFile(manifest, kept, 0o600); err != nil {
@@ -89,7 +89,7 @@ func TestDamagedBaseline(t *testing.T) {
 	if err := os.Mkdir(filepath.Join(base, ".accepting-7"), 0o700); err != nil {
 		t.Fatal(err)
 	}
-	if got := trend(nil, next); !strings.Contains(got.stderr, ".accepting-7 is of an --accept that is under way or was killed; it is no point: delete it if no --accept is running") {
+	if got := trend(nil, next); !strings.Contains(got.stderr, ".accepting-7 was left by an --accept that is running or was killed; the folder is no point: delete it if no --accept is running") {
 		t.Errorf("a leftover: %s", got.stderr)
 	}
 	if now, err := filepath.Glob(filepath.Join(base, "2023*")); err != nil || len(now) != 3 {

@@ -41,7 +41,7 @@ func honestRun() *memrun.Reader {
 	run := memrun.New("openai", all)
 	run.Header.Meta = &export.RunMeta{Schema: export.Schema, Tool: "pa-record 1", StartNS: start - 1_000_000, EndNS: start + 400_000_000, Model: "m"}
 	run.Header.Experiments[0].Meta = &export.ExperimentMeta{
-		StartNS: start - 500_000, EndNS: start + 390_000_000, Measured: len(all),
+		StartNS: start - 500_000, EndNS: start + 390_000_000, RequestCounts: export.RequestCounts{Measured: len(all)},
 		Client: &export.ClientMeta{
 			DurationNS: 390_000_000, AchievedPerSecond: 25, CPU: &export.CPUMeta{UserNS: 40e6, SystemNS: 38e6, Cores: 2, Share: 0.1},
 			Turnaround: &export.LatencySummary{N: 8, P50NS: 1e5, P99NS: 2e5, MaxNS: 3e5}, GC: &export.GCMeta{Cycles: 1, PauseTotalNS: 1e4, PauseMaxNS: 1e4}, MaxRSSBytes: 1 << 24,

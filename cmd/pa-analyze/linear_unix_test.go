@@ -71,7 +71,7 @@ func growing() []runOfSize {
 			r := memrun.New("openai", levels...)
 			r.Header.Meta = &export.RunMeta{Schema: export.Schema, Tool: "t", Model: "m"}
 			for i := range r.Header.Experiments {
-				r.Header.Experiments[i].Meta = &export.ExperimentMeta{Measured: 3, Warnings: []string{fmt.Sprintf("%d of 3 responses were odd", i%3)}}
+				r.Header.Experiments[i].Meta = &export.ExperimentMeta{RequestCounts: export.RequestCounts{Measured: 3}, Warnings: []string{fmt.Sprintf("%d of 3 responses were odd", i%3)}}
 			}
 			return r
 		}},

@@ -70,7 +70,7 @@ func (c *console) level(l *recorder.Level) {
 // shown returns a level as perf_analyzer shows it.
 func (c *console) shown(l *recorder.Level) perfanalyzer.Level {
 	out := c.settings.NewLevel(l.Load.Mode(), l.Load.Value(), &export.ExperimentMeta{
-		Load: l.Load.String(), Failed: l.Failed, Cancelled: l.Cancelled, Resent: l.Resent, Client: l.Client,
+		Load: l.Load.String(), RequestCounts: export.RequestCounts{Failed: l.Failed, Cancelled: l.Cancelled, Resent: l.Resent}, Client: l.Client,
 	})
 	for i := range l.Windows {
 		out.Windows = append(out.Windows, l.Windows[i].Summary)

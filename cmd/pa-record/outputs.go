@@ -28,10 +28,16 @@ func openOutputs(ctx context.Context, s *settings.Settings, runs []settings.Run)
 			o.close()
 		}
 	}()
-	if s.HTML != "" {
-		if slices.ContainsFunc(runs, func(r settings.Run) bool { return firstRegular(r.Exports) == "" }) {
-			return nil, cmdline.Refusedf("--html is made from the export, and a pipe or a device cannot be read again; give a file as --profile-export-file too")
+	noFile := slices.ContainsFunc(runs, func(r settings.Run) bool { return firstRegular(r.Exports) == "" })
+	for _, reads := range []struct {
+		flag  string
+		given bool
+	}{{"html", s.HTML != ""}, {"report", s.Report}} {
+		if reads.given && noFile {
+			return nil, cmdline.Refusedf("--%s reads the export, and a pipe or a device cannot be read again; give a file as --profile-export-file too", reads.flag)
 		}
+	}
+	if s.HTML != "" {
 		if o.html, err = outfile.Open(ctx, s.HTML, outfile.Options{Overwrite: s.Overwrite}); err != nil {
 			return nil, cmdline.Refusedf("--html %v", err)
 		}

@@ -260,18 +260,21 @@ func TestFullDevice(t *testing.T) {
 	}
 }
 
-// A page is made from an export that can be read again.
-func TestPageNeedsFile(t *testing.T) {
+// A page and a report are made from an export that can be read again.
+func TestExportIsReadAgain(t *testing.T) {
 	t.Parallel()
 	page := filepath.Join(t.TempDir(), "page.html")
-	code, _, stderr := inProcess(t.Context(), t, "-u", quickSim, "--request-count", "2", "--profile-export-file", os.DevNull, "--html", page)
-	if code != 2 || !strings.Contains(stderr, "--html is made from the export") {
-		t.Errorf("exit code %d: %s", code, stderr)
-	}
 	export := filepath.Join(filepath.Dir(page), "x.json")
-	code, _, stderr = inProcess(t.Context(), t, "-u", quickSim, "--request-count", "2", "--profile-export-file", os.DevNull, "--profile-export-file", export, "--html", page)
-	if _, err := os.Stat(page); code != 0 || err != nil {
-		t.Errorf("exit code %d, the page: %v: %s", code, err, stderr)
+	for flag, args := range map[string][]string{"--html": {"--html", page}, "--report": {"--report"}} {
+		args = append(args, "-u", quickSim, "--request-count", "2", "--profile-export-file", os.DevNull)
+		code, _, stderr := inProcess(t.Context(), t, args...)
+		if code != 2 || !strings.Contains(stderr, flag+" reads the export") {
+			t.Errorf("%s: exit code %d: %s", flag, code, stderr)
+		}
+		code, stdout, stderr := inProcess(t.Context(), t, append(args, "--profile-export-file", export, "--overwrite")...)
+		if _, err := os.Stat(page); code != 0 || flag == "--html" && err != nil || flag == "--report" && !strings.Contains(stdout, "recorded by") {
+			t.Errorf("%s: exit code %d, the page: %v: %s", flag, code, err, stderr)
+		}
 	}
 }
 

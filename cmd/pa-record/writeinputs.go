@@ -57,7 +57,7 @@ func writeInputs(c *cli.Context, env environment) (err error) {
 	defer func() { err = errors.Join(err, entries.Close()) }()
 	s.Notes = append(s.Notes, entries.Notes...)
 	if s.Prompts == settings.FreshPrompts {
-		s.Note("these are the requests of the first level of the first run; the others go on in the data, or make up new prompts; --prompts restart sends the same ones")
+		s.Note("these are the requests of the first level of the first run; other levels and runs send other requests, unless --prompts restart is given")
 	}
 	s.PrintNotes(c.App.ErrWriter)
 	n := entries.Len()

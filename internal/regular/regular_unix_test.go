@@ -97,13 +97,17 @@ func TestReadFileStream(t *testing.T) {
 	}
 }
 
-func TestIsStream(t *testing.T) {
-	for path, want := range map[string]bool{
-		"/dev/stdin": true, "/dev/fd/0": true, "/dev/fd/63": true, "/proc/self/fd/3": true,
-		"/dev/fd/": false, "/dev/fd/x": false, "/dev/zero": false, "dev/fd/3": false, "-": false, "/dev/fd/3/x": false,
+func TestInherited(t *testing.T) {
+	for path, want := range map[string]int{
+		"/dev/stdin": 0, "/dev/stdout": 1, "/dev/stderr": 2, "/dev/fd/0": 0, "/dev/fd/63": 63, "/proc/self/fd/3": 3,
+		"/dev/fd/": -1, "/dev/fd/x": -1, "/dev/zero": -1, "dev/fd/3": -1, "-": -1, "/dev/fd/3/x": -1,
 	} {
-		if got := isStream(path); got != want {
-			t.Errorf("isStream(%q) = %v", path, got)
+		fd, ok := Inherited(path)
+		if !ok {
+			fd = -1
+		}
+		if fd != want {
+			t.Errorf("Inherited(%q) is %d, want %d", path, fd, want)
 		}
 	}
 }

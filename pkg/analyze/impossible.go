@@ -116,7 +116,7 @@ func (t *wrongTally) text(q answer.Quantity, n []int64) string {
 	requests := ofRequests(n)
 	switch q {
 	case answer.Times:
-		return fmt.Sprintf("%s started or ended at a time that cannot be true, such as %d (%s): they have no latencies from it, and rates are n/a", requests, uint64(t.example), t.where())
+		return fmt.Sprintf("%s started or ended at a time that cannot be true, such as %d (%s): latencies that need the time, and rates, are n/a", requests, uint64(t.example), t.where())
 	case answer.Quantity(answer.ITL):
 		return fmt.Sprintf("%s had gaps between tokens that cannot be true, such as %s ns (%s): left out", requests, example, t.where())
 	case answer.Quantity(answer.OutputTokens):

@@ -78,7 +78,7 @@ func sentWarning(text string) *Warning {
 		if n[0] == 1 {
 			return text
 		}
-		return "the requests/s that were sent are more than 5 % off the named rates; compare levels by what was sent"
+		return "the requests/s that were sent are more than 5 % off the named rates; compare levels by the rate that was sent"
 	}, 1)
 }
 

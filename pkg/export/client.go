@@ -61,7 +61,7 @@ func SentWarning(named, sent float64) string {
 	if sent > named {
 		side = "above"
 	}
-	return fmt.Sprintf("%.4g requests/s were sent, %.3g %% %s the named rate of %.6g; compare levels by what was sent", sent, 100*math.Abs(sent/named-1), side, named)
+	return fmt.Sprintf("%.4g requests/s were sent, %.3g %% %s the named rate of %.6g; compare levels by the rate that was sent", sent, 100*math.Abs(sent/named-1), side, named)
 }
 
 // A LatencySummary summarizes durations, in nanoseconds. P50 and P99 are rounded

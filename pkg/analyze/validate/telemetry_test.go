@@ -13,7 +13,7 @@ func found(t *testing.T, change func(*memrun.Reader)) (got []string) {
 	t.Helper()
 	r := reader("", []export.Request{at(1000, 1010)})
 	r.Header.Meta = &export.RunMeta{}
-	r.Header.Experiments[0].Meta = &export.ExperimentMeta{Measured: 1}
+	r.Header.Experiments[0].Meta = &export.ExperimentMeta{RequestCounts: export.RequestCounts{Measured: 1}}
 	change(r)
 	if _, err := Run(t.Context(), r, Config{}, func(v Violation) { got = append(got, v.String()) }); err != nil {
 		t.Fatal(err)

@@ -57,22 +57,22 @@ func TestRun(t *testing.T) {
 			r.Header.Meta = &export.RunMeta{}
 		}, []string{`experiment 0: value "" of mode ""`}},
 		{"counts", []export.Request{at(1000, 1010), failed}, func(r *memrun.Reader) {
-			r.Header.Experiments[0].Meta = &export.ExperimentMeta{Measured: 2, Failed: 1, Late: 3}
+			r.Header.Experiments[0].Meta = &export.ExperimentMeta{RequestCounts: export.RequestCounts{Measured: 2, Failed: 1, Late: 3}}
 		}, []string{"experiment 0: the file's metadata counts 2 measured requests, but the file holds 1", "experiment 0: the file's metadata counts 3 late requests, but the file holds 0"}},
 		{"outputs that were dropped", []export.Request{dropped, at(1000, 1010)}, func(r *memrun.Reader) {
-			r.Header.Experiments[0].Meta = &export.ExperimentMeta{Measured: 2, OutputsDropped: 1}
+			r.Header.Experiments[0].Meta = &export.ExperimentMeta{RequestCounts: export.RequestCounts{Measured: 2, OutputsDropped: 1}}
 		}, nil},
 		{"outputs that were dropped and are there", []export.Request{kept}, func(r *memrun.Reader) {
-			r.Header.Experiments[0].Meta = &export.ExperimentMeta{Measured: 1, OutputsDropped: 2}
+			r.Header.Experiments[0].Meta = &export.ExperimentMeta{RequestCounts: export.RequestCounts{Measured: 1, OutputsDropped: 2}}
 		}, []string{
 			"experiment 0: request 0 (timestamp 1000): response 0 has outputs, though they were dropped",
 			"experiment 0: the file's metadata counts 2 requests with dropped outputs, but the file holds 1",
 		}},
 		{"sent again", []export.Request{again, again, at(1000, 1010)}, func(r *memrun.Reader) {
-			r.Header.Experiments[0].Meta = &export.ExperimentMeta{Measured: 3, Resent: 2}
+			r.Header.Experiments[0].Meta = &export.ExperimentMeta{RequestCounts: export.RequestCounts{Measured: 3, Resent: 2}}
 		}, nil},
 		{"sent again, and not counted", []export.Request{again}, func(r *memrun.Reader) {
-			r.Header.Experiments[0].Meta = &export.ExperimentMeta{Measured: 1}
+			r.Header.Experiments[0].Meta = &export.ExperimentMeta{RequestCounts: export.RequestCounts{Measured: 1}}
 		}, []string{"experiment 0: the file's metadata counts 0 requests that were sent again, but the file holds 1"}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -109,7 +109,7 @@ func TestNotUTF8(t *testing.T) {
 // The counts of a file that breaks off are not held against it.
 func TestCut(t *testing.T) {
 	r := reader("", []export.Request{at(1000, 1010)})
-	r.Header.Experiments[0].Meta = &export.ExperimentMeta{Measured: 7}
+	r.Header.Experiments[0].Meta = &export.ExperimentMeta{RequestCounts: export.RequestCounts{Measured: 7}}
 	r.Failure = errors.New("cut")
 	v, err := Run(context.Background(), r, Config{}, func(v Violation) { t.Errorf("violation %v", v) })
 	if !errors.Is(err, r.Failure) || v.Requests != 1 {

@@ -92,7 +92,7 @@ func record(t testing.TB) *recorded {
 			}
 		}
 		e.WindowBoundaries = []uint64{1, 2, 3}
-		e.Meta = &export.ExperimentMeta{Measured: 4}
+		e.Meta = &export.ExperimentMeta{RequestCounts: export.RequestCounts{Measured: 4}}
 		experiments[level] = e
 		mark(j.EndExperiment(&e))
 	}

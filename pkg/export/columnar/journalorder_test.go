@@ -51,7 +51,7 @@ func TestJournalOrder(t *testing.T) {
 				q := &export.Request{ID: uint64(value), HasMeta: true, Status: export.StatusOK, Phase: export.PhaseMeasured}
 				warmup := *q
 				warmup.Phase = export.PhaseWarmup
-				e := &export.Experiment{Meta: &export.ExperimentMeta{Measured: value}}
+				e := &export.Experiment{Meta: &export.ExperimentMeta{RequestCounts: export.RequestCounts{Measured: value}}}
 				err = errors.Join(err, j.BeginExperiment("concurrency", fmt.Sprint(value)), j.WriteRequest(&warmup), j.WriteRequest(q), j.EndExperiment(e))
 			}
 			if tt.whole {

@@ -56,8 +56,9 @@ func (s random) run(most int) *result {
 		if s.IntN(2) == 0 {
 			stable := true
 			e.Meta = &export.ExperimentMeta{
-				Measured: 3, Stable: &stable, StartNS: s.Uint(), OutputsDropped: s.IntN(2), Resent: s.IntN(2),
-				Client: &export.ClientMeta{AchievedPerSecond: 0.1, Turnaround: &export.LatencySummary{N: 1, MaxNS: int64(s.IntN(9))}, FDs: &export.FDMeta{Limit: s.Uint()}},
+				Stable: &stable, StartNS: s.Uint(),
+				RequestCounts: export.RequestCounts{Measured: 3, OutputsDropped: s.IntN(2), Resent: s.IntN(2)},
+				Client:        &export.ClientMeta{AchievedPerSecond: 0.1, Turnaround: &export.LatencySummary{N: 1, MaxNS: int64(s.IntN(9))}, FDs: &export.FDMeta{Limit: s.Uint()}},
 			}
 		}
 		if s.IntN(4) == 0 {

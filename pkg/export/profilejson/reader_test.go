@@ -419,7 +419,7 @@ func TestReaderRunFirst(t *testing.T) {
 		}
 		v, kind, endpoint := "v", "openai", "e"
 		want := &export.Run{
-			Experiments: []export.Experiment{{Mode: "m", Value: "1", WindowBoundaries: []uint64{1}, Meta: &export.ExperimentMeta{Measured: 1}}},
+			Experiments: []export.Experiment{{Mode: "m", Value: "1", WindowBoundaries: []uint64{1}, Meta: &export.ExperimentMeta{RequestCounts: export.RequestCounts{Measured: 1}}}},
 			Version:     &v, ServiceKind: &kind, Endpoint: &endpoint,
 			Meta: &export.RunMeta{Schema: "pa-export/1", Tool: "t", Seed: 1<<64 - 1},
 		}

@@ -81,7 +81,7 @@ func TestWriterMinimal(t *testing.T) {
 // Where each addition of pa-record goes.
 func TestWriterMeta(t *testing.T) {
 	got := write(t,
-		&export.Experiment{Mode: "request_rate", Value: "2.5", WindowBoundaries: []uint64{}, Extra: export.Fields{{Name: "x", Value: export.JSON("1")}}, Meta: &export.ExperimentMeta{Measured: 1, Warmup: 1}},
+		&export.Experiment{Mode: "request_rate", Value: "2.5", WindowBoundaries: []uint64{}, Extra: export.Fields{{Name: "x", Value: export.JSON("1")}}, Meta: &export.ExperimentMeta{RequestCounts: export.RequestCounts{Measured: 1, Warmup: 1}}},
 		&export.Run{Extra: export.Fields{{Name: "y", Value: export.Text("z")}}, Meta: &export.RunMeta{Schema: export.Schema, Tool: "pa-record <1>", Config: json.RawMessage(`{ "a": "<b>" }`)}},
 		&export.Request{StartNS: 1, NoOutputs: true, Phase: export.PhaseWarmup, Status: export.StatusOK, HasMeta: true, ID: 1},
 		&export.Request{
@@ -307,7 +307,7 @@ func TestRoundTrip(t *testing.T) {
 			}
 			if s.IntN(2) == 0 {
 				stable := true
-				e.Meta = &export.ExperimentMeta{Measured: 3, Stable: &stable, StartNS: s.Uint()}
+				e.Meta = &export.ExperimentMeta{RequestCounts: export.RequestCounts{Measured: 3}, Stable: &stable, StartNS: s.Uint()}
 			}
 			if s.IntN(4) == 0 {
 				e.Extra = export.Fields{{Name: "x" + s.Text(), Value: s.Value()}}

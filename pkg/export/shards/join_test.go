@@ -32,7 +32,7 @@ func pair() [2]*memrun.Reader {
 				Schema: export.Schema, Shard: s, Host: &export.HostMeta{Name: string(rune('a' + rank))},
 			}, Experiments: []export.Experiment{{
 				Mode: export.ModeConcurrency, Value: "4",
-				Meta: &export.ExperimentMeta{Measured: 1, Share: &export.LevelShare{Value: "2"}},
+				Meta: &export.ExperimentMeta{RequestCounts: export.RequestCounts{Measured: 1}, Share: &export.LevelShare{Value: "2"}},
 			}}},
 			Requests: [][]export.Request{{{
 				ID: uint64(rank + 1), StartNS: own(1_000_000), HasMeta: true, Status: export.StatusOK, Phase: export.PhaseMeasured, Rank: rank,

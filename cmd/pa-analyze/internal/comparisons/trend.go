@@ -178,11 +178,11 @@ func checkBaseline(c *cli.Context, dir string, b *baseline.Baseline) (lost []tre
 	for _, p := range b.Points {
 		if p.Unverified {
 			unverified = append(unverified, p.Name)
-			settings.Warnf(c, "--baseline %s: point %s has no %s, so nobody knows whether its files were changed; it is used as it is", dir, p.Name, baseline.ManifestName)
+			settings.Warnf(c, "--baseline %s: point %s has no %s, so changes of its files cannot be found; its files are used as they are", dir, p.Name, baseline.ManifestName)
 		}
 	}
 	for _, folder := range b.Leftovers {
-		settings.Warnf(c, "%s is of an --accept that is under way or was killed; it is no point: delete it if no --accept is running", folder)
+		settings.Warnf(c, "%s was left by an --accept that is running or was killed; the folder is no point: delete it if no --accept is running", folder)
 	}
 	return lost, unverified
 }

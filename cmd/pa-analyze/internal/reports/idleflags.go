@@ -27,7 +27,7 @@ func noteIdleFlags(c *cli.Context, inputs []report.Input, format string) {
 		settings.Notef(c, "--without-pauses has no effect: no level was paused")
 	}
 	if c.Bool("percentiles") && format != "table" {
-		settings.Notef(c, "--percentiles has no effect: it is about --format table, and --format %s has its own percentiles", format)
+		settings.Notef(c, "--percentiles has no effect: it belongs to --format table; --format %s has percentiles of its own", format)
 	}
 	if c.Bool("all-warnings") && (format == "json" || format == "markdown") {
 		settings.Notef(c, "--all-warnings has no effect: --format %s holds the same warnings without it", format)

@@ -62,7 +62,7 @@ func openFile(c *cli.Context, path string) (export.Reader, error) {
 	if names := export.SummaryNames(r, path); names != nil {
 		files := strings.Join(names, " and ")
 		if export.SummaryPaths(r, path) == nil {
-			Warnf(c, "%s: the load of the run is n/a: the tool writes it into %s, which the folder does not have", path, files)
+			Warnf(c, "%s: the load of the run is n/a: the tool writes the load into %s, which is not in the folder", path, files)
 		} else {
 			Warnf(c, "%s: the load of the run is n/a: the tool writes it into %s of the same folder; add --beside to read that, too", path, files)
 		}

@@ -44,12 +44,12 @@ func TestPrintWarnings(t *testing.T) {
 		{
 			"one rate",
 			[]recorder.Level{level(1, 0, export.SentWarning(12, 10.02)), level(2, 0)},
-			[]string{"concurrency 1: 10.02 requests/s were sent, 16.5 % below the named rate of 12; compare levels by what was sent"},
+			[]string{"concurrency 1: 10.02 requests/s were sent, 16.5 % below the named rate of 12; compare levels by the rate that was sent"},
 		},
 		{
 			"several rates",
 			[]recorder.Level{level(1, 0, export.SentWarning(12, 10.02)), level(2, 0, export.SentWarning(15, 12.6))},
-			[]string{"all 2 levels: the requests/s that were sent are more than 5 % off the named rates; compare levels by what was sent"},
+			[]string{"all 2 levels: the requests/s that were sent are more than 5 % off the named rates; compare levels by the rate that was sent"},
 		},
 		{"twice on a level", []recorder.Level{level(1, 0, "slow disk", "slow disk"), level(2, 0)}, []string{"concurrency 1: slow disk", "concurrency 1: slow disk"}},
 		{

@@ -68,7 +68,7 @@ func againNote(s *LevelSettings, res *recorder.Result) string {
 	case len(names) > mostNamed:
 		names = []string{fmt.Sprintf("%d levels", len(names))}
 	}
-	return fmt.Sprintf("the input data has %s only, and began again: %s sent %s that had been sent before, which a server may have had in its cache; give more data, or --cache-bust",
+	return fmt.Sprintf("the input data has only %s and began again: %s sent %s again, which the server may have cached; give more data, or --cache-bust",
 		plural.GroupedOf(last.Of, what), strings.Join(names, ", "), plural.GroupedOf(again, what))
 }
 

@@ -33,13 +33,13 @@ func inputFlags() []cli.Flag {
 		readsData(&cli.StringFlag{Name: "data-directory", Category: catInput, Usage: "--input-data `DIR`, as perf_analyzer once spelled it"}),
 		readsNamedDataset(&cli.StringFlag{Name: "dataset", Category: catInput, Usage: "`LAYOUT` of the files: " + strings.Join(dataset.Layouts(), ", ") + " (default: detected). Without files openorca, cnn_dailymail and sharegpt are taken from Hugging Face's cache, or from its datasets server"}),
 		&cli.StringFlag{Name: "dataset-sampling-strategy", Category: catInput, Usage: "`ORDER` of the entries: sequential, shuffle (each once a round) or random (any at any time)", Value: workload.Sequential.String()},
-		&cli.StringFlag{Name: "prompts", Category: catInput, Usage: "`HOW` levels and runs of --repeat take prompts: fresh (none that was sent before, as long as there are others) or restart (each level begins with the first one, which a server may have in its cache)", Value: FreshPrompts},
-		&cli.IntFlag{Name: "num-dataset-entries", Category: catInput, Usage: "send `N` of the entries: the first ones, or with shuffle any; or make up N prompts", DefaultText: "all; 100 of what is fetched, and of what is made up as many as the largest level sends, from 100 to 2,000"},
+		&cli.StringFlag{Name: "prompts", Category: catInput, Usage: "`HOW` each level and each run of --repeat takes its prompts: fresh (prompts that were not sent before, as long as there are any) or restart (from the first prompt on, which the server may have cached)", Value: FreshPrompts},
+		&cli.IntFlag{Name: "num-dataset-entries", Category: catInput, Usage: "send `N` of the entries: the first ones, or with shuffle any; or make up N prompts", DefaultText: "all of a file; 100 of a fetched data set; made up, the requests of the largest level, from 100 to 2,000"},
 		&cli.StringFlag{Name: "trace-window", Category: catInput, Usage: "read the part `FROM:TO` of a trace, as times since its start: 10m:15m"},
 		&cli.Int64Flag{Name: "max-spool", Category: catInput, Usage: "keep at most `BYTES` of a decompressed file or of a stream in $TMPDIR", DefaultText: "half of its free space, at most 64 GiB"},
 		&cli.IntFlag{Name: "max-ratio", Category: catInput, Usage: "refuse a compressed file that decompresses to more than `N` times its size; -1: no limit", DefaultText: "1000"},
 		&cli.IntFlag{Name: "block-tokens", Category: catInput, Usage: "`N` tokens for each hash id of a trace", DefaultText: "512; Bailian 16"},
-		&cli.StringFlag{Name: "trace-rows", Category: catInput, Usage: "later turns of a trace with \"session_id\" hold `WHAT`: whole, the prompt with the history, or new, what the turn adds", DefaultText: "whole if the row's hash_ids extend the turn before"},
+		&cli.StringFlag{Name: "trace-rows", Category: catInput, Usage: "`WHAT` the later turns of a trace with \"session_id\" hold: whole (the prompt with its history) or new (only the new text)", DefaultText: "whole if the row's hash_ids extend the turn before"},
 		&cli.StringFlag{Name: "backend", Category: catInput, Usage: "how a Triton model takes prompts: `KIND` vllm, tensorrtllm, tensorrtllm_engine or llmapi", DefaultText: "by the model's inputs"},
 		&cli.StringFlag{Name: "request-template", Category: catInput, Usage: "build requests from this `JSON` object, which may hold {{" + strings.Join(template.Names, "}}, {{") + "}}", DefaultText: "the service's own form"},
 		&cli.BoolFlag{Name: "include-usage", Category: catInput, Usage: "ask OpenAI servers for the numbers of tokens at the end of streamed answers to prompts", Value: true},
@@ -230,7 +230,7 @@ func (p *parser) dataset(s *Settings) {
 	s.DatasetEntries = p.positive("num-dataset-entries", c.Int("num-dataset-entries"))
 	s.BlockTokens = p.positive("block-tokens", c.Int("block-tokens"))
 	if s.TraceRows = c.String("trace-rows"); s.TraceRows != "" && s.TraceRows != string(dataset.RowsWhole) && s.TraceRows != string(dataset.RowsNew) {
-		p.wrongf("trace-rows", " %s: it is whole or new", s.TraceRows)
+		p.wrongf("trace-rows", " %s: expected whole or new", s.TraceRows)
 	}
 	s.spool = spool.Config{MaxBytes: c.Int64("max-spool"), MaxRatio: c.Int("max-ratio")}
 	if s.spool.MaxBytes < 0 {

@@ -34,16 +34,16 @@ func loadFlags() []cli.Flag {
 		&cli.IntFlag{Name: "c", Category: catLoad, Usage: "with -d, end at `N` requests in flight; 0 is no end", DefaultText: "0"},
 		&cli.StringFlag{Name: "request-rate-range", Category: catLoad, Usage: "requests per second, even if the server is slower: `LEVELS` as for --concurrency-range, also 2.5"},
 		&cli.Float64Flag{Name: "latency-threshold", Aliases: []string{"l"}, Category: catLoad, Usage: "go through the levels up to the first whose latency is `MS` or more: the mean, or the percentile of --percentile", DefaultText: "no limit"},
-		&cli.StringFlag{Name: "slo", Category: catLoad, Usage: "go through the levels up to the first that does not meet `EXPR`, over percentiles of its requests: 'ttft_p99<=200ms && itl_p99<=30ms'", DefaultText: "no limit"},
-		&cli.BoolFlag{Name: "binary-search", Category: catLoad, Usage: "look for the highest level below -l, or that meets --slo, by halving the range start:end:step, until it is no wider than a step"},
+		&cli.StringFlag{Name: "slo", Category: catLoad, Usage: "go through the levels up to the first that does not meet the objective `EXPR`: 'ttft_p99<=200ms && itl_p99<=30ms'", DefaultText: "no limit"},
+		&cli.BoolFlag{Name: "binary-search", Category: catLoad, Usage: "look for the highest level that is below -l or meets --slo, by halving the range start:end:step, until it is no wider than a step"},
 		&cli.StringFlag{Name: "request-distribution", Category: catLoad, Usage: "`HOW` the requests of a rate follow each other: " + load.Distributions(), DefaultText: "constant, with --burstiness gamma"},
 		&cli.Float64Flag{Name: "burstiness", Category: catLoad, Usage: "`SHAPE` of the gamma distribution: below 1 bursts, 1 is poisson, above 1 more even, inf constant gaps", DefaultText: "1"},
-		&cli.StringFlag{Name: "schedule", Category: catLoad, Usage: "`HOW` poisson and gamma keep the rate: scaled draws the gaps of the N requests of --request-count, or of the rate times --duration, so that they take N/rate; unscaled leaves gaps as drawn, as measurement windows always do", DefaultText: "scaled"},
+		&cli.StringFlag{Name: "schedule", Category: catLoad, Usage: "`HOW` poisson and gamma keep the rate: scaled (the N requests of --request-count, or of the rate times --duration, take N/rate) or unscaled (gaps as drawn, as always with measurement windows)", DefaultText: "scaled"},
 		readsFile(&cli.StringFlag{Name: "request-intervals", Category: catLoad, Usage: "the gaps between requests, in µs, one a line of `FILE`, repeated until the run ends"}),
 		&cli.BoolFlag{Name: "fixed-schedule", Category: catLoad, Usage: "send each entry of the input data once, at its \"timestamp\" (ms) from the first one on"},
 		&cli.StringFlag{Name: "periodic-concurrency-range", Category: catLoad, Usage: "`RANGE` is start:end:step: begin with start requests in flight, and add step more when each of the latest requests has --request-period responses, up to end"},
 		&cli.IntFlag{Name: "request-period", Category: catLoad, Usage: "`N` responses of each request before the next ones are sent", DefaultText: "10"},
-		&cli.StringFlag{Name: "history-reasoning", Category: catLoad, Usage: "with --session-concurrency, `WHAT` becomes of the reasoning of an answer in the history of the next turns: keep, drop, or auto, which keeps it where a tool was called", DefaultText: wireopenai.ReasoningAuto.String()},
+		&cli.StringFlag{Name: "history-reasoning", Category: catLoad, Usage: "with --session-concurrency, `HOW` the history treats the reasoning of answers: keep, drop, or auto, which keeps the reasoning of answers that call a tool", DefaultText: wireopenai.ReasoningAuto.String()},
 		&cli.IntFlag{Name: "session-concurrency", Category: catLoad, Usage: "`N` conversations at a time: entries with one \"session_id\" are the turns of a conversation; each is sent with the conversation so far, \"delay\" ms after the previous answer"},
 		&cli.BoolFlag{Name: "auto-sweep", Category: catLoad, Usage: "measure one request at a time, then --max-concurrency (256) at a time, then 8 rates between the throughputs of both"},
 		&cli.Float64Flag{Name: "speed-up", Category: catLoad, Usage: "run a schedule or intervals `N` times as fast", DefaultText: "1"},
@@ -364,7 +364,7 @@ func (p *parser) arrivals(s *Settings) (like load.Rate, ok bool) {
 	switch s.Arrivals = c.String("schedule"); {
 	case s.Arrivals == "":
 	case s.Arrivals != scheduleScaled && s.Arrivals != scheduleUnscaled:
-		p.errorf("--schedule %s: it is %s or %s", s.Arrivals, scheduleScaled, scheduleUnscaled)
+		p.errorf("--schedule %s: expected %s or %s", s.Arrivals, scheduleScaled, scheduleUnscaled)
 		return like, false
 	case arrivals == load.Constant:
 		p.errorf("--schedule belongs to --request-distribution poisson or gamma; the gaps of a constant rate are not drawn: give one of them, or drop it")

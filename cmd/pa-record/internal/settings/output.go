@@ -113,7 +113,7 @@ func outputFlags() []cli.Flag {
 		cmdline.Derives(&cli.StringFlag{Name: "artifact-dir", Category: CategoryOutput, Usage: "write exports into `DIR`, and create it if needed", DefaultText: "the current one"}),
 		cmdline.Derives(&cli.StringFlag{Name: "spill-dir", Category: CategoryOutput, Usage: "continue the journal in `DIR` if it cannot be written beside the export any more (disk full, folder removed)", DefaultText: "the folder for temporary files"}),
 		&cli.StringSliceFlag{Name: "analysis-hint", Category: CategoryOutput, Usage: "keep `KEY=VALUE` in the export for pa-analyze, which follows it: dialect, experiment, tokenizer, goodput, … (repeatable)"},
-		&cli.BoolFlag{Name: "report", Category: CategoryOutput, Usage: "after the run, print the report of the export, as pa-analyze does: our table, or for another tool's command line that tool's report"},
+		&cli.BoolFlag{Name: "report", Category: CategoryOutput, Usage: "after the run, print the report of the export as pa-analyze does; for a command line of another tool, that tool's report"},
 		cmdline.Derives(&cli.StringFlag{Name: "html", Category: CategoryOutput, Usage: "after the run, write a page with charts and a waterfall to `FILE`, as pa-analyze html makes it from the export"}),
 		cmdline.Derives(&cli.StringFlag{Name: "f", Category: CategoryOutput, Usage: "write the report as perf_analyzer's CSV to `FILE`, replacing it, and for an ensemble beside it one for each of its models"}),
 		&cli.BoolFlag{Name: "verbose-csv", Category: CategoryOutput, Usage: "more columns in the CSV report"},

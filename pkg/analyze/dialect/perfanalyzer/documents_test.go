@@ -186,7 +186,7 @@ func (l *documentedLevel) write(t *testing.T, w *profilejson.Writer) {
 			id++
 		}
 	}
-	meta := &export.ExperimentMeta{Measured: l.requests, Client: &export.ClientMeta{CPU: &export.CPUMeta{Share: l.overhead / 100, Cores: 2}}, ServerStats: l.serverStats()}
+	meta := &export.ExperimentMeta{RequestCounts: export.RequestCounts{Measured: l.requests}, Client: &export.ClientMeta{CPU: &export.CPUMeta{Share: l.overhead / 100, Cores: 2}}, ServerStats: l.serverStats()}
 	if err := w.EndExperiment(&export.Experiment{WindowBoundaries: bounds, Meta: meta}); err != nil {
 		t.Fatal(err)
 	}

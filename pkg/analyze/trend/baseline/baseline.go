@@ -230,7 +230,7 @@ func Accept(dir, name string, files []string) (folder string, err error) {
 	}
 	if err := os.Rename(partial, folder); err != nil {
 		if _, there := os.Lstat(folder); there == nil {
-			return "", fmt.Errorf("%s: another process accepted this point while these runs were copied, so they were not added; judge them again with --accept if they are other runs, and give them a label of their own", folder)
+			return "", fmt.Errorf("%s: another process accepted this point while these runs were copied, so these runs were not added; if they are other runs, give them another label and judge them again with --accept", folder)
 		}
 		return "", fmt.Errorf("baseline: %w", err)
 	}

@@ -281,7 +281,7 @@ func TestConcurrentAccepts(t *testing.T) {
 		switch {
 		case err == nil:
 			won++
-		case strings.HasSuffix(err.Error(), "2026-01-01T000000Z is accepted already"), strings.Contains(err.Error(), "another process accepted this point while these runs were copied, so they were not added"):
+		case strings.HasSuffix(err.Error(), "2026-01-01T000000Z is accepted already"), strings.Contains(err.Error(), "another process accepted this point while these runs were copied, so these runs were not added"):
 		default:
 			t.Error(err)
 		}

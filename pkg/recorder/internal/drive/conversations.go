@@ -235,7 +235,7 @@ func (d *conversations) Err() error { return d.err }
 // Warnings implements Driver.
 func (d *conversations) Warnings() (all []string) {
 	if d.contentless > 0 {
-		all = append(all, fmt.Sprintf("%s before another turn had no content, only reasoning or nothing: the history holds the reasoning as content, or leaves the answer out (--history-reasoning); more output tokens let the model finish", plural.GroupedOf(d.contentless, "answer")))
+		all = append(all, fmt.Sprintf("%s before another turn had no content: the history holds the reasoning as content, or leaves the answer out (--history-reasoning); ask for more output tokens", plural.GroupedOf(d.contentless, "answer")))
 	}
 	if d.skipped == 0 {
 		return all
