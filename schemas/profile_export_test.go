@@ -175,10 +175,14 @@ func TestProfileExportWriter(t *testing.T) {
 	}
 }
 
+// jsonNames returns the names of the members of a struct in JSON.
 func jsonNames(t reflect.Type) []string {
 	var names []string
-	for i := range t.NumField() {
-		name, _, _ := strings.Cut(t.Field(i).Tag.Get("json"), ",")
+	for _, field := range reflect.VisibleFields(t) {
+		if field.Anonymous {
+			continue // its fields follow
+		}
+		name, _, _ := strings.Cut(field.Tag.Get("json"), ",")
 		names = append(names, name)
 	}
 	return names

@@ -334,7 +334,7 @@ func TestImpossibleMessages(t *testing.T) {
 		{"usage completion_tokens", math.MaxInt64, "token rates: n/a", "such as 9223372036854775807 (request 3)", "fail  values: "},
 		{"usage prompt_tokens", -7, "input tokens", "1 of 8 requests stated a number of input tokens that cannot be true, such as -7 (request 3): left out, and the rate of all tokens is n/a", "fail  values: "},
 		{"usage cached_tokens", 10, "input tokens", "1 of 8 requests stated a number of cached tokens that cannot be true, below 0 or above the input tokens, such as 10 (request 3): left out", "fail  values: "},
-		{"start", 1, "rates: n/a (1 of 8 requests started or ended at a time that cannot be true)", "1 of 8 requests started or ended at a time that cannot be true, such as 1 (request 2): they have no latencies from it, and rates are n/a", "fail  values: "},
+		{"start", 1, "rates: n/a (1 of 8 requests started or ended at a time that cannot be true)", "1 of 8 requests started or ended at a time that cannot be true, such as 1 (request 2): latencies that need the time, and rates, are n/a", "fail  values: "},
 		{"start", math.MinInt64, "rates: n/a", "such as 9223372036854775808 (request 2)", "fail  values: "},
 		{"all starts", math.MaxInt64, "rates: n/a (8 of 8 requests", "8 of 8 requests started or ended", "fail  values: "},
 		{"end", math.MaxInt64, "rates: n/a", "such as 9223372036854775807 (request 2)", "fail  values: "},
