@@ -99,7 +99,7 @@ type anomalies struct {
 	notCounted int // the tokenizer could not count their outputs
 	assumed    int // no outputs: each response counted
 	dropped    int // outputs left out by the recorder: tokens are not known
-	damaged    int // those of dropped whose derived columns are damaged
+	damaged    int // also in dropped: the derived columns of the request are damaged
 	unreadable int // events and bodies
 	backward   int // gaps below 0
 	early      int // first response before the instant to count from

@@ -1,14 +1,13 @@
 package analyze
 
 import (
-	"errors"
 	"reflect"
 	"testing"
 	"time"
-	"unsafe"
 
 	"github.com/pa-tools/pa/internal/memrun"
 	"github.com/pa-tools/pa/internal/pack"
+	"github.com/pa-tools/pa/internal/pack/packtest"
 	"github.com/pa-tools/pa/internal/testenv"
 	"github.com/pa-tools/pa/pkg/answer"
 	"github.com/pa-tools/pa/pkg/export"
@@ -17,40 +16,8 @@ import (
 // Every field of a Point survives packing but its Place, which the store sets.
 func TestPackPoint(t *testing.T) {
 	t.Parallel()
-	var n int64
-	var fill func(v reflect.Value)
-	fill = func(v reflect.Value) {
-		v = reflect.NewAt(v.Type(), unsafe.Pointer(v.UnsafeAddr())).Elem()
-		n++
-		switch v.Kind() {
-		case reflect.Struct:
-			for i := range v.NumField() {
-				fill(v.Field(i))
-			}
-		case reflect.Slice:
-			v.Set(reflect.MakeSlice(v.Type(), 3, 3))
-			for i := range v.Len() {
-				fill(v.Index(i))
-			}
-		case reflect.Bool:
-			v.SetBool(true)
-		case reflect.Int, reflect.Int64, reflect.Int32:
-			v.SetInt(-n * 1e7)
-		case reflect.Uint8:
-			v.SetUint(uint64(n % 3))
-		case reflect.Uint64:
-			v.SetUint(1<<63 + uint64(n))
-		case reflect.String:
-			v.SetString("text " + string(rune('a'+n)))
-		case reflect.Interface:
-			v.Set(reflect.ValueOf(errors.New("refused")))
-		case reflect.Pointer: // Answer
-		default:
-			t.Fatalf("a field of kind %v", v.Kind())
-		}
-	}
 	all := make([]Point, 4)
-	fill(reflect.ValueOf(&all[0]).Elem())
+	packtest.Fill(t, &all[0])
 	all[0].Place = 0
 	all[2] = all[0] // an answer with one choice
 	all[2].TokenNS = []uint64{5, 8, 20, 21}

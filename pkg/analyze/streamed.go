@@ -61,8 +61,8 @@ func (c *collector) resolve(streamed bool) {
 // streamCount counts the measured requests by whether they were streamed.
 type streamCount struct {
 	not, unknown int
-	// ignored are those of not that asked for a stream, unasked the streamed ones that did not.
-	ignored, unasked int
+	ignored      int // also in not: the request asked for a stream
+	unasked      int // streamed, but the request did not ask for a stream
 	// uncounted is the number of these requests whose tokens only responses count.
 	uncounted int
 }

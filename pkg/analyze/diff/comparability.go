@@ -255,8 +255,8 @@ func streaming(r *Run, _ *Level) string {
 	return strconv.FormatBool(*r.Header.Meta.Streaming)
 }
 
-// betweenHidden compares whether the servers hid tokens before the first one that they sent. If only one
-// side did, its TTFT is the time to another token than that of the other side.
+// betweenHidden compares whether the servers hid tokens before the first visible one. If only one server
+// did, the two sides measure TTFT to different tokens.
 func betweenHidden(older, newer []*Level) (o, n string, differ bool) {
 	describe := func(levels []*Level) string {
 		for _, l := range levels {

@@ -28,9 +28,9 @@ func NewSeries(values []float64) *Series { return SeriesOf(slice(values)) }
 // SeriesOf is [NewSeries] for values that may not be in memory.
 func SeriesOf(values Values) *Series { return newSeries(values, "values") }
 
-// GapsOf returns a series of values of which each request has several, such as the gaps between
-// its tokens. They are alike in a way that few of them do not show, so a short series of them has
-// no intervals. The values may not be in memory.
+// GapsOf returns a series of the gaps between tokens, or of other values that each request has several
+// of. Values of one request resemble each other, which a short series does not show: it has no
+// intervals. The values may not be in memory.
 func GapsOf(values Values) *Series {
 	s := newSeries(values, "gaps")
 	s.nested = true

@@ -15,8 +15,8 @@ import (
 const maxFigures = 64
 
 // servers returns the figures of servers and GPUs as a grid with one row of heads; nil if
-// there are none. It leaves out columns without a value. Times are in the unit, or if they lie too
-// far apart for one unit, those of each row in a unit of its own.
+// there are none. It leaves out columns without a value. Times are in the unit of the report; if they
+// differ too much for one unit, each row has its own unit.
 func servers(e *analyze.Experiment, common scale) *grid {
 	if len(e.Server) == 0 {
 		return nil
