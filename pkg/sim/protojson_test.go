@@ -25,12 +25,12 @@ func TestAppendProto(t *testing.T) {
 		{
 			"members of a oneof and messages only when set, maps in order, enums by name",
 			&pb.ModelInput{Name: "a\"b", DataType: pb.DataType_TYPE_FP32, Dims: []int64{1}},
-			`{"name":"a\"b","data_type":"TYPE_FP32","format":"FORMAT_NONE","dims":[1],"is_shape_tensor":false,"allow_ragged_batch":false,"optional":false,"is_non_linear_format_io":false}`,
+			`{"name":"a\"b","data_type":"TYPE_FP32","dims":[1],"optional":false}`,
 		},
 		{
-			"maps",
-			&pb.ModelRepositoryParameter{ParameterChoice: &pb.ModelRepositoryParameter_BytesParam{BytesParam: []byte{0, 255}}},
-			`{"bytes_param":"AP8="}`,
+			"bytes",
+			&pb.InferTensorContents{BytesContents: [][]byte{{0, 255}}},
+			`{"bool_contents":[],"int_contents":[],"int64_contents":[],"uint_contents":[],"uint64_contents":[],"fp32_contents":[],"fp64_contents":[],"bytes_contents":["AP8="]}`,
 		},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -45,17 +45,19 @@ func TestAppendProto(t *testing.T) {
 // protobuf's own reader parses the rendering back to the same message: it accepts numbers
 // where it writes strings.
 func TestAppendProtoReadsBack(t *testing.T) {
-	m := &pb.ModelConfig{
-		Name: "m", MaxBatchSize: 8,
-		Input:         []*pb.ModelInput{{Name: "I", Dims: []int64{1 << 40}}},
-		Parameters:    map[string]*pb.ModelParameter{"b": {StringValue: "2"}, "a": {StringValue: "1"}},
-		InstanceGroup: []*pb.ModelInstanceGroup{{Count: 2, Kind: pb.ModelInstanceGroup_KIND_CPU}},
+	m := &pb.ModelInferRequest{
+		ModelName: "m",
+		Parameters: map[string]*pb.InferParameter{
+			"b": {ParameterChoice: &pb.InferParameter_Uint64Param{Uint64Param: 1 << 63}}, "a": {ParameterChoice: &pb.InferParameter_BoolParam{}},
+		},
+		Inputs:           []*pb.ModelInferRequest_InferInputTensor{{Name: "I", Shape: []int64{1 << 40}}},
+		RawInputContents: [][]byte{{1, 2}},
 	}
 	text := appendProto(nil, m.ProtoReflect())
 	if !json.Valid(text) {
 		t.Fatalf("not JSON: %s", text)
 	}
-	var back pb.ModelConfig
+	var back pb.ModelInferRequest
 	if err := protojson.Unmarshal(text, &back); err != nil {
 		t.Fatal(err)
 	}

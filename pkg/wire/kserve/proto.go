@@ -8,7 +8,7 @@ import (
 	"google.golang.org/protobuf/encoding/protowire"
 )
 
-// Field numbers of grpc_service.proto. Requests and responses share numbers
+// Field numbers of kserve.proto. Requests and responses share numbers
 // one to five; outputs of a request are 6, and raw contents 7 there, 6 here.
 const (
 	fieldModel   = 1
