@@ -61,6 +61,9 @@ type levelCollector struct {
 	timeless             int
 	fromNS, toNS         int64 // from the anchor
 	streamed             bool
+
+	begins []int64 // see times; of bins that are 1<<shift bins wide
+	shift  int
 }
 
 // Begin implements [analyze.Observer].
@@ -143,12 +146,16 @@ func (c *collector) Request(i int, q *analyze.Observed) {
 		c.anchored++
 		c.originNS = min(c.originNS, from)
 		l.fromNS, l.toNS = min(l.fromNS, from), max(l.toNS, to)
-		l.addTimes(c, q, from, to, failed)
+		if c.cfg.Parts&(PartSeries|PartHeatmaps) != 0 {
+			l.addTimes(c, q, from, to, failed)
+		}
 	}
-	if q.Counted {
+	if q.Counted && c.cfg.Parts&PartPrompts != 0 {
 		l.addPrompt(q, ttft, late, key)
 	}
-	c.addRow(rows, q, index, begin, key, from, to, timed, failed, ttft, late)
+	if c.cfg.Parts&PartRequests != 0 {
+		c.addRow(rows, q, index, begin, key, from, to, timed, failed, ttft, late)
+	}
 }
 
 // addTimes adds a request from a time to another one to everything over time.
