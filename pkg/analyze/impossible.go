@@ -103,10 +103,10 @@ func (c *collector) impossible() []error {
 		all = append(all, said(KindImpossible, "%s: rates are n/a", c.spanWrong))
 	}
 	for q := range answer.NumQuantities {
-		t, found := c.wrong[q]
-		if !found {
+		if _, found := c.wrong[q]; !found {
 			continue
 		}
+		t := c.wrong[q]
 		all = append(all, counted(KindImpossible, q.Label(), func(n []int64) string {
 			return t.text(q, n)
 		}, int64(t.requests), int64(c.ok), int64(t.values)))
