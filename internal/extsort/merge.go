@@ -87,7 +87,7 @@ func (r *run) each(f func(block []int64)) {
 	for block := range slices.Chunk(r.wide, blockValues) {
 		f(block)
 	}
-	var block [leastWindow]int64
+	block := make([]int64, min(max(len(r.narrow), 1), leastWindow))
 	for some := range slices.Chunk(r.narrow, len(block)) {
 		for i, v := range some {
 			block[i] = int64(v)

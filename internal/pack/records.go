@@ -21,10 +21,13 @@ type Records struct {
 	kept   []spool.Block
 	packer Packer // the last block
 	refs   refs
-	cache  [cachedBlocks]struct {
-		block int // number of the block, from 1; 0: none
-		bytes []byte
-	}
+	cache  []cachedBlock // cachedBlocks, or nil before the first
+}
+
+// A cachedBlock is a block of the file in memory.
+type cachedBlock struct {
+	block int // number of the block, from 1; 0: none
+	bytes []byte
 }
 
 // A ref holds the keys of a record, and where it is.
@@ -67,7 +70,10 @@ func (s *Records) Add(first, second uint64, record func(p *Packer)) {
 	if len(s.packer.Bytes) >= blockBytes {
 		s.endBlock()
 	}
-	if n := len(s.refs); n == 0 || len(s.refs[n-1]) == refsAtOnce {
+	switch n := len(s.refs); {
+	case n == 0:
+		s.refs = append(s.refs, nil) // grows by what it holds: most of many Records are small
+	case len(s.refs[n-1]) == refsAtOnce:
 		s.refs = append(s.refs, make([]ref, 0, refsAtOnce))
 	}
 	last := &s.refs[len(s.refs)-1]
@@ -112,6 +118,9 @@ func (s *Records) block(i int) []byte {
 	b := &s.kept[i]
 	if !b.InFile() {
 		return s.Blocks.Bytes(b, nil, 0)
+	}
+	if s.cache == nil {
+		s.cache = make([]cachedBlock, cachedBlocks)
 	}
 	slot := &s.cache[i%cachedBlocks]
 	if slot.block != i+1 {

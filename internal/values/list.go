@@ -106,10 +106,13 @@ type Cursor struct {
 	number  [1]int64
 	numbers [1]float64
 	floats  []float64 // of Numbers
-	cache   [cached]struct {
-		block  int // number of the block, from 1; 0: none
-		values []int64
-	}
+	cache   []unpacked // cached ones, or nil before the first
+}
+
+// An unpacked is a block of values.
+type unpacked struct {
+	block  int // number of the block, from 1; 0: none
+	values []int64
 }
 
 // cached is the number of blocks that a Cursor keeps unpacked.
@@ -153,6 +156,9 @@ func (c *Cursor) Append(all []int64, from, to int) []int64 {
 func (c *Cursor) block(i int) []int64 {
 	if i == len(c.list.blocks) {
 		return c.list.last
+	}
+	if c.cache == nil {
+		c.cache = make([]unpacked, cached)
 	}
 	slot := &c.cache[i%cached]
 	if slot.block != i+1 {

@@ -19,10 +19,10 @@ const (
 // An adviser knows which flags work on a run. A flag that one level refuses ends the report with
 // an error, so that it is no advice for the others either.
 type adviser struct {
-	run    *export.Run
-	cfg    Config
-	levels []level
-	rep    *Report
+	run  *export.Run
+	cfg  Config
+	sent [][]timed // by level: the requests that count
+	rep  *Report
 }
 
 // works reports whether a report of the same run with the flag refuses nothing.
@@ -38,7 +38,7 @@ func (a *adviser) works(flag string) bool {
 			return false
 		case x.OK+x.FailedRequests() == 0: // nothing to select from
 			continue
-		case flag == steadyState && !reachesLoad(a.levels[i].timed, &a.run.Experiments[i]):
+		case flag == steadyState && !reachesLoad(a.sent[i], &a.run.Experiments[i]):
 			return false
 		case flag == trimStart:
 			most = most * 9 / 10

@@ -405,18 +405,14 @@ func runOnce(ctx context.Context, r export.Reader, cfg Config, contradicted *con
 	}
 	var seen Observed
 	var prompts promptLevels
-	var all []level // grows with the run: a reader may find more
+	var all []*level // grows with the run: a reader may find more
 	asked := askedOf(run)
 	for b := source.next(); b != nil; b = source.next() {
 		if checked.add(&b.contradicted); source.mustRestart(b) {
 			return rep, &checked
 		}
 		i := r.Experiment()
-		known := len(all)
-		all = atLeast(all, len(run.Experiments), memory, blocks)
-		for k := known; k < len(all); k++ {
-			all[k].lengths.asked = asked
-		}
+		all = atLeast(all, len(run.Experiments), memory, blocks, asked)
 		if i < 0 || i >= len(all) {
 			return rep, fmt.Errorf("request %d belongs to experiment %d, but the file has %d", rep.Requests, i, len(all))
 		}
@@ -453,46 +449,50 @@ func runOnce(ctx context.Context, r export.Reader, cfg Config, contradicted *con
 	if cfg.Observer != nil {
 		cfg.Observer.End()
 	}
-	all = atLeast(all, len(run.Experiments), memory, blocks)
-	for i := range all {
-		all[i].wants(cfg.Certified, cfg.Curve)
+	all = atLeast(all, len(run.Experiments), memory, blocks, asked)
+	rep.Experiments = make([]Experiment, 0, len(all))
+	sent := make([][]timed, len(all))
+	for i, l := range all {
+		all[i] = nil // the memory of a finished level is for the analyses of the next ones
+		l.wants(cfg.Certified, cfg.Curve)
 		counted, excluded := export.Skipped(r, i)
-		all[i].unreadable = counted + excluded
+		l.unreadable = counted + excluded
 		if m := run.Experiments[i].Meta; m != nil { // of the file that this one was made of
-			all[i].unreadable += m.Unreadable
+			l.unreadable += m.Unreadable
 		}
 		if err := placed(run, cfg); err != nil {
 			e := &run.Experiments[i]
 			rep.Experiments = append(rep.Experiments, Experiment{Mode: e.Mode, Value: e.Value, Problem: err})
 			continue
 		}
-		_, all[i].startsUnknown = run.Lacks(export.PartStarts)
-		all[i].lateStart = run.Meta != nil && run.Meta.Import == nil && !run.StartsAtFirstSegment()
-		x := all[i].finish(run, i, cfg, memory)
+		_, l.startsUnknown = run.Lacks(export.PartStarts)
+		l.lateStart = run.Meta != nil && run.Meta.Import == nil && !run.StartsAtFirstSegment()
+		x := l.finish(run, i, cfg, memory)
 		x.dropUnsureRates(run)
 		if why, partial := run.Lacks(export.PartRequests); partial {
 			x.dropShares(why)
 		}
 		if !rep.Cut {
-			all[i].dropPartialRates(&run.Experiments[i], &x)
+			l.dropPartialRates(&run.Experiments[i], &x)
 		}
-		if unread := errors.Join(all[i].err, all[i].models.err); unread != nil {
+		if unread := errors.Join(l.err, l.models.err); unread != nil {
 			err = errors.Join(err, unread)
 		}
 		x.Unavailable = slices.DeleteFunc(x.Unavailable, func(u Unavailable) bool { // said once for the run
 			return slices.ContainsFunc(rep.Unavailable, func(o Unavailable) bool { return o.Key == u.Key })
 		})
 		if err == nil && counted+excluded == 0 { // else requests are missing for another reason
-			x.Warnings = append(x.Warnings, countWarnings(&run.Experiments[i], &all[i].counts)...)
+			x.Warnings = append(x.Warnings, countWarnings(&run.Experiments[i], &l.counts)...)
 		}
 		var doubts []error
 		x.Client, doubts = checkClient(x.Client, run.Meta != nil && run.Meta.Merged != nil)
 		x.Warnings = append(x.Warnings, doubts...)
-		x.SeveralResponses = all[i].streamed
+		x.SeveralResponses = l.streamed
 		rep.Experiments = append(rep.Experiments, x)
-		rep.Stamps.plus(all[i].stamps)
+		rep.Stamps.plus(l.stamps)
+		sent[i] = l.timed
 	}
-	(&adviser{run, cfg, all, rep}).advise()
+	(&adviser{run, cfg, sent, rep}).advise()
 	prompts.addCached(rep)
 	if serr := addServerFigures(ctx, r, rep, cfg.Observer); serr != nil && err == nil {
 		err = serr

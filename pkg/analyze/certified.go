@@ -1,6 +1,10 @@
 package analyze
 
-import "github.com/pa-tools/pa/internal/earlystop"
+import (
+	"sync"
+
+	"github.com/pa-tools/pa/internal/earlystop"
+)
 
 // CertifiedLevels are the percentiles of [Summary.Certified], in percent and in order.
 var CertifiedLevels = [...]float64{50, 75, 80, 90, 95, 97, 99, 99.9}
@@ -23,15 +27,22 @@ type certificate struct {
 	passed int
 }
 
+// floors returns the smallest number of values that certifies each of CertifiedLevels.
+var floors = sync.OnceValue(func() (all [len(CertifiedLevels)]int) {
+	for i, level := range CertifiedLevels {
+		all[i] = earlystop.Floor(level / 100)
+	}
+	return all
+})
+
 func certificateOf(n int) certificate {
 	c := certificate{all: &[len(CertifiedLevels)]Certified{}}
 	for i, level := range CertifiedLevels {
-		t := earlystop.Budget(n, level/100)
-		index := n - t
-		if t == 0 {
-			index = -1
+		least, index := floors()[i], -1
+		if n >= least {
+			index = n - earlystop.Budget(n, level/100)
 		}
-		c.all[i] = Certified{Level: level, OK: t > 0, Least: earlystop.Floor(level / 100)}
+		c.all[i] = Certified{Level: level, OK: n >= least, Least: least}
 		c.index[i] = index
 	}
 	return c

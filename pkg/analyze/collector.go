@@ -18,8 +18,8 @@ import (
 // A collector gathers the values of one experiment. It keeps 24 bytes for each request and 16
 // for each StreamedUnknown request, besides the values of the metrics (see sample).
 type collector struct {
-	whole  [len(Strict)]sample[int64]
-	ratios [len(Strict)]sample[float64]
+	whole  [len(Strict)]sample[int64] // but not of TPOT
+	tpot   sample[float64]
 	err    error         // from metrics: values could not be read back from a temporary file
 	blocks *spool.Blocks // of requests that quality adds later; set with Config.Quality
 
@@ -63,7 +63,7 @@ type collector struct {
 	above, below   disagreement
 	hidden         hiddenCount
 	anomalies      anomalies
-	wrong          [answer.NumQuantities]wrongTally
+	wrong          map[answer.Quantity]wrongTally
 	spanWrong      string // why the duration is not known: see wrongSpan
 	refusal        string // why the tokenizer could not count the first of anomalies.notCounted
 }
@@ -184,7 +184,7 @@ func (c *collector) count(p *Point) {
 			c.whole[i].add(p.Gaps...)
 		case answer.TPOT:
 			if v, ok := p.TPOT(); ok {
-				c.ratios[i].addOne(v)
+				c.tpot.addOne(v)
 			}
 		default:
 			if v := p.Value(m); v.OK {
@@ -290,16 +290,17 @@ func (c *collector) countAnomalies(p *Point) {
 
 // useMemory makes the samples share m. It must be called before the first request.
 func (c *collector) useMemory(m *extsort.Memory) {
+	c.tpot.memory = m
 	for i := range Strict {
-		c.whole[i].memory, c.ratios[i].memory = m, m
+		c.whole[i].memory = m
 	}
 }
 
 // wants says whether the summaries have certified percentiles, and a curve.
 func (c *collector) wants(certified, curve bool) {
+	c.tpot.certified, c.tpot.curve = certified, curve
 	for i := range Strict {
-		c.whole[i].certified, c.ratios[i].certified = certified, certified
-		c.whole[i].curve, c.ratios[i].curve = curve, curve
+		c.whole[i].certified, c.whole[i].curve = certified, curve
 	}
 }
 
@@ -308,10 +309,10 @@ func (c *collector) metrics() []MetricSummary {
 	var all []MetricSummary
 	for i := range Strict {
 		s := c.whole[i].summary()
-		if s == nil {
-			s = c.ratios[i].summary()
+		if Strict[i].Metric == answer.TPOT {
+			s = c.tpot.summary()
 		}
-		c.err = errors.Join(c.err, c.whole[i].err, c.ratios[i].err)
+		c.err = errors.Join(c.err, c.whole[i].err, c.tpot.err)
 		if s != nil && (s.Max != 0 || !Strict[i].rare) {
 			all = append(all, MetricSummary{Definition: &Strict[i], Summary: s})
 		}

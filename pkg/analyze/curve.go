@@ -17,9 +17,21 @@ func curveLevels() (all [halves + 11]float64) {
 	return all
 }
 
-// A curve picks the percentiles at CurveLevels from n sorted values that pass by. The zero value picks none.
+// A Curve holds the percentiles at [CurveLevels] of many values, and fewer values themselves, in ascending order.
+type Curve []float64
+
+// At returns the percentile at CurveLevels[i], computed like [Summary.Pct].
+func (c Curve) At(i int) float64 {
+	if len(c) < len(CurveLevels) {
+		return quantile.At(c, CurveLevels[i]/100)
+	}
+	return c[i]
+}
+
+// A curve makes the Curve of n sorted values that pass by. The zero value makes none.
 type curve struct {
-	points []curvePoint
+	few    Curve        // all values that passed, if they are few; else nil
+	points []curvePoint // of many values
 	// below and above are the first points that lack the value below them and the value above.
 	below, above, passed int
 }
@@ -32,6 +44,9 @@ type curvePoint struct {
 }
 
 func curveOf(n int) curve {
+	if n < len(CurveLevels) {
+		return curve{few: make(Curve, 0, n)}
+	}
 	c := curve{points: make([]curvePoint, len(CurveLevels))}
 	for i, level := range CurveLevels {
 		c.points[i].k, c.points[i].f = quantile.Position(n, level/100)
@@ -39,7 +54,7 @@ func curveOf(n int) curve {
 	return c
 }
 
-// indexes returns the indexes of the values that follow picks, in any order.
+// indexes returns the indexes of the values that follow picks of many values, in any order.
 func (c *curve) indexes() []int {
 	var all []int
 	for _, p := range c.points {
@@ -50,6 +65,12 @@ func (c *curve) indexes() []int {
 
 // follow takes the next sorted values.
 func follow[T int64 | float64](c *curve, x []T) {
+	if c.few != nil {
+		for _, v := range x {
+			c.few = append(c.few, float64(v))
+		}
+		return
+	}
 	for ; c.below < len(c.points); c.below++ {
 		p := &c.points[c.below]
 		if p.k-c.passed >= len(x) {
@@ -70,16 +91,16 @@ func follow[T int64 | float64](c *curve, x []T) {
 	c.passed += len(x)
 }
 
-// percentiles returns the values at CurveLevels when all values have passed; nil if none are wanted.
-func (c *curve) percentiles() *[len(CurveLevels)]float64 {
+// finish returns the Curve when all values have passed; nil if none is wanted.
+func (c *curve) finish() Curve {
 	if c.points == nil {
-		return nil
+		return c.few
 	}
-	var all [len(CurveLevels)]float64
+	all := make(Curve, len(c.points))
 	for i, p := range c.points {
 		if all[i] = p.at; p.f != 0 {
 			all[i] = quantile.Between(p.at, p.next, p.f)
 		}
 	}
-	return &all
+	return all
 }

@@ -57,17 +57,22 @@ func (c *collector) countWrong(p *Point) {
 			w.N -= p.Backward // they have a warning of their own
 		}
 		if w.N > 0 && !p.explained(&w) {
-			c.wrong[w.Of].add(p, &w)
+			t := c.wrong[w.Of]
+			t.add(p, &w)
+			if c.wrong == nil {
+				c.wrong = map[answer.Quantity]wrongTally{}
+			}
+			c.wrong[w.Of] = t
 		}
 	}
 }
 
 // wrongTokens returns how many requests state an impossible number of output tokens.
-func (c *collector) wrongTokens() int { return c.wrong[answer.OutputTokens].requests }
+func (c *collector) wrongTokens() int { return c.wrong[answer.Quantity(answer.OutputTokens)].requests }
 
 // wrongSpan returns why the duration of the level is not known although requests have times; "" if it is known.
 func (c *collector) wrongSpan(run *export.Run, e *export.Experiment) string {
-	if t := &c.wrong[answer.Times]; t.requests > 0 {
+	if t := c.wrong[answer.Times]; t.requests > 0 {
 		return ofRequests([]int64{int64(t.requests), int64(c.ok)}) + " started or ended at a time that cannot be true"
 	}
 	span := answer.Elapsed(c.firstStart, c.lastEnd)
@@ -97,12 +102,11 @@ func (c *collector) impossible() []error {
 	if c.spanWrong != "" && c.wrong[answer.Times].requests == 0 {
 		all = append(all, said(KindImpossible, "%s: rates are n/a", c.spanWrong))
 	}
-	for i := range c.wrong {
-		t := c.wrong[i]
-		if t.requests == 0 {
+	for q := range answer.NumQuantities {
+		if _, found := c.wrong[q]; !found {
 			continue
 		}
-		q := answer.Quantity(i)
+		t := c.wrong[q]
 		all = append(all, counted(KindImpossible, q.Label(), func(n []int64) string {
 			return t.text(q, n)
 		}, int64(t.requests), int64(c.ok), int64(t.values)))
@@ -142,9 +146,9 @@ func (c *collector) impossibleMetrics(metrics []MetricSummary, have []Unavailabl
 	}
 	for i := range Strict {
 		d := &Strict[i]
-		t := &c.wrong[d.Metric]
+		t := c.wrong[answer.Quantity(d.Metric)]
 		if t.requests == 0 && d.Metric == answer.TPOT {
-			t = &c.wrong[answer.OutputTokens]
+			t = c.wrong[answer.Quantity(answer.OutputTokens)]
 		}
 		if t.requests > 0 && metricOf(metrics, d.Metric) == nil {
 			add(d.Key(), d.Label(), "the values cannot be true, such as "+strconv.FormatInt(t.example, 10))

@@ -23,12 +23,12 @@ type level struct {
 }
 
 // atLeast returns levels, extended to at least n elements. Their values share memory, and their
-// points share blocks.
-func atLeast(levels []level, n int, memory *extsort.Memory, blocks *spool.Blocks) []level {
+// points share blocks. They are compared with the lengths that the run asked for.
+func atLeast(levels []*level, n int, memory *extsort.Memory, blocks *spool.Blocks, asked askedLengths) []*level {
 	for len(levels) < n {
-		l := level{models: byModel{memory: memory}, points: pointStore{records: pack.Records{Blocks: blocks}}}
+		l := &level{models: byModel{memory: memory}, points: pointStore{records: pack.Records{Blocks: blocks}}}
 		l.useMemory(memory)
-		l.blocks = blocks
+		l.blocks, l.lengths.asked = blocks, asked
 		levels = append(levels, l)
 	}
 	return levels

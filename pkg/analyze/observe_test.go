@@ -64,7 +64,7 @@ func TestObserver(t *testing.T) {
 
 // The curve holds the percentiles that sorting gives, in however many parts the values pass by.
 func TestCurve(t *testing.T) {
-	for _, n := range []int{1, 2, 3, 10, 201, 5000} {
+	for _, n := range []int{1, 2, 3, 10, 201, len(CurveLevels) - 1, len(CurveLevels), 5000} {
 		rng := rand.New(rand.NewPCG(uint64(n), 1))
 		sorted := make([]int64, n)
 		for i := range sorted {
@@ -77,10 +77,10 @@ func TestCurve(t *testing.T) {
 			follow(&c, sorted[from:to])
 			from = to
 		}
-		got := c.percentiles()
+		got := c.finish()
 		for i, level := range CurveLevels {
-			if want := quantile.At(sorted, level/100); got[i] != want {
-				t.Errorf("n %d, p%v: %v, want %v", n, level, got[i], want)
+			if want := quantile.At(sorted, level/100); got.At(i) != want {
+				t.Errorf("n %d, p%v: %v, want %v", n, level, got.At(i), want)
 			}
 		}
 	}

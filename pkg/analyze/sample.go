@@ -24,9 +24,8 @@ type Summary struct {
 	// Certified holds the percentiles at CertifiedLevels; nil unless Config.Certified asked for
 	// them.
 	Certified *[len(CertifiedLevels)]Certified
-	// Curve holds the percentiles at CurveLevels, computed like Pct; nil unless Config.Curve asked for
-	// them.
-	Curve *[len(CurveLevels)]float64
+	// Curve holds the percentiles at CurveLevels; nil unless Config.Curve asked for them.
+	Curve Curve
 }
 
 // P returns the percentile at a level, one of Levels. It panics for any other level.
@@ -83,9 +82,6 @@ const mostWaiting = 32
 
 // addOne adds a value like add, but the sorter and the sums may get it later, together with other values.
 func (s *sample[T]) addOne(v T) {
-	if s.waiting == nil {
-		s.waiting = make([]T, 0, mostWaiting)
-	}
 	if s.waiting = append(s.waiting, v); len(s.waiting) == mostWaiting {
 		s.addWaiting()
 	}
@@ -125,6 +121,9 @@ func (s *sample[T]) add(values ...T) {
 	}
 }
 
+// fewValues is the number of values up to which sorting all of them takes less than choosing some.
+const fewValues = 256
+
 // summary sorts the sample and describes it; nil when it is empty, or when values could not
 // be read back, which s.err says. It drops the values.
 func (s *sample[T]) summary() *Summary {
@@ -155,7 +154,7 @@ func (s *sample[T]) summary() *Summary {
 		certify(&certificate, x)
 		follow(&curve, x)
 	}
-	if ints {
+	if ints && d.N > fewValues {
 		s.pick(slices.Concat(ranks.indexes(), certificate.indexes(), curve.indexes(), []int{s.nth}), take)
 	} else {
 		s.sorted(func(x []T) {
@@ -173,7 +172,7 @@ func (s *sample[T]) summary() *Summary {
 	}
 	d.Min, d.Max, d.Pct = ranks.min, ranks.max, ranks.percentiles()
 	d.Certified = certificate.all
-	d.Curve = curve.percentiles()
+	d.Curve = curve.finish()
 	return d
 }
 

@@ -195,10 +195,10 @@ func TestSummaryOfFile(t *testing.T) {
 					continue // many tiny runs
 				}
 				memory := extsort.NewMemory(bytes, dir)
-				if got := summaryOf(memory, whole); *got != *want {
+				if got := summaryOf(memory, whole); !reflect.DeepEqual(got, want) {
 					t.Errorf("%d %s in %d bytes: %+v, want %+v", n, name, bytes, got, want)
 				}
-				if got := summaryOf(memory, quotients); *got != *wantQuotient {
+				if got := summaryOf(memory, quotients); !reflect.DeepEqual(got, wantQuotient) {
 					t.Errorf("%d quotients of %s in %d bytes: %+v, want %+v", n, name, bytes, got, wantQuotient)
 				}
 				if err := errors.Join(memory.Full(), memory.Close()); err != nil {

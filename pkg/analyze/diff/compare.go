@@ -63,6 +63,7 @@ type Result struct {
 	refused bool   // some of Differences refuse the comparison
 	itself  string // the warning about a run that is on both sides; "" for none
 	o       Options
+	scratch []Row // of rows: the rows of a level are copied when their number is known
 }
 
 // Refused returns the differences that refuse the comparison.
@@ -334,8 +335,10 @@ func Groups(runs []*Run) []Group {
 
 // rows calls f for each metric that either side has, with its row.
 func (res *Result) rows(l *LevelResult, f func(r *Row)) {
+	all := res.scratch[:0]
 	for i := range Metrics {
-		r := Row{Metric: &Metrics[i], Primary: res.o.judges(&Metrics[i]), Adjusted: math.NaN(), Level: confidence}
+		all = append(all, Row{Metric: &Metrics[i], Primary: res.o.judges(&Metrics[i]), Adjusted: math.NaN(), Level: confidence})
+		r := &all[len(all)-1]
 		some := false
 		for _, x := range l.Old {
 			r.OldRuns = append(r.OldRuns, x.values[i])
@@ -346,14 +349,15 @@ func (res *Result) rows(l *LevelResult, f func(r *Row)) {
 			some = some || !math.IsNaN(x.values[i])
 		}
 		if !some && (!r.Metric.Quality || l.Old[0].noFigure[r.Metric.of] == "") {
+			all = all[:len(all)-1]
 			continue
 		}
-		f(&r)
+		f(r)
 		if r.Primary && !res.refused {
 			r.Spoiled = l.spoiled(r.Metric)
 		}
-		l.Rows = append(l.Rows, r)
 	}
+	l.Rows, res.scratch = slices.Clone(all), all
 }
 
 // values fills the rows with values only; why is the reason.

@@ -46,6 +46,7 @@ func OfReport(name string, rep *analyze.Report, cfg analyze.Config) (*Run, error
 		f.endLevel()
 		run.store = f.store
 	}
+	run.Levels = make([]Level, 0, len(rep.Experiments))
 	for i := range rep.Experiments {
 		l := level(&rep.Experiments[i], rep.Run, rep.Run.Experiments[i].Meta)
 		l.run, l.label = name, run.Label()

@@ -54,7 +54,7 @@ func percentiles(s *analyze.Summary) []svg.Point {
 		if p >= end {
 			break
 		}
-		at := svg.Point{X: p, Y: s.Curve[i]}
+		at := svg.Point{X: p, Y: s.Curve.At(i)}
 		if slices.Contains(marked, p) {
 			at.Title = report.PercentileName(p) + " of " + plural.GroupedOf(s.N, "value")
 		}

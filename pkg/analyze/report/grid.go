@@ -159,23 +159,26 @@ func (g *grid) pointed() [][]string { return AlignPoints(g.rows, g.lefts()) }
 // "31.1 ms", so that the decimal points of a right-aligned column line up. Columns
 // with an index below first, and other text, stay unchanged.
 func AlignPoints(rows [][]string, first int) [][]string {
-	var places []int // characters from the point on, by column
+	var places []int    // characters from the point on, by column
+	var fractions []int // of all cells
 	for _, row := range rows {
 		for j, cell := range row {
 			if j == len(places) {
 				places = append(places, 0)
 			}
-			places[j] = max(places[j], fraction(cell))
+			n := fraction(cell)
+			places[j], fractions = max(places[j], n), append(fractions, n)
 		}
 	}
 	aligned := make([][]string, len(rows))
 	for i, row := range rows {
 		aligned[i] = append([]string(nil), row...)
-		for j := first; j < len(row); j++ {
-			if n := fraction(row[j]); n >= 0 {
+		for j, n := range fractions[:len(row)] {
+			if j >= first && n >= 0 && n < places[j] {
 				aligned[i][j] += strings.Repeat(" ", places[j]-n)
 			}
 		}
+		fractions = fractions[len(row):]
 	}
 	return aligned
 }
@@ -183,12 +186,24 @@ func AlignPoints(rows [][]string, first int) [][]string {
 // fraction returns the number of characters from the decimal point on of a number
 // that may have a unit, 0 for a whole one without; −1 for other text.
 func fraction(s string) int {
-	number, unit, _ := strings.Cut(s, " ")
-	whole, places, _ := strings.Cut(strings.TrimLeft(number, "+-"), ".")
-	if whole == "" || strings.Trim(whole, "0123456789") != "" || strings.Trim(places, "0123456789") != "" || strings.ContainsAny(unit, " .(") {
+	s = strings.TrimLeft(s, "+-")
+	whole := digits(s)
+	end := whole
+	if strings.HasPrefix(s[end:], ".") {
+		end += 1 + digits(s[end+1:])
+	}
+	if unit, spaced := strings.CutPrefix(s[end:], " "); whole == 0 || s[end:] != "" && (!spaced || strings.ContainsAny(unit, " .(")) {
 		return -1
 	}
-	return utf8.RuneCountInString(strings.TrimLeft(s, "+-")) - len(whole)
+	return utf8.RuneCountInString(s) - whole
+}
+
+// digits returns the number of digits with which s begins.
+func digits(s string) (n int) {
+	for n < len(s) && '0' <= s[n] && s[n] <= '9' {
+		n++
+	}
+	return n
 }
 
 func columnWidths(rows [][]string) []int {

@@ -49,7 +49,7 @@ func (t *table) histograms(e *analyze.Experiment) {
 // A histogram shows the values of a metric from the smallest to the p99.9, which hides no bulk behind
 // one extreme value.
 type histogram struct {
-	curve     *[len(analyze.CurveLevels)]float64
+	curve     analyze.Curve
 	low, high float64
 	log       bool // the bins have equal widths on a logarithmic scale
 }
@@ -88,13 +88,13 @@ func (h *histogram) shares(n int) []float64 {
 // level returns the percentage of the values that are at most v, interpolated between the percentiles
 // of the curve.
 func (h *histogram) level(v float64) float64 {
-	next := sort.Search(len(h.curve), func(i int) bool { return h.curve[i] > v })
+	next := sort.Search(len(analyze.CurveLevels), func(i int) bool { return h.curve.At(i) > v })
 	switch next {
 	case 0:
 		return 0
-	case len(h.curve):
+	case len(analyze.CurveLevels):
 		return 100
 	}
-	from, to := h.curve[next-1], h.curve[next]
+	from, to := h.curve.At(next-1), h.curve.At(next)
 	return analyze.CurveLevels[next-1] + (analyze.CurveLevels[next]-analyze.CurveLevels[next-1])*(v-from)/(to-from)
 }

@@ -13,7 +13,7 @@ import (
 
 // summaryOf returns the summary of n values whose percentile at a level is value(level).
 func summaryOf(n int, value func(level float64) float64) *analyze.Summary {
-	s := &analyze.Summary{N: n, Mean: value(50), Min: value(0), Max: value(100), Curve: new([len(analyze.CurveLevels)]float64)}
+	s := &analyze.Summary{N: n, Mean: value(50), Min: value(0), Max: value(100), Curve: make(analyze.Curve, len(analyze.CurveLevels))}
 	for i, l := range analyze.CurveLevels {
 		s.Curve[i] = value(l)
 	}

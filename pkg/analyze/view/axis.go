@@ -80,16 +80,14 @@ func floorDiv(t, width int64) int64 {
 	return q
 }
 
-// moveBins returns bins after a move of their axis; bins that join are added up.
-func moveBins[T uint32 | float64](bins []T, m move) []T {
-	if bins == nil {
-		return nil
-	}
-	all := make([]T, mostBins)
-	for i, n := range bins {
+// moveBins moves mostBins bins with their axis; bins that join are added up.
+func moveBins[T uint32 | float64](bins []T, m move) {
+	var before [mostBins]T
+	copy(before[:], bins)
+	clear(bins)
+	for i, n := range before {
 		if n != 0 {
-			all[m.of(i)] += n
+			bins[m.of(i)] += n
 		}
 	}
-	return all
 }

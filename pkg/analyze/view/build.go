@@ -24,11 +24,15 @@ func (c *collector) shape() {
 			level.FromNS, level.ToNS = l.fromNS-c.originNS, l.toNS-c.originNS
 		}
 		level.Untimed = c.lacks.untimed
-		if !c.lacks.starts && l.fromNS <= l.toNS {
-			level.GapsByTime = l.byTime.heatmap(func(column int) float64 { return float64(l.axis.start(column<<columnBits) - c.originNS) })
+		if !c.lacks.starts && l.fromNS <= l.toNS && c.cfg.Parts&PartSeries != 0 {
 			c.err = errors.Join(c.err, c.addSeries(level, l))
 		}
-		level.GapsByPosition = l.byPosition.heatmap(columnStart)
+		if c.cfg.Parts&PartHeatmaps != 0 {
+			if !c.lacks.starts && l.fromNS <= l.toNS {
+				level.GapsByTime = l.byTime.heatmap(func(column int) float64 { return float64(l.axis.start(column<<columnBits) - c.originNS) })
+			}
+			level.GapsByPosition = l.byPosition.heatmap(columnStart)
+		}
 		if l.streamed {
 			l.prompts.merge(&l.latePrompts)
 		}
@@ -53,7 +57,7 @@ func (c *collector) finish(report *analyze.Report) (*Run, error) {
 		*level = c.shapes[i]
 		level.Experiment = &report.Experiments[i]
 		level.Distributions = distributions(level.Experiment)
-		if !c.lacks.starts && level.FromNS != Absent {
+		if !c.lacks.starts && level.FromNS != Absent && c.cfg.Parts&PartSeries != 0 {
 			level.Series = append(level.Series, c.firstTokens(c.levels[i], level.Experiment.FirstTokens)...)
 		}
 	}
@@ -207,17 +211,29 @@ func rate[T uint32 | float64](l *levelCollector, originNS int64, counts []T, eve
 	first, n := l.axis.bins()
 	shift := coarse(n, events)
 	s.BinNS = l.axis.width << shift
-	low := l.axis.low
-	for i := first; i < first+n; {
-		wide := (low + int64(i)) >> shift
-		sum := 0.0
-		for ; i < first+n && (low+int64(i))>>shift == wide; i++ {
-			sum += float64(counts[i])
-		}
-		s.AtNS = append(s.AtNS, wide*s.BinNS-originNS)
-		s.Value = append(s.Value, sum/(float64(s.BinNS)/1e9))
+	s.AtNS = l.times(shift, originNS)
+	s.Value = make([]float64, len(s.AtNS))
+	from := (l.axis.low + int64(first)) >> shift
+	for i := first; i < first+n; i++ {
+		s.Value[(l.axis.low+int64(i))>>shift-from] += float64(counts[i])
+	}
+	for k := range s.Value {
+		s.Value[k] /= float64(s.BinNS) / 1e9
 	}
 	return s
+}
+
+// times returns the begins of bins that are 1<<shift bins of the axis wide. Series with the same bins share them.
+func (l *levelCollector) times(shift int, originNS int64) []int64 {
+	if l.begins == nil || l.shift != shift {
+		first, n := l.axis.bins()
+		from, to := (l.axis.low+int64(first))>>shift, (l.axis.low+int64(first+n-1))>>shift
+		l.begins, l.shift = make([]int64, to-from+1), shift
+		for k := range l.begins {
+			l.begins[k] = (from+int64(k))*(l.axis.width<<shift) - originNS
+		}
+	}
+	return l.begins
 }
 
 // inFlight fills s with the number of requests in flight after each change.
@@ -247,33 +263,32 @@ func (c *collector) firstTokens(l *levelCollector, all []analyze.FirstToken) []S
 	if len(all) == 0 {
 		return nil
 	}
-	first, n := l.axis.bins()
+	_, n := l.axis.bins()
 	shift := coarse(n, float64(len(all)))
 	median := Series{Key: TTFTMedian, Label: "TTFT, median", Unit: string(answer.Nanoseconds), BinNS: l.axis.width << shift}
+	median.AtNS = l.times(shift, c.originNS)
 	longest := median
+	median.Value, longest.Value = make([]float64, len(median.AtNS)), make([]float64, len(median.AtNS))
 	longest.Key, longest.Label = TTFTMax, "TTFT, maximum"
 	values := make([]int64, 0, len(all))
-	last := (l.axis.low + int64(first+n-1)) >> shift
 	k := 0
-	for wide := (l.axis.low + int64(first)) >> shift; wide <= last; wide++ {
+	for i, at := range median.AtNS {
 		values = values[:0]
-		end := (wide + 1) * median.BinNS
+		begin := at + c.originNS
 		for ; k < len(all); k++ {
 			start, ok := c.since(all[k].StartNS)
-			if ok && start >= end {
+			if ok && start >= begin+median.BinNS {
 				break
 			}
-			if ok && start >= wide*median.BinNS {
+			if ok && start >= begin {
 				values = append(values, all[k].TTFTNS)
 			}
 		}
-		at, mid, most := wide*median.BinNS-c.originNS, math.NaN(), math.NaN()
+		median.Value[i], longest.Value[i] = math.NaN(), math.NaN()
 		if len(values) > 0 {
 			quantile.Sort(values)
-			mid, most = quantile.At(values, 0.5), float64(values[len(values)-1])
+			median.Value[i], longest.Value[i] = quantile.At(values, 0.5), float64(values[len(values)-1])
 		}
-		median.AtNS, median.Value = append(median.AtNS, at), append(median.Value, mid)
-		longest.AtNS, longest.Value = append(longest.AtNS, at), append(longest.Value, most)
 	}
 	return []Series{median, longest}
 }

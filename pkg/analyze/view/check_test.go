@@ -69,8 +69,8 @@ func checkDistributions(t *testing.T, l *Level) {
 			if k < 0 {
 				t.Fatalf("p%v is not among CurveLevels", p)
 			}
-			if s.Curve[k] != s.Pct[i] {
-				t.Errorf("%v p%v: %v, the report has %v", d.Metric, p, s.Curve[k], s.Pct[i])
+			if s.Curve.At(k) != s.Pct[i] {
+				t.Errorf("%v p%v: %v, the report has %v", d.Metric, p, s.Curve.At(k), s.Pct[i])
 			}
 		}
 		if s.Curve[0] != s.Min || s.Curve[len(s.Curve)-1] != s.Max || !slices.IsSorted(s.Curve[:]) {

@@ -24,8 +24,10 @@ type collector struct {
 	originNS int64  // earliest time, from the anchor
 	anchored int    // requests with a time near the anchor
 	levels   []*levelCollector
+	active   *levelCollector // the one with counts; nil before the first
 	rows     rows
-	index    uint64 // of the next request in the file
+	noColumn gapCounts // takes the gaps that no heat map counts, which saves a check for each gap
+	index    uint64    // of the next request in the file
 	courses  *courses
 
 	run    *export.Run
@@ -43,14 +45,11 @@ type lacks struct {
 
 // A levelCollector collects a level.
 type levelCollector struct {
-	axis axis
-	// outputs are the output tokens of each bin; lateOutputs are output tokens that count only if the
-	// level was streamed. completed and failed count requests by their ends.
-	outputs, lateOutputs []float64
-	completed, failed    []uint32
-	nCompleted, nFailed  int
-	tokens               float64
-	lateTokens           float64
+	axis                axis
+	*counts             // nil unless the level is active
+	packed              packedCounts
+	nCompleted, nFailed int
+	tokens, lateTokens  float64
 	// known counts requests with a number of output tokens, and lost those whose tokens nothing counts:
 	// lateLost of them lose none if the level was streamed.
 	known, lost, lateLost int
@@ -58,12 +57,13 @@ type levelCollector struct {
 	// changes holds the starts and the ends of the requests that had been sent: twice the time, and 1
 	// more for a start, so that an end comes before a start at the same time.
 	changes              *extsort.Sorter
-	byTime, byPosition   grid
-	noColumn             gapCounts // takes the gaps that no heat map counts, which saves a check for each gap
 	prompts, latePrompts prompts
 	timeless             int
 	fromNS, toNS         int64 // from the anchor
 	streamed             bool
+
+	begins []int64 // see times; of bins that are 1<<shift bins wide
+	shift  int
 }
 
 // Begin implements [analyze.Observer].
@@ -71,7 +71,7 @@ func (c *collector) Begin(run *export.Run) {
 	for _, l := range c.levels {
 		l.changes.Release()
 	}
-	c.run, c.levels, c.index, c.anchorNS, c.originNS, c.anchored = run, nil, 0, 0, 0, 0
+	c.run, c.levels, c.active, c.index, c.anchorNS, c.originNS, c.anchored = run, nil, nil, 0, 0, 0, 0
 	c.rows = newRows(c.cfg.Rows)
 	c.courses = newCourses()
 	if run.Meta != nil {
@@ -79,16 +79,24 @@ func (c *collector) Begin(run *export.Run) {
 	}
 }
 
-// level returns the collector of a level.
+// level returns the collector of a level, which becomes the active one.
 func (c *collector) level(i int) *levelCollector {
 	for i >= len(c.levels) {
-		c.levels = append(c.levels, &levelCollector{
-			changes: c.memory.NewSorter(),
-			outputs: make([]float64, mostBins), completed: make([]uint32, mostBins),
-			fromNS: math.MaxInt64, toNS: math.MinInt64,
-		})
+		c.levels = append(c.levels, &levelCollector{changes: c.memory.NewSorter(), fromNS: math.MaxInt64, toNS: math.MinInt64})
 	}
-	return c.levels[i]
+	l, last := c.levels[i], c.active
+	switch {
+	case l == last:
+		return l
+	case last == nil:
+		l.counts = newCounts()
+	default:
+		last.packed = last.pack()
+		l.counts, last.counts = last.counts, nil
+	}
+	l.unpack(&l.packed)
+	l.packed, c.active = packedCounts{}, l
+	return l
 }
 
 // since returns the time from the anchor to t; ok is false if t is missing or damaged.
@@ -138,20 +146,22 @@ func (c *collector) Request(i int, q *analyze.Observed) {
 		c.anchored++
 		c.originNS = min(c.originNS, from)
 		l.fromNS, l.toNS = min(l.fromNS, from), max(l.toNS, to)
-		l.addTimes(c, q, from, to, failed)
+		if c.cfg.Parts&(PartSeries|PartHeatmaps) != 0 {
+			l.addTimes(c, q, from, to, failed)
+		}
 	}
-	if q.Counted {
+	if q.Counted && c.cfg.Parts&PartPrompts != 0 {
 		l.addPrompt(q, ttft, late, key)
 	}
-	c.addRow(rows, q, index, begin, key, from, to, timed, failed, ttft, late)
+	if c.cfg.Parts&PartRequests != 0 {
+		c.addRow(rows, q, index, begin, key, from, to, timed, failed, ttft, late)
+	}
 }
 
 // addTimes adds a request from a time to another one to everything over time.
 func (l *levelCollector) addTimes(c *collector, q *analyze.Observed, from, to int64, failed bool) {
 	if m, moved := l.axis.include(from, to); moved {
-		l.outputs, l.lateOutputs = moveBins(l.outputs, m), moveBins(l.lateOutputs, m)
-		l.completed, l.failed = moveBins(l.completed, m), moveBins(l.failed, m)
-		l.byTime.move(m)
+		l.move(m)
 	}
 	if start, ok := c.since(q.StartNS); ok && start <= to {
 		l.changes.Add(start<<1|1, to<<1)
@@ -162,9 +172,6 @@ func (l *levelCollector) addTimes(c *collector, q *analyze.Observed, from, to in
 		l.nCompleted++
 	}
 	if failed {
-		if l.failed == nil {
-			l.failed = make([]uint32, mostBins)
-		}
 		l.failed[end]++
 		l.nFailed++
 	}
@@ -197,9 +204,6 @@ func (l *levelCollector) delivered(q *analyze.Observed, end int) (out []float64,
 		}
 		l.lateLost++
 		l.lateTokens += float64(tokens.V)
-		if l.lateOutputs == nil {
-			l.lateOutputs = make([]float64, mostBins)
-		}
 		out = l.lateOutputs
 	case tokens.OK:
 		l.known++
@@ -249,7 +253,7 @@ func (l *levelCollector) addChain(c *collector, q *analyze.Observed, from, to in
 	if q.Counted {
 		positions = l.byPosition.upTo(len(q.Gaps))
 	}
-	column := &l.noColumn // of the bin
+	column := &c.noColumn // of the bin
 	binNS, widthNS := int64(0), uint64(0)
 	inBin := 0 // token events that out does not hold yet: adding up one by one is slow
 	for i, g := range q.Gaps {

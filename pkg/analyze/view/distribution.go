@@ -9,7 +9,7 @@ import (
 type Distribution struct {
 	Metric answer.Metric
 	// Summary is the summary in the report; its N is the number of values. Its Curve, which is never
-	// nil, holds the percentiles at [analyze.CurveLevels], exact and in the unit of the metric.
+	// nil, has the percentiles at [analyze.CurveLevels], exact and in the unit of the metric.
 	Summary *analyze.Summary
 }
 

@@ -65,6 +65,7 @@ type grid struct {
 	columns []*gapCounts
 	// positions holds the column of each position from 1, in a grid by position.
 	positions []*gapCounts
+	unused    []*gapCounts // columns without counts
 }
 
 // column returns a column to count in.
@@ -73,9 +74,34 @@ func (g *grid) column(i int) *gapCounts {
 		g.columns = append(g.columns, nil)
 	}
 	if g.columns[i] == nil {
-		g.columns[i] = &gapCounts{}
+		if n := len(g.unused); n > 0 {
+			g.columns[i], g.unused = g.unused[n-1], g.unused[:n-1]
+		} else {
+			g.columns[i] = &gapCounts{}
+		}
 	}
 	return g.columns[i]
+}
+
+// pack returns the counts and empties the grid.
+func (g *grid) pack() (cells []cell[uint32]) {
+	for i, c := range g.columns {
+		if c != nil {
+			cells = packed(cells, i*len(c), c[:])
+			g.unused = append(g.unused, c)
+		}
+	}
+	clear(g.columns)
+	g.columns, g.positions = g.columns[:0], g.positions[:0]
+	return cells
+}
+
+// unpack fills the grid, which is empty.
+func (g *grid) unpack(cells []cell[uint32]) {
+	for _, c := range cells {
+		const rows = len(gapCounts{})
+		g.column(int(c.at) / rows)[int(c.at)%rows] = c.n
+	}
 }
 
 // upTo returns the columns of the positions from 1 to n, to count in.

@@ -73,6 +73,9 @@ type rows struct {
 	free    []int32 // rows that are not kept any more
 }
 
+// leastKept is the number of candidates for which a level first reserves memory.
+const leastKept = 4
+
 // rowBlock is the number of rows that are allocated at once.
 const rowBlock = 256
 
@@ -177,7 +180,7 @@ func (l *levelRows) stratum(begin int64) int {
 // add adds a candidate, whose row is filled, to a level.
 func (x *rows) add(l *levelRows, c *candidate) {
 	if n := len(l.kept); n == cap(l.kept) {
-		l.kept = slices.Grow(l.kept, max(n, rowBlock)) // append would copy more often
+		l.kept = slices.Grow(l.kept, max(n, leastKept)) // append would copy more often
 	}
 	l.kept = append(l.kept, *c)
 	x.held++

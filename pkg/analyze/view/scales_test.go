@@ -23,7 +23,7 @@ func TestAxis(t *testing.T) {
 			from := rng.Int64N(span) - span/3
 			to := from + rng.Int64N(span/2+1)
 			if m, moved := a.include(from, to); moved {
-				bins = moveBins(bins, m)
+				moveBins(bins, m)
 				g.move(m)
 			}
 			for _, at := range []int64{from, to} {

@@ -23,6 +23,8 @@ type Config struct {
 	Name string
 	// Analyze says how to analyze, as for a report. Collect sets its Observer and Curve.
 	Analyze analyze.Config
+	// Parts are the parts of levels that a picture shows; 0 means all. Levels lack the others.
+	Parts Part
 	// Rows is the largest number of requests that the waterfall keeps of a run with more than 2·Rows requests.
 	// It keeps all requests of a smaller run. 0 means DefaultRows.
 	Rows int
@@ -30,6 +32,20 @@ type Config struct {
 	// [analyze.DefaultQuality].
 	Stalls quality.Stalls
 }
+
+// A Part is a part of a [Level], or several.
+type Part uint8
+
+// The parts of levels. Figures are in the report, and always there.
+const (
+	PartFigures  Part = 1 << iota
+	PartCurves        // Summary.Curve of the Distributions
+	PartSeries        // Series
+	PartHeatmaps      // GapsByTime and GapsByPosition
+	PartPrompts       // Prompts and PromptsLeftOut
+	PartRequests      // Requests, LeftOut, Sampling and Lanes
+	allParts     = PartRequests<<1 - 1
+)
 
 // A Run is a recorded run as pictures show it.
 type Run struct {
@@ -114,7 +130,7 @@ type Series struct {
 	Quantity string
 	// BinNS is the width of the bins, which begin at AtNS; 0 if the values are of instants.
 	BinNS int64
-	AtNS  []int64
+	AtNS  []int64   // may be shared with other series
 	Value []float64 // NaN if absent
 	// LeftOut counts the values that are left out. The minimum and the maximum of each stretch of time
 	// are always kept.
@@ -210,13 +226,13 @@ func Collect(ctx context.Context, r export.Reader, cfg Config) (_ *Run, err erro
 		usual := analyze.DefaultQuality()
 		cfg.Stalls = quality.Stalls{ThresholdNS: usual.StallNS, Factor: usual.StallFactor}
 	}
-	cfg.Rows = cmp.Or(cfg.Rows, DefaultRows)
+	cfg.Rows, cfg.Parts = cmp.Or(cfg.Rows, DefaultRows), cmp.Or(cfg.Parts, allParts)
 	memory := cmp.Or(cfg.Analyze.ValueMemory, analyze.ValueMemory(cfg.Analyze.MemoryLimit))
 	own := extsort.NewMemory(memory/memoryShare, "")
 	defer func() { err = errors.Join(err, own.Close()) }()
 	c := &collector{cfg: cfg, memory: own}
 	c.cfg.Analyze.ValueMemory = memory - memory/memoryShare
-	c.cfg.Analyze.Observer, c.cfg.Analyze.Curve = c, true
+	c.cfg.Analyze.Observer, c.cfg.Analyze.Curve = c, cfg.Parts&PartCurves != 0
 	report, err := analyze.Run(ctx, r, c.cfg.Analyze)
 	run, err2 := c.finish(report)
 	return run, errors.Join(err, err2)

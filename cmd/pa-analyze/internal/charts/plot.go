@@ -24,6 +24,8 @@ import (
 // A chart is a chart of pa-analyze plot.
 type chart struct {
 	name string
+	// parts are the parts of levels that the chart shows.
+	parts view.Part
 	// flags are the flags that not all charts have.
 	flags []string
 	// of reads the flags and returns what draws runs; nil for trend, which reads points.
@@ -39,13 +41,13 @@ func always(d drawing) func(*cli.Context) (drawing, error) {
 }
 
 var charts = []chart{
-	{name: "cdf", flags: []string{"slo", "slo-target"}, of: always(plot.CDF)},
-	{name: "timeline", of: always(plot.Timeline)},
-	{name: "scatter", flags: []string{"x", "y"}, of: scatterOf},
-	{name: "sweep", flags: []string{"slo", "slo-target"}, of: always(plot.Sweep)},
-	{name: "pareto", flags: []string{"gpus", "user-rate", "tokens"}, of: paretoOf},
-	{name: "heatmap", of: always(plot.Heatmap)},
-	{name: "prompt-length", of: always(plot.PromptLength)},
+	{name: "cdf", parts: view.PartCurves, flags: []string{"slo", "slo-target"}, of: always(plot.CDF)},
+	{name: "timeline", parts: view.PartSeries | view.PartRequests, of: always(plot.Timeline)},
+	{name: "scatter", parts: view.PartPrompts | view.PartRequests, flags: []string{"x", "y"}, of: scatterOf},
+	{name: "sweep", parts: view.PartFigures, flags: []string{"slo", "slo-target"}, of: always(plot.Sweep)},
+	{name: "pareto", parts: view.PartFigures, flags: []string{"gpus", "user-rate", "tokens"}, of: paretoOf},
+	{name: "heatmap", parts: view.PartHeatmaps, of: always(plot.Heatmap)},
+	{name: "prompt-length", parts: view.PartFigures, of: always(plot.PromptLength)},
 	{name: "trend", flags: []string{"ignore"}},
 }
 
@@ -186,7 +188,7 @@ func plotAction(c *cli.Context) (err error) {
 			cfg.Economics = &analyze.EconomicsConfig{GPUs: gpus[i]}
 		}
 		errs = append(errs, ahead.Use(c, in, func(r export.Reader) error {
-			run, err := view.Collect(c.Context, r, view.Config{Name: in.Name, Analyze: cfg})
+			run, err := view.Collect(c.Context, r, view.Config{Name: in.Name, Analyze: cfg, Parts: kind.parts})
 			levels, shown, err := reading.Levels(c, in.Name, r, "not in the chart", err, run.Levels, reading.OfView)
 			if shown {
 				keepLevels(run, levels)

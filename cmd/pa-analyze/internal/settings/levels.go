@@ -39,7 +39,7 @@ func OfLevel(l *diff.Level) Level {
 // compared as numbers) and that have the part of the run that was asked for. If a level
 // does not exist, Chosen returns no levels and an error that names it. Levels that lack
 // the part are left out and explained in the error; the levels returned with that error
-// can be used.
+// can be used. Chosen moves the levels that it returns to the front of all.
 func Chosen[L any](path string, all []L, of func(*L) Level, levels []string) ([]L, error) {
 	asked := make([]bool, len(all))
 	for _, level := range levels {
@@ -57,12 +57,16 @@ func Chosen[L any](path string, all []L, of func(*L) Level, levels []string) ([]
 			return nil, fmt.Errorf("%s: no load level %q; the file has %s", path, level, sanitize.Text(strings.Join(have, ", ")))
 		}
 	}
-	var selected, keep []L
-	for i := range all {
-		if len(levels) == 0 || asked[i] {
-			selected = append(selected, all[i])
+	selected := all
+	if len(levels) > 0 {
+		selected = all[:0]
+		for i := range all {
+			if asked[i] {
+				selected = append(selected, all[i])
+			}
 		}
 	}
+	keep := selected[:0]
 	var errs []error
 	for i := range selected {
 		switch l := of(&selected[i]); {

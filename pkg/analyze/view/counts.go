@@ -1,0 +1,75 @@
+package view
+
+// counts are what a level counts in bins of time and in the cells of heat maps. Most of them are 0 in a level of
+// few requests. So only the level of the last request has them; the other levels have packedCounts.
+type counts struct {
+	// outputs are the output tokens of each bin; lateOutputs are output tokens that count only if the
+	// level was streamed. completed and failed count requests by their ends.
+	outputs, lateOutputs []float64
+	completed, failed    []uint32
+	byTime, byPosition   grid
+}
+
+func newCounts() *counts {
+	return &counts{
+		outputs: make([]float64, mostBins), lateOutputs: make([]float64, mostBins),
+		completed: make([]uint32, mostBins), failed: make([]uint32, mostBins),
+	}
+}
+
+// move moves all bins with their axis.
+func (c *counts) move(m move) {
+	moveBins(c.outputs, m)
+	moveBins(c.lateOutputs, m)
+	moveBins(c.completed, m)
+	moveBins(c.failed, m)
+	c.byTime.move(m)
+}
+
+// packedCounts are the counts that are not 0.
+type packedCounts struct {
+	outputs, lateOutputs                  []cell[float64]
+	completed, failed, byTime, byPosition []cell[uint32]
+}
+
+// pack returns the counts and sets them to 0.
+func (c *counts) pack() packedCounts {
+	return packedCounts{
+		packed(nil, 0, c.outputs), packed(nil, 0, c.lateOutputs),
+		packed(nil, 0, c.completed), packed(nil, 0, c.failed), c.byTime.pack(), c.byPosition.pack(),
+	}
+}
+
+// unpack sets the counts, which are 0.
+func (c *counts) unpack(p *packedCounts) {
+	unpack(p.outputs, c.outputs)
+	unpack(p.lateOutputs, c.lateOutputs)
+	unpack(p.completed, c.completed)
+	unpack(p.failed, c.failed)
+	c.byTime.unpack(p.byTime)
+	c.byPosition.unpack(p.byPosition)
+}
+
+// A cell is a value that is not 0, and its place.
+type cell[T uint32 | float64] struct {
+	at int32
+	n  T
+}
+
+// packed appends the values that are not 0 to cells, and sets them to 0. The first value is at a place.
+func packed[T uint32 | float64](cells []cell[T], at int, values []T) []cell[T] {
+	for i, n := range values {
+		if n != 0 {
+			cells = append(cells, cell[T]{int32(at + i), n})
+			values[i] = 0
+		}
+	}
+	return cells
+}
+
+// unpack sets the values at the places of cells.
+func unpack[T uint32 | float64](cells []cell[T], values []T) {
+	for _, c := range cells {
+		values[c.at] = c.n
+	}
+}
