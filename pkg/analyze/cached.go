@@ -413,7 +413,7 @@ func (p *promptLevels) addCached(rep *Report) {
 		}
 		if m := rep.Run.Experiments[i].Meta; m != nil && m.Prompts != nil && !c.Known {
 			sent := m.Prompts
-			c.Again = !sent.MadeUp && (sent.Restart && p.levels[i].firstNS > first || sent.First > 0 && sent.Again() > 0)
+			c.Again = !sent.MadeUp && (sent.Restart && sent.CacheSalt == "" && p.levels[i].firstNS > first || sent.First > 0 && sent.Again() > 0)
 		}
 		if w := c.warning(rep.FromRecorder()); w != nil {
 			e.Warnings = append(e.Warnings, w)

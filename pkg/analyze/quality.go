@@ -64,7 +64,7 @@ type qualityCollector struct {
 	idle                quantile.IntSum
 	nStalls, stalled    int
 	stallNS, decodeNS   quantile.IntSum
-	output, events      quantile.IntSum
+	visible, events     quantile.IntSum
 	positions           quality.Positions
 	severalChoices      int
 	counted             int // requests with token times whose events have counted tokens
@@ -102,7 +102,7 @@ func (c *qualityCollector) add(p *Point, itl *sample[int64], gaps sums) {
 		}
 	}
 	if !math.IsNaN(q.TokensPerEvent) {
-		c.output.Add(p.OutputTokens.V)
+		c.visible.Add(p.VisibleTokens().V)
 		c.events.Add(int64(p.Events))
 	}
 	if q.severalChoices {
@@ -220,9 +220,12 @@ func (c *qualityCollector) finish(run *export.Run, x *Experiment) (*Quality, err
 		}
 	}
 	if events := c.events.Float64(); events > 0 {
-		set(poolPerEvent, c.output.Float64()/events)
+		set(poolPerEvent, c.visible.Float64()/events)
 	} else {
 		q.Figures[poolPerEvent].Why = "no source counts the tokens apart from their events"
+		if why := x.whyNot(Strict[answer.TPOT].Key()); why == whyUntimed {
+			q.Figures[poolPerEvent].Why = why
+		}
 	}
 	normalized := metricOf(q.Metrics, answer.NormalizedLatency)
 	for i, level := range map[int]float64{interactivity90: 90, interactivity75: 75} {

@@ -1,6 +1,7 @@
 package analyze
 
 import (
+	"fmt"
 	"math"
 	"reflect"
 	"slices"
@@ -100,6 +101,32 @@ func TestQualityRatesByHand(t *testing.T) {
 	positions := []quality.Position{{From: 1, To: 1, N: 2, MeanNS: 40e6}, {From: 2, To: 3, N: 4, MeanNS: 85e6}, {From: 4, To: 7, N: 2, MeanNS: 65e6}}
 	if !slices.Equal(q.Positions, positions) {
 		t.Errorf("positions %+v, want %+v", q.Positions, positions)
+	}
+}
+
+// Tokens per event are tokens that events carried. The server counts hidden tokens; it may not say how many.
+func TestTokensPerEventOfHiddenTokens(t *testing.T) {
+	usage := func(output int, details string) string {
+		return fmt.Sprintf("data: {\"choices\":[],\"usage\":{\"prompt_tokens\":5,\"completion_tokens\":%d%s}}\n\n", output, details)
+	}
+	const hidden = `,"completion_tokens_details":{"reasoning_tokens":100}`
+	for _, tt := range []struct {
+		name, usage string
+		want        float64
+		why         string
+	}{
+		{"all visible", usage(8, ""), 2, ""},
+		{"hidden", usage(108, hidden), 2, ""},
+		{"hidden, and the server does not say how many", usage(108, ""), 0, whyUntimed},
+	} {
+		parts := append(slices.Repeat([]string{delta("two words ")}, 4), tt.usage, done)
+		q := qualityOf(t, reader("openai", []export.Request{openaiRequest(parts...), openaiRequest(parts...)}), Config{})
+		if f := q.Figures[poolPerEvent]; f.Value != tt.want || f.Why != tt.why {
+			t.Errorf("%s: %v (%s), want %v (%s)", tt.name, f.Value, f.Why, tt.want, tt.why)
+		}
+		if s := metricOf(q.Metrics, answer.TokensPerEvent); (s != nil) != (tt.why == "") || s != nil && (s.N != 2 || s.Mean != tt.want) {
+			t.Errorf("%s: of requests %+v, want 2 of %v", tt.name, s, tt.want)
+		}
 	}
 }
 

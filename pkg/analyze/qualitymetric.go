@@ -45,12 +45,12 @@ var QualityMetrics = [...]Definition{
 	},
 	{
 		Metric:  answer.TokensPerEvent,
-		Formula: "output tokens / token events",
-		Doc:     "Of all choices. None where output tokens are counts of events.",
+		Formula: "visible output tokens / token events",
+		Doc:     "Of all choices. None where output tokens are counts of events, and where the server counts tokens that no event carried and does not say how many.",
 	},
 	{
 		Metric:  answer.ITLPerToken,
-		Formula: "gap · (token events − 1) / (output tokens − 1), pooled over all requests; gap / tokens of the event, for each token, where the server counts the tokens of each event",
+		Formula: "gap · (token events − 1) / output tokens after the first event, pooled over all requests; gap / tokens of the event, for each token, where the server counts the tokens of each event",
 		Doc:     "An estimate: it spreads the time of an event over its tokens and, unless the server counts the tokens of each event, the tokens evenly over the events of the request. None where output tokens are counts of events.",
 	},
 	{
@@ -85,7 +85,7 @@ var QualityFigures = [numQualityFigures]LevelFigure{
 	poolStalls:      {Key: "stalls", Label: "stalls", Unit: "count", Formula: "Σ stalls"},
 	stalledRequests: {Key: "stalled_requests", Label: "requests with a stall", Unit: "count", Formula: "requests with at least one stall"},
 	poolStallShare:  {Key: "stall_share", Label: "stall share", Unit: "ratio", Formula: "Σ times of stalls / Σ (last token event − first token event)"},
-	poolPerEvent:    {Key: "tokens_per_event", Label: "tokens per event", Unit: "ratio", Formula: "Σ output tokens / Σ token events"},
+	poolPerEvent:    {Key: "tokens_per_event", Label: "tokens per event", Unit: "ratio", Formula: "Σ visible output tokens / Σ token events"},
 	interactivity90: {Key: "interactivity_p90", Label: "interactivity p90", Unit: "tokens/s", Formula: "1 / p90 of E2EL per token", Source: "the sites that publish benchmarks; not p90 of the inverse"},
 	interactivity75: {Key: "interactivity_p75", Label: "interactivity p75", Unit: "tokens/s", Formula: "1 / p75 of E2EL per token"},
 }

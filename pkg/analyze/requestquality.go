@@ -120,8 +120,8 @@ func (x *QualityMeter) measure(m *answer.Measured) RequestQuality {
 		return q
 	}
 	counted = counted && m.TokenSource != answer.TokenResponses
-	if counted {
-		q.TokensPerEvent = float64(tokens.V) / float64(m.Events)
+	if visible := m.VisibleTokens(); counted && visible.OK {
+		q.TokensPerEvent = float64(visible.V) / float64(m.Events)
 	}
 	if !m.TTFT.OK || m.Impossible > 0 || !x.answer.Set(m.TTFT.V, m.Gaps) {
 		return q

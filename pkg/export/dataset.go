@@ -63,8 +63,12 @@ type LevelPrompts struct {
 }
 
 // Again returns how many of the requests or conversations of the level, by their positions,
-// the data held at an earlier level or run, or earlier in the level; 0 if none.
+// the data held at an earlier level or run, or earlier in the level; 0 if none. With a salt, each
+// level begins its prompts with another text, so no level sends the prompts of another one.
 func (p *LevelPrompts) Again() int {
+	if p.CacheSalt != "" {
+		return 0
+	}
 	n := p.Requests
 	if p.Conversations > 0 {
 		n = p.Conversations

@@ -93,7 +93,7 @@ def expected(truth):
     metrics = {k: [] for k in (
         "fluidity", "fluid_interval_ns", "tokens_in_time", "reader_idle_ns", "stalls", "longest_stall_ns", "stall_share",
         "tokens_per_event", "itl_per_token_estimated_ns", "normalized_latency_ns")}
-    deadlines = misses = tokens = met = idle = stall_time = decode = usage_sum = 0
+    deadlines = misses = tokens = met = idle = stall_time = decode = usage_sum = events = 0
     intervals, positions = [], {}
     for start, times, end, usage in truth:
         first, gaps = times[0] - start, [b - a for a, b in zip(times, times[1:])]
@@ -115,9 +115,11 @@ def expected(truth):
         stall_time, decode = stall_time + sum(stalls), decode + sum(gaps)
         if sum(gaps) > 0:
             metrics["stall_share"].append(Fraction(sum(stalls), sum(gaps)))
-        usage_sum += usage
-        metrics["tokens_per_event"].append(Fraction(usage, len(times)))
-        at_once = sum(gaps) == 0 and usage > len(times)  # then nothing shows which event carried how many
+        # Where all events come at once and some carry several tokens, nothing shows which.
+        at_once = len(times) > 1 and sum(gaps) == 0 and usage > len(times)
+        if not at_once:
+            usage_sum, events = usage_sum + usage, events + len(times)
+            metrics["tokens_per_event"].append(Fraction(usage, len(times)))
         if usage > 1 and not at_once:
             metrics["itl_per_token_estimated_ns"] += [Fraction(g * (len(times) - 1), usage - 1) for g in gaps]
         metrics["normalized_latency_ns"].append(Fraction(end - start, usage))
@@ -130,7 +132,7 @@ def expected(truth):
         "fluidity_index": 1 - Fraction(misses, deadlines), "fluid_token_rate": None if chosen in (1, math.inf) else Fraction(10**9, chosen),
         "tokens_in_time": Fraction(met, tokens), "smooth_goodput": (tokens - Fraction(idle, PACE)) / duration,
         "stalls": sum(metrics["stalls"]), "stalled_requests": sum(n > 0 for n in metrics["stalls"]),
-        "stall_share": Fraction(stall_time, decode) if decode else None, "tokens_per_event": Fraction(usage_sum, tokens),
+        "stall_share": Fraction(stall_time, decode) if decode else None, "tokens_per_event": Fraction(usage_sum, events) if events else None,
         "interactivity_p90": 10**9 / quantile(per_token, Fraction(9, 10)), "interactivity_p75": 10**9 / quantile(per_token, Fraction(3, 4)),
     }
     return metrics, figures, positions

@@ -214,7 +214,7 @@ func (l *levelSeries) followQuality(q *analyze.RequestQuality, p *analyze.Point)
 		l.list(normalizedLatency).AddFloat(v)
 	}
 	if !math.IsNaN(q.TokensPerEvent) {
-		l.ratios[tokensPerEvent].add(p.OutputTokens.V, int64(p.Events))
+		l.ratios[tokensPerEvent].add(p.VisibleTokens().V, int64(p.Events))
 	}
 	if !q.Timed {
 		return

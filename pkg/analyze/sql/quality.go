@@ -29,7 +29,10 @@ func qualityMetrics(cfg analyze.QualityConfig) []metric {
 			return distribution(e, "streams", "CASE WHEN decode_ns > 0 THEN "+e.float("stalled_ns")+" / decode_ns END")
 		}),
 		distributed(names.Quality, answer.TokensPerEvent, func(e *engine) string {
-			return distribution(e, "measured", "CASE WHEN streamed AND output_tokens > 0 AND token_source <> 'responses' THEN "+e.float("output_tokens")+" / "+listsOf(e).sum("token_events")+" END")
+			events := listsOf(e).sum("token_events")
+			known := "(timed_tokens IS NOT NULL OR output_tokens = 1 OR " + events + " = 1)" // the tokens that events carried
+			visible := e.float("output_tokens - CASE WHEN token_source = 'usage' THEN coalesce(hidden_tokens, 0) ELSE 0 END")
+			return distribution(e, "measured", "CASE WHEN streamed AND output_tokens > 0 AND token_source <> 'responses' AND "+known+" THEN "+visible+" / "+events+" END")
 		}),
 		distributed(names.Quality, answer.NormalizedLatency, func(e *engine) string { return distribution(e, "measured", perToken(e)) }),
 		ofRequests(distributed(names.Quality, answer.Fluidity, func(e *engine) string {

@@ -79,6 +79,33 @@ var flagValues = []string{
 	"--speed-up 2", "--max-concurrency 3", "--ramp-up 1s", "--max-threads 3", "--warmup-request-count 1", "--warmup-duration 1s", "--between-levels http://127.0.0.1:1/x", "--interleave",
 	"--request-count 3", "--request-count all", "--duration 2s", "--measurement-mode count_windows", "--measurement-interval 777", "--measurement-request-count 7", "--stability-percentage 3", "--max-trials 4", "--stop-on-unstable", "--percentile 90",
 	"--num-of-sequences 2", "--sequence-length 3", "--sequence-length-variation 5", "--sequence-id-range 5:9", "--serial-sequences",
+	"--history-reasoning drop", "--slo ttft_p99<=20ms", "--auto-sweep", "-t 3", "-d", "-d -c 3", "-z",
+}
+
+// elsewhere are the flags of load, input and output that TestEveryFlag does not try, and why.
+var elsewhere = map[string]string{
+	"input-data": "the kinds of input", "data-directory": "--input-data under another name",
+	"tokenizer": "the analysis counts with it, too", "default-tokenizer": "as well",
+	"repeat": "the requests of a run stay", "grace-period": "about requests that do not end", "max-error-rate": "about requests that fail",
+}
+
+// TestEveryFlagIsTried finds flags that TestEveryFlag does not know.
+func TestEveryFlagIsTried(t *testing.T) {
+	t.Parallel()
+	values := " " + strings.Join(flagValues, " ") + " "
+	for _, f := range settings.Flags() {
+		group := f.(cli.CategorizableFlag).GetCategory()
+		tried := slices.ContainsFunc(f.Names(), func(name string) bool {
+			return elsewhere[name] != "" || strings.Contains(strings.ReplaceAll(values, "=", " "), " "+strings.Repeat("-", min(len(name), 2))+name+" ")
+		})
+		switch group {
+		case "Connections", "Display", "Metrics of servers and GPUs", "Output", "Ranks of a run on several machines", "TLS", "Target", "Triton":
+		default:
+			if !tried {
+				t.Errorf("%s, of %q: no command line of TestEveryFlag has it", f.Names()[0], group)
+			}
+		}
+	}
 }
 
 // files holds the input data of TestEveryFlag.
@@ -134,7 +161,7 @@ func TestEveryFlag(t *testing.T) {
 				if (l*len(flagValues)+i)%stride != 0 {
 					continue
 				}
-				name, _, _ := strings.Cut(flag[strings.LastIndex(" "+flag, " --"):], " ")
+				name, _, _ := strings.Cut(flag[strings.LastIndex(" "+flag, " -"):], " ")
 				name, _, _ = strings.Cut(name, "=")
 				name = cmp.Or(map[string]string{"--osl": "--output-tokens-mean", "--isl": "--synthetic-input-tokens-mean"}[name], name)
 				with := prepare(t, command(inFlags, ldFlags, flag))
@@ -239,7 +266,7 @@ func prepare(t *testing.T, args []string) (p prepared) {
 func planOf(s *settings.Settings, data *Data) (string, error) {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%#v %+v %+v %v %v %v %v %v %v\n", s.Levels, s.Measurement, s.Measure, s.Warmup, s.WarmupDuration, s.BetweenLevels, s.Search, s.AutoSweep, s.Sequences(false))
-	fmt.Fprintf(&b, "%v %v %v %v %v\n", s.Streaming, s.BatchSize, s.LevelPlan != nil, s.MaxConcurrency, s.Prompts)
+	fmt.Fprintf(&b, "%v %v %v %v %v %v\n", s.Streaming, s.BatchSize, s.LevelPlan != nil, s.MaxConcurrency, s.Prompts, s.HistoryReasoning)
 	if s.AutoSweep { // its levels are not known yet
 		fmt.Fprintln(&b, s.Distribution, s.Burstiness, s.RampUpMS)
 	}

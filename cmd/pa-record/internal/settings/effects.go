@@ -102,7 +102,7 @@ func (s *Settings) rules(data *dataset.Facts) []rule {
 		// Members of the input data.
 		{part: "history of conversations", load: true, refused: true, why: when(noHistory && s.FixedSchedule, "--fixed-schedule sends "+history+`, or drop "session_id"`)},
 		{part: "history of conversations", load: true, why: when(noHistory && !s.FixedSchedule, "sending "+history)},
-		{part: "turns after the first", why: when(data.UnsentTurns > 0, plural.GroupedOf(data.UnsentTurns, "later turn")+" of "+plural.GroupedOf(data.UnsentOf, "conversation")+" are not sent; --session-concurrency N sends conversations")},
+		{part: "turns after the first", why: when(data.UnsentTurns > 0, "not sent: "+plural.GroupedOf(data.UnsentTurns, "later turn")+" of "+plural.GroupedOf(data.UnsentOf, "conversation")+"; "+sendConversations)},
 		{part: `"delay"`, load: true, why: when(s.Sessions == 0 && data.Delays > 0, share(data.Delays, data)+" have a think time, which only conversations wait for (--session-concurrency N)")},
 		{part: `"timestamp"`, load: true, why: when(!s.FixedSchedule && data.Timed > 0 && len(s.InputData) > 0, share(data.Timed, data)+" have a time, at which only --fixed-schedule sends them")},
 		{part: "lengths of answers in the input data", why: when(data.Lengths > 0, noLength)},

@@ -153,6 +153,9 @@ func (p *parser) indivisible(s *Settings) {
 	if s.MaxErrorRate != nil {
 		p.errorf("--max-error-rate: no rank of %s knows the failures of all; look at the merged report", several)
 	}
+	if p.c.Bool("cache-bust") {
+		p.errorf("--cache-bust: each rank of %s would draw another text; give all ranks the same --cache-salt TEXT, such as the number of the job", several)
+	}
 	if s.Sessions > 0 && s.Sessions < s.World.Size {
 		p.errorf("--session-concurrency %d: %s needs at least one conversation at a time for each", s.Sessions, several)
 	}
