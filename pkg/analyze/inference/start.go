@@ -14,7 +14,7 @@ type Start struct {
 }
 
 const (
-	// fewestBlocks is the number of blocks with which the first block is compared, at least.
+	// fewestBlocks is the smallest number of blocks with which the first block is compared.
 	fewestBlocks = 10
 	// startAlpha is the largest adjusted p-value at which the start differs.
 	startAlpha = 0.005
@@ -27,11 +27,11 @@ const (
 // positive; of others, and of few values, it finds nothing.
 //
 // It divides the values into blocks of k neighbours, for k = 1, 2, 4, … as long as there are at
-// least 10 blocks. The first k values differ if the mean of their logarithms is the greatest of all
+// least 10 beside the first. The first k values differ if the mean of their logarithms is the greatest of all
 // blocks, and if it lies beyond the others by the t test of a single value. Comparing blocks
 // with blocks allows for neighbours that depend on each other. Being the greatest is improbable
-// whatever the distribution is. The p-values are adjusted for the number of k (Bonferroni), and N
-// comes from the smallest.
+// whatever the distribution is. The p-values are adjusted for the number of k (Bonferroni). N is
+// the number of up to twice the k of the smallest p-value that divides the values best, by least squares.
 //
 // Chance alone makes the first values of independent or dependent requests differ in about 1 of 200 runs,
 // of 30 to 60 requests with a heavy tail in up to 3 of 100.
@@ -43,7 +43,7 @@ func StartOf(values []float64) Start {
 		}
 		sums[i+1] = sums[i] + math.Log(v)
 	}
-	best, first, rest := Start{P: 1}, 0.0, 0.0
+	best := Start{P: 1}
 	if allEqual(values) { // the sums differ by rounding
 		return best
 	}
@@ -70,17 +70,21 @@ func StartOf(values []float64) Start {
 			p = StudentUpper((block(0)-others)/se, df)
 		}
 		if p < best.P {
-			best, first, rest = Start{N: k, P: p}, block(0), others
+			best = Start{N: k, P: p}
 		}
 	}
 	best.P = math.Min(1, best.P*float64(sizes))
 	if !(best.P <= startAlpha) {
 		return Start{P: best.P}
 	}
-	for best.N < len(values)-1 && math.Log(values[best.N]) > (first+rest)/2 {
-		best.N++
+	total, n := sums[len(values)], float64(len(values))
+	most, longest := 0.0, min(2*best.N, len(values)/2)
+	for i := 1; i <= longest; i++ {
+		m := float64(i)
+		difference := sums[i]/m - (total-sums[i])/(n-m)
+		if explained := m * (n - m) * square(difference); explained > most {
+			most, best.N, best.Factor = explained, i, math.Exp(difference)
+		}
 	}
-	n := float64(best.N)
-	best.Factor = math.Exp(sums[best.N]/n - (sums[len(values)]-sums[best.N])/(float64(len(values))-n))
 	return best
 }
