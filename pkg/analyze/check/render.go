@@ -32,7 +32,7 @@ func Text(all []*Result, width int) report.Renderer {
 					b.WriteString(report.Wrap(fmt.Sprintf("%-4s  %s: %s", x.Status, x.Name, sanitize.Text(x.Text)), "  ", "        ", width))
 				}
 				if rows := l.certificate(); rows != nil {
-					b.WriteString(report.Wrap("certified percentiles in ms (99 % confidence, early stopping; worth: the number of independent requests)", "  ", "    ", width))
+					b.WriteString(report.Wrap("certified percentiles in ms (99 % confidence, early stopping)", "  ", "    ", width))
 					b.WriteString(tabular.Table{Rows: rows}.Text("    ", width))
 				}
 			}
@@ -64,7 +64,7 @@ func Markdown(all []*Result) report.Renderer {
 				}
 				b.WriteString(tabular.AllLeft(rows).Markdown())
 				if rows := l.certificate(); rows != nil {
-					b.WriteString("\nCertified percentiles in ms (99 % confidence, early stopping; worth: the number of independent requests):\n" + tabular.Table{Rows: rows}.Markdown())
+					b.WriteString("\nCertified percentiles in ms (99 % confidence, early stopping):\n" + tabular.Table{Rows: rows}.Markdown())
 				}
 			}
 		}
@@ -89,13 +89,13 @@ func (l *Level) certificate() [][]string {
 	if len(l.Certificates) == 0 {
 		return nil
 	}
-	head := []string{"", "n", "worth"}
+	head := []string{"", "n", "independent"}
 	for _, p := range l.Certificates[0].Percentiles {
 		head = append(head, report.PercentileName(p.Level))
 	}
 	rows := [][]string{head}
 	for _, c := range l.Certificates {
-		row := []string{c.Metric.Label(), strconv.Itoa(c.N), c.worth()}
+		row := []string{c.Metric.Label(), strconv.Itoa(c.N), c.independent()}
 		for _, p := range c.Percentiles {
 			if p.OK {
 				row = append(row, strconv.FormatFloat(p.Value/1e6, 'f', 3, 64))
@@ -108,8 +108,8 @@ func (l *Level) certificate() [][]string {
 	return rows
 }
 
-// worth writes the number of independent values; "n/a" if it is not known.
-func (c *Certificate) worth() string {
+// independent writes the number of independent values; "n/a" if it is not known.
+func (c *Certificate) independent() string {
 	if c.EffectiveN == 0 {
 		return string(NA)
 	}

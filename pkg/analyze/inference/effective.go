@@ -28,7 +28,7 @@ func (s *Series) Effective() float64 {
 		return math.NaN()
 	}
 	effective := float64(n)
-	r, dependent := s.neighbours()
+	r, dependent := s.neighbours(normalScores)
 	if !dependent {
 		return effective
 	}
@@ -45,27 +45,30 @@ func (s *Series) Effective() float64 {
 }
 
 // EffectivePart returns how many independent values k neighbouring values of the series, or of a like
-// one, are worth for their median.
+// one, are worth for their median. A steady rise of the values is no dependence here.
 func (s *Series) EffectivePart(k int) float64 {
 	if s.bad != "" {
 		return float64(k)
 	}
-	r, dependent := s.neighbours()
+	r, dependent := s.neighbours(func(x []float64) []float64 {
+		residuals, _, _ := onLine(x)
+		return residuals
+	})
 	if !dependent {
 		return float64(k)
 	}
 	return math.Min(float64(k), quantileEffectiveSize(0.5, r, k))
 }
 
-// neighbours returns the correlation of each normal score with the next one, and whether it is evident. It
+// neighbours returns the correlation of each score of the values with the next one, and whether it is evident. It
 // corrects the bias of −(1+4r)/n and adds a standard error, because an estimate that is too small does
 // more harm than one that is too large.
-func (s *Series) neighbours() (r float64, evident bool) {
+func (s *Series) neighbours(scores func([]float64) []float64) (r float64, evident bool) {
 	n := s.x.Len()
 	if n < 3 || s.x.allEqual() {
 		return 0, false
 	}
-	r = lagOne(normalScores(s.x.all()))
+	r = lagOne(scores(s.x.all()))
 	size := float64(n)
 	if r*math.Sqrt(size) < evidentDependence {
 		return 0, false
@@ -73,8 +76,8 @@ func (s *Series) neighbours() (r float64, evident bool) {
 	return math.Min(maxNeighbours, r+(1+4*r)/size+math.Sqrt((1-r*r)/size)), true
 }
 
-// lagOne returns the correlation of each value with the next one. The values have the mean 0 and are not
-// all equal.
+// lagOne returns the correlation of each value with the next one; 0 if all values are 0. The values have the
+// mean 0.
 func lagOne(x []float64) float64 {
 	var squares, products float64
 	for i, v := range x {
@@ -82,6 +85,9 @@ func lagOne(x []float64) float64 {
 		if i > 0 {
 			products += float64(v * x[i-1])
 		}
+	}
+	if squares == 0 {
+		return 0
 	}
 	return products / squares
 }

@@ -58,32 +58,24 @@ func SlopeOf(values []float64) Slope {
 		s.P = 1
 		return s
 	}
-	scores := normalScores(values)
-	times := make([]float64, n)
-	var xx, xy, squares float64
-	for i, y := range scores {
-		times[i] = normalQuantile((float64(i) + 0.5) / float64(n))
-		xx += square(times[i])
-		xy += float64(times[i] * y)
-	}
-	each := xy / xx // both have the mean 0
-	for i, x := range times {
-		scores[i] -= each * x // the residual
-		squares += square(scores[i])
+	residuals, each, xx := onLine(values)
+	squares := 0.0
+	for _, v := range residuals {
+		squares += square(v)
 	}
 	variance := squares / float64(n-2)
 	if !(variance > 1e-12) { // a perfect line
 		s.P = 0
 		return s
 	}
-	p := lagOne(scores)
+	p := lagOne(residuals)
 	p = math.Min(maxNeighbours, p+(2+4*p)/float64(n)+math.Sqrt((1-p*p)/float64(n)))
 	longRun := variance
 	if p > 0 {
 		longRun = variance * (1 + p) / (1 - p)
 	}
 	var energies [waves]float64
-	waveEnergies(scores, energies[:])
+	waveEnergies(residuals, energies[:])
 	slow := 0.0
 	for _, e := range energies {
 		slow += e / slopeDF
@@ -98,6 +90,24 @@ func SlopeOf(values []float64) Slope {
 	}
 	s.P = 2 * StudentUpper(math.Abs(each)/math.Sqrt(longRun/xx), slopeDF)
 	return s
+}
+
+// onLine fits a line through the normal scores of the values over the normal scores of their order. It returns
+// the residuals, the slope, and the sum of squares of the latter scores.
+func onLine(values []float64) (residuals []float64, slope, xx float64) {
+	scores := normalScores(values)
+	times := make([]float64, len(scores))
+	xy := 0.0
+	for i, y := range scores {
+		times[i] = normalQuantile((float64(i) + 0.5) / float64(len(scores)))
+		xx += square(times[i])
+		xy += float64(times[i] * y)
+	}
+	slope = xy / xx // both have the mean 0
+	for i, x := range times {
+		scores[i] -= slope * x
+	}
+	return scores, slope, xx
 }
 
 // slope returns the change from each value to the next on the line of least squares.

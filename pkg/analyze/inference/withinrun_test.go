@@ -220,7 +220,7 @@ func TestEffectiveEdges(t *testing.T) {
 	}
 	slow := make([]float64, 500)
 	for i := range slow {
-		slow[i] = float64(i / 100)
+		slow[i] = float64(i / 100 * 7 % 5) // 0, 2, 4, 1, 3
 	}
 	s := NewSeries(slow)
 	if got := s.Effective(); got > 10 {
@@ -228,5 +228,11 @@ func TestEffectiveEdges(t *testing.T) {
 	}
 	if got := s.EffectivePart(50); got > 2 {
 		t.Errorf("50 values of five steps are worth %v", got)
+	}
+	for i := range slow {
+		slow[i] = float64(i)
+	}
+	if got := NewSeries(slow).EffectivePart(50); got != 50 {
+		t.Errorf("50 values of a rise are worth %v", got)
 	}
 }

@@ -21,7 +21,7 @@ const DefaultRows = 25_000
 type Config struct {
 	// Name names the run: a path, or the user's name.
 	Name string
-	// Analyze says how to analyze, as for a report. Collect sets its Observer and Curve.
+	// Analyze says how to analyze, as for a report. Collect sets its Observer, Curve and Settling.
 	Analyze analyze.Config
 	// Rows is the largest number of requests that the waterfall keeps of a run with more than 2·Rows requests.
 	// It keeps all requests of a smaller run. 0 means DefaultRows.
@@ -216,7 +216,7 @@ func Collect(ctx context.Context, r export.Reader, cfg Config) (_ *Run, err erro
 	defer func() { err = errors.Join(err, own.Close()) }()
 	c := &collector{cfg: cfg, memory: own}
 	c.cfg.Analyze.ValueMemory = memory - memory/memoryShare
-	c.cfg.Analyze.Observer, c.cfg.Analyze.Curve = c, true
+	c.cfg.Analyze.Observer, c.cfg.Analyze.Curve, c.cfg.Analyze.Settling = c, true, true
 	report, err := analyze.Run(ctx, r, c.cfg.Analyze)
 	run, err2 := c.finish(report)
 	return run, errors.Join(err, err2)
