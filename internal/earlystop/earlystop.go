@@ -24,6 +24,35 @@ func Budget(n int, p float64) int {
 	return sort.Search(min(n-1, median), func(i int) bool { return atMost(i+1, n, p) >= 1-Confidence })
 }
 
+// DependentBudget is Budget for n values that depend on each other and are worth only effective
+// independent ones. A part t/n of the values stands for the same part of the independent ones, so t
+// is the largest number with t·effective/n ≥ 1 and
+//
+//	P(Binomial(effective, 1−p) ≤ t·effective/n) < 1 − Confidence,
+//
+// where the incomplete beta function continues the distribution between whole numbers. It is
+// Budget(n, p) if effective is n or more, and 0 if effective is not a number.
+func DependentBudget(n int, effective, p float64) int {
+	size := float64(n)
+	switch {
+	case effective >= size:
+		return Budget(n, p)
+	case n < 1 || !(effective > 0) || !(p > 0 && p < 1):
+		return 0
+	}
+	scale := effective / size
+	least := int(math.Ceil(1 / scale))
+	within := func(t int) bool {
+		u := float64(t) * scale
+		return betainc.Regularized(effective-u, u+1, p, 1-p) < 1-Confidence
+	}
+	median := min(n-1, int(math.Ceil(size*(1-p)))+least) // above the median of the distribution
+	if least > median || !within(least) {
+		return 0
+	}
+	return least - 1 + sort.Search(median-least, func(i int) bool { return !within(least + i) })
+}
+
 // Floor returns the smallest number of values that certifies the quantile p, 0 < p < 1: 662 for
 // p = 0.99. It returns 0 for another p.
 func Floor(p float64) int {

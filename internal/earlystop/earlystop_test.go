@@ -88,6 +88,38 @@ func TestBudgetExact(t *testing.T) {
 	}
 }
 
+// Values that are worth as many whole independent ones certify as many parts of the values as these do,
+// up to the rounding of one value. Fewer independent values than the floor certify nothing.
+func TestDependentBudget(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		n         int
+		effective float64
+		p         float64
+	}{
+		{1000, 100, 0.5},
+		{1000, 500, 0.9},
+		{6620, 662, 0.99},
+		{10_000, 1000, 0.99},
+	} {
+		each := float64(tt.n) / tt.effective
+		low := each * float64(Budget(int(tt.effective), tt.p))
+		if got := float64(DependentBudget(tt.n, tt.effective, tt.p)); got < low || got >= low+each {
+			t.Errorf("DependentBudget(%d, %v, %v) = %v, want from %v to below %v", tt.n, tt.effective, tt.p, got, low, low+each)
+		}
+	}
+	for _, n := range []int{11, 64, 700} {
+		if got, want := DependentBudget(n, float64(n), 0.5), Budget(n, 0.5); got != want { // edge: independent
+			t.Errorf("%d independent values: %d, want %d", n, got, want)
+		}
+	}
+	for _, effective := range []float64{0, 1, 10, math.NaN()} { // edge: below the floor, 11
+		if got := DependentBudget(1000, effective, 0.5); got != 0 {
+			t.Errorf("1000 values worth %v: %d, want 0", effective, got)
+		}
+	}
+}
+
 // More values never give a smaller budget, and its share approaches 1 − p from below.
 func TestBudgetGrows(t *testing.T) {
 	for _, p := range []float64{0.5, 0.9, 0.99} {

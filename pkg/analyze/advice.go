@@ -56,7 +56,7 @@ func (a *adviser) works(flag string) bool {
 func (a *adviser) advise() {
 	var unsteady []*Unsteady
 	for i := range a.rep.Experiments {
-		for _, u := range a.rep.Experiments[i].Unsteady {
+		for _, u := range slices.Concat(a.rep.Experiments[i].Unsteady, a.rep.Experiments[i].Unsettled) {
 			if u.start {
 				unsteady = append(unsteady, u)
 			}

@@ -68,6 +68,8 @@ type Config struct {
 	Prefix, Phases bool
 	// Certified asks for [Summary.Certified] of the metrics of whole levels.
 	Certified bool
+	// Settling asks for [Experiment.Unsettled].
+	Settling bool
 	// Observer sees each request and each scrape, and asks for [Experiment.FirstTokens]; nil means
 	// none.
 	Observer Observer
@@ -277,6 +279,10 @@ type Experiment struct {
 	// Unsteady holds the reasons why the load or the server may not have been in a
 	// steady state. They are also among the Warnings.
 	Unsteady []*Unsteady
+	// Unsettled holds further such reasons, which take longer to find and are not among the Warnings: few
+	// first requests that took longer, and latencies that drift during the level. nil unless
+	// Config.Settling asked for them.
+	Unsettled []*Unsteady
 	// Problem is the reason why the level lacks the selected part or the windows. The
 	// level then has no figures.
 	Problem error

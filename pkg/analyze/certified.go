@@ -1,29 +1,41 @@
 package analyze
 
 import (
+	"cmp"
+	"slices"
 	"sync"
 
 	"github.com/pa-tools/pa/internal/earlystop"
+	"github.com/pa-tools/pa/pkg/analyze/inference"
+	"github.com/pa-tools/pa/pkg/answer"
 )
 
 // CertifiedLevels are the percentiles of [Summary.Certified], in percent and in order.
 var CertifiedLevels = [...]float64{50, 75, 80, 90, 95, 97, 99, 99.9}
 
 // A Certified is a percentile by MLPerf's early stopping: at a confidence of 99 %, the true
-// percentile is not above Value, if the values are independent. It is one of the values and never
-// below the plain percentile. See package earlystop for the formula.
+// percentile is not above Value. It is one of the values and never below the plain percentile. See
+// package earlystop for the formula.
+//
+// Requests of one run depend on each other, so Value counts with the number of independent values that they
+// are worth, Summary.EffectiveN. MLPerf takes all values for independent.
 type Certified struct {
 	Level float64 // in percent
 	Value float64
-	// OK is false if the values are too few: fewer than Least.
+	// OK is false if the values are worth too few independent ones: fewer than Least.
 	OK    bool
 	Least int
+	// Independent is the value that MLPerf certifies, right only if all values are independent;
+	// IndependentOK is false if even these were too few.
+	Independent   float64
+	IndependentOK bool
 }
 
 // A certificate picks certified percentiles from n sorted values that pass by.
 type certificate struct {
-	all    *[len(CertifiedLevels)]Certified // nil: none are wanted
-	index  [len(CertifiedLevels)]int        // of the value of each percentile; −1 for none
+	all *[len(CertifiedLevels)]Certified // nil: none are wanted
+	// index has the index of the Value of each percentile, and then of each Independent; −1 for none.
+	index  [2 * len(CertifiedLevels)]int
 	passed int
 }
 
@@ -35,15 +47,24 @@ var floors = sync.OnceValue(func() (all [len(CertifiedLevels)]int) {
 	return all
 })
 
-func certificateOf(n int) certificate {
+// certificateOf returns the certificate of n values that are worth effective independent ones; 0 if that is
+// not known, and they count as independent.
+func certificateOf(n int, effective float64) certificate {
+	effective = cmp.Or(effective, float64(n))
 	c := certificate{all: &[len(CertifiedLevels)]Certified{}}
-	for i, level := range CertifiedLevels {
-		least, index := floors()[i], -1
-		if n >= least {
-			index = n - earlystop.Budget(n, level/100)
+	at := func(budget int) int {
+		if budget == 0 {
+			return -1
 		}
-		c.all[i] = Certified{Level: level, OK: n >= least, Least: least}
-		c.index[i] = index
+		return n - budget
+	}
+	for i, level := range CertifiedLevels {
+		worth, alone := 0, 0
+		if n >= floors()[i] {
+			worth, alone = earlystop.DependentBudget(n, effective, level/100), earlystop.Budget(n, level/100)
+		}
+		c.all[i] = Certified{Level: level, OK: worth > 0, Least: floors()[i], IndependentOK: alone > 0}
+		c.index[i], c.index[len(CertifiedLevels)+i] = at(worth), at(alone)
 	}
 	return c
 }
@@ -57,9 +78,41 @@ func certify[T int64 | float64](c *certificate, x []T) {
 		return
 	}
 	for i, at := range c.index {
-		if at -= c.passed; at >= 0 && at < len(x) {
+		at -= c.passed
+		if at < 0 || at >= len(x) {
+			continue
+		}
+		if k := i - len(CertifiedLevels); k >= 0 {
+			c.all[k].Independent = float64(x[at])
+		} else {
 			c.all[i].Value = float64(x[at])
 		}
 	}
 	c.passed += len(x)
+}
+
+// A timedTPOT is the TPOT of a request that started at a time.
+type timedTPOT struct {
+	start uint64
+	ns    float64
+}
+
+// setEffective computes how many independent values the latencies of the requests are worth, from their
+// order in time, for their certified percentiles.
+func (c *collector) setEffective() {
+	worth := func(values []float64) float64 {
+		if len(values) == 0 {
+			return 0
+		}
+		return inference.NewSeries(values).Effective()
+	}
+	slices.SortFunc(c.timed, func(a, b timed) int { return cmp.Compare(a.start, b.start) })
+	c.whole[answer.TTFT].effective = worth(inTime(c.timed, func(t *timed) int64 { return t.ttft }))
+	c.whole[answer.E2EL].effective = worth(inTime(c.timed, func(t *timed) int64 { return t.e2el }))
+	slices.SortFunc(c.tpots, func(a, b timedTPOT) int { return cmp.Compare(a.start, b.start) })
+	values := make([]float64, len(c.tpots))
+	for i, t := range c.tpots {
+		values[i] = t.ns
+	}
+	c.tpot.effective = worth(values)
 }

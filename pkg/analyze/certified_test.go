@@ -1,6 +1,7 @@
 package analyze
 
 import (
+	"slices"
 	"testing"
 
 	"github.com/pa-tools/pa/internal/memrun"
@@ -28,7 +29,10 @@ func TestCertified(t *testing.T) {
 		}
 		// P(Binomial(100, ½) ≤ 37) = 0.60 %, ≤ 38: 1.05 %. P(Binomial(100, 0.1) ≤ 3) = 0.78 %,
 		// ≤ 4: 2.37 %.
-		for _, want := range []Certified{{50, 63 + 1, true, 11}, {90, 97 + 1, true, 64}, {95, 0, false, 130}, {99, 0, false, 662}} {
+		if s.EffectiveN != 100 {
+			t.Errorf("100 values that do not depend on each other are worth %v", s.EffectiveN)
+		}
+		for _, want := range []Certified{{50, 63 + 1, true, 11, 63 + 1, true}, {90, 97 + 1, true, 64, 97 + 1, true}, {95, 0, false, 130, 0, false}, {99, 0, false, 662, 0, false}} {
 			found := false
 			for _, got := range s.Certified {
 				found = found || got == want
@@ -37,5 +41,31 @@ func TestCertified(t *testing.T) {
 				t.Errorf("%v, want %+v among them", *s.Certified, want)
 			}
 		}
+	}
+}
+
+// Requests that depend on each other certify with the number of independent ones that they are worth,
+// whatever the order of the file is. Beside it stands what MLPerf certifies.
+func TestCertifiedOfDependentRequests(t *testing.T) {
+	var all []export.Request
+	for i := range uint64(300) { // 100 steps of three requests
+		ttft := (i/3*37)%100 + 1
+		all = append(all, memrun.At(1000+i, 1000+i+ttft, 1300+i))
+	}
+	slices.Reverse(all)
+	rep, err := Run(t.Context(), memrun.New("", all), Config{Certified: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := rep.Experiments[0].Metric(answer.TTFT)
+	if !(s.EffectiveN > 20 && s.EffectiveN < 110) {
+		t.Errorf("300 values in 100 steps are worth %v", s.EffectiveN)
+	}
+	p50, p95 := s.Certified[0], s.Certified[4]
+	if !p50.OK || !p50.IndependentOK || !(p50.Value > p50.Independent) {
+		t.Errorf("p50: %+v, want a value above the one of independent requests", p50)
+	}
+	if p95.OK || !p95.IndependentOK {
+		t.Errorf("p95: %+v, want none for less than 130 independent requests", p95)
 	}
 }

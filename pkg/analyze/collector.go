@@ -46,6 +46,8 @@ type collector struct {
 	prefix      *prefixCollector    // nil: not asked for
 	phases      *phasesCollector    // nil: not asked for
 	timed       []timed
+	tpots       []timedTPOT // nil unless certified
+	certified   bool        // the summaries have certified percentiles
 	streams     streamCount
 	undecided   []undecided
 
@@ -71,6 +73,7 @@ type collector struct {
 // prepare readies the collector for requests. undecided says that some requests may be
 // StreamedUnknown until the whole level is read.
 func (c *collector) prepare(cfg Config, undecided bool) {
+	c.certified = cfg.Certified
 	if cfg.Quality != nil && c.quality == nil {
 		c.quality = newQuality(*cfg.Quality, c.whole[0].memory, c.blocks)
 	}
@@ -185,6 +188,9 @@ func (c *collector) count(p *Point) {
 		case answer.TPOT:
 			if v, ok := p.TPOT(); ok {
 				c.tpot.addOne(v)
+				if c.certified {
+					c.tpots = append(c.tpots, timedTPOT{p.StartNS, v})
+				}
 			}
 		default:
 			if v := p.Value(m); v.OK {
@@ -330,6 +336,9 @@ func (c *collector) finish(run *export.Run, e *export.Experiment, cfg Config, se
 	if sel == nil && !c.startsUnknown {
 		c.spanWrong = c.wrongSpan(run, e)
 	}
+	if c.certified && !c.startsUnknown {
+		c.setEffective()
+	}
 	x := Experiment{
 		Mode: e.Mode, Value: e.Value,
 		Load: loadOf(e),
@@ -367,8 +376,12 @@ func (c *collector) finish(run *export.Run, e *export.Experiment, cfg Config, se
 	if sel != nil {
 		x.Unsteady = sel.warnings()
 	}
-	if err := drift(c.timed); err != nil && !c.startsUnknown {
-		x.Unsteady = append(x.Unsteady, err)
+	differs := drift(c.timed)
+	if differs != nil && !c.startsUnknown {
+		x.Unsteady = append(x.Unsteady, differs)
+	}
+	if cfg.Settling && !c.startsUnknown {
+		x.Unsettled = unsettled(c.timed, differs != nil)
 	}
 	if cfg.Observer != nil {
 		x.FirstTokens = firstTokens(c.timed)

@@ -7,7 +7,9 @@ import (
 	"slices"
 	"strconv"
 
+	"github.com/pa-tools/pa/internal/plural"
 	"github.com/pa-tools/pa/internal/quantile"
+	"github.com/pa-tools/pa/pkg/analyze/inference"
 	"github.com/pa-tools/pa/pkg/answer"
 )
 
@@ -15,11 +17,19 @@ import (
 // driftLeast requests. It differs if two conditions hold. Its median differs from the
 // rest's by more than the share driftShare. And more of its k values lie on one side of
 // the rest's median than chance puts there: k/2 and driftSigmas standard deviations, √k/2
-// each.
+// each if the requests are independent. If the rest shows that they depend on each other, the tenth is worth
+// fewer than k, and the deviation is as much larger.
 const (
 	driftLeast  = 10
 	driftShare  = 0.2
 	driftSigmas = 3
+)
+
+// A level drifts if its latencies change by more than slopeShare from the first request to the last,
+// with a p-value of slopeAlpha at most.
+const (
+	slopeShare = 0.1
+	slopeAlpha = 0.01
 )
 
 // An Unsteady is a reason why a level may not be in a steady state, so that a later or
@@ -49,6 +59,12 @@ func orNone(v answer.Value) int64 {
 	return v.V
 }
 
+// steadyMetrics are the latencies that a steady level keeps.
+var steadyMetrics = []struct {
+	name string
+	of   func(*timed) int64
+}{{"TTFT", func(t *timed) int64 { return t.ttft }}, {"E2EL", func(t *timed) int64 { return t.e2el }}}
+
 // drift compares the first tenth of the requests, by their starts, with the others. It
 // returns nil if they do not differ or are too few. It reorders x.
 func drift(x []timed) *Unsteady {
@@ -57,10 +73,7 @@ func drift(x []timed) *Unsteady {
 		return nil
 	}
 	slices.SortFunc(x, func(a, b timed) int { return cmp.Compare(a.start, b.start) })
-	for _, m := range []struct {
-		name string
-		of   func(*timed) int64
-	}{{"TTFT", func(t *timed) int64 { return t.ttft }}, {"E2EL", func(t *timed) int64 { return t.e2el }}} {
+	for _, m := range steadyMetrics {
 		first, rest := latencies(x[:k], m.of), latencies(x[k:], m.of)
 		if len(first) < driftLeast || len(rest) == 0 {
 			continue
@@ -76,7 +89,8 @@ func drift(x []timed) *Unsteady {
 			}
 		}
 		n := float64(len(first))
-		if math.Abs(above-n/2) > driftSigmas*math.Sqrt(n)/2 && math.Abs(a-b) > driftShare*math.Abs(b) {
+		if share := math.Abs(above/n - 0.5); math.Abs(a-b) > driftShare*math.Abs(b) && share > driftSigmas/(2*math.Sqrt(n)) &&
+			share > driftSigmas/(2*math.Sqrt(inference.NewSeries(inTime(x[k:], m.of)).EffectivePart(len(first)))) {
 			medians := fmt.Sprintf("median %s %s, then %s", m.name, millis(a), millis(b))
 			return &Unsteady{
 				Brief: "first tenth: " + medians,
@@ -86,6 +100,51 @@ func drift(x []timed) *Unsteady {
 		}
 	}
 	return nil
+}
+
+// unsettled returns further reasons why a level was not in a steady state, which take longer to find: first
+// requests that took longer than the others, and latencies that drift. differs says that the first tenth of
+// the requests differs, which is then left out. It reorders x.
+func unsettled(x []timed, differs bool) (all []*Unsteady) {
+	slices.SortFunc(x, func(a, b timed) int { return cmp.Compare(a.start, b.start) })
+	if differs {
+		x = x[len(x)/10:]
+	}
+	for _, m := range steadyMetrics {
+		values := inTime(x, m.of)
+		s := inference.StartOf(values)
+		if differs || s.N == 0 || !(s.Factor > 1+driftShare) {
+			continue
+		}
+		from, to := millis(inference.MeanOfRuns(values[:s.N])), millis(inference.MeanOfRuns(values[s.N:]))
+		what := "the first request took"
+		if s.N > 1 {
+			what = "the first " + plural.GroupedOf(s.N, "request") + " took"
+		}
+		text := fmt.Sprintf("%s %.1f times as long as the rest: %s %s, then %s on average", what, s.Factor, m.name, from, to)
+		all = append(all, &Unsteady{Brief: text, text: text, start: true})
+		x = x[min(s.N, len(x)):]
+		break
+	}
+	for _, m := range steadyMetrics {
+		s := inference.SlopeOf(inTime(x, m.of))
+		if s.P <= slopeAlpha && math.Abs(s.Change) > slopeShare {
+			text := fmt.Sprintf("%s drifts: it changes by %+.0f %% from the first request to the last, which chance does not explain", m.name, 100*s.Change)
+			return append(all, &Unsteady{Brief: text, text: text + "; find the cause, or warm up longer"})
+		}
+	}
+	return all
+}
+
+// inTime returns the known values in the order of x.
+func inTime(x []timed, of func(*timed) int64) []float64 {
+	v := make([]float64, 0, len(x))
+	for i := range x {
+		if l := of(&x[i]); l != noLatency {
+			v = append(v, float64(l))
+		}
+	}
+	return v
 }
 
 // latencies returns the known values, sorted.

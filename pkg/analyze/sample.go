@@ -21,6 +21,9 @@ type Summary struct {
 	Max  float64
 	// Pct holds the percentiles at Levels, type 7 (numpy's linear): exact.
 	Pct [len(Levels)]float64
+	// EffectiveN is the number of independent values that the N values are worth for Certified, at most N; 0
+	// if it is not known.
+	EffectiveN float64
 	// Certified holds the percentiles at CertifiedLevels; nil unless Config.Certified asked for
 	// them.
 	Certified *[len(CertifiedLevels)]Certified
@@ -49,6 +52,8 @@ type sample[T int64 | float64] struct {
 	err     error // from summary: values could not be read back
 	// certified says that the summary has Certified.
 	certified bool
+	// effective is Summary.EffectiveN.
+	effective float64
 	curve     bool // the summary has a Curve
 	// nth is the index of a value, in ascending order, that summary stores in nthValue; a value
 	// that does not exist leaves it 0.
@@ -132,12 +137,12 @@ func (s *sample[T]) summary() *Summary {
 	if s.sorter == nil {
 		return nil
 	}
-	d := &Summary{N: s.sorter.Len()}
+	d := &Summary{N: s.sorter.Len(), EffectiveN: s.effective}
 	d.Mean = s.mean()
 	ranks := ranksOf(d.N)
 	var certificate certificate
 	if s.certified {
-		certificate = certificateOf(d.N)
+		certificate = certificateOf(d.N, d.EffectiveN)
 	}
 	var curve curve
 	if s.curve {

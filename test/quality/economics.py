@@ -236,7 +236,11 @@ def certified(where, got, values):
     same(f"{where} n", got["n"], len(values))
     for name, percent in LEVELS.items():
         t = budget(len(values), percent)
-        same(f"{where} {name}", got["percentiles"][name], values[len(values) - t] if t else None)
+        same(f"{where} {name}", got["if_independent"][name], values[len(values) - t] if t else None)
+        if got.get("effective_n", len(values)) == len(values):
+            same(f"{where} {name}", got["percentiles"][name], got["if_independent"][name])
+        elif got["percentiles"][name] is not None:
+            assert got["percentiles"][name] >= got["if_independent"][name], f"{where} {name}"
 
 
 def run(program, *arguments):

@@ -3,6 +3,7 @@ package check
 import (
 	"fmt"
 	"math"
+	"math/rand/v2"
 	"slices"
 )
 
@@ -38,39 +39,27 @@ const (
 	// leastTested is the number of gaps from which poissonOf tests.
 	leastTested = 30
 	// coarsest is the largest resolution of times, as a part of the mean gap, that is tested.
-	coarsest = 0.1
+	coarsest = 0.5
 	// coarsestUnit is the coarsest power of ten, in ns, that files round times to.
 	coarsestUnit = 1e6
 )
 
-// poissonOf tests arrivals; why says why it cannot. It sorts arrivals.
-//
-// Times that are rounded to a power of ten r move a gap by up to r, and the distribution
-// of gaps by up to r divided by the mean gap, which is taken off the distance.
+// poissonOf tests arrivals; why says why it cannot. It sorts arrivals, and changes rounded ones as undoRounding
+// does.
 func poissonOf(arrivals []uint64) (p poissonTest, why string) {
 	n := len(arrivals) - 1
 	if n < leastTested {
 		return p, fmt.Sprintf("at least %d gaps between sent requests are wanted", leastTested)
 	}
+	if why := undoRounding(arrivals); why != "" {
+		return p, why
+	}
 	distance, ok := exponentialDistance(arrivals)
 	if !ok {
 		return p, "all requests were sent at one time"
 	}
-	resolution := uint64(coarsestUnit)
-	for _, at := range arrivals {
-		for at%resolution != 0 {
-			resolution /= 10
-		}
-	}
+	p.distance = distance
 	mean := float64(arrivals[n]-arrivals[0]) / float64(n)
-	rounding := 0.0
-	if resolution > 1 {
-		rounding = float64(resolution) / mean
-	}
-	if rounding > coarsest {
-		return p, fmt.Sprintf("times are rounded to %s, which is too much for gaps of %s on average", milliseconds(float64(resolution)), milliseconds(mean))
-	}
-	p.distance = max(0, distance-rounding*math.Sqrt(float64(n)))
 	var with, self float64
 	for i := range n {
 		d := float64(arrivals[i+1]-arrivals[i]) - mean
@@ -89,6 +78,38 @@ func poissonOf(arrivals []uint64) (p poissonTest, why string) {
 	each := 1/float64(k) + 1/(2*float64(k*k))
 	p.halvesLimit = math.Exp(normalLimit * math.Sqrt(2*each))
 	return p, ""
+}
+
+// undoRounding spreads arrivals that a file rounded to a power of ten over the time that each rounded one
+// stands for, evenly and at random. Given how many arrivals of a Poisson process fall into an interval, they
+// lie in it evenly and independently, so that the process is one of Poisson again, and no test of it
+// refuses more of them than without the rounding. The random numbers have a fixed seed. why says that the
+// rounding is too coarse to tell a Poisson process from others.
+func undoRounding(arrivals []uint64) (why string) {
+	if len(arrivals) < 2 {
+		return ""
+	}
+	resolution := uint64(coarsestUnit)
+	for _, at := range arrivals {
+		for at%resolution != 0 {
+			resolution /= 10
+		}
+	}
+	if resolution == 1 {
+		return ""
+	}
+	mean := float64(slices.Max(arrivals)-slices.Min(arrivals)) / float64(len(arrivals)-1)
+	if mean == 0 {
+		return "" // no gaps to test
+	}
+	if float64(resolution) > coarsest*mean {
+		return fmt.Sprintf("times are rounded to %s, which is too much for gaps of %s on average", milliseconds(float64(resolution)), milliseconds(mean))
+	}
+	random := rand.New(rand.NewPCG(resolution, uint64(len(arrivals))))
+	for i := range arrivals {
+		arrivals[i] += random.Uint64N(resolution)
+	}
+	return ""
 }
 
 // failures names the properties of a Poisson process that the arrivals lack.

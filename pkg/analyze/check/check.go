@@ -36,8 +36,10 @@ type Item struct {
 
 // A Certificate holds the certified percentiles of one metric.
 type Certificate struct {
-	Metric      answer.Metric
-	N           int
+	Metric answer.Metric
+	N      int
+	// EffectiveN is the number of independent values that the N values are worth; 0 if it is not known.
+	EffectiveN  float64
 	Percentiles []analyze.Certified
 }
 
@@ -74,15 +76,15 @@ func (r *Result) Failed() []error {
 // confidence is the confidence of the certificates.
 const confidence = earlystop.Confidence
 
-// certified lists the metrics with certified percentiles: one value a request. The certificate
-// assumes independent values, and gaps between tokens depend on each other.
+// certified lists the metrics with certified percentiles: one value a request. Gaps between the tokens of a
+// request depend on each other far more than requests do.
 var certified = []answer.Metric{answer.TTFT, answer.TPOT, answer.E2EL}
 
 // Run checks the levels of r against the thresholds of p. file is the name for messages. The result
 // covers what could be read. The error is from [analyze.Run]. cfg must not select a part, and Run sets its Observer.
 func Run(ctx context.Context, file string, r export.Reader, cfg analyze.Config, p Profile) (*Result, *analyze.Report, error) {
 	s := &schedule{}
-	cfg.Certified, cfg.Observer = true, s
+	cfg.Certified, cfg.Settling, cfg.Observer = true, true, s
 	rep, err := analyze.Run(ctx, r, cfg)
 	res := &Result{File: file, Profile: p}
 	if m := rep.Run.Meta; m != nil {
@@ -96,7 +98,7 @@ func Run(ctx context.Context, file string, r export.Reader, cfg analyze.Config, 
 			l.Items = c.items()
 			for _, m := range certified {
 				if s := x.Metric(m); s != nil {
-					l.Certificates = append(l.Certificates, Certificate{m, s.N, s.Certified[:]})
+					l.Certificates = append(l.Certificates, Certificate{m, s.N, s.EffectiveN, s.Certified[:]})
 				}
 			}
 		}
@@ -129,6 +131,15 @@ type sent struct {
 	starts   []uint64 // of all requests
 	// lateness is start − schedule of the requests with a schedule.
 	lateness []int64
+}
+
+// meanLateness returns the mean of lateness, in ns; 0 without values.
+func (s *sent) meanLateness() float64 {
+	sum := 0.0
+	for _, v := range s.lateness {
+		sum += float64(v)
+	}
+	return sum / float64(max(1, len(s.lateness)))
 }
 
 // Begin implements [analyze.Observer].

@@ -68,6 +68,11 @@ func streamed(r *memrun.Reader) *export.RunMeta {
 	return r.Header.Meta
 }
 
+// even returns the distance of n even gaps, which are their mean, from an exponential distribution.
+func even(n float64) float64 {
+	return (1 - math.Exp(-1) - 0.2/n) * (math.Sqrt(n) + 0.26 + 0.5/math.Sqrt(n))
+}
+
 func TestItems(t *testing.T) {
 	scheduled := func(late uint64) func([]export.Request, *memrun.Reader) {
 		return func(all []export.Request, r *memrun.Reader) {
@@ -98,9 +103,11 @@ func TestItems(t *testing.T) {
 		interval uint64
 		change   func([]export.Request, *memrun.Reader)
 		profile  Profile
+		from     answer.From
 		item     string
 		want     Status
 		value    float64
+		near     float64 // how far the value may be off; 0: by rounding
 		text     string
 	}{
 		{name: "no warm-up", n: 10, item: "warm-up", want: Fail, text: "no request before the measurement"},
@@ -141,7 +148,40 @@ func TestItems(t *testing.T) {
 			change: func(_ []export.Request, r *memrun.Reader) { r.Header.Experiments[0].Mode = "" },
 		},
 		{name: "closed loop", n: 10, item: "coordinated omission", want: NA, text: "closed loop"},
-		{name: "5 ms late of 50", n: 10, change: scheduled(5 * ms), item: "coordinated omission", want: Pass, value: 5 * ms},
+		{name: "all 2.5 ms late of 50", n: 10, change: scheduled(2.5 * ms), item: "coordinated omission", want: Pass, value: 2.5 * ms},
+		{
+			name: "all 2.6 ms late of 50, more than 5 % of the mean", n: 10, change: scheduled(2.6 * ms), item: "coordinated omission", want: Fail, value: 2.6 * ms,
+			text: "mean TTFT is 50.000 ms from the start and 52.600 ms from the schedule, at most 5 % more wanted",
+		},
+		{
+			name: "one of 200 waited for a minute", n: 200, item: "coordinated omission", want: Fail, value: 0,
+			text: "p99 of start − schedule is 0.000 ms, at most 5.000 ms wanted (10 % of the median TTFT); the maximum is 60000.000 ms, at most 50.000 ms wanted (p99 of TTFT); mean TTFT is 50.000 ms from the start and 350.000 ms from",
+			change: func(all []export.Request, r *memrun.Reader) {
+				scheduled(0)(all, r)
+				all[7].ScheduledNS -= 60 * s
+			},
+		},
+		{ // the mean rises by 0.255 ms
+			name: "one of 200 later than the p99 of TTFT", n: 200, item: "coordinated omission", want: Fail, value: 0, text: "the maximum is 51.000 ms, at most 50.000 ms wanted",
+			change: func(all []export.Request, r *memrun.Reader) {
+				scheduled(0)(all, r)
+				all[7].ScheduledNS -= 51 * ms
+			},
+		},
+		{
+			name: "one of 200 as late as the p99 of TTFT", n: 200, item: "coordinated omission", want: Pass, value: 0, text: "the maximum is 50.000 ms",
+			change: func(all []export.Request, r *memrun.Reader) {
+				scheduled(0)(all, r)
+				all[7].ScheduledNS -= 50 * ms
+			},
+		},
+		{
+			name: "one of 200 waited, which latencies from the schedule count", n: 200, item: "coordinated omission", want: Pass, value: 0, text: "latencies count from the schedule", from: answer.FromScheduled,
+			change: func(all []export.Request, r *memrun.Reader) {
+				scheduled(0)(all, r)
+				all[7].ScheduledNS -= 60 * s
+			},
+		},
 		{name: "6 ms late of 50", n: 10, change: scheduled(6 * ms), item: "coordinated omission", want: Fail, value: 6 * ms, text: "at most 5.000 ms wanted (10 % of the median TTFT)"},
 		{
 			name: "the client was the limit", n: 10, item: "client", want: Fail, text: export.SaturationWarning,
@@ -191,10 +231,30 @@ func TestItems(t *testing.T) {
 		{name: "a rate", n: 40, change: scheduled(0), item: "arrivals", want: NA, text: "the load asked for equal gaps"},
 		{name: "gamma", n: 40, change: ofLoad("request rate 10, gamma of burstiness 0.5"), item: "arrivals", want: NA, text: "gamma distributed gaps"},
 		{name: "a trace", n: 40, change: ofLoad("schedule of 40 requests"), item: "arrivals", want: NA, text: "the load is a recorded schedule"},
-		{name: "even gaps in place of Poisson", n: 40, change: ofLoad("request rate 10, poisson, at most 4 in flight"), item: "arrivals", want: Fail, value: 4.066333589871881, text: "not as a Poisson process"},
+		{name: "even gaps in place of Poisson", n: 40, change: ofLoad("request rate 10, poisson, at most 4 in flight"), interval: 100*ms + 1, item: "arrivals", want: Fail, value: even(39), text: "not as a Poisson process"},
 		{name: "few arrivals", n: 30, change: ofLoad("request rate 10, poisson"), item: "arrivals", want: NA, text: "at least 30 gaps"},
 		{name: "steady", n: 100, item: "steady state", want: Pass},
 		{name: "too few to tell", n: 99, item: "steady state", want: NA, text: "100 wanted"},
+		{
+			name: "20 cold requests of 1000", n: 1000, item: "steady state", want: Fail, text: "the first 20 requests took 6.0 times as long as the rest: TTFT 300.00 ms, then 50.00 ms on average; --trim-start 10%",
+			change: func(all []export.Request, _ *memrun.Reader) {
+				for i := range 20 {
+					all[i].StartNS -= 250 * ms
+				}
+			},
+		},
+		{
+			name: "the first of 40 cold", n: 40, item: "steady state", want: Fail, text: "the first request took 6.0 times as long as the rest",
+			change: func(all []export.Request, _ *memrun.Reader) { all[0].StartNS -= 250 * ms },
+		},
+		{
+			name: "drift of 30 %", n: 1000, item: "steady state", want: Fail, text: "TTFT drifts: it changes by +30 % from the first request to the last",
+			change: func(all []export.Request, _ *memrun.Reader) {
+				for i := range all {
+					all[i].StartNS -= uint64(i) * 15 * ms / 999
+				}
+			},
+		},
 		{
 			name: "a slow start", n: 200, item: "steady state", want: Fail,
 			change: func(all []export.Request, _ *memrun.Reader) {
@@ -204,9 +264,22 @@ func TestItems(t *testing.T) {
 			},
 		},
 		{
-			name: "even gaps are not Poisson", n: 200, change: scheduled(0), profile: MLPerfServer(), item: "Poisson arrivals", want: Fail, text: "scheduled requests",
-			value: (1 - math.Exp(-1) - 0.2/199) * (math.Sqrt(199) + 0.26 + 0.5/math.Sqrt(199)),
-		}, // the gaps are their mean
+			name: "even gaps are not Poisson", n: 200, interval: 100*ms + 1, change: scheduled(0), profile: MLPerfServer(), item: "Poisson arrivals", want: Fail, text: "scheduled requests",
+			value: even(199),
+		},
+		{
+			name: "even gaps in whole milliseconds are not Poisson", n: 200, change: scheduled(0), profile: MLPerfServer(), item: "Poisson arrivals", want: Fail, value: even(199) - 0.05,
+			near: 0.05,
+		},
+		{
+			name: "times too coarse", n: 200, interval: 1.5 * ms, profile: MLPerfServer(), item: "Poisson arrivals", want: NA, text: "times are rounded to 1.000 ms, which is too much for gaps of 1.497 ms",
+			change: func(all []export.Request, r *memrun.Reader) {
+				scheduled(0)(all, r)
+				for i := range all {
+					all[i].ScheduledNS -= all[i].ScheduledNS % ms
+				}
+			},
+		},
 		{name: "ten gaps at least", n: 10, profile: MLPerfServer(), item: "Poisson arrivals", want: NA, text: "10 gaps between sent requests"},
 	} {
 		t.Run(tt.item+": "+tt.name, func(t *testing.T) {
@@ -223,7 +296,7 @@ func TestItems(t *testing.T) {
 			if tt.profile.Name == "" {
 				tt.profile = Default()
 			}
-			res, rep, err := Run(t.Context(), "x.json", r, analyze.Config{}, tt.profile)
+			res, rep, err := Run(t.Context(), "x.json", r, analyze.Config{From: tt.from}, tt.profile)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -233,7 +306,7 @@ func TestItems(t *testing.T) {
 				}
 			}
 			got := item(t, res, tt.item)
-			if got.Status != tt.want || math.Abs(got.Value-tt.value) > 1e-9*tt.value || !strings.Contains(got.Text, tt.text) {
+			if got.Status != tt.want || math.Abs(got.Value-tt.value) > max(tt.near, 1e-9*tt.value) || !strings.Contains(got.Text, tt.text) {
 				t.Errorf("%+v, want %s, %v, %q", got, tt.want, tt.value, tt.text)
 			}
 		})
@@ -384,6 +457,9 @@ func TestFormats(t *testing.T) {
 	if err := schematest.Open(t, "check.schema.json").Check(t, b.Bytes()); err != nil {
 		t.Error(err)
 	}
+	if c := res.Levels[0].Certificates[0]; c.EffectiveN != 700 {
+		t.Errorf("700 constant values are worth %v", c.EffectiveN)
+	}
 	if n := len(res.Failed()); n != 1 { // no warm-up
 		t.Errorf("%d items failed: %v", n, res.Failed())
 	}
@@ -455,6 +531,42 @@ func TestFindProfile(t *testing.T) {
 	}
 }
 
+// Poisson arrivals in rounded times pass the test of MLPerf's profile as often as others, whatever the rate
+// is. As the file has them, the test refuses 22 % of 1000 arrivals in whole milliseconds.
+func TestRoundedArrivals(t *testing.T) {
+	random := rand.New(rand.NewPCG(8, 8))
+	const rounds = 300
+	for _, rate := range []float64{10, 50, 100, 400} { // per second
+		refused := 0
+		for range rounds {
+			at, arrivals := 1e15, []uint64{}
+			for range 1000 {
+				at += 1e9 / rate * random.ExpFloat64()
+				arrivals = append(arrivals, uint64(at)/ms*ms)
+			}
+			if why := undoRounding(arrivals); why != "" {
+				t.Fatal(why)
+			}
+			if d, ok := exponentialDistance(arrivals); !ok || d > poissonLimit {
+				refused++
+			}
+		}
+		if refused > 11 { // 3, and three standard deviations of 1.7 each are 8
+			t.Errorf("%v/s: %d of %d refused", rate, refused, rounds)
+		}
+	}
+	even := make([]uint64, 300)
+	for i := range even {
+		even[i] = uint64(float64(i)*2.4*ms) / ms * ms
+	}
+	if why := undoRounding(even); why != "" {
+		t.Fatal(why)
+	}
+	if d, ok := exponentialDistance(even); !ok || d <= poissonLimit {
+		t.Errorf("even gaps of 2.4 ms in whole milliseconds: distance %v", d)
+	}
+}
+
 // Poisson arrivals pass, also with rounded times; what is not exponential, not independent or
 // not of one rate fails.
 func TestPoissonOf(t *testing.T) {
@@ -515,7 +627,7 @@ func TestPoissonOf(t *testing.T) {
 	}{
 		{at(exponential, 1)[:30], "at least 30 gaps between sent requests are wanted"},
 		{make([]uint64, 50), "all requests were sent at one time"},
-		{at(func(i int) float64 { return exponential(i) / 20 }, 1e6), "times are rounded to 1.000 ms"},
+		{at(func(i int) float64 { return exponential(i) / 100 }, 1e6), "times are rounded to 1.000 ms"},
 	} {
 		if _, why := poissonOf(tt.arrivals); !strings.HasPrefix(why, tt.want) {
 			t.Errorf("%q, want %q", why, tt.want)

@@ -8,6 +8,6 @@
 // reason, and holds the number behind its result. The thresholds are in [Profile]; [MLPerfServer] has the
 // thresholds of MLPerf's server scenario.
 //
-// [Run] reads a file once. It keeps up to 40 bytes for each request besides the memory of package
+// [Run] reads a file once. It keeps up to 56 bytes for each request besides the memory of package
 // analyze.
 package check

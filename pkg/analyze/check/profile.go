@@ -19,6 +19,8 @@ type Profile struct {
 	// MaxLate is the greatest 99th percentile of the time by which requests left later than
 	// their schedule, as a share of the median TTFT (E2EL of answers that were not streamed).
 	MaxLate float64
+	// MaxMeanLate is the greatest mean of this time, as a share of the mean latency.
+	MaxMeanLate float64
 	// MaxClockError is the greatest 99th percentile of the error of calibrated times.
 	MaxClockError time.Duration
 	// Poisson demands an open loop whose arrivals pass the test of Poisson arrivals.
@@ -29,7 +31,7 @@ type Profile struct {
 func Default() Profile {
 	return Profile{
 		Name: "default", MinDuration: time.Minute, MinSamples: earlystop.Floor(0.99),
-		MaxFailed: 0.01, MaxLate: 0.1, MaxClockError: time.Millisecond,
+		MaxFailed: 0.01, MaxLate: 0.1, MaxMeanLate: 0.05, MaxClockError: time.Millisecond,
 	}
 }
 

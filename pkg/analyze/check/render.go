@@ -89,13 +89,13 @@ func (l *Level) certificate() [][]string {
 	if len(l.Certificates) == 0 {
 		return nil
 	}
-	head := []string{"", "n"}
+	head := []string{"", "n", "independent"}
 	for _, p := range l.Certificates[0].Percentiles {
 		head = append(head, report.PercentileName(p.Level))
 	}
 	rows := [][]string{head}
 	for _, c := range l.Certificates {
-		row := []string{c.Metric.Label(), strconv.Itoa(c.N)}
+		row := []string{c.Metric.Label(), strconv.Itoa(c.N), c.independent()}
 		for _, p := range c.Percentiles {
 			if p.OK {
 				row = append(row, strconv.FormatFloat(p.Value/1e6, 'f', 3, 64))
@@ -106,6 +106,14 @@ func (l *Level) certificate() [][]string {
 		rows = append(rows, row)
 	}
 	return rows
+}
+
+// independent writes the number of independent values; "n/a" if it is not known.
+func (c *Certificate) independent() string {
+	if c.EffectiveN == 0 {
+		return string(NA)
+	}
+	return strconv.Itoa(int(c.EffectiveN))
 }
 
 // Schema names the layout that JSON writes.
@@ -144,8 +152,10 @@ type jsonItem struct {
 
 type jsonCertificate struct {
 	N           int                 `json:"n"`
+	EffectiveN  float64             `json:"effective_n,omitempty"`
 	Confidence  float64             `json:"confidence"`
 	Percentiles map[string]*float64 `json:"percentiles"`
+	Independent map[string]*float64 `json:"if_independent"`
 	Least       map[string]int      `json:"least_samples"`
 }
 
@@ -171,12 +181,18 @@ func JSON(all []*Result) report.Renderer {
 				if x.Certificates == nil {
 					x.Certificates = map[string]jsonCertificate{}
 				}
-				j := jsonCertificate{N: c.N, Confidence: confidence, Percentiles: map[string]*float64{}, Least: map[string]int{}}
+				j := jsonCertificate{
+					N: c.N, EffectiveN: c.EffectiveN, Confidence: confidence,
+					Percentiles: map[string]*float64{}, Independent: map[string]*float64{}, Least: map[string]int{},
+				}
 				for _, p := range c.Percentiles {
 					name := report.PercentileName(p.Level)
-					j.Percentiles[name], j.Least[name] = nil, p.Least
+					j.Percentiles[name], j.Independent[name], j.Least[name] = nil, nil, p.Least
 					if p.OK {
 						j.Percentiles[name] = &p.Value
+					}
+					if p.IndependentOK {
+						j.Independent[name] = &p.Independent
 					}
 				}
 				x.Certificates[c.Metric.Key()] = j
@@ -189,7 +205,7 @@ func JSON(all []*Result) report.Renderer {
 }
 
 // columns are the columns of CSV.
-var columns = []string{"kind", "file", "mode", "value", "name", "percentile", "status", "number", "unit", "n", "least_n", "text"}
+var columns = []string{"kind", "file", "mode", "value", "name", "percentile", "status", "number", "unit", "n", "least_n", "text", "effective_n", "if_independent"}
 
 // CSV writes a line for each item, each certified percentile, and each level without figures;
 // schemas/check_csv.md names the columns.
@@ -220,6 +236,12 @@ func CSV(all []*Result) report.Renderer {
 					row := add("percentile", c.Metric.Key(), Pass, "")
 					row["percentile"], row["unit"] = tabular.CSVNumber(p.Level), string(c.Metric.Unit())
 					row["n"], row["least_n"] = strconv.Itoa(c.N), strconv.Itoa(p.Least)
+					if c.EffectiveN > 0 {
+						row["effective_n"] = tabular.CSVNumber(c.EffectiveN)
+					}
+					if p.IndependentOK {
+						row["if_independent"] = tabular.CSVNumber(p.Independent)
+					}
 					if p.OK {
 						row["number"] = tabular.CSVNumber(p.Value)
 					} else {

@@ -129,16 +129,7 @@ func (s *Series) quantile(p float64) Estimate {
 	if na := s.constant(p); na.Missing() {
 		return Estimate{Value: value, N: n, NA: na}
 	}
-	sp := spreadOf(n, func(i int) float64 {
-		switch v := s.x.at(i); {
-		case v < value:
-			return 1
-		case v > value:
-			return 0
-		default:
-			return 0.5
-		}
-	})
+	sp := spreadOf(n, func(i int) float64 { return below(s.x.at(i), value) })
 	e := Estimate{Value: value, N: n, EffectiveN: sp.forRule(), tau: sp.tau}
 	reach := sp.arcsine(p)
 	e.pivot = pivot{waves, func(t float64) Interval {

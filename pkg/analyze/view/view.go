@@ -21,7 +21,7 @@ const DefaultRows = 25_000
 type Config struct {
 	// Name names the run: a path, or the user's name.
 	Name string
-	// Analyze says how to analyze, as for a report. Collect sets its Observer and Curve.
+	// Analyze says how to analyze, as for a report. Collect sets its Observer, Curve and Settling.
 	Analyze analyze.Config
 	// Parts are the parts of levels that a picture shows; 0 means all. Levels lack the others.
 	Parts Part
@@ -232,7 +232,7 @@ func Collect(ctx context.Context, r export.Reader, cfg Config) (_ *Run, err erro
 	defer func() { err = errors.Join(err, own.Close()) }()
 	c := &collector{cfg: cfg, memory: own}
 	c.cfg.Analyze.ValueMemory = memory - memory/memoryShare
-	c.cfg.Analyze.Observer, c.cfg.Analyze.Curve = c, cfg.Parts&PartCurves != 0
+	c.cfg.Analyze.Observer, c.cfg.Analyze.Curve, c.cfg.Analyze.Settling = c, cfg.Parts&PartCurves != 0, true
 	report, err := analyze.Run(ctx, r, c.cfg.Analyze)
 	run, err2 := c.finish(report)
 	return run, errors.Join(err, err2)
