@@ -3,6 +3,7 @@ package trend
 import (
 	"math"
 	"math/rand/v2"
+	"slices"
 	"testing"
 
 	"github.com/pa-tools/pa/internal/testenv"
@@ -11,6 +12,7 @@ import (
 
 func TestSteps(t *testing.T) {
 	values := func(x ...float64) []float64 { return x }
+	level := values(100, 101, 99, 100.5, 99.5, 100, 101, 99, 100.2, 99.8, 99.4, 100.6, 100.3, 99.7, 100.1, 99.9, 100.8, 99.2)
 	for _, tt := range []struct {
 		name   string
 		values []float64
@@ -20,6 +22,10 @@ func TestSteps(t *testing.T) {
 		{"one step", values(100, 101, 99, 100.5, 110, 111, 109, 110.5), []int{4}},
 		{"up and down", values(100, 101, 99, 100.5, 120, 121, 119, 120.5, 100, 101, 99, 100.5), []int{4, 8}},
 		{"one point is off", values(100, 101, 99, 100.5, 120, 99.5, 100, 101, 99), nil},
+		{"the last two", append(slices.Clone(level), 110, 111), []int{18}},
+		{"the first two", append(values(110, 111), level...), []int{2}},
+		{"the last one", append(slices.Clone(level), 110), nil},
+		{"two in the middle", values(100, 101, 99, 100.5, 99.5, 120, 121, 100, 101, 99, 100.2, 99.8, 100.1, 99.9), []int{5, 7}},
 		{"too few", values(100, 101, 99, 110, 111), nil},
 	} {
 		steps := stepsOf(tt.values, 1)
@@ -71,6 +77,50 @@ func TestStepsBySimulation(t *testing.T) {
 		if least := map[int]float64{6: 0.2, 12: 0.85, 30: 0.99}[points]; float64(detected)/n < least-3*math.Sqrt(0.25/n) {
 			t.Errorf("%d points: a true step is found in only %.1f %%", points, 100*float64(detected)/n)
 		}
+	}
+}
+
+// The interval of a step with two points after it holds the true change, and the step begins at
+// the first of them. A single point that is off, however far, is no step.
+func TestShortStepsBySimulation(t *testing.T) {
+	histories := 2000 / testenv.Stride(20)
+	random := rand.New(rand.NewPCG(5, 6))
+	const points, change = 20, 0.1
+	history := func(points, last int, change float64) []float64 {
+		x := make([]float64, points)
+		for i := range x {
+			x[i] = 100 * math.Exp(0.01*random.NormFloat64())
+			if i >= points-last {
+				x[i] *= 1 + change
+			}
+		}
+		return x
+	}
+	found, placed, missed, single := 0, 0, 0, 0
+	for range histories {
+		if steps := stepsOf(history(points, 2, change), 4); steps != nil {
+			found++
+			s := steps[len(steps)-1]
+			if s.At == points-2 {
+				placed++
+			}
+			if !s.Interval.Contains(change) {
+				missed++
+			}
+		}
+		if stepsOf(history(3*points, 1, 0.3), 4) != nil {
+			single++
+		}
+	}
+	n := float64(found)
+	if found < histories/2 || float64(placed) < 0.95*n {
+		t.Errorf("the last two points: %d steps in %d histories, %d at the right place", found, histories, placed)
+	}
+	if most := 0.07 + 3*math.Sqrt(0.07*0.93/n); float64(missed)/n > most {
+		t.Errorf("the last two points: %d of %d intervals miss the change", missed, found)
+	}
+	if most := alpha + 3*math.Sqrt(alpha*(1-alpha)/float64(histories)); float64(single)/float64(histories) > most {
+		t.Errorf("a single point that is off: a step in %d of %d histories", single, histories)
 	}
 }
 
