@@ -7,7 +7,9 @@ import (
 	"testing"
 
 	"github.com/pa-tools/pa/internal/testenv"
+	"github.com/pa-tools/pa/pkg/analyze/diff"
 	"github.com/pa-tools/pa/pkg/analyze/inference"
+	"github.com/pa-tools/pa/pkg/analyze/runset"
 )
 
 func TestSteps(t *testing.T) {
@@ -152,8 +154,129 @@ func TestPredictionBySimulation(t *testing.T) {
 		}
 	}
 	r := Judged{Accepted: []float64{100, 100, 100}, New: 101, Interval: inference.Interval{Low: math.NaN(), High: math.NaN()}}
-	if r.predict(); r.NA != "all accepted points are equal" {
+	if r.predict(); r.NA != "all 3 accepted points are equal, so it is unknown how much points differ" {
 		t.Errorf("%q", r.NA)
+	}
+}
+
+// A new point of fewer runs than the accepted ones has an interval that is as much wider.
+func TestPredictionOfFewerRuns(t *testing.T) {
+	const trials = 2000
+	random := rand.New(rand.NewPCG(7, 8))
+	for _, tt := range []struct{ day, run float64 }{{0.01, 0.02}, {0, 0.02}, {0.02, 0}} {
+		missed := 0
+		for range trials {
+			point := func(runs int) float64 {
+				return 100 * math.Exp(tt.day*random.NormFloat64()+tt.run*random.NormFloat64()/math.Sqrt(float64(runs)))
+			}
+			r := Judged{New: point(1), runs: spreadOfRuns{variance: tt.run * tt.run, usual: 5, n: 1}}
+			for range 10 {
+				r.Accepted = append(r.Accepted, point(5))
+			}
+			if r.predict(); r.P <= alpha {
+				missed++
+			}
+		}
+		if rate := float64(missed) / trials; rate > alpha+3*math.Sqrt(alpha*(1-alpha)/trials) {
+			t.Errorf("%+v: %.1f %% of equal points of one run are found different", tt, 100*rate)
+		}
+	}
+}
+
+// A history is builds that are accepted one after the other, with four metrics.
+type history struct {
+	accepted [4][]float64
+	total    int
+}
+
+// judge judges a build with the last 10 accepted points, and accepts it as --accept does.
+func (h *history) judge(t *testing.T, next [4]float64) Answer {
+	t.Helper()
+	j := &Judgement{Set: &runset.Set{}, JudgeOptions: JudgeOptions{Margin: 0.05}, Levels: []JudgedLevel{{Level: &runset.Level{}}}}
+	for m, v := range next {
+		last := h.accepted[m][max(0, len(h.accepted[m])-10):]
+		r := Judged{Metric: &diff.Metrics[0], Accepted: last, New: v, Mean: inference.MeanOfRuns(last), P: math.NaN()}
+		r.Change = r.New/r.Mean - 1
+		r.judge()
+		j.Levels[0].Rows = append(j.Levels[0].Rows, r)
+	}
+	j.Accepted = make([]Point, min(h.total, 10))
+	j.adjust()
+	if err := j.Refusal(h.total < BurnIn, false); err == nil {
+		h.total++
+		for m, v := range next {
+			h.accepted[m] = append(h.accepted[m], v)
+		}
+	} else if j.Answer() != Worse {
+		t.Errorf("a build that is not worse was not accepted: %v", err)
+	}
+	return j.Answer()
+}
+
+// Equal builds are found worse in at most 5 % of all judgements, in each phase of a baseline, and
+// the baseline begins. A build that is slower is still found.
+func TestGateBySimulation(t *testing.T) {
+	histories := 2000 / testenv.Stride(20)
+	const builds, runs = 20, 5
+	random := rand.New(rand.NewPCG(9, 10))
+	for _, tt := range []struct {
+		day, run  float64
+		five, ten float64 // least share of slower builds that are found
+	}{{0, 0.01, 0.95, 0.99}, {0.01, 0.01, 0.7, 0.99}, {0.02, 0.005, 0.1, 0.7}, {0.01, 0, 0.7, 0.99}} {
+		type phase struct {
+			name           string
+			failed, judged int
+		}
+		phases := []*phase{{name: "below 3 points"}, {name: "3 or 4 points"}, {name: "5 points and more"}}
+		var found [2]int
+		for range histories {
+			var h history
+			build := func(change float64) (values [4]float64) {
+				// Metrics of a run depend on each other.
+				day, run := random.NormFloat64(), random.NormFloat64()
+				for m := range values {
+					day, run := 0.8*day+0.6*random.NormFloat64(), 0.8*run+0.6*random.NormFloat64()
+					values[m] = 100 * (1 + change) * math.Exp(tt.day*day+tt.run*run/math.Sqrt(runs))
+				}
+				return values
+			}
+			for range builds {
+				p := phases[0]
+				switch {
+				case h.total >= BurnIn:
+					p = phases[2]
+				case h.total >= minPerSide:
+					p = phases[1]
+				}
+				answer := h.judge(t, build(0))
+				p.judged++
+				if answer == Worse {
+					p.failed++
+				}
+				if (p == phases[0]) && answer != CannotTell {
+					t.Fatalf("%v with %d points", answer, h.total)
+				}
+			}
+			for i, change := range []float64{0.05, 0.1} {
+				if h := h; h.judge(t, build(change)) == Worse {
+					found[i]++
+				}
+			}
+		}
+		for _, p := range phases {
+			n := float64(p.judged)
+			t.Logf("%+v: %s: %d of %d equal builds fail", tt, p.name, p.failed, p.judged)
+			if rate := float64(p.failed) / n; rate > alpha+3*math.Sqrt(alpha*(1-alpha)/n) {
+				t.Errorf("%+v: %s: %d of %d equal builds fail", tt, p.name, p.failed, p.judged)
+			}
+		}
+		n := float64(histories)
+		t.Logf("%+v: found +5 %%: %d, +10 %%: %d of %d", tt, found[0], found[1], histories)
+		for i, least := range []float64{tt.five, tt.ten} {
+			if share := float64(found[i]) / n; share < least-3*math.Sqrt(least*(1-least)/n) {
+				t.Errorf("%+v: only %d of %d slower builds are found", tt, found[i], histories)
+			}
+		}
 	}
 }
 
