@@ -9,7 +9,7 @@ import (
 // repetition begin alike whatever their server, so that a comparison has pairs, unless
 // that server has had the requests already. The zero value is ready to use.
 type positions struct {
-	begins map[int]int               // by repetition
+	begins map[int]int               // by repetition, from 1; warm-up runs have negative ones
 	next   map[int]int               // after the last run of a server, by server
 	hash   map[int]recorder.DataHash // of the first run of a server
 }
@@ -19,12 +19,16 @@ func (p *positions) first(run *settings.Run) int {
 	if p.begins == nil {
 		p.begins, p.next, p.hash = map[int]int{}, map[int]int{}, map[int]recorder.DataHash{}
 	}
-	begin, known := p.begins[run.Of.Index]
+	repetition := run.Of.Index
+	if run.Of.Warmup { // Index counts warm-up runs by themselves
+		repetition = -repetition
+	}
+	begin, known := p.begins[repetition]
 	if !known {
 		for _, next := range p.next {
 			begin = max(begin, next)
 		}
-		p.begins[run.Of.Index] = begin
+		p.begins[repetition] = begin
 	}
 	return max(begin, p.next[run.Server])
 }
@@ -35,6 +39,9 @@ func (p *positions) ended(run *settings.Run, res *recorder.Result) {
 		return
 	}
 	p.next[run.Server] = res.Next
+	if run.Of.Warmup { // its data is not what the exports describe
+		return
+	}
 	if _, known := p.hash[run.Server]; !known {
 		p.hash[run.Server] = res.Hash
 	}

@@ -55,6 +55,7 @@ type repeatedRun struct {
 	reports     [][]string // arguments of pa-analyze, to be named at the end
 
 	positions positions // of the runs in the input data
+	warmedUp  int       // runs of --warmup-runs so far
 
 	group string      // of the exports; "" for a single run
 	done  []runResult // of the runs that wrote something, in their order
@@ -75,6 +76,9 @@ type runResult struct {
 // an interruption, then a failure, then a missed gate.
 func (m *repeatedRun) record(ctx context.Context) error {
 	if len(m.s.Runs) == 0 {
+		if err := m.warmUp(ctx, 0); err != nil {
+			return err
+		}
 		return m.run(ctx, 0)
 	}
 	m.group = newGroup(time.Now())
@@ -84,6 +88,10 @@ func (m *repeatedRun) record(ctx context.Context) error {
 	var worst error
 	for i := range m.runs {
 		of := m.runs[i].Of
+		if err := m.warmUp(ctx, i); err != nil {
+			worst = err
+			break
+		}
 		err := m.ended(ctx, m.run(ctx, i))
 		if err == nil {
 			continue
@@ -143,7 +151,7 @@ func (m *repeatedRun) run(ctx context.Context, i int) error {
 		}
 		return err
 	}
-	if i > 0 {
+	if i > 0 || s.WarmupRuns > 0 {
 		if err := m.betweenLevels(ctx, s); err != nil {
 			return err
 		}
@@ -253,7 +261,7 @@ func (m *repeatedRun) console(header *export.Run, of runindex.Index) (*console, 
 
 // config returns the recorder's configuration for a run, without the parts that each run
 // opens for itself.
-func (m *repeatedRun) config(at *target, plan *settings.Run, header export.Run, out *recording) recorder.Config {
+func (m *repeatedRun) config(at *target, plan *settings.Run, header export.Run, out export.Writer) recorder.Config {
 	s := at.s
 	levels := plan.Ordered(s.Levels)
 	if s.LevelPlan != nil {
@@ -264,7 +272,7 @@ func (m *repeatedRun) config(at *target, plan *settings.Run, header export.Run, 
 		Entries: m.entries.Source, Streams: m.entries.Streams, Order: s.SendOrder, BatchSize: s.BatchSize,
 		First: m.positions.first(plan), Restart: s.Restart, Hash: m.positions.hash[plan.Server],
 		Renew: func(ctx context.Context, level int) (recorder.Renewal, error) {
-			return m.entries.Renew(ctx, workload.Set{Run: max(plan.Of.Index-1, 0), Level: level})
+			return m.entries.Renew(ctx, workload.Set{Run: m.setOf(plan.Of), Level: level})
 		},
 		Sequences: s.Sequences(m.entries.Streams != nil),
 		Levels:    levels, Plan: s.LevelPlan, StopOnUnstable: s.Measure.StopOnUnstable,
@@ -275,6 +283,15 @@ func (m *repeatedRun) config(at *target, plan *settings.Run, header export.Run, 
 		Writer: out, Run: header,
 		Stop: m.stop, StopReason: m.interrupted.Name,
 	}
+}
+
+// setOf returns the number of the made-up entries of a run. Warm-up runs take those after the
+// recorded runs, so that recorded runs send the same with and without them.
+func (m *repeatedRun) setOf(of runindex.Index) int {
+	if of.Warmup {
+		return max(m.s.Repeat, 1) + of.Index - 1
+	}
+	return max(of.Index-1, 0)
 }
 
 // finish prints the results and notes of a run that sent something. err is the error of

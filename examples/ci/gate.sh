@@ -11,12 +11,13 @@
 #   GATE_REPEAT            number of runs (5)
 #   GATE_ALLOW             change for the worse that passes (0%)
 #   GATE_LABEL             name of the runs in the baseline, such as a commit
-#   GATE_ACCEPT            true: add the runs to the baseline if they pass
+#   GATE_ACCEPT            true: add the runs to the baseline unless they are worse
+#   GATE_INCONCLUSIVE      pass, fail, or 4: what to do if the gate cannot tell (pass, with a warning)
 #   GATE_REQUIRE_BASELINE  true: fail if there is no accepted run yet
 #
 # Writes GATE_OUT/run.N.json, report.txt, summary.md, junit.xml, and page.html with charts of
-# the runs. Exit codes: 0 passed, 1 not recorded or not comparable, 2 wrong usage, 3 worse, not
-# judged, or no accepted run where GATE_REQUIRE_BASELINE asks for one.
+# the runs. Exit codes: 0 passed, 1 not recorded or not comparable, 2 wrong usage, 3 worse, or no
+# accepted run where GATE_REQUIRE_BASELINE asks for one, 4 cannot tell with GATE_INCONCLUSIVE=4.
 set -euo pipefail
 
 baseline=${GATE_BASELINE:-baseline}
@@ -34,7 +35,7 @@ if [ -n "${GATE_LABEL:-}" ]; then
 	label=${GATE_LABEL//[^A-Za-z0-9._-]/_}
 	runs=("${runs[@]/#/$label=}")
 fi
-options=(--baseline "$baseline" --allow "${GATE_ALLOW:-0%}" --overwrite)
+options=(--baseline "$baseline" --allow "${GATE_ALLOW:-0%}" --inconclusive "${GATE_INCONCLUSIVE:-pass}" --overwrite)
 if [ "${GATE_REQUIRE_BASELINE:-false}" = true ]; then
 	options+=(--require-baseline)
 fi
@@ -42,20 +43,22 @@ fi
 # The reports come before the exit, because a job that fails needs them most.
 rm -f "$out/report.txt" "$out/summary.md" "$out/junit.xml"
 status=0
-pa-analyze trend "${options[@]}" -o "$out/report.txt" "${runs[@]}" || status=$?
+pa-analyze trend "${options[@]}" -o "$out/report.txt" "${runs[@]}" 2>"$out/messages.txt" || status=$?
+cat "$out/messages.txt" >&2
 if [ -e "$out/report.txt" ]; then
 	cat "$out/report.txt"
 	for format in markdown:summary.md junit:junit.xml; do
-		pa-analyze trend "${options[@]}" --format "${format%%:*}" -o "$out/${format#*:}" "${runs[@]}" 2>"$out/messages.txt" || true
+		pa-analyze trend "${options[@]}" --format "${format%%:*}" -o "$out/${format#*:}" "${runs[@]}" 2>"$out/further.txt" || true
 	done
 else
-	echo "**No accepted runs in $baseline: nothing was compared.** Without GATE_REQUIRE_BASELINE, GATE_ACCEPT=true accepts the first runs." >"$out/summary.md"
+	echo "**The gate could not compare the runs: exit code $status.**" >"$out/summary.md"
 fi
 if [ -n "${GITHUB_STEP_SUMMARY:-}" ]; then
 	cat "$out/summary.md" >>"$GITHUB_STEP_SUMMARY"
 fi
-if [ "$status" -eq 0 ] && [ "${GATE_ACCEPT:-false}" = true ]; then
-	pa-analyze trend "${options[@]}" --accept "${runs[@]}" >/dev/null 2>"$out/messages.txt" || status=$?
-	grep -v '^pa-analyze: warning: ' "$out/messages.txt" >&2 || true # the first call printed the warnings
+if [ -e "$out/report.txt" ] && [ "${GATE_ACCEPT:-false}" = true ]; then # it accepts no runs that it should not
+	status=0
+	pa-analyze trend "${options[@]}" --accept "${runs[@]}" >/dev/null 2>"$out/further.txt" || status=$?
+	grep -vxFf "$out/messages.txt" "$out/further.txt" >&2 || true # the first call printed the others
 fi
 exit "$status"

@@ -4,10 +4,11 @@ import "fmt"
 
 // Exit codes of both commands.
 const (
-	ExitOK    = 0
-	ExitError = 1 // the run or the analysis failed, or the input was cut short
-	ExitUsage = 2
-	ExitGate  = 3 // a gate was not met
+	ExitOK           = 0
+	ExitError        = 1 // the run or the analysis failed, or the input was cut short
+	ExitUsage        = 2
+	ExitGate         = 3 // a gate was not met
+	ExitInconclusive = 4 // no gate failed, but the data cannot tell whether one holds
 )
 
 // A UsageError is a mistake in the command line: exit code 2, one line.

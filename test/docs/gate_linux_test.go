@@ -13,8 +13,8 @@ import (
 )
 
 // The gate of examples/ci against simulated servers: a missing baseline fails where one is
-// required, and is made and said elsewhere; an equal server passes, a slowed one fails. Runs of an
-// earlier job are deleted.
+// required, and is made and said elsewhere. Below three accepted points the gate cannot tell, and says
+// so; then an equal server passes, and a slowed one fails. Runs of an earlier job are deleted.
 func TestGateScript(t *testing.T) {
 	t.Parallel()
 	const usual, slow = "sim://?ttft=10ms&itl=10ms&output_tokens=6", "sim://?ttft=10ms&itl=30ms&output_tokens=6"
@@ -40,8 +40,10 @@ func TestGateScript(t *testing.T) {
 	}{
 		{"no baseline, required; more runs than later", usual, []string{"GATE_REPEAT=4", "GATE_REQUIRE_BASELINE=true", "GATE_ACCEPT=true"}, 3, "has no accepted point, so nothing was compared", 0},
 		{"no baseline", usual, []string{"GATE_ACCEPT=true", "GATE_LABEL=main/1"}, 0, "accepted as baseline/", 1},
+		{"too early", usual, []string{"GATE_REQUIRE_BASELINE=true", "GATE_INCONCLUSIVE=4"}, 4, "cannot tell yet: only 1 point is accepted", 1},
 		{"equal", usual, []string{"GATE_REQUIRE_BASELINE=true", "GATE_ACCEPT=true", "GATE_LABEL=main/2"}, 0, "accepted as baseline/", 2},
-		{"slowed", slow, []string{"GATE_REQUIRE_BASELINE=true", "GATE_ACCEPT=true"}, 3, "TPOT p50 at concurrency 2 is worse than", 2},
+		{"equal again", usual, []string{"GATE_REQUIRE_BASELINE=true", "GATE_ACCEPT=true", "GATE_LABEL=main/3"}, 0, "accepted as baseline/", 3},
+		{"slowed", slow, []string{"GATE_REQUIRE_BASELINE=true"}, 3, "TPOT p50 at concurrency 2 is worse than", 3},
 	} {
 		code, said := gate(tt.url, tt.settings...)
 		if code != tt.code || !strings.Contains(said, tt.said) {
@@ -56,7 +58,7 @@ func TestGateScript(t *testing.T) {
 		}
 	}
 	summary, err := os.ReadFile(filepath.Join(dir, "summary"))
-	if err != nil || !strings.Contains(string(summary), "nothing was compared") || !strings.Contains(string(summary), "**worse than the last 2 accepted points: ") {
+	if err != nil || !strings.Contains(string(summary), "**cannot tell yet: no point is accepted") || !strings.Contains(string(summary), "**worse than the last 3 accepted points: ") {
 		t.Errorf("summary of the job: %v\n%s", err, summary)
 	}
 	var suites struct {

@@ -49,25 +49,61 @@ func judgements(t *testing.T) map[string]*Judgement {
 	next := func(ms float64, change func(i int, s *runsettest.Spec)) Point {
 		return nights(t, 50, []float64{ms}, change)[0]
 	}
-	lost := Judge(nights(t, 1, steady[:2], nil), next(30.1, nil), 0, nil)
+	judge := func(accepted []Point, next Point, allow float64) *Judgement {
+		return Judge(accepted, next, JudgeOptions{Allow: allow, Margin: 0.05})
+	}
+	lost := judge(nights(t, 1, steady[:2], nil), next(30.1, nil), 0)
 	lost.LeftOut = []LeftOut{{"night 3", "run.6.json was changed after it was accepted"}}
 	lost.Unverified = []string{"night 2"}
+	// cold makes the first run of a point five times as slow to its first token.
+	cold := func(_ int, s *runsettest.Spec) {
+		if s.Second%86_400 == 0 {
+			s.TTFT *= 5
+		}
+	}
+	fives := func(first int, ttft []float64, change func(i int, s *runsettest.Spec)) []Point {
+		points := nights(t, first, ttft, change)
+		for i := range points {
+			for k, ms := range []float64{0.15, 0.25} {
+				n := 1000*(first+i) + k
+				points[i].Runs = append(points[i].Runs, runsettest.Read(t, runsettest.Spec{
+					Name: fmt.Sprintf("run.%d.json", n), Second: uint64(86_400*(first+i) + 600 + 60*k), TTFT: ttft[i] + ms, ITL: 20.05, Group: fmt.Sprint("night", first+i),
+				}))
+			}
+		}
+		return points
+	}
+	noise := nights(t, 1, []float64{30.2, 29.9, 33, 30.1, 29.8, 30.3, 30, 29.7}, nil)
+	noise[2].Noise = "the fan failed"
 	return map[string]*Judgement{
-		"lost":    lost,
-		"equal":   Judge(nights(t, 1, steady, nil), next(30.1, nil), 0, nil),
-		"worse":   Judge(nights(t, 1, steady, nil), next(33, nil), 0, nil),
-		"allowed": Judge(nights(t, 1, steady, nil), next(31.5, nil), 0.06, nil),
-		"first":   Judge(nights(t, 1, steady[:1], nil), next(33, nil), 0, nil),
-		"failing": Judge(nights(t, 1, steady, nil), next(30.1, func(_ int, s *runsettest.Spec) { s.Failed = 2 }), 0, nil),
-		"levels":  Judge(nights(t, 1, steady, func(_ int, s *runsettest.Spec) { s.Levels = []string{"1", "4"} }), next(30.1, nil), 0, nil),
-		"added":   Judge(nights(t, 1, steady, nil), next(30.1, func(_ int, s *runsettest.Spec) { s.Levels = []string{"1", "4", "8"} }), 0, nil),
-		"single":  Judge(nights(t, 1, steady, nil), Point{Label: "one run", Runs: next(30.1, nil).Runs[:1]}, 0, nil),
-		"early":   Judge(nights(t, 1, steady[:2], nil), Point{Label: "one run", Runs: next(33, nil).Runs[:1]}, 0, nil),
-		"longer":  Judge(nights(t, 1, steady, nil), next(30.1, func(_ int, s *runsettest.Spec) { s.Requests = 40 }), 0, nil),
-		"spoiled": Judge(nights(t, 1, steady, func(i int, s *runsettest.Spec) { s.Saturated = i == 2 }), next(30.1, nil), 0, nil),
-		"refused": Judge(nights(t, 1, steady, nil), next(33, func(_ int, s *runsettest.Spec) { s.Model = "large" }), 0, nil),
+		"lost":     lost,
+		"equal":    judge(nights(t, 1, steady, nil), next(30.1, nil), 0),
+		"worse":    judge(nights(t, 1, steady, nil), next(33, nil), 0),
+		"allowed":  judge(nights(t, 1, steady, nil), next(31.5, nil), 0.06),
+		"small":    judge(nights(t, 1, []float64{30.02, 29.99, 30.04, 30.01, 29.98}, nil), next(30.7, nil), 0),
+		"none":     judge(nil, next(33, nil), 0),
+		"first":    judge(nights(t, 1, steady[:1], nil), next(33, nil), 0),
+		"failing":  judge(nights(t, 1, steady, nil), next(30.1, func(_ int, s *runsettest.Spec) { s.Failed = 2 }), 0),
+		"levels":   judge(nights(t, 1, steady, func(_ int, s *runsettest.Spec) { s.Levels = []string{"1", "4"} }), next(30.1, nil), 0),
+		"added":    judge(nights(t, 1, steady, nil), next(30.1, func(_ int, s *runsettest.Spec) { s.Levels = []string{"1", "4", "8"} }), 0),
+		"single":   judge(nights(t, 1, steady, nil), Point{Label: "one run", Runs: next(30.1, nil).Runs[:1]}, 0),
+		"early":    judge(nights(t, 1, steady[:2], nil), Point{Label: "one run", Runs: next(33, nil).Runs[:1]}, 0),
+		"longer":   judge(nights(t, 1, steady, nil), next(30.1, func(_ int, s *runsettest.Spec) { s.Requests = 40 }), 0),
+		"spoiled":  judge(nights(t, 1, steady, func(i int, s *runsettest.Spec) { s.Saturated = i == 2 }), next(30.1, nil), 0),
+		"refused":  judge(nights(t, 1, steady, nil), next(33, func(_ int, s *runsettest.Spec) { s.Model = "large" }), 0),
+		"better":   judge(nights(t, 1, steady, nil), next(27, nil), 0),
+		"notworse": judge(nights(t, 1, []float64{30, 30.9, 31.4, 30.5, 31.2, 30.1}, nil), next(29.8, nil), 0),
+		"noisy":    judge(nights(t, 1, []float64{20, 60, 30, 45, 25}, nil), next(54, nil), 0),
+		"noise":    judge(noise, next(30.4, nil), 0),
+		"cold":     judge(fives(1, steady, nil), fives(50, []float64{30.1}, cold)[0], 0),
+		"hidden":   judge(append(fives(1, steady[:1], cold), fives(2, steady[1:], nil)...), fives(50, []float64{39}, nil)[0], 0),
+		"constant": judge(nights(t, 1, []float64{30, 30, 30, 30}, exact), next(30, exact), 0),
+		"coarse":   judge(nights(t, 1, []float64{30, 30, 30, 30}, exact), next(45, exact), 0),
 	}
 }
+
+// exact makes the runs of a point equal.
+func exact(_ int, s *runsettest.Spec) { s.TTFT, s.ITL = math.Floor(s.TTFT), 20 }
 
 // The golden files are in testdata; -update rewrites them.
 func TestGolden(t *testing.T) {
@@ -85,7 +121,7 @@ func TestGolden(t *testing.T) {
 		for ext, render := range map[string]func(*Judgement) report.Renderer{
 			"txt": func(r *Judgement) report.Renderer { return JudgementText(r, 120) }, "md": JudgementMarkdown, "csv": JudgementCSV, "json": JudgementJSON, "xml": JudgementJUnit,
 		} {
-			golden(t, schema, name, ext, render(j), name == "worse" || name == "lost")
+			golden(t, schema, name, ext, render(j), name == "worse" || name == "lost" || name == "first")
 		}
 	}
 }
@@ -124,16 +160,61 @@ func golden(t *testing.T, schema schematest.Schema, name, ext string, render rep
 	}
 }
 
-// A gate passes for equal points and allowed changes only.
-func TestFailures(t *testing.T) {
-	passes := map[string]bool{"equal": true, "allowed": true, "added": true, "single": true, "early": true}
-	early := map[string]bool{"added": true, "early": true}
+// Each judgement has one answer, and fails, passes or cannot tell.
+func TestAnswers(t *testing.T) {
+	want := map[string]Answer{
+		"lost": CannotTell, "equal": NoDifference, "worse": Worse, "allowed": Allowed, "small": Worse, "none": CannotTell, "first": CannotTell,
+		"failing": FailsMore, "levels": LevelMissing, "added": CannotTell, "single": NoDifference, "early": CannotTell, "longer": CannotTell,
+		"spoiled": CannotTell, "refused": NotComparable, "better": Better, "notworse": NotWorse, "noisy": CannotTell, "noise": CannotTell,
+		"cold": CannotTell, "hidden": CannotTell, "constant": NoDifference, "coarse": CannotTell,
+	}
 	for name, j := range judgements(t) {
-		if err := j.Failures(); (err == nil) != passes[name] {
-			t.Errorf("%s: %v", name, err)
+		got := j.Answer()
+		if got != want[name] {
+			t.Errorf("%s: %v, want %v: %s", name, got, want[name], j.Headline())
 		}
-		if err := j.TooEarly(); (err != nil) != early[name] {
-			t.Errorf("%s: too early: %v", name, err)
+		failed, unclear := j.Failures() != nil, j.Inconclusive() != nil
+		if fails := got == FailsMore || got == Worse || got == LevelMissing || j.LeftOut != nil; failed != fails || unclear != (got == CannotTell) || j.Passed() != (got > CannotTell && !fails) {
+			t.Errorf("%s: %v: failed %v, cannot tell %v, passed %v", name, got, failed, unclear, j.Passed())
+		}
+		if strings.Contains(j.Headline(), "no difference") != (got == NoDifference) {
+			t.Errorf("%s: %v: %s", name, got, j.Headline())
+		}
+	}
+}
+
+// Failures are judged by all requests, from the first accepted point on: by Fisher's test, and by
+// more than one percentage point.
+func TestFailuresRule(t *testing.T) {
+	point := func(second uint64, requests, failed int) Point {
+		s := runsettest.Spec{Name: fmt.Sprintf("run.%d.json", second), Second: 1000 * second, TTFT: 1, ITL: 1, Requests: requests, Failed: failed}
+		return Point{Label: s.Name, Runs: []*diff.Run{runsettest.Read(t, s)}}
+	}
+	for _, tt := range []struct {
+		name     string
+		accepted [][2]int // requests and failures of each point
+		new      [2]int
+		fails    bool
+	}{
+		{"1 to 2 of 100", [][2]int{{100, 1}}, [2]int{100, 2}, false},
+		{"1 to 2 of 100, five points", [][2]int{{100, 1}, {100, 1}, {100, 1}, {100, 1}, {100, 1}}, [2]int{100, 2}, false},
+		{"a point more of many", [][2]int{{2000, 20}}, [2]int{2000, 40}, false},
+		{"a little over a point of many", [][2]int{{2000, 20}}, [2]int{2000, 41}, true},
+		{"3 to 7 of 100", [][2]int{{100, 3}}, [2]int{100, 7}, false},
+		{"none to half", [][2]int{{20, 0}}, [2]int{20, 10}, true},
+		{"half to none", [][2]int{{20, 10}}, [2]int{20, 0}, false},
+		{"all points count, not the largest share", [][2]int{{60, 6}, {60, 0}, {60, 0}, {60, 0}, {60, 0}}, [2]int{60, 9}, true},
+	} {
+		var accepted []Point
+		for i, n := range tt.accepted {
+			accepted = append(accepted, point(uint64(i+1), n[0], n[1]))
+		}
+		j := Judge(accepted, point(100, tt.new[0], tt.new[1]), JudgeOptions{Margin: 0.05})
+		if got := j.Answer() == FailsMore; got != tt.fails || (j.Failures() != nil) != tt.fails {
+			t.Errorf("%s: %v: %s", tt.name, j.Answer(), j.Headline())
+		}
+		if refused := j.Refusal(true, false) != nil; refused != tt.fails {
+			t.Errorf("%s: refused %v during the burn-in", tt.name, refused)
 		}
 	}
 }
@@ -143,7 +224,7 @@ func TestIntervalsOfVerdicts(t *testing.T) {
 	for name, j := range judgements(t) {
 		for _, l := range j.Levels {
 			for _, r := range l.Rows {
-				if math.IsNaN(r.P) {
+				if math.IsNaN(r.Adjusted) {
 					continue
 				}
 				if found := r.Verdict != inference.NoDifference; found == r.Interval.Contains(0) || r.Level < confidence {
@@ -205,7 +286,7 @@ func TestPoints(t *testing.T) {
 	if points := Points([]Point{{Runs: twoServers}}); len(points) != 2 || len(points[0].Runs) != 2 || len(points[1].Runs) != 1 {
 		t.Errorf("two servers recorded in turn are %d points: %+v", len(points), points)
 	}
-	labeled := Points([]Point{{"b", all[1].Runs[:1]}, {"", all[0].Runs[:1]}, {"a", all[0].Runs[1:]}, {"b", all[1].Runs[1:]}})
+	labeled := Points([]Point{{Label: "b", Runs: all[1].Runs[:1]}, {Runs: all[0].Runs[:1]}, {Label: "a", Runs: all[0].Runs[1:]}, {Label: "b", Runs: all[1].Runs[1:]}})
 	if len(labeled) != 3 || labeled[0].Label != "b" || len(labeled[0].Runs) != 3 || labeled[1].Label != "a" || labeled[2].Label != "run.3.json" {
 		t.Errorf("%+v", labeled)
 	}

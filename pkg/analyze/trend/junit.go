@@ -10,7 +10,7 @@ import (
 
 // JudgementJUnit writes a judgement as JUnit XML: for each level a suite with a case for
 // each primary metric. A metric that is worse by more than Allow is a failure. A metric
-// without a verdict is an error, or skipped if it is too early to judge it. A level that the
+// is skipped if it has no verdict or may be worse by the margin. A level that the
 // new point lacks is a failure, and a level that no accepted point has is skipped. An accepted
 // point that was left out is an error.
 func JudgementJUnit(j *Judgement) report.Renderer {
@@ -33,12 +33,12 @@ func JudgementJUnit(j *Judgement) report.Renderer {
 			for k := range l.Rows {
 				r := &l.Rows[k]
 				c := junit.Case{Class: s.Name, Name: r.Metric.Key}
-				switch {
-				case r.TooEarly:
-					c.Skipped = r.NA
-				case r.NA != "":
-					c.Error = r.NA
-				case j.fails(r):
+				switch j.standing(r) {
+				case early, unknown:
+					c.Skipped = "cannot tell: " + r.NA
+				case open:
+					c.Skipped = "cannot tell whether worse by " + percent(j.Margin) + ": " + r.change()
+				case fails:
 					c.Failure = "worse than " + j.accepted() + ": " + r.change()
 				default:
 					c.Out = r.change()

@@ -46,12 +46,15 @@ func JSON(res *Result) report.Renderer {
 // JudgementJSON writes a judgement as one object in the layout of
 // schemas/trend.schema.json. The new point is the last one.
 func JudgementJSON(j *Judgement) report.Renderer {
-	passed := j.Failures() == nil
+	passed := j.Passed()
 	d := jsonDocument{
-		Schema: Schema, Headline: j.Headline(), Confidence: confidence, Measured: j.New.Runs[0].Measured(), Passed: &passed,
+		Schema: Schema, Headline: j.Headline(), Confidence: confidence, Measured: j.New.Runs[0].Measured(), Passed: &passed, Verdict: j.Answer().String(), Margin: &j.Margin,
 		Comparable: len(j.Set.Refused()) == 0, Differences: j.Set.JSONDifferences(),
 		Points: append(jsonPoints(j.Accepted), jsonPoints([]Point{j.New})...), Levels: []jsonLevel{},
 		Missing: j.Missing, Added: j.Added, Unverified: j.Unverified,
+	}
+	if err := j.Inconclusive(); err != nil {
+		d.Reason = err.Error()
 	}
 	for _, l := range j.LeftOut {
 		d.LeftOut = append(d.LeftOut, jsonLeftOut(l))
@@ -64,6 +67,7 @@ func JudgementJSON(j *Judgement) report.Renderer {
 			x.Metrics = append(x.Metrics, jsonMetric{
 				Metric: r.Metric.Key, Unit: r.Metric.Unit(), Primary: true, NA: r.NA, Accepted: tabular.JSONNumbers(r.Accepted), New: tabular.JSONNumber(r.New),
 				Change: tabular.JSONNumber(r.Change), Low: tabular.JSONNumber(r.Interval.Low), High: tabular.JSONNumber(r.Interval.High),
+				Low90: tabular.JSONNumber(r.Bounds.Low), High90: tabular.JSONNumber(r.Bounds.High), Outlying: jsonOutlyings(r.Outlying),
 				Level: tabular.JSONNumber(r.Level), P: tabular.JSONNumber(r.P), PAdjusted: tabular.JSONNumber(r.Adjusted), Verdict: r.Verdict.String(),
 			})
 		}
@@ -76,6 +80,9 @@ type jsonDocument struct {
 	Schema      string                  `json:"schema"`
 	Headline    string                  `json:"headline"`
 	Passed      *bool                   `json:"passed,omitempty"`
+	Verdict     string                  `json:"verdict,omitempty"`
+	Reason      string                  `json:"reason,omitempty"`
+	Margin      *float64                `json:"margin,omitempty"`
 	Confidence  float64                 `json:"confidence"`
 	Measured    string                  `json:"measured"`
 	Comparable  bool                    `json:"comparable"`
@@ -97,6 +104,7 @@ type jsonPoint struct {
 	Label string         `json:"label"`
 	Start uint64         `json:"start_ns"`
 	Runs  []diff.JSONRun `json:"runs"`
+	Noise string         `json:"noise,omitempty"`
 }
 
 type jsonLevel struct {
@@ -107,21 +115,38 @@ type jsonLevel struct {
 }
 
 type jsonMetric struct {
-	Metric    string      `json:"metric"`
-	Unit      string      `json:"unit"`
-	Primary   bool        `json:"primary"`
-	Values    []jsonValue `json:"values,omitempty"`
-	Steps     []jsonStep  `json:"steps,omitempty"`
-	Accepted  []*float64  `json:"accepted,omitempty"`
-	New       *float64    `json:"new,omitempty"`
-	Change    *float64    `json:"change,omitempty"`
-	Low       *float64    `json:"low,omitempty"`
-	High      *float64    `json:"high,omitempty"`
-	Level     *float64    `json:"interval_confidence,omitempty"`
-	P         *float64    `json:"p,omitempty"`
-	PAdjusted *float64    `json:"p_adjusted,omitempty"`
-	Verdict   string      `json:"verdict,omitempty"`
-	NA        string      `json:"na,omitempty"`
+	Metric    string         `json:"metric"`
+	Unit      string         `json:"unit"`
+	Primary   bool           `json:"primary"`
+	Values    []jsonValue    `json:"values,omitempty"`
+	Steps     []jsonStep     `json:"steps,omitempty"`
+	Accepted  []*float64     `json:"accepted,omitempty"`
+	New       *float64       `json:"new,omitempty"`
+	Change    *float64       `json:"change,omitempty"`
+	Low       *float64       `json:"low,omitempty"`
+	High      *float64       `json:"high,omitempty"`
+	Level     *float64       `json:"interval_confidence,omitempty"`
+	Low90     *float64       `json:"low_90,omitempty"`
+	High90    *float64       `json:"high_90,omitempty"`
+	P         *float64       `json:"p,omitempty"`
+	PAdjusted *float64       `json:"p_adjusted,omitempty"`
+	Verdict   string         `json:"verdict,omitempty"`
+	NA        string         `json:"na,omitempty"`
+	Outlying  []jsonOutlying `json:"outlying_runs,omitempty"`
+}
+
+type jsonOutlying struct {
+	File   string  `json:"file"`
+	Factor float64 `json:"factor"`
+	P      float64 `json:"p"`
+}
+
+// jsonOutlyings returns the outlying runs of the new point.
+func jsonOutlyings(all []OutlyingRun) (listed []jsonOutlying) {
+	for _, o := range all {
+		listed = append(listed, jsonOutlying{o.File, o.Factor, o.P})
+	}
+	return listed
 }
 
 type jsonValue struct {
@@ -142,13 +167,13 @@ type jsonStep struct {
 func jsonPoints(points []Point) []jsonPoint {
 	all := []jsonPoint{}
 	for i := range points {
-		all = append(all, jsonPoint{points[i].Label, points[i].start(), diff.JSONRuns(points[i].Runs)})
+		all = append(all, jsonPoint{points[i].Label, points[i].start(), diff.JSONRuns(points[i].Runs), points[i].Noise})
 	}
 	return all
 }
 
 // csvHeader is the header line; schemas/trend_csv.md describes the columns.
-var csvHeader = []string{"record", "level", "name", "unit", "point", "value", "low", "high", "p", "p_adjusted", "verdict", "primary", "reason", "file", "confidence"}
+var csvHeader = []string{"record", "level", "name", "unit", "point", "value", "low", "high", "p", "p_adjusted", "verdict", "primary", "reason", "file", "confidence", "low_90", "high_90"}
 
 // CSV writes a line for each value of a point, step and difference, in the columns of
 // schemas/trend_csv.md.
@@ -181,7 +206,11 @@ func CSV(res *Result) report.Renderer {
 // JudgementCSV writes a line for each primary metric and difference, in the columns of
 // schemas/trend_csv.md.
 func JudgementCSV(j *Judgement) report.Renderer {
-	rows := j.Set.CSVDifferences()
+	answer := tabular.CSVRow{"record": "answer", "verdict": j.Answer().String()}
+	if err := j.Inconclusive(); err != nil {
+		answer["reason"] = sanitize.CSVCell(err.Error())
+	}
+	rows := append([]tabular.CSVRow{answer}, j.Set.CSVDifferences()...)
 	for _, l := range j.LeftOut {
 		rows = append(rows, tabular.CSVRow{"record": "left_out", "point": sanitize.CSVCell(l.Label), "reason": sanitize.CSVCell(l.Reason)})
 	}
@@ -196,7 +225,7 @@ func JudgementCSV(j *Judgement) report.Renderer {
 			rows = append(rows, tabular.CSVRow{
 				"record": "judged", "level": sanitize.CSVCell(l.Name), "name": r.Metric.Key, "unit": "ratio", "value": number(r.Change),
 				"low": number(r.Interval.Low), "high": number(r.Interval.High), "p": number(r.P), "p_adjusted": number(r.Adjusted),
-				"verdict": r.Verdict.String(), "primary": "true", "reason": r.NA, "confidence": number(r.Level),
+				"verdict": r.Verdict.String(), "primary": "true", "reason": sanitize.CSVCell(r.NA), "confidence": number(r.Level), "low_90": number(r.Bounds.Low), "high_90": number(r.Bounds.High),
 			})
 			for p, v := range r.Accepted {
 				rows = append(rows, tabular.CSVRow{"record": "accepted", "level": sanitize.CSVCell(l.Name), "name": r.Metric.Key, "unit": r.Metric.Unit(), "point": strconv.Itoa(p + 1), "value": number(v)})

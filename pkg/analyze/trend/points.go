@@ -16,6 +16,8 @@ import (
 type Point struct {
 	Label string // "v1.2"; without a label the name of the first run
 	Runs  []*diff.Run
+	// Noise says why a person accepted the point although it is worse; "" if it was not worse.
+	Noise string
 }
 
 // Points makes points from groups of runs, such as the arguments of a command line. A group
@@ -33,7 +35,7 @@ func Points(groups []Point) []Point {
 			if i := slices.IndexFunc(labeled, func(p Point) bool { return p.Label == g.Label }); i >= 0 {
 				labeled[i].Runs = append(labeled[i].Runs, g.Runs...)
 			} else {
-				labeled = append(labeled, Point{g.Label, slices.Clone(g.Runs)})
+				labeled = append(labeled, Point{Label: g.Label, Runs: slices.Clone(g.Runs)})
 			}
 			continue
 		}
@@ -47,7 +49,7 @@ func Points(groups []Point) []Point {
 				continue
 			}
 			series[id] = len(others)
-			others = append(others, Point{r.Name, []*diff.Run{r}})
+			others = append(others, Point{Label: r.Name, Runs: []*diff.Run{r}})
 		}
 	}
 	slices.SortStableFunc(others, func(a, b Point) int { return cmp.Compare(a.start(), b.start()) })
@@ -78,15 +80,24 @@ func (p *Point) levels(l *runset.Level) []*diff.Level {
 	return levels
 }
 
-// values returns the values of a metric in the runs of the point that have the level.
+// values returns the values of a metric in the runs of the point that have it at the level.
 func (p *Point) values(l *runset.Level, m *diff.Metric) []float64 {
 	var values []float64
-	for _, x := range p.levels(l) {
-		if v := x.Statistic(m.Key); !math.IsNaN(v) {
-			values = append(values, v)
-		}
+	for _, r := range p.runsWith(l, m) {
+		values = append(values, l.Of(r).Statistic(m.Key))
 	}
 	return values
+}
+
+// runsWith returns the runs of the point that have a metric at the level.
+func (p *Point) runsWith(l *runset.Level, m *diff.Metric) []*diff.Run {
+	var runs []*diff.Run
+	for _, r := range p.Runs {
+		if x := l.Of(r); x != nil && !math.IsNaN(x.Statistic(m.Key)) {
+			runs = append(runs, r)
+		}
+	}
+	return runs
 }
 
 // spoiled returns why a warning of the recorder in a run of the point allows no verdict on a
@@ -102,9 +113,9 @@ func (p *Point) spoiled(l *runset.Level, m *diff.Metric) string {
 	return ""
 }
 
-// Unfit returns an error that says why the point cannot be the first accepted one: its runs are
-// not comparable, a run has no successful request at a level, or a warning of the recorder
-// allows no verdict on a primary metric. It is nil if the point can be accepted.
+// Unfit returns an error that says why the point cannot be accepted: its runs are not comparable, a
+// run has no successful request at a level, or a warning of the recorder allows no verdict on a
+// primary metric. It is nil if the point can be accepted.
 func (p *Point) Unfit(ignore []string) error {
 	set := runset.New(p.Runs, ignore)
 	errs := []error{set.Incomparable()}
@@ -124,4 +135,32 @@ func (p *Point) Unfit(ignore []string) error {
 		}
 	}
 	return errors.Join(errs...)
+}
+
+// Outlying returns a text for each level at which runs of the point differ from its other runs in
+// primary metrics, with the metric that differs most: "run.1.json has 82 times the TTFT p50 of the
+// other runs at concurrency 1".
+func (p *Point) Outlying(ignore []string) []string {
+	set := runset.New(p.Runs, ignore)
+	var texts []string
+	for i := range set.Levels {
+		l := &set.Levels[i]
+		worst, text := 0.0, ""
+		for k := range diff.Metrics {
+			m := &diff.Metrics[k]
+			if !m.Primary || m.Key == diff.KeyFailedShare {
+				continue
+			}
+			outlying := p.outlyingRuns(l, m)
+			for _, o := range outlying {
+				if far := math.Abs(math.Log(o.Factor)); far > worst {
+					worst, text = far, outlyingText(m, outlying)
+				}
+			}
+		}
+		if text != "" {
+			texts = append(texts, text+" at "+sanitize.Text(l.Name))
+		}
+	}
+	return texts
 }

@@ -33,20 +33,93 @@ type Step struct {
 // comparisons of the kind, by 2 for the two kinds, and by family. If the smaller product is
 // at most 5 %, that comparison gives one or two steps, and each part between them is
 // searched in the same way.
+//
+// A change of fewer points than minPerSide is found at a place beside its own, where it fills
+// minPerSide points together with others. place therefore moves each step to where it fits the
+// points best. One point that is off is no lasting change: it is left out, and the others are
+// searched again.
 func stepsOf(values []float64, family int) []Step {
-	var steps []Step
+	kept := make([]int, len(values)) // indices of the values that are searched
+	for i := range kept {
+		kept[i] = i
+	}
+	for {
+		steps, single := placedSteps(values, kept, family)
+		if single < 0 {
+			return steps
+		}
+		kept = slices.Delete(kept, single, single+1)
+	}
+}
+
+// placedSteps returns the steps among the kept values. single is the index in kept of a value
+// that is alone between two steps or beyond one, and -1 if there is none.
+func placedSteps(all []float64, kept []int, family int) (steps []Step, single int) {
+	values := make([]float64, len(kept))
+	for i, k := range kept {
+		values[i] = all[k]
+	}
 	search(values, 0, len(values), float64(family), &steps)
 	slices.SortFunc(steps, func(a, b Step) int { return a.At - b.At })
-	// The size of a step depends on the neighboring steps, which may have been found later.
-	bounds := []int{0}
+	bounds := place(values, steps)
+	for i := 1; i < len(bounds); i++ {
+		if len(steps) > 0 && bounds[i]-bounds[i-1] == 1 {
+			return nil, bounds[i-1]
+		}
+	}
+	for i := range steps {
+		s := &steps[i]
+		s.Change, s.Interval, _ = student(values[bounds[i]:bounds[i+1]], values[bounds[i+1]:bounds[i+2]])
+		s.At = kept[bounds[i+1]]
+	}
+	return steps, -1
+}
+
+// maxMoves bounds how often place looks at each step again after a neighbor moved.
+const maxMoves = 10
+
+// place moves each step, between its neighbors, to where the squared deviations from the means
+// before and after it are smallest. It returns the first point of each part and the number of
+// values.
+func place(values []float64, steps []Step) (bounds []int) {
+	bounds = append(bounds, 0)
 	for _, s := range steps {
 		bounds = append(bounds, s.At)
 	}
 	bounds = append(bounds, len(values))
-	for i := range steps {
-		steps[i].Change, steps[i].Interval, _ = student(values[bounds[i]:bounds[i+1]], values[bounds[i+1]:bounds[i+2]])
+	logs := make([]float64, len(values))
+	for i, v := range values {
+		logs[i] = math.Log(v)
 	}
-	return steps
+	for range maxMoves {
+		moved := false
+		for i := 1; i+1 < len(bounds); i++ {
+			from, to := bounds[i-1], bounds[i+1]
+			best, least := bounds[i], deviance(logs[from:bounds[i]])+deviance(logs[bounds[i]:to])
+			for at := from + 1; at < to; at++ {
+				if q := deviance(logs[from:at]) + deviance(logs[at:to]); q < least {
+					best, least = at, q
+				}
+			}
+			moved = moved || best != bounds[i]
+			bounds[i] = best
+		}
+		if !moved {
+			break
+		}
+	}
+	return bounds
+}
+
+// deviance returns the sum of the squared deviations from the mean.
+func deviance(x []float64) (sum float64) {
+	mean := 0.0
+	for i, v := range x {
+		d := v - mean
+		mean += d / float64(i+1)
+		sum += d * (v - mean)
+	}
+	return sum
 }
 
 // A candidate is the best comparison of one kind so far: the points from from up to to with

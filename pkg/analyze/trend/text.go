@@ -175,6 +175,9 @@ func (j *Judgement) source() string {
 	for i := range j.Accepted {
 		runs += len(j.Accepted[i].Runs)
 	}
+	if len(j.Accepted)+len(j.LeftOut) == 0 {
+		return fmt.Sprintf("no accepted point → %s, %s", plural.Of(len(j.New.Runs), "new run"), j.New.Runs[0].Measured()) + notKnown(j.Set.Runs)
+	}
 	accepted := plural.Of(len(j.Accepted), "accepted point")
 	if n := len(j.LeftOut); n > 0 {
 		accepted = fmt.Sprintf("%d of %s", len(j.Accepted), plural.Of(len(j.Accepted)+n, "accepted point"))
@@ -209,26 +212,34 @@ func (j *Judgement) notes() []string {
 	for _, name := range clean(j.Unverified) {
 		notes = append(notes, "accepted point without a manifest, whose files may have been changed: "+name)
 	}
+	for i := range j.Accepted {
+		p := &j.Accepted[i]
+		if p.Noise != "" {
+			notes = append(notes, fmt.Sprintf("accepted point %s was accepted as noise: %s", sanitize.Text(p.Label), sanitize.Text(p.Noise)))
+		}
+		for _, text := range p.Outlying(j.Ignore) {
+			notes = append(notes, fmt.Sprintf("accepted point %s has a run unlike its others, which hides changes: %s; delete the folder of the point to judge without it", sanitize.Text(p.Label), text))
+		}
+	}
 	if len(j.Set.Refused()) > 0 {
 		return notes
 	}
-	switch {
-	case !j.judged():
-	case j.DaysUnknown:
-		notes = append(notes, fmt.Sprintf("Fewer than %d points are accepted, so it is unknown how much points differ from day to day. The runs are compared as if points did not differ.", minPerSide))
-	default:
+	if j.judged() {
 		notes = append(notes, "The interval is for the change from the accepted points to one more point. It includes how much points differ by chance.")
 		if n, usual := len(j.New.Runs), j.usualRuns(); n < usual {
-			notes = append(notes, fmt.Sprintf("The new point has %s, most accepted points have %d: it differs more by chance than the interval includes.", plural.Of(n, "run"), usual))
+			notes = append(notes, fmt.Sprintf("The new point has %s, most accepted points have %d: the interval is wider, because the new point differs more by chance.", plural.Of(n, "run"), usual))
 		}
-	}
-	if j.judged() {
-		notes = append(notes, "Each interval is as wide as its verdict needs, at least 95 %: the p-values are adjusted (Holm) over all metrics and levels.")
+		notes = append(notes,
+			"Each interval is as wide as its verdict needs, at least 95 %: the p-values are adjusted (Holm) over all metrics and levels.",
+			fmt.Sprintf("A metric passes if the 90 %% interval of its change shows that it is not worse by %s (--margin).", percent(j.Margin)))
 	}
 	if j.Allow > 0 {
-		notes = append(notes, fmt.Sprintf("Changes of up to %s %% pass.", tabular.Size(j.Allow)))
+		notes = append(notes, fmt.Sprintf("Changes of up to %s pass.", percent(j.Allow)))
 	}
 	notes = append(notes, j.reasons()...)
+	if len(j.Accepted) > 0 && j.New.Outlying(j.Ignore) != nil {
+		notes = append(notes, outlyingAdvice)
+	}
 	for _, name := range clean(j.Added) {
 		notes = append(notes, "level of the new runs that no accepted point has: "+name)
 	}
@@ -238,10 +249,13 @@ func (j *Judgement) notes() []string {
 	return notes
 }
 
+// outlyingAdvice says what to do about a run that differs from the other runs of its point.
+const outlyingAdvice = "A run unlike the others of its point is often a cold start: record again, with pa-record --warmup-runs 1 if it is the first run, or leave the run out."
+
 // judged reports whether a metric has a p-value.
 func (j *Judgement) judged() bool {
 	return slices.ContainsFunc(j.Levels, func(l JudgedLevel) bool {
-		return slices.ContainsFunc(l.Rows, func(r Judged) bool { return !math.IsNaN(r.P) })
+		return slices.ContainsFunc(l.Rows, func(r Judged) bool { return !math.IsNaN(r.Adjusted) })
 	})
 }
 

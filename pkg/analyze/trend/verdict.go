@@ -2,10 +2,10 @@ package trend
 
 import (
 	"cmp"
-	"errors"
 	"fmt"
 	"math"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/montanaflynn/stats"
@@ -15,7 +15,6 @@ import (
 	"github.com/pa-tools/pa/pkg/analyze/diff"
 	"github.com/pa-tools/pa/pkg/analyze/inference"
 	"github.com/pa-tools/pa/pkg/analyze/runset"
-	"github.com/pa-tools/pa/pkg/analyze/tabular"
 )
 
 // A Judgement is the comparison of a new point with accepted points.
@@ -24,14 +23,10 @@ type Judgement struct {
 	New      Point
 	Set      *runset.Set
 	Levels   []JudgedLevel
-	// Allow is the largest change for the worse that passes.
-	Allow float64
+	JudgeOptions
 	// Missing names the levels of accepted points that the new point lacks, Added the levels of
 	// the new point that no accepted point has.
 	Missing, Added []string
-	// DaysUnknown is set if fewer than 3 points are accepted. The runs are then compared,
-	// although points usually differ more than the runs of a point.
-	DaysUnknown bool
 	// LeftOut are the accepted points that cannot be used, which fails the gate: without them,
 	// other points and maybe another rule decide. Judge does not set it.
 	LeftOut []LeftOut
@@ -40,14 +35,16 @@ type Judgement struct {
 	Unverified []string
 }
 
-// A LeftOut is an accepted point that is not among the points of a judgement.
-type LeftOut struct {
-	Label  string
-	Reason string
+// JudgeOptions are the settings of a judgement.
+type JudgeOptions struct {
+	// Allow is the largest change for the worse that passes.
+	Allow float64
+	// Margin is the smallest change that matters: a metric passes if its change for the worse is
+	// shown to be smaller.
+	Margin float64
+	// Ignore names the differences that do not refuse the runs, see [diff.Refusals].
+	Ignore []string
 }
-
-// String returns the label and the reason.
-func (l LeftOut) String() string { return sanitize.Text(l.Label) + ": " + sanitize.Text(l.Reason) }
 
 // A JudgedLevel has the primary metrics of one load level.
 type JudgedLevel struct {
@@ -59,40 +56,64 @@ type JudgedLevel struct {
 type Judged struct {
 	Metric   *diff.Metric
 	Accepted []float64 // value of each accepted point that has the metric
-	Mean     float64   // of Accepted
+	Mean     float64   // of Accepted; the share of failed requests is of all accepted requests
 	New      float64
-	Change   float64 // New/Mean − 1; for the failed share, New − the largest accepted share
+	Change   float64 // New/Mean − 1; for the failed share, New − Mean
 	// Interval is for the change. It is as wide as the verdict needs: it leaves out 0 exactly if
 	// a difference was found. Level is its confidence level.
 	Interval inference.Interval
 	Level    float64
-	P        float64
+	// Bounds is the unadjusted 90 % interval of the change. Each of its ends is a one-sided test
+	// at 5 % of whether the change is within a margin, see [inference.Comparison.Within].
+	Bounds   inference.Interval
+	P        float64 // for the failed share, one-sided
 	Adjusted float64
 	Verdict  inference.Verdict
 	NA       string // why there is no verdict; "" if there is one
-	// TooEarly is set if there is no verdict yet, because too few runs are accepted.
+	// TooEarly is set if there is no verdict yet, because too few points are accepted.
 	TooEarly bool
+	// Outlying are the runs of the new point that differ from its other runs. They allow no verdict.
+	Outlying []OutlyingRun
+	// Constant is set if all accepted points are equal, so that they do not say how much points
+	// differ.
+	Constant bool
 
-	interval func(level float64) inference.Interval // nil without a p-value
+	interval                      func(level float64) inference.Interval // nil without a p-value
+	deviation                     float64                                // of the logarithms of Accepted
+	runs                          spreadOfRuns
+	acceptedRequests, newRequests int
+	acceptedFailures, newFailures int
 }
 
-// allowedFailures is how far the share of failed requests may exceed the largest accepted
-// share.
-const allowedFailures = 0.01
+// An OutlyingRun is a run of a point that differs from its other runs.
+type OutlyingRun struct {
+	inference.OutlyingRun
+	File string
+}
 
-// Judge compares a new point with at least one accepted point.
+// outlyingRuns returns the outlying runs of a metric among those of the point that have it.
+func (p *Point) outlyingRuns(l *runset.Level, m *diff.Metric) (all []OutlyingRun) {
+	runs := p.runsWith(l, m)
+	for _, o := range inference.OutlyingRuns(p.values(l, m), nil) {
+		all = append(all, OutlyingRun{o, runs[o.Run].Name})
+	}
+	return all
+}
+
+// Judge compares a new point with the accepted points.
 //
-// With 3 or more accepted points, it judges the new value by the prediction interval of one
-// more point: the t distribution with k − 1 degrees of freedom around the mean of k
-// logarithms, with the deviation of the points times √(1 + 1/k). With fewer, it compares the
-// runs by Welch's t test, which needs at least 3 runs on either side. It adjusts the p-values
-// of all primary metrics and levels by Holm's method.
-func Judge(accepted []Point, next Point, allow float64, ignore []string) *Judgement {
+// From 3 accepted points on, it judges the new value by the prediction interval of one more
+// point: the t distribution with k − 1 degrees of freedom around the mean of k logarithms, with
+// the deviation of the points times √(1 + 1/k). With fewer, it is unknown how much points differ
+// from day to day, and nothing can be told yet. Judge adjusts the p-values of all primary metrics
+// and levels by Holm's method. The new point fails more requests by [inference.FailsMore], from
+// the first accepted point on.
+func Judge(accepted []Point, next Point, o JudgeOptions) *Judgement {
 	runs := slices.Clone(next.Runs)
 	for i := range accepted {
 		runs = append(runs, accepted[i].Runs...)
 	}
-	j := &Judgement{Accepted: accepted, New: next, Set: runset.New(runs, ignore), Allow: allow, DaysUnknown: len(accepted) < minPerSide}
+	j := &Judgement{Accepted: accepted, New: next, Set: runset.New(runs, o.Ignore), JudgeOptions: o}
 	refused := len(j.Set.Refused()) > 0
 	for i := range j.Set.Levels {
 		l := &j.Set.Levels[i]
@@ -100,7 +121,7 @@ func Judge(accepted []Point, next Point, allow float64, ignore []string) *Judgem
 			j.Missing = append(j.Missing, l.Name)
 			continue
 		}
-		if !slices.ContainsFunc(accepted, func(p Point) bool { return p.levels(l) != nil }) {
+		if len(accepted) > 0 && !slices.ContainsFunc(accepted, func(p Point) bool { return p.levels(l) != nil }) {
 			j.Added = append(j.Added, l.Name)
 			continue
 		}
@@ -122,18 +143,17 @@ func Judge(accepted []Point, next Point, allow float64, ignore []string) *Judgem
 // side has the metric.
 func (j *Judgement) row(l *runset.Level, m *diff.Metric, refused bool) (row Judged, ok bool) {
 	nan := math.NaN()
-	row = Judged{Metric: m, Change: nan, Interval: inference.Interval{Low: nan, High: nan}, Level: nan, P: nan, Adjusted: nan}
-	var older []float64 // values of the accepted runs
+	none := inference.Interval{Low: nan, High: nan}
+	row = Judged{Metric: m, Change: nan, Interval: none, Level: nan, Bounds: none, P: nan, Adjusted: nan, deviation: nan}
 	for i := range j.Accepted {
-		values := j.Accepted[i].values(l, m)
-		older = append(older, values...)
-		if v := inference.MeanOfRuns(values); !math.IsNaN(v) {
+		if v := inference.MeanOfRuns(j.Accepted[i].values(l, m)); !math.IsNaN(v) {
 			row.Accepted = append(row.Accepted, v)
 		}
 	}
 	newer := j.New.values(l, m)
+	row.runs = j.spreadOfRuns(l, m, len(newer))
 	row.Mean, row.New = inference.MeanOfRuns(row.Accepted), inference.MeanOfRuns(newer)
-	if len(older)+len(newer) == 0 {
+	if len(row.Accepted)+len(newer) == 0 {
 		return row, false
 	}
 	switch {
@@ -141,34 +161,97 @@ func (j *Judgement) row(l *runset.Level, m *diff.Metric, refused bool) (row Judg
 		row.NA = "the runs are not comparable"
 	case len(newer) == 0:
 		row.NA = "the new point has no value"
-	case len(older) == 0:
-		row.NA = "no accepted point has a value"
+	case len(j.Accepted) == 0:
+		row.tooEarly(needsPoints(0))
+	case len(row.Accepted) == 0:
+		row.tooEarly("no accepted point has a value")
 	}
 	if row.NA != "" {
 		return row, true
 	}
 	if m.Key == diff.KeyFailedShare {
-		row.failures()
+		row.failures(j, l)
 		return row, true
 	}
 	row.Change = row.New/row.Mean - 1
-	if row.NA = cmp.Or(j.spoiled(l, m), j.otherLengths(l, m)); row.NA != "" {
-		return row, true
+	if row.NA = cmp.Or(j.spoiled(l, m), j.otherLengths(l, m)); row.NA == "" {
+		row.judge()
 	}
-	if len(row.Accepted) >= minPerSide {
-		row.predict()
-		return row, true
+	if row.Outlying = j.New.outlyingRuns(l, m); row.Outlying != nil && row.interval != nil {
+		row.withoutOutlying(newer)
 	}
-	c := inference.Welch(older, newer)
-	if c.NA.Missing() {
-		row.NA = c.NA.Reason
-		if row.TooEarly = c.NA.Needs > 0; row.TooEarly {
-			row.NA += fmt.Sprintf("; accept %d points, or record %d runs a point", minPerSide, c.NA.Needs)
-		}
-		return row, true
-	}
-	row.P, row.Change, row.interval = c.P, c.Change, c.Interval
 	return row, true
+}
+
+// judge compares the new value with the accepted points, if they are enough.
+func (r *Judged) judge() {
+	if n := len(r.Accepted); n < minPerSide {
+		r.tooEarly(needsPoints(n))
+		return
+	}
+	r.predict()
+}
+
+// tooEarly says that too few points are accepted for a verdict.
+func (r *Judged) tooEarly(why string) { r.NA, r.TooEarly = why, true }
+
+// needsPoints says how many points are accepted and needed.
+func needsPoints(accepted int) string {
+	count := "no point is accepted"
+	switch accepted {
+	case 0:
+	case 1:
+		count = "only 1 point is accepted"
+	default:
+		count = fmt.Sprintf("only %d points are accepted", accepted)
+	}
+	return fmt.Sprintf("%s, and it takes %d to know how much points differ from day to day", count, minPerSide)
+}
+
+// withoutOutlying takes the verdict from a metric with outlying runs in the new point, and says how
+// the point compares without these runs. values has the value of each run.
+func (r *Judged) withoutOutlying(values []float64) {
+	without := *r
+	var others []float64
+	for i, v := range values {
+		if !slices.ContainsFunc(r.Outlying, func(o OutlyingRun) bool { return o.Run == i }) {
+			others = append(others, v)
+		}
+	}
+	without.New, without.runs.n = inference.MeanOfRuns(others), float64(len(others))
+	without.predict()
+	r.NA = outlyingText(r.Metric, r.Outlying)
+	if without.interval != nil {
+		i := without.interval(confidence)
+		r.NA += fmt.Sprintf("; without %s %s", pronoun(len(r.Outlying)), percentWith(without.New/r.Mean-1, i))
+	}
+	r.P, r.interval = math.NaN(), nil
+	r.Bounds = inference.Interval{Low: math.NaN(), High: math.NaN()}
+}
+
+// pronoun returns "it" for one thing, "them" for several.
+func pronoun(n int) string {
+	if n == 1 {
+		return "it"
+	}
+	return "them"
+}
+
+// outlyingText names outlying runs: "run.1.json has 82 times the TTFT p50 of the other runs".
+func outlyingText(m *diff.Metric, outlying []OutlyingRun) string {
+	var texts []string
+	for _, o := range outlying {
+		texts = append(texts, fmt.Sprintf("%s has %s times the %s of the other runs", sanitize.Text(o.File), factor(o.Factor), m.Name))
+	}
+	return strings.Join(texts, ", ")
+}
+
+// factor formats a ratio with two digits: "82", "1.5", "0.67".
+func factor(f float64) string {
+	if f >= 10 {
+		return strconv.FormatFloat(f, 'f', 0, 64)
+	}
+	return strconv.FormatFloat(f, 'g', 2, 64)
 }
 
 // spoiled returns why a warning of the recorder in a new or accepted run allows no verdict; ""
@@ -195,14 +278,67 @@ func (j *Judgement) otherLengths(l *runset.Level, m *diff.Metric) string {
 	return "the new runs have another number of requests than the accepted ones, and short runs have lower rates; record as many"
 }
 
-// failures judges the share of failed requests.
-func (r *Judged) failures() {
-	largest := slices.Max(r.Accepted)
-	r.Change = r.New - largest
+// failures judges the share of failed requests by the requests of all runs.
+func (r *Judged) failures(j *Judgement, l *runset.Level) {
+	count := func(p *Point) (failed, all int) {
+		for _, x := range p.levels(l) {
+			if !math.IsNaN(x.Statistic(r.Metric.Key)) {
+				failed, all = failed+x.Failed, all+x.OK+x.Failed
+			}
+		}
+		return failed, all
+	}
+	for i := range j.Accepted {
+		failed, all := count(&j.Accepted[i])
+		r.acceptedFailures, r.acceptedRequests = r.acceptedFailures+failed, r.acceptedRequests+all
+	}
+	r.newFailures, r.newRequests = count(&j.New)
+	r.Mean = float64(r.acceptedFailures) / float64(r.acceptedRequests)
+	r.New = float64(r.newFailures) / float64(r.newRequests)
+	r.Change = r.New - r.Mean
+	r.P = inference.MoreFailures(r.acceptedFailures, r.acceptedRequests, r.newFailures, r.newRequests)
 	r.Verdict = inference.NoDifference
-	if r.Change > allowedFailures {
+	if inference.FailsMore(r.acceptedFailures, r.acceptedRequests, r.newFailures, r.newRequests) {
 		r.Verdict = inference.Worse
 	}
+}
+
+// A spreadOfRuns says how much the runs of an accepted point differ.
+type spreadOfRuns struct {
+	variance float64 // of logarithms, within accepted points; 0 if they have one run each
+	usual    float64 // harmonic mean of the numbers of runs of accepted points
+	n        float64 // runs of the new point
+}
+
+// spreadOfRuns returns the spread of a metric for a new point of n runs.
+func (j *Judgement) spreadOfRuns(l *runset.Level, m *diff.Metric, n int) (s spreadOfRuns) {
+	squares, df, points, inverse := 0.0, 0, 0, 0.0
+	for i := range j.Accepted {
+		values := j.Accepted[i].values(l, m)
+		if len(values) == 0 {
+			continue
+		}
+		points, inverse = points+1, inverse+1/float64(len(values))
+		logs := make([]float64, len(values))
+		for k, v := range values {
+			logs[k] = math.Log(v) // a value that is not above 0 has no verdict
+		}
+		squares, df = squares+deviance(logs), df+len(logs)-1
+	}
+	s = spreadOfRuns{usual: float64(points) / inverse, n: float64(n)}
+	if df > 0 {
+		s.variance = squares / float64(df)
+	}
+	return s
+}
+
+// further returns how much larger the variance of the new point is than of accepted ones, because
+// it has fewer runs.
+func (s *spreadOfRuns) further() float64 {
+	if !(s.n < s.usual) {
+		return 0
+	}
+	return s.variance * (1/s.n - 1/s.usual)
 }
 
 // predict compares the new value with the prediction interval of the accepted points.
@@ -217,20 +353,36 @@ func (r *Judged) predict() {
 			logs[i] = math.Log(v)
 		}
 	}
-	center, _ := stats.Mean(logs)
-	deviation, _ := stats.StandardDeviationSample(logs)
-	k := float64(len(logs))
-	se := deviation * math.Sqrt(1+1/k)
-	if !(se > 0) {
-		r.NA = "all accepted points are equal"
+	if equal(slices.Min(r.Accepted), slices.Max(r.Accepted)) {
+		r.constant()
 		return
 	}
+	center, _ := stats.Mean(logs)
+	r.deviation, _ = stats.StandardDeviationSample(logs)
+	k := float64(len(logs))
+	se := math.Sqrt(r.deviation*r.deviation*(1+1/k) + r.runs.further())
 	d := math.Log(r.New) - center
 	r.P = 2 * inference.StudentUpper(math.Abs(d)/se, k-1)
 	r.interval = func(level float64) inference.Interval {
 		t := inference.StudentQuantile(level, k-1)
 		return inference.Interval{Low: math.Expm1(d - t*se), High: math.Expm1(d + t*se)}
 	}
+	r.Bounds = r.interval(boundsLevel)
+}
+
+// equal reports whether two positive values are equal but for rounding.
+func equal(a, b float64) bool { return math.Abs(a/b-1) < 1e-12 }
+
+// constant judges a metric whose accepted points are all equal. A new point that equals them is no
+// different; the points do not say how much another one may differ.
+func (r *Judged) constant() {
+	r.Constant, r.deviation = true, 0
+	if !equal(r.New, r.Mean) {
+		r.NA = fmt.Sprintf("all %s are equal, so it is unknown how much points differ", plural.Of(len(r.Accepted), "accepted point"))
+		return
+	}
+	r.Change, r.Verdict = 0, inference.NoDifference
+	r.Interval, r.Bounds = inference.Interval{}, inference.Interval{}
 }
 
 // adjust adjusts the p-values by Holm's method and sets the verdicts and their intervals.
@@ -240,7 +392,11 @@ func (j *Judgement) adjust() {
 	for i := range j.Levels {
 		for k := range j.Levels[i].Rows {
 			r := &j.Levels[i].Rows[k]
-			rows, p = append(rows, r), append(p, r.P)
+			tested := math.NaN() // failures have a test of their own
+			if r.interval != nil {
+				tested = r.P
+			}
+			rows, p = append(rows, r), append(p, tested)
 		}
 	}
 	levels := inference.HolmLevels(p, alpha)
@@ -259,150 +415,4 @@ func (j *Judgement) adjust() {
 			r.Verdict = inference.Better
 		}
 	}
-}
-
-// TooEarly returns an error for the first level or metric that cannot be judged yet, because too
-// few points and runs are accepted; nil if there is none.
-func (j *Judgement) TooEarly() error {
-	if j.Added != nil {
-		return fmt.Errorf("%s cannot be judged yet: no accepted point has it", sanitize.Text(strings.Join(j.Added, ", ")))
-	}
-	for i := range j.Levels {
-		for k := range j.Levels[i].Rows {
-			if r := &j.Levels[i].Rows[k]; r.TooEarly {
-				return fmt.Errorf("%s at %s cannot be judged yet: %s", r.Metric.Name, sanitize.Text(j.Levels[i].Name), r.NA)
-			}
-		}
-	}
-	return nil
-}
-
-// Failures returns an error for each metric that fails the gate, joined; nil if none fails. A
-// metric fails if it is worse by more than Allow, or if it has no verdict although it is not
-// TooEarly. A level that the new point lacks fails as well, and so does a point of LeftOut.
-func (j *Judgement) Failures() error {
-	errs := []error{LeftOutError(j.LeftOut)}
-	for i := range j.Levels {
-		l := &j.Levels[i]
-		for k := range l.Rows {
-			switch r := &l.Rows[k]; {
-			case r.TooEarly:
-			case r.NA != "":
-				errs = append(errs, fmt.Errorf("%s at %s cannot be judged, which counts as failed: %s", r.Metric.Name, sanitize.Text(l.Name), r.NA))
-			case j.fails(r):
-				errs = append(errs, fmt.Errorf("%s at %s is worse than %s: %s", r.Metric.Name, sanitize.Text(l.Name), j.accepted(), r.change()))
-			}
-		}
-	}
-	for _, name := range j.Missing {
-		errs = append(errs, fmt.Errorf("the new runs lack %s, which the accepted ones have", sanitize.Text(name)))
-	}
-	return errors.Join(errs...)
-}
-
-// failure returns the error of a gate that lacks the point.
-func (l LeftOut) failure() error {
-	return fmt.Errorf("accepted point %s; it was left out, which fails the gate: restore its files, or delete the folder to judge without it", l)
-}
-
-// LeftOutError returns the error of a gate whose accepted points were all left out; nil for none.
-func LeftOutError(all []LeftOut) error {
-	var errs []error
-	for _, l := range all {
-		errs = append(errs, l.failure())
-	}
-	return errors.Join(errs...)
-}
-
-// fails reports whether the metric is worse by more than Allow.
-func (j *Judgement) fails(r *Judged) bool {
-	return r.Verdict == inference.Worse && math.Abs(r.Change) > j.Allow
-}
-
-// change formats the change with its interval: "+9.3 % (+4.1 to +14)".
-func (r *Judged) change() string {
-	if r.Metric.Key == diff.KeyFailedShare {
-		return fmt.Sprintf("%s instead of at most %s", tabular.ShareInSentence(r.New), tabular.ShareInSentence(slices.Max(r.Accepted)))
-	}
-	s := tabular.Signed(r.Change) + " %"
-	if !math.IsNaN(r.Interval.Low) {
-		s += fmt.Sprintf(" (%s to %s)", tabular.Signed(r.Interval.Low), tabular.Signed(r.Interval.High))
-	}
-	return s
-}
-
-// accepted names the accepted points: "the last 5 accepted points".
-func (j *Judgement) accepted() string {
-	if len(j.Accepted) == 1 {
-		return "the accepted point"
-	}
-	return "the last " + plural.Of(len(j.Accepted), "accepted point")
-}
-
-// Headline returns the judgement in one line.
-func (j *Judgement) Headline() string {
-	if n := len(j.LeftOut); n > 0 {
-		return plural.Of(n, "accepted point") + " left out, so the gate fails; " + j.finding()
-	}
-	return j.finding()
-}
-
-// finding returns what was found among the points that are not left out.
-func (j *Judgement) finding() string {
-	if refused := j.Set.Refused(); len(refused) > 0 {
-		return "not comparable with " + j.accepted() + ": the runs differ in " + strings.Join(namesOf(refused), ", ")
-	}
-	var worse, allowed, better, bounds, unknown, early []string
-	for i := range j.Levels {
-		l := &j.Levels[i]
-		for k := range l.Rows {
-			r := &l.Rows[k]
-			name := r.Metric.Name
-			if len(j.Levels) > 1 {
-				name += " at " + sanitize.Text(l.Name)
-			}
-			switch {
-			case r.TooEarly:
-				early = append(early, name)
-			case r.NA != "":
-				unknown = append(unknown, name)
-			case j.fails(r):
-				worse = append(worse, name+" "+r.change())
-			case r.Verdict == inference.Worse:
-				allowed = append(allowed, name+" "+r.change())
-			case r.Verdict == inference.Better:
-				better = append(better, name+" "+r.change())
-			case !math.IsNaN(r.Interval.Low):
-				bounds = append(bounds, fmt.Sprintf("%s %% in %s", tabular.Size(math.Max(math.Abs(r.Interval.Low), math.Abs(r.Interval.High))), name))
-			}
-		}
-	}
-	var parts []string
-	part := func(head string, texts []string) {
-		if texts != nil {
-			parts = append(parts, head+strings.Join(texts, ", "))
-		}
-	}
-	part("worse than "+j.accepted()+": ", worse)
-	part("worse than "+j.accepted()+", within the allowed "+tabular.Size(j.Allow)+" %: ", allowed)
-	part("better than "+j.accepted()+": ", better)
-	if parts == nil {
-		part("no difference from "+j.accepted()+" larger than ", bounds)
-	}
-	part("cannot be judged: ", unknown)
-	part("cannot be judged yet: ", early)
-	part("no accepted point has ", clean(j.Added))
-	part("the new runs lack ", clean(j.Missing))
-	if parts == nil {
-		return "nothing to judge"
-	}
-	return strings.Join(parts, "; ")
-}
-
-// clean makes names of levels safe for a terminal; nil for none.
-func clean(names []string) (safe []string) {
-	for _, n := range names {
-		safe = append(safe, sanitize.Text(n))
-	}
-	return safe
 }

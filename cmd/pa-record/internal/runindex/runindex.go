@@ -10,15 +10,21 @@ import (
 type Index struct {
 	Index, Of int
 	Label     string // of the server; "" if it has none
+	// Warmup says that the run is one of --warmup-runs, which are counted by themselves.
+	Warmup bool
 }
 
 // String returns "run 2 of 3", with a label "old, run 2 of 3", or "old" if that is the
-// label's only run.
+// label's only run. A warm-up run is "warm-up run 1 of 1".
 func (r Index) String() string {
-	switch run := fmt.Sprintf("run %d of %d", r.Index, r.Of); {
+	run := fmt.Sprintf("run %d of %d", r.Index, r.Of)
+	if r.Warmup {
+		run = "warm-up " + run
+	}
+	switch {
 	case r.Label == "":
 		return run
-	case r.Of == 1:
+	case r.Of == 1 && !r.Warmup:
 		return r.Label
 	default:
 		return r.Label + ", " + run
@@ -28,7 +34,7 @@ func (r Index) String() string {
 // Prefix returns "run 2 of 3, ", with a label "old, run 2 of 3, "; "" if there is only
 // one run.
 func (r Index) Prefix() string {
-	if r.Of < 2 && r.Label == "" {
+	if r.Of < 2 && r.Label == "" && !r.Warmup {
 		return ""
 	}
 	return r.String() + ", "
@@ -39,7 +45,8 @@ func (r Index) Title() string {
 	if r.Label != "" {
 		return r.String()
 	}
-	return "R" + strings.TrimPrefix(r.String(), "r")
+	text := r.String()
+	return strings.ToUpper(text[:1]) + text[1:]
 }
 
 // Place returns "run: 2", with a label "server: old, run: 2".
@@ -50,9 +57,12 @@ func (r Index) Place() string {
 	return fmt.Sprintf("run: %d", r.Index)
 }
 
-// Short returns "run 2/3", with a label "old 2/3"; "" if there is only one run.
+// Short returns "run 2/3", with a label "old 2/3"; "" if there is only one run. Of a warm-up run it
+// returns String.
 func (r Index) Short() string {
 	switch {
+	case r.Warmup:
+		return r.String()
 	case r.Of < 2:
 		return r.Label
 	case r.Label != "":

@@ -54,6 +54,7 @@ func loadFlags() []cli.Flag {
 		&cli.DurationFlag{Name: "warmup-duration", Category: catLoad, Usage: "measure each level after `DURATION` of load", DefaultText: "at once"},
 		&cli.StringSliceFlag{Name: "between-levels", Category: catLoad, Usage: "POST to `URL` between levels, and between runs of --repeat: for example to flush the server's cache (repeatable)"},
 		&cli.IntFlag{Name: "repeat", Category: catLoad, Usage: "make the whole run `N` times, each with exports of its own, x.1.json to x.N.json, to compare with pa-analyze diff; servers with labels get N runs each", DefaultText: "once, into x.json"},
+		&cli.IntFlag{Name: "warmup-runs", Category: catLoad, Usage: "make `N` runs of the same load first that are in no export, against each server: a cold cache makes a first run unlike the others"},
 		&cli.BoolFlag{Name: "interleave", Category: catLoad, Usage: "with --repeat and several levels, or servers with labels: measure the levels in another order in each run, and let the servers take turns, balanced, so that changes of the machine affect all of them"},
 	}
 }
@@ -535,7 +536,7 @@ func (p *parser) betweenURLs(s *Settings) {
 
 // noteBetween notes a --between-levels that never applies.
 func (s *Settings) noteBetween() {
-	if len(s.BetweenURLs) > 0 && len(s.Levels) == 1 && s.LevelPlan == nil && len(s.Runs) < 2 {
+	if len(s.BetweenURLs) > 0 && len(s.Levels) == 1 && s.LevelPlan == nil && len(s.Runs) < 2 && s.WarmupRuns == 0 {
 		s.NoEffect("--between-levels", "there is one level")
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/pa-tools/pa/cmd/pa-record/internal/runindex"
+	"github.com/pa-tools/pa/internal/plural"
 	"github.com/pa-tools/pa/internal/regular"
 	"github.com/pa-tools/pa/internal/shell"
 	"github.com/pa-tools/pa/pkg/recorder"
@@ -67,6 +68,67 @@ func (p *parser) repeat(s *Settings) {
 	p.checkNames(s)
 }
 
+// warmupRuns reads how many runs come first that are not recorded.
+func (p *parser) warmupRuns(s *Settings) {
+	s.WarmupRuns = p.c.Int("warmup-runs")
+	const each = "every run would measure other levels; warm up with --warmup-request-count or --warmup-duration"
+	switch n := s.WarmupRuns; {
+	case n < 0 || n > maxRepeat:
+		p.errorf("--warmup-runs %d: must be 0 to %d", n, maxRepeat)
+	case n == 0:
+	case s.BinarySearch:
+		p.errorf("--warmup-runs and --binary-search exclude each other: %s", each)
+	case s.AutoSweep:
+		p.errorf("--warmup-runs and --auto-sweep exclude each other: %s", each)
+	case !s.StartAt.IsZero():
+		p.errorf("--warmup-runs and --start-at exclude each other: only one start is known beforehand; use --barrier")
+	default:
+		var against string
+		switch {
+		case len(s.Servers) > 1 && s.Interleave:
+			against = " of each server before the first recorded run"
+		case len(s.Servers) > 1:
+			against = " of each server before its first recorded run"
+		case s.Repeat > 1:
+			against = " before the first recorded run"
+		default:
+			against = " before the recorded run"
+		}
+		s.Note("--warmup-runs: %s%s, in no export", plural.Of(n, "run"), against)
+		if s.Restart {
+			s.Warn("--warmup-runs with --prompts restart: recorded runs send the prompts of the warm-up runs again, which the server may have cached")
+		}
+	}
+}
+
+// WarmupsBefore returns the warm-up runs that come before the planned run of index i: of its server,
+// if it is the first of that server; with --interleave before the first run those of all servers,
+// in turns.
+func (s *Settings) WarmupsBefore(i int) (all []Run) {
+	run := s.PlannedRuns()[i]
+	servers := []int{run.Server}
+	switch {
+	case run.Of.Index > 1 || s.Interleave && i > 0:
+		return nil
+	case s.Interleave:
+		servers = servers[:0]
+		for k := range max(len(s.Servers), 1) {
+			servers = append(servers, k)
+		}
+	}
+	for n := range s.WarmupRuns {
+		for _, server := range servers {
+			r := Run{Server: server, Of: runindex.Index{Index: n + 1, Of: s.WarmupRuns, Warmup: true}}
+			if len(s.Servers) > 0 {
+				r.Label = s.Servers[server].Label
+				r.Of.Label = r.Label
+			}
+			all = append(all, r)
+		}
+	}
+	return all
+}
+
 // andServers returns what --interleave orders beside levels.
 func andServers(labels bool) string {
 	if labels {
@@ -76,9 +138,9 @@ func andServers(labels bool) string {
 }
 
 // promptsOfLevels notes how prompts are taken, if that makes a difference: with several
-// levels or runs.
+// levels or runs, warm-up runs among them.
 func (s *Settings) promptsOfLevels() {
-	if len(s.Levels) < 2 && s.LevelPlan == nil && s.Repeat < 2 {
+	if len(s.Levels) < 2 && s.LevelPlan == nil && s.Repeat < 2 && s.WarmupRuns == 0 {
 		return
 	}
 	if s.Prompts = FreshPrompts; s.Restart {

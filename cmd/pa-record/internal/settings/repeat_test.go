@@ -177,3 +177,58 @@ func TestListed(t *testing.T) {
 		}
 	}
 }
+
+// Warm-up runs come before the first run of their server; with --interleave before all runs, in
+// turns.
+func TestWarmupRuns(t *testing.T) {
+	for _, tt := range []struct {
+		args string
+		want []string // by planned run
+		note string
+	}{
+		{"", []string{""}, ""},
+		{"--warmup-runs 0", []string{""}, ""},
+		{"--warmup-runs 1", []string{"warm-up run 1 of 1"}, "--warmup-runs: 1 run before the recorded run, in no export"},
+		{"--warmup-runs 2 --repeat 2", []string{"warm-up run 1 of 2; warm-up run 2 of 2", ""}, "--warmup-runs: 2 runs before the first recorded run, in no export"},
+		{"--warmup-runs 1 --repeat 2 -u old=a -u new=b", []string{"old, warm-up run 1 of 1", "", "new, warm-up run 1 of 1", ""}, "--warmup-runs: 1 run of each server before its first recorded run, in no export"},
+		{
+			"--warmup-runs 2 --repeat 2 -u old=a -u new=b --interleave",
+			[]string{"old, warm-up run 1 of 2; new, warm-up run 1 of 2; old, warm-up run 2 of 2; new, warm-up run 2 of 2", "", "", ""},
+			"--warmup-runs: 2 runs of each server before the first recorded run, in no export",
+		},
+		{"--warmup-runs 1 --repeat 3 --interleave --concurrency-range 1,2", []string{"warm-up run 1 of 1", "", ""}, "--warmup-runs: 1 run before the first recorded run, in no export"},
+	} {
+		s, err := parse(t, "", append([]string{"-m", "x"}, strings.Fields(tt.args)...)...)
+		if err != nil {
+			t.Fatalf("%s: %v", tt.args, err)
+		}
+		var got []string
+		for i := range s.PlannedRuns() {
+			var names []string
+			for _, r := range s.WarmupsBefore(i) {
+				names = append(names, r.Of.String())
+				if r.Exports != nil || r.CSV != "" {
+					t.Errorf("%s: %v has files: %+v", tt.args, r.Of, r)
+				}
+			}
+			got = append(got, strings.Join(names, "; "))
+		}
+		if d := cmp.Diff(tt.want, got); d != "" {
+			t.Errorf("%s (-want +got):\n%s", tt.args, d)
+		}
+		if tt.note != "" != slices.ContainsFunc(s.Notes, func(n string) bool { return strings.HasPrefix(n, "--warmup-runs") }) || tt.note != "" && !slices.Contains(s.Notes, tt.note) {
+			t.Errorf("%s: notes %q, want %q", tt.args, s.Notes, tt.note)
+		}
+	}
+	for args, want := range map[string]string{
+		"--warmup-runs -1":   "--warmup-runs -1: must be 0 to 1000",
+		"--warmup-runs 1001": "--warmup-runs 1001: must be 0 to 1000",
+		"--warmup-runs 1 --binary-search --concurrency-range 1:8 --latency-threshold 10": "--warmup-runs and --binary-search exclude each other: every run would measure other levels; warm up with --warmup-request-count or --warmup-duration",
+		"--warmup-runs 1 --auto-sweep --request-count 10":                                "--warmup-runs and --auto-sweep exclude each other",
+		"--warmup-runs 1 --world-size 2 --rank 0 --start-at 2126-01-01T00:00:00Z":        "--warmup-runs and --start-at exclude each other",
+	} {
+		if _, err := parse(t, "", append([]string{"-m", "x"}, strings.Fields(args)...)...); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v, want %q", args, err, want)
+		}
+	}
+}

@@ -108,8 +108,10 @@ type Settings struct {
 	Hints       hints    `json:"analysis_hints,omitempty"`
 	Repeat      int      `json:"repeat,omitempty"` // runs; 0: --repeat is not given
 	Interleave  bool     `json:"interleave,omitempty"`
-	Runs        []Run    `json:"runs,omitempty"` // with --repeat
-	Calibrate   bool     `json:"calibrate,omitempty"`
+	// WarmupRuns is the number of runs against each server that come first and are not recorded.
+	WarmupRuns int   `json:"warmup_runs,omitempty"`
+	Runs       []Run `json:"runs,omitempty"` // with --repeat
+	Calibrate  bool  `json:"calibrate,omitempty"`
 
 	rankSettings
 
@@ -177,6 +179,7 @@ func newSettings(c *cli.Context, getenv func(string) string, sends bool) (*Setti
 	p.output(s)
 	p.ranks(s, getenv)
 	p.repeat(s)
+	p.warmupRuns(s)
 	s.promptsOfLevels()
 	p.prewarmMany(s)
 	s.noteBetween()

@@ -25,6 +25,8 @@ type Point struct {
 	// Unverified is set if the folder has no manifest, so that nobody knows whether its files
 	// are the accepted ones.
 	Unverified bool
+	// Noise says why a person accepted the point although it is worse; "" if nobody did.
+	Noise string
 }
 
 // A LostPoint is a folder whose files are not as they were accepted.
@@ -40,6 +42,8 @@ type Baseline struct {
 	// Leftovers are the folders in which an Accept was copying files. It is still under way, or
 	// was killed.
 	Leftovers []string
+	// Total is the number of points in the directory, of which Points and Lost are the newest.
+	Total int
 }
 
 // partialPrefix begins the names of folders that are not accepted yet.
@@ -70,6 +74,7 @@ func Read(ctx context.Context, dir string, n int) (*Baseline, error) {
 			names = append(names, name)
 		}
 	}
+	b.Total = len(names)
 	if n > 0 && len(names) > n {
 		names = names[len(names)-n:]
 	}
@@ -145,7 +150,9 @@ func readPoint(ctx context.Context, folder string) (p Point, err error) {
 	if wrong != nil {
 		return p, errors.New(strings.Join(wrong, "; "))
 	}
-	p.Unverified = m == nil
+	if p.Unverified = m == nil; m != nil {
+		p.Noise = m.Noise
+	}
 	return p, nil
 }
 
@@ -184,10 +191,10 @@ func Name(startNS uint64, label string) string {
 const leftoverAge = 24 * time.Hour
 
 // Accept copies files into a new point of a directory, with a manifest, and returns the point's
-// folder. It creates the directory if needed. A point that exists already is an error. If copying
+// folder. noise goes to the manifest, see [Point]. It creates the directory if needed. A point that exists already is an error. If copying
 // fails, Accept removes what it copied. It removes folders that an Accept left a day ago or
 // earlier.
-func Accept(dir, name string, files []string) (folder string, err error) {
+func Accept(dir, name string, files []string, noise string) (folder string, err error) {
 	folder = filepath.Join(dir, name)
 	if _, err := os.Lstat(folder); err == nil {
 		return "", fmt.Errorf("%s is accepted already", folder)
@@ -207,7 +214,7 @@ func Accept(dir, name string, files []string) (folder string, err error) {
 			err = errors.Join(err, os.RemoveAll(partial))
 		}
 	}()
-	m := &manifest{Schema: ManifestSchema}
+	m := &manifest{Schema: ManifestSchema, Noise: noise}
 	taken := map[string]bool{ManifestName: true}
 	for i, from := range files {
 		base := strings.TrimLeft(filepath.Base(from), ".") // names with a dot are not read

@@ -37,7 +37,7 @@ func accept(t *testing.T, base, point string, names ...string) {
 	for _, n := range names {
 		files = append(files, write(t, n, runs, n))
 	}
-	if _, err := Accept(base, point, files); err != nil {
+	if _, err := Accept(base, point, files, ""); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -55,7 +55,8 @@ func TestAccept(t *testing.T) {
 	}
 	for i, name := range []string{"2026-01-01T000000Z", "2026-01-02T000000Z-v2", "2026-01-03T000000Z"} {
 		files := []string{filepath.Join(runs, "a/run.json"), filepath.Join(runs, "b/run.json")}[:1+i%2]
-		if folder, err := Accept(base, name, files); err != nil || folder != filepath.Join(base, name) {
+		noise := map[int]string{1: "the fan failed"}[i]
+		if folder, err := Accept(base, name, files, noise); err != nil || folder != filepath.Join(base, name) {
 			t.Fatal(folder, err)
 		}
 	}
@@ -64,10 +65,10 @@ func TestAccept(t *testing.T) {
 		t.Errorf("the copy of a private file: %v, %v; want mode 0600", st, err)
 	}
 	// Neither twice, nor half of a point, nor what only looks like one.
-	if _, err := Accept(base, "2026-01-01T000000Z", nil); err == nil || !strings.Contains(err.Error(), "is accepted already") {
+	if _, err := Accept(base, "2026-01-01T000000Z", nil, ""); err == nil || !strings.Contains(err.Error(), "is accepted already") {
 		t.Error(err)
 	}
-	if _, err := Accept(base, "2026-01-04T000000Z", []string{filepath.Join(runs, "a/run.json"), filepath.Join(runs, "none.json")}); err == nil {
+	if _, err := Accept(base, "2026-01-04T000000Z", []string{filepath.Join(runs, "a/run.json"), filepath.Join(runs, "none.json")}, ""); err == nil {
 		t.Error("a file that is not there was accepted")
 	}
 	write(t, "a note", base, "README")
@@ -75,8 +76,8 @@ func TestAccept(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := &Baseline{Points: []Point{
-		{Name: "2026-01-02T000000Z-v2", Files: []string{filepath.Join(base, "2026-01-02T000000Z-v2/2-run.json"), filepath.Join(base, "2026-01-02T000000Z-v2/run.json")}},
+	want := &Baseline{Total: 3, Points: []Point{
+		{Name: "2026-01-02T000000Z-v2", Noise: "the fan failed", Files: []string{filepath.Join(base, "2026-01-02T000000Z-v2/2-run.json"), filepath.Join(base, "2026-01-02T000000Z-v2/run.json")}},
 		{Name: "2026-01-03T000000Z", Files: []string{filepath.Join(base, "2026-01-03T000000Z/run.json")}},
 	}}
 	if d := cmp.Diff(want, b); d != "" {
@@ -216,7 +217,7 @@ func TestUnverified(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if d := cmp.Diff(&Baseline{Points: []Point{{Name: "2026-01-01T000000Z", Files: []string{path}, Unverified: true}}}, b); d != "" {
+	if d := cmp.Diff(&Baseline{Total: 1, Points: []Point{{Name: "2026-01-01T000000Z", Files: []string{path}, Unverified: true}}}, b); d != "" {
 		t.Errorf("(-want +got):\n%s", d)
 	}
 }
@@ -271,7 +272,7 @@ func TestConcurrentAccepts(t *testing.T) {
 	for i := range errs {
 		wait.Go(func() {
 			<-start
-			_, errs[i] = Accept(base, "2026-01-01T000000Z", []string{run})
+			_, errs[i] = Accept(base, "2026-01-01T000000Z", []string{run}, "")
 		})
 	}
 	close(start)

@@ -30,6 +30,7 @@ const maxManifestBytes = 8 << 20
 type manifest struct {
 	Schema string         `json:"schema"`
 	Files  []manifestFile `json:"files"`
+	Noise  string         `json:"noise,omitempty"` // see [Point]
 }
 
 type manifestFile struct {
