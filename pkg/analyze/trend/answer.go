@@ -302,7 +302,11 @@ func (j *Judgement) Headline() string {
 // finding returns what was found among the points that are not left out.
 func (j *Judgement) finding() string {
 	if refused := j.Set.Refused(); len(refused) > 0 {
-		return "not comparable with " + j.accepted() + ": the runs differ in " + strings.Join(namesOf(refused), ", ")
+		with := ""
+		if len(j.Accepted) > 0 {
+			with = " with " + j.accepted()
+		}
+		return "not comparable" + with + ": the runs differ in " + strings.Join(namesOf(refused), ", ")
 	}
 	all, names := j.findings(), j.accepted()
 	var parts []string
@@ -347,7 +351,9 @@ func (j *Judgement) finding() string {
 		}
 		part("no accepted point has ", clean(j.Added))
 	}
-	part("better than "+names+": ", changes(better, every))
+	if j.Answer() != FailsMore { // the latencies of the requests that succeed make nothing faster
+		part("better than "+names+": ", changes(better, every))
+	}
 	switch j.Answer() {
 	case NoDifference:
 		part("no difference from "+names+" larger than ", sizes(all, false))
