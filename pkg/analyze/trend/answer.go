@@ -60,9 +60,9 @@ const (
 	NoDifference
 )
 
-// String returns the answer in words: "fails more".
+// String returns the answer as it stands in JSON: "fails-more".
 func (a Answer) String() string {
-	return [...]string{"not comparable", "fails more", "worse", "level missing", "cannot tell", "allowed", "better", "not worse", "no difference"}[a]
+	return [...]string{"not-comparable", "fails-more", "worse", "level-missing", "cannot-tell", "allowed", "better", "not-worse", "no-difference"}[a]
 }
 
 // A standing says what was found about one metric.
