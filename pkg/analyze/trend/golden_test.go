@@ -95,6 +95,7 @@ func judgements(t *testing.T) map[string]*Judgement {
 		"better":    judge(nights(t, 1, steady, nil), next(27, nil), 0),
 		"notworse":  judge(nights(t, 1, []float64{30, 30.9, 31.4, 30.5, 31.2, 30.1}, nil), next(29.8, nil), 0),
 		"noisy":     judge(nights(t, 1, []float64{20, 60, 30, 45, 25}, nil), next(54, nil), 0),
+		"more":      judge(nights(t, 1, []float64{30, 30.5, 29.6}, nil), next(30.4, nil), 0),
 		"noise":     judge(noise, next(30.4, nil), 0),
 		"cold":      judge(fives(1, steady, nil), fives(50, []float64{30.1}, cold)[0], 0),
 		"hidden":    judge(append(fives(1, steady[:1], cold), fives(2, steady[1:], nil)...), fives(50, []float64{39}, nil)[0], 0),
@@ -166,7 +167,7 @@ func TestAnswers(t *testing.T) {
 	want := map[string]Answer{
 		"lost": CannotTell, "equal": NoDifference, "worse": Worse, "allowed": Allowed, "small": Worse, "none": CannotTell, "first": CannotTell,
 		"failing": FailsMore, "survivors": FailsMore, "levels": LevelMissing, "added": CannotTell, "single": NoDifference, "early": CannotTell, "longer": CannotTell,
-		"spoiled": CannotTell, "refused": NotComparable, "better": Better, "notworse": NotWorse, "noisy": CannotTell, "noise": CannotTell,
+		"spoiled": CannotTell, "refused": NotComparable, "better": Better, "notworse": NotWorse, "noisy": CannotTell, "more": CannotTell, "noise": CannotTell,
 		"cold": CannotTell, "hidden": CannotTell, "constant": NoDifference, "coarse": CannotTell,
 	}
 	for name, j := range judgements(t) {
