@@ -191,7 +191,7 @@ func judge(c *cli.Context, cfg analyze.Config, format string, args []reading.Lab
 			return &cmdline.CodeError{Code: cmdline.ExitGate, Err: fmt.Errorf("not accepted as the first point of --baseline %s: %w", g.dir, refused)}
 		}
 		settings.Warnf(c, "not accepted: %v", refused)
-	} else if g.accept && !(base.Total == 0 && c.Bool("require-baseline")) {
+	} else if g.accept && (base.Total > 0 || !c.Bool("require-baseline")) {
 		if err := accept(c, g.dir, j.New, files, g.noise); err != nil {
 			return err
 		}
