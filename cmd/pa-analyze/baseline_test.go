@@ -147,7 +147,7 @@ func TestAcceptedPoints(t *testing.T) {
 	check(trend("--accept", night(2, 29.8, 29.7, 29.9)), 4, 3)
 	check(trend("--accept", night(3, 36, 36.1, 36.2)), 3, 4, "worse than the last 3 accepted points: TTFT p50 +20 %", "accepted although worse, as each of the first 5 points is")
 	// The slower point makes the spread large: nothing can be told, and the point is accepted.
-	check(trend("--accept", night(4, 30.1, 30, 30.2)), 4, 5, "cannot tell whether worse by 5 %", "accepted points differ by 9")
+	check(trend("--accept", night(4, 30.1, 30, 30.2)), 4, 5, "cannot tell whether worse by 5 %", "accepted points differ from each other by 9")
 	check(trend("--accept --margin 40%", night(5, 30.1, 30, 30.2)), 0, 6, "no", "accepted as")
 	slow := night(6, 60, 60.1, 60.2)
 	check(trend("--accept", slow), 3, 6, "worse than the last 6 accepted points", "not accepted: TTFT p50 is worse; if a person finds that this is noise, --accept-noise WHY accepts it")

@@ -22,6 +22,9 @@ const BurnIn = 5
 // LeastPoints is the smallest number of accepted points that judge a new one.
 const LeastPoints = minPerSide
 
+// DefaultLast is the number of accepted points that judge a new one unless the user chooses another.
+const DefaultLast = 10
+
 // DefaultMargin is the smallest change that matters unless the user chooses another.
 const DefaultMargin = 0.05
 
@@ -60,9 +63,9 @@ const (
 	NoDifference
 )
 
-// String returns the answer in words: "fails more".
+// String returns the answer as it stands in JSON: "fails-more".
 func (a Answer) String() string {
-	return [...]string{"not comparable", "fails more", "worse", "level missing", "cannot tell", "allowed", "better", "not worse", "no difference"}[a]
+	return [...]string{"not-comparable", "fails-more", "worse", "level-missing", "cannot-tell", "allowed", "better", "not-worse", "no-difference"}[a]
 }
 
 // A standing says what was found about one metric.
@@ -302,7 +305,11 @@ func (j *Judgement) Headline() string {
 // finding returns what was found among the points that are not left out.
 func (j *Judgement) finding() string {
 	if refused := j.Set.Refused(); len(refused) > 0 {
-		return "not comparable with " + j.accepted() + ": the runs differ in " + strings.Join(namesOf(refused), ", ")
+		with := ""
+		if len(j.Accepted) > 0 {
+			with = " with " + j.accepted()
+		}
+		return "not comparable" + with + ": the runs differ in " + strings.Join(namesOf(refused), ", ")
 	}
 	all, names := j.findings(), j.accepted()
 	var parts []string
@@ -347,7 +354,9 @@ func (j *Judgement) finding() string {
 		}
 		part("no accepted point has ", clean(j.Added))
 	}
-	part("better than "+names+": ", changes(better, every))
+	if j.Answer() != FailsMore { // the latencies of the requests that succeed make nothing faster
+		part("better than "+names+": ", changes(better, every))
+	}
 	switch j.Answer() {
 	case NoDifference:
 		part("no difference from "+names+" larger than ", sizes(all, false))
@@ -467,7 +476,7 @@ func (j *Judgement) tooWide(all []finding) string {
 	}
 	why := j.hiding(widest.Metric)
 	if why == "" {
-		why = fmt.Sprintf("accepted points differ by %s %% in %s, %s", tabular.Size(math.Expm1(widest.deviation)), widest.name, j.enough(widest.Judged))
+		why = fmt.Sprintf("accepted points differ from each other by %s %% in %s, %s", tabular.Size(math.Expm1(widest.deviation)), widest.name, j.enough(widest.Judged))
 	}
 	return "cannot tell whether worse by " + percent(j.Margin) + ": " + strings.Join(texts, ", ") + "; " + why
 }
@@ -494,11 +503,15 @@ func (j *Judgement) enough(r *Judged) string {
 	}
 	for k := len(r.Accepted) + 1; k <= mostPoints; k++ {
 		if shown(float64(k)) <= j.margin() {
-			return fmt.Sprintf("and %d of them are about enough (--last %d)", k, k)
+			text := fmt.Sprintf("and about %d of them would be enough", k)
+			if k > DefaultLast {
+				text += fmt.Sprintf(" (--last %d)", k)
+			}
+			return text
 		}
 	}
 	least := math.Ceil(100 * math.Expm1(shown(float64(len(r.Accepted)))))
-	return fmt.Sprintf("which can only exclude changes of %.0f %% (--margin %.0f%%)", least, least)
+	return fmt.Sprintf("so only a change of more than %.0f %% could be told (--margin %.0f%%)", least, least)
 }
 
 // clean makes names of levels safe for a terminal; nil for none.

@@ -1,6 +1,7 @@
 package trend
 
 import (
+	"math"
 	"strconv"
 
 	"github.com/pa-tools/pa/internal/sanitize"
@@ -48,13 +49,13 @@ func JSON(res *Result) report.Renderer {
 func JudgementJSON(j *Judgement) report.Renderer {
 	passed := j.Passed()
 	d := jsonDocument{
-		Schema: Schema, Headline: j.Headline(), Confidence: confidence, Measured: j.New.Runs[0].Measured(), Passed: &passed, Verdict: j.Answer().String(), Margin: &j.Margin,
+		Schema: Schema, Headline: j.Headline(), Confidence: confidence, Measured: j.New.Runs[0].Measured(), Passed: &passed, Answer: &jsonAnswer{Verdict: j.Answer().String()}, Margin: &j.Margin,
 		Comparable: len(j.Set.Refused()) == 0, Differences: j.Set.JSONDifferences(),
 		Points: append(jsonPoints(j.Accepted), jsonPoints([]Point{j.New})...), Levels: []jsonLevel{},
 		Missing: j.Missing, Added: j.Added, Unverified: j.Unverified,
 	}
 	if err := j.Inconclusive(); err != nil {
-		d.Reason = err.Error()
+		d.Answer.Because = err.Error()
 	}
 	for _, l := range j.LeftOut {
 		d.LeftOut = append(d.LeftOut, jsonLeftOut(l))
@@ -67,7 +68,7 @@ func JudgementJSON(j *Judgement) report.Renderer {
 			x.Metrics = append(x.Metrics, jsonMetric{
 				Metric: r.Metric.Key, Unit: r.Metric.Unit(), Primary: true, NA: r.NA, Accepted: tabular.JSONNumbers(r.Accepted), New: tabular.JSONNumber(r.New),
 				Change: tabular.JSONNumber(r.Change), Low: tabular.JSONNumber(r.Interval.Low), High: tabular.JSONNumber(r.Interval.High),
-				Low90: tabular.JSONNumber(r.Bounds.Low), High90: tabular.JSONNumber(r.Bounds.High), Outlying: jsonOutlyings(r.Outlying),
+				Within: j.within(r), Outlying: jsonOutlyings(r.Outlying),
 				Level: tabular.JSONNumber(r.Level), P: tabular.JSONNumber(r.P), PAdjusted: tabular.JSONNumber(r.Adjusted), Verdict: r.Verdict.String(),
 			})
 		}
@@ -80,8 +81,7 @@ type jsonDocument struct {
 	Schema      string                  `json:"schema"`
 	Headline    string                  `json:"headline"`
 	Passed      *bool                   `json:"passed,omitempty"`
-	Verdict     string                  `json:"verdict,omitempty"`
-	Reason      string                  `json:"reason,omitempty"`
+	Answer      *jsonAnswer             `json:"answer,omitempty"`
 	Margin      *float64                `json:"margin,omitempty"`
 	Confidence  float64                 `json:"confidence"`
 	Measured    string                  `json:"measured"`
@@ -126,13 +126,33 @@ type jsonMetric struct {
 	Low       *float64       `json:"low,omitempty"`
 	High      *float64       `json:"high,omitempty"`
 	Level     *float64       `json:"interval_confidence,omitempty"`
-	Low90     *float64       `json:"low_90,omitempty"`
-	High90    *float64       `json:"high_90,omitempty"`
+	Within    *jsonWithin    `json:"within,omitempty"`
 	P         *float64       `json:"p,omitempty"`
 	PAdjusted *float64       `json:"p_adjusted,omitempty"`
 	Verdict   string         `json:"verdict,omitempty"`
 	NA        string         `json:"na,omitempty"`
 	Outlying  []jsonOutlying `json:"outlying_runs,omitempty"`
+}
+
+// A jsonAnswer is the answer about the new point.
+type jsonAnswer struct {
+	Verdict string `json:"verdict"`
+	Because string `json:"because,omitempty"`
+}
+
+type jsonWithin struct {
+	Low   *float64 `json:"low,omitempty"`
+	High  *float64 `json:"high,omitempty"`
+	Shown bool     `json:"shown"`
+}
+
+// within returns the interval that shows whether a metric is not worse by the margin; nil for none.
+func (j *Judgement) within(r *Judged) *jsonWithin {
+	if math.IsNaN(r.Bounds.Low) {
+		return nil
+	}
+	_, most := r.forTheWorse()
+	return &jsonWithin{tabular.JSONNumber(r.Bounds.Low), tabular.JSONNumber(r.Bounds.High), most < j.margin()}
 }
 
 type jsonOutlying struct {
@@ -173,7 +193,7 @@ func jsonPoints(points []Point) []jsonPoint {
 }
 
 // csvHeader is the header line; schemas/trend_csv.md describes the columns.
-var csvHeader = []string{"record", "level", "name", "unit", "point", "value", "low", "high", "p", "p_adjusted", "verdict", "primary", "reason", "file", "confidence", "low_90", "high_90"}
+var csvHeader = []string{"record", "level", "name", "unit", "point", "value", "low", "high", "p", "p_adjusted", "verdict", "primary", "reason", "file", "confidence"}
 
 // CSV writes a line for each value of a point, step and difference, in the columns of
 // schemas/trend_csv.md.
@@ -225,7 +245,7 @@ func JudgementCSV(j *Judgement) report.Renderer {
 			rows = append(rows, tabular.CSVRow{
 				"record": "judged", "level": sanitize.CSVCell(l.Name), "name": r.Metric.Key, "unit": "ratio", "value": number(r.Change),
 				"low": number(r.Interval.Low), "high": number(r.Interval.High), "p": number(r.P), "p_adjusted": number(r.Adjusted),
-				"verdict": r.Verdict.String(), "primary": "true", "reason": sanitize.CSVCell(r.NA), "confidence": number(r.Level), "low_90": number(r.Bounds.Low), "high_90": number(r.Bounds.High),
+				"verdict": r.Verdict.String(), "primary": "true", "reason": sanitize.CSVCell(r.NA), "confidence": number(r.Level),
 			})
 			for p, v := range r.Accepted {
 				rows = append(rows, tabular.CSVRow{"record": "accepted", "level": sanitize.CSVCell(l.Name), "name": r.Metric.Key, "unit": r.Metric.Unit(), "point": strconv.Itoa(p + 1), "value": number(v)})

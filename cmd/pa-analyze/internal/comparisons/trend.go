@@ -22,7 +22,7 @@ func Trend() *cli.Command {
 	flags := []cli.Flag{settings.FormatFlag("text", "text, markdown, csv, json or, with --baseline, junit")}
 	flags = append(append(flags, settings.OutputFlags()...), settings.WidthFlag(), settings.ExperimentFlag(),
 		readsBaseline(&cli.StringFlag{Name: "baseline", Usage: "judge the runs by the accepted runs in `DIR`; exit code 3 if they are worse", Category: "Gates"}),
-		&cli.IntFlag{Name: "last", Usage: "judge by the last `K` accepted points", Value: 10, Category: "Gates"},
+		&cli.IntFlag{Name: "last", Usage: "judge by the last `K` accepted points", Value: trend.DefaultLast, Category: "Gates"},
 		&cli.BoolFlag{Name: "accept", Usage: fmt.Sprintf("add the runs to --baseline if they are not found to be worse, and make it if it has none; the first %d points are added even if they are worse", trend.BurnIn), Category: "Gates"},
 		&cli.StringFlag{Name: "accept-noise", Usage: "add the runs to --baseline although they are worse, because a person found that `WHY` is noise; the manifest keeps WHY", Category: "Gates"},
 		&cli.BoolFlag{Name: "require-baseline", Usage: "exit code 3 if --baseline has no accepted point", Category: "Gates"},
@@ -191,7 +191,7 @@ func judge(c *cli.Context, cfg analyze.Config, format string, args []reading.Lab
 			return &cmdline.CodeError{Code: cmdline.ExitGate, Err: fmt.Errorf("not accepted as the first point of --baseline %s: %w", g.dir, refused)}
 		}
 		settings.Warnf(c, "not accepted: %v", refused)
-	} else if g.accept && !(base.Total == 0 && c.Bool("require-baseline")) {
+	} else if g.accept && (base.Total > 0 || !c.Bool("require-baseline")) {
 		if err := accept(c, g.dir, j.New, files, g.noise); err != nil {
 			return err
 		}

@@ -68,8 +68,9 @@ func (p *parser) repeat(s *Settings) {
 	p.checkNames(s)
 }
 
-// warmupRuns reads how many runs come first that are not recorded.
-func (p *parser) warmupRuns(s *Settings) {
+// warmupRuns reads how many runs come first that are not recorded. sends says that requests are
+// sent, not only written.
+func (p *parser) warmupRuns(s *Settings, sends bool) {
 	s.WarmupRuns = p.c.Int("warmup-runs")
 	const each = "every run would measure other levels; warm up with --warmup-request-count or --warmup-duration"
 	switch n := s.WarmupRuns; {
@@ -82,7 +83,7 @@ func (p *parser) warmupRuns(s *Settings) {
 		p.errorf("--warmup-runs and --auto-sweep exclude each other: %s", each)
 	case !s.StartAt.IsZero():
 		p.errorf("--warmup-runs and --start-at exclude each other: only one start is known beforehand; use --barrier")
-	default:
+	case sends:
 		var against string
 		switch {
 		case len(s.Servers) > 1 && s.Interleave:

@@ -179,7 +179,7 @@ func newSettings(c *cli.Context, getenv func(string) string, sends bool) (*Setti
 	p.output(s)
 	p.ranks(s, getenv)
 	p.repeat(s)
-	p.warmupRuns(s)
+	p.warmupRuns(s, sends)
 	s.promptsOfLevels()
 	p.prewarmMany(s)
 	s.noteBetween()
