@@ -52,7 +52,7 @@ func TestStats(t *testing.T) {
 		Turnaround:        &export.LatencySummary{N: 4, P50NS: 2e6, P99NS: 6e6, MaxNS: 6e6},
 		IssueToStart:      &export.LatencySummary{N: 7, P50NS: 1e6, P99NS: 5e6, MaxNS: 5e6},
 		AchievedPerSecond: 7 / 0.168, Compressed: 1,
-		Reads:             &export.ReadMeta{}, Stamps: &export.StampCount{Kernel: 7},
+		Reads: &export.ReadMeta{}, Stamps: &export.StampCount{Kernel: 7},
 	}
 	near := cmp.Comparer(func(a, b int64) bool { return a >= b && a <= b+b/64 || b >= a && b <= a+a/64 })
 	got.DurationNS, got.GC, got.SchedLatencyP99NS, got.CPU, got.MaxRSSBytes, got.FDs = 0, nil, 0, nil, 0, nil
