@@ -23,6 +23,8 @@ type ClientMeta struct {
 	// HeldBack counts the requests that were due but had to wait, because the maximum
 	// number of requests was in flight.
 	HeldBack int `json:"held_back,omitempty"`
+	// Compressed counts the answers that were compressed, which pa-record never asks for.
+	Compressed int `json:"compressed,omitempty"`
 	// Lateness is start − scheduled of the requests that were not held back, without
 	// the time of connecting; nil in a closed loop.
 	Lateness *LatencySummary `json:"lateness,omitempty"`

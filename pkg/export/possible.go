@@ -56,9 +56,11 @@ func (m *ClientMeta) Possible() (p *ClientMeta, wrong []string) {
 	whole("duration_ns", &c.DurationNS, LongestNS)
 	rate("offered_requests_per_s", &c.OfferedPerSecond)
 	rate("achieved_requests_per_s", &c.AchievedPerSecond)
-	if c.HeldBack < 0 || c.HeldBack > mostThings {
-		say("held_back", c.HeldBack)
-		c.HeldBack = 0
+	for name, n := range map[string]*int{"held_back": &c.HeldBack, "compressed": &c.Compressed} {
+		if *n < 0 || *n > mostThings {
+			say(name, *n)
+			*n = 0
+		}
 	}
 	latency("lateness", &c.Lateness)
 	latency("turnaround", &c.Turnaround)

@@ -19,6 +19,7 @@ func TestPossibleClient(t *testing.T) {
 		{"duration_ns is -1", ClientMeta{DurationNS: -1}},
 		{"offered_requests_per_s is +Inf", ClientMeta{OfferedPerSecond: math.Inf(1)}},
 		{"held_back is -3", ClientMeta{HeldBack: -3}},
+		{"compressed is -1", ClientMeta{Compressed: -1}},
 		{"lateness is -9223372036854775808", ClientMeta{Lateness: &LatencySummary{P50NS: math.MinInt64}}},
 		{"turnaround is 9223372036854775807", ClientMeta{Turnaround: &LatencySummary{MaxNS: math.MaxInt64}}},
 		{"gc is {-1 0 0}", ClientMeta{GC: &GCMeta{Cycles: -1}}},

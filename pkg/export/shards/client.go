@@ -33,6 +33,7 @@ func joinClients(parts []levelPart, n *notes) *export.ClientMeta {
 		offered = offered && (c.OfferedPerSecond > 0 || parts[i].idle())
 		achieved = achieved && (c.AchievedPerSecond > 0 || parts[i].idle())
 		out.HeldBack += c.HeldBack
+		out.Compressed += c.Compressed
 		out.MaxRSSBytes += c.MaxRSSBytes
 		if c.Lateness != nil || c.Turnaround != nil || c.IssueToStart != nil || c.SchedLatencyP99NS != 0 {
 			n.leaveOut("the clients' lateness, turnaround and scheduling delays: percentiles of several ranks cannot be put together; each shard has its own")

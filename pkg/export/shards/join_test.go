@@ -64,7 +64,7 @@ func leftOut(m *shards.Reader, text string) bool {
 func TestJoinedClients(t *testing.T) {
 	clients := func() (a, b *export.ClientMeta) {
 		a = &export.ClientMeta{
-			DurationNS: 10e9, OfferedPerSecond: 10, AchievedPerSecond: 9, HeldBack: 1, MaxRSSBytes: 100,
+			DurationNS: 10e9, OfferedPerSecond: 10, AchievedPerSecond: 9, HeldBack: 1, Compressed: 4, MaxRSSBytes: 100,
 			GC: &export.GCMeta{Cycles: 2, PauseTotalNS: 10, PauseMaxNS: 7}, CPU: &export.CPUMeta{UserNS: 3e9, SystemNS: 1e9, Cores: 2, Share: 0.2},
 			Reads: &export.ReadMeta{Responses: 10, Merged: 1}, Stamps: &export.StampCount{Kernel: 9, User: 1, Waited: 1},
 		}
@@ -77,7 +77,7 @@ func TestJoinedClients(t *testing.T) {
 	}
 	// By hand: 8 s of CPU time in 10 s on 2 + 4 cores of two machines, or on the 4 cores of one.
 	sum := export.ClientMeta{
-		DurationNS: 10e9, OfferedPerSecond: 40, AchievedPerSecond: 37, HeldBack: 3, MaxRSSBytes: 300,
+		DurationNS: 10e9, OfferedPerSecond: 40, AchievedPerSecond: 37, HeldBack: 3, Compressed: 4, MaxRSSBytes: 300,
 		GC: &export.GCMeta{Cycles: 5, PauseTotalNS: 15, PauseMaxNS: 7}, CPU: &export.CPUMeta{UserNS: 5e9, SystemNS: 3e9, Cores: 6, Share: 8. / 60},
 		Reads: &export.ReadMeta{Responses: 30, Merged: 5}, Stamps: &export.StampCount{Kernel: 29, User: 1, Waited: 1},
 	}

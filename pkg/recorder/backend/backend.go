@@ -87,6 +87,8 @@ type Exchange struct {
 	// segment. The kernel's time would be too early, so they have the time of the read,
 	// with export.SourceUser.
 	Waited int
+	// Compressed says that the answer was compressed, and not an error.
+	Compressed bool
 	// Sent is what Send keeps for Decode, usually its payload; nil if Decode needs
 	// nothing.
 	Sent Payload

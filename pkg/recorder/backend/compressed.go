@@ -1,13 +1,16 @@
 package backend
 
 import (
+	"bufio"
 	"bytes"
+	"cmp"
 	"compress/flate"
 	"compress/gzip"
 	"compress/zlib"
 	"errors"
 	"fmt"
 	"io"
+	"iter"
 	"net/http"
 	"slices"
 	"strings"
@@ -77,34 +80,180 @@ func codingOf(body []byte) string {
 // decompress returns the decoded body, at most MaxErrorBytes of it. With the error of a damaged body it
 // returns the beginning.
 func decompress(coding string, body []byte) ([]byte, error) {
-	src := bytes.NewReader(body)
-	var r io.Reader
-	var err error
-	switch coding {
-	case "identity":
-		return body, nil
-	case "gzip", "x-gzip":
-		r, err = gzip.NewReader(src)
-	case "deflate": // the zlib format; some servers send the raw one
-		if r, err = zlib.NewReader(src); err != nil {
-			r, err = flate.NewReader(bytes.NewReader(body)), nil
-		}
-	case "br":
-		r = brotli.NewReader(src)
-	case "zstd":
-		var d *zstd.Decoder
-		d, err = zstd.NewReader(src, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxWindow(maxWindowBytes))
-		if err == nil {
-			defer d.Close()
-			r = d
-		}
-	default:
-		err = errors.ErrUnsupported
-	}
+	r, err := newDecoder(coding, bytes.NewReader(body))
 	if err != nil {
 		return nil, err
 	}
+	defer r.Close()
 	return io.ReadAll(io.LimitReader(r, MaxErrorBytes))
+}
+
+// newDecoder returns what undoes a compression. It may read from src. Its Close has no error.
+func newDecoder(coding string, src io.Reader) (io.ReadCloser, error) {
+	switch coding {
+	case "identity":
+		return io.NopCloser(src), nil
+	case "gzip", "x-gzip":
+		return gzip.NewReader(src)
+	case "deflate": // the zlib format; some servers send the raw one
+		b := bufio.NewReader(src)
+		if head, err := b.Peek(2); err == nil && isZlib(head) {
+			return zlib.NewReader(b)
+		}
+		return flate.NewReader(b), nil
+	case "br":
+		return io.NopCloser(brotli.NewReader(src)), nil
+	case "zstd":
+		d, err := zstd.NewReader(src, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxWindow(maxWindowBytes))
+		if err != nil {
+			return nil, err
+		}
+		return d.IOReadCloser(), nil
+	}
+	return nil, errors.ErrUnsupported
+}
+
+// isZlib reports whether a body begins as the zlib format does.
+func isZlib(body []byte) bool {
+	return len(body) > 1 && body[0]&0xf == 8 && (uint(body[0])<<8|uint(body[1]))%31 == 0
+}
+
+// A Decompressor undoes the compression of an answer that comes in pieces. Each piece gives at once what
+// the server had flushed with it, so that the tokens of a compressed stream keep their times. It is for
+// one goroutine.
+type Decompressor struct {
+	codings string // as the headers name them
+	piece   []byte // what the decoders have not read yet
+	ended   bool   // no piece follows
+	err     error  // of the decoders; io.EOF at the end of the body
+	failed  error  // of put
+	resume  func() (struct{}, bool)
+	stop    func()
+}
+
+// IsCompressed reports whether the body of an answer is compressed, by its headers or else by its first
+// bytes; a text is not, whatever the headers say. undecided says that first is too short to tell.
+func IsCompressed(header http.Header, first []byte) (yes, undecided bool) {
+	codings := contentCodings(header)
+	if codings == nil {
+		return codingOf(first) != "identity", false
+	}
+	text := isText(first)
+	if text && len(first) < 4 {
+		return false, true
+	}
+	return !text || codings[len(codings)-1] == "deflate" && isZlib(first), false
+}
+
+// NewDecompressor returns the Decompressor of a body that is compressed, see [IsCompressed]. put gets
+// the decoded bytes and may not keep them; after its first error it gets no more.
+func NewDecompressor(header http.Header, first []byte, put func([]byte) error) *Decompressor {
+	codings := contentCodings(header)
+	if codings == nil {
+		codings = []string{codingOf(first)}
+	}
+	d := &Decompressor{codings: strings.Join(codings, ", ")}
+	d.resume, d.stop = iter.Pull(func(wait func(struct{}) bool) {
+		d.err = d.decode(codings, &pieces{d, wait}, put)
+	})
+	return d
+}
+
+// decode passes the decoded body to put.
+func (d *Decompressor) decode(codings []string, src io.Reader, put func([]byte) error) error {
+	if len(codings) > maxCodings {
+		return errors.ErrUnsupported
+	}
+	for _, coding := range slices.Backward(codings) {
+		r, err := newDecoder(coding, src)
+		if err != nil {
+			return err
+		}
+		defer r.Close()
+		src = r
+	}
+	buf := make([]byte, 4<<10)
+	for {
+		n, err := src.Read(buf)
+		if n > 0 && d.failed == nil {
+			d.failed = put(buf[:n])
+		}
+		if err = cmp.Or(d.failed, err); err != nil {
+			return err
+		}
+	}
+}
+
+// Write decodes the next piece of the body and returns the error of put. It ignores what follows the end
+// of the body, and a damage.
+func (d *Decompressor) Write(piece []byte) error {
+	if d.piece = piece; len(piece) > 0 {
+		d.resume()
+	}
+	d.piece = nil
+	return d.failed
+}
+
+// Close decodes the rest. It returns the error of put, or an error if the body is damaged or cut, or if
+// its compression is not known. A body that did not come whole needs no Close, but Stop.
+func (d *Decompressor) Close() error {
+	d.ended = true
+	d.resume()
+	d.stop()
+	switch err := cmp.Or(d.failed, d.err); {
+	case err == nil, d.failed == nil && errors.Is(err, io.EOF):
+		return nil
+	case d.failed != nil:
+		return err
+	case errors.Is(err, errors.ErrUnsupported):
+		return fmt.Errorf("the answer is compressed (%.40q), which pa-record cannot decode; switch compression off in the server or the proxy", d.codings)
+	default:
+		return fmt.Errorf("the answer is compressed (%.40q) and damaged: %s", d.codings, err) //nolint:errorlint // the end of the body is no end of the connection
+	}
+}
+
+// Stop ends the decoding and frees its memory. put gets nothing more. It may follow Close.
+func (d *Decompressor) Stop() {
+	d.failed = cmp.Or(d.failed, io.ErrClosedPipe)
+	d.stop()
+}
+
+// pieces reads the pieces of a body, and waits for the next one.
+type pieces struct {
+	d    *Decompressor
+	wait func(struct{}) bool
+}
+
+func (p *pieces) Read(b []byte) (int, error) {
+	for len(p.d.piece) == 0 {
+		if p.d.ended {
+			return 0, io.EOF
+		}
+		if !p.wait(struct{}{}) {
+			return 0, io.ErrUnexpectedEOF
+		}
+	}
+	n := copy(b, p.d.piece)
+	p.d.piece = p.d.piece[n:]
+	return n, nil
+}
+
+// Decompressed returns the body of a whole answer without its compression, at most limit bytes of it, and
+// whether it was compressed. The errors are those of [Decompressor.Close], and an [*AnswerMemoryError]
+// for a body that is longer.
+func Decompressed(header http.Header, body []byte, limit int64) (decoded []byte, compressed bool, err error) {
+	if compressed, _ = IsCompressed(header, body); !compressed {
+		return body, false, nil
+	}
+	d := NewDecompressor(header, body, func(p []byte) error {
+		if int64(len(decoded))+int64(len(p)) > limit {
+			return &AnswerMemoryError{limit}
+		}
+		decoded = append(decoded, p...)
+		return nil
+	})
+	_ = d.Write(body) // Close returns the error
+	return decoded, true, d.Close()
 }
 
 // isText reports whether a body looks like a text, such as JSON or HTML: it is printable.

@@ -98,6 +98,38 @@ func TestDecodedError(t *testing.T) {
 	})
 }
 
+// FuzzDecompressor holds that no body hurts, and that it does not matter how a body is cut.
+func FuzzDecompressor(f *testing.F) {
+	for _, coding := range []string{"gzip", "deflate", "br", "zstd"} {
+		f.Add(coding, compress(f, coding, []byte(`data: {"choices":[]}`)), 3)
+	}
+	f.Fuzz(func(t *testing.T, encoding string, body []byte, at int) {
+		const limit = 1 << 16
+		header := http.Header{"Content-Encoding": {encoding}}
+		want, compressed, wantErr := backend.Decompressed(header, body, limit)
+		if !compressed {
+			return
+		}
+		var got []byte
+		d := backend.NewDecompressor(header, body, func(p []byte) error {
+			if len(got)+len(p) > limit {
+				return &backend.AnswerMemoryError{LimitBytes: limit}
+			}
+			got = append(got, p...)
+			return nil
+		})
+		at = min(max(at, 0), len(body))
+		_, _ = d.Write(body[:at]), d.Write(body[at:]) // Close has the error
+		err := d.Close()
+		if (err != nil) != (wantErr != nil) || err == nil && !bytes.Equal(got, want) {
+			t.Errorf("whole %q, %v; cut at %d %q, %v", want, wantErr, at, got, err)
+		}
+		d = backend.NewDecompressor(header, body, func([]byte) error { return nil })
+		_ = d.Write(body[:at])
+		d.Stop()
+	})
+}
+
 // FuzzDecodedError holds that no body and no header hurts.
 func FuzzDecodedError(f *testing.F) {
 	for _, coding := range []string{"gzip", "deflate", "br", "zstd"} {

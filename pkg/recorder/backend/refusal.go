@@ -1,10 +1,8 @@
 package backend
 
 import (
-	"fmt"
 	"net/http"
 	"net/url"
-	"strings"
 
 	"github.com/pa-tools/pa/pkg/wire/openai"
 )
@@ -30,14 +28,4 @@ func withoutQuery(text string) string {
 	}
 	u.User, u.RawQuery, u.Fragment = nil, "", ""
 	return openai.OneLine([]byte(u.String()))
-}
-
-// CompressedMessage returns the message of an answer whose body is compressed, which no request
-// asks for; "" if the body is not compressed.
-func CompressedMessage(header http.Header) string {
-	enc := header.Get("Content-Encoding")
-	if enc == "" || strings.EqualFold(enc, "identity") {
-		return ""
-	}
-	return fmt.Sprintf("the answer is compressed (%.20q), but pa-record did not ask for compression", enc)
 }

@@ -23,6 +23,7 @@ type Stats struct {
 	ends       []uint64
 	sent       int
 	heldBack   int
+	compressed int
 	firstStart uint64
 	lastStart  uint64
 	lastEnd    uint64
@@ -64,6 +65,9 @@ func (s *Stats) Add(x *backend.Exchange, stamps export.StampCount) {
 	}
 	if x.HeldBack {
 		s.heldBack++
+	}
+	if x.Compressed {
+		s.compressed++
 	}
 	if r.StartNS != 0 {
 		s.sent++
@@ -130,7 +134,7 @@ func (s *Stats) Limited(typical time.Duration) bool {
 func (s *Stats) Finish(offered *load.Offered) *export.ClientMeta {
 	m := &export.ClientMeta{
 		Turnaround: s.turnaround.Export(), IssueToStart: s.toStart.Export(), Lateness: s.lateness.Export(),
-		HeldBack: s.heldBack, Reads: &s.reads, Stamps: &s.stamps,
+		HeldBack: s.heldBack, Compressed: s.compressed, Reads: &s.reads, Stamps: &s.stamps,
 	}
 	if offered != nil {
 		n, from := offered.Gaps(offered.Requests, offered.FromNS)

@@ -29,7 +29,9 @@ func TestStats(t *testing.T) {
 	v := Start()
 	add := func(x *backend.Exchange) { v.Add(x, CountStamps(x)) }
 	add(exchange(0, 1, 2, 10))
-	add(exchange(1, 1, 4, 20))
+	packed := exchange(1, 1, 4, 20)
+	packed.Compressed = true
+	add(packed)
 	add(exchange(0, 11, 15, 30)) // 5 after the end of the slot's last
 	failed := exchange(0, 31, 32, 40)
 	failed.Request.Status = export.StatusTruncated
@@ -49,8 +51,8 @@ func TestStats(t *testing.T) {
 	want := &export.ClientMeta{
 		Turnaround:        &export.LatencySummary{N: 4, P50NS: 2e6, P99NS: 6e6, MaxNS: 6e6},
 		IssueToStart:      &export.LatencySummary{N: 7, P50NS: 1e6, P99NS: 5e6, MaxNS: 5e6},
-		AchievedPerSecond: 7 / 0.168,
-		Reads:             &export.ReadMeta{}, Stamps: &export.StampCount{Kernel: 7},
+		AchievedPerSecond: 7 / 0.168, Compressed: 1,
+		Reads: &export.ReadMeta{}, Stamps: &export.StampCount{Kernel: 7},
 	}
 	near := cmp.Comparer(func(a, b int64) bool { return a >= b && a <= b+b/64 || b >= a && b <= a+a/64 })
 	got.DurationNS, got.GC, got.SchedLatencyP99NS, got.CPU, got.MaxRSSBytes, got.FDs = 0, nil, 0, nil, 0, nil
@@ -183,6 +185,14 @@ func TestSaturationReads(t *testing.T) {
 	const want = "21 of 2,000 tokens arrived together with the previous one, so their gaps are unknown; either the server sends them together or this machine is overloaded: try a lower load"
 	got := Saturation(&export.ClientMeta{Reads: &export.ReadMeta{Responses: 2000, Merged: 21}}, 0)
 	if !slices.Equal(got, []string{want}) {
+		t.Errorf("%q, want %q", got, want)
+	}
+}
+
+// Compression can hold tokens back, and nobody asked for it.
+func TestSaturationCompressed(t *testing.T) {
+	const want = "1,200 answers came compressed, which pa-record does not ask for; compression can hold tokens back: switch it off in the server or the proxy"
+	if got := Saturation(&export.ClientMeta{Compressed: 1200}, 0); !slices.Equal(got, []string{want}) {
 		t.Errorf("%q, want %q", got, want)
 	}
 }

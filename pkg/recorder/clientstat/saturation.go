@@ -66,6 +66,9 @@ func Saturation(m *export.ClientMeta, median time.Duration) []string {
 		// The cause is the network, but the kernel's times of these responses are lost.
 		w = append(w, fmt.Sprintf("%s of %s waited for a lost or reordered packet; their times are when pa-record read them", plural.Grouped(s.Waited), plural.GroupedOf(s.Kernel+s.User, "response")))
 	}
+	if m.Compressed > 0 {
+		w = append(w, fmt.Sprintf("%s came compressed, which pa-record does not ask for; compression can hold tokens back: switch it off in the server or the proxy", plural.GroupedOf(m.Compressed, "answer")))
+	}
 	if g := m.GC; g != nil && time.Duration(g.PauseMaxNS) > longPause {
 		say("a garbage collection stopped it for %v", rounded(g.PauseMaxNS))
 	}

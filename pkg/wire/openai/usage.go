@@ -41,6 +41,10 @@ func (c *Chunk) parseUsage(w *jsonscan.Walker) {
 			if n, isCount := tokens(w); isCount {
 				u.ReasoningTokens, found, reasoning = n, true, true
 			}
+		case "prompt_cache_hit_tokens", "cached_tokens": // DeepSeek; Moonshot
+			if n, isCount := tokens(w); isCount && !cached {
+				u.CachedTokens, found, cached = n, true, true
+			}
 		case "prompt_tokens_details", "input_tokens_details":
 			cached = detail(w, "cached_tokens", &u.CachedTokens) || cached
 		case "completion_tokens_details", "output_tokens_details":

@@ -96,11 +96,14 @@ func (s *httpSender) Send(ctx context.Context, p backend.Payload, x *backend.Exc
 	}
 	r.FirstByteNS = min(r.FirstByteNS, received.RecvNS) // the library reports it later than the kernel
 	r.Responses = append(r.Responses, received)
-	switch {
-	case resp.StatusCode != http.StatusOK:
+	var damaged error
+	if resp.StatusCode != http.StatusOK {
 		body = backend.DecodedError(resp.Header, body)
-	case s.outputs != nil:
-		body = s.outputs.http(body)
+	} else {
+		body, x.Compressed, damaged = backend.Decompressed(resp.Header, body, s.b.cfg.MaxAnswerMemory)
+		if s.outputs != nil && damaged == nil {
+			body = s.outputs.http(body)
+		}
 	}
 	x.Raw = append(x.Raw, body)
 	if x.Arrived != nil {
@@ -110,13 +113,13 @@ func (s *httpSender) Send(ctx context.Context, p backend.Payload, x *backend.Exc
 		x.Received(len(r.Responses))
 	}
 	r.Status = export.StatusOK
-	switch compressed := backend.CompressedMessage(resp.Header); {
+	switch {
 	case resp.StatusCode != http.StatusOK:
 		msg := backend.RefusalMessage(s.b.errorText(resp.StatusCode, body), resp.StatusCode, resp.Header)
 		r.Status, r.Message = export.StatusHTTPError, s.b.clipped(msg)
 		r.Responses[0].Error = true
-	case compressed != "":
-		r.Status, r.Message = export.StatusProtocolError, compressed
+	case damaged != nil:
+		r.Status, r.Message = export.StatusProtocolError, s.b.clipped(damaged.Error())
 	}
 }
 

@@ -77,6 +77,13 @@ func TestHTTPBroken(t *testing.T) {
 			w.(http.Flusher).Flush()
 			_, _ = w.Write([]byte(`}`))
 		}},
+		{"compressed", `ok 200 [7]`, func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Content-Encoding", "gzip")
+			_, _ = io.WriteString(w, gzipped(t, `{"outputs":[{"name":"SUM","datatype":"INT32","shape":[1],"data":[7]}]}`))
+		}},
+		{"compressed, says nothing", `ok 200 [7]`, func(w http.ResponseWriter, _ *http.Request) {
+			_, _ = io.WriteString(w, gzipped(t, `{"outputs":[{"name":"SUM","datatype":"INT32","shape":[1],"data":[7]}]}`))
+		}},
 		{"connection cut", `truncated "the connection was closed without an answer: EOF"`, func(w http.ResponseWriter, r *http.Request) {
 			if _, err := io.Copy(io.Discard, r.Body); err != nil {
 				return

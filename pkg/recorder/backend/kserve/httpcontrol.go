@@ -123,6 +123,8 @@ func (c *httpControl) send(ctx context.Context, method, path string, send io.Rea
 	body, err = io.ReadAll(io.LimitReader(resp.Body, maxControlBytes))
 	if resp.StatusCode != http.StatusOK {
 		body = backend.DecodedError(resp.Header, body)
+	} else if err == nil {
+		body, _, err = backend.Decompressed(resp.Header, body, maxControlBytes)
 	}
 	return resp.StatusCode, body, err
 }

@@ -48,6 +48,12 @@ type answer struct {
 	left int64 // bytes that the body of an error may still have
 	over error // the error after which no more data is accepted
 
+	// packed decodes the body; nil unless it is compressed. opened says that the first bytes have shown
+	// that; until then they are in held.
+	packed *backend.Decompressor
+	opened bool
+	held   []byte
+
 	// sawDone: [DONE] came, so the answer is complete even if events follow. A transport
 	// then waits for the end of the body for at most afterDone.
 	sawDone bool
@@ -84,6 +90,7 @@ func (a *answer) head(resp *http.Response, at stamp, read uint32) {
 	r.ServerID = openai.OneLine([]byte(a.b.secrets.Text(resp.Header.Get("X-Request-Id"))))
 	a.resp, a.at, a.read = resp, at, read
 	a.whole, a.front, a.newline, a.over, a.sawDone = nil, nil, false, nil, false
+	a.opened, a.held = false, nil
 	a.mem.Begin(a.b.cfg.MaxAnswerMemory)
 	a.kind = bodyUndecided
 	if resp.StatusCode < 200 || resp.StatusCode > 299 {
@@ -140,8 +147,9 @@ func (a *answer) revise(revisions []revision, firstRead uint32) {
 func (a *answer) discard() {
 	r := &a.x.Request
 	r.Status, r.Code, r.ServerID = export.StatusUnknown, 0, ""
-	a.x.Waited = 0
+	a.x.Waited, a.x.Compressed = 0, false
 	a.resp, a.whole, a.over = nil, nil, nil
+	a.stopDecoding()
 }
 
 // data handles the next bytes of the body; p is not kept. It returns an error if the
@@ -161,6 +169,53 @@ func (a *answer) data(p []byte, at stamp, read uint32) error {
 	if len(p) > 0 {
 		a.at, a.read = at, read
 	}
+	if !a.opened && a.kind != bodyError {
+		if p = a.open(p); p == nil {
+			return nil
+		}
+	}
+	if a.packed == nil {
+		a.body(p)
+	} else if err := a.packed.Write(p); err != nil {
+		a.over = err
+	}
+	return a.over
+}
+
+// open decides from the headers and the first bytes of a body whether it is compressed. p are the next
+// bytes. It returns the bytes so far; nil if they are too few.
+func (a *answer) open(p []byte) []byte {
+	if len(a.held) > 0 {
+		p = append(a.held, p...)
+	}
+	compressed, undecided := backend.IsCompressed(a.resp.Header, p)
+	if undecided {
+		a.held = bytes.Clone(p)
+		return nil
+	}
+	if a.held, a.opened = nil, true; !compressed {
+		return p
+	}
+	a.x.Compressed = true
+	a.packed = backend.NewDecompressor(a.resp.Header, p, func(decoded []byte) error {
+		if a.over = a.mem.Take(len(decoded)); a.over == nil {
+			a.body(decoded)
+		}
+		return a.over
+	})
+	return p
+}
+
+// stopDecoding frees what decodes the body.
+func (a *answer) stopDecoding() {
+	if a.packed != nil {
+		a.packed.Stop()
+		a.packed = nil
+	}
+}
+
+// body handles the next bytes of the body, which are not compressed. p is not kept.
+func (a *answer) body(p []byte) {
 	if a.kind == bodyUndecided {
 		a.decide(p)
 	}
@@ -185,7 +240,6 @@ func (a *answer) data(p []byte, at stamp, read uint32) error {
 			a.decideLines(p)
 		}
 	}
-	return a.over
 }
 
 // decideLines finds out whether the body of JSON so far, which has a line ending, is one value or
@@ -253,6 +307,12 @@ func (a *answer) end(err error) (keep bool) {
 		return false
 	}
 	complete := err == nil
+	if len(a.held) > 0 { // too short to be compressed
+		a.body(a.held)
+	}
+	if a.packed != nil && complete && a.over == nil {
+		err = a.packed.Close()
+	}
 	if a.kind == bodyUndecided && isEventStream(a.resp) {
 		a.kind = bodyLines // what came is the beginning of a line
 	}
@@ -284,16 +344,13 @@ func (a *answer) end(err error) (keep bool) {
 	if err != nil {
 		a.fail(err)
 	}
-	r := &a.x.Request
-	if msg := backend.CompressedMessage(a.resp.Header); r.Status == export.StatusOK && msg != "" {
-		r.Status, r.Message = export.StatusProtocolError, msg
-	}
 	delimited := len(a.resp.TransferEncoding) > 0 || a.resp.ContentLength >= 0 || a.resp.ProtoMajor > 1
 	return complete && delimited && !a.resp.Close && a.resp.StatusCode != http.StatusSwitchingProtocols
 }
 
 // finish drops the references to the exchange.
 func (a *answer) finish() {
+	a.stopDecoding()
 	a.arena.end()
 	a.x, a.resp, a.whole = nil, nil, nil
 }

@@ -38,9 +38,9 @@
 // with the parser of package http1 for HTTP/1.1, package h2follow for HTTP/2. This
 // layer also sees the true cause of a failure, which net/http reports by its symptom.
 //
-// Compression is neither asked for nor undone, and redirects are not followed: both
-// would hide when the server's bytes came. Only the body of an error is decompressed, see
-// [backend.DecodedError]. A proxy hides it too, to a lesser degree;
+// Compression is not asked for, and redirects are not followed: both would hide when the
+// server's bytes came. An answer that comes compressed nevertheless is decoded piece by piece,
+// see [backend.Decompressor], and counted. A proxy hides the times too, to a lesser degree;
 // [Backend.ProxyURL] tells which one is used. The time to connect includes the
 // connection from the proxy to the server.
 //

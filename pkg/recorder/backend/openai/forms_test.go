@@ -1,13 +1,22 @@
 package openai
 
 import (
+	"bytes"
+	"compress/flate"
+	"compress/gzip"
+	"compress/zlib"
+	"errors"
 	"io"
+	"maps"
 	"net"
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
 
+	"github.com/andybalholm/brotli"
 	"github.com/google/go-cmp/cmp"
+	"github.com/klauspost/compress/zstd"
 
 	"github.com/pa-tools/pa/pkg/export"
 	"github.com/pa-tools/pa/pkg/recorder/backend"
@@ -80,78 +89,167 @@ func (tt *form) check(t *testing.T, x *backend.Exchange) {
 
 // The bytes of an answer decide whether it is a stream, and which form it has, whatever its headers and the
 // request say. Each response has the stamp and the number of the piece that completed it.
-func TestAnswerForms(t *testing.T) {
-	for _, tt := range forms {
-		t.Run(tt.name, func(t *testing.T) {
-			b := newBackend(t, Config{URL: "h"})
-			a := answer{b: b}
-			x := &backend.Exchange{}
-			a.begin(x)
-			a.head(respond(200, tt.contentType), stamp{ns: 1, source: export.SourceKernel}, 0)
-			for i, p := range tt.pieces {
-				if err := a.data([]byte(p), stamp{ns: uint64(i), source: export.SourceKernel}, uint32(i)); err != nil {
-					t.Fatal(err)
-				}
+// A flusher compresses, and writes at Flush all that it has got.
+type flusher interface {
+	io.WriteCloser
+	Flush() error
+}
+
+// packers are the compressions of HTTP by name; the name of a compression that no header names begins
+// with a blank.
+var packers = map[string]func(io.Writer) (flusher, error){
+	"gzip":    func(w io.Writer) (flusher, error) { return gzip.NewWriter(w), nil },
+	" gzip":   func(w io.Writer) (flusher, error) { return gzip.NewWriter(w), nil },
+	"deflate": func(w io.Writer) (flusher, error) { return zlib.NewWriterLevel(w, zlib.BestSpeed) },
+	"Deflate": func(w io.Writer) (flusher, error) { return flate.NewWriter(w, flate.BestSpeed) }, // without zlib's head
+	"br":      func(w io.Writer) (flusher, error) { return brotli.NewWriterLevel(w, brotli.BestSpeed), nil },
+	"zstd":    func(w io.Writer) (flusher, error) { return zstd.NewWriter(w, zstd.WithEncoderConcurrency(1)) },
+	" zstd":   func(w io.Writer) (flusher, error) { return zstd.NewWriter(w, zstd.WithEncoderConcurrency(1)) },
+}
+
+// pack compresses pieces one by one. coding is names of packers, in the order of their use.
+func pack(t *testing.T, coding string, pieces []string) []string {
+	t.Helper()
+	for name := range strings.SplitSeq(coding, ",") {
+		var b bytes.Buffer
+		w, err := packers[name](&b)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var packed []string
+		for i, p := range pieces {
+			_, err := io.WriteString(w, p)
+			if err = errors.Join(err, w.Flush()); i == len(pieces)-1 {
+				err = errors.Join(err, w.Close())
 			}
-			a.end(io.EOF)
-			if err := b.Decode(x); err != nil {
+			if err != nil {
 				t.Fatal(err)
 			}
-			tt.check(t, x)
-			arrived := strings.Join(tt.pieces, "")
-			end := 0
-			for i, p := range x.Request.Responses {
-				end += strings.Index(arrived[end:], string(x.Raw[i])) + len(x.Raw[i])
-				piece, n := 0, len(tt.pieces[0])
-				for n < end {
-					piece++
-					n += len(tt.pieces[piece])
+			packed = append(packed, b.String())
+			b.Reset()
+		}
+		pieces = packed
+	}
+	return pieces
+}
+
+// Each form in each compression: the responses are the same, with the stamps of the pieces. Pieces of one
+// byte change nothing but the stamps.
+func TestAnswerForms(t *testing.T) {
+	for _, coding := range append(slices.Sorted(maps.Keys(packers)), "", "gzip,br", "zstd,gzip") {
+		for _, tt := range forms {
+			t.Run(coding+" "+tt.name, func(t *testing.T) {
+				pieces := tt.pieces
+				if coding != "" {
+					pieces = pack(t, coding, pieces)
 				}
-				if p.RecvNS != uint64(piece) || p.Read != uint32(piece) {
-					t.Errorf("response %d has the stamp of piece %d, read %d, want %d", i, p.RecvNS, p.Read, piece)
+				tt.checkStamps(t, tt.answer(t, coding, pieces))
+				if coding != "" && !strings.HasPrefix(coding, " ") { // what no header names needs a few bytes
+					tt.answer(t, coding, strings.Split(strings.Join(pieces, ""), ""))
 				}
-			}
-		})
+			})
+		}
 	}
 }
 
-// The transports pass such answers on alike.
+// answer passes pieces to an answer and checks the responses.
+func (tt *form) answer(t *testing.T, coding string, pieces []string) *backend.Exchange {
+	t.Helper()
+	b := newBackend(t, Config{URL: "h"})
+	a := answer{b: b}
+	x := &backend.Exchange{}
+	a.begin(x)
+	head := respond(200, tt.contentType)
+	if coding != "" && !strings.HasPrefix(coding, " ") {
+		head.Header.Set("Content-Encoding", strings.ReplaceAll(coding, ",", ", "))
+	}
+	a.head(head, stamp{ns: 1, source: export.SourceKernel}, 0)
+	for i, p := range pieces {
+		if err := a.data([]byte(p), stamp{ns: uint64(i), source: export.SourceKernel}, uint32(i)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	a.end(io.EOF)
+	if err := b.Decode(x); err != nil {
+		t.Fatal(err)
+	}
+	tt.check(t, x)
+	if x.Compressed != (coding != "") {
+		t.Errorf("compressed: %v", x.Compressed)
+	}
+	return x
+}
+
+// checkStamps checks that the responses have the stamps of the pieces that completed them.
+func (tt *form) checkStamps(t *testing.T, x *backend.Exchange) {
+	t.Helper()
+	arrived := strings.Join(tt.pieces, "")
+	end := 0
+	for i, p := range x.Request.Responses {
+		end += strings.Index(arrived[end:], string(x.Raw[i])) + len(x.Raw[i])
+		piece, n := 0, len(tt.pieces[0])
+		for n < end {
+			piece++
+			n += len(tt.pieces[piece])
+		}
+		if p.RecvNS != uint64(piece) || p.Read != uint32(piece) {
+			t.Errorf("response %d has the stamp of piece %d, read %d, want %d", i, p.RecvNS, p.Read, piece)
+		}
+	}
+}
+
+// The transports pass such answers on alike, compressed or not.
 func TestSendForms(t *testing.T) { onEach(t, testSendForms) }
 
 func testSendForms(t *testing.T, tr Transport) {
 	for _, tt := range forms {
-		t.Run(tt.name, func(t *testing.T) {
-			head := "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n"
-			if tt.contentType != "" {
-				head += "Content-Type: " + tt.contentType + "\r\n"
-			}
-			addr := serveRaw(t, func(c net.Conn, _ int, _ []byte) bool {
-				ok := write(c, head+"\r\n")
-				for _, p := range tt.pieces {
-					ok = ok && write(c, chunk(p))
+		for _, coding := range []string{"", "gzip"} {
+			t.Run(coding+" "+tt.name, func(t *testing.T) {
+				head, pieces := "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n", tt.pieces
+				if tt.contentType != "" {
+					head += "Content-Type: " + tt.contentType + "\r\n"
 				}
-				return ok && write(c, chunk(""))
+				if coding != "" {
+					head += "Content-Encoding: " + coding + "\r\n"
+					pieces = pack(t, coding, pieces)
+				}
+				addr := serveRaw(t, func(c net.Conn, _ int, _ []byte) bool {
+					ok := write(c, head+"\r\n")
+					for _, p := range pieces {
+						ok = ok && write(c, chunk(p))
+					}
+					return ok && write(c, chunk(""))
+				})
+				b := newBackend(t, Config{Transport: tr, URL: addr})
+				tt.check(t, exchange(t.Context(), t, b, open(t, b), `{}`))
 			})
-			b := newBackend(t, Config{Transport: tr, URL: addr})
-			tt.check(t, exchange(t.Context(), t, b, open(t, b), `{}`))
-		})
+		}
 	}
 }
 
 // HTTP/2 as well.
 func TestSendFormsHTTP2(t *testing.T) {
 	for _, tt := range forms {
-		t.Run(tt.name, func(t *testing.T) {
-			cfg := serveHTTP2(t, false, func(w http.ResponseWriter, r *http.Request) {
-				_, _ = io.Copy(io.Discard, r.Body) // the answer follows the request
-				w.Header()["Content-Type"] = []string{tt.contentType}
-				for _, p := range tt.pieces {
-					_, _ = io.WriteString(w, p) // the client says what came
-					flush(w)
+		for _, coding := range []string{"", "br"} {
+			t.Run(coding+" "+tt.name, func(t *testing.T) {
+				pieces := tt.pieces
+				if coding != "" {
+					pieces = pack(t, coding, pieces)
 				}
+				cfg := serveHTTP2(t, false, func(w http.ResponseWriter, r *http.Request) {
+					_, _ = io.Copy(io.Discard, r.Body) // the answer follows the request
+					w.Header()["Content-Type"] = []string{tt.contentType}
+					if coding != "" {
+						w.Header().Set("Content-Encoding", coding)
+					}
+					for _, p := range pieces {
+						_, _ = io.WriteString(w, p) // the client says what came
+						flush(w)
+					}
+				})
+				b := newBackend(t, cfg)
+				tt.check(t, exchange(t.Context(), t, b, open(t, b), `{}`))
 			})
-			b := newBackend(t, cfg)
-			tt.check(t, exchange(t.Context(), t, b, open(t, b), `{}`))
-		})
+		}
 	}
 }

@@ -180,7 +180,8 @@ func testSendWhole(t *testing.T, tr Transport) {
 		status           export.Status
 		code             int
 		msg, id          string
-		decoded          string // the response, if not body
+		packed           bool // the response is decoded
+		decoded          string
 	}{
 		{name: "chat.completion", head: "200 OK\r\nContent-Type: application/json", body: `{"id":"c-7","choices":[{"message":{"content":"a"},"finish_reason":"stop"}]}`, status: export.StatusOK, code: 200, id: "c-7"},
 		{name: "request id", head: "200 OK\r\nContent-Type: application/json\r\nX-Request-Id: r-1", body: `{"id":"c-7","choices":[]}`, status: export.StatusOK, code: 200, id: "r-1"},
@@ -198,7 +199,15 @@ func testSendWhole(t *testing.T, tr Transport) {
 		},
 		{name: "empty", head: "200 OK", status: export.StatusProtocolError, code: 200, msg: "the answer is empty"},
 		{name: "204", head: "204 No Content", status: export.StatusProtocolError, code: 204, msg: "the answer is empty"},
-		{name: "compressed", head: "200 OK\r\nContent-Encoding: gzip", body: "\x1f\x8b", status: export.StatusProtocolError, code: 200, msg: `the answer is compressed ("gzip"), but pa-record did not ask for compression`},
+		{name: "compressed", head: "200 OK\r\nContent-Encoding: gzip", body: gzipped(whole), packed: true, decoded: whole, status: export.StatusOK, code: 200, id: "c-1"},
+		{name: "compressed, empty", head: "204 No Content\r\nContent-Encoding: gzip", status: export.StatusProtocolError, code: 204, msg: "the answer is empty"},
+		{name: "compressed, says the header", head: "200 OK\r\nContent-Encoding: gzip", body: whole, status: export.StatusOK, code: 200, id: "c-1"},
+		{name: "compressed and cut", head: "200 OK\r\nContent-Encoding: gzip", body: gzipped(whole)[:60], packed: true, decoded: whole[:40], status: export.StatusProtocolError, code: 200, msg: `the answer is compressed ("gzip") and damaged: unexpected EOF`},
+		{name: "compressed and damaged", head: "200 OK\r\nContent-Encoding: gzip", body: "\x1f\x8b\x08\x00\x00\x00\x00\x00\x00\x03\xff\xff", packed: true, status: export.StatusProtocolError, code: 200, msg: `the answer is compressed ("gzip") and damaged: flate: corrupt input before offset 1`},
+		{
+			name: "compressed by something else", head: "200 OK\r\nContent-Encoding: lzma", body: "\x5d\x00\x00\x80", packed: true, status: export.StatusProtocolError, code: 200,
+			msg: `the answer is compressed ("lzma"), which pa-record cannot decode; switch compression off in the server or the proxy`,
+		},
 		{name: "400", head: "400 Bad Request\r\nContent-Type: application/json", body: `{"error":{"message":"no","code":400}}`, status: export.StatusHTTPError, code: 400, msg: "no"},
 		{name: "401", head: "401 Unauthorized", body: `{"detail":"who?"}`, status: export.StatusHTTPError, code: 401, msg: "who?"},
 		{name: "404 HTML", head: "404 Not Found\r\nContent-Type: text/html", body: "<html><title>404 Not\nFound</title></html>", status: export.StatusHTTPError, code: 404, msg: "404 Not Found"},
@@ -207,7 +216,7 @@ func testSendWhole(t *testing.T, tr Transport) {
 		{name: "500 without body", head: "500 Oops", status: export.StatusHTTPError, code: 500, msg: "Internal Server Error"},
 		{name: "307", head: "307 Temporary Redirect\r\nLocation: https://u:pw@other/v1/x?key=secret", status: export.StatusHTTPError, code: 307, msg: "redirected to https://other/v1/x; give that URL instead"},
 		{name: "101", head: "101 Switching Protocols", status: export.StatusHTTPError, code: 101, msg: "Switching Protocols"},
-		{name: "compressed 429", head: "429 Too Many\r\nContent-Encoding: gzip", body: gzipped(`{"error":{"message":"quota used up"}}`), decoded: `{"error":{"message":"quota used up"}}`, status: export.StatusHTTPError, code: 429, msg: "quota used up"},
+		{name: "compressed 429", head: "429 Too Many\r\nContent-Encoding: gzip", body: gzipped(`{"error":{"message":"quota used up"}}`), packed: true, decoded: `{"error":{"message":"quota used up"}}`, status: export.StatusHTTPError, code: 429, msg: "quota used up"},
 		{name: "long message", head: "503 Busy", body: long, status: export.StatusHTTPError, code: 503, msg: long[:508] + "…"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -223,7 +232,7 @@ func testSendWhole(t *testing.T, tr Transport) {
 					t.Errorf("%v, %d, %q, id %q, want %v, %d, %q, %q", r.Status, r.Code, r.Message, r.ServerID, tt.status, tt.code, tt.msg, tt.id)
 				}
 				want := tt.body
-				if tt.decoded != "" {
+				if tt.packed {
 					want = tt.decoded
 				}
 				if len(x.Raw) != 1 || joined(x) != want {
