@@ -327,7 +327,7 @@ func (d *document) run(r *Run, i int, defs *definitions) error {
 		l.Rest = w.pairs(path, value, "metrics", "requests", "throughput", "warnings", "warning_kinds")
 		d.Levels = append(d.Levels, l)
 	}
-	t.finish()
+	t.finish(r.detailed)
 	d.Sweep = append(d.Sweep, t)
 	return nil
 }

@@ -24,7 +24,8 @@ type collector struct {
 	originNS int64  // earliest time, from the anchor
 	anchored int    // requests with a time near the anchor
 	levels   []*levelCollector
-	active   *levelCollector // the one with counts; nil before the first
+	active   *levelCollector // the one with counts; nil for none
+	spare    *counts         // all 0; nil while a level has them
 	rows     rows
 	noColumn gapCounts // takes the gaps that no heat map counts, which saves a check for each gap
 	index    uint64    // of the next request in the file
@@ -71,7 +72,8 @@ func (c *collector) Begin(run *export.Run) {
 	for _, l := range c.levels {
 		l.changes.Release()
 	}
-	c.run, c.levels, c.active, c.index, c.anchorNS, c.originNS, c.anchored = run, nil, nil, 0, 0, 0, 0
+	c.run, c.levels, c.index, c.anchorNS, c.originNS, c.anchored = run, nil, 0, 0, 0, 0
+	c.active, c.spare = nil, newCounts()
 	c.rows = newRows(c.cfg.Rows)
 	c.courses = newCourses()
 	if run.Meta != nil {
@@ -84,19 +86,23 @@ func (c *collector) level(i int) *levelCollector {
 	for i >= len(c.levels) {
 		c.levels = append(c.levels, &levelCollector{changes: c.memory.NewSorter(), fromNS: math.MaxInt64, toNS: math.MinInt64})
 	}
-	l, last := c.levels[i], c.active
-	switch {
-	case l == last:
+	l := c.levels[i]
+	if l == c.active {
 		return l
-	case last == nil:
-		l.counts = newCounts()
-	default:
-		last.packed = last.pack()
-		l.counts, last.counts = last.counts, nil
 	}
+	c.rest()
+	l.counts, c.spare, c.active = c.spare, nil, l
 	l.unpack(&l.packed)
-	l.packed, c.active = packedCounts{}, l
+	l.packed = packedCounts{}
 	return l
+}
+
+// rest packs the counts of the active level. No level is active then.
+func (c *collector) rest() {
+	if l := c.active; l != nil {
+		l.pack()
+		c.spare, l.counts, c.active = l.counts, nil, nil
+	}
 }
 
 // since returns the time from the anchor to t; ok is false if t is missing or damaged.
