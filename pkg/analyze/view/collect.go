@@ -169,31 +169,34 @@ func (l *levelCollector) addTimes(c *collector, q *analyze.Observed, from, to in
 	if m, moved := l.axis.include(from, to); moved {
 		l.move(m)
 	}
-	if start, ok := c.since(q.StartNS); ok && start <= to {
-		l.changes.Add(start<<1|1, to<<1)
-	}
-	end, _ := l.axis.at(to)
-	if q.Complete() {
-		l.completed[end]++
-		l.nCompleted++
-	}
-	if failed {
-		l.failed[end]++
-		l.nFailed++
-	}
 	var out []float64 // where the output tokens count; nil: nowhere
 	each := 0.0
-	if q.Delivers() {
-		out, each = l.delivered(q, end)
+	if c.cfg.Parts&PartSeries != 0 {
+		if start, ok := c.since(q.StartNS); ok && start <= to {
+			l.changes.Add(start<<1|1, to<<1)
+		}
+		end, _ := l.axis.at(to)
+		if q.Complete() {
+			l.completed[end]++
+			l.nCompleted++
+		}
+		if failed {
+			l.failed[end]++
+			l.nFailed++
+		}
+		if q.Delivers() {
+			out, each = l.delivered(q, end)
+		}
 	}
+	gaps := q.Counted && c.cfg.Parts&PartHeatmaps != 0
 	switch {
 	case q.Chained():
-		l.addChain(c, q, from, to, out, each)
+		l.addChain(c, q, from, to, out, each, gaps)
 		return
 	case out != nil:
 		l.addTokens(c, q, from, to, out, each)
 	}
-	if q.Counted {
+	if gaps {
 		l.addGaps(c, q, from, to)
 	}
 }
@@ -245,9 +248,9 @@ func (c *cursor) find(ns int64) (ok bool) {
 	return true
 }
 
-// addChain adds the tokens of a request to out, unless that is nil, and its gaps to the heat maps.
-func (l *levelCollector) addChain(c *collector, q *analyze.Observed, from, to int64, out []float64, each float64) {
-	if out == nil && !q.Counted {
+// addChain adds the tokens of a request to out, unless that is nil, and with gaps its gaps to the heat maps.
+func (l *levelCollector) addChain(c *collector, q *analyze.Observed, from, to int64, out []float64, each float64, gaps bool) {
+	if out == nil && !gaps {
 		return
 	}
 	at := cursor{axis: &l.axis, from: from, to: to}
@@ -256,7 +259,7 @@ func (l *levelCollector) addChain(c *collector, q *analyze.Observed, from, to in
 		out[at.bin] += each
 	}
 	var positions []*gapCounts
-	if q.Counted {
+	if gaps {
 		positions = l.byPosition.upTo(len(q.Gaps))
 	}
 	column := &c.noColumn // of the bin
@@ -277,7 +280,7 @@ func (l *levelCollector) addChain(c *collector, q *analyze.Observed, from, to in
 				continue
 			}
 			binNS, widthNS = at.binFrom, uint64(at.binTo-at.binFrom)
-			if q.Counted {
+			if gaps {
 				column = l.byTime.column(at.bin >> columnBits)
 			}
 		}

@@ -18,12 +18,16 @@ func newCounts() *counts {
 }
 
 // move moves all bins with their axis.
-func (c *counts) move(m move) {
-	moveBins(c.outputs, m)
-	moveBins(c.lateOutputs, m)
-	moveBins(c.completed, m)
-	moveBins(c.failed, m)
-	c.byTime.move(m)
+func (l *levelCollector) move(m move) {
+	moveBins(l.outputs, m)
+	if l.lateLost > 0 {
+		moveBins(l.lateOutputs, m)
+	}
+	moveBins(l.completed, m)
+	if l.nFailed > 0 {
+		moveBins(l.failed, m)
+	}
+	l.byTime.move(m)
 }
 
 // packedCounts are the counts that are not 0.
