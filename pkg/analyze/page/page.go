@@ -1,7 +1,6 @@
 package page
 
 import (
-	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -328,7 +327,7 @@ func (d *document) run(r *Run, i int, defs *definitions) error {
 		l.Rest = w.pairs(path, value, "metrics", "requests", "throughput", "warnings", "warning_kinds")
 		d.Levels = append(d.Levels, l)
 	}
-	t.finish()
+	t.finish(r.detailed)
 	d.Sweep = append(d.Sweep, t)
 	return nil
 }
@@ -404,7 +403,7 @@ func label(key string) string {
 
 // render returns what f writes as HTML that is safe, because f escapes its texts.
 func render(f func(w io.Writer) error) (template.HTML, error) {
-	var b bytes.Buffer
+	var b strings.Builder
 	if err := f(&b); err != nil {
 		return "", err
 	}

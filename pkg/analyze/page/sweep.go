@@ -2,6 +2,7 @@ package page
 
 import (
 	"encoding/json"
+	"html/template"
 	"strconv"
 	"strings"
 
@@ -55,7 +56,8 @@ type sweepColumn struct {
 
 type sweepRow struct {
 	Name  string
-	Cells []*figure // nil: no value
+	Cells []*figure     // nil: no value
+	Plain template.HTML // the cells of a level without paths, which take long in a template; "" for others
 }
 
 // columnsOfSweep returns the columns of the table.
@@ -154,8 +156,8 @@ func (t *sweepTable) add(w *walker, name string, e *analyze.Experiment, path str
 	t.Rows = append(t.Rows, row)
 }
 
-// finish drops the columns without a value.
-func (t *sweepTable) finish() {
+// finish drops the columns without a value. Rows from detailed on have figures without paths.
+func (t *sweepTable) finish(detailed int) {
 	var head []sweepColumn
 	for _, c := range t.Head {
 		if c.used {
@@ -169,9 +171,24 @@ func (t *sweepTable) finish() {
 				cells = append(cells, t.Rows[i].Cells[j])
 			}
 		}
-		t.Rows[i].Cells = cells
+		if t.Rows[i].Cells = cells; i >= detailed {
+			t.Rows[i].Plain = plainCells(cells)
+		}
 	}
 	t.Head = head
+}
+
+// plainCells returns the cells of figures without paths as the template writes them.
+func plainCells(cells []*figure) template.HTML {
+	var b strings.Builder
+	for _, f := range cells {
+		if f == nil {
+			b.WriteString(`<td><span class="na">n/a</span></td>`)
+			continue
+		}
+		b.WriteString("<td><span>" + template.HTMLEscapeString(f.Text) + "</span></td>")
+	}
+	return template.HTML(b.String())
 }
 
 // sweepNote says what the sweep says about the highest load, or why there is no sweep: each text

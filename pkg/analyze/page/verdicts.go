@@ -58,27 +58,31 @@ var checks = map[string]string{"client": "client", "steady": "steady state", "cl
 
 // verdicts returns the strip for all levels of all runs.
 func verdicts(runs []Run) []verdict {
-	var all []verdict
-	for _, q := range questions {
-		var levels []levelVerdict
-		for r := range runs {
-			rep := runs[r].Report
-			for i := range rep.Experiments {
-				e := &rep.Experiments[i]
-				v := levelVerdict{status: unknown}
+	levels := make([][]levelVerdict, len(questions))
+	profile := check.Default()
+	for r := range runs {
+		rep := runs[r].Report
+		for i := range rep.Experiments {
+			e := &rep.Experiments[i]
+			where := plain(report.LevelName(e))
+			if len(runs) > 1 {
+				where = runs[r].short + ", " + where
+			}
+			items := check.OfReport(rep, e, profile)
+			for k, q := range questions {
+				v := levelVerdict{where: where}
 				if q.key == "slo" {
 					v.status, v.text = objective(e, rep.SLOTarget)
 				} else {
-					v.status, v.text = checked(rep, e, checks[q.key])
+					v.status, v.text = checked(e, items, checks[q.key])
 				}
-				v.where = plain(report.LevelName(e))
-				if len(runs) > 1 {
-					v.where = runs[r].short + ", " + v.where
-				}
-				levels = append(levels, v)
+				levels[k] = append(levels[k], v)
 			}
 		}
-		v := together(levels)
+	}
+	var all []verdict
+	for k, q := range questions {
+		v := together(levels[k])
 		v.Key, v.Question, v.Symbol = q.key, q.question, symbols[v.Status]
 		v.Answer = q.answers[v.Status]
 		if v.Status == unknown {
@@ -108,12 +112,12 @@ func objective(e *analyze.Experiment, target float64) (status, string) {
 // percent writes a share from 0 to 1 for people.
 func percent(v float64) string { return strconv.FormatFloat(100*v, 'g', 4, 64) + " %" }
 
-// checked returns the outcome of an item of the checklist.
-func checked(rep *analyze.Report, e *analyze.Experiment, item string) (status, string) {
+// checked returns the outcome of an item of the checklist of a level.
+func checked(e *analyze.Experiment, items []check.Item, item string) (status, string) {
 	if e.Problem != nil {
 		return unknown, plain(e.Problem.Error())
 	}
-	for _, x := range check.OfReport(rep, e, check.Default()) {
+	for _, x := range items {
 		if x.Name == item {
 			return map[check.Status]status{check.Pass: passes, check.Fail: fails, check.NA: unknown}[x.Status], plain(x.Text)
 		}

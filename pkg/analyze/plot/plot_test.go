@@ -2,6 +2,7 @@ package plot
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/xml"
 	"errors"
 	"flag"
@@ -359,6 +360,30 @@ func TestSweepFigures(t *testing.T) {
 	}
 	if lines := f.Panels[2].Lines; lines[0].At != 60e6 || lines[0].Label != "SLO ttft<=60ms" {
 		t.Errorf("lines of TTFT: %+v", lines)
+	}
+}
+
+// A sweep of many levels draws some, among them the highest and the lowest, says so, and has round ticks.
+func TestManyLoads(t *testing.T) {
+	run := &view.Run{Name: "a.json", Report: &analyze.Report{Run: &export.Run{}}}
+	for i := range 5000 {
+		e := &analyze.Experiment{Mode: export.ModeConcurrency, Value: strconv.Itoa(i + 1), OK: 3}
+		e.Throughput.Requests = analyze.Rate{PerSecond: float64(100 + i*7919%5000), OK: true}
+		run.Levels = append(run.Levels, view.Level{Experiment: e})
+	}
+	f := Sweep([]*view.Run{run}, Options{})
+	points := f.Panels[1].Series[0].Points
+	byY := func(a, b svg.Point) int { return cmp.Compare(a.Y, b.Y) }
+	least, most := slices.MinFunc(points, byY), slices.MaxFunc(points, byY)
+	if len(points) < 500 || len(points) > mostLoads || least.Y != 100 || most.Y != 5099 || least.Title != "concurrency 1" || points[0].X != 1 || !slices.IsSortedFunc(points, func(a, b svg.Point) int { return cmp.Compare(a.X, b.X) }) {
+		t.Errorf("%d points from %+v to %+v", len(points), least, most)
+	}
+	if !strings.Contains(f.Subtitle, "at most 1,000 levels of a run") || f.Panels[1].X.Ticks != nil {
+		t.Errorf("%q, %d ticks", f.Subtitle, len(f.Panels[1].X.Ticks))
+	}
+	run.Levels = run.Levels[:1000]
+	if f := Sweep([]*view.Run{run}, Options{}); len(f.Panels[1].Series[0].Points) != 1000 || strings.Contains(f.Subtitle, "at most") || len(f.Panels[1].X.Ticks) != 1000 {
+		t.Errorf("%q, %d ticks of 1,000 levels", f.Subtitle, len(f.Panels[1].X.Ticks))
 	}
 }
 

@@ -1,7 +1,6 @@
 package plot
 
 import (
-	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -23,7 +22,7 @@ func Sweep(runs []*view.Run, o Options) *svg.Figure {
 	width, columns := o.wide()
 	l := loadsOf(runs)
 	f := &svg.Figure{
-		Title: "Throughput and latency against load", Width: width, Columns: columns, Subtitle: requests(runs),
+		Title: "Throughput and latency against load", Width: width, Columns: columns, Subtitle: sentences(requests(runs), l.note()),
 		Desc: "Throughput, the percentiles of latencies and the share of requests that meet the objective, for each load level.",
 	}
 	names := runNames(runs)
@@ -32,12 +31,12 @@ func Sweep(runs []*view.Run, o Options) *svg.Figure {
 		return &f.Panels[len(f.Panels)-1]
 	}
 	rate := func(title string, of func(*analyze.Throughput) analyze.Rate) {
-		series := l.series(names, func(e *analyze.Experiment) (float64, string) {
+		series := l.series(names, func(e *analyze.Experiment) float64 {
 			if r := of(&e.Throughput); r.OK {
-				return r.PerSecond, report.LevelName(e)
+				return r.PerSecond
 			}
-			return math.NaN(), ""
-		})
+			return math.NaN()
+		}, report.LevelName)
 		panel(title, svg.Axis{Include: []float64{0}}, series, why(runs, "throughput", "rates are not known"))
 	}
 	rate("Output tokens/s", func(t *analyze.Throughput) analyze.Rate { return t.OutputTokens })
@@ -49,11 +48,13 @@ func Sweep(runs []*view.Run, o Options) *svg.Figure {
 		}
 		var series []svg.Series
 		for i, pct := range pcts {
-			some := l.series(names, func(e *analyze.Experiment) (float64, string) {
+			some := l.series(names, func(e *analyze.Experiment) float64 {
 				if s := e.Metric(m); s != nil {
-					return s.P(pct), fmt.Sprintf("%s, %s of %s", report.LevelName(e), report.PercentileName(pct), plural.GroupedOf(s.N, "value"))
+					return s.P(pct)
 				}
-				return math.NaN(), ""
+				return math.NaN()
+			}, func(e *analyze.Experiment) string {
+				return fmt.Sprintf("%s, %s of %s", report.LevelName(e), report.PercentileName(pct), plural.GroupedOf(e.Metric(m).N, "value"))
 			})
 			if len(runs) == 1 {
 				some[0].Name, some[0].Style = report.PercentileName(pct), i+1
@@ -107,6 +108,9 @@ func loadsOf(runs []*view.Run) *loads {
 	slices.Sort(values)
 	values = slices.Compact(values)
 	l.axis = svg.Axis{Label: strings.ReplaceAll(mode, "_", " "), Ticks: values}
+	if len(values) > mostLoads {
+		l.axis.Ticks = nil
+	}
 	if values[len(values)-1] > 8*values[0] {
 		l.axis.Scale = svg.Log
 	}
@@ -145,20 +149,43 @@ func (l *loads) at(e *analyze.Experiment) float64 {
 	return v
 }
 
-// series returns a series for each run, in the order of the loads. value returns the value of a level and
-// a title; NaN if there is none.
-func (l *loads) series(names []string, value func(*analyze.Experiment) (float64, string)) (all []svg.Series) {
+// mostLoads is the number of levels of a run that a series shows at most.
+const mostLoads = 1000
+
+// series returns a series for each run, in the order of the loads. value returns the value of a level, NaN if
+// there is none, and title the title of a level with a value.
+func (l *loads) series(names []string, value func(*analyze.Experiment) float64, title func(*analyze.Experiment) string) (all []svg.Series) {
 	for i, r := range l.runs {
-		var points []svg.Point
+		marks := make([]mark, 0, len(r.Levels))
 		for j := range r.Levels {
 			e := r.Levels[j].Experiment
-			v, title := value(e)
-			points = append(points, svg.Point{X: l.at(e), Y: v, Title: title})
+			m := mark{l.at(e), value(e), uint64(j)}
+			if l.axis.Scale == svg.Log {
+				m.x = math.Log(m.x) // so that thin divides the axis evenly
+			}
+			marks = append(marks, m)
 		}
-		slices.SortStableFunc(points, func(a, b svg.Point) int { return cmp.Compare(a.X, b.X) })
+		marks, _ = thin(marks, mostLoads)
+		points := make([]svg.Point, len(marks))
+		for k, m := range marks {
+			e := r.Levels[m.id].Experiment
+			if points[k] = (svg.Point{X: l.at(e), Y: m.y}); !math.IsNaN(m.y) {
+				points[k].Title = title(e)
+			}
+		}
 		all = append(all, named(names, i, svg.LinePoints, points))
 	}
 	return all
+}
+
+// note says that series show some of the levels of a run; "" if they show all.
+func (l *loads) note() string {
+	for _, r := range l.runs {
+		if len(r.Levels) > mostLoads {
+			return "Drawn are the lowest and the highest of each stretch of loads, at most " + plural.GroupedOf(mostLoads, "level") + " of a run."
+		}
+	}
+	return ""
 }
 
 // limits returns lines for the conditions of the objective that bound a metric of single requests.
@@ -193,12 +220,12 @@ func attained(runs []*view.Run, names []string, l *loads) *svg.Panel {
 	if objective == "" {
 		return nil
 	}
-	series := l.series(names, func(e *analyze.Experiment) (float64, string) {
+	series := l.series(names, func(e *analyze.Experiment) float64 {
 		if e.SLO == nil || !e.SLO.Share.OK {
-			return math.NaN(), ""
+			return math.NaN()
 		}
-		return e.SLO.Share.V, report.LevelName(e)
-	})
+		return e.SLO.Share.V
+	}, report.LevelName)
 	return &svg.Panel{
 		Title: "Requests that meet " + objective, X: l.axis, Y: svg.Axis{Unit: svg.Share, Include: []float64{0, 1}},
 		Series: series, Lines: []svg.Line{{At: target, Label: "target " + tabular.ShareInSentence(target)}}, NoData: "it cannot be told of any level",

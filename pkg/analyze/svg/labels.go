@@ -15,6 +15,7 @@ func (b box) meets(o box) bool {
 // labels finds room for texts inside a panel.
 type labels struct {
 	wide, high float64
+	none       bool  // no text needs room, so that boxes need not be kept
 	taken      boxes // by markers and texts
 	crossed    boxes // by lines, over which a text can be read
 }
@@ -41,7 +42,7 @@ func (l *labels) cells(b box, f func(cell [2]int) bool) {
 
 // add adds a box.
 func (l *labels) add(all *boxes, b box) {
-	if math.IsNaN(b.left + b.top + b.right + b.bottom) {
+	if l.none || math.IsNaN(b.left+b.top+b.right+b.bottom) {
 		return // it meets no box
 	}
 	if *all == nil {
@@ -105,6 +106,13 @@ func halo(attributes ...string) []string {
 func haloClass(r role) []string {
 	c := r.class()
 	return []string{c[0], c[1] + " pa-halo", c[2], c[3]}
+}
+
+// labeled reports whether lines or points have labels.
+func (p *panel) labeled() bool {
+	return len(p.lines)+len(p.far) > 0 || slices.ContainsFunc(p.Series, func(s Series) bool {
+		return slices.ContainsFunc(s.Points, func(v Point) bool { return v.Label != "" })
+	})
 }
 
 // bands draws the shaded bands.

@@ -30,7 +30,7 @@ func (p *picture) drawPanels() {
 
 // draw draws the panel, with the upper left corner of the area inside the axes at 0, 0.
 func (p *panel) draw(w *writer) {
-	p.labels = labels{wide: p.wide, high: p.height}
+	p.labels = labels{wide: p.wide, high: p.height, none: !p.labeled()}
 	p.head(w)
 	p.axes(w)
 	if p.Cells != nil && p.key != nil {
@@ -177,7 +177,7 @@ func (p *panel) series(w *writer, s *Series) {
 		w.empty("path", "", "d", d, "stroke", "currentColor", "stroke-width", "1.8", "stroke-linejoin", "round", "stroke-dasharray", look.dash)
 		w.line()
 	}
-	for i := 1; i < len(at) && s.Shape != Points && s.Shape != Bars; i++ {
+	for i := 1; i < len(at) && s.Shape != Points && s.Shape != Bars && !p.labels.none; i++ {
 		if !math.IsNaN(at[i-1][0] + at[i][0]) {
 			p.labels.cross(at[i-1][0], at[i-1][1], at[i][0], at[i][1])
 		}

@@ -63,7 +63,7 @@ func Analyze(points []Point, o Options) *Result {
 		l := Level{Level: &res.Set.Levels[i]}
 		for j := range diff.Metrics {
 			m := &diff.Metrics[j]
-			r := Row{Metric: m}
+			r := Row{Metric: m, Values: make([]Value, 0, len(points))}
 			found := false
 			for k := range points {
 				v := valueOf(points[k].values(l.Level, m))
@@ -81,9 +81,10 @@ func Analyze(points []Point, o Options) *Result {
 		res.Levels = append(res.Levels, l)
 	}
 	for i := range res.Levels {
+		moves := ratesMove(points, res.Levels[i].Level)
 		for j := range res.Levels[i].Rows {
 			r := &res.Levels[i].Rows[j]
-			if r.NA = r.unusable(refused, ratesMove(points, res.Levels[i].Level)); r.NA == "" {
+			if r.NA = r.unusable(refused, moves); r.NA == "" {
 				r.Steps = stepsOf(r.means(), max(1, searched))
 			}
 		}

@@ -39,6 +39,8 @@ func (c *collector) shape() {
 		level.Prompts, level.PromptsLeftOut = l.prompts.points()
 		level.LeftOut, level.Sampling = rows.sampling()
 		c.addRequests(level, rows, l.streamed)
+		c.rest()
+		l.packed = packedCounts{}
 	}
 }
 

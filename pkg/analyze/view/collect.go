@@ -24,7 +24,8 @@ type collector struct {
 	originNS int64  // earliest time, from the anchor
 	anchored int    // requests with a time near the anchor
 	levels   []*levelCollector
-	active   *levelCollector // the one with counts; nil before the first
+	active   *levelCollector // the one with counts; nil for none
+	spare    *counts         // all 0; nil while a level has them
 	rows     rows
 	noColumn gapCounts // takes the gaps that no heat map counts, which saves a check for each gap
 	index    uint64    // of the next request in the file
@@ -71,7 +72,8 @@ func (c *collector) Begin(run *export.Run) {
 	for _, l := range c.levels {
 		l.changes.Release()
 	}
-	c.run, c.levels, c.active, c.index, c.anchorNS, c.originNS, c.anchored = run, nil, nil, 0, 0, 0, 0
+	c.run, c.levels, c.index, c.anchorNS, c.originNS, c.anchored = run, nil, 0, 0, 0, 0
+	c.active, c.spare = nil, newCounts()
 	c.rows = newRows(c.cfg.Rows)
 	c.courses = newCourses()
 	if run.Meta != nil {
@@ -84,19 +86,23 @@ func (c *collector) level(i int) *levelCollector {
 	for i >= len(c.levels) {
 		c.levels = append(c.levels, &levelCollector{changes: c.memory.NewSorter(), fromNS: math.MaxInt64, toNS: math.MinInt64})
 	}
-	l, last := c.levels[i], c.active
-	switch {
-	case l == last:
+	l := c.levels[i]
+	if l == c.active {
 		return l
-	case last == nil:
-		l.counts = newCounts()
-	default:
-		last.packed = last.pack()
-		l.counts, last.counts = last.counts, nil
 	}
+	c.rest()
+	l.counts, c.spare, c.active = c.spare, nil, l
 	l.unpack(&l.packed)
-	l.packed, c.active = packedCounts{}, l
+	l.packed = packedCounts{}
 	return l
+}
+
+// rest packs the counts of the active level. No level is active then.
+func (c *collector) rest() {
+	if l := c.active; l != nil {
+		l.pack()
+		c.spare, l.counts, c.active = l.counts, nil, nil
+	}
 }
 
 // since returns the time from the anchor to t; ok is false if t is missing or damaged.
@@ -163,31 +169,34 @@ func (l *levelCollector) addTimes(c *collector, q *analyze.Observed, from, to in
 	if m, moved := l.axis.include(from, to); moved {
 		l.move(m)
 	}
-	if start, ok := c.since(q.StartNS); ok && start <= to {
-		l.changes.Add(start<<1|1, to<<1)
-	}
-	end, _ := l.axis.at(to)
-	if q.Complete() {
-		l.completed[end]++
-		l.nCompleted++
-	}
-	if failed {
-		l.failed[end]++
-		l.nFailed++
-	}
 	var out []float64 // where the output tokens count; nil: nowhere
 	each := 0.0
-	if q.Delivers() {
-		out, each = l.delivered(q, end)
+	if c.cfg.Parts&PartSeries != 0 {
+		if start, ok := c.since(q.StartNS); ok && start <= to {
+			l.changes.Add(start<<1|1, to<<1)
+		}
+		end, _ := l.axis.at(to)
+		if q.Complete() {
+			l.completed[end]++
+			l.nCompleted++
+		}
+		if failed {
+			l.failed[end]++
+			l.nFailed++
+		}
+		if q.Delivers() {
+			out, each = l.delivered(q, end)
+		}
 	}
+	gaps := q.Counted && c.cfg.Parts&PartHeatmaps != 0
 	switch {
 	case q.Chained():
-		l.addChain(c, q, from, to, out, each)
+		l.addChain(c, q, from, to, out, each, gaps)
 		return
 	case out != nil:
 		l.addTokens(c, q, from, to, out, each)
 	}
-	if q.Counted {
+	if gaps {
 		l.addGaps(c, q, from, to)
 	}
 }
@@ -239,9 +248,9 @@ func (c *cursor) find(ns int64) (ok bool) {
 	return true
 }
 
-// addChain adds the tokens of a request to out, unless that is nil, and its gaps to the heat maps.
-func (l *levelCollector) addChain(c *collector, q *analyze.Observed, from, to int64, out []float64, each float64) {
-	if out == nil && !q.Counted {
+// addChain adds the tokens of a request to out, unless that is nil, and with gaps its gaps to the heat maps.
+func (l *levelCollector) addChain(c *collector, q *analyze.Observed, from, to int64, out []float64, each float64, gaps bool) {
+	if out == nil && !gaps {
 		return
 	}
 	at := cursor{axis: &l.axis, from: from, to: to}
@@ -250,7 +259,7 @@ func (l *levelCollector) addChain(c *collector, q *analyze.Observed, from, to in
 		out[at.bin] += each
 	}
 	var positions []*gapCounts
-	if q.Counted {
+	if gaps {
 		positions = l.byPosition.upTo(len(q.Gaps))
 	}
 	column := &c.noColumn // of the bin
@@ -271,7 +280,7 @@ func (l *levelCollector) addChain(c *collector, q *analyze.Observed, from, to in
 				continue
 			}
 			binNS, widthNS = at.binFrom, uint64(at.binTo-at.binFrom)
-			if q.Counted {
+			if gaps {
 				column = l.byTime.column(at.bin >> columnBits)
 			}
 		}

@@ -18,12 +18,16 @@ func newCounts() *counts {
 }
 
 // move moves all bins with their axis.
-func (c *counts) move(m move) {
-	moveBins(c.outputs, m)
-	moveBins(c.lateOutputs, m)
-	moveBins(c.completed, m)
-	moveBins(c.failed, m)
-	c.byTime.move(m)
+func (l *levelCollector) move(m move) {
+	moveBins(l.outputs, m)
+	if l.lateLost > 0 {
+		moveBins(l.lateOutputs, m)
+	}
+	moveBins(l.completed, m)
+	if l.nFailed > 0 {
+		moveBins(l.failed, m)
+	}
+	l.byTime.move(m)
 }
 
 // packedCounts are the counts that are not 0.
@@ -32,12 +36,22 @@ type packedCounts struct {
 	completed, failed, byTime, byPosition []cell[uint32]
 }
 
-// pack returns the counts and sets them to 0.
-func (c *counts) pack() packedCounts {
-	return packedCounts{
-		packed(nil, 0, c.outputs), packed(nil, 0, c.lateOutputs),
-		packed(nil, 0, c.completed), packed(nil, 0, c.failed), c.byTime.pack(), c.byPosition.pack(),
+// pack packs the counts of the level and sets them to 0.
+func (l *levelCollector) pack() {
+	first, n := l.axis.bins()
+	if n == 0 {
+		return // no request had a time
 	}
+	p, end := &l.packed, first+n
+	p.outputs = packed(nil, first, l.outputs[first:end])
+	if l.lateLost > 0 {
+		p.lateOutputs = packed(nil, first, l.lateOutputs[first:end])
+	}
+	p.completed = packed(nil, first, l.completed[first:end])
+	if l.nFailed > 0 {
+		p.failed = packed(nil, first, l.failed[first:end])
+	}
+	p.byTime, p.byPosition = l.byTime.pack(), l.byPosition.pack()
 }
 
 // unpack sets the counts, which are 0.

@@ -114,9 +114,11 @@ func (g *grid) upTo(n int) []*gapCounts {
 
 // move moves the columns with an axis; columns that join are added up.
 func (g *grid) move(m move) {
-	old := g.columns
-	g.columns = nil
-	for i, c := range old {
+	var before [mostColumns]*gapCounts
+	n := copy(before[:], g.columns)
+	clear(g.columns)
+	g.columns = g.columns[:0]
+	for i, c := range before[:n] {
 		if c == nil {
 			continue
 		}
@@ -131,6 +133,8 @@ func (g *grid) move(m move) {
 		for row, n := range c {
 			g.columns[to][row] += n
 		}
+		clear(c[:])
+		g.unused = append(g.unused, c)
 	}
 }
 

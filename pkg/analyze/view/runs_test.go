@@ -332,6 +332,89 @@ func TestWild(t *testing.T) {
 	}
 }
 
+// An alternating reader reads a request of each level in turn.
+type alternating struct {
+	*memrun.Reader
+	level, at int
+}
+
+func (r *alternating) Next() bool {
+	for range 2 * len(r.Requests) {
+		if r.level++; r.level >= len(r.Requests) {
+			r.level, r.at = 0, r.at+1
+		}
+		if r.at < len(r.Requests[r.level]) {
+			return true
+		}
+	}
+	return false
+}
+
+func (r *alternating) Request() *export.Request { return &r.Requests[r.level][r.at] }
+func (r *alternating) Experiment() int          { return r.level }
+
+// Levels are as in runs of their own, whether their requests come one level after the other or in turn: only the
+// level of the last request has bins.
+func TestLevelsInTurn(t *testing.T) {
+	for seed := range uint64(30) {
+		rng := rand.New(rand.NewPCG(seed, 9))
+		run := func(requests ...[]export.Request) *memrun.Reader {
+			r := memrun.New("", requests...)
+			r.Header.Meta = &export.RunMeta{StartNS: 1e18}
+			return r
+		}
+		var levels [][]export.Request
+		var want []Level
+		for range 3 {
+			requests := append(manyRequests(rng, 30, 3, 1e18), wild(rng)...) // a damaged time that comes first moves the anchor
+			for i := range requests {
+				requests[i].ID, requests[i].HasMeta = uint64(i), true
+			}
+			alone := collect(t, run(requests), Config{})
+			if alone.OriginNS == 1e18 { // else a damaged time is less than a year too early
+				levels, want = append(levels, requests), append(want, alone.Levels...)
+			}
+		}
+		for _, r := range []export.Reader{run(levels...), &alternating{run(levels...), -1, 0}} {
+			if d := difference(want, collect(t, r, Config{}).Levels); d != "" {
+				t.Fatalf("seed %d, %T (-alone +together):\n%s", seed, r, d)
+			}
+		}
+	}
+}
+
+// A run has the parts that were asked for, as in a run with all of them, and no others.
+func TestParts(t *testing.T) {
+	rng := rand.New(rand.NewPCG(1, 8))
+	stated := memrun.OpenAI(memrun.Delta("a"), memrun.Usage5)
+	requests := append(manyRequests(rng, 100, 5, 1e9), stated)
+	collected := func(parts Part) *Level { return &collect(t, memrun.New("", requests), Config{Parts: parts}).Levels[0] }
+	all := collected(0)
+	if len(all.Series) == 0 || all.GapsByTime.N == 0 || all.GapsByPosition.N == 0 || len(all.Prompts) == 0 || len(all.Requests) == 0 || all.Lanes == 0 {
+		t.Fatalf("%d series, %d and %d gaps, %d prompts, %d requests in %d lanes", len(all.Series), all.GapsByTime.N, all.GapsByPosition.N, len(all.Prompts), len(all.Requests), all.Lanes)
+	}
+	for part := PartFigures; part < allParts; part <<= 1 {
+		got := collected(part)
+		want := Level{Experiment: all.Experiment, FromNS: all.FromNS, ToNS: all.ToNS, Distributions: got.Distributions, Prompts: []Prompt{}, Requests: []*Request{}}
+		switch part {
+		case PartSeries:
+			want.Series = all.Series
+		case PartHeatmaps:
+			want.GapsByTime, want.GapsByPosition = all.GapsByTime, all.GapsByPosition
+		case PartPrompts:
+			want.Prompts, want.PromptsLeftOut = all.Prompts, all.PromptsLeftOut
+		case PartRequests:
+			want.Requests, want.LeftOut, want.Sampling, want.Lanes = all.Requests, all.LeftOut, all.Sampling, all.Lanes
+		}
+		if d := difference([]Level{want}, []Level{*got}); d != "" {
+			t.Errorf("part %d (-want +got):\n%s", part, d)
+		}
+		if d := &got.Distributions[0]; (d.Summary.Curve != nil) != (part == PartCurves) {
+			t.Errorf("part %d: curve of %d", part, len(d.Summary.Curve))
+		}
+	}
+}
+
 // Exact percentiles stay exact when the values do not fit in memory.
 func TestLittleMemory(t *testing.T) {
 	rng := rand.New(rand.NewPCG(3, 1))
