@@ -466,11 +466,12 @@ func runOnce(ctx context.Context, r export.Reader, cfg Config, contradicted *con
 			rep.Experiments = append(rep.Experiments, Experiment{Mode: e.Mode, Value: e.Value, Problem: err})
 			continue
 		}
-		_, all[i].startsUnknown = run.Lacks(export.PartStarts)
+		e := &run.Experiments[i]
+		_, all[i].startsUnknown = run.LevelLacks(e.Mode, e.Value, export.PartStarts)
 		all[i].lateStart = run.Meta != nil && run.Meta.Import == nil && !run.StartsAtFirstSegment()
 		x := all[i].finish(run, i, cfg, memory)
 		x.dropUnsureRates(run)
-		if why, partial := run.Lacks(export.PartRequests); partial {
+		if why, partial := run.LevelLacks(e.Mode, e.Value, export.PartRequests); partial {
 			x.dropShares(why)
 		}
 		if !rep.Cut {

@@ -344,6 +344,8 @@ func (c *collector) finish(run *export.Run, e *export.Experiment, cfg Config, se
 	} else {
 		switch v := answer.Elapsed(c.firstStart, c.lastEnd); {
 		case c.startsUnknown:
+			why, _ := run.LevelLacks(e.Mode, e.Value, export.PartStarts)
+			x.Unavailable = append(x.Unavailable, Unavailable{"throughput", "rates", why})
 		case c.spanWrong != "":
 			x.Unavailable = append(x.Unavailable, Unavailable{"throughput", "rates", c.spanWrong})
 		case v.OK && v.V > 0 && c.firstStart != 0:
