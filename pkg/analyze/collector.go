@@ -383,7 +383,7 @@ func (c *collector) finish(run *export.Run, e *export.Experiment, cfg Config, se
 	}
 	if c.economics != nil {
 		q, err := c.economics.finish(run, *cfg.Economics, &x)
-		q.Span = c.ratesSpan(run, sel)
+		q.Span = c.ratesSpan(sel)
 		x.Economics, c.err = q, errors.Join(c.err, err)
 	}
 	x.Warnings = c.warnings(cfg, &x)

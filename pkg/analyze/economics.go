@@ -311,7 +311,7 @@ func energySpan(e *Experiment) (from, to uint64) {
 
 // ratesSpan returns the time of the rates: the selected part, or from the first start to the last
 // response.
-func (c *collector) ratesSpan(run *export.Run, sel *Selected) Span {
+func (c *collector) ratesSpan(sel *Selected) Span {
 	if sel != nil {
 		return sel.Span
 	}
