@@ -466,20 +466,20 @@ func runOnce(ctx context.Context, r export.Reader, cfg Config, contradicted *con
 		if m := run.Experiments[i].Meta; m != nil { // of the file that this one was made of
 			l.unreadable += m.Unreadable
 		}
+		e := &run.Experiments[i]
 		if err := placed(run, cfg); err != nil {
-			e := &run.Experiments[i]
 			rep.Experiments = append(rep.Experiments, Experiment{Mode: e.Mode, Value: e.Value, Problem: err})
 			continue
 		}
-		_, l.startsUnknown = run.Lacks(export.PartStarts)
+		_, l.startsUnknown = run.LevelLacks(e.Mode, e.Value, export.PartStarts)
 		l.lateStart = run.Meta != nil && run.Meta.Import == nil && !run.StartsAtFirstSegment()
 		x := l.finish(run, i, cfg, memory)
 		x.dropUnsureRates(run)
-		if why, partial := run.Lacks(export.PartRequests); partial {
+		if why, partial := run.LevelLacks(e.Mode, e.Value, export.PartRequests); partial {
 			x.dropShares(why)
 		}
 		if !rep.Cut {
-			l.dropPartialRates(&run.Experiments[i], &x)
+			l.dropPartialRates(e, &x)
 		}
 		if unread := errors.Join(l.err, l.models.err); unread != nil {
 			err = errors.Join(err, unread)

@@ -354,6 +354,8 @@ func (c *collector) finish(run *export.Run, e *export.Experiment, cfg Config, se
 	} else {
 		switch v := answer.Elapsed(c.firstStart, c.lastEnd); {
 		case c.startsUnknown:
+			why, _ := run.LevelLacks(e.Mode, e.Value, export.PartStarts)
+			x.Unavailable = append(x.Unavailable, Unavailable{"throughput", "rates", why})
 		case c.spanWrong != "":
 			x.Unavailable = append(x.Unavailable, Unavailable{"throughput", "rates", c.spanWrong})
 		case v.OK && v.V > 0 && c.firstStart != 0:
@@ -395,7 +397,7 @@ func (c *collector) finish(run *export.Run, e *export.Experiment, cfg Config, se
 	}
 	if c.economics != nil {
 		q, err := c.economics.finish(run, *cfg.Economics, &x)
-		q.Span = c.ratesSpan(run, sel)
+		q.Span = c.ratesSpan(sel)
 		x.Economics, c.err = q, errors.Join(c.err, err)
 	}
 	x.Warnings = c.warnings(cfg, &x)

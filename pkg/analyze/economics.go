@@ -266,7 +266,7 @@ func (x *Experiment) energy(rep *Report) (joules, bound float64, why string) {
 	e := x.Economics
 	switch {
 	case x.DurationNS <= 0:
-		return 0, 0, withoutDuration(rep.Run)
+		return 0, 0, cmp.Or(x.whyNot("throughput"), withoutDuration(rep.Run))
 	case e.Span.Duration().Nanoseconds() != x.DurationNS:
 		return 0, 0, "the time of the pauses is left out, but energy was used in it"
 	case len(e.Energy) == 0:
@@ -311,11 +311,11 @@ func energySpan(e *Experiment) (from, to uint64) {
 
 // ratesSpan returns the time of the rates: the selected part, or from the first start to the last
 // response.
-func (c *collector) ratesSpan(run *export.Run, sel *Selected) Span {
+func (c *collector) ratesSpan(sel *Selected) Span {
 	if sel != nil {
 		return sel.Span
 	}
-	if why, lacks := run.Lacks(export.PartStarts); lacks && why != "" {
+	if c.startsUnknown {
 		return Span{}
 	}
 	return Span{c.firstStart, c.lastEnd}

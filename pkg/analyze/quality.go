@@ -211,7 +211,7 @@ func (c *qualityCollector) finish(run *export.Run, x *Experiment) (*Quality, err
 		if x.DurationNS > 0 {
 			set(smoothGoodput, (c.tokens.Float64()-c.idle.Float64()/float64(cfg.PaceNS))/(float64(x.DurationNS)/1e9))
 		} else {
-			q.Figures[smoothGoodput].Why = withoutDuration(run)
+			q.Figures[smoothGoodput].Why = cmp.Or(x.whyNot("throughput"), whyNoDuration)
 		}
 		if decode := c.decodeNS.Float64(); decode > 0 {
 			set(poolStallShare, c.stallNS.Float64()/decode)

@@ -31,11 +31,11 @@ func unavailable(run *export.Run) []Unavailable {
 			all = append(all, Unavailable{d.Key(), d.Label(), numbers + " hold no tokens"})
 			continue
 		}
-		if why, lacks := run.Lacks(d.needs); lacks {
+		if why, lacks := run.AllLack(d.needs); lacks {
 			all = append(all, Unavailable{d.Key(), d.Label(), why})
 		}
 	}
-	if why, lacks := run.Lacks(export.PartStarts); lacks {
+	if why, lacks := run.AllLack(export.PartStarts); lacks {
 		all = append(all, Unavailable{"throughput", "rates", why})
 	}
 	return all

@@ -32,6 +32,9 @@ func (r *Run) Result(experiment int) map[string]string {
 type Lack struct {
 	Part Part   `json:"part"`
 	Why  string `json:"why"` // "GuideLLM keeps the first and the last token of a request"
+	// Mode and Value name the level that lacks the part, if not all levels do.
+	Mode  string `json:"mode,omitempty"`
+	Value string `json:"value,omitempty"`
 }
 
 // A Part is a part of a run that result files of other tools may lack.
@@ -61,19 +64,33 @@ const (
 	PartRequests Part = "requests"
 )
 
-// Lacks returns why the file of the run lacks a part; ok is false if it has the part, or if
-// the run does not tell. A file that lacks requests lacks their starts, too.
+// Lacks returns why the file of the run lacks a part, of all levels or of some; ok is false if it has
+// the part, or if the run does not tell. A file that lacks requests lacks their starts, too.
 func (r *Run) Lacks(p Part) (why string, ok bool) {
+	return r.lacks(p, func(*Lack) bool { return true })
+}
+
+// LevelLacks is Lacks for the levels with a mode and a value.
+func (r *Run) LevelLacks(mode, value string, p Part) (why string, ok bool) {
+	return r.lacks(p, func(l *Lack) bool { return l.ofAll() || l.Mode == mode && l.Value == value })
+}
+
+// AllLack is Lacks for parts that no level has.
+func (r *Run) AllLack(p Part) (why string, ok bool) { return r.lacks(p, (*Lack).ofAll) }
+
+func (l *Lack) ofAll() bool { return l.Mode == "" && l.Value == "" }
+
+func (r *Run) lacks(p Part, counts func(*Lack) bool) (why string, ok bool) {
 	if r.Meta == nil || r.Meta.Import == nil {
 		return "", false
 	}
-	for _, l := range r.Meta.Import.Lacks {
-		if l.Part == p {
+	for i := range r.Meta.Import.Lacks {
+		if l := &r.Meta.Import.Lacks[i]; l.Part == p && counts(l) {
 			return l.Why, true
 		}
 	}
 	if p == PartStarts {
-		return r.Lacks(PartRequests)
+		return r.lacks(PartRequests, counts)
 	}
 	return "", false
 }

@@ -278,7 +278,7 @@ func (c *checker) failures() Item {
 	const name = "failures"
 	failed := c.x.FailedRequests()
 	all := failed + c.x.OK
-	if why, partial := c.rep.Run.Lacks(export.PartRequests); partial {
+	if why, partial := c.rep.Run.LevelLacks(c.x.Mode, c.x.Value, export.PartRequests); partial {
 		return unknown(name, why)
 	}
 	if all == 0 {
@@ -295,7 +295,7 @@ const leastSteady = 100
 // steady asks whether the level was in a steady state.
 func (c *checker) steady() Item {
 	const name = "steady state"
-	_, noStarts := c.rep.Run.Lacks(export.PartStarts)
+	_, noStarts := c.rep.Run.LevelLacks(c.x.Mode, c.x.Value, export.PartStarts)
 	var why []string
 	for _, u := range slices.Concat(c.x.Unsteady, c.x.Unsettled) {
 		why = append(why, u.Error())
@@ -328,7 +328,7 @@ func (c *checker) process() Item {
 	default:
 		return unknown(name, "the file does not say which process of arrivals was asked for")
 	}
-	if _, noStarts := c.rep.Run.Lacks(export.PartStarts); noStarts {
+	if _, noStarts := c.rep.Run.LevelLacks(c.x.Mode, c.x.Value, export.PartStarts); noStarts {
 		return unknown(name, "the file does not say when requests were sent")
 	}
 	p, why := poissonOf(c.sent.starts)
@@ -347,7 +347,7 @@ func (c *checker) process() Item {
 // arrivals asks whether requests arrived as a Poisson process.
 func (c *checker) arrivals() Item {
 	const name = "Poisson arrivals"
-	if _, noStarts := c.rep.Run.Lacks(export.PartStarts); noStarts {
+	if _, noStarts := c.rep.Run.LevelLacks(c.x.Mode, c.x.Value, export.PartStarts); noStarts {
 		return unknown(name, "the file does not say when requests were sent")
 	}
 	what := "sent"

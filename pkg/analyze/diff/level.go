@@ -133,7 +133,7 @@ func level(e *analyze.Experiment, run *export.Run, m *export.ExperimentMeta) Lev
 			l.Cached = append(l.Cached, why)
 		}
 	}
-	l.untimed, _ = run.Lacks(export.PartStarts)
+	l.untimed, _ = run.LevelLacks(e.Mode, e.Value, export.PartStarts)
 	if m := run.Meta; m != nil && m.Import == nil && e.Starts.Kernel > 0 {
 		l.start = "the end of the first write"
 		if run.StartsAtFirstSegment() {
@@ -217,7 +217,7 @@ func (l *Level) statistics(e *analyze.Experiment, run *export.Run) {
 			l.n[q] = max(l.OK, len(e.Steps))
 		}
 	}
-	_, partial := run.Lacks(export.PartRequests)
+	_, partial := run.LevelLacks(e.Mode, e.Value, export.PartRequests)
 	l.n[failedShare] = l.OK + l.Failed
 	for i := range Metrics {
 		m := &Metrics[i]

@@ -36,38 +36,57 @@ func (k keptLevel) whyRest() string {
 	return "pa-analyze cannot compute them from the requests"
 }
 
-// lackRequests notes in run that its file does not keep all requests of its levels. The kept
-// requests do not give the rates of the run, so rates have no value. The warning names the rates
-// that the file states.
+// lackRequests notes in run which levels lack requests that the file counts. The kept requests do not give
+// the rates of such a level, so its rates have no value. The warning names the rates that the file states.
 func lackRequests(run *export.Run, levels []keptLevel) {
 	var sum keptLevel
-	var rates []string
+	var names, rates []string
+	var lacks []export.Lack
 	for i, k := range levels {
+		if !k.partial() {
+			continue
+		}
+		e := &run.Experiments[i]
+		name := strings.TrimSpace(strings.ReplaceAll(e.Mode, "_", " ") + " " + e.Value)
+		names = append(names, name)
 		sum.kept += k.kept
-		sum.stated += max(k.stated, k.kept)
+		sum.stated += k.stated
+		lack := export.Lack{Part: export.PartRequests, Why: k.why(), Mode: e.Mode, Value: e.Value}
 		if !math.IsNaN(k.rate) {
 			rate := strconv.FormatFloat(k.rate, 'g', 4, 64) + " requests/s"
+			lack.Why += "; it states " + rate
 			if len(levels) > 1 {
-				e := &run.Experiments[i]
-				rate += strings.TrimRight(" at "+strings.ReplaceAll(e.Mode, "_", " ")+" "+e.Value, " ")
+				rate = strings.TrimRight(rate+" at "+name, " ")
 			}
 			rates = append(rates, rate)
 		}
+		lacks = append(lacks, lack)
 	}
-	if !sum.partial() { // no level is: each adds at least what it keeps
+	if lacks == nil {
 		return
 	}
-	why := sum.why()
-	warning := why + ": latencies are of the requests that it keeps, and rates and shares of all requests are n/a"
 	const most = 8 // levels that the message names
-	switch {
-	case len(rates) == 1:
-		why += "; it states " + rates[0]
-		warning += "; it states " + rates[0]
-	case len(rates) > 1:
+	warning, whose := sum.why(), "all requests"
+	if len(lacks) == len(levels) {
+		why := sum.why()
+		if len(rates) == 1 {
+			why += "; it states " + rates[0]
+		}
+		lacks = []export.Lack{{Part: export.PartRequests, Why: why}}
+	} else {
+		warning += " of " + strings.Join(names[:min(len(names), most)], ", ")
+		if len(names) > most {
+			warning += fmt.Sprintf(" and %d other levels", len(names)-most)
+		}
+		if whose = "these levels"; len(names) == 1 {
+			whose = "this level"
+		}
+	}
+	warning += ": latencies are of the requests that it keeps, and rates and shares of " + whose + " are n/a"
+	if len(rates) > 0 {
 		warning += "; it states " + strings.Join(rates[:min(len(rates), most)], ", ")
 	}
-	run.Meta.Import.Lacks = append(run.Meta.Import.Lacks, export.Lack{Part: export.PartRequests, Why: why})
+	run.Meta.Import.Lacks = append(run.Meta.Import.Lacks, lacks...)
 	run.Meta.Warnings = append(run.Meta.Warnings, warning)
 }
 

@@ -36,7 +36,8 @@ func TestKept(t *testing.T) {
 			`{"metadata":{"version":2,"guidellm_version":"0.8.0"},"benchmarks":[{"config":{"strategy":{"type_":"constant","rate":2}},` +
 				`"metrics":{"request_totals":{"successful":990,"errored":10},"request_latency":` + fmt.Sprintf(latency, 990) + `},"requests":{"successful":[` + timings + `],"errored":[` + timings + `],"incomplete":[]}},` +
 				`{"config":{"strategy":{"type_":"constant","rate":4}},"metrics":{"request_totals":{"successful":1,"errored":0}},"requests":{"successful":[` + timings + `],"errored":[],"incomplete":[]}}]}`,
-			"", "", "the file keeps 3 of 1,001 requests", "the file keeps 3 of 1,001 requests: latencies are", 0,
+			"", "", "the file keeps 2 of 1,000 requests",
+			"the file keeps 2 of 1,000 requests of request rate 2: latencies are of the requests that it keeps, and rates and shares of this level are n/a", 0,
 		},
 		{
 			"guidellm with no totals but a distribution", "benchmarks.json",
@@ -96,6 +97,11 @@ func TestKept(t *testing.T) {
 			why, lacks := r.Run().Lacks(export.PartRequests)
 			if starts, _ := r.Run().Lacks(export.PartStarts); lacks && starts == "" {
 				t.Error("the starts of all requests seem to be known")
+			}
+			for i, e := range r.Run().Experiments { // the second level of a file, if there is one, is whole
+				if _, partial := r.Run().LevelLacks(e.Mode, e.Value, export.PartStarts); partial != (lacks && i == 0) {
+					t.Errorf("level %d lacks requests: %v", i, partial)
+				}
 			}
 			if why != tt.want || lacks != (tt.want != "") {
 				t.Errorf("%q, want %q", why, tt.want)

@@ -88,7 +88,7 @@ func decompress(coding string, body []byte) ([]byte, error) {
 	return io.ReadAll(io.LimitReader(r, MaxErrorBytes))
 }
 
-// newDecoder returns what undoes a compression. It may read from src. Its Close has no error.
+// newDecoder returns a reader of the decoded src. It may read from src at once.
 func newDecoder(coding string, src io.Reader) (io.ReadCloser, error) {
 	switch coding {
 	case "identity":
@@ -185,7 +185,7 @@ func (d *Decompressor) decode(codings []string, src io.Reader, put func([]byte) 
 }
 
 // Write decodes the next piece of the body and returns the error of put. It ignores what follows the end
-// of the body, and a damage.
+// of the body, or a damaged part.
 func (d *Decompressor) Write(piece []byte) error {
 	if d.piece = piece; len(piece) > 0 {
 		d.resume()
@@ -200,15 +200,15 @@ func (d *Decompressor) Close() error {
 	d.ended = true
 	d.resume()
 	d.stop()
-	switch err := cmp.Or(d.failed, d.err); {
-	case err == nil, d.failed == nil && errors.Is(err, io.EOF):
-		return nil
+	switch {
 	case d.failed != nil:
-		return err
-	case errors.Is(err, errors.ErrUnsupported):
+		return d.failed
+	case errors.Is(d.err, io.EOF):
+		return nil
+	case errors.Is(d.err, errors.ErrUnsupported):
 		return fmt.Errorf("the answer is compressed (%.40q), which pa-record cannot decode; switch compression off in the server or the proxy", d.codings)
 	default:
-		return fmt.Errorf("the answer is compressed (%.40q) and damaged: %s", d.codings, err) //nolint:errorlint // the end of the body is no end of the connection
+		return fmt.Errorf("the answer is compressed (%.40q) and damaged: %v", d.codings, d.err) //nolint:errorlint // an end within the body is no end of the connection
 	}
 }
 

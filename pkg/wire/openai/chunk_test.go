@@ -124,15 +124,18 @@ var chunks = []struct {
 	},
 	{
 		"DeepSeek: cached tokens", `{"choices":[],"usage":{"prompt_tokens":29,"completion_tokens":2,"prompt_cache_hit_tokens":28,"prompt_cache_miss_tokens":1,"prompt_tokens_details":{"cached_tokens":28}}}`,
-		Chunk{Usage: Usage{PromptTokens: 29, CompletionTokens: 2, CachedTokens: 28}, HasUsage: true, HasCached: true}, false,
+		Chunk{Usage: Usage{PromptTokens: 29, CompletionTokens: 2, CachedTokens: 28}, HasUsage: true, HasCached: true},
+		false,
 	},
 	{
 		"Moonshot: cached tokens", `{"choices":[],"usage":{"prompt_tokens":29,"completion_tokens":2,"cached_tokens":0}}`,
-		Chunk{Usage: Usage{PromptTokens: 29, CompletionTokens: 2}, HasUsage: true, HasCached: true}, false,
+		Chunk{Usage: Usage{PromptTokens: 29, CompletionTokens: 2}, HasUsage: true, HasCached: true},
+		false,
 	},
 	{
 		"DeepSeek: cached tokens alone", `{"choices":[],"usage":{"prompt_tokens":29,"prompt_cache_hit_tokens":28}}`,
-		Chunk{Usage: Usage{PromptTokens: 29, CachedTokens: 28}, HasUsage: true, HasCached: true}, false,
+		Chunk{Usage: Usage{PromptTokens: 29, CachedTokens: 28}, HasUsage: true, HasCached: true},
+		false,
 	},
 	{
 		"0 reasoning tokens", `{"choices":[],"usage":{"completion_tokens":2,"completion_tokens_details":{"reasoning_tokens":0}}}`,

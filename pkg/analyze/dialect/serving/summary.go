@@ -131,10 +131,10 @@ func (l *level) summarize(run *export.Run, experiment int) *Level {
 	out.load(a, e)
 	startNS, endNS := l.window(e)
 	out.Duration = dialect.Seconds(startNS, endNS)
-	_, l.noStarts = run.Lacks(export.PartStarts)
+	_, l.noStarts = run.LevelLacks(e.Mode, e.Value, export.PartStarts)
 	duration, problem := strconv.ParseFloat(said["duration"], 64)
 	stated := problem == nil && duration >= 0 && !math.IsInf(duration, 0) && a.durationNS == nil && a.startNS == nil
-	why, partial := run.Lacks(export.PartRequests)
+	why, partial := run.LevelLacks(e.Mode, e.Value, export.PartRequests)
 	if stated = stated && !partial; stated {
 		out.Duration = duration
 	}
