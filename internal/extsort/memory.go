@@ -12,7 +12,8 @@ import (
 )
 
 const (
-	leastRun = 64      // number of values for which a Sorter first reserves memory
+	firstRun = 8       // number of values for which a Sorter first reserves memory
+	leastRun = 64      // least number of values of a full run
 	growth   = 4       // factor by which the room grows: pages that are touched for the first time cost more than memory that is reserved
 	mostRun  = 1 << 20 // most values of a run in memory
 	runShare = 8       // a full run takes at most 1/runShare of the memory

@@ -96,7 +96,7 @@ func (s *Sorter) grow() {
 	if s.last.len() >= most {
 		s.endRun()
 	}
-	room := min(max(growth*s.last.cap(), leastRun), most)
+	room := min(max(growth*s.last.cap(), firstRun), most)
 	width := int64(4)
 	if s.wide {
 		width = 8

@@ -56,3 +56,33 @@ func HeldByEach(measure func(n int) uint64) float64 {
 	before := float64(measure(few))
 	return (float64(measure(many)) - before) / (many - few)
 }
+
+// AllocatedByEach returns how many bytes are allocated on the heap for each further member of a run, such as a
+// level: measure reads a run with n of them.
+func AllocatedByEach(measure func(n int)) float64 {
+	const few, many = 50, 150
+	allocated := func(n int) float64 {
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		measure(n)
+		runtime.ReadMemStats(&after)
+		return float64(after.TotalAlloc - before.TotalAlloc)
+	}
+	allocated(few) // memory that is kept for later
+	return (allocated(many) - allocated(few)) / (many - few)
+}
+
+// Levels returns a reader of n levels of three requests with three responses each.
+func Levels(n int) *Reader {
+	var levels [][]export.Request
+	for i := range n {
+		at := 1e18 + uint64(i)*1e9
+		var requests []export.Request
+		for range 3 {
+			at += 1e7
+			requests = append(requests, At(at, at+1e6, at+2e6, at+3e6))
+		}
+		levels = append(levels, requests)
+	}
+	return New("openai", levels...)
+}

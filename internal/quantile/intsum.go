@@ -67,6 +67,10 @@ func (s *IntSum) Big() *big.Int {
 // Div returns the sum divided by n, rounded once, to the nearest float64 (ties to even), as
 // Python's int / int does. n must not be 0.
 func (s *IntSum) Div(n int) float64 {
+	const exact = 1 << 53 // float64 holds all integers up to here, and divides them rounding once
+	if s.hi == 0 && s.lo <= exact && 0 < n && int64(n) <= exact {
+		return float64(s.lo) / float64(n)
+	}
 	f, _ := new(big.Rat).SetFrac(s.Big(), big.NewInt(int64(n))).Float64()
 	return f
 }

@@ -57,6 +57,15 @@ func TestIntSumOver(t *testing.T) {
 			t.Errorf("%d / %d = %v, want %v", tt.sum, tt.n, got, tt.want)
 		}
 	}
+	rng := rand.New(rand.NewPCG(2, 1))
+	for range 2000 {
+		sum, n := rng.Int64()>>rng.IntN(64), 1+rng.IntN(1<<rng.IntN(31))
+		var s IntSum
+		s.Add(sum)
+		if want, _ := big.NewRat(sum, int64(n)).Float64(); s.Div(n) != want {
+			t.Errorf("%d / %d = %v, want %v", sum, n, s.Div(n), want)
+		}
+	}
 }
 
 // Deviations by hand, one beyond the precision of a float64: the values differ by 2 at 2⁶².

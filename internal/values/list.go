@@ -105,7 +105,7 @@ type Cursor struct {
 	// Number uses these.
 	number  [1]int64
 	numbers [1]float64
-	floats  []float64 // of Numbers
+	floats  []float64  // of Numbers
 	cache   []unpacked // cached ones, or nil before the first
 }
 

@@ -36,6 +36,23 @@ func TestMemory(t *testing.T) {
 	}
 }
 
+// A small level of a run that is compared takes memory by what it holds, not blocks for many requests.
+func TestMemoryOfLevels(t *testing.T) {
+	testenv.NoRace(t)
+	each := memrun.AllocatedByEach(func(n int) {
+		run, err := Read(t.Context(), "run", memrun.Levels(n), analyze.Config{Series: true})
+		if err != nil || len(run.Levels) != n {
+			t.Fatal(run, err)
+		}
+		if err := run.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	if each > 30e3 {
+		t.Errorf("a level takes %.0f bytes, want at most 30,000", each)
+	}
+}
+
 // A comparison of runs whose values do not fit in memory has the same figures and verdicts to the last digit.
 func TestBeyondMemory(t *testing.T) {
 	for name, selection := range map[string]analyze.Selection{"whole": {}, "part": {TrimStart: analyze.Trim{Share: 0.1}}} {

@@ -113,14 +113,11 @@ func (c *collector) since(t uint64) (ns int64, ok bool) {
 
 // Request implements [analyze.Observer].
 func (c *collector) Request(i int, q *analyze.Observed) {
-	l, rows := c.level(i), c.rows.level(i)
+	l := c.level(i)
 	index := c.index
 	c.index++
 	l.streamed = l.streamed || q.ShowsStream()
 	failed := q.Excluded == "failed"
-	if failed {
-		rows.failures++
-	}
 	begin := q.EndNS
 	for _, t := range [...]uint64{q.ScheduledNS, q.IssuedNS, q.StartNS} {
 		if t != 0 {
@@ -135,9 +132,6 @@ func (c *collector) Request(i int, q *analyze.Observed) {
 	timed := ok && ok2
 	if !timed {
 		l.timeless++
-	}
-	if timed || failed {
-		rows.seen++
 	}
 	key := mix(index)
 	if q.Numbered {
@@ -160,7 +154,7 @@ func (c *collector) Request(i int, q *analyze.Observed) {
 		l.addPrompt(q, ttft, late, key)
 	}
 	if c.cfg.Parts&PartRequests != 0 {
-		c.addRow(rows, q, index, begin, key, from, to, timed, failed, ttft, late)
+		c.addRow(c.rows.level(i), q, index, begin, key, from, to, timed, failed, ttft, late)
 	}
 }
 
@@ -342,6 +336,12 @@ func (l *levelCollector) addPrompt(q *analyze.Observed, ttft answer.Value, late 
 
 // addRow adds a request to the rows of its level, if it may be kept.
 func (c *collector) addRow(l *levelRows, q *analyze.Observed, index, begin uint64, key, from, to int64, timed, failed bool, ttft answer.Value, late bool) {
+	if failed {
+		l.failures++
+	}
+	if timed || failed {
+		l.seen++
+	}
 	whole := q.Events == len(q.Gaps)+1 && q.Impossible == 0
 	stall := int64(0)
 	if whole && timed {

@@ -383,6 +383,17 @@ func TestLevelsInTurn(t *testing.T) {
 	}
 }
 
+// A small level takes memory by what it holds, not bins for the longest one.
+func TestMemoryOfLevels(t *testing.T) {
+	testenv.NoRace(t)
+	for part, most := range map[Part]float64{0: 45e3, PartFigures: 22e3, PartCurves: 22e3, PartSeries: 36e3, PartHeatmaps: 28e3, PartPrompts: 22e3, PartRequests: 24e3} {
+		each := memrun.AllocatedByEach(func(n int) { collect(t, memrun.Levels(n), Config{Parts: part}) })
+		if each > most {
+			t.Errorf("part %d: a level takes %.0f bytes, want at most %.0f", part, each, most)
+		}
+	}
+}
+
 // A run has the parts that were asked for, as in a run with all of them, and no others.
 func TestParts(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 8))
