@@ -14,6 +14,12 @@ type Comparison struct {
 	// whose interval leaves out 0. NaN if there is no interval.
 	P float64
 
+	// Constant says that all values of a side are equal, on both sides. For runs, P is then
+	// the p-value of a permutation test: 1 if both sides have the same value, else
+	// 2/C(n, k), for k of n runs on one side. An interval at a level above 1 − P has infinite
+	// ends, because so few runs cannot show more.
+	Constant bool
+
 	// Rank is the rank test beside it for several runs a side, otherwise nil.
 	Rank *RankTest
 

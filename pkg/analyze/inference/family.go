@@ -18,7 +18,8 @@ type Test struct {
 
 	// Older and Newer are the per-run values that [Runs] or [Welch] compared; nil if the test
 	// is another one. Tests with values must have them of the same runs in the same order,
-	// so that their correlation can be estimated.
+	// so that their correlation can be estimated. It is not used if the sides are [Unbalanced],
+	// because it then comes from the few runs of one side.
 	Older, Newer []float64
 }
 
@@ -89,9 +90,10 @@ func boundOf(tests []Test, order []int) bound {
 	terms := make(bound, len(order))
 	var following []*runValues
 	for k, i := range slices.Backward(order) {
-		terms[k] = boundTerm{math.Min(tests[i].Least, tests[i].P), 1}
+		least := leastOf(&tests[i])
+		terms[k] = boundTerm{math.Min(least, tests[i].P), 1}
 		v := valuesOf(&tests[i])
-		if v == nil || tests[i].Least > 0 { // a test that adds 0 takes nothing off another test
+		if v == nil || least > 0 { // a test that adds 0 takes nothing off another test
 			continue
 		}
 		nearest := 0.0
@@ -102,6 +104,16 @@ func boundOf(tests []Test, order []int) bound {
 		following = append(following, v)
 	}
 	return terms
+}
+
+// leastOf returns the smallest p-value that a test can have: Least, or the p-value of a permutation
+// test if the values of each side are all equal. Constants that are the same on both sides have no
+// smaller one than 1.
+func leastOf(t *Test) float64 {
+	if len(t.Older) == 0 || len(t.Newer) == 0 || !allEqual(t.Older) || !allEqual(t.Newer) {
+		return t.Least
+	}
+	return math.Max(t.Least, separation(t.Older, t.Newer))
 }
 
 // at returns the bound for p. It rises with p.
@@ -179,7 +191,7 @@ type runValues struct {
 
 // valuesOf returns the values of a test; nil if it has none.
 func valuesOf(t *Test) *runValues {
-	if t.Older == nil || t.Newer == nil {
+	if t.Older == nil || t.Newer == nil || Unbalanced(len(t.Older), len(t.Newer)) {
 		return nil
 	}
 	c := Welch(t.Older, t.Newer)

@@ -2,6 +2,8 @@ package inference
 
 import (
 	"math"
+	"math/rand/v2"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -38,28 +40,34 @@ func TestWelch(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			m0, s0 := moments(tt.a)
 			m1, s1 := moments(tt.b)
-			p := welch(m0-m1, s0, float64(len(tt.a)), s1, float64(len(tt.b)))
+			n0, n1 := float64(len(tt.a)), float64(len(tt.b))
+			v0, v1 := s0*s0, s1*s1
+			df := satterthwaite(v0/(v0+v1), n0, v1/(v0+v1), n1)
 			got := (m0 - m1) / math.Hypot(s0, s1)
-			if !near(got, tt.t, 0.005) || !near(p.df, tt.df, 0.05) || !near(p.pValue(), tt.p, 0.0005) {
-				t.Errorf("t %v, df %v, P %v; want %v, %v, %v", got, p.df, p.pValue(), tt.t, tt.df, tt.p)
+			if p := 2 * StudentUpper(math.Abs(got), df); !near(got, tt.t, 0.005) || !near(df, tt.df, 0.05) || !near(p, tt.p, 0.0005) {
+				t.Errorf("t %v, df %v, P %v; want %v, %v, %v", got, df, p, tt.t, tt.df, tt.p)
+			}
+			p := welch(m0-m1, s0, n0, s1, n1)
+			if n0 == n1 && !near(p.df, df, 1e-9) || n0 != n1 && !near(p.df, df-unequalPart*(df-9), 1e-9) {
+				t.Errorf("%v degrees of freedom, by Welch %v", p.df, df)
 			}
 		})
 	}
 }
 
-// Logarithms 0, 1, 2 against 2, 3, 4: t = 2/√(2/3), 4 degrees of freedom.
+// Logarithms 0, 1, 2 against 1.9, 2.9, 3.9: t = 1.9/√(2/3), 4 degrees of freedom.
 func TestRuns(t *testing.T) {
 	e := math.E
-	c := Runs([]float64{1, e, e * e}, []float64{e * e, e * e * e, e * e * e * e})
-	if !near(c.Old.Value, e, 1e-12) || !near(c.New.Value, e*e*e, 1e-11) || !near(c.Change, e*e-1, 1e-11) {
-		t.Errorf("%v → %v, %v; want e → e³, e² − 1", c.Old.Value, c.New.Value, c.Change)
+	c := Runs([]float64{1, e, e * e}, []float64{math.Exp(1.9), math.Exp(2.9), math.Exp(3.9)})
+	if !near(c.Old.Value, e, 1e-12) || !near(c.New.Value, math.Exp(2.9), 1e-11) || !near(c.Change, math.Exp(1.9)-1, 1e-11) {
+		t.Errorf("%v → %v, %v; want e → e^2.9, e^1.9 − 1", c.Old.Value, c.New.Value, c.Change)
 	}
-	if want := 2 * StudentUpper(2/math.Sqrt(2./3), 4); !near(c.P, want, 1e-9) {
+	if want := 2 * StudentUpper(1.9/math.Sqrt(2./3), 4); !near(c.P, want, 1e-9) {
 		t.Errorf("P = %v, want %v", c.P, want)
 	}
 	half := 2.776 * math.Sqrt(2./3)
-	if i := c.Interval(0.95); !near(math.Log1p(i.Low), 2-half, 0.001) || !near(math.Log1p(i.High), 2+half, 0.001) {
-		t.Errorf("interval %v, want exp(2 ± %v) − 1", i, half)
+	if i := c.Interval(0.95); !near(math.Log1p(i.Low), 1.9-half, 0.001) || !near(math.Log1p(i.High), 1.9+half, 0.001) {
+		t.Errorf("interval %v, want exp(1.9 ± %v) − 1", i, half)
 	}
 	half = 4.303 / math.Sqrt(3)
 	if i := c.Old.Interval(0.95); !near(math.Log(i.Low), 1-half, 0.001) || !near(math.Log(i.High), 1+half, 0.001) {
@@ -86,7 +94,6 @@ func TestRunsNotAvailable(t *testing.T) {
 		{"negative", []float64{-1, 2, 3}, good, "old: run 1 has -1", 0, false},
 		{"NaN", good, []float64{1, 2, math.NaN(), 4, 5, 6}, "new: run 3 has NaN", 0, false},
 		{"infinite", good, []float64{1, 2, math.Inf(1), 4, 5, 6}, "new: run 3 has +Inf", 0, false},
-		{"all the same", []float64{0.1, 0.1, 0.1}, []float64{0.3, 0.3, 0.3}, "no run differs from the others of its side", 0, false},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			c := Runs(tt.older, tt.newer)
@@ -103,10 +110,141 @@ func TestRunsNotAvailable(t *testing.T) {
 	}
 }
 
+// Constants differ with the p-value of the only division of the values that separates them so: an
+// exact permutation test. Up to 1 − P, the interval is half a step to either side.
+func TestRunsConstant(t *testing.T) {
+	all := func(value float64, runs int) []float64 { return slices.Repeat([]float64{value}, runs) }
+	for _, tt := range []struct {
+		name         string
+		older, newer []float64
+		p            float64
+	}{
+		{"3 v 3", all(100, 3), all(150, 3), 0.1},
+		{"4 v 4", all(100, 4), all(150, 4), 2. / 70},
+		{"5 v 5", all(100, 5), all(150, 5), 2. / 252},
+		{"5 v 5, faster", all(150, 5), all(100, 5), 2. / 252},
+		{"3 v 7", all(100, 3), all(150, 7), 2. / 120},
+		{"10 times as long", all(100, 5), all(1000, 5), 2. / 252},
+		{"equal", all(0.1, 5), all(0.1, 5), 1},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			c := Welch(tt.older, tt.newer)
+			change := tt.newer[0]/tt.older[0] - 1
+			if !c.Constant || c.NA.Missing() || !near(c.P, tt.p, 1e-12) || !near(c.Change, change, 1e-9) {
+				t.Fatalf("constant %v, %v, P %v, change %v; want P %v, change %v", c.Constant, c.NA, c.P, c.Change, tt.p, change)
+			}
+			if tt.p == 1 {
+				if i := c.Interval(0.999); i != (Interval{0, 0}) || c.Change != 0 {
+					t.Errorf("interval %v of equal constants", i)
+				}
+				return
+			}
+			i, half := c.Interval(1-tt.p), math.Abs(math.Log1p(change))/2
+			if i.Contains(0) || !near(math.Log1p(i.High)-math.Log1p(i.Low), 2*half, 1e-9) {
+				t.Errorf("interval %v at the level %v, want ln %v ± %v", i, 1-tt.p, 1+change, half)
+			}
+			if i := c.Interval(1 - tt.p/2); i.Low != -1 || !math.IsInf(i.High, 1) {
+				t.Errorf("interval %v at the level %v, which these runs cannot show", i, 1-tt.p/2)
+			}
+		})
+	}
+	// Together with three tests that vary: Holm's factor 4, but not for a constant that is equal.
+	tests := []Test{
+		{P: 2. / 252, Older: all(100, 5), Newer: all(150, 5)}, {P: 0.2}, {P: 0.3}, {P: 0.4},
+		{P: 1, Older: all(7, 5), Newer: all(7, 5)},
+	}
+	if adjusted, _ := Adjust(tests, 0.05); !near(adjusted[0], 8./252, 1e-12) || adjusted[4] != 1 {
+		t.Errorf("adjusted %v, want 4 times 2/252 first", adjusted)
+	}
+}
+
+// Medians of a clock of 1 ms: the interval never says more than half a step. Values that do not
+// repeat show no grid.
+func TestRunsOnGrid(t *testing.T) {
+	c := Welch([]float64{10, 10, 11, 10, 10}, []float64{10, 11, 10, 10, 10})
+	half := math.Log(1.1) / 2
+	if i := c.Interval(0.5); math.Log1p(i.High) < half || math.Log1p(i.Low) > -half || c.P != 1 {
+		t.Errorf("interval %v, P %v; want at least ± %v", i, c.P, half)
+	}
+	if c := Welch([]float64{10, 10, 10, 10, 10}, []float64{10, 10, 10, 10, 10.0001}); c.Interval(0.95).High < 0.00001/2 {
+		t.Errorf("interval %v is narrower than the resolution", c.Interval(0.95))
+	}
+	free, grid := []float64{100, 101.3, 99.2, 100.4, 98.9}, []float64{102.1, 103.6, 101.8, 102.9, 101.1}
+	before := Welch(free, grid)
+	if halfStep(free, grid) != 0 {
+		t.Errorf("a half step of %v of values that do not repeat", halfStep(free, grid))
+	}
+	grid[0] = grid[4] // now one value repeats; the smallest step is 101.3 to 101.1
+	if after := Welch(free, grid); after.Interval(0.95).High-after.Interval(0.95).Low > 1.1*(before.Interval(0.95).High-before.Interval(0.95).Low) {
+		t.Errorf("interval %v of values on a fine grid, %v without", after.Interval(0.95), before.Interval(0.95))
+	}
+}
+
+// With unequal numbers of runs, equal sides are found different in at most 5 % of the comparisons,
+// also if the sides deviate differently; and a change of 5 % is found at least as often as with
+// equal numbers of the smaller side.
+func TestUnequalRuns(t *testing.T) {
+	rng := rand.New(rand.NewPCG(39, 4))
+	const draws = 800
+	found := func(runs [2]int, deviations [2]float64, change float64) float64 {
+		n := 0
+		for range draws {
+			var values [4][2][]float64 // of a family like TTFT, TPOT, E2EL and a rate
+			for side := range 2 {
+				for range runs[side] {
+					first := math.Exp(deviations[side]*rng.NormFloat64()) * math.Pow(1+change, float64(side))
+					pace := math.Exp(deviations[side] * rng.NormFloat64())
+					whole := 0.15*first + 0.85*pace
+					for i, v := range []float64{first, pace, whole, math.Exp(0.003*rng.NormFloat64()) / whole} {
+						values[i][side] = append(values[i][side], v)
+					}
+				}
+			}
+			var older, newer [][]float64
+			for _, v := range values {
+				older, newer = append(older, v[0]), append(newer, v[1])
+			}
+			adjusted, _ := Adjust(testsOf(older, newer), 0.05)
+			n += one(slices.Min(adjusted) <= 0.05)
+		}
+		return float64(n) / draws
+	}
+	for _, tt := range []struct {
+		runs       [2]int
+		deviations [2]float64
+	}{
+		{[2]int{3, 10}, [2]float64{0.01, 0.01}},
+		{[2]int{3, 20}, [2]float64{0.01, 0.01}},
+		{[2]int{4, 20}, [2]float64{0.01, 0.01}},
+		{[2]int{12, 4}, [2]float64{0.01, 0.01}},
+		{[2]int{3, 10}, [2]float64{0.03, 0.01}},
+		{[2]int{20, 3}, [2]float64{0.01, 0.03}},
+	} {
+		if share := found(tt.runs, tt.deviations, 0); share > 0.05 {
+			t.Errorf("%+v: %.1f %% of equal sides are found different", tt, 100*share)
+		}
+	}
+	equal := [2]float64{0.01, 0.01}
+	if few, many := found([2]int{3, 3}, equal, 0.05), found([2]int{3, 10}, equal, 0.05); many < few {
+		t.Errorf("+5 %% is found in %.1f %% with 3 and 10 runs, in %.1f %% with 3 and 3", 100*many, 100*few)
+	}
+}
+
+func TestUnbalanced(t *testing.T) {
+	for _, tt := range []struct {
+		older, newer int
+		want         bool
+	}{{3, 3, false}, {3, 4, true}, {4, 5, true}, {5, 4, true}, {5, 6, false}, {10, 5, false}, {5, 11, true}, {10, 30, true}} {
+		if got := Unbalanced(tt.older, tt.newer); got != tt.want {
+			t.Errorf("%d and %d runs: %v", tt.older, tt.newer, got)
+		}
+	}
+}
+
 // One side without any spread is no obstacle: the other has some.
 func TestRunsOneSideConstant(t *testing.T) {
 	c := Runs([]float64{1, 1, 1}, []float64{1.1, 1.2, 1.3, 1.2})
-	if c.NA.Missing() || c.pivot.df != 3 || !(c.P < 0.05) {
+	if c.NA.Missing() || !near(c.pivot.df, 3-unequalPart, 1e-12) || !(c.P < 0.05) || c.Constant {
 		t.Errorf("%v, df %v, P %v", c.NA, c.pivot.df, c.P)
 	}
 }
