@@ -14,7 +14,7 @@ import (
 type apart uint8
 
 const (
-	unknownTurns apart = iota // one run a side, or a run without a start time
+	unknownTurns apart = iota // a side has one run, or a run has no start time
 	inTurn                    // runs of both sides alternate, or nearly so
 	oneByOne                  // most runs of one side come before the runs of the other side
 )
@@ -26,7 +26,7 @@ func (a apart) String() string {
 
 // turns finds how the runs of two sides follow each other.
 func (res *Result) turns() apart {
-	if res.Single {
+	if min(len(res.Old), len(res.New)) < 2 {
 		return unknownTurns
 	}
 	place := res.places(slices.Concat(res.Old, res.New))

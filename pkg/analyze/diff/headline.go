@@ -143,7 +143,7 @@ func (r *Result) findings(l *LevelResult) findings {
 		f.found = append([]string{l.failed()}, f.found...)
 	case v == inference.Better:
 		f.found = append(f.found, l.failed())
-	case l.failures.known && sum(l.failures.older).share() != sum(l.failures.newer).share():
+	case v == inference.NoDifference && sum(l.failures.older).share() != sum(l.failures.newer).share():
 		f.unjudged = append(f.unjudged, l.failed())
 	}
 	if f.equal != nil {
@@ -184,11 +184,13 @@ func (r *Result) others(l *LevelResult, f *findings) []string {
 	if r.Without != nil && l.Because == r.outlyingText() {
 		return nil // the answer without the outlying runs has all of them
 	}
-	named := func(m *Metric) bool { return strings.Contains(l.Because, m.Name+" ") }
+	named := func(m *Metric) bool {
+		return strings.Contains(l.Because, m.Name+" ") || strings.Contains(l.Because, m.Name+",")
+	}
 	var rest []string
 	for _, text := range slices.Concat(f.found, f.unchanged, f.unclear, f.unjudged) {
 		if !strings.Contains(l.Because, text) && !slices.ContainsFunc(l.Rows, func(row Row) bool {
-			return row.Primary && row.Metric.of != failedShare && strings.HasPrefix(text, row.Metric.Name+" ") && named(row.Metric)
+			return row.Primary && row.Metric.of != failedShare && (strings.HasPrefix(text, row.Metric.Name+" ") || strings.HasPrefix(text, row.Metric.Name+",")) && named(row.Metric)
 		}) {
 			rest = append(rest, text)
 		}
