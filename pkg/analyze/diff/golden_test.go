@@ -110,17 +110,17 @@ func makeScenarios(t *testing.T) map[string]*Result {
 	outlying.Require([]*gate.Expr{require})
 	return map[string]*Result{
 		"outlying": outlying,
-		"single":  gates(Compare(one("old.json", base), one("new.json", slower), Options{}), "tpot_p50 different && tpot_p50.low>+3%", "new.ttft_p50>1s"),
-		"servers": Compare([]*Run{watched(t, "old.json", "h1", 1, 0.010, 1000)}, []*Run{watched(t, "new.json", "h2", 2, 0.012, 900)}, Options{}),
-		"paired":  Compare(one("old.json", paired), one("new.json", pairedSlower), Options{}),
-		"part":    Compare([]*Run{readWith(t, "old.json", paired, window)}, []*Run{readWith(t, "new.json", pairedSlower, window)}, Options{}),
-		"parts":   Compare(trimmed("old", 10), trimmed("new", 20), Options{}),
-		"several": gates(Compare(side6(t, "old", 10, 20), side6(t, "new", 20, 21), Options{}), "e2el_p50>+2%"),
-		"named":   gates(Compare(append(side6(t, "a", 10, 20), one("a.7.json", other)...), side6(t, "b", 20, 21), Options{Ignore: []string{"all"}, Sides: Sides{"vllm", "ours"}}), "e2el_p50>+2%", "Ours.ttft_p50>1ms && old.ttft_p50>1ms"),
-		"few":     gates(Compare(one("old.json", few), one("new.json", base), Options{}), "ttft_p50 worse"),
-		"refused": Compare(one("old.json", base), one("new.json", other), Options{}),
-		"ignored": Compare(one("old.json", base), one("new.json", other), Options{Ignore: []string{All}}),
-		"failed":  gates(Compare(one("old.json", few), one("new.json", nothing), Options{}), "new.failed_share>1%", "new.e2el_p50>1s"),
+		"single":   gates(Compare(one("old.json", base), one("new.json", slower), Options{}), "tpot_p50 different && tpot_p50.low>+3%", "new.ttft_p50>1s"),
+		"servers":  Compare([]*Run{watched(t, "old.json", "h1", 1, 0.010, 1000)}, []*Run{watched(t, "new.json", "h2", 2, 0.012, 900)}, Options{}),
+		"paired":   Compare(one("old.json", paired), one("new.json", pairedSlower), Options{}),
+		"part":     Compare([]*Run{readWith(t, "old.json", paired, window)}, []*Run{readWith(t, "new.json", pairedSlower, window)}, Options{}),
+		"parts":    Compare(trimmed("old", 10), trimmed("new", 20), Options{}),
+		"several":  gates(Compare(side6(t, "old", 10, 20), side6(t, "new", 20, 21), Options{}), "e2el_p50>+2%"),
+		"named":    gates(Compare(append(side6(t, "a", 10, 20), one("a.7.json", other)...), side6(t, "b", 20, 21), Options{Ignore: []string{"all"}, Sides: Sides{"vllm", "ours"}}), "e2el_p50>+2%", "Ours.ttft_p50>1ms && old.ttft_p50>1ms"),
+		"few":      gates(Compare(one("old.json", few), one("new.json", base), Options{}), "ttft_p50 worse"),
+		"refused":  Compare(one("old.json", base), one("new.json", other), Options{}),
+		"ignored":  Compare(one("old.json", base), one("new.json", other), Options{Ignore: []string{All}}),
+		"failed":   gates(Compare(one("old.json", few), one("new.json", nothing), Options{}), "new.failed_share>1%", "new.e2el_p50>1s"),
 	}
 }
 
