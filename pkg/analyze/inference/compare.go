@@ -14,7 +14,7 @@ type Comparison struct {
 	// whose interval leaves out 0. NaN if there is no interval.
 	P float64
 
-	// Constant says that all values of a side are equal, on both sides. For runs, P is then
+	// Constant says that all values of a side are equal, on both sides. For several runs, P is then
 	// the p-value of a permutation test: 1 if both sides have the same value, else
 	// 2/C(n, k), for k of n runs on one side. An interval at a level above 1 − P has infinite
 	// ends, because so few runs cannot show more.
@@ -51,6 +51,9 @@ func (c *Comparison) Interval(level float64) Interval {
 // all at the same t (Zou and Donner, Statistics in Medicine 27, 2008). For
 // symmetric intervals this is Welch's method. The degrees of freedom are Welch's,
 // at most 32, which is twice the number of a side.
+//
+// Two series of constants that differ are surely different; the interval reaches from
+// half of their ratio to half beyond it on that scale, because their clock may be coarse.
 func Change(older, newer Estimate) Comparison {
 	older, newer = alike(older, newer)
 	c := compare(older, newer)
@@ -62,6 +65,15 @@ func Change(older, newer Estimate) Comparison {
 	}
 	oldLog, newLog := onLogScale(older), onLogScale(newer)
 	center := math.Log(newer.Value) - math.Log(older.Value)
+	if older.constant && newer.constant {
+		c.Constant = true
+		if older.Value == newer.Value {
+			center = 0
+		}
+		c.pivot = separated(center, math.Abs(center)/2, 0)
+		c.P = c.pivot.pValue()
+		return c
+	}
 	c.pivot = pivot{welchDF(older.pivot, oldLog, newer.pivot, newLog), func(t float64) Interval {
 		o, n := oldLog(t), newLog(t)
 		return Interval{center - math.Hypot(n.below, o.above), center + math.Hypot(n.above, o.below)}

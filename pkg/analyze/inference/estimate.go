@@ -60,6 +60,8 @@ type Estimate struct {
 
 	pivot pivot
 
+	constant bool // all values are the same, and their intervals have no width
+
 	tau    float64 // autocorrelation time of the values, see [spread]
 	few    bool    // the series has too few values for the pivot
 	series *Series // nil if the estimate is of several series, or needs many values
@@ -124,12 +126,20 @@ func (e *Estimate) Interval(level float64) Interval {
 }
 
 // A pivot is a family of intervals: one for every quantile t of Student's
-// distribution with df degrees of freedom. The ends move outwards as t grows
-// and meet at the estimate at t = 0. All intervals and p-values are read from
+// distribution with df degrees of freedom. The ends move outwards as t grows. At
+// t = 0 they meet at the estimate, or are half a step of the values away from it. All intervals and p-values are read from
 // one, so that they agree.
 type pivot struct {
 	df   float64
 	ends func(t float64) Interval
+}
+
+// apart returns a pivot whose ends are further apart by half on either side.
+func (p pivot) apart(half float64) pivot {
+	return pivot{p.df, func(t float64) Interval {
+		ends := p.ends(t)
+		return Interval{ends.Low - half, ends.High + half}
+	}}
 }
 
 func (p *pivot) at(level float64) Interval {

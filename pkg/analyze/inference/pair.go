@@ -58,7 +58,7 @@ func (p *Pairs) Median() Comparison {
 	if p.na.Missing() {
 		return p.missing()
 	}
-	return paired(p.older.Quantile(0.5), p.newer.Quantile(0.5), p.ratios.Quantile(0.5))
+	return paired(p.older.Quantile(0.5), p.newer.Quantile(0.5), p.ratios.anyQuantile(0.5))
 }
 
 func (p *Pairs) missing() Comparison {

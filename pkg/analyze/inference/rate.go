@@ -93,7 +93,7 @@ func shortRate(amounts, durations []float64, rate float64) Estimate {
 		relative[i] = durations[i] / meanDuration
 		x[i] = rate * (1 + residuals[i])
 	}
-	e := NewSeries(x).Mean()
+	e := NewSeries(x).anyMean(true)
 	if e.EffectiveN == 0 { // no spread, or out of range
 		return unavailable(rate, n, e.NA.Reason)
 	}

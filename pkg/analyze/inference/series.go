@@ -18,6 +18,7 @@ type Series struct {
 	bad    string  // why there are no estimates; empty if there are
 	nested bool    // see [NewGaps]
 	fit    *autoregression
+	half   float64 // see [Series.halfStep]; NaN before the first quantile
 }
 
 // NewSeries returns a series of the values, which it keeps and does not
@@ -38,7 +39,7 @@ func GapsOf(values Values) *Series {
 }
 
 func newSeries(values Values, noun string) *Series {
-	s := &Series{x: vectorOf(values), noun: noun}
+	s := &Series{x: vectorOf(values), noun: noun, half: math.NaN()}
 	for i := range values.Len() {
 		if v := s.x.at(i); !usable(v) {
 			s.bad = fmt.Sprintf("value %d is %v", i, v)
@@ -55,8 +56,103 @@ func newSeries(values Values, noun string) *Series {
 // (x̄·exp(±t·se/x̄)), which suits skewed times, if the mean is positive; else
 // on the plain one.
 //
-// A short series has the interval of an [autoregression].
-func (s *Series) Mean() Estimate { return s.anyMean(true) }
+// A short series has the interval of an [autoregression]. If the clock is so coarse that nearly all
+// values are equal, the ends are half a step further out. For constant values, see [Series.exact].
+func (s *Series) Mean() Estimate {
+	if e, ok := s.exact(); ok {
+		return e
+	}
+	e := s.anyMean(true)
+	half := s.meanResolution()
+	if half == 0 || e.pivot.ends == nil {
+		return e
+	}
+	if of := e.small; of != nil { // the other run of a comparison may change the weights
+		coarse := *of
+		coarse.pivot = func(w *phiWeights) pivot {
+			p := of.pivot(w)
+			return p.apart(half)
+		}
+		e.small = &coarse
+	}
+	e.pivot = e.pivot.apart(half)
+	return e
+}
+
+// exact returns the estimate of any quantile, or the mean, of values that are all the same. There
+// must be enough of them for an interval. Its intervals have no width.
+func (s *Series) exact() (e Estimate, ok bool) {
+	n := s.x.Len()
+	if s.bad != "" || n < s.minValues(0.5) || !s.x.allEqual() {
+		return Estimate{}, false
+	}
+	value := s.x.at(0)
+	return Estimate{Value: value, N: n, constant: true, pivot: pivot{waves, func(float64) Interval {
+		return Interval{value, value}
+	}}}, true
+}
+
+// meanResolution returns [Series.halfStep] if the values deviate by less than the step; otherwise 0.
+// On a coarse clock, all true times may be up to half a step off. Times that deviate by more than a
+// step are rounded up as often as down, and their mean is right.
+func (s *Series) meanResolution() float64 {
+	if s.bad != "" {
+		return 0
+	}
+	n, step, mean, squares := s.x.Len(), math.Inf(1), 0.0, 0.0
+	for i := range n {
+		v := s.x.at(i)
+		d := v - mean
+		mean += d / float64(i+1)
+		squares += d * (v - mean)
+		if i > 0 && v != s.x.at(i-1) {
+			step = math.Min(step, math.Abs(v-s.x.at(i-1)))
+		}
+	}
+	deviation := math.Sqrt(squares / float64(n))
+	if math.IsInf(step, 1) || deviation >= step { // the smallest step is not larger; this saves sorting
+		return 0
+	}
+	if half := s.halfStep(); deviation < 2*half {
+		return half
+	}
+	return 0
+}
+
+// halfStep returns half the smallest step between neighbouring values that both occur more than
+// once; 0 if there are none. Such values come from a coarse clock; a cold request beside constants
+// does not.
+func (s *Series) halfStep() float64 {
+	if !math.IsNaN(s.half) {
+		return s.half
+	}
+	s.sort()
+	step, before, times, repeated := math.Inf(1), s.sorted.at(0), 0, false
+	var last float64 // step to before
+	for i := range s.sorted.Len() {
+		v := s.sorted.at(i)
+		if v == before {
+			times++
+		} else {
+			last, repeated = v-before, times > 1
+			before, times = v, 1
+		}
+		if times == 2 && repeated {
+			step = math.Min(step, last)
+		}
+	}
+	if s.half = step / 2; math.IsInf(step, 1) {
+		s.half = 0
+	}
+	return s.half
+}
+
+// sort sorts the values, once.
+func (s *Series) sort() {
+	if s.sorted == nil {
+		s.sorted = vectorOf(s.x.Sorted())
+	}
+}
 
 // anyMean estimates the mean of a series of any length.
 func (s *Series) anyMean(logarithmic bool) Estimate {
@@ -108,8 +204,20 @@ func (s *Series) mean(logarithmic bool) Estimate {
 // 47, 1952) with the effective number of values. An end beyond the smallest or
 // largest value is infinite.
 //
-// A short series has an interval of order statistics, see [Series.smallQuantile].
+// A short series has an interval of order statistics, see [Series.smallQuantile]. If the clock is
+// coarse, the ends are half a step further out, see [Series.halfStep]. For constant values, see
+// [Series.exact].
 func (s *Series) Quantile(p float64) Estimate {
+	if p > 0 && p < 1 {
+		if e, ok := s.exact(); ok {
+			return e
+		}
+	}
+	return s.anyQuantile(p)
+}
+
+// anyQuantile estimates a quantile of a series of any length that is not constant.
+func (s *Series) anyQuantile(p float64) Estimate {
 	e := s.quantile(p)
 	return e.orSmall(s, p, func() *small { return s.smallQuantile(p, e.Value, e.tau) })
 }
@@ -122,9 +230,7 @@ func (s *Series) quantile(p float64) Estimate {
 	case !(p > 0 && p < 1):
 		return unavailable(math.NaN(), n, fmt.Sprintf("%v is no quantile between 0 and 1", p))
 	}
-	if s.sorted == nil {
-		s.sorted = vectorOf(s.x.Sorted())
-	}
+	s.sort()
 	value := s.sorted.quantile(p)
 	if na := s.constant(p); na.Missing() {
 		return Estimate{Value: value, N: n, NA: na}
@@ -140,18 +246,18 @@ func (s *Series) quantile(p float64) Estimate {
 		}
 	})
 	e := Estimate{Value: value, N: n, EffectiveN: sp.forRule(), tau: sp.tau}
-	reach := sp.arcsine(p)
+	reach, half := sp.arcsine(p), s.halfStep()
 	e.pivot = pivot{waves, func(t float64) Interval {
 		if t == 0 {
-			return Interval{value, value}
+			return Interval{value - half, value + half}
 		}
 		ends := Interval{math.Inf(-1), math.Inf(1)}
 		from, to := reach(t)
 		if from >= 0 {
-			ends.Low = math.Min(value, s.sorted.quantile(square(math.Sin(from))))
+			ends.Low = math.Min(value, s.sorted.quantile(square(math.Sin(from)))) - half
 		}
 		if to <= math.Pi/2 {
-			ends.High = math.Max(value, s.sorted.quantile(square(math.Sin(to))))
+			ends.High = math.Max(value, s.sorted.quantile(square(math.Sin(to)))) + half
 		}
 		return ends
 	}}

@@ -3,6 +3,7 @@ package inference
 import (
 	"math"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"testing"
 
@@ -62,8 +63,8 @@ func TestNotAvailable(t *testing.T) {
 		{"too large to square", []float64{1, 1e200}, 0, "value 1 is 1e+200", [2]int{0, 0}},
 		{"too small to square", []float64{1e-300, 2e-300, 1e-300}, 0, "value 0 is 1e-300", [2]int{0, 0}},
 		{"too close", []float64{1e-150, math.Nextafter(1e-150, 1)}, 0, "the values differ by too little", [2]int{0, 0}},
-		{"constant", repeated(5000, 7), 0, "all 5000 values are the same", [2]int{0, 0}},
-		{"constant", repeated(5000, 7), 0.9, "all 5000 values are the same", [2]int{0, 0}},
+		{"constant", repeated(29, 7), 0, "all 29 values are the same", [2]int{0, 0}},
+		{"constant", repeated(29, 7), 0.9, "all 29 values are the same", [2]int{0, 0}},
 		{"no quantile", logAR(1, 1000, 0, 1), 1.5, "1.5 is no quantile between 0 and 1", [2]int{0, 0}},
 		{"no quantile, NaN", logAR(1, 1000, 0, 1), math.NaN(), "NaN is no quantile", [2]int{0, 0}},
 		{"two", []float64{1, 2}, 0.5, "2 values, at least 30 are wanted", [2]int{30, 30}},
@@ -167,5 +168,76 @@ func TestQuantileIntervalIndependent(t *testing.T) {
 	i := e.Interval(0.95)
 	if ratio := (i.High - i.Low) / (high - low); ratio < 0.5 || ratio > 1.7 {
 		t.Errorf("the interval is %v times as wide as the textbook's", ratio)
+	}
+}
+
+// Constants have intervals without width, and two that differ are surely different. Constants of a
+// coarse clock may be off by half a step.
+func TestConstant(t *testing.T) {
+	older, newer := NewSeries(slices.Repeat([]float64{100}, 60)), NewSeries(slices.Repeat([]float64{150}, 60))
+	for name, of := range map[string]func(s *Series) Estimate{
+		"mean": (*Series).Mean, "p50": func(s *Series) Estimate { return s.Quantile(0.5) }, "p99": func(s *Series) Estimate { return s.Quantile(0.99) },
+	} {
+		e := of(older)
+		if i := e.Interval(0.95); e.NA.Missing() || i != (Interval{100, 100}) {
+			t.Errorf("%s of constants: %v, interval %v", name, e.NA, i)
+		}
+		c := Change(e, of(newer))
+		if i := c.Interval(0.999); !c.Constant || c.P != 0 || !near(c.Change, 0.5, 1e-12) || !near(i.Low, math.Sqrt(1.5)-1, 1e-9) || !near(i.High, 1.5*math.Sqrt(1.5)-1, 1e-9) {
+			t.Errorf("%s of 100 and 150: constant %v, P %v, change %v, interval %v", name, c.Constant, c.P, c.Change, i)
+		}
+		same := Change(e, of(NewSeries(slices.Repeat([]float64{100}, 40))))
+		if i := same.Interval(0.999); !same.Constant || same.P != 1 || i != (Interval{0, 0}) {
+			t.Errorf("%s of 100 and 100: constant %v, P %v, interval %v", name, same.Constant, same.P, i)
+		}
+		varied := make([]float64, 60)
+		for i, v := range logAR(1, 60, 0, 0.02) {
+			varied[i] = 120 * v
+		}
+		if c := Change(e, of(NewSeries(varied))); name != "p99" && (c.Constant || c.NA.Missing() || c.P > 1e-4) {
+			t.Errorf("%s of 100 and values about 120: constant %v, %v, P %v", name, c.Constant, c.NA, c.P)
+		}
+	}
+}
+
+// On a clock of 20 ms, no interval is narrower than half a step to either side. A cold request
+// beside constants is no step.
+func TestCoarseClock(t *testing.T) {
+	coarse := slices.Repeat([]float64{100}, 60)
+	for _, i := range []int{7, 20, 21, 44} {
+		coarse[i] = 120
+	}
+	cold := slices.Repeat([]float64{100}, 60)
+	cold[0] = 8000
+	for _, tt := range []struct {
+		name   string
+		values []float64
+		half   float64
+	}{{"clock of 20 ms", coarse, 10}, {"cold request", cold, 0}} {
+		s := NewSeries(tt.values)
+		if got := s.halfStep(); got != tt.half {
+			t.Errorf("%s: half a step is %v, want %v", tt.name, got, tt.half)
+		}
+		if got := NewSeries(tt.values).meanResolution(); got != tt.half {
+			t.Errorf("%s: resolution %v of the mean, want %v", tt.name, got, tt.half)
+		}
+	}
+	for name, e := range map[string]Estimate{"p50": NewSeries(coarse).Quantile(0.5), "mean": NewSeries(coarse).Mean()} {
+		if i := e.Interval(0.95); !(i.High-e.Value >= 10 && e.Value-i.Low >= 10) {
+			t.Errorf("%s %v of a clock of 20 ms: %v, interval %v", name, e.Value, e.NA, i)
+		}
+	}
+	older, newer := NewSeries(coarse), NewSeries(coarse)
+	c := Change(older.Quantile(0.5), newer.Quantile(0.5))
+	if i := c.Interval(0.95); i.High < 0.1 || i.Low > -0.09 || c.P != 1 {
+		t.Errorf("equal medians of a clock of 20 ms: interval %v, P %v", i, c.P)
+	}
+	// Values on a grid that is finer than their deviation: the mean is as precise as without.
+	fine := make([]float64, 60)
+	for i, v := range logAR(1, 60, 0, 0.2) {
+		fine[i] = math.Round(100 * v)
+	}
+	if got := NewSeries(fine).meanResolution(); got != 0 {
+		t.Errorf("resolution %v of the mean of values that deviate by 20 steps", got)
 	}
 }

@@ -227,8 +227,9 @@ func (s *Series) smallQuantile(q, value, tau float64) *small {
 		pivot: func(w *phiWeights) pivot {
 			below, above := binomial(w)
 			return pivot{math.Inf(1), func(t float64) Interval {
+				half := s.halfStep()
 				if t == 0 {
-					return Interval{value, value}
+					return Interval{value - half, value + half}
 				}
 				tail := StudentUpper(t, math.Inf(1))
 				ends := Interval{math.Inf(-1), math.Inf(1)}
@@ -236,11 +237,11 @@ func (s *Series) smallQuantile(q, value, tau float64) *small {
 				if below(1) <= tail {
 					// The function falls as r does.
 					r := fallingRoot(func(down float64) float64 { return math.Log(below(size+1-down) / tail) }, size+1-middle, size)
-					ends.Low = math.Min(value, s.orderStatistic(size+1-r))
+					ends.Low = math.Min(value, s.orderStatistic(size+1-r)) - half
 				}
 				if above(size) <= tail {
 					r := fallingRoot(func(r float64) float64 { return math.Log(above(r) / tail) }, middle, size)
-					ends.High = math.Max(value, s.orderStatistic(r))
+					ends.High = math.Max(value, s.orderStatistic(r)) + half
 				}
 				return ends
 			}}
