@@ -280,7 +280,7 @@ func (res *Result) spread(l *LevelResult, r *Row) string {
 			return text
 		}
 		low, high := slices.Min(runs), slices.Max(runs)
-		if f := high / low; f >= most {
+		if f := high / low; low > 0 && f >= most {
 			why, most = fmt.Sprintf("the runs of %s differ by a factor of %.2g (%s %s to %s)", side, f, r.Metric.Name, u.Amount(r.Metric, low), u.Amount(r.Metric, high)), f
 		}
 	}

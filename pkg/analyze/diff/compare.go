@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/pa-tools/pa/internal/plural"
 	"github.com/pa-tools/pa/pkg/analyze/inference"
 )
 
@@ -244,6 +245,7 @@ func compare(older, newer []*Run, o Options, numbers map[*Run]string) *Result {
 		}
 		few(o.Sides.old(), len(l.Old), len(older))
 		few(o.Sides.new(), len(l.New), len(newer))
+		res.Warnings = append(res.Warnings, res.shortRuns(l)...)
 	}
 	for _, a := range res.Old {
 		for _, b := range res.New {
@@ -292,16 +294,36 @@ func compare(older, newer []*Run, o Options, numbers map[*Run]string) *Result {
 	return res
 }
 
-// unequalRuns returns a warning about sides with very different numbers of runs; "" if they are similar.
+// unequalRuns returns a warning about numbers of runs that lose power; "" for others.
 func (res *Result) unequalRuns() string {
-	low, high := len(res.Old), len(res.New)
-	if low > high {
-		low, high = high, low
-	}
-	if res.Single || high <= 2*low {
+	if res.Single || !inference.Unbalanced(len(res.Old), len(res.New)) {
 		return ""
 	}
-	return fmt.Sprintf("%s has %d runs and %s %d: record equal numbers, because the smaller side decides what can be found", res.o.Sides.old(), len(res.Old), res.o.Sides.new(), len(res.New))
+	return fmt.Sprintf("%s has %s and %s %d: record equal numbers, because the smaller side decides what can be found",
+		res.o.Sides.old(), plural.Of(len(res.Old), "run"), res.o.Sides.new(), len(res.New))
+}
+
+// shortRuns returns a warning for each run that has less than half as many requests at a level as the run in
+// the middle: it counts as much as the others.
+func (res *Result) shortRuns(l *LevelResult) []string {
+	all := slices.Concat(l.Old, l.New)
+	if len(all) < 3 {
+		return nil
+	}
+	requests := make([]int, len(all))
+	for i, x := range all {
+		requests[i] = x.OK + x.Failed
+	}
+	sorted := slices.Sorted(slices.Values(requests))
+	middle := sorted[len(sorted)/2]
+	var texts []string
+	for i, x := range all {
+		if 2*requests[i] < middle {
+			texts = append(texts, fmt.Sprintf("%s: %s has %s and most runs %s, but counts as much as they do; --exclude-run leaves it out",
+				l.Name, x.run, plural.GroupedOf(requests[i], "request"), plural.Grouped(middle)))
+		}
+	}
+	return texts
 }
 
 // swapped is the warning about runs of a side that were recorded with the name of the other side.

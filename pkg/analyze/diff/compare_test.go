@@ -620,3 +620,49 @@ func TestGateUnknown(t *testing.T) {
 		}
 	}
 }
+
+// Unequal numbers of runs and runs of few requests are named: they decide what can be found, or count as much
+// as the others.
+func TestUnequalSides(t *testing.T) {
+	run := func(seed uint64, requests int) *Run {
+		return read(t, fmt.Sprintf("run-%d", seed), recipe{seed: seed, requests: requests, tokens: 3, ttft: 30, itl: 20})
+	}
+	older := []*Run{run(1, 60), run(2, 60), run(3, 60)}
+	newer := []*Run{run(11, 60), run(12, 1), run(13, 60), run(14, 60)}
+	want := []string{
+		"old has 3 runs and new 4: record equal numbers, because the smaller side decides what can be found",
+		"concurrency 4: run-12 has 1 request and most runs 60, but counts as much as they do; --exclude-run leaves it out",
+	}
+	if d := cmp.Diff(want, Compare(older, newer, Options{}).Warnings); d != "" {
+		t.Errorf("warnings (-want +got):\n%s", d)
+	}
+	if got := Compare(older, newer, Options{LeaveOut: LeaveOut{Runs: []string{"new.2"}}}); len(got.Warnings) > 0 || len(got.LeftOut) != 1 || got.LeftOut[0].Name != "run-12" {
+		t.Errorf("%q, left out %v", got.Warnings, got.LeftOut)
+	}
+}
+
+// Names of runs to leave out, and how many are left.
+func TestLeaveOut(t *testing.T) {
+	for _, tt := range []struct {
+		x          LeaveOut
+		sides      Sides
+		older, new int // that are left of 5 and 4
+		err        string
+	}{
+		{LeaveOut{}, Sides{}, 5, 4, ""},
+		{LeaveOut{Runs: []string{"old.1", "new.4", "old.1"}}, Sides{}, 4, 3, ""},
+		{LeaveOut{Runs: []string{"old.1", "old.5"}, First: 1}, Sides{}, 3, 3, ""},
+		{LeaveOut{Runs: []string{"v1.2.3", "new.1"}}, Sides{Old: "v1.2", New: "v1.3"}, 4, 3, ""},
+		{LeaveOut{Runs: []string{"new.5"}}, Sides{}, 0, 0, "there is no run new.5: the new side has 4"},
+		{LeaveOut{First: 4}, Sides{}, 0, 0, "no run of the new side is left"},
+		{LeaveOut{First: 9}, Sides{}, 0, 0, "there is no run old.9: the old side has 5"},
+		{LeaveOut{Runs: []string{"old"}}, Sides{}, 0, 0, `"old" is no run; write old.1 for the first run of the old side`},
+		{LeaveOut{Runs: []string{"old.0"}}, Sides{Old: "a"}, 0, 0, `"old.0" is no run; write a.1 for the first run of the a side`},
+		{LeaveOut{Runs: []string{"b.1"}}, Sides{Old: "a"}, 0, 0, `"b.1" names no side; the sides are a and new`},
+	} {
+		o, n, err := tt.x.Remaining(5, 4, tt.sides)
+		if got := fmt.Sprint(err); o != tt.older || n != tt.new || (tt.err == "") != (err == nil) || err != nil && got != tt.err {
+			t.Errorf("%+v: %d and %d, %v; want %d and %d, %s", tt.x, o, n, err, tt.older, tt.new, tt.err)
+		}
+	}
+}
