@@ -46,14 +46,23 @@ func served(rng *rand.Rand, p process, n int) servedRun {
 	return s
 }
 
-// primary compares the primary family and returns its verdicts under Holm.
+// fewCompletions is the number of completions from which on a rate is judged.
+const fewCompletions = 200
+
+// primary compares the primary family of two single runs and returns its verdicts under Holm: the
+// means of TTFT and E2EL, the median of TPOT, and the rate if there are enough completions.
 func primary(older, newer servedRun) [familySize]inference.Verdict {
-	median := func(o, n []float64) inference.Comparison {
-		return inference.Change(inference.NewSeries(o).Quantile(0.5), inference.NewSeries(n).Quantile(0.5))
+	mean := func(o, n []float64) inference.Comparison {
+		return inference.Change(inference.NewSeries(o).Mean(), inference.NewSeries(n).Mean())
+	}
+	rate := inference.Comparison{P: math.NaN(), NA: inference.NA{Reason: "too few completions"}}
+	if min(len(older.tokens), len(newer.tokens)) >= fewCompletions {
+		rate = inference.Change(inference.Rate(older.tokens, older.durations), inference.Rate(newer.tokens, newer.durations))
 	}
 	return judged([familySize]inference.Comparison{
-		median(older.ttft, newer.ttft), median(older.tpot, newer.tpot), median(older.e2e, newer.e2e),
-		inference.Change(inference.Rate(older.tokens, older.durations), inference.Rate(newer.tokens, newer.durations)),
+		mean(older.ttft, newer.ttft),
+		inference.Change(inference.NewSeries(older.tpot).Quantile(0.5), inference.NewSeries(newer.tpot).Quantile(0.5)),
+		mean(older.e2e, newer.e2e), rate,
 	})
 }
 

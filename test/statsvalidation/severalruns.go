@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"math/rand/v2"
@@ -115,11 +116,22 @@ func falseFindings(s *simulation, of []process) []falseCell {
 		{"5 runs a side, deviation 1 %", sides{runs: 5}},
 		{"10 runs a side, deviation 1 %", sides{runs: 10}},
 		{"5 runs a side, deviation 1 and 3 %", sides{runs: 5, newDeviation: 0.03}},
+		{"3 and 10 runs, deviation 1 %", sides{runs: 3, newRuns: 10}},
+		{"3 and 20 runs, deviation 1 %", sides{runs: 3, newRuns: 20}},
+		{"4 and 12 runs, deviation 1 %", sides{runs: 4, newRuns: 12}},
+		{"4 and 20 runs, deviation 1 %", sides{runs: 4, newRuns: 20}},
+		{"5 and 20 runs, deviation 1 %", sides{runs: 5, newRuns: 20}},
+		{"5 and 10 runs, deviation 1 %", sides{runs: 5, newRuns: 10}},
+		{"3 and 10 runs, deviation 3 and 1 %", sides{runs: 3, newRuns: 10, oldDeviation: 0.03}},
+		{"3 and 10 runs, deviation 1 and 3 %", sides{runs: 3, newRuns: 10, newDeviation: 0.03}},
+		{"3 and 5 runs, deviation 3 and 1 %", sides{runs: 3, newRuns: 5, oldDeviation: 0.03}},
+		{"4 and 20 runs, deviation 3 and 1 %", sides{runs: 4, newRuns: 20, oldDeviation: 0.03}},
+		{"5 and 10 runs, deviation 3 and 1 %", sides{runs: 5, newRuns: 10, oldDeviation: 0.03}},
 		{"5 runs a side, deviation 1 %, failures in one run of five", sides{runs: 5, failing: 0.2}},
 	} {
 		c := falseCell{name: x.name}
 		for _, verdicts := range repeat(s, "family of runs "+c.name, s.shortReps(), func(rng *rand.Rand) []inference.Verdict {
-			verdicts, _ := familyOfRuns(rng, x.sides)
+			verdicts, _, _ := familyOfRuns(rng, x.sides)
 			return verdicts
 		}) {
 			c.found.add(slices.ContainsFunc(verdicts, isFinding))
@@ -152,27 +164,29 @@ const requestsOfRun = 1500
 // sides are two sides of several runs.
 type sides struct {
 	runs             int     // a side
+	newRuns          int     // of the new side; 0 for runs
 	firstToken, pace float64 // changes of the new side
-	newDeviation     float64 // of its runs; 0 for runEffect, as on the old side
+	oldDeviation     float64 // of the runs of the old side; 0 for runEffect
+	newDeviation     float64 // of the runs of the new side; 0 for runEffect
 	failing          float64 // probability that some requests of a run fail
 }
 
 // familyOfRuns compares several runs a side by TTFT p50, TPOT p50, E2EL p50 and output
 // tokens per second, and by the share of failed requests if some fail. It returns the
-// verdicts, adjusted as in package diff, and the p-values of the U test.
+// verdicts, adjusted as in package diff, and the p-values of the U test and of Welch's test.
 // The medians of first tokens and of token pace deviate by 1 % from run to run, by a factor
 // of the run and by the chance of its requests; E2EL is 15 % first token and 85 % tokens,
 // and the rate is its inverse with 0.3 % of noise.
-func familyOfRuns(rng *rand.Rand, x sides) (verdicts []inference.Verdict, u [familySize]float64) {
+func familyOfRuns(rng *rand.Rand, x sides) (verdicts []inference.Verdict, u, welch [familySize]float64) {
 	ofMedian := latencyLogSD * math.Sqrt(math.Pi/2/requestsOfRun)
 	var values [familySize][2][]float64
 	for side := range 2 {
-		deviation := runEffect
-		if side == 1 && x.newDeviation > 0 {
-			deviation = x.newDeviation
+		deviation, runs := cmp.Or(x.oldDeviation, runEffect), x.runs
+		if side == 1 {
+			deviation, runs = cmp.Or(x.newDeviation, runEffect), cmp.Or(x.newRuns, x.runs)
 		}
 		factor := math.Sqrt(deviation*deviation - ofMedian*ofMedian)
-		for range x.runs {
+		for range runs {
 			_, ttft := statisticsOf(rng, requestsOfRun, factor)
 			_, tpot := statisticsOf(rng, requestsOfRun, factor)
 			if side == 1 {
@@ -189,7 +203,7 @@ func familyOfRuns(rng *rand.Rand, x sides) (verdicts []inference.Verdict, u [fam
 	for i, v := range values {
 		c := inference.Runs(v[0], v[1])
 		family, tests = append(family, c), append(tests, inference.Test{P: c.P, Older: v[0], Newer: v[1]})
-		u[i] = inference.MannWhitney(v[0], v[1]).P
+		u[i], welch[i] = inference.MannWhitney(v[0], v[1]).P, c.P
 	}
 	if x.failing > 0 {
 		older, newer := failedShares(rng, x), failedShares(rng, x)
@@ -198,7 +212,7 @@ func familyOfRuns(rng *rand.Rand, x sides) (verdicts []inference.Verdict, u [fam
 		tests = append(tests, inference.Test{P: test.P, Least: test.Least})
 	}
 	adjusted, _ := inference.Adjust(tests, alpha)
-	return verdictsOf(family, adjusted), u
+	return verdictsOf(family, adjusted), u, welch
 }
 
 // failedShares returns the shares of failed requests of the runs of a side.

@@ -48,6 +48,18 @@ var tables = [...]table{
 		"sides | at least one finding", "--- | ---:", falseFindingsTable,
 	},
 	{
+		"No difference within a margin of 5 %, shown by two one-sided tests",
+		"sides | truly equal | truly 5 % slower", "--- | ---: | ---:", withinTable,
+	},
+	{
+		"Failed requests: new fails more",
+		"requests | share that fails | found", "--- | --- | ---:", failuresTable,
+	},
+	{
+		"Outlying runs",
+		"sides | a run is named", "--- | ---:", outlyingTable,
+	},
+	{
 		"True changes that are found, with 95 % intervals of the shares",
 		"sides | found", "--- | ---", detectionTable,
 	},
@@ -211,8 +223,9 @@ func falseFindingsTable(s *simulation, r *report) {
 
 func detectionTable(s *simulation, r *report) {
 	for _, c := range []detectionCell{
-		detectShort(s), detectRuns(s, "TTFT", 0.03, 0, 0.85), detectRuns(s, "TTFT", 0.05, 0, 0.98),
-		detectRuns(s, "token pace", 0, 0.03, 0.85), detectRuns(s, "token pace", 0, 0.05, 0.98),
+		detectShort(s), detectRuns(s, 3, "TTFT", 0.05, 0, 0.85),
+		detectRuns(s, 5, "TTFT", 0.03, 0, 0.85), detectRuns(s, 5, "TTFT", 0.05, 0, 0.98),
+		detectRuns(s, 5, "token pace", 0, 0.03, 0.85), detectRuns(s, 5, "token pace", 0, 0.05, 0.98),
 	} {
 		r.line("| %s | %v |\n", c.name, &c)
 		broken := c.keeps()

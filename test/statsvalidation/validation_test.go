@@ -32,7 +32,7 @@ func TestValidation(t *testing.T) {
 	for _, want := range []string{
 		"\n| queue, 80 % load | 20000 | p99 | n/a | n/a |",
 		"\n| AR(1), ρ = 0.8 | 500 | mean | n/a | ",
-		"\n| 60 requests a side, 15 % deviation, +10 % | mean ",
+		"\n| 60 requests a side, 15 % deviation, +10 % | verdict ",
 		"\n| 5 | 2000 | several runs |",
 		"\n| queue, 80 % load | 500 | n/a | 0.0 % |", // of the crossing
 	} {

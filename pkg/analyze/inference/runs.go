@@ -200,8 +200,8 @@ func geometricMean(values []float64) (e Estimate, logSE float64) {
 	}
 	deviation, _ := stats.StandardDeviationSample(logs)
 	logSE = deviation / math.Sqrt(float64(n))
-	if allEqual(values) { // logSE may be off 0 by rounding
-		logSE = 0
+	if allEqual(values) { // both may be off by rounding
+		logSE, e.Value = 0, values[0]
 	}
 	value := e.Value
 	e.pivot = pivot{float64(n - 1), func(t float64) Interval {
