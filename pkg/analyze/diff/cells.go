@@ -10,6 +10,7 @@ import (
 	"github.com/pa-tools/pa/internal/plural"
 	"github.com/pa-tools/pa/internal/sanitize"
 	"github.com/pa-tools/pa/pkg/analyze/diff/gate"
+	"github.com/pa-tools/pa/pkg/analyze/inference"
 	"github.com/pa-tools/pa/pkg/analyze/report"
 	"github.com/pa-tools/pa/pkg/analyze/tabular"
 	"github.com/pa-tools/pa/pkg/answer"
@@ -111,7 +112,11 @@ func (r *Result) notes() []string {
 		if !r.Single && r.Family > 1 {
 			how += " and their correlations"
 		}
-		say("* primary metric: judged at 5 %% by p, which is %s. Its interval is as wide as its verdict needs, at least 95 %%. The other rows are descriptive, with 95 %% intervals. ~ means that no difference was found.", how)
+		say("* primary metric: judged at 5 %% by p, which is %s. Its interval is as wide as its verdict needs, at least 95 %%. The other rows are descriptive, with 95 %% intervals.", how)
+		say("\"within %s\" means that the 90 %% interval of the change lies within the margin (two one-sided tests); ~ means that neither a difference nor that was shown.", percent(r.o.margin()))
+	}
+	if r.Together != nil {
+		say("A run's value over %s is the geometric mean of its values at the levels. Half of the 5 %% is for these rows and half for the levels. If a metric changed over %s, its levels are also judged by themselves.", r.Together.Name, r.Together.Name)
 	}
 	for i := range r.Levels {
 		if l := &r.Levels[i]; slices.ContainsFunc(l.Rows, func(r Row) bool { return r.Paired }) {
@@ -135,7 +140,7 @@ func (r *Result) reasons() []string {
 			why := row.reason()
 			if row.Spoiled != "" {
 				why = "no verdict: " + row.Spoiled
-			} else if !row.NA.Missing() || row.Metric.of == failedShare { // its values are enough
+			} else if !row.NA.Missing() || row.Equal || row.Metric.of == failedShare { // its values are enough
 				continue
 			}
 			name := row.Metric.Name
@@ -207,7 +212,7 @@ func (l *LevelResult) cells(r *Row, u *timeUnits, explain bool) []string {
 	}
 	verdict := ""
 	if r.Primary {
-		verdict = r.Verdict.String()
+		verdict = r.word()
 	}
 	cells := []string{
 		name, u.Amount(r.Metric, r.Old.Value), u.Amount(r.Metric, r.New.Value), r.changed(),
@@ -225,6 +230,18 @@ func (l *LevelResult) cells(r *Row, u *timeUnits, explain bool) []string {
 		cells = append(cells, tabular.PValue(p))
 	}
 	return cells
+}
+
+// word returns the verdict for the table: "within 5 %" for a metric that was shown to change by less than the
+// margin.
+func (r *Row) word() string {
+	switch {
+	case r.Verdict == inference.NoDifference && r.Equal:
+		return "equal"
+	case r.Verdict == inference.NoDifference && r.Metric.of != failedShare && r.inMargin():
+		return "within " + percent(r.margin)
+	}
+	return r.Verdict.String()
 }
 
 // changed formats the change; of shares, the difference in percentage points.

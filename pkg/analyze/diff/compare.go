@@ -7,8 +7,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/montanaflynn/stats"
-
+	"github.com/pa-tools/pa/internal/plural"
 	"github.com/pa-tools/pa/pkg/analyze/inference"
 )
 
@@ -29,7 +28,22 @@ type Options struct {
 	Quality bool
 	// Sides are the names of the two sides.
 	Sides Sides
+	// Margin is the smallest change that matters, as a ratio; 0 means DefaultMargin. The answer is
+	// "no difference" only if every judged metric was shown to change by less.
+	Margin float64
+	// LeaveOut names runs that do not count.
+	LeaveOut LeaveOut
+	// SingleRun lets gates take a difference between two single runs for better or worse.
+	SingleRun bool
+	// InconclusiveFails says that a gate that cannot tell counts as failed.
+	InconclusiveFails bool
 }
+
+// DefaultMargin is the margin of a comparison whose Options have none.
+const DefaultMargin = 0.05
+
+// margin returns the smallest change that matters.
+func (o *Options) margin() float64 { return cmp.Or(o.Margin, DefaultMargin) }
 
 // Sides holds the names of the two sides of a comparison, for people and programs. The zero value
 // names them old and new.
@@ -54,6 +68,19 @@ type Result struct {
 	// Levels are the levels that both sides have; OldOnly and NewOnly name the others.
 	Levels           []LevelResult
 	OldOnly, NewOnly []string
+	// Together compares the judged metrics over all levels: the value of a run is the geometric
+	// mean of its values at the levels. It is nil for one level, for one run a side, and if a run
+	// lacks a level.
+	Together *LevelResult
+	// Answer is what the comparison says in a word. Headline says it in a sentence.
+	Answer Answer
+	// Outlying are the runs that differ from the others of their side.
+	Outlying []Outlying
+	// Without is the comparison without the outlying runs; nil if there are none, or if too few
+	// runs would be left.
+	Without *Result
+	// LeftOut are the runs that Options.LeaveOut names.
+	LeftOut []*Run
 	// Family is the number of p-values that the verdicts were adjusted for.
 	Family int
 	Gates  []GateResult
@@ -63,7 +90,10 @@ type Result struct {
 	refused bool   // some of Differences refuse the comparison
 	itself  string // the warning about a run that is on both sides; "" for none
 	o       Options
-	scratch []Row // of rows: the rows of a level are copied when their number is known
+	scratch []Row           // of rows: the rows of a level are copied when their number is known
+	numbers map[*Run]string // "old.1"
+	apart   apart           // whether the sides took turns
+	special []special       // levels that differ from the other levels
 }
 
 // Refused returns the differences that refuse the comparison.
@@ -103,8 +133,17 @@ type LevelResult struct {
 	// Server has the figures of servers and GPUs that either side has.
 	Server []ServerRow
 
+	// Answer is what the comparison says about the level, in a word.
+	Answer Answer
+	// Because says why Answer is CannotTell, and what would be enough; "" for other answers.
+	Because string
+	// Within is the largest change of a judged metric that an Answer of NoDifference leaves open.
+	Within float64
+
 	oldRuns, newRuns []*Run // of Old and New
 	sides            Sides
+	failures         failures
+	unsteadyRuns     string // see unsteady
 }
 
 // Nothing returns why no metric of the level, but for the share of failed
@@ -149,12 +188,19 @@ type Row struct {
 	// never Better or Worse.
 	Verdict inference.Verdict
 	// Spoiled says why there is no verdict although there is an interval: a warning of the
-	// recorder of one of the runs; "" if there is none.
+	// recorder of one of the runs, or a drift from run to run; "" if there is none.
 	Spoiled string
+	// Equal is set if all values of both sides are the same.
+	Equal bool
 	// Level is the confidence level of Shown: 0.95, or as high as the verdict needs.
 	Level float64
 
-	shown *inference.Interval // the interval at Level; nil before judge
+	shown  *inference.Interval // the interval at Level; nil before judge
+	drifts bool                // Spoiled is about a drift from run to run
+	margin float64
+	bound  inference.Interval // see [inference.Comparison.Within]
+	steady bool               // each side has one value, which it repeats
+	surest string             // of [Result.Together]: the level with the smallest p-value
 }
 
 // Shown returns the interval for the change that the verdict rests on: it leaves out 0
@@ -170,7 +216,27 @@ func (r *Row) Shown() inference.Interval {
 // Compare compares two sides, each of at least one run. For one run a side, both must
 // have been read with their Series.
 func Compare(older, newer []*Run, o Options) *Result {
+	older, newer, numbers, out := o.LeaveOut.apply(older, newer, o.Sides)
+	res := compare(older, newer, o, numbers)
+	res.LeftOut = out
+	if len(res.Refused()) > 0 {
+		return res
+	}
+	if res.Outlying = res.outlying(); len(res.Outlying) > 0 {
+		res.Without = res.without()
+	}
+	res.answers()
+	return res
+}
+
+// compare compares the runs that count.
+func compare(older, newer []*Run, o Options, numbers map[*Run]string) *Result {
 	res := CompareSettings(older, newer, o)
+	res.numbers = numbers
+	res.apart = res.turns()
+	if text := res.unequalRuns(); text != "" {
+		res.Warnings = append(res.Warnings, text)
+	}
 	for i := range res.Levels {
 		l := &res.Levels[i]
 		few := func(side string, n, of int) {
@@ -180,6 +246,7 @@ func Compare(older, newer []*Run, o Options) *Result {
 		}
 		few(o.Sides.old(), len(l.Old), len(older))
 		few(o.Sides.new(), len(l.New), len(newer))
+		res.Warnings = append(res.Warnings, res.shortRuns(l)...)
 	}
 	for _, a := range res.Old {
 		for _, b := range res.New {
@@ -200,6 +267,11 @@ func Compare(older, newer []*Run, o Options) *Result {
 	case labeled(res.New, o.Sides.old()):
 		res.Warnings = append(res.Warnings, swapped(o.Sides.new(), o.Sides.old()))
 	}
+	for i := range res.Levels { // over all levels, and at each of them
+		if n := len(res.Levels); n > 1 {
+			res.Levels[i].failures.tests = 2 * n
+		}
+	}
 	refused := strings.Join(res.refusedNames(), ", ")
 	for i := range res.Levels {
 		l := &res.Levels[i]
@@ -215,8 +287,44 @@ func Compare(older, newer []*Run, o Options) *Result {
 			l.server("")
 		}
 	}
+	if refused == "" {
+		res.Together = res.together()
+	}
 	res.judge()
+	res.answers()
 	return res
+}
+
+// unequalRuns returns a warning about numbers of runs that lose power; "" for others.
+func (res *Result) unequalRuns() string {
+	if res.Single || !inference.Unbalanced(len(res.Old), len(res.New)) {
+		return ""
+	}
+	return fmt.Sprintf("%s has %s and %s %d: record equal numbers, because the smaller side decides what can be found",
+		res.o.Sides.old(), plural.Of(len(res.Old), "run"), res.o.Sides.new(), len(res.New))
+}
+
+// shortRuns returns a warning for each run that has less than half as many requests at a level as the run in
+// the middle: it counts as much as the others.
+func (res *Result) shortRuns(l *LevelResult) []string {
+	all := slices.Concat(l.Old, l.New)
+	if len(all) < 3 {
+		return nil
+	}
+	requests := make([]int, len(all))
+	for i, x := range all {
+		requests[i] = x.OK + x.Failed
+	}
+	sorted := slices.Sorted(slices.Values(requests))
+	middle := sorted[len(sorted)/2]
+	var texts []string
+	for i, x := range all {
+		if 2*requests[i] < middle {
+			texts = append(texts, fmt.Sprintf("%s: %s has %s and most runs %s, but counts as much as they do; --exclude-run leaves it out",
+				l.Name, x.run, plural.GroupedOf(requests[i], "request"), plural.Grouped(middle)))
+		}
+	}
+	return texts
 }
 
 // swapped is the warning about runs of a side that were recorded with the name of the other side.
@@ -288,6 +396,7 @@ func (res *Result) levelResult(older, newer *Group) LevelResult {
 	return LevelResult{
 		Name: o.Name(), Mode: o.Mode, Value: o.Value,
 		Old: older.Levels, New: newer.Levels, oldRuns: older.Runs, newRuns: newer.Runs, sides: res.o.Sides,
+		failures: failures{older: countsOf(older.Levels), newer: countsOf(newer.Levels), tests: 1, known: !slices.ContainsFunc(slices.Concat(older.Levels, newer.Levels), (*Level).failuresUnknown)},
 	}
 }
 
@@ -337,7 +446,9 @@ func Groups(runs []*Run) []Group {
 func (res *Result) rows(l *LevelResult, f func(r *Row)) {
 	all := res.scratch[:0]
 	for i := range Metrics {
-		all = append(all, Row{Metric: &Metrics[i], Primary: res.o.judges(&Metrics[i]), Adjusted: math.NaN(), Level: confidence})
+		m := &Metrics[i]
+		judged := res.o.judges(m) && (res.o.Primary != nil || !m.IsRate() || !l.fewCompletions())
+		all = append(all, Row{Metric: m, Primary: judged, Adjusted: math.NaN(), Level: confidence, margin: res.o.margin()})
 		r := &all[len(all)-1]
 		some := false
 		for _, x := range l.Old {
@@ -355,6 +466,9 @@ func (res *Result) rows(l *LevelResult, f func(r *Row)) {
 		f(r)
 		if r.Primary && !res.refused {
 			r.Spoiled = l.spoiled(r.Metric)
+		}
+		if !res.refused {
+			r.Equal, r.steady = l.repeats(r)
 		}
 	}
 	l.Rows, res.scratch = slices.Clone(all), all
@@ -392,12 +506,14 @@ func (res *Result) single(l *LevelResult) {
 	older, newer := o.follow, n.follow
 	paired := pairs(&older.prompts, &newer.prompts)
 	l.Pairs = paired.n
+	l.unsteadyRuns = l.unsteady()
 	var so, sn [seriesQuantities]*inference.Series
 	for q := range so {
 		so[q], sn[q] = older.of(quantity(q)), newer.of(quantity(q))
 	}
 	res.rows(l, func(r *Row) {
 		m := r.Metric
+		r.Primary = res.judgesSingle(m, r.Primary, &paired)
 		if na, missing := l.missing(r); missing {
 			l.bare(r, na)
 			return
@@ -405,7 +521,7 @@ func (res *Result) single(l *LevelResult) {
 		switch {
 		case l.singleQuality(r, so[normalizedLatency], sn[normalizedLatency]):
 		case m.of == failedShare:
-			l.bare(r, inference.NA{Reason: "shares have no interval from one run a side"})
+			l.countFailures(r)
 		case m.of == requestRate:
 			r.Comparison = inference.Change(older.rate(older.done), newer.rate(newer.done))
 		case m.of == outputRate:
@@ -424,6 +540,37 @@ func (res *Result) single(l *LevelResult) {
 	})
 }
 
+// judgesSingle reports whether a metric of single runs has a verdict. Unless the user chose the metrics,
+// TTFT and E2EL are judged by their means, whose intervals are much narrower than those of the medians;
+// if their requests are paired, the medians of the pairs are narrower still.
+func (res *Result) judgesSingle(m *Metric, primary bool, paired *pairing) bool {
+	if res.o.Primary != nil || m.of != ttft && m.of != e2el || m.pct != 0 && m.pct != 50 {
+		return primary
+	}
+	by := paired.of(m.of)
+	median := false
+	if by != nil {
+		c := by.Median()
+		median = !c.NA.Missing()
+	}
+	return median == (m.pct == 50)
+}
+
+// minCompletions is the number of completed requests a side from which on a rate is judged. The rate of
+// fewer requests is known so badly that it finds nothing, and it costs the other metrics power.
+const minCompletions = 200
+
+// fewCompletions reports whether a side has too few completed requests for a verdict about a rate.
+func (l *LevelResult) fewCompletions() bool {
+	completed := func(levels []*Level) (n int) {
+		for _, x := range levels {
+			n += x.OK
+		}
+		return n
+	}
+	return min(completed(l.Old), completed(l.New)) < minCompletions
+}
+
 // several compares runs by their values.
 func (res *Result) several(l *LevelResult) {
 	res.rows(l, func(r *Row) {
@@ -432,7 +579,7 @@ func (res *Result) several(l *LevelResult) {
 			return
 		}
 		if r.Metric.of == failedShare {
-			l.failures(r)
+			l.countFailures(r)
 			return
 		}
 		r.Comparison = inference.Runs(r.OldRuns, r.NewRuns)
@@ -440,98 +587,4 @@ func (res *Result) several(l *LevelResult) {
 			r.Old.Value, r.New.Value = inference.MeanOfRuns(r.OldRuns), inference.MeanOfRuns(r.NewRuns)
 		}
 	})
-}
-
-// failures compares the shares of failed requests of several runs. Most shares are 0, and
-// failures come in clusters, so only their ranks are compared; a share has no interval.
-func (l *LevelResult) failures(r *Row) {
-	l.bare(r, inference.NA{Reason: "shares of failed requests are compared by rank, without an interval"})
-	r.Old.Value, _ = stats.Mean(r.OldRuns)
-	r.New.Value, _ = stats.Mean(r.NewRuns)
-	if !slices.ContainsFunc(slices.Concat(r.OldRuns, r.NewRuns), func(v float64) bool { return v != r.OldRuns[0] }) {
-		return
-	}
-	const least = 4 // runs a side; with fewer, no order of the runs is rare enough
-	if min(len(r.OldRuns), len(r.NewRuns)) < least {
-		r.NA = inference.NA{Reason: fmt.Sprintf("shares of failed requests are compared by rank, from %d runs a side", least), Needs: least}
-		return
-	}
-	rank := inference.MannWhitney(r.OldRuns, r.NewRuns)
-	r.Rank, r.P = &rank, rank.P
-}
-
-// judge adjusts the p-values of the primary metrics of all levels, as one
-// family, and gives the verdicts.
-func (res *Result) judge() {
-	var family []*Row
-	var tests []inference.Test
-	for i := range res.Levels {
-		l := &res.Levels[i]
-		for j := range l.Rows {
-			if r := &l.Rows[j]; r.Primary {
-				family = append(family, r)
-				tests = append(tests, res.test(l, r))
-			}
-		}
-	}
-	adjusted, levels := inference.Adjust(tests, alpha)
-	for i, r := range family {
-		r.Adjusted = adjusted[i]
-		if !math.IsNaN(adjusted[i]) {
-			res.Family++
-			r.Level = levels[i]
-		}
-		r.Verdict = res.verdict(r)
-	}
-	for i := range res.Levels {
-		rows := res.Levels[i].Rows
-		for j := range rows {
-			// Each renderer shows the interval, and finding its ends takes two searches.
-			rows[j].shown = new(rows[j].Interval(rows[j].Level))
-		}
-	}
-}
-
-// test returns the test of a primary metric. Values of runs are given only for levels that every
-// run has, because the values of several levels must be of the same runs.
-func (res *Result) test(l *LevelResult, r *Row) inference.Test {
-	t := inference.Test{P: r.P}
-	switch {
-	case r.Spoiled != "":
-		t.P = math.NaN()
-	case r.Metric.of == failedShare:
-		if r.Rank != nil {
-			t.Least = r.Rank.Least
-		}
-	case !res.Single && len(l.Old) == len(res.Old) && len(l.New) == len(res.New):
-		t.Older, t.Newer = r.OldRuns, r.NewRuns
-	}
-	return t
-}
-
-// verdict judges a primary metric by its adjusted p-value.
-func (res *Result) verdict(r *Row) inference.Verdict {
-	if r.Spoiled != "" {
-		return inference.NotAvailable
-	}
-	direction := r.Metric.Direction
-	if res.Single {
-		direction = inference.NoDirection // two runs differ, whatever their settings
-	}
-	if r.Metric.of != failedShare {
-		return r.Comparison.Verdict(r.Adjusted, alpha, direction)
-	}
-	switch older, newer := r.Old.Value, r.New.Value; {
-	case res.refused || math.IsNaN(older) || math.IsNaN(newer):
-		return inference.NotAvailable
-	case older == newer:
-		return inference.NoDifference
-	case math.IsNaN(r.Adjusted):
-		return inference.NotAvailable
-	case r.Adjusted > alpha:
-		return inference.NoDifference
-	case newer > older:
-		return inference.Worse
-	}
-	return inference.Better
 }

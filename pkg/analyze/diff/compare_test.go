@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"math/rand/v2"
 	"slices"
 	"strings"
 	"testing"
@@ -37,19 +38,20 @@ func TestVerdicts(t *testing.T) {
 		want             inference.Verdict
 	}{
 		{"single", "tpot_p50", inference.Different}, // two single runs are never better or worse
-		{"single", "ttft_p50", inference.NoDifference},
+		{"single", "ttft_mean", inference.NoDifference},
+		{"single", "ttft_p50", inference.NotAvailable}, // the mean is judged in its place
 		{"single", "output_tokens_per_s", inference.Different},
 		{"single", "itl_p50", inference.NotAvailable}, // descriptive
 		{"paired", "e2el_p50", inference.Different},
 		{"several", "tpot_p50", inference.Worse},
 		{"several", "ttft_p50", inference.NoDifference},
 		{"several", "failed_share", inference.NoDifference},
-		{"few", "ttft_p50", inference.NoDifference},
+		{"few", "ttft_mean", inference.NoDifference},
 		{"few", "output_tokens_per_s", inference.NotAvailable},
 		{"refused", "tpot_p50", inference.NotAvailable},
 		{"refused", "failed_share", inference.NotAvailable},
 		{"failed", "ttft_p50", inference.NotAvailable},
-		{"failed", "failed_share", inference.NotAvailable}, // one run a side
+		{"failed", "failed_share", inference.Worse},
 	} {
 		if got := rowOf(t, &all[tt.scenario].Levels[0], tt.metric).Verdict; got != tt.want {
 			t.Errorf("%s: %s is %v, want %v", tt.scenario, tt.metric, got, tt.want)
@@ -68,8 +70,8 @@ func TestVerdicts(t *testing.T) {
 	if got := rowOf(t, &all["failed"].Levels[0], "failed_share"); got.New.Value != 1 || got.Old.Value != 0 {
 		t.Errorf("failed shares %v and %v, want 0 and 1", got.Old.Value, got.New.Value)
 	}
-	if res := all["several"]; res.Family != 8 || len(res.Levels) != 2 {
-		t.Errorf("%d p-values in %d levels, want 8 in 2", res.Family, len(res.Levels))
+	if res := all["several"]; res.Family != 12 || len(res.Levels) != 2 {
+		t.Errorf("%d p-values in %d levels, want 12 in 2 and both", res.Family, len(res.Levels))
 	}
 }
 
@@ -90,7 +92,7 @@ func TestSame(t *testing.T) {
 		if r.Old.Value != r.OldRuns[0] && math.Abs(r.Old.Value/r.OldRuns[0]-1) > 1e-12 {
 			t.Errorf("%s: the estimate %v is not the statistic %v", r.Metric.Key, r.Old.Value, r.OldRuns[0])
 		}
-		if r.Verdict != inference.NoDifference && r.Metric.Primary {
+		if r.Verdict != inference.NoDifference && r.Primary {
 			t.Errorf("%s: %v", r.Metric.Key, r.Verdict)
 		}
 	}
@@ -269,7 +271,11 @@ func TestSides(t *testing.T) {
 		{1, 1, true, 0, false}, {1, 3, false, 3, false}, {2, 2, false, 3, false}, {3, 3, false, 0, false}, {3, 6, false, 0, false}, {6, 6, false, 0, true},
 	} {
 		res := Compare(sides(1, tt.old), sides(50, tt.new), Options{})
-		r := rowOf(t, &res.Levels[0], "ttft_p50")
+		judged := "ttft_p50"
+		if tt.single {
+			judged = "ttft_mean"
+		}
+		r := rowOf(t, &res.Levels[0], judged)
 		if res.Single != tt.single || r.NA.Needs != tt.needs || r.NA.Missing() != (tt.needs > 0) || (r.Verdict == inference.NotAvailable) != (tt.needs > 0) {
 			t.Errorf("%d against %d: single %v, verdict %v, %q needs %d", tt.old, tt.new, res.Single, r.Verdict, r.NA.Reason, r.NA.Needs)
 		}
@@ -396,8 +402,7 @@ func TestNothing(t *testing.T) {
 	}
 }
 
-// Shares of failed requests are compared by their ranks, from 4 runs a side. If no run
-// differs from another, there is nothing to compare.
+// Shares of failed requests are compared by their counts, for any number of runs.
 func TestFailedShares(t *testing.T) {
 	side := func(seed uint64, runs, failing int) []*Run {
 		var all []*Run
@@ -410,48 +415,96 @@ func TestFailedShares(t *testing.T) {
 		old, new int // every so many fail
 		runs     int
 		verdict  inference.Verdict
-		needs    int
 		values   [2]float64
 	}{
-		{0, 0, 1, inference.NoDifference, 0, [2]float64{0, 0}},
-		{0, 0, 3, inference.NoDifference, 0, [2]float64{0, 0}},
-		{0, 10, 3, inference.NotAvailable, 4, [2]float64{0, 0.1}},
-		{0, 10, 5, inference.Worse, 0, [2]float64{0, 0.1}},
-		{20, 10, 5, inference.Worse, 0, [2]float64{0.05, 0.1}},
-		{10, 0, 5, inference.Better, 0, [2]float64{0.1, 0}},
-		{10, 10, 5, inference.NoDifference, 0, [2]float64{0.1, 0.1}},
+		{0, 0, 1, inference.NoDifference, [2]float64{0, 0}},
+		{0, 0, 3, inference.NoDifference, [2]float64{0, 0}},
+		{0, 10, 1, inference.Worse, [2]float64{0, 0.1}},
+		{0, 30, 1, inference.NoDifference, [2]float64{0, 0.033}}, // 2 of 60
+		{0, 10, 3, inference.Worse, [2]float64{0, 0.1}},
+		{20, 10, 5, inference.NoDifference, [2]float64{0.05, 0.1}},
+		{20, 10, 10, inference.Worse, [2]float64{0.05, 0.1}},
+		{10, 0, 5, inference.Better, [2]float64{0.1, 0}},
+		{10, 10, 5, inference.NoDifference, [2]float64{0.1, 0.1}},
 	} {
 		r := rowOf(t, &Compare(side(1, tt.runs, tt.old), side(20, tt.runs, tt.new), Options{}).Levels[0], "failed_share")
-		if r.Verdict != tt.verdict || r.NA.Needs != tt.needs || math.Abs(r.Old.Value-tt.values[0]) > 0.02 || math.Abs(r.New.Value-tt.values[1]) > 0.02 {
-			t.Errorf("%d runs, every %d against every %d: %v → %v, %v, %q", tt.runs, tt.old, tt.new, r.Old.Value, r.New.Value, r.Verdict, r.reason())
+		if r.Verdict != tt.verdict || math.Abs(r.Old.Value-tt.values[0]) > 0.02 || math.Abs(r.New.Value-tt.values[1]) > 0.02 {
+			t.Errorf("%d runs, every %d against every %d: %v → %v, %v (p %v)", tt.runs, tt.old, tt.new, r.Old.Value, r.New.Value, r.Verdict, r.P)
 		}
 	}
 }
 
-// One run of ten with failures cannot be a finding, however small the p-values of the others
-// are, so it does not make them larger. With failures in five runs it could be one.
-func TestFewFailuresCostNothing(t *testing.T) {
-	side := func(seed uint64, failing int) []*Run {
-		var all []*Run
-		for i := range 5 {
-			r := recipe{seed: seed + uint64(i), requests: 60, tokens: 3, ttft: 30, itl: 20}
-			if i < failing {
-				r.failing = 10
-			}
-			all = append(all, read(t, "run", r))
+// Failures that come together in a run are worth less than as many that are spread over all runs: an outage
+// in one of five runs says little about the build.
+func TestClusteredFailures(t *testing.T) {
+	same := func(n int, c count) (all []count) {
+		for range n {
+			all = append(all, c)
 		}
 		return all
 	}
 	for _, tt := range []struct {
-		failing int // runs
-		metric  string
-		want    float64
-	}{{0, "ttft_p50", 1}, {1, "ttft_p50", 1}, {5, "failed_share", 2}} {
-		l := &Compare(side(1, 0), side(20, tt.failing), Options{Primary: []string{"ttft_p50", "failed_share"}}).Levels[0]
-		if r := rowOf(t, l, tt.metric); math.Abs(r.Adjusted/r.P-tt.want) > 1e-9 {
-			t.Errorf("failures in %d runs: p of %s is %v, adjusted %v; want %v times as much", tt.failing, tt.metric, r.P, r.Adjusted, tt.want)
+		name         string
+		older, newer []count
+		want         inference.Verdict
+		doubt        string
+	}{
+		{"spread over the runs", same(5, count{0, 60}), same(5, count{4, 60}), inference.Worse, ""},
+		{"all in one run", same(5, count{0, 60}), append(same(4, count{0, 60}), count{20, 60}), inference.NoDifference, "failed 0 % to 6.7 % of the requests, but the failures came together in some of the runs; record more runs"},
+		{"in one run, and many more in all", same(5, count{0, 60}), []count{{30, 60}, {25, 60}, {40, 60}, {55, 60}, {28, 60}}, inference.Worse, ""},
+		{"a few", same(1, count{0, 30}), same(1, count{3, 30}), inference.NoDifference, "failed 0 % to 10 % of the requests, and so few failures may be chance; record more requests"},
+		{"the same", same(5, count{2, 60}), same(5, count{2, 60}), inference.NoDifference, ""},
+		{"no requests", same(1, count{}), same(1, count{1, 2}), inference.NotAvailable, ""},
+	} {
+		l := &LevelResult{failures: failures{older: tt.older, newer: tt.newer, tests: 1, known: true}}
+		if v, p := l.failures.verdict(); v != tt.want {
+			t.Errorf("%s: %v (p %v), want %v", tt.name, v, p, tt.want)
+		}
+		if got := l.failures.doubt(l); got != tt.doubt {
+			t.Errorf("%s: doubt %q, want %q", tt.name, got, tt.doubt)
 		}
 	}
+}
+
+// If nothing differs, at most 2 in 100 comparisons find that a side fails more, also if the failures come
+// together: each run has an outage, of a tenth of its requests on average.
+func TestFailuresOfEqualSides(t *testing.T) {
+	t.Parallel()
+	const comparisons = 2000
+	random := rand.New(rand.NewPCG(3, 9))
+	for name, run := range map[string]func() count{
+		"independent, 2 %":  func() count { return binomial(random, 60, 0.02) },
+		"independent, 30 %": func() count { return binomial(random, 60, 0.3) },
+		"outages": func() count {
+			return count{min(60, int(6*random.ExpFloat64())), 60}
+		},
+	} {
+		found := 0
+		for range comparisons {
+			f := failures{tests: 1, known: true}
+			for range 5 {
+				f.older, f.newer = append(f.older, run()), append(f.newer, run())
+			}
+			if v, _ := f.verdict(); v != inference.NoDifference {
+				found++
+			}
+		}
+		// Both directions at 1 %. Chance adds 3 standard deviations.
+		if most := int(comparisons*0.02 + 3*math.Sqrt(comparisons*0.02)); found > most {
+			t.Errorf("%s: %d of %d equal sides differ, at most %d may", name, found, comparisons, most)
+		}
+	}
+}
+
+// binomial returns how many of n requests fail.
+func binomial(random *rand.Rand, n int, p float64) count {
+	c := count{all: n}
+	for range n {
+		if random.Float64() < p {
+			c.failed++
+		}
+	}
+	return c
 }
 
 // A tail moves with the number of requests, so it is compared over equal numbers only.
@@ -505,8 +558,8 @@ func TestPrimary(t *testing.T) {
 			}
 		}
 	}
-	if judged != 4 || res.Family != 4 {
-		t.Errorf("%d judged, a family of %d; want 4", judged, res.Family)
+	if judged != 4 || res.Family != 6 { // two metrics at two levels, and over both
+		t.Errorf("%d judged, a family of %d; want 4 and 6", judged, res.Family)
 	}
 	o := Options{Primary: []string{"itl_mean"}}
 	if _, err := o.ParseGate("itl_mean worse"); err != nil {
@@ -546,7 +599,7 @@ func TestGateUnknown(t *testing.T) {
 	}{
 		{"new.ttft_p50>1s", run(1, "1", "2"), run(2, "1"), []gate.State{gate.Clear, gate.Unknown}, "only the old side has this level; --experiment chooses levels"},
 		{"new.ttft_p50>1s", run(1, "1"), run(2, "1", "2", "4"), []gate.State{gate.Clear, gate.Unknown, gate.Unknown}, "only the new side has this level; --experiment chooses levels"},
-		{"failed_share>+5%", run(1, "1"), run(2, "1"), []gate.State{gate.Unknown}, "failed_share is n/a: shares have no interval from one run a side"},
+		{"failed_share>+5%", run(1, "1"), run(2, "1"), []gate.State{gate.Unknown}, "failed_share is n/a: there is no ratio to 0; give a limit for new.failed_share"},
 		{"tpot_p50 worse", run(1, "1"), run(2, "1"), []gate.State{gate.Unknown}, "tpot_p50 has no verdict: neither side has a value"},
 		{"itl_p50.high>+5%", run(1, "1"), run(2, "1"), []gate.State{gate.Unknown}, "itl_p50.high is n/a: neither side has a value"},
 		{"old.ttft_p50>1ms && new.ttft_p50>1ms", run(1, "1"), run(2, "1"), []gate.State{gate.Tripped}, ""},
@@ -564,6 +617,52 @@ func TestGateUnknown(t *testing.T) {
 		last := res.Gates[len(res.Gates)-1]
 		if d := cmp.Diff(tt.state, states); d != "" || passed || tt.because != "" && strings.Join(last.Because, ", ") != tt.because {
 			t.Errorf("%s: passed %v, %q (-want +got):\n%s", tt.text, passed, last.Because, d)
+		}
+	}
+}
+
+// Unequal numbers of runs and runs of few requests are named: they decide what can be found, or count as much
+// as the others.
+func TestUnequalSides(t *testing.T) {
+	run := func(seed uint64, requests int) *Run {
+		return read(t, fmt.Sprintf("run-%d", seed), recipe{seed: seed, requests: requests, tokens: 3, ttft: 30, itl: 20})
+	}
+	older := []*Run{run(1, 60), run(2, 60), run(3, 60)}
+	newer := []*Run{run(11, 60), run(12, 1), run(13, 60), run(14, 60)}
+	want := []string{
+		"old has 3 runs and new 4: record equal numbers, because the smaller side decides what can be found",
+		"concurrency 4: run-12 has 1 request and most runs 60, but counts as much as they do; --exclude-run leaves it out",
+	}
+	if d := cmp.Diff(want, Compare(older, newer, Options{}).Warnings); d != "" {
+		t.Errorf("warnings (-want +got):\n%s", d)
+	}
+	if got := Compare(older, newer, Options{LeaveOut: LeaveOut{Runs: []string{"new.2"}}}); len(got.Warnings) > 0 || len(got.LeftOut) != 1 || got.LeftOut[0].Name != "run-12" {
+		t.Errorf("%q, left out %v", got.Warnings, got.LeftOut)
+	}
+}
+
+// Names of runs to leave out, and how many are left.
+func TestLeaveOut(t *testing.T) {
+	for _, tt := range []struct {
+		x          LeaveOut
+		sides      Sides
+		older, new int // that are left of 5 and 4
+		err        string
+	}{
+		{LeaveOut{}, Sides{}, 5, 4, ""},
+		{LeaveOut{Runs: []string{"old.1", "new.4", "old.1"}}, Sides{}, 4, 3, ""},
+		{LeaveOut{Runs: []string{"old.1", "old.5"}, First: 1}, Sides{}, 3, 3, ""},
+		{LeaveOut{Runs: []string{"v1.2.3", "new.1"}}, Sides{Old: "v1.2", New: "v1.3"}, 4, 3, ""},
+		{LeaveOut{Runs: []string{"new.5"}}, Sides{}, 0, 0, "there is no run new.5: the new side has 4"},
+		{LeaveOut{First: 4}, Sides{}, 0, 0, "no run of the new side is left"},
+		{LeaveOut{First: 9}, Sides{}, 0, 0, "there is no run old.9: the old side has 5"},
+		{LeaveOut{Runs: []string{"old"}}, Sides{}, 0, 0, `"old" is no run; write old.1 for the first run of the old side`},
+		{LeaveOut{Runs: []string{"old.0"}}, Sides{Old: "a"}, 0, 0, `"old.0" is no run; write a.1 for the first run of the a side`},
+		{LeaveOut{Runs: []string{"b.1"}}, Sides{Old: "a"}, 0, 0, `"b.1" names no side; the sides are a and new`},
+	} {
+		o, n, err := tt.x.Remaining(5, 4, tt.sides)
+		if got := fmt.Sprint(err); o != tt.older || n != tt.new || (tt.err == "") != (err == nil) || err != nil && got != tt.err {
+			t.Errorf("%+v: %d and %d, %v; want %d and %d, %s", tt.x, o, n, err, tt.older, tt.new, tt.err)
 		}
 	}
 }

@@ -24,6 +24,7 @@ func (r *Result) csvRows() []tabular.CSVRow {
 	m := measured(&r.Old[0].cfg)
 	rows := []tabular.CSVRow{
 		{"record": "headline", "verdict": sanitize.CSVCell(r.Headline())},
+		{"record": "answer", "verdict": r.Answer.String(), "reason": sanitize.CSVCell(r.jsonAnswer().Because)},
 		{"record": "measured", "name": "from", "old": m.From, "new": m.From},
 		{"record": "measured", "name": "include_warmup", "old": strconv.FormatBool(m.IncludeWarmup), "new": strconv.FormatBool(m.IncludeWarmup)},
 	}
@@ -49,8 +50,13 @@ func (r *Result) csvRows() []tabular.CSVRow {
 	for _, level := range r.NewOnly {
 		rows = append(rows, tabular.CSVRow{"record": "level", "level": sanitize.CSVCell(level), "old": "0", "new": "1"})
 	}
-	for i := range r.Levels {
-		l := &r.Levels[i]
+	for _, x := range r.LeftOut {
+		rows = append(rows, tabular.CSVRow{"record": "left_out", "name": sanitize.CSVCell(r.numbers[x]), "file": sanitize.CSVCell(x.Name)})
+	}
+	for _, o := range r.Outlying {
+		rows = append(rows, tabular.CSVRow{"record": "outlying", "name": sanitize.CSVCell(o.Run), "level": sanitize.CSVCell(o.Level), "reason": o.Metric.Key, "change": tabular.CSVNumber(o.Factor - 1), "file": sanitize.CSVCell(o.File)})
+	}
+	for _, l := range r.allLevels() {
 		rows = append(rows, csvParts(l.Name, "old", l.Old)...)
 		rows = append(rows, csvParts(l.Name, "new", l.New)...)
 		for j := range l.Rows {
@@ -61,7 +67,7 @@ func (r *Result) csvRows() []tabular.CSVRow {
 		}
 	}
 	for _, g := range r.Gates {
-		rows = append(rows, tabular.CSVRow{"record": "gate", "level": sanitize.CSVCell(g.Level), "name": g.Expr, "verdict": g.State.String(), "reason": strings.Join(g.Because, "; ")})
+		rows = append(rows, tabular.CSVRow{"record": "gate", "level": sanitize.CSVCell(g.Level), "name": g.title(), "verdict": g.State.String(), "reason": strings.Join(g.Because, "; ")})
 	}
 	return rows
 }

@@ -56,10 +56,8 @@ func Example() {
 	fmt.Println(res.Gate([]*gate.Expr{noSlower}), res.Gates[0].Because)
 	fmt.Println(res.Headline())
 	// Output:
-	// TTFT p50: +0.7% (-3.3% to +4.8%): ~
-	// TPOT p50: +49.6% (+42.2% to +57.4%): worse
+	// TPOT p50: +49.6% (+42.2% to +57.3%): worse
 	// E2EL p50: +14.5% (+9.8% to +19.5%): worse
-	// output tokens/s: -12.7% (-16.3% to -8.9%): worse
 	// false [tpot_p50 is worse]
-	// new is slower: TPOT p50 +50 % (+42 to +57), E2EL p50 +15 % (+9.8 to +19), output tokens/s -13 % (-16 to -8.9); TTFT p50 unchanged within ±4.8 %
+	// new is slower: TPOT p50 +50 % (+42 to +57), E2EL p50 +15 % (+9.8 to +19); TTFT p50 +0.66 % not judged: the sides did not take turns, and both drift
 }

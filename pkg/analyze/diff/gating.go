@@ -1,8 +1,10 @@
 package diff
 
 import (
+	"cmp"
 	"fmt"
 	"math"
+	"strings"
 
 	"github.com/pa-tools/pa/pkg/analyze/diff/gate"
 	"github.com/pa-tools/pa/pkg/analyze/inference"
@@ -12,26 +14,44 @@ import (
 type GateResult struct {
 	Expr  string
 	Level string // its name
+	// Required is set for a condition that must hold, and not set for one that must not. The state
+	// Tripped means for both that the gate failed.
+	Required bool
 	gate.Outcome
 }
 
-// Gate evaluates conditions at each level and keeps the outcomes in Gates. It reports
+// Gate evaluates conditions that must not hold at any level and keeps the outcomes in Gates. It reports
 // whether all passed: no condition holds, and every outcome is known.
 //
 // A condition does not pass for lack of data, so that a server that no longer gets
 // through a level fails. At a level that only one side has, every outcome is Unknown. At
 // a level that some runs of a side lack, and when a run is compared with itself, Clear
 // becomes Unknown; Tripped stays.
-func (res *Result) Gate(exprs []*gate.Expr) (passed bool) {
+func (res *Result) Gate(exprs []*gate.Expr) (passed bool) { return res.evaluate(exprs, false) }
+
+// Require evaluates conditions that must hold at every level, as Gate does.
+func (res *Result) Require(exprs []*gate.Expr) (passed bool) { return res.evaluate(exprs, true) }
+
+func (res *Result) evaluate(exprs []*gate.Expr, required bool) (passed bool) {
 	passed = true
 	keep := func(e *gate.Expr, level string, out gate.Outcome) {
-		res.Gates = append(res.Gates, GateResult{e.String(), level, out})
+		res.Gates = append(res.Gates, GateResult{e.String(), level, required, out})
 		passed = passed && out.State == gate.Clear
 	}
 	for _, e := range exprs {
+		eval := e.Eval
+		if required {
+			eval = e.Require
+		}
+		if res.Together != nil && e.NeedsVerdict() {
+			// A change that no level shows by itself, or the average of changes that matter to none.
+			if out := eval(&gateValues{res, res.Together}); out.State == gate.Tripped {
+				keep(e, res.Together.Name, out)
+			}
+		}
 		for i := range res.Levels {
 			l := &res.Levels[i]
-			out := e.Eval((*gateValues)(l))
+			out := eval(&gateValues{res, l})
 			if why := res.unfit(l); why != "" && out.State == gate.Clear {
 				out = gate.Outcome{State: gate.Unknown, Because: []string{why}}
 			}
@@ -67,11 +87,14 @@ func (res *Result) unfit(l *LevelResult) string {
 }
 
 // gateValues gives expressions the values of a level.
-type gateValues LevelResult
+type gateValues struct {
+	res *Result
+	*LevelResult
+}
 
 var _ gate.Values = (*gateValues)(nil)
 
-func (l *gateValues) row(metric string) *Row {
+func (l *gateValues) find(metric string) *Row {
 	for i := range l.Rows {
 		if l.Rows[i].Metric.Key == metric {
 			return &l.Rows[i]
@@ -84,7 +107,7 @@ const noValue = "neither side has a value"
 
 // Number implements gate.Values.
 func (l *gateValues) Number(metric string, of gate.Of) (v float64, missing string) {
-	r := l.row(metric)
+	r := l.find(metric)
 	if r == nil {
 		return 0, noValue
 	}
@@ -108,22 +131,172 @@ func (l *gateValues) Number(metric string, of gate.Of) (v float64, missing strin
 	switch {
 	case !math.IsNaN(v):
 		return v, ""
-	case r.NA.Missing():
+	case r.NA.Missing() && (of != gate.Change || r.Metric.of != failedShare):
 		return 0, r.reason()
 	}
-	return 0, "there is no ratio to 0"
+	return 0, fmt.Sprintf("there is no ratio to 0; give a limit for %s.%s", l.sides.new(), metric)
 }
 
-// Verdict implements gate.Values.
-func (l *gateValues) Verdict(metric string) (v, missing string) {
-	r := l.row(metric)
-	switch {
-	case r == nil:
-		return "", noValue
-	case r.Spoiled != "":
-		return "", r.Spoiled
-	case r.Verdict == inference.NotAvailable:
-		return "", r.reason()
+// Verdict implements gate.Values. A word is shown not to hold only if the change in its direction is less
+// than the margin: a metric about which nothing is known is not "not worse". Times and rates of requests
+// that succeeded make a side that fails more neither better nor equal.
+func (l *gateValues) Verdict(metric, word string) (state gate.State, because string) {
+	r := l.judged(metric)
+	if r == nil {
+		return gate.Unknown, metric + " has no verdict: " + noValue
 	}
-	return r.Verdict.String(), ""
+	name := r.Metric.Key
+	if l.Answer == FailsMore && word != "better" && r.Metric.of != failedShare {
+		return gate.Tripped, l.sides.new() + " fails more: " + l.failed()
+	}
+	switch v := l.direction(r); v {
+	case inference.NotAvailable:
+		why := r.Spoiled
+		if why == "" {
+			why = r.reason()
+		}
+		if !r.Primary && r.Metric.IsRate() {
+			why = fmt.Sprintf("a rate is judged from %d completed requests a side on", minCompletions)
+		}
+		return gate.Unknown, name + " has no verdict: " + why
+	case inference.Different:
+		if word != "different" {
+			return gate.Unknown, name + " is different, and one run a side does not say better or worse"
+		}
+		return gate.Tripped, name + " is different"
+	case inference.Better, inference.Worse:
+		return stateOf(word == v.String() || word == "different"), name + " is " + v.String()
+	case inference.NoDifference:
+	}
+	if r.Metric.of == failedShare {
+		if why := l.failures.doubt(l.LevelResult); why != "" {
+			return gate.Unknown, why
+		}
+		return gate.Clear, name + " is not shown to be " + word + ": " + l.failed()
+	}
+	return l.undecided(r, word)
+}
+
+// undecided decides about a word for a metric without a difference.
+func (l *gateValues) undecided(r *Row, word string) (state gate.State, because string) {
+	bad := r.Metric.badEnds(r.bound)
+	small := map[string]bool{
+		"worse": bad.High < r.margin, "better": bad.Low > 1/(1+r.margin)-1, "different": within(r.bound, r.margin),
+	}
+	margin := percent(r.margin)
+	if r.Equal || small[word] {
+		return gate.Clear, fmt.Sprintf("%s is not %s by %s or more", r.Metric.Key, word, margin)
+	}
+	if t := l.res.Together; t != nil && t != l.LevelResult {
+		if over := t.row(r.Metric); over != nil && over.Verdict == inference.NoDifference {
+			if state, _ := (&gateValues{l.res, t}).undecided(over, word); state == gate.Clear {
+				return gate.Clear, fmt.Sprintf("%s is not %s by %s or more over %s", r.Metric.Key, word, margin, t.Name)
+			}
+		}
+	}
+	return gate.Unknown, fmt.Sprintf("%s may be %s by %s or more: %s %s", r.Metric.Key, word, margin, r.point(), r.span(*r.shown))
+}
+
+// judged returns the row that is judged for a metric: of single runs, a mean may be judged in place of the
+// median.
+func (l *gateValues) judged(metric string) *Row {
+	r := l.find(metric)
+	if r == nil || r.Primary {
+		return r
+	}
+	for i := range l.Rows {
+		if x := &l.Rows[i]; x.Primary && x.Metric.of == r.Metric.of {
+			return x
+		}
+	}
+	return r
+}
+
+// direction returns the verdict of a row, for single runs with a direction if the user asked for that.
+func (l *gateValues) direction(r *Row) inference.Verdict {
+	v := r.Verdict
+	if v != inference.Different || !l.res.o.SingleRun || r.Metric.Direction == inference.NoDirection {
+		return v
+	}
+	if (r.Change < 0) == (r.Metric.Direction == inference.LowerIsBetter) {
+		return inference.Better
+	}
+	return inference.Worse
+}
+
+// Within implements gate.Values.
+func (l *gateValues) Within(metric string, margin float64) (state gate.State, because string) {
+	if metric != gate.All {
+		r := l.find(metric)
+		if r == nil {
+			return gate.Unknown, metric + " is n/a: " + noValue
+		}
+		return l.withinOf(r, margin)
+	}
+	state, judged := gate.Tripped, []string(nil)
+	for i := range l.Rows {
+		r := &l.Rows[i]
+		if !r.Primary {
+			continue
+		}
+		switch s, why := l.withinOf(r, margin); {
+		case s == gate.Clear:
+			return s, why
+		case s == gate.Unknown && state == gate.Tripped:
+			state, because = s, why
+		}
+		judged = append(judged, r.Metric.Key)
+	}
+	switch {
+	case judged == nil:
+		return gate.Unknown, "no metric is judged: " + noValue
+	case state == gate.Tripped:
+		because = fmt.Sprintf("%s are within %s", strings.Join(judged, ", "), percent(margin))
+	}
+	return state, because
+}
+
+// withinOf decides whether a metric was shown to be within a margin in its bad direction. State Tripped
+// means that it was.
+func (l *gateValues) withinOf(r *Row, margin float64) (state gate.State, because string) {
+	key, by := r.Metric.Key, percent(margin)
+	switch {
+	case l.Answer == FailsMore:
+		return gate.Clear, l.sides.new() + " fails more: " + l.failed()
+	case r.Metric.of == failedShare:
+		if why := l.failures.doubt(l.LevelResult); why != "" || !l.failures.known {
+			return gate.Unknown, cmp.Or(why, "the shares of failed requests are not known")
+		}
+		return gate.Tripped, key + " is not shown to be worse: " + l.failed()
+	case r.Spoiled != "":
+		return gate.Unknown, key + " is n/a: " + r.Spoiled
+	case r.Equal:
+		return gate.Tripped, key + " is equal in all runs"
+	case r.NA.Missing() && !r.steady:
+		return gate.Unknown, key + " is n/a: " + r.reason()
+	}
+	shown, bound := *r.shown, r.bound
+	if r.NA.Missing() {
+		shown, bound = inference.Interval{Low: r.Change, High: r.Change}, inference.Interval{Low: r.Change, High: r.Change}
+	}
+	outside, inside := r.Metric.badEnds(shown), r.Metric.badEnds(bound)
+	if r.Metric.Direction == inference.NoDirection { // any change is bad
+		inside.High = reach(bound)
+		outside.Low = math.Max(shown.Low, 1/(1+shown.High)-1)
+	}
+	text := r.point() + " " + r.span(shown)
+	switch {
+	case inside.High < margin:
+		return gate.Tripped, fmt.Sprintf("%s is within %s: %s", key, by, text)
+	case outside.Low > margin:
+		return gate.Clear, fmt.Sprintf("%s is outside %s: %s", key, by, text)
+	}
+	return gate.Unknown, fmt.Sprintf("%s may be outside %s: %s", key, by, text)
+}
+
+func stateOf(holds bool) gate.State {
+	if holds {
+		return gate.Tripped
+	}
+	return gate.Clear
 }

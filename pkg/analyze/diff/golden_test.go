@@ -91,18 +91,36 @@ func makeScenarios(t *testing.T) map[string]*Result {
 		return runs
 	}
 	nothing := recipe{seed: 5, requests: 20, tokens: 6, ttft: 30, itl: 20, failing: 1}
+	cold := func(name string, seed uint64, itl float64) []*Run {
+		var runs []*Run
+		for i := range uint64(6) {
+			c := recipe{seed: seed + 2*i, requests: 60, tokens: 8, ttft: 30, itl: itl}
+			if i == 0 {
+				c.ttft = 900
+			}
+			runs = append(runs, read(t, fmt.Sprintf("%s-%d.json", name, i+1), c))
+		}
+		return runs
+	}
+	outlying := gates(Compare(cold("old", 10, 20), cold("new", 11, 20)[1:], Options{LeaveOut: LeaveOut{Runs: []string{"new.5"}}}), "ttft_p50 worse")
+	require, err := (&Options{}).ParseGate("all within 3%")
+	if err != nil {
+		t.Fatal(err)
+	}
+	outlying.Require([]*gate.Expr{require})
 	return map[string]*Result{
-		"single":  gates(Compare(one("old.json", base), one("new.json", slower), Options{}), "tpot_p50 different && tpot_p50.low>+3%", "new.ttft_p50>1s"),
-		"servers": Compare([]*Run{watched(t, "old.json", "h1", 1, 0.010, 1000)}, []*Run{watched(t, "new.json", "h2", 2, 0.012, 900)}, Options{}),
-		"paired":  Compare(one("old.json", paired), one("new.json", pairedSlower), Options{}),
-		"part":    Compare([]*Run{readWith(t, "old.json", paired, window)}, []*Run{readWith(t, "new.json", pairedSlower, window)}, Options{}),
-		"parts":   Compare(trimmed("old", 10), trimmed("new", 20), Options{}),
-		"several": gates(Compare(side6(t, "old", 10, 20), side6(t, "new", 20, 21), Options{}), "e2el_p50>+2%"),
-		"named":   gates(Compare(append(side6(t, "a", 10, 20), one("a.7.json", other)...), side6(t, "b", 20, 21), Options{Ignore: []string{"all"}, Sides: Sides{"vllm", "ours"}}), "e2el_p50>+2%", "Ours.ttft_p50>1ms && old.ttft_p50>1ms"),
-		"few":     gates(Compare(one("old.json", few), one("new.json", base), Options{}), "ttft_p50 worse"),
-		"refused": Compare(one("old.json", base), one("new.json", other), Options{}),
-		"ignored": Compare(one("old.json", base), one("new.json", other), Options{Ignore: []string{All}}),
-		"failed":  gates(Compare(one("old.json", few), one("new.json", nothing), Options{}), "new.failed_share>1%", "new.e2el_p50>1s"),
+		"outlying": outlying,
+		"single":   gates(Compare(one("old.json", base), one("new.json", slower), Options{}), "tpot_p50 different && tpot_p50.low>+3%", "new.ttft_p50>1s"),
+		"servers":  Compare([]*Run{watched(t, "old.json", "h1", 1, 0.010, 1000)}, []*Run{watched(t, "new.json", "h2", 2, 0.012, 900)}, Options{}),
+		"paired":   Compare(one("old.json", paired), one("new.json", pairedSlower), Options{}),
+		"part":     Compare([]*Run{readWith(t, "old.json", paired, window)}, []*Run{readWith(t, "new.json", pairedSlower, window)}, Options{}),
+		"parts":    Compare(trimmed("old", 10), trimmed("new", 20), Options{}),
+		"several":  gates(Compare(side6(t, "old", 10, 20), side6(t, "new", 20, 21), Options{}), "e2el_p50>+2%"),
+		"named":    gates(Compare(append(side6(t, "a", 10, 20), one("a.7.json", other)...), side6(t, "b", 20, 21), Options{Ignore: []string{"all"}, Sides: Sides{"vllm", "ours"}}), "e2el_p50>+2%", "Ours.ttft_p50>1ms && old.ttft_p50>1ms"),
+		"few":      gates(Compare(one("old.json", few), one("new.json", base), Options{}), "ttft_p50 worse"),
+		"refused":  Compare(one("old.json", base), one("new.json", other), Options{}),
+		"ignored":  Compare(one("old.json", base), one("new.json", other), Options{Ignore: []string{All}}),
+		"failed":   gates(Compare(one("old.json", few), one("new.json", nothing), Options{}), "new.failed_share>1%", "new.e2el_p50>1s"),
 	}
 }
 
@@ -120,7 +138,7 @@ func TestGolden(t *testing.T) {
 					t.Errorf("%s: %v", name, err)
 				}
 			}
-			if (ext == "json" || ext == "csv") && !slices.Contains([]string{"single", "several", "part", "refused", "named"}, name) {
+			if (ext == "json" || ext == "csv") && !slices.Contains([]string{"single", "several", "part", "refused", "named", "outlying"}, name) {
 				continue // the schema is enough
 			}
 			file := filepath.Join("testdata", name+"."+ext)

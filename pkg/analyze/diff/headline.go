@@ -3,41 +3,17 @@ package diff
 import (
 	"fmt"
 	"maps"
-	"math"
 	"slices"
 	"strings"
 
-	"github.com/pa-tools/pa/internal/plural"
 	"github.com/pa-tools/pa/internal/sanitize"
 	"github.com/pa-tools/pa/pkg/analyze/inference"
 	"github.com/pa-tools/pa/pkg/analyze/tabular"
 )
 
-// An effect is the result of a comparison at one or more levels.
-type effect uint8
-
-const (
-	unjudged  effect = iota // no metric has a verdict
-	same                    // no difference was found
-	slower                  // a time or rate got worse, no metric got better
-	faster                  // a time or rate got better, no metric got worse
-	failsMore               // only the share of failed requests got worse
-	failsLess               // only the share of failed requests got better
-	mixed                   // some metrics got better, some worse
-	differs                 // two single runs differ
-)
-
-// String returns the effect as a predicate whose subject is the new side: "is slower".
-func (e effect) String() string {
-	return [...]string{
-		unjudged: "cannot be judged", same: "shows no difference", slower: "is slower", faster: "is faster",
-		failsMore: "fails more", failsLess: "fails less", mixed: "is better in some metrics and worse in others", differs: "differs",
-	}[e]
-}
-
-// Headline returns the result of the comparison in one line: "new is slower: E2EL p50
-// +4.8 % (+3.9 to +5.7); TPOT p50 unchanged within ±0.40 %". The numbers in brackets are the
-// ends of the interval that decided the verdict.
+// Headline returns the answer of the comparison in one line: "new is slower: E2EL p50 +4.8 % (+3.9 to
+// +5.7); TPOT p50 unchanged within ±0.40 %". The numbers in brackets are the ends of the interval that
+// decided the verdict.
 func (r *Result) Headline() string {
 	if names := r.refusedNames(); names != nil {
 		if slices.Contains(names, LabelDifference) {
@@ -45,88 +21,87 @@ func (r *Result) Headline() string {
 		}
 		return "not comparable: " + strings.Join(names, ", ") + " of the two sides differ; --ignore NAME compares them anyway"
 	}
-	switch len(r.Levels) {
-	case 0:
+	if len(r.Levels) == 0 {
 		return "not comparable: no load level in common"
-	case 1:
-		return r.sentence(&r.Levels[0])
 	}
-	var order []effect
-	at := map[effect][]string{}
-	for i := range r.Levels {
-		l := &r.Levels[i]
-		e := l.effect()
-		if at[e] == nil {
-			order = append(order, e)
-		}
-		at[e] = append(at[e], sanitize.Text(l.Name))
-	}
-	slices.SortStableFunc(order, func(a, b effect) int { return urgency(b) - urgency(a) })
-	var parts []string
-	for _, e := range order {
-		where := "at " + strings.Join(at[e], ", ")
-		if len(order) == 1 {
-			where = fmt.Sprintf("at all %d levels", len(r.Levels))
-			if len(r.Levels) == 2 {
-				where = "at both levels"
-			}
-		}
-		parts = append(parts, e.String()+" "+where)
-	}
-	subject := r.o.Sides.new() + " "
-	if order[0] == unjudged {
-		subject = ""
-	}
-	if r.Single && subject == "new " {
-		subject = "the new run "
-	}
-	return subject + strings.Join(parts, ", ")
-}
-
-// urgency returns the rank of an effect in a headline: the most urgent effect comes first.
-func urgency(e effect) int {
-	return [...]int{slower: 7, failsMore: 6, mixed: 5, differs: 4, faster: 3, failsLess: 2, same: 1, unjudged: 0}[e]
-}
-
-// effect returns the effect at the level.
-func (l *LevelResult) effect() effect {
-	has := func(v inference.Verdict, failures bool) bool {
-		return slices.ContainsFunc(l.Rows, func(row Row) bool {
-			return row.Verdict == v && (row.Metric.of == failedShare) == failures
-		})
-	}
-	worse, better := has(inference.Worse, false), has(inference.Better, false)
-	more, fewer := has(inference.Worse, true), has(inference.Better, true)
+	line := r.lacking()
 	switch {
-	case has(inference.Different, false):
-		return differs
-	case (worse || more) && (better || fewer):
-		return mixed
-	case worse:
-		return slower
-	case more:
-		return failsMore
-	case better:
-		return faster
-	case fewer:
-		return failsLess
-	case has(inference.NoDifference, l.onlyFailures()):
-		return same
+	case len(r.Levels) == 1:
+		line += r.sentence(&r.Levels[0])
+	case r.Together != nil:
+		line += r.sweep()
+	default:
+		line += r.levelByLevel()
 	}
-	return unjudged
+	return line + r.beside()
 }
 
-// unchangedWithin is the largest change that the interval of an "unchanged" metric may
-// contain. With a wider interval the metric is "unclear".
-const unchangedWithin = 0.05
+// lacking names the levels that only one side has; "" if both have the same.
+func (r *Result) lacking() string {
+	text := ""
+	if len(r.OldOnly) > 0 {
+		text += fmt.Sprintf("%s lacks %s; ", r.o.Sides.new(), sanitize.Text(strings.Join(r.OldOnly, ", ")))
+	}
+	if len(r.NewOnly) > 0 {
+		text += fmt.Sprintf("%s lacks %s; ", r.o.Sides.old(), sanitize.Text(strings.Join(r.NewOnly, ", ")))
+	}
+	return text
+}
+
+// beside names the outlying runs, unless they are the reason why there is no answer, and gives the answer
+// without them; "" if there are none.
+func (r *Result) beside() string {
+	text := r.outlyingText()
+	if text == "" {
+		return ""
+	}
+	if strings.Contains(r.mainBecause(), text) {
+		text = ""
+	} else {
+		text = "; " + text
+	}
+	if r.Without == nil {
+		return text + "; without " + r.pronoun() + " too few runs are left"
+	}
+	return text + "; without " + r.pronoun() + ": " + r.Without.short()
+}
+
+// mainBecause returns the reasons that the headline gives.
+func (r *Result) mainBecause() string {
+	if r.Answer != CannotTell {
+		return ""
+	}
+	var all []string
+	for _, l := range r.allLevels() {
+		all = append(all, l.Because)
+	}
+	return strings.Join(all, "\n")
+}
+
+// short returns the answer without the metrics that do not matter to it.
+func (r *Result) short() string {
+	l := r.Together
+	if l == nil {
+		l = &r.Levels[0]
+	}
+	f := r.findings(l)
+	switch {
+	case r.Together == nil && len(r.Levels) > 1:
+		return r.levelByLevel()
+	case r.Answer == l.Answer:
+		return r.main(l, &f)
+	}
+	return r.sweep()
+}
 
 // findings are the parts of a sentence about a level, one text for each metric.
 type findings struct {
 	found     []string // differences
-	unchanged []string // no difference, and a narrow interval
-	unclear   []string // no difference, and a wide interval
-	bounds    []string // the largest difference that is possible, for each metric of unchanged and unclear
-	unjudged  []string // no verdict, although the reader expects one
+	unchanged []string // shown to be within the margin
+	unclear   []string // no difference found, and not shown to be within the margin
+	unjudged  []string // no verdict
+	equal     []string // names of the metrics whose values are all the same
+	within    []string // the changes of those that are within the margin
 }
 
 // findings returns what was found about the primary metrics of a level.
@@ -136,66 +111,67 @@ func (r *Result) findings(l *LevelResult) findings {
 	for i := range l.Rows {
 		row := &l.Rows[i]
 		switch {
-		case !row.Primary:
-		case row.Spoiled != "":
-			spoiled[row.Spoiled] = append(spoiled[row.Spoiled], row.Metric.Name)
-		case row.Metric.of == failedShare:
-			shares := fmt.Sprintf("failed %s to %s", tabular.ShareInSentence(row.Old.Value), tabular.ShareInSentence(row.New.Value))
-			switch {
-			case row.Verdict == inference.Worse || row.Verdict == inference.Better:
-				f.found = append(f.found, shares)
-			case row.Verdict == inference.NotAvailable && row.New.Value > row.Old.Value:
-				f.unjudged = append(f.unjudged, shares+", not judged")
-			}
+		case !row.Primary || row.Metric.of == failedShare:
+		case row.Equal && row.Verdict == inference.NoDifference:
+			f.equal = append(f.equal, row.Metric.Name)
 		case row.Verdict == inference.NotAvailable:
-			if r.o.Primary != nil {
-				f.unjudged = append(f.unjudged, row.Metric.Name+" not judged")
+			why := row.Spoiled
+			if row.drifts {
+				why = "the sides did not take turns, and both drift"
 			}
+			spoiled[why] = append(spoiled[why], row.point())
+		case row.Verdict == inference.NoDifference && row.inMargin():
+			f.unchanged = append(f.unchanged, fmt.Sprintf("%s unchanged within ±%s", row.Metric.Name, percent(reach(row.bound))))
+			f.within = append(f.within, row.point())
 		case row.Verdict == inference.NoDifference:
-			f.noDifference(row)
+			f.unclear = append(f.unclear, fmt.Sprintf("%s unclear %s", row.point(), row.span(*row.shown)))
+		case row.steady:
+			f.found = append(f.found, fmt.Sprintf("%s (all values of a side equal)", row.point()))
 		default:
-			i := row.Shown()
-			f.found = append(f.found, fmt.Sprintf("%s %s %% (%s to %s)", row.Metric.Name, tabular.Signed(row.Change), tabular.Signed(i.Low), tabular.Signed(i.High)))
+			f.found = append(f.found, row.point()+" "+row.span(*row.shown))
 		}
 	}
 	for _, why := range slices.Sorted(maps.Keys(spoiled)) {
-		f.unjudged = append(f.unjudged, fmt.Sprintf("%s not judged: %s", strings.Join(spoiled[why], ", "), why))
+		text := strings.Join(spoiled[why], ", ") + " not judged"
+		if why != "" {
+			text += ": " + why
+		}
+		f.unjudged = append(f.unjudged, text)
+	}
+	switch v, _ := l.failures.verdict(); {
+	case v == inference.Worse:
+		f.found = append([]string{l.failed()}, f.found...)
+	case v == inference.Better:
+		f.found = append(f.found, l.failed())
+	case v == inference.NoDifference && sum(l.failures.older).share() != sum(l.failures.newer).share():
+		f.unjudged = append(f.unjudged, l.failed())
+	}
+	if f.equal != nil {
+		f.unchanged = append(f.unchanged, strings.Join(f.equal, ", ")+" equal in all "+r.units1())
 	}
 	return f
 }
 
-// noDifference adds a metric without a difference.
-func (f *findings) noDifference(row *Row) {
-	i := row.Shown()
-	bound := math.Max(math.Abs(i.Low), math.Abs(i.High))
-	if bound <= unchangedWithin {
-		f.unchanged = append(f.unchanged, fmt.Sprintf("%s unchanged within ±%s %%", row.Metric.Name, tabular.Size(bound)))
-	} else {
-		f.unclear = append(f.unclear, fmt.Sprintf("%s unclear (%s to %s %%)", row.Metric.Name, tabular.Signed(i.Low), tabular.Signed(i.High)))
+// units1 returns what has values: runs, or of single runs their requests.
+func (r *Result) units1() string {
+	if r.Single {
+		return "requests"
 	}
-	if !math.IsInf(bound, 0) {
-		f.bounds = append(f.bounds, fmt.Sprintf("%s %% in %s", tabular.Size(bound), row.Metric.Name))
-	}
+	return "runs"
 }
 
-// sentence returns the result at a level as one line.
+// sentence returns the answer about a level as one line.
 func (r *Result) sentence(l *LevelResult) string {
 	f := r.findings(l)
-	line, rest := "", slices.Concat(f.unchanged, f.unclear, f.unjudged)
-	switch effect := l.effect(); effect {
-	case unjudged:
-		return r.notJudged(l)
-	case same:
-		line, rest = f.same(l), f.unjudged
-		if r.Single {
-			line = "these two runs: " + line
-		}
-	case differs:
-		line = "these two runs differ: " + strings.Join(f.found, ", ")
-	case mixed:
-		line = r.o.Sides.new() + " is better and worse: " + strings.Join(f.found, ", ")
+	line := r.main(l, &f)
+	var rest []string
+	switch l.Answer {
+	case NoDifference:
+		rest = f.unjudged // the failed share alone
+	case CannotTell:
+		rest = r.others(l, &f)
 	default:
-		line = r.o.Sides.new() + " " + effect.String() + ": " + strings.Join(f.found, ", ")
+		rest = slices.Concat(f.unchanged, f.unclear, f.unjudged)
 	}
 	if rest != nil {
 		line += "; " + strings.Join(rest, ", ")
@@ -203,50 +179,241 @@ func (r *Result) sentence(l *LevelResult) string {
 	return line
 }
 
-// same returns the words for a level without differences: how large a difference could be
-// and still be missed.
-func (f *findings) same(l *LevelResult) string {
-	switch {
-	case len(f.bounds) == len(f.unchanged)+len(f.unclear) && f.bounds != nil:
-		return "no difference larger than " + strings.Join(f.bounds, ", ")
-	case f.unchanged != nil || f.unclear != nil: // some interval has an open end
-		return "no difference found: " + strings.Join(slices.Concat(f.unchanged, f.unclear), ", ")
+// others returns the texts of the metrics that the reason of a level without an answer does not name.
+func (r *Result) others(l *LevelResult, f *findings) []string {
+	if r.Without != nil && l.Because == r.outlyingText() {
+		return nil // the answer without the outlying runs has all of them
 	}
-	i := slices.IndexFunc(l.Rows, func(row Row) bool { return row.Metric.of == failedShare })
-	return fmt.Sprintf("no difference in failed requests: %s and %s", tabular.ShareInSentence(l.Rows[i].Old.Value), tabular.ShareInSentence(l.Rows[i].New.Value))
+	named := func(m *Metric) bool {
+		return strings.Contains(l.Because, m.Name+" ") || strings.Contains(l.Because, m.Name+",")
+	}
+	var rest []string
+	for _, text := range slices.Concat(f.found, f.unchanged, f.unclear, f.unjudged) {
+		if !strings.Contains(l.Because, text) && !slices.ContainsFunc(l.Rows, func(row Row) bool {
+			return row.Primary && row.Metric.of != failedShare && (strings.HasPrefix(text, row.Metric.Name+" ") || strings.HasPrefix(text, row.Metric.Name+",")) && named(row.Metric)
+		}) {
+			rest = append(rest, text)
+		}
+	}
+	return rest
 }
 
-// notJudged returns why no metric of a level has a verdict, and what to do.
-func (r *Result) notJudged(l *LevelResult) string {
-	needs := 0
-	var reasons []string
-	for i := range l.Rows {
-		row := &l.Rows[i]
-		if row.Spoiled != "" {
-			return "nothing can be judged: " + row.Spoiled
+// main returns the first part of the sentence about a level: the answer and what decided it.
+func (r *Result) main(l *LevelResult, f *findings) string {
+	side, found := r.o.Sides.new(), strings.Join(f.found, ", ")
+	switch l.Answer {
+	case CannotTell:
+		return "cannot tell: " + l.Because
+	case NoDifference:
+		return r.noDifference(l, f)
+	case Differs:
+		return "these two runs differ: " + found
+	case FailsMore:
+		if len(f.found) > 1 {
+			return fmt.Sprintf("%s fails more: %s; of the requests that succeeded: %s", side, f.found[0], strings.Join(f.found[1:], ", "))
 		}
-		if !row.Primary || !row.NA.Missing() || row.Metric.of == failedShare && !l.onlyFailures() {
+	case Worse, Better:
+		if r.small(l) {
+			return fmt.Sprintf("%s %s by less than %s: %s", side, l.Answer.verb(), percent(r.o.margin()), found)
+		}
+	}
+	return fmt.Sprintf("%s %s: %s", side, l.Answer.verb(), found)
+}
+
+// small reports whether all differences that were found were also shown to be less than the margin.
+func (r *Result) small(l *LevelResult) bool {
+	return !slices.ContainsFunc(l.Rows, func(row Row) bool {
+		return row.Primary && (row.Verdict == inference.Worse || row.Verdict == inference.Better) && (row.Metric.of == failedShare || row.steady || !within(row.bound, row.margin))
+	})
+}
+
+// noDifference returns the answer that all metrics are within the margin.
+func (r *Result) noDifference(l *LevelResult, f *findings) string {
+	prefix := ""
+	if r.Single {
+		prefix = "these two runs: "
+	}
+	var parts []string
+	if f.within != nil {
+		parts = append(parts, f.within...)
+	}
+	if f.equal != nil {
+		parts = append(parts, strings.Join(f.equal, ", ")+" equal in all "+r.units1())
+	}
+	switch {
+	case f.within != nil:
+		return fmt.Sprintf("%sno difference within %s: %s", prefix, percent(l.Within), strings.Join(parts, ", "))
+	case f.equal != nil:
+		return prefix + "no difference: " + strings.Join(parts, ", ")
+	}
+	return fmt.Sprintf("%sno difference within one percentage point in failed requests: %s and %s", prefix, tabular.ShareInSentence(sum(l.failures.older).share()), tabular.ShareInSentence(sum(l.failures.newer).share()))
+}
+
+// sweep returns the answer about several levels: over all of them first, then about levels that differ.
+func (r *Result) sweep() string {
+	t := r.Together
+	f := r.findings(t)
+	over := "over " + t.Name
+	var parts []string
+	if where := r.levelsWith(FailsMore); where != nil {
+		parts = append(parts, fmt.Sprintf("%s fails more at %s: %s", r.o.Sides.new(), strings.Join(where, ", "), r.failedAt()))
+	}
+	found := strings.Join(f.found, ", ")
+	switch a := t.Answer; {
+	case a == FailsMore && parts != nil:
+		if len(f.found) > 1 {
+			parts = append(parts, "of the requests that succeeded "+over+": "+strings.Join(f.found[1:], ", "))
+		}
+	case a.Shown():
+		by := ""
+		if (a == Worse || a == Better) && r.small(t) {
+			by = " by less than " + percent(r.o.margin())
+		}
+		parts = append(parts, fmt.Sprintf("%s %s %s%s: %s", r.o.Sides.new(), a.verb(), over, by, found))
+		parts = append(parts, r.levelsApart()...)
+	case r.shownAtLevels().Shown():
+		parts = append(parts, r.atLevels()...)
+		if a == NoDifference {
+			parts = append(parts, fmt.Sprintf("%s no difference within %s", over, percent(t.Within)))
+		} else {
+			parts = append(parts, over+" cannot tell")
+		}
+	case a == NoDifference:
+		parts = append(parts, strings.Replace(r.noDifference(t, &f), ":", " "+over+":", 1))
+		if where := r.levelsWith(CannotTell); where != nil {
+			parts = append(parts, "cannot tell at "+strings.Join(where, ", ")+" alone")
+		}
+	default:
+		parts = append(parts, "cannot tell at "+t.Name+": "+t.Because)
+		if where := r.levelsWith(NoDifference); where != nil {
+			parts[len(parts)-1] = "cannot tell over " + t.Name + ": " + t.Because
+			parts = append(parts, "no difference at "+strings.Join(where, ", ")+" alone")
+		}
+		if rest := r.others(t, &f); rest != nil {
+			parts = append(parts, strings.Join(rest, ", "))
+		}
+		return strings.Join(parts, "; ")
+	}
+	if t.Answer.Shown() {
+		if rest := slices.Concat(f.unchanged, f.unclear, f.unjudged); rest != nil {
+			text := strings.Join(rest, ", ")
+			if t.Answer == FailsMore {
+				text = over + ": " + text
+			}
+			parts = append(parts, text)
+		}
+	}
+	return strings.Join(parts, "; ")
+}
+
+// levelsWith returns the names of the levels with an answer.
+func (r *Result) levelsWith(a Answer) []string {
+	var names []string
+	for i := range r.Levels {
+		if r.Levels[i].Answer == a {
+			names = append(names, sanitize.Text(r.Levels[i].Name))
+		}
+	}
+	return names
+}
+
+// failedAt returns the failed shares of the level where new fails most.
+func (r *Result) failedAt() string {
+	var worst *LevelResult
+	for i := range r.Levels {
+		l := &r.Levels[i]
+		if l.Answer == FailsMore && (worst == nil || sum(l.failures.newer).share() > sum(worst.failures.newer).share()) {
+			worst = l
+		}
+	}
+	return worst.failed()
+}
+
+// levelsApart says which levels differ from the others in a metric that changed over all levels, and which
+// levels changed in the other direction.
+func (r *Result) levelsApart() []string {
+	var parts, heads []string
+	at := map[string][]string{}
+	for _, s := range r.special {
+		head := "less at " + s.level
+		if t := r.Together.row(s.metric); s.more == (t.Change > 0) {
+			head = "more at " + s.level
+		}
+		if at[head] == nil {
+			heads = append(heads, head)
+		}
+		at[head] = append(at[head], (&Row{Metric: s.metric, Comparison: inference.Comparison{Change: s.change}}).point())
+	}
+	for _, head := range heads {
+		parts = append(parts, head+": "+strings.Join(at[head], ", "))
+	}
+	if parts == nil {
+		const text = "no level was shown to differ from the others"
+		for i := range r.Together.Rows {
+			if row := &r.Together.Rows[i]; row.surest != "" {
+				return []string{"surest at " + row.surest + ", but " + text}
+			}
+		}
+		return []string{text}
+	}
+	return parts
+}
+
+// atLevels returns the findings of single levels.
+func (r *Result) atLevels() []string {
+	var parts []string
+	for i := range r.Levels {
+		if l := &r.Levels[i]; l.Answer.Shown() && l.Answer != FailsMore {
+			f := r.findings(l)
+			parts = append(parts, fmt.Sprintf("%s %s at %s: %s", r.o.Sides.new(), l.Answer.verb(), sanitize.Text(l.Name), strings.Join(f.found, ", ")))
+		}
+	}
+	return parts
+}
+
+// levelByLevel returns the answers of several levels that cannot be taken together.
+func (r *Result) levelByLevel() string {
+	var parts []string
+	for _, a := range [...]Answer{FailsMore, Worse, BetterAndWorse, Differs, Better, FailsLess, CannotTell, NoDifference} {
+		where := r.levelsWith(a)
+		if where == nil {
 			continue
 		}
-		if row.NA.Needs > 0 && (needs == 0 || row.NA.Needs < needs) {
-			needs = row.NA.Needs
+		at := "at " + strings.Join(where, ", ")
+		if len(where) == len(r.Levels) {
+			at = fmt.Sprintf("at all %d levels", len(where))
+			if len(where) == 2 {
+				at = "at both levels"
+			}
 		}
-		if !slices.Contains(reasons, row.NA.Reason) {
-			reasons = append(reasons, row.NA.Reason)
+		first := &r.Levels[slices.IndexFunc(r.Levels, func(l LevelResult) bool { return l.Answer == a })]
+		f := r.findings(first)
+		detail := strings.Join(f.found, ", ")
+		subject := r.o.Sides.new() + " " + a.verb()
+		switch a {
+		case CannotTell:
+			subject, detail = "cannot tell", first.Because
+		case NoDifference:
+			widest := 0.0
+			for i := range r.Levels {
+				if r.Levels[i].Answer == a {
+					widest = max(widest, r.Levels[i].Within)
+				}
+			}
+			subject, detail = fmt.Sprintf("no difference within %s", percent(widest)), ""
+		case Differs:
+			subject = "these two runs differ"
 		}
+		text := subject + " " + at
+		if detail != "" {
+			if len(where) > 1 {
+				detail = sanitize.Text(first.Name) + ": " + detail
+				text += " (" + detail + ")"
+			} else {
+				text += ": " + detail
+			}
+		}
+		parts = append(parts, text)
 	}
-	switch {
-	case needs > 0 && r.Single:
-		return "too few requests to judge: record about " + plural.Grouped(needs) + " a side, or use --repeat 5"
-	case needs > 0:
-		return fmt.Sprintf("too few runs to judge: record at least %d a side, better 5 (--repeat 5)", needs)
-	case len(reasons) > 0:
-		return "nothing can be judged: " + reasons[0]
-	}
-	return "nothing can be judged: no primary metric has a value on both sides"
-}
-
-// onlyFailures reports whether the share of failed requests is the only primary metric.
-func (l *LevelResult) onlyFailures() bool {
-	return !slices.ContainsFunc(l.Rows, func(row Row) bool { return row.Primary && row.Metric.of != failedShare })
+	return strings.Join(parts, "; ")
 }

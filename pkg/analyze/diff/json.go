@@ -18,6 +18,11 @@ func JSON(r *Result) report.Renderer { return report.Indented(document(r)) }
 type jsonResult struct {
 	Schema      string           `json:"schema"`
 	Headline    string           `json:"headline"`
+	Answer      jsonAnswer       `json:"answer"`
+	Margin      float64          `json:"margin"`
+	Turns       string           `json:"turns,omitempty"`
+	Outlying    []jsonOutlying   `json:"outlying"`
+	LeftOut     []jsonLeftOut    `json:"left_out"`
 	Mode        string           `json:"mode"`
 	Confidence  float64          `json:"confidence"`
 	Alpha       float64          `json:"alpha"`
@@ -28,11 +33,40 @@ type jsonResult struct {
 	Comparable  bool             `json:"comparable"`
 	Differences []jsonDifference `json:"differences"`
 	Unchecked   []string         `json:"unchecked"`
+	Together    *jsonLevel       `json:"together,omitempty"`
 	Levels      []jsonLevel      `json:"levels"`
 	OldOnly     []string         `json:"old_only"`
 	NewOnly     []string         `json:"new_only"`
 	Gates       []jsonGate       `json:"gates"`
 	Warnings    []string         `json:"warnings"`
+}
+
+// jsonAnswer is an answer in a word.
+type jsonAnswer struct {
+	Verdict string   `json:"verdict"`
+	Because string   `json:"because,omitempty"`
+	Within  *float64 `json:"within,omitempty"`
+	// Without is the answer without the outlying runs.
+	Without *jsonAnswer `json:"without,omitempty"`
+	Text    string      `json:"text,omitempty"`
+}
+
+// jsonOutlying is a run that differs from the others of its side.
+type jsonOutlying struct {
+	Run    string   `json:"run"`
+	File   string   `json:"file"`
+	Metric string   `json:"metric"`
+	Level  string   `json:"level,omitempty"`
+	Factor *float64 `json:"factor,omitempty"`
+	Value  *float64 `json:"value,omitempty"`
+	Least  *float64 `json:"others_least,omitempty"`
+	Most   *float64 `json:"others_most,omitempty"`
+}
+
+// jsonLeftOut is a run that does not count.
+type jsonLeftOut struct {
+	Run  string `json:"run"`
+	File string `json:"file"`
 }
 
 type jsonMeasured struct {
@@ -65,12 +99,13 @@ type jsonDifference struct {
 }
 
 type jsonLevel struct {
-	Name    string `json:"name"`
-	Mode    string `json:"mode"`
-	Value   string `json:"value"`
-	OldRuns int    `json:"old_runs"`
-	NewRuns int    `json:"new_runs"`
-	Pairs   int    `json:"pairs,omitempty"`
+	Name    string     `json:"name"`
+	Mode    string     `json:"mode"`
+	Value   string     `json:"value"`
+	Answer  jsonAnswer `json:"answer"`
+	OldRuns int        `json:"old_runs"`
+	NewRuns int        `json:"new_runs"`
+	Pairs   int        `json:"pairs,omitempty"`
 	// OldSelected and NewSelected are the part of each run that has the level.
 	OldSelected []*report.Part `json:"old_selected,omitempty"`
 	NewSelected []*report.Part `json:"new_selected,omitempty"`
@@ -97,27 +132,35 @@ type jsonServer struct {
 }
 
 type jsonMetric struct {
-	Metric    string     `json:"metric"`
-	Unit      string     `json:"unit"`
-	Better    string     `json:"better"`
-	Primary   bool       `json:"primary"`
-	Paired    bool       `json:"paired"`
-	Old       *float64   `json:"old,omitempty"`
-	New       *float64   `json:"new,omitempty"`
-	OldN      int        `json:"old_n"`
-	NewN      int        `json:"new_n"`
-	OldRuns   []*float64 `json:"old_runs"`
-	NewRuns   []*float64 `json:"new_runs"`
-	Change    *float64   `json:"change,omitempty"`
-	Low       *float64   `json:"low,omitempty"`
-	High      *float64   `json:"high,omitempty"`
-	Level     *float64   `json:"interval_confidence,omitempty"`
-	P         *float64   `json:"p,omitempty"`
-	PAdjusted *float64   `json:"p_adjusted,omitempty"`
-	RankP     *float64   `json:"rank_p,omitempty"`
-	Verdict   string     `json:"verdict,omitempty"`
-	Spoiled   string     `json:"spoiled,omitempty"`
-	NA        *jsonNA    `json:"na,omitempty"`
+	Metric    string      `json:"metric"`
+	Unit      string      `json:"unit"`
+	Better    string      `json:"better"`
+	Primary   bool        `json:"primary"`
+	Paired    bool        `json:"paired"`
+	Old       *float64    `json:"old,omitempty"`
+	New       *float64    `json:"new,omitempty"`
+	OldN      int         `json:"old_n"`
+	NewN      int         `json:"new_n"`
+	OldRuns   []*float64  `json:"old_runs"`
+	NewRuns   []*float64  `json:"new_runs"`
+	Change    *float64    `json:"change,omitempty"`
+	Low       *float64    `json:"low,omitempty"`
+	High      *float64    `json:"high,omitempty"`
+	Level     *float64    `json:"interval_confidence,omitempty"`
+	P         *float64    `json:"p,omitempty"`
+	PAdjusted *float64    `json:"p_adjusted,omitempty"`
+	RankP     *float64    `json:"rank_p,omitempty"`
+	Verdict   string      `json:"verdict,omitempty"`
+	Within    *jsonWithin `json:"within,omitempty"`
+	Spoiled   string      `json:"spoiled,omitempty"`
+	NA        *jsonNA     `json:"na,omitempty"`
+}
+
+// jsonWithin is the interval for the question whether a change is within the margin.
+type jsonWithin struct {
+	Low   *float64 `json:"low,omitempty"`
+	High  *float64 `json:"high,omitempty"`
+	Shown bool     `json:"shown"`
 }
 
 type jsonNA struct {
@@ -126,15 +169,16 @@ type jsonNA struct {
 }
 
 type jsonGate struct {
-	Expr    string   `json:"expr"`
-	Level   string   `json:"level"`
-	Result  string   `json:"result"`
-	Because []string `json:"because"`
+	Expr     string   `json:"expr"`
+	Level    string   `json:"level"`
+	Required bool     `json:"required"`
+	Result   string   `json:"result"`
+	Because  []string `json:"because"`
 }
 
 func document(r *Result) jsonResult {
 	d := jsonResult{
-		Schema: Schema, Headline: r.Headline(), Mode: "several-runs", Confidence: confidence, Alpha: alpha, Family: r.Family, Measured: measured(&r.Old[0].cfg),
+		Schema: Schema, Headline: r.Headline(), Answer: r.jsonAnswer(), Margin: r.o.margin(), Turns: r.apart.String(), Outlying: []jsonOutlying{}, LeftOut: []jsonLeftOut{}, Mode: "several-runs", Confidence: confidence, Alpha: alpha, Family: r.Family, Measured: measured(&r.Old[0].cfg),
 		Old: jsonSide{r.o.Sides.Old, JSONRuns(r.Old)}, New: jsonSide{r.o.Sides.New, JSONRuns(r.New)}, Comparable: len(r.Refused()) == 0,
 		Differences: []jsonDifference{}, Levels: []jsonLevel{}, Gates: []jsonGate{},
 		Unchecked: list(r.Unchecked), OldOnly: list(r.OldOnly), NewOnly: list(r.NewOnly), Warnings: list(r.Warnings),
@@ -146,23 +190,63 @@ func document(r *Result) jsonResult {
 		d.Differences = append(d.Differences, jsonDifference(x))
 	}
 	for i := range r.Levels {
-		l := &r.Levels[i]
-		x := jsonLevel{
-			Name: l.Name, Mode: l.Mode, Value: l.Value, OldRuns: len(l.Old), NewRuns: len(l.New), Pairs: l.Pairs,
-			OldSelected: selected(l.Old), NewSelected: selected(l.New), Metrics: []jsonMetric{},
-		}
-		for j := range l.Rows {
-			x.Metrics = append(x.Metrics, metric(&l.Rows[j]))
-		}
-		for j := range l.Server {
-			x.Server = append(x.Server, serverFigure(&l.Server[j]))
-		}
-		d.Levels = append(d.Levels, x)
+		d.Levels = append(d.Levels, jsonLevelOf(&r.Levels[i]))
+	}
+	if r.Together != nil {
+		x := jsonLevelOf(r.Together)
+		d.Together = &x
+	}
+	for _, o := range r.Outlying {
+		d.Outlying = append(d.Outlying, jsonOutlying{o.Run, o.File, o.Metric.Key, o.Level, tabular.JSONNumber(o.Factor), tabular.JSONNumber(o.Value), tabular.JSONNumber(o.Least), tabular.JSONNumber(o.Most)})
+	}
+	for _, x := range r.LeftOut {
+		d.LeftOut = append(d.LeftOut, jsonLeftOut{r.numbers[x], x.Name})
 	}
 	for _, g := range r.Gates {
-		d.Gates = append(d.Gates, jsonGate{g.Expr, g.Level, g.State.String(), list(g.Because)})
+		d.Gates = append(d.Gates, jsonGate{g.Expr, g.Level, g.Required, g.State.String(), list(g.Because)})
 	}
 	return d
+}
+
+// jsonLevelOf returns a level for JSON.
+func jsonLevelOf(l *LevelResult) jsonLevel {
+	x := jsonLevel{
+		Name: l.Name, Mode: l.Mode, Value: l.Value, OldRuns: len(l.Old), NewRuns: len(l.New), Pairs: l.Pairs, Answer: l.jsonAnswer(),
+		OldSelected: selected(l.Old), NewSelected: selected(l.New), Metrics: []jsonMetric{},
+	}
+	for j := range l.Rows {
+		x.Metrics = append(x.Metrics, metric(&l.Rows[j]))
+	}
+	for j := range l.Server {
+		x.Server = append(x.Server, serverFigure(&l.Server[j]))
+	}
+	return x
+}
+
+// jsonAnswer returns the answer of a level.
+func (l *LevelResult) jsonAnswer() jsonAnswer {
+	a := jsonAnswer{Verdict: l.Answer.String(), Because: l.Because}
+	if l.Answer == NoDifference {
+		a.Within = tabular.JSONNumber(l.Within)
+	}
+	return a
+}
+
+// jsonAnswer returns the answer of the comparison.
+func (r *Result) jsonAnswer() jsonAnswer {
+	a := jsonAnswer{Verdict: r.Answer.String()}
+	switch l := r.Together; {
+	case len(r.Levels) == 1 && len(r.Refused()) == 0:
+		a = r.Levels[0].jsonAnswer()
+	case l != nil && l.Answer == r.Answer:
+		a = l.jsonAnswer()
+	}
+	if r.Without != nil {
+		without := r.Without.jsonAnswer()
+		without.Text = r.Without.short()
+		a.Without = &without
+	}
+	return a
 }
 
 // JSONRuns returns runs for JSON, never nil.
@@ -216,6 +300,9 @@ func metric(r *Row) jsonMetric {
 	}
 	if r.Primary {
 		m.Verdict, m.Spoiled = r.Verdict.String(), r.Spoiled
+		if r.Equal || !r.NA.Missing() {
+			m.Within = &jsonWithin{tabular.JSONNumber(r.bound.Low), tabular.JSONNumber(r.bound.High), r.inMargin()}
+		}
 	}
 	if r.NA.Missing() {
 		m.NA = &jsonNA{r.NA.Reason, r.NA.Needs}

@@ -14,17 +14,16 @@ import (
 )
 
 // JUnit writes the comparison as JUnit XML, which CI systems show as tests. The first suite
-// says whether the sides are comparable. A suite for each level has a case for each primary
-// metric. The last suite has the gates, if there are any.
+// says whether the sides are comparable, and has the answer. A suite for each level has a case for each
+// primary metric. The last suite has the gates, if there are any.
 //
-// Without gates, a metric that got worse is a failure. With gates, only gates fail: a
-// tripped gate is a failure, and a gate whose values are n/a is an error. A metric without a
-// verdict is skipped.
+// Without gates, a metric that got worse is a failure. With gates, only gates fail. What the data cannot tell
+// is skipped, with the reason; a gate is an error then if Options.InconclusiveFails is set.
 func JUnit(r *Result) report.Renderer {
 	return func(w io.Writer) error {
 		all := []junit.Suite{r.junitComparable()}
-		for i := range r.Levels {
-			all = append(all, r.junitLevel(&r.Levels[i]))
+		for _, l := range r.allLevels() {
+			all = append(all, r.junitLevel(l))
 		}
 		if len(r.Gates) > 0 {
 			all = append(all, r.junitGates())
@@ -53,7 +52,20 @@ func (r *Result) junitComparable() junit.Suite {
 	if len(r.Refused()) > 0 || len(r.Levels) == 0 {
 		c.Error = sanitize.Text(r.Headline())
 	}
-	return junit.Suite{Name: "comparison", Cases: []junit.Case{c}}
+	answer := junit.Case{Class: "comparison", Name: "answer"}
+	switch headline := sanitize.Text(r.Headline()); r.Answer {
+	case NotComparable:
+		return junit.Suite{Name: "comparison", Cases: []junit.Case{c}}
+	case CannotTell:
+		answer.Skipped = headline
+	case FailsMore, Worse, BetterAndWorse:
+		if answer.Out = headline; len(r.Gates) == 0 {
+			answer.Out, answer.Failure = "", headline
+		}
+	default:
+		answer.Out = headline
+	}
+	return junit.Suite{Name: "comparison", Cases: []junit.Case{c, answer}}
 }
 
 // junitLevel returns the suite of a level: a case for each primary metric.
@@ -75,6 +87,12 @@ func (r *Result) junitLevel(l *LevelResult) junit.Suite {
 		switch {
 		case row.Verdict == inference.NotAvailable:
 			c.Skipped = sanitize.Text(cmp.Or(row.Spoiled, row.reason(), "no verdict"))
+		case row.Verdict == inference.NoDifference && row.Metric.of == failedShare:
+			if why := l.failures.doubt(l); why != "" {
+				c.Skipped = "cannot tell: " + why
+			}
+		case row.Verdict == inference.NoDifference && !row.inMargin():
+			c.Skipped = "cannot tell: " + row.mayMatter()
 		case row.Verdict == inference.Worse && len(r.Gates) == 0:
 			c.Failure = text
 		}
@@ -88,17 +106,27 @@ func (r *Result) junitGates() junit.Suite {
 	s := junit.Suite{Name: "gates"}
 	for i := range r.Gates {
 		g := &r.Gates[i]
-		c := junit.Case{Class: "gates", Name: g.Expr + " at " + sanitize.Text(g.Level)}
+		c := junit.Case{Class: "gates", Name: g.title() + " at " + sanitize.Text(g.Level)}
 		because := sanitize.Text(fmt.Sprint(g.State, ": ", strings.Join(g.Because, ", ")))
 		switch g.State {
 		case gate.Tripped:
 			c.Failure = because
 		case gate.Unknown:
-			c.Error = because
+			if c.Skipped = because; r.o.InconclusiveFails {
+				c.Skipped, c.Error = "", because
+			}
 		case gate.Clear:
 			c.Out = because
 		}
 		s.Cases = append(s.Cases, c)
 	}
 	return s
+}
+
+// title returns the gate as people read it: its condition, after "require" if it must hold.
+func (g *GateResult) title() string {
+	if g.Required {
+		return "require " + g.Expr
+	}
+	return g.Expr
 }

@@ -72,7 +72,8 @@ type Level struct {
 	untimed                 string // why the order of its requests is unknown; "" if known
 	// values holds the value of each of Metrics; NaN for a missing one.
 	values [len(Metrics)]float64
-	n      [quantities]int // number of values of each quantity
+	n      [quantities]int  // number of values of each quantity
+	same   [quantities]bool // all values are the same
 	// figures holds the figures of quality, and noFigure why one has no value; nil unless
 	// Config.Quality is set.
 	figures  map[quantity]float64
@@ -207,7 +208,7 @@ func (l *Level) statistics(e *analyze.Experiment, run *export.Run) {
 	var summaries [seriesQuantities]*analyze.Summary
 	for q, m := range measures {
 		if summaries[q] = metricOf(e, m); summaries[q] != nil {
-			l.n[q] = summaries[q].N
+			l.n[q], l.same[q] = summaries[q].N, summaries[q].Min == summaries[q].Max
 		}
 	}
 	l.qualityFigures(e.Quality)
@@ -251,4 +252,9 @@ func metricOf(e *analyze.Experiment, m answer.Metric) *analyze.Summary {
 		return s
 	}
 	return e.Quality.Metric(m)
+}
+
+// failuresUnknown reports whether the level has requests, but not the share of them that failed.
+func (l *Level) failuresUnknown() bool {
+	return l.OK+l.Failed > 0 && math.IsNaN(l.Statistic(KeyFailedShare))
 }

@@ -15,13 +15,16 @@ func Markdown(r *Result) report.Renderer {
 	return func(w io.Writer) error {
 		var b strings.Builder
 		u := r.units()
-		fmt.Fprintf(&b, "### %s\n\n%s\n\n%s\n", sanitize.Markdown(r.Headline()), sanitize.Markdown(r.title()), sanitize.Markdown(r.measured()))
+		fmt.Fprintf(&b, "### %s\n", sanitize.Markdown(r.Headline()))
+		if out := r.leftOut(); out != "" {
+			fmt.Fprintf(&b, "\n%s\n", sanitize.Markdown(out))
+		}
+		fmt.Fprintf(&b, "\n%s\n\n%s\n", sanitize.Markdown(r.title()), sanitize.Markdown(r.measured()))
 		if unknown := r.notKnown(); unknown != "" {
 			fmt.Fprintf(&b, "\n%s\n", sanitize.Markdown(unknown))
 		}
 		b.WriteString(r.differenceTable().Markdown())
-		for i := range r.Levels {
-			l := &r.Levels[i]
+		for _, l := range r.allLevels() {
 			fmt.Fprintf(&b, "\n#### %s\n", sanitize.Markdown(r.levelTitle(l)))
 			for _, line := range l.parts() {
 				fmt.Fprintf(&b, "\n%s\n", sanitize.Markdown(line))

@@ -43,7 +43,7 @@ func (r *Result) otherParameters() string {
 }
 
 // Unmeasured returns an error that names the levels with nothing to compare; nil if
-// there are none.
+// there are none. Failed requests are not enough.
 func (r *Result) Unmeasured() error {
 	var errs []error
 	for i := range r.Levels {
@@ -54,18 +54,30 @@ func (r *Result) Unmeasured() error {
 	return errors.Join(errs...)
 }
 
-// GateFailures returns an error that names each --fail-on condition that holds or cannot
-// be decided, with the reason; nil if there is none.
+// GateFailures returns an error that names each gate that was shown to fail, with the reason; nil if there
+// is none.
 func (r *Result) GateFailures() error {
+	return r.gateErrors(gate.Tripped, "")
+}
+
+// GateDoubts returns an error that names each gate about which the data cannot tell, with the reason; nil if
+// there is none.
+func (r *Result) GateDoubts() error { return r.gateErrors(gate.Unknown, "cannot tell: ") }
+
+func (r *Result) gateErrors(state gate.State, words string) error {
 	var errs []error
-	for _, g := range r.Gates {
-		because := strings.Join(g.Because, ", ")
-		switch g.State {
-		case gate.Tripped:
-			errs = append(errs, fmt.Errorf("--fail-on %s at %s: %s", g.Expr, sanitize.Text(g.Level), because))
-		case gate.Unknown:
-			errs = append(errs, fmt.Errorf("--fail-on %s at %s: cannot be decided, which counts as failed: %s", g.Expr, sanitize.Text(g.Level), because))
+	for i := range r.Gates {
+		if g := &r.Gates[i]; g.State == state {
+			errs = append(errs, fmt.Errorf("%s %s at %s: %s%s", g.flag(), g.Expr, sanitize.Text(g.Level), words, strings.Join(g.Because, ", ")))
 		}
 	}
 	return errors.Join(errs...)
+}
+
+// flag returns the flag of pa-analyze that made the gate.
+func (g *GateResult) flag() string {
+	if g.Required {
+		return "--require"
+	}
+	return "--fail-on"
 }

@@ -88,7 +88,7 @@ func TestServerRows(t *testing.T) {
 	if x := r.Interval(confidence); math.Abs(x.Low-low) > 1e-5 || math.Abs(x.High-high) > 1e-5 || r.OldOf != r.NewOf {
 		t.Errorf("interval %.6f to %.6f, want %.6f to %.6f", x.Low, x.High, low, high)
 	}
-	if e := &res.Levels[0].Server[1]; !e.NA.Missing() || e.Change != 0 {
+	if e := &res.Levels[0].Server[1]; e.NA.Missing() || e.Change != 0 || e.P != 1 {
 		t.Errorf("energies that are all the same: %+v", e.Comparison)
 	}
 }

@@ -9,9 +9,12 @@ import (
 // safe to show.
 type Sheet struct {
 	Headline    string
+	LeftOut     string // names the runs that do not count; "" if all count
 	Title       string // names the two sides
 	Measured    string // the definitions, and the requests that count
 	Differences tabular.Table
+	// Together is about all levels of a sweep; nil without [Result.Together].
+	Together *SheetLevel
 	// Levels has an entry for each of [Result.Levels].
 	Levels []SheetLevel
 	Lines  []string // levels of one side only, and the outcomes of gates
@@ -30,19 +33,22 @@ type SheetLevel struct {
 func (r *Result) Sheet() Sheet {
 	u := r.units()
 	s := Sheet{
-		Headline: r.Headline(), Title: r.title(), Measured: sanitize.Text(r.measured()), Differences: r.differenceTable(),
+		Headline: r.Headline(), LeftOut: r.leftOut(), Title: r.title(), Measured: sanitize.Text(r.measured()), Differences: r.differenceTable(),
 		Lines: r.lines(), Notes: r.explanation(),
 	}
 	if unknown := r.notKnown(); unknown != "" {
 		s.Measured += "; " + unknown
 	}
-	for i := range r.Levels {
-		l := &r.Levels[i]
+	for _, l := range r.allLevels() {
 		x := SheetLevel{Title: r.levelTitle(l), Metrics: l.table(u, false), Server: l.serverTable(u)}
 		for _, part := range l.parts() {
 			x.Parts = append(x.Parts, sanitize.Text(part))
 		}
-		s.Levels = append(s.Levels, x)
+		if l == r.Together {
+			s.Together = &x
+		} else {
+			s.Levels = append(s.Levels, x)
+		}
 	}
 	for i := range s.Lines {
 		s.Lines[i] = sanitize.Text(s.Lines[i])

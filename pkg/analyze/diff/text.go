@@ -1,6 +1,7 @@
 package diff
 
 import (
+	"fmt"
 	"io"
 	"slices"
 	"strings"
@@ -19,6 +20,9 @@ func Text(r *Result, width int, explain bool) report.Renderer {
 		u := r.units()
 		line := func(indent, text string) { b.WriteString(report.Wrap(text, indent, indent+"  ", width)) }
 		line("", r.Headline())
+		if out := r.leftOut(); out != "" {
+			line("", out)
+		}
 		b.WriteByte('\n')
 		line("", r.title())
 		line("", r.measured())
@@ -29,8 +33,7 @@ func Text(r *Result, width int, explain bool) report.Renderer {
 			b.WriteByte('\n')
 			b.WriteString(r.differenceTable().Text("", width))
 		}
-		for i := range r.Levels {
-			l := &r.Levels[i]
+		for _, l := range r.allLevels() {
 			b.WriteByte('\n')
 			line("", r.levelTitle(l))
 			for _, part := range l.parts() {
@@ -67,10 +70,22 @@ func Text(r *Result, width int, explain bool) report.Renderer {
 // levelTitle returns the name of a level, and what was found there if the headline is
 // about several levels.
 func (r *Result) levelTitle(l *LevelResult) string {
-	if len(r.Levels) == 1 || len(r.Refused()) > 0 {
+	if len(r.Levels) == 1 || len(r.Refused()) > 0 || l == r.Together {
 		return sanitize.Text(l.Name)
 	}
 	return sanitize.Text(l.Name) + ": " + r.sentence(l)
+}
+
+// leftOut names the runs that do not count; "" if all count.
+func (r *Result) leftOut() string {
+	var names []string
+	for _, x := range r.LeftOut {
+		names = append(names, r.numbers[x]+" ("+sanitize.Text(x.Name)+")")
+	}
+	if names == nil {
+		return ""
+	}
+	return "left out: " + strings.Join(names, ", ")
 }
 
 // lines returns the levels that are not compared and the outcomes of the gates.
@@ -82,9 +97,12 @@ func (r *Result) lines() []string {
 	if len(r.NewOnly) > 0 {
 		all = append(all, "only in "+r.o.Sides.new()+": "+sanitize.Text(strings.Join(r.NewOnly, ", ")))
 	}
+	if line := r.turnsLine(); line != "" {
+		all = append(all, line)
+	}
 	for i := range r.Gates {
 		g := &r.Gates[i]
-		all = append(all, "gate "+g.Expr+" at "+sanitize.Text(g.Level)+": "+g.State.String()+": "+strings.Join(g.Because, ", "))
+		all = append(all, "gate "+g.title()+" at "+sanitize.Text(g.Level)+": "+g.State.String()+": "+strings.Join(g.Because, ", "))
 	}
 	return all
 }
@@ -100,7 +118,7 @@ func (r *Result) explanation() []string {
 
 // legend explains the marks of rows in one line.
 func (r *Result) legend() string {
-	text := "* judged; --explain shows how, and why an interval is missing"
+	text := fmt.Sprintf("* judged; \"within %s\": shown to change by less; ~: not shown either way; --explain shows how", percent(r.o.margin()))
 	for i := range r.Levels {
 		if slices.ContainsFunc(r.Levels[i].Rows, func(row Row) bool { return row.Paired }) {
 			return text + "; † the change is the median over pairs of requests with the same prompt"

@@ -28,7 +28,12 @@ func Diff() *cli.Command {
 		&cli.BoolFlag{Name: "explain", Usage: "add how it was judged: p-values, numbers of values, each run, and why intervals are missing", Category: "Output"},
 		&cli.StringSliceFlag{Name: "primary", Usage: "judge these `METRICS` instead of ttft_p50,tpot_p50,e2el_p50,output_tokens_per_s,failed_share", Category: "Comparison"},
 		&cli.StringSliceFlag{Name: "fail-on", Usage: "exit with code 3 where `CONDITION` holds: ttft_p99>+5%, ttft_p99.low>+2%, 'tpot_p50 worse', new.failed_share>1% (repeatable)", Category: "Gates"},
-		&cli.BoolFlag{Name: "single-run", Usage: "let --fail-on judge changes between two single runs, which also differ by chance", Category: "Gates"},
+		&cli.StringSliceFlag{Name: "require", Usage: "exit with code 3 where `CONDITION` does not hold: 'ttft_p50 within 3%', 'all within 5%', new.failed_share<1% (repeatable)", Category: "Gates"},
+		settings.InconclusiveFlag(),
+		&cli.BoolFlag{Name: "single-run", Usage: "let gates judge changes between two single runs, which also differ by chance", Category: "Gates"},
+		&cli.StringFlag{Name: "margin", Value: "5%", Usage: "the smallest change that matters: `PERCENT`; \"no difference\" is said only of changes shown to be less", Category: "Comparison"},
+		&cli.StringSliceFlag{Name: "exclude-run", Usage: "leave out `SIDE.N`, run N of a side in the order of the starts: old.1 (repeatable)", Category: "Comparison"},
+		&cli.IntFlag{Name: "drop-first", Usage: "leave out the first `N` runs of each side", Category: "Comparison"},
 		&cli.StringSliceFlag{Name: "ignore", Usage: "compare although `NAME` differs: " + strings.Join(diff.Refusals(), ", ") + " or all (repeatable)", Category: "Comparison"},
 	)
 	return &cli.Command{
@@ -39,17 +44,19 @@ side (vllm=a.json ours=b.json) and may be repeated. The first side is compared
 with, but old= and new= keep their places. Decisions need several runs a side,
 at least 3. One run a side says only how much these two runs differ, never
 better or worse.
-The first line is the answer. Primary metrics (*) are judged together at 5 %; ~
-means that no difference was found, n/a that there is no interval. --explain
-says why.
+The first line is the answer: new fails more, is slower or faster, shows no
+difference within the margin, or "cannot tell" with the reason and what would be
+enough. Primary metrics (*) are judged together at 5 %. --explain says how.
+A run that differs from the others of its side is named, with the answer without
+it. Only --exclude-run and --drop-first leave runs out.
 The runs must be comparable. The output begins with the differences in how they
 were made. If they differ in the model, the dataset, the load, the numbers of
 tokens, streaming, or where times and token counts come from, there is no
 verdict and the exit code is 1. A selected part is selected on both sides.
---fail-on joins conditions by &&, || and ! and checks them at each level. A
-condition whose numbers are n/a fails.
-Exit codes: 0 ok, 1 not comparable or not readable, 2 wrong usage, 3 a condition
-holds or is n/a.`,
+--fail-on and --require join conditions by &&, || and ! and check them at each
+level. A condition about which the data cannot tell gives exit code 4.
+Exit codes: 0 ok, 1 not comparable or not readable, 2 wrong usage, 3 a gate was
+shown to fail, 4 a gate cannot tell and none failed.`,
 		Flags:  slices.Concat(flags, settings.MeasureFlags(), []cli.Flag{settings.StreamingFlag(), settings.TokenizerFlag(), settings.MetricsFlag()}, settings.QualityParameterFlags(), settings.EconomicsFlags(), settings.SelectionFlags(), settings.InputFlags(), []cli.Flag{settings.MemoryFlag()}),
 		Action: settings.Distinct(settings.ReadsSides, diffAction),
 	}
@@ -81,17 +88,38 @@ func diffAction(c *cli.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	single := len(olderRuns) == 1 && len(newerRuns) == 1
-	options := diff.Options{Ignore: c.StringSlice("ignore"), Quality: cfg.Quality != nil, Sides: sides}
+	options := diff.Options{Ignore: c.StringSlice("ignore"), Quality: cfg.Quality != nil, Sides: sides, SingleRun: c.Bool("single-run")}
+	if options.Margin, err = percentFlag(c, "margin"); err != nil {
+		return cmdline.Usagef("%v", err)
+	}
+	if !(options.Margin > 0) {
+		return cmdline.Usagef("--margin %s: give a percent above 0", c.String("margin"))
+	}
+	single, err := leaveOut(c, &options, len(olderRuns), len(newerRuns))
+	if err != nil {
+		return err
+	}
+	inconclusive, err := settings.InconclusiveCode(c)
+	if err != nil {
+		return err
+	}
+	options.InconclusiveFails = inconclusive == cmdline.ExitGate
 	for _, list := range c.StringSlice("primary") {
 		options.Primary = append(options.Primary, strings.Split(list, ",")...)
 	}
 	if err := diff.CheckPrimary(options.Primary, options.Quality); err != nil {
 		return cmdline.Usagef("--primary: %v", err)
 	}
-	gates, err := conditions(c, &options, single)
+	gates, err := conditions(c, "fail-on", &options, single)
 	if err != nil {
 		return err
+	}
+	required, err := conditions(c, "require", &options, single)
+	if err != nil {
+		return err
+	}
+	if c.IsSet("inconclusive") && gates == nil && required == nil {
+		return cmdline.Usagef("--inconclusive is about gates; give --fail-on or --require")
 	}
 	if err := settings.CheckIgnore(c); err != nil {
 		return err
@@ -103,7 +131,7 @@ func diffAction(c *cli.Context) (err error) {
 		return err
 	}
 	cfg.Series = single
-	cfg.Verify = len(gates) > 0 || format == "junit"
+	cfg.Verify = len(gates)+len(required) > 0 || format == "junit"
 	var pages []page.Run
 	read := func(side string) reading.ReadRun {
 		if c.String("html") == "" {
@@ -122,7 +150,8 @@ func diffAction(c *cli.Context) (err error) {
 		return err
 	}
 	res := diff.Compare(oldRuns, newRuns, options)
-	passed := res.Gate(gates)
+	res.Gate(gates)
+	res.Require(required)
 	err = errors.Join(oldErr, newErr, settings.Write(c, map[string]func(*diff.Result) report.Renderer{
 		"text":     func(r *diff.Result) report.Renderer { return diff.Text(r, settings.ConsoleWidth(c), c.Bool("explain")) },
 		"markdown": diff.Markdown, "csv": diff.CSV, "json": diff.JSON, "junit": diff.JUnit,
@@ -133,29 +162,55 @@ func diffAction(c *cli.Context) (err error) {
 		err = errors.Join(err, settings.WriteTo(c, path, outfile.Private, page.HTML(p)))
 	}
 	settings.WarnAll(c, res.Warnings)
-	unread := err != nil // then no gate can be trusted, and that comes first
-	if err = errors.Join(err, res.Incomparable()); err == nil {
-		err = res.Unmeasured()
+	if err = errors.Join(err, res.Incomparable()); err != nil {
+		return errors.Join(err, res.GateFailures(), res.GateDoubts())
 	}
-	if passed {
-		return err
+	if failures := res.GateFailures(); failures != nil {
+		return &cmdline.CodeError{Code: cmdline.ExitGate, Err: errors.Join(res.Unmeasured(), failures, res.GateDoubts())}
 	}
-	if err = errors.Join(err, res.GateFailures()); unread {
-		return err
+	if err := res.Unmeasured(); err != nil {
+		return errors.Join(err, res.GateDoubts())
 	}
-	return &cmdline.CodeError{Code: cmdline.ExitGate, Err: err}
+	return settings.Inconclusive(c, inconclusive, res.GateDoubts())
 }
 
-// conditions parses --fail-on.
-func conditions(c *cli.Context, options *diff.Options, single bool) ([]*diffgate.Expr, error) {
+// leaveOut reads --exclude-run and --drop-first. single says that one run a side is left.
+func leaveOut(c *cli.Context, options *diff.Options, older, newer int) (single bool, err error) {
+	options.LeaveOut = diff.LeaveOut{First: c.Int("drop-first")}
+	if options.LeaveOut.First < 0 || c.IsSet("drop-first") && options.LeaveOut.First == 0 {
+		return false, cmdline.Usagef("--drop-first %d: give a number of runs above 0", c.Int("drop-first"))
+	}
+	for _, list := range c.StringSlice("exclude-run") {
+		options.LeaveOut.Runs = append(options.LeaveOut.Runs, strings.Split(list, ",")...)
+	}
+	o, n, err := options.LeaveOut.Remaining(older, newer, options.Sides)
+	if err != nil {
+		return false, cmdline.Usagef("%s: %v", strings.Join(givenFlags(c, "exclude-run", "drop-first"), " and "), err)
+	}
+	return o == 1 && n == 1, nil
+}
+
+// givenFlags returns the flags that the command line has, with dashes.
+func givenFlags(c *cli.Context, names ...string) []string {
+	var all []string
+	for _, name := range names {
+		if c.IsSet(name) {
+			all = append(all, "--"+name)
+		}
+	}
+	return all
+}
+
+// conditions parses the conditions of --fail-on or --require.
+func conditions(c *cli.Context, flag string, options *diff.Options, single bool) ([]*diffgate.Expr, error) {
 	var all []*diffgate.Expr
-	for _, text := range c.StringSlice("fail-on") {
+	for _, text := range c.StringSlice(flag) {
 		e, err := options.ParseGate(text)
 		if err != nil {
-			return nil, cmdline.Usagef("--fail-on %q: %v", text, err)
+			return nil, cmdline.Usagef("--%s %q: %v", flag, text, err)
 		}
 		if single && e.NeedsChange() && !c.Bool("single-run") {
-			return nil, cmdline.Usagef("--fail-on %q: with one run a side, a change may be no more than how one run differs from the next; give several runs a side, or --single-run if these two runs are meant", text)
+			return nil, cmdline.Usagef("--%s %q: with one run a side, a change may be no more than how one run differs from the next; give several runs a side, or --single-run if these two runs are meant", flag, text)
 		}
 		all = append(all, e)
 	}

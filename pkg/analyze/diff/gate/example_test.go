@@ -10,7 +10,12 @@ import (
 type slower struct{}
 
 func (slower) Number(string, gate.Of) (v float64, missing string) { return 0.08, "" }
-func (slower) Verdict(string) (v, missing string)                 { return "", "too few runs" }
+func (slower) Verdict(metric, _ string) (gate.State, string) {
+	return gate.Unknown, metric + " has no verdict: too few runs"
+}
+func (slower) Within(metric string, _ float64) (gate.State, string) {
+	return gate.Clear, metric + " is outside"
+}
 
 func Example() {
 	metrics := []gate.Metric{{Key: "ttft_p99", Kind: gate.Duration, Judged: true}}

@@ -40,14 +40,21 @@ const (
 	High   Of = 5
 )
 
+// All is the name that stands for all judged metrics in "all within 3%".
+const All = "all"
+
 // Values gives expressions the numbers and verdicts of a comparison.
 type Values interface {
 	// Number returns a number in the unit of the metric's Kind, changes and
 	// their ends as ratios; or why there is none.
 	Number(metric string, of Of) (v float64, missing string)
-	// Verdict returns "better", "worse", "~" or another word, or why there is
-	// none.
-	Verdict(metric string) (v, missing string)
+	// Verdict decides whether the metric is "better", "worse" or "different", and says what
+	// decided it. Clear means that the word was shown not to hold, or not to matter.
+	Verdict(metric, word string) (state State, because string)
+	// Within decides whether the metric, or [All], was shown to change by less than margin in
+	// its bad direction, and says what decided it. Clear means that it was shown to change by
+	// more.
+	Within(metric string, margin float64) (state State, because string)
 }
 
 // A State is the result of an expression.
@@ -95,7 +102,7 @@ type condition struct {
 	limit    float64
 	written  expr.Quantity // the limit
 
-	verdict string
+	verdict string // "within" has a limit
 }
 
 // String returns the expression in a form that Parse reads as the same.
@@ -103,7 +110,10 @@ func (e *Expr) String() string { return e.tree.String() }
 
 // String returns the condition without needless blanks.
 func (c condition) String() string {
-	if c.relation == "" {
+	switch {
+	case c.verdict == within:
+		return c.metric.Key + " " + within + " " + c.written.String()
+	case c.relation == "":
 		return c.metric.Key + " " + c.verdict
 	}
 	return c.operand() + string(c.relation) + c.written.String()
@@ -134,6 +144,30 @@ func (e *Expr) NeedsChange() bool {
 	return false
 }
 
+// Require decides whether the expression holds, for a gate that passes if it does: its state is
+// Clear if the expression holds, and Tripped if it does not.
+func (e *Expr) Require(v Values) Outcome {
+	out := e.Eval(v)
+	switch out.State {
+	case Clear:
+		out.State = Tripped
+	case Tripped:
+		out.State = Clear
+	case Unknown:
+	}
+	return out
+}
+
+// NeedsVerdict reports whether the expression asks for a verdict.
+func (e *Expr) NeedsVerdict() bool {
+	for c := range e.tree.Conditions() {
+		if c.relation == "" && c.verdict != within {
+			return true
+		}
+	}
+	return false
+}
+
 // Eval decides whether the expression holds.
 func (e *Expr) Eval(v Values) Outcome {
 	truth, by := e.tree.Decide(func(c *condition) expr.Truth {
@@ -150,15 +184,12 @@ func (e *Expr) Eval(v Values) Outcome {
 
 func (c *condition) eval(v Values) (t expr.Truth, because string) {
 	if c.relation == "" {
-		got, missing := v.Verdict(c.metric.Key)
-		if missing != "" {
-			return expr.Unknown, c.metric.Key + " has no verdict: " + missing
+		decide := func() (State, string) { return v.Verdict(c.metric.Key, c.verdict) }
+		if c.verdict == within {
+			decide = func() (State, string) { return v.Within(c.metric.Key, c.limit) }
 		}
-		if got == "different" && c.verdict != "different" {
-			return expr.Unknown, c.metric.Key + " is different, and one run a side does not say better or worse"
-		}
-		held := got == c.verdict || c.verdict == "different" && (got == "better" || got == "worse")
-		return expr.Of(held), c.metric.Key + " is " + got
+		state, because := decide()
+		return expr.Truth(state), because
 	}
 	x, missing := v.Number(c.metric.Key, c.of)
 	if missing != "" || math.IsNaN(x) {

@@ -30,11 +30,24 @@ func (fixed) Number(metric string, of Of) (float64, string) {
 	return v, ""
 }
 
-func (fixed) Verdict(metric string) (v, missing string) {
-	if metric == "ttft_p99" {
-		return "worse", ""
+func (fixed) Verdict(metric, word string) (state State, because string) {
+	switch {
+	case metric != "ttft_p99":
+		return Unknown, metric + " has no verdict: too few runs"
+	case word == "better":
+		return Clear, metric + " is worse"
 	}
-	return "", "too few runs"
+	return Tripped, metric + " is worse"
+}
+
+func (fixed) Within(metric string, margin float64) (state State, because string) {
+	switch {
+	case metric == All:
+		return Unknown, "some may be outside"
+	case margin > 0.1:
+		return Tripped, metric + " is within"
+	}
+	return Clear, metric + " is outside"
 }
 
 func TestEval(t *testing.T) {
@@ -70,6 +83,11 @@ func TestEval(t *testing.T) {
 		{"ttft_p99 worse", Tripped, "ttft_p99 is worse"},
 		{"ttft_p99 better", Clear, "ttft_p99 is worse"},
 		{"ttft_p99 different", Tripped, "ttft_p99 is worse"},
+		// Equivalence.
+		{"ttft_p99 within 12%", Tripped, "ttft_p99 is within"},
+		{"ttft_p99 within 3 %", Clear, "ttft_p99 is outside"},
+		{"ALL within 3.5%", Unknown, "some may be outside"},
+		{"!(itl_p99 within 3%) || all within 1%", Tripped, "itl_p99 is outside"},
 		// What does not exist is said, and stays undecided unless the rest decides.
 		{"itl_p99.low>0%", Unknown, "itl_p99.low is n/a: too few values"},
 		{"requests_per_s worse", Unknown, "requests_per_s has no verdict: too few runs"},
@@ -111,7 +129,7 @@ func TestEvalNaN(t *testing.T) {
 func TestNeedsChange(t *testing.T) {
 	for text, want := range map[string]bool{
 		"new.ttft_p99>1s": false, "old.ttft_p99>1s && new.failed_share>1%": false,
-		"ttft_p99>1%": true, "ttft_p99.low>1%": true, "ttft_p99 worse": true, "new.ttft_p99>1s || ttft_p99 worse": true,
+		"ttft_p99>1%": true, "all within 3%": true, "ttft_p99.low>1%": true, "ttft_p99 worse": true, "new.ttft_p99>1s || ttft_p99 worse": true,
 	} {
 		e, err := Parse(text, metrics, "old", "new")
 		if err != nil {
@@ -132,16 +150,24 @@ func TestParseErrors(t *testing.T) {
 		{strings.Repeat("(", 101), "column 101: more than 100 levels of parentheses and !"},
 		{"5%", `column 1: expected a metric, ( or !, found "5%"`},
 		{"ttft_p99>5% &&", "column 15: expected a metric, ( or !, found the end"},
-		{"ttft_p99!=5%", `column 9: expected <, <=, > or >=, better, worse or different after ttft_p99, found "!="`},
+		{"ttft_p99!=5%", `column 9: expected <, <=, > or >=, better, worse, different or within after ttft_p99, found "!="`},
 		{"ttft_p99>5% ttft_p99", `column 13: expected &&, || or the end, found "ttft_p99"`},
 		{"ttft_p99>5%)", `column 12: expected &&, || or the end, found ")"`},
 		{"(ttft_p99>5%", "column 13: expected a ) for the ( in column 1, found the end"},
 		{"ttft>5%", `column 1: "ttft": no metric; there are ttft_p99, itl_p99, requests_per_s, failed_share`},
 		{"mid.ttft_p99>5%", `column 1: "mid.ttft_p99": a metric goes alone, after old. or new., or before .low or .high`},
 		{"new.ttft_p99.low>5%", `column 1: "new.ttft_p99.low": no metric; there are ttft_p99, itl_p99, requests_per_s, failed_share`},
-		{"ttft_p99", "column 9: expected <, <=, > or >=, better, worse or different after ttft_p99, found the end"},
-		{"itl_p99==5%", `column 8: expected <, <=, > or >= after itl_p99, found "=="`},
-		{"ttft_p99 bad", `column 10: expected better, worse or different after ttft_p99, found "bad"`},
+		{"ttft_p99", "column 9: expected <, <=, > or >=, better, worse, different or within after ttft_p99, found the end"},
+		{"itl_p99==5%", `column 8: expected <, <=, > or >=, or within after itl_p99, found "=="`},
+		{"ttft_p99 bad", `column 10: expected better, worse, different or within after ttft_p99, found "bad"`},
+		{"new.ttft_p99 within 3%", "column 14: new.ttft_p99 is a number; within is said of ttft_p99 alone"},
+		{"ttft_p99 within", "column 16: expected a percent such as 3% after ttft_p99 within, found the end"},
+		{"ttft_p99 within 3ms", `column 17: "3ms": a margin is a percent above 0 without a sign; write ttft_p99 within 3%`},
+		{"ttft_p99 within +3%", `column 17: "+3%": a margin is a percent above 0 without a sign; write ttft_p99 within 3%`},
+		{"ttft_p99 within 0%", `column 17: "0%": a margin is a percent above 0 without a sign; write ttft_p99 within 3%`},
+		{"all worse", `column 5: expected within 3% after all, found "worse"`},
+		{"all>3%", `column 4: expected within 3% after all, found ">"`},
+		{"new.all>3%", `column 1: "new.all": no metric; there are ttft_p99, itl_p99, requests_per_s, failed_share`},
 		{"new.ttft_p99 worse", "column 14: new.ttft_p99 is a number; worse is said of ttft_p99 alone"},
 		{"itl_p99 worse", "column 9: itl_p99 has no verdict: it is descriptive; write itl_p99>+5% or itl_p99.low>0%"},
 		{"ttft_p99>", "column 10: expected a percent such as +5% after ttft_p99>, found the end"},
@@ -172,7 +198,7 @@ func TestParseErrors(t *testing.T) {
 // printable and point into the text.
 func FuzzParse(f *testing.F) {
 	for _, s := range []string{
-		"ttft_p99>+5%", "new.ttft_p99>=0.2s||itl_p99.low>-1.5% && (ttft_p99 worse || old.failed_share<1%)", "((ttft_p99 different))", "!(ttft_p99 worse)||!!itl_p99>1%",
+		"ttft_p99>+5%", "new.ttft_p99>=0.2s||itl_p99.low>-1.5% && (ttft_p99 worse || old.failed_share<1%)", "((ttft_p99 different))", "all within 3% && !(itl_p99 within 2.5 %)", "!(ttft_p99 worse)||!!itl_p99>1%",
 		"new.requests_per_s<25.5", "ttft_p99>200ms", "µ", "ttft_p99>5μs", "\xff",
 	} {
 		f.Add(s)

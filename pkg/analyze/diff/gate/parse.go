@@ -22,7 +22,10 @@ func Parse(text string, metrics []Metric, older, newer string) (*Expr, error) {
 	return &Expr{tree}, nil
 }
 
-// condition = value | change | verdict .
+// within is the word of a condition about equivalence.
+const within = "within"
+
+// condition = value | change | verdict | within .
 func parseCondition(p *expr.Parser, metrics []Metric, c condition) condition {
 	if !c.parseOperand(p, metrics) {
 		return c
@@ -32,9 +35,16 @@ func parseCondition(p *expr.Parser, metrics []Metric, c condition) condition {
 		c.parseVerdict(p)
 		return c
 	}
+	if c.metric.Key == All {
+		p.Fail("expected %s 3%% after %s, found %s", within, All, p.Describe())
+		return c
+	}
 	words := ""
-	if c.metric.Judged && c.of == Change {
-		words = ", better, worse or different"
+	switch {
+	case c.metric.Judged && c.of == Change:
+		words = ", better, worse, different or within"
+	case c.of == Change:
+		words = ", or within"
 	}
 	var ok bool
 	if c.relation, ok = p.Relation(c.operand(), words); ok {
@@ -62,6 +72,10 @@ func (c *condition) parseOperand(p *expr.Parser, metrics []Metric) bool {
 			return false
 		}
 	}
+	if name == All && c.of == Change {
+		c.metric = Metric{Key: All}
+		return true
+	}
 	var keys []string
 	for _, m := range metrics {
 		if m.Key == name {
@@ -75,19 +89,44 @@ func (c *condition) parseOperand(p *expr.Parser, metrics []Metric) bool {
 }
 
 // verdict = metric ( "better" | "worse" | "different" ) .
+// within = ( metric | "all" ) "within" percent .
 func (c *condition) parseVerdict(p *expr.Parser) {
 	switch c.verdict = p.Text(); c.verdict {
+	case within:
+		if c.of != Change {
+			p.Fail("%s is a number; %s is said of %s alone", c.operand(), c.verdict, c.metric.Key)
+			return
+		}
+		p.Next()
+		c.parseMargin(p)
+		return
 	case "better", "worse", "different":
 	default:
-		p.Fail("expected better, worse or different after %s, found %s", c.operand(), p.Describe())
+		p.Fail("expected better, worse, different or within after %s, found %s", c.operand(), p.Describe())
 	}
 	switch {
 	case c.of != Change:
 		p.Fail("%s is a number; %s is said of %s alone", c.operand(), c.verdict, c.metric.Key)
+	case c.metric.Key == All:
+		p.Fail("expected %s 3%% after %s, found %s", within, All, p.Describe())
 	case !c.metric.Judged:
 		p.Fail("%s has no verdict: it is descriptive; write %s>+5%% or %s.low>0%%", c.metric.Key, c.metric.Key, c.metric.Key)
 	}
 	p.Next()
+}
+
+// parseMargin reads the percent after within.
+func (c *condition) parseMargin(p *expr.Parser) {
+	after := c.metric.Key + " " + within
+	q, ok := p.Quantity(after, "a percent such as 3%", true)
+	if !ok {
+		return
+	}
+	if q.Unit != "%" || q.Sign != "" || q.IsZero() {
+		p.Refuse("a margin is a percent above 0 without a sign; write %s 3%%", after)
+	}
+	c.written = q
+	c.limit, _ = p.Value(q)
 }
 
 // example returns a limit for the operand, for messages.

@@ -1,0 +1,448 @@
+package diff
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/pa-tools/pa/internal/plural"
+	"github.com/pa-tools/pa/pkg/analyze/inference"
+	"github.com/pa-tools/pa/pkg/analyze/tabular"
+)
+
+// An Answer is what a comparison says, in a word.
+type Answer uint8
+
+// The answers. The first that applies is given, in this order: NotComparable, FailsMore, Differs or one
+// of Worse, Better, FailsLess and BetterAndWorse, NoDifference, CannotTell.
+const (
+	// CannotTell means that the data neither show a difference nor show that there is none within
+	// the margin.
+	CannotTell Answer = iota
+	// NotComparable means that the numbers of the two sides have different meanings.
+	NotComparable
+	// FailsMore means that a larger share of the new requests failed, which comes before all times:
+	// they are only of requests that succeeded.
+	FailsMore
+	// Worse means that a time or a rate got worse, and nothing better.
+	Worse
+	// Better means that a time or a rate got better, and nothing worse.
+	Better
+	// FailsLess means that a smaller share of the new requests failed, and nothing else changed.
+	FailsLess
+	// BetterAndWorse means that some metrics got better and some worse.
+	BetterAndWorse
+	// Differs means that two single runs differ.
+	Differs
+	// NoDifference means that every judged metric was shown to change by less than the margin.
+	NoDifference
+)
+
+// String returns the answer as it stands in JSON: "cannot-tell".
+func (a Answer) String() string {
+	return [...]string{
+		CannotTell: "cannot-tell", NotComparable: "not-comparable", FailsMore: "fails-more", Worse: "worse", Better: "better",
+		FailsLess: "fails-less", BetterAndWorse: "better-and-worse", Differs: "different", NoDifference: "no-difference",
+	}[a]
+}
+
+// Shown reports whether the answer is a difference between the sides.
+func (a Answer) Shown() bool {
+	switch a {
+	case CannotTell, NotComparable, NoDifference:
+		return false
+	}
+	return true
+}
+
+// verb returns the answer as a predicate whose subject is the new side.
+func (a Answer) verb() string {
+	return [...]string{
+		FailsMore: "fails more", Worse: "is slower", Better: "is faster", FailsLess: "fails less", BetterAndWorse: "is better and worse",
+		Differs: "differs", NoDifference: "shows no difference", CannotTell: "", NotComparable: "",
+	}[a]
+}
+
+// answers gives the answers of the levels and of the comparison.
+func (res *Result) answers() {
+	if len(res.Refused()) > 0 || len(res.Levels) == 0 {
+		res.Answer = NotComparable
+		for i := range res.Levels {
+			res.Levels[i].Answer = NotComparable
+		}
+		return
+	}
+	for _, l := range res.allLevels() {
+		res.answer(l)
+	}
+	switch {
+	case res.Together == nil && len(res.Levels) == 1:
+		res.Answer = res.Levels[0].Answer
+	case slices.ContainsFunc(res.Levels, func(l LevelResult) bool { return l.Answer == FailsMore }):
+		res.Answer = FailsMore
+	case res.Together != nil && (res.Together.Answer.Shown() || res.Together.Answer == NoDifference && res.shownAtLevels() == CannotTell):
+		res.Answer = res.Together.Answer
+		if at := res.shownAtLevels(); at == BetterAndWorse || at == Worse && res.Answer == Better || at == Better && res.Answer == Worse {
+			res.Answer = BetterAndWorse
+		}
+	default:
+		res.Answer = res.shownAtLevels()
+		if res.Answer == CannotTell && res.Together == nil && !slices.ContainsFunc(res.Levels, func(l LevelResult) bool { return l.Answer != NoDifference }) {
+			res.Answer = NoDifference
+		}
+	}
+}
+
+// shownAtLevels returns the difference that the levels show; CannotTell if they show none.
+func (res *Result) shownAtLevels() Answer {
+	answer := CannotTell
+	for i := range res.Levels {
+		switch a := res.Levels[i].Answer; {
+		case !a.Shown():
+		case answer == CannotTell:
+			answer = a
+		case answer != a:
+			answer = BetterAndWorse
+		}
+	}
+	return answer
+}
+
+// answer gives the answer of a level.
+func (res *Result) answer(l *LevelResult) {
+	worse, better, differs := false, false, false
+	shown, judged := true, 0
+	l.Within = 0
+	for i := range l.Rows {
+		r := &l.Rows[i]
+		if !r.Primary || r.Metric.of == failedShare {
+			continue
+		}
+		judged++
+		switch r.Verdict {
+		case inference.Worse:
+			worse = true
+		case inference.Better:
+			better = true
+		case inference.Different:
+			differs = true
+		case inference.NoDifference:
+			shown = shown && r.inMargin()
+			if !r.Equal {
+				l.Within = math.Max(l.Within, reach(r.bound))
+			}
+		case inference.NotAvailable:
+			shown = false
+		}
+	}
+	failing, _ := l.failures.verdict()
+	doubt := l.failures.known && l.failures.doubt(l) != ""
+	if judged == 0 {
+		shown = failing != inference.NotAvailable && !l.failures.few()
+	}
+	l.Because = ""
+	switch {
+	case failing == inference.Worse:
+		l.Answer = FailsMore
+	case failing == inference.Better && worse, worse && better:
+		l.Answer = BetterAndWorse
+	case differs:
+		l.Answer = Differs
+	case worse:
+		l.Answer = Worse
+	case better && !doubt:
+		l.Answer = Better
+	case failing == inference.Better:
+		l.Answer = FailsLess
+	case shown && !doubt:
+		l.Answer = NoDifference
+	default:
+		l.Answer = CannotTell
+		l.Because = res.because(l)
+	}
+}
+
+// because returns why a level has no answer: the first reason that applies, and what would be enough.
+func (res *Result) because(l *LevelResult) string {
+	if l.failures.known {
+		if why := l.failures.doubt(l); why != "" {
+			return why
+		}
+	}
+	if why := res.notJudged(l); why != "" {
+		return why
+	}
+	if text := res.outlyingText(); text != "" {
+		return text
+	}
+	for i := range l.Rows {
+		if r := &l.Rows[i]; r.drifts {
+			return fmt.Sprintf("%s: %s; record them in turn (--interleave)", r.point(), r.Spoiled)
+		}
+	}
+	if why := res.tooWide(l); why != "" {
+		return why
+	}
+	if !slices.ContainsFunc(l.Rows, func(r Row) bool { return r.Primary && r.Metric.of != failedShare }) && l.failures.known {
+		return fmt.Sprintf("%s of %s and %s requests, and so few requests show no share", l.failed(), plural.Grouped(sum(l.failures.older).all), plural.Grouped(sum(l.failures.newer).all))
+	}
+	return "no judged metric has a value on both sides"
+}
+
+// notJudged returns why judged metrics have no interval or are spoiled, with what would be enough; "" if
+// all of them can be judged.
+func (res *Result) notJudged(l *LevelResult) string {
+	var missing []*Row
+	judged := 0
+	for i := range l.Rows {
+		r := &l.Rows[i]
+		if !r.Primary || r.Metric.of == failedShare {
+			continue
+		}
+		judged++
+		if r.Verdict == inference.NotAvailable && !r.drifts {
+			missing = append(missing, r)
+		}
+	}
+	if missing == nil {
+		return ""
+	}
+	first := missing[0]
+	why, needs := first.Spoiled, 0
+	if why == "" {
+		why, needs = strings.TrimPrefix(first.NA.Reason, "either side: "), first.NA.Needs
+	}
+	var names []string
+	for _, r := range missing {
+		if r.Spoiled == first.Spoiled && r.NA.Reason == first.NA.Reason {
+			names = append(names, r.point())
+			needs = max(needs, r.NA.Needs)
+		}
+	}
+	if l.unsteadyRuns != "" {
+		return fmt.Sprintf("%s cannot be judged: %s", strings.Join(names, ", "), l.unsteadyRuns)
+	}
+	text := strings.Join(names, ", ") + " cannot be judged: " + why
+	switch {
+	case needs == 0:
+		return text
+	case res.Single && first.Metric.of == itl:
+		return fmt.Sprintf("%s; record about %s gaps a side, or use --repeat 5", text, plural.Grouped(needs))
+	case res.Single:
+		return fmt.Sprintf("%s; record about %s requests a side, or use --repeat 5", text, plural.Grouped(needs))
+	}
+	return fmt.Sprintf("%s; record at least %s runs a side, better 5 (--repeat 5)", text, plural.Grouped(needs))
+}
+
+// tooWide returns which metric may change by the margin or more, and how much would be enough to tell; "" if
+// none may.
+func (res *Result) tooWide(l *LevelResult) string {
+	var widest *Row
+	for i := range l.Rows {
+		r := &l.Rows[i]
+		if !r.Primary || r.Metric.of == failedShare || r.Verdict == inference.NotAvailable || r.inMargin() {
+			continue
+		}
+		if widest == nil || reach(r.bound) > 1.2*reach(widest.bound) {
+			widest = r
+		}
+	}
+	if widest == nil {
+		return ""
+	}
+	text := widest.mayMatter()
+	if l.unsteadyRuns != "" {
+		return text + "; " + l.unsteadyRuns
+	}
+	if len(widest.OldRuns) > 1 || len(widest.NewRuns) > 1 {
+		if why := res.spread(l, widest); why != "" {
+			text = why + "; " + text
+		}
+	}
+	return text + res.enough(widest)
+}
+
+// mayMatter says that the metric may have changed by the margin or more.
+func (r *Row) mayMatter() string {
+	change := strings.TrimPrefix(r.point(), r.Metric.Name+" ")
+	return fmt.Sprintf("%s may have changed by %s or more: %s %s", r.Metric.Name, percent(r.margin), change, r.span(*r.shown))
+}
+
+// spread says that the runs of a side differ much: by kinds, or by a factor.
+func (res *Result) spread(l *LevelResult, r *Row) string {
+	const large = 1.5
+	u := res.units()
+	why, most := "", large
+	for i, runs := range [...][]float64{r.OldRuns, r.NewRuns} {
+		side := [...]string{l.sides.old(), l.sides.new()}[i]
+		if text := r.kinds(side, runs, u); text != "" {
+			return text
+		}
+		low, high := slices.Min(runs), slices.Max(runs)
+		if f := high / low; low > 0 && f >= most {
+			why, most = fmt.Sprintf("the runs of %s differ by a factor of %.2g (%s %s to %s)", side, f, r.Metric.Name, u.Amount(r.Metric, low), u.Amount(r.Metric, high)), f
+		}
+	}
+	return why
+}
+
+// enough says how many runs or requests would be enough to tell: to find the change that was measured, or
+// to show that there is none, whichever needs fewer. The distance to be resolved is therefore the change, or
+// its distance to the margin.
+func (res *Result) enough(r *Row) string {
+	margin := math.Log1p(res.o.margin())
+	distance := margin
+	if change := math.Abs(math.Log1p(r.Change)); !math.IsNaN(change) && !math.IsInf(change, 0) {
+		distance = math.Max(change, margin-change)
+	}
+	if widthless := math.IsInf(r.shown.High, 0) && len(r.OldRuns) > 1 && deviation(r.OldRuns, r.NewRuns) == 0; widthless {
+		return "; 5 runs a side would be enough, because the runs of a side are all equal"
+	}
+	if res.Single {
+		half := (math.Log1p(r.bound.High) - math.Log1p(r.bound.Low)) / 2
+		const slack = 1.3 // so that it is likely to be enough
+		n := float64(min(r.Old.N, r.New.N)) * math.Pow(slack*half/distance, 2)
+		if !(n < 1e9) || !(n > 0) {
+			return "; use --repeat 5"
+		}
+		return fmt.Sprintf("; about %s requests a side would be enough, or use --repeat 5", plural.Grouped(twoDigits(n)))
+	}
+	k := inference.RunsForEquivalence(deviation(r.OldRuns, r.NewRuns), math.Expm1(distance))
+	most := max(len(r.OldRuns), len(r.NewRuns))
+	const sensible, countable = 50, 10_000
+	switch {
+	case k > countable || k == 0:
+		return "; no number of runs that can be recorded would be enough: find out why the runs differ"
+	case k > sensible:
+		return fmt.Sprintf("; about %s runs a side would be needed: find out why the runs differ", plural.Grouped(k))
+	case k <= min(len(r.OldRuns), len(r.NewRuns)):
+		return fmt.Sprintf("; record more than %s a side", plural.Of(most, "run"))
+	}
+	return fmt.Sprintf("; about %s a side would be enough", plural.Of(k, "run"))
+}
+
+// twoDigits rounds up to two significant digits.
+func twoDigits(v float64) int {
+	step := math.Pow(10, math.Max(0, math.Floor(math.Log10(v))-1))
+	return int(math.Ceil(v/step) * step)
+}
+
+// deviation returns the standard deviation of ln(value) within the sides.
+func deviation(sides ...[]float64) float64 {
+	squares, df := 0.0, 0.0
+	for _, values := range sides {
+		logs := make([]float64, len(values))
+		for i, v := range values {
+			logs[i] = math.Log(v)
+		}
+		center := mean(logs)
+		for _, x := range logs {
+			squares += (x - center) * (x - center)
+		}
+		df += float64(len(values)) - 1
+	}
+	return math.Sqrt(squares / df)
+}
+
+// percent formats a margin: "5 %".
+func percent(v float64) string {
+	size := tabular.Size(v)
+	if strings.Contains(size, ".") {
+		size = strings.TrimSuffix(strings.TrimRight(size, "0"), ".")
+	}
+	return size + " %"
+}
+
+// point returns the metric and its change: "TTFT p50 +185 %", or "TTFT p50 82 times as long".
+func (r *Row) point() string {
+	const times = 10
+	switch ratio := 1 + r.Change; {
+	case math.IsNaN(r.Change):
+		return r.Metric.Name
+	case ratio >= times || ratio <= 1.0/times:
+		return r.Metric.Name + " " + timesAs(r.Metric, ratio)
+	}
+	return r.Metric.Name + " " + tabular.Signed(r.Change) + " %"
+}
+
+// timesAs returns a ratio in words: "82 times as long".
+func timesAs(m *Metric, ratio float64) string {
+	long := "high"
+	if m.of < seriesQuantities {
+		long = "long"
+	}
+	if ratio < 1 {
+		return "1/" + times(1/ratio) + " as " + long
+	}
+	return times(ratio) + " times as " + long
+}
+
+// differs returns the size of a factor in words, for a run: "took 82 times as long", "is 35 % lower".
+func differs(m *Metric, factor float64) string {
+	high, low := "is %s higher", "is %s lower"
+	if m.of < seriesQuantities {
+		high, low = "took %s longer", "took %s less long"
+	}
+	switch {
+	case factor >= 2 && m.of < seriesQuantities:
+		return "took " + timesAs(m, factor)
+	case factor >= 2, factor <= 0.5:
+		return "is " + timesAs(m, factor)
+	case factor > 1:
+		return fmt.Sprintf(high, percent(factor-1))
+	}
+	return fmt.Sprintf(low, percent(1-factor))
+}
+
+// times formats a factor with two digits.
+func times(ratio float64) string {
+	switch {
+	case ratio < 9.95:
+		return fmt.Sprintf("%.1f", ratio)
+	case ratio < 1e15:
+		return plural.Grouped(int64(math.Round(ratio)))
+	}
+	return fmt.Sprintf("%.2g", ratio)
+}
+
+// span returns the ends of an interval in brackets: "(-2.0 to +10)" in percent, or "(between 53 times faster
+// and 9.3 times slower)" if the ends are on both sides of 0 and one is a factor of 2 or more, or if one is a
+// factor of 10.
+func (r *Row) span(i inference.Interval) string {
+	const far = 2
+	if math.IsNaN(i.Low) || math.IsNaN(i.High) {
+		return ""
+	}
+	const sameWay = 10
+	near := i.High < far-1 && i.Low > 1.0/far-1
+	if near || (i.Low > 0 || i.High < 0) && i.High < sameWay-1 && i.Low > 1.0/sameWay-1 {
+		return fmt.Sprintf("(%s to %s)", tabular.Signed(i.Low), tabular.Signed(i.High))
+	}
+	if math.IsInf(i.High, 1) && !(i.Low > -1) {
+		return "(without limits)"
+	}
+	up, down := "higher", "lower"
+	switch {
+	case r.Metric.of < seriesQuantities && r.Metric.Direction == inference.LowerIsBetter:
+		up, down = "slower", "faster"
+	case r.Metric.IsRate():
+		up, down = "faster", "slower"
+	}
+	end := func(v float64) string {
+		ratio, word := 1+v, up
+		if ratio < 1 {
+			ratio, word = 1/ratio, down
+		}
+		switch {
+		case math.IsInf(ratio, 0):
+			return "any times " + word
+		case ratio < far && word == up:
+			return fmt.Sprintf("%s %s", percent(ratio-1), word)
+		case ratio < far:
+			return fmt.Sprintf("%s %s", percent(-v), word)
+		}
+		return times(ratio) + " times " + word
+	}
+	return fmt.Sprintf("(between %s and %s)", end(i.Low), end(i.High))
+}
