@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"math"
 	"math/rand/v2"
+	"os"
 	"slices"
 	"strconv"
 	"strings"
@@ -130,3 +131,41 @@ func TestWrongFlags(t *testing.T) {
 		}
 	}
 }
+
+// The page of the tables has tables of this program only, with the same columns, in the same order.
+func TestTablesOfDocs(t *testing.T) {
+	t.Parallel()
+	page, err := os.ReadFile("../../docs/reference/statistics-tables.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	shown, next := 0, 0
+	for section := range strings.SplitSeq(string(page), "\n### ") {
+		title, rest, _ := strings.Cut(section, "\n")
+		if title == handMade || strings.HasPrefix(section, "# ") {
+			continue
+		}
+		at := slices.IndexFunc(tables[:], func(x table) bool { return x.title == title })
+		switch {
+		case at < 0:
+			t.Errorf("%q is no table of this program", title)
+			continue
+		case at < next:
+			t.Errorf("%q comes too late", title)
+		}
+		shown, next = shown+1, at+1
+		x := &tables[at]
+		if columns := "| " + x.columns + " |\n| " + x.rule + " |\n"; !strings.Contains(rest, columns) && !slices.Contains(otherColumns, title) {
+			t.Errorf("%q does not have the columns %q", title, columns)
+		}
+	}
+	if least := len(tables) - 2; shown < least {
+		t.Errorf("%d tables, at least %d are wanted", shown, least)
+	}
+}
+
+// handMade is the title of the table of recordings, which this program does not print.
+const handMade = "Real runs"
+
+// otherColumns holds the titles of tables that the page shows in another form, because they are long.
+var otherColumns = []string{"Rates of fewer than 2000 completions, by dependence"}

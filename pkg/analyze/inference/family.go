@@ -42,7 +42,71 @@ type Test struct {
 // Without Least and values the bound is (m − k + 1)·p, which is Holm's method. The bound holds
 // for any dependence if nothing is known about it, and for jointly normal values where they
 // are used. Their correlation is estimated, see [correlation].
+//
+// If no test has Least or values, as for single runs, the adjusted p-values are Hommel's, which are
+// never larger than Holm's: see [hommel].
 func Adjust(tests []Test, alpha float64) (adjusted, levels []float64) {
+	adjusted, levels = adjust(tests, alpha)
+	for i := range tests {
+		if t := &tests[i]; leastOf(t) > 0 || t.Older != nil || t.Newer != nil {
+			return adjusted, levels
+		}
+	}
+	closed := hommel(adjusted, tests)
+	for i, p := range closed {
+		if p <= alpha && adjusted[i] > alpha {
+			levels[i] = 1 - alpha*tests[i].P/p // between the p-value and alpha
+		}
+	}
+	return closed, levels
+}
+
+// hommel returns the adjusted p-values of Hommel's method (Biometrika 75, 1988), but at most the
+// given ones: two metrics that move together, such as TTFT and E2EL, confirm each other. Any set of k tests
+// without a true difference is tested by Simes: the i-th smallest of their p-values is at most
+// i·alpha/k. A test finds a difference if all sets with it do. The level of the family holds for
+// independent tests and for tests that depend on each other positively, apart from the direction of the
+// difference (Sarkar, Annals of Statistics 26, 1998). The computation is Wright's (Biometrics 48, 1992).
+func hommel(most []float64, tests []Test) []float64 {
+	var order []int
+	for i := range tests {
+		if !math.IsNaN(tests[i].P) {
+			order = append(order, i)
+		}
+	}
+	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(tests[a].P, tests[b].P) })
+	n := len(order)
+	p := func(k int) float64 { return tests[order[k]].P }
+	adjusted := slices.Clone(most)
+	closed := make([]float64, n)
+	for k := range closed {
+		closed[k] = p(k)
+	}
+	for m := n; m > 1; m-- { // size of a set
+		simes := math.Inf(1) // of the set of the m largest p-values
+		for i := range m {
+			simes = math.Min(simes, float64(m)*p(n-m+i)/float64(i+1))
+		}
+		for k := range closed {
+			// The worst set with a smaller p-value has it and the m − 1 largest.
+			worst := simes
+			if k < n-m {
+				worst = float64(m) * p(k)
+				for i := 1; i < m; i++ {
+					worst = math.Min(worst, float64(m)*p(n-m+i)/float64(i+1))
+				}
+			}
+			closed[k] = math.Max(closed[k], worst)
+		}
+	}
+	for k, i := range order {
+		adjusted[i] = math.Min(most[i], closed[k])
+	}
+	return adjusted
+}
+
+// adjust is [Adjust] without Hommel's method.
+func adjust(tests []Test, alpha float64) (adjusted, levels []float64) {
 	order := make([]int, 0, len(tests))
 	adjusted, levels = make([]float64, len(tests)), make([]float64, len(tests))
 	for i := range tests {

@@ -3,6 +3,7 @@ package inference
 import (
 	"math"
 	"math/rand/v2"
+	"slices"
 	"testing"
 
 	"github.com/pa-tools/pa/internal/testenv"
@@ -179,4 +180,63 @@ func TestBoundOfTwo(t *testing.T) {
 			}
 		}
 	}
+}
+
+// By hand, and by the closed test of all sets, which Hommel's method abbreviates.
+func TestHommel(t *testing.T) {
+	for _, tt := range []struct{ p, want []float64 }{
+		{[]float64{0.02, 0.5, 0.02}, []float64{0.04, 0.5, 0.04}}, // by Holm 0.06
+		{[]float64{0.01, 0.02, 0.022, 0.03, 0.04}, []float64{0.04, 0.04, 0.04, 0.04, 0.04}},
+		{[]float64{0.04, 0.9}, []float64{0.08, 0.9}},
+		{[]float64{0.04}, []float64{0.04}},
+		{[]float64{0.012, math.NaN(), 0.03}, []float64{0.024, math.NaN(), 0.03}},
+	} {
+		got, levels := Adjust(plain(tt.p), 0.05)
+		for i, want := range tt.want {
+			if !near(got[i], want, 1e-12) && !(math.IsNaN(got[i]) && math.IsNaN(want)) {
+				t.Errorf("%v became %v, want %v", tt.p, got, tt.want)
+			}
+			if !math.IsNaN(want) && (tt.p[i] <= 1-levels[i]) != (want <= 0.05) {
+				t.Errorf("%v is judged at the level %v, but its adjusted p-value is %v", tt.p[i], levels[i], want)
+			}
+		}
+	}
+	rng := rand.New(rand.NewPCG(39, 5))
+	for range 200 {
+		p := make([]float64, 1+rng.IntN(6))
+		for i := range p {
+			p[i] = math.Pow(rng.Float64(), 3)
+		}
+		got, _ := Adjust(plain(p), 0.05)
+		holm := Holm(p)
+		for i, want := range closedSimes(p) {
+			if !near(got[i], want, 1e-12) || got[i] > holm[i]+1e-12 {
+				t.Fatalf("%v became %v, the closed test gives %v at %d, and Holm %v", p, got, want, i, holm)
+			}
+		}
+	}
+}
+
+// closedSimes returns the largest of the p-values of Simes' test of all sets with each test.
+func closedSimes(p []float64) []float64 {
+	adjusted := slices.Clone(p)
+	for set := 1; set < 1<<len(p); set++ {
+		var in []float64
+		for i, v := range p {
+			if set>>i&1 == 1 {
+				in = append(in, v)
+			}
+		}
+		slices.Sort(in)
+		simes := math.Inf(1)
+		for i, v := range in {
+			simes = math.Min(simes, v*float64(len(in))/float64(i+1))
+		}
+		for i := range p {
+			if set>>i&1 == 1 {
+				adjusted[i] = math.Max(adjusted[i], simes)
+			}
+		}
+	}
+	return adjusted
 }

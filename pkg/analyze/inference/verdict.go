@@ -67,22 +67,22 @@ func (c *Comparison) Verdict(p, alpha float64, d Direction) Verdict {
 	}
 }
 
-// Holm returns the adjusted p-values of a family by Holm's method: [Adjust] of tests about
+// Holm returns the adjusted p-values of a family by Holm's method, for tests about
 // which nothing but their p-values is known. Judging each of them at alpha, the probability
 // of any false finding in the whole family is at most alpha, for any dependence between the
 // metrics. The adjusted p-value of the k-th smallest of m is its p-value times m − k + 1, but
 // at least the adjusted p-value of the smaller one before and at most 1. A NaN was not tested:
 // it stays NaN and does not count in m.
 func Holm(p []float64) []float64 {
-	adjusted, _ := Adjust(plain(p), 1)
+	adjusted, _ := adjust(plain(p), 1)
 	return adjusted
 }
 
-// HolmLevels returns the levels of [Adjust] for Holm's method: the k-th smallest of m p-values
+// HolmLevels returns the levels of the intervals of Holm's method, see [Adjust]: the k-th smallest of m p-values
 // is compared with alpha/(m − k + 1); once one is larger, the following ones are compared with
 // the same.
 func HolmLevels(p []float64, alpha float64) []float64 {
-	_, levels := Adjust(plain(p), alpha)
+	_, levels := adjust(plain(p), alpha)
 	return levels
 }
 
