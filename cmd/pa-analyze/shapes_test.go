@@ -164,6 +164,14 @@ func TestShapes(t *testing.T) {
 		{"9 few requests", shape{runs: 1, spread: 0.15}, shape{runs: 1, spread: 0.15, ttft: 105}, "cannot tell: TTFT mean may have changed by 5 % or more: +5.8 % (-1.9 to +14); about 82 requests a side would be enough, or use --repeat 5; TPOT p50 unchanged within ±0.58 %, E2EL mean +3.7 % unclear (-1.2 to +8.9)", 4, "skipped"},
 		{"10 sweep: noisy", shape{runs: 5, levels: levels, run: noisy(1, 0.5, 1)}, shape{runs: 5, levels: levels, run: noisy(31, 0.5, 1.3)}, "cannot tell at all 4 levels: the runs of new differ by a factor of 2.1 (TTFT p50 77.72 ms to 160.6 ms); TTFT p50 may have changed by 5 % or more: -1.8 % (-42 to +65); about 1,147 runs a side would be needed: find out why the runs differ; TPOT p50 unchanged within ±0.15 %, E2EL p50 -1.3 % unclear (-30 to +39), output tokens/s +1.2 % unclear (-28 to +43)", 4, "skipped"},
 		{"10 sweep: cold", shape{runs: 5, levels: levels, run: cold(80, noisy(1, 0.01, 1))}, shape{runs: 5, levels: levels, run: noisy(31, 0.01, 1.2)}, "cannot tell at all 4 levels: old run 1 took 80 times as long (TTFT p50 8059 ms, the others 99.49 ms to 100.9 ms); without it: new is slower: TTFT p50 +19 % (+17 to +21), E2EL p50 +12 % (+11 to +13), output tokens/s -11 % (-12 to -10)", 4, "skipped"},
+		{"10 sweep: cold at the first level", shape{runs: 5, levels: levels, run: noisy(1, 0.01, 1)}, shape{runs: 5, levels: levels, run: func(run, level int) float64 {
+			f := noisy(31, 0.01, 1)(run, level)
+			if run == 0 && level == 1 {
+				f *= 3
+			}
+			return f
+		}}, "cannot tell at all 4 levels: new run 1 took 3.0 times as long at concurrency 1 (TTFT p50 300.4 ms, the others 98.74 ms to 101.1 ms); without it: no difference within 1.4 %: TTFT p50 -0.56 %, TPOT p50 -0.011 %, E2EL p50 -0.31 %, output tokens/s +0.19 %", 4, "skipped"},
+		{"5 one cold run of three", shape{runs: 3, run: cold(80, noisy(1, 0.01, 1))}, shape{runs: 3, run: noisy(11, 0.01, 1)}, "cannot tell: the runs of old differ by a factor of 81 (TTFT p50 100.5 ms to 8111 ms); TTFT p50 may have changed by 5 % or more: -77 % (between 1,491 times faster and 80 times slower); record 5 runs a side, so that one that is unlike the others can be seen; TPOT p50 unchanged within ±0.23 %, E2EL p50 -73 % unclear (between 693 times faster and 51 times slower)", 4, "skipped"},
 		{"11 sweep: slower everywhere", shape{runs: 5, levels: eight, run: noisy(101, 0.03, 1)}, shape{runs: 5, levels: eight, run: noisy(231, 0.03, 1.05)}, "new is slower over all 8 levels: TTFT p50 +6.3 % (+3.0 to +9.7), E2EL p50 +4.0 % (+1.9 to +6.1), output tokens/s -4.0 % (-5.8 to -2.1); surest at concurrency 2, but no level was shown to differ from the others; TPOT p50 unchanged within ±0.14 %", 3, "failure"},
 		{"11 sweep: one level differs", shape{runs: 5, levels: eight, run: noisy(101, 0.01, 1)}, shape{runs: 5, levels: eight, run: func(run, level int) float64 {
 			f := noisy(231, 0.01, 1.05)(run, level)

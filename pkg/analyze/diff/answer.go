@@ -256,8 +256,12 @@ func (res *Result) tooWide(l *LevelResult) string {
 		return text + "; " + l.unsteadyRuns
 	}
 	if len(widest.OldRuns) > 1 || len(widest.NewRuns) > 1 {
+		const named = 4 // runs of a side, from which on an outlying run is named
 		if why := res.spread(l, widest); why != "" {
 			text = why + "; " + text
+			if min(len(widest.OldRuns), len(widest.NewRuns)) < named {
+				return text + "; record 5 runs a side, so that one that is unlike the others can be seen"
+			}
 		}
 	}
 	return text + res.enough(widest)

@@ -108,7 +108,11 @@ func (r *Result) notes() []string {
 		if r.Family == 1 {
 			values = "value"
 		}
-		how := fmt.Sprintf("adjusted (Holm) for the %d p-%s of this comparison", r.Family, values)
+		method := "Holm"
+		if r.Single {
+			method = "Hommel"
+		}
+		how := fmt.Sprintf("adjusted (%s) for the %d p-%s of this comparison", method, r.Family, values)
 		if !r.Single && r.Family > 1 {
 			how += " and their correlations"
 		}

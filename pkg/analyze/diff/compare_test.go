@@ -466,32 +466,40 @@ func TestClusteredFailures(t *testing.T) {
 	}
 }
 
-// If nothing differs, at most 2 in 100 comparisons find that a side fails more, also if the failures come
-// together: each run has an outage, of a tenth of its requests on average.
-func TestFailuresOfEqualSides(t *testing.T) {
+// If nothing differs, at most 2 in 100 comparisons find that a side fails more, and 4 in 100 if each run has an
+// outage, of a tenth of its requests on average. If half of the new requests fail, three runs always show it.
+func TestFailuresOfSides(t *testing.T) {
 	t.Parallel()
 	const comparisons = 2000
-	random := rand.New(rand.NewPCG(3, 9))
-	for name, run := range map[string]func() count{
-		"independent, 2 %":  func() count { return binomial(random, 60, 0.02) },
-		"independent, 30 %": func() count { return binomial(random, 60, 0.3) },
-		"outages": func() count {
-			return count{min(60, int(6*random.ExpFloat64())), 60}
-		},
+	type draw func(*rand.Rand) count
+	share := func(p float64) draw { return func(random *rand.Rand) count { return binomial(random, 60, p) } }
+	outage := func(random *rand.Rand) count { return count{min(60, int(6*random.ExpFloat64())), 60} }
+	for _, tt := range []struct {
+		name         string
+		runs         int
+		older, newer draw
+		least, most  float64 // share of comparisons that find something
+	}{
+		{"independent, 2 %", 5, share(0.02), share(0.02), 0, 0.02},
+		{"independent, 30 %", 5, share(0.3), share(0.3), 0, 0.02},
+		{"outages", 5, outage, outage, 0, 0.04},
+		{"half fails", 3, share(0), share(0.5), 0.995, 1},
+		{"a tenth fails", 5, share(0), share(0.1), 0.98, 1},
 	} {
+		random := rand.New(rand.NewPCG(3, 9))
 		found := 0
 		for range comparisons {
 			f := failures{tests: 1, known: true}
-			for range 5 {
-				f.older, f.newer = append(f.older, run()), append(f.newer, run())
+			for range tt.runs {
+				f.older, f.newer = append(f.older, tt.older(random)), append(f.newer, tt.newer(random))
 			}
 			if v, _ := f.verdict(); v != inference.NoDifference {
 				found++
 			}
 		}
-		// Both directions at 1 %. Chance adds 3 standard deviations.
-		if most := int(comparisons*0.02 + 3*math.Sqrt(comparisons*0.02)); found > most {
-			t.Errorf("%s: %d of %d equal sides differ, at most %d may", name, found, comparisons, most)
+		slack := 3 * math.Sqrt(tt.most*(1-tt.most)/comparisons)
+		if had := float64(found) / comparisons; had < tt.least || had > tt.most+slack {
+			t.Errorf("%s: %d of %d comparisons find something, want %v to %v", tt.name, found, comparisons, tt.least, tt.most)
 		}
 	}
 }

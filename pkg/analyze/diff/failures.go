@@ -67,8 +67,8 @@ func (f *failures) dispersion() (d, df float64) {
 		}
 		df--
 	}
-	// Chance alone exceeds the limit about once in thirty comparisons.
-	if d = squares / df; df > 0 && d > 1+2*math.Sqrt(2/df) {
+	// Chance alone exceeds the limit about once in fifteen comparisons.
+	if d = squares / df; df > 0 && d > 1+1.5*math.Sqrt(2/df) {
 		return d, df
 	}
 	return 1, math.Inf(1)
@@ -85,7 +85,8 @@ func (f *failures) more(older, newer count) (found bool, p float64) {
 	o, n := older.worth(d), newer.worth(d)
 	p = inference.MoreFailures(o.failed, o.all, n.failed, n.all)
 	if d > 1 && p < 0.5 { // the dispersion is an estimate, as the deviation is in a t-test
-		p = inference.StudentUpper(math.Sqrt2*math.Erfinv(1-2*p), df)
+		const known = 4 // degrees of freedom for what is known beforehand: the dispersion is not tiny
+		p = inference.StudentUpper(math.Sqrt2*math.Erfinv(1-2*p), df+known)
 	}
 	// The shares are compared by the counts themselves, which are not rounded.
 	return p*float64(max(f.tests, 1)) <= failureAlpha && inference.FailsMore(o.failed, o.all, n.failed, n.all) &&

@@ -179,10 +179,16 @@ func (r *Result) sentence(l *LevelResult) string {
 	return line
 }
 
+// besides reports whether outlying runs are the reason of a level without an answer, so that the answer without
+// them follows, which has all metrics.
+func (r *Result) besides(l *LevelResult) bool {
+	return r.Without != nil && l.Because == r.outlyingText()
+}
+
 // others returns the texts of the metrics that the reason of a level without an answer does not name.
 func (r *Result) others(l *LevelResult, f *findings) []string {
-	if r.Without != nil && l.Because == r.outlyingText() {
-		return nil // the answer without the outlying runs has all of them
+	if r.besides(l) {
+		return nil
 	}
 	named := func(m *Metric) bool {
 		return strings.Contains(l.Because, m.Name+" ") || strings.Contains(l.Because, m.Name+",")
@@ -285,6 +291,9 @@ func (r *Result) sweep() string {
 		}
 	default:
 		parts = append(parts, "cannot tell at "+t.Name+": "+t.Because)
+		if r.besides(t) {
+			break
+		}
 		if where := r.levelsWith(NoDifference); where != nil {
 			parts[len(parts)-1] = "cannot tell over " + t.Name + ": " + t.Because
 			parts = append(parts, "no difference at "+strings.Join(where, ", ")+" alone")

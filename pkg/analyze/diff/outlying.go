@@ -77,7 +77,7 @@ func (res *Result) addOutlying(all []Outlying, l *LevelResult, r *Row, o inferen
 	if i < 0 {
 		return append(all, x)
 	}
-	if farther(x.Factor, all[i].Factor) && (x.Level == all[i].Level || all[i].Level != "") {
+	if farther(x.Factor, all[i].Factor) {
 		all[i] = x
 	}
 	return all

@@ -129,7 +129,6 @@ func TestPromises(t *testing.T) {
 func TestOutlying(t *testing.T) {
 	t.Parallel()
 	const comparisons = 20
-	random := rand.New(rand.NewPCG(5, 5))
 	for name, tt := range map[string]struct {
 		factor, effect float64
 		levels         int
@@ -142,6 +141,7 @@ func TestOutlying(t *testing.T) {
 		"no cold run":   {1, 0, 1, [2]int{0, 1}, CannotTell},
 		"no cold run 4": {1, 0, 4, [2]int{0, 1}, CannotTell},
 	} {
+		random := rand.New(rand.NewPCG(5, 5))
 		named, right := 0, 0
 		for range comparisons {
 			var sides [2][]*Run

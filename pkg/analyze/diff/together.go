@@ -126,9 +126,9 @@ type special struct {
 // specials finds the levels whose change in a metric, which changed over all levels, differs from the
 // change at the other levels. For each level it compares, run by run, the value at the level divided by
 // the mean of the values at the other levels. It takes away the level with the smallest p-value, if that
-// is at most 5 % for all levels together, and begins again with the others, which would otherwise differ
+// is at most at for all levels together, and begins again with the others, which would otherwise differ
 // from the mean with that level.
-func (res *Result) specials(m *Metric) []special {
+func (res *Result) specials(m *Metric, at float64) []special {
 	var rows []*Row
 	var names []string
 	for i := range res.Levels {
@@ -138,21 +138,21 @@ func (res *Result) specials(m *Metric) []special {
 	}
 	var all []special
 	for len(rows) > 1 {
-		at, least, more := 0, math.Inf(1), false
+		first, least, more := 0, math.Inf(1), false
 		for i := range rows {
 			if c := againstOthers(rows, i); c.P < least {
-				at, least, more = i, c.P, c.Change > 0
+				first, least, more = i, c.P, c.Change > 0
 			}
 		}
 		tests := len(rows)
 		if tests == 2 { // the other level says the same
 			tests = 1
 		}
-		if least*float64(tests) > alpha {
+		if least*float64(tests) > at {
 			break
 		}
-		all = append(all, special{metric: m, level: names[at], change: rows[at].Change, more: more})
-		rows, names = slices.Delete(rows, at, at+1), slices.Delete(names, at, at+1)
+		all = append(all, special{metric: m, level: names[first], change: rows[first].Change, more: more})
+		rows, names = slices.Delete(rows, first, first+1), slices.Delete(names, first, first+1)
 	}
 	return all
 }
@@ -189,13 +189,17 @@ func (res *Result) judgeTogether() {
 		levels = append(levels, &res.Levels[i])
 	}
 	res.judgeFamily(levels, half, func(r *Row) bool { return true })
+	var found []*Row
 	for i := range res.Together.Rows {
 		r := &res.Together.Rows[i]
 		if r.Metric.of != failedShare && r.Adjusted <= alpha && r.Spoiled == "" && !r.NA.Missing() {
-			res.judgeFamily(levels, alpha, func(x *Row) bool { return x.Metric == r.Metric })
-			res.special = append(res.special, res.specials(r.Metric)...)
-			r.surest = res.surest(r.Metric)
+			found = append(found, r)
 		}
+	}
+	for _, r := range found {
+		res.judgeFamily(levels, alpha, func(x *Row) bool { return x.Metric == r.Metric })
+		res.special = append(res.special, res.specials(r.Metric, alpha/float64(len(found)))...)
+		r.surest = res.surest(r.Metric)
 	}
 }
 
