@@ -129,7 +129,7 @@ func (c *economicsCollector) resolve(streamed bool) {
 
 // finish returns the figures that need no telemetry; addEnergy completes them.
 func (c *economicsCollector) finish(run *export.Run, cfg EconomicsConfig, x *Experiment) (*Economics, error) {
-	e := &Economics{Config: cfg}
+	e := &Economics{Config: cfg, Figures: make([]LevelFigure, 0, len(EconomicsFigures))}
 	for _, f := range EconomicsFigures {
 		if f.Key == KeyGPUDollars && cfg.GPUHourPrice == 0 || f.Key == KeyEnergyDollars && cfg.EnergyPrice == 0 {
 			continue

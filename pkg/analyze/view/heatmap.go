@@ -160,6 +160,7 @@ func (g *grid) heatmap(start func(column int) float64) Heatmap {
 	if firstColumn < 0 || lastRow < 0 {
 		return h
 	}
+	h.X, h.Y = make([]float64, 0, lastColumn-firstColumn+2), make([]float64, 0, lastRow-firstRow+2)
 	for i := firstColumn; i <= lastColumn+1; i++ {
 		h.X = append(h.X, start(i))
 	}
