@@ -70,12 +70,15 @@ func (w *Within) of(runs []*diff.Run, levels []*diff.Level, m *diff.Metric) (se 
 	return math.Sqrt(sum / float64(len(runs))), ""
 }
 
+// singleDF is the number of degrees of freedom of a comparison of two single runs, see [inference.Change].
+const singleDF = 32
+
 // requestsToFind returns how many requests a run a comparison of two single runs needs to find a change at the level
 // alpha with the probability power, if a run of n requests has the standard error se and if runs do not
 // differ otherwise. Standard errors fall with the root of the number of requests.
 func requestsToFind(se float64, n int, change, alpha, power float64) float64 {
-	z := func(p float64) float64 { return inference.StudentQuantile(p, math.Inf(1)) } // two-sided
-	wanted := math.Log1p(change) / (math.Sqrt2 * (z(1-alpha) + z(2*power-1)))
+	t := func(p float64) float64 { return inference.StudentQuantile(p, singleDF) } // two-sided
+	wanted := math.Log1p(change) / (math.Sqrt2 * (t(1-alpha) + t(2*power-1)))
 	ratio := se / wanted
 	return math.Ceil(float64(n) * ratio * ratio)
 }
