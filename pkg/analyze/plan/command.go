@@ -31,7 +31,7 @@ const File = "planned.json"
 const hidden = "[redacted]"
 
 // dropped are the flags of a recording that its repetition replaces or does not need; each has a value.
-var dropped = []string{"repeat", "profile-export-file", "html"}
+var dropped = []string{"repeat", "profile-export-file", "artifact-dir", "html"}
 
 // searching are the flags that look for loads, which exclude --repeat.
 var searching = []string{"auto-sweep", "binary-search"}

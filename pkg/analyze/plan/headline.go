@@ -31,7 +31,7 @@ func (res *Result) headline(l *Level) string {
 	change, often := res.change(), tabular.ShareInSentence(res.Options.Power)+" of the time"
 	switch {
 	case l.Find > 0:
-		return fmt.Sprintf("a change of %s in %s is found with %s, and excluded with %s, %s", change, l.planned(), res.side(l.Find, l), res.side(l.Exclude, l), often)
+		return fmt.Sprintf("to find a change of %s in %s %s: %s; to exclude one: %s", change, l.planned(), often, res.side(l.Find, l), res.side(l.Exclude, l))
 	case l.SingleRequests > 0:
 		return fmt.Sprintf("runs a side: n/a, because %s; if runs did not differ, one run a side of about %s would find a change of %s in %s, %s", l.NA, plural.GroupedOf(int64(tidy(l.SingleRequests)), "request"), change, l.planned(), often)
 	}
@@ -53,14 +53,14 @@ func (l *Level) planned() string {
 	return strings.Join(names[:last], ", ") + " or " + names[last]
 }
 
-// side returns "3 runs a side of 60 requests (2.3 minutes in all)".
+// side returns "3 runs a side of 60 requests, 2.3 minutes in all".
 func (res *Result) side(k int, l *Level) string {
 	if k > rig.MaxRunsASide {
 		return "more than " + plural.GroupedOf(rig.MaxRunsASide, "run") + " a side"
 	}
 	text := fmt.Sprintf("%s a side of %s", plural.GroupedOf(k, "run"), plural.GroupedOf(l.Requests, "request"))
 	if seconds := res.Seconds(k); !math.IsNaN(seconds) {
-		text += " (" + duration(seconds) + " in all)"
+		text += ", " + duration(seconds) + " in all"
 	}
 	return text
 }
@@ -135,7 +135,7 @@ func (res *Result) notes() []string {
 		notes = append(notes, "Runs of more requests would hardly deviate less: "+strings.Join(not, ", ")+".")
 	}
 	if several {
-		notes = append(notes, "deviation: from run to run. within: the part that comes from the number of requests of a run. to find, to exclude: runs a side, for this metric. A change is excluded if all metrics are shown to change by less, so that this takes more runs than each metric alone. The numbers allow for a deviation that is not known exactly from so few runs.")
+		notes = append(notes, "deviation: from run to run. within: an upper estimate of the part that comes from the number of requests of a run. to find, to exclude: runs a side, for this metric. A change is excluded if all metrics are shown to change by less, so that this takes more runs than each metric alone. The numbers allow for a deviation that is not known exactly from so few runs.")
 	}
 	if single {
 		notes = append(notes, "within: how much a run may be off because of its number of requests (standard error). requests: of one run a side, for this metric.")

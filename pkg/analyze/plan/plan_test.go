@@ -85,15 +85,15 @@ func TestHeadlines(t *testing.T) {
 	}{
 		{
 			"five runs", steady, minute, usual,
-			[]string{"a change of 5 % in TTFT p50, TPOT p50, E2EL p50 or output tokens/s is found with 4 runs a side of 10 requests (8 minutes in all), and excluded with 3 runs a side of 10 requests (6 minutes in all), 80 % of the time"},
+			[]string{"to find a change of 5 % in TTFT p50, TPOT p50, E2EL p50 or output tokens/s 80 % of the time: 4 runs a side of 10 requests, 8 minutes in all; to exclude one: 3 runs a side of 10 requests, 6 minutes in all"},
 		},
 		{
 			"a small change, more often", steady, minute, Options{Change: 0.0125, Power: 0.95},
-			[]string{"a change of 1.25 % in"},
+			[]string{"to find a change of 1.25 % in"},
 		},
 		{
 			"runs that differ much", []float64{30, 60, 90, 20, 70}, minute, Options{Change: 0.001, Power: 0.8},
-			[]string{"found with more than 1,000 runs a side, and excluded with more than 1,000 runs a side"},
+			[]string{"80 % of the time: more than 1,000 runs a side; to exclude one: more than 1,000 runs a side"},
 		},
 		{"one run", steady[:1], nil, usual, []string{"runs a side: n/a, because one run does not show how much runs differ by chance; at least 3 are needed"}},
 		{"two runs", steady[:2], nil, usual, []string{"runs a side: n/a, because 2 runs do not show how much runs differ by chance; at least 3 are needed"}},
@@ -107,7 +107,7 @@ func TestHeadlines(t *testing.T) {
 		{"equal runs", []float64{30, 30, 30}, func(_ int, s *runsettest.Spec, _ *export.RunMeta) { s.ITL = 20 }, usual, []string{"runs a side: n/a, because no run differs from the others"}},
 		{
 			"two levels", steady, func(_ int, s *runsettest.Spec, _ *export.RunMeta) { s.Levels = []string{"1", "4"} }, usual,
-			[]string{"concurrency 1: a change of 5 % in", "concurrency 4: a change of 5 % in"},
+			[]string{"concurrency 1: to find a change of 5 % in", "concurrency 4: to find a change of 5 % in"},
 		},
 	} {
 		runs, within := series(t, tt.ttft, tt.change)
