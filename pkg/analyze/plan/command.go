@@ -5,6 +5,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/pa-tools/pa/internal/plural"
 	"github.com/pa-tools/pa/internal/sanitize"
 	"github.com/pa-tools/pa/internal/shell"
 	"github.com/pa-tools/pa/pkg/analyze/rig"
@@ -18,6 +19,8 @@ type Command struct {
 	Runs int
 	// AllSides says that it records all sides, from servers with labels; else it records one side.
 	AllSides bool
+	// Files is a pattern of the exports of the planned side, quoted for a shell.
+	Files string
 	// Pilot says that its runs show how much runs differ, for another plan.
 	Pilot bool
 	// Hidden says that it lacks credentials, which the recording hid.
@@ -49,8 +52,10 @@ func (res *Result) command() {
 	switch {
 	case len(res.Set.Refused()) > 0:
 		res.NoCommand = "the runs are not comparable"
+	case k == 0 && res.tooMany():
+		res.NoCommand = "more than " + plural.GroupedOf(rig.MaxRunsASide, "run") + " a side are needed; plan for a larger --change, or record longer runs"
 	case k == 0:
-		res.NoCommand = "no number of runs is planned for every level"
+		res.NoCommand = "no number of runs is known for every level"
 	case meta == nil || len(meta.Args) == 0:
 		res.NoCommand = "the files do not hold a command line of pa-record; record the runs with the same settings"
 	case meta.Shard != nil || meta.Merged != nil:
@@ -62,8 +67,12 @@ func (res *Result) command() {
 			why = "the recorded command line holds control characters"
 		}
 		if res.NoCommand = why; why == "" {
-			labeled := meta.Repeat != nil && meta.Repeat.Label != ""
-			res.Command = Command{Line: line, Runs: k, AllSides: labeled, Pilot: pilot, Hidden: strings.Contains(line, hidden)}
+			c := Command{Line: line, Runs: k, Files: "planned.*.json", Pilot: pilot, Hidden: strings.Contains(line, hidden)}
+			if r := meta.Repeat; r != nil && r.Label != "" {
+				c.AllSides, c.Files = true, "planned."+shell.Pattern(r.Label)+".*.json"
+			}
+			c.Files = shell.Quote(c.Files)
+			res.Command = c
 		}
 	}
 }

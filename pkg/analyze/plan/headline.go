@@ -97,11 +97,32 @@ func tidy(n float64) float64 {
 func (c *Command) recording() string {
 	switch {
 	case c.Pilot:
-		return fmt.Sprintf("Record %s to learn how much runs differ, and plan with pa-analyze plan 'planned.*.json'", plural.Of(c.Runs, "run"))
+		return fmt.Sprintf("Record %s to learn how much runs differ, and plan with pa-analyze plan %s", plural.Of(c.Runs, "run"), sanitize.Text(c.Files))
 	case c.AllSides:
 		return fmt.Sprintf("Record %s of each side", plural.Of(c.Runs, "run"))
 	}
 	return fmt.Sprintf("Record %s of each side, each side with a --profile-export-file of its own", plural.Of(c.Runs, "run"))
+}
+
+// costly names the metric that needs the most runs if the others need at most half as many; else it returns "".
+func (l *Level) costly() string {
+	var most *Row
+	second := 0
+	for i := range l.Rows {
+		switch r := &l.Rows[i]; {
+		case r.Find == 0:
+		case most == nil:
+			most = r
+		case r.Find > most.Find:
+			most, second = r, most.Find
+		default:
+			second = max(second, r.Find)
+		}
+	}
+	if second == 0 || 2*second > most.Find {
+		return ""
+	}
+	return fmt.Sprintf("%s needs the most runs; for a change in the other metrics, %s a side are enough.", most.Metric.Name, plural.GroupedOf(second, "run"))
 }
 
 // notes returns the sentences below the tables.
@@ -109,6 +130,13 @@ func (res *Result) notes() []string {
 	var notes []string
 	if res.Command.Hidden {
 		notes = append(notes, "The recording hid credentials: replace "+hidden+" by yours.")
+	}
+	for i := range res.Levels {
+		if text := res.Levels[i].costly(); text != "" && len(res.Levels) > 1 {
+			notes = append(notes, sanitize.Text(res.Levels[i].Name)+": "+text)
+		} else if text != "" {
+			notes = append(notes, text)
+		}
 	}
 	several, single := false, false
 	var longer, not []string

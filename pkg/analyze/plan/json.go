@@ -37,6 +37,7 @@ type jsonCommand struct {
 	Line     string `json:"line"`
 	Runs     int    `json:"runs"`
 	AllSides bool   `json:"all_sides"`
+	Files    string `json:"files"`
 	Pilot    bool   `json:"pilot"`
 	Hidden   bool   `json:"hidden_credentials"`
 }

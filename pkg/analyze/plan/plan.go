@@ -204,5 +204,10 @@ func (res *Result) runs() int {
 	return k
 }
 
+// tooMany reports whether a level needs more than rig.MaxRunsASide runs a side.
+func (res *Result) tooMany() bool {
+	return slices.ContainsFunc(res.Levels, func(l Level) bool { return max(l.Find, l.Exclude) > rig.MaxRunsASide })
+}
+
 // Seconds returns the time that k runs a side take; NaN if it is not known.
 func (res *Result) Seconds(k int) float64 { return 2 * float64(k) * res.RunSeconds }

@@ -113,6 +113,12 @@ func TestHeadlines(t *testing.T) {
 		runs, within := series(t, tt.ttft, tt.change)
 		res := Make(runset.OneServer(runs, nil), within, tt.o)
 		got := res.Headlines()
+		if why := map[string]string{
+			"runs that differ much": "more than 1,000 runs a side are needed; plan for a larger --change, or record longer runs",
+			"equal runs":            "no number of runs is known for every level", "not comparable": "the runs are not comparable",
+		}[tt.name]; why != "" && res.NoCommand != why {
+			t.Errorf("%s: no command because %q, want %q", tt.name, res.NoCommand, why)
+		}
 		if len(got) != len(tt.want) {
 			t.Errorf("%s: %q", tt.name, got)
 			continue
@@ -121,6 +127,30 @@ func TestHeadlines(t *testing.T) {
 			if !strings.Contains(got[i], want) {
 				t.Errorf("%s: %q, want %q", tt.name, got[i], want)
 			}
+		}
+	}
+}
+
+// A metric that needs many more runs than the others is named.
+func TestCostlyMetric(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		find []int
+		want string
+	}{
+		{[]int{4, 400, 85, 3}, "TTFT p90 needs the most runs; for a change in the other metrics, 85 runs a side are enough."},
+		{[]int{400, 85}, "TTFT p50 needs the most runs; for a change in the other metrics, 85 runs a side are enough."},
+		{[]int{4, 7, 3}, ""},
+		{[]int{400}, ""},       // edge: there is no other
+		{[]int{0, 400, 0}, ""}, // edge: the others are not known
+		{[]int{4, 2000, 1}, "TTFT p90 needs the most runs; for a change in the other metrics, 4 runs a side are enough."},
+	} {
+		var l Level
+		for i, k := range tt.find {
+			l.Rows = append(l.Rows, Row{Metric: &diff.Metrics[i], Find: k})
+		}
+		if got := l.costly(); got != tt.want {
+			t.Errorf("%v: %q, want %q", tt.find, got, tt.want)
 		}
 	}
 }
@@ -167,20 +197,30 @@ func TestCommand(t *testing.T) {
 			"pa-record --request-count 9 -r 3 -p 100 --re=x --repeat 4 --profile-export-file planned.json", "",
 		},
 		{"one run", 1, []string{"pa-record", "-m", "x"}, false, "", "pa-record -m x --repeat 5 --profile-export-file planned.json", ""},
+		{
+			"servers with labels", 5, []string{"pa-record", "-u", "old=a:1", "-u", "new=b:1"}, false, "old",
+			"pa-record -u old=a:1 -u new=b:1 --repeat 4 --profile-export-file planned.json", "",
+		},
 		{"a search", 5, []string{"pa-record", "--binary-search", "-l", "9"}, false, "", "", "the recording searched for its loads with --binary-search, which excludes --repeat"},
 		{"another tool", 5, nil, false, "", "", "the files do not hold a command line of pa-record"},
 		{"several processes", 5, []string{"pa-record"}, true, "", "", "start each of them with --repeat 4"},
 		{"control characters", 5, []string{"pa-record", "-m", "\x1b[31m"}, false, "", "", "control characters"},
 	} {
-		runs, within := series(t, steady[:tt.runs], func(_ int, _ *runsettest.Spec, m *export.RunMeta) {
+		runs, within := series(t, steady[:tt.runs], func(_ int, s *runsettest.Spec, m *export.RunMeta) {
 			m.Args = tt.args
 			if tt.shard {
 				m.Shard = &export.ShardMeta{}
+			}
+			if tt.label != "" {
+				s.Group, s.Label = "g", tt.label
 			}
 		})
 		res := Make(runset.OneServer(runs, nil), within, usual)
 		if res.Command.Line != tt.line || !strings.HasPrefix(res.NoCommand, tt.why) && !strings.Contains(res.NoCommand, tt.why) || (tt.line == "") != (res.NoCommand != "") {
 			t.Errorf("%s: %q, no command because %q; want %q, %q", tt.name, res.Command.Line, res.NoCommand, tt.line, tt.why)
+		}
+		if want := tt.label != "" && tt.line != ""; res.Command.AllSides != want || want && res.Command.Files != "'planned.old.*.json'" {
+			t.Errorf("%s: %+v", tt.name, res.Command)
 		}
 		if res.Command.Pilot != (tt.runs < rig.MinRuns && tt.line != "") {
 			t.Errorf("%s: pilot %v", tt.name, res.Command.Pilot)
