@@ -96,3 +96,41 @@ func TestAdviceWorks(t *testing.T) {
 		t.Errorf("advice: %v", advice)
 	}
 }
+
+// coldStart returns a level of n requests that are 20 ms apart. The first three take ten times as long to the first token.
+func coldStart(mode, value string, n int) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, `{"experiment":{"mode":%q,"value":%s},"requests":[`, mode, value)
+	for i := range n {
+		start, ttft := 1_000_000_000+i*20_000_000, 5_000_000+i%3*1000
+		if i < 3 {
+			ttft *= 10
+		}
+		if i > 0 {
+			b.WriteByte(',')
+		}
+		fmt.Fprintf(&b, `{"timestamp":%d,"response_timestamps":[%d,%d],"response_outputs":[{"text_output":"a"},{"text_output":"b"}]}`, start, start+ttft, start+ttft+19_000_000)
+	}
+	b.WriteString(`]}`)
+	return b.String()
+}
+
+// check names few cold requests, and advises only flags that work on the file: no --steady-state for a rate.
+func TestCheckAdvice(t *testing.T) {
+	t.Parallel()
+	for mode, want := range map[string]string{"concurrency": "--trim-start 10% or --steady-state leaves the start out", "request_rate": "--trim-start 10% leaves the start out"} {
+		path := filepath.Join(t.TempDir(), "run.json")
+		if err := os.WriteFile(path, []byte(exportOf(coldStart(mode, "1", 200))), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		found := exec(t, "", "check", path)
+		if text := "the first 3 requests took 10.0 times as long as the rest: TTFT 50.01 ms, then 5.00 ms on average; " + want; found.code != 0 || !strings.Contains(found.stdout, text) {
+			t.Errorf("%s: exit code %d, %s, want %q", mode, found.code, found.stdout, text)
+		}
+		for _, flag := range advised.FindAllString(want, -1) {
+			if again := exec(t, "", append([]string{"report", path}, strings.Fields(flag)...)...); again.code != 0 {
+				t.Errorf("%s: %s: exit code %d\n%s", mode, flag, again.code, again.stderr)
+			}
+		}
+	}
+}

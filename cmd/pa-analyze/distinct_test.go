@@ -19,7 +19,7 @@ import (
 var flagsWithoutFiles = strings.Fields(`
 	format names experiment from token-source window trim-start trim-end windows slo slo-target metrics
 	dialect service-kind endpoint endpoint-type backend goodput arg as
-	primary fail-on require inconclusive margin exclude-run ignore runs effect allow accept-noise profile gpus user-rate tokens reference x y sort engine`)
+	primary fail-on require inconclusive margin exclude-run ignore runs effect change power allow accept-noise profile gpus user-rate tokens reference x y sort engine`)
 
 // Each flag with a text says what its command does with the file that the text may name.
 func TestFlagsSayTheirFiles(t *testing.T) {
@@ -55,6 +55,7 @@ var distinctArguments = map[string][]string{
 	"requests": {"FILE"}, "trace": {"FILE"}, "definitions": {"FILE"}, "tokenize": {"FILE"},
 	"avg-first-token": {"FILE"}, "avg-token-to-token": {"FILE"}, "validate": {"FILE"}, "sql": {},
 	"rig":   {"FILE", "other,FILE", "other 'DIR/i*'"},
+	"plan":  {"FILE", "other,FILE", "other 'DIR/i*'"},
 	"trend": {"FILE", "label=FILE", "label=other,FILE", "other label='DIR/i*'"},
 	"plot":  {"cdf FILE", "sweep other FILE", "scatter 'DIR/i*'", "trend label=FILE"},
 	"diff":  {"FILE other", "other FILE", "old=FILE new=other", "old=other new=o2,FILE", "old=other new='DIR/i*'", "old=o1 old=FILE new=other"},

@@ -36,6 +36,15 @@ var commonFlags = map[string][]cmdline.CommonFlag{
 		{Name: "ignore", Usage: "analyze runs together although `NAME` differs"},
 		{Name: "steady-state", Usage: "only the time with 95% of the concurrency in flight"},
 	},
+	"plan": {
+		{Name: "format", Usage: "print as `FORMAT`: text, markdown or json"},
+		{Name: "output", Usage: "write to `FILE`"},
+		{Name: "experiment", Usage: "only this load `LEVEL`: 8, request_rate:2.5 (repeatable)"},
+		{Name: "change", Usage: "find, or exclude, a change of `PERCENT`: 5%"},
+		{Name: "power", Usage: "how often to find it, a `PERCENT` of comparisons: 80%"},
+		{Name: "ignore", Usage: "plan from runs together although `NAME` differs"},
+		{Name: "steady-state", Usage: "only the time with 95% of the concurrency in flight"},
+	},
 	"trend": {
 		{Name: "format", Usage: "print as `FORMAT`: text, markdown, csv or json"},
 		{Name: "output", Usage: "write to `FILE`"},

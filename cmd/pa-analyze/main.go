@@ -77,6 +77,7 @@ func analyzeApp() cmdline.App {
 			reports.Report(),
 			comparisons.Diff(),
 			comparisons.Rig(),
+			comparisons.Plan(),
 			comparisons.Trend(),
 			reports.Check(),
 			charts.Pareto(),

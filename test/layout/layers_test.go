@@ -92,7 +92,7 @@ var rows = map[string][][]string{
 		},
 		{"pkg/analyze/dialect/tools", "pkg/analyze/runset"},
 		{"pkg/analyze/check", "pkg/analyze/pareto", "pkg/analyze/rig", "pkg/analyze/trend"},
-		{"pkg/analyze/plot", "pkg/analyze/trend/baseline"},
+		{"pkg/analyze/plan", "pkg/analyze/plot", "pkg/analyze/trend/baseline"},
 		{"pkg/analyze/page"},
 	},
 }

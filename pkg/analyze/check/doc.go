@@ -1,5 +1,6 @@
 // Package check goes through a list of conditions that make a benchmark run trustworthy, and
-// certifies its percentiles as MLPerf does.
+// certifies its percentiles as MLPerf does, with the number of independent requests in place of all
+// requests.
 //
 // The conditions follow the checklist of "On Evaluating Performance of LLM Inference Serving
 // Systems" (arXiv 2507.09019) as far as a recording can show them: warm-up, duration, number of

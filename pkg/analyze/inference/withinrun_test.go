@@ -93,6 +93,19 @@ func TestSlopeAndStartOfRuns(t *testing.T) {
 			}
 		}
 	}
+	for i, p := range []process{processes()[2], processes()[3]} { // values far from the others are usual here
+		rng := rand.New(rand.NewPCG(34, uint64(i)))
+		const runs = 3000
+		starts := 0
+		for range runs {
+			if StartOf(p.make(rng, 30)).N > 0 {
+				starts++
+			}
+		}
+		if starts > runs*25/1000 {
+			t.Errorf("%s, 30 values: %d of %d steady runs start slowly", p.name, starts, runs)
+		}
+	}
 	rng := rand.New(rand.NewPCG(32, 0))
 	for _, tt := range []struct {
 		name   string

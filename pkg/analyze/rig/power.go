@@ -6,7 +6,7 @@ import (
 	"github.com/pa-tools/pa/pkg/analyze/inference"
 )
 
-// A welchDesign is Welch's two-sided t test at 5 % between two sides of n runs with equal
+// A welchDesign is Welch's two-sided t test at a level between two sides of n runs with equal
 // deviations.
 //
 // Let u be one side's sample variance divided by the sum of both. The test's degrees of
@@ -22,10 +22,14 @@ type welchDesign struct {
 	pooled   *pooledDeviation
 }
 
-// newWelchDesign returns the design for n ≥ 2 runs a side.
-func newWelchDesign(n int) *welchDesign {
-	const nodes = 32
-	d := &welchDesign{n: float64(n), pooled: newPooledDeviation(float64(2*n - 2))}
+// newWelchDesign returns the design for n ≥ 2 runs a side and tests at the level alpha.
+func newWelchDesign(n int, alpha float64) *welchDesign {
+	return welchDesignOf(n, alpha, 32, 160)
+}
+
+// welchDesignOf returns the design with even numbers of intervals between the nodes of u and of the pooled deviation.
+func welchDesignOf(n int, alpha float64, nodes, pooled int) *welchDesign {
+	d := &welchDesign{n: float64(n), pooled: newPooledDeviation(float64(2*n-2), pooled)}
 	// With u = sin²(π/4 + x) the density is proportional to cos(2x)ⁿ⁻², even in x and at
 	// most exp(−2(n−2)x²).
 	end := math.Pi / 4
@@ -34,7 +38,7 @@ func newWelchDesign(n int) *welchDesign {
 	}
 	sum := 0.0
 	for i := range nodes + 1 {
-		x := end * float64(i) / nodes
+		x := end * float64(i) / float64(nodes)
 		w := simpson(i, nodes) * math.Pow(math.Max(0, math.Cos(2*x)), float64(n-2))
 		sine := math.Sin(2 * x) // u = (1 + sine)/2
 		d.weight = append(d.weight, w)
@@ -55,6 +59,21 @@ func (d *welchDesign) power(effect float64) float64 {
 	for i, w := range d.weight {
 		if w > 0 {
 			sum += w * d.pooled.tails(d.critical[i], shift)
+		}
+	}
+	return sum
+}
+
+// within returns the probability that two one-sided tests, each at half of the level, show that the sides differ
+// by less than margin standard deviations, if they do not differ.
+func (d *welchDesign) within(margin float64) float64 {
+	edge := margin * math.Sqrt(d.n/2)
+	sum := 0.0
+	for i, w := range d.weight {
+		for j, s := range d.pooled.s {
+			if inside := edge - d.critical[i]*s; inside > 0 {
+				sum += w * d.pooled.weight[j] * math.Erf(inside/math.Sqrt2)
+			}
 		}
 	}
 	return sum
@@ -81,15 +100,15 @@ func (d *welchDesign) smallest() float64 {
 // Simpson's rule, with the density normalized by the same rule.
 type pooledDeviation struct{ s, weight []float64 } // the weights sum to 1
 
-// newPooledDeviation returns the distribution for df degrees of freedom.
-func newPooledDeviation(df float64) *pooledDeviation {
-	const nodes = 160
+// newPooledDeviation returns the distribution for df degrees of freedom, with an even number of intervals between
+// nodes.
+func newPooledDeviation(df float64, nodes int) *pooledDeviation {
 	p := &pooledDeviation{}
 	spread := 1 / math.Sqrt(2*df)
 	low, high := math.Max(0, 1-8*spread), 1+10*spread
 	sum := 0.0
 	for i := range nodes + 1 {
-		s := low + (high-low)*float64(i)/nodes
+		s := low + (high-low)*float64(i)/float64(nodes)
 		if s == 0 && df > 1 {
 			continue // the density is 0
 		}
@@ -142,7 +161,7 @@ func (w *welchDesigns) design(n int) *welchDesign {
 		if w.designs == nil {
 			w.designs = map[int]*welchDesign{}
 		}
-		d = newWelchDesign(n)
+		d = newWelchDesign(n, alpha)
 		w.designs[n] = d
 	}
 	return d
@@ -165,7 +184,12 @@ func (w *welchDesigns) smallest(n int) float64 {
 // given in standard deviations; MaxRunsASide + 1 if MaxRunsASide are too few.
 func (w *welchDesigns) needed(effect float64) int {
 	// misses computes one power; a search for the smallest effect would compute many.
-	misses := func(n int) bool { return w.design(n).power(effect) < power }
+	return fewestRuns(func(n int) bool { return w.design(n).power(effect) < power })
+}
+
+// fewestRuns returns the smallest number of runs a side, at least MinRuns, that does not miss, which more runs do
+// not either; MaxRunsASide + 1 if MaxRunsASide miss.
+func fewestRuns(misses func(n int) bool) int {
 	low, high := MinRuns, MinRuns
 	for misses(high) {
 		if high == MaxRunsASide {

@@ -23,14 +23,14 @@ func TestTails(t *testing.T) {
 		{500, 0, 0.05},
 	} {
 		df := 2*tt.n - 2
-		got := newPooledDeviation(df).tails(inference.StudentQuantile(0.95, df), tt.effect*math.Sqrt(tt.n/2))
+		got := newPooledDeviation(df, 160).tails(inference.StudentQuantile(0.95, df), tt.effect*math.Sqrt(tt.n/2))
 		if math.Abs(got-tt.want) > 1e-6 {
 			t.Errorf("n %v, effect %v: power %.7f, want %.7f", tt.n, tt.effect, got, tt.want)
 		}
 	}
 	for _, df := range []float64{2, 4, 18, 198} { // without a shift it is Student's t
 		for _, x := range []float64{0.5, 2, 5} {
-			if got, want := newPooledDeviation(df).tails(x, 0), 2*inference.StudentUpper(x, df); math.Abs(got-want) > 1e-6 {
+			if got, want := newPooledDeviation(df, 160).tails(x, 0), 2*inference.StudentUpper(x, df); math.Abs(got-want) > 1e-6 {
 				t.Errorf("df %v: P(|T| > %v) = %.8f, want %.8f", df, x, got, want)
 			}
 		}
@@ -81,7 +81,7 @@ func TestSmallestBySimulation(t *testing.T) {
 		return x
 	}
 	for _, n := range []int{3, 4, 5, 10} {
-		design := newWelchDesign(n)
+		design := newWelchDesign(n, alpha)
 		for _, shift := range []float64{0, deviation * design.smallest()} {
 			found := 0
 			for range pairs {

@@ -21,7 +21,7 @@ import (
 // HTML returns the command html.
 func HTML() *cli.Command {
 	return &cli.Command{
-		Name: "html", Usage: "one page that shows runs: verdicts, charts, waterfall", ArgsUsage: "[FILE…]",
+		Name: "html", Usage: "one page of runs: verdicts, charts, waterfall", ArgsUsage: "[FILE…]",
 		Description: `Writes one HTML file that needs no network and no other file. It begins with
 verdicts: is the SLO met, did the client keep up, is the level steady, how large
 is the error of the clock, how many requests failed. Then come the sweep, the

@@ -1,0 +1,172 @@
+package plan
+
+import (
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+
+	"github.com/pa-tools/pa/internal/plural"
+	"github.com/pa-tools/pa/internal/sanitize"
+	"github.com/pa-tools/pa/pkg/analyze/rig"
+	"github.com/pa-tools/pa/pkg/analyze/tabular"
+)
+
+// Headlines returns a sentence for each level: how many runs a side find the change, and how many show that there is
+// none. If there are several levels, each sentence begins with the level.
+func (res *Result) Headlines() []string {
+	var lines []string
+	for i := range res.Levels {
+		l := &res.Levels[i]
+		line := res.headline(l)
+		if len(res.Levels) > 1 {
+			line = sanitize.Text(l.Name) + ": " + line
+		}
+		lines = append(lines, line)
+	}
+	return lines
+}
+
+func (res *Result) headline(l *Level) string {
+	change, often := res.change(), tabular.ShareInSentence(res.Options.Power)+" of the time"
+	switch {
+	case l.Find > 0:
+		return fmt.Sprintf("to find a change of %s in %s %s: %s; to exclude one: %s", change, l.planned(), often, res.side(l.Find, l), res.side(l.Exclude, l))
+	case l.SingleRequests > 0:
+		return fmt.Sprintf("runs a side: n/a, because %s; if runs did not differ, one run a side of about %s would find a change of %s in %s, %s", l.NA, plural.GroupedOf(int64(tidy(l.SingleRequests)), "request"), change, l.planned(), often)
+	}
+	return "runs a side: n/a, because " + l.NA
+}
+
+// planned names the metrics of the plan: "TTFT p50, TPOT p50 or E2EL p50".
+func (l *Level) planned() string {
+	var names []string
+	for i := range l.Rows {
+		if l.Rows[i].NA == "" {
+			names = append(names, l.Rows[i].Metric.Name)
+		}
+	}
+	last := len(names) - 1
+	if last == 0 {
+		return names[0]
+	}
+	return strings.Join(names[:last], ", ") + " or " + names[last]
+}
+
+// side returns "3 runs a side of 60 requests, 2.3 minutes in all".
+func (res *Result) side(k int, l *Level) string {
+	if k > rig.MaxRunsASide {
+		return "more than " + plural.GroupedOf(rig.MaxRunsASide, "run") + " a side"
+	}
+	text := fmt.Sprintf("%s a side of %s", plural.GroupedOf(k, "run"), plural.GroupedOf(l.Requests, "request"))
+	if seconds := res.Seconds(k); !math.IsNaN(seconds) {
+		text += ", " + duration(seconds) + " in all"
+	}
+	return text
+}
+
+// change writes the change for a sentence: "5 %".
+func (res *Result) change() string {
+	return strconv.FormatFloat(100*res.Options.Change, 'g', 4, 64) + " %"
+}
+
+// duration writes seconds for people, with two digits.
+func duration(seconds float64) string {
+	amount, unit := seconds, "second"
+	switch {
+	case seconds >= 5400:
+		amount, unit = seconds/3600, "hour"
+	case seconds >= 90:
+		amount, unit = seconds/60, "minute"
+	}
+	text := strconv.FormatFloat(amount, 'f', 1, 64)
+	if amount >= 9.95 {
+		text = plural.Grouped(int64(math.Round(amount)))
+	}
+	return strings.TrimSuffix(text, ".0") + " " + unit + map[bool]string{true: "", false: "s"}[text == "1.0"]
+}
+
+// tidy rounds a number of requests up to two digits, which is more than it is known to, and bounds it.
+func tidy(n float64) float64 {
+	n = math.Min(n, 1e15)
+	step := math.Pow(10, math.Max(0, math.Floor(math.Log10(n))-1))
+	return math.Ceil(n/step) * step
+}
+
+// recording returns the sentence that precedes the command, without its colon.
+func (c *Command) recording() string {
+	switch {
+	case c.Pilot:
+		return fmt.Sprintf("Record %s to learn how much runs differ, and plan with pa-analyze plan %s", plural.Of(c.Runs, "run"), sanitize.Text(c.Files))
+	case c.AllSides:
+		return fmt.Sprintf("Record %s of each side", plural.Of(c.Runs, "run"))
+	}
+	return fmt.Sprintf("Record %s of each side, each side with a --profile-export-file of its own", plural.Of(c.Runs, "run"))
+}
+
+// costly names the metric that needs the most runs if the others need at most half as many; else it returns "".
+func (l *Level) costly() string {
+	var most *Row
+	second := 0
+	for i := range l.Rows {
+		switch r := &l.Rows[i]; {
+		case r.Find == 0:
+		case most == nil:
+			most = r
+		case r.Find > most.Find:
+			most, second = r, most.Find
+		default:
+			second = max(second, r.Find)
+		}
+	}
+	if second == 0 || 2*second > most.Find {
+		return ""
+	}
+	return fmt.Sprintf("%s needs the most runs; for a change in the other metrics, %s a side are enough.", most.Metric.Name, plural.GroupedOf(second, "run"))
+}
+
+// notes returns the sentences below the tables.
+func (res *Result) notes() []string {
+	var notes []string
+	if res.Command.Hidden {
+		notes = append(notes, "The recording hid credentials: replace "+hidden+" by yours.")
+	}
+	for i := range res.Levels {
+		if text := res.Levels[i].costly(); text != "" && len(res.Levels) > 1 {
+			notes = append(notes, sanitize.Text(res.Levels[i].Name)+": "+text)
+		} else if text != "" {
+			notes = append(notes, text)
+		}
+	}
+	several, single := false, false
+	var longer, not []string
+	for i := range res.Levels {
+		for j := range res.Levels[i].Rows {
+			r := &res.Levels[i].Rows[j]
+			several, single = several || r.Find > 0, single || r.SingleRequests > 0
+			name := r.Metric.Name
+			if len(res.Levels) > 1 {
+				name = sanitize.Text(res.Levels[i].Name) + " " + name
+			}
+			switch share := r.Within * r.Within / (r.Deviation * r.Deviation); {
+			case share >= 0.5:
+				longer = append(longer, name)
+			case share < 0.25:
+				not = append(not, name)
+			}
+		}
+	}
+	if len(longer) > 0 {
+		notes = append(notes, "Runs of more requests would deviate less, so that fewer of them are needed: "+strings.Join(longer, ", ")+".")
+	}
+	if len(not) > 0 {
+		notes = append(notes, "Runs of more requests would hardly deviate less: "+strings.Join(not, ", ")+".")
+	}
+	if several {
+		notes = append(notes, "deviation: from run to run. within: an upper estimate of the part that comes from the number of requests of a run. to find, to exclude: runs a side, for this metric. A change is excluded if all metrics are shown to change by less, so that this takes more runs than each metric alone. The numbers allow for a deviation that is not known exactly from so few runs.")
+	}
+	if single {
+		notes = append(notes, "within: how much a run may be off because of its number of requests (standard error). requests: of one run a side, for this metric.")
+	}
+	return notes
+}

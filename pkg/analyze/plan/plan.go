@@ -1,0 +1,213 @@
+package plan
+
+import (
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/pa-tools/pa/internal/plural"
+	"github.com/pa-tools/pa/pkg/analyze/diff"
+	"github.com/pa-tools/pa/pkg/analyze/rig"
+	"github.com/pa-tools/pa/pkg/analyze/runset"
+)
+
+// alpha is the level at which a comparison judges its metrics together.
+const alpha = 0.05
+
+// PilotRuns is the number of runs that a plan from fewer than rig.MinRuns runs asks for.
+const PilotRuns = 5
+
+// Options say what a comparison should find.
+type Options struct {
+	// Change is the change, above 0: 0.05 for 5 %.
+	Change float64
+	// Power is the probability of finding it, or of showing that there is none: from MinPower to MaxPower.
+	Power float64
+}
+
+// The bounds of Options.Power.
+const (
+	MinPower = 0.5
+	MaxPower = 0.99
+)
+
+// A Result is a plan.
+type Result struct {
+	Set     *runset.Set
+	Options Options
+	Levels  []Level
+	// RunSeconds is the time that a run took on average, with all of its levels; NaN if it is not known.
+	RunSeconds float64
+	// Command is the command that records the planned runs; NoCommand says why there is none.
+	Command   Command
+	NoCommand string
+}
+
+// A Level is the plan for a load level.
+type Level struct {
+	*runset.Level
+	// Requests is the number of requests that a run had on average.
+	Requests int
+	Rows     []Row
+	// Find and Exclude are the numbers of runs a side that find the change in any one of the metrics without an NA, and
+	// that show that none of them changes by so much. They are rig.MaxRunsASide + 1 if they are larger than rig.MaxRunsASide,
+	// and 0 if NA says why they are not known.
+	Find, Exclude int
+	NA            string
+	// SingleRequests is the number of requests of a single run a side that finds the change in any one of the
+	// metrics if runs do not differ otherwise; 0 if it is not known. Only a level with fewer than
+	// rig.MinRuns runs has it.
+	SingleRequests float64
+}
+
+// A Row is the plan for one metric.
+type Row struct {
+	Metric *diff.Metric
+	// Deviation is the standard deviation from run to run, Within the part of it that comes from the number of
+	// requests, and Between the rest. They are NaN if they are not known.
+	Deviation, Within, Between float64
+	// Find and Exclude are the numbers of runs a side for this metric, as in Level. 0 if they are not known.
+	Find, Exclude  int
+	SingleRequests float64
+	NA             string
+}
+
+// judged reports whether a comparison judges the metric: of single runs it judges means, which differ less by chance
+// than medians.
+func judged(m *diff.Metric, single bool) bool {
+	if !single {
+		return m.Primary && m.Key != diff.KeyFailedShare
+	}
+	return slices.Contains([]string{"ttft_mean", "tpot_p50", "e2el_mean"}, m.Key)
+}
+
+// Make plans comparisons from runs of one setting. within holds what is known about the requests of these
+// runs. If the set is not comparable, nothing is planned.
+func Make(set *runset.Set, within *Within, o Options) *Result {
+	res := &Result{Set: set, Options: o}
+	res.measureRuns()
+	var planner rig.Planner
+	analyzed := rig.Analyze(set, rig.Options{})
+	for i := range analyzed.Levels {
+		l := Level{Level: analyzed.Levels[i].Level}
+		for _, x := range l.Levels {
+			l.Requests += x.OK + x.Failed
+		}
+		l.Requests = int(math.Round(float64(l.Requests) / float64(len(l.Levels))))
+		switch {
+		case len(set.Refused()) > 0:
+			l.NA = "the runs are not comparable"
+		case len(l.Runs) < rig.MinRuns:
+			l.single(within, o)
+		default:
+			l.several(analyzed.Levels[i].Rows, within, o, &planner)
+		}
+		res.Levels = append(res.Levels, l)
+	}
+	res.command()
+	return res
+}
+
+// several plans runs a side.
+func (l *Level) several(rows []rig.Row, within *Within, o Options, planner *rig.Planner) {
+	var known []rig.Deviation
+	tests := 0
+	for i := range rows {
+		if judged(rows[i].Metric, false) && rows[i].NA == "" {
+			tests++
+		}
+	}
+	for i := range rows {
+		r := &rows[i]
+		if !judged(r.Metric, false) {
+			continue
+		}
+		x := Row{Metric: r.Metric, Deviation: r.Deviation, NA: r.NA}
+		x.Within, _ = within.of(l.Runs, l.Levels, r.Metric)
+		x.Between = math.Sqrt(math.Max(0, x.Deviation*x.Deviation-x.Within*x.Within))
+		if r.NA == "" {
+			d := rig.Deviation{Value: r.Deviation, DF: float64(len(l.Runs) - 1)}
+			known = append(known, d)
+			// Holm's first step: the largest change must pass the level divided by the number of metrics.
+			x.Find = planner.ToFind(d, o.Change, alpha/float64(tests), o.Power)
+			x.Exclude = planner.ToExclude([]rig.Deviation{d}, o.Change, o.Power)
+			l.Find = max(l.Find, x.Find)
+		}
+		l.Rows = append(l.Rows, x)
+	}
+	if known == nil {
+		l.NA = "the deviation of every metric is unknown"
+		if len(l.Rows) > 0 {
+			l.NA = l.Rows[0].NA
+		}
+		return
+	}
+	l.Exclude = planner.ToExclude(known, o.Change, o.Power)
+}
+
+// single plans the requests of a single run a side.
+func (l *Level) single(within *Within, o Options) {
+	l.NA = fmt.Sprintf("%s not show how much runs differ by chance; at least %d are needed", map[bool]string{true: "one run does", false: plural.Of(len(l.Runs), "run") + " do"}[len(l.Runs) == 1], rig.MinRuns)
+	for i := range diff.Metrics {
+		m := &diff.Metrics[i]
+		if !judged(m, true) {
+			continue
+		}
+		if values := l.Values(m); !slices.ContainsFunc(values, func(v float64) bool { return !math.IsNaN(v) }) {
+			continue
+		}
+		nan := math.NaN()
+		r := Row{Metric: m, Deviation: nan, Between: nan}
+		r.Within, r.NA = within.of(l.Runs, l.Levels, m)
+		l.Rows = append(l.Rows, r)
+	}
+	for i := range l.Rows {
+		if r := &l.Rows[i]; r.NA == "" {
+			r.SingleRequests = requestsToFind(r.Within, l.Requests, o.Change, alpha/float64(len(l.Rows)), o.Power)
+			l.SingleRequests = math.Max(l.SingleRequests, r.SingleRequests)
+		}
+	}
+}
+
+// measureRuns computes RunSeconds: from the recorder's own times of a run, else from its levels.
+func (res *Result) measureRuns() {
+	sum := 0.0
+	for _, r := range res.Set.Runs {
+		seconds := 0.0
+		if m := r.Header.Meta; m != nil && m.StartNS != 0 && m.EndNS > m.StartNS {
+			seconds = float64(m.EndNS-m.StartNS) / 1e9
+		} else {
+			for i := range r.Levels {
+				seconds += float64(r.Levels[i].DurationNS) / 1e9
+			}
+		}
+		if !(seconds > 0) {
+			res.RunSeconds = math.NaN()
+			return
+		}
+		sum += seconds
+	}
+	res.RunSeconds = sum / float64(len(res.Set.Runs))
+}
+
+// runs returns the number of runs a side that suffice for all levels, to find the change and to exclude it; 0 if
+// it is not known for a level, or more than rig.MaxRunsASide.
+func (res *Result) runs() int {
+	k := 0
+	for i := range res.Levels {
+		l := &res.Levels[i]
+		if l.Find == 0 || max(l.Find, l.Exclude) > rig.MaxRunsASide {
+			return 0
+		}
+		k = max(k, l.Find, l.Exclude)
+	}
+	return k
+}
+
+// tooMany reports whether a level needs more than rig.MaxRunsASide runs a side.
+func (res *Result) tooMany() bool {
+	return slices.ContainsFunc(res.Levels, func(l Level) bool { return max(l.Find, l.Exclude) > rig.MaxRunsASide })
+}
+
+// Seconds returns the time that k runs a side take; NaN if it is not known.
+func (res *Result) Seconds(k int) float64 { return 2 * float64(k) * res.RunSeconds }
