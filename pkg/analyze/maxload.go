@@ -34,7 +34,7 @@ type MaxLoad struct {
 	// the load limits.
 	Again bool
 	// Next are the loads whose measurement would narrow the bounds: new loads if NextRequests
-	// is 0, else levels that need about NextRequests requests.
+	// is 0, else measured levels, as they are named, that need about NextRequests requests.
 	Next         []float64
 	NextRequests int
 	// Unknown names the levels of unknown attainment, which were left out.
@@ -47,6 +47,14 @@ type LoadLevel struct {
 	Load  float64
 	Value string  // as in the file
 	Share float64 // 0 to 1; NaN if there are several objectives
+}
+
+// named returns Value as a number; Load if it is none.
+func (l *LoadLevel) named() float64 {
+	if v, err := strconv.ParseFloat(l.Value, 64); err == nil {
+		return v
+	}
+	return l.Load
 }
 
 // A LoadObjective is an objective of a sweep: a share of the requests of every level.
@@ -160,12 +168,15 @@ const (
 	// mostMore bounds the requests that a level is advised to have: as a multiple of the
 	// requests that it had, or in all.
 	mostMore, mostMoreRequests = 20, 2000
+	// leastMore is how many times as many requests a level is advised to have at least.
+	leastMore = 1.5
 )
 
-// repeatUnsure sets Next to levels that a few more requests make sure. It reports whether there are such levels.
+// repeatUnsure sets Next to levels that a few more requests make sure: the highest whose shares
+// attain the targets, and the lowest whose shares do not. It reports whether there are such levels.
 func (m *MaxLoad) repeatUnsure(levels []LoadLevel, unsure []int, objectives []LoadObjective) bool {
-	type need struct{ load, requests float64 }
-	var needs []need
+	type need struct{ load, requests float64 } // a load of 0 is none
+	var below, above need
 	for _, i := range unsure {
 		attain, miss := 0.0, math.Inf(1) // requests that show that all objectives are met, or that one is not
 		n := 0
@@ -179,21 +190,26 @@ func (m *MaxLoad) repeatUnsure(levels []LoadLevel, unsure []int, objectives []Lo
 				attain, miss = math.Inf(1), min(miss, requests)
 			}
 		}
-		if requests := min(attain, miss); requests <= max(mostMore*float64(n), mostMoreRequests) {
-			needs = append(needs, need{levels[i].Load, max(requests, 1.5*float64(n))})
+		requests := min(attain, miss)
+		if !(requests <= max(mostMore*float64(n), mostMoreRequests)) {
+			continue
+		}
+		level := need{levels[i].named(), max(requests, leastMore*float64(n))}
+		switch {
+		case attain <= miss:
+			below = level
+		case above.load == 0:
+			above = level
 		}
 	}
-	if needs == nil {
-		return false
-	}
-	slices.SortStableFunc(needs, func(a, b need) int { return cmp.Compare(a.requests, b.requests) })
-	needs = needs[:min(len(needs), mostNext)]
-	m.NextRequests = int(atMostDigits(needs[len(needs)-1].requests, 2, math.Ceil))
-	for _, n := range needs {
-		m.Next = append(m.Next, n.load)
+	for _, level := range [...]need{below, above} {
+		if level.load > 0 {
+			m.Next = append(m.Next, level.load)
+		}
 	}
 	slices.Sort(m.Next)
-	return true
+	m.NextRequests = int(atMostDigits(max(below.requests, above.requests), 2, math.Ceil))
+	return m.Next != nil
 }
 
 // between returns loads between the bounds that have not been measured: up to mostNext within the
@@ -229,7 +245,7 @@ func (m *MaxLoad) between(levels []LoadLevel) (next []float64) {
 		}
 		known := load < 1 && whole || load <= 0 ||
 			m.Within != nil && load <= m.Within.Load || m.Beyond != nil && load >= m.Beyond.Load ||
-			slices.ContainsFunc(levels, func(l LoadLevel) bool { return math.Abs(l.Load-load) < 0.01*load })
+			slices.ContainsFunc(levels, func(l LoadLevel) bool { return min(math.Abs(l.Load-load), math.Abs(l.named()-load)) < 0.01*load })
 		if !known && !slices.Contains(next, load) {
 			next = append(next, load)
 		}

@@ -117,13 +117,13 @@ func MaxLoad(m *analyze.MaxLoad) string {
 	case m.Within != nil && m.Beyond != nil:
 		what += ", between " + at(m.Within) + " and " + at(m.Beyond)
 	case m.Within != nil && estimated:
-		what += ", at least " + plain(m.Within.Value) + inParentheses(m.Within, at)
+		what += ", at least " + plain(m.Within.Value) + facts(m.Within)
 	case m.Beyond != nil && estimated:
-		what += ", below " + plain(m.Beyond.Value) + inParentheses(m.Beyond, at)
+		what += ", below " + plain(m.Beyond.Value) + facts(m.Beyond)
 	case m.Within != nil:
-		what += plain(m.Within.Value) + " or more" + inParentheses(m.Within, at)
+		what += plain(m.Within.Value) + " or more" + facts(m.Within)
 	case m.Beyond != nil:
-		what += "below " + plain(m.Beyond.Value) + inParentheses(m.Beyond, at)
+		what += "below " + plain(m.Beyond.Value) + facts(m.Beyond)
 	case !estimated:
 		what += "not known"
 	}
@@ -139,12 +139,20 @@ func MaxLoad(m *analyze.MaxLoad) string {
 	return what + maxLoadAdvice(m)
 }
 
-// inParentheses returns the attainment of a level: " (97.00% at 4)"; "" if it is not one share.
-func inParentheses(l *analyze.LoadLevel, at func(*analyze.LoadLevel) string) string {
-	if text := at(l); text != plain(l.Value) {
-		return " (" + text + ")"
+// facts returns the attainment of a level, and the rate that was sent if it differs from the
+// named rate: " (97.00%, 3.912/s sent)"; "" if there is neither.
+func facts(l *analyze.LoadLevel) string {
+	var all []string
+	if !math.IsNaN(l.Share) {
+		all = append(all, percent(l.Share))
 	}
-	return ""
+	if sent := sentIfOther(l); sent != "" {
+		all = append(all, sent+"/s sent")
+	}
+	if all == nil {
+		return ""
+	}
+	return " (" + strings.Join(all, ", ") + ")"
 }
 
 // maxLoadAdvice says what to measure to narrow the bounds: "; measure 5, 6 and 7 next".

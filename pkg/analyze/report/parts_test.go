@@ -219,18 +219,18 @@ func TestMaxLoad(t *testing.T) {
 		},
 		{
 			with(load(within, nil, 6, 4.3, inf, "no level surely misses the target"), func(m *analyze.MaxLoad) { m.Next, m.NextRequests = []float64{8}, 1500 }),
-			of + "about 6 (95% interval from 4.3 on), at least 4 (97.00% at 4); no level surely misses the target; measure 8 again, with about 1,500 requests",
+			of + "about 6 (95% interval from 4.3 on), at least 4 (97.00%); no level surely misses the target; measure 8 again, with about 1,500 requests",
 		},
-		{load(nil, beyond, 6, -inf, 7.21, "no level surely attains the target"), of + "about 6 (95% interval up to 7.3), below 8 (50.00% at 8); no level surely attains the target"},
+		{load(nil, beyond, 6, -inf, 7.21, "no level surely attains the target"), of + "about 6 (95% interval up to 7.3), below 8 (50.00%); no level surely attains the target"},
 		{
 			with(load(nil, nil, 6, -inf, inf, "no level surely attains or misses the target"), func(m *analyze.MaxLoad) { m.Next, m.NextRequests = []float64{4, 8}, 900 }),
 			of + "about 6; no level surely attains or misses the target; measure 4 and 8 again, with about 900 requests each",
 		},
 		{load(nil, nil, nan, -inf, inf, "no level surely attains or misses the target"), of + "not known; no level surely attains or misses the target"},
-		{with(load(nil, beyond, nan, -inf, 8, "no level surely attains the target"), func(m *analyze.MaxLoad) { m.Next = []float64{2, 4} }), of + "below 8 (50.00% at 8); measure 2 and 4 next"},
+		{with(load(nil, beyond, nan, -inf, 8, "no level surely attains the target"), func(m *analyze.MaxLoad) { m.Next = []float64{2, 4} }), of + "below 8 (50.00%); measure 2 and 4 next"},
 		{
 			with(load(within, nil, nan, 4, inf, "no level surely misses the target"), func(m *analyze.MaxLoad) { m.Again, m.Unknown = true, []string{"2", "x\x1b"} }),
-			of + `4 or more (97.00% at 4); a higher level attains it again, so the levels are not in order; not known at 2, x\x1b`,
+			of + `4 or more (97.00%); a higher level attains it again, so the levels are not in order; not known at 2, x\x1b`,
 		},
 		// Several objectives have no share in common.
 		{
