@@ -167,7 +167,7 @@ const (
 	mostNext = 3
 	// mostMore bounds the requests that a level is advised to have: as a multiple of the
 	// requests that it had, or in all.
-	mostMore, mostMoreRequests = 20, 2000
+	mostMore, mostMoreRequests = 20, 10_000
 	// leastMore is how many times as many requests a level is advised to have at least.
 	leastMore = 1.5
 )
