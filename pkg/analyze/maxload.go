@@ -168,6 +168,8 @@ const (
 	// mostMore bounds the requests that a level is advised to have: as a multiple of the
 	// requests that it had, or in all.
 	mostMore, mostMoreRequests = 20, 10_000
+	// mostDigits is the number of digits that a float64 holds.
+	mostDigits = 15
 	// leastMore is how many times as many requests a level is advised to have at least.
 	leastMore = 1.5
 )
@@ -223,6 +225,7 @@ func (m *MaxLoad) between(levels []LoadLevel) (next []float64) {
 	first, last := levels[0].Load, levels[len(levels)-1].Load
 	var candidates []float64
 	low, high := m.Interval.Low, m.Interval.High
+	digits := 2
 	switch {
 	case m.Within == nil && m.Beyond == nil:
 		return nil
@@ -231,32 +234,38 @@ func (m *MaxLoad) between(levels []LoadLevel) (next []float64) {
 	case m.Within == nil:
 		candidates = []float64{first / 4, first / 2}
 	case whole && math.Ceil(high)-math.Floor(low) < mostNext+1:
+		digits = mostDigits // whole as they are
 		for load := math.Floor(low); load <= math.Ceil(high); load++ {
 			candidates = append(candidates, load)
 		}
 	default:
+		if high < 1.25*low { // two digits would be the same
+			digits = 3
+		}
 		for i := range mostNext {
 			candidates = append(candidates, low*math.Pow(high/low, float64(i+1)/(mostNext+1)))
 		}
 	}
 	for _, load := range candidates {
-		if load = atMostDigits(load, 2, math.Round); whole {
+		if load = atMostDigits(load, digits, math.Round); whole {
 			load = math.Round(load)
 		}
-		known := load < 1 && whole || load <= 0 ||
-			m.Within != nil && load <= m.Within.Load || m.Beyond != nil && load >= m.Beyond.Load ||
-			slices.ContainsFunc(levels, func(l LoadLevel) bool { return min(math.Abs(l.Load-load), math.Abs(l.named()-load)) < 0.01*load })
-		if !known && !slices.Contains(next, load) {
+		outside := load <= 0 || m.Within != nil && load <= m.Within.Load || m.Beyond != nil && load >= m.Beyond.Load
+		near := func(l LoadLevel) bool {
+			off := min(math.Abs(l.Load-load), math.Abs(l.named()-load))
+			return off == 0 || !whole && off < 0.01*load
+		}
+		if !outside && !slices.Contains(next, load) && !slices.ContainsFunc(levels, near) {
 			next = append(next, load)
 		}
 	}
-	return next
+	return next[:min(len(next), mostNext)]
 }
 
 // Rounded returns the estimate with two significant digits, and the interval with its ends
 // rounded outwards to two digits, but not beyond the bounds.
 func (m *MaxLoad) Rounded() (estimate float64, interval inference.Interval) {
-	interval = inference.Interval{Low: atMostDigits(m.Interval.Low, 2, math.Floor), High: atMostDigits(m.Interval.High, 2, math.Ceil)}
+	interval.Low, interval.High = atMostDigits(m.Interval.Low, 2, math.Floor), atMostDigits(m.Interval.High, 2, math.Ceil)
 	if m.Within != nil {
 		interval.Low = max(interval.Low, m.Within.Load)
 	}
