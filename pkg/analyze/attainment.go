@@ -2,6 +2,7 @@ package analyze
 
 import (
 	"cmp"
+	"math"
 	"slices"
 
 	"github.com/pa-tools/pa/internal/quantile"
@@ -26,9 +27,9 @@ type Attainment struct {
 	// Conditions has an Attainment for each condition of the objective alone; nil for
 	// an objective with one condition.
 	Conditions []Attainment
-	// order says for each of the Met, Missed and Failed requests, in the order of their
-	// starts, whether it met the objective.
-	order []bool
+	// margins has the margins of the Met, Missed and Failed requests, in the order of their
+	// starts: by how much a request met the objective, negative if it did not.
+	margins []float32
 	// Requests and OutputTokens are the goodput: requests that met the
 	// objective and their output tokens, per second of the level.
 	Requests, OutputTokens Rate
@@ -56,8 +57,8 @@ type attainer struct {
 
 // A judged is a request that met or missed the objective.
 type judged struct {
-	start uint64
-	met   bool
+	start  uint64
+	margin float32
 }
 
 func newAttainer(e *slo.Expr) *attainer {
@@ -73,7 +74,7 @@ func newAttainer(e *slo.Expr) *attainer {
 // fail counts a failed request.
 func (a *attainer) fail(p *Point) {
 	a.counts.Failed++
-	a.judged = append(a.judged, judged{p.placeNS, false})
+	a.judged = append(a.judged, judged{p.placeNS, float32(math.Inf(-1))})
 	for _, c := range a.conditions {
 		c.counts.Failed++
 	}
@@ -83,11 +84,8 @@ func (a *attainer) fail(p *Point) {
 func (a *attainer) count(p *Point) {
 	a.gaps = a.gaps[:0]
 	value := func(m slo.Metric) (float64, bool) { return a.value(p, m) }
-	switch a.judge(p, value) {
-	case slo.Met:
-		a.judged = append(a.judged, judged{p.placeNS, true})
-	case slo.Missed:
-		a.judged = append(a.judged, judged{p.placeNS, false})
+	if r := a.judge(p, value); r != slo.Unknown {
+		a.judged = append(a.judged, judged{p.placeNS, slo.Signed(a.counts.SLO.Margin(value), r == slo.Met)})
 	}
 	for _, c := range a.conditions {
 		c.judge(p, value)
@@ -176,7 +174,7 @@ func (a *attainer) finish(durationNS int64) *Attainment {
 	}
 	slices.SortStableFunc(a.judged, func(x, y judged) int { return cmp.Compare(x.start, y.start) })
 	for _, j := range a.judged {
-		x.order = append(x.order, j.met)
+		x.margins = append(x.margins, j.margin)
 	}
 	for _, c := range a.conditions {
 		x.Conditions = append(x.Conditions, *c.finish(durationNS))

@@ -3,6 +3,8 @@ package analyze
 import (
 	"math"
 	"math/rand/v2"
+	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -10,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
+	"github.com/pa-tools/pa/pkg/analyze/inference"
 	"github.com/pa-tools/pa/pkg/analyze/slo"
 	"github.com/pa-tools/pa/pkg/answer"
 	"github.com/pa-tools/pa/pkg/export"
@@ -160,7 +163,7 @@ func TestObjectiveMetrics(t *testing.T) {
 }
 
 func TestMaxLoad(t *testing.T) {
-	// Levels as load, and how many of 100 requests meet the objective; −1 is a
+	// Levels as load, and how many of 1000 requests meet the objective; −1 is a
 	// level without requests.
 	type l struct {
 		load string
@@ -171,37 +174,45 @@ func TestMaxLoad(t *testing.T) {
 		levels         []l
 		target         float64 // 0: the usual one
 		within, beyond float64 // 0: none
-		estimate       float64
+		low, high      float64 // bounds of the estimate; 0: none
 		again          bool
 		untold         int
 		none           bool
+		next           []float64
+		requests       bool // for the loads in next
 	}{
-		{name: "between", levels: []l{{"1", 100}, {"2", 100}, {"4", 95}, {"8", 55}}, target: 0.9, within: 4, beyond: 8, estimate: 4.5},
-		{name: "the usual target", levels: []l{{"1", 100}, {"2", 98}}, within: 1, beyond: 2, estimate: 1.5},
-		{name: "in any order", levels: []l{{"8", 55}, {"1", 100}, {"4", 95}}, target: 0.9, within: 4, beyond: 8, estimate: 4.5},
-		{name: "just attained", levels: []l{{"1", 99}, {"2", 50}}, within: 1, beyond: 2, estimate: 1},
-		{name: "all attain", levels: []l{{"1", 100}, {"2", 99}}, within: 2},
-		{name: "none attains", levels: []l{{"1", 98}, {"2", 100}}, beyond: 1, again: true},
-		{name: "one attains again", levels: []l{{"1", 100}, {"2", 90}, {"4", 100}, {"8", 10}}, target: 0.95, within: 1, beyond: 2, estimate: 1.5, again: true},
-		{name: "one load twice", levels: []l{{"1", 100}, {"2", 80}, {"2.0", 100}}, target: 0.95, within: 1, beyond: 2, estimate: 1.5},
-		{name: "one level unknown", levels: []l{{"1", 100}, {"2", -1}, {"3", 0}}, target: 0.5, within: 1, beyond: 3, estimate: 2, untold: 1},
-		{name: "one level is no sweep", levels: []l{{"1", 100}}, none: true},
-		{name: "nor is one known", levels: []l{{"1", 100}, {"2", -1}}, none: true},
-		{name: "no number", levels: []l{{"1", 100}, {"x", 100}}, none: true},
+		{name: "between", levels: []l{{"1", 1000}, {"2", 1000}, {"4", 970}, {"8", 550}}, target: 0.9, within: 4, beyond: 8, low: 4.5, high: 6, next: []float64{5, 6, 7}},
+		{name: "the usual target", levels: []l{{"1", 1000}, {"2", 900}}, within: 1, beyond: 2, low: 1, high: 1.7},
+		{name: "in any order", levels: []l{{"8", 550}, {"1", 1000}, {"4", 970}}, target: 0.9, within: 4, beyond: 8, low: 4.5, high: 6, next: []float64{5, 6, 7}},
+		{name: "not surely attained", levels: []l{{"1", 1000}, {"2", 993}, {"4", 500}}, within: 1, beyond: 4, low: 2, high: 2.3, next: []float64{2}, requests: true},
+		{name: "not surely missed", levels: []l{{"1", 1000}, {"2", 985}}, within: 1, low: 1, high: 2, next: []float64{2}, requests: true},
+		{name: "far too few requests at the target", levels: []l{{"1", 1000}, {"2", 990}, {"8", 500}}, within: 1, beyond: 8, low: 2, high: 2.1, next: []float64{3, 4}},
+		{name: "all attain", levels: []l{{"1", 1000}, {"2", 1000}}, within: 2, next: []float64{4, 8}},
+		{name: "none attains", levels: []l{{"8", 900}, {"16", 500}}, beyond: 8, next: []float64{2, 4}},
+		{name: "not even one at a time", levels: []l{{"1", 900}, {"2", 500}}, beyond: 1},
+		{name: "one attains again", levels: []l{{"1", 1000}, {"2", 900}, {"4", 1000}, {"8", 100}}, target: 0.95, within: 1, beyond: 2, low: 1, high: 2, again: true},
+		{name: "one load twice", levels: []l{{"1", 1000}, {"2", 800}, {"2.0", 820}}, target: 0.95, within: 1, beyond: 2, low: 1, high: 2},
+		{name: "one load twice, and they differ", levels: []l{{"1", 1000}, {"2", 800}, {"2.0", 1000}}, target: 0.95, within: 1, low: 1, high: 2, next: []float64{2}, requests: true},
+		{name: "one level unknown", levels: []l{{"1", 1000}, {"2", -1}, {"3", 0}}, target: 0.5, within: 1, beyond: 3, low: 1.5, high: 2, untold: 1, next: []float64{2}},
+		{name: "one level is no sweep", levels: []l{{"1", 1000}}, none: true},
+		{name: "nor is one known", levels: []l{{"1", 1000}, {"2", -1}}, none: true},
+		{name: "no number", levels: []l{{"1", 1000}, {"x", 1000}}, none: true},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			var all [][]export.Request
 			for _, l := range tt.levels {
 				var r []export.Request
-				for i := range 100 {
+				random := rand.New(rand.NewPCG(1, uint64(len(all))))
+				for _, i := range random.Perm(1000) {
 					if l.met < 0 {
 						break
 					}
-					ttft := 2.0
+					ttft := 1.5 + 0.1*random.Float64()
 					if i < l.met {
-						ttft = 1
+						ttft = 0.5 + 0.1*random.Float64()
 					}
-					r = append(r, sent(float64(i), float64(i)+ttft))
+					start := float64(len(r))
+					r = append(r, sent(start, start+ttft))
 				}
 				all = append(all, r)
 			}
@@ -223,7 +234,9 @@ func TestMaxLoad(t *testing.T) {
 			if m.Beyond != nil {
 				beyond = m.Beyond.Load
 			}
-			if within != tt.within || beyond != tt.beyond || math.Abs(m.Estimate-tt.estimate) > 1e-9 || m.Again != tt.again || len(m.Unknown) != tt.untold {
+			if within != tt.within || beyond != tt.beyond || math.IsNaN(m.Estimate) != (tt.high == 0) ||
+				m.Estimate < tt.low || tt.high > 0 && m.Estimate > tt.high || m.Again != tt.again || len(m.Unknown) != tt.untold ||
+				!slices.Equal(m.Next, tt.next) || (m.NextRequests > 0) != tt.requests {
 				t.Errorf("within %v, beyond %v, %+v, want %+v", within, beyond, m, tt)
 			}
 		})
@@ -238,6 +251,46 @@ func TestMaxLoad(t *testing.T) {
 	}
 }
 
+// The loads to measure next lie within the interval, are few, and have not been measured.
+func TestNextLoads(t *testing.T) {
+	inf := math.Inf(1)
+	for _, tt := range []struct {
+		name           string
+		mode           string
+		loads          []float64
+		within, beyond float64 // 0: none
+		low, high      float64
+		want           []float64
+	}{
+		{"whole numbers", export.ModeConcurrency, []float64{4, 8}, 4, 8, 5.2, 7.1, []float64{5, 6, 7}},
+		{"many whole numbers", export.ModeConcurrency, []float64{1, 128, 256}, 128, 256, 131, 239, []float64{150, 180, 210}},
+		{"large whole numbers", export.ModeConcurrency, []float64{128, 136}, 128, 136, 130.5, 132.5, []float64{130, 131, 132}},
+		{"neighbours", export.ModeConcurrency, []float64{6, 7}, 6, 7, 6.1, 6.8, nil},
+		{"rates", export.ModeRequestRate, []float64{40, 60}, 40, 60, 48, 56, []float64{49.9, 51.8, 53.9}},
+		{"rates in a wide interval", export.ModeRequestRate, []float64{32, 64}, 32, 64, 42, 55, []float64{45, 48, 51}},
+		{"a rate that was measured", export.ModeRequestRate, []float64{32, 48.2, 64}, 32, 64, 42, 55, []float64{45, 51}},
+		{"all attain", export.ModeRequestRate, []float64{2.5, 5}, 5, 0, 5, inf, []float64{10, 20}},
+		{"none attains", export.ModeRequestRate, []float64{2.5, 5}, 0, 2.5, -inf, 2.5, []float64{0.63, 1.3}},
+		{"none attains, one at a time", export.ModeConcurrency, []float64{1, 2}, 0, 1, -inf, 1, nil},
+		{"no bound", export.ModeConcurrency, []float64{1, 2}, 0, 0, -inf, inf, nil},
+	} {
+		m := MaxLoad{Mode: tt.mode, Interval: inference.Interval{Low: tt.low, High: tt.high}}
+		var levels []LoadLevel
+		for _, load := range tt.loads {
+			levels = append(levels, LoadLevel{Load: load, Value: strconv.FormatFloat(load, 'f', -1, 64)})
+		}
+		if tt.within > 0 {
+			m.Within = &LoadLevel{Load: tt.within}
+		}
+		if tt.beyond > 0 {
+			m.Beyond = &LoadLevel{Load: tt.beyond}
+		}
+		if got := m.between(levels); !slices.Equal(got, tt.want) {
+			t.Errorf("%s: %v, want %v", tt.name, got, tt.want)
+		}
+	}
+}
+
 // Levels of one number that are loads of two kinds are not one level, nor points of
 // one curve.
 func TestMaxLoadKinds(t *testing.T) {
@@ -245,7 +298,7 @@ func TestMaxLoadKinds(t *testing.T) {
 		var all []export.Request
 		for i := range 100 {
 			ttft := 2.0
-			if i < n {
+			if i*37%100 < n { // in turn, so that neighbours do not depend on each other
 				ttft = 1
 			}
 			all = append(all, sent(float64(i), float64(i)+ttft))
@@ -300,39 +353,40 @@ func TestMaxLoadInterval(t *testing.T) {
 	cfg := Config{Streaming: &streamed, SLO: objective(t, "ttft<=250ms"), SLOTarget: 0.9}
 	rep := analyzed(t, reader("", level(4000, 0.02), level(4000, 0.06), level(4000, 0.2)), cfg)
 	m := rep.MaxLoad()
-	w, b := m.Within, m.Beyond
-	if m.NA != "" || w.Load != 2 || b.Load != 3 || math.Abs(m.Estimate-(2+(w.Share-0.9)/(w.Share-b.Share))) > 1e-12 {
-		t.Fatalf("%+v, within %+v, beyond %+v", m, w, b)
+	if m.NA != "" || m.Within.Load != 2 || m.Beyond.Load != 3 {
+		t.Fatalf("%+v", m)
 	}
-	// The share's standard errors are 0.0038 and 0.0063. The estimate's, at
-	// 2.29, where the slope is −0.14, about √((0.71·0.0038)² + (0.29·0.0063)²)/0.14
-	// = 0.023; the interval is 2.12 times that on either side.
-	if i := m.Interval; !(i.Low < m.Estimate && m.Estimate < i.High) || math.Abs((i.High-i.Low)/(2*2.12*0.023)-1) > 0.5 {
+	// By the normal quantile over the logarithm of the load 2.29; the straight line crosses 90 %
+	// at 2.29 as well, the logarithm of misses at 2.42. The standard errors of the shares add
+	// 0.05 on either side.
+	if i := m.Interval; math.Abs(m.Estimate-2.36) > 0.07 || math.Abs(i.Low-2.24) > 0.07 || math.Abs(i.High-2.48) > 0.07 {
 		t.Errorf("interval %v of %v", i, m.Estimate)
 	}
 	for i := range rep.Experiments {
 		x := rep.Experiments[i].SLO
 		met := 0
-		for _, yes := range x.order {
-			if yes {
+		for _, margin := range x.margins {
+			if margin >= 0 {
 				met++
 			}
 		}
-		if met != x.Met || len(x.order) != x.Met+x.Missed+x.Failed || x.Failed == 0 {
-			t.Errorf("%d of %d, counted %d, %d missed and %d failed", met, len(x.order), x.Met, x.Missed, x.Failed)
+		if met != x.Met || len(x.margins) != x.Met+x.Missed+x.Failed || x.Failed == 0 {
+			t.Errorf("%d of %d, counted %d, %d missed and %d failed", met, len(x.margins), x.Met, x.Missed, x.Failed)
 		}
 	}
 	// The order of time is the order of the starts, whatever the order of the file.
 	late := []export.Request{sent(3, 3.2), sent(1, 1.3), as(sent(2), export.StatusTimeout, export.PhaseMeasured, 3), sent(0, 0.2)}
-	if d := cmp.Diff([]bool{true, false, false, true}, analyzed(t, reader("", late), cfg).Experiments[0].SLO.order); d != "" {
-		t.Errorf("order (-want +got):\n%s", d)
+	log := func(v float64) float32 { return float32(math.Log(v)) }
+	want := []float32{log(0.25 / 0.2), log(0.25 / 0.3), float32(math.Inf(-1)), log(0.25 / 0.2)}
+	if d := cmp.Diff(want, analyzed(t, reader("", late), cfg).Experiments[0].SLO.margins, cmpopts.EquateApprox(0, 1e-6)); d != "" {
+		t.Errorf("margins in the order of time (-want +got):\n%s", d)
 	}
-	few := analyzed(t, reader("", level(300, 0), level(4000, 0.2)), cfg).MaxLoad()
-	if few.NA != "at concurrency 1, all 300 requests meet it, which shows no spread" || !math.IsNaN(few.Interval.Low) || !math.IsNaN(few.Interval.High) {
+	few := analyzed(t, reader("", level(10, 0), level(4000, 0.2)), cfg).MaxLoad()
+	if few.NA != "no level surely attains the target" || !math.IsInf(few.Interval.Low, -1) || math.IsInf(few.Interval.High, 1) || math.IsNaN(few.Estimate) {
 		t.Errorf("%+v", few)
 	}
-	few = analyzed(t, reader("", level(4000, 0.05), level(50, 0.5)), cfg).MaxLoad()
-	if !strings.HasPrefix(few.NA, "at concurrency 2, 50 requests are worth ") {
+	few = analyzed(t, reader("", level(4000, 0.05), level(5, 0.5)), cfg).MaxLoad()
+	if few.NA != "no level surely misses the target" || few.Within.Load != 1 {
 		t.Errorf("%+v", few)
 	}
 }

@@ -64,8 +64,12 @@ var tables = [...]table{
 		"sides | found", "--- | ---", detectionTable,
 	},
 	{
-		"A share of the requests, and the load at which it crosses a target",
-		"process | requests a level | share 93 % | given | misses | naive: share | crossing | given | misses | median width, % of a step", "--- | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---:", crossingTable,
+		"A share of the requests",
+		"process | requests | share 93 % | given | misses | naive: share", "--- | ---: | ---: | ---: | ---: | ---:", sharesTable,
+	},
+	{
+		"Maximum load",
+		"server | loads | requests a level | target | true load | both bounds | wrong bounds | interval misses | estimate, mean ± deviation | median interval", "--- | --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---:", maxLoadTable,
 	},
 	{
 		"False findings in the primary family, under Holm at 5 %",
@@ -230,17 +234,6 @@ func detectionTable(s *simulation, r *report) {
 		r.line("| %s | %v |\n", c.name, &c)
 		broken := c.keeps()
 		r.check(broken == "", "true changes: %s: %s", c.name, broken)
-	}
-}
-
-func crossingTable(s *simulation, r *report) {
-	for _, p := range processes() {
-		for _, n := range lengths {
-			c := crossings(s, p, n)
-			r.line("| %s | %d | %v | %v | %v | %v | %v | %v | %v | %s |\n", c.process, c.n,
-				&c.share, c.share.given, c.share.missed, c.naiveShare, &c.crossing, c.crossing.given, c.crossing.missed, middle(c.width))
-			r.check(c.keeps(), "crossing: %s, n = %d: share %v, misses %v; crossing %v, misses %v", c.process, c.n, &c.share, c.share.missed, &c.crossing, c.crossing.missed)
-		}
 	}
 }
 

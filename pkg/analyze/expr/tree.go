@@ -133,6 +133,27 @@ func (e *Expr[C]) Eval(of func(*C) Truth) Truth {
 	return t
 }
 
+// Margin returns by how much the expression is true, if a positive margin of a condition is true
+// and a negative one false: the least margin of the parts of &&, the greatest of ||, and the
+// opposite for !. of returns the margin of a condition. It is not ok for a condition that is
+// Unknown, which Margin ignores. Margin is not ok if all conditions are Unknown.
+func (e *Expr[C]) Margin(of func(*C) (margin float64, ok bool)) (margin float64, ok bool) {
+	switch e.op {
+	case leaf:
+		return of(&e.condition)
+	case not:
+		m, ok := e.parts[0].Margin(of)
+		return -m, ok
+	}
+	for _, p := range e.parts {
+		m, known := p.Margin(of)
+		if known && (!ok || (m < margin) == (e.op == and)) {
+			margin, ok = m, true
+		}
+	}
+	return margin, ok
+}
+
 // decisive returns the value with which one part decides the list.
 func (e *Expr[C]) decisive() Truth {
 	if e.op == or {

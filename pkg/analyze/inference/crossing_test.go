@@ -1,58 +1,183 @@
 package inference
 
 import (
+	"fmt"
 	"math"
+	"math/rand/v2"
+	"slices"
 	"testing"
 )
 
-// given is a level with a share whose interval always has these ends; NaN is
-// none.
-func given(at, share, below, above float64) Level {
-	e := Estimate{Value: share, N: 100, pivot: pivot{waves, func(float64) Interval { return Interval{share - below, share + above} }}}
-	if math.IsNaN(below) {
-		e = unavailable(share, 100, "too few")
+// of returns a level at which a share of n independent requests meets the objective.
+func of(at, share float64, n int) Level { return Level{at, attainedOf(share, n, 1)} }
+
+func TestCrossingOf(t *testing.T) {
+	t.Parallel()
+	inf, na := math.Inf(1), math.NaN()
+	const many = 1_000_000_000 // so many that the interval is the hull of the interpolations
+	// Shares of a lognormal latency with median 20·c^0.9 ms and log-sd 0.4, limit 200 ms; 95 % of
+	// the requests meet it up to 6.2198. The line between the shares at 4 and 8 crosses 95 % at
+	// 5.36, the line between the logarithms of misses at 6.82.
+	lognormal := func(c float64) float64 {
+		return 0.5 * math.Erfc(-(math.Log(200)-math.Log(20*math.Pow(c, 0.9)))/0.4/math.Sqrt2)
 	}
-	return Level{at, e}
+	// A queue at 100/s: of the requests at rate r, e^(−(100−r)/10) take more than 100 ms. 99 %
+	// meet it up to 53.948.
+	queue := func(r float64) float64 { return 1 - math.Exp(-(100-r)/10) }
+	for _, tt := range []struct {
+		name           string
+		levels         []Level
+		target         float64
+		within, beyond int
+		value          float64
+		low, high      float64
+		unsure         []int
+		again          bool
+	}{
+		{"the hull of interpolations", []Level{of(4, lognormal(4), many), of(8, lognormal(8), many)}, 0.95, 0, 1, 6.2198, 5.3406, 6.8252, nil, false},
+		{"a queue", []Level{of(32, queue(32), many), of(64, queue(64), many)}, 0.99, 0, 1, 50.016, 42.904, 53.948, nil, false},
+		{"a steep fall", []Level{of(16, 1, 1000), of(32, 0, 1000)}, 0.99, 0, 1, 18.80, 16, 32, nil, false},
+		{"all attain it", []Level{of(1, 1, 1000), of(2, 1, 1000)}, 0.99, 1, -1, na, 2, inf, nil, false},
+		{"none attains it", []Level{of(4, 0.9, 1000), of(8, 0.5, 1000)}, 0.99, -1, 0, na, -inf, 4, nil, false},
+		{"too few requests", []Level{of(1, 1, 60), of(2, 1, 60), of(4, 0.98, 60)}, 0.99, -1, -1, 2.58, -inf, inf, []int{0, 1, 2}, false},
+		{"an unsure level between", []Level{of(1, 1, 1000), of(2, 0.992, 1000), of(4, 0.5, 1000)}, 0.99, 0, 2, 2.03, 1, 4, []int{1}, false},
+		// The average of the shares at 2 and 3 is the target or above.
+		{"noise", []Level{of(1, 1, 1000), of(2, 0.989, 1000), of(3, 0.992, 1000), of(4, 0.5, 1000)}, 0.99, 0, 3, 3, 1, 4, []int{1, 2}, false},
+		{"surely again", []Level{of(1, 1, 1000), of(2, 0.9, 1000), of(4, 1, 1000)}, 0.99, 0, 1, 1.21, 1, 2, nil, true},
+	} {
+		c := CrossingOf(tt.levels, tt.target, 0.95)
+		near := func(got, want float64) bool {
+			return got == want || math.IsNaN(got) && math.IsNaN(want) || math.Abs(got-want) <= 0.005*want
+		}
+		exact := slices.ContainsFunc(tt.levels, func(l Level) bool { return l.Share.N == many })
+		if c.Within != tt.within || c.Beyond != tt.beyond || c.Again != tt.again || !slices.Equal(c.Unsure, tt.unsure) {
+			t.Errorf("%s: %+v, want bounds %d and %d, unsure %v", tt.name, c, tt.within, tt.beyond, tt.unsure)
+		}
+		if exact && (!near(c.Value, tt.value) || !near(c.Interval.Low, tt.low) || !near(c.Interval.High, tt.high)) {
+			t.Errorf("%s: %v in %v, want %v in %v to %v", tt.name, c.Value, c.Interval, tt.value, tt.low, tt.high)
+		}
+		if !exact && (math.IsNaN(c.Value) != math.IsNaN(tt.value) || c.Interval.Low < tt.low || c.Interval.High > tt.high) {
+			t.Errorf("%s: %v in %v, want %v within %v to %v", tt.name, c.Value, c.Interval, tt.value, tt.low, tt.high)
+		}
+		checkCrossing(t, tt.levels, &c)
+	}
 }
 
-func TestCrossing(t *testing.T) {
+// Requests depend on each other at least as much as at lower loads.
+func TestCrossingOfDependent(t *testing.T) {
+	t.Parallel()
+	sure := []Level{of(1, 1, 1000), of(2, 0.998, 1000), of(4, 0.5, 1000)}
+	dependent := slices.Clone(sure)
+	dependent[0].Share = attainedOf(1, 1000, 3)
+	if a, b := CrossingOf(sure, 0.99, 0.95), CrossingOf(dependent, 0.99, 0.95); a.Within != 1 || b.Within != -1 || a.Beyond != 2 || b.Beyond != 2 {
+		t.Errorf("independent %+v, dependent %+v", a, b)
+	}
+}
+
+func TestLowest(t *testing.T) {
+	t.Parallel()
 	inf, na := math.Inf(1), math.NaN()
+	a := Crossing{Within: 1, Beyond: 3, Value: 5, Interval: Interval{4, 7}, Unsure: []int{2}}
+	b := Crossing{Within: 2, Beyond: -1, Value: 6, Interval: Interval{3, inf}, Unsure: []int{3, 4}}
+	all := Crossing{Within: 4, Beyond: -1, Value: na, Interval: Interval{16, inf}}
+	none := Crossing{Within: -1, Beyond: 0, Value: na, Interval: Interval{-inf, 1}, Again: true}
 	for _, tt := range []struct {
-		name             string
-		levels           []Level
-		i                int
-		value, low, high float64
-		reason           string
+		name string
+		of   []Crossing
+		want Crossing
 	}{
-		// From 2 to 4 the share is 0.93 − 0.1x. It is √((0.02(1−x))² + (0.03x)²)
-		// away from 0.9 where 0.0087x² − 0.0052x + 0.0005 = 0, at x = 0.12041 and
-		// x = 0.47729.
-		{"between two levels", []Level{given(1, 0.99, 0.005, 0.005), given(2, 0.93, 0.02, 0.02), given(4, 0.83, 0.03, 0.03)}, 1, 2.6, 2.240823, 2.954579, ""},
-		// The two ends may differ in reach.
-		{"sure on one side", []Level{given(2, 0.93, 0, 0.02), given(4, 0.83, 0, 0.03)}, 0, 2.6, 2.6, 2.954579, ""},
-		// The level below is not surely above 0.9, the one below that is; from 1
-		// to 2 the share is 0.95 − 0.02x and its reach 0.05x: at x = 0.05/0.07.
-		{"beyond the level below", []Level{given(1, 0.95, 0, 0), given(2, 0.93, 0.05, 0), given(4, 0.83, 0, 0)}, 1, 2.6, 1 + 5./7, 2.6, ""},
-		// The same upwards: from 4 to 6 the share is 0.85 − 0.1x, its reach
-		// 0.1(1−x): they meet at x = 0.25.
-		{"beyond the level above", []Level{given(2, 0.95, 0, 0), given(4, 0.85, 0, 0.1), given(6, 0.75, 0, 0)}, 0, 3, 3, 4.5, ""},
-		{"no level is surely above", []Level{given(1, 0.95, 0.1, 0.05), given(2, 0.93, 0.1, 0.05), given(4, 0.83, 0, 0)}, 1, 2.6, -inf, 0, ""},
-		{"no level is surely below", []Level{given(2, 0.93, 0, 0), given(4, 0.83, 0.1, 0.1), given(8, 0.9, 0.1, 0.1)}, 0, 2.6, 0, inf, ""},
-		// A level of which nothing is known bounds nothing, nor do lines to it.
-		{"unknown on the way", []Level{given(1, 0.99, 0, 0), given(2, 1, na, na), given(3, 0.93, 0.05, 0.05), given(4, 0.83, 0.01, 0.1), given(5, 0, na, na), given(6, 0.5, 0, 0)}, 2, 3.3, 1, 6, ""},
-		{"unknown at one of the two", []Level{given(2, 0.93, na, na), given(4, 0.83, 0, 0)}, 0, 2.6, na, na, "too few"},
-		{"unknown at the other", []Level{given(2, 0.93, 0, 0), given(4, 0.83, na, na)}, 0, 2.6, na, na, "too few"},
-		{"no crossing there", []Level{given(2, 0.8, 0, 0), given(4, 0.83, 0, 0)}, 0, na, na, na, "the share does not fall below the target there"},
-		{"no next level", []Level{given(2, 0.95, 0, 0)}, 0, na, na, na, "the share does not fall below the target there"},
-		{"no such level", []Level{given(2, 0.95, 0, 0)}, -1, na, na, na, "the share does not fall below the target there"},
+		{"one", []Crossing{a}, a},
+		{"two", []Crossing{a, b}, Crossing{Within: 1, Beyond: 3, Value: 5, Interval: Interval{3, 7}, Unsure: []int{2}}},
+		{"one that all attain", []Crossing{all, a}, Crossing{Within: 1, Beyond: 3, Value: 5, Interval: Interval{4, 7}, Unsure: []int{2}}},
+		{"one that none attains", []Crossing{a, none}, Crossing{Within: -1, Beyond: 0, Value: 1, Interval: Interval{-inf, 1}, Again: true}},
+		{"all attain both", []Crossing{all, all}, all},
 	} {
-		e := Crossing(tt.levels, 0.9, tt.i)
-		ends := e.Interval(0.95)
-		near := func(got, want float64) bool {
-			return got == want || math.IsNaN(got) && math.IsNaN(want) || math.Abs(got-want) < 1e-6
+		if got := Lowest(tt.of); fmt.Sprint(got) != fmt.Sprint(tt.want) {
+			t.Errorf("%s: %+v, want %+v", tt.name, got, tt.want)
 		}
-		if tt.low != 0 && !near(ends.Low, tt.low) || tt.high != 0 && !near(ends.High, tt.high) || !near(e.Value, tt.value) || e.NA.Reason != tt.reason {
-			t.Errorf("%s: %v in %v (%s), want %v in %v to %v (%s)", tt.name, e.Value, ends, e.NA.Reason, tt.value, tt.low, tt.high, tt.reason)
+	}
+}
+
+func TestRequestsToTell(t *testing.T) {
+	t.Parallel()
+	share := attainedOf(0.98, 500, 2)
+	// 2.12² · 0.01·0.99 / 0.01², times 2.
+	if got := RequestsToTell(&share, 0.99, 0.95); math.Abs(got-890) > 1 {
+		t.Errorf("%v requests, want 890", got)
+	}
+	if got := RequestsToTell(&share, 0.98, 0.95); !math.IsInf(got, 1) {
+		t.Errorf("%v requests at the target", got)
+	}
+}
+
+// The bounds hold and the interval contains the true load, on grids from coarse to fine, for a
+// closed loop and for a queue, whose requests depend on each other. test/statsvalidation has more.
+func TestCrossingHolds(t *testing.T) {
+	t.Parallel()
+	loop := func(random *rand.Rand, load float64, n int) []float32 {
+		all := make([]float32, n)
+		for i := range all {
+			all[i] = float32(math.Log(200/20) - 0.9*math.Log(load) - 0.4*random.NormFloat64())
+		}
+		return all
+	}
+	queue := func(random *rand.Rand, load float64, n int) []float32 {
+		wait := 0.0
+		if random.Float64() < load/100 {
+			wait = random.ExpFloat64() / (100 - load)
+		}
+		all := make([]float32, n)
+		for i := range all {
+			took := wait + random.ExpFloat64()/100
+			all[i] = float32(math.Log(0.1 / took))
+			wait = math.Max(0, took-random.ExpFloat64()/load)
+		}
+		return all
+	}
+	for _, tt := range []struct {
+		name     string
+		margins  func(*rand.Rand, float64, int) []float32
+		loads    []float64
+		n        int
+		target   float64
+		truth    float64
+		bounded  int // least number of repetitions of 40 with both bounds
+		accurate float64
+	}{
+		{"closed loop, coarse", loop, []float64{1, 2, 4, 8, 16}, 500, 0.95, 6.2198, 38, 0.1},
+		{"closed loop, very coarse", loop, []float64{1, 4, 16}, 500, 0.95, 6.2198, 38, 0.15},
+		{"closed loop, fine", loop, []float64{5, 6, 7, 8}, 500, 0.95, 6.2198, 25, 0.1},
+		{"queue, fine", queue, []float64{50, 52, 54, 56, 58}, 1000, 0.99, 53.948, 0, 0.2},
+		{"queue, coarse", queue, []float64{60, 80, 90}, 2000, 0.9, 76.974, 5, 0.2},
+	} {
+		const reps = 40
+		wrongBounds, misses, bounded, sum, values := 0, 0, 0, 0.0, 0
+		for rep := range reps {
+			random := rand.New(rand.NewPCG(uint64(rep), 3))
+			var levels []Level
+			for _, load := range tt.loads {
+				levels = append(levels, Level{load, Attained(tt.margins(random, load, tt.n))})
+			}
+			c := CrossingOf(levels, tt.target, 0.95)
+			if c.Within >= 0 && tt.loads[c.Within] > tt.truth || c.Beyond >= 0 && tt.loads[c.Beyond] < tt.truth {
+				wrongBounds++
+			}
+			if !c.Interval.Contains(tt.truth) {
+				misses++
+			}
+			if c.Within >= 0 && c.Beyond >= 0 {
+				bounded++
+			}
+			if !math.IsNaN(c.Value) {
+				values, sum = values+1, sum+c.Value
+			}
+		}
+		// 3 % and 7 %, with an allowance for chance in 40 repetitions.
+		if wrongBounds > 4 || misses > 8 || bounded < tt.bounded {
+			t.Errorf("%s: of %d, %d wrong bounds, %d intervals that miss, %d with both bounds", tt.name, reps, wrongBounds, misses, bounded)
+		}
+		if mean := sum / float64(values); math.Abs(mean/tt.truth-1) > tt.accurate {
+			t.Errorf("%s: the estimate is %v on average, want about %v", tt.name, mean, tt.truth)
 		}
 	}
 }

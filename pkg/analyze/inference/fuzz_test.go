@@ -37,10 +37,16 @@ func FuzzInference(f *testing.F) {
 		older, newer := x[:cut], x[cut:]
 		o, n := NewSeries(older), NewSeries(newer)
 		estimates := []Estimate{o.Mean(), n.Mean(), o.Quantile(0.5), n.Quantile(0.5), n.Quantile(0.99), Rate(older, newer), Rate(newer, newer)}
-		levels := []Level{{1, Share(above(older, 1))}, {2, Share(above(newer, 1))}, {4, Share(above(newer, 2))}}
-		estimates = append(estimates, levels[0].Share, levels[1].Share, levels[2].Share)
-		for i := range levels {
-			estimates = append(estimates, Crossing(levels, 0.5, i), Crossing(levels, levels[i].Share.Value, i))
+		estimates = append(estimates, Share(above(older, 1)), Share(above(newer, 1)))
+		if len(older) > 0 && len(newer) > 0 {
+			levels := []Level{{1, Attained(margins(older, 1))}, {2, Attained(margins(newer, 1))}, {4, Attained(margins(newer, 2))}}
+			estimates = append(estimates, levels[0].Share, levels[1].Share, levels[2].Share)
+			for _, target := range [...]float64{0.5, 0.99, levels[1].Share.Value} {
+				if target > 0 && target < 1 {
+					c := CrossingOf(levels, target, 0.95)
+					checkCrossing(t, levels, &c)
+				}
+			}
 		}
 		pairs := NewPairs(older, newer)
 		if both := min(len(older), len(newer)); split%8 != 0 {
@@ -87,6 +93,31 @@ func above(x []float64, limit float64) []bool {
 		met[i] = v > limit
 	}
 	return met
+}
+
+func margins(x []float64, limit float64) []float32 {
+	var all []float32
+	for _, v := range x {
+		all = append(all, float32(v-limit))
+	}
+	return all
+}
+
+// checkCrossing checks that the estimate lies in its interval, and the interval within the bounds.
+func checkCrossing(t *testing.T, levels []Level, c *Crossing) {
+	t.Helper()
+	low, high := math.Inf(-1), math.Inf(1)
+	if c.Within >= 0 {
+		low = levels[c.Within].At
+	}
+	if c.Beyond >= 0 {
+		high = levels[c.Beyond].At
+	}
+	if !(low <= c.Interval.Low && c.Interval.Low <= c.Interval.High && c.Interval.High <= high) ||
+		math.IsInf(low, -1) != math.IsInf(c.Interval.Low, -1) || math.IsInf(high, 1) != math.IsInf(c.Interval.High, 1) ||
+		!math.IsNaN(c.Value) && !c.Interval.Contains(c.Value) || c.Beyond >= 0 && c.Within >= c.Beyond {
+		t.Errorf("%v in %v, bounds %v and %v", c.Value, c.Interval, low, high)
+	}
 }
 
 func checkInterval(t *testing.T, na NA, at func(float64) Interval, value float64) {

@@ -347,15 +347,16 @@ func TestSweepFigures(t *testing.T) {
 	if line.At != m.Estimate || !line.Vertical {
 		t.Errorf("line %+v, want at %v", line, m.Estimate)
 	}
-	if interval := m.Interval.Low < m.Interval.High; interval != (line.Band.Low < line.Band.High) || interval == strings.Contains(strings.Join(f.Notes, " "), "has no interval: "+m.NA) {
+	// The lower bound is missing, and a band has two ends.
+	if m.NA != "no level surely attains the target" || line.Band.Low < line.Band.High || line.Label != "" && line.Label != "meets the SLO up to 8.3" || !slices.Contains(f.Notes, "No level surely attains the target.") {
 		t.Errorf("interval %+v (%s), band %+v, notes %q", m.Interval, m.NA, line.Band, f.Notes)
 	}
 	all := Sweep([]*view.Run{collected(t, "a.json", made(100, 200, 1, 4))}, Options{})
-	if len(all.Notes) != 1 || all.Notes[0] != "All levels attain the target of the SLO." {
+	if len(all.Notes) != 1 || all.Notes[0] != "No level surely attains or misses the target." {
 		t.Errorf("notes %q", all.Notes)
 	}
 	two := Sweep([]*view.Run{run, collected(t, "b.json", made(900, 200, 1, 4))}, Options{})
-	if len(two.Notes) != 2 || !strings.HasPrefix(two.Notes[0], "a.json: the target of the SLO is attained up to concurrency 8.") || two.Notes[1] != "b.json: the lowest level does not attain the target of the SLO." {
+	if len(two.Notes) != 2 || !strings.HasPrefix(two.Notes[0], "a.json: the target of the SLO is attained up to concurrency 8.3 (95% interval up to ") || two.Notes[1] != "b.json: no level attains the target of the SLO." {
 		t.Errorf("notes %q", two.Notes)
 	}
 	if lines := f.Panels[2].Lines; lines[0].At != 60e6 || lines[0].Label != "SLO ttft<=60ms" {

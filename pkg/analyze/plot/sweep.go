@@ -239,17 +239,23 @@ func maxLoad(runs []*view.Run, l *loads, label bool) []svg.Line {
 		return nil
 	}
 	m := runs[0].Report.MaxLoad()
-	if m == nil || m.Within == nil || m.Beyond == nil {
+	if m == nil || math.IsNaN(m.Estimate) {
 		return nil
 	}
 	line := svg.Line{Vertical: true, At: m.Estimate}
-	if m.Interval.Low < m.Interval.High {
+	if bounded(m) {
 		line.Band = svg.Interval{Low: m.Interval.Low, High: m.Interval.High}
 	}
 	if label {
-		line.Label = "meets the SLO up to " + strconv.FormatFloat(m.Estimate, 'g', 3, 64)
+		estimate, _ := m.Rounded()
+		line.Label = "meets the SLO up to " + strconv.FormatFloat(estimate, 'f', -1, 64)
 	}
 	return []svg.Line{line}
+}
+
+// bounded reports whether both ends of the interval of a highest load are known.
+func bounded(m *analyze.MaxLoad) bool {
+	return !math.IsInf(m.Interval.Low, 0) && !math.IsInf(m.Interval.High, 0)
 }
 
 // maxLoadNotes says of each run with an objective what the lines cannot show of its highest load.
@@ -262,17 +268,16 @@ func maxLoadNotes(runs []*view.Run, names []string) (notes []string) {
 		note := ""
 		mode := strings.ReplaceAll(m.Mode, "_", " ")
 		switch {
-		case m.Within == nil:
-			note = "the lowest level does not attain the target of the SLO"
-		case m.Beyond == nil:
+		case !math.IsNaN(m.Estimate) && len(runs) > 1:
+			note = fmt.Sprintf("the target of the SLO is attained up to %s %s", mode, report.LoadsText(m))
+		case !math.IsNaN(m.Estimate):
+			note = m.NA
+		case m.Within != nil:
 			note = "all levels attain the target of the SLO"
-		case len(runs) > 1:
-			note = fmt.Sprintf("the target of the SLO is attained up to %s %.4g", mode, m.Estimate)
-			if m.Interval.Low < m.Interval.High {
-				note += fmt.Sprintf(", 95 %% interval %.4g to %.4g", m.Interval.Low, m.Interval.High)
-			}
-		case !(m.Interval.Low < m.Interval.High):
-			note = fmt.Sprintf("%s %.4g has no interval: %s", mode, m.Estimate, m.NA)
+		case m.Beyond != nil:
+			note = "no level attains the target of the SLO"
+		default:
+			note = m.NA
 		}
 		if note == "" {
 			continue

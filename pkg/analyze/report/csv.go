@@ -159,18 +159,21 @@ func csvShare(name string, x *analyze.Attainment) []string {
 }
 
 // csvMaxLoad returns the lines of the highest load: the estimate in the column "mean",
-// the level below it in "min" and the level above it in "max"; then the bounds of the
-// interval. An unknown value is empty.
+// the highest level that surely attains the target in "min" and the lowest that surely does not
+// in "max"; then the ends of the interval. An unknown value is empty.
 func csvMaxLoad(m *analyze.MaxLoad) [][]string {
 	row := func(name, mean, least, most string) []string {
 		r := make([]string, 7+len(analyze.Levels))
 		r[0], r[1], r[3], r[5], r[len(r)-1] = name, m.Mode, mean, least, most
 		return r
 	}
-	var estimate, within, beyond string
-	if m.Within != nil && m.Beyond != nil {
-		estimate = float(m.Estimate)
+	end := func(v float64) string {
+		if !bounded(v) {
+			return ""
+		}
+		return float(v)
 	}
+	estimate, within, beyond := end(m.Estimate), "", ""
 	if m.Within != nil {
 		within = float(m.Within.Load)
 	}
@@ -178,12 +181,6 @@ func csvMaxLoad(m *analyze.MaxLoad) [][]string {
 		beyond = float(m.Beyond.Load)
 	}
 	rows := [][]string{row("max_load_under_slo", estimate, within, beyond)}
-	end := func(v float64) string {
-		if !bounded(v) {
-			return ""
-		}
-		return float(v)
-	}
 	if low, high := end(m.Interval.Low), end(m.Interval.High); low != "" || high != "" {
 		rows = append(rows, row("max_load_under_slo_interval", "", low, high))
 	}

@@ -113,10 +113,12 @@ type jsonMaxLoad struct {
 	Estimate *float64       `json:"estimate,omitempty"`
 	Low      *float64       `json:"low,omitempty"`
 	High     *float64       `json:"high,omitempty"`
-	NA       string         `json:"na,omitempty"` // why there is no interval
+	NA       string         `json:"na,omitempty"` // why a bound is missing
 	Within   *jsonLoadLevel `json:"within,omitempty"`
 	Beyond   *jsonLoadLevel `json:"beyond,omitempty"`
 	Again    bool           `json:"again,omitempty"`
+	Next     []float64      `json:"next,omitempty"`
+	Requests int            `json:"next_requests,omitempty"`
 	Untold   []string       `json:"untold,omitempty"`
 }
 
@@ -135,8 +137,8 @@ func jsonLoad(m *analyze.MaxLoad) *jsonMaxLoad {
 		}
 		return &jsonLoadLevel{l.Load, l.Share}
 	}
-	j := &jsonMaxLoad{Mode: m.Mode, Target: m.Target, Within: at(m.Within), Beyond: at(m.Beyond), NA: m.NA, Again: m.Again, Untold: m.Unknown}
-	if j.Within != nil && j.Beyond != nil {
+	j := &jsonMaxLoad{Mode: m.Mode, Target: m.Target, Within: at(m.Within), Beyond: at(m.Beyond), NA: m.NA, Again: m.Again, Next: m.Next, Requests: m.NextRequests, Untold: m.Unknown}
+	if bounded(m.Estimate) {
 		j.Estimate = &m.Estimate
 	}
 	if low := m.Interval.Low; bounded(low) {

@@ -8,6 +8,7 @@ import (
 
 	"github.com/pa-tools/pa/internal/plural"
 	"github.com/pa-tools/pa/pkg/analyze"
+	"github.com/pa-tools/pa/pkg/analyze/inference"
 )
 
 // objective says how a level met the objective, in lines.
@@ -94,24 +95,40 @@ func MaxLoadJSON(m *analyze.MaxLoad) any { return jsonLoad(m) }
 
 // MaxLoad describes the estimate of the highest load under an objective, for people.
 func MaxLoad(m *analyze.MaxLoad) string {
-	what := fmt.Sprintf("maximum %s for %s of the requests: ", strings.ReplaceAll(plain(m.Mode), "_", " "), targetText(m.Target))
+	what := "maximum " + strings.ReplaceAll(plain(m.Mode), "_", " ")
+	if m.Target > 0 {
+		what += fmt.Sprintf(" for %s of the requests", targetText(m.Target))
+	}
 	at := func(l *analyze.LoadLevel) string {
-		text := fmt.Sprintf("%s at %s", percent(l.Share), plain(l.Value))
+		text := plain(l.Value)
+		if !math.IsNaN(l.Share) {
+			text = fmt.Sprintf("%s at %s", percent(l.Share), text)
+		}
 		if sent := sentIfOther(l); sent != "" {
 			text += " (" + sent + "/s sent)"
 		}
 		return text
 	}
+	estimated := !math.IsNaN(m.Estimate)
+	if what += ": "; estimated {
+		what += "about " + LoadsText(m)
+	}
 	switch {
-	case m.Within == nil:
-		what += fmt.Sprintf("below %s, the lowest level (%s)", plain(m.Beyond.Value), at(m.Beyond))
-	case m.Beyond == nil:
-		what += fmt.Sprintf("%s or more; the highest level attains it (%s)", plain(m.Within.Value), at(m.Within))
-	default:
-		what += fmt.Sprintf("about %s%s, between %s and %s", number(m.Estimate), maxLoadInterval(m), at(m.Within), at(m.Beyond))
-		if m.NA != "" {
-			what += "; no interval: " + m.NA
-		}
+	case m.Within != nil && m.Beyond != nil:
+		what += ", between " + at(m.Within) + " and " + at(m.Beyond)
+	case m.Within != nil && estimated:
+		what += ", at least " + plain(m.Within.Value) + facts(m.Within)
+	case m.Beyond != nil && estimated:
+		what += ", below " + plain(m.Beyond.Value) + facts(m.Beyond)
+	case m.Within != nil:
+		what += plain(m.Within.Value) + " or more" + facts(m.Within)
+	case m.Beyond != nil:
+		what += "below " + plain(m.Beyond.Value) + facts(m.Beyond)
+	case !estimated:
+		what += "not known"
+	}
+	if m.NA != "" && (estimated || m.Within == nil && m.Beyond == nil) {
+		what += "; " + m.NA
 	}
 	if m.Again {
 		what += "; a higher level attains it again, so the levels are not in order"
@@ -119,7 +136,57 @@ func MaxLoad(m *analyze.MaxLoad) string {
 	if m.Unknown != nil {
 		what += "; not known at " + plain(strings.Join(m.Unknown, ", "))
 	}
-	return what
+	return what + maxLoadAdvice(m)
+}
+
+// facts returns the attainment of a level, and the rate that was sent if it differs from the
+// named rate: " (97.00%, 3.912/s sent)"; "" if there is neither.
+func facts(l *analyze.LoadLevel) string {
+	var all []string
+	if !math.IsNaN(l.Share) {
+		all = append(all, percent(l.Share))
+	}
+	if sent := sentIfOther(l); sent != "" {
+		all = append(all, sent+"/s sent")
+	}
+	if all == nil {
+		return ""
+	}
+	return " (" + strings.Join(all, ", ") + ")"
+}
+
+// maxLoadAdvice says what to measure to narrow the bounds: "; measure 5, 6 and 7 next".
+func maxLoadAdvice(m *analyze.MaxLoad) string {
+	if len(m.Next) == 0 {
+		return ""
+	}
+	var loads []string
+	for _, load := range m.Next {
+		loads = append(loads, loadText(load))
+	}
+	last := len(loads) - 1
+	text := "; measure " + loads[last]
+	if last > 0 {
+		text = "; measure " + strings.Join(loads[:last], ", ") + " and " + loads[last]
+	}
+	if m.NextRequests == 0 {
+		return text + " next"
+	}
+	text += " again, with about " + plural.GroupedOf(m.NextRequests, "request")
+	if last > 0 {
+		text += " each"
+	}
+	return text
+}
+
+// loadText formats a load, which has few digits.
+func loadText(v float64) string { return strconv.FormatFloat(v, 'f', -1, 64) }
+
+// LoadsText formats the estimate of a maximum load and its interval, with two digits:
+// "6.2 (95% interval 5.3 to 7.2)".
+func LoadsText(m *analyze.MaxLoad) string {
+	estimate, interval := m.Rounded()
+	return loadText(estimate) + maxLoadInterval(interval)
 }
 
 // sentIfOther returns the load of a level if it differs from the load that the level names
@@ -131,18 +198,15 @@ func sentIfOther(l *analyze.LoadLevel) string {
 	return number(l.Load)
 }
 
-// maxLoadInterval returns " (95% interval 1.150 to 1.230)"; "" if there is no interval.
-func maxLoadInterval(m *analyze.MaxLoad) string {
-	low, high := m.Interval.Low, m.Interval.High
+// maxLoadInterval returns " (95% interval 5.3 to 7.2)"; "" if there is no interval.
+func maxLoadInterval(i inference.Interval) string {
 	switch {
-	case math.IsNaN(low):
-		return ""
-	case bounded(low) && bounded(high):
-		return fmt.Sprintf(" (95%% interval %s to %s)", number(low), number(high))
-	case bounded(low):
-		return fmt.Sprintf(" (95%% interval from %s on)", number(low))
-	case bounded(high):
-		return fmt.Sprintf(" (95%% interval up to %s)", number(high))
+	case bounded(i.Low) && bounded(i.High):
+		return fmt.Sprintf(" (95%% interval %s to %s)", loadText(i.Low), loadText(i.High))
+	case bounded(i.Low):
+		return fmt.Sprintf(" (95%% interval from %s on)", loadText(i.Low))
+	case bounded(i.High):
+		return fmt.Sprintf(" (95%% interval up to %s)", loadText(i.High))
 	}
-	return " (95% interval: any load)"
+	return ""
 }

@@ -198,28 +198,57 @@ func TestMarkdownTables(t *testing.T) {
 func TestMaxLoad(t *testing.T) {
 	inf, nan := math.Inf(1), math.NaN()
 	within, beyond := &analyze.LoadLevel{Load: 4, Value: "4", Share: 0.97}, &analyze.LoadLevel{Load: 8, Value: "8", Share: 0.5}
-	interval := func(low, high float64, na string) analyze.MaxLoad {
-		return analyze.MaxLoad{Mode: "request_rate", Target: 0.95, Within: within, Beyond: beyond, Estimate: 4.17, Interval: inference.Interval{Low: low, High: high}, NA: na}
+	load := func(within, beyond *analyze.LoadLevel, estimate, low, high float64, na string) analyze.MaxLoad {
+		return analyze.MaxLoad{Mode: "request_rate", Target: 0.95, Within: within, Beyond: beyond, Estimate: estimate, Interval: inference.Interval{Low: low, High: high}, NA: na}
 	}
+	with := func(m analyze.MaxLoad, change func(*analyze.MaxLoad)) analyze.MaxLoad {
+		change(&m)
+		return m
+	}
+	const of = "maximum request rate for 95% of the requests: "
 	for _, tt := range []struct {
 		m    analyze.MaxLoad
 		want string
 	}{
-		{interval(4, 4.3, ""), "maximum request rate for 95% of the requests: about 4.170 (95% interval 4.000 to 4.300), between 97.00% at 4 and 50.00% at 8"},
-		{interval(4, inf, ""), "maximum request rate for 95% of the requests: about 4.170 (95% interval from 4.000 on), between 97.00% at 4 and 50.00% at 8"},
-		{interval(-inf, 4.3, ""), "maximum request rate for 95% of the requests: about 4.170 (95% interval up to 4.300), between 97.00% at 4 and 50.00% at 8"},
-		{interval(-inf, inf, ""), "maximum request rate for 95% of the requests: about 4.170 (95% interval: any load), between 97.00% at 4 and 50.00% at 8"},
-		{interval(nan, nan, "at 4 why"), "maximum request rate for 95% of the requests: about 4.170, between 97.00% at 4 and 50.00% at 8; no interval: at 4 why"},
-		{analyze.MaxLoad{Mode: "concurrency", Target: 0.99, Beyond: beyond}, "maximum concurrency for 99% of the requests: below 8, the lowest level (50.00% at 8)"},
-		{analyze.MaxLoad{Mode: "concurrency", Target: 0.9, Within: within, Again: true, Unknown: []string{"2", "x\x1b"}}, `maximum concurrency for 90% of the requests: 4 or more; the highest level attains it (97.00% at 4); a higher level attains it again, so the levels are not in order; not known at 2, x\x1b`},
+		{load(within, beyond, 4.17, 4, 4.301, ""), of + "about 4.2 (95% interval 4 to 4.4), between 97.00% at 4 and 50.00% at 8"},
+		{load(within, beyond, 4.03, 4, 7.99, ""), of + "about 4 (95% interval 4 to 8), between 97.00% at 4 and 50.00% at 8"},
+		{with(load(within, beyond, 6, 5.1, 7.2, ""), func(m *analyze.MaxLoad) { m.Next = []float64{5, 6, 7} }), of + "about 6 (95% interval 5.1 to 7.2), between 97.00% at 4 and 50.00% at 8; measure 5, 6 and 7 next"},
+		{
+			load(&analyze.LoadLevel{Load: 1234, Value: "1234", Share: 1}, &analyze.LoadLevel{Load: 1789, Value: "1789", Share: 0.5}, 1551, 1432.1, 1788, ""),
+			of + "about 1600 (95% interval 1400 to 1789), between 100.0% at 1234 and 50.00% at 1789",
+		},
+		{
+			with(load(within, nil, 6, 4.3, inf, "no level surely misses the target"), func(m *analyze.MaxLoad) { m.Next, m.NextRequests = []float64{8}, 1500 }),
+			of + "about 6 (95% interval from 4.3 on), at least 4 (97.00%); no level surely misses the target; measure 8 again, with about 1,500 requests",
+		},
+		{load(nil, beyond, 6, -inf, 7.21, "no level surely attains the target"), of + "about 6 (95% interval up to 7.3), below 8 (50.00%); no level surely attains the target"},
+		{
+			with(load(nil, nil, 6, -inf, inf, "no level surely attains or misses the target"), func(m *analyze.MaxLoad) { m.Next, m.NextRequests = []float64{4, 8}, 900 }),
+			of + "about 6; no level surely attains or misses the target; measure 4 and 8 again, with about 900 requests each",
+		},
+		{load(nil, nil, nan, -inf, inf, "no level surely attains or misses the target"), of + "not known; no level surely attains or misses the target"},
+		{with(load(nil, beyond, nan, -inf, 8, "no level surely attains the target"), func(m *analyze.MaxLoad) { m.Next = []float64{2, 4} }), of + "below 8 (50.00%); measure 2 and 4 next"},
+		{
+			with(load(within, nil, nan, 4, inf, "no level surely misses the target"), func(m *analyze.MaxLoad) { m.Again, m.Unknown = true, []string{"2", "x\x1b"} }),
+			of + `4 or more (97.00%); a higher level attains it again, so the levels are not in order; not known at 2, x\x1b`,
+		},
+		// Several objectives have no share in common.
+		{
+			analyze.MaxLoad{Mode: "concurrency", Within: &analyze.LoadLevel{Load: 4, Value: "4", Share: nan}, Estimate: 6, Interval: inference.Interval{Low: 4, High: inf}, NA: "no level surely misses the target"},
+			"maximum concurrency: about 6 (95% interval from 4 on), at least 4; no level surely misses the target",
+		},
+		{
+			with(load(&analyze.LoadLevel{Load: 4, Value: "4", Share: nan}, &analyze.LoadLevel{Load: 7.5, Value: "8", Share: nan}, 6, 4, 7.5, ""), func(m *analyze.MaxLoad) { m.Target = 0 }),
+			"maximum request rate: about 6 (95% interval 4 to 7.5), between 4 and 8 (7.500/s sent)",
+		},
 	} {
 		if got := MaxLoad(&tt.m); got != tt.want {
 			t.Errorf("%+v\n got %s\nwant %s", tt.m, got, tt.want)
 		}
 	}
 	// Ends without bound are left out.
-	m := interval(4, inf, "")
-	if j := jsonLoad(&m); *j.Low != 4 || j.High != nil {
+	m := load(within, nil, 4.17, 4, inf, "")
+	if j := jsonLoad(&m); *j.Low != 4 || j.High != nil || *j.Estimate != 4.17 {
 		t.Errorf("JSON %+v", j)
 	}
 	if rows := csvMaxLoad(&m); len(rows) != 2 || rows[1][5] != "4" || rows[1][len(rows[1])-1] != "" {

@@ -1,6 +1,10 @@
 package slo
 
-import "github.com/pa-tools/pa/pkg/analyze/expr"
+import (
+	"math"
+
+	"github.com/pa-tools/pa/pkg/analyze/expr"
+)
 
 // A Result is an objective's verdict on a request.
 type Result uint8
@@ -93,4 +97,74 @@ func (e *Expr) Eval(value func(Metric) (float64, bool)) Result {
 		return Missed
 	}
 	return Unknown
+}
+
+// Margin returns by how much a request meets the objective: the logarithm of the factor between
+// its metric and the value that it is compared with, of the condition that decides. It is positive
+// if the request meets the objective, negative if the request misses it, and 0 at the limit.
+// value is as for Eval; Margin ignores metrics that the request lacks.
+func (e *Expr) Margin(value func(Metric) (float64, bool)) float64 {
+	m, _ := e.tree.Margin(func(c *comparison) (float64, bool) {
+		v, ok := value(c.metric)
+		return c.margin(v), ok
+	})
+	return m
+}
+
+// margin returns by how much a value of the metric fulfills the comparison.
+func (c *comparison) margin(v float64) float64 {
+	m := math.Log(c.value / v)
+	if c.value == v || math.IsNaN(m) {
+		return 0
+	}
+	if c.relation == ">" || c.relation == ">=" {
+		return -m
+	}
+	return m
+}
+
+// A Share is a condition on a percentile of a level, as a condition on the share of its values.
+type Share struct {
+	Metric Metric
+	// Target is the share of values that must keep the limit, above 0 and below 1.
+	Target float64
+	c      comparison
+}
+
+// Margin returns by how much a value keeps the limit: 0 or more if it does, and below 0 if not.
+func (s *Share) Margin(v float64) float32 {
+	return Signed(s.c.margin(v), s.c.relation.Holds(v, s.c.value))
+}
+
+// Signed returns a margin as a float32 that is negative if and only if the objective is not met.
+func Signed(margin float64, met bool) float32 {
+	m := float32(margin)
+	switch {
+	case met:
+		return max(m, 0)
+	case m < 0:
+		return m
+	}
+	return -math.SmallestNonzeroFloat32
+}
+
+// Shares returns the conditions of an objective of [ParseLevel] as conditions on shares of
+// values: ttft_p99<=200ms asks for a TTFT of at most 200 ms of 99 % of the requests. It returns nil
+// unless the objective is a percentile's condition or several joined by &&.
+func (e *Expr) Shares() []Share {
+	var all []Share
+	for _, part := range e.Conditions() {
+		m, _, ok := part.Limit()
+		if !ok || m.Percentile == 0 {
+			return nil
+		}
+		for c := range part.tree.Conditions() {
+			s := Share{Metric: m, Target: m.Percentile / 100, c: *c}
+			if c.relation == ">" || c.relation == ">=" {
+				s.Target = 1 - s.Target
+			}
+			all = append(all, s)
+		}
+	}
+	return all
 }

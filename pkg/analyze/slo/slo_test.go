@@ -2,6 +2,7 @@ package slo
 
 import (
 	"errors"
+	"math"
 	"slices"
 	"strings"
 	"testing"
@@ -293,6 +294,85 @@ func TestParseLevel(t *testing.T) {
 			}
 		case e.String() != tt.want || !slices.Equal(e.Metrics(), tt.metrics):
 			t.Errorf("%s: %s of %+v, want %s of %+v", tt.text, e, e.Metrics(), tt.want, tt.metrics)
+		}
+	}
+}
+
+// The margin is that of the condition that decides, and has the sign of the result.
+func TestMargin(t *testing.T) {
+	ms := func(v float64) float64 { return v * 1e6 }
+	double, half := math.Log(2), -math.Log(2)
+	for _, tt := range []struct {
+		name, text string
+		values     map[string]float64
+		want       float64
+		result     Result
+	}{
+		{"half of the limit", "ttft<=200ms", map[string]float64{"ttft": ms(100)}, double, Met},
+		{"twice the limit", "ttft<=200ms", map[string]float64{"ttft": ms(400)}, half, Missed},
+		{"at the limit", "ttft<=200ms", map[string]float64{"ttft": ms(200)}, 0, Met},
+		{"at a limit that it must stay below", "ttft<200ms", map[string]float64{"ttft": ms(200)}, 0, Missed},
+		{"at least", "output_tokens>=4", map[string]float64{"output_tokens": 8}, double, Met},
+		{"nothing at all", "output_tokens>=4", map[string]float64{"output_tokens": 0}, math.Inf(-1), Missed},
+		{"a limit of 0", "ttft<=0", map[string]float64{"ttft": 0}, 0, Met},
+		{"the least of and", "ttft<=200ms && e2el<=1s", map[string]float64{"ttft": ms(100), "e2el": ms(900)}, math.Log(1 / 0.9), Met},
+		{"the greatest of or", "ttft<=200ms || e2el<=1s", map[string]float64{"ttft": ms(400), "e2el": ms(1100)}, math.Log(1 / 1.1), Missed},
+		{"not", "!ttft<=200ms", map[string]float64{"ttft": ms(400)}, double, Met},
+		{"a metric that the request lacks", "itl_max<1s || ttft<=200ms", map[string]float64{"ttft": ms(100)}, double, Met},
+		{"a metric that it lacks, missed", "ttft<=200ms && itl_max<1s", map[string]float64{"ttft": ms(400)}, half, Missed},
+		{"nothing known", "ttft<=200ms && itl_max<1s", nil, 0, Unknown},
+	} {
+		e, err := Parse(tt.text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		m, r := e.Margin(values(tt.values)), e.Eval(values(tt.values))
+		if r != tt.result || m != tt.want && math.Abs(m-tt.want) > 1e-12 {
+			t.Errorf("%s: %v, %v, want %v, %v", tt.name, m, r, tt.want, tt.result)
+		}
+		if s := Signed(m, r == Met); r != Unknown && (s >= 0) != (r == Met) {
+			t.Errorf("%s: signed %v of %v", tt.name, s, r)
+		}
+	}
+}
+
+// A percentile of a level is a share of its values.
+func TestShares(t *testing.T) {
+	type share struct {
+		name   string
+		target float64
+	}
+	for _, tt := range []struct {
+		text string
+		want []share
+	}{
+		{"ttft_p99<=200ms", []share{{"ttft_p99", 0.99}}},
+		{"ttft_p99<=200ms && itl_p90<30ms", []share{{"ttft_p99", 0.99}, {"itl_p90", 0.9}}},
+		{"output_tokens_p25>=10", []share{{"output_tokens_p25", 0.75}}},
+		{"ttft_mean<=200ms", nil},
+		{"ttft_p99<=200ms && e2el_max<5s", nil},
+		{"ttft_p99<=200ms || e2el_p50<5s", nil},
+		{"!ttft_p99<=200ms", nil},
+	} {
+		e, err := ParseLevel(tt.text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var got []share
+		for _, s := range e.Shares() {
+			got = append(got, share{s.Metric.Name, s.Target})
+		}
+		if !slices.Equal(got, tt.want) {
+			t.Errorf("%s: %v, want %v", tt.text, got, tt.want)
+		}
+	}
+	e, err := ParseLevel("ttft_p99<200ms")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for v, met := range map[float64]bool{199e6: true, 200e6: false, 201e6: false} {
+		if m := e.Shares()[0].Margin(v); (m >= 0) != met {
+			t.Errorf("margin %v of %v ns below 200 ms", m, v)
 		}
 	}
 }

@@ -1,13 +1,17 @@
 package objective
 
 import (
+	"cmp"
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 	"time"
 
 	"github.com/pa-tools/pa/internal/plural"
 	"github.com/pa-tools/pa/internal/quantile"
+	"github.com/pa-tools/pa/pkg/analyze"
+	"github.com/pa-tools/pa/pkg/analyze/inference"
 	"github.com/pa-tools/pa/pkg/analyze/slo"
 	"github.com/pa-tools/pa/pkg/answer"
 	"github.com/pa-tools/pa/pkg/export"
@@ -25,12 +29,25 @@ type Judge struct {
 	metrics    []answer.Metric
 	values     [][]float64 // values[i] are the values of metrics[i]
 	ok, failed int
+	failures   []int // positions of the failed requests among those of the level
 	verdicts   []Verdict
+	shares     []slo.Share // conditions of expr as shares of values; nil if they are not shares
+	levels     []attained  // one for each verdict
+}
+
+// An attained holds how the requests of a level attain the conditions of the objective.
+type attained struct {
+	requests   int
+	conditions []inference.Estimate // of Judge.shares
+	// succeeded is the share of requests that did not fail.
+	succeeded inference.Estimate
+	// fail says that so many failed that the level does not meet the objective.
+	fail bool
 }
 
 // New returns a judge for the levels of run. expr is from [slo.ParseLevel].
 func New(expr *slo.Expr, run *export.Run) *Judge {
-	j := &Judge{expr: expr, run: run}
+	j := &Judge{expr: expr, run: run, shares: expr.Shares()}
 	for _, m := range expr.Metrics() {
 		if !slices.Contains(j.metrics, m.Of) {
 			j.metrics = append(j.metrics, m.Of)
@@ -57,6 +74,7 @@ func (j *Judge) Add(q *export.Request) {
 	m := j.meter.Measure(q)
 	switch {
 	case m.Excluded == "failed":
+		j.failures = append(j.failures, j.ok+j.failed)
 		j.failed++
 		return
 	case !m.Counted:
@@ -92,6 +110,7 @@ type Verdict struct {
 // requests. A level does not meet the objective if it lacks a metric that would decide, or if more
 // than 1 % of its requests failed.
 func (j *Judge) Met() bool {
+	level := j.attained() // before the values are sorted
 	for i := range j.values {
 		quantile.Sort(j.values[i])
 	}
@@ -105,15 +124,88 @@ func (j *Judge) Met() bool {
 		figures = append(figures, m.Name+" "+text)
 	}
 	if all := j.ok + j.failed; j.failed > 0 && float64(j.failed) > mostFailed*float64(all) {
-		met = false
+		met, level.fail = false, true
 		figures = append(figures, fmt.Sprintf("%s of %s failed", plural.Grouped(j.failed), plural.GroupedOf(all, "request")))
 	}
 	for i := range j.values {
 		j.values[i] = j.values[i][:0]
 	}
-	j.ok, j.failed = 0, 0
+	j.ok, j.failed, j.failures = 0, 0, j.failures[:0]
+	j.levels = append(j.levels, level)
 	j.verdicts = append(j.verdicts, Verdict{met, strings.Join(figures, ", ")})
 	return met
+}
+
+// attained estimates the shares of the values of the level that keep the limits of the objective.
+// If no request has a value, none keeps the limit.
+func (j *Judge) attained() attained {
+	a := attained{requests: j.ok + j.failed}
+	if j.shares == nil || a.requests == 0 {
+		return a
+	}
+	for i := range j.shares {
+		s := &j.shares[i]
+		var margins []float32
+		for _, v := range j.values[slices.Index(j.metrics, s.Metric.Of)] {
+			margins = append(margins, s.Margin(v))
+		}
+		if margins == nil {
+			margins = slices.Repeat([]float32{-1}, a.requests)
+		}
+		a.conditions = append(a.conditions, inference.Attained(margins))
+	}
+	succeeded := make([]float32, a.requests)
+	for _, i := range j.failures {
+		succeeded[i] = -1
+	}
+	a.succeeded = inference.Attained(succeeded)
+	return a
+}
+
+// MaxLoad estimates the highest load that meets the objective, as reports do. loads are the
+// levels in the order of the calls of Met, without shares. It returns nil unless the objective is
+// about percentiles, and there are two levels with requests.
+//
+// The share of requests that did not fail is an objective, too, if too many failed at a level.
+func (j *Judge) MaxLoad(mode string, loads []analyze.LoadLevel) *analyze.MaxLoad {
+	if j.shares == nil || len(loads) != len(j.levels) {
+		return nil
+	}
+	var order []int
+	fail := false
+	for i := range loads {
+		if j.levels[i].requests > 0 {
+			order = append(order, i)
+			fail = fail || j.levels[i].fail
+		}
+	}
+	if len(order) < 2 {
+		return nil
+	}
+	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(loads[a].Load, loads[b].Load) })
+	objectives := make([]analyze.LoadObjective, len(j.shares), len(j.shares)+1)
+	for i := range j.shares {
+		objectives[i].Target = j.shares[i].Target
+	}
+	if fail {
+		objectives = append(objectives, analyze.LoadObjective{Target: 1 - mostFailed})
+	}
+	var levels []analyze.LoadLevel
+	for _, i := range order {
+		l := loads[i]
+		l.Share = math.NaN() // the conditions have none in common
+		levels = append(levels, l)
+		for k := range objectives {
+			share := j.levels[i].succeeded
+			if k < len(j.shares) {
+				share = j.levels[i].conditions[k]
+			}
+			objectives[k].Shares = append(objectives[k].Shares, share)
+		}
+	}
+	m := analyze.MaxLoadOf(mode, levels, objectives...)
+	m.Target = 0 // a share of values, not of requests
+	return m
 }
 
 // value returns a metric of the level, whose values are sorted, as reports compute it.

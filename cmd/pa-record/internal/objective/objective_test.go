@@ -1,9 +1,13 @@
 package objective
 
 import (
+	"math"
+	"math/rand/v2"
+	"strconv"
 	"testing"
 
 	"github.com/pa-tools/pa/internal/memrun"
+	"github.com/pa-tools/pa/pkg/analyze"
 	"github.com/pa-tools/pa/pkg/analyze/slo"
 	"github.com/pa-tools/pa/pkg/export"
 )
@@ -63,6 +67,85 @@ func TestJudge(t *testing.T) {
 		met := j.Met()
 		if got := j.Verdicts()[len(j.Verdicts())-1]; got != tt.want || met != tt.want.Met {
 			t.Errorf("%s: %v, %+v, want %+v", tt.name, met, got, tt.want)
+		}
+	}
+}
+
+// A search over an objective of percentiles has bounds: levels that surely meet it, and that surely
+// do not.
+func TestMaxLoad(t *testing.T) {
+	streamed := true
+	kind, endpoint := "openai", "v1/chat/completions"
+	failed := answered(1, 9, 19)
+	failed.Status = export.StatusTimeout
+	// A level has so many requests, of which some are slow to begin, some have a slow gap and some
+	// fail, in turn.
+	type level struct {
+		load                    float64
+		n, late, stalled, fails int
+	}
+	for _, tt := range []struct {
+		name, objective string
+		levels          []level
+		within, beyond  string // "": none
+		low, high       float64
+		na              string
+		none            bool
+	}{
+		{"found", "ttft_p90<=200ms", []level{{1, 500, 5, 0, 0}, {16, 500, 400, 0, 0}, {8, 500, 150, 0, 0}, {4, 500, 10, 0, 0}}, "4", "8", 4.5, 6.5, "", false},
+		{"the lowest of two", "ttft_p90<=200ms && itl_p90<=300ms", []level{{1, 500, 5, 5, 0}, {2, 500, 5, 10, 0}, {4, 500, 5, 200, 0}, {8, 500, 200, 200, 0}}, "2", "4", 2, 3, "", false},
+		{"few requests", "ttft_p90<=200ms", []level{{1, 20, 0, 0, 0}, {2, 20, 0, 0, 0}}, "", "", 0, 0, "no level surely attains or misses the target", false},
+		{"not surely at the limit", "ttft_p90<=200ms", []level{{1, 100, 0, 0, 0}, {2, 100, 11, 0, 0}}, "1", "", 1, 2, "no level surely misses the target", false},
+		{"requests fail", "ttft_p90<=200ms", []level{{1, 1000, 0, 0, 0}, {2, 1000, 0, 0, 0}, {4, 1000, 0, 0, 300}}, "2", "4", 2, 3, "", false},
+		{"no request has a gap", "itl_p90<=300ms && ttft_p90<=200ms", []level{{1, 500, 0, 0, 0}, {2, 500, 0, -1, 0}}, "1", "2", 1, 2, "", false},
+		{"a mean", "ttft_mean<=200ms", []level{{1, 100, 0, 0, 0}, {2, 100, 100, 0, 0}}, "", "", 0, 0, "", true},
+		{"one level", "ttft_p90<=200ms", []level{{1, 100, 0, 0, 0}}, "", "", 0, 0, "", true},
+	} {
+		expr, err := slo.ParseLevel(tt.objective)
+		if err != nil {
+			t.Fatal(err)
+		}
+		j := New(expr, &export.Run{ServiceKind: &kind, Endpoint: &endpoint, Meta: &export.RunMeta{Streaming: &streamed}})
+		var loads []analyze.LoadLevel
+		random := rand.New(rand.NewPCG(1, 1))
+		for _, l := range tt.levels {
+			late, stalled, fails := random.Perm(l.n), random.Perm(l.n), random.Perm(l.n)
+			for i := range l.n {
+				begin, gap := 1.1, 0.1
+				if late[i] < l.late {
+					begin = 1.5
+				}
+				if stalled[i] < l.stalled {
+					gap = 0.5
+				}
+				q := answered(1, begin, begin+gap)
+				if l.stalled < 0 {
+					q = answered(1, begin)
+				}
+				if fails[i] < l.fails {
+					q = failed
+				}
+				j.Add(&q)
+			}
+			j.Met()
+			loads = append(loads, analyze.LoadLevel{Load: l.load, Value: strconv.FormatFloat(l.load, 'f', -1, 64)})
+		}
+		m := j.MaxLoad(export.ModeConcurrency, loads)
+		if m == nil || tt.none {
+			if (m == nil) != tt.none {
+				t.Errorf("%s: %+v", tt.name, m)
+			}
+			continue
+		}
+		named := func(l *analyze.LoadLevel) string {
+			if l == nil {
+				return ""
+			}
+			return l.Value
+		}
+		if named(m.Within) != tt.within || named(m.Beyond) != tt.beyond || m.NA != tt.na ||
+			math.IsNaN(m.Estimate) != (tt.high == 0) || m.Estimate < tt.low || tt.high > 0 && m.Estimate > tt.high {
+			t.Errorf("%s: %+v, within %q, beyond %q", tt.name, m, named(m.Within), named(m.Beyond))
 		}
 	}
 }

@@ -3,12 +3,15 @@ package remarks
 import (
 	"fmt"
 	"io"
+	"strconv"
 	"strings"
 	"time"
 
 	"github.com/pa-tools/pa/cmd/pa-record/internal/objective"
 	"github.com/pa-tools/pa/cmd/pa-record/internal/runindex"
 	"github.com/pa-tools/pa/internal/plural"
+	"github.com/pa-tools/pa/pkg/analyze"
+	"github.com/pa-tools/pa/pkg/analyze/report"
 	"github.com/pa-tools/pa/pkg/export"
 	"github.com/pa-tools/pa/pkg/recorder"
 	"github.com/pa-tools/pa/pkg/recorder/load"
@@ -124,13 +127,32 @@ func objectiveNote(s *LevelSettings, res *recorder.Result, best, over *recorder.
 		}
 		return "was not judged"
 	}
+	note := ""
 	switch {
 	case best == nil:
-		return fmt.Sprintf("no level meets %s: %v %s", s.Judge, over.Load, had(over))
+		note = fmt.Sprintf("no level meets %s: %v %s", s.Judge, over.Load, had(over))
 	case over == nil:
-		return fmt.Sprintf("all levels meet %s: %v %s", s.Judge, best.Load, had(best))
+		note = fmt.Sprintf("all levels meet %s: %v %s", s.Judge, best.Load, had(best))
+	default:
+		note = fmt.Sprintf("%v is the highest level that was found to meet %s: it %s; %v %s", best.Load, s.Judge, had(best), over.Load, had(over))
 	}
-	return fmt.Sprintf("%v is the highest level that was found to meet %s: it %s; %v %s", best.Load, s.Judge, had(best), over.Load, had(over))
+	mode, loads := export.ModeConcurrency, []analyze.LoadLevel(nil)
+	for i := range res.Levels {
+		l := &res.Levels[i]
+		named := amount(l.Load)
+		sent := named
+		if _, ok := l.Load.(load.Rate); ok {
+			mode = export.ModeRequestRate
+			if l.Client != nil && l.Client.AchievedPerSecond > 0 {
+				sent = l.Client.AchievedPerSecond
+			}
+		}
+		loads = append(loads, analyze.LoadLevel{Load: sent, Value: strconv.FormatFloat(named, 'f', -1, 64)})
+	}
+	if m := s.Judge.MaxLoad(mode, loads); m != nil {
+		note += "; " + report.MaxLoad(m)
+	}
+	return note
 }
 
 // cameTo returns the latency of a level as the end of a sentence about the level.
