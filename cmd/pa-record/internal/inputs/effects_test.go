@@ -85,8 +85,8 @@ var flagValues = []string{
 // elsewhere are the flags of load, input and output that TestEveryFlag does not try, and why.
 var elsewhere = map[string]string{
 	"input-data": "the kinds of input", "data-directory": "--input-data under another name",
-	"tokenizer": "the analysis counts with it, too", "default-tokenizer": "as well",
-	"repeat": "the requests of a run stay", "grace-period": "about requests that do not end", "max-error-rate": "about requests that fail",
+	"tokenizer": "the analysis counts with it, too", "default-tokenizer": "the analysis counts with it, too",
+	"repeat": "the requests of a run stay", "warmup-runs": "the requests of a run stay", "grace-period": "about requests that do not end", "max-error-rate": "about requests that fail",
 }
 
 // TestEveryFlagIsTried finds flags that TestEveryFlag does not know.
