@@ -197,8 +197,12 @@ func TestShapes(t *testing.T) {
 		{"no difference", shape{runs: 5, run: noisy(1, 0.01, 1)}, shape{runs: 5, run: noisy(31, 0.01, 1)}, "no difference within 1.8 %: TTFT p50 -0.31 %, TPOT p50 +0.14 %, E2EL p50 -0.039 %, output tokens/s -0.016 %", 0, "passed"},
 		{"slower", shape{runs: 5, run: noisy(1, 0.01, 1)}, shape{runs: 5, run: noisy(31, 0.01, 1.1)}, "new is slower: TTFT p50 +9.7 % (+7.1 to +12), E2EL p50 +6.2 % (+4.7 to +7.7), output tokens/s -5.9 % (-7.4 to -4.4); TPOT p50 unchanged within ±0.35 %", 3, "failure"},
 		{"slower by little", shape{runs: 5, run: noisy(1, 0.002, 1)}, shape{runs: 5, run: noisy(31, 0.002, 1.02)}, "new is slower by less than 5 %: TTFT p50 +1.8 % (+0.78 to +2.9), E2EL p50 +1.3 % (+0.64 to +1.9), output tokens/s -1.3 % (-2.1 to -0.54); TPOT p50 unchanged within ±0.35 %", 3, "failure"},
-		{"drift: one side after the other", shape{runs: 5, after: true, run: func(run, _ int) float64 { return math.Pow(1.01, float64(run)) * noisy(1, 0.001, 1)(run, 0) }},
-			shape{runs: 5, after: true, run: func(run, _ int) float64 { return math.Pow(1.01, float64(run+5)) * noisy(31, 0.001, 1)(run, 0) }}, "cannot tell: TTFT p50 +4.9 %: the sides did not take turns, and the runs of both drift by +0.88 % from one to the next; record them in turn (--interleave); TPOT p50 unchanged within ±0.35 %", 4, "skipped"},
+		{
+			"drift: one side after the other",
+			shape{runs: 5, after: true, run: func(run, _ int) float64 { return math.Pow(1.01, float64(run)) * noisy(1, 0.001, 1)(run, 0) }},
+			shape{runs: 5, after: true, run: func(run, _ int) float64 { return math.Pow(1.01, float64(run+5)) * noisy(31, 0.001, 1)(run, 0) }},
+			"cannot tell: TTFT p50 +4.9 %: the sides did not take turns, and the runs of both drift by +0.88 % from one to the next; record them in turn (--interleave); TPOT p50 unchanged within ±0.35 %", 4, "skipped",
+		},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()

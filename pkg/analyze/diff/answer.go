@@ -306,7 +306,8 @@ func (res *Result) enough(r *Row) string {
 	if res.Single {
 		half := (math.Log1p(r.bound.High) - math.Log1p(r.bound.Low)) / 2
 		const slack = 1.3 // so that it is likely to be enough
-		n := float64(min(r.Old.N, r.New.N)) * math.Pow(slack*half/distance, 2)
+		share := slack * half / distance
+		n := float64(min(r.Old.N, r.New.N)) * share * share
 		if !(n < 1e9) || !(n > 0) {
 			return "; use --repeat 5"
 		}

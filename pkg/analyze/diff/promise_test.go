@@ -175,8 +175,13 @@ func TestWithin(t *testing.T) {
 		low, high, margin float64
 		want              bool
 	}{
-		{-0.04, 0.049, 0.05, true}, {-0.047, 0.01, 0.05, true}, {-0.048, 0.01, 0.05, false}, {0, 0.05, 0.05, false},
-		{math.Inf(-1), 0, 0.05, false}, {math.NaN(), math.NaN(), 0.05, false}, {0, 0, 0.05, true},
+		{-0.04, 0.049, 0.05, true},
+		{-0.047, 0.01, 0.05, true},
+		{-0.048, 0.01, 0.05, false},
+		{0, 0.05, 0.05, false},
+		{math.Inf(-1), 0, 0.05, false},
+		{math.NaN(), math.NaN(), 0.05, false},
+		{0, 0, 0.05, true},
 	} {
 		if got := within(inference.Interval{Low: tt.low, High: tt.high}, tt.margin); got != tt.want {
 			t.Errorf("%v to %v within %v: %v", tt.low, tt.high, tt.margin, got)

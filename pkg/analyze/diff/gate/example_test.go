@@ -13,6 +13,7 @@ func (slower) Number(string, gate.Of) (v float64, missing string) { return 0.08,
 func (slower) Verdict(metric, _ string) (gate.State, string) {
 	return gate.Unknown, metric + " has no verdict: too few runs"
 }
+
 func (slower) Within(metric string, _ float64) (gate.State, string) {
 	return gate.Clear, metric + " is outside"
 }
