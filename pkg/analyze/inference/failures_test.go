@@ -30,8 +30,11 @@ func TestMoreFailures(t *testing.T) {
 // The two directions are complementary, and no count makes the result leave 0 to 1.
 func TestMoreFailuresLarge(t *testing.T) {
 	for _, tt := range [][4]int{
-		{0, 1 << 40, 1000, 1 << 40}, {100_000, 1_000_000, 900_000, 1_000_000}, {1_000_000, 1_000_000, 0, 1_000_000},
-		{5, 10, 5_000_000, 10_000_000}, {3, 7, 2, 1_000_000},
+		{0, 1 << 40, 1000, 1 << 40},
+		{100_000, 1_000_000, 900_000, 1_000_000},
+		{1_000_000, 1_000_000, 0, 1_000_000},
+		{5, 10, 5_000_000, 10_000_000},
+		{3, 7, 2, 1_000_000},
 	} {
 		more, fewer := MoreFailures(tt[0], tt[1], tt[2], tt[3]), MoreFailures(tt[2], tt[3], tt[0], tt[1])
 		if !near(more+fewer, 1, 1e-9) || more < 0 || fewer < 0 {

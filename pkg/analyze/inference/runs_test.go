@@ -150,7 +150,10 @@ func TestRunsConstant(t *testing.T) {
 	}
 	// Together with three tests that vary: Holm's factor 4, but not for a constant that is equal.
 	tests := []Test{
-		{P: 2. / 252, Older: all(100, 5), Newer: all(150, 5)}, {P: 0.2}, {P: 0.3}, {P: 0.4},
+		{P: 2. / 252, Older: all(100, 5), Newer: all(150, 5)},
+		{P: 0.2},
+		{P: 0.3},
+		{P: 0.4},
 		{P: 1, Older: all(7, 5), Newer: all(7, 5)},
 	}
 	if adjusted, _ := Adjust(tests, 0.05); !near(adjusted[0], 8./252, 1e-12) || adjusted[4] != 1 {

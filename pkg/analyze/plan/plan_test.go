@@ -88,11 +88,15 @@ func TestHeadlines(t *testing.T) {
 			[]string{"to find a change of 5 % in TTFT p50, TPOT p50, E2EL p50 or output tokens/s 80 % of the time: 4 runs a side of 10 requests, 8 minutes in all; to exclude one: 3 runs a side of 10 requests, 6 minutes in all"},
 		},
 		{
-			"a small change, more often", steady, minute, Options{Change: 0.0125, Power: 0.95},
+			"a small change, more often", steady, minute,
+			Options{Change: 0.0125, Power: 0.95},
 			[]string{"to find a change of 1.25 % in"},
 		},
 		{
-			"runs that differ much", []float64{30, 60, 90, 20, 70}, minute, Options{Change: 0.001, Power: 0.8},
+			"runs that differ much",
+			[]float64{30, 60, 90, 20, 70},
+			minute,
+			Options{Change: 0.001, Power: 0.8},
 			[]string{"80 % of the time: more than 1,000 runs a side; to exclude one: more than 1,000 runs a side"},
 		},
 		{"one run", steady[:1], nil, usual, []string{"runs a side: n/a, because one run does not show how much runs differ by chance; at least 3 are needed"}},
@@ -185,20 +189,28 @@ func TestCommand(t *testing.T) {
 		why   string
 	}{
 		{
-			"as it was", 5, []string{"/opt/bin/pa-record", "-u", "sim://?ttft=1ms&itl=2ms", "--streaming", "--request-count", "60"}, false, "",
+			"as it was", 5,
+			[]string{"/opt/bin/pa-record", "-u", "sim://?ttft=1ms&itl=2ms", "--streaming", "--request-count", "60"},
+			false, "",
 			"pa-record -u 'sim://?ttft=1ms&itl=2ms' --streaming --request-count 60 --repeat 4 --profile-export-file planned.json", "",
 		},
 		{
-			"replaced flags in all forms", 5, []string{"pa-record", "--repeat", "5", "-m", "x", "--profile-export-file=a.json", "-profile-export-file", "b.parquet", "--repea=7", "--html", "p.html", "--report"}, false, "",
+			"replaced flags in all forms", 5,
+			[]string{"pa-record", "--repeat", "5", "-m", "x", "--profile-export-file=a.json", "-profile-export-file", "b.parquet", "--repea=7", "--html", "p.html", "--report"},
+			false, "",
 			"pa-record -m x --report --repeat 4 --profile-export-file planned.json", "",
 		},
 		{
-			"flags that begin alike", 5, []string{"pa-record", "--request-count", "9", "-r", "3", "-p", "100", "--re=x"}, false, "",
+			"flags that begin alike", 5,
+			[]string{"pa-record", "--request-count", "9", "-r", "3", "-p", "100", "--re=x"},
+			false, "",
 			"pa-record --request-count 9 -r 3 -p 100 --re=x --repeat 4 --profile-export-file planned.json", "",
 		},
 		{"one run", 1, []string{"pa-record", "-m", "x"}, false, "", "pa-record -m x --repeat 5 --profile-export-file planned.json", ""},
 		{
-			"servers with labels", 5, []string{"pa-record", "-u", "old=a:1", "-u", "new=b:1"}, false, "old",
+			"servers with labels", 5,
+			[]string{"pa-record", "-u", "old=a:1", "-u", "new=b:1"},
+			false, "old",
 			"pa-record -u old=a:1 -u new=b:1 --repeat 4 --profile-export-file planned.json", "",
 		},
 		{"a search", 5, []string{"pa-record", "--binary-search", "-l", "9"}, false, "", "", "the recording searched for its loads with --binary-search, which excludes --repeat"},
