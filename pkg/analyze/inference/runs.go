@@ -17,7 +17,7 @@ const (
 	// mostRuns times as many.
 	enoughRuns  = 5
 	mostRuns    = 2
-	unequalPart = 0.25 // see welch
+	unequalPart = 0.25 // see DegreesOfFreedom
 )
 
 // Runs compares per-run values of several runs a side, such as each run's TTFT
@@ -27,9 +27,9 @@ const (
 // interleave the sides where the machine drifts.
 //
 // The values of the sides are geometric means, the interval is Welch's t on
-// logarithms (Biometrika 34, 1947), from 3 runs a side. If the numbers of runs differ,
-// the degrees of freedom are fewer than Welch's, see [welch]. If a value is not positive, it has no logarithm, and
-// there is no interval. From 6 runs a side there is also the rank test, which takes any
+// logarithms (Biometrika 34, 1947), from 3 runs a side. [DegreesOfFreedom]
+// says where they are not Welch's. If a value is not positive, it has no logarithm, and there is
+// no interval. From 6 runs a side there is also the rank test, which takes any
 // finite values.
 //
 // Values that repeat come from a coarse clock or grid. The interval is then never
@@ -80,6 +80,15 @@ func Unbalanced(older, newer int) bool {
 
 // welch returns the pivot of a difference of two averages with standard errors se over n
 // values each. One standard error may be 0.
+func welch(difference, se0, n0, se1, n1 float64) pivot {
+	se := math.Hypot(se0, se1)
+	return pivot{DegreesOfFreedom(square(se0/se), n0, square(se1/se), n1), func(t float64) Interval {
+		return Interval{difference - t*se, difference + t*se}
+	}}
+}
+
+// DegreesOfFreedom returns the degrees of freedom with which [Welch] compares two sides of n0 and n1
+// runs. The variance of their difference is the sum of the variances of the sides' averages, as parts of 1.
 //
 // Few values that happen to agree make Welch's degrees of freedom too many if the other side has
 // more values. The degrees of freedom are then at most what they are for equal deviations, and a
@@ -89,11 +98,8 @@ func Unbalanced(older, newer int) bool {
 // Three values a side say nearly nothing about which side deviates more. Each variance is then
 // taken halfway to their average, for the degrees of freedom only: between 3.2 and 4, where Welch's
 // are between 2 and 4.
-func welch(difference, se0, n0, se1, n1 float64) pivot {
-	se := math.Hypot(se0, se1)
-	// With the errors as parts of the whole, small ones do not underflow.
-	part0, part1 := square(se0/se), square(se1/se)
-	if n0 == minRuns && n1 == minRuns { // the parts sum to 1
+func DegreesOfFreedom(part0, n0, part1, n1 float64) float64 {
+	if n0 == minRuns && n1 == minRuns {
 		part0, part1 = (part0+0.5)/2, (part1+0.5)/2
 	}
 	df := satterthwaite(part0, n0, part1, n1)
@@ -101,9 +107,7 @@ func welch(difference, se0, n0, se1, n1 float64) pivot {
 		df = math.Min(df, satterthwaite(n1/(n0+n1), n0, n0/(n0+n1), n1))
 		df -= (df - (math.Min(n0, n1) - 1)) * unequalPart
 	}
-	return pivot{df, func(t float64) Interval {
-		return Interval{difference - t*se, difference + t*se}
-	}}
+	return df
 }
 
 // satterthwaite returns the degrees of freedom of the sum of the variances of two averages over n

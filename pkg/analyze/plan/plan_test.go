@@ -72,7 +72,7 @@ func lognormal(rng *rand.Rand, n int, deviation, factor float64) *memrun.Reader 
 
 func TestHeadlines(t *testing.T) {
 	t.Parallel()
-	steady := []float64{30.2, 29.9, 30.4, 30.1, 29.8}
+	steady := []float64{30.25, 29.9, 30.45, 30.1, 29.7}
 	minute := func(i int, _ *runsettest.Spec, m *export.RunMeta) {
 		m.StartNS, m.EndNS = uint64(1_700_000_000+60*i)*1e9, uint64(1_700_000_060+60*i)*1e9
 	}
@@ -178,7 +178,7 @@ func TestMoreTakesMore(t *testing.T) {
 // The command of a recording is repeated as it was, without what the plan replaces.
 func TestCommand(t *testing.T) {
 	t.Parallel()
-	steady := []float64{30.2, 29.9, 30.4, 30.1, 29.8}
+	steady := []float64{30.25, 29.9, 30.45, 30.1, 29.7}
 	for _, tt := range []struct {
 		name  string
 		runs  int

@@ -10,7 +10,7 @@ import (
 // deviations.
 //
 // Let u be one side's sample variance divided by the sum of both. The test's degrees of
-// freedom depend only on u: (n − 1) / (u² + (1 − u)²). With equal deviations u has a
+// freedom depend only on u, see [inference.DegreesOfFreedom]. With equal deviations u has a
 // beta distribution with both parameters (n − 1)/2 and is independent of the sum, and the
 // statistic has a noncentral t distribution with 2n − 2 degrees of freedom. The power is
 // therefore exactly the mean over u of the distribution's tails beyond the critical value
@@ -42,7 +42,7 @@ func welchDesignOf(n int, alpha float64, nodes, pooled int) *welchDesign {
 		w := simpson(i, nodes) * math.Pow(math.Max(0, math.Cos(2*x)), float64(n-2))
 		sine := math.Sin(2 * x) // u = (1 + sine)/2
 		d.weight = append(d.weight, w)
-		d.critical = append(d.critical, inference.StudentQuantile(1-alpha, (d.n-1)/((1+sine*sine)/2)))
+		d.critical = append(d.critical, inference.StudentQuantile(1-alpha, inference.DegreesOfFreedom((1+sine)/2, d.n, (1-sine)/2, d.n)))
 		sum += w
 	}
 	for i := range d.weight {
