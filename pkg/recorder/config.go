@@ -234,28 +234,15 @@ func (c *Config) measure(level load.Level) window.Measure {
 	if m.All {
 		m.Requests = c.Entries.Len()
 	}
-	times := func(n float64) {
-		if m.Times > 0 {
-			m.Requests = int(math.Ceil(float64(m.Times) * n))
-		}
+	traits := level.Traits()
+	if m.Times > 0 && traits.Amount > 0 {
+		m.Requests = int(math.Ceil(float64(m.Times) * traits.Amount))
 	}
-	switch level := level.(type) {
-	case load.Concurrency:
-		times(float64(level.N))
-	case load.Rate:
-		times(level.PerSecond)
-	case load.Intervals:
-		times(level.PerSecond())
-	case load.Timetable:
-		if m.Duration == 0 {
-			m.Requests = len(level.Offsets) - c.Warmup
-		}
-	case load.Sessions:
-		if m.Duration == 0 {
-			m.Requests = c.Entries.Len() - c.Warmup
-		}
-	case load.Periodic:
-		m.Requests = level.End
+	if traits.PlaysData && m.Duration == 0 {
+		m.Requests = c.Entries.Len() - c.Warmup
+	}
+	if periodic, ok := level.(load.Periodic); ok {
+		m.Requests = periodic.End
 	}
 	return m
 }

@@ -14,13 +14,8 @@ import (
 // loadDetail describes a level that Mode and Value do not determine, and returns "" for
 // other levels.
 func loadDetail(level load.Level) string {
-	switch level := level.(type) {
-	case load.Concurrency:
+	if level.Traits().Plain {
 		return ""
-	case load.Rate:
-		if level.Arrivals == load.Constant && level.Ceiling == 0 {
-			return ""
-		}
 	}
 	return level.String()
 }

@@ -86,7 +86,7 @@ func (l *levelRun) run(ctx context.Context) (Level, error) {
 	}
 	l.edgeAtRest(export.EdgeLevel)
 	warmup := l.cfg.Warmup
-	if n := closedSlots(l.load); n > 0 && warmup > 0 {
+	if n := l.load.Traits().WarmupSlots; n > 0 && warmup > 0 {
 		// All slots begin the measurement together, as in perf_analyzer.
 		l.runStage(ctx, load.Concurrency{N: min(warmup, n)}, warmup, 0, 0)
 		l.sent, warmup = warmup, 0
@@ -96,7 +96,7 @@ func (l *levelRun) run(ctx context.Context) (Level, error) {
 		if m := l.cfg.measure(l.load); m.Requests > 0 {
 			budget = m.Requests
 		}
-		l.runStage(ctx, l.load, warmup, l.cfg.WarmupTime+rampUp(l.load), budget)
+		l.runStage(ctx, l.load, warmup, l.cfg.WarmupTime+l.load.Traits().RampUp, budget)
 	}
 	if l.meter != nil {
 		l.meter.Finish(l.cfg.Clock.NowNS())
@@ -129,29 +129,6 @@ func (l *levelRun) run(ctx context.Context) (Level, error) {
 	return l.out, l.err
 }
 
-// closedSlots returns how many slots warm up a level in a stage of their own; 0 if the
-// warm-up is part of the level.
-func closedSlots(level load.Level) int {
-	switch level := level.(type) {
-	case load.Concurrency:
-		return level.N
-	case load.Periodic:
-		return level.Start
-	}
-	return 0
-}
-
-// rampUp returns how long a level takes to reach its load. That time is warm-up.
-func rampUp(level load.Level) time.Duration {
-	switch level := level.(type) {
-	case load.Concurrency:
-		return level.RampUp
-	case load.Rate:
-		return level.RampUp
-	}
-	return 0
-}
-
 // wrote keeps the first error of the writer.
 func (l *levelRun) wrote(err error) {
 	if err != nil && l.err == nil {
@@ -177,7 +154,7 @@ func (l *levelRun) runStage(ctx context.Context, level load.Level, warmup int, w
 	l.cancel = cancel
 	l.returned, l.warmed = 0, 0
 	var requests *drive.Prefetcher // conversations and sequences do without
-	if _, ok := level.(load.Sessions); !ok && l.sequences == nil {
+	if !level.Traits().Conversations && l.sequences == nil {
 		// A slot without a request must not keep the others waiting.
 		requests = l.requests.Prefetch(l.stageFirst(l.sent), share.Share, func() { l.admission.Close() })
 		defer requests.Stop()

@@ -56,7 +56,7 @@ func (r *runState) place(level load.Level) {
 	}
 	r.begun = 0
 	first := r.cfg.First + int(r.nextID-1) //nolint:gosec // a number of requests
-	if _, r.talked = level.(load.Sessions); r.talked {
+	if r.talked = level.Traits().Conversations; r.talked {
 		first = r.cfg.First + r.conversations
 	}
 	switch _, timetable := level.(load.Timetable); {
@@ -111,7 +111,7 @@ func (l *levelRun) prompts() *export.LevelPrompts {
 	if hash := r.requests.SHA256(); hash != r.cfg.Run.Meta.DatasetSHA256 {
 		p.SHA256 = hash
 	}
-	if _, ok := l.load.(load.Sessions); ok {
+	if l.load.Traits().Conversations {
 		p.Conversations, p.Of = r.begun, r.requests.Conversations()
 	}
 	return p

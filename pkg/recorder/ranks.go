@@ -112,12 +112,8 @@ func shareOf(w world.World, level load.Level) world.Share {
 // data is read: without the number of requests where the data determines it.
 func PlannedShare(w world.World, level load.Level, m window.Measure, warmup int, warmupTime time.Duration) export.LevelShare {
 	s := export.LevelShare{Value: shareValue(w, level)}
-	switch level.(type) {
-	case load.Sessions, load.Timetable:
+	if m.All || level.Traits().PlaysData {
 		return s // the data has the number
-	}
-	if m.All {
-		return s
 	}
 	c := Config{Measure: m, Warmup: warmup, WarmupTime: warmupTime}
 	n := c.measure(level).Requests
@@ -126,7 +122,7 @@ func PlannedShare(w world.World, level load.Level, m window.Measure, warmup int,
 	}
 	share, before := shareOf(w, level), 0
 	if open, ok := c.scaled(level).(load.Open); ok {
-		before = max(warmup, load.ArrivalsBefore(open.Schedule(), warmupTime+rampUp(level)))
+		before = max(warmup, load.ArrivalsBefore(open.Schedule(), warmupTime+level.Traits().RampUp))
 	}
 	n = share.Count(before+n) - share.Count(before)
 	s.Requests = &n
@@ -150,7 +146,7 @@ func (r *runState) stageShare(level load.Level, warmup int, warmupTime time.Dura
 	if s.Whole() {
 		return s
 	}
-	if _, ok := level.(load.Sessions); ok {
+	if level.Traits().Conversations {
 		s.warmup = r.requests.Turns(s.Share, r.first, warmup)
 		if budget > 0 {
 			s.budget = r.requests.Turns(s.Share, r.first, warmup+budget) - s.warmup
@@ -187,16 +183,8 @@ func (l *levelRun) levelShare() *export.LevelShare {
 // slots of a closed loop, requests per second of an open one.
 func shareValue(w world.World, level load.Level) string {
 	share := shareOf(w, level)
-	rate := func(perSecond float64) string {
-		return strconv.FormatFloat(perSecond/float64(share.Size), 'f', -1, 64)
-	}
-	switch level := level.(type) {
-	case load.Rate:
-		return rate(level.PerSecond)
-	case load.Intervals:
-		return rate(level.PerSecond())
-	case load.Timetable:
-		return rate(level.PerSecond())
+	if _, open := level.(load.Open); open {
+		return strconv.FormatFloat(level.Traits().PerSecond/float64(share.Size), 'f', -1, 64)
 	}
 	return strconv.Itoa(share.Slots(level.Slots()))
 }
@@ -270,7 +258,7 @@ func (r *runState) firstMeeting(ctx context.Context, meta *export.RunMeta) error
 	r.cfg.First, r.nextID = int(r.nextID-1), 1 //nolint:gosec // a number of requests
 	by := export.DividedByRequest
 	for _, level := range r.cfg.Levels {
-		if _, ok := level.(load.Sessions); ok {
+		if level.Traits().Conversations {
 			by = export.DividedByConversation
 		}
 	}

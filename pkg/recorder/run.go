@@ -308,7 +308,7 @@ func (r *runState) prepareRequests(ctx context.Context) (err error) {
 			return err
 		}
 	}
-	if slices.ContainsFunc(c.Levels, func(l load.Level) bool { _, ok := l.(load.Sessions); return ok }) {
+	if slices.ContainsFunc(c.Levels, func(l load.Level) bool { return l.Traits().Conversations }) {
 		return r.requests.FindConversations(ctx)
 	}
 	return nil

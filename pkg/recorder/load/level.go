@@ -27,6 +27,33 @@ type Level interface {
 	Slots() int
 	// Validate returns a mistake of the level, or nil.
 	Validate() error
+	// Traits returns what a recorder and a forecast need to know of the level.
+	Traits() Traits
+}
+
+// Traits are what a recorder and a forecast need to know of a level of any kind.
+type Traits struct {
+	// Amount is the number that a search raises, and of which a request count can be a
+	// multiple: slots of a [Concurrency], requests per second of a [Rate] or [Intervals]. Other
+	// levels have 0.
+	Amount float64
+	// PerSecond is the mean rate of an open loop, 0 if all its requests are due at once; closed
+	// loops have 0.
+	PerSecond float64
+	// AtOnce is the largest number of requests that begin at the same instant, 0 for a level
+	// that gets to its requests in flight over time.
+	AtOnce int
+	// WarmupSlots is the number of slots that warm up the level in a stage of their own, 0 if
+	// the warm-up is part of the level.
+	WarmupSlots int
+	// RampUp is how long the level takes to reach its load. That time is warm-up.
+	RampUp time.Duration
+	// PlaysData means that the level ends with its data, unless a duration ends it before.
+	PlaysData bool
+	// Conversations means that the level sends the turns of conversations.
+	Conversations bool
+	// Plain means that Mode and Value determine the level; String says what they do not.
+	Plain bool
 }
 
 // An Open is the level of an open loop. When Slots requests are in flight, due requests
@@ -77,6 +104,15 @@ func (c Concurrency) Validate() error {
 	return nil
 }
 
+// Traits implements Level.
+func (c Concurrency) Traits() Traits {
+	t := Traits{Amount: float64(c.N), AtOnce: c.N, WarmupSlots: c.N, RampUp: c.RampUp, Plain: true}
+	if c.RampUp > 0 {
+		t.AtOnce = 0
+	}
+	return t
+}
+
 // Begin returns when slot i begins, counted from the start of the level.
 func (c Concurrency) Begin(i int) time.Duration {
 	return time.Duration(float64(c.RampUp) * float64(i) / float64(c.N))
@@ -105,6 +141,9 @@ func (s Sessions) Validate() error {
 	}
 	return nil
 }
+
+// Traits implements Level.
+func (s Sessions) Traits() Traits { return Traits{AtOnce: s.N, PlaysData: true, Conversations: true} }
 
 // A Periodic level begins with a batch of Start requests. It sends Step more requests
 // whenever each request of the last batch has had Period responses, up to End requests in
@@ -145,6 +184,11 @@ func (p Periodic) Validate() error {
 		return fmt.Errorf("request period %d: must be at least 1", p.Period)
 	}
 	return nil
+}
+
+// Traits implements Level.
+func (p Periodic) Traits() Traits {
+	return Traits{AtOnce: max(p.Start, p.Step), WarmupSlots: p.Start}
 }
 
 // Arrivals is the distribution of the gaps between the requests of a Rate.
@@ -268,6 +312,11 @@ func (r Rate) String() string {
 	return s + atMost(r.Ceiling)
 }
 
+// Traits implements Level.
+func (r Rate) Traits() Traits {
+	return Traits{Amount: r.PerSecond, PerSecond: r.PerSecond, RampUp: r.RampUp, Plain: r.Arrivals == Constant && r.Ceiling == 0}
+}
+
 // shape returns the shape parameter of the gamma distribution.
 func (r Rate) shape() float64 {
 	if r.Burstiness == 0 {
@@ -359,6 +408,12 @@ func (v Intervals) String() string {
 	return fmt.Sprintf("%s, %s requests/s", plural.Of(len(v.Gaps), "interval"), strconv.FormatFloat(v.PerSecond(), 'g', 6, 64)) + atMost(v.Ceiling)
 }
 
+// Traits implements Level.
+func (v Intervals) Traits() Traits {
+	rate := v.PerSecond()
+	return Traits{Amount: rate, PerSecond: rate}
+}
+
 // Slots implements Level.
 func (v Intervals) Slots() int { return v.Ceiling }
 
@@ -409,6 +464,9 @@ func (t Timetable) String() string {
 	}
 	return s + atMost(t.Ceiling)
 }
+
+// Traits implements Level.
+func (t Timetable) Traits() Traits { return Traits{PerSecond: t.PerSecond(), PlaysData: true} }
 
 // Slots implements Level.
 func (t Timetable) Slots() int { return t.Ceiling }

@@ -95,10 +95,10 @@ func searchNote(s *LevelSettings, res *recorder.Result) string {
 	for i := range res.Levels {
 		switch l := &res.Levels[i]; {
 		case l.Within():
-			if best == nil || amount(l.Load) > amount(best.Load) {
+			if best == nil || l.Load.Traits().Amount > best.Load.Traits().Amount {
 				best = l
 			}
-		case over == nil || amount(l.Load) < amount(over.Load):
+		case over == nil || l.Load.Traits().Amount < over.Load.Traits().Amount:
 			over = l
 		}
 	}
@@ -139,7 +139,7 @@ func objectiveNote(s *LevelSettings, res *recorder.Result, best, over *recorder.
 	mode, loads := export.ModeConcurrency, []analyze.LoadLevel(nil)
 	for i := range res.Levels {
 		l := &res.Levels[i]
-		named := amount(l.Load)
+		named := l.Load.Traits().Amount
 		sent := named
 		if _, ok := l.Load.(load.Rate); ok {
 			mode = export.ModeRequestRate
@@ -165,17 +165,6 @@ func cameTo(s *LevelSettings, l *recorder.Level) string {
 		what = fmt.Sprintf("a p%d", pct)
 	}
 	return fmt.Sprintf("came to %s of %v", what, l.Reported.Latency.Round(time.Microsecond))
-}
-
-// amount returns the number by which a search orders its levels.
-func amount(level load.Level) float64 {
-	switch level := level.(type) {
-	case load.Concurrency:
-		return float64(level.N)
-	case load.Rate:
-		return level.PerSecond
-	}
-	return 0
 }
 
 // sweepNote says why an automatic sweep has measured no rates; "" if it has, or if there was no

@@ -7,7 +7,6 @@ import (
 	"github.com/pa-tools/pa/internal/plural"
 	"github.com/pa-tools/pa/pkg/recorder/backend"
 	"github.com/pa-tools/pa/pkg/recorder/backend/openai"
-	"github.com/pa-tools/pa/pkg/recorder/load"
 )
 
 // spareFiles is the number of files that a run has open beside its connections: standard
@@ -112,12 +111,7 @@ func (s *Settings) WarnOfCPU(cores int) {
 func (s *Settings) localRate() float64 {
 	rate := 0.0
 	for _, level := range s.Levels {
-		switch level := level.(type) {
-		case load.Rate:
-			rate = max(rate, level.PerSecond)
-		case interface{ PerSecond() float64 }:
-			rate = max(rate, level.PerSecond())
-		}
+		rate = max(rate, level.Traits().PerSecond)
 	}
 	return rate * float64(max(s.World.LocalSize, 1)) / float64(max(s.World.Size, 1))
 }

@@ -134,16 +134,7 @@ func (s *loadSettings) slotsAtOnce() int {
 	}
 	n := 0
 	for _, level := range s.Levels {
-		switch level := level.(type) {
-		case load.Concurrency:
-			if level.RampUp == 0 {
-				n = max(n, level.N)
-			}
-		case load.Sessions:
-			n = max(n, level.N)
-		case load.Periodic:
-			n = max(n, level.Start, level.Step)
-		}
+		n = max(n, level.Traits().AtOnce)
 	}
 	return n
 }

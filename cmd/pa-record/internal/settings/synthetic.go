@@ -11,7 +11,6 @@ import (
 
 	"github.com/urfave/cli/v2"
 
-	"github.com/pa-tools/pa/pkg/recorder/load"
 	"github.com/pa-tools/pa/pkg/recorder/workload"
 	"github.com/pa-tools/pa/pkg/recorder/workload/render"
 	"github.com/pa-tools/pa/pkg/recorder/workload/synth"
@@ -132,13 +131,8 @@ func (p *parser) synthetic(s *Settings) {
 func (p *parser) madeEntries(s *Settings) {
 	s.BuiltinEntries = DefaultEntries
 	for _, level := range s.Levels {
-		n, times := float64(s.Measurement.Requests), float64(s.Measurement.Times)
-		switch level := level.(type) {
-		case load.Concurrency:
-			n = max(n, times*float64(level.N))
-		case load.Rate:
-			n = max(n, times*level.PerSecond, level.PerSecond*(s.WarmupDuration+s.Measurement.Duration).Seconds())
-		}
+		t := level.Traits()
+		n := max(float64(s.Measurement.Requests), float64(s.Measurement.Times)*t.Amount, t.PerSecond*(s.WarmupDuration+s.Measurement.Duration).Seconds())
 		s.BuiltinEntries = max(s.BuiltinEntries, int(math.Ceil(min(n+float64(s.Warmup), mostMadeEntries))))
 	}
 	if s.InputLengths != nil && s.MadeSessions == 0 && !p.c.IsSet("num-dataset-entries") {
