@@ -54,6 +54,9 @@ const (
 	maxMemory = 48 << 20
 	// lastWait is how long Stop waits for the last scrapes.
 	lastWait = time.Second
+	// settle is how long after Stop the last scrape begins: llama.cpp and Triton count a
+	// request some milliseconds after they have answered it.
+	settle = 50 * time.Millisecond
 	// maxBackoff bounds the time between scrapes of a failing source, in intervals.
 	maxBackoff = 32
 )
@@ -195,7 +198,7 @@ func (c *Collector) Take() []*export.Scrape {
 	return all
 }
 
-// Stop scrapes the sources once more, for a second at most, and ends the collection. It
+// Stop scrapes the sources once more after 50 ms, for a second at most in all, and ends the collection. It
 // leaves out sources that failed twice or more in a row. It returns a summary of each
 // source; nil without Start.
 func (c *Collector) Stop() []export.TelemetrySource {
@@ -242,8 +245,13 @@ func (c *Collector) watch(ctx context.Context, s *source) {
 		case <-ctx.Done():
 		case <-c.last:
 			timer.Stop()
-			if ctx.Err() == nil && failures <= 1 {
+			if failures > 1 {
+				return
+			}
+			select {
+			case <-time.After(settle):
 				c.scrapeOnce(ctx, s)
+			case <-ctx.Done():
 			}
 			return
 		}

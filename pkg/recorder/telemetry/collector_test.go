@@ -492,6 +492,24 @@ func TestCollectorOneAtATime(t *testing.T) {
 	c.Stop()
 }
 
+// TestCollectorLateCount checks that the last scrape has what a server counts a little after it
+// has answered.
+func TestCollectorLateCount(t *testing.T) {
+	var tokens atomic.Int64
+	url := serve(t, func(w http.ResponseWriter, _ *http.Request) { fmt.Fprintf(w, "tokens_total %d\n", tokens.Load()) })
+	c, err := New(Config{URLs: []string{url}, Interval: time.Hour, Clock: &counter{}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	c.Start()
+	time.AfterFunc(settle/5, func() { tokens.Store(40) })
+	c.Stop()
+	all := c.Take()
+	if last := all[len(all)-1].Samples; len(last) != 1 || last[0].Value != 40 {
+		t.Errorf("the last scrape has %+v, want 40", last)
+	}
+}
+
 // TestCollectorFloodBound checks that the collector reads no more than the bound of a huge
 // answer, and keeps only an error without samples.
 func TestCollectorFloodBound(t *testing.T) {
