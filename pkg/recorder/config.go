@@ -238,7 +238,7 @@ func (c *Config) measure(level load.Level) window.Measure {
 	if m.Times > 0 && traits.Amount > 0 {
 		m.Requests = int(math.Ceil(float64(m.Times) * traits.Amount))
 	}
-	if traits.PlaysData && m.Duration == 0 {
+	if traits.PlaysData && m.Duration == 0 && c.Entries != nil { // Validate reports a run without entries
 		m.Requests = c.Entries.Len() - c.Warmup
 	}
 	if periodic, ok := level.(load.Periodic); ok {
