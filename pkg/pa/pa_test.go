@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"log"
 	"os"
 	"path/filepath"
 	"strings"
@@ -22,31 +21,37 @@ import (
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 func Example() {
-	ctx := context.Background()
+	if err := record(context.Background()); err != nil {
+		fmt.Println(err)
+	}
+	// Output:
+	// concurrency 2: 8 requests, 0 failed, TTFT of 8, ITL of 16
+}
+
+func record(ctx context.Context) error {
 	server, err := sim.Start(ctx, sim.Config{OutputTokens: plan.ConstantLength(3)}) // in place of a real one
 	if err != nil {
-		log.Fatal(err)
+		return err
 	}
 	defer func() { _ = server.Close() }()
 	dir, err := os.MkdirTemp("", "pa")
 	if err != nil {
-		log.Fatal(err)
+		return err
 	}
 	defer func() { _ = os.RemoveAll(dir) }()
 	file := filepath.Join(dir, "run.json")
 
 	if _, err := pa.Record(ctx, pa.Load{URL: server.OpenAIURL(), Streaming: true, Concurrency: 2, Requests: 8}, file); err != nil {
-		log.Fatal(err)
+		return err
 	}
 	rep, err := pa.Analyze(ctx, file)
 	if err != nil {
-		log.Fatal(err)
+		return err
 	}
 	for _, l := range rep.Levels {
 		fmt.Printf("%s: %d requests, %d failed, TTFT of %d, ITL of %d\n", l.Load, l.Requests, l.Failed, l.TTFT.N, l.ITL.N)
 	}
-	// Output:
-	// concurrency 2: 8 requests, 0 failed, TTFT of 8, ITL of 16
+	return nil
 }
 
 // serve starts a simulated server.
@@ -73,7 +78,9 @@ func TestRecord(t *testing.T) {
 		want string
 	}{
 		{
-			"levels, not streamed", pa.Load{Levels: []load.Level{load.Concurrency{N: 1}, load.Rate{PerSecond: 200}}, Requests: 3}, "a.parquet",
+			"levels, not streamed",
+			pa.Load{Levels: []load.Level{load.Concurrency{N: 1}, load.Rate{PerSecond: 200}}, Requests: 3},
+			"a.parquet",
 			"concurrency 1: 3 of 3, TTFT n/a (not streamed); request rate 200.0: 3 of 3, TTFT n/a (not streamed)",
 		},
 		{"time", pa.Load{Streaming: true, For: 20 * time.Millisecond, Warmup: 1}, "b.json.gz", "concurrency 1: some"},
