@@ -290,7 +290,7 @@ func TestPlanKeepsItsPromise(t *testing.T) {
 	t.Parallel()
 	var metrics []*diff.Metric
 	for i := range diff.Metrics {
-		if judged(&diff.Metrics[i], false) {
+		if diff.Judged(&diff.Metrics[i], false) {
 			metrics = append(metrics, &diff.Metrics[i])
 		}
 	}
