@@ -292,20 +292,24 @@ func (res *Result) tooWide(l *LevelResult) string {
 		return ""
 	}
 	l.named = append(l.named, widest.Metric)
-	text := widest.mayMatter()
+	text, differ := widest.mayMatter(), false
 	if l.unsteadyRuns != "" {
 		return text + "; " + l.unsteadyRuns
 	}
 	if len(widest.OldRuns) > 1 || len(widest.NewRuns) > 1 {
 		const named = 4 // runs of a side, from which on an outlying run is named
 		if why := res.spread(l, widest); why != "" {
-			text = why + "; " + text
+			text, differ = why+"; "+text, true
 			if min(len(widest.OldRuns), len(widest.NewRuns)) < named {
 				return text + "; record 5 runs a side, so that one that is unlike the others can be seen"
 			}
 		}
 	}
-	return text + res.enough(widest)
+	const cause = "find out why the runs differ"
+	if text += res.enough(widest); differ && !strings.HasSuffix(text, cause) {
+		text += ", but first " + cause
+	}
+	return text
 }
 
 // mayMatter says that the metric may have changed by the margin or more.

@@ -100,6 +100,9 @@ func (r *Result) lines() []string {
 	if line := r.turnsLine(); line != "" {
 		all = append(all, line)
 	}
+	if line := r.outlyingLine(); line != "" {
+		all = append(all, line)
+	}
 	for i := range r.Gates {
 		g := &r.Gates[i]
 		all = append(all, "gate "+g.title()+r.at(g.Level)+": "+g.outcome()+": "+strings.Join(g.Because, ", "))

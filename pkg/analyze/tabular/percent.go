@@ -20,7 +20,12 @@ func Percent(v float64) string {
 	case math.IsInf(v, 0):
 		return infinity(v) + "%"
 	}
-	s := strconv.FormatFloat(100*v, 'f', 2, 64)
+	const large = 10 // from which on decimals say nothing
+	decimals := 2
+	if math.Abs(v) >= large {
+		decimals = 0
+	}
+	s := strconv.FormatFloat(100*v, 'f', decimals, 64)
 	if s == "-0.00" {
 		s = "0.00"
 	}
