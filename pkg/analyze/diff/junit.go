@@ -82,7 +82,7 @@ func (r *Result) junitLevel(l *LevelResult) junit.Suite {
 		}
 		text := fmt.Sprintf("%s to %s, %s", u.Amount(row.Metric, row.Old.Value), u.Amount(row.Metric, row.New.Value), row.changed())
 		if ends := row.interval(); ends != "" && ends != "n/a" {
-			text += " (" + ends + ")"
+			text += " (" + strings.Replace(ends, " ", " to ", 1) + ")"
 		}
 		text = row.Metric.Name + ": " + text
 		c := junit.Case{Class: name, Name: row.Metric.Key, Out: text}
