@@ -178,6 +178,9 @@ func (r *Result) sentence(l *LevelResult) string {
 		rest = r.others(l)
 	default:
 		rest = slices.Concat(f.unchanged, f.unclear, f.unjudged)
+		if l.Answer == FailsMore && len(f.found) == 1 && len(f.unchanged)+len(f.unclear) > 0 {
+			rest[0] = "of the requests that succeeded: " + rest[0]
+		}
 	}
 	if rest != nil {
 		line += "; " + strings.Join(rest, ", ")
