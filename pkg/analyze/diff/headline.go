@@ -310,7 +310,11 @@ func (r *Result) sweep() string {
 	if t.Answer.Shown() {
 		if rest := slices.Concat(f.unchanged, f.unclear, f.unjudged); rest != nil {
 			text := strings.Join(rest, ", ")
-			if t.Answer == FailsMore {
+			switch {
+			case t.Answer != FailsMore:
+			case len(f.unchanged)+len(f.unclear) > 0:
+				text = "of the requests that succeeded " + over + ": " + text
+			default:
 				text = over + ": " + text
 			}
 			parts = append(parts, text)
