@@ -25,13 +25,6 @@ const (
 	driftSigmas = 3
 )
 
-// A level drifts if its latencies change by more than slopeShare from the first request to the last,
-// with a p-value of slopeAlpha at most.
-const (
-	slopeShare = 0.1
-	slopeAlpha = 0.01
-)
-
 // An Unsteady is a reason why a level may not be in a steady state, so that a later or
 // repeated measurement may differ.
 type Unsteady struct {
@@ -113,7 +106,7 @@ func unsettled(x []timed, differs bool) (all []*Unsteady) {
 	for _, m := range steadyMetrics {
 		values := inTime(x, m.of)
 		s := inference.StartOf(values)
-		if differs || s.N == 0 || !(s.Factor > 1+driftShare) {
+		if differs || !s.Differs() {
 			continue
 		}
 		from, to := millis(inference.MeanOfRuns(values[:s.N])), millis(inference.MeanOfRuns(values[s.N:]))
@@ -127,8 +120,7 @@ func unsettled(x []timed, differs bool) (all []*Unsteady) {
 		break
 	}
 	for _, m := range steadyMetrics {
-		s := inference.SlopeOf(inTime(x, m.of))
-		if s.P <= slopeAlpha && math.Abs(s.Change) > slopeShare {
+		if s := inference.SlopeOf(inTime(x, m.of)); s.Drifts() {
 			text := fmt.Sprintf("%s drifts: it changes by %+.0f %% from the first request to the last, which chance does not explain", m.name, 100*s.Change)
 			return append(all, &Unsteady{Brief: text, text: text + "; find the cause, or warm up longer"})
 		}

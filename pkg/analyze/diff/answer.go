@@ -1,10 +1,12 @@
 package diff
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
 	"strings"
+	"unicode"
 
 	"github.com/pa-tools/pa/internal/plural"
 	"github.com/pa-tools/pa/pkg/analyze/inference"
@@ -141,7 +143,7 @@ func (res *Result) answer(l *LevelResult) {
 	if judged == 0 {
 		shown = failing != inference.NotAvailable && !l.failures.few()
 	}
-	l.Because = ""
+	l.Because, l.named = "", nil
 	switch {
 	case failing == inference.Worse:
 		l.Answer = FailsMore
@@ -176,10 +178,8 @@ func (res *Result) because(l *LevelResult) string {
 	if text := res.outlyingText(); text != "" {
 		return text
 	}
-	for i := range l.Rows {
-		if r := &l.Rows[i]; r.drifts {
-			return fmt.Sprintf("%s: %s; record them in turn (--interleave)", r.point(), r.Spoiled)
-		}
+	if why := l.drifting(); why != "" {
+		return why
 	}
 	if why := res.tooWide(l); why != "" {
 		return why
@@ -188,6 +188,22 @@ func (res *Result) because(l *LevelResult) string {
 		return fmt.Sprintf("%s of %s and %s requests, and so few requests show no share", l.failed(), plural.Grouped(sum(l.failures.older).all), plural.Grouped(sum(l.failures.newer).all))
 	}
 	return "no judged metric has a value on both sides"
+}
+
+// drifting names the metrics that drift; "" if none does.
+func (l *LevelResult) drifting() string {
+	var names []string
+	why := ""
+	for i := range l.Rows {
+		if r := &l.Rows[i]; r.drifts {
+			why = cmp.Or(why, r.Spoiled)
+			names, l.named = append(names, r.point()), append(l.named, r.Metric)
+		}
+	}
+	if names == nil {
+		return ""
+	}
+	return fmt.Sprintf("%s cannot be judged: %s; record them in turn (--interleave)", strings.Join(names, ", "), why)
 }
 
 // notJudged returns why judged metrics have no interval or are spoiled, with what would be enough; "" if
@@ -208,22 +224,21 @@ func (res *Result) notJudged(l *LevelResult) string {
 	if missing == nil {
 		return ""
 	}
-	first := missing[0]
-	why, needs := first.Spoiled, 0
-	if why == "" {
-		why, needs = strings.TrimPrefix(first.NA.Reason, "either side: "), first.NA.Needs
-	}
+	first, needs := missing[0], 0
+	why := l.noVerdict(first)
 	var names []string
 	for _, r := range missing {
-		if r.Spoiled == first.Spoiled && r.NA.Reason == first.NA.Reason {
-			names = append(names, r.point())
-			needs = max(needs, r.NA.Needs)
+		if sameReason(l.noVerdict(r), why) {
+			names, l.named = append(names, r.point()), append(l.named, r.Metric)
+			if r.Spoiled == "" {
+				needs = max(needs, r.NA.Needs)
+			}
 		}
 	}
-	if l.unsteadyRuns != "" {
-		return fmt.Sprintf("%s cannot be judged: %s", strings.Join(names, ", "), l.unsteadyRuns)
-	}
 	text := strings.Join(names, ", ") + " cannot be judged: " + why
+	if why == l.unsteadyRuns {
+		return text
+	}
 	switch {
 	case needs == 0:
 		return text
@@ -233,6 +248,31 @@ func (res *Result) notJudged(l *LevelResult) string {
 		return fmt.Sprintf("%s; record about %s requests a side, or use --repeat 5", text, plural.Grouped(needs))
 	}
 	return fmt.Sprintf("%s; record at least %s runs a side, better 5 (--repeat 5)", text, plural.Grouped(needs))
+}
+
+// sameReason reports whether two reasons differ by numbers alone, such as how much neighbouring values depend
+// on each other.
+func sameReason(a, b string) bool {
+	words := func(text string) string {
+		return strings.Map(func(c rune) rune {
+			if unicode.IsDigit(c) {
+				return -1
+			}
+			return c
+		}, text)
+	}
+	return words(a) == words(b)
+}
+
+// noVerdict returns why a judged metric has no verdict, without what would be enough.
+func (l *LevelResult) noVerdict(r *Row) string {
+	switch {
+	case r.Spoiled != "":
+		return r.Spoiled
+	case l.unsteadyRuns != "":
+		return l.unsteadyRuns
+	}
+	return strings.TrimPrefix(r.NA.Reason, inference.EitherSide)
 }
 
 // tooWide returns which metric may change by the margin or more, and how much would be enough to tell; "" if
@@ -251,20 +291,25 @@ func (res *Result) tooWide(l *LevelResult) string {
 	if widest == nil {
 		return ""
 	}
-	text := widest.mayMatter()
+	l.named = append(l.named, widest.Metric)
+	text, differ := widest.mayMatter(), false
 	if l.unsteadyRuns != "" {
 		return text + "; " + l.unsteadyRuns
 	}
 	if len(widest.OldRuns) > 1 || len(widest.NewRuns) > 1 {
 		const named = 4 // runs of a side, from which on an outlying run is named
 		if why := res.spread(l, widest); why != "" {
-			text = why + "; " + text
+			text, differ = why+"; "+text, true
 			if min(len(widest.OldRuns), len(widest.NewRuns)) < named {
 				return text + "; record 5 runs a side, so that one that is unlike the others can be seen"
 			}
 		}
 	}
-	return text + res.enough(widest)
+	const cause = "find out why the runs differ"
+	if text += res.enough(widest); differ && !strings.HasSuffix(text, cause) {
+		text += ", but first " + cause
+	}
+	return text
 }
 
 // mayMatter says that the metric may have changed by the margin or more.

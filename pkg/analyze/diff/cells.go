@@ -179,6 +179,15 @@ func (r *Row) reason() string {
 	return fmt.Sprintf("%s (about %s %s a side are enough)", r.NA.Reason, plural.Grouped(r.NA.Needs), unit)
 }
 
+// reasonOf returns why a judged metric has no verdict, and how many values would be enough.
+func (l *LevelResult) reasonOf(r *Row) string {
+	why := l.noVerdict(r)
+	if why == r.Spoiled || why == l.unsteadyRuns {
+		return why
+	}
+	return strings.TrimPrefix(r.reason(), inference.EitherSide)
+}
+
 // table returns the table of a level's metrics.
 func (l *LevelResult) table(u *timeUnits, explain bool) tabular.Table {
 	head := []string{"", l.sides.old(), l.sides.new(), "change", "interval", "verdict"}

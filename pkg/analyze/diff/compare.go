@@ -140,7 +140,8 @@ type LevelResult struct {
 	// Within is the largest change of a judged metric that an Answer of NoDifference leaves open.
 	Within float64
 
-	oldRuns, newRuns []*Run // of Old and New
+	named            []*Metric // the metrics that Because names
+	oldRuns, newRuns []*Run    // of Old and New
 	sides            Sides
 	failures         failures
 	unsteadyRuns     string // see unsteady
@@ -544,7 +545,7 @@ func (res *Result) single(l *LevelResult) {
 // TTFT and E2EL are judged by their means, whose intervals are much narrower than those of the medians;
 // if their requests are paired, the medians of the pairs are narrower still.
 func (res *Result) judgesSingle(m *Metric, primary bool, paired *pairing) bool {
-	if res.o.Primary != nil || m.of != ttft && m.of != e2el || m.pct != 0 && m.pct != 50 {
+	if res.o.Primary != nil || !m.judgedByMean() {
 		return primary
 	}
 	by := paired.of(m.of)

@@ -450,9 +450,9 @@ func TestClusteredFailures(t *testing.T) {
 		doubt        string
 	}{
 		{"spread over the runs", same(5, count{0, 60}), same(5, count{4, 60}), inference.Worse, ""},
-		{"all in one run", same(5, count{0, 60}), append(same(4, count{0, 60}), count{20, 60}), inference.NoDifference, "failed 0 % to 6.7 % of the requests, but the failures came together in some of the runs; record more runs"},
+		{"all in one run", same(5, count{0, 60}), append(same(4, count{0, 60}), count{20, 60}), inference.NoDifference, "failed 6.7 % instead of 0 % of the requests, but the failures came together in some of the runs; record more runs"},
 		{"in one run, and many more in all", same(5, count{0, 60}), []count{{30, 60}, {25, 60}, {40, 60}, {55, 60}, {28, 60}}, inference.Worse, ""},
-		{"a few", same(1, count{0, 30}), same(1, count{3, 30}), inference.NoDifference, "failed 0 % to 10 % of the requests, and so few failures may be chance; record more requests"},
+		{"a few", same(1, count{0, 30}), same(1, count{3, 30}), inference.NoDifference, "failed 10 % instead of 0 % of the requests, and so few failures may be chance; record more requests"},
 		{"the same", same(5, count{2, 60}), same(5, count{2, 60}), inference.NoDifference, ""},
 		{"no requests", same(1, count{}), same(1, count{1, 2}), inference.NotAvailable, ""},
 	} {

@@ -58,6 +58,6 @@ func Example() {
 	// Output:
 	// TPOT p50: +49.6% (+42.2% to +57.3%): worse
 	// E2EL p50: +14.5% (+9.8% to +19.5%): worse
-	// false [tpot_p50 is worse]
+	// false [tpot_p50 is worse: TPOT p50 +50 % (+42 to +57)]
 	// new is slower: TPOT p50 +50 % (+42 to +57), E2EL p50 +15 % (+9.8 to +19); TTFT p50 +0.66 % not judged: the sides did not take turns, and both drift
 }

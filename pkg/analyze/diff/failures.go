@@ -134,9 +134,13 @@ func (f *failures) clustered(l *LevelResult) string {
 	return fmt.Sprintf("%s of the requests, but the failures came together in some of the runs; record more runs", l.failed())
 }
 
-// failed returns the shares of failed requests: "failed 0 % to 20 %".
+// failed returns the shares of failed requests: "failed 20 % instead of 0 %".
 func (l *LevelResult) failed() string {
-	return fmt.Sprintf("failed %s to %s", tabular.ShareInSentence(sum(l.failures.older).share()), tabular.ShareInSentence(sum(l.failures.newer).share()))
+	o, n := tabular.ShareInSentence(sum(l.failures.older).share()), tabular.ShareInSentence(sum(l.failures.newer).share())
+	if o == n {
+		return "failed " + n + " on both sides"
+	}
+	return fmt.Sprintf("failed %s instead of %s", n, o)
 }
 
 // few returns whether the requests are too few to show that the shares of failed requests differ by less

@@ -151,21 +151,22 @@ func (l *gateValues) Verdict(metric, word string) (state gate.State, because str
 	}
 	switch v := l.direction(r); v {
 	case inference.NotAvailable:
-		why := r.Spoiled
-		if why == "" {
-			why = r.reason()
-		}
+		why := l.reasonOf(r)
 		if !r.Primary && r.Metric.IsRate() {
 			why = fmt.Sprintf("a rate is judged from %d completed requests a side on", minCompletions)
 		}
-		return gate.Unknown, name + " has no verdict: " + why
+		return gate.Unknown, name + " cannot be judged: " + why
 	case inference.Different:
 		if word != "different" {
 			return gate.Unknown, name + " is different, and one run a side does not say better or worse"
 		}
-		return gate.Tripped, name + " is different"
+		return gate.Tripped, name + " is different: " + r.difference()
 	case inference.Better, inference.Worse:
-		return stateOf(word == v.String() || word == "different"), name + " is " + v.String()
+		by := l.failed()
+		if r.Metric.of != failedShare {
+			by = r.difference()
+		}
+		return stateOf(word == v.String() || word == "different"), name + " is " + v.String() + ": " + by
 	case inference.NoDifference:
 	}
 	if r.Metric.of == failedShare {
@@ -269,11 +270,11 @@ func (l *gateValues) withinOf(r *Row, margin float64) (state gate.State, because
 		}
 		return gate.Tripped, key + " is not shown to be worse: " + l.failed()
 	case r.Spoiled != "":
-		return gate.Unknown, key + " is n/a: " + r.Spoiled
+		return gate.Unknown, key + " cannot be judged: " + r.Spoiled
 	case r.Equal:
 		return gate.Tripped, key + " is equal in all runs"
 	case r.NA.Missing() && !r.steady:
-		return gate.Unknown, key + " is n/a: " + r.reason()
+		return gate.Unknown, key + " cannot be judged: " + l.reasonOf(r)
 	}
 	shown, bound := *r.shown, r.bound
 	if r.NA.Missing() {

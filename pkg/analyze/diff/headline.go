@@ -104,18 +104,18 @@ type findings struct {
 	within    []string // the changes of those that are within the margin
 }
 
-// findings returns what was found about the primary metrics of a level.
-func (r *Result) findings(l *LevelResult) findings {
+// findings returns what was found about the primary metrics of a level, without some of them.
+func (r *Result) findings(l *LevelResult, without ...*Metric) findings {
 	var f findings
 	spoiled := map[string][]string{}
 	for i := range l.Rows {
 		row := &l.Rows[i]
 		switch {
-		case !row.Primary || row.Metric.of == failedShare:
+		case !row.Primary || row.Metric.of == failedShare || slices.Contains(without, row.Metric):
 		case row.Equal && row.Verdict == inference.NoDifference:
 			f.equal = append(f.equal, row.Metric.Name)
 		case row.Verdict == inference.NotAvailable:
-			why := row.Spoiled
+			why := l.noVerdict(row)
 			if row.drifts {
 				why = "the sides did not take turns, and both drift"
 			}
@@ -125,10 +125,8 @@ func (r *Result) findings(l *LevelResult) findings {
 			f.within = append(f.within, row.point())
 		case row.Verdict == inference.NoDifference:
 			f.unclear = append(f.unclear, fmt.Sprintf("%s unclear %s", row.point(), row.span(*row.shown)))
-		case row.steady:
-			f.found = append(f.found, fmt.Sprintf("%s (all values of a side equal)", row.point()))
 		default:
-			f.found = append(f.found, row.point()+" "+row.span(*row.shown))
+			f.found = append(f.found, row.difference())
 		}
 	}
 	for _, why := range slices.Sorted(maps.Keys(spoiled)) {
@@ -152,6 +150,14 @@ func (r *Result) findings(l *LevelResult) findings {
 	return f
 }
 
+// difference returns a change that was found, with its interval: "TTFT p50 +9.7 % (+7.1 to +12)".
+func (r *Row) difference() string {
+	if r.steady {
+		return r.point() + " (all values of a side equal)"
+	}
+	return r.point() + " " + r.span(*r.shown)
+}
+
 // units1 returns what has values: runs, or of single runs their requests.
 func (r *Result) units1() string {
 	if r.Single {
@@ -169,9 +175,12 @@ func (r *Result) sentence(l *LevelResult) string {
 	case NoDifference:
 		rest = f.unjudged // the failed share alone
 	case CannotTell:
-		rest = r.others(l, &f)
+		rest = r.others(l)
 	default:
 		rest = slices.Concat(f.unchanged, f.unclear, f.unjudged)
+		if l.Answer == FailsMore && len(f.found) == 1 && len(f.unchanged)+len(f.unclear) > 0 {
+			rest[0] = "of the requests that succeeded: " + rest[0]
+		}
 	}
 	if rest != nil {
 		line += "; " + strings.Join(rest, ", ")
@@ -186,22 +195,13 @@ func (r *Result) besides(l *LevelResult) bool {
 }
 
 // others returns the texts of the metrics that the reason of a level without an answer does not name.
-func (r *Result) others(l *LevelResult, f *findings) []string {
+func (r *Result) others(l *LevelResult) []string {
 	if r.besides(l) {
 		return nil
 	}
-	named := func(m *Metric) bool {
-		return strings.Contains(l.Because, m.Name+" ") || strings.Contains(l.Because, m.Name+",")
-	}
-	var rest []string
-	for _, text := range slices.Concat(f.found, f.unchanged, f.unclear, f.unjudged) {
-		if !strings.Contains(l.Because, text) && !slices.ContainsFunc(l.Rows, func(row Row) bool {
-			return row.Primary && row.Metric.of != failedShare && (strings.HasPrefix(text, row.Metric.Name+" ") || strings.HasPrefix(text, row.Metric.Name+",")) && named(row.Metric)
-		}) {
-			rest = append(rest, text)
-		}
-	}
-	return rest
+	f := r.findings(l, l.named...)
+	rest := slices.Concat(f.found, f.unchanged, f.unclear, f.unjudged)
+	return slices.DeleteFunc(rest, func(text string) bool { return strings.Contains(l.Because, text) }) // failed requests
 }
 
 // main returns the first part of the sentence about a level: the answer and what decided it.
@@ -290,15 +290,19 @@ func (r *Result) sweep() string {
 			parts = append(parts, "cannot tell at "+strings.Join(where, ", ")+" alone")
 		}
 	default:
-		parts = append(parts, "cannot tell at "+t.Name+": "+t.Because)
+		where := r.levelsWith(NoDifference)
+		at := "at "
+		if where != nil {
+			at = "over "
+		}
+		parts = append(parts, "cannot tell "+at+t.Name+": "+t.Because)
 		if r.besides(t) {
 			break
 		}
-		if where := r.levelsWith(NoDifference); where != nil {
-			parts[len(parts)-1] = "cannot tell over " + t.Name + ": " + t.Because
+		if where != nil {
 			parts = append(parts, "no difference at "+strings.Join(where, ", ")+" alone")
 		}
-		if rest := r.others(t, &f); rest != nil {
+		if rest := r.others(t); rest != nil {
 			parts = append(parts, strings.Join(rest, ", "))
 		}
 		return strings.Join(parts, "; ")
@@ -306,7 +310,11 @@ func (r *Result) sweep() string {
 	if t.Answer.Shown() {
 		if rest := slices.Concat(f.unchanged, f.unclear, f.unjudged); rest != nil {
 			text := strings.Join(rest, ", ")
-			if t.Answer == FailsMore {
+			switch {
+			case t.Answer != FailsMore:
+			case len(f.unchanged)+len(f.unclear) > 0:
+				text = "of the requests that succeeded " + over + ": " + text
+			default:
 				text = over + ": " + text
 			}
 			parts = append(parts, text)

@@ -63,7 +63,9 @@ func (r *Result) junitComparable() junit.Suite {
 			answer.Out, answer.Failure = "", headline
 		}
 	default:
-		answer.Out = headline
+		if answer.Out = headline; r.lacking() != "" { // the answer is not about all levels
+			answer.Out, answer.Skipped = "", headline
+		}
 	}
 	return junit.Suite{Name: "comparison", Cases: []junit.Case{c, answer}}
 }
@@ -80,13 +82,13 @@ func (r *Result) junitLevel(l *LevelResult) junit.Suite {
 		}
 		text := fmt.Sprintf("%s to %s, %s", u.Amount(row.Metric, row.Old.Value), u.Amount(row.Metric, row.New.Value), row.changed())
 		if ends := row.interval(); ends != "" && ends != "n/a" {
-			text += " (" + ends + ")"
+			text += " (" + strings.Replace(ends, " ", " to ", 1) + ")"
 		}
 		text = row.Metric.Name + ": " + text
 		c := junit.Case{Class: name, Name: row.Metric.Key, Out: text}
 		switch {
 		case row.Verdict == inference.NotAvailable:
-			c.Skipped = sanitize.Text(cmp.Or(row.Spoiled, row.reason(), "no verdict"))
+			c.Skipped = sanitize.Text(cmp.Or(l.reasonOf(row), "no verdict"))
 		case row.Verdict == inference.NoDifference && row.Metric.of == failedShare:
 			if why := l.failures.doubt(l); why != "" {
 				c.Skipped = "cannot tell: " + why
@@ -106,8 +108,8 @@ func (r *Result) junitGates() junit.Suite {
 	s := junit.Suite{Name: "gates"}
 	for i := range r.Gates {
 		g := &r.Gates[i]
-		c := junit.Case{Class: "gates", Name: g.title() + " at " + sanitize.Text(g.Level)}
-		because := sanitize.Text(fmt.Sprint(g.State, ": ", strings.Join(g.Because, ", ")))
+		c := junit.Case{Class: "gates", Name: g.title() + r.at(g.Level)}
+		because := sanitize.Text(g.outcome() + ": " + strings.Join(g.Because, ", "))
 		switch g.State {
 		case gate.Tripped:
 			c.Failure = because
@@ -121,6 +123,14 @@ func (r *Result) junitGates() junit.Suite {
 		s.Cases = append(s.Cases, c)
 	}
 	return s
+}
+
+// outcome returns the state for people: "cannot tell" instead of "n/a", as in the answer.
+func (g *GateResult) outcome() string {
+	if g.State == gate.Unknown {
+		return "cannot tell"
+	}
+	return g.State.String()
 }
 
 // title returns the gate as people read it: its condition, after "require" if it must hold.

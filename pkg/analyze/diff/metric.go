@@ -121,6 +121,24 @@ func (o *Options) judges(m *Metric) bool {
 	return slices.Contains(o.Primary, m.Key)
 }
 
+// judgedByMean reports whether a comparison of single runs judges the mean in place of the median, and the
+// metric is one of these two.
+func (m *Metric) judgedByMean() bool {
+	return (m.of == ttft || m.of == e2el) && (m.pct == 0 || m.pct == 50)
+}
+
+// Judged reports whether a comparison judges a metric of latencies or rates by default: of several runs, or of
+// single runs whose requests are not paired.
+func Judged(m *Metric, single bool) bool {
+	switch {
+	case m.of == failedShare || single && m.IsRate():
+		return false
+	case single && m.judgedByMean():
+		return m.pct == 0
+	}
+	return m.Primary
+}
+
 // CheckPrimary returns an error that lists all metrics if one of the keys is none. quality says
 // whether the runs are read with the metrics of quality.
 func CheckPrimary(keys []string, quality bool) error {

@@ -128,6 +128,28 @@ func (res *Result) outlyingText() string {
 	return strings.Join(texts, ", ")
 }
 
+// outlyingLine says what to do about outlying runs; "" if there are none.
+func (res *Result) outlyingLine() string {
+	var names []string
+	first := true
+	for _, o := range res.Outlying {
+		names = append(names, o.Run)
+		first = first && strings.HasSuffix(o.Run, ".1")
+	}
+	if names == nil {
+		return ""
+	}
+	all, differ := strings.Join(names, ", "), "differ"
+	if len(names) == 1 {
+		differ = "differs"
+	}
+	text := fmt.Sprintf("find out why %s %s; --exclude-run %s leaves %s out", all, differ, strings.Join(names, " --exclude-run "), res.pronoun())
+	if first {
+		text += ", --drop-first 1 the first run of each side"
+	}
+	return text
+}
+
 // without returns the word for the outlying runs in "without it".
 func (res *Result) pronoun() string {
 	if len(res.Outlying) == 1 {

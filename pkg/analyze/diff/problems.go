@@ -68,7 +68,7 @@ func (r *Result) gateErrors(state gate.State, words string) error {
 	var errs []error
 	for i := range r.Gates {
 		if g := &r.Gates[i]; g.State == state {
-			errs = append(errs, fmt.Errorf("%s %s at %s: %s%s", g.flag(), g.Expr, sanitize.Text(g.Level), words, strings.Join(g.Because, ", ")))
+			errs = append(errs, fmt.Errorf("%s %s%s: %s%s", g.flag(), g.Expr, r.at(g.Level), words, strings.Join(g.Because, ", ")))
 		}
 	}
 	return errors.Join(errs...)

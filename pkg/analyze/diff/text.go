@@ -100,11 +100,22 @@ func (r *Result) lines() []string {
 	if line := r.turnsLine(); line != "" {
 		all = append(all, line)
 	}
+	if line := r.outlyingLine(); line != "" {
+		all = append(all, line)
+	}
 	for i := range r.Gates {
 		g := &r.Gates[i]
-		all = append(all, "gate "+g.title()+" at "+sanitize.Text(g.Level)+": "+g.State.String()+": "+strings.Join(g.Because, ", "))
+		all = append(all, "gate "+g.title()+r.at(g.Level)+": "+g.outcome()+": "+strings.Join(g.Because, ", "))
 	}
 	return all
+}
+
+// at returns the place of a gate's outcome: " at concurrency 8", " over all 4 levels".
+func (r *Result) at(level string) string {
+	if r.Together != nil && level == r.Together.Name {
+		return " over " + level
+	}
+	return " at " + sanitize.Text(level)
 }
 
 // explanation returns how the comparison was judged.

@@ -17,7 +17,10 @@ func (res *Result) together() *LevelResult {
 		return nil
 	}
 	all := &LevelResult{Name: fmt.Sprintf("all %d levels", len(res.Levels)), sides: res.o.Sides, oldRuns: res.Old, newRuns: res.New}
-	if len(res.Levels) == 2 {
+	switch {
+	case len(res.OldOnly)+len(res.NewOnly) > 0:
+		all.Name = fmt.Sprintf("the %d levels in common", len(res.Levels))
+	case len(res.Levels) == 2:
 		all.Name = "both levels"
 	}
 	all.failures = failures{known: true, tests: 2}

@@ -93,12 +93,15 @@ func compare(older, newer Estimate) Comparison {
 	return c
 }
 
+// EitherSide begins the reason of an [NA] that is the same for both sides of a comparison.
+const EitherSide = "either side: "
+
 // eitherNA returns why one or both sides have no interval; its Needs is enough for
 // both.
 func eitherNA(older, newer NA) NA {
 	switch {
 	case older.Missing() && older.Reason == newer.Reason:
-		return NA{Reason: "either side: " + older.Reason, Needs: max(older.Needs, newer.Needs)}
+		return NA{Reason: EitherSide + older.Reason, Needs: max(older.Needs, newer.Needs)}
 	case older.Missing() && newer.Missing():
 		return NA{
 			Reason: "old: " + older.Reason + "; new: " + newer.Reason,

@@ -7,6 +7,8 @@ import (
 	"slices"
 
 	"github.com/montanaflynn/stats"
+
+	"github.com/pa-tools/pa/internal/plural"
 )
 
 const (
@@ -199,7 +201,7 @@ func geometricMean(values []float64) (e Estimate, logSE float64) {
 	mean, _ := stats.Mean(logs) // its only error is that there are no values
 	e = Estimate{Value: math.Exp(mean), N: n, EffectiveN: float64(n)}
 	if n < minRuns {
-		e.NA = NA{Reason: fmt.Sprintf("%d of %d runs", n, minRuns), Needs: minRuns}
+		e.NA = NA{Reason: "only " + plural.Of(n, "run"), Needs: minRuns}
 		return e, 0
 	}
 	deviation, _ := stats.StandardDeviationSample(logs)

@@ -88,8 +88,8 @@ func TestRunsNotAvailable(t *testing.T) {
 		rank         bool
 	}{
 		{"empty", nil, nil, "either side: no runs", 3, false},
-		{"one", good[:1], good, "old: 1 of 3 runs", 3, false},
-		{"two", good, good[:2], "new: 2 of 3 runs", 3, false},
+		{"one", good[:1], good, "old: only 1 run", 3, false},
+		{"two", good, good[:2], "new: only 2 runs", 3, false},
 		{"zero", good, []float64{1, 2, 3, 4, 5, 0}, "new: run 6 has 0, which has no usable logarithm", 0, true},
 		{"negative", []float64{-1, 2, 3}, good, "old: run 1 has -1", 0, false},
 		{"NaN", good, []float64{1, 2, math.NaN(), 4, 5, 6}, "new: run 3 has NaN", 0, false},

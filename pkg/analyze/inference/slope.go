@@ -26,6 +26,12 @@ const (
 	slopeDF = waves - 2
 )
 
+// Drifts reports whether the values drift by so much that it matters, and not by chance.
+func (s *Slope) Drifts() bool {
+	const most, least = 0.01, 0.1 // of the p-value, of the change
+	return s.P <= most && math.Abs(s.Change) > least
+}
+
 // SlopeOf tests whether values, in the order of time, drift. The values must be positive.
 //
 // The test is the t test of a line through the normal scores of the values over the normal scores of their

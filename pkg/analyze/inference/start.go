@@ -23,6 +23,12 @@ const (
 	startGap = 0.4
 )
 
+// Differs reports whether the first requests took longer than the others by so much that it matters.
+func (s *Start) Differs() bool {
+	const least = 1.2
+	return s.N > 0 && s.Factor > least
+}
+
 // StartOf compares the first values of a run, in the order of time, with the others. The values must be
 // positive; of others, and of few values, it finds nothing.
 //

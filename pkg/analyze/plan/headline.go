@@ -33,9 +33,9 @@ func (res *Result) headline(l *Level) string {
 	case l.Find > 0:
 		return fmt.Sprintf("to find a change of %s in %s %s: %s; to exclude one: %s", change, l.planned(), often, res.side(l.Find, l), res.side(l.Exclude, l))
 	case l.SingleRequests > 0:
-		return fmt.Sprintf("runs a side: n/a, because %s; if runs did not differ, one run a side of about %s would find a change of %s in %s, %s", l.NA, plural.GroupedOf(int64(tidy(l.SingleRequests)), "request"), change, l.planned(), often)
+		return fmt.Sprintf("cannot tell how many runs are enough: %s; if runs did not differ, one run a side of about %s would find a change of %s in %s, %s", l.NA, plural.GroupedOf(int64(tidy(l.SingleRequests)), "request"), change, l.planned(), often)
 	}
-	return "runs a side: n/a, because " + l.NA
+	return "cannot tell how many runs are enough: " + l.NA
 }
 
 // planned names the metrics of the plan: "TTFT p50, TPOT p50 or E2EL p50".

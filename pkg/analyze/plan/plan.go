@@ -72,15 +72,6 @@ type Row struct {
 	NA             string
 }
 
-// judged reports whether a comparison judges the metric: of single runs it judges means, which differ less by chance
-// than medians.
-func judged(m *diff.Metric, single bool) bool {
-	if !single {
-		return m.Primary && m.Key != diff.KeyFailedShare
-	}
-	return slices.Contains([]string{"ttft_mean", "tpot_p50", "e2el_mean"}, m.Key)
-}
-
 // Make plans comparisons from runs of one setting. within holds what is known about the requests of these
 // runs. If the set is not comparable, nothing is planned.
 func Make(set *runset.Set, within *Within, o Options) *Result {
@@ -113,13 +104,13 @@ func (l *Level) several(rows []rig.Row, within *Within, o Options, planner *rig.
 	var known []rig.Deviation
 	tests := 0
 	for i := range rows {
-		if judged(rows[i].Metric, false) && rows[i].NA == "" {
+		if diff.Judged(rows[i].Metric, false) && rows[i].NA == "" {
 			tests++
 		}
 	}
 	for i := range rows {
 		r := &rows[i]
-		if !judged(r.Metric, false) {
+		if !diff.Judged(r.Metric, false) {
 			continue
 		}
 		x := Row{Metric: r.Metric, Deviation: r.Deviation, NA: r.NA}
@@ -150,7 +141,7 @@ func (l *Level) single(within *Within, o Options) {
 	l.NA = fmt.Sprintf("%s not show how much runs differ by chance; at least %d are needed", map[bool]string{true: "one run does", false: plural.Of(len(l.Runs), "run") + " do"}[len(l.Runs) == 1], rig.MinRuns)
 	for i := range diff.Metrics {
 		m := &diff.Metrics[i]
-		if !judged(m, true) {
+		if !diff.Judged(m, true) {
 			continue
 		}
 		if values := l.Values(m); !slices.ContainsFunc(values, func(v float64) bool { return !math.IsNaN(v) }) {

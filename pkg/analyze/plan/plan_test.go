@@ -99,16 +99,16 @@ func TestHeadlines(t *testing.T) {
 			Options{Change: 0.001, Power: 0.8},
 			[]string{"80 % of the time: more than 1,000 runs a side; to exclude one: more than 1,000 runs a side"},
 		},
-		{"one run", steady[:1], nil, usual, []string{"runs a side: n/a, because one run does not show how much runs differ by chance; at least 3 are needed"}},
-		{"two runs", steady[:2], nil, usual, []string{"runs a side: n/a, because 2 runs do not show how much runs differ by chance; at least 3 are needed"}},
+		{"one run", steady[:1], nil, usual, []string{"cannot tell how many runs are enough: one run does not show how much runs differ by chance; at least 3 are needed"}},
+		{"two runs", steady[:2], nil, usual, []string{"cannot tell how many runs are enough: 2 runs do not show how much runs differ by chance; at least 3 are needed"}},
 		{
 			"not comparable", steady, func(i int, s *runsettest.Spec, _ *export.RunMeta) {
 				if i == 2 {
 					s.Model = "large"
 				}
-			}, usual, []string{"runs a side: n/a, because the runs are not comparable"},
+			}, usual, []string{"cannot tell how many runs are enough: the runs are not comparable"},
 		},
-		{"equal runs", []float64{30, 30, 30}, func(_ int, s *runsettest.Spec, _ *export.RunMeta) { s.ITL = 20 }, usual, []string{"runs a side: n/a, because no run differs from the others"}},
+		{"equal runs", []float64{30, 30, 30}, func(_ int, s *runsettest.Spec, _ *export.RunMeta) { s.ITL = 20 }, usual, []string{"cannot tell how many runs are enough: no run differs from the others"}},
 		{
 			"two levels", steady, func(_ int, s *runsettest.Spec, _ *export.RunMeta) { s.Levels = []string{"1", "4"} }, usual,
 			[]string{"concurrency 1: to find a change of 5 % in", "concurrency 4: to find a change of 5 % in"},
@@ -290,7 +290,7 @@ func TestPlanKeepsItsPromise(t *testing.T) {
 	t.Parallel()
 	var metrics []*diff.Metric
 	for i := range diff.Metrics {
-		if judged(&diff.Metrics[i], false) {
+		if diff.Judged(&diff.Metrics[i], false) {
 			metrics = append(metrics, &diff.Metrics[i])
 		}
 	}

@@ -39,7 +39,7 @@ func (w *Within) Add(run *diff.Run) {
 		l := &run.Levels[i]
 		for j := range diff.Metrics {
 			m := &diff.Metrics[j]
-			if m.IsRate() || !m.Primary && !judged(m, true) { // the intervals of rates are too wide in short runs
+			if m.IsRate() || !m.Primary && !diff.Judged(m, true) { // the intervals of rates are too wide in short runs
 				continue
 			}
 			e := l.Within(m)

@@ -11,14 +11,18 @@ import (
 // none stands in tables for a number that does not exist.
 const none = "–"
 
-// Percent formats a ratio for a table, with two decimals: "4.96%"; "–" for NaN. A negative
-// number that rounds to 0 has no sign.
+// Percent formats a ratio for a table, with two decimals: "4.96%", or from ten times on without:
+// "1,218%"; "–" for NaN. A negative number that rounds to 0 has no sign.
 func Percent(v float64) string {
 	switch {
 	case math.IsNaN(v):
 		return none
 	case math.IsInf(v, 0):
 		return infinity(v) + "%"
+	}
+	const large, exact = 10, 1e13 // decimals say nothing from large on; integers are exact up to exact
+	if math.Abs(v) >= large && math.Abs(v) < exact {
+		return plural.Grouped(int64(math.Round(100*v))) + "%"
 	}
 	s := strconv.FormatFloat(100*v, 'f', 2, 64)
 	if s == "-0.00" {
