@@ -248,7 +248,7 @@ func maxLoad(runs []*view.Run, l *loads, label bool) []svg.Line {
 	}
 	if label {
 		estimate, _ := m.Rounded()
-		line.Label = "meets the SLO up to " + strconv.FormatFloat(estimate, 'f', -1, 64)
+		line.Label = "meets the SLO up to " + report.LoadText(estimate)
 	}
 	return []svg.Line{line}
 }

@@ -162,7 +162,7 @@ func maxLoadAdvice(m *analyze.MaxLoad) string {
 	}
 	var loads []string
 	for _, load := range m.Next {
-		loads = append(loads, loadText(load))
+		loads = append(loads, strconv.FormatFloat(load, 'f', -1, 64)) // as a flag takes it
 	}
 	last := len(loads) - 1
 	text := "; measure " + loads[last]
@@ -179,14 +179,21 @@ func maxLoadAdvice(m *analyze.MaxLoad) string {
 	return text
 }
 
-// loadText formats a load, which has few digits.
-func loadText(v float64) string { return strconv.FormatFloat(v, 'f', -1, 64) }
+// LoadText formats a load for people: whole numbers as they are, others with four digits, because a
+// bound is the rate that was sent, which has as many digits as the clock.
+func LoadText(v float64) string {
+	text := strconv.FormatFloat(v, 'g', 4, 64)
+	if rounded, err := strconv.ParseFloat(text, 64); err == nil && v != math.Trunc(v) {
+		v = rounded
+	}
+	return strconv.FormatFloat(v, 'f', -1, 64)
+}
 
 // LoadsText formats the estimate of a maximum load and its interval, with two digits:
 // "6.2 (95% interval 5.3 to 7.2)".
 func LoadsText(m *analyze.MaxLoad) string {
 	estimate, interval := m.Rounded()
-	return loadText(estimate) + maxLoadInterval(interval)
+	return LoadText(estimate) + maxLoadInterval(interval)
 }
 
 // sentIfOther returns the load of a level if it differs from the load that the level names
@@ -202,11 +209,11 @@ func sentIfOther(l *analyze.LoadLevel) string {
 func maxLoadInterval(i inference.Interval) string {
 	switch {
 	case bounded(i.Low) && bounded(i.High):
-		return fmt.Sprintf(" (95%% interval %s to %s)", loadText(i.Low), loadText(i.High))
+		return fmt.Sprintf(" (95%% interval %s to %s)", LoadText(i.Low), LoadText(i.High))
 	case bounded(i.Low):
-		return fmt.Sprintf(" (95%% interval from %s on)", loadText(i.Low))
+		return fmt.Sprintf(" (95%% interval from %s on)", LoadText(i.Low))
 	case bounded(i.High):
-		return fmt.Sprintf(" (95%% interval up to %s)", loadText(i.High))
+		return fmt.Sprintf(" (95%% interval up to %s)", LoadText(i.High))
 	}
 	return ""
 }

@@ -232,6 +232,19 @@ func TestMaxLoad(t *testing.T) {
 			with(load(within, nil, nan, 4, inf, "no level surely misses the target"), func(m *analyze.MaxLoad) { m.Again, m.Unknown = true, []string{"2", "x\x1b"} }),
 			of + `4 or more (97.00%); a higher level attains it again, so the levels are not in order; not known at 2, x\x1b`,
 		},
+		// Rates that were sent have as many digits as the clock; loads to measure are as a flag takes them.
+		{
+			load(&analyze.LoadLevel{Load: 11.999887399056592, Value: "12", Share: 1}, &analyze.LoadLevel{Load: 14.998765, Value: "15", Share: 0.5}, 11.9998874, 11.7, 15.02, ""),
+			of + "about 12 (95% interval 12 to 15), between 100.0% at 12 and 50.00% at 15",
+		},
+		{
+			load(&analyze.LoadLevel{Load: 1.2345678, Value: "1.3", Share: 1}, nil, 1.21, 1.21, inf, ""),
+			of + "about 1.235 (95% interval from 1.235 on), at least 1.3 (100.0%, 1.235/s sent)",
+		},
+		{
+			with(load(within, nil, nan, 4, inf, ""), func(m *analyze.MaxLoad) { m.Next = []float64{1.23456} }),
+			of + "4 or more (97.00%); measure 1.23456 next",
+		},
 		// Several objectives have no share in common.
 		{
 			analyze.MaxLoad{Mode: "concurrency", Within: &analyze.LoadLevel{Load: 4, Value: "4", Share: nan}, Estimate: 6, Interval: inference.Interval{Low: 4, High: inf}, NA: "no level surely misses the target"},

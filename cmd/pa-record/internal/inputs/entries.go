@@ -173,7 +173,7 @@ func readEntries(ctx context.Context, s *settings.Settings, tokens *tokenCounter
 	}
 	facts := set.Facts()
 	for _, members := range set.Ignored() {
-		s.NoEffect(members, "requests do not hold such members of a row")
+		s.NoEffect(members, "pa-record does not send these members of a row")
 	}
 	e := &Data{Source: set, Notes: set.Notes(), Facts: &facts, Meta: &export.DatasetMeta{Order: s.Order}, Close: set.Close}
 	if rows, note := traceRows(s, &facts); rows != "" {

@@ -1,6 +1,7 @@
 package settings
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -44,7 +45,8 @@ func (s *Settings) rules(data *dataset.Facts) []rule {
 	api, _ := render.APIOf(s.EndpointPath())
 	openAI := s.ServiceKind == OpenAI
 	madeTensors := !openAI && noFiles && s.InputLengths == nil
-	noLength := s.noLength(api)
+	noLength, otherPrompts := s.noLength(api), s.otherPrompts(api)
+	extraLength := when(openAI && s.Template == nil && s.extraMember(s.lengthName(api)), "--extra-body sets "+s.lengthName(api))
 	notPrompts := share(data.Entries-data.Prompts, data)
 	ownLength := share(data.Lengths+data.Whole, data)
 	ownField := share(data.OwnFields+data.Whole, data)
@@ -73,13 +75,18 @@ func (s *Settings) rules(data *dataset.Facts) []rule {
 		{flags: []string{"include-usage"}, where: notPrompts, why: when(notPrompts != "", "they are no prompts, and are sent as they are")},
 		{flags: []string{"backend"}, why: when(madeTensors || opened && data.Prompts == 0, "it is about prompts, and the requests hold tensors")},
 		{flags: []string{"random-seed"}, why: when((noFiles || opened) && !s.drawsWithoutFiles() && !data.Trace, "nothing in this run is random")},
+		{flags: []string{"model"}, where: "requests", why: s.otherModel(api)},
 		{flags: []string{"streaming"}, why: when(s.Streaming && openAI && s.Template != nil && !s.templateStreams, `--request-template decides, and does not say "stream": true`)},
 
 		// Lengths of answers.
 		{flags: lengthFlags, why: noLength},
-		{flags: lengthFlags, why: when(openAI && s.Template == nil && s.extraMember(s.lengthName(api)), "--extra-body sets "+s.lengthName(api))},
+		{flags: lengthFlags, why: extraLength},
 		{flags: []string{"output-tokens-mean-deterministic"}, why: when(openAI && s.ExactOutput && api == render.Responses, "v1/responses has no least length")},
 		{flags: []string{"output-tokens-stddev"}, why: when(s.OutputLengths == nil && !s.NoOutputLength, "--output-tokens-mean is not given")},
+		{
+			flags: []string{"output-tokens", "output-tokens-mean"}, refused: true,
+			why: when(opened && s.OutputLengths != nil && data.Entries > 0 && data.Prompts == 0, "the input data holds whole requests, which are sent as they are; drop it"),
+		},
 		{flags: []string{"output-tokens", "output-tokens-mean", "output-tokens-stddev"}, where: ownLength, why: when(ownLength != "", "they have a length of their own, or are whole requests")},
 		{flags: []string{"max-tokens-field"}, why: when(noFiles && s.OutputLengths == nil && (s.NoOutputLength || s.InputLengths != nil), "no request has a length; add --output-tokens-mean")},
 		{flags: []string{"max-tokens-field"}, why: when(opened && s.OutputLengths == nil && data.Lengths == data.OwnFields, "no request has a length that pa-record names")},
@@ -105,7 +112,8 @@ func (s *Settings) rules(data *dataset.Facts) []rule {
 		{part: "turns after the first", why: when(data.UnsentTurns > 0, "not sent: "+plural.GroupedOf(data.UnsentTurns, "later turn")+" of "+plural.GroupedOf(data.UnsentOf, "conversation")+"; "+sendConversations)},
 		{part: `"delay"`, load: true, why: when(s.Sessions == 0 && data.Delays > 0, share(data.Delays, data)+" have a think time, which only conversations wait for (--session-concurrency N)")},
 		{part: `"timestamp"`, load: true, why: when(!s.FixedSchedule && data.Timed > 0 && len(s.InputData) > 0, share(data.Timed, data)+" have a time, at which only --fixed-schedule sends them")},
-		{part: "lengths of answers in the input data", why: when(data.Lengths > 0, noLength)},
+		{part: "prompts", why: when(noFiles || data.Prompts > 0, otherPrompts)},
+		{part: "lengths of answers in the input data", why: when(data.Lengths > 0, cmp.Or(noLength, extraLength))},
 		{part: `"stream": false`, why: when(s.Streaming && openAI && data.Unstreamed > 0, "--streaming wins over it in "+share(data.Unstreamed, data))},
 		{part: `"stream": false of --extra-body`, why: when(s.Streaming && s.Template == nil && s.extraUnstreamed(), "--streaming wins over it; drop one")},
 	}
@@ -171,6 +179,35 @@ func (s *Settings) noLength(api render.API) string {
 		return when(!s.Template.Uses(template.MaxTokens), "--request-template has no {{max_tokens}}")
 	}
 	return when(api.Ranks() || api == render.Embeddings || api == render.ImageRetrieval, "--endpoint "+s.Endpoint+" asks for no length")
+}
+
+// promptPlaces are the placeholders of a template that hold a prompt or a part of it.
+var promptPlaces = []string{
+	template.Prompt, template.Texts, template.Messages, template.Content, template.Inputs, template.Pictures, template.Markdown,
+	template.Query, template.Passages, template.Documents, template.InputIDs,
+}
+
+// otherPrompts returns why no request holds a prompt of the input data; "" if requests do.
+func (s *Settings) otherPrompts(api render.API) string {
+	member := api.PromptMember()
+	switch {
+	case s.Template != nil:
+		return when(!slices.ContainsFunc(promptPlaces, s.Template.Uses), "not sent: --request-template has no place for them, such as {{prompt}}")
+	case s.ServiceKind != OpenAI || member == "":
+		return ""
+	}
+	return when(s.extraMember(member), "not sent: --extra-body sets "+member)
+}
+
+// otherModel returns why requests do not name the model; "" if they do, or if the address does.
+func (s *Settings) otherModel(api render.API) string {
+	switch {
+	case s.ServiceKind != OpenAI || api == render.Generate:
+		return ""
+	case s.extraMember("model"):
+		return "--extra-body sets model"
+	}
+	return when(s.Template != nil && !s.Template.Uses(template.Model), "--request-template has no {{model}}")
 }
 
 // effects names what has no effect whatever the input data holds.
@@ -265,13 +302,11 @@ func (s *Settings) extraUnstreamed() bool {
 // lengthName returns the member of a request that holds the length of the answer; "" for an API
 // whose member has a fixed name.
 func (s *Settings) lengthName(api render.API) string {
-	switch {
-	case s.LengthField != "":
-		return s.LengthField
-	case api == render.Responses:
-		return "max_output_tokens"
-	case api == render.Chat, api == render.Completions:
-		return "max_tokens"
+	if name := cmp.Or(s.extraLength, s.LengthField); name != "" {
+		return name
+	}
+	if names := api.LengthMembers(); names != nil {
+		return names[0]
 	}
 	return ""
 }

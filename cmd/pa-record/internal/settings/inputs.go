@@ -1,6 +1,7 @@
 package settings
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"strconv"
@@ -66,6 +67,9 @@ type inputSettings struct {
 	PromptStyle    string   `json:"backend,omitempty"`
 	IncludeUsage   bool     `json:"include_usage,omitempty"`
 
+	promptMember string // of requests to the endpoint; "" for APIs other than OpenAI's
+	extraLength  string // the member of --extra-body that holds the length of the answer; "" for none
+
 	RequestTemplate json.RawMessage `json:"request_template,omitempty"` // without credentials
 
 	BatchSize    int                `json:"batch_size,omitempty"`
@@ -99,12 +103,12 @@ func (s *inputSettings) MadeTensors() bool {
 
 // DatasetOptions returns how to read the files.
 func (s *inputSettings) DatasetOptions() dataset.Options {
-	return dataset.Options{Layout: s.Layout, From: s.window[0], To: s.window[1], BlockTokens: s.BlockTokens, TraceRows: dataset.TraceRows(s.TraceRows), Reading: s.Reading, Spool: s.spool}
+	return dataset.Options{PromptMember: s.promptMember, Layout: s.Layout, From: s.window[0], To: s.window[1], BlockTokens: s.BlockTokens, TraceRows: dataset.TraceRows(s.TraceRows), Reading: s.Reading, Spool: s.spool}
 }
 
 // RenderOptions returns how to put prompts into requests.
 func (s *inputSettings) RenderOptions() render.Options {
-	return render.Options{Usage: s.IncludeUsage, LengthField: s.LengthField, Template: s.Template, Encode: s.Encode}
+	return render.Options{Usage: s.IncludeUsage, LengthField: cmp.Or(s.extraLength, s.LengthField), OneLengthField: s.extraLength != "", Template: s.Template, Encode: s.Encode}
 }
 
 func (p *parser) inputs(s *Settings) {

@@ -144,10 +144,16 @@ func (p *parser) madeEntries(s *Settings) {
 func (p *parser) lengthField(s *Settings) {
 	const flag = "max-tokens-field"
 	s.LengthField = p.c.String(flag)
+	api, _ := render.APIOf(s.EndpointPath())
+	if s.ServiceKind == OpenAI {
+		s.promptMember = api.PromptMember()
+		if i := slices.IndexFunc(api.LengthMembers(), s.extraMember); i >= 0 && !p.c.IsSet("request-template") {
+			s.extraLength = api.LengthMembers()[i]
+		}
+	}
 	if !p.c.IsSet(flag) {
 		return
 	}
-	api, _ := render.APIOf(s.EndpointPath())
 	switch {
 	case s.LengthField == "":
 		p.wrongf(flag, ": the name is empty; give one such as max_completion_tokens, or drop it")
@@ -155,7 +161,9 @@ func (p *parser) lengthField(s *Settings) {
 		p.wrongf(flag, " belongs to --service-kind openai")
 	case p.c.IsSet("request-template"):
 		p.wrongf(flag, ": --request-template says all that is in a request; drop one")
-	case api != render.Chat && api != render.Completions && api != render.Responses:
+	case s.extraLength != "" && s.extraLength != s.LengthField:
+		p.wrongf(flag, " %s: --extra-body sets %s, and a request has one length; drop one", s.LengthField, s.extraLength)
+	case api.LengthMembers() == nil:
 		p.wrongf(flag, " does not fit --endpoint %s: only chats, completions and responses have such a member; drop it", s.Endpoint)
 	}
 }

@@ -150,6 +150,35 @@ func TestLayouts(t *testing.T) {
 			},
 		},
 		{
+			name: "a prompt that names its model, for a chat", layout: "prompts", o: Options{PromptMember: "messages"},
+			in:   `{"model":"m","prompt":"a","max_tokens":3}` + "\n" + `{"model":"m","messages":[{"role":"user","content":"b"}]}`,
+			want: []string{`"a" max:3 +model="m"`, `messages:[{"role":"user","content":"b"}] body:{"model":"m","messages":[{"role":"user","content":"b"}]} whole`},
+		},
+		{
+			name: "a whole request for completions", layout: "requests", o: Options{PromptMember: "prompt"},
+			in:   `{"model":"m","prompt":"a"}` + "\n" + `{"model":"m","messages":[{"role":"user","content":"b"}]}`,
+			want: []string{`"a" body:{"model":"m","prompt":"a"} whole`, `messages:[{"role":"user","content":"b"}] +model="m"`},
+		},
+		{
+			name: "requests that a layout says are whole", layout: "requests", o: Options{PromptMember: "messages", Layout: "requests"},
+			in:   `{"model":"m","prompt":"a"}` + "\n" + `{"prompt":"b","x":1}`,
+			want: []string{`"a" body:{"model":"m","prompt":"a"} whole`, `"b" body:{"prompt":"b","x":1} whole`},
+		},
+		{
+			name: "prompts after whole requests", layout: "requests",
+			in: `{"model":"m","prompt":"a"}` + "\n" + `{"prompt":"b"}` + "\n" + `{"prompt":"c","output_length":5,"delay":9,"session_id":"s"}` + "\n" + `{"prompt":"d","type":"x"}`,
+			want: []string{
+				`"a" body:{"model":"m","prompt":"a"} whole`, `"b" body:{"prompt":"b"} whole`,
+				`"c" max:5 session:s/0 delay:9ms`, `"d"`,
+			},
+			ignored: []string{"type"},
+		},
+		{
+			name: "a prompt and its length", layout: "prompts", o: traced,
+			in:   `{"prompt":"a","input_length":40,"output_length":2}`,
+			want: []string{`"a" max:2`}, ignored: []string{"input_length"},
+		},
+		{
 			name: "a model alone does not make a request", layout: "prompts",
 			in:   `{"model":"m","prompt":"a","category":"x"}`,
 			want: []string{`"a" +model="m" +category="x"`}, notes: []string{`members that pa-record does not know, sent as they are: "category"`},
@@ -207,8 +236,10 @@ func TestLayouts(t *testing.T) {
 			in: `{"timestamp": 27482, "input_length": 1030, "output_length": 52, "hash_ids": [46, 47, 2366]}
 				{"timestamp": 30000, "input_length": 7, "output_length": 1, "hash_ids": []}
 				{"input_length": 8}
-				{"text_input":"as it is","output_length":2,"timestamp":1}`,
-			want: []string{`"1030 tokens in blocks of 512: [46 47 2366]" max:52 at:27.482s`, `"text 1 of 7" max:1 at:30s`, `"text 2 of 8"`, `"as it is" max:2 at:1ms`},
+				{"text_input":"as it is","output_length":2,"timestamp":1}
+				{"prompt":"so, too","input_length":9}`,
+			want:    []string{`"1030 tokens in blocks of 512: [46 47 2366]" max:52 at:27.482s`, `"text 1 of 7" max:1 at:30s`, `"text 2 of 8"`, `"as it is" max:2 at:1ms`, `"so, too"`},
+			ignored: []string{"input_length"},
 		},
 		{
 			name: "Bailian", layout: "mooncake", o: traced,

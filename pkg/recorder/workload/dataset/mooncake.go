@@ -15,8 +15,8 @@ import (
 //	{"timestamp": MS, "input_length": 6758, "output_length": 500, "hash_ids": [0, 1, …]}
 //
 // Traces of Bailian have times in seconds, "chat_id" and blocks of 16 tokens. Only
-// "input_length" is required. After the first row, rows may instead have "text_input",
-// "messages" or "payload"; they are read like rows of the layout prompts.
+// "input_length" is required. A row with a prompt is read like a row of the layout prompts, because
+// its own text is not to be replaced by a made-up one of the same length.
 type mooncake struct {
 	f     *file
 	o     *Options
@@ -24,7 +24,7 @@ type mooncake struct {
 }
 
 func fitsMooncake(r *row, _ *file) bool {
-	return r.has("input_length") && !r.has("text_input") && !r.has("messages") && !r.has("payload")
+	return r.has("input_length") && !hasPrompt(r)
 }
 
 // The numbers of tokens in a block.
@@ -39,14 +39,14 @@ func newMooncake(f *file, o *Options) layout {
 }
 
 func (l *mooncake) entries(r *row, i int) ([]workload.Entry, error) {
+	if hasPrompt(r) { // rows with and without texts may alternate
+		e, err := readPrompt(r, l.f, l.o)
+		return []workload.Entry{e}, err
+	}
 	tokens, ok, err := r.count("input_length")
 	switch {
 	case err != nil:
 		return nil, err
-	case !ok && (r.get("text_input") != nil || r.get("messages") != nil || r.get("payload") != nil):
-		// Rows with and without texts may alternate.
-		e, err := readPrompt(r, l.f, l.o)
-		return []workload.Entry{e}, err
 	case !ok:
 		return nil, errors.New(`no "input_length": it has ` + columnNames(r))
 	}

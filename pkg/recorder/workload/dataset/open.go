@@ -38,6 +38,8 @@ type file struct {
 	layout layout
 	window window
 	timed  bool // some entry has a time
+	// promptMember is Options.PromptMember, unless Options.Layout takes the rows for whole requests.
+	promptMember string
 
 	rowsRead int
 	n        int // entries
@@ -168,6 +170,9 @@ func (s *Set) addSource(ctx context.Context, src *source, o *Options) error {
 		left.MaxRows -= s.rows
 	}
 	f := &file{src: src, window: window{o.From, o.To}, reading: o.Reading, facts: &s.facts, leftOut: map[string]int{}, last: -1}
+	if o.Layout == "" {
+		f.promptMember = o.PromptMember
+	}
 	s.files = append(s.files, f)
 	if err := f.open(ctx, &left); err != nil {
 		return err

@@ -26,6 +26,9 @@ type Options struct {
 	// OnlyKnown leaves out the members of a prompt's row that are not known to be members of
 	// requests. Otherwise they are sent as they are.
 	OnlyKnown bool
+	// PromptMember is the member in which requests of the endpoint hold their prompt: "messages",
+	// "prompt" or "input". A row without it is no whole request. "" accepts each of them.
+	PromptMember string
 	// TraceRows tells what later turns hold in traces of Mooncake; the zero value decides by
 	// their content.
 	TraceRows TraceRows

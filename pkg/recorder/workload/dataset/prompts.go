@@ -64,11 +64,16 @@ func fitsPrompts(r *row, _ *file) bool {
 	return slices.ContainsFunc(slices.Concat(promptColumns, imageColumns, audioColumns), func(name string) bool { return r.has(name) })
 }
 
+// hasPrompt reports whether a row holds a prompt, in one of promptColumns.
+func hasPrompt(r *row) bool {
+	return slices.ContainsFunc(promptColumns, func(name string) bool { return r.get(name) != nil })
+}
+
 func newPrompts(f *file, o *Options) layout { return &prompts{f, o} }
 
-func (l *prompts) entries(r *row, i int) ([]workload.Entry, error) {
+func (l *prompts) entries(r *row, _ int) ([]workload.Entry, error) {
 	if l.o.Layout == "" && fitsRequests(r, l.f) {
-		return requests{}.entries(r, i) // as in a file that begins with it
+		return wholeRequest(r) // as in a file that begins with it
 	}
 	e, err := readPrompt(r, l.f, l.o)
 	if err != nil {

@@ -8,29 +8,49 @@ import (
 )
 
 // requests is the layout of complete requests to an OpenAI-compatible server, which are sent
-// unchanged: AIPerf's raw_payload, or the log of a proxy. Such a row names its model and has
-// only members of requests.
-type requests struct{}
+// unchanged: AIPerf's raw_payload, or the log of a proxy. Such a row names its model, has only
+// members of requests, and holds its prompt where the requests of the endpoint do: a chat has
+// "messages", so that {"model": …, "prompt": …} is a prompt for a chat.
+// Later rows may lack the model, and rows with other members are prompts.
+type requests struct {
+	f *file
+	o *Options
+}
 
-func fitsRequests(r *row, _ *file) bool {
-	if r.get("model") == nil || r.text == nil {
+func fitsRequests(r *row, f *file) bool {
+	return r.get("model") != nil && isRequest(r, f)
+}
+
+// isRequest reports whether a row has only members of requests, and a prompt where the requests of
+// the endpoint have it.
+func isRequest(r *row, f *file) bool {
+	if r.text == nil {
 		return false
 	}
 	asks := false
-	for _, f := range r.fields {
+	for _, m := range r.fields {
 		switch {
-		case slices.Contains([]string{"messages", "prompt", "input"}, f.Name):
-			asks = true
-		case !requestMembers[f.Name] && !slices.Contains(lengthColumns, f.Name):
+		case slices.Contains([]string{"messages", "prompt", "input"}, m.Name):
+			asks = asks || f.promptMember == "" || m.Name == f.promptMember
+		case !requestMembers[m.Name] && !slices.Contains(lengthColumns, m.Name):
 			return false
 		}
 	}
 	return asks
 }
 
-func newRequests(*file, *Options) layout { return requests{} }
+func newRequests(f *file, o *Options) layout { return requests{f, o} }
 
-func (requests) entries(r *row, _ int) ([]workload.Entry, error) {
+func (l requests) entries(r *row, _ int) ([]workload.Entry, error) {
+	if l.o.Layout == "" && !isRequest(r, l.f) {
+		e, err := readPrompt(r, l.f, l.o)
+		return []workload.Entry{e}, err
+	}
+	return wholeRequest(r)
+}
+
+// wholeRequest returns the request that a row is.
+func wholeRequest(r *row) ([]workload.Entry, error) {
 	p, err := parseBody(r.text)
 	if err != nil {
 		return nil, err

@@ -114,6 +114,34 @@ func Body(api API, p *workload.Prompt, o Options) ([]byte, error) {
 // Ranks reports whether requests hold a query and texts to rank.
 func (a API) Ranks() bool { return a == Ranking || a == Rerank || a == TEIRerank }
 
+// PromptMember returns the member of a request that holds the prompt in the APIs of OpenAI; "" for
+// the other APIs.
+func (a API) PromptMember() string {
+	switch a {
+	case Chat:
+		return "messages"
+	case Completions:
+		return "prompt"
+	case Embeddings, Responses:
+		return "input"
+	}
+	return ""
+}
+
+// LengthMembers returns the members of a request that can hold the length of the answer in the APIs
+// of OpenAI, the usual one first; nil for the other APIs.
+func (a API) LengthMembers() []string {
+	switch a {
+	case Chat:
+		return []string{"max_tokens", "max_completion_tokens"}
+	case Completions:
+		return []string{"max_tokens"}
+	case Responses:
+		return []string{"max_output_tokens"}
+	}
+	return nil
+}
+
 // An object is a JSON object under construction.
 type object struct{ b []byte }
 

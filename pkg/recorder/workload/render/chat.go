@@ -27,7 +27,7 @@ func (b *object) chat(p *workload.Prompt, o Options) error {
 		b.raw("messages", messages)
 	}
 	b.stream(o)
-	b.length(lengthField(p, o, "max_tokens", "max_completion_tokens"), p)
+	b.length(lengthField(p, o, Chat), p)
 	return nil
 }
 
@@ -47,10 +47,11 @@ func (b *object) stream(o Options) {
 	}
 }
 
-// lengthField returns the name of the output length: the prompt's own if the API has it, given
-// with the usual name first, else the one of the options, else the usual one.
-func lengthField(p *workload.Prompt, o Options, names ...string) string {
-	if slices.Contains(names, p.LengthField) {
+// lengthField returns the name of the output length: the prompt's own if the API has it, else the
+// one of the options, else the usual one.
+func lengthField(p *workload.Prompt, o Options, api API) string {
+	names := api.LengthMembers()
+	if !o.OneLengthField && slices.Contains(names, p.LengthField) {
 		return p.LengthField
 	}
 	return cmp.Or(o.LengthField, names[0])

@@ -28,7 +28,7 @@ func (b *object) completions(p *workload.Prompt, o Options) error {
 		b.texts("prompt", all, false)
 	}
 	b.stream(o)
-	b.length(lengthField(p, o, "max_tokens"), p)
+	b.length(lengthField(p, o, Completions), p)
 	return nil
 }
 

@@ -15,6 +15,9 @@ type Options struct {
 	// LengthField is the name of the output length in chats, completions and responses where a
 	// prompt does not choose it; "" means the name of the API.
 	LengthField string
+	// OneLengthField gives the length this name even where a prompt chooses another. It is for
+	// requests that get the member from elsewhere, and must not have two lengths.
+	OneLengthField bool
 
 	// Template replaces the form of the service; nil means none. With a template only
 	// Model, Has and Encode of the other options have an effect.

@@ -32,7 +32,7 @@ func (b *object) responses(p *workload.Prompt, o Options) error {
 		b.flag("stream")
 	}
 	if p.MaxTokens > 0 {
-		b.number(lengthField(p, o, "max_output_tokens"), p.MaxTokens)
+		b.number(lengthField(p, o, Responses), p.MaxTokens)
 	}
 	return nil
 }
