@@ -43,7 +43,10 @@ func checkPartly(t *testing.T, r childResult, message string, requests int, path
 }
 
 // A load for which there are too few file descriptors: requests without one fail,
-// the others go on, and there are enough left to write the exports.
+// the others go on, and there are enough left to write the exports. A slot without a
+// connection fails one request after the other while the server answers the first ones. On
+// a busy machine a connection may thus carry one request only, so that the connections
+// themselves must be many: nearly 30 of 64.
 func TestTooManyFiles(t *testing.T) {
 	srv := startSim(t, calm...)
 	dir := t.TempDir()
@@ -52,13 +55,13 @@ func TestTooManyFiles(t *testing.T) {
 	for _, p := range paths {
 		args = append(args, "--profile-export-file", p)
 	}
-	r := runChild(t, []string{fdLimitEnv + "=40"}, 0, args...)
+	r := runChild(t, []string{fdLimitEnv + "=50"}, 0, args...)
 	checkPartly(t, r, "too many open files; raise ulimit -n", 200, paths...)
 	run, _ := exporttest.Read(t, paths[0])
-	if c := run.Experiments[0].Meta.Client; c == nil || c.FDs == nil || c.FDs.Limit != 40 || c.FDs.Open < 36 {
-		t.Errorf("client %+v, want nearly all of 40 descriptors open", c)
+	if c := run.Experiments[0].Meta.Client; c == nil || c.FDs == nil || c.FDs.Limit != 50 || c.FDs.Open < 46 {
+		t.Errorf("client %+v, want nearly all of 50 descriptors open", c)
 	}
-	if !strings.Contains(r.stderr, "of 40 file descriptors are open; raise ulimit -n") {
+	if !strings.Contains(r.stderr, "of 50 file descriptors are open; raise ulimit -n") {
 		t.Errorf("nothing about it: %s", r.stderr)
 	}
 }

@@ -24,10 +24,14 @@ const sideRuns = 5
 type diffFile struct {
 	Mode       string
 	Comparable bool
+	Answer     diffAnswer
 	Levels     []struct {
 		Metrics []diffMetric
 	}
 }
+
+// A diffAnswer is the first line of the text, and its reason if the data cannot tell.
+type diffAnswer struct{ Verdict, Because string }
 
 type diffMetric struct {
 	Metric    string
@@ -84,6 +88,34 @@ func (m diffMetric) judge(t *testing.T, want string, moreIsWorse bool) {
 		t.Errorf("%s: %s, which is against what was done, %v and %v", m.Metric, m.Verdict, m.OldRuns, m.NewRuns)
 	case apart != want:
 		t.Logf("%s: the machine was too busy for the sides to be apart, %v and %v: %s", m.Metric, m.OldRuns, m.NewRuns, m.Verdict)
+	}
+}
+
+// judgeAnswer holds the answer of d to the verdicts of its metrics: it is want when one is. It
+// is never that there is no difference where the sides are apart, and "cannot tell" has a
+// reason. metrics are those that were made to differ.
+func judgeAnswer(t *testing.T, d diffFile, want string, metrics ...diffMetric) {
+	t.Helper()
+	told, apart := false, false
+	for _, m := range metrics {
+		told = told || m.Verdict == want
+		apart = apart || m.apart() != 0
+	}
+	t.Logf("answer: %s %s", d.Answer.Verdict, d.Answer.Because)
+	switch v := d.Answer.Verdict; {
+	case v == "cannot-tell":
+		if d.Answer.Because == "" {
+			t.Error("the answer is cannot-tell, without a reason")
+		}
+		// An outlying run is named before any verdict.
+		if told && !strings.Contains(d.Answer.Because, " run ") {
+			t.Errorf("the answer is cannot-tell (%s), although a metric is %s", d.Answer.Because, want)
+		}
+	case v == want || v == "better-and-worse":
+	case v == "no-difference" && !told && !apart:
+	case (v == "worse" || v == "better") && !told: // of another metric
+	default:
+		t.Errorf("the answer is %s, want %s, or cannot-tell with a reason", v, want)
 	}
 }
 
@@ -204,6 +236,7 @@ func TestDiffOfSimulators(t *testing.T) {
 	m["tpot_p50"].judge(t, "worse", true)
 	m["e2el_p50"].judge(t, "worse", true)
 	m["output_tokens_per_s"].judge(t, "worse", false)
+	judgeAnswer(t, d, "worse", m["tpot_p50"], m["e2el_p50"], m["output_tokens_per_s"])
 	// What is said of a metric is what its runs say.
 	for name, got := range m {
 		if name == "failed_share" { // 0 on both sides
@@ -234,6 +267,7 @@ func TestDiffOfThreads(t *testing.T) {
 	m["tpot_p50"].judge(t, want, true)
 	m["e2el_p50"].judge(t, want, true)
 	m["output_tokens_per_s"].judge(t, want, false)
+	judgeAnswer(t, d, want, m["tpot_p50"], m["e2el_p50"], m["output_tokens_per_s"])
 }
 
 func geometricMean(x []float64) float64 {

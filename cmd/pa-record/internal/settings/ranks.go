@@ -214,9 +214,15 @@ func (s *Settings) AllRanksPattern(path string) string {
 	return ""
 }
 
-// CommonPlan returns the settings on which all ranks must agree, as text.
+// CommonPlan returns the settings on which all ranks must agree, as text. The runs of a
+// series are in it without their files, because each rank has its own.
 func (s *Settings) CommonPlan() []byte {
-	text, err := json.Marshal(s)
+	common := *s
+	common.Runs = slices.Clone(s.Runs)
+	for i := range common.Runs {
+		common.Runs[i].Exports, common.Runs[i].CSV = nil, ""
+	}
+	text, err := json.Marshal(&common)
 	if err != nil {
 		panic(err) // plain data
 	}

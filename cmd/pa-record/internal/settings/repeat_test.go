@@ -232,3 +232,45 @@ func TestWarmupRuns(t *testing.T) {
 		}
 	}
 }
+
+// Ranks agree on their plan if only the names of their files differ, and disagree if a run does.
+func TestCommonPlan(t *testing.T) {
+	const base = "--request-count 4 --concurrency-range 2,4 --world-size 2 --barrier 127.0.0.1:7788 "
+	const series = base + "--repeat 3 --interleave -f x.csv "
+	for _, tt := range []struct {
+		name, rank0, rank1 string
+		same               bool
+	}{
+		{"one run", base, base, true},
+		{"several runs", series, series, true},
+		{"several runs, with the rank in the name", series + "--profile-export-file %r.json", series + "--profile-export-file %r.json", true},
+		{"servers with labels", base + "-u a=h:1 -u b=h:2", base + "-u a=h:1 -u b=h:2", true},
+		{"edge: one run that is numbered", base + "--repeat 1", base + "--repeat 1", true},
+		{"another number of runs", base + "--repeat 3", base + "--repeat 4", false},
+		{"one run and a series of one", base, base + "--repeat 1", false},
+		{"other labels", base + "-u a=h:1 -u b=h:2", base + "-u a=h:1 -u c=h:2", false},
+		{"another order of levels", series, strings.Replace(series, "--interleave", "", 1), false},
+		{"another number of warm-up runs", series, series + "--warmup-runs 1", false},
+		{"another seed", series + "--random-seed 1", series + "--random-seed 2", false},
+		{"another name for all ranks", series, series + "--profile-export-file y.json", false},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			plan := func(rank, args string) string {
+				s, err := parse(t, "", strings.Fields("-m x "+args+" --rank "+rank)...)
+				if err != nil {
+					t.Fatal(err)
+				}
+				before := slices.Clone(s.Runs)
+				text := string(s.CommonPlan())
+				if diff := cmp.Diff(before, s.Runs); diff != "" {
+					t.Errorf("the runs are changed (-before +after):\n%s", diff)
+				}
+				return text
+			}
+			zero, one := plan("0", tt.rank0), plan("1", tt.rank1)
+			if (zero == one) != tt.same {
+				t.Errorf("same: %v, want %v:\n%s\n%s", zero == one, tt.same, zero, one)
+			}
+		})
+	}
+}

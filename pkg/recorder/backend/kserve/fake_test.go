@@ -435,12 +435,33 @@ func exchange(ctx context.Context, t testing.TB, b *Backend, s backend.Sender, p
 	if r.IssuedNS == 0 || r.StartNS != 0 && (r.StartNS < r.IssuedNS || r.SentNS != 0 && r.SentNS < r.StartNS) || r.Status == export.StatusOK && r.SentNS == 0 {
 		t.Errorf("issued %d, start %d, sent %d are out of order", r.IssuedNS, r.StartNS, r.SentNS)
 	}
+	checkTimes(t, r)
+	return x
+}
+
+// checkTimes checks the times of the responses of r as the sender has set them, then puts
+// them in order as the recorder does and checks them again. Before that, a time may be
+// later than the next only if it is the library's: the message lost its stamp and was
+// taken from the library after the kernel had stamped the bytes of the next message.
+func checkTimes(t testing.TB, r *export.Request) {
+	t.Helper()
 	for i, resp := range r.Responses {
-		if resp.RecvNS < r.StartNS || i > 0 && resp.RecvNS < r.Responses[i-1].RecvNS || !follows(r.Responses, i) || resp.Source == export.SourceUnknown {
+		if resp.RecvNS < r.StartNS || !follows(r.Responses, i) || resp.Source == export.SourceUnknown {
 			t.Errorf("response %d: %+v", i, resp)
 		}
+		if i == 0 {
+			continue
+		}
+		if before := r.Responses[i-1]; resp.RecvNS < before.RecvNS && (before.Source != export.SourceUser || resp.Source == export.SourceUser) {
+			t.Errorf("response %d: %+v is earlier than %+v", i, resp, before)
+		}
 	}
-	return x
+	backend.PutInOrder(r)
+	for i, resp := range r.Responses {
+		if resp.RecvNS < r.StartNS || i > 0 && resp.RecvNS < r.Responses[i-1].RecvNS || !follows(r.Responses, i) {
+			t.Errorf("response %d, in order: %+v", i, resp)
+		}
+	}
 }
 
 // show is an exchange as one line: status, code, message, then each response
