@@ -93,9 +93,7 @@ type RunMeta struct {
 	// Merged is set when the run was put together from the shards of several ranks.
 	Merged *MergedMeta `json:"merged,omitempty"`
 	// Start is the meaning of the kernel's start stamp of a request:
-	// [StartFirstSegment], or "" in files of older pa-record, where it is the time at
-	// which the last byte of the first write left. It is not about starts that the
-	// kernel did not take.
+	// [StartFirstSegment]. It is not about starts that the kernel did not take.
 	Start string `json:"start,omitempty"`
 	// Stamps counts responses by the source of their time.
 	Stamps *StampCount `json:"stamps,omitempty"`
@@ -171,10 +169,6 @@ type Pause struct {
 // StartFirstSegment is the value of RunMeta.Start for starts that are the time at
 // which the first segment of the request left.
 const StartFirstSegment = "first_segment"
-
-// StartsAtFirstSegment reports whether the run says that the kernel's starts are the
-// times at which the first segments of the requests left.
-func (r *Run) StartsAtFirstSegment() bool { return r.Meta != nil && r.Meta.Start == StartFirstSegment }
 
 // HostMeta describes the machine that recorded.
 type HostMeta struct {
