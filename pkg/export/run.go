@@ -225,8 +225,7 @@ type ExperimentMeta struct {
 	// Share is the part of the level that is in this file: the part that one rank sent, or
 	// all ranks whose shards were merged. nil for a whole level.
 	Share *LevelShare `json:"share,omitempty"`
-	// Prompts says which part of the input data the level sent; nil in files of older
-	// pa-record, in which each level begins with the first entry.
+	// Prompts says which part of the input data the level sent; nil if that is not known.
 	Prompts *LevelPrompts `json:"prompts,omitempty"`
 	// Stable reports whether the measurement met its stability rule; nil without a
 	// rule.
