@@ -146,7 +146,6 @@ func (a App) run(ctx context.Context, args []string, stdin io.Reader, stdout, st
 		}
 		return name, err
 	}
-	warnOfOldNames(stderr, a.Name, a.envPrefix(), flags)
 	action := a.Action
 	if cmd != nil {
 		action = cmd.Action

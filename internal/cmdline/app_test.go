@@ -164,31 +164,6 @@ func TestRun(t *testing.T) {
 	}
 }
 
-// A variable with the name that all programs once shared is not read, and its line
-// says which name is.
-func TestOldVariables(t *testing.T) {
-	t.Setenv("PA_LIMIT", "4")
-	t.Setenv("PA_HEADER", "")      // empty is not set
-	t.Setenv("PA_UNKNOWN", "x")    // of no flag
-	t.Setenv("PA_TOOL_LIMIT", "5") // neither name
-	app := testApp(nil)
-	for _, args := range []string{"a", "report a"} {
-		var stdout, stderr strings.Builder
-		code := app.Run(t.Context(), append([]string{"tool"}, strings.Fields(args)...), strings.NewReader(""), &stdout, &stderr)
-		const want = "tool: warning: the environment variable PA_LIMIT is not read any more; tool reads TOOL_LIMIT\n"
-		if code != 0 || !strings.HasPrefix(stdout.String(), "limit=10 ") || stderr.String() != want {
-			t.Errorf("%s: exit code %d, %q, %q, want the default and %q", args, code, stdout.String(), stderr.String(), want)
-		}
-	}
-	// Not of a command that has no such flag, and not on a help page.
-	for _, args := range []string{"convert a", "report --help"} {
-		var stdout, stderr strings.Builder
-		if code := app.Run(t.Context(), append([]string{"tool"}, strings.Fields(args)...), strings.NewReader(""), &stdout, &stderr); code != 0 || stderr.Len() > 0 {
-			t.Errorf("%s: exit code %d, %q", args, code, stderr.String())
-		}
-	}
-}
-
 // Each program reads environment variables with a prefix of its own.
 func TestEnvPrefix(t *testing.T) {
 	for name, want := range map[string]string{"pa-record": "PA_RECORD_", "pa-analyze": "PA_ANALYZE_"} {

@@ -371,35 +371,6 @@ func takesValue(f cli.Flag) bool {
 	return ok && d.TakesValue()
 }
 
-// oldPrefix is the prefix of both programs' variables in earlier releases. With it,
-// a variable for pa-record also reached pa-analyze.
-const oldPrefix = "PA_"
-
-// warnOfOldNames prints a warning if environment variables have the old names of flags.
-// Such variables are not read.
-func warnOfOldNames(stderr io.Writer, program, prefix string, flags []cli.Flag) {
-	if !slices.ContainsFunc(os.Environ(), func(e string) bool { return strings.HasPrefix(e, oldPrefix) }) {
-		return
-	}
-	current := map[string]bool{}
-	for _, f := range flags {
-		current[envName(prefix, f)] = true
-	}
-	var unread []string
-	for _, f := range flags {
-		if old := envName(oldPrefix, f); os.Getenv(old) != "" && !current[old] {
-			unread = append(unread, old)
-		}
-	}
-	switch len(unread) {
-	case 0:
-	case 1:
-		fmt.Fprintf(stderr, "%s: warning: the environment variable %s is not read any more; %s reads %s\n", program, unread[0], program, prefix+strings.TrimPrefix(unread[0], oldPrefix))
-	default:
-		fmt.Fprintf(stderr, "%s: warning: the environment variables %s are not read any more; %s reads %s… instead of %s…\n", program, strings.Join(unread, ", "), program, prefix, oldPrefix)
-	}
-}
-
 // bindEnv gives each flag its environment variable: PA_RECORD_MEASUREMENT_INTERVAL
 // for --measurement-interval of pa-record.
 func bindEnv(flags []cli.Flag, prefix string) {

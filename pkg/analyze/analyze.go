@@ -472,7 +472,6 @@ func runOnce(ctx context.Context, r export.Reader, cfg Config, contradicted *con
 			continue
 		}
 		_, l.startsUnknown = run.LevelLacks(e.Mode, e.Value, export.PartStarts)
-		l.lateStart = run.Meta != nil && run.Meta.Import == nil && !run.StartsAtFirstSegment()
 		x := l.finish(run, i, cfg, memory)
 		x.dropUnsureRates(run)
 		if why, partial := run.LevelLacks(e.Mode, e.Value, export.PartRequests); partial {

@@ -148,38 +148,6 @@ func TestRunWarnings(t *testing.T) {
 	}
 }
 
-// A response before the start is blamed on the clock only where that can be why:
-// not where the start is the end of the first write, as the kernel told it to
-// pa-record once.
-func TestRunEarlyAnswer(t *testing.T) {
-	const firstWrite, clock = "before the first write was done", "the clock was set back"
-	for _, tt := range []struct {
-		name   string
-		meta   *export.RunMeta
-		source export.StampSource
-		want   string
-	}{
-		{"first write", &export.RunMeta{}, export.SourceKernel, firstWrite},
-		{"first segment", &export.RunMeta{Start: export.StartFirstSegment}, export.SourceKernel, clock},
-		{"user space", &export.RunMeta{}, export.SourceUser, clock},
-		{"another tool", nil, export.SourceUnknown, clock},
-		{"imported", &export.RunMeta{Import: &export.Import{Format: "x"}}, export.SourceUser, clock},
-	} {
-		t.Run(tt.name, func(t *testing.T) {
-			early := tensors(text("a"))
-			early.StartNS, early.StartSource = 2000, tt.source
-			r := reader("", []export.Request{early})
-			r.Run().Meta = tt.meta
-			got := warningTexts(analyzed(t, r, Config{}).Experiments[0].Warnings)
-			for _, text := range []string{firstWrite, clock} {
-				if strings.Contains(got, text) != (text == tt.want) {
-					t.Errorf("warnings %q, want them to say %q alone", got, tt.want)
-				}
-			}
-		})
-	}
-}
-
 // A request without a response is a failure, and in no rate.
 func TestRunNoResponse(t *testing.T) {
 	said := at(1000)

@@ -31,13 +31,10 @@ type collector struct {
 	unreadable int
 	// startsUnknown says that the file lacks the times at which requests were sent.
 	startsUnknown bool
-	// lateStart says that the kernel's starts are the ends of first writes, which may be
-	// later than the answer. Older releases of pa-record recorded them so.
-	lateStart bool
-	sources   [answer.TokenStated + 1]int // counted requests by source of their tokens
-	stamps    Stamps
-	starts    Stamps
-	slo       *attainer // nil: none asked for
+	sources       [answer.TokenStated + 1]int // counted requests by source of their tokens
+	stamps        Stamps
+	starts        Stamps
+	slo           *attainer // nil: none asked for
 	// sloStreamed replaces slo if the level turns out to be streamed; nil if that is
 	// known beforehand.
 	sloStreamed *attainer
@@ -107,7 +104,6 @@ type anomalies struct {
 	backward   int // gaps below 0
 	early      int // first response before the instant to count from
 	unsent     int // early, after the start and before the request was sent whole
-	atStart    int // early, before a start whose time the kernel took
 	impossible int // spans beyond 292 years
 	gaps       int
 }
@@ -263,11 +259,8 @@ func (c *collector) countAnomalies(p *Point) {
 		o.noFrom++
 	} else if p.early {
 		o.early++
-		switch {
-		case p.answeredEarly:
+		if p.answeredEarly {
 			o.unsent++
-		case p.start == export.SourceKernel && p.FromNS == p.StartNS:
-			o.atStart++
 		}
 	}
 	switch {

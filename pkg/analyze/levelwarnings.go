@@ -52,12 +52,7 @@ func (c *collector) warnings(cfg Config, x *Experiment) []error {
 	}, int64(o.unreadable))
 	requests(KindMissingTimes, o.noFrom, fmt.Sprintf(" had no %q time recorded: no TTFT and no E2EL; choose another --from", cfg.From))
 	requests(KindClock, o.unsent, fmt.Sprintf(" got a response before the last byte was sent, so times from %q are negative and left out; use --from start", cfg.From))
-	byClock := o.early - o.unsent
-	if c.lateStart {
-		byClock -= o.atStart
-		requests(KindClock, o.atStart, " got a response before the first write was done, which is the start in this file, so times are negative and left out; use --from issued, or record again")
-	}
-	requests(KindClock, byClock, fmt.Sprintf(" got a response before the %s: the clock was set back, or the times come from different clocks", cfg.From))
+	requests(KindClock, o.early-o.unsent, fmt.Sprintf(" got a response before the %s: the clock was set back, or the times come from different clocks", cfg.From))
 	say(KindClock, func(n []int64) string {
 		return plural.Grouped(n[0]) + " of " + plural.GroupedOf(n[1], "gap") + " between tokens were below 0 and are left out: the clock was set back during the run"
 	}, int64(o.backward), int64(o.gaps))

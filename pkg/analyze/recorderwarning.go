@@ -19,9 +19,9 @@ type recorderText struct {
 	say func(n []int64) string
 }
 
-// fromRecorder lists the known warnings of the recorder, including older releases.
+// fromRecorder lists the known warnings of the recorder.
 var fromRecorder = [...]recorderText{
-	{pattern: regexp.MustCompile(`^([\d,]+) of ([\d,]+) (?:responses came in one read with the one before|tokens arrived together with the previous one)`), kind: KindLostGaps, say: arrivedTogether},
+	{pattern: regexp.MustCompile(`^([\d,]+) of ([\d,]+) tokens arrived together with the previous one`), kind: KindLostGaps, say: arrivedTogether},
 	{pattern: regexp.MustCompile(`^not stable within [\d,]+ windows?$`), kind: KindUnsteady},
 	{pattern: regexp.MustCompile(`^the throughput is stable, the latency is not`), kind: KindUnsteady},
 	{pattern: regexp.MustCompile(`^the disk did not keep up`), kind: KindDropped},

@@ -165,7 +165,6 @@ func (c *Checker) differs(want, have *export.Derived) *Difference {
 	switch {
 	case !slices.EqualFunc(want.ITL, have.ITL, slices.Equal):
 		return differ("itl_ns", gapsText(have.ITL), gapsText(want.ITL))
-	case have.Responses == nil && !have.ITLEvents.OK && !have.TTFAT.OK: // older releases wrote no such column
 	case want.TTFAT != have.TTFAT:
 		return differ("ttfat_ns", countText(have.TTFAT), countText(want.TTFAT))
 	case !same(want.Responses, have.Responses):

@@ -41,8 +41,7 @@ type Derived struct {
 	// ITL holds the times between consecutive token events: one list for each choice
 	// with at least one such time.
 	ITL [][]int64
-	// Responses sums up the responses. It is nil in files of older releases, and if their
-	// times do not fit it: see ITLEvents.
+	// Responses sums up the responses. It is nil if their times do not fit it: see ITLEvents.
 	Responses *ResponseSummary `json:",omitempty"`
 	// ITLEvents is the number of token events, if Responses, TTFT, TTFAT and ITL tell all that
 	// Events and the responses tell a report. It is missing for several choices, for known EventTokens, for

@@ -93,9 +93,7 @@ type RunMeta struct {
 	// Merged is set when the run was put together from the shards of several ranks.
 	Merged *MergedMeta `json:"merged,omitempty"`
 	// Start is the meaning of the kernel's start stamp of a request:
-	// [StartFirstSegment], or "" in files of older pa-record, where it is the time at
-	// which the last byte of the first write left. It is not about starts that the
-	// kernel did not take.
+	// [StartFirstSegment]. It is not about starts that the kernel did not take.
 	Start string `json:"start,omitempty"`
 	// Stamps counts responses by the source of their time.
 	Stamps *StampCount `json:"stamps,omitempty"`
@@ -172,10 +170,6 @@ type Pause struct {
 // which the first segment of the request left.
 const StartFirstSegment = "first_segment"
 
-// StartsAtFirstSegment reports whether the run says that the kernel's starts are the
-// times at which the first segments of the requests left.
-func (r *Run) StartsAtFirstSegment() bool { return r.Meta != nil && r.Meta.Start == StartFirstSegment }
-
 // HostMeta describes the machine that recorded.
 type HostMeta struct {
 	Name      string `json:"name,omitempty"`
@@ -231,8 +225,7 @@ type ExperimentMeta struct {
 	// Share is the part of the level that is in this file: the part that one rank sent, or
 	// all ranks whose shards were merged. nil for a whole level.
 	Share *LevelShare `json:"share,omitempty"`
-	// Prompts says which part of the input data the level sent; nil in files of older
-	// pa-record, in which each level begins with the first entry.
+	// Prompts says which part of the input data the level sent; nil if that is not known.
 	Prompts *LevelPrompts `json:"prompts,omitempty"`
 	// Stable reports whether the measurement met its stability rule; nil without a
 	// rule.

@@ -63,24 +63,6 @@ func betweenSources(of func(*Level) *analyze.Stamps) func(older, newer []*Level)
 	}
 }
 
-// betweenStarts compares the meaning of the kernel's start stamps. Older releases of
-// pa-record took the end of the first write. For requests longer than one segment
-// that is later than the first segment, and TTFT is smaller by the difference.
-func betweenStarts(older, newer []*Level) (o, n string, differ bool) {
-	kinds := func(levels []*Level) (all []string) {
-		for _, l := range levels {
-			if l.start != "" && !slices.Contains(all, l.start) {
-				all = append(all, l.start)
-			}
-		}
-		slices.Sort(all)
-		return all
-	}
-	a, b := kinds(older), kinds(newer)
-	differ = len(a) > 0 && len(b) > 0 && (len(a) > 1 || !slices.Equal(a, b))
-	return strings.Join(a, " and "), strings.Join(b, " and "), differ
-}
-
 // betweenLengths compares the distributions of numbers of tokens. They differ if the
 // means are more than 5 % and more than 4 standard errors apart, for independent
 // requests, or if a percentile differs: see apartAt. The percentiles of several runs are

@@ -74,7 +74,6 @@ var checks = [...]check{
 	{name: "endpoint", of: func(r *Run, _ *Level) string { return text(r.Header.Endpoint) }},
 	{name: "stamps", refuses: true, between: betweenSources(func(l *Level) *analyze.Stamps { return &l.Stamps })},
 	{name: "start-stamps", refuses: true, between: betweenSources(func(l *Level) *analyze.Stamps { return &l.Starts })},
-	{name: "start", between: betweenStarts},
 	{name: "calibration", between: betweenCalibrations},
 	{name: "length", between: betweenDurations},
 	{name: "settings", between: betweenSettings},

@@ -121,13 +121,6 @@ func TestDifferences(t *testing.T) {
 		{"start stamps", nil, func(m *memory) {
 			each(m, func(r *export.Request) { r.StartSource = export.SourceUnknown })
 		}, []string{"!start-stamps"}},
-		{"another kind of start", nil, func(m *memory) { m.run.Meta.Start = export.StartFirstSegment }, []string{"start"}},
-		{"another kind of start, taken by nobody", func(m *memory) {
-			each(m, func(r *export.Request) { r.StartSource = export.SourceUser })
-		}, func(m *memory) {
-			m.run.Meta.Start = export.StartFirstSegment
-			each(m, func(r *export.Request) { r.StartSource = export.SourceUser })
-		}, nil},
 		{"token source, and input known", nil, usage(10, 4), []string{"!input-tokens", "!token-source"}},
 		{"output tokens", usage(10, 4), usage(10, 8), []string{"!output-tokens"}},
 		{"input tokens", usage(10, 4), usage(20, 4), []string{"!input-tokens"}},

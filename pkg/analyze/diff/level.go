@@ -32,9 +32,6 @@ type Level struct {
 	TokenSource answer.TokenSource
 	// Stamps and Starts count the times of responses and of requests by source.
 	Stamps, Starts analyze.Stamps
-	// start names the meaning of the kernel's start stamps; "" if there are none, or
-	// if another tool wrote the file.
-	start string
 	// Clock is the calibrated error of these times; nil without a calibration.
 	Clock *export.CalibratedRecording
 	// Input and Output are the numbers of tokens of requests; nil if unknown.
@@ -135,12 +132,6 @@ func level(e *analyze.Experiment, run *export.Run, m *export.ExperimentMeta) Lev
 		}
 	}
 	l.untimed, _ = run.LevelLacks(e.Mode, e.Value, export.PartStarts)
-	if m := run.Meta; m != nil && m.Import == nil && e.Starts.Kernel > 0 {
-		l.start = "the end of the first write"
-		if run.StartsAtFirstSegment() {
-			l.start = "the first segment"
-		}
-	}
 	if run.Meta != nil {
 		calibration, _ := run.Meta.Calibration.Possible()
 		l.Clock = clock(run.Meta.Protocol, calibration, &e.Stamps)

@@ -93,7 +93,7 @@ func withoutQuery(name string) string {
 func Names() []string { return namesOf(metrics()) }
 
 // PhaseNames lists the queries of the times that the answers of llama.cpp state. A script holds them only by
-// name, because files of older releases lack their columns.
+// name, because no other server states them.
 func PhaseNames() []string { return namesOf(phaseMetrics()) }
 
 func phaseMetrics() []metric {

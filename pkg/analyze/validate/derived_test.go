@@ -27,6 +27,7 @@ func (r *derivedReader) Derived() *export.Derived {
 }
 
 func TestDerived(t *testing.T) {
+	const start = export.EarliestSummary + 1000 // of a request with a sum of its responses
 	no := false
 	for column, change := range map[string]func(*export.Derived){
 		"":                  func(*export.Derived) {},
@@ -47,12 +48,15 @@ func TestDerived(t *testing.T) {
 		"itl_ns":            func(d *export.Derived) { d.ITL = nil },
 		"server_prefill_ns": func(d *export.Derived) { d.ServerPrefill = export.Count{V: 1, OK: true} },
 		"server_decode_ns":  func(d *export.Derived) { d.ServerDecode = export.Count{V: 1, OK: true} },
+		"ttfat_ns":          func(d *export.Derived) { d.TTFAT = export.Count{V: 1, OK: true} },
+		"responses":         func(d *export.Derived) { d.Responses, d.ITLEvents, d.TTFAT = nil, export.Count{}, export.Count{} },
+		"itl_events":        func(d *export.Derived) { d.ITLEvents = export.Count{} },
 		"event_tokens":      func(d *export.Derived) { d.Events[0].Tokens, d.EventTokens = 1, true },
 	} {
 		for _, version := range []int{answer.Definitions, answer.Definitions + 1} {
 			run := &memrun.Reader{
 				Header:   export.Run{Experiments: []export.Experiment{{Mode: "concurrency", Value: "1"}}},
-				Requests: [][]export.Request{{at(1000, 1010, 1020, 1040)}},
+				Requests: [][]export.Request{{at(start, start+10, start+20, start+40)}},
 			}
 			r := &derivedReader{run, export.Derivation{Definitions: version, TokenSource: "auto"}, answer.NewDeriver(&run.Header), change}
 			var got []string

@@ -295,12 +295,11 @@ func (d *rowDecoder) decodeDerived(t *rows, i int) (ok bool) {
 		E2EL:        countOf(cols[derivedE2EL], i),
 		InputTokens: countOf(cols[derivedInputTokens], i), OutputTokens: countOf(cols[derivedOutputTokens], i),
 		ReasoningTokens: countOf(cols[derivedReasoningTokens], i), CachedTokens: countOf(cols[derivedCachedTokens], i),
-		TokenSource:  d.intern(cols[derivedTokenSource].bytes(i)),
-		InputCounted: cols[derivedInputCounted].num(i) != 0, // older files lack the column
-		Failure:      d.intern(cols[derivedStreamError].bytes(i)),
-		Unreadable:   int(cols[derivedUnreadable].num(i)),
-		Assumed:      cols[derivedAssumed].num(i) != 0,
-		// Files with older definitions lack these.
+		TokenSource:   d.intern(cols[derivedTokenSource].bytes(i)),
+		InputCounted:  cols[derivedInputCounted].num(i) != 0,
+		Failure:       d.intern(cols[derivedStreamError].bytes(i)),
+		Unreadable:    int(cols[derivedUnreadable].num(i)),
+		Assumed:       cols[derivedAssumed].num(i) != 0,
 		ServerPrefill: countOf(cols[derivedServerPrefill], i), ServerDecode: countOf(cols[derivedServerDecode], i),
 		TimedTokens: countOf(cols[derivedTimedTokens], i), HiddenTokens: countOf(cols[derivedHiddenTokens], i),
 	}
@@ -436,8 +435,8 @@ func (d *rowDecoder) useSummary() (ok bool) {
 	return true
 }
 
-// decodeEventTokens sets the Tokens of the Events of d.derived from column event_tokens; files with older
-// definitions lack it.
+// decodeEventTokens sets the Tokens of the Events of d.derived from column event_tokens; null if they
+// are not known.
 func (d *rowDecoder) decodeEventTokens(v *vector, i int) (ok bool) {
 	x := &d.derived
 	from, to, some := v.list(i)

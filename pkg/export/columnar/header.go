@@ -105,8 +105,8 @@ func runTextOf(get func(key string) string) ([]byte, error) {
 // lack a column that every file of requests has.
 func readHeader(name string, columns []string, get func(key string) string, lim export.Limits) (header, error) {
 	h := header{name: name}
-	if v := get(versionKey); v != "" && v != Version && v != oldVersion {
-		return h, fmt.Errorf("%s: the file has format %.40q, but this program reads %s and %s; use a newer version of it", name, v, oldVersion, Version)
+	if v := get(versionKey); v != "" && v != Version {
+		return h, fmt.Errorf("%s: the file has format %.40q, but this program reads %s; use a newer version of it", name, v, Version)
 	}
 	for _, col := range []string{"start_ns", "recv_ns"} {
 		if !slices.Contains(columns, col) {

@@ -11,12 +11,9 @@ import (
 )
 
 // Version is the value of the metadata key "pa.schema" in every file that this
-// package writes. A Reader reads files of this version and of version 1, whose times
-// are unsigned and never null. It ignores unknown columns.
+// package writes. A Reader reads files of this version and files without a version. It
+// ignores unknown columns.
 const Version = "pa-columns/2"
-
-// oldVersion is the version before Version.
-const oldVersion = "pa-columns/1"
 
 // Keys of the metadata of a file.
 const (

@@ -165,15 +165,6 @@ func repeatedAt(desc *schema.Column) int {
 	return at
 }
 
-// Columns returns the names of the columns that are read.
-func (t *Table) Columns() []string {
-	var all []string
-	for _, c := range t.columns {
-		all = append(all, c.name)
-	}
-	return all
-}
-
 // LeftOut returns the names of the columns that are left out.
 func (t *Table) LeftOut() []string { return t.leftOut }
 

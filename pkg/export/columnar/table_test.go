@@ -46,8 +46,8 @@ func TestTable(t *testing.T) {
 	for ; tab.Next(); n++ {
 		got := map[string]any{}
 		for i, f := range tab.Row() {
-			if f.Name != tab.Columns()[i] {
-				t.Fatalf("row %d: column %d is %q, want %q", n, i, f.Name, tab.Columns()[i])
+			if f.Name != tab.columns[i].name {
+				t.Fatalf("row %d: column %d is %q, want %q", n, i, f.Name, tab.columns[i].name)
 			}
 			got[f.Name] = decodeJSON(t, f.Value.Data)
 		}

@@ -129,9 +129,6 @@ func joinMeta(m, x *export.RunMeta, rank int, c clock) {
 		p.StartNS, p.EndNS, p.Rank = c.at(p.StartNS), c.at(p.EndNS), rank
 		m.Pauses = append(m.Pauses, p)
 	}
-	if m.Start != x.Start {
-		m.Start = ""
-	}
 	if m.PromptsSHA256 != x.PromptsSHA256 {
 		m.PromptsSHA256 = ""
 	}

@@ -105,15 +105,6 @@ func (r *Reader) sameDerivation() bool {
 	return true
 }
 
-// Shards returns the names of the files, by rank.
-func (r *Reader) Shards() []string {
-	var names []string
-	for _, s := range r.shards {
-		names = append(names, s.Name)
-	}
-	return names
-}
-
 // Run returns the header of the whole run.
 func (r *Reader) Run() *export.Run { return r.run }
 

@@ -29,9 +29,6 @@ func (s Share) Among(n int) Share {
 	return s
 }
 
-// Owns reports whether request i (from 0) of the load belongs to the share.
-func (s Share) Owns(i int) bool { return !s.Idle() && i%s.size() == s.Rank }
-
 // Count returns how many of the first n requests of the load belong to the share. All
 // counts together are n.
 func (s Share) Count(n int) int {

@@ -13,14 +13,6 @@ import (
 	"github.com/pa-tools/pa/pkg/recorder/backend"
 )
 
-// ProxyURL returns the URL of the proxy without user name and password; "" means none.
-func (b *Backend) ProxyURL() string {
-	if b.proxy == nil {
-		return ""
-	}
-	return backend.ProxyName(b.proxy)
-}
-
 // useProxy sets the proxy for the target.
 func (b *Backend) useProxy() error {
 	if b.cfg.Proxy == nil {
