@@ -35,8 +35,8 @@ var layers = []struct {
 	{"cmd", []string{"internal", "schemas", "pkg/tokenizer", "pkg/export", "pkg/wire", "pkg/sim", "pkg/answer", "pkg/recorder", "pkg/analyze"}},
 }
 
-// testHelpers are packages that only tests and each other import. They may import
-// any package of the lower layers.
+// testHelpers are packages that only tests, the programs of test and each other import. They may
+// import any package of the lower layers.
 var testHelpers = []string{
 	"internal/distincttest", "internal/exporttest", "internal/golden", "internal/linktest", "internal/memrun", "internal/realtest", "internal/runsettest", "internal/schematest", "internal/scripttest", "internal/shardtest", "internal/testenv",
 	"internal/httptunnel/proxytest", "internal/sockstamp/stamptest", "pkg/analyze/dialect/dialecttest",
@@ -116,7 +116,7 @@ func wrongImport(from, to string) string {
 			return "imports a command"
 		}
 		return ""
-	case slices.Contains(testHelpers, to):
+	case slices.Contains(testHelpers, to) && !within(from, "test"):
 		return "imports a helper of tests"
 	case slices.Contains(commandHelpers, to) && !within(from, "cmd"):
 		return "imports a helper of the commands"

@@ -97,3 +97,16 @@ func (s share) within(low, high float64) bool {
 	r := s.ratio()
 	return r >= low-allowance(low, s.of) && r <= high+allowance(high, s.of)
 }
+
+// atMost and atLeast report whether a share keeps a promise, with two standard errors of a full run's
+// repetitions, and with the allowance in a short run.
+func (s *simulation) atMost(x share, promised float64) bool {
+	if s.reps < fullReps {
+		return x.within(0, promised)
+	}
+	return x.ratio() <= promised+2*math.Sqrt(promised*(1-promised)/float64(x.of))
+}
+
+func (s *simulation) atLeast(x share, promised float64) bool {
+	return s.atMost(share{x.of - x.yes, x.of}, 1-promised)
+}

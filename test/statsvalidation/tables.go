@@ -60,6 +60,14 @@ var tables = [...]table{
 		"sides | a run is named", "--- | ---:", outlyingTable,
 	},
 	{
+		"Sweeps of four levels",
+		"sides | wrong verdict | change found | wrong level said to differ from the others | right level said to", "--- | ---: | ---: | ---: | ---:", sweepTable,
+	},
+	{
+		"Trends of 20 builds",
+		trendColumns, trendRule, trendTable,
+	},
+	{
 		"True changes that are found, with 95 % intervals of the shares",
 		"sides | found", "--- | ---", detectionTable,
 	},

@@ -128,9 +128,9 @@ type special struct {
 
 // specials finds the levels whose change in a metric, which changed over all levels, differs from the
 // change at the other levels. For each level it compares, run by run, the value at the level divided by
-// the mean of the values at the other levels. It takes away the level with the smallest p-value, if that
-// is at most at for all levels together, and begins again with the others, which would otherwise differ
-// from the mean with that level.
+// the mean of the values at the other levels. Of the levels whose p-values are at most at for all levels
+// together, it takes away the one whose change is farthest from the others, and begins again with the
+// others, which would otherwise differ from the mean with that level.
 func (res *Result) specials(m *Metric, at float64) []special {
 	var rows []*Row
 	var names []string
@@ -141,17 +141,18 @@ func (res *Result) specials(m *Metric, at float64) []special {
 	}
 	var all []special
 	for len(rows) > 1 {
-		first, least, more := 0, math.Inf(1), false
-		for i := range rows {
-			if c := againstOthers(rows, i); c.P < least {
-				first, least, more = i, c.P, c.Change > 0
-			}
-		}
 		tests := len(rows)
 		if tests == 2 { // the other level says the same
 			tests = 1
 		}
-		if least*float64(tests) > at {
+		first, farthest, more := -1, 0.0, false
+		for i := range rows {
+			c := againstOthers(rows, i)
+			if far := math.Abs(math.Log1p(c.Change)); c.P*float64(tests) <= at && (first < 0 || far > farthest) {
+				first, farthest, more = i, far, c.Change > 0
+			}
+		}
+		if first < 0 {
 			break
 		}
 		all = append(all, special{metric: m, level: names[first], change: rows[first].Change, more: more})
@@ -180,8 +181,8 @@ func againstOthers(rows []*Row, i int) inference.Comparison {
 }
 
 // judgeTogether judges the metrics over all levels and at each level. Two families share the
-// probability of a false finding: the metrics over all levels, and all metrics at all levels. If a metric
-// changed over all levels, its levels are then a family of their own (Marcus, Peritz and Gabriel,
+// probability of a false finding: the metrics over all levels, and all metrics at all levels. The levels of
+// the metrics that changed over all levels are then a family of their own (Marcus, Peritz and Gabriel,
 // Biometrika 63, 1976).
 func (res *Result) judgeTogether() {
 	const half = alpha / 2
@@ -199,8 +200,10 @@ func (res *Result) judgeTogether() {
 			found = append(found, r)
 		}
 	}
+	res.judgeFamily(levels, alpha, func(x *Row) bool {
+		return slices.ContainsFunc(found, func(r *Row) bool { return x.Metric == r.Metric })
+	})
 	for _, r := range found {
-		res.judgeFamily(levels, alpha, func(x *Row) bool { return x.Metric == r.Metric })
 		res.special = append(res.special, res.specials(r.Metric, alpha/float64(len(found)))...)
 		r.surest = res.surest(r.Metric)
 	}
