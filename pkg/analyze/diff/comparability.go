@@ -32,10 +32,12 @@ const (
 	outputTokens = "output-tokens"
 	parameters   = "parameters"
 	hiddenTokens = "hidden-tokens"
+	promptCache  = "prompt-cache"
 
 	// LabelDifference is the name of the difference that one side has runs of several labels.
 	LabelDifference = "label"
 	unknown         = "not recorded"
+	noDoubt         = "no" // see check.doubt
 )
 
 // A check finds one kind of difference.
@@ -108,7 +110,7 @@ var checks = [...]check{
 	}},
 	{name: "steady-state", doubt: func(_ *Run, l *Level) string { return strings.Join(l.Unsteady, "; ") }},
 	{name: "client-saturated", doubt: func(_ *Run, l *Level) string { return strings.Join(l.Saturated, "; ") }},
-	{name: "prompt-cache", doubt: func(_ *Run, l *Level) string { return strings.Join(l.Cached, "; ") }},
+	{name: promptCache, doubt: func(_ *Run, l *Level) string { return strings.Join(l.Cached, "; ") }},
 	{name: "tokens-together", doubt: func(_ *Run, l *Level) string {
 		if l.together() <= maxTogether {
 			return ""
@@ -230,7 +232,7 @@ func each(runs []*Run, levels []*Level, f func(*Run, *Level) string) []string {
 func doubts(texts []string) string {
 	texts = slices.DeleteFunc(slices.Clone(texts), func(s string) bool { return s == unknown })
 	if len(texts) == 0 {
-		return "no"
+		return noDoubt
 	}
 	return strings.Join(texts, ", ")
 }

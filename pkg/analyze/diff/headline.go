@@ -33,7 +33,27 @@ func (r *Result) Headline() string {
 	default:
 		line += r.levelByLevel()
 	}
-	return line + r.beside()
+	return line + r.beside() + r.cachedSide()
+}
+
+// cachedSide names the side whose server had the prompts of a level in its cache if the other side's had
+// not, because TTFT then compares a cache with a prefill; "" otherwise.
+func (r *Result) cachedSide() string {
+	side, other := r.o.Sides.old(), r.o.Sides.new()
+	for _, d := range r.Differences {
+		switch {
+		case d.Name != promptCache || d.Ignored || (d.Old == noDoubt) == (d.New == noDoubt):
+			continue
+		case d.Old == noDoubt:
+			side, other = other, side
+		}
+		at := ""
+		if d.Level != "" && len(r.Levels) > 1 {
+			at = " at " + sanitize.Text(d.Level)
+		}
+		return fmt.Sprintf("; %s had the prompts in its cache%s, and %s had not: see %s", side, at, other, promptCache)
+	}
+	return ""
 }
 
 // lacking names the levels that only one side has; "" if both have the same.
