@@ -1,6 +1,7 @@
 package pa
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -30,7 +31,8 @@ type Load struct {
 	Model string
 	// APIKey is sent as a bearer token, if it is not empty. It is in no file.
 	APIKey string
-	// MaxTokens is sent as max_tokens, the length at which an answer ends; 0 leaves it to the server.
+	// MaxTokens is the number of output tokens at which an answer ends, unless a prompt of Prompts has
+	// another; 0 leaves it to the prompts and the server. Whole requests cannot take it, which is an error.
 	MaxTokens int
 	// Streaming asks for answers that come token by token. Without it there is no TTFT and no ITL.
 	Streaming bool
@@ -55,14 +57,26 @@ func (l *Load) levels() []load.Level {
 	return load.Closed(max(l.Concurrency, 1))
 }
 
-// backend returns the client of the server, whose times are those of clock.
+// entries returns the input data.
+func (l *Load) entries() workload.Source {
+	if l.Prompts == nil {
+		builtin := workload.Builtin()
+		for i := range builtin {
+			builtin[i].Prompt.MaxTokens = cmp.Or(l.MaxTokens, builtin[i].Prompt.MaxTokens)
+		}
+		return builtin
+	}
+	if l.MaxTokens == 0 {
+		return l.Prompts
+	}
+	return workload.Map(l.Prompts, workload.WithOutputLength(func(int) int { return l.MaxTokens }, false))
+}
+
+// backend returns the client of the server. The client takes its times from clock.
 func (l *Load) backend(clock *rxclock.Clock) (*openai.Backend, error) {
 	c := openai.Config{
 		URL: l.URL, Endpoint: l.Endpoint, Model: l.Model, Streaming: l.Streaming,
 		Render: render.Options{Usage: l.Streaming}, Clock: clock,
-	}
-	if l.MaxTokens != 0 {
-		c.ExtraBody = fmt.Appendf(nil, `{"max_tokens": %d}`, l.MaxTokens)
 	}
 	if l.APIKey != "" {
 		c.Headers = []openai.Header{{Name: "Authorization", Value: "Bearer " + l.APIKey}}
@@ -90,6 +104,8 @@ func Record(ctx context.Context, l Load, file string) (res *recorder.Result, err
 		return nil, fmt.Errorf("concurrency %d: must not be negative", l.Concurrency)
 	case l.MaxTokens < 0:
 		return nil, fmt.Errorf("max tokens %d: must not be negative", l.MaxTokens)
+	case l.Requests == 0 && l.For == 0:
+		return nil, errors.New("a Load needs Requests or For, or it would not end")
 	case len(l.Levels) > 0 && l.Concurrency > 0:
 		return nil, errors.New("a Load has Concurrency or Levels, not both")
 	}
@@ -109,12 +125,9 @@ func Record(ctx context.Context, l Load, file string) (res *recorder.Result, err
 	}
 	cfg := recorder.Config{
 		Backend: b, Clock: clock, Writer: w,
-		Entries: l.Prompts, Levels: l.levels(), Warmup: l.Warmup,
+		Entries: l.entries(), Levels: l.levels(), Warmup: l.Warmup,
 		Measure: window.Measure{Requests: l.Requests, Duration: l.For},
 		Run:     export.Run{Meta: &export.RunMeta{Schema: export.Schema}},
-	}
-	if cfg.Entries == nil {
-		cfg.Entries = workload.Builtin()
 	}
 	if err := w.Open(ctx, &cfg.Run); err != nil {
 		return nil, err

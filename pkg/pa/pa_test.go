@@ -85,6 +85,7 @@ func TestRecord(t *testing.T) {
 		},
 		{"time", pa.Load{Streaming: true, For: 20 * time.Millisecond, Warmup: 1}, "b.json.gz", "concurrency 1: some"},
 		{"short answers", pa.Load{Streaming: true, Requests: 2, MaxTokens: 4}, "c.arrow", "concurrency 1: 2 of 2, 3 gaps a request"},
+		{"short responses", pa.Load{Streaming: true, Requests: 2, MaxTokens: 4, Endpoint: "v1/responses"}, "d.json", "concurrency 1: 2 of 2, 3 gaps a request"},
 	} {
 		tt.load.URL, tt.load.APIKey = url, "hunter2"
 		file := filepath.Join(dir, tt.file)
@@ -116,8 +117,24 @@ func TestRecord(t *testing.T) {
 		}
 	}
 	names, err := filepath.Glob(filepath.Join(dir, "*"))
-	if err != nil || len(names) != 3 {
-		t.Errorf("%v, %v: want the three files and no journal", names, err)
+	if err != nil || len(names) != 4 {
+		t.Errorf("%v, %v: want the four files and no journal", names, err)
+	}
+}
+
+// A run whose context ends keeps what was measured.
+func TestRecordStopped(t *testing.T) {
+	t.Parallel()
+	fast := plan.ConstantDelay(100 * time.Microsecond)
+	url, file := serve(t, sim.Config{TTFT: fast, ITL: fast, OutputTokens: plan.ConstantLength(2)}), filepath.Join(t.TempDir(), "run.json")
+	ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
+	defer cancel()
+	res, err := pa.Record(ctx, pa.Load{URL: url, For: time.Hour}, file)
+	if err != nil || !res.Interrupted {
+		t.Fatalf("%+v, %v: want an interrupted run", res, err)
+	}
+	if rep, err := pa.Analyze(t.Context(), file); err != nil || rep.Levels[0].Requests == 0 {
+		t.Errorf("%+v, %v: want the requests before the end", rep, err)
 	}
 }
 
@@ -130,6 +147,7 @@ func TestRecordErrors(t *testing.T) {
 		want string
 	}{
 		{pa.Load{URL: url, Requests: 1, Concurrency: -1}, file, "concurrency -1: must not be negative"},
+		{pa.Load{URL: url}, file, "a Load needs Requests or For"},
 		{pa.Load{URL: url, Requests: 1, MaxTokens: -1}, file, "max tokens -1: must not be negative"},
 		{pa.Load{URL: url, Requests: 1, Concurrency: 1, Levels: load.Closed(1)}, file, "Concurrency or Levels, not both"},
 		{pa.Load{URL: url, Requests: 1, Model: "other"}, file + ".other.json", "the first request failed"},

@@ -52,8 +52,8 @@ func (x *sweepCase) name() string {
 type sweepResult struct {
 	wrong bool // a difference that there is not, at any level or over all of them
 	found bool // the change, at each level that has it or over all levels
-	apart bool // a level is said to differ from the others
-	right bool // of the levels, only the one with the change is said to differ from the others
+	apart bool // the answer names a level that differs from the others
+	right bool // the answer names only the level with the change
 }
 
 // compare simulates one comparison. A run of several deviates by 1 % at each level.
@@ -135,6 +135,6 @@ func sweepTable(s *simulation, r *report) {
 		r.line("| %s | %v | %v | %v | %v |\n", name, wrong, found, apart, right)
 		r.check(s.atMost(wrong, alpha), "sweeps: %s: %v wrong verdicts", name, wrong)
 		r.check(found.of == 0 || s.atLeast(found, x.least), "sweeps: %s: %v found", name, found)
-		r.check(s.atMost(apart, alpha), "sweeps: %s: in %v a wrong level is said to differ from the others", name, apart)
+		r.check(s.atMost(apart, alpha), "sweeps: %s: in %v the answer names a wrong level", name, apart)
 	}
 }

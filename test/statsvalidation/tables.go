@@ -61,7 +61,7 @@ var tables = [...]table{
 	},
 	{
 		"Sweeps of four levels",
-		"sides | wrong verdict | change found | wrong level said to differ from the others | right level said to", "--- | ---: | ---: | ---: | ---:", sweepTable,
+		"sides | wrong verdict | change found | wrong level named | right level named alone", "--- | ---: | ---: | ---: | ---:", sweepTable,
 	},
 	{
 		"Trends of 20 builds",

@@ -7,8 +7,8 @@ import (
 	"github.com/pa-tools/pa/pkg/analyze/inference"
 )
 
-// The level whose change is farthest from the others is said to differ from them, not a level whose
-// difference from the mean with that level has a smaller p-value, because its runs happen to deviate less.
+// specials finds the level whose change is farthest from the others. Another level may have a smaller
+// p-value, because its runs happen to deviate less.
 func TestSpecials(t *testing.T) {
 	m := &Metrics[0]
 	deviations := []float64{-0.03, 0.015, 0.03, -0.02, 0.005}

@@ -89,7 +89,7 @@ func (s *Settings) rules(data *dataset.Facts) []rule {
 		},
 		{
 			flags: []string{"cache-bust", "cache-salt", "num-prefix-prompts"}, refused: true,
-			why: when(opened && s.InputLengths == nil && notPrompts != "", "the input data holds whole requests, in front of which nothing can be put; drop it"),
+			why: when(opened && s.InputLengths == nil && notPrompts != "", "the input data holds whole requests or tensors, in front of which nothing can be put; drop it"),
 		},
 		{flags: []string{"output-tokens", "output-tokens-mean", "output-tokens-stddev"}, where: ownLength, why: when(ownLength != "", "they have a length of their own, or are whole requests")},
 		{flags: []string{"max-tokens-field"}, why: when(noFiles && s.OutputLengths == nil && (s.NoOutputLength || s.InputLengths != nil), "no request has a length; add --output-tokens-mean")},
