@@ -8,9 +8,9 @@ import (
 
 	"github.com/pa-tools/pa/cmd/pa-record/internal/gputap"
 	"github.com/pa-tools/pa/cmd/pa-record/internal/settings"
-	"github.com/pa-tools/pa/pkg/analyze/dialect/perfanalyzer"
 	"github.com/pa-tools/pa/pkg/export"
 	"github.com/pa-tools/pa/pkg/recorder"
+	"github.com/pa-tools/pa/pkg/tool/perfanalyzer"
 )
 
 // A console prints a run on standard output as perf_analyzer does: the settings,

@@ -11,14 +11,14 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/pa-tools/pa/cmd/pa-record/internal/settings"
-	"github.com/pa-tools/pa/pkg/analyze/dialect"
-	"github.com/pa-tools/pa/pkg/analyze/dialect/tools"
 	"github.com/pa-tools/pa/pkg/export"
 	"github.com/pa-tools/pa/pkg/export/formats"
 	"github.com/pa-tools/pa/pkg/export/pawindow"
 	"github.com/pa-tools/pa/pkg/recorder"
 	"github.com/pa-tools/pa/pkg/recorder/load"
 	"github.com/pa-tools/pa/pkg/recorder/window"
+	"github.com/pa-tools/pa/pkg/tool"
+	"github.com/pa-tools/pa/pkg/tool/dialect"
 )
 
 // newTestConsole returns a console and what it prints.
@@ -138,7 +138,7 @@ func TestConsoleIsTheExports(t *testing.T) {
 				t.Fatal(err)
 			}
 			defer r.Close()
-			rep, err := dialect.Analyze(t.Context(), tools.All().Find("perf_analyzer"), r, dialect.Config{
+			rep, err := dialect.Analyze(t.Context(), tool.Dialects().Find("perf_analyzer"), r, dialect.Config{
 				Verbose: slices.Contains(args, "-v"), VerboseCSV: slices.Contains(args, "--verbose-csv"),
 			})
 			if err != nil {

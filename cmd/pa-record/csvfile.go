@@ -8,7 +8,7 @@ import (
 	"path/filepath"
 
 	"github.com/pa-tools/pa/internal/outfile"
-	"github.com/pa-tools/pa/pkg/analyze/dialect/perfanalyzer"
+	"github.com/pa-tools/pa/pkg/tool/perfanalyzer"
 )
 
 // writeCSV writes the file of -f, which is open at path, and one beside it for each composing

@@ -12,10 +12,10 @@ import (
 	"sync/atomic"
 	"testing"
 
-	"github.com/pa-tools/pa/pkg/analyze/dialect"
-	"github.com/pa-tools/pa/pkg/analyze/dialect/tools"
 	"github.com/pa-tools/pa/pkg/export"
 	"github.com/pa-tools/pa/pkg/export/formats"
+	"github.com/pa-tools/pa/pkg/tool"
+	"github.com/pa-tools/pa/pkg/tool/dialect"
 )
 
 // What a Triton server tells of its GPUs stands below its statistics, of each level
@@ -72,7 +72,7 @@ func TestConsoleShowsGPUs(t *testing.T) {
 				t.Fatal(err)
 			}
 			defer r.Close()
-			rep, err := dialect.Analyze(t.Context(), tools.All().Find("perf_analyzer"), r, dialect.Config{VerboseCSV: true})
+			rep, err := dialect.Analyze(t.Context(), tool.Dialects().Find("perf_analyzer"), r, dialect.Config{VerboseCSV: true})
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -24,7 +24,6 @@ import (
 	"github.com/pa-tools/pa/cmd/pa-record/internal/signals"
 	"github.com/pa-tools/pa/cmd/pa-record/internal/summary"
 	"github.com/pa-tools/pa/internal/cmdline"
-	"github.com/pa-tools/pa/pkg/analyze/dialect/perfanalyzer"
 	"github.com/pa-tools/pa/pkg/export"
 	"github.com/pa-tools/pa/pkg/recorder"
 	"github.com/pa-tools/pa/pkg/recorder/backend"
@@ -32,6 +31,7 @@ import (
 	"github.com/pa-tools/pa/pkg/recorder/serverstat"
 	"github.com/pa-tools/pa/pkg/recorder/telemetry"
 	"github.com/pa-tools/pa/pkg/recorder/workload"
+	"github.com/pa-tools/pa/pkg/tool/perfanalyzer"
 )
 
 // A repeatedRun makes the runs of one command line: one, or with --repeat or labels of

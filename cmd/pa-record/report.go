@@ -9,8 +9,6 @@ import (
 
 	"github.com/pa-tools/pa/cmd/pa-record/internal/signals"
 	"github.com/pa-tools/pa/pkg/analyze"
-	"github.com/pa-tools/pa/pkg/analyze/dialect"
-	"github.com/pa-tools/pa/pkg/analyze/dialect/tools"
 	"github.com/pa-tools/pa/pkg/analyze/report"
 	"github.com/pa-tools/pa/pkg/answer"
 	"github.com/pa-tools/pa/pkg/export"
@@ -18,6 +16,8 @@ import (
 	"github.com/pa-tools/pa/pkg/tokenizer"
 	"github.com/pa-tools/pa/pkg/tokenizer/builtin"
 	"github.com/pa-tools/pa/pkg/tokenizer/hub"
+	"github.com/pa-tools/pa/pkg/tool"
+	"github.com/pa-tools/pa/pkg/tool/dialect"
 )
 
 // printReport prints the report of --report from the exports of the runs, also if the last run
@@ -72,9 +72,9 @@ func (m *repeatedRun) strictReport(ctx context.Context) error {
 
 // toolReport prints the report of the tool whose command line was given, of each run.
 func (m *repeatedRun) toolReport(ctx context.Context) error {
-	t := tools.All().Find(m.s.Hints["dialect"])
+	t := tool.Dialects().Find(m.s.Hints["dialect"])
 	if t == nil || t.New == nil {
-		return fmt.Errorf("--analysis-hint dialect=%s: no such report; %s", m.s.Hints["dialect"], tools.All().Names())
+		return fmt.Errorf("--analysis-hint dialect=%s: no such report; %s", m.s.Hints["dialect"], tool.Dialects().Names())
 	}
 	cfg, err := m.dialectConfig(ctx, t)
 	if err != nil {

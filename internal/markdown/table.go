@@ -5,7 +5,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"github.com/pa-tools/pa/internal/pyfmt"
+	"github.com/pa-tools/pa/internal/py"
 )
 
 // A Table has a column of names and columns of floats.
@@ -62,7 +62,7 @@ func (t *Table) column(c int) []string {
 	cells := make([]string, len(t.Rows))
 	most := -1
 	for i, r := range t.Rows {
-		cells[i] = pyfmt.General(r.Values[c])
+		cells[i] = py.General(r.Values[c])
 		most = max(most, decimals(cells[i]))
 	}
 	for i, s := range cells {

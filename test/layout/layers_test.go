@@ -31,25 +31,26 @@ var layers = []struct {
 	{"pkg/answer", []string{"internal", "pkg/export", "pkg/wire"}},
 	{"pkg/recorder", []string{"internal", "pkg/export", "pkg/wire", "pkg/answer"}},
 	{"pkg/analyze", []string{"internal", "pkg/export", "pkg/wire", "pkg/answer"}},
-	{"pkg/pa", []string{"internal", "pkg/export", "pkg/wire", "pkg/answer", "pkg/recorder", "pkg/analyze"}},
-	{"cmd", []string{"internal", "schemas", "pkg/tokenizer", "pkg/export", "pkg/wire", "pkg/sim", "pkg/answer", "pkg/recorder", "pkg/analyze"}},
+	{"pkg/tool", []string{"internal", "pkg/export", "pkg/wire", "pkg/answer", "pkg/analyze"}},
+	{"pkg/pa", []string{"internal", "pkg/export", "pkg/wire", "pkg/answer", "pkg/recorder", "pkg/analyze", "pkg/tool"}},
+	{"cmd", []string{"internal", "schemas", "pkg/tokenizer", "pkg/export", "pkg/wire", "pkg/sim", "pkg/answer", "pkg/recorder", "pkg/analyze", "pkg/tool"}},
 }
 
 // testHelpers are packages that only tests, the programs of test and each other import. They may
 // import any package of the lower layers.
 var testHelpers = []string{
 	"internal/distincttest", "internal/exporttest", "internal/golden", "internal/linktest", "internal/memrun", "internal/realtest", "internal/runsettest", "internal/schematest", "internal/scripttest", "internal/shardtest", "internal/testenv",
-	"internal/httptunnel/proxytest", "internal/sockstamp/stamptest", "pkg/analyze/dialect/dialecttest",
+	"internal/httptunnel/proxytest", "internal/sockstamp/stamptest", "pkg/tool/dialect/dialecttest",
 }
 
 // withoutHTTP are trees that import net/http nowhere: the analysis of recordings, and what it
 // imports. The linker takes a third longer for a test with net/http.
-var withoutHTTP = []string{"pkg/analyze", "pkg/answer", "pkg/wire", "pkg/export"}
+var withoutHTTP = []string{"pkg/tool", "pkg/analyze", "pkg/answer", "pkg/wire", "pkg/export"}
 
 // withoutArrow are trees in which no file, not even of a test, imports a package of arrowPackages:
 // the linker takes twice as long for a test with Arrow. Tests of the analysis that need a Parquet
 // file belong to cmd/pa-analyze.
-var withoutArrow = []string{"pkg/analyze", "pkg/answer", "pkg/wire", "pkg/export/shards", "internal/shardtest", "internal/memrun", "internal/runsettest"}
+var withoutArrow = []string{"pkg/tool", "pkg/analyze", "pkg/answer", "pkg/wire", "pkg/export/shards", "internal/shardtest", "internal/memrun", "internal/runsettest"}
 
 // arrowPackages are the package that imports Arrow, and packages that import this package,
 // directly or not.
@@ -85,17 +86,19 @@ var rows = map[string][][]string{
 		{"pkg/analyze/diff/gate", "pkg/analyze/slo"},
 		{"pkg/analyze"},
 		{"pkg/analyze/names"},
-		{"pkg/analyze/dialect/explain", "pkg/analyze/sql", "pkg/analyze/view"},
-		{"pkg/analyze/dialect", "pkg/analyze/report"},
+		{"pkg/analyze/explain", "pkg/analyze/sql", "pkg/analyze/view"},
+		{"pkg/analyze/report"},
 		{"pkg/analyze/tabular", "pkg/analyze/trace"},
-		{
-			"pkg/analyze/dialect/aiperf", "pkg/analyze/dialect/genaiperf", "pkg/analyze/dialect/llmperf", "pkg/analyze/dialect/perfanalyzer",
-			"pkg/analyze/dialect/serving", "pkg/analyze/diff", "pkg/analyze/resultfile/guidellm", "pkg/analyze/resultfile/infperf",
-		},
-		{"pkg/analyze/dialect/tools", "pkg/analyze/runset"},
+		{"pkg/analyze/diff"},
+		{"pkg/analyze/runset"},
 		{"pkg/analyze/check", "pkg/analyze/pareto", "pkg/analyze/rig", "pkg/analyze/trend"},
 		{"pkg/analyze/plan", "pkg/analyze/plot", "pkg/analyze/trend/baseline"},
 		{"pkg/analyze/page"},
+	},
+	"pkg/tool": {
+		{"pkg/tool/dialect"},
+		{"pkg/tool/aiperf", "pkg/tool/genaiperf", "pkg/tool/guidellm", "pkg/tool/infperf", "pkg/tool/llmperf", "pkg/tool/perfanalyzer", "pkg/tool/serving"},
+		{"pkg/tool"},
 	},
 }
 
@@ -246,7 +249,7 @@ func TestWrongImport(t *testing.T) {
 		{"pkg/analyze/report", "pkg/analyze/diff", false},
 		{"pkg/export/profilejson", "pkg/export/columnar", false},
 		{"pkg/analyze", "cmd/pa-analyze", false},
-		{"pkg/analyze/dialect/aiperf", "pkg/analyze/dialect/serving", false},
+		{"pkg/tool/aiperf", "pkg/tool/serving", false},
 		{"pkg/new", "internal/plural", false},
 	} {
 		if wrong := wrongImport(tt.from, tt.to); (wrong == "") != tt.ok {

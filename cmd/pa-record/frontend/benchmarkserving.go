@@ -10,7 +10,7 @@ import (
 	"sync"
 
 	"github.com/pa-tools/pa/internal/cmdline"
-	"github.com/pa-tools/pa/internal/pyfmt"
+	"github.com/pa-tools/pa/internal/py"
 )
 
 // BenchmarkServing returns the front end of benchmark_serving.py of TensorRT-LLM.
@@ -222,8 +222,8 @@ func (s *serving) load() {
 	}
 	s.set("--request-timeout", "6h")
 	s.setWhole("--random-seed", a.whole("--seed"))
-	s.hint("request_rate", pyfmt.Repr(rate))
-	s.hint("burstiness", pyfmt.Repr(burstiness))
+	s.hint("request_rate", py.Repr(rate))
+	s.hint("burstiness", py.Repr(burstiness))
 	s.hint("max_concurrency", noneIfEmpty(a.text("--max-concurrency")))
 	s.hint("num_prompts", fmt.Sprint(n))
 }
@@ -396,7 +396,7 @@ func (s *serving) number(name string) json.RawMessage {
 }
 
 // pythonFloat writes a finite float as Python's json does.
-func pythonFloat(f float64) json.RawMessage { return json.RawMessage(pyfmt.Repr(f)) }
+func pythonFloat(f float64) json.RawMessage { return json.RawMessage(py.Repr(f)) }
 
 // output adds the export, the hints, and the report that the script would write.
 func (s *serving) output() {
@@ -432,7 +432,7 @@ func (s *serving) output() {
 // resultName returns the script's name of the result, without the date at its end.
 func (s *serving) resultName() string {
 	a := s.a
-	name := fmt.Sprintf("%s-%sqps", a.text("--backend"), pyfmt.Repr(a.number("--request-rate")))
+	name := fmt.Sprintf("%s-%sqps", a.text("--backend"), py.Repr(a.number("--request-rate")))
 	if a.has("--max-concurrency") {
 		name += "-concurrency" + a.text("--max-concurrency")
 	}

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/pa-tools/pa/internal/pyfmt"
+	"github.com/pa-tools/pa/internal/py"
 )
 
 // A Command is the translation of a tool's command line.
@@ -41,7 +41,7 @@ func (b *builder) set(name, value string) { b.Args = append(b.Args, name, value)
 func (b *builder) setWhole(name string, n int) { b.set(name, fmt.Sprint(n)) }
 
 // setNumber adds a flag with a float, written as Python does: 3 is 3.0.
-func (b *builder) setNumber(name string, f float64) { b.set(name, pyfmt.Repr(f)) }
+func (b *builder) setNumber(name string, f float64) { b.set(name, py.Repr(f)) }
 
 // tokenizer adds the tokenizer of prompts and report. given is false for the tool's
 // default tokenizer, which may be missing on this machine.

@@ -5,7 +5,7 @@ import (
 	"path"
 	"strings"
 
-	"github.com/pa-tools/pa/internal/pyfmt"
+	"github.com/pa-tools/pa/internal/py"
 )
 
 // Default tokenizers of GenAI-Perf.
@@ -87,7 +87,7 @@ func (g *genaiPerf) load(initial string) {
 	case rate && g.a.has("--concurrency"):
 		g.errorf("--concurrency and --request-rate exclude each other; drop one")
 	case rate:
-		value := pyfmt.Repr(g.a.number("--request-rate"))
+		value := py.Repr(g.a.number("--request-rate"))
 		g.set("--request-rate-range", value)
 		g.hint("experiment", "request_rate:"+value)
 	default:
@@ -106,7 +106,7 @@ func (g *genaiPerf) load(initial string) {
 // windows adds the settings of measurement windows: measure until three of them agree.
 func (g *genaiPerf) windows() {
 	g.set("--measurement-interval", g.a.text("--measurement-interval"))
-	g.set("--stability-percentage", strings.TrimSuffix(pyfmt.Repr(g.a.number("--stability-percentage")), ".0"))
+	g.set("--stability-percentage", strings.TrimSuffix(py.Repr(g.a.number("--stability-percentage")), ".0"))
 }
 
 // synthetic adds n prompts of random text. With n = 0 their number follows from the

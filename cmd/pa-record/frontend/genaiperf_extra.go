@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/pa-tools/pa/internal/pyfmt"
+	"github.com/pa-tools/pa/internal/py"
 )
 
 // An extra is one member that --extra-inputs adds to each request.
@@ -106,7 +106,7 @@ func pythonValue(s string) json.RawMessage {
 	case strings.Count(s, ".") == 1 && digits(strings.Replace(s, ".", "", 1)):
 		f, err := parseNumber(s)
 		if err == nil {
-			return json.RawMessage(pyfmt.Repr(f))
+			return json.RawMessage(py.Repr(f))
 		}
 	}
 	return literalText(s)

@@ -5,8 +5,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/pa-tools/pa/pkg/analyze/dialect/llmperf"
-	servingdialect "github.com/pa-tools/pa/pkg/analyze/dialect/serving"
+	"github.com/pa-tools/pa/pkg/tool/llmperf"
+	servingdialect "github.com/pa-tools/pa/pkg/tool/serving"
 )
 
 // What is hinted is what the dialects of pa-analyze know: a key that nobody reads

@@ -4,7 +4,7 @@ import (
 	"fmt"
 
 	"github.com/pa-tools/pa/internal/plural"
-	"github.com/pa-tools/pa/internal/pyfmt"
+	"github.com/pa-tools/pa/internal/py"
 	"github.com/pa-tools/pa/internal/quantile"
 	"github.com/pa-tools/pa/pkg/export"
 )
@@ -78,7 +78,7 @@ func (a *averager) line(prefix string, add func(*export.Request)) (string, error
 	if err := a.check(); err != nil {
 		return "", err
 	}
-	return prefix + pyfmt.Repr(a.sum.Div(a.n)/1e9) + " s", nil
+	return prefix + py.Repr(a.sum.Div(a.n)/1e9) + " s", nil
 }
 
 // check returns the reason for which the script would have raised an exception.

@@ -7,6 +7,6 @@
 //
 // The definitions of metrics are in packages answer and analyze; this package collects them, adds
 // the rates, and is the only place of the foreign names. The names that dialects print are in the
-// dialects ([github.com/pa-tools/pa/pkg/analyze/dialect/explain.Definition]). The page
+// dialects ([github.com/pa-tools/pa/pkg/analyze/explain.Definition]). The page
 // docs/reference/names.md is made of both.
 package names

@@ -2,7 +2,7 @@ package page
 
 import (
 	"github.com/pa-tools/pa/pkg/analyze"
-	"github.com/pa-tools/pa/pkg/analyze/dialect/explain"
+	"github.com/pa-tools/pa/pkg/analyze/explain"
 )
 
 // A definition is an entry of the list at the end of the page.

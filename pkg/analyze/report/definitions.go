@@ -9,7 +9,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/pa-tools/pa/internal/sanitize"
-	"github.com/pa-tools/pa/pkg/analyze/dialect/explain"
+	"github.com/pa-tools/pa/pkg/analyze/explain"
 )
 
 // Definitions holds the definitions and values of several dialects for one load level.

@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"github.com/pa-tools/pa/internal/schematest"
-	"github.com/pa-tools/pa/pkg/analyze/dialect/explain"
+	"github.com/pa-tools/pa/pkg/analyze/explain"
 )
 
 // What DefinitionsJSON writes is what schemas/definitions.schema.json promises:

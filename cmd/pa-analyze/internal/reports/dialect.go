@@ -18,10 +18,10 @@ import (
 	"github.com/pa-tools/pa/internal/outfile"
 	"github.com/pa-tools/pa/internal/sanitize"
 	"github.com/pa-tools/pa/pkg/analyze"
-	"github.com/pa-tools/pa/pkg/analyze/dialect"
 	"github.com/pa-tools/pa/pkg/analyze/report"
 	"github.com/pa-tools/pa/pkg/export"
 	"github.com/pa-tools/pa/pkg/tokenizer"
+	"github.com/pa-tools/pa/pkg/tool/dialect"
 )
 
 // dialectAction prints the report of a tool, for --dialect and for files that ask for

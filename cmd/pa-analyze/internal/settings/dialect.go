@@ -11,9 +11,9 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/pa-tools/pa/internal/cmdline"
-	"github.com/pa-tools/pa/pkg/analyze/dialect"
-	"github.com/pa-tools/pa/pkg/analyze/dialect/tools"
 	"github.com/pa-tools/pa/pkg/tokenizer"
+	"github.com/pa-tools/pa/pkg/tool"
+	"github.com/pa-tools/pa/pkg/tool/dialect"
 )
 
 // DialectFlags are the flags for reports of another tool, and for the arguments of that
@@ -40,7 +40,7 @@ func DialectFlags() []cli.Flag {
 // Registry returns all dialects. It makes the registry once, because the flags of several commands list them.
 func Registry() *dialect.Registry { return registry() }
 
-var registry = sync.OnceValue(tools.All)
+var registry = sync.OnceValue(tool.Dialects)
 
 // FindTool returns the dialect called name. Its error suggests similar names.
 func FindTool(name string) (*dialect.Tool, error) {

@@ -9,9 +9,9 @@ import (
 
 	"github.com/pa-tools/pa/internal/cmdline"
 	"github.com/pa-tools/pa/pkg/analyze"
-	"github.com/pa-tools/pa/pkg/analyze/dialect"
 	"github.com/pa-tools/pa/pkg/answer"
 	"github.com/pa-tools/pa/pkg/tokenizer/builtin"
+	"github.com/pa-tools/pa/pkg/tool/dialect"
 )
 
 // MeasureFlags returns the flags that choose how requests are measured.

@@ -1,10 +1,10 @@
 package gputap
 
 import (
-	"github.com/pa-tools/pa/pkg/analyze/dialect/perfanalyzer"
 	"github.com/pa-tools/pa/pkg/export"
 	"github.com/pa-tools/pa/pkg/export/pawindow"
 	"github.com/pa-tools/pa/pkg/recorder"
+	"github.com/pa-tools/pa/pkg/tool/perfanalyzer"
 )
 
 // A Tap passes telemetry on to the recorder and keeps the GPU metrics of Triton servers

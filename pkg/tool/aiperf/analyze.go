@@ -1,0 +1,245 @@
+package aiperf
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/pa-tools/pa/pkg/analyze/explain"
+	"github.com/pa-tools/pa/pkg/answer"
+	"github.com/pa-tools/pa/pkg/export"
+	"github.com/pa-tools/pa/pkg/tool/dialect"
+)
+
+// A Report holds the metrics of one load level. It is a [dialect.Report].
+type Report struct {
+	Level dialect.Level
+	// Metrics holds the metrics that have values, in the order of the console.
+	Metrics []Metric
+	// Errors holds the kinds of failures, in the order of their first occurrence.
+	Errors []Failure
+
+	kinds     map[failureKind]int // indices in Errors
+	release   *release
+	cancelled bool
+	// startNS and endNS bound the phase; 0: not known.
+	startNS, endNS uint64
+
+	hint      bool   // the server reports token usage without cached tokens
+	uncounted bool   // there was no tokenizer
+	fromUsage bool   // token counts are the server's
+	lacks     string // why the file has no data for some metrics; "" if it has
+	explainer *explain.Explainer
+	warnings  []error
+}
+
+// A Failure is a kind of failure.
+type Failure struct {
+	Code          int // 0: none
+	Type, Message string
+	// Cause and Chain say what led to the failure, in AIPerf's words.
+	Cause string
+	Chain []string
+	Count int
+}
+
+// A failureKind identifies failures that are counted as one kind.
+type failureKind struct {
+	code                       int
+	typ, message, cause, chain string
+}
+
+var _ dialect.Report = (*Report)(nil)
+
+// Metric returns the metric of that tag; nil if it has no values.
+func (r *Report) Metric(tag string) *Metric {
+	for i := range r.Metrics {
+		if r.Metrics[i].Tag == tag {
+			return &r.Metrics[i]
+		}
+	}
+	return nil
+}
+
+// Warnings implements [dialect.Report].
+func (r *Report) Warnings() []error { return r.warnings }
+
+// An analysis measures the requests of one load level.
+type analysis struct {
+	release *release
+	cfg     dialect.Config
+	run     *export.Run
+	rep     *Report
+	level   int
+	meter   *answer.Meter
+	texts   dialect.Texts
+	// fromUsage takes the server's token counts (--use-server-token-count).
+	fromUsage bool
+	// startNS and endNS bound the phase; 0: not known.
+	startNS, endNS uint64
+
+	c          collector
+	sweeps     sweeps
+	one        record
+	cachedSeen bool
+	skipped    int
+}
+
+// Tools returns the dialects of the releases: "aiperf" for the last one, and names with
+// the version for any earlier ones.
+func Tools() []*dialect.Tool {
+	var all []*dialect.Tool
+	for i, release := range releases {
+		all = append(all, release.tool(dialect.ReleaseName(family, release.version, i, len(releases))))
+	}
+	return all
+}
+
+// tool returns the dialect of the release under a name. Its arguments (Config.Args) are
+// use_server_token_count ("true"), was_cancelled ("true"), start_time and end_time, the
+// times as in profile_export_aiperf.json or in Unix nanoseconds.
+func (r *release) tool(name string) *dialect.Tool {
+	t := &dialect.Tool{
+		Name: name, Family: family, Listed: name, Options: dialect.LanguageOptions(), Compared: 1,
+		Levels: levelRule,
+		New:    func(in dialect.Input) (dialect.Analysis, error) { return r.newAnalysis(in) },
+	}
+	t.Result = &dialect.ResultFile{
+		Omits: omits, Listed: name, Ending: ".jsonl", Companions: companions,
+		Write: func(ctx context.Context, in export.Reader, cfg dialect.Config, out string, w io.Writer) (*dialect.Written, error) {
+			return r.writeResult(ctx, t, in, cfg, out, w)
+		},
+	}
+	return t
+}
+
+// levelRule chooses the only level of a run, or the last one that was asked for.
+var levelRule = dialect.LevelRule{One: true, Several: "AIPerf reports each by itself"}
+
+// family is the name of the tool.
+const family = "aiperf"
+
+func (r *release) newAnalysis(in dialect.Input) (*analysis, error) {
+	a := &analysis{
+		release: r, cfg: in.Config, run: in.Run, level: in.Levels[0], meter: dialect.Meter(in.Run), c: newCollector(r, in.Values),
+		rep: &Report{release: r, explainer: in.Explainer, uncounted: in.Uncounted},
+	}
+	e := &a.run.Experiments[a.level]
+	a.rep.Level = dialect.Level{Mode: e.Mode, Value: e.Value}
+	if err := a.arguments(); err != nil {
+		return nil, err
+	}
+	return a, r.checkGoodput(in.Goodput)
+}
+
+// arguments reads Config.Args.
+func (a *analysis) arguments() error {
+	for key, value := range a.cfg.Args {
+		var err error
+		switch key {
+		case "use_server_token_count":
+			a.fromUsage, err = strconv.ParseBool(value)
+		case "was_cancelled":
+			a.rep.cancelled, err = strconv.ParseBool(value)
+		case "start_time":
+			a.startNS, err = instant(value)
+		case "end_time":
+			a.endNS, err = instant(value)
+		default:
+			return fmt.Errorf("AIPerf has no argument %q that matters here; there are use_server_token_count, was_cancelled, start_time, end_time", key)
+		}
+		if err != nil {
+			return fmt.Errorf("argument %s=%q: expected true or false, or a time such as 2026-11-21T11:59:16.222704", key, value)
+		}
+	}
+	if a.startNS == 0 && a.endNS == 0 && a.imported() { // the summary of its folder, if it was read
+		a.startNS, a.endNS = a.run.Meta.StartNS, a.run.Meta.EndNS
+	}
+	return nil
+}
+
+// imported reports whether the run was read from AIPerf's own records.
+func (a *analysis) imported() bool {
+	m := a.run.Meta
+	return m != nil && m.Import != nil && strings.HasPrefix(m.Tool, "AIPerf")
+}
+
+// instant reads a time as AIPerf writes it, in UTC, or Unix nanoseconds.
+func instant(text string) (uint64, error) {
+	if ns, err := strconv.ParseUint(text, 10, 64); err == nil {
+		return ns, nil
+	}
+	t, err := time.Parse("2006-01-02T15:04:05.999999999", text)
+	if err != nil || t.UnixNano() < 0 {
+		return 0, errors.New("no time")
+	}
+	return uint64(t.UnixNano()), nil
+}
+
+// Begin starts the level.
+func (*analysis) Begin(int) {}
+
+// End finishes the level.
+func (*analysis) End() {}
+
+// Report returns the report.
+func (a *analysis) Report() dialect.Report {
+	a.finish()
+	return a.rep
+}
+
+// Request measures one request of the level.
+func (a *analysis) Request(q *export.Request) error {
+	switch q.Excluded() {
+	case "":
+	case "failed":
+		a.addFailed(q)
+		return nil
+	default:
+		a.skipped++
+		return nil
+	}
+	m := a.meter.Measure(q)
+	if m.Answer.Failure != "" { // an error in the stream
+		a.addFailed(q)
+		return nil
+	}
+	a.rep.explainer.Request(q)
+	r := &a.one
+	if !r.read(q, m) {
+		a.rep.explainer.Empty()
+		a.addFailed(q)
+		return nil
+	}
+	if err := a.count(r, q, m); err != nil {
+		return withoutCounts(err)
+	}
+	a.addFigures(r, q, m)
+	a.cachedSeen = a.cachedSeen || r.cached
+	a.c.streamed = a.streamed(q)
+	a.c.add(r)
+	if len(a.cfg.Goodput) > 0 && a.good(r) {
+		a.c.good++
+	}
+	a.sweeps.add(r, a.c.streamed, a.c.chunks.Len())
+	a.explain(r, q)
+	return nil
+}
+
+// streamed reports whether a request asked for a stream, or got one.
+func (a *analysis) streamed(q *export.Request) bool {
+	if a.cfg.Streaming != nil {
+		return *a.cfg.Streaming
+	}
+	return a.c.streamed || len(q.Responses) > 1 || a.run.Meta != nil && a.run.Meta.Streaming != nil && *a.run.Meta.Streaming
+}
+
+// withoutCounts adds AIPerf's way to do without a tokenizer to the error that it is
+// missing.
+func withoutCounts(err error) error {
+	return fmt.Errorf("%w; AIPerf's --use-server-token-count is --arg use_server_token_count=true", err)
+}

@@ -1,0 +1,71 @@
+package dialecttest
+
+import (
+	"bytes"
+	"context"
+	"path/filepath"
+	"testing"
+
+	"github.com/pa-tools/pa/internal/golden"
+	"github.com/pa-tools/pa/pkg/export"
+	"github.com/pa-tools/pa/pkg/export/foreign"
+	"github.com/pa-tools/pa/pkg/export/profilejson"
+	"github.com/pa-tools/pa/pkg/tokenizer"
+	"github.com/pa-tools/pa/pkg/tool/dialect"
+)
+
+// Open reads a profile_export.json.
+func Open(tb testing.TB, data []byte) export.Reader {
+	tb.Helper()
+	r, err := profilejson.Format{}.Open(tb.Context(), "profile_export.json", bytes.NewReader(data), int64(len(data)), export.Limits{})
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return r
+}
+
+// Import reads the result file of another tool.
+func Import(tb testing.TB, data []byte) export.Reader {
+	tb.Helper()
+	for _, f := range foreign.Formats() {
+		if !f.Sniff(data[:min(len(data), 4<<10)]) {
+			continue
+		}
+		r, err := f.Open(tb.Context(), "result.json", bytes.NewReader(data), int64(len(data)), export.Limits{})
+		if err != nil {
+			tb.Fatal(err)
+		}
+		return r
+	}
+	tb.Fatal("no format takes the result")
+	return nil
+}
+
+// Analyze is dialect.Analyze for a tool whose reports have the type R.
+func Analyze[R dialect.Report](ctx context.Context, t *dialect.Tool, r export.Reader, cfg dialect.Config) (R, error) {
+	rep, err := dialect.Analyze(ctx, t, r, cfg)
+	typed, _ := rep.(R)
+	return typed, err
+}
+
+// Tokenizers holds the tokenizers under testdata/tokenizers, each loaded when it is asked
+// for first. The key is the reading and the name.
+type Tokenizers map[string]*tokenizer.Tokenizer
+
+// Named returns the tokenizer of that name as the tool of a dialect reads its files.
+func (all Tokenizers) Named(tb testing.TB, tool, name string) *tokenizer.Tokenizer {
+	tb.Helper()
+	reading := tokenizer.Transformers4
+	if tool == "vllm" || tool == "sglang" || tool == "inference-perf" {
+		reading = tokenizer.Transformers5
+	}
+	key := reading.String() + " " + name
+	if all[key] == nil {
+		tok, err := tokenizer.LoadAs(filepath.Join(golden.Root(tb), "testdata", "tokenizers", name, "tokenizer.json"), reading)
+		if err != nil {
+			tb.Fatal(err)
+		}
+		all[key] = tok
+	}
+	return all[key]
+}

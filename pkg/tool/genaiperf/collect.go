@@ -1,0 +1,150 @@
+package genaiperf
+
+import (
+	"math"
+
+	"github.com/pa-tools/pa/internal/numpy"
+	"github.com/pa-tools/pa/internal/values"
+	"github.com/pa-tools/pa/pkg/tool/dialect"
+)
+
+// A collector holds the values of a level or a session.
+type collector struct {
+	latency, first, second, inter *values.List
+	output, input                 *values.List
+	rate                          *values.List // tokens per second of each request or user
+	imageRate, imageLatency       *values.List
+
+	// requests is the number of requests in the request throughput.
+	requests int
+	tokens   int64
+	// startNS is the earliest start and endNS the latest response; both are valid if
+	// found is set.
+	startNS, endNS uint64
+	found          bool
+
+	// requestRates and tokenRates have one value for a level, and for a session one value
+	// for each level of the file. goodput has one value for a level and none for a session.
+	requestRates, tokenRates, goodput []float64
+}
+
+func newCollector(store *values.Store) collector {
+	whole := func() *values.List { return store.NewList(values.Whole) }
+	float := func() *values.List { return store.NewList(values.Float) }
+	return collector{
+		latency: whole(), first: whole(), second: whole(), inter: whole(), output: whole(), input: whole(),
+		rate: float(), imageRate: float(), imageLatency: float(),
+	}
+}
+
+// release drops all values.
+func (c *collector) release() {
+	for _, l := range [...]*values.List{c.latency, c.first, c.second, c.inter, c.output, c.input, c.rate, c.imageRate, c.imageLatency} {
+		l.Release()
+	}
+}
+
+// extend extends the duration to a request.
+func (c *collector) extend(startNS, endNS uint64) {
+	if !c.found || startNS < c.startNS {
+		c.startNS = startNS
+	}
+	if !c.found || endNS > c.endNS {
+		c.endNS = endNS
+	}
+	c.found = true
+}
+
+// duration returns the seconds from the first request to the last response. Without
+// requests it is minus infinity, as in GenAI-Perf: the earliest start of no requests is
+// infinity.
+func (c *collector) duration() float64 {
+	if !c.found {
+		return math.Inf(-1)
+	}
+	return dialect.Seconds(c.startNS, c.endNS)
+}
+
+// finish computes the rates. A duration of 0 is an exception.
+func (c *collector) finish(withTokens bool) *exception {
+	d := c.duration()
+	if d == 0 {
+		return errZero
+	}
+	c.requestRates = append(c.requestRates, float64(c.requests)/d)
+	if withTokens {
+		c.tokenRates = append(c.tokenRates, float64(c.tokens)/d)
+	}
+	return nil
+}
+
+// metrics returns the metrics with values, in the order of the JSON report.
+func (c *collector) metrics(r *rules) []Metric {
+	var all []Metric
+	scale := 1.0
+	if r.layout >= layout2407 {
+		scale = 1 / 1e6
+	}
+	mean := func(name string, x []float64) {
+		if len(x) > 0 {
+			all = append(all, Metric{Name: name, N: len(x), Single: true, Avg: numpy.Mean(r.numpy, x)})
+		}
+	}
+	each := func(name string, x *values.List, scale float64) {
+		if x.Len() > 0 {
+			all = append(all, summarize(name, r.numpy, x, scale))
+		}
+	}
+	perRequest, output, input := tokensPerReq, outputLength, inputLength
+	if r.perUser {
+		perRequest = tokensPerUser
+	}
+	if r.layout < layout2407 {
+		output, input = numOutput, numInput
+	}
+	mean(requestRate, c.requestRates)
+	each(requestLatency, c.latency, scale)
+	mean(requestGood, c.goodput)
+	if r.requestCount {
+		mean(requestCount, []float64{float64(c.latency.Len())})
+	}
+	each(firstToken, c.first, scale)
+	each(secondToken, c.second, scale)
+	if r.itl == itlGaps || !sumIsZero(c.inter) {
+		each(interToken, c.inter, scale)
+	}
+	mean(tokenRate, c.tokenRates)
+	each(perRequest, c.rate, 1)
+	each(output, c.output, 1)
+	each(input, c.input, 1)
+	each(imageRate, c.imageRate, 1)
+	each(imageLatency, c.imageLatency, scale)
+	for i := range all {
+		all[i].Unit = r.jsonUnit(all[i].Name)
+	}
+	return all
+}
+
+// jsonUnit returns the unit of a metric in the JSON report.
+func (r *rules) jsonUnit(name string) string {
+	switch {
+	case isTime(name) && r.layout < layout2407:
+		return "ns"
+	case !isTime(name) && r.jsonReport == json2409:
+		return units[requestRate].json
+	}
+	return units[name].json
+}
+
+// sumIsZero reports whether the sum is 0, by which releases detect that no answer was
+// streamed.
+func sumIsZero(x *values.List) bool {
+	sum := int64(0)
+	next := x.Open()
+	for block := next(); len(block) > 0; block = next() {
+		for _, v := range block {
+			sum += v
+		}
+	}
+	return sum == 0
+}

@@ -1,0 +1,27 @@
+package tool
+
+import (
+	"slices"
+
+	"github.com/pa-tools/pa/pkg/tool/aiperf"
+	"github.com/pa-tools/pa/pkg/tool/dialect"
+	"github.com/pa-tools/pa/pkg/tool/genaiperf"
+	"github.com/pa-tools/pa/pkg/tool/guidellm"
+	"github.com/pa-tools/pa/pkg/tool/infperf"
+	"github.com/pa-tools/pa/pkg/tool/llmperf"
+	"github.com/pa-tools/pa/pkg/tool/perfanalyzer"
+	"github.com/pa-tools/pa/pkg/tool/serving"
+)
+
+// Dialects returns every dialect, in the order of help texts.
+func Dialects() *dialect.Registry {
+	return dialect.NewRegistry(slices.Concat(
+		perfanalyzer.Tools(),
+		genaiperf.Tools(),
+		serving.Tools(),
+		llmperf.Tools(),
+		aiperf.Tools(),
+		guidellm.Tools(),
+		infperf.Tools(),
+	)...)
+}
