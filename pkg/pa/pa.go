@@ -19,6 +19,7 @@ import (
 	"github.com/pa-tools/pa/pkg/recorder/window"
 	"github.com/pa-tools/pa/pkg/recorder/workload"
 	"github.com/pa-tools/pa/pkg/recorder/workload/render"
+	"github.com/pa-tools/pa/pkg/tool"
 )
 
 // A Load is what [Record] sends to a server with an OpenAI-compatible API. It needs a URL, and
@@ -176,7 +177,7 @@ func (l Latency) String() string {
 // docs/reference/metrics.md. The error names the file and what is wrong in it; the Report is then
 // nil.
 func Analyze(ctx context.Context, file string) (rep *Report, err error) {
-	r, err := (&export.Opener{Formats: formats.Readers()}).Open(ctx, file)
+	r, err := (&export.Opener{Formats: append(formats.Readers(), tool.Formats()...)}).Open(ctx, file)
 	if err != nil {
 		return nil, err
 	}

@@ -1,9 +1,21 @@
 // Package tool lists the load generators that this project knows besides its own recorder. Each has a
 // package of its own below this one, with all that is known of the tool:
 //
-//   - its report, as a [dialect.Tool] for each release;
-//   - the writer of its result file, as [dialect.ResultFile].
+//   - ResultFile, its result files with requests, which [Formats] reads as runs;
+//   - Tools, a [dialect.Tool] for each release: its report, and the writer of its result file.
 //
-// Package dialect has the common parts of reports. A new tool is a package with a function that returns its
-// dialect.Tool, and a line here.
+// The files that are read:
+//
+//	AIPerf               profile_export.jsonl, profile_export_raw.jsonl
+//	GuideLLM             benchmarks.json
+//	inference-perf       per_request_lifecycle_metrics.json
+//	mlcommons/endpoints  events.jsonl
+//	vLLM                 vllm bench serve --save-result --save-detailed, and
+//	                     vllm-bench (its twin in Rust)
+//	TensorRT-LLM         benchmark_serving --save-result --save-detailed
+//	SGLang               bench_serving --output-details, and its twin in Rust
+//	llm_perf.py          --profile-export-file, both versions
+//
+// Package dialect has the common parts of reports, package resultfile those of readers. A new tool is a
+// package, and a line in [Dialects] or [Formats].
 package tool

@@ -64,8 +64,8 @@ var commandHelpers = []string{"internal/cmdline"}
 var rows = map[string][][]string{
 	"pkg/export": {
 		{"pkg/export"},
-		{"pkg/export/internal/jsonfile", "pkg/export/internal/writeorder", "pkg/export/pawindow", "pkg/export/shards"},
-		{"pkg/export/foreign", "pkg/export/internal/samplejson"},
+		{"pkg/export/internal/writeorder", "pkg/export/jsonfile", "pkg/export/pawindow", "pkg/export/shards"},
+		{"pkg/export/internal/samplejson"},
 		{"pkg/export/profilejson"},
 		{"pkg/export/columnar"},
 		{"pkg/export/formats"},
@@ -96,8 +96,8 @@ var rows = map[string][][]string{
 		{"pkg/analyze/page"},
 	},
 	"pkg/tool": {
-		{"pkg/tool/dialect"},
-		{"pkg/tool/aiperf", "pkg/tool/genaiperf", "pkg/tool/guidellm", "pkg/tool/infperf", "pkg/tool/llmperf", "pkg/tool/perfanalyzer", "pkg/tool/serving"},
+		{"pkg/tool/dialect", "pkg/tool/internal/resultfile"},
+		{"pkg/tool/aiperf", "pkg/tool/endpoints", "pkg/tool/genaiperf", "pkg/tool/guidellm", "pkg/tool/infperf", "pkg/tool/llmperf", "pkg/tool/perfanalyzer", "pkg/tool/serving"},
 		{"pkg/tool"},
 	},
 }

@@ -23,7 +23,7 @@ import (
 	"github.com/pa-tools/pa/pkg/analyze/tabular"
 	"github.com/pa-tools/pa/pkg/answer"
 	"github.com/pa-tools/pa/pkg/export"
-	"github.com/pa-tools/pa/pkg/export/foreign"
+	"github.com/pa-tools/pa/pkg/tool"
 )
 
 const (
@@ -397,7 +397,7 @@ func TestCertificateOfMLPerf(t *testing.T) {
 		if err := os.WriteFile(filepath.Join(dir, "events.jsonl"), data, 0o600); err != nil {
 			t.Fatal(err)
 		}
-		o := export.Opener{Formats: foreign.Formats()}
+		o := export.Opener{Formats: tool.Formats()}
 		r, err := o.Open(t.Context(), filepath.Join(dir, "events.jsonl"))
 		if err != nil {
 			t.Fatal(err)

@@ -10,14 +10,14 @@ import (
 	"github.com/pa-tools/pa/pkg/analyze/quality"
 	"github.com/pa-tools/pa/pkg/answer"
 	"github.com/pa-tools/pa/pkg/export"
-	"github.com/pa-tools/pa/pkg/export/foreign"
 	"github.com/pa-tools/pa/pkg/export/profilejson"
+	"github.com/pa-tools/pa/pkg/tool"
 )
 
 // open returns a reader of a JSON document. TestViews in cmd/pa-analyze reads Parquet.
 func open(t *testing.T, document []byte) export.Reader {
 	t.Helper()
-	o := export.Opener{Formats: append(foreign.Formats(), profilejson.Format{}), Stdin: bytes.NewReader(document)}
+	o := export.Opener{Formats: append(tool.Formats(), profilejson.Format{}), Stdin: bytes.NewReader(document)}
 	r, err := o.Open(t.Context(), "-")
 	if err != nil {
 		t.Fatal(err)

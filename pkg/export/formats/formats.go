@@ -12,7 +12,6 @@ import (
 
 	"github.com/pa-tools/pa/pkg/export"
 	"github.com/pa-tools/pa/pkg/export/columnar"
-	"github.com/pa-tools/pa/pkg/export/foreign"
 	"github.com/pa-tools/pa/pkg/export/profilejson"
 )
 
@@ -37,10 +36,10 @@ func stem(path string) string {
 	return path
 }
 
-// Readers returns the formats that can be read, in the order in which to try them.
+// Readers returns the formats of recorded runs, in the order in which to try them. Package tool has the
+// formats of other tools' result files.
 func Readers() []export.Format {
-	all := append([]export.Format{reportFormat{}, profilejson.Format{}}, columnar.Formats()...)
-	return append(all, foreign.Formats()...)
+	return append([]export.Format{reportFormat{}, profilejson.Format{}}, columnar.Formats()...)
 }
 
 // A Create returns a Writer of a new document to w. Closing the Writer completes the

@@ -9,6 +9,7 @@ import (
 
 	"github.com/pa-tools/pa/internal/golden"
 	"github.com/pa-tools/pa/pkg/export"
+	"github.com/pa-tools/pa/pkg/tool"
 )
 
 // A real export goes through every format and comes back byte for byte.
@@ -84,7 +85,7 @@ func roundTrip(t *testing.T, want []byte) {
 
 func rewrite(t *testing.T, from, to string) {
 	t.Helper()
-	o := export.Opener{Formats: Readers()}
+	o := export.Opener{Formats: append(Readers(), tool.Formats()...)}
 	r, err := o.Open(t.Context(), from)
 	if err != nil {
 		t.Fatal(err)

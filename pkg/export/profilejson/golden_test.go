@@ -24,7 +24,7 @@ import (
 	"github.com/pa-tools/pa/internal/golden"
 	"github.com/pa-tools/pa/internal/testenv"
 	"github.com/pa-tools/pa/pkg/export"
-	"github.com/pa-tools/pa/pkg/export/internal/jsonfile"
+	"github.com/pa-tools/pa/pkg/export/jsonfile"
 )
 
 // rewrite reads all of r and writes it again.

@@ -10,7 +10,7 @@ import (
 
 	"github.com/pa-tools/pa/internal/jsonscan"
 	"github.com/pa-tools/pa/pkg/export"
-	"github.com/pa-tools/pa/pkg/export/internal/jsonfile"
+	"github.com/pa-tools/pa/pkg/export/jsonfile"
 )
 
 // A section holds the positions of the requests of one experiment in the file. An offset is

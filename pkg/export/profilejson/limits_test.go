@@ -11,7 +11,7 @@ import (
 
 	"github.com/pa-tools/pa/internal/testenv"
 	"github.com/pa-tools/pa/pkg/export"
-	"github.com/pa-tools/pa/pkg/export/internal/jsonfile"
+	"github.com/pa-tools/pa/pkg/export/jsonfile"
 )
 
 // A synthetic file is a head, then period over and over, then a tail; nothing

@@ -10,7 +10,7 @@ import (
 	"github.com/pa-tools/pa/internal/jsonscan"
 	"github.com/pa-tools/pa/internal/plural"
 	"github.com/pa-tools/pa/pkg/export"
-	"github.com/pa-tools/pa/pkg/export/internal/jsonfile"
+	"github.com/pa-tools/pa/pkg/export/jsonfile"
 )
 
 // A Reader reads the requests of one file in order. See [export.Reader] for

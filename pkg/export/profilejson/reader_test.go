@@ -16,7 +16,7 @@ import (
 
 	"github.com/pa-tools/pa/internal/testenv"
 	"github.com/pa-tools/pa/pkg/export"
-	"github.com/pa-tools/pa/pkg/export/internal/jsonfile"
+	"github.com/pa-tools/pa/pkg/export/jsonfile"
 )
 
 // A result is all that a Reader says about a document.

@@ -6,8 +6,8 @@ import (
 
 	"github.com/pa-tools/pa/internal/jsonscan"
 	"github.com/pa-tools/pa/pkg/export"
-	"github.com/pa-tools/pa/pkg/export/internal/jsonfile"
 	"github.com/pa-tools/pa/pkg/export/internal/samplejson"
+	"github.com/pa-tools/pa/pkg/export/jsonfile"
 )
 
 // Scrapes reads the telemetry. If the document breaks off in it, Scrapes reads the part

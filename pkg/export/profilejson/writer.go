@@ -12,9 +12,9 @@ import (
 	"github.com/pa-tools/pa/internal/jsonscan"
 	"github.com/pa-tools/pa/internal/spool"
 	"github.com/pa-tools/pa/pkg/export"
-	"github.com/pa-tools/pa/pkg/export/internal/jsonfile"
 	"github.com/pa-tools/pa/pkg/export/internal/samplejson"
 	"github.com/pa-tools/pa/pkg/export/internal/writeorder"
+	"github.com/pa-tools/pa/pkg/export/jsonfile"
 )
 
 // A Writer writes profile_export.json as perf_analyzer does, byte for byte,

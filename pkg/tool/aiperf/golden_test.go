@@ -17,7 +17,6 @@ import (
 	"github.com/pa-tools/pa/internal/golden"
 	"github.com/pa-tools/pa/internal/py"
 	"github.com/pa-tools/pa/pkg/export"
-	"github.com/pa-tools/pa/pkg/export/foreign"
 	"github.com/pa-tools/pa/pkg/tool/dialect"
 	"github.com/pa-tools/pa/pkg/tool/dialect/dialecttest"
 )
@@ -46,7 +45,7 @@ func TestTools(t *testing.T) {
 	}
 	for i, want := range []string{"first", "0.13.0"} {
 		var b bytes.Buffer
-		rep, err := dialect.Analyze(t.Context(), all[i], dialecttest.Import(t, data), dialect.Config{})
+		rep, err := dialect.Analyze(t.Context(), all[i], dialecttest.Import(t, data, ResultFile()), dialect.Config{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -135,22 +134,11 @@ func (g *goldenCase) commandLine(t *testing.T) {
 func (g *goldenCase) report(t *testing.T, name string) *Report {
 	t.Helper()
 	data := []byte(g.file(t, name))
-	for _, f := range foreign.Formats() {
-		if !f.Sniff(data[:min(len(data), 4<<10)]) {
-			continue
-		}
-		r, err := f.Open(t.Context(), name, bytes.NewReader(data), int64(len(data)), export.Limits{})
-		if err != nil {
-			t.Fatal(err)
-		}
-		rep, err := reportOf(r, g.cfg)
-		if err != nil {
-			t.Fatal(err)
-		}
-		return rep
+	rep, err := reportOf(dialecttest.Import(t, data, ResultFile()), g.cfg)
+	if err != nil {
+		t.Fatal(err)
 	}
-	t.Fatal("no format takes the records")
-	return nil
+	return rep
 }
 
 // The console, to the character.

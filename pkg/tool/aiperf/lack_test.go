@@ -1,15 +1,15 @@
 package aiperf
 
 import (
-	"bytes"
 	"io/fs"
 	"strings"
 	"testing"
 
 	"github.com/pa-tools/pa/internal/golden"
-	"github.com/pa-tools/pa/pkg/export"
-	"github.com/pa-tools/pa/pkg/export/foreign"
 	"github.com/pa-tools/pa/pkg/tool/dialect"
+	"github.com/pa-tools/pa/pkg/tool/dialect/dialecttest"
+	"github.com/pa-tools/pa/pkg/tool/guidellm"
+	"github.com/pa-tools/pa/pkg/tool/serving"
 )
 
 // What the file of another tool does not hold is in no metric, and a warning says
@@ -37,32 +37,23 @@ func TestLacking(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		for _, f := range foreign.Formats() {
-			if !f.Sniff(data[:min(len(data), 4<<10)]) {
-				continue
-			}
-			r, err := f.Open(t.Context(), c.file, bytes.NewReader(data), int64(len(data)), export.Limits{})
-			if err != nil {
-				t.Fatal(err)
-			}
-			rep, err := reportOf(r, dialect.Config{})
-			if err != nil {
-				t.Fatal(err)
-			}
-			for _, tag := range c.without {
-				if m := rep.Metric(tag); m != nil {
-					t.Errorf("%s: there is a %s: %v", c.file, tag, m.Avg)
-				}
-			}
-			for _, tag := range c.with {
-				if rep.Metric(tag) == nil {
-					t.Errorf("%s: there is no %s", c.file, tag)
-				}
-			}
-			if len(rep.Warnings()) == 0 || !strings.Contains(rep.Warnings()[0].Error(), c.why) {
-				t.Errorf("%s: warnings %v, want one with %q", c.file, rep.Warnings(), c.why)
-			}
-			break
+		rep, err := reportOf(dialecttest.Import(t, data, guidellm.ResultFile(), serving.ResultFile()), dialect.Config{})
+		if err != nil {
+			t.Fatal(err)
 		}
+		for _, tag := range c.without {
+			if m := rep.Metric(tag); m != nil {
+				t.Errorf("%s: there is a %s: %v", c.file, tag, m.Avg)
+			}
+		}
+		for _, tag := range c.with {
+			if rep.Metric(tag) == nil {
+				t.Errorf("%s: there is no %s", c.file, tag)
+			}
+		}
+		if len(rep.Warnings()) == 0 || !strings.Contains(rep.Warnings()[0].Error(), c.why) {
+			t.Errorf("%s: warnings %v, want one with %q", c.file, rep.Warnings(), c.why)
+		}
+		break
 	}
 }

@@ -8,9 +8,15 @@ import (
 	"github.com/pa-tools/pa/pkg/export"
 	"github.com/pa-tools/pa/pkg/tool/dialect"
 	"github.com/pa-tools/pa/pkg/tool/dialect/dialecttest"
+	"github.com/pa-tools/pa/pkg/tool/guidellm"
+	"github.com/pa-tools/pa/pkg/tool/infperf"
+	"github.com/pa-tools/pa/pkg/tool/internal/resultfile"
+	"github.com/pa-tools/pa/pkg/tool/serving"
 )
 
-func FuzzWrite(f *testing.F) { dialecttest.FuzzWriter(f, "\n", fuzzed) }
+func FuzzWrite(f *testing.F) {
+	dialecttest.FuzzWriter(f, "\n", []resultfile.Kind{ResultFile(), infperf.ResultFile(), guidellm.ResultFile(), serving.ResultFile()}, fuzzed)
+}
 
 func fuzzed(t *testing.T, r export.Reader, b *bytes.Buffer) bool {
 	if _, err := releases[0].writeRecords(t.Context(), r, dialect.Config{Tokenizer: blanks{}}, b); err != nil {

@@ -19,6 +19,9 @@ import (
 	"github.com/pa-tools/pa/pkg/export/profilejson"
 	"github.com/pa-tools/pa/pkg/tool/dialect"
 	"github.com/pa-tools/pa/pkg/tool/dialect/dialecttest"
+	"github.com/pa-tools/pa/pkg/tool/guidellm"
+	"github.com/pa-tools/pa/pkg/tool/infperf"
+	"github.com/pa-tools/pa/pkg/tool/serving"
 )
 
 // notKept are the members of AIPerf's records that an import does not keep, and
@@ -80,7 +83,7 @@ func TestRecordsGolden(t *testing.T) {
 			t.Fatal(err)
 		}
 		var b bytes.Buffer
-		if warnings, err := releases[0].writeRecords(t.Context(), dialecttest.Import(t, data), dialect.Config{}, &b); err != nil || len(warnings) > 0 {
+		if warnings, err := releases[0].writeRecords(t.Context(), dialecttest.Import(t, data, ResultFile(), guidellm.ResultFile(), infperf.ResultFile(), serving.ResultFile()), dialect.Config{}, &b); err != nil || len(warnings) > 0 {
 			t.Fatal(err, warnings)
 		}
 		got, want := strings.Split(b.String(), "\n"), strings.Split(string(data), "\n")
@@ -146,10 +149,10 @@ func TestRecordsRead(t *testing.T) {
 			cfg.Args = map[string]string{"use_server_token_count": "true"}
 		}
 		var b bytes.Buffer
-		if _, err := releases[0].writeRecords(t.Context(), dialecttest.Import(t, data), cfg, &b); err != nil {
+		if _, err := releases[0].writeRecords(t.Context(), dialecttest.Import(t, data, ResultFile(), guidellm.ResultFile(), infperf.ResultFile(), serving.ResultFile()), cfg, &b); err != nil {
 			t.Fatal(name, err)
 		}
-		in, out := dialecttest.Import(t, data), dialecttest.Import(t, b.Bytes())
+		in, out := dialecttest.Import(t, data, ResultFile(), guidellm.ResultFile(), infperf.ResultFile(), serving.ResultFile()), dialecttest.Import(t, b.Bytes(), ResultFile())
 		n := 0
 		for in.Next() && out.Next() {
 			n++
@@ -259,7 +262,7 @@ func TestRecordsWithoutStarts(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := releases[0].writeRecords(t.Context(), dialecttest.Import(t, data), dialect.Config{}, &bytes.Buffer{}); err == nil || !strings.Contains(err.Error(), "does not say when requests were sent") {
+	if _, err := releases[0].writeRecords(t.Context(), dialecttest.Import(t, data, ResultFile(), guidellm.ResultFile(), infperf.ResultFile(), serving.ResultFile()), dialect.Config{}, &bytes.Buffer{}); err == nil || !strings.Contains(err.Error(), "does not say when requests were sent") {
 		t.Errorf("error %v", err)
 	}
 }

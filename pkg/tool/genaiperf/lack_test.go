@@ -9,6 +9,8 @@ import (
 	"github.com/pa-tools/pa/internal/golden"
 	"github.com/pa-tools/pa/pkg/tool/dialect"
 	"github.com/pa-tools/pa/pkg/tool/dialect/dialecttest"
+	"github.com/pa-tools/pa/pkg/tool/guidellm"
+	"github.com/pa-tools/pa/pkg/tool/serving"
 )
 
 // Of a file without the texts of responses no release can tell anything: it
@@ -25,7 +27,7 @@ func TestImportedWithoutTexts(t *testing.T) {
 		}
 		for i := range releases {
 			release := &releases[i]
-			rep, err := reportOf(release, dialecttest.Import(t, data), dialect.Config{Explain: true})
+			rep, err := reportOf(release, dialecttest.Import(t, data, guidellm.ResultFile(), serving.ResultFile()), dialect.Config{Explain: true})
 			if err != nil {
 				t.Fatal(err)
 			}

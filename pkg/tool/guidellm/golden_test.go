@@ -14,6 +14,7 @@ import (
 	"github.com/pa-tools/pa/pkg/export"
 	"github.com/pa-tools/pa/pkg/export/profilejson"
 	"github.com/pa-tools/pa/pkg/tool/dialect/dialecttest"
+	"github.com/pa-tools/pa/pkg/tool/serving"
 )
 
 func file(t *testing.T, name string) []byte {
@@ -154,7 +155,7 @@ func TestGolden(t *testing.T) {
 	for _, name := range []string{"ok", "cut"} {
 		data := file(t, name)
 		n := 0
-		compare(t, name+":", parse(t, write(t, dialecttest.Import(t, data))), parse(t, string(data)), &n)
+		compare(t, name+":", parse(t, write(t, dialecttest.Import(t, data, ResultFile()))), parse(t, string(data)), &n)
 		if n < 2000 {
 			t.Errorf("%s: %d values compared", name, n)
 		}
@@ -166,7 +167,7 @@ func TestGolden(t *testing.T) {
 func TestRead(t *testing.T) {
 	for _, name := range []string{"ok", "cut"} {
 		data := file(t, name)
-		in, out := dialecttest.Import(t, data), dialecttest.Import(t, []byte(write(t, dialecttest.Import(t, data))))
+		in, out := dialecttest.Import(t, data, ResultFile()), dialecttest.Import(t, []byte(write(t, dialecttest.Import(t, data, ResultFile()))), ResultFile())
 		n := 0
 		for in.Next() && out.Next() {
 			n++
@@ -276,7 +277,7 @@ func TestRefused(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r := dialecttest.Import(t, data)
+	r := dialecttest.Import(t, data, serving.ResultFile())
 	w := newWriter(releases[len(releases)-1], r.Run())
 	if err := w.readAll(t.Context(), r); err == nil || !strings.Contains(err.Error(), "does not say when requests were sent") {
 		t.Errorf("error %v", err)

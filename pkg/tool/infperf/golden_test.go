@@ -14,6 +14,8 @@ import (
 	"github.com/pa-tools/pa/pkg/export/profilejson"
 	"github.com/pa-tools/pa/pkg/tool/dialect"
 	"github.com/pa-tools/pa/pkg/tool/dialect/dialecttest"
+	"github.com/pa-tools/pa/pkg/tool/guidellm"
+	"github.com/pa-tools/pa/pkg/tool/serving"
 )
 
 func file(t *testing.T, name string) []byte {
@@ -28,7 +30,7 @@ func file(t *testing.T, name string) []byte {
 // write returns the file of requests that is made of one, and its summaries.
 func write(t *testing.T, data []byte, cfg dialect.Config) (requests string, w *writer) {
 	t.Helper()
-	r := dialecttest.Import(t, data)
+	r := dialecttest.Import(t, data, ResultFile())
 	var b bytes.Buffer
 	w = newWriter(releases[len(releases)-1], r.Run(), cfg, &b)
 	if err := w.writeAll(t.Context(), r); err != nil {
@@ -137,7 +139,7 @@ func TestGolden(t *testing.T) {
 func TestRead(t *testing.T) {
 	data := file(t, "cut/reports/per_request_lifecycle_metrics.json")
 	written, _ := write(t, data, dialect.Config{})
-	in, out := dialecttest.Import(t, data), dialecttest.Import(t, []byte(written))
+	in, out := dialecttest.Import(t, data, ResultFile()), dialecttest.Import(t, []byte(written), ResultFile())
 	n := 0
 	for in.Next() && out.Next() {
 		n++
@@ -285,7 +287,7 @@ func TestRefused(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		r := dialecttest.Import(t, data)
+		r := dialecttest.Import(t, data, guidellm.ResultFile(), serving.ResultFile())
 		if err := newWriter(releases[len(releases)-1], r.Run(), dialect.Config{}, &bytes.Buffer{}).writeAll(t.Context(), r); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: error %v, want %q", name, err, want)
 		}

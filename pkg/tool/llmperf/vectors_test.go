@@ -12,8 +12,6 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/pa-tools/pa/pkg/export"
-	"github.com/pa-tools/pa/pkg/export/foreign"
 	"github.com/pa-tools/pa/pkg/tool/dialect"
 	"github.com/pa-tools/pa/pkg/tool/dialect/dialecttest"
 )
@@ -287,15 +285,7 @@ func TestRoundTrip(t *testing.T) {
 		if err := rep.JSON(&b); err != nil {
 			t.Fatal(err)
 		}
-		var r export.Reader
-		for _, f := range foreign.Formats() {
-			if f.Sniff(b.Bytes()) {
-				if r, err = f.Open(t.Context(), "r.json", bytes.NewReader(b.Bytes()), int64(b.Len()), export.Limits{}); err != nil {
-					t.Fatal(err)
-				}
-			}
-		}
-		rep, err = reportOf(v.Name, r, dialect.Config{Args: map[string]string{"wall_ns 1": "1000000000", "wall_ns 8": "1000000000"}})
+		rep, err = reportOf(v.Name, dialecttest.Import(t, b.Bytes(), ResultFile()), dialect.Config{Args: map[string]string{"wall_ns 1": "1000000000", "wall_ns 8": "1000000000"}})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -10,6 +10,7 @@ import (
 	"github.com/pa-tools/pa/pkg/analyze/explain"
 	"github.com/pa-tools/pa/pkg/tool/dialect"
 	"github.com/pa-tools/pa/pkg/tool/dialect/dialecttest"
+	"github.com/pa-tools/pa/pkg/tool/serving"
 )
 
 // A result of SGLang says neither when requests were sent nor when they ended:
@@ -20,7 +21,7 @@ func TestImportedWithoutTimes(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	rep, err := reportOf(nil, dialecttest.Import(t, data), dialect.Config{Explain: true, Verbose: true, VerboseCSV: true})
+	rep, err := reportOf(nil, dialecttest.Import(t, data, serving.ResultFile()), dialect.Config{Explain: true, Verbose: true, VerboseCSV: true})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -10,26 +10,10 @@ import (
 	"github.com/pa-tools/pa/internal/golden"
 	"github.com/pa-tools/pa/pkg/analyze/explain"
 	"github.com/pa-tools/pa/pkg/export"
-	"github.com/pa-tools/pa/pkg/export/foreign"
 	"github.com/pa-tools/pa/pkg/tool/dialect"
 	"github.com/pa-tools/pa/pkg/tool/dialect/dialecttest"
+	"github.com/pa-tools/pa/pkg/tool/guidellm"
 )
-
-// imported reads a result file as package foreign does.
-func imported(t *testing.T, data []byte) export.Reader {
-	t.Helper()
-	for _, f := range foreign.Formats() {
-		if f.Sniff(data[:min(len(data), 4<<10)]) {
-			r, err := f.Open(t.Context(), "result.json", bytes.NewReader(data), int64(len(data)), export.Limits{})
-			if err != nil {
-				t.Fatal(err)
-			}
-			return r
-		}
-	}
-	t.Fatal("no format takes the result")
-	return nil
-}
 
 // A result that is written and read again has the same numbers for each request.
 func TestRoundTrip(t *testing.T) {
@@ -54,7 +38,7 @@ func TestRoundTrip(t *testing.T) {
 			if err := rep.JSON(&b); err != nil {
 				t.Fatal(err)
 			}
-			r := imported(t, b.Bytes())
+			r := dialecttest.Import(t, b.Bytes(), ResultFile())
 			rows := rep.Levels[0].rows
 			i := 0
 			for ; r.Next(); i++ {
@@ -124,7 +108,7 @@ func TestImported(t *testing.T) {
 			for k, v := range g.args {
 				args[k] = v
 			}
-			rep, err := reportOf(g.tool, imported(t, data), dialect.Config{Tokenizer: tokenizers.Named(t, g.tool, g.args["tokenizer"]), Args: args})
+			rep, err := reportOf(g.tool, dialecttest.Import(t, data, ResultFile()), dialect.Config{Tokenizer: tokenizers.Named(t, g.tool, g.args["tokenizer"]), Args: args})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -144,7 +128,7 @@ func TestImportedWithoutGaps(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, tool := range releases {
-		rep, err := reportOf(tool.Name, imported(t, data), dialect.Config{Explain: true})
+		rep, err := reportOf(tool.Name, dialecttest.Import(t, data, guidellm.ResultFile()), dialect.Config{Explain: true})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -159,7 +143,7 @@ func TestImportedWithoutGaps(t *testing.T) {
 			t.Errorf("%s: peak of %v token events, want none", tool.Name, l.PeakTokens)
 		}
 		var b bytes.Buffer
-		detailed, err := reportOf(tool.Name, imported(t, data), dialect.Config{Explain: true, Args: map[string]string{"save_detailed": "True"}})
+		detailed, err := reportOf(tool.Name, dialecttest.Import(t, data, guidellm.ResultFile()), dialect.Config{Explain: true, Args: map[string]string{"save_detailed": "True"}})
 		if err == nil {
 			err = detailed.JSON(&b)
 		}

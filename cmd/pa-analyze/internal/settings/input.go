@@ -16,6 +16,7 @@ import (
 	"github.com/pa-tools/pa/internal/shell"
 	"github.com/pa-tools/pa/pkg/export"
 	"github.com/pa-tools/pa/pkg/export/formats"
+	"github.com/pa-tools/pa/pkg/tool"
 )
 
 // defaultFile is what perf_analyzer's scripts read.
@@ -41,7 +42,7 @@ func openFile(c *cli.Context, path string) (export.Reader, error) {
 		return nil, cmdline.Usagef("--max-spool %d: give a number of bytes above 0", n)
 	}
 	o := export.Opener{
-		Formats: formats.Readers(),
+		Formats: append(formats.Readers(), tool.Formats()...),
 		Limits:  export.Limits{MaxValueBytes: limit, MaxMemoryBytes: c.Int64("memory-limit")},
 		Stdin:   c.App.Reader,
 		Beside:  c.Bool("beside"),

@@ -3,15 +3,16 @@ package dialecttest
 import (
 	"bytes"
 	"context"
+	"errors"
 	"path/filepath"
 	"testing"
 
 	"github.com/pa-tools/pa/internal/golden"
 	"github.com/pa-tools/pa/pkg/export"
-	"github.com/pa-tools/pa/pkg/export/foreign"
 	"github.com/pa-tools/pa/pkg/export/profilejson"
 	"github.com/pa-tools/pa/pkg/tokenizer"
 	"github.com/pa-tools/pa/pkg/tool/dialect"
+	"github.com/pa-tools/pa/pkg/tool/internal/resultfile"
 )
 
 // Open reads a profile_export.json.
@@ -24,21 +25,25 @@ func Open(tb testing.TB, data []byte) export.Reader {
 	return r
 }
 
-// Import reads the result file of another tool.
-func Import(tb testing.TB, data []byte) export.Reader {
+// Import reads a result file of one of these kinds.
+func Import(tb testing.TB, data []byte, kinds ...resultfile.Kind) export.Reader {
 	tb.Helper()
-	for _, f := range foreign.Formats() {
-		if !f.Sniff(data[:min(len(data), 4<<10)]) {
-			continue
-		}
-		r, err := f.Open(tb.Context(), "result.json", bytes.NewReader(data), int64(len(data)), export.Limits{})
-		if err != nil {
-			tb.Fatal(err)
-		}
-		return r
+	r, err := open(tb, data, export.Limits{}, kinds)
+	if err != nil {
+		tb.Fatal(err)
 	}
-	tb.Fatal("no format takes the result")
-	return nil
+	return r
+}
+
+// open opens data as the first of the kinds that takes it.
+func open(tb testing.TB, data []byte, limits export.Limits, kinds []resultfile.Kind) (export.Reader, error) {
+	tb.Helper()
+	for _, f := range resultfile.Formats(kinds...) {
+		if f.Sniff(data[:min(len(data), 4<<10)]) {
+			return f.Open(tb.Context(), "result.json", bytes.NewReader(data), int64(len(data)), limits)
+		}
+	}
+	return nil, errors.New("no format takes the result")
 }
 
 // Analyze is dialect.Analyze for a tool whose reports have the type R.

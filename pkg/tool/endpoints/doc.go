@@ -1,0 +1,2 @@
+// Package endpoints reads the events of mlcommons/endpoints.
+package endpoints

@@ -1,0 +1,219 @@
+package resultfile
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"io"
+	"math"
+	"net/url"
+	"strconv"
+
+	"github.com/pa-tools/pa/internal/jsonscan"
+	"github.com/pa-tools/pa/pkg/export"
+	"github.com/pa-tools/pa/pkg/export/jsonfile"
+)
+
+// Decode reads the JSON text v into dst. Python's NaN and infinities are null.
+func Decode(v []byte, dst any) error { return json.Unmarshal(finite(v), dst) }
+
+// finite returns v with null instead of NaN, Infinity and -Infinity. It returns v itself
+// if it has none.
+func finite(v []byte) []byte {
+	var out []byte
+	kept := 0
+	for i := 0; i < len(v); {
+		switch c := v[i]; {
+		case c == '"':
+			end, err := jsonscan.String(v, i)
+			if err != nil {
+				return v // not valid: as it is
+			}
+			i = end
+		case c == 'N' || c == 'I' || c == '-' && i+1 < len(v) && v[i+1] == 'I':
+			end, _, err := jsonscan.PythonValue(v, i)
+			if err != nil {
+				return v
+			}
+			out = append(append(out, v[kept:i]...), "null"...)
+			i, kept = end, end
+		default:
+			i++
+		}
+	}
+	if kept == 0 {
+		return v
+	}
+	return append(out, v[kept:]...)
+}
+
+// Values reads a file with a sequence of JSON values: JSON lines, or concatenated
+// documents.
+type Values struct {
+	C     *jsonfile.Cursor
+	At    int64 // offset of the last one
+	Index int   // of the next one
+}
+
+// Next returns the text of the next value, valid until the next call, or
+// io.EOF.
+func (v *Values) Next(what string) ([]byte, error) {
+	if _, err := v.C.Peek(); err != nil {
+		if errors.Is(err, jsonfile.ErrCut) {
+			err = io.EOF
+		}
+		return nil, err
+	}
+	v.At = v.C.Pos
+	v.Index++
+	b, err := v.C.Value(what)
+	var syntax *export.SyntaxError
+	if errors.As(err, &syntax) {
+		return nil, v.leaveLine(syntax)
+	}
+	return b, err
+}
+
+// leaveLine goes to the next line that begins with an object, and returns a *badEntry for the text
+// before that line. It returns syntax if there is no such line.
+func (v *Values) leaveLine(syntax *export.SyntaxError) error {
+	c := v.C
+	for c.Pos = v.At + 1; ; {
+		b := c.At(c.Pos)
+		if i := bytes.Index(b, []byte("\n{")); i >= 0 {
+			c.Pos += int64(i) + 1
+			return &BadEntry{At: syntax.Offset, Msg: syntax.Msg}
+		}
+		c.Pos += int64(max(0, len(b)-1))
+		switch err := c.More(); {
+		case errors.Is(err, jsonfile.ErrCut):
+			return syntax
+		case err != nil:
+			return err
+		}
+	}
+}
+
+// Enter passes over the opening bracket of an object or array; what names it in the
+// error.
+func Enter(c *jsonfile.Cursor, bracket byte, what string) error {
+	b, err := c.Peek()
+	if err == nil && b != bracket {
+		err = c.Syntax(c.Pos, "%s: expected %q, found %q", what, bracket, b)
+	}
+	c.Pos++
+	return err
+}
+
+// EachMember enters an object and calls do at the value of each member. do moves c past
+// the value. what names the object in the error.
+func EachMember(c *jsonfile.Cursor, what string, do func(name string) error) error {
+	if err := Enter(c, '{', what); err != nil {
+		return err
+	}
+	for first := true; ; first = false {
+		name, more, err := c.Key(first)
+		if err != nil || !more {
+			return err
+		}
+		if err := do(name); err != nil {
+			return err
+		}
+	}
+}
+
+// EachMemberOf calls eachMember if the next value is an object, and else skips the value.
+func EachMemberOf(c *jsonfile.Cursor, what string, do func(name string) error) error {
+	b, err := c.Peek()
+	if err == nil && b != '{' {
+		return Skip(c)
+	}
+	return EachMember(c, what, do)
+}
+
+// Skip moves c past a value of any kind.
+func Skip(c *jsonfile.Cursor) error {
+	b, err := c.Peek()
+	if err != nil {
+		return err
+	}
+	if b == '{' || b == '[' {
+		return c.Skip()
+	}
+	_, err = c.Value("a value")
+	return err
+}
+
+// TypeError describes a value that lacks the members of its format.
+func TypeError(at int64, err error) *BadEntry {
+	var t *json.UnmarshalTypeError
+	if errors.As(err, &t) {
+		where := t.Field
+		if where == "" {
+			where = "the entry"
+		}
+		return &BadEntry{At: at, Msg: where + ": expected " + kind(t.Type.Kind().String()) + ", found " + t.Value}
+	}
+	return &BadEntry{At: at, Msg: err.Error()}
+}
+
+// kind returns JSON's word for a kind of Go type.
+func kind(name string) string {
+	switch name {
+	case "struct", "map":
+		return "an object"
+	case "slice", "array":
+		return "an array"
+	case "string":
+		return "a string"
+	case "bool":
+		return "true or false"
+	}
+	return "a number"
+}
+
+// Respond appends a response at ns, a time that the tool's own code took.
+func Respond(r *export.Request, ns uint64, outputs export.Fields) {
+	n := len(r.Responses)
+	x := export.Response{RecvNS: ns, Source: export.SourceUser, Read: uint32(n), Outputs: outputs}
+	r.Responses = append(r.Responses, x)
+}
+
+// Event is the output of a response that holds one server-sent event.
+func Event(data string) export.Fields { return Body("data: " + data + "\n\n") }
+
+// Body is the output of a response that holds a piece of a body.
+func Body(text string) export.Fields {
+	return export.Fields{{Name: "response", Value: export.Text(text)}}
+}
+
+// Payload is the input of a request whose body is the JSON text v.
+func Payload(v []byte) export.Fields {
+	return export.Fields{{Name: "payload", Value: export.Value{Text: true, Data: jsonscan.AppendCompact(nil, v)}}}
+}
+
+// IsCut reports whether err says that the file ended too early.
+func IsCut(err error) bool { return errors.Is(err, jsonfile.ErrCut) }
+
+// ParseFloat reads a number as Python writes it, also NaN and infinities. null is NaN.
+func ParseFloat(v []byte) (float64, error) {
+	switch string(v) {
+	case "NaN", "null":
+		return math.NaN(), nil
+	case "Infinity":
+		return math.Inf(1), nil
+	case "-Infinity":
+		return math.Inf(-1), nil
+	}
+	return strconv.ParseFloat(string(v), 64)
+}
+
+// WithoutSecrets returns the scheme, host and path of a URL, and "" for any other text.
+// User names, passwords and queries can be credentials.
+func WithoutSecrets(s string) string {
+	u, err := url.Parse(s)
+	if err != nil {
+		return ""
+	}
+	return (&url.URL{Scheme: u.Scheme, Host: u.Host, Path: u.Path}).String()
+}
