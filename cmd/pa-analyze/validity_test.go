@@ -8,12 +8,11 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/pa-tools/pa/internal/exporttest"
-
 	"github.com/pa-tools/pa/internal/golden"
 	"github.com/pa-tools/pa/pkg/analyze/validate"
 	"github.com/pa-tools/pa/pkg/export"
 	"github.com/pa-tools/pa/pkg/export/formats"
+	"github.com/pa-tools/pa/pkg/tool"
 )
 
 // The result files of other tools are valid, and so is what they become: a load that
@@ -45,7 +44,7 @@ func TestForeign(t *testing.T) {
 func valid(t *testing.T, name, path string) {
 	t.Helper()
 	var found []string
-	v, err := validate.Run(t.Context(), exporttest.Open(t, path), validate.Config{}, func(v validate.Violation) { found = append(found, v.String()) })
+	v, err := validate.Run(t.Context(), openAny(t, path), validate.Config{}, func(v validate.Violation) { found = append(found, v.String()) })
 	if err != nil || v.Requests == 0 || len(found) > 0 {
 		t.Errorf("%s: %d requests, %v, violations: %s", name, v.Requests, err, strings.Join(found, "; "))
 	}
@@ -62,10 +61,22 @@ func convert(t *testing.T, from, to string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := export.Copy(t.Context(), w, exporttest.Open(t, from)); err != nil {
+	if err := export.Copy(t.Context(), w, openAny(t, from)); err != nil {
 		t.Fatal(err)
 	}
 	if err := os.WriteFile(to, b.Bytes(), 0o600); err != nil {
 		t.Fatal(err)
 	}
+}
+
+// openAny opens a file of any tool until the end of the test.
+func openAny(t *testing.T, path string) export.Reader {
+	t.Helper()
+	o := export.Opener{Formats: append(formats.Readers(), tool.Formats()...)}
+	r, err := o.Open(t.Context(), path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = r.Close() }) // only read
+	return r
 }
