@@ -31,14 +31,15 @@ const perfAnalyzerFlags = `
 --verbose-csv --profile-export-file --trace-level --trace-rate --trace-count --log-frequency --data-directory`
 
 // migratingRows returns the rows of the tables of flags in
-// docs/reference/migrating/perf_analyzer.md, cell by cell.
+// docs/tools/perf_analyzer.md, cell by cell.
 func migratingRows(t *testing.T) [][]string {
 	t.Helper()
-	text, err := os.ReadFile("../../docs/reference/migrating/perf_analyzer.md")
+	text, err := os.ReadFile("../../docs/tools/perf_analyzer.md")
 	if err != nil {
 		t.Fatal(err)
 	}
-	section, _, _ := strings.Cut(string(text), "\n## ")
+	_, section, _ := strings.Cut(string(text), "\n## Flags\n")
+	section, _, _ = strings.Cut(section, "\n## ")
 	var rows [][]string
 	for line := range strings.Lines(section) {
 		line, isRow := strings.CutPrefix(strings.TrimSpace(line), "|")

@@ -263,7 +263,7 @@ The member ` + "`attributes`" + ` of a level has ` + "`gen_ai.operation.name`, `
 const pageTools = `
 ## Other tools
 
-The newest release of each tool, as [dialects](../dialects/README.md) and ` + "`convert --as`" + ` write it. The same name does
+The newest release of each tool, as [dialects](../tools/README.md#reports-as-other-tools-make-them) and ` + "`convert --as`" + ` write it. The same name does
 not mean the same formula, and tools often swap the formulas of ITL and TPOT:
 [definitions](definitions.md) shows both for a file.
 

@@ -12,7 +12,7 @@
 // A tool has one or more releases with different command lines. A release is a
 // table of options and a function that translates the given ones. A row of the
 // table describes one option: its names, type and default, and how pa-record
-// supports it. The help page and the tables of docs/reference/migrating come from the
+// supports it. The help page and the tables of docs/tools come from the
 // rows.
 //
 // The package parses command lines by the rules of Python's argparse, as these
