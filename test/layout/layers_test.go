@@ -59,8 +59,8 @@ var arrowPackages = []string{"pkg/export/columnar", "pkg/export/formats", "inter
 // commandHelpers are packages of internal that only the commands import.
 var commandHelpers = []string{"internal/cmdline"}
 
-// rows lists the packages of a tree from the bottom up. A package may import the packages of
-// its tree that stand in lower rows.
+// rows lists the packages of a tree from the bottom up, by name or pattern. A package may import the packages
+// of its tree that stand in lower rows.
 var rows = map[string][][]string{
 	"pkg/export": {
 		{"pkg/export"},
@@ -97,14 +97,19 @@ var rows = map[string][][]string{
 	},
 	"pkg/tool": {
 		{"pkg/tool/dialect", "pkg/tool/internal/resultfile"},
-		{"pkg/tool/aiperf", "pkg/tool/endpoints", "pkg/tool/genaiperf", "pkg/tool/guidellm", "pkg/tool/infperf", "pkg/tool/llmperf", "pkg/tool/perfanalyzer", "pkg/tool/serving"},
+		{"pkg/tool/*"}, // a room for each tool
 		{"pkg/tool"},
 	},
 }
 
 // rowOf returns the number of a package's row in its tree; -1 if it is in none.
 func rowOf(tree, pkg string) int {
-	return slices.IndexFunc(rows[tree], func(row []string) bool { return slices.Contains(row, pkg) })
+	return slices.IndexFunc(rows[tree], func(row []string) bool {
+		return slices.ContainsFunc(row, func(pattern string) bool {
+			ok, err := path.Match(pattern, pkg)
+			return ok && err == nil
+		})
+	})
 }
 
 // within reports whether a package is a tree's root or inside it.
