@@ -1,6 +1,13 @@
 package dialect
 
-import "fmt"
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/pa-tools/pa/pkg/export"
+)
 
 // An ArgError reports a mistake in Config.Args, or in the hints that a file holds in
 // their place.
@@ -19,4 +26,33 @@ func (e *ArgError) Error() string {
 		return "--arg: " + e.Msg
 	}
 	return fmt.Sprintf("--arg %s: %s", e.Key, e.Msg)
+}
+
+// ErrUnknownArg is the error of an argument that a tool does not know.
+var ErrUnknownArg = errors.New("unknown")
+
+// SetArgs calls set with each hint of the run for the dialect of that name, then with each of args; the later
+// win. It ignores hints for which set returns ErrUnknownArg. A hint with an unreadable value is an error if
+// the hints name the tool; otherwise it is left out with a warning. An error is an *ArgError.
+func SetArgs(run *export.Run, name string, args map[string]string, set func(key, value string) error) (warnings []error, _ error) {
+	hints, named := Hints(run, name)
+	for _, key := range slices.Sorted(maps.Keys(hints)) {
+		if _, replaced := args[key]; replaced || key == "tool" {
+			continue
+		}
+		err := set(key, hints[key])
+		switch {
+		case err == nil || errors.Is(err, ErrUnknownArg):
+		case named:
+			return nil, &ArgError{Key: key, Msg: err.Error(), Hint: true}
+		default:
+			warnings = append(warnings, fmt.Errorf("the file's hint %s is left out, as it is not in the words of this tool: %w", key, err))
+		}
+	}
+	for _, key := range slices.Sorted(maps.Keys(args)) {
+		if err := set(key, args[key]); err != nil {
+			return nil, &ArgError{Key: key, Msg: err.Error()}
+		}
+	}
+	return warnings, nil
 }

@@ -11,6 +11,7 @@ import (
 	"gopkg.in/yaml.v3"
 
 	"github.com/pa-tools/pa/internal/earlystop"
+	"github.com/pa-tools/pa/internal/numpy"
 	"github.com/pa-tools/pa/pkg/export"
 	"github.com/pa-tools/pa/pkg/tool/internal/resultfile"
 )
@@ -274,7 +275,7 @@ func spreadFigures(s *resultfile.Spread, computed map[string]float64, in *result
 	computed[metric+".median"] = lower(50)
 	computed[metric+".std_dev"] = 0
 	if s.N > 1 {
-		computed[metric+".std_dev"] = sorted.Std() * math.Sqrt(float64(s.N)/float64(s.N-1))
+		computed[metric+".std_dev"] = numpy.Std(numpy.Current, sorted) * math.Sqrt(float64(s.N)/float64(s.N-1))
 	}
 }
 

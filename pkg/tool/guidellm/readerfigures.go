@@ -2,9 +2,11 @@ package guidellm
 
 import (
 	"fmt"
+	"math"
 	"slices"
 	"strconv"
 
+	"github.com/pa-tools/pa/internal/quantile"
 	"github.com/pa-tools/pa/pkg/export/jsonfile"
 	"github.com/pa-tools/pa/pkg/tool/internal/resultfile"
 )
@@ -54,24 +56,24 @@ func (b *fileBenchmark) readMetrics(c *jsonfile.Cursor) error {
 // fileValues are the values of a benchmark's successful requests, with the weight
 // of each in the distribution.
 type fileValues struct {
-	latency, ttft, tpot, itl, input, output weighted
+	latency, ttft, tpot, itl, input, output []point
 }
 
 // of returns the values of the metric of that name.
-func (v *fileValues) of(name string) (*weighted, bool) {
+func (v *fileValues) of(name string) (values []point, known bool) {
 	switch name {
 	case "request_latency":
-		return &v.latency, true
+		return v.latency, true
 	case "time_to_first_token_ms":
-		return &v.ttft, true
+		return v.ttft, true
 	case "time_per_output_token_ms":
-		return &v.tpot, true
+		return v.tpot, true
 	case "inter_token_latency_ms":
-		return &v.itl, true
+		return v.itl, true
 	case "prompt_token_count":
-		return &v.input, true
+		return v.input, true
 	case "output_token_count":
-		return &v.output, true
+		return v.output, true
 	}
 	return nil, false
 }
@@ -84,24 +86,24 @@ func (v *fileValues) add(q *fileRequest) {
 	}
 	start := *t.RequestStart
 	if t.RequestEnd != nil {
-		v.latency.add(*t.RequestEnd-start, 1)
+		v.latency = append(v.latency, point{*t.RequestEnd - start, 1})
 	}
 	if t.FirstToken != nil {
-		v.ttft.add(1e3*(*t.FirstToken-start), 1)
+		v.ttft = append(v.ttft, point{1e3 * (*t.FirstToken - start), 1})
 	}
 	if q.PromptTokens != nil {
-		v.input.add(float64(*q.PromptTokens), 1)
+		v.input = append(v.input, point{float64(*q.PromptTokens), 1})
 	}
 	if q.OutputTokens == nil {
 		return
 	}
 	n := *q.OutputTokens
-	v.output.add(n, 1)
+	v.output = append(v.output, point{n, 1})
 	if t.LastToken != nil && n > 0 {
-		v.tpot.add(1e3*(*t.LastToken-start)/n, n)
+		v.tpot = append(v.tpot, point{1e3 * (*t.LastToken - start) / n, n})
 	}
 	if t.LastToken != nil && t.FirstToken != nil && n > 1 {
-		v.itl.add(1e3*(*t.LastToken-*t.FirstToken)/(n-1), n-1)
+		v.itl = append(v.itl, point{1e3 * (*t.LastToken - *t.FirstToken) / (n - 1), n - 1})
 	}
 }
 
@@ -137,11 +139,48 @@ func (s *source) Check(c *resultfile.SelfCheck) {
 				continue
 			}
 			values, _ := b.values.of(name)
-			if m.Successful.Count == 0 && len(values.x) == 0 {
+			if m.Successful.Count == 0 && len(values) == 0 {
 				continue
 			}
-			values.compare(c, name, m.Successful)
+			compareDistribution(c, values, name, m.Successful)
 		}
 		c.Rest(b.stated, kept.WhyRest()+" for "+version)
 	}
+}
+
+// compareDistribution computes the figures of the distribution d of weighted values, and compares them: see
+// release.distribution. It adds with a compensation, so that a difference shows the rounding of GuideLLM only.
+func compareDistribution(c *resultfile.SelfCheck, all []point, name string, d *fileDistribution) {
+	all = unique(all)
+	total := exactSum(all, func(p point) float64 { return p.w })
+	c.Figure(name+" count", d.Count, math.Round(total))
+	if len(all) == 0 || total == 0 {
+		return
+	}
+	mean := exactSum(all, func(p point) float64 { return p.x * (p.w / total) })
+	c.Figure(name+" mean", d.Mean, mean)
+	// Where the deviation is 0, the rounding error of the mean shows in it.
+	std := math.Sqrt(exactSum(all, func(p point) float64 { return (p.x - mean) * (p.x - mean) * (p.w / total) }))
+	c.Within(name+" std_dev", d.Std, std, max(resultfile.Tolerance, 1e-14*math.Abs(mean)/max(std, math.SmallestNonzeroFloat64)))
+	c.Figure(name+" min", d.Min, all[0].x)
+	c.Figure(name+" max", d.Max, all[len(all)-1].x)
+	percentiles := releases[len(releases)-1].percentiles
+	share, next := 0.0, 0
+	for _, p := range all {
+		share += p.w / total
+		for ; next < len(percentiles) && share >= percentiles[next].share; next++ {
+			if stored, ok := d.Percentiles[percentiles[next].name]; ok {
+				c.Figure(name+" "+percentiles[next].name, stored, p.x)
+			}
+		}
+	}
+}
+
+// exactSum returns the compensated sum of a value of each point.
+func exactSum(all []point, value func(point) float64) float64 {
+	var s quantile.Sum
+	for _, p := range all {
+		s.Add(value(p))
+	}
+	return s.Value()
 }

@@ -8,7 +8,6 @@ import (
 	"io"
 	"math"
 
-	"github.com/pa-tools/pa/internal/plural"
 	"github.com/pa-tools/pa/internal/py"
 	"github.com/pa-tools/pa/internal/spool"
 	"github.com/pa-tools/pa/pkg/answer"
@@ -24,10 +23,8 @@ type writer struct {
 	texts   dialect.Texts
 	levels  []level
 	model   string
-	// skipped and startless count the requests that are left out: outside of the
-	// measurement, and without a known start.
-	skipped, startless int
-	buf                []byte
+	leftOut dialect.LeftOut
+	buf     []byte
 }
 
 // maxEvents bounds the token events of a level. Its metrics take some 3 GB of memory for
@@ -73,27 +70,16 @@ func (w *writer) readAll(ctx context.Context, in export.Reader) error {
 		return fmt.Errorf("GuideLLM says of each request when it was sent, which is not known here: %s", why)
 	}
 	return dialect.Requests(ctx, in, func(level int, q *export.Request) error {
-		switch {
-		case q.StartNS == 0:
-			w.startless++
-		case q.Phase == export.PhaseWarmup || q.Phase == export.PhaseCooldown:
-			w.skipped++
-		default:
-			return w.request(&w.levels[level], level, q)
+		if w.leftOut.Skip(q) {
+			return nil
 		}
-		return nil
+		return w.request(&w.levels[level], level, q)
 	})
 }
 
 // warnings lists the requests that were left out, and times that are no Unix times.
 func (w *writer) warnings() []error {
-	var all []error
-	if w.startless > 0 {
-		all = append(all, fmt.Errorf("left out: %s whose time of sending is not known", plural.Of(w.startless, "request")))
-	}
-	if w.skipped > 0 {
-		all = append(all, fmt.Errorf("left out: %s of the warmup or after the measurement", plural.Of(w.skipped, "request")))
-	}
+	all := w.leftOut.Warnings("")
 	if why, lacks := w.run.Lacks(export.PartEpoch); lacks {
 		all = append(all, fmt.Errorf("times are Unix times for GuideLLM, and count from elsewhere here: %s", why))
 	}

@@ -20,9 +20,7 @@ type writer struct {
 	cfg     dialect.Config
 	out     *bufio.Writer // keeps its first error
 	n       int           // requests written
-	// skipped and startless count the requests that are left out: outside of the
-	// measurement, and without a known start.
-	skipped, startless int
+	leftOut dialect.LeftOut
 	// untimed counts the requests whose tokens have no known times: they have more tokens
 	// than chunks, and unknown texts.
 	untimed int
@@ -50,15 +48,10 @@ func (w *writer) writeAll(ctx context.Context, in export.Reader) error {
 		return fmt.Errorf("inference-perf says when each chunk came, which is not known here: %s", why)
 	}
 	if err := dialect.Requests(ctx, in, func(level int, q *export.Request) error {
-		switch {
-		case q.StartNS == 0:
-			w.startless++
-		case q.Phase == export.PhaseWarmup || q.Phase == export.PhaseCooldown:
-			w.skipped++
-		default:
-			return w.request(level, q)
+		if w.leftOut.Skip(q) {
+			return nil
 		}
-		return nil
+		return w.request(level, q)
 	}); err != nil {
 		return err
 	}
@@ -73,13 +66,7 @@ func (w *writer) writeAll(ctx context.Context, in export.Reader) error {
 
 // warnings lists the requests that were left out, and the times that are unknown.
 func (w *writer) warnings() []error {
-	var all []error
-	if w.startless > 0 {
-		all = append(all, fmt.Errorf("left out: %s whose time of sending is not known", plural.Of(w.startless, "request")))
-	}
-	if w.skipped > 0 {
-		all = append(all, fmt.Errorf("left out: %s of the warmup or after the measurement; inference-perf has no such phases", plural.Of(w.skipped, "request")))
-	}
+	all := w.leftOut.Warnings("; inference-perf has no such phases")
 	if w.untimed > 0 {
 		all = append(all, fmt.Errorf("no output_token_times and no latencies of tokens for %s with more tokens than chunks, whose texts are not known", plural.Of(w.untimed, "request")))
 	}

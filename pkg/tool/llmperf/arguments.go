@@ -1,7 +1,6 @@
 package llmperf
 
 import (
-	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -77,9 +76,7 @@ func Keys() []string {
 	return all
 }
 
-var errUnknown = errors.New("unknown")
-
-// set stores the value of a key. It returns errUnknown if the key is not known.
+// set stores the value of a key. It returns dialect.ErrUnknownArg if the key is not known.
 func (a *arguments) set(v *Version, key, value string) error {
 	if level, ok := strings.CutPrefix(key, wallKey); ok {
 		n, err := wholeNS(value)
@@ -88,14 +85,12 @@ func (a *arguments) set(v *Version, key, value string) error {
 	}
 	set, ok := keys[key]
 	if !ok {
-		return fmt.Errorf("%w; llm_perf knows %s", errUnknown, strings.Join(Keys(), ", "))
+		return fmt.Errorf("%w; llm_perf knows %s", dialect.ErrUnknownArg, strings.Join(Keys(), ", "))
 	}
 	return set(v, a, value)
 }
 
-// arguments reads the run's metadata, its hints and cfg; the later win. It ignores hints
-// that the tool does not know. A hint with an unreadable value is an error if the hints
-// name the tool; otherwise it is left out with a warning.
+// arguments reads the run's metadata, its hints and cfg; the later win: see dialect.SetArgs.
 func (v *Version) arguments(run *export.Run, cfg dialect.Config) (_ *arguments, warnings []error, _ error) {
 	a := &arguments{uri: "localhost:8001", model: "ensemble", wallNS: map[string]uint64{}}
 	if m := run.Meta; m != nil {
@@ -107,24 +102,9 @@ func (v *Version) arguments(run *export.Run, cfg dialect.Config) (_ *arguments, 
 		}
 		a.protocol = m.Protocol
 	}
-	hints, named := dialect.Hints(run, v.Name)
-	for _, key := range slices.Sorted(maps.Keys(hints)) {
-		if _, replaced := cfg.Args[key]; replaced || key == "tool" {
-			continue
-		}
-		err := a.set(v, key, hints[key])
-		switch {
-		case err == nil || errors.Is(err, errUnknown):
-		case named:
-			return nil, nil, &dialect.ArgError{Key: key, Msg: err.Error(), Hint: true}
-		default:
-			warnings = append(warnings, fmt.Errorf("the file's hint %s is left out, as it is not in the words of this tool: %w", key, err))
-		}
-	}
-	for _, key := range slices.Sorted(maps.Keys(cfg.Args)) {
-		if err := a.set(v, key, cfg.Args[key]); err != nil {
-			return nil, nil, &dialect.ArgError{Key: key, Msg: err.Error()}
-		}
+	warnings, err := dialect.SetArgs(run, v.Name, cfg.Args, func(key, value string) error { return a.set(v, key, value) })
+	if err != nil {
+		return nil, nil, err
 	}
 	return a, warnings, nil
 }

@@ -128,34 +128,18 @@ func (t *Release) defaults() *arguments {
 	}
 }
 
-// arguments reads the hints of the file, then cfg, which overrides them. It ignores a
-// hint that the tool does not know. It also ignores a hint whose value it cannot read;
-// if the hints name the tool, it returns a warning for it.
+// arguments reads the hints of the file, then cfg, which overrides them: see dialect.SetArgs.
 func (t *Release) arguments(run *export.Run, cfg dialect.Config) (_ *arguments, warnings []error, _ error) {
 	a, known := t.defaults(), t.setters()
-	hints, named := dialect.Hints(run, t.Name)
-	for _, key := range slices.Sorted(maps.Keys(hints)) {
-		set, ok := known[key]
-		if _, replaced := cfg.Args[key]; !ok || replaced || key == "tool" {
-			continue
-		}
-		err := set(t, a, hints[key])
-		switch {
-		case err == nil:
-		case named:
-			return nil, nil, &dialect.ArgError{Key: key, Msg: err.Error(), Hint: true}
-		default:
-			warnings = append(warnings, fmt.Errorf("the file's hint %s is left out, as it is not in the words of this tool: %w", key, err))
-		}
-	}
-	for _, key := range slices.Sorted(maps.Keys(cfg.Args)) {
+	warnings, err := dialect.SetArgs(run, t.Name, cfg.Args, func(key, value string) error {
 		set, ok := known[key]
 		if !ok {
-			return nil, nil, &dialect.ArgError{Key: key, Msg: "unknown; " + t.Name + " knows " + strings.Join(Keys(t.Name), ", ")}
+			return fmt.Errorf("%w; %s knows %s", dialect.ErrUnknownArg, t.Name, strings.Join(Keys(t.Name), ", "))
 		}
-		if err := set(t, a, cfg.Args[key]); err != nil {
-			return nil, nil, &dialect.ArgError{Key: key, Msg: err.Error()}
-		}
+		return set(t, a, value)
+	})
+	if err != nil {
+		return nil, nil, err
 	}
 	return a, warnings, t.flags(a, cfg)
 }

@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/pa-tools/pa/internal/numpy"
 	"github.com/pa-tools/pa/internal/quantile"
 	"github.com/pa-tools/pa/pkg/export"
 )
@@ -115,18 +116,11 @@ func (c *SelfCheck) finish() export.SelfCheck {
 	return c.result
 }
 
+// Digits returns the shortest text that reads back as v.
 func Digits(v float64) string { return strconv.FormatFloat(v, 'g', -1, 64) }
 
 // A Sample holds the values of one metric, in the unit of the tool.
 type Sample []float64
-
-// Mean returns the arithmetic mean, NaN for an empty sample.
-func (s Sample) Mean() float64 {
-	if len(s) == 0 {
-		return math.NaN()
-	}
-	return s.Sum() / float64(len(s))
-}
 
 // Sum returns the compensated sum: a difference then shows the rounding of the tool only.
 func (s Sample) Sum() float64 {
@@ -137,18 +131,7 @@ func (s Sample) Sum() float64 {
 	return t.Value()
 }
 
-// Std returns the deviation over the population. Unlike quantile.Squares it loses no digits in
-// the sum, because the tools sum in other orders.
-func (s Sample) Std() float64 {
-	m := s.Mean()
-	squares := make(Sample, len(s))
-	for i, v := range s {
-		squares[i] = float64((v - m) * (v - m))
-	}
-	return math.Sqrt(squares.Mean())
-}
-
-// Percentile interpolates linearly, as numpy does. s has to be sorted.
+// Percentile interpolates linearly, as numpy does. s has to be sorted. It returns NaN for an empty sample.
 func (s Sample) Percentile(pct float64) float64 {
 	if len(s) == 0 {
 		return math.NaN()
@@ -168,9 +151,9 @@ func (s Sample) Sorted() Sample {
 func (s Sample) Stat(name string) float64 {
 	switch name {
 	case "mean":
-		return s.Mean()
+		return numpy.Mean(numpy.Current, s)
 	case "std":
-		return s.Std()
+		return numpy.Std(numpy.Current, s)
 	case "median":
 		return s.Percentile(50)
 	}
