@@ -5,10 +5,13 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
 
+	"github.com/pa-tools/pa/internal/plural"
 	"github.com/pa-tools/pa/pkg/analyze/explain"
 	"github.com/pa-tools/pa/pkg/answer"
 	"github.com/pa-tools/pa/pkg/export"
@@ -242,4 +245,125 @@ func (a *analysis) streamed(q *export.Request) bool {
 // missing.
 func withoutCounts(err error) error {
 	return fmt.Errorf("%w; AIPerf's --use-server-token-count is --arg use_server_token_count=true", err)
+}
+
+// finish computes the metrics after the last request.
+func (a *analysis) finish() {
+	c := &a.c
+	from, to := float64(a.startNS), float64(a.endNS)
+	phase := (to - from) * 1e-9
+	if a.startNS == 0 || a.endNS <= a.startNS || a.rep.cancelled {
+		phase = 0
+	}
+	if a.startNS == 0 {
+		from = c.firstIssued
+	}
+	if a.endNS == 0 || a.rep.cancelled {
+		to = c.lastFinished
+	}
+	all := append(c.metrics(), c.rates(phase, len(a.cfg.Goodput) > 0)...)
+	if !math.IsInf(from, 0) && to > from {
+		all = append(all, a.sweeps.metrics(a.release.steps, from, to, c.chunks)...)
+	}
+	if c.chunks.Len() > 0 {
+		all = append(all, spread("inter_chunk_latency", c.chunks, 1e-6))
+	}
+	r := a.rep
+	r.startNS, r.endNS = a.startNS, a.endNS
+	place := func(m Metric) int {
+		return slices.IndexFunc(a.release.columns, func(c column) bool { return c.tag == m.Tag })
+	}
+	slices.SortFunc(all, func(x, y Metric) int { return place(x) - place(y) })
+	r.Metrics = all
+	r.dropLacking(a.run)
+	r.hint = c.values["usage_total_tokens"] != nil && !a.cachedSeen
+	a.explainLevel(phase)
+	if phase == 0 && !r.cancelled && c.ok > 0 {
+		add := "give --arg start_time=… and end_time=…"
+		if a.imported() {
+			add = "add --beside to take it from profile_export_aiperf.json of the same folder, or " + add
+		}
+		r.warnings = append(r.warnings, errors.New("the file does not state the start and end of the phase, by which AIPerf divides; rates and effective metrics use the first start and the last end of the requests; "+add))
+	}
+	if a.skipped > 0 {
+		r.warnings = append(r.warnings, fmt.Errorf("left out: %s that AIPerf does not count (cancelled, or not measured)", plural.Of(a.skipped, "request")))
+	}
+}
+
+// needs lists the metrics that have no values if the run lacks a part. A tag that ends in
+// "*" names all metrics that begin with the text before it.
+var needs = []struct {
+	part export.Part
+	tags []string
+}{
+	{export.PartGaps, []string{
+		secondToken, "inter_chunk_latency", "effective_decode_throughput*", "active_decode_throughput*", "tokens_in_flight",
+	}},
+	{export.PartLast, []string{
+		requestLatency, "decode_duration", interToken, perUser, "e2e_output_token_throughput", "adj_request_latency",
+		"adj_decode_duration", "adj_inter_token_latency", "effective_*", "active_*", "tokens_in_flight", "benchmark_duration",
+		requestRate, outputRate, totalRate, "input_token_throughput",
+	}},
+	{export.PartStarts, []string{
+		"credit_to_start_latency", "effective_*", "active_*", "tokens_in_flight", "benchmark_duration", requestRate, outputRate,
+		totalRate, "input_token_throughput",
+	}},
+}
+
+// dropLacking removes the metrics that the file lacks data for, with a warning.
+func (r *Report) dropLacking(run *export.Run) {
+	for _, n := range needs {
+		why, lacks := run.Lacks(n.part)
+		if !lacks {
+			continue
+		}
+		before := len(r.Metrics)
+		r.Metrics = slices.DeleteFunc(r.Metrics, func(m Metric) bool {
+			return slices.ContainsFunc(n.tags, func(tag string) bool { return matches(m.Tag, tag) })
+		})
+		if len(r.Metrics) < before {
+			r.warnings = append(r.warnings, fmt.Errorf("%d metrics are left out: %s", before-len(r.Metrics), why))
+			r.lacks = why
+		}
+	}
+}
+
+func matches(tag, pattern string) bool {
+	if front, ok := strings.CutSuffix(pattern, "*"); ok {
+		return strings.HasPrefix(tag, front)
+	}
+	return tag == pattern
+}
+
+// checkGoodput returns an error if a limit is on an unknown metric.
+func (r *release) checkGoodput(limits []dialect.Limit) error {
+	for _, l := range limits {
+		if r.column(l.Metric) == nil {
+			return fmt.Errorf("AIPerf stops with: Unknown metric tag(s) in --goodput: %s.; it takes the names in its JSON report, such as %s", l.Metric, firstToken)
+		}
+	}
+	return nil
+}
+
+// good reports whether a request keeps all limits. A request without a value for a
+// metric fails its limit. If a metric has two limits, the last one counts.
+func (a *analysis) good(r *record) bool {
+	for i, l := range a.cfg.Goodput {
+		if slices.ContainsFunc(a.cfg.Goodput[i+1:], func(o dialect.Limit) bool { return o.Metric == l.Metric }) {
+			continue
+		}
+		v, ok := r.value(l.Metric, a.c.streamed)
+		limit := l.Value
+		switch a.release.column(l.Metric).unit {
+		case "ms":
+			limit *= 1e6
+		case "KB":
+			limit *= 1024
+		}
+		least := slices.Contains(a.release.largerIsBetter, l.Metric)
+		if !ok || least && v < limit || !least && v > limit {
+			return false
+		}
+	}
+	return true
 }

@@ -1,6 +1,7 @@
 package endpoints
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -488,4 +489,26 @@ func output(data json.RawMessage) eventText {
 		out.parts = min(out.parts+1, 2)
 	}
 	return out
+}
+
+const giveEvents = "events.jsonl from the folder of the report"
+
+// filesBeside lists the files that mlcommons/endpoints writes beside its events.
+func filesBeside() []resultfile.Neighbour {
+	return []resultfile.Neighbour{
+		{
+			Is:   func(o *resultfile.Outline) bool { return o.Has("test_started_at", "n_samples_issued") },
+			What: "result_summary.json of mlcommons/endpoints", Holds: "statistics", Give: giveEvents,
+		},
+		{
+			Is: func(o *resultfile.Outline) bool {
+				return bytes.HasPrefix(o.Head, []byte("----------------- Summary ---"))
+			},
+			What: "report.txt of mlcommons/endpoints", Holds: "statistics", Give: giveEvents,
+		},
+		{
+			Is:   func(o *resultfile.Outline) bool { return o.Only("performance") && !o.Array },
+			What: "sample_idx_map.json of mlcommons/endpoints", Holds: "which row of the data set was sent", Give: giveEvents,
+		},
+	}
 }

@@ -14,6 +14,21 @@ import (
 	"github.com/pa-tools/pa/pkg/tool/dialect"
 )
 
+// A Version is a version of llm_perf.py.
+type Version struct {
+	// Name is the name of the dialect: "llm_perf-v1".
+	Name string
+
+	table bool // it prints a table and divides token counts by the time of the level
+}
+
+// versions holds all versions, oldest first: the script as it was on 2024-09-03 and on
+// 2024-09-24.
+var versions = []*Version{
+	{Name: "llm_perf-v1"},
+	{Name: "llm_perf-v2", table: true},
+}
+
 // A Report is a version's report of the load levels of a run. It is a [dialect.Report].
 type Report struct {
 	Version *Version
