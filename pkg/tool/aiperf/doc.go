@@ -35,4 +35,6 @@
 //
 // Not reproduced: telemetry, cost and accuracy, counts of audio, images and predictions,
 // and the command line and names of the run in the JSON report.
+//
+// ResultFile reads AIPerf's records, profile_export.jsonl and profile_export_raw.jsonl, as runs.
 package aiperf

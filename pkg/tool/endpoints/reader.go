@@ -75,7 +75,7 @@ type sample struct {
 	chunks   []uint64 // times, in the order of the file
 	phase    export.Phase
 	tracked  bool // counts in the tool's figures
-	block    int  // see endpointsTotals
+	block    int  // see totals
 	failed   bool
 	errType  string
 	errText  string

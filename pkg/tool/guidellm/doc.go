@@ -1,4 +1,4 @@
-// Package guidellm writes benchmarks.json, the result file of GuideLLM, from any export.
+// Package guidellm reads benchmarks.json, the result file of GuideLLM, as a run, and writes it from any export.
 // Programs that read GuideLLM's files then read a recording, too. The facts of each known
 // release are in release.go.
 //

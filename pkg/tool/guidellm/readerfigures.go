@@ -26,7 +26,7 @@ type fileDistribution struct {
 	Percentiles map[string]float64 `json:"percentiles"`
 }
 
-// readMetrics keeps the metrics that guideLLMValues can compute.
+// readMetrics keeps the metrics that fileValues can compute.
 func (b *fileBenchmark) readMetrics(c *jsonfile.Cursor) error {
 	b.metrics = map[string]fileByStatus{}
 	return resultfile.EachMemberOf(c, "metrics", func(name string) (err error) {

@@ -1,4 +1,4 @@
-// Package infperf writes the result files of inference-perf from any export:
+// Package infperf reads the result files of inference-perf as runs, and writes them from any export:
 // per_request_lifecycle_metrics.json, and beside it a summary of the run and one of each
 // stage. Programs that read inference-perf's files then read a recording, too. The facts
 // of each known release are in release.go.

@@ -15,4 +15,6 @@
 // text_output, over gRPC as a stream of responses or over HTTP as a whole. It
 // has no notion of a request that fails: an error ends it, and the report
 // with it.
+//
+// ResultFile reads the tool's results as runs.
 package llmperf

@@ -20,4 +20,6 @@
 // (speculative decoding, energy, cache hits), probes, embeddings, and native endpoints.
 // The numbers of the requests are kept in dialect.Memory. The texts are kept in memory if
 // save_detailed asks for them.
+//
+// ResultFile reads the results of these tools as runs, if they hold the requests.
 package serving

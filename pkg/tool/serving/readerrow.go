@@ -23,7 +23,7 @@ type fileRow struct {
 }
 
 // row reads an element of each column. The error is a syntax error, an I/O error or a
-// *badEntry.
+// *resultfile.BadEntry.
 func (s *source) row(x *fileRun) (row *fileRow, err error) {
 	row = &fileRow{at: s.cursors[colTTFT].Pos}
 	var bad error

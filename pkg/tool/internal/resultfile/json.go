@@ -75,7 +75,7 @@ func (v *Values) Next(what string) ([]byte, error) {
 	return b, err
 }
 
-// leaveLine goes to the next line that begins with an object, and returns a *badEntry for the text
+// leaveLine goes to the next line that begins with an object, and returns a *BadEntry for the text
 // before that line. It returns syntax if there is no such line.
 func (v *Values) leaveLine(syntax *export.SyntaxError) error {
 	c := v.C
@@ -123,7 +123,7 @@ func EachMember(c *jsonfile.Cursor, what string, do func(name string) error) err
 	}
 }
 
-// EachMemberOf calls eachMember if the next value is an object, and else skips the value.
+// EachMemberOf calls EachMember if the next value is an object, and else skips the value.
 func EachMemberOf(c *jsonfile.Cursor, what string, do func(name string) error) error {
 	b, err := c.Peek()
 	if err == nil && b != '{' {

@@ -44,7 +44,7 @@ var (
 type Source interface {
 	// Next fills in r with the next request and returns its experiment. r is empty,
 	// but Responses has capacity. The error is io.EOF after the last request, a
-	// *badEntry for one that cannot be used, or the error that ends the reading.
+	// *BadEntry for one that cannot be used, or the error that ends the reading.
 	Next(r *export.Request) (experiment int, err error)
 	// Where names the entry of the last call of next, for messages.
 	Where() string
@@ -69,6 +69,7 @@ type BadEntry struct {
 
 func (e *BadEntry) Error() string { return e.Msg }
 
+// NewReader returns a Reader of the requests that src delivers from f.
 func NewReader(f *File, run *export.Run, src Source) *Reader {
 	return &Reader{file: f, run: run, src: src, bad: map[string]int{}, check: SelfCheck{File: f.Name}}
 }

@@ -27,8 +27,8 @@ type Summarized interface {
 	// SummaryNames returns the names of these files, given the name of the source's
 	// file; nil for none.
 	SummaryNames(file string) []string
-	// UseSummary takes the content of such a file: check then also compares its
-	// figures. useSummary stores the load in run. It returns an error if the
+	// UseSummary takes the content of such a file: Check then also compares its
+	// figures. UseSummary stores the load in run. It returns an error if the
 	// content cannot be used.
 	UseSummary(run *export.Run, name string, content []byte) error
 }
@@ -44,9 +44,10 @@ type Summary struct {
 	File    string
 	Figures map[string]float64
 	Texts   map[string]string
-	Kept    KeptLevel // unknown unless compareKept set it
+	Kept    KeptLevel // unknown unless CompareKept set it
 }
 
+// ParseSummary reads the JSON object of a summary.
 func ParseSummary(file string, content []byte) (*Summary, error) {
 	var tree map[string]any
 	if err := Decode(content, &tree); err != nil {
@@ -150,6 +151,7 @@ type Spread struct {
 	Values   Sample
 }
 
+// Add adds values of the metric.
 func (s *Spread) Add(values ...float64) {
 	for _, v := range values {
 		if s.N == 0 {
