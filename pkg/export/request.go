@@ -47,7 +47,7 @@ type Request struct {
 	Inputs Fields
 
 	Responses []Response
-	// Summary stands for Responses that a [BriefReader] left out; else nil.
+	// Summary stands for Responses that were left out for [DerivedBrief]; else nil.
 	Summary *ResponseSummary
 
 	// NoOutputs is set when the file has no response_outputs member at all

@@ -46,6 +46,8 @@ func (m *memory) Experiment() int { return m.exp }
 
 func (m *memory) Err() error { return m.err }
 
+func (m *memory) Skipped(int) (int, int) { return 0, 0 }
+
 func (m *memory) Warnings() []export.Warning { return nil }
 
 func (m *memory) Close() error { return nil }

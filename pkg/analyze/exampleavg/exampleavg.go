@@ -102,7 +102,7 @@ func (a *averager) check() error {
 
 // left returns how many requests of the first experiment the reader left out.
 func (a *averager) left() int {
-	counted, _ := export.Skipped(a.r, 0)
+	counted, _ := a.r.Skipped(0)
 	return counted
 }
 

@@ -38,23 +38,6 @@ type batchFeed struct {
 // queuedBatches is the number of batches of a part that wait at most.
 const queuedBatches = 16
 
-var _ export.BatchReader = (*Reader)(nil)
-
-// InBatches implements export.BatchReader. ok is false unless the file is Parquet with the
-// requests in the order of the contract.
-func (r *Reader) InBatches(newBatch func() export.Batch) (ok bool) {
-	if r.src == nil || r.src.ahead() == 0 {
-		return false
-	}
-	for _, p := range r.plan {
-		if !p.all {
-			return false
-		}
-	}
-	r.newBatch = newBatch
-	return true
-}
-
 // Batch returns the current batch; nil when there is none.
 func (r *Reader) Batch() export.Batch {
 	if !r.valid || r.batch == nil {
@@ -133,7 +116,7 @@ func (f *batchFeed) get() *filledBatch {
 	}
 	f.mu.Unlock()
 	if b.Batch == nil {
-		b.Batch = f.reader.newBatch()
+		b.Batch = f.reader.need.Batch()
 	}
 	b.Reset()
 	return b
@@ -166,6 +149,7 @@ type batchDecoder struct {
 	decoder rowDecoder
 	checker rowDecoder   // of the rows to be checked
 	checks  []checkedRow // in the current rows, from the current row on
+	row     export.Row
 	batch   *filledBatch // nil before the first row, and after each batch that was sent
 }
 
@@ -218,42 +202,14 @@ func (d *batchDecoder) add(experiment int, t *rows, i, row int) {
 		}
 		b.defects++
 	}
-	x, ok := b.Batch.(export.DerivedBatch)
-	switch {
-	case !ok || !r.withoutAnswers:
-		b.Add(&d.decoder.req)
-	case d.decoder.hasDerived:
-		x.AddDerived(&d.decoder.req, &d.decoder.derived)
-	default:
-		x.AddDerived(&d.decoder.req, nil)
-	}
-	if r.check == checkAll || len(d.checks) > 0 {
-		d.checkRow(b, i)
-	}
-}
-
-// checkRow makes b check row i, the last row that was added, if the row is in the sample.
-func (d *batchDecoder) checkRow(b *filledBatch, i int) {
-	x, ok := b.Batch.(export.CheckedBatch)
-	if !ok {
-		return
-	}
-	if d.feed.reader.check == checkAll {
-		var derived *export.Derived
-		if d.decoder.hasDerived {
-			derived = &d.decoder.derived
+	d.row = export.Row{Request: &d.decoder.req, Derived: r.derivedOf(&d.decoder)}
+	if r.need.Check != export.CheckNone {
+		if d.checks = checksAt(d.checks, i); len(d.checks) > 0 && d.checks[0].index == i && d.checks[0].err != nil {
+			b.unchecked = d.checks[0].err
 		}
-		x.Check(&d.decoder.req, derived, true)
-		return
+		d.row.Check = r.checkedRequest(&d.decoder, &d.checker, d.checks, i)
 	}
-	d.checks = checksAt(d.checks, i)
-	switch {
-	case len(d.checks) == 0 || d.checks[0].index != i:
-	case d.checks[0].err != nil:
-		b.unchecked = d.checks[0].err
-	default:
-		x.Check(d.checker.decodeChecked(&d.checks[0]))
-	}
+	b.Add(&d.row)
 }
 
 // send sends b; it returns false if the feed was closed.

@@ -34,9 +34,10 @@ type Reader struct {
 	lines   lineSource // of the telemetry; nil: there is none
 	maxLine int64
 
-	newBatch func() export.Batch // nil: Next advances by single requests
-	batches  *batchFeed          // nil before the first batch
-	batch    *filledBatch        // the current one
+	need      export.Need
+	inBatches bool         // Next advances by batches
+	batches   *batchFeed   // nil before the first batch
+	batch     *filledBatch // the current one
 
 	nextPart   int   // part of the plan
 	feed       *feed // of the parts from nextPart on; nil before the first
@@ -48,20 +49,15 @@ type Reader struct {
 	ended      bool // Next has returned false
 	experiment int  // experiment of the current request
 
-	derivation     *export.Derivation // of the derived columns; nil without these
-	withoutAnswers bool               // WithoutAnswers was called
-	brief          bool               // WithoutResponses was called
-	withoutDerived bool               // WithoutDerived was called
-	check          checkMode          // see CheckDerived
-	checks         []checkedRow       // in rows, from the current row on
-	checker        rowDecoder         // of checks
-	seed           uint64             // of the sample
-	opening        int                // number of warnings of opening
-	sharers        int                // number of files that are read at the same time; 0 for one
-	err            error
+	derivation *export.Derivation // of the derived columns; nil without these
+	checks     []checkedRow       // in rows, from the current row on
+	checker    rowDecoder         // of checks
+	seed       uint64             // of the sample
+	opening    int                // number of warnings of opening
+	err        error
 }
 
-var _ export.Reader = (*Reader)(nil)
+var _ export.SelectiveReader = (*Reader)(nil)
 
 // A source reads the rows of a file, batch by batch. Its errors do not name the file or the
 // batch.
@@ -327,7 +323,7 @@ func (r *Reader) Run() *export.Run { return r.run }
 // Next advances to the next request.
 func (r *Reader) Next() bool {
 	r.valid = false
-	if r.newBatch != nil {
+	if r.inBatches {
 		return r.nextBatch()
 	}
 	for r.err == nil && r.src != nil && !r.ended && r.nextPart < len(r.plan) {
@@ -385,25 +381,26 @@ func (r *Reader) free() {
 }
 
 // mostParts returns the number of parts that are decoded at the same time at most.
-func (r *Reader) mostParts() int { return max(1, runtime.GOMAXPROCS(0)/max(1, r.sharers)) }
+func (r *Reader) mostParts() int { return max(1, runtime.GOMAXPROCS(0)/max(1, r.need.Share)) }
 
 // wantedIn returns a function that reports whether Next reads a column of a batch.
 func (r *Reader) wantedIn(batch int) func(col int) bool {
-	brief := r.withoutAnswers && r.brief && !r.withoutDerived && r.check != checkAll && r.src.brief(batch)
+	all := r.need.Check == export.CheckAll
+	brief := r.need.Derived == export.DerivedBrief && !all && r.src.brief(batch)
 	return func(col int) bool {
 		switch {
-		case isWriteOnly(col), r.withoutDerived && col >= colDerived:
+		case isWriteOnly(col), r.need.Derived == export.DerivedUnused && col >= colDerived:
 			return false
 		case brief && (isBriefColumn(col) || isResponseColumn(col)):
 			return isBriefColumn(col)
-		case r.withoutAnswers && r.check != checkAll:
+		case r.need.Derived >= export.DerivedInstead && !all:
 			return !isAnswerColumn(col)
 		}
 		return true
 	}
 }
 
-// isAnswerColumn reports whether Next skips the column after WithoutAnswers.
+// isAnswerColumn reports whether a Reader skips the column for [export.DerivedInstead].
 func isAnswerColumn(col int) bool {
 	switch col {
 	case colInputs, colRead, colFinal, colError, colOutputs, colExtra, colDerived + derivedTokenCount:
@@ -412,45 +409,44 @@ func isAnswerColumn(col int) bool {
 	return isBriefColumn(col) && col != colDerived+derivedITL // it bounds the token events
 }
 
-var _ export.BriefReader = (*Reader)(nil)
+// Preview returns the header, which is complete.
+func (r *Reader) Preview() *export.Run { return r.run }
 
-// Derivation describes the derived columns.
-func (r *Reader) Derivation() (_ export.Derivation, ok bool) {
-	if r.derivation == nil {
-		return export.Derivation{}, false
-	}
-	return *r.derivation, true
-}
-
-// Derived returns the derived columns of the current request; nil if there are none.
-func (r *Reader) Derived() *export.Derived {
-	if !r.valid || r.newBatch != nil || r.derivation == nil || !r.decoder.hasDerived {
+// Stored describes the derived columns.
+func (r *Reader) Stored() *export.Stored {
+	if r.derivation == nil || r.src == nil {
 		return nil
 	}
-	return &r.decoder.derived
+	return &export.Stored{Derivation: *r.derivation, Outputs: r.src.has(colOutputs)}
 }
 
-// WithoutAnswers makes Next skip the columns of inputs and outputs.
-func (r *Reader) WithoutAnswers() { r.withoutAnswers = true }
-
-// WithoutResponses makes Next skip the columns of responses in row groups of Parquet files
-// where other columns hold what a report needs of them.
-func (r *Reader) WithoutResponses() { r.brief = true }
-
-// WithoutDerived makes Next skip the derived columns.
-func (r *Reader) WithoutDerived() { r.withoutDerived = true }
-
-var (
-	_ export.DerivedSkipper = (*Reader)(nil)
-	_ export.SharingReader  = (*Reader)(nil)
-)
-
-// ShareWith bounds what the Reader of a Parquet file decodes ahead to one part in n.
-func (r *Reader) ShareWith(n int) {
-	r.sharers = n
-	if s, ok := r.src.(*parquetSource); ok {
-		s.shareWith(n)
+// Begin implements [export.SelectiveReader]. It grants batches of a Parquet file with the
+// requests in the order of the contract. Files other than Parquet always have the columns of
+// responses.
+func (r *Reader) Begin(need export.Need) (batches bool) {
+	if r.src == nil {
+		return false
 	}
+	r.free()
+	r.warnings = slices.Clip(r.warnings[:r.opening])
+	for kind, i := range r.warned {
+		if i >= r.opening {
+			delete(r.warned, kind)
+		}
+	}
+	r.nextPart, r.batchRow, r.ended, r.valid, r.experiment, r.err = 0, 0, false, false, 0, nil
+	r.need = need
+	if r.derivation == nil {
+		r.need.Check = export.CheckNone
+	}
+	if r.need.Check == export.CheckSample {
+		r.seed = r.src.fingerprint()
+	}
+	if s, ok := r.src.(*parquetSource); ok && need.Share > 0 {
+		s.shareWith(need.Share)
+	}
+	r.inBatches = need.Batch != nil && r.src.ahead() > 0 && !slices.ContainsFunc(r.plan, func(p part) bool { return !p.all })
+	return r.inBatches
 }
 
 // deliver makes row i the current request.
@@ -471,10 +467,29 @@ func (r *Reader) deliver(p part, i int) {
 // Request returns the current request, valid until the next call of Next; nil
 // when there is none.
 func (r *Reader) Request() *export.Request {
-	if !r.valid || r.newBatch != nil {
+	if !r.valid || r.inBatches {
 		return nil
 	}
 	return &r.decoder.req
+}
+
+// derivedOf returns the derived columns of the row of d; nil if it has none, or damaged ones.
+func (r *Reader) derivedOf(d *rowDecoder) *export.Derived {
+	if r.derivation == nil || !d.hasDerived {
+		return nil
+	}
+	return &d.derived
+}
+
+// Row returns the current request and its derived columns.
+func (r *Reader) Row() (row export.Row) {
+	row.Request = r.Request()
+	if row.Request == nil {
+		return row
+	}
+	row.Derived = r.derivedOf(&r.decoder)
+	row.Check = r.checkedRequest(&r.decoder, &r.checker, r.checks, r.nextRow-1)
+	return row
 }
 
 // Experiment returns the index of the current request's experiment.
@@ -486,6 +501,9 @@ func (r *Reader) Err() error { return r.err }
 
 // Warnings returns the problems in the data so far, each kind once with a count.
 func (r *Reader) Warnings() []export.Warning { return r.warnings }
+
+// Skipped returns 0: the reader leaves out no request.
+func (r *Reader) Skipped(int) (counted, excluded int) { return 0, 0 }
 
 // Close releases the reader's memory. It does not close the file.
 func (r *Reader) Close() error {

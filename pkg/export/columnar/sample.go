@@ -6,15 +6,6 @@ import (
 	"github.com/pa-tools/pa/pkg/export"
 )
 
-// A checkMode says which rows a Reader hands over to be checked.
-type checkMode uint8
-
-const (
-	checkNone checkMode = iota
-	checkSample
-	checkAll
-)
-
 // A checkedRow is a row to be checked.
 type checkedRow struct {
 	index int   // in the rows that hold the checkedRow
@@ -43,7 +34,7 @@ type rowSample struct {
 // viewOf returns the view by which Next reads a batch.
 func (r *Reader) viewOf(batch int) view {
 	v := view{wanted: r.wantedIn(batch)}
-	if r.check == checkSample {
+	if r.need.Check == export.CheckSample {
 		v.sample = func(rows int) rowSample { return r.src.sample(r.seed, batch, rows) }
 		v.more = func(col int) bool { return !isWriteOnly(col) && col != colDerived+derivedTokenCount && !v.wanted(col) }
 	}
@@ -105,40 +96,17 @@ func fingerprintOf(numbers ...int64) uint64 {
 	return x ^ x>>29 ^ x>>47 // the low bits mix worst
 }
 
-var _ export.CheckingReader = (*Reader)(nil)
-
-// CheckDerived makes Next hand over requests with all columns, to be checked.
-func (r *Reader) CheckDerived(all bool) bool {
-	if r.derivation == nil || r.src == nil {
-		return false
-	}
-	r.check, r.seed = checkSample, r.src.fingerprint()
-	if all {
-		r.check = checkAll
-	}
-	return true
-}
-
-// Checked returns the current request, if it is in the sample, and its derived columns.
-func (r *Reader) Checked() (q *export.Request, d *export.Derived, outputs bool) {
+// checkedRequest returns what is checked of row i, which all holds. checks are the rows to be
+// checked from row i on, which checker decodes.
+func (r *Reader) checkedRequest(all, checker *rowDecoder, checks []checkedRow, i int) (c export.CheckedRequest) {
 	switch {
-	case !r.valid || r.newBatch != nil:
-		return nil, nil, false
-	case r.check == checkAll:
-		return &r.decoder.req, r.Derived(), true
-	case len(r.checks) == 0 || r.checks[0].index != r.nextRow-1 || r.checks[0].rows == nil:
-		return nil, nil, false
+	case r.need.Check == export.CheckAll:
+		return export.CheckedRequest{Request: &all.req, Derived: r.derivedOf(all), Outputs: true}
+	case len(checks) == 0 || checks[0].index != i || checks[0].rows == nil:
+		return c
 	}
-	return r.checker.decodeChecked(&r.checks[0])
-}
-
-// decodeChecked returns the request of c, and its derived columns.
-func (d *rowDecoder) decodeChecked(c *checkedRow) (_ *export.Request, _ *export.Derived, outputs bool) {
-	d.decode(c.rows, c.at)
-	if !d.hasDerived {
-		return &d.req, nil, c.outputs
-	}
-	return &d.req, &d.derived, c.outputs
+	checker.decode(checks[0].rows, checks[0].at)
+	return export.CheckedRequest{Request: &checker.req, Derived: r.derivedOf(checker), Outputs: checks[0].outputs}
 }
 
 // checksAt returns the rest of checks from row i on.
@@ -152,24 +120,4 @@ func checksAt(checks []checkedRow, i int) []checkedRow {
 // warnUnchecked warns that the columns of a row cannot be read, so that it is not checked.
 func (r *Reader) warnUnchecked(where string, err error) {
 	r.warn("check", where, "the derived columns were not checked, because the recorded ones cannot be read: "+err.Error())
-}
-
-// HasOutputs reports whether the file has the column outputs.
-func (r *Reader) HasOutputs() bool { return r.src != nil && r.src.has(colOutputs) }
-
-// Restart makes Next begin again with the first row.
-func (r *Reader) Restart() {
-	if r.src == nil {
-		return
-	}
-	r.free()
-	r.warnings = slices.Clip(r.warnings[:r.opening])
-	for kind, i := range r.warned {
-		if i >= r.opening {
-			delete(r.warned, kind)
-		}
-	}
-	r.newBatch, r.nextPart, r.batchRow, r.ended, r.valid, r.experiment, r.err = nil, 0, 0, false, false, 0, nil
-	r.checks, r.checker = nil, rowDecoder{}
-	r.withoutAnswers, r.brief, r.withoutDerived, r.check = false, false, false, checkNone
 }
