@@ -57,8 +57,8 @@ const (
 // A Row is a request of a file, as a [Need] asks for it.
 type Row struct {
 	Request *Request
-	// Derived holds the derived values of the request. It does not set Excluded, TPOT and HasTPOT.
-	// It is nil if the file has none for the request, or damaged ones, or if they are unused.
+	// Derived holds the derived values of the request. It does not set Excluded, TPOT and
+	// HasTPOT. It is nil if the file has none for the request, or damaged ones, or if they are unused.
 	Derived *Derived
 	// Check is the request to be checked; Check.Request is nil if this one is not.
 	Check CheckedRequest

@@ -104,7 +104,7 @@ func (s *arrowSource) ahead() int { return 0 }
 
 func (s *arrowSource) brief(int) bool { return false }
 
-func (s *arrowSource) has(col int) bool { return s.r.Schema().HasField(columnName(col)) }
+func (s *arrowSource) has(col int) bool { return s.r.Schema().HasField(schemaColumns[col].name) }
 
 func (s *arrowSource) fingerprint() uint64 { return fingerprintOf(s.size) }
 
@@ -125,7 +125,7 @@ func (s *arrowSource) open(i int, v view) (batchRows, error) {
 		}
 		for _, row := range v.sample(t.n).rows {
 			c := checkedRow{index: row, outputs: true}
-			c.rows, c.err = recordRows(rec.NewSlice(int64(row), int64(row)+1), s.schema, func(col int) bool { return !isWriteOnly(col) })
+			c.rows, c.err = recordRows(rec.NewSlice(int64(row), int64(row)+1), s.schema, func(col int) bool { return !writeOnly.of(col) })
 			t.checks = append(t.checks, c)
 		}
 		return t, nil

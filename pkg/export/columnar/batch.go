@@ -103,8 +103,8 @@ func (b *batch) add(r *export.Request) error {
 	if err := check(r); err != nil {
 		return err
 	}
-	for k := range scalars {
-		b.cols[colScalars+k].appendScalar(scalars[k].field(r), scalars[k].zeroMeaning, r.HasMeta)
+	for _, s := range scalars {
+		b.cols[s.col].appendScalar(s.field(r), s.zero, r.HasMeta)
 	}
 	b.cols[colInputs].appendFields(r.Inputs)
 	b.addResponses(r)
@@ -152,8 +152,8 @@ func fieldBytes(fields export.Fields) int {
 	return n
 }
 
-// appendScalar appends the field of a request that p points to. z says whether a zero value
-// becomes null. meta reports that the request has pa-record's additions.
+// appendScalar appends the field that p points to, of a request or of its derived values. z says whether a
+// zero value becomes null. meta reports that the request has pa-record's additions.
 func (c *column) appendScalar(p any, z zeroMeaning, meta bool) {
 	var number uint64
 	var text string
@@ -173,6 +173,16 @@ func (c *column) appendScalar(p any, z zeroMeaning, meta bool) {
 		} else {
 			c.appendNull()
 		}
+		return
+	case **bool:
+		if *p != nil {
+			c.appendBool(**p)
+		} else {
+			c.appendNull()
+		}
+		return
+	case *export.Count:
+		c.appendCount(*p)
 		return
 	case *string:
 		text, isText = *p, true

@@ -24,9 +24,9 @@ func (b *batch) addOverflow(r *export.Request) {
 		element.children[overflowValue].appendString(strconv.FormatUint(v, 10))
 		element.endValue(true)
 	}
-	for i := range scalars {
-		if p, ok := scalars[i].field(r).(*uint64); ok && *p > math.MaxInt64 {
-			add(scalars[i].name, -1, *p)
+	for _, s := range scalars {
+		if p, ok := s.field(r).(*uint64); ok && *p > math.MaxInt64 {
+			add(s.name, -1, *p)
 		}
 	}
 	for i := range r.Responses {
@@ -67,9 +67,9 @@ func (d *rowDecoder) overflowTarget(name string, index int64) *uint64 {
 		}
 		return &d.req.Responses[index].RecvNS
 	}
-	for i := range scalars {
-		if scalars[i].name == name {
-			p, _ := scalars[i].field(&d.req).(*uint64)
+	for _, s := range scalars {
+		if s.name == name {
+			p, _ := s.field(&d.req).(*uint64)
 			return p
 		}
 	}

@@ -177,7 +177,7 @@ func (s *parquetSource) findColumns(file *schema.Schema) error {
 	leaves := 0
 	for col, f := range s.schema.Fields() {
 		have := byPath[f.Name]
-		if have == nil || isWriteOnly(col) {
+		if have == nil || writeOnly.of(col) {
 			continue
 		}
 		if _, null := file.Column(have[""]).LogicalType().(schema.NullLogicalType); null {
@@ -342,7 +342,7 @@ func (s *parquetSource) openGroup(group *groupPages, wanted func(col int) bool) 
 		for k, lc := range s.leaves[c.col] {
 			p := &group.columns[lc.pages]
 			if err := c.leaves[k].open(s.src, p, s.maxBytes); err != nil {
-				return nil, fmt.Errorf("column %s: %w", columnName(c.col), err)
+				return nil, fmt.Errorf("column %s: %w", schemaColumns[c.col].name, err)
 			}
 			bytes += p.decodedBytes
 		}
@@ -363,13 +363,13 @@ func (s *parquetSource) isNull(group *groupPages, col int) bool {
 // isBrief reports whether a reader that wants these columns takes summaries in place of
 // responses.
 func isBrief(wanted func(col int) bool) bool {
-	return wanted(colDerived+derivedITLEvents) && !wanted(colRecv)
+	return wanted(colITLEvents) && !wanted(colRecv)
 }
 
 // brief implements source: all requests of the row group have itl_events, and the columns are there.
 func (s *parquetSource) brief(i int) bool {
 	for col := range s.leaves {
-		if isBriefColumn(col) && len(s.leaves[col]) == 0 {
+		if ofBrief.of(col) && len(s.leaves[col]) == 0 {
 			return false
 		}
 	}
@@ -377,7 +377,7 @@ func (s *parquetSource) brief(i int) bool {
 	if group.err != nil || len(s.leaves[colRecv]) == 0 {
 		return false
 	}
-	p := &group.columns[s.leaves[colDerived+derivedITLEvents][0].pages]
+	p := &group.columns[s.leaves[colITLEvents][0].pages]
 	return p.nulls == 0 && p.values == group.rows
 }
 
@@ -483,7 +483,7 @@ func (g *parquetGroup) readColumns(t *rows) error {
 		}
 		v, err := g.readColumn(c, t.n, &limit)
 		if err != nil {
-			return fmt.Errorf("column %s: %w", columnName(c.col), err)
+			return fmt.Errorf("column %s: %w", schemaColumns[c.col].name, err)
 		}
 		t.cols[c.col] = v
 	}
@@ -501,7 +501,7 @@ func (g *parquetGroup) readOthers(t *rows, first int64, from, to int) (*rows, er
 	}
 	if g.others == nil {
 		others, err := g.source.openGroup(g.group, func(col int) bool {
-			return g.view.more(col) && (g.sample.outputs || !isOutputColumn(col))
+			return g.view.more(col) && (g.sample.outputs || !ofOutput.of(col))
 		})
 		if err != nil {
 			return nil, err
@@ -542,14 +542,14 @@ func (g *parquetGroup) skip(n int64) error {
 		for left := n; left > 0; left -= skippedRows {
 			limit := budget{g.source.maxBytes, g.source.maxBytes}
 			if err := first.readRows(int(min(left, skippedRows)), &limit); err != nil {
-				return fmt.Errorf("column %s: %w", columnName(c.col), err)
+				return fmt.Errorf("column %s: %w", schemaColumns[c.col].name, err)
 			}
 			levels += first.levels()
 		}
 		for _, l := range c.leaves[1:] { // the fields of the same structs
 			l.useMemory(g.memory)
 			if err := l.skip(levels); err != nil {
-				return fmt.Errorf("column %s: %w", columnName(c.col), err)
+				return fmt.Errorf("column %s: %w", schemaColumns[c.col].name, err)
 			}
 		}
 	}

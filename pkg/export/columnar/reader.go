@@ -223,18 +223,6 @@ func isPlanColumn(col int) bool {
 	return col == colExperiment || col == colStatus || col == colPhase
 }
 
-var colStatus, colPhase = scalarColumn("status"), scalarColumn("phase")
-
-// scalarColumn returns the index of a scalar column.
-func scalarColumn(name string) int {
-	for i := range scalars {
-		if scalars[i].name == name {
-			return colScalars + i
-		}
-	}
-	panic("no column " + name)
-}
-
 // parts returns the parts of a batch. most is the number of experiments. inOrder reports
 // whether the requests of the batch are in the order of the contract.
 func (r *Reader) parts(batch, most int) (out []part, inOrder bool, _ error) {
@@ -389,24 +377,15 @@ func (r *Reader) wantedIn(batch int) func(col int) bool {
 	brief := r.need.Derived == export.DerivedBrief && !all && r.src.brief(batch)
 	return func(col int) bool {
 		switch {
-		case isWriteOnly(col), r.need.Derived == export.DerivedUnused && col >= colDerived:
+		case writeOnly.of(col), r.need.Derived == export.DerivedUnused && col >= firstDerived:
 			return false
-		case brief && (isBriefColumn(col) || isResponseColumn(col)):
-			return isBriefColumn(col)
+		case brief && (ofBrief | ofResponse).of(col):
+			return ofBrief.of(col)
 		case r.need.Derived >= export.DerivedInstead && !all:
-			return !isAnswerColumn(col)
+			return !ofAnswer.of(col)
 		}
 		return true
 	}
-}
-
-// isAnswerColumn reports whether a Reader skips the column for [export.DerivedInstead].
-func isAnswerColumn(col int) bool {
-	switch col {
-	case colInputs, colRead, colFinal, colError, colOutputs, colExtra, colDerived + derivedTokenCount:
-		return true
-	}
-	return isBriefColumn(col) && col != colDerived+derivedITL // it bounds the token events
 }
 
 // Preview returns the header, which is complete.

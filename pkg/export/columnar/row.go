@@ -18,6 +18,7 @@ type rowDecoder struct {
 	responses  []export.Response
 	fields     []export.Field
 	gaps       []int64 // of the derived values
+	flag       bool    // of the derived values: the only one that may be missing
 	summary    export.ResponseSummary
 	interned   map[string]string
 	// defect describes what is wrong with the row; "" for none.
@@ -56,9 +57,9 @@ func (d *rowDecoder) decode(t *rows, i int) {
 	d.req = export.Request{}
 	d.responses, d.fields = d.responses[:0], d.fields[:0]
 	r := &d.req
-	for k := range scalars {
-		if v := t.cols[colScalars+k]; v != nil && !v.null(i) {
-			d.decodeScalar(scalars[k].field(r), v, i)
+	for _, s := range scalars {
+		if v := t.cols[s.col]; v != nil && !v.null(i) {
+			d.decodeScalar(s.field(r), v, i)
 		}
 	}
 	r.Inputs = d.decodeFields(t.cols[colInputs], i)
@@ -70,7 +71,7 @@ func (d *rowDecoder) decode(t *rows, i int) {
 	d.hasDerived = d.decodeDerived(t, i)
 }
 
-// decodeScalar sets the field of a request that p points to.
+// decodeScalar sets the field that p points to, of a request or of its derived values.
 func (d *rowDecoder) decodeScalar(p any, v *vector, i int) {
 	switch p := p.(type) {
 	case *uint64:
@@ -83,6 +84,11 @@ func (d *rowDecoder) decodeScalar(p any, v *vector, i int) {
 		*p = export.StampSource(v.num(i))
 	case *bool:
 		*p = v.num(i) != 0
+	case **bool:
+		d.flag = v.num(i) != 0
+		*p = &d.flag
+	case *export.Count:
+		*p = export.Count{V: int64(v.num(i)), OK: true}
 	case *string:
 		*p = d.intern(v.bytes(i))
 	case *export.Status:
@@ -182,7 +188,7 @@ func (d *rowDecoder) decodeAdditions(t *rows, i, col int, set func(x *export.Res
 		return
 	}
 	if n := len(d.responses); to-from != n {
-		d.defect = fmt.Sprintf("%d responses but %d values of %s", n, to-from, columnName(col))
+		d.defect = fmt.Sprintf("%d responses but %d values of %s", n, to-from, schemaColumns[col].name)
 		to = min(to, from+n)
 	}
 	element := t.cols[col].children[0]

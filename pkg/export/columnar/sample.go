@@ -36,19 +36,9 @@ func (r *Reader) viewOf(batch int) view {
 	v := view{wanted: r.wantedIn(batch)}
 	if r.need.Check == export.CheckSample {
 		v.sample = func(rows int) rowSample { return r.src.sample(r.seed, batch, rows) }
-		v.more = func(col int) bool { return !isWriteOnly(col) && col != colDerived+derivedTokenCount && !v.wanted(col) }
+		v.more = func(col int) bool { return !writeOnly.of(col) && col != colTokenCount && !v.wanted(col) }
 	}
 	return v
-}
-
-// isOutputColumn reports whether a row lacks the column if only its times are checked. The columns of
-// texts take most of the time.
-func isOutputColumn(col int) bool {
-	switch col {
-	case colInputs, colOutputs, colExtra, colRead, colFinal, colError:
-		return true
-	}
-	return false
 }
 
 // outputBatches is about the number of row groups whose sample has inputs and outputs, in a file of many.
