@@ -489,8 +489,8 @@ func (r *Reader) accept(off int64) bool {
 	if d.plain {
 		r.warn(warnOutput, off, func() string { return "an output is no object; it is read as one that has no name" })
 	}
-	if d.meta.odd != "" {
-		r.warn(warnMeta, off, func() string { return d.meta.odd })
+	if d.meta.warning != "" {
+		r.warn(warnMeta, off, func() string { return d.meta.warning })
 	}
 	return true
 }
