@@ -31,10 +31,10 @@ func Random(rng *rand.Rand, n int, levels ...string) *memrun.Reader {
 			now += uint64(rng.IntN(5_000_000))
 			id++
 			q := request(rng, id, now)
-			if last, ok := q.EndNS(); ok {
+			if last, ok := q.FinalResponseNS(); ok {
 				end = max(end, last)
 			}
-			end = max(end, q.EndedNS)
+			end = max(end, q.FailedNS)
 			if q.Excluded() == "" {
 				counted = append(counted, q)
 			} else {
@@ -76,9 +76,9 @@ func request(rng *rand.Rand, id, start uint64) export.Request {
 	case k == 1:
 		q.Phase = export.PhaseCooldown
 	case k == 2:
-		q.Status, q.EndedNS = export.StatusCancelled, at
+		q.Status, q.FailedNS = export.StatusCancelled, at
 	case k == 3, len(q.Responses) == 0:
-		q.Status, q.EndedNS, q.Message = export.StatusTimeout, at, fmt.Sprintf("no answer to %d", id)
+		q.Status, q.FailedNS, q.Message = export.StatusTimeout, at, fmt.Sprintf("no answer to %d", id)
 	default:
 		if rng.IntN(2) == 0 {
 			q.Responses = append(q.Responses, export.Response{RecvNS: at + 1000, Source: export.SourceKernel, Read: 12, Outputs: export.Fields{{Name: "response", Value: export.Text(memrun.Usage5)}}})
@@ -161,7 +161,7 @@ func Divide(whole *memrun.Reader, n int, offsets ...int64) []*memrun.Reader {
 			for k := range whole.Requests[i] {
 				if q := whole.Requests[i][k].Clone(); q.ID%uint64(n) == uint64(rank) {
 					q.Rank = rank
-					for _, t := range []*uint64{&q.ScheduledNS, &q.IssuedNS, &q.StartNS, &q.SentNS, &q.FirstByteNS, &q.EndedNS} {
+					for _, t := range []*uint64{&q.ScheduledNS, &q.IssuedNS, &q.StartNS, &q.SentNS, &q.FirstByteNS, &q.FailedNS} {
 						*t = own(*t)
 					}
 					for j := range q.Responses {

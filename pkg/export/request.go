@@ -15,9 +15,9 @@ type Request struct {
 	StartNS     uint64 // first byte of the request left; "timestamp" of the export
 	SentNS      uint64 // last byte of the request left
 	FirstByteNS uint64 // first byte of the answer, headers included; over gRPC, of its first message
-	// EndedNS is the end of a failed request: the time of the error, or of giving it
+	// FailedNS is the end of a failed request: the time of the error, or of giving it
 	// up. 0 for a successful request.
-	EndedNS uint64
+	FailedNS uint64
 
 	StartSource StampSource
 
@@ -122,9 +122,9 @@ func (r *Request) NumResponses() int {
 	return len(r.Responses)
 }
 
-// FirstNS returns the time of the first response in the order of the file; ok is false if
+// FirstResponseNS returns the time of the first response in the order of the file; ok is false if
 // there is no response.
-func (r *Request) FirstNS() (ns uint64, ok bool) {
+func (r *Request) FirstResponseNS() (ns uint64, ok bool) {
 	if s := r.Summary; s != nil {
 		return r.StartNS + uint64(s.First), s.N > 0
 	}
@@ -134,9 +134,9 @@ func (r *Request) FirstNS() (ns uint64, ok bool) {
 	return r.Responses[0].RecvNS, true
 }
 
-// EndNS returns the time of the last response in the order of the file, which tools take
+// FinalResponseNS returns the time of the last response in the order of the file, which tools take
 // for the end of the request; ok is false if there is no response.
-func (r *Request) EndNS() (ns uint64, ok bool) {
+func (r *Request) FinalResponseNS() (ns uint64, ok bool) {
 	if s := r.Summary; s != nil {
 		return r.StartNS + uint64(s.Last), s.N > 0
 	}
@@ -146,12 +146,12 @@ func (r *Request) EndNS() (ns uint64, ok bool) {
 	return r.Responses[len(r.Responses)-1].RecvNS, true
 }
 
-// LastNS returns the latest time of a response; ok is false if there is no response. It
-// equals EndNS unless the clock was set back, or the responses are not in the order of
+// LatestResponseNS returns the latest time of a response; ok is false if there is no response. It
+// equals FinalResponseNS unless the clock was set back, or the responses are not in the order of
 // their times.
-func (r *Request) LastNS() (ns uint64, ok bool) {
+func (r *Request) LatestResponseNS() (ns uint64, ok bool) {
 	if r.Summary != nil {
-		return r.EndNS()
+		return r.FinalResponseNS()
 	}
 	for i := range r.Responses {
 		ns = max(ns, r.Responses[i].RecvNS)

@@ -107,7 +107,7 @@ func (c recipe) make() *memory {
 			}
 			at := r.StartNS + around(c.ttft, 0.15)
 			if c.failing > 0 && k%c.failing == 0 {
-				r.Status, r.EndedNS = export.StatusTimeout, at
+				r.Status, r.FailedNS = export.StatusTimeout, at
 				slots[slot] = at
 				all = append(all, r)
 				continue

@@ -196,7 +196,7 @@ func TestBriefRows(t *testing.T) {
 				if v.brief && (d != nil) != (i == 0 || v.valid) {
 					t.Errorf("request %d: derived %v", i, d)
 				}
-				if last, ok := q.LastNS(); (i == 0 || v.valid) && (!ok || last != 109) {
+				if last, ok := q.LatestResponseNS(); (i == 0 || v.valid) && (!ok || last != 109) {
 					t.Errorf("request %d: ends at %d", i, last)
 				}
 			}

@@ -80,7 +80,7 @@ var schemaColumns = [...]schemaColumn{
 	{name: "start_ns", zero: zeroRecorded, field: func(r *export.Request) any { return &r.StartNS }},
 	{name: "sent_ns", field: func(r *export.Request) any { return &r.SentNS }},
 	{name: "first_byte_ns", field: func(r *export.Request) any { return &r.FirstByteNS }},
-	{name: "ended_ns", field: func(r *export.Request) any { return &r.EndedNS }},
+	{name: "ended_ns", field: func(r *export.Request) any { return &r.FailedNS }},
 	{name: "start_source", use: few, field: func(r *export.Request) any { return &r.StartSource }},
 	{name: "dns_ns", field: func(r *export.Request) any { return &r.DNS }},
 	{name: "connect_ns", field: func(r *export.Request) any { return &r.Connect }},

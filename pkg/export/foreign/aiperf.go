@@ -189,7 +189,7 @@ func (s *aiperf) next(r *export.Request) (int, error) {
 	}
 	switch e := s.record.Error; {
 	case m.WasCancelled:
-		r.Status, r.EndedNS = export.StatusCancelled, m.RequestEndNS
+		r.Status, r.FailedNS = export.StatusCancelled, m.RequestEndNS
 		if e != nil {
 			r.Message = message(e.Message)
 		}
@@ -200,9 +200,9 @@ func (s *aiperf) next(r *export.Request) (int, error) {
 		}
 		fail(r, code, e.Type+": "+e.Message)
 		r.Message = message(e.Message)
-		r.EndedNS = m.RequestEndNS
+		r.FailedNS = m.RequestEndNS
 	case m.ContextOverflow:
-		r.Status, r.Message, r.EndedNS = export.StatusFailed, "the request was longer than the context of the model", m.RequestEndNS
+		r.Status, r.Message, r.FailedNS = export.StatusFailed, "the request was longer than the context of the model", m.RequestEndNS
 	}
 	if s.raw {
 		err = s.responses(r)

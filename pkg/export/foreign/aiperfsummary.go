@@ -145,7 +145,7 @@ func (t *aiperfTotals) add(r *export.Request, metrics map[string]aiperfMetric) {
 	}
 	t.ok++
 	t.firstStart = min(t.firstStart, float64(r.StartNS))
-	if end, ok := r.EndNS(); ok {
+	if end, ok := r.FinalResponseNS(); ok {
 		t.lastEnd = max(t.lastEnd, float64(r.StartNS)+float64(end-r.StartNS))
 	}
 	for tag, m := range metrics {

@@ -334,7 +334,7 @@ func (s *endpoints) complete(r *export.Request, q *endpointsSample, e *endpoints
 	switch {
 	case q.failed:
 		fail(r, endpointsStatus(q.errText), q.errType+": "+q.errText)
-		r.Message, r.Stated.ErrorType, r.EndedNS = message(q.errText), q.errType, end
+		r.Message, r.Stated.ErrorType, r.FailedNS = message(q.errText), q.errType, end
 		return nil
 	case e.FinishReason == nil:
 		s.noReason++
@@ -408,7 +408,7 @@ func (s *endpoints) unfinished(r *export.Request) error {
 	if err := s.request(r, q); err != nil {
 		return err
 	}
-	r.Status, r.EndedNS, r.Message = export.StatusCancelled, s.endNS, "the run ended before the answer did"
+	r.Status, r.FailedNS, r.Message = export.StatusCancelled, s.endNS, "the run ended before the answer did"
 	r.Stated.Streamed = nil
 	if len(q.chunks) > 0 {
 		r.Stated.Streamed = boolean(true)

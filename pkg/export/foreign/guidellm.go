@@ -551,7 +551,7 @@ func (s *guideLLM) request(r *export.Request, q *guideLLMRequest) *badEntry {
 	if t.TokenIterations > 0 {
 		r.Stated.TokenEvents = number(t.TokenIterations)
 	}
-	if end, ok := r.EndNS(); ok && r.Status == export.StatusOK && t.RequestEnd != nil {
+	if end, ok := r.FinalResponseNS(); ok && r.Status == export.StatusOK && t.RequestEnd != nil {
 		if ns, ok := nanoseconds(*t.RequestEnd); ok && ns > end {
 			r.Stated.EndNS = &ns
 		}
@@ -610,7 +610,7 @@ func (s *guideLLM) setOutcome(r *export.Request, q *guideLLMRequest, t *guideLLM
 		return
 	}
 	if t.ResolveEnd != nil {
-		r.EndedNS, _ = nanoseconds(*t.ResolveEnd)
+		r.FailedNS, _ = nanoseconds(*t.ResolveEnd)
 	}
 	if guideLLMGroups[s.group] == "incomplete" {
 		r.Status = export.StatusCancelled

@@ -187,7 +187,7 @@ func (s *infPerf) request(r *export.Request, q *infPerfRequest) *badEntry {
 		fail(r, 0, q.Error.Type+": "+q.Error.Message)
 		r.Message = message(q.Error.Message)
 		if q.End != nil {
-			r.EndedNS, _ = nanoseconds(*q.End)
+			r.FailedNS, _ = nanoseconds(*q.End)
 		}
 	}
 	r.Stated = &export.Stated{}
@@ -198,7 +198,7 @@ func (s *infPerf) request(r *export.Request, q *infPerfRequest) *badEntry {
 	}
 	if q.Error != nil {
 		r.Stated.ErrorType = q.Error.Type
-	} else if end, ok := r.EndNS(); ok && q.End != nil {
+	} else if end, ok := r.FinalResponseNS(); ok && q.End != nil {
 		if ns, ok := nanoseconds(*q.End); ok && ns > end {
 			r.Stated.EndNS = &ns
 		}

@@ -109,7 +109,7 @@ var metaMembers = [...]metaMember{
 	{"issued_ns", func(r *export.Request) any { return &r.IssuedNS }},
 	{"sent_ns", func(r *export.Request) any { return &r.SentNS }},
 	{"first_byte_ns", func(r *export.Request) any { return &r.FirstByteNS }},
-	{"ended_ns", func(r *export.Request) any { return &r.EndedNS }},
+	{"ended_ns", func(r *export.Request) any { return &r.FailedNS }},
 	{"start_source", func(r *export.Request) any { return &r.StartSource }},
 	{"dns_ns", func(r *export.Request) any { return &r.DNS }},
 	{"connect_ns", func(r *export.Request) any { return &r.Connect }},

@@ -60,7 +60,7 @@ func (x *Explainer) Request(q *export.Request) {
 	x.q = q
 	x.m = x.meter.Measure(q)
 	x.ownFirst = false
-	if end, ok := q.EndNS(); ok && x.m.Counted {
+	if end, ok := q.FinalResponseNS(); ok && x.m.Counted {
 		if x.endNS == 0 || q.StartNS < x.startNS {
 			x.startNS = q.StartNS
 		}
@@ -166,7 +166,7 @@ func (x *Explainer) End(recvNS uint64, also ...Measure) {
 	if x == nil {
 		return
 	}
-	end, ok := x.q.EndNS()
+	end, ok := x.q.FinalResponseNS()
 	if ok && recvNS < end {
 		x.Note(Latency, "ends at "+x.kindAt(recvNS)+", not at the last response: "+x.kindAt(end))
 	}
