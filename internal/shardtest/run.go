@@ -35,7 +35,7 @@ func Random(rng *rand.Rand, n int, levels ...string) *memrun.Reader {
 				end = max(end, last)
 			}
 			end = max(end, q.FailedNS)
-			if q.Excluded() == "" {
+			if q.Excluded() == export.NotExcluded {
 				counted = append(counted, q)
 			} else {
 				excluded = append(excluded, q)
@@ -92,15 +92,15 @@ func Count(m *export.ExperimentMeta, all []export.Request) {
 	m.Measured, m.Failed, m.Warmup, m.Late, m.Cancelled = 0, 0, 0, 0, 0
 	for i := range all {
 		switch all[i].Excluded() {
-		case "":
+		case export.NotExcluded:
 			m.Measured++
-		case "failed":
+		case export.ExcludedFailed:
 			m.Failed++
-		case "warmup":
+		case export.ExcludedWarmup:
 			m.Warmup++
-		case "late":
+		case export.ExcludedLate:
 			m.Late++
-		case "cancelled":
+		case export.ExcludedCancelled:
 			m.Cancelled++
 		}
 	}

@@ -31,13 +31,13 @@ type Derived struct {
 	// prompt, because neither the server nor the file of another tool says them.
 	InputCounted bool `json:",omitempty"`
 
-	// Excluded is the reason why the request does not count; "" if it counts. Class is
-	// the kind of failure of a failed request, else "".
-	Excluded, Class string
-	TTFT, E2EL      Count
-	TTFAT           Count   `json:",omitzero"`
-	TPOT            float64 // valid if HasTPOT is set
-	HasTPOT         bool
+	Excluded Exclusion
+	// Class is the kind of failure of a failed request, else "".
+	Class      string
+	TTFT, E2EL Count
+	TTFAT      Count   `json:",omitzero"`
+	TPOT       float64 // valid if HasTPOT is set
+	HasTPOT    bool
 	// ITL holds the times between consecutive token events: one list for each choice
 	// with at least one such time.
 	ITL [][]int64

@@ -10,7 +10,7 @@ func TestExcluded(t *testing.T) {
 	for _, tt := range []struct {
 		phase  Phase
 		status Status
-		want   string
+		want   Exclusion
 	}{
 		{PhaseUnknown, StatusUnknown, ""},
 		{PhaseMeasured, StatusOK, ""},

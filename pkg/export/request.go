@@ -159,22 +159,33 @@ func (r *Request) LatestResponseNS() (ns uint64, ok bool) {
 	return ns, len(r.Responses) > 0
 }
 
-// Excluded returns why perf_analyzer would not have exported the request:
-// "warmup", "cancelled", "failed" or "late"; "" for a measured, successful
-// one. A status or phase that is unknown counts as ok and measured, as in
+// An Exclusion is the reason why a request does not count; "" if it counts. The texts are written
+// to files.
+type Exclusion string
+
+const (
+	NotExcluded       Exclusion = ""
+	ExcludedWarmup    Exclusion = "warmup"
+	ExcludedCancelled Exclusion = "cancelled"
+	ExcludedFailed    Exclusion = "failed"
+	ExcludedLate      Exclusion = "late"
+)
+
+// Excluded returns why perf_analyzer would not have exported the request; NotExcluded for a
+// measured, successful one. A status or phase that is unknown counts as ok and measured, as in
 // files that do not record them.
-func (r *Request) Excluded() string {
+func (r *Request) Excluded() Exclusion {
 	switch {
 	case r.Phase == PhaseWarmup:
-		return "warmup"
+		return ExcludedWarmup
 	case r.Status == StatusCancelled:
-		return "cancelled"
+		return ExcludedCancelled
 	case r.Status != StatusUnknown && r.Status != StatusOK:
-		return "failed"
+		return ExcludedFailed
 	case r.Phase == PhaseCooldown:
-		return "late"
+		return ExcludedLate
 	}
-	return ""
+	return NotExcluded
 }
 
 // A StampSource is the source of a timestamp.

@@ -412,7 +412,7 @@ func (l *levelRun) settle(x *backend.Exchange) {
 		r.Phase = export.PhaseCooldown
 	}
 	l.count(r)
-	if ended && r.Excluded() == "" {
+	if ended && r.Excluded() == export.NotExcluded {
 		latency := time.Duration(end - r.StartNS)
 		l.latencies.Add(latency)
 		l.out.Streamed = l.out.Streamed || len(r.Responses) > 1

@@ -166,7 +166,7 @@ func (w *memWriter) Flush() error {
 }
 
 // count returns how many requests have that Excluded reason.
-func (w *memWriter) count(reason string) int {
+func (w *memWriter) count(reason export.Exclusion) int {
 	n := 0
 	for _, r := range w.requests {
 		if r.Excluded() == reason {
@@ -321,7 +321,7 @@ func TestCountWindows(t *testing.T) {
 	}
 	for _, r := range w.requests {
 		end, _ := r.FinalResponseNS()
-		if measured := r.Excluded() == ""; measured != (end <= b[3]) {
+		if measured := r.Excluded() == export.NotExcluded; measured != (end <= b[3]) {
 			t.Errorf("request %d ended %v after the last boundary, excluded %q", r.ID, time.Duration(end-b[3]), r.Excluded())
 		}
 	}

@@ -40,7 +40,7 @@ func (w *wordReport) Begin(level int) { w.level, w.requests, w.ns, w.words = lev
 
 func (w *wordReport) Request(q *export.Request) error {
 	end, ok := q.FinalResponseNS()
-	if !ok || q.Excluded() != "" {
+	if !ok || q.Excluded() != export.NotExcluded {
 		return nil
 	}
 	w.requests++

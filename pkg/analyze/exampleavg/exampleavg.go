@@ -62,7 +62,7 @@ func (a *averager) line(prefix string, add func(*export.Request)) (string, error
 			continue
 		}
 		q := a.r.Request()
-		if q.Excluded() != "" {
+		if q.Excluded() != export.NotExcluded {
 			continue
 		}
 		a.requests++

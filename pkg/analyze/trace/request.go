@@ -60,7 +60,7 @@ func newRequest(r *export.Request, m *answer.Measured, index uint64, finder *qua
 		connectNS: max(0, int64(r.DNS+r.Connect+r.TLS)),
 		args: requestArgs{
 			ID: index, Input: pointer(m.InputTokens), Output: pointer(m.OutputTokens), Events: m.Events,
-			Status: r.Status.String(), Excluded: m.Excluded, Message: m.Message, Model: r.Model,
+			Status: r.Status.String(), Excluded: string(m.Excluded), Message: m.Message, Model: r.Model,
 			Session: r.SessionID, Turn: r.Turn, Slot: r.Worker, Conn: r.Conn,
 		},
 	}

@@ -116,7 +116,7 @@ func (b *batch) add(r *export.Request) error {
 		reason = d.Excluded
 		b.addDerived(r, d)
 	}
-	b.cols[colReason].appendString(reason)
+	b.cols[colReason].appendString(string(reason))
 	b.rows++
 	return nil
 }

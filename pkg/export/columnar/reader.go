@@ -268,7 +268,7 @@ func (r *Reader) rowPart(d *rowDecoder, t *rows, i, batch int) part {
 		Status: parseName(d, t.cols[colStatus].bytes(i), export.ParseStatus),
 		Phase:  parseName(d, t.cols[colPhase].bytes(i), export.ParsePhase),
 	}
-	return part{experiment: r.rowExperiment(t, i), excluded: q.Excluded() != "", batch: batch}
+	return part{experiment: r.rowExperiment(t, i), excluded: q.Excluded() != export.NotExcluded, batch: batch}
 }
 
 // rowExperiment returns the index in run of the experiment of row i.

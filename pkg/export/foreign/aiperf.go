@@ -232,7 +232,7 @@ func (s *aiperf) responses(r *export.Request) error {
 	for i := range x.Responses {
 		p := &x.Responses[i]
 		if p.PerfNS < *x.StartPerfNS {
-			return &badEntry{at: s.at, msg: "perf_ns of a response is before start_perf_ns", excluded: r.Excluded() != ""}
+			return &badEntry{at: s.at, msg: "perf_ns of a response is before start_perf_ns", excluded: r.Excluded() != export.NotExcluded}
 		}
 		outputs, done := p.outputs()
 		respond(r, r.StartNS+p.PerfNS-*x.StartPerfNS, outputs)
@@ -309,7 +309,7 @@ func (s *aiperf) metrics(r *export.Request) error {
 		respond(r, at, nil)
 		for _, gap := range m.list("inter_chunk_latency") {
 			if at += gap; at-r.StartNS > math.MaxInt64 { // before it is past the end of uint64
-				return &badEntry{at: s.at, msg: "inter_chunk_latency: the gaps of the request add up to more than 292 years", excluded: r.Excluded() != ""}
+				return &badEntry{at: s.at, msg: "inter_chunk_latency: the gaps of the request add up to more than 292 years", excluded: r.Excluded() != export.NotExcluded}
 			}
 			respond(r, at, nil)
 		}
@@ -324,7 +324,7 @@ func (s *aiperf) metrics(r *export.Request) error {
 		r.Stated.EndNS = &end
 	}
 	if m.bad != nil {
-		m.bad.at, m.bad.excluded = s.at, r.Excluded() != ""
+		m.bad.at, m.bad.excluded = s.at, r.Excluded() != export.NotExcluded
 		return m.bad
 	}
 	if r.Status == export.StatusOK && streamed {

@@ -78,15 +78,15 @@ func (m *requestMeta) aligned(name string, got, want int) {
 // exclude sets the status and phase of a request in excluded_requests by its reason,
 // unless the request states them.
 func (m *requestMeta) exclude(r *export.Request) {
-	if r.Excluded() != "" {
+	if r.Excluded() != export.NotExcluded {
 		return
 	}
-	switch string(m.reason) {
-	case "warmup":
+	switch export.Exclusion(m.reason) {
+	case export.ExcludedWarmup:
 		r.Phase = export.PhaseWarmup
-	case "late":
+	case export.ExcludedLate:
 		r.Phase = export.PhaseCooldown
-	case "cancelled":
+	case export.ExcludedCancelled:
 		r.Status = export.StatusCancelled
 	default:
 		r.Status = export.StatusProtocolError
@@ -360,7 +360,7 @@ func (d *decoder) uints(dst []uint64, b []byte, i int, member string) (v []uint6
 
 // appendMeta appends the "pa" of r, comma first. Members that have their default are left out: 0,
 // "ok", "measured", a read of its own for each response, unknown sources.
-func appendMeta(b []byte, r *export.Request, reason string) []byte {
+func appendMeta(b []byte, r *export.Request, reason export.Exclusion) []byte {
 	b = append(b, `,"pa":{`...)
 	start := len(b)
 	for i := range metaMembers {
@@ -380,7 +380,7 @@ func appendMeta(b []byte, r *export.Request, reason string) []byte {
 			}
 		}
 	}
-	b = appendString(b, "reason", reason)
+	b = appendString(b, "reason", string(reason))
 	if r.HasMeta {
 		b = appendResponseMeta(b, r.Responses)
 	}

@@ -91,7 +91,7 @@ func show(r *export.Request) string {
 		fmt.Fprintf(&b, " extra%s", showFields(r.Extra))
 	}
 	if x := r.Excluded(); x != "" {
-		b.WriteString(" " + x)
+		b.WriteString(" " + string(x))
 	}
 	return b.String()
 }

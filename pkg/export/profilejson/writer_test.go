@@ -257,7 +257,7 @@ func TestWriterSpool(t *testing.T) {
 }
 
 func TestExcludedByReason(t *testing.T) {
-	for reason, want := range map[string]string{"warmup": "warmup", "late": "late", "cancelled": "cancelled", "failed": "failed", "other": "failed"} {
+	for reason, want := range map[string]export.Exclusion{"warmup": "warmup", "late": "late", "cancelled": "cancelled", "failed": "failed", "other": "failed"} {
 		res := mustRead(t, `{"experiments":[{"pa":{"excluded_requests":[{"timestamp":1,"pa":{"reason":"`+reason+`"}}]}}]}`)
 		if got := res.requests[0].Excluded(); got != want {
 			t.Errorf("reason %q: %q, want %q", reason, got, want)
@@ -318,7 +318,7 @@ func TestRoundTrip(t *testing.T) {
 			var excluded []*export.Request
 			for range s.IntN(6) {
 				r := randomRequest(s)
-				if r.Excluded() == "" {
+				if r.Excluded() == export.NotExcluded {
 					want = append(want, r)
 				} else {
 					excluded = append(excluded, r)

@@ -153,7 +153,7 @@ func (c *cursor) advance() bool {
 		return false
 	}
 	c.request = c.rows.Request()
-	c.counted = c.request.Excluded() == ""
+	c.counted = c.request.Excluded() == export.NotExcluded
 	c.shard.adopt(c.request)
 	return true
 }

@@ -67,7 +67,7 @@ func (x *Explainer) Request(q *export.Request) {
 		x.endNS = max(x.endNS, end)
 	}
 	if !x.m.Counted {
-		why := x.m.Excluded
+		why := string(x.m.Excluded)
 		if x.m.Class != "" {
 			why += ": " + x.m.Class
 		}

@@ -254,7 +254,7 @@ func (a *analysis) collector() *collector {
 
 // Request measures one request.
 func (a *analysis) Request(q *export.Request) error {
-	if q.Excluded() != "" {
+	if q.Excluded() != export.NotExcluded {
 		if a.at == a.level {
 			a.excluded++
 		}
