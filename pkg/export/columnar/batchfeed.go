@@ -23,9 +23,9 @@ type filledBatch struct {
 // A batchFeed decodes the parts of a plan in several goroutines, each part in one, and returns
 // the batches in the order of the plan.
 type batchFeed struct {
-	reader *Reader
-	plan   []part // the current part and the parts after it
-	most   int    // of the parts that are decoded at the same time
+	*selection
+	plan []part // the current part and the parts after it
+	most int    // of the parts that are decoded at the same time
 	// ahead has a channel for each part that is being decoded, in the order of the plan.
 	ahead   []chan *filledBatch
 	stop    chan struct{}
@@ -37,55 +37,6 @@ type batchFeed struct {
 
 // queuedBatches is the number of batches of a part that wait at most.
 const queuedBatches = 16
-
-// Batch returns the current batch; nil when there is none.
-func (r *Reader) Batch() export.Batch {
-	if !r.valid || r.batch == nil {
-		return nil
-	}
-	return r.batch.Batch
-}
-
-// nextBatch is Next in batches.
-func (r *Reader) nextBatch() bool {
-	if r.err != nil || r.src == nil || r.ended {
-		return false
-	}
-	if r.batches == nil {
-		r.batches = &batchFeed{reader: r, plan: r.plan, most: r.mostParts(), stop: make(chan struct{})}
-	}
-	if r.batch != nil {
-		r.batches.put(r.batch)
-		r.batch = nil
-	}
-	for {
-		b, p := r.batches.next()
-		if b == nil {
-			r.err = r.tail
-			r.free()
-			return false
-		}
-		if b.defects > 0 {
-			r.warn("row", b.where, b.msg)
-			r.warnings[r.warned["row"]].Count += b.defects - 1
-		}
-		if b.unchecked != nil {
-			_, what := r.src.place(p.batch)
-			r.warnUnchecked(what, b.unchecked)
-		}
-		switch {
-		case b.err != nil:
-			r.err = r.locate(p.batch, b.err)
-			r.free()
-			return false
-		case b.rows == 0:
-			r.batches.put(b)
-			continue
-		}
-		r.batch, r.experiment, r.valid = b, b.experiment, true
-		return true
-	}
-}
 
 // next returns the next batch and its part; nil after the last.
 func (f *batchFeed) next() (*filledBatch, part) {
@@ -116,7 +67,7 @@ func (f *batchFeed) get() *filledBatch {
 	}
 	f.mu.Unlock()
 	if b.Batch == nil {
-		b.Batch = f.reader.need.Batch()
+		b.Batch = f.need.Batch()
 	}
 	b.Reset()
 	return b
@@ -155,7 +106,7 @@ type batchDecoder struct {
 
 // decode fills batches with the rows of the part, and sends all but the last one.
 func (d *batchDecoder) decode() error {
-	r := d.feed.reader
+	r := d.feed.selection
 	all, err := r.src.open(d.part.batch, r.viewOf(d.part.batch))
 	if err != nil {
 		return err
@@ -192,7 +143,7 @@ func (d *batchDecoder) add(experiment int, t *rows, i, row int) {
 		d.batch = d.feed.get()
 		d.batch.experiment = experiment
 	}
-	b, r := d.batch, d.feed.reader
+	b, r := d.batch, d.feed.selection
 	d.decoder.decode(t, i)
 	b.rows++
 	if d.decoder.defect != "" {

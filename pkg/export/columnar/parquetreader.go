@@ -52,11 +52,6 @@ func newParquetReader(ctx context.Context, name string, src io.ReaderAt, size in
 	return newReader(ctx, h, s)
 }
 
-// rowsLimit returns the maximum bytes of memory for decoded rows.
-func rowsLimit(lim export.Limits) int64 {
-	return rowsFactor * max(valueLimit(lim), 1<<20)
-}
-
 // openParquetFile reads the footer of a Parquet file. maxBytes bounds each buffer.
 func openParquetFile(name string, src io.ReaderAt, size, maxBytes int64) (r *file.Reader, err error) {
 	if err := checkParquetEnd(name, src, size); err != nil {
@@ -71,9 +66,6 @@ func openParquetFile(name string, src io.ReaderAt, size, maxBytes int64) (r *fil
 	}
 	return r, nil
 }
-
-// rowsFactor is the memory of decoded rows as a multiple of the limit of a value.
-const rowsFactor = 4
 
 // metadataValue returns the value of key; "" if it is missing.
 func metadataValue(kv metadata.KeyValueMetadata, key string) string {
@@ -274,16 +266,9 @@ type parquetGroup struct {
 	startsOnly bool
 }
 
-// decodedBatches is the number of blocks of decoded rows in use at the same time: one is
-// being decoded, one is being read, and the others wait. If many files are read, one waits.
-const (
-	decodedBatches      = 6
-	leastDecodedBatches = 3
-)
-
 func (s *parquetSource) ahead() int { return s.blocks - 2 }
 
-// shareWith makes the source use less memory, as n files are read at the same time.
+// shareWith implements source.
 func (s *parquetSource) shareWith(n int) {
 	s.chunkBytes = max(leastChunkBytes, chunkBytes/max(1, int64(n)))
 	if n >= manyFiles {

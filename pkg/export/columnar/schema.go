@@ -3,7 +3,6 @@ package columnar
 import (
 	"strings"
 	"sync"
-	"time"
 
 	"github.com/apache/arrow/go/v15/arrow"
 
@@ -252,21 +251,6 @@ func (c *schemaColumn) arrowField() arrow.Field {
 	return arrow.Field{Name: c.name, Type: c.dataType, Nullable: c.null}
 }
 
-// scalarType returns the column type for the variable that p points to.
-func scalarType(p any) arrow.DataType {
-	switch p.(type) {
-	case *uint64, *int, *time.Duration, *export.Count:
-		return int64Type
-	case *bool, **bool:
-		return boolType
-	case *export.StampSource:
-		return arrow.PrimitiveTypes.Int8
-	case *string, *export.Status, *export.Phase, **export.Stated:
-		return stringType
-	}
-	panic("a member of a request has a type without a column type")
-}
-
 // arrowFields returns all columns. Callers must not change them.
 var arrowFields = sync.OnceValue(func() (all []arrow.Field) {
 	for i := range schemaColumns {
@@ -295,4 +279,12 @@ func hasDictionary(path string) bool {
 	name, rest, _ := strings.Cut(path, ".")
 	_, field, isStruct := strings.Cut(rest, ".element.")
 	return few.of(columnIndex(name)) && (!isStruct || field == "name")
+}
+
+// A fileMetadata holds the keys and values that are added to the schema. The zero value is
+// empty.
+type fileMetadata struct{ keys, values []string }
+
+func (m *fileMetadata) add(key, value string) {
+	m.keys, m.values = append(m.keys, key), append(m.values, value)
 }
