@@ -47,7 +47,7 @@ func TestClaimedEvents(t *testing.T) {
 				for k := range r.Responses {
 					r.Responses[k].RecvNS = r.StartNS + uint64(k+1)*1e6
 				}
-				r.EndedNS = r.StartNS + 1e7
+				r.FailedNS = r.StartNS + 1e7
 				requests = append(requests, r)
 			}
 			dir := t.TempDir()

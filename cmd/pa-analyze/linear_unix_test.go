@@ -44,7 +44,7 @@ func manyRequests(first, n int, change func(i int, r *export.Request)) []export.
 		for k := range r.Responses {
 			r.Responses[k].RecvNS = r.StartNS + uint64(k+1)*1e6 + uint64(i*(k+1)%7919)
 		}
-		r.EndedNS = r.StartNS + 9e6
+		r.FailedNS = r.StartNS + 9e6
 		if change != nil {
 			change(i, &r)
 		}
@@ -110,7 +110,7 @@ func growing() []runOfSize {
 		{"requests at the same time", 5000, readsResponses + "check; diff; report windows; plot timeline; plot heatmap; ", func(n int) *memrun.Reader {
 			return oneLevel(manyRequests(0, n, func(i int, r *export.Request) {
 				r.StartNS = 1e18 + uint64(i)
-				r.EndedNS = 1e18 + 1e12 + uint64(i)
+				r.FailedNS = 1e18 + 1e12 + uint64(i)
 				for k := range r.Responses {
 					r.Responses[k].RecvNS = 1e18 + 1e11*uint64(k+1) + uint64(i)
 				}
@@ -312,8 +312,8 @@ func cpuOf(t *testing.T, args []string, files *strings.Replacer) time.Duration {
 // shift moves all times of a request.
 func shift(r *export.Request, ns uint64) {
 	r.StartNS += ns
-	if r.EndedNS > 0 {
-		r.EndedNS += ns
+	if r.FailedNS > 0 {
+		r.FailedNS += ns
 	}
 	for i := range r.Responses {
 		r.Responses[i].RecvNS += ns

@@ -22,7 +22,7 @@ func TestPrintedJSON(t *testing.T) {
 	for i := range 3 {
 		r := runsettest.Spec{Second: uint64(100 * i), TTFT: 30 + float64(i), ITL: 20, Model: hostile, Levels: []string{"1"}}.Reader()
 		q := &r.Requests[0][1]
-		q.Status, q.Message, q.EndedNS, q.ServerID = export.StatusHTTPError, hostile, q.StartNS+5, hostile
+		q.Status, q.Message, q.FailedNS, q.ServerID = export.StatusHTTPError, hostile, q.StartNS+5, hostile
 		r.Header.Meta.Host = &export.HostMeta{Name: hostile}
 		r.Header.Meta.Warnings = []string{hostile}
 		files = append(files, filepath.Join(dir, hostile+string(rune('0'+i))+".json"))

@@ -44,10 +44,10 @@ func TestShardFiles(t *testing.T) {
 	for i, name := range tables {
 		exporttest.Write(t, filepath.Join(dir, name), shardtest.Again(parts[i]))
 	}
-	if d, ok := open(tables...).(export.DerivedReader).Derivation(); !ok || d.TokenSource != "auto" {
-		t.Errorf("derived values of tables: %v %v", d, ok)
+	if d := export.StoredIn(open(tables...)); d == nil || d.TokenSource != "auto" {
+		t.Errorf("derived values of tables: %v", d)
 	}
-	if _, ok := open(names...).(export.DerivedReader).Derivation(); ok {
+	if export.StoredIn(open(names...)) != nil {
 		t.Error("derived values although a shard has none")
 	}
 	merged := []string{"merged.json", "merged.parquet", "merged.arrow"}

@@ -185,7 +185,7 @@ func TestStoredTokenCountsRefused(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	how, _ := r.(export.DerivedReader).Derivation()
+	how := export.StoredIn(r)
 	if err := r.Close(); err != nil {
 		t.Fatal(err)
 	}
@@ -212,10 +212,8 @@ func TestBriefAnswers(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		r.(export.BriefReader).WithoutAnswers()
-		r.(export.BriefReader).WithoutResponses()
-		for r.Next() {
-			if r.Request().Summary != nil {
+		for rows := export.Read(r, export.Need{Derived: export.DerivedBrief}); rows.Next(); {
+			if rows.Request().Summary != nil {
 				brief++
 			} else {
 				full++
@@ -358,7 +356,7 @@ func run(t *testing.T, cfg analyze.Config, open func(context.Context) (export.Re
 // The tokens of a request whose stored answer is missing are not known, because its texts are
 // left out.
 func TestStoredAnswerMissing(t *testing.T) {
-	r := &withoutStored{Reader: memrun.Reader{
+	r := &withoutStored{Reader: &memrun.Reader{
 		Header: export.Run{Experiments: make([]export.Experiment, 1)},
 		Requests: [][]export.Request{{{
 			StartNS: 1000, Responses: []export.Response{{RecvNS: 1010}, {RecvNS: 1030}},
@@ -374,11 +372,18 @@ func TestStoredAnswerMissing(t *testing.T) {
 	}
 }
 
-// withoutStored claims to have stored answers.
-type withoutStored struct{ memrun.Reader }
+// withoutStored claims to have stored answers, and no outputs from which they could be computed again.
+type withoutStored struct{ *memrun.Reader }
 
-func (*withoutStored) Derivation() (export.Derivation, bool) {
-	return export.Derivation{Definitions: answer.Definitions, TokenSource: "auto"}, true
+func (r *withoutStored) Preview() *export.Run { return r.Run() }
+func (r *withoutStored) Row() export.Row      { return export.Row{Request: r.Request()} }
+func (*withoutStored) Batch() export.Batch    { return nil }
+
+func (*withoutStored) Stored() *export.Stored {
+	return &export.Stored{Derivation: export.Derivation{Definitions: answer.Definitions, TokenSource: "auto"}}
 }
-func (*withoutStored) Derived() *export.Derived { return nil }
-func (*withoutStored) WithoutAnswers()          {}
+
+func (r *withoutStored) Begin(export.Need) bool {
+	r.Reader = &memrun.Reader{Header: r.Header, Requests: r.Requests}
+	return false
+}

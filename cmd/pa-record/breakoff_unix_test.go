@@ -42,7 +42,7 @@ func checkWindows(t *testing.T, run *export.Run, requests []export.Request, mode
 	in := make([]int, len(windows))
 	for i := range requests {
 		r := &requests[i]
-		if r.Excluded() != "" {
+		if r.Excluded() != export.NotExcluded {
 			continue
 		}
 		end, _, ok := pawindow.End(r, pawindow.NullLast(r, *run.ServiceKind == settings.OpenAI))

@@ -257,7 +257,7 @@ func checkFaultTimes(t *testing.T, run *export.Run, q *export.Request) {
 		times = append(times, q.Responses[i].RecvNS)
 	}
 	if len(q.Responses) == 0 || q.Status != export.StatusOK {
-		times = append(times, q.EndedNS)
+		times = append(times, q.FailedNS)
 	}
 	times = append(times, run.Meta.EndNS)
 	if q.IssuedNS == 0 || !slices.IsSorted(times) {

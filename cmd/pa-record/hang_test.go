@@ -86,7 +86,7 @@ func checkHung(t *testing.T, paths []string, good, hung int, status export.Statu
 			switch {
 			case q.Status == export.StatusOK:
 				ok++
-			case q.Status == status && q.EndedNS > q.IssuedNS && len(q.Responses) <= btoi(head):
+			case q.Status == status && q.FailedNS > q.IssuedNS && len(q.Responses) <= btoi(head):
 				other++ // one that is given up at once may not have got its event yet
 			default:
 				t.Errorf("%s: request %d: %v %q with %d responses", filepath.Base(p), q.ID, q.Status, q.Message, len(q.Responses))

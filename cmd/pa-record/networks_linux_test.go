@@ -119,7 +119,7 @@ func TestRanksBetweenNetworks(t *testing.T) {
 		n, first, last := 0, ^uint64(0), uint64(0)
 		for merged.Next() {
 			q := merged.Request()
-			n, first, last = n+1, min(first, q.StartNS), max(last, q.EndedNS)
+			n, first, last = n+1, min(first, q.StartNS), max(last, q.FailedNS)
 		}
 		if err := merged.Err(); err != nil {
 			t.Fatal(err)

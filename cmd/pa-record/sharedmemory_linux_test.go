@@ -82,7 +82,7 @@ func TestSharedMemory(t *testing.T) {
 					t.Fatalf("%d requests", len(requests))
 				}
 				for _, r := range requests {
-					if r.Excluded() != "" {
+					if r.Excluded() != export.NotExcluded {
 						continue
 					}
 					tensor := func(name string, all export.Fields) (v []int) {

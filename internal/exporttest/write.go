@@ -28,20 +28,20 @@ func WriteEdited(t testing.TB, name string, r *memrun.Reader, edit func(r *expor
 
 // An editedDeriver changes the derived values that a writer stores.
 type editedDeriver struct {
-	export.ForkingDeriver
+	export.Deriver
 	edit func(r *export.Request, d *export.Derived)
 }
 
 // Derive implements [export.Deriver].
 func (e *editedDeriver) Derive(r *export.Request) *export.Derived {
-	d := e.ForkingDeriver.Derive(r)
+	d := e.Deriver.Derive(r)
 	e.edit(r, d)
 	return d
 }
 
-// Fork implements [export.ForkingDeriver].
+// Fork implements [export.Deriver].
 func (e *editedDeriver) Fork() export.Deriver {
-	return &editedDeriver{e.ForkingDeriver.Fork().(export.ForkingDeriver), e.edit}
+	return &editedDeriver{e.Deriver.Fork(), e.edit}
 }
 
 func write(t testing.TB, name string, r *memrun.Reader, deriver export.Deriver) {

@@ -58,7 +58,7 @@ func (r *Reader) Warnings() []export.Warning { return r.Notes }
 // Close implements export.Reader.
 func (r *Reader) Close() error { return nil }
 
-// Skipped implements export.Skipper.
+// Skipped implements export.Reader.
 func (r *Reader) Skipped(i int) (counted, excluded int) {
 	if i < len(r.Unread) {
 		return r.Unread[i], 0

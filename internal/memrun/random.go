@@ -83,7 +83,7 @@ func (s Random) Request() *export.Request {
 		r.Extra = export.Fields{{Name: "x" + s.Text(), Value: s.Value()}}
 	}
 	if r.HasMeta {
-		r.ID, r.ScheduledNS, r.IssuedNS, r.SentNS, r.FirstByteNS, r.EndedNS = s.Uint(), s.Uint(), s.Uint(), s.Uint(), s.Uint(), s.Uint()
+		r.ID, r.ScheduledNS, r.IssuedNS, r.SentNS, r.FirstByteNS, r.FailedNS = s.Uint(), s.Uint(), s.Uint(), s.Uint(), s.Uint(), s.Uint()
 		r.StartSource = export.StampSource(s.IntN(3))
 		r.DNS, r.Connect, r.TLS = time.Duration(s.Int()), time.Duration(s.Int()), time.Duration(s.Int())
 		r.Reused, r.Resent, r.OutputsDropped = s.IntN(2) == 0, s.IntN(4) == 0, s.IntN(4) == 0

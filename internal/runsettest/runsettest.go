@@ -59,7 +59,7 @@ func (s Spec) Reader() *memrun.Reader {
 			x := export.Request{ID: uint64(i), StartNS: now, StartSource: export.SourceKernel, HasMeta: true, Status: export.StatusOK, Phase: export.PhaseMeasured}
 			now += uint64(s.TTFT * 1e6)
 			if i < s.Failed {
-				x.Status, x.EndedNS = export.StatusTimeout, now
+				x.Status, x.FailedNS = export.StatusTimeout, now
 				all = append(all, x)
 				continue
 			}

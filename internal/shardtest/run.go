@@ -31,11 +31,11 @@ func Random(rng *rand.Rand, n int, levels ...string) *memrun.Reader {
 			now += uint64(rng.IntN(5_000_000))
 			id++
 			q := request(rng, id, now)
-			if last, ok := q.EndNS(); ok {
+			if last, ok := q.FinalResponseNS(); ok {
 				end = max(end, last)
 			}
-			end = max(end, q.EndedNS)
-			if q.Excluded() == "" {
+			end = max(end, q.FailedNS)
+			if q.Excluded() == export.NotExcluded {
 				counted = append(counted, q)
 			} else {
 				excluded = append(excluded, q)
@@ -76,9 +76,9 @@ func request(rng *rand.Rand, id, start uint64) export.Request {
 	case k == 1:
 		q.Phase = export.PhaseCooldown
 	case k == 2:
-		q.Status, q.EndedNS = export.StatusCancelled, at
+		q.Status, q.FailedNS = export.StatusCancelled, at
 	case k == 3, len(q.Responses) == 0:
-		q.Status, q.EndedNS, q.Message = export.StatusTimeout, at, fmt.Sprintf("no answer to %d", id)
+		q.Status, q.FailedNS, q.Message = export.StatusTimeout, at, fmt.Sprintf("no answer to %d", id)
 	default:
 		if rng.IntN(2) == 0 {
 			q.Responses = append(q.Responses, export.Response{RecvNS: at + 1000, Source: export.SourceKernel, Read: 12, Outputs: export.Fields{{Name: "response", Value: export.Text(memrun.Usage5)}}})
@@ -92,15 +92,15 @@ func Count(m *export.ExperimentMeta, all []export.Request) {
 	m.Measured, m.Failed, m.Warmup, m.Late, m.Cancelled = 0, 0, 0, 0, 0
 	for i := range all {
 		switch all[i].Excluded() {
-		case "":
+		case export.NotExcluded:
 			m.Measured++
-		case "failed":
+		case export.ExcludedFailed:
 			m.Failed++
-		case "warmup":
+		case export.ExcludedWarmup:
 			m.Warmup++
-		case "late":
+		case export.ExcludedLate:
 			m.Late++
-		case "cancelled":
+		case export.ExcludedCancelled:
 			m.Cancelled++
 		}
 	}
@@ -161,7 +161,7 @@ func Divide(whole *memrun.Reader, n int, offsets ...int64) []*memrun.Reader {
 			for k := range whole.Requests[i] {
 				if q := whole.Requests[i][k].Clone(); q.ID%uint64(n) == uint64(rank) {
 					q.Rank = rank
-					for _, t := range []*uint64{&q.ScheduledNS, &q.IssuedNS, &q.StartNS, &q.SentNS, &q.FirstByteNS, &q.EndedNS} {
+					for _, t := range []*uint64{&q.ScheduledNS, &q.IssuedNS, &q.StartNS, &q.SentNS, &q.FirstByteNS, &q.FailedNS} {
 						*t = own(*t)
 					}
 					for j := range q.Responses {

@@ -218,7 +218,7 @@ type Experiment struct {
 	Failed   []Count // by class, most frequent first
 	Excluded []Count // by reason, most frequent first
 	// Unreadable counts requests that the reader had to leave out: see
-	// [export.Skipper]. They are in no other count.
+	// [export.Reader.Skipped]. They are in no other count.
 	Unreadable int
 	// Resent counts the requests of all kinds that were sent again: see
 	// [export.Request.Resent].
@@ -364,7 +364,6 @@ func Run(ctx context.Context, r export.Reader, cfg Config) (*Report, error) {
 	case errors.Is(err, export.ErrRunChanged):
 		rep, err = runOnce(ctx, r, cfg, nil)
 	case errors.As(err, &found):
-		r.(export.CheckingReader).Restart()
 		rep, err = runOnce(ctx, r, cfg, found)
 	}
 	return rep, err
@@ -383,9 +382,6 @@ func runOnce(ctx context.Context, r export.Reader, cfg Config, contradicted *con
 		if severalModels(run) {
 			rep.Model = strings.Join(run.Meta.Models, ", ")
 		}
-	}
-	if several, ok := r.(export.MultiReader); ok {
-		several.ByFile() // the order does not matter; see pointStore.sort
 	}
 	source := newRequestSource(ctx, r, &cfg, contradicted != nil)
 	if d, ok := source.stored.storedModel(); ok && rep.Model == "" {
@@ -417,7 +413,7 @@ func runOnce(ctx context.Context, r export.Reader, cfg Config, contradicted *con
 		if checked.add(&b.contradicted); source.mustRestart(b) {
 			return rep, &checked
 		}
-		i := r.Experiment()
+		i := source.Experiment()
 		all = atLeast(all, len(run.Experiments), memory, blocks, asked)
 		if i < 0 || i >= len(all) {
 			return rep, fmt.Errorf("request %d belongs to experiment %d, but the file has %d", rep.Requests, i, len(all))
@@ -461,7 +457,7 @@ func runOnce(ctx context.Context, r export.Reader, cfg Config, contradicted *con
 	for i, l := range all {
 		all[i] = nil // the memory of a finished level is for the analyses of the next ones
 		l.wants(cfg.Certified, cfg.Curve)
-		counted, excluded := export.Skipped(r, i)
+		counted, excluded := r.Skipped(i)
 		l.unreadable = counted + excluded
 		if m := run.Experiments[i].Meta; m != nil { // of the file that this one was made of
 			l.unreadable += m.Unreadable
@@ -514,7 +510,7 @@ func runOnce(ctx context.Context, r export.Reader, cfg Config, contradicted *con
 	case checked.found > 0:
 		rep.Warnings = append(rep.Warnings, checked.warning(source.stored.timesOnly, cfg.Verify))
 	}
-	if source.stored.timesOnly && source.stored.reader != nil {
+	if source.stored.timesOnly && source.stored.replaces() {
 		rep.Warnings = append(rep.Warnings, unverified())
 	}
 	if w := shardWarning(run); w != nil {

@@ -20,23 +20,20 @@ type measuredRequest struct {
 }
 
 // A batch measures requests. A reader may fill several batches at once, in goroutines of its
-// own; see [export.BatchReader].
+// own; see [export.Batch].
 type batch struct {
 	ctx      context.Context
 	cfg      *Config
 	meter    *answer.Meter
 	requests []measuredRequest
-	// model is the model that the payload of the first request names; "" if later is set: the
-	// first request of the run was in another batch.
-	model string
-	later bool
+	model    string // that the payload of the first request names; "" if derived values are used
 	// cut says that ctx ended before all requests were measured.
 	cut    bool
 	counts export.RequestCounts // of the requests
 	// contradicted sums up the requests whose derived values were computed again.
 	contradicted contradiction
+	stored       *storedUse
 	checker      *answer.Checker // nil: requests are not checked
-	timesOnly    bool            // see storedUse
 	answer       *answer.Answer  // of the last request; nil if it was not decoded
 	damaged      bool            // the last request has damaged derived values
 
@@ -56,7 +53,7 @@ type batchSizes struct{ requests, gaps atomic.Int64 }
 // newBatch returns an empty batch for the requests of run, whose batches share sizes.
 func newBatch(ctx context.Context, run *export.Run, cfg *Config, stored *storedUse, sizes *batchSizes, seed maphash.Seed) *batch {
 	return &batch{
-		checker: stored.checker(run, cfg), timesOnly: stored.timesOnly,
+		stored: stored, checker: stored.checker(run, cfg),
 		ctx: ctx, cfg: cfg, meter: answer.NewMeter(run, cfg.PerRequest()), sizes: sizes,
 		prompts:  promptHasher{seed: seed},
 		requests: make([]measuredRequest, 0, sizes.requests.Load()), gaps: make([]int64, 0, sizes.gaps.Load()),
@@ -73,31 +70,38 @@ func (b *batch) Reset() {
 }
 
 // Add implements export.Batch.
-func (b *batch) Add(r *export.Request) {
+func (b *batch) Add(row *export.Row) {
 	if b.skip() {
 		return
 	}
-	if len(b.requests) == 0 && !b.later {
-		b.model = answer.ModelOf(r)
-	}
-	b.counts.Add(r)
-	if b.cfg.Decode != nil {
-		b.add(r, b.meter.MeasureAnswer(r, b.cfg.Decode(r)))
-		b.answer = nil
+	b.counts.Add(row.Request)
+	b.answer, b.damaged = nil, false
+	if b.stored.replaces() {
+		b.addDerived(row.Request, row.Derived)
 	} else {
-		q := b.meter.Measure(r)
-		b.answer = q.Answer
-		b.add(r, q)
+		b.addAnswer(row.Request)
+	}
+	if row.Check.Request != nil && b.checker != nil && !b.damaged && !b.skip() {
+		b.check(&row.Check)
 	}
 }
 
-// AddDerived implements export.DerivedBatch.
-func (b *batch) AddDerived(r *export.Request, d *export.Derived) {
-	if b.skip() {
+// addAnswer measures r by its answer.
+func (b *batch) addAnswer(r *export.Request) {
+	if len(b.requests) == 0 {
+		b.model = answer.ModelOf(r)
+	}
+	if b.cfg.Decode != nil {
+		b.add(r, b.meter.MeasureAnswer(r, b.cfg.Decode(r)))
 		return
 	}
-	b.counts.Add(r)
-	b.answer, b.damaged = nil, false
+	q := b.meter.Measure(r)
+	b.answer = q.Answer
+	b.add(r, q)
+}
+
+// addDerived measures r by its derived values d; nil if r has none, or damaged ones.
+func (b *batch) addDerived(r *export.Request, d *export.Derived) {
 	if d != nil {
 		b.add(r, b.meter.MeasureDerived(r, d))
 		return
@@ -110,25 +114,20 @@ func (b *batch) AddDerived(r *export.Request, d *export.Derived) {
 	b.requests[len(b.requests)-1].damaged = true
 }
 
-var _ export.CheckedBatch = (*batch)(nil)
-
-// Check implements export.CheckedBatch.
-func (b *batch) Check(r *export.Request, d *export.Derived, outputs bool) {
-	if b.checker == nil || b.damaged || b.skip() {
-		return
-	}
+// check computes the derived values of a request again and compares them.
+func (b *batch) check(c *export.CheckedRequest) {
 	b.contradicted.checked++
 	var difference *answer.Difference
 	switch {
-	case b.timesOnly || !outputs:
-		difference = b.checker.CheckTimes(r, d)
+	case b.stored.timesOnly || !c.Outputs:
+		difference = b.checker.CheckTimes(c.Request, c.Derived)
 	case b.answer != nil:
-		difference = b.checker.CheckAnswer(r, b.answer, d)
+		difference = b.checker.CheckAnswer(c.Request, b.answer, c.Derived)
 	default:
-		difference = b.checker.Check(r, d)
+		difference = b.checker.Check(c.Request, c.Derived)
 	}
 	if difference != nil {
-		b.differs(r, *difference)
+		b.differs(c.Request, *difference)
 	}
 }
 
@@ -179,32 +178,34 @@ func (b *batch) add(r *export.Request, q *answer.Measured) {
 // requestSource gives the requests of a reader in batches, measured by the reader's own
 // goroutines if it can do so.
 type requestSource struct {
-	export.Reader
-	batches export.BatchReader // nil: one request after the other
-	stored  storedUse
-	own     *batch
-	begun   bool // own had a request
+	*export.Rows
+	stored storedUse
 }
 
-// newRequestSource returns the requestSource of r. contradicted says that derived values of r were
-// found to contradict what was recorded.
+// newRequestSource begins to read r. contradicted says that derived values of r were found to contradict
+// what was recorded.
 func newRequestSource(ctx context.Context, r export.Reader, cfg *Config, contradicted bool) *requestSource {
-	s := &requestSource{Reader: r, stored: useStored(r, cfg, contradicted)}
+	if cfg.Decode != nil {
+		r = singleRequests{r}
+	}
+	s := &requestSource{stored: useOf(r, cfg, contradicted)}
 	run := *export.Preview(r) // a copy: a reader may find more experiments meanwhile
 	sizes, seed := &batchSizes{}, maphash.MakeSeed()
-	if cfg.Decode == nil {
-		s.batches, _ = export.InBatches(r, func() export.Batch { return newBatch(ctx, &run, cfg, &s.stored, sizes, seed) })
-	}
-	if s.batches == nil {
-		s.own = newBatch(ctx, &run, cfg, &s.stored, sizes, seed)
-	}
+	s.Rows = export.Read(r, export.Need{
+		Derived: s.stored.derived, Check: s.stored.check, AnyOrder: true, // see pointStore.sort
+		Batch: func() export.Batch { return newBatch(ctx, &run, cfg, &s.stored, sizes, seed) },
+	})
 	return s
 }
+
+// singleRequests hides that a reader can fill batches in goroutines of its own.
+type singleRequests struct{ export.Reader }
 
 // mustRestart reports whether the derived values of b contradict what was recorded, and were used in
 // its place: the figures must be computed again without them.
 func (s *requestSource) mustRestart(b *batch) bool {
-	return b.contradicted.found > 0 && s.stored.reader != nil && s.stored.checks != nil && (s.stored.brief || !s.stored.timesOnly)
+	return b.contradicted.found > 0 && s.stored.replaces() && s.stored.check != export.CheckNone &&
+		(s.stored.derived == export.DerivedBrief || !s.stored.timesOnly)
 }
 
 // next returns the next batch; nil if there is none.
@@ -212,21 +213,5 @@ func (s *requestSource) next() *batch {
 	if !s.Next() {
 		return nil
 	}
-	if s.batches != nil {
-		return s.batches.Batch().(*batch)
-	}
-	s.own.Reset()
-	s.own.later = s.begun
-	s.begun = true
-	if s.stored.reader == nil {
-		s.own.Add(s.Request())
-	} else {
-		s.own.AddDerived(s.Request(), s.stored.reader.Derived())
-	}
-	if s.stored.checks != nil {
-		if q, d, outputs := s.stored.checks.Checked(); q != nil {
-			s.own.Check(q, d, outputs)
-		}
-	}
-	return s.own
+	return s.Batch().(*batch)
 }

@@ -137,7 +137,7 @@ func (c *collector) add(p *Point) {
 		c.ok++
 		c.sent.add(p.StartNS)
 		c.count(p)
-	case p.Excluded == "failed":
+	case p.Excluded == export.ExcludedFailed:
 		c.sent.add(p.StartNS)
 		c.failed.add(p.Class)
 		c.addMessage(p)
@@ -148,7 +148,7 @@ func (c *collector) add(p *Point) {
 			c.sloStreamed.fail(p)
 		}
 	default:
-		c.excluded.add(p.Excluded)
+		c.excluded.add(string(p.Excluded))
 	}
 }
 

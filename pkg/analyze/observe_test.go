@@ -33,7 +33,7 @@ func (w *witness) Scrape(s *export.Scrape) { w.lines = append(w.lines, "scrape "
 func TestObserver(t *testing.T) {
 	choices := openaiRequest(delta("a"), strings.ReplaceAll(delta("b"), `"index":0`, `"index":1`), delta("c"), strings.ReplaceAll(delta("d"), `"index":1`, `"index":0`))
 	choices.Worker, choices.Connect, choices.TLS = 3, 5, 6
-	failed := export.Request{StartNS: 7, EndedNS: 9, Status: export.StatusTimeout}
+	failed := export.Request{StartNS: 7, FailedNS: 9, Status: export.StatusTimeout}
 	want := []string{
 		"begin 2",
 		"0 start 1000 slot 3 connect 11 unknown first 1010 tokens [1010 1020 1030 1040] gaps [20 10] [1030 1040]",

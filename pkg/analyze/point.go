@@ -64,11 +64,11 @@ func point(r *export.Request, q *answer.Measured) Point {
 		p.placeNS = answer.PlaceNS(r)
 	}
 	p.EndNS = p.placeNS
-	if end, ok := r.LastNS(); ok {
+	if end, ok := r.LatestResponseNS(); ok {
 		if !q.EndWrong {
 			p.EndNS = end
 		}
-		first, _ := r.FirstNS()
+		first, _ := r.FirstResponseNS()
 		p.early = first < q.FromNS && !q.StartWrong
 		p.answeredEarly = p.early && r.StartNS != 0 && r.StartNS <= first && q.FromNS == r.SentNS
 		p.complete = (r.Status == export.StatusOK || r.Status == export.StatusUnknown) && q.Class == "" && !q.LeftOut
@@ -77,7 +77,7 @@ func point(r *export.Request, q *answer.Measured) Point {
 	case q.StartWrong: // when it ended does not matter without a place in the run
 		p.EndNS = 0
 	case !q.EndWrong:
-		p.EndNS = max(p.EndNS, r.EndedNS)
+		p.EndNS = max(p.EndNS, r.FailedNS)
 	}
 	if q.Counted {
 		p.stamps.add(r)

@@ -226,7 +226,7 @@ type requestSpan struct {
 
 // add extends the span to p if p counts or failed.
 func (s *requestSpan) add(p *Point) {
-	if !p.Counted && p.Excluded != "failed" || p.placeNS == 0 {
+	if !p.Counted && p.Excluded != export.ExcludedFailed || p.placeNS == 0 {
 		return
 	}
 	if !s.ok || p.placeNS < s.FromNS {

@@ -30,7 +30,7 @@ func sent(start float64, tokens ...float64) export.Request {
 func as(r export.Request, s export.Status, p export.Phase, ended float64) export.Request {
 	r.HasMeta, r.Status, r.Phase = true, s, p
 	if ended != 0 {
-		r.EndedNS = sec(ended)
+		r.FailedNS = sec(ended)
 	}
 	return r
 }

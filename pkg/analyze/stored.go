@@ -10,60 +10,53 @@ import (
 
 // A storedUse says how the derived values of a file are used.
 type storedUse struct {
-	// reader is the file; nil if its derived values are not used in place of the answers.
-	reader export.DerivedReader
-	// checks gives the requests to be checked; nil if none are.
-	checks export.CheckingReader
-	// derivation describes the values to be checked.
+	derived export.DerivedUse
+	check   export.Check
+	// derivation describes the values.
 	derivation export.Derivation
 	// timesOnly says that the file lacks the outputs, so that only times can be checked.
 	timesOnly bool
-	// brief says that the values are also used in place of the times of responses.
-	brief bool
 }
 
-// useStored decides how the derived values of r are used, and tells r. contradicted says that the
-// values contradict the recording.
+// replaces reports whether the values are used in place of the answers.
+func (u *storedUse) replaces() bool { return u.derived >= export.DerivedInstead }
+
+// useOf decides how the derived values of r are used. contradicted says that the values contradict
+// the recording.
 //
 // Values that match cfg replace the answers, and a sample of the requests is computed again. With
 // Config.Verify the figures come from the answers, and all requests are checked. A follower also needs
 // the answers; a sample is checked.
-func useStored(r export.Reader, cfg *Config, contradicted bool) (u storedUse) {
-	d, ok := r.(export.DerivedReader)
-	if !ok {
-		return u
-	}
+func useOf(r export.Reader, cfg *Config, contradicted bool) (u storedUse) {
+	stored := export.StoredIn(r)
 	c := cfg.PerRequest()
-	if u.derivation, ok = d.Derivation(); !ok || !c.Matches(u.derivation) {
+	if stored == nil || !c.Matches(stored.Derivation) {
 		return u
 	}
-	checks, _ := r.(export.CheckingReader)
-	u.timesOnly = checks != nil && !checks.HasOutputs()
-	if contradicted && !u.timesOnly {
-		if s, ok := r.(export.DerivedSkipper); ok {
-			s.WithoutDerived()
-		}
+	u.derivation, u.timesOnly = stored.Derivation, !stored.Outputs
+	switch {
+	case contradicted && !u.timesOnly:
+		u.derived = export.DerivedUnused
 		return u
+	case contradicted:
+	case cfg.Verify:
+		u.check = export.CheckAll
+	default:
+		u.check = export.CheckSample
 	}
-	if checks != nil && !contradicted && checks.CheckDerived(cfg.Verify) {
-		u.checks = checks
-	}
-	// A follower's points have a hash of the inputs.
-	if cfg.follows() || cfg.Verify && !u.timesOnly {
-		return u
-	}
-	u.reader = d
-	d.WithoutAnswers()
-	if b, ok := r.(export.BriefReader); ok && !cfg.keeps() && !cfg.Verify && !contradicted {
-		u.brief = true
-		b.WithoutResponses()
+	switch {
+	case cfg.follows() || cfg.Verify && !u.timesOnly: // a follower's points have a hash of the inputs
+	case cfg.keeps() || cfg.Verify || contradicted:
+		u.derived = export.DerivedInstead
+	default:
+		u.derived = export.DerivedBrief
 	}
 	return u
 }
 
 // checker returns a Checker of the derived values of run; nil if they cannot be computed again.
 func (u *storedUse) checker(run *export.Run, cfg *Config) *answer.Checker {
-	if u.checks == nil {
+	if u.check == export.CheckNone {
 		return nil
 	}
 	c := cfg.PerRequest()
@@ -80,7 +73,7 @@ func (u *storedUse) checker(run *export.Run, cfg *Config) *answer.Checker {
 // storedModel returns the model that the first request of the file names, from the metadata of
 // the file. ok is false if its derived values are not used.
 func (u *storedUse) storedModel() (model string, ok bool) {
-	if u.reader == nil {
+	if !u.replaces() {
 		return "", false
 	}
 	return u.derivation.Model, true

@@ -19,12 +19,12 @@ type projectedReader struct {
 	deriver *answer.Deriver
 	edit    func(d *export.Derived)
 	derived *export.Derived // nil: damaged
-	checks  bool
+	need    export.Need
 }
 
 func newProjected(edit func(d *export.Derived)) *projectedReader {
 	r := &projectedReader{edit: edit}
-	r.Restart()
+	r.Begin(export.Need{})
 	return r
 }
 
@@ -40,26 +40,24 @@ func (r *projectedReader) Next() bool {
 	return true
 }
 
-func (r *projectedReader) Derivation() (export.Derivation, bool) { return r.deriver.Derivation(), true }
-func (r *projectedReader) Derived() *export.Derived              { return r.derived }
-func (r *projectedReader) WithoutAnswers()                       {}
-func (r *projectedReader) HasOutputs() bool                      { return false }
+func (r *projectedReader) Preview() *export.Run { return r.Run() }
+func (r *projectedReader) Batch() export.Batch  { return nil }
 
-func (r *projectedReader) CheckDerived(bool) bool {
-	r.checks = true
-	return true
+func (r *projectedReader) Stored() *export.Stored {
+	return &export.Stored{Derivation: r.deriver.Derivation()}
 }
 
-func (r *projectedReader) Checked() (*export.Request, *export.Derived, bool) {
-	if !r.checks {
-		return nil, nil, false
+func (r *projectedReader) Row() export.Row {
+	row := export.Row{Request: r.Request(), Derived: r.derived}
+	if r.need.Check != export.CheckNone {
+		row.Check = export.CheckedRequest{Request: row.Request, Derived: r.derived, Outputs: true}
 	}
-	return r.Request(), r.Derived(), true
+	return row
 }
 
-func (r *projectedReader) Restart() {
+func (r *projectedReader) Begin(need export.Need) bool {
 	spec := runsettest.Spec{Name: "run", TTFT: 20, ITL: 5}
-	r.Reader, r.whole, r.checks = spec.Reader(), spec.Reader(), false
+	r.Reader, r.whole, r.need = spec.Reader(), spec.Reader(), need
 	for i := range r.Requests[0] {
 		q := &r.Requests[0][i]
 		q.NoOutputs = true
@@ -68,6 +66,7 @@ func (r *projectedReader) Restart() {
 		}
 	}
 	r.deriver = answer.NewDeriver(r.whole.Run())
+	return false
 }
 
 // A file without its outputs keeps its figures, which are said not to be verified. Its times are checked.

@@ -118,7 +118,7 @@ func TestFlow(t *testing.T) {
 	}
 	cancelled := as(openaiRequest(delta("a"), delta("b")), export.StatusCancelled, export.PhaseMeasured, 0)
 	failed := as(openaiRequest(delta("a"), delta("b")), export.StatusTruncated, export.PhaseMeasured, 0)
-	failed.EndedNS = 1050
+	failed.FailedNS = 1050
 	for _, tt := range []struct {
 		name     string
 		cfg      Config

@@ -34,7 +34,6 @@ func (w Windows) Bounds(ctx context.Context, r export.Reader) ([]LevelWindows, e
 	case errors.Is(err, export.ErrRunChanged):
 		all, err = w.boundsOnce(ctx, r, false)
 	case errors.As(err, &found):
-		r.(export.CheckingReader).Restart()
 		all, err = w.boundsOnce(ctx, r, true)
 	}
 	return all, err
@@ -43,16 +42,13 @@ func (w Windows) Bounds(ctx context.Context, r export.Reader) ([]LevelWindows, e
 // boundsOnce reads r from the beginning; see [runOnce].
 func (w Windows) boundsOnce(ctx context.Context, r export.Reader, contradicted bool) ([]LevelWindows, error) {
 	run := export.Preview(r)
-	if several, ok := r.(export.MultiReader); ok {
-		several.ByFile() // the order does not matter
-	}
 	source := newRequestSource(ctx, r, &Config{}, contradicted)
 	var spans []requestSpan
 	for b := source.next(); b != nil; b = source.next() {
 		if source.mustRestart(b) {
 			return nil, &b.contradicted
 		}
-		i := r.Experiment()
+		i := source.Experiment()
 		if i < 0 || i >= len(run.Experiments) {
 			return nil, fmt.Errorf("a request belongs to experiment %d, but the file has %d", i, len(run.Experiments))
 		}

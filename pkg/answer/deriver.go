@@ -45,7 +45,7 @@ type Deriver struct {
 	gaps    []int64
 }
 
-var _ export.ForkingDeriver = (*Deriver)(nil)
+var _ export.Deriver = (*Deriver)(nil)
 
 // NewDeriver returns a Deriver for the requests of run, without a tokenizer. It keeps a copy
 // of run, which a Reader may complete while it reads.
@@ -64,7 +64,7 @@ func newDeriver(run *export.Run, tokens TokenCounting, notCounted *atomic.Int64)
 	return d
 }
 
-// Fork implements export.ForkingDeriver. NotCounted of its Derivation is the number of all
+// Fork implements export.Deriver. NotCounted of its Derivation is the number of all
 // forks together.
 func (d *Deriver) Fork() export.Deriver { return newDeriver(d.run, d.tokens, d.notCounted) }
 

@@ -179,7 +179,7 @@ func (m *Measures) UncachedInput() Value {
 func (m *Measures) measure(r *export.Request, a *Answer, from uint64, b *Bounds) {
 	*m = Measures{Gaps: m.Gaps[:0], GapTokens: m.GapTokens[:0], Events: a.numEvents()}
 	from = m.placeable(r, from, b)
-	if last, ok := r.LastNS(); ok && !m.EndWrong && from != 0 {
+	if last, ok := r.LatestResponseNS(); ok && !m.EndWrong && from != 0 {
 		m.E2EL = m.keep(E2EL, m.elapsed(from, last), b.spanNS)
 	}
 	if a.brief != nil {

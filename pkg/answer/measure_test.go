@@ -183,7 +183,7 @@ func TestStanding(t *testing.T) {
 		name   string
 		r      export.Request
 		warmup bool // counts
-		reason string
+		reason export.Exclusion
 		class  string
 	}{
 		{"nothing known", tensors(text("a")), false, "", ""},

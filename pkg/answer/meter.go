@@ -47,9 +47,9 @@ type Measured struct {
 	// Counted says that the request succeeded in the measurement: it is in the
 	// metrics.
 	Counted bool
-	// Excluded is the reason why the request is not counted: "warmup", "cancelled",
-	// "late", "failed" or, with Config.WithoutPauses, ExcludedPaused.
-	Excluded string
+	// Excluded is the reason why the request is not counted. With Config.WithoutPauses it may be
+	// ExcludedPaused.
+	Excluded export.Exclusion
 	// Paused says that a pause of the recorder touched the request.
 	Paused bool
 	// LeftOut says that Config.WithoutPauses removed the request from all figures.
@@ -83,7 +83,7 @@ type Measured struct {
 }
 
 // ExcludedPaused is Measured.Excluded of a request that a pause touched.
-const ExcludedPaused = "paused"
+const ExcludedPaused export.Exclusion = "paused"
 
 // NoResponse is the Class of requests that succeeded, or whose outcome is unknown, but
 // that have no response to measure.
@@ -113,7 +113,7 @@ func (m *Meter) MeasureAnswer(r *export.Request, a *Answer) *Measured {
 	m.out.classify(r, m.cfg.IncludeWarmup)
 	m.out.Paused = m.pauses.Touch(r)
 	m.out.LeftOut = m.out.Paused && m.cfg.WithoutPauses
-	if m.out.LeftOut && (m.out.Counted || m.out.Excluded == "failed") {
+	if m.out.LeftOut && (m.out.Counted || m.out.Excluded == export.ExcludedFailed) {
 		m.out.Counted, m.out.Excluded, m.out.Class, m.out.Message = false, ExcludedPaused, "", ""
 	}
 	m.out.measure(r, a, m.out.FromNS, &m.bounds)
@@ -190,20 +190,20 @@ func (u Usage) or(st *export.Stated) Usage {
 // only at the HTTP status, so an error after status 200 is a success to it.
 func (m *Measured) classify(r *export.Request, includeWarmup bool) {
 	reason := r.Excluded()
-	if reason == "warmup" && includeWarmup {
+	if reason == export.ExcludedWarmup && includeWarmup {
 		q := *r
 		q.Phase = export.PhaseMeasured
 		reason = q.Excluded()
 	}
 	m.Message = r.Message
-	if reason == "failed" {
+	if reason == export.ExcludedFailed {
 		m.Class = r.Status.String()
 	}
-	if reason == "" && !r.HasMeta && m.Answer.Failure != "" {
-		reason, m.Class, m.Message = "failed", export.StatusRPCError.String(), m.Answer.Failure
+	if reason == export.NotExcluded && !r.HasMeta && m.Answer.Failure != "" {
+		reason, m.Class, m.Message = export.ExcludedFailed, export.StatusRPCError.String(), m.Answer.Failure
 	}
-	if reason == "" && r.NumResponses() == 0 {
-		reason, m.Class = "failed", NoResponse
+	if reason == export.NotExcluded && r.NumResponses() == 0 {
+		reason, m.Class = export.ExcludedFailed, NoResponse
 	}
-	m.Excluded, m.Counted = reason, reason == ""
+	m.Excluded, m.Counted = reason, reason == export.NotExcluded
 }

@@ -4,6 +4,7 @@ import (
 	"errors"
 
 	"github.com/pa-tools/pa/internal/pack"
+	"github.com/pa-tools/pa/pkg/export"
 )
 
 // Pack appends m to p, without its Answer, Gaps and GapTokens. Times are relative to baseNS.
@@ -27,7 +28,7 @@ func (m *Measured) Pack(p *pack.Packer, baseNS uint64) {
 	if m.NotCounted != nil {
 		notCounted = m.NotCounted.Error()
 	}
-	for _, v := range [...]string{m.Excluded, m.Class, m.Message, notCounted} {
+	for _, v := range [...]string{string(m.Excluded), m.Class, m.Message, notCounted} {
 		p.Text(v)
 	}
 	p.Flag(m.NotCounted != nil)
@@ -64,7 +65,7 @@ func (m *Measured) Unpack(u *pack.Unpacker, baseNS uint64) {
 	}
 	m.TokenSource, m.Streamed, m.withheld.source = TokenSource(u.Int()), Streamed(u.Int()), TokenSource(u.Int())
 	m.FromNS = baseNS + uint64(u.Int())
-	m.Excluded, m.Class, m.Message = u.Text(excludedText), u.Text(classText), u.Text(messageText)
+	m.Excluded, m.Class, m.Message = export.Exclusion(u.Text(excludedText)), u.Text(classText), u.Text(messageText)
 	text := u.Text(notCountedText)
 	if u.Flag() {
 		m.NotCounted = errors.New(text)

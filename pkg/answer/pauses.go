@@ -55,10 +55,10 @@ func (p Pauses) Touch(r *export.Request) bool {
 		}
 	}
 	if from == 0 { // it never left
-		from = r.EndedNS
+		from = r.FailedNS
 	}
-	to := max(from, r.EndedNS)
-	if end, ok := r.EndNS(); ok {
+	to := max(from, r.FailedNS)
+	if end, ok := r.FinalResponseNS(); ok {
 		to = max(to, end)
 	}
 	rank := everyRank

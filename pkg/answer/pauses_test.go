@@ -28,9 +28,9 @@ func TestPausesOf(t *testing.T) {
 		{"within", at(12, 13), true},
 		{"behind", at(61, 90), false},
 		{"between", at(31, 39), false},
-		{"due in it", export.Request{ScheduledNS: 55, StartNS: 70, EndedNS: 80}, true},
-		{"waited to be sent in it", export.Request{IssuedNS: 5, StartNS: 70, EndedNS: 80}, true},
-		{"never left", export.Request{EndedNS: 55}, true},
+		{"due in it", export.Request{ScheduledNS: 55, StartNS: 70, FailedNS: 80}, true},
+		{"waited to be sent in it", export.Request{IssuedNS: 5, StartNS: 70, FailedNS: 80}, true},
+		{"never left", export.Request{FailedNS: 55}, true},
 		{"no time at all", export.Request{}, false},
 	} {
 		if got := p.Touch(&tt.r); got != tt.want {

@@ -108,7 +108,7 @@ func (m *Measures) keep(of Metric, v Value, most uint64) Value {
 // placeable notes the times of r that cannot be true, and sets StartWrong and EndWrong. It returns from if that
 // time can be true, else 0.
 func (m *Measures) placeable(r *export.Request, from uint64, b *Bounds) uint64 {
-	last, _ := r.LastNS()
+	last, _ := r.LatestResponseNS()
 	switch {
 	case !b.Time(PlaceNS(r)):
 		m.StartWrong = true
@@ -121,9 +121,9 @@ func (m *Measures) placeable(r *export.Request, from uint64, b *Bounds) uint64 {
 	case !b.Time(last):
 		m.EndWrong = true
 		m.addWrong(Times, int64(last))
-	case !b.Time(r.EndedNS):
+	case !b.Time(r.FailedNS):
 		m.EndWrong = true
-		m.addWrong(Times, int64(r.EndedNS))
+		m.addWrong(Times, int64(r.FailedNS))
 	}
 	return from
 }
@@ -131,7 +131,7 @@ func (m *Measures) placeable(r *export.Request, from uint64, b *Bounds) uint64 {
 // PlaceNS returns the time that places r in its run: its start, or for a request that never left, its issue, its
 // schedule or its end; 0 if it has no time.
 func PlaceNS(r *export.Request) uint64 {
-	return cmp.Or(r.StartNS, r.IssuedNS, r.ScheduledNS, r.EndedNS)
+	return cmp.Or(r.StartNS, r.IssuedNS, r.ScheduledNS, r.FailedNS)
 }
 
 // keepTokens removes the numbers of tokens that cannot be true.

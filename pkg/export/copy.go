@@ -11,25 +11,22 @@ import (
 // [ExperimentMeta.Unreadable] stores the number of requests that could not be read.
 //
 // Copy returns the first error of dst, or the cause of ctx. It then stops dst, if dst is a
-// [Stopper], and does not close it.
+// [BatchWriter], and does not close it.
 func Copy(ctx context.Context, dst Writer, src Reader) error {
 	src.Run() // with all load levels
 	return CopyPreview(ctx, dst, src)
 }
 
 // CopyPreview is Copy without a search for further load levels before the first request, if
-// src is a [Previewer] and reads in batches for dst. It returns ErrRunChanged if the run was
+// src reads in batches for dst. It returns ErrRunChanged if the run was
 // not what it seemed: copy src to another dst then.
 func CopyPreview(ctx context.Context, dst Writer, src Reader) (err error) {
 	defer func() {
-		if s, ok := dst.(Stopper); ok && err != nil {
+		if s, ok := dst.(BatchWriter); ok && err != nil {
 			s.Stop()
 		}
 	}()
-	if d, ok := src.(DerivedSkipper); ok { // dst computes them
-		d.WithoutDerived()
-	}
-	from, to := inBatches(src, dst)
+	rows, to := readFor(dst, src)
 	run := src.Run()
 	begun := 0               // number of begun experiments; the last one is open
 	var counts RequestCounts // of the open experiment
@@ -55,22 +52,22 @@ func CopyPreview(ctx context.Context, dst Writer, src Reader) (err error) {
 	if err := src.Scrapes(ctx, dst.WriteScrape); err != nil {
 		return err
 	}
-	for src.Next() {
+	for rows.Next() {
 		if ctx.Err() != nil {
 			return context.Cause(ctx)
 		}
-		if err := advance(src.Experiment()); err != nil {
+		if err := advance(rows.Experiment()); err != nil {
 			return err
 		}
-		if from != nil {
-			b := from.Batch().(*countedBatch)
+		if to != nil {
+			b := rows.Batch().(*countedBatch)
 			counts.Plus(&b.counts)
 			if err := to.WriteBatch(b.Batch); err != nil {
 				return err
 			}
 			continue
 		}
-		r := src.Request()
+		r := rows.Request()
 		counts.Add(r)
 		if err := dst.WriteRequest(r); err != nil {
 			return err
@@ -90,17 +87,18 @@ func CopyPreview(ctx context.Context, dst Writer, src Reader) (err error) {
 	return dst.Close(run)
 }
 
-// inBatches makes src read in batches of dst. It returns nil if src or dst cannot do so.
-func inBatches(src Reader, dst Writer) (from BatchReader, to BatchWriter) {
-	to, ok := dst.(BatchWriter)
-	if !ok || to.NewBatch() == nil {
-		return nil, nil
+// readFor begins to read src for dst, which computes derived values itself. It returns dst if src
+// fills the batches of dst, else nil. A Writer that fills batches itself writes them better.
+func readFor(dst Writer, src Reader) (rows *Rows, to BatchWriter) {
+	need := Need{Derived: DerivedUnused}
+	if to, ok := dst.(BatchWriter); ok {
+		in := need
+		in.Batch = func() Batch { return &countedBatch{Batch: to.NewBatch()} }
+		if rows = Read(src, in); rows.own == nil {
+			return rows, to
+		}
 	}
-	from, ok = InBatches(src, func() Batch { return &countedBatch{Batch: to.NewBatch()} })
-	if !ok {
-		return nil, nil
-	}
-	return from, to
+	return Read(src, need), nil
 }
 
 // A countedBatch counts the requests of a Batch.
@@ -116,15 +114,15 @@ func (b *countedBatch) Reset() {
 }
 
 // Add implements Batch.
-func (b *countedBatch) Add(r *Request) {
-	b.counts.Add(r)
-	b.Batch.Add(r)
+func (b *countedBatch) Add(row *Row) {
+	b.counts.Add(row.Request)
+	b.Batch.Add(row)
 }
 
 // withUnreadable returns e, experiment number index of src, with the number of requests
 // that src could not read.
 func (c *RequestCounts) withUnreadable(e *Experiment, src Reader, index int) *Experiment {
-	counted, excluded := Skipped(src, index)
+	counted, excluded := src.Skipped(index)
 	if counted+excluded == 0 {
 		return e
 	}

@@ -35,6 +35,7 @@ func (r *listReader) Next() bool                 { r.at++; return r.at <= len(r.
 func (r *listReader) Request() *export.Request   { return &export.Request{ID: uint64(r.at)} }
 func (r *listReader) Experiment() int            { return r.levels[r.at-1] }
 func (r *listReader) Err() error                 { return r.err }
+func (r *listReader) Skipped(int) (int, int)     { return 0, 0 }
 func (r *listReader) Warnings() []export.Warning { return nil }
 func (r *listReader) Close() error               { return nil }
 

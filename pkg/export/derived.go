@@ -31,13 +31,13 @@ type Derived struct {
 	// prompt, because neither the server nor the file of another tool says them.
 	InputCounted bool `json:",omitempty"`
 
-	// Excluded is the reason why the request does not count; "" if it counts. Class is
-	// the kind of failure of a failed request, else "".
-	Excluded, Class string
-	TTFT, E2EL      Count
-	TTFAT           Count   `json:",omitzero"`
-	TPOT            float64 // valid if HasTPOT is set
-	HasTPOT         bool
+	Excluded Exclusion
+	// Class is the kind of failure of a failed request, else "".
+	Class      string
+	TTFT, E2EL Count
+	TTFAT      Count   `json:",omitzero"`
+	TPOT       float64 // valid if HasTPOT is set
+	HasTPOT    bool
 	// ITL holds the times between consecutive token events: one list for each choice
 	// with at least one such time.
 	ITL [][]int64
@@ -95,79 +95,10 @@ type Derivation struct {
 type Deriver interface {
 	// Derive returns the derived values of r, valid until the next call.
 	Derive(r *Request) *Derived
-	// Derivation describes the values computed so far.
+	// Derivation describes the values computed so far. Its Model is of the first request that
+	// was derived.
 	Derivation() Derivation
-}
-
-// A ForkingDeriver is a Deriver for requests that are decoded in several goroutines.
-type ForkingDeriver interface {
-	Deriver
-	// Fork returns a Deriver of the same run for another goroutine. Its Derivation names the
-	// model of the first request that it derives. Any goroutine may call Fork.
+	// Fork returns a Deriver of the same run for requests that another goroutine decodes. Any
+	// goroutine may call Fork.
 	Fork() Deriver
-}
-
-// A DerivedReader reads a file that may store derived values.
-type DerivedReader interface {
-	Reader
-	// Derivation describes the derived values of the file; ok is false if the file has
-	// none.
-	Derivation() (_ Derivation, ok bool)
-	// Derived returns the derived values of the current request, valid until the next
-	// call of Next; nil if the request has none. It does not set Excluded, TPOT and
-	// HasTPOT.
-	Derived() *Derived
-	// WithoutAnswers makes the Reader skip the inputs and outputs of requests, and
-	// everything else that only a copy of the file needs. It keeps the times. Call it
-	// before the first Next.
-	WithoutAnswers()
-}
-
-// A BriefReader is a DerivedReader that can leave out the responses of requests, for a report
-// that needs no times of single events.
-type BriefReader interface {
-	DerivedReader
-	// WithoutResponses allows the Reader to leave out Derived.Events, and Request.Responses in
-	// favor of Request.Summary, where Derived.ITLEvents is known. Call it after WithoutAnswers
-	// and before the first Next.
-	WithoutResponses()
-}
-
-// A DerivedSkipper is a Reader that can leave out the derived values of its file, which a
-// program that computes them again does not need.
-type DerivedSkipper interface {
-	// WithoutDerived makes Derived return nil. Call it before the first Next.
-	WithoutDerived()
-}
-
-// A CheckingReader is a DerivedReader that shows whole requests beside their derived values, so
-// that a caller can compute the values again.
-type CheckingReader interface {
-	DerivedReader
-	// CheckDerived makes the Reader hand requests, as the file holds them, to a [CheckedBatch] or
-	// to the caller of Checked. It hands over all requests, or a sample of each part of the file.
-	// The sample depends only on the content of the file, some of its requests lack inputs and
-	// outputs, and it is taken also where WithoutAnswers skips the answers. Call CheckDerived
-	// before the first Next. It returns false if the Reader cannot do so.
-	CheckDerived(all bool) bool
-	// Checked returns the current request, as the file holds it, and its derived values. Both are
-	// valid until the next call of Next. r is nil if the request is not to be checked, and d if
-	// it has no derived values or damaged ones. r lacks inputs and outputs unless outputs is set.
-	Checked() (r *Request, d *Derived, outputs bool)
-	// HasOutputs reports whether the file has the outputs from which the derived values were
-	// computed.
-	HasOutputs() bool
-	// Restart makes Next begin again with the first request. It takes back all calls of
-	// CheckDerived, WithoutAnswers, WithoutResponses, WithoutDerived and InBatches.
-	Restart()
-}
-
-// A CheckedBatch is a DerivedBatch that checks requests; see [CheckingReader].
-type CheckedBatch interface {
-	DerivedBatch
-	// Check takes a request, as the file holds it, and its derived values, after Add or AddDerived
-	// took the request. r is the r of Add, or a copy; it lacks inputs and outputs unless
-	// outputs is set. d is nil if the request has no derived values or damaged ones. Check must not
-	// keep r or d or anything that they point to.
-	Check(r *Request, d *Derived, outputs bool)
 }

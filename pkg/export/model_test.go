@@ -10,7 +10,7 @@ func TestExcluded(t *testing.T) {
 	for _, tt := range []struct {
 		phase  Phase
 		status Status
-		want   string
+		want   Exclusion
 	}{
 		{PhaseUnknown, StatusUnknown, ""},
 		{PhaseMeasured, StatusOK, ""},
@@ -31,11 +31,11 @@ func TestExcluded(t *testing.T) {
 
 func TestEndNS(t *testing.T) {
 	r := Request{}
-	if ns, ok := r.EndNS(); ns != 0 || ok {
+	if ns, ok := r.FinalResponseNS(); ns != 0 || ok {
 		t.Errorf("no responses: %d, %v", ns, ok)
 	}
 	r.Responses = []Response{{RecvNS: 5}, {RecvNS: 3}} // the last, not the latest
-	if ns, ok := r.EndNS(); ns != 3 || !ok {
+	if ns, ok := r.FinalResponseNS(); ns != 3 || !ok {
 		t.Errorf("EndNS() = %d, %v", ns, ok)
 	}
 }

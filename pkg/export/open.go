@@ -306,128 +306,33 @@ func (r *opened) Err() error {
 // Reader has its own position and warnings. Close it before r. ok is false if r comes
 // neither from an [Opener] nor from several Readers of one.
 func Reopen(ctx context.Context, r Reader) (again Reader, ok bool, err error) {
-	if m, is := r.(MultiReader); is {
-		return m.Reopen(ctx)
+	if x, is := r.(Reopener); is {
+		return x.Reopen(ctx)
 	}
-	o, ok := r.(*opened)
-	if !ok {
-		return nil, false, nil
-	}
-	if again, err = o.again(ctx); err == nil && o.beside != "" {
-		useSummaries(ctx, again, o.beside)
+	return nil, false, nil
+}
+
+// A Reopener is a Reader whose content can be read twice at the same time: see [Reopen].
+type Reopener interface {
+	Reader
+	// Reopen returns a second Reader. ok is false if the content cannot be read twice.
+	Reopen(ctx context.Context) (again Reader, ok bool, err error)
+}
+
+// Reopen implements Reopener.
+func (r *opened) Reopen(ctx context.Context) (again Reader, ok bool, err error) {
+	if again, err = r.again(ctx); err == nil && r.beside != "" {
+		useSummaries(ctx, again, r.beside)
 	}
 	return again, true, err
 }
 
-// Skipped implements Skipper by asking the format's reader.
-func (r *opened) Skipped(experiment int) (counted, excluded int) {
-	return Skipped(r.Reader, experiment)
-}
-
-// SelfCheck implements Checker by asking the format's reader.
-func (r *opened) SelfCheck() SelfCheck {
-	c, _ := Checked(r.Reader)
-	return c
-}
-
-var (
-	_ BriefReader    = (*opened)(nil)
-	_ CheckingReader = (*opened)(nil)
-)
-
-// Derivation implements DerivedReader by asking the format's reader.
-func (r *opened) Derivation() (_ Derivation, ok bool) {
-	if d, is := r.Reader.(DerivedReader); is {
-		return d.Derivation()
+// formatReader returns the Reader that an Opener wrapped in r; r if it wrapped none.
+func formatReader(r Reader) Reader {
+	if o, ok := r.(*opened); ok {
+		return o.Reader
 	}
-	return Derivation{}, false
-}
-
-// Derived implements DerivedReader.
-func (r *opened) Derived() *Derived {
-	if d, is := r.Reader.(DerivedReader); is {
-		return d.Derived()
-	}
-	return nil
-}
-
-// WithoutAnswers implements DerivedReader.
-func (r *opened) WithoutAnswers() {
-	if d, is := r.Reader.(DerivedReader); is {
-		d.WithoutAnswers()
-	}
-}
-
-// WithoutResponses implements BriefReader by telling the format's reader.
-func (r *opened) WithoutResponses() {
-	if d, is := r.Reader.(BriefReader); is {
-		d.WithoutResponses()
-	}
-}
-
-// WithoutDerived implements DerivedSkipper by telling the format's reader.
-func (r *opened) WithoutDerived() {
-	if d, is := r.Reader.(DerivedSkipper); is {
-		d.WithoutDerived()
-	}
-}
-
-// CheckDerived implements CheckingReader by telling the format's reader.
-func (r *opened) CheckDerived(all bool) bool {
-	c, is := r.Reader.(CheckingReader)
-	return is && c.CheckDerived(all)
-}
-
-// Checked implements CheckingReader by asking the format's reader.
-func (r *opened) Checked() (q *Request, d *Derived, outputs bool) {
-	if c, is := r.Reader.(CheckingReader); is {
-		return c.Checked()
-	}
-	return nil, nil, false
-}
-
-// HasOutputs implements CheckingReader by asking the format's reader.
-func (r *opened) HasOutputs() bool {
-	c, is := r.Reader.(CheckingReader)
-	return is && c.HasOutputs()
-}
-
-// Restart implements CheckingReader by telling the format's reader.
-func (r *opened) Restart() {
-	if c, is := r.Reader.(CheckingReader); is {
-		c.Restart()
-	}
-}
-
-// ShareWith implements SharingReader by telling the format's reader.
-func (r *opened) ShareWith(n int) {
-	if s, is := r.Reader.(SharingReader); is {
-		s.ShareWith(n)
-	}
-}
-
-var _ EnvelopeReader = (*opened)(nil)
-
-// WithEnvelopes implements EnvelopeReader by telling the format's reader.
-func (r *opened) WithEnvelopes() { WithEnvelopes(r.Reader) }
-
-// Preview implements Previewer by asking the format's reader.
-func (r *opened) Preview() *Run { return Preview(r.Reader) }
-
-var _ BatchReader = (*opened)(nil)
-
-// InBatches implements BatchReader by asking the format's reader.
-func (r *opened) InBatches(newBatch func() Batch) (ok bool) {
-	_, ok = InBatches(r.Reader, newBatch)
-	return ok
-}
-
-// Batch implements BatchReader.
-func (r *opened) Batch() Batch {
-	if b, is := r.Reader.(BatchReader); is {
-		return b.Batch()
-	}
-	return nil
+	return r
 }
 
 func (r *opened) Close() error {

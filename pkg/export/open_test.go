@@ -10,6 +10,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"testing/iotest"
@@ -177,7 +178,7 @@ func TestOpenSkipped(t *testing.T) {
 		}
 		for r.Next() {
 		}
-		if counted, excluded := export.Skipped(r, 0); counted != 1 || excluded != 0 {
+		if counted, excluded := r.Skipped(0); counted != 1 || excluded != 0 {
 			t.Errorf("%s: %d and %d left out, want 1 and 0", name, counted, excluded)
 		}
 		if err := r.Close(); err != nil {
@@ -273,5 +274,65 @@ func TestOpenTempDir(t *testing.T) {
 	o := export.Opener{Formats: []export.Format{profilejson.Format{}}, TempDir: filepath.Join(t.TempDir(), "absent"), Stdin: bytes.NewReader(document(3))}
 	if _, err := o.Open(context.Background(), "-"); err == nil || !strings.Contains(err.Error(), "stdin: has to be copied to be read") {
 		t.Errorf("err = %v", err)
+	}
+}
+
+// A Reader that was read begins again with the first request, whatever was read before, and says each
+// warning once.
+func TestReadAgain(t *testing.T) {
+	doc := []byte(`{"experiments":[{"requests":[{"timestamp":"x"},{"timestamp":1,"response_timestamps":[2]}],"window_boundaries":7},` +
+		`{"requests":[{"timestamp":3,"response_timestamps":[4]},{"timestamp":5,"response_timestamps":[6]}]}]}`)
+	o := export.Opener{Formats: []export.Format{profilejson.Format{}}, Stdin: bytes.NewReader(doc)}
+	r, err := o.Open(t.Context(), "-")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for n := range 5 {
+		rows := export.Read(r, export.Need{})
+		for range n {
+			rows.Next()
+		}
+		rows = export.Read(r, export.Need{})
+		var starts []uint64
+		var levels []int
+		for rows.Next() {
+			starts, levels = append(starts, rows.Row().Request.StartNS), append(levels, rows.Experiment())
+		}
+		if counted, _ := rows.Skipped(0); !slices.Equal(starts, []uint64{1, 3, 5}) || !slices.Equal(levels, []int{0, 1, 1}) || counted != 1 || len(rows.Warnings()) != 2 || rows.Err() != nil {
+			t.Errorf("after %d requests: %v of levels %v, %d left out, warnings %v, %v", n, starts, levels, counted, rows.Warnings(), rows.Err())
+		}
+	}
+	if err := r.Close(); err != nil {
+		t.Error(err)
+	}
+}
+
+// A startBatch keeps the start times of requests.
+type startBatch struct{ starts []uint64 }
+
+func (b *startBatch) Reset()              { b.starts = nil }
+func (b *startBatch) Add(row *export.Row) { b.starts = append(b.starts, row.Request.StartNS) }
+
+// Rows fill the batches themselves if the Reader gives single requests only: each has requests of one level,
+// and all requests come once.
+func TestOwnBatches(t *testing.T) {
+	for _, counts := range [][]int{{}, {1}, {64}, {65}, {3, 64, 0, 200}} {
+		all, want := &listReader{run: levels(len(counts))}, 0
+		for level, n := range counts {
+			all.levels = append(all.levels, slices.Repeat([]int{level}, n)...)
+			want += n
+		}
+		got := make([]int, len(counts))
+		rows := export.Read(all, export.Need{Batch: func() export.Batch { return &startBatch{} }})
+		for rows.Next() {
+			b := rows.Batch().(*startBatch)
+			if len(b.starts) == 0 || len(b.starts) > 64 {
+				t.Errorf("%v: a batch of %d", counts, len(b.starts))
+			}
+			got[rows.Experiment()] += len(b.starts)
+		}
+		if rows.Next() || !slices.Equal(got, counts) || all.at != want+1 {
+			t.Errorf("%v: %v, Next was called %d times", counts, got, all.at)
+		}
 	}
 }

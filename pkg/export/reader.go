@@ -27,6 +27,10 @@ type Reader interface {
 	// time before Close, and several times. It returns the error of do, or the cause of
 	// ctx. It skips unreadable scrapes with a warning.
 	Scrapes(ctx context.Context, do func(*Scrape) error) error
+	// Skipped returns how many requests of an experiment the Reader left out so far,
+	// each with a Warning that is LeftOut. counted is the number of requests that would count,
+	// excluded the number that the file excludes.
+	Skipped(experiment int) (counted, excluded int)
 	// Err returns the error that ended the reading early, or nil after a complete
 	// read: an I/O error, a *CutError for a file that ends too soon, or a *SyntaxError
 	// for a file that breaks its format. Requests before the error are valid.
@@ -35,23 +39,6 @@ type Reader interface {
 	Warnings() []Warning
 	// Close releases the file. It may be called at any time and twice.
 	Close() error
-}
-
-// A Skipper is a Reader that counts the requests that it leaves out.
-type Skipper interface {
-	// Skipped returns how many requests of an experiment the Reader left out so far,
-	// each with a Warning that is LeftOut. experiment is the index in Run().Experiments.
-	// counted is the number of requests that would count, excluded the number that the
-	// file excludes.
-	Skipped(experiment int) (counted, excluded int)
-}
-
-// Skipped returns the counts of [Skipper] for r; 0 if r is not a Skipper.
-func Skipped(r Reader, experiment int) (counted, excluded int) {
-	if s, ok := r.(Skipper); ok {
-		return s.Skipped(experiment)
-	}
-	return 0, 0
 }
 
 // A Writer writes one run. Calls come in the order
@@ -77,9 +64,15 @@ type Writer interface {
 	Close(run *Run) error
 }
 
-// A Stopper is a Writer that writes in the background.
-type Stopper interface {
+// A BatchWriter is a Writer that takes batches, so that the goroutines that decode requests also
+// encode them. It writes in the background.
+type BatchWriter interface {
 	Writer
+	// NewBatch returns an empty Batch for WriteBatch. Any goroutine may call it.
+	NewBatch() Batch
+	// WriteBatch writes the requests of b, which NewBatch returned, after all requests written before.
+	// b is empty then.
+	WriteBatch(b Batch) error
 	// Stop waits until the background writes end. Call it before closing the file of a
 	// Writer that was not closed.
 	Stop()
@@ -98,30 +91,27 @@ type SelfCheck struct {
 	NotCompared []string
 }
 
-// A Checker is a Reader of a file that states figures about its requests.
-type Checker interface {
-	// SelfCheck returns the comparison. It is complete when Next has returned
-	// false and Err is nil.
-	SelfCheck() SelfCheck
-}
-
-// Checked returns the comparison of r. ok is false if r is not a Checker, or if nothing was
-// compared.
+// Checked returns the comparison that r made when it had read all requests. ok is false if r reads
+// no [Summarized] file, or if nothing was compared.
 func Checked(r Reader) (c SelfCheck, ok bool) {
-	if x, is := r.(Checker); is {
-		c = x.SelfCheck()
+	if s, is := formatReader(r).(Summarized); is {
+		c = s.SelfCheck()
 	}
 	return c, c.Compared > 0
 }
 
-// A Summarized is a Reader of a file whose tool writes the summary and the settings of
-// the run into other files of the same folder.
+// A Summarized is a Reader of a file of another tool, which states figures about its requests, or
+// writes the summary and the settings of the run into other files of the same folder.
 type Summarized interface {
+	Reader
+	// SelfCheck compares the stated figures with the requests. It is complete when Next has
+	// returned false and Err is nil.
+	SelfCheck() SelfCheck
 	// SummaryNames returns the names of these files, given the name of the file that
 	// the Reader reads; all names are without the folder. It returns nil if the tool
 	// writes no such files.
 	SummaryNames(file string) []string
-	// UseSummary takes the content of one such file, before the first Next. [Checker]
+	// UseSummary takes the content of one such file, before the first Next. SelfCheck
 	// compares the figures of the content with the figures of the run, and the run takes
 	// over the load that the content names. name is the path. A non-nil err is the
 	// reason why the file could not be read; content is then nil, and a Warning reports

@@ -15,9 +15,9 @@ type Request struct {
 	StartNS     uint64 // first byte of the request left; "timestamp" of the export
 	SentNS      uint64 // last byte of the request left
 	FirstByteNS uint64 // first byte of the answer, headers included; over gRPC, of its first message
-	// EndedNS is the end of a failed request: the time of the error, or of giving it
+	// FailedNS is the end of a failed request: the time of the error, or of giving it
 	// up. 0 for a successful request.
-	EndedNS uint64
+	FailedNS uint64
 
 	StartSource StampSource
 
@@ -47,7 +47,7 @@ type Request struct {
 	Inputs Fields
 
 	Responses []Response
-	// Summary stands for Responses that a [BriefReader] left out; else nil.
+	// Summary stands for Responses that were left out for [DerivedBrief]; else nil.
 	Summary *ResponseSummary
 
 	// NoOutputs is set when the file has no response_outputs member at all
@@ -122,9 +122,9 @@ func (r *Request) NumResponses() int {
 	return len(r.Responses)
 }
 
-// FirstNS returns the time of the first response in the order of the file; ok is false if
+// FirstResponseNS returns the time of the first response in the order of the file; ok is false if
 // there is no response.
-func (r *Request) FirstNS() (ns uint64, ok bool) {
+func (r *Request) FirstResponseNS() (ns uint64, ok bool) {
 	if s := r.Summary; s != nil {
 		return r.StartNS + uint64(s.First), s.N > 0
 	}
@@ -134,9 +134,9 @@ func (r *Request) FirstNS() (ns uint64, ok bool) {
 	return r.Responses[0].RecvNS, true
 }
 
-// EndNS returns the time of the last response in the order of the file, which tools take
+// FinalResponseNS returns the time of the last response in the order of the file, which tools take
 // for the end of the request; ok is false if there is no response.
-func (r *Request) EndNS() (ns uint64, ok bool) {
+func (r *Request) FinalResponseNS() (ns uint64, ok bool) {
 	if s := r.Summary; s != nil {
 		return r.StartNS + uint64(s.Last), s.N > 0
 	}
@@ -146,12 +146,12 @@ func (r *Request) EndNS() (ns uint64, ok bool) {
 	return r.Responses[len(r.Responses)-1].RecvNS, true
 }
 
-// LastNS returns the latest time of a response; ok is false if there is no response. It
-// equals EndNS unless the clock was set back, or the responses are not in the order of
+// LatestResponseNS returns the latest time of a response; ok is false if there is no response. It
+// equals FinalResponseNS unless the clock was set back, or the responses are not in the order of
 // their times.
-func (r *Request) LastNS() (ns uint64, ok bool) {
+func (r *Request) LatestResponseNS() (ns uint64, ok bool) {
 	if r.Summary != nil {
-		return r.EndNS()
+		return r.FinalResponseNS()
 	}
 	for i := range r.Responses {
 		ns = max(ns, r.Responses[i].RecvNS)
@@ -159,22 +159,33 @@ func (r *Request) LastNS() (ns uint64, ok bool) {
 	return ns, len(r.Responses) > 0
 }
 
-// Excluded returns why perf_analyzer would not have exported the request:
-// "warmup", "cancelled", "failed" or "late"; "" for a measured, successful
-// one. A status or phase that is unknown counts as ok and measured, as in
+// An Exclusion is the reason why a request does not count; "" if it counts. The texts are written
+// to files.
+type Exclusion string
+
+const (
+	NotExcluded       Exclusion = ""
+	ExcludedWarmup    Exclusion = "warmup"
+	ExcludedCancelled Exclusion = "cancelled"
+	ExcludedFailed    Exclusion = "failed"
+	ExcludedLate      Exclusion = "late"
+)
+
+// Excluded returns why perf_analyzer would not have exported the request; NotExcluded for a
+// measured, successful one. A status or phase that is unknown counts as ok and measured, as in
 // files that do not record them.
-func (r *Request) Excluded() string {
+func (r *Request) Excluded() Exclusion {
 	switch {
 	case r.Phase == PhaseWarmup:
-		return "warmup"
+		return ExcludedWarmup
 	case r.Status == StatusCancelled:
-		return "cancelled"
+		return ExcludedCancelled
 	case r.Status != StatusUnknown && r.Status != StatusOK:
-		return "failed"
+		return ExcludedFailed
 	case r.Phase == PhaseCooldown:
-		return "late"
+		return ExcludedLate
 	}
-	return ""
+	return NotExcluded
 }
 
 // A StampSource is the source of a timestamp.

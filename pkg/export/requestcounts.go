@@ -18,15 +18,15 @@ type RequestCounts struct {
 // Add counts a request.
 func (c *RequestCounts) Add(r *Request) {
 	switch r.Excluded() {
-	case "":
+	case NotExcluded:
 		c.Measured++
-	case "failed":
+	case ExcludedFailed:
 		c.Failed++
-	case "warmup":
+	case ExcludedWarmup:
 		c.Warmup++
-	case "late":
+	case ExcludedLate:
 		c.Late++
-	case "cancelled":
+	case ExcludedCancelled:
 		c.Cancelled++
 	}
 	if r.Resent {

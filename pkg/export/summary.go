@@ -59,7 +59,7 @@ func ResultFile(folder string) (string, error) {
 // of the file at path, which r reads, and that say more about its run; nil if it
 // writes none. They are read if [Opener.Beside] allows it.
 func SummaryNames(r Reader, path string) []string {
-	s, ok := summarized(r)
+	s, ok := formatReader(r).(Summarized)
 	if !ok || path == "-" {
 		return nil
 	}
@@ -106,16 +106,6 @@ func readSummary(ctx context.Context, path string) ([]byte, error) {
 	return content, errors.Join(err, s.Err, s.Close())
 }
 
-// summarized returns r, or the Reader that an Opener wrapped in r, as a Summarized; ok is false
-// if it is none.
-func summarized(r Reader) (s Summarized, ok bool) {
-	if o, is := r.(*opened); is {
-		r = o.Reader
-	}
-	s, ok = r.(Summarized)
-	return s, ok
-}
-
 // useSummaries gives r, which reads the file at path, the summaries that exist beside
 // that file.
 func useSummaries(ctx context.Context, r Reader, path string) {
@@ -128,7 +118,7 @@ func useSummaries(ctx context.Context, r Reader, path string) {
 		if errors.Is(err, fs.ErrNotExist) {
 			continue
 		}
-		if s, ok := summarized(r); ok {
+		if s, ok := formatReader(r).(Summarized); ok {
 			s.UseSummary(name, content, err)
 		}
 	}

@@ -49,7 +49,7 @@ type Value struct {
 	Data []byte
 	// Envelope, if it is not nil, surrounds Data: the text is Front, Data, Back. Data then has
 	// no quote, backslash or control character, which JSON would escape. Only the requests of
-	// a [Batch] and of an [EnvelopeReader] have such values; Bytes joins the parts.
+	// a [Batch], and of a caller that allows it, have such values: see [Need]. Bytes joins the parts.
 	Envelope *Envelope
 }
 
@@ -77,3 +77,8 @@ func (v Value) Null() bool {
 func (v Value) Empty() bool {
 	return v.Null() || len(v.Data) == 0 && v.Envelope == nil || !v.Text && string(v.Data) == "[]"
 }
+
+// An Envelope is the start and the end of texts that differ only between them, such as the
+// events of a streamed answer. It never changes, so what is known about an Envelope holds for
+// all values that point to it.
+type Envelope struct{ Front, Back []byte }

@@ -72,16 +72,16 @@ func (l *levelRun) count(r *export.Request) {
 		l.failures.succeed()
 	}
 	switch r.Excluded() {
-	case "":
+	case export.NotExcluded:
 		l.out.OK++
-	case "warmup":
+	case export.ExcludedWarmup:
 		l.out.Warmup++
 		if r.Status != export.StatusOK && r.Status != export.StatusCancelled {
 			l.fail(r)
 		}
-	case "late":
+	case export.ExcludedLate:
 		l.out.Late++
-	case "cancelled":
+	case export.ExcludedCancelled:
 		l.out.Cancelled++
 	default:
 		l.out.Failed++

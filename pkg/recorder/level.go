@@ -315,7 +315,7 @@ func (l *levelRun) collect() {
 	l.throttle.begin()
 	for i, x := range items {
 		l.cutShort(x)
-		l.throttle.step(time.Duration(l.cfg.Clock.NowNS() - x.Request.EndedNS))
+		l.throttle.step(time.Duration(l.cfg.Clock.NowNS() - x.Request.FailedNS))
 		l.returned++
 		if x.Request.Phase == export.PhaseWarmup {
 			l.warmed++
@@ -395,7 +395,7 @@ func (l *levelRun) decode(x *backend.Exchange) {
 		l.driver.Decoded(r.Worker, r.Status == export.StatusOK)
 	}
 	if r.Status == export.StatusOK {
-		r.EndedNS = 0
+		r.FailedNS = 0
 	}
 }
 
@@ -412,7 +412,7 @@ func (l *levelRun) settle(x *backend.Exchange) {
 		r.Phase = export.PhaseCooldown
 	}
 	l.count(r)
-	if ended && r.Excluded() == "" {
+	if ended && r.Excluded() == export.NotExcluded {
 		latency := time.Duration(end - r.StartNS)
 		l.latencies.Add(latency)
 		l.out.Streamed = l.out.Streamed || len(r.Responses) > 1
@@ -445,8 +445,8 @@ func (l *levelRun) end(r *export.Request) (ns uint64, responses int, ok bool) {
 	if ok {
 		return ns, responses, true
 	}
-	if ns, ok = r.EndNS(); !ok {
-		ns = r.EndedNS
+	if ns, ok = r.FinalResponseNS(); !ok {
+		ns = r.FailedNS
 	}
 	return ns, 0, false
 }

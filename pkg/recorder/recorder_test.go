@@ -168,7 +168,7 @@ func (w *memWriter) Flush() error {
 }
 
 // count returns how many requests have that Excluded reason.
-func (w *memWriter) count(reason string) int {
+func (w *memWriter) count(reason export.Exclusion) int {
 	n := 0
 	for _, r := range w.requests {
 		if r.Excluded() == reason {
@@ -322,8 +322,8 @@ func TestCountWindows(t *testing.T) {
 		t.Errorf("boundaries %v, want 4 in order", b)
 	}
 	for _, r := range w.requests {
-		end, _ := r.EndNS()
-		if measured := r.Excluded() == ""; measured != (end <= b[3]) {
+		end, _ := r.FinalResponseNS()
+		if measured := r.Excluded() == export.NotExcluded; measured != (end <= b[3]) {
 			t.Errorf("request %d ended %v after the last boundary, excluded %q", r.ID, time.Duration(end-b[3]), r.Excluded())
 		}
 	}
@@ -410,8 +410,8 @@ func TestFailuresAreRows(t *testing.T) {
 		t.Errorf("%d ok, %d failed, result %+v; want 20 and 10", w.count(""), w.count("failed"), res.Levels[0])
 	}
 	for _, r := range w.requests {
-		if failed := r.Status != export.StatusOK; failed != (r.EndedNS > r.StartNS) {
-			t.Errorf("request %d, %v: started %d, ended %d; want an end for failures only", r.ID, r.Status, r.StartNS, r.EndedNS)
+		if failed := r.Status != export.StatusOK; failed != (r.FailedNS > r.StartNS) {
+			t.Errorf("request %d, %v: started %d, ended %d; want an end for failures only", r.ID, r.Status, r.StartNS, r.FailedNS)
 		}
 	}
 }
@@ -582,8 +582,8 @@ func TestHiddenFailures(t *testing.T) {
 		t.Errorf("%d failed rows in %v; want some, and pauses between them", n, took)
 	}
 	for _, r := range w.requests {
-		if (r.Status != export.StatusOK) != (r.EndedNS > 0) {
-			t.Errorf("request %d: %v, ended_ns %d; want an end for failures only", r.ID, r.Status, r.EndedNS)
+		if (r.Status != export.StatusOK) != (r.FailedNS > 0) {
+			t.Errorf("request %d: %v, ended_ns %d; want an end for failures only", r.ID, r.Status, r.FailedNS)
 		}
 	}
 }

@@ -222,7 +222,7 @@ func TestExportGivesTheWindows(t *testing.T) {
 		stats := make([]pawindow.Stats, len(windows))
 		for j := range w.requests {
 			r := &w.requests[j]
-			if r.Excluded() != "" {
+			if r.Excluded() != export.NotExcluded {
 				continue
 			}
 			end, responses, ok := pawindow.End(r, pawindow.NullLast(r, true))

@@ -165,7 +165,7 @@ func TestEndpointsEvents(t *testing.T) {
 				q := r.Request()
 				line := shown(q)
 				if e := q.Excluded(); e == "late" || e == "cancelled" {
-					line += " " + e
+					line += " " + string(e)
 				}
 				got = append(got, line)
 				if p, ok := q.Inputs.Get("prompt"); !ok || !strings.HasPrefix(string(p.Data), "hi ") {

@@ -66,7 +66,7 @@ func passOn(t *testing.T, r export.Reader) (text string, kept []byte) {
 			all = append(all, [2]strings.Builder{})
 		}
 		i := 0
-		if q.Excluded() != "" {
+		if q.Excluded() != export.NotExcluded {
 			i = 1
 		}
 		io.WriteString(&all[r.Experiment()][i], shown(q)+" "+q.Message+"\n")

@@ -173,7 +173,7 @@ func TestPeersImported(t *testing.T) {
 					n = int(*s.TokenEvents)
 				}
 				events += n
-				if q.Excluded() == "" {
+				if q.Excluded() == export.NotExcluded {
 					continue
 				}
 				failed++
@@ -312,7 +312,7 @@ func TestPeersSummaries(t *testing.T) {
 			_, all, _ := readAll(t, tt.file, data)
 			var ttft, second, latency, perToken, gaps resultfile.Sample
 			for _, r := range all {
-				if r.Excluded() != "" {
+				if r.Excluded() != export.NotExcluded {
 					continue
 				}
 				at := tokenTimes(r)

@@ -134,7 +134,7 @@ func writeShard(out io.Writer, rank, ranks, requests, tokens int, counts tokenCo
 		end = max(end, free[stream])
 		if i%1000 == 999 {
 			x := q.Clone()
-			x.Status, x.Code, x.Message, x.EndedNS, x.Responses = export.StatusHTTPError, 503, "no room", x.FirstByteNS, nil
+			x.Status, x.Code, x.Message, x.FailedNS, x.Responses = export.StatusHTTPError, 503, "no room", x.FirstByteNS, nil
 			failed = append(failed, *x)
 			continue
 		}

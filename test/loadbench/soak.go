@@ -309,7 +309,7 @@ func (r *soak) read(ctx context.Context, file string) (err error) {
 // add counts a request in the interval of its end, and each of its tokens in the interval of
 // its arrival.
 func (r *soak) add(q *export.Request) {
-	end := q.EndedNS
+	end := q.FailedNS
 	if n := len(q.Responses); n > 0 && q.Status == export.StatusOK {
 		end = q.Responses[n-1].RecvNS
 	}

@@ -80,7 +80,7 @@ func TestSoakParts(t *testing.T) {
 		})
 		run.goroutines = append(run.goroutines, count{began.Add(at), float64(s)})
 	}
-	run.add(&export.Request{Status: export.StatusHTTPError, EndedNS: uint64(began.Add(15 * time.Second).UnixNano())})
+	run.add(&export.Request{Status: export.StatusHTTPError, FailedNS: uint64(began.Add(15 * time.Second).UnixNano())})
 	run.add(&export.Request{Status: export.StatusOK, Responses: []export.Response{token(-time.Second, 0, 1), token(201*time.Second, 0, 2)}})
 
 	for _, tt := range []struct {

@@ -62,7 +62,7 @@ func (x recorded) run(rng *rand.Rand) *diff.Run {
 			*q = export.Request{ID: uint64(k), StartNS: now, StartSource: export.SourceKernel, HasMeta: true, Status: export.StatusOK, Phase: export.PhaseMeasured}
 			now += take(firstTokenMS*l.firstToken, latencyLogSD)
 			if x.failing > 0 && rng.Float64() < x.failing {
-				q.Status, q.EndedNS = export.StatusTimeout, now
+				q.Status, q.FailedNS = export.StatusTimeout, now
 				continue
 			}
 			pace := take(paceMS*l.pace, jitterLogSD)

@@ -46,6 +46,8 @@ func (m *memory) Experiment() int { return m.exp }
 
 func (m *memory) Err() error { return m.err }
 
+func (m *memory) Skipped(int) (int, int) { return 0, 0 }
+
 func (m *memory) Warnings() []export.Warning { return nil }
 
 func (m *memory) Close() error { return nil }
@@ -105,7 +107,7 @@ func (c recipe) make() *memory {
 			}
 			at := r.StartNS + around(c.ttft, 0.15)
 			if c.failing > 0 && k%c.failing == 0 {
-				r.Status, r.EndedNS = export.StatusTimeout, at
+				r.Status, r.FailedNS = export.StatusTimeout, at
 				slots[slot] = at
 				all = append(all, r)
 				continue

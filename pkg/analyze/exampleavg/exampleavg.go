@@ -62,7 +62,7 @@ func (a *averager) line(prefix string, add func(*export.Request)) (string, error
 			continue
 		}
 		q := a.r.Request()
-		if q.Excluded() != "" {
+		if q.Excluded() != export.NotExcluded {
 			continue
 		}
 		a.requests++
@@ -102,7 +102,7 @@ func (a *averager) check() error {
 
 // left returns how many requests of the first experiment the reader left out.
 func (a *averager) left() int {
-	counted, _ := export.Skipped(a.r, 0)
+	counted, _ := a.r.Skipped(0)
 	return counted
 }
 

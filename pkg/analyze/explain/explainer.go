@@ -60,14 +60,14 @@ func (x *Explainer) Request(q *export.Request) {
 	x.q = q
 	x.m = x.meter.Measure(q)
 	x.ownFirst = false
-	if end, ok := q.EndNS(); ok && x.m.Counted {
+	if end, ok := q.FinalResponseNS(); ok && x.m.Counted {
 		if x.endNS == 0 || q.StartNS < x.startNS {
 			x.startNS = q.StartNS
 		}
 		x.endNS = max(x.endNS, end)
 	}
 	if !x.m.Counted {
-		why := x.m.Excluded
+		why := string(x.m.Excluded)
 		if x.m.Class != "" {
 			why += ": " + x.m.Class
 		}
@@ -166,7 +166,7 @@ func (x *Explainer) End(recvNS uint64, also ...Measure) {
 	if x == nil {
 		return
 	}
-	end, ok := x.q.EndNS()
+	end, ok := x.q.FinalResponseNS()
 	if ok && recvNS < end {
 		x.Note(Latency, "ends at "+x.kindAt(recvNS)+", not at the last response: "+x.kindAt(end))
 	}

@@ -44,7 +44,7 @@ func requests(n int) []export.Request {
 		}
 		q.StartNS, q.HasMeta, q.ID, q.Status, q.Phase, q.Worker = at, true, uint64(i), export.StatusOK, export.PhaseMeasured, i%2
 		if i%10 == 9 {
-			q.Status, q.Message, q.Responses, q.EndedNS = export.StatusTimeout, "no answer", nil, at+500*ms
+			q.Status, q.Message, q.Responses, q.FailedNS = export.StatusTimeout, "no answer", nil, at+500*ms
 		}
 		all[i] = q
 	}
@@ -374,7 +374,7 @@ func TestMaxLoadOnce(t *testing.T) {
 func TestDegenerateRuns(t *testing.T) {
 	failed := requests(10)
 	for i := range failed {
-		failed[i].Status, failed[i].Responses, failed[i].EndedNS = export.StatusHTTPError, nil, failed[i].StartNS+1
+		failed[i].Status, failed[i].Responses, failed[i].FailedNS = export.StatusHTTPError, nil, failed[i].StartNS+1
 	}
 	whole := requests(10)
 	for i := range whole {

@@ -76,7 +76,7 @@ func made(slow, prompt uint64, levels ...int) *memrun.Reader {
 			}
 			at := start + (wait+12_000_000+random.next(9_000_000)+(input-cached)*30_000)*slow/100
 			if random.next(40) == 0 {
-				x.Status, x.EndedNS, x.Message = export.StatusTimeout, at, "no answer"
+				x.Status, x.FailedNS, x.Message = export.StatusTimeout, at, "no answer"
 				slots[s] = at
 				all = append(all, x)
 				continue
@@ -243,7 +243,7 @@ func TestLittle(t *testing.T) {
 	failed := made(100, 200, 1)
 	for i := range failed.Requests[0] {
 		x := &failed.Requests[0][i]
-		x.Status, x.Responses, x.EndedNS = export.StatusTimeout, nil, x.StartNS+1
+		x.Status, x.Responses, x.FailedNS = export.StatusTimeout, nil, x.StartNS+1
 	}
 	one := made(100, 200, 1)
 	one.Requests[0] = one.Requests[0][:1]

@@ -56,7 +56,7 @@ func NewRow(experiment int, e *export.Experiment, index uint64, r *export.Reques
 		TTFT: m.TTFT, E2EL: m.E2EL, Responses: len(r.Responses), Events: m.Events,
 		Tokens: m.OutputTokens, Input: m.InputTokens, TPOT: math.NaN(),
 		Reasoning: m.ReasoningTokens, Cached: m.CachedTokens, Uncached: m.UncachedInput(), ServerPrefill: m.Prefill, ServerDecode: m.Decode,
-		Status: r.Status.String(), Excluded: m.Excluded, Model: r.Model, Message: m.Message,
+		Status: r.Status.String(), Excluded: string(m.Excluded), Model: r.Model, Message: m.Message,
 	}
 	if ns, ok := m.TPOT(); ok {
 		row.TPOT = ns

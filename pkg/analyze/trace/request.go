@@ -60,7 +60,7 @@ func newRequest(r *export.Request, m *answer.Measured, index uint64, finder *qua
 		connectNS: max(0, int64(r.DNS+r.Connect+r.TLS)),
 		args: requestArgs{
 			ID: index, Input: pointer(m.InputTokens), Output: pointer(m.OutputTokens), Events: m.Events,
-			Status: r.Status.String(), Excluded: m.Excluded, Message: m.Message, Model: r.Model,
+			Status: r.Status.String(), Excluded: string(m.Excluded), Message: m.Message, Model: r.Model,
 			Session: r.SessionID, Turn: r.Turn, Slot: r.Worker, Conn: r.Conn,
 		},
 	}
@@ -74,16 +74,16 @@ func newRequest(r *export.Request, m *answer.Measured, index uint64, finder *qua
 		ttft, _ := m.IfStreamed()
 		q.ttft, q.undecided = ttft, ttft.OK
 	}
-	for _, t := range [...]uint64{r.ScheduledNS, r.IssuedNS, r.StartNS, r.EndedNS} {
+	for _, t := range [...]uint64{r.ScheduledNS, r.IssuedNS, r.StartNS, r.FailedNS} {
 		if t != 0 && (q.beginNS == 0 || t < q.beginNS) {
 			q.beginNS = t
 		}
 	}
-	last, _ := r.LastNS()
+	last, _ := r.LatestResponseNS()
 	if q.beginNS == 0 {
 		q.beginNS = last
 	}
-	q.endNS = max(q.beginNS, last, r.EndedNS)
+	q.endNS = max(q.beginNS, last, r.FailedNS)
 	q.stalls = stallsOf(m, finder)
 	return q, q.beginNS != 0 && !m.StartWrong && !m.EndWrong
 }

@@ -85,7 +85,7 @@ func TestSlices(t *testing.T) {
 	first.HasMeta, first.ID, first.Status = true, 7, export.StatusOK
 	first.ScheduledNS, first.IssuedNS, first.StartNS = 1_000_000, 1_010_000, 1_100_000
 	first.DNS, first.Connect, first.TLS = 10*time.Microsecond, 10*time.Microsecond, 20*time.Microsecond
-	failed := export.Request{HasMeta: true, ID: 8, Status: export.StatusTimeout, Message: "<b>", ScheduledNS: 1_200_000, StartNS: 1_200_000, EndedNS: 2_000_000}
+	failed := export.Request{HasMeta: true, ID: 8, Status: export.StatusTimeout, Message: "<b>", ScheduledNS: 1_200_000, StartNS: 1_200_000, FailedNS: 2_000_000}
 	events, about := written(t, memrun.New("openai", []export.Request{first, failed}))
 	check(t, events, "Xi",
 		"X request 7 0.000+1000800.000 1/1",
@@ -264,7 +264,7 @@ func TestNesting(t *testing.T) {
 			case 1:
 				q.StartNS = math.MaxUint64 - rng.Uint64N(9)
 			case 2:
-				q.EndedNS, q.Status = q.StartNS+rng.Uint64N(1e6), export.StatusTruncated
+				q.FailedNS, q.Status = q.StartNS+rng.Uint64N(1e6), export.StatusTruncated
 			}
 			all = append(all, q)
 		}

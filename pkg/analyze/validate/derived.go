@@ -5,31 +5,27 @@ import (
 	"github.com/pa-tools/pa/pkg/export"
 )
 
-// findDerived sets v.stored and v.checker if the derived columns of r can be computed again
-// and compared, and else v.NotCompared to the reason.
+// findDerived sets v.checker if the derived columns of r can be computed again and compared, and
+// else v.NotCompared to the reason.
 func (v *validator) findDerived(r export.Reader, cfg Config) {
-	stored, ok := r.(export.DerivedReader)
-	if !ok {
+	stored := export.StoredIn(r)
+	if stored == nil {
 		return
 	}
-	derivation, ok := stored.Derivation()
-	if !ok {
-		return
-	}
-	checker, err := answer.NewChecker(r.Run(), derivation, cfg.Counter, cfg.Tokenizer)
+	checker, err := answer.NewChecker(r.Run(), stored.Derivation, cfg.Counter, cfg.Tokenizer)
 	if err != nil {
 		v.NotCompared = err.Error()
 		return
 	}
-	v.stored, v.checker = stored, checker
+	v.checker = checker
 }
 
 // derived compares the derived columns of a request with its responses.
-func (v *validator) derived(q *export.Request) {
-	if v.stored == nil {
+func (v *validator) derived(row *export.Row) {
+	if v.checker == nil {
 		return
 	}
-	switch d := v.checker.Check(q, v.stored.Derived()); {
+	switch d := v.checker.Check(row.Request, row.Derived); {
 	case d == nil:
 	case d.Column == "":
 		v.say("the derived columns are missing")

@@ -18,12 +18,16 @@ type derivedReader struct {
 	change  func(*export.Derived)
 }
 
-func (r *derivedReader) Derivation() (export.Derivation, bool) { return r.how, true }
-func (r *derivedReader) WithoutAnswers()                       {}
-func (r *derivedReader) Derived() *export.Derived {
+func (r *derivedReader) Preview() *export.Run { return r.Run() }
+func (r *derivedReader) Stored() *export.Stored {
+	return &export.Stored{Derivation: r.how, Outputs: true}
+}
+func (r *derivedReader) Begin(export.Need) bool { return false }
+func (r *derivedReader) Batch() export.Batch    { return nil }
+func (r *derivedReader) Row() export.Row {
 	d := r.deriver.Derive(r.Request())
 	r.change(d)
-	return d
+	return export.Row{Request: r.Request(), Derived: d}
 }
 
 func TestDerived(t *testing.T) {

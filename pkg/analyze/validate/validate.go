@@ -81,6 +81,7 @@ type Config struct {
 func Run(ctx context.Context, r export.Reader, cfg Config, found func(Violation)) (Result, error) {
 	run := r.Run()
 	v := validator{found: found, held: make([]export.RequestCounts, len(run.Experiments))}
+	rows := export.Read(r, export.Need{})
 	v.findDerived(r, cfg)
 	v.findRanks(run, cfg)
 	v.Experiments = len(run.Experiments)
@@ -90,17 +91,18 @@ func Run(ctx context.Context, r export.Reader, cfg Config, found func(Violation)
 		v.statistics(&run.Experiments[i])
 	}
 	index, experiment := 0, -1
-	for r.Next() {
+	for rows.Next() {
 		if v.Requests&1023 == 0 && ctx.Err() != nil {
 			return v.Result, context.Cause(ctx)
 		}
-		if r.Experiment() != experiment {
-			index, experiment = 0, r.Experiment()
+		if rows.Experiment() != experiment {
+			index, experiment = 0, rows.Experiment()
 		}
-		q := r.Request()
+		row := rows.Row()
+		q := row.Request
 		v.at = Violation{Experiment: experiment, Request: index, StartNS: q.StartNS}
 		v.request(q, &run.Experiments[experiment])
-		v.derived(q)
+		v.derived(row)
 		v.place(q)
 		index++
 	}
@@ -120,8 +122,7 @@ type validator struct {
 	at    Violation
 	held  []export.RequestCounts // by experiment
 
-	stored  export.DerivedReader // nil if the file has no derived columns to compare
-	checker *answer.Checker
+	checker *answer.Checker // nil if the file has no derived columns to compare
 
 	seen  *shards.Requests // nil if the file is not of pa-record
 	file  int              // index in seen

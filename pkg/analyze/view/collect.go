@@ -117,7 +117,7 @@ func (c *collector) Request(i int, q *analyze.Observed) {
 	index := c.index
 	c.index++
 	l.streamed = l.streamed || q.ShowsStream()
-	failed := q.Excluded == "failed"
+	failed := q.Excluded == export.ExcludedFailed
 	begin := q.EndNS
 	for _, t := range [...]uint64{q.ScheduledNS, q.IssuedNS, q.StartNS} {
 		if t != 0 {
@@ -358,7 +358,7 @@ func (c *collector) addRow(l *levelRows, q *analyze.Observed, index, begin uint6
 		queueNS: noTime, connectNS: noTime, startNS: noTime, firstNS: noTime, lastNS: noTime,
 		inputTokens: known(q.InputTokens), cachedTokens: known(q.CachedTokens), outputTokens: known(q.OutputTokens), outputLate: Absent,
 		rank: q.Rank, slot: q.Slot, turn: q.Turn,
-		texts: c.rows.textsOf(&RequestTexts{q.Status.String(), q.Excluded, q.Class, q.Message, q.Model, q.Session}),
+		texts: c.rows.textsOf(&RequestTexts{q.Status.String(), string(q.Excluded), q.Class, q.Message, q.Model, q.Session}),
 		timed: timed, undecided: late && ttft.OK,
 	}
 	if q.Numbered {

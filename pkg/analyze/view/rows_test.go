@@ -23,7 +23,7 @@ func manyRequests(rng *rand.Rand, n, failures int, from uint64) []export.Request
 		q.HasMeta, q.Status = true, export.StatusOK
 		q.ID = from + uint64(i)
 		if i < failures {
-			q = export.Request{HasMeta: true, ID: q.ID, StartNS: at, EndedNS: at + 5e5, Status: export.StatusTimeout}
+			q = export.Request{HasMeta: true, ID: q.ID, StartNS: at, FailedNS: at + 5e5, Status: export.StatusTimeout}
 		}
 		all = append(all, q)
 	}
@@ -97,7 +97,7 @@ func checkWorst(t *testing.T, l *Level, all []export.Request) {
 	t.Helper()
 	longest := int64(0)
 	for i := range all {
-		if end, ok := all[i].LastNS(); ok {
+		if end, ok := all[i].LatestResponseNS(); ok {
 			longest = max(longest, int64(end-all[i].StartNS))
 		}
 	}

@@ -39,7 +39,7 @@ func keys(l *Level) (all []string) {
 func TestUnusual(t *testing.T) {
 	failed := export.Request{HasMeta: true, ID: 3, Status: export.StatusTimeout, Message: "no"}
 	failedAt := failed
-	failedAt.IssuedNS, failedAt.EndedNS = 1e9, 2e9
+	failedAt.IssuedNS, failedAt.FailedNS = 1e9, 2e9
 	body := memrun.OpenAI(`{"object":"chat.completion","choices":[{"index":0,"message":{"content":"a b"}}],"usage":{"prompt_tokens":4,"completion_tokens":2}}`)
 	damaged := memrun.At(math.MaxUint64-5, math.MaxUint64)
 	for _, tt := range []struct {
@@ -293,7 +293,7 @@ func wild(rng *rand.Rand) []export.Request {
 	for i := range rng.IntN(60) {
 		q := export.Request{ID: uint64(i), NoOutputs: true, HasMeta: rng.IntN(2) == 0, StartNS: time(), Worker: rng.IntN(9) - 2, Rank: rng.IntN(2)}
 		if rng.IntN(3) == 0 {
-			q.ScheduledNS, q.IssuedNS, q.SentNS, q.EndedNS = time(), time(), time(), time()
+			q.ScheduledNS, q.IssuedNS, q.SentNS, q.FailedNS = time(), time(), time(), time()
 			q.Connect, q.TLS = timeDuration(rng), timeDuration(rng)
 		}
 		if rng.IntN(5) == 0 {
@@ -480,7 +480,7 @@ func TestFile(t *testing.T) {
 			q.Responses[k].RecvNS = last
 		}
 		if i%50 == 7 {
-			q = export.Request{HasMeta: true, ID: i + 1, StartNS: at, EndedNS: at + 5, Status: export.StatusTimeout, Message: "late"}
+			q = export.Request{HasMeta: true, ID: i + 1, StartNS: at, FailedNS: at + 5, Status: export.StatusTimeout, Message: "late"}
 		}
 		requests = append(requests, q)
 	}

@@ -46,7 +46,7 @@ func TestByHand(t *testing.T) {
 	}
 	first.HasMeta, first.ID, first.Status, first.Worker = true, 7, export.StatusOK, 1
 	first.ScheduledNS, first.StartNS, first.Connect = 1_000_000, 1_100_000, 40_000
-	failed := export.Request{HasMeta: true, ID: 9, Status: export.StatusTimeout, Message: "<b>", StartNS: 1_150_000, EndedNS: 2_000_000, Rank: 0}
+	failed := export.Request{HasMeta: true, ID: 9, Status: export.StatusTimeout, Message: "<b>", StartNS: 1_150_000, FailedNS: 2_000_000, Rank: 0}
 	run := collect(t, memrun.New("openai", []export.Request{first, failed}), Config{Name: "x", Stalls: quality.Stalls{ThresholdNS: 200e6, Factor: 5}})
 	if run.OriginNS != 1_000_000 || run.Name != "x" {
 		t.Errorf("origin %d, name %q", run.OriginNS, run.Name)

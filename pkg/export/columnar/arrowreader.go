@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"fmt"
 	"io"
+	"math"
 
 	"github.com/apache/arrow/go/v15/arrow"
 	"github.com/apache/arrow/go/v15/arrow/ipc"
@@ -14,12 +15,6 @@ import (
 )
 
 const arrowMagic = "ARROW1"
-
-// minBatchLimit is the lowest result of batchLimit.
-const minBatchLimit = 1 << 30
-
-// batchLimit returns the maximum bytes of a batch of an Arrow file or journal.
-func batchLimit(lim export.Limits) int64 { return max(minBatchLimit, 4*lim.MaxValueBytes) }
 
 // newArrowReader returns a Reader of an Arrow IPC file.
 func newArrowReader(ctx context.Context, name string, src io.ReaderAt, size int64, lim export.Limits) (*Reader, error) {
@@ -82,15 +77,6 @@ func checkArrowEnd(name string, src io.ReaderAt, size int64) error {
 	return nil
 }
 
-// readAt fills b from offset off. It ignores io.EOF if b is full.
-func readAt(src io.ReaderAt, b []byte, off int64) error {
-	n, err := src.ReadAt(b, off)
-	if n == len(b) {
-		return nil
-	}
-	return err
-}
-
 // An arrowSource reads the record batches of an Arrow file.
 type arrowSource struct {
 	r      *ipc.FileReader
@@ -104,7 +90,7 @@ func (s *arrowSource) ahead() int { return 0 }
 
 func (s *arrowSource) brief(int) bool { return false }
 
-func (s *arrowSource) has(col int) bool { return s.r.Schema().HasField(columnName(col)) }
+func (s *arrowSource) has(col int) bool { return s.r.Schema().HasField(schemaColumns[col].name) }
 
 func (s *arrowSource) fingerprint() uint64 { return fingerprintOf(s.size) }
 
@@ -125,7 +111,7 @@ func (s *arrowSource) open(i int, v view) (batchRows, error) {
 		}
 		for _, row := range v.sample(t.n).rows {
 			c := checkedRow{index: row, outputs: true}
-			c.rows, c.err = recordRows(rec.NewSlice(int64(row), int64(row)+1), s.schema, func(col int) bool { return !isWriteOnly(col) })
+			c.rows, c.err = recordRows(rec.NewSlice(int64(row), int64(row)+1), s.schema, func(col int) bool { return !writeOnly.of(col) })
 			t.checks = append(t.checks, c)
 		}
 		return t, nil
@@ -136,6 +122,31 @@ func (s *arrowSource) place(i int) (int64, string) {
 	return -1, fmt.Sprintf("record batch %d", i)
 }
 
+func (s *arrowSource) shareWith(int) {}
+
 func (s *arrowSource) free() {}
 
 func (s *arrowSource) close() error { return s.r.Close() }
+
+// recordRows returns the rows of rec, with the columns that wanted names.
+func recordRows(rec arrow.Record, schema *arrow.Schema, wanted func(col int) bool) (*rows, error) {
+	if rec.NumRows() > math.MaxInt32 || rec.NumRows() < 0 {
+		return nil, fmt.Errorf("a batch of %d rows", rec.NumRows())
+	}
+	out := &rows{n: int(rec.NumRows())}
+	for i, f := range schema.Fields() {
+		at := rec.Schema().FieldIndices(f.Name)
+		if len(at) == 0 || !wanted(i) || rec.Column(at[0]).DataType().ID() == arrow.NULL {
+			continue
+		}
+		v, err := newVector(rec.Column(at[0]).Data(), f.Type)
+		if err != nil {
+			return nil, fmt.Errorf("column %s: %w", f.Name, err)
+		}
+		if v.n != out.n {
+			return nil, fmt.Errorf("column %s: %d values in %d rows", f.Name, v.n, out.n)
+		}
+		out.cols[i] = v
+	}
+	return out, nil
+}

@@ -2,10 +2,9 @@ package columnar
 
 import (
 	"encoding/binary"
-	"encoding/json"
 	"fmt"
+	"math"
 	"strconv"
-	"time"
 
 	"github.com/apache/arrow/go/v15/arrow"
 	"github.com/apache/arrow/go/v15/arrow/array"
@@ -103,8 +102,8 @@ func (b *batch) add(r *export.Request) error {
 	if err := check(r); err != nil {
 		return err
 	}
-	for k := range scalars {
-		b.cols[colScalars+k].appendScalar(scalars[k].field(r), scalars[k].zeroMeaning, r.HasMeta)
+	for _, s := range scalars {
+		b.cols[s.col].appendScalar(s.field(r), s.zero, r.HasMeta)
 	}
 	b.cols[colInputs].appendFields(r.Inputs)
 	b.addResponses(r)
@@ -116,7 +115,7 @@ func (b *batch) add(r *export.Request) error {
 		reason = d.Excluded
 		b.addDerived(r, d)
 	}
-	b.cols[colReason].appendString(reason)
+	b.cols[colReason].appendString(string(reason))
 	b.rows++
 	return nil
 }
@@ -150,69 +149,6 @@ func fieldBytes(fields export.Fields) int {
 		}
 	}
 	return n
-}
-
-// appendScalar appends the field of a request that p points to. z says whether a zero value
-// becomes null. meta reports that the request has pa-record's additions.
-func (c *column) appendScalar(p any, z zeroMeaning, meta bool) {
-	var number uint64
-	var text string
-	isText := false
-	switch p := p.(type) {
-	case *uint64:
-		number = clampToInt64(*p)
-	case *int:
-		number = uint64(*p)
-	case *time.Duration:
-		number = uint64(*p)
-	case *export.StampSource:
-		number = uint64(*p)
-	case *bool:
-		if *p || z == zeroRecorded || z == zeroWithMeta && meta {
-			c.appendBool(*p)
-		} else {
-			c.appendNull()
-		}
-		return
-	case *string:
-		text, isText = *p, true
-	case *export.Status:
-		text, isText = nameOrEmpty(p.String(), *p == export.StatusUnknown), true
-	case *export.Phase:
-		text, isText = nameOrEmpty(p.String(), *p == export.PhaseUnknown), true
-	case **export.Stated:
-		text, isText = statedText(*p), true
-	default:
-		panic("a member of a request has a type without a column type")
-	}
-	switch {
-	case number == 0 && text == "" && z != zeroRecorded && (z != zeroWithMeta || !meta):
-		c.appendNull()
-	case isText:
-		c.appendString(text)
-	default:
-		c.appendNumber(number)
-	}
-}
-
-// nameOrEmpty returns name; "" if unknown is set.
-func nameOrEmpty(name string, unknown bool) string {
-	if unknown {
-		return ""
-	}
-	return name
-}
-
-// statedText returns s as JSON; "" for nil.
-func statedText(s *export.Stated) string {
-	if s == nil {
-		return ""
-	}
-	text, err := json.Marshal(s)
-	if err != nil {
-		panic("what a file states cannot be written as JSON: " + err.Error())
-	}
-	return string(text)
 }
 
 // appendFields appends a list of fields; null for nil.
@@ -326,4 +262,34 @@ func (c *column) appendAlike(responses []export.Response) {
 		c.children[1+fieldValue].appendJSON(&responses[i].Outputs[0].Value)
 	}
 	c.endValues(n)
+}
+
+// Columns of times are signed, because engines compute wrongly with unsigned columns. The
+// column stores a number above math.MaxInt64 as math.MaxInt64. The list overflow of the row
+// stores the exact number, with the name of the column and the index of the response: −1
+// for a column other than recv_ns.
+
+// addOverflow appends the list of the numbers that do not fit their columns; null for none.
+func (b *batch) addOverflow(r *export.Request) {
+	c := b.cols[colOverflow]
+	some := false
+	add := func(name string, index int, v uint64) {
+		some = true
+		element := c.children[0]
+		element.children[overflowName].appendString(name)
+		element.children[overflowIndex].appendNumber(uint64(index))
+		element.children[overflowValue].appendString(strconv.FormatUint(v, 10))
+		element.endValue(true)
+	}
+	for _, s := range scalars {
+		if p, ok := s.field(r).(*uint64); ok && *p > math.MaxInt64 {
+			add(s.name, -1, *p)
+		}
+	}
+	for i := range r.Responses {
+		if v := r.Responses[i].RecvNS; v > math.MaxInt64 {
+			add("recv_ns", i, v)
+		}
+	}
+	c.endList(some)
 }

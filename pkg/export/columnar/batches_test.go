@@ -19,22 +19,25 @@ import (
 // keptBatch keeps the requests of a batch.
 type keptBatch struct {
 	requests []*export.Request
-	derived  []bool // AddDerived was called, with derived values
 }
 
-func (b *keptBatch) Reset()                { *b = keptBatch{} }
-func (b *keptBatch) Add(r *export.Request) { b.requests = append(b.requests, r.Clone()) }
+func (b *keptBatch) Reset()              { *b = keptBatch{} }
+func (b *keptBatch) Add(row *export.Row) { b.requests = append(b.requests, row.Request.Clone()) }
 
-func (b *keptBatch) AddDerived(r *export.Request, d *export.Derived) {
-	b.Add(r)
-	b.derived = append(b.derived, d != nil)
+// keptBatches makes a Reader read keptBatches. It returns nil if the Reader cannot read so.
+func keptBatches(r export.Reader) *Reader {
+	x := r.(*Reader)
+	if !x.Begin(export.Need{Batch: func() export.Batch { return &keptBatch{} }}) {
+		return nil
+	}
+	return x
 }
 
 // readBatches reads all batches of r. It returns nil if r cannot read so.
 func readBatches(t *testing.T, r export.Reader) *result {
 	t.Helper()
-	batches, ok := export.InBatches(r, func() export.Batch { return &keptBatch{} })
-	if !ok {
+	batches := keptBatches(r)
+	if batches == nil {
 		return nil
 	}
 	res := &result{run: r.Run()}
@@ -137,8 +140,8 @@ func TestReadBatchesClose(t *testing.T) {
 		t.Fatal(err)
 	}
 	r := testFormats[0].open(t, out.Bytes())
-	if _, ok := export.InBatches(r, func() export.Batch { return &keptBatch{} }); !ok || !r.Next() {
-		t.Fatal(ok, r.Err())
+	if batches := keptBatches(r); batches == nil || !r.Next() {
+		t.Fatal(batches, r.Err())
 	}
 	if err := r.Close(); err != nil || r.Next() {
 		t.Error(err)
@@ -161,7 +164,11 @@ func (b *batchesOf) Err() error                                                {
 func (b *batchesOf) Request() *export.Request                                  { return nil }
 func (b *batchesOf) Experiment() int                                           { return b.res.level[b.at-1] }
 func (b *batchesOf) Batch() export.Batch                                       { return b.batch }
-func (b *batchesOf) InBatches(newBatch func() export.Batch) bool               { b.newBatch = newBatch; return true }
+func (b *batchesOf) Preview() *export.Run                                      { return b.res.run }
+func (b *batchesOf) Stored() *export.Stored                                    { return nil }
+func (b *batchesOf) Row() export.Row                                           { return export.Row{} }
+func (b *batchesOf) Skipped(int) (counted, excluded int)                       { return 0, 0 }
+func (b *batchesOf) Begin(need export.Need) bool                               { b.newBatch = need.Batch; return true }
 
 func (b *batchesOf) Next() bool {
 	if b.at == len(b.res.requests) {
@@ -176,7 +183,7 @@ func (b *batchesOf) Next() bool {
 		if b.at == len(b.res.requests) || b.res.level[b.at] != level {
 			break
 		}
-		b.batch.Add(b.res.requests[b.at])
+		b.batch.Add(&export.Row{Request: b.res.requests[b.at]})
 		b.at++
 	}
 	return true
@@ -224,8 +231,8 @@ func TestWriteBatches(t *testing.T) {
 			files[k] = out.Bytes()
 		}
 		one, many := testFormats[0].open(t, files[0]), testFormats[0].open(t, files[1])
-		how, _ := one.(export.DerivedReader).Derivation()
-		if got, _ := many.(export.DerivedReader).Derivation(); got != how {
+		how := export.StoredIn(one)
+		if got := export.StoredIn(many); *got != *how {
 			t.Fatalf("seed %d: derived as %v, want %v", seed, got, how)
 		}
 		want, err := read(one)
@@ -256,17 +263,6 @@ func TestWriteBatchesError(t *testing.T) {
 	}
 	if again := w.WriteBatch(w.NewBatch()); again == nil {
 		t.Error("the error does not stick")
-	}
-}
-
-// A Deriver that needs the requests in their order is not forked.
-func TestWriteBatchesInOrder(t *testing.T) {
-	w, err := NewParquetWriter(&bytes.Buffer{}, &givenDerived{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if w.NewBatch() != nil {
-		t.Error("a batch for a Deriver without Fork")
 	}
 }
 

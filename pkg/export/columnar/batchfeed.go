@@ -23,9 +23,9 @@ type filledBatch struct {
 // A batchFeed decodes the parts of a plan in several goroutines, each part in one, and returns
 // the batches in the order of the plan.
 type batchFeed struct {
-	reader *Reader
-	plan   []part // the current part and the parts after it
-	most   int    // of the parts that are decoded at the same time
+	*selection
+	plan []part // the current part and the parts after it
+	most int    // of the parts that are decoded at the same time
 	// ahead has a channel for each part that is being decoded, in the order of the plan.
 	ahead   []chan *filledBatch
 	stop    chan struct{}
@@ -37,72 +37,6 @@ type batchFeed struct {
 
 // queuedBatches is the number of batches of a part that wait at most.
 const queuedBatches = 16
-
-var _ export.BatchReader = (*Reader)(nil)
-
-// InBatches implements export.BatchReader. ok is false unless the file is Parquet with the
-// requests in the order of the contract.
-func (r *Reader) InBatches(newBatch func() export.Batch) (ok bool) {
-	if r.src == nil || r.src.ahead() == 0 {
-		return false
-	}
-	for _, p := range r.plan {
-		if !p.all {
-			return false
-		}
-	}
-	r.newBatch = newBatch
-	return true
-}
-
-// Batch returns the current batch; nil when there is none.
-func (r *Reader) Batch() export.Batch {
-	if !r.valid || r.batch == nil {
-		return nil
-	}
-	return r.batch.Batch
-}
-
-// nextBatch is Next in batches.
-func (r *Reader) nextBatch() bool {
-	if r.err != nil || r.src == nil || r.ended {
-		return false
-	}
-	if r.batches == nil {
-		r.batches = &batchFeed{reader: r, plan: r.plan, most: r.mostParts(), stop: make(chan struct{})}
-	}
-	if r.batch != nil {
-		r.batches.put(r.batch)
-		r.batch = nil
-	}
-	for {
-		b, p := r.batches.next()
-		if b == nil {
-			r.err = r.tail
-			r.free()
-			return false
-		}
-		if b.defects > 0 {
-			r.warn("row", b.where, b.msg)
-			r.warnings[r.warned["row"]].Count += b.defects - 1
-		}
-		if b.unchecked != nil {
-			_, what := r.src.place(p.batch)
-			r.warnUnchecked(what, b.unchecked)
-		}
-		switch {
-		case b.err != nil:
-			r.err = r.locate(p.batch, b.err)
-			r.free()
-			return false
-		case b.rows == 0:
-			r.batches.put(b)
-			continue
-		}
-		r.batch, r.experiment, r.valid = b, b.experiment, true
-		return true
-	}
-}
 
 // next returns the next batch and its part; nil after the last.
 func (f *batchFeed) next() (*filledBatch, part) {
@@ -133,7 +67,7 @@ func (f *batchFeed) get() *filledBatch {
 	}
 	f.mu.Unlock()
 	if b.Batch == nil {
-		b.Batch = f.reader.newBatch()
+		b.Batch = f.need.Batch()
 	}
 	b.Reset()
 	return b
@@ -166,12 +100,13 @@ type batchDecoder struct {
 	decoder rowDecoder
 	checker rowDecoder   // of the rows to be checked
 	checks  []checkedRow // in the current rows, from the current row on
+	row     export.Row
 	batch   *filledBatch // nil before the first row, and after each batch that was sent
 }
 
 // decode fills batches with the rows of the part, and sends all but the last one.
 func (d *batchDecoder) decode() error {
-	r := d.feed.reader
+	r := d.feed.selection
 	all, err := r.src.open(d.part.batch, r.viewOf(d.part.batch))
 	if err != nil {
 		return err
@@ -208,7 +143,7 @@ func (d *batchDecoder) add(experiment int, t *rows, i, row int) {
 		d.batch = d.feed.get()
 		d.batch.experiment = experiment
 	}
-	b, r := d.batch, d.feed.reader
+	b, r := d.batch, d.feed.selection
 	d.decoder.decode(t, i)
 	b.rows++
 	if d.decoder.defect != "" {
@@ -218,42 +153,14 @@ func (d *batchDecoder) add(experiment int, t *rows, i, row int) {
 		}
 		b.defects++
 	}
-	x, ok := b.Batch.(export.DerivedBatch)
-	switch {
-	case !ok || !r.withoutAnswers:
-		b.Add(&d.decoder.req)
-	case d.decoder.hasDerived:
-		x.AddDerived(&d.decoder.req, &d.decoder.derived)
-	default:
-		x.AddDerived(&d.decoder.req, nil)
-	}
-	if r.check == checkAll || len(d.checks) > 0 {
-		d.checkRow(b, i)
-	}
-}
-
-// checkRow makes b check row i, the last row that was added, if the row is in the sample.
-func (d *batchDecoder) checkRow(b *filledBatch, i int) {
-	x, ok := b.Batch.(export.CheckedBatch)
-	if !ok {
-		return
-	}
-	if d.feed.reader.check == checkAll {
-		var derived *export.Derived
-		if d.decoder.hasDerived {
-			derived = &d.decoder.derived
+	d.row = export.Row{Request: &d.decoder.req, Derived: r.derivedOf(&d.decoder)}
+	if r.need.Check != export.CheckNone {
+		if d.checks = checksAt(d.checks, i); len(d.checks) > 0 && d.checks[0].index == i && d.checks[0].err != nil {
+			b.unchecked = d.checks[0].err
 		}
-		x.Check(&d.decoder.req, derived, true)
-		return
+		d.row.Check = r.checkedRequest(&d.decoder, &d.checker, d.checks, i)
 	}
-	d.checks = checksAt(d.checks, i)
-	switch {
-	case len(d.checks) == 0 || d.checks[0].index != i:
-	case d.checks[0].err != nil:
-		b.unchecked = d.checks[0].err
-	default:
-		x.Check(d.checker.decodeChecked(&d.checks[0]))
-	}
+	b.Add(&d.row)
 }
 
 // send sends b; it returns false if the feed was closed.

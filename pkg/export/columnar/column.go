@@ -333,15 +333,6 @@ func (c *column) appendNull() {
 
 func (c *column) appendFloat(v float64) { c.appendNumber(math.Float64bits(v)) }
 
-// appendOptional appends s; null for "".
-func (c *column) appendOptional(s string) {
-	if s == "" {
-		c.appendNull()
-	} else {
-		c.appendString(s)
-	}
-}
-
 // appendCount appends v; null if v is missing.
 func (c *column) appendCount(v export.Count) {
 	if v.OK {

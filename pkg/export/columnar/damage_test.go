@@ -129,7 +129,7 @@ func TestMemory(t *testing.T) {
 			if err := w.WriteRequest(template); err != nil {
 				t.Fatal(err)
 			}
-			if s, ok := w.(export.Stopper); ok {
+			if s, ok := w.(export.BatchWriter); ok {
 				s.Stop() // what the encoder takes meanwhile does not depend on the length
 			}
 			return i < n

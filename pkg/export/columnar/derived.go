@@ -7,191 +7,61 @@ import (
 	"math"
 	"slices"
 
-	"github.com/apache/arrow/go/v15/arrow"
-
 	"github.com/pa-tools/pa/internal/plural"
 	"github.com/pa-tools/pa/pkg/export"
 )
 
-// Indices of the derived columns, from colDerived on.
-const (
-	derivedErrorClass = iota
-	derivedStreamed
-	derivedTTFT
-	derivedTPOT
-	derivedE2EL
-	derivedOutputTokens
-	derivedInputTokens
-	derivedReasoningTokens
-	derivedCachedTokens
-	derivedTokenSource
-	derivedInputCounted
-	derivedITL
-	derivedStreamError
-	derivedUnreadable
-	derivedAssumed
-	derivedTokenEvents
-	derivedTokenChoice
-	derivedTokenReasoning
-	derivedTokenCount
-	derivedEvents
-	derivedResponses
-	derivedKernelStamps
-	derivedUserStamps
-	derivedFirstResponse
-	derivedTTFAT
-	derivedITLEvents
-	derivedServerPrefill
-	derivedServerDecode
-	derivedEventTokens
-	derivedTimedTokens
-	derivedHiddenTokens
-	numDerived
-)
-
-// derivedFields returns the derived columns.
-func derivedFields() []arrow.Field {
-	var (
-		int32Type  = arrow.PrimitiveTypes.Int32
-		int64Type  = arrow.PrimitiveTypes.Int64
-		boolType   = arrow.FixedWidthTypes.Boolean
-		stringType = arrow.BinaryTypes.String
-	)
-	event := []arrow.Field{
-		{Name: "response", Type: int32Type},
-		{Name: "choice", Type: int64Type},
-		{Name: "reasoning", Type: boolType},
-	}
-	one := func(name string, t arrow.DataType) arrow.Field {
-		return arrow.Field{Name: name, Type: t, Nullable: true}
-	}
-	return []arrow.Field{
-		one("error_class", stringType),
-		one("streamed", boolType),
-		one("ttft_ns", int64Type),
-		one("tpot_ns", arrow.PrimitiveTypes.Float64),
-		one("e2el_ns", int64Type),
-		one("output_tokens", int64Type),
-		one("input_tokens", int64Type),
-		one("reasoning_tokens", int64Type),
-		one("cached_tokens", int64Type),
-		one("token_source", stringType),
-		one("input_counted", boolType),
-		listColumn("itl_ns", arrow.ListOf(int64Type), true),
-		one("stream_error", stringType),
-		one("unreadable_events", int64Type),
-		one("events_assumed", boolType),
-		listColumn("token_events", int32Type, true),
-		listColumn("token_choice", int64Type, true),
-		listColumn("token_reasoning", boolType, true),
-		listColumn("token_count", int32Type, true),
-		listColumn("events", arrow.StructOf(event...), true),
-		one("responses", int64Type),
-		one("kernel_stamps", int64Type),
-		one("user_stamps", int64Type),
-		one("first_response_ns", int64Type),
-		one("ttfat_ns", int64Type),
-		one("itl_events", int64Type),
-		one("server_prefill_ns", int64Type),
-		one("server_decode_ns", int64Type),
-		listColumn("event_tokens", int32Type, true),
-		one("timed_tokens", int64Type),
-		one("hidden_tokens", int64Type),
-	}
-}
-
-// isBriefColumn reports whether the column replaces the columns of the responses in rows of
-// brief requests.
-func isBriefColumn(col int) bool {
-	switch col - colDerived {
-	case derivedResponses, derivedKernelStamps, derivedUserStamps, derivedFirstResponse, derivedTTFAT, derivedITLEvents, derivedITL:
-		return true
-	}
-	return false
-}
-
-// isResponseColumn reports whether rows of brief requests need not have the column.
-func isResponseColumn(col int) bool {
-	switch col {
-	case colRecv, colSource, colRead, colFinal, colError, colOutputs,
-		colDerived + derivedTokenEvents, colDerived + derivedTokenChoice, colDerived + derivedTokenReasoning,
-		colDerived + derivedTokenCount, colDerived + derivedEvents:
-		return true
-	}
-	return false
-}
-
 // addDerived appends the derived columns of r; nulls if d is nil.
 func (b *batch) addDerived(r *export.Request, d *export.Derived) {
-	cols := b.cols[colDerived:]
 	if d == nil {
-		for _, c := range cols {
+		for _, c := range b.cols[firstDerived:] {
 			c.appendNull()
 		}
 		return
 	}
-	cols[derivedErrorClass].appendOptional(d.Class)
-	if d.Streamed == nil {
-		cols[derivedStreamed].appendNull()
-	} else {
-		cols[derivedStreamed].appendBool(*d.Streamed)
+	for _, s := range derivedScalars {
+		b.cols[s.col].appendScalar(s.derived(d), s.zero, false)
 	}
-	cols[derivedTTFT].appendCount(d.TTFT)
 	if d.HasTPOT {
-		cols[derivedTPOT].appendFloat(d.TPOT)
+		b.cols[colTPOT].appendFloat(d.TPOT)
 	} else {
-		cols[derivedTPOT].appendNull()
+		b.cols[colTPOT].appendNull()
 	}
-	cols[derivedE2EL].appendCount(d.E2EL)
-	cols[derivedOutputTokens].appendCount(d.OutputTokens)
-	cols[derivedInputTokens].appendCount(d.InputTokens)
-	cols[derivedReasoningTokens].appendCount(d.ReasoningTokens)
-	cols[derivedCachedTokens].appendCount(d.CachedTokens)
-	cols[derivedTokenSource].appendOptional(d.TokenSource)
-	cols[derivedInputCounted].appendBool(d.InputCounted)
-	itl := cols[derivedITL]
-	for _, gaps := range d.ITL {
+	b.addITL(d.ITL)
+	b.addSummary(r, d.Responses)
+	b.addEvents(r, d)
+}
+
+// addITL appends the list of the gaps of each choice.
+func (b *batch) addITL(all [][]int64) {
+	itl := b.cols[colITL]
+	for _, gaps := range all {
 		cells := itl.children[0].children[0].extend(len(gaps))
 		for i, g := range gaps {
 			binary.LittleEndian.PutUint64(cells[8*i:], uint64(g))
 		}
 		itl.children[0].endList(true)
 	}
-	itl.endList(len(d.ITL) > 0)
-	cols[derivedStreamError].appendOptional(d.Failure)
-	cols[derivedUnreadable].appendNumber(uint64(d.Unreadable))
-	cols[derivedAssumed].appendBool(d.Assumed)
-	cols[derivedTTFAT].appendCount(d.TTFAT)
-	cols[derivedITLEvents].appendCount(d.ITLEvents)
-	cols[derivedResponses].appendNumber(uint64(len(r.Responses)))
-	if s := d.Responses; s != nil {
-		cols[derivedKernelStamps].appendNumber(uint64(s.Kernel))
-		cols[derivedUserStamps].appendNumber(uint64(s.User))
-		cols[derivedFirstResponse].appendCount(export.Count{V: s.First, OK: s.N > 0})
-	} else {
-		cols[derivedKernelStamps].appendNull()
-		cols[derivedUserStamps].appendNull()
-		cols[derivedFirstResponse].appendNull()
+	itl.endList(len(all) > 0)
+}
+
+// addSummary appends the columns that sum up the responses; s is nil if their times do not fit.
+func (b *batch) addSummary(r *export.Request, s *export.ResponseSummary) {
+	b.cols[colResponses].appendNumber(uint64(len(r.Responses)))
+	var kernel, user, first export.Count
+	if s != nil {
+		kernel, user = export.Count{V: int64(s.Kernel), OK: true}, export.Count{V: int64(s.User), OK: true}
+		first = export.Count{V: s.First, OK: s.N > 0}
 	}
-	cols[derivedServerPrefill].appendCount(d.ServerPrefill)
-	cols[derivedServerDecode].appendCount(d.ServerDecode)
-	b.addEvents(r, d)
-	tokens := cols[derivedEventTokens]
-	if d.EventTokens {
-		for i := range d.Events {
-			tokens.children[0].appendNumber(uint64(d.Events[i].Tokens))
-		}
-	}
-	tokens.endList(d.EventTokens)
-	cols[derivedTimedTokens].appendCount(d.TimedTokens)
-	cols[derivedHiddenTokens].appendCount(d.HiddenTokens)
+	b.cols[colKernelStamps].appendCount(kernel)
+	b.cols[colUserStamps].appendCount(user)
+	b.cols[colFirstResponse].appendCount(first)
 }
 
 // addEvents appends the columns that say which responses are token events.
 func (b *batch) addEvents(r *export.Request, d *export.Derived) {
-	cols := b.cols[colDerived:]
-	number, choice := cols[derivedTokenEvents], cols[derivedTokenChoice]
-	reasoning, tokens := cols[derivedTokenReasoning], cols[derivedTokenCount]
+	number, choice := b.cols[colTokenEvents], b.cols[colTokenChoice]
+	reasoning, tokens := b.cols[colTokenReasoning], b.cols[colTokenCount]
 	reasons, simple := false, true
 	for i := range d.Events {
 		e := &d.Events[i]
@@ -243,7 +113,7 @@ func (b *batch) addEvents(r *export.Request, d *export.Derived) {
 	choice.endList(true)
 	reasoning.endList(reasons)
 	tokens.endList(known || d.EventTokens)
-	events := cols[derivedEvents]
+	events := b.cols[colEvents]
 	if !simple {
 		for i := range d.Events {
 			e := &d.Events[i]
@@ -255,6 +125,13 @@ func (b *batch) addEvents(r *export.Request, d *export.Derived) {
 		}
 	}
 	events.endList(!simple)
+	each := b.cols[colEventTokens]
+	if d.EventTokens {
+		for i := range d.Events {
+			each.children[0].appendNumber(uint64(d.Events[i].Tokens))
+		}
+	}
+	each.endList(d.EventTokens)
 }
 
 // setNumbers appends numbers to c, a column of 32 bits.
@@ -282,45 +159,30 @@ func (b *batch) countEvents(n int, d *export.Derived) []int32 {
 // decodeDerived sets d.derived from the derived columns of row i. ok is false if the row
 // has none or they are damaged; d.defect then describes the damage.
 func (d *rowDecoder) decodeDerived(t *rows, i int) (ok bool) {
-	cols := t.cols[colDerived:]
-	from, to, ok := cols[derivedTokenEvents].list(i)
+	from, to, ok := t.cols[colTokenEvents].list(i)
 	if !ok && !t.brief {
 		return false
 	}
 	x := &d.derived
-	*x = export.Derived{
-		Events: x.Events[:0], ITL: x.ITL[:0],
-		Class:       d.intern(cols[derivedErrorClass].bytes(i)),
-		TTFT:        countOf(cols[derivedTTFT], i),
-		E2EL:        countOf(cols[derivedE2EL], i),
-		InputTokens: countOf(cols[derivedInputTokens], i), OutputTokens: countOf(cols[derivedOutputTokens], i),
-		ReasoningTokens: countOf(cols[derivedReasoningTokens], i), CachedTokens: countOf(cols[derivedCachedTokens], i),
-		TokenSource:   d.intern(cols[derivedTokenSource].bytes(i)),
-		InputCounted:  cols[derivedInputCounted].num(i) != 0,
-		Failure:       d.intern(cols[derivedStreamError].bytes(i)),
-		Unreadable:    int(cols[derivedUnreadable].num(i)),
-		Assumed:       cols[derivedAssumed].num(i) != 0,
-		ServerPrefill: countOf(cols[derivedServerPrefill], i), ServerDecode: countOf(cols[derivedServerDecode], i),
-		TimedTokens: countOf(cols[derivedTimedTokens], i), HiddenTokens: countOf(cols[derivedHiddenTokens], i),
+	*x = export.Derived{Events: x.Events[:0], ITL: x.ITL[:0]}
+	for _, s := range derivedScalars {
+		if v := t.cols[s.col]; v != nil && !v.null(i) {
+			d.decodeScalar(s.derived(x), v, i)
+		}
 	}
-	if v := cols[derivedStreamed]; v != nil && !v.null(i) {
-		streamed := v.num(i) != 0
-		x.Streamed = &streamed
-	}
-	d.decodeITL(cols[derivedITL], i)
-	x.TTFAT, x.ITLEvents = countOf(cols[derivedTTFAT], i), countOf(cols[derivedITLEvents], i)
-	d.decodeSummary(cols, i)
+	d.decodeITL(t.cols[colITL], i)
+	d.decodeSummary(t, i)
 	if t.brief {
 		return d.useSummary()
 	}
-	return d.decodeEvents(cols, i, from, to) && d.decodeEventTokens(cols[derivedEventTokens], i)
+	return d.decodeEvents(t, i, from, to) && d.decodeEventTokens(t.cols[colEventTokens], i)
 }
 
 // decodeEvents sets the Events of d.derived; from and to is the list of token_events of row i.
-func (d *rowDecoder) decodeEvents(cols []*vector, i, from, to int) (ok bool) {
+func (d *rowDecoder) decodeEvents(t *rows, i, from, to int) (ok bool) {
 	x := &d.derived
-	if a, b, several := cols[derivedEvents].list(i); several {
-		element := cols[derivedEvents].children[0]
+	if a, b, several := t.cols[colEvents].list(i); several {
+		element := t.cols[colEvents].children[0]
 		for e := a; e < b; e++ {
 			at := element.children[0].num(e)
 			if at >= uint64(len(d.responses)) {
@@ -335,9 +197,9 @@ func (d *rowDecoder) decodeEvents(cols []*vector, i, from, to int) (ok bool) {
 		d.defect = fmt.Sprintf("%d responses but %d values of token_events", len(d.responses), to-from)
 		return false
 	}
-	number := cols[derivedTokenEvents].children[0]
-	choice, choiceFrom, haveChoice := elements(cols[derivedTokenChoice], i, to-from)
-	reasoning, reasoningFrom, haveReasoning := elements(cols[derivedTokenReasoning], i, to-from)
+	number := t.cols[colTokenEvents].children[0]
+	choice, choiceFrom, haveChoice := elements(t.cols[colTokenChoice], i, to-from)
+	reasoning, reasoningFrom, haveReasoning := elements(t.cols[colTokenReasoning], i, to-from)
 	x.Events = slices.Grow(x.Events, to-from)
 	room := d.furtherEvents()
 	for k := range to - from {
@@ -402,9 +264,9 @@ func (d *rowDecoder) decodeITL(v *vector, i int) {
 
 // decodeSummary sets the sum of the responses from row i of the derived columns; nil if the
 // file has none, or a wrong one.
-func (d *rowDecoder) decodeSummary(cols []*vector, i int) {
-	n, kernel, user := countOf(cols[derivedResponses], i), countOf(cols[derivedKernelStamps], i), countOf(cols[derivedUserStamps], i)
-	first, last := countOf(cols[derivedFirstResponse], i), d.derived.E2EL
+func (d *rowDecoder) decodeSummary(t *rows, i int) {
+	n, kernel, user := countOf(t.cols[colResponses], i), countOf(t.cols[colKernelStamps], i), countOf(t.cols[colUserStamps], i)
+	first, last := countOf(t.cols[colFirstResponse], i), d.derived.E2EL
 	if !n.OK || !kernel.OK || !user.OK || n.V < 0 || n.V > math.MaxInt32 || kernel.V < 0 || kernel.V > n.V || user.V < 0 || user.V > n.V-kernel.V {
 		return
 	}

@@ -24,6 +24,8 @@ func (g *givenDerived) Derive(*export.Request) *export.Derived {
 	return g.all[g.next-1]
 }
 
+func (g *givenDerived) Fork() export.Deriver { panic("the values are in the order of the file") }
+
 func (g *givenDerived) Derivation() export.Derivation {
 	return export.Derivation{Definitions: 7, TokenSource: "auto", Model: "m"}
 }
@@ -109,16 +111,18 @@ func TestDerived(t *testing.T) {
 				t.Fatal(err)
 			}
 			for _, times := range []bool{false, true} {
-				r := f.open(t, data.Bytes()).(export.DerivedReader)
-				if how, ok := r.Derivation(); !ok || how != given.Derivation() {
-					t.Fatalf("derived as %v, %v", how, ok)
+				file := f.open(t, data.Bytes())
+				if how := export.StoredIn(file); how == nil || how.Derivation != given.Derivation() || !how.Outputs {
+					t.Fatalf("derived as %v", how)
 				}
+				need := export.Need{}
 				if times {
-					r.WithoutAnswers()
+					need.Derived = export.DerivedInstead
 				}
+				r := export.Read(file, need)
 				i := 0
 				for ; r.Next(); i++ {
-					got := *r.Derived()
+					got := *r.Row().Derived
 					x := *given.all[i]
 					x.Excluded = ""
 					if times {
@@ -180,21 +184,19 @@ func TestBriefRows(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			r := testFormats[0].open(t, data.Bytes()).(export.BriefReader)
-			r.WithoutAnswers()
-			r.WithoutResponses()
+			r := export.Read(testFormats[0].open(t, data.Bytes()), export.Need{Derived: export.DerivedBrief})
 			for i := range 2 {
 				if !r.Next() {
 					t.Fatal(r.Err())
 				}
-				q, d := r.Request(), r.Derived()
+				q, d := r.Request(), r.Row().Derived
 				if brief := len(q.Responses) == 0; brief != v.brief {
 					t.Errorf("request %d: %d responses", i, len(q.Responses))
 				}
 				if v.brief && (d != nil) != (i == 0 || v.valid) {
 					t.Errorf("request %d: derived %v", i, d)
 				}
-				if last, ok := q.LastNS(); (i == 0 || v.valid) && (!ok || last != 109) {
+				if last, ok := q.LatestResponseNS(); (i == 0 || v.valid) && (!ok || last != 109) {
 					t.Errorf("request %d: ends at %d", i, last)
 				}
 			}
@@ -227,9 +229,9 @@ func normal(d export.Derived) export.Derived {
 // A file without derived columns has no Derived.
 func TestNotDerived(t *testing.T) {
 	for _, f := range testFormats {
-		r := f.open(t, requests(2).encode(t, f)).(export.DerivedReader)
-		if how, ok := r.Derivation(); ok || !r.Next() || r.Derived() != nil {
-			t.Errorf("%s: derived as %v, %v", f.name, how, ok)
+		r := export.Read(f.open(t, requests(2).encode(t, f)), export.Need{})
+		if how := export.StoredIn(r.Reader); how != nil || !r.Next() || r.Row().Derived != nil {
+			t.Errorf("%s: derived as %v", f.name, how)
 		}
 		if err := r.Close(); err != nil {
 			t.Error(err)
@@ -300,17 +302,14 @@ func TestClaimedEvents(t *testing.T) {
 					at := bytes.Index(file, list) + 8
 					binary.LittleEndian.PutUint32(file[at:], v.claim)
 				}
-				for _, skips := range []bool{false, true} {
+				for _, use := range []export.DerivedUse{export.DerivedBeside, export.DerivedInstead} {
 					testenv.BoundMemory(t, len(file), 4<<20, 100, func() {
-						r := f.open(t, file).(export.DerivedReader)
-						if skips {
-							r.WithoutAnswers()
-						}
+						r := export.Read(f.open(t, file), export.Need{Derived: use})
 						for i := range 2 {
 							if !r.Next() {
 								t.Fatal(r.Err())
 							}
-							if d := r.Derived(); (d != nil) != (i == 0 || v.warning == "") {
+							if d := r.Row().Derived; (d != nil) != (i == 0 || v.warning == "") {
 								t.Errorf("%s: request %d: derived %v", f.name, i, d)
 							}
 						}
@@ -360,12 +359,12 @@ func TestEventTokens(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			r := testFormats[0].open(t, data.Bytes()).(export.DerivedReader)
+			r := export.Read(testFormats[0].open(t, data.Bytes()), export.Need{})
 			if !r.Next() {
 				t.Fatal(r.Err())
 			}
 			warnings := r.Warnings()
-			switch got := r.Derived(); {
+			switch got := r.Row().Derived; {
 			case v.warning == "":
 				if got == nil || !got.EventTokens || !slices.Equal(got.Events, d.Events) || len(warnings) > 0 {
 					t.Errorf("derived %+v, warnings %v", got, warnings)

@@ -26,7 +26,7 @@
 // The columns suit the engines that read them: numbers are signed, and values that were
 // not recorded are null. The derived columns hold the results of parsing the answers. This
 // package does not parse them: an [export.Deriver] computes the derived columns, and
-// [Reader.Derived] returns them.
+// an [export.Row] has them.
 //
 // # Journal
 //
@@ -42,13 +42,12 @@
 // A Writer of Arrow or a journal holds one batch of about 32 MiB and needs about the same
 // again to encode it. A ParquetWriter holds two row groups of about 32 MiB: it fills one
 // while it encodes the other on all cores. Texts that start alike take less. It also takes
-// batches of requests that the goroutines of an [export.BatchReader] fill.
+// batches of requests that the goroutines of a Reader fill.
 //
 // A Parquet Reader decodes as many row groups in parallel as there are processors. For each
 // row group it holds one page of each column and some blocks of rows of 512 KiB. In batches
-// ([Reader.InBatches]) the goroutines hand over each request when it is decoded, and hold
-// one block. All of this is less after [Reader.ShareWith]; if many files are read at the same
-// time, pages of plain integers are packed, too. The other Readers hold one batch.
+// ([export.Need]) the goroutines hand over each request when it is decoded, and hold
+// one block. All of this is less if many files are read at the same time; pages of plain integers are packed, too. The other Readers hold one batch.
 // To find the requests of each level, opening reads three columns of a Parquet file, and the
 // whole of an Arrow file or journal.
 //

@@ -3,6 +3,8 @@ package columnar
 import (
 	"encoding/binary"
 	"math/bits"
+
+	"github.com/apache/arrow/go/v15/parquet"
 )
 
 // This file encodes the levels and values of Parquet pages. It is the inverse of
@@ -103,6 +105,9 @@ func (l *levelRuns) add(level uint8, n int) {
 	}
 	l.runs = append(l.runs, levelRun{level, n})
 }
+
+// valueLevels are the levels of the values of a page.
+type valueLevels struct{ defs, reps levelRuns }
 
 // appendTo appends the levels in the hybrid of appendRuns. Each level has width bits.
 func (l *levelRuns) appendTo(b []byte, width int) []byte {
@@ -240,4 +245,37 @@ func commonPrefix(a, b []byte) int {
 		i++
 	}
 	return i
+}
+
+// appendPlainTexts appends texts as PLAIN.
+func appendPlainTexts(b []byte, texts [][]byte) []byte {
+	for _, s := range texts {
+		b = append(binary.LittleEndian.AppendUint32(b, uint32(len(s))), s...)
+	}
+	return b
+}
+
+// appendPlainNumbers appends numbers as PLAIN.
+func appendPlainNumbers(b []byte, numbers []int64, kind parquet.Type) []byte {
+	switch kind {
+	case parquet.Types.Boolean:
+		for len(numbers) > 0 {
+			bits := byte(0)
+			n := min(8, len(numbers))
+			for i, v := range numbers[:n] {
+				bits |= byte(v&1) << i
+			}
+			b = append(b, bits)
+			numbers = numbers[n:]
+		}
+	case parquet.Types.Int32:
+		for _, v := range numbers {
+			b = binary.LittleEndian.AppendUint32(b, uint32(v))
+		}
+	default:
+		for _, v := range numbers {
+			b = binary.LittleEndian.AppendUint64(b, uint64(v))
+		}
+	}
+	return b
 }

@@ -228,7 +228,7 @@ func TestSharedTexts(t *testing.T) {
 	rng := rand.New(rand.NewPCG(5, 3))
 	for range 300 {
 		values := drawTexts(rng, rng.IntN(30))
-		plain := newColumn(newSchema(fileMetadata{}, false).Field(colScalars + len(scalars))) // reason
+		plain := newColumn(newSchema(fileMetadata{}, false).Field(colReason)) // reason
 		shared, second := newColumn(plain.field), newColumn(plain.field)
 		shared.field.Nullable = true
 		shared.shared, second.shared = &sharedTexts{}, &sharedTexts{}
@@ -289,7 +289,7 @@ func TestAppendAll(t *testing.T) {
 		for i := range whole.cols {
 			// The mode is drawn twice.
 			if i != colMode && !sameColumn(whole.cols[i], first.cols[i]) {
-				t.Fatalf("seed %d: column %s differs", seed, columnName(i))
+				t.Fatalf("seed %d: column %s differs", seed, schemaColumns[i].name)
 			}
 		}
 	}

@@ -50,14 +50,6 @@ func parseRun(name string, text []byte, lim export.Limits) (*export.Run, []expor
 	return r.Run(), r.Warnings(), nil
 }
 
-// A fileMetadata holds the keys and values that are added to the schema. The zero value is
-// empty.
-type fileMetadata struct{ keys, values []string }
-
-func (m *fileMetadata) add(key, value string) {
-	m.keys, m.values = append(m.keys, key), append(m.values, value)
-}
-
 // runTextMetadata returns metadata with text, in base64 if text is not UTF-8: Arrow and
 // Parquet require UTF-8.
 func runTextMetadata(text []byte) (m fileMetadata) {
@@ -130,4 +122,25 @@ func readHeader(name string, columns []string, get func(key string) string, lim 
 	run, warnings, err := parseRun(name+": metadata "+runKey, text, lim)
 	h.run, h.warnings = run, append(h.warnings, warnings...)
 	return h, err
+}
+
+// A header holds the facts of a file that are read before its first batch.
+type header struct {
+	name       string
+	run        *export.Run // nil if the file has none
+	warnings   []export.Warning
+	tail       error // error that ends the reading after the batches
+	derivation *export.Derivation
+	places     []int // see Reader
+	lines      lineSource
+	maxLine    int64
+}
+
+// readTelemetry reads the telemetry in the metadata of a file.
+func (h *header) readTelemetry(get func(key string) string, lim export.Limits) {
+	h.maxLine = valueLimit(lim)
+	var err error
+	if h.lines, err = metadataLines(get, h.maxLine); err != nil {
+		h.warnings = append(h.warnings, export.Warning{Name: h.name, Offset: -1, Where: "telemetry", Msg: err.Error(), Count: 1})
+	}
 }

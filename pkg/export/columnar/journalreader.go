@@ -315,6 +315,8 @@ func (s *journalSource) place(i int) (int64, string) {
 	return s.rowFrames[i].offset, fmt.Sprintf("record batch %d", i)
 }
 
+func (s *journalSource) shareWith(int) {}
+
 func (s *journalSource) free() { s.frames.buf = nil }
 
 func (s *journalSource) close() error {

@@ -40,6 +40,13 @@ type leaf struct {
 	sameDef int
 }
 
+// decodedBatches is the number of blocks of decoded rows in use at the same time: one is
+// being decoded, one is being read, and the others wait. If many files are read, one waits.
+const (
+	decodedBatches      = 6
+	leastDecodedBatches = 3
+)
+
 // newLeaf returns a leaf of a column without an open file.
 func newLeaf(physicalType parquet.Type, shape leafShape, signed bool) *leaf {
 	return &leaf{physicalType: physicalType, shape: shape, signed: signed, limit: &budget{}}
@@ -114,19 +121,6 @@ func shapeOf(col *schema.Column) (leafShape, error) {
 	}
 	return s, nil
 }
-
-// A budget bounds the memory of decoded rows.
-type budget struct{ left, max int64 }
-
-func (b *budget) take(n int) error {
-	if b.left -= int64(n); b.left < 0 {
-		return &tooLargeError{-1, b.max}
-	}
-	return nil
-}
-
-// elementBytes is the approximate memory of an element of a list.
-const elementBytes = 16
 
 // readRows replaces the content of v, lists and inner by the next n rows.
 func (l *leaf) readRows(n int, limit *budget) error {

@@ -67,8 +67,8 @@ func sizeOf(batches []leafBatch) int {
 	return n
 }
 
-// levels appends the definition and repetition levels of the batch.
-func (l *leafBatch) levels(e *pageEncoder, most uint8) {
+// levels appends the definition and repetition levels of the batch to e.
+func (l *leafBatch) levels(e *valueLevels, most uint8) {
 	if len(l.lists) == 0 {
 		if most > 0 {
 			e.appendDefs(l.values, 0, l.values.n, most)
@@ -103,7 +103,7 @@ func (l *leafBatch) levels(e *pageEncoder, most uint8) {
 
 // innerLevels appends the levels of a row that holds the inner lists from index from up to
 // index to.
-func (l *leafBatch) innerLevels(e *pageEncoder, from, to int, present, most uint8) {
+func (l *leafBatch) innerLevels(e *valueLevels, from, to int, present, most uint8) {
 	inner := l.lists[1]
 	rep := uint8(0) // of the first value of the row
 	for i := from; i < to; i++ {
@@ -122,7 +122,7 @@ func (l *leafBatch) innerLevels(e *pageEncoder, from, to int, present, most uint
 
 // appendDefs appends the definition levels of the values of c from index from up to index
 // to: most, or one less for null.
-func (e *pageEncoder) appendDefs(c *column, from, to int, most uint8) {
+func (e *valueLevels) appendDefs(c *column, from, to int, most uint8) {
 	if c.nulls == 0 {
 		e.defs.add(most, to-from)
 		return

@@ -81,7 +81,7 @@ func (res *result) inOrder() *result {
 	for i := range res.run.Experiments {
 		for _, excluded := range []bool{false, true} {
 			for k, r := range res.requests {
-				if res.level[k] == i && (r.Excluded() != "") == excluded {
+				if res.level[k] == i && (r.Excluded() != export.NotExcluded) == excluded {
 					out.requests = append(out.requests, r)
 					out.level = append(out.level, i)
 				}

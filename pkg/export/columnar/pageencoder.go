@@ -3,7 +3,6 @@ package columnar
 import (
 	"bytes"
 	"encoding/binary"
-	"math"
 	"math/bits"
 
 	"github.com/apache/arrow/go/v15/parquet"
@@ -40,8 +39,8 @@ type pagePart struct {
 
 // A pageEncoder encodes pages. It keeps buffers between pages, and is for one goroutine.
 type pageEncoder struct {
-	zstd       *zstd.Encoder
-	defs, reps levelRuns
+	zstd *zstd.Encoder
+	valueLevels
 	numbers    []int64
 	texts      [][]byte
 	page       []byte
@@ -105,7 +104,7 @@ func (e *pageEncoder) writePage(p *pagePart, batches []leafBatch, indices []uint
 		b := &batches[i]
 		levels += b.values.n
 		n += b.values.n - b.values.nulls
-		b.levels(e, uint8(maxDef))
+		b.levels(&e.valueLevels, uint8(maxDef))
 		switch {
 		case indices != nil:
 		case l.kind != parquet.Types.ByteArray:
@@ -185,39 +184,6 @@ func appendLevels(b []byte, levels *levelRuns, most int) []byte {
 	at := len(b)
 	b = levels.appendTo(append(b, 0, 0, 0, 0), widthOf(most))
 	binary.LittleEndian.PutUint32(b[at:], uint32(len(b)-at-4))
-	return b
-}
-
-// appendPlainTexts appends texts as PLAIN.
-func appendPlainTexts(b []byte, texts [][]byte) []byte {
-	for _, s := range texts {
-		b = append(binary.LittleEndian.AppendUint32(b, uint32(len(s))), s...)
-	}
-	return b
-}
-
-// appendPlainNumbers appends numbers as PLAIN.
-func appendPlainNumbers(b []byte, numbers []int64, kind parquet.Type) []byte {
-	switch kind {
-	case parquet.Types.Boolean:
-		for len(numbers) > 0 {
-			bits := byte(0)
-			n := min(8, len(numbers))
-			for i, v := range numbers[:n] {
-				bits |= byte(v&1) << i
-			}
-			b = append(b, bits)
-			numbers = numbers[n:]
-		}
-	case parquet.Types.Int32:
-		for _, v := range numbers {
-			b = binary.LittleEndian.AppendUint32(b, uint32(v))
-		}
-	default:
-		for _, v := range numbers {
-			b = binary.LittleEndian.AppendUint64(b, uint64(v))
-		}
-	}
 	return b
 }
 
@@ -386,75 +352,4 @@ func resized[T any](x []T, n int) []T {
 		return make([]T, n)
 	}
 	return x[:n]
-}
-
-// A pageStatistics holds the minimum and the maximum of the values of a page or a column.
-type pageStatistics struct {
-	kind     parquet.Type
-	some     bool // there is a value
-	min, max int64
-	// minText and maxText are valid until the batches change.
-	minText, maxText     []byte
-	minDouble, maxDouble float64
-	nulls                int64
-}
-
-// addNumbers adds all numbers of a page at once; s has none yet.
-func (s *pageStatistics) addNumbers(numbers []int64) {
-	if len(numbers) == 0 {
-		return
-	}
-	if s.kind == parquet.Types.Double {
-		for _, v := range numbers {
-			s.addDouble(math.Float64frombits(uint64(v)))
-		}
-		return
-	}
-	least, most := numbers[0], numbers[0]
-	for _, v := range numbers[1:] {
-		least, most = min(least, v), max(most, v)
-	}
-	s.min, s.max, s.some = least, most, true
-}
-
-// addDouble adds v, which is not NaN.
-func (s *pageStatistics) addDouble(v float64) {
-	if !s.some {
-		s.minDouble, s.maxDouble, s.some = v, v, true
-	}
-	s.minDouble, s.maxDouble = min(s.minDouble, v), max(s.maxDouble, v)
-}
-
-func (s *pageStatistics) addTexts(texts [][]byte) {
-	for _, v := range texts {
-		s.addText(v)
-	}
-}
-
-func (s *pageStatistics) addText(v []byte) {
-	switch {
-	case !s.some:
-		s.minText, s.maxText, s.some = v, v, true
-	case bytes.Compare(v, s.minText) < 0:
-		s.minText = v
-	case bytes.Compare(v, s.maxText) > 0:
-		s.maxText = v
-	}
-}
-
-// merge adds the values of o.
-func (s *pageStatistics) merge(o *pageStatistics) {
-	nulls := s.nulls + o.nulls
-	switch {
-	case !o.some:
-	case !s.some:
-		*s = *o
-	case s.kind == parquet.Types.ByteArray:
-		s.addText(o.minText)
-		s.addText(o.maxText)
-	default:
-		s.min, s.max = min(s.min, o.min), max(s.max, o.max)
-		s.minDouble, s.maxDouble = min(s.minDouble, o.minDouble), max(s.maxDouble, o.maxDouble)
-	}
-	s.nulls = nulls
 }

@@ -2,43 +2,9 @@ package columnar
 
 import (
 	"encoding/binary"
-	"math"
 
-	"github.com/apache/arrow/go/v15/parquet"
 	"github.com/apache/arrow/go/v15/parquet/metadata"
 )
-
-// maxStatisticBytes bounds a minimum or maximum; a longer one is left out.
-const maxStatisticBytes = 4096
-
-// encoded returns the statistics as they are in the file.
-func (s *pageStatistics) encoded() metadata.EncodedStatistics {
-	e := metadata.EncodedStatistics{HasNullCount: true, NullCount: s.nulls}
-	if !s.some {
-		return e
-	}
-	switch s.kind {
-	case parquet.Types.ByteArray:
-		e.Min, e.Max = s.minText, s.maxText
-	case parquet.Types.Double:
-		least, most := s.minDouble, s.maxDouble
-		if least == 0 { // −0 and 0 are equal: the format asks for the lower and the higher one
-			least = math.Copysign(0, -1)
-		}
-		if most == 0 {
-			most = 0
-		}
-		e.Signed = true
-		e.Min = appendPlainNumbers(nil, []int64{int64(math.Float64bits(least))}, s.kind)
-		e.Max = appendPlainNumbers(nil, []int64{int64(math.Float64bits(most))}, s.kind)
-	default:
-		e.Signed = true
-		e.Min = appendPlainNumbers(nil, []int64{s.min}, s.kind)
-		e.Max = appendPlainNumbers(nil, []int64{s.max}, s.kind)
-	}
-	e.HasMin, e.HasMax = len(e.Min) <= maxStatisticBytes, len(e.Max) <= maxStatisticBytes
-	return e
-}
 
 // appendDataPageHeader appends the header of a page of values, in Thrift's compact protocol.
 func appendDataPageHeader(b []byte, uncompressed, compressed, levels, encoding int, stats metadata.EncodedStatistics) []byte {

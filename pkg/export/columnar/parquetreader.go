@@ -52,11 +52,6 @@ func newParquetReader(ctx context.Context, name string, src io.ReaderAt, size in
 	return newReader(ctx, h, s)
 }
 
-// rowsLimit returns the maximum bytes of memory for decoded rows.
-func rowsLimit(lim export.Limits) int64 {
-	return rowsFactor * max(valueLimit(lim), 1<<20)
-}
-
 // openParquetFile reads the footer of a Parquet file. maxBytes bounds each buffer.
 func openParquetFile(name string, src io.ReaderAt, size, maxBytes int64) (r *file.Reader, err error) {
 	if err := checkParquetEnd(name, src, size); err != nil {
@@ -71,9 +66,6 @@ func openParquetFile(name string, src io.ReaderAt, size, maxBytes int64) (r *fil
 	}
 	return r, nil
 }
-
-// rowsFactor is the memory of decoded rows as a multiple of the limit of a value.
-const rowsFactor = 4
 
 // metadataValue returns the value of key; "" if it is missing.
 func metadataValue(kv metadata.KeyValueMetadata, key string) string {
@@ -177,7 +169,7 @@ func (s *parquetSource) findColumns(file *schema.Schema) error {
 	leaves := 0
 	for col, f := range s.schema.Fields() {
 		have := byPath[f.Name]
-		if have == nil || isWriteOnly(col) {
+		if have == nil || writeOnly.of(col) {
 			continue
 		}
 		if _, null := file.Column(have[""]).LogicalType().(schema.NullLogicalType); null {
@@ -274,16 +266,9 @@ type parquetGroup struct {
 	startsOnly bool
 }
 
-// decodedBatches is the number of blocks of decoded rows in use at the same time: one is
-// being decoded, one is being read, and the others wait. If many files are read, one waits.
-const (
-	decodedBatches      = 6
-	leastDecodedBatches = 3
-)
-
 func (s *parquetSource) ahead() int { return s.blocks - 2 }
 
-// shareWith makes the source use less memory, as n files are read at the same time.
+// shareWith implements source.
 func (s *parquetSource) shareWith(n int) {
 	s.chunkBytes = max(leastChunkBytes, chunkBytes/max(1, int64(n)))
 	if n >= manyFiles {
@@ -342,7 +327,7 @@ func (s *parquetSource) openGroup(group *groupPages, wanted func(col int) bool) 
 		for k, lc := range s.leaves[c.col] {
 			p := &group.columns[lc.pages]
 			if err := c.leaves[k].open(s.src, p, s.maxBytes); err != nil {
-				return nil, fmt.Errorf("column %s: %w", columnName(c.col), err)
+				return nil, fmt.Errorf("column %s: %w", schemaColumns[c.col].name, err)
 			}
 			bytes += p.decodedBytes
 		}
@@ -363,13 +348,13 @@ func (s *parquetSource) isNull(group *groupPages, col int) bool {
 // isBrief reports whether a reader that wants these columns takes summaries in place of
 // responses.
 func isBrief(wanted func(col int) bool) bool {
-	return wanted(colDerived+derivedITLEvents) && !wanted(colRecv)
+	return wanted(colITLEvents) && !wanted(colRecv)
 }
 
 // brief implements source: all requests of the row group have itl_events, and the columns are there.
 func (s *parquetSource) brief(i int) bool {
 	for col := range s.leaves {
-		if isBriefColumn(col) && len(s.leaves[col]) == 0 {
+		if ofBrief.of(col) && len(s.leaves[col]) == 0 {
 			return false
 		}
 	}
@@ -377,7 +362,7 @@ func (s *parquetSource) brief(i int) bool {
 	if group.err != nil || len(s.leaves[colRecv]) == 0 {
 		return false
 	}
-	p := &group.columns[s.leaves[colDerived+derivedITLEvents][0].pages]
+	p := &group.columns[s.leaves[colITLEvents][0].pages]
 	return p.nulls == 0 && p.values == group.rows
 }
 
@@ -483,7 +468,7 @@ func (g *parquetGroup) readColumns(t *rows) error {
 		}
 		v, err := g.readColumn(c, t.n, &limit)
 		if err != nil {
-			return fmt.Errorf("column %s: %w", columnName(c.col), err)
+			return fmt.Errorf("column %s: %w", schemaColumns[c.col].name, err)
 		}
 		t.cols[c.col] = v
 	}
@@ -501,7 +486,7 @@ func (g *parquetGroup) readOthers(t *rows, first int64, from, to int) (*rows, er
 	}
 	if g.others == nil {
 		others, err := g.source.openGroup(g.group, func(col int) bool {
-			return g.view.more(col) && (g.sample.outputs || !isOutputColumn(col))
+			return g.view.more(col) && (g.sample.outputs || !ofOutput.of(col))
 		})
 		if err != nil {
 			return nil, err
@@ -542,14 +527,14 @@ func (g *parquetGroup) skip(n int64) error {
 		for left := n; left > 0; left -= skippedRows {
 			limit := budget{g.source.maxBytes, g.source.maxBytes}
 			if err := first.readRows(int(min(left, skippedRows)), &limit); err != nil {
-				return fmt.Errorf("column %s: %w", columnName(c.col), err)
+				return fmt.Errorf("column %s: %w", schemaColumns[c.col].name, err)
 			}
 			levels += first.levels()
 		}
 		for _, l := range c.leaves[1:] { // the fields of the same structs
 			l.useMemory(g.memory)
 			if err := l.skip(levels); err != nil {
-				return fmt.Errorf("column %s: %w", columnName(c.col), err)
+				return fmt.Errorf("column %s: %w", schemaColumns[c.col].name, err)
 			}
 		}
 	}

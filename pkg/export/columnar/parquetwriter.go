@@ -61,18 +61,6 @@ func parquetProperties(schema *pqschema.Schema) *parquet.WriterProperties {
 	return parquet.NewWriterProperties(props...)
 }
 
-// dictionaryPaths are the columns with few distinct values.
-var dictionaryPaths = [...]string{
-	"experiment", "mode", "value", "status", "phase", "reason", "session_id", "model", "message",
-	"responses", "kernel_stamps", "user_stamps", "itl_events",
-	"error_class", "token_source", "stream_error", "code", "turn", "worker", "conn", "rank", "start_source",
-	"inputs.list.element.name", "outputs.list.element.name", "extra.list.element.name",
-	"source.list.element", "token_events.list.element", "token_choice.list.element", "token_count.list.element", "event_tokens.list.element",
-}
-
-// hasDictionary reports whether a column of the file may have a dictionary.
-func hasDictionary(path string) bool { return slices.Contains(dictionaryPaths[:], path) }
-
 // Bounds of a row group, before encoding. Engines read one row group at a time and skip
 // row groups by their statistics. A few large row groups are faster than many small ones.
 const (

@@ -4,10 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"runtime"
 	"slices"
 
 	"github.com/pa-tools/pa/pkg/export"
+	"github.com/pa-tools/pa/pkg/export/internal/samplejson"
 )
 
 // A Reader reads the requests of one file. See [export.Reader] for the contract
@@ -19,13 +19,10 @@ import (
 // the contents of the batches: it reads three columns of a Parquet file, and the whole of
 // other files.
 type Reader struct {
+	selection
 	name string
-	src  source
 	run  *export.Run
-	// places maps the file's experiments to indices in run; nil if both have the
-	// same order.
-	places []int
-	plan   []part
+	plan []part
 	// tail is the error that ended the file early. Err returns it after all requests.
 	tail     error
 	warnings []export.Warning
@@ -34,9 +31,9 @@ type Reader struct {
 	lines   lineSource // of the telemetry; nil: there is none
 	maxLine int64
 
-	newBatch func() export.Batch // nil: Next advances by single requests
-	batches  *batchFeed          // nil before the first batch
-	batch    *filledBatch        // the current one
+	inBatches bool         // Next advances by batches
+	batches   *batchFeed   // nil before the first batch
+	batch     *filledBatch // the current one
 
 	nextPart   int   // part of the plan
 	feed       *feed // of the parts from nextPart on; nil before the first
@@ -48,130 +45,23 @@ type Reader struct {
 	ended      bool // Next has returned false
 	experiment int  // experiment of the current request
 
-	derivation     *export.Derivation // of the derived columns; nil without these
-	withoutAnswers bool               // WithoutAnswers was called
-	brief          bool               // WithoutResponses was called
-	withoutDerived bool               // WithoutDerived was called
-	check          checkMode          // see CheckDerived
-	checks         []checkedRow       // in rows, from the current row on
-	checker        rowDecoder         // of checks
-	seed           uint64             // of the sample
-	opening        int                // number of warnings of opening
-	sharers        int                // number of files that are read at the same time; 0 for one
-	err            error
+	checks  []checkedRow // in rows, from the current row on
+	checker rowDecoder   // of checks
+	opening int          // number of warnings of opening
+	err     error
 }
 
-var _ export.Reader = (*Reader)(nil)
-
-// A source reads the rows of a file, batch by batch. Its errors do not name the file or the
-// batch.
-type source interface {
-	batches() int
-	// open starts reading batch i, as v says.
-	open(i int, v view) (batchRows, error)
-	// has reports whether the file has a column.
-	has(col int) bool
-	// fingerprint returns a number that depends on the content of the file, as far as it is cheap to
-	// know.
-	fingerprint() uint64
-	// sample returns the rows to be checked of batch i, which has that many rows. Other seeds give
-	// other rows.
-	sample(seed uint64, i, rows int) rowSample
-	// ahead returns the number of blocks of rows of a batch that may wait for the reader. It
-	// is 0 unless several batches can be read at the same time, each by a goroutine of its own.
-	ahead() int
-	// brief reports whether all requests of batch i may have a summary in place of responses.
-	brief(i int) bool
-	// place returns the offset of batch i in the file (-1 if unknown), and its name for
-	// messages.
-	place(i int) (offset int64, what string)
-	// free drops memory that later batches would use again. No batch is open.
-	free()
-	close() error
-}
-
-// A batchRows reads the rows of one batch.
-type batchRows interface {
-	// rows returns the next rows of the batch; nil after the last rows. They are valid for the
-	// next source.ahead()+1 calls, or until the next call if that is 1.
-	rows() (*rows, error)
-	// usedAtOnce says that rows are valid until the next call only, so that the batch needs
-	// less memory.
-	usedAtOnce()
-	// release leaves the memory of all rows to other batches. It is called at most once, at
-	// the end.
-	release()
-}
-
-// A wholeBatch returns all rows of a batch at once.
-type wholeBatch struct {
-	read func() (*rows, error) // nil after the call
-}
-
-func (b *wholeBatch) usedAtOnce() {}
-
-func (b *wholeBatch) release() {}
-
-func (b *wholeBatch) rows() (*rows, error) {
-	if b.read == nil {
-		return nil, nil
-	}
-	read := b.read
-	b.read = nil
-	return read()
-}
-
-// A part selects either the excluded or the counted requests of one experiment in one
-// batch.
-type part struct {
-	experiment int
-	excluded   bool
-	batch      int
-	// all selects all requests of the batch instead, because the file has them in the
-	// order of the contract.
-	all bool
-}
-
-// before reports whether the requests of p come before the requests of q.
-func (p part) before(q part) bool {
-	return p.experiment < q.experiment || p.experiment == q.experiment && !p.excluded && q.excluded
-}
+var _ export.SelectiveReader = (*Reader)(nil)
 
 // maxExperiments bounds the experiments of a file without a header.
 const maxExperiments = 1 << 16
 
-// A header holds the facts of a file that are read before its first batch.
-type header struct {
-	name       string
-	run        *export.Run // nil if the file has none
-	warnings   []export.Warning
-	tail       error // error that ends the reading after the batches
-	derivation *export.Derivation
-	places     []int // see Reader
-	lines      lineSource
-	maxLine    int64
-}
-
-// readTelemetry reads the telemetry in the metadata of a file.
-func (h *header) readTelemetry(get func(key string) string, lim export.Limits) {
-	h.maxLine = valueLimit(lim)
-	var err error
-	if h.lines, err = metadataLines(get, h.maxLine); err != nil {
-		h.warnings = append(h.warnings, export.Warning{Name: h.name, Offset: -1, Where: "telemetry", Msg: err.Error(), Count: 1})
-	}
-}
-
-// valueLimit returns the maximum bytes of a value, and of a line of the telemetry.
-func valueLimit(lim export.Limits) int64 {
-	if lim.MaxValueBytes <= 0 {
-		return export.DefaultMaxValueBytes
-	}
-	return lim.MaxValueBytes
-}
-
 // newReader returns a Reader of src.
 func newReader(ctx context.Context, h header, src source) (*Reader, error) {
-	r := &Reader{name: h.name, src: src, run: h.run, places: h.places, tail: h.tail, warnings: h.warnings, warned: map[string]int{}, lines: h.lines, maxLine: h.maxLine, derivation: h.derivation}
+	r := &Reader{
+		selection: selection{src: src, places: h.places, derivation: h.derivation},
+		name:      h.name, run: h.run, tail: h.tail, warnings: h.warnings, warned: map[string]int{}, lines: h.lines, maxLine: h.maxLine,
+	}
 	most := maxExperiments
 	if r.run != nil {
 		most = len(r.run.Experiments)
@@ -227,18 +117,6 @@ func isPlanColumn(col int) bool {
 	return col == colExperiment || col == colStatus || col == colPhase
 }
 
-var colStatus, colPhase = scalarColumn("status"), scalarColumn("phase")
-
-// scalarColumn returns the index of a scalar column.
-func scalarColumn(name string) int {
-	for i := range scalars {
-		if scalars[i].name == name {
-			return colScalars + i
-		}
-	}
-	panic("no column " + name)
-}
-
 // parts returns the parts of a batch. most is the number of experiments. inOrder reports
 // whether the requests of the batch are in the order of the contract.
 func (r *Reader) parts(batch, most int) (out []part, inOrder bool, _ error) {
@@ -278,24 +156,6 @@ func (r *Reader) parts(batch, most int) (out []part, inOrder bool, _ error) {
 	}
 }
 
-// rowPart returns the part of row i. d interns names.
-func (r *Reader) rowPart(d *rowDecoder, t *rows, i, batch int) part {
-	q := export.Request{
-		Status: parseName(d, t.cols[colStatus].bytes(i), export.ParseStatus),
-		Phase:  parseName(d, t.cols[colPhase].bytes(i), export.ParsePhase),
-	}
-	return part{experiment: r.rowExperiment(t, i), excluded: q.Excluded() != "", batch: batch}
-}
-
-// rowExperiment returns the index in run of the experiment of row i.
-func (r *Reader) rowExperiment(t *rows, i int) int {
-	experiment := int(t.cols[colExperiment].num(i))
-	if experiment >= 0 && experiment < len(r.places) {
-		experiment = r.places[experiment]
-	}
-	return experiment
-}
-
 // locate adds the file and the batch to err. It returns a *CorruptionError, which has a
 // position, unchanged.
 func (r *Reader) locate(batch int, err error) error {
@@ -327,7 +187,7 @@ func (r *Reader) Run() *export.Run { return r.run }
 // Next advances to the next request.
 func (r *Reader) Next() bool {
 	r.valid = false
-	if r.newBatch != nil {
+	if r.inBatches {
 		return r.nextBatch()
 	}
 	for r.err == nil && r.src != nil && !r.ended && r.nextPart < len(r.plan) {
@@ -384,73 +244,44 @@ func (r *Reader) free() {
 	}
 }
 
-// mostParts returns the number of parts that are decoded at the same time at most.
-func (r *Reader) mostParts() int { return max(1, runtime.GOMAXPROCS(0)/max(1, r.sharers)) }
+// Preview returns the header, which is complete.
+func (r *Reader) Preview() *export.Run { return r.run }
 
-// wantedIn returns a function that reports whether Next reads a column of a batch.
-func (r *Reader) wantedIn(batch int) func(col int) bool {
-	brief := r.withoutAnswers && r.brief && !r.withoutDerived && r.check != checkAll && r.src.brief(batch)
-	return func(col int) bool {
-		switch {
-		case isWriteOnly(col), r.withoutDerived && col >= colDerived:
-			return false
-		case brief && (isBriefColumn(col) || isResponseColumn(col)):
-			return isBriefColumn(col)
-		case r.withoutAnswers && r.check != checkAll:
-			return !isAnswerColumn(col)
-		}
-		return true
-	}
-}
-
-// isAnswerColumn reports whether Next skips the column after WithoutAnswers.
-func isAnswerColumn(col int) bool {
-	switch col {
-	case colInputs, colRead, colFinal, colError, colOutputs, colExtra, colDerived + derivedTokenCount:
-		return true
-	}
-	return isBriefColumn(col) && col != colDerived+derivedITL // it bounds the token events
-}
-
-var _ export.BriefReader = (*Reader)(nil)
-
-// Derivation describes the derived columns.
-func (r *Reader) Derivation() (_ export.Derivation, ok bool) {
-	if r.derivation == nil {
-		return export.Derivation{}, false
-	}
-	return *r.derivation, true
-}
-
-// Derived returns the derived columns of the current request; nil if there are none.
-func (r *Reader) Derived() *export.Derived {
-	if !r.valid || r.newBatch != nil || r.derivation == nil || !r.decoder.hasDerived {
+// Stored describes the derived columns.
+func (r *Reader) Stored() *export.Stored {
+	if r.derivation == nil || r.src == nil {
 		return nil
 	}
-	return &r.decoder.derived
+	return &export.Stored{Derivation: *r.derivation, Outputs: r.src.has(colOutputs)}
 }
 
-// WithoutAnswers makes Next skip the columns of inputs and outputs.
-func (r *Reader) WithoutAnswers() { r.withoutAnswers = true }
-
-// WithoutResponses makes Next skip the columns of responses in row groups of Parquet files
-// where other columns hold what a report needs of them.
-func (r *Reader) WithoutResponses() { r.brief = true }
-
-// WithoutDerived makes Next skip the derived columns.
-func (r *Reader) WithoutDerived() { r.withoutDerived = true }
-
-var (
-	_ export.DerivedSkipper = (*Reader)(nil)
-	_ export.SharingReader  = (*Reader)(nil)
-)
-
-// ShareWith bounds what the Reader of a Parquet file decodes ahead to one part in n.
-func (r *Reader) ShareWith(n int) {
-	r.sharers = n
-	if s, ok := r.src.(*parquetSource); ok {
-		s.shareWith(n)
+// Begin implements [export.SelectiveReader]. It grants batches of a Parquet file with the
+// requests in the order of the contract. Files other than Parquet always have the columns of
+// responses.
+func (r *Reader) Begin(need export.Need) (batches bool) {
+	if r.src == nil {
+		return false
 	}
+	r.free()
+	r.warnings = slices.Clip(r.warnings[:r.opening])
+	for kind, i := range r.warned {
+		if i >= r.opening {
+			delete(r.warned, kind)
+		}
+	}
+	r.nextPart, r.batchRow, r.ended, r.valid, r.experiment, r.err = 0, 0, false, false, 0, nil
+	r.need = need
+	if r.derivation == nil {
+		r.need.Check = export.CheckNone
+	}
+	if r.need.Check == export.CheckSample {
+		r.seed = r.src.fingerprint()
+	}
+	if need.Share > 0 {
+		r.src.shareWith(need.Share)
+	}
+	r.inBatches = need.Batch != nil && r.src.ahead() > 0 && !slices.ContainsFunc(r.plan, func(p part) bool { return !p.all })
+	return r.inBatches
 }
 
 // deliver makes row i the current request.
@@ -471,10 +302,21 @@ func (r *Reader) deliver(p part, i int) {
 // Request returns the current request, valid until the next call of Next; nil
 // when there is none.
 func (r *Reader) Request() *export.Request {
-	if !r.valid || r.newBatch != nil {
+	if !r.valid || r.inBatches {
 		return nil
 	}
 	return &r.decoder.req
+}
+
+// Row returns the current request and its derived columns.
+func (r *Reader) Row() (row export.Row) {
+	row.Request = r.Request()
+	if row.Request == nil {
+		return row
+	}
+	row.Derived = r.derivedOf(&r.decoder)
+	row.Check = r.checkedRequest(&r.decoder, &r.checker, r.checks, r.nextRow-1)
+	return row
 }
 
 // Experiment returns the index of the current request's experiment.
@@ -487,6 +329,9 @@ func (r *Reader) Err() error { return r.err }
 // Warnings returns the problems in the data so far, each kind once with a count.
 func (r *Reader) Warnings() []export.Warning { return r.warnings }
 
+// Skipped returns 0: the reader leaves out no request.
+func (r *Reader) Skipped(int) (counted, excluded int) { return 0, 0 }
+
 // Close releases the reader's memory. It does not close the file.
 func (r *Reader) Close() error {
 	if r.src == nil {
@@ -496,4 +341,86 @@ func (r *Reader) Close() error {
 	err := r.src.close()
 	r.src, r.valid = nil, false
 	return err
+}
+
+// Batch returns the current batch; nil when there is none.
+func (r *Reader) Batch() export.Batch {
+	if !r.valid || r.batch == nil {
+		return nil
+	}
+	return r.batch.Batch
+}
+
+// nextBatch is Next in batches.
+func (r *Reader) nextBatch() bool {
+	if r.err != nil || r.src == nil || r.ended {
+		return false
+	}
+	if r.batches == nil {
+		r.batches = &batchFeed{selection: &r.selection, plan: r.plan, most: r.mostParts(), stop: make(chan struct{})}
+	}
+	if r.batch != nil {
+		r.batches.put(r.batch)
+		r.batch = nil
+	}
+	for {
+		b, p := r.batches.next()
+		if b == nil {
+			r.err = r.tail
+			r.free()
+			return false
+		}
+		if b.defects > 0 {
+			r.warn("row", b.where, b.msg)
+			r.warnings[r.warned["row"]].Count += b.defects - 1
+		}
+		if b.unchecked != nil {
+			_, what := r.src.place(p.batch)
+			r.warnUnchecked(what, b.unchecked)
+		}
+		switch {
+		case b.err != nil:
+			r.err = r.locate(p.batch, b.err)
+			r.free()
+			return false
+		case b.rows == 0:
+			r.batches.put(b)
+			continue
+		}
+		r.batch, r.experiment, r.valid = b, b.experiment, true
+		return true
+	}
+}
+
+// warnUnchecked warns that the columns of a row cannot be read, so that it is not checked.
+func (r *Reader) warnUnchecked(where string, err error) {
+	r.warn("check", where, "the derived columns were not checked, because the recorded ones cannot be read: "+err.Error())
+}
+
+// Scrapes reads the telemetry.
+func (r *Reader) Scrapes(ctx context.Context, do func(*export.Scrape) error) error {
+	if r.lines == nil || r.src == nil {
+		return nil
+	}
+	d := samplejson.Decoder{MaxBytes: r.maxLine}
+	var failed error // of do
+	err := r.lines(ctx, func(line []byte) error {
+		s, err := d.Object(line)
+		switch {
+		case err != nil:
+			r.warn("telemetry", "telemetry", err.Error())
+		case s != nil:
+			failed = do(s)
+		}
+		return failed
+	})
+	switch {
+	case failed != nil:
+		return failed
+	case ctx.Err() != nil:
+		return context.Cause(ctx)
+	case err != nil:
+		r.warn("telemetry section", "telemetry", err.Error()+"; what follows is left out")
+	}
+	return nil
 }

@@ -17,12 +17,8 @@ type requestBatch struct {
 
 var _ export.BatchWriter = (*ParquetWriter)(nil)
 
-// NewBatch implements export.BatchWriter. It returns nil if the derived columns need the
-// requests in the order of the file.
+// NewBatch implements export.BatchWriter.
 func (w *ParquetWriter) NewBatch() export.Batch {
-	if _, ok := w.parquet.deriver.(export.ForkingDeriver); !ok && w.parquet.deriver != nil {
-		return nil
-	}
 	return &requestBatch{sink: w.parquet, rows: w.parquet.newBatch()}
 }
 
@@ -32,16 +28,16 @@ func (b *requestBatch) Reset() {
 	b.err = nil
 	// The first batch of the file tells the model of its first request, and no batch before
 	// it was written.
-	if fork, ok := b.sink.deriver.(export.ForkingDeriver); ok && (b.deriver == nil || !b.sink.begun.Load()) {
-		b.deriver = fork.Fork()
+	if b.sink.deriver != nil && (b.deriver == nil || !b.sink.begun.Load()) {
+		b.deriver = b.sink.deriver.Fork()
 	}
 	b.rows.deriver = b.deriver
 }
 
 // Add implements export.Batch.
-func (b *requestBatch) Add(r *export.Request) {
+func (b *requestBatch) Add(row *export.Row) {
 	if b.err == nil {
-		b.err = b.rows.add(r)
+		b.err = b.rows.add(row.Request)
 	}
 }
 

@@ -1,10 +1,9 @@
 package columnar
 
 import (
-	"encoding/json"
 	"fmt"
 	"slices"
-	"time"
+	"strconv"
 
 	"github.com/pa-tools/pa/pkg/export"
 )
@@ -19,32 +18,7 @@ type rowDecoder struct {
 	fields     []export.Field
 	gaps       []int64 // of the derived values
 	summary    export.ResponseSummary
-	interned   map[string]string
-	// defect describes what is wrong with the row; "" for none.
-	defect string
-}
-
-// maxInterned bounds the number of strings that intern keeps.
-const maxInterned = 1 << 10
-
-// intern returns the original text of b as a string. It shares the memory of equal short
-// strings.
-func (d *rowDecoder) intern(b []byte) string {
-	if len(b) == 0 {
-		return ""
-	}
-	if s, ok := d.interned[string(b)]; ok {
-		return s
-	}
-	s := string(originalText(b))
-	if len(b) > 256 {
-		return s
-	}
-	if d.interned == nil || len(d.interned) >= maxInterned {
-		d.interned = map[string]string{}
-	}
-	d.interned[string(b)] = s
-	return s
+	scalarDecoder
 }
 
 // decode sets req and derived to row i.
@@ -56,9 +30,9 @@ func (d *rowDecoder) decode(t *rows, i int) {
 	d.req = export.Request{}
 	d.responses, d.fields = d.responses[:0], d.fields[:0]
 	r := &d.req
-	for k := range scalars {
-		if v := t.cols[colScalars+k]; v != nil && !v.null(i) {
-			d.decodeScalar(scalars[k].field(r), v, i)
+	for _, s := range scalars {
+		if v := t.cols[s.col]; v != nil && !v.null(i) {
+			d.decodeScalar(s.field(r), v, i)
 		}
 	}
 	r.Inputs = d.decodeFields(t.cols[colInputs], i)
@@ -68,58 +42,6 @@ func (d *rowDecoder) decode(t *rows, i int) {
 		d.decodeOverflow(v, i)
 	}
 	d.hasDerived = d.decodeDerived(t, i)
-}
-
-// decodeScalar sets the field of a request that p points to.
-func (d *rowDecoder) decodeScalar(p any, v *vector, i int) {
-	switch p := p.(type) {
-	case *uint64:
-		*p = v.num(i)
-	case *int:
-		*p = int(v.num(i))
-	case *time.Duration:
-		*p = time.Duration(v.num(i))
-	case *export.StampSource:
-		*p = export.StampSource(v.num(i))
-	case *bool:
-		*p = v.num(i) != 0
-	case *string:
-		*p = d.intern(v.bytes(i))
-	case *export.Status:
-		*p = parseName(d, v.bytes(i), export.ParseStatus)
-	case *export.Phase:
-		*p = parseName(d, v.bytes(i), export.ParsePhase)
-	case **export.Stated:
-		*p = d.decodeStated(v.bytes(i))
-	default:
-		panic("a member of a request has a type without a column type")
-	}
-}
-
-// parseName parses the name of a status or phase. An unknown name, which a later version may
-// have added, gives the zero value and a defect.
-func parseName[T any](d *rowDecoder, name []byte, parse func(string) (T, error)) T {
-	var unknown T
-	if len(name) == 0 {
-		return unknown
-	}
-	x, err := parse(d.intern(name))
-	if err != nil {
-		d.defect = err.Error()
-	}
-	return x
-}
-
-// decodeStated is the inverse of statedText.
-func (d *rowDecoder) decodeStated(text []byte) (s *export.Stated) {
-	if len(text) == 0 {
-		return nil
-	}
-	if err := json.Unmarshal(originalText(text), &s); err != nil {
-		d.defect = "column stated: " + err.Error()
-		return nil
-	}
-	return s
 }
 
 // decodeFields returns the list of fields in row i; nil for null.
@@ -182,7 +104,7 @@ func (d *rowDecoder) decodeAdditions(t *rows, i, col int, set func(x *export.Res
 		return
 	}
 	if n := len(d.responses); to-from != n {
-		d.defect = fmt.Sprintf("%d responses but %d values of %s", n, to-from, columnName(col))
+		d.defect = fmt.Sprintf("%d responses but %d values of %s", n, to-from, schemaColumns[col].name)
 		to = min(to, from+n)
 	}
 	element := t.cols[col].children[0]
@@ -228,4 +150,40 @@ func (d *rowDecoder) decodeOutputs(v *vector, i int) {
 	for ; next < len(d.responses); next++ {
 		d.responses[next].Outputs = export.Fields{}
 	}
+}
+
+// decodeOverflow sets the exact numbers of row i in the request.
+func (d *rowDecoder) decodeOverflow(v *vector, i int) {
+	from, to, ok := v.list(i)
+	if !ok {
+		return
+	}
+	element := v.children[0]
+	for e := from; e < to; e++ {
+		name, index := string(element.children[overflowName].bytes(e)), int64(element.children[overflowIndex].num(e))
+		value, err := strconv.ParseUint(string(element.children[overflowValue].bytes(e)), 10, 64)
+		if p := d.overflowTarget(name, index); p != nil && err == nil {
+			*p = value
+		} else {
+			d.defect = "column overflow: an element has an unknown name, a wrong index or no number"
+		}
+	}
+}
+
+// overflowTarget returns the field of the request that an element of overflow names; nil
+// if there is none.
+func (d *rowDecoder) overflowTarget(name string, index int64) *uint64 {
+	if name == "recv_ns" {
+		if index < 0 || index >= int64(len(d.req.Responses)) {
+			return nil
+		}
+		return &d.req.Responses[index].RecvNS
+	}
+	for _, s := range scalars {
+		if s.name == name {
+			p, _ := s.field(&d.req).(*uint64)
+			return p
+		}
+	}
+	return nil
 }

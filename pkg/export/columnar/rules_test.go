@@ -251,7 +251,7 @@ func TestParquetEncodings(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				r.ShareWith(sharers)
+				r.Begin(export.Need{Share: sharers})
 				got, err := read(r)
 				if err != nil {
 					t.Fatal(err)

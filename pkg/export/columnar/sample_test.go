@@ -85,14 +85,15 @@ type checked struct {
 
 func (b *checkedBatch) Reset() { b.keptBatch.Reset(); b.checked = nil }
 
-func (b *checkedBatch) AddDerived(r *export.Request, _ *export.Derived) { b.Add(r) }
-
-func (b *checkedBatch) Check(r *export.Request, d *export.Derived, outputs bool) {
-	b.checked = append(b.checked, checkedOf(r, d, outputs))
+func (b *checkedBatch) Add(row *export.Row) {
+	b.keptBatch.Add(row)
+	if row.Check.Request != nil {
+		b.checked = append(b.checked, checkedOf(row))
+	}
 }
 
-func checkedOf(r *export.Request, d *export.Derived, outputs bool) checked {
-	return checked{r.Clone(), normal(clone(d)), outputs}
+func checkedOf(row *export.Row) checked {
+	return checked{row.Check.Request.Clone(), normal(clone(row.Check.Derived)), row.Check.Outputs}
 }
 
 // withoutOutputs returns c as a sample has it where only times are checked.
@@ -160,42 +161,30 @@ func TestSample(t *testing.T) {
 			if err := sampledRun(seed, n).write(w, nil); err != nil {
 				t.Fatal(err)
 			}
-			whole := f.open(t, data.Bytes()).(export.CheckingReader)
-			if !whole.CheckDerived(true) || !whole.HasOutputs() {
-				t.Fatal("not to be checked")
-			}
+			file := f.open(t, data.Bytes())
+			whole := export.Read(file, export.Need{Check: export.CheckAll})
 			var all []checked
 			for whole.Next() {
-				q, d, _ := whole.Checked()
-				all = append(all, checkedOf(q, d, true))
+				all = append(all, checkedOf(whole.Row()))
 			}
-			part := partsOf(whole.(*Reader), n, most) // of each row
-			r := f.open(t, data.Bytes()).(export.CheckingReader)
+			part := partsOf(file.(*Reader), n, most) // of each row
+			r := f.open(t, data.Bytes())
 			for round := range 3 {
-				r.WithoutAnswers()
-				r.(export.BriefReader).WithoutResponses()
-				if !r.CheckDerived(false) {
-					t.Fatal("not to be checked")
+				need := export.Need{Derived: export.DerivedBrief, Check: export.CheckSample}
+				if round > 0 {
+					need.Batch = func() export.Batch { return &checkedBatch{} }
 				}
 				var got []checked
 				rows := 0
-				if batches, ok := export.InBatches(r, func() export.Batch { return &checkedBatch{} }); ok && round > 0 {
-					for batches.Next() {
-						b := batches.Batch().(*checkedBatch)
+				for x := export.Read(r, need); x.Next(); {
+					if round > 0 {
+						b := x.Batch().(*checkedBatch)
 						got, rows = append(got, b.checked...), rows+len(b.requests)
+						continue
 					}
-				} else {
-					if ok {
-						r.Restart()
-						r.WithoutAnswers()
-						r.(export.BriefReader).WithoutResponses()
-						r.CheckDerived(false)
-					}
-					for r.Next() {
-						rows++
-						if q, d, outputs := r.Checked(); q != nil {
-							got = append(got, checkedOf(q, d, outputs))
-						}
+					rows++
+					if row := x.Row(); row.Check.Request != nil {
+						got = append(got, checkedOf(row))
 					}
 				}
 				if r.Err() != nil || rows != n || len(r.Warnings()) > 0 {
@@ -217,7 +206,6 @@ func TestSample(t *testing.T) {
 				if want := part[n-1] + 1; len(groups) != want || outputs == 0 || len(got) > want+3 && k == 0 && want > 2 {
 					t.Errorf("seed %d, %s: rows of %d parts of %d, %d with outputs, %d in all", seed, f.name, len(groups), want, outputs, len(got))
 				}
-				r.Restart()
 			}
 			if err := r.Close(); err != nil {
 				t.Fatal(err)

@@ -137,31 +137,3 @@ func eachLine(ctx context.Context, r io.Reader, most int64, do func(line []byte)
 		}
 	}
 }
-
-// Scrapes reads the telemetry.
-func (r *Reader) Scrapes(ctx context.Context, do func(*export.Scrape) error) error {
-	if r.lines == nil || r.src == nil {
-		return nil
-	}
-	d := samplejson.Decoder{MaxBytes: r.maxLine}
-	var failed error // of do
-	err := r.lines(ctx, func(line []byte) error {
-		s, err := d.Object(line)
-		switch {
-		case err != nil:
-			r.warn("telemetry", "telemetry", err.Error())
-		case s != nil:
-			failed = do(s)
-		}
-		return failed
-	})
-	switch {
-	case failed != nil:
-		return failed
-	case ctx.Err() != nil:
-		return context.Cause(ctx)
-	case err != nil:
-		r.warn("telemetry section", "telemetry", err.Error()+"; what follows is left out")
-	}
-	return nil
-}

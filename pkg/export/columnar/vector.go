@@ -24,17 +24,6 @@ type vector struct {
 	children   []*vector // the element of a list, the fields of a struct; nil for a field that the file lacks
 }
 
-// rows holds some rows of a file by the columns of the full schema; nil for a column that
-// the file lacks.
-type rows struct {
-	n    int
-	cols [numColumns]*vector
-	// brief says that the requests have a summary in place of responses.
-	brief bool
-	// checks are the rows to be checked, ascending.
-	checks []checkedRow
-}
-
 func (v *vector) null(i int) bool { return v.nulls != nil && v.nulls[i] }
 
 // num returns the number i; 0 for null.
@@ -291,27 +280,4 @@ func (v *vector) slice(off, n int) *vector {
 		s.nums = v.nums[off : off+n]
 	}
 	return &s
-}
-
-// recordRows returns the rows of rec, with the columns that wanted names.
-func recordRows(rec arrow.Record, schema *arrow.Schema, wanted func(col int) bool) (*rows, error) {
-	if rec.NumRows() > math.MaxInt32 || rec.NumRows() < 0 {
-		return nil, fmt.Errorf("a batch of %d rows", rec.NumRows())
-	}
-	out := &rows{n: int(rec.NumRows())}
-	for i, f := range schema.Fields() {
-		at := rec.Schema().FieldIndices(f.Name)
-		if len(at) == 0 || !wanted(i) || rec.Column(at[0]).DataType().ID() == arrow.NULL {
-			continue
-		}
-		v, err := newVector(rec.Column(at[0]).Data(), f.Type)
-		if err != nil {
-			return nil, fmt.Errorf("column %s: %w", f.Name, err)
-		}
-		if v.n != out.n {
-			return nil, fmt.Errorf("column %s: %d values in %d rows", f.Name, v.n, out.n)
-		}
-		out.cols[i] = v
-	}
-	return out, nil
 }

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"runtime"
 	"slices"
 
 	"github.com/pa-tools/pa/pkg/export"
@@ -200,21 +199,4 @@ func (w *Writer) wait() error {
 		return w.calls.Fail(err)
 	}
 	return nil
-}
-
-// catchPanic turns a panic in do into an error: arrow v15 reports by panic some of
-// the errors of the file that it writes to or reads from.
-func catchPanic(do func() error) (err error) {
-	defer func() {
-		switch p := recover().(type) {
-		case nil:
-		case runtime.Error:
-			err = fmt.Errorf("damaged beyond what can be read (%w)", p)
-		case error:
-			err = p
-		default:
-			err = fmt.Errorf("%v", p)
-		}
-	}()
-	return do()
 }

@@ -41,13 +41,12 @@ func readColumns(t *testing.T, format export.Format, withoutResponses bool, data
 	t.Helper()
 	r, err := format.Open(context.Background(), "x", bytes.NewReader(data), int64(len(data)), lim)
 	if err == nil {
-		derived, _ := r.(export.DerivedReader)
-		if b, ok := r.(export.BriefReader); ok && withoutResponses {
-			b.WithoutAnswers()
-			b.WithoutResponses()
+		need := export.Need{}
+		if withoutResponses {
+			need.Derived = export.DerivedBrief
 		}
-		for r.Next() {
-			if d := derived.Derived(); d != nil && r.Request().Summary != nil {
+		for rows := export.Read(r, need); rows.Next(); {
+			if d := rows.Row().Derived; d != nil && r.Request().Summary != nil {
 				if n := d.ITLEvents.V; n > 1 {
 					_ = d.ITL[0][n-2]
 				}
@@ -83,9 +82,12 @@ func (oneEvent) Derive(*export.Request) *export.Derived {
 }
 
 func (oneEvent) Derivation() export.Derivation { return export.Derivation{Definitions: 1} }
+func (oneEvent) Fork() export.Deriver          { return oneEvent{} }
 
 // claimedEvents derives more token events of a response than there are gaps.
 type claimedEvents struct{ oneEvent }
+
+func (claimedEvents) Fork() export.Deriver { return claimedEvents{} }
 
 func (claimedEvents) Derive(r *export.Request) *export.Derived {
 	d, streamed := oneEvent{}.Derive(r), true

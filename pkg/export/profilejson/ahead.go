@@ -76,6 +76,7 @@ type keptRequests struct {
 // A spanDecoder decodes the requests of spans.
 type spanDecoder struct {
 	dec  decoder
+	row  export.Row
 	text []byte // of the span
 }
 
@@ -85,7 +86,7 @@ type ahead struct {
 	spanBytes int64 // of a span, roughly
 	limit     int64 // of a request's bytes
 	maxItems  int
-	newBatch  func() export.Batch // nil: the spans keep their requests
+	need      export.Need // without Batch, the spans keep their requests
 
 	spans   chan *workSpan // in the order of the file
 	free    chan *workSpan
@@ -97,14 +98,14 @@ type ahead struct {
 // newAhead starts to decode the requests from the request at from to the end of their array
 // at to.
 func newAhead(r *Reader, from, to int64) *ahead {
-	workers := max(1, min(runtime.GOMAXPROCS(0), maxWorkers)/max(1, r.sharers))
+	workers := max(1, min(runtime.GOMAXPROCS(0), maxWorkers)/max(1, r.need.Share))
 	depth := 2 * workers
 	spanBytes := r.spanBytes
-	if r.newBatch == nil {
+	if r.need.Batch == nil {
 		spanBytes = min(spanBytes, keptSpan)
 	}
 	a := &ahead{
-		src: r.Src, spanBytes: spanBytes, limit: r.Limit, maxItems: r.dec.maxItems, newBatch: r.newBatch,
+		src: r.Src, spanBytes: spanBytes, limit: r.Limit, maxItems: r.dec.maxItems, need: r.need,
 		spans: make(chan *workSpan, depth), free: make(chan *workSpan, depth+2), stop: make(chan struct{}),
 	}
 	jobs := make(chan *workSpan)
@@ -116,7 +117,7 @@ func newAhead(r *Reader, from, to int64) *ahead {
 	for range workers {
 		a.working.Go(func() {
 			var own spanDecoder
-			if r.newBatch != nil || r.envelopes {
+			if r.need.Batch != nil || r.need.Envelopes {
 				own.dec.shared = &outputEnvelope{}
 			}
 			for s := range jobs {
@@ -177,8 +178,8 @@ func (a *ahead) span() *workSpan {
 	case s = <-a.free:
 	default:
 		s = &workSpan{}
-		if a.newBatch != nil {
-			s.batch = a.newBatch()
+		if a.need.Batch != nil {
+			s.batch = a.need.Batch()
 		} else {
 			s.kept = &keptRequests{}
 		}
@@ -259,7 +260,8 @@ func (s *workSpan) decode(a *ahead, own *spanDecoder) {
 		if s.kept != nil {
 			s.kept.keep()
 		} else {
-			s.batch.Add(&d.req)
+			own.row.Request = &d.req
+			s.batch.Add(&own.row)
 		}
 		if i = jsonscan.SkipSpace(b, i); i < len(b) {
 			if b[i] != ',' {

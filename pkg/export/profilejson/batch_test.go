@@ -60,10 +60,6 @@ func figures(x any) string {
 // oneByOne hides that a Reader can read batches.
 type oneByOne struct{ export.Reader }
 
-func (o oneByOne) Skipped(experiment int) (counted, excluded int) {
-	return export.Skipped(o.Reader, experiment)
-}
-
 // configs are the ways to analyze that measure requests differently.
 func configs() []analyze.Config {
 	streaming, quality := true, analyze.DefaultQuality()
@@ -149,8 +145,8 @@ type joiningBatch struct {
 
 func (b *joiningBatch) Reset() { *b = joiningBatch{} }
 
-func (b *joiningBatch) Add(r *export.Request) {
-	c := r.Clone()
+func (b *joiningBatch) Add(row *export.Row) {
+	c := row.Request.Clone()
 	for i := range c.Responses {
 		if f := c.Responses[i].Outputs; len(f) > 0 && f[0].Value.Envelope != nil {
 			b.envelopes++
@@ -204,11 +200,11 @@ func sameBatches(t *testing.T, data []byte, n *batchCounts) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if !r.InBatches(func() export.Batch { return &joiningBatch{} }) {
-			t.Fatal("no batches")
-		}
 		var got reading
 		for {
+			if !r.Begin(export.Need{Batch: func() export.Batch { return &joiningBatch{} }}) {
+				t.Fatal("no batches")
+			}
 			for r.Next() {
 				b := r.Batch().(*joiningBatch)
 				if r.Request() != nil || len(b.requests) == 0 {
@@ -249,8 +245,8 @@ func TestBatches(t *testing.T) {
 	}
 }
 
-// Single requests have envelopes after WithEnvelopes only, and are the same without them.
-func TestWithEnvelopes(t *testing.T) {
+// Single requests have envelopes only where they are allowed, and are the same without them.
+func TestEnvelopesAllowed(t *testing.T) {
 	twoCores(t)
 	files, sum := 200/testenv.Stride(10), 0
 	for seed := range uint64(files) {
@@ -261,12 +257,11 @@ func TestWithEnvelopes(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if allow {
-				export.WithEnvelopes(r)
-			}
+			r.Begin(export.Need{Envelopes: allow})
 			var b joiningBatch
 			for r.Next() {
-				b.Add(r.Request())
+				row := r.Row()
+				b.Add(&row)
 				all.Levels = append(all.Levels, r.Experiment())
 			}
 			all.Requests = b.requests
@@ -276,7 +271,7 @@ func TestWithEnvelopes(t *testing.T) {
 		want, none := read(false)
 		got, some := read(true)
 		if sum += some; none != 0 {
-			t.Errorf("seed %d: %d envelopes without WithEnvelopes", seed, none)
+			t.Errorf("seed %d: %d envelopes that are not allowed", seed, none)
 		}
 		if !reflect.DeepEqual(want, got) {
 			t.Errorf("seed %d (-joined +envelopes):\n%s", seed, cmp.Diff(want, got))

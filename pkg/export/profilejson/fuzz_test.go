@@ -141,7 +141,7 @@ func checkRewrite(t *testing.T, data []byte, want *result) {
 		order[i] = i
 	}
 	slices.SortStableFunc(order, func(a, b int) int {
-		x, y := want.requests[a].Excluded() != "", want.requests[b].Excluded() != ""
+		x, y := want.requests[a].Excluded() != export.NotExcluded, want.requests[b].Excluded() != export.NotExcluded
 		if c := level[a] - level[b]; c != 0 || x == y {
 			return c
 		}

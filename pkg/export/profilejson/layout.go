@@ -17,7 +17,7 @@ import (
 // near the end of the file. If the document has one experiment, as most have, they are the
 // only requests, and the header parser jumps over them. Whether it has one, either a search
 // for the name of a second array tells (onlyRequests), or the requests themselves: they end
-// elsewhere if there are more (Reader.InBatches). If the rest of the document does not look
+// elsewhere if there are more (Reader.Begin). If the rest of the document does not look
 // like a recorder's, the header parser skips through the whole file (Cursor.Skip), which
 // is slower and always right.
 

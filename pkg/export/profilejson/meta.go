@@ -14,17 +14,15 @@ import (
 // A requestMeta holds the members of a request's "pa" that belong to its
 // responses, until all responses are known.
 type requestMeta struct {
-	present   bool
-	hasReads  bool
-	reads     []uint64
-	source    export.StampSource // of all responses
-	sources   []export.StampSource
-	final     []uint64
-	errors    []uint64
-	statusSet bool
-	phaseSet  bool
-	reason    []byte
-	odd       string // text of a warning, "" for none
+	present  bool
+	hasReads bool
+	reads    []uint64
+	source   export.StampSource // of all responses
+	sources  []export.StampSource
+	final    []uint64
+	errors   []uint64
+	reason   []byte
+	warning  string // about the last member that is not as it should be; "" for none
 }
 
 func (m *requestMeta) reset() {
@@ -34,12 +32,6 @@ func (m *requestMeta) reset() {
 // apply sets the members of r from m, after all responses of r were decoded.
 func (m *requestMeta) apply(r *export.Request) {
 	r.HasMeta = m.present
-	if !m.statusSet {
-		r.Status = export.StatusOK
-	}
-	if !m.phaseSet {
-		r.Phase = export.PhaseMeasured
-	}
 	if !m.present {
 		return
 	}
@@ -65,41 +57,79 @@ func (m *requestMeta) apply(r *export.Request) {
 		if i < uint64(n) {
 			r.Responses[i].Final = true
 		} else {
-			m.odd = fmt.Sprintf("member \"final\" names response %d of %d", i, n)
+			m.warning = fmt.Sprintf("member \"final\" names response %d of %d", i, n)
 		}
 	}
 	for _, i := range m.errors {
 		if i < uint64(n) {
 			r.Responses[i].Error = true
 		} else {
-			m.odd = fmt.Sprintf("member \"errors\" names response %d of %d", i, n)
+			m.warning = fmt.Sprintf("member \"errors\" names response %d of %d", i, n)
 		}
 	}
 }
 
 func (m *requestMeta) aligned(name string, got, want int) {
 	if got != want {
-		m.odd = fmt.Sprintf("%d responses but %d %s", want, got, name)
+		m.warning = fmt.Sprintf("%d responses but %d %s", want, got, name)
 	}
 }
 
 // exclude sets the status and phase of a request in excluded_requests by its reason,
 // unless the request states them.
 func (m *requestMeta) exclude(r *export.Request) {
-	if r.Excluded() != "" {
+	if r.Excluded() != export.NotExcluded {
 		return
 	}
-	switch string(m.reason) {
-	case "warmup":
+	switch export.Exclusion(m.reason) {
+	case export.ExcludedWarmup:
 		r.Phase = export.PhaseWarmup
-	case "late":
+	case export.ExcludedLate:
 		r.Phase = export.PhaseCooldown
-	case "cancelled":
+	case export.ExcludedCancelled:
 		r.Status = export.StatusCancelled
 	default:
 		r.Status = export.StatusProtocolError
-		m.odd = fmt.Sprintf("neither status, phase nor the reason %q says why it is excluded", m.reason)
+		m.warning = fmt.Sprintf("neither status, phase nor the reason %q says why it is excluded", m.reason)
 	}
+}
+
+// A metaMember is a member of a request's "pa" that holds one field of the request.
+type metaMember struct {
+	name string
+	// field returns a pointer to the field. The type of the field determines the JSON of the member.
+	field func(*export.Request) any
+}
+
+// metaMembers lists these members in the order in which they are written. A member that is not there has
+// the field's zero value; status is "ok", and phase "measured".
+var metaMembers = [...]metaMember{
+	{"id", func(r *export.Request) any { return &r.ID }},
+	{"scheduled_ns", func(r *export.Request) any { return &r.ScheduledNS }},
+	{"issued_ns", func(r *export.Request) any { return &r.IssuedNS }},
+	{"sent_ns", func(r *export.Request) any { return &r.SentNS }},
+	{"first_byte_ns", func(r *export.Request) any { return &r.FirstByteNS }},
+	{"ended_ns", func(r *export.Request) any { return &r.FailedNS }},
+	{"start_source", func(r *export.Request) any { return &r.StartSource }},
+	{"dns_ns", func(r *export.Request) any { return &r.DNS }},
+	{"connect_ns", func(r *export.Request) any { return &r.Connect }},
+	{"tls_ns", func(r *export.Request) any { return &r.TLS }},
+	{"reused", func(r *export.Request) any { return &r.Reused }},
+	{"resent", func(r *export.Request) any { return &r.Resent }},
+	{"session_id", func(r *export.Request) any { return &r.SessionID }},
+	{"turn", func(r *export.Request) any { return &r.Turn }},
+	{"model", func(r *export.Request) any { return &r.Model }},
+	{"worker", func(r *export.Request) any { return &r.Worker }},
+	{"conn", func(r *export.Request) any { return &r.Conn }},
+	{"rank", func(r *export.Request) any { return &r.Rank }},
+	{"status", func(r *export.Request) any { return &r.Status }},
+	{"code", func(r *export.Request) any { return &r.Code }},
+	{"message", func(r *export.Request) any { return &r.Message }},
+	{"server_id", func(r *export.Request) any { return &r.ServerID }},
+	{"phase", func(r *export.Request) any { return &r.Phase }},
+	{"outputs_dropped", func(r *export.Request) any { return &r.OutputsDropped }},
+	{"unrecorded_events", func(r *export.Request) any { return &r.UnrecordedEvents }},
+	{"stated", func(r *export.Request) any { return &r.Stated }},
 }
 
 // metaObject decodes a request's "pa".
@@ -107,90 +137,95 @@ func (d *decoder) metaObject(b []byte, i int) (end int, err error) {
 	if i >= len(b) || b[i] != '{' {
 		return d.aside(b, i, `member "pa": expected an object`)
 	}
-	m := &d.meta
-	m.present = true
-	r := &d.req
+	d.meta.present = true
 	i++
+	next := 0 // in metaMembers: most files have them in that order
 	for first := true; ; first = false {
-		name, next, more, err := d.arena.Key(b, i, first)
+		name, at, more, err := d.arena.Key(b, i, first)
 		if err != nil || !more {
-			return next, err
+			return at, err
 		}
-		i = next
-		switch string(name) {
-		case "id":
-			r.ID, i, err = d.uint(b, i, "id")
-		case "scheduled_ns", "scheduled": // the second as short exports write it
-			r.ScheduledNS, i, err = d.uint(b, i, "scheduled_ns")
-		case "issued_ns":
-			r.IssuedNS, i, err = d.uint(b, i, "issued_ns")
-		case "sent_ns":
-			r.SentNS, i, err = d.uint(b, i, "sent_ns")
-		case "first_byte_ns":
-			r.FirstByteNS, i, err = d.uint(b, i, "first_byte_ns")
-		case "ended_ns":
-			r.EndedNS, i, err = d.uint(b, i, "ended_ns")
-		case "start_source":
-			r.StartSource, i, err = enum(d, b, i, "start_source", parseSource)
-		case "dns_ns":
-			r.DNS, i, err = d.span(b, i, "dns_ns")
-		case "connect_ns":
-			r.Connect, i, err = d.span(b, i, "connect_ns")
-		case "tls_ns":
-			r.TLS, i, err = d.span(b, i, "tls_ns")
-		case "reused":
-			r.Reused, i, err = d.bool(b, i, "reused")
-		case "resent":
-			r.Resent, i, err = d.bool(b, i, "resent")
-		case "session_id":
-			r.SessionID, i, err = d.string(b, i, "session_id")
-		case "turn":
-			r.Turn, i, err = d.int(b, i, "turn")
-		case "model":
-			r.Model, i, err = d.string(b, i, "model")
-		case "worker":
-			r.Worker, i, err = d.int(b, i, "worker")
-		case "conn":
-			r.Conn, i, err = d.int(b, i, "conn")
-		case "rank":
-			r.Rank, i, err = d.int(b, i, "rank")
-		case "status":
-			m.statusSet = true
-			r.Status, i, err = enum(d, b, i, "status", export.ParseStatus)
-		case "code":
-			r.Code, i, err = d.int(b, i, "code")
-		case "message":
-			r.Message, i, err = d.string(b, i, "message")
-		case "server_id":
-			r.ServerID, i, err = d.string(b, i, "server_id")
-		case "phase":
-			m.phaseSet = true
-			r.Phase, i, err = enum(d, b, i, "phase", export.ParsePhase)
-		case "outputs_dropped":
-			r.OutputsDropped, i, err = d.bool(b, i, "outputs_dropped")
-		case "unrecorded_events":
-			r.UnrecordedEvents, i, err = d.int(b, i, "unrecorded_events")
-		case "stated":
-			r.Stated, i, err = d.stated(b, i)
-		case "reason":
-			m.reason, i, err = d.bytes(b, i, "reason")
-		case "reads":
-			m.reads, i, err = d.uints(m.reads[:0], b, i, "reads")
-			m.hasReads = m.reads != nil
-		case "sources":
-			i, err = d.sources(b, i)
-		case "final":
-			m.final, i, err = d.uints(m.final[:0], b, i, "final")
-		case "errors":
-			m.errors, i, err = d.uints(m.errors[:0], b, i, "errors")
-		default:
-			m.odd = fmt.Sprintf("member \"pa\" has an unknown member %.40q, which is not kept", name)
-			i, _, err = jsonscan.Value(b, i)
+		if member := findMember(name, next); member >= 0 {
+			next = member + 1
+			m := &metaMembers[member]
+			i, err = d.metaField(b, at, m.name, m.field(&d.req))
+		} else {
+			i, err = d.responseMeta(b, at, name)
 		}
 		if err != nil {
 			return i, err
 		}
 	}
+}
+
+// findMember returns the index in metaMembers of a member, which is probably not before next; -1 if
+// there is none.
+func findMember(name []byte, next int) int {
+	for k := range metaMembers {
+		if k += next; k >= len(metaMembers) {
+			k -= len(metaMembers)
+		}
+		if string(name) == metaMembers[k].name {
+			return k
+		}
+	}
+	if string(name) == "scheduled" { // as short exports write it
+		return findMember([]byte("scheduled_ns"), 0)
+	}
+	return -1
+}
+
+// metaField decodes the value of a member into the field that p points to.
+func (d *decoder) metaField(b []byte, i int, name string, p any) (end int, err error) {
+	switch p := p.(type) {
+	case *uint64:
+		*p, end, err = d.uint(b, i, name)
+	case *int:
+		var v int64
+		v, end, err = d.int64(b, i, name)
+		*p = int(v)
+	case *time.Duration:
+		var v int64
+		v, end, err = d.int64(b, i, name)
+		*p = time.Duration(v)
+	case *bool:
+		*p, end, err = d.bool(b, i, name)
+	case *string:
+		*p, end, err = d.string(b, i, name)
+	case *export.StampSource:
+		*p, end, err = enum(d, b, i, name, parseSource)
+	case *export.Status:
+		*p, end, err = enum(d, b, i, name, export.ParseStatus)
+	case *export.Phase:
+		*p, end, err = enum(d, b, i, name, export.ParsePhase)
+	case **export.Stated:
+		*p, end, err = d.stated(b, i)
+	default:
+		panic("a member of a request has a type without a JSON form")
+	}
+	return end, err
+}
+
+// responseMeta decodes a member of a request's "pa" that is about its responses, or why it is excluded.
+func (d *decoder) responseMeta(b []byte, i int, name []byte) (end int, err error) {
+	m := &d.meta
+	switch string(name) {
+	case "reason":
+		m.reason, end, err = d.bytes(b, i, "reason")
+	case "reads":
+		m.reads, end, err = d.uints(m.reads[:0], b, i, "reads")
+		m.hasReads = m.reads != nil
+	case "sources":
+		end, err = d.sources(b, i)
+	case "final":
+		m.final, end, err = d.uints(m.final[:0], b, i, "final")
+	case "errors":
+		m.errors, end, err = d.uints(m.errors[:0], b, i, "errors")
+	default:
+		m.warning = fmt.Sprintf("member \"pa\" has an unknown member %.40q, which is not kept", name)
+		end, _, err = jsonscan.Value(b, i)
+	}
+	return end, err
 }
 
 // stated decodes the figures that another tool's file states about a request.
@@ -241,16 +276,6 @@ func (d *decoder) int64(b []byte, i int, member string) (v int64, end int, err e
 	return v, end, err
 }
 
-func (d *decoder) int(b []byte, i int, member string) (v, end int, err error) {
-	n, end, err := d.int64(b, i, member)
-	return int(n), end, err
-}
-
-func (d *decoder) span(b []byte, i int, member string) (v time.Duration, end int, err error) {
-	n, end, err := d.int64(b, i, member)
-	return time.Duration(n), end, err
-}
-
 // enum decodes the name of a value. A name that a later version may have added
 // is unknown, with a warning.
 func enum[T any](d *decoder, b []byte, i int, member string, parse func(string) (T, error)) (v T, end int, err error) {
@@ -260,7 +285,7 @@ func enum[T any](d *decoder, b []byte, i int, member string, parse func(string) 
 	}
 	v, bad := parse(d.names.Intern(name))
 	if bad != nil {
-		d.meta.odd = bad.Error()
+		d.meta.warning = bad.Error()
 	}
 	return v, end, nil
 }
@@ -333,59 +358,29 @@ func (d *decoder) uints(dst []uint64, b []byte, i int, member string) (v []uint6
 	}
 }
 
-// appendMeta appends the "pa" of r, comma first, in the order in which
-// metaObject reads it. Members that have their default are left out: 0, "ok",
-// "measured", a read of its own for each response, unknown sources.
-func appendMeta(b []byte, r *export.Request, reason string) []byte {
+// appendMeta appends the "pa" of r, comma first. Members that have their default are left out: 0,
+// "ok", "measured", a read of its own for each response, unknown sources.
+func appendMeta(b []byte, r *export.Request, reason export.Exclusion) []byte {
 	b = append(b, `,"pa":{`...)
 	start := len(b)
-	if r.HasMeta {
-		b = appendUint(b, "id", r.ID)
-		b = appendUint(b, "scheduled_ns", r.ScheduledNS)
-		b = appendUint(b, "issued_ns", r.IssuedNS)
-		b = appendUint(b, "sent_ns", r.SentNS)
-		b = appendUint(b, "first_byte_ns", r.FirstByteNS)
-		b = appendUint(b, "ended_ns", r.EndedNS)
-		if r.StartSource != export.SourceUnknown {
-			b = appendString(b, "start_source", r.StartSource.String())
+	for i := range metaMembers {
+		m := &metaMembers[i]
+		switch p := m.field(r).(type) {
+		case *export.Status:
+			if *p != export.StatusOK && (r.HasMeta || reason != "" && *p != export.StatusUnknown) {
+				b = appendString(b, m.name, p.String())
+			}
+		case *export.Phase:
+			if *p != export.PhaseMeasured && (r.HasMeta || reason != "" && *p != export.PhaseUnknown) {
+				b = appendString(b, m.name, p.String())
+			}
+		default:
+			if r.HasMeta {
+				b = appendMember(b, m.name, p)
+			}
 		}
-		b = appendInt(b, "dns_ns", int64(r.DNS))
-		b = appendInt(b, "connect_ns", int64(r.Connect))
-		b = appendInt(b, "tls_ns", int64(r.TLS))
-		if r.Reused {
-			b = append(b, `"reused":true,`...)
-		}
-		if r.Resent {
-			b = append(b, `"resent":true,`...)
-		}
-		b = appendString(b, "session_id", r.SessionID)
-		b = appendInt(b, "turn", int64(r.Turn))
-		b = appendString(b, "model", r.Model)
-		b = appendInt(b, "worker", int64(r.Worker))
-		b = appendInt(b, "conn", int64(r.Conn))
-		b = appendInt(b, "rank", int64(r.Rank))
 	}
-	if r.Status != export.StatusOK && (r.HasMeta || reason != "" && r.Status != export.StatusUnknown) {
-		b = appendString(b, "status", r.Status.String())
-	}
-	if r.HasMeta {
-		b = appendInt(b, "code", int64(r.Code))
-		b = appendString(b, "message", r.Message)
-		b = appendString(b, "server_id", r.ServerID)
-	}
-	if r.Phase != export.PhaseMeasured && (r.HasMeta || reason != "" && r.Phase != export.PhaseUnknown) {
-		b = appendString(b, "phase", r.Phase.String())
-	}
-	if r.HasMeta && r.OutputsDropped {
-		b = append(b, `"outputs_dropped":true,`...)
-	}
-	if r.HasMeta {
-		b = appendInt(b, "unrecorded_events", int64(r.UnrecordedEvents))
-	}
-	if r.HasMeta && r.Stated != nil {
-		b = appendStated(b, r.Stated)
-	}
-	b = appendString(b, "reason", reason)
+	b = appendString(b, "reason", string(reason))
 	if r.HasMeta {
 		b = appendResponseMeta(b, r.Responses)
 	}
@@ -395,12 +390,36 @@ func appendMeta(b []byte, r *export.Request, reason string) []byte {
 	return append(b, '}')
 }
 
-func appendStated(b []byte, s *export.Stated) []byte {
-	text, err := marshal(s)
-	if err != nil {
-		return b // a struct of numbers and a string
+// appendMember appends the member for the field that p points to, unless the field is zero.
+func appendMember(b []byte, name string, p any) []byte {
+	switch p := p.(type) {
+	case *uint64:
+		return appendNumber(b, name, *p, strconv.AppendUint)
+	case *int:
+		return appendNumber(b, name, int64(*p), strconv.AppendInt)
+	case *time.Duration:
+		return appendNumber(b, name, int64(*p), strconv.AppendInt)
+	case *bool:
+		if *p {
+			b = append(append(append(b, '"'), name...), `":true,`...)
+		}
+	case *string:
+		return appendString(b, name, *p)
+	case *export.StampSource:
+		if *p != export.SourceUnknown {
+			return appendString(b, name, p.String())
+		}
+	case **export.Stated:
+		if *p == nil {
+			return b
+		}
+		text, err := marshal(*p)
+		if err != nil {
+			return b // a struct of numbers and a string
+		}
+		return append(append(append(append(append(b, '"'), name...), `":`...), text...), ',')
 	}
-	return append(append(append(b, `"stated":`...), text...), ',')
+	return b
 }
 
 func appendResponseMeta(b []byte, responses []export.Response) []byte {
@@ -448,20 +467,12 @@ func appendIndices(b []byte, name string, responses []export.Response, has func(
 	return append(b[:len(b)-1], `],`...)
 }
 
-func appendUint(b []byte, name string, v uint64) []byte {
+func appendNumber[T uint64 | int64](b []byte, name string, v T, appendTo func([]byte, T, int) []byte) []byte {
 	if v == 0 {
 		return b
 	}
 	b = append(append(append(b, '"'), name...), `":`...)
-	return append(strconv.AppendUint(b, v, 10), ',')
-}
-
-func appendInt(b []byte, name string, v int64) []byte {
-	if v == 0 {
-		return b
-	}
-	b = append(append(append(b, '"'), name...), `":`...)
-	return append(strconv.AppendInt(b, v, 10), ',')
+	return append(appendTo(b, v, 10), ',')
 }
 
 func appendString(b []byte, name, v string) []byte {

@@ -32,7 +32,7 @@ type discardBatch struct{}
 
 func (discardBatch) Reset() {}
 
-func (discardBatch) Add(*export.Request) {}
+func (discardBatch) Add(*export.Row) {}
 
 // No part of a file is read again for each load level, request or member: a file of twice the size takes
 // twice the reading, one by one and in batches.
@@ -83,10 +83,10 @@ func TestOnePass(t *testing.T) {
 						t.Fatal(err)
 					}
 					r.spanBytes = math.MaxInt64 / leastSpans // workers would search ahead in windows larger than these levels
-					if batches {
-						r.InBatches(func() export.Batch { return discardBatch{} })
-					}
 					for again := true; again; again = errors.Is(r.Err(), export.ErrRunChanged) {
+						if batches {
+							r.Begin(export.Need{Batch: func() export.Batch { return discardBatch{} }})
+						}
 						for r.Next() {
 						}
 					}
@@ -144,14 +144,16 @@ func TestGrowingRun(t *testing.T) {
 					return err.Error()
 				}
 				defer r.Close()
+				need := export.Need{Batch: func() export.Batch { return discardBatch{} }}
 				if batches {
-					r.InBatches(func() export.Batch { return discardBatch{} })
+					r.Begin(need)
 				}
 				n := 0
 				for r.Next() {
 					n++
 				}
 				if errors.Is(r.Err(), export.ErrRunChanged) {
+					r.Begin(need)
 					for n = 0; r.Next(); n++ {
 					}
 				}

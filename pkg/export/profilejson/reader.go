@@ -50,24 +50,20 @@ type Reader struct {
 	inArray    bool
 	index      int // of the next element of the array
 	valid      bool
-	request    *export.Request     // the current one
-	ahead      *ahead              // decodes the current array; nil if the Reader does
-	spanBytes  int64               // of the spans of ahead
-	sharers    int                 // number of files that are read at the same time; 0 for one
-	span       *workSpan           // whose requests come now
-	newBatch   func() export.Batch // nil: no batches
-	batch      export.Batch        // the current one
-	ownBatch   export.Batch        // of one request that no worker decoded
-	envelopes  bool                // WithEnvelopes was called
-	atElement  bool                // Pos is at the start of an element
+	request    *export.Request // the current one
+	ahead      *ahead          // decodes the current array; nil if the Reader does
+	spanBytes  int64           // of the spans of ahead
+	span       *workSpan       // whose requests come now
+	need       export.Need
+	begun      bool         // Next was called since Begin
+	batch      export.Batch // the current one
+	ownBatch   export.Batch // of one request that no worker decoded
+	row        export.Row   // of ownBatch
+	atElement  bool         // Pos is at the start of an element
 	closed     bool
 }
 
-var (
-	_ export.Reader      = (*Reader)(nil)
-	_ export.Skipper     = (*Reader)(nil)
-	_ export.BatchReader = (*Reader)(nil)
-)
+var _ export.SelectiveReader = (*Reader)(nil)
 
 // NewReader reads the header of the size bytes of src and returns a Reader of
 // its requests. name is only for messages. ctx can cancel the reading of the header, also where
@@ -183,22 +179,38 @@ func (r *Reader) tryHeader(assumed int64) *headerParser {
 
 // Run returns the header.
 func (r *Reader) Run() *export.Run {
-	if r.newBatch == nil {
+	if r.need.Batch == nil {
 		r.complete()
 	}
 	return r.run
 }
 
-// Preview implements export.Previewer.
+// Preview returns the header that is known without a search for further load levels.
 func (r *Reader) Preview() *export.Run { return r.run }
+
+// Stored returns nil: the format has no derived values.
+func (r *Reader) Stored() *export.Stored { return nil }
+
+// Begin implements [export.SelectiveReader]. It always grants batches.
+func (r *Reader) Begin(need export.Need) (batches bool) {
+	if r.begun && !errors.Is(r.err, export.ErrRunChanged) {
+		r.restart()
+	}
+	if errors.Is(r.err, export.ErrRunChanged) {
+		r.err = nil
+	}
+	r.begun, r.valid, r.need, r.ownBatch, r.dec.shared = false, false, need, nil, nil
+	if need.Batch != nil {
+		r.dec.shared = &outputEnvelope{}
+	}
+	return need.Batch != nil
+}
 
 // Next advances to the next request.
 func (r *Reader) Next() bool {
-	r.valid = false
-	if r.newBatch == nil {
+	r.begun, r.valid = true, false
+	if r.need.Batch == nil {
 		r.complete()
-	} else if errors.Is(r.err, export.ErrRunChanged) {
-		r.err = nil
 	}
 	if r.next() {
 		return true
@@ -294,9 +306,6 @@ func (r *Reader) enterSpan() bool {
 	return r.span != nil
 }
 
-// ShareWith implements [export.SharingReader]: one part in n of the processors decode this file.
-func (r *Reader) ShareWith(n int) { r.sharers = n }
-
 // nextDecoded takes the next request of the current span.
 func (r *Reader) nextDecoded() bool {
 	s := r.span
@@ -323,19 +332,6 @@ func (r *Reader) nextDecoded() bool {
 	return false
 }
 
-// InBatches implements export.BatchReader.
-func (r *Reader) InBatches(newBatch func() export.Batch) (ok bool) {
-	r.newBatch, r.ownBatch = newBatch, nil
-	r.dec.shared = &outputEnvelope{}
-	return true
-}
-
-var _ export.EnvelopeReader = (*Reader)(nil)
-
-// WithEnvelopes implements export.EnvelopeReader, for the requests that are decoded in the
-// background.
-func (r *Reader) WithEnvelopes() { r.envelopes = true }
-
 // Batch returns the current batch.
 func (r *Reader) Batch() export.Batch {
 	if !r.valid {
@@ -346,15 +342,16 @@ func (r *Reader) Batch() export.Batch {
 
 // batchOfOne makes a batch of the current request.
 func (r *Reader) batchOfOne() {
-	if r.newBatch == nil {
+	if r.need.Batch == nil {
 		return
 	}
 	if r.ownBatch == nil {
-		r.ownBatch = r.newBatch()
+		r.ownBatch = r.need.Batch()
 	}
 	r.batch = r.ownBatch
 	r.batch.Reset()
-	r.batch.Add(r.request)
+	r.row.Request = r.request
+	r.batch.Add(&r.row)
 }
 
 // endAhead ends the decoding in the background.
@@ -492,8 +489,8 @@ func (r *Reader) accept(off int64) bool {
 	if d.plain {
 		r.warn(warnOutput, off, func() string { return "an output is no object; it is read as one that has no name" })
 	}
-	if d.meta.odd != "" {
-		r.warn(warnMeta, off, func() string { return d.meta.odd })
+	if d.meta.warning != "" {
+		r.warn(warnMeta, off, func() string { return d.meta.warning })
 	}
 	return true
 }
@@ -529,11 +526,14 @@ func (r *Reader) fail(err error) {
 // Request returns the current request, valid until the next call of Next; nil
 // when there is none.
 func (r *Reader) Request() *export.Request {
-	if !r.valid || r.newBatch != nil {
+	if !r.valid || r.need.Batch != nil {
 		return nil
 	}
 	return r.request
 }
+
+// Row returns the current request.
+func (r *Reader) Row() export.Row { return export.Row{Request: r.Request()} }
 
 // Experiment returns the index of the current request's experiment.
 func (r *Reader) Experiment() int { return r.experiment }
@@ -553,7 +553,7 @@ func (r *Reader) Skipped(experiment int) (counted, excluded int) {
 func (r *Reader) Close() error {
 	r.closed = true
 	r.endAhead()
-	r.request, r.batch, r.ownBatch = nil, nil, nil
+	r.request, r.batch, r.ownBatch, r.row = nil, nil, nil, export.Row{}
 	r.valid = false
 	r.dec = decoder{}
 	r.Release()

@@ -91,7 +91,7 @@ func show(r *export.Request) string {
 		fmt.Fprintf(&b, " extra%s", showFields(r.Extra))
 	}
 	if x := r.Excluded(); x != "" {
-		b.WriteString(" " + x)
+		b.WriteString(" " + string(x))
 	}
 	return b.String()
 }
@@ -394,7 +394,7 @@ func TestReaderSkipped(t *testing.T) {
 	}
 	var got [][2]int
 	for i := -1; i < 4; i++ {
-		counted, excluded := export.Skipped(r, i)
+		counted, excluded := r.Skipped(i)
 		got = append(got, [2]int{counted, excluded})
 	}
 	if want := [][2]int{{}, {}, {2, 1}, {1, 0}, {}}; !slices.Equal(got, want) {

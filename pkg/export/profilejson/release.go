@@ -93,7 +93,7 @@ func (r *ReleaseWriter) BeginExperiment(mode, value string) error {
 
 // WriteRequest implements [export.Writer].
 func (r *ReleaseWriter) WriteRequest(q *export.Request) error {
-	if q.Excluded() != "" {
+	if q.Excluded() != export.NotExcluded {
 		r.left++
 		return nil
 	}

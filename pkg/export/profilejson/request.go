@@ -143,7 +143,7 @@ func (d *decoder) object(b []byte) (end int, err error) {
 
 // resetRequest forgets the last request, but not its memory.
 func (d *decoder) resetRequest() {
-	d.req = export.Request{NoOutputs: true}
+	d.req = export.Request{NoOutputs: true, Status: export.StatusOK, Phase: export.PhaseMeasured}
 	d.meta.reset()
 	d.nTimes, d.nOutputs = 0, 0
 	d.bad, d.side, d.hasTime, d.twice, d.plain = nil, nil, false, "", false
@@ -151,7 +151,7 @@ func (d *decoder) resetRequest() {
 
 // sound reports whether the request needs no warning.
 func (d *decoder) sound() bool {
-	return d.bad == nil && d.side == nil && d.twice == "" && !d.plain && d.meta.odd == "" && (d.req.NoOutputs || d.nTimes == d.nOutputs)
+	return d.bad == nil && d.side == nil && d.twice == "" && !d.plain && d.meta.warning == "" && (d.req.NoOutputs || d.nTimes == d.nOutputs)
 }
 
 // finish completes the request after all members were read, because members come in any

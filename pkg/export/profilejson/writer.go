@@ -119,7 +119,7 @@ func (w *Writer) WriteRequest(r *export.Request) error {
 	return nil
 }
 
-func appendRequest(b []byte, r *export.Request, reason string) ([]byte, error) {
+func appendRequest(b []byte, r *export.Request, reason export.Exclusion) ([]byte, error) {
 	b = append(b, `{"timestamp":`...)
 	b = strconv.AppendUint(b, r.StartNS, 10)
 	if r.SequenceID != 0 {

@@ -86,7 +86,7 @@ func TestWriterMeta(t *testing.T) {
 		&export.Request{StartNS: 1, NoOutputs: true, Phase: export.PhaseWarmup, Status: export.StatusOK, HasMeta: true, ID: 1},
 		&export.Request{
 			StartNS: 2, NoOutputs: true, HasMeta: true, Status: export.StatusOK, Phase: export.PhaseMeasured,
-			ID: 2, ScheduledNS: 3, IssuedNS: 4, SentNS: 5, FirstByteNS: 6, EndedNS: 12, StartSource: export.SourceKernel, DNS: 7, Connect: 8, TLS: 9, Reused: true,
+			ID: 2, ScheduledNS: 3, IssuedNS: 4, SentNS: 5, FirstByteNS: 6, FailedNS: 12, StartSource: export.SourceKernel, DNS: 7, Connect: 8, TLS: 9, Reused: true,
 			SessionID: "s", Turn: 10, Model: "n", Worker: 11, Conn: 12, Rank: 13, Code: 200, Message: "m", ServerID: "i", Resent: true, OutputsDropped: true, UnrecordedEvents: 14,
 			Responses: []export.Response{
 				{RecvNS: 1, Source: export.SourceUser},
@@ -257,7 +257,7 @@ func TestWriterSpool(t *testing.T) {
 }
 
 func TestExcludedByReason(t *testing.T) {
-	for reason, want := range map[string]string{"warmup": "warmup", "late": "late", "cancelled": "cancelled", "failed": "failed", "other": "failed"} {
+	for reason, want := range map[string]export.Exclusion{"warmup": "warmup", "late": "late", "cancelled": "cancelled", "failed": "failed", "other": "failed"} {
 		res := mustRead(t, `{"experiments":[{"pa":{"excluded_requests":[{"timestamp":1,"pa":{"reason":"`+reason+`"}}]}}]}`)
 		if got := res.requests[0].Excluded(); got != want {
 			t.Errorf("reason %q: %q, want %q", reason, got, want)
@@ -271,7 +271,7 @@ func TestExcludedByReason(t *testing.T) {
 // randomRequest returns a request that has only the fields that the format holds.
 func randomRequest(s memrun.Random) *export.Request {
 	r := s.Request()
-	r.EndedNS = 0
+	r.FailedNS = 0
 	if !r.HasMeta {
 		r.Status, r.Phase = export.StatusOK, export.PhaseMeasured
 	}
@@ -318,7 +318,7 @@ func TestRoundTrip(t *testing.T) {
 			var excluded []*export.Request
 			for range s.IntN(6) {
 				r := randomRequest(s)
-				if r.Excluded() == "" {
+				if r.Excluded() == export.NotExcluded {
 					want = append(want, r)
 				} else {
 					excluded = append(excluded, r)

@@ -10,25 +10,11 @@ import (
 	"github.com/pa-tools/pa/pkg/export"
 )
 
-const (
-	// mostAtOnce is the number of shards that batches are read from at the same time at most.
-	// The cores that a shard leaves idle at its end decode another one meanwhile.
-	mostAtOnce = 4
-	// ownBatchRequests is the number of requests of a batch that a shardFeed fills itself.
-	ownBatchRequests = 64
-)
+// mostAtOnce is the number of shards that batches are read from at the same time at most.
+// The cores that a shard leaves idle at its end decode another one meanwhile.
+const mostAtOnce = 4
 
-// InBatches implements [export.BatchReader]. ok is false unless ByFile was called: batches have
-// no common order of ids. The batches of a few shards take turns, and further shards follow.
-func (r *Reader) InBatches(newBatch func() export.Batch) (ok bool) {
-	if !r.byFile || r.begun {
-		return false
-	}
-	r.newBatch = newBatch
-	return true
-}
-
-// Batch implements [export.BatchReader].
+// Batch returns the current batch.
 func (r *Reader) Batch() export.Batch { return r.batch }
 
 // nextBatch is Next in batches.
@@ -67,13 +53,9 @@ func (r *Reader) nextBatch() bool {
 
 // A shardFeed gives the requests of a shard in batches.
 type shardFeed struct {
-	shard   *rankShard
-	batches export.BatchReader // nil: the shard's reader has single requests only
-	stored  export.DerivedReader
-	checked export.CheckingReader // nil: no request is checked
-	made    batchPool             // all batches of the shard
-	own     *shardBatch           // that is filled here
-	ahead   bool                  // the reader's current request belongs to the next batch
+	shard *rankShard
+	rows  *export.Rows
+	made  batchPool // all batches of the shard
 
 	batch export.Batch // the current one
 	level int          // of the run
@@ -82,27 +64,15 @@ type shardFeed struct {
 
 // newFeed returns a feed of a shard that is read at the same time as others, n in all.
 func (r *Reader) newFeed(s *rankShard, n int) *shardFeed {
-	if x, ok := s.Reader.(export.SharingReader); ok {
-		x.ShareWith(n)
-	}
 	f := &shardFeed{shard: s}
-	newBatch := func() *shardBatch {
+	f.rows = r.read(s, n, func() export.Batch {
 		b := r.spare.take()
 		if b == nil {
-			b = r.newBatch()
+			b = r.need.Batch()
 		}
 		f.made.put(b)
 		return &shardBatch{b, s}
-	}
-	if f.batches, _ = export.InBatches(s.Reader, func() export.Batch { return newBatch() }); f.batches == nil {
-		f.own = newBatch()
-		if r.skipsAnswers {
-			f.stored, _ = s.Reader.(export.DerivedReader)
-		}
-		if r.checks {
-			f.checked, _ = s.Reader.(export.CheckingReader)
-		}
-	}
+	})
 	return f
 }
 
@@ -135,51 +105,15 @@ func (p *batchPool) put(all ...export.Batch) {
 
 // next goes to the next batch of the shard. It reports whether there is one.
 func (f *shardFeed) next() bool {
-	if f.batches != nil {
-		if !f.batches.Next() {
-			return false
-		}
-		f.batch = f.batches.Batch().(*shardBatch).Batch
-		return f.setLevel(f.batches.Experiment())
-	}
-	if !f.ahead && !f.shard.Reader.Next() {
+	f.batch = nil
+	if !f.rows.Next() {
 		return false
 	}
-	experiment := f.shard.Reader.Experiment()
-	if !f.setLevel(experiment) {
+	if f.level, f.err = f.shard.level(f.rows.Experiment()); f.err != nil {
 		return false
 	}
-	f.batch = f.own.Batch
-	f.own.Reset()
-	for n := 0; ; {
-		if f.stored != nil {
-			f.own.AddDerived(f.shard.Reader.Request(), f.stored.Derived())
-		} else {
-			f.own.Add(f.shard.Reader.Request())
-		}
-		if f.checked != nil {
-			if q, d, outputs := f.checked.Checked(); q != nil {
-				f.own.Check(q, d, outputs)
-			}
-		}
-		if n++; n == ownBatchRequests {
-			f.ahead = false
-			return true
-		}
-		f.ahead = f.shard.Reader.Next()
-		if !f.ahead || f.shard.Reader.Experiment() != experiment {
-			return true
-		}
-	}
-}
-
-// setLevel sets the level of the run for an experiment of the shard. It returns false if the
-// shard has no such experiment.
-func (f *shardFeed) setLevel(experiment int) bool {
-	if f.level, f.err = f.shard.level(experiment); f.err != nil {
-		f.batch = nil
-	}
-	return f.err == nil
+	f.batch = f.rows.Batch().(*shardBatch).Batch
+	return true
 }
 
 // level returns the level of the run for an experiment of the shard.
@@ -204,27 +138,8 @@ type shardBatch struct {
 	shard *rankShard
 }
 
-var _ export.CheckedBatch = (*shardBatch)(nil)
-
 // Add implements [export.Batch].
-func (b *shardBatch) Add(r *export.Request) {
-	b.shard.adopt(r)
-	b.Batch.Add(r)
-}
-
-// AddDerived implements [export.DerivedBatch].
-func (b *shardBatch) AddDerived(r *export.Request, d *export.Derived) {
-	b.shard.adopt(r)
-	if x, ok := b.Batch.(export.DerivedBatch); ok {
-		x.AddDerived(r, d)
-		return
-	}
-	b.Batch.Add(r)
-}
-
-// Check implements [export.CheckedBatch].
-func (b *shardBatch) Check(r *export.Request, d *export.Derived, outputs bool) {
-	if x, ok := b.Batch.(export.CheckedBatch); ok {
-		x.Check(r, d, outputs)
-	}
+func (b *shardBatch) Add(row *export.Row) {
+	b.shard.adopt(row.Request)
+	b.Batch.Add(row)
 }

@@ -44,7 +44,7 @@
 //
 // [Reader] holds the current request of each shard and whatever its reader decodes ahead. A
 // Parquet reader holds a page of each column, so that the merge of many shards takes several
-// MB for each. [Reader.ByFile] reads one shard after the other instead; with
-// [Reader.InBatches] the batches of a few shards take turns, and the memory of a shard that was
+// MB for each. In any order ([export.Need]) it reads one shard after the other instead, or in
+// batches: the batches of a few shards take turns, and the memory of a shard that was
 // read is free for the next one.
 package shards

@@ -17,33 +17,25 @@ type Reader struct {
 	sources sourceNames
 	missing []string
 
-	byFile  bool
+	need    export.Need
+	stored  *export.Stored // nil unless all shards have derived values that were computed in one way
 	begun   bool
-	cursors []*cursor // with a current request; a heap unless byFile
+	cursors []*cursor // with a current request; a heap unless need.AnyOrder
 	current *cursor   // of the current request; nil before the first request and after the last
-	derived bool      // all shards have derived values that were computed in one way
-	model   string    // of the derivation
 	errs    []error   // by shard
 	seen    *Requests // of all shards
 
-	newBatch     func() export.Batch // nil: Next advances by single requests
-	feeds        []*shardFeed        // of the shards that are read at the same time
-	opened       int                 // number of shards that have or had a feed
-	turn         int                 // index in feeds of the next batch
-	spare        batchPool           // batches of shards that were read
-	batch        export.Batch        // the current one; nil before the first and after the last
-	level        int                 // of batch
-	skipsAnswers bool                // WithoutAnswers was called
-	checks       bool                // CheckDerived was called
+	feeds  []*shardFeed // of the shards that are read at the same time, in batches
+	opened int          // number of shards that have or had a feed
+	turn   int          // index in feeds of the next batch
+	spare  batchPool    // batches of shards that were read
+	batch  export.Batch // the current one; nil before the first and after the last
+	level  int          // of batch
 }
 
 var (
-	_ export.MultiReader    = (*Reader)(nil)
-	_ export.BatchReader    = (*Reader)(nil)
-	_ export.BriefReader    = (*Reader)(nil)
-	_ export.CheckingReader = (*Reader)(nil)
-	_ export.DerivedSkipper = (*Reader)(nil)
-	_ export.Skipper        = (*Reader)(nil)
+	_ export.SelectiveReader = (*Reader)(nil)
+	_ export.Reopener        = (*Reader)(nil)
 )
 
 // Merge returns a Reader of the shards of one run, in any order. It fails with a
@@ -66,7 +58,6 @@ func Merge(all []Shard) (*Reader, error) {
 		r.shards = append(r.shards, &rankShard{Shard: s, meta: meta, clock: clockOf(meta)})
 	}
 	slices.SortStableFunc(r.shards, byRank)
-	r.watch()
 	if err := agree(r.shards); err != nil {
 		return nil, err
 	}
@@ -75,45 +66,78 @@ func Merge(all []Shard) (*Reader, error) {
 		return nil, err
 	}
 	r.run, r.missing = joinRun(r.shards, whole, &r.sources)
-	r.errs = make([]error, len(r.shards))
-	r.derived = r.sameDerivation()
+	r.stored = r.sameDerivation()
+	r.Begin(export.Need{})
 	return r, nil
 }
 
-// sameDerivation reports whether all shards have derived values that were computed in one way.
-func (r *Reader) sameDerivation() bool {
-	var first export.Derivation
-	for i, s := range r.shards {
-		d, ok := s.Reader.(export.DerivedReader)
-		if !ok {
-			return false
+// sameDerivation describes the derived values of the shards; nil unless all of them have some that
+// were computed in one way. The first shard names the model.
+func (r *Reader) sameDerivation() *export.Stored {
+	var all *export.Stored
+	for _, s := range r.shards {
+		own := export.StoredIn(s.Reader)
+		switch {
+		case own == nil:
+			return nil
+		case all == nil:
+			first := *own
+			all = &first
+			continue
 		}
-		own, ok := d.Derivation()
-		if !ok {
-			return false
+		other := own.Derivation
+		if other.Model = all.Model; other != all.Derivation {
+			return nil
 		}
-		if i == 0 {
-			r.model = own.Model
-		}
-		own.Model = ""
-		if i == 0 {
-			first = own
-		} else if own != first {
-			return false
-		}
+		all.Outputs = all.Outputs && own.Outputs
 	}
-	return true
+	return all
 }
 
 // Run returns the header of the whole run.
 func (r *Reader) Run() *export.Run { return r.run }
 
-// ByFile implements [export.MultiReader].
-func (r *Reader) ByFile() { r.byFile = true }
+// Preview returns the header of the whole run.
+func (r *Reader) Preview() *export.Run { return r.run }
+
+// Stored describes the derived values of all shards.
+func (r *Reader) Stored() *export.Stored { return r.stored }
+
+// Begin implements [export.SelectiveReader]. It grants batches only in any order: they have
+// no common order of ids. The batches of a few shards take turns, and further shards follow.
+func (r *Reader) Begin(need export.Need) (batches bool) {
+	r.need = need
+	r.begun, r.cursors, r.current, r.errs = false, nil, nil, make([]error, len(r.shards))
+	r.feeds, r.opened, r.turn, r.batch, r.level = nil, 0, 0, nil, 0
+	r.spare.all = nil
+	r.seen = &Requests{}
+	for _, s := range r.shards {
+		s.seen, s.index = r.seen, r.seen.File(s.Name, s.meta.Rank)
+	}
+	return r.inBatches()
+}
+
+// inBatches reports whether Next advances by batches.
+func (r *Reader) inBatches() bool { return r.need.Batch != nil && r.need.AnyOrder }
+
+// read begins to read s, one of n shards that are read at the same time, in batches that batch
+// makes; nil for single requests.
+func (r *Reader) read(s *rankShard, n int, batch func() export.Batch) *export.Rows {
+	need := r.need
+	need.Batch, need.Share = batch, n
+	switch {
+	case r.stored == nil:
+		need.Derived, need.Check = export.DerivedUnused, export.CheckNone
+	case need.Derived == export.DerivedBrief && (s.clock.shiftNS <= -export.EarliestSummary || s.clock.shiftNS >= export.EarliestSummary):
+		need.Derived = export.DerivedInstead
+	}
+	return export.Read(s.Reader, need)
+}
 
 // A cursor is the current request of a shard.
 type cursor struct {
 	shard   *rankShard
+	rows    *export.Rows
 	request *export.Request
 	level   int // of the run
 	counted bool
@@ -122,14 +146,14 @@ type cursor struct {
 
 // advance goes to the next request of the shard. It reports whether there is one.
 func (c *cursor) advance() bool {
-	if !c.shard.Reader.Next() {
+	if !c.rows.Next() {
 		return false
 	}
-	if c.level, c.err = c.shard.level(c.shard.Reader.Experiment()); c.err != nil {
+	if c.level, c.err = c.shard.level(c.rows.Experiment()); c.err != nil {
 		return false
 	}
-	c.request = c.shard.Reader.Request()
-	c.counted = c.request.Excluded() == ""
+	c.request = c.rows.Request()
+	c.counted = c.request.Excluded() == export.NotExcluded
 	c.shard.adopt(c.request)
 	return true
 }
@@ -166,35 +190,26 @@ func (r *Reader) begin() {
 	r.begun = true
 	for _, s := range r.shards {
 		c := &cursor{shard: s}
-		if r.byFile {
+		if r.need.AnyOrder {
+			c.rows = r.read(s, r.need.Share, nil)
 			r.cursors = append(r.cursors, c)
 			continue
 		}
-		if x, ok := s.Reader.(export.SharingReader); ok {
-			x.ShareWith(len(r.shards))
-		}
+		c.rows = r.read(s, len(r.shards), nil)
 		if c.advance() {
 			r.cursors = append(r.cursors, c)
 		} else {
 			r.ended(c)
 		}
 	}
-	if !r.byFile {
+	if !r.need.AnyOrder {
 		heap.Init((*cursorHeap)(&r.cursors))
-	}
-}
-
-// watch makes the shards note their requests, as if none had been read.
-func (r *Reader) watch() {
-	r.seen = &Requests{}
-	for _, s := range r.shards {
-		s.seen, s.index = r.seen, r.seen.File(s.Name, s.meta.Rank)
 	}
 }
 
 // Next implements [export.Reader].
 func (r *Reader) Next() bool {
-	if r.newBatch != nil {
+	if r.inBatches() {
 		return r.nextBatch()
 	}
 	if !r.nextRequest() {
@@ -214,7 +229,7 @@ func (r *Reader) nextRequest() bool {
 	if first {
 		r.begin()
 	}
-	if r.byFile {
+	if r.need.AnyOrder {
 		return r.nextOfFile()
 	}
 	h := (*cursorHeap)(&r.cursors)
@@ -261,6 +276,14 @@ func (r *Reader) Request() *export.Request {
 	return r.current.request
 }
 
+// Row returns the current request. What is to be checked has the times of the shard.
+func (r *Reader) Row() export.Row {
+	if r.current == nil {
+		return export.Row{}
+	}
+	return *r.current.rows.Row()
+}
+
 // Experiment implements [export.Reader].
 func (r *Reader) Experiment() int {
 	switch {
@@ -285,113 +308,18 @@ func (r *Reader) Warnings() []export.Warning {
 	return all
 }
 
-// Skipped implements [export.Skipper].
+// Skipped implements [export.Reader].
 func (r *Reader) Skipped(experiment int) (counted, excluded int) {
 	for _, s := range r.shards {
 		if at := slices.Index(s.levels, experiment); at >= 0 {
-			a, b := export.Skipped(s.Reader, at)
+			a, b := s.Reader.Skipped(at)
 			counted, excluded = counted+a, excluded+b
 		}
 	}
 	return counted, excluded
 }
 
-// Derivation implements [export.DerivedReader]. ok is false unless all shards have derived
-// values that were computed in one way.
-func (r *Reader) Derivation() (d export.Derivation, ok bool) {
-	if !r.derived {
-		return export.Derivation{}, false
-	}
-	d, ok = r.shards[0].Reader.(export.DerivedReader).Derivation()
-	d.Model = r.model
-	return d, ok
-}
-
-// Derived implements [export.DerivedReader].
-func (r *Reader) Derived() *export.Derived {
-	if !r.derived || r.current == nil {
-		return nil
-	}
-	return r.current.shard.Reader.(export.DerivedReader).Derived()
-}
-
-// WithoutAnswers implements [export.DerivedReader].
-func (r *Reader) WithoutAnswers() {
-	r.skipsAnswers = r.derived
-	for _, s := range r.shards {
-		if d, ok := s.Reader.(export.DerivedReader); ok && r.derived {
-			d.WithoutAnswers()
-		}
-	}
-}
-
-// WithoutResponses implements [export.BriefReader].
-func (r *Reader) WithoutResponses() {
-	for _, s := range r.shards {
-		if d, ok := s.Reader.(export.BriefReader); ok && r.derived && s.clock.shiftNS > -export.EarliestSummary && s.clock.shiftNS < export.EarliestSummary {
-			d.WithoutResponses()
-		}
-	}
-}
-
-// WithoutDerived implements [export.DerivedSkipper].
-func (r *Reader) WithoutDerived() {
-	r.derived = false
-	for _, s := range r.shards {
-		if d, ok := s.Reader.(export.DerivedSkipper); ok {
-			d.WithoutDerived()
-		}
-	}
-}
-
-// CheckDerived implements [export.CheckingReader].
-func (r *Reader) CheckDerived(all bool) bool {
-	if !r.derived {
-		return false
-	}
-	for _, s := range r.shards {
-		c, ok := s.Reader.(export.CheckingReader)
-		if !ok || !c.CheckDerived(all) {
-			return false
-		}
-	}
-	r.checks = true
-	return true
-}
-
-// Checked implements [export.CheckingReader].
-func (r *Reader) Checked() (q *export.Request, d *export.Derived, outputs bool) {
-	if !r.checks || r.current == nil {
-		return nil, nil, false
-	}
-	return r.current.shard.Reader.(export.CheckingReader).Checked()
-}
-
-// HasOutputs implements [export.CheckingReader]. It returns false if one of the shards has none.
-func (r *Reader) HasOutputs() bool {
-	for _, s := range r.shards {
-		if c, ok := s.Reader.(export.CheckingReader); !ok || !c.HasOutputs() {
-			return false
-		}
-	}
-	return true
-}
-
-// Restart implements [export.CheckingReader].
-func (r *Reader) Restart() {
-	for _, s := range r.shards {
-		if c, ok := s.Reader.(export.CheckingReader); ok {
-			c.Restart()
-		}
-	}
-	r.begun, r.cursors, r.current, r.derived, r.errs = false, nil, nil, r.sameDerivation(), make([]error, len(r.shards))
-	r.newBatch, r.feeds, r.opened, r.turn, r.batch, r.level = nil, nil, 0, 0, nil, 0
-	r.spare.all = nil
-	r.skipsAnswers, r.checks = false, false
-	r.watch()
-}
-
-// Reopen implements [export.MultiReader].
+// Reopen implements [export.Reopener].
 func (r *Reader) Reopen(ctx context.Context) (again export.Reader, ok bool, err error) {
 	var all []Shard
 	fail := func(ok bool, err error) (export.Reader, bool, error) {

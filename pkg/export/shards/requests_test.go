@@ -95,8 +95,7 @@ func TestCopies(t *testing.T) {
 			t.Fatal(err)
 		}
 		if batches {
-			m.ByFile()
-			m.InBatches(func() export.Batch { return &idBatch{} })
+			m.Begin(export.Need{AnyOrder: true, Batch: func() export.Batch { return &idBatch{} }})
 		}
 		n := 0
 		for m.Next() {
@@ -113,19 +112,20 @@ func TestCopies(t *testing.T) {
 }
 
 // A restartable is a shard that can be read again.
-type restartable struct {
-	*memrun.Reader
-	unchecked
+type restartable struct{ *memrun.Reader }
+
+func (r restartable) Preview() *export.Run { return r.Run() }
+func (restartable) Stored() *export.Stored { return nil }
+func (r restartable) Row() export.Row      { return export.Row{Request: r.Request()} }
+func (restartable) Batch() export.Batch    { return nil }
+
+func (r restartable) Begin(export.Need) bool {
+	*r.Reader = *shardtest.Again(r.Reader)
+	return false
 }
 
-// unchecked makes a restartable an [export.CheckingReader].
-type unchecked struct{ export.CheckingReader }
-
-func (r restartable) Restart()                                 { *r.Reader = *shardtest.Again(r.Reader) }
-func (restartable) Derivation() (_ export.Derivation, ok bool) { return export.Derivation{}, false }
-
-// After Restart the requests are looked at as if none had been read: a reading counts each once.
-func TestRestartForgetsRequests(t *testing.T) {
+// When reading begins again, the requests are looked at as if none had been read: a reading counts each once.
+func TestBeginForgetsRequests(t *testing.T) {
 	parts := shardtest.Divide(shardtest.Random(rand.New(rand.NewPCG(12, 1)), 60, "4"), 2)
 	copied := shardtest.Again(parts[0])
 	meta, place := *copied.Header.Meta, *parts[1].Header.Meta.Shard
@@ -138,7 +138,7 @@ func TestRestartForgetsRequests(t *testing.T) {
 		}
 	}
 	m, err := shards.Merge([]shards.Shard{
-		{Name: "a", Reader: restartable{Reader: parts[0]}}, {Name: "b", Reader: restartable{Reader: copied}},
+		{Name: "a", Reader: restartable{parts[0]}}, {Name: "b", Reader: restartable{copied}},
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -146,7 +146,7 @@ func TestRestartForgetsRequests(t *testing.T) {
 	for range 5 {
 		m.Next()
 	}
-	m.Restart()
+	m.Begin(export.Need{})
 	n := 0
 	for m.Next() {
 		n++
@@ -159,8 +159,8 @@ func TestRestartForgetsRequests(t *testing.T) {
 // An idBatch counts requests.
 type idBatch struct{ n int }
 
-func (b *idBatch) Reset()              { b.n = 0 }
-func (b *idBatch) Add(*export.Request) { b.n++ }
+func (b *idBatch) Reset()          { b.n = 0 }
+func (b *idBatch) Add(*export.Row) { b.n++ }
 
 // Ranks of one machine have one clock: offsets that differ by more than their bounds are a
 // warning, and the bound of the run covers them.

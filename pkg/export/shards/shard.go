@@ -131,7 +131,7 @@ func (c clock) shift(r *export.Request) {
 	if c.shiftNS == 0 {
 		return
 	}
-	for _, t := range [...]*uint64{&r.ScheduledNS, &r.IssuedNS, &r.StartNS, &r.SentNS, &r.FirstByteNS, &r.EndedNS} {
+	for _, t := range [...]*uint64{&r.ScheduledNS, &r.IssuedNS, &r.StartNS, &r.SentNS, &r.FirstByteNS, &r.FailedNS} {
 		*t = c.at(*t)
 	}
 	for i := range r.Responses {

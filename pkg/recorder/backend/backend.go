@@ -63,7 +63,7 @@ type Sender interface {
 	// error result. When ctx is done Status is cancelled, or timeout if the request's own
 	// deadline (context.DeadlineExceeded) was the cause.
 	//
-	// The caller sets x.Request.ID, which is unique in the run, and x.Request.EndedNS.
+	// The caller sets x.Request.ID, which is unique in the run, and x.Request.FailedNS.
 	Send(ctx context.Context, p Payload, x *Exchange)
 	// Close ends the sender's connection. No Send is under way then.
 	Close() error

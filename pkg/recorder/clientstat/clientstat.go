@@ -50,9 +50,9 @@ func CountStamps(x *backend.Exchange) (c export.StampCount) {
 // their order.
 func (s *Stats) Add(x *backend.Exchange, stamps export.StampCount) {
 	r := &x.Request
-	end, answered := r.EndNS()
+	end, answered := r.FinalResponseNS()
 	if !answered {
-		end = r.EndedNS
+		end = r.FailedNS
 	}
 	s.lastEnd = max(s.lastEnd, end)
 	for len(s.ends) <= r.Worker {

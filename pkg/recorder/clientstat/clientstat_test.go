@@ -19,7 +19,7 @@ const ms = uint64(time.Millisecond)
 func exchange(worker int, issued, start, end uint64) *backend.Exchange {
 	return &backend.Exchange{
 		Request: export.Request{
-			Worker: worker, IssuedNS: issued * ms, StartNS: start * ms, EndedNS: end*ms + 7, Status: export.StatusOK, Reused: true,
+			Worker: worker, IssuedNS: issued * ms, StartNS: start * ms, FailedNS: end*ms + 7, Status: export.StatusOK, Reused: true,
 			Responses: []export.Response{{RecvNS: end * ms, Source: export.SourceKernel}},
 		},
 	}

@@ -198,8 +198,8 @@ func (a *analysis) Report() dialect.Report {
 // Request measures one request of the level.
 func (a *analysis) Request(q *export.Request) error {
 	switch q.Excluded() {
-	case "":
-	case "failed":
+	case export.NotExcluded:
+	case export.ExcludedFailed:
 		a.addFailed(q)
 		return nil
 	default:

@@ -102,9 +102,9 @@ func (a *analysis) addFailed(q *export.Request) {
 		a.c.keep("error_isl", float64(n), false)
 	}
 	a.c.failed++
-	end, ok := q.EndNS()
-	if q.EndedNS > end {
-		end, ok = q.EndedNS, true
+	end, ok := q.FinalResponseNS()
+	if q.FailedNS > end {
+		end, ok = q.FailedNS, true
 	}
 	if !ok || q.StartNS == 0 {
 		return

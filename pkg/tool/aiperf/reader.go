@@ -197,7 +197,7 @@ func (s *source) Next(r *export.Request) (int, error) {
 	}
 	switch e := s.record.Error; {
 	case m.WasCancelled:
-		r.Status, r.EndedNS = export.StatusCancelled, m.RequestEndNS
+		r.Status, r.FailedNS = export.StatusCancelled, m.RequestEndNS
 		if e != nil {
 			r.Message = resultfile.Message(e.Message)
 		}
@@ -208,9 +208,9 @@ func (s *source) Next(r *export.Request) (int, error) {
 		}
 		resultfile.Fail(r, code, e.Type+": "+e.Message)
 		r.Message = resultfile.Message(e.Message)
-		r.EndedNS = m.RequestEndNS
+		r.FailedNS = m.RequestEndNS
 	case m.ContextOverflow:
-		r.Status, r.Message, r.EndedNS = export.StatusFailed, "the request was longer than the context of the model", m.RequestEndNS
+		r.Status, r.Message, r.FailedNS = export.StatusFailed, "the request was longer than the context of the model", m.RequestEndNS
 	}
 	if s.raw {
 		err = s.responses(r)
@@ -240,7 +240,7 @@ func (s *source) responses(r *export.Request) error {
 	for i := range x.Responses {
 		p := &x.Responses[i]
 		if p.PerfNS < *x.StartPerfNS {
-			return &resultfile.BadEntry{At: s.At, Msg: "perf_ns of a response is before start_perf_ns", Excluded: r.Excluded() != ""}
+			return &resultfile.BadEntry{At: s.At, Msg: "perf_ns of a response is before start_perf_ns", Excluded: r.Excluded() != export.NotExcluded}
 		}
 		outputs, done := p.outputs()
 		resultfile.Respond(r, r.StartNS+p.PerfNS-*x.StartPerfNS, outputs)
@@ -317,7 +317,7 @@ func (s *source) metrics(r *export.Request) error {
 		resultfile.Respond(r, at, nil)
 		for _, gap := range m.list("inter_chunk_latency") {
 			if at += gap; at-r.StartNS > math.MaxInt64 { // before it is past the end of uint64
-				return &resultfile.BadEntry{At: s.At, Msg: "inter_chunk_latency: the gaps of the request add up to more than 292 years", Excluded: r.Excluded() != ""}
+				return &resultfile.BadEntry{At: s.At, Msg: "inter_chunk_latency: the gaps of the request add up to more than 292 years", Excluded: r.Excluded() != export.NotExcluded}
 			}
 			resultfile.Respond(r, at, nil)
 		}
@@ -332,7 +332,7 @@ func (s *source) metrics(r *export.Request) error {
 		r.Stated.EndNS = &end
 	}
 	if m.bad != nil {
-		m.bad.At, m.bad.Excluded = s.At, r.Excluded() != ""
+		m.bad.At, m.bad.Excluded = s.At, r.Excluded() != export.NotExcluded
 		return m.bad
 	}
 	if r.Status == export.StatusOK && streamed {

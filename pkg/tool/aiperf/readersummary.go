@@ -146,7 +146,7 @@ func (t *fileTotals) add(r *export.Request, metrics map[string]fileMetric) {
 	}
 	t.ok++
 	t.firstStart = min(t.firstStart, float64(r.StartNS))
-	if end, ok := r.EndNS(); ok {
+	if end, ok := r.FinalResponseNS(); ok {
 		t.lastEnd = max(t.lastEnd, float64(r.StartNS)+float64(end-r.StartNS))
 	}
 	for tag, m := range metrics {

@@ -52,7 +52,7 @@ func (r *record) read(q *export.Request, m *answer.Measured) bool {
 	last := events[len(events)-1].RecvNS
 	r.latency = int64(last - q.StartNS)
 	r.endNS = last
-	if end, ok := q.EndNS(); ok {
+	if end, ok := q.FinalResponseNS(); ok {
 		r.endNS = max(r.endNS, end)
 	}
 	if s := q.Stated; s != nil && s.EndNS != nil {

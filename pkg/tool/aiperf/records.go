@@ -182,8 +182,8 @@ func (x *recordWriter) metadata(q *export.Request) py.Object {
 	instant("credit_issued_ns", q.IssuedNS)
 	set("request_start_ns", q.StartNS)
 	instant("request_ack_ns", q.FirstByteNS)
-	end, _ := q.EndNS()
-	end = max(q.StartNS, end, q.EndedNS)
+	end, _ := q.FinalResponseNS()
+	end = max(q.StartNS, end, q.FailedNS)
 	if q.Stated != nil && q.Stated.EndNS != nil {
 		end = max(end, *q.Stated.EndNS)
 	}
@@ -205,7 +205,7 @@ func (x *recordWriter) metadata(q *export.Request) py.Object {
 	set("phase_kind", phase)
 	set("was_cancelled", q.Status == export.StatusCancelled)
 	if q.Status == export.StatusCancelled && !x.imported {
-		instant("cancellation_time_ns", q.EndedNS)
+		instant("cancellation_time_ns", q.FailedNS)
 	}
 	set("context_overflow_skip", false)
 	set("agent_depth", 0)

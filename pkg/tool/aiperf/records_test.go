@@ -191,8 +191,8 @@ func ended(q *export.Request) uint64 {
 	if q.Status == export.StatusOK {
 		return 0
 	}
-	end, _ := q.EndNS()
-	return max(q.StartNS, end, q.EndedNS)
+	end, _ := q.FinalResponseNS()
+	return max(q.StartNS, end, q.FailedNS)
 }
 
 // firstText is when the first text of a request came: AIPerf's raw records have

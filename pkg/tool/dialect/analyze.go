@@ -23,7 +23,7 @@ func Analyze(ctx context.Context, t *Tool, r export.Reader, cfg Config) (Report,
 		cfg.Tokenizer = checked
 	}
 	if t.Envelopes {
-		export.WithEnvelopes(r)
+		r = export.Read(r, export.Need{Envelopes: true})
 	}
 	rep, err := analyzeUnchecked(ctx, t, r, cfg)
 	refused := checked.Err()

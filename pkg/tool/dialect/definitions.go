@@ -19,8 +19,7 @@ const Strict = "strict"
 // config returns the Config of a tool; Define sets its Explain. If a tool makes no report,
 // a remark on its side says why. The error comes from the strict analysis.
 func Define(ctx context.Context, r export.Reader, level int, tools []*Tool, config func(*Tool) Config, strict analyze.Config) ([]explain.Side, error) {
-	export.WithEnvelopes(r)
-	source := &turnReader{Reader: r}
+	source := &turnReader{Reader: export.Read(r, export.Need{Envelopes: true})}
 	configs := make([]Config, len(tools))
 	keepText := strict.Counter != nil
 	for i, t := range tools {

@@ -39,8 +39,8 @@ type wordReport struct {
 func (w *wordReport) Begin(level int) { w.level, w.requests, w.ns, w.words = level, 0, 0, 0 }
 
 func (w *wordReport) Request(q *export.Request) error {
-	end, ok := q.EndNS()
-	if !ok || q.Excluded() != "" {
+	end, ok := q.FinalResponseNS()
+	if !ok || q.Excluded() != export.NotExcluded {
 		return nil
 	}
 	w.requests++

@@ -13,10 +13,6 @@ type joiningReader struct {
 // Request returns the current request with the parts of its texts joined.
 func (r *joiningReader) Request() *export.Request { return r.joined.current() }
 
-func (r *joiningReader) Skipped(experiment int) (counted, excluded int) {
-	return export.Skipped(r.Reader, experiment)
-}
-
 // A joinedRequests joins the parts of the texts of each request once for all tools that read
 // the requests in lockstep.
 type joinedRequests struct {

@@ -89,6 +89,7 @@ func (m *made) Run() *export.Run           { return &m.run }
 func (m *made) Request() *export.Request   { return &m.q }
 func (m *made) Experiment() int            { return 0 }
 func (m *made) Err() error                 { return nil }
+func (m *made) Skipped(int) (int, int)     { return 0, 0 }
 func (m *made) Warnings() []export.Warning { return nil }
 func (m *made) Close() error               { return nil }
 

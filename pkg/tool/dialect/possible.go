@@ -51,8 +51,8 @@ func counts(st *export.Stated) [7]**int64 {
 
 // wrongTime describes a time of q that cannot be true; "" if all can.
 func (s *sieve) wrongTime(q *export.Request) string {
-	last, _ := q.LastNS() // 0 for none, which can be true
-	for _, t := range [...]uint64{answer.PlaceNS(q), q.EndedNS, last} {
+	last, _ := q.LatestResponseNS() // 0 for none, which can be true
+	for _, t := range [...]uint64{answer.PlaceNS(q), q.FailedNS, last} {
 		if !s.bounds.Time(t) {
 			return fmt.Sprintf("the time %d", t)
 		}

@@ -99,7 +99,3 @@ func (r *turnReader) Next() bool {
 	r.turn++
 	return r.Reader.Next()
 }
-
-func (r *turnReader) Skipped(experiment int) (counted, excluded int) {
-	return export.Skipped(r.Reader, experiment)
-}

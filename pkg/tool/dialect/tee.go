@@ -104,5 +104,5 @@ func (b *branch) Scrapes(ctx context.Context, do func(*export.Scrape) error) err
 }
 
 func (b *branch) Skipped(experiment int) (counted, excluded int) {
-	return export.Skipped(b.f.source, experiment)
+	return b.f.source.Skipped(experiment)
 }

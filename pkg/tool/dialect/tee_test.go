@@ -28,6 +28,7 @@ func (c *counted) Request() *export.Request                                  { r
 func (c *counted) Experiment() int                                           { return 0 }
 func (c *counted) Scrapes(context.Context, func(*export.Scrape) error) error { return nil }
 func (c *counted) Err() error                                                { return nil }
+func (c *counted) Skipped(int) (int, int)                                    { return 0, 0 }
 func (c *counted) Warnings() []export.Warning                                { return nil }
 func (c *counted) Close() error                                              { return nil }
 

@@ -341,7 +341,7 @@ func (s *source) complete(r *export.Request, q *sample, e *event) error {
 	switch {
 	case q.failed:
 		resultfile.Fail(r, statusOf(q.errText), q.errType+": "+q.errText)
-		r.Message, r.Stated.ErrorType, r.EndedNS = resultfile.Message(q.errText), q.errType, end
+		r.Message, r.Stated.ErrorType, r.FailedNS = resultfile.Message(q.errText), q.errType, end
 		return nil
 	case e.FinishReason == nil:
 		s.noReason++
@@ -415,7 +415,7 @@ func (s *source) unfinished(r *export.Request) error {
 	if err := s.request(r, q); err != nil {
 		return err
 	}
-	r.Status, r.EndedNS, r.Message = export.StatusCancelled, s.endNS, "the run ended before the answer did"
+	r.Status, r.FailedNS, r.Message = export.StatusCancelled, s.endNS, "the run ended before the answer did"
 	r.Stated.Streamed = nil
 	if len(q.chunks) > 0 {
 		r.Stated.Streamed = new(true)

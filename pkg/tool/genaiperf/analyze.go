@@ -254,7 +254,7 @@ func (a *analysis) collector() *collector {
 
 // Request measures one request.
 func (a *analysis) Request(q *export.Request) error {
-	if q.Excluded() != "" {
+	if q.Excluded() != export.NotExcluded {
 		if a.at == a.level {
 			a.excluded++
 		}
@@ -317,7 +317,7 @@ func (c *collector) span(q *export.Request, endNS uint64) int64 {
 
 // latencyRequest measures the latency of a request and nothing else.
 func (a *analysis) latencyRequest(c *collector, q *export.Request) {
-	if end, ok := q.EndNS(); ok {
+	if end, ok := q.FinalResponseNS(); ok {
 		c.span(q, end)
 	} else {
 		a.raise(errIndex)
@@ -326,7 +326,7 @@ func (a *analysis) latencyRequest(c *collector, q *export.Request) {
 
 // imageRequest measures a request of image retrieval.
 func (a *analysis) imageRequest(c *collector, q *export.Request) {
-	end, ok := q.EndNS()
+	end, ok := q.FinalResponseNS()
 	if !ok {
 		a.raise(errIndex)
 		return

@@ -546,7 +546,7 @@ func (s *source) request(r *export.Request, q *fileRequest) *resultfile.BadEntry
 	if t.TokenIterations > 0 {
 		r.Stated.TokenEvents = new(t.TokenIterations)
 	}
-	if end, ok := r.EndNS(); ok && r.Status == export.StatusOK && t.RequestEnd != nil {
+	if end, ok := r.FinalResponseNS(); ok && r.Status == export.StatusOK && t.RequestEnd != nil {
 		if ns, ok := resultfile.Nanoseconds(*t.RequestEnd); ok && ns > end {
 			r.Stated.EndNS = &ns
 		}
@@ -605,7 +605,7 @@ func (s *source) setOutcome(r *export.Request, q *fileRequest, t *fileTimings) {
 		return
 	}
 	if t.ResolveEnd != nil {
-		r.EndedNS, _ = resultfile.Nanoseconds(*t.ResolveEnd)
+		r.FailedNS, _ = resultfile.Nanoseconds(*t.ResolveEnd)
 	}
 	if fileGroups[s.group] == "incomplete" {
 		r.Status = export.StatusCancelled

@@ -200,7 +200,7 @@ func (s *source) request(r *export.Request, q *fileRequest) *resultfile.BadEntry
 		resultfile.Fail(r, 0, q.Error.Type+": "+q.Error.Message)
 		r.Message = resultfile.Message(q.Error.Message)
 		if q.End != nil {
-			r.EndedNS, _ = resultfile.Nanoseconds(*q.End)
+			r.FailedNS, _ = resultfile.Nanoseconds(*q.End)
 		}
 	}
 	r.Stated = &export.Stated{}
@@ -211,7 +211,7 @@ func (s *source) request(r *export.Request, q *fileRequest) *resultfile.BadEntry
 	}
 	if q.Error != nil {
 		r.Stated.ErrorType = q.Error.Type
-	} else if end, ok := r.EndNS(); ok && q.End != nil {
+	} else if end, ok := r.FinalResponseNS(); ok && q.End != nil {
 		if ns, ok := resultfile.Nanoseconds(*q.End); ok && ns > end {
 			r.Stated.EndNS = &ns
 		}

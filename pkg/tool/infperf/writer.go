@@ -187,8 +187,8 @@ func seconds(ns uint64) float64 { return float64(ns) / 1e9 }
 
 // endNS returns when a request ended.
 func endNS(q *export.Request) uint64 {
-	end, _ := q.EndNS()
-	end = max(q.StartNS, end, q.EndedNS)
+	end, _ := q.FinalResponseNS()
+	end = max(q.StartNS, end, q.FailedNS)
 	if q.Stated != nil && q.Stated.EndNS != nil {
 		end = max(end, *q.Stated.EndNS)
 	}

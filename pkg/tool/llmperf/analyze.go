@@ -186,7 +186,7 @@ func (a *analysis) Request(q *export.Request) error {
 	if a.rep.Crash != nil || !a.wanted(a.at) {
 		return nil
 	}
-	if reason := q.Excluded(); reason != "" && reason != "failed" {
+	if reason := q.Excluded(); reason != export.NotExcluded && reason != export.ExcludedFailed {
 		a.leftOut++
 		return nil
 	}

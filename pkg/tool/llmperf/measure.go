@@ -16,7 +16,7 @@ var stopWords = []string{"</s>", "<|endoftext|>", "<|im_end|>", "<|im_start|>"}
 
 // measure sets the times and the text of a request, or the exception that ends the tool.
 func (a *analysis) measure(o *result, q *export.Request) {
-	end, ok := q.EndNS()
+	end, ok := q.FinalResponseNS()
 	o.endNS = end
 	switch {
 	case q.Status != export.StatusUnknown && q.Status != export.StatusOK:
@@ -79,7 +79,7 @@ func measureStream(o *result, q *export.Request) {
 
 // measureStated measures a request that was read from the tool's own result file.
 func measureStated(o *result, q *export.Request) {
-	end, ok := q.EndNS()
+	end, ok := q.FinalResponseNS()
 	if !ok {
 		o.crash = errors.New("there is no answer")
 		return

@@ -82,7 +82,7 @@ func (c *collector) Request(x *export.Request) error {
 	l := c.at
 	switch {
 	case l.skip:
-	case x.Excluded() != "":
+	case x.Excluded() != export.NotExcluded:
 		c.excluded++
 		if x.SequenceID != 0 {
 			l.sequences.add(x, -1) // the sequence was not over before this request

@@ -35,10 +35,10 @@ func (s *sequences) add(r *export.Request, window int) {
 	q.firstNS = min(q.firstNS, r.StartNS)
 	if r.StartNS >= q.lastNS {
 		q.lastNS, q.window = r.StartNS, window
-		if ns, ok := r.EndNS(); ok {
+		if ns, ok := r.FinalResponseNS(); ok {
 			q.endNS = ns
 		} else {
-			q.endNS = r.EndedNS // it failed
+			q.endNS = r.FailedNS // it failed
 		}
 	}
 }

@@ -225,7 +225,7 @@ func sortedByCount(m map[string]int) []string {
 // add measures a request. The tool does not measure warm-up, cancelled and late
 // requests.
 func (l *level) add(q *export.Request) error {
-	if reason := q.Excluded(); reason != "" && reason != "failed" {
+	if reason := q.Excluded(); reason != export.NotExcluded && reason != export.ExcludedFailed {
 		l.leftOut++
 		return nil
 	}

@@ -13,7 +13,7 @@ var _ explain.Definer = (*Report)(nil)
 // explain notes the tool's rules that affected a request.
 func (l *level) explain(o *outcome, q *export.Request) {
 	t := l.explainer
-	if t == nil || q.Excluded() != "" {
+	if t == nil || q.Excluded() != export.NotExcluded {
 		return
 	}
 	t.Request(q)

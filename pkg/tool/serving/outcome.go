@@ -52,7 +52,7 @@ func (l *level) outcome(q *export.Request) (*outcome, error) {
 	l.payload(q)
 	o := &l.one
 	*o = outcome{id: q.ID, startNS: q.StartNS, scheduledNS: q.ScheduledNS, issuedNS: q.IssuedNS, itl: o.itl[:0], gapTokens: o.gapTokens[:0]}
-	o.endNS, _ = q.EndNS()
+	o.endNS, _ = q.FinalResponseNS()
 	w := &answerReader{level: l, o: o, q: q, usagePrompt: -1, usageOutput: -1}
 	switch {
 	case q.Status == export.StatusHTTPError:
@@ -253,7 +253,7 @@ func (w *answerReader) gapText(text string) {
 // wholeAnswer reads an answer that was not streamed.
 func (w *answerReader) wholeAnswer() {
 	o := w.o
-	end, ok := w.q.EndNS()
+	end, ok := w.q.FinalResponseNS()
 	if e := failure(w.q); e != nil || !ok {
 		w.raise(errors.Join(e, errors.New("there is no answer")))
 		return

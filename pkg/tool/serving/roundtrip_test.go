@@ -82,7 +82,7 @@ func sameRequest(t *testing.T, o *outcome, q *export.Request, tool *Release) {
 	for i, gap := range o.seconds() {
 		near("a gap", dialect.Seconds(q.Responses[i].RecvNS, q.Responses[i+1].RecvNS), gap)
 	}
-	if end, _ := q.EndNS(); tool.Name == "vllm" || tool.Name == "trtllm-main" {
+	if end, _ := q.FinalResponseNS(); tool.Name == "vllm" || tool.Name == "trtllm-main" {
 		near("latency", dialect.Seconds(q.StartNS, end), o.latency)
 	}
 }

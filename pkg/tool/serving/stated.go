@@ -22,7 +22,7 @@ func (w *answerReader) stated() {
 		w.raise(e)
 	}
 	if s := w.args.streaming; s != nil && !*s && w.tool.rules.needsUsage {
-		end, _ := q.EndNS()
+		end, _ := q.FinalResponseNS()
 		o.whole, o.ttft, o.latency = true, -1, dialect.Seconds(q.StartNS, end)
 		o.success = o.raised == nil
 		return
@@ -42,7 +42,7 @@ func (w *answerReader) stated() {
 		o.iterations++
 		mark = at
 	}
-	if end, ok := q.EndNS(); ok && (w.client.marksAll || w.client.endsAll) {
+	if end, ok := q.FinalResponseNS(); ok && (w.client.marksAll || w.client.endsAll) {
 		mark = end
 	}
 	o.latency = dialect.Seconds(q.StartNS, mark)

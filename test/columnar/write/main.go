@@ -127,9 +127,9 @@ func writeShard(w export.Writer, run *export.Run, rank int) error {
 			}
 			switch i % 40 {
 			case 5, 6:
-				r.Status, r.Code, r.Message, r.EndedNS = export.StatusHTTPError, 503, "no room", at
+				r.Status, r.Code, r.Message, r.FailedNS = export.StatusHTTPError, 503, "no room", at
 			case 7:
-				r.Status, r.EndedNS = export.StatusTimeout, at
+				r.Status, r.FailedNS = export.StatusTimeout, at
 			case 8:
 				r.Phase = export.PhaseWarmup
 			case 9:

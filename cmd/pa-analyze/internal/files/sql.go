@@ -15,6 +15,7 @@ import (
 	"github.com/pa-tools/pa/pkg/analyze"
 	"github.com/pa-tools/pa/pkg/analyze/sql"
 	"github.com/pa-tools/pa/pkg/export"
+	"github.com/pa-tools/pa/pkg/export/shards"
 )
 
 // SQL returns the command sql.
@@ -100,7 +101,7 @@ func sqlWindows(c *cli.Context) (all []analyze.LevelWindows, err error) {
 // sameClock returns an error if r shifts the times of a shard, because the columns of the shard hold its times unshifted.
 func sameClock(r export.Reader) error {
 	merged := r.Run().Meta
-	if _, several := r.(export.MultiReader); !several || merged == nil || merged.Merged == nil {
+	if _, several := r.(*shards.Reader); !several || merged == nil || merged.Merged == nil {
 		return nil
 	}
 	for _, s := range merged.Merged.Shards {

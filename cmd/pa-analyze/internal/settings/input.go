@@ -144,7 +144,7 @@ func Warnings(c *cli.Context, r export.Reader) {
 func LeftOut(path string, r export.Reader, consequence string) error {
 	n := 0
 	for i := range r.Run().Experiments {
-		counted, excluded := export.Skipped(r, i)
+		counted, excluded := r.Skipped(i)
 		n += counted + excluded
 	}
 	if n == 0 {

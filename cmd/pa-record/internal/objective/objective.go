@@ -73,7 +73,7 @@ func (j *Judge) Add(q *export.Request) {
 	}
 	m := j.meter.Measure(q)
 	switch {
-	case m.Excluded == "failed":
+	case m.Excluded == export.ExcludedFailed:
 		j.failures = append(j.failures, j.ok+j.failed)
 		j.failed++
 		return

@@ -175,7 +175,7 @@ func (d *conversations) hold(ctx context.Context, i int, sender backend.Sender, 
 		})
 		contentless, err := c.AddReply(x)
 		d.backoff[i].ended(err == nil)
-		endNS := x.Request.EndedNS
+		endNS := x.Request.FailedNS
 		d.Completed.Put(x) // x is the collector's from here on
 		if err != nil {
 			d.mu.Lock()

@@ -132,6 +132,6 @@ func (s *Stage) exchange(ctx context.Context, worker int, sender backend.Sender,
 		defer cancel()
 	}
 	sender.Send(ctx, d.payload, x)
-	x.Request.EndedNS = s.Clock.NowNS()
+	x.Request.FailedNS = s.Clock.NowNS()
 	return x
 }

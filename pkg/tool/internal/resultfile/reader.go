@@ -33,12 +33,7 @@ type Reader struct {
 	check    SelfCheck
 }
 
-var (
-	_ export.Reader     = (*Reader)(nil)
-	_ export.Skipper    = (*Reader)(nil)
-	_ export.Checker    = (*Reader)(nil)
-	_ export.Summarized = (*Reader)(nil)
-)
+var _ export.Summarized = (*Reader)(nil)
 
 // A Source delivers the requests of a format.
 type Source interface {

@@ -4,6 +4,8 @@ import (
 	"fmt"
 
 	"github.com/apache/arrow/go/v15/arrow/memory"
+
+	"github.com/pa-tools/pa/pkg/export"
 )
 
 // A boundAllocator panics with a *tooLargeError when Arrow asks for a buffer of more than
@@ -39,3 +41,38 @@ func (e *tooLargeError) Error() string {
 	}
 	return fmt.Sprintf("a buffer of %d bytes is larger than the limit of %d; if the file is sound, raise the limit with --max-value", e.size, e.max)
 }
+
+// valueLimit returns the maximum bytes of a value, and of a line of the telemetry.
+func valueLimit(lim export.Limits) int64 {
+	if lim.MaxValueBytes <= 0 {
+		return export.DefaultMaxValueBytes
+	}
+	return lim.MaxValueBytes
+}
+
+// minBatchLimit is the lowest result of batchLimit.
+const minBatchLimit = 1 << 30
+
+// batchLimit returns the maximum bytes of a batch of an Arrow file or journal.
+func batchLimit(lim export.Limits) int64 { return max(minBatchLimit, 4*lim.MaxValueBytes) }
+
+// rowsFactor is the memory of decoded rows as a multiple of the limit of a value.
+const rowsFactor = 4
+
+// rowsLimit returns the maximum bytes of memory for decoded rows.
+func rowsLimit(lim export.Limits) int64 {
+	return rowsFactor * max(valueLimit(lim), 1<<20)
+}
+
+// A budget bounds the memory of decoded rows.
+type budget struct{ left, max int64 }
+
+func (b *budget) take(n int) error {
+	if b.left -= int64(n); b.left < 0 {
+		return &tooLargeError{-1, b.max}
+	}
+	return nil
+}
+
+// elementBytes is the approximate memory of an element of a list.
+const elementBytes = 16

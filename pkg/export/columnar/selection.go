@@ -1,0 +1,141 @@
+package columnar
+
+import (
+	"runtime"
+	"slices"
+
+	"github.com/pa-tools/pa/pkg/export"
+)
+
+// A selection says what a Reader reads of its file, as a [export.Need] asks for it.
+type selection struct {
+	src source
+	// places maps the file's experiments to indices in the run; nil if both have the
+	// same order.
+	places     []int
+	derivation *export.Derivation // of the derived columns; nil without these
+	need       export.Need
+	seed       uint64 // of the sample
+}
+
+// mostParts returns the number of parts that are decoded at the same time at most.
+func (s *selection) mostParts() int { return max(1, runtime.GOMAXPROCS(0)/max(1, s.need.Share)) }
+
+// wantedIn returns a function that reports whether Next reads a column of a batch.
+func (s *selection) wantedIn(batch int) func(col int) bool {
+	all := s.need.Check == export.CheckAll
+	brief := s.need.Derived == export.DerivedBrief && !all && s.src.brief(batch)
+	return func(col int) bool {
+		switch {
+		case writeOnly.of(col), s.need.Derived == export.DerivedUnused && col >= firstDerived:
+			return false
+		case brief && (ofBrief | ofResponse).of(col):
+			return ofBrief.of(col)
+		case s.need.Derived >= export.DerivedInstead && !all:
+			return !ofAnswer.of(col)
+		}
+		return true
+	}
+}
+
+// viewOf returns the view by which Next reads a batch.
+func (s *selection) viewOf(batch int) view {
+	v := view{wanted: s.wantedIn(batch)}
+	if s.need.Check == export.CheckSample {
+		v.sample = func(rows int) rowSample { return s.src.sample(s.seed, batch, rows) }
+		v.more = func(col int) bool { return !writeOnly.of(col) && col != colTokenCount && !v.wanted(col) }
+	}
+	return v
+}
+
+// rowPart returns the part of row i. d interns names.
+func (s *selection) rowPart(d *rowDecoder, t *rows, i, batch int) part {
+	q := export.Request{
+		Status: parseName(&d.scalarDecoder, t.cols[colStatus].bytes(i), export.ParseStatus),
+		Phase:  parseName(&d.scalarDecoder, t.cols[colPhase].bytes(i), export.ParsePhase),
+	}
+	return part{experiment: s.rowExperiment(t, i), excluded: q.Excluded() != export.NotExcluded, batch: batch}
+}
+
+// rowExperiment returns the index in run of the experiment of row i.
+func (s *selection) rowExperiment(t *rows, i int) int {
+	experiment := int(t.cols[colExperiment].num(i))
+	if experiment >= 0 && experiment < len(s.places) {
+		experiment = s.places[experiment]
+	}
+	return experiment
+}
+
+// derivedOf returns the derived columns of the row of d; nil if it has none, or damaged ones.
+func (s *selection) derivedOf(d *rowDecoder) *export.Derived {
+	if s.derivation == nil || !d.hasDerived {
+		return nil
+	}
+	return &d.derived
+}
+
+// checkedRequest returns what is checked of row i, which all holds. checks are the rows to be
+// checked from row i on, which checker decodes.
+func (s *selection) checkedRequest(all, checker *rowDecoder, checks []checkedRow, i int) (c export.CheckedRequest) {
+	switch {
+	case s.need.Check == export.CheckAll:
+		return export.CheckedRequest{Request: &all.req, Derived: s.derivedOf(all), Outputs: true}
+	case len(checks) == 0 || checks[0].index != i || checks[0].rows == nil:
+		return c
+	}
+	checker.decode(checks[0].rows, checks[0].at)
+	return export.CheckedRequest{Request: &checker.req, Derived: s.derivedOf(checker), Outputs: checks[0].outputs}
+}
+
+// outputBatches is about the number of row groups whose sample has inputs and outputs, in a file of many.
+const outputBatches = 4
+
+// earlyRows is the number of rows at the start of a group to which a sample of several rows keeps. A later row
+// would make a reader decode the whole of a small file, and the shards of a run are many small files.
+const earlyRows = 8
+
+// sampleOfGroup returns the sample of a row group. groups is the number of row groups of the file, and
+// rows the number of rows of the group. Decoding a row costs as much as decoding all rows before it, most
+// of all with outputs. So the sample of a group is its first row, and one group has a second row, without
+// outputs. In a file of one or two groups, each group has several rows with outputs. The seed chooses the
+// rows after the first one, and the groups with outputs.
+func sampleOfGroup(seed uint64, group, groups, rows int) rowSample {
+	turn := int((seed + uint64(group)) % uint64(groups))
+	every := max(1, groups/outputBatches)
+	if all := severalRows(seed, group, min(rows, earlyRows)); groups <= 2 {
+		return rowSample{all, true}
+	} else if turn == 0 {
+		return rowSample{all[:min(len(all), 2)], false}
+	}
+	return rowSample{severalRows(0, 0, min(rows, 1)), turn%every == 0}
+}
+
+// severalRows returns the first row, the last row and two rows between.
+func severalRows(seed uint64, batch, rows int) []int {
+	if rows <= 1 {
+		return []int{0}[:rows]
+	}
+	x := fingerprintOf(int64(seed), int64(batch))
+	between := uint64(rows - 1)
+	all := []int{0, int(x >> 1 % between), int(x >> 32 % between), rows - 1}
+	slices.Sort(all)
+	return slices.Compact(all)
+}
+
+// fingerprintOf returns a number that depends on all numbers.
+func fingerprintOf(numbers ...int64) uint64 {
+	const offset, prime = 14695981039346656037, 1099511628211 // of FNV-1a
+	x := uint64(offset)
+	for _, n := range numbers {
+		x = (x ^ uint64(n)) * prime
+	}
+	return x ^ x>>29 ^ x>>47 // the low bits mix worst
+}
+
+// checksAt returns the rest of checks from row i on.
+func checksAt(checks []checkedRow, i int) []checkedRow {
+	for len(checks) > 0 && checks[0].index < i {
+		checks = checks[1:]
+	}
+	return checks
+}
