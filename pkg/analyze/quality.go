@@ -6,9 +6,7 @@ import (
 	"math"
 
 	"github.com/pa-tools/pa/internal/extsort"
-	"github.com/pa-tools/pa/internal/pack"
 	"github.com/pa-tools/pa/internal/quantile"
-	"github.com/pa-tools/pa/internal/spool"
 	"github.com/pa-tools/pa/pkg/analyze/quality"
 	"github.com/pa-tools/pa/pkg/answer"
 	"github.com/pa-tools/pa/pkg/export"
@@ -69,11 +67,10 @@ type qualityCollector struct {
 	severalChoices      int
 	counted             int // requests with token times whose events have counted tokens
 	perToken            perToken
-	undecided           pointStore // without gaps, in the order of add
 }
 
-func newQuality(cfg QualityConfig, memory *extsort.Memory, blocks *spool.Blocks) *qualityCollector {
-	q := &qualityCollector{meter: NewQualityMeter(cfg), undecided: pointStore{records: pack.Records{Blocks: blocks}}}
+func newQuality(cfg QualityConfig, memory *extsort.Memory) *qualityCollector {
+	q := &qualityCollector{meter: NewQualityMeter(cfg)}
 	for i := range QualityMetrics {
 		q.whole[i].memory, q.ratios[i].memory = memory, memory
 	}
@@ -87,13 +84,6 @@ func qualityIndex(m answer.Metric) int { return int(m - answer.Fluidity) }
 // add adds the values of a request that counts. itl holds the gaps of the earlier requests and then the gaps of
 // this request; gaps holds the sums of the gaps of this request.
 func (c *qualityCollector) add(p *Point, itl *sample[int64], gaps sums) {
-	if p.Streamed == answer.StreamedUnknown {
-		c.perToken.add(&RequestQuality{}, &p.Measures, itl, gaps)
-		q := *p
-		q.Gaps, q.GapTokens, q.TokenNS, q.GapNS, q.Message = nil, nil, nil, nil, ""
-		c.undecided.records.Add(0, 0, q.pack)
-		return
-	}
 	q := c.meter.measure(&p.Measured)
 	c.perToken.add(&q, &p.Measures, itl, gaps)
 	for _, m := range [...]answer.Metric{answer.Fluidity, answer.TokensInTime, answer.StallShare, answer.TokensPerEvent, answer.NormalizedLatency} {
@@ -141,27 +131,6 @@ func (c *qualityCollector) times(q *RequestQuality) {
 	}
 	c.stallNS.Add(s.TotalNS)
 	c.decodeNS.Add(s.DecodeNS)
-}
-
-// resolve adds the undecided requests; streamed says what the other requests of the level show. itl
-// holds the gaps of all requests.
-func (c *qualityCollector) resolve(streamed bool, itl *sample[int64]) {
-	all := c.undecided
-	if all.records.Len() == 0 {
-		return
-	}
-	c.undecided = pointStore{} // each of them is decided now
-	all.sort()
-	all.each(func(p *Point) bool {
-		if streamed {
-			p.AsStreamed()
-		} else {
-			p.Streamed = answer.StreamedNo
-		}
-		c.add(p, itl, sums{}) // its gaps are in itl already
-		return true
-	})
-	all.records.Release()
 }
 
 // finish returns the figures of the level x, which has its duration, its metrics and the reasons why it lacks

@@ -75,13 +75,16 @@ func TestStreamedLevel(t *testing.T) {
 	}
 }
 
-// A level whose streaming is decided at its end has the same figures, for each model
-// too, as a level whose streaming is known from the start.
+// A level whose last request decides whether it was streamed has the same figures, for each model
+// too, as a level of which that is known from the start.
 func TestStreamedLate(t *testing.T) {
 	run := func(cfg Config) Experiment {
 		var all []export.Request
 		for i := range uint64(300) {
 			r := at(1e9+i*1e6, 1e9+i*1e6+5e6+i*1e4)
+			input := int64(i)
+			cached := input / 2
+			r.Stated = &export.Stated{InputTokens: &input, CachedTokens: &cached}
 			r.Model = string(rune('a' + i%2))
 			all = append(all, r)
 		}
@@ -90,6 +93,8 @@ func TestStreamedLate(t *testing.T) {
 		f := reader("", all)
 		f.Header.Meta = &export.RunMeta{Models: []string{"a", "b"}}
 		cfg.SLO = objective(t, "ttft<=6ms")
+		usual := DefaultQuality()
+		cfg.Quality, cfg.Economics, cfg.Prefix = &usual, &EconomicsConfig{}, true
 		return analyzed(t, f, cfg).Experiments[0]
 	}
 	late, known := run(Config{}), run(Config{Streaming: &streamed})
@@ -100,6 +105,9 @@ func TestStreamedLate(t *testing.T) {
 		"source":     {late.TokenSource, known.TokenSource},
 		"models":     {late.Models, known.Models},
 		"met":        {late.SLO.Met, known.SLO.Met},
+		"quality":    {late.Quality, known.Quality},
+		"economics":  {late.Economics, known.Economics},
+		"prefix":     {late.Prefix, known.Prefix},
 		"drift":      {len(late.Unsteady), len(known.Unsteady)},
 	} {
 		if d := cmp.Diff(pair[1], pair[0], ignore); d != "" {
