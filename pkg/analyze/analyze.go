@@ -233,7 +233,7 @@ type Experiment struct {
 	Sent Rate
 	// TokenSource is the source of the numbers of output tokens.
 	TokenSource answer.TokenSource
-	// Metrics holds the metrics that have a value, in the order of Strict.
+	// Metrics holds the metrics that have a value, in the order of [answer.StrictMetrics].
 	Metrics    []MetricSummary
 	Throughput Throughput
 	// TokenEvents counts token events. SharedStamps counts the token events with the
@@ -326,7 +326,7 @@ func (e *Experiment) ExcludedRequests() int { return total(e.Excluded) }
 
 // A MetricSummary is a definition with the summary of its values.
 type MetricSummary struct {
-	Definition *Definition
+	Definition *answer.Definition
 	Summary    *Summary
 }
 

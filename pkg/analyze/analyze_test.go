@@ -272,7 +272,7 @@ func TestModel(t *testing.T) {
 // Each definition is in the place of its metric and has all that a report prints.
 func TestStrict(t *testing.T) {
 	seen := map[string]bool{}
-	for i, d := range Strict {
+	for i, d := range answer.StrictMetrics {
 		if int(d.Metric) != i || d.Label() == "" || d.Formula == "" || seen[d.Key()] {
 			t.Errorf("definition %d: %+v is in the wrong place, not complete, or not the only one of its key", i, d)
 		}

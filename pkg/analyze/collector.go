@@ -17,7 +17,7 @@ import (
 // A collector gathers the values of one experiment. It keeps 24 bytes for each request, besides the
 // values of the metrics (see sample).
 type collector struct {
-	whole [len(Strict)]sample[int64] // but not of TPOT
+	whole [answer.NumStrict]sample[int64] // but not of TPOT
 	tpot  sample[float64]
 	err   error // from metrics: values could not be read back from a temporary file
 
@@ -164,8 +164,8 @@ func (c *collector) addMessage(p *Point) {
 // count adds the values of a request that counts.
 func (c *collector) count(p *Point) {
 	gaps := c.whole[answer.ITL].sums
-	for i := range Strict {
-		switch m := Strict[i].Metric; m {
+	for i := range answer.StrictMetrics {
+		switch m := answer.StrictMetrics[i].Metric; m {
 		case answer.ITL:
 			c.whole[i].add(p.Gaps...)
 		case answer.TPOT:
@@ -269,7 +269,7 @@ func (c *collector) countAnomalies(p *Point) {
 // useMemory makes the samples share m. It must be called before the first request.
 func (c *collector) useMemory(m *extsort.Memory) {
 	c.tpot.memory = m
-	for i := range Strict {
+	for i := range answer.StrictMetrics {
 		c.whole[i].memory = m
 	}
 }
@@ -277,7 +277,7 @@ func (c *collector) useMemory(m *extsort.Memory) {
 // wants says whether the summaries have certified percentiles, and a curve.
 func (c *collector) wants(certified, curve bool) {
 	c.tpot.certified, c.tpot.curve = certified, curve
-	for i := range Strict {
+	for i := range answer.StrictMetrics {
 		c.whole[i].certified, c.whole[i].curve = certified, curve
 	}
 }
@@ -285,14 +285,14 @@ func (c *collector) wants(certified, curve bool) {
 // metrics returns the summaries of the collected values.
 func (c *collector) metrics() []MetricSummary {
 	var all []MetricSummary
-	for i := range Strict {
+	for i := range answer.StrictMetrics {
 		s := c.whole[i].summary()
-		if Strict[i].Metric == answer.TPOT {
+		if answer.StrictMetrics[i].Metric == answer.TPOT {
 			s = c.tpot.summary()
 		}
 		c.err = errors.Join(c.err, c.whole[i].err, c.tpot.err)
-		if s != nil && (s.Max != 0 || !Strict[i].rare) {
-			all = append(all, MetricSummary{Definition: &Strict[i], Summary: s})
+		if s != nil && (s.Max != 0 || !answer.StrictMetrics[i].Rare) {
+			all = append(all, MetricSummary{Definition: &answer.StrictMetrics[i], Summary: s})
 		}
 	}
 	return all

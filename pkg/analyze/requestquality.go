@@ -48,7 +48,7 @@ func (q *RequestQuality) TokenRate() float64 {
 	return 1e9 / float64(q.IntervalNS.V)
 }
 
-// Value returns the value of a metric of [QualityMetrics]; NaN if the request has none, and for
+// Value returns the value of a metric of [answer.QualityMetrics]; NaN if the request has none, and for
 // other metrics.
 func (q *RequestQuality) Value(m answer.Metric) float64 {
 	switch m {

@@ -62,11 +62,11 @@ func (c *collector) unavailable(metrics []MetricSummary, run *export.Run, cfg Co
 		}
 	}
 	var all []Unavailable
-	for i := range Strict {
-		d := &Strict[i]
+	for i := range answer.StrictMetrics {
+		d := &answer.StrictMetrics[i]
 		switch {
 		case metricOf(metrics, d.Metric) != nil:
-		case d.needsStream:
+		case d.NeedsStream:
 			all = append(all, Unavailable{d.Key(), d.Label(), why})
 		case d.Metric == answer.OutputTokens && s.uncounted > 0:
 			all = append(all, Unavailable{d.Key(), d.Label(), uncounted})

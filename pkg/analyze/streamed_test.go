@@ -98,7 +98,7 @@ func TestStreamedLate(t *testing.T) {
 		return analyzed(t, f, cfg).Experiments[0]
 	}
 	late, known := run(Config{}), run(Config{Streaming: &streamed})
-	ignore := cmp.Comparer(func(a, b *Definition) bool { return a == b })
+	ignore := cmp.Comparer(func(a, b *answer.Definition) bool { return a == b })
 	for name, pair := range map[string][2]any{
 		"metrics":    {late.Metrics, known.Metrics},
 		"throughput": {late.Throughput, known.Throughput},
