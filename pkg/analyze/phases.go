@@ -50,8 +50,8 @@ func newPhases(memory *extsort.Memory) *phasesCollector {
 
 // add adds a request that counts.
 func (c *phasesCollector) add(p *Point) {
-	for i, v := range [...]answer.Value{p.Prefill, p.Decode} {
-		if v.OK {
+	for i := range c.times {
+		if v := p.Value(answer.ServerMetrics[i].Metric); v.OK {
 			c.times[i].addOne(v.V)
 		}
 	}

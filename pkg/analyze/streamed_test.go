@@ -36,7 +36,7 @@ func TestStreamedLevel(t *testing.T) {
 		Met, Unknown       int
 		Unavailable        []string
 	}
-	missing := []string{"ttft_ns", "ttst_ns", "itl_ns", "tpot_ns", "output_tokens", "output_tokens_per_s"}
+	missing := append(metricsBut(answer.TTFAT, answer.E2EL, answer.InputTokens, answer.ReasoningTokens, answer.CachedTokens), "output_tokens_per_s")
 	for _, tt := range []struct {
 		name     string
 		requests []export.Request

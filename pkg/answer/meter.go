@@ -71,8 +71,6 @@ type Measured struct {
 	// Unlike says that the request asked for the contrary of Streamed: the server sent a whole answer in
 	// place of a stream, or a stream that nobody asked for.
 	Unlike bool
-	// Prefill and Decode are times at the server in ns, of servers that state them.
-	Prefill, Decode Value
 	// NotCounted is the error of the tokenizer that could not count the output, whose
 	// number of tokens is then missing; nil for all other requests.
 	NotCounted error

@@ -296,12 +296,14 @@ var metrics = [numMetrics]Definition{
 		Formula: "timings.prompt_ms of the answer",
 		Doc:     "Of llama.cpp. Of several choices, of the last one.",
 		View:    ViewRequests,
+		value:   func(m *Measures) Value { return m.Prefill },
 	},
 	ServerDecode: {
 		Metric: ServerDecode, name: "server_decode", label: "decode, by the server", unit: Nanoseconds,
 		Formula: "timings.predicted_ms of the answer",
 		Doc:     "Of llama.cpp. Of several choices, of the last one.",
 		View:    ViewRequests,
+		value:   func(m *Measures) Value { return m.Decode },
 	},
 }
 

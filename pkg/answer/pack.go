@@ -6,16 +6,14 @@ import (
 	"github.com/pa-tools/pa/internal/pack"
 )
 
-// Pack appends m to p, without its Answer, Gaps and GapTokens, and without what only a StreamQueue needs. Times are relative to baseNS.
+// Pack appends m to p, without its Answer, Gaps and GapTokens, and without what only a StreamQueue needs. Times
+// are relative to baseNS.
 func (m *Measured) Pack(p *pack.Packer, baseNS uint64) {
 	p.Begin()
 	for _, v := range [...]bool{m.Counted, m.Paused, m.LeftOut, m.Uncounted, m.StartWrong, m.EndWrong, m.Unlike, m.Untimed} {
 		p.Flag(v)
 	}
-	for _, v := range [...]Value{
-		m.TTFT, m.TTFAT, m.TTST, m.E2EL, m.OutputTokens, m.InputTokens, m.ReasoningTokens, m.CachedTokens, m.Spread, m.Prefill, m.Decode,
-		m.TimedTokens, m.HiddenTokens,
-	} {
+	for _, v := range m.values() {
 		p.Flag(v.OK)
 		p.Int(v.V)
 	}
@@ -53,10 +51,7 @@ func (m *Measured) Unpack(u *pack.Unpacker, baseNS uint64) {
 	u.Begin()
 	*m = Measured{Counted: u.Flag(), Paused: u.Flag(), LeftOut: u.Flag(), Uncounted: u.Flag()}
 	m.StartWrong, m.EndWrong, m.Unlike, m.Untimed = u.Flag(), u.Flag(), u.Flag(), u.Flag()
-	for _, v := range [...]*Value{
-		&m.TTFT, &m.TTFAT, &m.TTST, &m.E2EL, &m.OutputTokens, &m.InputTokens, &m.ReasoningTokens, &m.CachedTokens, &m.Spread, &m.Prefill, &m.Decode,
-		&m.TimedTokens, &m.HiddenTokens,
-	} {
+	for _, v := range m.values() {
 		v.OK, v.V = u.Flag(), u.Int()
 	}
 	for _, v := range [...]*int{&m.Events, &m.SharedStamps, &m.Backward, &m.Impossible} {
