@@ -233,7 +233,7 @@ type Experiment struct {
 	Sent Rate
 	// TokenSource is the source of the numbers of output tokens.
 	TokenSource answer.TokenSource
-	// Metrics holds the metrics that have a value, in the order of Strict.
+	// Metrics holds the metrics that have a value, in the order of [answer.StrictMetrics].
 	Metrics    []MetricSummary
 	Throughput Throughput
 	// TokenEvents counts token events. SharedStamps counts the token events with the
@@ -326,7 +326,7 @@ func (e *Experiment) ExcludedRequests() int { return total(e.Excluded) }
 
 // A MetricSummary is a definition with the summary of its values.
 type MetricSummary struct {
-	Definition *Definition
+	Definition *answer.Definition
 	Summary    *Summary
 }
 
@@ -389,7 +389,7 @@ func runOnce(ctx context.Context, r export.Reader, cfg Config, contradicted *con
 	}
 	var checked contradiction
 	valueMemory, pointMemory := cmp.Or(cfg.ValueMemory, ValueMemory(cfg.MemoryLimit)), int64(0)
-	if cfg.keeps() || cfg.Quality != nil {
+	if cfg.keeps() {
 		pointMemory = int64(pointShare * float64(valueMemory))
 		valueMemory -= pointMemory
 	}
@@ -405,16 +405,24 @@ func runOnce(ctx context.Context, r export.Reader, cfg Config, contradicted *con
 	if cfg.Observer != nil {
 		cfg.Observer.Begin(run)
 	}
-	var seen Observed
 	var prompts promptLevels
 	var all []*level // grows with the run: a reader may find more
 	asked := askedOf(run)
+	var seen Observed
+	use := func(i int, m *measuredRequest) {
+		if cfg.Observer != nil {
+			seen = Observed{&m.Point, m.sending}
+			cfg.Observer.Request(i, &seen)
+		}
+		all[i].add(&cfg, run, m)
+	}
+	queue := answer.NewStreamQueue(use)
 	for b := source.next(); b != nil; b = source.next() {
 		if checked.add(&b.contradicted); source.mustRestart(b) {
 			return rep, &checked
 		}
 		i := source.Experiment()
-		all = atLeast(all, len(run.Experiments), memory, blocks, asked)
+		all = atLeast(all, len(run.Experiments), &cfg, memory, blocks, asked)
 		if i < 0 || i >= len(all) {
 			return rep, fmt.Errorf("request %d belongs to experiment %d, but the file has %d", rep.Requests, i, len(all))
 		}
@@ -427,12 +435,12 @@ func runOnce(ctx context.Context, r export.Reader, cfg Config, contradicted *con
 			if rep.FirstNS == 0 || m.StartNS != 0 && m.StartNS < rep.FirstNS {
 				rep.FirstNS = m.StartNS
 			}
-			if cfg.Observer != nil {
-				seen = Observed{&m.Point, m.sending}
-				cfg.Observer.Request(i, &seen)
-			}
 			prompts.add(i, m)
-			all[i].add(cfg, run, m)
+			if queue.Pass(i, &m.Measured) {
+				use(i, m)
+			} else {
+				queue.Hold(i, &m.Measured, m.held)
+			}
 		}
 		all[i].counts.Plus(&b.counts)
 		rep.Requests += len(b.requests)
@@ -448,10 +456,11 @@ func runOnce(ctx context.Context, r export.Reader, cfg Config, contradicted *con
 	if errors.Is(err, export.ErrRunChanged) || errors.Is(err, export.ErrContradiction) {
 		return rep, err
 	}
+	queue.End()
 	if cfg.Observer != nil {
 		cfg.Observer.End()
 	}
-	all = atLeast(all, len(run.Experiments), memory, blocks, asked)
+	all = atLeast(all, len(run.Experiments), &cfg, memory, blocks, asked)
 	rep.Experiments = make([]Experiment, 0, len(all))
 	sent := make([][]timed, len(all))
 	for i, l := range all {
@@ -488,7 +497,7 @@ func runOnce(ctx context.Context, r export.Reader, cfg Config, contradicted *con
 		var doubts []error
 		x.Client, doubts = checkClient(x.Client, run.Meta != nil && run.Meta.Merged != nil)
 		x.Warnings = append(x.Warnings, doubts...)
-		x.SeveralResponses = l.streamed
+		x.SeveralResponses = queue.SeveralResponses(i)
 		rep.Experiments = append(rep.Experiments, x)
 		rep.Stamps.plus(l.stamps)
 		sent[i] = l.timed

@@ -3,6 +3,8 @@ package analyze
 import (
 	"context"
 	"hash/maphash"
+	"slices"
+	"strings"
 	"sync/atomic"
 
 	"github.com/pa-tools/pa/pkg/answer"
@@ -12,11 +14,24 @@ import (
 // measuredRequest is a request after its measurement.
 type measuredRequest struct {
 	Point
-	hasMeta     bool          // see [export.Request.HasMeta]
-	showsStream bool          // see [answer.Measured.ShowsStream]
-	sending     *Sending      // nil without a Config.Observer
-	prompt      []promptBlock // nil unless the answer states cached tokens and the file has the prompt
-	history     float32       // part of the prompt: see promptHasher.hash
+	hasMeta bool          // see [export.Request.HasMeta]
+	sending *Sending      // nil without a Config.Observer
+	prompt  []promptBlock // nil unless the answer states cached tokens and the file has the prompt
+	history float32       // part of the prompt: see promptHasher.hash
+}
+
+// held returns a copy of m, without its prompt, that stays valid after the next Reset of its batch.
+func (m *measuredRequest) held() *measuredRequest {
+	h := *m
+	h.prompt = nil
+	h.Model, h.Message = strings.Clone(m.Model), strings.Clone(m.Message)
+	h.Gaps, h.GapTokens = slices.Clone(m.Gaps), slices.Clone(m.GapTokens)
+	h.TokenNS, h.GapNS = slices.Clone(m.TokenNS), slices.Clone(m.GapNS)
+	if m.sending != nil {
+		s := *m.sending
+		h.sending = &s
+	}
+	return &h
 }
 
 // A batch measures requests. A reader may fill several batches at once, in goroutines of its
@@ -148,7 +163,7 @@ func (b *batch) skip() bool {
 
 // add adds r, whose measures are q.
 func (b *batch) add(r *export.Request, q *answer.Measured) {
-	m := measuredRequest{Point: point(r, q), hasMeta: r.HasMeta, showsStream: q.ShowsStream()}
+	m := measuredRequest{Point: point(r, q), hasMeta: r.HasMeta}
 	if b.cfg.keeps() {
 		b.keeper.keep(&m.Point, r, q.Answer)
 	} else {

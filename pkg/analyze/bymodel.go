@@ -56,13 +56,11 @@ func (b *byModel) add(p *Point) {
 }
 
 // finish returns a part for each model: first the models of meta, in its order, then
-// others that requests named. durationNS is the duration of the level. streamed says that the
-// level was streamed.
-func (b *byModel) finish(meta *export.RunMeta, durationNS int64, streamed bool) []ModelPart {
+// others that requests named. durationNS is the duration of the level.
+func (b *byModel) finish(meta *export.RunMeta, durationNS int64) []ModelPart {
 	var all []ModelPart
 	for _, i := range b.order(meta.Models) {
 		c := &b.parts[i]
-		c.resolve(streamed)
 		m := ModelPart{Model: b.names[i], OK: c.ok, Failed: total(c.failed.counts()), Metrics: c.metrics()}
 		b.err = errors.Join(b.err, c.err)
 		if b.sel == nil {

@@ -31,12 +31,11 @@ type Certified struct {
 	IndependentOK bool
 }
 
-// A certificate picks certified percentiles from n sorted values that pass by.
+// A certificate holds certified percentiles without their values.
 type certificate struct {
-	all *[len(CertifiedLevels)]Certified // nil: none are wanted
-	// index has the index of the Value of each percentile, and then of each Independent; −1 for none.
-	index  [2 * len(CertifiedLevels)]int
-	passed int
+	all [len(CertifiedLevels)]Certified
+	// places has the place of the Value of each percentile, and then of each Independent; −1 for none.
+	places [2 * len(CertifiedLevels)]int
 }
 
 // floors returns the smallest number of values that certifies each of CertifiedLevels.
@@ -51,7 +50,7 @@ var floors = sync.OnceValue(func() (all [len(CertifiedLevels)]int) {
 // not known, and they count as independent.
 func certificateOf(n int, effective float64) certificate {
 	effective = cmp.Or(effective, float64(n))
-	c := certificate{all: &[len(CertifiedLevels)]Certified{}}
+	var c certificate
 	at := func(budget int) int {
 		if budget == 0 {
 			return -1
@@ -64,31 +63,17 @@ func certificateOf(n int, effective float64) certificate {
 			worth, alone = earlystop.DependentBudget(n, effective, level/100), earlystop.Budget(n, level/100)
 		}
 		c.all[i] = Certified{Level: level, OK: worth > 0, Least: floors()[i], IndependentOK: alone > 0}
-		c.index[i], c.index[len(CertifiedLevels)+i] = at(worth), at(alone)
+		c.places[i], c.places[len(CertifiedLevels)+i] = at(worth), at(alone)
 	}
 	return c
 }
 
-// indexes returns the indexes of the values that certify picks, in any order; −1 for none.
-func (c *certificate) indexes() []int { return c.index[:] }
-
-// certify takes the next sorted values.
-func certify[T int64 | float64](c *certificate, x []T) {
-	if c.all == nil {
-		return
+// values returns the certified percentiles; p has their places.
+func (c *certificate) values(p *picked) *[len(CertifiedLevels)]Certified {
+	for i := range c.all {
+		c.all[i].Value, c.all[i].Independent = p.at(c.places[i]), p.at(c.places[len(CertifiedLevels)+i])
 	}
-	for i, at := range c.index {
-		at -= c.passed
-		if at < 0 || at >= len(x) {
-			continue
-		}
-		if k := i - len(CertifiedLevels); k >= 0 {
-			c.all[k].Independent = float64(x[at])
-		} else {
-			c.all[i].Value = float64(x[at])
-		}
-	}
-	c.passed += len(x)
+	return &c.all
 }
 
 // A timedTPOT is the TPOT of a request that started at a time.

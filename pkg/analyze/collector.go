@@ -10,18 +10,16 @@ import (
 	"github.com/pa-tools/pa/internal/extsort"
 	"github.com/pa-tools/pa/internal/quantile"
 	"github.com/pa-tools/pa/internal/saturate"
-	"github.com/pa-tools/pa/internal/spool"
 	"github.com/pa-tools/pa/pkg/answer"
 	"github.com/pa-tools/pa/pkg/export"
 )
 
-// A collector gathers the values of one experiment. It keeps 24 bytes for each request and 16
-// for each StreamedUnknown request, besides the values of the metrics (see sample).
+// A collector gathers the values of one experiment. It keeps 24 bytes for each request, besides the
+// values of the metrics (see sample).
 type collector struct {
-	whole  [len(Strict)]sample[int64] // but not of TPOT
-	tpot   sample[float64]
-	err    error         // from metrics: values could not be read back from a temporary file
-	blocks *spool.Blocks // of requests that quality adds later; set with Config.Quality
+	whole [answer.NumStrict]sample[int64] // but not of TPOT
+	tpot  sample[float64]
+	err   error // from metrics: values could not be read back from a temporary file
 
 	ok       int
 	failed   tally
@@ -34,19 +32,15 @@ type collector struct {
 	sources       [answer.TokenStated + 1]int // counted requests by source of their tokens
 	stamps        Stamps
 	starts        Stamps
-	slo           *attainer // nil: none asked for
-	// sloStreamed replaces slo if the level turns out to be streamed; nil if that is
-	// known beforehand.
-	sloStreamed *attainer
-	quality     *qualityCollector   // nil: not asked for
-	economics   *economicsCollector // nil: not asked for
-	prefix      *prefixCollector    // nil: not asked for
-	phases      *phasesCollector    // nil: not asked for
-	timed       []timed
-	tpots       []timedTPOT // nil unless certified
-	certified   bool        // the summaries have certified percentiles
-	streams     streamCount
-	undecided   []undecided
+	slo           *attainer           // nil: none asked for
+	quality       *qualityCollector   // nil: not asked for
+	economics     *economicsCollector // nil: not asked for
+	prefix        *prefixCollector    // nil: not asked for
+	phases        *phasesCollector    // nil: not asked for
+	timed         []timed
+	tpots         []timedTPOT // nil unless certified
+	certified     bool        // the summaries have certified percentiles
+	streams       streamCount
 
 	firstStart, lastEnd uint64
 	sent                sentRequests
@@ -67,27 +61,23 @@ type collector struct {
 	refusal        string // why the tokenizer could not count the first of anomalies.notCounted
 }
 
-// prepare readies the collector for requests. undecided says that some requests may be
-// StreamedUnknown until the whole level is read.
-func (c *collector) prepare(cfg Config, undecided bool) {
+// prepare readies the collector for the figures that cfg asks for.
+func (c *collector) prepare(cfg *Config) {
 	c.certified = cfg.Certified
-	if cfg.Quality != nil && c.quality == nil {
-		c.quality = newQuality(*cfg.Quality, c.whole[0].memory, c.blocks)
+	if cfg.Quality != nil {
+		c.quality = newQuality(*cfg.Quality, c.whole[0].memory)
 	}
-	if cfg.Economics != nil && c.economics == nil {
+	if cfg.Economics != nil {
 		c.economics = newEconomics(c.whole[0].memory)
 	}
-	if cfg.Prefix && c.prefix == nil {
+	if cfg.Prefix {
 		c.prefix = &prefixCollector{}
 	}
-	if cfg.Phases && c.phases == nil {
+	if cfg.Phases {
 		c.phases = newPhases(c.whole[0].memory)
 	}
-	if cfg.SLO != nil && c.slo == nil {
+	if cfg.SLO != nil {
 		c.slo = newAttainer(cfg.SLO)
-		if undecided && cfg.Streaming == nil {
-			c.sloStreamed = newAttainer(cfg.SLO)
-		}
 	}
 }
 
@@ -144,9 +134,6 @@ func (c *collector) add(p *Point) {
 		if c.slo != nil {
 			c.slo.fail(p)
 		}
-		if c.sloStreamed != nil {
-			c.sloStreamed.fail(p)
-		}
 	default:
 		c.excluded.add(string(p.Excluded))
 	}
@@ -177,8 +164,8 @@ func (c *collector) addMessage(p *Point) {
 // count adds the values of a request that counts.
 func (c *collector) count(p *Point) {
 	gaps := c.whole[answer.ITL].sums
-	for i := range Strict {
-		switch m := Strict[i].Metric; m {
+	for i := range answer.StrictMetrics {
+		switch m := answer.StrictMetrics[i].Metric; m {
 		case answer.ITL:
 			c.whole[i].add(p.Gaps...)
 		case answer.TPOT:
@@ -213,9 +200,6 @@ func (c *collector) count(p *Point) {
 	c.shared += p.SharedStamps
 	c.stamps.plus(p.stamps)
 	c.starts.one(p.start)
-	if p.Streamed == answer.StreamedUnknown && !p.numbers {
-		c.undecide(p)
-	}
 	c.lengths.add(p)
 	c.streams.add(p)
 	c.hidden.add(p)
@@ -231,11 +215,6 @@ func (c *collector) count(p *Point) {
 	}
 	if c.slo != nil {
 		c.slo.count(p)
-	}
-	if c.sloStreamed != nil {
-		q := *p
-		q.AsStreamed()
-		c.sloStreamed.count(&q)
 	}
 	c.countAnomalies(p)
 }
@@ -290,7 +269,7 @@ func (c *collector) countAnomalies(p *Point) {
 // useMemory makes the samples share m. It must be called before the first request.
 func (c *collector) useMemory(m *extsort.Memory) {
 	c.tpot.memory = m
-	for i := range Strict {
+	for i := range answer.StrictMetrics {
 		c.whole[i].memory = m
 	}
 }
@@ -298,7 +277,7 @@ func (c *collector) useMemory(m *extsort.Memory) {
 // wants says whether the summaries have certified percentiles, and a curve.
 func (c *collector) wants(certified, curve bool) {
 	c.tpot.certified, c.tpot.curve = certified, curve
-	for i := range Strict {
+	for i := range answer.StrictMetrics {
 		c.whole[i].certified, c.whole[i].curve = certified, curve
 	}
 }
@@ -306,14 +285,14 @@ func (c *collector) wants(certified, curve bool) {
 // metrics returns the summaries of the collected values.
 func (c *collector) metrics() []MetricSummary {
 	var all []MetricSummary
-	for i := range Strict {
+	for i := range answer.StrictMetrics {
 		s := c.whole[i].summary()
-		if Strict[i].Metric == answer.TPOT {
+		if answer.StrictMetrics[i].Metric == answer.TPOT {
 			s = c.tpot.summary()
 		}
 		c.err = errors.Join(c.err, c.whole[i].err, c.tpot.err)
-		if s != nil && (s.Max != 0 || !Strict[i].rare) {
-			all = append(all, MetricSummary{Definition: &Strict[i], Summary: s})
+		if s != nil && (s.Max != 0 || !answer.StrictMetrics[i].Rare) {
+			all = append(all, MetricSummary{Definition: &answer.StrictMetrics[i], Summary: s})
 		}
 	}
 	return all
@@ -323,7 +302,6 @@ func (c *collector) metrics() []MetricSummary {
 // and f the flow in this part; both are nil for the whole level.
 func (c *collector) finish(run *export.Run, e *export.Experiment, cfg Config, sel *Selected, f *flow) Experiment {
 	if c.quality != nil {
-		c.quality.resolve(false, &c.whole[answer.ITL])  // no request is undecided if the level was streamed
 		c.quality.perToken.finish(&c.whole[answer.ITL]) // before metrics sorts the gaps
 	}
 	if sel == nil && !c.startsUnknown {

@@ -28,79 +28,26 @@ func (c Curve) At(i int) float64 {
 	return c[i]
 }
 
-// A curve makes the Curve of n sorted values that pass by. The zero value makes none.
-type curve struct {
-	few    Curve        // all values that passed, if they are few; else nil
-	points []curvePoint // of many values
-	// below and above are the first points that lack the value below them and the value above.
-	below, above, passed int
-}
-
-// A curvePoint is a percentile: the fraction f of the way from the value k to the next.
-type curvePoint struct {
-	k        int
-	f        float64
-	at, next float64 // values k and k+1
-}
-
-func curveOf(n int) curve {
-	if n < len(CurveLevels) {
-		return curve{few: make(Curve, 0, n)}
+// curvePlaces returns the places that curveOf needs of n values.
+func curvePlaces(n int) []int {
+	if n >= len(CurveLevels) {
+		return percentilePlaces(nil, n, CurveLevels[:])
 	}
-	c := curve{points: make([]curvePoint, len(CurveLevels))}
-	for i, level := range CurveLevels {
-		c.points[i].k, c.points[i].f = quantile.Position(n, level/100)
-	}
-	return c
-}
-
-// indexes returns the indexes of the values that follow picks of many values, in any order.
-func (c *curve) indexes() []int {
-	var all []int
-	for _, p := range c.points {
-		all = append(all, p.k, p.k+1)
+	all := make([]int, n)
+	for i := range all {
+		all[i] = i
 	}
 	return all
 }
 
-// follow takes the next sorted values.
-func follow[T int64 | float64](c *curve, x []T) {
-	if c.few != nil {
-		for _, v := range x {
-			c.few = append(c.few, float64(v))
-		}
-		return
+// curveOf returns the Curve of the values of p, which has its places.
+func curveOf(p *picked) Curve {
+	if p.n < len(CurveLevels) {
+		return p.values
 	}
-	for ; c.below < len(c.points); c.below++ {
-		p := &c.points[c.below]
-		if p.k-c.passed >= len(x) {
-			break
-		}
-		p.at = float64(x[p.k-c.passed])
-	}
-	for ; c.above < len(c.points); c.above++ {
-		p := &c.points[c.above]
-		if p.f == 0 {
-			continue // the last value has none above
-		}
-		if p.k+1-c.passed >= len(x) {
-			break
-		}
-		p.next = float64(x[p.k+1-c.passed])
-	}
-	c.passed += len(x)
-}
-
-// finish returns the Curve when all values have passed; nil if none is wanted.
-func (c *curve) finish() Curve {
-	if c.points == nil {
-		return c.few
-	}
-	all := make(Curve, len(c.points))
-	for i, p := range c.points {
-		if all[i] = p.at; p.f != 0 {
-			all[i] = quantile.Between(p.at, p.next, p.f)
-		}
+	all := make(Curve, len(CurveLevels))
+	for i, level := range CurveLevels {
+		all[i] = p.percentile(level)
 	}
 	return all
 }

@@ -98,8 +98,7 @@ var EconomicsFigures = [...]LevelFigure{
 
 // An economicsCollector gathers the values of a level that the usual figures lack.
 type economicsCollector struct {
-	rates   sample[float64] // output tokens per second of each request
-	pending []float64       // of requests that count only if the level was streamed
+	rates sample[float64] // output tokens per second of each request
 }
 
 func newEconomics(memory *extsort.Memory) *economicsCollector {
@@ -108,23 +107,9 @@ func newEconomics(memory *extsort.Memory) *economicsCollector {
 
 // add adds a request that counts.
 func (c *economicsCollector) add(p *Point) {
-	if !p.E2EL.OK || p.E2EL.V <= 0 {
-		return
+	if p.OutputTokens.OK && p.E2EL.OK && p.E2EL.V > 0 {
+		c.rates.addOne(float64(p.OutputTokens.V) / (float64(p.E2EL.V) / 1e9))
 	}
-	rate := func(tokens int64) float64 { return float64(tokens) / (float64(p.E2EL.V) / 1e9) }
-	if p.OutputTokens.OK {
-		c.rates.addOne(rate(p.OutputTokens.V))
-	} else if _, tokens := p.IfStreamed(); p.Streamed == answer.StreamedUnknown && tokens.OK {
-		c.pending = append(c.pending, rate(tokens.V))
-	}
-}
-
-// resolve decides about the pending requests, when the whole level shows whether it was streamed.
-func (c *economicsCollector) resolve(streamed bool) {
-	if streamed {
-		c.rates.add(c.pending...)
-	}
-	c.pending = nil
 }
 
 // finish returns the figures that need no telemetry; addEnergy completes them.

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/pa-tools/pa/pkg/analyze"
+	"github.com/pa-tools/pa/pkg/answer"
 	"github.com/pa-tools/pa/pkg/export"
 	"github.com/pa-tools/pa/pkg/export/profilejson"
 )
@@ -30,16 +31,15 @@ func Example() {
 	}
 	for _, e := range rep.Experiments {
 		fmt.Printf("%s %s: %d requests\n", e.Mode, e.Value, e.OK)
-		for _, m := range e.Metrics {
-			fmt.Printf("%s: n %d, mean %.0f %s\n", m.Definition.Label(), m.Summary.N, m.Summary.Mean, m.Definition.Unit())
+		for _, m := range []answer.Metric{answer.TTFT, answer.ITL, answer.E2EL} {
+			if s := e.Metric(m); s != nil {
+				fmt.Printf("%s: n %d, mean %.0f %s\n", m.Label(), s.N, s.Mean, m.Unit())
+			}
 		}
 	}
 	// Output:
 	// concurrency 1: 2 requests
 	// TTFT: n 2, mean 35000000 ns
-	// TTST: n 2, mean 20000000 ns
 	// ITL: n 2, mean 20000000 ns
-	// TPOT: n 2, mean 20000000 ns
 	// E2EL: n 2, mean 55150000 ns
-	// output tokens: n 2, mean 2 tokens
 }

@@ -63,7 +63,7 @@ func (p *Point) Delivers() bool { return p.complete || p.cancelled }
 // are no tokens because the answer was not streamed, the tokenizer could not count a text, or the stated number
 // cannot be true.
 func (p *Point) TokensLost() bool {
-	return p.dropped || p.TokensWithheld() || p.NotCounted != nil || p.HasWrong(answer.Quantity(answer.OutputTokens))
+	return p.dropped || p.Uncounted || p.NotCounted != nil || p.HasWrong(answer.Quantity(answer.OutputTokens))
 }
 
 // An eachPoint calls do with points in the order of their starts until it returns false. A point is valid

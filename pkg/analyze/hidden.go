@@ -56,11 +56,10 @@ const whyUntimed = "the server counts tokens that no event carried, or several w
 
 // unavailable returns TPOT if the level has none because of tokens that no event carried.
 func (h *hiddenCount) unavailable(metrics []MetricSummary) []Unavailable {
-	d := &Strict[answer.TPOT]
-	if h.untimed == 0 || metricOf(metrics, d.Metric) != nil {
+	if h.untimed == 0 || metricOf(metrics, answer.TPOT) != nil {
 		return nil
 	}
-	return []Unavailable{{d.Key(), d.Label(), whyUntimed}}
+	return []Unavailable{{answer.TPOT.Key(), answer.TPOT.Label(), whyUntimed}}
 }
 
 // warnings returns the warnings about output tokens that no event carried, of ok requests.

@@ -144,8 +144,8 @@ func (c *collector) impossibleMetrics(metrics []MetricSummary, have []Unavailabl
 			all = append(all, Unavailable{key, name, why})
 		}
 	}
-	for i := range Strict {
-		d := &Strict[i]
+	for i := range answer.StrictMetrics {
+		d := &answer.StrictMetrics[i]
 		t := c.wrong[answer.Quantity(d.Metric)]
 		if t.requests == 0 && d.Metric == answer.TPOT {
 			t = c.wrong[answer.Quantity(answer.OutputTokens)]

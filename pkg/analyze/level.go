@@ -18,25 +18,23 @@ type level struct {
 	counts export.RequestCounts // of all requests
 	// kept counts the measured requests, without those that the reader left out.
 	kept int
-	// streamed says that a request showed that the level was streamed: see [answer.Measured.ShowsStream].
-	streamed bool
 }
 
 // atLeast returns levels, extended to at least n elements. Their values share memory, and their
 // points share blocks. They are compared with the lengths that the run asked for.
-func atLeast(levels []*level, n int, memory *extsort.Memory, blocks *spool.Blocks, asked askedLengths) []*level {
+func atLeast(levels []*level, n int, cfg *Config, memory *extsort.Memory, blocks *spool.Blocks, asked askedLengths) []*level {
 	for len(levels) < n {
 		l := &level{models: byModel{memory: memory}, points: pointStore{records: pack.Records{Blocks: blocks}}}
 		l.useMemory(memory)
-		l.blocks, l.lengths.asked = blocks, asked
+		l.lengths.asked = asked
+		l.prepare(cfg)
 		levels = append(levels, l)
 	}
 	return levels
 }
 
 // add counts a request of run, or keeps it to be counted when all are read.
-func (l *level) add(cfg Config, run *export.Run, m *measuredRequest) {
-	l.streamed = l.streamed || m.showsStream
+func (l *level) add(cfg *Config, run *export.Run, m *measuredRequest) {
 	if m.Counted || m.Excluded == answer.ExcludedPaused || m.Class == answer.NoResponse {
 		l.kept++
 	}
@@ -45,7 +43,6 @@ func (l *level) add(cfg Config, run *export.Run, m *measuredRequest) {
 		l.points.add(&m.Point)
 		return
 	}
-	l.prepare(cfg, run.Meta == nil || run.Meta.Streaming == nil)
 	l.collector.add(&m.Point)
 	if severalModels(run) {
 		l.models.add(&m.Point)
@@ -55,22 +52,19 @@ func (l *level) add(cfg Config, run *export.Run, m *measuredRequest) {
 // finish returns the analysis of experiment i. It drops the points.
 func (l *level) finish(run *export.Run, i int, cfg Config, memory *extsort.Memory) Experiment {
 	e := &run.Experiments[i]
-	l.prepare(cfg, false)
 	if !cfg.keeps() {
 		if cfg.Selection.WithoutPauses {
 			l.lost = newLostTime(answer.PausesOf(run), l.leftOut, concurrency(e))
 		}
-		l.resolve(l.streamed)
 		x := l.collector.finish(run, e, cfg, nil, nil)
 		if severalModels(run) {
-			x.Models = l.models.finish(run.Meta, x.DurationNS, l.streamed)
+			x.Models = l.models.finish(run.Meta, x.DurationNS)
 		}
 		l.addPauses(run, e, &x, cfg)
 		return x
 	}
 	defer l.points.records.Release()
 	l.timed = make([]timed, 0, l.points.records.Len())
-	l.points.streamed = l.streamed
 	l.points.sort()
 	points := l.points.each
 	if cfg.Selection.WithoutPauses {
@@ -129,7 +123,7 @@ func (l *level) finish(run *export.Run, i int, cfg Config, memory *extsort.Memor
 	})
 	x := l.collector.finish(run, e, cfg, sel, f)
 	if severalModels(run) {
-		x.Models = l.models.finish(run.Meta, x.DurationNS, l.streamed)
+		x.Models = l.models.finish(run.Meta, x.DurationNS)
 	}
 	x.Windows, x.Series = windows, part
 	if cfg.follows() {

@@ -28,8 +28,7 @@ type Observer interface {
 	Scrape(s *export.Scrape)
 }
 
-// An Observed is a request as an [Observer] sees it. The measures of a StreamedUnknown request are what they
-// are without the other requests of its level.
+// An Observed is a request as an [Observer] sees it.
 type Observed struct {
 	*Point
 	*Sending

@@ -62,7 +62,7 @@ func TestObserver(t *testing.T) {
 	}
 }
 
-// The curve holds the percentiles that sorting gives, in however many parts the values pass by.
+// The curve holds the percentiles that sorting gives.
 func TestCurve(t *testing.T) {
 	for _, n := range []int{1, 2, 3, 10, 201, len(CurveLevels) - 1, len(CurveLevels), 5000} {
 		rng := rand.New(rand.NewPCG(uint64(n), 1))
@@ -71,13 +71,13 @@ func TestCurve(t *testing.T) {
 			sorted[i] = rng.Int64N(1000)
 		}
 		quantile.Sort(sorted)
-		c := curveOf(n)
+		x := sample[int64]{curve: true}
 		for from := 0; from < n; {
 			to := min(n, from+rng.IntN(5)) // also none
-			follow(&c, sorted[from:to])
+			x.add(sorted[from:to]...)
 			from = to
 		}
-		got := c.finish()
+		got := x.summary().Curve
 		for i, level := range CurveLevels {
 			if want := quantile.At(sorted, level/100); got.At(i) != want {
 				t.Errorf("n %d, p%v: %v, want %v", n, level, got.At(i), want)

@@ -216,21 +216,17 @@ func (c *perToken) timesPerToken(gaps []int64, tokens []int32, factor float64) (
 func (c *perToken) finish(itl *sample[int64]) {
 	n := c.counter.Len()
 	if n > 0 && c.err == nil {
-		r := ranksOf(n)
-		indexes := existing(r.indexes(), n)
-		values, err := c.counter.Pick(indexes, func(add orderstat.AddFunc) error {
+		p := pickedOf(n, summaryPlaces(n))
+		var err error
+		p.values, err = c.counter.Pick(p.places, func(add orderstat.AddFunc) error {
 			return c.replay(itl, func(gaps []int64, tokens []int32, factor float64) {
 				add(c.timesPerToken(gaps, tokens, factor))
 			})
 		})
 		c.err = err
 		if err == nil {
-			for i, v := range values {
-				r.passed = indexes[i]
-				pass(&r, []float64{v})
-			}
-			c.own = &Summary{N: n, Mean: c.moments.Mean(), Min: r.min, Max: r.max, Pct: r.percentiles()}
-			if r.min < r.max {
+			c.own = &Summary{N: n, Mean: c.moments.Mean()}
+			if p.describe(c.own); c.own.Min < c.own.Max {
 				c.own.Std = c.moments.Std()
 			}
 		}

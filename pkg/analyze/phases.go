@@ -13,16 +13,10 @@ import (
 
 // Phases says where the time of the requests of a level went at the server.
 type Phases struct {
-	// Metrics are the times that the answers state, of PhaseMetrics; those without a value are absent.
+	// Metrics are the times that the answers state, of [answer.ServerMetrics]; those without a value are absent.
 	Metrics []MetricSummary
 	// Figures holds the figures that PhaseFigures lists.
 	Figures []LevelFigure
-}
-
-// PhaseMetrics are the times at the server that answers state.
-var PhaseMetrics = [...]Definition{
-	{Metric: answer.ServerPrefill, Formula: "timings.prompt_ms of the answer", Doc: "Of llama.cpp. Of several choices, of the last one."},
-	{Metric: answer.ServerDecode, Formula: "timings.predicted_ms of the answer", Doc: "Of llama.cpp. Of several choices, of the last one."},
 }
 
 // The keys of the figures.
@@ -43,7 +37,7 @@ var PhaseFigures = [...]LevelFigure{
 
 // A phasesCollector gathers the times that answers state.
 type phasesCollector struct {
-	times [len(PhaseMetrics)]sample[int64]
+	times [answer.NumServer]sample[int64]
 }
 
 func newPhases(memory *extsort.Memory) *phasesCollector {
@@ -56,8 +50,8 @@ func newPhases(memory *extsort.Memory) *phasesCollector {
 
 // add adds a request that counts.
 func (c *phasesCollector) add(p *Point) {
-	for i, v := range [...]answer.Value{p.Prefill, p.Decode} {
-		if v.OK {
+	for i := range c.times {
+		if v := p.Value(answer.ServerMetrics[i].Metric); v.OK {
 			c.times[i].addOne(v.V)
 		}
 	}
@@ -69,7 +63,7 @@ func (c *phasesCollector) finish() (*Phases, error) {
 	var err error
 	for i := range c.times {
 		if s := c.times[i].summary(); s != nil {
-			p.Metrics = append(p.Metrics, MetricSummary{&PhaseMetrics[i], s})
+			p.Metrics = append(p.Metrics, MetricSummary{&answer.ServerMetrics[i], s})
 		}
 		err = errors.Join(err, c.times[i].err)
 	}

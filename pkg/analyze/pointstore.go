@@ -16,9 +16,7 @@ type pointStore struct {
 	// unnumbered says that a point has no ID.
 	unnumbered bool
 	// places holds the Place of each point in order; nil: not wanted.
-	places []uint32
-	// streamed gives points the measures of a streamed level: see [answer.Measured.AsStreamed].
-	streamed bool
+	places   []uint32
 	unpacker pointUnpacker
 }
 
@@ -54,9 +52,6 @@ func (s *pointStore) each(do func(p *Point) bool) {
 	s.records.Each(func(i int, record []byte) bool {
 		s.unpacker.Bytes = record
 		s.unpacker.unpack(&p)
-		if s.streamed {
-			p.AsStreamed()
-		}
 		if s.places != nil {
 			p.Place = int(s.places[i])
 		}

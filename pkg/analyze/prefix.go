@@ -8,7 +8,6 @@ import (
 	"slices"
 
 	"github.com/pa-tools/pa/internal/quantile"
-	"github.com/pa-tools/pa/pkg/answer"
 	"github.com/pa-tools/pa/pkg/export"
 )
 
@@ -57,8 +56,7 @@ type uncached struct{ tokens, input, ttft int64 }
 
 // A prefixCollector gathers the values of a level. It keeps 24 bytes for each request.
 type prefixCollector struct {
-	stated  []uncached
-	pending []uncached // whose TTFT counts only if the level was streamed
+	stated []uncached
 	// input and cached are sums of the stated requests, others the input tokens of other requests.
 	input, cached, others quantile.IntSum
 	unstated              int
@@ -77,24 +75,7 @@ func (c *prefixCollector) add(p *Point) {
 	}
 	c.input.Add(in.V)
 	c.cached.Add(cached.V)
-	u := uncached{uncachedTokens.V, in.V, orNone(p.TTFT)}
-	if ttft, _ := p.IfStreamed(); p.Streamed == answer.StreamedUnknown && ttft.OK {
-		u.ttft = ttft.V
-		c.pending = append(c.pending, u)
-		return
-	}
-	c.stated = append(c.stated, u)
-}
-
-// resolve adds the pending requests, when the whole level shows whether it was streamed.
-func (c *prefixCollector) resolve(streamed bool) {
-	for _, u := range c.pending {
-		if !streamed {
-			u.ttft = noLatency
-		}
-		c.stated = append(c.stated, u)
-	}
-	c.pending = nil
+	c.stated = append(c.stated, uncached{uncachedTokens.V, in.V, orNone(p.TTFT)})
 }
 
 // withoutCached returns why no request of a run has cached tokens. A file of another tool need not hold answers, so its
@@ -108,7 +89,6 @@ func withoutCached(run *export.Run) string {
 
 // finish returns the figures of the level. without is the reason why no request states cached tokens, if none does.
 func (c *prefixCollector) finish(without string) *Prefix {
-	c.resolve(false) // where the level was streamed, none is left
 	p := &Prefix{Stated: len(c.stated), Unstated: c.unstated}
 	timed := slices.DeleteFunc(slices.Clone(c.stated), func(u uncached) bool { return u.ttft == noLatency })
 	slices.SortFunc(timed, func(a, b uncached) int {

@@ -6,9 +6,7 @@ import (
 	"math"
 
 	"github.com/pa-tools/pa/internal/extsort"
-	"github.com/pa-tools/pa/internal/pack"
 	"github.com/pa-tools/pa/internal/quantile"
-	"github.com/pa-tools/pa/internal/spool"
 	"github.com/pa-tools/pa/pkg/analyze/quality"
 	"github.com/pa-tools/pa/pkg/answer"
 	"github.com/pa-tools/pa/pkg/export"
@@ -34,7 +32,7 @@ func DefaultQuality() QualityConfig {
 // A Quality says how smoothly the tokens of a level came. It is about successful requests.
 type Quality struct {
 	Config QualityConfig
-	// Metrics holds the metrics that have a value, in the order of QualityMetrics.
+	// Metrics holds the metrics that have a value, in the order of answer.QualityMetrics.
 	Metrics []MetricSummary
 	// Figures holds the figures that QualityFigures lists.
 	Figures []LevelFigure
@@ -55,8 +53,8 @@ func (q *Quality) Metric(m answer.Metric) *Summary { return metricOf(q.Metrics, 
 // A qualityCollector gathers the values of a level.
 type qualityCollector struct {
 	meter  *QualityMeter
-	whole  [len(QualityMetrics)]sample[int64]
-	ratios [len(QualityMetrics)]sample[float64]
+	whole  [answer.NumQuality]sample[int64]
+	ratios [answer.NumQuality]sample[float64]
 
 	requests, unreached int // requests with token times, and requests that reach Target at no interval
 	deadlines, misses   quantile.IntSum
@@ -69,31 +67,23 @@ type qualityCollector struct {
 	severalChoices      int
 	counted             int // requests with token times whose events have counted tokens
 	perToken            perToken
-	undecided           pointStore // without gaps, in the order of add
 }
 
-func newQuality(cfg QualityConfig, memory *extsort.Memory, blocks *spool.Blocks) *qualityCollector {
-	q := &qualityCollector{meter: NewQualityMeter(cfg), undecided: pointStore{records: pack.Records{Blocks: blocks}}}
-	for i := range QualityMetrics {
+func newQuality(cfg QualityConfig, memory *extsort.Memory) *qualityCollector {
+	q := &qualityCollector{meter: NewQualityMeter(cfg)}
+	for i := range answer.QualityMetrics {
 		q.whole[i].memory, q.ratios[i].memory = memory, memory
 	}
 	q.perToken.memory = memory
 	return q
 }
 
-// qualityIndex returns the index of a metric in QualityMetrics.
+// qualityIndex returns the index of a metric in [answer.QualityMetrics].
 func qualityIndex(m answer.Metric) int { return int(m - answer.Fluidity) }
 
 // add adds the values of a request that counts. itl holds the gaps of the earlier requests and then the gaps of
 // this request; gaps holds the sums of the gaps of this request.
 func (c *qualityCollector) add(p *Point, itl *sample[int64], gaps sums) {
-	if p.Streamed == answer.StreamedUnknown {
-		c.perToken.add(&RequestQuality{}, &p.Measures, itl, gaps)
-		q := *p
-		q.Gaps, q.GapTokens, q.TokenNS, q.GapNS, q.Message = nil, nil, nil, nil, ""
-		c.undecided.records.Add(0, 0, q.pack)
-		return
-	}
 	q := c.meter.measure(&p.Measured)
 	c.perToken.add(&q, &p.Measures, itl, gaps)
 	for _, m := range [...]answer.Metric{answer.Fluidity, answer.TokensInTime, answer.StallShare, answer.TokensPerEvent, answer.NormalizedLatency} {
@@ -143,27 +133,6 @@ func (c *qualityCollector) times(q *RequestQuality) {
 	c.decodeNS.Add(s.DecodeNS)
 }
 
-// resolve adds the undecided requests; streamed says what the other requests of the level show. itl
-// holds the gaps of all requests.
-func (c *qualityCollector) resolve(streamed bool, itl *sample[int64]) {
-	all := c.undecided
-	if all.records.Len() == 0 {
-		return
-	}
-	c.undecided = pointStore{} // each of them is decided now
-	all.sort()
-	all.each(func(p *Point) bool {
-		if streamed {
-			p.AsStreamed()
-		} else {
-			p.Streamed = answer.StreamedNo
-		}
-		c.add(p, itl, sums{}) // its gaps are in itl already
-		return true
-	})
-	all.records.Release()
-}
-
 // finish returns the figures of the level x, which has its duration, its metrics and the reasons why it lacks
 // metrics.
 func (c *qualityCollector) finish(run *export.Run, x *Experiment) (*Quality, error) {
@@ -174,17 +143,17 @@ func (c *qualityCollector) finish(run *export.Run, x *Experiment) (*Quality, err
 	rank := int(math.Ceil(cfg.Share*float64(c.requests) - 1e-9))
 	intervals.nth = rank - 1
 	var err error
-	for i := range QualityMetrics {
+	for i := range answer.QualityMetrics {
 		s := c.whole[i].summary()
 		if s == nil {
 			s = c.ratios[i].summary()
 		}
-		if QualityMetrics[i].Metric == answer.ITLPerToken {
+		if answer.QualityMetrics[i].Metric == answer.ITLPerToken {
 			s = c.perToken.summary(x.Metric(answer.ITL))
 		}
 		err = errors.Join(err, c.whole[i].err, c.ratios[i].err, c.perToken.err)
 		if s != nil {
-			q.Metrics = append(q.Metrics, MetricSummary{&QualityMetrics[i], s})
+			q.Metrics = append(q.Metrics, MetricSummary{&answer.QualityMetrics[i], s})
 		}
 	}
 	q.Figures = append(q.Figures, QualityFigures[:]...)
@@ -223,7 +192,7 @@ func (c *qualityCollector) finish(run *export.Run, x *Experiment) (*Quality, err
 		set(poolPerEvent, c.visible.Float64()/events)
 	} else {
 		q.Figures[poolPerEvent].Why = "no source counts the tokens apart from their events"
-		if why := x.whyNot(Strict[answer.TPOT].Key()); why == whyUntimed {
+		if why := x.whyNot(answer.TPOT.Key()); why == whyUntimed {
 			q.Figures[poolPerEvent].Why = why
 		}
 	}

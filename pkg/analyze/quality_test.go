@@ -178,13 +178,13 @@ func TestQualityMissing(t *testing.T) {
 
 // The table is complete: each metric is at its place, with a formula.
 func TestQualityMetrics(t *testing.T) {
-	for i := range QualityMetrics {
-		d := &QualityMetrics[i]
+	for i := range answer.QualityMetrics {
+		d := &answer.QualityMetrics[i]
 		if qualityIndex(d.Metric) != i || d.Formula == "" || d.Key() == "" {
 			t.Errorf("entry %d: %+v", i, d)
 		}
 	}
-	if QualityMetrics[len(QualityMetrics)-1].Metric != answer.NormalizedLatency {
+	if answer.QualityMetrics[answer.NumQuality-1].Metric != answer.NormalizedLatency {
 		t.Error("metrics of quality are missing")
 	}
 	for i, f := range QualityFigures {

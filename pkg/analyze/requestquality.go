@@ -48,7 +48,7 @@ func (q *RequestQuality) TokenRate() float64 {
 	return 1e9 / float64(q.IntervalNS.V)
 }
 
-// Value returns the value of a metric of [QualityMetrics]; NaN if the request has none, and for
+// Value returns the value of a metric of [answer.QualityMetrics]; NaN if the request has none, and for
 // other metrics.
 func (q *RequestQuality) Value(m answer.Metric) float64 {
 	switch m {
@@ -99,9 +99,7 @@ func NewQualityMeter(cfg QualityConfig) *QualityMeter {
 	return &QualityMeter{cfg: cfg, stalls: quality.Stalls{ThresholdNS: cfg.StallNS, Factor: cfg.StallFactor}}
 }
 
-// Measure returns the quality of a request, whether the request counts or not. A request has no
-// times if only other requests of its level show whether it was streamed: see
-// [answer.Measured.AsStreamed].
+// Measure returns the quality of a request, whether the request counts or not.
 func (x *QualityMeter) Measure(m *answer.Measured) RequestQuality {
 	q := x.measure(m)
 	q.setITLPerToken(&m.Measures)

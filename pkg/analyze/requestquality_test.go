@@ -31,7 +31,7 @@ func TestRequestQuality(t *testing.T) {
 	for _, tt := range []struct {
 		name string
 		m    *answer.Measured
-		want [len(QualityMetrics)]float64
+		want [answer.NumQuality]float64
 		// smooth is SmoothTokens; NaN if the request is not Timed.
 		smooth float64
 	}{
@@ -39,10 +39,10 @@ func TestRequestQuality(t *testing.T) {
 		{"late", measured(260, 590, []int64{40, 220, 10, 60}, 10), [...]float64{3.0 / 11, none, 0, 340 * ms, 1, 220 * ms, 220.0 / 330, 2, 330.0 / 9 * ms, 59 * ms}, 5 - 340.0/60},
 		{"one token", measured(90, 95, nil, 1), [...]float64{1, 1, 0, 30 * ms, 0, none, none, 1, none, 95 * ms}, 1 - 30.0/60},
 	} {
-		check := func(name string, m *answer.Measured, want [len(QualityMetrics)]float64, smooth float64) {
+		check := func(name string, m *answer.Measured, want [answer.NumQuality]float64, smooth float64) {
 			q := NewQualityMeter(QualityConfig{FirstTokenNS: 100 * ms, TokenNS: 50 * ms, Target: 0.9, Share: 1, PaceNS: 60 * ms, StallNS: 100 * ms, StallFactor: 2}).Measure(m)
-			for i := range QualityMetrics {
-				x := QualityMetrics[i].Metric
+			for i := range answer.QualityMetrics {
+				x := answer.QualityMetrics[i].Metric
 				if got := q.Value(x); !(math.Abs(got-want[i]) <= 1e-12*math.Abs(want[i]) || math.IsNaN(got) && math.IsNaN(want[i])) {
 					t.Errorf("%s: %s = %v, want %v", name, x, got, want[i])
 				}
@@ -56,7 +56,7 @@ func TestRequestQuality(t *testing.T) {
 		}
 		check(tt.name, tt.m, tt.want, tt.smooth)
 		// An answer that was not streamed has only a time per token.
-		var whole [len(QualityMetrics)]float64
+		var whole [answer.NumQuality]float64
 		for i := range whole {
 			whole[i] = none
 		}

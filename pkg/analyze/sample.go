@@ -137,47 +137,41 @@ func (s *sample[T]) summary() *Summary {
 	if s.sorter == nil {
 		return nil
 	}
-	d := &Summary{N: s.sorter.Len(), EffectiveN: s.effective}
-	d.Mean = s.mean()
-	ranks := ranksOf(d.N)
+	n := s.sorter.Len()
+	d := &Summary{N: n, EffectiveN: s.effective, Mean: s.mean()}
+	places := append(summaryPlaces(n), s.nth)
 	var certificate certificate
 	if s.certified {
-		certificate = certificateOf(d.N, d.EffectiveN)
+		certificate = certificateOf(n, s.effective)
+		places = append(places, certificate.places[:]...)
 	}
-	var curve curve
 	if s.curve {
-		curve = curveOf(d.N)
+		places = append(places, curvePlaces(n)...)
 	}
-	var squares float64
+	p := pickedOf(n, places)
+	squares := 0.0
 	_, ints := any(T(0)).(int64)
-	take := func(at int, x []T) {
-		if i := s.nth - at; i >= 0 && i < len(x) {
-			s.nthValue = float64(x[i])
-		}
-		ranks.passed, certificate.passed, curve.passed = at, at, at
-		pass(&ranks, x)
-		certify(&certificate, x)
-		follow(&curve, x)
-	}
-	if ints && d.N > fewValues {
-		s.pick(slices.Concat(ranks.indexes(), certificate.indexes(), curve.indexes(), []int{s.nth}), take)
+	if ints && n > fewValues {
+		s.pick(&p)
 	} else {
-		s.sorted(func(x []T) {
-			squares = quantile.Squares(squares, x, d.Mean)
-			take(ranks.passed, x)
-		})
+		squares = s.pickSorted(&p, d.Mean)
 	}
 	s.sorter.Release()
 	s.sorter = nil
 	if s.err != nil {
 		return nil
 	}
-	if d.Std = math.Sqrt(squares / float64(d.N)); ints {
-		d.Std = s.squares.Std(s.sum, d.N)
+	if d.Std = math.Sqrt(squares / float64(n)); ints {
+		d.Std = s.squares.Std(s.sum, n)
 	}
-	d.Min, d.Max, d.Pct = ranks.min, ranks.max, ranks.percentiles()
-	d.Certified = certificate.all
-	d.Curve = curve.finish()
+	p.describe(d)
+	s.nthValue = p.at(s.nth)
+	if s.certified {
+		d.Certified = certificate.values(&p)
+	}
+	if s.curve {
+		d.Curve = curveOf(&p)
+	}
 	return d
 }
 
@@ -205,24 +199,29 @@ func (s *sample[T]) sorted(f func([]T)) {
 	}
 }
 
-// pick calls take with the values at the indexes, in ascending order, without sorting the
-// others. Indexes that do not exist are left out.
-func (s *sample[T]) pick(indexes []int, take func(at int, x []T)) {
-	indexes = existing(indexes, s.sorter.Len())
-	values, err := s.sorter.Pick(indexes)
-	for i, v := range values {
-		take(indexes[i], []T{T(v)})
+// pick sets the values of p, without sorting the others.
+func (s *sample[T]) pick(p *picked) {
+	values, err := s.sorter.Pick(p.places)
+	for _, v := range values {
+		p.values = append(p.values, float64(v))
 	}
 	if s.err == nil {
 		s.err = err
 	}
 }
 
-// existing returns the indexes of n values in ascending order, each once. It changes indexes.
-func existing(indexes []int, n int) []int {
-	indexes = slices.DeleteFunc(indexes, func(i int) bool { return i < 0 || i >= n })
-	slices.Sort(indexes)
-	return slices.Compact(indexes)
+// pickSorted sorts all values and sets the values of p. It returns the sum of the squares of the differences
+// from the mean.
+func (s *sample[T]) pickSorted(p *picked, mean float64) (squares float64) {
+	passed := 0
+	s.sorted(func(x []T) {
+		squares = quantile.Squares(squares, x, mean)
+		for k := len(p.values); k < len(p.places) && p.places[k]-passed < len(x); k++ {
+			p.values = append(p.values, float64(x[p.places[k]-passed]))
+		}
+		passed += len(x)
+	})
+	return squares
 }
 
 // mean divides the exact sum of integers once, and the compensated (Neumaier) sum of floats,
@@ -241,59 +240,55 @@ func (s *sample[T]) mean() float64 {
 	return sum.Value() / float64(n)
 }
 
-// ranks picks the ends and the percentiles at Levels from n sorted values that pass by.
-type ranks struct {
-	n, passed int
-	min, max  float64
-	k         [len(Levels)]int // index of the value at or below each percentile
-	f         [len(Levels)]float64
-	at, next  [len(Levels)]float64 // values k and k+1
+// A picked holds the values of a sample that its summary needs, by their places in ascending order.
+type picked struct {
+	n      int   // all values of the sample
+	places []int // from 0, in ascending order
+	values []float64
 }
 
-func ranksOf(n int) ranks {
-	r := ranks{n: n}
+// pickedOf returns a picked without values, for the places that exist among n values. It changes places.
+func pickedOf(n int, places []int) picked {
+	places = slices.DeleteFunc(places, func(i int) bool { return i < 0 || i >= n })
+	slices.Sort(places)
+	return picked{n: n, places: slices.Compact(places)}
+}
+
+// at returns the value at a place; 0 if the place does not exist.
+func (p *picked) at(place int) float64 {
+	if i, ok := slices.BinarySearch(p.places, place); ok {
+		return p.values[i]
+	}
+	return 0
+}
+
+// percentilePlaces appends the places that percentiles of n values need, in any order. The place after the last
+// may be among them.
+func percentilePlaces(places []int, n int, levels []float64) []int {
+	for _, level := range levels {
+		k, _ := quantile.Position(n, level/100)
+		places = append(places, k, k+1)
+	}
+	return places
+}
+
+// percentile returns a percentile whose places are in p.
+func (p *picked) percentile(level float64) float64 {
+	k, f := quantile.Position(p.n, level/100)
+	v := p.at(k)
+	if f != 0 {
+		v = quantile.Between(v, p.at(k+1), f)
+	}
+	return v
+}
+
+// summaryPlaces returns the places that describe needs.
+func summaryPlaces(n int) []int { return percentilePlaces([]int{0, n - 1}, n, Levels[:]) }
+
+// describe sets the ends and the percentiles of d.
+func (p *picked) describe(d *Summary) {
+	d.Min, d.Max = p.at(0), p.at(p.n-1)
 	for i, level := range Levels {
-		r.k[i], r.f[i] = quantile.Position(n, level/100)
+		d.Pct[i] = p.percentile(level)
 	}
-	return r
-}
-
-// indexes returns the indexes of the values that pass picks, in any order. The value after the
-// last is among them.
-func (r *ranks) indexes() []int {
-	all := []int{0, r.n - 1}
-	for _, k := range r.k {
-		all = append(all, k, k+1)
-	}
-	return all
-}
-
-// pass takes the next sorted values.
-func pass[T int64 | float64](r *ranks, x []T) {
-	if len(x) == 0 {
-		return
-	}
-	if r.passed == 0 {
-		r.min = float64(x[0])
-	}
-	r.max = float64(x[len(x)-1])
-	for i, k := range r.k {
-		if k -= r.passed; k >= 0 && k < len(x) {
-			r.at[i] = float64(x[k])
-		}
-		if k++; k >= 0 && k < len(x) {
-			r.next[i] = float64(x[k])
-		}
-	}
-	r.passed += len(x)
-}
-
-// percentiles returns the values at Levels when all values have passed.
-func (r *ranks) percentiles() (pct [len(Levels)]float64) {
-	for i, f := range r.f {
-		if pct[i] = r.at[i]; f != 0 {
-			pct[i] = quantile.Between(r.at[i], r.next[i], f)
-		}
-	}
-	return pct
 }

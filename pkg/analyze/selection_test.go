@@ -268,7 +268,7 @@ func TestRunSeries(t *testing.T) {
 	}
 	// Kept or not, the figures are the same.
 	e.Series, e.Steps = nil, nil
-	if diff := cmp.Diff(plain, e, cmp.AllowUnexported(Definition{}), cmp.Comparer(func(a, b *Definition) bool { return a == b }), cmp.Comparer(func(a, b error) bool { return (a == nil) == (b == nil) && (a == nil || a.Error() == b.Error()) })); diff != "" {
+	if diff := cmp.Diff(plain, e, cmp.AllowUnexported(answer.Definition{}), cmp.Comparer(func(a, b *answer.Definition) bool { return a == b }), cmp.Comparer(func(a, b error) bool { return (a == nil) == (b == nil) && (a == nil || a.Error() == b.Error()) })); diff != "" {
 		t.Errorf("kept (-plain +kept):\n%s", diff)
 	}
 }

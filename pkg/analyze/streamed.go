@@ -5,59 +5,6 @@ import (
 	"github.com/pa-tools/pa/pkg/export"
 )
 
-// An undecided holds the values that a counted request adds if its level turns out
-// to be streamed.
-type undecided struct {
-	ttft   int64 // or noLatency
-	output int32 // token events; −1 if its tokens are counted in another way
-	timed  int32 // its index in collector.timed
-}
-
-func (c *collector) undecide(p *Point) {
-	ttft, tokens := p.IfStreamed()
-	u := undecided{ttft: orNone(ttft), output: -1, timed: int32(len(c.timed))}
-	if tokens.OK {
-		u.output = int32(tokens.V)
-	}
-	c.undecided = append(c.undecided, u)
-}
-
-// resolve adds the values of StreamedUnknown requests if the level was streamed. It is
-// called after all requests of the level were read.
-func (c *collector) resolve(streamed bool) {
-	if c.quality != nil {
-		c.quality.resolve(streamed, &c.whole[answer.ITL])
-	}
-	if c.economics != nil {
-		c.economics.resolve(streamed)
-	}
-	if c.prefix != nil {
-		c.prefix.resolve(streamed)
-	}
-	if !streamed {
-		return
-	}
-	if c.sloStreamed != nil {
-		c.slo = c.sloStreamed
-	}
-	for _, u := range c.undecided {
-		if u.ttft != noLatency {
-			c.timed[u.timed].ttft = u.ttft
-			c.whole[answer.TTFT].addOne(u.ttft)
-		}
-		if u.output >= 0 {
-			c.whole[answer.OutputTokens].addOne(int64(u.output))
-			c.output.Add(int64(u.output))
-			c.sources[answer.TokenAuto]--
-			c.sources[answer.TokenResponses]++
-			c.anomalies.noTokens--
-			c.streams.uncounted--
-		}
-	}
-	c.streams.unknown = 0
-	c.undecided = nil
-}
-
 // streamCount counts the measured requests by whether they were streamed.
 type streamCount struct {
 	not, unknown int
@@ -84,7 +31,7 @@ func (s *streamCount) add(p *Point) {
 		}
 		return
 	}
-	if p.TokensWithheld() {
+	if p.Uncounted {
 		s.uncounted++
 	}
 }
@@ -115,11 +62,11 @@ func (c *collector) unavailable(metrics []MetricSummary, run *export.Run, cfg Co
 		}
 	}
 	var all []Unavailable
-	for i := range Strict {
-		d := &Strict[i]
+	for i := range answer.StrictMetrics {
+		d := &answer.StrictMetrics[i]
 		switch {
 		case metricOf(metrics, d.Metric) != nil:
-		case d.needsStream:
+		case d.NeedsStream:
 			all = append(all, Unavailable{d.Key(), d.Label(), why})
 		case d.Metric == answer.OutputTokens && s.uncounted > 0:
 			all = append(all, Unavailable{d.Key(), d.Label(), uncounted})

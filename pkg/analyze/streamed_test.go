@@ -36,7 +36,7 @@ func TestStreamedLevel(t *testing.T) {
 		Met, Unknown       int
 		Unavailable        []string
 	}
-	missing := []string{"ttft_ns", "ttst_ns", "itl_ns", "tpot_ns", "output_tokens", "output_tokens_per_s"}
+	missing := append(metricsBut(answer.TTFAT, answer.E2EL, answer.InputTokens, answer.ReasoningTokens, answer.CachedTokens), "output_tokens_per_s")
 	for _, tt := range []struct {
 		name     string
 		requests []export.Request
@@ -75,13 +75,16 @@ func TestStreamedLevel(t *testing.T) {
 	}
 }
 
-// A level whose streaming is decided at its end has the same figures, for each model
-// too, as a level whose streaming is known from the start.
+// A level whose last request decides whether it was streamed has the same figures, for each model
+// too, as a level of which that is known from the start.
 func TestStreamedLate(t *testing.T) {
 	run := func(cfg Config) Experiment {
 		var all []export.Request
 		for i := range uint64(300) {
 			r := at(1e9+i*1e6, 1e9+i*1e6+5e6+i*1e4)
+			input := int64(i)
+			cached := input / 2
+			r.Stated = &export.Stated{InputTokens: &input, CachedTokens: &cached}
 			r.Model = string(rune('a' + i%2))
 			all = append(all, r)
 		}
@@ -90,16 +93,21 @@ func TestStreamedLate(t *testing.T) {
 		f := reader("", all)
 		f.Header.Meta = &export.RunMeta{Models: []string{"a", "b"}}
 		cfg.SLO = objective(t, "ttft<=6ms")
+		usual := DefaultQuality()
+		cfg.Quality, cfg.Economics, cfg.Prefix = &usual, &EconomicsConfig{}, true
 		return analyzed(t, f, cfg).Experiments[0]
 	}
 	late, known := run(Config{}), run(Config{Streaming: &streamed})
-	ignore := cmp.Comparer(func(a, b *Definition) bool { return a == b })
+	ignore := cmp.Comparer(func(a, b *answer.Definition) bool { return a == b })
 	for name, pair := range map[string][2]any{
 		"metrics":    {late.Metrics, known.Metrics},
 		"throughput": {late.Throughput, known.Throughput},
 		"source":     {late.TokenSource, known.TokenSource},
 		"models":     {late.Models, known.Models},
 		"met":        {late.SLO.Met, known.SLO.Met},
+		"quality":    {late.Quality, known.Quality},
+		"economics":  {late.Economics, known.Economics},
+		"prefix":     {late.Prefix, known.Prefix},
 		"drift":      {len(late.Unsteady), len(known.Unsteady)},
 	} {
 		if d := cmp.Diff(pair[1], pair[0], ignore); d != "" {

@@ -25,13 +25,13 @@ func unavailable(run *export.Run) []Unavailable {
 	if run.Endpoint != nil {
 		numbers, _ = openai.Numbers(*run.Endpoint)
 	}
-	for i := range Strict {
-		d := &Strict[i]
-		if numbers != "" && d.ofTokens && !d.rare {
+	for i := range answer.StrictMetrics {
+		d := &answer.StrictMetrics[i]
+		if numbers != "" && d.OfTokens && !d.Rare {
 			all = append(all, Unavailable{d.Key(), d.Label(), numbers + " hold no tokens"})
 			continue
 		}
-		if why, lacks := run.AllLack(d.needs); lacks {
+		if why, lacks := run.AllLack(d.Needs); lacks {
 			all = append(all, Unavailable{d.Key(), d.Label(), why})
 		}
 	}

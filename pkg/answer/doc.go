@@ -20,8 +20,8 @@
 // response has no latency.
 //
 // A request with a single response may or may not have been streamed. Only the other
-// requests of its load level can tell; see [Measured.ShowsStream] and
-// [Measured.AsStreamed].
+// requests of its load level can tell; a [StreamQueue] decides that before the measures
+// are used.
 //
 // The package knows nothing of load levels, statistics and reports: package analyze
 // sums up the requests of a run. It opens no files (package export does).

@@ -95,6 +95,8 @@ type Measures struct {
 	InputTokens     Value
 	ReasoningTokens Value // missing unless stated, be it 0
 	CachedTokens    Value // as well
+	// Prefill and Decode are times at the server in ns, of servers that state them.
+	Prefill, Decode Value
 	// TokenSource says where OutputTokens comes from.
 	TokenSource TokenSource
 	// TimedTokens is the number of output tokens that came in Spread, after the first token event. It is
@@ -116,6 +118,14 @@ type Measures struct {
 	Wrong []Wrong
 	// StartWrong and EndWrong say that the request starts or ends at a time that cannot be true.
 	StartWrong, EndWrong bool
+}
+
+// values returns the values of m but those of the gaps, in any order that stays.
+func (m *Measures) values() [13]*Value {
+	return [...]*Value{
+		&m.TTFT, &m.TTFAT, &m.TTST, &m.E2EL, &m.OutputTokens, &m.InputTokens, &m.ReasoningTokens, &m.CachedTokens, &m.Spread,
+		&m.TimedTokens, &m.HiddenTokens, &m.Prefill, &m.Decode,
+	}
 }
 
 // TPOT returns the mean time per output token after the first:

@@ -63,13 +63,14 @@ type Measured struct {
 	// missing unless the answer was streamed.
 	Measures
 	// Streamed says whether the answer was streamed. Where it is StreamedUnknown, the
-	// other requests of the level decide: see ShowsStream and AsStreamed.
+	// other requests of the level decide: see StreamQueue.
 	Streamed Streamed
+	// Uncounted says that only responses could count the output tokens, and that they are no tokens,
+	// because the answer is not known to be streamed.
+	Uncounted bool
 	// Unlike says that the request asked for the contrary of Streamed: the server sent a whole answer in
 	// place of a stream, or a stream that nobody asked for.
 	Unlike bool
-	// Prefill and Decode are times at the server in ns, of servers that state them.
-	Prefill, Decode Value
 	// NotCounted is the error of the tokenizer that could not count the output, whose
 	// number of tokens is then missing; nil for all other requests.
 	NotCounted error
@@ -78,8 +79,7 @@ type Measured struct {
 	// FromNS is the time at which latencies begin; 0 if it was not recorded.
 	FromNS uint64
 
-	withheld withheld
-	shows    bool
+	stream streamState
 }
 
 // ExcludedPaused is Measured.Excluded of a request that a pause touched.
@@ -132,8 +132,12 @@ func (m *Meter) MeasureAnswer(r *export.Request, a *Answer) *Measured {
 	}
 	m.out.Streamed = m.streamed(r, a)
 	m.unlikeAsked(r, a)
-	if m.out.shows = m.out.Streamed == StreamedYes && r.NumResponses() > 1; m.out.Streamed != StreamedYes && r.NumResponses() > 0 {
+	switch n := r.NumResponses(); {
+	case m.out.Streamed == StreamedYes:
+		m.out.stream.shows = n > 1
+	case n > 0:
 		m.out.withholdTokens()
+		m.out.stream.undecided = m.out.Streamed == StreamedUnknown && !a.Numbers
 	}
 	m.out.Prefill = m.out.keep(ServerPrefill, a.Prefill, m.bounds.spanNS)
 	m.out.Decode = m.out.keep(ServerDecode, a.Decode, m.bounds.spanNS)

@@ -1,8 +1,9 @@
 package answer
 
-// A Metric is a measure that reports, objectives and comparisons name. This file has
-// the only table of these names. The keys of other tools are in the packages of their
-// dialects.
+import "github.com/pa-tools/pa/pkg/export"
+
+// A Metric is a measure of a request that reports, objectives, comparisons and queries name. The
+// table in this file has all that they say about it.
 type Metric uint8
 
 // The metrics, in the order of reports.
@@ -18,7 +19,9 @@ const (
 	ReasoningTokens
 	CachedTokens
 
-	// How smoothly tokens came, in reports that ask for it.
+	// How smoothly tokens came, in reports that ask for it. A request has one value of each but ITLPerToken, if it
+	// has one streamed choice whose token times are all known; a token event counts as one token, as for ITL.
+	// TokensPerEvent and NormalizedLatency are of all requests. See package quality.
 	Fluidity
 	FluidInterval
 	TokensInTime
@@ -47,34 +50,261 @@ const (
 	Count       Unit = "count"
 )
 
-var metrics = [numMetrics]struct {
+// Numbers of metrics: NumStrict of the strict report, NumQuality of its quality, and NumServer of the
+// times at the server.
+const (
+	NumStrict  = int(Fluidity)
+	NumQuality = int(ServerPrefill - Fluidity)
+	NumServer  = int(numMetrics - ServerPrefill)
+)
+
+// A Definition is a row of the table of metrics.
+type Definition struct {
+	Metric
 	name, label string
 	unit        Unit
-}{
-	TTFT:            {"ttft", "TTFT", Nanoseconds},
-	TTFAT:           {"ttfat", "TTFAT", Nanoseconds},
-	TTST:            {"ttst", "TTST", Nanoseconds},
-	ITL:             {"itl", "ITL", Nanoseconds},
-	TPOT:            {"tpot", "TPOT", Nanoseconds},
-	E2EL:            {"e2el", "E2EL", Nanoseconds},
-	OutputTokens:    {"output_tokens", "output tokens", Tokens},
-	InputTokens:     {"input_tokens", "input tokens", Tokens},
-	ReasoningTokens: {"reasoning_tokens", "reasoning tok.", Tokens},
-	CachedTokens:    {"cached_tokens", "cached tokens", Tokens},
 
-	Fluidity:          {"fluidity", "fluidity index", Ratio},
-	FluidInterval:     {"fluid_interval", "fluid interval", Nanoseconds},
-	TokensInTime:      {"tokens_in_time", "tokens in time", Ratio},
-	ReaderIdle:        {"reader_idle", "reader idle", Nanoseconds},
-	Stalls:            {"stalls", "stalls", Count},
-	LongestStall:      {"longest_stall", "longest stall", Nanoseconds},
-	StallShare:        {"stall_share", "stall share", Ratio},
-	TokensPerEvent:    {"tokens_per_event", "tokens per event", Ratio},
-	ITLPerToken:       {"itl_per_token_estimated", "ITL per token, estimated", Nanoseconds},
-	NormalizedLatency: {"normalized_latency", "E2EL per token", Nanoseconds},
+	Formula string
+	Doc     string // which requests have no value, and other small print
+	Source  string // where the definition was published; "" for our own
+	Foreign
 
-	ServerPrefill: {"server_prefill", "prefill, by the server", Nanoseconds},
-	ServerDecode:  {"server_decode", "decode, by the server", Nanoseconds},
+	// Needs is the part of a run that the metric is computed from; files of other tools
+	// may lack it.
+	Needs export.Part
+	// Rare metrics are left out when all values are 0, because most servers do not
+	// report them.
+	Rare bool
+	// OfTokens metrics have no value where answers hold no tokens.
+	OfTokens bool
+	// NeedsStream metrics have no value where answers were not streamed.
+	NeedsStream bool
+	// View is the view of package sql that has a column with the values; "" for none.
+	View View
+
+	// value returns the value of a metric that is one whole number per request; nil for others.
+	value func(*Measures) Value
+}
+
+// A View is a view over the columns of a table: requests that count, their token events or their gaps.
+type View string
+
+// The views.
+const (
+	ViewRequests View = "measured"
+	ViewTokens   View = "tokens"
+	ViewGaps     View = "gaps"
+)
+
+// Foreign holds the names that others have for a quantity; "" for none. Tools with the same name often
+// have another formula: pa-analyze definitions shows how.
+type Foreign struct {
+	OTel OTel
+	// GuideLLM and InferencePerf are the names in the result files of these tools.
+	GuideLLM, InferencePerf string
+}
+
+// An OTel holds the names of a quantity in OpenTelemetry's conventions for GenAI.
+type OTel struct {
+	// Name is the name of the client's metric; "" if there is none.
+	Name string
+	// TokenType is the value of the attribute gen_ai.token.type that belongs to Name; "" for none.
+	TokenType string
+	// Attribute is the name for the value of one request: an attribute of a span, or the metric; ""
+	// for none.
+	Attribute string
+	// Differs says how our values differ from the metric of the conventions; "" if they do not.
+	Differs string
+}
+
+// The client's metrics of OpenTelemetry's conventions.
+const (
+	otelDuration   = "gen_ai.client.operation.duration"
+	otelFirstChunk = "gen_ai.client.operation.time_to_first_chunk"
+	otelPerChunk   = "gen_ai.client.operation.time_per_output_chunk"
+	otelTokens     = "gen_ai.client.token.usage"
+)
+
+// Parts of the table of metrics, in the order of reports.
+var (
+	StrictMetrics  = metrics[:NumStrict]
+	QualityMetrics = metrics[NumStrict : NumStrict+NumQuality]
+	ServerMetrics  = metrics[NumStrict+NumQuality:]
+)
+
+// metrics is the table of metrics.
+var metrics = [numMetrics]Definition{
+	TTFT: {
+		Metric: TTFT, name: "ttft", label: "TTFT", unit: Nanoseconds,
+		Formula: "first token event − start",
+		Doc:     "Time to first token. A request without a token event has none.",
+		Foreign: Foreign{
+			OTel:     OTel{Name: otelFirstChunk, Attribute: "gen_ai.response.time_to_first_chunk", Differs: "only chunks that add output count"},
+			GuideLLM: "time_to_first_token_ms", InferencePerf: "time_to_first_token",
+		},
+		OfTokens: true, NeedsStream: true,
+		View:  ViewRequests,
+		value: func(m *Measures) Value { return m.TTFT },
+	},
+	TTFAT: {
+		Metric: TTFAT, name: "ttfat", label: "TTFAT", unit: Nanoseconds,
+		Formula:  "first token event that is not reasoning − start",
+		Doc:      "Time to first answer token, only of requests that reasoned before they answered.",
+		Foreign:  Foreign{GuideLLM: "time_to_first_output_token_ms"},
+		OfTokens: true,
+		View:     ViewTokens,
+		value:    func(m *Measures) Value { return m.TTFAT },
+	},
+	TTST: {
+		Metric: TTST, name: "ttst", label: "TTST", unit: Nanoseconds,
+		Formula:  "second token event − first",
+		Doc:      "Time to second token. With several choices, of the choice that began first.",
+		Needs:    export.PartGaps,
+		OfTokens: true, NeedsStream: true,
+		View:  ViewTokens,
+		value: func(m *Measures) Value { return m.TTST },
+	},
+	ITL: {
+		Metric: ITL, name: "itl", label: "ITL", unit: Nanoseconds,
+		Formula: "token event − the previous one in the same choice, pooled over all requests",
+		Doc:     "Inter-token latency at the granularity of chunks: several tokens in a chunk are one event. Events that came in one read share a stamp, their gap is 0.",
+		Foreign: Foreign{
+			OTel:     OTel{Name: otelPerChunk, Differs: "only chunks that add output count, each choice by itself"},
+			GuideLLM: "inter_token_latency_ms", InferencePerf: "inter_token_latency",
+		},
+		Needs:    export.PartGaps,
+		OfTokens: true, NeedsStream: true,
+		View: ViewGaps,
+	},
+	TPOT: {
+		Metric: TPOT, name: "tpot", label: "TPOT", unit: Nanoseconds,
+		Formula:  "(last token event − first) / (output tokens − 1)",
+		Doc:      "Time per output token after the first. Tokens that came before or with the first event do not count, as far as the server shows them. None for fewer than two output tokens, fewer than two token events, or an unknown number of such tokens. Tokens of all choices count.",
+		Foreign:  Foreign{GuideLLM: "time_per_output_token_ms", InferencePerf: "time_per_output_token"},
+		Needs:    export.PartLast,
+		OfTokens: true, NeedsStream: true,
+		View: ViewRequests,
+	},
+	E2EL: {
+		Metric: E2EL, name: "e2el", label: "E2EL", unit: Nanoseconds,
+		Formula: "last response of any kind − start",
+		Doc:     "End-to-end latency. A request without a response has none.",
+		Foreign: Foreign{
+			OTel:     OTel{Name: otelDuration, Attribute: otelDuration, Differs: "only successful requests count; to the last response"},
+			GuideLLM: "request_latency", InferencePerf: "request_latency",
+		},
+		Needs: export.PartEnds,
+		View:  ViewRequests,
+		value: func(m *Measures) Value { return m.E2EL },
+	},
+	OutputTokens: {
+		Metric: OutputTokens, name: "output_tokens", label: "output tokens", unit: Tokens,
+		Formula: "usage of the server, else the tokenizer's count of the text, else the number of token events",
+		Doc:     "The source is reported beside the number.",
+		Foreign: Foreign{
+			OTel:     OTel{Name: otelTokens, TokenType: "output", Attribute: "gen_ai.usage.output_tokens"},
+			GuideLLM: "output_token_count", InferencePerf: "output_tokens",
+		},
+		OfTokens: true,
+		View:     ViewRequests,
+		value:    func(m *Measures) Value { return m.OutputTokens },
+	},
+	InputTokens: {
+		Metric: InputTokens, name: "input_tokens", label: "input tokens", unit: Tokens,
+		Formula: "usage of the server",
+		Foreign: Foreign{
+			OTel:     OTel{Name: otelTokens, TokenType: "input", Attribute: "gen_ai.usage.input_tokens"},
+			GuideLLM: "prompt_token_count", InferencePerf: "prompt_tokens",
+		},
+		View:  ViewRequests,
+		value: func(m *Measures) Value { return m.InputTokens },
+	},
+	ReasoningTokens: {
+		Metric: ReasoningTokens, name: "reasoning_tokens", label: "reasoning tok.", unit: Tokens,
+		Formula: "usage of the server",
+		Doc:     "Part of the output tokens. Left out when no request has any.",
+		Foreign: Foreign{OTel: OTel{Attribute: "gen_ai.usage.reasoning.output_tokens"}},
+		Rare:    true, OfTokens: true,
+		View:  ViewRequests,
+		value: func(m *Measures) Value { return m.ReasoningTokens },
+	},
+	CachedTokens: {
+		Metric: CachedTokens, name: "cached_tokens", label: "cached tokens", unit: Tokens,
+		Formula: "usage of the server",
+		Doc:     "Part of the input tokens: the prefix that the server did not have to compute again. Left out when no request has any.",
+		Foreign: Foreign{OTel: OTel{Attribute: "gen_ai.usage.cache_read.input_tokens"}, InferencePerf: "cached"},
+		Rare:    true,
+		View:    ViewRequests,
+		value:   func(m *Measures) Value { return m.CachedTokens },
+	},
+	Fluidity: {
+		Metric: Fluidity, name: "fluidity", label: "fluidity index", unit: Ratio,
+		Formula: "1 − missed deadlines / deadlines of tokens",
+		Doc:     "The first token is due after FirstTokenNS, each later token TokenNS after the previous token. An early token adds to the slack. A late token misses ⌊lateness/TokenNS⌋+1 deadlines and resets the slack.",
+		Source:  "arXiv 2407.07000, arXiv 2507.09019",
+	},
+	FluidInterval: {
+		Metric: FluidInterval, name: "fluid_interval", label: "fluid interval", unit: Nanoseconds,
+		Formula: "the smallest time between tokens at which the fluidity index is at least Target",
+		Doc:     "1 ns, the shortest time, if the tokens come so early that every time reaches the target; tables show it as 0. None if no time reaches the target, because the first token is late and the answer is short.",
+		Source:  "arXiv 2407.07000",
+	},
+	TokensInTime: {
+		Metric: TokensInTime, name: "tokens_in_time", label: "tokens in time", unit: Ratio,
+		Formula: "tokens that came by i·PaceNS after the start, i from 1, / tokens",
+		Source:  "arXiv 2410.14257",
+	},
+	ReaderIdle: {
+		Metric: ReaderIdle, name: "reader_idle", label: "reader idle", unit: Nanoseconds,
+		Formula: "max(0, time of token i − i·PaceNS)",
+		Doc:     "How long a reader who takes PaceNS for each token waits in all.",
+		Source:  "arXiv 2410.14257",
+	},
+	Stalls: {
+		Metric: Stalls, name: "stalls", label: "stalls", unit: Count,
+		Formula: "gaps above StallNS and above StallFactor · the median gap of the request",
+	},
+	LongestStall: {
+		Metric: LongestStall, name: "longest_stall", label: "longest stall", unit: Nanoseconds,
+		Formula: "the time of the longest stall",
+		Doc:     "Only of requests with a stall.",
+	},
+	StallShare: {
+		Metric: StallShare, name: "stall_share", label: "stall share", unit: Ratio,
+		Formula: "Σ times of stalls / (last token event − first token event)",
+		Doc:     "None for requests with fewer than two token events.",
+	},
+	TokensPerEvent: {
+		Metric: TokensPerEvent, name: "tokens_per_event", label: "tokens per event", unit: Ratio,
+		Formula: "visible output tokens / token events",
+		Doc:     "Of all choices. None where output tokens are counts of events, and where the server counts tokens that no event carried and does not say how many.",
+	},
+	ITLPerToken: {
+		Metric: ITLPerToken, name: "itl_per_token_estimated", label: "ITL per token, estimated", unit: Nanoseconds,
+		Formula: "gap · (token events − 1) / output tokens after the first event, pooled over all requests; gap / tokens of the event, for each token, where the server counts the tokens of each event",
+		Doc:     "An estimate: it spreads the time of an event over its tokens and, unless the server counts the tokens of each event, the tokens evenly over the events of the request. None where output tokens are counts of events.",
+	},
+	NormalizedLatency: {
+		Metric: NormalizedLatency, name: "normalized_latency", label: "E2EL per token", unit: Nanoseconds,
+		Formula: "E2EL / output tokens",
+		Doc:     "Of every request with both, streamed or not.",
+		Source:  "arXiv 2407.07000, arXiv 2605.24217",
+		Foreign: Foreign{InferencePerf: "normalized_time_per_output_token"},
+	},
+	ServerPrefill: {
+		Metric: ServerPrefill, name: "server_prefill", label: "prefill, by the server", unit: Nanoseconds,
+		Formula: "timings.prompt_ms of the answer",
+		Doc:     "Of llama.cpp. Of several choices, of the last one.",
+		View:    ViewRequests,
+		value:   func(m *Measures) Value { return m.Prefill },
+	},
+	ServerDecode: {
+		Metric: ServerDecode, name: "server_decode", label: "decode, by the server", unit: Nanoseconds,
+		Formula: "timings.predicted_ms of the answer",
+		Doc:     "Of llama.cpp. Of several choices, of the last one.",
+		View:    ViewRequests,
+		value:   func(m *Measures) Value { return m.Decode },
+	},
 }
 
 // String returns the name in objectives and gates: "ttft", "output_tokens".
@@ -98,23 +328,11 @@ func (m Metric) Key() string {
 // Value returns the value of a metric that is one whole number per request. ITL, which
 // has many, is in Gaps, and TPOT, which is a ratio, in [Measures.TPOT].
 func (m *Measures) Value(x Metric) Value {
-	switch x {
-	case TTFT:
-		return m.TTFT
-	case TTFAT:
-		return m.TTFAT
-	case TTST:
-		return m.TTST
-	case E2EL:
-		return m.E2EL
-	case OutputTokens:
-		return m.OutputTokens
-	case InputTokens:
-		return m.InputTokens
-	case ReasoningTokens:
-		return m.ReasoningTokens
-	case CachedTokens:
-		return m.CachedTokens
+	if of := metrics[x].value; of != nil {
+		return of(m)
 	}
 	return Value{}
 }
+
+// Definition returns the row of m in the table of metrics.
+func (m Metric) Definition() *Definition { return &metrics[m] }

@@ -7,20 +7,18 @@ import (
 	"github.com/pa-tools/pa/pkg/export"
 )
 
-// Pack appends m to p, without its Answer, Gaps and GapTokens. Times are relative to baseNS.
+// Pack appends m to p, without its Answer, Gaps and GapTokens, and without what only a StreamQueue needs. Times
+// are relative to baseNS.
 func (m *Measured) Pack(p *pack.Packer, baseNS uint64) {
 	p.Begin()
-	for _, v := range [...]bool{m.Counted, m.Paused, m.LeftOut, m.shows, m.StartWrong, m.EndWrong, m.Unlike, m.Untimed} {
+	for _, v := range [...]bool{m.Counted, m.Paused, m.LeftOut, m.Uncounted, m.StartWrong, m.EndWrong, m.Unlike, m.Untimed} {
 		p.Flag(v)
 	}
-	for _, v := range [...]Value{
-		m.TTFT, m.TTFAT, m.TTST, m.E2EL, m.OutputTokens, m.InputTokens, m.ReasoningTokens, m.CachedTokens, m.Spread, m.Prefill, m.Decode,
-		m.TimedTokens, m.HiddenTokens, m.withheld.ttft, m.withheld.output,
-	} {
+	for _, v := range m.values() {
 		p.Flag(v.OK)
 		p.Int(v.V)
 	}
-	for _, v := range [...]int{m.Events, m.SharedStamps, m.Backward, m.Impossible, int(m.TokenSource), int(m.Streamed), int(m.withheld.source)} {
+	for _, v := range [...]int{m.Events, m.SharedStamps, m.Backward, m.Impossible, int(m.TokenSource), int(m.Streamed)} {
 		p.Int(int64(v))
 	}
 	p.Int(int64(m.FromNS - baseNS))
@@ -52,18 +50,15 @@ const (
 // Unpack sets m to what Pack appended. A NotCounted keeps only its text.
 func (m *Measured) Unpack(u *pack.Unpacker, baseNS uint64) {
 	u.Begin()
-	*m = Measured{Counted: u.Flag(), Paused: u.Flag(), LeftOut: u.Flag(), shows: u.Flag()}
+	*m = Measured{Counted: u.Flag(), Paused: u.Flag(), LeftOut: u.Flag(), Uncounted: u.Flag()}
 	m.StartWrong, m.EndWrong, m.Unlike, m.Untimed = u.Flag(), u.Flag(), u.Flag(), u.Flag()
-	for _, v := range [...]*Value{
-		&m.TTFT, &m.TTFAT, &m.TTST, &m.E2EL, &m.OutputTokens, &m.InputTokens, &m.ReasoningTokens, &m.CachedTokens, &m.Spread, &m.Prefill, &m.Decode,
-		&m.TimedTokens, &m.HiddenTokens, &m.withheld.ttft, &m.withheld.output,
-	} {
+	for _, v := range m.values() {
 		v.OK, v.V = u.Flag(), u.Int()
 	}
 	for _, v := range [...]*int{&m.Events, &m.SharedStamps, &m.Backward, &m.Impossible} {
 		*v = int(u.Int())
 	}
-	m.TokenSource, m.Streamed, m.withheld.source = TokenSource(u.Int()), Streamed(u.Int()), TokenSource(u.Int())
+	m.TokenSource, m.Streamed = TokenSource(u.Int()), Streamed(u.Int())
 	m.FromNS = baseNS + uint64(u.Int())
 	m.Excluded, m.Class, m.Message = export.Exclusion(u.Text(excludedText)), u.Text(classText), u.Text(messageText)
 	text := u.Text(notCountedText)

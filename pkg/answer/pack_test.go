@@ -8,11 +8,11 @@ import (
 	"github.com/pa-tools/pa/internal/pack/packtest"
 )
 
-// Every field of a Measured survives packing, also fields that no other package sees.
+// Every field of a Measured survives packing, but for the state of a StreamQueue.
 func TestPack(t *testing.T) {
 	t.Parallel()
 	m := &Measured{}
-	packtest.Fill(t, m, "Gaps", "GapTokens") // which the owner of a Measured packs
+	packtest.Fill(t, m, "stream", "Gaps", "GapTokens") // the owner of a Measured packs its gaps
 	var p pack.Packer
 	for range 2 {
 		m.Pack(&p, 1<<40)

@@ -91,50 +91,37 @@ func asksStream(inputs export.Fields) (yes, said bool) {
 	return info.Stream, info.HasStream && err == nil
 }
 
-// withheld holds the measures that a request has only if its answer was streamed.
-type withheld struct {
+// A streamState holds what a StreamQueue needs to know of a request.
+type streamState struct {
+	// shows says that the request shows that its level was streamed.
+	shows bool
+	// undecided says that the request was streamed if its level was. ttft, output and source are then withheld.
+	undecided    bool
 	ttft, output Value
 	source       TokenSource
 }
 
 // withholdTokens removes the token times of a request that is not known to be
-// streamed, and stores the times that a single response can have in m.withheld.
+// streamed. What a single response of a stream would have is kept in m.stream.
 func (m *Measured) withholdTokens() {
-	m.withheld = withheld{ttft: m.TTFT}
+	m.stream = streamState{ttft: m.TTFT}
 	m.TTFT, m.TTFAT, m.TTST, m.Spread = Value{}, Value{}, Value{}, Value{}
 	m.TimedTokens, m.HiddenTokens, m.Untimed = Value{}, Value{}, false
 	m.Gaps, m.GapTokens, m.SharedStamps, m.Backward = m.Gaps[:0], m.GapTokens[:0], 0, 0
-	if m.TokenSource == TokenResponses {
-		m.withheld.output, m.withheld.source = m.OutputTokens, m.TokenSource
+	if m.Uncounted = m.TokenSource == TokenResponses; m.Uncounted {
+		m.stream.output, m.stream.source = m.OutputTokens, m.TokenSource
 		m.OutputTokens, m.TokenSource = Value{}, TokenAuto
 	}
 }
 
-// ShowsStream reports whether the request shows that its level was streamed. The
-// StreamedUnknown requests of the level then count as streamed, too.
-func (m *Measured) ShowsStream() bool { return m.shows }
-
-// AsStreamed gives a StreamedUnknown request the measures of a streamed one. Other
-// requests stay unchanged.
-func (m *Measured) AsStreamed() {
-	if m.Streamed != StreamedUnknown {
-		return
+// asStreamed gives a StreamedUnknown request the measures of a streamed one.
+func (m *Measured) asStreamed() {
+	m.Streamed, m.stream.undecided = StreamedYes, false
+	m.TTFT = m.stream.ttft // it has one response: no gaps
+	if m.Events == 1 && m.TTFT.OK {
+		m.Spread = Some(0)
 	}
-	m.Streamed = StreamedYes
-	m.TTFT = m.withheld.ttft // it has one response: no gaps
-	if m.withheld.source != TokenAuto {
-		m.OutputTokens, m.TokenSource = m.withheld.output, m.withheld.source
+	if m.Uncounted {
+		m.OutputTokens, m.TokenSource, m.Uncounted = m.stream.output, m.stream.source, false
 	}
-	m.withheld = withheld{}
 }
-
-// IfStreamed returns the measures that AsStreamed would add to a StreamedUnknown
-// request: its time to first token, and its number of output tokens if only its
-// responses can count them.
-func (m *Measured) IfStreamed() (ttft, outputTokens Value) {
-	return m.withheld.ttft, m.withheld.output
-}
-
-// TokensWithheld reports whether only responses that are not tokens could count the
-// output tokens.
-func (m *Measured) TokensWithheld() bool { return m.withheld.source != TokenAuto }

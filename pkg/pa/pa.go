@@ -205,7 +205,7 @@ func latency(rep *analyze.Report, e *analyze.Experiment, m answer.Metric) Latenc
 			N: s.N, Mean: ns(s.Mean), P50: ns(s.P(50)), P90: ns(s.P(90)), P95: ns(s.P(95)), P99: ns(s.P(99)), Max: ns(s.Max),
 		}
 	}
-	key := analyze.Strict[m].Key()
+	key := m.Key()
 	for _, all := range [][]analyze.Unavailable{e.Unavailable, rep.Unavailable} {
 		for _, u := range all {
 			if u.Key == key {

@@ -189,7 +189,7 @@ func namesPage(dialects map[string]map[string]string) string {
 	b.WriteString(pageHead)
 	head("key", "OpenTelemetry", "of one request", "how ours differs")
 	for _, e := range names.All() {
-		if o := e.OTel; o != (names.OTel{}) {
+		if o := e.OTel; o.Name != "" || o.Attribute != "" {
 			name := code(o.Name)
 			if o.TokenType != "" {
 				name += ", " + code(names.OTelTokenType+"="+o.TokenType)

@@ -45,7 +45,7 @@ func Strict(rep *analyze.Report, e *analyze.Experiment) []Definition {
 }
 
 func strictMetric(d *Definition, m answer.Metric, rep *analyze.Report, e *analyze.Experiment) {
-	d.Name, d.Formula = m.Label(), analyze.Strict[m].Formula
+	d.Name, d.Formula = m.Label(), m.Definition().Formula
 	switch d.Measure {
 	case FirstToken, Latency:
 		if rep.From != answer.FromStart {

@@ -32,7 +32,7 @@ type Entry struct {
 	Source       string // where the definition was published; "" for our own
 	// OfLevel says that a level has one value; else each request has one, or several.
 	OfLevel bool
-	Foreign
+	answer.Foreign
 }
 
 // Definition returns the label, the unit, the formula and the source of e: "TTFT [ns]: first token event − start".
@@ -45,14 +45,6 @@ func (e *Entry) Definition() string {
 	return text
 }
 
-// Foreign holds the names that others have for a quantity; "" for none. Tools with the same name often
-// have another formula: pa-analyze definitions shows how.
-type Foreign struct {
-	OTel OTel
-	// GuideLLM and InferencePerf are the names in the result files of these tools.
-	GuideLLM, InferencePerf string
-}
-
 // The keys of the rates in the member throughput of JSON.
 const (
 	KeyRequestRate = "requests_per_s"
@@ -63,43 +55,10 @@ const (
 
 // rates are the rates of a level, in the order of the report.
 var rates = [...]Entry{
-	{Key: KeyRequestRate, Label: "requests/s", Unit: "1/s", Formula: "successful requests / duration, first start to last response of any kind"},
-	{Key: KeyOutputRate, Label: "output tok/s", Unit: "1/s", Formula: "Σ output tokens / the same duration"},
-	{Key: KeyTotalRate, Label: "total tok/s", Unit: "1/s", Formula: "Σ input and output tokens / the same duration"},
+	{Key: KeyRequestRate, Label: "requests/s", Unit: "1/s", Formula: "successful requests / duration, first start to last response of any kind", Foreign: answer.Foreign{GuideLLM: "requests_per_second", InferencePerf: "requests_per_sec"}},
+	{Key: KeyOutputRate, Label: "output tok/s", Unit: "1/s", Formula: "Σ output tokens / the same duration", Foreign: answer.Foreign{GuideLLM: "output_tokens_per_second", InferencePerf: "output_tokens_per_sec"}},
+	{Key: KeyTotalRate, Label: "total tok/s", Unit: "1/s", Formula: "Σ input and output tokens / the same duration", Foreign: answer.Foreign{GuideLLM: "tokens_per_second", InferencePerf: "total_tokens_per_sec"}},
 	{Key: KeyUserRate, Label: "output tok/s/user", Unit: "1/s", Formula: "output tokens per second / concurrency"},
-}
-
-// foreign holds the names of others by our key.
-var foreign = map[string]Foreign{
-	answer.TTFT.Key(): {
-		OTel:     OTel{Name: otelFirstChunk, Attribute: "gen_ai.response.time_to_first_chunk", Differs: "only chunks that add output count"},
-		GuideLLM: "time_to_first_token_ms", InferencePerf: "time_to_first_token",
-	},
-	answer.TTFAT.Key(): {GuideLLM: "time_to_first_output_token_ms"},
-	answer.ITL.Key(): {
-		OTel:          OTel{Name: otelPerChunk, Differs: "only chunks that add output count, each choice by itself"},
-		GuideLLM:      "inter_token_latency_ms",
-		InferencePerf: "inter_token_latency",
-	},
-	answer.TPOT.Key(): {GuideLLM: "time_per_output_token_ms", InferencePerf: "time_per_output_token"},
-	answer.E2EL.Key(): {
-		OTel:     OTel{Name: otelDuration, Attribute: otelDuration, Differs: "only successful requests count; to the last response"},
-		GuideLLM: "request_latency", InferencePerf: "request_latency",
-	},
-	answer.OutputTokens.Key(): {
-		OTel:     OTel{Name: otelTokens, TokenType: "output", Attribute: "gen_ai.usage.output_tokens"},
-		GuideLLM: "output_token_count", InferencePerf: "output_tokens",
-	},
-	answer.InputTokens.Key(): {
-		OTel:     OTel{Name: otelTokens, TokenType: "input", Attribute: "gen_ai.usage.input_tokens"},
-		GuideLLM: "prompt_token_count", InferencePerf: "prompt_tokens",
-	},
-	answer.ReasoningTokens.Key():   {OTel: OTel{Attribute: "gen_ai.usage.reasoning.output_tokens"}},
-	answer.CachedTokens.Key():      {OTel: OTel{Attribute: "gen_ai.usage.cache_read.input_tokens"}, InferencePerf: "cached"},
-	answer.NormalizedLatency.Key(): {InferencePerf: "normalized_time_per_output_token"},
-	KeyRequestRate:                 {GuideLLM: "requests_per_second", InferencePerf: "requests_per_sec"},
-	KeyOutputRate:                  {GuideLLM: "output_tokens_per_second", InferencePerf: "output_tokens_per_sec"},
-	KeyTotalRate:                   {GuideLLM: "tokens_per_second", InferencePerf: "total_tokens_per_sec"},
 }
 
 // All returns all entries, in the order of a report. The caller must not change them.
@@ -108,10 +67,10 @@ func All() []Entry { return entries() }
 // entries returns all entries. It makes them once, because pa-analyze sql looks up dozens of them.
 var entries = sync.OnceValue(func() []Entry {
 	var all []Entry
-	metrics := func(group Group, defs []analyze.Definition) {
+	metrics := func(group Group, defs []answer.Definition) {
 		for i := range defs {
 			d := &defs[i]
-			all = append(all, Entry{Group: group, Key: d.Key(), Label: d.Label(), Unit: string(d.Unit()), Formula: d.Formula, Doc: d.Doc, Source: d.Source})
+			all = append(all, Entry{Group: group, Key: d.Key(), Label: d.Label(), Unit: string(d.Unit()), Formula: d.Formula, Doc: d.Doc, Source: d.Source, Foreign: d.Foreign})
 		}
 	}
 	figures := func(group Group, figures []analyze.LevelFigure) {
@@ -120,22 +79,17 @@ var entries = sync.OnceValue(func() []Entry {
 			all = append(all, Entry{Group: group, Key: f.Key, Label: f.Label, Unit: f.Unit, Formula: f.Formula, Source: f.Source, OfLevel: true})
 		}
 	}
-	metrics(Usual, analyze.Strict[:])
+	metrics(Usual, answer.StrictMetrics)
 	for _, r := range rates {
 		r.Group, r.OfLevel = Rates, true
 		all = append(all, r)
 	}
-	metrics(Quality, analyze.QualityMetrics[:])
+	metrics(Quality, answer.QualityMetrics)
 	figures(Quality, analyze.QualityFigures[:])
 	figures(Economics, analyze.EconomicsFigures[:])
 	figures(Prefix, analyze.PrefixFigures[:])
-	metrics(Phases, analyze.PhaseMetrics[:])
+	metrics(Phases, answer.ServerMetrics)
 	figures(Phases, analyze.PhaseFigures[:])
-	for i := range all {
-		if e := &all[i]; e.Group == Usual || e.Group == Rates || !e.OfLevel {
-			e.Foreign = foreign[e.Key]
-		}
-	}
 	return all
 })
 

@@ -4,32 +4,13 @@ import (
 	"cmp"
 	"strconv"
 	"strings"
+
+	"github.com/pa-tools/pa/pkg/answer"
 )
 
 // OTelConventions is where the names come from. The conventions for GenAI have the status
 // "development" and no release.
 const OTelConventions = "https://github.com/open-telemetry/semantic-conventions-genai"
-
-// An OTel holds the names of a quantity in OpenTelemetry's conventions for GenAI.
-type OTel struct {
-	// Name is the name of the client's metric; "" if there is none.
-	Name string
-	// TokenType is the value of the attribute gen_ai.token.type that belongs to Name; "" for none.
-	TokenType string
-	// Attribute is the name for the value of one request: an attribute of a span, or the metric; ""
-	// for none.
-	Attribute string
-	// Differs says how our values differ from the metric of the conventions; "" if they do not.
-	Differs string
-}
-
-// The client's metrics of the conventions.
-const (
-	otelDuration   = "gen_ai.client.operation.duration"
-	otelFirstChunk = "gen_ai.client.operation.time_to_first_chunk"
-	otelPerChunk   = "gen_ai.client.operation.time_per_output_chunk"
-	otelTokens     = "gen_ai.client.token.usage"
-)
 
 // Attributes of the conventions.
 const (
@@ -59,18 +40,22 @@ func ServerFigures() []string {
 
 // OTelName returns the name for a metric with a key: of the conventions, else ours with the prefix
 // "pa." and without the unit.
-func OTelName(key string) string {
-	return cmp.Or(foreign[key].OTel.Name, ours(key))
-}
+func OTelName(key string) string { return cmp.Or(OTelOf(key).Name, ours(key)) }
 
-// OTelOf returns the names of a metric in the conventions by its key.
-func OTelOf(key string) OTel { return foreign[key].OTel }
+// OTelOf returns the names of a metric or a rate in the conventions by its key.
+func OTelOf(key string) answer.OTel {
+	all := All()
+	for i := range all {
+		if e := &all[i]; e.Key == key && (!e.OfLevel || e.Group == Rates) {
+			return e.OTel
+		}
+	}
+	return answer.OTel{}
+}
 
 // OTelAttribute returns the name for the value of one request: of the conventions, else ours with the
 // prefix "pa." and without the unit.
-func OTelAttribute(key string) string {
-	return cmp.Or(foreign[key].OTel.Attribute, ours(key))
-}
+func OTelAttribute(key string) string { return cmp.Or(OTelOf(key).Attribute, ours(key)) }
 
 func ours(key string) string { return "pa." + strings.TrimSuffix(key, "_ns") }
 

@@ -3,6 +3,7 @@ package page
 import (
 	"github.com/pa-tools/pa/pkg/analyze"
 	"github.com/pa-tools/pa/pkg/analyze/explain"
+	"github.com/pa-tools/pa/pkg/answer"
 )
 
 // A definition is an entry of the list at the end of the page.
@@ -62,7 +63,7 @@ var rateKeys = map[explain.Measure]string{
 	explain.TotalRate: "total_tokens_per_s", explain.UserRate: "output_tokens_per_s_per_user",
 }
 
-func (d *definitions) metric(m *analyze.Definition) {
+func (d *definitions) metric(m *answer.Definition) {
 	d.add(m.Key(), definition{Name: m.Label(), Formula: m.Formula, Doc: m.Doc, Source: m.Source})
 }
 

@@ -19,6 +19,7 @@ import (
 	"github.com/pa-tools/pa/pkg/analyze/pareto"
 	"github.com/pa-tools/pa/pkg/analyze/report"
 	"github.com/pa-tools/pa/pkg/analyze/view"
+	"github.com/pa-tools/pa/pkg/answer"
 )
 
 // A Page is what a file shows.
@@ -393,8 +394,8 @@ func (l *levelPart) metrics(w *walker, e *analyze.Experiment, metrics []analyze.
 
 // label returns the label of a metric by its key.
 func label(key string) string {
-	for i := range analyze.Strict {
-		if d := &analyze.Strict[i]; d.Key() == key {
+	for i := range answer.StrictMetrics {
+		if d := &answer.StrictMetrics[i]; d.Key() == key {
 			return d.Label()
 		}
 	}

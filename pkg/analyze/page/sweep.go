@@ -21,7 +21,7 @@ func unitsOf(e *analyze.Experiment) units {
 }
 
 // of returns how the values of a metric are shown.
-func (u units) of(d *analyze.Definition) func(float64) string {
+func (u units) of(d *answer.Definition) func(float64) string {
 	switch {
 	case d.Unit() != answer.Nanoseconds:
 		return report.Number
@@ -49,7 +49,7 @@ type sweepColumn struct {
 	Name, Def string
 	used      bool
 	path      []string // in a level
-	metric    *analyze.Definition
+	metric    *answer.Definition
 	// of returns the value that a level has at the path; false for none.
 	of func(*analyze.Experiment) (float64, bool)
 }
@@ -74,7 +74,7 @@ func columnsOfSweep() []sweepColumn {
 		{Name: "sent/s", path: []string{"sent_requests_per_s"}, of: rate(func(e *analyze.Experiment) analyze.Rate { return e.Sent })},
 	}
 	for _, m := range []answer.Metric{answer.TTFT, answer.ITL, answer.E2EL} {
-		d := &analyze.Strict[m]
+		d := &answer.StrictMetrics[m]
 		for _, s := range []struct {
 			key string
 			of  func(*analyze.Summary) float64

@@ -67,7 +67,7 @@ func TestHistogramShares(t *testing.T) {
 // differ.
 func TestHistograms(t *testing.T) {
 	metric := func(m answer.Metric, n int, value func(float64) float64) analyze.MetricSummary {
-		return analyze.MetricSummary{Definition: &analyze.Strict[m], Summary: summaryOf(n, value)}
+		return analyze.MetricSummary{Definition: &answer.StrictMetrics[m], Summary: summaryOf(n, value)}
 	}
 	rising := func(l float64) float64 { return 1e6 * (1 + l) }
 	bare := metric(answer.ITL, 1000, rising)

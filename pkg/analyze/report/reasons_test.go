@@ -115,7 +115,7 @@ func TestFluidIntervalOfAnyLength(t *testing.T) {
 		for _, v := range values {
 			mean += float64(v) / float64(len(values))
 		}
-		m := analyze.MetricSummary{Definition: &analyze.QualityMetrics[1], Summary: &analyze.Summary{Mean: mean}}
+		m := analyze.MetricSummary{Definition: &answer.QualityMetrics[1], Summary: &analyze.Summary{Mean: mean}}
 		if m.Definition.Metric != answer.FluidInterval {
 			t.Fatal(m.Definition.Metric)
 		}
@@ -131,7 +131,7 @@ func TestFluidIntervalOfAnyLength(t *testing.T) {
 	if d := cmp.Diff([]string{"6.00", "0", "12.00"}, row(1, 12e6)); d != "" {
 		t.Error(d)
 	}
-	ttft := rowFormat(analyze.MetricSummary{Definition: &analyze.Strict[0], Summary: &analyze.Summary{Mean: 1}}, scaleFor(1e6))
+	ttft := rowFormat(analyze.MetricSummary{Definition: &answer.StrictMetrics[0], Summary: &analyze.Summary{Mean: 1}}, scaleFor(1e6))
 	if got := ttft.text(1); got == "0" {
 		t.Error("a TTFT of 1 ns shows as 0")
 	}

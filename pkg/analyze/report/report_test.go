@@ -70,8 +70,8 @@ func full() Input {
 		},
 		Warnings: []error{errors.New("a warning that is so long that it does not fit a line of eighty columns and has to go on in the next one"), errors.New("evil \x1b[31mred\x1b[0m text")},
 	}
-	for i := range analyze.Strict {
-		d := &analyze.Strict[i]
+	for i := range answer.StrictMetrics {
+		d := &answer.StrictMetrics[i]
 		s := &analyze.Summary{N: 97 * (i + 1), Mean: 123.456, Std: 12.3, Min: 3, Max: 1234}
 		if d.Unit() == answer.Nanoseconds {
 			*s = analyze.Summary{N: 97 * (i + 1), Mean: 123_456_789, Std: 12_345_678, Min: 1_234_567, Max: 1_234_567_890}
@@ -442,7 +442,7 @@ func TestJSONSchemaIsComplete(t *testing.T) {
 	for k := range schema.Defs.Metrics.Properties {
 		got = append(got, k)
 	}
-	for _, d := range analyze.Strict {
+	for _, d := range answer.StrictMetrics {
 		want = append(want, d.Key())
 	}
 	slices.Sort(got)

@@ -70,7 +70,7 @@ func clockUnit(ns []float64) scale {
 }
 
 // of returns the unit of a metric; the unit named "" if the metric is not a time.
-func (u *timeUnits) of(d *analyze.Definition) scale {
+func (u *timeUnits) of(d *answer.Definition) scale {
 	switch {
 	case d.Unit() != answer.Nanoseconds:
 		return scale{"", 1}

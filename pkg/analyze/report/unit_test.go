@@ -77,7 +77,7 @@ func TestSpan(t *testing.T) {
 
 // All figures of a row are in one unit, with the digits of the mean at most.
 func TestRowFormat(t *testing.T) {
-	m := analyze.MetricSummary{Definition: &analyze.Strict[0], Summary: &analyze.Summary{Mean: 123_456_789}}
+	m := analyze.MetricSummary{Definition: &answer.StrictMetrics[0], Summary: &analyze.Summary{Mean: 123_456_789}}
 	f := rowFormat(m, timeScales[2])
 	if got := f.text(1_000) + " " + f.text(123_456_789) + " " + f.text(5e9) + " " + f.name; got != "0.0 123.5 5000 ms" {
 		t.Errorf("row %q", got)
@@ -88,7 +88,7 @@ func TestRowFormat(t *testing.T) {
 // rows and levels hold.
 func TestTimeUnits(t *testing.T) {
 	metric := func(m answer.Metric, mean float64) analyze.MetricSummary {
-		return analyze.MetricSummary{Definition: &analyze.Strict[m], Summary: &analyze.Summary{N: 1, Mean: mean}}
+		return analyze.MetricSummary{Definition: &answer.StrictMetrics[m], Summary: &analyze.Summary{N: 1, Mean: mean}}
 	}
 	for _, tt := range []struct {
 		name           string

@@ -13,11 +13,9 @@
 // unit here.
 //
 //	condition  = metric relation number [ unit ] .
-//	metric     = "ttft" | "ttfat" | "ttst" | "tpot" | "e2el"
-//	           | "itl_mean" | "itl_min" | "itl_max" | "itl_p" number
-//	           | "output_tokens" | "input_tokens" | "reasoning_tokens" | "cached_tokens"
-//	           | "output_tokens_per_s" .
+//	metric     = NAME | "itl_mean" | "itl_min" | "itl_max" | "itl_p" number | "output_tokens_per_s" .
 //
+// NAME is a metric of the strict report but itl: "ttft", "e2el", "output_tokens", …; see package answer.
 // Metrics may have capital letters. Blanks may separate all parts, but not the inside of
 // a metric or a value. Durations need a unit, unless they are 0; counts and rates have
 // none. The metrics itl_… are statistics of the gaps of the one request; itl_p takes any

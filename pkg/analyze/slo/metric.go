@@ -32,29 +32,27 @@ type Metric struct {
 	Percentile float64
 }
 
-// metrics holds all metrics but the percentiles.
-var metrics = []Metric{
-	of(answer.TTFT),
-	of(answer.TTFAT),
-	of(answer.TTST),
-	of(answer.TPOT),
-	of(answer.E2EL),
-	{Name: "itl_mean", Kind: Duration, Of: answer.ITL},
-	{Name: "itl_min", Kind: Duration, Of: answer.ITL},
-	{Name: "itl_max", Kind: Duration, Of: answer.ITL},
-	of(answer.OutputTokens),
-	of(answer.InputTokens),
-	of(answer.ReasoningTokens),
-	of(answer.CachedTokens),
-	{Name: "output_tokens_per_s", Kind: Rate, Of: answer.OutputTokens},
-}
+// metrics holds all metrics but the percentiles: times, statistics of the gaps, numbers of tokens, and the rate.
+var metrics = slices.Concat(
+	withUnit(answer.Nanoseconds, Duration),
+	[]Metric{
+		{Name: "itl_mean", Kind: Duration, Of: answer.ITL},
+		{Name: "itl_min", Kind: Duration, Of: answer.ITL},
+		{Name: "itl_max", Kind: Duration, Of: answer.ITL},
+	},
+	withUnit(answer.Tokens, Count),
+	[]Metric{{Name: "output_tokens_per_s", Kind: Rate, Of: answer.OutputTokens}},
+)
 
-func of(m answer.Metric) Metric {
-	kind := Duration
-	if m.Unit() == answer.Tokens {
-		kind = Count
+// withUnit returns the metrics of the strict report with a unit that have one value for each request.
+func withUnit(unit answer.Unit, kind Kind) []Metric {
+	var all []Metric
+	for i := range answer.StrictMetrics {
+		if m := answer.StrictMetrics[i].Metric; m.Unit() == unit && m != answer.ITL {
+			all = append(all, Metric{Name: m.String(), Kind: kind, Of: m})
+		}
 	}
-	return Metric{Name: m.String(), Kind: kind, Of: m}
+	return all
 }
 
 // Names returns the metrics that expressions may hold; "itl_p50" and "itl_p99" are

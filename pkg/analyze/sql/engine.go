@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/pa-tools/pa/pkg/analyze"
+	"github.com/pa-tools/pa/pkg/answer"
 )
 
 // An engine is a dialect of SQL with its ways to read Parquet files.
@@ -111,7 +112,7 @@ func Script(name string, q Query) (string, error) {
 		view("The times between tokens, a row for each.", "gaps", "SELECT "+e.group+", "+e.gaps)
 	}
 	if slices.ContainsFunc(chosen, readsTokens) {
-		view("The times to single tokens of streamed requests, in ns.", tokenView, tokensView(e))
+		view("The times to single tokens of streamed requests, in ns.", string(answer.ViewTokens), tokensView(e))
 	}
 	if slices.ContainsFunc(chosen, readsStreams) {
 		view("The streamed requests whose token times are known.", "streams", streamsView(e, q.Quality))

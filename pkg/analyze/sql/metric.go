@@ -41,23 +41,7 @@ func columnsOf(group names.Group, keys ...string) []column {
 // metrics lists the queries, in the order of a report.
 func metrics() []metric {
 	all := []metric{{name: "requests", doc: "requests by whether they count", statement: requests}}
-	for _, m := range [...]struct {
-		answer.Metric
-		view string
-	}{
-		{answer.TTFT, "measured"},
-		{answer.TTFAT, tokenView},
-		{answer.TTST, tokenView},
-		{answer.ITL, "gaps"},
-		{answer.TPOT, "measured"},
-		{answer.E2EL, "measured"},
-		{answer.OutputTokens, "measured"},
-		{answer.InputTokens, "measured"},
-		{answer.ReasoningTokens, "measured"},
-		{answer.CachedTokens, "measured"},
-	} {
-		all = append(all, distributed(names.Usual, m.Metric, func(e *engine) string { return distribution(e, m.view, m.Key()) }))
-	}
+	all = append(all, distributions(names.Usual, answer.StrictMetrics)...)
 	return append(all,
 		metric{"throughput", "rates of the requests that count", columnsOf(names.Rates, names.KeyRequestRate, names.KeyOutputRate, names.KeyTotalRate), throughput},
 		metric{"user_rate", "output tokens per second of a user", []column{
@@ -96,10 +80,15 @@ func Names() []string { return namesOf(metrics()) }
 // name, because no other server states them.
 func PhaseNames() []string { return namesOf(phaseMetrics()) }
 
-func phaseMetrics() []metric {
+func phaseMetrics() []metric { return distributions(names.Phases, answer.ServerMetrics) }
+
+// distributions returns the queries of the metrics of a group that are columns of a view.
+func distributions(group names.Group, metrics []answer.Definition) []metric {
 	var all []metric
-	for _, m := range [...]answer.Metric{answer.ServerPrefill, answer.ServerDecode} {
-		all = append(all, distributed(names.Phases, m, func(e *engine) string { return distribution(e, "measured", m.Key()) }))
+	for i := range metrics {
+		if m := &metrics[i]; m.View != "" {
+			all = append(all, distributed(group, m.Metric, func(e *engine) string { return distribution(e, m.View, m.Key()) }))
+		}
 	}
 	return all
 }
@@ -143,7 +132,7 @@ func allRequests(e *engine) string {
 }
 
 // distribution describes the values of a column by the statistics of the report.
-func distribution(e *engine, view, column string) string {
+func distribution(e *engine, view answer.View, column string) string {
 	lines := []string{
 		fmt.Sprintf("count(%s) AS n", column),
 		fmt.Sprintf("avg(%s) AS mean", e.float(column)),
@@ -154,7 +143,7 @@ func distribution(e *engine, view, column string) string {
 		lines = append(lines, e.quantile(column, level/100)+" AS "+percentileColumn(level))
 	}
 	lines = append(lines, fmt.Sprintf("max(%s) AS max", column))
-	return "SELECT " + e.group + ",\n  " + strings.Join(lines, ",\n  ") + e.byGroup(view)
+	return "SELECT " + e.group + ",\n  " + strings.Join(lines, ",\n  ") + e.byGroup(string(view))
 }
 
 // percentileColumn returns the column of a percentile: "p50", "p99_9".

@@ -4,9 +4,6 @@ import (
 	"github.com/pa-tools/pa/pkg/answer"
 )
 
-// tokenView is the name of the view of the times to single tokens.
-const tokenView = "tokens"
-
 // readsTokens reports whether the query of a metric reads the view of tokensView.
 func readsTokens(m metric) bool {
 	return m.name == answer.TTST.String() || m.name == answer.TTFAT.String()

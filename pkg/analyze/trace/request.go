@@ -20,8 +20,6 @@ type request struct {
 	// the last.
 	ttft, e2el, spread answer.Value
 	stalls             []stall
-	// undecided says that ttft holds only if the level was streamed.
-	undecided bool
 
 	args requestArgs
 }
@@ -70,10 +68,6 @@ func newRequest(r *export.Request, m *answer.Measured, index uint64, finder *qua
 	if m.Class != "" {
 		q.args.Status = m.Class
 	}
-	if m.Streamed == answer.StreamedUnknown {
-		ttft, _ := m.IfStreamed()
-		q.ttft, q.undecided = ttft, ttft.OK
-	}
 	for _, t := range [...]uint64{r.ScheduledNS, r.IssuedNS, r.StartNS, r.FailedNS} {
 		if t != 0 && (q.beginNS == 0 || t < q.beginNS) {
 			q.beginNS = t
@@ -111,7 +105,6 @@ func (q *request) pack(p *pack.Packer) {
 		p.Flag(v.OK)
 		p.Int(v.V)
 	}
-	p.Flag(q.undecided)
 	for _, v := range [...]string{a.Status, a.Excluded, a.Message, a.Model, a.Session} {
 		p.Text(v)
 	}
@@ -136,7 +129,6 @@ func (q *request) unpack(u *pack.Unpacker) {
 		v.OK, v.V = u.Flag(), u.Int()
 	}
 	a.Input, a.Output = pointer(input), pointer(output)
-	q.undecided = u.Flag()
 	a.Status, a.Excluded, a.Message = u.Text(statusText), u.Text(excludedText), u.Text(messageText)
 	a.Model, a.Session = u.Text(modelText), u.Text(sessionText)
 	u.Each(int64(q.beginNS), func(n int) {

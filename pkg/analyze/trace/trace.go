@@ -4,7 +4,9 @@ import (
 	"context"
 	"errors"
 	"io"
+	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/pa-tools/pa/internal/pack"
 	"github.com/pa-tools/pa/internal/plural"
@@ -104,26 +106,67 @@ type timeline struct {
 	// timeless counts the requests without any time, or with a damaged one that is centuries away from
 	// the others: no time axis can show them.
 	timeless int
-	streamed map[int]bool // levels
 }
 
 // A group holds the requests of a level that one rank sent.
 type group struct {
 	name     string
-	level    int
 	requests pack.Records // by begin, and then by id
 	tokens   *tokenRate
+}
+
+// A shown is a request, the rank that sent it, and its token events.
+type shown struct {
+	request
+	rank   int
+	events []answer.Event
+}
+
+// newShown is like newRequest. Without a stream there are no token events.
+func newShown(r *export.Request, m *answer.Measured, index uint64, finder *quality.Stalls) (q shown, ok bool) {
+	q.rank = r.Rank
+	if q.request, ok = newRequest(r, m, index, finder); m.Streamed != answer.StreamedNo {
+		q.events = m.Answer.Events
+	}
+	return q, ok
+}
+
+// clone returns a copy of q that stays valid.
+func (q shown) clone() shown {
+	a := &q.args
+	for _, text := range [...]*string{&a.Message, &a.Model, &a.Session} {
+		*text = strings.Clone(*text)
+	}
+	q.events = slices.Clone(q.events)
+	return q
 }
 
 // read reads the requests of r. They share blocks.
 func read(ctx context.Context, r export.Reader, cfg Config, blocks *spool.Blocks) (*timeline, error) {
 	run := r.Run()
-	t := &timeline{streamed: map[int]bool{}}
+	t := &timeline{}
 	if run.Meta != nil {
 		t.originNS = run.Meta.StartNS
 	}
 	type key struct{ level, rank int }
 	groups := map[key]*group{}
+	use := func(level int, q shown) {
+		k := key{level, q.rank}
+		g := groups[k]
+		if g == nil {
+			g = &group{name: groupName(run, level, q.rank), requests: pack.Records{Blocks: blocks}, tokens: newTokenRate()}
+			groups[k] = g
+			t.groups = append(t.groups, g)
+		}
+		g.requests.Add(q.beginNS, q.args.ID, q.pack)
+		for i := range q.events {
+			g.tokens.add(q.events[i].RecvNS)
+		}
+		if t.originNS == 0 || q.beginNS < t.originNS {
+			t.originNS = q.beginNS
+		}
+	}
+	queue := answer.NewStreamQueue(use)
 	meter := answer.NewMeter(run, cfg.Config)
 	for index := uint64(0); r.Next(); index++ {
 		if ctx.Err() != nil {
@@ -131,29 +174,21 @@ func read(ctx context.Context, r export.Reader, cfg Config, blocks *spool.Blocks
 		}
 		request, level := r.Request(), r.Experiment()
 		m := meter.Measure(request)
-		t.streamed[level] = t.streamed[level] || m.ShowsStream()
-		q, ok := newRequest(request, m, index, &cfg.Stalls)
-		if !ok {
+		decided := queue.Pass(level, m)
+		q, ok := newShown(request, m, index, &cfg.Stalls)
+		switch {
+		case !ok:
 			t.timeless++
-			continue
-		}
-		k := key{level, request.Rank}
-		g := groups[k]
-		if g == nil {
-			g = &group{name: groupName(run, level, request.Rank), level: level, requests: pack.Records{Blocks: blocks}, tokens: newTokenRate()}
-			groups[k] = g
-			t.groups = append(t.groups, g)
-		}
-		g.requests.Add(q.beginNS, q.args.ID, q.pack)
-		if m.Streamed != answer.StreamedNo {
-			for i := range m.Answer.Events {
-				g.tokens.add(m.Answer.Events[i].RecvNS)
-			}
-		}
-		if t.originNS == 0 || q.beginNS < t.originNS {
-			t.originNS = q.beginNS
+		case decided:
+			use(level, q)
+		default:
+			queue.Hold(level, m, func() shown {
+				q, _ := newShown(request, m, index, &cfg.Stalls)
+				return q.clone()
+			})
 		}
 	}
+	queue.End()
 	return t, nil
 }
 
@@ -169,9 +204,6 @@ func (t *timeline) each(g *group, do func(q *request) bool) (far int) {
 		if !answer.Elapsed(t.originNS, q.endNS).OK {
 			far++
 			return true
-		}
-		if q.undecided && !t.streamed[g.level] {
-			q.ttft = answer.Value{}
 		}
 		return do(&q)
 	})

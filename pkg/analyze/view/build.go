@@ -33,12 +33,9 @@ func (c *collector) shape() {
 			}
 			level.GapsByPosition = l.byPosition.heatmap(columnStart)
 		}
-		if l.streamed {
-			l.prompts.merge(&l.latePrompts)
-		}
 		level.Prompts, level.PromptsLeftOut = l.prompts.points()
 		level.LeftOut, level.Sampling = rows.sampling()
-		c.addRequests(level, rows, l.streamed)
+		c.addRequests(level, rows)
 		c.rest()
 		l.packed = packedCounts{}
 	}
@@ -99,7 +96,7 @@ func (l *levelRows) places(x *rows) []place {
 const requestBlock = 128
 
 // addRequests sets the rows of a level and puts them into lanes: the ranks one after the other.
-func (c *collector) addRequests(level *Level, l *levelRows, streamed bool) {
+func (c *collector) addRequests(level *Level, l *levelRows) {
 	all := l.places(&c.rows)
 	spans := make([]lanes.Span, 0, len(all))
 	for from := 0; from < len(all); {
@@ -129,21 +126,14 @@ func (c *collector) addRequests(level *Level, l *levelRows, streamed bool) {
 			block = make([]Request, min(requestBlock, len(all)-i))
 		}
 		level.Requests[i], block = &block[0], block[1:]
-		c.fill(level.Requests[i], &l.kept[all[i].kept], &all[i], streamed)
+		c.fill(level.Requests[i], &l.kept[all[i].kept], &all[i])
 	}
 	l.kept = nil
 }
 
-// fill sets q from the candidate, the row and the place of a request. streamed says that its level was streamed.
-func (c *collector) fill(q *Request, k *candidate, p *place, streamed bool) {
+// fill sets q from the candidate, the row and the place of a request.
+func (c *collector) fill(q *Request, k *candidate, p *place) {
 	r := c.rows.row(k.row)
-	ttft := k.ttftNS
-	if r.undecided && !streamed {
-		r.firstNS, r.lastNS, ttft = noTime, noTime, Absent
-	}
-	if streamed && r.outputTokens == Absent {
-		r.outputTokens = r.outputLate
-	}
 	at := func(ns int64) int64 {
 		if ns == noTime {
 			return Absent
@@ -159,7 +149,7 @@ func (c *collector) fill(q *Request, k *candidate, p *place, streamed bool) {
 	if r.timed {
 		q.EndNS = at(r.endNS)
 	}
-	q.TTFTNS, q.E2ELNS, q.InputTokens, q.CachedTokens, q.OutputTokens = ttft, k.e2elNS, r.inputTokens, r.cachedTokens, r.outputTokens
+	q.TTFTNS, q.E2ELNS, q.InputTokens, q.CachedTokens, q.OutputTokens = k.ttftNS, k.e2elNS, r.inputTokens, r.cachedTokens, r.outputTokens
 	q.RequestTexts, q.Stalls, q.StallsLeftOut = c.rows.texts[r.texts], s.all, s.leftOut
 }
 
@@ -187,16 +177,7 @@ func (c *collector) addSeries(level *Level, l *levelCollector) error {
 	if len(inFlight.AtNS) > 0 && !c.lacks.ends {
 		level.Series = append(level.Series, inFlight)
 	}
-	known := l.known
-	if l.streamed {
-		l.lost -= l.lateLost
-		known += l.lateLost
-		l.tokens += l.lateTokens
-		for i, n := range l.lateOutputs {
-			l.outputs[i] += n
-		}
-	}
-	if l.lost == 0 && known > 0 && !c.lacks.gaps {
+	if l.lost == 0 && l.known > 0 && !c.lacks.gaps {
 		level.Series = append(level.Series, rate(l, c.originNS, l.outputs, l.tokens, Series{Key: OutputTokens, Label: "output tokens", Unit: "tokens/s"}))
 	}
 	if l.nCompleted > 0 && !c.lacks.ends {

@@ -50,18 +50,16 @@ type levelCollector struct {
 	*counts             // nil unless the level is active
 	packed              packedCounts
 	nCompleted, nFailed int
-	tokens, lateTokens  float64
-	// known counts requests with a number of output tokens, and lost those whose tokens nothing counts:
-	// lateLost of them lose none if the level was streamed.
-	known, lost, lateLost int
+	tokens              float64
+	// known counts requests with a number of output tokens, and lost those whose tokens nothing counts.
+	known, lost int
 
 	// changes holds the starts and the ends of the requests that had been sent: twice the time, and 1
 	// more for a start, so that an end comes before a start at the same time.
-	changes              *extsort.Sorter
-	prompts, latePrompts prompts
-	timeless             int
-	fromNS, toNS         int64 // from the anchor
-	streamed             bool
+	changes      *extsort.Sorter
+	prompts      prompts
+	timeless     int
+	fromNS, toNS int64 // from the anchor
 
 	begins []int64 // see times; of bins that are 1<<shift bins wide
 	shift  int
@@ -116,7 +114,6 @@ func (c *collector) Request(i int, q *analyze.Observed) {
 	l := c.level(i)
 	index := c.index
 	c.index++
-	l.streamed = l.streamed || q.ShowsStream()
 	failed := q.Excluded == export.ExcludedFailed
 	begin := q.EndNS
 	for _, t := range [...]uint64{q.ScheduledNS, q.IssuedNS, q.StartNS} {
@@ -137,11 +134,6 @@ func (c *collector) Request(i int, q *analyze.Observed) {
 	if q.Numbered {
 		key = mix(q.ID)
 	}
-	ttft, late := q.TTFT, false
-	if q.Streamed == answer.StreamedUnknown {
-		ttft, _ = q.IfStreamed()
-		late = true
-	}
 	if timed {
 		c.anchored++
 		c.originNS = min(c.originNS, from)
@@ -151,10 +143,10 @@ func (c *collector) Request(i int, q *analyze.Observed) {
 		}
 	}
 	if q.Counted && c.cfg.Parts&PartPrompts != 0 {
-		l.addPrompt(q, ttft, late, key)
+		l.addPrompt(q, key)
 	}
 	if c.cfg.Parts&PartRequests != 0 {
-		c.addRow(c.rows.level(i), q, index, begin, key, from, to, timed, failed, ttft, late)
+		c.addRow(c.rows.level(i), q, index, begin, key, from, to, timed, failed)
 	}
 }
 
@@ -202,12 +194,7 @@ func (l *levelCollector) delivered(q *analyze.Observed, end int) (out []float64,
 	switch {
 	case q.TokensLost():
 		l.lost++
-		if _, tokens = q.IfStreamed(); !tokens.OK || q.Streamed != answer.StreamedUnknown {
-			return nil, 0
-		}
-		l.lateLost++
-		l.lateTokens += float64(tokens.V)
-		out = l.lateOutputs
+		return nil, 0
 	case tokens.OK:
 		l.known++
 		l.tokens += float64(tokens.V)
@@ -319,23 +306,19 @@ func known(v answer.Value) int64 {
 }
 
 // addPrompt adds a point of TTFT against the prompt.
-func (l *levelCollector) addPrompt(q *analyze.Observed, ttft answer.Value, late bool, key int64) {
-	if !ttft.OK || !q.InputTokens.OK || q.InputTokens.V < 0 {
+func (l *levelCollector) addPrompt(q *analyze.Observed, key int64) {
+	if !q.TTFT.OK || !q.InputTokens.OK || q.InputTokens.V < 0 {
 		return
 	}
-	p := promptPoint{Prompt{q.InputTokens.V, known(q.CachedTokens), ttft.V}, key}
+	p := promptPoint{Prompt{q.InputTokens.V, known(q.CachedTokens), q.TTFT.V}, key}
 	if p.CachedTokens > p.InputTokens {
 		p.CachedTokens = Absent // states nothing
 	}
-	if late {
-		l.latePrompts.add(p)
-	} else {
-		l.prompts.add(p)
-	}
+	l.prompts.add(p)
 }
 
 // addRow adds a request to the rows of its level, if it may be kept.
-func (c *collector) addRow(l *levelRows, q *analyze.Observed, index, begin uint64, key, from, to int64, timed, failed bool, ttft answer.Value, late bool) {
+func (c *collector) addRow(l *levelRows, q *analyze.Observed, index, begin uint64, key, from, to int64, timed, failed bool) {
 	if failed {
 		l.failures++
 	}
@@ -347,7 +330,7 @@ func (c *collector) addRow(l *levelRows, q *analyze.Observed, index, begin uint6
 	if whole && timed {
 		stall = c.cfg.Stalls.Of(q.Gaps).LongestNS
 	}
-	candidate := candidate{key: key, beginNS: from, stallNS: stall, ttftNS: known(ttft), e2elNS: known(q.E2EL), failed: failed}
+	candidate := candidate{key: key, beginNS: from, stallNS: stall, ttftNS: known(q.TTFT), e2elNS: known(q.E2EL), failed: failed}
 	if !timed && !failed || !l.wants(&candidate) {
 		return
 	}
@@ -356,18 +339,13 @@ func (c *collector) addRow(l *levelRows, q *analyze.Observed, index, begin uint6
 	*r = row{
 		id: index, endNS: to,
 		queueNS: noTime, connectNS: noTime, startNS: noTime, firstNS: noTime, lastNS: noTime,
-		inputTokens: known(q.InputTokens), cachedTokens: known(q.CachedTokens), outputTokens: known(q.OutputTokens), outputLate: Absent,
+		inputTokens: known(q.InputTokens), cachedTokens: known(q.CachedTokens), outputTokens: known(q.OutputTokens),
 		rank: q.Rank, slot: q.Slot, turn: q.Turn,
 		texts: c.rows.textsOf(&RequestTexts{q.Status.String(), string(q.Excluded), q.Class, q.Message, q.Model, q.Session}),
-		timed: timed, undecided: late && ttft.OK,
+		timed: timed,
 	}
 	if q.Numbered {
 		r.id = q.ID
-	}
-	if late {
-		if _, tokens := q.IfStreamed(); tokens.OK {
-			r.outputLate = tokens.V
-		}
 	}
 	if !timed {
 		candidate.beginNS = math.MaxInt64 // after all others
@@ -401,8 +379,6 @@ func (c *collector) addRowTimes(r *row, of *candidate, q *analyze.Observed, begi
 			r.firstNS = first
 			if last := first + q.Spread.V; q.Spread.OK && last >= first && last <= r.endNS {
 				r.lastNS = last
-			} else if r.undecided {
-				r.lastNS = first // it has one response
 			}
 		}
 	}

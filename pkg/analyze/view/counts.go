@@ -3,16 +3,14 @@ package view
 // counts are what a level counts in bins of time and in the cells of heat maps. Most of them are 0 in a level of
 // few requests. So only the level of the last request has them; the other levels have packedCounts.
 type counts struct {
-	// outputs are the output tokens of each bin; lateOutputs are output tokens that count only if the
-	// level was streamed. completed and failed count requests by their ends.
-	outputs, lateOutputs []float64
-	completed, failed    []uint32
-	byTime, byPosition   grid
+	outputs            []float64 // output tokens of each bin
+	completed, failed  []uint32  // requests by their ends
+	byTime, byPosition grid
 }
 
 func newCounts() *counts {
 	return &counts{
-		outputs: make([]float64, mostBins), lateOutputs: make([]float64, mostBins),
+		outputs:   make([]float64, mostBins),
 		completed: make([]uint32, mostBins), failed: make([]uint32, mostBins),
 	}
 }
@@ -20,9 +18,6 @@ func newCounts() *counts {
 // move moves all bins with their axis.
 func (l *levelCollector) move(m move) {
 	moveBins(l.outputs, m)
-	if l.lateLost > 0 {
-		moveBins(l.lateOutputs, m)
-	}
 	moveBins(l.completed, m)
 	if l.nFailed > 0 {
 		moveBins(l.failed, m)
@@ -32,7 +27,7 @@ func (l *levelCollector) move(m move) {
 
 // packedCounts are the counts that are not 0.
 type packedCounts struct {
-	outputs, lateOutputs                  []cell[float64]
+	outputs                               []cell[float64]
 	completed, failed, byTime, byPosition []cell[uint32]
 }
 
@@ -44,9 +39,6 @@ func (l *levelCollector) pack() {
 	}
 	p, end := &l.packed, first+n
 	p.outputs = packed(nil, first, l.outputs[first:end])
-	if l.lateLost > 0 {
-		p.lateOutputs = packed(nil, first, l.lateOutputs[first:end])
-	}
 	p.completed = packed(nil, first, l.completed[first:end])
 	if l.nFailed > 0 {
 		p.failed = packed(nil, first, l.failed[first:end])
@@ -57,7 +49,6 @@ func (l *levelCollector) pack() {
 // unpack sets the counts, which are 0.
 func (c *counts) unpack(p *packedCounts) {
 	unpack(p.outputs, c.outputs)
-	unpack(p.lateOutputs, c.lateOutputs)
 	unpack(p.completed, c.completed)
 	unpack(p.failed, c.failed)
 	c.byTime.unpack(p.byTime)

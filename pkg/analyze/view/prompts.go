@@ -123,17 +123,6 @@ func (x *prompts) bin(p *promptPoint) promptBin {
 	return promptBin{tokens >> drop << drop, known}
 }
 
-// merge adds the points of o.
-func (x *prompts) merge(o *prompts) {
-	x.n += o.n
-	for _, e := range o.bins {
-		x.put(e)
-	}
-	for _, p := range o.sample {
-		x.draw(p)
-	}
-}
-
 // points returns the points by uncached tokens, and the number of points that are left out.
 func (x *prompts) points() (all []Prompt, leftOut int) {
 	kept := x.sample

@@ -33,11 +33,9 @@ type row struct {
 	endNS                                        int64
 	queueNS, connectNS, startNS, firstNS, lastNS int64
 	inputTokens, cachedTokens, outputTokens      int64 // Absent if not known
-	outputLate                                   int64 // outputTokens if the level was streamed; Absent if streaming makes no difference
 	rank, slot, turn                             int
 	texts, stalls                                int32 // indices in rows
 	timed                                        bool
-	undecided                                    bool // firstNS and ttftNS hold only if the level was streamed
 }
 
 // rowStalls are the stalls of a row.

@@ -163,15 +163,10 @@ func TestPrompts(t *testing.T) {
 			}
 			all = append(all, p)
 		}
-		var x, late prompts
-		for i, p := range all {
-			if i%7 == 0 {
-				late.add(p)
-			} else {
-				x.add(p)
-			}
+		var x prompts
+		for _, p := range all {
+			x.add(p)
 		}
-		x.merge(&late)
 		points, leftOut := x.points()
 		if len(points) > mostPrompts || len(points)+leftOut != n || n <= mostPrompts && leftOut != 0 || n > mostPrompts && len(points) < promptSample {
 			t.Fatalf("seed %d: %d points of %d, %d left out", seed, len(points), n, leftOut)
