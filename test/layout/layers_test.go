@@ -81,13 +81,13 @@ var rows = map[string][][]string{
 		{"pkg/recorder/calibrate", "pkg/recorder/journal"},
 	},
 	"pkg/analyze": {
-		{"pkg/analyze/exampleavg", "pkg/analyze/expr", "pkg/analyze/inference", "pkg/analyze/lanes", "pkg/analyze/quality", "pkg/analyze/serverfigures", "pkg/analyze/svg", "pkg/analyze/validate"},
+		{"pkg/analyze/exampleavg", "pkg/analyze/expr", "pkg/analyze/inference", "pkg/analyze/lanes", "pkg/analyze/quality", "pkg/analyze/serverfigures", "pkg/analyze/sheet", "pkg/analyze/svg", "pkg/analyze/validate"},
 		{"pkg/analyze/diff/gate", "pkg/analyze/slo"},
 		{"pkg/analyze"},
 		{"pkg/analyze/names"},
 		{"pkg/analyze/dialect/explain", "pkg/analyze/sql", "pkg/analyze/view"},
 		{"pkg/analyze/dialect", "pkg/analyze/report"},
-		{"pkg/analyze/tabular", "pkg/analyze/trace"},
+		{"pkg/analyze/trace"},
 		{
 			"pkg/analyze/dialect/aiperf", "pkg/analyze/dialect/genaiperf", "pkg/analyze/dialect/llmperf", "pkg/analyze/dialect/perfanalyzer",
 			"pkg/analyze/dialect/serving", "pkg/analyze/diff", "pkg/analyze/resultfile/guidellm", "pkg/analyze/resultfile/infperf",

@@ -10,7 +10,7 @@ import (
 
 	"github.com/pa-tools/pa/internal/plural"
 	"github.com/pa-tools/pa/pkg/analyze/inference"
-	"github.com/pa-tools/pa/pkg/analyze/tabular"
+	"github.com/pa-tools/pa/pkg/analyze/sheet"
 )
 
 // An Answer is what a comparison says, in a word.
@@ -397,7 +397,7 @@ func deviation(sides ...[]float64) float64 {
 
 // percent formats a margin: "5 %".
 func percent(v float64) string {
-	size := tabular.Size(v)
+	size := sheet.Size(v)
 	if strings.Contains(size, ".") {
 		size = strings.TrimSuffix(strings.TrimRight(size, "0"), ".")
 	}
@@ -413,7 +413,7 @@ func (r *Row) point() string {
 	case ratio >= times || ratio <= 1.0/times:
 		return r.Metric.Name + " " + timesAs(r.Metric, ratio)
 	}
-	return r.Metric.Name + " " + tabular.Signed(r.Change) + " %"
+	return r.Metric.Name + " " + sheet.Signed(r.Change) + " %"
 }
 
 // timesAs returns a ratio in words: "82 times as long".
@@ -467,7 +467,7 @@ func (r *Row) span(i inference.Interval) string {
 	const sameWay = 10
 	near := i.High < far-1 && i.Low > 1.0/far-1
 	if near || (i.Low > 0 || i.High < 0) && i.High < sameWay-1 && i.Low > 1.0/sameWay-1 {
-		return fmt.Sprintf("(%s to %s)", tabular.Signed(i.Low), tabular.Signed(i.High))
+		return fmt.Sprintf("(%s to %s)", sheet.Signed(i.Low), sheet.Signed(i.High))
 	}
 	if math.IsInf(i.High, 1) && !(i.Low > -1) {
 		return "(without limits)"

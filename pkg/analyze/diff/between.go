@@ -9,7 +9,7 @@ import (
 
 	"github.com/pa-tools/pa/pkg/analyze"
 	"github.com/pa-tools/pa/pkg/analyze/report"
-	"github.com/pa-tools/pa/pkg/analyze/tabular"
+	"github.com/pa-tools/pa/pkg/analyze/sheet"
 )
 
 // betweenSources compares the shares of kernel stamps. The sides differ if the shares of
@@ -47,9 +47,9 @@ func betweenSources(of func(*Level) *analyze.Stamps) func(older, newer []*Level)
 		case !s.known:
 			return noRequests
 		case s.low == s.high:
-			return tabular.Share(s.low) + " kernel"
+			return sheet.Share(s.low) + " kernel"
 		}
-		return tabular.Share(s.low) + " to " + tabular.Share(s.high) + " kernel"
+		return sheet.Share(s.low) + " to " + sheet.Share(s.high) + " kernel"
 	}
 	return func(older, newer []*Level) (string, string, bool) {
 		o, n := look(older), look(newer)

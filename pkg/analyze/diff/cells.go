@@ -12,7 +12,7 @@ import (
 	"github.com/pa-tools/pa/pkg/analyze/diff/gate"
 	"github.com/pa-tools/pa/pkg/analyze/inference"
 	"github.com/pa-tools/pa/pkg/analyze/report"
-	"github.com/pa-tools/pa/pkg/analyze/tabular"
+	"github.com/pa-tools/pa/pkg/analyze/sheet"
 	"github.com/pa-tools/pa/pkg/answer"
 )
 
@@ -189,7 +189,7 @@ func (l *LevelResult) reasonOf(r *Row) string {
 }
 
 // table returns the table of a level's metrics.
-func (l *LevelResult) table(u *timeUnits, explain bool) tabular.Table {
+func (l *LevelResult) table(u *timeUnits, explain bool) sheet.Table {
 	head := []string{"", l.sides.old(), l.sides.new(), "change", "interval", "verdict"}
 	if explain {
 		head = append(head, "p", "n")
@@ -201,7 +201,7 @@ func (l *LevelResult) table(u *timeUnits, explain bool) tabular.Table {
 	for i := range l.Rows {
 		rows = append(rows, l.cells(&l.Rows[i], u, explain))
 	}
-	return tabular.Table{Rows: rows, Left: []string{"verdict"}}
+	return sheet.Table{Rows: rows, Left: []string{"verdict"}}
 }
 
 // ranked reports whether a row has the p-value of a rank test.
@@ -234,13 +234,13 @@ func (l *LevelResult) cells(r *Row, u *timeUnits, explain bool) []string {
 	if !explain {
 		return cells
 	}
-	cells = append(cells, tabular.PValue(r.Adjusted), counts(r.Old.N, r.New.N))
+	cells = append(cells, sheet.PValue(r.Adjusted), counts(r.Old.N, r.New.N))
 	if l.ranked() {
 		p := math.NaN()
 		if r.Rank != nil {
 			p = r.Rank.P
 		}
-		cells = append(cells, tabular.PValue(p))
+		cells = append(cells, sheet.PValue(p))
 	}
 	return cells
 }
@@ -260,9 +260,9 @@ func (r *Row) word() string {
 // changed formats the change; of shares, the difference in percentage points.
 func (r *Row) changed() string {
 	if r.Metric.of == failedShare {
-		return tabular.Points(r.New.Value - r.Old.Value)
+		return sheet.Points(r.New.Value - r.Old.Value)
 	}
-	return tabular.Change(r.Change)
+	return sheet.Change(r.Change)
 }
 
 // interval formats the interval; "n/a" without one, and "" for shares, which never have one.
@@ -274,7 +274,7 @@ func (r *Row) interval() string {
 		return "n/a"
 	}
 	i := r.Shown()
-	return tabular.Change(i.Low) + " " + tabular.Change(i.High)
+	return sheet.Change(i.Low) + " " + sheet.Change(i.High)
 }
 
 // Units are the units of time of a comparison: times of tokens have one unit on all levels,
@@ -307,7 +307,7 @@ func (u Units) Amount(m *Metric, v float64) string {
 	case m.Kind == gate.Duration:
 		return u.token.Span(v)
 	case m.Kind == gate.Share:
-		return tabular.Share(v)
+		return sheet.Share(v)
 	}
 	return report.Number(v)
 }
@@ -372,9 +372,9 @@ func (l *LevelResult) perRun(u *timeUnits) [][]string {
 
 // differenceTable returns the table of differences. It names the level if that matters. It is
 // empty without differences.
-func (r *Result) differenceTable() tabular.Table {
+func (r *Result) differenceTable() sheet.Table {
 	if len(r.Differences) == 0 {
-		return tabular.Table{}
+		return sheet.Table{}
 	}
 	at := slices.ContainsFunc(r.Differences, func(d Difference) bool { return d.Level != "" })
 	rows := [][]string{{"differs", "at", r.o.Sides.old(), r.o.Sides.new(), ""}}
@@ -387,7 +387,7 @@ func (r *Result) differenceTable() tabular.Table {
 			rows[i] = slices.Delete(rows[i], 1, 2)
 		}
 	}
-	return tabular.AllLeft(rows)
+	return sheet.AllLeft(rows)
 }
 
 // verdict returns the effect of a difference on the comparison, in CSV's word.

@@ -6,7 +6,7 @@ import (
 
 	"github.com/pa-tools/pa/internal/plural"
 	"github.com/pa-tools/pa/pkg/analyze/inference"
-	"github.com/pa-tools/pa/pkg/analyze/tabular"
+	"github.com/pa-tools/pa/pkg/analyze/sheet"
 )
 
 // unsteady says that single runs begin with cold requests or drift, with what to do: "the first 3 requests of
@@ -19,7 +19,7 @@ func (l *LevelResult) unsteady() string {
 	drifts := func(of string, by ...string) string {
 		return fmt.Sprintf("TTFT drifts within %s (%s from the first request to the last); find out why, or use --repeat 5", of, strings.Join(by, " and "))
 	}
-	text := func(v float64) string { return tabular.Signed(v) + " %" }
+	text := func(v float64) string { return sheet.Signed(v) + " %" }
 	switch {
 	case o != 0 && n != 0:
 		return drifts("both runs", text(o), text(n))

@@ -4,9 +4,8 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/pa-tools/pa/internal/sanitize"
 	"github.com/pa-tools/pa/pkg/analyze/report"
-	"github.com/pa-tools/pa/pkg/analyze/tabular"
+	"github.com/pa-tools/pa/pkg/analyze/sheet"
 )
 
 // csvHeader is the first line; schemas/diff_csv.md describes the columns.
@@ -18,43 +17,43 @@ var csvHeader = []string{
 // CSV writes one header and a line for each difference, metric, value of a run
 // and gate, in the columns of schemas/diff_csv.md. Floats have all their digits;
 // a cell without a value is empty.
-func CSV(r *Result) report.Renderer { return tabular.CSV(csvHeader, r.csvRows()) }
+func CSV(r *Result) sheet.Renderer { return sheet.CSV(csvHeader, r.csvRows()) }
 
-func (r *Result) csvRows() []tabular.CSVRow {
+func (r *Result) csvRows() []sheet.CSVRow {
 	m := measured(&r.Old[0].cfg)
-	rows := []tabular.CSVRow{
-		{"record": "headline", "verdict": sanitize.CSVCell(r.Headline())},
-		{"record": "answer", "verdict": r.Answer.String(), "reason": sanitize.CSVCell(r.jsonAnswer().Because)},
+	rows := []sheet.CSVRow{
+		{"record": "headline", "verdict": r.Headline()},
+		{"record": "answer", "verdict": r.Answer.String(), "reason": r.jsonAnswer().Because},
 		{"record": "measured", "name": "from", "old": m.From, "new": m.From},
 		{"record": "measured", "name": "include_warmup", "old": strconv.FormatBool(m.IncludeWarmup), "new": strconv.FormatBool(m.IncludeWarmup)},
 	}
 	if r.o.Sides != (Sides{}) {
-		rows = append(rows, tabular.CSVRow{"record": "side", "name": "label", "old": sanitize.CSVCell(r.o.Sides.old()), "new": sanitize.CSVCell(r.o.Sides.new())})
+		rows = append(rows, sheet.CSVRow{"record": "side", "name": "label", "old": r.o.Sides.old(), "new": r.o.Sides.new()})
 	}
 	if m.TokenSource != "" {
-		rows = append(rows, tabular.CSVRow{"record": "measured", "name": "token_source", "old": m.TokenSource, "new": m.TokenSource})
+		rows = append(rows, sheet.CSVRow{"record": "measured", "name": "token_source", "old": m.TokenSource, "new": m.TokenSource})
 	}
 	if m.Part != "" {
-		rows = append(rows, tabular.CSVRow{"record": "measured", "name": "part", "old": m.Part, "new": m.Part})
+		rows = append(rows, sheet.CSVRow{"record": "measured", "name": "part", "old": m.Part, "new": m.Part})
 	}
 	for i := range r.Differences {
 		d := &r.Differences[i]
-		rows = append(rows, tabular.CSVRow{"record": "difference", "level": sanitize.CSVCell(d.Level), "name": d.Name, "old": sanitize.CSVCell(d.Old), "new": sanitize.CSVCell(d.New), "verdict": d.verdict()})
+		rows = append(rows, sheet.CSVRow{"record": "difference", "level": d.Level, "name": d.Name, "old": d.Old, "new": d.New, "verdict": d.verdict()})
 	}
 	for _, name := range r.Unchecked {
-		rows = append(rows, tabular.CSVRow{"record": "unchecked", "name": name})
+		rows = append(rows, sheet.CSVRow{"record": "unchecked", "name": name})
 	}
 	for _, level := range r.OldOnly {
-		rows = append(rows, tabular.CSVRow{"record": "level", "level": sanitize.CSVCell(level), "old": "1", "new": "0"})
+		rows = append(rows, sheet.CSVRow{"record": "level", "level": level, "old": "1", "new": "0"})
 	}
 	for _, level := range r.NewOnly {
-		rows = append(rows, tabular.CSVRow{"record": "level", "level": sanitize.CSVCell(level), "old": "0", "new": "1"})
+		rows = append(rows, sheet.CSVRow{"record": "level", "level": level, "old": "0", "new": "1"})
 	}
 	for _, x := range r.LeftOut {
-		rows = append(rows, tabular.CSVRow{"record": "left_out", "name": sanitize.CSVCell(r.numbers[x]), "file": sanitize.CSVCell(x.Name)})
+		rows = append(rows, sheet.CSVRow{"record": "left_out", "name": r.numbers[x], "file": x.Name})
 	}
 	for _, o := range r.Outlying {
-		rows = append(rows, tabular.CSVRow{"record": "outlying", "name": sanitize.CSVCell(o.Run), "level": sanitize.CSVCell(o.Level), "reason": o.Metric.Key, "change": tabular.CSVNumber(o.Factor - 1), "file": sanitize.CSVCell(o.File)})
+		rows = append(rows, sheet.CSVRow{"record": "outlying", "name": o.Run, "level": o.Level, "reason": o.Metric.Key, "change": sheet.CSVNumber(o.Factor - 1), "file": o.File})
 	}
 	for _, l := range r.allLevels() {
 		rows = append(rows, csvParts(l.Name, "old", l.Old)...)
@@ -67,38 +66,38 @@ func (r *Result) csvRows() []tabular.CSVRow {
 		}
 	}
 	for _, g := range r.Gates {
-		rows = append(rows, tabular.CSVRow{"record": "gate", "level": sanitize.CSVCell(g.Level), "name": g.title(), "verdict": g.State.String(), "reason": strings.Join(g.Because, "; ")})
+		rows = append(rows, sheet.CSVRow{"record": "gate", "level": g.Level, "name": g.title(), "verdict": g.State.String(), "reason": strings.Join(g.Because, "; ")})
 	}
 	return rows
 }
 
 // csvParts returns the lines of the selected parts of a side's runs.
-func csvParts(level, side string, levels []*Level) []tabular.CSVRow {
-	var rows []tabular.CSVRow
+func csvParts(level, side string, levels []*Level) []sheet.CSVRow {
+	var rows []sheet.CSVRow
 	for _, l := range levels {
 		if l.Selected != nil {
-			rows = append(rows, tabular.CSVRow{"record": "part", "level": sanitize.CSVCell(level), "name": l.Selected.How, side: report.Selected(l.Selected), "file": sanitize.CSVCell(l.run)})
+			rows = append(rows, sheet.CSVRow{"record": "part", "level": level, "name": l.Selected.How, side: report.Selected(l.Selected), "file": l.run})
 		}
 	}
 	return rows
 }
 
 // csvMetric returns the line of a metric and the lines of its runs.
-func (l *LevelResult) csvMetric(r *Row) []tabular.CSVRow {
+func (l *LevelResult) csvMetric(r *Row) []sheet.CSVRow {
 	m := metric(r)
-	row := tabular.CSVRow{
-		"record": "metric", "level": sanitize.CSVCell(l.Name), "name": m.Metric, "unit": m.Unit,
-		"old": tabular.CSVNumber(r.Old.Value), "new": tabular.CSVNumber(r.New.Value), "old_n": strconv.Itoa(m.OldN), "new_n": strconv.Itoa(m.NewN),
-		"change": tabular.CSVNumber(r.Change), "p": tabular.CSVNumber(r.P), "p_adjusted": tabular.CSVNumber(r.Adjusted), "verdict": m.Verdict,
+	row := sheet.CSVRow{
+		"record": "metric", "level": l.Name, "name": m.Metric, "unit": m.Unit,
+		"old": sheet.CSVNumber(r.Old.Value), "new": sheet.CSVNumber(r.New.Value), "old_n": strconv.Itoa(m.OldN), "new_n": strconv.Itoa(m.NewN),
+		"change": sheet.CSVNumber(r.Change), "p": sheet.CSVNumber(r.P), "p_adjusted": sheet.CSVNumber(r.Adjusted), "verdict": m.Verdict,
 		"better": m.Better, "primary": strconv.FormatBool(m.Primary), "paired": strconv.FormatBool(m.Paired),
 	}
 	i := r.Shown()
-	row["low"], row["high"] = tabular.CSVNumber(i.Low), tabular.CSVNumber(i.High)
+	row["low"], row["high"] = sheet.CSVNumber(i.Low), sheet.CSVNumber(i.High)
 	if !r.NA.Missing() {
-		row["confidence"] = tabular.CSVNumber(r.Level)
+		row["confidence"] = sheet.CSVNumber(r.Level)
 	}
 	if r.Rank != nil {
-		row["rank_p"] = tabular.CSVNumber(r.Rank.P)
+		row["rank_p"] = sheet.CSVNumber(r.Rank.P)
 	}
 	row["reason"] = r.Spoiled
 	if r.NA.Missing() {
@@ -107,23 +106,23 @@ func (l *LevelResult) csvMetric(r *Row) []tabular.CSVRow {
 			row["needs"] = strconv.Itoa(r.NA.Needs)
 		}
 	}
-	rows := []tabular.CSVRow{row}
+	rows := []sheet.CSVRow{row}
 	for j, v := range r.OldRuns {
-		rows = append(rows, tabular.CSVRow{"record": "run", "level": sanitize.CSVCell(l.Name), "name": m.Metric, "unit": m.Unit, "old": tabular.CSVNumber(v), "file": sanitize.CSVCell(l.Old[j].run)})
+		rows = append(rows, sheet.CSVRow{"record": "run", "level": l.Name, "name": m.Metric, "unit": m.Unit, "old": sheet.CSVNumber(v), "file": l.Old[j].run})
 	}
 	for j, v := range r.NewRuns {
-		rows = append(rows, tabular.CSVRow{"record": "run", "level": sanitize.CSVCell(l.Name), "name": m.Metric, "unit": m.Unit, "new": tabular.CSVNumber(v), "file": sanitize.CSVCell(l.New[j].run)})
+		rows = append(rows, sheet.CSVRow{"record": "run", "level": l.Name, "name": m.Metric, "unit": m.Unit, "new": sheet.CSVNumber(v), "file": l.New[j].run})
 	}
 	return rows
 }
 
 // csvServer returns the line of a figure of a server or GPU.
-func (l *LevelResult) csvServer(r *ServerRow) tabular.CSVRow {
+func (l *LevelResult) csvServer(r *ServerRow) sheet.CSVRow {
 	i := r.Interval(confidence)
-	row := tabular.CSVRow{
-		"record": "server", "level": sanitize.CSVCell(l.Name), "name": sanitize.CSVCell(r.Name + " of " + r.Of()), "unit": r.Unit,
-		"old": tabular.CSVNumber(r.Old.Value), "new": tabular.CSVNumber(r.New.Value), "old_n": strconv.Itoa(r.Old.N), "new_n": strconv.Itoa(r.New.N),
-		"change": tabular.CSVNumber(r.Change), "low": tabular.CSVNumber(i.Low), "high": tabular.CSVNumber(i.High), "p": tabular.CSVNumber(r.P),
+	row := sheet.CSVRow{
+		"record": "server", "level": l.Name, "name": r.Name + " of " + r.Of(), "unit": r.Unit,
+		"old": sheet.CSVNumber(r.Old.Value), "new": sheet.CSVNumber(r.New.Value), "old_n": strconv.Itoa(r.Old.N), "new_n": strconv.Itoa(r.New.N),
+		"change": sheet.CSVNumber(r.Change), "low": sheet.CSVNumber(i.Low), "high": sheet.CSVNumber(i.High), "p": sheet.CSVNumber(r.P),
 	}
 	if r.NA.Missing() {
 		row["reason"] = r.NA.Reason

@@ -7,7 +7,7 @@ import (
 	"slices"
 
 	"github.com/pa-tools/pa/pkg/analyze/inference"
-	"github.com/pa-tools/pa/pkg/analyze/tabular"
+	"github.com/pa-tools/pa/pkg/analyze/sheet"
 )
 
 // apart says how the runs of two sides follow each other in time.
@@ -149,7 +149,7 @@ func (res *Result) spoilDrifting(l *LevelResult) {
 		}
 		if !same {
 			r.drifts, r.Verdict = true, inference.NotAvailable
-			r.Spoiled = fmt.Sprintf("the sides did not take turns, and the runs of both drift (%s by %s %% from one to the next)", r.Metric.Name, tabular.Signed(math.Expm1(d.slope)))
+			r.Spoiled = fmt.Sprintf("the sides did not take turns, and the runs of both drift (%s by %s %% from one to the next)", r.Metric.Name, sheet.Signed(math.Expm1(d.slope)))
 		}
 	}
 }

@@ -8,7 +8,7 @@ import (
 
 	"github.com/pa-tools/pa/internal/sanitize"
 	"github.com/pa-tools/pa/pkg/analyze/inference"
-	"github.com/pa-tools/pa/pkg/analyze/tabular"
+	"github.com/pa-tools/pa/pkg/analyze/sheet"
 )
 
 // Headline returns the answer of the comparison in one line: "new is slower: E2EL p50 +4.8 % (+3.9 to
@@ -272,7 +272,7 @@ func (r *Result) noDifference(l *LevelResult, f *findings) string {
 	case f.equal != nil:
 		return prefix + "no difference: " + strings.Join(parts, ", ")
 	}
-	return fmt.Sprintf("%sno difference within one percentage point in failed requests: %s and %s", prefix, tabular.ShareInSentence(sum(l.failures.older).share()), tabular.ShareInSentence(sum(l.failures.newer).share()))
+	return fmt.Sprintf("%sno difference within one percentage point in failed requests: %s and %s", prefix, sheet.ShareInSentence(sum(l.failures.older).share()), sheet.ShareInSentence(sum(l.failures.newer).share()))
 }
 
 // sweep returns the answer about several levels: over all of them first, then about levels that differ.

@@ -4,7 +4,7 @@ import (
 	"github.com/pa-tools/pa/pkg/analyze"
 	"github.com/pa-tools/pa/pkg/analyze/inference"
 	"github.com/pa-tools/pa/pkg/analyze/report"
-	"github.com/pa-tools/pa/pkg/analyze/tabular"
+	"github.com/pa-tools/pa/pkg/analyze/sheet"
 	"github.com/pa-tools/pa/pkg/answer"
 )
 
@@ -13,7 +13,7 @@ const Schema = "pa-diff/1"
 
 // JSON writes one object in the layout of schemas/diff.schema.json, with full
 // precision. Numbers that do not exist are absent.
-func JSON(r *Result) report.Renderer { return report.Indented(document(r)) }
+func JSON(r *Result) sheet.Renderer { return sheet.JSON(document(r)) }
 
 type jsonResult struct {
 	Schema      string           `json:"schema"`
@@ -197,7 +197,7 @@ func document(r *Result) jsonResult {
 		d.Together = &x
 	}
 	for _, o := range r.Outlying {
-		d.Outlying = append(d.Outlying, jsonOutlying{o.Run, o.File, o.Metric.Key, o.Level, tabular.JSONNumber(o.Factor), tabular.JSONNumber(o.Value), tabular.JSONNumber(o.Least), tabular.JSONNumber(o.Most)})
+		d.Outlying = append(d.Outlying, jsonOutlying{o.Run, o.File, o.Metric.Key, o.Level, sheet.JSONNumber(o.Factor), sheet.JSONNumber(o.Value), sheet.JSONNumber(o.Least), sheet.JSONNumber(o.Most)})
 	}
 	for _, x := range r.LeftOut {
 		d.LeftOut = append(d.LeftOut, jsonLeftOut{r.numbers[x], x.Name})
@@ -227,7 +227,7 @@ func jsonLevelOf(l *LevelResult) jsonLevel {
 func (l *LevelResult) jsonAnswer() jsonAnswer {
 	a := jsonAnswer{Verdict: l.Answer.String(), Because: l.Because}
 	if l.Answer == NoDifference {
-		a.Within = tabular.JSONNumber(l.Within)
+		a.Within = sheet.JSONNumber(l.Within)
 	}
 	return a
 }
@@ -285,9 +285,9 @@ func metric(r *Row) jsonMetric {
 	i := r.Shown()
 	m := jsonMetric{
 		Metric: r.Metric.Key, Unit: r.Metric.Unit(), Better: "lower", Primary: r.Primary, Paired: r.Paired,
-		Old: tabular.JSONNumber(r.Old.Value), New: tabular.JSONNumber(r.New.Value), OldN: r.Old.N, NewN: r.New.N,
-		OldRuns: tabular.JSONNumbers(r.OldRuns), NewRuns: tabular.JSONNumbers(r.NewRuns),
-		Change: tabular.JSONNumber(r.Change), Low: tabular.JSONNumber(i.Low), High: tabular.JSONNumber(i.High), P: tabular.JSONNumber(r.P), PAdjusted: tabular.JSONNumber(r.Adjusted),
+		Old: sheet.JSONNumber(r.Old.Value), New: sheet.JSONNumber(r.New.Value), OldN: r.Old.N, NewN: r.New.N,
+		OldRuns: sheet.JSONNumbers(r.OldRuns), NewRuns: sheet.JSONNumbers(r.NewRuns),
+		Change: sheet.JSONNumber(r.Change), Low: sheet.JSONNumber(i.Low), High: sheet.JSONNumber(i.High), P: sheet.JSONNumber(r.P), PAdjusted: sheet.JSONNumber(r.Adjusted),
 	}
 	switch r.Metric.Direction {
 	case inference.HigherIsBetter:
@@ -296,18 +296,18 @@ func metric(r *Row) jsonMetric {
 		m.Better = "none"
 	}
 	if r.Rank != nil {
-		m.RankP = tabular.JSONNumber(r.Rank.P)
+		m.RankP = sheet.JSONNumber(r.Rank.P)
 	}
 	if r.Primary {
 		m.Verdict, m.Spoiled = r.Verdict.String(), r.Spoiled
 		if r.Equal || !r.NA.Missing() {
-			m.Within = &jsonWithin{tabular.JSONNumber(r.bound.Low), tabular.JSONNumber(r.bound.High), r.inMargin()}
+			m.Within = &jsonWithin{sheet.JSONNumber(r.bound.Low), sheet.JSONNumber(r.bound.High), r.inMargin()}
 		}
 	}
 	if r.NA.Missing() {
 		m.NA = &jsonNA{r.NA.Reason, r.NA.Needs}
 	} else {
-		m.Level = tabular.JSONNumber(r.Level)
+		m.Level = sheet.JSONNumber(r.Level)
 	}
 	return m
 }
@@ -316,8 +316,8 @@ func serverFigure(r *ServerRow) jsonServer {
 	i := r.Interval(confidence)
 	s := jsonServer{
 		Name: r.Name, Metric: r.Metric, Unit: r.Unit, OldOf: r.OldOf, NewOf: r.NewOf,
-		Old: tabular.JSONNumber(r.Old.Value), New: tabular.JSONNumber(r.New.Value), OldRuns: tabular.JSONNumbers(r.OldRuns), NewRuns: tabular.JSONNumbers(r.NewRuns),
-		Change: tabular.JSONNumber(r.Change), Low: tabular.JSONNumber(i.Low), High: tabular.JSONNumber(i.High), P: tabular.JSONNumber(r.P),
+		Old: sheet.JSONNumber(r.Old.Value), New: sheet.JSONNumber(r.New.Value), OldRuns: sheet.JSONNumbers(r.OldRuns), NewRuns: sheet.JSONNumbers(r.NewRuns),
+		Change: sheet.JSONNumber(r.Change), Low: sheet.JSONNumber(i.Low), High: sheet.JSONNumber(i.High), P: sheet.JSONNumber(r.P),
 	}
 	if r.NA.Missing() {
 		s.NA = &jsonNA{r.NA.Reason, r.NA.Needs}

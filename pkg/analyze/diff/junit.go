@@ -3,14 +3,11 @@ package diff
 import (
 	"cmp"
 	"fmt"
-	"io"
 	"strings"
 
-	"github.com/pa-tools/pa/internal/junit"
-	"github.com/pa-tools/pa/internal/sanitize"
 	"github.com/pa-tools/pa/pkg/analyze/diff/gate"
 	"github.com/pa-tools/pa/pkg/analyze/inference"
-	"github.com/pa-tools/pa/pkg/analyze/report"
+	"github.com/pa-tools/pa/pkg/analyze/sheet"
 )
 
 // JUnit writes the comparison as JUnit XML, which CI systems show as tests. The first suite
@@ -19,23 +16,21 @@ import (
 //
 // Without gates, a metric that got worse is a failure. With gates, only gates fail. What the data cannot tell
 // is skipped, with the reason; a gate is an error then if Options.InconclusiveFails is set.
-func JUnit(r *Result) report.Renderer {
-	return func(w io.Writer) error {
-		all := []junit.Suite{r.junitComparable()}
-		for _, l := range r.allLevels() {
-			all = append(all, r.junitLevel(l))
-		}
-		if len(r.Gates) > 0 {
-			all = append(all, r.junitGates())
-		}
-		return junit.Write(w, sanitize.Text(r.Headline()), all)
+func JUnit(r *Result) sheet.Renderer {
+	all := []sheet.Suite{r.junitComparable()}
+	for _, l := range r.allLevels() {
+		all = append(all, r.junitLevel(l))
 	}
+	if len(r.Gates) > 0 {
+		all = append(all, r.junitGates())
+	}
+	return sheet.JUnit(r.Headline(), all)
 }
 
 // junitComparable returns the suite that says whether the sides are comparable, and how
 // their settings differ.
-func (r *Result) junitComparable() junit.Suite {
-	c := junit.Case{Class: "comparison", Name: "comparable"}
+func (r *Result) junitComparable() sheet.Suite {
+	c := sheet.Case{Class: "comparison", Name: "comparable"}
 	var lines []string
 	for i := range r.Differences {
 		d := &r.Differences[i]
@@ -43,19 +38,19 @@ func (r *Result) junitComparable() junit.Suite {
 		if d.Level != "" {
 			at = " at " + d.Level
 		}
-		lines = append(lines, sanitize.Text(fmt.Sprintf("%s%s: %s %s, %s %s", d.Name, at, r.o.Sides.old(), Short(d.Old), r.o.Sides.new(), Short(d.New))))
+		lines = append(lines, fmt.Sprintf("%s%s: %s %s, %s %s", d.Name, at, r.o.Sides.old(), Short(d.Old), r.o.Sides.new(), Short(d.New)))
 	}
 	if unknown := r.notKnown(); unknown != "" {
 		lines = append([]string{unknown}, lines...)
 	}
 	c.Out = strings.Join(lines, "\n")
 	if len(r.Refused()) > 0 || len(r.Levels) == 0 {
-		c.Error = sanitize.Text(r.Headline())
+		c.Error = r.Headline()
 	}
-	answer := junit.Case{Class: "comparison", Name: "answer"}
-	switch headline := sanitize.Text(r.Headline()); r.Answer {
+	answer := sheet.Case{Class: "comparison", Name: "answer"}
+	switch headline := r.Headline(); r.Answer {
 	case NotComparable:
-		return junit.Suite{Name: "comparison", Cases: []junit.Case{c}}
+		return sheet.Suite{Name: "comparison", Cases: []sheet.Case{c}}
 	case CannotTell:
 		answer.Skipped = headline
 	case FailsMore, Worse, BetterAndWorse:
@@ -67,14 +62,14 @@ func (r *Result) junitComparable() junit.Suite {
 			answer.Out, answer.Skipped = "", headline
 		}
 	}
-	return junit.Suite{Name: "comparison", Cases: []junit.Case{c, answer}}
+	return sheet.Suite{Name: "comparison", Cases: []sheet.Case{c, answer}}
 }
 
 // junitLevel returns the suite of a level: a case for each primary metric.
-func (r *Result) junitLevel(l *LevelResult) junit.Suite {
+func (r *Result) junitLevel(l *LevelResult) sheet.Suite {
 	u := r.units()
-	name := sanitize.Text(l.Name)
-	s := junit.Suite{Name: name}
+	name := l.Name
+	s := sheet.Suite{Name: name}
 	for i := range l.Rows {
 		row := &l.Rows[i]
 		if !row.Primary {
@@ -85,10 +80,10 @@ func (r *Result) junitLevel(l *LevelResult) junit.Suite {
 			text += " (" + strings.Replace(ends, " ", " to ", 1) + ")"
 		}
 		text = row.Metric.Name + ": " + text
-		c := junit.Case{Class: name, Name: row.Metric.Key, Out: text}
+		c := sheet.Case{Class: name, Name: row.Metric.Key, Out: text}
 		switch {
 		case row.Verdict == inference.NotAvailable:
-			c.Skipped = sanitize.Text(cmp.Or(l.reasonOf(row), "no verdict"))
+			c.Skipped = cmp.Or(l.reasonOf(row), "no verdict")
 		case row.Verdict == inference.NoDifference && row.Metric.of == failedShare:
 			if why := l.failures.doubt(l); why != "" {
 				c.Skipped = "cannot tell: " + why
@@ -104,12 +99,12 @@ func (r *Result) junitLevel(l *LevelResult) junit.Suite {
 }
 
 // junitGates returns the suite of the gates: a case for each gate at each level.
-func (r *Result) junitGates() junit.Suite {
-	s := junit.Suite{Name: "gates"}
+func (r *Result) junitGates() sheet.Suite {
+	s := sheet.Suite{Name: "gates"}
 	for i := range r.Gates {
 		g := &r.Gates[i]
-		c := junit.Case{Class: "gates", Name: g.title() + r.at(g.Level)}
-		because := sanitize.Text(g.outcome() + ": " + strings.Join(g.Because, ", "))
+		c := sheet.Case{Class: "gates", Name: g.title() + r.at(g.Level)}
+		because := g.outcome() + ": " + strings.Join(g.Because, ", ")
 		switch g.State {
 		case gate.Tripped:
 			c.Failure = because

@@ -4,7 +4,7 @@ import (
 	"fmt"
 
 	"github.com/pa-tools/pa/internal/plural"
-	"github.com/pa-tools/pa/pkg/analyze/tabular"
+	"github.com/pa-tools/pa/pkg/analyze/sheet"
 )
 
 // A metric is spoiled if a share of its run is above one of these limits.
@@ -32,7 +32,7 @@ func (l *Level) Spoils(m *Metric) string {
 	case len(l.Saturated) > 0:
 		return "the client may be the limit"
 	case (m.of == itl || m.of == itlPerToken) && m.pct > 0 && l.together() > maxTogether:
-		return fmt.Sprintf("%s of the tokens arrived together with the previous one", tabular.Share(l.together()))
+		return fmt.Sprintf("%s of the tokens arrived together with the previous one", sheet.Share(l.together()))
 	case len(l.Pauses) > 0 && !l.withoutPauses && (!median || float64(l.Paused) > maxPaused*float64(l.OK+l.Failed)):
 		return fmt.Sprintf("the recorder paused, which touched %s", plural.Of(l.Paused, "request"))
 	case l.clockSteps+l.Backward > 0 && (m.of < seriesQuantities || m.Quality) && !median:

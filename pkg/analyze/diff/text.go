@@ -2,69 +2,74 @@ package diff
 
 import (
 	"fmt"
-	"io"
 	"slices"
 	"strings"
 
 	"github.com/pa-tools/pa/internal/sanitize"
-	"github.com/pa-tools/pa/pkg/analyze/report"
+	"github.com/pa-tools/pa/pkg/analyze/sheet"
 )
 
 // Text writes the comparison for people, in lines of at most width characters; 0 is no
-// limit, and tables then have about 100. The first line is the [Result.Headline]. explain
+// limit. The first line is the [Result.Headline]. explain
 // adds how it was judged: p-values, numbers of values, the values of each run, and why
 // intervals are missing.
-func Text(r *Result, width int, explain bool) report.Renderer {
-	return func(w io.Writer) error {
-		var b strings.Builder
-		u := r.units()
-		line := func(indent, text string) { b.WriteString(report.Wrap(text, indent, indent+"  ", width)) }
-		line("", r.Headline())
-		if out := r.leftOut(); out != "" {
-			line("", out)
-		}
-		b.WriteByte('\n')
-		line("", r.title())
-		line("", r.measured())
-		if unknown := r.notKnown(); unknown != "" {
-			line("", unknown)
-		}
-		if len(r.Differences) > 0 {
-			b.WriteByte('\n')
-			b.WriteString(r.differenceTable().Text("", width))
-		}
-		for _, l := range r.allLevels() {
-			b.WriteByte('\n')
-			line("", r.levelTitle(l))
-			for _, part := range l.parts() {
-				line("  ", sanitize.Text(part))
-			}
-			b.WriteString(l.table(u, explain).Text("  ", width))
-			if servers := l.serverTable(u).Text("  ", width); servers != "" {
-				b.WriteString("\n" + servers)
-			}
-			if !explain {
-				continue
-			}
-			for _, run := range l.perRun(u) {
-				line("  ", "each "+run[0]+": "+run[1]+" → "+run[2])
-			}
-		}
-		lines := r.lines()
-		if explain {
-			lines = append(lines, r.explanation()...)
-		} else if len(r.Levels) > 0 && len(r.Refused()) == 0 {
-			lines = append(lines, r.legend())
-		}
-		for i, note := range lines {
-			if i == 0 {
-				b.WriteByte('\n')
-			}
-			line("", note)
-		}
-		_, err := io.WriteString(w, b.String())
-		return err
+func Text(r *Result, width int, explain bool) sheet.Renderer {
+	s := r.Sheet(explain)
+	if explain {
+		s.Notes = append(s.Notes, r.explanation()...)
+	} else if len(r.Levels) > 0 && len(r.Refused()) == 0 {
+		s.Notes = append(s.Notes, r.legend())
 	}
+	return sheet.Text(width, s)
+}
+
+// Markdown writes the comparison for a pull request.
+func Markdown(r *Result) sheet.Renderer { return sheet.Markdown(r.Sheet(false)) }
+
+// Sheet returns the comparison for people. Its parts are about the sides, their differences, all
+// levels of a sweep if there is [Result.Together], and each of [Result.Levels]. The first table of a
+// level has a row for each of [LevelResult.Rows], with the columns name, old, new, change, interval,
+// verdict; explain adds columns and the values of each run. The details say how it was judged.
+func (r *Result) Sheet(explain bool) *sheet.Sheet {
+	u := r.units()
+	s := &sheet.Sheet{Title: r.Headline(), Notes: r.lines(), Details: &sheet.Part{Title: "how it was judged"}}
+	if out := r.leftOut(); out != "" {
+		s.About = []string{out}
+	}
+	s.Part("").Lines(r.title(), r.measured(), r.notKnown())
+	s.Part("").Table(r.differenceTable())
+	for _, l := range r.allLevels() {
+		p := s.Part(r.levelTitle(l)).Lines(l.parts()...).Table(l.table(u, explain)).Table(l.serverTable(u))
+		if explain {
+			for _, run := range l.perRun(u) {
+				p.Lines("each " + run[0] + ": " + run[1] + " → " + run[2])
+			}
+		}
+	}
+	for i := range r.Levels {
+		s.Details.Table(r.Levels[i].judged(u))
+	}
+	s.Details.Lines(r.explanation()...)
+	return s
+}
+
+// judged returns the table of how the primary metrics of a level were judged.
+func (l *LevelResult) judged(u *timeUnits) sheet.Table {
+	t := sheet.AllLeft([][]string{{sanitize.Text(l.Name), "p", "n", "each " + l.sides.old() + " run", "each " + l.sides.new() + " run"}})
+	runs := l.perRun(u)
+	for j := range l.Rows {
+		row := &l.Rows[j]
+		if !row.Primary {
+			continue
+		}
+		cells := []string{row.Metric.Name, sheet.PValue(row.Adjusted), counts(row.Old.N, row.New.N), "", ""}
+		if len(runs) > 0 {
+			cells[3], cells[4] = runs[0][1], runs[0][2]
+			runs = runs[1:]
+		}
+		t.Add(cells...)
+	}
+	return t
 }
 
 // levelTitle returns the name of a level, and what was found there if the headline is

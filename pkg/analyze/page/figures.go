@@ -13,6 +13,7 @@ import (
 	"github.com/pa-tools/pa/internal/plural"
 	"github.com/pa-tools/pa/internal/sanitize"
 	"github.com/pa-tools/pa/pkg/analyze/report"
+	"github.com/pa-tools/pa/pkg/analyze/sheet"
 )
 
 // The figures of a page are taken from the JSON of the report, so that both hold the same numbers.
@@ -28,7 +29,7 @@ type member struct {
 type list []member
 
 // members decodes the JSON object that r writes, in the order of its text.
-func members(r report.Renderer) ([]member, error) {
+func members(r sheet.Renderer) ([]member, error) {
 	var b bytes.Buffer
 	if err := r(&b); err != nil {
 		return nil, err

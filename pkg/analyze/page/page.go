@@ -18,6 +18,7 @@ import (
 	"github.com/pa-tools/pa/pkg/analyze/diff"
 	"github.com/pa-tools/pa/pkg/analyze/pareto"
 	"github.com/pa-tools/pa/pkg/analyze/report"
+	"github.com/pa-tools/pa/pkg/analyze/sheet"
 	"github.com/pa-tools/pa/pkg/analyze/view"
 )
 
@@ -52,7 +53,7 @@ type Run struct {
 const mostDetailed = 500
 
 // HTML writes the page. Level i of a run must be experiment i of its report.
-func HTML(p Page) report.Renderer {
+func HTML(p Page) sheet.Renderer {
 	return func(w io.Writer) error {
 		d, err := newDocument(&p)
 		if err != nil {
@@ -273,7 +274,7 @@ func (d *document) run(r *Run, i int, defs *definitions) error {
 	if err != nil {
 		return fmt.Errorf("%s: %w", r.Name, err)
 	}
-	whole, err := members(report.Indented(struct {
+	whole, err := members(sheet.JSON(struct {
 		MaxLoad any `json:"max_load"`
 	}{report.MaxLoadJSON(r.Report.MaxLoad())}))
 	if err != nil {

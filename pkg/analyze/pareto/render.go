@@ -2,53 +2,30 @@ package pareto
 
 import (
 	"fmt"
-	"io"
 	"slices"
 	"strconv"
-	"strings"
 
-	"github.com/pa-tools/pa/internal/sanitize"
 	"github.com/pa-tools/pa/pkg/analyze/report"
-	"github.com/pa-tools/pa/pkg/analyze/tabular"
+	"github.com/pa-tools/pa/pkg/analyze/sheet"
 )
 
 // Text writes the points and the frontiers for people, in lines of at most width characters; 0 is no
 // limit.
-func Text(r *Result, width int) report.Renderer {
-	return func(w io.Writer) error {
-		var b strings.Builder
-		b.WriteString(report.Wrap(r.axes(), "", "  ", width))
-		b.WriteByte('\n')
-		b.WriteString(r.table().Text("  ", width))
-		b.WriteByte('\n')
-		for _, line := range r.lines() {
-			b.WriteString(report.Wrap(line, "", "  ", width))
-		}
-		_, err := io.WriteString(w, b.String())
-		return err
-	}
-}
+func Text(r *Result, width int) sheet.Renderer { return sheet.Text(width, r.sheet()) }
 
 // Markdown writes the same for a pull request or a wiki.
-func Markdown(r *Result) report.Renderer {
-	return func(w io.Writer) error {
-		var b strings.Builder
-		b.WriteString(sanitize.Markdown(r.axes()) + "\n")
-		b.WriteString(r.table().Markdown())
-		b.WriteByte('\n')
-		for _, line := range r.lines() {
-			b.WriteString("- " + sanitize.Markdown(line) + "\n")
-		}
-		_, err := io.WriteString(w, b.String())
-		return err
-	}
+func Markdown(r *Result) sheet.Renderer { return sheet.Markdown(r.sheet()) }
+
+// sheet returns the points and the frontiers for people.
+func (r *Result) sheet() *sheet.Sheet {
+	s := &sheet.Sheet{About: []string{"x: " + r.UserRateName() + " · y: " + r.RateName()}, Notes: r.lines(), Bullets: true}
+	s.Parts = []*sheet.Part{{Indent: "  "}}
+	s.Parts[0].Table(r.table())
+	return s
 }
 
-// axes says what the columns mean.
-func (r *Result) axes() string { return "x: " + r.UserRateName() + " · y: " + r.RateName() }
-
 // table returns a row for each point.
-func (r *Result) table() tabular.Table {
+func (r *Result) table() sheet.Table {
 	rate := "tok/s/GPU"
 	if !r.PerGPU {
 		rate = "tok/s total"
@@ -56,18 +33,18 @@ func (r *Result) table() tabular.Table {
 	rows := [][]string{{"level", "file", "GPUs", "tok/s/user", rate, "SLO met", "frontier", "n/a"}}
 	for i := range r.Points {
 		p := &r.Points[i]
-		row := []string{sanitize.Text(p.Level), "", "", "", "", "", "", ""}
+		row := []string{p.Level, "", "", "", "", "", "", ""}
 		if r.Files != nil {
-			row[1] = sanitize.Text(p.File)
+			row[1] = p.File
 		}
 		if r.PerGPU && p.GPUs > 0 {
 			row[2] = strconv.Itoa(p.GPUs)
 		}
 		if p.SLO.OK {
-			row[5] = tabular.Percent(p.SLO.V)
+			row[5] = sheet.Percent(p.SLO.V)
 		}
 		if p.Why != "" {
-			row[7] = sanitize.Text(p.Why)
+			row[7] = p.Why
 			rows = append(rows, row)
 			continue
 		}
@@ -89,7 +66,7 @@ func (r *Result) table() tabular.Table {
 			}
 		}
 	}
-	return tabular.Table{Rows: rows, Left: []string{"file", "frontier", "n/a"}}
+	return sheet.Table{Rows: rows, Left: []string{"file", "frontier", "n/a"}}
 }
 
 // lines returns the areas, knees, capacities and notes.
@@ -104,21 +81,21 @@ func (r *Result) lines() (lines []string) {
 		if f.Knee >= 0 {
 			knee = "knee at " + r.name(f.Knee)
 		}
-		lines = append(lines, fmt.Sprintf("%sarea %s above %s, %s · %s", name, area, tabular.CSVNumber(r.Options.UserReference), tabular.CSVNumber(r.Options.RateReference), knee))
+		lines = append(lines, fmt.Sprintf("%sarea %s above %s, %s · %s", name, area, sheet.CSVNumber(r.Options.UserReference), sheet.CSVNumber(r.Options.RateReference), knee))
 	}
 	front("frontier: ", &r.All)
 	for i := range r.Files {
-		front(sanitize.Text(r.Files[i].File)+": ", &r.Files[i])
+		front(r.Files[i].File+": ", &r.Files[i])
 	}
 	for _, c := range r.Capacities {
 		name := ""
 		if r.Files != nil {
-			name = sanitize.Text(c.File) + ": "
+			name = c.File + ": "
 		}
 		lines = append(lines, name+report.MaxLoad(c.MaxLoad))
 	}
 	for _, n := range r.Notes {
-		lines = append(lines, sanitize.Text(n))
+		lines = append(lines, n)
 	}
 	return lines
 }
@@ -128,34 +105,34 @@ var columns = []string{"kind", "file", "mode", "value", "gpus", "user_rate", "ra
 
 // CSV writes a line of kind "point" for each level and a line of kind "front" for each frontier, the
 // frontier of all files first; schemas/pareto_csv.md names the columns.
-func CSV(r *Result) report.Renderer {
-	var rows []tabular.CSVRow
+func CSV(r *Result) sheet.Renderer {
+	var rows []sheet.CSVRow
 	for i := range r.Points {
 		p := &r.Points[i]
-		row := tabular.CSVRow{"kind": "point", "file": sanitize.CSVCell(p.File), "mode": sanitize.CSVCell(p.Mode), "value": sanitize.CSVCell(p.Value), "na": sanitize.CSVCell(p.Why)}
+		row := sheet.CSVRow{"kind": "point", "file": p.File, "mode": p.Mode, "value": p.Value, "na": p.Why}
 		if p.GPUs > 0 {
 			row["gpus"] = strconv.Itoa(p.GPUs)
 		}
 		if p.Why == "" {
-			row["user_rate"], row["rate"] = tabular.CSVNumber(p.UserRate), tabular.CSVNumber(p.Rate)
+			row["user_rate"], row["rate"] = sheet.CSVNumber(p.UserRate), sheet.CSVNumber(p.Rate)
 			row["frontier"], row["file_frontier"] = strconv.FormatBool(p.Frontier), strconv.FormatBool(p.OfFile)
 			row["knee"] = strconv.FormatBool(r.All.Knee == i)
 		}
 		if p.SLO.OK {
-			row["slo_attained"] = tabular.CSVNumber(p.SLO.V)
+			row["slo_attained"] = sheet.CSVNumber(p.SLO.V)
 		}
 		rows = append(rows, row)
 	}
 	for _, f := range append([]Front{r.All}, r.Files...) {
-		row := tabular.CSVRow{"kind": "front", "file": sanitize.CSVCell(f.File), "area": tabular.CSVNumber(f.Area), "na": sanitize.CSVCell(f.KneeWhy)}
+		row := sheet.CSVRow{"kind": "front", "file": f.File, "area": sheet.CSVNumber(f.Area), "na": f.KneeWhy}
 		if f.Knee >= 0 {
 			p := &r.Points[f.Knee]
-			row["mode"], row["value"] = sanitize.CSVCell(p.Mode), sanitize.CSVCell(p.Value)
-			row["user_rate"], row["rate"] = tabular.CSVNumber(p.UserRate), tabular.CSVNumber(p.Rate)
+			row["mode"], row["value"] = p.Mode, p.Value
+			row["user_rate"], row["rate"] = sheet.CSVNumber(p.UserRate), sheet.CSVNumber(p.Rate)
 		}
 		rows = append(rows, row)
 	}
-	return tabular.CSV(columns, rows)
+	return sheet.CSV(columns, rows)
 }
 
 // Schema names the layout that JSON writes.
@@ -207,7 +184,7 @@ type jsonCapacity struct {
 }
 
 // JSON writes one object in the layout of schemas/pareto.schema.json.
-func JSON(r *Result) report.Renderer {
+func JSON(r *Result) sheet.Renderer {
 	d := jsonDocument{
 		Schema: Schema, UserRate: "1 / mean TPOT", Rate: "output_tokens_per_s", PerGPU: r.PerGPU,
 		Reference: jsonReference{r.Options.UserReference, r.Options.RateReference},
@@ -236,7 +213,7 @@ func JSON(r *Result) report.Renderer {
 	for _, c := range r.Capacities {
 		d.Capacities = append(d.Capacities, jsonCapacity{c.File, report.MaxLoadJSON(c.MaxLoad)})
 	}
-	return report.Indented(d)
+	return sheet.JSON(d)
 }
 
 func jsonFrontOf(f *Front) jsonFront {

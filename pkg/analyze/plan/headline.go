@@ -9,7 +9,7 @@ import (
 	"github.com/pa-tools/pa/internal/plural"
 	"github.com/pa-tools/pa/internal/sanitize"
 	"github.com/pa-tools/pa/pkg/analyze/rig"
-	"github.com/pa-tools/pa/pkg/analyze/tabular"
+	"github.com/pa-tools/pa/pkg/analyze/sheet"
 )
 
 // Headlines returns a sentence for each level: how many runs a side find the change, and how many show that there is
@@ -28,7 +28,7 @@ func (res *Result) Headlines() []string {
 }
 
 func (res *Result) headline(l *Level) string {
-	change, often := res.change(), tabular.ShareInSentence(res.Options.Power)+" of the time"
+	change, often := res.change(), sheet.ShareInSentence(res.Options.Power)+" of the time"
 	switch {
 	case l.Find > 0:
 		return fmt.Sprintf("to find a change of %s in %s %s: %s; to exclude one: %s", change, l.planned(), often, res.side(l.Find, l), res.side(l.Exclude, l))

@@ -4,17 +4,16 @@ import (
 	"math"
 
 	"github.com/pa-tools/pa/pkg/analyze/diff"
-	"github.com/pa-tools/pa/pkg/analyze/report"
 	"github.com/pa-tools/pa/pkg/analyze/rig"
 	"github.com/pa-tools/pa/pkg/analyze/runset"
-	"github.com/pa-tools/pa/pkg/analyze/tabular"
+	"github.com/pa-tools/pa/pkg/analyze/sheet"
 )
 
 // Schema names the layout that JSON writes.
 const Schema = "pa-plan/1"
 
 // JSON writes one object in the layout of schemas/plan.schema.json. Missing numbers are left out.
-func JSON(res *Result) report.Renderer { return report.Indented(document(res)) }
+func JSON(res *Result) sheet.Renderer { return sheet.JSON(document(res)) }
 
 type jsonResult struct {
 	Schema      string                  `json:"schema"`
@@ -76,7 +75,7 @@ type jsonMetric struct {
 func document(res *Result) jsonResult {
 	d := jsonResult{
 		Schema: Schema, Change: res.Options.Change, Power: res.Options.Power, Alpha: alpha,
-		Measured: res.Set.Runs[0].Measured(), Headlines: res.Headlines(), RunSeconds: tabular.JSONNumber(res.RunSeconds), NoCommand: res.NoCommand,
+		Measured: res.Set.Runs[0].Measured(), Headlines: res.Headlines(), RunSeconds: sheet.JSONNumber(res.RunSeconds), NoCommand: res.NoCommand,
 		Runs: diff.JSONRuns(res.Set.Runs), Comparable: len(res.Set.Refused()) == 0, Differences: res.Set.JSONDifferences(), Levels: []jsonLevel{},
 		Warnings: append([]string{}, res.Set.Warnings...),
 	}
@@ -96,7 +95,7 @@ func document(res *Result) jsonResult {
 		for j := range l.Rows {
 			r := &l.Rows[j]
 			m := jsonMetric{
-				Metric: r.Metric.Key, Deviation: tabular.JSONNumber(r.Deviation), Within: tabular.JSONNumber(r.Within), Between: tabular.JSONNumber(r.Between),
+				Metric: r.Metric.Key, Deviation: sheet.JSONNumber(r.Deviation), Within: sheet.JSONNumber(r.Within), Between: sheet.JSONNumber(r.Between),
 				SingleRequests: count(r.SingleRequests), NA: r.NA,
 			}
 			if r.Find <= rig.MaxRunsASide {
@@ -117,7 +116,7 @@ func (res *Result) sides(k int, l *Level) *jsonSides {
 	if k == 0 || k > rig.MaxRunsASide {
 		return nil
 	}
-	return &jsonSides{k, 2 * k * l.Requests, tabular.JSONNumber(res.Seconds(k))}
+	return &jsonSides{k, 2 * k * l.Requests, sheet.JSONNumber(res.Seconds(k))}
 }
 
 // count returns a number of requests; nil for 0.
@@ -125,5 +124,5 @@ func count(n float64) *float64 {
 	if n == 0 {
 		n = math.NaN()
 	}
-	return tabular.JSONNumber(tidy(n))
+	return sheet.JSONNumber(tidy(n))
 }

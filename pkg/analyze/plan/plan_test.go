@@ -16,9 +16,9 @@ import (
 	"github.com/pa-tools/pa/pkg/analyze"
 	"github.com/pa-tools/pa/pkg/analyze/diff"
 	"github.com/pa-tools/pa/pkg/analyze/inference"
-	"github.com/pa-tools/pa/pkg/analyze/report"
 	"github.com/pa-tools/pa/pkg/analyze/rig"
 	"github.com/pa-tools/pa/pkg/analyze/runset"
+	"github.com/pa-tools/pa/pkg/analyze/sheet"
 	"github.com/pa-tools/pa/pkg/export"
 )
 
@@ -261,8 +261,8 @@ func TestFormats(t *testing.T) {
 			runs = append(runs, read(t, fmt.Sprintf("x|%d\x1b.json", i), r, &within))
 		}
 		res := Make(runset.OneServer(runs, nil), &within, usual)
-		for format, render := range map[string]func(*Result) report.Renderer{
-			"text": func(r *Result) report.Renderer { return Text(r, 80) }, "markdown": Markdown, "json": JSON,
+		for format, render := range map[string]func(*Result) sheet.Renderer{
+			"text": func(r *Result) sheet.Renderer { return Text(r, 80) }, "markdown": Markdown, "json": JSON,
 		} {
 			var b bytes.Buffer
 			if err := render(res)(&b); err != nil {

@@ -6,8 +6,8 @@ import (
 
 	"github.com/pa-tools/pa/internal/plural"
 	"github.com/pa-tools/pa/pkg/analyze/diff/gate"
+	"github.com/pa-tools/pa/pkg/analyze/sheet"
 	"github.com/pa-tools/pa/pkg/analyze/svg"
-	"github.com/pa-tools/pa/pkg/analyze/tabular"
 	"github.com/pa-tools/pa/pkg/analyze/trend"
 )
 
@@ -55,7 +55,7 @@ func Trend(res *trend.Result, o Options) *svg.Figure {
 			}
 			p.Series = []svg.Series{s}
 			for _, step := range row.Steps {
-				p.Lines = append(p.Lines, svg.Line{Vertical: true, At: float64(step.At) - 0.5, Label: tabular.Change(step.Change)})
+				p.Lines = append(p.Lines, svg.Line{Vertical: true, At: float64(step.At) - 0.5, Label: sheet.Change(step.Change)})
 			}
 			f.Panels = append(f.Panels, p)
 		}

@@ -6,10 +6,10 @@ import (
 	"math"
 	"slices"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/pa-tools/pa/internal/sanitize"
 	"github.com/pa-tools/pa/pkg/analyze/dialect/explain"
+	"github.com/pa-tools/pa/pkg/analyze/sheet"
 )
 
 // Definitions holds the definitions and values of several dialects for one load level.
@@ -111,8 +111,8 @@ func DefinitionsTable(d *Definitions) Renderer {
 		var b strings.Builder
 		u := d.timeUnits()
 		width := (&Options{Width: d.Width}).textWidth()
-		b.WriteString(Wrap(fmt.Sprintf("%s, %s %s", plain(d.Name), plain(d.Mode), plain(d.Value)), "", "  ", d.Width))
-		b.WriteString(Wrap("= definition, ≠ why it is not what strict gives", "", "  ", d.Width))
+		b.WriteString(sheet.Wrap(fmt.Sprintf("%s, %s %s", plain(d.Name), plain(d.Mode), plain(d.Value)), "", "  ", d.Width))
+		b.WriteString(sheet.Wrap("= definition, ≠ why it is not what strict gives", "", "  ", d.Width))
 		for _, m := range d.shown() {
 			cells, unit := definitionCells(m, &u)
 			title := m.Measure.Words()
@@ -146,7 +146,7 @@ func DefinitionsTable(d *Definitions) Renderer {
 					b.WriteString(strings.TrimSuffix(lines[i+1], "\n") + "\n")
 				}
 				for _, l := range rowLines(&m.Rows[i]) {
-					b.WriteString(Wrap(plain(l), "      ", "        ", width))
+					b.WriteString(sheet.Wrap(plain(l), "      ", "        ", width))
 				}
 			}
 		}
@@ -154,36 +154,11 @@ func DefinitionsTable(d *Definitions) Renderer {
 			b.WriteByte('\n')
 		}
 		for _, r := range d.Remarks {
-			b.WriteString(Wrap(explain.Family(r.Dialects)+": "+plain(r.Text), "", "  ", width))
+			b.WriteString(sheet.Wrap(explain.Family(r.Dialects)+": "+plain(r.Text), "", "  ", width))
 		}
 		_, err := io.WriteString(w, b.String())
 		return err
 	}
-}
-
-// Wrap breaks text between words into lines of width characters, each with a line feed.
-// first begins the first line, others the further ones. With width 0, text stays in one
-// line.
-func Wrap(text, first, others string, width int) string {
-	if width == 0 {
-		return first + text + "\n"
-	}
-	var b strings.Builder
-	indent, used := first, 0
-	b.WriteString(indent)
-	for i, word := range strings.Fields(text) {
-		n := utf8.RuneCountInString(word)
-		if i > 0 && len(indent)+used+1+n > width {
-			indent, used = others, 0
-			b.WriteString("\n" + indent)
-		} else if i > 0 {
-			b.WriteByte(' ')
-			used++
-		}
-		b.WriteString(word)
-		used += n
-	}
-	return b.String() + "\n"
 }
 
 // DefinitionsMarkdown writes definitions as tables in the Markdown of GitHub.
@@ -284,7 +259,7 @@ func DefinitionsJSON(d *Definitions) Renderer {
 	for _, r := range d.Remarks {
 		j.Remarks = append(j.Remarks, jsonRemark{r.Dialects, r.Text})
 	}
-	return Indented(j)
+	return sheet.JSON(j)
 }
 
 // finite returns v; nil if JSON has no number for it.

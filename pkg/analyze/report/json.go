@@ -4,11 +4,10 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
-	"io"
 	"strconv"
 
-	"github.com/pa-tools/pa/internal/sanitize"
 	"github.com/pa-tools/pa/pkg/analyze"
+	"github.com/pa-tools/pa/pkg/analyze/sheet"
 	"github.com/pa-tools/pa/pkg/export"
 )
 
@@ -18,7 +17,7 @@ const Schema = "pa-report/1"
 // JSON writes one object in the layout of schemas/report.schema.json. Times are
 // nanoseconds; floats have all their digits. A metric or rate without a value is
 // absent.
-func JSON(in Input) Renderer { return Indented(document(in)) }
+func JSON(in Input) Renderer { return sheet.JSON(document(in)) }
 
 // JSONArray writes an array with an object as of [JSON] for each input, also for one input
 // or none.
@@ -30,19 +29,7 @@ func arrayOf(inputs []Input, document func(Input) jsonReport) Renderer {
 	for _, in := range inputs {
 		all = append(all, document(in))
 	}
-	return Indented(all)
-}
-
-// Indented writes a document as JSON for programs that people can read too, by [sanitize.JSON].
-func Indented(document any) Renderer {
-	return func(w io.Writer) error {
-		b, err := json.MarshalIndent(document, "", "  ")
-		if err != nil {
-			return err
-		}
-		_, err = w.Write(sanitize.JSON(append(b, '\n')))
-		return err
-	}
+	return sheet.JSON(all)
 }
 
 type jsonReport struct {

@@ -12,6 +12,7 @@ import (
 	"github.com/pa-tools/pa/pkg/analyze"
 	"github.com/pa-tools/pa/pkg/analyze/names"
 	"github.com/pa-tools/pa/pkg/analyze/serverfigures"
+	"github.com/pa-tools/pa/pkg/analyze/sheet"
 	"github.com/pa-tools/pa/pkg/answer"
 )
 
@@ -21,7 +22,7 @@ const OTelSchema = "pa-report-otel/1"
 // OTelJSON writes one object in the layout of schemas/report-otel.schema.json: as [JSON], but each
 // metric has its name in OpenTelemetry's conventions for GenAI, and times of metrics and of servers
 // are seconds. A number of seconds is exactly the number of nanoseconds of JSON: it has the same digits.
-func OTelJSON(in Input) Renderer { return Indented(otelDocument(in)) }
+func OTelJSON(in Input) Renderer { return sheet.JSON(otelDocument(in)) }
 
 // OTelJSONArray writes an array with an object as of [OTelJSON] for each input, also for one input or
 // none.

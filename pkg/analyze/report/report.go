@@ -2,16 +2,16 @@ package report
 
 import (
 	"fmt"
-	"io"
 	"slices"
 	"strings"
 
 	"github.com/pa-tools/pa/internal/plural"
 	"github.com/pa-tools/pa/pkg/analyze"
+	"github.com/pa-tools/pa/pkg/analyze/sheet"
 )
 
-// A Renderer writes one finished report to w. It returns the first error of w.
-type Renderer func(w io.Writer) error
+// A Renderer writes one finished report.
+type Renderer = sheet.Renderer
 
 // An Input is the analysis of one file.
 type Input struct {

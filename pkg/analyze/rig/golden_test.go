@@ -16,15 +16,15 @@ import (
 	"github.com/pa-tools/pa/internal/runsettest"
 	"github.com/pa-tools/pa/internal/schematest"
 	"github.com/pa-tools/pa/pkg/analyze/diff"
-	"github.com/pa-tools/pa/pkg/analyze/report"
 	"github.com/pa-tools/pa/pkg/analyze/runset"
+	"github.com/pa-tools/pa/pkg/analyze/sheet"
 )
 
 var update = flag.Bool("update", false, "rewrite the golden files")
 
 // renderers are all formats, by the ends of their files.
-var renderers = map[string]func(*Result) report.Renderer{
-	"txt": func(r *Result) report.Renderer { return Text(r, 120) }, "md": Markdown, "csv": CSV, "json": JSON,
+var renderers = map[string]func(*Result) sheet.Renderer{
+	"txt": func(r *Result) sheet.Renderer { return Text(r, 120) }, "md": Markdown, "csv": CSV, "json": JSON,
 }
 
 // series makes runs with these times to the first token, in milliseconds; the other times

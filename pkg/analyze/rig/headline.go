@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"github.com/pa-tools/pa/internal/sanitize"
-	"github.com/pa-tools/pa/pkg/analyze/tabular"
+	"github.com/pa-tools/pa/pkg/analyze/sheet"
 )
 
 // usualRuns is the number of runs a side in the headlines, if Options.RunsASide has it.
@@ -27,7 +27,7 @@ func (res *Result) Headlines() []string {
 		var found []string
 		for j := range l.Rows {
 			if r := &l.Rows[j]; r.Metric.Primary && at < len(r.Smallest) && !math.IsNaN(r.Smallest[at]) {
-				found = append(found, fmt.Sprintf("%s %% in %s", tabular.Signed(r.Smallest[at]), r.Metric.Name))
+				found = append(found, fmt.Sprintf("%s %% in %s", sheet.Signed(r.Smallest[at]), r.Metric.Name))
 			}
 		}
 		line := "the deviation of every primary metric is unknown"
@@ -64,7 +64,7 @@ func (res *Result) notes() []string {
 		if !(r.Drift.Adjusted <= alpha) {
 			return ""
 		}
-		return fmt.Sprintf("%s %s (%s to %s)", r.Metric.Name, tabular.Change(r.Drift.Change), tabular.Change(r.Drift.Interval.Low), tabular.Change(r.Drift.Interval.High))
+		return fmt.Sprintf("%s %s (%s to %s)", r.Metric.Name, sheet.Change(r.Drift.Change), sheet.Change(r.Drift.Interval.Low), sheet.Change(r.Drift.Interval.High))
 	})
 	if drift != "" {
 		notes = append(notes, "The rig drifts from the first run to the last: "+drift+". Use a longer warm-up (pa-record --warmup-duration), or find the cause.")
@@ -73,7 +73,7 @@ func (res *Result) notes() []string {
 		if !(r.Turns.Adjusted <= alpha) {
 			return ""
 		}
-		return fmt.Sprintf("%s (%s instead of %s)", r.Metric.Name, tabular.Percent(r.Turns.Neighbors), tabular.Percent(r.Deviation))
+		return fmt.Sprintf("%s (%s instead of %s)", r.Metric.Name, sheet.Percent(r.Turns.Neighbors), sheet.Percent(r.Deviation))
 	})
 	tested := res.byLevel(func(r *Row) string {
 		if math.IsNaN(r.Turns.Adjusted) {

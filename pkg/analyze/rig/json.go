@@ -2,9 +2,8 @@ package rig
 
 import (
 	"github.com/pa-tools/pa/pkg/analyze/diff"
-	"github.com/pa-tools/pa/pkg/analyze/report"
 	"github.com/pa-tools/pa/pkg/analyze/runset"
-	"github.com/pa-tools/pa/pkg/analyze/tabular"
+	"github.com/pa-tools/pa/pkg/analyze/sheet"
 )
 
 // Schema names the layout that JSON writes.
@@ -12,7 +11,7 @@ const Schema = "pa-rig/1"
 
 // JSON writes one object in the layout of schemas/rig.schema.json, with full precision.
 // Missing numbers are left out.
-func JSON(res *Result) report.Renderer { return report.Indented(document(res)) }
+func JSON(res *Result) sheet.Renderer { return sheet.JSON(document(res)) }
 
 type jsonResult struct {
 	Schema      string                  `json:"schema"`
@@ -99,22 +98,22 @@ func document(res *Result) jsonResult {
 func (res *Result) metric(r *Row) jsonMetric {
 	m := jsonMetric{
 		Metric: r.Metric.Key, Unit: r.Metric.Unit(), Primary: r.Metric.Primary,
-		Runs: tabular.JSONNumbers(r.Values), Mean: tabular.JSONNumber(r.Mean), NA: r.NA,
+		Runs: sheet.JSONNumbers(r.Values), Mean: sheet.JSONNumber(r.Mean), NA: r.NA,
 	}
 	if r.NA != "" {
 		return m
 	}
-	m.Deviation, m.DeviationLow, m.DeviationHigh = tabular.JSONNumber(r.Deviation), tabular.JSONNumber(r.DeviationInterval.Low), tabular.JSONNumber(r.DeviationInterval.High)
+	m.Deviation, m.DeviationLow, m.DeviationHigh = sheet.JSONNumber(r.Deviation), sheet.JSONNumber(r.DeviationInterval.Low), sheet.JSONNumber(r.DeviationInterval.High)
 	m.Drift = &jsonDrift{
-		tabular.JSONNumber(r.Drift.Change), tabular.JSONNumber(r.Drift.Interval.Low), tabular.JSONNumber(r.Drift.Interval.High),
-		tabular.JSONNumber(r.Drift.P), tabular.JSONNumber(r.Drift.Adjusted),
+		sheet.JSONNumber(r.Drift.Change), sheet.JSONNumber(r.Drift.Interval.Low), sheet.JSONNumber(r.Drift.Interval.High),
+		sheet.JSONNumber(r.Drift.P), sheet.JSONNumber(r.Drift.Adjusted),
 	}
 	for i, s := range r.Smallest {
-		m.Smallest = append(m.Smallest, jsonSmallest{res.Options.RunsASide[i], tabular.JSONNumber(s)})
+		m.Smallest = append(m.Smallest, jsonSmallest{res.Options.RunsASide[i], sheet.JSONNumber(s)})
 	}
 	if r.Needed > 0 && r.Needed <= MaxRunsASide {
 		m.NeededRuns = &r.Needed
 	}
-	m.Turns = &jsonTurns{tabular.JSONNumber(r.Turns.Neighbors), tabular.JSONNumber(r.Turns.Ratio), tabular.JSONNumber(r.Turns.P), tabular.JSONNumber(r.Turns.Adjusted)}
+	m.Turns = &jsonTurns{sheet.JSONNumber(r.Turns.Neighbors), sheet.JSONNumber(r.Turns.Ratio), sheet.JSONNumber(r.Turns.P), sheet.JSONNumber(r.Turns.Adjusted)}
 	return m
 }

@@ -2,82 +2,40 @@ package rig
 
 import (
 	"fmt"
-	"io"
 	"math"
 	"strconv"
-	"strings"
 
 	"github.com/pa-tools/pa/internal/plural"
-	"github.com/pa-tools/pa/internal/sanitize"
 	"github.com/pa-tools/pa/pkg/analyze/diff"
 	"github.com/pa-tools/pa/pkg/analyze/inference"
-	"github.com/pa-tools/pa/pkg/analyze/report"
-	"github.com/pa-tools/pa/pkg/analyze/tabular"
+	"github.com/pa-tools/pa/pkg/analyze/sheet"
 )
 
 // Text writes the result for people, in lines of at most width characters; 0 is no limit.
-func Text(res *Result, width int) report.Renderer {
-	return func(w io.Writer) error {
-		var b strings.Builder
-		line := func(text string) { b.WriteString(report.Wrap(text, "", "  ", width)) }
-		for _, text := range res.Headlines() {
-			line(text)
-		}
-		line(res.source())
-		if differs := res.Set.DifferenceTable().Text("", width); differs != "" {
-			b.WriteString("\n" + differs)
-		}
-		units := res.Set.Units()
-		for i := range res.Levels {
-			l := &res.Levels[i]
-			fmt.Fprintf(&b, "\n%s, %s\n", sanitize.Text(l.Name), plural.Of(len(l.Runs), "run"))
-			b.WriteString(res.table(l, &units).Text("  ", width))
-		}
-		for i, note := range res.notes() {
-			if i == 0 {
-				b.WriteByte('\n')
-			}
-			line(note)
-		}
-		_, err := io.WriteString(w, b.String())
-		return err
-	}
-}
+func Text(res *Result, width int) sheet.Renderer { return sheet.Text(width, res.sheet()) }
 
 // Markdown writes the result for a pull request or a wiki.
-func Markdown(res *Result) report.Renderer {
-	return func(w io.Writer) error {
-		var b strings.Builder
-		for _, text := range res.Headlines() {
-			fmt.Fprintf(&b, "**%s**\n\n", sanitize.Markdown(text))
-		}
-		b.WriteString(sanitize.Markdown(res.source()) + "\n")
-		b.WriteString(res.Set.DifferenceTable().Markdown())
-		units := res.Set.Units()
-		for i := range res.Levels {
-			l := &res.Levels[i]
-			fmt.Fprintf(&b, "\n#### %s, %s\n", sanitize.Markdown(l.Name), plural.Of(len(l.Runs), "run"))
-			b.WriteString(res.table(l, &units).Markdown())
-		}
-		for _, note := range res.notes() {
-			fmt.Fprintf(&b, "\n%s\n", sanitize.Markdown(note))
-		}
-		_, err := io.WriteString(w, b.String())
-		return err
+func Markdown(res *Result) sheet.Renderer { return sheet.Markdown(res.sheet()) }
+
+// sheet returns the result for people.
+func (res *Result) sheet() *sheet.Sheet {
+	s := &sheet.Sheet{Heads: res.Headlines(), About: []string{res.source()}, Notes: res.notes()}
+	s.Part("").Table(res.Set.DifferenceTable())
+	units := res.Set.Units()
+	for i := range res.Levels {
+		l := &res.Levels[i]
+		s.Part(l.Name + ", " + plural.Of(len(l.Runs), "run")).Table(res.table(l, &units))
 	}
+	return s
 }
 
 // source returns the line that names the runs and the definitions of their metrics.
 func (res *Result) source() string {
-	var names []string
-	for _, r := range res.Set.Runs {
-		names = append(names, sanitize.Text(r.Name))
-	}
-	return fmt.Sprintf("%s (%s), %s", plural.Of(len(names), "run"), strings.Join(names, ", "), res.Set.Runs[0].Measured())
+	return fmt.Sprintf("%s, %s", res.Set.Named(), res.Set.Runs[0].Measured())
 }
 
 // table returns the table of a level.
-func (res *Result) table(l *Level, u *diff.Units) tabular.Table {
+func (res *Result) table(l *Level, u *diff.Units) sheet.Table {
 	header := []string{"", "mean", "deviation", "its interval", "drift", "its interval"}
 	for _, n := range res.Options.RunsASide {
 		header = append(header, strconv.Itoa(n)+" a side")
@@ -105,17 +63,17 @@ func (res *Result) table(l *Level, u *diff.Units) tabular.Table {
 			rows = append(rows, cells)
 			continue
 		}
-		cells = append(cells, tabular.Percent(r.Deviation), tabular.Percent(r.DeviationInterval.Low)+" "+tabular.Percent(r.DeviationInterval.High),
-			tabular.Change(r.Drift.Change), interval(r.Drift.Interval))
+		cells = append(cells, sheet.Percent(r.Deviation), sheet.Percent(r.DeviationInterval.Low)+" "+sheet.Percent(r.DeviationInterval.High),
+			sheet.Change(r.Drift.Change), interval(r.Drift.Interval))
 		for _, s := range r.Smallest {
-			cells = append(cells, tabular.Change(s))
+			cells = append(cells, sheet.Change(s))
 		}
 		if res.Options.Effect > 0 {
 			cells = append(cells, needed(r.Needed))
 		}
-		rows = append(rows, append(cells, tabular.Percent(r.Turns.Neighbors)))
+		rows = append(rows, append(cells, sheet.Percent(r.Turns.Neighbors)))
 	}
-	return tabular.Table{Rows: rows}
+	return sheet.Table{Rows: rows}
 }
 
 // interval formats the ends of an interval; "" without an interval.
@@ -123,12 +81,12 @@ func interval(i inference.Interval) string {
 	if math.IsNaN(i.Low) {
 		return ""
 	}
-	return tabular.Change(i.Low) + " " + tabular.Change(i.High)
+	return sheet.Change(i.Low) + " " + sheet.Change(i.High)
 }
 
 // neededHead returns the head of the column for Options.Effect.
 func (res *Result) neededHead() string {
-	return "runs a side for " + tabular.Signed(res.Options.Effect) + "%"
+	return "runs a side for " + sheet.Signed(res.Options.Effect) + "%"
 }
 
 // needed formats Row.Needed.

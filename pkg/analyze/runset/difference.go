@@ -8,7 +8,7 @@ import (
 
 	"github.com/pa-tools/pa/internal/sanitize"
 	"github.com/pa-tools/pa/pkg/analyze/diff"
-	"github.com/pa-tools/pa/pkg/analyze/tabular"
+	"github.com/pa-tools/pa/pkg/analyze/sheet"
 )
 
 // A Difference is a setting that differs between runs, or a reason to doubt some of the runs.
@@ -182,18 +182,18 @@ func (d *Difference) Effect() string {
 }
 
 // DifferenceTable returns the table of the differences. It is empty without differences.
-func (s *Set) DifferenceTable() tabular.Table {
+func (s *Set) DifferenceTable() sheet.Table {
 	if len(s.Differences) == 0 {
-		return tabular.Table{}
+		return sheet.Table{}
 	}
 	rows := [][]string{{"differs", "at", "value", "in", ""}}
 	for i := range s.Differences {
 		d := &s.Differences[i]
-		name, at, effect := d.Name, sanitize.Text(d.Level), d.Effect()
+		name, at, effect := d.Name, d.Level, d.Effect()
 		for _, v := range d.Values {
-			rows = append(rows, []string{name, at, diff.Short(v.Text), sanitize.Text(shortList(v.Runs)), effect})
+			rows = append(rows, []string{name, at, diff.Short(v.Text), shortList(v.Runs), effect})
 			name, at, effect = "", "", ""
 		}
 	}
-	return tabular.AllLeft(rows)
+	return sheet.AllLeft(rows)
 }

@@ -1,8 +1,7 @@
 package runset
 
 import (
-	"github.com/pa-tools/pa/internal/sanitize"
-	"github.com/pa-tools/pa/pkg/analyze/tabular"
+	"github.com/pa-tools/pa/pkg/analyze/sheet"
 )
 
 // This file has the parts of JSON and CSV that packages rig and trend share.
@@ -37,15 +36,15 @@ func (s *Set) JSONDifferences() []JSONDifference {
 
 // CSVDifferences returns a line for each value of each difference. The columns are record,
 // level, name, value, reason (the effect of the difference) and file.
-func (s *Set) CSVDifferences() []tabular.CSVRow {
-	var rows []tabular.CSVRow
+func (s *Set) CSVDifferences() []sheet.CSVRow {
+	var rows []sheet.CSVRow
 	for i := range s.Differences {
 		d := &s.Differences[i]
 		for _, v := range d.Values {
 			for _, run := range v.Runs {
-				rows = append(rows, tabular.CSVRow{
-					"record": "difference", "level": sanitize.CSVCell(d.Level), "name": d.Name, "value": sanitize.CSVCell(sanitize.Text(v.Text)),
-					"reason": d.Effect(), "file": sanitize.CSVCell(run),
+				rows = append(rows, sheet.CSVRow{
+					"record": "difference", "level": d.Level, "name": d.Name, "value": v.Text,
+					"reason": d.Effect(), "file": run,
 				})
 			}
 		}

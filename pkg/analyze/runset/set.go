@@ -4,7 +4,9 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"strings"
 
+	"github.com/pa-tools/pa/internal/plural"
 	"github.com/pa-tools/pa/pkg/analyze/diff"
 )
 
@@ -52,6 +54,15 @@ func OneServer(runs []*diff.Run, ignore []string) *Set {
 	s := New(runs, ignore)
 	s.requireOneLabel(ignore)
 	return s
+}
+
+// Named counts and names the runs: "2 runs (a.json, b.json)".
+func (s *Set) Named() string {
+	var names []string
+	for _, r := range s.Runs {
+		names = append(names, r.Name)
+	}
+	return fmt.Sprintf("%s (%s)", plural.Of(len(names), "run"), strings.Join(names, ", "))
 }
 
 // start returns the start of a run, 0 if it is unknown.

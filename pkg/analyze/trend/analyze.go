@@ -11,7 +11,7 @@ import (
 	"github.com/pa-tools/pa/pkg/analyze/diff"
 	"github.com/pa-tools/pa/pkg/analyze/inference"
 	"github.com/pa-tools/pa/pkg/analyze/runset"
-	"github.com/pa-tools/pa/pkg/analyze/tabular"
+	"github.com/pa-tools/pa/pkg/analyze/sheet"
 )
 
 // Options are the settings of an analysis.
@@ -169,7 +169,7 @@ func (res *Result) Headline() string {
 				if len(res.Levels) > 1 {
 					at = " at " + sanitize.Text(l.Name)
 				}
-				found[s.At] = append(found[s.At], fmt.Sprintf("%s%s %s %%", r.Metric.Name, at, tabular.Signed(s.Change)))
+				found[s.At] = append(found[s.At], fmt.Sprintf("%s%s %s %%", r.Metric.Name, at, sheet.Signed(s.Change)))
 				changed = true
 			}
 		}

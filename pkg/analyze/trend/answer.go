@@ -12,7 +12,7 @@ import (
 	"github.com/pa-tools/pa/internal/sanitize"
 	"github.com/pa-tools/pa/pkg/analyze/diff"
 	"github.com/pa-tools/pa/pkg/analyze/inference"
-	"github.com/pa-tools/pa/pkg/analyze/tabular"
+	"github.com/pa-tools/pa/pkg/analyze/sheet"
 )
 
 // BurnIn is the number of points that a baseline accepts even if they are worse, so that they show
@@ -123,7 +123,7 @@ func (r *Judged) size(worse bool) string {
 	if !worse {
 		most = math.Max(most, -least)
 	}
-	return tabular.Size(math.Expm1(math.Max(most, 0)))
+	return sheet.Size(math.Expm1(math.Max(most, 0)))
 }
 
 // A finding is a metric at a level, with its name and standing.
@@ -264,7 +264,7 @@ func LeftOutError(all []LeftOut) error {
 // change formats the change with its interval: "+9.3 % (+4.1 to +14)".
 func (r *Judged) change() string {
 	if r.Metric.Key == diff.KeyFailedShare {
-		return fmt.Sprintf("%s of the requests failed instead of %s", tabular.ShareInSentence(r.New), tabular.ShareInSentence(r.Mean))
+		return fmt.Sprintf("%s of the requests failed instead of %s", sheet.ShareInSentence(r.New), sheet.ShareInSentence(r.Mean))
 	}
 	return percentWith(r.Change, r.Interval)
 }
@@ -279,9 +279,9 @@ func (r *Judged) estimate() string {
 
 // percentWith formats a change with its interval, unless that is NaN: "+9.3 % (+4.1 to +14)".
 func percentWith(change float64, ends inference.Interval) string {
-	s := tabular.Signed(change) + " %"
+	s := sheet.Signed(change) + " %"
 	if !math.IsNaN(ends.Low) {
-		s += fmt.Sprintf(" (%s to %s)", tabular.Signed(ends.Low), tabular.Signed(ends.High))
+		s += fmt.Sprintf(" (%s to %s)", sheet.Signed(ends.Low), sheet.Signed(ends.High))
 	}
 	return s
 }
@@ -476,7 +476,7 @@ func (j *Judgement) tooWide(all []finding) string {
 	}
 	why := j.hiding(widest.Metric)
 	if why == "" {
-		why = fmt.Sprintf("accepted points differ from each other by %s %% in %s, %s", tabular.Size(math.Expm1(widest.deviation)), widest.name, j.enough(widest.Judged))
+		why = fmt.Sprintf("accepted points differ from each other by %s %% in %s, %s", sheet.Size(math.Expm1(widest.deviation)), widest.name, j.enough(widest.Judged))
 	}
 	return "cannot tell whether worse by " + percent(j.Margin) + ": " + strings.Join(texts, ", ") + "; " + why
 }

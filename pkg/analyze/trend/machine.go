@@ -4,19 +4,17 @@ import (
 	"math"
 	"strconv"
 
-	"github.com/pa-tools/pa/internal/sanitize"
 	"github.com/pa-tools/pa/pkg/analyze/diff"
 	"github.com/pa-tools/pa/pkg/analyze/inference"
-	"github.com/pa-tools/pa/pkg/analyze/report"
 	"github.com/pa-tools/pa/pkg/analyze/runset"
-	"github.com/pa-tools/pa/pkg/analyze/tabular"
+	"github.com/pa-tools/pa/pkg/analyze/sheet"
 )
 
 // Schema names the layout that JSON and JudgementJSON write.
 const Schema = "pa-trend/1"
 
 // JSON writes the history as one object in the layout of schemas/trend.schema.json.
-func JSON(res *Result) report.Renderer {
+func JSON(res *Result) sheet.Renderer {
 	d := jsonDocument{
 		Schema: Schema, Headline: res.Headline(), Confidence: confidence, Measured: res.Set.Runs[0].Measured(),
 		Comparable: len(res.Set.Refused()) == 0, Differences: res.Set.JSONDifferences(), Points: jsonPoints(res.Points), Levels: []jsonLevel{},
@@ -29,24 +27,24 @@ func JSON(res *Result) report.Renderer {
 			m := jsonMetric{Metric: r.Metric.Key, Unit: r.Metric.Unit(), Primary: r.Metric.Primary, NA: r.NA}
 			for _, v := range r.Values {
 				m.Values = append(m.Values, jsonValue{
-					Mean: tabular.JSONNumber(v.Mean), Low: tabular.JSONNumber(v.Interval.Low), High: tabular.JSONNumber(v.Interval.High), Runs: tabular.JSONNumbers(v.Runs),
+					Mean: sheet.JSONNumber(v.Mean), Low: sheet.JSONNumber(v.Interval.Low), High: sheet.JSONNumber(v.Interval.High), Runs: sheet.JSONNumbers(v.Runs),
 				})
 			}
 			for _, s := range r.Steps {
 				m.Steps = append(m.Steps, jsonStep{
-					Point: s.At, Change: tabular.JSONNumber(s.Change), Low: tabular.JSONNumber(s.Interval.Low), High: tabular.JSONNumber(s.Interval.High), P: tabular.JSONNumber(s.P),
+					Point: s.At, Change: sheet.JSONNumber(s.Change), Low: sheet.JSONNumber(s.Interval.Low), High: sheet.JSONNumber(s.Interval.High), P: sheet.JSONNumber(s.P),
 				})
 			}
 			x.Metrics = append(x.Metrics, m)
 		}
 		d.Levels = append(d.Levels, x)
 	}
-	return report.Indented(d)
+	return sheet.JSON(d)
 }
 
 // JudgementJSON writes a judgement as one object in the layout of
 // schemas/trend.schema.json. The new point is the last one.
-func JudgementJSON(j *Judgement) report.Renderer {
+func JudgementJSON(j *Judgement) sheet.Renderer {
 	passed := j.Passed()
 	d := jsonDocument{
 		Schema: Schema, Headline: j.Headline(), Confidence: confidence, Measured: j.New.Runs[0].Measured(), Passed: &passed, Answer: &jsonAnswer{Verdict: j.Answer().String()}, Margin: &j.Margin,
@@ -66,15 +64,15 @@ func JudgementJSON(j *Judgement) report.Renderer {
 		for k := range l.Rows {
 			r := &l.Rows[k]
 			x.Metrics = append(x.Metrics, jsonMetric{
-				Metric: r.Metric.Key, Unit: r.Metric.Unit(), Primary: true, NA: r.NA, Accepted: tabular.JSONNumbers(r.Accepted), New: tabular.JSONNumber(r.New),
-				Change: tabular.JSONNumber(r.Change), Low: tabular.JSONNumber(r.Interval.Low), High: tabular.JSONNumber(r.Interval.High),
+				Metric: r.Metric.Key, Unit: r.Metric.Unit(), Primary: true, NA: r.NA, Accepted: sheet.JSONNumbers(r.Accepted), New: sheet.JSONNumber(r.New),
+				Change: sheet.JSONNumber(r.Change), Low: sheet.JSONNumber(r.Interval.Low), High: sheet.JSONNumber(r.Interval.High),
 				Within: j.within(r), Outlying: jsonOutlyings(r.Outlying),
-				Level: tabular.JSONNumber(r.Level), P: tabular.JSONNumber(r.P), PAdjusted: tabular.JSONNumber(r.Adjusted), Verdict: r.Verdict.String(),
+				Level: sheet.JSONNumber(r.Level), P: sheet.JSONNumber(r.P), PAdjusted: sheet.JSONNumber(r.Adjusted), Verdict: r.Verdict.String(),
 			})
 		}
 		d.Levels = append(d.Levels, x)
 	}
-	return report.Indented(d)
+	return sheet.JSON(d)
 }
 
 type jsonDocument struct {
@@ -152,7 +150,7 @@ func (j *Judgement) within(r *Judged) *jsonWithin {
 		return nil
 	}
 	_, most := r.forTheWorse()
-	return &jsonWithin{tabular.JSONNumber(r.Bounds.Low), tabular.JSONNumber(r.Bounds.High), most < j.margin()}
+	return &jsonWithin{sheet.JSONNumber(r.Bounds.Low), sheet.JSONNumber(r.Bounds.High), most < j.margin()}
 }
 
 type jsonOutlying struct {
@@ -197,16 +195,16 @@ var csvHeader = []string{"record", "level", "name", "unit", "point", "value", "l
 
 // CSV writes a line for each value of a point, step and difference, in the columns of
 // schemas/trend_csv.md.
-func CSV(res *Result) report.Renderer {
+func CSV(res *Result) sheet.Renderer {
 	rows := res.Set.CSVDifferences()
-	number := tabular.CSVNumber
+	number := sheet.CSVNumber
 	for i := range res.Levels {
 		l := &res.Levels[i]
 		for k := range l.Rows {
 			r := &l.Rows[k]
-			row := func(record string, point int, value float64, ends inference.Interval) tabular.CSVRow {
-				return tabular.CSVRow{
-					"record": record, "level": sanitize.CSVCell(l.Name), "name": r.Metric.Key, "unit": r.Metric.Unit(), "point": sanitize.CSVCell(res.Points[point].Label),
+			row := func(record string, point int, value float64, ends inference.Interval) sheet.CSVRow {
+				return sheet.CSVRow{
+					"record": record, "level": l.Name, "name": r.Metric.Key, "unit": r.Metric.Unit(), "point": res.Points[point].Label,
 					"value": number(value), "low": number(ends.Low), "high": number(ends.High), "primary": strconv.FormatBool(r.Metric.Primary),
 				}
 			}
@@ -220,38 +218,38 @@ func CSV(res *Result) report.Renderer {
 			}
 		}
 	}
-	return tabular.CSV(csvHeader, rows)
+	return sheet.CSV(csvHeader, rows)
 }
 
 // JudgementCSV writes a line for each primary metric and difference, in the columns of
 // schemas/trend_csv.md.
-func JudgementCSV(j *Judgement) report.Renderer {
-	answer := tabular.CSVRow{"record": "answer", "verdict": j.Answer().String()}
+func JudgementCSV(j *Judgement) sheet.Renderer {
+	answer := sheet.CSVRow{"record": "answer", "verdict": j.Answer().String()}
 	if err := j.Inconclusive(); err != nil {
-		answer["reason"] = sanitize.CSVCell(err.Error())
+		answer["reason"] = err.Error()
 	}
-	rows := append([]tabular.CSVRow{answer}, j.Set.CSVDifferences()...)
+	rows := append([]sheet.CSVRow{answer}, j.Set.CSVDifferences()...)
 	for _, l := range j.LeftOut {
-		rows = append(rows, tabular.CSVRow{"record": "left_out", "point": sanitize.CSVCell(l.Label), "reason": sanitize.CSVCell(l.Reason)})
+		rows = append(rows, sheet.CSVRow{"record": "left_out", "point": l.Label, "reason": l.Reason})
 	}
 	for _, name := range j.Unverified {
-		rows = append(rows, tabular.CSVRow{"record": "unverified", "point": sanitize.CSVCell(name)})
+		rows = append(rows, sheet.CSVRow{"record": "unverified", "point": name})
 	}
-	number := tabular.CSVNumber
+	number := sheet.CSVNumber
 	for i := range j.Levels {
 		l := &j.Levels[i]
 		for k := range l.Rows {
 			r := &l.Rows[k]
-			rows = append(rows, tabular.CSVRow{
-				"record": "judged", "level": sanitize.CSVCell(l.Name), "name": r.Metric.Key, "unit": "ratio", "value": number(r.Change),
+			rows = append(rows, sheet.CSVRow{
+				"record": "judged", "level": l.Name, "name": r.Metric.Key, "unit": "ratio", "value": number(r.Change),
 				"low": number(r.Interval.Low), "high": number(r.Interval.High), "p": number(r.P), "p_adjusted": number(r.Adjusted),
-				"verdict": r.Verdict.String(), "primary": "true", "reason": sanitize.CSVCell(r.NA), "confidence": number(r.Level),
+				"verdict": r.Verdict.String(), "primary": "true", "reason": r.NA, "confidence": number(r.Level),
 			})
 			for p, v := range r.Accepted {
-				rows = append(rows, tabular.CSVRow{"record": "accepted", "level": sanitize.CSVCell(l.Name), "name": r.Metric.Key, "unit": r.Metric.Unit(), "point": strconv.Itoa(p + 1), "value": number(v)})
+				rows = append(rows, sheet.CSVRow{"record": "accepted", "level": l.Name, "name": r.Metric.Key, "unit": r.Metric.Unit(), "point": strconv.Itoa(p + 1), "value": number(v)})
 			}
-			rows = append(rows, tabular.CSVRow{"record": "new", "level": sanitize.CSVCell(l.Name), "name": r.Metric.Key, "unit": r.Metric.Unit(), "value": number(r.New)})
+			rows = append(rows, sheet.CSVRow{"record": "new", "level": l.Name, "name": r.Metric.Key, "unit": r.Metric.Unit(), "value": number(r.New)})
 		}
 	}
-	return tabular.CSV(csvHeader, rows)
+	return sheet.CSV(csvHeader, rows)
 }

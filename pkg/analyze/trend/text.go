@@ -2,7 +2,6 @@ package trend
 
 import (
 	"fmt"
-	"io"
 	"math"
 	"slices"
 	"strings"
@@ -10,57 +9,28 @@ import (
 	"github.com/pa-tools/pa/internal/plural"
 	"github.com/pa-tools/pa/internal/sanitize"
 	"github.com/pa-tools/pa/pkg/analyze/diff"
-	"github.com/pa-tools/pa/pkg/analyze/report"
-	"github.com/pa-tools/pa/pkg/analyze/tabular"
+	"github.com/pa-tools/pa/pkg/analyze/sheet"
 )
 
 // primaryMark follows the names of primary metrics.
 const primaryMark = " *"
 
 // Text writes the history for people, in lines of at most width characters; 0 is no limit.
-func Text(res *Result, width int) report.Renderer {
-	return func(w io.Writer) error {
-		var b strings.Builder
-		line := func(text string) { b.WriteString(report.Wrap(text, "", "  ", width)) }
-		line(res.Headline())
-		line(res.source())
-		if differs := res.Set.DifferenceTable().Text("", width); differs != "" {
-			b.WriteString("\n" + differs)
-		}
-		units := res.Set.Units()
-		for i := range res.Levels {
-			l := &res.Levels[i]
-			b.WriteString("\n" + sanitize.Text(l.Name) + "\n" + res.table(l, &units).Text("  ", width))
-		}
-		for i, note := range res.notes() {
-			if i == 0 {
-				b.WriteByte('\n')
-			}
-			line(note)
-		}
-		_, err := io.WriteString(w, b.String())
-		return err
-	}
-}
+func Text(res *Result, width int) sheet.Renderer { return sheet.Text(width, res.sheet()) }
 
 // Markdown writes the history for a pull request or a wiki.
-func Markdown(res *Result) report.Renderer {
-	return func(w io.Writer) error {
-		var b strings.Builder
-		fmt.Fprintf(&b, "**%s**\n\n%s\n", sanitize.Markdown(res.Headline()), sanitize.Markdown(res.source()))
-		b.WriteString(res.Set.DifferenceTable().Markdown())
-		units := res.Set.Units()
-		for i := range res.Levels {
-			l := &res.Levels[i]
-			fmt.Fprintf(&b, "\n#### %s\n", sanitize.Markdown(l.Name))
-			b.WriteString(res.table(l, &units).Markdown())
-		}
-		for _, note := range res.notes() {
-			fmt.Fprintf(&b, "\n%s\n", sanitize.Markdown(note))
-		}
-		_, err := io.WriteString(w, b.String())
-		return err
+func Markdown(res *Result) sheet.Renderer { return sheet.Markdown(res.sheet()) }
+
+// sheet returns the history for people.
+func (res *Result) sheet() *sheet.Sheet {
+	s := &sheet.Sheet{Heads: []string{res.Headline()}, About: []string{res.source()}, Notes: res.notes()}
+	s.Part("").Table(res.Set.DifferenceTable())
+	units := res.Set.Units()
+	for i := range res.Levels {
+		l := &res.Levels[i]
+		s.Part(l.Name).Table(res.table(l, &units))
 	}
+	return s
 }
 
 // notKnown continues a line with what no run states about its load and model.
@@ -79,7 +49,7 @@ func (res *Result) source() string {
 
 // table returns the table of a level, a row for each metric: the value of each point, and the
 // steps.
-func (res *Result) table(l *Level, u *diff.Units) tabular.Table {
+func (res *Result) table(l *Level, u *diff.Units) sheet.Table {
 	header := []string{""}
 	for i := range res.Points {
 		header = append(header, sanitize.Fit(sanitize.Text(res.Points[i].Label), 24))
@@ -97,11 +67,11 @@ func (res *Result) table(l *Level, u *diff.Units) tabular.Table {
 		}
 		var steps []string
 		for _, s := range r.Steps {
-			steps = append(steps, fmt.Sprintf("%s%% (%s to %s) from %s", tabular.Signed(s.Change), tabular.Signed(s.Interval.Low), tabular.Signed(s.Interval.High), sanitize.Text(res.Points[s.At].Label)))
+			steps = append(steps, fmt.Sprintf("%s%% (%s to %s) from %s", sheet.Signed(s.Change), sheet.Signed(s.Interval.Low), sheet.Signed(s.Interval.High), res.Points[s.At].Label))
 		}
 		rows = append(rows, append(cells, strings.Join(steps, ", ")))
 	}
-	return tabular.Table{Rows: rows, Left: []string{"step"}}
+	return sheet.Table{Rows: rows, Left: []string{"step"}}
 }
 
 // notes returns the sentences below the tables.
@@ -125,47 +95,20 @@ func (res *Result) notes() []string {
 
 // JudgementText writes a judgement for people, in lines of at most width characters; 0 is
 // no limit.
-func JudgementText(j *Judgement, width int) report.Renderer {
-	return func(w io.Writer) error {
-		var b strings.Builder
-		line := func(text string) { b.WriteString(report.Wrap(text, "", "  ", width)) }
-		line(j.Headline())
-		line(j.source())
-		if differs := j.Set.DifferenceTable().Text("", width); differs != "" {
-			b.WriteString("\n" + differs)
-		}
-		units := j.Set.Units()
-		for i := range j.Levels {
-			b.WriteString("\n" + sanitize.Text(j.Levels[i].Name) + "\n" + j.table(&j.Levels[i], &units).Text("  ", width))
-		}
-		for i, note := range j.notes() {
-			if i == 0 {
-				b.WriteByte('\n')
-			}
-			line(note)
-		}
-		_, err := io.WriteString(w, b.String())
-		return err
-	}
-}
+func JudgementText(j *Judgement, width int) sheet.Renderer { return sheet.Text(width, j.sheet()) }
 
 // JudgementMarkdown writes a judgement for a pull request or the summary of a job.
-func JudgementMarkdown(j *Judgement) report.Renderer {
-	return func(w io.Writer) error {
-		var b strings.Builder
-		fmt.Fprintf(&b, "**%s**\n\n%s\n", sanitize.Markdown(j.Headline()), sanitize.Markdown(j.source()))
-		b.WriteString(j.Set.DifferenceTable().Markdown())
-		units := j.Set.Units()
-		for i := range j.Levels {
-			fmt.Fprintf(&b, "\n#### %s\n", sanitize.Markdown(j.Levels[i].Name))
-			b.WriteString(j.table(&j.Levels[i], &units).Markdown())
-		}
-		for _, note := range j.notes() {
-			fmt.Fprintf(&b, "\n%s\n", sanitize.Markdown(note))
-		}
-		_, err := io.WriteString(w, b.String())
-		return err
+func JudgementMarkdown(j *Judgement) sheet.Renderer { return sheet.Markdown(j.sheet()) }
+
+// sheet returns the judgement for people.
+func (j *Judgement) sheet() *sheet.Sheet {
+	s := &sheet.Sheet{Heads: []string{j.Headline()}, About: []string{j.source()}, Notes: j.notes()}
+	s.Part("").Table(j.Set.DifferenceTable())
+	units := j.Set.Units()
+	for i := range j.Levels {
+		s.Part(j.Levels[i].Name).Table(j.table(&j.Levels[i], &units))
 	}
+	return s
 }
 
 // source returns the line with the numbers of points and runs, and the definitions of the
@@ -186,21 +129,21 @@ func (j *Judgement) source() string {
 }
 
 // table returns the table of a level.
-func (j *Judgement) table(l *JudgedLevel, u *diff.Units) tabular.Table {
+func (j *Judgement) table(l *JudgedLevel, u *diff.Units) sheet.Table {
 	rows := [][]string{{"", "accepted", "new", "change", "interval", "p", "verdict"}}
 	for i := range l.Rows {
 		r := &l.Rows[i]
 		interval := ""
 		if !math.IsNaN(r.Interval.Low) {
-			interval = tabular.Change(r.Interval.Low) + " " + tabular.Change(r.Interval.High)
+			interval = sheet.Change(r.Interval.Low) + " " + sheet.Change(r.Interval.High)
 		}
-		change := tabular.Change(r.Change)
+		change := sheet.Change(r.Change)
 		if r.Metric.Key == diff.KeyFailedShare {
 			change = ""
 		}
-		rows = append(rows, []string{r.Metric.Name, u.Amount(r.Metric, r.Mean), u.Amount(r.Metric, r.New), change, interval, tabular.PValue(r.Adjusted), r.Verdict.String()})
+		rows = append(rows, []string{r.Metric.Name, u.Amount(r.Metric, r.Mean), u.Amount(r.Metric, r.New), change, interval, sheet.PValue(r.Adjusted), r.Verdict.String()})
 	}
-	return tabular.Table{Rows: rows, Left: []string{"verdict"}}
+	return sheet.Table{Rows: rows, Left: []string{"verdict"}}
 }
 
 // notes returns the sentences below the tables.
@@ -209,16 +152,16 @@ func (j *Judgement) notes() []string {
 	for _, l := range j.LeftOut {
 		notes = append(notes, "accepted point left out: "+l.String())
 	}
-	for _, name := range clean(j.Unverified) {
+	for _, name := range j.Unverified {
 		notes = append(notes, "accepted point without a manifest, whose files may have been changed: "+name)
 	}
 	for i := range j.Accepted {
 		p := &j.Accepted[i]
 		if p.Noise != "" {
-			notes = append(notes, fmt.Sprintf("accepted point %s was accepted as noise: %s", sanitize.Text(p.Label), sanitize.Text(p.Noise)))
+			notes = append(notes, fmt.Sprintf("accepted point %s was accepted as noise: %s", p.Label, p.Noise))
 		}
 		for _, text := range p.Outlying(j.Ignore) {
-			notes = append(notes, fmt.Sprintf("accepted point %s has a run unlike its others, which hides changes: %s; delete the folder of the point to judge without it", sanitize.Text(p.Label), text))
+			notes = append(notes, fmt.Sprintf("accepted point %s has a run unlike its others, which hides changes: %s; delete the folder of the point to judge without it", p.Label, text))
 		}
 	}
 	if len(j.Set.Refused()) > 0 {
@@ -240,10 +183,10 @@ func (j *Judgement) notes() []string {
 	if len(j.Accepted) > 0 && j.New.Outlying(j.Ignore) != nil {
 		notes = append(notes, outlyingAdvice)
 	}
-	for _, name := range clean(j.Added) {
+	for _, name := range j.Added {
 		notes = append(notes, "level of the new runs that no accepted point has: "+name)
 	}
-	for _, name := range clean(j.Missing) {
+	for _, name := range j.Missing {
 		notes = append(notes, "level of the accepted points that the new runs lack: "+name)
 	}
 	return notes
@@ -282,7 +225,7 @@ func (j *Judgement) reasons() []string {
 			if metrics[r.NA] == nil {
 				order = append(order, r.NA)
 			}
-			metrics[r.NA] = append(metrics[r.NA], r.Metric.Name+" at "+sanitize.Text(j.Levels[i].Name))
+			metrics[r.NA] = append(metrics[r.NA], r.Metric.Name+" at "+j.Levels[i].Name)
 		}
 	}
 	var lines []string

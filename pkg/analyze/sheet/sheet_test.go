@@ -1,7 +1,8 @@
-package tabular
+package sheet
 
 import (
 	"bytes"
+	"fmt"
 	"math"
 	"strings"
 	"testing"
@@ -91,14 +92,123 @@ func TestTable(t *testing.T) {
 	}, "\n"), table.Text("  ", 20)); d != "" {
 		t.Errorf("(-want +got):\n%s", d)
 	}
-	if d := cmp.Diff("differs  old  new\nload     1.5  b\nhost     12   cc\n", AllLeft([][]string{{"differs", "old", "new"}, {"load", "1.5", "b"}, {"host", "12", "cc"}}).Text("", 0)); d != "" {
+	left := AllLeft([][]string{{"differs", "old", "new"}, {"load", "1.5", "b"}, {"host", "12", "cc"}})
+	if d := cmp.Diff("differs  old  new\nload     1.5  b\nhost     12   cc\n", left.Text("", 0)); d != "" {
 		t.Errorf("(-want +got):\n%s", d)
 	}
-	if d := cmp.Diff("\n|  | one |  | two | verdict |\n| --- | ---: | ---: | ---: | --- |\n| x | 1.5 |  | 10 | \\~ |\n| long | 12.25 |  | 9 | worse |\n", table.Markdown()); d != "" {
+	if d := cmp.Diff("|  | one |  | two | verdict |\n| --- | ---: | ---: | ---: | --- |\n| x | 1.5 |  | 10 | \\~ |\n| long | 12.25 |  | 9 | worse |\n", table.Markdown()); d != "" {
 		t.Errorf("(-want +got):\n%s", d)
 	}
 	if none := AllLeft(nil); none.Text("", 0)+none.Markdown() != "" {
 		t.Errorf("a table without rows: %q", none.Text("", 0)+none.Markdown())
+	}
+}
+
+// A sheet has the same contents in text, which wraps lines, and in Markdown. Both make texts safe.
+func TestSheet(t *testing.T) {
+	s := &Sheet{
+		Title: "a *title*", Heads: []string{"one two three four", "an escape \x1b"}, Command: Command{"Record", "pa-record --model ``` a b c d e f"},
+		About: []string{"about"}, Notes: []string{"first", "second"}, Details: &Part{Title: "more", Blocks: []Block{{Text: "detail"}}},
+	}
+	s.Part("").Table(Table{})
+	s.Part("level").Lines("a line of words", "").Table(Table{Rows: [][]string{{"", "x"}, {"m", "1"}}}).Table(Table{Rows: [][]string{{"n"}, {"2"}}}).
+		Table(Table{Caption: "caption", Rows: [][]string{{"k"}, {"3"}}}).Table(Table{Rows: [][]string{{"item"}, {"a"}}, Lines: []string{"as a line of text"}})
+	s.Parts = append(s.Parts, &Part{Indent: " ", Blocks: []Block{{List: []string{"l1", "l2"}}, {Text: "apart", Apart: true}}})
+	const text = `a *title*
+one two three
+  four
+an escape \x1b
+Record: pa-record --model %[1]s a b c d e f
+about
+
+level
+  a line of
+    words
+     x
+  m  1
+
+  n
+  2
+  caption
+    k
+    3
+
+  as a line of
+        text
+
+ l1
+ l2
+
+ apart
+
+first
+second
+`
+	fence := "```"
+	var b bytes.Buffer
+	if err := Text(15, s, &Sheet{Heads: []string{"next"}})(&b); err != nil {
+		t.Fatal(err)
+	}
+	if d := cmp.Diff(fmt.Sprintf(text, fence)+"\nnext\n", b.String()); d != "" {
+		t.Errorf("text (-want +got):\n%s", d)
+	}
+	const markdown = `### a \*title\*
+
+**one two three four**
+
+**an escape \\x1b**
+
+Record:
+
+%[1]s%[2]ssh
+pa-record --model %[1]s a b c d e f
+%[1]s%[2]s
+
+about
+
+#### level
+
+a line of words
+
+|  | x |
+| --- | ---: |
+| m | 1 |
+
+| n |
+| --- |
+| 2 |
+
+Caption:
+
+| k |
+| --- |
+| 3 |
+
+| item |
+| --- |
+| a |
+
+- l1
+- l2
+
+apart
+
+- first
+- second
+
+<details><summary>more</summary>
+
+detail
+
+</details>
+`
+	b.Reset()
+	s.Bullets = true
+	if err := Markdown(s)(&b); err != nil {
+		t.Fatal(err)
+	}
+	if d := cmp.Diff(fmt.Sprintf(markdown, fence, "`"), b.String()); d != "" {
+		t.Errorf("Markdown (-want +got):\n%s", d)
 	}
 }
 
@@ -115,7 +225,7 @@ func TestMachineNumbers(t *testing.T) {
 		t.Errorf("no numbers: %v, want an empty list", got)
 	}
 	var b bytes.Buffer
-	if err := CSV([]string{"a", "b"}, []CSVRow{{"b": "1,2", "unknown": "x"}, {"a": "3"}})(&b); err != nil || b.String() != "a,b\n,\"1,2\"\n3,\n" {
+	if err := CSV([]string{"a", "b"}, []CSVRow{{"b": "1,2", "unknown": "x"}, {"a": "=3"}})(&b); err != nil || b.String() != "a,b\n,\"1,2\"\n'=3,\n" {
 		t.Errorf("%q, %v", b.String(), err)
 	}
 }

@@ -1,19 +1,20 @@
-package tabular
+package sheet
 
 import (
 	"encoding/csv"
+	"encoding/json"
 	"io"
 	"math"
 	"strconv"
 
-	"github.com/pa-tools/pa/pkg/analyze/report"
+	"github.com/pa-tools/pa/internal/sanitize"
 )
 
 // A CSVRow maps the columns of a CSV line to its cells; a column that it lacks is empty.
 type CSVRow map[string]string
 
 // CSV writes the header, and each row in the order of the header's columns.
-func CSV(header []string, rows []CSVRow) report.Renderer {
+func CSV(header []string, rows []CSVRow) Renderer {
 	return func(w io.Writer) error {
 		c := csv.NewWriter(w)
 		if err := c.Write(header); err != nil {
@@ -22,7 +23,7 @@ func CSV(header []string, rows []CSVRow) report.Renderer {
 		for _, row := range rows {
 			cells := make([]string, len(header))
 			for i, column := range header {
-				cells[i] = row[column]
+				cells[i] = sanitize.CSVCell(row[column])
 			}
 			if err := c.Write(cells); err != nil {
 				return err
@@ -39,6 +40,18 @@ func CSVNumber(v float64) string {
 		return ""
 	}
 	return strconv.FormatFloat(v, 'f', -1, 64)
+}
+
+// JSON writes a document as JSON for programs that people can read too, by [sanitize.JSON].
+func JSON(document any) Renderer {
+	return func(w io.Writer) error {
+		b, err := json.MarshalIndent(document, "", "  ")
+		if err != nil {
+			return err
+		}
+		_, err = w.Write(sanitize.JSON(append(b, '\n')))
+		return err
+	}
 }
 
 // JSONNumber returns nil for NaN and infinities, for which JSON has no number.
