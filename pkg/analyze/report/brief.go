@@ -4,9 +4,9 @@ import (
 	"io"
 	"slices"
 	"strconv"
-	"strings"
 
 	"github.com/pa-tools/pa/pkg/analyze"
+	"github.com/pa-tools/pa/pkg/analyze/sheet"
 	"github.com/pa-tools/pa/pkg/answer"
 )
 
@@ -16,17 +16,13 @@ import (
 // and digits are as in the levels of [Table].
 func Brief(rep *analyze.Report) Renderer {
 	return func(w io.Writer) error {
-		var b strings.Builder
 		g := brief(rep)
-		if err := g.write(&b, 0); err != nil {
-			return err
-		}
-		_, err := io.WriteString(w, b.String())
+		_, err := io.WriteString(w, g.Text("", 0))
 		return err
 	}
 }
 
-func brief(rep *analyze.Report) grid {
+func brief(rep *analyze.Report) sheet.Table {
 	units := timeUnitsOf([]Input{{Report: rep}})
 	mode, mixed := modes(rep)
 	for i := range rep.Experiments {
@@ -74,19 +70,19 @@ func brief(rep *analyze.Report) grid {
 	}
 	columns = append(columns, rate)
 
-	g := grid{}
-	head, below := []string{plain(mode), "ok", "failed"}, []string{"", "", ""}
+	g := newGrid(1, 2)
+	head, below := []string{mode, "ok", "failed"}, []string{"", "", ""}
 	for _, c := range columns {
 		head, below = append(head, c.name), append(below, c.unit)
 	}
-	g.add(head...)
-	g.add(below...)
+	g.Add(head...)
+	g.Add(below...)
 	for _, e := range byLoad(rep) {
-		row := []string{plain(levelIn(e, mixed)), strconv.Itoa(e.OK), strconv.Itoa(e.FailedRequests())}
+		row := []string{levelIn(e, mixed), strconv.Itoa(e.OK), strconv.Itoa(e.FailedRequests())}
 		for _, c := range columns {
 			row = append(row, c.cell(e))
 		}
-		g.add(row...)
+		g.Add(row...)
 	}
 	return g
 }

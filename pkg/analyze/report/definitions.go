@@ -119,23 +119,22 @@ func DefinitionsTable(d *Definitions) Renderer {
 			if unit != "" {
 				title += " (" + unit + ")"
 			}
-			g := grid{}
-			g.add(title, "mean", "p50", "p99", "n")
+			g := newGrid(1, 1)
+			g.Add(title, "mean", "p50", "p99", "n")
 			for i := range m.Rows {
-				g.add(append([]string{"  " + explain.Family(m.Rows[i].Dialects)}, cells[i][:]...)...)
+				g.Add(append([]string{"  " + explain.Family(m.Rows[i].Dialects)}, cells[i][:]...)...)
 			}
-			var table strings.Builder
 			limit := 0
 			if d.Width > 0 {
 				limit = max(d.Width, leastWidth)
-				g.spread(limit)
+				g.Fit(0, limit)
 			}
-			_ = g.write(&table, limit)
+			table := g.Text("", limit)
 			b.WriteByte('\n')
-			lines := strings.SplitAfter(strings.TrimSuffix(table.String(), "\n"), "\n")
+			lines := strings.SplitAfter(strings.TrimSuffix(table, "\n"), "\n")
 			inParts := len(lines) > 1+len(m.Rows) // then the definitions follow all parts
 			if inParts {
-				b.WriteString(table.String() + "\n")
+				b.WriteString(table + "\n")
 			} else {
 				b.WriteString(lines[0])
 			}

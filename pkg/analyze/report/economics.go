@@ -6,15 +6,14 @@ import (
 	"strings"
 
 	"github.com/pa-tools/pa/internal/plural"
-	"github.com/pa-tools/pa/internal/sanitize"
 	"github.com/pa-tools/pa/pkg/analyze"
 	"github.com/pa-tools/pa/pkg/analyze/serverfigures"
 )
 
-// economics returns the settings of e, a line for each figure with a value, and a line for each reason why
-// figures have no value.
-func economics(e *analyze.Economics) []string {
-	return append([]string{economicsSettings(e)}, figureLines(e.Figures, func(f *analyze.LevelFigure) string {
+// economicsFigures returns a line for each figure with a value, and a line for each reason why figures
+// have no value.
+func economicsFigures(e *analyze.Economics) []string {
+	return figureLines(e.Figures, func(f *analyze.LevelFigure) string {
 		text := amount(f.Unit, f.Value)
 		if f.Bound > 0 {
 			text += " ± " + amount(f.Unit, f.Bound)
@@ -23,7 +22,7 @@ func economics(e *analyze.Economics) []string {
 			text += ", " + meters(e.Energy)
 		}
 		return text
-	})...)
+	})
 }
 
 // economicsSettings says which parameters the figures of e have.
@@ -76,17 +75,6 @@ func amount(unit string, v float64) string {
 		return number(v)
 	}
 	return number(v) + " " + unit
-}
-
-// markdownEconomics writes the same as a list.
-func markdownEconomics(b *strings.Builder, e *analyze.Economics) {
-	for i, line := range economics(e) {
-		if i == 0 {
-			b.WriteString("\n" + sanitize.Markdown(line) + "\n\n")
-			continue
-		}
-		b.WriteString("- " + sanitize.Markdown(line) + "\n")
-	}
 }
 
 type jsonEconomics struct {

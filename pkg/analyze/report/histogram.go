@@ -6,6 +6,7 @@ import (
 
 	"github.com/pa-tools/pa/internal/sparkline"
 	"github.com/pa-tools/pa/pkg/analyze"
+	"github.com/pa-tools/pa/pkg/analyze/sheet"
 	"github.com/pa-tools/pa/pkg/answer"
 )
 
@@ -21,9 +22,9 @@ const fewestForHistogram = 100
 const fewestDoublings = 3
 
 // histograms draws the distributions of TTFT and ITL, for terminals; see [Options.Sparklines].
-func (t *table) histograms(e *analyze.Experiment) {
+func (t *table) histograms(e *analyze.Experiment) sheet.Table {
 	if !t.o.Sparklines {
-		return
+		return sheet.Table{}
 	}
 	g := chartGrid("min", "p99.9", "bins")
 	var all []*histogram
@@ -41,9 +42,9 @@ func (t *table) histograms(e *analyze.Experiment) {
 			bins = "log"
 		}
 		all = append(all, h)
-		g.add(m.Definition.Label(), f.name, "", f.text(h.low), f.text(h.high), bins)
+		g.Add(m.Definition.Label(), f.name, "", f.text(h.low), f.text(h.high), bins)
 	}
-	t.charts(&g, mostBins, func(i, width int) string { return sparkline.Line(all[i].shares(width), width) })
+	return t.charts(g, mostBins, func(i, width int) string { return sparkline.Line(all[i].shares(width), width) })
 }
 
 // A histogram shows the values of a metric from the smallest to the p99.9, which hides no bulk behind

@@ -9,6 +9,7 @@ import (
 	"github.com/pa-tools/pa/internal/plural"
 	"github.com/pa-tools/pa/pkg/analyze"
 	"github.com/pa-tools/pa/pkg/analyze/inference"
+	"github.com/pa-tools/pa/pkg/analyze/sheet"
 )
 
 // objective says how a level met the objective, in lines.
@@ -72,11 +73,11 @@ func rateOrNA(r analyze.Rate) string {
 }
 
 // objectives returns one line per load level, with the goodput.
-func objectives(rep *analyze.Report) grid {
-	g := grid{indent: "  "}
+func objectives(rep *analyze.Report) sheet.Table {
+	g := newGrid(1, 2)
 	mode, mixed := modes(rep)
-	g.add(plain(mode), "SLO met", "goodput", "goodput")
-	g.add("", "%", "requests/s", "output tok/s")
+	g.Add(mode, "SLO met", "goodput", "goodput")
+	g.Add("", "%", "requests/s", "output tok/s")
 	for _, e := range byLoad(rep) {
 		if e.SLO == nil {
 			continue
@@ -85,7 +86,7 @@ func objectives(rep *analyze.Report) grid {
 		if e.SLO.Share.OK {
 			met = number(100 * e.SLO.Share.V)
 		}
-		g.add(plain(levelIn(e, mixed)), met, rateOrNA(e.SLO.Requests), rateOrNA(e.SLO.OutputTokens))
+		g.Add(levelIn(e, mixed), met, rateOrNA(e.SLO.Requests), rateOrNA(e.SLO.OutputTokens))
 	}
 	return g
 }

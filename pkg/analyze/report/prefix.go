@@ -3,11 +3,10 @@ package report
 import (
 	"slices"
 	"strconv"
-	"strings"
 
 	"github.com/pa-tools/pa/internal/plural"
-	"github.com/pa-tools/pa/internal/sanitize"
 	"github.com/pa-tools/pa/pkg/analyze"
+	"github.com/pa-tools/pa/pkg/analyze/sheet"
 )
 
 // timeFigure returns a function that formats the value of a figure, with the source of the figure if there is one.
@@ -52,15 +51,15 @@ func statedRequests(p *analyze.Prefix) string {
 	return text
 }
 
-// prefixBuckets returns a row for each bucket of p; nil for none.
-func prefixBuckets(p *analyze.Prefix, u scale) *grid {
+// prefixBuckets returns a row for each bucket of p.
+func prefixBuckets(p *analyze.Prefix, u scale) sheet.Table {
+	g := newGrid(1, 1)
 	if len(p.Buckets) == 0 {
-		return nil
+		return g
 	}
-	g := &grid{indent: "  "}
-	g.add("uncached input tokens", "n", "cached", "TTFT mean "+u.name, "p50 "+u.name, "p90 "+u.name)
+	g.Add("uncached input tokens", "n", "cached", "TTFT mean "+u.name, "p50 "+u.name, "p90 "+u.name)
 	for _, b := range p.Buckets {
-		g.add(tokenRange(b.From, b.To), strconv.Itoa(b.N), percent(b.CachedShare), number(b.Mean/u.per), number(b.P50/u.per), number(b.P90/u.per))
+		g.Add(tokenRange(b.From, b.To), strconv.Itoa(b.N), percent(b.CachedShare), number(b.Mean/u.per), number(b.P50/u.per), number(b.P90/u.per))
 	}
 	return g
 }
@@ -72,29 +71,6 @@ func tokenRange(from, to int64) string {
 		name += "–" + strconv.FormatInt(to, 10)
 	}
 	return name
-}
-
-func markdownPrefix(b *strings.Builder, p *analyze.Prefix, u *timeUnits) {
-	b.WriteByte('\n')
-	for _, line := range prefixLines(p, u.server) {
-		b.WriteString("- " + sanitize.Markdown(line) + "\n")
-	}
-	if g := prefixBuckets(p, u.token); g != nil {
-		b.WriteByte('\n')
-		g.markdown(b, 1)
-	}
-}
-
-func markdownPhases(b *strings.Builder, p *analyze.Phases, u *timeUnits) {
-	if len(p.Metrics) > 0 {
-		b.WriteByte('\n')
-		g := figures(&analyze.Experiment{Metrics: p.Metrics}, u)
-		g.markdown(b, 1)
-	}
-	b.WriteByte('\n')
-	for _, line := range phaseLines(p, u.server) {
-		b.WriteString("- " + sanitize.Markdown(line) + "\n")
-	}
 }
 
 type jsonPrefix struct {

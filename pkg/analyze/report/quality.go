@@ -5,15 +5,9 @@ import (
 	"strings"
 
 	"github.com/pa-tools/pa/internal/plural"
-	"github.com/pa-tools/pa/internal/sanitize"
 	"github.com/pa-tools/pa/pkg/analyze"
 	"github.com/pa-tools/pa/pkg/answer"
 )
-
-// qualityMetrics returns a row for each metric of q.
-func qualityMetrics(q *analyze.Quality, u *timeUnits) grid {
-	return figures(&analyze.Experiment{Metrics: q.Metrics}, u)
-}
 
 // qualityFigures returns a line for each figure of q with a value, and a line for each reason why figures
 // have no value.
@@ -66,39 +60,6 @@ func qualityPositions(q *analyze.Quality, u *timeUnits) string {
 		return ""
 	}
 	return "mean ITL by position: " + strings.Join(parts, " · ")
-}
-
-// quality writes the quality of the streams of a level.
-func (t *table) quality(q *analyze.Quality) {
-	t.b.WriteByte('\n')
-	t.prose("  ", qualitySettings(q))
-	if len(q.Metrics) > 0 {
-		g := qualityMetrics(q, t.units)
-		t.write(&g)
-	}
-	for _, line := range qualityFigures(q) {
-		t.prose("  ", line)
-	}
-	if text := qualityPositions(q, t.units); text != "" {
-		t.prose("  ", text)
-	}
-}
-
-// markdownQuality writes the same as a table and a list.
-func markdownQuality(b *strings.Builder, q *analyze.Quality, u *timeUnits) {
-	b.WriteString("\n" + sanitize.Markdown(qualitySettings(q)) + "\n")
-	if len(q.Metrics) > 0 {
-		b.WriteByte('\n')
-		g := qualityMetrics(q, u)
-		g.markdown(b, 1)
-	}
-	b.WriteByte('\n')
-	for _, line := range qualityFigures(q) {
-		b.WriteString("- " + sanitize.Markdown(line) + "\n")
-	}
-	if text := qualityPositions(q, u); text != "" {
-		b.WriteString("\n" + sanitize.Markdown(text) + "\n")
-	}
 }
 
 type jsonQuality struct {

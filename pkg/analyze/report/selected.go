@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/pa-tools/pa/pkg/analyze"
+	"github.com/pa-tools/pa/pkg/analyze/sheet"
 )
 
 // Selected describes the part of a level that figures are about: "window: 30 s to 90 s of
@@ -42,7 +43,7 @@ func offset(ns int64, whole time.Duration) string {
 }
 
 // windows returns one line per window of a level.
-func windows(e *analyze.Experiment, u *timeUnits) grid {
+func windows(e *analyze.Experiment, u *timeUnits) sheet.Table {
 	return compared("from", "s", windowLines(e), u)
 }
 

@@ -8,19 +8,16 @@ import (
 	"github.com/pa-tools/pa/internal/sanitize"
 	"github.com/pa-tools/pa/pkg/analyze"
 	"github.com/pa-tools/pa/pkg/analyze/serverfigures"
+	"github.com/pa-tools/pa/pkg/analyze/sheet"
 )
 
 // maxFigures bounds the rows of one name. GPUs, models and servers are fewer, but labels
 // may have any number of values.
 const maxFigures = 64
 
-// servers returns the figures of servers and GPUs as a grid with one row of heads; nil if
-// there are none. It leaves out columns without a value. Times are in the unit of the report; if they
+// servers returns the figures of servers and GPUs as a table. It leaves out columns without a value. Times are in the unit of the report; if they
 // differ too much for one unit, each row has its own unit.
-func servers(e *analyze.Experiment, common scale) *grid {
-	if len(e.Server) == 0 {
-		return nil
-	}
+func servers(e *analyze.Experiment, common scale) sheet.Table {
 	rows := [][]string{{"server metric", "of", "n", "mean", "max", "total", "seen by client", "network + client"}}
 	shown := map[string]int{}
 	apart := farApart(e.Server)
@@ -66,7 +63,7 @@ func servers(e *analyze.Experiment, common scale) *grid {
 			used[i] = used[i] || cell != ""
 		}
 	}
-	g := &grid{indent: "  ", left: 2}
+	g := newGrid(2, 1)
 	for _, row := range rows {
 		var cells []string
 		for i, cell := range row {
@@ -74,7 +71,7 @@ func servers(e *analyze.Experiment, common scale) *grid {
 				cells = append(cells, cell)
 			}
 		}
-		g.add(cells...)
+		g.Add(cells...)
 	}
 	return g
 }

@@ -24,9 +24,8 @@ func TestServers(t *testing.T) {
 	shown := func() {
 		t.Helper()
 		u := timeUnitsOf([]Input{{Report: &analyze.Report{Run: &export.Run{}, Experiments: []analyze.Experiment{*e}}}})
-		if err := servers(e, u.server).write(&b, 0); err != nil {
-			t.Fatal(err)
-		}
+		g := servers(e, u.server)
+		b.WriteString(g.Text("  ", 0))
 	}
 	shown()
 	const want = `  server metric    of                  n       mean     max   total  seen by client  network + client
@@ -60,11 +59,8 @@ func TestServersBound(t *testing.T) {
 	for range 2000 {
 		e.Server = append(e.Server, serverfigures.Figure{Name: "KV cache usage", Of: "s", Kind: serverfigures.Gauge, Unit: "ratio", N: 1, Mean: 0.5, Max: 0.5})
 	}
-	var b strings.Builder
-	if err := servers(e, timeScales[2]).write(&b, 0); err != nil {
-		t.Fatal(err)
-	}
-	lines := strings.Split(strings.TrimSuffix(b.String(), "\n"), "\n")
+	g := servers(e, timeScales[2])
+	lines := strings.Split(strings.TrimSuffix(g.Text("  ", 0), "\n"), "\n")
 	if want := 1 + 2 + maxFigures + 1; len(lines) != want {
 		t.Errorf("%d lines, want %d", len(lines), want)
 	}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/pa-tools/pa/internal/sparkline"
 	"github.com/pa-tools/pa/pkg/analyze"
+	"github.com/pa-tools/pa/pkg/analyze/sheet"
 )
 
 // fewestForTrend is the number of windows from which their course is drawn: fewer are read
@@ -29,46 +30,45 @@ type course struct {
 
 // trends draws the course of each figure of a table of windows, for terminals; see
 // [Options.Sparklines].
-func (t *table) trends(lines []line) {
+func (t *table) trends(lines []line) sheet.Table {
 	if !t.o.Sparklines || len(lines) < fewestForTrend {
-		return
+		return sheet.Table{}
 	}
 	g := chartGrid("least", "most")
 	all := courses(lines, t.units)
 	for _, c := range all {
 		least, most := bounds(c.values)
-		g.add(c.name, c.unit, "", c.text(least), c.text(most))
+		g.Add(c.name, c.unit, "", c.text(least), c.text(most))
 	}
-	t.charts(&g, widestSparkline, func(i, width int) string { return sparkline.Line(all[i].values, width) })
+	return t.charts(g, widestSparkline, func(i, width int) string { return sparkline.Line(all[i].values, width) })
 }
 
-// chartColumn is the column of the sparklines in a grid of charts.
+// chartColumn is the column of the sparklines in a table of charts.
 const chartColumn = 2
 
-// chartGrid returns a grid with a row for each sparkline: name, unit, sparkline, and columns
+// chartGrid returns a table with a row for each sparkline: name, unit, sparkline, and columns
 // with these heads.
-func chartGrid(heads ...string) grid {
-	g := grid{indent: "  ", left: chartColumn + 1, gap: 2}
-	g.add(append(make([]string, chartColumn+1), heads...)...)
+func chartGrid(heads ...string) sheet.Table {
+	g := newGrid(chartColumn+1, 1)
+	g.Add(append(make([]string, chartColumn+1), heads...)...)
 	return g
 }
 
-// charts writes a grid of charts behind an empty line. draw returns the sparkline of row i, which
-// has at most width columns; the columns that fit a line, but not more than widest. charts writes
-// nothing if the grid has no rows, or if a line has no room for sparklines.
-func (t *table) charts(g *grid, widest int, draw func(i, width int) string) {
+// charts adds the sparklines to a table of charts. draw returns the sparkline of row i, which
+// has at most width columns; the columns that fit a line, but not more than widest. charts returns
+// an empty table if there are no rows, or if a line has no room for sparklines.
+func (t *table) charts(g sheet.Table, widest int, draw func(i, width int) string) sheet.Table {
 	room := widest
 	if t.o.Width > 0 {
-		room = min(room, t.o.Width-g.width(columnWidths(g.pointed())))
+		room = min(room, t.o.Width-g.Wide(len(tableIndent)))
 	}
-	if len(g.rows) < 2 || room < shortestSparkline {
-		return
+	if len(g.Rows) < 2 || room < shortestSparkline {
+		return sheet.Table{}
 	}
-	for i := range g.rows[1:] {
-		g.rows[i+1][chartColumn] = draw(i, room)
+	for i := range g.Rows[1:] {
+		g.Rows[i+1][chartColumn] = draw(i, room)
 	}
-	t.b.WriteByte('\n')
-	_ = g.write(t.b, 0) // a strings.Builder does not fail
+	return g
 }
 
 // failedCourse is the name of the course of failed requests.

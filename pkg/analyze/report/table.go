@@ -11,6 +11,7 @@ import (
 
 	"github.com/pa-tools/pa/internal/plural"
 	"github.com/pa-tools/pa/pkg/analyze"
+	"github.com/pa-tools/pa/pkg/analyze/sheet"
 	"github.com/pa-tools/pa/pkg/answer"
 	"github.com/pa-tools/pa/pkg/export"
 )
@@ -31,11 +32,13 @@ func Table(inputs []Input, o Options) Renderer {
 			t.head(in.Name)
 			for j := range in.Report.Experiments {
 				b.WriteByte('\n')
-				t.experiment(&in.Report.Experiments[j])
+				p := t.level(&in.Report.Experiments[j])
+				t.prose("", plain(p.Title)+": "+p.After)
+				t.blocks(p.Blocks)
 			}
 			if len(in.Report.Experiments) > 1 {
 				b.WriteByte('\n')
-				t.levels()
+				t.blocks(t.levels().Blocks)
 			}
 		}
 		if n := len(Warnings(inputs, o.AllWarnings)); n > 0 {
@@ -46,11 +49,14 @@ func Table(inputs []Input, o Options) Renderer {
 	}
 }
 
+// A table makes the report of a run for people.
 type table struct {
-	b     *strings.Builder
+	b     *strings.Builder // of text
 	rep   *analyze.Report
 	o     Options
 	units *timeUnits
+
+	markdown bool // for Markdown, which leaves out lines about the recorder
 }
 
 // lineWidth is the default width of text, and maxLineWidth the width of text on a wide
@@ -70,24 +76,44 @@ func (o *Options) textWidth() int {
 	return min(max(o.Width, leastWidth), maxLineWidth)
 }
 
-// write writes a grid within the width.
-func (t *table) write(g *grid) {
+// tableIndent precedes the lines of tables.
+const tableIndent = "  "
+
+// write writes a table within the width.
+func (t *table) write(g *sheet.Table) {
 	limit := 0
 	if t.o.Width > 0 {
 		limit = max(t.o.Width, leastWidth)
-		g.spread(limit)
+		g.Fit(len(tableIndent), limit)
 	}
-	_ = g.write(t.b, limit) // a strings.Builder does not fail
+	t.b.WriteString(g.Text(tableIndent, limit))
+}
+
+// blocks writes sentences and tables.
+func (t *table) blocks(all []sheet.Block) {
+	for i := range all {
+		block := &all[i]
+		if block.Apart {
+			t.b.WriteByte('\n')
+		}
+		if block.Table != nil {
+			t.write(block.Table)
+			continue
+		}
+		for _, text := range block.Sentences() {
+			t.prose(tableIndent, text)
+		}
+	}
 }
 
 // head writes the properties of the whole run.
 func (t *table) head(name string) {
 	run := t.rep.Run
 	fmt.Fprintf(t.b, "%s\n", plain(name))
-	g := grid{indent: "  ", left: 2}
+	var rows [][2]string
 	row := func(name, value string) {
 		if value != "" {
-			g.add(name, plain(value))
+			rows = append(rows, [2]string{name, plain(value)})
 		}
 	}
 	row("recorded by", tool(t.rep))
@@ -112,14 +138,12 @@ func (t *table) head(name string) {
 	if len(t.rep.Experiments) == 0 {
 		row("experiments", "none")
 	}
-	t.named(&g)
-}
-
-// named writes lines of a name and a value; a long value continues below itself.
-func (t *table) named(g *grid) {
-	widths := columnWidths(g.rows)
-	for _, row := range g.rows {
-		t.prose(g.indent+row[0]+strings.Repeat(" ", widths[0]-utf8.RuneCountInString(row[0])+g.space()), row[1])
+	widest := 0
+	for _, r := range rows {
+		widest = max(widest, len(r[0]))
+	}
+	for _, r := range rows { // a long value continues below itself
+		t.prose(fmt.Sprintf("  %-*s  ", widest, r[0]), r[1])
 	}
 }
 
@@ -172,73 +196,6 @@ func timestamps(rep *analyze.Report) string {
 	return strings.Join(parts, ", ")
 }
 
-func (t *table) experiment(e *analyze.Experiment) {
-	title := plain(level(e)) + ": " + requests(e)
-	if e.DurationNS > 0 {
-		title += " in " + t.units.duration.span(float64(e.DurationNS))
-	}
-	t.prose("", title)
-	if e.Selected != nil {
-		t.prose("  ", Selected(e.Selected))
-	}
-	if len(e.Metrics) > 0 {
-		if t.o.Percentiles {
-			t.tall(e)
-			t.histograms(e)
-		} else {
-			t.wide(e)
-		}
-	}
-	t.footnotes(e)
-	if e.Quality != nil {
-		t.quality(e.Quality)
-	}
-	if e.Economics != nil {
-		t.b.WriteByte('\n')
-		for _, line := range economics(e.Economics) {
-			t.prose("  ", line)
-		}
-	}
-	if e.Prefix != nil {
-		t.b.WriteByte('\n')
-		for _, line := range prefixLines(e.Prefix, t.units.server) {
-			t.prose("  ", line)
-		}
-		if g := prefixBuckets(e.Prefix, t.units.token); g != nil {
-			t.write(g)
-		}
-	}
-	if e.Phases != nil {
-		t.b.WriteByte('\n')
-		if len(e.Phases.Metrics) > 0 {
-			g := figures(&analyze.Experiment{Metrics: e.Phases.Metrics}, t.units)
-			t.write(&g)
-		}
-		for _, line := range phaseLines(e.Phases, t.units.server) {
-			t.prose("  ", line)
-		}
-	}
-	if g := servers(e, t.units.server); g != nil {
-		t.b.WriteByte('\n')
-		t.write(g)
-		for _, text := range serverNotes(e) {
-			t.prose("  ", text)
-		}
-	}
-	if len(e.Models) > 0 {
-		t.b.WriteByte('\n')
-		g := models(e, t.units)
-		t.write(&g)
-	}
-	if len(e.Windows) > 0 {
-		t.b.WriteByte('\n')
-		t.prose("  ", windowNote(e))
-		g := windows(e, t.units)
-		t.write(&g)
-		t.trends(windowLines(e))
-	}
-}
-
 // LevelName returns the name of a load level for people: "concurrency 4"; "load not known" if
 // the file does not state it.
 func LevelName(e *analyze.Experiment) string { return level(e) }
@@ -279,35 +236,40 @@ func requests(e *analyze.Experiment) string {
 // usual lists the percentiles of the usual table.
 var usual = [...]float64{50, 90, 95, 99}
 
-// wide writes the usual table.
-func (t *table) wide(e *analyze.Experiment) {
-	g := figures(e, t.units)
-	t.write(&g)
+// newGrid returns a table with a number of keys and of rows of heads.
+func newGrid(keys, heads int) sheet.Table {
+	return sheet.Table{Keys: keys, Heads: heads, Rule: [2]string{":--", "--:"}}
 }
 
 // figures returns a row per metric.
-func figures(e *analyze.Experiment, u *timeUnits) grid {
-	g := grid{indent: "  ", left: 2}
+func figures(all []analyze.MetricSummary, u *timeUnits) sheet.Table {
+	g := newGrid(2, 1)
+	if len(all) == 0 {
+		return g
+	}
 	head := []string{"", "", "n", "mean", "std", "min"}
 	for _, p := range usual {
 		head = append(head, PercentileName(p))
 	}
-	g.add(append(head, "max")...)
-	for _, m := range e.Metrics {
+	g.Add(append(head, "max")...)
+	for _, m := range all {
 		s, f := m.Summary, rowFormat(m, u.of(m.Definition))
 		row := []string{m.Definition.Label(), f.name, strconv.Itoa(s.N), f.text(s.Mean), f.text(s.Std), f.text(s.Min)}
 		for _, p := range usual {
 			row = append(row, f.text(s.P(p)))
 		}
-		g.add(append(row, f.text(s.Max))...)
+		g.Add(append(row, f.text(s.Max))...)
 	}
 	return g
 }
 
-// tall writes a column per metric and a row per figure, because a line cannot hold fifteen
+// tall returns a column per metric and a row per figure, because a line cannot hold fifteen
 // figures.
-func (t *table) tall(e *analyze.Experiment) {
-	g := grid{indent: "  "}
+func tall(e *analyze.Experiment, u *timeUnits) sheet.Table {
+	g := newGrid(1, 2)
+	if len(e.Metrics) == 0 {
+		return g
+	}
 	names, units := []string{""}, []string{""}
 	formats := make([]inRow, len(e.Metrics))
 	row := func(name string, f func(i int, s *analyze.Summary) string) {
@@ -315,18 +277,18 @@ func (t *table) tall(e *analyze.Experiment) {
 		for i := range e.Metrics {
 			cells = append(cells, f(i, e.Metrics[i].Summary))
 		}
-		g.add(cells...)
+		g.Add(cells...)
 	}
 	for i, m := range e.Metrics {
-		formats[i] = rowFormat(m, t.units.of(m.Definition))
+		formats[i] = rowFormat(m, u.of(m.Definition))
 		name, unit := m.Definition.Label(), formats[i].name
 		if m.Definition.Unit() == answer.Tokens { // "output tokens" in two lines
 			name, unit, _ = strings.Cut(name, " ")
 		}
 		names, units = append(names, name), append(units, unit)
 	}
-	g.add(names...)
-	g.add(units...)
+	g.Add(names...)
+	g.Add(units...)
 	show := func(f func(*analyze.Summary) float64) func(int, *analyze.Summary) string {
 		return func(i int, s *analyze.Summary) string { return formats[i].text(f(s)) }
 	}
@@ -338,31 +300,7 @@ func (t *table) tall(e *analyze.Experiment) {
 		row(PercentileName(l), show(func(s *analyze.Summary) float64 { return s.P(l) }))
 	}
 	row("max", show(func(s *analyze.Summary) float64 { return s.Max }))
-	t.write(&g)
-}
-
-// footnotes writes the rates and the notes of an experiment.
-func (t *table) footnotes(e *analyze.Experiment) {
-	if text := rates(e); text != "" {
-		t.prose("  ", text)
-	}
-	if text := notes(t.rep, e); text != "" {
-		t.prose("  ", text)
-	}
-	if text := resent(e); text != "" {
-		t.prose("  ", text)
-	}
-	for _, text := range missing(t.rep, e) {
-		t.prose("  ", text)
-	}
-	if text := clientLine(e, t.units.client, t.o.Percentiles || t.o.AllWarnings); text != "" {
-		t.prose("  ", text)
-	}
-	if e.SLO != nil {
-		for _, line := range objective(e.SLO, t.rep.SLOTarget) {
-			t.prose("  ", line)
-		}
-	}
+	return g
 }
 
 // rates returns the throughputs in a line; "" if there are none.
@@ -420,34 +358,18 @@ var sourceText = map[answer.TokenSource]string{
 	answer.TokenStated:    "what the file states",
 }
 
-// levels writes one line per load level.
-func (t *table) levels() {
-	g := levels(t.rep, t.units)
-	t.write(&g)
-	if t.rep.SLO == nil {
-		return
-	}
-	t.b.WriteByte('\n')
-	t.prose("  ", "SLO "+t.rep.SLO.String())
-	g = objectives(t.rep)
-	t.write(&g)
-	if m := t.rep.MaxLoad(); m != nil {
-		t.prose("  ", MaxLoad(m))
-	}
-}
-
-// levels returns one line per load level.
-func levels(rep *analyze.Report, u *timeUnits) grid {
+// levelLines returns one line per load level.
+func levelLines(rep *analyze.Report, u *timeUnits) sheet.Table {
 	mode, mixed := modes(rep)
 	lines := make([]line, 0, len(rep.Experiments))
 	for _, e := range byLoad(rep) {
 		lines = append(lines, line{name: levelIn(e, mixed), throughput: &e.Throughput, metric: e.Metric, ok: e.OK, failed: e.FailedRequests(), sent: e.Sent})
 	}
-	return compared(plain(mode), "", lines, u)
+	return compared(mode, "", lines, u)
 }
 
 // models returns one line per model of a level.
-func models(e *analyze.Experiment, u *timeUnits) grid {
+func models(e *analyze.Experiment, u *timeUnits) sheet.Table {
 	lines := make([]line, 0, len(e.Models))
 	for i := range e.Models {
 		m := &e.Models[i]
@@ -516,9 +438,9 @@ func comparedFigures(u *timeUnits) []comparedFigure {
 	return []comparedFigure{{answer.TTFT, 50, u.token}, {answer.TTFT, 99, u.token}, {answer.ITL, 50, u.token}, {answer.ITL, 99, u.token}, {answer.E2EL, 50, u.request}}
 }
 
-// compared returns a grid of lines under two rows of heads.
-func compared(name, unit string, lines []line, u *timeUnits) grid {
-	g := grid{indent: "  "}
+// compared returns a table of lines under two rows of heads.
+func compared(name, unit string, lines []line, u *timeUnits) sheet.Table {
+	g := newGrid(1, 2)
 	cols := comparedFigures(u)
 	open := slices.ContainsFunc(lines, func(l line) bool { return l.sent.OK })
 	head, units := []string{name}, []string{unit}
@@ -529,11 +451,11 @@ func compared(name, unit string, lines []line, u *timeUnits) grid {
 	for _, c := range cols {
 		head, units = append(head, c.metric.Label()), append(units, PercentileName(c.pct)+" "+c.sc.name)
 	}
-	g.add(append(head, "ok", "failed")...)
-	g.add(append(units, "", "")...)
+	g.Add(append(head, "ok", "failed")...)
+	g.Add(append(units, "", "")...)
 	for i := range lines {
 		l := &lines[i]
-		row := []string{plain(l.name)}
+		row := []string{l.name}
 		if open {
 			row = append(row, perSecond(l.sent))
 		}
@@ -545,7 +467,7 @@ func compared(name, unit string, lines []line, u *timeUnits) grid {
 				row = append(row, "-")
 			}
 		}
-		g.add(append(row, strconv.Itoa(l.ok), strconv.Itoa(l.failed))...)
+		g.Add(append(row, strconv.Itoa(l.ok), strconv.Itoa(l.failed))...)
 	}
 	return g
 }

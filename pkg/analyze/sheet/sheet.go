@@ -32,14 +32,19 @@ type Command struct{ Before, Line string }
 // A Part is a section, such as a load level.
 type Part struct {
 	Title string // "" for none
+	// After follows the title on its line. Markdown then has the title in bold, in place of a heading.
+	After string
 	// Indent precedes the lines of text below the title.
 	Indent string
 	Blocks []Block
+
+	apart bool // the next block stands apart
 }
 
 // A Block is a sentence, a list of sentences, or a table.
 type Block struct {
 	Text  string
+	Code  string // follows the text
 	List  []string
 	Table *Table
 	// Apart says that an empty line precedes the block in text. Blocks of Markdown always have one.
@@ -56,12 +61,33 @@ func (s *Sheet) Part(title string) *Part {
 	return p
 }
 
+// Apart puts an empty line before the next block in text.
+func (p *Part) Apart() *Part {
+	p.apart = true
+	return p
+}
+
+// Add appends a block.
+func (p *Part) Add(b Block) *Part {
+	b.Apart, p.apart = b.Apart || p.apart, false
+	p.Blocks = append(p.Blocks, b)
+	return p
+}
+
 // Lines appends a sentence for each text that is not empty.
 func (p *Part) Lines(texts ...string) *Part {
 	for _, text := range texts {
 		if text != "" {
-			p.Blocks = append(p.Blocks, Block{Text: text})
+			p.Add(Block{Text: text})
 		}
+	}
+	return p
+}
+
+// List appends a list, unless it is empty.
+func (p *Part) List(texts ...string) *Part {
+	if len(texts) > 0 {
+		p.Add(Block{List: texts})
 	}
 	return p
 }
@@ -69,9 +95,20 @@ func (p *Part) Lines(texts ...string) *Part {
 // Table appends a table, unless it has no rows. It stands apart from a table before it.
 func (p *Part) Table(t Table) *Part {
 	if n := len(p.Blocks); len(t.Rows) > 0 {
-		p.Blocks = append(p.Blocks, Block{Table: &t, Apart: n > 0 && p.Blocks[n-1].Table != nil && t.Caption == ""})
+		p.Add(Block{Table: &t, Apart: n > 0 && p.Blocks[n-1].Table != nil && t.Caption == ""})
 	}
 	return p
+}
+
+// Sentences returns the sentences of a block that is no table.
+func (b *Block) Sentences() []string {
+	switch {
+	case b.List != nil:
+		return b.List
+	case b.Code != "":
+		return []string{b.Text + " " + b.Code}
+	}
+	return []string{b.Text}
 }
 
 // Text writes sheets for people, with an empty line between them, in lines of at most width
@@ -114,7 +151,10 @@ func (s *Sheet) text(width int) string {
 			continue
 		}
 		apart()
-		if p.Title != "" {
+		switch {
+		case p.After != "":
+			line("", p.Title+": "+p.After)
+		case p.Title != "":
 			line("", p.Title)
 		}
 		for _, block := range p.Blocks {
@@ -123,10 +163,8 @@ func (s *Sheet) text(width int) string {
 			}
 			switch t := block.Table; {
 			case t == nil:
-				for _, text := range append(block.List, block.Text) {
-					if text != "" {
-						line(p.Indent, text)
-					}
+				for _, text := range block.Sentences() {
+					line(p.Indent, text)
 				}
 			case t.Lines != nil:
 				for _, text := range t.Lines {
@@ -184,7 +222,10 @@ func (s *Sheet) markdown() string {
 		add("%s", text)
 	}
 	for _, p := range s.Parts {
-		if p.Title != "" {
+		switch {
+		case p.After != "":
+			blocks = append(blocks, fmt.Sprintf("**%s**: %s\n", sanitize.Markdown(p.Title), sanitize.Markdown(p.After)))
+		case p.Title != "":
 			add("#### %s", p.Title)
 		}
 		blocks = append(blocks, p.markdown()...)
@@ -207,17 +248,18 @@ func (s *Sheet) markdown() string {
 // markdown returns the blocks of a part, without its title.
 func (p *Part) markdown() (blocks []string) {
 	for _, block := range p.Blocks {
-		if block.Text != "" {
-			blocks = append(blocks, sanitize.Markdown(block.Text)+"\n")
-		}
-		if len(block.List) > 0 {
-			blocks = append(blocks, bullets(block.List))
-		}
-		if t := block.Table; t != nil {
+		switch t := block.Table; {
+		case t != nil:
 			if t.Caption != "" {
 				blocks = append(blocks, sanitize.Markdown(strings.ToUpper(t.Caption[:1])+t.Caption[1:])+":\n")
 			}
 			blocks = append(blocks, t.Markdown())
+		case block.List != nil:
+			blocks = append(blocks, bullets(block.List))
+		case block.Code != "":
+			blocks = append(blocks, sanitize.Markdown(block.Text)+" `"+block.Code+"`\n")
+		default:
+			blocks = append(blocks, sanitize.Markdown(block.Text)+"\n")
 		}
 	}
 	return blocks

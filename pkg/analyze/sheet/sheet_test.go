@@ -212,6 +212,51 @@ detail
 	}
 }
 
+// The decimal points of a column are below each other, and text keeps to the
+// right.
+func TestTablePoints(t *testing.T) {
+	g := Table{}
+	g.Add("", "p50 ms", "ok")
+	g.Add("a", "3.100", "16")
+	g.Add("b", "31.10", "5")
+	g.Add("c", "3100", "-")
+	g.Add("d", "0.0504", "0")
+	g.Add("e", "-", "1")
+	got := g.Text("", 0)
+	const want = `      p50 ms  ok
+a     3.100   16
+b    31.10     5
+c  3100        -
+d     0.0504   0
+e          -   1
+`
+	if got != want {
+		t.Errorf("got\n%swant\n%s", got, want)
+	}
+}
+
+// A table that is too wide has its columns closer together, and goes on below with its first columns
+// again. Names are cut before numbers are.
+func TestTableParts(t *testing.T) {
+	g := Table{}
+	g.Add("a name that is too long", "mean", "p50", "p99")
+	g.Add("x", "123.45", "234.5", "345678.9")
+	g.Fit(0, 24)
+	got := g.Text("", 24)
+	const want = `a name that is…   mean
+x               123.45
+
+a name that is…   p50
+x               234.5
+
+a name that is…      p99
+x               345678.9
+`
+	if got != want {
+		t.Errorf("got\n%swant\n%s", got, want)
+	}
+}
+
 func TestMachineNumbers(t *testing.T) {
 	for v, want := range map[float64]string{0.1: "0.1", 1e21: "1000000000000000000000", math.Inf(1): "", 0: "0"} {
 		if got := CSVNumber(v); got != want {
