@@ -83,89 +83,54 @@ func (c *Certificate) independent() string {
 // Schema names the layout that JSON writes.
 const Schema = "pa-check/1"
 
-type jsonDocument struct {
-	Schema string     `json:"schema"`
-	Files  []jsonFile `json:"files"`
-}
-
-type jsonFile struct {
-	File    string      `json:"file"`
-	Tool    string      `json:"tool,omitempty"`
-	Profile string      `json:"profile"`
-	Passed  bool        `json:"passed"`
-	Levels  []jsonLevel `json:"levels"`
-}
-
-type jsonLevel struct {
-	Name    string     `json:"name"`
-	Mode    string     `json:"mode"`
-	Value   string     `json:"value"`
-	Problem string     `json:"problem,omitempty"`
-	Items   []jsonItem `json:"items"`
-	// Certificates hold nanoseconds by metric and percentile; null if the values are too few.
-	Certificates map[string]jsonCertificate `json:"certified,omitempty"`
-}
-
-type jsonItem struct {
-	Name   string   `json:"name"`
-	Status Status   `json:"status"`
-	Value  *float64 `json:"value,omitempty"`
-	Unit   string   `json:"unit,omitempty"`
-	Text   string   `json:"text"`
-}
-
-type jsonCertificate struct {
-	N           int                 `json:"n"`
-	EffectiveN  float64             `json:"effective_n,omitempty"`
-	Confidence  float64             `json:"confidence"`
-	Percentiles map[string]*float64 `json:"percentiles"`
-	Independent map[string]*float64 `json:"if_independent"`
-	Least       map[string]int      `json:"least_samples"`
-}
-
 // JSON writes one object in the layout of schemas/check.schema.json.
 func JSON(all []*Result) sheet.Renderer {
-	d := jsonDocument{Schema: Schema, Files: []jsonFile{}}
-	for _, r := range all {
-		f := jsonFile{File: r.File, Tool: r.Tool, Profile: r.Profile.Name, Passed: r.Failed() == nil, Levels: []jsonLevel{}}
-		for i := range r.Levels {
-			l := &r.Levels[i]
-			x := jsonLevel{Name: l.Name, Mode: l.Mode, Value: l.Value, Items: []jsonItem{}}
-			if l.Problem != nil {
-				x.Problem = l.Problem.Error()
-			}
-			for _, it := range l.Items {
-				j := jsonItem{Name: it.Name, Status: it.Status, Text: it.Text}
-				if it.HasValue {
-					j.Value, j.Unit = &it.Value, it.Unit
-				}
-				x.Items = append(x.Items, j)
-			}
-			for _, c := range l.Certificates {
-				if x.Certificates == nil {
-					x.Certificates = map[string]jsonCertificate{}
-				}
-				j := jsonCertificate{
-					N: c.N, EffectiveN: c.EffectiveN, Confidence: confidence,
-					Percentiles: map[string]*float64{}, Independent: map[string]*float64{}, Least: map[string]int{},
-				}
-				for _, p := range c.Percentiles {
-					name := report.PercentileName(p.Level)
-					j.Percentiles[name], j.Independent[name], j.Least[name] = nil, nil, p.Least
-					if p.OK {
-						j.Percentiles[name] = &p.Value
-					}
-					if p.IndependentOK {
-						j.Independent[name] = &p.Independent
-					}
-				}
-				x.Certificates[c.Metric.Key()] = j
-			}
-			f.Levels = append(f.Levels, x)
-		}
-		d.Files = append(d.Files, f)
+	return sheet.JSON(sheet.Object{"schema", Schema, "files", sheet.List(all, func(r **Result) sheet.Object {
+		return sheet.Object{"file", (*r).File, "tool", sheet.Opt((*r).Tool), "profile", (*r).Profile.Name, "passed", (*r).Failed() == nil, "levels", sheet.List((*r).Levels, (*Level).json)}
+	})})
+}
+
+func (l *Level) json() sheet.Object {
+	o := sheet.Object{"name", l.Name, "mode", l.Mode, "value", l.Value}
+	if l.Problem != nil {
+		o = append(o, "problem", sheet.Opt(l.Problem.Error()))
 	}
-	return sheet.JSON(d)
+	certified := map[string]sheet.Object{}
+	for i := range l.Certificates {
+		c := &l.Certificates[i]
+		certified[c.Metric.Key()] = c.json()
+	}
+	if len(certified) == 0 {
+		certified = nil
+	}
+	return append(o, "items", sheet.List(l.Items, (*Item).json), "certified", sheet.Opt(certified))
+}
+
+func (x *Item) json() sheet.Object {
+	o := sheet.Object{"name", x.Name, "status", x.Status}
+	if x.HasValue {
+		o = append(o, "value", x.Value, "unit", sheet.Opt(x.Unit))
+	}
+	return append(o, "text", x.Text)
+}
+
+// json returns nanoseconds by percentile; null if the values are too few.
+func (c *Certificate) json() sheet.Object {
+	percentiles, independent, least := map[string]*float64{}, map[string]*float64{}, map[string]int{}
+	for _, p := range c.Percentiles {
+		name := report.PercentileName(p.Level)
+		percentiles[name], independent[name], least[name] = nil, nil, p.Least
+		if p.OK {
+			percentiles[name] = &p.Value
+		}
+		if p.IndependentOK {
+			independent[name] = &p.Independent
+		}
+	}
+	return sheet.Object{
+		"n", c.N, "effective_n", sheet.Opt(c.EffectiveN), "confidence", confidence,
+		"percentiles", percentiles, "if_independent", independent, "least_samples", least,
+	}
 }
 
 // columns are the columns of CSV.

@@ -4,8 +4,10 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/pa-tools/pa/pkg/analyze/inference"
 	"github.com/pa-tools/pa/pkg/analyze/report"
 	"github.com/pa-tools/pa/pkg/analyze/sheet"
+	"github.com/pa-tools/pa/pkg/answer"
 )
 
 // csvHeader is the first line; schemas/diff_csv.md describes the columns.
@@ -20,21 +22,28 @@ var csvHeader = []string{
 func CSV(r *Result) sheet.Renderer { return sheet.CSV(csvHeader, r.csvRows()) }
 
 func (r *Result) csvRows() []sheet.CSVRow {
-	m := measured(&r.Old[0].cfg)
+	c := &r.Old[0].cfg
+	because := ""
+	if l := r.decisive(); l != nil {
+		because = l.Because
+	}
 	rows := []sheet.CSVRow{
 		{"record": "headline", "verdict": r.Headline()},
-		{"record": "answer", "verdict": r.Answer.String(), "reason": r.jsonAnswer().Because},
-		{"record": "measured", "name": "from", "old": m.From, "new": m.From},
-		{"record": "measured", "name": "include_warmup", "old": strconv.FormatBool(m.IncludeWarmup), "new": strconv.FormatBool(m.IncludeWarmup)},
+		{"record": "answer", "verdict": r.Answer.String(), "reason": because},
 	}
+	measured := func(name, value string) {
+		rows = append(rows, sheet.CSVRow{"record": "measured", "name": name, "old": value, "new": value})
+	}
+	measured("from", c.From.String())
+	measured("include_warmup", strconv.FormatBool(c.IncludeWarmup))
 	if r.o.Sides != (Sides{}) {
 		rows = append(rows, sheet.CSVRow{"record": "side", "name": "label", "old": r.o.Sides.old(), "new": r.o.Sides.new()})
 	}
-	if m.TokenSource != "" {
-		rows = append(rows, sheet.CSVRow{"record": "measured", "name": "token_source", "old": m.TokenSource, "new": m.TokenSource})
+	if c.TokenSource != answer.TokenAuto {
+		measured("token_source", c.TokenSource.String())
 	}
-	if m.Part != "" {
-		rows = append(rows, sheet.CSVRow{"record": "measured", "name": "part", "old": m.Part, "new": m.Part})
+	if part := c.Selection.String(); part != "" {
+		measured("part", part)
 	}
 	for i := range r.Differences {
 		d := &r.Differences[i]
@@ -84,51 +93,56 @@ func csvParts(level, side string, levels []*Level) []sheet.CSVRow {
 
 // csvMetric returns the line of a metric and the lines of its runs.
 func (l *LevelResult) csvMetric(r *Row) []sheet.CSVRow {
-	m := metric(r)
+	number, i := sheet.CSVNumber, r.Shown()
 	row := sheet.CSVRow{
-		"record": "metric", "level": l.Name, "name": m.Metric, "unit": m.Unit,
-		"old": sheet.CSVNumber(r.Old.Value), "new": sheet.CSVNumber(r.New.Value), "old_n": strconv.Itoa(m.OldN), "new_n": strconv.Itoa(m.NewN),
-		"change": sheet.CSVNumber(r.Change), "p": sheet.CSVNumber(r.P), "p_adjusted": sheet.CSVNumber(r.Adjusted), "verdict": m.Verdict,
-		"better": m.Better, "primary": strconv.FormatBool(m.Primary), "paired": strconv.FormatBool(m.Paired),
+		"record": "metric", "level": l.Name, "name": r.Metric.Key, "unit": r.Metric.Unit(),
+		"old": number(r.Old.Value), "new": number(r.New.Value), "old_n": strconv.Itoa(r.Old.N), "new_n": strconv.Itoa(r.New.N),
+		"change": number(r.Change), "low": number(i.Low), "high": number(i.High), "p": number(r.P), "p_adjusted": number(r.Adjusted),
+		"better": r.Metric.better(), "primary": strconv.FormatBool(r.Primary), "paired": strconv.FormatBool(r.Paired), "reason": r.Spoiled,
 	}
-	i := r.Shown()
-	row["low"], row["high"] = sheet.CSVNumber(i.Low), sheet.CSVNumber(i.High)
-	if !r.NA.Missing() {
-		row["confidence"] = sheet.CSVNumber(r.Level)
+	if r.Primary {
+		row["verdict"] = r.Verdict.String()
 	}
 	if r.Rank != nil {
-		row["rank_p"] = sheet.CSVNumber(r.Rank.P)
+		row["rank_p"] = number(r.Rank.P)
 	}
-	row["reason"] = r.Spoiled
-	if r.NA.Missing() {
-		row["reason"] = r.NA.Reason
-		if r.NA.Needs > 0 {
-			row["needs"] = strconv.Itoa(r.NA.Needs)
-		}
+	csvNA(row, r.NA)
+	if !r.NA.Missing() {
+		row["confidence"] = number(r.Level)
 	}
 	rows := []sheet.CSVRow{row}
+	run := func(side string, v float64, of *Level) {
+		rows = append(rows, sheet.CSVRow{"record": "run", "level": l.Name, "name": r.Metric.Key, "unit": r.Metric.Unit(), side: number(v), "file": of.run})
+	}
 	for j, v := range r.OldRuns {
-		rows = append(rows, sheet.CSVRow{"record": "run", "level": l.Name, "name": m.Metric, "unit": m.Unit, "old": sheet.CSVNumber(v), "file": l.Old[j].run})
+		run("old", v, l.Old[j])
 	}
 	for j, v := range r.NewRuns {
-		rows = append(rows, sheet.CSVRow{"record": "run", "level": l.Name, "name": m.Metric, "unit": m.Unit, "new": sheet.CSVNumber(v), "file": l.New[j].run})
+		run("new", v, l.New[j])
 	}
 	return rows
+}
+
+// csvNA adds why a line has no interval; nothing if it has one.
+func csvNA(row sheet.CSVRow, na inference.NA) {
+	if !na.Missing() {
+		return
+	}
+	row["reason"] = na.Reason
+	if na.Needs > 0 {
+		row["needs"] = strconv.Itoa(na.Needs)
+	}
 }
 
 // csvServer returns the line of a figure of a server or GPU.
 func (l *LevelResult) csvServer(r *ServerRow) sheet.CSVRow {
 	i := r.Interval(confidence)
+	number := sheet.CSVNumber
 	row := sheet.CSVRow{
 		"record": "server", "level": l.Name, "name": r.Name + " of " + r.Of(), "unit": r.Unit,
-		"old": sheet.CSVNumber(r.Old.Value), "new": sheet.CSVNumber(r.New.Value), "old_n": strconv.Itoa(r.Old.N), "new_n": strconv.Itoa(r.New.N),
-		"change": sheet.CSVNumber(r.Change), "low": sheet.CSVNumber(i.Low), "high": sheet.CSVNumber(i.High), "p": sheet.CSVNumber(r.P),
+		"old": number(r.Old.Value), "new": number(r.New.Value), "old_n": strconv.Itoa(r.Old.N), "new_n": strconv.Itoa(r.New.N),
+		"change": number(r.Change), "low": number(i.Low), "high": number(i.High), "p": number(r.P),
 	}
-	if r.NA.Missing() {
-		row["reason"] = r.NA.Reason
-		if r.NA.Needs > 0 {
-			row["needs"] = strconv.Itoa(r.NA.Needs)
-		}
-	}
+	csvNA(row, r.NA)
 	return row
 }

@@ -13,266 +13,104 @@ const Schema = "pa-diff/1"
 
 // JSON writes one object in the layout of schemas/diff.schema.json, with full
 // precision. Numbers that do not exist are absent.
-func JSON(r *Result) sheet.Renderer { return sheet.JSON(document(r)) }
-
-type jsonResult struct {
-	Schema      string           `json:"schema"`
-	Headline    string           `json:"headline"`
-	Answer      jsonAnswer       `json:"answer"`
-	Margin      float64          `json:"margin"`
-	Turns       string           `json:"turns,omitempty"`
-	Outlying    []jsonOutlying   `json:"outlying"`
-	LeftOut     []jsonLeftOut    `json:"left_out"`
-	Mode        string           `json:"mode"`
-	Confidence  float64          `json:"confidence"`
-	Alpha       float64          `json:"alpha"`
-	Family      int              `json:"family"`
-	Measured    jsonMeasured     `json:"measured"`
-	Old         jsonSide         `json:"old"`
-	New         jsonSide         `json:"new"`
-	Comparable  bool             `json:"comparable"`
-	Differences []jsonDifference `json:"differences"`
-	Unchecked   []string         `json:"unchecked"`
-	Together    *jsonLevel       `json:"together,omitempty"`
-	Levels      []jsonLevel      `json:"levels"`
-	OldOnly     []string         `json:"old_only"`
-	NewOnly     []string         `json:"new_only"`
-	Gates       []jsonGate       `json:"gates"`
-	Warnings    []string         `json:"warnings"`
-}
-
-// jsonAnswer is an answer in a word.
-type jsonAnswer struct {
-	Verdict string   `json:"verdict"`
-	Because string   `json:"because,omitempty"`
-	Within  *float64 `json:"within,omitempty"`
-	// Without is the answer without the outlying runs.
-	Without *jsonAnswer `json:"without,omitempty"`
-	Text    string      `json:"text,omitempty"`
-}
-
-// jsonOutlying is a run that differs from the others of its side.
-type jsonOutlying struct {
-	Run    string   `json:"run"`
-	File   string   `json:"file"`
-	Metric string   `json:"metric"`
-	Level  string   `json:"level,omitempty"`
-	Factor *float64 `json:"factor,omitempty"`
-	Value  *float64 `json:"value,omitempty"`
-	Least  *float64 `json:"others_least,omitempty"`
-	Most   *float64 `json:"others_most,omitempty"`
-}
-
-// jsonLeftOut is a run that does not count.
-type jsonLeftOut struct {
-	Run  string `json:"run"`
-	File string `json:"file"`
-}
-
-type jsonMeasured struct {
-	From          string `json:"from"`
-	TokenSource   string `json:"token_source,omitempty"`
-	IncludeWarmup bool   `json:"include_warmup"`
-	Part          string `json:"part,omitempty"`
-}
-
-type jsonSide struct {
-	// Label is the name that the user gave the side.
-	Label string    `json:"label,omitempty"`
-	Runs  []JSONRun `json:"runs"`
-}
-
-// A JSONRun is a run in JSON.
-type JSONRun struct {
-	File  string `json:"file"`
-	Model string `json:"model,omitempty"`
-	Tool  string `json:"tool,omitempty"`
-}
-
-type jsonDifference struct {
-	Name    string `json:"name"`
-	Level   string `json:"level,omitempty"`
-	Old     string `json:"old"`
-	New     string `json:"new"`
-	Refuses bool   `json:"refuses"`
-	Ignored bool   `json:"ignored"`
-}
-
-type jsonLevel struct {
-	Name    string     `json:"name"`
-	Mode    string     `json:"mode"`
-	Value   string     `json:"value"`
-	Answer  jsonAnswer `json:"answer"`
-	OldRuns int        `json:"old_runs"`
-	NewRuns int        `json:"new_runs"`
-	Pairs   int        `json:"pairs,omitempty"`
-	// OldSelected and NewSelected are the part of each run that has the level.
-	OldSelected []*report.Part `json:"old_selected,omitempty"`
-	NewSelected []*report.Part `json:"new_selected,omitempty"`
-	Metrics     []jsonMetric   `json:"metrics"`
-	Server      []jsonServer   `json:"server,omitempty"`
-}
-
-// jsonServer is a figure of a server or GPU.
-type jsonServer struct {
-	Name    string     `json:"name"`
-	Metric  string     `json:"metric"`
-	Unit    string     `json:"unit"`
-	OldOf   string     `json:"old_of,omitempty"`
-	NewOf   string     `json:"new_of,omitempty"`
-	Old     *float64   `json:"old,omitempty"`
-	New     *float64   `json:"new,omitempty"`
-	OldRuns []*float64 `json:"old_runs"`
-	NewRuns []*float64 `json:"new_runs"`
-	Change  *float64   `json:"change,omitempty"`
-	Low     *float64   `json:"low,omitempty"`
-	High    *float64   `json:"high,omitempty"`
-	P       *float64   `json:"p,omitempty"`
-	NA      *jsonNA    `json:"na,omitempty"`
-}
-
-type jsonMetric struct {
-	Metric    string      `json:"metric"`
-	Unit      string      `json:"unit"`
-	Better    string      `json:"better"`
-	Primary   bool        `json:"primary"`
-	Paired    bool        `json:"paired"`
-	Old       *float64    `json:"old,omitempty"`
-	New       *float64    `json:"new,omitempty"`
-	OldN      int         `json:"old_n"`
-	NewN      int         `json:"new_n"`
-	OldRuns   []*float64  `json:"old_runs"`
-	NewRuns   []*float64  `json:"new_runs"`
-	Change    *float64    `json:"change,omitempty"`
-	Low       *float64    `json:"low,omitempty"`
-	High      *float64    `json:"high,omitempty"`
-	Level     *float64    `json:"interval_confidence,omitempty"`
-	P         *float64    `json:"p,omitempty"`
-	PAdjusted *float64    `json:"p_adjusted,omitempty"`
-	RankP     *float64    `json:"rank_p,omitempty"`
-	Verdict   string      `json:"verdict,omitempty"`
-	Within    *jsonWithin `json:"within,omitempty"`
-	Spoiled   string      `json:"spoiled,omitempty"`
-	NA        *jsonNA     `json:"na,omitempty"`
-}
-
-// jsonWithin is the interval for the question whether a change is within the margin.
-type jsonWithin struct {
-	Low   *float64 `json:"low,omitempty"`
-	High  *float64 `json:"high,omitempty"`
-	Shown bool     `json:"shown"`
-}
-
-type jsonNA struct {
-	Reason string `json:"reason"`
-	Needs  int    `json:"needs,omitempty"`
-}
-
-type jsonGate struct {
-	Expr     string   `json:"expr"`
-	Level    string   `json:"level"`
-	Required bool     `json:"required"`
-	Result   string   `json:"result"`
-	Because  []string `json:"because"`
-}
-
-func document(r *Result) jsonResult {
-	d := jsonResult{
-		Schema: Schema, Headline: r.Headline(), Answer: r.jsonAnswer(), Margin: r.o.margin(), Turns: r.apart.String(), Outlying: []jsonOutlying{}, LeftOut: []jsonLeftOut{}, Mode: "several-runs", Confidence: confidence, Alpha: alpha, Family: r.Family, Measured: measured(&r.Old[0].cfg),
-		Old: jsonSide{r.o.Sides.Old, JSONRuns(r.Old)}, New: jsonSide{r.o.Sides.New, JSONRuns(r.New)}, Comparable: len(r.Refused()) == 0,
-		Differences: []jsonDifference{}, Levels: []jsonLevel{}, Gates: []jsonGate{},
-		Unchecked: list(r.Unchecked), OldOnly: list(r.OldOnly), NewOnly: list(r.NewOnly), Warnings: list(r.Warnings),
-	}
+func JSON(r *Result) sheet.Renderer {
+	mode := "several-runs"
 	if r.Single {
-		d.Mode = "single-run"
+		mode = "single-run"
 	}
-	for _, x := range r.Differences {
-		d.Differences = append(d.Differences, jsonDifference(x))
-	}
-	for i := range r.Levels {
-		d.Levels = append(d.Levels, jsonLevelOf(&r.Levels[i]))
-	}
+	var together sheet.Object
 	if r.Together != nil {
-		x := jsonLevelOf(r.Together)
-		d.Together = &x
+		together = r.Together.json()
 	}
-	for _, o := range r.Outlying {
-		d.Outlying = append(d.Outlying, jsonOutlying{o.Run, o.File, o.Metric.Key, o.Level, sheet.JSONNumber(o.Factor), sheet.JSONNumber(o.Value), sheet.JSONNumber(o.Least), sheet.JSONNumber(o.Most)})
-	}
-	for _, x := range r.LeftOut {
-		d.LeftOut = append(d.LeftOut, jsonLeftOut{r.numbers[x], x.Name})
-	}
-	for _, g := range r.Gates {
-		d.Gates = append(d.Gates, jsonGate{g.Expr, g.Level, g.Required, g.State.String(), list(g.Because)})
-	}
-	return d
+	return sheet.JSON(sheet.Object{
+		"schema", Schema, "headline", r.Headline(), "answer", r.jsonAnswer(), "margin", r.o.margin(), "turns", sheet.Opt(r.apart.String()),
+		"outlying", sheet.List(r.Outlying, (*Outlying).json),
+		"left_out", sheet.List(r.LeftOut, func(x **Run) sheet.Object { return sheet.Object{"run", r.numbers[*x], "file", (*x).Name} }),
+		"mode", mode, "confidence", confidence, "alpha", alpha, "family", r.Family, "measured", jsonMeasured(&r.Old[0].cfg),
+		"old", sheet.Object{"label", sheet.Opt(r.o.Sides.Old), "runs", JSONRuns(r.Old)}, "new", sheet.Object{"label", sheet.Opt(r.o.Sides.New), "runs", JSONRuns(r.New)},
+		"comparable", len(r.Refused()) == 0, "differences", sheet.List(r.Differences, (*Difference).json), "unchecked", r.Unchecked,
+		"together", together, "levels", sheet.List(r.Levels, (*LevelResult).json), "old_only", r.OldOnly, "new_only", r.NewOnly,
+		"gates", sheet.List(r.Gates, (*GateResult).json), "warnings", r.Warnings,
+	})
 }
 
-// jsonLevelOf returns a level for JSON.
-func jsonLevelOf(l *LevelResult) jsonLevel {
-	x := jsonLevel{
-		Name: l.Name, Mode: l.Mode, Value: l.Value, OldRuns: len(l.Old), NewRuns: len(l.New), Pairs: l.Pairs, Answer: l.jsonAnswer(),
-		OldSelected: selected(l.Old), NewSelected: selected(l.New), Metrics: []jsonMetric{},
+func (o *Outlying) json() sheet.Object {
+	return sheet.Object{
+		"run", o.Run, "file", o.File, "metric", o.Metric.Key, "level", sheet.Opt(o.Level),
+		"factor", o.Factor, "value", o.Value, "others_least", o.Least, "others_most", o.Most,
 	}
-	for j := range l.Rows {
-		x.Metrics = append(x.Metrics, metric(&l.Rows[j]))
-	}
-	for j := range l.Server {
-		x.Server = append(x.Server, serverFigure(&l.Server[j]))
-	}
-	return x
 }
 
-// jsonAnswer returns the answer of a level.
-func (l *LevelResult) jsonAnswer() jsonAnswer {
-	a := jsonAnswer{Verdict: l.Answer.String(), Because: l.Because}
+func (d *Difference) json() sheet.Object {
+	return sheet.Object{"name", d.Name, "level", sheet.Opt(d.Level), "old", d.Old, "new", d.New, "refuses", d.Refuses, "ignored", d.Ignored}
+}
+
+func (g *GateResult) json() sheet.Object {
+	return sheet.Object{"expr", g.Expr, "level", g.Level, "required", g.Required, "result", g.State.String(), "because", g.Because}
+}
+
+func (l *LevelResult) json() sheet.Object {
+	return sheet.Object{
+		"name", l.Name, "mode", l.Mode, "value", l.Value, "answer", l.jsonAnswer(), "old_runs", len(l.Old), "new_runs", len(l.New), "pairs", sheet.Opt(l.Pairs),
+		"old_selected", sheet.Opt(selected(l.Old)), "new_selected", sheet.Opt(selected(l.New)), // the part of each run that has the level
+		"metrics", sheet.List(l.Rows, (*Row).json), "server", sheet.Opt(sheet.List(l.Server, (*ServerRow).json)),
+	}
+}
+
+// jsonAnswer returns the answer of a level in a word.
+func (l *LevelResult) jsonAnswer() sheet.Object {
+	a := sheet.Object{"verdict", l.Answer.String(), "because", sheet.Opt(l.Because)}
 	if l.Answer == NoDifference {
-		a.Within = sheet.JSONNumber(l.Within)
+		a = append(a, "within", l.Within)
 	}
 	return a
 }
 
-// jsonAnswer returns the answer of the comparison.
-func (r *Result) jsonAnswer() jsonAnswer {
-	a := jsonAnswer{Verdict: r.Answer.String()}
+// decisive returns the level whose answer is the answer of the comparison; nil if it is of several levels.
+func (r *Result) decisive() *LevelResult {
 	switch l := r.Together; {
 	case len(r.Levels) == 1 && len(r.Refused()) == 0:
-		a = r.Levels[0].jsonAnswer()
+		return &r.Levels[0]
 	case l != nil && l.Answer == r.Answer:
+		return l
+	}
+	return nil
+}
+
+// jsonAnswer returns the answer of the comparison, and the answer without the outlying runs.
+func (r *Result) jsonAnswer() sheet.Object {
+	a := sheet.Object{"verdict", r.Answer.String()}
+	if l := r.decisive(); l != nil {
 		a = l.jsonAnswer()
 	}
 	if r.Without != nil {
-		without := r.Without.jsonAnswer()
-		without.Text = r.Without.short()
-		a.Without = &without
+		a = append(a, "without", append(r.Without.jsonAnswer(), "text", sheet.Opt(r.Without.short())))
 	}
 	return a
 }
 
-// JSONRuns returns runs for JSON, never nil.
-func JSONRuns(runs []*Run) []JSONRun {
-	all := []JSONRun{}
-	for _, r := range runs {
-		x := JSONRun{File: r.Name, Model: r.Model}
-		if r.Header.Meta != nil {
-			x.Tool = r.Header.Meta.Tool
+// JSONRuns returns runs for JSON.
+func JSONRuns(runs []*Run) []sheet.Object {
+	return sheet.List(runs, func(r **Run) sheet.Object {
+		o := sheet.Object{"file", (*r).Name, "model", sheet.Opt((*r).Model)}
+		if m := (*r).Header.Meta; m != nil {
+			o = append(o, "tool", sheet.Opt(m.Tool))
 		}
-		all = append(all, x)
-	}
-	return all
+		return o
+	})
 }
 
-func measured(c *analyze.Config) jsonMeasured {
-	m := jsonMeasured{From: c.From.String(), IncludeWarmup: c.IncludeWarmup, Part: c.Selection.String()}
+func jsonMeasured(c *analyze.Config) sheet.Object {
+	o := sheet.Object{"from", c.From.String()}
 	if c.TokenSource != answer.TokenAuto {
-		m.TokenSource = c.TokenSource.String()
+		o = append(o, "token_source", c.TokenSource.String())
 	}
-	return m
+	return append(o, "include_warmup", c.IncludeWarmup, "part", sheet.Opt(c.Selection.String()))
 }
 
 // selected returns the parts of levels; nil where all of each counts.
-func selected(levels []*Level) []*report.Part {
-	var parts []*report.Part
+func selected(levels []*Level) []sheet.Object {
+	var parts []sheet.Object
 	for _, l := range levels {
 		if l.Selected != nil {
 			parts = append(parts, report.PartOf(l.Selected))
@@ -281,54 +119,54 @@ func selected(levels []*Level) []*report.Part {
 	return parts
 }
 
-func metric(r *Row) jsonMetric {
+func (r *Row) json() sheet.Object {
 	i := r.Shown()
-	m := jsonMetric{
-		Metric: r.Metric.Key, Unit: r.Metric.Unit(), Better: "lower", Primary: r.Primary, Paired: r.Paired,
-		Old: sheet.JSONNumber(r.Old.Value), New: sheet.JSONNumber(r.New.Value), OldN: r.Old.N, NewN: r.New.N,
-		OldRuns: sheet.JSONNumbers(r.OldRuns), NewRuns: sheet.JSONNumbers(r.NewRuns),
-		Change: sheet.JSONNumber(r.Change), Low: sheet.JSONNumber(i.Low), High: sheet.JSONNumber(i.High), P: sheet.JSONNumber(r.P), PAdjusted: sheet.JSONNumber(r.Adjusted),
+	o := sheet.Object{
+		"metric", r.Metric.Key, "unit", r.Metric.Unit(), "better", r.Metric.better(), "primary", r.Primary, "paired", r.Paired,
+		"old", r.Old.Value, "new", r.New.Value, "old_n", r.Old.N, "new_n", r.New.N, "old_runs", r.OldRuns, "new_runs", r.NewRuns,
+		"change", r.Change, "low", i.Low, "high", i.High,
 	}
-	switch r.Metric.Direction {
-	case inference.HigherIsBetter:
-		m.Better = "higher"
-	case inference.NoDirection:
-		m.Better = "none"
+	if !r.NA.Missing() {
+		o = append(o, "interval_confidence", r.Level)
 	}
+	o = append(o, "p", r.P, "p_adjusted", r.Adjusted)
 	if r.Rank != nil {
-		m.RankP = sheet.JSONNumber(r.Rank.P)
+		o = append(o, "rank_p", r.Rank.P)
 	}
 	if r.Primary {
-		m.Verdict, m.Spoiled = r.Verdict.String(), r.Spoiled
-		if r.Equal || !r.NA.Missing() {
-			m.Within = &jsonWithin{sheet.JSONNumber(r.bound.Low), sheet.JSONNumber(r.bound.High), r.inMargin()}
+		o = append(o, "verdict", r.Verdict.String())
+		if r.Equal || !r.NA.Missing() { // the interval for the question whether the change is within the margin
+			o = append(o, "within", sheet.Object{"low", r.bound.Low, "high", r.bound.High, "shown", r.inMargin()})
 		}
+		o = append(o, "spoiled", sheet.Opt(r.Spoiled))
 	}
-	if r.NA.Missing() {
-		m.NA = &jsonNA{r.NA.Reason, r.NA.Needs}
-	} else {
-		m.Level = sheet.JSONNumber(r.Level)
-	}
-	return m
+	return append(o, "na", jsonNA(r.NA))
 }
 
-func serverFigure(r *ServerRow) jsonServer {
+// better says which values are better, for programs.
+func (m *Metric) better() string {
+	switch m.Direction {
+	case inference.HigherIsBetter:
+		return "higher"
+	case inference.NoDirection:
+		return "none"
+	}
+	return "lower"
+}
+
+// jsonNA returns why there is no interval; nil if there is one.
+func jsonNA(na inference.NA) sheet.Object {
+	if !na.Missing() {
+		return nil
+	}
+	return sheet.Object{"reason", na.Reason, "needs", sheet.Opt(na.Needs)}
+}
+
+func (r *ServerRow) json() sheet.Object {
 	i := r.Interval(confidence)
-	s := jsonServer{
-		Name: r.Name, Metric: r.Metric, Unit: r.Unit, OldOf: r.OldOf, NewOf: r.NewOf,
-		Old: sheet.JSONNumber(r.Old.Value), New: sheet.JSONNumber(r.New.Value), OldRuns: sheet.JSONNumbers(r.OldRuns), NewRuns: sheet.JSONNumbers(r.NewRuns),
-		Change: sheet.JSONNumber(r.Change), Low: sheet.JSONNumber(i.Low), High: sheet.JSONNumber(i.High), P: sheet.JSONNumber(r.P),
+	return sheet.Object{
+		"name", r.Name, "metric", r.Metric, "unit", r.Unit, "old_of", sheet.Opt(r.OldOf), "new_of", sheet.Opt(r.NewOf),
+		"old", r.Old.Value, "new", r.New.Value, "old_runs", r.OldRuns, "new_runs", r.NewRuns,
+		"change", r.Change, "low", i.Low, "high", i.High, "p", r.P, "na", jsonNA(r.NA),
 	}
-	if r.NA.Missing() {
-		s.NA = &jsonNA{r.NA.Reason, r.NA.Needs}
-	}
-	return s
-}
-
-// list returns s, or an empty list in place of nil, which would be null in JSON.
-func list(s []string) []string {
-	if s == nil {
-		return []string{}
-	}
-	return s
 }

@@ -274,9 +274,7 @@ func (d *document) run(r *Run, i int, defs *definitions) error {
 	if err != nil {
 		return fmt.Errorf("%s: %w", r.Name, err)
 	}
-	whole, err := members(sheet.JSON(struct {
-		MaxLoad any `json:"max_load"`
-	}{report.MaxLoadJSON(r.Report.MaxLoad())}))
+	whole, err := members(sheet.JSON(sheet.Object{"max_load", report.MaxLoadJSON(r.Report.MaxLoad())}))
 	if err != nil {
 		return fmt.Errorf("%s: %w", r.Name, err)
 	}

@@ -138,88 +138,42 @@ func CSV(r *Result) sheet.Renderer {
 // Schema names the layout that JSON writes.
 const Schema = "pa-pareto/1"
 
-type jsonDocument struct {
-	Schema     string         `json:"schema"`
-	UserRate   string         `json:"user_rate"`
-	Rate       string         `json:"rate"`
-	PerGPU     bool           `json:"per_gpu"`
-	Reference  jsonReference  `json:"reference"`
-	Points     []jsonPoint    `json:"points"`
-	Front      jsonFront      `json:"front"`
-	Files      []jsonFront    `json:"file_fronts,omitempty"`
-	Capacities []jsonCapacity `json:"max_loads,omitempty"`
-	Notes      []string       `json:"notes"`
-}
-
-type jsonReference struct {
-	UserRate float64 `json:"user_rate"`
-	Rate     float64 `json:"rate"`
-}
-
-type jsonPoint struct {
-	File     string   `json:"file"`
-	Level    string   `json:"level"`
-	Mode     string   `json:"mode"`
-	Value    string   `json:"value"`
-	GPUs     int      `json:"gpus,omitempty"`
-	UserRate *float64 `json:"user_rate,omitempty"`
-	Rate     *float64 `json:"rate,omitempty"`
-	Frontier bool     `json:"frontier"`
-	OfFile   bool     `json:"file_frontier"`
-	SLO      *float64 `json:"slo_attained,omitempty"`
-	NA       string   `json:"na,omitempty"`
-}
-
-type jsonFront struct {
-	File   string  `json:"file,omitempty"`
-	Points []int   `json:"points"`
-	Area   float64 `json:"area"`
-	Knee   *int    `json:"knee,omitempty"`
-	KneeNA string  `json:"knee_na,omitempty"`
-}
-
-type jsonCapacity struct {
-	File    string `json:"file"`
-	MaxLoad any    `json:"max_load"`
-}
-
 // JSON writes one object in the layout of schemas/pareto.schema.json.
 func JSON(r *Result) sheet.Renderer {
-	d := jsonDocument{
-		Schema: Schema, UserRate: "1 / mean TPOT", Rate: "output_tokens_per_s", PerGPU: r.PerGPU,
-		Reference: jsonReference{r.Options.UserReference, r.Options.RateReference},
-		Points:    []jsonPoint{}, Front: jsonFrontOf(&r.All), Notes: append([]string{}, r.Notes...),
-	}
+	userRate, rate := "1 / mean TPOT", "output_tokens_per_s"
 	if r.Options.WholeRequest {
-		d.UserRate = "mean of output tokens / E2EL"
+		userRate = "mean of output tokens / E2EL"
 	}
 	if r.Options.TotalTokens {
-		d.Rate = "total_tokens_per_s"
+		rate = "total_tokens_per_s"
 	}
-	for i := range r.Points {
-		p := &r.Points[i]
-		x := jsonPoint{File: p.File, Level: p.Level, Mode: p.Mode, Value: p.Value, GPUs: p.GPUs, Frontier: p.Frontier, OfFile: p.OfFile, NA: p.Why}
-		if p.Why == "" {
-			x.UserRate, x.Rate = &p.UserRate, &p.Rate
-		}
-		if p.SLO.OK {
-			x.SLO = &p.SLO.V
-		}
-		d.Points = append(d.Points, x)
-	}
-	for i := range r.Files {
-		d.Files = append(d.Files, jsonFrontOf(&r.Files[i]))
-	}
-	for _, c := range r.Capacities {
-		d.Capacities = append(d.Capacities, jsonCapacity{c.File, report.MaxLoadJSON(c.MaxLoad)})
-	}
-	return sheet.JSON(d)
+	capacities := sheet.List(r.Capacities, func(c *Capacity) sheet.Object {
+		return sheet.Object{"file", c.File, "max_load", report.MaxLoadJSON(c.MaxLoad)}
+	})
+	return sheet.JSON(sheet.Object{
+		"schema", Schema, "user_rate", userRate, "rate", rate, "per_gpu", r.PerGPU,
+		"reference", sheet.Object{"user_rate", r.Options.UserReference, "rate", r.Options.RateReference},
+		"points", sheet.List(r.Points, (*Point).json), "front", r.All.json(), "file_fronts", sheet.Opt(sheet.List(r.Files, (*Front).json)),
+		"max_loads", sheet.Opt(capacities), "notes", r.Notes,
+	})
 }
 
-func jsonFrontOf(f *Front) jsonFront {
-	j := jsonFront{File: f.File, Points: append([]int{}, f.Points...), Area: f.Area, KneeNA: f.KneeWhy}
-	if f.Knee >= 0 {
-		j.Knee = &f.Knee
+func (p *Point) json() sheet.Object {
+	o := sheet.Object{"file", p.File, "level", p.Level, "mode", p.Mode, "value", p.Value, "gpus", sheet.Opt(p.GPUs)}
+	if p.Why == "" {
+		o = append(o, "user_rate", p.UserRate, "rate", p.Rate)
 	}
-	return j
+	o = append(o, "frontier", p.Frontier, "file_frontier", p.OfFile)
+	if p.SLO.OK {
+		o = append(o, "slo_attained", p.SLO.V)
+	}
+	return append(o, "na", sheet.Opt(p.Why))
+}
+
+func (f *Front) json() sheet.Object {
+	o := sheet.Object{"file", sheet.Opt(f.File), "points", f.Points, "area", f.Area}
+	if f.Knee >= 0 {
+		o = append(o, "knee", f.Knee)
+	}
+	return append(o, "knee_na", sheet.Opt(f.KneeWhy))
 }

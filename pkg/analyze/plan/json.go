@@ -1,11 +1,8 @@
 package plan
 
 import (
-	"math"
-
 	"github.com/pa-tools/pa/pkg/analyze/diff"
 	"github.com/pa-tools/pa/pkg/analyze/rig"
-	"github.com/pa-tools/pa/pkg/analyze/runset"
 	"github.com/pa-tools/pa/pkg/analyze/sheet"
 )
 
@@ -13,116 +10,52 @@ import (
 const Schema = "pa-plan/1"
 
 // JSON writes one object in the layout of schemas/plan.schema.json. Missing numbers are left out.
-func JSON(res *Result) sheet.Renderer { return sheet.JSON(document(res)) }
-
-type jsonResult struct {
-	Schema      string                  `json:"schema"`
-	Change      float64                 `json:"change"`
-	Power       float64                 `json:"power"`
-	Alpha       float64                 `json:"alpha"`
-	Measured    string                  `json:"measured"`
-	Headlines   []string                `json:"headlines"`
-	RunSeconds  *float64                `json:"run_seconds,omitempty"`
-	Command     *jsonCommand            `json:"command,omitempty"`
-	NoCommand   string                  `json:"no_command,omitempty"`
-	Runs        []diff.JSONRun          `json:"runs"`
-	Comparable  bool                    `json:"comparable"`
-	Differences []runset.JSONDifference `json:"differences"`
-	Levels      []jsonLevel             `json:"levels"`
-	Warnings    []string                `json:"warnings"`
-}
-
-type jsonCommand struct {
-	Line     string `json:"line"`
-	Runs     int    `json:"runs"`
-	AllSides bool   `json:"all_sides"`
-	Files    string `json:"files"`
-	Pilot    bool   `json:"pilot"`
-	Hidden   bool   `json:"hidden_credentials"`
-}
-
-type jsonLevel struct {
-	Name     string     `json:"name"`
-	Mode     string     `json:"mode"`
-	Value    string     `json:"value"`
-	Files    []string   `json:"files"`
-	Requests int        `json:"requests_a_run"`
-	Find     *jsonSides `json:"find,omitempty"`
-	Exclude  *jsonSides `json:"exclude,omitempty"`
-	// SingleRequests is rounded like the text.
-	SingleRequests *float64     `json:"single_run_requests,omitempty"`
-	NA             string       `json:"na,omitempty"`
-	Metrics        []jsonMetric `json:"metrics"`
-}
-
-type jsonSides struct {
-	RunsASide int      `json:"runs_a_side"`
-	Requests  int      `json:"requests"`
-	Seconds   *float64 `json:"seconds,omitempty"`
-}
-
-type jsonMetric struct {
-	Metric         string   `json:"metric"`
-	Deviation      *float64 `json:"deviation,omitempty"`
-	Within         *float64 `json:"within,omitempty"`
-	Between        *float64 `json:"between,omitempty"`
-	Find           int      `json:"find_runs_a_side,omitempty"`
-	Exclude        int      `json:"exclude_runs_a_side,omitempty"`
-	SingleRequests *float64 `json:"single_run_requests,omitempty"`
-	NA             string   `json:"na,omitempty"`
-}
-
-func document(res *Result) jsonResult {
-	d := jsonResult{
-		Schema: Schema, Change: res.Options.Change, Power: res.Options.Power, Alpha: alpha,
-		Measured: res.Set.Runs[0].Measured(), Headlines: res.Headlines(), RunSeconds: sheet.JSONNumber(res.RunSeconds), NoCommand: res.NoCommand,
-		Runs: diff.JSONRuns(res.Set.Runs), Comparable: len(res.Set.Refused()) == 0, Differences: res.Set.JSONDifferences(), Levels: []jsonLevel{},
-		Warnings: append([]string{}, res.Set.Warnings...),
+func JSON(res *Result) sheet.Renderer {
+	var command sheet.Object
+	if c := &res.Command; c.Line != "" {
+		command = sheet.Object{"line", c.Line, "runs", c.Runs, "all_sides", c.AllSides, "files", c.Files, "pilot", c.Pilot, "hidden_credentials", c.Hidden}
 	}
-	if res.Command.Line != "" {
-		c := jsonCommand(res.Command)
-		d.Command = &c
+	return sheet.JSON(sheet.Object{
+		"schema", Schema, "change", res.Options.Change, "power", res.Options.Power, "alpha", alpha,
+		"measured", res.Set.Runs[0].Measured(), "headlines", res.Headlines(), "run_seconds", res.RunSeconds, "command", command, "no_command", sheet.Opt(res.NoCommand),
+		"runs", diff.JSONRuns(res.Set.Runs), "comparable", len(res.Set.Refused()) == 0, "differences", res.Set.JSONDifferences(),
+		"levels", sheet.List(res.Levels, func(l *Level) sheet.Object {
+			return append(l.JSON(),
+				"requests_a_run", l.Requests, "find", res.sides(l.Find, l), "exclude", res.sides(l.Exclude, l),
+				"single_run_requests", count(l.SingleRequests), // rounded like the text
+				"na", sheet.Opt(l.NA), "metrics", sheet.List(l.Rows, (*Row).json))
+		}),
+		"warnings", res.Set.Warnings,
+	})
+}
+
+func (r *Row) json() sheet.Object {
+	return sheet.Object{
+		"metric", r.Metric.Key, "deviation", r.Deviation, "within", r.Within, "between", r.Between,
+		"find_runs_a_side", known(r.Find), "exclude_runs_a_side", known(r.Exclude), "single_run_requests", count(r.SingleRequests), "na", sheet.Opt(r.NA),
 	}
-	for i := range res.Levels {
-		l := &res.Levels[i]
-		x := jsonLevel{
-			Name: l.Name, Mode: l.Mode, Value: l.Value, Files: []string{}, Requests: l.Requests, NA: l.NA, Metrics: []jsonMetric{},
-			Find: res.sides(l.Find, l), Exclude: res.sides(l.Exclude, l), SingleRequests: count(l.SingleRequests),
-		}
-		for _, r := range l.Runs {
-			x.Files = append(x.Files, r.Name)
-		}
-		for j := range l.Rows {
-			r := &l.Rows[j]
-			m := jsonMetric{
-				Metric: r.Metric.Key, Deviation: sheet.JSONNumber(r.Deviation), Within: sheet.JSONNumber(r.Within), Between: sheet.JSONNumber(r.Between),
-				SingleRequests: count(r.SingleRequests), NA: r.NA,
-			}
-			if r.Find <= rig.MaxRunsASide {
-				m.Find = r.Find
-			}
-			if r.Exclude <= rig.MaxRunsASide {
-				m.Exclude = r.Exclude
-			}
-			x.Metrics = append(x.Metrics, m)
-		}
-		d.Levels = append(d.Levels, x)
+}
+
+// known returns a number of runs a side; nil if it is not known or too large.
+func known(k int) any {
+	if k > rig.MaxRunsASide {
+		return nil
 	}
-	return d
+	return sheet.Opt(k)
 }
 
 // sides returns a number of runs a side with its requests and time; nil if it is not known or too large.
-func (res *Result) sides(k int, l *Level) *jsonSides {
-	if k == 0 || k > rig.MaxRunsASide {
+func (res *Result) sides(k int, l *Level) sheet.Object {
+	if known(k) == nil {
 		return nil
 	}
-	return &jsonSides{k, 2 * k * l.Requests, sheet.JSONNumber(res.Seconds(k))}
+	return sheet.Object{"runs_a_side", k, "requests", 2 * k * l.Requests, "seconds", res.Seconds(k)}
 }
 
 // count returns a number of requests; nil for 0.
-func count(n float64) *float64 {
+func count(n float64) any {
 	if n == 0 {
-		n = math.NaN()
+		return nil
 	}
-	return sheet.JSONNumber(tidy(n))
+	return tidy(n)
 }

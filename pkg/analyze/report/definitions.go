@@ -199,72 +199,28 @@ func DefinitionsMarkdown(d *Definitions) Renderer {
 // DefinitionsSchema names the layout that DefinitionsJSON writes.
 const DefinitionsSchema = "pa-definitions/1"
 
-type jsonDefinitions struct {
-	Schema   string        `json:"schema"`
-	File     string        `json:"file"`
-	Mode     string        `json:"mode"`
-	Value    string        `json:"value"`
-	Measures []jsonMeasure `json:"measures"`
-	Remarks  []jsonRemark  `json:"remarks"`
-}
-
-type jsonMeasure struct {
-	Measure string              `json:"measure"`
-	Words   string              `json:"words"`
-	Unit    string              `json:"unit"`
-	Rows    []jsonDefinitionRow `json:"rows"`
-}
-
-type jsonDefinitionRow struct {
-	Dialects   []string              `json:"dialects"`
-	Name       string                `json:"name,omitempty"`
-	Definition string                `json:"definition,omitempty"`
-	Values     *jsonDefinitionValues `json:"values,omitempty"`
-	NA         string                `json:"na,omitempty"`
-	Differs    []string              `json:"differs"`
-}
-
-type jsonDefinitionValues struct {
-	N    int      `json:"n"`
-	Mean float64  `json:"mean"`
-	P50  *float64 `json:"p50,omitempty"`
-	P99  *float64 `json:"p99,omitempty"`
-}
-
-type jsonRemark struct {
-	Dialects []string `json:"dialects"`
-	Text     string   `json:"text"`
-}
-
 // DefinitionsJSON writes one object in the layout of
 // schemas/definitions.schema.json, with all measures.
 func DefinitionsJSON(d *Definitions) Renderer {
-	j := jsonDefinitions{Schema: DefinitionsSchema, File: d.Name, Mode: d.Mode, Value: d.Value, Remarks: []jsonRemark{}}
-	for _, m := range d.Measures {
-		x := jsonMeasure{Measure: string(m.Measure), Words: m.Measure.Words(), Unit: string(m.Measure.Unit()), Rows: []jsonDefinitionRow{}}
-		for i := range m.Rows {
-			r := &m.Rows[i]
-			row := jsonDefinitionRow{Dialects: r.Dialects, Name: r.Name, Definition: r.Formula, NA: r.NA, Differs: append([]string{}, r.Differs...)}
-			switch {
-			case r.Has() && math.IsInf(r.Values.Mean, 0):
-				row.NA = "infinite"
-			case r.Has():
-				row.Values = &jsonDefinitionValues{N: r.Values.N, Mean: r.Values.Mean, P50: finite(r.Values.P50), P99: finite(r.Values.P99)}
-			}
-			x.Rows = append(x.Rows, row)
-		}
-		j.Measures = append(j.Measures, x)
-	}
-	for _, r := range d.Remarks {
-		j.Remarks = append(j.Remarks, jsonRemark{r.Dialects, r.Text})
-	}
-	return sheet.JSON(j)
+	return sheet.JSON(sheet.Object{
+		"schema", DefinitionsSchema, "file", d.Name, "mode", d.Mode, "value", d.Value,
+		"measures", sheet.List(d.Measures, func(m *explain.MeasureRows) sheet.Object {
+			return sheet.Object{"measure", m.Measure, "words", m.Measure.Words(), "unit", m.Measure.Unit(), "rows", sheet.List(m.Rows, jsonDefinition)}
+		}),
+		"remarks", sheet.List(d.Remarks, func(r *explain.Remark) sheet.Object { return sheet.Object{"dialects", r.Dialects, "text", r.Text} }),
+	})
 }
 
-// finite returns v; nil if JSON has no number for it.
-func finite(v float64) *float64 {
-	if math.IsNaN(v) || math.IsInf(v, 0) {
-		return nil
+func jsonDefinition(r *explain.Row) sheet.Object {
+	var values sheet.Object
+	na := r.NA
+	switch {
+	case r.Has() && math.IsInf(r.Values.Mean, 0):
+		na = "infinite"
+	case r.Has():
+		values = sheet.Object{"n", r.Values.N, "mean", r.Values.Mean, "p50", r.Values.P50, "p99", r.Values.P99}
 	}
-	return &v
+	return sheet.Object{
+		"dialects", r.Dialects, "name", sheet.Opt(r.Name), "definition", sheet.Opt(r.Formula), "values", values, "na", sheet.Opt(na), "differs", r.Differs,
+	}
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/pa-tools/pa/internal/plural"
 	"github.com/pa-tools/pa/pkg/analyze"
 	"github.com/pa-tools/pa/pkg/analyze/serverfigures"
+	"github.com/pa-tools/pa/pkg/analyze/sheet"
 )
 
 // economicsFigures returns a line for each figure with a value, and a line for each reason why figures
@@ -77,63 +78,31 @@ func amount(unit string, v float64) string {
 	return number(v) + " " + unit
 }
 
-type jsonEconomics struct {
-	Settings struct {
-		IdleWatts    float64 `json:"idle_watts,omitempty"`
-		GPUHourPrice float64 `json:"gpu_hour_price,omitempty"`
-		EnergyPrice  float64 `json:"energy_price_per_kwh,omitempty"`
-	} `json:"settings"`
-	GPUs     int                         `json:"gpus,omitempty"`
-	GPUsFrom string                      `json:"gpus_from,omitempty"`
-	StartNS  uint64                      `json:"start_ns,omitempty"`
-	EndNS    uint64                      `json:"end_ns,omitempty"`
-	Figures  map[string]*jsonLevelFigure `json:"figures"`
-	Energy   []jsonEnergy                `json:"energy"`
-}
-
-type jsonLevelFigure struct {
-	Value *float64 `json:"value,omitempty"`
-	Bound float64  `json:"error_bound,omitempty"`
-	Unit  string   `json:"unit"`
-	From  string   `json:"from,omitempty"`
-	Why   string   `json:"why,omitempty"`
-}
-
-type jsonEnergy struct {
-	Of      string   `json:"of"`
-	GPU     string   `json:"gpu,omitempty"`
-	Host    string   `json:"host,omitempty"`
-	Metric  string   `json:"metric,omitempty"`
-	From    string   `json:"from"`
-	Joules  *float64 `json:"j,omitempty"`
-	Bound   float64  `json:"error_bound_j,omitempty"`
-	Covered float64  `json:"covered,omitempty"`
-	N       int      `json:"n"`
-	NA      string   `json:"na,omitempty"`
-}
-
-func jsonEconomicsOf(e *analyze.Economics) *jsonEconomics {
+func jsonEconomics(e *analyze.Economics) sheet.Object {
 	if e == nil {
 		return nil
 	}
-	j := &jsonEconomics{GPUs: e.GPUs, StartNS: e.Span.FromNS, EndNS: e.Span.ToNS, Energy: []jsonEnergy{}}
-	j.Settings.IdleWatts, j.Settings.GPUHourPrice, j.Settings.EnergyPrice = e.Config.IdleWatts, e.Config.GPUHourPrice, e.Config.EnergyPrice
+	from := ""
 	switch {
 	case e.Counted:
-		j.GPUsFrom = "telemetry"
+		from = "telemetry"
 	case e.GPUs > 0:
-		j.GPUsFrom = "flag"
+		from = "flag"
 	}
-	j.Figures = jsonLevelFigures(e.Figures)
-	for i := range e.Energy {
-		g := &e.Energy[i]
-		x := jsonEnergy{Of: g.Of, GPU: g.GPU, Host: g.Host, Metric: g.Metric, From: meterName(g), Covered: g.Covered, N: g.N, NA: g.NA}
-		if g.NA == "" {
-			x.Joules, x.Bound = &g.Joules, g.ErrorJoules
-		}
-		j.Energy = append(j.Energy, x)
+	c := &e.Config
+	return sheet.Object{
+		"settings", sheet.Object{"idle_watts", sheet.Opt(c.IdleWatts), "gpu_hour_price", sheet.Opt(c.GPUHourPrice), "energy_price_per_kwh", sheet.Opt(c.EnergyPrice)},
+		"gpus", sheet.Opt(e.GPUs), "gpus_from", sheet.Opt(from), "start_ns", sheet.Opt(e.Span.FromNS), "end_ns", sheet.Opt(e.Span.ToNS),
+		"figures", jsonLevelFigures(e.Figures), "energy", sheet.List(e.Energy, jsonEnergy),
 	}
-	return j
+}
+
+func jsonEnergy(g *serverfigures.Energy) sheet.Object {
+	o := sheet.Object{"of", g.Of, "gpu", sheet.Opt(g.GPU), "host", sheet.Opt(g.Host), "metric", sheet.Opt(g.Metric), "from", meterName(g)}
+	if g.NA == "" {
+		o = append(o, "j", g.Joules, "error_bound_j", sheet.Opt(g.ErrorJoules))
+	}
+	return append(o, "covered", sheet.Opt(g.Covered), "n", g.N, "na", sheet.Opt(g.NA))
 }
 
 // meterName names the kind of samples that an energy is made of.

@@ -91,9 +91,6 @@ func objectives(rep *analyze.Report) sheet.Table {
 	return g
 }
 
-// MaxLoadJSON returns the estimate in the layout of JSON: "max_load" of the schemas.
-func MaxLoadJSON(m *analyze.MaxLoad) any { return jsonLoad(m) }
-
 // MaxLoad describes the estimate of the highest load under an objective, for people.
 func MaxLoad(m *analyze.MaxLoad) string {
 	what := "maximum " + strings.ReplaceAll(plain(m.Mode), "_", " ")

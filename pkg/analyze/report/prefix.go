@@ -73,58 +73,39 @@ func tokenRange(from, to int64) string {
 	return name
 }
 
-type jsonPrefix struct {
-	Stated   int                         `json:"stated"`
-	Unstated int                         `json:"unstated"`
-	Figures  map[string]*jsonLevelFigure `json:"figures"`
-	Buckets  []jsonPrefixBucket          `json:"by_uncached_tokens"`
-}
-
-type jsonPrefixBucket struct {
-	From   int64   `json:"from"`
-	To     int64   `json:"to"`
-	N      int     `json:"n"`
-	Cached float64 `json:"cached_share"`
-	Mean   float64 `json:"ttft_mean_ns"`
-	P50    float64 `json:"ttft_p50_ns"`
-	P90    float64 `json:"ttft_p90_ns"`
-}
-
-type jsonPhases struct {
-	Metrics namedMetrics                `json:"metrics"`
-	Figures map[string]*jsonLevelFigure `json:"figures"`
-}
-
 // jsonLevelFigures returns figures by key.
-func jsonLevelFigures(all []analyze.LevelFigure) map[string]*jsonLevelFigure {
-	j := map[string]*jsonLevelFigure{}
+func jsonLevelFigures(all []analyze.LevelFigure) map[string]sheet.Object {
+	figures := map[string]sheet.Object{}
 	for i := range all {
 		f := &all[i]
-		x := &jsonLevelFigure{Unit: f.Unit, Bound: f.Bound, From: f.From, Why: f.Why}
-		if f.Why == "" {
-			x.Value = &f.Value
+		value := any(f.Value)
+		if f.Why != "" {
+			value = nil
 		}
-		j[f.Key] = x
+		figures[f.Key] = sheet.Object{"value", value, "error_bound", sheet.Opt(f.Bound), "unit", f.Unit, "from", sheet.Opt(f.From), "why", sheet.Opt(f.Why)}
 	}
-	return j
+	return figures
 }
 
-func jsonPrefixOf(p *analyze.Prefix) *jsonPrefix {
+func jsonPrefix(p *analyze.Prefix) sheet.Object {
 	if p == nil {
 		return nil
 	}
-	j := &jsonPrefix{Stated: p.Stated, Unstated: p.Unstated, Figures: jsonLevelFigures(p.Figures), Buckets: []jsonPrefixBucket{}}
-	for _, b := range p.Buckets {
-		j.Buckets = append(j.Buckets, jsonPrefixBucket{b.From, b.To, b.N, b.CachedShare, b.Mean, b.P50, b.P90})
+	return sheet.Object{
+		"stated", p.Stated, "unstated", p.Unstated, "figures", jsonLevelFigures(p.Figures),
+		"by_uncached_tokens", sheet.List(p.Buckets, func(b *analyze.PrefixBucket) sheet.Object {
+			return sheet.Object{
+				"from", b.From, "to", b.To, "n", b.N, "cached_share", b.CachedShare, "ttft_mean_ns", b.Mean, "ttft_p50_ns", b.P50, "ttft_p90_ns", b.P90,
+			}
+		}),
 	}
-	return j
 }
 
-func jsonPhasesOf(p *analyze.Phases) *jsonPhases {
+func (w jsonLayout) phases(p *analyze.Phases) sheet.Object {
 	if p == nil {
 		return nil
 	}
-	return &jsonPhases{Metrics: namedMetrics{all: p.Metrics}, Figures: jsonLevelFigures(p.Figures)}
+	return sheet.Object{"metrics", w.metrics(p.Metrics), "figures", jsonLevelFigures(p.Figures)}
 }
 
 // csvLevelFigures returns a line for each figure, with the value in the column "mean".

@@ -6,6 +6,8 @@ import (
 
 	"github.com/pa-tools/pa/internal/plural"
 	"github.com/pa-tools/pa/pkg/analyze"
+	"github.com/pa-tools/pa/pkg/analyze/quality"
+	"github.com/pa-tools/pa/pkg/analyze/sheet"
 	"github.com/pa-tools/pa/pkg/answer"
 )
 
@@ -62,44 +64,24 @@ func qualityPositions(q *analyze.Quality, u *timeUnits) string {
 	return "mean ITL by position: " + strings.Join(parts, " · ")
 }
 
-type jsonQuality struct {
-	Settings struct {
-		FirstTokenNS int64   `json:"first_token_ns"`
-		TokenNS      int64   `json:"token_ns"`
-		Target       float64 `json:"fluidity_target"`
-		Share        float64 `json:"fluid_share"`
-		PaceNS       int64   `json:"reader_pace_ns"`
-		StallNS      int64   `json:"stall_ns"`
-		StallFactor  float64 `json:"stall_factor"`
-	} `json:"settings"`
-	// Requests is the number of requests whose token times are known, Counted of those in which the
-	// server counts the tokens of each event.
-	Requests int                         `json:"requests"`
-	Counted  int                         `json:"requests_with_counted_events,omitempty"`
-	Metrics  namedMetrics                `json:"metrics"`
-	Figures  map[string]*jsonLevelFigure `json:"figures"`
-	ByPlace  []jsonQualityByPosition     `json:"itl_by_position"`
-}
-
-type jsonQualityByPosition struct {
-	From   int64   `json:"from"`
-	To     int64   `json:"to"`
-	N      int64   `json:"n"`
-	MeanNS float64 `json:"mean_ns"`
-}
-
-func jsonQualityOf(q *analyze.Quality) *jsonQuality {
+func (w jsonLayout) quality(q *analyze.Quality) sheet.Object {
 	if q == nil {
 		return nil
 	}
-	j := &jsonQuality{Requests: q.Requests, Counted: q.Counted, Metrics: namedMetrics{all: q.Metrics}, Figures: jsonLevelFigures(q.Figures), ByPlace: []jsonQualityByPosition{}}
 	c := &q.Config
-	s := &j.Settings
-	s.FirstTokenNS, s.TokenNS, s.Target, s.Share, s.PaceNS, s.StallNS, s.StallFactor = c.FirstTokenNS, c.TokenNS, c.Target, c.Share, c.PaceNS, c.StallNS, c.StallFactor
-	for _, p := range q.Positions {
-		j.ByPlace = append(j.ByPlace, jsonQualityByPosition{p.From, p.To, p.N, p.MeanNS})
+	return sheet.Object{
+		"settings", sheet.Object{
+			"first_token_ns", c.FirstTokenNS, "token_ns", c.TokenNS, "fluidity_target", c.Target, "fluid_share", c.Share, "reader_pace_ns", c.PaceNS,
+			"stall_ns", c.StallNS, "stall_factor", c.StallFactor,
+		},
+		// The numbers of requests whose token times are known, and of those in which the server counts the
+		// tokens of each event.
+		"requests", q.Requests, "requests_with_counted_events", sheet.Opt(q.Counted),
+		"metrics", w.metrics(q.Metrics), "figures", jsonLevelFigures(q.Figures),
+		"itl_by_position", sheet.List(q.Positions, func(p *quality.Position) sheet.Object {
+			return sheet.Object{"from", p.From, "to", p.To, "n", p.N, "mean_ns", p.MeanNS}
+		}),
 	}
-	return j
 }
 
 // csvQuality returns the lines of the metrics and the figures: "quality." and the key. A figure is in

@@ -1,14 +1,17 @@
 package report
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"strconv"
 
 	"github.com/pa-tools/pa/internal/sanitize"
 	"github.com/pa-tools/pa/pkg/analyze"
+	"github.com/pa-tools/pa/pkg/analyze/names"
 	"github.com/pa-tools/pa/pkg/analyze/serverfigures"
 	"github.com/pa-tools/pa/pkg/analyze/sheet"
+	"github.com/pa-tools/pa/pkg/answer"
 )
 
 // maxFigures bounds the rows of one name. GPUs, models and servers are fewer, but labels
@@ -134,62 +137,38 @@ func quantity(unit string, v float64, times scale) string {
 	return number(v)
 }
 
-// jsonServer is a figure of a server.
-type jsonServer struct {
-	Name              string      `json:"name"`
-	Metric            string      `json:"metric"`
-	Kind              string      `json:"kind"`
-	Of                string      `json:"of"`
-	Source            string      `json:"source,omitempty"`
-	Host              string      `json:"host,omitempty"`
-	GPU               string      `json:"gpu,omitempty"`
-	Unit              string      `json:"unit"`
-	N                 uint64      `json:"n"`
-	Mean              json.Number `json:"mean,omitempty"`
-	Min               json.Number `json:"min,omitempty"`
-	Max               json.Number `json:"max,omitempty"`
-	Total             json.Number `json:"total,omitempty"`
-	Client            json.Number `json:"client_mean,omitempty"`
-	ClientMinusServer json.Number `json:"client_minus_server,omitempty"`
-	// Incomparable is the reason why a client's mean has no difference from the server's.
-	Incomparable string `json:"client_minus_server_na,omitempty"`
-	NA           string `json:"na,omitempty"`
-}
-
-// asIs formats a number as package json does; "" for a number that JSON cannot hold.
-func asIs(_ string, v float64) json.Number {
-	b, err := json.Marshal(v)
-	if err != nil {
-		return ""
+// server returns a figure of a server in the layout. With the names of OpenTelemetry, times are seconds.
+func (w jsonLayout) server(f *serverfigures.Figure) sheet.Object {
+	name, unit := f.Name, f.Unit
+	number := func(v float64) any { return v }
+	if w.otel {
+		name = cmp.Or(names.OTelServer(name), name)
+		if unit == string(answer.Nanoseconds) {
+			unit = names.OTelUnit(unit)
+			number = func(v float64) any { return json.Number(names.Seconds(v)) }
+		}
 	}
-	return json.Number(b)
-}
-
-// jsonServers returns figures in the layout of JSON. value formats a number with a unit.
-func jsonServers(all []serverfigures.Figure, value func(unit string, v float64) json.Number) (out []jsonServer) {
-	for i := range all {
-		f := &all[i]
-		x := jsonServer{Name: f.Name, Metric: f.Metric, Kind: f.Kind.String(), Of: f.Of, Source: f.Source, Host: f.Host, GPU: f.GPU, Unit: f.Unit, N: f.N, NA: f.NA}
-		if f.NA != "" {
-			out = append(out, x)
-			continue
-		}
-		if f.Kind == serverfigures.Counter {
-			x.Total = value(f.Unit, f.Total)
-		} else {
-			x.Mean = value(f.Unit, f.Mean)
-		}
-		if f.Kind == serverfigures.Gauge {
-			x.Min, x.Max = value(f.Unit, f.Min), value(f.Unit, f.Max)
-		}
-		if ns, ok := f.ClientMinusServer(); ok {
-			x.Client, x.ClientMinusServer = value(f.Unit, f.Client), value(f.Unit, ns)
-		} else if f.Compared {
-			x.Client, x.Incomparable = value(f.Unit, f.Client), f.Incomparable
-		}
-		out = append(out, x)
+	o := sheet.Object{
+		"name", name, "metric", f.Metric, "kind", f.Kind.String(), "of", f.Of, "source", sheet.Opt(f.Source), "host", sheet.Opt(f.Host), "gpu", sheet.Opt(f.GPU),
+		"unit", unit, "n", f.N,
 	}
-	return out
+	if f.NA != "" {
+		return append(o, "na", f.NA)
+	}
+	switch f.Kind {
+	case serverfigures.Counter:
+		o = append(o, "total", number(f.Total))
+	case serverfigures.Gauge:
+		o = append(o, "mean", number(f.Mean), "min", number(f.Min), "max", number(f.Max))
+	default:
+		o = append(o, "mean", number(f.Mean))
+	}
+	if ns, ok := f.ClientMinusServer(); ok {
+		o = append(o, "client_mean", number(f.Client), "client_minus_server", number(ns))
+	} else if f.Compared {
+		o = append(o, "client_mean", number(f.Client), "client_minus_server_na", sheet.Opt(f.Incomparable))
+	}
+	return o
 }
 
 // csvServers returns the figures as rows: server[NAME of OF]. The growth of a counter,

@@ -1,6 +1,7 @@
 package report
 
 import (
+	"encoding/json"
 	"strings"
 	"testing"
 
@@ -38,8 +39,8 @@ func TestServers(t *testing.T) {
 	if d := cmp.Diff(want, b.String()); d != "" {
 		t.Errorf("text (-want +got):\n%s", d)
 	}
-	if j := jsonServers(e.Server[1:2], asIs)[0]; j.ClientMinusServer != "" || j.Client == "" || j.Incomparable != "why" {
-		t.Errorf("JSON: %+v", j)
+	if d := cmp.Diff(`{"name":"request","metric":"","kind":"time","of":"llm version 1","unit":"ns","n":4,"mean":2000000,"client_mean":2500000000,"client_minus_server_na":"why"}`, jsonServer(t, &e.Server[1])); d != "" {
+		t.Errorf("JSON (-want +got):\n%s", d)
 	}
 	e.Server = e.Server[2:3]
 	b.Reset()
@@ -77,11 +78,20 @@ func TestServersBound(t *testing.T) {
 	if d := cmp.Diff([]string{"GPU utilization: n/a (g is as low as -5)"}, serverNotes(e)); d != "" {
 		t.Errorf("notes (-want +got):\n%s", d)
 	}
-	all := jsonServers(e.Server, asIs)
-	if x := all[0]; len(all) != len(e.Server) || x.NA != "g is as low as -5" || x.Mean != "" || x.Min != "" {
-		t.Errorf("%d figures, the first %+v", len(all), x)
+	if d := cmp.Diff(`{"name":"GPU utilization","metric":"","kind":"gauge","of":"GPU-a h","unit":"ratio","n":0,"na":"g is as low as -5"}`, jsonServer(t, &e.Server[0])); d != "" {
+		t.Errorf("JSON (-want +got):\n%s", d)
 	}
 	if row := csvServers(e.Server)[0]; len(row) != 2 {
 		t.Errorf("%q", row)
 	}
+}
+
+// jsonServer returns a figure in JSON.
+func jsonServer(t *testing.T, f *serverfigures.Figure) string {
+	t.Helper()
+	text, err := json.Marshal(jsonLayout{}.server(f))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
 }

@@ -6,32 +6,21 @@ import (
 
 // This file has the parts of JSON and CSV that packages rig and trend share.
 
-// A JSONDifference is a difference in JSON.
-type JSONDifference struct {
-	Name    string      `json:"name"`
-	Level   string      `json:"level,omitempty"`
-	Values  []JSONValue `json:"values"`
-	Refuses bool        `json:"refuses"`
-	Ignored bool        `json:"ignored"`
+// JSONDifferences returns the differences for JSON.
+func (s *Set) JSONDifferences() []sheet.Object {
+	return sheet.List(s.Differences, func(d *Difference) sheet.Object {
+		values := sheet.List(d.Values, func(v *Value) sheet.Object { return sheet.Object{"text", v.Text, "files", v.Runs} })
+		return sheet.Object{"name", d.Name, "level", sheet.Opt(d.Level), "values", values, "refuses", d.Refuses, "ignored", d.Ignored}
+	})
 }
 
-// A JSONValue is a value of a difference in JSON, and the runs that have it.
-type JSONValue struct {
-	Text  string   `json:"text"`
-	Files []string `json:"files"`
-}
-
-// JSONDifferences returns the differences for JSON, never nil.
-func (s *Set) JSONDifferences() []JSONDifference {
-	all := []JSONDifference{}
-	for _, d := range s.Differences {
-		x := JSONDifference{Name: d.Name, Level: d.Level, Values: []JSONValue{}, Refuses: d.Refuses, Ignored: d.Ignored}
-		for _, v := range d.Values {
-			x.Values = append(x.Values, JSONValue{v.Text, v.Runs})
-		}
-		all = append(all, x)
+// JSON returns the members of a level in JSON, with the files that have it.
+func (l *Level) JSON() sheet.Object {
+	var files []string
+	for _, r := range l.Runs {
+		files = append(files, r.Name)
 	}
-	return all
+	return sheet.Object{"name", l.Name, "mode", l.Mode, "value", l.Value, "files", files}
 }
 
 // CSVDifferences returns a line for each value of each difference. The columns are record,

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"io"
 	"math"
+	"reflect"
 	"strconv"
 
 	"github.com/pa-tools/pa/internal/sanitize"
@@ -36,7 +37,7 @@ func CSV(header []string, rows []CSVRow) Renderer {
 
 // CSVNumber formats v with all digits and no exponent; "" for NaN and infinities.
 func CSVNumber(v float64) string {
-	if math.IsNaN(v) || math.IsInf(v, 0) {
+	if !finite(v) {
 		return ""
 	}
 	return strconv.FormatFloat(v, 'f', -1, 64)
@@ -54,19 +55,102 @@ func JSON(document any) Renderer {
 	}
 }
 
-// JSONNumber returns nil for NaN and infinities, for which JSON has no number.
-func JSONNumber(v float64) *float64 {
-	if math.IsNaN(v) || math.IsInf(v, 0) {
+// An Object is a JSON object: keys, each followed by its value, in the order in which they are
+// written. It leaves out members whose value is nil, a nil Object, NaN or infinite. Lists of floats have null in
+// place of NaN and infinities; a nil list is empty.
+type Object []any
+
+// Opt returns v, or nil if v is 0, "", false, nil or an empty list or map: as the value of an [Object], the
+// member is then left out.
+func Opt(v any) any {
+	switch x := reflect.ValueOf(v); {
+	case !x.IsValid() || x.IsZero():
+		return nil
+	case (x.Kind() == reflect.Slice || x.Kind() == reflect.Map) && x.Len() == 0:
 		return nil
 	}
-	return &v
+	return v
 }
 
-// JSONNumbers returns numbers for JSON, never nil; NaN and infinities become null.
-func JSONNumbers(x []float64) []*float64 {
-	all := []*float64{}
-	for _, v := range x {
-		all = append(all, JSONNumber(v))
+// List returns an object for each element of all, which fields makes.
+func List[T any](all []T, fields func(*T) Object) []Object {
+	list := make([]Object, len(all))
+	for i := range all {
+		list[i] = fields(&all[i])
 	}
-	return all
+	return list
 }
+
+// MarshalJSON writes the members that have a value.
+func (o Object) MarshalJSON() ([]byte, error) { return o.append(nil) }
+
+func (o Object) append(b []byte) (_ []byte, err error) {
+	separator := byte('{')
+	for i := 0; i+1 < len(o); i += 2 {
+		v := o[i+1]
+		if !present(v) {
+			continue
+		}
+		b = append(append(b, separator), '"')
+		b = append(append(b, o[i].(string)...), '"', ':')
+		separator = ','
+		if b, err = appendJSON(b, v); err != nil {
+			return nil, err
+		}
+	}
+	if separator == '{' {
+		b = append(b, '{')
+	}
+	return append(b, '}'), nil
+}
+
+// present reports whether an object has a member with this value.
+func present(v any) bool {
+	switch v := v.(type) {
+	case nil:
+		return false
+	case Object:
+		return v != nil
+	case float64:
+		return finite(v)
+	}
+	return true
+}
+
+// appendJSON appends a value.
+func appendJSON(b []byte, v any) (_ []byte, err error) {
+	switch v := v.(type) {
+	case Object:
+		return v.append(b)
+	case []Object:
+		return appendList(b, v, func(b []byte, o Object) ([]byte, error) { return o.append(b) })
+	case []float64:
+		return appendList(b, v, func(b []byte, x float64) ([]byte, error) {
+			if !finite(x) {
+				return append(b, "null"...), nil
+			}
+			return appendJSON(b, x)
+		})
+	}
+	if x := reflect.ValueOf(v); x.Kind() == reflect.Slice && x.IsNil() {
+		return append(b, "[]"...), nil
+	}
+	text, err := json.Marshal(v)
+	return append(b, text...), err
+}
+
+func appendList[T any](b []byte, all []T, add func([]byte, T) ([]byte, error)) (_ []byte, err error) {
+	b = append(b, '[')
+	for i, v := range all {
+		if i > 0 {
+			b = append(b, ',')
+		}
+		if b, err = add(b, v); err != nil {
+			return nil, err
+		}
+	}
+	return append(b, ']'), nil
+}
+
+// finite reports whether CSV and JSON have a number for v.
+func finite(v float64) bool { return !math.IsNaN(v) && !math.IsInf(v, 0) }

@@ -2,6 +2,7 @@ package sheet
 
 import (
 	"bytes"
+	"encoding/json"
 	"fmt"
 	"math"
 	"strings"
@@ -263,14 +264,40 @@ func TestMachineNumbers(t *testing.T) {
 			t.Errorf("%v: %q, want %q", v, got, want)
 		}
 	}
-	if CSVNumber(math.NaN()) != "" || JSONNumber(math.NaN()) != nil || JSONNumber(math.Inf(-1)) != nil || *JSONNumber(0.5) != 0.5 {
-		t.Error("NaN and infinities are no numbers in CSV and JSON")
-	}
-	if got := JSONNumbers(nil); got == nil || len(got) != 0 {
-		t.Errorf("no numbers: %v, want an empty list", got)
+	if CSVNumber(math.NaN()) != "" {
+		t.Error("NaN is no number in CSV")
 	}
 	var b bytes.Buffer
 	if err := CSV([]string{"a", "b"}, []CSVRow{{"b": "1,2", "unknown": "x"}, {"a": "=3"}})(&b); err != nil || b.String() != "a,b\n,\"1,2\"\n'=3,\n" {
 		t.Errorf("%q, %v", b.String(), err)
+	}
+}
+
+// An object has its members in order. Numbers that do not exist and values of Opt that say nothing are
+// left out; lists are never null, but for numbers in them.
+func TestObject(t *testing.T) {
+	type pair struct{ A, B int }
+	var none []string
+	o := Object{
+		"z", 1, "nan", math.NaN(), "inf", math.Inf(-1), "nothing", nil, "a", 0.5, "zero", 0.0,
+		"list", []float64{1, math.NaN()}, "none", none, "text", "<x>",
+		"empty", Opt(""), "no", Opt(0), "nil", Opt(none), "short", Opt([]int{}), "map", Opt(map[string]int{}), "none at all", Object(nil), "set", Opt([]int{1}), "null", Opt(nil),
+		"objects", List([]pair{{1, 2}, {3, 4}}, func(p *pair) Object { return Object{"a", p.A, "b", Opt(p.B - 2)} }),
+		"object", Object{}, "many", []Object(nil), "other", map[string]*int{"k": nil},
+	}
+	var b bytes.Buffer
+	if err := JSON(o)(&b); err != nil {
+		t.Fatal(err)
+	}
+	var got bytes.Buffer
+	if err := json.Compact(&got, b.Bytes()); err != nil {
+		t.Fatal(err)
+	}
+	const want = `{"z":1,"a":0.5,"zero":0,"list":[1,null],"none":[],"text":"\u003cx\u003e","set":[1],"objects":[{"a":1},{"a":3,"b":2}],"object":{},"many":[],"other":{"k":null}}`
+	if d := cmp.Diff(want, got.String()); d != "" {
+		t.Errorf("(-want +got):\n%s", d)
+	}
+	if err := JSON(Object{"a", Object{"b", []Object{{"c", func() {}}}}})(&b); err == nil {
+		t.Error("a value that JSON does not have is no error")
 	}
 }

@@ -6,7 +6,6 @@ import (
 
 	"github.com/pa-tools/pa/pkg/analyze/diff"
 	"github.com/pa-tools/pa/pkg/analyze/inference"
-	"github.com/pa-tools/pa/pkg/analyze/runset"
 	"github.com/pa-tools/pa/pkg/analyze/sheet"
 )
 
@@ -15,179 +14,66 @@ const Schema = "pa-trend/1"
 
 // JSON writes the history as one object in the layout of schemas/trend.schema.json.
 func JSON(res *Result) sheet.Renderer {
-	d := jsonDocument{
-		Schema: Schema, Headline: res.Headline(), Confidence: confidence, Measured: res.Set.Runs[0].Measured(),
-		Comparable: len(res.Set.Refused()) == 0, Differences: res.Set.JSONDifferences(), Points: jsonPoints(res.Points), Levels: []jsonLevel{},
+	levels := sheet.List(res.Levels, func(l *Level) sheet.Object {
+		return sheet.Object{"name", l.Name, "mode", l.Mode, "value", l.Value, "metrics", sheet.List(l.Rows, (*Row).json)}
+	})
+	return sheet.JSON(sheet.Object{
+		"schema", Schema, "headline", res.Headline(), "confidence", confidence, "measured", res.Set.Runs[0].Measured(),
+		"comparable", len(res.Set.Refused()) == 0, "differences", res.Set.JSONDifferences(), "points", sheet.List(res.Points, (*Point).json), "levels", levels,
+	})
+}
+
+func (r *Row) json() sheet.Object {
+	values := sheet.List(r.Values, func(v *Value) sheet.Object {
+		return sheet.Object{"mean", v.Mean, "low", v.Interval.Low, "high", v.Interval.High, "runs", v.Runs}
+	})
+	steps := sheet.List(r.Steps, func(s *Step) sheet.Object {
+		return sheet.Object{"point", s.At, "change", s.Change, "low", s.Interval.Low, "high", s.Interval.High, "p", s.P}
+	})
+	return sheet.Object{
+		"metric", r.Metric.Key, "unit", r.Metric.Unit(), "primary", r.Metric.Primary, "values", sheet.Opt(values), "steps", sheet.Opt(steps), "na", sheet.Opt(r.NA),
 	}
-	for i := range res.Levels {
-		l := &res.Levels[i]
-		x := jsonLevel{Name: l.Name, Mode: l.Mode, Value: l.Value, Metrics: []jsonMetric{}}
-		for k := range l.Rows {
-			r := &l.Rows[k]
-			m := jsonMetric{Metric: r.Metric.Key, Unit: r.Metric.Unit(), Primary: r.Metric.Primary, NA: r.NA}
-			for _, v := range r.Values {
-				m.Values = append(m.Values, jsonValue{
-					Mean: sheet.JSONNumber(v.Mean), Low: sheet.JSONNumber(v.Interval.Low), High: sheet.JSONNumber(v.Interval.High), Runs: sheet.JSONNumbers(v.Runs),
-				})
-			}
-			for _, s := range r.Steps {
-				m.Steps = append(m.Steps, jsonStep{
-					Point: s.At, Change: sheet.JSONNumber(s.Change), Low: sheet.JSONNumber(s.Interval.Low), High: sheet.JSONNumber(s.Interval.High), P: sheet.JSONNumber(s.P),
-				})
-			}
-			x.Metrics = append(x.Metrics, m)
-		}
-		d.Levels = append(d.Levels, x)
-	}
-	return sheet.JSON(d)
+}
+
+func (p *Point) json() sheet.Object {
+	return sheet.Object{"label", p.Label, "start_ns", p.start(), "runs", diff.JSONRuns(p.Runs), "noise", sheet.Opt(p.Noise)}
 }
 
 // JudgementJSON writes a judgement as one object in the layout of
 // schemas/trend.schema.json. The new point is the last one.
 func JudgementJSON(j *Judgement) sheet.Renderer {
-	passed := j.Passed()
-	d := jsonDocument{
-		Schema: Schema, Headline: j.Headline(), Confidence: confidence, Measured: j.New.Runs[0].Measured(), Passed: &passed, Answer: &jsonAnswer{Verdict: j.Answer().String()}, Margin: &j.Margin,
-		Comparable: len(j.Set.Refused()) == 0, Differences: j.Set.JSONDifferences(),
-		Points: append(jsonPoints(j.Accepted), jsonPoints([]Point{j.New})...), Levels: []jsonLevel{},
-		Missing: j.Missing, Added: j.Added, Unverified: j.Unverified,
-	}
+	answer := sheet.Object{"verdict", j.Answer().String()}
 	if err := j.Inconclusive(); err != nil {
-		d.Answer.Because = err.Error()
+		answer = append(answer, "because", sheet.Opt(err.Error()))
 	}
-	for _, l := range j.LeftOut {
-		d.LeftOut = append(d.LeftOut, jsonLeftOut(l))
+	levels := sheet.List(j.Levels, func(l *JudgedLevel) sheet.Object {
+		return sheet.Object{"name", l.Name, "mode", l.Mode, "value", l.Value, "metrics", sheet.List(l.Rows, j.json)}
+	})
+	leftOut := sheet.List(j.LeftOut, func(l *LeftOut) sheet.Object { return sheet.Object{"label", l.Label, "reason", l.Reason} })
+	return sheet.JSON(sheet.Object{
+		"schema", Schema, "headline", j.Headline(), "passed", j.Passed(), "answer", answer, "margin", j.Margin, "confidence", confidence,
+		"measured", j.New.Runs[0].Measured(), "comparable", len(j.Set.Refused()) == 0, "differences", j.Set.JSONDifferences(),
+		"points", append(sheet.List(j.Accepted, (*Point).json), j.New.json()), "levels", levels,
+		"missing_levels", sheet.Opt(j.Missing), "added_levels", sheet.Opt(j.Added), "left_out_points", sheet.Opt(leftOut), "unverified_points", sheet.Opt(j.Unverified),
+	})
+}
+
+func (j *Judgement) json(r *Judged) sheet.Object {
+	outlying := sheet.List(r.Outlying, func(o *OutlyingRun) sheet.Object { return sheet.Object{"file", o.File, "factor", o.Factor, "p", o.P} })
+	return sheet.Object{
+		"metric", r.Metric.Key, "unit", r.Metric.Unit(), "primary", true, "accepted", sheet.Opt(r.Accepted), "new", r.New,
+		"change", r.Change, "low", r.Interval.Low, "high", r.Interval.High, "interval_confidence", r.Level, "within", j.within(r),
+		"p", r.P, "p_adjusted", r.Adjusted, "verdict", sheet.Opt(r.Verdict.String()), "na", sheet.Opt(r.NA), "outlying_runs", sheet.Opt(outlying),
 	}
-	for i := range j.Levels {
-		l := &j.Levels[i]
-		x := jsonLevel{Name: l.Name, Mode: l.Mode, Value: l.Value, Metrics: []jsonMetric{}}
-		for k := range l.Rows {
-			r := &l.Rows[k]
-			x.Metrics = append(x.Metrics, jsonMetric{
-				Metric: r.Metric.Key, Unit: r.Metric.Unit(), Primary: true, NA: r.NA, Accepted: sheet.JSONNumbers(r.Accepted), New: sheet.JSONNumber(r.New),
-				Change: sheet.JSONNumber(r.Change), Low: sheet.JSONNumber(r.Interval.Low), High: sheet.JSONNumber(r.Interval.High),
-				Within: j.within(r), Outlying: jsonOutlyings(r.Outlying),
-				Level: sheet.JSONNumber(r.Level), P: sheet.JSONNumber(r.P), PAdjusted: sheet.JSONNumber(r.Adjusted), Verdict: r.Verdict.String(),
-			})
-		}
-		d.Levels = append(d.Levels, x)
-	}
-	return sheet.JSON(d)
-}
-
-type jsonDocument struct {
-	Schema      string                  `json:"schema"`
-	Headline    string                  `json:"headline"`
-	Passed      *bool                   `json:"passed,omitempty"`
-	Answer      *jsonAnswer             `json:"answer,omitempty"`
-	Margin      *float64                `json:"margin,omitempty"`
-	Confidence  float64                 `json:"confidence"`
-	Measured    string                  `json:"measured"`
-	Comparable  bool                    `json:"comparable"`
-	Differences []runset.JSONDifference `json:"differences"`
-	Points      []jsonPoint             `json:"points"`
-	Levels      []jsonLevel             `json:"levels"`
-	Missing     []string                `json:"missing_levels,omitempty"`
-	Added       []string                `json:"added_levels,omitempty"`
-	LeftOut     []jsonLeftOut           `json:"left_out_points,omitempty"`
-	Unverified  []string                `json:"unverified_points,omitempty"`
-}
-
-type jsonLeftOut struct {
-	Label  string `json:"label"`
-	Reason string `json:"reason"`
-}
-
-type jsonPoint struct {
-	Label string         `json:"label"`
-	Start uint64         `json:"start_ns"`
-	Runs  []diff.JSONRun `json:"runs"`
-	Noise string         `json:"noise,omitempty"`
-}
-
-type jsonLevel struct {
-	Name    string       `json:"name"`
-	Mode    string       `json:"mode"`
-	Value   string       `json:"value"`
-	Metrics []jsonMetric `json:"metrics"`
-}
-
-type jsonMetric struct {
-	Metric    string         `json:"metric"`
-	Unit      string         `json:"unit"`
-	Primary   bool           `json:"primary"`
-	Values    []jsonValue    `json:"values,omitempty"`
-	Steps     []jsonStep     `json:"steps,omitempty"`
-	Accepted  []*float64     `json:"accepted,omitempty"`
-	New       *float64       `json:"new,omitempty"`
-	Change    *float64       `json:"change,omitempty"`
-	Low       *float64       `json:"low,omitempty"`
-	High      *float64       `json:"high,omitempty"`
-	Level     *float64       `json:"interval_confidence,omitempty"`
-	Within    *jsonWithin    `json:"within,omitempty"`
-	P         *float64       `json:"p,omitempty"`
-	PAdjusted *float64       `json:"p_adjusted,omitempty"`
-	Verdict   string         `json:"verdict,omitempty"`
-	NA        string         `json:"na,omitempty"`
-	Outlying  []jsonOutlying `json:"outlying_runs,omitempty"`
-}
-
-// A jsonAnswer is the answer about the new point.
-type jsonAnswer struct {
-	Verdict string `json:"verdict"`
-	Because string `json:"because,omitempty"`
-}
-
-type jsonWithin struct {
-	Low   *float64 `json:"low,omitempty"`
-	High  *float64 `json:"high,omitempty"`
-	Shown bool     `json:"shown"`
 }
 
 // within returns the interval that shows whether a metric is not worse by the margin; nil for none.
-func (j *Judgement) within(r *Judged) *jsonWithin {
+func (j *Judgement) within(r *Judged) sheet.Object {
 	if math.IsNaN(r.Bounds.Low) {
 		return nil
 	}
 	_, most := r.forTheWorse()
-	return &jsonWithin{sheet.JSONNumber(r.Bounds.Low), sheet.JSONNumber(r.Bounds.High), most < j.margin()}
-}
-
-type jsonOutlying struct {
-	File   string  `json:"file"`
-	Factor float64 `json:"factor"`
-	P      float64 `json:"p"`
-}
-
-// jsonOutlyings returns the outlying runs of the new point.
-func jsonOutlyings(all []OutlyingRun) (listed []jsonOutlying) {
-	for _, o := range all {
-		listed = append(listed, jsonOutlying{o.File, o.Factor, o.P})
-	}
-	return listed
-}
-
-type jsonValue struct {
-	Mean *float64   `json:"mean,omitempty"`
-	Low  *float64   `json:"low,omitempty"`
-	High *float64   `json:"high,omitempty"`
-	Runs []*float64 `json:"runs"`
-}
-
-type jsonStep struct {
-	Point  int      `json:"point"`
-	Change *float64 `json:"change,omitempty"`
-	Low    *float64 `json:"low,omitempty"`
-	High   *float64 `json:"high,omitempty"`
-	P      *float64 `json:"p,omitempty"`
-}
-
-func jsonPoints(points []Point) []jsonPoint {
-	all := []jsonPoint{}
-	for i := range points {
-		all = append(all, jsonPoint{points[i].Label, points[i].start(), diff.JSONRuns(points[i].Runs), points[i].Noise})
-	}
-	return all
+	return sheet.Object{"low", r.Bounds.Low, "high", r.Bounds.High, "shown", most < j.margin()}
 }
 
 // csvHeader is the header line; schemas/trend_csv.md describes the columns.
