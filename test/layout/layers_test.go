@@ -92,7 +92,7 @@ var rows = map[string][][]string{
 			"pkg/analyze/dialect/aiperf", "pkg/analyze/dialect/genaiperf", "pkg/analyze/dialect/llmperf", "pkg/analyze/dialect/perfanalyzer",
 			"pkg/analyze/dialect/serving", "pkg/analyze/diff", "pkg/analyze/resultfile/guidellm", "pkg/analyze/resultfile/infperf",
 		},
-		{"pkg/analyze/dialect/tools", "pkg/analyze/runset"},
+		{"pkg/analyze/dialect/tools"},
 		{"pkg/analyze/check", "pkg/analyze/pareto", "pkg/analyze/rig", "pkg/analyze/trend"},
 		{"pkg/analyze/plan", "pkg/analyze/plot", "pkg/analyze/trend/baseline"},
 		{"pkg/analyze/page"},

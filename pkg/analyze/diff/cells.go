@@ -281,9 +281,9 @@ func (r *Row) interval() string {
 // and times of requests have one.
 type Units struct{ token, request report.TimeUnit }
 
-// NewUnits chooses the units that suit all values of all metrics. values returns the values of
+// newUnits chooses the units that suit all values of all metrics. values returns the values of
 // a metric, NaN for missing ones.
-func NewUnits(values func(*Metric) []float64) Units {
+func newUnits(values func(*Metric) []float64) Units {
 	var token, request []float64
 	for i := range Metrics {
 		switch m := &Metrics[i]; {
@@ -328,7 +328,7 @@ func (r *Result) units() *timeUnits {
 			}
 		}
 	}
-	metrics := NewUnits(func(m *Metric) (values []float64) {
+	metrics := newUnits(func(m *Metric) (values []float64) {
 		for i := range r.Levels {
 			for j := range r.Levels[i].Rows {
 				if row := &r.Levels[i].Rows[j]; row.Metric == m {
@@ -380,7 +380,7 @@ func (r *Result) differenceTable() sheet.Table {
 	rows := [][]string{{"differs", "at", r.o.Sides.old(), r.o.Sides.new(), ""}}
 	for i := range r.Differences {
 		d := &r.Differences[i]
-		rows = append(rows, []string{d.Name, sanitize.Text(d.Level), Short(d.Old), Short(d.New), d.Effect()})
+		rows = append(rows, []string{d.Name, sanitize.Text(d.Level), short(d.Old), short(d.New), d.Effect()})
 	}
 	if !at {
 		for i := range rows {
@@ -410,9 +410,9 @@ func (d *Difference) Effect() string {
 	return ""
 }
 
-// Short makes a text safe for a table, and cuts it if it is too long: a hash, a warning of the
+// short makes a text safe for a table, and cuts it if it is too long: a hash, a warning of the
 // recorder.
-func Short(s string) string {
+func short(s string) string {
 	const most = 61
 	if hash, ok := strings.CutPrefix(s, "sha256:"); ok && len(hash) == 64 {
 		return "sha256:" + hash[:12] + "…"

@@ -34,8 +34,8 @@ const (
 	hiddenTokens = "hidden-tokens"
 	promptCache  = "prompt-cache"
 
-	// LabelDifference is the name of the difference that one side has runs of several labels.
-	LabelDifference = "label"
+	// labelDifference is the name of the difference that one side has runs of several labels.
+	labelDifference = "label"
 	unknown         = "not recorded"
 	noDoubt         = "no" // see check.doubt
 )
@@ -57,7 +57,7 @@ type check struct {
 // checks holds all checks, in the order of reports.
 var checks = [...]check{
 	{name: "model", refuses: true, of: func(r *Run, _ *Level) string { return r.Model }},
-	{name: LabelDifference, refuses: true, between: betweenLabels},
+	{name: labelDifference, refuses: true, between: betweenLabels},
 	{name: "definitions", refuses: true, of: definitions},
 	{name: "dataset", refuses: true, between: betweenDatasets},
 	{name: load, refuses: true, of: func(_ *Run, l *Level) string { return l.allOfLoad() }},
@@ -151,8 +151,8 @@ func Refusals() []string {
 	return names
 }
 
-// Doubts returns the names of differences that are reasons to doubt a run, and no settings.
-func Doubts() []string {
+// doubtNames returns the names of differences that are reasons to doubt a run, and no settings.
+func doubtNames() []string {
 	var names []string
 	for i := range checks {
 		if checks[i].doubt != nil {

@@ -232,7 +232,7 @@ func Compare(older, newer []*Run, o Options) *Result {
 
 // compare compares the runs that count.
 func compare(older, newer []*Run, o Options, numbers map[*Run]string) *Result {
-	res := CompareSettings(older, newer, o)
+	res := compareSettings(older, newer, o)
 	res.numbers = numbers
 	res.apart = res.turns()
 	if text := res.unequalRuns(); text != "" {
@@ -361,7 +361,7 @@ func SameRun(runs []*Run) (a, b *Run, found bool) {
 // match finds the levels that both sides have. If whatever is set and each side has one
 // level, match compares them even if their loads differ.
 func (res *Result) match(whatever bool) {
-	older, newer := Groups(res.Old), Groups(res.New)
+	older, newer := groups(res.Old), groups(res.New)
 	if whatever && len(older) == 1 && len(newer) == 1 {
 		l := res.levelResult(&older[0], &newer[0])
 		if !l.Old[0].SameLoad(l.New[0]) {
@@ -381,30 +381,31 @@ func (res *Result) match(whatever bool) {
 			used[j] = true
 			res.Levels = append(res.Levels, res.levelResult(o, &newer[j]))
 		} else {
-			res.OldOnly = append(res.OldOnly, o.Levels[0].Name())
+			res.OldOnly = append(res.OldOnly, o.Name)
 		}
 	}
 	for i := range newer {
 		if !used[i] {
-			res.NewOnly = append(res.NewOnly, newer[i].Levels[0].Name())
+			res.NewOnly = append(res.NewOnly, newer[i].Name)
 		}
 	}
 }
 
 // levelResult returns the comparison of two groups, without values.
 func (res *Result) levelResult(older, newer *Group) LevelResult {
-	o := older.Levels[0]
 	return LevelResult{
-		Name: o.Name(), Mode: o.Mode, Value: o.Value,
+		Name: older.Name, Mode: older.Mode, Value: older.Value,
 		Old: older.Levels, New: newer.Levels, oldRuns: older.Runs, newRuns: newer.Runs, sides: res.o.Sides,
 		failures: failures{older: countsOf(older.Levels), newer: countsOf(newer.Levels), tests: 1, known: !slices.ContainsFunc(slices.Concat(older.Levels, newer.Levels), (*Level).failuresUnknown)},
 	}
 }
 
-// A Group is one load in the runs that have it, each with its level.
+// A Group is one load level of the runs that have it, with the level of each of them.
 type Group struct {
-	Runs   []*Run
-	Levels []*Level // as many as Runs
+	Name        string // "concurrency 8"
+	Mode, Value string
+	Runs        []*Run
+	Levels      []*Level // as many as Runs
 
 	load nthLoad
 }
@@ -415,9 +416,9 @@ type nthLoad struct {
 	nth  int
 }
 
-// Groups groups the levels of several runs by load, in the order in which the loads first
+// groups groups the levels of several runs by load, in the order in which the loads first
 // occur. It leaves out levels that have a Problem. A load that a run has twice is two groups.
-func Groups(runs []*Run) []Group {
+func groups(runs []*Run) []Group {
 	var all []Group
 	at := map[nthLoad]int{}
 	for _, r := range runs {
@@ -434,7 +435,7 @@ func Groups(runs []*Run) []Group {
 			if !ok {
 				j = len(all)
 				at[k] = j
-				all = append(all, Group{load: k})
+				all = append(all, Group{Name: l.Name(), Mode: l.Mode, Value: l.Value, load: k})
 			}
 			g := &all[j]
 			g.Runs, g.Levels = append(g.Runs, r), append(g.Levels, l)

@@ -16,7 +16,7 @@ import (
 // decided the verdict.
 func (r *Result) Headline() string {
 	if names := r.refusedNames(); names != nil {
-		if slices.Contains(names, LabelDifference) {
+		if slices.Contains(names, labelDifference) {
 			return "not comparable: one side has runs of several servers; see their labels"
 		}
 		return "not comparable: " + strings.Join(names, ", ") + " of the two sides differ; --ignore NAME compares them anyway"

@@ -38,7 +38,7 @@ func (r *Result) junitComparable() sheet.Suite {
 		if d.Level != "" {
 			at = " at " + d.Level
 		}
-		lines = append(lines, fmt.Sprintf("%s%s: %s %s, %s %s", d.Name, at, r.o.Sides.old(), Short(d.Old), r.o.Sides.new(), Short(d.New)))
+		lines = append(lines, fmt.Sprintf("%s%s: %s %s, %s %s", d.Name, at, r.o.Sides.old(), short(d.Old), r.o.Sides.new(), short(d.New)))
 	}
 	if unknown := r.notKnown(); unknown != "" {
 		lines = append([]string{unknown}, lines...)

@@ -8,9 +8,9 @@ import (
 	"github.com/pa-tools/pa/pkg/export"
 )
 
-// CompareSettings returns a Result with the levels in common and the Differences in how
+// compareSettings returns a Result with the levels in common and the Differences in how
 // the runs of two sides were made. It compares no values: the levels have no rows.
-func CompareSettings(older, newer []*Run, o Options) *Result {
+func compareSettings(older, newer []*Run, o Options) *Result {
 	res := &Result{Old: byStart(older), New: byStart(newer), Single: len(older) == 1 && len(newer) == 1, o: o}
 	res.match(slices.Contains(o.Ignore, load) || slices.Contains(o.Ignore, All))
 	res.differences(o.Ignore)

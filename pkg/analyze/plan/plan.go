@@ -8,7 +8,6 @@ import (
 	"github.com/pa-tools/pa/internal/plural"
 	"github.com/pa-tools/pa/pkg/analyze/diff"
 	"github.com/pa-tools/pa/pkg/analyze/rig"
-	"github.com/pa-tools/pa/pkg/analyze/runset"
 )
 
 // alpha is the level at which a comparison judges its metrics together.
@@ -33,7 +32,7 @@ const (
 
 // A Result is a plan.
 type Result struct {
-	Set     *runset.Set
+	Set     *diff.Set
 	Options Options
 	Levels  []Level
 	// RunSeconds is the time that a run took on average, with all of its levels; NaN if it is not known.
@@ -45,7 +44,7 @@ type Result struct {
 
 // A Level is the plan for a load level.
 type Level struct {
-	*runset.Level
+	*diff.Group
 	// Requests is the number of requests that a run had on average.
 	Requests int
 	Rows     []Row
@@ -74,13 +73,13 @@ type Row struct {
 
 // Make plans comparisons from runs of one setting. within holds what is known about the requests of these
 // runs. If the set is not comparable, nothing is planned.
-func Make(set *runset.Set, within *Within, o Options) *Result {
+func Make(set *diff.Set, within *Within, o Options) *Result {
 	res := &Result{Set: set, Options: o}
 	res.measureRuns()
 	var planner rig.Planner
 	analyzed := rig.Analyze(set, rig.Options{})
 	for i := range analyzed.Levels {
-		l := Level{Level: analyzed.Levels[i].Level}
+		l := Level{Group: analyzed.Levels[i].Group}
 		for _, x := range l.Levels {
 			l.Requests += x.OK + x.Failed
 		}

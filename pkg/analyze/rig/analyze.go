@@ -10,7 +10,6 @@ import (
 	"github.com/pa-tools/pa/internal/plural"
 	"github.com/pa-tools/pa/pkg/analyze/diff"
 	"github.com/pa-tools/pa/pkg/analyze/inference"
-	"github.com/pa-tools/pa/pkg/analyze/runset"
 )
 
 const (
@@ -36,14 +35,14 @@ type Options struct {
 
 // A Result holds the estimates for the runs of a set.
 type Result struct {
-	Set     *runset.Set
+	Set     *diff.Set
 	Options Options
 	Levels  []Level
 }
 
 // A Level has the rows of one load level.
 type Level struct {
-	*runset.Level
+	*diff.Group
 	// Rows has the metrics that some run has.
 	Rows []Row
 }
@@ -72,12 +71,12 @@ type Row struct {
 
 // Analyze analyzes runs of one setting. If the set is not comparable, rows hold no more
 // than Values and Mean.
-func Analyze(set *runset.Set, o Options) *Result {
+func Analyze(set *diff.Set, o Options) *Result {
 	res := &Result{Set: set, Options: o}
 	refused := len(set.Refused()) > 0
-	var design welchDesigns
+	var design Planner
 	for i := range set.Levels {
-		l := Level{Level: &set.Levels[i]}
+		l := Level{Group: &set.Levels[i]}
 		for j := range diff.Metrics {
 			m := &diff.Metrics[j]
 			values := l.Values(m)
@@ -93,7 +92,7 @@ func Analyze(set *runset.Set, o Options) *Result {
 }
 
 // row analyzes the values of one metric.
-func row(m *diff.Metric, values []float64, refused bool, o Options, design *welchDesigns) Row {
+func row(m *diff.Metric, values []float64, refused bool, o Options, design *Planner) Row {
 	nan := math.NaN()
 	r := Row{
 		Metric: m, Values: values, Mean: inference.MeanOfRuns(values), Deviation: nan, DeviationInterval: inference.Interval{Low: nan, High: nan},

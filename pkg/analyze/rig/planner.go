@@ -23,18 +23,33 @@ type Planner struct {
 type plannedDesign struct {
 	runs  int
 	alpha float64
+	exact bool
 }
 
-// design returns Welch's test at the level alpha for n runs a side.
-func (p *Planner) design(n int, alpha float64) *welchDesign {
-	key := plannedDesign{n, alpha}
+// design returns Welch's test at the level alpha for n runs a side. An average over deviations needs no exact one.
+func (p *Planner) design(n int, alpha float64, exact bool) *welchDesign {
+	key := plannedDesign{n, alpha, exact}
 	if p.designs == nil {
 		p.designs = map[plannedDesign]*welchDesign{}
 	}
 	if p.designs[key] == nil {
-		p.designs[key] = welchDesignOf(n, alpha, 12, 32) // an average over deviations needs few nodes
+		nodes, pooled := 12, 32
+		if exact {
+			nodes, pooled = 32, 160
+		}
+		p.designs[key] = welchDesignOf(n, alpha, nodes, pooled)
 	}
 	return p.designs[key]
+}
+
+// smallest returns the smallest effect for n runs a side, in standard deviations.
+func (p *Planner) smallest(n int) float64 { return p.design(n, alpha, true).smallest() }
+
+// needed returns the smallest number of runs a side, at least MinRuns, that finds an effect
+// given in standard deviations; MaxRunsASide + 1 if MaxRunsASide are too few.
+func (p *Planner) needed(effect float64) int {
+	// misses computes one power; a search for the smallest effect would compute many.
+	return fewestRuns(func(n int) bool { return p.design(n, alpha, true).power(effect) < power })
 }
 
 // average returns the average of a probability, which depends on a number of true deviations, where effect is
@@ -58,7 +73,7 @@ func (p *Planner) average(effect, df float64, probability func(effect float64) f
 // finds a change, 0.05 for +5 %, with the probability power; MaxRunsASide + 1 if MaxRunsASide are too few.
 func (p *Planner) ToFind(d Deviation, change, alpha, power float64) int {
 	effect := math.Log1p(change) / d.Value
-	return fewestRuns(func(n int) bool { return p.average(effect, d.DF, p.design(n, alpha).power) < power })
+	return fewestRuns(func(n int) bool { return p.average(effect, d.DF, p.design(n, alpha, false).power) < power })
 }
 
 // ToExclude returns the smallest number of runs a side, at least MinRuns, that show with the probability power
@@ -70,7 +85,7 @@ func (p *Planner) ToFind(d Deviation, change, alpha, power float64) int {
 // makes up for the others.
 func (p *Planner) ToExclude(all []Deviation, change, power float64) int {
 	return fewestRuns(func(n int) bool {
-		within := p.design(n, 2*alpha).within
+		within := p.design(n, 2*alpha, false).within
 		product := 1.0
 		for _, d := range all {
 			product *= within(math.Log1p(change) / d.Value)

@@ -20,11 +20,7 @@ type welchDesign struct {
 	weight   []float64 // weight of each node of u; the weights sum to 1
 	critical []float64 // t at each node
 	pooled   *pooledDeviation
-}
-
-// newWelchDesign returns the design for n ≥ 2 runs a side and tests at the level alpha.
-func newWelchDesign(n int, alpha float64) *welchDesign {
-	return welchDesignOf(n, alpha, 32, 160)
+	least    float64 // see smallest; 0 before its first call
 }
 
 // welchDesignOf returns the design with even numbers of intervals between the nodes of u and of the pooled deviation.
@@ -82,6 +78,9 @@ func (d *welchDesign) within(margin float64) float64 {
 // smallest returns the effect, in standard deviations, that the test finds with
 // probability 80 %.
 func (d *welchDesign) smallest() float64 {
+	if d.least > 0 {
+		return d.least
+	}
 	low, high := 0.0, 1.0
 	for d.power(high) < power {
 		low, high = high, 2*high
@@ -93,6 +92,7 @@ func (d *welchDesign) smallest() float64 {
 			high = middle
 		}
 	}
+	d.least = high
 	return high
 }
 
@@ -145,46 +145,6 @@ func simpson(i, intervals int) float64 {
 		return 4
 	}
 	return 2
-}
-
-// welchDesigns caches the design and the smallest effect for each number of runs a side; all
-// metrics share them. The zero value is an empty cache.
-type welchDesigns struct {
-	designs map[int]*welchDesign
-	effects map[int]float64
-}
-
-// design returns the design for n runs a side.
-func (w *welchDesigns) design(n int) *welchDesign {
-	d := w.designs[n]
-	if d == nil {
-		if w.designs == nil {
-			w.designs = map[int]*welchDesign{}
-		}
-		d = newWelchDesign(n, alpha)
-		w.designs[n] = d
-	}
-	return d
-}
-
-// smallest returns the smallest effect for n runs a side, in standard deviations.
-func (w *welchDesigns) smallest(n int) float64 {
-	if x, ok := w.effects[n]; ok {
-		return x
-	}
-	if w.effects == nil {
-		w.effects = map[int]float64{}
-	}
-	x := w.design(n).smallest()
-	w.effects[n] = x
-	return x
-}
-
-// needed returns the smallest number of runs a side, at least MinRuns, that finds an effect
-// given in standard deviations; MaxRunsASide + 1 if MaxRunsASide are too few.
-func (w *welchDesigns) needed(effect float64) int {
-	// misses computes one power; a search for the smallest effect would compute many.
-	return fewestRuns(func(n int) bool { return w.design(n).power(effect) < power })
 }
 
 // fewestRuns returns the smallest number of runs a side, at least MinRuns, that does not miss, which more runs do

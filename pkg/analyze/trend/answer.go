@@ -486,7 +486,7 @@ func (j *Judgement) hiding(m *diff.Metric) string {
 	for i := range j.Accepted {
 		p := &j.Accepted[i]
 		for k := range j.Levels {
-			if outlying := p.outlyingRuns(j.Levels[k].Level, m); outlying != nil {
+			if outlying := p.outlyingRuns(j.Levels[k].Group, m); outlying != nil {
 				return fmt.Sprintf("in accepted point %s, %s; delete the folder of the point to judge without it", sanitize.Text(p.Label), outlyingText(m, outlying))
 			}
 		}

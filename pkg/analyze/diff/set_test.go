@@ -1,4 +1,4 @@
-package runset_test
+package diff_test
 
 import (
 	"testing"
@@ -7,7 +7,6 @@ import (
 
 	"github.com/pa-tools/pa/internal/runsettest"
 	"github.com/pa-tools/pa/pkg/analyze/diff"
-	"github.com/pa-tools/pa/pkg/analyze/runset"
 )
 
 func runs(t *testing.T, specs ...runsettest.Spec) []*diff.Run {
@@ -20,7 +19,7 @@ func runs(t *testing.T, specs ...runsettest.Spec) []*diff.Run {
 
 // Runs are in the order of time and grouped by load; a level that a run lacks is named.
 func TestLevels(t *testing.T) {
-	s := runset.New(runs(t,
+	s := diff.NewSet(runs(t,
 		runsettest.Spec{Name: "b", Second: 200, TTFT: 31, ITL: 20, Levels: []string{"1"}},
 		runsettest.Spec{Name: "a", Second: 100, TTFT: 30, ITL: 20, Levels: []string{"1", "2"}},
 		runsettest.Spec{Name: "c", Second: 300, TTFT: 32, ITL: 20, Levels: []string{"1.0"}},
@@ -50,10 +49,10 @@ func TestDifferences(t *testing.T) {
 		{Name: "d", Second: 400, TTFT: 30, ITL: 20, Model: "large"},
 		{Name: "e", Second: 500, TTFT: 30, ITL: 20, Model: "large", Failed: 1},
 	}
-	s := runset.New(runs(t, specs...), nil)
-	want := []runset.Difference{
-		{Name: "model", Values: []runset.Value{{Text: "tiny", Runs: []string{"b"}}, {Text: "large", Runs: []string{"c", "d", "e"}}}, Refuses: true},
-		{Name: "failed", Values: []runset.Value{{Text: "1 of 10", Runs: []string{"e"}}}},
+	s := diff.NewSet(runs(t, specs...), nil)
+	want := []diff.SetDifference{
+		{Name: "model", Values: []diff.SetValue{{Text: "tiny", Runs: []string{"b"}}, {Text: "large", Runs: []string{"c", "d", "e"}}}, Refuses: true},
+		{Name: "failed", Values: []diff.SetValue{{Text: "1 of 10", Runs: []string{"e"}}}},
 	}
 	if d := cmp.Diff(want, s.Differences); d != "" {
 		t.Errorf("differences (-want +got):\n%s", d)
@@ -61,7 +60,7 @@ func TestDifferences(t *testing.T) {
 	if err := s.Incomparable(); err == nil || err.Error() != "not comparable: model: tiny in b, large in c and 2 more; use --ignore model to analyze them together anyway" {
 		t.Errorf("error %v", err)
 	}
-	s = runset.New(runs(t, specs...), []string{"model"})
+	s = diff.NewSet(runs(t, specs...), []string{"model"})
 	if err := s.Incomparable(); err != nil || s.Differences[0].Effect() != "ignored" {
 		t.Errorf("an ignored difference refuses: %v", err)
 	}
@@ -75,23 +74,23 @@ func TestLabels(t *testing.T) {
 		{Name: "c", Second: 300, TTFT: 30, ITL: 20, Group: "g", Label: "new", Model: "large"},
 		{Name: "d", Second: 400, TTFT: 30, ITL: 20},
 	}
-	settings := []runset.Difference{
-		{Name: "failed", Values: []runset.Value{{Text: "1 of 10", Runs: []string{"b"}}}},
-		{Name: "model", Values: []runset.Value{{Text: "tiny", Runs: []string{"a", "b", "d"}}, {Text: "large", Runs: []string{"c"}}}, Refuses: true},
+	settings := []diff.SetDifference{
+		{Name: "failed", Values: []diff.SetValue{{Text: "1 of 10", Runs: []string{"b"}}}},
+		{Name: "model", Values: []diff.SetValue{{Text: "tiny", Runs: []string{"a", "b", "d"}}, {Text: "large", Runs: []string{"c"}}}, Refuses: true},
 	}
-	if d := cmp.Diff(settings, runset.New(runs(t, specs...), nil).Differences); d != "" {
+	if d := cmp.Diff(settings, diff.NewSet(runs(t, specs...), nil).Differences); d != "" {
 		t.Errorf("differences (-want +got):\n%s", d)
 	}
-	label := runset.Difference{Name: "label", Values: []runset.Value{{Text: "old", Runs: []string{"a", "b"}}, {Text: "new", Runs: []string{"c"}}}, Refuses: true}
-	if d := cmp.Diff(append([]runset.Difference{label}, settings...), runset.OneServer(runs(t, specs...), nil).Differences); d != "" {
+	label := diff.SetDifference{Name: "label", Values: []diff.SetValue{{Text: "old", Runs: []string{"a", "b"}}, {Text: "new", Runs: []string{"c"}}}, Refuses: true}
+	if d := cmp.Diff(append([]diff.SetDifference{label}, settings...), diff.OneServer(runs(t, specs...), nil).Differences); d != "" {
 		t.Errorf("differences of one server (-want +got):\n%s", d)
 	}
 	for ignore, refused := range map[string]int{"label": 1, "all": 0, "load": 2} {
-		if got := len(runset.OneServer(runs(t, specs...), []string{ignore}).Refused()); got != refused {
+		if got := len(diff.OneServer(runs(t, specs...), []string{ignore}).Refused()); got != refused {
 			t.Errorf("%d differences refuse although %s is ignored, want %d", got, ignore, refused)
 		}
 	}
-	if s := runset.OneServer(runs(t, specs[0], specs[1], specs[3]), nil); len(s.Refused()) > 0 {
+	if s := diff.OneServer(runs(t, specs[0], specs[1], specs[3]), nil); len(s.Refused()) > 0 {
 		t.Errorf("one label and a run without a label: %v", s.Refused())
 	}
 }
