@@ -38,14 +38,14 @@ func brief(rep *analyze.Report) sheet.Table {
 	if slices.ContainsFunc(rep.Experiments, func(e analyze.Experiment) bool { return e.Sent.OK }) {
 		columns = append(columns, column{"sent", "/s", func(e *analyze.Experiment) string { return rateOrNA(e.Sent) }})
 	}
-	latency := func(m answer.Metric, sc scale) {
+	latency := func(m answer.Metric, sc TimeUnit) {
 		for _, pct := range []float64{50, 99} {
 			columns = append(columns, column{m.Label(), PercentileName(pct) + " " + sc.name, func(e *analyze.Experiment) string {
 				s := e.Metric(m)
 				if s == nil {
 					return "n/a"
 				}
-				return number(s.P(pct) / sc.per)
+				return Number(s.P(pct) / sc.per)
 			}})
 		}
 	}

@@ -10,7 +10,7 @@ import (
 
 // calibration calls row with the results of a calibration: for each service the load, and
 // the errors of the tokens' times and of the requests' starts by the source of the time.
-func calibration(c *export.Calibration, unit scale, row func(name, value string)) {
+func calibration(c *export.Calibration, unit TimeUnit, row func(name, value string)) {
 	for i := range c.Services {
 		s := &c.Services[i]
 		how := s.Service
@@ -25,7 +25,7 @@ func calibration(c *export.Calibration, unit scale, row func(name, value string)
 
 // p99s returns "p99 19.1 µs from the kernel, 367.8 µs from the program". The function of
 // selects the error of a recording; p99s returns "" if no recording has that error.
-func p99s(recordings []export.CalibratedRecording, unit scale, of func(*export.CalibratedRecording) *export.ClockError) string {
+func p99s(recordings []export.CalibratedRecording, unit TimeUnit, of func(*export.CalibratedRecording) *export.ClockError) string {
 	var parts []string
 	for i := range recordings {
 		r := &recordings[i]
@@ -37,7 +37,7 @@ func p99s(recordings []export.CalibratedRecording, unit scale, of func(*export.C
 			who = "from the program"
 		}
 		if e := of(r); e != nil {
-			parts = append(parts, unit.span(float64(e.P99NS))+" "+who)
+			parts = append(parts, unit.Span(float64(e.P99NS))+" "+who)
 		}
 	}
 	if parts == nil {

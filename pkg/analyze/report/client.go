@@ -12,7 +12,7 @@ import (
 
 // clientLine returns what a level says of the recorder: in short if it kept up, else in full; ""
 // if it did not measure itself. full asks for the long form.
-func clientLine(e *analyze.Experiment, unit scale, full bool) string {
+func clientLine(e *analyze.Experiment, unit TimeUnit, full bool) string {
 	if m := e.Client; !full && keptUp(e) {
 		text := fmt.Sprintf("client ok (%s CPU", wholePercent(m.CPU.Share))
 		if m.MaxRSSBytes > 0 {
@@ -49,7 +49,7 @@ func megabytes(n int64) string { return fmt.Sprintf("%d MB", (n+1<<19)>>20) }
 
 // client returns a line about the recorder's CPU and memory and its delays; "" if it did
 // not measure them.
-func client(m *export.ClientMeta, unit scale) string {
+func client(m *export.ClientMeta, unit TimeUnit) string {
 	if m == nil {
 		return ""
 	}
@@ -62,19 +62,19 @@ func client(m *export.ClientMeta, unit scale) string {
 		say("%s of memory", megabytes(m.MaxRSSBytes))
 	}
 	if m.OfferedPerSecond > 0 {
-		say("%s of %s requests/s sent", number(m.AchievedPerSecond), number(m.OfferedPerSecond))
+		say("%s of %s requests/s sent", Number(m.AchievedPerSecond), Number(m.OfferedPerSecond))
 	}
 	if m.HeldBack > 0 {
 		say("%s held back", plural.Of(m.HeldBack, "request"))
 	}
 	if l := m.Lateness; l != nil {
-		say("sent late by p99 %s", unit.span(float64(l.P99NS)))
+		say("sent late by p99 %s", unit.Span(float64(l.P99NS)))
 	}
 	if t := m.Turnaround; t != nil {
-		say("from the end of a request to the next one p50 %s, p99 %s", unit.span(float64(t.P50NS)), unit.span(float64(t.P99NS)))
+		say("from the end of a request to the next one p50 %s, p99 %s", unit.Span(float64(t.P50NS)), unit.Span(float64(t.P99NS)))
 	}
 	if g := m.GC; g != nil && g.Cycles > 0 {
-		say("longest garbage collection %s", unit.span(float64(g.PauseMaxNS)))
+		say("longest garbage collection %s", unit.Span(float64(g.PauseMaxNS)))
 	}
 	if r := m.Reads; r != nil && r.Merged > 0 {
 		say("%s of the responses arrived with the previous one", percent(r.MergedShare()))
@@ -103,4 +103,4 @@ func clientTimes(m *export.ClientMeta) (ns []float64) {
 }
 
 // percent formats a fraction: "12.15%".
-func percent(f float64) string { return number(100*f) + "%" }
+func percent(f float64) string { return Number(100*f) + "%" }

@@ -36,14 +36,14 @@ func (d *Definitions) timeUnits() (u timeUnits) {
 			}
 		}
 	}
-	u.token, u.request = tokenUnit(token), largestUnit(request)
+	u.token, u.request = TokenUnit(token), RequestUnit(request)
 	return u
 }
 
 // definitionCells formats the values of the rows of a measure in one unit, and returns
 // the unit.
 func definitionCells(m explain.MeasureRows, u *timeUnits) (rows [][4]string, unit string) {
-	sc := scale{"", 1}
+	sc := TimeUnit{"", 1}
 	switch m.Measure.Unit() {
 	case explain.Nanoseconds:
 		sc = u.token
@@ -62,7 +62,7 @@ func definitionCells(m explain.MeasureRows, u *timeUnits) (rows [][4]string, uni
 		if m.Measure.Unit() == explain.Tokens || m.Measure.Unit() == explain.Count {
 			return count(v)
 		}
-		return number(v / sc.per)
+		return Number(v / sc.per)
 	}
 	for _, r := range m.Rows {
 		if !r.Has() {

@@ -71,11 +71,11 @@ func meters(all []serverfigures.Energy) string {
 func amount(unit string, v float64) string {
 	switch unit {
 	case "dollars":
-		return "$" + number(v)
+		return "$" + Number(v)
 	case "tokens/s": // the labels name it
-		return number(v)
+		return Number(v)
 	}
-	return number(v) + " " + unit
+	return Number(v) + " " + unit
 }
 
 func jsonEconomics(e *analyze.Economics) sheet.Object {
@@ -115,31 +115,31 @@ func meterName(g *serverfigures.Energy) string {
 
 // csvEconomics returns the lines of the figures: "economics." and the key, with the value in the column
 // "mean" and, where there is one, a line with the bound of its error. Then comes the energy of each GPU.
-func csvEconomics(e *analyze.Economics) [][]string {
+func csvEconomics(e *analyze.Economics) []csvLine {
 	if e == nil {
 		return nil
 	}
-	var rows [][]string
-	line := func(name, unit, n, why string, value, bound float64) {
-		row := []string{"economics." + name, unit, n}
+	var lines []csvLine
+	add := func(name, unit, n, why string, value, bound float64) {
+		l := csvLine{name: "economics." + name, unit: unit, n: n}
 		if why == "" {
-			row = append(row, float(value))
+			l.mean = float(value)
 		}
-		rows = append(rows, row)
+		lines = append(lines, l)
 		if why == "" && bound > 0 {
-			rows = append(rows, []string{"economics." + name + ".error_bound", unit, "", float(bound)})
+			lines = append(lines, csvLine{name: l.name + ".error_bound", unit: unit, mean: float(bound)})
 		}
 	}
 	if e.GPUs > 0 {
-		rows = append(rows, []string{"economics.gpus", "count", "", strconv.Itoa(e.GPUs)})
+		add("gpus", "count", "", "", float64(e.GPUs), 0)
 	}
 	for i := range e.Figures {
 		f := &e.Figures[i]
-		line(f.Key, f.Unit, "", f.Why, f.Value, f.Bound)
+		add(f.Key, f.Unit, "", f.Why, f.Value, f.Bound)
 	}
 	for i := range e.Energy {
 		g := &e.Energy[i]
-		line(fmt.Sprintf("energy_j[%s]", g.Of), "J", strconv.Itoa(g.N), g.NA, g.Joules, g.ErrorJoules)
+		add(fmt.Sprintf("energy_j[%s]", g.Of), "J", strconv.Itoa(g.N), g.NA, g.Joules, g.ErrorJoules)
 	}
-	return rows
+	return lines
 }

@@ -91,7 +91,7 @@ func TestHistograms(t *testing.T) {
 		{"no room", []analyze.MetricSummary{metric(answer.TTFT, 1000, two)}, Options{Sparklines: true, Width: 36}, ""},
 	} {
 		var b strings.Builder
-		ms := scale{name: "ms", per: 1e6}
+		ms := TimeUnit{name: "ms", per: 1e6}
 		tb := table{b: &b, o: tt.o, units: &timeUnits{token: ms, request: ms}}
 		tb.blocks((&sheet.Part{}).Apart().Table(tb.histograms(&analyze.Experiment{Metrics: tt.metrics})).Blocks)
 		if d := cmp.Diff(tt.want, b.String()); d != "" {

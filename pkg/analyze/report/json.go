@@ -146,13 +146,13 @@ func (m namedMetrics) MarshalJSON() ([]byte, error) {
 	return b.Bytes(), nil
 }
 
-// statistics writes the members of a summary; number formats its values.
-func statistics(b *bytes.Buffer, s *analyze.Summary, number func(float64) string) {
-	fmt.Fprintf(b, `"n":%d,"mean":%s,"std":%s,"min":%s`, s.N, number(s.Mean), number(s.Std), number(s.Min))
+// statistics writes the members of a summary; format formats its values.
+func statistics(b *bytes.Buffer, s *analyze.Summary, format func(float64) string) {
+	fmt.Fprintf(b, `"n":%d,"mean":%s,"std":%s,"min":%s`, s.N, format(s.Mean), format(s.Std), format(s.Min))
 	for j, level := range analyze.Levels {
-		fmt.Fprintf(b, `,"%s":%s`, PercentileName(level), number(s.Pct[j]))
+		fmt.Fprintf(b, `,"%s":%s`, PercentileName(level), format(s.Pct[j]))
 	}
-	fmt.Fprintf(b, `,"max":%s`, number(s.Max))
+	fmt.Fprintf(b, `,"max":%s`, format(s.Max))
 }
 
 // PercentileName returns the name of a percentile: "p50", "p99.9".

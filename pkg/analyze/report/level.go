@@ -8,9 +8,9 @@ import (
 // level returns what text and Markdown say of a level.
 func (t *table) level(e *analyze.Experiment) *sheet.Part {
 	u := t.units
-	p := &sheet.Part{Title: level(e), After: requests(e)}
+	p := &sheet.Part{Title: LevelName(e), After: requests(e)}
 	if e.DurationNS > 0 {
-		p.After += " in " + u.duration.span(float64(e.DurationNS))
+		p.After += " in " + u.duration.Span(float64(e.DurationNS))
 	}
 	if e.Selected != nil {
 		p.Lines(Selected(e.Selected))

@@ -69,7 +69,7 @@ func rateOrNA(r analyze.Rate) string {
 	if !r.OK {
 		return "n/a"
 	}
-	return number(r.PerSecond)
+	return Number(r.PerSecond)
 }
 
 // objectives returns one line per load level, with the goodput.
@@ -84,7 +84,7 @@ func objectives(rep *analyze.Report) sheet.Table {
 		}
 		met := "n/a"
 		if e.SLO.Share.OK {
-			met = number(100 * e.SLO.Share.V)
+			met = Number(100 * e.SLO.Share.V)
 		}
 		g.Add(levelIn(e, mixed), met, rateOrNA(e.SLO.Requests), rateOrNA(e.SLO.OutputTokens))
 	}
@@ -200,7 +200,7 @@ func sentIfOther(l *analyze.LoadLevel) string {
 	if named, err := strconv.ParseFloat(l.Value, 64); err != nil || math.Abs(l.Load-named) <= 0.005*named {
 		return ""
 	}
-	return number(l.Load)
+	return Number(l.Load)
 }
 
 // maxLoadInterval returns " (95% interval 5.3 to 7.2)"; "" if there is no interval.

@@ -81,11 +81,11 @@ func otelMetrics(all []analyze.MetricSummary) ([]byte, error) {
 		}
 		b.Write(text[:len(text)-1])
 		b.WriteByte(',')
-		number := float
+		format := float
 		if head.Unit == "s" {
-			number = names.Seconds
+			format = names.Seconds
 		}
-		statistics(&b, x.Summary, number)
+		statistics(&b, x.Summary, format)
 		b.WriteByte('}')
 	}
 	b.WriteByte(']')

@@ -10,20 +10,20 @@ import (
 )
 
 // timeFigure returns a function that formats the value of a figure, with the source of the figure if there is one.
-func timeFigure(times scale) func(*analyze.LevelFigure) string {
+func timeFigure(times TimeUnit) func(*analyze.LevelFigure) string {
 	return func(f *analyze.LevelFigure) string {
 		switch {
 		case f.From != "":
-			return span(f.Value) + " (" + plain(f.From) + ")"
+			return Span(f.Value) + " (" + plain(f.From) + ")"
 		case f.Unit == "ns":
-			return span(f.Value)
+			return Span(f.Value)
 		}
-		return quantity(f.Unit, f.Value, times)
+		return Quantity(f.Unit, f.Value, times)
 	}
 }
 
 // prefixLines returns the lines of p: the figures, and the number of their requests.
-func prefixLines(p *analyze.Prefix, times scale) []string {
+func prefixLines(p *analyze.Prefix, times TimeUnit) []string {
 	lines := groupLines("prefix cache", p.Figures, timeFigure(times))
 	if p.Stated == 0 {
 		return lines
@@ -33,7 +33,7 @@ func prefixLines(p *analyze.Prefix, times scale) []string {
 
 // phaseLines returns the lines of p. If no phase is known, the line of the remaining time is left out: it could only
 // say that the phases are not known.
-func phaseLines(p *analyze.Phases, times scale) []string {
+func phaseLines(p *analyze.Phases, times TimeUnit) []string {
 	figures := p.Figures
 	phases := slices.DeleteFunc(slices.Clone(figures), func(f analyze.LevelFigure) bool { return f.Key == analyze.KeyOtherTime })
 	if commonReason(phases) != "" {
@@ -52,14 +52,14 @@ func statedRequests(p *analyze.Prefix) string {
 }
 
 // prefixBuckets returns a row for each bucket of p.
-func prefixBuckets(p *analyze.Prefix, u scale) sheet.Table {
+func prefixBuckets(p *analyze.Prefix, u TimeUnit) sheet.Table {
 	g := newGrid(1, 1)
 	if len(p.Buckets) == 0 {
 		return g
 	}
 	g.Add("uncached input tokens", "n", "cached", "TTFT mean "+u.name, "p50 "+u.name, "p90 "+u.name)
 	for _, b := range p.Buckets {
-		g.Add(tokenRange(b.From, b.To), strconv.Itoa(b.N), percent(b.CachedShare), number(b.Mean/u.per), number(b.P50/u.per), number(b.P90/u.per))
+		g.Add(tokenRange(b.From, b.To), strconv.Itoa(b.N), percent(b.CachedShare), Number(b.Mean/u.per), Number(b.P50/u.per), Number(b.P90/u.per))
 	}
 	return g
 }
@@ -109,40 +109,43 @@ func (w jsonLayout) phases(p *analyze.Phases) sheet.Object {
 }
 
 // csvLevelFigures returns a line for each figure, with the value in the column "mean".
-func csvLevelFigures(group string, all []analyze.LevelFigure) [][]string {
-	var rows [][]string
+func csvLevelFigures(group string, all []analyze.LevelFigure) (lines []csvLine) {
 	for i := range all {
 		f := &all[i]
-		row := []string{group + "." + f.Key, f.Unit, ""}
+		l := csvLine{name: group + "." + f.Key, unit: f.Unit}
 		if f.Why == "" {
-			row = append(row, float(f.Value))
+			l.mean = float(f.Value)
 		}
-		rows = append(rows, row)
+		lines = append(lines, l)
 	}
-	return rows
+	return lines
 }
 
 // csvPrefix returns the lines of the figures, "prefix." and the key, and of the mean TTFT by uncached
 // input tokens.
-func csvPrefix(p *analyze.Prefix) [][]string {
+func csvPrefix(p *analyze.Prefix) []csvLine {
 	if p == nil {
 		return nil
 	}
-	rows := csvLevelFigures("prefix", p.Figures)
+	lines := csvLevelFigures("prefix", p.Figures)
 	for _, b := range p.Buckets {
-		rows = append(rows, []string{"prefix.ttft_ns_at_uncached_tokens_" + strconv.FormatInt(b.From, 10), "ns", strconv.Itoa(b.N), float(b.Mean)})
+		lines = append(lines, csvLine{name: "prefix.ttft_ns_at_uncached_tokens_" + strconv.FormatInt(b.From, 10), unit: "ns", n: strconv.Itoa(b.N), mean: float(b.Mean)})
 	}
-	return rows
+	return lines
 }
 
 // csvPhases returns the lines of the metrics and the figures: "phases." and the key.
-func csvPhases(p *analyze.Phases) [][]string {
+func csvPhases(p *analyze.Phases) []csvLine {
 	if p == nil {
 		return nil
 	}
-	rows := csvMetrics(p.Metrics)
-	for i := range rows {
-		rows[i][0] = "phases." + rows[i][0]
+	return prefixed("phases.", append(csvMetrics(p.Metrics), csvLevelFigures("level", p.Figures)...))
+}
+
+// prefixed puts a text before the names of lines.
+func prefixed(text string, lines []csvLine) []csvLine {
+	for i := range lines {
+		lines[i].name = text + lines[i].name
 	}
-	return append(rows, csvLevelFigures("phases.level", p.Figures)...)
+	return lines
 }

@@ -21,9 +21,9 @@ func qualityFigures(q *analyze.Quality) []string {
 	return append(all, figureLines(q.Figures, func(f *analyze.LevelFigure) string {
 		switch f.Unit {
 		case "tokens/s":
-			return number(f.Value) + " tokens/s"
+			return Number(f.Value) + " tokens/s"
 		case "ratio":
-			return number(f.Value)
+			return Number(f.Value)
 		}
 		return count(f.Value)
 	})...)
@@ -56,7 +56,7 @@ func qualityPositions(q *analyze.Quality, u *timeUnits) string {
 		if p.To > p.From {
 			name += "–" + strconv.FormatInt(p.To, 10)
 		}
-		parts = append(parts, name+": "+u.token.span(p.MeanNS))
+		parts = append(parts, name+": "+u.token.Span(p.MeanNS))
 	}
 	if parts == nil {
 		return ""
@@ -86,16 +86,15 @@ func (w jsonLayout) quality(q *analyze.Quality) sheet.Object {
 
 // csvQuality returns the lines of the metrics and the figures: "quality." and the key. A figure is in
 // the column "mean"; the mean gap of a position has its number of gaps in "n".
-func csvQuality(q *analyze.Quality) [][]string {
+func csvQuality(q *analyze.Quality) []csvLine {
 	if q == nil {
 		return nil
 	}
-	rows := append(csvMetrics(q.Metrics), csvLevelFigures("level", q.Figures)...)
+	lines := append(csvMetrics(q.Metrics), csvLevelFigures("level", q.Figures)...)
 	for _, p := range q.Positions {
-		rows = append(rows, []string{"itl_ns_at_position_" + strconv.FormatInt(p.From, 10), string(answer.Nanoseconds), strconv.FormatInt(p.N, 10), float(p.MeanNS)})
+		lines = append(lines, csvLine{
+			name: "itl_ns_at_position_" + strconv.FormatInt(p.From, 10), unit: string(answer.Nanoseconds), n: strconv.FormatInt(p.N, 10), mean: float(p.MeanNS),
+		})
 	}
-	for i := range rows {
-		rows[i][0] = "quality." + rows[i][0]
-	}
-	return rows
+	return prefixed("quality.", lines)
 }

@@ -150,7 +150,7 @@ func levelsOf(rep *analyze.Report, group []occurrence) string {
 	for _, i := range levels {
 		e := &rep.Experiments[i]
 		if len(levels) == 1 || mixed || e.Load != "" {
-			names = append(names, plain(level(e)))
+			names = append(names, plain(LevelName(e)))
 		} else {
 			names = append(names, plain(e.Value))
 		}

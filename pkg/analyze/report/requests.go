@@ -141,7 +141,7 @@ func LevelWords(e *export.Experiment) string {
 	if e.Meta != nil {
 		x.Load = e.Meta.Load
 	}
-	return level(&x)
+	return LevelName(&x)
 }
 
 // outcome returns the status, and the reason why the request does not count if the status

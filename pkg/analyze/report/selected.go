@@ -26,7 +26,7 @@ func Selected(s *analyze.Selected) string {
 
 // short formats v as number does, without zeros at the end: 30, 12.5.
 func short(v float64) string {
-	text := number(v)
+	text := Number(v)
 	if strings.Contains(text, ".") {
 		text = strings.TrimRight(strings.TrimRight(text, "0"), ".")
 	}

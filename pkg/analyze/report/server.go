@@ -20,14 +20,14 @@ const maxFigures = 64
 
 // servers returns the figures of servers and GPUs as a table. It leaves out columns without a value. Times are in the unit of the report; if they
 // differ too much for one unit, each row has its own unit.
-func servers(e *analyze.Experiment, common scale) sheet.Table {
+func servers(e *analyze.Experiment, common TimeUnit) sheet.Table {
 	rows := [][]string{{"server metric", "of", "n", "mean", "max", "total", "seen by client", "network + client"}}
 	shown := map[string]int{}
 	apart := farApart(e.Server)
 	for i := range e.Server {
 		f, unit := &e.Server[i], common
 		if apart {
-			unit = largestUnit(figureTimes(f))
+			unit = RequestUnit(figureTimes(f))
 		}
 		if shown[f.Name]++; shown[f.Name] > maxFigures {
 			continue
@@ -40,17 +40,17 @@ func servers(e *analyze.Experiment, common scale) sheet.Table {
 		}
 		switch f.Kind {
 		case serverfigures.Counter:
-			row[5] = quantity(f.Unit, f.Total, unit)
+			row[5] = Quantity(f.Unit, f.Total, unit)
 		case serverfigures.Gauge:
-			row[4] = quantity(f.Unit, f.Max, unit)
+			row[4] = Quantity(f.Unit, f.Max, unit)
 			fallthrough
 		default:
-			row[3] = quantity(f.Unit, f.Mean, unit)
+			row[3] = Quantity(f.Unit, f.Mean, unit)
 		}
 		if ns, ok := f.ClientMinusServer(); ok {
-			row[6], row[7] = unit.span(f.Client), unit.span(ns)
+			row[6], row[7] = unit.Span(f.Client), unit.Span(ns)
 		} else if f.Compared {
-			row[6], row[7] = unit.span(f.Client), "n/a ("+f.Incomparable+")"
+			row[6], row[7] = unit.Span(f.Client), "n/a ("+f.Incomparable+")"
 		}
 		rows = append(rows, row)
 	}
@@ -121,31 +121,29 @@ const maxOf = 100
 
 // Quantity formats a figure of a server, whose unit is as in [serverfigures.Figure]. It
 // shows times in the unit times and bytes as MiB.
-func Quantity(unit string, v float64, times TimeUnit) string { return quantity(unit, v, times.scale) }
-
-func quantity(unit string, v float64, times scale) string {
+func Quantity(unit string, v float64, times TimeUnit) string {
 	switch unit {
 	case "ns":
-		return times.span(v)
+		return times.Span(v)
 	case "ratio":
 		return percent(v)
 	case "bytes":
-		return number(v/(1<<20)) + " MiB"
+		return Number(v/(1<<20)) + " MiB"
 	case "W", "J":
-		return number(v) + " " + unit
+		return Number(v) + " " + unit
 	}
-	return number(v)
+	return Number(v)
 }
 
 // server returns a figure of a server in the layout. With the names of OpenTelemetry, times are seconds.
 func (w jsonLayout) server(f *serverfigures.Figure) sheet.Object {
 	name, unit := f.Name, f.Unit
-	number := func(v float64) any { return v }
+	value := func(v float64) any { return v }
 	if w.otel {
 		name = cmp.Or(names.OTelServer(name), name)
 		if unit == string(answer.Nanoseconds) {
 			unit = names.OTelUnit(unit)
-			number = func(v float64) any { return json.Number(names.Seconds(v)) }
+			value = func(v float64) any { return json.Number(names.Seconds(v)) }
 		}
 	}
 	o := sheet.Object{
@@ -157,42 +155,36 @@ func (w jsonLayout) server(f *serverfigures.Figure) sheet.Object {
 	}
 	switch f.Kind {
 	case serverfigures.Counter:
-		o = append(o, "total", number(f.Total))
+		o = append(o, "total", value(f.Total))
 	case serverfigures.Gauge:
-		o = append(o, "mean", number(f.Mean), "min", number(f.Min), "max", number(f.Max))
+		o = append(o, "mean", value(f.Mean), "min", value(f.Min), "max", value(f.Max))
 	default:
-		o = append(o, "mean", number(f.Mean))
+		o = append(o, "mean", value(f.Mean))
 	}
 	if ns, ok := f.ClientMinusServer(); ok {
-		o = append(o, "client_mean", number(f.Client), "client_minus_server", number(ns))
+		o = append(o, "client_mean", value(f.Client), "client_minus_server", value(ns))
 	} else if f.Compared {
-		o = append(o, "client_mean", number(f.Client), "client_minus_server_na", sheet.Opt(f.Incomparable))
+		o = append(o, "client_mean", value(f.Client), "client_minus_server_na", sheet.Opt(f.Incomparable))
 	}
 	return o
 }
 
-// csvServers returns the figures as rows: server[NAME of OF]. The growth of a counter,
+// csvServers returns the figures as lines: server[NAME of OF]. The growth of a counter,
 // its only number, is in the column of the mean.
-func csvServers(all []serverfigures.Figure) (rows [][]string) {
+func csvServers(all []serverfigures.Figure) (lines []csvLine) {
 	for i := range all {
 		f := &all[i]
-		v := f.Mean
-		if f.Kind == serverfigures.Counter {
-			v = f.Total
-		}
-		if f.NA != "" {
-			rows = append(rows, []string{"server[" + f.Name + " of " + f.Of + "]", f.Unit})
-			continue
-		}
-		row := []string{"server[" + f.Name + " of " + f.Of + "]", f.Unit, strconv.FormatUint(f.N, 10), float(v)}
-		if f.Kind == serverfigures.Gauge {
-			row = append(row, "", float(f.Min))
-			for range analyze.Levels {
-				row = append(row, "")
+		l := csvLine{name: "server[" + f.Name + " of " + f.Of + "]", unit: f.Unit}
+		if f.NA == "" {
+			l.n, l.mean = strconv.FormatUint(f.N, 10), float(f.Mean)
+			switch f.Kind {
+			case serverfigures.Counter:
+				l.mean = float(f.Total)
+			case serverfigures.Gauge:
+				l.min, l.max = float(f.Min), float(f.Max)
 			}
-			row = append(row, float(f.Max))
 		}
-		rows = append(rows, row)
+		lines = append(lines, l)
 	}
-	return rows
+	return lines
 }

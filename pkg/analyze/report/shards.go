@@ -32,7 +32,7 @@ func shardRows(m *export.RunMeta, row func(name, value string)) {
 		text += ", whose clocks were not all compared"
 	default:
 		bound := float64(*s.ClockBoundNS)
-		text += ", clocks within " + largestUnit([]float64{bound}).span(bound)
+		text += ", clocks within " + RequestUnit([]float64{bound}).Span(bound)
 	}
 	row("shards", text)
 	row("not merged", strings.Join(s.LeftOut, "; "))

@@ -83,10 +83,10 @@ func courses(lines []line, u *timeUnits) []course {
 		}
 		return r.PerSecond
 	}
-	all := []course{{name: "requests", unit: "/s", text: number}, {name: "output", unit: "tok/s", text: number}}
+	all := []course{{name: "requests", unit: "/s", text: Number}, {name: "output", unit: "tok/s", text: Number}}
 	figures := comparedFigures(u)
 	for _, f := range figures {
-		all = append(all, course{name: f.metric.Label() + " " + PercentileName(f.pct), unit: f.sc.name, text: number})
+		all = append(all, course{name: f.metric.Label() + " " + PercentileName(f.pct), unit: f.sc.name, text: Number})
 	}
 	all = append(all, course{name: failedCourse, text: func(v float64) string { return strconv.Itoa(int(v)) }})
 	for i := range lines {

@@ -59,7 +59,7 @@ func TestTrends(t *testing.T) {
 		{"no output at all", []line{window(0, 0, 0), window(0, 0, 0), window(0, 0, 0), window(0, 0, 0)}, Options{Sparklines: true}, ""},
 	} {
 		var b strings.Builder
-		ms := scale{name: "ms", per: 1e6}
+		ms := TimeUnit{name: "ms", per: 1e6}
 		tb := table{b: &b, o: tt.o, units: &timeUnits{token: ms, request: ms}}
 		tb.blocks((&sheet.Part{}).Apart().Table(tb.trends(tt.lines)).Blocks)
 		if d := cmp.Diff(tt.want, b.String()); d != "" {

@@ -196,13 +196,9 @@ func timestamps(rep *analyze.Report) string {
 	return strings.Join(parts, ", ")
 }
 
-// LevelName returns the name of a load level for people: "concurrency 4"; "load not known" if
-// the file does not state it.
-func LevelName(e *analyze.Experiment) string { return level(e) }
-
-// level names a load level: "concurrency 8", "schedule of 5 requests"; "load not known" if
-// the file of another tool does not state it.
-func level(e *analyze.Experiment) string {
+// LevelName names a load level for people: "concurrency 8", "schedule of 5 requests"; "load not
+// known" if the file of another tool does not state it.
+func LevelName(e *analyze.Experiment) string {
 	return analyze.LevelName(e.Mode, e.Value, e.Load)
 }
 
@@ -308,7 +304,7 @@ func rates(e *analyze.Experiment) string {
 	var all []string
 	for _, r := range throughputs(&e.Throughput) {
 		if r.rate.OK {
-			all = append(all, number(r.rate.PerSecond)+" "+r.short)
+			all = append(all, Number(r.rate.PerSecond)+" "+r.short)
 		}
 	}
 	return strings.Join(all, " · ")
@@ -412,7 +408,7 @@ func byLoad(rep *analyze.Report) []*analyze.Experiment {
 // differ, so that the name holds the mode.
 func levelIn(e *analyze.Experiment, mixed bool) string {
 	if mixed {
-		return level(e)
+		return LevelName(e)
 	}
 	return e.Value
 }
@@ -430,7 +426,7 @@ type line struct {
 type comparedFigure struct {
 	metric answer.Metric
 	pct    float64
-	sc     scale
+	sc     TimeUnit
 }
 
 // comparedFigures returns the percentiles of a comparing table, in order.
@@ -462,7 +458,7 @@ func compared(name, unit string, lines []line, u *timeUnits) sheet.Table {
 		row = append(row, perSecond(l.throughput.Requests), perSecond(l.throughput.OutputTokens))
 		for _, c := range cols {
 			if s := l.metric(c.metric); s != nil {
-				row = append(row, number(s.P(c.pct)/c.sc.per))
+				row = append(row, Number(s.P(c.pct)/c.sc.per))
 			} else {
 				row = append(row, "-")
 			}
@@ -476,7 +472,7 @@ func perSecond(r analyze.Rate) string {
 	if !r.OK {
 		return "-"
 	}
-	return number(r.PerSecond)
+	return Number(r.PerSecond)
 }
 
 // prose writes text in lines of the width, broken between words, and between figures if the text

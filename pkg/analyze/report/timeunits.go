@@ -10,12 +10,12 @@ import (
 // timeUnits holds the time units of one report. Each kind of time has one unit on all
 // levels, rows and tables, so that figures of a kind can be compared at a glance.
 type timeUnits struct {
-	token    scale // TTFT, TTFAT, TTST, ITL, TPOT
-	request  scale // E2EL
-	duration scale // of levels
-	client   scale // times that the recorder measured of itself
-	server   scale // times that servers report of themselves
-	clock    scale // errors of a calibration
+	token    TimeUnit // TTFT, TTFAT, TTST, ITL, TPOT
+	request  TimeUnit // E2EL
+	duration TimeUnit // of levels
+	client   TimeUnit // times that the recorder measured of itself
+	server   TimeUnit // times that servers report of themselves
+	clock    TimeUnit // errors of a calibration
 }
 
 // timeUnitsOf chooses the units from the data of all inputs. Means and p99s
@@ -37,8 +37,8 @@ func timeUnitsOf(inputs []Input) timeUnits {
 		}
 	}
 	return timeUnits{
-		token: tokenUnit(token), request: largestUnit(request), duration: largestUnit(duration),
-		client: largestUnit(client), server: largestUnit(server), clock: clockUnit(clock),
+		token: TokenUnit(token), request: RequestUnit(request), duration: RequestUnit(duration),
+		client: RequestUnit(client), server: RequestUnit(server), clock: clockUnit(clock),
 	}
 }
 
@@ -64,42 +64,26 @@ func LevelUnits(e *analyze.Experiment) (token, request TimeUnit) {
 
 // clockUnit returns the unit for errors of a clock: microseconds, unless all errors
 // are 1 ms or more.
-func clockUnit(ns []float64) scale {
+func clockUnit(ns []float64) TimeUnit {
 	least, _ := extremes(ns)
 	return scaleFor(max(least, 1e3))
 }
 
 // of returns the unit of a metric; the unit named "" if the metric is not a time.
-func (u *timeUnits) of(d *analyze.Definition) scale {
+func (u *timeUnits) of(d *analyze.Definition) TimeUnit {
 	switch {
 	case d.Unit() != answer.Nanoseconds:
-		return scale{"", 1}
+		return TimeUnit{"", 1}
 	case d.Metric == answer.E2EL:
 		return u.request
 	}
 	return u.token
 }
 
-// TokenUnit returns the unit in which the tables of a comparison show token times,
-// chosen from all values of the kind.
-func TokenUnit(ns []float64) TimeUnit { return TimeUnit{tokenUnit(ns)} }
-
-// RequestUnit is [TokenUnit] for E2EL and other times of whole requests.
-func RequestUnit(ns []float64) TimeUnit { return TimeUnit{largestUnit(ns)} }
-
-// A TimeUnit is a unit of time for many figures.
-type TimeUnit struct{ scale scale }
-
-// Number formats nanoseconds in the unit, without its name.
-func (u TimeUnit) Number(ns float64) string { return number(ns / u.scale.per) }
-
-// Span formats nanoseconds in the unit with its name: "12.34 ms".
-func (u TimeUnit) Span(ns float64) string { return u.Number(ns) + " " + u.scale.name }
-
-// tokenUnit returns the unit for times of single tokens. First tokens are often 100
+// TokenUnit returns the unit for times of single tokens. First tokens are often 100
 // times as slow as later ones and share their unit: milliseconds, unless all times
 // are seconds or all are below a millisecond.
-func tokenUnit(ns []float64) scale {
+func TokenUnit(ns []float64) TimeUnit {
 	least, most := extremes(ns)
 	if most < 1e6 {
 		return scaleFor(most)
@@ -110,8 +94,8 @@ func tokenUnit(ns []float64) scale {
 	return timeScales[2]
 }
 
-// largestUnit returns the unit that suits the largest of the times.
-func largestUnit(ns []float64) scale {
+// RequestUnit returns the unit for times of whole requests: the one that suits the largest of them.
+func RequestUnit(ns []float64) TimeUnit {
 	_, most := extremes(ns)
 	return scaleFor(most)
 }

@@ -9,17 +9,17 @@ import (
 	"github.com/pa-tools/pa/pkg/answer"
 )
 
-// A scale is a unit that numbers are shown in.
-type scale struct {
+// A TimeUnit is a unit of time for many figures; the unit "" shows other numbers.
+type TimeUnit struct {
 	name string
 	per  float64 // of the base unit
 }
 
-var timeScales = [...]scale{{"ns", 1}, {"µs", 1e3}, {"ms", 1e6}, {"s", 1e9}}
+var timeScales = [...]TimeUnit{{"ns", 1}, {"µs", 1e3}, {"ms", 1e6}, {"s", 1e9}}
 
 // scaleFor returns the unit of time for values of the size of v nanoseconds, so that
 // it has one to three digits before the point (from seconds on, any number).
-func scaleFor(v float64) scale {
+func scaleFor(v float64) TimeUnit {
 	v = math.Abs(v)
 	if v == 0 {
 		return timeScales[2] // most other rows are in ms
@@ -55,10 +55,10 @@ func decimals(v float64) int {
 	return n
 }
 
-// number formats v with four significant digits, three below 0.1, but never cuts
+// Number formats v with four significant digits, three below 0.1, but never cuts
 // digits before the point: 0.0123, 0.1234, 12.34, 1234, 123456. A value
 // other than 0 that is too small for mostDecimals shows as 0.0000000.
-func number(v float64) string { return fixed(v, decimals(v)) }
+func Number(v float64) string { return fixed(v, decimals(v)) }
 
 // fixed formats v with n decimals, and 0 as "0".
 func fixed(v float64, n int) string {
@@ -81,15 +81,15 @@ func count(v float64) string {
 // unit and with as many decimals as show the mean with three or four digits.
 type inRow struct {
 	unit answer.Unit
-	scale
+	TimeUnit
 	decimals int
 	// zero is a time that shows as 0: 1 ns for the fluid interval, where it means that every interval is long
 	// enough.
 	zero float64
 }
 
-func rowFormat(m analyze.MetricSummary, sc scale) inRow {
-	f := inRow{unit: m.Definition.Unit(), scale: sc}
+func rowFormat(m analyze.MetricSummary, sc TimeUnit) inRow {
+	f := inRow{unit: m.Definition.Unit(), TimeUnit: sc}
 	if m.Definition.Metric == answer.FluidInterval {
 		f.zero = 1
 	}
@@ -109,7 +109,7 @@ func (f inRow) text(v float64) string {
 	switch f.unit {
 	case answer.Nanoseconds:
 	case answer.Ratio:
-		return number(v)
+		return Number(v)
 	default:
 		return count(v)
 	}
@@ -120,12 +120,12 @@ func (f inRow) text(v float64) string {
 	return fixed(v, min(f.decimals, decimals(v)))
 }
 
-// span formats nanoseconds in the unit that suits them: "12.34 ms". Times of one kind
-// share a unit; [scale.span] formats these.
-func span(ns float64) string { return scaleFor(ns).span(ns) }
+// Span formats nanoseconds in the unit that suits them: "12.34 ms". Times of one kind
+// share a unit; [TimeUnit.Span] formats these.
+func Span(ns float64) string { return scaleFor(ns).Span(ns) }
 
-// span formats nanoseconds in the unit: "12.34 ms".
-func (s scale) span(ns float64) string { return number(ns/s.per) + " " + s.name }
+// Span formats nanoseconds in the unit: "12.34 ms".
+func (s TimeUnit) Span(ns float64) string { return Number(ns/s.per) + " " + s.name }
 
 // plain returns text of a server or a file as one line that is safe to print.
 func plain(s string) string { return sanitize.Text(s) }

@@ -37,8 +37,8 @@ func TestNumber(t *testing.T) {
 		{123456.7, "123457"},
 		{-12.344, "-12.34"},
 	} {
-		if got := number(tt.v); got != tt.want {
-			t.Errorf("number(%v) = %q, want %q", tt.v, got, tt.want)
+		if got := Number(tt.v); got != tt.want {
+			t.Errorf("Number(%v) = %q, want %q", tt.v, got, tt.want)
 		}
 	}
 }
@@ -68,8 +68,8 @@ func TestSpan(t *testing.T) {
 		{3.6e12, "3600 s"},
 		{-5e6, "-5.000 ms"},
 	} {
-		if got := span(tt.ns); got != tt.want {
-			t.Errorf("span(%v) = %q, want %q", tt.ns, got, tt.want)
+		if got := Span(tt.ns); got != tt.want {
+			t.Errorf("Span(%v) = %q, want %q", tt.ns, got, tt.want)
 		}
 	}
 }
