@@ -9,18 +9,17 @@ import (
 	"github.com/pa-tools/pa/pkg/recorder/backend/fanout"
 	"github.com/pa-tools/pa/pkg/recorder/backend/kserve"
 	"github.com/pa-tools/pa/pkg/recorder/backend/openai"
-	"github.com/pa-tools/pa/pkg/recorder/rxclock"
 )
 
 // newBackend returns the protocol that s asks for, to one server or to several
 // in turn, and to one model or several.
-func newBackend(s *settings.Settings, urls []string, clock *rxclock.Clock) (backend.Backend, error) {
+func newBackend(s *settings.Settings, urls []string) (backend.Backend, error) {
 	if s.ServiceKind == settings.OpenAI || len(s.Models) == 0 {
-		return newServers(s, s.Model, urls, clock)
+		return newServers(s, s.Model, urls)
 	}
 	var targets []fanout.Target
 	for _, model := range s.Models {
-		b, err := newServers(s, model, urls, clock)
+		b, err := newServers(s, model, urls)
 		if err != nil {
 			return nil, err // those before hold nothing yet
 		}
@@ -30,10 +29,10 @@ func newBackend(s *settings.Settings, urls []string, clock *rxclock.Clock) (back
 }
 
 // newServers returns the protocol for one model.
-func newServers(s *settings.Settings, model string, urls []string, clock *rxclock.Clock) (backend.Backend, error) {
+func newServers(s *settings.Settings, model string, urls []string) (backend.Backend, error) {
 	var targets []fanout.Target
 	for _, u := range urls {
-		b, err := newTarget(s, model, u, clock)
+		b, err := newTarget(s, model, u)
 		if err != nil {
 			return nil, err // those before hold nothing yet
 		}
@@ -46,13 +45,13 @@ func newServers(s *settings.Settings, model string, urls []string, clock *rxcloc
 }
 
 // newTarget returns the protocol for one model of one server.
-func newTarget(s *settings.Settings, model, url string, clock *rxclock.Clock) (backend.Backend, error) {
+func newTarget(s *settings.Settings, model, url string) (backend.Backend, error) {
 	if s.ServiceKind == settings.OpenAI {
-		return openai.New(s.OpenAIConfig(url, clock))
+		return openai.New(s.OpenAIConfig(url))
 	}
 	cfg := kserve.Config{
 		URL: url, Model: model, Version: s.ModelVersion, Streaming: s.Streaming, Parameters: s.RequestParameters, Bodies: s.Bodies,
-		Shapes: s.Shapes, OthersShapes: len(s.Models) > 0, BatchSize: s.BatchSize, Style: s.RenderStyle, Render: s.RenderOptions(), Clock: clock, Headers: http.Header{},
+		Shapes: s.Shapes, OthersShapes: len(s.Models) > 0, BatchSize: s.BatchSize, Style: s.RenderStyle, Render: s.RenderOptions(), Headers: http.Header{},
 		Reuse: s.ReuseMode, PrewarmOptional: s.PrewarmOptional, Connections: s.GRPCConnections, Compression: s.Compression, JSONInputs: s.JSONInputs, JSONOutputs: s.JSONOutputs, SharedMemory: s.SharedMemory, OutputSharedBytes: s.OutputShared,
 		Trace: kserve.Trace{Levels: s.TraceLevels, Rate: s.TraceRate, Count: s.TraceCount, LogFrequency: s.LogFrequency},
 		Proxy: s.Proxy, TLS: s.TLSFor(settings.HostOf(url)),

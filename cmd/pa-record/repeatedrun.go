@@ -157,7 +157,7 @@ func (m *repeatedRun) run(ctx context.Context, i int) error {
 		}
 	}
 	clock := m.env.clock()
-	b, err := newBackend(s, at.urls, clock)
+	b, err := newBackend(s, at.urls)
 	if err != nil {
 		return err
 	}

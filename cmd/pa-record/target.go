@@ -10,7 +10,6 @@ import (
 	"github.com/pa-tools/pa/cmd/pa-record/internal/settings"
 	"github.com/pa-tools/pa/internal/cmdline"
 	"github.com/pa-tools/pa/pkg/recorder/backend"
-	"github.com/pa-tools/pa/pkg/recorder/rxclock"
 )
 
 // A target is what a run sends its requests to: the servers of a command line, or the
@@ -53,7 +52,7 @@ func openTargets(ctx context.Context, s *settings.Settings) (targets []target, c
 // checkBackend finds the mistakes that only the protocol knows of. The error is
 // a usage error.
 func checkBackend(s *settings.Settings, urls []string) error {
-	b, err := newBackend(s, urls, rxclock.New())
+	b, err := newBackend(s, urls)
 	if err != nil {
 		return &cmdline.UsageError{Msg: err.Error()}
 	}

@@ -39,8 +39,7 @@ func (m *repeatedRun) warmupRun(ctx context.Context, i int, plan *settings.Run) 
 			return err
 		}
 	}
-	clock := m.env.clock()
-	b, err := newBackend(s, at.urls, clock)
+	b, err := newBackend(s, at.urls)
 	if err != nil {
 		return err
 	}
@@ -58,7 +57,7 @@ func (m *repeatedRun) warmupRun(ctx context.Context, i int, plan *settings.Run) 
 		out.judge = objective.New(s.Objective, &cfg.Run)
 		cfg.Objective = out.judge.Met
 	}
-	cfg.Backend, cfg.Clock, cfg.Progress = b, clock, line.Callback()
+	cfg.Backend, cfg.Clock, cfg.Progress = b, m.env.clock(), line.Callback()
 	if m.env.steerHeap != nil {
 		defer m.env.steerHeap()()
 	}

@@ -15,7 +15,6 @@ import (
 	"github.com/pa-tools/pa/pkg/recorder/backend/openai"
 	"github.com/pa-tools/pa/pkg/recorder/journal"
 	"github.com/pa-tools/pa/pkg/recorder/load"
-	"github.com/pa-tools/pa/pkg/recorder/rxclock"
 	"github.com/pa-tools/pa/pkg/recorder/window"
 	"github.com/pa-tools/pa/pkg/recorder/workload"
 	"github.com/pa-tools/pa/pkg/recorder/workload/render"
@@ -72,11 +71,11 @@ func (l *Load) entries() workload.Source {
 	return workload.Map(l.Prompts, workload.WithOutputLength(func(int) int { return l.MaxTokens }, false))
 }
 
-// backend returns the client of the server. The client takes its times from clock.
-func (l *Load) backend(clock *rxclock.Clock) (*openai.Backend, error) {
+// backend returns the client of the server.
+func (l *Load) backend() (*openai.Backend, error) {
 	c := openai.Config{
 		URL: l.URL, Endpoint: l.Endpoint, Model: l.Model, Streaming: l.Streaming,
-		Render: render.Options{Usage: l.Streaming}, Clock: clock,
+		Render: render.Options{Usage: l.Streaming},
 	}
 	if l.APIKey != "" {
 		c.Headers = []openai.Header{{Name: "Authorization", Value: "Bearer " + l.APIKey}}
@@ -113,8 +112,7 @@ func Record(ctx context.Context, l Load, file string) (res *recorder.Result, err
 	if err != nil {
 		return nil, err
 	}
-	clock := rxclock.New()
-	b, err := l.backend(clock)
+	b, err := l.backend()
 	if err != nil {
 		return nil, err
 	}
@@ -124,7 +122,7 @@ func Record(ctx context.Context, l Load, file string) (res *recorder.Result, err
 		return nil, err
 	}
 	cfg := recorder.Config{
-		Backend: b, Clock: clock, Writer: w,
+		Backend: b, Writer: w,
 		Entries: l.entries(), Levels: l.levels(), Warmup: l.Warmup,
 		Measure: window.Measure{Requests: l.Requests, Duration: l.For},
 		Run:     export.Run{Meta: &export.RunMeta{Schema: export.Schema}},

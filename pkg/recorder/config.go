@@ -19,10 +19,10 @@ import (
 // Config describes a run. Fields without a stated default are required.
 type Config struct {
 	Backend backend.Backend
-	// Entries is the input data, which is sent in Order. Each level, warm-up included, goes on
-	// where the level before ended. After the last entry the data begins again. So a server
-	// that caches prompts answers no level from its cache until all entries are sent.
-	// The entries of a load.Timetable always begin with the first one.
+	// Entries is the input data, which is sent in Order; nil means [workload.Builtin]. Each
+	// level, warm-up included, goes on where the level before ended. After the last entry the
+	// data begins again. So a server that caches prompts answers no level from its cache until
+	// all entries are sent. The entries of a load.Timetable always begin with the first one.
 	Entries workload.Source
 	// First is the position, in the order of the data, at which the first level begins: the
 	// Result.Next of an earlier run.
@@ -114,8 +114,8 @@ type Config struct {
 	// ServerStats, if set, reads the server's counters at the edges of each level. The
 	// recorder puts them into the level's metadata.
 	ServerStats ServerStats
-	// Clock is the clock of the run, which the backend must use for its stamps; nil
-	// means a new one.
+	// Clock is the clock of the run, which Run hands to the senders of the backend. Whoever
+	// else takes times of the run needs it, such as Telemetry; nil means a new one.
 	Clock *rxclock.Clock
 
 	// Ranks describes the other processes that record this run; nil means that this one
@@ -157,6 +157,11 @@ const (
 
 // Validate reports all mistakes of c at once.
 func (c *Config) Validate() error {
+	if c.Entries == nil {
+		whole := *c
+		whole.Entries = workload.Builtin()
+		return whole.Validate()
+	}
 	var errs []error
 	add := func(bad bool, format string, args ...any) {
 		if bad {
@@ -166,7 +171,7 @@ func (c *Config) Validate() error {
 	add(c.Backend == nil, "no backend")
 	add(c.Writer == nil, "no writer")
 	add(c.Run.Meta == nil, "no run metadata")
-	add(c.Entries == nil || c.Entries.Len() == 0, "no workload entries")
+	add(c.Entries.Len() == 0, "no workload entries")
 	errs = append(errs, c.Sequences.Validate())
 	add(c.First < 0, "first position %d: must not be negative", c.First)
 	add(c.KeepBytes < 0, "%d bytes of requests: must not be negative", c.KeepBytes)
@@ -202,7 +207,7 @@ func (c *Config) validateLevel(level load.Level) error {
 			return fmt.Errorf("%v: a batch excludes it", level)
 		case c.Backend != nil && !talks:
 			return fmt.Errorf("%v: sessions need the chat endpoint of an OpenAI-compatible server", level)
-		case c.Entries != nil && c.Warmup >= c.Entries.Len():
+		case c.Warmup >= c.Entries.Len():
 			return fmt.Errorf("%v: a warm-up of %d leaves nothing to measure", level, c.Warmup)
 		}
 	case load.Periodic:
@@ -215,7 +220,7 @@ func (c *Config) validateLevel(level load.Level) error {
 	case load.Timetable:
 		n := len(level.Offsets)
 		switch {
-		case c.Entries != nil && c.Entries.Len() != n:
+		case c.Entries.Len() != n:
 			return fmt.Errorf("%v: there are %d entries", level, c.Entries.Len())
 		case c.Order.Kind != workload.Sequential:
 			return fmt.Errorf("%v: its entries have an order, %v is another", level, c.Order.Kind)
@@ -238,7 +243,7 @@ func (c *Config) measure(level load.Level) window.Measure {
 	if m.Times > 0 && traits.Amount > 0 {
 		m.Requests = int(math.Ceil(float64(m.Times) * traits.Amount))
 	}
-	if traits.PlaysData && m.Duration == 0 && c.Entries != nil { // Validate reports a run without entries
+	if traits.PlaysData && m.Duration == 0 {
 		m.Requests = c.Entries.Len() - c.Warmup
 	}
 	if periodic, ok := level.(load.Periodic); ok {
@@ -276,6 +281,9 @@ func (c Config) withDefaults() Config {
 	}
 	if c.KeepBytes == 0 {
 		c.KeepBytes = defaultKeepBytes
+	}
+	if c.Entries == nil {
+		c.Entries = workload.Builtin()
 	}
 	if c.Clock == nil {
 		c.Clock = rxclock.New()

@@ -55,8 +55,8 @@ func (w *witness) Decode(x *backend.Exchange) error {
 	return w.Backend.Decode(x)
 }
 
-func (w *witness) Open(ctx context.Context, slot int) (backend.Sender, error) {
-	s, err := w.Backend.Open(ctx, slot)
+func (w *witness) Open(ctx context.Context, slot int, clock *rxclock.Clock) (backend.Sender, error) {
+	s, err := w.Backend.Open(ctx, slot, clock)
 	return &watchedSender{s, w}, err
 }
 
@@ -117,34 +117,34 @@ func TestBackendContract(t *testing.T) {
 	}
 	for _, tt := range []struct {
 		name    string
-		new     func(*rxclock.Clock) (backend.Backend, error)
+		new     func() (backend.Backend, error)
 		entries workload.List
 		level   load.Level
 	}{
 		{
-			"OpenAI", func(c *rxclock.Clock) (backend.Backend, error) {
-				return openai.New(openai.Config{URL: srv.OpenAIURL(), Streaming: true, Clock: c, ExtraBody: []byte(`{"max_tokens":4}`)})
+			"OpenAI", func() (backend.Backend, error) {
+				return openai.New(openai.Config{URL: srv.OpenAIURL(), Streaming: true, ExtraBody: []byte(`{"max_tokens":4}`)})
 			}, chats, load.Concurrency{N: 4},
 		},
 		{
-			"OpenAI, sessions", func(c *rxclock.Clock) (backend.Backend, error) {
-				return openai.New(openai.Config{URL: srv.OpenAIURL(), Streaming: true, Clock: c, ExtraBody: []byte(`{"max_tokens":4}`)})
+			"OpenAI, sessions", func() (backend.Backend, error) {
+				return openai.New(openai.Config{URL: srv.OpenAIURL(), Streaming: true, ExtraBody: []byte(`{"max_tokens":4}`)})
 			}, chats, load.Sessions{N: 8},
 		},
 		{
-			"Triton, gRPC", func(c *rxclock.Clock) (backend.Backend, error) {
-				return kserve.New(kserve.Config{URL: srv.TritonGRPCAddr(), Protocol: kserve.GRPC, Model: "vllm", Streaming: true, Clock: c})
+			"Triton, gRPC", func() (backend.Backend, error) {
+				return kserve.New(kserve.Config{URL: srv.TritonGRPCAddr(), Protocol: kserve.GRPC, Model: "vllm", Streaming: true})
 			}, prompts, load.Concurrency{N: 4},
 		},
 		{
-			"Triton, HTTP", func(c *rxclock.Clock) (backend.Backend, error) {
-				return kserve.New(kserve.Config{URL: srv.TritonHTTPURL(), Protocol: kserve.HTTP, Model: "add_sub", Clock: c})
+			"Triton, HTTP", func() (backend.Backend, error) {
+				return kserve.New(kserve.Config{URL: srv.TritonHTTPURL(), Protocol: kserve.HTTP, Model: "add_sub"})
 			}, tensors, load.Concurrency{N: 4},
 		},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			clock := rxclock.New()
-			b, err := tt.new(clock)
+			b, err := tt.new()
 			if err != nil {
 				t.Fatal(err)
 			}

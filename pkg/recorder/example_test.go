@@ -11,9 +11,7 @@ import (
 	"github.com/pa-tools/pa/pkg/recorder"
 	"github.com/pa-tools/pa/pkg/recorder/backend/openai"
 	"github.com/pa-tools/pa/pkg/recorder/load"
-	"github.com/pa-tools/pa/pkg/recorder/rxclock"
 	"github.com/pa-tools/pa/pkg/recorder/window"
-	"github.com/pa-tools/pa/pkg/recorder/workload"
 	"github.com/pa-tools/pa/pkg/sim"
 	"github.com/pa-tools/pa/pkg/sim/plan"
 )
@@ -36,8 +34,7 @@ func record(ctx context.Context) (err error) {
 	}
 	defer func() { err = errors.Join(err, srv.Close()) }()
 
-	clock := rxclock.New() // one for all that takes times
-	b, err := openai.New(openai.Config{URL: srv.OpenAIURL(), Streaming: true, Clock: clock})
+	b, err := openai.New(openai.Config{URL: srv.OpenAIURL(), Streaming: true})
 	if err != nil {
 		return err
 	}
@@ -47,12 +44,10 @@ func record(ctx context.Context) (err error) {
 	kind := "openai"
 	res, err := recorder.Run(ctx, recorder.Config{
 		Backend: b,
-		Entries: workload.Builtin(),
 		Levels:  load.Closed(1, 2),
 		Measure: window.Measure{Requests: 4},
 		Writer:  profilejson.NewWriter(&file),
 		Run:     export.Run{ServiceKind: &kind, Meta: &export.RunMeta{Schema: export.Schema, Tool: "example"}},
-		Clock:   clock,
 	})
 	if err != nil {
 		return err

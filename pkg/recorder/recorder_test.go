@@ -64,7 +64,9 @@ func (f *fakeServer) Model() string { return "fake" }
 func (f *fakeServer) Prepare(e *workload.Entry) (backend.Payload, error) {
 	return fakePayload(fmt.Sprint("entry ", e.Step)), nil
 }
-func (f *fakeServer) Open(context.Context, int) (backend.Sender, error) { return f, nil }
+func (f *fakeServer) Open(context.Context, int, *rxclock.Clock) (backend.Sender, error) {
+	return f, nil
+}
 
 func (f *fakeServer) Decode(x *backend.Exchange) error {
 	a := f.answer(x.Request.ID)
@@ -755,7 +757,7 @@ func TestWaiting(t *testing.T) {
 }
 
 func TestValidate(t *testing.T) {
-	err := (&Config{Levels: load.Closed(0, 9), Measure: window.Measure{Requests: 5, Duration: 1, Percentile: 100}, Warmup: -1}).Validate()
+	err := (&Config{Entries: workload.List{}, Levels: load.Closed(0, 9), Measure: window.Measure{Requests: 5, Duration: 1, Percentile: 100}, Warmup: -1}).Validate()
 	if err == nil {
 		t.Fatal("no error")
 	}

@@ -55,7 +55,8 @@ func Run(ctx context.Context, cfg Config) (*Result, error) {
 	if err := cfg.Validate(); err != nil {
 		return nil, err
 	}
-	r := &runState{cfg: cfg.withDefaults(), nextID: 1, senders: drive.NewSenderPool(cfg.Backend, cfg.OpenPerSecond)}
+	cfg = cfg.withDefaults()
+	r := &runState{cfg: cfg, nextID: 1, senders: drive.NewSenderPool(cfg.Backend, cfg.Clock, cfg.OpenPerSecond)}
 	defer r.watchRanks()()
 	if err := r.prepare(ctx); err != nil {
 		if r.cfg.several() {

@@ -25,7 +25,7 @@ type slowServer struct {
 	opening, most, opened, closed atomic.Int64
 }
 
-func (s *slowServer) Open(ctx context.Context, slot int) (backend.Sender, error) {
+func (s *slowServer) Open(ctx context.Context, slot int, clock *rxclock.Clock) (backend.Sender, error) {
 	if n := s.opening.Add(1); n > s.most.Load() {
 		s.most.Store(n) // good enough: all begin together
 	}

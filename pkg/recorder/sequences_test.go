@@ -12,6 +12,7 @@ import (
 	"github.com/pa-tools/pa/pkg/export"
 	"github.com/pa-tools/pa/pkg/recorder/backend"
 	"github.com/pa-tools/pa/pkg/recorder/load"
+	"github.com/pa-tools/pa/pkg/recorder/rxclock"
 	"github.com/pa-tools/pa/pkg/recorder/window"
 	"github.com/pa-tools/pa/pkg/recorder/workload"
 )
@@ -35,7 +36,9 @@ type takenStep struct {
 
 func (*sequenceServer) Stateful() bool { return true }
 
-func (f *sequenceServer) Open(context.Context, int) (backend.Sender, error) { return f, nil }
+func (f *sequenceServer) Open(context.Context, int, *rxclock.Clock) (backend.Sender, error) {
+	return f, nil
+}
 
 func (f *sequenceServer) Send(ctx context.Context, p backend.Payload, x *backend.Exchange) {
 	s := x.Sequence

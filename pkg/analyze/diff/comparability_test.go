@@ -383,3 +383,32 @@ func TestLabels(t *testing.T) {
 		}
 	}
 }
+
+// A side may hold runs of several seeds if the other side holds the same seeds as often.
+func TestDatasetsOfSeveralRuns(t *testing.T) {
+	levels := func(hashes string) []*Level {
+		var levels []*Level
+		for _, h := range hashes {
+			levels = append(levels, &Level{promptHash: strings.Repeat(string(h), 64)})
+		}
+		return levels
+	}
+	for _, tt := range []struct {
+		older, newer string
+		differ       bool
+	}{
+		{"a", "a", false},
+		{"a", "b", true},
+		{"abc", "cab", false},
+		{"ab", "aabb", false},
+		{"ab", "aab", true},
+		{"abc", "abd", true},
+		{"a", "ab", true},
+		{"ab", "a", true},
+	} {
+		_, _, differ := betweenDatasets(levels(tt.older), levels(tt.newer))
+		if differ != tt.differ {
+			t.Errorf("%s and %s: differ %t", tt.older, tt.newer, differ)
+		}
+	}
+}

@@ -19,7 +19,7 @@ func (r *Result) Headline() string {
 		if slices.Contains(names, labelDifference) {
 			return "not comparable: one side has runs of several servers; see their labels"
 		}
-		return "not comparable: " + strings.Join(names, ", ") + " of the two sides differ; --ignore NAME compares them anyway"
+		return "not comparable: the two sides differ in " + strings.Join(names, ", ") + "; --ignore NAME compares them anyway"
 	}
 	if len(r.Levels) == 0 {
 		return "not comparable: no load level in common"

@@ -23,28 +23,47 @@ func betweenLabels(older, newer []*Level) (o, n string, differ bool) {
 }
 
 // betweenDatasets compares the input data: the hashes of the prompts if all runs recorded
-// them, otherwise the hashes that include the parameters.
+// them, otherwise the hashes that include the parameters. Runs of one side may have
+// different input data, as runs of different seeds have, if the other side has the same
+// input data in the same shares.
 func betweenDatasets(older, newer []*Level) (o, n string, differ bool) {
 	hash := func(l *Level) string { return l.promptHash }
 	if !promptsKnown(older) || !promptsKnown(newer) {
 		hash = func(l *Level) string { return l.datasetHash }
 	}
-	texts := func(levels []*Level) []string {
-		var texts []string
-		for _, l := range levels {
-			text := unknown
-			if h := hash(l); h != "" {
-				text = "sha256:" + h
-			}
-			if !slices.Contains(texts, text) {
-				texts = append(texts, text)
-			}
-		}
-		return texts
+	a, b := runsByHash(older, hash), runsByHash(newer, hash)
+	for h := range maps.Keys(a) {
+		differ = differ || a[h]*len(newer) != b[h]*len(older)
 	}
-	a, b := texts(older), texts(newer)
-	differ = len(a) > 1 || len(b) > 1 || len(a) == 1 && len(b) == 1 && a[0] != b[0]
-	return strings.Join(a, ", "), strings.Join(b, ", "), differ
+	differ = differ || len(a) > 0 && len(b) > len(a)
+	return hashesText(a), hashesText(b), differ
+}
+
+func runsByHash(levels []*Level, hash func(*Level) string) map[string]int {
+	runs := map[string]int{}
+	for _, l := range levels {
+		runs[hash(l)]++
+	}
+	return runs
+}
+
+// hashesText lists hashes, of which several are shortened: else a row of the output has
+// room for the first alone.
+func hashesText(runs map[string]int) string {
+	const digits = 12
+	var texts []string
+	for _, h := range slices.Sorted(maps.Keys(runs)) {
+		switch {
+		case h == "":
+			h = unknown
+		case len(runs) > 1:
+			h = "sha256:" + h[:min(digits, len(h))]
+		default:
+			h = "sha256:" + h
+		}
+		texts = append(texts, h)
+	}
+	return strings.Join(texts, ", ")
 }
 
 // promptsKnown reports whether all runs recorded the hash of their prompts, and so

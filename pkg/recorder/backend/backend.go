@@ -5,6 +5,7 @@ import (
 	"sync/atomic"
 
 	"github.com/pa-tools/pa/pkg/export"
+	"github.com/pa-tools/pa/pkg/recorder/rxclock"
 	"github.com/pa-tools/pa/pkg/recorder/workload"
 )
 
@@ -28,11 +29,12 @@ type Backend interface {
 	// same goroutine. The payload may be sent many times and concurrently, so Send
 	// must not change it.
 	Prepare(e *workload.Entry) (Payload, error)
-	// Open returns the sender of slot number slot. Run opens slots before the load
+	// Open returns the sender of slot number slot, all of whose times are times of
+	// clock. Run opens slots before the load
 	// and, where a schedule needs more of them, during it: each until it succeeds
 	// once, several at the same time. It closes the senders after the last level.
 	// ctx ends when the run is stopped; Open must return soon then.
-	Open(ctx context.Context, slot int) (Sender, error)
+	Open(ctx context.Context, slot int, clock *rxclock.Clock) (Sender, error)
 	// Decode fills Outputs, Final and Error of x.Request.Responses and x.Tokens from
 	// x.Raw. It may change Status from ok to an error that appears only in the decoded
 	// bytes; an error that it returns makes a successful request a protocol error. Run

@@ -37,7 +37,7 @@ func (b lines) Prepare(e *workload.Entry) (backend.Payload, error) {
 	return line(string(e.Values[0].Value.Data) + "\n"), nil
 }
 
-func (b lines) Open(context.Context, int) (backend.Sender, error) {
+func (b lines) Open(context.Context, int, *rxclock.Clock) (backend.Sender, error) {
 	conn, err := net.Dial("tcp", b.addr)
 	return &lineSender{conn, bufio.NewReader(conn), b.clock}, err
 }

@@ -14,7 +14,6 @@ import (
 	"github.com/pa-tools/pa/pkg/recorder/backend/kserve"
 	"github.com/pa-tools/pa/pkg/recorder/backend/openai"
 	"github.com/pa-tools/pa/pkg/recorder/load"
-	"github.com/pa-tools/pa/pkg/recorder/rxclock"
 	"github.com/pa-tools/pa/pkg/recorder/window"
 	"github.com/pa-tools/pa/pkg/recorder/workload"
 )
@@ -98,17 +97,16 @@ var errInterrupted = errors.New("interrupted")
 
 // record makes one turn of a recording. It returns the transport's name.
 func (k *Runner) record(ctx context.Context, srv *server, service string, plan Plan, r *Recording, userStamps bool) (transport string, err error) {
-	clock := rxclock.New()
 	var b backend.Backend
 	if service == TritonGRPC {
 		transport = "grpc"
 		b, err = kserve.New(kserve.Config{
-			URL: srv.grpc, Protocol: kserve.GRPC, Model: "vllm", Streaming: true, Reuse: backend.Prewarm, UserStamps: userStamps, Clock: clock,
+			URL: srv.grpc, Protocol: kserve.GRPC, Model: "vllm", Streaming: true, Reuse: backend.Prewarm, UserStamps: userStamps,
 		})
 	} else {
 		var o *openai.Backend
 		o, err = openai.New(openai.Config{
-			URL: srv.openAI, Endpoint: "v1/completions", Streaming: true, Transport: k.Transport, UserStamps: userStamps, Clock: clock,
+			URL: srv.openAI, Endpoint: "v1/completions", Streaming: true, Transport: k.Transport, UserStamps: userStamps,
 		})
 		if err == nil {
 			b, transport = o, o.Transport().String()
@@ -124,7 +122,7 @@ func (k *Runner) record(ctx context.Context, srv *server, service string, plan P
 		Measure:        window.Measure{Requests: plan.Streams * plan.RequestsPerStream},
 		RequestTimeout: time.Minute + 10*time.Duration(plan.TokensPerRequest)*plan.Gap, // a saturated machine takes its time
 		Grace:          -1,
-		Writer:         got, Run: export.Run{Meta: &export.RunMeta{}}, Clock: clock, Stop: k.Stop,
+		Writer:         got, Run: export.Run{Meta: &export.RunMeta{}}, Stop: k.Stop,
 	})
 	switch {
 	case err != nil:

@@ -75,7 +75,7 @@ func TestSlowDisk(t *testing.T) {
 	}))
 	defer srv.Close()
 	clock := rxclock.New()
-	b, err := openai.New(openai.Config{URL: srv.URL, Endpoint: "v1/chat/completions", Streaming: true, Clock: clock})
+	b, err := openai.New(openai.Config{URL: srv.URL, Endpoint: "v1/chat/completions", Streaming: true})
 	if err != nil {
 		t.Fatal(err)
 	}

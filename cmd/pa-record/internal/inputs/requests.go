@@ -73,7 +73,7 @@ func RequestForm(s *settings.Settings) (func(*workload.Entry) (export.Fields, er
 		if s.Simulated() {
 			url = "localhost"
 		}
-		b, err := openai.New(s.OpenAIConfig(url, nil))
+		b, err := openai.New(s.OpenAIConfig(url))
 		if err != nil {
 			return nil, &cmdline.UsageError{Msg: err.Error()}
 		}

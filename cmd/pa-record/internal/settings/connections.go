@@ -14,7 +14,6 @@ import (
 	"github.com/pa-tools/pa/internal/redact"
 	"github.com/pa-tools/pa/pkg/recorder/backend"
 	"github.com/pa-tools/pa/pkg/recorder/backend/openai"
-	"github.com/pa-tools/pa/pkg/recorder/rxclock"
 )
 
 // noProxy is the value of --proxy for none.
@@ -168,7 +167,7 @@ func (p *parser) openAITransports(s *Settings) {
 	}
 	var all []string
 	for _, u := range urls {
-		b, err := openai.New(s.OpenAIConfig(u, rxclock.New()))
+		b, err := openai.New(s.OpenAIConfig(u))
 		if err != nil {
 			p.errs = append(p.errs, err)
 			return
@@ -253,9 +252,9 @@ func proxyURL(text string) (*url.URL, error) {
 }
 
 // OpenAIConfig returns the configuration of the backend for the OpenAI server at url.
-func (s *Settings) OpenAIConfig(url string, clock *rxclock.Clock) openai.Config {
+func (s *Settings) OpenAIConfig(url string) openai.Config {
 	cfg := openai.Config{
-		URL: url, Endpoint: s.rawEndpoint, Model: s.Model, Models: s.MoreModels(), Streaming: s.Streaming, Render: s.RenderOptions(), ExtraBody: s.ExtraBody, Bodies: s.Bodies, Clock: clock,
+		URL: url, Endpoint: s.rawEndpoint, Model: s.Model, Models: s.MoreModels(), Streaming: s.Streaming, Render: s.RenderOptions(), ExtraBody: s.ExtraBody, Bodies: s.Bodies,
 		HistoryReasoning: s.historyReasoning(),
 		TLS:              s.TLSFor(HostOf(url)), Transport: s.openAITransport, HTTP2: s.HTTP2, Reuse: s.ReuseMode, PrewarmOptional: s.PrewarmOptional, Proxy: s.Proxy,
 		MaxAnswerMemory: s.MaxAnswerMemory, Sources: backend.NewSources(s.SourceIPs),

@@ -6,6 +6,7 @@ import (
 	"sync"
 
 	"github.com/pa-tools/pa/pkg/recorder/backend"
+	"github.com/pa-tools/pa/pkg/recorder/rxclock"
 )
 
 // Target is one of the backends that requests go to.
@@ -38,10 +39,10 @@ func (g *group) Close() error {
 }
 
 // open opens a sender of each target for a slot.
-func (g *group) open(ctx context.Context, slot int) (senders, error) {
+func (g *group) open(ctx context.Context, slot int, clock *rxclock.Clock) (senders, error) {
 	var s senders
 	for _, t := range g.targets {
-		one, err := t.Backend.Open(ctx, slot)
+		one, err := t.Backend.Open(ctx, slot, clock)
 		if err != nil {
 			return nil, errors.Join(err, s.Close())
 		}

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/pa-tools/pa/pkg/recorder/backend"
+	"github.com/pa-tools/pa/pkg/recorder/rxclock"
 	"github.com/pa-tools/pa/pkg/recorder/workload"
 )
 
@@ -145,8 +146,8 @@ type sent struct {
 }
 
 // Open implements backend.Backend.
-func (b *Models) Open(ctx context.Context, slot int) (backend.Sender, error) {
-	s, err := b.open(ctx, slot)
+func (b *Models) Open(ctx context.Context, slot int, clock *rxclock.Clock) (backend.Sender, error) {
+	s, err := b.open(ctx, slot, clock)
 	if err != nil {
 		return nil, err
 	}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/pa-tools/pa/pkg/export"
 	"github.com/pa-tools/pa/pkg/recorder/backend"
+	"github.com/pa-tools/pa/pkg/recorder/rxclock"
 	"github.com/pa-tools/pa/pkg/recorder/workload"
 )
 
@@ -44,7 +45,7 @@ func (f *fakeModel) PrepareBatch(es []*workload.Entry) (backend.Payload, error) 
 	return &fakeModelPayload{f, len(es)}, nil
 }
 
-func (f *fakeModel) Open(context.Context, int) (backend.Sender, error) {
+func (f *fakeModel) Open(context.Context, int, *rxclock.Clock) (backend.Sender, error) {
 	if f.err != nil {
 		return nil, f.err
 	}
@@ -90,7 +91,7 @@ func TestByModel(t *testing.T) {
 	if err := b.Check(t.Context()); err != nil || b.Model() != "f" {
 		t.Fatalf("Check: %v, model %q", err, b.Model())
 	}
-	s, err := b.Open(t.Context(), 0)
+	s, err := b.Open(t.Context(), 0, rxclock.New())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -168,7 +169,7 @@ func TestModelErrors(t *testing.T) {
 		t.Errorf("Check: %v", err)
 	}
 	first := &fakeModel{model: "f"}
-	if _, err := overModels(t, first, &fakeModel{model: "g", err: gone2}).Open(t.Context(), 0); !errors.Is(err, gone2) || first.open != 0 {
+	if _, err := overModels(t, first, &fakeModel{model: "g", err: gone2}).Open(t.Context(), 0, rxclock.New()); !errors.Is(err, gone2) || first.open != 0 {
 		t.Errorf("Open: %v, %d senders left", err, first.open)
 	}
 	if err := overModels(t, &fakeModel{model: "f"}, &fakeModel{model: "g", keeps: true}).Check(t.Context()); err == nil || !strings.Contains(err.Error(), "model g keeps state") {

@@ -10,6 +10,7 @@ import (
 
 	"github.com/pa-tools/pa/pkg/export"
 	"github.com/pa-tools/pa/pkg/recorder/backend"
+	"github.com/pa-tools/pa/pkg/recorder/rxclock"
 	"github.com/pa-tools/pa/pkg/recorder/workload"
 )
 
@@ -181,8 +182,8 @@ func (b *servers) Decode(x *backend.Exchange) error {
 }
 
 // Open implements backend.Backend.
-func (b *servers) Open(ctx context.Context, slot int) (backend.Sender, error) {
-	s, err := b.open(ctx, slot)
+func (b *servers) Open(ctx context.Context, slot int, clock *rxclock.Clock) (backend.Sender, error) {
+	s, err := b.open(ctx, slot, clock)
 	if err != nil {
 		return nil, err
 	}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/pa-tools/pa/pkg/export"
 	"github.com/pa-tools/pa/pkg/recorder/backend"
+	"github.com/pa-tools/pa/pkg/recorder/rxclock"
 	"github.com/pa-tools/pa/pkg/recorder/workload"
 )
 
@@ -47,7 +48,7 @@ func (f *fake) Prepare(*workload.Entry) (backend.Payload, error) {
 	return &fakePayload{f, f.input}, f.err
 }
 
-func (f *fake) Open(context.Context, int) (backend.Sender, error) {
+func (f *fake) Open(context.Context, int, *rxclock.Clock) (backend.Sender, error) {
 	if f.err != nil {
 		return nil, f.err
 	}
@@ -111,7 +112,7 @@ func TestInTurn(t *testing.T) {
 	}
 	var senders []backend.Sender
 	for slot := range 2 {
-		s, err := rr.Open(t.Context(), slot)
+		s, err := rr.Open(t.Context(), slot, rxclock.New())
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -197,7 +198,7 @@ func TestConversations(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s, err := b.Open(t.Context(), 0)
+	s, err := b.Open(t.Context(), 0, rxclock.New())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -241,7 +242,7 @@ func TestErrors(t *testing.T) {
 		{"the first refuses the input", &fake{name: "a", err: broken}, &fake{name: "b", err: broken}, prepareOne, "broken: connection refused"},
 		{"the second alone does", &fake{name: "a"}, &fake{name: "b", err: broken}, prepareOne, "b: broken: connection refused"},
 		{"different inputs", &fake{name: "a", input: "1"}, &fake{name: "b", input: "2"}, prepareOne, "a and b would be sent different inputs; are their models the same?"},
-		{"the second does not open", &fake{}, &fake{err: broken}, func(b backend.Backend) error { _, err := b.Open(context.Background(), 0); return err }, "broken: connection refused"},
+		{"the second does not open", &fake{}, &fake{err: broken}, func(b backend.Backend) error { _, err := b.Open(context.Background(), 0, rxclock.New()); return err }, "broken: connection refused"},
 		{"the second does not close", &fake{}, &fake{err: broken}, backend.Backend.Close, "broken: connection refused"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

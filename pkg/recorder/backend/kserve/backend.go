@@ -21,7 +21,6 @@ type Backend struct {
 	cfg     Config
 	target  target
 	proxy   *url.URL // nil: none
-	clock   *rxclock.Clock
 	batch   int64
 	secrets redact.Secrets
 
@@ -61,7 +60,7 @@ func New(c Config) (*Backend, error) {
 	if err != nil {
 		return nil, err
 	}
-	b := &Backend{cfg: c, target: t, proxy: proxy, clock: c.Clock, batch: int64(max(c.BatchSize, 1))}
+	b := &Backend{cfg: c, target: t, proxy: proxy, batch: int64(max(c.BatchSize, 1))}
 	b.prewarming.Optional = c.PrewarmOptional
 	if c.OutputSharedBytes == 0 {
 		b.cfg.OutputSharedBytes = wire.DefaultOutputSharedBytes
@@ -92,8 +91,8 @@ func (b *Backend) Stateful() bool { return b.model.Stateful }
 
 // Open implements backend.Backend. With Prewarm it connects and, when streaming, opens the
 // stream, so that no request includes that time.
-func (b *Backend) Open(ctx context.Context, slot int) (backend.Sender, error) {
-	s, err := b.open(slot)
+func (b *Backend) Open(ctx context.Context, slot int, clock *rxclock.Clock) (backend.Sender, error) {
+	s, err := b.open(slot, clock)
 	if err != nil || b.cfg.Reuse != backend.Prewarm {
 		return s, err
 	}
@@ -109,19 +108,19 @@ type warmer interface {
 	warm(ctx context.Context) error
 }
 
-func (b *Backend) open(slot int) (warmer, error) {
+func (b *Backend) open(slot int, clock *rxclock.Clock) (warmer, error) {
 	out, err := b.shared.outputs()
 	if err != nil {
 		return nil, err
 	}
 	if b.cfg.Protocol == HTTP {
-		return newHTTPSender(b, out), nil
+		return newHTTPSender(b, clock, out), nil
 	}
 	conn, err := b.connOf(slot)
 	if err != nil {
 		return nil, err
 	}
-	return newGRPCSender(b, slot, conn, out), nil
+	return newGRPCSender(b, slot, clock, conn, out), nil
 }
 
 // connOf returns the connection of a slot: a shared one, or a new one that the slot

@@ -9,8 +9,6 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
-
-	"github.com/pa-tools/pa/pkg/recorder/rxclock"
 )
 
 func TestCheckModel(t *testing.T) {
@@ -87,7 +85,6 @@ func TestCheckErrors(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			tt.c.Clock = rxclock.New()
 			if strings.HasPrefix(tt.name, "silent") {
 				tt.c.CheckTimeout = 200 * time.Millisecond
 			}
@@ -125,7 +122,6 @@ func TestConfigValidate(t *testing.T) {
 		{"path over gRPC", `URL "x:1": gRPC has no path; write host:port`, Config{Model: "m", URL: "x:1/p", Protocol: GRPC}},
 		{"query", `URL "x:1": it cannot have a query; write host:port`, Config{Model: "m", URL: "x:1?key=topsecret2"}},
 	} {
-		tt.c.Clock = rxclock.New()
 		if _, err := New(tt.c); fmt.Sprint(err) != tt.want {
 			t.Errorf("%s:\ngot  %v\nwant %s", tt.name, err, tt.want)
 		}
@@ -141,7 +137,7 @@ func TestConfigHidesSecrets(t *testing.T) {
 		"http://x?topsecret2", "x:1/?topsecret2", "x:99999?topsecret2", "x/p?topsecret2", "x:1#topsecret2", "x:topsecret2",
 	} {
 		for _, p := range []Protocol{HTTP, GRPC} {
-			_, err := New(Config{Model: "m", URL: u, Protocol: p, Clock: rxclock.New()})
+			_, err := New(Config{Model: "m", URL: u, Protocol: p})
 			if err == nil || strings.Contains(err.Error(), "secret2") || strings.Contains(err.Error(), "bob") {
 				t.Errorf("URL %q over %s: %v", u, p, err)
 			}

@@ -15,7 +15,6 @@ import (
 
 	"github.com/pa-tools/pa/internal/grpcpress"
 	"github.com/pa-tools/pa/pkg/recorder/backend"
-	"github.com/pa-tools/pa/pkg/recorder/rxclock"
 	"github.com/pa-tools/pa/pkg/recorder/workload/render"
 	wire "github.com/pa-tools/pa/pkg/wire/kserve"
 )
@@ -40,7 +39,7 @@ func (p Protocol) String() string {
 // maxBatchSize bounds Config.BatchSize: a mistyped one must not use up the memory.
 const maxBatchSize = 1 << 20
 
-// Config configures a Backend. Clock and Model are required.
+// Config configures a Backend. Model is required.
 type Config struct {
 	// URL is host:port, or host for the default port, optionally after http://, https://,
 	// grpc:// or grpcs://; https and grpcs use TLS. Over HTTP a path may follow, which is
@@ -113,7 +112,6 @@ type Config struct {
 	MaxAnswerMemory int64
 	// CheckTimeout bounds each query of Check; 0 means 10 s.
 	CheckTimeout time.Duration
-	Clock        *rxclock.Clock
 }
 
 // Validate reports all mistakes that can be found without the server.
@@ -125,7 +123,6 @@ func (c *Config) Validate() error {
 		}
 	}
 	add(c.Model == "", "no model; name it with -m")
-	add(c.Clock == nil, "no clock")
 	add(c.BatchSize < 0, "batch size %d: must be at least 1", c.BatchSize)
 	add(c.BatchSize > maxBatchSize, "batch size %d: must be at most %d", c.BatchSize, maxBatchSize)
 	add(c.MaxAnswerMemory < 0 || c.MaxAnswerMemory > math.MaxInt32, "answers of at most %d bytes: must be from 1 to %d", c.MaxAnswerMemory, math.MaxInt32)

@@ -3,7 +3,7 @@
 // or unary (ModelInfer), and over HTTP with binary tensors.
 //
 //	b, err := kserve.New(kserve.Config{
-//		URL: "localhost:8001", Protocol: kserve.GRPC, Model: "vllm", Streaming: true, Clock: clock,
+//		URL: "localhost:8001", Protocol: kserve.GRPC, Model: "vllm", Streaming: true,
 //	})
 //	if err := b.Check(ctx); err != nil { … } // server, model, and whether they fit the configuration
 //

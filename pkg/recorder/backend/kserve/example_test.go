@@ -4,13 +4,12 @@ import (
 	"fmt"
 
 	"github.com/pa-tools/pa/pkg/recorder/backend/kserve"
-	"github.com/pa-tools/pa/pkg/recorder/rxclock"
 )
 
 // All mistakes that need no server are reported at once, before anything is
 // connected.
 func ExampleNew() {
-	_, err := kserve.New(kserve.Config{URL: "localhost:8000", Streaming: true, BatchSize: -1, Clock: rxclock.New()})
+	_, err := kserve.New(kserve.Config{URL: "localhost:8000", Streaming: true, BatchSize: -1})
 	fmt.Println(err)
 	// Output:
 	// no model; name it with -m

@@ -375,7 +375,7 @@ func (f *fakeTriton) open(t testing.TB, c Config) *Backend {
 	if c.URL = f.httpAddr; c.Protocol == GRPC {
 		c.URL = f.grpcAddr
 	}
-	c.Clock, c.TLS = rxclock.New(), f.tls
+	c.TLS = f.tls
 	b, err := New(c)
 	if err != nil {
 		t.Fatal(err)
@@ -393,7 +393,7 @@ func (f *fakeTriton) open(t testing.TB, c Config) *Backend {
 
 func openSlot(t testing.TB, b *Backend, slot int) backend.Sender {
 	t.Helper()
-	s, err := b.Open(t.Context(), slot)
+	s, err := b.Open(t.Context(), slot, rxclock.New())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -17,6 +17,7 @@ import (
 	pb "github.com/pa-tools/pa/internal/kserve"
 	"github.com/pa-tools/pa/pkg/export"
 	"github.com/pa-tools/pa/pkg/recorder/backend"
+	"github.com/pa-tools/pa/pkg/recorder/rxclock"
 	wire "github.com/pa-tools/pa/pkg/wire/kserve"
 )
 
@@ -41,8 +42,8 @@ type grpcSender struct {
 }
 
 // newGRPCSender returns a sender whose outputs come in shared memory if out is not nil.
-func newGRPCSender(b *Backend, slot int, conn *stampedClientConn, out *outputs) *grpcSender {
-	s := &grpcSender{b: b, conn: conn, codec: codec{clock: b.clock}, outputs: out}
+func newGRPCSender(b *Backend, slot int, clock *rxclock.Clock, conn *stampedClientConn, out *outputs) *grpcSender {
+	s := &grpcSender{b: b, conn: conn, codec: codec{clock: clock}, outputs: out}
 	if b.cfg.Connections > 0 {
 		s.name = strconv.Itoa(slot)
 	}
@@ -144,7 +145,7 @@ func (s *grpcSender) Close() error {
 // Send implements backend.Sender.
 func (s *grpcSender) Send(ctx context.Context, p backend.Payload, x *backend.Exchange) {
 	r := &x.Request
-	r.IssuedNS = s.b.clock.NowNS()
+	r.IssuedNS = s.codec.clock.NowNS()
 	r.StartSource = export.SourceUser
 	if s.b.cfg.Reuse == backend.Fresh {
 		c, err := s.b.dial(s.b.cfg.MaxAnswerMemory)
@@ -210,7 +211,7 @@ func (s *grpcSender) stamp(t *streamStamps, cs grpc.ClientStream) {
 		s.in.source = export.SourceUser
 		return
 	}
-	s.in.recvNS, s.in.source = s.b.clock.FromWall(st.NS), export.StampSource(st.Source)
+	s.in.recvNS, s.in.source = s.codec.clock.FromWall(st.NS), export.StampSource(st.Source)
 }
 
 // keep appends the message in s.in, the last one of t, to the exchange.
@@ -247,7 +248,7 @@ func (s *grpcSender) keep(x *backend.Exchange, t *streamStamps) *export.Response
 // which perf_analyzer does not, and the server's timeout would compete with the client's.
 func (s *grpcSender) sendUnary(ctx context.Context, x *backend.Exchange) {
 	r := &x.Request
-	again := func() { r.Resent, r.StartNS, r.SentNS = true, s.b.clock.NowNS(), 0 } // the library does not say when it has sent the second one
+	again := func() { r.Resent, r.StartNS, r.SentNS = true, s.codec.clock.NowNS(), 0 } // the library does not say when it has sent the second one
 	cctx, cancel := context.WithCancel(context.WithValue(s.outgoing(context.WithoutCancel(ctx)), againKey{}, again))
 	defer cancel() // frees the call when it ends early
 	defer context.AfterFunc(ctx, cancel)()
@@ -257,9 +258,9 @@ func (s *grpcSender) sendUnary(ctx context.Context, x *backend.Exchange) {
 		return
 	}
 	s.conn.carry(r)
-	r.StartNS = s.b.clock.NowNS()
+	r.StartNS = s.codec.clock.NowNS()
 	err = cs.SendMsg(&s.out)
-	r.SentNS = s.b.clock.NowNS()
+	r.SentNS = s.codec.clock.NowNS()
 	if err == nil || errors.Is(err, io.EOF) { // the reason is in the status
 		err = cs.RecvMsg(&s.in)
 	}
@@ -271,10 +272,10 @@ func (s *grpcSender) sendUnary(ctx context.Context, x *backend.Exchange) {
 		return
 	}
 	s.stamp(&t, cs)
-	t.request(r, 0, s.b.clock)
-	r.FirstByteNS = t.firstByte(s.b.clock)
+	t.request(r, 0, s.codec.clock)
+	r.FirstByteNS = t.firstByte(s.codec.clock)
 	s.keep(x, &t)
-	t.revise(x, s.b.clock)
+	t.revise(x, s.codec.clock)
 	t.forget()
 	r.Status = export.StatusOK
 }
@@ -296,15 +297,15 @@ func (s *grpcSender) sendStream(ctx context.Context, x *backend.Exchange) {
 	}
 	s.conn.carry(r)
 	stop := context.AfterFunc(ctx, s.stream.cancel)
-	r.StartNS = s.b.clock.NowNS()
+	r.StartNS = s.codec.clock.NowNS()
 	err := s.stream.SendMsg(&s.out)
-	r.SentNS = s.b.clock.NowNS()
+	r.SentNS = s.codec.clock.NowNS()
 	number := s.stream.stamps.sent
 	s.stream.stamps.sent++
 	if err == nil || errors.Is(err, io.EOF) { // the reason is in the status
 		s.stream.stamps.begin()
 		err = s.receive(x, number)
-		s.stream.stamps.revise(x, s.b.clock)
+		s.stream.stamps.revise(x, s.codec.clock)
 		s.stream.stamps.complete()
 	}
 	switch {
@@ -368,8 +369,8 @@ func (s *grpcSender) receive(x *backend.Exchange, number int) error {
 			continue // left over from an earlier request
 		}
 		if len(r.Responses) == 0 {
-			s.stream.stamps.request(r, number, s.b.clock)
-			r.FirstByteNS = s.stream.stamps.firstByte(s.b.clock)
+			s.stream.stamps.request(r, number, s.codec.clock)
+			r.FirstByteNS = s.stream.stamps.firstByte(s.codec.clock)
 		}
 		record, err := s.mem.Event(r, o.empty && s.b.model.Decoupled)
 		if err != nil {

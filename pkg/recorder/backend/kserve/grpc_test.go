@@ -448,7 +448,7 @@ func BenchmarkStream(b *testing.B) {
 	wg.Go(func() { _ = srv.Serve(l) })
 	b.Cleanup(func() { srv.Stop(); wg.Wait() })
 
-	be, err := New(Config{URL: l.Addr().String(), Protocol: GRPC, Model: "llm", Streaming: true, Clock: clock})
+	be, err := New(Config{URL: l.Addr().String(), Protocol: GRPC, Model: "llm", Streaming: true})
 	if err != nil {
 		b.Fatal(err)
 	}

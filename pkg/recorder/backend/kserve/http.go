@@ -12,12 +12,14 @@ import (
 
 	"github.com/pa-tools/pa/pkg/export"
 	"github.com/pa-tools/pa/pkg/recorder/backend"
+	"github.com/pa-tools/pa/pkg/recorder/rxclock"
 	wire "github.com/pa-tools/pa/pkg/wire/kserve"
 )
 
 // An httpSender is the sender of one slot over HTTP, with one connection at a time.
 type httpSender struct {
 	b         *Backend
+	clock     *rxclock.Clock
 	transport *http.Transport
 	url       *url.URL
 	err       error          // of the URL
@@ -26,8 +28,8 @@ type httpSender struct {
 	carried   int            // number of the last request's connection
 }
 
-func newHTTPSender(b *Backend, out *outputs) *httpSender {
-	s := &httpSender{b: b, transport: b.transport(), outputs: out}
+func newHTTPSender(b *Backend, clock *rxclock.Clock, out *outputs) *httpSender {
+	s := &httpSender{b: b, clock: clock, transport: b.transport(), outputs: out}
 	s.url, s.err = url.Parse(b.url(b.modelPath() + "/infer"))
 	return s
 }
@@ -37,7 +39,7 @@ func newHTTPSender(b *Backend, out *outputs) *httpSender {
 func (s *httpSender) warm(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, s.b.cfg.CheckTimeout)
 	defer cancel()
-	c, t := &httpControl{s.b, s.transport}, &httpTrace{clock: s.b.clock}
+	c, t := &httpControl{s.b, s.transport}, &httpTrace{clock: s.clock}
 	_, _, err := c.ask(t.watch(ctx), http.MethodGet, "/v2/health/live")
 	t.fill(&s.warmed)
 	if err == nil {
@@ -59,7 +61,7 @@ func (s *httpSender) Close() error {
 // Send implements backend.Sender.
 func (s *httpSender) Send(ctx context.Context, p backend.Payload, x *backend.Exchange) {
 	r := &x.Request
-	r.IssuedNS = s.b.clock.NowNS()
+	r.IssuedNS = s.clock.NowNS()
 	r.StartSource = export.SourceUser
 	if s.err != nil {
 		r.Status, r.Message = export.StatusProtocolError, s.b.clipped(s.err.Error())
@@ -71,7 +73,7 @@ func (s *httpSender) Send(ctx context.Context, p backend.Payload, x *backend.Exc
 		defer s.transport.CloseIdleConnections()
 	}
 	x.Sent = p
-	t := &httpTrace{clock: s.b.clock}
+	t := &httpTrace{clock: s.clock}
 	resp, err := s.transport.RoundTrip(s.request(t.watch(ctx), p.(*payload), x))
 	t.fill(r)
 	r.Reused = r.Conn != 0 && r.Conn == s.carried

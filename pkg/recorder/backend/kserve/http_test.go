@@ -11,7 +11,6 @@ import (
 	"testing"
 
 	"github.com/pa-tools/pa/pkg/export"
-	"github.com/pa-tools/pa/pkg/recorder/rxclock"
 	wire "github.com/pa-tools/pa/pkg/wire/kserve"
 )
 
@@ -97,7 +96,7 @@ func TestHTTPBroken(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			h := httptest.NewServer(tt.handle)
 			defer h.Close()
-			b, err := New(Config{URL: h.URL, Model: "m", Clock: rxclock.New()})
+			b, err := New(Config{URL: h.URL, Model: "m"})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -119,7 +118,7 @@ func TestHTTPRefused(t *testing.T) {
 	if err := l.Close(); err != nil {
 		t.Fatal(err)
 	}
-	b, err := New(Config{URL: addr, Model: "m", Clock: rxclock.New()})
+	b, err := New(Config{URL: addr, Model: "m"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -131,7 +130,7 @@ func TestHTTPRefused(t *testing.T) {
 
 func TestHTTPPath(t *testing.T) {
 	f := startFake(t, nil)
-	b, err := New(Config{URL: "http://" + f.httpAddr + "/base/", Model: "adder", Clock: rxclock.New()})
+	b, err := New(Config{URL: "http://" + f.httpAddr + "/base/", Model: "adder"})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -22,7 +22,6 @@ import (
 	"google.golang.org/grpc/credentials"
 
 	"github.com/pa-tools/pa/pkg/export"
-	"github.com/pa-tools/pa/pkg/recorder/rxclock"
 	wire "github.com/pa-tools/pa/pkg/wire/kserve"
 )
 
@@ -132,7 +131,7 @@ func TestConnectionMessages(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			tt.c.Model, tt.c.Clock = "adder", rxclock.New()
+			tt.c.Model = "adder"
 			b, err := New(tt.c)
 			if err != nil {
 				t.Fatal(err)

@@ -14,7 +14,6 @@ import (
 
 	"github.com/pa-tools/pa/pkg/export"
 	"github.com/pa-tools/pa/pkg/recorder/backend"
-	"github.com/pa-tools/pa/pkg/recorder/rxclock"
 	"github.com/pa-tools/pa/pkg/recorder/workload"
 	wire "github.com/pa-tools/pa/pkg/wire/kserve"
 )
@@ -144,7 +143,7 @@ func TestPrepareHostileInputs(t *testing.T) {
 // A server that refuses a request as too long is not mistaken for an answer
 // that is.
 func TestIsTooLong(t *testing.T) {
-	b, err := New(Config{Model: "m", Clock: rxclock.New(), MaxAnswerMemory: 1000})
+	b, err := New(Config{Model: "m", MaxAnswerMemory: 1000})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -6,7 +6,6 @@ import (
 	"testing"
 
 	"github.com/pa-tools/pa/pkg/export"
-	"github.com/pa-tools/pa/pkg/recorder/rxclock"
 	"github.com/pa-tools/pa/pkg/recorder/workload"
 	wire "github.com/pa-tools/pa/pkg/wire/kserve"
 )
@@ -14,7 +13,7 @@ import (
 // checked returns a backend as it is after Check.
 func checked(t testing.TB, m fakeModel, c Config) *Backend {
 	t.Helper()
-	c.Model, c.Clock, c.Protocol = m.name, rxclock.New(), GRPC
+	c.Model, c.Protocol = m.name, GRPC
 	b, err := New(c)
 	if err != nil {
 		t.Fatal(err)

@@ -16,7 +16,6 @@ import (
 	"github.com/pa-tools/pa/internal/sockstamp/stamptest"
 	"github.com/pa-tools/pa/pkg/export"
 	"github.com/pa-tools/pa/pkg/recorder/backend"
-	"github.com/pa-tools/pa/pkg/recorder/rxclock"
 	wire "github.com/pa-tools/pa/pkg/wire/kserve"
 )
 
@@ -139,7 +138,7 @@ func TestProxyErrors(t *testing.T) {
 			if tt.p == GRPC {
 				addr = tt.f.grpcAddr
 			}
-			b, err := New(Config{URL: addr, Protocol: tt.p, Model: "adder", TLS: tt.f.tls, Clock: rxclock.New(), Proxy: through(tt.url)})
+			b, err := New(Config{URL: addr, Protocol: tt.p, Model: "adder", TLS: tt.f.tls, Proxy: through(tt.url)})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -153,7 +152,7 @@ func TestProxyErrors(t *testing.T) {
 			}
 		})
 	}
-	_, err = New(Config{URL: f.grpcAddr, Protocol: GRPC, Model: "m", Clock: rxclock.New(), Proxy: through(&url.URL{Scheme: "socks5", Host: "p:1"})})
+	_, err = New(Config{URL: f.grpcAddr, Protocol: GRPC, Model: "m", Proxy: through(&url.URL{Scheme: "socks5", Host: "p:1"})})
 	if err == nil || !strings.Contains(err.Error(), "proxy socks5://p:1: gRPC goes through http proxies only") {
 		t.Errorf("socks5: %v", err)
 	}

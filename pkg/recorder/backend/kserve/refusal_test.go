@@ -15,7 +15,6 @@ import (
 	"google.golang.org/grpc/status"
 
 	pb "github.com/pa-tools/pa/internal/kserve"
-	"github.com/pa-tools/pa/pkg/recorder/rxclock"
 	wire "github.com/pa-tools/pa/pkg/wire/kserve"
 )
 
@@ -58,7 +57,7 @@ const credential = "Bearer sk-secret-1"
 // checkText is the error of Check with HOST for the address.
 func checkText(t *testing.T, addr string, p Protocol) string {
 	t.Helper()
-	b, err := New(Config{URL: addr, Protocol: p, Model: "adder", Clock: rxclock.New(), Headers: http.Header{"Authorization": {credential}}})
+	b, err := New(Config{URL: addr, Protocol: p, Model: "adder", Headers: http.Header{"Authorization": {credential}}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -209,7 +208,7 @@ func TestDecodeHidesSecretsJSON(t *testing.T) {
 		{`{"outputs":[{"name":"SUM","datatype":"BYTES","shape":[1],"data":["\u0073k-secret-1"]}]}`, "ok 200 [***********]"},
 	} {
 		h := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, tt.body) }))
-		b, err := New(Config{URL: h.URL, Model: "m", Clock: rxclock.New(), Headers: http.Header{"Authorization": {credential}}})
+		b, err := New(Config{URL: h.URL, Model: "m", Headers: http.Header{"Authorization": {credential}}})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -11,8 +11,6 @@ import (
 	"strings"
 	"testing"
 	"time"
-
-	"github.com/pa-tools/pa/pkg/recorder/rxclock"
 )
 
 // lineServer is a server of plain HTTP that says nothing before it has read a line,
@@ -89,7 +87,7 @@ func TestCheckOtherServer(t *testing.T) {
 		{"http to TLS, which answers", secured.Listener.Addr().String(), "HTTP 400: Client sent an HTTP request to an HTTPS server.; use https:// in -u"},
 		{"http to TLS, which closes", hello.Addr().String(), "the server speaks TLS; use https:// in -u"},
 	} {
-		b, err := New(Config{URL: tt.url, Model: "m", Clock: rxclock.New(), CheckTimeout: 2 * time.Second})
+		b, err := New(Config{URL: tt.url, Model: "m", CheckTimeout: 2 * time.Second})
 		if err != nil {
 			t.Fatal(err)
 		}

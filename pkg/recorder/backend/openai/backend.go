@@ -79,14 +79,11 @@ type Config struct {
 	// MaxAnswerMemory bounds the memory of an answer, in bytes: see
 	// [backend.AnswerMemory]. 0 means [backend.DefaultAnswerMemory].
 	MaxAnswerMemory int64
-	// Clock is the clock of the run; nil means a new one.
-	Clock *rxclock.Clock
 }
 
 // A Backend sends requests to one server. Use New.
 type Backend struct {
 	cfg     Config
-	clock   *rxclock.Clock
 	target  *target
 	proxy   *url.URL // nil: none
 	extra   []byte   // Config.ExtraBody, compact
@@ -124,10 +121,7 @@ var (
 
 // New returns a backend. It opens no connection. The error names all mistakes in cfg.
 func New(cfg Config) (*Backend, error) {
-	b := &Backend{cfg: cfg, clock: cfg.Clock, model: cfg.Model, closingTime: closingTime, handshakeTimeout: backend.HandshakeTimeout}
-	if b.clock == nil {
-		b.clock = rxclock.New()
-	}
+	b := &Backend{cfg: cfg, model: cfg.Model, closingTime: closingTime, handshakeTimeout: backend.HandshakeTimeout}
 	b.prewarming.Optional = cfg.PrewarmOptional
 	if b.cfg.MaxAnswerMemory <= 0 {
 		b.cfg.MaxAnswerMemory = backend.DefaultAnswerMemory
@@ -183,8 +177,8 @@ func (b *Backend) Model() string { return b.model }
 // Open returns a sender, which connects with its first request. With Prewarm it connects
 // at once; the error of that is one line, which begins with the URL. With Loop the first
 // call starts the loops.
-func (b *Backend) Open(ctx context.Context, _ int) (backend.Sender, error) {
-	s, err := b.openSender()
+func (b *Backend) Open(ctx context.Context, _ int, clock *rxclock.Clock) (backend.Sender, error) {
+	s, err := b.openSender(clock)
 	if err != nil || b.cfg.Reuse != backend.Prewarm {
 		return s, err
 	}
@@ -195,9 +189,9 @@ func (b *Backend) Open(ctx context.Context, _ int) (backend.Sender, error) {
 }
 
 // openSender returns a sender without a connection.
-func (b *Backend) openSender() (warmer, error) {
+func (b *Backend) openSender(clock *rxclock.Clock) (warmer, error) {
 	if b.Transport() != Loop {
-		return newSender(b), nil
+		return newSender(b, clock), nil
 	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -208,7 +202,7 @@ func (b *Backend) openSender() (warmer, error) {
 		}
 		b.loop = l
 	}
-	return b.loop.newSender(), nil
+	return b.loop.newSender(clock), nil
 }
 
 // openError describes a failed connection in one line.

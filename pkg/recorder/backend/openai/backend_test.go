@@ -19,6 +19,7 @@ import (
 	"github.com/pa-tools/pa/internal/sockstamp"
 	"github.com/pa-tools/pa/pkg/export"
 	"github.com/pa-tools/pa/pkg/recorder/backend"
+	"github.com/pa-tools/pa/pkg/recorder/rxclock"
 	"github.com/pa-tools/pa/pkg/recorder/workload"
 )
 
@@ -84,7 +85,7 @@ func prepare(t testing.TB, b *Backend, body string) backend.Payload {
 
 func open(t testing.TB, b *Backend) backend.Sender {
 	t.Helper()
-	s, err := b.Open(context.Background(), 0)
+	s, err := b.Open(context.Background(), 0, rxclock.New())
 	if err != nil {
 		t.Fatalf("Open: %v", err)
 	}
@@ -109,11 +110,11 @@ func senderOver(t testing.TB, b *Backend, nc net.Conn) *sender {
 // senderOn returns a sender that has l as its connection.
 func senderOn(t testing.TB, b *Backend, l *dialedConn) *sender {
 	t.Helper()
-	c, err := b.connOn(t.Context(), l)
+	c, err := b.connOn(t.Context(), l, rxclock.New())
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := newSender(b)
+	s := newSender(b, rxclock.New())
 	s.conn = c
 	return s
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/pa-tools/pa/internal/sockstamp"
 	"github.com/pa-tools/pa/pkg/export"
 	"github.com/pa-tools/pa/pkg/recorder/backend"
+	"github.com/pa-tools/pa/pkg/recorder/rxclock"
 )
 
 // checkTimeout bounds Check if the context does not.
@@ -31,7 +32,7 @@ func (b *Backend) Check(ctx context.Context) error {
 	if b.release == nil {
 		b.release = sockstamp.Hold()
 	}
-	s := newSender(b)
+	s := newSender(b, rxclock.New()) // nobody looks at the times
 	defer func() { _ = s.Close() }() // nothing was written that could be lost
 	if b.target.secure {
 		b.checking = true

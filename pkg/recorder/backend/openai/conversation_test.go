@@ -13,6 +13,7 @@ import (
 
 	"github.com/pa-tools/pa/pkg/export"
 	"github.com/pa-tools/pa/pkg/recorder/backend"
+	"github.com/pa-tools/pa/pkg/recorder/rxclock"
 	"github.com/pa-tools/pa/pkg/recorder/workload"
 )
 
@@ -67,7 +68,7 @@ func TestConversation(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			s, err := b.Open(context.Background(), 0)
+			s, err := b.Open(context.Background(), 0, rxclock.New())
 			if err != nil {
 				t.Fatal(err)
 			}

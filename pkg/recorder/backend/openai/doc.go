@@ -58,7 +58,7 @@
 // failure and double the load. The same rule decides about a 408 on a kept
 // connection, which may be about the idle connection or about the request.
 //
-//	b, err := openai.New(openai.Config{URL: "localhost:8000", Streaming: true, Clock: rxclock.New()})
+//	b, err := openai.New(openai.Config{URL: "localhost:8000", Streaming: true})
 //	if err != nil {
 //		return err
 //	}
@@ -68,7 +68,7 @@
 //	}
 //	p, err := b.Prepare(&entry)
 //	…
-//	s, err := b.Open(ctx, 0)
+//	s, err := b.Open(ctx, 0, rxclock.New())
 //	s.Send(ctx, p, &x)
 //	err = b.Decode(&x)
 //

@@ -36,7 +36,7 @@ func Example() {
 }
 
 func send(ctx context.Context, url string) error {
-	b, err := openai.New(openai.Config{URL: url, Streaming: true, Clock: rxclock.New()})
+	b, err := openai.New(openai.Config{URL: url, Streaming: true})
 	if err != nil {
 		return err
 	}
@@ -49,7 +49,7 @@ func send(ctx context.Context, url string) error {
 		return err
 	}
 	fmt.Printf("sent %s\n", p.Inputs()[0].Value.Data)
-	s, err := b.Open(ctx, 0)
+	s, err := b.Open(ctx, 0, rxclock.New())
 	if err != nil {
 		return err
 	}

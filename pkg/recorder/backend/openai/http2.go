@@ -23,12 +23,12 @@ import (
 var errNoHTTP2 = errors.New("the server does not speak HTTP/2; ask for HTTP/1.1")
 
 // http2On returns an HTTP/2 client on a connection. It has one stream at a time.
-func (b *Backend) http2On(ctx context.Context, l *dialedConn) (*conn, error) {
+func (b *Backend) http2On(ctx context.Context, l *dialedConn, clock *rxclock.Clock) (*conn, error) {
 	if b.target.secure && l.protocol != "h2" {
 		return nil, errNoHTTP2
 	}
 	f := h2follow.New(l.nc, l.raw, h2follow.Config{Bytes: true, Streams: 4, Ended: 4})
-	w := &streamWatch{f: f, raw: l.raw, clock: b.clock, nc: writeErrorHidingConn{Conn: f}}
+	w := &streamWatch{f: f, raw: l.raw, clock: clock, nc: writeErrorHidingConn{Conn: f}}
 	client, err := b.clientOn(ctx, &w.nc)
 	if err != nil {
 		return nil, err

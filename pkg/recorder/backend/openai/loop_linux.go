@@ -16,11 +16,13 @@ import (
 	"github.com/pa-tools/pa/pkg/recorder/backend"
 	"github.com/pa-tools/pa/pkg/recorder/backend/openai/http1"
 	"github.com/pa-tools/pa/pkg/recorder/evloop"
+	"github.com/pa-tools/pa/pkg/recorder/rxclock"
 )
 
 // loops is the transport Loop.
 type loops struct {
 	b      *Backend
+	clock  *rxclock.Clock
 	engine *evloop.Engine
 }
 
@@ -32,7 +34,7 @@ func newLoop(b *Backend) (loopTransport, error) {
 	return &loops{b: b, engine: engine}, nil
 }
 
-func (l *loops) newSender() warmer { return newLoopSender(l.b, l.engine) }
+func (l *loops) newSender(clock *rxclock.Clock) warmer { return newLoopSender(l.b, l.engine, clock) }
 
 func (l *loops) Close() error { return l.engine.Close() }
 
@@ -41,6 +43,7 @@ func (l *loops) Close() error { return l.engine.Close() }
 // exchange.
 type loopSender struct {
 	b      *Backend
+	clock  *rxclock.Clock
 	engine *evloop.Engine
 	conn   *loopConn // nil before the first request and after a broken one
 
@@ -80,9 +83,9 @@ type loopConn struct {
 	carried      int  // number of requests
 }
 
-func newLoopSender(b *Backend, engine *evloop.Engine) *loopSender {
+func newLoopSender(b *Backend, engine *evloop.Engine, clock *rxclock.Clock) *loopSender {
 	s := &loopSender{
-		b: b, engine: engine, answer: answer{b: b},
+		b: b, clock: clock, engine: engine, answer: answer{b: b},
 		over: make(chan struct{}, 1), timer: time.NewTimer(time.Hour),
 	}
 	s.timer.Stop()
@@ -91,7 +94,7 @@ func newLoopSender(b *Backend, engine *evloop.Engine) *loopSender {
 
 // Send implements [backend.Sender].
 func (s *loopSender) Send(ctx context.Context, p backend.Payload, x *backend.Exchange) {
-	s.b.send(ctx, s, &s.answer, p, x)
+	s.b.send(ctx, s.clock, s, &s.answer, p, x)
 }
 
 // Close closes the connection.
@@ -149,7 +152,7 @@ func (s *loopSender) attemptOn(ctx context.Context, c *loopConn, p *payload, r *
 	}
 	r.StartNS, r.StartSource, r.SentNS, r.FirstByteNS = s.begun.ns, s.begun.source, s.sent.ns, s.first.ns
 	if s.reads > 0 {
-		s.answer.revise(revisions(s.b.clock, c, s.before), 0)
+		s.answer.revise(revisions(s.clock, c, s.before), 0)
 	}
 	if s.waited && (s.late || s.first.ns == 0) && ctx.Err() == nil && (s.b.closing(began) || notDelivered(c, offset)) {
 		s.drop()
@@ -220,12 +223,12 @@ func (s *loopSender) connect(ctx context.Context) (*loopConn, error) {
 
 // Answered implements [evloop.Handler].
 func (s *loopSender) Answered(start, sent sockstamp.Stamp) {
-	s.begun, s.sent = requestOnClock(s.b.clock, start, sent)
+	s.begun, s.sent = requestOnClock(s.clock, start, sent)
 }
 
 // Data implements [evloop.Handler].
 func (s *loopSender) Data(p []byte, st sockstamp.Stamp) (over bool) {
-	at, read := onClock(s.b.clock, st), s.reads
+	at, read := onClock(s.clock, st), s.reads
 	s.reads++
 	if s.first.ns == 0 {
 		s.first, s.before = at, st.Ordinal-1

@@ -12,6 +12,7 @@ import (
 	"github.com/pa-tools/pa/internal/sockstamp"
 	"github.com/pa-tools/pa/pkg/export"
 	"github.com/pa-tools/pa/pkg/recorder/backend"
+	"github.com/pa-tools/pa/pkg/recorder/rxclock"
 )
 
 func (s *loopSender) connected() bool                              { return s.conn != nil }
@@ -20,7 +21,7 @@ func (s *loopSender) stamps() (receive, transmit bool, why string) { return s.co
 // feed plays the loop for an exchange: it hands the answer over in pieces, then
 // its end.
 func feed(b *Backend, answer []byte, rng *rand.Rand) *backend.Exchange {
-	s := newLoopSender(b, nil)
+	s := newLoopSender(b, nil, rxclock.New())
 	x := &backend.Exchange{}
 	s.answer.begin(x)
 	s.begin("POST", false)
@@ -68,7 +69,7 @@ func TestLoopClosed(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			b := newBackend(t, Config{URL: "h"})
-			s := newLoopSender(b, nil)
+			s := newLoopSender(b, nil, rxclock.New())
 			x := &backend.Exchange{}
 			s.answer.begin(x)
 			s.begin("POST", false)
@@ -106,7 +107,7 @@ func TestLoopClosed(t *testing.T) {
 func TestLoopAllocations(t *testing.T) {
 	const events = 1000
 	b := newBackend(t, Config{URL: "h"})
-	s := newLoopSender(b, nil)
+	s := newLoopSender(b, nil, rxclock.New())
 	frame := []byte(chunk(event("token")))
 	head := []byte(streamHead + "Transfer-Encoding: chunked\r\n\r\n")
 	end := []byte("0\r\n\r\n")

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"net"
 	"net/http"
+
+	"github.com/pa-tools/pa/pkg/recorder/rxclock"
 )
 
 const (
@@ -50,8 +52,8 @@ func (b *Backend) clientOn(ctx context.Context, nc net.Conn) (*http.ClientConn, 
 }
 
 // http1On returns an HTTP/1.1 client on a connection.
-func (b *Backend) http1On(ctx context.Context, l *dialedConn) (*conn, error) {
-	f := newStampedHTTPConn(l, b)
+func (b *Backend) http1On(ctx context.Context, l *dialedConn, clock *rxclock.Clock) (*conn, error) {
+	f := newStampedHTTPConn(l, b, clock)
 	client, err := b.clientOn(ctx, f)
 	if err != nil {
 		return nil, err

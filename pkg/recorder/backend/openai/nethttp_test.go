@@ -15,6 +15,7 @@ import (
 
 	"github.com/pa-tools/pa/pkg/export"
 	"github.com/pa-tools/pa/pkg/recorder/backend"
+	"github.com/pa-tools/pa/pkg/recorder/rxclock"
 )
 
 // A countedConn counts writes.
@@ -314,7 +315,7 @@ func testPrewarmRefused(t *testing.T, tr Transport) {
 	l.Close()
 	b := newBackend(t, Config{Transport: tr, URL: "http://u:pw-secret@" + addr, Reuse: backend.Prewarm})
 	want := "http://" + addr + "/v1/chat/completions: connection refused; is the server running, and is -u right?"
-	if _, err := b.Open(t.Context(), 0); err == nil || err.Error() != want {
+	if _, err := b.Open(t.Context(), 0, rxclock.New()); err == nil || err.Error() != want {
 		t.Errorf("Open = %v, want %s", err, want)
 	}
 }

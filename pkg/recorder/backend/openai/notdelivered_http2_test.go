@@ -10,6 +10,7 @@ import (
 	"golang.org/x/net/http2/hpack"
 
 	"github.com/pa-tools/pa/pkg/export"
+	"github.com/pa-tools/pa/pkg/recorder/rxclock"
 )
 
 // What HTTP/2 says was not looked at is sent again, also when TCP took it;
@@ -54,7 +55,7 @@ func TestHTTP2NotDelivered(t *testing.T) {
 				}
 			}()
 			b := newBackend(t, Config{URL: l.Addr().String(), HTTP2: true})
-			s, err := b.Open(t.Context(), 0)
+			s, err := b.Open(t.Context(), 0, rxclock.New())
 			if err != nil {
 				t.Fatal(err)
 			}

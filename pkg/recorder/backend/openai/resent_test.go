@@ -7,6 +7,7 @@ import (
 
 	"github.com/pa-tools/pa/pkg/export"
 	"github.com/pa-tools/pa/pkg/recorder/backend"
+	"github.com/pa-tools/pa/pkg/recorder/rxclock"
 )
 
 // attempts are what becomes of one after the other.
@@ -50,7 +51,7 @@ func TestResent(t *testing.T) {
 			answer := answer{b: b}
 			s := &attempts{outcomes: tt.outcomes, answer: &answer}
 			var x backend.Exchange
-			b.send(t.Context(), s, &answer, &payload{}, &x)
+			b.send(t.Context(), rxclock.New(), s, &answer, &payload{}, &x)
 			if r := &x.Request; r.Resent != tt.resent || r.Status != tt.status || r.IssuedNS == 0 || s.made != len(tt.outcomes) {
 				t.Errorf("%d attempts, Resent = %v, %v; want %d, %v, %v", s.made, r.Resent, r.Status, len(tt.outcomes), tt.resent, tt.status)
 			}

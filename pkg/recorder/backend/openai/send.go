@@ -5,6 +5,7 @@ import (
 
 	"github.com/pa-tools/pa/pkg/export"
 	"github.com/pa-tools/pa/pkg/recorder/backend"
+	"github.com/pa-tools/pa/pkg/recorder/rxclock"
 )
 
 // An attempter is a sender of either transport.
@@ -18,9 +19,9 @@ type attempter interface {
 // send performs one exchange through s, whose answer is a. A request whose connection
 // was closed under it is sent once more. The package comment explains the times;
 // outcome.go classifies failures.
-func (b *Backend) send(ctx context.Context, s attempter, a *answer, p backend.Payload, x *backend.Exchange) {
+func (b *Backend) send(ctx context.Context, clock *rxclock.Clock, s attempter, a *answer, p backend.Payload, x *backend.Exchange) {
 	r := &x.Request
-	r.IssuedNS = b.clock.NowNS()
+	r.IssuedNS = clock.NowNS()
 	a.begin(x)
 	stale, err := s.attempt(ctx, p.(*payload), r)
 	if stale {

@@ -11,6 +11,7 @@ import (
 
 	"github.com/pa-tools/pa/pkg/export"
 	"github.com/pa-tools/pa/pkg/recorder/backend"
+	"github.com/pa-tools/pa/pkg/recorder/rxclock"
 )
 
 const (
@@ -25,6 +26,7 @@ const (
 // connection, through an HTTP client of this connection.
 type sender struct {
 	b      *Backend
+	clock  *rxclock.Clock
 	conn   *conn // nil before the first request and after a broken one
 	answer answer
 	buf    []byte // for bodies
@@ -35,7 +37,9 @@ var (
 	_ warmer    = (*sender)(nil)
 )
 
-func newSender(b *Backend) *sender { return &sender{b: b, answer: answer{b: b}} }
+func newSender(b *Backend, clock *rxclock.Clock) *sender {
+	return &sender{b: b, clock: clock, answer: answer{b: b}}
+}
 
 // A conn is a connection and the HTTP client on it.
 type conn struct {
@@ -75,7 +79,7 @@ type watcher interface {
 
 // Send implements [backend.Sender].
 func (s *sender) Send(ctx context.Context, p backend.Payload, x *backend.Exchange) {
-	s.b.send(ctx, s, &s.answer, p, x)
+	s.b.send(ctx, s.clock, s, &s.answer, p, x)
 }
 
 // Close closes the connection.
@@ -224,7 +228,7 @@ func (s *sender) connect(ctx context.Context) (*conn, error) {
 	if s.conn != nil {
 		return s.conn, nil
 	}
-	c, err := s.b.connect(ctx)
+	c, err := s.b.connect(ctx, s.clock)
 	if err != nil {
 		return nil, err
 	}
@@ -237,7 +241,7 @@ func (s *sender) connect(ctx context.Context) (*conn, error) {
 func (c *conn) usable() bool { return c.watch.usable() && c.client.Available() > 0 }
 
 // connect opens a connection with an HTTP client. The error is a *dialError.
-func (b *Backend) connect(ctx context.Context) (*conn, error) {
+func (b *Backend) connect(ctx context.Context, clock *rxclock.Clock) (*conn, error) {
 	protocol := "http/1.1"
 	if b.cfg.HTTP2 {
 		protocol = "h2"
@@ -246,7 +250,7 @@ func (b *Backend) connect(ctx context.Context) (*conn, error) {
 	if err != nil {
 		return nil, err
 	}
-	c, err := b.connOn(ctx, l)
+	c, err := b.connOn(ctx, l, clock)
 	if err != nil {
 		_ = l.nc.Close() // it is of no use
 		return nil, &dialError{err}
@@ -255,11 +259,11 @@ func (b *Backend) connect(ctx context.Context) (*conn, error) {
 }
 
 // connOn returns a connection with an HTTP client.
-func (b *Backend) connOn(ctx context.Context, l *dialedConn) (*conn, error) {
+func (b *Backend) connOn(ctx context.Context, l *dialedConn, clock *rxclock.Clock) (*conn, error) {
 	if b.cfg.HTTP2 {
-		return b.http2On(ctx, l)
+		return b.http2On(ctx, l, clock)
 	}
-	return b.http1On(ctx, l)
+	return b.http1On(ctx, l, clock)
 }
 
 // httpRequest returns the request of p for net/http. Requests share Header and URL, which

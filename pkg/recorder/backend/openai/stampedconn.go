@@ -37,6 +37,7 @@ type stampedHTTPConn struct {
 	net.Conn // the socket, or TLS over it
 	raw      *sockstamp.Conn
 	b        *Backend
+	clock    *rxclock.Clock
 
 	// The request on its way, for the goroutine that writes.
 	bodyBytes int
@@ -73,8 +74,8 @@ var errUnasked = errors.New("the server sent something that was not asked for")
 
 var _ watcher = (*stampedHTTPConn)(nil)
 
-func newStampedHTTPConn(l *dialedConn, b *Backend) *stampedHTTPConn {
-	return &stampedHTTPConn{Conn: l.nc, raw: l.raw, b: b, idle: true, fresh: true}
+func newStampedHTTPConn(l *dialedConn, b *Backend, clock *rxclock.Clock) *stampedHTTPConn {
+	return &stampedHTTPConn{Conn: l.nc, raw: l.raw, b: b, clock: clock, idle: true, fresh: true}
 }
 
 // NetConn returns the connection below.
@@ -189,7 +190,7 @@ func (c *stampedHTTPConn) unasked(p []byte) error {
 
 // stamp stores the stamp of the read that just returned.
 func (c *stampedHTTPConn) stamp() {
-	c.newest = readOf(c.b.clock, c.raw.LastRead(), c.begun)
+	c.newest = readOf(c.clock, c.raw.LastRead(), c.begun)
 	if c.first.at.ns == 0 {
 		c.first = c.newest
 	}
@@ -248,7 +249,7 @@ func (c *stampedHTTPConn) head() (first, whole span) {
 // last byte. Call it soon after the answer begins.
 func (c *stampedHTTPConn) request() (start, sent stamp) {
 	first, last := c.raw.Request()
-	return requestOnClock(c.b.clock, first, last)
+	return requestOnClock(c.clock, first, last)
 }
 
 // revised returns the revised stamps of the answer's reads.
@@ -256,7 +257,7 @@ func (c *stampedHTTPConn) revised() []revision {
 	c.mu.Lock()
 	begun := c.begun
 	c.mu.Unlock()
-	return revisions(c.b.clock, c.raw, begun)
+	return revisions(c.clock, c.raw, begun)
 }
 
 // answered reports whether any byte of an answer came.

@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"github.com/pa-tools/pa/pkg/recorder/backend"
+	"github.com/pa-tools/pa/pkg/recorder/rxclock"
 )
 
 // A Transport sends requests and reads answers. The recorded rows do not depend on it.
@@ -45,7 +46,7 @@ func ParseTransport(name string) (Transport, error) {
 // A loopTransport makes the senders of the transport Loop, which share its loops.
 type loopTransport interface {
 	// newSender returns a sender without a connection.
-	newSender() warmer
+	newSender(clock *rxclock.Clock) warmer
 	Close() error
 }
 

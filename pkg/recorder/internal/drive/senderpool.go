@@ -9,6 +9,7 @@ import (
 
 	"github.com/pa-tools/pa/pkg/recorder/backend"
 	"github.com/pa-tools/pa/pkg/recorder/load"
+	"github.com/pa-tools/pa/pkg/recorder/rxclock"
 	"github.com/pa-tools/pa/pkg/recorder/world"
 )
 
@@ -16,6 +17,7 @@ import (
 // Use NewSenderPool.
 type SenderPool struct {
 	backend backend.Backend
+	clock   *rxclock.Clock
 	every   time.Duration // least time between two openings of Open
 
 	mu      sync.Mutex
@@ -26,10 +28,10 @@ type SenderPool struct {
 	wait func(until time.Time, done <-chan struct{}) bool
 }
 
-// NewSenderPool returns a pool without senders. Its method Open opens at most perSecond
+// NewSenderPool returns a pool without senders, which get clock. Its method Open opens at most perSecond
 // senders a second, or as many as it can if that is 0.
-func NewSenderPool(b backend.Backend, perSecond float64) *SenderPool {
-	p := &SenderPool{backend: b, turn: make(chan struct{}, 1), wait: load.WaitTimer}
+func NewSenderPool(b backend.Backend, clock *rxclock.Clock, perSecond float64) *SenderPool {
+	p := &SenderPool{backend: b, clock: clock, turn: make(chan struct{}, 1), wait: load.WaitTimer}
 	if perSecond > 0 {
 		p.every = time.Duration(float64(time.Second) / perSecond)
 	}
@@ -48,7 +50,7 @@ func (p *SenderPool) sender(ctx context.Context, slot int) (backend.Sender, erro
 	if s != nil {
 		return s, nil
 	}
-	s, err := p.backend.Open(ctx, slot)
+	s, err := p.backend.Open(ctx, slot, p.clock)
 	if err != nil {
 		return nil, fmt.Errorf("slot %d: %w", slot, err)
 	}

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/pa-tools/pa/pkg/recorder/backend"
+	"github.com/pa-tools/pa/pkg/recorder/rxclock"
 )
 
 // An openingBackend opens senders that do nothing, and notes when.
@@ -24,7 +25,7 @@ type openingBackend struct {
 	atOnce int // the most at a time
 }
 
-func (b *openingBackend) Open(ctx context.Context, slot int) (backend.Sender, error) {
+func (b *openingBackend) Open(ctx context.Context, slot int, clock *rxclock.Clock) (backend.Sender, error) {
 	b.mu.Lock()
 	b.begun = append(b.begun, time.Now())
 	b.now++
@@ -69,7 +70,7 @@ func TestOpenIsPaced(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				b := &openingBackend{takes: tt.takes}
-				p := NewSenderPool(b, tt.perSecond)
+				p := NewSenderPool(b, rxclock.New(), tt.perSecond)
 				begin := time.Now()
 				if err := p.Open(t.Context(), tt.slots); err != nil {
 					t.Fatal(err)
@@ -103,7 +104,7 @@ func TestOpenAfterStandstills(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const standstill = 50 * time.Millisecond
 		b := &openingBackend{}
-		p := NewSenderPool(b, 1000)
+		p := NewSenderPool(b, rxclock.New(), 1000)
 		begin := time.Now()
 		p.wait = func(until time.Time, _ <-chan struct{}) bool {
 			if late := time.Until(until); late > 0 {
@@ -133,7 +134,7 @@ func TestOpenAfterStandstills(t *testing.T) {
 func TestOpenEnds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		begin := time.Now()
-		if err := NewSenderPool(&openingBackend{fails: 7}, 10).Open(t.Context(), 1000); err == nil || err.Error() != "slot 7: refused" {
+		if err := NewSenderPool(&openingBackend{fails: 7}, rxclock.New(), 10).Open(t.Context(), 1000); err == nil || err.Error() != "slot 7: refused" {
 			t.Errorf("%v, want the error of slot 7", err)
 		}
 		// Any of the first maxOpening slots may take its turn before slot 7.
@@ -143,7 +144,7 @@ func TestOpenEnds(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
 		defer cancel()
 		begin = time.Now()
-		if err := NewSenderPool(&openingBackend{}, 1).Open(ctx, 1000); !errors.Is(err, context.DeadlineExceeded) {
+		if err := NewSenderPool(&openingBackend{}, rxclock.New(), 1).Open(ctx, 1000); !errors.Is(err, context.DeadlineExceeded) {
 			t.Errorf("%v, want the end of the context", err)
 		}
 		if took := time.Since(begin); took != 50*time.Millisecond {
