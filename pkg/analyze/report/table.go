@@ -4,9 +4,11 @@ import (
 	"cmp"
 	"fmt"
 	"io"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 	"unicode/utf8"
 
 	"github.com/pa-tools/pa/internal/plural"
@@ -544,4 +546,251 @@ func deref(s *string) string {
 		return ""
 	}
 	return *s
+}
+
+// level returns what text and Markdown say of a level.
+func (t *table) level(e *analyze.Experiment) *sheet.Part {
+	u := t.units
+	p := &sheet.Part{Title: LevelName(e), After: requests(e)}
+	if e.DurationNS > 0 {
+		p.After += " in " + u.duration.Span(float64(e.DurationNS))
+	}
+	if e.Selected != nil {
+		p.Lines(Selected(e.Selected))
+	}
+	if t.o.Percentiles {
+		p.Table(tall(e, u)).Table(t.histograms(e))
+	} else {
+		p.Table(figures(e.Metrics, u))
+	}
+	p.Lines(rates(e), notes(t.rep, e), resent(e)).Lines(missing(t.rep, e)...)
+	if !t.markdown {
+		p.Lines(clientLine(e, u.client, t.o.Percentiles || t.o.AllWarnings))
+	}
+	if e.SLO != nil {
+		p.List(objective(e.SLO, t.rep.SLOTarget)...)
+	}
+	if q := e.Quality; q != nil {
+		p.Apart().Lines(qualitySettings(q)).Table(figures(q.Metrics, u)).List(qualityFigures(q)...).Lines(qualityPositions(q, u))
+	}
+	if x := e.Economics; x != nil {
+		p.Apart().Lines(economicsSettings(x)).List(economicsFigures(x)...)
+	}
+	if x := e.Prefix; x != nil {
+		p.Apart().List(prefixLines(x, u.server)...).Table(prefixBuckets(x, u.token))
+	}
+	if x := e.Phases; x != nil {
+		p.Apart().Table(figures(x.Metrics, u)).List(phaseLines(x, u.server)...)
+	}
+	if len(e.Server) > 0 {
+		p.Apart().Table(servers(e, u.server)).Lines(serverNotes(e)...)
+	}
+	if len(e.Models) > 0 {
+		p.Apart().Table(models(e, u))
+	}
+	if len(e.Windows) > 0 {
+		p.Apart().Lines(windowNote(e)).Table(windows(e, u)).Table(t.trends(windowLines(e)))
+	}
+	return p
+}
+
+// levels returns a line per load level, and how the levels meet the objective if there is one.
+func (t *table) levels() *sheet.Part {
+	p := (&sheet.Part{}).Table(levelLines(t.rep, t.units))
+	if t.rep.SLO == nil {
+		return p
+	}
+	p.Apart().Add(sheet.Block{Text: "SLO", Code: t.rep.SLO.String()}).Table(objectives(t.rep))
+	if m := t.rep.MaxLoad(); m != nil {
+		p.Lines(MaxLoad(m))
+	}
+	return p
+}
+
+// Markdown writes the report for a pull request or an issue, in the Markdown of
+// GitHub: the tables of [Table], and the warnings as a list. Text of a server
+// or a file is escaped: it shows as it is and makes no link, mention or markup.
+func Markdown(inputs []Input) Renderer {
+	u := timeUnitsOf(inputs)
+	var sheets []*sheet.Sheet
+	for _, in := range inputs {
+		sheets = append(sheets, markdown(in, &u))
+	}
+	return sheet.Markdown(sheets...)
+}
+
+func markdown(in Input, u *timeUnits) *sheet.Sheet {
+	rep := in.Report
+	about := []string{"recorded by " + tool(rep)}
+	if s := strings.TrimSpace(deref(rep.Run.ServiceKind) + " " + deref(rep.Run.Endpoint)); s != "" {
+		about = append(about, s)
+	}
+	if rep.Model != "" {
+		about = append(about, "model "+rep.Model)
+	}
+	if s := server(rep.Run); s != "" {
+		about = append(about, "server "+s)
+	}
+	if rep.From != answer.FromStart {
+		about = append(about, "latency from "+rep.From.String())
+	}
+	s := &sheet.Sheet{Title: in.Name, About: []string{strings.Join(about, " · ")}}
+	if len(rep.Experiments) == 0 {
+		s.Part("").Lines("no experiments")
+	}
+	t := &table{rep: rep, units: u, markdown: true}
+	if len(rep.Experiments) > 1 {
+		s.Parts = append(s.Parts, t.levels())
+	}
+	for i := range rep.Experiments {
+		s.Parts = append(s.Parts, t.level(&rep.Experiments[i]))
+	}
+	if lines := Warnings([]Input{in}, false); len(lines) > 0 {
+		s.Part("").Lines("Warnings:").List(lines...)
+	}
+	return s
+}
+
+// Brief returns a renderer of one line per load level: requests ok and failed, the sent
+// rate of an open loop, TTFT and ITL (p50 and p99), and output tokens per second. If the answers of a level were
+// not streamed, it has no TTFT, and the lines have columns for E2EL. Figures, units
+// and digits are as in the levels of [Table].
+func Brief(rep *analyze.Report) Renderer {
+	return func(w io.Writer) error {
+		g := brief(rep)
+		_, err := io.WriteString(w, g.Text("", 0))
+		return err
+	}
+}
+
+func brief(rep *analyze.Report) sheet.Table {
+	units := timeUnitsOf([]Input{{Report: rep}})
+	mode, mixed := modes(rep)
+	for i := range rep.Experiments {
+		if rep.Experiments[i].Load != "" && !mixed {
+			mode, mixed = "level", true
+		}
+	}
+	type column struct {
+		name, unit string
+		cell       func(e *analyze.Experiment) string
+	}
+	var columns []column
+	if slices.ContainsFunc(rep.Experiments, func(e analyze.Experiment) bool { return e.Sent.OK }) {
+		columns = append(columns, column{"sent", "/s", func(e *analyze.Experiment) string { return rateOrNA(e.Sent) }})
+	}
+	latency := func(m answer.Metric, sc TimeUnit) {
+		for _, pct := range []float64{50, 99} {
+			columns = append(columns, column{m.Label(), PercentileName(pct) + " " + sc.name, func(e *analyze.Experiment) string {
+				s := e.Metric(m)
+				if s == nil {
+					return "n/a"
+				}
+				return Number(s.P(pct) / sc.per)
+			}})
+		}
+	}
+	some := func(has func(e *analyze.Experiment) bool) bool {
+		for i := range rep.Experiments {
+			if e := &rep.Experiments[i]; e.OK > 0 && has(e) {
+				return true
+			}
+		}
+		return false
+	}
+	if some(func(e *analyze.Experiment) bool { return e.Metric(answer.TTFT) != nil }) {
+		latency(answer.TTFT, units.token)
+		latency(answer.ITL, units.token)
+	}
+	if some(func(e *analyze.Experiment) bool { return e.Metric(answer.TTFT) == nil }) {
+		latency(answer.E2EL, units.request)
+	}
+	rate := column{"output", "tok/s", func(e *analyze.Experiment) string { return rateOrNA(e.Throughput.OutputTokens) }}
+	if !some(func(e *analyze.Experiment) bool { return e.Throughput.OutputTokens.OK }) {
+		rate = column{"requests", "/s", func(e *analyze.Experiment) string { return rateOrNA(e.Throughput.Requests) }}
+	}
+	columns = append(columns, rate)
+
+	g := newGrid(1, 2)
+	head, below := []string{mode, "ok", "failed"}, []string{"", "", ""}
+	for _, c := range columns {
+		head, below = append(head, c.name), append(below, c.unit)
+	}
+	g.Add(head...)
+	g.Add(below...)
+	for _, e := range byLoad(rep) {
+		row := []string{levelIn(e, mixed), strconv.Itoa(e.OK), strconv.Itoa(e.FailedRequests())}
+		for _, c := range columns {
+			row = append(row, c.cell(e))
+		}
+		g.Add(row...)
+	}
+	return g
+}
+
+// Selected describes the part of a level that figures are about: "window: 30 s to 90 s of
+// 120 s".
+func Selected(s *analyze.Selected) string {
+	unit := scaleFor(float64(s.Level.Duration()))
+	since := func(ns uint64) string { return short(float64(ns-s.Level.FromNS)/unit.per) + " " + unit.name }
+	name := map[string]string{"window": "window", "trim": "trimmed", "steady_state": "steady state"}[s.How]
+	text := fmt.Sprintf("%s: %s to %s of %s", name, since(s.FromNS), since(s.ToNS), since(s.Level.ToNS))
+	if x := s.Steady; x != nil {
+		text += fmt.Sprintf(", with %d or more of %d in flight for %s of it", x.Threshold, x.Concurrency, percent(x.AtPlateau))
+	}
+	return text
+}
+
+// short formats v as number does, without zeros at the end: 30, 12.5.
+func short(v float64) string {
+	text := Number(v)
+	if strings.Contains(text, ".") {
+		text = strings.TrimRight(strings.TrimRight(text, "0"), ".")
+	}
+	return text
+}
+
+// offset formats nanoseconds as seconds, with at most three decimals if whole is a second
+// or longer.
+func offset(ns int64, whole time.Duration) string {
+	if whole >= time.Second {
+		ns = int64(math.Round(float64(ns)/1e6)) * 1e6
+	}
+	return strconv.FormatFloat(float64(ns)/1e9, 'f', -1, 64)
+}
+
+// windows returns one line per window of a level.
+func windows(e *analyze.Experiment, u *timeUnits) sheet.Table {
+	return compared("from", "s", windowLines(e), u)
+}
+
+// windowLines returns a line for each window.
+func windowLines(e *analyze.Experiment) []line {
+	lines := make([]line, 0, len(e.Windows))
+	for i := range e.Windows {
+		w := &e.Windows[i]
+		lines = append(lines, line{name: offset(w.OffsetNS, windowed(e)), throughput: &w.Throughput, metric: w.Metric, ok: w.OK, failed: w.Failed})
+	}
+	return lines
+}
+
+// windowed returns the time from the start of the first window to the end of the last.
+func windowed(e *analyze.Experiment) time.Duration {
+	return analyze.Span{FromNS: e.Windows[0].FromNS, ToNS: e.Windows[len(e.Windows)-1].ToNS}.Duration()
+}
+
+// windowNote returns a description of the windows.
+func windowNote(e *analyze.Experiment) string {
+	n := len(e.Windows)
+	first, last := e.Windows[0].Duration(), e.Windows[n-1].Duration()
+	note := "windows of " + offset(int64(first), windowed(e)) + " s, by the start of requests"
+	for i := range e.Windows[:n-1] {
+		if e.Windows[i].Duration().Round(time.Millisecond) != first.Round(time.Millisecond) {
+			return "windows of different lengths, by the start of requests"
+		}
+	}
+	if text := offset(int64(last), windowed(e)); text != offset(int64(first), windowed(e)) {
+		note += "; the last one is " + text + " s"
+	}
+	return note
 }

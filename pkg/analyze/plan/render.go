@@ -8,9 +8,90 @@ import (
 
 	"github.com/pa-tools/pa/internal/plural"
 	"github.com/pa-tools/pa/internal/sanitize"
+	"github.com/pa-tools/pa/pkg/analyze/diff"
 	"github.com/pa-tools/pa/pkg/analyze/rig"
 	"github.com/pa-tools/pa/pkg/analyze/sheet"
 )
+
+// Text writes the plan for people, in lines of at most width characters; 0 is no limit. The command is a line, however
+// long it is, so that it can be copied.
+func Text(res *Result, width int) sheet.Renderer { return sheet.Text(width, res.sheet()) }
+
+// Markdown writes the plan for a pull request or a wiki.
+func Markdown(res *Result) sheet.Renderer { return sheet.Markdown(res.sheet()) }
+
+// sheet returns the plan for people.
+func (res *Result) sheet() *sheet.Sheet {
+	s := &sheet.Sheet{Heads: res.Headlines(), Notes: res.notes()}
+	if res.NoCommand != "" {
+		s.About = append(s.About, "No command, because "+res.NoCommand+".")
+	} else {
+		s.Command = sheet.Command{Before: res.Command.recording(), Line: res.Command.Line}
+	}
+	s.About = append(s.About, fmt.Sprintf("planned from %s, %s", res.Set.Named(), res.Set.Runs[0].Measured()))
+	s.Part("").Table(res.Set.DifferenceTable())
+	for i := range res.Levels {
+		if l := &res.Levels[i]; len(l.Rows) > 0 {
+			s.Part(l.title()).Table(l.table(res))
+		}
+	}
+	return s
+}
+
+// title returns "concurrency 2, 5 runs of 60 requests".
+func (l *Level) title() string {
+	return fmt.Sprintf("%s, %s of %s", l.Name, plural.Of(len(l.Runs), "run"), plural.GroupedOf(l.Requests, "request"))
+}
+
+// table returns the table of a level.
+func (l *Level) table(res *Result) sheet.Table {
+	reasons := ""
+	for i := range l.Rows {
+		reasons += l.Rows[i].NA
+	}
+	var head []string
+	single := len(l.Runs) < rig.MinRuns
+	if single {
+		head = []string{"", "within", "requests"}
+	} else {
+		head = []string{"", "deviation", "within", "to find " + res.change(), "to exclude it"}
+	}
+	if reasons != "" {
+		head = append(head, "n/a, because")
+	}
+	t := sheet.Table{Rows: [][]string{head}, Left: []string{"n/a, because"}}
+	for i := range l.Rows {
+		r := &l.Rows[i]
+		row := []string{r.Metric.Name, sheet.Percent(r.Deviation), sheet.Percent(r.Within), runs(r.Find), runs(r.Exclude)}
+		if single {
+			row = []string{r.Metric.Name, sheet.Percent(r.Within), requests(r.SingleRequests)}
+		}
+		if reasons != "" {
+			row = append(row, r.NA)
+		}
+		t.Rows = append(t.Rows, row)
+	}
+	return t
+}
+
+// runs writes a number of runs for a table.
+func runs(k int) string {
+	switch {
+	case k == 0:
+		return "–"
+	case k > rig.MaxRunsASide:
+		return "> " + plural.Grouped(rig.MaxRunsASide)
+	}
+	return strconv.Itoa(k)
+}
+
+// requests writes a number of requests for a table.
+func requests(n float64) string {
+	if n == 0 {
+		return "–"
+	}
+	return plural.Grouped(int64(tidy(n)))
+}
 
 // Headlines returns a sentence for each level: how many runs a side find the change, and how many show that there is
 // none. If there are several levels, each sentence begins with the level.
@@ -169,4 +250,58 @@ func (res *Result) notes() []string {
 		notes = append(notes, "within: how much a run may be off because of its number of requests (standard error). requests: of one run a side, for this metric.")
 	}
 	return notes
+}
+
+// Schema names the layout that JSON writes.
+const Schema = "pa-plan/1"
+
+// JSON writes one object in the layout of schemas/plan.schema.json. Missing numbers are left out.
+func JSON(res *Result) sheet.Renderer {
+	var command sheet.Object
+	if c := &res.Command; c.Line != "" {
+		command = sheet.Object{"line", c.Line, "runs", c.Runs, "all_sides", c.AllSides, "files", c.Files, "pilot", c.Pilot, "hidden_credentials", c.Hidden}
+	}
+	return sheet.JSON(sheet.Object{
+		"schema", Schema, "change", res.Options.Change, "power", res.Options.Power, "alpha", alpha,
+		"measured", res.Set.Runs[0].Measured(), "headlines", res.Headlines(), "run_seconds", res.RunSeconds, "command", command, "no_command", sheet.Opt(res.NoCommand),
+		"runs", diff.JSONRuns(res.Set.Runs), "comparable", len(res.Set.Refused()) == 0, "differences", res.Set.JSONDifferences(),
+		"levels", sheet.List(res.Levels, func(l *Level) sheet.Object {
+			return append(l.JSON(),
+				"requests_a_run", l.Requests, "find", res.sides(l.Find, l), "exclude", res.sides(l.Exclude, l),
+				"single_run_requests", count(l.SingleRequests), // rounded like the text
+				"na", sheet.Opt(l.NA), "metrics", sheet.List(l.Rows, (*Row).json))
+		}),
+		"warnings", res.Set.Warnings,
+	})
+}
+
+func (r *Row) json() sheet.Object {
+	return sheet.Object{
+		"metric", r.Metric.Key, "deviation", r.Deviation, "within", r.Within, "between", r.Between,
+		"find_runs_a_side", known(r.Find), "exclude_runs_a_side", known(r.Exclude), "single_run_requests", count(r.SingleRequests), "na", sheet.Opt(r.NA),
+	}
+}
+
+// known returns a number of runs a side; nil if it is not known or too large.
+func known(k int) any {
+	if k > rig.MaxRunsASide {
+		return nil
+	}
+	return sheet.Opt(k)
+}
+
+// sides returns a number of runs a side with its requests and time; nil if it is not known or too large.
+func (res *Result) sides(k int, l *Level) sheet.Object {
+	if known(k) == nil {
+		return nil
+	}
+	return sheet.Object{"runs_a_side", k, "requests", 2 * k * l.Requests, "seconds", res.Seconds(k)}
+}
+
+// count returns a number of requests; nil for 0.
+func count(n float64) any {
+	if n == 0 {
+		return nil
+	}
+	return tidy(n)
 }
