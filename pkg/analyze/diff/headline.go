@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/pa-tools/pa/internal/plural"
 	"github.com/pa-tools/pa/internal/sanitize"
 	"github.com/pa-tools/pa/pkg/analyze/inference"
 	"github.com/pa-tools/pa/pkg/analyze/sheet"
@@ -81,9 +82,9 @@ func (r *Result) beside() string {
 		text = "; " + text
 	}
 	if r.Without == nil {
-		return text + "; without " + r.pronoun() + " too few runs are left"
+		return text + "; without " + plural.Them(len(r.Outlying)) + " too few runs are left"
 	}
-	return text + "; without " + r.pronoun() + ": " + r.Without.short()
+	return text + "; without " + plural.Them(len(r.Outlying)) + ": " + r.Without.short()
 }
 
 // mainBecause returns the reasons that the headline gives.

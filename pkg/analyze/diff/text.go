@@ -265,35 +265,30 @@ func (r *Result) notes() []string {
 }
 
 // reasons returns why intervals are missing: each reason once, with its rows.
-func (r *Result) reasons() []string {
+func (r *Result) reasons() (lines []string) {
 	if len(r.Refused()) > 0 {
 		return nil
 	}
-	var order []string
-	rows := map[string][]string{}
+	var all sheet.Reasons
 	for i := range r.Levels {
 		l := &r.Levels[i]
 		for j := range l.Rows {
 			row := &l.Rows[j]
-			why := row.reason()
-			if row.Spoiled != "" {
-				why = "no verdict: " + row.Spoiled
-			} else if !row.NA.Missing() || row.Equal || row.Metric.of == failedShare { // its values are enough
-				continue
-			}
 			name := row.Metric.Name
 			if len(r.Levels) > 1 {
 				name += " at " + l.Name
 			}
-			if rows[why] == nil {
-				order = append(order, why)
+			switch {
+			case row.Spoiled != "":
+				all.Add(name, "no verdict: "+row.Spoiled)
+			case !row.NA.Missing(), row.Equal, row.Metric.of == failedShare: // its values are enough
+			default:
+				all.Add(name, row.reason())
 			}
-			rows[why] = append(rows[why], name)
 		}
 	}
-	var lines []string
-	for _, why := range order {
-		lines = append(lines, fmt.Sprintf("n/a: %s: %s", sanitize.Text(strings.Join(rows[why], ", ")), why))
+	for names, why := range all.All() {
+		lines = append(lines, fmt.Sprintf("n/a: %s: %s", sanitize.Text(names), why))
 	}
 	return append(lines, r.serverReasons()...)
 }

@@ -238,7 +238,7 @@ var groupsWithMetrics = []string{"quality", "phases"}
 // figures have no value.
 func (w *walker) levelFigures(all *[]pair, name, path string, v any) {
 	figures, _ := v.([]member)
-	var lacking report.Reasons
+	var lacking sheet.Reasons
 	for _, m := range figures {
 		text := func(key string) string { s, _ := get(m.value, key).(string); return s }
 		if why := text("why"); why != "" {
@@ -256,9 +256,9 @@ func (w *walker) levelFigures(all *[]pair, name, path string, v any) {
 			*all = append(*all, pair{Name: name + " › " + w.defs.name(m.key) + ", from", Text: plain(from)})
 		}
 	}
-	lacking.Each(func(names, why string) {
+	for names, why := range lacking.All() {
 		*all = append(*all, pair{Name: name + " › " + names, Text: "n/a (" + plain(why) + ")"})
-	})
+	}
 }
 
 // withUnit appends the unit of a figure to its number. The text of a time already has a unit; ratios and counts have

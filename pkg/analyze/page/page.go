@@ -356,11 +356,13 @@ func (l *levelPart) reasons(e *analyze.Experiment) {
 	if e.OK == 0 {
 		l.Why = append(l.Why, "no measured request succeeded, so there are no figures")
 	}
-	var lacking report.Reasons
+	var lacking sheet.Reasons
 	for _, u := range e.Unavailable {
 		lacking.Add(label(u.Key), u.Why)
 	}
-	lacking.Each(func(names, why string) { l.Why = append(l.Why, plain(names)+": n/a ("+plain(why)+")") })
+	for names, why := range lacking.All() {
+		l.Why = append(l.Why, plain(names)+": n/a ("+plain(why)+")")
+	}
 }
 
 // metrics adds metrics of the level to the table of metrics.

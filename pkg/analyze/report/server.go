@@ -106,13 +106,13 @@ func figureTimes(f *serverfigures.Figure) []float64 {
 
 // serverNotes returns the reasons why figures have no value: a line for each reason.
 func serverNotes(e *analyze.Experiment) []string {
-	var lacking Reasons
+	var lacking sheet.Reasons
 	for i := range e.Server {
 		if f := &e.Server[i]; f.NA != "" {
 			lacking.Add(f.Name, f.NA)
 		}
 	}
-	return lacking.lines()
+	return naLines(&lacking)
 }
 
 // maxOf bounds the name of a figure's object in characters, because labels may have any

@@ -341,11 +341,11 @@ func resent(e *analyze.Experiment) string {
 
 // missing names the figures that a level cannot have: a line for each reason.
 func missing(rep *analyze.Report, e *analyze.Experiment) []string {
-	var lacking Reasons
+	var lacking sheet.Reasons
 	for _, u := range slices.Concat(e.Unavailable, rep.Unavailable) {
 		lacking.Add(u.Name, u.Why)
 	}
-	return lacking.lines()
+	return naLines(&lacking)
 }
 
 var sourceText = map[answer.TokenSource]string{

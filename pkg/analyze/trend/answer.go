@@ -401,42 +401,32 @@ func constants(all []finding) (names []string) {
 // that may be worse by the margin or more.
 func (j *Judgement) unclear(all []finding) (parts []string) {
 	// Metrics with one reason share a part. Of outlying runs the part names the farthest one.
-	var reasons []string
-	named := map[string][]string{}
+	var reasons sheet.Reasons
 	isEarly := map[string]bool{}
 	farthest := 0.0
-	var outlying string
 	for _, f := range all {
-		if f.standing != early && f.standing != unknown {
-			continue
-		}
-		if f.standing == unknown && f.Outlying != nil {
+		switch {
+		case f.standing != early && f.standing != unknown:
+		case f.standing == unknown && f.Outlying != nil:
 			for _, o := range f.Outlying {
 				if far := math.Abs(math.Log(o.Factor)); far > farthest {
-					farthest, outlying = far, "cannot tell: "+f.NA
+					farthest, parts = far, []string{"cannot tell: " + f.NA}
 				}
 			}
-			continue
+		default:
+			isEarly[f.NA] = f.standing == early
+			reasons.Add(f.name+f.estimate(), f.NA)
 		}
-		if named[f.NA] == nil {
-			reasons = append(reasons, f.NA)
-		}
-		isEarly[f.NA] = f.standing == early
-		named[f.NA] = append(named[f.NA], f.name+f.estimate())
 	}
-	if outlying != "" {
-		parts = append(parts, outlying)
-	}
-	for _, why := range reasons {
-		if isEarly[why] {
-			text := "cannot tell yet: " + why
-			if len(j.Accepted) > 0 {
-				text += "; so far " + strings.Join(named[why], ", ")
-			}
-			parts = append(parts, text)
-			continue
+	for names, why := range reasons.All() {
+		switch {
+		case !isEarly[why]:
+			parts = append(parts, "cannot tell: "+names+": "+why)
+		case len(j.Accepted) > 0:
+			parts = append(parts, "cannot tell yet: "+why+"; so far "+names)
+		default:
+			parts = append(parts, "cannot tell yet: "+why)
 		}
-		parts = append(parts, "cannot tell: "+strings.Join(named[why], ", ")+": "+why)
 	}
 	if j.Added != nil {
 		parts = append(parts, "cannot tell yet: no accepted point has "+strings.Join(clean(j.Added), ", "))

@@ -215,24 +215,17 @@ func (j *Judgement) usualRuns() int {
 }
 
 // reasons returns a line for each reason why metrics have no verdict, with these metrics.
-func (j *Judgement) reasons() []string {
-	var order []string
-	metrics := map[string][]string{}
+func (j *Judgement) reasons() (lines []string) {
+	var all sheet.Reasons
 	for i := range j.Levels {
 		for k := range j.Levels[i].Rows {
-			r := &j.Levels[i].Rows[k]
-			if r.NA == "" {
-				continue
+			if r := &j.Levels[i].Rows[k]; r.NA != "" {
+				all.Add(r.Metric.Name+" at "+j.Levels[i].Name, r.NA)
 			}
-			if metrics[r.NA] == nil {
-				order = append(order, r.NA)
-			}
-			metrics[r.NA] = append(metrics[r.NA], r.Metric.Name+" at "+j.Levels[i].Name)
 		}
 	}
-	var lines []string
-	for _, why := range order {
-		lines = append(lines, fmt.Sprintf("n/a: %s: %s", strings.Join(metrics[why], ", "), why))
+	for names, why := range all.All() {
+		lines = append(lines, fmt.Sprintf("n/a: %s: %s", names, why))
 	}
 	return lines
 }

@@ -222,18 +222,10 @@ func (r *Judged) withoutOutlying(values []float64) {
 	r.NA = outlyingText(r.Metric, r.Outlying)
 	if without.interval != nil {
 		i := without.interval(confidence)
-		r.NA += fmt.Sprintf("; without %s %s", pronoun(len(r.Outlying)), percentWith(without.New/r.Mean-1, i))
+		r.NA += fmt.Sprintf("; without %s %s", plural.Them(len(r.Outlying)), percentWith(without.New/r.Mean-1, i))
 	}
 	r.P, r.interval = math.NaN(), nil
 	r.Bounds = inference.Interval{Low: math.NaN(), High: math.NaN()}
-}
-
-// pronoun returns "it" for one thing, "them" for several.
-func pronoun(n int) string {
-	if n == 1 {
-		return "it"
-	}
-	return "them"
 }
 
 // outlyingText names outlying runs: "run.1.json has 82 times the TTFT p50 of the other runs".
