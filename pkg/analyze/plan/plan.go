@@ -35,7 +35,7 @@ const (
 type Result struct {
 	Set     *diff.Set
 	Options Options
-	Levels  []Level
+	Levels  []LevelPlan
 	// RunSeconds is the time that a run took on average, with all of its levels; NaN if it is not known.
 	RunSeconds float64
 	// Command is the command that records the planned runs; NoCommand says why there is none.
@@ -43,8 +43,8 @@ type Result struct {
 	NoCommand string
 }
 
-// A Level is the plan for a load level.
-type Level struct {
+// A LevelPlan is the plan for a load level.
+type LevelPlan struct {
 	*diff.Group
 	// Requests is the number of requests that a run had on average.
 	Requests int
@@ -66,7 +66,7 @@ type Row struct {
 	// Deviation is the standard deviation from run to run, Within the part of it that comes from the number of
 	// requests, and Between the rest. They are NaN if they are not known.
 	Deviation, Within, Between float64
-	// Find and Exclude are the numbers of runs a side for this metric, as in Level. 0 if they are not known.
+	// Find and Exclude are the numbers of runs a side for this metric, as in LevelPlan. 0 if they are not known.
 	Find, Exclude  int
 	SingleRequests float64
 	NA             string
@@ -80,7 +80,7 @@ func Make(set *diff.Set, within *Within, o Options) *Result {
 	var planner rig.Planner
 	analyzed := rig.Analyze(set, rig.Options{})
 	for i := range analyzed.Levels {
-		l := Level{Group: analyzed.Levels[i].Group}
+		l := LevelPlan{Group: analyzed.Levels[i].Group}
 		for _, x := range l.Levels {
 			l.Requests += x.OK + x.Failed
 		}
@@ -100,7 +100,7 @@ func Make(set *diff.Set, within *Within, o Options) *Result {
 }
 
 // several plans runs a side.
-func (l *Level) several(rows []rig.Row, within *Within, o Options, planner *rig.Planner) {
+func (l *LevelPlan) several(rows []rig.Row, within *Within, o Options, planner *rig.Planner) {
 	var known []rig.Deviation
 	tests := 0
 	for i := range rows {
@@ -137,7 +137,7 @@ func (l *Level) several(rows []rig.Row, within *Within, o Options, planner *rig.
 }
 
 // single plans the requests of a single run a side.
-func (l *Level) single(within *Within, o Options) {
+func (l *LevelPlan) single(within *Within, o Options) {
 	l.NA = fmt.Sprintf("%s not show how much runs differ by chance; at least %d are needed", map[bool]string{true: "one run does", false: plural.Of(len(l.Runs), "run") + " do"}[len(l.Runs) == 1], rig.MinRuns)
 	for i := range diff.Metrics {
 		m := &diff.Metrics[i]
@@ -197,7 +197,7 @@ func (res *Result) runs() int {
 
 // tooMany reports whether a level needs more than rig.MaxRunsASide runs a side.
 func (res *Result) tooMany() bool {
-	return slices.ContainsFunc(res.Levels, func(l Level) bool { return max(l.Find, l.Exclude) > rig.MaxRunsASide })
+	return slices.ContainsFunc(res.Levels, func(l LevelPlan) bool { return max(l.Find, l.Exclude) > rig.MaxRunsASide })
 }
 
 // Seconds returns the time that k runs a side take; NaN if it is not known.

@@ -148,7 +148,7 @@ func TestCostlyMetric(t *testing.T) {
 		{[]int{0, 400, 0}, ""}, // edge: the others are not known
 		{[]int{4, 2000, 1}, "TTFT p90 needs the most runs; for a change in the other metrics, 4 runs a side are enough."},
 	} {
-		var l Level
+		var l LevelPlan
 		for i, k := range tt.find {
 			l.Rows = append(l.Rows, Row{Metric: &diff.Metrics[i], Find: k})
 		}
@@ -308,7 +308,7 @@ func TestPlanKeepsItsPromise(t *testing.T) {
 	var planner rig.Planner
 	var within Within
 	for range replications {
-		l := Level{Group: &diff.Group{Runs: make([]*diff.Run, first), Levels: make([]*diff.Level, first)}}
+		l := LevelPlan{Group: &diff.Group{Runs: make([]*diff.Run, first), Levels: make([]*diff.Level, first)}}
 		for i := range l.Levels {
 			l.Levels[i] = &diff.Level{}
 		}

@@ -39,12 +39,12 @@ func (res *Result) sheet() *sheet.Sheet {
 }
 
 // title returns "concurrency 2, 5 runs of 60 requests".
-func (l *Level) title() string {
+func (l *LevelPlan) title() string {
 	return fmt.Sprintf("%s, %s of %s", l.Name, plural.Of(len(l.Runs), "run"), plural.GroupedOf(l.Requests, "request"))
 }
 
 // table returns the table of a level.
-func (l *Level) table(res *Result) sheet.Table {
+func (l *LevelPlan) table(res *Result) sheet.Table {
 	reasons := ""
 	for i := range l.Rows {
 		reasons += l.Rows[i].NA
@@ -108,7 +108,7 @@ func (res *Result) Headlines() []string {
 	return lines
 }
 
-func (res *Result) headline(l *Level) string {
+func (res *Result) headline(l *LevelPlan) string {
 	change, often := res.change(), sheet.ShareInSentence(res.Options.Power)+" of the time"
 	switch {
 	case l.Find > 0:
@@ -120,7 +120,7 @@ func (res *Result) headline(l *Level) string {
 }
 
 // planned names the metrics of the plan: "TTFT p50, TPOT p50 or E2EL p50".
-func (l *Level) planned() string {
+func (l *LevelPlan) planned() string {
 	var names []string
 	for i := range l.Rows {
 		if l.Rows[i].NA == "" {
@@ -135,7 +135,7 @@ func (l *Level) planned() string {
 }
 
 // side returns "3 runs a side of 60 requests, 2.3 minutes in all".
-func (res *Result) side(k int, l *Level) string {
+func (res *Result) side(k int, l *LevelPlan) string {
 	if k > rig.MaxRunsASide {
 		return "more than " + plural.GroupedOf(rig.MaxRunsASide, "run") + " a side"
 	}
@@ -186,7 +186,7 @@ func (c *Command) recording() string {
 }
 
 // costly names the metric that needs the most runs if the others need at most half as many; else it returns "".
-func (l *Level) costly() string {
+func (l *LevelPlan) costly() string {
 	var most *Row
 	second := 0
 	for i := range l.Rows {
@@ -265,7 +265,7 @@ func JSON(res *Result) sheet.Renderer {
 		"schema", Schema, "change", res.Options.Change, "power", res.Options.Power, "alpha", alpha,
 		"measured", res.Set.Runs[0].Measured(), "headlines", res.Headlines(), "run_seconds", res.RunSeconds, "command", command, "no_command", sheet.Opt(res.NoCommand),
 		"runs", diff.JSONRuns(res.Set.Runs), "comparable", len(res.Set.Refused()) == 0, "differences", res.Set.JSONDifferences(),
-		"levels", sheet.List(res.Levels, func(l *Level) sheet.Object {
+		"levels", sheet.List(res.Levels, func(l *LevelPlan) sheet.Object {
 			return append(l.JSON(),
 				"requests_a_run", l.Requests, "find", res.sides(l.Find, l), "exclude", res.sides(l.Exclude, l),
 				"single_run_requests", count(l.SingleRequests), // rounded like the text
@@ -291,7 +291,7 @@ func known(k int) any {
 }
 
 // sides returns a number of runs a side with its requests and time; nil if it is not known or too large.
-func (res *Result) sides(k int, l *Level) sheet.Object {
+func (res *Result) sides(k int, l *LevelPlan) sheet.Object {
 	if known(k) == nil {
 		return nil
 	}

@@ -38,11 +38,11 @@ type Options struct {
 type Result struct {
 	Set     *diff.Set
 	Options Options
-	Levels  []Level
+	Levels  []LevelResult
 }
 
-// A Level has the rows of one load level.
-type Level struct {
+// A LevelResult has the rows of one load level.
+type LevelResult struct {
 	*diff.Group
 	// Rows has the metrics that some run has.
 	Rows []Row
@@ -77,7 +77,7 @@ func Analyze(set *diff.Set, o Options) *Result {
 	refused := len(set.Refused()) > 0
 	var design Planner
 	for i := range set.Levels {
-		l := Level{Group: &set.Levels[i]}
+		l := LevelResult{Group: &set.Levels[i]}
 		for j := range diff.Metrics {
 			m := &diff.Metrics[j]
 			values := l.Values(m)

@@ -38,7 +38,7 @@ func (res *Result) source() string {
 }
 
 // table returns the table of a level.
-func (res *Result) table(l *Level, u *diff.Units) sheet.Table {
+func (res *Result) table(l *LevelResult, u *diff.Units) sheet.Table {
 	header := []string{"", "mean", "deviation", "its interval", "drift", "its interval"}
 	for _, n := range res.Options.RunsASide {
 		header = append(header, strconv.Itoa(n)+" a side")
@@ -137,7 +137,7 @@ func (res *Result) Headlines() []string {
 const fewRuns = 6
 
 // rough returns a remark for the headline if the deviation comes from few runs.
-func (l *Level) rough() string {
+func (l *LevelResult) rough() string {
 	if len(l.Runs) >= fewRuns {
 		return ""
 	}
@@ -244,7 +244,7 @@ func JSON(res *Result) sheet.Renderer {
 		"schema", Schema, "confidence", confidence, "alpha", alpha, "power", power, "effect", sheet.Opt(res.Options.Effect),
 		"measured", res.Set.Runs[0].Measured(), "headlines", res.Headlines(), "runs", diff.JSONRuns(res.Set.Runs),
 		"comparable", len(res.Set.Refused()) == 0, "differences", res.Set.JSONDifferences(),
-		"levels", sheet.List(res.Levels, func(l *Level) sheet.Object {
+		"levels", sheet.List(res.Levels, func(l *LevelResult) sheet.Object {
 			return append(l.JSON(), "metrics", sheet.List(l.Rows, res.metric))
 		}),
 		"warnings", res.Set.Warnings,
@@ -292,7 +292,7 @@ func (res *Result) csvRows() []sheet.CSVRow {
 }
 
 // csvMetric returns the lines of a metric.
-func (res *Result) csvMetric(l *Level, r *Row) []sheet.CSVRow {
+func (res *Result) csvMetric(l *LevelResult, r *Row) []sheet.CSVRow {
 	var rows []sheet.CSVRow
 	add := func(record, value string, more sheet.CSVRow) {
 		row := sheet.CSVRow{

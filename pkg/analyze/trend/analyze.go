@@ -23,11 +23,11 @@ type Options struct {
 type Result struct {
 	Points []Point
 	Set    *diff.Set
-	Levels []Level
+	Levels []LevelHistory
 }
 
-// A Level has the rows of one load level.
-type Level struct {
+// A LevelHistory has the rows of one load level.
+type LevelHistory struct {
 	*diff.Group
 	Rows []Row // one per metric that at least one point has
 }
@@ -59,7 +59,7 @@ func Analyze(points []Point, o Options) *Result {
 	refused := len(res.Set.Refused()) > 0
 	searched := 0 // metrics of all levels: the family of the p-values
 	for i := range res.Set.Levels {
-		l := Level{Group: &res.Set.Levels[i]}
+		l := LevelHistory{Group: &res.Set.Levels[i]}
 		for j := range diff.Metrics {
 			m := &diff.Metrics[j]
 			r := Row{Metric: m, Values: make([]Value, 0, len(points))}

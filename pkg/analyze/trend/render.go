@@ -51,7 +51,7 @@ func (res *Result) source() string {
 
 // table returns the table of a level, a row for each metric: the value of each point, and the
 // steps.
-func (res *Result) table(l *Level, u *diff.Units) sheet.Table {
+func (res *Result) table(l *LevelHistory, u *diff.Units) sheet.Table {
 	header := []string{""}
 	for i := range res.Points {
 		header = append(header, sanitize.Fit(sanitize.Text(res.Points[i].Label), 24))
@@ -235,7 +235,7 @@ const Schema = "pa-trend/1"
 
 // JSON writes the history as one object in the layout of schemas/trend.schema.json.
 func JSON(res *Result) sheet.Renderer {
-	levels := sheet.List(res.Levels, func(l *Level) sheet.Object {
+	levels := sheet.List(res.Levels, func(l *LevelHistory) sheet.Object {
 		return sheet.Object{"name", l.Name, "mode", l.Mode, "value", l.Value, "metrics", sheet.List(l.Rows, (*Row).json)}
 	})
 	return sheet.JSON(sheet.Object{
