@@ -36,3 +36,11 @@ func Grouped[T count](n T) string {
 	}
 	return digits
 }
+
+// Them returns "it" for one thing and "them" for several.
+func Them(n int) string {
+	if n == 1 {
+		return "it"
+	}
+	return "them"
+}

@@ -25,3 +25,11 @@ func TestGrouped(t *testing.T) {
 		}
 	}
 }
+
+func TestThem(t *testing.T) {
+	for n, want := range map[int]string{1: "it", 2: "them"} {
+		if got := Them(n); got != want {
+			t.Errorf("Them(%d) = %q, want %q", n, got, want)
+		}
+	}
+}

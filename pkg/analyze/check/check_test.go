@@ -20,7 +20,7 @@ import (
 	"github.com/pa-tools/pa/internal/schematest"
 	"github.com/pa-tools/pa/internal/testenv"
 	"github.com/pa-tools/pa/pkg/analyze"
-	"github.com/pa-tools/pa/pkg/analyze/tabular"
+	"github.com/pa-tools/pa/pkg/analyze/sheet"
 	"github.com/pa-tools/pa/pkg/answer"
 	"github.com/pa-tools/pa/pkg/export"
 	"github.com/pa-tools/pa/pkg/tool"
@@ -496,7 +496,7 @@ func TestCSV(t *testing.T) {
 	}
 	for key, want := range map[string]string{
 		"item samples ":           "fail 100 requests",
-		"percentile e2el_ns 90":   "pass " + tabular.CSVNumber(l.Certificates[len(l.Certificates)-1].Percentiles[3].Value) + " ns 100 64 ",
+		"percentile e2el_ns 90":   "pass " + sheet.CSVNumber(l.Certificates[len(l.Certificates)-1].Percentiles[3].Value) + " ns 100 64 ",
 		"percentile e2el_ns 99":   "n/a  ns 100 662 ",
 		"percentile e2el_ns 99.9": "n/a  ns 100 6636 ",
 		"level  ":                 "n/a     no windows",

@@ -2,75 +2,39 @@ package check
 
 import (
 	"fmt"
-	"io"
 	"strconv"
-	"strings"
 
-	"github.com/pa-tools/pa/internal/junit"
-	"github.com/pa-tools/pa/internal/sanitize"
 	"github.com/pa-tools/pa/pkg/analyze/report"
-	"github.com/pa-tools/pa/pkg/analyze/tabular"
+	"github.com/pa-tools/pa/pkg/analyze/sheet"
 )
 
 // Text writes the checklists for people, in lines of at most width characters; 0 is no limit.
-func Text(all []*Result, width int) report.Renderer {
-	return func(w io.Writer) error {
-		var b strings.Builder
-		for i, r := range all {
-			if i > 0 {
-				b.WriteByte('\n')
-			}
-			b.WriteString(report.Wrap(r.headline(), "", "  ", width))
-			for k := range r.Levels {
-				l := &r.Levels[k]
-				b.WriteString("\n" + report.Wrap(sanitize.Text(l.Name), "", "  ", width))
-				if l.Problem != nil {
-					b.WriteString(report.Wrap("n/a: "+sanitize.Text(l.Problem.Error()), "  ", "    ", width))
-					continue
-				}
-				for _, x := range l.Items {
-					b.WriteString(report.Wrap(fmt.Sprintf("%-4s  %s: %s", x.Status, x.Name, sanitize.Text(x.Text)), "  ", "        ", width))
-				}
-				if rows := l.certificate(); rows != nil {
-					b.WriteString(report.Wrap("certified percentiles in ms (99 % confidence, early stopping)", "  ", "    ", width))
-					b.WriteString(tabular.Table{Rows: rows}.Text("    ", width))
-				}
-			}
-		}
-		_, err := io.WriteString(w, b.String())
-		return err
-	}
-}
+func Text(all []*Result, width int) sheet.Renderer { return sheet.Text(width, sheets(all)...) }
 
 // Markdown writes the checklists for a pull request or a wiki.
-func Markdown(all []*Result) report.Renderer {
-	return func(w io.Writer) error {
-		var b strings.Builder
-		for i, r := range all {
-			if i > 0 {
-				b.WriteByte('\n')
+func Markdown(all []*Result) sheet.Renderer { return sheet.Markdown(sheets(all)...) }
+
+// sheets returns the checklists for people.
+func sheets(all []*Result) (sheets []*sheet.Sheet) {
+	for _, r := range all {
+		s := &sheet.Sheet{Heads: []string{r.headline()}}
+		for i := range r.Levels {
+			l := &r.Levels[i]
+			part := s.Part(l.Name)
+			if l.Problem != nil {
+				part.Lines("n/a: " + l.Problem.Error())
+				continue
 			}
-			fmt.Fprintf(&b, "**%s**\n", sanitize.Markdown(r.headline()))
-			for k := range r.Levels {
-				l := &r.Levels[k]
-				fmt.Fprintf(&b, "\n#### %s\n", sanitize.Markdown(l.Name))
-				if l.Problem != nil {
-					fmt.Fprintf(&b, "\nn/a: %s\n", sanitize.Markdown(l.Problem.Error()))
-					continue
-				}
-				rows := [][]string{{"item", "status", "number"}}
-				for _, x := range l.Items {
-					rows = append(rows, []string{x.Name, string(x.Status), x.Text})
-				}
-				b.WriteString(tabular.AllLeft(rows).Markdown())
-				if rows := l.certificate(); rows != nil {
-					b.WriteString("\nCertified percentiles in ms (99 % confidence, early stopping):\n" + tabular.Table{Rows: rows}.Markdown())
-				}
+			items := sheet.AllLeft([][]string{{"item", "status", "number"}})
+			for _, x := range l.Items {
+				items.Add(x.Name, string(x.Status), x.Text)
+				items.Lines = append(items.Lines, fmt.Sprintf("%-4s  %s: %s", x.Status, x.Name, x.Text))
 			}
+			part.Table(items).Table(sheet.Table{Caption: "certified percentiles in ms (99 % confidence, early stopping)", Rows: l.certificate()})
 		}
-		_, err := io.WriteString(w, b.String())
-		return err
+		sheets = append(sheets, s)
 	}
+	return sheets
 }
 
 // headline counts the items by status.
@@ -81,7 +45,7 @@ func (r *Result) headline() string {
 			counts[x.Status]++
 		}
 	}
-	return fmt.Sprintf("%s: %d passed, %d failed, %d n/a (profile %s)", sanitize.Text(r.File), counts[Pass], counts[Fail], counts[NA], r.Profile.Name)
+	return fmt.Sprintf("%s: %d passed, %d failed, %d n/a (profile %s)", r.File, counts[Pass], counts[Fail], counts[NA], r.Profile.Name)
 }
 
 // certificate returns the table of certified percentiles; nil without one.
@@ -119,89 +83,54 @@ func (c *Certificate) independent() string {
 // Schema names the layout that JSON writes.
 const Schema = "pa-check/1"
 
-type jsonDocument struct {
-	Schema string     `json:"schema"`
-	Files  []jsonFile `json:"files"`
-}
-
-type jsonFile struct {
-	File    string      `json:"file"`
-	Tool    string      `json:"tool,omitempty"`
-	Profile string      `json:"profile"`
-	Passed  bool        `json:"passed"`
-	Levels  []jsonLevel `json:"levels"`
-}
-
-type jsonLevel struct {
-	Name    string     `json:"name"`
-	Mode    string     `json:"mode"`
-	Value   string     `json:"value"`
-	Problem string     `json:"problem,omitempty"`
-	Items   []jsonItem `json:"items"`
-	// Certificates hold nanoseconds by metric and percentile; null if the values are too few.
-	Certificates map[string]jsonCertificate `json:"certified,omitempty"`
-}
-
-type jsonItem struct {
-	Name   string   `json:"name"`
-	Status Status   `json:"status"`
-	Value  *float64 `json:"value,omitempty"`
-	Unit   string   `json:"unit,omitempty"`
-	Text   string   `json:"text"`
-}
-
-type jsonCertificate struct {
-	N           int                 `json:"n"`
-	EffectiveN  float64             `json:"effective_n,omitempty"`
-	Confidence  float64             `json:"confidence"`
-	Percentiles map[string]*float64 `json:"percentiles"`
-	Independent map[string]*float64 `json:"if_independent"`
-	Least       map[string]int      `json:"least_samples"`
-}
-
 // JSON writes one object in the layout of schemas/check.schema.json.
-func JSON(all []*Result) report.Renderer {
-	d := jsonDocument{Schema: Schema, Files: []jsonFile{}}
-	for _, r := range all {
-		f := jsonFile{File: r.File, Tool: r.Tool, Profile: r.Profile.Name, Passed: r.Failed() == nil, Levels: []jsonLevel{}}
-		for i := range r.Levels {
-			l := &r.Levels[i]
-			x := jsonLevel{Name: l.Name, Mode: l.Mode, Value: l.Value, Items: []jsonItem{}}
-			if l.Problem != nil {
-				x.Problem = l.Problem.Error()
-			}
-			for _, it := range l.Items {
-				j := jsonItem{Name: it.Name, Status: it.Status, Text: it.Text}
-				if it.HasValue {
-					j.Value, j.Unit = &it.Value, it.Unit
-				}
-				x.Items = append(x.Items, j)
-			}
-			for _, c := range l.Certificates {
-				if x.Certificates == nil {
-					x.Certificates = map[string]jsonCertificate{}
-				}
-				j := jsonCertificate{
-					N: c.N, EffectiveN: c.EffectiveN, Confidence: confidence,
-					Percentiles: map[string]*float64{}, Independent: map[string]*float64{}, Least: map[string]int{},
-				}
-				for _, p := range c.Percentiles {
-					name := report.PercentileName(p.Level)
-					j.Percentiles[name], j.Independent[name], j.Least[name] = nil, nil, p.Least
-					if p.OK {
-						j.Percentiles[name] = &p.Value
-					}
-					if p.IndependentOK {
-						j.Independent[name] = &p.Independent
-					}
-				}
-				x.Certificates[c.Metric.Key()] = j
-			}
-			f.Levels = append(f.Levels, x)
-		}
-		d.Files = append(d.Files, f)
+func JSON(all []*Result) sheet.Renderer {
+	return sheet.JSON(sheet.Object{"schema", Schema, "files", sheet.List(all, func(r **Result) sheet.Object {
+		return sheet.Object{"file", (*r).File, "tool", sheet.Opt((*r).Tool), "profile", (*r).Profile.Name, "passed", (*r).Failed() == nil, "levels", sheet.List((*r).Levels, (*Level).json)}
+	})})
+}
+
+func (l *Level) json() sheet.Object {
+	o := sheet.Object{"name", l.Name, "mode", l.Mode, "value", l.Value}
+	if l.Problem != nil {
+		o = append(o, "problem", sheet.Opt(l.Problem.Error()))
 	}
-	return report.Indented(d)
+	certified := map[string]sheet.Object{}
+	for i := range l.Certificates {
+		c := &l.Certificates[i]
+		certified[c.Metric.Key()] = c.json()
+	}
+	if len(certified) == 0 {
+		certified = nil
+	}
+	return append(o, "items", sheet.List(l.Items, (*Item).json), "certified", sheet.Opt(certified))
+}
+
+func (x *Item) json() sheet.Object {
+	o := sheet.Object{"name", x.Name, "status", x.Status}
+	if x.HasValue {
+		o = append(o, "value", x.Value, "unit", sheet.Opt(x.Unit))
+	}
+	return append(o, "text", x.Text)
+}
+
+// json returns nanoseconds by percentile; null if the values are too few.
+func (c *Certificate) json() sheet.Object {
+	percentiles, independent, least := map[string]*float64{}, map[string]*float64{}, map[string]int{}
+	for _, p := range c.Percentiles {
+		name := report.PercentileName(p.Level)
+		percentiles[name], independent[name], least[name] = nil, nil, p.Least
+		if p.OK {
+			percentiles[name] = &p.Value
+		}
+		if p.IndependentOK {
+			independent[name] = &p.Independent
+		}
+	}
+	return sheet.Object{
+		"n", c.N, "effective_n", sheet.Opt(c.EffectiveN), "confidence", confidence,
+		"percentiles", percentiles, "if_independent", independent, "least_samples", least,
+	}
 }
 
 // columns are the columns of CSV.
@@ -209,15 +138,15 @@ var columns = []string{"kind", "file", "mode", "value", "name", "percentile", "s
 
 // CSV writes a line for each item, each certified percentile, and each level without figures;
 // schemas/check_csv.md names the columns.
-func CSV(all []*Result) report.Renderer {
-	var rows []tabular.CSVRow
+func CSV(all []*Result) sheet.Renderer {
+	var rows []sheet.CSVRow
 	for _, r := range all {
 		for i := range r.Levels {
 			l := &r.Levels[i]
-			add := func(kind, name string, status Status, text string) tabular.CSVRow {
-				row := tabular.CSVRow{
-					"kind": kind, "file": sanitize.CSVCell(r.File), "mode": sanitize.CSVCell(l.Mode), "value": sanitize.CSVCell(l.Value),
-					"name": name, "status": string(status), "text": sanitize.CSVCell(text),
+			add := func(kind, name string, status Status, text string) sheet.CSVRow {
+				row := sheet.CSVRow{
+					"kind": kind, "file": r.File, "mode": l.Mode, "value": l.Value,
+					"name": name, "status": string(status), "text": text,
 				}
 				rows = append(rows, row)
 				return row
@@ -228,22 +157,22 @@ func CSV(all []*Result) report.Renderer {
 			for _, x := range l.Items {
 				row := add("item", x.Name, x.Status, x.Text)
 				if x.HasValue {
-					row["number"], row["unit"] = tabular.CSVNumber(x.Value), x.Unit
+					row["number"], row["unit"] = sheet.CSVNumber(x.Value), x.Unit
 				}
 			}
 			for _, c := range l.Certificates {
 				for _, p := range c.Percentiles {
 					row := add("percentile", c.Metric.Key(), Pass, "")
-					row["percentile"], row["unit"] = tabular.CSVNumber(p.Level), string(c.Metric.Unit())
+					row["percentile"], row["unit"] = sheet.CSVNumber(p.Level), string(c.Metric.Unit())
 					row["n"], row["least_n"] = strconv.Itoa(c.N), strconv.Itoa(p.Least)
 					if c.EffectiveN > 0 {
-						row["effective_n"] = tabular.CSVNumber(c.EffectiveN)
+						row["effective_n"] = sheet.CSVNumber(c.EffectiveN)
 					}
 					if p.IndependentOK {
-						row["if_independent"] = tabular.CSVNumber(p.Independent)
+						row["if_independent"] = sheet.CSVNumber(p.Independent)
 					}
 					if p.OK {
-						row["number"] = tabular.CSVNumber(p.Value)
+						row["number"] = sheet.CSVNumber(p.Value)
 					} else {
 						row["status"] = string(NA)
 					}
@@ -251,35 +180,33 @@ func CSV(all []*Result) report.Renderer {
 			}
 		}
 	}
-	return tabular.CSV(columns, rows)
+	return sheet.CSV(columns, rows)
 }
 
 // JUnit writes a suite for each level of each file, with a case for each item.
-func JUnit(all []*Result) report.Renderer {
-	return func(w io.Writer) error {
-		var suites []junit.Suite
-		for _, r := range all {
-			for i := range r.Levels {
-				l := &r.Levels[i]
-				s := junit.Suite{Name: sanitize.Text(r.File + " " + l.Name)}
-				if l.Problem != nil {
-					s.Cases = append(s.Cases, junit.Case{Class: s.Name, Name: "level", Error: sanitize.Text(l.Problem.Error())})
-				}
-				for _, x := range l.Items {
-					c := junit.Case{Class: s.Name, Name: x.Name}
-					switch text := sanitize.Text(x.Text); x.Status {
-					case Fail:
-						c.Failure = text
-					case NA:
-						c.Skipped = text
-					default:
-						c.Out = text
-					}
-					s.Cases = append(s.Cases, c)
-				}
-				suites = append(suites, s)
+func JUnit(all []*Result) sheet.Renderer {
+	var suites []sheet.Suite
+	for _, r := range all {
+		for i := range r.Levels {
+			l := &r.Levels[i]
+			s := sheet.Suite{Name: r.File + " " + l.Name}
+			if l.Problem != nil {
+				s.Cases = append(s.Cases, sheet.Case{Class: s.Name, Name: "level", Error: l.Problem.Error()})
 			}
+			for _, x := range l.Items {
+				c := sheet.Case{Class: s.Name, Name: x.Name}
+				switch x.Status {
+				case Fail:
+					c.Failure = x.Text
+				case NA:
+					c.Skipped = x.Text
+				default:
+					c.Out = x.Text
+				}
+				s.Cases = append(s.Cases, c)
+			}
+			suites = append(suites, s)
 		}
-		return junit.Write(w, "pa-analyze check", suites)
 	}
+	return sheet.JUnit("pa-analyze check", suites)
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/pa-tools/pa/internal/plural"
@@ -232,7 +233,7 @@ func Compare(older, newer []*Run, o Options) *Result {
 
 // compare compares the runs that count.
 func compare(older, newer []*Run, o Options, numbers map[*Run]string) *Result {
-	res := CompareSettings(older, newer, o)
+	res := compareSettings(older, newer, o)
 	res.numbers = numbers
 	res.apart = res.turns()
 	if text := res.unequalRuns(); text != "" {
@@ -361,7 +362,7 @@ func SameRun(runs []*Run) (a, b *Run, found bool) {
 // match finds the levels that both sides have. If whatever is set and each side has one
 // level, match compares them even if their loads differ.
 func (res *Result) match(whatever bool) {
-	older, newer := Groups(res.Old), Groups(res.New)
+	older, newer := groups(res.Old), groups(res.New)
 	if whatever && len(older) == 1 && len(newer) == 1 {
 		l := res.levelResult(&older[0], &newer[0])
 		if !l.Old[0].SameLoad(l.New[0]) {
@@ -381,30 +382,31 @@ func (res *Result) match(whatever bool) {
 			used[j] = true
 			res.Levels = append(res.Levels, res.levelResult(o, &newer[j]))
 		} else {
-			res.OldOnly = append(res.OldOnly, o.Levels[0].Name())
+			res.OldOnly = append(res.OldOnly, o.Name)
 		}
 	}
 	for i := range newer {
 		if !used[i] {
-			res.NewOnly = append(res.NewOnly, newer[i].Levels[0].Name())
+			res.NewOnly = append(res.NewOnly, newer[i].Name)
 		}
 	}
 }
 
 // levelResult returns the comparison of two groups, without values.
 func (res *Result) levelResult(older, newer *Group) LevelResult {
-	o := older.Levels[0]
 	return LevelResult{
-		Name: o.Name(), Mode: o.Mode, Value: o.Value,
+		Name: older.Name, Mode: older.Mode, Value: older.Value,
 		Old: older.Levels, New: newer.Levels, oldRuns: older.Runs, newRuns: newer.Runs, sides: res.o.Sides,
 		failures: failures{older: countsOf(older.Levels), newer: countsOf(newer.Levels), tests: 1, known: !slices.ContainsFunc(slices.Concat(older.Levels, newer.Levels), (*Level).failuresUnknown)},
 	}
 }
 
-// A Group is one load in the runs that have it, each with its level.
+// A Group is one load level of the runs that have it, with the level of each of them.
 type Group struct {
-	Runs   []*Run
-	Levels []*Level // as many as Runs
+	Name        string // "concurrency 8"
+	Mode, Value string
+	Runs        []*Run
+	Levels      []*Level // as many as Runs
 
 	load nthLoad
 }
@@ -415,9 +417,9 @@ type nthLoad struct {
 	nth  int
 }
 
-// Groups groups the levels of several runs by load, in the order in which the loads first
+// groups groups the levels of several runs by load, in the order in which the loads first
 // occur. It leaves out levels that have a Problem. A load that a run has twice is two groups.
-func Groups(runs []*Run) []Group {
+func groups(runs []*Run) []Group {
 	var all []Group
 	at := map[nthLoad]int{}
 	for _, r := range runs {
@@ -434,7 +436,7 @@ func Groups(runs []*Run) []Group {
 			if !ok {
 				j = len(all)
 				at[k] = j
-				all = append(all, Group{load: k})
+				all = append(all, Group{Name: l.Name(), Mode: l.Mode, Value: l.Value, load: k})
 			}
 			g := &all[j]
 			g.Runs, g.Levels = append(g.Runs, r), append(g.Levels, l)
@@ -588,4 +590,99 @@ func (res *Result) several(l *LevelResult) {
 			r.Old.Value, r.New.Value = inference.MeanOfRuns(r.OldRuns), inference.MeanOfRuns(r.NewRuns)
 		}
 	})
+}
+
+// LeaveOut names the runs that a comparison leaves out because the user asked for it. A run is named by
+// its side and its number in the order of the starts: old.1 is the first old run. The zero value leaves
+// out none.
+type LeaveOut struct {
+	// Runs are names of runs.
+	Runs []string
+	// First is the number of runs that are left out at the start of each side.
+	First int
+}
+
+// numbersOf returns the numbers of the runs of both sides that x names, in rising order.
+func (x *LeaveOut) numbersOf(sides Sides) (older, newer []int, err error) {
+	for i := range x.First {
+		older, newer = append(older, i+1), append(newer, i+1)
+	}
+	for _, name := range x.Runs {
+		side, digits, ok := cutLast(name, ".")
+		n, numberErr := strconv.Atoi(digits)
+		if !ok || numberErr != nil || n < 1 {
+			return nil, nil, fmt.Errorf("%q is no run; write %s.1 for the first run of the %s side", name, sides.old(), sides.old())
+		}
+		switch side {
+		case sides.old():
+			older = append(older, n)
+		case sides.new():
+			newer = append(newer, n)
+		case "old":
+			older = append(older, n)
+		case "new":
+			newer = append(newer, n)
+		default:
+			return nil, nil, fmt.Errorf("%q names no side; the sides are %s and %s", name, sides.old(), sides.new())
+		}
+	}
+	slices.Sort(older)
+	slices.Sort(newer)
+	return slices.Compact(older), slices.Compact(newer), nil
+}
+
+// cutLast cuts s at the last separator.
+func cutLast(s, separator string) (before, after string, found bool) {
+	i := strings.LastIndex(s, separator)
+	if i < 0 {
+		return s, "", false
+	}
+	return s[:i], s[i+len(separator):], true
+}
+
+// Remaining returns how many runs of each side are left of this many. It returns an error if x names a
+// run that does not exist, or leaves none of a side.
+func (x *LeaveOut) Remaining(older, newer int, sides Sides) (o, n int, err error) {
+	oldOut, newOut, err := x.numbersOf(sides)
+	if err != nil {
+		return 0, 0, err
+	}
+	for _, side := range [...]struct {
+		name string
+		runs int
+		out  []int
+	}{{sides.old(), older, oldOut}, {sides.new(), newer, newOut}} {
+		switch {
+		case len(side.out) > 0 && side.out[len(side.out)-1] > side.runs:
+			return 0, 0, fmt.Errorf("there is no run %s.%d: the %s side has %d", side.name, side.out[len(side.out)-1], side.name, side.runs)
+		case len(side.out) == side.runs:
+			return 0, 0, fmt.Errorf("no run of the %s side is left", side.name)
+		}
+	}
+	return older - len(oldOut), newer - len(newOut), nil
+}
+
+// apply numbers the runs of both sides by their starts and returns the runs that are left, and the runs
+// that are left out. Names that Remaining refuses are ignored.
+func (x *LeaveOut) apply(older, newer []*Run, sides Sides) (o, n []*Run, numbers map[*Run]string, out []*Run) {
+	oldOut, newOut, _ := x.numbersOf(sides)
+	numbers = make(map[*Run]string, len(older)+len(newer))
+	left := func(runs []*Run, side string, leave []int) (rest []*Run) {
+		for i, r := range byStart(runs) {
+			numbers[r] = fmt.Sprintf("%s.%d", side, i+1)
+			if slices.Contains(leave, i+1) && len(leave) < len(runs) {
+				out = append(out, r)
+			} else {
+				rest = append(rest, r)
+			}
+		}
+		return rest
+	}
+	return left(older, sides.old(), oldOut), left(newer, sides.new(), newOut), numbers, out
+}
+
+// named returns a run's number for a sentence: "old run 1".
+func (res *Result) named(r *Run) string {
+	side, digits, _ := cutLast(cmp.Or(res.numbers[r], "?.0"), ".")
+	return side + " run " + digits
 }

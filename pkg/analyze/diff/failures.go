@@ -5,7 +5,7 @@ import (
 	"math"
 
 	"github.com/pa-tools/pa/pkg/analyze/inference"
-	"github.com/pa-tools/pa/pkg/analyze/tabular"
+	"github.com/pa-tools/pa/pkg/analyze/sheet"
 )
 
 // A count is the requests of a run that failed, and all that finished.
@@ -136,7 +136,7 @@ func (f *failures) clustered(l *LevelResult) string {
 
 // failed returns the shares of failed requests: "failed 20 % instead of 0 %".
 func (l *LevelResult) failed() string {
-	o, n := tabular.ShareInSentence(sum(l.failures.older).share()), tabular.ShareInSentence(sum(l.failures.newer).share())
+	o, n := sheet.ShareInSentence(sum(l.failures.older).share()), sheet.ShareInSentence(sum(l.failures.newer).share())
 	if o == n {
 		return "failed " + n + " on both sides"
 	}

@@ -18,7 +18,7 @@ import (
 	"github.com/pa-tools/pa/internal/schematest"
 	"github.com/pa-tools/pa/pkg/analyze"
 	"github.com/pa-tools/pa/pkg/analyze/diff/gate"
-	"github.com/pa-tools/pa/pkg/analyze/report"
+	"github.com/pa-tools/pa/pkg/analyze/sheet"
 	"github.com/pa-tools/pa/pkg/answer"
 	"github.com/pa-tools/pa/pkg/export"
 	"github.com/pa-tools/pa/schemas"
@@ -27,7 +27,7 @@ import (
 var update = flag.Bool("update", false, "rewrite the golden files")
 
 // renderers are all formats, by the ends of their files.
-var renderers = map[string]func(*Result) report.Renderer{"txt": func(r *Result) report.Renderer { return Text(r, 0, true) }, "short.txt": func(r *Result) report.Renderer { return Text(r, 0, false) }, "xml": JUnit, "md": Markdown, "csv": CSV, "json": JSON}
+var renderers = map[string]func(*Result) sheet.Renderer{"txt": func(r *Result) sheet.Renderer { return Text(r, 0, true) }, "short.txt": func(r *Result) sheet.Renderer { return Text(r, 0, false) }, "xml": JUnit, "md": Markdown, "csv": CSV, "json": JSON}
 
 func side6(t *testing.T, name string, seed uint64, itl float64) []*Run {
 	var runs []*Run

@@ -6,9 +6,10 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/pa-tools/pa/internal/plural"
 	"github.com/pa-tools/pa/internal/sanitize"
 	"github.com/pa-tools/pa/pkg/analyze/inference"
-	"github.com/pa-tools/pa/pkg/analyze/tabular"
+	"github.com/pa-tools/pa/pkg/analyze/sheet"
 )
 
 // Headline returns the answer of the comparison in one line: "new is slower: E2EL p50 +4.8 % (+3.9 to
@@ -16,7 +17,7 @@ import (
 // decided the verdict.
 func (r *Result) Headline() string {
 	if names := r.refusedNames(); names != nil {
-		if slices.Contains(names, LabelDifference) {
+		if slices.Contains(names, labelDifference) {
 			return "not comparable: one side has runs of several servers; see their labels"
 		}
 		return "not comparable: the two sides differ in " + strings.Join(names, ", ") + "; --ignore NAME compares them anyway"
@@ -81,9 +82,9 @@ func (r *Result) beside() string {
 		text = "; " + text
 	}
 	if r.Without == nil {
-		return text + "; without " + r.pronoun() + " too few runs are left"
+		return text + "; without " + plural.Them(len(r.Outlying)) + " too few runs are left"
 	}
-	return text + "; without " + r.pronoun() + ": " + r.Without.short()
+	return text + "; without " + plural.Them(len(r.Outlying)) + ": " + r.Without.short()
 }
 
 // mainBecause returns the reasons that the headline gives.
@@ -272,7 +273,7 @@ func (r *Result) noDifference(l *LevelResult, f *findings) string {
 	case f.equal != nil:
 		return prefix + "no difference: " + strings.Join(parts, ", ")
 	}
-	return fmt.Sprintf("%sno difference within one percentage point in failed requests: %s and %s", prefix, tabular.ShareInSentence(sum(l.failures.older).share()), tabular.ShareInSentence(sum(l.failures.newer).share()))
+	return fmt.Sprintf("%sno difference within one percentage point in failed requests: %s and %s", prefix, sheet.ShareInSentence(sum(l.failures.older).share()), sheet.ShareInSentence(sum(l.failures.newer).share()))
 }
 
 // sweep returns the answer about several levels: over all of them first, then about levels that differ.

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/pa-tools/pa/pkg/analyze"
+	"github.com/pa-tools/pa/pkg/analyze/inference"
 	"github.com/pa-tools/pa/pkg/analyze/serverfigures"
 	"github.com/pa-tools/pa/pkg/answer"
 	"github.com/pa-tools/pa/pkg/export"
@@ -248,4 +249,107 @@ func metricOf(e *analyze.Experiment, m answer.Metric) *analyze.Summary {
 // failuresUnknown reports whether the level has requests, but not the share of them that failed.
 func (l *Level) failuresUnknown() bool {
 	return l.OK+l.Failed > 0 && math.IsNaN(l.Statistic(KeyFailedShare))
+}
+
+// ofLevel is the subject of the figures of a whole level.
+const ofLevel = "the level"
+
+// levelFigures returns the figures of economics, prefix cache and phases of a level. They are compared
+// like the figures of servers: without a verdict, and with an interval if there are several runs a side.
+func levelFigures(e *analyze.Experiment) []serverfigures.Figure {
+	var all []analyze.LevelFigure
+	if e.Economics != nil {
+		all = append(all, e.Economics.Figures...)
+	}
+	if e.Prefix != nil {
+		all = append(all, e.Prefix.Figures...)
+	}
+	if e.Phases != nil {
+		all = append(all, e.Phases.Figures...)
+	}
+	var figures []serverfigures.Figure
+	for i := range all {
+		f := &all[i]
+		figures = append(figures, serverfigures.Figure{Name: f.Label, Metric: f.Key, Kind: serverfigures.Gauge, Of: ofLevel, Unit: f.Unit, N: uint64(e.OK), Mean: f.Value, NA: f.Why})
+	}
+	return figures
+}
+
+// Within estimates a metric of the level from its requests in the order of time, with an interval for this run
+// alone: it does not include how much runs differ. The run must have been read with Config.Series, and not be
+// closed yet. The share of failed requests and metrics of quality have no estimate.
+func (l *Level) Within(m *Metric) inference.Estimate {
+	none := func(why string) inference.Estimate {
+		return inference.Estimate{Value: l.Statistic(m.Key), NA: inference.NA{Reason: why}}
+	}
+	switch {
+	case l.Problem != nil:
+		return none(l.Problem.Error())
+	case math.IsNaN(l.Statistic(m.Key)):
+		return none("the run has no value")
+	case l.untimed != "":
+		return none("the order of time is not known: " + l.untimed)
+	case l.follow == nil || m.Quality || m.of == failedShare:
+		return none("no values in the order of time")
+	case m.of == requestRate:
+		return l.follow.rate(l.follow.done)
+	case m.of == outputRate:
+		return l.follow.rate(l.follow.tokens)
+	case m.pct == 0:
+		return l.follow.of(m.of).Mean()
+	}
+	return l.follow.of(m.of).Quantile(m.pct / 100)
+}
+
+// compareSettings returns a Result with the levels in common and the Differences in how
+// the runs of two sides were made. It compares no values: the levels have no rows.
+func compareSettings(older, newer []*Run, o Options) *Result {
+	res := &Result{Old: byStart(older), New: byStart(newer), Single: len(older) == 1 && len(newer) == 1, o: o}
+	res.match(slices.Contains(o.Ignore, load) || slices.Contains(o.Ignore, All))
+	res.differences(o.Ignore)
+	return res
+}
+
+// Start returns the start of the first request in Unix nanoseconds. ok is false if the
+// run has no request, or its file has no start times.
+func (r *Run) Start() (ns uint64, ok bool) {
+	if _, lacks := r.Header.Lacks(export.PartStarts); lacks || r.requests == 0 {
+		return 0, false
+	}
+	return r.firstNS, true
+}
+
+// Measured returns the definitions by which the run was measured, for people: "strict
+// definitions, from start".
+func (r *Run) Measured() string { return (&Result{Old: []*Run{r}}).measured() }
+
+// NotKnown says that no file of these runs states the model, or the load of a level; "" if one
+// states both. What is known of no run has not been compared.
+func NotKnown(runs []*Run) string {
+	model, loads := false, false
+	for _, r := range runs {
+		model = model || r.Model != ""
+		loads = loads || !slices.ContainsFunc(r.Levels, func(l Level) bool { return l.Problem == nil && !l.loadKnown() })
+	}
+	var missing []string
+	if !loads {
+		missing = append(missing, "load")
+	}
+	if !model {
+		missing = append(missing, "model")
+	}
+	if missing == nil || len(runs) == 0 {
+		return ""
+	}
+	return strings.Join(missing, " and ") + ": not known of any run, so not compared"
+}
+
+// Statistic returns the value of the metric with this key; NaN if the level has none, or if
+// there is no such metric.
+func (l *Level) Statistic(key string) float64 {
+	i := slices.IndexFunc(Metrics[:], func(m Metric) bool { return m.Key == key })
+	if i < 0 {
+		return math.NaN()
+	}
+	return l.values[i]
 }

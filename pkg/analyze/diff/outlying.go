@@ -143,19 +143,11 @@ func (res *Result) outlyingLine() string {
 	if len(names) == 1 {
 		differ = "differs"
 	}
-	text := fmt.Sprintf("find out why %s %s; --exclude-run %s leaves %s out", all, differ, strings.Join(names, " --exclude-run "), res.pronoun())
+	text := fmt.Sprintf("find out why %s %s; --exclude-run %s leaves %s out", all, differ, strings.Join(names, " --exclude-run "), plural.Them(len(res.Outlying)))
 	if first {
 		text += ", --drop-first 1 the first run of each side"
 	}
 	return text
-}
-
-// without returns the word for the outlying runs in "without it".
-func (res *Result) pronoun() string {
-	if len(res.Outlying) == 1 {
-		return "it"
-	}
-	return "them"
 }
 
 // kinds describes a side whose runs are of two kinds, such as those of a server with a fast and a slow

@@ -14,7 +14,7 @@ func TestRunsAndLevels(t *testing.T) {
 	other := base
 	other.seed, other.change = 2, func(m *memory) { m.run.Meta.Model = "large" }
 	a, b := read(t, "a.json", base), read(t, "b.json", other)
-	res := CompareSettings([]*Run{b}, []*Run{a}, Options{})
+	res := compareSettings([]*Run{b}, []*Run{a}, Options{})
 	if len(res.Levels) != 2 || res.Levels[0].Rows != nil {
 		t.Errorf("levels %v, want two without rows", res.Levels)
 	}
@@ -22,7 +22,7 @@ func TestRunsAndLevels(t *testing.T) {
 	if d := cmp.Diff(want, res.Refused()); d != "" {
 		t.Errorf("differences (-want +got):\n%s", d)
 	}
-	if res := CompareSettings([]*Run{b}, []*Run{a}, Options{Ignore: []string{"model"}}); len(res.Refused()) > 0 {
+	if res := compareSettings([]*Run{b}, []*Run{a}, Options{Ignore: []string{"model"}}); len(res.Refused()) > 0 {
 		t.Errorf("an ignored difference refuses: %v", res.Refused())
 	}
 	if ns, ok := a.Start(); !ok || ns != 1_700_001_000_000_000_000 {

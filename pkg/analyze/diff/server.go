@@ -9,7 +9,7 @@ import (
 	"github.com/pa-tools/pa/pkg/analyze/inference"
 	"github.com/pa-tools/pa/pkg/analyze/report"
 	"github.com/pa-tools/pa/pkg/analyze/serverfigures"
-	"github.com/pa-tools/pa/pkg/analyze/tabular"
+	"github.com/pa-tools/pa/pkg/analyze/sheet"
 )
 
 // A ServerRow compares a figure of servers or GPUs, a serverfigures.Figure of each run.
@@ -128,9 +128,9 @@ func (r *ServerRow) compare(why string, sides Sides) {
 }
 
 // serverTable returns the table of the figures of servers; empty without figures.
-func (l *LevelResult) serverTable(u *timeUnits) tabular.Table {
+func (l *LevelResult) serverTable(u *timeUnits) sheet.Table {
 	if len(l.Server) == 0 {
-		return tabular.Table{}
+		return sheet.Table{}
 	}
 	amount := func(unit string, v float64) string {
 		if math.IsNaN(v) {
@@ -148,14 +148,14 @@ func (l *LevelResult) serverTable(u *timeUnits) tabular.Table {
 		interval := r.NA.String()
 		if !r.NA.Missing() {
 			x := r.Interval(confidence)
-			interval = tabular.Change(x.Low) + " " + tabular.Change(x.High)
+			interval = sheet.Change(x.Low) + " " + sheet.Change(x.High)
 		}
 		rows = append(rows, []string{
 			r.Name + " of " + sanitize.Text(r.Of()), amount(r.Unit, r.Old.Value), amount(r.Unit, r.New.Value),
-			tabular.Change(r.Change), interval, counts(r.Old.N, r.New.N),
+			sheet.Change(r.Change), interval, counts(r.Old.N, r.New.N),
 		})
 	}
-	return tabular.Table{Rows: rows}
+	return sheet.Table{Rows: rows}
 }
 
 // serverReasons returns why figures of servers have no interval: each reason once.

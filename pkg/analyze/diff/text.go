@@ -2,69 +2,81 @@ package diff
 
 import (
 	"fmt"
-	"io"
+	"math"
 	"slices"
+	"strconv"
 	"strings"
 
+	"github.com/pa-tools/pa/internal/plural"
 	"github.com/pa-tools/pa/internal/sanitize"
+	"github.com/pa-tools/pa/pkg/analyze/diff/gate"
+	"github.com/pa-tools/pa/pkg/analyze/inference"
 	"github.com/pa-tools/pa/pkg/analyze/report"
+	"github.com/pa-tools/pa/pkg/analyze/sheet"
+	"github.com/pa-tools/pa/pkg/answer"
 )
 
 // Text writes the comparison for people, in lines of at most width characters; 0 is no
-// limit, and tables then have about 100. The first line is the [Result.Headline]. explain
+// limit. The first line is the [Result.Headline]. explain
 // adds how it was judged: p-values, numbers of values, the values of each run, and why
 // intervals are missing.
-func Text(r *Result, width int, explain bool) report.Renderer {
-	return func(w io.Writer) error {
-		var b strings.Builder
-		u := r.units()
-		line := func(indent, text string) { b.WriteString(report.Wrap(text, indent, indent+"  ", width)) }
-		line("", r.Headline())
-		if out := r.leftOut(); out != "" {
-			line("", out)
-		}
-		b.WriteByte('\n')
-		line("", r.title())
-		line("", r.measured())
-		if unknown := r.notKnown(); unknown != "" {
-			line("", unknown)
-		}
-		if len(r.Differences) > 0 {
-			b.WriteByte('\n')
-			b.WriteString(r.differenceTable().Text("", width))
-		}
-		for _, l := range r.allLevels() {
-			b.WriteByte('\n')
-			line("", r.levelTitle(l))
-			for _, part := range l.parts() {
-				line("  ", sanitize.Text(part))
-			}
-			b.WriteString(l.table(u, explain).Text("  ", width))
-			if servers := l.serverTable(u).Text("  ", width); servers != "" {
-				b.WriteString("\n" + servers)
-			}
-			if !explain {
-				continue
-			}
-			for _, run := range l.perRun(u) {
-				line("  ", "each "+run[0]+": "+run[1]+" → "+run[2])
-			}
-		}
-		lines := r.lines()
-		if explain {
-			lines = append(lines, r.explanation()...)
-		} else if len(r.Levels) > 0 && len(r.Refused()) == 0 {
-			lines = append(lines, r.legend())
-		}
-		for i, note := range lines {
-			if i == 0 {
-				b.WriteByte('\n')
-			}
-			line("", note)
-		}
-		_, err := io.WriteString(w, b.String())
-		return err
+func Text(r *Result, width int, explain bool) sheet.Renderer {
+	s := r.Sheet(explain)
+	if explain {
+		s.Notes = append(s.Notes, r.explanation()...)
+	} else if len(r.Levels) > 0 && len(r.Refused()) == 0 {
+		s.Notes = append(s.Notes, r.legend())
 	}
+	return sheet.Text(width, s)
+}
+
+// Markdown writes the comparison for a pull request.
+func Markdown(r *Result) sheet.Renderer { return sheet.Markdown(r.Sheet(false)) }
+
+// Sheet returns the comparison for people. Its parts are about the sides, their differences, all
+// levels of a sweep if there is [Result.Together], and each of [Result.Levels]. The first table of a
+// level has a row for each of [LevelResult.Rows], with the columns name, old, new, change, interval,
+// verdict; explain adds columns and the values of each run. The details say how it was judged.
+func (r *Result) Sheet(explain bool) *sheet.Sheet {
+	u := r.units()
+	s := &sheet.Sheet{Title: r.Headline(), Notes: r.lines(), Details: &sheet.Part{Title: "how it was judged"}}
+	if out := r.leftOut(); out != "" {
+		s.About = []string{out}
+	}
+	s.Part("").Lines(r.title(), r.measured(), r.notKnown())
+	s.Part("").Table(r.differenceTable())
+	for _, l := range r.allLevels() {
+		p := s.Part(r.levelTitle(l)).Lines(l.parts()...).Table(l.table(u, explain)).Table(l.serverTable(u))
+		if explain {
+			for _, run := range l.perRun(u) {
+				p.Lines("each " + run[0] + ": " + run[1] + " → " + run[2])
+			}
+		}
+	}
+	for i := range r.Levels {
+		s.Details.Table(r.Levels[i].judged(u))
+	}
+	s.Details.Lines(r.explanation()...)
+	return s
+}
+
+// judged returns the table of how the primary metrics of a level were judged.
+func (l *LevelResult) judged(u *timeUnits) sheet.Table {
+	t := sheet.AllLeft([][]string{{sanitize.Text(l.Name), "p", "n", "each " + l.sides.old() + " run", "each " + l.sides.new() + " run"}})
+	runs := l.perRun(u)
+	for j := range l.Rows {
+		row := &l.Rows[j]
+		if !row.Primary {
+			continue
+		}
+		cells := []string{row.Metric.Name, sheet.PValue(row.Adjusted), counts(row.Old.N, row.New.N), "", ""}
+		if len(runs) > 0 {
+			cells[3], cells[4] = runs[0][1], runs[0][2]
+			runs = runs[1:]
+		}
+		t.Add(cells...)
+	}
+	return t
 }
 
 // levelTitle returns the name of a level, and what was found there if the headline is
@@ -136,4 +148,403 @@ func (r *Result) legend() string {
 		}
 	}
 	return text
+}
+
+// The words and the cells of tables that text and Markdown share.
+
+// primaryMark and pairedMark follow the names of metrics.
+const (
+	primaryMark = " *"
+	pairedMark  = " †"
+)
+
+// title returns the first line, which names the two sides.
+func (r *Result) title() string {
+	if r.Single {
+		return "these two runs: " + withSide(r.o.Sides.Old, sanitize.Text(r.Old[0].Name)) + " → " + withSide(r.o.Sides.New, sanitize.Text(r.New[0].Name))
+	}
+	return fmt.Sprintf("%s → %s", sideName(r.o.Sides.old(), r.Old), sideName(r.o.Sides.new(), r.New))
+}
+
+// withSide returns the name of the only run of a side after the name that a user gave the side.
+func withSide(side, run string) string {
+	if side == "" {
+		return run
+	}
+	return side + " " + run
+}
+
+func sideName(side string, runs []*Run) string {
+	var names []string
+	for _, r := range runs {
+		names = append(names, sanitize.Text(r.Name))
+	}
+	return fmt.Sprintf("%d %s (%s)", len(runs), side, strings.Join(names, ", "))
+}
+
+// measured returns the second line: the definitions, and the requests that count.
+func (r *Result) measured() string {
+	c := &r.Old[0].cfg
+	how := []string{"strict definitions", "from " + c.From.String()}
+	if c.TokenSource != answer.TokenAuto {
+		how = append(how, "output tokens from "+c.TokenSource.String())
+	}
+	if c.IncludeWarmup {
+		how = append(how, "with warm-up requests")
+	}
+	if part := c.Selection.String(); part != "" {
+		how = append(how, part)
+	}
+	return strings.Join(how, ", ")
+}
+
+// notKnown says what no run of either side states about the load and the model; "" if it is known.
+func (r *Result) notKnown() string { return NotKnown(slices.Concat(r.Old, r.New)) }
+
+// parts returns the selected part of the level in each run; one line for a side whose
+// runs agree.
+func (l *LevelResult) parts() []string {
+	return append(parts(l.sides.old(), l.Old), parts(l.sides.new(), l.New)...)
+}
+
+func parts(side string, levels []*Level) []string {
+	var named, texts []string
+	for _, l := range levels {
+		if l.Selected != nil {
+			part := report.Selected(l.Selected)
+			named, texts = append(named, l.run+": "+part), append(texts, side+": "+part)
+		}
+	}
+	if texts = slices.Compact(texts); len(texts) > 1 {
+		return named
+	}
+	return texts
+}
+
+// notes returns the sentences below the tables: how the comparison judged, and why
+// intervals are missing.
+func (r *Result) notes() []string {
+	var notes []string
+	say := func(format string, args ...any) { notes = append(notes, fmt.Sprintf(format, args...)) }
+	if len(r.Levels) == 0 {
+		return nil
+	}
+	if r.Single && len(r.Refused()) == 0 {
+		say("Only these two runs are compared: how much one run differs from the next under the same settings is not in the intervals. For decisions, compare several runs a side.")
+	}
+	switch {
+	case len(r.Refused()) > 0:
+		say("The runs are not comparable, so there are neither intervals nor verdicts.")
+	case r.Family == 0:
+		say("* primary metric; none has an interval, so there are no verdicts. The other rows are descriptive.")
+	default:
+		values := "values"
+		if r.Family == 1 {
+			values = "value"
+		}
+		method := "Holm"
+		if r.Single {
+			method = "Hommel"
+		}
+		how := fmt.Sprintf("adjusted (%s) for the %d p-%s of this comparison", method, r.Family, values)
+		if !r.Single && r.Family > 1 {
+			how += " and their correlations"
+		}
+		say("* primary metric: judged at 5 %% by p, which is %s. Its interval is as wide as its verdict needs, at least 95 %%. The other rows are descriptive, with 95 %% intervals.", how)
+		say("\"within %s\" means that the 90 %% interval of the change lies within the margin (two one-sided tests); ~ means that neither a difference nor that was shown.", percent(r.o.margin()))
+	}
+	if r.Together != nil {
+		say("A run's value over %s is the geometric mean of its values at the levels. Half of the 5 %% is for these rows and half for the levels. If a metric changed over %s, its levels are also judged by themselves.", r.Together.Name, r.Together.Name)
+	}
+	for i := range r.Levels {
+		if l := &r.Levels[i]; slices.ContainsFunc(l.Rows, func(r Row) bool { return r.Paired }) {
+			say("† paired by prompt (%s, %d pairs): the change is the median of %s/%s over the pairs.", l.Name, l.Pairs, l.sides.new(), l.sides.old())
+		}
+	}
+	return append(notes, r.reasons()...)
+}
+
+// reasons returns why intervals are missing: each reason once, with its rows.
+func (r *Result) reasons() (lines []string) {
+	if len(r.Refused()) > 0 {
+		return nil
+	}
+	var all sheet.Reasons
+	for i := range r.Levels {
+		l := &r.Levels[i]
+		for j := range l.Rows {
+			row := &l.Rows[j]
+			name := row.Metric.Name
+			if len(r.Levels) > 1 {
+				name += " at " + l.Name
+			}
+			switch {
+			case row.Spoiled != "":
+				all.Add(name, "no verdict: "+row.Spoiled)
+			case !row.NA.Missing(), row.Equal, row.Metric.of == failedShare: // its values are enough
+			default:
+				all.Add(name, row.reason())
+			}
+		}
+	}
+	for names, why := range all.All() {
+		lines = append(lines, fmt.Sprintf("n/a: %s: %s", sanitize.Text(names), why))
+	}
+	return append(lines, r.serverReasons()...)
+}
+
+// reason returns why a row has no interval, and how many values would be enough.
+func (r *Row) reason() string {
+	if r.NA.Needs == 0 {
+		return r.NA.Reason
+	}
+	unit := "requests"
+	switch {
+	case len(r.OldRuns) > 1 || len(r.NewRuns) > 1 || r.Metric.of == failedShare:
+		unit = "runs"
+	case r.Metric.of == itl || r.Metric.of == itlPerToken:
+		unit = "gaps"
+	}
+	return fmt.Sprintf("%s (about %s %s a side are enough)", r.NA.Reason, plural.Grouped(r.NA.Needs), unit)
+}
+
+// reasonOf returns why a judged metric has no verdict, and how many values would be enough.
+func (l *LevelResult) reasonOf(r *Row) string {
+	why := l.noVerdict(r)
+	if why == r.Spoiled || why == l.unsteadyRuns {
+		return why
+	}
+	return strings.TrimPrefix(r.reason(), inference.EitherSide)
+}
+
+// table returns the table of a level's metrics.
+func (l *LevelResult) table(u *timeUnits, explain bool) sheet.Table {
+	head := []string{"", l.sides.old(), l.sides.new(), "change", "interval", "verdict"}
+	if explain {
+		head = append(head, "p", "n")
+		if l.ranked() {
+			head = append(head, "rank p")
+		}
+	}
+	rows := [][]string{head}
+	for i := range l.Rows {
+		rows = append(rows, l.cells(&l.Rows[i], u, explain))
+	}
+	return sheet.Table{Rows: rows, Left: []string{"verdict"}}
+}
+
+// ranked reports whether a row has the p-value of a rank test.
+func (l *LevelResult) ranked() bool {
+	for i := range l.Rows {
+		if t := l.Rows[i].Rank; t != nil && !t.NA.Missing() {
+			return true
+		}
+	}
+	return false
+}
+
+// cells returns a row of the table.
+func (l *LevelResult) cells(r *Row, u *timeUnits, explain bool) []string {
+	name := r.Metric.Name
+	if r.Primary {
+		name += primaryMark
+	}
+	if r.Paired {
+		name += pairedMark
+	}
+	verdict := ""
+	if r.Primary {
+		verdict = r.word()
+	}
+	cells := []string{
+		name, u.Amount(r.Metric, r.Old.Value), u.Amount(r.Metric, r.New.Value), r.changed(),
+		r.interval(), verdict,
+	}
+	if !explain {
+		return cells
+	}
+	cells = append(cells, sheet.PValue(r.Adjusted), counts(r.Old.N, r.New.N))
+	if l.ranked() {
+		p := math.NaN()
+		if r.Rank != nil {
+			p = r.Rank.P
+		}
+		cells = append(cells, sheet.PValue(p))
+	}
+	return cells
+}
+
+// word returns the verdict for the table: "within 5 %" for a metric that was shown to change by less than the
+// margin.
+func (r *Row) word() string {
+	switch {
+	case r.Verdict == inference.NoDifference && r.Equal:
+		return "equal"
+	case r.Verdict == inference.NoDifference && r.Metric.of != failedShare && r.inMargin():
+		return "within " + percent(r.margin)
+	}
+	return r.Verdict.String()
+}
+
+// changed formats the change; of shares, the difference in percentage points.
+func (r *Row) changed() string {
+	if r.Metric.of == failedShare {
+		return sheet.Points(r.New.Value - r.Old.Value)
+	}
+	return sheet.Change(r.Change)
+}
+
+// interval formats the interval; "n/a" without one, and "" for shares, which never have one.
+func (r *Row) interval() string {
+	switch {
+	case r.Metric.of == failedShare:
+		return ""
+	case r.NA.Missing():
+		return "n/a"
+	}
+	i := r.Shown()
+	return sheet.Change(i.Low) + " " + sheet.Change(i.High)
+}
+
+// Units are the units of time of a comparison: times of tokens have one unit on all levels,
+// and times of requests have one.
+type Units struct{ token, request report.TimeUnit }
+
+// newUnits chooses the units that suit all values of all metrics. values returns the values of
+// a metric, NaN for missing ones.
+func newUnits(values func(*Metric) []float64) Units {
+	var token, request []float64
+	for i := range Metrics {
+		switch m := &Metrics[i]; {
+		case m.Kind != gate.Duration:
+		case m.of == e2el || m.of == readerIdle:
+			request = append(request, values(m)...)
+		default:
+			token = append(token, values(m)...)
+		}
+	}
+	return Units{report.TokenUnit(token), report.RequestUnit(request)}
+}
+
+// Amount formats a value of a metric with its unit; "–" for NaN.
+func (u Units) Amount(m *Metric, v float64) string {
+	switch {
+	case math.IsNaN(v):
+		return "–"
+	case m.Kind == gate.Duration && (m.of == e2el || m.of == readerIdle):
+		return u.request.Span(v)
+	case m.Kind == gate.Duration:
+		return u.token.Span(v)
+	case m.Kind == gate.Share:
+		return sheet.Share(v)
+	}
+	return report.Number(v)
+}
+
+// timeUnits are Units and the unit of the times that servers report.
+type timeUnits struct {
+	Units
+	server report.TimeUnit
+}
+
+// units chooses the units of r from all its values.
+func (r *Result) units() *timeUnits {
+	var server []float64
+	for i := range r.Levels {
+		for j := range r.Levels[i].Server {
+			if x := &r.Levels[i].Server[j]; x.Unit == "ns" {
+				server = append(server, x.Old.Value, x.New.Value)
+			}
+		}
+	}
+	metrics := newUnits(func(m *Metric) (values []float64) {
+		for i := range r.Levels {
+			for j := range r.Levels[i].Rows {
+				if row := &r.Levels[i].Rows[j]; row.Metric == m {
+					values = append(values, row.Old.Value, row.New.Value)
+				}
+			}
+		}
+		return values
+	})
+	return &timeUnits{metrics, report.RequestUnit(server)}
+}
+
+// counts returns "2000", or "2000+1800" where the sides differ.
+func counts(older, newer int) string {
+	if older == newer {
+		return strconv.Itoa(older)
+	}
+	return strconv.Itoa(older) + "+" + strconv.Itoa(newer)
+}
+
+// perRun returns the values of each run for the primary metrics: name, old and new.
+func (l *LevelResult) perRun(u *timeUnits) [][]string {
+	var rows [][]string
+	if len(l.Old) == 1 && len(l.New) == 1 {
+		return nil
+	}
+	list := func(m *Metric, x []float64) string {
+		var s []string
+		for _, v := range x {
+			s = append(s, u.Amount(m, v))
+		}
+		return strings.Join(s, ", ")
+	}
+	for i := range l.Rows {
+		if r := &l.Rows[i]; r.Primary {
+			rows = append(rows, []string{r.Metric.Name, list(r.Metric, r.OldRuns), list(r.Metric, r.NewRuns)})
+		}
+	}
+	return rows
+}
+
+// differenceTable returns the table of differences. It names the level if that matters. It is
+// empty without differences.
+func (r *Result) differenceTable() sheet.Table {
+	if len(r.Differences) == 0 {
+		return sheet.Table{}
+	}
+	at := slices.ContainsFunc(r.Differences, func(d Difference) bool { return d.Level != "" })
+	rows := [][]string{{"differs", "at", r.o.Sides.old(), r.o.Sides.new(), ""}}
+	for i := range r.Differences {
+		d := &r.Differences[i]
+		rows = append(rows, []string{d.Name, sanitize.Text(d.Level), short(d.Old), short(d.New), d.Effect()})
+	}
+	if !at {
+		for i := range rows {
+			rows[i] = slices.Delete(rows[i], 1, 2)
+		}
+	}
+	return sheet.AllLeft(rows)
+}
+
+// verdict returns the effect of a difference on the comparison, in CSV's word.
+func (d *Difference) verdict() string {
+	if d.Refuses && !d.Ignored {
+		return "refuses"
+	}
+	return d.Effect()
+}
+
+// Effect returns the effect of the difference for a reader: "not comparable", "ignored", or ""
+// if the difference does not refuse the comparison.
+func (d *Difference) Effect() string {
+	switch {
+	case d.Ignored:
+		return "ignored"
+	case d.Refuses:
+		return "not comparable"
+	}
+	return ""
+}
+
+// short makes a text safe for a table, and cuts it if it is too long: a hash, a warning of the
+// recorder.
+func short(s string) string {
+	const most = 61
+	if hash, ok := strings.CutPrefix(s, "sha256:"); ok && len(hash) == 64 {
+		return "sha256:" + hash[:12] + "…"
+	}
+	return sanitize.Fit(sanitize.Text(s), most)
 }

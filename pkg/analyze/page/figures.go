@@ -13,6 +13,7 @@ import (
 	"github.com/pa-tools/pa/internal/plural"
 	"github.com/pa-tools/pa/internal/sanitize"
 	"github.com/pa-tools/pa/pkg/analyze/report"
+	"github.com/pa-tools/pa/pkg/analyze/sheet"
 )
 
 // The figures of a page are taken from the JSON of the report, so that both hold the same numbers.
@@ -28,7 +29,7 @@ type member struct {
 type list []member
 
 // members decodes the JSON object that r writes, in the order of its text.
-func members(r report.Renderer) ([]member, error) {
+func members(r sheet.Renderer) ([]member, error) {
 	var b bytes.Buffer
 	if err := r(&b); err != nil {
 		return nil, err
@@ -237,7 +238,7 @@ var groupsWithMetrics = []string{"quality", "phases"}
 // figures have no value.
 func (w *walker) levelFigures(all *[]pair, name, path string, v any) {
 	figures, _ := v.([]member)
-	var lacking report.Reasons
+	var lacking sheet.Reasons
 	for _, m := range figures {
 		text := func(key string) string { s, _ := get(m.value, key).(string); return s }
 		if why := text("why"); why != "" {
@@ -255,9 +256,9 @@ func (w *walker) levelFigures(all *[]pair, name, path string, v any) {
 			*all = append(*all, pair{Name: name + " › " + w.defs.name(m.key) + ", from", Text: plain(from)})
 		}
 	}
-	lacking.Each(func(names, why string) {
+	for names, why := range lacking.All() {
 		*all = append(*all, pair{Name: name + " › " + names, Text: "n/a (" + plain(why) + ")"})
-	})
+	}
 }
 
 // withUnit appends the unit of a figure to its number. The text of a time already has a unit; ratios and counts have

@@ -18,6 +18,7 @@ import (
 	"github.com/pa-tools/pa/pkg/analyze/diff"
 	"github.com/pa-tools/pa/pkg/analyze/pareto"
 	"github.com/pa-tools/pa/pkg/analyze/report"
+	"github.com/pa-tools/pa/pkg/analyze/sheet"
 	"github.com/pa-tools/pa/pkg/analyze/view"
 	"github.com/pa-tools/pa/pkg/answer"
 )
@@ -53,7 +54,7 @@ type Run struct {
 const mostDetailed = 500
 
 // HTML writes the page. Level i of a run must be experiment i of its report.
-func HTML(p Page) report.Renderer {
+func HTML(p Page) sheet.Renderer {
 	return func(w io.Writer) error {
 		d, err := newDocument(&p)
 		if err != nil {
@@ -274,9 +275,7 @@ func (d *document) run(r *Run, i int, defs *definitions) error {
 	if err != nil {
 		return fmt.Errorf("%s: %w", r.Name, err)
 	}
-	whole, err := members(report.Indented(struct {
-		MaxLoad any `json:"max_load"`
-	}{report.MaxLoadJSON(r.Report.MaxLoad())}))
+	whole, err := members(sheet.JSON(sheet.Object{"max_load", report.MaxLoadJSON(r.Report.MaxLoad())}))
 	if err != nil {
 		return fmt.Errorf("%s: %w", r.Name, err)
 	}
@@ -358,11 +357,13 @@ func (l *levelPart) reasons(e *analyze.Experiment) {
 	if e.OK == 0 {
 		l.Why = append(l.Why, "no measured request succeeded, so there are no figures")
 	}
-	var lacking report.Reasons
+	var lacking sheet.Reasons
 	for _, u := range e.Unavailable {
 		lacking.Add(label(u.Key), u.Why)
 	}
-	lacking.Each(func(names, why string) { l.Why = append(l.Why, plain(names)+": n/a ("+plain(why)+")") })
+	for names, why := range lacking.All() {
+		l.Why = append(l.Why, plain(names)+": n/a ("+plain(why)+")")
+	}
 }
 
 // metrics adds metrics of the level to the table of metrics.

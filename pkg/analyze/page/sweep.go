@@ -8,6 +8,7 @@ import (
 
 	"github.com/pa-tools/pa/pkg/analyze"
 	"github.com/pa-tools/pa/pkg/analyze/report"
+	"github.com/pa-tools/pa/pkg/analyze/sheet"
 	"github.com/pa-tools/pa/pkg/answer"
 )
 
@@ -194,29 +195,23 @@ func plainCells(cells []*figure) template.HTML {
 // sweepNote says what the sweep says about the highest load, or why there is no sweep: each text
 // once, with the runs that it is about.
 func (d *document) sweepNote(runs []Run) {
-	var texts []string
-	about := map[string][]string{}
+	var texts sheet.Reasons
 	for i := range runs {
 		r := &runs[i]
-		text := ""
+		text := "the highest load that meets an objective: n/a (no objective was given; --slo gives one)"
 		switch m := r.Report.MaxLoad(); {
 		case m != nil:
 			text = report.MaxLoad(m)
 		case len(r.Levels) < 2:
 			text = sweepNeeds + "this run has " + count(len(r.Levels))
-		default:
-			text = "the highest load that meets an objective: n/a (no objective was given; --slo gives one)"
 		}
-		if about[text] == nil {
-			texts = append(texts, text)
-		}
-		about[text] = append(about[text], r.short)
+		texts.Add(r.short, text)
 	}
-	for _, text := range texts {
+	for about, text := range texts.All() {
 		switch {
 		case !d.Several:
-		case len(texts) > 1:
-			text = strings.Join(about[text], ", ") + ": " + text
+		case texts.Len() > 1:
+			text = about + ": " + text
 		default:
 			text = strings.Replace(text, sweepNeeds+"this run has", sweepNeeds+"each run has", 1)
 		}

@@ -6,7 +6,6 @@ import (
 	"math"
 	"slices"
 
-	"github.com/pa-tools/pa/internal/sanitize"
 	"github.com/pa-tools/pa/pkg/analyze"
 	"github.com/pa-tools/pa/pkg/analyze/report"
 )
@@ -253,7 +252,7 @@ func (r *Result) RateName() string {
 func (r *Result) name(i int) string {
 	p := &r.Points[i]
 	if r.Files != nil {
-		return sanitize.Text(p.File) + " " + sanitize.Text(p.Level)
+		return p.File + " " + p.Level
 	}
-	return sanitize.Text(p.Level)
+	return p.Level
 }

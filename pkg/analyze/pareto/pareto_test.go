@@ -12,6 +12,7 @@ import (
 	"github.com/pa-tools/pa/internal/schematest"
 	"github.com/pa-tools/pa/pkg/analyze"
 	"github.com/pa-tools/pa/pkg/analyze/report"
+	"github.com/pa-tools/pa/pkg/analyze/sheet"
 )
 
 // A rates is a level with these rates of a user and in total.
@@ -161,7 +162,7 @@ func TestFormats(t *testing.T) {
 	var text, md, document, lines bytes.Buffer
 	for _, x := range []struct {
 		to *bytes.Buffer
-		r  report.Renderer
+		r  sheet.Renderer
 	}{{&text, Text(r, 0)}, {&md, Markdown(r)}, {&document, JSON(r)}, {&lines, CSV(r)}} {
 		if err := x.r(x.to); err != nil {
 			t.Fatal(err)

@@ -5,7 +5,7 @@
 //	for _, run := range runs {
 //		within.Add(run) // before the run is closed
 //	}
-//	res := plan.Make(runset.OneServer(runs, nil), &within, plan.Options{Change: 0.05, Power: 0.8})
+//	res := plan.Make(diff.OneServer(runs, nil), &within, plan.Options{Change: 0.05, Power: 0.8})
 //	fmt.Println(res.Headlines()[0])
 //
 // From rig.MinRuns runs on, it knows how much runs differ (package rig), and plans runs a side. One or two runs

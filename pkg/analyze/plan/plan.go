@@ -7,8 +7,8 @@ import (
 
 	"github.com/pa-tools/pa/internal/plural"
 	"github.com/pa-tools/pa/pkg/analyze/diff"
+	"github.com/pa-tools/pa/pkg/analyze/inference"
 	"github.com/pa-tools/pa/pkg/analyze/rig"
-	"github.com/pa-tools/pa/pkg/analyze/runset"
 )
 
 // alpha is the level at which a comparison judges its metrics together.
@@ -33,9 +33,9 @@ const (
 
 // A Result is a plan.
 type Result struct {
-	Set     *runset.Set
+	Set     *diff.Set
 	Options Options
-	Levels  []Level
+	Levels  []LevelPlan
 	// RunSeconds is the time that a run took on average, with all of its levels; NaN if it is not known.
 	RunSeconds float64
 	// Command is the command that records the planned runs; NoCommand says why there is none.
@@ -43,9 +43,9 @@ type Result struct {
 	NoCommand string
 }
 
-// A Level is the plan for a load level.
-type Level struct {
-	*runset.Level
+// A LevelPlan is the plan for a load level.
+type LevelPlan struct {
+	*diff.Group
 	// Requests is the number of requests that a run had on average.
 	Requests int
 	Rows     []Row
@@ -66,7 +66,7 @@ type Row struct {
 	// Deviation is the standard deviation from run to run, Within the part of it that comes from the number of
 	// requests, and Between the rest. They are NaN if they are not known.
 	Deviation, Within, Between float64
-	// Find and Exclude are the numbers of runs a side for this metric, as in Level. 0 if they are not known.
+	// Find and Exclude are the numbers of runs a side for this metric, as in LevelPlan. 0 if they are not known.
 	Find, Exclude  int
 	SingleRequests float64
 	NA             string
@@ -74,13 +74,13 @@ type Row struct {
 
 // Make plans comparisons from runs of one setting. within holds what is known about the requests of these
 // runs. If the set is not comparable, nothing is planned.
-func Make(set *runset.Set, within *Within, o Options) *Result {
+func Make(set *diff.Set, within *Within, o Options) *Result {
 	res := &Result{Set: set, Options: o}
 	res.measureRuns()
 	var planner rig.Planner
 	analyzed := rig.Analyze(set, rig.Options{})
 	for i := range analyzed.Levels {
-		l := Level{Level: analyzed.Levels[i].Level}
+		l := LevelPlan{Group: analyzed.Levels[i].Group}
 		for _, x := range l.Levels {
 			l.Requests += x.OK + x.Failed
 		}
@@ -100,7 +100,7 @@ func Make(set *runset.Set, within *Within, o Options) *Result {
 }
 
 // several plans runs a side.
-func (l *Level) several(rows []rig.Row, within *Within, o Options, planner *rig.Planner) {
+func (l *LevelPlan) several(rows []rig.Row, within *Within, o Options, planner *rig.Planner) {
 	var known []rig.Deviation
 	tests := 0
 	for i := range rows {
@@ -137,7 +137,7 @@ func (l *Level) several(rows []rig.Row, within *Within, o Options, planner *rig.
 }
 
 // single plans the requests of a single run a side.
-func (l *Level) single(within *Within, o Options) {
+func (l *LevelPlan) single(within *Within, o Options) {
 	l.NA = fmt.Sprintf("%s not show how much runs differ by chance; at least %d are needed", map[bool]string{true: "one run does", false: plural.Of(len(l.Runs), "run") + " do"}[len(l.Runs) == 1], rig.MinRuns)
 	for i := range diff.Metrics {
 		m := &diff.Metrics[i]
@@ -197,8 +197,84 @@ func (res *Result) runs() int {
 
 // tooMany reports whether a level needs more than rig.MaxRunsASide runs a side.
 func (res *Result) tooMany() bool {
-	return slices.ContainsFunc(res.Levels, func(l Level) bool { return max(l.Find, l.Exclude) > rig.MaxRunsASide })
+	return slices.ContainsFunc(res.Levels, func(l LevelPlan) bool { return max(l.Find, l.Exclude) > rig.MaxRunsASide })
 }
 
 // Seconds returns the time that k runs a side take; NaN if it is not known.
 func (res *Result) Seconds(k int) float64 { return 2 * float64(k) * res.RunSeconds }
+
+// Within holds how much latencies may be off because a run has so few requests. The zero value is empty.
+type Within struct {
+	errors map[withinKey]standardError
+}
+
+// A standardError is the standard error of the logarithm of a metric of a run; why says why there is none.
+type standardError struct {
+	value float64
+	why   string
+}
+
+type withinKey struct {
+	run                 *diff.Run
+	mode, value, metric string
+}
+
+// interval is the level of the intervals from which Within takes standard errors, and intervalZ the distance of their
+// ends in standard errors, if they come from many values.
+const (
+	interval  = 0.95
+	intervalZ = 1.959964
+)
+
+// Add adds the levels of a run, which must have been read with Config.Series and not be closed yet.
+func (w *Within) Add(run *diff.Run) {
+	if w.errors == nil {
+		w.errors = map[withinKey]standardError{}
+	}
+	for i := range run.Levels {
+		l := &run.Levels[i]
+		for j := range diff.Metrics {
+			m := &diff.Metrics[j]
+			if m.IsRate() || !m.Primary && !diff.Judged(m, true) { // the intervals of rates are too wide in short runs
+				continue
+			}
+			e := l.Within(m)
+			ends := e.Interval(interval)
+			se := standardError{(math.Log(ends.High) - math.Log(ends.Low)) / (2 * intervalZ), e.NA.Reason}
+			if se.why == "" && !(se.value > 0 && !math.IsInf(se.value, 0)) {
+				se.why = "the requests bound it on one side only"
+			}
+			w.errors[withinKey{run, l.Mode, l.Value, m.Key}] = se
+		}
+	}
+}
+
+// of returns the standard error of the logarithm of a metric within runs at a level: the root of the mean square. It is NaN
+// if it is not known for a run; why says why.
+func (w *Within) of(runs []*diff.Run, levels []*diff.Level, m *diff.Metric) (se float64, why string) {
+	sum := 0.0
+	for i, r := range runs {
+		x, ok := w.errors[withinKey{r, levels[i].Mode, levels[i].Value, m.Key}]
+		if !ok {
+			return math.NaN(), "its requests were not read"
+		}
+		if x.why != "" {
+			return math.NaN(), x.why
+		}
+		sum += x.value * x.value
+	}
+	return math.Sqrt(sum / float64(len(runs))), ""
+}
+
+// singleDF is the number of degrees of freedom of a comparison of two single runs, see [inference.Change].
+const singleDF = 32
+
+// requestsToFind returns how many requests a run a comparison of two single runs needs to find a change at the level
+// alpha with the probability power, if a run of n requests has the standard error se and if runs do not
+// differ otherwise. Standard errors fall with the root of the number of requests.
+func requestsToFind(se float64, n int, change, alpha, power float64) float64 {
+	t := func(p float64) float64 { return inference.StudentQuantile(p, singleDF) } // two-sided
+	wanted := math.Log1p(change) / (math.Sqrt2 * (t(1-alpha) + t(2*power-1)))
+	ratio := se / wanted
+	return math.Ceil(float64(n) * ratio * ratio)
+}

@@ -16,9 +16,8 @@ import (
 	"github.com/pa-tools/pa/pkg/analyze"
 	"github.com/pa-tools/pa/pkg/analyze/diff"
 	"github.com/pa-tools/pa/pkg/analyze/inference"
-	"github.com/pa-tools/pa/pkg/analyze/report"
 	"github.com/pa-tools/pa/pkg/analyze/rig"
-	"github.com/pa-tools/pa/pkg/analyze/runset"
+	"github.com/pa-tools/pa/pkg/analyze/sheet"
 	"github.com/pa-tools/pa/pkg/export"
 )
 
@@ -115,7 +114,7 @@ func TestHeadlines(t *testing.T) {
 		},
 	} {
 		runs, within := series(t, tt.ttft, tt.change)
-		res := Make(runset.OneServer(runs, nil), within, tt.o)
+		res := Make(diff.OneServer(runs, nil), within, tt.o)
 		got := res.Headlines()
 		if why := map[string]string{
 			"runs that differ much": "more than 1,000 runs a side are needed; plan for a larger --change, or record longer runs",
@@ -149,7 +148,7 @@ func TestCostlyMetric(t *testing.T) {
 		{[]int{0, 400, 0}, ""}, // edge: the others are not known
 		{[]int{4, 2000, 1}, "TTFT p90 needs the most runs; for a change in the other metrics, 4 runs a side are enough."},
 	} {
-		var l Level
+		var l LevelPlan
 		for i, k := range tt.find {
 			l.Rows = append(l.Rows, Row{Metric: &diff.Metrics[i], Find: k})
 		}
@@ -164,7 +163,7 @@ func TestMoreTakesMore(t *testing.T) {
 	t.Parallel()
 	runs, within := series(t, []float64{30, 31, 30.5, 29, 30.2, 29.7}, nil)
 	sides := func(o Options) (find, exclude int) {
-		l := Make(runset.OneServer(runs, nil), within, o).Levels[0]
+		l := Make(diff.OneServer(runs, nil), within, o).Levels[0]
 		return l.Find, l.Exclude
 	}
 	find, exclude := sides(Options{0.05, 0.8})
@@ -227,7 +226,7 @@ func TestCommand(t *testing.T) {
 				s.Group, s.Label = "g", tt.label
 			}
 		})
-		res := Make(runset.OneServer(runs, nil), within, usual)
+		res := Make(diff.OneServer(runs, nil), within, usual)
 		if res.Command.Line != tt.line || !strings.HasPrefix(res.NoCommand, tt.why) && !strings.Contains(res.NoCommand, tt.why) || (tt.line == "") != (res.NoCommand != "") {
 			t.Errorf("%s: %q, no command because %q; want %q, %q", tt.name, res.Command.Line, res.NoCommand, tt.line, tt.why)
 		}
@@ -260,9 +259,9 @@ func TestFormats(t *testing.T) {
 			r.Header.Meta.Args = []string{"pa-record", "-H", "X: [redacted]", "-m", "a|b`"}
 			runs = append(runs, read(t, fmt.Sprintf("x|%d\x1b.json", i), r, &within))
 		}
-		res := Make(runset.OneServer(runs, nil), &within, usual)
-		for format, render := range map[string]func(*Result) report.Renderer{
-			"text": func(r *Result) report.Renderer { return Text(r, 80) }, "markdown": Markdown, "json": JSON,
+		res := Make(diff.OneServer(runs, nil), &within, usual)
+		for format, render := range map[string]func(*Result) sheet.Renderer{
+			"text": func(r *Result) sheet.Renderer { return Text(r, 80) }, "markdown": Markdown, "json": JSON,
 		} {
 			var b bytes.Buffer
 			if err := render(res)(&b); err != nil {
@@ -309,7 +308,7 @@ func TestPlanKeepsItsPromise(t *testing.T) {
 	var planner rig.Planner
 	var within Within
 	for range replications {
-		l := Level{Level: &runset.Level{Runs: make([]*diff.Run, first), Levels: make([]*diff.Level, first)}}
+		l := LevelPlan{Group: &diff.Group{Runs: make([]*diff.Run, first), Levels: make([]*diff.Level, first)}}
 		for i := range l.Levels {
 			l.Levels[i] = &diff.Level{}
 		}
@@ -363,7 +362,7 @@ func TestSingleRunsKeepTheirPromise(t *testing.T) {
 		for range replications {
 			var within Within
 			run := read(t, "x", lognormal(rng, 200, deviation, 1), &within)
-			l := Make(runset.OneServer([]*diff.Run{run}, nil), &within, usual).Levels[0]
+			l := Make(diff.OneServer([]*diff.Run{run}, nil), &within, usual).Levels[0]
 			i := slices.IndexFunc(l.Rows, func(r Row) bool { return r.Metric.Key == "ttft_mean" })
 			n := int(l.Rows[i].SingleRequests)
 			planned += float64(n) / float64(replications)

@@ -10,8 +10,8 @@ import (
 	"github.com/pa-tools/pa/internal/plural"
 	"github.com/pa-tools/pa/pkg/analyze"
 	"github.com/pa-tools/pa/pkg/analyze/report"
+	"github.com/pa-tools/pa/pkg/analyze/sheet"
 	"github.com/pa-tools/pa/pkg/analyze/svg"
-	"github.com/pa-tools/pa/pkg/analyze/tabular"
 	"github.com/pa-tools/pa/pkg/analyze/view"
 	"github.com/pa-tools/pa/pkg/answer"
 )
@@ -228,7 +228,7 @@ func attained(runs []*view.Run, names []string, l *loads) *svg.Panel {
 	}, report.LevelName)
 	return &svg.Panel{
 		Title: "Requests that meet " + objective, X: l.axis, Y: svg.Axis{Unit: svg.Share, Include: []float64{0, 1}},
-		Series: series, Lines: []svg.Line{{At: target, Label: "target " + tabular.ShareInSentence(target)}}, NoData: "it cannot be told of any level",
+		Series: series, Lines: []svg.Line{{At: target, Label: "target " + sheet.ShareInSentence(target)}}, NoData: "it cannot be told of any level",
 	}
 }
 

@@ -6,10 +6,10 @@ import (
 	"math"
 	"slices"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/pa-tools/pa/internal/sanitize"
 	"github.com/pa-tools/pa/pkg/analyze/explain"
+	"github.com/pa-tools/pa/pkg/analyze/sheet"
 )
 
 // Definitions holds the definitions and values of several dialects for one load level.
@@ -36,14 +36,14 @@ func (d *Definitions) timeUnits() (u timeUnits) {
 			}
 		}
 	}
-	u.token, u.request = tokenUnit(token), largestUnit(request)
+	u.token, u.request = TokenUnit(token), RequestUnit(request)
 	return u
 }
 
 // definitionCells formats the values of the rows of a measure in one unit, and returns
 // the unit.
 func definitionCells(m explain.MeasureRows, u *timeUnits) (rows [][4]string, unit string) {
-	sc := scale{"", 1}
+	sc := TimeUnit{"", 1}
 	switch m.Measure.Unit() {
 	case explain.Nanoseconds:
 		sc = u.token
@@ -62,7 +62,7 @@ func definitionCells(m explain.MeasureRows, u *timeUnits) (rows [][4]string, uni
 		if m.Measure.Unit() == explain.Tokens || m.Measure.Unit() == explain.Count {
 			return count(v)
 		}
-		return number(v / sc.per)
+		return Number(v / sc.per)
 	}
 	for _, r := range m.Rows {
 		if !r.Has() {
@@ -111,31 +111,30 @@ func DefinitionsTable(d *Definitions) Renderer {
 		var b strings.Builder
 		u := d.timeUnits()
 		width := (&Options{Width: d.Width}).textWidth()
-		b.WriteString(Wrap(fmt.Sprintf("%s, %s %s", plain(d.Name), plain(d.Mode), plain(d.Value)), "", "  ", d.Width))
-		b.WriteString(Wrap("= definition, ≠ why it is not what strict gives", "", "  ", d.Width))
+		b.WriteString(sheet.Wrap(fmt.Sprintf("%s, %s %s", plain(d.Name), plain(d.Mode), plain(d.Value)), "", "  ", d.Width))
+		b.WriteString(sheet.Wrap("= definition, ≠ why it is not what strict gives", "", "  ", d.Width))
 		for _, m := range d.shown() {
 			cells, unit := definitionCells(m, &u)
 			title := m.Measure.Words()
 			if unit != "" {
 				title += " (" + unit + ")"
 			}
-			g := grid{}
-			g.add(title, "mean", "p50", "p99", "n")
+			g := newGrid(1, 1)
+			g.Add(title, "mean", "p50", "p99", "n")
 			for i := range m.Rows {
-				g.add(append([]string{"  " + explain.Family(m.Rows[i].Dialects)}, cells[i][:]...)...)
+				g.Add(append([]string{"  " + explain.Family(m.Rows[i].Dialects)}, cells[i][:]...)...)
 			}
-			var table strings.Builder
 			limit := 0
 			if d.Width > 0 {
 				limit = max(d.Width, leastWidth)
-				g.spread(limit)
+				g.Fit(0, limit)
 			}
-			_ = g.write(&table, limit)
+			table := g.Text("", limit)
 			b.WriteByte('\n')
-			lines := strings.SplitAfter(strings.TrimSuffix(table.String(), "\n"), "\n")
+			lines := strings.SplitAfter(strings.TrimSuffix(table, "\n"), "\n")
 			inParts := len(lines) > 1+len(m.Rows) // then the definitions follow all parts
 			if inParts {
-				b.WriteString(table.String() + "\n")
+				b.WriteString(table + "\n")
 			} else {
 				b.WriteString(lines[0])
 			}
@@ -146,7 +145,7 @@ func DefinitionsTable(d *Definitions) Renderer {
 					b.WriteString(strings.TrimSuffix(lines[i+1], "\n") + "\n")
 				}
 				for _, l := range rowLines(&m.Rows[i]) {
-					b.WriteString(Wrap(plain(l), "      ", "        ", width))
+					b.WriteString(sheet.Wrap(plain(l), "      ", "        ", width))
 				}
 			}
 		}
@@ -154,36 +153,11 @@ func DefinitionsTable(d *Definitions) Renderer {
 			b.WriteByte('\n')
 		}
 		for _, r := range d.Remarks {
-			b.WriteString(Wrap(explain.Family(r.Dialects)+": "+plain(r.Text), "", "  ", width))
+			b.WriteString(sheet.Wrap(explain.Family(r.Dialects)+": "+plain(r.Text), "", "  ", width))
 		}
 		_, err := io.WriteString(w, b.String())
 		return err
 	}
-}
-
-// Wrap breaks text between words into lines of width characters, each with a line feed.
-// first begins the first line, others the further ones. With width 0, text stays in one
-// line.
-func Wrap(text, first, others string, width int) string {
-	if width == 0 {
-		return first + text + "\n"
-	}
-	var b strings.Builder
-	indent, used := first, 0
-	b.WriteString(indent)
-	for i, word := range strings.Fields(text) {
-		n := utf8.RuneCountInString(word)
-		if i > 0 && len(indent)+used+1+n > width {
-			indent, used = others, 0
-			b.WriteString("\n" + indent)
-		} else if i > 0 {
-			b.WriteByte(' ')
-			used++
-		}
-		b.WriteString(word)
-		used += n
-	}
-	return b.String() + "\n"
 }
 
 // DefinitionsMarkdown writes definitions as tables in the Markdown of GitHub.
@@ -225,72 +199,28 @@ func DefinitionsMarkdown(d *Definitions) Renderer {
 // DefinitionsSchema names the layout that DefinitionsJSON writes.
 const DefinitionsSchema = "pa-definitions/1"
 
-type jsonDefinitions struct {
-	Schema   string        `json:"schema"`
-	File     string        `json:"file"`
-	Mode     string        `json:"mode"`
-	Value    string        `json:"value"`
-	Measures []jsonMeasure `json:"measures"`
-	Remarks  []jsonRemark  `json:"remarks"`
-}
-
-type jsonMeasure struct {
-	Measure string              `json:"measure"`
-	Words   string              `json:"words"`
-	Unit    string              `json:"unit"`
-	Rows    []jsonDefinitionRow `json:"rows"`
-}
-
-type jsonDefinitionRow struct {
-	Dialects   []string              `json:"dialects"`
-	Name       string                `json:"name,omitempty"`
-	Definition string                `json:"definition,omitempty"`
-	Values     *jsonDefinitionValues `json:"values,omitempty"`
-	NA         string                `json:"na,omitempty"`
-	Differs    []string              `json:"differs"`
-}
-
-type jsonDefinitionValues struct {
-	N    int      `json:"n"`
-	Mean float64  `json:"mean"`
-	P50  *float64 `json:"p50,omitempty"`
-	P99  *float64 `json:"p99,omitempty"`
-}
-
-type jsonRemark struct {
-	Dialects []string `json:"dialects"`
-	Text     string   `json:"text"`
-}
-
 // DefinitionsJSON writes one object in the layout of
 // schemas/definitions.schema.json, with all measures.
 func DefinitionsJSON(d *Definitions) Renderer {
-	j := jsonDefinitions{Schema: DefinitionsSchema, File: d.Name, Mode: d.Mode, Value: d.Value, Remarks: []jsonRemark{}}
-	for _, m := range d.Measures {
-		x := jsonMeasure{Measure: string(m.Measure), Words: m.Measure.Words(), Unit: string(m.Measure.Unit()), Rows: []jsonDefinitionRow{}}
-		for i := range m.Rows {
-			r := &m.Rows[i]
-			row := jsonDefinitionRow{Dialects: r.Dialects, Name: r.Name, Definition: r.Formula, NA: r.NA, Differs: append([]string{}, r.Differs...)}
-			switch {
-			case r.Has() && math.IsInf(r.Values.Mean, 0):
-				row.NA = "infinite"
-			case r.Has():
-				row.Values = &jsonDefinitionValues{N: r.Values.N, Mean: r.Values.Mean, P50: finite(r.Values.P50), P99: finite(r.Values.P99)}
-			}
-			x.Rows = append(x.Rows, row)
-		}
-		j.Measures = append(j.Measures, x)
-	}
-	for _, r := range d.Remarks {
-		j.Remarks = append(j.Remarks, jsonRemark{r.Dialects, r.Text})
-	}
-	return Indented(j)
+	return sheet.JSON(sheet.Object{
+		"schema", DefinitionsSchema, "file", d.Name, "mode", d.Mode, "value", d.Value,
+		"measures", sheet.List(d.Measures, func(m *explain.MeasureRows) sheet.Object {
+			return sheet.Object{"measure", m.Measure, "words", m.Measure.Words(), "unit", m.Measure.Unit(), "rows", sheet.List(m.Rows, jsonDefinition)}
+		}),
+		"remarks", sheet.List(d.Remarks, func(r *explain.Remark) sheet.Object { return sheet.Object{"dialects", r.Dialects, "text", r.Text} }),
+	})
 }
 
-// finite returns v; nil if JSON has no number for it.
-func finite(v float64) *float64 {
-	if math.IsNaN(v) || math.IsInf(v, 0) {
-		return nil
+func jsonDefinition(r *explain.Row) sheet.Object {
+	var values sheet.Object
+	na := r.NA
+	switch {
+	case r.Has() && math.IsInf(r.Values.Mean, 0):
+		na = "infinite"
+	case r.Has():
+		values = sheet.Object{"n", r.Values.N, "mean", r.Values.Mean, "p50", r.Values.P50, "p99", r.Values.P99}
 	}
-	return &v
+	return sheet.Object{
+		"dialects", r.Dialects, "name", sheet.Opt(r.Name), "definition", sheet.Opt(r.Formula), "values", values, "na", sheet.Opt(na), "differs", r.Differs,
+	}
 }

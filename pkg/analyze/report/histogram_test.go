@@ -8,6 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/pa-tools/pa/pkg/analyze"
+	"github.com/pa-tools/pa/pkg/analyze/sheet"
 	"github.com/pa-tools/pa/pkg/answer"
 )
 
@@ -90,9 +91,9 @@ func TestHistograms(t *testing.T) {
 		{"no room", []analyze.MetricSummary{metric(answer.TTFT, 1000, two)}, Options{Sparklines: true, Width: 36}, ""},
 	} {
 		var b strings.Builder
-		ms := scale{name: "ms", per: 1e6}
+		ms := TimeUnit{name: "ms", per: 1e6}
 		tb := table{b: &b, o: tt.o, units: &timeUnits{token: ms, request: ms}}
-		tb.histograms(&analyze.Experiment{Metrics: tt.metrics})
+		tb.blocks((&sheet.Part{}).Apart().Table(tb.histograms(&analyze.Experiment{Metrics: tt.metrics})).Blocks)
 		if d := cmp.Diff(tt.want, b.String()); d != "" {
 			t.Errorf("%s (-want +got):\n%s", tt.name, d)
 		}

@@ -4,12 +4,12 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
-	"io"
+	"math"
 	"strconv"
 
-	"github.com/pa-tools/pa/internal/sanitize"
 	"github.com/pa-tools/pa/pkg/analyze"
-	"github.com/pa-tools/pa/pkg/export"
+	"github.com/pa-tools/pa/pkg/analyze/names"
+	"github.com/pa-tools/pa/pkg/analyze/sheet"
 )
 
 // Schema names the layout that JSON writes.
@@ -18,197 +18,106 @@ const Schema = "pa-report/1"
 // JSON writes one object in the layout of schemas/report.schema.json. Times are
 // nanoseconds; floats have all their digits. A metric or rate without a value is
 // absent.
-func JSON(in Input) Renderer { return Indented(document(in)) }
+func JSON(in Input) Renderer { return sheet.JSON(jsonLayout{}.report(&in)) }
 
 // JSONArray writes an array with an object as of [JSON] for each input, also for one input
 // or none.
-func JSONArray(inputs []Input) Renderer { return arrayOf(inputs, document) }
+func JSONArray(inputs []Input) Renderer { return sheet.JSON(sheet.List(inputs, jsonLayout{}.report)) }
 
-// arrayOf writes an array with the document of each input.
-func arrayOf(inputs []Input, document func(Input) jsonReport) Renderer {
-	all := make([]jsonReport, 0, len(inputs))
-	for _, in := range inputs {
-		all = append(all, document(in))
+// A jsonLayout is a layout of JSON: ours, or with the names of OpenTelemetry.
+type jsonLayout struct{ otel bool }
+
+func (w jsonLayout) report(in *Input) sheet.Object {
+	rep := in.Report
+	schema, conventions := Schema, ""
+	if w.otel {
+		schema, conventions = OTelSchema, names.OTelConventions
 	}
-	return Indented(all)
-}
-
-// Indented writes a document as JSON for programs that people can read too, by [sanitize.JSON].
-func Indented(document any) Renderer {
-	return func(w io.Writer) error {
-		b, err := json.MarshalIndent(document, "", "  ")
-		if err != nil {
-			return err
-		}
-		_, err = w.Write(sanitize.JSON(append(b, '\n')))
-		return err
+	return sheet.Object{
+		"schema", schema, "conventions", sheet.Opt(conventions), "run", w.run(in),
+		"experiments", sheet.List(rep.Experiments, func(e *analyze.Experiment) sheet.Object { return w.experiment(rep, e) }),
+		"max_load", MaxLoadJSON(rep.MaxLoad()), "unavailable", w.whys(rep.Unavailable), // why a metric or "throughput" has no value in the run
+		"warnings", texts(rep.Warnings), "warning_kinds", sheet.Opt(kinds(rep.Warnings)),
 	}
 }
 
-type jsonReport struct {
-	Schema string `json:"schema"`
-	// Conventions is where the names of metrics come from; only with the names of OpenTelemetry.
-	Conventions string           `json:"conventions,omitempty"`
-	Run         jsonRun          `json:"run"`
-	Experiments []jsonExperiment `json:"experiments"`
-	MaxLoad     *jsonMaxLoad     `json:"max_load,omitempty"`
-	// Unavailable holds the reason why a metric or "throughput" has no value in the run.
-	Unavailable map[string]string `json:"unavailable,omitempty"`
-	Warnings    []string          `json:"warnings"`
-	// WarningKinds has the kind of each of the Warnings.
-	WarningKinds []analyze.WarningKind `json:"warning_kinds,omitempty"`
-}
-
-type jsonTokenizer struct {
-	Name   string `json:"name"`
-	SHA256 string `json:"sha256"`
-}
-
-type jsonRun struct {
-	File        string  `json:"file"`
-	Tool        string  `json:"tool,omitempty"`
-	Version     *string `json:"version,omitempty"`
-	ServiceKind *string `json:"service_kind,omitempty"`
-	Endpoint    *string `json:"endpoint,omitempty"`
-	Model       string  `json:"model,omitempty"`
-	// Label is the label of the server, if the run was recorded with others against
-	// several servers.
-	Label string `json:"label,omitempty"`
-	// Tokenizer describes the tokenizer that counted texts.
-	Tokenizer   *jsonTokenizer `json:"tokenizer,omitempty"`
-	From        string         `json:"from"`
-	Stamps      *jsonStamps    `json:"stamps,omitempty"`
-	StartNS     uint64         `json:"start_ns,omitempty"`
-	EndNS       uint64         `json:"end_ns,omitempty"`
-	Interrupted string         `json:"interrupted,omitempty"`
-	// Calibration is the calibration that the file holds.
-	Calibration *export.Calibration `json:"calibration,omitempty"`
-	// Shard and Merged have the layout of the file.
-	Shard  *export.ShardMeta  `json:"shard,omitempty"`
-	Merged *export.MergedMeta `json:"merged,omitempty"`
-}
-
-type jsonStamps struct {
-	Kernel  int `json:"kernel"`
-	User    int `json:"user"`
-	Unknown int `json:"unknown"`
-}
-
-type jsonExperiment struct {
-	Mode string `json:"mode"`
-	Load string `json:"load,omitempty"`
-	// Attributes hold for all metrics of the level; only with the names of OpenTelemetry.
-	Attributes   map[string]string `json:"attributes,omitempty"`
-	Value        jsonNumber        `json:"value"`
-	Requests     jsonRequests      `json:"requests"`
-	DurationNS   int64             `json:"duration_ns"`
-	SentRate     *float64          `json:"sent_requests_per_s,omitempty"`
-	TokenSource  string            `json:"token_source"`
-	TokenEvents  int               `json:"token_events"`
-	SharedStamps int               `json:"shared_stamps"`
-	Selected     *Part             `json:"selected,omitempty"`
-	Metrics      namedMetrics      `json:"metrics"`
-	Throughput   jsonThroughput    `json:"throughput"`
-	// Unavailable holds the reason why a metric or the rates of tokens have no value: the
-	// answers were not streamed, or may not have been.
-	Unavailable map[string]string `json:"unavailable,omitempty"`
-	SLO         *jsonSLO          `json:"slo,omitempty"`
-	Quality     *jsonQuality      `json:"quality,omitempty"`
-	Economics   *jsonEconomics    `json:"economics,omitempty"`
-	Prefix      *jsonPrefix       `json:"prefix,omitempty"`
-	Phases      *jsonPhases       `json:"phases,omitempty"`
-	Models      []jsonModel       `json:"models,omitempty"`
-	Windows     []jsonWindow      `json:"windows,omitempty"`
-	// Pauses has the layout of the file.
-	Pauses         []export.Pause `json:"pauses,omitempty"`
-	PausedRequests int            `json:"paused_requests,omitempty"`
-	// Client has the layout of the file.
-	Client   *export.ClientMeta `json:"client,omitempty"`
-	Server   []jsonServer       `json:"server,omitempty"`
-	Warnings []string           `json:"warnings"`
-	// WarningKinds has the kind of each of the Warnings.
-	WarningKinds []analyze.WarningKind `json:"warning_kinds,omitempty"`
-}
-
-type jsonRequests struct {
-	OK               int            `json:"ok"`
-	Failed           int            `json:"failed"`
-	Excluded         int            `json:"excluded"`
-	Unreadable       int            `json:"unreadable"`
-	Resent           int            `json:"resent,omitempty"`
-	FailedByClass    map[string]int `json:"failed_by_class,omitempty"`
-	ExcludedByReason map[string]int `json:"excluded_by_reason,omitempty"`
-}
-
-type jsonThroughput struct {
-	Requests            *float64 `json:"requests_per_s,omitempty"`
-	OutputTokens        *float64 `json:"output_tokens_per_s,omitempty"`
-	TotalTokens         *float64 `json:"total_tokens_per_s,omitempty"`
-	OutputTokensPerUser *float64 `json:"output_tokens_per_s_per_user,omitempty"`
-}
-
-func document(in Input) jsonReport {
+func (w jsonLayout) run(in *Input) sheet.Object {
 	rep := in.Report
 	run := rep.Run
-	d := jsonReport{
-		Schema: Schema,
-		Run: jsonRun{
-			File: in.Name, Tool: tool(rep), Version: run.Version, ServiceKind: run.ServiceKind, Endpoint: run.Endpoint,
-			Model: rep.Model, From: rep.From.String(), Tokenizer: (*jsonTokenizer)(rep.Tokenizer),
-		},
-		Experiments: []jsonExperiment{},
-		Warnings:    texts(rep.Warnings), WarningKinds: kinds(rep.Warnings),
+	var tokenizer, stamps, recorded sheet.Object
+	label := ""
+	if t := rep.Tokenizer; t != nil {
+		tokenizer = sheet.Object{"name", t.Name, "sha256", t.SHA256}
 	}
 	if s := rep.Stamps; s.Kernel+s.User > 0 {
-		d.Run.Stamps = &jsonStamps{s.Kernel, s.User, s.Unknown}
+		stamps = sheet.Object{"kernel", s.Kernel, "user", s.User, "unknown", s.Unknown}
 	}
 	if m := run.Meta; m != nil {
-		d.Run.StartNS, d.Run.EndNS, d.Run.Interrupted, d.Run.Calibration = m.StartNS, m.EndNS, m.Interrupted, rep.Calibration()
-		d.Run.Shard, d.Run.Merged = m.Shard, m.Merged
+		recorded = sheet.Object{ // calibration, shard and merged have the layout of the file
+			"start_ns", sheet.Opt(m.StartNS), "end_ns", sheet.Opt(m.EndNS), "interrupted", sheet.Opt(m.Interrupted),
+			"calibration", sheet.Opt(rep.Calibration()), "shard", sheet.Opt(m.Shard), "merged", sheet.Opt(m.Merged),
+		}
 		if m.Repeat != nil {
-			d.Run.Label = m.Repeat.Label
+			label = m.Repeat.Label
 		}
 	}
-	for i := range rep.Experiments {
-		d.Experiments = append(d.Experiments, experiment(&rep.Experiments[i], rep.SLOTarget))
-	}
-	d.MaxLoad = jsonLoad(rep.MaxLoad())
-	d.Unavailable = whys(rep.Unavailable)
-	return d
+	return append(sheet.Object{
+		"file", in.Name, "tool", sheet.Opt(tool(rep)), "version", sheet.Opt(run.Version), "service_kind", sheet.Opt(run.ServiceKind), "endpoint", sheet.Opt(run.Endpoint),
+		"model", sheet.Opt(rep.Model), "label", sheet.Opt(label), "tokenizer", tokenizer, "from", rep.From.String(), "stamps", stamps,
+	}, recorded...)
 }
 
-// whys returns the reasons by key; nil for none.
-func whys(all []analyze.Unavailable) map[string]string {
-	var m map[string]string
+// whys returns the reasons why figures are unavailable, by key; nil for none.
+func (w jsonLayout) whys(all []analyze.Unavailable) any {
+	m := map[string]string{}
 	for _, u := range all {
-		if m == nil {
-			m = map[string]string{}
+		key := u.Key
+		if w.otel {
+			key = names.OTelName(key)
 		}
-		m[u.Key] = u.Why
+		m[key] = u.Why
 	}
-	return m
+	return sheet.Opt(m)
 }
 
-func experiment(e *analyze.Experiment, target float64) jsonExperiment {
-	return jsonExperiment{
-		Mode: e.Mode, Load: e.Load, Value: jsonNumber(e.Value),
-		Requests: jsonRequests{
-			OK: e.OK, Failed: e.FailedRequests(), Excluded: e.ExcludedRequests(), Unreadable: e.Unreadable, Resent: e.Resent,
-			FailedByClass: byName(e.Failed), ExcludedByReason: byName(e.Excluded),
+func (w jsonLayout) experiment(rep *analyze.Report, e *analyze.Experiment) sheet.Object {
+	var attributes any
+	if w.otel { // they hold for all metrics of the level
+		attributes = sheet.Opt(otelAttributes(rep))
+	}
+	return sheet.Object{
+		"mode", e.Mode, "load", sheet.Opt(e.Load), "attributes", attributes, "value", jsonNumber(e.Value),
+		"requests", sheet.Object{
+			"ok", e.OK, "failed", e.FailedRequests(), "excluded", e.ExcludedRequests(), "unreadable", e.Unreadable, "resent", sheet.Opt(e.Resent),
+			"failed_by_class", byName(e.Failed), "excluded_by_reason", byName(e.Excluded),
 		},
-		DurationNS: e.DurationNS, SentRate: rate(e.Sent), TokenSource: e.TokenSource.String(),
-		TokenEvents: e.TokenEvents, SharedStamps: e.SharedStamps,
-		Selected: PartOf(e.Selected), Metrics: namedMetrics{all: e.Metrics}, Throughput: jsonRates(&e.Throughput), Unavailable: whys(e.Unavailable),
-		SLO: jsonAttainment(e.SLO, target), Quality: jsonQualityOf(e.Quality), Economics: jsonEconomicsOf(e.Economics), Prefix: jsonPrefixOf(e.Prefix), Phases: jsonPhasesOf(e.Phases), Models: jsonModels(e.Models), Windows: jsonWindows(e.Windows),
-		Pauses: e.Pauses, PausedRequests: e.Paused,
-		Client:   e.Client,
-		Server:   jsonServers(e.Server, asIs),
-		Warnings: texts(e.Warnings), WarningKinds: kinds(e.Warnings),
+		"duration_ns", e.DurationNS, "sent_requests_per_s", rate(e.Sent), "token_source", e.TokenSource.String(), "token_events", e.TokenEvents, "shared_stamps", e.SharedStamps,
+		"selected", PartOf(e.Selected), "metrics", w.metrics(e.Metrics), "throughput", jsonRates(&e.Throughput), "unavailable", w.whys(e.Unavailable),
+		"slo", jsonAttainment(e.SLO, rep.SLOTarget), "quality", w.quality(e.Quality), "economics", jsonEconomics(e.Economics), "prefix", jsonPrefix(e.Prefix), "phases", w.phases(e.Phases),
+		"models", sheet.Opt(sheet.List(e.Models, func(m *analyze.ModelPart) sheet.Object {
+			return sheet.Object{"model", m.Model, "ok", m.OK, "failed", m.Failed, "metrics", w.metrics(m.Metrics), "throughput", jsonRates(&m.Throughput)}
+		})),
+		"windows", sheet.Opt(sheet.List(e.Windows, func(x *analyze.Window) sheet.Object {
+			return sheet.Object{
+				"start_ns", x.FromNS, "end_ns", x.ToNS, "offset_ns", x.OffsetNS, "ok", x.OK, "failed", x.Failed,
+				"metrics", w.metrics(x.Metrics), "throughput", jsonRates(&x.Throughput),
+			}
+		})),
+		"pauses", sheet.Opt(e.Pauses), "paused_requests", sheet.Opt(e.Paused), "client", sheet.Opt(e.Client), // as in the file
+		"server", sheet.Opt(sheet.List(e.Server, w.server)), "warnings", texts(e.Warnings), "warning_kinds", sheet.Opt(kinds(e.Warnings)),
 	}
 }
 
-func jsonRates(t *analyze.Throughput) jsonThroughput {
-	return jsonThroughput{rate(t.Requests), rate(t.OutputTokens), rate(t.TotalTokens), rate(t.OutputTokensPerUser)}
+func jsonRates(t *analyze.Throughput) sheet.Object {
+	return sheet.Object{
+		"requests_per_s", rate(t.Requests), "output_tokens_per_s", rate(t.OutputTokens), "total_tokens_per_s", rate(t.TotalTokens),
+		"output_tokens_per_s_per_user", rate(t.OutputTokensPerUser),
+	}
+}
+
+// metrics returns metrics in the layout.
+func (w jsonLayout) metrics(all []analyze.MetricSummary) namedMetrics {
+	return namedMetrics{all, w.otel}
 }
 
 // namedMetrics are metrics in the order of the definitions: a JSON object by our keys, or an array
@@ -238,13 +147,13 @@ func (m namedMetrics) MarshalJSON() ([]byte, error) {
 	return b.Bytes(), nil
 }
 
-// statistics writes the members of a summary; number formats its values.
-func statistics(b *bytes.Buffer, s *analyze.Summary, number func(float64) string) {
-	fmt.Fprintf(b, `"n":%d,"mean":%s,"std":%s,"min":%s`, s.N, number(s.Mean), number(s.Std), number(s.Min))
+// statistics writes the members of a summary; format formats its values.
+func statistics(b *bytes.Buffer, s *analyze.Summary, format func(float64) string) {
+	fmt.Fprintf(b, `"n":%d,"mean":%s,"std":%s,"min":%s`, s.N, format(s.Mean), format(s.Std), format(s.Min))
 	for j, level := range analyze.Levels {
-		fmt.Fprintf(b, `,"%s":%s`, PercentileName(level), number(s.Pct[j]))
+		fmt.Fprintf(b, `,"%s":%s`, PercentileName(level), format(s.Pct[j]))
 	}
-	fmt.Fprintf(b, `,"max":%s`, number(s.Max))
+	fmt.Fprintf(b, `,"max":%s`, format(s.Max))
 }
 
 // PercentileName returns the name of a percentile: "p50", "p99.9".
@@ -265,32 +174,29 @@ func (n jsonNumber) MarshalJSON() ([]byte, error) {
 	return json.Marshal(string(n))
 }
 
-func rate(r analyze.Rate) *float64 {
+// rate returns a rate; nil if it is not known.
+func rate(r analyze.Rate) any {
 	if !r.OK {
 		return nil
 	}
-	return &r.PerSecond
+	return r.PerSecond
 }
 
-func byName(c []analyze.Count) map[string]int {
-	if len(c) == 0 {
-		return nil
-	}
+// byName returns counts by name; nil for none.
+func byName(c []analyze.Count) any {
 	m := map[string]int{}
 	for _, x := range c {
 		m[x.Name] = x.N
 	}
-	return m
+	return sheet.Opt(m)
 }
 
-// texts returns the texts of warnings, never nil: a report without warnings has an empty
-// list.
-func texts(errs []error) []string {
-	s := []string{}
+// texts returns the texts of warnings.
+func texts(errs []error) (all []string) {
 	for _, err := range errs {
-		s = append(s, err.Error())
+		all = append(all, err.Error())
 	}
-	return s
+	return all
 }
 
 // kinds returns the kinds of warnings.
@@ -300,3 +206,56 @@ func kinds(errs []error) (all []analyze.WarningKind) {
 	}
 	return all
 }
+
+// The parts of pa-report/1 that exist only on request.
+
+// PartOf returns the selected part of a level in the layout of JSON, "selected" of the schemas; nil
+// for nil.
+func PartOf(s *analyze.Selected) sheet.Object {
+	if s == nil {
+		return nil
+	}
+	o := sheet.Object{"how", s.How, "start_ns", s.FromNS, "end_ns", s.ToNS, "level_start_ns", s.Level.FromNS, "level_end_ns", s.Level.ToNS}
+	if x := s.Steady; x != nil {
+		o = append(o, "steady", sheet.Object{"concurrency", x.Concurrency, "threshold", x.Threshold, "peak", x.Peak, "at_plateau", x.AtPlateau})
+	}
+	return o
+}
+
+// jsonAttainment returns how a level met an objective; target is 0 for a condition of it.
+func jsonAttainment(x *analyze.Attainment, target float64) sheet.Object {
+	if x == nil {
+		return nil
+	}
+	attained := math.NaN()
+	if x.Share.OK {
+		attained = x.Share.V
+	}
+	return sheet.Object{
+		"expression", x.SLO.String(), "target", sheet.Opt(target), "attained", attained, "na", sheet.Opt(x.Share.NA), // why it is unknown
+		"met", x.Met, "missed", x.Missed, "failed", x.Failed, "unknown", x.Unknown, "lacking", byName(x.Lacking),
+		"goodput", sheet.Object{"requests_per_s", rate(x.Requests), "output_tokens_per_s", rate(x.OutputTokens)},
+		"conditions", sheet.Opt(sheet.List(x.Conditions, func(c *analyze.Attainment) sheet.Object { return jsonAttainment(c, 0) })),
+	}
+}
+
+// MaxLoadJSON returns the estimate in the layout of JSON, "max_load" of the schemas; nil for nil.
+func MaxLoadJSON(m *analyze.MaxLoad) sheet.Object {
+	if m == nil {
+		return nil
+	}
+	at := func(l *analyze.LoadLevel) sheet.Object {
+		if l == nil {
+			return nil
+		}
+		return sheet.Object{"load", l.Load, "attained", l.Share}
+	}
+	return sheet.Object{
+		"mode", m.Mode, "target", m.Target, "estimate", m.Estimate, "low", m.Interval.Low, "high", m.Interval.High, "na", sheet.Opt(m.NA), // why a bound is missing
+		"within", at(m.Within), "beyond", at(m.Beyond), "again", sheet.Opt(m.Again), "next", sheet.Opt(m.Next), "next_requests", sheet.Opt(m.NextRequests),
+		"untold", sheet.Opt(m.Unknown),
+	}
+}
+
+// bounded reports whether an end of an interval is a number.
+func bounded(v float64) bool { return !math.IsNaN(v) && !math.IsInf(v, 0) }

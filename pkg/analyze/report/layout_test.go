@@ -96,7 +96,7 @@ func TestServerUnits(t *testing.T) {
 	} {
 		u := timeUnitsOf([]Input{{Report: &analyze.Report{Run: &export.Run{}, Experiments: []analyze.Experiment{*tt.e}}}})
 		var got []string
-		for _, row := range servers(tt.e, u.server).rows[1:] {
+		for _, row := range servers(tt.e, u.server).Rows[1:] {
 			got = append(got, row[3])
 		}
 		if d := cmp.Diff(tt.want, got); d != "" {

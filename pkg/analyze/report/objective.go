@@ -9,6 +9,7 @@ import (
 	"github.com/pa-tools/pa/internal/plural"
 	"github.com/pa-tools/pa/pkg/analyze"
 	"github.com/pa-tools/pa/pkg/analyze/inference"
+	"github.com/pa-tools/pa/pkg/analyze/sheet"
 )
 
 // objective says how a level met the objective, in lines.
@@ -68,30 +69,27 @@ func rateOrNA(r analyze.Rate) string {
 	if !r.OK {
 		return "n/a"
 	}
-	return number(r.PerSecond)
+	return Number(r.PerSecond)
 }
 
 // objectives returns one line per load level, with the goodput.
-func objectives(rep *analyze.Report) grid {
-	g := grid{indent: "  "}
+func objectives(rep *analyze.Report) sheet.Table {
+	g := newGrid(1, 2)
 	mode, mixed := modes(rep)
-	g.add(plain(mode), "SLO met", "goodput", "goodput")
-	g.add("", "%", "requests/s", "output tok/s")
+	g.Add(mode, "SLO met", "goodput", "goodput")
+	g.Add("", "%", "requests/s", "output tok/s")
 	for _, e := range byLoad(rep) {
 		if e.SLO == nil {
 			continue
 		}
 		met := "n/a"
 		if e.SLO.Share.OK {
-			met = number(100 * e.SLO.Share.V)
+			met = Number(100 * e.SLO.Share.V)
 		}
-		g.add(plain(levelIn(e, mixed)), met, rateOrNA(e.SLO.Requests), rateOrNA(e.SLO.OutputTokens))
+		g.Add(levelIn(e, mixed), met, rateOrNA(e.SLO.Requests), rateOrNA(e.SLO.OutputTokens))
 	}
 	return g
 }
-
-// MaxLoadJSON returns the estimate in the layout of JSON: "max_load" of the schemas.
-func MaxLoadJSON(m *analyze.MaxLoad) any { return jsonLoad(m) }
 
 // MaxLoad describes the estimate of the highest load under an objective, for people.
 func MaxLoad(m *analyze.MaxLoad) string {
@@ -202,7 +200,7 @@ func sentIfOther(l *analyze.LoadLevel) string {
 	if named, err := strconv.ParseFloat(l.Value, 64); err != nil || math.Abs(l.Load-named) <= 0.005*named {
 		return ""
 	}
-	return number(l.Load)
+	return Number(l.Load)
 }
 
 // maxLoadInterval returns " (95% interval 5.3 to 7.2)"; "" if there is no interval.

@@ -3,7 +3,6 @@ package report
 import (
 	"bufio"
 	"bytes"
-	"cmp"
 	"encoding/json"
 	"io"
 	"slices"
@@ -11,7 +10,7 @@ import (
 
 	"github.com/pa-tools/pa/pkg/analyze"
 	"github.com/pa-tools/pa/pkg/analyze/names"
-	"github.com/pa-tools/pa/pkg/analyze/serverfigures"
+	"github.com/pa-tools/pa/pkg/analyze/sheet"
 	"github.com/pa-tools/pa/pkg/answer"
 )
 
@@ -21,48 +20,12 @@ const OTelSchema = "pa-report-otel/1"
 // OTelJSON writes one object in the layout of schemas/report-otel.schema.json: as [JSON], but each
 // metric has its name in OpenTelemetry's conventions for GenAI, and times of metrics and of servers
 // are seconds. A number of seconds is exactly the number of nanoseconds of JSON: it has the same digits.
-func OTelJSON(in Input) Renderer { return Indented(otelDocument(in)) }
+func OTelJSON(in Input) Renderer { return sheet.JSON(jsonLayout{otel: true}.report(&in)) }
 
 // OTelJSONArray writes an array with an object as of [OTelJSON] for each input, also for one input or
 // none.
-func OTelJSONArray(inputs []Input) Renderer { return arrayOf(inputs, otelDocument) }
-
-func otelDocument(in Input) jsonReport {
-	d := document(in)
-	d.Schema, d.Conventions = OTelSchema, names.OTelConventions
-	d.Unavailable = otelKeys(d.Unavailable)
-	for i := range d.Experiments {
-		e := &d.Experiments[i]
-		e.Attributes = otelAttributes(in.Report)
-		e.Metrics.otel = true
-		e.Unavailable = otelKeys(e.Unavailable)
-		for k := range e.Models {
-			e.Models[k].Metrics.otel = true
-		}
-		for k := range e.Windows {
-			e.Windows[k].Metrics.otel = true
-		}
-		if e.Quality != nil {
-			e.Quality.Metrics.otel = true
-		}
-		if e.Phases != nil {
-			e.Phases.Metrics.otel = true
-		}
-		e.Server = otelServers(in.Report.Experiments[i].Server)
-	}
-	return d
-}
-
-// otelKeys returns reasons by the names of the conventions.
-func otelKeys(reasons map[string]string) map[string]string {
-	if reasons == nil {
-		return nil
-	}
-	renamed := map[string]string{}
-	for key, why := range reasons {
-		renamed[names.OTelName(key)] = why
-	}
-	return renamed
+func OTelJSONArray(inputs []Input) Renderer {
+	return sheet.JSON(sheet.List(inputs, jsonLayout{otel: true}.report))
 }
 
 // otelOperations holds the values of gen_ai.operation.name by the end of a path.
@@ -118,34 +81,15 @@ func otelMetrics(all []analyze.MetricSummary) ([]byte, error) {
 		}
 		b.Write(text[:len(text)-1])
 		b.WriteByte(',')
-		number := float
+		format := float
 		if head.Unit == "s" {
-			number = names.Seconds
+			format = names.Seconds
 		}
-		statistics(&b, x.Summary, number)
+		statistics(&b, x.Summary, format)
 		b.WriteByte('}')
 	}
 	b.WriteByte(']')
 	return b.Bytes(), nil
-}
-
-// otelServers returns figures of servers with the names of the conventions, where they have one, and
-// times in seconds.
-func otelServers(all []serverfigures.Figure) []jsonServer {
-	out := jsonServers(all, func(unit string, v float64) json.Number {
-		if unit == string(answer.Nanoseconds) {
-			return json.Number(names.Seconds(v))
-		}
-		return asIs(unit, v)
-	})
-	for i := range out {
-		x := &out[i]
-		x.Name = cmp.Or(names.OTelServer(x.Name), x.Name)
-		if x.Unit == string(answer.Nanoseconds) {
-			x.Unit = names.OTelUnit(x.Unit)
-		}
-	}
-	return out
 }
 
 // OTelRowsJSON is like RowsJSON, but the names are attributes of OpenTelemetry's conventions for GenAI, else

@@ -2,16 +2,17 @@ package report
 
 import (
 	"fmt"
-	"io"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/pa-tools/pa/internal/plural"
 	"github.com/pa-tools/pa/pkg/analyze"
+	"github.com/pa-tools/pa/pkg/analyze/sheet"
 )
 
-// A Renderer writes one finished report to w. It returns the first error of w.
-type Renderer func(w io.Writer) error
+// A Renderer writes one finished report.
+type Renderer = sheet.Renderer
 
 // An Input is the analysis of one file.
 type Input struct {
@@ -150,7 +151,7 @@ func levelsOf(rep *analyze.Report, group []occurrence) string {
 	for _, i := range levels {
 		e := &rep.Experiments[i]
 		if len(levels) == 1 || mixed || e.Load != "" {
-			names = append(names, plain(level(e)))
+			names = append(names, plain(LevelName(e)))
 		} else {
 			names = append(names, plain(e.Value))
 		}
@@ -174,4 +175,67 @@ type Options struct {
 	// windows and, with Percentiles, histograms of TTFT and ITL, which need
 	// [analyze.Config.Curve]. It is for terminals that show their characters.
 	Sparklines bool
+}
+
+// MissedObjectives returns an error for each level that does not attain the target of the
+// SLO, or whose attainment is unknown.
+func MissedObjectives(in Input) []error {
+	var errs []error
+	target := strconv.FormatFloat(100*in.Report.SLOTarget, 'f', -1, 64)
+	for i := range in.Report.Experiments {
+		e := &in.Report.Experiments[i]
+		switch s := e.SLO.Share; {
+		case !s.OK:
+			errs = append(errs, fmt.Errorf("%s: %s:%s: whether the SLO is met is not known: %s", in.Name, e.Mode, e.Value, s.NA))
+		case s.V < in.Report.SLOTarget:
+			errs = append(errs, fmt.Errorf("%s: %s:%s: %.4g%% of the requests meet the SLO, less than %s%%", in.Name, e.Mode, e.Value, 100*s.V, target))
+		}
+	}
+	return errs
+}
+
+// naLines returns a line for each reason: "queue, prefill: n/a (why)".
+func naLines(r *sheet.Reasons) (all []string) {
+	for names, why := range r.All() {
+		all = append(all, names+": n/a ("+plain(why)+")")
+	}
+	return all
+}
+
+// figureLines returns a line for each figure with a value, made by text, and then a line for each
+// reason why other figures have none.
+func figureLines(all []analyze.LevelFigure, text func(*analyze.LevelFigure) string) (lines []string) {
+	var lacking sheet.Reasons
+	for i := range all {
+		f := &all[i]
+		if f.Why != "" {
+			lacking.Add(f.Label, f.Why)
+			continue
+		}
+		lines = append(lines, f.Label+": "+text(f))
+	}
+	return append(lines, naLines(&lacking)...)
+}
+
+// groupLines returns the lines of [figureLines]. If no figure has a value and all have the same reason, it returns
+// one line "NAME: n/a (why)" with the name of the group.
+func groupLines(name string, all []analyze.LevelFigure, text func(*analyze.LevelFigure) string) []string {
+	if why := commonReason(all); why != "" {
+		return []string{name + ": n/a (" + plain(why) + ")"}
+	}
+	return figureLines(all, text)
+}
+
+// commonReason returns the reason why no figure has a value; "" if a figure has a value, or if the figures have
+// several reasons.
+func commonReason(all []analyze.LevelFigure) string {
+	for i := range all {
+		if all[i].Why != all[0].Why {
+			return ""
+		}
+	}
+	if len(all) == 0 {
+		return ""
+	}
+	return all[0].Why
 }

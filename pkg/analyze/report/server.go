@@ -1,33 +1,33 @@
 package report
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"strconv"
 
 	"github.com/pa-tools/pa/internal/sanitize"
 	"github.com/pa-tools/pa/pkg/analyze"
+	"github.com/pa-tools/pa/pkg/analyze/names"
 	"github.com/pa-tools/pa/pkg/analyze/serverfigures"
+	"github.com/pa-tools/pa/pkg/analyze/sheet"
+	"github.com/pa-tools/pa/pkg/answer"
 )
 
 // maxFigures bounds the rows of one name. GPUs, models and servers are fewer, but labels
 // may have any number of values.
 const maxFigures = 64
 
-// servers returns the figures of servers and GPUs as a grid with one row of heads; nil if
-// there are none. It leaves out columns without a value. Times are in the unit of the report; if they
+// servers returns the figures of servers and GPUs as a table. It leaves out columns without a value. Times are in the unit of the report; if they
 // differ too much for one unit, each row has its own unit.
-func servers(e *analyze.Experiment, common scale) *grid {
-	if len(e.Server) == 0 {
-		return nil
-	}
+func servers(e *analyze.Experiment, common TimeUnit) sheet.Table {
 	rows := [][]string{{"server metric", "of", "n", "mean", "max", "total", "seen by client", "network + client"}}
 	shown := map[string]int{}
 	apart := farApart(e.Server)
 	for i := range e.Server {
 		f, unit := &e.Server[i], common
 		if apart {
-			unit = largestUnit(figureTimes(f))
+			unit = RequestUnit(figureTimes(f))
 		}
 		if shown[f.Name]++; shown[f.Name] > maxFigures {
 			continue
@@ -40,17 +40,17 @@ func servers(e *analyze.Experiment, common scale) *grid {
 		}
 		switch f.Kind {
 		case serverfigures.Counter:
-			row[5] = quantity(f.Unit, f.Total, unit)
+			row[5] = Quantity(f.Unit, f.Total, unit)
 		case serverfigures.Gauge:
-			row[4] = quantity(f.Unit, f.Max, unit)
+			row[4] = Quantity(f.Unit, f.Max, unit)
 			fallthrough
 		default:
-			row[3] = quantity(f.Unit, f.Mean, unit)
+			row[3] = Quantity(f.Unit, f.Mean, unit)
 		}
 		if ns, ok := f.ClientMinusServer(); ok {
-			row[6], row[7] = unit.span(f.Client), unit.span(ns)
+			row[6], row[7] = unit.Span(f.Client), unit.Span(ns)
 		} else if f.Compared {
-			row[6], row[7] = unit.span(f.Client), "n/a ("+f.Incomparable+")"
+			row[6], row[7] = unit.Span(f.Client), "n/a ("+f.Incomparable+")"
 		}
 		rows = append(rows, row)
 	}
@@ -66,7 +66,7 @@ func servers(e *analyze.Experiment, common scale) *grid {
 			used[i] = used[i] || cell != ""
 		}
 	}
-	g := &grid{indent: "  ", left: 2}
+	g := newGrid(2, 1)
 	for _, row := range rows {
 		var cells []string
 		for i, cell := range row {
@@ -74,7 +74,7 @@ func servers(e *analyze.Experiment, common scale) *grid {
 				cells = append(cells, cell)
 			}
 		}
-		g.add(cells...)
+		g.Add(cells...)
 	}
 	return g
 }
@@ -106,13 +106,13 @@ func figureTimes(f *serverfigures.Figure) []float64 {
 
 // serverNotes returns the reasons why figures have no value: a line for each reason.
 func serverNotes(e *analyze.Experiment) []string {
-	var lacking Reasons
+	var lacking sheet.Reasons
 	for i := range e.Server {
 		if f := &e.Server[i]; f.NA != "" {
 			lacking.Add(f.Name, f.NA)
 		}
 	}
-	return lacking.lines()
+	return naLines(&lacking)
 }
 
 // maxOf bounds the name of a figure's object in characters, because labels may have any
@@ -121,102 +121,70 @@ const maxOf = 100
 
 // Quantity formats a figure of a server, whose unit is as in [serverfigures.Figure]. It
 // shows times in the unit times and bytes as MiB.
-func Quantity(unit string, v float64, times TimeUnit) string { return quantity(unit, v, times.scale) }
-
-func quantity(unit string, v float64, times scale) string {
+func Quantity(unit string, v float64, times TimeUnit) string {
 	switch unit {
 	case "ns":
-		return times.span(v)
+		return times.Span(v)
 	case "ratio":
 		return percent(v)
 	case "bytes":
-		return number(v/(1<<20)) + " MiB"
+		return Number(v/(1<<20)) + " MiB"
 	case "W", "J":
-		return number(v) + " " + unit
+		return Number(v) + " " + unit
 	}
-	return number(v)
+	return Number(v)
 }
 
-// jsonServer is a figure of a server.
-type jsonServer struct {
-	Name              string      `json:"name"`
-	Metric            string      `json:"metric"`
-	Kind              string      `json:"kind"`
-	Of                string      `json:"of"`
-	Source            string      `json:"source,omitempty"`
-	Host              string      `json:"host,omitempty"`
-	GPU               string      `json:"gpu,omitempty"`
-	Unit              string      `json:"unit"`
-	N                 uint64      `json:"n"`
-	Mean              json.Number `json:"mean,omitempty"`
-	Min               json.Number `json:"min,omitempty"`
-	Max               json.Number `json:"max,omitempty"`
-	Total             json.Number `json:"total,omitempty"`
-	Client            json.Number `json:"client_mean,omitempty"`
-	ClientMinusServer json.Number `json:"client_minus_server,omitempty"`
-	// Incomparable is the reason why a client's mean has no difference from the server's.
-	Incomparable string `json:"client_minus_server_na,omitempty"`
-	NA           string `json:"na,omitempty"`
-}
-
-// asIs formats a number as package json does; "" for a number that JSON cannot hold.
-func asIs(_ string, v float64) json.Number {
-	b, err := json.Marshal(v)
-	if err != nil {
-		return ""
+// server returns a figure of a server in the layout. With the names of OpenTelemetry, times are seconds.
+func (w jsonLayout) server(f *serverfigures.Figure) sheet.Object {
+	name, unit := f.Name, f.Unit
+	value := func(v float64) any { return v }
+	if w.otel {
+		name = cmp.Or(names.OTelServer(name), name)
+		if unit == string(answer.Nanoseconds) {
+			unit = names.OTelUnit(unit)
+			value = func(v float64) any { return json.Number(names.Seconds(v)) }
+		}
 	}
-	return json.Number(b)
-}
-
-// jsonServers returns figures in the layout of JSON. value formats a number with a unit.
-func jsonServers(all []serverfigures.Figure, value func(unit string, v float64) json.Number) (out []jsonServer) {
-	for i := range all {
-		f := &all[i]
-		x := jsonServer{Name: f.Name, Metric: f.Metric, Kind: f.Kind.String(), Of: f.Of, Source: f.Source, Host: f.Host, GPU: f.GPU, Unit: f.Unit, N: f.N, NA: f.NA}
-		if f.NA != "" {
-			out = append(out, x)
-			continue
-		}
-		if f.Kind == serverfigures.Counter {
-			x.Total = value(f.Unit, f.Total)
-		} else {
-			x.Mean = value(f.Unit, f.Mean)
-		}
-		if f.Kind == serverfigures.Gauge {
-			x.Min, x.Max = value(f.Unit, f.Min), value(f.Unit, f.Max)
-		}
-		if ns, ok := f.ClientMinusServer(); ok {
-			x.Client, x.ClientMinusServer = value(f.Unit, f.Client), value(f.Unit, ns)
-		} else if f.Compared {
-			x.Client, x.Incomparable = value(f.Unit, f.Client), f.Incomparable
-		}
-		out = append(out, x)
+	o := sheet.Object{
+		"name", name, "metric", f.Metric, "kind", f.Kind.String(), "of", f.Of, "source", sheet.Opt(f.Source), "host", sheet.Opt(f.Host), "gpu", sheet.Opt(f.GPU),
+		"unit", unit, "n", f.N,
 	}
-	return out
+	if f.NA != "" {
+		return append(o, "na", f.NA)
+	}
+	switch f.Kind {
+	case serverfigures.Counter:
+		o = append(o, "total", value(f.Total))
+	case serverfigures.Gauge:
+		o = append(o, "mean", value(f.Mean), "min", value(f.Min), "max", value(f.Max))
+	default:
+		o = append(o, "mean", value(f.Mean))
+	}
+	if ns, ok := f.ClientMinusServer(); ok {
+		o = append(o, "client_mean", value(f.Client), "client_minus_server", value(ns))
+	} else if f.Compared {
+		o = append(o, "client_mean", value(f.Client), "client_minus_server_na", sheet.Opt(f.Incomparable))
+	}
+	return o
 }
 
-// csvServers returns the figures as rows: server[NAME of OF]. The growth of a counter,
+// csvServers returns the figures as lines: server[NAME of OF]. The growth of a counter,
 // its only number, is in the column of the mean.
-func csvServers(all []serverfigures.Figure) (rows [][]string) {
+func csvServers(all []serverfigures.Figure) (lines []csvLine) {
 	for i := range all {
 		f := &all[i]
-		v := f.Mean
-		if f.Kind == serverfigures.Counter {
-			v = f.Total
-		}
-		if f.NA != "" {
-			rows = append(rows, []string{"server[" + f.Name + " of " + f.Of + "]", f.Unit})
-			continue
-		}
-		row := []string{"server[" + f.Name + " of " + f.Of + "]", f.Unit, strconv.FormatUint(f.N, 10), float(v)}
-		if f.Kind == serverfigures.Gauge {
-			row = append(row, "", float(f.Min))
-			for range analyze.Levels {
-				row = append(row, "")
+		l := csvLine{name: "server[" + f.Name + " of " + f.Of + "]", unit: f.Unit}
+		if f.NA == "" {
+			l.n, l.mean = strconv.FormatUint(f.N, 10), float(f.Mean)
+			switch f.Kind {
+			case serverfigures.Counter:
+				l.mean = float(f.Total)
+			case serverfigures.Gauge:
+				l.min, l.max = float(f.Min), float(f.Max)
 			}
-			row = append(row, float(f.Max))
 		}
-		rows = append(rows, row)
+		lines = append(lines, l)
 	}
-	return rows
+	return lines
 }

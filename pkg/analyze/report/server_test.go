@@ -1,6 +1,7 @@
 package report
 
 import (
+	"encoding/json"
 	"strings"
 	"testing"
 
@@ -24,9 +25,8 @@ func TestServers(t *testing.T) {
 	shown := func() {
 		t.Helper()
 		u := timeUnitsOf([]Input{{Report: &analyze.Report{Run: &export.Run{}, Experiments: []analyze.Experiment{*e}}}})
-		if err := servers(e, u.server).write(&b, 0); err != nil {
-			t.Fatal(err)
-		}
+		g := servers(e, u.server)
+		b.WriteString(g.Text("  ", 0))
 	}
 	shown()
 	const want = `  server metric    of                  n       mean     max   total  seen by client  network + client
@@ -39,8 +39,8 @@ func TestServers(t *testing.T) {
 	if d := cmp.Diff(want, b.String()); d != "" {
 		t.Errorf("text (-want +got):\n%s", d)
 	}
-	if j := jsonServers(e.Server[1:2], asIs)[0]; j.ClientMinusServer != "" || j.Client == "" || j.Incomparable != "why" {
-		t.Errorf("JSON: %+v", j)
+	if d := cmp.Diff(`{"name":"request","metric":"","kind":"time","of":"llm version 1","unit":"ns","n":4,"mean":2000000,"client_mean":2500000000,"client_minus_server_na":"why"}`, jsonServer(t, &e.Server[1])); d != "" {
+		t.Errorf("JSON (-want +got):\n%s", d)
 	}
 	e.Server = e.Server[2:3]
 	b.Reset()
@@ -60,11 +60,8 @@ func TestServersBound(t *testing.T) {
 	for range 2000 {
 		e.Server = append(e.Server, serverfigures.Figure{Name: "KV cache usage", Of: "s", Kind: serverfigures.Gauge, Unit: "ratio", N: 1, Mean: 0.5, Max: 0.5})
 	}
-	var b strings.Builder
-	if err := servers(e, timeScales[2]).write(&b, 0); err != nil {
-		t.Fatal(err)
-	}
-	lines := strings.Split(strings.TrimSuffix(b.String(), "\n"), "\n")
+	g := servers(e, timeScales[2])
+	lines := strings.Split(strings.TrimSuffix(g.Text("  ", 0), "\n"), "\n")
 	if want := 1 + 2 + maxFigures + 1; len(lines) != want {
 		t.Errorf("%d lines, want %d", len(lines), want)
 	}
@@ -81,11 +78,20 @@ func TestServersBound(t *testing.T) {
 	if d := cmp.Diff([]string{"GPU utilization: n/a (g is as low as -5)"}, serverNotes(e)); d != "" {
 		t.Errorf("notes (-want +got):\n%s", d)
 	}
-	all := jsonServers(e.Server, asIs)
-	if x := all[0]; len(all) != len(e.Server) || x.NA != "g is as low as -5" || x.Mean != "" || x.Min != "" {
-		t.Errorf("%d figures, the first %+v", len(all), x)
+	if d := cmp.Diff(`{"name":"GPU utilization","metric":"","kind":"gauge","of":"GPU-a h","unit":"ratio","n":0,"na":"g is as low as -5"}`, jsonServer(t, &e.Server[0])); d != "" {
+		t.Errorf("JSON (-want +got):\n%s", d)
 	}
-	if row := csvServers(e.Server)[0]; len(row) != 2 {
-		t.Errorf("%q", row)
+	if l := csvServers(e.Server)[0]; l.n+l.mean+l.min+l.max != "" {
+		t.Errorf("CSV %+v", l)
 	}
+}
+
+// jsonServer returns a figure in JSON.
+func jsonServer(t *testing.T, f *serverfigures.Figure) string {
+	t.Helper()
+	text, err := json.Marshal(jsonLayout{}.server(f))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
 }

@@ -7,6 +7,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/pa-tools/pa/pkg/analyze"
+	"github.com/pa-tools/pa/pkg/analyze/sheet"
 	"github.com/pa-tools/pa/pkg/answer"
 )
 
@@ -58,9 +59,9 @@ func TestTrends(t *testing.T) {
 		{"no output at all", []line{window(0, 0, 0), window(0, 0, 0), window(0, 0, 0), window(0, 0, 0)}, Options{Sparklines: true}, ""},
 	} {
 		var b strings.Builder
-		ms := scale{name: "ms", per: 1e6}
+		ms := TimeUnit{name: "ms", per: 1e6}
 		tb := table{b: &b, o: tt.o, units: &timeUnits{token: ms, request: ms}}
-		tb.trends(tt.lines)
+		tb.blocks((&sheet.Part{}).Apart().Table(tb.trends(tt.lines)).Blocks)
 		if d := cmp.Diff(tt.want, b.String()); d != "" {
 			t.Errorf("%s (-want +got):\n%s", tt.name, d)
 		}

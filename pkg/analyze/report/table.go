@@ -4,13 +4,16 @@ import (
 	"cmp"
 	"fmt"
 	"io"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 	"unicode/utf8"
 
 	"github.com/pa-tools/pa/internal/plural"
 	"github.com/pa-tools/pa/pkg/analyze"
+	"github.com/pa-tools/pa/pkg/analyze/sheet"
 	"github.com/pa-tools/pa/pkg/answer"
 	"github.com/pa-tools/pa/pkg/export"
 )
@@ -31,11 +34,13 @@ func Table(inputs []Input, o Options) Renderer {
 			t.head(in.Name)
 			for j := range in.Report.Experiments {
 				b.WriteByte('\n')
-				t.experiment(&in.Report.Experiments[j])
+				p := t.level(&in.Report.Experiments[j])
+				t.prose("", plain(p.Title)+": "+p.After)
+				t.blocks(p.Blocks)
 			}
 			if len(in.Report.Experiments) > 1 {
 				b.WriteByte('\n')
-				t.levels()
+				t.blocks(t.levels().Blocks)
 			}
 		}
 		if n := len(Warnings(inputs, o.AllWarnings)); n > 0 {
@@ -46,11 +51,14 @@ func Table(inputs []Input, o Options) Renderer {
 	}
 }
 
+// A table makes the report of a run for people.
 type table struct {
-	b     *strings.Builder
+	b     *strings.Builder // of text
 	rep   *analyze.Report
 	o     Options
 	units *timeUnits
+
+	markdown bool // for Markdown, which leaves out lines about the recorder
 }
 
 // lineWidth is the default width of text, and maxLineWidth the width of text on a wide
@@ -70,24 +78,44 @@ func (o *Options) textWidth() int {
 	return min(max(o.Width, leastWidth), maxLineWidth)
 }
 
-// write writes a grid within the width.
-func (t *table) write(g *grid) {
+// tableIndent precedes the lines of tables.
+const tableIndent = "  "
+
+// write writes a table within the width.
+func (t *table) write(g *sheet.Table) {
 	limit := 0
 	if t.o.Width > 0 {
 		limit = max(t.o.Width, leastWidth)
-		g.spread(limit)
+		g.Fit(len(tableIndent), limit)
 	}
-	_ = g.write(t.b, limit) // a strings.Builder does not fail
+	t.b.WriteString(g.Text(tableIndent, limit))
+}
+
+// blocks writes sentences and tables.
+func (t *table) blocks(all []sheet.Block) {
+	for i := range all {
+		block := &all[i]
+		if block.Apart {
+			t.b.WriteByte('\n')
+		}
+		if block.Table != nil {
+			t.write(block.Table)
+			continue
+		}
+		for _, text := range block.Sentences() {
+			t.prose(tableIndent, text)
+		}
+	}
 }
 
 // head writes the properties of the whole run.
 func (t *table) head(name string) {
 	run := t.rep.Run
 	fmt.Fprintf(t.b, "%s\n", plain(name))
-	g := grid{indent: "  ", left: 2}
+	var rows [][2]string
 	row := func(name, value string) {
 		if value != "" {
-			g.add(name, plain(value))
+			rows = append(rows, [2]string{name, plain(value)})
 		}
 	}
 	row("recorded by", tool(t.rep))
@@ -112,14 +140,12 @@ func (t *table) head(name string) {
 	if len(t.rep.Experiments) == 0 {
 		row("experiments", "none")
 	}
-	t.named(&g)
-}
-
-// named writes lines of a name and a value; a long value continues below itself.
-func (t *table) named(g *grid) {
-	widths := columnWidths(g.rows)
-	for _, row := range g.rows {
-		t.prose(g.indent+row[0]+strings.Repeat(" ", widths[0]-utf8.RuneCountInString(row[0])+g.space()), row[1])
+	widest := 0
+	for _, r := range rows {
+		widest = max(widest, len(r[0]))
+	}
+	for _, r := range rows { // a long value continues below itself
+		t.prose(fmt.Sprintf("  %-*s  ", widest, r[0]), r[1])
 	}
 }
 
@@ -172,80 +198,9 @@ func timestamps(rep *analyze.Report) string {
 	return strings.Join(parts, ", ")
 }
 
-func (t *table) experiment(e *analyze.Experiment) {
-	title := plain(level(e)) + ": " + requests(e)
-	if e.DurationNS > 0 {
-		title += " in " + t.units.duration.span(float64(e.DurationNS))
-	}
-	t.prose("", title)
-	if e.Selected != nil {
-		t.prose("  ", Selected(e.Selected))
-	}
-	if len(e.Metrics) > 0 {
-		if t.o.Percentiles {
-			t.tall(e)
-			t.histograms(e)
-		} else {
-			t.wide(e)
-		}
-	}
-	t.footnotes(e)
-	if e.Quality != nil {
-		t.quality(e.Quality)
-	}
-	if e.Economics != nil {
-		t.b.WriteByte('\n')
-		for _, line := range economics(e.Economics) {
-			t.prose("  ", line)
-		}
-	}
-	if e.Prefix != nil {
-		t.b.WriteByte('\n')
-		for _, line := range prefixLines(e.Prefix, t.units.server) {
-			t.prose("  ", line)
-		}
-		if g := prefixBuckets(e.Prefix, t.units.token); g != nil {
-			t.write(g)
-		}
-	}
-	if e.Phases != nil {
-		t.b.WriteByte('\n')
-		if len(e.Phases.Metrics) > 0 {
-			g := figures(&analyze.Experiment{Metrics: e.Phases.Metrics}, t.units)
-			t.write(&g)
-		}
-		for _, line := range phaseLines(e.Phases, t.units.server) {
-			t.prose("  ", line)
-		}
-	}
-	if g := servers(e, t.units.server); g != nil {
-		t.b.WriteByte('\n')
-		t.write(g)
-		for _, text := range serverNotes(e) {
-			t.prose("  ", text)
-		}
-	}
-	if len(e.Models) > 0 {
-		t.b.WriteByte('\n')
-		g := models(e, t.units)
-		t.write(&g)
-	}
-	if len(e.Windows) > 0 {
-		t.b.WriteByte('\n')
-		t.prose("  ", windowNote(e))
-		g := windows(e, t.units)
-		t.write(&g)
-		t.trends(windowLines(e))
-	}
-}
-
-// LevelName returns the name of a load level for people: "concurrency 4"; "load not known" if
-// the file does not state it.
-func LevelName(e *analyze.Experiment) string { return level(e) }
-
-// level names a load level: "concurrency 8", "schedule of 5 requests"; "load not known" if
-// the file of another tool does not state it.
-func level(e *analyze.Experiment) string {
+// LevelName names a load level for people: "concurrency 8", "schedule of 5 requests"; "load not
+// known" if the file of another tool does not state it.
+func LevelName(e *analyze.Experiment) string {
 	return analyze.LevelName(e.Mode, e.Value, e.Load)
 }
 
@@ -279,35 +234,40 @@ func requests(e *analyze.Experiment) string {
 // usual lists the percentiles of the usual table.
 var usual = [...]float64{50, 90, 95, 99}
 
-// wide writes the usual table.
-func (t *table) wide(e *analyze.Experiment) {
-	g := figures(e, t.units)
-	t.write(&g)
+// newGrid returns a table with a number of keys and of rows of heads.
+func newGrid(keys, heads int) sheet.Table {
+	return sheet.Table{Keys: keys, Heads: heads, Rule: [2]string{":--", "--:"}}
 }
 
 // figures returns a row per metric.
-func figures(e *analyze.Experiment, u *timeUnits) grid {
-	g := grid{indent: "  ", left: 2}
+func figures(all []analyze.MetricSummary, u *timeUnits) sheet.Table {
+	g := newGrid(2, 1)
+	if len(all) == 0 {
+		return g
+	}
 	head := []string{"", "", "n", "mean", "std", "min"}
 	for _, p := range usual {
 		head = append(head, PercentileName(p))
 	}
-	g.add(append(head, "max")...)
-	for _, m := range e.Metrics {
+	g.Add(append(head, "max")...)
+	for _, m := range all {
 		s, f := m.Summary, rowFormat(m, u.of(m.Definition))
 		row := []string{m.Definition.Label(), f.name, strconv.Itoa(s.N), f.text(s.Mean), f.text(s.Std), f.text(s.Min)}
 		for _, p := range usual {
 			row = append(row, f.text(s.P(p)))
 		}
-		g.add(append(row, f.text(s.Max))...)
+		g.Add(append(row, f.text(s.Max))...)
 	}
 	return g
 }
 
-// tall writes a column per metric and a row per figure, because a line cannot hold fifteen
+// tall returns a column per metric and a row per figure, because a line cannot hold fifteen
 // figures.
-func (t *table) tall(e *analyze.Experiment) {
-	g := grid{indent: "  "}
+func tall(e *analyze.Experiment, u *timeUnits) sheet.Table {
+	g := newGrid(1, 2)
+	if len(e.Metrics) == 0 {
+		return g
+	}
 	names, units := []string{""}, []string{""}
 	formats := make([]inRow, len(e.Metrics))
 	row := func(name string, f func(i int, s *analyze.Summary) string) {
@@ -315,18 +275,18 @@ func (t *table) tall(e *analyze.Experiment) {
 		for i := range e.Metrics {
 			cells = append(cells, f(i, e.Metrics[i].Summary))
 		}
-		g.add(cells...)
+		g.Add(cells...)
 	}
 	for i, m := range e.Metrics {
-		formats[i] = rowFormat(m, t.units.of(m.Definition))
+		formats[i] = rowFormat(m, u.of(m.Definition))
 		name, unit := m.Definition.Label(), formats[i].name
 		if m.Definition.Unit() == answer.Tokens { // "output tokens" in two lines
 			name, unit, _ = strings.Cut(name, " ")
 		}
 		names, units = append(names, name), append(units, unit)
 	}
-	g.add(names...)
-	g.add(units...)
+	g.Add(names...)
+	g.Add(units...)
 	show := func(f func(*analyze.Summary) float64) func(int, *analyze.Summary) string {
 		return func(i int, s *analyze.Summary) string { return formats[i].text(f(s)) }
 	}
@@ -338,31 +298,7 @@ func (t *table) tall(e *analyze.Experiment) {
 		row(PercentileName(l), show(func(s *analyze.Summary) float64 { return s.P(l) }))
 	}
 	row("max", show(func(s *analyze.Summary) float64 { return s.Max }))
-	t.write(&g)
-}
-
-// footnotes writes the rates and the notes of an experiment.
-func (t *table) footnotes(e *analyze.Experiment) {
-	if text := rates(e); text != "" {
-		t.prose("  ", text)
-	}
-	if text := notes(t.rep, e); text != "" {
-		t.prose("  ", text)
-	}
-	if text := resent(e); text != "" {
-		t.prose("  ", text)
-	}
-	for _, text := range missing(t.rep, e) {
-		t.prose("  ", text)
-	}
-	if text := clientLine(e, t.units.client, t.o.Percentiles || t.o.AllWarnings); text != "" {
-		t.prose("  ", text)
-	}
-	if e.SLO != nil {
-		for _, line := range objective(e.SLO, t.rep.SLOTarget) {
-			t.prose("  ", line)
-		}
-	}
+	return g
 }
 
 // rates returns the throughputs in a line; "" if there are none.
@@ -370,7 +306,7 @@ func rates(e *analyze.Experiment) string {
 	var all []string
 	for _, r := range throughputs(&e.Throughput) {
 		if r.rate.OK {
-			all = append(all, number(r.rate.PerSecond)+" "+r.short)
+			all = append(all, Number(r.rate.PerSecond)+" "+r.short)
 		}
 	}
 	return strings.Join(all, " · ")
@@ -405,11 +341,11 @@ func resent(e *analyze.Experiment) string {
 
 // missing names the figures that a level cannot have: a line for each reason.
 func missing(rep *analyze.Report, e *analyze.Experiment) []string {
-	var lacking Reasons
+	var lacking sheet.Reasons
 	for _, u := range slices.Concat(e.Unavailable, rep.Unavailable) {
 		lacking.Add(u.Name, u.Why)
 	}
-	return lacking.lines()
+	return naLines(&lacking)
 }
 
 var sourceText = map[answer.TokenSource]string{
@@ -420,34 +356,18 @@ var sourceText = map[answer.TokenSource]string{
 	answer.TokenStated:    "what the file states",
 }
 
-// levels writes one line per load level.
-func (t *table) levels() {
-	g := levels(t.rep, t.units)
-	t.write(&g)
-	if t.rep.SLO == nil {
-		return
-	}
-	t.b.WriteByte('\n')
-	t.prose("  ", "SLO "+t.rep.SLO.String())
-	g = objectives(t.rep)
-	t.write(&g)
-	if m := t.rep.MaxLoad(); m != nil {
-		t.prose("  ", MaxLoad(m))
-	}
-}
-
-// levels returns one line per load level.
-func levels(rep *analyze.Report, u *timeUnits) grid {
+// levelLines returns one line per load level.
+func levelLines(rep *analyze.Report, u *timeUnits) sheet.Table {
 	mode, mixed := modes(rep)
 	lines := make([]line, 0, len(rep.Experiments))
 	for _, e := range byLoad(rep) {
 		lines = append(lines, line{name: levelIn(e, mixed), throughput: &e.Throughput, metric: e.Metric, ok: e.OK, failed: e.FailedRequests(), sent: e.Sent})
 	}
-	return compared(plain(mode), "", lines, u)
+	return compared(mode, "", lines, u)
 }
 
 // models returns one line per model of a level.
-func models(e *analyze.Experiment, u *timeUnits) grid {
+func models(e *analyze.Experiment, u *timeUnits) sheet.Table {
 	lines := make([]line, 0, len(e.Models))
 	for i := range e.Models {
 		m := &e.Models[i]
@@ -490,7 +410,7 @@ func byLoad(rep *analyze.Report) []*analyze.Experiment {
 // differ, so that the name holds the mode.
 func levelIn(e *analyze.Experiment, mixed bool) string {
 	if mixed {
-		return level(e)
+		return LevelName(e)
 	}
 	return e.Value
 }
@@ -508,7 +428,7 @@ type line struct {
 type comparedFigure struct {
 	metric answer.Metric
 	pct    float64
-	sc     scale
+	sc     TimeUnit
 }
 
 // comparedFigures returns the percentiles of a comparing table, in order.
@@ -516,9 +436,9 @@ func comparedFigures(u *timeUnits) []comparedFigure {
 	return []comparedFigure{{answer.TTFT, 50, u.token}, {answer.TTFT, 99, u.token}, {answer.ITL, 50, u.token}, {answer.ITL, 99, u.token}, {answer.E2EL, 50, u.request}}
 }
 
-// compared returns a grid of lines under two rows of heads.
-func compared(name, unit string, lines []line, u *timeUnits) grid {
-	g := grid{indent: "  "}
+// compared returns a table of lines under two rows of heads.
+func compared(name, unit string, lines []line, u *timeUnits) sheet.Table {
+	g := newGrid(1, 2)
 	cols := comparedFigures(u)
 	open := slices.ContainsFunc(lines, func(l line) bool { return l.sent.OK })
 	head, units := []string{name}, []string{unit}
@@ -529,23 +449,23 @@ func compared(name, unit string, lines []line, u *timeUnits) grid {
 	for _, c := range cols {
 		head, units = append(head, c.metric.Label()), append(units, PercentileName(c.pct)+" "+c.sc.name)
 	}
-	g.add(append(head, "ok", "failed")...)
-	g.add(append(units, "", "")...)
+	g.Add(append(head, "ok", "failed")...)
+	g.Add(append(units, "", "")...)
 	for i := range lines {
 		l := &lines[i]
-		row := []string{plain(l.name)}
+		row := []string{l.name}
 		if open {
 			row = append(row, perSecond(l.sent))
 		}
 		row = append(row, perSecond(l.throughput.Requests), perSecond(l.throughput.OutputTokens))
 		for _, c := range cols {
 			if s := l.metric(c.metric); s != nil {
-				row = append(row, number(s.P(c.pct)/c.sc.per))
+				row = append(row, Number(s.P(c.pct)/c.sc.per))
 			} else {
 				row = append(row, "-")
 			}
 		}
-		g.add(append(row, strconv.Itoa(l.ok), strconv.Itoa(l.failed))...)
+		g.Add(append(row, strconv.Itoa(l.ok), strconv.Itoa(l.failed))...)
 	}
 	return g
 }
@@ -554,7 +474,7 @@ func perSecond(r analyze.Rate) string {
 	if !r.OK {
 		return "-"
 	}
-	return number(r.PerSecond)
+	return Number(r.PerSecond)
 }
 
 // prose writes text in lines of the width, broken between words, and between figures if the text
@@ -626,4 +546,251 @@ func deref(s *string) string {
 		return ""
 	}
 	return *s
+}
+
+// level returns what text and Markdown say of a level.
+func (t *table) level(e *analyze.Experiment) *sheet.Part {
+	u := t.units
+	p := &sheet.Part{Title: LevelName(e), After: requests(e)}
+	if e.DurationNS > 0 {
+		p.After += " in " + u.duration.Span(float64(e.DurationNS))
+	}
+	if e.Selected != nil {
+		p.Lines(Selected(e.Selected))
+	}
+	if t.o.Percentiles {
+		p.Table(tall(e, u)).Table(t.histograms(e))
+	} else {
+		p.Table(figures(e.Metrics, u))
+	}
+	p.Lines(rates(e), notes(t.rep, e), resent(e)).Lines(missing(t.rep, e)...)
+	if !t.markdown {
+		p.Lines(clientLine(e, u.client, t.o.Percentiles || t.o.AllWarnings))
+	}
+	if e.SLO != nil {
+		p.List(objective(e.SLO, t.rep.SLOTarget)...)
+	}
+	if q := e.Quality; q != nil {
+		p.Apart().Lines(qualitySettings(q)).Table(figures(q.Metrics, u)).List(qualityFigures(q)...).Lines(qualityPositions(q, u))
+	}
+	if x := e.Economics; x != nil {
+		p.Apart().Lines(economicsSettings(x)).List(economicsFigures(x)...)
+	}
+	if x := e.Prefix; x != nil {
+		p.Apart().List(prefixLines(x, u.server)...).Table(prefixBuckets(x, u.token))
+	}
+	if x := e.Phases; x != nil {
+		p.Apart().Table(figures(x.Metrics, u)).List(phaseLines(x, u.server)...)
+	}
+	if len(e.Server) > 0 {
+		p.Apart().Table(servers(e, u.server)).Lines(serverNotes(e)...)
+	}
+	if len(e.Models) > 0 {
+		p.Apart().Table(models(e, u))
+	}
+	if len(e.Windows) > 0 {
+		p.Apart().Lines(windowNote(e)).Table(windows(e, u)).Table(t.trends(windowLines(e)))
+	}
+	return p
+}
+
+// levels returns a line per load level, and how the levels meet the objective if there is one.
+func (t *table) levels() *sheet.Part {
+	p := (&sheet.Part{}).Table(levelLines(t.rep, t.units))
+	if t.rep.SLO == nil {
+		return p
+	}
+	p.Apart().Add(sheet.Block{Text: "SLO", Code: t.rep.SLO.String()}).Table(objectives(t.rep))
+	if m := t.rep.MaxLoad(); m != nil {
+		p.Lines(MaxLoad(m))
+	}
+	return p
+}
+
+// Markdown writes the report for a pull request or an issue, in the Markdown of
+// GitHub: the tables of [Table], and the warnings as a list. Text of a server
+// or a file is escaped: it shows as it is and makes no link, mention or markup.
+func Markdown(inputs []Input) Renderer {
+	u := timeUnitsOf(inputs)
+	var sheets []*sheet.Sheet
+	for _, in := range inputs {
+		sheets = append(sheets, markdown(in, &u))
+	}
+	return sheet.Markdown(sheets...)
+}
+
+func markdown(in Input, u *timeUnits) *sheet.Sheet {
+	rep := in.Report
+	about := []string{"recorded by " + tool(rep)}
+	if s := strings.TrimSpace(deref(rep.Run.ServiceKind) + " " + deref(rep.Run.Endpoint)); s != "" {
+		about = append(about, s)
+	}
+	if rep.Model != "" {
+		about = append(about, "model "+rep.Model)
+	}
+	if s := server(rep.Run); s != "" {
+		about = append(about, "server "+s)
+	}
+	if rep.From != answer.FromStart {
+		about = append(about, "latency from "+rep.From.String())
+	}
+	s := &sheet.Sheet{Title: in.Name, About: []string{strings.Join(about, " · ")}}
+	if len(rep.Experiments) == 0 {
+		s.Part("").Lines("no experiments")
+	}
+	t := &table{rep: rep, units: u, markdown: true}
+	if len(rep.Experiments) > 1 {
+		s.Parts = append(s.Parts, t.levels())
+	}
+	for i := range rep.Experiments {
+		s.Parts = append(s.Parts, t.level(&rep.Experiments[i]))
+	}
+	if lines := Warnings([]Input{in}, false); len(lines) > 0 {
+		s.Part("").Lines("Warnings:").List(lines...)
+	}
+	return s
+}
+
+// Brief returns a renderer of one line per load level: requests ok and failed, the sent
+// rate of an open loop, TTFT and ITL (p50 and p99), and output tokens per second. If the answers of a level were
+// not streamed, it has no TTFT, and the lines have columns for E2EL. Figures, units
+// and digits are as in the levels of [Table].
+func Brief(rep *analyze.Report) Renderer {
+	return func(w io.Writer) error {
+		g := brief(rep)
+		_, err := io.WriteString(w, g.Text("", 0))
+		return err
+	}
+}
+
+func brief(rep *analyze.Report) sheet.Table {
+	units := timeUnitsOf([]Input{{Report: rep}})
+	mode, mixed := modes(rep)
+	for i := range rep.Experiments {
+		if rep.Experiments[i].Load != "" && !mixed {
+			mode, mixed = "level", true
+		}
+	}
+	type column struct {
+		name, unit string
+		cell       func(e *analyze.Experiment) string
+	}
+	var columns []column
+	if slices.ContainsFunc(rep.Experiments, func(e analyze.Experiment) bool { return e.Sent.OK }) {
+		columns = append(columns, column{"sent", "/s", func(e *analyze.Experiment) string { return rateOrNA(e.Sent) }})
+	}
+	latency := func(m answer.Metric, sc TimeUnit) {
+		for _, pct := range []float64{50, 99} {
+			columns = append(columns, column{m.Label(), PercentileName(pct) + " " + sc.name, func(e *analyze.Experiment) string {
+				s := e.Metric(m)
+				if s == nil {
+					return "n/a"
+				}
+				return Number(s.P(pct) / sc.per)
+			}})
+		}
+	}
+	some := func(has func(e *analyze.Experiment) bool) bool {
+		for i := range rep.Experiments {
+			if e := &rep.Experiments[i]; e.OK > 0 && has(e) {
+				return true
+			}
+		}
+		return false
+	}
+	if some(func(e *analyze.Experiment) bool { return e.Metric(answer.TTFT) != nil }) {
+		latency(answer.TTFT, units.token)
+		latency(answer.ITL, units.token)
+	}
+	if some(func(e *analyze.Experiment) bool { return e.Metric(answer.TTFT) == nil }) {
+		latency(answer.E2EL, units.request)
+	}
+	rate := column{"output", "tok/s", func(e *analyze.Experiment) string { return rateOrNA(e.Throughput.OutputTokens) }}
+	if !some(func(e *analyze.Experiment) bool { return e.Throughput.OutputTokens.OK }) {
+		rate = column{"requests", "/s", func(e *analyze.Experiment) string { return rateOrNA(e.Throughput.Requests) }}
+	}
+	columns = append(columns, rate)
+
+	g := newGrid(1, 2)
+	head, below := []string{mode, "ok", "failed"}, []string{"", "", ""}
+	for _, c := range columns {
+		head, below = append(head, c.name), append(below, c.unit)
+	}
+	g.Add(head...)
+	g.Add(below...)
+	for _, e := range byLoad(rep) {
+		row := []string{levelIn(e, mixed), strconv.Itoa(e.OK), strconv.Itoa(e.FailedRequests())}
+		for _, c := range columns {
+			row = append(row, c.cell(e))
+		}
+		g.Add(row...)
+	}
+	return g
+}
+
+// Selected describes the part of a level that figures are about: "window: 30 s to 90 s of
+// 120 s".
+func Selected(s *analyze.Selected) string {
+	unit := scaleFor(float64(s.Level.Duration()))
+	since := func(ns uint64) string { return short(float64(ns-s.Level.FromNS)/unit.per) + " " + unit.name }
+	name := map[string]string{"window": "window", "trim": "trimmed", "steady_state": "steady state"}[s.How]
+	text := fmt.Sprintf("%s: %s to %s of %s", name, since(s.FromNS), since(s.ToNS), since(s.Level.ToNS))
+	if x := s.Steady; x != nil {
+		text += fmt.Sprintf(", with %d or more of %d in flight for %s of it", x.Threshold, x.Concurrency, percent(x.AtPlateau))
+	}
+	return text
+}
+
+// short formats v as number does, without zeros at the end: 30, 12.5.
+func short(v float64) string {
+	text := Number(v)
+	if strings.Contains(text, ".") {
+		text = strings.TrimRight(strings.TrimRight(text, "0"), ".")
+	}
+	return text
+}
+
+// offset formats nanoseconds as seconds, with at most three decimals if whole is a second
+// or longer.
+func offset(ns int64, whole time.Duration) string {
+	if whole >= time.Second {
+		ns = int64(math.Round(float64(ns)/1e6)) * 1e6
+	}
+	return strconv.FormatFloat(float64(ns)/1e9, 'f', -1, 64)
+}
+
+// windows returns one line per window of a level.
+func windows(e *analyze.Experiment, u *timeUnits) sheet.Table {
+	return compared("from", "s", windowLines(e), u)
+}
+
+// windowLines returns a line for each window.
+func windowLines(e *analyze.Experiment) []line {
+	lines := make([]line, 0, len(e.Windows))
+	for i := range e.Windows {
+		w := &e.Windows[i]
+		lines = append(lines, line{name: offset(w.OffsetNS, windowed(e)), throughput: &w.Throughput, metric: w.Metric, ok: w.OK, failed: w.Failed})
+	}
+	return lines
+}
+
+// windowed returns the time from the start of the first window to the end of the last.
+func windowed(e *analyze.Experiment) time.Duration {
+	return analyze.Span{FromNS: e.Windows[0].FromNS, ToNS: e.Windows[len(e.Windows)-1].ToNS}.Duration()
+}
+
+// windowNote returns a description of the windows.
+func windowNote(e *analyze.Experiment) string {
+	n := len(e.Windows)
+	first, last := e.Windows[0].Duration(), e.Windows[n-1].Duration()
+	note := "windows of " + offset(int64(first), windowed(e)) + " s, by the start of requests"
+	for i := range e.Windows[:n-1] {
+		if e.Windows[i].Duration().Round(time.Millisecond) != first.Round(time.Millisecond) {
+			return "windows of different lengths, by the start of requests"
+		}
+	}
+	if text := offset(int64(last), windowed(e)); text != offset(int64(first), windowed(e)) {
+		note += "; the last one is " + text + " s"
+	}
+	return note
 }

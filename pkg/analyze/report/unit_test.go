@@ -2,7 +2,6 @@ package report
 
 import (
 	"math"
-	"strings"
 	"testing"
 
 	"github.com/pa-tools/pa/pkg/analyze"
@@ -38,8 +37,8 @@ func TestNumber(t *testing.T) {
 		{123456.7, "123457"},
 		{-12.344, "-12.34"},
 	} {
-		if got := number(tt.v); got != tt.want {
-			t.Errorf("number(%v) = %q, want %q", tt.v, got, tt.want)
+		if got := Number(tt.v); got != tt.want {
+			t.Errorf("Number(%v) = %q, want %q", tt.v, got, tt.want)
 		}
 	}
 }
@@ -69,8 +68,8 @@ func TestSpan(t *testing.T) {
 		{3.6e12, "3600 s"},
 		{-5e6, "-5.000 ms"},
 	} {
-		if got := span(tt.ns); got != tt.want {
-			t.Errorf("span(%v) = %q, want %q", tt.ns, got, tt.want)
+		if got := Span(tt.ns); got != tt.want {
+			t.Errorf("Span(%v) = %q, want %q", tt.ns, got, tt.want)
 		}
 	}
 }
@@ -119,55 +118,5 @@ func TestTimeUnits(t *testing.T) {
 		if u.token.name != tt.token || u.request.name != tt.request {
 			t.Errorf("%s: %s and %s, want %s and %s", tt.name, u.token.name, u.request.name, tt.token, tt.request)
 		}
-	}
-}
-
-// The decimal points of a column are below each other, and text keeps to the
-// right.
-func TestGridPoints(t *testing.T) {
-	g := grid{}
-	g.add("", "p50 ms", "ok")
-	g.add("a", "3.100", "16")
-	g.add("b", "31.10", "5")
-	g.add("c", "3100", "-")
-	g.add("d", "0.0504", "0")
-	g.add("e", "-", "1")
-	var b strings.Builder
-	if err := g.write(&b, 0); err != nil {
-		t.Fatal(err)
-	}
-	const want = `      p50 ms  ok
-a     3.100   16
-b    31.10     5
-c  3100        -
-d     0.0504   0
-e          -   1
-`
-	if b.String() != want {
-		t.Errorf("got\n%swant\n%s", b.String(), want)
-	}
-}
-
-// A table that is too wide goes on below with its first columns again. Names are cut
-// before numbers are.
-func TestGridParts(t *testing.T) {
-	g := grid{}
-	g.add("a name that is too long", "mean", "p50", "p99")
-	g.add("x", "123.45", "234.5", "345678.9")
-	var b strings.Builder
-	if err := g.write(&b, 24); err != nil {
-		t.Fatal(err)
-	}
-	const want = `a name that i…    mean
-x               123.45
-
-a name that i…    p50
-x               234.5
-
-a name that i…       p99
-x               345678.9
-`
-	if b.String() != want {
-		t.Errorf("got\n%swant\n%s", b.String(), want)
 	}
 }

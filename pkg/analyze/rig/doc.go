@@ -2,7 +2,7 @@
 // several runs of one setting it computes how much runs differ by chance, whether they
 // drift, and the smallest change that N runs a side find.
 //
-//	res := rig.Analyze(runset.OneServer(runs, nil), rig.Options{RunsASide: []int{3, 5, 10}})
+//	res := rig.Analyze(diff.OneServer(runs, nil), rig.Options{RunsASide: []int{3, 5, 10}})
 //	fmt.Println(res.Headlines()[0])
 //
 // The run is the unit: each run gives one value per metric. The deviation is the standard

@@ -16,15 +16,14 @@ import (
 	"github.com/pa-tools/pa/internal/runsettest"
 	"github.com/pa-tools/pa/internal/schematest"
 	"github.com/pa-tools/pa/pkg/analyze/diff"
-	"github.com/pa-tools/pa/pkg/analyze/report"
-	"github.com/pa-tools/pa/pkg/analyze/runset"
+	"github.com/pa-tools/pa/pkg/analyze/sheet"
 )
 
 var update = flag.Bool("update", false, "rewrite the golden files")
 
 // renderers are all formats, by the ends of their files.
-var renderers = map[string]func(*Result) report.Renderer{
-	"txt": func(r *Result) report.Renderer { return Text(r, 120) }, "md": Markdown, "csv": CSV, "json": JSON,
+var renderers = map[string]func(*Result) sheet.Renderer{
+	"txt": func(r *Result) sheet.Renderer { return Text(r, 120) }, "md": Markdown, "csv": CSV, "json": JSON,
 }
 
 // series makes runs with these times to the first token, in milliseconds; the other times
@@ -60,20 +59,20 @@ func makeScenarios(t *testing.T) map[string]*Result {
 	effect.Effect = 0.02
 	steady := []float64{30.2, 29.9, 30.4, 30.1, 29.8}
 	return map[string]*Result{
-		"steady": Analyze(runset.New(series(t, steady, nil), nil), effect),
-		"drifting": Analyze(runset.New(series(t, []float64{30, 30.3, 30.5, 30.9, 31.1, 31.4, 31.8, 32}, func(i int, s *runsettest.Spec) {
+		"steady": Analyze(diff.NewSet(series(t, steady, nil), nil), effect),
+		"drifting": Analyze(diff.NewSet(series(t, []float64{30, 30.3, 30.5, 30.9, 31.1, 31.4, 31.8, 32}, func(i int, s *runsettest.Spec) {
 			s.Levels = []string{"1", "4"}
 			if i == 7 {
 				s.Levels = []string{"1"}
 			}
 		}), nil), Options{RunsASide: []int{4}}),
-		"refused": Analyze(runset.New(series(t, steady, func(i int, s *runsettest.Spec) {
+		"refused": Analyze(diff.NewSet(series(t, steady, func(i int, s *runsettest.Spec) {
 			if i > 2 {
 				s.Model = "large|2"
 			}
 		}), nil), o),
-		"failing": Analyze(runset.New(series(t, steady, func(i int, s *runsettest.Spec) { s.Failed = i }), nil), o),
-		"few":     Analyze(runset.New(series(t, steady[:2], nil), nil), o),
+		"failing": Analyze(diff.NewSet(series(t, steady, func(i int, s *runsettest.Spec) { s.Failed = i }), nil), o),
+		"few":     Analyze(diff.NewSet(series(t, steady[:2], nil), nil), o),
 	}
 }
 

@@ -13,7 +13,7 @@ import (
 func TestPlannerOfManyRuns(t *testing.T) {
 	t.Parallel()
 	var p Planner
-	var w welchDesigns
+	var w Planner
 	for _, change := range []float64{0.01, 0.03, 0.05} {
 		many := p.ToFind(Deviation{0.01, 1e6}, change, alpha, power)
 		if want := w.needed(math.Log1p(change) / 0.01); many != want {

@@ -2,6 +2,7 @@ package rig
 
 import (
 	"math"
+	"slices"
 
 	"github.com/pa-tools/pa/pkg/analyze/inference"
 )
@@ -20,11 +21,7 @@ type welchDesign struct {
 	weight   []float64 // weight of each node of u; the weights sum to 1
 	critical []float64 // t at each node
 	pooled   *pooledDeviation
-}
-
-// newWelchDesign returns the design for n ≥ 2 runs a side and tests at the level alpha.
-func newWelchDesign(n int, alpha float64) *welchDesign {
-	return welchDesignOf(n, alpha, 32, 160)
+	least    float64 // see smallest; 0 before its first call
 }
 
 // welchDesignOf returns the design with even numbers of intervals between the nodes of u and of the pooled deviation.
@@ -82,6 +79,9 @@ func (d *welchDesign) within(margin float64) float64 {
 // smallest returns the effect, in standard deviations, that the test finds with
 // probability 80 %.
 func (d *welchDesign) smallest() float64 {
+	if d.least > 0 {
+		return d.least
+	}
 	low, high := 0.0, 1.0
 	for d.power(high) < power {
 		low, high = high, 2*high
@@ -93,6 +93,7 @@ func (d *welchDesign) smallest() float64 {
 			high = middle
 		}
 	}
+	d.least = high
 	return high
 }
 
@@ -147,46 +148,6 @@ func simpson(i, intervals int) float64 {
 	return 2
 }
 
-// welchDesigns caches the design and the smallest effect for each number of runs a side; all
-// metrics share them. The zero value is an empty cache.
-type welchDesigns struct {
-	designs map[int]*welchDesign
-	effects map[int]float64
-}
-
-// design returns the design for n runs a side.
-func (w *welchDesigns) design(n int) *welchDesign {
-	d := w.designs[n]
-	if d == nil {
-		if w.designs == nil {
-			w.designs = map[int]*welchDesign{}
-		}
-		d = newWelchDesign(n, alpha)
-		w.designs[n] = d
-	}
-	return d
-}
-
-// smallest returns the smallest effect for n runs a side, in standard deviations.
-func (w *welchDesigns) smallest(n int) float64 {
-	if x, ok := w.effects[n]; ok {
-		return x
-	}
-	if w.effects == nil {
-		w.effects = map[int]float64{}
-	}
-	x := w.design(n).smallest()
-	w.effects[n] = x
-	return x
-}
-
-// needed returns the smallest number of runs a side, at least MinRuns, that finds an effect
-// given in standard deviations; MaxRunsASide + 1 if MaxRunsASide are too few.
-func (w *welchDesigns) needed(effect float64) int {
-	// misses computes one power; a search for the smallest effect would compute many.
-	return fewestRuns(func(n int) bool { return w.design(n).power(effect) < power })
-}
-
 // fewestRuns returns the smallest number of runs a side, at least MinRuns, that does not miss, which more runs do
 // not either; MaxRunsASide + 1 if MaxRunsASide miss.
 func fewestRuns(misses func(n int) bool) int {
@@ -238,4 +199,95 @@ func chiSquareLower(x, df float64) float64 {
 	}
 	gamma, _ := math.Lgamma(a)
 	return math.Min(1, sum*math.Exp(a*math.Log(y)-y-gamma))
+}
+
+// A Deviation is the standard deviation of the logarithms of a metric from run to run, estimated from DF + 1 runs.
+type Deviation struct{ Value, DF float64 }
+
+// A Planner computes how many runs a side a comparison needs. The zero value is ready; a Planner keeps what several
+// metrics share.
+//
+// A deviation from few runs may be far from the true one. So the probabilities are averages over the true
+// deviations that the estimate allows for: the true one is Value·√(DF/χ²), where χ² has DF degrees of
+// freedom. A plan from three runs then needs more runs than a plan from ten runs with the same deviation, and both
+// find the change as often as they say.
+type Planner struct {
+	designs map[plannedDesign]*welchDesign
+	spreads map[float64]*pooledDeviation
+}
+
+type plannedDesign struct {
+	runs  int
+	alpha float64
+	exact bool
+}
+
+// design returns Welch's test at the level alpha for n runs a side. An average over deviations needs no exact one.
+func (p *Planner) design(n int, alpha float64, exact bool) *welchDesign {
+	key := plannedDesign{n, alpha, exact}
+	if p.designs == nil {
+		p.designs = map[plannedDesign]*welchDesign{}
+	}
+	if p.designs[key] == nil {
+		nodes, pooled := 12, 32
+		if exact {
+			nodes, pooled = 32, 160
+		}
+		p.designs[key] = welchDesignOf(n, alpha, nodes, pooled)
+	}
+	return p.designs[key]
+}
+
+// smallest returns the smallest effect for n runs a side, in standard deviations.
+func (p *Planner) smallest(n int) float64 { return p.design(n, alpha, true).smallest() }
+
+// needed returns the smallest number of runs a side, at least MinRuns, that finds an effect
+// given in standard deviations; MaxRunsASide + 1 if MaxRunsASide are too few.
+func (p *Planner) needed(effect float64) int {
+	// misses computes one power; a search for the smallest effect would compute many.
+	return fewestRuns(func(n int) bool { return p.design(n, alpha, true).power(effect) < power })
+}
+
+// average returns the average of a probability, which depends on a number of true deviations, where effect is
+// this number in estimated deviations.
+func (p *Planner) average(effect, df float64, probability func(effect float64) float64) float64 {
+	const nodes = 24
+	if p.spreads == nil {
+		p.spreads = map[float64]*pooledDeviation{}
+	}
+	if p.spreads[df] == nil {
+		p.spreads[df] = newPooledDeviation(df, nodes)
+	}
+	sum := 0.0
+	for i, s := range p.spreads[df].s {
+		sum += p.spreads[df].weight[i] * probability(effect*s)
+	}
+	return sum
+}
+
+// ToFind returns the smallest number of runs a side, at least MinRuns, with which Welch's test at the level alpha
+// finds a change, 0.05 for +5 %, with the probability power; MaxRunsASide + 1 if MaxRunsASide are too few.
+func (p *Planner) ToFind(d Deviation, change, alpha, power float64) int {
+	effect := math.Log1p(change) / d.Value
+	return fewestRuns(func(n int) bool { return p.average(effect, d.DF, p.design(n, alpha, false).power) < power })
+}
+
+// ToExclude returns the smallest number of runs a side, at least MinRuns, that show with the probability power
+// that no metric changes by change or more, if none changes; MaxRunsASide + 1 if MaxRunsASide are too few. Each
+// metric must pass two one-sided tests at 5 %. all holds the deviations of the metrics.
+//
+// Each metric alone must pass with the probability power. All together must pass with this probability if they are
+// independent and their deviations are the true ones: of several estimates, some are too large, which
+// makes up for the others.
+func (p *Planner) ToExclude(all []Deviation, change, power float64) int {
+	return fewestRuns(func(n int) bool {
+		within := p.design(n, 2*alpha, false).within
+		product := 1.0
+		for _, d := range all {
+			product *= within(math.Log1p(change) / d.Value)
+		}
+		return product < power || slices.ContainsFunc(all, func(d Deviation) bool {
+			return p.average(math.Log1p(change)/d.Value, d.DF, within) < power
+		})
+	})
 }

@@ -40,7 +40,7 @@ func TestTails(t *testing.T) {
 // For many runs Welch's test has the power of Student's, whose sizes at 80 % are known
 // (power.t.test of R: 393.41, 63.77, 25.52 and 16.71, rounded up).
 func TestSmallestOfManyRuns(t *testing.T) {
-	var all welchDesigns
+	var all Planner
 	for _, tt := range []struct {
 		n      int
 		effect float64
@@ -81,7 +81,7 @@ func TestSmallestBySimulation(t *testing.T) {
 		return x
 	}
 	for _, n := range []int{3, 4, 5, 10} {
-		design := newWelchDesign(n, alpha)
+		design := welchDesignOf(n, alpha, 32, 160)
 		for _, shift := range []float64{0, deviation * design.smallest()} {
 			found := 0
 			for range pairs {

@@ -1,9 +1,17 @@
 package svg
 
 import (
+	"bytes"
 	"io"
 	"math"
 	"slices"
+	"strconv"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/pa-tools/pa/internal/plural"
+	"github.com/pa-tools/pa/internal/sanitize"
 )
 
 // Widths and distances in pixels.
@@ -192,4 +200,290 @@ func (p *picture) name(put func(float64) (x, y float64), name, full string, samp
 	p.out.text(name)
 	p.out.end()
 	return x, y
+}
+
+// A writer writes elements of XML.
+type writer struct {
+	bytes.Buffer
+	open []string
+}
+
+// escaper replaces the characters that have a meaning in XML.
+var escaper = strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;", `"`, "&quot;", "'", "&#39;")
+
+// tag writes the start of an element up to its attributes: pairs of a name and a value.
+func (w *writer) tag(name string, attributes []string) {
+	w.WriteString("<" + name)
+	for i := 0; i+1 < len(attributes); i += 2 {
+		if attributes[i+1] != "" {
+			w.WriteString(" " + attributes[i] + `="`)
+			_, _ = escaper.WriteString(w, attributes[i+1]) // to memory
+			w.WriteString(`"`)
+		}
+	}
+}
+
+// begin opens an element. An attribute with an empty value is left out.
+func (w *writer) begin(name string, attributes ...string) {
+	w.tag(name, attributes)
+	w.WriteString(">")
+	w.open = append(w.open, name)
+}
+
+// end closes the element that was opened last.
+func (w *writer) end() {
+	w.WriteString("</" + w.open[len(w.open)-1] + ">")
+	w.open = w.open[:len(w.open)-1]
+}
+
+// line ends a line of the file, to make it readable.
+func (w *writer) line() { w.WriteString("\n") }
+
+// empty writes an element without content; with title it shows that text under the pointer.
+func (w *writer) empty(name, title string, attributes ...string) {
+	w.tag(name, attributes)
+	if title == "" {
+		w.WriteString("/>")
+		return
+	}
+	w.WriteString("><title>")
+	w.text(title)
+	w.WriteString("</title></" + name + ">")
+}
+
+// element writes an element that holds a text.
+func (w *writer) element(name, content string, attributes ...string) {
+	w.tag(name, attributes)
+	w.WriteString(">")
+	w.text(content)
+	w.WriteString("</" + name + ">")
+}
+
+// text writes a text.
+func (w *writer) text(s string) { _, _ = escaper.WriteString(w, s) }
+
+// px formats a length in pixels with at most two decimals, the same on every machine.
+func px(v float64) string {
+	r := math.Round(v*100) / 100
+	if r == 0 {
+		r = 0 // without a sign
+	}
+	return strconv.FormatFloat(r, 'f', -1, 64)
+}
+
+// Sizes of text in pixels.
+const (
+	titleSize  = 16
+	headSize   = 13
+	textSize   = 12
+	tickSize   = 11
+	lineHeight = 1.35 // of a line of text, in sizes
+)
+
+// fonts is the font family. The widths below fit the widest of them.
+const fonts = "system-ui,-apple-system,'Segoe UI',Roboto,'DejaVu Sans','Liberation Sans',Arial,sans-serif"
+
+// width returns the width of a text at a size, estimated from above: the reader's font is not known.
+// The classes of width come from DejaVu Sans, which is wide.
+func width(s string, size float64) float64 {
+	sum := 0.0
+	for _, r := range s {
+		switch {
+		case strings.ContainsRune("ijl|!.,:;'I[]()/ ft", r):
+			sum += 0.39
+		case strings.ContainsRune("mwMW%@—…", r):
+			sum += 0.97
+		case r < utf8.RuneSelf && unicode.IsUpper(r):
+			sum += 0.73
+		case r < 0x1100:
+			sum += 0.63
+		default: // letters of East Asia, emoji
+			sum += 1.1
+		}
+	}
+	return sum * size
+}
+
+// fit returns s in one line of at most the given pixels, with an ellipsis if it is cut.
+func fit(s string, size, pixels float64) string {
+	if width(s, size) <= pixels {
+		return s
+	}
+	pixels -= width("…", size)
+	for i, r := range s {
+		if pixels -= width(string(r), size); pixels < 0 {
+			return s[:i] + "…"
+		}
+	}
+	return s
+}
+
+// wrap returns s in at most most lines of at most the given pixels. It breaks at spaces, and within a
+// word that is longer than a line. The last line ends in an ellipsis if there is more.
+func wrap(s string, size, pixels float64, most int) []string {
+	var lines []string
+	line := ""
+	for _, word := range strings.Fields(s) {
+		switch {
+		case line == "":
+			line = word
+		case width(line+" "+word, size) <= pixels:
+			line += " " + word
+		default:
+			lines, line = append(lines, line), word
+		}
+		for len(lines) < most && width(line, size) > pixels {
+			part := strings.TrimSuffix(fit(line, size, pixels+width("…", size)), "…")
+			if part == "" {
+				_, n := utf8.DecodeRuneInString(line)
+				part = line[:n]
+			}
+			lines, line = append(lines, part), line[len(part):]
+		}
+		if len(lines) >= most {
+			break
+		}
+	}
+	if line != "" {
+		lines = append(lines, line)
+	}
+	if len(lines) > most {
+		last := lines[most-1] + "…"
+		lines = append(lines[:most-1], fit(last, size, pixels))
+	}
+	return lines
+}
+
+// mostText bounds a text from outside, in bytes.
+const mostText = 400
+
+// clean makes a text from outside safe to show: a bounded line without control characters and without
+// characters that reverse text.
+func clean(s string) string { return sanitize.Text(sanitize.Clip(s, mostText)) }
+
+// mostSentence bounds a text of several sentences, in bytes.
+const mostSentence = 4000
+
+// cleanLong is clean for text of several sentences.
+func cleanLong(s string) string { return sanitize.Text(sanitize.Clip(s, mostSentence)) }
+
+// mostDescribed bounds the series of a panel that a description names.
+const mostDescribed = 16
+
+// describe returns the description for screen readers: Desc, and for each panel its axes and the range
+// of each series.
+func (p *picture) describe() string {
+	var parts []string
+	for _, s := range []string{p.Subtitle, p.Desc} {
+		if s != "" {
+			parts = append(parts, cleanLong(s))
+		}
+	}
+	for _, one := range p.panels {
+		parts = append(parts, one.describe())
+	}
+	for _, n := range p.allNotes() {
+		parts = append(parts, cleanLong(n))
+	}
+	for i, s := range parts {
+		if !strings.HasSuffix(s, ".") {
+			parts[i] = s + "."
+		}
+	}
+	return strings.Join(parts, " ")
+}
+
+// allNotes returns the notes of the figure and of its panels.
+func (p *picture) allNotes() []string {
+	all := append([]string(nil), p.Notes...)
+	for _, one := range p.panels {
+		if one.absent > 0 {
+			note := plural.Of(one.absent, "point") + " at 0 or below cannot be drawn on a logarithmic axis."
+			if name := one.name(); name != "" && len(p.panels) > 1 {
+				note = name + ": " + note
+			}
+			all = append(all, note)
+		}
+	}
+	return all
+}
+
+// name returns what the panel shows.
+func (p *panel) name() string {
+	if p.Title != "" {
+		return clean(p.Title)
+	}
+	return clean(p.Y.Label)
+}
+
+// nothing returns the text of a panel without data.
+func (p *panel) nothing() string {
+	if p.NoData == "" {
+		return "no data"
+	}
+	return "no data (" + clean(p.NoData) + ")"
+}
+
+// describe returns the sentences about a panel.
+func (p *panel) describe() string {
+	var b strings.Builder
+	if name := p.name(); name != "" {
+		b.WriteString(name + ": ")
+	}
+	if p.Aside != "" {
+		b.WriteString(clean(p.Aside) + "; ")
+	}
+	if !p.any {
+		b.WriteString(p.nothing())
+		return b.String()
+	}
+	b.WriteString(p.x.describe("x") + "; " + p.y.describe("y"))
+	if p.key != nil {
+		b.WriteString("; up to " + strings.TrimSpace(plural.Grouped(p.Cells.most())+" "+clean(p.Cells.Of)) + " in a cell")
+	}
+	for i := range p.Series {
+		if i == mostDescribed {
+			b.WriteString("; and " + plural.Grouped(len(p.Series)-i) + " more series")
+			break
+		}
+		s := &p.Series[i]
+		var ys []float64
+		for _, v := range s.Points {
+			if !math.IsNaN(p.X.place(v.X)) {
+				ys = append(ys, v.Y)
+			}
+		}
+		b.WriteString("; ")
+		if s.Name != "" {
+			b.WriteString(clean(s.Name) + ": ")
+		}
+		all, ok := spanOf(&p.Y, ys)
+		switch {
+		case !ok:
+			b.WriteString("no data")
+		case all.low == all.high:
+			b.WriteString(plural.Of(len(ys), "point") + " at " + p.y.value(all.low))
+		default:
+			b.WriteString(plural.Of(len(ys), "point") + " from " + p.y.value(all.low) + " to " + p.y.value(all.high))
+		}
+	}
+	for _, l := range p.Lines {
+		if l.Label != "" {
+			b.WriteString("; line: " + clean(l.Label))
+		}
+	}
+	return b.String()
+}
+
+// describe returns "x: concurrency from 1 to 64".
+func (r *ruler) describe(name string) string {
+	a := r.axis
+	s := name
+	if a.Label != "" {
+		s += ": " + clean(a.Label)
+	}
+	if a.Scale == Names {
+		return s + ", " + plural.Of(len(a.Names), "place")
+	}
+	return s + " from " + r.value(r.covers.low) + " to " + r.value(r.covers.high)
 }

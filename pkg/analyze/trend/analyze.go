@@ -10,8 +10,7 @@ import (
 	"github.com/pa-tools/pa/internal/sanitize"
 	"github.com/pa-tools/pa/pkg/analyze/diff"
 	"github.com/pa-tools/pa/pkg/analyze/inference"
-	"github.com/pa-tools/pa/pkg/analyze/runset"
-	"github.com/pa-tools/pa/pkg/analyze/tabular"
+	"github.com/pa-tools/pa/pkg/analyze/sheet"
 )
 
 // Options are the settings of an analysis.
@@ -23,13 +22,13 @@ type Options struct {
 // A Result is the history of all metrics over the points.
 type Result struct {
 	Points []Point
-	Set    *runset.Set
-	Levels []Level
+	Set    *diff.Set
+	Levels []LevelHistory
 }
 
-// A Level has the rows of one load level.
-type Level struct {
-	*runset.Level
+// A LevelHistory has the rows of one load level.
+type LevelHistory struct {
+	*diff.Group
 	Rows []Row // one per metric that at least one point has
 }
 
@@ -56,17 +55,17 @@ func Analyze(points []Point, o Options) *Result {
 	for i := range points {
 		runs = append(runs, points[i].Runs...)
 	}
-	res := &Result{Points: points, Set: runset.New(runs, o.Ignore)}
+	res := &Result{Points: points, Set: diff.NewSet(runs, o.Ignore)}
 	refused := len(res.Set.Refused()) > 0
 	searched := 0 // metrics of all levels: the family of the p-values
 	for i := range res.Set.Levels {
-		l := Level{Level: &res.Set.Levels[i]}
+		l := LevelHistory{Group: &res.Set.Levels[i]}
 		for j := range diff.Metrics {
 			m := &diff.Metrics[j]
 			r := Row{Metric: m, Values: make([]Value, 0, len(points))}
 			found := false
 			for k := range points {
-				v := valueOf(points[k].values(l.Level, m))
+				v := valueOf(points[k].values(l.Group, m))
 				r.Values = append(r.Values, v)
 				found = found || !math.IsNaN(v.Mean)
 			}
@@ -81,7 +80,7 @@ func Analyze(points []Point, o Options) *Result {
 		res.Levels = append(res.Levels, l)
 	}
 	for i := range res.Levels {
-		moves := ratesMove(points, res.Levels[i].Level)
+		moves := ratesMove(points, res.Levels[i].Group)
 		for j := range res.Levels[i].Rows {
 			r := &res.Levels[i].Rows[j]
 			if r.NA = r.unusable(refused, moves); r.NA == "" {
@@ -112,7 +111,7 @@ func (r *Row) means() []float64 {
 
 // ratesMove reports whether the rates of the points differ because of the lengths of their
 // runs.
-func ratesMove(points []Point, l *runset.Level) bool {
+func ratesMove(points []Point, l *diff.Group) bool {
 	var first []*diff.Level
 	for i := range points {
 		levels := points[i].levels(l)
@@ -169,7 +168,7 @@ func (res *Result) Headline() string {
 				if len(res.Levels) > 1 {
 					at = " at " + sanitize.Text(l.Name)
 				}
-				found[s.At] = append(found[s.At], fmt.Sprintf("%s%s %s %%", r.Metric.Name, at, tabular.Signed(s.Change)))
+				found[s.At] = append(found[s.At], fmt.Sprintf("%s%s %s %%", r.Metric.Name, at, sheet.Signed(s.Change)))
 				changed = true
 			}
 		}
@@ -193,7 +192,7 @@ func (res *Result) Headline() string {
 }
 
 // namesOf returns the names of differences, each once.
-func namesOf(differences []runset.Difference) (names []string) {
+func namesOf(differences []diff.SetDifference) (names []string) {
 	for _, d := range differences {
 		if !slices.Contains(names, d.Name) {
 			names = append(names, d.Name)

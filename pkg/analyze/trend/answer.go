@@ -12,7 +12,7 @@ import (
 	"github.com/pa-tools/pa/internal/sanitize"
 	"github.com/pa-tools/pa/pkg/analyze/diff"
 	"github.com/pa-tools/pa/pkg/analyze/inference"
-	"github.com/pa-tools/pa/pkg/analyze/tabular"
+	"github.com/pa-tools/pa/pkg/analyze/sheet"
 )
 
 // BurnIn is the number of points that a baseline accepts even if they are worse, so that they show
@@ -123,7 +123,7 @@ func (r *Judged) size(worse bool) string {
 	if !worse {
 		most = math.Max(most, -least)
 	}
-	return tabular.Size(math.Expm1(math.Max(most, 0)))
+	return sheet.Size(math.Expm1(math.Max(most, 0)))
 }
 
 // A finding is a metric at a level, with its name and standing.
@@ -264,7 +264,7 @@ func LeftOutError(all []LeftOut) error {
 // change formats the change with its interval: "+9.3 % (+4.1 to +14)".
 func (r *Judged) change() string {
 	if r.Metric.Key == diff.KeyFailedShare {
-		return fmt.Sprintf("%s of the requests failed instead of %s", tabular.ShareInSentence(r.New), tabular.ShareInSentence(r.Mean))
+		return fmt.Sprintf("%s of the requests failed instead of %s", sheet.ShareInSentence(r.New), sheet.ShareInSentence(r.Mean))
 	}
 	return percentWith(r.Change, r.Interval)
 }
@@ -279,9 +279,9 @@ func (r *Judged) estimate() string {
 
 // percentWith formats a change with its interval, unless that is NaN: "+9.3 % (+4.1 to +14)".
 func percentWith(change float64, ends inference.Interval) string {
-	s := tabular.Signed(change) + " %"
+	s := sheet.Signed(change) + " %"
 	if !math.IsNaN(ends.Low) {
-		s += fmt.Sprintf(" (%s to %s)", tabular.Signed(ends.Low), tabular.Signed(ends.High))
+		s += fmt.Sprintf(" (%s to %s)", sheet.Signed(ends.Low), sheet.Signed(ends.High))
 	}
 	return s
 }
@@ -401,42 +401,32 @@ func constants(all []finding) (names []string) {
 // that may be worse by the margin or more.
 func (j *Judgement) unclear(all []finding) (parts []string) {
 	// Metrics with one reason share a part. Of outlying runs the part names the farthest one.
-	var reasons []string
-	named := map[string][]string{}
+	var reasons sheet.Reasons
 	isEarly := map[string]bool{}
 	farthest := 0.0
-	var outlying string
 	for _, f := range all {
-		if f.standing != early && f.standing != unknown {
-			continue
-		}
-		if f.standing == unknown && f.Outlying != nil {
+		switch {
+		case f.standing != early && f.standing != unknown:
+		case f.standing == unknown && f.Outlying != nil:
 			for _, o := range f.Outlying {
 				if far := math.Abs(math.Log(o.Factor)); far > farthest {
-					farthest, outlying = far, "cannot tell: "+f.NA
+					farthest, parts = far, []string{"cannot tell: " + f.NA}
 				}
 			}
-			continue
+		default:
+			isEarly[f.NA] = f.standing == early
+			reasons.Add(f.name+f.estimate(), f.NA)
 		}
-		if named[f.NA] == nil {
-			reasons = append(reasons, f.NA)
-		}
-		isEarly[f.NA] = f.standing == early
-		named[f.NA] = append(named[f.NA], f.name+f.estimate())
 	}
-	if outlying != "" {
-		parts = append(parts, outlying)
-	}
-	for _, why := range reasons {
-		if isEarly[why] {
-			text := "cannot tell yet: " + why
-			if len(j.Accepted) > 0 {
-				text += "; so far " + strings.Join(named[why], ", ")
-			}
-			parts = append(parts, text)
-			continue
+	for names, why := range reasons.All() {
+		switch {
+		case !isEarly[why]:
+			parts = append(parts, "cannot tell: "+names+": "+why)
+		case len(j.Accepted) > 0:
+			parts = append(parts, "cannot tell yet: "+why+"; so far "+names)
+		default:
+			parts = append(parts, "cannot tell yet: "+why)
 		}
-		parts = append(parts, "cannot tell: "+strings.Join(named[why], ", ")+": "+why)
 	}
 	if j.Added != nil {
 		parts = append(parts, "cannot tell yet: no accepted point has "+strings.Join(clean(j.Added), ", "))
@@ -476,7 +466,7 @@ func (j *Judgement) tooWide(all []finding) string {
 	}
 	why := j.hiding(widest.Metric)
 	if why == "" {
-		why = fmt.Sprintf("accepted points differ from each other by %s %% in %s, %s", tabular.Size(math.Expm1(widest.deviation)), widest.name, j.enough(widest.Judged))
+		why = fmt.Sprintf("accepted points differ from each other by %s %% in %s, %s", sheet.Size(math.Expm1(widest.deviation)), widest.name, j.enough(widest.Judged))
 	}
 	return "cannot tell whether worse by " + percent(j.Margin) + ": " + strings.Join(texts, ", ") + "; " + why
 }
@@ -486,7 +476,7 @@ func (j *Judgement) hiding(m *diff.Metric) string {
 	for i := range j.Accepted {
 		p := &j.Accepted[i]
 		for k := range j.Levels {
-			if outlying := p.outlyingRuns(j.Levels[k].Level, m); outlying != nil {
+			if outlying := p.outlyingRuns(j.Levels[k].Group, m); outlying != nil {
 				return fmt.Sprintf("in accepted point %s, %s; delete the folder of the point to judge without it", sanitize.Text(p.Label), outlyingText(m, outlying))
 			}
 		}

@@ -16,7 +16,7 @@ import (
 	"github.com/pa-tools/pa/internal/schematest"
 	"github.com/pa-tools/pa/pkg/analyze/diff"
 	"github.com/pa-tools/pa/pkg/analyze/inference"
-	"github.com/pa-tools/pa/pkg/analyze/report"
+	"github.com/pa-tools/pa/pkg/analyze/sheet"
 )
 
 var update = flag.Bool("update", false, "rewrite the golden files")
@@ -113,15 +113,15 @@ func TestGolden(t *testing.T) {
 	stepped := nights(t, 1, []float64{30.2, 29.9, 30.4, 30.1, 29.8, 33.1, 33.3, 32.9, 33.2}, nil)
 	for name, points := range map[string][]Point{"stepped": stepped, "few": stepped[:3]} {
 		res := Analyze(points, Options{})
-		for ext, render := range map[string]func(*Result) report.Renderer{
-			"txt": func(r *Result) report.Renderer { return Text(r, 120) }, "md": Markdown, "csv": CSV, "json": JSON,
+		for ext, render := range map[string]func(*Result) sheet.Renderer{
+			"txt": func(r *Result) sheet.Renderer { return Text(r, 120) }, "md": Markdown, "csv": CSV, "json": JSON,
 		} {
 			golden(t, schema, name, ext, render(res), name == "stepped")
 		}
 	}
 	for name, j := range judgements(t) {
-		for ext, render := range map[string]func(*Judgement) report.Renderer{
-			"txt": func(r *Judgement) report.Renderer { return JudgementText(r, 120) }, "md": JudgementMarkdown, "csv": JudgementCSV, "json": JudgementJSON, "xml": JudgementJUnit,
+		for ext, render := range map[string]func(*Judgement) sheet.Renderer{
+			"txt": func(r *Judgement) sheet.Renderer { return JudgementText(r, 120) }, "md": JudgementMarkdown, "csv": JudgementCSV, "json": JudgementJSON, "xml": JudgementJUnit,
 		} {
 			golden(t, schema, name, ext, render(j), name == "worse" || name == "lost" || name == "first")
 		}
@@ -130,7 +130,7 @@ func TestGolden(t *testing.T) {
 
 // golden compares what is rendered with a golden file. Formats other than text have one
 // if all is set.
-func golden(t *testing.T, schema schematest.Schema, name, ext string, render report.Renderer, all bool) {
+func golden(t *testing.T, schema schematest.Schema, name, ext string, render sheet.Renderer, all bool) {
 	t.Helper()
 	var b bytes.Buffer
 	if err := render(&b); err != nil {

@@ -9,7 +9,6 @@ import (
 
 	"github.com/pa-tools/pa/internal/sanitize"
 	"github.com/pa-tools/pa/pkg/analyze/diff"
-	"github.com/pa-tools/pa/pkg/analyze/runset"
 )
 
 // A Point is one run, or several runs of a setting that were recorded together.
@@ -70,7 +69,7 @@ func (p *Point) start() uint64 {
 }
 
 // levels returns the level in the runs of the point that have it.
-func (p *Point) levels(l *runset.Level) []*diff.Level {
+func (p *Point) levels(l *diff.Group) []*diff.Level {
 	var levels []*diff.Level
 	for _, r := range p.Runs {
 		if x := l.Of(r); x != nil {
@@ -81,7 +80,7 @@ func (p *Point) levels(l *runset.Level) []*diff.Level {
 }
 
 // values returns the values of a metric in the runs of the point that have it at the level.
-func (p *Point) values(l *runset.Level, m *diff.Metric) []float64 {
+func (p *Point) values(l *diff.Group, m *diff.Metric) []float64 {
 	var values []float64
 	for _, r := range p.runsWith(l, m) {
 		values = append(values, l.Of(r).Statistic(m.Key))
@@ -90,7 +89,7 @@ func (p *Point) values(l *runset.Level, m *diff.Metric) []float64 {
 }
 
 // runsWith returns the runs of the point that have a metric at the level.
-func (p *Point) runsWith(l *runset.Level, m *diff.Metric) []*diff.Run {
+func (p *Point) runsWith(l *diff.Group, m *diff.Metric) []*diff.Run {
 	var runs []*diff.Run
 	for _, r := range p.Runs {
 		if x := l.Of(r); x != nil && !math.IsNaN(x.Statistic(m.Key)) {
@@ -102,7 +101,7 @@ func (p *Point) runsWith(l *runset.Level, m *diff.Metric) []*diff.Run {
 
 // spoiled returns why a warning of the recorder in a run of the point allows no verdict on a
 // metric; "" if none does.
-func (p *Point) spoiled(l *runset.Level, m *diff.Metric) string {
+func (p *Point) spoiled(l *diff.Group, m *diff.Metric) string {
 	for _, r := range p.Runs {
 		if x := l.Of(r); x != nil {
 			if why := x.Spoils(m); why != "" {
@@ -117,7 +116,7 @@ func (p *Point) spoiled(l *runset.Level, m *diff.Metric) string {
 // run has no successful request at a level, or a warning of the recorder allows no verdict on a
 // primary metric. It is nil if the point can be accepted.
 func (p *Point) Unfit(ignore []string) error {
-	set := runset.New(p.Runs, ignore)
+	set := diff.NewSet(p.Runs, ignore)
 	errs := []error{set.Incomparable()}
 	for i := range set.Levels {
 		l := &set.Levels[i]
@@ -141,7 +140,7 @@ func (p *Point) Unfit(ignore []string) error {
 // primary metrics, with the metric that differs most: "run.1.json has 82 times the TTFT p50 of the
 // other runs at concurrency 1".
 func (p *Point) Outlying(ignore []string) []string {
-	set := runset.New(p.Runs, ignore)
+	set := diff.NewSet(p.Runs, ignore)
 	var texts []string
 	for i := range set.Levels {
 		l := &set.Levels[i]

@@ -9,7 +9,6 @@ import (
 	"github.com/pa-tools/pa/internal/testenv"
 	"github.com/pa-tools/pa/pkg/analyze/diff"
 	"github.com/pa-tools/pa/pkg/analyze/inference"
-	"github.com/pa-tools/pa/pkg/analyze/runset"
 )
 
 func TestSteps(t *testing.T) {
@@ -192,7 +191,7 @@ type history struct {
 // judge judges a build with the last 10 accepted points, and accepts it as --accept does.
 func (h *history) judge(t *testing.T, next [4]float64) Answer {
 	t.Helper()
-	j := &Judgement{Set: &runset.Set{}, JudgeOptions: JudgeOptions{Margin: 0.05}, Levels: []JudgedLevel{{Level: &runset.Level{}}}}
+	j := &Judgement{Set: &diff.Set{}, JudgeOptions: JudgeOptions{Margin: 0.05}, Levels: []JudgedLevel{{Group: &diff.Group{}}}}
 	for m, v := range next {
 		last := h.accepted[m][max(0, len(h.accepted[m])-10):]
 		r := Judged{Metric: &diff.Metrics[0], Accepted: last, New: v, Mean: inference.MeanOfRuns(last), P: math.NaN()}

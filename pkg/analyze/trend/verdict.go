@@ -14,14 +14,13 @@ import (
 	"github.com/pa-tools/pa/internal/sanitize"
 	"github.com/pa-tools/pa/pkg/analyze/diff"
 	"github.com/pa-tools/pa/pkg/analyze/inference"
-	"github.com/pa-tools/pa/pkg/analyze/runset"
 )
 
 // A Judgement is the comparison of a new point with accepted points.
 type Judgement struct {
 	Accepted []Point
 	New      Point
-	Set      *runset.Set
+	Set      *diff.Set
 	Levels   []JudgedLevel
 	JudgeOptions
 	// Missing names the levels of accepted points that the new point lacks, Added the levels of
@@ -48,7 +47,7 @@ type JudgeOptions struct {
 
 // A JudgedLevel has the primary metrics of one load level.
 type JudgedLevel struct {
-	*runset.Level
+	*diff.Group
 	Rows []Judged
 }
 
@@ -92,7 +91,7 @@ type OutlyingRun struct {
 }
 
 // outlyingRuns returns the outlying runs of a metric among those of the point that have it.
-func (p *Point) outlyingRuns(l *runset.Level, m *diff.Metric) (all []OutlyingRun) {
+func (p *Point) outlyingRuns(l *diff.Group, m *diff.Metric) (all []OutlyingRun) {
 	runs := p.runsWith(l, m)
 	for _, o := range inference.OutlyingRuns(p.values(l, m), nil) {
 		all = append(all, OutlyingRun{o, runs[o.Run].Name})
@@ -113,7 +112,7 @@ func Judge(accepted []Point, next Point, o JudgeOptions) *Judgement {
 	for i := range accepted {
 		runs = append(runs, accepted[i].Runs...)
 	}
-	j := &Judgement{Accepted: accepted, New: next, Set: runset.New(runs, o.Ignore), JudgeOptions: o}
+	j := &Judgement{Accepted: accepted, New: next, Set: diff.NewSet(runs, o.Ignore), JudgeOptions: o}
 	refused := len(j.Set.Refused()) > 0
 	for i := range j.Set.Levels {
 		l := &j.Set.Levels[i]
@@ -125,7 +124,7 @@ func Judge(accepted []Point, next Point, o JudgeOptions) *Judgement {
 			j.Added = append(j.Added, l.Name)
 			continue
 		}
-		x := JudgedLevel{Level: l}
+		x := JudgedLevel{Group: l}
 		for k := range diff.Metrics {
 			if m := &diff.Metrics[k]; m.Primary {
 				if row, ok := j.row(l, m, refused); ok {
@@ -141,7 +140,7 @@ func Judge(accepted []Point, next Point, o JudgeOptions) *Judgement {
 
 // row compares one metric, without the adjustment of its p-value. ok is false if neither
 // side has the metric.
-func (j *Judgement) row(l *runset.Level, m *diff.Metric, refused bool) (row Judged, ok bool) {
+func (j *Judgement) row(l *diff.Group, m *diff.Metric, refused bool) (row Judged, ok bool) {
 	nan := math.NaN()
 	none := inference.Interval{Low: nan, High: nan}
 	row = Judged{Metric: m, Change: nan, Interval: none, Level: nan, Bounds: none, P: nan, Adjusted: nan, deviation: nan}
@@ -223,18 +222,10 @@ func (r *Judged) withoutOutlying(values []float64) {
 	r.NA = outlyingText(r.Metric, r.Outlying)
 	if without.interval != nil {
 		i := without.interval(confidence)
-		r.NA += fmt.Sprintf("; without %s %s", pronoun(len(r.Outlying)), percentWith(without.New/r.Mean-1, i))
+		r.NA += fmt.Sprintf("; without %s %s", plural.Them(len(r.Outlying)), percentWith(without.New/r.Mean-1, i))
 	}
 	r.P, r.interval = math.NaN(), nil
 	r.Bounds = inference.Interval{Low: math.NaN(), High: math.NaN()}
-}
-
-// pronoun returns "it" for one thing, "them" for several.
-func pronoun(n int) string {
-	if n == 1 {
-		return "it"
-	}
-	return "them"
 }
 
 // outlyingText names outlying runs: "run.1.json has 82 times the TTFT p50 of the other runs".
@@ -256,7 +247,7 @@ func factor(f float64) string {
 
 // spoiled returns why a warning of the recorder in a new or accepted run allows no verdict; ""
 // if none does.
-func (j *Judgement) spoiled(l *runset.Level, m *diff.Metric) string {
+func (j *Judgement) spoiled(l *diff.Group, m *diff.Metric) string {
 	for _, p := range append([]Point{j.New}, j.Accepted...) {
 		if why := p.spoiled(l, m); why != "" {
 			return why
@@ -267,7 +258,7 @@ func (j *Judgement) spoiled(l *runset.Level, m *diff.Metric) string {
 
 // otherLengths returns why rates are not compared: the new runs have another number of
 // requests than the accepted runs. It is "" for other metrics.
-func (j *Judgement) otherLengths(l *runset.Level, m *diff.Metric) string {
+func (j *Judgement) otherLengths(l *diff.Group, m *diff.Metric) string {
 	var accepted []*diff.Level
 	for i := range j.Accepted {
 		accepted = append(accepted, j.Accepted[i].levels(l)...)
@@ -279,7 +270,7 @@ func (j *Judgement) otherLengths(l *runset.Level, m *diff.Metric) string {
 }
 
 // failures judges the share of failed requests by the requests of all runs.
-func (r *Judged) failures(j *Judgement, l *runset.Level) {
+func (r *Judged) failures(j *Judgement, l *diff.Group) {
 	count := func(p *Point) (failed, all int) {
 		for _, x := range p.levels(l) {
 			if !math.IsNaN(x.Statistic(r.Metric.Key)) {
@@ -311,7 +302,7 @@ type spreadOfRuns struct {
 }
 
 // spreadOfRuns returns the spread of a metric for a new point of n runs.
-func (j *Judgement) spreadOfRuns(l *runset.Level, m *diff.Metric, n int) (s spreadOfRuns) {
+func (j *Judgement) spreadOfRuns(l *diff.Group, m *diff.Metric, n int) (s spreadOfRuns) {
 	squares, df, points, inverse := 0.0, 0, 0, 0.0
 	for i := range j.Accepted {
 		values := j.Accepted[i].values(l, m)

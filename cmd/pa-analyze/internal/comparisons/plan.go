@@ -12,7 +12,6 @@ import (
 	"github.com/pa-tools/pa/pkg/analyze/diff"
 	"github.com/pa-tools/pa/pkg/analyze/plan"
 	"github.com/pa-tools/pa/pkg/analyze/report"
-	"github.com/pa-tools/pa/pkg/analyze/runset"
 	"github.com/pa-tools/pa/pkg/export"
 )
 
@@ -79,7 +78,7 @@ func planAction(c *cli.Context) (err error) {
 	if readErr != nil && len(runs) < len(inputs) {
 		return readErr
 	}
-	res := plan.Make(runset.OneServer(runs, c.StringSlice("ignore")), &within, o)
+	res := plan.Make(diff.OneServer(runs, c.StringSlice("ignore")), &within, o)
 	err = settings.Write(c, map[string]func(*plan.Result) report.Renderer{
 		"text":     func(r *plan.Result) report.Renderer { return plan.Text(r, settings.ConsoleWidth(c)) },
 		"markdown": plan.Markdown, "json": plan.JSON,

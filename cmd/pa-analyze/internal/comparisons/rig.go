@@ -13,9 +13,9 @@ import (
 	"github.com/pa-tools/pa/cmd/pa-analyze/internal/reading"
 	"github.com/pa-tools/pa/cmd/pa-analyze/internal/settings"
 	"github.com/pa-tools/pa/internal/cmdline"
+	"github.com/pa-tools/pa/pkg/analyze/diff"
 	"github.com/pa-tools/pa/pkg/analyze/report"
 	"github.com/pa-tools/pa/pkg/analyze/rig"
-	"github.com/pa-tools/pa/pkg/analyze/runset"
 )
 
 // Rig returns the command rig.
@@ -75,7 +75,7 @@ func rigAction(c *cli.Context) (err error) {
 	if readErr != nil && len(runs) < len(inputs) {
 		return readErr
 	}
-	res := rig.Analyze(runset.OneServer(runs, c.StringSlice("ignore")), o)
+	res := rig.Analyze(diff.OneServer(runs, c.StringSlice("ignore")), o)
 	err = settings.Write(c, map[string]func(*rig.Result) report.Renderer{
 		"text":     func(r *rig.Result) report.Renderer { return rig.Text(r, settings.ConsoleWidth(c)) },
 		"markdown": rig.Markdown, "csv": rig.CSV, "json": rig.JSON,

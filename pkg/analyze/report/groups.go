@@ -1,0 +1,377 @@
+package report
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/pa-tools/pa/internal/plural"
+	"github.com/pa-tools/pa/pkg/analyze"
+	"github.com/pa-tools/pa/pkg/analyze/quality"
+	"github.com/pa-tools/pa/pkg/analyze/serverfigures"
+	"github.com/pa-tools/pa/pkg/analyze/sheet"
+	"github.com/pa-tools/pa/pkg/answer"
+)
+
+// qualityFigures returns a line for each figure of q with a value, and a line for each reason why figures
+// have no value.
+func qualityFigures(q *analyze.Quality) []string {
+	var all []string
+	if q.Counted > 0 {
+		all = append(all, "ITL per token: the server counts the tokens of each event in "+plural.Grouped(q.Counted)+" of "+plural.GroupedOf(q.Requests, "request")+"; an event's time is spread over its tokens")
+	}
+	return append(all, figureLines(q.Figures, func(f *analyze.LevelFigure) string {
+		switch f.Unit {
+		case "tokens/s":
+			return Number(f.Value) + " tokens/s"
+		case "ratio":
+			return Number(f.Value)
+		}
+		return count(f.Value)
+	})...)
+}
+
+// qualitySettings says which parameters the figures of q have.
+func qualitySettings(q *analyze.Quality) string {
+	c := &q.Config
+	return "quality: first token due after " + setTime(c.FirstTokenNS) + ", each later token after " + setTime(c.TokenNS) +
+		"; target: fluidity " + setNumber(c.Target) + " for " + setNumber(100*c.Share) + " % of the requests; reader takes " + setTime(c.PaceNS) +
+		" a token; a stall is a gap above " + setTime(c.StallNS) + " and " + setNumber(c.StallFactor) + " times the median gap"
+}
+
+// setTime formats a time that the user chose, with all its digits and no more: "50 ms".
+func setTime(ns int64) string {
+	sc := scaleFor(float64(ns))
+	return setNumber(float64(ns)/sc.per) + " " + sc.name
+}
+
+// setNumber formats a number that the user chose. Twelve digits hide the error of 100 · 0.999.
+func setNumber(v float64) string {
+	return strconv.FormatFloat(v, 'g', 12, 64)
+}
+
+// qualityPositions returns the mean gaps by position; "" if there are none.
+func qualityPositions(q *analyze.Quality, u *timeUnits) string {
+	var parts []string
+	for _, p := range q.Positions {
+		name := strconv.FormatInt(p.From, 10)
+		if p.To > p.From {
+			name += "–" + strconv.FormatInt(p.To, 10)
+		}
+		parts = append(parts, name+": "+u.token.Span(p.MeanNS))
+	}
+	if parts == nil {
+		return ""
+	}
+	return "mean ITL by position: " + strings.Join(parts, " · ")
+}
+
+func (w jsonLayout) quality(q *analyze.Quality) sheet.Object {
+	if q == nil {
+		return nil
+	}
+	c := &q.Config
+	return sheet.Object{
+		"settings", sheet.Object{
+			"first_token_ns", c.FirstTokenNS, "token_ns", c.TokenNS, "fluidity_target", c.Target, "fluid_share", c.Share, "reader_pace_ns", c.PaceNS,
+			"stall_ns", c.StallNS, "stall_factor", c.StallFactor,
+		},
+		// The numbers of requests whose token times are known, and of those in which the server counts the
+		// tokens of each event.
+		"requests", q.Requests, "requests_with_counted_events", sheet.Opt(q.Counted),
+		"metrics", w.metrics(q.Metrics), "figures", jsonLevelFigures(q.Figures),
+		"itl_by_position", sheet.List(q.Positions, func(p *quality.Position) sheet.Object {
+			return sheet.Object{"from", p.From, "to", p.To, "n", p.N, "mean_ns", p.MeanNS}
+		}),
+	}
+}
+
+// csvQuality returns the lines of the metrics and the figures: "quality." and the key. A figure is in
+// the column "mean"; the mean gap of a position has its number of gaps in "n".
+func csvQuality(q *analyze.Quality) []csvLine {
+	if q == nil {
+		return nil
+	}
+	lines := append(csvMetrics(q.Metrics), csvLevelFigures("level", q.Figures)...)
+	for _, p := range q.Positions {
+		lines = append(lines, csvLine{
+			name: "itl_ns_at_position_" + strconv.FormatInt(p.From, 10), unit: string(answer.Nanoseconds), n: strconv.FormatInt(p.N, 10), mean: float(p.MeanNS),
+		})
+	}
+	return prefixed("quality.", lines)
+}
+
+// economicsFigures returns a line for each figure with a value, and a line for each reason why figures
+// have no value.
+func economicsFigures(e *analyze.Economics) []string {
+	return figureLines(e.Figures, func(f *analyze.LevelFigure) string {
+		text := amount(f.Unit, f.Value)
+		if f.Bound > 0 {
+			text += " ± " + amount(f.Unit, f.Bound)
+		}
+		if f.Key == analyze.KeyEnergy {
+			text += ", " + meters(e.Energy)
+		}
+		return text
+	})
+}
+
+// economicsSettings says which parameters the figures of e have.
+func economicsSettings(e *analyze.Economics) string {
+	text := "economics: the number of GPUs is not known"
+	if e.GPUs > 0 {
+		text = "economics: " + plural.Of(e.GPUs, "GPU")
+		if e.Counted {
+			text += " in the telemetry"
+		}
+	}
+	c := &e.Config
+	for _, x := range []struct {
+		v              float64
+		before, behind string
+	}{{c.IdleWatts, "; ", " W of idle power a GPU subtracted"}, {c.GPUHourPrice, "; $", " for a GPU hour"}, {c.EnergyPrice, "; $", " for a kWh"}} {
+		if x.v > 0 {
+			text += x.before + strconv.FormatFloat(x.v, 'f', -1, 64) + x.behind
+		}
+	}
+	return text
+}
+
+// meters counts the GPUs by where their energy comes from.
+func meters(all []serverfigures.Energy) string {
+	counters, sampled := 0, 0
+	for i := range all {
+		if all[i].Sampled {
+			sampled++
+		} else {
+			counters++
+		}
+	}
+	var parts []string
+	if counters > 0 {
+		parts = append(parts, "energy counters of "+plural.Of(counters, "GPU"))
+	}
+	if sampled > 0 {
+		parts = append(parts, "power samples of "+plural.Of(sampled, "GPU"))
+	}
+	return "from " + strings.Join(parts, " and ")
+}
+
+// amount formats a figure with its unit.
+func amount(unit string, v float64) string {
+	switch unit {
+	case "dollars":
+		return "$" + Number(v)
+	case "tokens/s": // the labels name it
+		return Number(v)
+	}
+	return Number(v) + " " + unit
+}
+
+func jsonEconomics(e *analyze.Economics) sheet.Object {
+	if e == nil {
+		return nil
+	}
+	from := ""
+	switch {
+	case e.Counted:
+		from = "telemetry"
+	case e.GPUs > 0:
+		from = "flag"
+	}
+	c := &e.Config
+	return sheet.Object{
+		"settings", sheet.Object{"idle_watts", sheet.Opt(c.IdleWatts), "gpu_hour_price", sheet.Opt(c.GPUHourPrice), "energy_price_per_kwh", sheet.Opt(c.EnergyPrice)},
+		"gpus", sheet.Opt(e.GPUs), "gpus_from", sheet.Opt(from), "start_ns", sheet.Opt(e.Span.FromNS), "end_ns", sheet.Opt(e.Span.ToNS),
+		"figures", jsonLevelFigures(e.Figures), "energy", sheet.List(e.Energy, jsonEnergy),
+	}
+}
+
+func jsonEnergy(g *serverfigures.Energy) sheet.Object {
+	o := sheet.Object{"of", g.Of, "gpu", sheet.Opt(g.GPU), "host", sheet.Opt(g.Host), "metric", sheet.Opt(g.Metric), "from", meterName(g)}
+	if g.NA == "" {
+		o = append(o, "j", g.Joules, "error_bound_j", sheet.Opt(g.ErrorJoules))
+	}
+	return append(o, "covered", sheet.Opt(g.Covered), "n", g.N, "na", sheet.Opt(g.NA))
+}
+
+// meterName names the kind of samples that an energy is made of.
+func meterName(g *serverfigures.Energy) string {
+	if g.Sampled {
+		return "power"
+	}
+	return "counter"
+}
+
+// csvEconomics returns the lines of the figures: "economics." and the key, with the value in the column
+// "mean" and, where there is one, a line with the bound of its error. Then comes the energy of each GPU.
+func csvEconomics(e *analyze.Economics) []csvLine {
+	if e == nil {
+		return nil
+	}
+	var lines []csvLine
+	add := func(name, unit, n, why string, value, bound float64) {
+		l := csvLine{name: "economics." + name, unit: unit, n: n}
+		if why == "" {
+			l.mean = float(value)
+		}
+		lines = append(lines, l)
+		if why == "" && bound > 0 {
+			lines = append(lines, csvLine{name: l.name + ".error_bound", unit: unit, mean: float(bound)})
+		}
+	}
+	if e.GPUs > 0 {
+		add("gpus", "count", "", "", float64(e.GPUs), 0)
+	}
+	for i := range e.Figures {
+		f := &e.Figures[i]
+		add(f.Key, f.Unit, "", f.Why, f.Value, f.Bound)
+	}
+	for i := range e.Energy {
+		g := &e.Energy[i]
+		add(fmt.Sprintf("energy_j[%s]", g.Of), "J", strconv.Itoa(g.N), g.NA, g.Joules, g.ErrorJoules)
+	}
+	return lines
+}
+
+// timeFigure returns a function that formats the value of a figure, with the source of the figure if there is one.
+func timeFigure(times TimeUnit) func(*analyze.LevelFigure) string {
+	return func(f *analyze.LevelFigure) string {
+		switch {
+		case f.From != "":
+			return Span(f.Value) + " (" + plain(f.From) + ")"
+		case f.Unit == "ns":
+			return Span(f.Value)
+		}
+		return Quantity(f.Unit, f.Value, times)
+	}
+}
+
+// prefixLines returns the lines of p: the figures, and the number of their requests.
+func prefixLines(p *analyze.Prefix, times TimeUnit) []string {
+	lines := groupLines("prefix cache", p.Figures, timeFigure(times))
+	if p.Stated == 0 {
+		return lines
+	}
+	return append(lines, statedRequests(p))
+}
+
+// phaseLines returns the lines of p. If no phase is known, the line of the remaining time is left out: it could only
+// say that the phases are not known.
+func phaseLines(p *analyze.Phases, times TimeUnit) []string {
+	figures := p.Figures
+	phases := slices.DeleteFunc(slices.Clone(figures), func(f analyze.LevelFigure) bool { return f.Key == analyze.KeyOtherTime })
+	if commonReason(phases) != "" {
+		figures = phases
+	}
+	return groupLines("phases", figures, timeFigure(times))
+}
+
+// statedRequests counts the requests of p.
+func statedRequests(p *analyze.Prefix) string {
+	text := "cached tokens stated by " + plural.GroupedOf(p.Stated, "answer")
+	if p.Unstated > 0 {
+		text += ", not by " + plural.Grouped(p.Unstated)
+	}
+	return text
+}
+
+// prefixBuckets returns a row for each bucket of p.
+func prefixBuckets(p *analyze.Prefix, u TimeUnit) sheet.Table {
+	g := newGrid(1, 1)
+	if len(p.Buckets) == 0 {
+		return g
+	}
+	g.Add("uncached input tokens", "n", "cached", "TTFT mean "+u.name, "p50 "+u.name, "p90 "+u.name)
+	for _, b := range p.Buckets {
+		g.Add(tokenRange(b.From, b.To), strconv.Itoa(b.N), percent(b.CachedShare), Number(b.Mean/u.per), Number(b.P50/u.per), Number(b.P90/u.per))
+	}
+	return g
+}
+
+// tokenRange returns "8–15", or "1" for a range of one number.
+func tokenRange(from, to int64) string {
+	name := strconv.FormatInt(from, 10)
+	if to > from {
+		name += "–" + strconv.FormatInt(to, 10)
+	}
+	return name
+}
+
+// jsonLevelFigures returns figures by key.
+func jsonLevelFigures(all []analyze.LevelFigure) map[string]sheet.Object {
+	figures := map[string]sheet.Object{}
+	for i := range all {
+		f := &all[i]
+		value := any(f.Value)
+		if f.Why != "" {
+			value = nil
+		}
+		figures[f.Key] = sheet.Object{"value", value, "error_bound", sheet.Opt(f.Bound), "unit", f.Unit, "from", sheet.Opt(f.From), "why", sheet.Opt(f.Why)}
+	}
+	return figures
+}
+
+func jsonPrefix(p *analyze.Prefix) sheet.Object {
+	if p == nil {
+		return nil
+	}
+	return sheet.Object{
+		"stated", p.Stated, "unstated", p.Unstated, "figures", jsonLevelFigures(p.Figures),
+		"by_uncached_tokens", sheet.List(p.Buckets, func(b *analyze.PrefixBucket) sheet.Object {
+			return sheet.Object{
+				"from", b.From, "to", b.To, "n", b.N, "cached_share", b.CachedShare, "ttft_mean_ns", b.Mean, "ttft_p50_ns", b.P50, "ttft_p90_ns", b.P90,
+			}
+		}),
+	}
+}
+
+func (w jsonLayout) phases(p *analyze.Phases) sheet.Object {
+	if p == nil {
+		return nil
+	}
+	return sheet.Object{"metrics", w.metrics(p.Metrics), "figures", jsonLevelFigures(p.Figures)}
+}
+
+// csvLevelFigures returns a line for each figure, with the value in the column "mean".
+func csvLevelFigures(group string, all []analyze.LevelFigure) (lines []csvLine) {
+	for i := range all {
+		f := &all[i]
+		l := csvLine{name: group + "." + f.Key, unit: f.Unit}
+		if f.Why == "" {
+			l.mean = float(f.Value)
+		}
+		lines = append(lines, l)
+	}
+	return lines
+}
+
+// csvPrefix returns the lines of the figures, "prefix." and the key, and of the mean TTFT by uncached
+// input tokens.
+func csvPrefix(p *analyze.Prefix) []csvLine {
+	if p == nil {
+		return nil
+	}
+	lines := csvLevelFigures("prefix", p.Figures)
+	for _, b := range p.Buckets {
+		lines = append(lines, csvLine{name: "prefix.ttft_ns_at_uncached_tokens_" + strconv.FormatInt(b.From, 10), unit: "ns", n: strconv.Itoa(b.N), mean: float(b.Mean)})
+	}
+	return lines
+}
+
+// csvPhases returns the lines of the metrics and the figures: "phases." and the key.
+func csvPhases(p *analyze.Phases) []csvLine {
+	if p == nil {
+		return nil
+	}
+	return prefixed("phases.", append(csvMetrics(p.Metrics), csvLevelFigures("level", p.Figures)...))
+}
+
+// prefixed puts a text before the names of lines.
+func prefixed(text string, lines []csvLine) []csvLine {
+	for i := range lines {
+		lines[i].name = text + lines[i].name
+	}
+	return lines
+}
