@@ -113,7 +113,7 @@ func (a App) help(cmd *cli.Command, flags []cli.Flag, topic string) (string, err
 	if len(flags) > 0 || cmd != nil {
 		b.WriteString("\n")
 	}
-	fmt.Fprintf(&b, "Every flag can be set by an environment variable, e.g. %s.\n", envExample(a.envPrefix(), flags))
+	fmt.Fprintf(&b, "Every flag can be set by an environment variable, e.g. %s.\n", a.envExample(flags))
 	return b.String(), nil
 }
 
@@ -169,7 +169,7 @@ func (a App) writeWhereNext(b *strings.Builder, cmd *cli.Command, flags []cli.Fl
 	}
 	topics := append(a.topics(cmd, flags), allTopics)
 	writeList(b, "Topics:   ", strings.Join(topics, ", ")+fmt.Sprintf(" ('%s --help TOPIC')", name))
-	fmt.Fprintf(b, "Every flag can be set by an environment variable, e.g. %s.\n", envExample(a.envPrefix(), flags))
+	fmt.Fprintf(b, "Every flag can be set by an environment variable, e.g. %s.\n", a.envExample(flags))
 }
 
 // writeList writes a title and wrapped text beside it.
@@ -330,9 +330,10 @@ func wrap(text string, width int) []string {
 	return append(lines, line)
 }
 
-func envExample(prefix string, flags []cli.Flag) string {
+// envExample returns an environment variable of the flags.
+func (a App) envExample(flags []cli.Flag) string {
 	if len(flags) == 0 {
-		return prefix + "FORMAT"
+		return a.envPrefix() + "FORMAT"
 	}
-	return envName(prefix, flags[0])
+	return a.variable(flags[0])
 }
