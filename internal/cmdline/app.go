@@ -163,7 +163,7 @@ func (a App) run(ctx context.Context, args []string, stdin io.Reader, stdout, st
 // of --config the flags that are not set yet.
 func (a App) setFlags(c *cli.Context, flags []cli.Flag, given []given) error {
 	for _, g := range given {
-		if err := set(c, g.flag, g.value, "flag "+dashed(g.flag.Names()[0])); err != nil {
+		if err := set(c, g.flag, g.value, "flag "+Dashed(g.flag.Names()[0])); err != nil {
 			return err
 		}
 	}
@@ -277,8 +277,8 @@ func placeholder(f cli.Flag) string {
 	return name
 }
 
-// dashed writes a flag's name as people type it: -m, --model.
-func dashed(name string) string {
+// Dashed writes a flag's name as people type it: -m, --model.
+func Dashed(name string) string {
 	name = strings.TrimLeft(name, "-")
 	if len(name) == 1 {
 		return "-" + name

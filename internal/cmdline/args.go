@@ -63,7 +63,7 @@ func (a arguments) parse(args []string) (set []given, rest []string, err error) 
 			case !takesValue(f.flag):
 				f.value = "true"
 			case i+1 == len(args):
-				return nil, nil, Usagef("flag %s needs a value", dashed(f.name))
+				return nil, nil, Usagef("flag %s needs a value", Dashed(f.name))
 			default:
 				i++
 				f.value = args[i]
@@ -98,10 +98,10 @@ func (a arguments) find(arg, next string) ([]given, error) {
 		if !hasValue && !strings.HasPrefix(next, "-") {
 			value = next
 		}
-		return nil, Usagef("unknown flag %s; use %s", dashed(name), withValue(instead, value))
+		return nil, Usagef("unknown flag %s; use %s", Dashed(name), withValue(instead, value))
 	}
 	if instead, ok := a.unsupported[name]; ok {
-		return nil, Usagef("flag %s is not supported: %s", dashed(name), instead)
+		return nil, Usagef("flag %s is not supported: %s", Dashed(name), instead)
 	}
 	if a.getopt {
 		if strings.HasPrefix(arg, "--") {
@@ -190,14 +190,14 @@ func (a arguments) unknown(name string) error {
 	names := append([]string{"help", "version"}, allNames(a.flags)...) // of every command, and none of a.flags
 	if likely := NearestFlags(name, names); len(likely) > 0 {
 		for i, n := range likely {
-			likely[i] = dashed(n)
+			likely[i] = Dashed(n)
 		}
-		return Usagef("unknown flag %s; did you mean %s?", dashed(name), OneOf(likely))
+		return Usagef("unknown flag %s; did you mean %s?", Dashed(name), OneOf(likely))
 	}
 	if command, ok := a.others()[name]; ok {
-		return Usagef("unknown flag %s; it belongs to %s", dashed(name), command)
+		return Usagef("unknown flag %s; it belongs to %s", Dashed(name), command)
 	}
-	return Usagef("unknown flag %s", dashed(name))
+	return Usagef("unknown flag %s", Dashed(name))
 }
 
 // OneOf lists alternatives: "a, b or c"; "" for none.

@@ -64,7 +64,7 @@ func completionFlags(flags []cli.Flag) []completionFlag {
 		_, usage := unquote(d.GetUsage())
 		var names []string
 		for _, n := range f.Names() {
-			names = append(names, dashed(n))
+			names = append(names, Dashed(n))
 		}
 		slices.SortStableFunc(names, func(a, b string) int { return min(len(b), 3) - min(len(a), 3) })
 		all = append(all, completionFlag{Names: names, Usage: strings.Join(strings.Fields(usage), " "), TakesValue: d.TakesValue()})

@@ -112,7 +112,7 @@ func Files(c *cli.Context) *outfile.Files {
 			values = c.StringSlice(name)
 		}
 		for _, v := range values {
-			mark.add(c, all.files, dashed(name), v)
+			mark.add(c, all.files, Dashed(name), v)
 		}
 	}
 	return all.files

@@ -14,6 +14,7 @@ type valueFlag interface {
 	cli.Flag
 	cli.RequiredFlag
 	cli.DocGenerationFlag
+	cli.CategorizableFlag
 	cli.ActionableFlag
 }
 
