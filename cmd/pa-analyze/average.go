@@ -39,11 +39,7 @@ FILE is profile_export.json by default.`,
 // average returns the action that prints the line that of makes of a run.
 func average(of func(export.Reader) (string, error)) cli.ActionFunc {
 	return action(oneRunFiles, func(c *call, files fileNames) error {
-		run, err := c.run(files)
-		if err != nil {
-			return err
-		}
-		return c.use(run, func(r export.Reader) error {
+		return c.useOne(files, func(run recording, r export.Reader) error {
 			line, err := of(r)
 			if unread := r.Err(); errors.Is(unread, export.ErrContradiction) {
 				return unread

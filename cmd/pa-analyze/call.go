@@ -7,6 +7,7 @@ import (
 
 	"github.com/pa-tools/pa/internal/cmdline"
 	"github.com/pa-tools/pa/internal/outfile"
+	"github.com/pa-tools/pa/pkg/analyze"
 	"github.com/pa-tools/pa/pkg/export"
 )
 
@@ -43,6 +44,18 @@ func action[A any](arguments func(*call) (A, error), do func(*call, A) error, ch
 		defer func() { err = errors.Join(err, c.close()) }()
 		return do(c, args)
 	}
+}
+
+// analyzed returns the action of a command that analyzes runs: do also gets what the flags of an
+// analysis say.
+func analyzed[A any](a *analysis, arguments func(*call) (A, error), do func(*call, A, analyze.Config) error, checks ...func(*call) error) cli.ActionFunc {
+	return action(arguments, func(c *call, args A) error {
+		cfg, err := a.config(c)
+		if err != nil {
+			return err
+		}
+		return do(c, args, cfg)
+	}, append(checks, a.check)...)
 }
 
 // checkOutput refuses an --output that cannot or must not be written.

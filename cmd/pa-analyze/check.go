@@ -39,20 +39,16 @@ Then come percentiles that MLPerf's early stopping certifies at 99 % confidence.
 Exit codes: 0 also if items fail, 1 not readable, 2 wrong usage, 3 an item failed
 and --gate is given.`,
 		Flags: flags,
-		Action: action(allFiles, func(c *call, files fileNames) error {
+		Action: analyzed(a, allFiles, func(c *call, files fileNames, cfg analyze.Config) error {
 			if c.IsSet("min-duration") {
 				profile.MinDuration = c.Duration("min-duration")
 			}
-			return c.checkRuns(files, a, profile)
-		}, a.check),
+			return c.checkRuns(files, cfg, profile)
+		}),
 	}
 }
 
-func (c *call) checkRuns(files fileNames, a *analysis, profile check.Profile) error {
-	cfg, err := a.config(c)
-	if err != nil {
-		return err
-	}
+func (c *call) checkRuns(files fileNames, cfg analyze.Config, profile check.Profile) error {
 	runs, err := c.runs(files)
 	if err != nil {
 		return err

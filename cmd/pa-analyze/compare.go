@@ -5,19 +5,14 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/pa-tools/pa/internal/cmdline"
+	"github.com/pa-tools/pa/internal/plural"
 	"github.com/pa-tools/pa/pkg/analyze"
 	"github.com/pa-tools/pa/pkg/analyze/dialect"
 	"github.com/pa-tools/pa/pkg/analyze/diff"
 	"github.com/pa-tools/pa/pkg/analyze/trend"
 	"github.com/pa-tools/pa/pkg/export"
 )
-
-// comparison returns the configuration of an analysis for a command that compares runs, which
-// keeps something of each request.
-func (a *analysis) comparison(c *call) (analyze.Config, error) {
-	keepToMemory(a.MemoryLimit)
-	return a.config(c)
-}
 
 // readRun reads a run for a comparison, to its end.
 type readRun func(path string, r export.Reader) (*diff.Run, error)
@@ -59,6 +54,23 @@ func (c *call) readSide(runs []recording, read readRun) ([]*diff.Run, error) {
 		return nil, errors.Join(errs...)
 	}
 	return all, errors.Join(errs...)
+}
+
+// readSetting reads the runs of one setting; least is the number of runs that it takes. The error is
+// fatal if there are no runs.
+func (c *call) readSetting(files fileNames, least int, read readRun) ([]*diff.Run, error) {
+	all, err := c.recordings(files, byRun)
+	if err != nil {
+		return nil, err
+	}
+	if len(all) < least {
+		return nil, cmdline.Usagef("%d of %s: give at least %s of one setting; pa-record --repeat records them", len(all), plural.Of(least, "run"), plural.Of(least, "run"))
+	}
+	runs, err := c.readSide(all, read)
+	if err != nil && len(runs) < len(all) {
+		return nil, err
+	}
+	return runs, err
 }
 
 // readPoints reads the runs of each argument as a point.

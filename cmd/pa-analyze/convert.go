@@ -162,11 +162,7 @@ func (c *call) convertAs(args copied, foreign dialect.Config) error {
 	if out != "-" && !strings.HasSuffix(out, result.Ending) {
 		return cmdline.Usagef("%s: what %s reads ends in %s; give such a name", out, name, result.Ending)
 	}
-	run, err := c.run(args.in)
-	if err != nil {
-		return err
-	}
-	return c.use(run, func(r export.Reader) error {
+	return c.useOne(args.in, func(_ recording, r export.Reader) error {
 		var cfg dialect.Config
 		var err error
 		if !result.WholeRun {

@@ -30,6 +30,7 @@ type diffOptions struct {
 // diffCommand returns the command diff.
 func diffCommand() *cli.Command {
 	o := &diffOptions{analysis: newAnalysis()}
+	o.compares = true
 	arguments := func(c *call) (s sides, err error) {
 		s.names, s.older, s.newer, err = sidesOf(c.Args().Slice())
 		c.reads(slices.Concat(s.older, s.newer))
@@ -58,7 +59,7 @@ level. A condition about which the data cannot tell gives exit code 4.
 Exit codes: 0 ok, 1 not comparable or not readable, 2 wrong usage, 3 a gate was
 shown to fail, 4 a gate cannot tell and none failed.`,
 		Flags:  slices.Concat(o.flags(), o.measureOwnFlags(), []cli.Flag{o.metricsFlag()}, o.qualityFlags(), o.economicsFlags(), o.selectionFlags(), inputFlags(), []cli.Flag{memoryFlag(&o.MemoryLimit)}),
-		Action: action(arguments, func(c *call, s sides) error { return c.diff(s, o) }, o.analysis.check, o.check),
+		Action: analyzed(o.analysis, arguments, func(c *call, s sides, cfg analyze.Config) error { return c.diff(s, o, cfg) }, o.check),
 	}
 }
 
@@ -138,11 +139,7 @@ func (o *diffOptions) conditions(c *call, flag string) (all []*diffgate.Expr, er
 }
 
 // diff compares two sides.
-func (c *call) diff(s sides, o *diffOptions) (err error) {
-	cfg, err := o.comparison(c)
-	if err != nil {
-		return err
-	}
+func (c *call) diff(s sides, o *diffOptions, cfg analyze.Config) (err error) {
 	older, err := c.recordings(fileNames{paths: s.older}, byRun)
 	if err != nil {
 		return err

@@ -42,6 +42,8 @@ type analysis struct {
 	groups    report.Groups // of --metrics
 	quality   analyze.QualityConfig
 	economics analyze.EconomicsConfig
+	// compares says that the command compares runs, and keeps something of each request.
+	compares bool
 }
 
 // newAnalysis returns an analysis without flags.
@@ -139,7 +141,7 @@ func (a *analysis) config(c *call) (analyze.Config, error) {
 		cfg.Economics = &a.economics
 	}
 	cfg.Prefix, cfg.Phases = a.groups.Prefix, a.groups.Phases
-	if cfg.MemoryLimit > 0 && (cfg.Windows != (analyze.Windows{}) || !cfg.Selection.IsZero() || cfg.Quality != nil) {
+	if a.compares || cfg.MemoryLimit > 0 && (cfg.Windows != (analyze.Windows{}) || !cfg.Selection.IsZero() || cfg.Quality != nil) {
 		keepToMemory(cfg.MemoryLimit)
 	}
 	tokens, err := c.tokens(cfg.TokenSource)
@@ -165,6 +167,7 @@ func (a *analysis) measureOwnFlags() []cli.Flag {
 
 // comparedFlags are the flags of commands that read several runs, after those of their own.
 func (a *analysis) comparedFlags() []cli.Flag {
+	a.compares = true
 	return slices.Concat(a.measureOwnFlags(), a.selectionFlags(), inputFlags(), []cli.Flag{memoryFlag(&a.MemoryLimit)})
 }
 

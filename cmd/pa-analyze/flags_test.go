@@ -55,6 +55,7 @@ func TestFlagsBeforeFiles(t *testing.T) {
 		"diff - new.json --html -",
 		"rig - --runs 1",
 		"plan - --power 10%",
+		"plan",
 		"trend - --accept",
 		"trend - --baseline points --last 1",
 		"check - --profile nope",

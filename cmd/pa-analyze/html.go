@@ -8,6 +8,7 @@ import (
 	"github.com/urfave/cli/v2"
 	"golang.org/x/term"
 
+	"github.com/pa-tools/pa/pkg/analyze"
 	"github.com/pa-tools/pa/pkg/analyze/page"
 	"github.com/pa-tools/pa/pkg/analyze/report"
 	"github.com/pa-tools/pa/pkg/export"
@@ -30,7 +31,7 @@ two sides.
 For a run with more than 50,000 requests, the waterfall shows 25,000: all failures, the
 worst stalls and a sample of the others. The page says so.`,
 		Flags:  slices.Concat(outputFlags(), a.reportFlags(), inputFlags(), []cli.Flag{perFileFlag(), memoryFlag(&a.MemoryLimit)}),
-		Action: action(allFiles, func(c *call, files fileNames) error { return c.writePage(files, a) }, a.check, (*call).checkPage),
+		Action: analyzed(a, allFiles, (*call).writePage, (*call).checkPage),
 	}
 }
 
@@ -41,11 +42,7 @@ func (c *call) checkPage() error {
 }
 
 // writePage writes the page of runs. It is also report --format html.
-func (c *call) writePage(files fileNames, a *analysis) error {
-	cfg, err := a.config(c)
-	if err != nil {
-		return err
-	}
+func (c *call) writePage(files fileNames, cfg analyze.Config) error {
 	runs, err := c.runs(files)
 	if err != nil {
 		return err

@@ -41,7 +41,7 @@ between the ends; it needs three levels. --slo adds the highest load that meets
 an objective, with an interval.
 Exit codes: 0 ok, 1 not readable, 2 wrong usage.`,
 		Flags:  append(flags, a.drawnFlags()...),
-		Action: action(allFiles, func(c *call, files fileNames) error { return c.pareto(files, a, o) }, a.check),
+		Action: analyzed(a, allFiles, func(c *call, files fileNames, cfg analyze.Config) error { return c.pareto(files, cfg, o) }),
 	}
 }
 
@@ -69,11 +69,7 @@ func parseReference(text string) (x, y float64, err error) {
 	return x, y, refuse(!valid, "--reference %q: give two numbers from 0 on, such as 10:0", text)
 }
 
-func (c *call) pareto(files fileNames, a *analysis, o pareto.Options) error {
-	cfg, err := a.config(c)
-	if err != nil {
-		return err
-	}
+func (c *call) pareto(files fileNames, cfg analyze.Config, o pareto.Options) error {
 	runs, err := c.runs(files)
 	if err != nil {
 		return err

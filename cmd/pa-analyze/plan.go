@@ -7,6 +7,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"github.com/pa-tools/pa/pkg/analyze"
 	"github.com/pa-tools/pa/pkg/analyze/diff"
 	"github.com/pa-tools/pa/pkg/analyze/plan"
 	"github.com/pa-tools/pa/pkg/analyze/report"
@@ -35,33 +36,25 @@ or more runs show how much runs differ by chance; five to ten are better. One or
 two runs show only how many requests would be enough if runs did not differ.
 Exit codes: 0 ok, 1 not comparable or not readable, 2 wrong usage.`,
 		Flags:  append(flags, a.comparedFlags()...),
-		Action: action(listedFiles, func(c *call, files fileNames) error { return c.plan(files, a, o) }, a.check),
+		Action: analyzed(a, listedFiles, func(c *call, files fileNames, cfg analyze.Config) error { return c.plan(files, cfg, o) }),
 	}
 }
 
-func (c *call) plan(files fileNames, a *analysis, o plan.Options) error {
-	cfg, err := a.comparison(c)
-	if err != nil {
-		return err
-	}
-	inputs, err := c.recordings(files, byRun)
-	if err != nil {
-		return err
-	}
+func (c *call) plan(files fileNames, cfg analyze.Config, o plan.Options) error {
 	var within plan.Within
 	read := c.figures(cfg)
-	runs, readErr := c.readSide(inputs, func(path string, r export.Reader) (*diff.Run, error) {
+	runs, readErr := c.readSetting(files, 1, func(path string, r export.Reader) (*diff.Run, error) {
 		run, err := read(path, r)
 		if err == nil {
 			within.Add(run)
 		}
 		return run, errors.Join(err, run.Close()) // only the figures are used further on
 	})
-	if readErr != nil && len(runs) < len(inputs) {
+	if runs == nil {
 		return readErr
 	}
 	res := plan.Make(runset.OneServer(runs, c.StringSlice("ignore")), &within, o)
-	err = c.write(map[string]func(*plan.Result) report.Renderer{
+	err := c.write(map[string]func(*plan.Result) report.Renderer{
 		"text":     func(r *plan.Result) report.Renderer { return plan.Text(r, c.width()) },
 		"markdown": plan.Markdown, "json": plan.JSON,
 	}[c.String("format")](res))

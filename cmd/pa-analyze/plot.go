@@ -103,16 +103,12 @@ The picture is plain SVG for browsers, pages and print; it follows the reader's
 choice of light or dark. The same files give the same bytes.
 Exit codes: 0 ok, 1 not readable, 2 wrong usage.`,
 		Flags: append(flags, p.drawnFlags()...),
-		Action: action(plotArguments, func(c *call, args plotted) error {
-			cfg, err := p.config(c)
-			if err != nil {
-				return err
-			}
+		Action: analyzed(p.analysis, plotArguments, func(c *call, args plotted, cfg analyze.Config) error {
 			if args.chart.draw == nil {
 				return c.plotTrend(args.points, cfg, p.Options)
 			}
 			return c.plot(args, p, cfg)
-		}, p.check),
+		}),
 	}
 }
 

@@ -63,21 +63,26 @@ lacks the part asked for; the rest is reported. Exit code 3: --slo-gate failed.
 writes the page of pa-analyze html.`,
 		Flags: flags,
 		Action: action(allFiles, func(c *call, files fileNames) error {
-			if c.String("format") == "html" {
-				return c.writePage(files, a)
-			}
 			name := c.String("dialect")
-			if !c.IsSet("dialect") {
+			page := c.String("format") == "html"
+			if !page && !c.IsSet("dialect") {
 				name = c.hintedDialect(files)
 			}
 			if name != dialect.Strict {
 				return c.toolReport(files, name, tool, a.MemoryLimit)
 			}
-			if err := c.checkStrict(); err != nil {
+			if err := c.checkStrict(); err != nil && !page {
 				return err
 			}
-			return c.report(files, a, otel)
-		}, a.check, checkReport),
+			cfg, err := a.config(c)
+			switch {
+			case err != nil:
+				return err
+			case page:
+				return c.writePage(files, cfg)
+			}
+			return c.report(files, cfg, otel)
+		}, checkReport, a.check),
 	}
 }
 
@@ -100,11 +105,7 @@ func checkReport(c *call) error {
 }
 
 // report reports runs by our own definitions.
-func (c *call) report(files fileNames, a *analysis, otel bool) error {
-	cfg, err := a.config(c)
-	if err != nil {
-		return err
-	}
+func (c *call) report(files fileNames, cfg analyze.Config, otel bool) error {
 	runs, err := c.runs(files)
 	if err != nil {
 		return err

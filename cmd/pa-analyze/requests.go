@@ -9,6 +9,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/pa-tools/pa/internal/plural"
+	"github.com/pa-tools/pa/pkg/analyze"
 	"github.com/pa-tools/pa/pkg/analyze/report"
 	"github.com/pa-tools/pa/pkg/export"
 )
@@ -35,12 +36,10 @@ and jsonl hold nanoseconds and more columns than the table. --metrics adds
 columns: how smoothly the tokens of each request came, rates of its user, input
 tokens that the server had cached, times at the server.`,
 		Flags: slices.Concat(flags, outputFlags(), []cli.Flag{namesFlag("jsonl", &otel), widthFlag()}, a.measureOwnFlags(), []cli.Flag{a.metricsFlag()}, a.qualityFlags(), inputFlags()),
-		Action: action(oneRunFiles, func(c *call, files fileNames) (err error) {
-			if l.Config, err = a.config(c); err != nil {
-				return err
-			}
+		Action: analyzed(a, oneRunFiles, func(c *call, files fileNames, cfg analyze.Config) error {
+			l.Config = cfg
 			return c.listRequests(files, &l, a.groups, otel)
-		}, a.check, checkSort),
+		}, checkSort),
 	}
 }
 
@@ -55,11 +54,7 @@ func rowOrder(key string, groups report.Groups) (func(a, b *report.Row) int, err
 }
 
 func (c *call) listRequests(files fileNames, l *report.List, groups report.Groups, otel bool) error {
-	run, err := c.run(files)
-	if err != nil {
-		return err
-	}
-	return c.use(run, func(r export.Reader) error {
+	return c.useOne(files, func(run recording, r export.Reader) error {
 		err := c.writeRequests(func(out io.Writer) error {
 			w := c.rowWriter(out, groups, otel)
 			err := l.Write(c.Context, r, w)

@@ -10,7 +10,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
-	"github.com/pa-tools/pa/internal/cmdline"
+	"github.com/pa-tools/pa/pkg/analyze"
 	"github.com/pa-tools/pa/pkg/analyze/report"
 	"github.com/pa-tools/pa/pkg/analyze/rig"
 	"github.com/pa-tools/pa/pkg/analyze/runset"
@@ -36,28 +36,17 @@ and 10 runs a side find 80 % of the time, and whether taking turns would help.
 The runs must be comparable, like the runs of one side of diff.
 Exit codes: 0 ok, 1 not comparable or not readable, 2 wrong usage.`,
 		Flags:  append(flags, a.comparedFlags()...),
-		Action: action(listedFiles, func(c *call, files fileNames) error { return c.rig(files, a, o) }, a.check),
+		Action: analyzed(a, listedFiles, func(c *call, files fileNames, cfg analyze.Config) error { return c.rig(files, cfg, o) }),
 	}
 }
 
-func (c *call) rig(files fileNames, a *analysis, o rig.Options) error {
-	cfg, err := a.comparison(c)
-	if err != nil {
-		return err
-	}
-	inputs, err := c.recordings(files, byRun)
-	if err != nil {
-		return err
-	}
-	if len(inputs) < rig.MinRuns {
-		return cmdline.Usagef("%d of %d runs: give at least %d runs of one setting; pa-record --repeat records them", len(inputs), rig.MinRuns, rig.MinRuns)
-	}
-	runs, readErr := c.readSide(inputs, c.figures(cfg))
-	if readErr != nil && len(runs) < len(inputs) {
+func (c *call) rig(files fileNames, cfg analyze.Config, o rig.Options) error {
+	runs, readErr := c.readSetting(files, rig.MinRuns, c.figures(cfg))
+	if runs == nil {
 		return readErr
 	}
 	res := rig.Analyze(runset.OneServer(runs, c.StringSlice("ignore")), o)
-	err = c.write(map[string]func(*rig.Result) report.Renderer{
+	err := c.write(map[string]func(*rig.Result) report.Renderer{
 		"text":     func(r *rig.Result) report.Renderer { return rig.Text(r, c.width()) },
 		"markdown": rig.Markdown, "csv": rig.CSV, "json": rig.JSON,
 	}[c.String("format")](res))

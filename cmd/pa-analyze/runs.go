@@ -191,11 +191,11 @@ func (c *call) use(run recording, f func(export.Reader) error) (err error) {
 
 // useEach uses one run after the other, until the command is interrupted. It returns their errors.
 func (c *call) useEach(runs []recording, f func(run recording, r export.Reader) error) (errs []error) {
-	for _, run := range runs {
-		errs = append(errs, c.use(run, func(r export.Reader) error { return f(run, r) }))
-		if c.Err() != nil {
-			break
+	for i, run := range runs {
+		if i > 0 && c.Err() != nil {
+			return append(errs, c.Err())
 		}
+		errs = append(errs, c.use(run, func(r export.Reader) error { return f(run, r) }))
 	}
 	return errs
 }
@@ -206,6 +206,15 @@ func (c *call) runs(files fileNames) ([]recording, error) {
 		return c.recordings(files, perFile)
 	}
 	return c.recordings(files, oneRun)
+}
+
+// useOne uses the only run in files.
+func (c *call) useOne(files fileNames, f func(run recording, r export.Reader) error) error {
+	run, err := c.run(files)
+	if err != nil {
+		return err
+	}
+	return c.use(run, func(r export.Reader) error { return f(run, r) })
 }
 
 // run returns the only run in files: a file, or shards.

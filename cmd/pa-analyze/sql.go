@@ -88,11 +88,7 @@ func (c *call) sqlWindows(windows analyze.Windows) (all []analyze.LevelWindows, 
 	if err != nil {
 		return nil, err
 	}
-	run, err := c.run(files)
-	if err != nil {
-		return nil, err
-	}
-	err = c.use(run, func(r export.Reader) error {
+	err = c.useOne(files, func(run recording, r export.Reader) error {
 		all, err = windows.Bounds(c.Context, r)
 		if err == nil {
 			err = sameClock(r)

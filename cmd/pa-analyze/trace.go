@@ -42,11 +42,7 @@ compressed.`,
 }
 
 func (c *call) writeTrace(files fileNames, config trace.Config) error {
-	run, err := c.run(files)
-	if err != nil {
-		return err
-	}
-	return c.use(run, func(r export.Reader) error {
+	return c.useOne(files, func(run recording, r export.Reader) error {
 		err := c.writeRequests(func(out io.Writer) error {
 			if !strings.HasSuffix(c.String("output"), ".gz") {
 				return trace.Write(c.Context, out, r, config)

@@ -71,17 +71,12 @@ Exit codes: 0 ok, 1 not comparable or not readable, 2 wrong usage, 3 worse, an
 accepted point whose files were changed, or no baseline where one is required,
 4 cannot tell (--inconclusive).`,
 		Flags: slices.Concat([]cli.Flag{format}, outputFlags(), []cli.Flag{widthFlag(), experimentFlag()}, g.flags(), []cli.Flag{ignoreFlag(ignoreOfSet)}, a.comparedFlags()),
-		Action: action(allPoints, func(c *call, args []labeledFiles) error {
-			a.Verify = g.dir != ""
-			cfg, err := a.comparison(c)
-			if err != nil {
-				return err
-			}
-			if g.dir != "" {
+		Action: analyzed(a, allPoints, func(c *call, args []labeledFiles, cfg analyze.Config) error {
+			if cfg.Verify = g.dir != ""; cfg.Verify {
 				return c.judge(args, g, cfg)
 			}
 			return c.trend(args, cfg)
-		}, a.check, g.check),
+		}, g.check),
 	}
 }
 
