@@ -25,10 +25,6 @@ import (
 
 	"github.com/urfave/cli/v2"
 
-	"github.com/pa-tools/pa/cmd/pa-analyze/internal/charts"
-	"github.com/pa-tools/pa/cmd/pa-analyze/internal/comparisons"
-	"github.com/pa-tools/pa/cmd/pa-analyze/internal/files"
-	"github.com/pa-tools/pa/cmd/pa-analyze/internal/reports"
 	"github.com/pa-tools/pa/internal/cmdline"
 )
 
@@ -74,25 +70,25 @@ func analyzeApp() cmdline.App {
 		Unsupported: map[string]string{"u": readsFiles, "url": readsFiles},
 		Default:     "report",
 		Commands: []*cli.Command{
-			reports.Report(),
-			comparisons.Diff(),
-			comparisons.Rig(),
-			comparisons.Plan(),
-			comparisons.Trend(),
-			reports.Check(),
-			charts.Pareto(),
-			charts.Plot(),
-			reports.AvgFirstToken(),
-			reports.AvgTokenToToken(),
-			reports.Requests(),
-			files.Validate(),
-			reports.Definitions(),
-			files.Convert(),
-			files.Merge(),
-			files.SQL(),
-			reports.HTML(),
-			files.Trace(),
-			files.Tokenize(),
+			reportCommand(),
+			diffCommand(),
+			rigCommand(),
+			planCommand(),
+			trendCommand(),
+			checkCommand(),
+			paretoCommand(),
+			plotCommand(),
+			avgFirstToken(),
+			avgTokenToToken(),
+			requestsCommand(),
+			validateCommand(),
+			definitionsCommand(),
+			convertCommand(),
+			mergeCommand(),
+			sqlCommand(),
+			htmlCommand(),
+			traceCommand(),
+			tokenizeCommand(),
 		},
 	}
 	for _, c := range app.Commands {

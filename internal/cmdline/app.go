@@ -5,7 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"regexp"
+	"os"
 	"slices"
 	"strconv"
 	"strings"
@@ -111,80 +111,85 @@ func (a App) run(ctx context.Context, args []string, stdin io.Reader, stdout, st
 	}
 	bare := len(args) == 0
 	cmd, args := a.choose(args)
-	flags := a.Flags
+	flags, action := a.Flags, a.Action
 	if cmd != nil {
-		flags, name = cmd.Flags, a.Name+" "+cmd.Name
+		flags, action = cmd.Flags, cmd.Action
+		if !bare { // who gives nothing may want another command
+			name += " " + cmd.Name
+		}
 	}
-	if bare {
-		name = a.Name // who gives nothing may want another command
-	}
-	if cmd != nil && cmd.SkipFlagParsing {
-		return name, a.plain(ctx, cmd, args, stdin, stdout, stderr)
-	}
-	bindEnv(flags, a.envPrefix())
-	named := withNames(flags)
-	topic, args := helpTopic(args, named)
-	if def := a.command(a.Default); topic != "" && topic != commandsTopic && cmd == nil && def != nil && len(flags) == 0 {
-		cmd, flags = def, def.Flags // the app has no flags; the topics are the default command's
+	var set []given
+	var named []cli.Flag
+	if cmd == nil || !cmd.SkipFlagParsing {
 		named = withNames(flags)
-	}
-	args, err = arguments{flags: named, others: func() map[string]string { return a.otherFlags(cmd) }, unsupported: a.Unsupported, renamed: a.Renamed, getopt: a.GetoptForms}.flagsFirst(args)
-	if err != nil {
-		return name, err
-	}
-	if wants(args, "version", "") {
-		return name, a.writeVersion(stdout, false)
-	}
-	help := wants(args, "help", "h")
-	if help || a.Action == nil && cmd == nil {
-		if !help {
+		topic, words := helpTopic(args, named)
+		if def := a.command(a.Default); topic != "" && topic != commandsTopic && cmd == nil && def != nil && len(flags) == 0 {
+			cmd, flags = def, def.Flags // the app has no flags; the topics are the default command's
+			named = withNames(flags)
+		}
+		others := func() map[string]string { return a.otherFlags(cmd) }
+		parser := arguments{flags: named, others: others, unsupported: a.Unsupported, renamed: a.Renamed, getopt: a.GetoptForms}
+		if set, args, err = parser.parse(words); err != nil {
+			return name, err
+		}
+		switch {
+		case parser.wants(words, versionWords):
+			return name, a.writeVersion(stdout, false)
+		case parser.wants(words, helpWords):
+			page, err := a.help(cmd, flags, topic)
+			if err == nil {
+				_, err = io.WriteString(stdout, page)
+			}
+			return name, err
+		case action == nil:
 			return name, Usagef("no command given; %s --help lists them", a.Name)
 		}
-		page, err := a.help(cmd, flags, topic)
-		if err == nil {
-			_, err = io.WriteString(stdout, page)
-		}
-		return name, err
 	}
-	action := a.Action
-	if cmd != nil {
-		action = cmd.Action
-	}
-	started := false
-	usage := func(_ *cli.Context, err error, _ bool) error { return usageError(err, flags) }
-	// One flat application per call: urfave's own subcommand dispatch would
-	// parse parent flags by other rules.
+	// One flat application per call, whose flags are set one by one: urfave's own parser stops at
+	// the first argument that is no flag.
 	app := &cli.App{
 		Name: name, HelpName: name, Flags: named, HideHelp: true, HideVersion: true,
 		Reader: stdin, Writer: stdout, ErrWriter: stderr,
 		DisableSliceFlagSeparator: true,
-		OnUsageError:              usage,
 		Metadata:                  map[string]any{filesKey: &commandFiles{flags: flags}},
 		ExitErrHandler:            func(*cli.Context, error) {},
-		Before:                    func(c *cli.Context) error { return applyConfig(c, flags) },
-		Action: func(c *cli.Context) error {
-			started = true
-			return action(c)
-		},
+		Before:                    func(c *cli.Context) error { return a.setFlags(c, named, set) },
+		Action:                    action,
 	}
-	err = app.RunContext(ctx, append([]string{name}, args...))
-	if err != nil && !started {
-		err = usageError(err, flags)
-	}
-	return name, err
+	return name, app.RunContext(ctx, append([]string{name, "--"}, args...))
 }
 
-// plain runs a subcommand that reads its arguments itself: all of them are
-// positional, --help too.
-func (a App) plain(ctx context.Context, cmd *cli.Command, args []string, stdin io.Reader, stdout, stderr io.Writer) error {
-	name := a.Name + " " + cmd.Name
-	app := &cli.App{
-		Name: name, HelpName: name, HideHelp: true, HideVersion: true,
-		Reader: stdin, Writer: stdout, ErrWriter: stderr,
-		ExitErrHandler: func(*cli.Context, error) {},
-		Action:         cmd.Action,
+// setFlags sets the flags of the command line, then from the environment and then from the file
+// of --config the flags that are not set yet.
+func (a App) setFlags(c *cli.Context, flags []cli.Flag, given []given) error {
+	for _, g := range given {
+		if err := set(c, g.flag, g.value, "flag "+Dashed(g.flag.Names()[0])); err != nil {
+			return err
+		}
 	}
-	return app.RunContext(ctx, append([]string{name, "--"}, args...))
+	for _, f := range flags {
+		variable := a.variable(f)
+		if value := os.Getenv(variable); value != "" && !c.IsSet(f.Names()[0]) {
+			if err := set(c, f, value, "$"+variable); err != nil {
+				return err
+			}
+		}
+	}
+	return setFromConfig(c, flags)
+}
+
+// set gives a flag a value. source is where the value comes from, for the error.
+func set(c *cli.Context, f cli.Flag, value, source string) error {
+	if err := c.Set(f.Names()[0], value); err != nil {
+		return Usagef("%s: %q is not a valid value: %s", source, value, expected(f, value, err))
+	}
+	return nil
+}
+
+// variable returns the environment variable of a flag: PA_RECORD_MEASUREMENT_INTERVAL for
+// --measurement-interval of pa-record.
+func (a App) variable(f cli.Flag) string {
+	return a.envPrefix() + strings.ToUpper(strings.ReplaceAll(f.Names()[0], "-", "_"))
 }
 
 // command returns the subcommand of that name, nil if there is none.
@@ -224,63 +229,19 @@ func (a App) choose(args []string) (*cli.Command, []string) {
 	return a.command(a.Default), args
 }
 
-func isHelpOrVersion(arg string) bool {
-	switch arg {
-	case "--help", "-help", "-h", "--version", "-version":
-		return true
-	}
-	return false
-}
-
-// wants reports whether a flag of one of the names stands among the flags.
-func wants(args []string, long, short string) bool {
-	for _, arg := range args {
-		if arg == "--" {
-			return false
-		}
-		if arg == "--"+long || arg == "-"+long || short != "" && arg == "-"+short {
-			return true
-		}
-	}
-	return false
-}
-
-// The flag parser's errors for an unreadable value on the command line and in the
-// environment.
+// Words that ask for help and for the version, where they are no flags of the command.
 var (
-	valueError    = regexp.MustCompile(`(?s)^invalid (?:boolean )?value (".*") for (?:flag )?-([\w-]+): (.*)$`)
-	variableError = regexp.MustCompile(`(?s)^could not parse (".*") as \w+ value from environment variable "(\w+)" for flag ([\w-]+): (.*)$`)
+	helpWords    = []string{"--help", "-help", "-h"}
+	versionWords = []string{"--version", "-version"}
 )
 
-// usageError rewords the flag parser's errors.
-func usageError(err error, flags []cli.Flag) error {
-	var ue *UsageError
-	if errors.As(err, &ue) {
-		return err
-	}
-	msg := err.Error()
-	const undefined = "flag provided but not defined: -"
-	if name, ok := strings.CutPrefix(msg, undefined); ok {
-		return Usagef("unknown flag %q", dashed(name))
-	}
-	const needs = "flag needs an argument: -"
-	if name, ok := strings.CutPrefix(msg, needs); ok {
-		return Usagef("flag %s needs a value", dashed(name))
-	}
-	if m := valueError.FindStringSubmatch(msg); m != nil {
-		return Usagef("flag %s: %s is not a valid value: %s", dashed(m[2]), m[1], expected(lookup(flags, m[2]), m[1], m[3]))
-	}
-	if m := variableError.FindStringSubmatch(msg); m != nil {
-		return Usagef("$%s: %s is not a valid value: %s", m[2], m[1], expected(lookup(flags, m[3]), m[1], m[4]))
-	}
-	return &UsageError{Msg: msg}
+func isHelpOrVersion(arg string) bool {
+	return slices.Contains(helpWords, arg) || slices.Contains(versionWords, arg)
 }
 
-// expected returns why a flag's value is wrong, or why if it does not know better. The
-// value may be in quotes.
-func expected(f cli.Flag, value, why string) string {
-	value = strings.Trim(value, `"`)
-	switch f.(type) {
+// expected returns why a flag's value is wrong; the text of err if it does not know better.
+func expected(f cli.Flag, value string, err error) string {
+	switch unwrapped(f).(type) {
 	case *cli.DurationFlag:
 		if _, err := strconv.ParseFloat(value, 64); err == nil {
 			return fmt.Sprintf("it has no unit; write %ss, %sms or %sm", value, value, value)
@@ -301,7 +262,7 @@ func expected(f cli.Flag, value, why string) string {
 	case *cli.BoolFlag:
 		return "expected true or false"
 	}
-	return why
+	return err.Error()
 }
 
 // placeholder returns the name of a flag's value on the help page: "MS" for "every `MS`";
@@ -316,8 +277,8 @@ func placeholder(f cli.Flag) string {
 	return name
 }
 
-// dashed writes a flag's name as people type it: -m, --model.
-func dashed(name string) string {
+// Dashed writes a flag's name as people type it: -m, --model.
+func Dashed(name string) string {
 	name = strings.TrimLeft(name, "-")
 	if len(name) == 1 {
 		return "-" + name

@@ -64,6 +64,7 @@ func TestRun(t *testing.T) {
 		name   string
 		args   string
 		env    string
+		empty  bool // the variable is there, and empty
 		fail   error
 		code   int
 		stdout string // contained
@@ -83,6 +84,7 @@ func TestRun(t *testing.T) {
 		{name: "a flag beats the environment", args: "-n 5 a", env: "4", stdout: `limit=5`},
 		{name: "config file", args: "--config " + config, stdout: `limit=7 all=false header=["a" "b: 1,2"]`},
 		{name: "the environment beats the file", args: "--config " + config, env: "4", stdout: `limit=4`},
+		{name: "an empty variable is none", args: "a", empty: true, stdout: `limit=10`},
 		{name: "a flag beats the file", args: "-n 5 --config " + config, stdout: `limit=5`},
 		{name: "version", args: "--version", stdout: "tool 1.2.3\n"},
 		{name: "version of a command", args: "report --version", stdout: "tool 1.2.3\n"},
@@ -139,7 +141,7 @@ func TestRun(t *testing.T) {
 		{name: "several errors", args: "a", fail: errors.Join(errors.New("one"), errors.New("two")), code: 1, stderr: "tool: one\ntool: two\n"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			if tt.env != "" {
+			if tt.env != "" || tt.empty {
 				t.Setenv("TOOL_LIMIT", tt.env)
 			}
 			args := strings.Fields(tt.args)

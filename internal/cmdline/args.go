@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"slices"
 	"strconv"
@@ -16,7 +17,7 @@ import (
 	"github.com/pa-tools/pa/internal/regular"
 )
 
-// arguments is what flagsFirst needs to know of an [App].
+// arguments is what parse needs to know of an [App].
 type arguments struct {
 	flags       []cli.Flag
 	others      func() map[string]string // flags that this command lacks, with the command that has each
@@ -25,24 +26,27 @@ type arguments struct {
 	getopt      bool
 }
 
-// flagsFirst moves flags before positional arguments, because the flag parser stops at
-// the first positional one and silently ignores the rest. It writes each flag by its
-// first name, because the parser refuses a flag with two of its names. Everything behind
-// "--" stays where it is.
-func (a arguments) flagsFirst(args []string) ([]string, error) {
-	var front, rest []string
+// A given is a flag of the command line.
+type given struct {
+	flag     cli.Flag
+	name     string // as given
+	value    string
+	hasValue bool // the value is joined to the name
+}
+
+// parse returns the flags among args, which may stand behind positional arguments, and the
+// positional arguments. Everything behind "--" is positional. It skips the words that ask for help
+// or the version.
+func (a arguments) parse(args []string) (set []given, rest []string, err error) {
 	for i := 0; i < len(args); i++ {
 		arg := args[i]
-		if arg == "--" {
-			rest = append(rest, args[i+1:]...)
-			break
-		}
-		if len(arg) < 2 || arg[0] != '-' {
+		switch {
+		case arg == "--":
+			return set, append(rest, args[i+1:]...), nil
+		case len(arg) < 2 || arg[0] != '-':
 			rest = append(rest, arg)
 			continue
-		}
-		if isHelpOrVersion(arg) && lookup(a.flags, strings.TrimLeft(arg, "-")) == nil {
-			front = append(front, arg)
+		case a.asks(arg):
 			continue
 		}
 		next := ""
@@ -51,36 +55,36 @@ func (a arguments) flagsFirst(args []string) ([]string, error) {
 		}
 		found, err := a.find(arg, next)
 		if err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 		for _, f := range found {
-			name := "--" + f.flag.Names()[0]
 			switch {
-			case !takesValue(f.flag) || f.hasValue:
-				if f.hasValue {
-					name += "=" + f.value
-				}
-				front = append(front, name)
+			case f.hasValue:
+			case !takesValue(f.flag):
+				f.value = "true"
 			case i+1 == len(args):
-				return nil, Usagef("flag %s needs a value", dashed(f.name))
+				return nil, nil, Usagef("flag %s needs a value", Dashed(f.name))
 			default:
 				i++
-				front = append(front, name, args[i])
+				f.value = args[i]
 			}
+			set = append(set, f)
 		}
 	}
-	if len(rest) > 0 {
-		front = append(append(front, "--"), rest...)
-	}
-	return front, nil
+	return set, rest, nil
 }
 
-// A given is a flag of the command line, with the value that is joined to it.
-type given struct {
-	flag     cli.Flag
-	name     string // as given
-	value    string
-	hasValue bool
+// asks reports whether arg asks for help or the version, and is no flag of the command.
+func (a arguments) asks(arg string) bool {
+	return isHelpOrVersion(arg) && lookup(a.flags, strings.TrimLeft(arg, "-")) == nil
+}
+
+// wants reports whether one of words stands before "--" and is no flag.
+func (a arguments) wants(args, words []string) bool {
+	if end := slices.Index(args, "--"); end >= 0 {
+		args = args[:end]
+	}
+	return slices.ContainsFunc(args, func(arg string) bool { return slices.Contains(words, arg) && a.asks(arg) })
 }
 
 // find returns the flag that arg names, or the several that joined short flags
@@ -94,10 +98,10 @@ func (a arguments) find(arg, next string) ([]given, error) {
 		if !hasValue && !strings.HasPrefix(next, "-") {
 			value = next
 		}
-		return nil, Usagef("unknown flag %s; use %s", dashed(name), withValue(instead, value))
+		return nil, Usagef("unknown flag %s; use %s", Dashed(name), withValue(instead, value))
 	}
 	if instead, ok := a.unsupported[name]; ok {
-		return nil, Usagef("flag %s is not supported: %s", dashed(name), instead)
+		return nil, Usagef("flag %s is not supported: %s", Dashed(name), instead)
 	}
 	if a.getopt {
 		if strings.HasPrefix(arg, "--") {
@@ -186,14 +190,14 @@ func (a arguments) unknown(name string) error {
 	names := append([]string{"help", "version"}, allNames(a.flags)...) // of every command, and none of a.flags
 	if likely := NearestFlags(name, names); len(likely) > 0 {
 		for i, n := range likely {
-			likely[i] = dashed(n)
+			likely[i] = Dashed(n)
 		}
-		return Usagef("unknown flag %s; did you mean %s?", dashed(name), OneOf(likely))
+		return Usagef("unknown flag %s; did you mean %s?", Dashed(name), OneOf(likely))
 	}
 	if command, ok := a.others()[name]; ok {
-		return Usagef("unknown flag %s; it belongs to %s", dashed(name), command)
+		return Usagef("unknown flag %s; it belongs to %s", Dashed(name), command)
 	}
-	return Usagef("unknown flag %s", dashed(name))
+	return Usagef("unknown flag %s", Dashed(name))
 }
 
 // OneOf lists alternatives: "a, b or c"; "" for none.
@@ -371,38 +375,6 @@ func takesValue(f cli.Flag) bool {
 	return ok && d.TakesValue()
 }
 
-// bindEnv gives each flag its environment variable: PA_RECORD_MEASUREMENT_INTERVAL
-// for --measurement-interval of pa-record.
-func bindEnv(flags []cli.Flag, prefix string) {
-	for _, f := range flags {
-		env := []string{envName(prefix, f)}
-		switch f := unmarked(f).(type) {
-		case *cli.StringFlag:
-			f.EnvVars = env
-		case *cli.StringSliceFlag:
-			f.EnvVars = env
-		case *cli.BoolFlag:
-			f.EnvVars = env
-		case *cli.IntFlag:
-			f.EnvVars = env
-		case *cli.Int64Flag:
-			f.EnvVars = env
-		case *cli.Uint64Flag:
-			f.EnvVars = env
-		case *cli.Float64Flag:
-			f.EnvVars = env
-		case *cli.DurationFlag:
-			f.EnvVars = env
-		default:
-			panic(fmt.Sprintf("cmdline: flag %s has the unknown type %T", f.Names()[0], f))
-		}
-	}
-}
-
-func envName(prefix string, f cli.Flag) string {
-	return prefix + strings.ToUpper(strings.ReplaceAll(namesOf(f)[0], "-", "_"))
-}
-
 // ConfigFlag is the flag that [App] reads a configuration file from, for
 // commands that want one.
 func ConfigFlag(category string) cli.Flag {
@@ -412,9 +384,9 @@ func ConfigFlag(category string) cli.Flag {
 // maxConfigBytes bounds a configuration file.
 const maxConfigBytes = 1 << 20
 
-// applyConfig sets the flags that the file of --config names and neither the
-// command line nor the environment has set. Unknown keys are errors.
-func applyConfig(c *cli.Context, flags []cli.Flag) error {
+// setFromConfig sets the flags that the file of --config names and that are not set yet. Unknown
+// keys are errors.
+func setFromConfig(c *cli.Context, flags []cli.Flag) error {
 	if c.String("config") == "" || lookup(flags, "config") == nil {
 		return nil
 	}
@@ -432,12 +404,7 @@ func applyConfig(c *cli.Context, flags []cli.Flag) error {
 	if err := documents.Decode(&second); !errors.Is(err, io.EOF) {
 		return Usagef("--config: %s: holds a second YAML document; put all flags into one", path)
 	}
-	keys := make([]string, 0, len(doc))
-	for k := range doc {
-		keys = append(keys, k)
-	}
-	slices.Sort(keys)
-	for _, k := range keys {
+	for _, k := range slices.Sorted(maps.Keys(doc)) {
 		node := doc[k]
 		f := lookup(flags, k)
 		if f == nil || k == "config" {
@@ -451,8 +418,8 @@ func applyConfig(c *cli.Context, flags []cli.Flag) error {
 			return Usagef("--config: %s:%d: %s: %v", path, node.Line, k, err)
 		}
 		for _, v := range values {
-			if err := c.Set(f.Names()[0], v); err != nil {
-				return Usagef("--config: %s:%d: %s: %q is not a valid value: %s", path, node.Line, k, v, expected(f, v, err.Error()))
+			if err := set(c, f, v, fmt.Sprintf("--config: %s:%d: %s", path, node.Line, k)); err != nil {
+				return err
 			}
 		}
 	}

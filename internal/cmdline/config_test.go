@@ -30,7 +30,7 @@ func FuzzConfig(f *testing.F) {
 		}
 		testenv.BoundMemory(t, len(text), 4<<20, 2000, func() {
 			all := flags()
-			app := &cli.App{Flags: all, Writer: &strings.Builder{}, ErrWriter: &strings.Builder{}, ExitErrHandler: func(*cli.Context, error) {}, Action: func(c *cli.Context) error { return applyConfig(c, all) }}
+			app := &cli.App{Flags: all, Writer: &strings.Builder{}, ErrWriter: &strings.Builder{}, ExitErrHandler: func(*cli.Context, error) {}, Action: func(c *cli.Context) error { return setFromConfig(c, all) }}
 			if err := app.Run([]string{"x", "--config", path}); err != nil && (strings.Contains(err.Error(), "\n") || !strings.HasPrefix(err.Error(), "--config: ")) {
 				t.Errorf("%q: error %q, want a line that names the flag", text, err)
 			}

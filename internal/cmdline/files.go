@@ -19,18 +19,33 @@ const (
 	DerivesFiles                // see [Derives]
 )
 
+// fileMark says what a command does with the files that a flag names.
+type fileMark struct {
+	use   FileUse
+	files func(value string) []string // the files that a value stands for; nil: the value is the path
+}
+
+func (m fileMark) mark() fileMark { return m }
+
 // A fileFlag is a flag whose value names a file.
 type fileFlag struct {
 	*cli.StringFlag
-	use   FileUse
-	files func(value string) []string // nil: the value is the path
+	fileMark
 }
 
 // A fileList is a fileFlag with several values.
 type fileList struct {
 	*cli.StringSliceFlag
-	use   FileUse
-	files func(value string) []string
+	fileMark
+}
+
+// markOf returns the mark of a flag.
+func markOf(f cli.Flag) (m fileMark, ok bool) {
+	marked, ok := f.(interface{ mark() fileMark })
+	if ok {
+		m = marked.mark()
+	}
+	return m, ok
 }
 
 // Reads marks a flag whose values name files that the command reads, so that [Files] has them.
@@ -49,35 +64,20 @@ func Writes(f cli.Flag) cli.Flag { return marked(f, WritesFiles, nil) }
 func Derives(f cli.Flag) cli.Flag { return marked(f, DerivesFiles, nil) }
 
 func marked(f cli.Flag, use FileUse, files func(string) []string) cli.Flag {
+	mark := fileMark{use, files}
 	switch f := f.(type) {
 	case *cli.StringFlag:
-		return fileFlag{f, use, files}
+		return fileFlag{f, mark}
 	case *cli.StringSliceFlag:
-		return fileList{f, use, files}
+		return fileList{f, mark}
 	}
 	panic("cmdline: flag " + f.Names()[0] + " has no text that could name a file") // a programmer's mistake
 }
 
 // FileUseOf returns what a command does with the files of a flag.
 func FileUseOf(f cli.Flag) FileUse {
-	switch f := f.(type) {
-	case fileFlag:
-		return f.use
-	case fileList:
-		return f.use
-	}
-	return NoFiles
-}
-
-// unmarked returns the flag that [Reads], [Writes] or [Derives] marked; f itself if none did.
-func unmarked(f cli.Flag) cli.Flag {
-	switch f := f.(type) {
-	case fileFlag:
-		return f.StringFlag
-	case fileList:
-		return f.StringSliceFlag
-	}
-	return f
+	mark, _ := markOf(f)
+	return mark.use
 }
 
 // commandFiles holds the files of the command line that is running.
@@ -102,29 +102,33 @@ func Files(c *cli.Context) *outfile.Files {
 	}
 	all.files = &outfile.Files{}
 	for _, f := range all.flags {
+		mark, ok := markOf(f)
+		if !ok {
+			continue
+		}
 		name := f.Names()[0]
-		switch f := f.(type) {
-		case fileFlag:
-			addFlag(c, all.files, f.use, f.files, name, c.String(name))
-		case fileList:
-			addFlag(c, all.files, f.use, f.files, name, c.StringSlice(name)...)
+		values := []string{c.String(name)}
+		if _, list := f.(fileList); list {
+			values = c.StringSlice(name)
+		}
+		for _, v := range values {
+			mark.add(c, all.files, Dashed(name), v)
 		}
 	}
 	return all.files
 }
 
-func addFlag(c *cli.Context, to *outfile.Files, use FileUse, files func(string) []string, name string, values ...string) {
-	for _, v := range values {
-		switch {
-		case v == "" || use == DerivesFiles:
-		case use == WritesFiles:
-			to.Writes(dashed(name), v)
-		case files == nil:
-			ReadsFile(c, dashed(name), v)
-		default:
-			for _, path := range files(v) {
-				ReadsFile(c, dashed(name), path)
-			}
+// add adds the files that a value of a flag names.
+func (m fileMark) add(c *cli.Context, to *outfile.Files, flag, value string) {
+	switch {
+	case value == "" || m.use == DerivesFiles:
+	case m.use == WritesFiles:
+		to.Writes(flag, value)
+	case m.files == nil:
+		ReadsFile(c, flag, value)
+	default:
+		for _, path := range m.files(value) {
+			ReadsFile(c, flag, path)
 		}
 	}
 }

@@ -2,37 +2,8 @@ package cmdline
 
 import "github.com/urfave/cli/v2"
 
-// namesOf returns the name and the aliases of a flag. The flags here have no commas or blanks in
-// them. The flag's own method cuts each name at a comma or blank by a regular expression, which
-// takes a fifth of the CPU time of reading a command line.
-func namesOf(f cli.Flag) []string {
-	switch f := unmarked(f).(type) {
-	case *cli.StringFlag:
-		return joined(f.Name, f.Aliases)
-	case *cli.StringSliceFlag:
-		return joined(f.Name, f.Aliases)
-	case *cli.BoolFlag:
-		return joined(f.Name, f.Aliases)
-	case *cli.IntFlag:
-		return joined(f.Name, f.Aliases)
-	case *cli.Int64Flag:
-		return joined(f.Name, f.Aliases)
-	case *cli.Uint64Flag:
-		return joined(f.Name, f.Aliases)
-	case *cli.Float64Flag:
-		return joined(f.Name, f.Aliases)
-	case *cli.DurationFlag:
-		return joined(f.Name, f.Aliases)
-	}
-	return f.Names()
-}
-
-func joined(name string, aliases []string) []string {
-	return append([]string{name}, aliases...)
-}
-
-// A namedFlag keeps the names of a flag, because the cli library asks all flags for their
-// names at every lookup.
+// A namedFlag keeps the names of a flag, because the cli library asks all flags for their names at
+// every lookup, and each flag cuts its names at a comma or blank by a regular expression.
 type namedFlag struct {
 	valueFlag
 	names []string
@@ -43,6 +14,7 @@ type valueFlag interface {
 	cli.Flag
 	cli.RequiredFlag
 	cli.DocGenerationFlag
+	cli.CategorizableFlag
 	cli.ActionableFlag
 }
 
@@ -63,14 +35,30 @@ func (f namedList) Names() []string { return f.names }
 func withNames(flags []cli.Flag) []cli.Flag {
 	named := make([]cli.Flag, len(flags))
 	for i, f := range flags {
-		switch f := unmarked(f).(type) {
+		switch f := unwrapped(f).(type) {
 		case *cli.StringSliceFlag:
-			named[i] = namedList{f, namesOf(f)}
+			named[i] = namedList{f, f.Names()}
 		case valueFlag:
-			named[i] = namedFlag{f, namesOf(f)}
+			named[i] = namedFlag{f, f.Names()}
 		default:
 			named[i] = f
 		}
 	}
 	return named
+}
+
+// unwrapped returns the flag of the cli library in a flag of this package; f itself if there is
+// none.
+func unwrapped(f cli.Flag) cli.Flag {
+	switch f := f.(type) {
+	case namedFlag:
+		return f.valueFlag
+	case namedList:
+		return f.StringSliceFlag
+	case fileFlag:
+		return f.StringFlag
+	case fileList:
+		return f.StringSliceFlag
+	}
+	return f
 }

@@ -7,8 +7,8 @@ import (
 	"github.com/urfave/cli/v2"
 )
 
-// namesOf returns the same names as the cli library, for every type of flag.
-func TestNamesOf(t *testing.T) {
+// withNames keeps the names of every type of flag, marked ones too, and unwrapped finds the flag.
+func TestWithNames(t *testing.T) {
 	aliases := []string{"n", "other-name"}
 	for _, f := range []cli.Flag{
 		&cli.StringFlag{Name: "text", Aliases: aliases},
@@ -19,11 +19,22 @@ func TestNamesOf(t *testing.T) {
 		&cli.Uint64Flag{Name: "uint64", Aliases: aliases},
 		&cli.Float64Flag{Name: "float64", Aliases: aliases},
 		&cli.DurationFlag{Name: "duration", Aliases: aliases},
-		&cli.PathFlag{Name: "a-type-that-namesOf-does-not-know", Aliases: aliases},
+		&cli.PathFlag{Name: "path", Aliases: aliases},
 		&cli.StringFlag{Name: "alone"},
 	} {
-		if got, want := namesOf(f), f.Names(); !slices.Equal(got, want) {
-			t.Errorf("%T: names %q, want %q", f, got, want)
+		marked := f
+		switch f.(type) {
+		case *cli.StringFlag, *cli.StringSliceFlag:
+			marked = Writes(f)
+		}
+		for _, given := range []cli.Flag{f, marked} {
+			named := withNames([]cli.Flag{given})[0]
+			if got, want := named.Names(), f.Names(); !slices.Equal(got, want) {
+				t.Errorf("%T: names %q, want %q", given, got, want)
+			}
+			if got := unwrapped(named); got != f {
+				t.Errorf("%T: unwrapped %T", given, got)
+			}
 		}
 	}
 }

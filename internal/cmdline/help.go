@@ -51,10 +51,9 @@ func topicOf(category string) string {
 // topics returns the topics of a help page: a topic for each category of flags, and
 // for the page of the app one for its subcommands.
 func (a App) topics(cmd *cli.Command, flags []cli.Flag) []string {
-	categories, _ := categorized(flags)
 	var topics []string
-	for _, c := range categories {
-		topics = append(topics, topicOf(c))
+	for _, c := range categorized(flags) {
+		topics = append(topics, topicOf(c.Name))
 	}
 	if cmd == nil && len(a.Commands) > 0 {
 		topics = append(topics, commandsTopic)
@@ -109,27 +108,29 @@ func (a App) help(cmd *cli.Command, flags []cli.Flag, topic string) (string, err
 		a.writeWhereNext(&b, cmd, flags, name)
 		return b.String(), nil
 	}
-	writeFlags(&b, flags)
+	for _, c := range categorized(flags) {
+		c.write(&b)
+	}
 	if len(flags) > 0 || cmd != nil {
 		b.WriteString("\n")
 	}
-	fmt.Fprintf(&b, "Every flag can be set by an environment variable, e.g. %s.\n", envExample(a.envPrefix(), flags))
+	fmt.Fprintf(&b, "Every flag can be set by an environment variable, e.g. %s.\n", a.envExample(flags))
 	return b.String(), nil
 }
 
 // writeTopic writes the part of a help page that topic selects.
 func (a App) writeTopic(b *strings.Builder, cmd *cli.Command, flags []cli.Flag, topic string) error {
-	categories, byCategory := categorized(flags)
-	exact := slices.Contains(a.topics(cmd, flags), topic)
-	for _, c := range categories {
-		if !exact && strings.HasPrefix(strings.ToLower(c), topic) || topicOf(c) == topic {
-			writeCategory(b, c, byCategory[c])
+	topics := a.topics(cmd, flags)
+	exact := slices.Contains(topics, topic)
+	for _, c := range categorized(flags) {
+		if !exact && strings.HasPrefix(strings.ToLower(c.Name), topic) || topicOf(c.Name) == topic {
+			c.write(b)
 		}
 	}
 	if b.Len() > 0 {
 		return nil
 	}
-	if topics := a.topics(cmd, flags); !slices.Contains(topics, topic) {
+	if !exact {
 		return Refusedf("--help %s: no such topic; there are %s", topic, strings.Join(append(topics, allTopics), ", "))
 	}
 	a.usageLines(b) // the only topic that is no category
@@ -169,7 +170,7 @@ func (a App) writeWhereNext(b *strings.Builder, cmd *cli.Command, flags []cli.Fl
 	}
 	topics := append(a.topics(cmd, flags), allTopics)
 	writeList(b, "Topics:   ", strings.Join(topics, ", ")+fmt.Sprintf(" ('%s --help TOPIC')", name))
-	fmt.Fprintf(b, "Every flag can be set by an environment variable, e.g. %s.\n", envExample(a.envPrefix(), flags))
+	fmt.Fprintf(b, "Every flag can be set by an environment variable, e.g. %s.\n", a.envExample(flags))
 }
 
 // writeList writes a title and wrapped text beside it.
@@ -214,56 +215,47 @@ func (a App) usageLines(b *strings.Builder) {
 	fmt.Fprintf(b, "\n'%s COMMAND --help' describes one of them.\n", a.Name)
 }
 
-// writeFlags lists flags by category.
-func writeFlags(b *strings.Builder, flags []cli.Flag) {
-	order, byCategory := categorized(flags)
-	for _, c := range order {
-		writeCategory(b, c, byCategory[c])
-	}
+// A category is a group of flags in help and manual pages.
+type category struct {
+	Name  string
+	Flags []entry
 }
 
-// categorized returns the visible flags by category, and the categories in the
-// order in which they first appear.
-func categorized(flags []cli.Flag) (order []string, byCategory map[string][]cli.Flag) {
-	byCategory = map[string][]cli.Flag{}
+// An entry is a flag in help and manual pages.
+type entry struct{ Names, Usage string }
+
+// categorized returns the visible flags by category, in the order in which these first appear.
+func categorized(flags []cli.Flag) (all []category) {
 	for _, f := range flags {
-		if v, ok := f.(cli.VisibleFlag); ok && !v.IsVisible() {
+		d, ok := f.(cli.DocGenerationFlag)
+		x, categorizable := f.(cli.CategorizableFlag)
+		if !ok || categorizable && !x.IsVisible() {
 			continue
 		}
-		category := "Flags"
-		if c, ok := f.(cli.CategorizableFlag); ok && c.GetCategory() != "" {
-			category = c.GetCategory()
+		name := "Flags"
+		if categorizable && x.GetCategory() != "" {
+			name = x.GetCategory()
 		}
-		if byCategory[category] == nil {
-			order = append(order, category)
+		at := slices.IndexFunc(all, func(c category) bool { return c.Name == name })
+		if at < 0 {
+			at = len(all)
+			all = append(all, category{Name: name})
 		}
-		byCategory[category] = append(byCategory[category], f)
+		value, usage := unquote(d.GetUsage())
+		if def := strings.Trim(d.GetDefaultText(), "\" "); d.TakesValue() && def != "" && def != "0" {
+			usage += " (default: " + def + ")"
+		}
+		all[at].Flags = append(all[at].Flags, entry{flagNames(f.Names(), d.TakesValue(), value), usage})
 	}
-	return order, byCategory
+	return all
 }
 
-// writeCategory lists the flags of a category.
-func writeCategory(b *strings.Builder, category string, flags []cli.Flag) {
-	fmt.Fprintf(b, "\n%s:\n", category)
-	for _, f := range flags {
-		if names, usage, ok := flagEntry(f); ok {
-			WriteEntry(b, "  "+names, usage)
-		}
+// write lists the flags of a category.
+func (c category) write(b *strings.Builder) {
+	fmt.Fprintf(b, "\n%s:\n", c.Name)
+	for _, e := range c.Flags {
+		WriteEntry(b, "  "+e.Names, e.Usage)
 	}
-}
-
-// flagEntry returns the names of a flag with its value, and its usage with its default; ok is
-// false for a flag without documentation.
-func flagEntry(f cli.Flag) (names, usage string, ok bool) {
-	d, ok := f.(cli.DocGenerationFlag)
-	if !ok {
-		return "", "", false
-	}
-	value, usage := unquote(d.GetUsage())
-	if def := strings.Trim(d.GetDefaultText(), "\" "); d.TakesValue() && def != "" && def != "0" {
-		usage += " (default: " + def + ")"
-	}
-	return flagNames(f.Names(), d.TakesValue(), value), usage, true
 }
 
 // flagNames writes "-m, --model NAME": short names first.
@@ -330,9 +322,10 @@ func wrap(text string, width int) []string {
 	return append(lines, line)
 }
 
-func envExample(prefix string, flags []cli.Flag) string {
+// envExample returns an environment variable of the flags.
+func (a App) envExample(flags []cli.Flag) string {
 	if len(flags) == 0 {
-		return prefix + "FORMAT"
+		return a.envPrefix() + "FORMAT"
 	}
-	return envName(prefix, flags[0])
+	return a.variable(flags[0])
 }

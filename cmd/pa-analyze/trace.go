@@ -1,0 +1,56 @@
+package main
+
+import (
+	"compress/gzip"
+	"errors"
+	"io"
+	"slices"
+	"strings"
+
+	"github.com/urfave/cli/v2"
+
+	"github.com/pa-tools/pa/pkg/analyze"
+	"github.com/pa-tools/pa/pkg/analyze/quality"
+	"github.com/pa-tools/pa/pkg/analyze/trace"
+	"github.com/pa-tools/pa/pkg/export"
+)
+
+// traceCommand returns the command trace.
+func traceCommand() *cli.Command {
+	var config trace.Config
+	return &cli.Command{
+		Name: "trace", Usage: "write a run as trace events, for Perfetto", ArgsUsage: "[FILE | SHARD…]",
+		Description: `Shows each request on a time axis: a process for each load level, a thread for
+each slot, and in a request the slices queue, connect, TTFT, decode and end.
+Stalls and failures are marked, and counters show the requests in flight, the
+token events per second and the server's metrics. All requests are in it, also
+requests that do not count. Open the file at ui.perfetto.dev, or in Chrome at
+chrome://tracing; both read it on your machine. With -o run.json.gz it is
+compressed.`,
+		Flags: slices.Concat(outputFlags(), []cli.Flag{tokenSourceFlag(&config.TokenSource), streamingFlag(&config.Streaming), tokenizerFlag()}, inputFlags(), []cli.Flag{memoryFlag(&config.MemoryLimit)}),
+		Action: action(oneRunFiles, func(c *call, files fileNames) error {
+			tokens, err := c.tokens(config.TokenSource)
+			if err != nil {
+				return err
+			}
+			keepToMemory(config.MemoryLimit)
+			stall := analyze.DefaultQuality()
+			config.Counter, config.Stalls = tokens.Counter, quality.Stalls{ThresholdNS: stall.StallNS, Factor: stall.StallFactor}
+			return c.writeTrace(files, config)
+		}),
+	}
+}
+
+func (c *call) writeTrace(files fileNames, config trace.Config) error {
+	return c.useOne(files, func(run recording, r export.Reader) error {
+		err := c.writeRequests(func(out io.Writer) error {
+			if !strings.HasSuffix(c.String("output"), ".gz") {
+				return trace.Write(c.Context, out, r, config)
+			}
+			z := gzip.NewWriter(out)
+			return errors.Join(trace.Write(c.Context, z, r, config), z.Close())
+		})
+		c.warnings(r)
+		return errors.Join(err, r.Err(), leftOut(run.name, r, "not in the trace"))
+	})
+}
