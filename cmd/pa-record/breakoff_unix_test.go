@@ -13,7 +13,6 @@ import (
 	"syscall"
 	"testing"
 
-	"github.com/pa-tools/pa/cmd/pa-record/internal/settings"
 	"github.com/pa-tools/pa/internal/exporttest"
 	"github.com/pa-tools/pa/internal/testenv"
 	"github.com/pa-tools/pa/pkg/export"
@@ -45,7 +44,7 @@ func checkWindows(t *testing.T, run *export.Run, requests []export.Request, mode
 		if r.Excluded() != "" {
 			continue
 		}
-		end, _, ok := pawindow.End(r, pawindow.NullLast(r, *run.ServiceKind == settings.OpenAI))
+		end, _, ok := pawindow.End(r, pawindow.NullLast(r, *run.ServiceKind == kindOpenAI))
 		at := pawindow.Find(windows, end)
 		if !ok || at < 0 {
 			t.Errorf("request %d is in none of %d windows", r.ID, len(windows))

@@ -10,7 +10,6 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/pa-tools/pa/cmd/pa-record/internal/settings"
 	"github.com/pa-tools/pa/pkg/analyze/dialect"
 	"github.com/pa-tools/pa/pkg/analyze/dialect/tools"
 	"github.com/pa-tools/pa/pkg/export"
@@ -25,8 +24,8 @@ import (
 func newTestConsole(t *testing.T) (*console, *strings.Builder) {
 	t.Helper()
 	var out strings.Builder
-	kind := settings.OpenAI
-	c, err := newConsole(&out, "", &export.Run{ServiceKind: &kind, Meta: &export.RunMeta{Protocol: settings.HTTP}}, &settings.Settings{})
+	kind := kindOpenAI
+	c, err := newConsole(&out, "", &export.Run{ServiceKind: &kind, Meta: &export.RunMeta{Protocol: protocolHTTP}}, &settings{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -20,10 +20,6 @@ import (
 	"golang.org/x/term"
 	"google.golang.org/grpc/grpclog"
 
-	"github.com/pa-tools/pa/cmd/pa-record/internal/heap"
-	"github.com/pa-tools/pa/cmd/pa-record/internal/printer"
-	"github.com/pa-tools/pa/cmd/pa-record/internal/settings"
-	"github.com/pa-tools/pa/cmd/pa-record/internal/signals"
 	"github.com/pa-tools/pa/internal/cmdline"
 	"github.com/pa-tools/pa/pkg/recorder/rxclock"
 )
@@ -33,11 +29,11 @@ var version = "dev"
 
 func main() {
 	version = cmdline.Version(version)
-	debug.SetGCPercent(heap.MostPercent) // also of the simulator and the calibration; see steerHeap
+	debug.SetGCPercent(mostGCPercent) // also of the simulator and the calibration; see steerHeap
 	ignoreFileSizeSignal()
 	signals := make(chan os.Signal, 2)
 	signal.Notify(signals, os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
-	env := environment{getenv: os.Getenv, signals: signals, takeLogs: takeLogs, steerHeap: heap.Steer}
+	env := environment{getenv: os.Getenv, signals: signals, takeLogs: takeLogs, steerHeap: steerHeap}
 	if fd := int(os.Stderr.Fd()); term.IsTerminal(fd) {
 		env.columns = func() int { return columns(fd) }
 	}
@@ -58,8 +54,8 @@ type environment struct {
 	// collector stays as it is.
 	steerHeap func() (stop func())
 
-	relay   *signals.Relay // set by run
-	journal *openJournal   // set by run
+	relay   *signalRelay // set by run
+	journal *openJournal // set by run
 }
 
 // clock returns the clock of a run.
@@ -105,11 +101,11 @@ const abandonAfter = 500 * time.Millisecond
 
 // run is the whole program; args[0] is its name.
 func run(ctx context.Context, args []string, env environment, stdin io.Reader, stdout, stderr io.Writer) int {
-	p := printer.New(stdout, stderr)
+	p := newPrinter(stdout, stderr)
 	if env.takeLogs != nil {
-		env.takeLogs(logsTo(env, p.Err))
+		env.takeLogs(logsTo(env, p.err))
 	}
-	env.relay, env.journal = signals.NewRelay(env.signals, p.Hurry), &openJournal{}
+	env.relay, env.journal = newSignalRelay(env.signals, p.hurry), &openJournal{}
 	code := runCommand(ctx, args, env, stdin, p)
 	whole, err := p.Close()
 	env.relay.Close()
@@ -117,7 +113,7 @@ func run(ctx context.Context, args []string, env environment, stdin io.Reader, s
 	case err != nil:
 		return max(code, cmdline.ExitError)
 	case !whole && code == cmdline.ExitOK:
-		return cmdline.SignalError{Signal: env.relay.Last()}.Code()
+		return cmdline.SignalError{Signal: env.relay.last()}.Code()
 	}
 	return code
 }
@@ -125,7 +121,7 @@ func run(ctx context.Context, args []string, env environment, stdin io.Reader, s
 // runCommand runs the command line. After a signal that no stage claimed, it cancels
 // the context and returns within abandonAfter. After the second signal for a stage that
 // claimed them, it returns within a second, whatever the stage does.
-func runCommand(ctx context.Context, args []string, env environment, stdin io.Reader, p *printer.Printer) int {
+func runCommand(ctx context.Context, args []string, env environment, stdin io.Reader, p *printer) int {
 	app := wholeApp(args, env)
 	app.Action = cmdline.WithSignals(app.Action)
 	for _, c := range app.Commands {
@@ -139,23 +135,23 @@ func runCommand(ctx context.Context, args []string, env environment, stdin io.Re
 		}
 	}()
 	ended := make(chan int, 1)
-	go func() { ended <- app.Run(ctx, args, stdin, p.Out, p.Err) }() // may be left behind after a signal
+	go func() { ended <- app.Run(ctx, args, stdin, p.out, p.err) }() // may be left behind after a signal
 	select {
 	case code := <-ended:
 		return code
-	case <-env.relay.Overdue:
+	case <-env.relay.overdue:
 		abandoned = true
-		cause := cmdline.SignalError{Signal: env.relay.Last()}
-		fmt.Fprintf(p.Err, "pa-record: %v%s\n", cause, env.journal.advice())
+		cause := cmdline.SignalError{Signal: env.relay.last()}
+		fmt.Fprintf(p.err, "pa-record: %v%s\n", cause, env.journal.advice())
 		return cause.Code()
-	case sig := <-env.relay.Unclaimed:
+	case sig := <-env.relay.unclaimed:
 		cause := cmdline.SignalError{Signal: sig}
 		cancel(cause)
 		select {
 		case code := <-ended:
 			return code
 		case <-time.After(abandonAfter):
-			fmt.Fprintf(p.Err, "pa-record: %v\n", cause)
+			fmt.Fprintf(p.err, "pa-record: %v\n", cause)
 			return cause.Code()
 		}
 	}
@@ -182,10 +178,10 @@ func recordApp(args []string, env environment, reports [][]string) cmdline.App {
 			{Does: "Triton over gRPC, with perf_analyzer's flags", Line: "pa-record -m vllm -i grpc --async --streaming --input-data prompts.json \\\n  --concurrency-range 1:16:5"},
 			{Does: "see what would be sent, and send nothing", Line: "pa-record -u sim:// --concurrency-range 1,4 --dry-run"},
 		},
-		CommonFlags: map[string][]cmdline.CommonFlag{"": settings.CommonFlags, "inputs": settings.CommonInputFlags},
-		Flags:       settings.Flags(),
-		Unsupported: settings.NotSupported,
-		Renamed:     settings.Renamed,
+		CommonFlags: map[string][]cmdline.CommonFlag{"": commonFlags, "inputs": commonInputFlags},
+		Flags:       recordFlags(),
+		Unsupported: unsupportedFlags,
+		Renamed:     renamedFlags,
 		OtherFlags:  foreignFlags,
 		GetoptForms: true,
 		Action: func(c *cli.Context) error {

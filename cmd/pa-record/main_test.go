@@ -17,7 +17,6 @@ import (
 	"github.com/urfave/cli/v2"
 	"go.uber.org/goleak"
 
-	"github.com/pa-tools/pa/cmd/pa-record/internal/settings"
 	"github.com/pa-tools/pa/internal/scripttest"
 	"github.com/pa-tools/pa/internal/testenv"
 	"github.com/pa-tools/pa/pkg/sim"
@@ -140,13 +139,13 @@ func TestSimDocumented(t *testing.T) {
 }
 
 // parse resolves a command line as the program does.
-func parse(t *testing.T, key string, args ...string) (*settings.Settings, error) {
+func parse(t *testing.T, key string, args ...string) (*settings, error) {
 	t.Helper()
-	var s *settings.Settings
+	var s *settings
 	var err error
 	app := recordApp(nil, environment{}, nil)
 	app.Action = func(c *cli.Context) error {
-		s, err = settings.New(c, func(name string) string { return map[string]string{"OPENAI_API_KEY": key}[name] })
+		s, err = newRunSettings(c, func(name string) string { return map[string]string{"OPENAI_API_KEY": key}[name] })
 		return nil
 	}
 	var stderr strings.Builder

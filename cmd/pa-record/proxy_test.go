@@ -81,8 +81,8 @@ func TestThroughProxy(t *testing.T) {
 	}
 	t.Run("none", func(t *testing.T) {
 		s, err := parse(t, "", "-m", "x", "-u", "http://llm.test", "--proxy", "none")
-		if err != nil || s.Proxy != nil || len(s.Proxies)+len(s.Warnings) > 0 {
-			t.Errorf("%v, %q, %q", err, s.Proxies, s.Warnings)
+		if err != nil || s.proxy != nil || len(s.Proxies)+len(s.warnings) > 0 {
+			t.Errorf("%v, %q, %q", err, s.Proxies, s.warnings)
 		}
 	})
 	t.Run("loopback", func(t *testing.T) {

@@ -16,7 +16,6 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/pa-tools/pa/cmd/pa-record/internal/settings"
 	"github.com/pa-tools/pa/internal/exporttest"
 	"github.com/pa-tools/pa/pkg/export"
 	"github.com/pa-tools/pa/pkg/recorder/load"
@@ -94,7 +93,7 @@ func seriesRun(t *testing.T, dir string, paths []string, index int) (*export.Run
 	t.Helper()
 	var meta *export.RunMeta
 	for _, p := range paths {
-		run, _ := exporttest.Read(t, filepath.Join(dir, settings.NumberedPath(p, strconv.Itoa(index))))
+		run, _ := exporttest.Read(t, filepath.Join(dir, numberedPath(p, strconv.Itoa(index))))
 		if meta == nil {
 			meta = run.Meta
 		}
@@ -102,7 +101,7 @@ func seriesRun(t *testing.T, dir string, paths []string, index int) (*export.Run
 			t.Errorf("run %d, %s (-%s +this):\n%s", index, p, paths[0], d)
 		}
 	}
-	run, requests := exporttest.Read(t, filepath.Join(dir, settings.NumberedPath(paths[0], strconv.Itoa(index))))
+	run, requests := exporttest.Read(t, filepath.Join(dir, numberedPath(paths[0], strconv.Itoa(index))))
 	slices.SortFunc(requests, func(a, b export.Request) int { return int(a.ID) - int(b.ID) })
 	inputs := make([][]string, len(run.Experiments))
 	if requests[0].ID != 1 || requests[0].Reused {

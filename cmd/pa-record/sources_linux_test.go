@@ -13,7 +13,6 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/pa-tools/pa/cmd/pa-record/internal/settings"
 	"github.com/pa-tools/pa/internal/exporttest"
 	"github.com/pa-tools/pa/internal/testenv"
 	"github.com/pa-tools/pa/pkg/recorder/backend"
@@ -36,7 +35,7 @@ func startRelay(t *testing.T, to string) *relay {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r := &relay{listener: l, to: settings.AddressOf(to), from: map[string]int{}}
+	r := &relay{listener: l, to: addressOf(to), from: map[string]int{}}
 	r.passing.Go(r.accept)
 	t.Cleanup(func() {
 		_ = l.Close()

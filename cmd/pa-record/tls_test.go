@@ -32,9 +32,9 @@ func TestTLSFiles(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			cfg := s.TLSFor("host")
-			if cfg == nil || len(s.Notes)+len(s.Warnings) > 0 {
-				t.Fatalf("configuration %v, notes %q, warnings %q", cfg, s.Notes, s.Warnings)
+			cfg := s.tlsFor("host")
+			if cfg == nil || len(s.notes)+len(s.warnings) > 0 {
+				t.Fatalf("configuration %v, notes %q, warnings %q", cfg, s.notes, s.warnings)
 			}
 			own := ""
 			if len(cfg.Certificates) > 0 {
@@ -122,7 +122,7 @@ func TestTLSNotes(t *testing.T) {
 		if err != nil {
 			t.Fatalf("%s: %v", tt.args, err)
 		}
-		if note, warning := strings.Join(s.Notes, "|"), strings.Join(s.Warnings, "|"); note != tt.note || warning != tt.warning {
+		if note, warning := strings.Join(s.notes, "|"), strings.Join(s.warnings, "|"); note != tt.note || warning != tt.warning {
 			t.Errorf("%s: note %q, warning %q; want %q, %q", tt.args, note, warning, tt.note, tt.warning)
 		}
 	}
