@@ -2,6 +2,7 @@ package main
 
 import (
 	"crypto/tls"
+	"encoding/json"
 	"fmt"
 	"net/netip"
 	"net/url"
@@ -46,10 +47,9 @@ func (p *parser) connections(s *settings, getenv func(string) string) {
 		}
 	}
 	var err error
-	if s.reuseMode, err = backend.ParseReuse(name); err != nil {
+	if s.Reuse, err = backend.ParseReuse(name); err != nil {
 		p.errorf("--connection-reuse %s: it is reuse, fresh or prewarm", name)
 	}
-	s.Reuse = s.reuseMode.String()
 	s.GRPCConnections = p.c.Int("grpc-connections")
 	switch {
 	case !p.c.IsSet("grpc-connections"):
@@ -57,7 +57,7 @@ func (p *parser) connections(s *settings, getenv func(string) string) {
 		p.errorf("--grpc-connections %d: must be at least 1", s.GRPCConnections)
 	case !grpc:
 		p.errorf("--grpc-connections needs -i grpc")
-	case s.reuseMode == backend.Fresh:
+	case s.Reuse == backend.Fresh:
 		p.errorf("--grpc-connections and --connection-reuse fresh exclude each other; drop one")
 	}
 	p.sourceIPs(s)
@@ -102,10 +102,10 @@ const (
 // is for settings with a load and ranks.
 func (p *parser) prewarmMany(s *settings) {
 	n := s.slotsAtOnce()
-	if p.c.IsSet("connection-reuse") || s.reuseMode != backend.Keep || n <= fewConnections {
+	if p.c.IsSet("connection-reuse") || s.Reuse != backend.Keep || n <= fewConnections {
 		return
 	}
-	s.reuseMode, s.Reuse, s.prewarmOptional = backend.Prewarm, backend.Prewarm.String(), true
+	s.Reuse, s.prewarmOptional = backend.Prewarm, true
 	s.note("%s are opened before the load, %s a second (--connection-reuse reuse: each with its first request)",
 		plural.GroupedOf(n, "connection"), plural.Grouped(opensPerSecond))
 }
@@ -113,7 +113,7 @@ func (p *parser) prewarmMany(s *settings) {
 // openPerSecond returns how many slots this rank opens in a second before a level; 0 means
 // no bound, because none opens a connection.
 func (s *settings) openPerSecond() float64 {
-	if s.reuseMode != backend.Prewarm || s.GRPCConnections > 0 {
+	if s.Reuse != backend.Prewarm || s.GRPCConnections > 0 {
 		return 0
 	}
 	rate := float64(opensPerSecond) / float64(max(s.world.Size, 1))
@@ -257,12 +257,12 @@ func proxyURL(text string) (*url.URL, error) {
 // openAIConfig returns the configuration of the backend for the OpenAI server at url.
 func (s *settings) openAIConfig(url string, clock *rxclock.Clock) openai.Config {
 	cfg := openai.Config{
-		URL: url, Endpoint: s.rawEndpoint, Model: s.Model, Models: s.moreModels(), Streaming: s.Streaming, Render: s.renderOptions(), ExtraBody: s.extraBody, Bodies: s.bodies, Clock: clock,
+		URL: url, Endpoint: s.rawEndpoint, Model: s.Model, Models: s.moreModels(), Streaming: s.Streaming, Render: s.renderOptions(), ExtraBody: json.RawMessage(s.ExtraBody), Bodies: s.bodies, Clock: clock,
 		HistoryReasoning: s.historyReasoning(),
-		TLS:              s.tlsFor(hostOf(url)), Transport: s.openAITransport, HTTP2: s.HTTP2, Reuse: s.reuseMode, PrewarmOptional: s.prewarmOptional, Proxy: s.proxy,
+		TLS:              s.tlsFor(hostOf(url)), Transport: s.openAITransport, HTTP2: s.HTTP2, Reuse: s.Reuse, PrewarmOptional: s.prewarmOptional, Proxy: s.proxy,
 		MaxAnswerMemory: s.MaxAnswerMemory, Sources: backend.NewSources(s.sourceIPs),
 	}
-	for _, h := range s.headers {
+	for _, h := range s.Headers {
 		cfg.Headers = append(cfg.Headers, openai.Header{Name: h.name, Value: h.value})
 	}
 	return cfg

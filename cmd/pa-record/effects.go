@@ -12,6 +12,7 @@ import (
 	"github.com/pa-tools/pa/internal/plural"
 	"github.com/pa-tools/pa/pkg/export"
 	"github.com/pa-tools/pa/pkg/recorder/load"
+	"github.com/pa-tools/pa/pkg/recorder/window"
 	"github.com/pa-tools/pa/pkg/recorder/workload"
 	"github.com/pa-tools/pa/pkg/recorder/workload/dataset"
 	"github.com/pa-tools/pa/pkg/recorder/workload/render"
@@ -55,8 +56,8 @@ func (s *settings) rules(data *dataset.Facts) []effectRule {
 	return []effectRule{
 		// Load.
 		{flags: []string{"measurement-mode", "measurement-interval", "measurement-request-count", "stability-percentage", "max-trials", "stop-on-unstable"}, load: true, why: s.noWindows()},
-		{flags: []string{"measurement-interval"}, load: true, why: when(s.Measure.WindowRequests > 0, "it is the length of time windows; drop --measurement-mode count_windows")},
-		{flags: []string{"measurement-request-count"}, load: true, why: when(s.Measure.IntervalMS > 0, "it is the length of count windows; add --measurement-mode count_windows")},
+		{flags: []string{"measurement-interval"}, load: true, why: when(s.Measure.windowed && s.Measure.Mode == window.ByCount, "it is the length of time windows; drop --measurement-mode count_windows")},
+		{flags: []string{"measurement-request-count"}, load: true, why: when(s.Measure.windowed && s.Measure.Mode == window.ByTime, "it is the length of count windows; add --measurement-mode count_windows")},
 		{flags: []string{"max-threads"}, load: true, why: "every request in flight has its own connection"},
 		{flags: []string{"serial-sequences"}, load: true, why: "at most one request of a sequence is in flight without it"},
 		{flags: []string{"interleave"}, load: true, why: when(s.Repeat < 2, "there is one run; give --repeat")},
@@ -150,11 +151,11 @@ func shareOf(n int, data *dataset.Facts) string {
 // noWindows returns why the levels have no measurement windows; "" if they have some.
 func (s *settings) noWindows() string {
 	switch {
-	case s.Measure.Mode != "":
+	case s.Measure.windowed:
 		return ""
-	case s.measurement.Counted():
+	case s.Measure.Counted():
 		return "with --request-count no windows are measured"
-	case s.measurement.Duration > 0:
+	case s.Measure.Duration > 0:
 		return "with --duration there is one window"
 	}
 	return "the load ends by itself, so that no windows are measured"
@@ -293,13 +294,13 @@ func (s *settings) drawsWithoutFiles() bool {
 
 // streams reports whether requests to OpenAI-compatible servers ask for streamed answers.
 func (s *settings) streams() bool {
-	info, err := wireopenai.InspectRequest(s.extraBody)
+	info, err := wireopenai.InspectRequest(s.ExtraBody)
 	return s.Streaming || err == nil && info.Stream
 }
 
 // extraUnstreamed reports whether --extra-body asks for answers that are not streamed.
 func (s *settings) extraUnstreamed() bool {
-	info, err := wireopenai.InspectRequest(s.extraBody)
+	info, err := wireopenai.InspectRequest(s.ExtraBody)
 	return err == nil && info.HasStream && !info.Stream
 }
 
@@ -317,7 +318,7 @@ func (s *settings) lengthName(api render.API) string {
 
 // extraMember reports whether --extra-body has a member; "a.b" is member b of the object a.
 func (s *settings) extraMember(path string) bool {
-	js := []byte(s.extraBody)
+	js := []byte(s.ExtraBody)
 	return !slices.ContainsFunc(strings.Split(path, "."), func(name string) bool {
 		var members map[string]json.RawMessage
 		if json.Unmarshal(js, &members) != nil {

@@ -228,7 +228,7 @@ func prepareRequests(t *testing.T, args []string) (p prepared) {
 	app := cmdline.App{
 		Name: "pa-record", Flags: recordFlags(), Unsupported: unsupportedFlags,
 		Action: func(c *cli.Context) error {
-			s, err := newRunSettings(c, func(string) string { return "" })
+			s, err := newSettings(c, func(string) string { return "" }, true)
 			if err != nil {
 				return err
 			}
@@ -264,10 +264,10 @@ func prepareRequests(t *testing.T, args []string) (p prepared) {
 // planOf describes the requests and the load of a run.
 func planOf(s *settings, data *inputData) (string, error) {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%#v %+v %+v %v %v %v %v %v %v\n", s.levels, s.measurement, s.Measure, s.Warmup, s.warmupDuration, s.BetweenLevels, s.Search, s.AutoSweep, s.sequences(false))
+	fmt.Fprintf(&b, "%#v %+v %v %v %v %v %v %v\n", s.levels, s.Measure, s.Warmup, s.WarmupDuration, s.BetweenLevels, s.Search, s.AutoSweep, s.sequences(false))
 	fmt.Fprintf(&b, "%v %v %v %v %v %v\n", s.Streaming, s.BatchSize, s.levelPlan != nil, s.MaxConcurrency, s.Prompts, s.HistoryReasoning)
 	if s.AutoSweep { // its levels are not known yet
-		fmt.Fprintln(&b, s.Distribution, s.Burstiness, s.RampUpMS)
+		fmt.Fprintln(&b, s.Distribution, s.Burstiness, s.RampUp)
 	}
 	form, err := requestForm(s)
 	if err != nil {

@@ -2,7 +2,6 @@ package main
 
 import (
 	"cmp"
-	"encoding/json"
 	"errors"
 	"os"
 	"os/exec"
@@ -14,7 +13,6 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/pa-tools/pa/internal/cmdline"
-	"github.com/pa-tools/pa/internal/redact"
 	"github.com/pa-tools/pa/internal/spool"
 	"github.com/pa-tools/pa/pkg/recorder/journal"
 	"github.com/pa-tools/pa/pkg/recorder/workload"
@@ -65,8 +63,8 @@ type inputSettings struct {
 	Order          string   `json:"dataset_sampling_strategy,omitempty"`
 	Prompts        string   `json:"prompts,omitempty"` // "" if there is one level and one run
 	DatasetEntries int      `json:"num_dataset_entries,omitempty"`
-	WindowFromMS   float64  `json:"trace_window_from_ms,omitempty"`
-	WindowToMS     float64  `json:"trace_window_to_ms,omitempty"`
+	WindowFrom     millis   `json:"trace_window_from_ms,omitempty"`
+	WindowTo       millis   `json:"trace_window_to_ms,omitempty"`
 	BlockTokens    int      `json:"block_tokens,omitempty"`
 	TraceRows      string   `json:"trace_rows,omitempty"`
 	PromptStyle    string   `json:"backend,omitempty"`
@@ -75,7 +73,7 @@ type inputSettings struct {
 	promptMember string // of requests to the endpoint; "" for APIs other than OpenAI's
 	extraLength  string // the member of --extra-body that holds the length of the answer; "" for none
 
-	RequestTemplate json.RawMessage `json:"request_template,omitempty"` // without credentials
+	RequestTemplate redactedJSON `json:"request_template,omitempty"`
 
 	BatchSize    int                `json:"batch_size,omitempty"`
 	BatchTexts   int                `json:"batch_size_text,omitempty"`
@@ -92,7 +90,6 @@ type inputSettings struct {
 	sendOrder   workload.Order
 	restart     bool         // of --prompts
 	renderStyle render.Style // 0: told by the model
-	window      [2]time.Duration
 	spool       spool.Config // limits of --max-spool and --max-ratio
 	// encode returns the tokens of a text; nil: no tokenizer. The package that opens the
 	// inputs sets it.
@@ -108,7 +105,7 @@ func (s *inputSettings) madeTensors() bool {
 
 // datasetOptions returns how to read the files.
 func (s *inputSettings) datasetOptions() dataset.Options {
-	return dataset.Options{PromptMember: s.promptMember, Layout: s.Layout, From: s.window[0], To: s.window[1], BlockTokens: s.BlockTokens, TraceRows: dataset.TraceRows(s.TraceRows), Reading: s.reading, Spool: s.spool}
+	return dataset.Options{PromptMember: s.promptMember, Layout: s.Layout, From: time.Duration(s.WindowFrom), To: time.Duration(s.WindowTo), BlockTokens: s.BlockTokens, TraceRows: dataset.TraceRows(s.TraceRows), Reading: s.reading, Spool: s.spool}
 }
 
 // renderOptions returns how to put prompts into requests.
@@ -208,7 +205,7 @@ func (p *parser) requestTemplate(s *settings) {
 	if info, err := openai.InspectRequest([]byte(text)); err == nil {
 		s.templateStreams = info.Stream
 	}
-	s.RequestTemplate = json.RawMessage(redact.Members(text))
+	s.RequestTemplate = redactedJSON(text)
 	s.bodies = append(s.bodies, text)
 	for _, flag := range []string{"backend", "include-usage", "output-tokens-mean-deterministic"} {
 		if p.c.IsSet(flag) {
@@ -246,12 +243,11 @@ func (p *parser) dataset(s *settings) {
 		p.errorf("--max-spool %d: give a number of bytes above 0", s.spool.MaxBytes)
 	}
 	if text := c.String("trace-window"); text != "" {
-		if s.window, err = parseWindow(text); err != nil {
+		if s.WindowFrom, s.WindowTo, err = parseWindow(text); err != nil {
 			p.errorf("--trace-window %s: %w", text, err)
 		}
-		s.WindowFromMS, s.WindowToMS = milliseconds(s.window[0]), milliseconds(s.window[1])
 	}
-	layout, window := dataset.Options{Layout: s.Layout}, dataset.Options{From: s.window[0], To: s.window[1]}
+	layout, window := dataset.Options{Layout: s.Layout}, dataset.Options{From: time.Duration(s.WindowFrom), To: time.Duration(s.WindowTo)}
 	if err := layout.Validate(); err != nil {
 		p.errorf("--dataset: %w", err)
 	}
@@ -284,20 +280,19 @@ func (p *parser) aboutFiles(s *settings) {
 }
 
 // parseWindow reads "10m:15m"; either end may be missing.
-func parseWindow(text string) (w [2]time.Duration, err error) {
-	from, to, ok := strings.Cut(text, ":")
+func parseWindow(text string) (from, to millis, err error) {
+	first, last, ok := strings.Cut(text, ":")
 	if !ok {
-		return w, errors.New("expected FROM:TO, such as 10m:15m")
+		return 0, 0, errors.New("expected FROM:TO, such as 10m:15m")
 	}
-	for i, part := range []string{from, to} {
-		if part == "" {
-			continue
+	end := func(text string) (d time.Duration) {
+		if text != "" && err == nil {
+			d, err = time.ParseDuration(text)
 		}
-		if w[i], err = time.ParseDuration(part); err != nil {
-			return w, err
-		}
+		return d
 	}
-	return w, nil
+	from, to = millis(end(first)), millis(end(last))
+	return from, to, err
 }
 
 // shapes reads the dimensions of tensors.

@@ -43,7 +43,7 @@ func (s *settings) warnOfPorts(ports int) {
 		s.warn("%d connections to one server address need as many local ports, but there are %d; widen net.ipv4.ip_local_port_range, or give several --source-ip or -u", connections, have)
 		return
 	}
-	if s.reuseMode != backend.Fresh {
+	if s.Reuse != backend.Fresh {
 		return
 	}
 	rate := s.localRate()

@@ -79,20 +79,20 @@ type loadSettings struct {
 	Search       string  `json:"search,omitempty"`
 	BinarySearch bool    `json:"binary_search,omitempty"`
 	LimitMS      float64 `json:"latency_threshold_ms,omitempty"`
-	SLO          string  `json:"slo,omitempty"`
+	SLO          sloText `json:"slo,omitzero"`
 
 	Distribution   string  `json:"request_distribution,omitempty"`
 	Burstiness     float64 `json:"burstiness,omitempty"`
 	Arrivals       string  `json:"schedule,omitempty"` // --schedule, if given
 	SpeedUp        float64 `json:"speed_up,omitempty"`
 	MaxConcurrency int     `json:"max_concurrency,omitempty"`
-	RampUpMS       float64 `json:"ramp_up_ms,omitempty"`
+	RampUp         millis  `json:"ramp_up_ms,omitempty"`
 	RequestPeriod  int     `json:"request_period,omitempty"`
 
-	Warmup           int     `json:"warmup_request_count,omitempty"`
-	WarmupDurationMS float64 `json:"warmup_duration_ms,omitempty"`
+	Warmup         int    `json:"warmup_request_count,omitempty"`
+	WarmupDuration millis `json:"warmup_duration_ms,omitempty"`
 
-	BetweenLevels []string `json:"between_levels,omitempty"` // without user information and query
+	BetweenLevels []postURL `json:"between_levels,omitempty"`
 
 	Metrics *metricsSettings `json:"metrics,omitempty"`
 	// simMetrics is the metrics URL of a simulated server.
@@ -101,14 +101,24 @@ type loadSettings struct {
 	// levels holds the levels of the load; a fixed schedule has its levels in the input
 	// data. If levelPlan is not nil it chooses the levels, and levels the known
 	// bounds.
-	levels         []load.Level
-	levelPlan      recorder.Plan
-	warmupDuration time.Duration
-	// objective is the SLO; nil for none.
-	objective   *slo.Expr
-	rampUp      time.Duration
-	betweenURLs []*url.URL
+	levels    []load.Level
+	levelPlan recorder.Plan
 }
+
+// A sloText is the objective of --slo, whose JSON is its text. The zero value is none.
+type sloText struct{ *slo.Expr }
+
+// MarshalText implements encoding.TextMarshaler.
+func (o sloText) MarshalText() ([]byte, error) { return []byte(o.String()), nil }
+
+// A postURL is one of --between-levels, whose JSON has no user information and query.
+type postURL struct {
+	*url.URL
+	shown string
+}
+
+// MarshalText implements encoding.TextMarshaler.
+func (u postURL) MarshalText() ([]byte, error) { return []byte(u.shown), nil }
 
 // defaultSlots is the expected number of requests in flight without a limit.
 const defaultSlots = 64
@@ -177,9 +187,9 @@ func (p *parser) load(s *settings) {
 	if s.Warmup = c.Int("warmup-request-count"); s.Warmup < 0 {
 		p.errorf("--warmup-request-count %d: must not be negative", s.Warmup)
 	}
-	s.warmupDuration = c.Duration("warmup-duration")
-	if s.WarmupDurationMS = milliseconds(s.warmupDuration); s.warmupDuration < 0 {
-		p.errorf("--warmup-duration %v: must not be negative", s.warmupDuration)
+	warmup := c.Duration("warmup-duration")
+	if s.WarmupDuration = millis(warmup); warmup < 0 {
+		p.errorf("--warmup-duration %v: must not be negative", warmup)
 	}
 	p.betweenURLs(s)
 	p.limit(s)
@@ -190,11 +200,12 @@ func (p *parser) load(s *settings) {
 			p.wrongf("speed-up", " %v: must be above 0", s.SpeedUp)
 		}
 	}
-	if s.rampUp = c.Duration("ramp-up"); s.rampUp < 0 {
-		p.wrongf("ramp-up", " %v: must not be negative", s.rampUp)
-		s.rampUp = 0
+	ramp := c.Duration("ramp-up")
+	if ramp < 0 {
+		p.wrongf("ramp-up", " %v: must not be negative", ramp)
+		ramp = 0
 	}
-	s.RampUpMS = milliseconds(s.rampUp)
+	s.RampUp = millis(ramp)
 	given[0].read(s)
 	if len(p.errs) > before {
 		return
@@ -275,7 +286,7 @@ func (p *parser) concurrency(s *settings) {
 		p.errorf("--concurrency-range: %w", err)
 		return
 	}
-	ramp := s.rampUp
+	ramp := time.Duration(s.RampUp)
 	if searchLevels(p, s, "concurrency-range", sweep, func(n int) load.Level { return load.Concurrency{N: n, RampUp: ramp} }) {
 		s.Concurrency = sweep.List
 		s.Range = oneLevelRange(text, len(s.Concurrency))
@@ -367,7 +378,7 @@ func (p *parser) arrivals(s *settings) (like load.Rate, ok bool) {
 		p.errorf("--%w", err) // it is the burstiness
 		return like, false
 	}
-	return load.Rate{Arrivals: arrivals, Burstiness: s.Burstiness, Seed: s.Seed, Ceiling: s.MaxConcurrency, RampUp: s.rampUp, Unscaled: s.Arrivals == scheduleUnscaled}, true
+	return load.Rate{Arrivals: arrivals, Burstiness: s.Burstiness, Seed: s.Seed, Ceiling: s.MaxConcurrency, RampUp: time.Duration(s.RampUp), Unscaled: s.Arrivals == scheduleUnscaled}, true
 }
 
 // The values of --schedule.
@@ -497,7 +508,7 @@ func parseCount(text string) (requests, times int, err error) {
 // result would name a level that was never reached. Other loads run with that count,
 // and the recorder warns.
 func (p *parser) enoughRequests(s *settings) {
-	n := s.measurement.Requests
+	n := s.Measure.Requests
 	most := 0
 	for _, level := range s.levels {
 		if c, ok := level.(load.Concurrency); ok {
@@ -520,14 +531,13 @@ func (p *parser) betweenURLs(s *settings) {
 			p.errorf("--between-levels %s: expected a URL, http://host:port/path", redact.URL(text))
 			continue
 		}
-		s.betweenURLs = append(s.betweenURLs, u)
-		s.BetweenLevels = append(s.BetweenLevels, redact.URL(text))
+		s.BetweenLevels = append(s.BetweenLevels, postURL{u, redact.URL(text)})
 	}
 }
 
 // noteBetween notes a --between-levels that never applies.
 func (s *settings) noteBetween() {
-	if len(s.betweenURLs) > 0 && len(s.levels) == 1 && s.levelPlan == nil && len(s.Runs) < 2 && s.WarmupRuns == 0 {
+	if len(s.BetweenLevels) > 0 && len(s.levels) == 1 && s.levelPlan == nil && len(s.Runs) < 2 && s.WarmupRuns == 0 {
 		s.noEffect("--between-levels", "there is one level")
 	}
 }
@@ -539,7 +549,7 @@ func (p *parser) limit(s *settings) {
 		p.errorf("--latency-threshold %v: must be 0 (none) to %.0f ms", s.LimitMS, float64(maxLimitMS))
 		return
 	}
-	s.measurement.LatencyLimit = time.Duration(s.LimitMS * float64(time.Millisecond))
+	s.Measure.LatencyLimit = time.Duration(s.LimitMS * float64(time.Millisecond))
 	text := p.c.String("slo")
 	if text == "" {
 		if p.c.IsSet("slo") {
@@ -554,16 +564,16 @@ func (p *parser) limit(s *settings) {
 	case s.LimitMS > 0:
 		p.errorf("--slo and --latency-threshold exclude each other; drop one")
 	default:
-		s.objective, s.SLO = objective, objective.String()
+		s.SLO.Expr = objective
 	}
 }
 
 // limited reports whether latency ends the levels of a search.
-func (s *settings) limited() bool { return s.measurement.LatencyLimit > 0 || s.objective != nil }
+func (s *settings) limited() bool { return s.Measure.LatencyLimit > 0 || s.SLO.Expr != nil }
 
 // limitFlag returns the flag that ends the levels of a search.
 func (s *settings) limitFlag() string {
-	if s.objective != nil {
+	if s.SLO.Expr != nil {
 		return "slo"
 	}
 	return "latency-threshold"
@@ -591,7 +601,7 @@ func searchLevels[T int | float64](p *parser, s *settings, flag string, sweep lo
 	case endless && !limited && !p.c.IsSet("slo"):
 		p.errorf("--%s: an end of 0 needs -l, the latency at which to stop, or --slo", flag)
 		return false
-	case s.objective != nil && len(sweep.List) == 1:
+	case s.SLO.Expr != nil && len(sweep.List) == 1:
 		p.errorf("--slo chooses among levels, and --%s has one: give a range, or judge the level with pa-analyze report --slo", flag)
 		return false
 	case binary:

@@ -145,7 +145,7 @@ func parse(t *testing.T, key string, args ...string) (*settings, error) {
 	var err error
 	app := recordApp(nil, environment{}, nil)
 	app.Action = func(c *cli.Context) error {
-		s, err = newRunSettings(c, func(name string) string { return map[string]string{"OPENAI_API_KEY": key}[name] })
+		s, err = newSettings(c, func(name string) string { return map[string]string{"OPENAI_API_KEY": key}[name] }, true)
 		return nil
 	}
 	var stderr strings.Builder

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"encoding/json"
 	"errors"
 	"strconv"
 	"strings"
@@ -28,11 +29,45 @@ func runFlags() []cli.Flag {
 	}
 }
 
+// measureSettings says how long a level is measured.
+type measureSettings struct {
+	window.Measure
+	windowed       bool // windows decide, so that their settings are in the JSON
+	stabilityPct   float64
+	stopOnUnstable bool
+}
+
+// MarshalJSON implements json.Marshaler.
+func (m measureSettings) MarshalJSON() ([]byte, error) {
+	var shown struct {
+		Mode           string  `json:"mode,omitempty"`
+		Interval       int64   `json:"interval_ms,omitempty"`
+		WindowRequests int     `json:"window_requests,omitempty"`
+		StabilityPct   float64 `json:"stability_percentage,omitempty"`
+		MaxTrials      int     `json:"max_trials,omitempty"`
+		StopOnUnstable bool    `json:"stop_on_unstable,omitempty"`
+		Percentile     int     `json:"percentile,omitempty"`
+		Requests       int     `json:"request_count,omitempty"`
+		Times          int     `json:"request_count_times_level,omitempty"`
+		All            bool    `json:"request_count_all,omitempty"`
+		Duration       millis  `json:"duration_ms,omitempty"`
+	}
+	shown.Percentile, shown.Requests, shown.Times, shown.All, shown.Duration = m.Percentile, m.Requests, m.Times, m.All, millis(m.Duration)
+	if m.windowed {
+		shown.Mode, shown.StabilityPct, shown.MaxTrials, shown.StopOnUnstable = m.Mode.String(), m.stabilityPct, m.MaxTrials, m.stopOnUnstable
+		if m.Mode == window.ByTime {
+			shown.Interval = m.Interval.Milliseconds()
+		} else {
+			shown.WindowRequests = m.WindowRequests
+		}
+	}
+	return json.Marshal(&shown)
+}
+
 // measurement reads how long a level is measured, and what ends it.
 func (p *parser) measurement(s *settings) {
 	c := p.c
-	s.grace = c.Duration("grace-period")
-	s.GraceMS = milliseconds(s.grace)
+	s.Grace = millis(c.Duration("grace-period"))
 	if text := c.String("max-error-rate"); text != "" {
 		r, err := parsePart(text)
 		if err != nil {
@@ -40,7 +75,7 @@ func (p *parser) measurement(s *settings) {
 		}
 		s.MaxErrorRate = &r
 	}
-	m, show := &s.measurement, &s.Measure
+	m := &s.Measure
 	if text := c.String("request-count"); text != "" {
 		var err error
 		if m.All = strings.TrimSpace(text) == "all"; !m.All {
@@ -51,7 +86,6 @@ func (p *parser) measurement(s *settings) {
 		}
 	}
 	m.Duration = c.Duration("duration")
-	show.Requests, show.Times, show.All, show.DurationMS = m.Requests, m.Times, m.All, milliseconds(m.Duration)
 	if c.IsSet("duration") && m.Duration <= 0 {
 		p.errorf("--duration %v: must be positive", m.Duration)
 	}
@@ -63,25 +97,23 @@ func (p *parser) measurement(s *settings) {
 	default:
 		p.errorf("--measurement-mode %s: the mode is time_windows or count_windows", mode)
 	}
-	interval := p.positive("measurement-interval", c.Int("measurement-interval"))
-	m.Interval = time.Duration(interval) * time.Millisecond
+	m.Interval = time.Duration(p.positive("measurement-interval", c.Int("measurement-interval"))) * time.Millisecond
 	m.WindowRequests = p.positive("measurement-request-count", c.Int("measurement-request-count"))
 	m.MaxTrials = p.positive("max-trials", c.Int("max-trials"))
-	pct := c.Float64("stability-percentage")
-	if pct < 0 {
-		p.errorf("--stability-percentage %v: must not be negative", pct)
+	if m.stabilityPct = c.Float64("stability-percentage"); m.stabilityPct < 0 {
+		p.errorf("--stability-percentage %v: must not be negative", m.stabilityPct)
 	}
-	m.Stability, m.ThroughputSuffices, m.StatefulThroughputSuffices = pct/100, s.Async, !s.Sync
+	m.Stability, m.ThroughputSuffices, m.StatefulThroughputSuffices = m.stabilityPct/100, s.Async, !s.Sync
 	if n := c.Int("percentile"); n != -1 {
 		if n < 1 || n > 99 {
 			p.errorf("--percentile %d: must be 1 to 99, or -1 for the mean", n)
 		}
-		m.Percentile, show.Percentile = n, n
+		m.Percentile = n
 	}
 	if s.Sessions > 0 && m.Counted() {
 		// GenAI-Perf gives both.
 		s.noEffect("--request-count", "with --session-concurrency every session is played to its end")
-		m.Requests, m.Times, m.All, show.Requests, show.Times, show.All = 0, 0, false, 0, 0, false
+		m.Requests, m.Times, m.All = 0, 0, false
 	}
 	counted := m.Counted()
 	if counted && m.Duration > 0 {
@@ -94,13 +126,7 @@ func (p *parser) measurement(s *settings) {
 		if s.Arrivals == scheduleScaled {
 			p.errorf("--schedule scaled needs --request-count or --duration: measurement windows have no number of requests to scale the gaps to; give one of them, or drop it")
 		}
-		show.Mode, show.StabilityPct, show.MaxTrials = m.Mode.String(), pct, m.MaxTrials
-		show.StopOnUnstable = c.Bool("stop-on-unstable")
-		if m.Mode == window.ByTime {
-			show.IntervalMS = interval
-		} else {
-			show.WindowRequests = m.WindowRequests
-		}
+		m.windowed, m.stopOnUnstable = true, c.Bool("stop-on-unstable")
 	}
 }
 

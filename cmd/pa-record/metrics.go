@@ -1,6 +1,7 @@
 package main
 
 import (
+	"encoding/json"
 	"net/url"
 	"strings"
 	"time"
@@ -23,14 +24,29 @@ func metricsFlags() []cli.Flag {
 // metricsSettings holds the settings of telemetry, as an export stores them.
 type metricsSettings struct {
 	Collect bool `json:"collect"`
-	// URLs have no user information and query; without URLs, the servers' own are asked.
-	URLs      []string `json:"urls,omitempty"`
-	Interval  string   `json:"interval"`
-	NvidiaSMI string   `json:"nvidia_smi,omitempty"`
-
-	scrapeURLs []string
-	period     time.Duration
+	// Without URLs, the servers' own are asked.
+	URLs      redactedURLs    `json:"urls,omitempty"`
+	Interval  spelledDuration `json:"interval"`
+	NvidiaSMI string          `json:"nvidia_smi,omitempty"`
 }
+
+// redactedURLs are URLs whose JSON has no user information and query.
+type redactedURLs []string
+
+// MarshalJSON implements json.Marshaler.
+func (all redactedURLs) MarshalJSON() ([]byte, error) {
+	var shown []string
+	for _, u := range all {
+		shown = append(shown, redact.URL(u))
+	}
+	return json.Marshal(shown)
+}
+
+// spelledDuration is a duration whose JSON is text such as 1m30s.
+type spelledDuration time.Duration
+
+// MarshalText implements encoding.TextMarshaler.
+func (d spelledDuration) MarshalText() ([]byte, error) { return []byte(time.Duration(d).String()), nil }
 
 // metrics reads the flags of metricsFlags.
 func (p *parser) metrics(s *settings) {
@@ -42,9 +58,8 @@ func (p *parser) metrics(s *settings) {
 		}
 		return
 	}
-	m := &metricsSettings{Collect: true, NvidiaSMI: p.c.String("nvidia-smi"), period: time.Duration(p.c.Int("metrics-interval")) * time.Millisecond}
-	m.Interval = m.period.String()
-	if m.period <= 0 {
+	m := &metricsSettings{Collect: true, NvidiaSMI: p.c.String("nvidia-smi"), Interval: spelledDuration(time.Duration(p.c.Int("metrics-interval")) * time.Millisecond)}
+	if m.Interval <= 0 {
 		p.errorf("--metrics-interval %d: must be at least 1 ms", p.c.Int("metrics-interval"))
 	}
 	for _, text := range p.c.StringSlice("metrics-url") {
@@ -53,8 +68,7 @@ func (p *parser) metrics(s *settings) {
 			p.errorf("--metrics-url %s: expected http://host:port/metrics", redact.URL(text))
 			continue
 		}
-		m.scrapeURLs = append(m.scrapeURLs, u)
-		m.URLs = append(m.URLs, redact.URL(u))
+		m.URLs = append(m.URLs, u)
 	}
 	s.Metrics = m
 }
@@ -78,8 +92,8 @@ func metricsURL(text string) (string, bool) {
 // metricsURLs returns the URLs of --metrics-url; without them, the metrics of the servers at
 // targets.
 func (s *settings) metricsURLs(targets []string) []string {
-	if len(s.Metrics.scrapeURLs) > 0 {
-		return s.Metrics.scrapeURLs
+	if len(s.Metrics.URLs) > 0 {
+		return s.Metrics.URLs
 	}
 	var all []string
 	for _, target := range targets {

@@ -142,7 +142,7 @@ func (p *parser) startAt(s *settings, text string) {
 // indivisible refuses what no rank can decide by itself, and loads that have no shares.
 func (p *parser) indivisible(s *settings) {
 	several := fmt.Sprintf("a run of %d ranks", s.world.Size)
-	switch m := &s.measurement; {
+	switch m := &s.Measure; {
 	case s.AutoSweep:
 		p.errorf("--auto-sweep: %s has no sweep, because no rank knows the throughput of all; list the rates", several)
 	case s.BinarySearch:
@@ -271,7 +271,7 @@ func (s *settings) worldPlan() *worldPlan {
 		one := rankPlan{Rank: rank, Exports: s.pathsOf(rank)}
 		at := world.World{Rank: rank, Size: w.Size}
 		for _, level := range s.levels {
-			one.Levels = append(one.Levels, levelPart{level.String(), recorder.PlannedShare(at, level, s.measurement, s.Warmup, s.warmupDuration)})
+			one.Levels = append(one.Levels, levelPart{level.String(), recorder.PlannedShare(at, level, s.Measure.Measure, s.Warmup, time.Duration(s.WarmupDuration))})
 		}
 		plan.Ranks = append(plan.Ranks, one)
 	}

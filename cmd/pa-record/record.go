@@ -23,7 +23,7 @@ import (
 
 // record is pa-record without a subcommand. reports are named at the end.
 func record(c *cli.Context, args []string, env environment, reports [][]string) (err error) {
-	s, err := newRunSettings(c, env.getenv)
+	s, err := newSettings(c, env.getenv, true)
 	if err != nil {
 		return err
 	}
@@ -164,15 +164,6 @@ func checkWhat(err error, failure *recorder.FailureKind, s *settings, ifRefused 
 		check = "does the server take what --input-data holds?"
 	}
 	return fmt.Errorf("%w; %s", err, check)
-}
-
-// orNone makes 0 on the command line mean 0 for the recorder, whose 0 means
-// its default.
-func orNone[T ~int64](d T) T {
-	if d == 0 {
-		return -1
-	}
-	return d
 }
 
 // printJSON prints v as indented JSON by [sanitize.JSON].

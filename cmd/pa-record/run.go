@@ -185,8 +185,8 @@ func (m *repeatedRun) run(ctx context.Context, i int) error {
 	line := m.progress(s, of)
 	cfg := m.config(at, plan, header, out)
 	cfg.Ranks = m.ranks.of(i)
-	if s.objective != nil {
-		out.judge = newJudge(s.objective, &cfg.Run)
+	if s.SLO.Expr != nil {
+		out.judge = newJudge(s.SLO.Expr, &cfg.Run)
 		cfg.Objective = out.judge.met
 	}
 	cfg.Backend, cfg.Clock, cfg.Progress = b, clock, line.callback()
@@ -271,11 +271,11 @@ func (m *repeatedRun) config(at *target, plan *plannedRun, header export.Run, ou
 			return m.entries.renew(ctx, workload.Set{Run: m.setOf(plan.index), Level: level})
 		},
 		Sequences: s.sequences(m.entries.streams != nil),
-		Levels:    levels, Plan: s.levelPlan, StopOnUnstable: s.Measure.StopOnUnstable,
+		Levels:    levels, Plan: s.levelPlan, StopOnUnstable: s.Measure.stopOnUnstable,
 		Between: func(ctx context.Context) error { return m.betweenLevels(ctx, s) },
-		Measure: s.measurement, Warmup: s.Warmup, WarmupTime: s.warmupDuration,
+		Measure: s.Measure.Measure, Warmup: s.Warmup, WarmupTime: time.Duration(s.WarmupDuration),
 		OpenPerSecond:  s.openPerSecond(),
-		RequestTimeout: orNone(s.requestTimeout), Grace: orNone(s.grace), MaxErrorRate: s.MaxErrorRate,
+		RequestTimeout: s.RequestTimeout.limit(), Grace: s.Grace.limit(), MaxErrorRate: s.MaxErrorRate,
 		Writer: out, Run: header,
 		Stop: m.stop, StopReason: m.interrupted.name,
 	}
@@ -317,7 +317,7 @@ func (m *repeatedRun) finish(ctx context.Context, at *target, plan *plannedRun, 
 // levelSettings returns the settings of the levels, which are the same for each run but for the
 // judge.
 func (m *repeatedRun) levelSettings(judge *objectiveJudge) *levelSettings {
-	s := &levelSettings{judge: judge, stopOnUnstable: m.s.Measure.StopOnUnstable, measure: m.s.measurement, prompts: m.entries.hasPrompts()}
+	s := &levelSettings{judge: judge, stopOnUnstable: m.s.Measure.stopOnUnstable, measure: m.s.Measure.Measure, prompts: m.entries.hasPrompts()}
 	if m.s.levelPlan == nil {
 		s.levels = len(m.s.levels)
 	}
@@ -518,8 +518,8 @@ func (m *repeatedRun) warmupRun(ctx context.Context, i int, plan *plannedRun) er
 	line := m.progress(s, of)
 	cfg := m.config(at, plan, m.header(at, plan), out)
 	cfg.Ranks = m.ranks.of(len(m.runs) + m.warmedUp)
-	if s.objective != nil {
-		out.judge = newJudge(s.objective, &cfg.Run)
+	if s.SLO.Expr != nil {
+		out.judge = newJudge(s.SLO.Expr, &cfg.Run)
 		cfg.Objective = out.judge.met
 	}
 	cfg.Backend, cfg.Clock, cfg.Progress = b, clock, line.callback()
@@ -623,9 +623,9 @@ const betweenTimeout = time.Minute
 func postBetween(ctx context.Context, s *settings) error {
 	ctx, cancel := context.WithTimeout(ctx, betweenTimeout)
 	defer cancel()
-	for i, u := range s.betweenURLs {
-		if err := postOnce(ctx, s, u); err != nil {
-			return fmt.Errorf("--between-levels %s: %w", s.BetweenLevels[i], err)
+	for _, u := range s.BetweenLevels {
+		if err := postOnce(ctx, s, u.URL); err != nil {
+			return fmt.Errorf("--between-levels %s: %w", u.shown, err)
 		}
 	}
 	return nil
@@ -647,7 +647,7 @@ func postOnce(ctx context.Context, s *settings, u *url.URL) error {
 		if !strings.EqualFold(addressOf(server), u.Host) {
 			continue
 		}
-		for _, h := range s.headers {
+		for _, h := range s.Headers {
 			req.Header.Add(h.name, h.value)
 			secrets.AddHeader(h.name, h.value)
 		}

@@ -68,8 +68,8 @@ func TestConnectionSettings(t *testing.T) {
 			t.Errorf("%s: %v", tt.args, err)
 			continue
 		}
-		if s.reuseMode != tt.reuse || s.Reuse != tt.reuse.String() || s.GRPCConnections != tt.connections || len(s.notes)+len(s.warnings) > 0 {
-			t.Errorf("%s: %v (%s), %d connections, %q, %q; want %v, %d", tt.args, s.reuseMode, s.Reuse, s.GRPCConnections, s.notes, s.warnings, tt.reuse, tt.connections)
+		if s.Reuse != tt.reuse || s.GRPCConnections != tt.connections || len(s.notes)+len(s.warnings) > 0 {
+			t.Errorf("%s: %v, %d connections, %q, %q; want %v, %d", tt.args, s.Reuse, s.GRPCConnections, s.notes, s.warnings, tt.reuse, tt.connections)
 		}
 	}
 }
@@ -106,8 +106,8 @@ func TestPrewarmMany(t *testing.T) {
 			t.Errorf("%s: %v", tt.args, err)
 			continue
 		}
-		if got := s.openPerSecond(); s.reuseMode != tt.reuse || s.Reuse != tt.reuse.String() || got != tt.perSecond {
-			t.Errorf("%s: %v (%s), %v connections a second; want %v, %v", tt.args, s.reuseMode, s.Reuse, got, tt.reuse, tt.perSecond)
+		if got := s.openPerSecond(); s.Reuse != tt.reuse || got != tt.perSecond {
+			t.Errorf("%s: %v, %v connections a second; want %v, %v", tt.args, s.Reuse, got, tt.reuse, tt.perSecond)
 		}
 		if got := strings.Join(s.notes, "|"); got != tt.note {
 			t.Errorf("%s: notes %q, want %q", tt.args, got, tt.note)

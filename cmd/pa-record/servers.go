@@ -49,10 +49,12 @@ func targetFlags() []cli.Flag {
 // A header is one -H.
 type header struct{ name, value string }
 
+// MarshalText implements encoding.TextMarshaler: the value may be a secret.
+func (h header) MarshalText() ([]byte, error) { return []byte(h.name), nil }
+
 // target reads which server and models to ask, how, and with which headers.
 func (p *parser) target(s *settings, getenv func(string) string) {
-	s.ModelVersion, s.requestTimeout, s.waitReady = p.c.String("model-version"), p.c.Duration("request-timeout"), p.c.Duration("wait-ready")
-	s.RequestTimeoutMS = milliseconds(s.requestTimeout)
+	s.ModelVersion, s.RequestTimeout, s.waitReady = p.c.String("model-version"), millis(p.c.Duration("request-timeout")), p.c.Duration("wait-ready")
 	p.models(s)
 	p.service(s)
 	p.headers(s, getenv)
@@ -65,7 +67,7 @@ func (p *parser) service(s *settings) {
 	c := p.c
 	s.ServiceKind, s.Protocol, s.Endpoint = c.String("service-kind"), c.String("protocol"), c.String("endpoint")
 	s.Streaming = c.Bool("streaming")
-	s.rawURLs, s.Servers = p.serverURLs(c.StringSlice("url"))
+	s.rawURLs, s.Servers = p.readURLs(c.StringSlice("url"))
 	simulated := len(s.rawURLs) > 0 && s.simulated()
 	if s.ServiceKind == "" {
 		s.ServiceKind = kindTriton
@@ -145,7 +147,7 @@ func (p *parser) openAI(s *settings) {
 			p.errorf("--extra-body: not a JSON object (%v)", err)
 			return
 		}
-		s.extraBody, s.ShownBody = json.RawMessage(body), json.RawMessage(redact.Members(body))
+		s.ExtraBody = redactedJSON(body)
 		s.bodies = append(s.bodies, body)
 	}
 }
@@ -178,8 +180,7 @@ func (p *parser) headers(s *settings, getenv func(string) string) {
 			p.errorf("-H: expected 'Name: value'") // the text may be a secret
 			continue
 		}
-		s.headers = append(s.headers, header{name, strings.TrimSpace(value)})
-		s.HeaderNames = append(s.HeaderNames, name)
+		s.Headers = append(s.Headers, header{name, strings.TrimSpace(value)})
 		authorized = authorized || strings.EqualFold(name, "authorization")
 	}
 	if s.ServiceKind != kindOpenAI {
@@ -202,8 +203,7 @@ func (p *parser) headers(s *settings, getenv func(string) string) {
 		if authorized {
 			p.errorf("--api-key-file and -H 'Authorization: …' exclude each other; drop one")
 		}
-		s.headers = append(s.headers, header{"Authorization", "Bearer " + s.apiKey})
-		s.HeaderNames = append(s.HeaderNames, "Authorization")
+		s.Headers = append(s.Headers, header{"Authorization", "Bearer " + s.apiKey})
 	}
 }
 
@@ -277,20 +277,26 @@ func (s *settings) endpointPath() string {
 // A labelledServer is what one label of -u stands for: the server, or the servers that get
 // requests in turn, of some of the runs. Its JSON is a part of the JSON of settings.
 type labelledServer struct {
-	Label     string   `json:"label"`
-	URL       string   `json:"url"`            // without user information and query
-	URLs      []string `json:"urls,omitempty"` // all of several
+	Label string `json:"label"`
+	serverURLs
 	Transport string   `json:"transport"`
 	Proxies   []string `json:"proxies,omitempty"` // without user information
 
-	rawURLs  []string
 	warnings []string // about this server alone
 }
 
-// serverURLs reads -u. Without labels it returns the URLs of the one server, or of the
+// serverURLs are the URLs of one server, or of several that get requests in turn.
+type serverURLs struct {
+	URL  string   `json:"url"`            // the first, without user information and query
+	URLs []string `json:"urls,omitempty"` // likewise, all of several
+
+	rawURLs []string
+}
+
+// readURLs reads -u. Without labels it returns the URLs of the one server, or of the
 // servers that get requests in turn. With labels it returns a labelledServer for each, with the
 // URLs of the first.
-func (p *parser) serverURLs(flags []string) (urls []string, all []labelledServer) {
+func (p *parser) readURLs(flags []string) (urls []string, all []labelledServer) {
 	var plain string // the first without a label
 	for _, text := range flags {
 		if text == "" { // an empty variable of the environment is none
@@ -303,7 +309,7 @@ func (p *parser) serverURLs(flags []string) (urls []string, all []labelledServer
 			}
 			continue
 		}
-		all = append(all, labelledServer{Label: label, rawURLs: splitURLs([]string{rest})})
+		all = append(all, labelledServer{Label: label, serverURLs: serverURLs{rawURLs: splitURLs([]string{rest})}})
 	}
 	switch {
 	case len(all) == 0:
@@ -407,32 +413,30 @@ func (p *parser) urls(s *settings) {
 	case len(secured) > 1:
 		p.errorf("-u %s, -u %s: some with TLS and some without; make all the same", secured[true], secured[false])
 	}
-	s.URL, s.URLs = p.shownURLs(s.rawURLs)
+	p.showURLs(&s.serverURLs)
 	for i := range s.Servers {
-		server := &s.Servers[i]
-		server.URL, server.URLs = p.shownURLs(server.rawURLs)
+		p.showURLs(&s.Servers[i].serverURLs)
 	}
 }
 
-// shownURLs checks the URLs of a server, or of several that get requests in turn. It
-// returns the first, and all if there are several, without user information and query.
-func (p *parser) shownURLs(raw []string) (first string, all []string) {
-	for i, u := range raw {
+// showURLs checks rawURLs and sets the others from them.
+func (p *parser) showURLs(urls *serverURLs) {
+	var all []string
+	for i, u := range urls.rawURLs {
 		shown := redact.URL(u)
 		switch {
 		case u == "":
 			p.errorf("-u: a server's URL is empty")
-		case slices.Contains(raw[:i], u):
+		case slices.Contains(urls.rawURLs[:i], u):
 			p.errorf("-u %s: given twice", shown)
-		case strings.HasPrefix(u, simScheme) && len(raw) > 1:
+		case strings.HasPrefix(u, simScheme) && len(urls.rawURLs) > 1:
 			p.errorf("-u %s: a simulated server cannot be one of several", shown)
 		}
 		all = append(all, shown)
 	}
-	if len(all) == 1 {
-		return all[0], nil
+	if urls.URL = all[0]; len(all) > 1 {
+		urls.URLs = all
 	}
-	return all[0], all
 }
 
 // isSecured reports whether a URL's scheme asks for TLS.
@@ -466,7 +470,7 @@ func (s *settings) forServer(i int) *settings {
 		return s
 	}
 	c, server := *s, &s.Servers[i]
-	c.Label, c.URL, c.URLs, c.rawURLs = server.Label, server.URL, server.URLs, server.rawURLs
+	c.Label, c.serverURLs = server.Label, server.serverURLs
 	c.Transport, c.Proxies = server.Transport, server.Proxies
 	c.warnings = slices.Concat(s.warnings, server.warnings)
 	return &c

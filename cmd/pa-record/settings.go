@@ -19,7 +19,6 @@ import (
 	"github.com/pa-tools/pa/pkg/export"
 	"github.com/pa-tools/pa/pkg/recorder/backend"
 	"github.com/pa-tools/pa/pkg/recorder/backend/openai"
-	"github.com/pa-tools/pa/pkg/recorder/window"
 	wire "github.com/pa-tools/pa/pkg/wire/kserve"
 )
 
@@ -49,8 +48,7 @@ type settings struct {
 	Models       []string `json:"models,omitempty"` // all of several
 	ModelChoice  string   `json:"model_selection_strategy,omitempty"`
 	ModelVersion string   `json:"model_version,omitempty"`
-	URL          string   `json:"url"`            // without user information and query
-	URLs         []string `json:"urls,omitempty"` // all of several
+	serverURLs
 	// Servers are the servers with labels. URL, URLs, Transport and Proxies belong to the
 	// first server, or after [settings.forServer] to the server with Label.
 	Servers   []labelledServer `json:"servers,omitempty"`
@@ -63,33 +61,21 @@ type settings struct {
 	// Sync says that requests to a model that keeps state are not asynchronous, either.
 	Sync bool `json:"sync,omitempty"`
 
-	Reuse           string       `json:"connection_reuse"`
-	Transport       string       `json:"transport"` // resolved
-	HTTP2           bool         `json:"http2,omitempty"`
-	GRPCConnections int          `json:"grpc_connections,omitempty"`
-	Proxies         []string     `json:"proxies,omitempty"` // without user information
-	TLS             *tlsSettings `json:"tls,omitempty"`
+	Reuse           backend.Reuse `json:"connection_reuse"`
+	Transport       string        `json:"transport"` // resolved
+	HTTP2           bool          `json:"http2,omitempty"`
+	GRPCConnections int           `json:"grpc_connections,omitempty"`
+	Proxies         []string      `json:"proxies,omitempty"` // without user information
+	TLS             *tlsSettings  `json:"tls,omitempty"`
 
-	HeaderNames []string        `json:"header_names,omitempty"`
-	Parameters  []string        `json:"request_parameters,omitempty"`
-	ShownBody   json.RawMessage `json:"extra_body,omitempty"` // ExtraBody without credentials
+	Headers    []header     `json:"header_names,omitempty"`
+	Parameters []string     `json:"request_parameters,omitempty"`
+	ExtraBody  redactedJSON `json:"extra_body,omitempty"`
 
 	loadSettings
-	Measure struct {
-		Mode           string  `json:"mode,omitempty"`
-		IntervalMS     int     `json:"interval_ms,omitempty"`
-		WindowRequests int     `json:"window_requests,omitempty"`
-		StabilityPct   float64 `json:"stability_percentage,omitempty"`
-		MaxTrials      int     `json:"max_trials,omitempty"`
-		StopOnUnstable bool    `json:"stop_on_unstable,omitempty"`
-		Percentile     int     `json:"percentile,omitempty"`
-		Requests       int     `json:"request_count,omitempty"`
-		Times          int     `json:"request_count_times_level,omitempty"`
-		All            bool    `json:"request_count_all,omitempty"`
-		DurationMS     float64 `json:"duration_ms,omitempty"`
-	} `json:"measurement"`
-	RequestTimeoutMS float64 `json:"request_timeout_ms"`
-	GraceMS          float64 `json:"grace_period_ms"`
+	Measure        measureSettings `json:"measurement"`
+	RequestTimeout millis          `json:"request_timeout_ms"`
+	Grace          millis          `json:"grace_period_ms"`
 	// MaxAnswerMemory is in bytes; 0 is the default.
 	MaxAnswerMemory int64 `json:"max_answer_memory,omitempty"`
 	// MaxErrorRate is a fraction; nil is no limit.
@@ -115,11 +101,8 @@ type settings struct {
 
 	rankSettings
 
-	rawURLs         []string
-	extraBody       json.RawMessage
 	rawEndpoint     string
-	reuseMode       backend.Reuse
-	prewarmOptional bool // nobody asked for ReuseMode
+	prewarmOptional bool // nobody asked for Reuse
 	openAITransport openai.Transport
 	proxy           func(*url.URL) (*url.URL, error) // nil: none
 	tls             *tls.Config                      // nil: the default
@@ -133,11 +116,7 @@ type settings struct {
 	templateStreams bool
 	sends           bool // requests are sent, not only written
 
-	measurement       window.Measure
-	requestTimeout    time.Duration
-	grace             time.Duration
 	waitReady         time.Duration
-	headers           []header
 	requestParameters []wire.Param
 	apiKey            string
 	bodies            []string // parts of requests from the command line, with credentials
@@ -150,18 +129,9 @@ type settings struct {
 	oneRound          bool // the input data is not gone through again for several models
 }
 
-// newRunSettings reads the flags of c. getenv is os.Getenv except in tests. Its error is a usage
-// error with all mistakes.
-func newRunSettings(c *cli.Context, getenv func(string) string) (*settings, error) {
-	return newSettings(c, getenv, true)
-}
-
-// newInputSettings is New for a command that writes requests and sends none, so that flags of the load
-// need not have an effect.
-func newInputSettings(c *cli.Context, getenv func(string) string) (*settings, error) {
-	return newSettings(c, getenv, false)
-}
-
+// newSettings reads the flags of c. getenv is os.Getenv except in tests. sends is false for a
+// command that only writes requests, for which flags of the load need not have an effect. The
+// error is a usage error with all mistakes.
 func newSettings(c *cli.Context, getenv func(string) string, sends bool) (*settings, error) {
 	p, s := &parser{c: c}, &settings{}
 	p.noArguments()
@@ -253,8 +223,29 @@ func (s *settings) warn(format string, args ...any) {
 	s.warnings = append(s.warnings, fmt.Sprintf(format, args...))
 }
 
+// millis is a duration whose JSON is a number of milliseconds.
+type millis time.Duration
+
+// MarshalJSON implements json.Marshaler.
+func (d millis) MarshalJSON() ([]byte, error) { return json.Marshal(milliseconds(time.Duration(d))) }
+
+// limit returns d for a limit of the recorder, whose 0 means its default and whose negative
+// values mean 0.
+func (d millis) limit() time.Duration {
+	if d == 0 {
+		return -1
+	}
+	return time.Duration(d)
+}
+
 // milliseconds returns d as a number of milliseconds.
 func milliseconds(d time.Duration) float64 { return float64(d) / float64(time.Millisecond) }
+
+// redactedJSON is JSON whose credentials are not in the JSON of the settings.
+type redactedJSON []byte
+
+// MarshalJSON implements json.Marshaler.
+func (j redactedJSON) MarshalJSON() ([]byte, error) { return []byte(redact.Members(string(j))), nil }
 
 // Kinds of --ui.
 const (

@@ -25,7 +25,7 @@ func TestGuideCommand(t *testing.T) {
 		t.Errorf("settings %+v", s)
 	}
 	want := window.Measure{Mode: window.ByCount, Interval: 5 * time.Second, WindowRequests: 10, Stability: 9.99, MaxTrials: 10, ThroughputSuffices: true, StatefulThroughputSuffices: true}
-	if diff := cmp.Diff(want, s.measurement); diff != "" {
+	if diff := cmp.Diff(want, s.Measure.Measure); diff != "" {
 		t.Errorf("measure (-want +got):\n%s", diff)
 	}
 }
@@ -127,8 +127,8 @@ func TestSecrets(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if len(s.headers) != 1 || s.headers[0].name != "Authorization" || s.headers[0].value != "Bearer "+secret {
-				t.Errorf("headers %v, want one Authorization with the key", s.headers)
+			if len(s.Headers) != 1 || s.Headers[0].name != "Authorization" || s.Headers[0].value != "Bearer "+secret {
+				t.Errorf("headers %v, want one Authorization with the key", s.Headers)
 			}
 			var plan strings.Builder
 			if err := json.NewEncoder(&plan).Encode(s); err != nil || strings.Contains(plan.String(), secret) || !strings.Contains(plan.String(), "Authorization") {
@@ -144,8 +144,8 @@ func TestSecrets(t *testing.T) {
 	if err := json.NewEncoder(&plan).Encode(s); err != nil || strings.Contains(plan.String(), secret) || !strings.Contains(s.rawURLs[0], secret) {
 		t.Errorf("the URL's secret is in the plan, or is lost (%v):\n%s", err, plan.String())
 	}
-	if s, err := parse(t, secret, "-m", "x"); err != nil || len(s.headers) != 0 {
-		t.Errorf("Triton got headers %v (%v); the OpenAI key is not for it", s.headers, err)
+	if s, err := parse(t, secret, "-m", "x"); err != nil || len(s.Headers) != 0 {
+		t.Errorf("Triton got headers %v (%v); the OpenAI key is not for it", s.Headers, err)
 	}
 }
 
@@ -187,8 +187,8 @@ func TestAsync(t *testing.T) {
 		"--service-kind openai -m x": true,
 	} {
 		s, err := parse(t, "", strings.Fields(args)...)
-		if err != nil || s.Sync != strings.HasSuffix(args, "--sync") || s.measurement.StatefulThroughputSuffices == s.Sync || s.Async != want || s.measurement.ThroughputSuffices != want {
-			t.Errorf("%s: %v, asynchronous %v, throughput suffices %v; want %v", args, err, s.Async, s.measurement.ThroughputSuffices, want)
+		if err != nil || s.Sync != strings.HasSuffix(args, "--sync") || s.Measure.StatefulThroughputSuffices == s.Sync || s.Async != want || s.Measure.ThroughputSuffices != want {
+			t.Errorf("%s: %v, asynchronous %v, throughput suffices %v; want %v", args, err, s.Async, s.Measure.ThroughputSuffices, want)
 		}
 	}
 }

@@ -135,7 +135,7 @@ func (p *parser) madeEntries(s *settings) {
 	s.builtinEntries = defaultEntries
 	for _, level := range s.levels {
 		t := level.Traits()
-		n := max(float64(s.measurement.Requests), float64(s.measurement.Times)*t.Amount, t.PerSecond*(s.warmupDuration+s.measurement.Duration).Seconds())
+		n := max(float64(s.Measure.Requests), float64(s.Measure.Times)*t.Amount, t.PerSecond*(time.Duration(s.WarmupDuration)+s.Measure.Duration).Seconds())
 		s.builtinEntries = max(s.builtinEntries, int(math.Ceil(min(n+float64(s.Warmup), mostMadeEntries))))
 	}
 	if s.inputLengths != nil && s.MadeSessions == 0 && !p.c.IsSet("num-dataset-entries") {

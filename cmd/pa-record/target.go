@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/pa-tools/pa/internal/cmdline"
 	"github.com/pa-tools/pa/internal/redact"
@@ -167,7 +168,7 @@ func newTarget(s *settings, model, url string, clock *rxclock.Clock) (backend.Ba
 	cfg := kserve.Config{
 		URL: url, Model: model, Version: s.ModelVersion, Streaming: s.Streaming, Parameters: s.requestParameters, Bodies: s.bodies,
 		Shapes: s.Shapes, OthersShapes: len(s.Models) > 0, BatchSize: s.BatchSize, Style: s.renderStyle, Render: s.renderOptions(), Clock: clock, Headers: http.Header{},
-		Reuse: s.reuseMode, PrewarmOptional: s.prewarmOptional, Connections: s.GRPCConnections, Compression: s.Compression, JSONInputs: s.JSONInputs, JSONOutputs: s.JSONOutputs, SharedMemory: s.SharedMemory, OutputSharedBytes: s.OutputShared,
+		Reuse: s.Reuse, PrewarmOptional: s.prewarmOptional, Connections: s.GRPCConnections, Compression: s.Compression, JSONInputs: s.JSONInputs, JSONOutputs: s.JSONOutputs, SharedMemory: s.SharedMemory, OutputSharedBytes: s.OutputShared,
 		Trace: kserve.Trace{Levels: s.TraceLevels, Rate: s.TraceRate, Count: s.TraceCount, LogFrequency: s.LogFrequency},
 		Proxy: s.proxy, TLS: s.tlsFor(hostOf(url)),
 		MaxAnswerMemory: s.MaxAnswerMemory, Sources: backend.NewSources(s.sourceIPs),
@@ -175,7 +176,7 @@ func newTarget(s *settings, model, url string, clock *rxclock.Clock) (backend.Ba
 	if s.Protocol == protocolGRPC {
 		cfg.Protocol = kserve.GRPC
 	}
-	for _, h := range s.headers {
+	for _, h := range s.Headers {
 		cfg.Headers.Add(h.name, h.value)
 	}
 	return kserve.New(cfg)
@@ -199,7 +200,7 @@ func newTelemetry(s *settings, urls []string, clock *rxclock.Clock) (*telemetry.
 		return nil, nil
 	}
 	return telemetry.New(telemetry.Config{
-		URLs: s.metricsURLs(urls), NvidiaSMI: s.Metrics.NvidiaSMI, Interval: s.Metrics.period, Clock: clock,
+		URLs: s.metricsURLs(urls), NvidiaSMI: s.Metrics.NvidiaSMI, Interval: time.Duration(s.Metrics.Interval), Clock: clock,
 		TLS: func(host string) *tls.Config { return s.tlsFor(host) },
 	})
 }

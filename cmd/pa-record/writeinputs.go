@@ -39,7 +39,7 @@ Triton say with --backend how the model takes prompts.`,
 }
 
 func writeInputs(c *cli.Context, env environment) (err error) {
-	s, err := newInputSettings(c, env.getenv)
+	s, err := newSettings(c, env.getenv, false)
 	if err != nil {
 		return err
 	}
