@@ -191,16 +191,16 @@ func hasUnstreamed(rep *analyze.Report) bool {
 // printReport prints the report of --report from the exports of the runs, also if the last run
 // failed or was interrupted: our table, or the report of the tool whose command line was given. The
 // printed command of pa-analyze prints the same report. printReport prints nothing without an export.
-func (m *repeatedRun) printReport(ctx context.Context) error {
-	if !m.s.Report || len(m.done) == 0 {
+func (r *repeatedRun) printReport(ctx context.Context) error {
+	if !r.s.Report || len(r.done) == 0 {
 		return nil
 	}
 	ctx, release := withCause(ctx, errSecondSignalWriting)
 	defer release()
-	fmt.Fprintln(m.stdout)
-	write := m.strictReport
-	if name := m.s.Hints["dialect"]; name != "" && name != dialect.Strict {
-		write = m.toolReport
+	fmt.Fprintln(r.stdout)
+	write := r.strictReport
+	if name := r.s.Hints["dialect"]; name != "" && name != dialect.Strict {
+		write = r.toolReport
 	}
 	if err := write(ctx); err != nil {
 		return fmt.Errorf("--report: %w", err)
@@ -209,10 +209,10 @@ func (m *repeatedRun) printReport(ctx context.Context) error {
 }
 
 // strictReport prints our table of all runs.
-func (m *repeatedRun) strictReport(ctx context.Context) error {
+func (r *repeatedRun) strictReport(ctx context.Context) error {
 	var cfg analyze.Config
-	if name := m.countsWith(); name != "" {
-		tok, err := m.loadTokenizer(ctx, name, tokenizer.Transformers4)
+	if name := r.countsWith(); name != "" {
+		tok, err := r.loadTokenizer(ctx, name, tokenizer.Transformers4)
 		if err != nil {
 			return err
 		}
@@ -220,48 +220,48 @@ func (m *repeatedRun) strictReport(ctx context.Context) error {
 	}
 	var inputs []report.Input
 	var errs []error
-	for _, r := range m.done {
-		errs = append(errs, readExport(ctx, r.export, func(x export.Reader) error {
+	for _, done := range r.done {
+		errs = append(errs, readExport(ctx, done.export, func(x export.Reader) error {
 			rep, err := analyze.Run(ctx, x, cfg)
 			if rep != nil {
-				inputs = append(inputs, report.Input{Name: r.export, Report: rep})
+				inputs = append(inputs, report.Input{Name: done.export, Report: rep})
 			}
 			return err
 		}))
 	}
 	if len(inputs) > 0 {
-		errs = append(errs, report.Table(inputs, report.Options{})(m.stdout))
+		errs = append(errs, report.Table(inputs, report.Options{})(r.stdout))
 		for _, w := range report.Warnings(inputs, false) {
-			fmt.Fprintf(m.stderr, "pa-record: warning: %s\n", w)
+			fmt.Fprintf(r.stderr, "pa-record: warning: %s\n", w)
 		}
 	}
 	return errors.Join(errs...)
 }
 
 // toolReport prints the report of the tool whose command line was given, of each run.
-func (m *repeatedRun) toolReport(ctx context.Context) error {
-	t := tools.All().Find(m.s.Hints["dialect"])
+func (r *repeatedRun) toolReport(ctx context.Context) error {
+	t := tools.All().Find(r.s.Hints["dialect"])
 	if t == nil || t.New == nil {
-		return fmt.Errorf("--analysis-hint dialect=%s: no such report; %s", m.s.Hints["dialect"], tools.All().Names())
+		return fmt.Errorf("--analysis-hint dialect=%s: no such report; %s", r.s.Hints["dialect"], tools.All().Names())
 	}
-	cfg, err := m.dialectConfig(ctx, t)
+	cfg, err := r.dialectConfig(ctx, t)
 	if err != nil {
 		return err
 	}
 	var errs []error
-	for _, r := range m.done {
-		if len(m.done) > 1 {
-			fmt.Fprintln(m.stdout, r.export)
+	for _, done := range r.done {
+		if len(r.done) > 1 {
+			fmt.Fprintln(r.stdout, done.export)
 		}
-		errs = append(errs, readExport(ctx, r.export, func(x export.Reader) error {
+		errs = append(errs, readExport(ctx, done.export, func(x export.Reader) error {
 			rep, err := dialect.Analyze(ctx, t, x, cfg)
 			if rep == nil {
 				return err
 			}
 			for _, w := range rep.Warnings() {
-				fmt.Fprintf(m.stderr, "pa-record: warning: %s: %v\n", r.export, w)
+				fmt.Fprintf(r.stderr, "pa-record: warning: %s: %v\n", done.export, w)
 			}
-			return errors.Join(err, rep.Console(m.stdout, widestReport))
+			return errors.Join(err, rep.Console(r.stdout, widestReport))
 		}))
 	}
 	return errors.Join(errs...)
@@ -271,8 +271,8 @@ func (m *repeatedRun) toolReport(ctx context.Context) error {
 const widestReport = 1 << 20
 
 // dialectConfig returns the settings of a tool's report, from the hints that the exports keep.
-func (m *repeatedRun) dialectConfig(ctx context.Context, t *dialect.Tool) (cfg dialect.Config, err error) {
-	hints := m.s.Hints
+func (r *repeatedRun) dialectConfig(ctx context.Context, t *dialect.Tool) (cfg dialect.Config, err error) {
+	hints := r.s.Hints
 	cfg.Backend, cfg.EndpointType, cfg.WithoutTokenizer = hints["backend"], hints["endpoint_type"], true
 	if text, ok := hints["streaming"]; ok {
 		streaming, err := strconv.ParseBool(text)
@@ -292,7 +292,7 @@ func (m *repeatedRun) dialectConfig(ctx context.Context, t *dialect.Tool) (cfg d
 		reading = tokenizer.Transformers5
 	}
 	if name := hints["tokenizer"]; name != "" {
-		tok, err := m.loadTokenizer(ctx, name, reading)
+		tok, err := r.loadTokenizer(ctx, name, reading)
 		if err != nil {
 			return cfg, err
 		}
@@ -300,9 +300,9 @@ func (m *repeatedRun) dialectConfig(ctx context.Context, t *dialect.Tool) (cfg d
 		return cfg, nil
 	}
 	if name := hints["default_tokenizer"]; name != "" {
-		tok, err := m.loadTokenizer(ctx, name, reading)
+		tok, err := r.loadTokenizer(ctx, name, reading)
 		if err != nil {
-			fmt.Fprintf(m.stderr, "pa-record: warning: --report: %v; token counts are from the built-in tokenizer\n", err)
+			fmt.Fprintf(r.stderr, "pa-record: warning: --report: %v; token counts are from the built-in tokenizer\n", err)
 			if tok, err = builtin.Load(); err != nil {
 				return cfg, err
 			}
@@ -313,14 +313,14 @@ func (m *repeatedRun) dialectConfig(ctx context.Context, t *dialect.Tool) (cfg d
 }
 
 // loadTokenizer loads the tokenizer of the command line, which the run may not have needed.
-func (m *repeatedRun) loadTokenizer(ctx context.Context, name string, reading tokenizer.Reading) (*tokenizer.Tokenizer, error) {
+func (r *repeatedRun) loadTokenizer(ctx context.Context, name string, reading tokenizer.Reading) (*tokenizer.Tokenizer, error) {
 	home, _ := os.UserHomeDir() // without a home only paths are found
-	tok, err := hub.FromEnv(m.env.getenv, home).Load(ctx, name, reading)
+	tok, err := hub.FromEnv(r.env.getenv, home).Load(ctx, name, reading)
 	if err != nil {
 		return nil, fmt.Errorf("%w; --tokenizer built-in needs no file", err)
 	}
 	for _, note := range tok.Notes() {
-		fmt.Fprintf(m.stderr, "pa-record: note: tokenizer %s: %s\n", name, note)
+		fmt.Fprintf(r.stderr, "pa-record: note: tokenizer %s: %s\n", name, note)
 	}
 	return tok, nil
 }
@@ -338,42 +338,34 @@ func readExport(ctx context.Context, path string, read func(export.Reader) error
 
 // page writes the page of --html from the exports of the runs, also if the last run failed or was
 // interrupted. It writes none if there is no export.
-func (m *repeatedRun) page(ctx context.Context) error {
-	if m.s.HTML == "" || len(m.done) == 0 {
+func (r *repeatedRun) page(ctx context.Context) error {
+	if r.s.HTML == "" || len(r.done) == 0 {
 		return nil
 	}
 	ctx, release := withCause(ctx, errSecondSignalWriting)
 	defer release()
 	var runs []page.Run
 	var errs []error
-	for _, r := range m.done {
-		run, err := collectExport(ctx, r.export)
-		errs = append(errs, err)
-		if run.Run != nil {
-			runs = append(runs, run)
-		}
+	for _, done := range r.done {
+		errs = append(errs, readExport(ctx, done.export, func(x export.Reader) error {
+			run, err := page.Collect(ctx, done.export, x, analyze.Config{})
+			if run.Run != nil {
+				runs = append(runs, run)
+			}
+			return err
+		}))
 	}
 	if len(runs) == 0 {
 		return fmt.Errorf("--html: %w", errors.Join(errs...))
 	}
-	errs = append(errs, m.outputs.html.Write(ctx, page.HTML(page.New("pa-record "+version, runs))))
+	errs = append(errs, r.outputs.html.Write(ctx, page.HTML(page.New("pa-record "+version, runs))))
 	if err := errors.Join(errs...); err != nil {
 		return fmt.Errorf("--html: %w", err)
 	}
-	if !m.s.quiet {
-		fmt.Fprintf(m.stderr, "pa-record: wrote the page %s\n", m.s.HTML)
+	if !r.s.quiet {
+		fmt.Fprintf(r.stderr, "pa-record: wrote the page %s\n", r.s.HTML)
 	}
 	return nil
-}
-
-// collectExport collects what a page shows of an export.
-func collectExport(ctx context.Context, path string) (page.Run, error) {
-	var run page.Run
-	err := readExport(ctx, path, func(r export.Reader) (err error) {
-		run, err = page.Collect(ctx, path, r, analyze.Config{})
-		return err
-	})
-	return run, err
 }
 
 // writeCSV writes the file of -f, which is open at path, and one beside it for each composing
@@ -407,9 +399,9 @@ func writeCSV(ctx context.Context, file *outfile.File, path string, s *perfanaly
 
 // analyzeCommand returns a command of pa-analyze for files of this run, to paste into a
 // shell. It adds the tokenizer, which the files do not name.
-func (m *repeatedRun) analyzeCommand(words ...string) string {
+func (r *repeatedRun) analyzeCommand(words ...string) string {
 	command := shell.Command(append([]string{"pa-analyze"}, words...)...)
-	if name := m.countsWith(); name != "" {
+	if name := r.countsWith(); name != "" {
 		command += " " + shell.Command("--tokenizer", shell.File(name))
 	}
 	return command
@@ -417,10 +409,10 @@ func (m *repeatedRun) analyzeCommand(words ...string) string {
 
 // countsWith returns the tokenizer that reports of this run must be given to count tokens;
 // "" if they need none.
-func (m *repeatedRun) countsWith() string {
-	name := m.s.Hints["tokenizer"] // of the other tool's report: a hint opens no path
-	if m.s.Hints["dialect"] == "" && (m.uncounted || !m.s.ownSummary()) {
-		name = m.s.Tokenizer
+func (r *repeatedRun) countsWith() string {
+	name := r.s.Hints["tokenizer"] // of the other tool's report: a hint opens no path
+	if r.s.Hints["dialect"] == "" && (r.uncounted || !r.s.ownSummary()) {
+		name = r.s.Tokenizer
 	}
 	if name == builtin.Name {
 		return ""
@@ -429,14 +421,14 @@ func (m *repeatedRun) countsWith() string {
 }
 
 // reportCommand returns the command that reports an export.
-func (m *repeatedRun) reportCommand(export string) string {
-	return m.analyzeCommand("report", shell.File(export))
+func (r *repeatedRun) reportCommand(export string) string {
+	return r.analyzeCommand("report", shell.File(export))
 }
 
 // readIt returns the words before the command that reports an export. A run of Triton prints the
 // console of perf_analyzer, which has neither TTFT nor ITL.
-func (m *repeatedRun) readIt() string {
-	if !m.s.ownSummary() && m.s.Streaming && m.s.Hints["dialect"] == "" {
+func (r *repeatedRun) readIt() string {
+	if !r.s.ownSummary() && r.s.Streaming && r.s.Hints["dialect"] == "" {
 		return "for TTFT and ITL read it with"
 	}
 	return "read it with"
@@ -444,20 +436,20 @@ func (m *repeatedRun) readIt() string {
 
 // furtherReports returns the commands that write another tool's files from the written
 // exports. It leaves out the plain report.
-func (m *repeatedRun) furtherReports(written []string) []string {
+func (r *repeatedRun) furtherReports(written []string) []string {
 	var all []string
-	for _, args := range m.reports {
+	for _, args := range r.reports {
 		if len(args) < 3 || !slices.Contains(written, filepath.Clean(args[1])) && !slices.Contains(written, args[1]) {
 			continue
 		}
 		// The tool replaces its file, too.
 		words := append([]string{args[0], shell.File(args[1])}, args[2:]...)
-		all = append(all, m.analyzeCommand(append(words, "--overwrite")...))
+		all = append(all, r.analyzeCommand(append(words, "--overwrite")...))
 	}
 	return all
 }
 
 // comparison returns the command that compares two series of exports, each with a label.
-func (m *repeatedRun) comparison(oldLabel, older, newLabel, newer string) string {
-	return m.analyzeCommand("diff", oldLabel+"="+older, newLabel+"="+newer)
+func (r *repeatedRun) comparison(oldLabel, older, newLabel, newer string) string {
+	return r.analyzeCommand("diff", oldLabel+"="+older, newLabel+"="+newer)
 }

@@ -119,7 +119,7 @@ func printRuns(w io.Writer, runs []runResult) {
 		for j := range runs {
 			for k := range runs[j].levels {
 				if l := &runs[j].levels[k]; l.SummaryName() == name && l.Summary.Requests > 0 {
-					fmt.Fprintf(w, "%s, %s, %s\n", name, runs[j].of.place(), runs[j].settings.SummaryLine(l))
+					fmt.Fprintf(w, "%s, %s, %s\n", name, runs[j].index.place(), runs[j].settings.SummaryLine(l))
 				}
 			}
 		}

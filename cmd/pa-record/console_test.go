@@ -105,7 +105,7 @@ func TestConsoleIsTheExports(t *testing.T) {
 		"sequences":     {"-m", "sequence", "-i", "grpc", "--request-count", "12", "--sequence-length", "3", "--sequence-length-variation", "0"},
 		"synchronous":   {"-m", "sequence", "--request-count", "12", "--sync"},
 		"conversations": {"--service-kind", "openai", "--session-concurrency", "2", "-v"},
-		"duration":      {"--duration", "100ms", "-v"},
+		"duration":      {"--duration", "300ms", "-v"},
 		"schedule":      {"-m", "vllm", "-i", "grpc", "--streaming", "--fixed-schedule"},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -175,6 +175,7 @@ func checkRecorded(t *testing.T, path string, entries []ledger.Entry, n int) {
 
 // A disk that is full for one export only when the run is over keeps the journal.
 func TestDiskFullAtEnd(t *testing.T) {
+	t.Parallel()
 	srv := startSim(t, calm...)
 	here, dir, keep := t.TempDir(), t.TempDir(), t.TempDir()
 	first, second := filepath.Join(here, "x.json"), filepath.Join(dir, "y.json")

@@ -148,7 +148,7 @@ func TestEveryFlag(t *testing.T) {
 	tried, compared, refused, noted := 0, 0, 0, 0
 	// The short form tries each flag on each input at least once: the stride and the number of
 	// flags have no common divisor.
-	stride := testenv.Stride(11)
+	stride := testenv.Stride(23)
 	for _, in := range slices.Sorted(maps.Keys(inputKinds)) {
 		for l, ld := range slices.Sorted(maps.Keys(loadKinds)) {
 			inFlags, ldFlags := inputKinds[in], loadKinds[ld]

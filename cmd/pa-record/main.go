@@ -1,7 +1,12 @@
 // Pa-record sends load to an LLM inference server and records when each
 // response came back, in the profile_export.json format of perf_analyzer. Bare
-// pa-record takes perf_analyzer's flags. It computes no metrics: pa-analyze
-// does, from the file.
+// pa-record takes perf_analyzer's flags. After a run it reads what it has recorded and
+// prints the figures that pa-analyze computes from the export.
+//
+// Each command has a file: record.go (bare pa-record), sim.go, calibrate.go, recover.go,
+// writeinputs.go, foreign.go. A run goes through settings.go, which has a file for each
+// group of flags, data.go (what is sent), target.go (to whom), run.go (the load),
+// recording.go (the journal) and after.go (figures, report, page).
 package main
 
 import (
@@ -31,9 +36,10 @@ func main() {
 	version = cmdline.Version(version)
 	debug.SetGCPercent(mostGCPercent) // also of the simulator and the calibration; see steerHeap
 	ignoreFileSizeSignal()
-	signals := make(chan os.Signal, 2)
-	signal.Notify(signals, os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
-	env := environment{getenv: os.Getenv, signals: signals, takeLogs: takeLogs, steerHeap: steerHeap}
+	received := make(chan os.Signal, 2)
+	signal.Notify(received, os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
+	env := newEnvironment(os.Getenv, received)
+	env.takeLogs, env.steerHeap = takeLogs, steerHeap
 	if fd := int(os.Stderr.Fd()); term.IsTerminal(fd) {
 		env.columns = func() int { return columns(fd) }
 	}
@@ -46,24 +52,24 @@ type environment struct {
 	signals <-chan os.Signal
 	// columns asks how wide standard error is; nil when that is no terminal.
 	columns func() int
-	// takeLogs makes libraries write their logs to w; if nil, their logs stay as they are.
+	// takeLogs makes libraries write their logs to w.
 	takeLogs func(w io.Writer)
-	// newClock makes the clock of a run; nil means rxclock.New.
+	// newClock makes the clock of a run.
 	newClock func() *rxclock.Clock
-	// steerHeap sets the garbage collector for a load, until stop is called; if nil, the
-	// collector stays as it is.
+	// steerHeap sets the garbage collector for a load, until stop is called.
 	steerHeap func() (stop func())
 
-	relay   *signalRelay // set by run
-	journal *openJournal // set by run
+	relay   *signalRelay // of signals, while the program runs
+	journal *openJournal
 }
 
-// clock returns the clock of a run.
-func (e environment) clock() *rxclock.Clock {
-	if e.newClock == nil {
-		return rxclock.New()
+// newEnvironment returns the inputs of a program that leaves the logs of libraries and the
+// garbage collector of the process as they are, and has no terminal.
+func newEnvironment(getenv func(string) string, signals <-chan os.Signal) environment {
+	return environment{
+		getenv: getenv, signals: signals, newClock: rxclock.New, journal: &openJournal{},
+		takeLogs: func(io.Writer) {}, steerHeap: func() func() { return func() {} },
 	}
-	return e.newClock()
 }
 
 // logsTo returns the destination of the libraries' logs. They are discarded, because
@@ -102,10 +108,8 @@ const abandonAfter = 500 * time.Millisecond
 // run is the whole program; args[0] is its name.
 func run(ctx context.Context, args []string, env environment, stdin io.Reader, stdout, stderr io.Writer) int {
 	p := newPrinter(stdout, stderr)
-	if env.takeLogs != nil {
-		env.takeLogs(logsTo(env, p.err))
-	}
-	env.relay, env.journal = newSignalRelay(env.signals, p.hurry), &openJournal{}
+	env.takeLogs(logsTo(env, p.err))
+	env.relay = newSignalRelay(env.signals, p.hurry)
 	code := runCommand(ctx, args, env, stdin, p)
 	whole, err := p.Close()
 	env.relay.Close()

@@ -25,6 +25,7 @@ import (
 // all levels in the order of the list, measured one run after the other and in
 // each run in its own order. No request is sent twice.
 func TestSeries(t *testing.T) {
+	t.Parallel()
 	const runs, requests, seed = 3, 6, 7
 	levels := []int{1, 2, 4}
 	for _, interleave := range []bool{false, true} {
@@ -212,6 +213,7 @@ const oneToken = `data: {"id":"a","choices":[{"index":0,"delta":{"content":"x"}}
 // What becomes of a series in which runs end in different ways. Each has 30
 // requests.
 func TestSeriesOutcome(t *testing.T) {
+	t.Parallel()
 	// Failures one after the other would make the slot wait.
 	everySecond := func(from, to int64) func(int64) bool {
 		return func(n int64) bool { return n >= from && n <= to && n%2 == 0 }

@@ -49,6 +49,7 @@ func startSeries(t *testing.T, paths []string, hung int, args ...string) (*exec.
 // An interruption in the second run ends it and the series; all that was
 // measured of both is kept.
 func TestSeriesInterrupt(t *testing.T) {
+	t.Parallel()
 	for _, tt := range []struct {
 		signal syscall.Signal
 		name   string
@@ -116,6 +117,7 @@ func journalOf(t *testing.T, path string, n int) *export.Run {
 // journal of the second, from which an export is made: with the levels in their
 // order, though they were measured in another.
 func TestSeriesKill(t *testing.T) {
+	t.Parallel()
 	path := filepath.Join(t.TempDir(), "x.json")
 	cmd, _ := startSeries(t, []string{path}, 1, "--interleave", "--random-seed", "3")
 	journal := exportStem(numberedPath(path, "2")) + journal.Suffix
@@ -176,6 +178,7 @@ func TestSeriesKill(t *testing.T) {
 // A series against two servers that is killed in the run against the second one has the
 // export of the first and the journal of the second, from which an export is made.
 func TestServersKill(t *testing.T) {
+	t.Parallel()
 	const good, kept = 6, 2 // requests that are answered, in both runs and in the second
 	old, srv := startTurning(t, func(int64) bool { return false }, func(int64) {}), startHanging(t, kept, false)
 	path := filepath.Join(t.TempDir(), "x.json")
@@ -248,7 +251,7 @@ func TestSeriesFailsEarly(t *testing.T) {
 		t.Fatal(err)
 	}
 	s.Search = "not a range" // the console report cannot show that
-	m := &repeatedRun{s: s, args: []string{"pa-record"}, stdout: io.Discard, stderr: io.Discard, targets: []target{{s: s, urls: []string{"127.0.0.1:1"}}}, runs: runs, interrupted: &interruption{}, entries: &inputData{}}
+	m := &repeatedRun{s: s, env: newEnvironment(noEnv, nil), args: []string{"pa-record"}, stdout: io.Discard, stderr: io.Discard, targets: []target{{s: s, urls: []string{"127.0.0.1:1"}}}, runs: runs, interrupted: &interruption{}, entries: &inputData{}}
 	if err := m.run(t.Context(), 0); err == nil || !strings.Contains(err.Error(), "not a range") {
 		t.Fatalf("error %v, want one about the range", err)
 	}

@@ -61,7 +61,7 @@ type repeatedRun struct {
 
 // A runResult holds the measured levels of one run.
 type runResult struct {
-	of       runIndex
+	index    runIndex
 	export   string // first of its files
 	settings *perfanalyzer.Settings
 	levels   []perfanalyzer.Level // in the order of the settings
@@ -70,50 +70,50 @@ type runResult struct {
 // record makes the runs. A run that misses a gate is followed by the next one; a run that
 // fails or is interrupted is the last. The error has the exit code of the worst outcome:
 // an interruption, then a failure, then a missed gate.
-func (m *repeatedRun) record(ctx context.Context) error {
-	if len(m.s.Runs) == 0 {
-		if err := m.warmUp(ctx, 0); err != nil {
+func (r *repeatedRun) record(ctx context.Context) error {
+	if len(r.s.Runs) == 0 {
+		if err := r.warmUp(ctx, 0); err != nil {
 			return err
 		}
-		return m.run(ctx, 0)
+		return r.run(ctx, 0)
 	}
-	m.group = newGroup(time.Now())
-	if m.ranks != nil {
-		m.group = groupOf([]byte(m.ranks.id)) // the same in all ranks
+	r.group = newGroup(time.Now())
+	if r.ranks != nil {
+		r.group = groupOf([]byte(r.ranks.id)) // the same in all ranks
 	}
 	var worst error
-	for i := range m.runs {
-		of := m.runs[i].index
-		if err := m.warmUp(ctx, i); err != nil {
+	for i := range r.runs {
+		index := r.runs[i].index
+		if err := r.warmUp(ctx, i); err != nil {
 			worst = err
 			break
 		}
-		err := m.ended(ctx, m.run(ctx, i))
+		err := r.ended(ctx, r.run(ctx, i))
 		if err == nil {
 			continue
 		}
 		worst = err
 		if !gateMissed(err) {
 			if withoutBareCode(err) != nil {
-				worst = fmt.Errorf("%v: %w", of, err)
+				worst = fmt.Errorf("%v: %w", index, err)
 			}
 			break
 		}
 		if withoutBareCode(err) != nil {
-			fmt.Fprintf(m.stderr, "pa-record: %v: %v\n", of, err)
+			fmt.Fprintf(r.stderr, "pa-record: %v: %v\n", index, err)
 			worst = &cmdline.CodeError{Code: cmdline.ExitGate}
 		}
 	}
-	m.summarize()
+	r.summarize()
 	return worst
 }
 
 // ended returns the error of one of several runs, which returned err. An interruption
 // takes precedence over err.
-func (m *repeatedRun) ended(ctx context.Context, err error) error {
+func (r *repeatedRun) ended(ctx context.Context, err error) error {
 	switch {
-	case m.interrupted.signal() != 0:
-		return m.interrupted.exitError(withoutBareCode(err))
+	case r.interrupted.signal() != 0:
+		return r.interrupted.exitError(withoutBareCode(err))
 	case err == nil && ctx.Err() != nil:
 		return context.Cause(ctx)
 	}
@@ -136,305 +136,317 @@ func withoutBareCode(err error) error {
 }
 
 // run makes the run of index i.
-func (m *repeatedRun) run(ctx context.Context, i int) error {
-	plan := &m.runs[i]
-	of, at := plan.index, &m.targets[plan.server]
-	s := at.s
-	out, err := recordingOf(plan, s)
+func (r *repeatedRun) run(ctx context.Context, i int) error {
+	plan := &r.runs[i]
+	target := &r.targets[plan.server]
+	recording, err := recordingOf(plan, target.s)
 	if err != nil {
 		if i > 0 { // since the series began
 			err = errors.New(err.Error())
 		}
 		return err
 	}
-	if i > 0 || s.WarmupRuns > 0 {
-		if err := m.betweenLevels(ctx, s); err != nil {
+	if i > 0 || r.s.WarmupRuns > 0 {
+		if err := r.betweenLevels(ctx, target.s); err != nil {
 			return err
 		}
 	}
-	clock := m.env.clock()
-	b, err := newBackend(s, at.urls, clock)
+	clock, b, closeBackend, err := r.open(target)
 	if err != nil {
 		return err
 	}
-	defer func() {
-		if err := b.Close(); err != nil {
-			fmt.Fprintf(m.stderr, "pa-record: warning: %v\n", err)
-		}
-	}()
-	header := m.header(at, plan)
-	if s.ownSummary() && m.ranks.first() {
-		out.summary = newSummary(ctx, s.unstreamed())
+	defer closeBackend()
+	header := r.header(target, plan)
+	if target.s.ownSummary() && r.ranks.first() {
+		recording.summary = newSummary(ctx, target.s.unstreamed())
 	}
-	con, err := m.console(&header, of)
+	console, err := r.console(&header, plan.index)
 	if err != nil {
 		return err
 	}
-	out.warn = func(text string) { fmt.Fprintf(m.stderr, "pa-record: warning: %s%s\n", of.prefix(), text) }
-	out.kept = m.env.journal
-	if err := out.open(ctx, &header); err != nil {
+	recording.warn = func(text string) {
+		fmt.Fprintf(r.stderr, "pa-record: warning: %s%s\n", plan.index.prefix(), text)
+	}
+	recording.kept = r.env.journal
+	if err := recording.open(ctx, &header); err != nil {
 		return err
 	}
-	m.outputs.opened(plan)
-	watch, stats, err := m.watchers(at, b, clock)
+	r.outputs.opened(plan)
+	metrics, stats, err := r.watchers(target, b, clock)
 	if err != nil {
-		out.discard()
+		recording.discard()
 		return err
 	}
-	m.announce(plan)
-	line := m.progress(s, of)
-	cfg := m.config(at, plan, header, out)
-	cfg.Ranks = m.ranks.of(i)
-	if s.SLO.Expr != nil {
-		out.judge = newJudge(s.SLO.Expr, &cfg.Run)
-		cfg.Objective = out.judge.met
-	}
-	cfg.Backend, cfg.Clock, cfg.Progress = b, clock, line.callback()
+	r.announce(plan)
+	display := r.progress(target.s, plan.index)
+	cfg := r.config(target, plan, header, recording)
+	cfg.Ranks = r.ranks.of(i)
+	cfg.Backend, cfg.Clock, cfg.Progress = b, clock, display.callback()
+	recording.judge = judgeFor(target.s, &cfg)
 	cfg.LevelDone = func(l *recorder.Level) {
-		line.clear()
-		con.level(l)
+		display.clear()
+		console.level(l)
 	}
-	if watch != nil {
-		cfg.Telemetry = con.watching(watch)
+	if metrics != nil {
+		cfg.Telemetry = console.watching(metrics)
 	}
 	if stats != nil {
 		defer stats.Close()
 		cfg.ServerStats = stats
 	}
-	out.loadEnds = func() {}
-	if m.env.steerHeap != nil {
-		out.loadEnds = sync.OnceFunc(m.env.steerHeap())
-	}
+	recording.loadEnds = sync.OnceFunc(r.env.steerHeap())
 	res, err := recorder.Run(ctx, cfg)
-	m.positions.ended(plan, res)
-	out.loadEnds() // also if nothing was recorded
-	line.clear()
+	r.positions.ended(plan, res)
+	recording.loadEnds() // also if nothing was recorded
+	display.clear()
 	if res == nil { // nothing was sent
-		out.discard()
-		if m.interrupted.signal() != 0 {
-			return m.interrupted.exitError(errNothingSent)
+		recording.discard()
+		if r.interrupted.signal() != 0 {
+			return r.interrupted.exitError(errNothingSent)
 		}
 		return err
 	}
-	return m.finish(ctx, at, plan, con, out, res, err)
+	return r.finish(ctx, target, plan, console, recording, res, err)
+}
+
+// open makes the clock of a run, and the backend that sends its requests.
+func (r *repeatedRun) open(target *target) (clock *rxclock.Clock, b backend.Backend, closeBackend func(), err error) {
+	clock = r.env.newClock()
+	b, err = newBackend(target.s, target.urls, clock)
+	return clock, b, func() {
+		if err := b.Close(); err != nil {
+			fmt.Fprintf(r.stderr, "pa-record: warning: %v\n", err)
+		}
+	}, err
+}
+
+// judgeFor lets the judge of the settings' objective decide about the levels of a run; nil if
+// there is no objective.
+func judgeFor(s *settings, cfg *recorder.Config) *objectiveJudge {
+	if s.SLO.Expr == nil {
+		return nil
+	}
+	judge := newJudge(s.SLO.Expr, &cfg.Run)
+	cfg.Objective = judge.met
+	return judge
 }
 
 // header returns the description of a run that its exports begin with.
-func (m *repeatedRun) header(at *target, plan *plannedRun) export.Run {
-	header := exportHeader(at.s, m.args, m.entries.meta)
-	header.Meta.Calibration = m.calibration
-	if m.group != "" {
-		of := plan.index
-		header.Meta.Repeat = &export.RepeatMeta{Label: of.label, Index: of.number, Of: of.total, Group: m.group, Order: plan.order}
+func (r *repeatedRun) header(target *target, plan *plannedRun) export.Run {
+	header := exportHeader(target.s, r.args, r.entries.meta)
+	header.Meta.Calibration = r.calibration
+	if r.group != "" {
+		index := plan.index
+		header.Meta.Repeat = &export.RepeatMeta{Label: index.label, Index: index.number, Of: index.total, Group: r.group, Order: plan.order}
 	}
 	return header
 }
 
 // progress returns the display of a run's progress that the settings ask for; nil for none.
-func (m *repeatedRun) progress(s *settings, of runIndex) *progressDisplay {
+func (r *repeatedRun) progress(s *settings, index runIndex) *progressDisplay {
 	switch {
 	case s.quiet || s.ui == uiNone:
 		return nil
 	case s.ui == uiPlain:
-		return newDisplay(m.stderr, of, m.env.getenv, nil)
+		return newDisplay(r.stderr, index, r.env.getenv, nil)
 	}
-	return newDisplay(m.stderr, of, m.env.getenv, m.env.columns)
+	return newDisplay(r.stderr, index, r.env.getenv, r.env.columns)
 }
 
 // console returns the console of a run: perf_analyzer's report. For servers whose runs end
 // with our own summary it is shown only with -v.
-func (m *repeatedRun) console(header *export.Run, of runIndex) (*console, error) {
+func (r *repeatedRun) console(header *export.Run, index runIndex) (*console, error) {
 	title := ""
-	if of.total > 0 {
-		title = of.title() + "\n\n"
+	if index.total > 0 {
+		title = index.title() + "\n\n"
 	}
-	w := m.stdout
-	if m.s.ownSummary() && !m.s.verbose {
+	w := r.stdout
+	if r.s.ownSummary() && !r.s.verbose {
 		w = io.Discard
 	}
-	return newConsole(w, title, header, m.s)
+	return newConsole(w, title, header, r.s)
 }
 
 // config returns the recorder's configuration for a run, without the parts that each run
 // opens for itself.
-func (m *repeatedRun) config(at *target, plan *plannedRun, header export.Run, out export.Writer) recorder.Config {
-	s := at.s
+func (r *repeatedRun) config(target *target, plan *plannedRun, header export.Run, out export.Writer) recorder.Config {
+	s := target.s
 	levels := plan.ordered(s.levels)
 	if s.levelPlan != nil {
 		levels = nil
 	}
 	return recorder.Config{
-		WaitReady: s.waitReady, Waiting: at.waiting(m.stderr), CheckWarnings: at.checkWarnings(m.stderr),
-		Entries: m.entries.Source, Streams: m.entries.streams, Order: s.sendOrder, BatchSize: s.BatchSize,
-		First: m.positions.first(plan), Restart: s.restart, Hash: m.positions.hash[plan.server],
+		WaitReady: s.waitReady, Waiting: target.waiting(r.stderr), CheckWarnings: target.checkWarnings(r.stderr),
+		Entries: r.entries.Source, Streams: r.entries.streams, Order: s.sendOrder, BatchSize: s.BatchSize,
+		First: r.positions.first(plan), Restart: s.restart, Hash: r.positions.hash[plan.server],
 		Renew: func(ctx context.Context, level int) (recorder.Renewal, error) {
-			return m.entries.renew(ctx, workload.Set{Run: m.setOf(plan.index), Level: level})
+			return r.entries.renew(ctx, workload.Set{Run: r.setOf(plan.index), Level: level})
 		},
-		Sequences: s.sequences(m.entries.streams != nil),
+		Sequences: s.sequences(r.entries.streams != nil),
 		Levels:    levels, Plan: s.levelPlan, StopOnUnstable: s.Measure.stopOnUnstable,
-		Between: func(ctx context.Context) error { return m.betweenLevels(ctx, s) },
+		Between: func(ctx context.Context) error { return r.betweenLevels(ctx, s) },
 		Measure: s.Measure.Measure, Warmup: s.Warmup, WarmupTime: time.Duration(s.WarmupDuration),
 		OpenPerSecond:  s.openPerSecond(),
 		RequestTimeout: s.RequestTimeout.limit(), Grace: s.Grace.limit(), MaxErrorRate: s.MaxErrorRate,
 		Writer: out, Run: header,
-		Stop: m.stop, StopReason: m.interrupted.name,
+		Stop: r.stop, StopReason: r.interrupted.name,
 	}
 }
 
 // setOf returns the number of the made-up entries of a run. Warm-up runs take those after the
 // recorded runs, so that recorded runs send the same with and without them.
-func (m *repeatedRun) setOf(of runIndex) int {
-	if of.warmup {
-		return max(m.s.Repeat, 1) + of.number - 1
+func (r *repeatedRun) setOf(index runIndex) int {
+	if index.warmup {
+		return max(r.s.Repeat, 1) + index.number - 1
 	}
-	return max(of.number-1, 0)
+	return max(index.number-1, 0)
 }
 
 // finish prints the results and notes of a run that sent something. err is the error of
 // the run; finish returns the error that the command ends with, with its exit code.
-func (m *repeatedRun) finish(ctx context.Context, at *target, plan *plannedRun, con *console, out *recording, res *recorder.Result, err error) error {
-	of := plan.index
-	if csvErr := m.report(ctx, plan, con, res.Levels, out); err == nil {
+func (r *repeatedRun) finish(ctx context.Context, target *target, plan *plannedRun, console *console, recording *recording, res *recorder.Result, err error) error {
+	index := plan.index
+	if csvErr := r.report(ctx, plan, console, res.Levels, recording); err == nil {
 		err = csvErr
 	}
 	for _, w := range res.Warnings {
-		fmt.Fprintf(m.stderr, "pa-record: warning: %s%s\n", of.prefix(), w)
+		fmt.Fprintf(r.stderr, "pa-record: warning: %s%s\n", index.prefix(), w)
 	}
 	if err == nil {
-		printLevelNotes(m.stderr, of, m.levelSettings(out.judge), res)
+		printLevelNotes(r.stderr, index, r.levelSettings(recording.judge), res)
 	}
 	switch {
 	case errors.Is(err, errSecondSignal), errors.Is(err, errSecondSignalWriting):
-		return m.interrupted.exitError(err)
+		return r.interrupted.exitError(err)
 	case err != nil:
-		return explain(err, at.s, at.ifRefused)
-	case m.interrupted.signal() != 0:
-		return m.interrupted.exitError(nil)
+		return explain(err, target.s, target.ifRefused)
+	case r.interrupted.signal() != 0:
+		return r.interrupted.exitError(nil)
 	}
 	return gate(res)
 }
 
 // levelSettings returns the settings of the levels, which are the same for each run but for the
 // judge.
-func (m *repeatedRun) levelSettings(judge *objectiveJudge) *levelSettings {
-	s := &levelSettings{judge: judge, stopOnUnstable: m.s.Measure.stopOnUnstable, measure: m.s.Measure.Measure, prompts: m.entries.hasPrompts()}
-	if m.s.levelPlan == nil {
-		s.levels = len(m.s.levels)
+func (r *repeatedRun) levelSettings(judge *objectiveJudge) *levelSettings {
+	s := &levelSettings{judge: judge, stopOnUnstable: r.s.Measure.stopOnUnstable, measure: r.s.Measure.Measure, prompts: r.entries.hasPrompts()}
+	if r.s.levelPlan == nil {
+		s.levels = len(r.s.levels)
 	}
-	if m.s.AutoSweep {
-		s.sweepConcurrency = m.s.sweepConcurrency()
+	if r.s.AutoSweep {
+		s.sweepConcurrency = r.s.sweepConcurrency()
 	}
 	return s
 }
 
 // announce prints the number of the run that begins.
-func (m *repeatedRun) announce(plan *plannedRun) {
-	if m.s.quiet || plan.index.total == 0 {
+func (r *repeatedRun) announce(plan *plannedRun) {
+	if r.s.quiet || plan.index.total == 0 {
 		return
 	}
 	text := fmt.Sprintf("pa-record: %v", plan.index)
 	if len(plan.Levels) > 0 {
 		text += ": " + strings.Join(plan.Levels, ", ")
 	}
-	fmt.Fprintln(m.stderr, text)
+	fmt.Fprintln(r.stderr, text)
 }
 
 // report prints the results of a run, its problems and the names of its files. It
 // returns the error from writing the CSV file of -f.
-func (m *repeatedRun) report(ctx context.Context, plan *plannedRun, con *console, measured []recorder.Level, out *recording) error {
-	of := plan.index
-	listed, written := plan.listed(measured), out.Written()
-	levels := con.all(listed)
-	con.summary(levels)
-	if out.summary != nil {
-		m.uncounted = m.uncounted || out.summary.countsResponses()
-		out.summary.print(m.stdout, m.stderr, of, con.begun && m.s.verbose)
+func (r *repeatedRun) report(ctx context.Context, plan *plannedRun, console *console, measured []recorder.Level, recording *recording) error {
+	index := plan.index
+	listed, written := plan.listed(measured), recording.Written()
+	levels := console.all(listed)
+	console.summary(levels)
+	if recording.summary != nil {
+		r.uncounted = r.uncounted || recording.summary.countsResponses()
+		recording.summary.print(r.stdout, r.stderr, index, console.begun && r.s.verbose)
 	}
-	if con.begun && of.total > 0 {
-		fmt.Fprintln(m.stdout)
+	if console.begun && index.total > 0 {
+		fmt.Fprintln(r.stdout)
 	}
-	printLevelWarnings(m.stderr, of, listed)
+	printLevelWarnings(r.stderr, index, listed)
 	names := written
 	var err error
 	if plan.CSV != "" {
 		var files []string
 		ctx, release := lastWords(ctx)
 		defer release()
-		files, err = writeCSV(ctx, m.outputs.csv[plan.CSV], plan.CSV, &con.settings, levels)
+		files, err = writeCSV(ctx, r.outputs.csv[plan.CSV], plan.CSV, &console.settings, levels)
 		names = slices.Concat(names, files)
 	}
 	if len(names) == 0 {
 		return err
 	}
 	if len(written) > 0 {
-		m.done = append(m.done, runResult{of, cmp.Or(firstRegular(written), written[0]), &con.settings, levels})
+		r.done = append(r.done, runResult{index, cmp.Or(firstRegular(written), written[0]), &console.settings, levels})
 	}
-	if m.s.quiet {
+	if r.s.quiet {
 		return err
 	}
-	m.printFiles(of, names, written)
+	r.printFiles(index, names, written)
 	return err
 }
 
 // printFiles prints the names of the written files, and the command that reads the
 // exports among them.
-func (m *repeatedRun) printFiles(of runIndex, names, exports []string) {
+func (r *repeatedRun) printFiles(index runIndex, names, exports []string) {
 	list := strings.Join(names, ", ")
 	switch {
-	case of.total > 0:
-		fmt.Fprintf(m.stderr, "pa-record: %v: wrote %s\n", of, list)
+	case index.total > 0:
+		fmt.Fprintf(r.stderr, "pa-record: %v: wrote %s\n", index, list)
 	case len(exports) == 0:
-		fmt.Fprintf(m.stderr, "pa-record: wrote %s\n", list)
-	case m.ranks != nil:
-		fmt.Fprintf(m.stderr, "pa-record: note: %s\n", m.ranks.note())
-		fmt.Fprintf(m.stderr, "pa-record: wrote %s", list)
-		if all := m.s.allRanksPattern(exports[0]); all != "" {
-			fmt.Fprintf(m.stderr, "; read the whole run with: %s", m.reportCommand(all))
+		fmt.Fprintf(r.stderr, "pa-record: wrote %s\n", list)
+	case r.ranks != nil:
+		fmt.Fprintf(r.stderr, "pa-record: note: %s\n", r.ranks.note())
+		fmt.Fprintf(r.stderr, "pa-record: wrote %s", list)
+		if all := r.s.allRanksPattern(exports[0]); all != "" {
+			fmt.Fprintf(r.stderr, "; read the whole run with: %s", r.reportCommand(all))
 		}
-		fmt.Fprintln(m.stderr)
+		fmt.Fprintln(r.stderr)
 	default:
-		fmt.Fprintf(m.stderr, "pa-record: wrote %s; %s: %s\n", list, m.readIt(), m.reportCommand(exports[0]))
-		for _, line := range m.furtherReports(exports) {
-			fmt.Fprintf(m.stderr, "pa-record: and for the file that the tool writes: %s\n", line)
+		fmt.Fprintf(r.stderr, "pa-record: wrote %s; %s: %s\n", list, r.readIt(), r.reportCommand(exports[0]))
+		for _, line := range r.furtherReports(exports) {
+			fmt.Fprintf(r.stderr, "pa-record: and for the file that the tool writes: %s\n", line)
 		}
 	}
 }
 
 // summarize prints the levels of all runs, and the commands that read the exports.
-func (m *repeatedRun) summarize() {
-	if len(m.done) > 1 && (m.s.verbose || !m.s.ownSummary()) {
-		printRuns(m.stdout, m.done)
+func (r *repeatedRun) summarize() {
+	if len(r.done) > 1 && (r.s.verbose || !r.s.ownSummary()) {
+		printRuns(r.stdout, r.done)
 	}
-	if m.s.quiet || len(m.done) == 0 {
+	if r.s.quiet || len(r.done) == 0 {
 		return
 	}
-	if len(m.targets) > 1 {
-		m.nameComparisons()
+	if len(r.targets) > 1 {
+		r.nameComparisons()
 		return
 	}
-	if pattern := m.s.filePattern(""); pattern != "" {
-		fmt.Fprintf(m.stderr, "pa-record: %d of %d runs recorded; read them with: %s\n", len(m.done), len(m.runs), m.reportCommand(pattern))
-		fmt.Fprintf(m.stderr, "pa-record: to compare them with another series: %s\n", m.comparison("old", "OTHER.*.json", "new", pattern))
+	if pattern := r.s.filePattern(""); pattern != "" {
+		fmt.Fprintf(r.stderr, "pa-record: %d of %d runs recorded; read them with: %s\n", len(r.done), len(r.runs), r.reportCommand(pattern))
+		fmt.Fprintf(r.stderr, "pa-record: to compare them with another series: %s\n", r.comparison("old", "OTHER.*.json", "new", pattern))
 	}
 }
 
 // nameComparisons prints the commands that compare the first server with every later
 // one. Servers without an export are left out.
-func (m *repeatedRun) nameComparisons() {
+func (r *repeatedRun) nameComparisons() {
 	var labels, patterns []string
-	for i := range m.targets {
-		label := m.targets[i].s.Label
-		recorded := func(r runResult) bool { return r.of.label == label }
-		if pattern := m.s.filePattern(label); pattern != "" && slices.ContainsFunc(m.done, recorded) {
+	for i := range r.targets {
+		label := r.targets[i].s.Label
+		recorded := func(done runResult) bool { return done.index.label == label }
+		if pattern := r.s.filePattern(label); pattern != "" && slices.ContainsFunc(r.done, recorded) {
 			labels, patterns = append(labels, label), append(patterns, pattern)
 		}
 	}
 	if len(patterns) == 0 {
 		return
 	}
-	count := fmt.Sprintf("pa-record: %d of %d runs recorded", len(m.done), len(m.runs))
+	count := fmt.Sprintf("pa-record: %d of %d runs recorded", len(r.done), len(r.runs))
 	if len(patterns) == 1 {
-		fmt.Fprintf(m.stderr, "%s; read them with: %s\n", count, m.reportCommand(patterns[0]))
+		fmt.Fprintf(r.stderr, "%s; read them with: %s\n", count, r.reportCommand(patterns[0]))
 		return
 	}
 	for i, other := range patterns[1:] {
@@ -442,7 +454,7 @@ func (m *repeatedRun) nameComparisons() {
 		if i > 0 {
 			how = "pa-record: and"
 		}
-		fmt.Fprintf(m.stderr, "%s: %s\n", how, m.comparison(labels[0], patterns[0], labels[i+1], other))
+		fmt.Fprintf(r.stderr, "%s: %s\n", how, r.comparison(labels[0], patterns[0], labels[i+1], other))
 	}
 }
 
@@ -460,8 +472,8 @@ func groupOf(what []byte) string {
 }
 
 // betweenLevels sends the requests of --between-levels, once for all ranks.
-func (m *repeatedRun) betweenLevels(ctx context.Context, s *settings) error {
-	if !m.ranks.first() {
+func (r *repeatedRun) betweenLevels(ctx context.Context, s *settings) error {
+	if !r.ranks.first() {
 		return nil
 	}
 	return postBetween(ctx, s)
@@ -469,18 +481,18 @@ func (m *repeatedRun) betweenLevels(ctx context.Context, s *settings) error {
 
 // watchers returns the collectors of the servers' metrics and statistics, which one rank
 // reads for all.
-func (m *repeatedRun) watchers(at *target, b backend.Backend, clock *rxclock.Clock) (*telemetry.Collector, *serverstat.Collector, error) {
-	if !m.ranks.first() {
+func (r *repeatedRun) watchers(target *target, b backend.Backend, clock *rxclock.Clock) (*telemetry.Collector, *serverstat.Collector, error) {
+	if !r.ranks.first() {
 		return nil, nil, nil
 	}
-	return watchers(at.s, at.urls, b, clock)
+	return watchers(target.s, target.urls, b, clock)
 }
 
 // warmUp makes the runs of --warmup-runs that come before run i. The error is not nil if the series
 // ends with one of them.
-func (m *repeatedRun) warmUp(ctx context.Context, i int) error {
-	for _, plan := range m.s.warmupsBefore(i) {
-		err := m.ended(ctx, m.warmupRun(ctx, i, &plan))
+func (r *repeatedRun) warmUp(ctx context.Context, i int) error {
+	for _, plan := range r.s.warmupsBefore(i) {
+		err := r.ended(ctx, r.warmupRun(ctx, i, &plan))
 		switch {
 		case err == nil:
 		case withoutBareCode(err) == nil:
@@ -488,59 +500,48 @@ func (m *repeatedRun) warmUp(ctx context.Context, i int) error {
 		default:
 			return fmt.Errorf("%v: %w", plan.index, err)
 		}
-		m.warmedUp++
+		r.warmedUp++
 	}
 	return nil
 }
 
 // warmupRun makes a run that is not recorded. A run in which too many requests fail is a warning,
 // because no gate is about it.
-func (m *repeatedRun) warmupRun(ctx context.Context, i int, plan *plannedRun) error {
-	of, at := plan.index, &m.targets[plan.server]
-	s := at.s
-	if i > 0 || m.warmedUp > 0 {
-		if err := m.betweenLevels(ctx, s); err != nil {
+func (r *repeatedRun) warmupRun(ctx context.Context, i int, plan *plannedRun) error {
+	target := &r.targets[plan.server]
+	if i > 0 || r.warmedUp > 0 {
+		if err := r.betweenLevels(ctx, target.s); err != nil {
 			return err
 		}
 	}
-	clock := m.env.clock()
-	b, err := newBackend(s, at.urls, clock)
+	clock, b, closeBackend, err := r.open(target)
 	if err != nil {
 		return err
 	}
-	defer func() {
-		if err := b.Close(); err != nil {
-			fmt.Fprintf(m.stderr, "pa-record: warning: %v\n", err)
-		}
-	}()
-	m.announce(plan)
-	out := &unrecorded{}
-	line := m.progress(s, of)
-	cfg := m.config(at, plan, m.header(at, plan), out)
-	cfg.Ranks = m.ranks.of(len(m.runs) + m.warmedUp)
-	if s.SLO.Expr != nil {
-		out.judge = newJudge(s.SLO.Expr, &cfg.Run)
-		cfg.Objective = out.judge.met
-	}
-	cfg.Backend, cfg.Clock, cfg.Progress = b, clock, line.callback()
-	if m.env.steerHeap != nil {
-		defer m.env.steerHeap()()
-	}
+	defer closeBackend()
+	r.announce(plan)
+	display := r.progress(target.s, plan.index)
+	counter := &unrecorded{}
+	cfg := r.config(target, plan, r.header(target, plan), counter)
+	cfg.Ranks = r.ranks.of(len(r.runs) + r.warmedUp)
+	cfg.Backend, cfg.Clock, cfg.Progress = b, clock, display.callback()
+	counter.judge = judgeFor(target.s, &cfg)
+	defer r.env.steerHeap()()
 	res, err := recorder.Run(ctx, cfg)
-	m.positions.ended(plan, res)
-	line.clear()
+	r.positions.ended(plan, res)
+	display.clear()
 	var tooMany *recorder.ErrorRateError
 	switch {
-	case m.interrupted.signal() != 0 && err == nil:
+	case r.interrupted.signal() != 0 && err == nil:
 		err = errNothingRecorded
 	case errors.As(err, &tooMany):
-		fmt.Fprintf(m.stderr, "pa-record: warning: %s%v\n", of.prefix(), err)
+		fmt.Fprintf(r.stderr, "pa-record: warning: %s%v\n", plan.index.prefix(), err)
 		err = nil
 	case err != nil:
-		err = explain(err, s, at.ifRefused)
+		err = explain(err, target.s, target.ifRefused)
 	}
-	if !m.s.quiet && res != nil {
-		fmt.Fprintf(m.stderr, "pa-record: note: %v: %s, in no export\n", of, plural.GroupedOf(out.requests, "request"))
+	if !r.s.quiet && res != nil {
+		fmt.Fprintf(r.stderr, "pa-record: note: %v: %s, in no export\n", plan.index, plural.GroupedOf(counter.requests, "request"))
 	}
 	return err
 }

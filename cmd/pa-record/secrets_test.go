@@ -57,6 +57,7 @@ func asJSON(t *testing.T, path string) string {
 // Keys in the queries of the endpoint and of the URL are sent, and reach no file
 // and no stream, though the server repeats them in errors and in answers.
 func TestQueryKeys(t *testing.T) {
+	t.Parallel()
 	for _, tt := range []struct {
 		name     string
 		endpoint string
@@ -152,6 +153,7 @@ func TestQueryKeysShown(t *testing.T) {
 // Passwords and keys of a server's URL, a proxy and headers reach no file and no
 // stream, though what is asked repeats them as they are, in JSON and in base64.
 func TestKeysEchoed(t *testing.T) {
+	t.Parallel()
 	const (
 		urlPassword, proxyPassword = "url-pass-word", "proxy-pass-word"
 		proxyName                  = "proxy-token-name"

@@ -80,6 +80,7 @@ func (r *relay) take() map[string]int {
 // With --source-ip each protocol and transport connects from the addresses in turn, to
 // each of two servers.
 func TestSourceIPs(t *testing.T) {
+	t.Parallel()
 	const requests = 24 // half of them to each server
 	srv := startSim(t, "--ttft", "1ms", "--itl", "1ms", "--output-tokens", "2")
 	sources := []string{"127.0.0.2", "127.0.0.3", "127.0.0.4", "127.0.0.77"}

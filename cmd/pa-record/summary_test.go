@@ -181,6 +181,7 @@ func TestSummary(t *testing.T) {
 // Whole answers have no TTFT, and the run says what gives it; numbers never have one.
 // The simulated server streams if nothing else is asked for.
 func TestSummaryWhole(t *testing.T) {
+	t.Parallel()
 	const note = "pa-record: note: the answers were not streamed, so there is no TTFT and no ITL; "
 	prompts := filepath.Join(t.TempDir(), "p.txt")
 	if err := os.WriteFile(prompts, []byte("Hello\n"), 0o600); err != nil {
@@ -222,9 +223,10 @@ func ranking(t *testing.T) string {
 
 // A run that is interrupted ends with the figures of what was measured.
 func TestSummaryInterrupted(t *testing.T) {
+	t.Parallel()
 	file := filepath.Join(t.TempDir(), "a.json")
 	signals := make(chan os.Signal, 1)
-	env := environment{getenv: func(string) string { return "" }, signals: signals}
+	env := newEnvironment(noEnv, signals)
 	var stdout, stderr bytes.Buffer
 	over, sent := make(chan struct{}), make(chan struct{})
 	go func() { // sends the signal once the journal holds requests

@@ -132,6 +132,7 @@ func TestUnreadTerminal(t *testing.T) {
 
 // A run whose report cannot be shown has its export, and ends at the first Ctrl-C.
 func TestUnreadReport(t *testing.T) {
+	t.Parallel()
 	path := filepath.Join(t.TempDir(), "x.json")
 	master, slave := testenv.Terminal(t, 0)
 	fillTerminal(t, slave)

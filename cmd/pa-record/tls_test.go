@@ -131,6 +131,7 @@ func TestTLSNotes(t *testing.T) {
 // Every service kind goes over TLS, with a client's certificate, and keeps the
 // stamps that it has without.
 func TestOverTLS(t *testing.T) {
+	t.Parallel()
 	certs := newTestCerts(t)
 	srv, err := sim.Start(t.Context(), sim.Config{
 		TTFT: plan.ConstantDelay(1), ITL: plan.ConstantDelay(1), OutputTokens: plan.ConstantLength(4), AddSubDelay: plan.ConstantDelay(1),
@@ -182,6 +183,7 @@ func checkStamps(t *testing.T, run *export.Run) {
 
 // What is not to be verified is not, and the rest is.
 func TestVerify(t *testing.T) {
+	t.Parallel()
 	certs := newTestCerts(t)
 	for _, tt := range []struct {
 		server tls.Certificate
