@@ -2,7 +2,6 @@ package main
 
 import (
 	"fmt"
-	"math/rand/v2"
 	"os"
 	"time"
 
@@ -124,12 +123,7 @@ func (s *settings) meanOutputTokens() float64 {
 	if s.outputLengths == nil || !s.Streaming {
 		return 0
 	}
-	const draws = 1000
-	r, sum := rand.New(rand.NewPCG(0, 0)), 0
-	for range draws {
-		sum += s.outputLengths.Draw(r)
-	}
-	return float64(sum) / draws
+	return s.outputLengths.MeanLength()
 }
 
 // localPorts returns the number of local ports that Linux gives to connections of one
