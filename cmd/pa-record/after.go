@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -25,7 +24,6 @@ import (
 	"github.com/pa-tools/pa/pkg/export/formats"
 	"github.com/pa-tools/pa/pkg/tokenizer"
 	"github.com/pa-tools/pa/pkg/tokenizer/builtin"
-	"github.com/pa-tools/pa/pkg/tokenizer/hub"
 )
 
 // mostSummarized is the largest number of responses of a run whose figures are
@@ -219,23 +217,20 @@ func (r *repeatedRun) strictReport(ctx context.Context) error {
 		cfg.Counter, cfg.Tokenizer = &answer.LimitedCounter{Tokenizer: tok}, &analyze.Tokenizer{Name: name, SHA256: tok.Hash()}
 	}
 	var inputs []report.Input
-	var errs []error
-	for _, done := range r.done {
-		errs = append(errs, readExport(ctx, done.export, func(x export.Reader) error {
-			rep, err := analyze.Run(ctx, x, cfg)
-			if rep != nil {
-				inputs = append(inputs, report.Input{Name: done.export, Report: rep})
-			}
-			return err
-		}))
-	}
+	err := r.readExports(ctx, func(path string, x export.Reader) error {
+		rep, err := analyze.Run(ctx, x, cfg)
+		if rep != nil {
+			inputs = append(inputs, report.Input{Name: path, Report: rep})
+		}
+		return err
+	})
 	if len(inputs) > 0 {
-		errs = append(errs, report.Table(inputs, report.Options{})(r.stdout))
+		err = errors.Join(err, report.Table(inputs, report.Options{})(r.stdout))
 		for _, w := range report.Warnings(inputs, false) {
 			fmt.Fprintf(r.stderr, "pa-record: warning: %s\n", w)
 		}
 	}
-	return errors.Join(errs...)
+	return err
 }
 
 // toolReport prints the report of the tool whose command line was given, of each run.
@@ -248,23 +243,19 @@ func (r *repeatedRun) toolReport(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	var errs []error
-	for _, done := range r.done {
+	return r.readExports(ctx, func(path string, x export.Reader) error {
 		if len(r.done) > 1 {
-			fmt.Fprintln(r.stdout, done.export)
+			fmt.Fprintln(r.stdout, path)
 		}
-		errs = append(errs, readExport(ctx, done.export, func(x export.Reader) error {
-			rep, err := dialect.Analyze(ctx, t, x, cfg)
-			if rep == nil {
-				return err
-			}
-			for _, w := range rep.Warnings() {
-				fmt.Fprintf(r.stderr, "pa-record: warning: %s: %v\n", done.export, w)
-			}
-			return errors.Join(err, rep.Console(r.stdout, widestReport))
-		}))
-	}
-	return errors.Join(errs...)
+		rep, err := dialect.Analyze(ctx, t, x, cfg)
+		if rep == nil {
+			return err
+		}
+		for _, w := range rep.Warnings() {
+			fmt.Fprintf(r.stderr, "pa-record: warning: %s: %v\n", path, w)
+		}
+		return errors.Join(err, rep.Console(r.stdout, widestReport))
+	})
 }
 
 // widestReport is a width that no line of a tool's report reaches.
@@ -314,8 +305,7 @@ func (r *repeatedRun) dialectConfig(ctx context.Context, t *dialect.Tool) (cfg d
 
 // loadTokenizer loads the tokenizer of the command line, which the run may not have needed.
 func (r *repeatedRun) loadTokenizer(ctx context.Context, name string, reading tokenizer.Reading) (*tokenizer.Tokenizer, error) {
-	home, _ := os.UserHomeDir() // without a home only paths are found
-	tok, err := hub.FromEnv(r.env.getenv, home).Load(ctx, name, reading)
+	tok, err := findTokenizer(ctx, r.env.getenv, name, reading)
 	if err != nil {
 		return nil, fmt.Errorf("%w; --tokenizer built-in needs no file", err)
 	}
@@ -325,15 +315,18 @@ func (r *repeatedRun) loadTokenizer(ctx context.Context, name string, reading to
 	return tok, nil
 }
 
-// readExport gives the export at path to read.
-func readExport(ctx context.Context, path string, read func(export.Reader) error) (err error) {
+// readExports gives the exports of the runs to read, one after the other.
+func (r *repeatedRun) readExports(ctx context.Context, read func(path string, x export.Reader) error) error {
 	opener := export.Opener{Formats: formats.Readers()}
-	r, err := opener.Open(ctx, path)
-	if err != nil {
-		return err
+	var errs []error
+	for _, done := range r.done {
+		x, err := opener.Open(ctx, done.export)
+		if err == nil {
+			err = errors.Join(read(done.export, x), x.Close())
+		}
+		errs = append(errs, err)
 	}
-	defer func() { err = errors.Join(err, r.Close()) }()
-	return read(r)
+	return errors.Join(errs...)
 }
 
 // page writes the page of --html from the exports of the runs, also if the last run failed or was
@@ -345,21 +338,17 @@ func (r *repeatedRun) page(ctx context.Context) error {
 	ctx, release := withCause(ctx, errSecondSignalWriting)
 	defer release()
 	var runs []page.Run
-	var errs []error
-	for _, done := range r.done {
-		errs = append(errs, readExport(ctx, done.export, func(x export.Reader) error {
-			run, err := page.Collect(ctx, done.export, x, analyze.Config{})
-			if run.Run != nil {
-				runs = append(runs, run)
-			}
-			return err
-		}))
+	err := r.readExports(ctx, func(path string, x export.Reader) error {
+		run, err := page.Collect(ctx, path, x, analyze.Config{})
+		if run.Run != nil {
+			runs = append(runs, run)
+		}
+		return err
+	})
+	if len(runs) > 0 {
+		err = errors.Join(err, r.outputs.html.Write(ctx, page.HTML(page.New("pa-record "+version, runs))))
 	}
-	if len(runs) == 0 {
-		return fmt.Errorf("--html: %w", errors.Join(errs...))
-	}
-	errs = append(errs, r.outputs.html.Write(ctx, page.HTML(page.New("pa-record "+version, runs))))
-	if err := errors.Join(errs...); err != nil {
+	if err != nil {
 		return fmt.Errorf("--html: %w", err)
 	}
 	if !r.s.quiet {

@@ -171,10 +171,10 @@ func (p *parser) batches(s *settings) {
 	if s.BatchImages > 1 && s.MadeSessions+s.Sessions > 0 {
 		p.errorf("--batch-size-image %d: the turns of a conversation are not put together", s.BatchImages)
 	}
-	if s.BatchImages > 0 && !s.hasMedia() && !s.namesDataset() && (len(s.InputData) == 0 || s.madeTensors()) {
+	if s.BatchImages > 0 && !s.hasMedia() && !s.readsFiles() {
 		p.errorf("--batch-size-image needs --image-width-mean and --image-height-mean, or --input-data with images")
 	}
-	if s.BatchTexts > 0 && s.inputLengths == nil && !s.namesDataset() && (len(s.InputData) == 0 || s.madeTensors()) {
+	if s.BatchTexts > 0 && s.inputLengths == nil && !s.readsFiles() {
 		p.errorf("--batch-size-text puts prompts together; give --input-data or --synthetic-input-tokens-mean")
 	}
 }
@@ -207,12 +207,10 @@ func (p *parser) requestTemplate(s *settings) {
 	}
 	s.RequestTemplate = redactedJSON(text)
 	s.bodies = append(s.bodies, text)
-	for _, flag := range []string{"backend", "include-usage", "output-tokens-mean-deterministic"} {
-		if p.c.IsSet(flag) {
-			p.errorf("--request-template says all that is in a request; drop --%s", flag)
-		}
+	for _, flag := range p.given("backend", "include-usage", "output-tokens-mean-deterministic") {
+		p.errorf("--request-template says all that is in a request; drop --%s", flag)
 	}
-	if s.IncludeUsage = false; s.ServiceKind == kindTriton && s.inputLengths == nil && !s.namesDataset() && (len(s.InputData) == 0 || s.madeTensors()) {
+	if s.IncludeUsage = false; s.ServiceKind == kindTriton && s.inputLengths == nil && !s.readsFiles() {
 		p.errorf("--request-template needs prompts; give --input-data or --synthetic-input-tokens-mean")
 	}
 }
@@ -236,7 +234,7 @@ func (p *parser) dataset(s *settings) {
 	s.DatasetEntries = p.positive("num-dataset-entries", c.Int("num-dataset-entries"))
 	s.BlockTokens = p.positive("block-tokens", c.Int("block-tokens"))
 	if s.TraceRows = c.String("trace-rows"); s.TraceRows != "" && s.TraceRows != string(dataset.RowsWhole) && s.TraceRows != string(dataset.RowsNew) {
-		p.wrongf("trace-rows", " %s: expected whole or new", s.TraceRows)
+		p.errorOnce("trace-rows", "--trace-rows %s: expected whole or new", s.TraceRows)
 	}
 	s.spool = spool.Config{MaxBytes: c.Int64("max-spool"), MaxRatio: c.Int("max-ratio")}
 	if s.spool.MaxBytes < 0 {
@@ -272,10 +270,8 @@ func (p *parser) aboutFiles(s *settings) {
 	if !s.madeUp {
 		flags = append(flags, "num-dataset-entries")
 	}
-	for _, flag := range flags {
-		if p.c.IsSet(flag) {
-			p.wrongf(flag, " is about files; give them with --input-data")
-		}
+	for _, flag := range p.given(flags...) {
+		p.errorOnce(flag, "--%s is about files; give them with --input-data", flag)
 	}
 }
 
@@ -344,10 +340,8 @@ func (p *parser) nameDataset(s *settings) {
 	if s.inputLengths != nil {
 		p.errorf("--dataset and prompts that are made up (--synthetic-input-tokens, --num-sessions) exclude each other; drop one")
 	}
-	for _, flag := range []string{"trace-window", "block-tokens", "trace-rows"} {
-		if p.c.IsSet(flag) {
-			p.errorf("--%s is about files of a trace; give them with --input-data", flag)
-		}
+	for _, flag := range p.given("trace-window", "block-tokens", "trace-rows") {
+		p.errorf("--%s is about files of a trace; give them with --input-data", flag)
 	}
 	if s.DatasetEntries == 0 {
 		s.DatasetEntries = defaultEntries

@@ -197,12 +197,12 @@ func (p *parser) load(s *settings) {
 	if s.MaxConcurrency = p.positive("max-concurrency", c.Int("max-concurrency")); c.IsSet("speed-up") {
 		s.SpeedUp = c.Float64("speed-up")
 		if !(s.SpeedUp > 0) {
-			p.wrongf("speed-up", " %v: must be above 0", s.SpeedUp)
+			p.errorOnce("speed-up", "--speed-up %v: must be above 0", s.SpeedUp)
 		}
 	}
 	ramp := c.Duration("ramp-up")
 	if ramp < 0 {
-		p.wrongf("ramp-up", " %v: must not be negative", ramp)
+		p.errorOnce("ramp-up", "--ramp-up %v: must not be negative", ramp)
 		ramp = 0
 	}
 	s.RampUp = millis(ramp)
@@ -271,7 +271,7 @@ func (p *parser) belongTo(given loadShape, shapes []loadShape) {
 					to = append(to, "--"+other.flag)
 				}
 			}
-			p.wrongf(flag, " belongs to %s; give that, or drop it", cmdline.OneOf(to))
+			p.errorOnce(flag, "--%s belongs to %s; give that, or drop it", flag, cmdline.OneOf(to))
 		}
 	}
 }
@@ -430,10 +430,8 @@ func (p *parser) periodic(s *settings) {
 	if s.ServiceKind == kindTriton && !s.Streaming && level.Period > 1 {
 		p.errorf("--periodic-concurrency-range needs --streaming: an answer that is not streamed is one response")
 	}
-	for _, flag := range []string{"request-count", "duration", "warmup-duration"} {
-		if p.c.IsSet(flag) {
-			p.errorf("--periodic-concurrency-range and --%s exclude each other: each request is sent once; drop one", flag)
-		}
+	for _, flag := range p.given("request-count", "duration", "warmup-duration") {
+		p.errorf("--periodic-concurrency-range and --%s exclude each other: each request is sent once; drop one", flag)
 	}
 }
 
@@ -483,7 +481,7 @@ func (s *settings) schedule(entries workload.Source) (workload.Source, error) {
 // positive returns n, the value of a flag that must be at least 1 if it is given.
 func (p *parser) positive(flag string, n int) int {
 	if p.c.IsSet(flag) && n < 1 {
-		p.wrongf(flag, " %d: must be at least 1", n)
+		p.errorOnce(flag, "--%s %d: must be at least 1", flag, n)
 		return 0
 	}
 	return n

@@ -51,10 +51,8 @@ func (d spelledDuration) MarshalText() ([]byte, error) { return []byte(time.Dura
 // metrics reads the flags of metricsFlags.
 func (p *parser) metrics(s *settings) {
 	if !p.c.Bool("collect-metrics") {
-		for _, name := range []string{"metrics-url", "metrics-interval", "nvidia-smi"} {
-			if p.c.IsSet(name) {
-				p.errorf("--%s needs --collect-metrics", name)
-			}
+		for _, flag := range p.given("metrics-url", "metrics-interval", "nvidia-smi") {
+			p.errorf("--%s needs --collect-metrics", flag)
 		}
 		return
 	}

@@ -66,7 +66,7 @@ func TestQueryKeys(t *testing.T) {
 		want     string // on standard error
 	}{
 		{"refused", chatEndpoint, http.StatusNotFound, 1, "are --endpoint (v1/chat/completions?[redacted]) and the model right?"},
-		{"answered", completionsEndpoint, http.StatusOK, 1, "x.json"}, // its place is taken
+		{"answered", "v1/completions", http.StatusOK, 1, "x.json"}, // its place is taken
 	} {
 		for _, transport := range []string{"auto", "nethttp"} {
 			t.Run(tt.name+" "+transport, func(t *testing.T) {
@@ -318,7 +318,7 @@ func TestKeysInBodies(t *testing.T) {
 				if args[0] == "genai-perf" {
 					args = append(args[:len(args)-1], "-m", "m", "-u", srv.URL, "--request-count", "2", "--artifact-dir", t.TempDir(), "--", "--profile-export-file", path)
 				} else {
-					args = append(args, "--service-kind", "openai", "--endpoint", completionsEndpoint, "-m", "m", "-u", srv.URL, "--request-count", "2", "--profile-export-file", path)
+					args = append(args, "--service-kind", "openai", "--endpoint", "v1/completions", "-m", "m", "-u", srv.URL, "--request-count", "2", "--profile-export-file", path)
 				}
 				hidden := func(what, text string) {
 					t.Helper()

@@ -31,12 +31,11 @@ const (
 	protocolGRPC = "grpc"
 )
 
-// Endpoints of OpenAI, the scheme of a simulated server, and the default export.
+// The default endpoint of OpenAI, the scheme of a simulated server, and the default export.
 const (
-	chatEndpoint        = "v1/chat/completions"
-	completionsEndpoint = "v1/completions"
-	simScheme           = "sim://"
-	defaultExport       = "profile_export.json"
+	chatEndpoint  = "v1/chat/completions"
+	simScheme     = "sim://"
+	defaultExport = "profile_export.json"
 )
 
 // settings is the command line of a run, checked and with every default spelled out. Its
@@ -184,27 +183,26 @@ func (p *parser) noArguments() {
 
 // A parser reads a command line and collects its mistakes.
 type parser struct {
-	c    *cli.Context
-	errs []error
-	// wrong holds the flags with a mistake that wrongf reported.
-	wrong map[string]bool
+	c     *cli.Context
+	errs  []error
+	wrong []string // flags with a mistake that errorOnce reported
 }
 
 func (p *parser) errorf(format string, args ...any) {
 	p.errs = append(p.errs, fmt.Errorf(format, args...))
 }
 
-// wrongf is errorf for a mistake in a flag; it puts the flag's name before the text. It
-// reports only the first mistake of a flag.
-func (p *parser) wrongf(flag, format string, args ...any) {
-	if p.wrong[flag] {
-		return
+// errorOnce is errorf for a mistake in a flag. It reports only the first mistake of a flag.
+func (p *parser) errorOnce(flag, format string, args ...any) {
+	if !slices.Contains(p.wrong, flag) {
+		p.wrong = append(p.wrong, flag)
+		p.errorf(format, args...)
 	}
-	if p.wrong == nil {
-		p.wrong = map[string]bool{}
-	}
-	p.wrong[flag] = true
-	p.errorf("--"+flag+format, args...)
+}
+
+// given returns which of the flags are on the command line.
+func (p *parser) given(flags ...string) []string {
+	return slices.DeleteFunc(flags, func(flag string) bool { return !p.c.IsSet(flag) })
 }
 
 // note adds a note, to be printed on standard error.

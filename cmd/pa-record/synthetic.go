@@ -85,10 +85,7 @@ func (p *parser) synthetic(s *settings) {
 	c := p.c
 	p.media(s)
 	s.inputLengths = p.law("synthetic-input-tokens", 550)
-	for _, flag := range []string{"synthetic-input-tokens", "synthetic-input-tokens-mean", "synthetic-input-tokens-stddev", "num-sessions"} {
-		s.madeUp = s.madeUp || c.IsSet(flag)
-	}
-	s.madeUp = s.madeUp || s.hasMedia()
+	s.madeUp = s.hasMedia() || len(p.given("synthetic-input-tokens", "synthetic-input-tokens-mean", "synthetic-input-tokens-stddev", "num-sessions")) > 0
 	if (c.IsSet("num-sessions") || s.hasMedia()) && s.inputLengths == nil {
 		s.inputLengths = synth.Normal{Mean: 550}
 	}
@@ -117,11 +114,9 @@ func (p *parser) synthetic(s *settings) {
 	if s.Tokenizer != "" && s.DefaultTokenizer != "" {
 		p.errorf("--tokenizer and --default-tokenizer exclude each other; drop one")
 	}
-	if s.inputLengths == nil && !s.namesDataset() && (len(s.InputData) == 0 || s.madeTensors()) {
-		for _, flag := range []string{"num-prefix-prompts", "prefix-prompt-length"} {
-			if c.IsSet(flag) {
-				p.wrongf(flag, " is about prompts; give --synthetic-input-tokens-mean or --input-data, or drop it")
-			}
+	if s.inputLengths == nil && !s.readsFiles() {
+		for _, flag := range p.given("num-prefix-prompts", "prefix-prompt-length") {
+			p.errorOnce(flag, "--%s is about prompts; give --synthetic-input-tokens-mean or --input-data, or drop it", flag)
 		}
 	}
 	if s.inputLengths != nil && len(s.InputData) > 0 {
@@ -159,15 +154,15 @@ func (p *parser) lengthField(s *settings) {
 	}
 	switch {
 	case s.LengthField == "":
-		p.wrongf(flag, ": the name is empty; give one such as max_completion_tokens, or drop it")
+		p.errorOnce(flag, "--%s: the name is empty; give one such as max_completion_tokens, or drop it", flag)
 	case s.ServiceKind != kindOpenAI:
-		p.wrongf(flag, " belongs to --service-kind openai")
+		p.errorOnce(flag, "--%s belongs to --service-kind openai", flag)
 	case p.c.IsSet("request-template"):
-		p.wrongf(flag, ": --request-template says all that is in a request; drop one")
+		p.errorOnce(flag, "--%s: --request-template says all that is in a request; drop one", flag)
 	case s.extraLength != "" && s.extraLength != s.LengthField:
-		p.wrongf(flag, " %s: --extra-body sets %s, and a request has one length; drop one", s.LengthField, s.extraLength)
+		p.errorOnce(flag, "--%s %s: --extra-body sets %s, and a request has one length; drop one", flag, s.LengthField, s.extraLength)
 	case api.LengthMembers() == nil:
-		p.wrongf(flag, " does not fit --endpoint %s: only chats, completions and responses have such a member; drop it", s.Endpoint)
+		p.errorOnce(flag, "--%s does not fit --endpoint %s: only chats, completions and responses have such a member; drop it", flag, s.Endpoint)
 	}
 }
 
@@ -239,7 +234,7 @@ func (p *parser) prefixes(s *settings) {
 	s.Prefixes, s.PrefixTokens = c.Int("num-prefix-prompts"), c.Int("prefix-prompt-length")
 	switch {
 	case s.Prefixes < 0:
-		p.wrongf("num-prefix-prompts", " %d: must not be negative", s.Prefixes)
+		p.errorOnce("num-prefix-prompts", "--num-prefix-prompts %d: must not be negative", s.Prefixes)
 	case !c.IsSet("num-prefix-prompts") && s.PrefixTokens > 0:
 		s.Prefixes = 1
 	}
@@ -247,7 +242,7 @@ func (p *parser) prefixes(s *settings) {
 		s.PrefixTokens = 100
 	}
 	if c.IsSet("prefix-prompt-length") && s.PrefixTokens < 1 {
-		p.wrongf("prefix-prompt-length", " %d: must be at least 1", s.PrefixTokens)
+		p.errorOnce("prefix-prompt-length", "--prefix-prompt-length %d: must be at least 1", s.PrefixTokens)
 	}
 	if s.Prefixes == 0 {
 		s.PrefixTokens = 0
@@ -270,7 +265,7 @@ func (p *parser) conversations(s *settings) {
 	}
 	for _, flag := range []string{"session-turns-mean", "session-turns-stddev", "session-turn-delay-mean", "session-turn-delay-stddev"} {
 		if c.IsSet(flag) && !c.IsSet("num-sessions") {
-			p.wrongf(flag, " belongs to --num-sessions; give that, or drop it")
+			p.errorOnce(flag, "--%s belongs to --num-sessions; give that, or drop it", flag)
 		}
 	}
 	if c.IsSet("num-sessions") && c.IsSet("num-dataset-entries") {
@@ -386,10 +381,8 @@ func (p *parser) media(s *settings) {
 
 // withoutMean refuses flags about media without the flag that makes them.
 func (p *parser) withoutMean(mean string, flags ...string) {
-	for _, flag := range flags {
-		if p.c.IsSet(flag) {
-			p.errorf("--%s needs --%s", flag, mean)
-		}
+	for _, flag := range p.given(flags...) {
+		p.errorf("--%s needs --%s", flag, mean)
 	}
 }
 

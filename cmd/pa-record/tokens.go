@@ -61,15 +61,13 @@ func (t *tokenCounter) load() (*tokenizer.Tokenizer, error) {
 }
 
 func (t *tokenCounter) find(name string) (*tokenizer.Tokenizer, error) {
-	if name == builtin.Name {
-		return builtin.Load()
-	}
+	return findTokenizer(t.ctx, t.getenv, name, tokenizer.Transformers4)
+}
+
+// findTokenizer loads a tokenizer of Hugging Face's cache or hub, of files, or the built-in one.
+func findTokenizer(ctx context.Context, getenv func(string) string, name string, reading tokenizer.Reading) (*tokenizer.Tokenizer, error) {
 	home, _ := os.UserHomeDir() // without a home only paths are found
-	path, err := hub.FromEnv(t.getenv, home).Find(t.ctx, name)
-	if err != nil {
-		return nil, err
-	}
-	return tokenizer.Load(path)
+	return hub.FromEnv(getenv, home).Load(ctx, name, reading)
 }
 
 // loadTexts returns the maker of texts, with the tokenizer of the run.
