@@ -18,15 +18,15 @@ import (
 	"github.com/pa-tools/pa/internal/outfile"
 	"github.com/pa-tools/pa/internal/sanitize"
 	"github.com/pa-tools/pa/pkg/analyze"
-	"github.com/pa-tools/pa/pkg/analyze/dialect"
-	"github.com/pa-tools/pa/pkg/analyze/dialect/tools"
 	"github.com/pa-tools/pa/pkg/analyze/report"
 	"github.com/pa-tools/pa/pkg/export"
 	"github.com/pa-tools/pa/pkg/tokenizer"
+	"github.com/pa-tools/pa/pkg/tool"
+	"github.com/pa-tools/pa/pkg/tool/dialect"
 )
 
 // registry returns all dialects. It makes the registry once, because the flags of several commands list them.
-var registry = sync.OnceValue(tools.All)
+var registry = sync.OnceValue(tool.Dialects)
 
 // toolFlags are the flags for reports of another tool, and for the arguments of that
 // tool's command line. streaming is for our own definitions.

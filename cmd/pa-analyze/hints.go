@@ -13,11 +13,11 @@ import (
 	"github.com/pa-tools/pa/internal/cmdline"
 	"github.com/pa-tools/pa/internal/sanitize"
 	"github.com/pa-tools/pa/internal/shell"
-	"github.com/pa-tools/pa/pkg/analyze/dialect"
 	"github.com/pa-tools/pa/pkg/export"
 	"github.com/pa-tools/pa/pkg/tokenizer"
 	"github.com/pa-tools/pa/pkg/tokenizer/builtin"
 	"github.com/pa-tools/pa/pkg/tokenizer/hub"
+	"github.com/pa-tools/pa/pkg/tool/dialect"
 )
 
 // A file's hints are settings for its report; pa-record takes them from another tool's

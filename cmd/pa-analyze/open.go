@@ -13,6 +13,7 @@ import (
 	"github.com/pa-tools/pa/internal/shell"
 	"github.com/pa-tools/pa/pkg/export"
 	"github.com/pa-tools/pa/pkg/export/formats"
+	"github.com/pa-tools/pa/pkg/tool"
 )
 
 // mostOpen is the largest number of files that are kept open, besides shards.
@@ -49,7 +50,7 @@ func (c *call) look(path string) (export.Reader, error) {
 // openFile opens a file, or standard input for "-".
 func (c *call) openFile(path string) (export.Reader, error) {
 	o := export.Opener{
-		Formats: formats.Readers(),
+		Formats: append(formats.Readers(), tool.Formats()...),
 		Limits:  export.Limits{MaxValueBytes: c.Int64("max-value"), MaxMemoryBytes: c.Int64("memory-limit")},
 		Stdin:   c.App.Reader,
 		Beside:  c.Bool("beside"),

@@ -129,7 +129,7 @@ func (c *call) warnings(r export.Reader) {
 func leftOut(path string, r export.Reader, consequence string) error {
 	n := 0
 	for i := range r.Run().Experiments {
-		counted, excluded := export.Skipped(r, i)
+		counted, excluded := r.Skipped(i)
 		n += counted + excluded
 	}
 	if n == 0 {

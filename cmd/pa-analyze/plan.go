@@ -11,7 +11,6 @@ import (
 	"github.com/pa-tools/pa/pkg/analyze/diff"
 	"github.com/pa-tools/pa/pkg/analyze/plan"
 	"github.com/pa-tools/pa/pkg/analyze/report"
-	"github.com/pa-tools/pa/pkg/analyze/runset"
 	"github.com/pa-tools/pa/pkg/export"
 )
 
@@ -53,7 +52,7 @@ func (c *call) plan(files fileNames, cfg analyze.Config, o plan.Options) error {
 	if runs == nil {
 		return readErr
 	}
-	res := plan.Make(runset.OneServer(runs, c.StringSlice("ignore")), &within, o)
+	res := plan.Make(diff.OneServer(runs, c.StringSlice("ignore")), &within, o)
 	err := c.write(map[string]func(*plan.Result) report.Renderer{
 		"text":     func(r *plan.Result) report.Renderer { return plan.Text(r, c.width()) },
 		"markdown": plan.Markdown, "json": plan.JSON,

@@ -11,9 +11,9 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/pa-tools/pa/pkg/analyze"
+	"github.com/pa-tools/pa/pkg/analyze/diff"
 	"github.com/pa-tools/pa/pkg/analyze/report"
 	"github.com/pa-tools/pa/pkg/analyze/rig"
-	"github.com/pa-tools/pa/pkg/analyze/runset"
 )
 
 // rigCommand returns the command rig.
@@ -45,7 +45,7 @@ func (c *call) rig(files fileNames, cfg analyze.Config, o rig.Options) error {
 	if runs == nil {
 		return readErr
 	}
-	res := rig.Analyze(runset.OneServer(runs, c.StringSlice("ignore")), o)
+	res := rig.Analyze(diff.OneServer(runs, c.StringSlice("ignore")), o)
 	err := c.write(map[string]func(*rig.Result) report.Renderer{
 		"text":     func(r *rig.Result) report.Renderer { return rig.Text(r, c.width()) },
 		"markdown": rig.Markdown, "csv": rig.CSV, "json": rig.JSON,

@@ -8,8 +8,6 @@ import (
 	"strings"
 	"sync"
 	"testing"
-
-	"github.com/pa-tools/pa/cmd/pa-record/internal/between"
 )
 
 // A flusher notes what it is asked, and refuses where it is told to.
@@ -90,7 +88,7 @@ func TestBetweenLevelsAtTheServer(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := between.Post(t.Context(), s); err != nil {
+	if err := postBetween(t.Context(), s); err != nil {
 		t.Fatal(err)
 	}
 	if asked := f.taken(); len(asked) != 1 || asked[0] != "POST /flush Bearer sk-0123456789" {

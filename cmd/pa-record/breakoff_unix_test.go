@@ -13,7 +13,6 @@ import (
 	"syscall"
 	"testing"
 
-	"github.com/pa-tools/pa/cmd/pa-record/internal/settings"
 	"github.com/pa-tools/pa/internal/exporttest"
 	"github.com/pa-tools/pa/internal/testenv"
 	"github.com/pa-tools/pa/pkg/export"
@@ -45,7 +44,7 @@ func checkWindows(t *testing.T, run *export.Run, requests []export.Request, mode
 		if r.Excluded() != export.NotExcluded {
 			continue
 		}
-		end, _, ok := pawindow.End(r, pawindow.NullLast(r, *run.ServiceKind == settings.OpenAI))
+		end, _, ok := pawindow.End(r, pawindow.NullLast(r, *run.ServiceKind == kindOpenAI))
 		at := pawindow.Find(windows, end)
 		if !ok || at < 0 {
 			t.Errorf("request %d is in none of %d windows", r.ID, len(windows))
@@ -164,7 +163,7 @@ func TestWindowsWithFailures(t *testing.T) {
 						trials = 5
 					}
 					args[len(args)-1] = strconv.Itoa(trials)
-					args = append(args, "-u", fmt.Sprintf("sim://?ttft=4ms&itl=1ms&output_tokens=5&fault=%s:every=3", fault), "--request-timeout", "150ms", "--profile-export-file", path)
+					args = append(args, "-u", fmt.Sprintf("sim://?ttft=4ms&itl=1ms&output_tokens=5&fault=%s:every=3", fault), "--request-timeout", "300ms", "--profile-export-file", path)
 					code, _, stderr := inProcess(t.Context(), t, args...)
 					why := map[int]string{3: fmt.Sprintf("not stable within %d windows", trials), 0: "the throughput is stable, the latency is not"}[code] // by chance
 					if why == "" || !strings.Contains(stderr, why) || !strings.Contains(stderr, "requests failed; pa-analyze report shows why") {

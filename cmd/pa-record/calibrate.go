@@ -14,8 +14,6 @@ import (
 
 	"github.com/urfave/cli/v2"
 
-	"github.com/pa-tools/pa/cmd/pa-record/internal/settings"
-	"github.com/pa-tools/pa/cmd/pa-record/internal/signals"
 	"github.com/pa-tools/pa/internal/cmdline"
 	"github.com/pa-tools/pa/pkg/export"
 	"github.com/pa-tools/pa/pkg/recorder/backend/openai"
@@ -59,11 +57,11 @@ func calibrateClock(c *cli.Context, env environment) error {
 	if err != nil {
 		return err
 	}
-	ctx, stop, interrupted, release := signals.Watch(c.Context, env.relay, c.App.ErrWriter)
+	ctx, stop, interrupted, release := watchSignals(c.Context, env.relay, c.App.ErrWriter)
 	defer release()
 	k.Stop = stop
 	result, err := k.Run(ctx)
-	switch sig := interrupted.Signal(); {
+	switch sig := interrupted.signal(); {
 	case sig != 0:
 		return &cmdline.CodeError{Code: 128 + int(sig)}
 	case err != nil:
@@ -123,13 +121,13 @@ const calibrationTime = 2 * time.Second
 
 // calibrateFor calibrates before a run, at its highest concurrency and with the
 // service that is most like its own.
-func calibrateFor(ctx context.Context, s *settings.Settings, stop <-chan struct{}, progress io.Writer) (*export.Calibration, error) {
-	k := newRunner(progress, s.Quiet)
-	k.Config = calibrate.Config{Streams: min(s.Slots(), calibrate.MaxStreams), Duration: calibrationTime}
+func calibrateFor(ctx context.Context, s *settings, stop <-chan struct{}, progress io.Writer) (*export.Calibration, error) {
+	k := newRunner(progress, s.quiet)
+	k.Config = calibrate.Config{Streams: min(s.slots(), calibrate.MaxStreams), Duration: calibrationTime}
 	k.Services, k.Stop = []string{calibrate.OpenAI}, stop
-	if s.Protocol == settings.GRPC {
+	if s.Protocol == protocolGRPC {
 		k.Services[0] = calibrate.TritonGRPC
-	} else if s.Transport == settings.TransportNetHTTP {
+	} else if s.Transport == transportNetHTTP {
 		k.Transport = openai.NetHTTP
 	}
 	return k.Run(ctx)

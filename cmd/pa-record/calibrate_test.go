@@ -105,7 +105,7 @@ func TestCalibrateInterrupted(t *testing.T) {
 	} {
 		signals := make(chan os.Signal, 1)
 		stderr := &trigger{text: "round 1 of 2", do: func() { signals <- os.Interrupt }}
-		env := environment{getenv: func(string) string { return "" }, signals: signals}
+		env := newEnvironment(noEnv, signals)
 		var stdout bytes.Buffer
 		if code := run(t.Context(), append([]string{"pa-record"}, args...), env, strings.NewReader(""), &stdout, stderr); code != 130 {
 			t.Errorf("%v: exit code %d, want 130: %s", args, code, stderr.buf.String())

@@ -96,7 +96,10 @@ func inSharedMemory(size string) int {
 // means the clock of the machine. It leaves the logs of libraries alone, because a server in the
 // process may already use them.
 func runHere(newClock func() *rxclock.Clock) int {
-	env := environment{getenv: os.Getenv, signals: make(chan os.Signal), newClock: newClock}
+	env := newEnvironment(os.Getenv, make(chan os.Signal))
+	if newClock != nil {
+		env.newClock = newClock
+	}
 	return run(context.Background(), os.Args, env, os.Stdin, os.Stdout, os.Stderr)
 }
 

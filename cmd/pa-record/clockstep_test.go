@@ -28,9 +28,10 @@ func TestClockStep(t *testing.T) {
 			t.Run(by.String()+", "+name, func(t *testing.T) {
 				t.Parallel()
 				file := filepath.Join(t.TempDir(), name)
-				env := environment{getenv: func(string) string { return "" }, signals: make(chan os.Signal), newClock: func() *rxclock.Clock {
+				env := newEnvironment(noEnv, make(chan os.Signal))
+				env.newClock = func() *rxclock.Clock {
 					return rxclock.NewSet(400*time.Millisecond, by)
-				}}
+				}
 				var stdout, stderr bytes.Buffer
 				code := run(t.Context(), []string{
 					"pa-record", "-u", "sim://?ttft=10ms&itl=2ms&output_tokens=10", "--concurrency-range", "2", "--duration", "800ms", "--profile-export-file", file, "--quiet",

@@ -49,6 +49,7 @@ func services(t *testing.T, srv simProcess) map[string][]string {
 
 // Two servers get half of the requests each, in turn, whoever sends them.
 func TestTwoServers(t *testing.T) {
+	t.Parallel()
 	a, b := startSim(t, "--ttft", "1ms", "--itl", "1ms", "--output-tokens", "4"), startSim(t, "--ttft", "1ms", "--itl", "1ms", "--output-tokens", "4")
 	second := services(t, b)
 	for name, args := range services(t, a) {
@@ -97,6 +98,7 @@ func TestTwoServers(t *testing.T) {
 // Slots that share gRPC connections record their own messages, with the
 // kernel's stamps.
 func TestSharedGRPC(t *testing.T) {
+	t.Parallel()
 	srv := startSim(t, "--ttft", "normal:3ms,1ms", "--itl", "lognormal:1ms,1ms")
 	for _, tt := range []struct{ name, input, args string }{
 		{"streams", `{"data":[{"text_input":["one two"],"stream":[true],"sampling_parameters":["{\"max_tokens\":9}"]}]}`, "-m vllm -i grpc --streaming"},
@@ -131,6 +133,7 @@ func TestSharedGRPC(t *testing.T) {
 // --connection-reuse shows in the number of connections, and each is recorded
 // with the first request on it.
 func TestConnectionReuse(t *testing.T) {
+	t.Parallel()
 	srv := startSim(t, "--ttft", "1ms", "--itl", "1ms", "--output-tokens", "2")
 	for name, args := range services(t, srv) {
 		for reuse, want := range map[string]struct{ least, most int }{"reuse": {1, 2}, "fresh": {10, 10}, "prewarm": {1, 2}} {

@@ -6,9 +6,8 @@ import (
 	"io"
 	"slices"
 
-	"github.com/pa-tools/pa/cmd/pa-record/internal/gputap"
-	"github.com/pa-tools/pa/cmd/pa-record/internal/settings"
 	"github.com/pa-tools/pa/pkg/export"
+	"github.com/pa-tools/pa/pkg/export/pawindow"
 	"github.com/pa-tools/pa/pkg/recorder"
 	"github.com/pa-tools/pa/pkg/tool/perfanalyzer"
 )
@@ -22,32 +21,32 @@ type console struct {
 	settings perfanalyzer.Settings
 	waiting  bytes.Buffer // levels before the first that measured something
 	begun    bool
-	gpus     *gputap.Tap // nil: the server's GPUs are not shown
+	gpus     *gpuTap // nil: the server's GPUs are not shown
 }
 
 // newConsole returns the console of a run with that header.
-func newConsole(w io.Writer, title string, header *export.Run, s *settings.Settings) (*console, error) {
+func newConsole(w io.Writer, title string, header *export.Run, s *settings) (*console, error) {
 	show, err := perfanalyzer.SettingsOf(header)
 	if err != nil {
 		return nil, err
 	}
-	show.Verbose, show.VerboseCSV = s.Verbose, s.VerboseCSV
+	show.Verbose, show.VerboseCSV = s.verbose, s.VerboseCSV
 	return &console{w: w, title: title, settings: show}, nil
 }
 
 // watching returns the telemetry to give to the recorder. For Triton servers, whose
 // metrics perf_analyzer reads, the console takes the GPU metrics from it.
 func (c *console) watching(t recorder.Telemetry) recorder.Telemetry {
-	if c.settings.ServiceKind != settings.Triton {
+	if c.settings.ServiceKind != kindTriton {
 		return t
 	}
-	c.gpus = gputap.New(t)
+	c.gpus = newGPUTap(t)
 	return c.gpus
 }
 
 // level prints a level that is over.
 func (c *console) level(l *recorder.Level) {
-	if c.settings.ServiceKind == settings.Triton && (l.Streamed || perfanalyzer.Decoupled(l.ServerStats)) {
+	if c.settings.ServiceKind == kindTriton && (l.Streamed || perfanalyzer.Decoupled(l.ServerStats)) {
 		c.settings.Decoupled = true
 	}
 	if l.Sequences {
@@ -80,7 +79,7 @@ func (c *console) shown(l *recorder.Level) perfanalyzer.Level {
 	out.Serve(served)
 	out.Sequences = l.Sequences
 	if c.gpus != nil {
-		out.GPUs = c.gpus.Of(l)
+		out.GPUs = c.gpus.of(l)
 	}
 	if l.Latency.Approximate {
 		out.Notes = append(out.Notes, "(so many requests that the percentiles are up to 0.03% too high; pa-analyze has exact ones)")
@@ -120,9 +119,64 @@ func printRuns(w io.Writer, runs []runResult) {
 		for j := range runs {
 			for k := range runs[j].levels {
 				if l := &runs[j].levels[k]; l.SummaryName() == name && l.Summary.Requests > 0 {
-					fmt.Fprintf(w, "%s, %s, %s\n", name, runs[j].of.Place(), runs[j].settings.SummaryLine(l))
+					fmt.Fprintf(w, "%s, %s, %s\n", name, runs[j].index.place(), runs[j].settings.SummaryLine(l))
 				}
 			}
 		}
 	}
+}
+
+// A gpuTap passes telemetry on to the recorder and keeps the GPU metrics of Triton servers
+// for the console. Only one goroutine may use it at a time.
+type gpuTap struct {
+	recorder.Telemetry
+	taken []*export.Scrape // taken from Telemetry and not passed on yet
+	seen  []*export.Scrape // GPU metrics of the present level
+	// done holds the GPU figures of past levels, by the start of the reported time.
+	done map[uint64]*perfanalyzer.GPUs
+}
+
+// maxGPUScrapes bounds the scrapes that are kept for a level. At least half as many, the
+// latest, are kept: nine hours of one endpoint at a scrape a second.
+const maxGPUScrapes = 1 << 16
+
+// newGPUTap returns a tap of the telemetry t. The recorder gets the tap in place of t.
+func newGPUTap(t recorder.Telemetry) *gpuTap {
+	return &gpuTap{Telemetry: t, done: map[uint64]*perfanalyzer.GPUs{}}
+}
+
+// Take implements [recorder.Telemetry].
+func (t *gpuTap) Take() []*export.Scrape {
+	t.take()
+	all := t.taken
+	t.taken = nil
+	return all
+}
+
+func (t *gpuTap) take() {
+	for _, s := range t.Telemetry.Take() {
+		t.taken = append(t.taken, s)
+		if only := perfanalyzer.OnlyGPUs(s); only != nil {
+			if len(t.seen) == maxGPUScrapes {
+				t.seen = append([]*export.Scrape(nil), t.seen[maxGPUScrapes/2:]...)
+			}
+			t.seen = append(t.seen, only)
+		}
+	}
+}
+
+// of returns the GPU figures of the reported time of a level. The first call for a level
+// must follow its end directly.
+func (t *gpuTap) of(l *recorder.Level) *perfanalyzer.GPUs {
+	begin := l.Reported.StartNS
+	if t.done[begin] == nil {
+		t.take()
+		watch := perfanalyzer.NewGPUWatch(pawindow.Window{StartNS: begin, EndNS: l.Reported.EndNS})
+		for _, s := range t.seen {
+			watch.Add(s)
+		}
+		t.seen = nil
+		t.done[begin] = watch.GPUs()
+	}
+	return t.done[begin]
 }

@@ -10,7 +10,6 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/pa-tools/pa/cmd/pa-record/internal/settings"
 	"github.com/pa-tools/pa/pkg/export"
 	"github.com/pa-tools/pa/pkg/export/formats"
 	"github.com/pa-tools/pa/pkg/export/pawindow"
@@ -25,8 +24,8 @@ import (
 func newTestConsole(t *testing.T) (*console, *strings.Builder) {
 	t.Helper()
 	var out strings.Builder
-	kind := settings.OpenAI
-	c, err := newConsole(&out, "", &export.Run{ServiceKind: &kind, Meta: &export.RunMeta{Protocol: settings.HTTP}}, &settings.Settings{})
+	kind := kindOpenAI
+	c, err := newConsole(&out, "", &export.Run{ServiceKind: &kind, Meta: &export.RunMeta{Protocol: protocolHTTP}}, &settings{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -106,7 +105,7 @@ func TestConsoleIsTheExports(t *testing.T) {
 		"sequences":     {"-m", "sequence", "-i", "grpc", "--request-count", "12", "--sequence-length", "3", "--sequence-length-variation", "0"},
 		"synchronous":   {"-m", "sequence", "--request-count", "12", "--sync"},
 		"conversations": {"--service-kind", "openai", "--session-concurrency", "2", "-v"},
-		"duration":      {"--duration", "100ms", "-v"},
+		"duration":      {"--duration", "300ms", "-v"},
 		"schedule":      {"-m", "vllm", "-i", "grpc", "--streaming", "--fixed-schedule"},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -10,7 +10,6 @@ import (
 	"syscall"
 	"testing"
 
-	"github.com/pa-tools/pa/cmd/pa-record/internal/settings"
 	"github.com/pa-tools/pa/internal/exporttest"
 	"github.com/pa-tools/pa/internal/testenv"
 	"github.com/pa-tools/pa/pkg/export"
@@ -60,7 +59,7 @@ func TestFileSizeLimit(t *testing.T) {
 	srv := startSim(t, calm...)
 	path := filepath.Join(t.TempDir(), "x.parquet")
 	r := runChild(t, []string{fileLimitEnv + "=" + strconv.Itoa(journalRoomBytes())}, 0, endless(srv, path)...)
-	journal := settings.Stem(path) + journal.Suffix
+	journal := exportStem(path) + journal.Suffix
 	_, requests := exporttest.Read(t, path)
 	want := fmt.Sprintf("pa-record: write the export: journal %s: file too large; requests kept: %d, in %s", journal, len(requests), path)
 	if r.code != 1 || r.lastLine() != want {
@@ -86,7 +85,7 @@ func TestDiskFull(t *testing.T) {
 	dir, keep := t.TempDir(), t.TempDir()
 	path := filepath.Join(dir, "x.json")
 	r := runChild(t, []string{tmpfsEnv + "=1000000:" + dir + ":" + keep}, syscall.CLONE_NEWNS, append(endless(srv, path), "--spill-dir", dir)...)
-	journal := settings.Stem(path) + journal.Suffix
+	journal := exportStem(path) + journal.Suffix
 	full := "no space left on device; it cannot be moved to " + dir + ": no space left on device"
 	want := "pa-record: write the export: journal " + journal + ": " + full + "; "
 	kept := filepath.Join(keep, filepath.Base(journal))
@@ -107,7 +106,7 @@ func TestDiskFull(t *testing.T) {
 	if said := fmt.Sprintf("requests recovered: %d (the run %s); wrote ", len(requests), why); !strings.Contains(stdout, said) {
 		t.Errorf("recover says %q, want %q", stdout, said)
 	}
-	path = settings.Stem(kept[:len(kept)-len(".journal.arrows")]) + ".json"
+	path = exportStem(kept[:len(kept)-len(".journal.arrows")]) + ".json"
 	if run, _ := exporttest.Read(t, path); run.Meta.Interrupted != "" || run.Meta.EndNS == 0 || !slices.Contains(run.Meta.Warnings, why) {
 		t.Errorf("the export says %+v, want the warning %q", run.Meta, why)
 	}
@@ -127,7 +126,7 @@ func TestDiskFullSpills(t *testing.T) {
 	n := 300 / testenv.Stride(2) // requests
 	r := runChild(t, []string{tmpfsEnv + "=" + strconv.Itoa(journalRoomBytes()/2) + ":" + dir + ":" + keep}, syscall.CLONE_NEWNS, "--service-kind", "openai", "-u", srv.openAI, "--streaming",
 		"--concurrency-range", "4", "--request-count", strconv.Itoa(n), "--profile-export-file", path, "--spill-dir", spill)
-	first := settings.Stem(path) + journal.Suffix
+	first := exportStem(path) + journal.Suffix
 	kept, _ := filepath.Glob(filepath.Join(spill, "*"))
 	if len(kept) != 1 {
 		t.Fatalf("in the folder of --spill-dir: %q, want one journal; standard error:\n%s", kept, r.stderr)
@@ -176,6 +175,7 @@ func checkRecorded(t *testing.T, path string, entries []ledger.Entry, n int) {
 
 // A disk that is full for one export only when the run is over keeps the journal.
 func TestDiskFullAtEnd(t *testing.T) {
+	t.Parallel()
 	srv := startSim(t, calm...)
 	here, dir, keep := t.TempDir(), t.TempDir(), t.TempDir()
 	first, second := filepath.Join(here, "x.json"), filepath.Join(dir, "y.json")
@@ -187,7 +187,7 @@ func TestDiskFullAtEnd(t *testing.T) {
 		}
 	}
 	r := runChild(t, []string{tmpfsEnv + "=65536:" + dir + ":" + keep}, syscall.CLONE_NEWNS, args...)
-	journal := settings.Stem(first) + journal.Suffix
+	journal := exportStem(first) + journal.Suffix
 	want := fmt.Sprintf("pa-record: write the export: %s: no space left on device; requests kept: 100, in %s: free space there, then run pa-record recover %s", second, journal, journal)
 	if r.code != 1 || r.lastLine() != want {
 		t.Fatalf("exit code %d, want 1 and the last line\n%s\nof:\n%s", r.code, want, r.stderr)

@@ -189,7 +189,7 @@ func TestOutputsAreNoInputs(t *testing.T) {
 					if i < 2 && in.name != "in" {
 						continue // the name of the input is given
 					}
-					if n++; n%testenv.Stride(3) > 0 {
+					if n++; n%testenv.Stride(7) > 0 {
 						continue
 					}
 					dir := distincttest.Folder(t, in.name)

@@ -22,6 +22,7 @@ const earlyEnv = "PA_TEST_EARLY_ANSWER"
 // first segment of the request left, and after nothing else. So no request may
 // begin later than its answer came, whatever its size and the transport.
 func TestEarlyAnswer(t *testing.T) {
+	t.Parallel()
 	kernel := stamptest.Kernel(t)
 	certs := newTestCerts(t)
 	over := func(protocols ...string) *tls.Config {

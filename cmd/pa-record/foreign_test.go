@@ -30,7 +30,7 @@ func TestDocuments(t *testing.T) {
 	if testenv.IsLong() {
 		concurrencies = "1 2 4 8 16 32 64 128 256" // as in the document
 	}
-	program.Scripts(t, testscript.Params{
+	eachScript(t, testscript.Params{
 		Dir: "testdata/documents",
 		Setup: func(e *testscript.Env) error {
 			e.Setenv("OPENAI_API_KEY", "")

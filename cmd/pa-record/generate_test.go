@@ -16,6 +16,7 @@ import (
 // their streams, which have no mark of their end, come whole. One that breaks off does
 // not.
 func TestGenerate(t *testing.T) {
+	t.Parallel()
 	srv, err := sim.Start(t.Context(), sim.Config{TTFT: plan.ConstantDelay(1e6), ITL: plan.ConstantDelay(1e6), OutputTokens: plan.ConstantLength(5)})
 	if err != nil {
 		t.Fatal(err)

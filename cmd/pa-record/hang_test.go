@@ -18,7 +18,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/pa-tools/pa/cmd/pa-record/internal/settings"
 	"github.com/pa-tools/pa/internal/exporttest"
 	"github.com/pa-tools/pa/pkg/export"
 	"github.com/pa-tools/pa/pkg/recorder/journal"
@@ -235,7 +234,7 @@ func TestHangInterrupt(t *testing.T) {
 // machine: its journal is there.
 func recoverKept(t *testing.T, paths []string) {
 	t.Helper()
-	place := settings.Stem(paths[0]) + journal.Suffix
+	place := exportStem(paths[0]) + journal.Suffix
 	if _, err := os.Stat(place); err != nil {
 		return
 	}

@@ -264,11 +264,11 @@ func quantiles(d []time.Duration) string {
 		return "none"
 	}
 	slices.Sort(d)
-	return fmt.Sprintf("p50 %v, p99 %v, p99.9 %v, at most %v", quantile(d, 0.5), quantile(d, 0.99), quantile(d, 0.999), quantile(d, 1))
+	return fmt.Sprintf("p50 %v, p99 %v, p99.9 %v, at most %v", quantileOf(d, 0.5), quantileOf(d, 0.99), quantileOf(d, 0.999), quantileOf(d, 1))
 }
 
-// quantile returns a quantile of sorted durations.
-func quantile(d []time.Duration, q float64) time.Duration {
+// quantileOf returns a quantile of sorted durations.
+func quantileOf(d []time.Duration, q float64) time.Duration {
 	return d[min(int(q*float64(len(d))), len(d)-1)]
 }
 
@@ -298,7 +298,7 @@ func TestStampsBetweenHosts(t *testing.T) {
 		if os.Getenv(hostsMessagesVariable) == "" {
 			return // other tests run meanwhile: reads are late, and the packets of several messages share one
 		}
-		if len(d.last) < load.messages*9/10 || quantile(d.last, 0.999) > 50*time.Microsecond {
+		if len(d.last) < load.messages*9/10 || quantileOf(d.last, 0.999) > 50*time.Microsecond {
 			t.Errorf("%s: want 999 in 1,000 within 50 µs", p.name)
 		}
 	})

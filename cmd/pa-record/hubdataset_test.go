@@ -8,8 +8,6 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-
-	"github.com/pa-tools/pa/cmd/pa-record/internal/settings"
 )
 
 // orcaServer is a datasets server with five rows of OpenOrca.
@@ -47,7 +45,7 @@ func TestNamedDataset(t *testing.T) {
 {"payload": [{"model":"x","messages":[{"role":"system","content":"Be brief."},{"role":"user","content":"Question 1?"}],"max_tokens":3}]}
 ]}
 `
-	if code != 0 || stdout != want || !strings.Contains(stderr, "note: --dataset openorca: asking "+settings.AddressOf(server.URL)+" for the first 2 rows of Open-Orca/OpenOrca") {
+	if code != 0 || stdout != want || !strings.Contains(stderr, "note: --dataset openorca: asking "+addressOf(server.URL)+" for the first 2 rows of Open-Orca/OpenOrca") {
 		t.Errorf("exit code %d\n%s%s", code, stdout, stderr)
 	}
 	// There are fewer than the 100 that are asked for by default.
@@ -99,7 +97,7 @@ func TestNamedDatasetErrors(t *testing.T) {
 		want string
 	}{
 		{"cut", env, "--dataset openorca", 1, `--dataset openorca: Open-Orca/OpenOrca: byte 10: the datasets server has cut "question"; use the dataset's files`},
-		{"not there", env, "--dataset cnn_dailymail", 1, "--dataset cnn_dailymail: dataset abisee/cnn_dailymail, rows from 0: " + settings.AddressOf(cut.URL) + ": 404"},
+		{"not there", env, "--dataset cnn_dailymail", 1, "--dataset cnn_dailymail: dataset abisee/cnn_dailymail, rows from 0: " + addressOf(cut.URL) + ": 404"},
 		{"offline", offline, "--dataset sharegpt", 1, "--dataset sharegpt: dataset anon8231489123/ShareGPT_Vicuna_unfiltered: not in the cache " + offline["HF_HOME"] + "/hub: HF_HUB_OFFLINE forbids requests to the hub; unset it, or name a file of the dataset"},
 		{"made up", env, "--dataset openorca --num-sessions 3", 2, "--dataset and prompts that are made up (--synthetic-input-tokens, --num-sessions) exclude each other; drop one"},
 		{"only files", env, "--dataset mooncake", 2, "--dataset is about files; give them with --input-data"},

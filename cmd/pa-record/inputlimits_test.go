@@ -24,6 +24,7 @@ func (e endlessRows) Read(b []byte) (int, error) {
 // Input data that decompresses to far more than its size, or never ends, is
 // refused with the flag that allows more.
 func TestInputDataLimits(t *testing.T) {
+	t.Parallel()
 	var bomb bytes.Buffer
 	z, err := zstd.NewWriter(&bomb)
 	if err != nil {
@@ -57,7 +58,7 @@ func TestInputDataLimits(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			var out, errs bytes.Buffer
-			env := environment{getenv: func(string) string { return "" }, signals: make(chan os.Signal)}
+			env := newEnvironment(noEnv, make(chan os.Signal))
 			code := run(t.Context(), strings.Fields(command+tt.args), env, endlessRows{[]byte("{\"text\": \"hi\"}\n")}, &out, &errs)
 			if code != tt.code || !strings.Contains(errs.String(), tt.stderr) {
 				t.Errorf("exit code %d, want %d; %s, want %q", code, tt.code, errs.String(), tt.stderr)

@@ -13,7 +13,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/pa-tools/pa/cmd/pa-record/internal/settings"
 	"github.com/pa-tools/pa/internal/exporttest"
 	"github.com/pa-tools/pa/internal/testenv"
 	"github.com/pa-tools/pa/pkg/export"
@@ -100,7 +99,7 @@ func TestKill(t *testing.T) {
 	if _, err := os.Stat(path); err == nil {
 		t.Fatalf("the export is there though the run was killed: %s", stderr)
 	}
-	journal := settings.Stem(path) + journal.Suffix
+	journal := exportStem(path) + journal.Suffix
 	o := export.Opener{Formats: formats.Readers()}
 	r, err := o.Open(t.Context(), journal)
 	if err != nil {

@@ -132,6 +132,7 @@ func ledgerRequests() int { return 40 / testenv.Stride(2) }
 // What is recorded is what the server in another process says it sent: the
 // same requests, the same responses, the same bytes.
 func TestLedgerOpenAI(t *testing.T) {
+	t.Parallel()
 	srv := startSim(t, "--ttft", "normal:5ms,2ms", "--itl", "lognormal:2ms,1ms", "--output-tokens", "normal:12,4", "--vocabulary", "tricky", "--seed", "7")
 	for _, tt := range []struct{ name, flags string }{
 		{"chat, streamed", "--streaming"},
@@ -211,6 +212,7 @@ func recordTriton(t *testing.T, srv simProcess, input string, args ...string) (r
 
 // Each response is the message of the ledger, read by the generated code.
 func TestLedgerTritonStream(t *testing.T) {
+	t.Parallel()
 	srv := startSim(t, "--ttft", "5ms", "--itl", "lognormal:2ms,1ms", "--vocabulary", "tricky")
 	requests, entries := recordTriton(t, srv,
 		`{"data":[{"text_input":["one two three"],"stream":[true],"sampling_parameters":["{\"max_tokens\":9}"]}]}`,
@@ -258,6 +260,7 @@ func onlyString(t *testing.T, raw []byte) string {
 
 // The outputs of whole answers equal the ledger's outputs, over both protocols.
 func TestLedgerTritonWhole(t *testing.T) {
+	t.Parallel()
 	srv := startSim(t)
 	var steps []string
 	for i := range 3 {

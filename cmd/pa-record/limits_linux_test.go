@@ -48,6 +48,7 @@ func checkPartly(t *testing.T, r childResult, message string, requests int, path
 // a busy machine a connection may thus carry one request only, so that the connections
 // themselves must be many: nearly 30 of 64.
 func TestTooManyFiles(t *testing.T) {
+	t.Parallel()
 	srv := startSim(t, calm...)
 	dir := t.TempDir()
 	paths := []string{filepath.Join(dir, "x.json"), filepath.Join(dir, "x.parquet"), filepath.Join(dir, "x.arrow")}
@@ -69,6 +70,7 @@ func TestTooManyFiles(t *testing.T) {
 // Connections that pa-record opens before the load without being asked fail as rows, too,
 // and none of the others with them.
 func TestTooManyFilesForPrewarming(t *testing.T) {
+	t.Parallel()
 	srv := startSim(t, calm...)
 	path := filepath.Join(t.TempDir(), "x.json")
 	r := runChild(t, []string{fdLimitEnv + "=100"}, 0, "--service-kind", "openai", "-u", srv.openAI, "--streaming", "--concurrency-range", "200", "--request-count", "400", "--profile-export-file", path)

@@ -1,7 +1,12 @@
 // Pa-record sends load to an LLM inference server and records when each
 // response came back, in the profile_export.json format of perf_analyzer. Bare
-// pa-record takes perf_analyzer's flags. It computes no metrics: pa-analyze
-// does, from the file.
+// pa-record takes perf_analyzer's flags. After a run it reads what it has recorded and
+// prints the figures that pa-analyze computes from the export.
+//
+// Each command has a file: record.go (bare pa-record), sim.go, calibrate.go, recover.go,
+// writeinputs.go, foreign.go. A run goes through settings.go, which has a file for each
+// group of flags, data.go (what is sent), target.go (to whom), run.go (the load),
+// recording.go (the journal) and after.go (figures, report, page).
 package main
 
 import (
@@ -20,10 +25,6 @@ import (
 	"golang.org/x/term"
 	"google.golang.org/grpc/grpclog"
 
-	"github.com/pa-tools/pa/cmd/pa-record/internal/heap"
-	"github.com/pa-tools/pa/cmd/pa-record/internal/printer"
-	"github.com/pa-tools/pa/cmd/pa-record/internal/settings"
-	"github.com/pa-tools/pa/cmd/pa-record/internal/signals"
 	"github.com/pa-tools/pa/internal/cmdline"
 	"github.com/pa-tools/pa/pkg/recorder/rxclock"
 )
@@ -33,11 +34,12 @@ var version = "dev"
 
 func main() {
 	version = cmdline.Version(version)
-	debug.SetGCPercent(heap.MostPercent) // also of the simulator and the calibration; see steerHeap
+	debug.SetGCPercent(mostGCPercent) // also of the simulator and the calibration; see steerHeap
 	ignoreFileSizeSignal()
-	signals := make(chan os.Signal, 2)
-	signal.Notify(signals, os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
-	env := environment{getenv: os.Getenv, signals: signals, takeLogs: takeLogs, steerHeap: heap.Steer}
+	received := make(chan os.Signal, 2)
+	signal.Notify(received, os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
+	env := newEnvironment(os.Getenv, received)
+	env.takeLogs, env.steerHeap = takeLogs, steerHeap
 	if fd := int(os.Stderr.Fd()); term.IsTerminal(fd) {
 		env.columns = func() int { return columns(fd) }
 	}
@@ -50,24 +52,24 @@ type environment struct {
 	signals <-chan os.Signal
 	// columns asks how wide standard error is; nil when that is no terminal.
 	columns func() int
-	// takeLogs makes libraries write their logs to w; if nil, their logs stay as they are.
+	// takeLogs makes libraries write their logs to w.
 	takeLogs func(w io.Writer)
-	// newClock makes the clock of a run; nil means rxclock.New.
+	// newClock makes the clock of a run.
 	newClock func() *rxclock.Clock
-	// steerHeap sets the garbage collector for a load, until stop is called; if nil, the
-	// collector stays as it is.
+	// steerHeap sets the garbage collector for a load, until stop is called.
 	steerHeap func() (stop func())
 
-	relay   *signals.Relay // set by run
-	journal *openJournal   // set by run
+	relay   *signalRelay // of signals, while the program runs
+	journal *openJournal
 }
 
-// clock returns the clock of a run.
-func (e environment) clock() *rxclock.Clock {
-	if e.newClock == nil {
-		return rxclock.New()
+// newEnvironment returns the inputs of a program that leaves the logs of libraries and the
+// garbage collector of the process as they are, and has no terminal.
+func newEnvironment(getenv func(string) string, signals <-chan os.Signal) environment {
+	return environment{
+		getenv: getenv, signals: signals, newClock: rxclock.New, journal: &openJournal{},
+		takeLogs: func(io.Writer) {}, steerHeap: func() func() { return func() {} },
 	}
-	return e.newClock()
 }
 
 // logsTo returns the destination of the libraries' logs. They are discarded, because
@@ -105,11 +107,9 @@ const abandonAfter = 500 * time.Millisecond
 
 // run is the whole program; args[0] is its name.
 func run(ctx context.Context, args []string, env environment, stdin io.Reader, stdout, stderr io.Writer) int {
-	p := printer.New(stdout, stderr)
-	if env.takeLogs != nil {
-		env.takeLogs(logsTo(env, p.Err))
-	}
-	env.relay, env.journal = signals.NewRelay(env.signals, p.Hurry), &openJournal{}
+	p := newPrinter(stdout, stderr)
+	env.takeLogs(logsTo(env, p.err))
+	env.relay = newSignalRelay(env.signals, p.hurry)
 	code := runCommand(ctx, args, env, stdin, p)
 	whole, err := p.Close()
 	env.relay.Close()
@@ -117,7 +117,7 @@ func run(ctx context.Context, args []string, env environment, stdin io.Reader, s
 	case err != nil:
 		return max(code, cmdline.ExitError)
 	case !whole && code == cmdline.ExitOK:
-		return cmdline.SignalError{Signal: env.relay.Last()}.Code()
+		return cmdline.SignalError{Signal: env.relay.last()}.Code()
 	}
 	return code
 }
@@ -125,7 +125,7 @@ func run(ctx context.Context, args []string, env environment, stdin io.Reader, s
 // runCommand runs the command line. After a signal that no stage claimed, it cancels
 // the context and returns within abandonAfter. After the second signal for a stage that
 // claimed them, it returns within a second, whatever the stage does.
-func runCommand(ctx context.Context, args []string, env environment, stdin io.Reader, p *printer.Printer) int {
+func runCommand(ctx context.Context, args []string, env environment, stdin io.Reader, p *printer) int {
 	app := wholeApp(args, env)
 	app.Action = cmdline.WithSignals(app.Action)
 	for _, c := range app.Commands {
@@ -139,23 +139,23 @@ func runCommand(ctx context.Context, args []string, env environment, stdin io.Re
 		}
 	}()
 	ended := make(chan int, 1)
-	go func() { ended <- app.Run(ctx, args, stdin, p.Out, p.Err) }() // may be left behind after a signal
+	go func() { ended <- app.Run(ctx, args, stdin, p.out, p.err) }() // may be left behind after a signal
 	select {
 	case code := <-ended:
 		return code
-	case <-env.relay.Overdue:
+	case <-env.relay.overdue:
 		abandoned = true
-		cause := cmdline.SignalError{Signal: env.relay.Last()}
-		fmt.Fprintf(p.Err, "pa-record: %v%s\n", cause, env.journal.advice())
+		cause := cmdline.SignalError{Signal: env.relay.last()}
+		fmt.Fprintf(p.err, "pa-record: %v%s\n", cause, env.journal.advice())
 		return cause.Code()
-	case sig := <-env.relay.Unclaimed:
+	case sig := <-env.relay.unclaimed:
 		cause := cmdline.SignalError{Signal: sig}
 		cancel(cause)
 		select {
 		case code := <-ended:
 			return code
 		case <-time.After(abandonAfter):
-			fmt.Fprintf(p.Err, "pa-record: %v\n", cause)
+			fmt.Fprintf(p.err, "pa-record: %v\n", cause)
 			return cause.Code()
 		}
 	}
@@ -182,10 +182,10 @@ func recordApp(args []string, env environment, reports [][]string) cmdline.App {
 			{Does: "Triton over gRPC, with perf_analyzer's flags", Line: "pa-record -m vllm -i grpc --async --streaming --input-data prompts.json \\\n  --concurrency-range 1:16:5"},
 			{Does: "see what would be sent, and send nothing", Line: "pa-record -u sim:// --concurrency-range 1,4 --dry-run"},
 		},
-		CommonFlags: map[string][]cmdline.CommonFlag{"": settings.CommonFlags, "inputs": settings.CommonInputFlags},
-		Flags:       settings.Flags(),
-		Unsupported: settings.NotSupported,
-		Renamed:     settings.Renamed,
+		CommonFlags: map[string][]cmdline.CommonFlag{"": commonFlags, "inputs": commonInputFlags},
+		Flags:       recordFlags(),
+		Unsupported: unsupportedFlags,
+		Renamed:     renamedFlags,
 		OtherFlags:  foreignFlags,
 		GetoptForms: true,
 		Action: func(c *cli.Context) error {

@@ -8,6 +8,8 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"os/exec"
+	"path/filepath"
 	"runtime"
 	"strconv"
 	"strings"
@@ -17,7 +19,6 @@ import (
 	"github.com/urfave/cli/v2"
 	"go.uber.org/goleak"
 
-	"github.com/pa-tools/pa/cmd/pa-record/internal/settings"
 	"github.com/pa-tools/pa/internal/scripttest"
 	"github.com/pa-tools/pa/internal/testenv"
 	"github.com/pa-tools/pa/pkg/sim"
@@ -37,7 +38,7 @@ var program = scripttest.Program{
 	Name: "pa-record",
 	Main: main,
 	Run: func(args []string, stdout, stderr io.Writer) int {
-		env := environment{getenv: os.Getenv, signals: make(chan os.Signal)}
+		env := newEnvironment(os.Getenv, make(chan os.Signal))
 		return run(context.Background(), args, env, strings.NewReader(""), stdout, stderr)
 	},
 }
@@ -50,7 +51,7 @@ func TestMain(m *testing.M) {
 	if !testenv.Race {
 		// The parallel tests wait for servers more than they compute. The flag -parallel of
 		// the command line, which is parsed later, has precedence.
-		_ = flag.Set("test.parallel", strconv.Itoa(2*runtime.GOMAXPROCS(0)))
+		_ = flag.Set("test.parallel", strconv.Itoa(3*runtime.GOMAXPROCS(0)))
 	}
 	program.TestMain(leakChecked{m})
 }
@@ -69,8 +70,42 @@ func (l leakChecked) Run() int {
 	return code
 }
 
+// scriptEnv marks a process of the tests that runs one script.
+const scriptEnv = "PA_RECORD_TEST_SCRIPT"
+
+// eachScript runs the scripts of a folder at the same time as other tests. Each has a process of
+// its own, which runs the commands of the script without further processes but has only one
+// working directory.
+func eachScript(t *testing.T, params testscript.Params) {
+	if testenv.IsLong() || os.Getenv(scriptEnv) != "" {
+		program.Scripts(t, params)
+		return
+	}
+	t.Parallel()
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	scripts, err := filepath.Glob(filepath.Join(params.Dir, "*.txtar"))
+	if err != nil || scripts == nil {
+		t.Fatalf("no scripts in %s (%v)", params.Dir, err)
+	}
+	for _, script := range scripts {
+		name := strings.TrimSuffix(filepath.Base(script), ".txtar")
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			cmd := exec.CommandContext(t.Context(), self, "-test.v", "-test.run=^"+t.Name()[:len(t.Name())-len(name)-1]+"$/^"+name+"$")
+			cmd.Env = append(os.Environ(), scriptEnv+"=1")
+			out, err := cmd.CombinedOutput()
+			if err != nil || !strings.Contains(string(out), "--- PASS: "+t.Name()+" ") {
+				t.Fatalf("%v:\n%s", err, out)
+			}
+		})
+	}
+}
+
 func TestScript(t *testing.T) {
-	program.Scripts(t, testscript.Params{
+	eachScript(t, testscript.Params{
 		Dir: "testdata/script",
 		Setup: func(e *testscript.Env) error {
 			e.Setenv("OPENAI_API_KEY", "")
@@ -140,13 +175,13 @@ func TestSimDocumented(t *testing.T) {
 }
 
 // parse resolves a command line as the program does.
-func parse(t *testing.T, key string, args ...string) (*settings.Settings, error) {
+func parse(t *testing.T, key string, args ...string) (*settings, error) {
 	t.Helper()
-	var s *settings.Settings
+	var s *settings
 	var err error
 	app := recordApp(nil, environment{}, nil)
 	app.Action = func(c *cli.Context) error {
-		s, err = settings.New(c, func(name string) string { return map[string]string{"OPENAI_API_KEY": key}[name] })
+		s, err = newSettings(c, func(name string) string { return map[string]string{"OPENAI_API_KEY": key}[name] }, true)
 		return nil
 	}
 	var stderr strings.Builder
@@ -166,7 +201,7 @@ func inProcess(ctx context.Context, t testing.TB, args ...string) (code int, std
 func inProcessWith(ctx context.Context, t testing.TB, variables map[string]string, args ...string) (code int, stdout, stderr string) {
 	t.Helper()
 	var out, errs bytes.Buffer
-	env := environment{getenv: func(name string) string { return variables[name] }, signals: make(chan os.Signal)}
+	env := newEnvironment(func(name string) string { return variables[name] }, make(chan os.Signal))
 	code = run(ctx, append([]string{"pa-record"}, args...), env, strings.NewReader(""), &out, &errs)
 	return code, out.String(), errs.String()
 }

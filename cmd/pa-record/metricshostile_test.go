@@ -20,6 +20,7 @@ import (
 // costs a run nothing but a warning: every request is sent and answered, while
 // the endpoint is being asked.
 func TestMetricsHostile(t *testing.T) {
+	t.Parallel()
 	flood := []byte(strings.Repeat("m{a=\""+strings.Repeat("0123456789", 100)+"\"} 1\n", 1000)) // 1 MB
 	long := `",pad="` + strings.Repeat("x", 4000) + "\"} 1\n"
 	// spaced makes a series as long as with long, but with short labels, which cost less time.

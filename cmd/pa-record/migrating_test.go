@@ -6,8 +6,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-
-	"github.com/pa-tools/pa/cmd/pa-record/internal/settings"
 )
 
 // perfAnalyzerFlags are all flags of perf_analyzer's release 25.12.
@@ -136,8 +134,8 @@ func TestMigratingKinds(t *testing.T) {
 			t.Errorf("%s: exit code %d, standard error %q, want %q", kind[0], code, stderr, want)
 		}
 	}
-	if found != len(settings.NotSupportedKinds) {
-		t.Errorf("the table has %d kinds, want %d", found, len(settings.NotSupportedKinds))
+	if found != len(unsupportedKinds) {
+		t.Errorf("the table has %d kinds, want %d", found, len(unsupportedKinds))
 	}
 }
 

@@ -35,6 +35,7 @@ func TestMistakesOnce(t *testing.T) {
 // Too many failures are a gate that was not met; so they are when everything
 // fails.
 func TestMaxErrorRateExit(t *testing.T) {
+	t.Parallel()
 	for flags, want := range map[string]int{"--max-error-rate 0.5": cmdline.ExitGate, "": cmdline.ExitError, "--max-error-rate 1": cmdline.ExitError} {
 		args := append(strings.Fields(flags), "-u", "sim://?fault=http_500", "--request-count", "100", "--profile-export-file", filepath.Join(t.TempDir(), "x.json"))
 		code, _, stderr := inProcess(t.Context(), t, args...)

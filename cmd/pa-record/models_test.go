@@ -34,6 +34,7 @@ func recordModels(t *testing.T, args string) (*export.Run, []export.Request, []s
 
 // Requests go to models in turn, whatever the service, and the record says to which.
 func TestModelsRecorded(t *testing.T) {
+	t.Parallel()
 	rows := filepath.Join(t.TempDir(), "rows.jsonl")
 	if err := os.WriteFile(rows, []byte(`{"text": "one", "model": "b"}
 {"text": "two"}
@@ -73,6 +74,7 @@ func TestModelsRecorded(t *testing.T) {
 
 // The same seed draws the same models, another one others.
 func TestModelsDrawnBySeed(t *testing.T) {
+	t.Parallel()
 	draw := func(seed int) string {
 		_, _, models := recordModels(t, fmt.Sprintf("-m a,b,c --model-selection-strategy random --random-seed %d --service-kind openai -u sim://?ttft=1ms&itl=1ms&output_tokens=2 --request-count 24 --concurrency-range 4", seed))
 		return strings.Join(models, " ")

@@ -39,6 +39,7 @@ func nanServer(t *testing.T) string {
 // Tensors that are no numbers of JSON are kept, in windows of either kind, and the
 // export is whole. perf_analyzer leaves a file that breaks off at the first.
 func TestWindowsOfNaN(t *testing.T) {
+	t.Parallel()
 	url := nanServer(t)
 	for mode, flags := range map[string][]string{
 		"time windows":  {"-p", "50"},

@@ -10,8 +10,6 @@ import (
 	"syscall"
 	"testing"
 
-	"github.com/pa-tools/pa/cmd/pa-record/internal/settings"
-	"github.com/pa-tools/pa/cmd/pa-record/internal/signals"
 	"github.com/pa-tools/pa/internal/cmdline"
 	"github.com/pa-tools/pa/pkg/export"
 	"github.com/pa-tools/pa/pkg/recorder/journal"
@@ -67,7 +65,7 @@ func newTestRecording(path string, overwrite bool) (*recording, error) {
 	if err != nil {
 		return nil, err
 	}
-	return newRecording(exports, &settings.Settings{Overwrite: overwrite})
+	return newRecording(exports, &settings{overwrite: overwrite})
 }
 
 // Two runs with one path: the second is refused, and the message names the flag.
@@ -114,7 +112,7 @@ func TestJournalKept(t *testing.T) {
 		err  error
 		want string
 	}{
-		{"stopped", signals.ErrSecond, "a second signal stopped the writing of the export; requests kept: 3, in x: pa-record recover x"},
+		{"stopped", errSecondSignal, "a second signal stopped the writing of the export; requests kept: 3, in x: pa-record recover x"},
 		{"full", fmt.Errorf("y: %w", syscall.ENOSPC), "y: no space left on device; requests kept: 3, in x: free space there, then run pa-record recover x"},
 		{"two errors", errors.Join(errors.New("a"), syscall.EMFILE), "a; too many open files; requests kept: 3, in x: raise the limit on open files (ulimit -n), then run pa-record recover x"},
 	} {
@@ -125,7 +123,7 @@ func TestJournalKept(t *testing.T) {
 			}
 		})
 	}
-	if err := journalKept(signals.ErrSecond, nil); err != signals.ErrSecond { //nolint:errorlint // the same, not wrapped
+	if err := journalKept(errSecondSignal, nil); err != errSecondSignal { //nolint:errorlint // the same, not wrapped
 		t.Errorf("%v, want the error as it was", err)
 	}
 }

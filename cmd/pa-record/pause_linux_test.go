@@ -32,6 +32,7 @@ func isStopped(pid int) bool {
 // A run that is stopped and continued says so: the pause is in the export, and what
 // it did on standard error.
 func TestStopped(t *testing.T) {
+	t.Parallel()
 	length := 700 * time.Millisecond
 	if text := os.Getenv(stopEnv); text != "" {
 		var err error
@@ -86,6 +87,7 @@ func TestStopped(t *testing.T) {
 
 // Ctrl-Z and fg on a terminal are a pause, too.
 func TestCtrlZ(t *testing.T) {
+	t.Parallel()
 	sh := testenv.Program(t, "sh")
 	srv := startSim(t, "--ttft", "5ms", "--itl", "2ms", "--output-tokens", "10")
 	path := filepath.Join(t.TempDir(), "x.json")

@@ -34,6 +34,7 @@ func counted(all []proxytest.Asked) map[string]int {
 // on standard error and in the export, without its password; the names of
 // servers are the proxy's to resolve.
 func TestThroughProxy(t *testing.T) {
+	t.Parallel()
 	srv := startSim(t, "--ttft", "1ms", "--itl", "1ms", "--output-tokens", "2")
 	proxy := startProxy(t, map[string]string{
 		"llm.test": strings.TrimPrefix(srv.openAI, "http://"), "http.test:80": strings.TrimPrefix(srv.http, "http://"), "grpc.test:8001": srv.grpc,
@@ -81,8 +82,8 @@ func TestThroughProxy(t *testing.T) {
 	}
 	t.Run("none", func(t *testing.T) {
 		s, err := parse(t, "", "-m", "x", "-u", "http://llm.test", "--proxy", "none")
-		if err != nil || s.Proxy != nil || len(s.Proxies)+len(s.Warnings) > 0 {
-			t.Errorf("%v, %q, %q", err, s.Proxies, s.Warnings)
+		if err != nil || s.proxy != nil || len(s.Proxies)+len(s.warnings) > 0 {
+			t.Errorf("%v, %q, %q", err, s.Proxies, s.warnings)
 		}
 	})
 	t.Run("loopback", func(t *testing.T) {

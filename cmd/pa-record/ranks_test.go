@@ -7,7 +7,6 @@ import (
 	"net"
 	"testing"
 
-	"github.com/pa-tools/pa/cmd/pa-record/internal/settings"
 	"github.com/pa-tools/pa/pkg/recorder/barrier"
 	"github.com/pa-tools/pa/pkg/recorder/world"
 )
@@ -35,8 +34,8 @@ func TestLeaveRanks(t *testing.T) {
 				t.Fatal(err)
 			}
 			join := func(rank int) (*ranks, func(error) error) {
-				var s settings.Settings
-				s.World, s.Barrier, s.BarrierTimeout = world.World{Rank: rank, Size: 3}, addr, barrier.DefaultTimeout
+				var s settings
+				s.world, s.barrier, s.barrierTimeout = world.World{Rank: rank, Size: 3}, addr, barrier.DefaultTimeout
 				r, leave, err := joinRanks(context.Background(), &s)
 				if err != nil {
 					t.Fatal(err)

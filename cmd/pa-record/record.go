@@ -12,8 +12,6 @@ import (
 
 	"github.com/urfave/cli/v2"
 
-	"github.com/pa-tools/pa/cmd/pa-record/internal/settings"
-	"github.com/pa-tools/pa/cmd/pa-record/internal/signals"
 	"github.com/pa-tools/pa/internal/cmdline"
 	"github.com/pa-tools/pa/internal/redact"
 	"github.com/pa-tools/pa/internal/sanitize"
@@ -25,24 +23,24 @@ import (
 
 // record is pa-record without a subcommand. reports are named at the end.
 func record(c *cli.Context, args []string, env environment, reports [][]string) (err error) {
-	s, err := settings.New(c, env.getenv)
+	s, err := newSettings(c, env.getenv, true)
 	if err != nil {
 		return err
 	}
-	if err := s.CheckFiles(c); err != nil {
+	if err := s.checkFiles(c); err != nil {
 		return err
 	}
 	stdout, stderr := sanitize.NewWriter(c.App.Writer), c.App.ErrWriter
-	if s.DryRun {
-		s.PrintNotes(stderr)
-		return printJSON(stdout, dryRun{s, s.WorldPlan()})
+	if s.dryRun {
+		s.printNotes(stderr)
+		return printJSON(stdout, dryRun{s, s.worldPlan()})
 	}
-	if s.World.Several() && s.World.Rank > 0 { // rank 0 speaks for all
-		stdout, stderr = sanitize.NewWriter(io.Discard), &rankWriter{stderr, s.World.Rank}
-		s.Quiet = true
+	if s.world.Several() && s.world.Rank > 0 { // rank 0 speaks for all
+		stdout, stderr = sanitize.NewWriter(io.Discard), &rankWriter{stderr, s.world.Rank}
+		s.quiet = true
 	}
-	runs := s.PlannedRuns()
-	if err := s.MakeArtifactDir(); err != nil {
+	runs := s.plannedRuns()
+	if err := s.makeArtifactDir(); err != nil {
 		return err
 	}
 	if err := checkFiles(runs, s); err != nil {
@@ -53,7 +51,7 @@ func record(c *cli.Context, args []string, env environment, reports [][]string) 
 		return err
 	}
 	defer outputs.close()
-	if err := backend.CheckSources(s.SourceIPs); err != nil {
+	if err := backend.CheckSources(s.sourceIPs); err != nil {
 		return fmt.Errorf("--source-ip: %w; use one that an interface of this machine has", err)
 	}
 	ctx := c.Context // a signal ends it as long as nothing is sent
@@ -66,26 +64,26 @@ func record(c *cli.Context, args []string, env environment, reports [][]string) 
 	if err != nil {
 		return err
 	}
-	defer entries.Close()
+	defer entries.close()
 	if limit, ok := fileLimit(); ok {
-		s.WarnOfFiles(limit)
+		s.warnOfFiles(limit)
 	}
-	if ports, ok := localPorts(); ok && !s.Simulated() {
-		s.WarnOfPorts(ports)
+	if ports, ok := localPorts(); ok && !s.simulated() {
+		s.warnOfPorts(ports)
 	}
-	s.WarnOfCPU(runtime.GOMAXPROCS(0))
-	s.Notes = append(s.Notes, entries.Notes...)
-	if s.World.Rank > 0 {
-		s.Notes = nil // rank 0 prints the same
+	s.warnOfCPU(runtime.GOMAXPROCS(0))
+	s.notes = append(s.notes, entries.notes...)
+	if s.world.Rank > 0 {
+		s.notes = nil // rank 0 prints the same
 	}
-	s.PrintNotes(stderr)
+	s.printNotes(stderr)
 	ranks, leave, err := joinRanks(ctx, s)
 	if err != nil {
 		return err
 	}
 	defer func() { err = leave(err) }()
 	settle(targets, s)
-	ctx, stop, interrupted, release := signals.Watch(ctx, env.relay, stderr)
+	ctx, stop, interrupted, release := watchSignals(ctx, env.relay, stderr)
 	defer release()
 	m := &repeatedRun{
 		s: s, args: args, env: env, stdout: stdout, stderr: stderr,
@@ -94,8 +92,8 @@ func record(c *cli.Context, args []string, env environment, reports [][]string) 
 	}
 	if s.Calibrate {
 		m.calibration, err = calibrateFor(ctx, s, stop, stderr)
-		if interrupted.Signal() != 0 {
-			return interrupted.Error(errNothingSent)
+		if interrupted.signal() != 0 {
+			return interrupted.exitError(errNothingSent)
 		}
 		if err != nil {
 			return err
@@ -103,8 +101,8 @@ func record(c *cli.Context, args []string, env environment, reports [][]string) 
 	}
 	err = m.record(ctx)
 	if pageErr := errors.Join(m.printReport(ctx), m.page(ctx)); pageErr != nil {
-		if interrupted.Signal() != 0 {
-			return interrupted.Error(errors.Join(withoutBareCode(err), pageErr))
+		if interrupted.signal() != 0 {
+			return interrupted.exitError(errors.Join(withoutBareCode(err), pageErr))
 		}
 		err = errors.Join(err, pageErr)
 	}
@@ -113,8 +111,8 @@ func record(c *cli.Context, args []string, env environment, reports [][]string) 
 
 // A dryRun is what --dry-run prints.
 type dryRun struct {
-	*settings.Settings
-	World *settings.WorldPlan `json:"world,omitempty"` // nil for a process that records alone
+	*settings
+	World *worldPlan `json:"world,omitempty"` // nil for a process that records alone
 }
 
 // errNothingSent ends a run that was interrupted before its first request.
@@ -123,7 +121,7 @@ var errNothingSent = errors.New("interrupted before the first request")
 // explain adds advice to the error of a run in which too many requests failed. It
 // gives the error of --max-error-rate its exit code. ifRefused is the advice for a
 // server that refuses the first requests, from the checks before the load.
-func explain(err error, s *settings.Settings, ifRefused []string) error {
+func explain(err error, s *settings, ifRefused []string) error {
 	var fe *recorder.FailedError
 	var re *recorder.ErrorRateError
 	switch {
@@ -138,7 +136,7 @@ func explain(err error, s *settings.Settings, ifRefused []string) error {
 }
 
 // checkWhat adds to err what to look at when requests fail in this way.
-func checkWhat(err error, failure *recorder.FailureKind, s *settings.Settings, ifRefused []string) error {
+func checkWhat(err error, failure *recorder.FailureKind, s *settings, ifRefused []string) error {
 	status, code := failure.Status, failure.Code
 	check := "the server's log may say why"
 	switch {
@@ -151,8 +149,8 @@ func checkWhat(err error, failure *recorder.FailureKind, s *settings.Settings, i
 		check = "is the API key right?"
 	case code == http.StatusTooManyRequests:
 		check = "the server limits the rate; lower the load"
-	case (code == http.StatusBadRequest || code == http.StatusUnprocessableEntity) && s.OtherLengthField(failure.Message) != "":
-		check = "the server may want another member for the length of the answer: --max-tokens-field " + s.OtherLengthField(failure.Message)
+	case (code == http.StatusBadRequest || code == http.StatusUnprocessableEntity) && s.otherLengthField(failure.Message) != "":
+		check = "the server may want another member for the length of the answer: --max-tokens-field " + s.otherLengthField(failure.Message)
 	case len(ifRefused) > 0:
 		check = strings.Join(ifRefused, "; ")
 	case status != export.StatusHTTPError && status != export.StatusRPCError:
@@ -160,21 +158,12 @@ func checkWhat(err error, failure *recorder.FailureKind, s *settings.Settings, i
 		check = "are --endpoint (" + s.Endpoint + ") and the model right?"
 	case code >= 300 && code < 400:
 		check = "is -u right?"
-	case s.MadeTensors(), s.ServiceKind == settings.Triton && len(s.InputData) == 0 && !s.NamesDataset() && s.InputLengths == nil:
+	case s.madeTensors(), s.ServiceKind == kindTriton && len(s.InputData) == 0 && !s.namesDataset() && s.inputLengths == nil:
 		check = "the inputs were made up; --input-data FILE sends real ones"
 	case code >= 400 && code < 500 && len(s.InputData) > 0:
 		check = "does the server take what --input-data holds?"
 	}
 	return fmt.Errorf("%w; %s", err, check)
-}
-
-// orNone makes 0 on the command line mean 0 for the recorder, whose 0 means
-// its default.
-func orNone[T ~int64](d T) T {
-	if d == 0 {
-		return -1
-	}
-	return d
 }
 
 // printJSON prints v as indented JSON by [sanitize.JSON].
@@ -188,21 +177,21 @@ func printJSON(w io.Writer, v any) error {
 }
 
 // exportHeader is the export's header as far as it is known before the run.
-func exportHeader(s *settings.Settings, args []string, data *export.DatasetMeta) export.Run {
+func exportHeader(s *settings, args []string, data *export.DatasetMeta) export.Run {
 	config, err := json.Marshal(s)
 	if err != nil {
 		panic(err) // plain data
 	}
 	kind, endpoint, v := s.ServiceKind, s.Endpoint, version
 	var streaming *bool // the recorder looks at the requests, which may say it themselves
-	if s.Streaming || kind == settings.Triton {
+	if s.Streaming || kind == kindTriton {
 		streaming = &s.Streaming
 	}
 	return export.Run{
 		Version: &v, ServiceKind: &kind, Endpoint: &endpoint,
 		Meta: &export.RunMeta{
 			Schema: export.Schema, Tool: "pa-record " + version,
-			Args: redact.Args(args), Config: config, Models: s.Models, URL: s.URL, URLs: s.URLs, Warnings: slices.Clone(s.Warnings), WithoutEffect: s.WithoutEffect,
+			Args: redact.Args(args), Config: config, Models: s.Models, URL: s.URL, URLs: s.URLs, Warnings: slices.Clone(s.warnings), WithoutEffect: s.withoutEffect,
 			Protocol: s.Protocol, Streaming: streaming, Seed: s.Seed, Dataset: data, AnalysisHints: s.Hints,
 			Host: host.Meta(), Start: export.StartFirstSegment,
 		},

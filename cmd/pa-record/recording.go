@@ -9,10 +9,6 @@ import (
 	"sync"
 	"syscall"
 
-	"github.com/pa-tools/pa/cmd/pa-record/internal/objective"
-	"github.com/pa-tools/pa/cmd/pa-record/internal/settings"
-	"github.com/pa-tools/pa/cmd/pa-record/internal/signals"
-	"github.com/pa-tools/pa/cmd/pa-record/internal/summary"
 	"github.com/pa-tools/pa/internal/cmdline"
 	"github.com/pa-tools/pa/internal/shell"
 	"github.com/pa-tools/pa/pkg/export"
@@ -61,8 +57,8 @@ type recording struct {
 	*journal.Writer
 	exports []*journal.Export
 	place   string            // of the journal, before it moves
-	summary *summary.Summary  // nil: no figures are printed at the end
-	judge   *objective.Judge  // nil: the run has no objective
+	summary *runSummary       // nil: no figures are printed at the end
+	judge   *objectiveJudge   // nil: the run has no objective
 	warn    func(text string) // prints a warning
 	release func()            // frees the context that open made
 	kept    *openJournal      // gets the name of the journal; nil: nobody asks for it
@@ -72,15 +68,15 @@ type recording struct {
 
 // newRecording refuses a journal that is there already. The error is of type
 // *cmdline.UsageError.
-func newRecording(exports []*journal.Export, s *settings.Settings) (*recording, error) {
+func newRecording(exports []*journal.Export, s *settings) (*recording, error) {
 	r := &recording{exports: exports}
 	var err error
 	r.Writer, err = journal.NewWriter(journal.Config{
-		Exports: exports, Overwrite: s.Overwrite, SpillDir: s.SpillDir,
+		Exports: exports, Overwrite: s.overwrite, SpillDir: s.spillDir,
 		Warn: func(text string) { r.warn(text) },
 		Examine: func(open journal.Open) {
 			if r.summary != nil {
-				r.summary.Compute(open)
+				r.summary.compute(open)
 			}
 		},
 	})
@@ -93,7 +89,7 @@ func newRecording(exports []*journal.Export, s *settings.Settings) (*recording, 
 
 // open creates the journal. ctx ends with the second signal.
 func (r *recording) open(ctx context.Context, header *export.Run) error {
-	ctx, r.release = signals.WithCause(ctx, signals.ErrSecond)
+	ctx, r.release = withCause(ctx, errSecondSignal)
 	if err := r.Open(ctx, header); err != nil {
 		r.release()
 		return refusal(err)
@@ -138,9 +134,9 @@ func (r *recording) discard() {
 // WriteRequest implements export.Writer.
 func (r *recording) WriteRequest(q *export.Request) error {
 	if r.summary != nil {
-		r.summary.Add(q)
+		r.summary.add(q)
 	}
-	r.judge.Add(q)
+	r.judge.add(q)
 	return r.Writer.WriteRequest(q)
 }
 
@@ -238,7 +234,7 @@ func oneLine(err error) string { return strings.ReplaceAll(err.Error(), "\n", ";
 
 // checkFiles refuses runs whose exports or journals cannot or must not be
 // written. The error is of type *cmdline.UsageError.
-func checkFiles(runs []settings.Run, s *settings.Settings) error {
+func checkFiles(runs []plannedRun, s *settings) error {
 	for i := range runs {
 		if _, err := recordingOf(&runs[i], s); err != nil {
 			return err
@@ -249,8 +245,8 @@ func checkFiles(runs []settings.Run, s *settings.Settings) error {
 
 // recordingOf returns the recording of a run. The error is of type
 // *cmdline.UsageError.
-func recordingOf(r *settings.Run, s *settings.Settings) (*recording, error) {
-	exports, err := newExports(r.Exports, s.Overwrite)
+func recordingOf(r *plannedRun, s *settings) (*recording, error) {
+	exports, err := newExports(r.Exports, s.overwrite)
 	if err != nil {
 		return nil, err
 	}

@@ -8,7 +8,6 @@ import (
 
 	"github.com/urfave/cli/v2"
 
-	"github.com/pa-tools/pa/cmd/pa-record/internal/settings"
 	"github.com/pa-tools/pa/internal/cmdline"
 	"github.com/pa-tools/pa/pkg/recorder"
 	"github.com/pa-tools/pa/pkg/recorder/journal"
@@ -50,7 +49,7 @@ func recoverRun(c *cli.Context) error {
 		exports = []string{name + ".json"}
 	}
 	cmdline.ReadsFile(c, "the journal", path)
-	settings.AddExports(c, exports)
+	addExports(c, exports)
 	if err := cmdline.CheckFiles(c); err != nil {
 		return err
 	}

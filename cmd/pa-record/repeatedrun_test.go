@@ -16,7 +16,6 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/pa-tools/pa/cmd/pa-record/internal/settings"
 	"github.com/pa-tools/pa/internal/exporttest"
 	"github.com/pa-tools/pa/pkg/export"
 	"github.com/pa-tools/pa/pkg/recorder/load"
@@ -26,6 +25,7 @@ import (
 // all levels in the order of the list, measured one run after the other and in
 // each run in its own order. No request is sent twice.
 func TestSeries(t *testing.T) {
+	t.Parallel()
 	const runs, requests, seed = 3, 6, 7
 	levels := []int{1, 2, 4}
 	for _, interleave := range []bool{false, true} {
@@ -94,7 +94,7 @@ func seriesRun(t *testing.T, dir string, paths []string, index int) (*export.Run
 	t.Helper()
 	var meta *export.RunMeta
 	for _, p := range paths {
-		run, _ := exporttest.Read(t, filepath.Join(dir, settings.NumberedPath(p, strconv.Itoa(index))))
+		run, _ := exporttest.Read(t, filepath.Join(dir, numberedPath(p, strconv.Itoa(index))))
 		if meta == nil {
 			meta = run.Meta
 		}
@@ -102,7 +102,7 @@ func seriesRun(t *testing.T, dir string, paths []string, index int) (*export.Run
 			t.Errorf("run %d, %s (-%s +this):\n%s", index, p, paths[0], d)
 		}
 	}
-	run, requests := exporttest.Read(t, filepath.Join(dir, settings.NumberedPath(paths[0], strconv.Itoa(index))))
+	run, requests := exporttest.Read(t, filepath.Join(dir, numberedPath(paths[0], strconv.Itoa(index))))
 	slices.SortFunc(requests, func(a, b export.Request) int { return int(a.ID) - int(b.ID) })
 	inputs := make([][]string, len(run.Experiments))
 	if requests[0].ID != 1 || requests[0].Reused {
@@ -213,6 +213,7 @@ const oneToken = `data: {"id":"a","choices":[{"index":0,"delta":{"content":"x"}}
 // What becomes of a series in which runs end in different ways. Each has 30
 // requests.
 func TestSeriesOutcome(t *testing.T) {
+	t.Parallel()
 	// Failures one after the other would make the slot wait.
 	everySecond := func(from, to int64) func(int64) bool {
 		return func(n int64) bool { return n >= from && n <= to && n%2 == 0 }

@@ -14,9 +14,6 @@ import (
 	"syscall"
 	"testing"
 
-	"github.com/pa-tools/pa/cmd/pa-record/internal/inputs"
-	"github.com/pa-tools/pa/cmd/pa-record/internal/settings"
-	"github.com/pa-tools/pa/cmd/pa-record/internal/signals"
 	"github.com/pa-tools/pa/internal/exporttest"
 	"github.com/pa-tools/pa/pkg/export"
 	"github.com/pa-tools/pa/pkg/export/formats"
@@ -52,6 +49,7 @@ func startSeries(t *testing.T, paths []string, hung int, args ...string) (*exec.
 // An interruption in the second run ends it and the series; all that was
 // measured of both is kept.
 func TestSeriesInterrupt(t *testing.T) {
+	t.Parallel()
 	for _, tt := range []struct {
 		signal syscall.Signal
 		name   string
@@ -68,11 +66,11 @@ func TestSeriesInterrupt(t *testing.T) {
 				t.Errorf("exit code %d, want %d: %s", code, tt.code, stderr)
 			}
 			for _, p := range paths {
-				first, requests := exporttest.Read(t, settings.NumberedPath(p, "1"))
+				first, requests := exporttest.Read(t, numberedPath(p, "1"))
 				if len(requests) != 3*seriesLevel || len(first.Experiments) != 3 || first.Meta.Interrupted != "" || first.Meta.Repeat.Index != 1 {
 					t.Errorf("%s: the first run has %d requests, interrupted %q, repeat %+v", filepath.Base(p), len(requests), first.Meta.Interrupted, first.Meta.Repeat)
 				}
-				second, requests := exporttest.Read(t, settings.NumberedPath(p, "2"))
+				second, requests := exporttest.Read(t, numberedPath(p, "2"))
 				ok := 0
 				for i := range requests {
 					if requests[i].Status == export.StatusOK {
@@ -119,9 +117,10 @@ func journalOf(t *testing.T, path string, n int) *export.Run {
 // journal of the second, from which an export is made: with the levels in their
 // order, though they were measured in another.
 func TestSeriesKill(t *testing.T) {
+	t.Parallel()
 	path := filepath.Join(t.TempDir(), "x.json")
 	cmd, _ := startSeries(t, []string{path}, 1, "--interleave", "--random-seed", "3")
-	journal := settings.Stem(settings.NumberedPath(path, "2")) + journal.Suffix
+	journal := exportStem(numberedPath(path, "2")) + journal.Suffix
 	const kept = seriesGood - 3*seriesLevel
 	asItIs := journalOf(t, journal, kept)
 	if err := cmd.Process.Kill(); err != nil {
@@ -129,15 +128,15 @@ func TestSeriesKill(t *testing.T) {
 	}
 	_ = cmd.Wait() // says that it was killed
 	left, _ := filepath.Glob(filepath.Join(filepath.Dir(path), "*"))
-	if want := []string{settings.NumberedPath(path, "1"), journal}; !slices.Equal(left, want) {
+	if want := []string{numberedPath(path, "1"), journal}; !slices.Equal(left, want) {
 		t.Fatalf("files %q, want %q", left, want)
 	}
 	code, stdout, stderr := inProcess(t.Context(), t, "recover", journal)
-	if code != 0 || !strings.Contains(stdout, "(the run was killed); wrote "+settings.NumberedPath(path, "2")) {
+	if code != 0 || !strings.Contains(stdout, "(the run was killed); wrote "+numberedPath(path, "2")) {
 		t.Fatalf("recover: exit code %d: %s%s", code, stdout, stderr)
 	}
-	first, _ := exporttest.Read(t, settings.NumberedPath(path, "1"))
-	second, requests := exporttest.Read(t, settings.NumberedPath(path, "2"))
+	first, _ := exporttest.Read(t, numberedPath(path, "1"))
+	second, requests := exporttest.Read(t, numberedPath(path, "2"))
 	if len(requests) != kept || second.Meta.Interrupted != "killed" {
 		t.Errorf("%d requests recovered, interrupted %q; want %d, killed", len(requests), second.Meta.Interrupted, kept)
 	}
@@ -179,6 +178,7 @@ func TestSeriesKill(t *testing.T) {
 // A series against two servers that is killed in the run against the second one has the
 // export of the first and the journal of the second, from which an export is made.
 func TestServersKill(t *testing.T) {
+	t.Parallel()
 	const good, kept = 6, 2 // requests that are answered, in both runs and in the second
 	old, srv := startTurning(t, func(int64) bool { return false }, func(int64) {}), startHanging(t, kept, false)
 	path := filepath.Join(t.TempDir(), "x.json")
@@ -189,8 +189,8 @@ func TestServersKill(t *testing.T) {
 		t.Fatal(err)
 	}
 	<-srv.hanging
-	first, second := settings.NumberedPath(path, "old.1"), settings.NumberedPath(path, "new.1")
-	journal := settings.Stem(second) + journal.Suffix
+	first, second := numberedPath(path, "old.1"), numberedPath(path, "new.1")
+	journal := exportStem(second) + journal.Suffix
 	journalOf(t, journal, kept)
 	if err := cmd.Process.Kill(); err != nil {
 		t.Fatal(err)
@@ -233,7 +233,7 @@ func TestServersInterrupt(t *testing.T) {
 		t.Errorf("exit code %d, want 130: %s", code, &stderr)
 	}
 	left, _ := filepath.Glob(filepath.Join(filepath.Dir(path), "*"))
-	if want := []string{settings.NumberedPath(path, "new.1"), settings.NumberedPath(path, "old.1")}; !slices.Equal(left, want) {
+	if want := []string{numberedPath(path, "new.1"), numberedPath(path, "old.1")}; !slices.Equal(left, want) {
 		t.Errorf("files %q, want %q", left, want)
 	}
 }
@@ -246,12 +246,12 @@ func TestSeriesFailsEarly(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	runs := s.PlannedRuns()
-	if err := checkFiles(runs, &settings.Settings{}); err != nil {
+	runs := s.plannedRuns()
+	if err := checkFiles(runs, &settings{}); err != nil {
 		t.Fatal(err)
 	}
 	s.Search = "not a range" // the console report cannot show that
-	m := &repeatedRun{s: s, args: []string{"pa-record"}, stdout: io.Discard, stderr: io.Discard, targets: []target{{s: s, urls: []string{"127.0.0.1:1"}}}, runs: runs, interrupted: &signals.Interruption{}, entries: &inputs.Data{}}
+	m := &repeatedRun{s: s, env: newEnvironment(noEnv, nil), args: []string{"pa-record"}, stdout: io.Discard, stderr: io.Discard, targets: []target{{s: s, urls: []string{"127.0.0.1:1"}}}, runs: runs, interrupted: &interruption{}, entries: &inputData{}}
 	if err := m.run(t.Context(), 0); err == nil || !strings.Contains(err.Error(), "not a range") {
 		t.Fatalf("error %v, want one about the range", err)
 	}

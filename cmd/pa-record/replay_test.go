@@ -15,6 +15,7 @@ import (
 // A trace is replayed with its gaps: the instants in the export are the instants of the
 // trace, and the server, in another process, got no request before its instant.
 func TestReplayAtTheServer(t *testing.T) {
+	t.Parallel()
 	srv := startSim(t, "--ttft", "1ms", "--itl", "1ms", "--output-tokens", "2")
 	dir := t.TempDir()
 	trace, file := filepath.Join(dir, "trace.jsonl"), filepath.Join(dir, "e.json")

@@ -15,7 +15,6 @@ import (
 	"sync/atomic"
 	"testing"
 
-	"github.com/pa-tools/pa/cmd/pa-record/internal/settings"
 	"github.com/pa-tools/pa/internal/cmdline"
 	"github.com/pa-tools/pa/internal/exporttest"
 	"github.com/pa-tools/pa/pkg/export"
@@ -58,6 +57,7 @@ func asJSON(t *testing.T, path string) string {
 // Keys in the queries of the endpoint and of the URL are sent, and reach no file
 // and no stream, though the server repeats them in errors and in answers.
 func TestQueryKeys(t *testing.T) {
+	t.Parallel()
 	for _, tt := range []struct {
 		name     string
 		endpoint string
@@ -65,8 +65,8 @@ func TestQueryKeys(t *testing.T) {
 		code     int    // exit code
 		want     string // on standard error
 	}{
-		{"refused", settings.ChatEndpoint, http.StatusNotFound, 1, "are --endpoint (v1/chat/completions?[redacted]) and the model right?"},
-		{"answered", settings.CompletionsEndpoint, http.StatusOK, 1, "x.json"}, // its place is taken
+		{"refused", chatEndpoint, http.StatusNotFound, 1, "are --endpoint (v1/chat/completions?[redacted]) and the model right?"},
+		{"answered", "v1/completions", http.StatusOK, 1, "x.json"}, // its place is taken
 	} {
 		for _, transport := range []string{"auto", "nethttp"} {
 			t.Run(tt.name+" "+transport, func(t *testing.T) {
@@ -122,7 +122,7 @@ func TestQueryKeys(t *testing.T) {
 
 // The same for what no server answers: a plan, a simulated server, mistakes.
 func TestQueryKeysShown(t *testing.T) {
-	endpoint := settings.ChatEndpoint + "?key=" + endpointKey
+	endpoint := chatEndpoint + "?key=" + endpointKey
 	for _, tt := range []struct {
 		name string
 		args []string
@@ -153,6 +153,7 @@ func TestQueryKeysShown(t *testing.T) {
 // Passwords and keys of a server's URL, a proxy and headers reach no file and no
 // stream, though what is asked repeats them as they are, in JSON and in base64.
 func TestKeysEchoed(t *testing.T) {
+	t.Parallel()
 	const (
 		urlPassword, proxyPassword = "url-pass-word", "proxy-pass-word"
 		proxyName                  = "proxy-token-name"
@@ -163,7 +164,7 @@ func TestKeysEchoed(t *testing.T) {
 		forms = append(forms, base64.RawStdEncoding.EncodeToString([]byte(text)))
 	}
 	for _, status := range []int{http.StatusOK, http.StatusForbidden} {
-		for _, kind := range []string{settings.OpenAI, settings.Triton} {
+		for _, kind := range []string{kindOpenAI, kindTriton} {
 			for i, user := range []string{"bob:" + proxyPassword, proxyName} {
 				t.Run(fmt.Sprintf("%s, %d, proxy user %d", kind, status, i), func(t *testing.T) {
 					echoed := 0
@@ -189,7 +190,7 @@ func TestKeysEchoed(t *testing.T) {
 						switch {
 						case status != http.StatusOK:
 							fmt.Fprintf(w, `{"error":%s}`, text)
-						case kind == settings.OpenAI:
+						case kind == kindOpenAI:
 							fmt.Fprintf(w, `{"id":%s,"choices":[{"index":0,"text":%s,"finish_reason":"stop"}]}`, text, text)
 						default:
 							fmt.Fprintf(w, `{"model_name":"m","outputs":[{"name":"OUT","datatype":"BYTES","shape":[1],"data":[%s]}]}`, text)
@@ -199,7 +200,7 @@ func TestKeysEchoed(t *testing.T) {
 					address := strings.TrimPrefix(srv.URL, "http://")
 					path := filepath.Join(t.TempDir(), "x.json")
 					args := []string{"--service-kind", kind, "-m", "m", "-H", "X-Api-Key: " + key, "--proxy", "http://" + user + "@" + address, "--request-count", "2", "-v", "--profile-export-file", path}
-					if kind == settings.OpenAI {
+					if kind == kindOpenAI {
 						args = append(args, "-u", "http://alice:"+urlPassword+"@llm.test")
 					} else {
 						args = append(args, "-u", "llm.test:8000")
@@ -317,7 +318,7 @@ func TestKeysInBodies(t *testing.T) {
 				if args[0] == "genai-perf" {
 					args = append(args[:len(args)-1], "-m", "m", "-u", srv.URL, "--request-count", "2", "--artifact-dir", t.TempDir(), "--", "--profile-export-file", path)
 				} else {
-					args = append(args, "--service-kind", "openai", "--endpoint", settings.CompletionsEndpoint, "-m", "m", "-u", srv.URL, "--request-count", "2", "--profile-export-file", path)
+					args = append(args, "--service-kind", "openai", "--endpoint", "v1/completions", "-m", "m", "-u", srv.URL, "--request-count", "2", "--profile-export-file", path)
 				}
 				hidden := func(what, text string) {
 					t.Helper()

@@ -44,6 +44,7 @@ func sequenceLengths(t *testing.T, entries []ledger.Entry) map[uint64]int {
 // Multi-step input data becomes sequences, over every protocol: the server, which
 // refuses what is out of order, adds up each, and the export has the sums.
 func TestSequencesEndToEnd(t *testing.T) {
+	t.Parallel()
 	data := filepath.Join(t.TempDir(), "steps.json")
 	if err := os.WriteFile(data, []byte(`{"data":[[{"INPUT":[1]},{"INPUT":[10]},{"INPUT":[100]}],[{"INPUT":[5]},{"INPUT":[6]}]]}`), 0o600); err != nil {
 		t.Fatal(err)

@@ -20,6 +20,7 @@ import (
 // Two simulated servers are recorded in turn. Each run is a whole run against its own
 // server, which its export names in every format.
 func TestServersInTurn(t *testing.T) {
+	t.Parallel()
 	const requests, tokens = 4, 3
 	dir := t.TempDir()
 	args := []string{

@@ -67,7 +67,7 @@ func TestSharedMemory(t *testing.T) {
 					}()
 				}
 				var stdout, stderr bytes.Buffer
-				code := run(t.Context(), args, environment{getenv: func(string) string { return "" }, signals: signals}, strings.NewReader(""), &stdout, &stderr)
+				code := run(t.Context(), args, newEnvironment(noEnv, signals), strings.NewReader(""), &stdout, &stderr)
 				if code != tt.code || strings.Contains(stderr.String(), "keeps shared memory") {
 					t.Fatalf("exit code %d, want %d:\n%s", code, tt.code, &stderr)
 				}

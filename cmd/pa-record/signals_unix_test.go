@@ -12,7 +12,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/pa-tools/pa/cmd/pa-record/internal/settings"
 	"github.com/pa-tools/pa/internal/exporttest"
 	"github.com/pa-tools/pa/internal/testenv"
 	"github.com/pa-tools/pa/pkg/recorder/journal"
@@ -107,7 +106,7 @@ func TestRecoverSignals(t *testing.T) {
 	if err := syscall.Mkfifo(out, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	journal := settings.Stem(path) + journal.Suffix
+	journal := exportStem(path) + journal.Suffix
 	rec := exec.Command(os.Args[0], "recover", journal, "--profile-export-file", out)
 	rec.Env = append(os.Environ(), childEnv+"=1")
 	var stderr strings.Builder
@@ -140,7 +139,7 @@ func TestRecoverSignals(t *testing.T) {
 func TestEmptyJournal(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "x.json")
-	journal := settings.Stem(path) + journal.Suffix
+	journal := exportStem(path) + journal.Suffix
 	cmd := exec.Command(os.Args[0], "--service-kind", "openai", "-m", "m", "-u", "127.0.0.1:1", "--wait-ready", "1h", "--profile-export-file", path)
 	cmd.Env = append(os.Environ(), childEnv+"=1")
 	if err := cmd.Start(); err != nil {

@@ -13,7 +13,6 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/pa-tools/pa/cmd/pa-record/internal/settings"
 	"github.com/pa-tools/pa/internal/exporttest"
 	"github.com/pa-tools/pa/internal/testenv"
 	"github.com/pa-tools/pa/pkg/recorder/backend"
@@ -36,7 +35,7 @@ func startRelay(t *testing.T, to string) *relay {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r := &relay{listener: l, to: settings.AddressOf(to), from: map[string]int{}}
+	r := &relay{listener: l, to: addressOf(to), from: map[string]int{}}
 	r.passing.Go(r.accept)
 	t.Cleanup(func() {
 		_ = l.Close()
@@ -81,6 +80,7 @@ func (r *relay) take() map[string]int {
 // With --source-ip each protocol and transport connects from the addresses in turn, to
 // each of two servers.
 func TestSourceIPs(t *testing.T) {
+	t.Parallel()
 	const requests = 24 // half of them to each server
 	srv := startSim(t, "--ttft", "1ms", "--itl", "1ms", "--output-tokens", "2")
 	sources := []string{"127.0.0.2", "127.0.0.3", "127.0.0.4", "127.0.0.77"}

@@ -2,7 +2,9 @@ package main
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
+	"errors"
 	"math"
 	"os"
 	"path/filepath"
@@ -13,8 +15,10 @@ import (
 	"time"
 
 	"github.com/pa-tools/pa/internal/exporttest"
+	"github.com/pa-tools/pa/internal/memrun"
 	"github.com/pa-tools/pa/pkg/analyze"
 	"github.com/pa-tools/pa/pkg/analyze/report"
+	"github.com/pa-tools/pa/pkg/export"
 )
 
 // A jsonReport is of pa-analyze report --format json what a summary prints.
@@ -177,6 +181,7 @@ func TestSummary(t *testing.T) {
 // Whole answers have no TTFT, and the run says what gives it; numbers never have one.
 // The simulated server streams if nothing else is asked for.
 func TestSummaryWhole(t *testing.T) {
+	t.Parallel()
 	const note = "pa-record: note: the answers were not streamed, so there is no TTFT and no ITL; "
 	prompts := filepath.Join(t.TempDir(), "p.txt")
 	if err := os.WriteFile(prompts, []byte("Hello\n"), 0o600); err != nil {
@@ -218,9 +223,10 @@ func ranking(t *testing.T) string {
 
 // A run that is interrupted ends with the figures of what was measured.
 func TestSummaryInterrupted(t *testing.T) {
+	t.Parallel()
 	file := filepath.Join(t.TempDir(), "a.json")
 	signals := make(chan os.Signal, 1)
-	env := environment{getenv: func(string) string { return "" }, signals: signals}
+	env := newEnvironment(noEnv, signals)
 	var stdout, stderr bytes.Buffer
 	over, sent := make(chan struct{}), make(chan struct{})
 	go func() { // sends the signal once the journal holds requests
@@ -251,4 +257,41 @@ func TestSummaryInterrupted(t *testing.T) {
 		t.Fatalf("exit code %d: %s", code, stderr.String())
 	}
 	compareSummary(t, stdout.String(), "ok failed TTFT TTFT ITL ITL output", reportOf(t, file))
+}
+
+// A run of more responses than memory is given to says where its figures are.
+func TestSummaryTooLarge(t *testing.T) {
+	s := runSummary{ctx: t.Context(), most: 2}
+	s.add(&export.Request{Responses: make([]export.Response, 3)})
+	s.compute(nil) // it need not be opened
+	var stdout, stderr strings.Builder
+	s.print(&stdout, &stderr, runIndex{}, false)
+	if want := "pa-record: note: no figures: more than 2 responses; pa-analyze report computes them\n"; stderr.String() != want || stdout.Len() > 0 {
+		t.Errorf("standard error %q, want %q; standard output %q", stderr.String(), want, stdout.String())
+	}
+}
+
+// analyzeJournal computes the figures of a journal. A second signal ends it.
+func TestAnalyzeJournal(t *testing.T) {
+	q := export.Request{ID: 1, StartNS: 1_000, Status: export.StatusOK, Responses: []export.Response{{RecvNS: 2_000}}}
+	open := func(context.Context) (export.Reader, error) {
+		return &memrun.Reader{
+			Header:   export.Run{Experiments: []export.Experiment{{Mode: export.ModeConcurrency, Value: "1"}}},
+			Requests: [][]export.Request{{q}},
+		}, nil
+	}
+	rep, err := analyzeJournal(t.Context(), open)
+	if err != nil || len(rep.Experiments) != 1 || rep.Experiments[0].OK != 1 {
+		t.Errorf("report %+v, error %v, want one level with one request", rep, err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if rep, err := analyzeJournal(ctx, open); rep != nil || !errors.Is(err, context.Canceled) {
+		t.Errorf("report %+v, error %v, want that it was cancelled", rep, err)
+	}
+	s := &runSummary{ctx: ctx, most: 1}
+	s.compute(open)
+	if s.report != nil || s.err == nil || s.err.Error() != "a second signal ended the run" {
+		t.Errorf("report %+v, error %v, want the second signal", s.report, s.err)
+	}
 }

@@ -2,22 +2,31 @@ package main
 
 import (
 	"context"
+	"crypto/tls"
 	"fmt"
 	"io"
+	"net/http"
 	"slices"
 	"strings"
+	"time"
 
-	"github.com/pa-tools/pa/cmd/pa-record/internal/settings"
 	"github.com/pa-tools/pa/internal/cmdline"
+	"github.com/pa-tools/pa/internal/redact"
 	"github.com/pa-tools/pa/pkg/recorder/backend"
+	"github.com/pa-tools/pa/pkg/recorder/backend/fanout"
+	"github.com/pa-tools/pa/pkg/recorder/backend/kserve"
+	"github.com/pa-tools/pa/pkg/recorder/backend/openai"
+	"github.com/pa-tools/pa/pkg/recorder/rxclock"
+	"github.com/pa-tools/pa/pkg/recorder/serverstat"
+	"github.com/pa-tools/pa/pkg/recorder/telemetry"
 )
 
 // A target is what a run sends its requests to: the servers of a command line, or the
 // servers of one label.
 type target struct {
-	s          *settings.Settings // of its runs
-	urls       []string           // to send to
-	simMetrics string             // URL of a simulated server's metrics; "" for other servers
+	s          *settings // of its runs
+	urls       []string  // to send to
+	simMetrics string    // URL of a simulated server's metrics; "" for other servers
 
 	warned    []string // texts of the warnings from checking the servers
 	ifRefused []string // advice to print if the servers refuse the first requests
@@ -25,7 +34,7 @@ type target struct {
 
 // openTargets resolves the targets and finds the mistakes that only the protocol knows
 // of. closeTargets stops the simulated servers among them.
-func openTargets(ctx context.Context, s *settings.Settings) (targets []target, closeTargets func(), err error) {
+func openTargets(ctx context.Context, s *settings) (targets []target, closeTargets func(), err error) {
 	var closers []func()
 	closeTargets = func() {
 		for _, c := range closers {
@@ -33,7 +42,7 @@ func openTargets(ctx context.Context, s *settings.Settings) (targets []target, c
 		}
 	}
 	for i := range max(len(s.Servers), 1) {
-		t := target{s: s.ForServer(i)}
+		t := target{s: s.forServer(i)}
 		var closeOne func()
 		if t.urls, t.simMetrics, closeOne, err = resolveTarget(ctx, t.s); err != nil {
 			closeTargets()
@@ -51,7 +60,7 @@ func openTargets(ctx context.Context, s *settings.Settings) (targets []target, c
 
 // checkBackend finds the mistakes that only the protocol knows of. The error is
 // a usage error.
-func checkBackend(s *settings.Settings, urls []string) error {
+func checkBackend(s *settings, urls []string) error {
 	b, err := newBackend(s, urls)
 	if err != nil {
 		return &cmdline.UsageError{Msg: err.Error()}
@@ -68,11 +77,11 @@ func (t *target) labelled(err error) error {
 }
 
 // settle gives the targets their settings, when the settings of all runs are complete.
-func settle(targets []target, s *settings.Settings) {
+func settle(targets []target, s *settings) {
 	for i := range targets {
 		t := &targets[i]
-		t.s = s.ForServer(i)
-		t.s.SimMetrics = t.simMetrics
+		t.s = s.forServer(i)
+		t.s.simMetrics = t.simMetrics
 	}
 }
 
@@ -93,11 +102,11 @@ func (t *target) waiting(stderr io.Writer) func(why error) {
 	}
 	return func(why error) {
 		switch {
-		case t.s.Quiet:
+		case t.s.quiet:
 		case why == nil:
 			fmt.Fprintf(stderr, "pa-record: %swaiting for %s to say whether it is ready\n", t.prefix(), strings.Join(urls, ", "))
 		default:
-			fmt.Fprintf(stderr, "pa-record: %swaiting up to %v for the server: %v\n", t.prefix(), t.s.WaitReady, why)
+			fmt.Fprintf(stderr, "pa-record: %swaiting up to %v for the server: %v\n", t.prefix(), t.s.waitReady, why)
 		}
 	}
 }
@@ -116,4 +125,105 @@ func (t *target) checkWarnings(stderr io.Writer) func([]backend.Warning) {
 			}
 		}
 	}
+}
+
+// newBackend returns the protocol that s asks for, to one server or to several
+// in turn, and to one model or several.
+func newBackend(s *settings, urls []string) (backend.Backend, error) {
+	if s.ServiceKind == kindOpenAI || len(s.Models) == 0 {
+		return newServers(s, s.Model, urls)
+	}
+	var targets []fanout.Target
+	for _, model := range s.Models {
+		b, err := newServers(s, model, urls)
+		if err != nil {
+			return nil, err // those before hold nothing yet
+		}
+		targets = append(targets, fanout.Target{Name: model, Backend: b})
+	}
+	return fanout.ByModel(targets)
+}
+
+// newServers returns the protocol for one model.
+func newServers(s *settings, model string, urls []string) (backend.Backend, error) {
+	var targets []fanout.Target
+	for _, u := range urls {
+		b, err := newTarget(s, model, u)
+		if err != nil {
+			return nil, err // those before hold nothing yet
+		}
+		targets = append(targets, fanout.Target{Name: redact.URL(u), Backend: b})
+	}
+	if len(targets) == 1 {
+		return targets[0].Backend, nil
+	}
+	return fanout.RoundRobin(targets, s.turns())
+}
+
+// newTarget returns the protocol for one model of one server.
+func newTarget(s *settings, model, url string) (backend.Backend, error) {
+	if s.ServiceKind == kindOpenAI {
+		return openai.New(s.openAIConfig(url))
+	}
+	cfg := kserve.Config{
+		URL: url, Model: model, Version: s.ModelVersion, Streaming: s.Streaming, Parameters: s.requestParameters, Bodies: s.bodies,
+		Shapes: s.Shapes, OthersShapes: len(s.Models) > 0, BatchSize: s.BatchSize, Style: s.renderStyle, Render: s.renderOptions(), Headers: http.Header{},
+		Reuse: s.Reuse, PrewarmOptional: s.prewarmOptional, Connections: s.GRPCConnections, Compression: s.Compression, JSONInputs: s.JSONInputs, JSONOutputs: s.JSONOutputs, SharedMemory: s.SharedMemory, OutputSharedBytes: s.OutputShared,
+		Trace: kserve.Trace{Levels: s.TraceLevels, Rate: s.TraceRate, Count: s.TraceCount, LogFrequency: s.LogFrequency},
+		Proxy: s.proxy, TLS: s.tlsFor(hostOf(url)),
+		MaxAnswerMemory: s.MaxAnswerMemory, Sources: backend.NewSources(s.sourceIPs),
+	}
+	if s.Protocol == protocolGRPC {
+		cfg.Protocol = kserve.GRPC
+	}
+	for _, h := range s.Headers {
+		cfg.Headers.Add(h.name, h.value)
+	}
+	return kserve.New(cfg)
+}
+
+// watchers returns the collectors of the servers' metrics and statistics during a run; b
+// is the servers' backend. A collector with nothing to collect is nil.
+func watchers(s *settings, urls []string, b backend.Backend, clock *rxclock.Clock) (*telemetry.Collector, *serverstat.Collector, error) {
+	watch, err := newTelemetry(s, urls, clock)
+	if err != nil {
+		return nil, nil, err
+	}
+	stats, err := newServerStats(s, b, clock)
+	return watch, stats, err
+}
+
+// newTelemetry returns the collector of the metrics of the servers at urls; nil without
+// --collect-metrics.
+func newTelemetry(s *settings, urls []string, clock *rxclock.Clock) (*telemetry.Collector, error) {
+	if s.Metrics == nil {
+		return nil, nil
+	}
+	return telemetry.New(telemetry.Config{
+		URLs: s.metricsURLs(urls), NvidiaSMI: s.Metrics.NvidiaSMI, Interval: time.Duration(s.Metrics.Interval), Clock: clock,
+		TLS: func(host string) *tls.Config { return s.tlsFor(host) },
+	})
+}
+
+// newServerStats returns the collector of a Triton server's statistics; nil for other kinds
+// of servers, and for several servers.
+func newServerStats(s *settings, b backend.Backend, clock *rxclock.Clock) (*serverstat.Collector, error) {
+	var more []serverstat.ModelRef
+	if several, ok := b.(*fanout.Models); ok {
+		b = several.Targets()[0].Backend
+		for _, name := range s.moreModels() {
+			more = append(more, serverstat.ModelRef{Name: name, Version: s.ModelVersion})
+		}
+	}
+	k, ok := b.(*kserve.Backend)
+	if !ok {
+		return nil, nil
+	}
+	client, err := k.Statistics()
+	if err != nil {
+		return nil, err
+	}
+	return serverstat.New(serverstat.Config{
+		Client: client, Model: serverstat.ModelRef{Name: s.Model, Version: s.ModelVersion}, More: more, BLS: s.blsModels, Clock: clock,
+	}), nil
 }

@@ -12,7 +12,6 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/pa-tools/pa/cmd/pa-record/internal/settings"
 	"github.com/pa-tools/pa/internal/exporttest"
 	"github.com/pa-tools/pa/internal/testenv"
 	"github.com/pa-tools/pa/pkg/export"
@@ -85,7 +84,7 @@ func TestUnreadTerminal(t *testing.T) {
 			cmd := startOnTerminal(t, slave, "--service-kind", "openai", "-u", srv.openAI, "--streaming", "--concurrency-range", "4", "--duration", "1h", "--profile-export-file", path)
 			srv.waitForRequests(t, 1)
 			time.Sleep(unread) // the terminal stays full for that long
-			journal := settings.Stem(path) + journal.Suffix
+			journal := exportStem(path) + journal.Suffix
 			size := func() int64 {
 				st, err := os.Stat(journal)
 				if err != nil {
@@ -133,6 +132,7 @@ func TestUnreadTerminal(t *testing.T) {
 
 // A run whose report cannot be shown has its export, and ends at the first Ctrl-C.
 func TestUnreadReport(t *testing.T) {
+	t.Parallel()
 	path := filepath.Join(t.TempDir(), "x.json")
 	master, slave := testenv.Terminal(t, 0)
 	fillTerminal(t, slave)

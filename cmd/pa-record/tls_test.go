@@ -32,9 +32,9 @@ func TestTLSFiles(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			cfg := s.TLSFor("host")
-			if cfg == nil || len(s.Notes)+len(s.Warnings) > 0 {
-				t.Fatalf("configuration %v, notes %q, warnings %q", cfg, s.Notes, s.Warnings)
+			cfg := s.tlsFor("host")
+			if cfg == nil || len(s.notes)+len(s.warnings) > 0 {
+				t.Fatalf("configuration %v, notes %q, warnings %q", cfg, s.notes, s.warnings)
 			}
 			own := ""
 			if len(cfg.Certificates) > 0 {
@@ -122,7 +122,7 @@ func TestTLSNotes(t *testing.T) {
 		if err != nil {
 			t.Fatalf("%s: %v", tt.args, err)
 		}
-		if note, warning := strings.Join(s.Notes, "|"), strings.Join(s.Warnings, "|"); note != tt.note || warning != tt.warning {
+		if note, warning := strings.Join(s.notes, "|"), strings.Join(s.warnings, "|"); note != tt.note || warning != tt.warning {
 			t.Errorf("%s: note %q, warning %q; want %q, %q", tt.args, note, warning, tt.note, tt.warning)
 		}
 	}
@@ -131,6 +131,7 @@ func TestTLSNotes(t *testing.T) {
 // Every service kind goes over TLS, with a client's certificate, and keeps the
 // stamps that it has without.
 func TestOverTLS(t *testing.T) {
+	t.Parallel()
 	certs := newTestCerts(t)
 	srv, err := sim.Start(t.Context(), sim.Config{
 		TTFT: plan.ConstantDelay(1), ITL: plan.ConstantDelay(1), OutputTokens: plan.ConstantLength(4), AddSubDelay: plan.ConstantDelay(1),
@@ -182,6 +183,7 @@ func checkStamps(t *testing.T, run *export.Run) {
 
 // What is not to be verified is not, and the rest is.
 func TestVerify(t *testing.T) {
+	t.Parallel()
 	certs := newTestCerts(t)
 	for _, tt := range []struct {
 		server tls.Certificate

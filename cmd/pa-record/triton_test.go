@@ -75,6 +75,7 @@ func countedProxy(t *testing.T, server string) (addr string, sent *atomic.Int64)
 // What is sent over gRPC is compressed, and understood: a prompt of one word over and
 // over is a small part of its size on the wire.
 func TestGRPCCompression(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	const words, requests = 5000, 4
 	prompts := filepath.Join(dir, "prompts.jsonl")

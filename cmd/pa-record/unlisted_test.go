@@ -71,6 +71,7 @@ func (g *gateway) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 // A model that the server does not list is sent as it was given, with one warning;
 // when the server refuses it, its own message comes with the list.
 func TestUnlistedModel(t *testing.T) {
+	t.Parallel()
 	notTheGiven := func(given string) func(string) bool {
 		return func(model string) bool { return model == given }
 	}

@@ -1,15 +1,22 @@
 package main
 
 import (
+	"bufio"
+	"cmp"
+	"context"
+	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 
 	"github.com/urfave/cli/v2"
 
-	"github.com/pa-tools/pa/cmd/pa-record/internal/inputs"
-	"github.com/pa-tools/pa/cmd/pa-record/internal/settings"
 	"github.com/pa-tools/pa/internal/cmdline"
 	"github.com/pa-tools/pa/internal/outfile"
+	"github.com/pa-tools/pa/pkg/export"
+	"github.com/pa-tools/pa/pkg/recorder/backend/openai"
+	"github.com/pa-tools/pa/pkg/recorder/workload"
+	"github.com/pa-tools/pa/pkg/recorder/workload/render"
 )
 
 // inputsCommand is "pa-record inputs": it writes what would be sent.
@@ -23,16 +30,16 @@ element for each request, in their order. --input-data reads it again.
 
 No server is asked: name the model with -m if requests are to name it, and for
 Triton say with --backend how the model takes prompts.`,
-		Flags: append(settings.Flags(),
-			cmdline.Writes(&cli.StringFlag{Name: "output", Aliases: []string{"o"}, Category: settings.CategoryOutput, Usage: "write to `FILE`", DefaultText: "standard output"}),
-			&cli.IntFlag{Name: "count", Aliases: []string{"n"}, Category: settings.CategoryOutput, Usage: "write the first `N` requests", DefaultText: "each entry once"},
+		Flags: append(recordFlags(),
+			cmdline.Writes(&cli.StringFlag{Name: "output", Aliases: []string{"o"}, Category: catOutput, Usage: "write to `FILE`", DefaultText: "standard output"}),
+			&cli.IntFlag{Name: "count", Aliases: []string{"n"}, Category: catOutput, Usage: "write the first `N` requests", DefaultText: "each entry once"},
 		),
 		Action: func(c *cli.Context) error { return writeInputs(c, env) },
 	}
 }
 
 func writeInputs(c *cli.Context, env environment) (err error) {
-	s, err := settings.NewInputs(c, env.getenv)
+	s, err := newSettings(c, env.getenv, false)
 	if err != nil {
 		return err
 	}
@@ -44,32 +51,32 @@ func writeInputs(c *cli.Context, env environment) (err error) {
 	}
 	var output *outfile.File // nil: standard output
 	if path := c.String("output"); path != "" {
-		if output, err = outfile.Open(c.Context, path, outfile.Options{Overwrite: s.Overwrite}); err != nil {
+		if output, err = outfile.Open(c.Context, path, outfile.Options{Overwrite: s.overwrite}); err != nil {
 			return cmdline.Refusedf("--output %v", err)
 		}
 		defer func() { err = errors.Join(err, output.Close()) }()
 	}
-	s.OneRound = true
+	s.oneRound = true
 	entries, err := openInputs(c, s, env)
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, entries.Close()) }()
-	s.Notes = append(s.Notes, entries.Notes...)
-	if s.Prompts == settings.FreshPrompts {
-		s.Note("these are the requests of the first level of the first run; other levels and runs send other requests, unless --prompts restart is given")
+	defer func() { err = errors.Join(err, entries.close()) }()
+	s.notes = append(s.notes, entries.notes...)
+	if s.Prompts == freshPrompts {
+		s.note("these are the requests of the first level of the first run; other levels and runs send other requests, unless --prompts restart is given")
 	}
-	s.PrintNotes(c.App.ErrWriter)
+	s.printNotes(c.App.ErrWriter)
 	n := entries.Len()
 	if c.IsSet("count") {
 		n = c.Int("count")
 	}
-	form, err := inputs.RequestForm(s)
+	form, err := requestForm(s)
 	if err != nil {
 		return err
 	}
 	write := func(w io.Writer) error {
-		return inputs.WriteRequests(c.Context, w, entries.Source, s.SendOrder, n, form)
+		return writeRequests(c.Context, w, entries.Source, s.sendOrder, n, form)
 	}
 	if output == nil {
 		return write(c.App.Writer)
@@ -78,14 +85,147 @@ func writeInputs(c *cli.Context, env environment) (err error) {
 }
 
 // openInputs opens the data of the settings, with --fixed-schedule in the order of its times.
-func openInputs(c *cli.Context, s *settings.Settings, env environment) (*inputs.Data, error) {
-	s.Reading = func(path string) error { return cmdline.CheckRead(c, "a file of --input-data", path) }
-	entries, err := inputs.Open(c.Context, s, env.getenv, c.App.Reader)
+func openInputs(c *cli.Context, s *settings, env environment) (*inputData, error) {
+	s.reading = func(path string) error { return cmdline.CheckRead(c, "a file of --input-data", path) }
+	entries, err := openData(c.Context, s, env.getenv, c.App.Reader)
 	if err != nil || !s.FixedSchedule {
 		return entries, err
 	}
-	if entries.Source, err = s.Schedule(entries.Source); err != nil {
-		return nil, errors.Join(err, entries.Close())
+	if entries.Source, err = s.schedule(entries.Source); err != nil {
+		return nil, errors.Join(err, entries.close())
 	}
 	return entries, nil
+}
+
+// writeRequests writes the first n requests in their order as input data of
+// perf_analyzer: {"data": [{…}, …]}. form is from [requestForm].
+func writeRequests(ctx context.Context, out io.Writer, src workload.Source, order workload.Order, n int, form func(*workload.Entry) (export.Fields, error)) error {
+	w := bufio.NewWriterSize(out, 64<<10)
+	fmt.Fprint(w, `{"data": [`)
+	for i := range n {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		e, err := src.At(order.Index(i, src.Len()))
+		if err != nil {
+			return err
+		}
+		f, err := form(&e)
+		if err != nil {
+			return err
+		}
+		sep := ",\n"
+		if i == 0 {
+			sep = "\n"
+		}
+		fmt.Fprint(w, sep)
+		if err := writeMembers(w, f); err != nil {
+			return err
+		}
+	}
+	fmt.Fprint(w, "\n]}\n")
+	return w.Flush() // what Fprint could not write shows here
+}
+
+func writeMembers(w io.Writer, f export.Fields) error {
+	sep := "{"
+	for _, m := range f {
+		name, err := json.Marshal(m.Name)
+		if err != nil {
+			return err
+		}
+		fmt.Fprintf(w, "%s%s: %s", sep, name, m.Value.Data)
+		sep = ", "
+	}
+	if sep == "{" {
+		fmt.Fprint(w, "{")
+	}
+	_, err := fmt.Fprint(w, "}")
+	return err
+}
+
+// requestForm returns the function that makes an element of input data from an entry. It
+// asks no server, so the function fails for entries that depend on the model.
+func requestForm(s *settings) (func(*workload.Entry) (export.Fields, error), error) {
+	var body func(*workload.Entry) (export.Fields, error)
+	if s.ServiceKind == kindOpenAI {
+		url := s.rawURLs[0] // which is not asked
+		if s.simulated() {
+			url = "localhost"
+		}
+		b, err := openai.New(s.openAIConfig(url))
+		if err != nil {
+			return nil, &cmdline.UsageError{Msg: err.Error()}
+		}
+		body = func(e *workload.Entry) (export.Fields, error) {
+			p, err := b.Prepare(e)
+			if err != nil {
+				return nil, err
+			}
+			payload, _ := p.Inputs().Get("payload")
+			return export.Fields{{Name: "payload", Value: export.JSON("[" + string(payload.Data) + "]")}}, nil
+		}
+	} else {
+		body = func(e *workload.Entry) (export.Fields, error) {
+			f, err := tensorForm(s, e)
+			if err != nil {
+				return nil, fmt.Errorf("%s: %w", e.Place(), err)
+			}
+			return f, nil
+		}
+	}
+	return func(e *workload.Entry) (export.Fields, error) {
+		f, err := body(e)
+		return beside(f, e), err
+	}, nil
+}
+
+// tensorForm returns the inputs of a Triton model, which is not asked.
+func tensorForm(s *settings, e *workload.Entry) (export.Fields, error) {
+	switch {
+	case e.Fill.Kind != workload.FillNone:
+		return nil, errors.New("what is made up depends on the model, which is not asked; give --input-data a file")
+	case e.Raw != nil:
+		return nil, errors.New("the files of a folder are tensors already; how many bytes an element has depends on the model, which is not asked")
+	case e.Prompt == nil:
+		return e.Values, nil
+	case s.renderStyle == 0 && s.template == nil:
+		return nil, errors.New("how the model takes prompts is told by its inputs, but no server is asked; say it with --backend")
+	}
+	o, model := s.renderOptions(), cmp.Or(e.Model, s.Model)
+	o.Stream, o.Model = s.Streaming, model
+	f, err := render.Tensors(s.renderStyle, e.Prompt, o)
+	if model != "" && err == nil {
+		f = append(export.Fields{{Name: "model", Value: export.Value{Data: quoted(model)}}}, f...)
+	}
+	return f, err
+}
+
+// beside adds the session, think time and schedule of an entry to the fields of its
+// request, unless the fields have them already.
+func beside(f export.Fields, e *workload.Entry) export.Fields {
+	add := func(name string, value []byte) {
+		if _, there := f.Get(name); !there {
+			f = append(f, export.Field{Name: name, Value: export.Value{Data: append(append([]byte{'['}, value...), ']')}})
+		}
+	}
+	if e.Session != "" {
+		add("session_id", quoted(e.Session))
+	}
+	if e.Delay > 0 {
+		add("delay", fmt.Appendf(nil, "%v", milliseconds(e.Delay)))
+	}
+	if e.Timed {
+		add("timestamp", fmt.Appendf(nil, "%v", milliseconds(e.Offset)))
+	}
+	return f
+}
+
+// quoted returns s as a JSON string.
+func quoted(s string) []byte {
+	b, err := json.Marshal(s)
+	if err != nil {
+		panic(err) // no string fails to marshal
+	}
+	return b
 }

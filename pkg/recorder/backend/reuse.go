@@ -33,6 +33,9 @@ func (r Reuse) String() string {
 	return fmt.Sprintf("Reuse(%d)", uint8(r))
 }
 
+// MarshalText implements encoding.TextMarshaler.
+func (r Reuse) MarshalText() ([]byte, error) { return []byte(r.String()), nil }
+
 // ParseReuse is the inverse of String.
 func ParseReuse(name string) (Reuse, error) {
 	if i := slices.Index(reuseNames[:], name); i >= 0 {

@@ -18,6 +18,8 @@ import (
 type LengthDistribution interface {
 	// Draw returns a length of at least 1.
 	Draw(r *rand.Rand) int
+	// MeanLength returns the mean of the lengths, for short ones about.
+	MeanLength() float64
 	// Validate reports parameters that Draw cannot use.
 	Validate() error
 	// String returns the distribution in the form that ParseLengthDistribution reads.
@@ -29,6 +31,9 @@ type Fixed struct{ N int }
 
 // Draw implements LengthDistribution.
 func (f Fixed) Draw(*rand.Rand) int { return f.N }
+
+// MeanLength implements LengthDistribution.
+func (f Fixed) MeanLength() float64 { return float64(f.N) }
 
 // Validate implements LengthDistribution.
 func (f Fixed) Validate() error { return positive("length", f.N) }
@@ -47,6 +52,17 @@ func (n Normal) Draw(r *rand.Rand) int {
 			return int(x)
 		}
 	}
+}
+
+// MeanLength implements LengthDistribution. It is the mean of a normal distribution without its
+// part below one half, which is drawn again.
+func (n Normal) MeanLength() float64 {
+	if n.Stddev == 0 {
+		return math.Round(n.Mean)
+	}
+	z := (0.5 - n.Mean) / n.Stddev
+	density, kept := math.Exp(-z*z/2)/math.Sqrt(2*math.Pi), math.Erfc(z/math.Sqrt2)/2
+	return n.Mean + n.Stddev*density/kept
 }
 
 // Validate implements LengthDistribution.
@@ -69,6 +85,9 @@ type Uniform struct{ Low, High int }
 
 // Draw implements LengthDistribution.
 func (u Uniform) Draw(r *rand.Rand) int { return u.Low + r.IntN(u.High-u.Low+1) }
+
+// MeanLength implements LengthDistribution.
+func (u Uniform) MeanLength() float64 { return float64(u.Low+u.High) / 2 }
 
 // Validate implements LengthDistribution.
 func (u Uniform) Validate() error {
@@ -95,6 +114,9 @@ func (l LogNormal) Draw(r *rand.Rand) int {
 	x := math.Exp(math.Log(l.Mean) - variance/2 + math.Sqrt(variance)*r.NormFloat64())
 	return int(max(1, min(maxLength, math.Round(x))))
 }
+
+// MeanLength implements LengthDistribution. It leaves the bounds of the lengths out of account.
+func (l LogNormal) MeanLength() float64 { return l.Mean }
 
 // Validate implements LengthDistribution.
 func (l LogNormal) Validate() error {
@@ -128,6 +150,15 @@ func (h *Histogram) Draw(r *rand.Rand) int {
 	i := sort.Search(len(h.sums), func(i int) bool { return h.sums[i] > x })
 	b := h.Bins[min(i, len(h.Bins)-1)]
 	return Uniform{b.Low, b.High}.Draw(r)
+}
+
+// MeanLength implements LengthDistribution.
+func (h *Histogram) MeanLength() float64 {
+	sum := 0.0
+	for _, b := range h.Bins {
+		sum += b.Weight * Uniform{b.Low, b.High}.MeanLength()
+	}
+	return sum / h.sums[len(h.sums)-1]
 }
 
 // Validate implements LengthDistribution.

@@ -11,6 +11,21 @@ import (
 	"github.com/pa-tools/pa/internal/testenv"
 )
 
+// The mean length of a normal distribution counts that lengths below 1 are drawn again.
+func TestMeanLengthOfNormal(t *testing.T) {
+	for _, d := range []Normal{{20, 20}, {5, 5}, {100, 50}, {10, 1}} {
+		r := rand.New(rand.NewPCG(3, 4))
+		const n = 200_000
+		sum := 0
+		for range n {
+			sum += d.Draw(r)
+		}
+		if got, want := d.MeanLength(), float64(sum)/n; math.Abs(got-want) > 0.02*want {
+			t.Errorf("%v: mean length %v, but the drawn lengths have %v", d, got, want)
+		}
+	}
+}
+
 // TestDistributions checks the mean and the standard deviation of drawn lengths.
 func TestDistributions(t *testing.T) {
 	h, err := ReadHistogram("h", strings.NewReader("length,weight\n# short\n10,3\n\n20-29, 1\n100,0\n"))
@@ -50,6 +65,9 @@ func TestDistributions(t *testing.T) {
 		}
 		if math.Abs(mean-tt.mean) > 5*tt.stddev/math.Sqrt(n)+1e-9 {
 			t.Errorf("%v: mean %v, want %v", tt.dist, mean, tt.mean)
+		}
+		if got := tt.dist.MeanLength(); math.Abs(got-tt.mean) > 1e-6*tt.mean {
+			t.Errorf("%v: mean length %v, want %v", tt.dist, got, tt.mean)
 		}
 		// Rounding adds a twelfth to the variance.
 		if math.Abs(stddev-tt.stddev) > 0.05*tt.stddev+1e-6 {

@@ -1,0 +1,331 @@
+package main
+
+import (
+	"cmp"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/pa-tools/pa/internal/cmdline"
+	"github.com/pa-tools/pa/internal/plural"
+	"github.com/pa-tools/pa/pkg/export"
+	"github.com/pa-tools/pa/pkg/recorder/load"
+	"github.com/pa-tools/pa/pkg/recorder/window"
+	"github.com/pa-tools/pa/pkg/recorder/workload"
+	"github.com/pa-tools/pa/pkg/recorder/workload/dataset"
+	"github.com/pa-tools/pa/pkg/recorder/workload/render"
+	"github.com/pa-tools/pa/pkg/recorder/workload/synth"
+	"github.com/pa-tools/pa/pkg/recorder/workload/template"
+	wireopenai "github.com/pa-tools/pa/pkg/wire/openai"
+)
+
+// An effectRule is a row of the table of what has no effect on the requests and on their schedule. The
+// groups of flags refuse by themselves what excludes each other; rules are about the rest.
+type effectRule struct {
+	flags []string // nil for a rule about the input data
+	part  string   // names the part of the input data
+	why   string   // why there is no effect; "" if there is one
+	// where names the entries without an effect; "" means all.
+	where string
+	// refused makes a lack of effect an error.
+	refused bool
+	// load marks rules about the sending of requests, which do not hold where requests are only
+	// written.
+	load bool
+}
+
+// rules returns the table. data is nil until the files of the input data are opened, and for data
+// without files. A flag that is not in the table has an effect wherever it is not refused.
+func (s *settings) rules(data *dataset.Facts) []effectRule {
+	opened, noFiles := data != nil, !s.readsFiles()
+	if !opened {
+		data = &dataset.Facts{}
+	}
+	api, _ := render.APIOf(s.endpointPath())
+	openAI := s.ServiceKind == kindOpenAI
+	madeTensors := !openAI && noFiles && s.inputLengths == nil
+	noLength, otherPrompts := s.noLength(api), s.otherPrompts(api)
+	extraLength := when(openAI && s.template == nil && s.extraMember(s.lengthName(api)), "--extra-body sets "+s.lengthName(api))
+	notPrompts := shareOf(data.Entries-data.Prompts, data)
+	ownLength := shareOf(data.Lengths+data.Whole, data)
+	ownField := shareOf(data.OwnFields+data.Whole, data)
+	noHistory := openAI && s.Sessions == 0 && data.LaterTurns > 0
+	history := plural.GroupedOf(data.LaterTurns, "later turn") + " without the history; " + sendConversations
+	return []effectRule{
+		// Load.
+		{flags: []string{"measurement-mode", "measurement-interval", "measurement-request-count", "stability-percentage", "max-trials", "stop-on-unstable"}, load: true, why: s.noWindows()},
+		{flags: []string{"measurement-interval"}, load: true, why: when(s.Measure.windowed && s.Measure.Mode == window.ByCount, "it is the length of time windows; drop --measurement-mode count_windows")},
+		{flags: []string{"measurement-request-count"}, load: true, why: when(s.Measure.windowed && s.Measure.Mode == window.ByTime, "it is the length of count windows; add --measurement-mode count_windows")},
+		{flags: []string{"max-threads"}, load: true, why: "every request in flight has its own connection"},
+		{flags: []string{"serial-sequences"}, load: true, why: "at most one request of a sequence is in flight without it"},
+		{flags: []string{"interleave"}, load: true, why: when(s.Repeat < 2, "there is one run; give --repeat")},
+
+		// Input.
+		{flags: []string{"shape", "string-length", "string-data"}, why: when(openAI, "tensors are for --service-kind triton")},
+		{flags: []string{"string-length", "string-data"}, why: when(!openAI && !s.madeRandom(), "only random tensors have made-up strings; the input data has its own")},
+		{flags: []string{"string-length"}, why: when(s.StringData != "", "--string-data gives the text")},
+		{flags: []string{"max-spool", "max-ratio"}, why: when(noFiles, "no file is read; give one with --input-data")},
+		{flags: []string{"dataset-sampling-strategy"}, why: when(s.Order != "" && (madeTensors || data.Entries == 1), "there is one entry")},
+		{flags: []string{"block-tokens"}, why: when(opened && data.Blocks == 0, `no row of the input data has "hash_ids"`)},
+		{flags: []string{"trace-rows"}, why: when(opened && data.TraceWhole+data.TraceNew+data.TraceUnknown == 0, "no row of the input data is a later turn of a trace")},
+		{flags: []string{"trace-rows"}, load: true, why: when(opened && s.Sessions == 0, "turns are sent as single prompts; --session-concurrency N sends conversations")},
+		{flags: []string{"request-template"}, where: notPrompts, why: when(notPrompts != "", "they are no prompts, and are sent as they are")},
+		{flags: []string{"include-usage"}, why: s.noUsage(api)},
+		{flags: []string{"include-usage"}, where: notPrompts, why: when(notPrompts != "", "they are no prompts, and are sent as they are")},
+		{flags: []string{"backend"}, why: when(madeTensors || opened && data.Prompts == 0, "it is about prompts, and the requests hold tensors")},
+		{flags: []string{"random-seed"}, why: when((noFiles || opened) && !s.drawsWithoutFiles() && !data.Trace, "nothing in this run is random")},
+		{flags: []string{"model"}, where: "requests", why: s.otherModel(api)},
+		{flags: []string{"streaming"}, why: when(s.Streaming && openAI && s.template != nil && !s.templateStreams, `--request-template decides, and does not say "stream": true`)},
+
+		// Lengths of answers.
+		{flags: lengthFlags, why: noLength},
+		{flags: lengthFlags, why: extraLength},
+		{flags: []string{"output-tokens-mean-deterministic"}, why: when(openAI && s.ExactOutput && api == render.Responses, "v1/responses has no least length")},
+		{flags: []string{"output-tokens-stddev"}, why: when(s.outputLengths == nil && !s.noOutputLength, "--output-tokens-mean is not given")},
+		{
+			flags: []string{"output-tokens", "output-tokens-mean"}, refused: true,
+			why: when(opened && s.outputLengths != nil && data.Entries > 0 && data.Prompts == 0, "the input data holds whole requests, which are sent as they are; drop it"),
+		},
+		{
+			flags: []string{"cache-bust", "cache-salt", "num-prefix-prompts"}, refused: true,
+			why: when(opened && s.inputLengths == nil && notPrompts != "", "the input data holds whole requests or tensors, in front of which nothing can be put; drop it"),
+		},
+		{flags: []string{"output-tokens", "output-tokens-mean", "output-tokens-stddev"}, where: ownLength, why: when(ownLength != "", "they have a length of their own, or are whole requests")},
+		{flags: []string{"max-tokens-field"}, why: when(noFiles && s.outputLengths == nil && (s.noOutputLength || s.inputLengths != nil), "no request has a length; add --output-tokens-mean")},
+		{flags: []string{"max-tokens-field"}, why: when(opened && s.outputLengths == nil && data.Lengths == data.OwnFields, "no request has a length that pa-record names")},
+		{flags: []string{"max-tokens-field"}, where: ownField, why: when(ownField != "", "they name the member themselves, or are whole requests")},
+
+		// Conversations.
+		{
+			flags: []string{"num-sessions", "session-turns-mean", "session-turns-stddev", "session-turn-delay-mean", "session-turn-delay-stddev", "session-delay-ratio"}, load: true, refused: true,
+			why: when(s.Sessions == 0, "--"+s.shapeFlag+" sends each turn as a single prompt; "+sendConversations),
+		},
+		{
+			flags: []string{"session-turn-delay-mean", "session-turn-delay-stddev", "session-turns-stddev"},
+			why:   when(s.MadeSessions > 0 && s.TurnsMean == 1 && s.TurnsStddev == 0, "the conversations have one turn each; add --session-turns-mean"),
+		},
+		{
+			flags: []string{"session-delay-ratio"},
+			why:   when(noFiles && (s.MadeSessions == 0 || s.DelayMeanMS == 0 && s.DelayStddevMS == 0) || opened && data.Delays == 0, "no turn has a think time"),
+		},
+
+		// Members of the input data.
+		{part: "history of conversations", load: true, refused: true, why: when(noHistory && s.FixedSchedule, "--fixed-schedule sends "+history+`, or drop "session_id"`)},
+		{part: "history of conversations", load: true, why: when(noHistory && !s.FixedSchedule, "sending "+history)},
+		{part: "turns after the first", why: when(data.UnsentTurns > 0, "not sent: "+plural.GroupedOf(data.UnsentTurns, "later turn")+" of "+plural.GroupedOf(data.UnsentOf, "conversation")+"; "+sendConversations)},
+		{part: `"delay"`, load: true, why: when(s.Sessions == 0 && data.Delays > 0, shareOf(data.Delays, data)+" have a think time, which only conversations wait for (--session-concurrency N)")},
+		{part: `"timestamp"`, load: true, why: when(!s.FixedSchedule && data.Timed > 0 && len(s.InputData) > 0, shareOf(data.Timed, data)+" have a time, at which only --fixed-schedule sends them")},
+		{part: "prompts", why: when(noFiles || data.Prompts > 0, otherPrompts)},
+		{part: "lengths of answers in the input data", why: when(data.Lengths > 0, cmp.Or(noLength, extraLength))},
+		{part: `"stream": false`, why: when(s.Streaming && openAI && data.Unstreamed > 0, "--streaming wins over it in "+shareOf(data.Unstreamed, data))},
+		{part: `"stream": false of --extra-body`, why: when(s.Streaming && s.template == nil && s.extraUnstreamed(), "--streaming wins over it; drop one")},
+	}
+}
+
+// lengthFlags are the flags about the lengths of answers.
+var lengthFlags = []string{"output-tokens", "output-tokens-mean", "output-tokens-stddev", "output-tokens-mean-deterministic"}
+
+const sendConversations = "send conversations with --session-concurrency N"
+
+// when returns why if no effect is the case, else "".
+func when(idle bool, why string) string {
+	if !idle {
+		return ""
+	}
+	return why
+}
+
+// shareOf returns "2 of 3 entries"; "" for none.
+func shareOf(n int, data *dataset.Facts) string {
+	switch {
+	case n == 0:
+		return ""
+	case data.Entries == 1:
+		return "1 of 1 entry"
+	}
+	return plural.Grouped(n) + " of " + plural.Grouped(data.Entries) + " entries"
+}
+
+// noWindows returns why the levels have no measurement windows; "" if they have some.
+func (s *settings) noWindows() string {
+	switch {
+	case s.Measure.windowed:
+		return ""
+	case s.Measure.Counted():
+		return "with --request-count no windows are measured"
+	case s.Measure.Duration > 0:
+		return "with --duration there is one window"
+	}
+	return "the load ends by itself, so that no windows are measured"
+}
+
+// noUsage returns why requests do not ask for numbers of tokens, or ask for them without
+// --include-usage; "" if the flag decides.
+func (s *settings) noUsage(api render.API) string {
+	switch {
+	case s.ServiceKind != kindOpenAI || s.template != nil: // refused
+		return ""
+	case !s.streams():
+		return "answers are not streamed; add --streaming"
+	case api != render.Chat && api != render.Completions:
+		return "only chats and completions can be asked for it"
+	}
+	return when(s.extraMember("stream_options.include_usage"), "--extra-body says it, too")
+}
+
+// noLength returns why no request asks for a length of the answer; "" if requests can.
+func (s *settings) noLength(api render.API) string {
+	switch {
+	case s.ServiceKind != kindOpenAI:
+		return ""
+	case s.template != nil:
+		return when(!s.template.Uses(template.MaxTokens), "--request-template has no {{max_tokens}}")
+	}
+	return when(api.Ranks() || api == render.Embeddings || api == render.ImageRetrieval, "--endpoint "+s.Endpoint+" asks for no length")
+}
+
+// promptPlaces are the placeholders of a template that hold a prompt or a part of it.
+var promptPlaces = []string{
+	template.Prompt, template.Texts, template.Messages, template.Content, template.Inputs, template.Pictures, template.Markdown,
+	template.Query, template.Passages, template.Documents, template.InputIDs,
+}
+
+// otherPrompts returns why no request holds a prompt of the input data; "" if requests do.
+func (s *settings) otherPrompts(api render.API) string {
+	member := api.PromptMember()
+	switch {
+	case s.template != nil:
+		return when(!slices.ContainsFunc(promptPlaces, s.template.Uses), "not sent: --request-template has no place for them, such as {{prompt}}")
+	case s.ServiceKind != kindOpenAI || member == "":
+		return ""
+	}
+	return when(s.extraMember(member), "not sent: --extra-body sets "+member)
+}
+
+// otherModel returns why requests do not name the model; "" if they do, or if the address does.
+func (s *settings) otherModel(api render.API) string {
+	switch {
+	case s.ServiceKind != kindOpenAI || api == render.Generate:
+		return ""
+	case s.extraMember("model"):
+		return "--extra-body sets model"
+	}
+	return when(s.template != nil && !s.template.Uses(template.Model), "--request-template has no {{model}}")
+}
+
+// effects names what has no effect whatever the input data holds.
+func (p *parser) effects(s *settings, sends bool) {
+	s.sends, s.given = sends, map[string]bool{}
+	for _, r := range s.rules(nil) {
+		for _, flag := range r.flags {
+			s.given[flag] = p.c.IsSet(flag)
+		}
+	}
+	if len(p.errs) == 0 {
+		p.errs = append(p.errs, s.applyRules(nil)...)
+	}
+}
+
+// checkEffects names what has no effect on the files of the input data, or returns a usage error
+// for it. data is nil for data without files.
+func (s *settings) checkEffects(data *dataset.Facts) error {
+	var texts []string
+	for _, err := range s.applyRules(data) {
+		texts = append(texts, err.Error())
+	}
+	if texts == nil {
+		return nil
+	}
+	return cmdline.Usagef("%s", strings.Join(texts, "\n"))
+}
+
+// applyRules adds to WithoutEffect what the rules name and it does not hold, with the first reason
+// for each, and returns errors for what is refused.
+func (s *settings) applyRules(data *dataset.Facts) (errs []error) {
+	for _, r := range s.rules(data) {
+		if r.why == "" || r.load && !s.sends {
+			continue
+		}
+		named := []string{r.part}
+		if r.flags != nil {
+			named = nil
+			for _, flag := range r.flags {
+				if s.given[flag] {
+					named = append(named, "--"+flag)
+				}
+			}
+		}
+		for _, what := range named {
+			switch said := func(e export.WithoutEffect) bool { return e.What == what }; {
+			case r.refused && r.flags != nil:
+				errs = append(errs, fmt.Errorf("%s has no effect: %s", what, r.why))
+			case r.refused:
+				errs = append(errs, errors.New(r.why))
+			case !slices.ContainsFunc(s.withoutEffect, said):
+				s.withoutEffect = append(s.withoutEffect, export.WithoutEffect{What: what, Where: r.where, Why: r.why})
+			}
+		}
+	}
+	return errs
+}
+
+// readsFiles reports whether the input data comes from files.
+func (s *settings) readsFiles() bool {
+	return len(s.InputData) > 0 && !s.madeTensors() || s.namesDataset()
+}
+
+// madeRandom reports whether tensors are random.
+func (s *settings) madeRandom() bool {
+	return s.ServiceKind == kindTriton && s.inputLengths == nil && !s.readsFiles() && (len(s.InputData) == 0 || s.InputData[0] == "random")
+}
+
+// drawsWithoutFiles reports whether anything but the texts of traces depends on the seed.
+func (s *settings) drawsWithoutFiles() bool {
+	if s.madeRandom() || s.inputLengths != nil || s.Order != "" || s.Prefixes > 0 || s.CacheSalt != "" || s.ModelChoice == workload.RandomModels || s.AutoSweep || s.Interleave {
+		return true
+	}
+	if n, ok := s.outputLengths.(synth.Normal); s.outputLengths != nil && (!ok || n.Stddev > 0) {
+		return true
+	}
+	return s.Distribution != "" && s.Distribution != load.Constant.String() || s.ServiceKind == kindTriton && !s.readsFiles() || !s.Sequence.IsZero()
+}
+
+// streams reports whether requests to OpenAI-compatible servers ask for streamed answers.
+func (s *settings) streams() bool {
+	info, err := wireopenai.InspectRequest(s.ExtraBody)
+	return s.Streaming || err == nil && info.Stream
+}
+
+// extraUnstreamed reports whether --extra-body asks for answers that are not streamed.
+func (s *settings) extraUnstreamed() bool {
+	info, err := wireopenai.InspectRequest(s.ExtraBody)
+	return err == nil && info.HasStream && !info.Stream
+}
+
+// lengthName returns the member of a request that holds the length of the answer; "" for an API
+// whose member has a fixed name.
+func (s *settings) lengthName(api render.API) string {
+	if name := cmp.Or(s.extraLength, s.LengthField); name != "" {
+		return name
+	}
+	if names := api.LengthMembers(); names != nil {
+		return names[0]
+	}
+	return ""
+}
+
+// extraMember reports whether --extra-body has a member; "a.b" is member b of the object a.
+func (s *settings) extraMember(path string) bool {
+	js := []byte(s.ExtraBody)
+	return !slices.ContainsFunc(strings.Split(path, "."), func(name string) bool {
+		var members map[string]json.RawMessage
+		if json.Unmarshal(js, &members) != nil {
+			return true
+		}
+		var there bool
+		js, there = members[name]
+		return !there
+	})
+}

@@ -1,2 +1,0 @@
-// Package between sends the requests of --between-levels.
-package between

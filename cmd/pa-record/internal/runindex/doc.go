@@ -1,2 +1,0 @@
-// Package runindex names the runs of --repeat and of several servers in messages and tables.
-package runindex

@@ -1,0 +1,579 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"math"
+	"net/url"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/urfave/cli/v2"
+
+	"github.com/pa-tools/pa/internal/cmdline"
+	"github.com/pa-tools/pa/internal/redact"
+	"github.com/pa-tools/pa/internal/regular"
+	"github.com/pa-tools/pa/internal/sanitize"
+	"github.com/pa-tools/pa/internal/tlsfiles"
+	"github.com/pa-tools/pa/pkg/recorder/backend"
+	"github.com/pa-tools/pa/pkg/recorder/workload"
+	"github.com/pa-tools/pa/pkg/recorder/workload/render"
+	wirekserve "github.com/pa-tools/pa/pkg/wire/kserve"
+	wireopenai "github.com/pa-tools/pa/pkg/wire/openai"
+)
+
+// targetFlags returns the flags for the server, the model and the protocol.
+func targetFlags() []cli.Flag {
+	return []cli.Flag{
+		&cli.StringSliceFlag{Name: "model", Aliases: []string{"m"}, Category: catTarget, Usage: "model `NAME`; OpenAI servers that list one model need none; several, repeated or as a list a,b, get requests by --model-selection-strategy"},
+		&cli.StringFlag{Name: "model-selection-strategy", Category: catTarget, Usage: "`HOW` to choose among several models for an entry that names none: round_robin or random", DefaultText: workload.RoundRobinModels},
+		&cli.StringFlag{Name: "model-version", Aliases: []string{"x"}, Category: catTarget, Usage: "Triton model `VERSION`; the latest if not given"},
+		&cli.StringSliceFlag{Name: "url", Aliases: []string{"u"}, Category: catTarget, Usage: "server `URL`: host:port, http(s)://…, or sim:// for a simulated server in this process; several, repeated or as a list a:1,b:1, get requests in turn; LABEL=URL, given for two or more servers, makes runs against each, to compare them (default: localhost:8000, with -i grpc localhost:8001)"},
+		&cli.StringFlag{Name: "service-kind", Category: catTarget, Usage: "`KIND` of server: triton or openai (default: triton)"},
+		&cli.StringFlag{Name: "endpoint", Category: catTarget, Usage: "OpenAI `PATH` (default: v1/chat/completions)"},
+		&cli.StringFlag{Name: "protocol", Aliases: []string{"i"}, Category: catTarget, Usage: "Triton `PROTOCOL`: http or grpc (default: http)"},
+		&cli.BoolFlag{Name: "streaming", Category: catTarget, Usage: "stream the answers: a bidirectional gRPC stream, or \"stream\": true in OpenAI requests"},
+		&cli.BoolFlag{Name: "async", Aliases: []string{"a"}, Category: catTarget, Usage: "a level is stable as soon as its throughput is; pa-record sends asynchronously in any case"},
+		&cli.BoolFlag{Name: "sync", Category: catTarget, Usage: "for stateful models, require stable latency too"},
+		&cli.StringSliceFlag{Name: "header", Aliases: []string{"H"}, Category: catTarget, Usage: "`HEADER` 'Name: value' of every request, or gRPC metadata (repeatable)"},
+		readsFile(&cli.StringFlag{Name: "api-key-file", Category: catTarget, Usage: "read the OpenAI API key from `FILE` (else from $OPENAI_API_KEY)"}),
+		&cli.StringFlag{Name: "extra-body", Category: catTarget, Usage: "merge the members of this `JSON` object into every OpenAI request"},
+		&cli.StringSliceFlag{Name: "request-parameter", Category: catTarget, Usage: "Triton request parameter `NAME:VALUE:TYPE`, type bool, int or string; gRPC (repeatable)"},
+		&cli.Int64Flag{Name: "max-answer-memory", Category: catTarget, Usage: "fail a request whose answer takes more than `BYTES` of memory: its own bytes, and 256 for each event", Value: backend.DefaultAnswerMemory},
+		&cli.DurationFlag{Name: "request-timeout", Category: catTarget, Usage: "give a request up after `DURATION`; negative: never", Value: 10 * time.Minute},
+		&cli.DurationFlag{Name: "wait-ready", Category: catTarget, Usage: "wait up to `DURATION` for the server to become ready", DefaultText: "do not wait"},
+	}
+}
+
+// A header is one -H.
+type header struct{ name, value string }
+
+// MarshalText implements encoding.TextMarshaler: the value may be a secret.
+func (h header) MarshalText() ([]byte, error) { return []byte(h.name), nil }
+
+// target reads which server and models to ask, how, and with which headers.
+func (p *parser) target(s *settings, getenv func(string) string) {
+	s.ModelVersion, s.RequestTimeout, s.waitReady = p.c.String("model-version"), millis(p.c.Duration("request-timeout")), p.c.Duration("wait-ready")
+	p.models(s)
+	p.service(s)
+	p.headers(s, getenv)
+	p.parameters(s)
+	p.answerMemory(s)
+}
+
+// service reads the kind, the protocol and the address of the server.
+func (p *parser) service(s *settings) {
+	c := p.c
+	s.ServiceKind, s.Protocol, s.Endpoint = c.String("service-kind"), c.String("protocol"), c.String("endpoint")
+	s.Streaming = c.Bool("streaming")
+	s.rawURLs, s.Servers = p.readURLs(c.StringSlice("url"))
+	simulated := len(s.rawURLs) > 0 && s.simulated()
+	if s.ServiceKind == "" {
+		s.ServiceKind = kindTriton
+		if simulated && s.Model == "" && s.Protocol == "" {
+			s.ServiceKind = kindOpenAI // the quick start
+			if _, numbers := wireopenai.Numbers(s.Endpoint); !numbers && !c.IsSet("streaming") {
+				s.Streaming = true
+			}
+		}
+	}
+	if s.Protocol == "" {
+		s.Protocol = protocolHTTP
+	}
+	s.Protocol = strings.ToLower(s.Protocol)
+	if s.Protocol != protocolHTTP && s.Protocol != protocolGRPC {
+		p.errorf("-i %s: the protocol is http or grpc", s.Protocol)
+	}
+	if c.Bool("async") && c.Bool("sync") {
+		p.errorf("--async and --sync exclude each other; drop one")
+	}
+	if s.Streaming && c.Bool("sync") {
+		p.errorf("--streaming needs asynchronous calls; drop --sync")
+	}
+	s.Sync = c.Bool("sync")
+	s.Async = c.Bool("async") || s.Streaming || s.ServiceKind == kindOpenAI
+	switch s.ServiceKind {
+	case kindTriton:
+		p.triton(s)
+	case kindOpenAI:
+		p.openAI(s)
+	default:
+		if why, ok := unsupportedKinds[s.ServiceKind]; ok {
+			p.errorf("--service-kind %s: %s", s.ServiceKind, why)
+			break
+		}
+		p.errorf("--service-kind %s: the kind is triton or openai", s.ServiceKind)
+	}
+	p.urls(s)
+}
+
+func (p *parser) triton(s *settings) {
+	if s.Model == "" {
+		p.errorf("no model; give its name with -m (an OpenAI server: add --service-kind openai)")
+	}
+	if s.Endpoint != "" {
+		// perf_analyzer passes over it, and people have it on their command lines.
+		s.note("--endpoint has no effect with --service-kind triton")
+		s.Endpoint = ""
+	}
+	if s.Streaming && s.Protocol != protocolGRPC {
+		p.errorf("--streaming needs -i grpc; for an OpenAI server add --service-kind openai")
+	}
+	for _, f := range []string{"extra-body", "api-key-file"} {
+		if p.c.String(f) != "" {
+			p.errorf("--%s belongs to --service-kind openai", f)
+		}
+	}
+}
+
+func (p *parser) openAI(s *settings) {
+	if s.Protocol == protocolGRPC {
+		p.errorf("OpenAI servers speak HTTP; drop -i grpc")
+	}
+	s.rawEndpoint = strings.Trim(s.Endpoint, "/")
+	if s.rawEndpoint == "" {
+		s.rawEndpoint = chatEndpoint
+	}
+	s.Endpoint = redact.Endpoint(s.rawEndpoint)
+	p.modelsFit(s)
+	p.endpointKnown(s)
+	if what, ok := wireopenai.Numbers(s.rawEndpoint); ok && s.Streaming {
+		p.errorf("--streaming does not fit --endpoint %s: %s are not streamed", s.Endpoint, what)
+	}
+	if body := p.c.String("extra-body"); body != "" {
+		var members map[string]json.RawMessage
+		if err := json.Unmarshal([]byte(body), &members); err != nil {
+			p.errorf("--extra-body: not a JSON object (%v)", err)
+			return
+		}
+		s.ExtraBody = redactedJSON(body)
+		s.bodies = append(s.bodies, body)
+	}
+}
+
+// endpointKnown refuses an endpoint whose requests and answers are not known: every request would fail, or
+// succeed with an answer that nothing can be measured in. A template says what to send to any path.
+func (p *parser) endpointKnown(s *settings) {
+	switch api, ok := render.APIOf(s.endpointPath()); {
+	case !ok && p.c.String("request-template") == "":
+		meant := ""
+		if like := cmdline.Nearest(s.endpointPath(), usualEndpoints); like != "" {
+			meant = "did you mean " + like + "? "
+		}
+		p.errorf("--endpoint %s: %sno API is known that has this path; a path must end with %s; --request-template sends to any path", s.Endpoint, meant, cmdline.OneOf(render.Endpoints()))
+	case ok && api != render.Chat && p.c.IsSet("session-concurrency"):
+		p.errorf("--session-concurrency holds conversations with a chat endpoint, and --endpoint %s is not one; use --endpoint %s", s.Endpoint, chatEndpoint)
+	}
+}
+
+// usualEndpoints are the usual paths of the APIs that are known.
+var usualEndpoints = []string{"v1/chat/completions", "v1/completions", "v1/embeddings", "v1/responses", "v1/ranking", "v1/rerank", "v1/infer", "generate", "generate_stream"}
+
+// headers reads -H and the API key. getenv is os.Getenv but for tests.
+func (p *parser) headers(s *settings, getenv func(string) string) {
+	authorized := false
+	for _, h := range p.c.StringSlice("header") {
+		name, value, ok := strings.Cut(h, ":")
+		name = strings.TrimSpace(name)
+		if !ok || name == "" {
+			p.errorf("-H: expected 'Name: value'") // the text may be a secret
+			continue
+		}
+		s.Headers = append(s.Headers, header{name, strings.TrimSpace(value)})
+		authorized = authorized || strings.EqualFold(name, "authorization")
+	}
+	if s.ServiceKind != kindOpenAI {
+		return
+	}
+	switch path := p.c.String("api-key-file"); {
+	case path != "":
+		key, err := regular.ReadFile(p.c.Context, path, tlsfiles.MaxFileBytes)
+		if err != nil {
+			p.errorf("--api-key-file: %v", err)
+		}
+		s.apiKey = strings.TrimSpace(string(key))
+		if err == nil && s.apiKey == "" {
+			p.errorf("--api-key-file: %s is empty", path)
+		}
+	case !authorized:
+		s.apiKey = getenv("OPENAI_API_KEY")
+	}
+	if s.apiKey != "" {
+		if authorized {
+			p.errorf("--api-key-file and -H 'Authorization: …' exclude each other; drop one")
+		}
+		s.Headers = append(s.Headers, header{"Authorization", "Bearer " + s.apiKey})
+	}
+}
+
+func (p *parser) parameters(s *settings) {
+	for _, text := range p.c.StringSlice("request-parameter") {
+		shown := redact.Parameter(text)
+		s.Parameters = append(s.Parameters, shown)
+		q, err := wirekserve.ParseParam(text)
+		switch {
+		case err != nil && shown != text: // the error has the credential
+			p.errorf("--request-parameter %s: expected name:value:type, type bool, int or string", shown)
+		case err != nil:
+			p.errs = append(p.errs, fmt.Errorf("--request-parameter: %w", err))
+		}
+		s.requestParameters = append(s.requestParameters, q)
+		s.bodies = append(s.bodies, q.Name+":"+fmt.Sprint(q.Value))
+	}
+	if len(s.Parameters) > 0 && s.Protocol != protocolGRPC {
+		p.errorf("--request-parameter needs -i grpc")
+	}
+}
+
+// noteCredentials notes credentials that payloads hold.
+func (s *settings) noteCredentials() {
+	var names []string
+	for _, part := range s.bodies {
+		names = append(names, redact.MemberNames(part)...)
+	}
+	if text := credentialsNote(names); text != "" {
+		s.note("%s", text)
+	}
+}
+
+// credentialsNote returns the note that payloads hold the members with these names; "" for none.
+func credentialsNote(names []string) string {
+	names = slices.Compact(slices.Sorted(slices.Values(names)))
+	if len(names) == 0 {
+		return ""
+	}
+	what := "the member "
+	if len(names) > 1 {
+		what = "the members "
+	}
+	return "the export's payloads hold " + what + sanitize.Clip(strings.Join(names, ", "), maxNamesBytes) + " as it was sent; if the server takes the key in a header, give it with -H or --api-key-file, whose values are written to no file"
+}
+
+// maxNamesBytes bounds the names in credentialsNote.
+const maxNamesBytes = 200
+
+// answerMemory reads --max-answer-memory.
+func (p *parser) answerMemory(s *settings) {
+	const flag, most = "max-answer-memory", math.MaxInt32 // gRPC's largest message
+	if !p.c.IsSet(flag) {
+		return
+	}
+	s.MaxAnswerMemory = p.c.Int64(flag)
+	switch {
+	case s.MaxAnswerMemory < 1:
+		p.errorf("--%s %d: must be at least 1", flag, s.MaxAnswerMemory)
+	case s.MaxAnswerMemory > most && s.ServiceKind == kindTriton:
+		p.errorf("--%s %d: with --service-kind triton it must be at most %d", flag, s.MaxAnswerMemory, most)
+	}
+}
+
+// endpointPath returns the endpoint without its query and outer slashes.
+func (s *settings) endpointPath() string {
+	path, _, _ := strings.Cut(s.rawEndpoint, "?")
+	return strings.Trim(path, "/")
+}
+
+// A labelledServer is what one label of -u stands for: the server, or the servers that get
+// requests in turn, of some of the runs. Its JSON is a part of the JSON of settings.
+type labelledServer struct {
+	Label string `json:"label"`
+	serverURLs
+	Transport string   `json:"transport"`
+	Proxies   []string `json:"proxies,omitempty"` // without user information
+
+	warnings []string // about this server alone
+}
+
+// serverURLs are the URLs of one server, or of several that get requests in turn.
+type serverURLs struct {
+	URL  string   `json:"url"`            // the first, without user information and query
+	URLs []string `json:"urls,omitempty"` // likewise, all of several
+
+	rawURLs []string
+}
+
+// readURLs reads -u. Without labels it returns the URLs of the one server, or of the
+// servers that get requests in turn. With labels it returns a labelledServer for each, with the
+// URLs of the first.
+func (p *parser) readURLs(flags []string) (urls []string, all []labelledServer) {
+	var plain string // the first without a label
+	for _, text := range flags {
+		if text == "" { // an empty variable of the environment is none
+			continue
+		}
+		label, rest, ok := cutLabel(text)
+		if !ok {
+			if plain == "" {
+				plain = text
+			}
+			continue
+		}
+		all = append(all, labelledServer{Label: label, serverURLs: serverURLs{rawURLs: splitURLs([]string{rest})}})
+	}
+	switch {
+	case len(all) == 0:
+		return splitURLs(flags), nil
+	case plain != "":
+		p.errorf("-u %s has no label and -u %s=… has one; give each server a label, LABEL=URL, or none", redact.URL(plain), all[0].Label)
+	case len(all) == 1:
+		p.errorf("-u %s=…: one server needs no label; drop it, or give the server to compare with as -u LABEL=URL", all[0].Label)
+	}
+	for i := range all {
+		p.label(all, i)
+	}
+	return all[0].rawURLs, all
+}
+
+// label checks server i.
+func (p *parser) label(all []labelledServer, i int) {
+	label := all[i].Label
+	if strings.Trim(label[:1], "_-.") == "" {
+		p.errorf("-u %s=…: the label must begin with a letter or a digit", label)
+	}
+	for _, u := range all[i].rawURLs {
+		if inner, _, ok := cutLabel(u); ok {
+			p.errorf("-u %s=…: a label within a list; give %s=… a -u of its own", label, inner)
+		}
+	}
+	if len(all[i].rawURLs) == 0 {
+		p.errorf("-u %s=: the server's URL is empty", label)
+		all[i].rawURLs = []string{"localhost"} // for the other checks
+	}
+	for _, before := range all[:i] {
+		switch {
+		case before.Label == label:
+			p.errorf("-u %s=…: the label is given twice; give each server its own, or several URLs of one as a list, %s=a:1,b:1", label, label)
+		case strings.HasPrefix(before.Label, label+"."), strings.HasPrefix(label, before.Label+"."):
+			p.errorf("-u %s=…, -u %s=…: NAME.%s.* would also mean the files of the other; choose labels of which none begins with the other and a dot",
+				before.Label, label, shorterText(before.Label, label))
+		}
+	}
+}
+
+func shorterText(a, b string) string {
+	if len(a) < len(b) {
+		return a
+	}
+	return b
+}
+
+// labelCharacters are allowed in a label. None of them ends the host of a URL.
+const labelCharacters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-."
+
+// cutLabel splits LABEL=URL. ok is false for a URL without a label, such as
+// a:1/?x=1, sim://?ttft=5ms, or me=x:password@host, whose "=" is in the query or in the
+// user information. In a URL with a label, user information needs a scheme.
+func cutLabel(text string) (label, rest string, ok bool) {
+	label, rest, ok = strings.Cut(text, "=")
+	if !ok || label == "" || strings.Trim(label, labelCharacters) != "" {
+		return "", text, false
+	}
+	if !strings.Contains(rest, "://") && strings.Contains(rest, "@") {
+		return "", text, false
+	}
+	return label, rest, true
+}
+
+// splitURLs returns the URLs in the values of -u: one URL, or a list. A list has no passwords,
+// queries or settings of a simulated server, because these may hold commas.
+func splitURLs(flags []string) []string {
+	var all []string
+	for _, text := range flags {
+		if text == "" { // an empty variable of the environment is none
+			continue
+		}
+		if strings.ContainsAny(text, "@?") || strings.HasPrefix(text, simScheme) {
+			all = append(all, text)
+			continue
+		}
+		for u := range strings.SplitSeq(text, ",") {
+			all = append(all, strings.TrimSpace(u))
+		}
+	}
+	return all
+}
+
+// urls resolves the servers.
+func (p *parser) urls(s *settings) {
+	if len(s.rawURLs) == 0 {
+		s.rawURLs = []string{"localhost:8000"}
+		if s.Protocol == protocolGRPC {
+			s.rawURLs = []string{"localhost:8001"}
+		}
+	}
+	secured, simulated := map[bool]string{}, map[bool]string{}
+	for _, u := range s.allURLs() {
+		secured[isSecured(u)] = redact.URL(u)
+		simulated[strings.HasPrefix(u, simScheme)] = redact.URL(u)
+	}
+	switch {
+	case len(simulated) > 1 && len(s.Servers) > 0:
+		p.errorf("-u %s, -u %s: a simulated server in this process is compared with another one only; start it with pa-record sim instead", simulated[true], simulated[false])
+	case len(secured) > 1:
+		p.errorf("-u %s, -u %s: some with TLS and some without; make all the same", secured[true], secured[false])
+	}
+	p.showURLs(&s.serverURLs)
+	for i := range s.Servers {
+		p.showURLs(&s.Servers[i].serverURLs)
+	}
+}
+
+// showURLs checks rawURLs and sets the others from them.
+func (p *parser) showURLs(urls *serverURLs) {
+	var all []string
+	for i, u := range urls.rawURLs {
+		shown := redact.URL(u)
+		switch {
+		case u == "":
+			p.errorf("-u: a server's URL is empty")
+		case slices.Contains(urls.rawURLs[:i], u):
+			p.errorf("-u %s: given twice", shown)
+		case strings.HasPrefix(u, simScheme) && len(urls.rawURLs) > 1:
+			p.errorf("-u %s: a simulated server cannot be one of several", shown)
+		}
+		all = append(all, shown)
+	}
+	if urls.URL = all[0]; len(all) > 1 {
+		urls.URLs = all
+	}
+}
+
+// isSecured reports whether a URL's scheme asks for TLS.
+func isSecured(u string) bool {
+	scheme, _, _ := strings.Cut(u, "://")
+	return scheme == "https" || scheme == "grpcs"
+}
+
+// simulated reports whether the server is a simulated one in this process.
+func (s *settings) simulated() bool { return strings.HasPrefix(s.rawURLs[0], simScheme) }
+
+// addressOf returns host[:port] of a URL with or without a scheme.
+func addressOf(u string) string {
+	if _, rest, ok := strings.Cut(u, "://"); ok {
+		u = rest
+	}
+	u = u[strings.LastIndexByte(u, '@')+1:]
+	if i := strings.IndexAny(u, "/?#"); i >= 0 {
+		u = u[:i]
+	}
+	return u
+}
+
+// hostOf returns the host of a URL, without its port.
+func hostOf(u string) string { return (&url.URL{Host: addressOf(u)}).Hostname() }
+
+// forServer returns the settings for the runs against server i of Servers; s itself if
+// the servers have no labels.
+func (s *settings) forServer(i int) *settings {
+	if len(s.Servers) == 0 {
+		return s
+	}
+	c, server := *s, &s.Servers[i]
+	c.Label, c.serverURLs = server.Label, server.serverURLs
+	c.Transport, c.Proxies = server.Transport, server.Proxies
+	c.warnings = slices.Concat(s.warnings, server.warnings)
+	return &c
+}
+
+// allURLs returns the URLs of all servers, with user information and query.
+func (s *settings) allURLs() []string {
+	if len(s.Servers) == 0 {
+		return s.rawURLs
+	}
+	var all []string
+	for i := range s.Servers {
+		all = append(all, s.Servers[i].rawURLs...)
+	}
+	return all
+}
+
+// mostURLs returns how many URLs the label with the most of them has. Only one label is
+// recorded at a time.
+func (s *settings) mostURLs() int {
+	most := len(s.rawURLs)
+	for i := range s.Servers {
+		most = max(most, len(s.Servers[i].rawURLs))
+	}
+	return most
+}
+
+// labelled completes the servers that have labels: what of the settings depends on the
+// server's address. getenv is os.Getenv but for tests.
+func (p *parser) labelled(s *settings, getenv func(string) string) {
+	for i := range s.Servers {
+		server := &s.Servers[i]
+		c := s.forServer(i)
+		c.Proxies, c.warnings = nil, nil
+		if err := p.proxies(c, p.secured(c), getenv); err != nil {
+			p.errs = append(p.errs, err)
+			return
+		}
+		s.proxy = c.proxy
+		p.transport(c)
+		server.Transport, server.Proxies, server.warnings = c.Transport, c.Proxies, c.warnings
+	}
+}
+
+// models reads which models are asked.
+func (p *parser) models(s *settings) {
+	var all []string
+	for _, text := range p.c.StringSlice("model") {
+		if text == "" { // an empty variable of the environment is none
+			continue
+		}
+		for name := range strings.SplitSeq(text, ",") {
+			switch name = strings.TrimSpace(name); {
+			case name == "":
+				p.errorf("-m %s: a model has no name; expected NAME,NAME", text)
+			case slices.Contains(all, name):
+				p.errorf("-m %s: the model is named twice; drop one", name)
+			default:
+				all = append(all, name)
+			}
+		}
+	}
+	if len(all) > 0 {
+		s.Model = all[0]
+	}
+	how := p.c.String("model-selection-strategy")
+	switch how {
+	case "", workload.RoundRobinModels, workload.RandomModels:
+	default:
+		p.errorf("--model-selection-strategy %s: it is round_robin or random", how)
+	}
+	if len(all) < 2 {
+		return // one model needs no strategy
+	}
+	s.Models, s.ModelChoice = all, workload.RoundRobinModels
+	if how != "" {
+		s.ModelChoice = how
+	}
+}
+
+// modelsFit refuses several models where the model is not in the request. It is
+// called when the endpoint is known.
+func (p *parser) modelsFit(s *settings) {
+	if len(s.Models) == 0 || s.ServiceKind != kindOpenAI {
+		return
+	}
+	if api, ok := render.APIOf(s.endpointPath()); ok && api == render.Generate {
+		p.errorf("--endpoint %s names one model, and -m %s; make a run for each", s.Endpoint, strings.Join(s.Models, ","))
+	}
+}
+
+// moreModels returns the models without the first.
+func (s *settings) moreModels() []string {
+	if len(s.Models) == 0 {
+		return nil
+	}
+	return s.Models[1:]
+}
+
+// turns returns how many models get requests in turn.
+func (s *settings) turns() int {
+	if s.ModelChoice == workload.RoundRobinModels {
+		return len(s.Models)
+	}
+	return 1
+}

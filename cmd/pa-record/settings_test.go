@@ -1,0 +1,194 @@
+package main
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/pa-tools/pa/pkg/recorder/window"
+)
+
+func TestGuideCommand(t *testing.T) {
+	// The Benchmarking LLM guide's command, with its flags as they are.
+	s, err := parse(t, "", strings.Fields("-m vllm -i grpc --async --streaming --input-data=prompts.json --profile-export-file=profile_export.json --measurement-mode=count_windows --measurement-request-count=10 --stability-percentage=999")...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if s.ServiceKind != kindTriton || s.Model != "vllm" || s.Protocol != protocolGRPC || !s.Streaming || s.rawURLs[0] != "localhost:8001" ||
+		!slices.Equal(s.InputData, []string{"prompts.json"}) || !slices.Equal(s.Exports, []string{"profile_export.json"}) || !slices.Equal(s.Concurrency, []int{1}) {
+		t.Errorf("settings %+v", s)
+	}
+	want := window.Measure{Mode: window.ByCount, Interval: 5 * time.Second, WindowRequests: 10, Stability: 9.99, MaxTrials: 10, ThroughputSuffices: true, StatefulThroughputSuffices: true}
+	if diff := cmp.Diff(want, s.Measure.Measure); diff != "" {
+		t.Errorf("measure (-want +got):\n%s", diff)
+	}
+}
+
+func TestDefaults(t *testing.T) {
+	for _, tt := range []struct {
+		args                          string
+		kind, protocol, url, endpoint string
+	}{
+		{"-m x", "triton", "http", "localhost:8000", ""},
+		{"-m x -i gRPC", "triton", "grpc", "localhost:8001", ""},
+		{"--service-kind openai", "openai", "http", "localhost:8000", "v1/chat/completions"},
+		{"--service-kind openai --endpoint /v1/completions/ -u h:1", "openai", "http", "h:1", "v1/completions"},
+		{"-u sim://", "openai", "http", "sim://", "v1/chat/completions"},
+		{"-u sim:// -m vllm -i grpc --streaming", "triton", "grpc", "sim://", ""},
+	} {
+		s, err := parse(t, "", strings.Fields(tt.args)...)
+		if err != nil {
+			t.Errorf("%s: %v", tt.args, err)
+			continue
+		}
+		if s.ServiceKind != tt.kind || s.Protocol != tt.protocol || s.rawURLs[0] != tt.url || s.Endpoint != tt.endpoint {
+			t.Errorf("%s: %s %s %s %s, want %s %s %s %s", tt.args, s.ServiceKind, s.Protocol, s.rawURLs[0], s.Endpoint, tt.kind, tt.protocol, tt.url, tt.endpoint)
+		}
+	}
+}
+
+func TestUsageErrors(t *testing.T) {
+	for _, tt := range []struct{ args, want string }{
+		{"", "no model; give its name with -m (an OpenAI server: add --service-kind openai)"},
+		{"-m x report a.json", "report is a command of pa-analyze, not of pa-record; run pa-analyze report"},
+		{"-m x extra", `unexpected argument "extra"`},
+		{"-m x -i udp", "-i udp: the protocol is http or grpc"},
+		{"-m x --service-kind tensorflow", "the kind is triton or openai"},
+		{"-m x --streaming", "--streaming needs -i grpc"},
+		{"-m x -i grpc --streaming --sync", "drop --sync"},
+		{"-m x --async --sync", "--async and --sync exclude each other"},
+		{"-m x -b 0", "-b 0: the batch size"},
+		{"--service-kind openai -b 2", "not batched"},
+		{"--service-kind openai -i grpc", "drop -i grpc"},
+		{"--service-kind openai --endpoint v1/messages", "--endpoint v1/messages: no API is known that has this path; a path must end with chat/completions, "},
+		{"--service-kind openai --endpoint api/chat?key=s --input-data a.json", "--endpoint api/chat?[redacted]: no API is known that has this path"},
+		{"--service-kind openai --endpoint /v1/chat/completion", "--endpoint v1/chat/completion: did you mean v1/chat/completions? no API is known"},
+		{"--service-kind openai --endpoint v1/responses --session-concurrency 2", "--session-concurrency holds conversations with a chat endpoint, and --endpoint v1/responses is not one; use --endpoint v1/chat/completions"},
+		{"--service-kind openai --session-concurrency 2 --history-reasoning some", `--history-reasoning: "some" is none of keep, drop, auto`},
+		{"--service-kind openai --history-reasoning keep", "--history-reasoning"},
+		{"--service-kind openai --extra-body [1]", "--extra-body: not a JSON object"},
+		{"--service-kind openai --input-data zero", "made-up tensors are for Triton"},
+		{"-m x --input-data zero --input-data a.json", "exclude files"},
+		{"-m x -H nocolon", "-H: expected 'Name: value'"},
+		{"-m x --request-parameter a:1:int", "--request-parameter needs -i grpc"},
+		{"-m x -i grpc --request-parameter a:1", "want name:value:type"},
+		{"-m x -i grpc --request-parameter a:z:int", "is not an integer"},
+		{"-m x --shape a", "--shape a: expected name:d1,d2"},
+		{"-m x --shape a:0", `"0" is not a positive whole number`},
+		{"-m x --concurrency-range zero", `--concurrency-range: concurrency "zero"`},
+		{"-m x --request-count 0", "--request-count 0: must be at least 1"},
+		{"-m x --request-count 3 --concurrency-range 1:4 -l 50", "--request-count 3: a search up to a concurrency of 4 needs at least 4 requests a level"},
+		{"-m x --request-count 3 --duration 1s", "exclude each other"},
+		{"-m x --duration -1s", "--duration -1s: must be positive"},
+		{"-m x -p 0", "--measurement-interval 0"},
+		{"-m x -s -1", "--stability-percentage -1"},
+		{"-m x --percentile 100", "--percentile 100"},
+		{"-m x --measurement-mode windows", "the mode is time_windows or count_windows"},
+		{"-m x --warmup-request-count -1", "must not be negative"},
+		{"-m x --nosuchflag", "unknown flag --nosuchflag"},
+		{"-m x --api-key-file k", "--api-key-file belongs to"},
+		{"--service-kind openai --api-key-file nowhere", "nowhere"},
+	} {
+		_, err := parse(t, "", strings.Fields(tt.args)...)
+		if err == nil || !strings.Contains(err.Error(), tt.want) {
+			t.Errorf("%q: error %v, want %q", tt.args, err, tt.want)
+		}
+	}
+	if _, err := parse(t, "", "-m", "x", ""); err == nil || !strings.Contains(err.Error(), `unexpected argument ""`) {
+		t.Errorf("an empty argument: error %v", err)
+	}
+}
+
+// A secret is used, but is not in anything that is printed or stored.
+func TestSecrets(t *testing.T) {
+	const secret = "sk-0123456789"
+	file := filepath.Join(t.TempDir(), "key")
+	if err := os.WriteFile(file, []byte(secret+"\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, tt := range []struct {
+		name string
+		env  string
+		args []string
+	}{
+		{"environment", secret, nil},
+		{"file", "", []string{"--api-key-file", file}},
+		{"file beats environment", "other-key-0000", []string{"--api-key-file", file}},
+		{"header", "other-key-0000", []string{"-H", "Authorization: Bearer " + secret}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			s, err := parse(t, tt.env, append([]string{"--service-kind", "openai"}, tt.args...)...)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if len(s.Headers) != 1 || s.Headers[0].name != "Authorization" || s.Headers[0].value != "Bearer "+secret {
+				t.Errorf("headers %v, want one Authorization with the key", s.Headers)
+			}
+			var plan strings.Builder
+			if err := json.NewEncoder(&plan).Encode(s); err != nil || strings.Contains(plan.String(), secret) || !strings.Contains(plan.String(), "Authorization") {
+				t.Errorf("the plan holds the key or lacks the header's name (%v):\n%s", err, plan.String())
+			}
+		})
+	}
+	s, err := parse(t, "", "--service-kind", "openai", "-u", "http://alice:"+secret+"@host/?token="+secret)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var plan strings.Builder
+	if err := json.NewEncoder(&plan).Encode(s); err != nil || strings.Contains(plan.String(), secret) || !strings.Contains(s.rawURLs[0], secret) {
+		t.Errorf("the URL's secret is in the plan, or is lost (%v):\n%s", err, plan.String())
+	}
+	if s, err := parse(t, secret, "-m", "x"); err != nil || len(s.Headers) != 0 {
+		t.Errorf("Triton got headers %v (%v); the OpenAI key is not for it", s.Headers, err)
+	}
+}
+
+func TestParsePart(t *testing.T) {
+	for _, tt := range []struct {
+		text string
+		want float64
+		ok   bool
+	}{
+		{"0", 0, true},
+		{"1", 1, true},
+		{"0.05", 0.05, true},
+		{"5%", 0.05, true},
+		{"100%", 1, true},
+		{"0%", 0, true},
+		{"1.01", 0, false},
+		{"101%", 0, false},
+		{"-1", 0, false},
+		{"-0.1%", 0, false},
+		{"NaN", 0, false},
+		{"", 0, false},
+		{"%", 0, false},
+		{"5 %", 0, false},
+	} {
+		if got, err := parsePart(tt.text); got != tt.want || (err == nil) != tt.ok {
+			t.Errorf("parsePart(%q) = %v, %v; want %v, ok %v", tt.text, got, err, tt.want, tt.ok)
+		}
+	}
+}
+
+// What perf_analyzer sends asynchronously is stable when its throughput is.
+func TestAsync(t *testing.T) {
+	for args, want := range map[string]bool{
+		"-m x":                       false,
+		"-m x --sync":                false,
+		"-m x -i grpc":               false,
+		"-m x -a":                    true,
+		"-m x -i grpc --streaming":   true,
+		"--service-kind openai -m x": true,
+	} {
+		s, err := parse(t, "", strings.Fields(args)...)
+		if err != nil || s.Sync != strings.HasSuffix(args, "--sync") || s.Measure.StatefulThroughputSuffices == s.Sync || s.Async != want || s.Measure.ThroughputSuffices != want {
+			t.Errorf("%s: %v, asynchronous %v, throughput suffices %v; want %v", args, err, s.Async, s.Measure.ThroughputSuffices, want)
+		}
+	}
+}

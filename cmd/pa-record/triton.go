@@ -1,0 +1,132 @@
+package main
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/urfave/cli/v2"
+
+	"github.com/pa-tools/pa/internal/grpcpress"
+	"github.com/pa-tools/pa/pkg/recorder/serverstat"
+	"github.com/pa-tools/pa/pkg/wire/kserve"
+)
+
+// tritonFlags returns the flags that apply only to Triton.
+func tritonFlags() []cli.Flag {
+	return []cli.Flag{
+		&cli.StringFlag{Name: "grpc-compression-algorithm", Category: catTriton, Usage: "compress what is sent over gRPC: `HOW` is none, gzip or deflate", Value: none},
+		&cli.StringFlag{Name: "bls-composing-models", Category: catTriton, Usage: "`MODELS` that the model calls, name:version,name, whose statistics are wanted too; the models of ensembles are known"},
+		&cli.StringFlag{Name: "input-tensor-format", Category: catTriton, Usage: "send tensors over HTTP as `HOW`: binary, or json", Value: tensorsBinary},
+		&cli.StringFlag{Name: "output-tensor-format", Category: catTriton, Usage: "ask for them over HTTP as `HOW`: binary, or json", Value: tensorsBinary},
+		&cli.StringFlag{Name: "shared-memory", Category: catTriton, Usage: "tensors go through `WHICH` memory, not through requests: none, or system, for a server on this host", Value: none},
+		&cli.IntFlag{Name: "output-shared-memory-size", Category: catTriton, Usage: "room of `BYTES` for each output in shared memory", Value: kserve.DefaultOutputSharedBytes},
+		&cli.StringSliceFlag{Name: "trace-level", Category: catTriton, Usage: "let the server trace the model's requests during the run: `LEVEL` is OFF, TIMESTAMPS or TENSORS (repeatable); it needs a trace file of its own"},
+		&cli.IntFlag{Name: "trace-rate", Category: catTriton, Usage: "one of `N` requests is traced", DefaultText: "as the server has it"},
+		&cli.IntFlag{Name: "trace-count", Category: catTriton, Usage: "at most `N` are traced; -1: all", DefaultText: "as the server has it"},
+		&cli.IntFlag{Name: "log-frequency", Category: catTriton, Usage: "a trace file for each `N` traces; 0: one", DefaultText: "as the server has it"},
+	}
+}
+
+// Forms of tensors over HTTP.
+const (
+	tensorsBinary = "binary"
+	tensorsJSON   = "json"
+)
+
+// none is the value of flags that turn something off.
+const none = "none"
+
+// tritonSettings are checked, and shown in the export where they were given.
+type tritonSettings struct {
+	BLS          string   `json:"bls_composing_models,omitempty"`
+	Compression  string   `json:"grpc_compression_algorithm,omitempty"`
+	JSONInputs   bool     `json:"json_inputs,omitempty"`
+	JSONOutputs  bool     `json:"json_outputs,omitempty"`
+	SharedMemory bool     `json:"shared_memory,omitempty"`
+	OutputShared int64    `json:"output_shared_memory_size,omitempty"`
+	TraceLevels  []string `json:"trace_level,omitempty"`
+	TraceRate    string   `json:"trace_rate,omitempty"`
+	TraceCount   string   `json:"trace_count,omitempty"`
+	LogFrequency string   `json:"log_frequency,omitempty"`
+
+	blsModels []serverstat.ModelRef
+}
+
+func (p *parser) tritonOnly(s *settings) {
+	c, t := p.c, &s.tritonSettings
+	for _, f := range tritonFlags() {
+		if name := f.Names()[0]; s.ServiceKind == kindOpenAI && c.IsSet(name) {
+			p.errorf("--%s belongs to --service-kind triton", name)
+		}
+	}
+	if t.BLS = c.String("bls-composing-models"); t.BLS != "" {
+		for one := range strings.SplitSeq(t.BLS, ",") {
+			name, version, _ := strings.Cut(strings.TrimSpace(one), ":")
+			if name == "" {
+				p.errorf("--bls-composing-models %s: a model has no name; expected NAME:VERSION,NAME", t.BLS)
+				break
+			}
+			t.blsModels = append(t.blsModels, serverstat.ModelRef{Name: name, Version: version})
+		}
+	}
+	switch how := strings.ToLower(c.String("grpc-compression-algorithm")); how {
+	case none:
+	default:
+		t.Compression = how
+		if _, err := grpcpress.Parse(how); err != nil {
+			p.errorf("--grpc-compression-algorithm %s: it is none, gzip or deflate", how)
+		}
+		if s.Protocol != protocolGRPC {
+			p.errorf("--grpc-compression-algorithm needs -i grpc")
+		}
+		if s.simulated() {
+			p.errorf("--grpc-compression-algorithm: a simulated server in this process takes nothing compressed; start pa-record sim")
+		}
+	}
+	t.JSONInputs, t.JSONOutputs = p.tensorFormat(s, "input-tensor-format"), p.tensorFormat(s, "output-tensor-format")
+	switch which := c.String("shared-memory"); which {
+	case none:
+	case "system":
+		t.SharedMemory = true
+		t.OutputShared = int64(p.positive("output-shared-memory-size", c.Int("output-shared-memory-size")))
+	case "cuda":
+		p.errorf("--shared-memory cuda: pa-record does not use GPUs; use system")
+	default:
+		p.errorf("--shared-memory %s: it is none or system", which)
+	}
+	for _, level := range c.StringSlice("trace-level") {
+		if !slices.Contains([]string{"OFF", "TIMESTAMPS", "TENSORS"}, level) {
+			p.errorf("--trace-level %s: it is OFF, TIMESTAMPS or TENSORS", level)
+		}
+		t.TraceLevels = append(t.TraceLevels, level)
+	}
+	for _, f := range []struct {
+		name  string
+		least int
+		to    *string
+	}{{"trace-rate", 1, &t.TraceRate}, {"trace-count", -1, &t.TraceCount}, {"log-frequency", 0, &t.LogFrequency}} {
+		if !c.IsSet(f.name) {
+			continue
+		}
+		n := c.Int(f.name)
+		if n < f.least {
+			p.errorf("--%s %d: must be at least %d", f.name, n, f.least)
+		}
+		*f.to = strconv.Itoa(n)
+	}
+}
+
+// tensorFormat reports whether a flag says that tensors are JSON.
+func (p *parser) tensorFormat(s *settings, flag string) bool {
+	switch how := p.c.String(flag); {
+	case how == tensorsBinary:
+	case how != tensorsJSON:
+		p.errorf("--%s %s: it is binary or json", flag, how)
+	case s.Protocol == protocolGRPC:
+		p.errorf("--%s json needs HTTP; drop -i grpc", flag)
+	default:
+		return true
+	}
+	return false
+}
