@@ -5,10 +5,9 @@ import (
 	"errors"
 	"math"
 
-	"github.com/pa-tools/pa/internal/extsort"
 	"github.com/pa-tools/pa/internal/pack"
-	"github.com/pa-tools/pa/internal/quantile"
 	"github.com/pa-tools/pa/internal/spool"
+	"github.com/pa-tools/pa/internal/stat"
 	"github.com/pa-tools/pa/pkg/analyze/quality"
 	"github.com/pa-tools/pa/pkg/answer"
 	"github.com/pa-tools/pa/pkg/export"
@@ -59,12 +58,12 @@ type qualityCollector struct {
 	ratios [len(QualityMetrics)]sample[float64]
 
 	requests, unreached int // requests with token times, and requests that reach Target at no interval
-	deadlines, misses   quantile.IntSum
-	tokens, inTime      quantile.IntSum
-	idle                quantile.IntSum
+	deadlines, misses   stat.IntSum
+	tokens, inTime      stat.IntSum
+	idle                stat.IntSum
 	nStalls, stalled    int
-	stallNS, decodeNS   quantile.IntSum
-	visible, events     quantile.IntSum
+	stallNS, decodeNS   stat.IntSum
+	visible, events     stat.IntSum
 	positions           quality.Positions
 	severalChoices      int
 	counted             int // requests with token times whose events have counted tokens
@@ -72,7 +71,7 @@ type qualityCollector struct {
 	undecided           pointStore // without gaps, in the order of add
 }
 
-func newQuality(cfg QualityConfig, memory *extsort.Memory, blocks *spool.Blocks) *qualityCollector {
+func newQuality(cfg QualityConfig, memory *stat.Store, blocks *spool.Blocks) *qualityCollector {
 	q := &qualityCollector{meter: NewQualityMeter(cfg), undecided: pointStore{records: pack.Records{Blocks: blocks}}}
 	for i := range QualityMetrics {
 		q.whole[i].memory, q.ratios[i].memory = memory, memory

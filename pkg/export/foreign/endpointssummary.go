@@ -10,7 +10,7 @@ import (
 
 	"gopkg.in/yaml.v3"
 
-	"github.com/pa-tools/pa/internal/earlystop"
+	"github.com/pa-tools/pa/internal/stat"
 	"github.com/pa-tools/pa/pkg/export"
 )
 
@@ -252,15 +252,15 @@ func (s *spread) endpointsFigures(computed map[string]float64, in *summary, metr
 	}
 	lower := func(pct float64) float64 { return sorted[int(pct/100*float64(len(sorted)-1))] }
 	for name := range in.figures {
-		stat, ok := strings.CutPrefix(name, metric+".")
+		figure, ok := strings.CutPrefix(name, metric+".")
 		if !ok || sorted == nil {
 			continue
 		}
-		if pct, ok := percentileName(stat, "percentiles."); ok {
+		if pct, ok := percentileName(figure, "percentiles."); ok {
 			computed[name] = lower(pct)
 		}
-		if pct, ok := percentileName(stat, "early_stopping_percentiles."); ok {
-			if v, ok := earlystop.Of(sorted, pct/100); ok {
+		if pct, ok := percentileName(figure, "early_stopping_percentiles."); ok {
+			if v, ok := stat.Certified(sorted, pct/100); ok {
 				computed[name] = v
 			}
 		}

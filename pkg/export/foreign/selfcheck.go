@@ -7,7 +7,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/pa-tools/pa/internal/quantile"
+	"github.com/pa-tools/pa/internal/stat"
 	"github.com/pa-tools/pa/pkg/export"
 )
 
@@ -130,14 +130,14 @@ func (s sample) mean() float64 {
 
 // sum returns the compensated sum: a difference then shows the rounding of the tool only.
 func (s sample) sum() float64 {
-	var t quantile.Sum
+	var t stat.Sum
 	for _, v := range s {
 		t.Add(v)
 	}
 	return t.Value()
 }
 
-// std returns the deviation over the population. Unlike quantile.Squares it loses no digits in
+// std returns the deviation over the population. Unlike stat.Squares it loses no digits in
 // the sum, because the tools sum in other orders.
 func (s sample) std() float64 {
 	m := s.mean()
@@ -153,7 +153,7 @@ func (s sample) percentile(pct float64) float64 {
 	if len(s) == 0 {
 		return math.NaN()
 	}
-	return quantile.At(s, pct/100)
+	return stat.Quantile(s, pct/100)
 }
 
 // sorted returns a sorted copy.

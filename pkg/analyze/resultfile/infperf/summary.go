@@ -6,9 +6,9 @@ import (
 	"slices"
 	"strconv"
 
-	"github.com/pa-tools/pa/internal/numpy"
 	"github.com/pa-tools/pa/internal/pyfmt"
 	"github.com/pa-tools/pa/internal/pyjson"
+	"github.com/pa-tools/pa/internal/stat"
 	"github.com/pa-tools/pa/pkg/export"
 )
 
@@ -173,7 +173,7 @@ func (r *release) distribution(x []float64) pyjson.Object {
 	if len(x) == 0 {
 		return nil
 	}
-	mean := numpy.Mean(numpy.Current, x) // in the order of the requests
+	mean := stat.NumpyMean(stat.NumpyCurrent, x) // in the order of the requests
 	sorted := slices.Sorted(slices.Values(x))
 	o := pyjson.Object{{Name: "mean", Value: mean}, {Name: "min", Value: sorted[0]}, {Name: "max", Value: sorted[len(sorted)-1]}}
 	for _, p := range r.percentiles {
@@ -184,7 +184,7 @@ func (r *release) distribution(x []float64) pyjson.Object {
 		if p == 50 {
 			name = "median"
 		}
-		o = append(o, pyjson.Member{Name: name, Value: numpy.Percentile(sorted, p)})
+		o = append(o, pyjson.Member{Name: name, Value: stat.NumpyPercentile(sorted, p)})
 	}
 	return o
 }
