@@ -66,10 +66,10 @@ func addOutcome(rows []faultRow, v via, o outcome) []faultRow {
 
 const faultsHead = `# Faults
 
-This page lists each fault of a server or a network, and how pa-record records the request. ` + "`go test ./cmd/pa-record -run\nTestFaults -update`" + ` writes this page from recorded faults.
+This page lists each fault of a server or a network, and how pa-record records the request. ` + "`go test ./cmd/pa-record -run\nTestFaults -update`" + ` writes this golden from recorded faults.
 
 - A request that fails is a row of the export with ` + "`status`, `code` and `message`" + `; ` + "`pa-analyze requests`" + ` lists them.
-  Requests before and after it are measured as usual. [Failures](failures.md) says when a run ends early.
+  Requests before and after it are measured as usual. [Failures](../../../docs/reference/failures.md) says when a run ends early.
 - ` + "`pa-analyze report`" + ` counts failed requests by their status, and prints the first message of each.
   No figure includes the latency of a failed request.
 - If some requests fail and others succeed, the exit code is 0 and pa-record prints a warning with the numbers. The

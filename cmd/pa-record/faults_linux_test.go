@@ -27,12 +27,12 @@ import (
 )
 
 var (
-	updateFaults = flag.Bool("update", false, "write docs/reference/faults.md")
+	updateFaults = flag.Bool("update", false, "write cmd/pa-record/testdata/faults.md")
 	oneFault     = flag.String("fault", "", "run only the faults whose text contains this, and leave out the check of the page")
 )
 
 // A fault is something that goes wrong between a server and pa-record, and what pa-record
-// makes of it: a line of docs/reference/faults.md.
+// makes of it: a line of cmd/pa-record/testdata/faults.md.
 type fault struct {
 	does   string        // what the server does
 	advice string        // what to do about it
@@ -411,8 +411,8 @@ func TestFaults(t *testing.T) {
 	}
 }
 
-// faultsPage is the page that TestFaults writes.
-const faultsPage = "../../docs/reference/faults.md"
+// faultsPage is the golden that TestFaults writes.
+const faultsPage = "testdata/faults.md"
 
 // checkFaultsPage compares the page with the recorded outcomes, or writes it with -update. If the
 // faults are not whole, each recorded outcome must be on the page, over at least the vias of its line.

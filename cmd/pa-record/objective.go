@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/pa-tools/pa/internal/plural"
-	"github.com/pa-tools/pa/internal/quantile"
+	"github.com/pa-tools/pa/internal/stat"
 	"github.com/pa-tools/pa/pkg/analyze"
 	"github.com/pa-tools/pa/pkg/analyze/inference"
 	"github.com/pa-tools/pa/pkg/analyze/slo"
@@ -109,7 +109,7 @@ type verdict struct {
 func (j *objectiveJudge) met() bool {
 	level := j.attained() // before the values are sorted
 	for i := range j.values {
-		quantile.Sort(j.values[i])
+		stat.Sort(j.values[i])
 	}
 	met := j.expr.Eval(j.value) == slo.Met
 	var figures []string
@@ -213,13 +213,13 @@ func (j *objectiveJudge) value(m slo.Metric) (float64, bool) {
 	case n == 0:
 		return 0, false
 	case m.Percentile > 0:
-		return quantile.At(values, m.Percentile/100), true
+		return stat.Quantile(values, m.Percentile/100), true
 	case strings.HasSuffix(m.Name, "_min"):
 		return values[0], true
 	case strings.HasSuffix(m.Name, "_max"):
 		return values[n-1], true
 	}
-	var sum quantile.Sum
+	var sum stat.Sum
 	for _, v := range values {
 		sum.Add(v)
 	}

@@ -73,13 +73,14 @@ func (s *Blocks) Bytes(b *Block, buf []byte, room int) []byte {
 	}
 	buf = buf[:b.n]
 	s.mu.Lock()
-	defer s.mu.Unlock()
-	if n, err := s.file.ReadAt(buf, b.at); n < len(buf) {
+	file := s.file
+	s.mu.Unlock()
+	if n, err := file.ReadAt(buf, b.at); n < len(buf) {
 		if errors.Is(err, io.EOF) {
 			err = io.ErrUnexpectedEOF
 		}
 		clear(buf)
-		s.err = cmp.Or(s.err, fmt.Errorf("read %s back from the temporary file: %w", s.what, err))
+		s.Fail(fmt.Errorf("read %s back from the temporary file: %w", s.what, err))
 	}
 	return buf
 }

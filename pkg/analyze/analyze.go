@@ -9,10 +9,10 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/pa-tools/pa/internal/extsort"
 	"github.com/pa-tools/pa/internal/plural"
 	"github.com/pa-tools/pa/internal/sanitize"
 	"github.com/pa-tools/pa/internal/spool"
+	"github.com/pa-tools/pa/internal/stat"
 	"github.com/pa-tools/pa/pkg/analyze/serverfigures"
 	"github.com/pa-tools/pa/pkg/analyze/slo"
 	"github.com/pa-tools/pa/pkg/answer"
@@ -393,7 +393,7 @@ func runOnce(ctx context.Context, r export.Reader, cfg Config, contradicted *con
 		pointMemory = int64(pointShare * float64(valueMemory))
 		valueMemory -= pointMemory
 	}
-	memory, blocks := extsort.NewMemory(valueMemory, ""), spool.NewBlocks(pointMemory, "", "requests")
+	memory, blocks := stat.NewStore(valueMemory, ""), spool.NewBlocks(pointMemory, "", "requests")
 	defer func() {
 		if e := errors.Join(memory.Close(), blocks.Close()); e != nil {
 			err = errors.Join(err, e)

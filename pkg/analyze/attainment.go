@@ -5,7 +5,7 @@ import (
 	"math"
 	"slices"
 
-	"github.com/pa-tools/pa/internal/quantile"
+	"github.com/pa-tools/pa/internal/stat"
 	"github.com/pa-tools/pa/pkg/analyze/slo"
 	"github.com/pa-tools/pa/pkg/answer"
 )
@@ -48,9 +48,9 @@ type attainer struct {
 	counts     Attainment
 	conditions []*attainer
 	lacking    tally
-	output     quantile.IntSum // tokens of requests that met it
-	uncounted  int             // requests that met it and have no number of tokens
-	dropped    bool            // the recorder left outputs out
+	output     stat.IntSum // tokens of requests that met it
+	uncounted  int         // requests that met it and have no number of tokens
+	dropped    bool        // the recorder left outputs out
 	gaps       []int64
 	judged     []judged // of the whole objective
 }
@@ -136,11 +136,11 @@ func (a *attainer) value(p *Point, m slo.Metric) (float64, bool) {
 			a.gaps = append(a.gaps, p.Gaps...)
 			slices.Sort(a.gaps)
 		}
-		return quantile.At(a.gaps, m.Percentile/100), true
+		return stat.Quantile(a.gaps, m.Percentile/100), true
 	}
 	switch m.Name {
 	case "itl_mean":
-		var sum quantile.IntSum
+		var sum stat.IntSum
 		for _, g := range p.Gaps {
 			sum.Add(g)
 		}

@@ -4,7 +4,7 @@ import (
 	"errors"
 	"strings"
 
-	"github.com/pa-tools/pa/internal/extsort"
+	"github.com/pa-tools/pa/internal/stat"
 	"github.com/pa-tools/pa/pkg/answer"
 	"github.com/pa-tools/pa/pkg/export"
 )
@@ -29,7 +29,7 @@ type byModel struct {
 	parts  []collector
 	sel    *Selected    // the selected part of the level, whose requests are added; nil for the whole level
 	flows  []*flowMeter // of the parts, with sel
-	memory *extsort.Memory
+	memory *stat.Store
 	err    error // from finish: values could not be read back
 }
 

@@ -5,7 +5,7 @@ import (
 	"slices"
 	"sync"
 
-	"github.com/pa-tools/pa/internal/earlystop"
+	"github.com/pa-tools/pa/internal/stat"
 	"github.com/pa-tools/pa/pkg/analyze/inference"
 	"github.com/pa-tools/pa/pkg/answer"
 )
@@ -41,7 +41,7 @@ type certificate struct {
 // floors returns the smallest number of values that certifies each of CertifiedLevels.
 var floors = sync.OnceValue(func() (all [len(CertifiedLevels)]int) {
 	for i, level := range CertifiedLevels {
-		all[i] = earlystop.Floor(level / 100)
+		all[i] = stat.CertifiedFloor(level / 100)
 	}
 	return all
 })
@@ -60,7 +60,7 @@ func certificateOf(n int, effective float64) certificate {
 	for i, level := range CertifiedLevels {
 		worth, alone := 0, 0
 		if n >= floors()[i] {
-			worth, alone = earlystop.DependentBudget(n, effective, level/100), earlystop.Budget(n, level/100)
+			worth, alone = stat.DependentCertifiedRank(n, effective, level/100), stat.CertifiedRank(n, level/100)
 		}
 		c.all[i] = Certified{Level: level, OK: worth > 0, Least: floors()[i], IndependentOK: alone > 0}
 		c.places[i], c.places[len(CertifiedLevels)+i] = at(worth), at(alone)

@@ -7,9 +7,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/pa-tools/pa/internal/extsort"
-	"github.com/pa-tools/pa/internal/quantile"
-	"github.com/pa-tools/pa/internal/saturate"
+	"github.com/pa-tools/pa/internal/stat"
 	"github.com/pa-tools/pa/pkg/answer"
 	"github.com/pa-tools/pa/pkg/export"
 )
@@ -49,7 +47,7 @@ type collector struct {
 	paused              int       // requests that a pause touched, counted or left out
 	leftOut             []Span    // requests of all kinds that are left out because of a pause
 	lost                *lostTime // time that does not count; nil if all counts
-	output, input       quantile.IntSum
+	output, input       stat.IntSum
 	withInput           int // counted requests with a known number of input tokens
 
 	events, shared int
@@ -102,7 +100,7 @@ type anomalies struct {
 // events.
 type disagreement struct {
 	requests       int
-	tokens, events quantile.IntSum
+	tokens, events stat.IntSum
 }
 
 func (d *disagreement) add(tokens, events int64) {
@@ -196,7 +194,7 @@ func (c *collector) count(p *Point) {
 		c.input.Add(p.InputTokens.V)
 		c.withInput++
 	}
-	c.events = int(saturate.Add(int64(c.events), int64(p.Events)))
+	c.events = int(stat.SaturatingAdd(int64(c.events), int64(p.Events)))
 	c.shared += p.SharedStamps
 	c.stamps.plus(p.stamps)
 	c.starts.one(p.start)
@@ -267,7 +265,7 @@ func (c *collector) countAnomalies(p *Point) {
 }
 
 // useMemory makes the samples share m. It must be called before the first request.
-func (c *collector) useMemory(m *extsort.Memory) {
+func (c *collector) useMemory(m *stat.Store) {
 	c.tpot.memory = m
 	for i := range answer.StrictMetrics {
 		c.whole[i].memory = m

@@ -1,6 +1,6 @@
 package analyze
 
-import "github.com/pa-tools/pa/internal/quantile"
+import "github.com/pa-tools/pa/internal/stat"
 
 // CurveLevels are the percentiles of [Summary.Curve], in percent and in order: every half from 0 to 99,
 // then a tail whose distance to 100 falls by factors of ten, and 100.
@@ -23,7 +23,7 @@ type Curve []float64
 // At returns the percentile at CurveLevels[i], computed like [Summary.Pct].
 func (c Curve) At(i int) float64 {
 	if len(c) < len(CurveLevels) {
-		return quantile.At(c, CurveLevels[i]/100)
+		return stat.Quantile(c, CurveLevels[i]/100)
 	}
 	return c[i]
 }

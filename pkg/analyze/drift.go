@@ -8,7 +8,7 @@ import (
 	"strconv"
 
 	"github.com/pa-tools/pa/internal/plural"
-	"github.com/pa-tools/pa/internal/quantile"
+	"github.com/pa-tools/pa/internal/stat"
 	"github.com/pa-tools/pa/pkg/analyze/inference"
 	"github.com/pa-tools/pa/pkg/answer"
 )
@@ -71,7 +71,7 @@ func drift(x []timed) *Unsteady {
 		if len(first) < driftLeast || len(rest) == 0 {
 			continue
 		}
-		a, b := quantile.At(first, 0.5), quantile.At(rest, 0.5)
+		a, b := stat.Quantile(first, 0.5), stat.Quantile(rest, 0.5)
 		above := 0.0 // values on the median count half
 		for _, v := range first {
 			switch {

@@ -7,8 +7,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/pa-tools/pa/internal/extsort"
 	"github.com/pa-tools/pa/internal/plural"
+	"github.com/pa-tools/pa/internal/stat"
 	"github.com/pa-tools/pa/pkg/analyze/serverfigures"
 	"github.com/pa-tools/pa/pkg/answer"
 	"github.com/pa-tools/pa/pkg/export"
@@ -101,7 +101,7 @@ type economicsCollector struct {
 	rates sample[float64] // output tokens per second of each request
 }
 
-func newEconomics(memory *extsort.Memory) *economicsCollector {
+func newEconomics(memory *stat.Store) *economicsCollector {
 	return &economicsCollector{rates: sample[float64]{memory: memory}}
 }
 

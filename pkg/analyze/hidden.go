@@ -5,7 +5,7 @@ import (
 	"math"
 
 	"github.com/pa-tools/pa/internal/plural"
-	"github.com/pa-tools/pa/internal/quantile"
+	"github.com/pa-tools/pa/internal/stat"
 	"github.com/pa-tools/pa/pkg/answer"
 )
 
@@ -25,7 +25,7 @@ func (h *Hidden) String() string {
 // A hiddenCount counts measured requests with output tokens that no event carried.
 type hiddenCount struct {
 	requests int
-	tokens   quantile.IntSum
+	tokens   stat.IntSum
 	// untimed counts the requests whose number of such tokens is not known.
 	untimed int
 }

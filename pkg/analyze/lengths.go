@@ -8,7 +8,7 @@ import (
 	"strings"
 
 	"github.com/pa-tools/pa/internal/plural"
-	"github.com/pa-tools/pa/internal/saturate"
+	"github.com/pa-tools/pa/internal/stat"
 	"github.com/pa-tools/pa/pkg/answer"
 	"github.com/pa-tools/pa/pkg/export"
 )
@@ -104,11 +104,11 @@ type lengths struct {
 func (l *lengths) add(p *Point) {
 	if l.asked.input.mean > 0 && p.InputTokens.OK && p.InputTokens.V > 0 {
 		l.inputs++
-		l.inputTokens = saturate.Add(l.inputTokens, p.InputTokens.V)
+		l.inputTokens = stat.SaturatingAdd(l.inputTokens, p.InputTokens.V)
 	}
 	if l.asked.output.mean > 0 && p.OutputTokens.OK && (p.TokenSource == answer.TokenUsage || p.TokenSource == answer.TokenTokenizer) {
 		l.outputs++
-		l.outputTokens = saturate.Add(l.outputTokens, p.OutputTokens.V)
+		l.outputTokens = stat.SaturatingAdd(l.outputTokens, p.OutputTokens.V)
 		if l.asked.output.stddev == 0 && float64(p.OutputTokens.V) < l.asked.output.mean {
 			l.short++
 		}

@@ -1,10 +1,10 @@
 package analyze
 
 import (
-	"github.com/pa-tools/pa/internal/extsort"
 	"github.com/pa-tools/pa/internal/pack"
 	"github.com/pa-tools/pa/internal/plural"
 	"github.com/pa-tools/pa/internal/spool"
+	"github.com/pa-tools/pa/internal/stat"
 	"github.com/pa-tools/pa/pkg/answer"
 	"github.com/pa-tools/pa/pkg/export"
 )
@@ -22,7 +22,7 @@ type level struct {
 
 // atLeast returns levels, extended to at least n elements. Their values share memory, and their
 // points share blocks. They are compared with the lengths that the run asked for.
-func atLeast(levels []*level, n int, cfg *Config, memory *extsort.Memory, blocks *spool.Blocks, asked askedLengths) []*level {
+func atLeast(levels []*level, n int, cfg *Config, memory *stat.Store, blocks *spool.Blocks, asked askedLengths) []*level {
 	for len(levels) < n {
 		l := &level{models: byModel{memory: memory}, points: pointStore{records: pack.Records{Blocks: blocks}}}
 		l.useMemory(memory)
@@ -50,7 +50,7 @@ func (l *level) add(cfg *Config, run *export.Run, m *measuredRequest) {
 }
 
 // finish returns the analysis of experiment i. It drops the points.
-func (l *level) finish(run *export.Run, i int, cfg Config, memory *extsort.Memory) Experiment {
+func (l *level) finish(run *export.Run, i int, cfg Config, memory *stat.Store) Experiment {
 	e := &run.Experiments[i]
 	if !cfg.keeps() {
 		if cfg.Selection.WithoutPauses {

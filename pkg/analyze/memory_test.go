@@ -58,12 +58,12 @@ func (r *repeated) Experiment() int          { return 0 }
 // A run whose values do not fit in memory has the same figures, also where no file can take
 // the values; then a warning says so.
 func TestRunBeyondMemory(t *testing.T) {
-	memory := int64(1e6)
+	memory := int64(300_000)
 	if testenv.IsLong() {
 		memory = ValueMemory(LeastMemoryLimit)
 	}
 	least := Config{MemoryLimit: LeastMemoryLimit, ValueMemory: memory}
-	requests := int(memory/(8*repeatedTokens)) + 1000 // their gaps do not fit
+	requests := int(memory/(2*repeatedTokens)) + 1000 // their gaps, of 3 bytes each, do not fit
 	analyzed := func(cfg Config) *Report {
 		t.Helper()
 		rep, err := Run(t.Context(), newRepeated(requests), cfg)

@@ -8,7 +8,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/pa-tools/pa/internal/quantile"
+	"github.com/pa-tools/pa/internal/stat"
 	"github.com/pa-tools/pa/pkg/answer"
 	"github.com/pa-tools/pa/pkg/export"
 )
@@ -70,7 +70,7 @@ func TestCurve(t *testing.T) {
 		for i := range sorted {
 			sorted[i] = rng.Int64N(1000)
 		}
-		quantile.Sort(sorted)
+		stat.Sort(sorted)
 		x := sample[int64]{curve: true}
 		for from := 0; from < n; {
 			to := min(n, from+rng.IntN(5)) // also none
@@ -79,7 +79,7 @@ func TestCurve(t *testing.T) {
 		}
 		got := x.summary().Curve
 		for i, level := range CurveLevels {
-			if want := quantile.At(sorted, level/100); got.At(i) != want {
+			if want := stat.Quantile(sorted, level/100); got.At(i) != want {
 				t.Errorf("n %d, p%v: %v, want %v", n, level, got.At(i), want)
 			}
 		}

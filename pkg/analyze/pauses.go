@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/pa-tools/pa/internal/plural"
-	"github.com/pa-tools/pa/internal/saturate"
+	"github.com/pa-tools/pa/internal/stat"
 	"github.com/pa-tools/pa/pkg/answer"
 	"github.com/pa-tools/pa/pkg/export"
 )
@@ -111,7 +111,7 @@ func PausedFor(pauses []export.Pause) string {
 		if ns := pauses[i].DurationNS; ns < 0 || ns > export.LongestNS {
 			return "an unknown time"
 		}
-		sum = saturate.Add(sum, pauses[i].DurationNS)
+		sum = stat.SaturatingAdd(sum, pauses[i].DurationNS)
 	}
 	return fmt.Sprintf("%.3g s", time.Duration(sum).Seconds())
 }

@@ -3,9 +3,7 @@ package analyze
 import (
 	"slices"
 
-	"github.com/pa-tools/pa/internal/extsort"
-	"github.com/pa-tools/pa/internal/orderstat"
-	"github.com/pa-tools/pa/internal/quantile"
+	"github.com/pa-tools/pa/internal/stat"
 	"github.com/pa-tools/pa/pkg/answer"
 )
 
@@ -15,12 +13,12 @@ import (
 // From the first other event on, perToken counts the times per token in ranges as they come, and reads the
 // gaps again for the percentiles.
 type perToken struct {
-	memory  *extsort.Memory
-	scales  []scale         // of all gaps, in their order
-	tokens  *extsort.Sorter // see packTokens; nil without
-	differs bool            // not all values are gaps
-	counter orderstat.Counter
-	moments quantile.Moments
+	memory  *stat.Store
+	scales  []scale    // of all gaps, in their order
+	tokens  *stat.List // see packTokens; nil without
+	differs bool       // not all values are gaps
+	counter stat.Counter[float64]
+	moments stat.Moments
 	own     *Summary // if differs; nil without values
 	err     error    // gaps could not be read back
 
@@ -91,9 +89,9 @@ func (c *perToken) add(q *RequestQuality, m *answer.Measures, itl *sample[int64]
 func (c *perToken) packTokens(tokens []int32) (factor float64) {
 	if c.tokens == nil {
 		if c.memory == nil {
-			c.memory = extsort.NewMemory(0, "")
+			c.memory = stat.NewStore(0, "")
 		}
-		c.tokens = c.memory.NewSorter()
+		c.tokens = c.memory.NewList(stat.Whole)
 	}
 	c.words = c.words[:0]
 	if slices.Max(tokens) > mostPacked {
@@ -115,7 +113,7 @@ func (c *perToken) packTokens(tokens []int32) (factor float64) {
 }
 
 // unpackTokens reads the numbers of tokens of n gaps.
-func (c *perToken) unpackTokens(r *extsort.Reader, n int, factor float64) ([]int32, error) {
+func (c *perToken) unpackTokens(r *stat.Reader, n int, factor float64) ([]int32, error) {
 	perWord := 1
 	if factor == sharedPacked {
 		perWord = tokensInWord
@@ -148,10 +146,10 @@ func (c *perToken) replay(itl *sample[int64], do func(gaps []int64, tokens []int
 	if len(c.scales) == 0 {
 		return nil
 	}
-	gaps := itl.sorter.InOrder()
-	var words *extsort.Reader
+	gaps := itl.sorter.Reader()
+	var words *stat.Reader
 	if c.tokens != nil {
-		words = c.tokens.InOrder()
+		words = c.tokens.Reader()
 	}
 	for _, s := range c.scales {
 		for left := s.n; left > 0; {
@@ -185,7 +183,7 @@ func (c *perToken) count(gaps []int64, s sums, tokens []int32, factor float64) {
 	c.counter.Add(values, weights)
 }
 
-// timesPerToken returns times per token and how often each counts, for an [orderstat.AddFunc]. With a factor
+// timesPerToken returns times per token and how often each counts, for an [stat.AddFunc[float64]]. With a factor
 // below 0, it sets c.shared to the times that the tokens share.
 func (c *perToken) timesPerToken(gaps []int64, tokens []int32, factor float64) (values []float64, weights []int32) {
 	c.values = slices.Grow(c.values[:0], len(gaps))[:len(gaps)]
@@ -218,7 +216,7 @@ func (c *perToken) finish(itl *sample[int64]) {
 	if n > 0 && c.err == nil {
 		p := pickedOf(n, summaryPlaces(n))
 		var err error
-		p.values, err = c.counter.Pick(p.places, func(add orderstat.AddFunc) error {
+		p.values, err = c.counter.Pick(p.places, func(add stat.AddFunc[float64]) error {
 			return c.replay(itl, func(gaps []int64, tokens []int32, factor float64) {
 				add(c.timesPerToken(gaps, tokens, factor))
 			})

@@ -6,8 +6,7 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/pa-tools/pa/internal/extsort"
-	"github.com/pa-tools/pa/internal/quantile"
+	"github.com/pa-tools/pa/internal/stat"
 	"github.com/pa-tools/pa/internal/testenv"
 	"github.com/pa-tools/pa/pkg/answer"
 )
@@ -19,7 +18,7 @@ func TestPerTokenEqualsFloats(t *testing.T) {
 	rng := rand.New(rand.NewPCG(9, 1))
 	dir := t.TempDir()
 	for round := range 60 / testenv.Stride(5) {
-		memory := extsort.NewMemory([]int64{0, 20_000}[round%2], dir)
+		memory := stat.NewStore([]int64{0, 20_000}[round%2], dir)
 		itl := sample[int64]{memory: memory}
 		c := perToken{memory: memory}
 		var want []float64
@@ -67,17 +66,17 @@ func TestPerTokenEqualsFloats(t *testing.T) {
 			continue
 		}
 		slices.Sort(want)
-		var sum quantile.Sum
+		var sum stat.Sum
 		for _, v := range want {
 			sum.Add(v)
 		}
 		mean := sum.Value() / float64(len(want))
-		std := math.Sqrt(quantile.Squares(0, want, mean) / float64(len(want)))
+		std := math.Sqrt(stat.Squares(0, want, mean) / float64(len(want)))
 		if got == nil || got.N != len(want) || got.Min != want[0] || got.Max != want[len(want)-1] {
 			t.Fatalf("round %d: %+v, want %d values from %v to %v", round, got, len(want), want[0], want[len(want)-1])
 		}
 		for i, level := range Levels {
-			if p := quantile.At(want, level/100); got.Pct[i] != p {
+			if p := stat.Quantile(want, level/100); got.Pct[i] != p {
 				t.Errorf("round %d: p%v is %v, want %v", round, level, got.Pct[i], p)
 			}
 		}

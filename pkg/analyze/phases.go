@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/pa-tools/pa/internal/extsort"
+	"github.com/pa-tools/pa/internal/stat"
 	"github.com/pa-tools/pa/pkg/analyze/serverfigures"
 	"github.com/pa-tools/pa/pkg/answer"
 	"github.com/pa-tools/pa/pkg/export"
@@ -40,7 +40,7 @@ type phasesCollector struct {
 	times [answer.NumServer]sample[int64]
 }
 
-func newPhases(memory *extsort.Memory) *phasesCollector {
+func newPhases(memory *stat.Store) *phasesCollector {
 	c := &phasesCollector{}
 	for i := range c.times {
 		c.times[i].memory = memory

@@ -7,7 +7,7 @@ import (
 	"math/bits"
 	"slices"
 
-	"github.com/pa-tools/pa/internal/quantile"
+	"github.com/pa-tools/pa/internal/stat"
 	"github.com/pa-tools/pa/pkg/export"
 )
 
@@ -58,7 +58,7 @@ type uncached struct{ tokens, input, ttft int64 }
 type prefixCollector struct {
 	stated []uncached
 	// input and cached are sums of the stated requests, others the input tokens of other requests.
-	input, cached, others quantile.IntSum
+	input, cached, others stat.IntSum
 	unstated              int
 }
 
@@ -135,7 +135,7 @@ func bucketsOf(timed []uncached) []PrefixBucket {
 		if k > 0 {
 			b.From, b.To = 1<<(k-1), 1<<(k-1)-1+1<<(k-1)
 		}
-		var sum, uncachedTokens, input quantile.IntSum
+		var sum, uncachedTokens, input stat.IntSum
 		ttft := make([]int64, n)
 		for i, u := range timed[:n] {
 			ttft[i] = u.ttft
@@ -144,7 +144,7 @@ func bucketsOf(timed []uncached) []PrefixBucket {
 			input.Add(u.input)
 		}
 		slices.Sort(ttft)
-		b.Mean, b.P50, b.P90 = sum.Div(n), quantile.At(ttft, 0.5), quantile.At(ttft, 0.9)
+		b.Mean, b.P50, b.P90 = sum.Div(n), stat.Quantile(ttft, 0.5), stat.Quantile(ttft, 0.9)
 		b.CachedShare = 1 - uncachedTokens.Float64()/input.Float64()
 		all = append(all, b)
 		timed = timed[n:]

@@ -5,8 +5,7 @@ import (
 	"errors"
 	"math"
 
-	"github.com/pa-tools/pa/internal/extsort"
-	"github.com/pa-tools/pa/internal/quantile"
+	"github.com/pa-tools/pa/internal/stat"
 	"github.com/pa-tools/pa/pkg/analyze/quality"
 	"github.com/pa-tools/pa/pkg/answer"
 	"github.com/pa-tools/pa/pkg/export"
@@ -57,19 +56,19 @@ type qualityCollector struct {
 	ratios [answer.NumQuality]sample[float64]
 
 	requests, unreached int // requests with token times, and requests that reach Target at no interval
-	deadlines, misses   quantile.IntSum
-	tokens, inTime      quantile.IntSum
-	idle                quantile.IntSum
+	deadlines, misses   stat.IntSum
+	tokens, inTime      stat.IntSum
+	idle                stat.IntSum
 	nStalls, stalled    int
-	stallNS, decodeNS   quantile.IntSum
-	visible, events     quantile.IntSum
+	stallNS, decodeNS   stat.IntSum
+	visible, events     stat.IntSum
 	positions           quality.Positions
 	severalChoices      int
 	counted             int // requests with token times whose events have counted tokens
 	perToken            perToken
 }
 
-func newQuality(cfg QualityConfig, memory *extsort.Memory) *qualityCollector {
+func newQuality(cfg QualityConfig, memory *stat.Store) *qualityCollector {
 	q := &qualityCollector{meter: NewQualityMeter(cfg)}
 	for i := range answer.QualityMetrics {
 		q.whole[i].memory, q.ratios[i].memory = memory, memory

@@ -4,8 +4,7 @@ import (
 	"math"
 	"slices"
 
-	"github.com/pa-tools/pa/internal/extsort"
-	"github.com/pa-tools/pa/internal/quantile"
+	"github.com/pa-tools/pa/internal/stat"
 )
 
 // Levels are the percentiles of a [Summary], in percent and in order.
@@ -43,9 +42,9 @@ func (s *Summary) P(level float64) float64 {
 // A sample collects the values of one metric. Nanoseconds and counts are int64; quotients are
 // float64, and never NaN. The zero value keeps them in memory.
 type sample[T int64 | float64] struct {
-	memory *extsort.Memory // shared by the samples of a run; nil: no bound
+	memory *stat.Store // shared by the samples of a run; nil: no bound
 	// sorter holds the values, floats as their keys; nil without values.
-	sorter *extsort.Sorter
+	sorter *stat.List
 	// waiting holds values from addOne that sorter and sums do not hold yet.
 	waiting []T
 	sums          // of integers; the squares of floats are added in ascending order
@@ -63,8 +62,8 @@ type sample[T int64 | float64] struct {
 
 // sums holds the sum of integers and of their squares.
 type sums struct {
-	sum     quantile.IntSum
-	squares quantile.IntSquares
+	sum     stat.IntSum
+	squares stat.IntSquares
 }
 
 // addAll adds the values.
@@ -105,9 +104,9 @@ func (s *sample[T]) add(values ...T) {
 	}
 	if s.sorter == nil {
 		if s.memory == nil {
-			s.memory = extsort.NewMemory(0, "")
+			s.memory = stat.NewStore(0, "")
 		}
-		s.sorter = s.memory.NewSorter()
+		s.sorter = s.memory.NewList(stat.Whole)
 	}
 	switch values := any(values).(type) {
 	case []int64:
@@ -118,7 +117,7 @@ func (s *sample[T]) add(values ...T) {
 		for len(values) > 0 {
 			n := min(len(values), len(keys))
 			for i, v := range values[:n] {
-				keys[i] = quantile.Key(v)
+				keys[i] = stat.Key(v)
 			}
 			s.sorter.Add(keys[:n]...)
 			values = values[n:]
@@ -181,7 +180,7 @@ const floatsAtOnce = 1 << 10
 // sorted calls f with all values in ascending order, many at a time.
 func (s *sample[T]) sorted(f func([]T)) {
 	var floats []float64
-	err := s.sorter.Sorted(func(keys []int64) {
+	err := s.sorter.Ascending(func(keys []int64) {
 		if x, ok := any(keys).([]T); ok {
 			f(x)
 			return
@@ -189,7 +188,7 @@ func (s *sample[T]) sorted(f func([]T)) {
 		for some := range slices.Chunk(keys, floatsAtOnce) {
 			floats = floats[:0]
 			for _, k := range some {
-				floats = append(floats, quantile.Float(k))
+				floats = append(floats, stat.FromKey(k))
 			}
 			f(any(floats).([]T))
 		}
@@ -215,7 +214,7 @@ func (s *sample[T]) pick(p *picked) {
 func (s *sample[T]) pickSorted(p *picked, mean float64) (squares float64) {
 	passed := 0
 	s.sorted(func(x []T) {
-		squares = quantile.Squares(squares, x, mean)
+		squares = stat.Squares(squares, x, mean)
 		for k := len(p.values); k < len(p.places) && p.places[k]-passed < len(x); k++ {
 			p.values = append(p.values, float64(x[p.places[k]-passed]))
 		}
@@ -231,7 +230,7 @@ func (s *sample[T]) mean() float64 {
 	if _, ok := any(T(0)).(int64); ok {
 		return s.sum.Div(n)
 	}
-	var sum quantile.Sum
+	var sum stat.Sum
 	s.sorted(func(x []T) {
 		for _, v := range x {
 			sum.Add(float64(v))
@@ -266,7 +265,7 @@ func (p *picked) at(place int) float64 {
 // may be among them.
 func percentilePlaces(places []int, n int, levels []float64) []int {
 	for _, level := range levels {
-		k, _ := quantile.Position(n, level/100)
+		k, _ := stat.Position(n, level/100)
 		places = append(places, k, k+1)
 	}
 	return places
@@ -274,10 +273,10 @@ func percentilePlaces(places []int, n int, levels []float64) []int {
 
 // percentile returns a percentile whose places are in p.
 func (p *picked) percentile(level float64) float64 {
-	k, f := quantile.Position(p.n, level/100)
+	k, f := stat.Position(p.n, level/100)
 	v := p.at(k)
 	if f != 0 {
-		v = quantile.Between(v, p.at(k+1), f)
+		v = stat.Between(v, p.at(k+1), f)
 	}
 	return v
 }

@@ -11,8 +11,7 @@ import (
 
 	"github.com/montanaflynn/stats"
 
-	"github.com/pa-tools/pa/internal/extsort"
-	"github.com/pa-tools/pa/internal/quantile"
+	"github.com/pa-tools/pa/internal/stat"
 )
 
 // tolerance is relative: stats.Mean and stats.StandardDeviation sum in floats.
@@ -107,7 +106,7 @@ func TestQuantileType7(t *testing.T) {
 	for _, tt := range []struct{ pct, want float64 }{
 		{0, 1}, {1, 1.09}, {5, 1.45}, {25, 3.25}, {50, 5.5}, {75, 7.75}, {90, 9.1}, {95, 9.55}, {99, 9.91}, {100, 10},
 	} {
-		if got := quantile.At(x, tt.pct/100); !close12(got, tt.want) {
+		if got := stat.Quantile(x, tt.pct/100); !close12(got, tt.want) {
 			t.Errorf("quantile(1…10, %v) = %v, want %v", tt.pct, got, tt.want)
 		}
 	}
@@ -194,7 +193,7 @@ func TestSummaryOfFile(t *testing.T) {
 				if bytes == 1 && n > 5000 {
 					continue // many tiny runs
 				}
-				memory := extsort.NewMemory(bytes, dir)
+				memory := stat.NewStore(bytes, dir)
 				if got := summaryOf(memory, whole); !reflect.DeepEqual(got, want) {
 					t.Errorf("%d %s in %d bytes: %+v, want %+v", n, name, bytes, got, want)
 				}
@@ -219,7 +218,7 @@ func TestSummaryCountedOrMerged(t *testing.T) {
 	}
 	var got [2]*Summary
 	for i, bytes := range []int64{0, 100_000} {
-		memory := extsort.NewMemory(bytes, t.TempDir())
+		memory := stat.NewStore(bytes, t.TempDir())
 		s := sample[int64]{memory: memory, curve: true, certified: true, nth: 77_777}
 		s.add(values...)
 		got[i] = s.summary()
@@ -234,12 +233,12 @@ func TestSummaryCountedOrMerged(t *testing.T) {
 	if !reflect.DeepEqual(got[0], got[1]) {
 		t.Errorf("counted %+v, merged %+v", got[0], got[1])
 	}
-	if want := quantile.At(values, 0.99995); got[0].Curve[slices.Index(CurveLevels[:], 99.995)] != want {
+	if want := stat.Quantile(values, 0.99995); got[0].Curve[slices.Index(CurveLevels[:], 99.995)] != want {
 		t.Errorf("p99.995 = %v, want %v", got[0].Curve, want)
 	}
 }
 
-func summaryOf[T int64 | float64](memory *extsort.Memory, x []T) *Summary {
+func summaryOf[T int64 | float64](memory *stat.Store, x []T) *Summary {
 	s := sample[T]{memory: memory}
 	for len(x) > 0 {
 		k := min(len(x), 99)
@@ -249,12 +248,12 @@ func summaryOf[T int64 | float64](memory *extsort.Memory, x []T) *Summary {
 	return s.summary()
 }
 
-// definition describes values as package quantile defines it, all in memory.
+// definition describes values as package stat defines it, all in memory.
 func definition[T int64 | float64](values []T) *Summary {
 	x := slices.Clone(values)
 	slices.Sort(x)
-	var ints quantile.IntSum
-	var floats quantile.Sum
+	var ints stat.IntSum
+	var floats stat.Sum
 	for _, v := range x {
 		ints.Add(int64(v))
 		floats.Add(float64(v))
@@ -266,10 +265,10 @@ func definition[T int64 | float64](values []T) *Summary {
 	if _, ok := any(x).([]int64); ok {
 		d.Std = exactStd(x)
 	} else {
-		d.Std = math.Sqrt(quantile.Squares(0, x, d.Mean) / float64(len(x)))
+		d.Std = math.Sqrt(stat.Squares(0, x, d.Mean) / float64(len(x)))
 	}
 	for i, level := range Levels {
-		d.Pct[i] = quantile.At(x, level/100)
+		d.Pct[i] = stat.Quantile(x, level/100)
 	}
 	return d
 }

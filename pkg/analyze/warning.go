@@ -8,8 +8,7 @@ import (
 	"strings"
 
 	"github.com/pa-tools/pa/internal/plural"
-	"github.com/pa-tools/pa/internal/quantile"
-	"github.com/pa-tools/pa/internal/saturate"
+	"github.com/pa-tools/pa/internal/stat"
 )
 
 // A WarningKind is the subject of a [Warning]. Reports group warnings by kind, and
@@ -149,7 +148,7 @@ func Together(all []*Warning) (text string, ok bool) {
 			return first.text, false
 		}
 		for i, n := range w.counts {
-			sums[i] = saturate.Add(sums[i], n)
+			sums[i] = stat.SaturatingAdd(sums[i], n)
 		}
 	}
 	return first.say(sums), true
@@ -161,7 +160,7 @@ func ofRequests(n []int64) string {
 }
 
 // wholeOf returns a sum as an int64, or the largest int64 if the sum does not fit.
-func wholeOf(s quantile.IntSum) int64 {
+func wholeOf(s stat.IntSum) int64 {
 	if f := s.Float64(); f >= math.MaxInt64 {
 		return math.MaxInt64
 	}

@@ -6,7 +6,7 @@ import (
 	"math"
 	"time"
 
-	"github.com/pa-tools/pa/internal/extsort"
+	"github.com/pa-tools/pa/internal/stat"
 	"github.com/pa-tools/pa/pkg/answer"
 	"github.com/pa-tools/pa/pkg/export"
 )
@@ -116,7 +116,7 @@ func clip(bounds []uint64, part Span) []uint64 {
 // windowTable returns the windows of a level; of is the span of its points. The time of lost does not
 // count. Values of a window that do not fit in memory move to a file; unread gets the error of reading them
 // back.
-func windowTable(e *export.Experiment, points eachPoint, of requestSpan, sel *Selected, lost *lostTime, cfg Config, memory *extsort.Memory, unread *error) ([]Window, error) {
+func windowTable(e *export.Experiment, points eachPoint, of requestSpan, sel *Selected, lost *lostTime, cfg Config, memory *stat.Store, unread *error) ([]Window, error) {
 	level, ok := of.extent(e)
 	if !ok || cfg.Windows == (Windows{}) {
 		return nil, nil

@@ -7,7 +7,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/pa-tools/pa/internal/saturate"
+	"github.com/pa-tools/pa/internal/stat"
 	"github.com/pa-tools/pa/pkg/export"
 )
 
@@ -178,7 +178,7 @@ func (t *tensorDecoder) usage(d *Decoder, f export.Fields) {
 		switch f[i].Name {
 		case "num_output_tokens":
 			if n, ok := sumNumbers(f[i].Value); ok {
-				u.Output = Some(saturate.Add(u.Output.V, n))
+				u.Output = Some(stat.SaturatingAdd(u.Output.V, n))
 			}
 		case "num_input_tokens":
 			if n, ok := sumNumbers(f[i].Value); ok && n != 0 {
@@ -259,7 +259,7 @@ func sumNumbers(v export.Value) (sum int64, ok bool) {
 		if err != nil && !errors.Is(err, strconv.ErrRange) {
 			return 0, false
 		}
-		sum = saturate.Add(sum, k)
+		sum = stat.SaturatingAdd(sum, k)
 	}
 	return sum, true
 }

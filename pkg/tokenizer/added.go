@@ -15,10 +15,9 @@ type addedToken struct {
 	id      uint32
 	// singleWord matches only between characters that are not word characters.
 	// lstrip and rstrip include the white space on that side. normalized matches the
-	// normalized token in the normalized text. special tokens can be omitted from
-	// decoded text.
-	singleWord, lstrip, rstrip, normalized, special bool
-	// written is the decoded form: content, or normalized content if normalized.
+	// normalized token in the normalized text.
+	singleWord, lstrip, rstrip, normalized bool
+	// written is the sought form: content, or normalized content if normalized.
 	written string
 }
 
@@ -27,8 +26,6 @@ type addedTokens struct {
 	props *unidata.Props
 	byID  map[uint32]*addedToken
 	ids   map[string]uint32
-	// special holds the contents of special tokens.
-	special map[string]bool
 	// blanks means that the normalized text has blanks instead of wordMark.
 	blanks bool
 	// plain finds tokens in the given text, normalized in the normalized text. They
@@ -68,7 +65,7 @@ func readRebuiltTokens(r *rebuilding, list *node, m model, n normalizer) (*added
 }
 
 func newAddedTokens() *addedTokens {
-	return &addedTokens{props: unidata.Load(), byID: map[uint32]*addedToken{}, ids: map[string]uint32{}, special: map[string]bool{}}
+	return &addedTokens{props: unidata.Load(), byID: map[uint32]*addedToken{}, ids: map[string]uint32{}}
 }
 
 // readTokenList reads the added_tokens of a tokenizer.json. A null list is empty.
@@ -126,14 +123,15 @@ func readAddedToken(n *node) (addedToken, error) {
 	if t.content, err = n.wantString("content"); err != nil {
 		return t, err
 	}
+	special := false
 	for name, to := range map[string]*bool{
-		"single_word": &t.singleWord, "lstrip": &t.lstrip, "rstrip": &t.rstrip, "special": &t.special,
+		"single_word": &t.singleWord, "lstrip": &t.lstrip, "rstrip": &t.rstrip, "special": &special,
 	} {
 		if *to, err = n.boolOr(name, false); err != nil {
 			return t, err
 		}
 	}
-	t.normalized, err = n.boolOr("normalized", !t.special)
+	t.normalized, err = n.boolOr("normalized", !special)
 	return t, err
 }
 
@@ -175,9 +173,6 @@ func (a *addedTokens) addAll(tokens []addedToken, m model, n normalizer, differs
 		}
 		a.ids[t.content] = id
 		a.byID[id] = &t
-		if t.special {
-			a.special[t.content] = true
-		}
 	}
 	a.index()
 	return nil
@@ -189,7 +184,6 @@ func (a *addedTokens) place(tokens []addedToken) {
 		t.written = t.content
 		a.ids[t.content] = t.id
 		a.byID[t.id] = &t
-		a.special[t.content] = a.special[t.content] || t.special
 	}
 	a.index()
 }

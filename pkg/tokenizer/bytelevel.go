@@ -1,9 +1,6 @@
 package tokenizer
 
-import (
-	"strings"
-	"unicode/utf8"
-)
+import "strings"
 
 // byteChars and byteOfChar are GPT-2's alphabet of bytes, which turns any bytes into
 // visible characters. A printable byte of Latin-1 is its own character. The other bytes,
@@ -95,34 +92,6 @@ func (b *byteLevel) cut(dst []piece, p piece) []piece {
 		for i := at; i < len(dst); i++ {
 			dst[i].text = toByteChars(dst[i].text)
 		}
-	}
-	return dst
-}
-
-// byteLevelDecoder is the decoder ByteLevel. It joins the bytes of all tokens. A token
-// with a character outside the alphabet is its own text.
-type byteLevelDecoder struct{}
-
-func (byteLevelDecoder) decode(tokens []string, _ int) []string {
-	out := make([]byte, 0, totalLength(tokens))
-	for _, t := range tokens {
-		out = appendByteChars(out, t)
-	}
-	return []string{validUTF8(string(out))}
-}
-
-func appendByteChars(dst []byte, token string) []byte {
-	start := len(dst)
-	for i := 0; i < len(token); {
-		r, n := rune(token[i]), 1
-		if r >= utf8.RuneSelf {
-			r, n = utf8.DecodeRuneInString(token[i:])
-		}
-		if int(r) >= len(byteOfChar) || byteOfChar[r] < 0 {
-			return append(dst[:start], token...)
-		}
-		dst = append(dst, byte(byteOfChar[r]))
-		i += n
 	}
 	return dst
 }

@@ -33,10 +33,10 @@ type conformance struct {
 	}
 	DecoderTokens [][]string `json:"decoder_tokens"`
 	Tokenizers    []struct {
-		Name                           string
-		Tokenizer                      json.RawMessage
-		IDs, Special, Decoded, Skipped string
-		Examples                       [][]uint32
+		Name         string
+		Tokenizer    json.RawMessage
+		IDs, Special string
+		Examples     [][]uint32
 	}
 }
 
@@ -209,23 +209,6 @@ func TestPreTokenizers(t *testing.T) {
 	}
 }
 
-func TestDecoders(t *testing.T) {
-	c := readConformance(t)
-	for _, v := range c.Decoders {
-		t.Run(describe(v.Config), func(t *testing.T) {
-			d, err := readDecoder(component(t, v.Config))
-			if err != nil {
-				t.Fatal(err)
-			}
-			for i, tokens := range c.DecoderTokens {
-				if got, want := decodeTokens(d, slices.Clone(tokens), longest(1)), v.Texts[i]; got != want {
-					t.Errorf("decode(%q) = %q, want %q", tokens, got, want)
-				}
-			}
-		})
-	}
-}
-
 func idList(ids []uint32) string {
 	var s strings.Builder
 	for i, id := range ids {
@@ -257,8 +240,6 @@ func TestTokenizers(t *testing.T) {
 			}
 			special := func(text string) []uint32 { return tok.AddSpecial(tok.Encode(text)) }
 			check(t, c.Texts, v.Special, c.Digits, func(text string) string { return idList(special(text)) })
-			check(t, c.Texts, v.Decoded, c.Digits, func(text string) string { return tok.Decode(special(text), false) })
-			check(t, c.Texts, v.Skipped, c.Digits, func(text string) string { return tok.Decode(special(text), true) })
 			for i := 0; i < len(c.Texts); i += textStride() {
 				text := c.Texts[i]
 				if got, want := tok.Count(text), len(tok.Encode(text)); got != want {

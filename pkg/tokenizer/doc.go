@@ -4,14 +4,14 @@
 // It reads tokenizer.json files (with the tokenizer_config.json beside them)
 // and OpenAI's .tiktoken files, and turns text into the same ids: byte-level
 // and SentencePiece-style BPE, WordPiece, Unigram and WordLevel, with every
-// normalizer, pre-tokenizer, post-processor and decoder of the library. An unknown
-// component is an error that names it; counts are never approximate.
+// normalizer, pre-tokenizer and post-processor of the library. An unknown
+// one is an error that names it; counts are never approximate. Decoders, which turn ids
+// into text, are not read.
 //
 //	tok, err := tokenizer.Load("model/tokenizer.json")
 //	if err != nil { … }
 //	n := tok.Count("How many tokens is this?")
 //	ids := tok.Encode("How many tokens is this?")
-//	text := tok.Decode(ids, false)
 //
 // A tokenizer turns text into ids in these steps, named as in the library:
 //

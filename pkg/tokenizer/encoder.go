@@ -59,7 +59,7 @@ func (e *encoder) encode(dst []uint32, text string) []uint32 {
 			start = start && (!t.needsStart || !dropsFirst(n, part))
 			part = n.normalize(part, left)
 			if left -= len(part); left < 0 {
-				t.refuse("normalizer", len(text))
+				t.refuse(len(text))
 				return
 			}
 		}

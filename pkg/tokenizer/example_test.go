@@ -27,10 +27,11 @@ func Example() {
 	}
 	ids := tok.Encode("abc ab<end>")
 	fmt.Println(ids, tok.Count("abc ab<end>"))
-	fmt.Println(tok.Decode(ids, false))
+	token, _ := tok.Token(ids[0])
+	fmt.Println(token)
 	fmt.Println(tok.AddSpecial(tok.Encode("abc")))
 	// Output:
 	// [4 3 5] 3
-	// abc ab <end>
+	// abc
 	// [4 5]
 }

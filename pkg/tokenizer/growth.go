@@ -2,7 +2,7 @@ package tokenizer
 
 import "fmt"
 
-// Bounds of a normalized or decoded text. Without them, a hostile file could turn one
+// Bounds of a normalized text. Without them, a hostile file could turn one
 // line into gigabytes, with several Replace steps or with a Precompiled step of long
 // replacements. Real steps stay far below: NFKD turns one byte into at most 11, ByteLevel
 // into 2, Replace with ▁ into 3.
@@ -12,15 +12,14 @@ const (
 	maxGrown   = 256 << 20 // bytes of a result that is longer than its text
 )
 
-// longest returns the bound in bytes for the output of all normalizers, or of all
-// decoders, for a text of n bytes.
+// longest returns the bound in bytes for the output of all normalizers for a text of n bytes.
 func longest(n int) int {
 	return max(n, freeGrowth, min(maxGrowth*n, maxGrown))
 }
 
-// refuse sets an error that Err returns: a step made a text longer than longest allows.
-func (t *Tokenizer) refuse(step string, text int) {
-	t.failed.set(fmt.Errorf("%s: its %s makes more than %d bytes of a text of %d bytes, so the text was not counted", t.name, step, longest(text), text))
+// refuse sets an error that Err returns: the normalizer made a text of so many bytes longer than longest allows.
+func (t *Tokenizer) refuse(text int) {
+	t.failed.set(fmt.Errorf("%s: its normalizer makes more than %d bytes of a text of %d bytes, so the text was not counted", t.name, longest(text), text))
 }
 
 // maxLengthening bounds the pre-tokenizers in a file that make text longer, up to five

@@ -83,32 +83,6 @@ func TestNormalizerGrowth(t *testing.T) { // not parallel: it measures allocatio
 	}
 }
 
-// The limits of normalizers apply to decoders too.
-func TestDecoderGrowth(t *testing.T) { // not parallel: it measures allocations
-	const tail = `]},"model":{"type":"WordLevel","vocab":{"a":0},"unk_token":"a"}}`
-	for name, steps := range map[string]string{
-		"Replace":    repeated(12, `{"type":"Replace","pattern":{"String":"a"},"content":"aaaaaaaaaa"}`),
-		"BPEDecoder": repeated(40, `{"type":"BPEDecoder","suffix":""}`),
-		"CTC":        repeated(40, `{"type":"CTC","pad_token":"x","word_delimiter_token":"","cleanup":true}`),
-	} {
-		t.Run(name, func(t *testing.T) {
-			tok, err := Parse("t.json", []byte(`{"decoder":{"type":"Sequence","decoders":[`+steps+tail))
-			if err != nil {
-				t.Fatal(err)
-			}
-			var text string
-			allocated := measured(func() { text = tok.Decode(make([]uint32, 30), false) })
-			const want = "t.json: its decoder makes more than 1048576 bytes of a text of 30 bytes, so the text was not counted"
-			if err := tok.Err(); err == nil || err.Error() != want || text != "" {
-				t.Errorf("Decode = %d bytes, Err() = %v, want %q", len(text), err, want)
-			}
-			if allocated > 256<<20 {
-				t.Errorf("%d MiB were allocated", allocated>>20)
-			}
-		})
-	}
-}
-
 // Pre-tokenizers that double the text in turn, and a normalizer that makes megabytes of
 // the added tokens, are refused when the file is read.
 func TestGrowthOfTheFile(t *testing.T) {

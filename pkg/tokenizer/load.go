@@ -181,9 +181,6 @@ func (f *files) parse() (*Tokenizer, error) {
 	if t.post, err = readTemplate(parts["post_processor"]); err != nil {
 		return nil, err
 	}
-	if t.decoder, err = readDecoder(parts["decoder"]); err != nil {
-		return nil, err
-	}
 	if parts["truncation"] != nil {
 		doc.note("truncation: not applied, texts are counted whole")
 	}

@@ -34,7 +34,7 @@ func TestLongRuns(t *testing.T) {
 				start := time.Now()
 				ids := tok.Encode(text)
 				t.Logf("%q: %d tokens in %v", unit, len(ids), time.Since(start).Round(time.Millisecond))
-				if _, lossless := tok.decoder.(byteLevelDecoder); lossless && tok.normalizer == nil && tok.Decode(ids, false) != text {
+				if ofBytes(tok) && decoded(tok, ids) != text {
 					t.Errorf("%d times %q is decoded to something else", size/len(unit), unit)
 				}
 			}

@@ -1,9 +1,6 @@
 package tokenizer
 
-import (
-	"strings"
-	"unicode/utf8"
-)
+import "strings"
 
 // A prependScheme selects the pieces that get a mark in front.
 type prependScheme uint8
@@ -15,7 +12,7 @@ const (
 )
 
 // metaspace is the pre-tokenizer Metaspace: it writes blanks as a mark, puts a mark in
-// front and cuts before each mark. It is also the decoder that reverses this.
+// front and cuts before each mark.
 type metaspace struct {
 	mark   string
 	scheme prependScheme
@@ -78,18 +75,4 @@ func (m *metaspace) cut(dst []piece, p piece) []piece {
 		i += len(m.mark)
 	}
 	return append(dst, piece{text[begin:], p.start && begin == 0})
-}
-
-func (m *metaspace) decode(tokens []string, _ int) []string {
-	r, _ := utf8.DecodeRuneInString(m.mark)
-	for i, t := range tokens {
-		with := " "
-		if i == 0 && m.scheme != prependNever {
-			with = ""
-		}
-		if strings.ContainsRune(t, r) {
-			tokens[i] = strings.ReplaceAll(t, m.mark, with)
-		}
-	}
-	return tokens
 }

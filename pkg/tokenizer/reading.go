@@ -16,7 +16,7 @@ const (
 	// Transformers5 follows transformers 5. The class that tokenizer_config.json
 	// names, such as LlamaTokenizer, may use only vocabulary, merges, special
 	// tokens and post-processor of tokenizer.json, and bring its own normalizer,
-	// pre-tokenizer and decoder. Tests compare it with release 5.23.0.
+	// and pre-tokenizer. Tests compare it with release 5.23.0.
 	Transformers5
 )
 

@@ -17,10 +17,8 @@ import (
 // Source: transformers 5.23.0, models/*/tokenization_*.py.
 type rebuiltClass struct {
 	normalizer string
-	// preTokenizer and decoder depend on add_prefix_space and legacy of
-	// tokenizer_config.json.
+	// preTokenizer depends on add_prefix_space and legacy of tokenizer_config.json.
 	preTokenizer func(prefix, legacy bool) string
-	decoder      func(prefix bool) string
 	noPrefix     bool // add_prefix_space is false by default
 	// bytes sets byte_fallback and fuse_unk of the model. unk sets its unk_token.
 	bytes, unk bool
@@ -66,9 +64,8 @@ var rebuiltClasses = map[string]rebuiltClass{
 			}
 			return unsplitMetaspace("first")
 		},
-		decoder: blankDecoder,
-		bytes:   true,
-		named:   []namedToken{{"bos_token", "<s>"}, {"eos_token", "</s>"}, {"unk_token", "<unk>"}},
+		bytes: true,
+		named: []namedToken{{"bos_token", "<s>"}, {"eos_token", "</s>"}, {"unk_token", "<unk>"}},
 	},
 	"CodeLlamaTokenizer": {
 		preTokenizer: func(prefix, _ bool) string {
@@ -77,8 +74,7 @@ var rebuiltClasses = map[string]rebuiltClass{
 			}
 			return unsplitMetaspace("never")
 		},
-		decoder: func(bool) string { return blankDecoder(true) },
-		bytes:   true, unk: true, post: postBOS,
+		bytes: true, unk: true, post: postBOS,
 		named: []namedToken{{"bos_token", "<s>"}, {"eos_token", "</s>"}, {"unk_token", "<unk>"}},
 		extra: []string{"▁<PRE>", "▁<MID>", "▁<SUF>", "▁<EOT>", "<FILL_ME>"},
 	},
@@ -87,14 +83,13 @@ var rebuiltClasses = map[string]rebuiltClass{
 		preTokenizer: func(bool, bool) string {
 			return `{"type":"Split","pattern":{"String":" "},"behavior":"MergedWithPrevious","invert":false}`
 		},
-		decoder: func(bool) string { return blankDecoder(false) },
-		bytes:   true, unk: true,
+		bytes: true, unk: true,
 		named: []namedToken{{"bos_token", "<bos>"}, {"eos_token", "<eos>"}, {"unk_token", "<unk>"}, {"pad_token", "<pad>"}, {"mask_token", "<mask>"}},
 	},
-	"GPT2Tokenizer":    {preTokenizer: byteLevelWords, decoder: decodeBytes, noPrefix: true, named: endOfText("")},
-	"CodeGenTokenizer": {preTokenizer: byteLevelWords, decoder: decodeBytes, noPrefix: true, post: postNone, named: endOfText("")},
+	"GPT2Tokenizer":    {preTokenizer: byteLevelWords, noPrefix: true, named: endOfText("")},
+	"CodeGenTokenizer": {preTokenizer: byteLevelWords, noPrefix: true, post: postNone, named: endOfText("")},
 	"GPTNeoXTokenizer": {
-		normalizer: nfc, preTokenizer: byteLevelWords, decoder: decodeBytes, noPrefix: true, post: postNone,
+		normalizer: nfc, preTokenizer: byteLevelWords, noPrefix: true, post: postNone,
 		named: endOfText("<|padding|>"),
 	},
 	"CohereTokenizer": {
@@ -102,7 +97,7 @@ var rebuiltClasses = map[string]rebuiltClass{
 		preTokenizer: func(prefix, _ bool) string {
 			return `{"type":"Sequence","pretokenizers":[{"type":"Digits","individual_digits":true},` + byteLevelWords(prefix, false) + `]}`
 		},
-		decoder: decodeBytes, noPrefix: true,
+		noPrefix: true,
 		named: []namedToken{
 			{"bos_token", "<BOS_TOKEN>"},
 			{"eos_token", "<|END_OF_TURN_TOKEN|>"},
@@ -127,21 +122,9 @@ func unsplitMetaspace(scheme string) string {
 	return `{"type":"Metaspace","replacement":"▁","prepend_scheme":"` + scheme + `","split":false}`
 }
 
-// blankDecoder returns a decoder that writes ▁ as a space and bytes as characters. With
-// prefix it also removes the space before the text.
-func blankDecoder(prefix bool) string {
-	s := `{"type":"Sequence","decoders":[{"type":"Replace","pattern":{"String":"▁"},"content":" "},{"type":"ByteFallback"},{"type":"Fuse"}`
-	if prefix {
-		s += `,{"type":"Strip","content":" ","start":1,"stop":0}`
-	}
-	return s + `]}`
-}
-
 func byteLevelWords(prefix, _ bool) string {
 	return `{"type":"ByteLevel","add_prefix_space":` + strconv.FormatBool(prefix) + `,"trim_offsets":true,"use_regex":true}`
 }
-
-func decodeBytes(bool) string { return `{"type":"ByteLevel"}` }
 
 func endOfText(pad string) []namedToken {
 	const end = "<|endoftext|>"
@@ -155,8 +138,8 @@ func qwenClass(words string) rebuiltClass {
 			return `{"type":"Sequence","pretokenizers":[{"type":"Split","pattern":{"Regex":` + jsonString(words) + `},"behavior":"Isolated","invert":false},` +
 				`{"type":"ByteLevel","add_prefix_space":` + strconv.FormatBool(prefix) + `,"trim_offsets":true,"use_regex":false}]}`
 		},
-		decoder: decodeBytes, noPrefix: true,
-		named: []namedToken{{"bos_token", ""}, {"eos_token", "<|endoftext|>"}, {"unk_token", "<|endoftext|>"}, {"pad_token", "<|endoftext|>"}},
+		noPrefix: true,
+		named:    []namedToken{{"bos_token", ""}, {"eos_token", "<|endoftext|>"}, {"unk_token", "<|endoftext|>"}, {"pad_token", "<|endoftext|>"}},
 	}
 }
 
@@ -209,7 +192,7 @@ func (r *rebuilding) components(d *document, parts map[string]*node, m *modelFil
 		return err
 	}
 	for part, text := range map[string]string{
-		"normalizer": r.class.normalizer, "pre_tokenizer": r.class.preTokenizer(prefix, legacy), "decoder": r.class.decoder(prefix),
+		"normalizer": r.class.normalizer, "pre_tokenizer": r.class.preTokenizer(prefix, legacy),
 	} {
 		delete(parts, part)
 		if text != "" {
@@ -290,23 +273,16 @@ func (r *rebuilding) addedTokens(list *node) ([]addedToken, error) {
 			}
 		}
 	}
-	add := func(content string, named bool) {
-		if content == "" {
-			return
+	add := func(content string) {
+		if content != "" && !slices.ContainsFunc(tokens, func(t addedToken) bool { return t.content == content }) {
+			tokens = append(tokens, addedToken{content: content, id: unknownID})
 		}
-		for i := range tokens {
-			if tokens[i].content == content {
-				tokens[i].special = tokens[i].special || named
-				return
-			}
-		}
-		tokens = append(tokens, addedToken{content: content, id: unknownID, special: true})
 	}
 	for _, role := range roles {
-		add(r.token(role), true)
+		add(r.token(role))
 	}
 	for _, content := range r.extraTokens() {
-		add(content, false)
+		add(content)
 	}
 	return tokens, nil
 }

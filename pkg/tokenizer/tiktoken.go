@@ -50,7 +50,7 @@ func parseTiktoken(name string, data []byte) (*Tokenizer, error) {
 	}
 	var special []addedToken
 	for content, id := range kind.special {
-		special = append(special, addedToken{content: content, id: id, special: true})
+		special = append(special, addedToken{content: content, id: id})
 	}
 	t.added.place(special)
 	t.finish(data)
@@ -67,7 +67,7 @@ func ranked(name string, v *vocab, pattern string) (*Tokenizer, error) {
 			return nil, &FormatError{File: name, Err: errors.New("byte " + strconv.Itoa(i) + " is missing")}
 		}
 	}
-	t := &Tokenizer{name: name, model: b, decoder: byteLevelDecoder{}, added: newAddedTokens(), failed: &failure{}}
+	t := &Tokenizer{name: name, model: b, added: newAddedTokens(), failed: &failure{}}
 	if scan := knownPattern(pattern); scan != nil {
 		t.preTokenizer = isolate{scan: scan, skip: skipTo(pattern)}
 	} else {

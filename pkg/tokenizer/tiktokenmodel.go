@@ -145,7 +145,7 @@ func specialTokens(model string, n uint32, config *node) ([]addedToken, error) {
 	}
 	var tokens []addedToken
 	for i, content := range names {
-		tokens = append(tokens, addedToken{content: content, id: n + uint32(i), special: true})
+		tokens = append(tokens, addedToken{content: content, id: n + uint32(i)})
 	}
 	return tokens, nil
 }

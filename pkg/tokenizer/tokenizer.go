@@ -8,7 +8,7 @@ import (
 	"sync"
 )
 
-// A Tokenizer turns text into token ids and back. It is safe for concurrent use.
+// A Tokenizer turns text into token ids. It is safe for concurrent use.
 type Tokenizer struct {
 	name  string
 	hash  string
@@ -21,8 +21,7 @@ type Tokenizer struct {
 	model        model
 	cutter       *bpe // the model if it can cut pieces, else nil
 	post         template
-	decoder      decoder // nil joins tokens with blanks
-	needsStart   bool    // some Metaspace needs to know which piece starts the text
+	needsStart   bool // some Metaspace needs to know which piece starts the text
 
 	failed *failure // nil if no text can fail
 
@@ -62,9 +61,9 @@ func (t *Tokenizer) Class() string { return t.class }
 // expressions and ids that have no effect.
 func (t *Tokenizer) Notes() []string { return t.notes }
 
-// Err returns the first error of encoding, counting or decoding since the tokenizer was
+// Err returns the first error of encoding or counting since the tokenizer was
 // loaded, or nil. It reports a regular expression of the file that takes too long. It also
-// reports normalizers or decoders that make a text so long that memory could run out:
+// reports normalizers that make a text so long that memory could run out:
 // more than 1 MiB, and more than 16 times the text or 256 MiB. The results for that text,
 // and of calls that ran at the same time, are invalid.
 func (t *Tokenizer) Err() error {
@@ -114,34 +113,6 @@ func (t *Tokenizer) TryCount(text string) (int, error) {
 // AddSpecial returns ids with the special tokens of the file's post-processor for a
 // single text around them, such as <s>, or [CLS] and [SEP].
 func (t *Tokenizer) AddSpecial(ids []uint32) []uint32 { return t.post.apply(ids) }
-
-// Decode returns the text of ids. It ignores unknown ids, and special tokens if
-// skipSpecial. As in the library, bytes that are not UTF-8 become U+FFFD.
-//
-// Decode does not always invert Encode: normalizers lose information, and some decoders
-// remove a blank at the start.
-func (t *Tokenizer) Decode(ids []uint32, skipSpecial bool) string {
-	tokens := make([]string, 0, len(ids))
-	v := t.model.vocabulary()
-	for _, id := range ids {
-		token, ok := "", false
-		if a := t.added.byID[id]; a != nil {
-			token, ok = a.written, true
-		} else {
-			token, ok = v.token(id)
-		}
-		if ok && (!skipSpecial || !t.added.special[token]) {
-			tokens = append(tokens, token)
-		}
-	}
-	before := totalLength(tokens)
-	text := decodeTokens(t.decoder, tokens, longest(before))
-	if len(text) > longest(before)+len(tokens) { // without a decoder there are blanks between them
-		t.refuse("decoder", before)
-		return ""
-	}
-	return text
-}
 
 // Token returns the token of an id in the spelling of the file. ok is false if there is
 // none.

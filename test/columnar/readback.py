@@ -202,8 +202,8 @@ def check_duckdb(folder, requests):
 
 
 def check_page(con, path):
-    """Runs the queries of docs/duckdb.md. A table below a query names its columns."""
-    page = pathlib.Path(__file__).parents[2].joinpath("docs", "duckdb.md").read_text()
+    """Runs the queries of docs/sql.md. A table below a query names its columns."""
+    page = pathlib.Path(__file__).parents[2].joinpath("docs", "sql.md").read_text()
     queries = re.findall(r"^```sql\n(.*?)^```\n(?:\n```text\n(.*?)^```)?", page, re.M | re.S)
     check("DuckDB: queries of the page", len(queries) > 3, True)
     for query, table in queries:

@@ -72,7 +72,7 @@ var rows = map[string][][]string{
 	},
 	"pkg/recorder": {
 		{
-			"pkg/recorder/backend/openai/http1", "pkg/recorder/evloop", "pkg/recorder/host", "pkg/recorder/internal/histogram",
+			"pkg/recorder/backend/openai/http1", "pkg/recorder/evloop", "pkg/recorder/host",
 			"pkg/recorder/load", "pkg/recorder/pause", "pkg/recorder/rxclock", "pkg/recorder/serverstat", "pkg/recorder/telemetry",
 			"pkg/recorder/workload", "pkg/recorder/workload/template", "pkg/recorder/world",
 		},
@@ -244,7 +244,7 @@ func TestWrongImport(t *testing.T) {
 		{"pkg/answer", "pkg/analyze/slo", false},
 		{"pkg/export", "pkg/wire/sse", false},
 		{"pkg/wire/sse", "pkg/answer", false},
-		{"internal/quantile", "pkg/export", false},
+		{"internal/stat", "pkg/export", false},
 		{"pkg/export", "internal/memrun", false},
 		{"pkg/export", "internal/cmdline", false},
 		{"pkg/recorder/load", "pkg/recorder/workload", false},

@@ -9,8 +9,8 @@ import (
 	"testing"
 )
 
-// The layout in docs/development.md lists every folder with Go files, once. A line that is
-// indented is about a folder within the last one that is not. Each package of a library
+// The layout in docs/development.md has a room for every folder with Go files, and lists no folder twice. A line
+// that is indented is about a folder within the last one that is not. Each package of a library
 // begins with doc.go.
 func TestLayout(t *testing.T) {
 	root := os.DirFS("../..")
@@ -47,9 +47,12 @@ func TestLayout(t *testing.T) {
 			return nil
 		}
 		found++
-		if dir := path.Dir(name); !listed[dir] {
-			listed[dir] = true
-			t.Errorf("docs/development.md does not list %s/", dir)
+		room := path.Dir(name)
+		for room != "." && !listed[room] {
+			room = path.Dir(room)
+		}
+		if room == "." {
+			t.Errorf("docs/development.md has no room for %s", name)
 		}
 		if dir := path.Dir(name); !documented[dir] && !isMain(t, root, name) && !isFile(root, path.Join(dir, "doc.go")) {
 			t.Errorf("%s has no doc.go", dir)

@@ -7,7 +7,7 @@ import (
 	"math/rand/v2"
 	"slices"
 
-	"github.com/pa-tools/pa/internal/quantile"
+	"github.com/pa-tools/pa/internal/stat"
 	"github.com/pa-tools/pa/pkg/analyze/inference"
 )
 
@@ -42,7 +42,7 @@ func statisticsOf(rng *rand.Rand, n int, deviation float64) (mean, median float6
 		x[i] = factor * math.Exp(latencyLogSD*rng.NormFloat64())
 	}
 	slices.Sort(x)
-	return average(x), quantile.At(x, 0.5)
+	return average(x), stat.Quantile(x, 0.5)
 }
 
 func several(s *simulation, runs, older, newer int, deviation float64) severalCell {

@@ -135,7 +135,7 @@ func TestWrongFlags(t *testing.T) {
 // The page of the tables has tables of this program only, with the same columns, in the same order.
 func TestTablesOfDocs(t *testing.T) {
 	t.Parallel()
-	page, err := os.ReadFile("../../docs/reference/statistics-tables.md")
+	page, err := os.ReadFile("testdata/results.md")
 	if err != nil {
 		t.Fatal(err)
 	}

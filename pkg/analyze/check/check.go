@@ -4,7 +4,7 @@ import (
 	"context"
 	"fmt"
 
-	"github.com/pa-tools/pa/internal/earlystop"
+	"github.com/pa-tools/pa/internal/stat"
 	"github.com/pa-tools/pa/pkg/analyze"
 	"github.com/pa-tools/pa/pkg/analyze/report"
 	"github.com/pa-tools/pa/pkg/answer"
@@ -74,7 +74,7 @@ func (r *Result) Failed() []error {
 }
 
 // confidence is the confidence of the certificates.
-const confidence = earlystop.Confidence
+const confidence = stat.CertifiedConfidence
 
 // certified lists the metrics with certified percentiles: one value a request. Gaps between the tokens of a
 // request depend on each other far more than requests do.

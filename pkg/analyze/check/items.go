@@ -9,8 +9,8 @@ import (
 	"time"
 
 	"github.com/pa-tools/pa/internal/plural"
-	"github.com/pa-tools/pa/internal/quantile"
 	"github.com/pa-tools/pa/internal/sanitize"
+	"github.com/pa-tools/pa/internal/stat"
 	"github.com/pa-tools/pa/pkg/analyze"
 	"github.com/pa-tools/pa/pkg/answer"
 	"github.com/pa-tools/pa/pkg/export"
@@ -126,7 +126,7 @@ func (c *checker) omission() Item {
 		return unknown(name, "the file holds no schedule of the requests")
 	}
 	slices.Sort(c.sent.lateness)
-	late := quantile.At(c.sent.lateness, 0.99)
+	late := stat.Quantile(c.sent.lateness, 0.99)
 	text := "p99 of start − schedule is " + milliseconds(late)
 	if c.from == answer.FromScheduled {
 		return decided(name, true, late, "ns", text+"; latencies count from the schedule")

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/pa-tools/pa/internal/earlystop"
+	"github.com/pa-tools/pa/internal/stat"
 )
 
 // A Profile holds the thresholds of the items.
@@ -30,7 +30,7 @@ type Profile struct {
 // Default returns the profile for any benchmark. 662 samples are the fewest that certify p99.
 func Default() Profile {
 	return Profile{
-		Name: "default", MinDuration: time.Minute, MinSamples: earlystop.Floor(0.99),
+		Name: "default", MinDuration: time.Minute, MinSamples: stat.CertifiedFloor(0.99),
 		MaxFailed: 0.01, MaxLate: 0.1, MaxMeanLate: 0.05, MaxClockError: time.Millisecond,
 	}
 }

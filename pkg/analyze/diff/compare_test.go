@@ -13,7 +13,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/pa-tools/pa/internal/values"
+	"github.com/pa-tools/pa/internal/stat"
 	"github.com/pa-tools/pa/pkg/analyze"
 	"github.com/pa-tools/pa/pkg/analyze/diff/gate"
 	"github.com/pa-tools/pa/pkg/analyze/inference"
@@ -170,7 +170,7 @@ func TestPairs(t *testing.T) {
 		{"issued in another order than sent", unordered, made(10, 5, 0), 9},
 	} {
 		of := func(all []prompt) *prompts {
-			x := newPrompts(values.NewStore(0, ""))
+			x := newPrompts(stat.NewStore(0, ""))
 			for _, p := range all {
 				x.put(p.place, p.input, p.ttft, p.e2el)
 			}

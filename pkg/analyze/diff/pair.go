@@ -4,7 +4,7 @@ import (
 	"cmp"
 	"slices"
 
-	"github.com/pa-tools/pa/internal/values"
+	"github.com/pa-tools/pa/internal/stat"
 	"github.com/pa-tools/pa/pkg/analyze"
 	"github.com/pa-tools/pa/pkg/analyze/inference"
 )
@@ -29,17 +29,17 @@ func (p *pairing) of(q quantity) *inference.Pairs {
 
 // prompts holds the part of the requests of a level that pairing needs.
 type prompts struct {
-	store *values.Store
+	store *stat.Store
 	// place is the position in the order of issue of the level, and input the hash of the request's inputs.
-	place, input *values.List
-	ttft, e2el   *values.List // 0 for a missing value
-	missing      bool         // a request has no hash of its inputs
-	sorted       bool         // by place, so far
-	last         int          // place
+	place, input *stat.List
+	ttft, e2el   *stat.List // 0 for a missing value
+	missing      bool       // a request has no hash of its inputs
+	sorted       bool       // by place, so far
+	last         int        // place
 }
 
-func newPrompts(store *values.Store) prompts {
-	list := func() *values.List { return store.NewList(values.Whole) }
+func newPrompts(store *stat.Store) prompts {
+	list := func() *stat.List { return store.NewList(stat.Whole) }
 	return prompts{store: store, place: list(), input: list(), ttft: list(), e2el: list(), sorted: true}
 }
 
@@ -70,7 +70,7 @@ func (x *prompts) put(place, input, ttft, e2el int64) {
 
 // drop drops all prompts: without one of them, the places mean nothing.
 func (x *prompts) drop() {
-	for _, l := range [...]*values.List{x.place, x.input, x.ttft, x.e2el} {
+	for _, l := range [...]*stat.List{x.place, x.input, x.ttft, x.e2el} {
 		l.Release()
 	}
 	x.missing = true
@@ -103,7 +103,7 @@ func (x *prompts) read() promptReader {
 }
 
 // A promptReader reads prompts.
-type promptReader struct{ place, input, ttft, e2el *values.Cursor }
+type promptReader struct{ place, input, ttft, e2el *stat.Cursor }
 
 // pairs pairs two runs by the places of their prompts, which are in order. All prompts
 // at the same place must be equal, and their number must be at least half of the
@@ -131,11 +131,11 @@ func pairs(older, newer *prompts) pairing {
 		return pairing{}
 	}
 	var p pairing
-	var t, e [2]*values.List
+	var t, e [2]*stat.List
 	for side, x := range [...]*prompts{older, newer} {
-		t[side], e[side] = x.ttft.Beside(values.Whole), x.ttft.Beside(values.Whole)
+		t[side], e[side] = x.ttft.Beside(stat.Whole), x.ttft.Beside(stat.Whole)
 	}
-	add := func(lists *[2]*values.List, a, b int64) bool {
+	add := func(lists *[2]*stat.List, a, b int64) bool {
 		if a <= 0 || b <= 0 {
 			return false
 		}

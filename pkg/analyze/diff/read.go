@@ -5,7 +5,7 @@ import (
 	"errors"
 	"strings"
 
-	"github.com/pa-tools/pa/internal/values"
+	"github.com/pa-tools/pa/internal/stat"
 	"github.com/pa-tools/pa/pkg/analyze"
 	"github.com/pa-tools/pa/pkg/export"
 )
@@ -23,7 +23,7 @@ type Run struct {
 	cfg      analyze.Config
 	firstNS  uint64 // start of the first request
 	requests int
-	store    *values.Store // of the levels' series; nil without them
+	store    *stat.Store // of the levels' series; nil without them
 }
 
 // Read reads a run to its end. Both sides must be read with the same cfg. To

@@ -5,7 +5,7 @@ import (
 	"errors"
 	"math"
 
-	"github.com/pa-tools/pa/internal/values"
+	"github.com/pa-tools/pa/internal/stat"
 	"github.com/pa-tools/pa/pkg/analyze"
 	"github.com/pa-tools/pa/pkg/analyze/inference"
 	"github.com/pa-tools/pa/pkg/answer"
@@ -37,7 +37,7 @@ type follower struct {
 	quality *analyze.QualityConfig
 	memory  int64 // bytes that the series take at most
 
-	store  *values.Store
+	store  *stat.Store
 	levels []*levelSeries
 	gaps   *gapSorter // of the last level
 	err    error      // from reading gaps back
@@ -51,7 +51,7 @@ func (f *follower) Begin(*export.Run) {
 		_ = f.store.Close()
 		_ = f.gaps.close()
 	}
-	f.store, f.levels, f.gaps = values.NewStore(f.memory, ""), nil, newGapSorter(f.memory)
+	f.store, f.levels, f.gaps = stat.NewStore(f.memory, ""), nil, newGapSorter(f.memory)
 }
 
 // level returns the series of a level, which come one after the other.
@@ -80,20 +80,20 @@ func (f *follower) Step(level int, s analyze.Step) { f.level(level).step(s) }
 // A levelSeries holds the values of a level in the order of time, by the start of the request or the end of the
 // gap.
 type levelSeries struct {
-	store   *values.Store
-	series  [seriesQuantities]*values.List // nil without values
-	quality *analyze.QualityMeter          // nil without quality
-	ratios  map[quantity]*ratio            // of quality
-	stalled []bool                         // whether each request had a stall
-	spans   *values.List                   // seconds from one completion to the next
-	done    *values.List                   // requests completed in each span
-	tokens  *values.List                   // output tokens in each span
+	store   *stat.Store
+	series  [seriesQuantities]*stat.List // nil without values
+	quality *analyze.QualityMeter        // nil without quality
+	ratios  map[quantity]*ratio          // of quality
+	stalled []bool                       // whether each request had a stall
+	spans   *stat.List                   // seconds from one completion to the next
+	done    *stat.List                   // requests completed in each span
+	tokens  *stat.List                   // output tokens in each span
 	prompts prompts
 }
 
 func newLevelSeries(f *follower) *levelSeries {
 	l := &levelSeries{
-		store: f.store, spans: f.store.NewList(values.Float), done: f.store.NewList(values.Whole), tokens: f.store.NewList(values.Float),
+		store: f.store, spans: f.store.NewList(stat.Float), done: f.store.NewList(stat.Whole), tokens: f.store.NewList(stat.Float),
 		prompts: newPrompts(f.store),
 	}
 	if f.quality != nil {
@@ -103,11 +103,11 @@ func newLevelSeries(f *follower) *levelSeries {
 }
 
 // list returns the list of a quantity.
-func (l *levelSeries) list(q quantity) *values.List {
+func (l *levelSeries) list(q quantity) *stat.List {
 	if l.series[q] == nil {
-		kind := values.Whole
+		kind := stat.Whole
 		if q == tpot || q == normalizedLatency || q == itlPerToken {
-			kind = values.Float
+			kind = stat.Float
 		}
 		l.series[q] = l.store.NewList(kind)
 	}
@@ -181,15 +181,15 @@ func (l *levelSeries) of(q quantity) *inference.Series {
 }
 
 // rate estimates amounts per time over the steps.
-func (l *levelSeries) rate(amounts *values.List) inference.Estimate {
+func (l *levelSeries) rate(amounts *stat.List) inference.Estimate {
 	return inference.RateOf(listed(amounts), listed(l.spans))
 }
 
 // A ratio is a quotient of two sums over the requests of a run, in the order of their starts.
-type ratio struct{ amounts, per *values.List }
+type ratio struct{ amounts, per *stat.List }
 
-func newRatio(store *values.Store) *ratio {
-	return &ratio{store.NewList(values.Whole), store.NewList(values.Whole)}
+func newRatio(store *stat.Store) *ratio {
+	return &ratio{store.NewList(stat.Whole), store.NewList(stat.Whole)}
 }
 
 func (r *ratio) add(amount, per int64) {
@@ -228,14 +228,14 @@ func (l *levelSeries) followQuality(q *analyze.RequestQuality, p *analyze.Point)
 
 // listValues are the values of a list, for package inference. Each reader has its own.
 type listValues struct {
-	list *values.List
-	*values.Cursor
+	list *stat.List
+	*stat.Cursor
 }
 
 // listed returns the values of a list; nil has none.
-func listed(l *values.List) inference.Values {
+func listed(l *stat.List) inference.Values {
 	if l == nil {
-		l = values.NewStore(0, "").NewList(values.Whole)
+		l = stat.NewStore(0, "").NewList(stat.Whole)
 	}
 	return listValues{l, l.NewCursor()}
 }
@@ -248,7 +248,7 @@ func (v listValues) Sorted() inference.Values { return listed(v.list.Sorted()) }
 
 // Make implements inference.Values.
 func (v listValues) Make(n int, at func(i int) float64) inference.Values {
-	made := v.list.Beside(values.Float)
+	made := v.list.Beside(stat.Float)
 	for i := range n {
 		made.AddFloat(at(i))
 	}

@@ -5,7 +5,7 @@ import (
 
 	"github.com/pa-tools/pa/internal/plural"
 	"github.com/pa-tools/pa/internal/py"
-	"github.com/pa-tools/pa/internal/quantile"
+	"github.com/pa-tools/pa/internal/stat"
 	"github.com/pa-tools/pa/pkg/export"
 )
 
@@ -49,7 +49,7 @@ type averager struct {
 	r    export.Reader
 	what string
 
-	sum      quantile.IntSum
+	sum      stat.IntSum
 	n        int // terms in sum
 	requests int
 	silent   int    // requests without a response

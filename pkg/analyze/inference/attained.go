@@ -4,7 +4,7 @@ import (
 	"math"
 	"slices"
 
-	"github.com/pa-tools/pa/internal/betainc"
+	"github.com/pa-tools/pa/internal/stat"
 )
 
 // Attained estimates the share of requests that meet an objective. margins has a margin for each
@@ -105,7 +105,7 @@ func binomialInterval(share, n, tail float64) Interval {
 func betaQuantile(a, b, p float64) float64 {
 	lo, hi := 0.0, 1.0
 	for range 60 {
-		if mid := lo + (hi-lo)/2; betainc.Regularized(a, b, mid, 1-mid) < p {
+		if mid := lo + (hi-lo)/2; stat.IncompleteBeta(a, b, mid, 1-mid) < p {
 			lo = mid
 		} else {
 			hi = mid

@@ -270,5 +270,5 @@ func (s *Series) constant(p float64) NA {
 	}
 }
 
-// square is rounded by itself on every platform: see package quantile.
+// square is rounded by itself on every platform: see package stat.
 func square(v float64) float64 { return float64(v * v) }

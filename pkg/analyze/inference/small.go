@@ -5,7 +5,7 @@ import (
 	"math"
 	"slices"
 
-	"github.com/pa-tools/pa/internal/betainc"
+	"github.com/pa-tools/pa/internal/stat"
 )
 
 // This file has the rule for series that are worth less than minEffective independent values.
@@ -198,14 +198,14 @@ func (s *Series) smallQuantile(q, value, tau float64) *small {
 		below = func(r float64) float64 {
 			sum := 0.0
 			for i, weight := range weights {
-				sum += weight * betainc.Regularized((size+1-r)*scale[i], r*scale[i], 1-q, q)
+				sum += weight * stat.IncompleteBeta((size+1-r)*scale[i], r*scale[i], 1-q, q)
 			}
 			return sum
 		}
 		above = func(r float64) float64 {
 			sum := 0.0
 			for i, weight := range weights {
-				sum += weight * betainc.Regularized(r*scale[i], (size+1-r)*scale[i], q, 1-q)
+				sum += weight * stat.IncompleteBeta(r*scale[i], (size+1-r)*scale[i], q, 1-q)
 			}
 			return sum
 		}

@@ -3,7 +3,7 @@ package inference
 import (
 	"math"
 
-	"github.com/pa-tools/pa/internal/betainc"
+	"github.com/pa-tools/pa/internal/stat"
 )
 
 // StudentUpper returns P(T > t) for Student's t with df > 0 degrees of freedom, which
@@ -22,7 +22,7 @@ func StudentUpper(t, df float64) float64 {
 	if t > 1e150 { // its square would overflow
 		return 0
 	}
-	return betainc.Regularized(df/2, 0.5, df/(df+t*t), t*t/(df+t*t)) / 2
+	return stat.IncompleteBeta(df/2, 0.5, df/(df+t*t), t*t/(df+t*t)) / 2
 }
 
 // StudentQuantile returns the t with P(|T| ≤ t) = level, for 0 < level < 1 and df as in

@@ -3,7 +3,7 @@ package inference
 import (
 	"slices"
 
-	"github.com/pa-tools/pa/internal/quantile"
+	"github.com/pa-tools/pa/internal/stat"
 )
 
 // Values are the values of a run in the order of time. They may be in a file; NewSeries and NewPairs take slices.
@@ -63,11 +63,11 @@ func (v *vector) at(i int) float64 {
 
 // quantile returns the quantile p of type 7 of values in ascending order.
 func (v *vector) quantile(p float64) float64 {
-	k, f := quantile.Position(v.Len(), p)
+	k, f := stat.Position(v.Len(), p)
 	if f == 0 {
 		return v.at(k)
 	}
-	return quantile.Between(v.at(k), v.at(k+1), f)
+	return stat.Between(v.at(k), v.at(k+1), f)
 }
 
 // all returns all values, which must be few, in memory.

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/pa-tools/pa/internal/earlystop"
+	"github.com/pa-tools/pa/internal/stat"
 	"github.com/pa-tools/pa/internal/testenv"
 )
 
@@ -189,7 +189,7 @@ func TestEffectiveCertifies(t *testing.T) {
 				if p.name == "independent" && !(effective > 300 && effective <= 662) {
 					t.Errorf("662 independent values are worth %.0f", effective)
 				}
-				b := earlystop.DependentBudget(len(x), effective, q)
+				b := stat.DependentCertifiedRank(len(x), effective, q)
 				if b == 0 {
 					continue
 				}

@@ -1,12 +1,12 @@
 package quality
 
-import "github.com/pa-tools/pa/internal/quantile"
+import "github.com/pa-tools/pa/internal/stat"
 
 // Positions sums up gaps by their position in the answer, in ranges that double: the first gap, the
 // second and third, the fourth to the seventh, ….
 type Positions struct {
 	n    [maxRanges]int64
-	sums [maxRanges]quantile.IntSum
+	sums [maxRanges]stat.IntSum
 }
 
 // A Position is the mean of the gaps at the positions From to To.

@@ -3,7 +3,7 @@ package quality
 import (
 	"slices"
 
-	"github.com/pa-tools/pa/internal/quantile"
+	"github.com/pa-tools/pa/internal/stat"
 )
 
 // A Stall sums up the stalls of an answer: the gaps above a limit.
@@ -88,5 +88,5 @@ func (x *Stalls) limit(gaps []int64) (limit float64, ok bool) {
 	}
 	x.sorted = append(x.sorted[:0], gaps...)
 	slices.Sort(x.sorted)
-	return max(limit, float64(x.Factor*quantile.At(x.sorted, 0.5))), true
+	return max(limit, float64(x.Factor*stat.Quantile(x.sorted, 0.5))), true
 }

@@ -4,7 +4,7 @@ import (
 	"math"
 	"strconv"
 
-	"github.com/pa-tools/pa/internal/quantile"
+	"github.com/pa-tools/pa/internal/stat"
 	"github.com/pa-tools/pa/pkg/analyze"
 	"github.com/pa-tools/pa/pkg/answer"
 )
@@ -87,7 +87,7 @@ func ofFloat(name string, value func(*Row) float64, c column) column {
 		if math.IsNaN(v) {
 			return answer.Value{}
 		}
-		return answer.Some(quantile.Key(v))
+		return answer.Some(stat.Key(v))
 	}
 	return c
 }

@@ -6,7 +6,7 @@ import (
 	"math"
 	"slices"
 
-	"github.com/pa-tools/pa/internal/extsort"
+	"github.com/pa-tools/pa/internal/stat"
 	"github.com/pa-tools/pa/pkg/answer"
 )
 
@@ -58,17 +58,17 @@ func (t *tokenRate) write(w *writer, pid int, origin uint64) {
 
 // An inFlight counts how many requests had been sent and had not ended, over time.
 type inFlight struct {
-	memory *extsort.Memory
+	memory *stat.Store
 	// changes holds for each request twice the times of its start and of its end since the origin, and 1 more for
 	// a start, so that an end comes before a start at the same time. All are less by 2⁶³, to fit an int64.
-	changes *extsort.Sorter
+	changes *stat.List
 	origin  uint64
 }
 
 // newInFlight returns an inFlight that keeps maxBytes in memory, and more in a temporary file.
 func newInFlight(maxBytes int64, origin uint64) *inFlight {
-	memory := extsort.NewMemory(maxBytes, "")
-	return &inFlight{memory, memory.NewSorter(), origin}
+	memory := stat.NewStore(maxBytes, "")
+	return &inFlight{memory, memory.NewList(stat.Whole), origin}
 }
 
 // add adds a request.
@@ -81,7 +81,7 @@ func (f *inFlight) add(q *request) {
 // write writes the number as a counter.
 func (f *inFlight) write(w *writer, pid int) error {
 	n, at, some := 0, int64(0), false
-	err := f.changes.Sorted(func(keys []int64) {
+	err := f.changes.Ascending(func(keys []int64) {
 		for _, k := range keys {
 			change := uint64(k) + 1<<63
 			if ns := int64(change / 2); ns != at || !some {

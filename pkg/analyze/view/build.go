@@ -6,7 +6,7 @@ import (
 	"math"
 	"slices"
 
-	"github.com/pa-tools/pa/internal/quantile"
+	"github.com/pa-tools/pa/internal/stat"
 	"github.com/pa-tools/pa/pkg/analyze"
 	"github.com/pa-tools/pa/pkg/analyze/lanes"
 	"github.com/pa-tools/pa/pkg/answer"
@@ -223,7 +223,7 @@ func (l *levelCollector) times(shift int, originNS int64) []int64 {
 func (l *levelCollector) inFlight(s *Series, originNS int64) error {
 	var points thinner
 	n, at, changed := 0.0, int64(0), false
-	err := l.changes.Sorted(func(changes []int64) {
+	err := l.changes.Ascending(func(changes []int64) {
 		for _, x := range changes {
 			t := x >> 1
 			if changed && t != at {
@@ -269,8 +269,8 @@ func (c *collector) firstTokens(l *levelCollector, all []analyze.FirstToken) []S
 		}
 		median.Value[i], longest.Value[i] = math.NaN(), math.NaN()
 		if len(values) > 0 {
-			quantile.Sort(values)
-			median.Value[i], longest.Value[i] = quantile.At(values, 0.5), float64(values[len(values)-1])
+			stat.Sort(values)
+			median.Value[i], longest.Value[i] = stat.Quantile(values, 0.5), float64(values[len(values)-1])
 		}
 	}
 	return []Series{median, longest}

@@ -5,7 +5,7 @@ import (
 	"math"
 	"slices"
 
-	"github.com/pa-tools/pa/internal/extsort"
+	"github.com/pa-tools/pa/internal/stat"
 	"github.com/pa-tools/pa/pkg/analyze"
 	"github.com/pa-tools/pa/pkg/answer"
 	"github.com/pa-tools/pa/pkg/export"
@@ -18,7 +18,7 @@ const farNS = 366 * 24 * 3600 * 1e9
 // the run that the file states, or the first time seen. At the end the origin is known.
 type collector struct {
 	cfg    Config
-	memory *extsort.Memory
+	memory *stat.Store
 
 	anchorNS uint64 // 0 before the first time
 	originNS int64  // earliest time, from the anchor
@@ -56,7 +56,7 @@ type levelCollector struct {
 
 	// changes holds the starts and the ends of the requests that had been sent: twice the time, and 1
 	// more for a start, so that an end comes before a start at the same time.
-	changes      *extsort.Sorter
+	changes      *stat.List
 	prompts      prompts
 	timeless     int
 	fromNS, toNS int64 // from the anchor
@@ -82,7 +82,7 @@ func (c *collector) Begin(run *export.Run) {
 // level returns the collector of a level, which becomes the active one.
 func (c *collector) level(i int) *levelCollector {
 	for i >= len(c.levels) {
-		c.levels = append(c.levels, &levelCollector{changes: c.memory.NewSorter(), fromNS: math.MaxInt64, toNS: math.MinInt64})
+		c.levels = append(c.levels, &levelCollector{changes: c.memory.NewList(stat.Whole), fromNS: math.MaxInt64, toNS: math.MinInt64})
 	}
 	l := c.levels[i]
 	if l == c.active {

@@ -5,7 +5,7 @@ import (
 	"context"
 	"errors"
 
-	"github.com/pa-tools/pa/internal/extsort"
+	"github.com/pa-tools/pa/internal/stat"
 	"github.com/pa-tools/pa/pkg/analyze"
 	"github.com/pa-tools/pa/pkg/analyze/quality"
 	"github.com/pa-tools/pa/pkg/export"
@@ -228,7 +228,7 @@ func Collect(ctx context.Context, r export.Reader, cfg Config) (_ *Run, err erro
 	}
 	cfg.Rows, cfg.Parts = cmp.Or(cfg.Rows, DefaultRows), cmp.Or(cfg.Parts, allParts)
 	memory := cmp.Or(cfg.Analyze.ValueMemory, analyze.ValueMemory(cfg.Analyze.MemoryLimit))
-	own := extsort.NewMemory(memory/memoryShare, "")
+	own := stat.NewStore(memory/memoryShare, "")
 	defer func() { err = errors.Join(err, own.Close()) }()
 	c := &collector{cfg: cfg, memory: own}
 	c.cfg.Analyze.ValueMemory = memory - memory/memoryShare

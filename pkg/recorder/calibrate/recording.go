@@ -4,7 +4,7 @@ import (
 	"math"
 	"slices"
 
-	"github.com/pa-tools/pa/internal/quantile"
+	"github.com/pa-tools/pa/internal/stat"
 	"github.com/pa-tools/pa/pkg/export"
 )
 
@@ -110,7 +110,7 @@ func (e *deviations) summary() *export.ClockError {
 // percentile returns the quantile p of sorted values by type 7: interpolated linearly
 // between the two values around p·(n−1), and rounded to a whole number.
 func percentile(sorted []int64, p float64) int64 {
-	i, f := quantile.Position(len(sorted), p)
+	i, f := stat.Position(len(sorted), p)
 	if f == 0 {
 		return sorted[i]
 	}

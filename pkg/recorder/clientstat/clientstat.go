@@ -4,9 +4,9 @@ import (
 	"strings"
 	"time"
 
+	"github.com/pa-tools/pa/internal/stat"
 	"github.com/pa-tools/pa/pkg/export"
 	"github.com/pa-tools/pa/pkg/recorder/backend"
-	"github.com/pa-tools/pa/pkg/recorder/internal/histogram"
 	"github.com/pa-tools/pa/pkg/recorder/load"
 )
 
@@ -16,7 +16,7 @@ import (
 type Stats struct {
 	process *processWatch
 
-	turnaround, toStart, lateness histogram.Histogram
+	turnaround, toStart, lateness stat.Histogram
 	// ends holds, for each slot, when its last request ended. It is 0 when the next
 	// start says nothing about the client: no request has ended, or it failed and the
 	// slot backs off.
@@ -119,7 +119,7 @@ func (s *Stats) countReads(responses []export.Response) {
 // typical is a typical latency of the level's requests. It takes some microseconds, and may
 // be called a few times a second.
 func (s *Stats) Limited(typical time.Duration) bool {
-	m := export.ClientMeta{Turnaround: s.turnaround.Export(), Lateness: s.lateness.Export()}
+	m := export.ClientMeta{Turnaround: latencies(&s.turnaround), Lateness: latencies(&s.lateness)}
 	s.process.fillTimes(&m)
 	for _, why := range Saturation(&m, typical) {
 		if strings.HasPrefix(why, export.SaturationWarning) {
@@ -129,11 +129,19 @@ func (s *Stats) Limited(typical time.Duration) bool {
 	return false
 }
 
+// latencies returns the summary of a histogram that an export stores; nil when it is empty.
+func latencies(h *stat.Histogram) *export.LatencySummary {
+	if h.Len() == 0 {
+		return nil
+	}
+	return &export.LatencySummary{N: h.Len(), P50NS: int64(h.Percentile(50)), P99NS: int64(h.Percentile(99)), MaxNS: int64(h.Max())}
+}
+
 // Finish returns the figures. offered is the load that a schedule asked for, nil in a
 // closed loop.
 func (s *Stats) Finish(offered *load.Offered) *export.ClientMeta {
 	m := &export.ClientMeta{
-		Turnaround: s.turnaround.Export(), IssueToStart: s.toStart.Export(), Lateness: s.lateness.Export(),
+		Turnaround: latencies(&s.turnaround), IssueToStart: latencies(&s.toStart), Lateness: latencies(&s.lateness),
 		HeldBack: s.heldBack, Compressed: s.compressed, Reads: &s.reads, Stamps: &s.stamps,
 	}
 	if offered != nil {

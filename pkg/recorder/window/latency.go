@@ -4,8 +4,8 @@ import (
 	"slices"
 	"time"
 
+	"github.com/pa-tools/pa/internal/stat"
 	"github.com/pa-tools/pa/pkg/export/pawindow"
-	"github.com/pa-tools/pa/pkg/recorder/internal/histogram"
 )
 
 // Latency summarizes latencies (last response − start). The zero value summarizes
@@ -27,7 +27,7 @@ const maxExact = 1 << 16
 // 2^63 ns are 292 years.
 type Latencies struct {
 	exact   []time.Duration
-	buckets histogram.Histogram // of all latencies, once there are more than maxExact
+	buckets stat.Histogram // of all latencies, once there are more than maxExact
 	n       int
 	sum     time.Duration
 	// mean and squares are Welford's: the mean and the sum of the squared

@@ -3,8 +3,8 @@ package window
 import (
 	"time"
 
+	"github.com/pa-tools/pa/internal/stat"
 	"github.com/pa-tools/pa/pkg/export"
-	"github.com/pa-tools/pa/pkg/recorder/internal/histogram"
 )
 
 // Sliding sums up the requests that ended in the last five seconds, in buckets of half
@@ -44,9 +44,9 @@ const (
 type slidingBucket struct {
 	step     uint64 // half seconds since 1970
 	requests int
-	ttft     histogram.Histogram // of streamed requests
-	itl      histogram.Histogram // of streamed requests
-	e2el     histogram.Histogram // of other requests
+	ttft     stat.Histogram // of streamed requests
+	itl      stat.Histogram // of streamed requests
+	e2el     stat.Histogram // of other requests
 }
 
 // reset empties b and keeps its memory.
@@ -146,7 +146,7 @@ type Recent struct {
 // Percentiles are two percentiles of durations; 0 for no durations.
 type Percentiles struct{ P50, P99 time.Duration }
 
-func percentilesOf(h *histogram.Histogram) Percentiles {
+func percentilesOf(h *stat.Histogram) Percentiles {
 	return Percentiles{h.Percentile(50), h.Percentile(99)}
 }
 

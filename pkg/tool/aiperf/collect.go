@@ -4,19 +4,18 @@ import (
 	"fmt"
 	"math"
 
-	"github.com/pa-tools/pa/internal/numpy"
-	"github.com/pa-tools/pa/internal/values"
+	"github.com/pa-tools/pa/internal/stat"
 	"github.com/pa-tools/pa/pkg/export"
 )
 
 // A collector gathers the values of the level.
 type collector struct {
 	release    *release
-	store      *values.Store
+	store      *stat.Store
 	values     map[string]*series // by tag
-	chunks     *values.List       // gaps between chunks, in nanoseconds
-	toStart    *values.List       // from issue to start, in milliseconds
-	effective  *values.List       // from issue to end, in milliseconds
+	chunks     *stat.List         // gaps between chunks, in nanoseconds
+	toStart    *stat.List         // from issue to start, in milliseconds
+	effective  *stat.List         // from issue to end, in milliseconds
 	good       int                // requests within all limits
 	mismatched tally
 	discrepant tally
@@ -28,10 +27,10 @@ type collector struct {
 	firstIssued, lastFinished float64
 }
 
-func newCollector(r *release, store *values.Store) collector {
+func newCollector(r *release, store *stat.Store) collector {
 	return collector{
-		release: r, store: store, values: map[string]*series{}, chunks: store.NewList(values.Whole),
-		toStart: store.NewList(values.Float), effective: store.NewList(values.Float),
+		release: r, store: store, values: map[string]*series{}, chunks: store.NewList(stat.Whole),
+		toStart: store.NewList(stat.Float), effective: store.NewList(stat.Float),
 		firstStart: math.Inf(1), firstIssued: math.Inf(1),
 	}
 }
@@ -40,9 +39,9 @@ func newCollector(r *release, store *values.Store) collector {
 func (c *collector) keep(tag string, v float64, whole bool) {
 	s := c.values[tag]
 	if s == nil {
-		s = &series{list: c.store.NewList(values.Float)}
+		s = &series{list: c.store.NewList(stat.Float)}
 		if whole {
-			s.list = c.store.NewList(values.Whole)
+			s.list = c.store.NewList(stat.Whole)
 		}
 		c.values[tag] = s
 	}
@@ -193,10 +192,10 @@ func (c *collector) metrics() []Metric {
 	if c.discrepant.of > 0 {
 		all = append(all, single("usage_discrepancy_count", float64(c.discrepant.yes)))
 	}
-	for i, x := range [...]*values.List{c.toStart, c.effective} {
+	for i, x := range [...]*stat.List{c.toStart, c.effective} {
 		if x.Len() > 0 { // the deviation adds up in the order of the requests, and percentiles are numpy's
 			m := spread([...]string{"credit_to_start_latency", "effective_latency"}[i], x, 1)
-			_, m.Std = x.MeanStd(numpy.Current)
+			_, m.Std = x.MeanStd(stat.NumpyCurrent)
 			for k, pct := range percentiles {
 				m.pct[k] = x.Percentiles(float64(pct))[0]
 			}

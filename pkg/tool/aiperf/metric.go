@@ -6,9 +6,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/pa-tools/pa/internal/numpy"
-	"github.com/pa-tools/pa/internal/quantile"
-	"github.com/pa-tools/pa/internal/values"
+	"github.com/pa-tools/pa/internal/stat"
 )
 
 // A Metric is a metric with its statistics.
@@ -70,22 +68,22 @@ func single(tag string, v float64) Metric {
 // spread returns the statistics of a list, which must not be empty, times scale. As AIPerf
 // does, it adds for the mean in the order of the requests and for the deviation in
 // ascending order; the last digits depend on it.
-func spread(tag string, x *values.List, scale float64) Metric {
+func spread(tag string, x *stat.List, scale float64) Metric {
 	m := Metric{Tag: tag, Count: x.Len()}
-	sum := x.Sum(numpy.Current)
+	sum := x.Sum(stat.NumpyCurrent)
 	m.Avg, m.Sum = sum/float64(m.Count)*scale, sum*scale
-	m.Std = x.SortedStd(numpy.Current) * scale
+	m.Std = x.SortedStd(stat.NumpyCurrent) * scale
 	ranks := []int{0, m.Count - 1}
 	for _, pct := range percentiles {
-		k, _ := quantile.Position(m.Count, float64(pct)/100)
+		k, _ := stat.Position(m.Count, float64(pct)/100)
 		ranks = append(ranks, k, min(k+1, m.Count-1))
 	}
 	at := x.Ranked(ranks...)
 	m.Min, m.Max = at[0]*scale, at[1]*scale
 	for i, pct := range percentiles { // numpy's percentile, but for the last digit from the middle on
 		p := at[2+2*i]
-		if _, f := quantile.Position(m.Count, float64(pct)/100); f != 0 {
-			p = quantile.Between(p, at[3+2*i], f)
+		if _, f := stat.Position(m.Count, float64(pct)/100); f != 0 {
+			p = stat.Between(p, at[3+2*i], f)
 		}
 		m.pct[i] = p * scale
 	}
@@ -94,7 +92,7 @@ func spread(tag string, x *values.List, scale float64) Metric {
 
 // A series holds the values of one metric, in the order of the requests.
 type series struct {
-	list     *values.List
+	list     *stat.List
 	whole    int64   // sum of whole nanoseconds or tokens
 	fraction float64 // sum of other values
 }

@@ -12,7 +12,7 @@ import (
 	"github.com/pa-tools/pa/internal/plural"
 	"github.com/pa-tools/pa/internal/py"
 	"github.com/pa-tools/pa/internal/sanitize"
-	"github.com/pa-tools/pa/internal/values"
+	"github.com/pa-tools/pa/internal/stat"
 	"github.com/pa-tools/pa/pkg/answer"
 	"github.com/pa-tools/pa/pkg/export"
 	"github.com/pa-tools/pa/pkg/tool/dialect"
@@ -73,7 +73,7 @@ func (r *release) writeRecords(ctx context.Context, in export.Reader, cfg dialec
 	if err != nil {
 		return nil, err
 	}
-	a, err := r.newAnalysis(dialect.Input{Config: cfg, Run: run, Levels: levels, Values: values.NewStore(0, "")})
+	a, err := r.newAnalysis(dialect.Input{Config: cfg, Run: run, Levels: levels, Values: stat.NewStore(0, "")})
 	if err != nil {
 		return nil, err
 	}

@@ -5,7 +5,7 @@ import (
 	"math"
 	"slices"
 
-	"github.com/pa-tools/pa/internal/values"
+	"github.com/pa-tools/pa/internal/stat"
 )
 
 // A quantity is a sum over all requests in flight at an instant.
@@ -140,7 +140,7 @@ func (w *sweeps) failed(startNS, endNS uint64) {
 
 // metrics returns the effective and active metrics from one instant to another. gaps
 // holds the gaps of all requests, in the order of the calls of add.
-func (w *sweeps) metrics(steps []stepMetric, from, to float64, gaps *values.List) []Metric {
+func (w *sweeps) metrics(steps []stepMetric, from, to float64, gaps *stat.List) []Metric {
 	weights := make([]*weighted, len(steps))
 	for i := range steps {
 		m := steps[i]
@@ -166,7 +166,7 @@ func (w *sweeps) metrics(steps []stepMetric, from, to float64, gaps *values.List
 type walk struct {
 	w        *sweeps
 	gaps     int // of all requests
-	gapsAt   *values.Cursor
+	gapsAt   *stat.Cursor
 	own      []int64 // a buffer: the gaps of one request
 	from, to float64
 	pass     pass

@@ -7,12 +7,12 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/pa-tools/pa/internal/values"
+	"github.com/pa-tools/pa/internal/stat"
 )
 
 // slowMetrics makes the metrics from all steps at once, every sum at every instant
 // anew.
-func slowMetrics(t *testing.T, w *sweeps, from, to float64, gaps *values.List) []Metric {
+func slowMetrics(t *testing.T, w *sweeps, from, to float64, gaps *stat.List) []Metric {
 	t.Helper()
 	var all []step
 	for i := range w.spans {
@@ -109,7 +109,7 @@ func TestSweeps(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2)) //nolint:gosec // the same each time
 	for round := range 40 {
 		var w sweeps
-		gaps := values.NewStore(0, "").NewList(values.Whole)
+		gaps := stat.NewStore(0, "").NewList(stat.Whole)
 		for range rng.IntN(8) {
 			r := record{startNS: uint64(1000 + 64*rng.IntN(30)), ttft: int64(64 * rng.IntN(20)), input: int64(rng.IntN(50)), output: int64(rng.IntN(20)), hasInput: rng.IntN(5) > 0, hasOutput: rng.IntN(5) > 0}
 			r.endNS = r.startNS + uint64(r.ttft)

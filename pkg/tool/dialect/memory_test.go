@@ -138,9 +138,9 @@ func TestMemory(t *testing.T) {
 // than 700 bytes for a request with 60 gaps.
 func TestMemoryOfValues(t *testing.T) {
 	testenv.NoRace(t)
-	for _, requests := range []int{2048, 40_000} {
+	for _, requests := range []int{4096, 40_000} {
 		t.Run(strconv.Itoa(requests), func(t *testing.T) {
-			if requests > 2048 {
+			if requests > 4096 {
 				testenv.Long(t)
 			}
 			m := newMade(requests, 61, 6, requests/8)

@@ -9,7 +9,7 @@ import (
 	"strings"
 
 	"github.com/pa-tools/pa/internal/sanitize"
-	"github.com/pa-tools/pa/internal/values"
+	"github.com/pa-tools/pa/internal/stat"
 	"github.com/pa-tools/pa/pkg/analyze/explain"
 	"github.com/pa-tools/pa/pkg/export"
 )
@@ -87,7 +87,7 @@ type Input struct {
 	// Explainer is nil unless Config.Explain is set.
 	Explainer *explain.Explainer
 	// Values keeps the values of requests.
-	Values *values.Store
+	Values *stat.Store
 	// Outputs gives the outputs of requests as strings.
 	Outputs *Outputs
 }

@@ -10,8 +10,7 @@ import (
 
 	"gopkg.in/yaml.v3"
 
-	"github.com/pa-tools/pa/internal/earlystop"
-	"github.com/pa-tools/pa/internal/numpy"
+	"github.com/pa-tools/pa/internal/stat"
 	"github.com/pa-tools/pa/pkg/export"
 	"github.com/pa-tools/pa/pkg/tool/internal/resultfile"
 )
@@ -254,15 +253,15 @@ func spreadFigures(s *resultfile.Spread, computed map[string]float64, in *result
 	}
 	lower := func(pct float64) float64 { return sorted[int(pct/100*float64(len(sorted)-1))] }
 	for name := range in.Figures {
-		stat, ok := strings.CutPrefix(name, metric+".")
+		figure, ok := strings.CutPrefix(name, metric+".")
 		if !ok || sorted == nil {
 			continue
 		}
-		if pct, ok := percentileName(stat, "percentiles."); ok {
+		if pct, ok := percentileName(figure, "percentiles."); ok {
 			computed[name] = lower(pct)
 		}
-		if pct, ok := percentileName(stat, "early_stopping_percentiles."); ok {
-			if v, ok := earlystop.Of(sorted, pct/100); ok {
+		if pct, ok := percentileName(figure, "early_stopping_percentiles."); ok {
+			if v, ok := stat.Certified(sorted, pct/100); ok {
 				computed[name] = v
 			}
 		}
@@ -275,7 +274,7 @@ func spreadFigures(s *resultfile.Spread, computed map[string]float64, in *result
 	computed[metric+".median"] = lower(50)
 	computed[metric+".std_dev"] = 0
 	if s.N > 1 {
-		computed[metric+".std_dev"] = numpy.Std(numpy.Current, sorted) * math.Sqrt(float64(s.N)/float64(s.N-1))
+		computed[metric+".std_dev"] = stat.NumpyStd(stat.NumpyCurrent, sorted) * math.Sqrt(float64(s.N)/float64(s.N-1))
 	}
 }
 

@@ -10,7 +10,7 @@ import (
 
 	"github.com/pa-tools/pa/internal/plural"
 	"github.com/pa-tools/pa/internal/py"
-	"github.com/pa-tools/pa/internal/values"
+	"github.com/pa-tools/pa/internal/stat"
 	"github.com/pa-tools/pa/pkg/analyze/explain"
 	"github.com/pa-tools/pa/pkg/export"
 	"github.com/pa-tools/pa/pkg/tool/dialect"
@@ -115,7 +115,7 @@ type analysis struct {
 	excluded  int
 	c         collector // of the reported level
 	skipped   collector // of the other levels
-	store     *values.Store
+	store     *stat.Store
 	sessions  map[string]*session
 	order     []*session
 	rs        []response

@@ -3,17 +3,16 @@ package genaiperf
 import (
 	"math"
 
-	"github.com/pa-tools/pa/internal/numpy"
-	"github.com/pa-tools/pa/internal/values"
+	"github.com/pa-tools/pa/internal/stat"
 	"github.com/pa-tools/pa/pkg/tool/dialect"
 )
 
 // A collector holds the values of a level or a session.
 type collector struct {
-	latency, first, second, inter *values.List
-	output, input                 *values.List
-	rate                          *values.List // tokens per second of each request or user
-	imageRate, imageLatency       *values.List
+	latency, first, second, inter *stat.List
+	output, input                 *stat.List
+	rate                          *stat.List // tokens per second of each request or user
+	imageRate, imageLatency       *stat.List
 
 	// requests is the number of requests in the request throughput.
 	requests int
@@ -28,9 +27,9 @@ type collector struct {
 	requestRates, tokenRates, goodput []float64
 }
 
-func newCollector(store *values.Store) collector {
-	whole := func() *values.List { return store.NewList(values.Whole) }
-	float := func() *values.List { return store.NewList(values.Float) }
+func newCollector(store *stat.Store) collector {
+	whole := func() *stat.List { return store.NewList(stat.Whole) }
+	float := func() *stat.List { return store.NewList(stat.Float) }
 	return collector{
 		latency: whole(), first: whole(), second: whole(), inter: whole(), output: whole(), input: whole(),
 		rate: float(), imageRate: float(), imageLatency: float(),
@@ -39,7 +38,7 @@ func newCollector(store *values.Store) collector {
 
 // release drops all values.
 func (c *collector) release() {
-	for _, l := range [...]*values.List{c.latency, c.first, c.second, c.inter, c.output, c.input, c.rate, c.imageRate, c.imageLatency} {
+	for _, l := range [...]*stat.List{c.latency, c.first, c.second, c.inter, c.output, c.input, c.rate, c.imageRate, c.imageLatency} {
 		l.Release()
 	}
 }
@@ -87,10 +86,10 @@ func (c *collector) metrics(r *rules) []Metric {
 	}
 	mean := func(name string, x []float64) {
 		if len(x) > 0 {
-			all = append(all, Metric{Name: name, N: len(x), Single: true, Avg: numpy.Mean(r.numpy, x)})
+			all = append(all, Metric{Name: name, N: len(x), Single: true, Avg: stat.NumpyMean(r.numpy, x)})
 		}
 	}
-	each := func(name string, x *values.List, scale float64) {
+	each := func(name string, x *stat.List, scale float64) {
 		if x.Len() > 0 {
 			all = append(all, summarize(name, r.numpy, x, scale))
 		}
@@ -138,9 +137,9 @@ func (r *rules) jsonUnit(name string) string {
 
 // sumIsZero reports whether the sum is 0, by which releases detect that no answer was
 // streamed.
-func sumIsZero(x *values.List) bool {
+func sumIsZero(x *stat.List) bool {
 	sum := int64(0)
-	next := x.Open()
+	next := x.Reader().Next
 	for block := next(); len(block) > 0; block = next() {
 		for _, v := range block {
 			sum += v

@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/pa-tools/pa/internal/values"
+	"github.com/pa-tools/pa/internal/stat"
 	"github.com/pa-tools/pa/pkg/tool/dialect"
 )
 
@@ -13,7 +13,7 @@ import (
 type series struct {
 	name string
 	time bool // nanoseconds, which must not exceed the limit; other values must reach it
-	list *values.List
+	list *stat.List
 }
 
 // keeps reports whether a value keeps a limit.
@@ -58,7 +58,7 @@ func (c *collector) setGoodput(r *rules, p parser, limits []dialect.Limit) (warn
 	type check struct {
 		series
 		limit float64
-		at    *values.Cursor
+		at    *stat.Cursor
 	}
 	var times, rates []check
 	var unknown, known []string

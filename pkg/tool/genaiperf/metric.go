@@ -3,8 +3,7 @@ package genaiperf
 import (
 	"slices"
 
-	"github.com/pa-tools/pa/internal/numpy"
-	"github.com/pa-tools/pa/internal/values"
+	"github.com/pa-tools/pa/internal/stat"
 )
 
 // The names of the metrics, as in the JSON report.
@@ -80,7 +79,7 @@ func (m *Metric) P(pct int) float64 {
 }
 
 // summarize returns the statistics of a list, which must not be empty, times scale.
-func summarize(name string, v numpy.Version, x *values.List, scale float64) Metric {
+func summarize(name string, v stat.NumpyVersion, x *stat.List, scale float64) Metric {
 	mean, std := x.MeanStd(v)
 	least, most := x.Bounds()
 	m := Metric{Name: name, N: x.Len(), Avg: mean * scale, Std: std * scale, Min: least * scale, Max: most * scale}

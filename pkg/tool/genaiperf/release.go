@@ -3,8 +3,8 @@ package genaiperf
 import (
 	"slices"
 
-	"github.com/pa-tools/pa/internal/numpy"
 	"github.com/pa-tools/pa/internal/py"
+	"github.com/pa-tools/pa/internal/stat"
 )
 
 // A Release is one release of GenAI-Perf.
@@ -56,7 +56,7 @@ var history = []struct {
 	change func(*rules)
 }{
 	{"24.03", func(r *rules) {
-		r.numpy = numpy.Before23
+		r.numpy = stat.NumpyBefore23
 		r.kinds = []string{"triton", "openai"}
 		r.stripJunk, r.prefix = true, "data: "
 		r.layout, r.title = layout2403, "PA "
@@ -152,7 +152,7 @@ var history = []struct {
 		r.records = true
 	}},
 	{"25.06", func(r *rules) {
-		r.numpy = numpy.Current
+		r.numpy = stat.NumpyCurrent
 		r.rejoin, r.lowPercentiles = rejoinColon, true
 	}},
 	{"25.08", func(r *rules) { r.nullIsEmpty = true }},

@@ -1,8 +1,8 @@
 package genaiperf
 
 import (
-	"github.com/pa-tools/pa/internal/numpy"
 	"github.com/pa-tools/pa/internal/py"
+	"github.com/pa-tools/pa/internal/stat"
 )
 
 // rules holds the differences between releases.
@@ -55,7 +55,7 @@ type rules struct {
 	// latencyOnly lists the endpoint types whose only metric is the latency.
 	latencyOnly []string
 	images      imageList
-	numpy       numpy.Version
+	numpy       stat.NumpyVersion
 
 	// Printing the reports.
 

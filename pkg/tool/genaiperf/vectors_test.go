@@ -10,8 +10,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/pa-tools/pa/internal/quantile"
-	"github.com/pa-tools/pa/internal/values"
+	"github.com/pa-tools/pa/internal/stat"
 	"github.com/pa-tools/pa/pkg/tool/dialect"
 	"github.com/pa-tools/pa/pkg/tool/dialect/dialecttest"
 )
@@ -110,7 +109,7 @@ type lists struct {
 }
 
 func listsOf(c *collector) lists {
-	ints := func(l *values.List) []int64 { return l.NewCursor().Append(nil, 0, l.Len()) }
+	ints := func(l *stat.List) []int64 { return l.NewCursor().Append(nil, 0, l.Len()) }
 	l := lists{latency: ints(c.latency), first: ints(c.first), second: ints(c.second), inter: ints(c.inter), output: ints(c.output), input: ints(c.input)}
 	l.rate = floatsOf(c.rate)
 	if len(c.requestRates) > 0 {
@@ -123,23 +122,23 @@ func listsOf(c *collector) lists {
 }
 
 // floatsOf returns the numbers of a list.
-func floatsOf(l *values.List) []float64 {
+func floatsOf(l *stat.List) []float64 {
 	var all []float64
 	for _, key := range l.NewCursor().Append(nil, 0, l.Len()) {
-		all = append(all, quantile.Float(key))
+		all = append(all, stat.FromKey(key))
 	}
 	return all
 }
 
 // collected returns a collector with values.
 func collected(add func(c *collector)) collector {
-	c := newCollector(values.NewStore(0, ""))
+	c := newCollector(stat.NewStore(0, ""))
 	add(&c)
 	return c
 }
 
 // addFloats adds numbers to a list.
-func addFloats(l *values.List, all ...float64) {
+func addFloats(l *stat.List, all ...float64) {
 	for _, v := range all {
 		l.AddFloat(v)
 	}

@@ -171,7 +171,7 @@ func (b *benchmark) schedulerState(e *export.Experiment) py.Object {
 func (b *benchmark) schedulerMetrics(e *export.Experiment) py.Object {
 	start, end := b.times(e)
 	g := b.groups
-	mean := func(of func(*stat) float64) float64 {
+	mean := func(of func(*requestStat) float64) float64 {
 		total, n := 0.0, 0
 		for i := range g {
 			for k := range g[i] {
@@ -199,9 +199,9 @@ func (b *benchmark) schedulerMetrics(e *export.Experiment) py.Object {
 		{Name: "queued_time_avg", Value: none},
 		{Name: "resolve_start_delay_avg", Value: none},
 		{Name: "resolve_targeted_start_delay_avg", Value: none},
-		{Name: "request_start_delay_avg", Value: mean(func(s *stat) float64 { return s.start - s.resolveStart })},
-		{Name: "request_targeted_start_delay_avg", Value: mean((*stat).delay)},
-		{Name: "request_time_avg", Value: mean((*stat).latency)},
+		{Name: "request_start_delay_avg", Value: mean(func(s *requestStat) float64 { return s.start - s.resolveStart })},
+		{Name: "request_targeted_start_delay_avg", Value: mean((*requestStat).delay)},
+		{Name: "request_time_avg", Value: mean((*requestStat).latency)},
 		{Name: "resolve_end_delay_avg", Value: none},
 		{Name: "resolve_time_avg", Value: none},
 		{Name: "finalized_delay_avg", Value: none},

@@ -5,8 +5,8 @@ import (
 	"math"
 	"slices"
 
-	"github.com/pa-tools/pa/internal/numpy"
 	"github.com/pa-tools/pa/internal/py"
+	stats "github.com/pa-tools/pa/internal/stat"
 )
 
 // This file computes GuideLLM's statistics: weighted distributions of values, of rates,
@@ -37,7 +37,7 @@ func weights(all []point) []float64 {
 }
 
 // sum adds values in numpy's order.
-func sum(x []float64) float64 { return numpy.Sum(numpy.Current, x) }
+func sum(x []float64) float64 { return stats.NumpySum(stats.NumpyCurrent, x) }
 
 // unique sorts points by x and adds the weights of points with equal x.
 func unique(all []point) []point {

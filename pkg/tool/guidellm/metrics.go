@@ -8,8 +8,8 @@ import (
 	"github.com/pa-tools/pa/internal/py"
 )
 
-// A stat holds what the metrics need of a request. NaN means unknown.
-type stat struct {
+// A requestStat holds what the metrics need of a request. NaN means unknown.
+type requestStat struct {
 	start, end                  float64 // Unix seconds; end also if the request failed
 	done                        bool    // end is the end of the answer
 	targeted                    float64 // when the request was due
@@ -32,13 +32,13 @@ func orZero(v float64) float64 {
 	return v
 }
 
-func promptTokens(s *stat) float64 { return s.prompt }
-func outputTokens(s *stat) float64 { return s.output }
-func zero(*stat) float64           { return 0 }
-func unknown(*stat) float64        { return math.NaN() }
+func promptTokens(s *requestStat) float64 { return s.prompt }
+func outputTokens(s *requestStat) float64 { return s.output }
+func zero(*requestStat) float64           { return 0 }
+func unknown(*requestStat) float64        { return math.NaN() }
 
 // latency returns the time from the start to the end of the answer.
-func (s *stat) latency() float64 {
+func (s *requestStat) latency() float64 {
 	if !s.done {
 		return math.NaN()
 	}
@@ -46,13 +46,13 @@ func (s *stat) latency() float64 {
 }
 
 // delay returns how late the request started.
-func (s *stat) delay() float64 { return s.start - s.targeted }
+func (s *requestStat) delay() float64 { return s.start - s.targeted }
 
 // noDelay returns 0 if it is known when the request was due.
-func (s *stat) noDelay() float64 { return 0 * s.delay() }
+func (s *requestStat) noDelay() float64 { return 0 * s.delay() }
 
 // scheduledLatency returns the time from when the request was due to the end of the answer.
-func (s *stat) scheduledLatency() float64 {
+func (s *requestStat) scheduledLatency() float64 {
 	if !s.done {
 		return math.NaN()
 	}
@@ -60,19 +60,19 @@ func (s *stat) scheduledLatency() float64 {
 }
 
 // total returns the sum of the known token counts.
-func (s *stat) total() float64 {
+func (s *requestStat) total() float64 {
 	if !isKnown(s.prompt) && !isKnown(s.output) {
 		return math.NaN()
 	}
 	return orZero(s.prompt) + orZero(s.output)
 }
 
-func (s *stat) ttft() float64            { return 1000 * (s.first - s.start) }
-func (s *stat) firstOutputTime() float64 { return 1000 * (s.firstOutput - s.start) }
+func (s *requestStat) ttft() float64            { return 1000 * (s.first - s.start) }
+func (s *requestStat) firstOutputTime() float64 { return 1000 * (s.firstOutput - s.start) }
 
 // perToken returns the time from the start to the last token divided by the output
 // tokens, in milliseconds.
-func (s *stat) perToken() float64 {
+func (s *requestStat) perToken() float64 {
 	last := s.last
 	if !isKnown(last) {
 		last = s.end
@@ -85,7 +85,7 @@ func (s *stat) perToken() float64 {
 
 // interToken returns the time from the first to the last token divided by the other
 // output tokens, in milliseconds.
-func (s *stat) interToken() float64 {
+func (s *requestStat) interToken() float64 {
 	if !(s.output > 1) {
 		return math.NaN()
 	}
@@ -93,7 +93,7 @@ func (s *stat) interToken() float64 {
 }
 
 // perIteration returns the number of tokens of an event after the first.
-func (s *stat) perIteration() float64 {
+func (s *requestStat) perIteration() float64 {
 	if !(s.output > 1 && s.tokenIterations > 1) {
 		return math.NaN()
 	}
@@ -102,7 +102,7 @@ func (s *stat) perIteration() float64 {
 
 // promptEvent returns the end of the prefill, which is when the first token came, with the
 // prompt's tokens.
-func (s *stat) promptEvent() []point {
+func (s *requestStat) promptEvent() []point {
 	at := s.first
 	if !isKnown(at) {
 		at = s.end
@@ -111,7 +111,7 @@ func (s *stat) promptEvent() []point {
 }
 
 // laterTokens returns the events after the first, spread evenly.
-func (s *stat) laterTokens() []point {
+func (s *requestStat) laterTokens() []point {
 	each := s.perIteration()
 	if !isKnown(s.first) || !isKnown(s.last) || !isKnown(each) {
 		return nil
@@ -130,7 +130,7 @@ func (s *stat) laterTokens() []point {
 }
 
 // tokens returns all events with text.
-func (s *stat) tokens() []point {
+func (s *requestStat) tokens() []point {
 	if !isKnown(s.first) || !isKnown(s.last) || !(s.tokenIterations > 1) {
 		at := s.last
 		if !isKnown(at) {
@@ -146,18 +146,18 @@ func (s *stat) tokens() []point {
 }
 
 // allTokens returns the end of the prefill and all events with text.
-func (s *stat) allTokens() []point { return append(s.promptEvent(), s.tokens()...) }
+func (s *requestStat) allTokens() []point { return append(s.promptEvent(), s.tokens()...) }
 
-func requestEnd(s *stat) []point { return []point{{s.end, 1}} }
+func requestEnd(s *requestStat) []point { return []point{{s.end, 1}} }
 
-func duration(s *stat) []interval { return []interval{{s.start, s.end, 1}} }
+func duration(s *requestStat) []interval { return []interval{{s.start, s.end, 1}} }
 
 // timePerToken returns the time per output token, weighted by the output tokens.
-func timePerToken(s *stat) []point { return []point{{orZero(s.perToken()), orZero(s.output)}} }
+func timePerToken(s *requestStat) []point { return []point{{orZero(s.perToken()), orZero(s.output)}} }
 
 // interTokens returns the time between tokens, weighted by the number of gaps. An unknown
 // time counts as 0 with its weight.
-func interTokens(s *stat) []point {
+func interTokens(s *requestStat) []point {
 	weight := 0.0
 	if isKnown(s.output) && s.output != 0 {
 		weight = s.output - 1
@@ -166,7 +166,7 @@ func interTokens(s *stat) []point {
 }
 
 // groups holds the requests of a benchmark by how they ended.
-type groups [numGroups][]stat
+type groups [numGroups][]requestStat
 
 const (
 	successful = iota
@@ -194,7 +194,7 @@ func (b *benchmark) object(metrics []metric) py.Object {
 
 // byStatus returns one value for each group and one for all requests. The value for all
 // takes the requests in the order of the constants.
-func byStatus[T any](g *groups, of func(*stat) []T, make func([]T) any) py.Object {
+func byStatus[T any](g *groups, of func(*requestStat) []T, make func([]T) any) py.Object {
 	var each [numGroups][]T
 	var all []T
 	for i := range g {
@@ -221,13 +221,13 @@ func (g *groups) counts() py.Object {
 }
 
 // values returns the distribution of one value per request; an unknown value counts as 0.
-func (b *benchmark) values(of func(*stat) float64) py.Object {
-	return b.points(func(s *stat) []point { return []point{{orZero(of(s)), 1}} })
+func (b *benchmark) values(of func(*requestStat) float64) py.Object {
+	return b.points(func(s *requestStat) []point { return []point{{orZero(of(s)), 1}} })
 }
 
 // known returns the distribution of the known values.
-func (b *benchmark) known(of func(*stat) float64) py.Object {
-	return b.points(func(s *stat) []point {
+func (b *benchmark) known(of func(*requestStat) float64) py.Object {
+	return b.points(func(s *requestStat) []point {
 		if v := of(s); isKnown(v) {
 			return []point{{v, 1}}
 		}
@@ -236,33 +236,33 @@ func (b *benchmark) known(of func(*stat) float64) py.Object {
 }
 
 // ofSchedule returns the distribution of the known values, null if the load set no times.
-func (b *benchmark) ofSchedule(of func(*stat) float64) any {
+func (b *benchmark) ofSchedule(of func(*requestStat) float64) any {
 	if !b.scheduled {
 		return nil
 	}
 	return b.known(of)
 }
 
-func (b *benchmark) points(of func(*stat) []point) py.Object {
+func (b *benchmark) points(of func(*requestStat) []point) py.Object {
 	return byStatus(b.groups, of, func(all []point) any { return b.release.distribution(all) })
 }
 
 // weights returns the distribution of the points' weights.
-func (b *benchmark) weights(of func(*stat) []point) py.Object {
-	return b.points(func(s *stat) []point { return ones(weights(of(s))) })
+func (b *benchmark) weights(of func(*requestStat) []point) py.Object {
+	return b.points(func(s *requestStat) []point { return ones(weights(of(s))) })
 }
 
-func (b *benchmark) rates(of func(*stat) []point) py.Object {
+func (b *benchmark) rates(of func(*requestStat) []point) py.Object {
 	return byStatus(b.groups, of, func(all []point) any { return b.release.rate(all, b.window) })
 }
 
-func (b *benchmark) concurrencies(of func(*stat) []interval) py.Object {
+func (b *benchmark) concurrencies(of func(*requestStat) []interval) py.Object {
 	return byStatus(b.groups, of, func(all []interval) any { return b.release.concurrency(all, b.window) })
 }
 
 // iterations returns null if no request has a known number of events.
 func (b *benchmark) iterations() any {
-	of := func(s *stat) float64 { return s.iterations }
+	of := func(s *requestStat) float64 { return s.iterations }
 	if !b.any(of) {
 		return nil
 	}
@@ -289,9 +289,9 @@ func (b *benchmark) rootDelay() any {
 // text returns the summaries of the text that was sent and answered.
 func (b *benchmark) text() any {
 	return py.Object{
-		{Name: "tokens", Value: b.summary(func(s *stat) float64 { return s.textTokensIn }, func(s *stat) float64 { return s.textTokensOut })},
-		{Name: "words", Value: b.summary(unknown, func(s *stat) float64 { return s.words })},
-		{Name: "characters", Value: b.summary(unknown, func(s *stat) float64 { return s.characters })},
+		{Name: "tokens", Value: b.summary(func(s *requestStat) float64 { return s.textTokensIn }, func(s *requestStat) float64 { return s.textTokensOut })},
+		{Name: "words", Value: b.summary(unknown, func(s *requestStat) float64 { return s.words })},
+		{Name: "characters", Value: b.summary(unknown, func(s *requestStat) float64 { return s.characters })},
 	}
 }
 
@@ -306,29 +306,29 @@ func (b *benchmark) noSummaries(names string) py.Object {
 
 // summary returns the distribution, the rate and the concurrency of a quantity: of the
 // requests' input, output and both.
-func (b *benchmark) summary(in, out func(*stat) float64) py.Object {
+func (b *benchmark) summary(in, out func(*requestStat) float64) py.Object {
 	var o py.Object
-	side := func(name string, listed bool, values ...func(*stat) float64) {
+	side := func(name string, listed bool, values ...func(*requestStat) float64) {
 		if !listed {
 			for _, end := range [...]string{"", "_per_second", "_concurrency"} {
 				o = append(o, py.Member{Name: name + end, Value: nil})
 			}
 			return
 		}
-		o = append(o, py.Member{Name: name, Value: eachOf(b.groups, values, func(_ *stat, v float64) []point {
+		o = append(o, py.Member{Name: name, Value: eachOf(b.groups, values, func(_ *requestStat, v float64) []point {
 			if !isKnown(v) {
 				return nil
 			}
 			return []point{{v, 1}}
 		}, func(all []point) any { return b.release.distribution(all) })})
-		isListed := func(s *stat) bool { return isKnown(in(s)) || isKnown(out(s)) }
-		o = append(o, py.Member{Name: name + "_per_second", Value: eachOf(b.groups, values, func(s *stat, v float64) []point {
+		isListed := func(s *requestStat) bool { return isKnown(in(s)) || isKnown(out(s)) }
+		o = append(o, py.Member{Name: name + "_per_second", Value: eachOf(b.groups, values, func(s *requestStat, v float64) []point {
 			if !isListed(s) {
 				return nil
 			}
 			return []point{{s.end, orZero(v)}}
 		}, func(all []point) any { return b.release.rate(all, window{}) })})
-		o = append(o, py.Member{Name: name + "_concurrency", Value: eachOf(b.groups, values, func(s *stat, v float64) []interval {
+		o = append(o, py.Member{Name: name + "_concurrency", Value: eachOf(b.groups, values, func(s *requestStat, v float64) []interval {
 			if !isListed(s) {
 				return nil
 			}
@@ -343,7 +343,7 @@ func (b *benchmark) summary(in, out func(*stat) float64) py.Object {
 }
 
 // any reports whether a request has a known value.
-func (g *groups) any(of func(*stat) float64) bool {
+func (g *groups) any(of func(*requestStat) float64) bool {
 	for i := range g {
 		for k := range g[i] {
 			if isKnown(of(&g[i][k])) {
@@ -356,7 +356,7 @@ func (g *groups) any(of func(*stat) float64) bool {
 
 // eachOf is byStatus for several values: in each group, one value of all requests comes
 // before the next value.
-func eachOf[T any](g *groups, values []func(*stat) float64, of func(*stat, float64) []T, make func([]T) any) py.Object {
+func eachOf[T any](g *groups, values []func(*requestStat) float64, of func(*requestStat, float64) []T, make func([]T) any) py.Object {
 	var each [numGroups][]T
 	var all []T
 	for i := range g {

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strconv"
 
-	"github.com/pa-tools/pa/internal/quantile"
+	"github.com/pa-tools/pa/internal/stat"
 	"github.com/pa-tools/pa/pkg/export/jsonfile"
 	"github.com/pa-tools/pa/pkg/tool/internal/resultfile"
 )
@@ -178,7 +178,7 @@ func compareDistribution(c *resultfile.SelfCheck, all []point, name string, d *f
 
 // exactSum returns the compensated sum of a value of each point.
 func exactSum(all []point, value func(point) float64) float64 {
-	var s quantile.Sum
+	var s stat.Sum
 	for _, p := range all {
 		s.Add(value(p))
 	}

@@ -38,7 +38,7 @@ func groupOf(q *export.Request) int {
 
 // A request holds what the file says of a request.
 type request struct {
-	stat
+	requestStat
 	q                       *export.Request
 	group                   int
 	firstIter, lastIter     float64
@@ -51,7 +51,7 @@ type request struct {
 func newRequest(q *export.Request, m *answer.Measured, texts *dialect.Texts) *request {
 	nan := math.NaN()
 	r := &request{q: q, group: groupOf(q), firstIter: nan, lastIter: nan, cached: nan}
-	r.stat = stat{
+	r.requestStat = requestStat{
 		start: seconds(q.StartNS), targeted: knownSeconds(q.ScheduledNS), resolveStart: knownSeconds(q.IssuedNS), turn: q.Turn,
 		prompt: nan, output: nan, first: nan, firstOutput: nan, last: nan, words: nan, characters: nan, iterations: nan, textTokensIn: nan, textTokensOut: nan,
 	}

@@ -108,7 +108,7 @@ func (w *writer) request(l *level, index int, q *export.Request) error {
 		b = append(b, ", "...)
 	}
 	w.buf = py.AppendJSON(b, x.object(w.release, startNS), 0)
-	l.requests[x.group] = append(l.requests[x.group], x.stat)
+	l.requests[x.group] = append(l.requests[x.group], x.requestStat)
 	_, err := l.text[x.group].Write(w.buf)
 	return err
 }

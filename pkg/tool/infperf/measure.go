@@ -4,7 +4,7 @@ import (
 	"strings"
 
 	"github.com/pa-tools/pa/internal/py"
-	"github.com/pa-tools/pa/internal/saturate"
+	"github.com/pa-tools/pa/internal/stat"
 	"github.com/pa-tools/pa/pkg/export"
 	"github.com/pa-tools/pa/pkg/tool/dialect"
 )
@@ -91,7 +91,7 @@ func (w *writer) stated(m *measured, q *export.Request) {
 		a.usage = py.Object{
 			{Name: "prompt_tokens", Value: *s.InputTokens},
 			{Name: "completion_tokens", Value: *s.OutputTokens},
-			{Name: "total_tokens", Value: saturate.Add(*s.InputTokens, *s.OutputTokens)},
+			{Name: "total_tokens", Value: stat.SaturatingAdd(*s.InputTokens, *s.OutputTokens)},
 		}
 	}
 	switch tok := w.cfg.Tokenizer; {

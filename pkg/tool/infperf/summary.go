@@ -6,8 +6,8 @@ import (
 	"slices"
 	"strconv"
 
-	"github.com/pa-tools/pa/internal/numpy"
 	"github.com/pa-tools/pa/internal/py"
+	"github.com/pa-tools/pa/internal/stat"
 	"github.com/pa-tools/pa/pkg/export"
 )
 
@@ -172,7 +172,7 @@ func (r *release) distribution(x []float64) py.Object {
 	if len(x) == 0 {
 		return nil
 	}
-	mean := numpy.Mean(numpy.Current, x) // in the order of the requests
+	mean := stat.NumpyMean(stat.NumpyCurrent, x) // in the order of the requests
 	sorted := slices.Sorted(slices.Values(x))
 	o := py.Object{{Name: "mean", Value: mean}, {Name: "min", Value: sorted[0]}, {Name: "max", Value: sorted[len(sorted)-1]}}
 	for _, p := range r.percentiles {
@@ -183,7 +183,7 @@ func (r *release) distribution(x []float64) py.Object {
 		if p == 50 {
 			name = "median"
 		}
-		o = append(o, py.Member{Name: name, Value: numpy.Percentile(sorted, p)})
+		o = append(o, py.Member{Name: name, Value: stat.NumpyPercentile(sorted, p)})
 	}
 	return o
 }

@@ -4,7 +4,7 @@ import (
 	"math"
 	"slices"
 
-	"github.com/pa-tools/pa/internal/numpy"
+	"github.com/pa-tools/pa/internal/stat"
 	"github.com/pa-tools/pa/pkg/analyze/explain"
 	"github.com/pa-tools/pa/pkg/export"
 )
@@ -79,9 +79,9 @@ func (r *Report) define(d *explain.Definition, l *Level) {
 			d.NA = "there are no requests"
 			return
 		}
-		mean := numpy.Mean(numpy.Current, x)
+		mean := stat.NumpyMean(stat.NumpyCurrent, x)
 		slices.Sort(x)
-		d.Values = explain.Values{N: len(x), Mean: mean, P50: numpy.Percentile(x, 50), P99: numpy.Percentile(x, 99)}
+		d.Values = explain.Values{N: len(x), Mean: mean, P50: stat.NumpyPercentile(x, 50), P99: stat.NumpyPercentile(x, 99)}
 	}
 	single := func(name, formula string, v float64) {
 		d.Name, d.Formula, d.NA, d.Values = name, formula, "", explain.Single(v)

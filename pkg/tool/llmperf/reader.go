@@ -8,7 +8,7 @@ import (
 	"slices"
 	"strconv"
 
-	"github.com/pa-tools/pa/internal/numpy"
+	"github.com/pa-tools/pa/internal/stat"
 	"github.com/pa-tools/pa/pkg/export"
 	"github.com/pa-tools/pa/pkg/export/jsonfile"
 	"github.com/pa-tools/pa/pkg/tool/internal/resultfile"
@@ -251,8 +251,8 @@ func (s *source) Check(c *resultfile.SelfCheck) {
 			{"client_requests", n},
 			{"average_input_token_per_sec", v.input / busy},
 			{"average_output_token_per_sec", v.output / busy},
-			{"average_ttft", numpy.Mean(numpy.Current, v.ttft)},
-			{"average_latency", numpy.Mean(numpy.Current, v.latency)},
+			{"average_ttft", stat.NumpyMean(stat.NumpyCurrent, v.ttft)},
+			{"average_latency", stat.NumpyMean(stat.NumpyCurrent, v.latency)},
 			{"p99_ttft", v.ttft.Sorted().Percentile(99)},
 			{"p99_latency", v.latency.Sorted().Percentile(99)},
 			{"total_input_tps_in_system", v.input * l.figures["request_per_sec"] / n},

@@ -9,9 +9,9 @@ import (
 	"strings"
 
 	"github.com/pa-tools/pa/internal/markdown"
-	"github.com/pa-tools/pa/internal/numpy"
 	"github.com/pa-tools/pa/internal/py"
 	"github.com/pa-tools/pa/internal/sanitize"
+	"github.com/pa-tools/pa/internal/stat"
 )
 
 var rule = strings.Repeat("-", 60) + "\n"
@@ -63,8 +63,8 @@ func (l *Level) averages() []metric {
 		{"average_output_token_per_sec", float64(l.OutputTokens) / l.Latency},
 		{"average_ttft", sum / n},
 		{"average_latency", l.Latency / n},
-		{"p99_ttft", numpy.Percentile(ttft, 99)},
-		{"p99_latency", numpy.Percentile(latency, 99)},
+		{"p99_ttft", stat.NumpyPercentile(ttft, 99)},
+		{"p99_latency", stat.NumpyPercentile(latency, 99)},
 	}
 }
 
@@ -111,11 +111,11 @@ func (l *Level) rows() []row {
 
 func newRow(name string, values []float64, whole bool) row {
 	r := row{name: name, wholeExtremes: whole}
-	r.values[0] = numpy.Round(numpy.Mean(numpy.Current, values), 2)
+	r.values[0] = stat.NumpyRound(stat.NumpyMean(stat.NumpyCurrent, values), 2)
 	slices.Sort(values)
 	r.values[1], r.values[2] = py.Round(values[0], 2), py.Round(values[len(values)-1], 2)
 	for i, p := range [...]float64{99, 90, 75} {
-		r.values[3+i] = numpy.Round(numpy.Percentile(values, p), 2)
+		r.values[3+i] = stat.NumpyRound(stat.NumpyPercentile(values, p), 2)
 	}
 	return r
 }

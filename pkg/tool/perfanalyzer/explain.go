@@ -4,7 +4,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/pa-tools/pa/internal/numpy"
+	"github.com/pa-tools/pa/internal/stat"
 	"github.com/pa-tools/pa/pkg/analyze/explain"
 	"github.com/pa-tools/pa/pkg/export"
 	"github.com/pa-tools/pa/pkg/export/pawindow"
@@ -58,12 +58,12 @@ func (c *collector) explainLevel(s *pawindow.Summary) {
 		return
 	}
 	for _, pct := range [...]int{50, 99} {
-		if p, ok := s.Percentile(pct); ok && float64(p) != numpy.Percentile(c.latencies, float64(pct)) {
+		if p, ok := s.Percentile(pct); ok && float64(p) != stat.NumpyPercentile(c.latencies, float64(pct)) {
 			t.State("a percentile is an observed latency, not interpolated", explain.Latency)
 			break
 		}
 	}
-	if float64(s.Mean) != numpy.Mean(numpy.Current, c.latencies) {
+	if float64(s.Mean) != stat.NumpyMean(stat.NumpyCurrent, c.latencies) {
 		t.State("the mean is rounded down to nanoseconds", explain.Latency)
 	}
 }

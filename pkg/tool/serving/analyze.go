@@ -13,7 +13,7 @@ import (
 	"github.com/pa-tools/pa/internal/plural"
 	"github.com/pa-tools/pa/internal/py"
 	"github.com/pa-tools/pa/internal/sanitize"
-	"github.com/pa-tools/pa/internal/values"
+	"github.com/pa-tools/pa/internal/stat"
 	"github.com/pa-tools/pa/pkg/analyze/explain"
 	"github.com/pa-tools/pa/pkg/export"
 	"github.com/pa-tools/pa/pkg/tool/dialect"
@@ -62,7 +62,7 @@ type level struct {
 
 	explainer *explain.Explainer
 	all       *outcomes
-	store     *values.Store
+	store     *stat.Store
 	noStarts  bool // the file has no start times
 	noGaps    bool // the file has no token events between the first and the last
 	leftOut   int  // number of requests that the tool would not have sent

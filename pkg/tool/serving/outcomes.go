@@ -3,8 +3,7 @@ package serving
 import (
 	"iter"
 
-	"github.com/pa-tools/pa/internal/quantile"
-	"github.com/pa-tools/pa/internal/values"
+	"github.com/pa-tools/pa/internal/stat"
 	"github.com/pa-tools/pa/pkg/tool/dialect"
 )
 
@@ -13,23 +12,23 @@ import (
 type outcomes struct {
 	detailed bool
 	n        int
-	members  [len(members)]*values.List
-	flags    *values.List
+	members  [len(members)]*stat.List
+	flags    *stat.List
 	// gaps and tokens hold outcome.itl and outcome.gapTokens of all outcomes; gapsTo and
 	// tokensTo hold their lengths after each outcome.
-	gaps, gapsTo, tokens, tokensTo *values.List
+	gaps, gapsTo, tokens, tokensTo *stat.List
 	texts, errs                    []string
 
 	// order holds the numbers of the outcomes in the order in which each yields them; nil: the
 	// order of add.
 	order []int32
 	// cursors read the lists that lists returns; nil before the first at.
-	cursors []*values.Cursor
+	cursors []*stat.Cursor
 	one     outcome // the outcome that at returns
 }
 
 // lists returns all lists, the lists of members first.
-func (s *outcomes) lists() []*values.List {
+func (s *outcomes) lists() []*stat.List {
 	return append(s.members[:], s.flags, s.gaps, s.gapsTo, s.tokens, s.tokensTo)
 }
 
@@ -43,14 +42,14 @@ var members = [...]struct {
 	{func(o *outcome) int64 { return int64(o.endNS) }, func(o *outcome, v int64) { o.endNS = uint64(v) }},
 	{func(o *outcome) int64 { return int64(o.scheduledNS) }, func(o *outcome, v int64) { o.scheduledNS = uint64(v) }},
 	{func(o *outcome) int64 { return int64(o.issuedNS) }, func(o *outcome, v int64) { o.issuedNS = uint64(v) }},
-	{func(o *outcome) int64 { return quantile.Key(o.ttft) }, func(o *outcome, v int64) { o.ttft = quantile.Float(v) }},
-	{func(o *outcome) int64 { return quantile.Key(o.latency) }, func(o *outcome, v int64) { o.latency = quantile.Float(v) }},
+	{func(o *outcome) int64 { return stat.Key(o.ttft) }, func(o *outcome, v int64) { o.ttft = stat.FromKey(v) }},
+	{func(o *outcome) int64 { return stat.Key(o.latency) }, func(o *outcome, v int64) { o.latency = stat.FromKey(v) }},
 	{func(o *outcome) int64 { return o.input }, func(o *outcome, v int64) { o.input = v }},
 	{func(o *outcome) int64 { return o.inputShown }, func(o *outcome, v int64) { o.inputShown = v }},
 	{func(o *outcome) int64 { return o.output }, func(o *outcome, v int64) { o.output = v }},
 	{func(o *outcome) int64 { return o.retokenized }, func(o *outcome, v int64) { o.retokenized = v }},
 	{func(o *outcome) int64 { return o.iterations }, func(o *outcome, v int64) { o.iterations = v }},
-	{func(o *outcome) int64 { return quantile.Key(o.decoded) }, func(o *outcome, v int64) { o.decoded = quantile.Float(v) }},
+	{func(o *outcome) int64 { return stat.Key(o.decoded) }, func(o *outcome, v int64) { o.decoded = stat.FromKey(v) }},
 }
 
 // The bits of outcomes.flags.
@@ -60,9 +59,9 @@ const (
 	flagNoDecoded
 )
 
-func newOutcomes(store *values.Store, detailed bool) *outcomes {
-	list := func() *values.List { return store.NewList(values.Whole) }
-	s := &outcomes{detailed: detailed, flags: list(), gaps: store.NewList(values.Seconds), gapsTo: list(), tokens: list(), tokensTo: list()}
+func newOutcomes(store *stat.Store, detailed bool) *outcomes {
+	list := func() *stat.List { return store.NewList(stat.Whole) }
+	s := &outcomes{detailed: detailed, flags: list(), gaps: store.NewList(stat.Seconds), gapsTo: list(), tokens: list(), tokensTo: list()}
 	for i := range s.members {
 		s.members[i] = list()
 	}
@@ -158,7 +157,7 @@ func (s *outcomes) at(i int, gaps bool) *outcome {
 
 // part appends the values of outcome i to all. valuesAt reads the values of all outcomes; to reads, for each
 // outcome, the number of values up to its end.
-func part(all []int64, valuesAt, to *values.Cursor, i int) []int64 {
+func part(all []int64, valuesAt, to *stat.Cursor, i int) []int64 {
 	from := 0
 	if i > 0 {
 		from = int(to.At(i - 1))

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/pa-tools/pa/internal/numpy"
+	"github.com/pa-tools/pa/internal/stat"
 	"github.com/pa-tools/pa/pkg/tool/internal/resultfile"
 )
 
@@ -89,7 +89,7 @@ func (v *fileValues) compare(c *resultfile.SelfCheck, x *fileRun) {
 	if v.latencyOK {
 		metrics["tpot"], metrics[x.tool.latency] = v.tpot.Sorted(), v.e2el.Sorted()
 		if v.completed > 0 {
-			figure("user_throughput", numpy.Mean(numpy.Current, v.perUser))
+			figure("user_throughput", stat.NumpyMean(stat.NumpyCurrent, v.perUser))
 		}
 	}
 	for _, name := range x.order {

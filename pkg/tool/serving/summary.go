@@ -7,8 +7,7 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/pa-tools/pa/internal/numpy"
-	"github.com/pa-tools/pa/internal/values"
+	"github.com/pa-tools/pa/internal/stat"
 	"github.com/pa-tools/pa/pkg/export"
 	"github.com/pa-tools/pa/pkg/tool/dialect"
 )
@@ -53,8 +52,8 @@ type Level struct {
 	backend, model string
 	tokenizer      string
 	date           any
-	rows           *outcomes    // nil if the result file shows none
-	queue          *values.List // the queue time of each row
+	rows           *outcomes  // nil if the result file shows none
+	queue          *stat.List // the queue time of each row
 	crashes        []string
 	notes          []string
 }
@@ -68,24 +67,24 @@ type Stats struct {
 }
 
 // newStats summarizes values, multiplied by scale.
-func newStats(x *values.List, percentiles []float64, scale float64) Stats {
+func newStats(x *stat.List, percentiles []float64, scale float64) Stats {
 	n := x.Len()
 	if n == 0 {
 		return Stats{percentiles: make([]float64, len(percentiles))}
 	}
-	mean, std := x.MeanStd(numpy.Current)
+	mean, std := x.MeanStd(stat.NumpyCurrent)
 	least, most := x.Bounds()
 	s := Stats{N: n, Mean: mean * scale, Std: std * scale, Min: least * scale, Max: most * scale}
 	all := append([]float64{99}, percentiles...)
 	ranks := []int{(n - 1) / 2, n / 2}
 	for _, p := range all {
-		k := numpy.Rank(n, p)
+		k := stat.NumpyRank(n, p)
 		ranks = append(ranks, k, min(k+1, n-1))
 	}
 	at := x.Ranked(ranks...)
-	s.Median = numpy.Median(at[:2]) * scale
+	s.Median = stat.NumpyMedian(at[:2]) * scale
 	for i, p := range all {
-		all[i] = numpy.Interpolate(n, p, at[2+2*i], at[3+2*i]) * scale
+		all[i] = stat.NumpyInterpolate(n, p, at[2+2*i], at[3+2*i]) * scale
 	}
 	s.P99, s.percentiles = all[0], all[1:]
 	return s
@@ -229,7 +228,7 @@ func (out *Level) dated(a *arguments, run *export.Run, endNS uint64) {
 
 // collect computes the figures of all requests.
 func (l *level) collect(out *Level, startNS uint64) {
-	list := func() *values.List { return l.store.NewList(values.Float) }
+	list := func() *stat.List { return l.store.NewList(stat.Float) }
 	ttft, tpot, e2el, user, ar, decoded, queue, withQueue := list(), list(), list(), list(), list(), list(), list(), list()
 	out.queue = list()
 	l.peaks(out)
@@ -268,7 +267,7 @@ func (l *level) collect(out *Level, startNS uint64) {
 	out.InputRate = ratio(float64(out.InputTokens), d)
 	out.OutputRate = ratio(float64(out.OutputTokens), d)
 	out.TotalRate = ratio(float64(out.InputTokens+out.OutputTokens), d)
-	out.Concurrency = ratio(e2el.Sum(numpy.Current), d)
+	out.Concurrency = ratio(e2el.Sum(stat.NumpyCurrent), d)
 	l.goodput(out)
 
 	p := l.percentiles()
@@ -296,25 +295,25 @@ func (l *level) collect(out *Level, startNS uint64) {
 			out.E2ELQueue = &s
 		}
 	}
-	for _, x := range [...]*values.List{ttft, tpot, e2el, user, ar, decoded, queue, withQueue} {
+	for _, x := range [...]*stat.List{ttft, tpot, e2el, user, ar, decoded, queue, withQueue} {
 		x.Release()
 	}
 }
 
 // gapStats returns the statistics of the gaps of all completed requests together.
 func (l *level) gapStats(out *Level, percentiles []float64) Stats {
-	kind := values.Seconds
+	kind := stat.Seconds
 	if l.spreads() {
-		kind = values.Float
+		kind = stat.Float
 	}
-	if kind == values.Seconds && out.Completed == l.all.n && l.all.order == nil {
+	if kind == stat.Seconds && out.Completed == l.all.n && l.all.order == nil {
 		return newStats(l.all.gaps, percentiles, 1000)
 	}
 	all := l.store.NewList(kind)
 	for o := range l.all.each(true) {
 		switch {
 		case !o.success:
-		case kind == values.Seconds:
+		case kind == stat.Seconds:
 			all.Add(o.itl...)
 		default:
 			o.spread(all)
@@ -326,7 +325,7 @@ func (l *level) gapStats(out *Level, percentiles []float64) Stats {
 }
 
 // spread adds the gaps of a request, in seconds, each spread over the tokens behind it.
-func (o *outcome) spread(all *values.List) {
+func (o *outcome) spread(all *stat.List) {
 	for i, gap := range o.seconds() {
 		n := 1
 		if i < len(o.gapTokens) {

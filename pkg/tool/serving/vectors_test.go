@@ -12,7 +12,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/pa-tools/pa/internal/values"
+	"github.com/pa-tools/pa/internal/stat"
 	"github.com/pa-tools/pa/pkg/tool/dialect"
 	"github.com/pa-tools/pa/pkg/tool/dialect/dialecttest"
 )
@@ -171,7 +171,7 @@ func TestDetailedResults(t *testing.T) {
 }
 
 func TestStats(t *testing.T) {
-	x := values.NewStore(0, "").NewList(values.Float)
+	x := stat.NewStore(0, "").NewList(stat.Float)
 	for _, v := range []float64{0.004, 0.001, 0.003, 0.002} {
 		x.AddFloat(v)
 	}

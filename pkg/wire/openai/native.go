@@ -4,7 +4,7 @@ import (
 	"bytes"
 
 	"github.com/pa-tools/pa/internal/jsonscan"
-	"github.com/pa-tools/pa/internal/saturate"
+	"github.com/pa-tools/pa/internal/stat"
 )
 
 // native collects the members of answers without choices. They become one choice:
@@ -176,7 +176,7 @@ func (n *native) end(c *Chunk) {
 			n.choice.FinishReason = n.nested
 		}
 		if !c.HasUsage && (n.prompt != 0 || n.completion != 0) {
-			c.Usage = Usage{PromptTokens: n.prompt, CompletionTokens: n.completion, TotalTokens: saturate.Add(n.prompt, n.completion)}
+			c.Usage = Usage{PromptTokens: n.prompt, CompletionTokens: n.completion, TotalTokens: stat.SaturatingAdd(n.prompt, n.completion)}
 			c.HasUsage = true
 		}
 	}

@@ -1,6 +1,6 @@
 package openai
 
-import "github.com/pa-tools/pa/internal/saturate"
+import "github.com/pa-tools/pa/internal/stat"
 
 // A Stream follows the chunks of one answer to its end. The zero value is
 // ready for use.
@@ -74,12 +74,12 @@ func (st *Stream) count(c *Chunk) {
 		return
 	}
 	st.finals++
-	st.sum.CompletionTokens = saturate.Add(st.sum.CompletionTokens, c.Usage.CompletionTokens)
-	st.sum.ReasoningTokens = saturate.Add(st.sum.ReasoningTokens, c.Usage.ReasoningTokens)
+	st.sum.CompletionTokens = stat.SaturatingAdd(st.sum.CompletionTokens, c.Usage.CompletionTokens)
+	st.sum.ReasoningTokens = stat.SaturatingAdd(st.sum.ReasoningTokens, c.Usage.ReasoningTokens)
 	if st.finals > 1 && st.finals == len(st.open) {
 		st.Usage.CompletionTokens = st.sum.CompletionTokens
 		st.Usage.ReasoningTokens = st.sum.ReasoningTokens
-		st.Usage.TotalTokens = saturate.Add(st.Usage.PromptTokens, st.sum.CompletionTokens)
+		st.Usage.TotalTokens = stat.SaturatingAdd(st.Usage.PromptTokens, st.sum.CompletionTokens)
 	}
 }
 

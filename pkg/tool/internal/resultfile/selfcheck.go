@@ -7,8 +7,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/pa-tools/pa/internal/numpy"
-	"github.com/pa-tools/pa/internal/quantile"
+	"github.com/pa-tools/pa/internal/stat"
 	"github.com/pa-tools/pa/pkg/export"
 )
 
@@ -124,7 +123,7 @@ type Sample []float64
 
 // Sum returns the compensated sum: a difference then shows the rounding of the tool only.
 func (s Sample) Sum() float64 {
-	var t quantile.Sum
+	var t stat.Sum
 	for _, v := range s {
 		t.Add(v)
 	}
@@ -136,7 +135,7 @@ func (s Sample) Percentile(pct float64) float64 {
 	if len(s) == 0 {
 		return math.NaN()
 	}
-	return quantile.At(s, pct/100)
+	return stat.Quantile(s, pct/100)
 }
 
 // Sorted returns a sorted copy.
@@ -151,9 +150,9 @@ func (s Sample) Sorted() Sample {
 func (s Sample) Stat(name string) float64 {
 	switch name {
 	case "mean":
-		return numpy.Mean(numpy.Current, s)
+		return stat.NumpyMean(stat.NumpyCurrent, s)
 	case "std":
-		return numpy.Std(numpy.Current, s)
+		return stat.NumpyStd(stat.NumpyCurrent, s)
 	case "median":
 		return s.Percentile(50)
 	}

@@ -9,7 +9,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/pa-tools/pa/internal/quantile"
+	"github.com/pa-tools/pa/internal/stat"
 	"github.com/pa-tools/pa/pkg/export"
 )
 
@@ -146,7 +146,7 @@ const maxSpread = 4 << 20
 // values it gives only statistics that need no list: count, sum, mean and extremes.
 type Spread struct {
 	N        int
-	Sum      quantile.Sum
+	Sum      stat.Sum
 	min, max float64
 	Values   Sample
 }
