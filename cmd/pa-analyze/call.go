@@ -11,6 +11,7 @@ import (
 	"github.com/pa-tools/pa/pkg/export"
 )
 
+// A commandLine holds the flags and arguments of a command.
 type commandLine = cli.Context
 
 // A call is a command line that a command executes, with the files that it has open.

@@ -42,7 +42,7 @@ as report --dialect TOOL --format json writes it or, of AIPerf, GuideLLM and
 inference-perf, the file of its requests, with their summaries beside it; a
 warning says what it cannot hold. --as perf_analyzer-24.03 writes
 profile_export.json as that release did.`,
-		Flags: slices.Concat(flags, serverFlags(&foreign, &foreign.Streaming), []cli.Flag{goodputFlag(), argFlag(&foreign)}, inputFlags()),
+		Flags: slices.Concat(flags, serverFlags(&foreign), []cli.Flag{goodputFlag(), argFlag(&foreign)}, inputFlags()),
 		Action: action(copiedFiles(false, "IN and OUT"), func(c *call, args copied) error {
 			if c.IsSet("as") {
 				return c.convertAs(args, foreign)

@@ -76,9 +76,6 @@ func (o *diffOptions) flags() []cli.Flag {
 	checkPage := func(_ *cli.Context, path string) error {
 		return refuse(path == "" || path == "-", "--html %q: give the name of a file; standard output has the comparison", path)
 	}
-	checkDrop := func(_ *cli.Context, n int) error {
-		return refuse(n < 1, "--drop-first %d: give a number of runs above 0", n)
-	}
 	return slices.Concat([]cli.Flag{formatFlag("text", "markdown", "csv", "json", "junit")}, outputFlags(), []cli.Flag{
 		widthFlag(), experimentFlag(),
 		cmdline.Writes(&cli.StringFlag{Name: "html", Usage: "also write a page of both sides to `FILE`, as pa-analyze html makes it", Category: catOutput, Action: checkPage}),
@@ -90,17 +87,17 @@ func (o *diffOptions) flags() []cli.Flag {
 		&cli.BoolFlag{Name: "single-run", Usage: "let gates judge changes between two single runs, which also differ by chance", Category: catGates, Destination: &o.SingleRun},
 		parsed(&o.Margin, parseMargin, &cli.StringFlag{Name: "margin", Value: "5%", Usage: "the smallest change that matters: `PERCENT`; \"no difference\" is said only of changes shown to be less", Category: category}),
 		&cli.StringSliceFlag{Name: "exclude-run", Usage: "leave out `SIDE.N`, run N of a side in the order of the starts: old.1 (repeatable)", Category: category},
-		&cli.IntFlag{Name: "drop-first", Usage: "leave out the first `N` runs of each side", Category: category, Destination: &o.LeaveOut.First, Action: checkDrop},
+		&cli.IntFlag{Name: "drop-first", Usage: "leave out the first `N` runs of each side", Category: category, Destination: &o.LeaveOut.First, Action: atLeast(1, "--drop-first %d: give a number of runs above 0")},
 		ignoreFlag("compare"),
 	})
 }
 
 // check reads the flags that depend on other flags, and refuses a page that must not be written.
 func (o *diffOptions) check(c *call) (err error) {
-	o.Ignore, o.Options.Quality = c.StringSlice("ignore"), o.groups.Quality
+	o.Ignore, o.Quality = c.StringSlice("ignore"), o.groups.Quality
 	o.InconclusiveFails = o.inconclusiveCode == cmdline.ExitGate
 	o.Primary, o.LeaveOut.Runs = c.lists("primary"), c.lists("exclude-run")
-	if err := diff.CheckPrimary(o.Primary, o.Options.Quality); err != nil {
+	if err := diff.CheckPrimary(o.Primary, o.Quality); err != nil {
 		return cmdline.Usagef("--primary: %v", err)
 	}
 	if o.failOn, err = o.conditions(c, "fail-on"); err != nil {

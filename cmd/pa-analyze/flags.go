@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"math"
@@ -56,6 +57,25 @@ func refuse(wrong bool, format string, args ...any) error {
 	}
 	return nil
 }
+
+// atLeast returns the check of a flag for a number. format is the error about a smaller one.
+func atLeast[T cmp.Ordered](least T, format string) func(*cli.Context, T) error {
+	return func(_ *cli.Context, v T) error {
+		ok := v >= least // false for NaN
+		return refuse(!ok, format, v)
+	}
+}
+
+// within returns the check of a flag for a number. format is the error about one outside.
+func within[T cmp.Ordered](least, most T, format string) func(*cli.Context, T) error {
+	return func(_ *cli.Context, v T) error {
+		ok := v >= least && v <= most // false for NaN
+		return refuse(!ok, format, v)
+	}
+}
+
+// aboveZero is the least number above 0.
+const aboveZero = math.SmallestNonzeroFloat64
 
 // parsed returns f with a check: parse reads its value into to before the command begins. The
 // error of parse continues the name of the flag, unless it is a usage error.
@@ -297,12 +317,7 @@ func (a *analysis) qualityFlags() []cli.Flag {
 		}}
 	}
 	share := func(name string, to *float64, usage string) cli.Flag {
-		return &cli.Float64Flag{Name: name, Usage: usage, Value: *to, Category: catQuality, Destination: to, Action: func(_ *cli.Context, v float64) error {
-			return refuse(!(v > 0 && v <= 1), "--%s %v: give a number above 0 and at most 1, such as 0.9", name, v)
-		}}
-	}
-	checkFactor := func(_ *cli.Context, v float64) error {
-		return refuse(!(v >= 0 && v <= 1e6), "--stall-factor %v: give a number from 0 to 1000000", v)
+		return &cli.Float64Flag{Name: name, Usage: usage, Value: *to, Category: catQuality, Destination: to, Action: within(aboveZero, 1, "--"+name+" %v: give a number above 0 and at most 1, such as 0.9")}
 	}
 	return []cli.Flag{
 		length("due-first", &q.FirstTokenNS, "the first token is due after `TIME`"),
@@ -311,7 +326,7 @@ func (a *analysis) qualityFlags() []cli.Flag {
 		share("fluid-share", &q.Share, "the fluid token rate is met by a `SHARE` of the requests"),
 		length("reader-pace", &q.PaceNS, "a reader takes `TIME` for each token"),
 		length("stall", &q.StallNS, "a stall is a gap longer than `TIME`"),
-		&cli.Float64Flag{Name: "stall-factor", Usage: "and longer than `N` times the median gap of its request", Value: q.StallFactor, Category: catQuality, Destination: &q.StallFactor, Action: checkFactor},
+		&cli.Float64Flag{Name: "stall-factor", Usage: "and longer than `N` times the median gap of its request", Value: q.StallFactor, Category: catQuality, Destination: &q.StallFactor, Action: within(0.0, 1e6, "--stall-factor %v: give a number from 0 to 1000000")},
 	}
 }
 
@@ -322,15 +337,10 @@ const mostGPUs = 1_000_000
 func (a *analysis) economicsFlags() []cli.Flag {
 	e := &a.economics
 	amount := func(name string, to *float64, usage string) cli.Flag {
-		return &cli.Float64Flag{Name: name, Usage: usage, Category: catEconomics, Destination: to, Action: func(_ *cli.Context, v float64) error {
-			return refuse(!(v > 0 && !math.IsInf(v, 0)), "--%s %v: give a number above 0, such as 0.15", name, v)
-		}}
-	}
-	checkGPUs := func(_ *cli.Context, n int) error {
-		return refuse(n < 1 || n > mostGPUs, "--gpus %d: give a number from 1 on, such as 8", n)
+		return &cli.Float64Flag{Name: name, Usage: usage, Category: catEconomics, Destination: to, Action: within(aboveZero, math.MaxFloat64, "--"+name+" %v: give a number above 0, such as 0.15")}
 	}
 	return []cli.Flag{
-		&cli.IntFlag{Name: "gpus", Usage: "the server had `N` GPUs (default: as many as the telemetry of the file has)", Category: catEconomics, Destination: &e.GPUs, Action: checkGPUs},
+		&cli.IntFlag{Name: "gpus", Usage: "the server had `N` GPUs (default: as many as the telemetry of the file has)", Category: catEconomics, Destination: &e.GPUs, Action: within(1, mostGPUs, "--gpus %d: give a number from 1 on, such as 8")},
 		amount("idle-power", &e.IdleWatts, "subtract the energy of idle GPUs, each of which takes `WATTS`"),
 		amount("gpu-hour-price", &e.GPUHourPrice, "one GPU costs `DOLLARS` an hour"),
 		amount("energy-price", &e.EnergyPrice, "a kWh costs `DOLLARS`"),
@@ -342,9 +352,7 @@ func memoryFlag(to *int64) cli.Flag {
 	return &cli.Int64Flag{
 		Name: "memory-limit", Usage: "take about `BYTES` of memory; values and requests that do not fit go to a file in $TMPDIR, and all figures stay exact",
 		Value: analyze.DefaultMemoryLimit, Category: catInput, Destination: to,
-		Action: func(_ *cli.Context, n int64) error {
-			return refuse(n < analyze.LeastMemoryLimit, "--memory-limit %d: give at least %d bytes", n, int64(analyze.LeastMemoryLimit))
-		},
+		Action: atLeast(int64(analyze.LeastMemoryLimit), fmt.Sprintf("--memory-limit %%d: give at least %d bytes", int64(analyze.LeastMemoryLimit))),
 	}
 }
 
@@ -359,16 +367,10 @@ func keepToMemory(limit int64) {
 
 // inputFlags are the flags of every command that reads files.
 func inputFlags() []cli.Flag {
-	checkValue := func(_ *cli.Context, n int64) error {
-		return refuse(n <= 0, "--max-value %d: give a number of bytes above 0", n)
-	}
-	checkSpool := func(_ *cli.Context, n int64) error {
-		return refuse(n < 0, "--max-spool %d: give a number of bytes above 0", n)
-	}
 	return []cli.Flag{
 		&cli.BoolFlag{Name: "beside", Usage: "also read the tool's summary and settings from the folder of the file (a folder as FILE implies it)", Category: catInput},
-		&cli.Int64Flag{Name: "max-value", Usage: "refuse a single value of more than `BYTES`", Value: export.DefaultMaxValueBytes, Category: catInput, Action: checkValue},
-		&cli.Int64Flag{Name: "max-spool", Usage: "keep at most `BYTES` of standard input or of a decompressed file in $TMPDIR (default: half of its free space, at most 64 GiB)", Category: catInput, Action: checkSpool},
+		&cli.Int64Flag{Name: "max-value", Usage: "refuse a single value of more than `BYTES`", Value: export.DefaultMaxValueBytes, Category: catInput, Action: atLeast(int64(1), "--max-value %d: give a number of bytes above 0")},
+		&cli.Int64Flag{Name: "max-spool", Usage: "keep at most `BYTES` of standard input or of a decompressed file in $TMPDIR (default: half of its free space, at most 64 GiB)", Category: catInput, Action: atLeast(int64(0), "--max-spool %d: give a number of bytes above 0")},
 		&cli.IntFlag{Name: "max-ratio", Usage: "refuse a compressed file that decompresses to more than `N` times its size; -1: no limit", Value: export.DefaultMaxRatio, Category: catInput},
 	}
 }
@@ -398,10 +400,7 @@ func overwriteFlag() cli.Flag {
 
 // widthFlag is the width of tables.
 func widthFlag() cli.Flag {
-	check := func(_ *cli.Context, n int) error {
-		return refuse(n < 1, "--width %d: give a number of columns above 0", n)
-	}
-	return &cli.IntFlag{Name: "width", Usage: "print for a console of `N` columns (default: the terminal's width, else $COLUMNS, else as wide as needed)", Category: catOutput, Action: check}
+	return &cli.IntFlag{Name: "width", Usage: "print for a console of `N` columns (default: the terminal's width, else $COLUMNS, else as wide as needed)", Category: catOutput, Action: atLeast(1, "--width %d: give a number of columns above 0")}
 }
 
 // namesFlag chooses whose names the format of --format that programs read has. otel says whether

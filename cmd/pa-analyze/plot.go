@@ -62,9 +62,6 @@ type plotOptions struct {
 func plotCommand() *cli.Command {
 	const category = "Chart"
 	p := &plotOptions{analysis: newAnalysis()}
-	checkWidth := func(_ *cli.Context, n int) error {
-		return refuse(n < 320 || n > 10_000, "--width %d: give a number of pixels from 320 to 10,000", n)
-	}
 	axis := func(to **plot.Figure, name, value string) cli.Flag {
 		return parsed(to, func(text string) (*plot.Figure, error) {
 			figure, err := plot.FindFigure(text)
@@ -72,7 +69,7 @@ func plotCommand() *cli.Command {
 		}, &cli.StringFlag{Name: name, Usage: "scatter: the `FIGURE` of each request on the " + name + " axis", Value: value, Category: category})
 	}
 	flags := slices.Concat(outputFlags(), []cli.Flag{
-		&cli.IntFlag{Name: "width", Usage: "make the picture `PIXELS` wide (default: 760, or 960 with panels side by side)", Category: category, Destination: &p.Width, Action: checkWidth},
+		&cli.IntFlag{Name: "width", Usage: "make the picture `PIXELS` wide (default: 760, or 960 with panels side by side)", Category: category, Destination: &p.Width, Action: within(320, 10_000, "--width %d: give a number of pixels from 320 to 10,000")},
 		axis(&p.x, "x", "uncached_tokens"), axis(&p.y, "y", "ttft"),
 	}, rateFlags(&p.rates, category), []cli.Flag{ignoreFlag(ignoreOfSet), experimentFlag()})
 	return &cli.Command{

@@ -63,16 +63,18 @@ lacks the part asked for; the rest is reported. Exit code 3: --slo-gate failed.
 writes the page of pa-analyze html.`,
 		Flags: flags,
 		Action: action(allFiles, func(c *call, files fileNames) error {
-			name := c.String("dialect")
-			page := c.String("format") == "html"
-			if !page && !c.IsSet("dialect") {
-				name = c.hintedDialect(files)
-			}
-			if name != dialect.Strict {
-				return c.toolReport(files, name, tool, a.MemoryLimit)
-			}
-			if err := c.checkStrict(); err != nil && !page {
-				return err
+			page := c.String("format") == "html" // by our own definitions, whatever the files ask for
+			if !page {
+				name := c.String("dialect")
+				if !c.IsSet("dialect") {
+					name = c.hintedDialect(files)
+				}
+				if name != dialect.Strict {
+					return c.toolReport(files, name, tool, a.MemoryLimit)
+				}
+				if err := c.checkStrict(); err != nil {
+					return err
+				}
 			}
 			cfg, err := a.config(c)
 			switch {

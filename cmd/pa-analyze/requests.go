@@ -19,10 +19,9 @@ func requestsCommand() *cli.Command {
 	a := newAnalysis()
 	otel := false
 	var l report.List
-	checkLimit := func(_ *cli.Context, n int) error { return refuse(n < 0, "--limit %d: give 0 or more", n) }
 	flags := []cli.Flag{
 		formatFlag("table", "csv", "jsonl"),
-		&cli.IntFlag{Name: "limit", Aliases: []string{"n"}, Usage: "print at most `N` requests; 0 is no limit", Category: catOutput, Destination: &l.Limit, Action: checkLimit},
+		&cli.IntFlag{Name: "limit", Aliases: []string{"n"}, Usage: "print at most `N` requests; 0 is no limit", Category: catOutput, Destination: &l.Limit, Action: atLeast(0, "--limit %d: give 0 or more")},
 		&cli.StringFlag{Name: "sort", Usage: "sort by `COLUMN`, with - in front from large to small: " + strings.Join(report.SortKeys(report.Groups{}), ", ") + "; with --metrics also the columns of its groups", Category: catOutput},
 	}
 	checkSort := func(c *call) (err error) {

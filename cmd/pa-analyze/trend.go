@@ -27,9 +27,6 @@ type gate struct {
 
 // flags are the flags of the gate.
 func (g *gate) flags() []cli.Flag {
-	checkLast := func(_ *cli.Context, n int) error {
-		return refuse(n < trend.LeastPoints, "--last %d: give at least %d; fewer points do not show how much points differ", n, trend.LeastPoints)
-	}
 	parseMargin := func(text string) (float64, error) {
 		margin, err := parsePercent(text)
 		if err == nil && margin == 0 {
@@ -43,7 +40,7 @@ func (g *gate) flags() []cli.Flag {
 	}
 	return []cli.Flag{
 		cmdline.Reads(&cli.StringFlag{Name: "baseline", Usage: "judge the runs by the accepted runs in `DIR`; exit code 3 if they are worse", Category: catGates, Destination: &g.dir}, baseline.Files),
-		&cli.IntFlag{Name: "last", Usage: "judge by the last `K` accepted points", Value: trend.DefaultLast, Category: catGates, Destination: &g.last, Action: checkLast},
+		&cli.IntFlag{Name: "last", Usage: "judge by the last `K` accepted points", Value: trend.DefaultLast, Category: catGates, Destination: &g.last, Action: atLeast(trend.LeastPoints, fmt.Sprintf("--last %%d: give at least %d; fewer points do not show how much points differ", trend.LeastPoints))},
 		&cli.BoolFlag{Name: "accept", Usage: fmt.Sprintf("add the runs to --baseline if they are not found to be worse, and make it if it has none; the first %d points are added even if they are worse", trend.BurnIn), Category: catGates, Destination: &g.accept},
 		parsed(&g.noise, parseNoise, &cli.StringFlag{Name: "accept-noise", Usage: "add the runs to --baseline although they are worse, because a person found that `WHY` is noise; the manifest keeps WHY", Category: catGates}),
 		&cli.BoolFlag{Name: "require-baseline", Usage: "exit code 3 if --baseline has no accepted point", Category: catGates},

@@ -166,6 +166,25 @@ func TestRun(t *testing.T) {
 	}
 }
 
+// The action of a flag sees its value from wherever it comes, and its error ends the command before
+// the command's action.
+func TestFlagAction(t *testing.T) {
+	config := filepath.Join(t.TempDir(), "c.yaml")
+	if err := os.WriteFile(config, []byte("limit: 0\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, tt := range []struct{ args, env string }{{"--limit 0", ""}, {"", "0"}, {"--config " + config, ""}} {
+		t.Setenv("TOOL_LIMIT", tt.env)
+		app := testApp(nil)
+		app.Commands[0].Flags[0].(*cli.IntFlag).Action = func(_ *cli.Context, n int) error { return Usagef("--limit %d: too small", n) }
+		var stdout, stderr strings.Builder
+		code := app.Run(t.Context(), append([]string{"tool", "report"}, strings.Fields(tt.args)...), nil, &stdout, &stderr)
+		if code != ExitUsage || !strings.HasPrefix(stderr.String(), "tool: --limit 0: too small\n") || stdout.Len() > 0 {
+			t.Errorf("%q: exit code %d, %q, %q; want the error of the flag alone", tt, code, stdout.String(), stderr.String())
+		}
+	}
+}
+
 // Each program reads environment variables with a prefix of its own.
 func TestEnvPrefix(t *testing.T) {
 	for name, want := range map[string]string{"pa-record": "PA_RECORD_", "pa-analyze": "PA_ANALYZE_"} {
