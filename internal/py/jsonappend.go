@@ -3,6 +3,7 @@ package py
 import (
 	"bytes"
 	"fmt"
+	"io"
 	"math"
 	"strconv"
 	"strings"
@@ -12,6 +13,17 @@ import (
 
 // An Object is a dict: members in the order of their insertion.
 type Object []Member
+
+// Set sets a member. A name that is set again keeps its place, as in a dict.
+func (o *Object) Set(name string, value any) {
+	for i := range *o {
+		if (*o)[i].Name == name {
+			(*o)[i].Value = value
+			return
+		}
+	}
+	*o = append(*o, Member{name, value})
+}
 
 // A Member is a name and its value.
 type Member struct {
@@ -24,6 +36,43 @@ type Array []any
 
 // A Raw value is JSON text that is written as it is.
 type Raw string
+
+// A Column is a list of N values that are made one by one: see [WriteJSON].
+type Column struct {
+	N     int
+	Value func(i int) any
+}
+
+// WriteJSON writes o to w on one line, as AppendJSON does, and each [Column] among its members element by
+// element, so that the list is never in memory.
+func WriteJSON(w io.Writer, o Object) error {
+	var b []byte
+	for i, m := range o {
+		b = append(AppendJSONString(append(b, []string{"{", ", "}[min(i, 1)]...), m.Name), ": "...)
+		c, isColumn := m.Value.(Column)
+		if !isColumn {
+			b = AppendJSON(b, m.Value, 0)
+			continue
+		}
+		b = append(b, '[')
+		for k := range c.N {
+			if k > 0 {
+				b = append(b, ", "...)
+			}
+			b = AppendJSON(b, c.Value(k), 0)
+			if _, err := w.Write(b); err != nil {
+				return err
+			}
+			b = b[:0]
+		}
+		b = append(b, ']')
+	}
+	if len(o) == 0 {
+		b = append(b, '{')
+	}
+	_, err := w.Write(append(b, '}'))
+	return err
+}
 
 // AppendJSON appends v to b. indent is as for json.dumps: 0 means everything on one line
 // (indent=None), n > 0 a line for each element, indented by n blanks per level. No line

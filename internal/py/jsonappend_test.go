@@ -3,6 +3,7 @@ package py
 import (
 	"encoding/json"
 	"math"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -33,6 +34,21 @@ func TestAppendOnOneLine(t *testing.T) {
 		`"ss": ["a"], "big": 18446744073709551615, "raw": 1.50}`
 	if got := string(AppendJSON(nil, everything, 0)); got != want {
 		t.Errorf("got  %s\nwant %s", got, want)
+	}
+}
+
+// WriteJSON writes what AppendJSON appends, and a Column as the list of its values. A name that is set again
+// keeps its place.
+func TestWriteJSON(t *testing.T) {
+	column := slices.Clone(everything)
+	column.Set("i", Column{N: 2, Value: func(i int) any { return []int64{1, -2}[i] }})
+	column.Set("empty", Column{})
+	for _, o := range []Object{nil, everything[:1], everything, column} {
+		want := string(AppendJSON(nil, everything[:len(o)], 0))
+		var b strings.Builder
+		if err := WriteJSON(&b, o); err != nil || b.String() != want {
+			t.Errorf("got  %s, %v\nwant %s", b.String(), err, want)
+		}
 	}
 }
 

@@ -328,8 +328,7 @@ func (s *source) metrics(r *export.Request) error {
 		resultfile.Respond(r, r.StartNS+whole, nil)
 	}
 	if n := len(r.Responses); n > 0 && r.Stated != nil && r.Status == export.StatusOK && s.record.Metadata.RequestEndNS > r.Responses[n-1].RecvNS {
-		end := s.record.Metadata.RequestEndNS
-		r.Stated.EndNS = &end
+		r.Stated.EndNS = new(s.record.Metadata.RequestEndNS)
 	}
 	if m.bad != nil {
 		m.bad.At, m.bad.Excluded = s.At, r.Excluded() != export.NotExcluded

@@ -130,8 +130,7 @@ func (s *Settings) NewLevel(mode, value string, m *export.ExperimentMeta) Level 
 	}
 	if c, _ := m.Client.Possible(); c != nil {
 		if c.CPU != nil {
-			pct := c.CPU.Share * 100
-			l.OverheadPct = &pct
+			l.OverheadPct = new(c.CPU.Share * 100)
 		}
 		l.SentPerSecond = c.AchievedPerSecond
 		l.note("Requests held back", c.HeldBack, " (as many were in flight as may be)")

@@ -94,8 +94,7 @@ func (s *Settings) openAI() bool { return s.ServiceKind == openAI }
 // possibility of the other settings; nil if unknown.
 func (s *Settings) async() *bool {
 	if s.Async == nil && (s.openAI() || s.Decoupled) {
-		yes := true
-		return &yes
+		return new(true)
 	}
 	return s.Async
 }
@@ -104,8 +103,7 @@ func (s *Settings) async() *bool {
 // asynchronously unless --sync was given. An unknown Async stays unknown.
 func (s *Settings) SetStateful() {
 	if s.Async != nil && !s.sync {
-		yes := true
-		s.Async = &yes
+		s.Async = new(true)
 	}
 }
 

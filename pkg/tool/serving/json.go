@@ -19,7 +19,7 @@ func (r *Report) JSON(w io.Writer) error {
 		if i > 0 && !r.Release.rules.resultLines {
 			fmt.Fprintln(out)
 		}
-		r.result(&r.Levels[i]).write(out)
+		_ = py.WriteJSON(out, r.result(&r.Levels[i])) // Flush has the error
 		if r.Release.rules.resultLines {
 			fmt.Fprintln(out)
 		}
@@ -31,63 +31,10 @@ func (r *Report) JSON(w io.Writer) error {
 // unless the tool appends. SGLang's file always has one object per line.
 func (r *Report) appended() bool { return len(r.Levels) > 1 && !r.Release.rules.resultLines }
 
-// A dict is a Python dictionary: a name that is set again keeps its place.
-type dict struct {
-	names  []string
-	values map[string]any // of package py, or a column
-}
-
-func (d *dict) set(name string, value any) {
-	if d.values == nil {
-		d.values = map[string]any{}
-	}
-	if _, there := d.values[name]; !there {
-		d.names = append(d.names, name)
-	}
-	d.values[name] = value
-}
-
-// A column is a list that is written element by element, so that the text of all
-// requests is never in memory.
-type column struct {
-	n     int
-	value func(i int) any
-}
-
-func (d *dict) write(out io.Writer) {
-	var b []byte
-	put := func(text []byte) {
-		fmt.Fprintf(out, "%s", text)
-	}
-	put([]byte("{"))
-	for i, name := range d.names {
-		b = b[:0]
-		if i > 0 {
-			b = append(b, ", "...)
-		}
-		b = append(py.AppendJSONString(b, name), ": "...)
-		c, isColumn := d.values[name].(column)
-		if !isColumn {
-			put(py.AppendJSON(b, d.values[name], 0))
-			continue
-		}
-		put(append(b, '['))
-		for k := range c.n {
-			b = b[:0]
-			if k > 0 {
-				b = append(b, ", "...)
-			}
-			put(py.AppendJSON(b, c.value(k), 0))
-		}
-		put([]byte("]"))
-	}
-	put([]byte("}"))
-}
-
 // result returns the tool's result of a level.
-func (r *Report) result(l *Level) *dict {
-	d := &dict{}
-	r.Release.rules.result(r, d, l)
+func (r *Report) result(l *Level) py.Object {
+	var d py.Object
+	r.Release.rules.result(r, &d, l)
 	return d
 }
 
@@ -123,13 +70,13 @@ func rateOrInf(rate float64) any {
 }
 
 // setMetadata adds the user's metadata. TensorRT-LLM cuts values at a second "=".
-func (r *Report) setMetadata(d *dict) {
+func (r *Report) setMetadata(d *py.Object) {
 	for _, item := range r.args.metadata {
 		name, value, _ := strings.Cut(item, "=")
 		if r.Release.rules.cutsMetadata {
 			value, _, _ = strings.Cut(value, "=")
 		}
-		d.set(strings.TrimSpace(name), strings.TrimSpace(value))
+		d.Set(strings.TrimSpace(name), strings.TrimSpace(value))
 	}
 }
 
@@ -142,12 +89,12 @@ func (r *Report) goodputOrNil(l *Level) any {
 }
 
 // setStats adds the statistics of a metric.
-func (r *Report) setStats(d *dict, s *section) {
+func (r *Report) setStats(d *py.Object, s *section) {
 	end := ""
 	if s.unit != "" {
 		end = "_" + s.unit
 	}
-	set := func(stat string, v float64) { d.set(stat+"_"+s.key+end, v) }
+	set := func(stat string, v float64) { d.Set(stat+"_"+s.key+end, v) }
 	if r.Release.rules.deviations {
 		set("std", s.stats.Std)
 		if s.spread {
@@ -167,17 +114,17 @@ func (r *Report) setStats(d *dict, s *section) {
 }
 
 // rowColumn returns a column of the kept requests, whose value needs no gaps.
-func (l *Level) rowColumn(value func(o *outcome) any) column {
-	return column{l.rows.n, func(i int) any { return value(l.rows.at(i, false)) }}
+func (l *Level) rowColumn(value func(o *outcome) any) py.Column {
+	return py.Column{N: l.rows.n, Value: func(i int) any { return value(l.rows.at(i, false)) }}
 }
 
 // gapColumn returns a column whose values need all token events: null if the file has
 // none between the first and the last.
-func (l *Level) gapColumn(value func(o *outcome) any) column {
+func (l *Level) gapColumn(value func(o *outcome) any) py.Column {
 	if l.noGaps {
 		value = func(*outcome) any { return nil }
 	}
-	return column{l.rows.n, func(i int) any { return value(l.rows.at(i, true)) }}
+	return py.Column{N: l.rows.n, Value: func(i int) any { return value(l.rows.at(i, true)) }}
 }
 
 // ttftValue returns the time to the first token; −1 is a whole number in the files.
@@ -189,59 +136,59 @@ func ttftValue(o *outcome) any {
 }
 
 // setRows adds the columns of the requests.
-func (l *Level) setRows(d *dict) {
-	d.set("input_lens", l.rowColumn(func(o *outcome) any { return o.inputShown }))
-	d.set("output_lens", l.rowColumn(func(o *outcome) any { return o.output }))
-	d.set("ttfts", l.rowColumn(ttftValue))
-	d.set("itls", l.gapColumn(func(o *outcome) any { return o.seconds() }))
+func (l *Level) setRows(d *py.Object) {
+	d.Set("input_lens", l.rowColumn(func(o *outcome) any { return o.inputShown }))
+	d.Set("output_lens", l.rowColumn(func(o *outcome) any { return o.output }))
+	d.Set("ttfts", l.rowColumn(ttftValue))
+	d.Set("itls", l.gapColumn(func(o *outcome) any { return o.seconds() }))
 }
 
-func (l *Level) setTexts(d *dict) {
-	d.set("generated_texts", l.rowColumn(func(o *outcome) any { return o.text }))
-	d.set("errors", l.rowColumn(func(o *outcome) any { return o.err }))
+func (l *Level) setTexts(d *py.Object) {
+	d.Set("generated_texts", l.rowColumn(func(o *outcome) any { return o.text }))
+	d.Set("errors", l.rowColumn(func(o *outcome) any { return o.err }))
 }
 
-func (r *Report) trtllmResult(d *dict, l *Level) {
+func (r *Report) trtllmResult(d *py.Object, l *Level) {
 	main := r.Release.rules.deviations
-	d.set("date", l.date)
-	d.set("backend", l.backend)
-	d.set("model_id", l.model)
-	d.set("tokenizer_id", l.tokenizer)
-	d.set("num_prompts", l.numPrompts)
+	d.Set("date", l.date)
+	d.Set("backend", l.backend)
+	d.Set("model_id", l.model)
+	d.Set("tokenizer_id", l.tokenizer)
+	d.Set("num_prompts", l.numPrompts)
 	r.setMetadata(d)
-	d.set("duration", l.Duration)
-	d.set("completed", l.Completed)
-	d.set("total_input_tokens", l.InputTokens)
-	d.set("total_output_tokens", l.OutputTokens)
-	d.set("request_throughput", l.RequestRate)
-	d.set("request_goodput:", r.goodputOrNil(l))
-	d.set("output_throughput", l.OutputRate)
-	d.set("total_token_throughput", l.TotalRate)
-	d.set("user_throughput", l.UserRate)
+	d.Set("duration", l.Duration)
+	d.Set("completed", l.Completed)
+	d.Set("total_input_tokens", l.InputTokens)
+	d.Set("total_output_tokens", l.OutputTokens)
+	d.Set("request_throughput", l.RequestRate)
+	d.Set("request_goodput:", r.goodputOrNil(l))
+	d.Set("output_throughput", l.OutputRate)
+	d.Set("total_token_throughput", l.TotalRate)
+	d.Set("user_throughput", l.UserRate)
 	if main {
-		d.set("avg_decoded_tokens_per_iter", r.decodedResult(l))
+		d.Set("avg_decoded_tokens_per_iter", r.decodedResult(l))
 	} else {
-		d.set("mean_request_ar", l.AR.Mean)
-		d.set("median_request_ar", l.AR.Median)
-		d.set("std_request_ar", l.AR.Std)
+		d.Set("mean_request_ar", l.AR.Mean)
+		d.Set("median_request_ar", l.AR.Median)
+		d.Set("std_request_ar", l.AR.Std)
 	}
 	if r.args.detailed {
 		l.setRows(d)
 		if main {
-			d.set("e2els", l.rowColumn(func(o *outcome) any { return o.latency }))
+			d.Set("e2els", l.rowColumn(func(o *outcome) any { return o.latency }))
 		}
 		l.setTexts(d)
 		if !main {
-			d.set("request_ars", l.rowColumn(func(o *outcome) any { return o.shownAcceptance() }))
-			d.set("decode_iterations", l.gapColumn(func(o *outcome) any { return o.iterations }))
+			d.Set("request_ars", l.rowColumn(func(o *outcome) any { return o.shownAcceptance() }))
+			d.Set("decode_iterations", l.gapColumn(func(o *outcome) any { return o.iterations }))
 		}
 	}
 	for _, s := range r.sections(l) {
 		r.setStats(d, &s)
 	}
-	d.set("request_rate", rateOrInf(l.requestRate))
-	d.set("burstiness", r.args.burstiness)
-	d.set("max_concurrency", numberOrNil(l.maxConcurrency))
+	d.Set("request_rate", rateOrInf(l.requestRate))
+	d.Set("burstiness", r.args.burstiness)
+	d.Set("max_concurrency", numberOrNil(l.maxConcurrency))
 }
 
 // shownAcceptance returns the acceptance rate; 0 for a failed request.
@@ -254,13 +201,9 @@ func (o *outcome) shownAcceptance() float64 {
 
 // decodedResult returns the object of tokens per iteration.
 func (r *Report) decodedResult(l *Level) py.Object {
-	var percentiles dict
+	percentiles := py.Object{}
 	for i, p := range r.args.percentiles {
-		percentiles.set("p"+py.Repr(p), l.Decoded.percentiles[i])
-	}
-	var o py.Object
-	for _, name := range percentiles.names {
-		o = append(o, py.Member{Name: name, Value: percentiles.values[name]})
+		percentiles.Set("p"+py.Repr(p), l.Decoded.percentiles[i])
 	}
 	s := &l.Decoded
 	return py.Object{
@@ -269,77 +212,77 @@ func (r *Report) decodedResult(l *Level) py.Object {
 		{Name: "max", Value: s.Max},
 		{Name: "median", Value: s.Median},
 		{Name: "std", Value: s.Std},
-		{Name: "percentiles", Value: o},
+		{Name: "percentiles", Value: percentiles},
 	}
 }
 
-func (r *Report) vllmResult(d *dict, l *Level) {
-	d.set("date", l.date)
-	d.set("endpoint_type", l.backend)
-	d.set("backend", l.backend)
-	d.set("label", textOrNil(r.args.label))
-	d.set("model_id", l.model)
-	d.set("tokenizer_id", l.tokenizer)
-	d.set("num_prompts", l.numPrompts)
+func (r *Report) vllmResult(d *py.Object, l *Level) {
+	d.Set("date", l.date)
+	d.Set("endpoint_type", l.backend)
+	d.Set("backend", l.backend)
+	d.Set("label", textOrNil(r.args.label))
+	d.Set("model_id", l.model)
+	d.Set("tokenizer_id", l.tokenizer)
+	d.Set("num_prompts", l.numPrompts)
 	r.setMetadata(d)
-	d.set("request_rate", rateOrInf(l.requestRate))
-	d.set("burstiness", r.args.burstiness)
-	d.set("max_concurrency", numberOrNil(l.maxConcurrency))
-	d.set("duration", l.Duration)
-	d.set("completed", l.Completed)
-	d.set("failed", l.Requests-l.Completed)
-	d.set("total_input_tokens", l.InputTokens)
-	d.set("total_output_tokens", l.OutputTokens)
-	d.set("request_throughput", l.RequestRate)
-	d.set("request_goodput", r.goodputOrNil(l))
-	d.set("output_throughput", l.OutputRate)
-	d.set("total_token_throughput", l.TotalRate)
+	d.Set("request_rate", rateOrInf(l.requestRate))
+	d.Set("burstiness", r.args.burstiness)
+	d.Set("max_concurrency", numberOrNil(l.maxConcurrency))
+	d.Set("duration", l.Duration)
+	d.Set("completed", l.Completed)
+	d.Set("failed", l.Requests-l.Completed)
+	d.Set("total_input_tokens", l.InputTokens)
+	d.Set("total_output_tokens", l.OutputTokens)
+	d.Set("request_throughput", l.RequestRate)
+	d.Set("request_goodput", r.goodputOrNil(l))
+	d.Set("output_throughput", l.OutputRate)
+	d.Set("total_token_throughput", l.TotalRate)
 	if r.args.detailed {
 		l.setRows(d)
 	}
-	d.set("latencies", l.rowColumn(func(o *outcome) any { return o.latency }))
+	d.Set("latencies", l.rowColumn(func(o *outcome) any { return o.latency }))
 	if r.args.detailed {
-		d.set("start_times", l.rowColumn(func(o *outcome) any { return o.start() }))
+		d.Set("start_times", l.rowColumn(func(o *outcome) any { return o.start() }))
 	}
 	queue := l.queue.NewCursor()
-	d.set("queue_times", column{l.queue.Len(), func(i int) any { return queue.Number(i) }})
+	d.Set("queue_times", py.Column{N: l.queue.Len(), Value: func(i int) any { return queue.Number(i) }})
 	if r.args.detailed {
 		l.setTexts(d)
 	}
-	d.set("max_output_tokens_per_s", l.PeakTokens)
-	d.set("max_concurrent_requests", wholeNumber(l.PeakRequests))
-	d.set("rtfx", 0.0)
+	d.Set("max_output_tokens_per_s", l.PeakTokens)
+	d.Set("max_concurrent_requests", wholeNumber(l.PeakRequests))
+	d.Set("rtfx", 0.0)
 	for _, s := range r.sections(l) {
 		r.setStats(d, &s)
 	}
 }
 
-func (r *Report) sglangResult(d *dict, l *Level) {
+func (r *Report) sglangResult(d *py.Object, l *Level) {
 	a := r.args
-	d.set("tag", textOrNil(a.tag))
-	d.set("backend", l.backend)
-	d.set("dataset_name", a.dataset)
-	d.set("request_rate", l.requestRate)
-	d.set("max_concurrency", numberOrNil(l.maxConcurrency))
-	d.set("sharegpt_output_len", numberOrNil(a.sharegptOutputLen))
-	d.set("random_input_len", a.randomInputLen)
-	d.set("random_output_len", a.randomOutputLen)
-	d.set("random_range_ratio", a.randomRangeRatio)
-	d.set("server_info", nil)
+	d.Set("tag", textOrNil(a.tag))
+	d.Set("backend", l.backend)
+	d.Set("dataset_name", a.dataset)
+	d.Set("request_rate", l.requestRate)
+	d.Set("max_concurrency", numberOrNil(l.maxConcurrency))
+	d.Set("sharegpt_output_len", numberOrNil(a.sharegptOutputLen))
+	d.Set("random_input_len", a.randomInputLen)
+	d.Set("random_output_len", a.randomOutputLen)
+	d.Set("random_range_ratio", a.randomRangeRatio)
+	d.Set("server_info", nil)
 	if a.serverInfo.Raw() != "" {
-		d.set("server_info", py.Raw(a.serverInfo.Raw()))
+		d.Set("server_info", py.Raw(a.serverInfo.Raw()))
 	}
-	d.set("duration", l.Duration)
-	d.set("completed", l.Completed)
-	d.set("total_input_tokens", l.InputTokens)
-	d.set("total_input_text_tokens", l.InputTokens)
-	d.set("total_input_vision_tokens", 0)
-	d.set("total_output_tokens", l.OutputTokens)
-	d.set("total_output_tokens_retokenized", l.Retokenized)
-	d.set("request_throughput", l.RequestRate)
-	d.set("input_throughput", l.InputRate)
-	d.set("output_throughput", l.OutputRate)
-	d.set("total_throughput", l.TotalRate)
+	d.Set("duration", l.Duration)
+	d.Set("completed", l.Completed)
+	d.Set("total_input_tokens", l.InputTokens)
+	d.Set("total_input_text_tokens", l.InputTokens)
+	d.Set("total_input_vision_tokens", 0)
+	d.Set("total_output_tokens", l.OutputTokens)
+	d.Set("total_output_tokens_retokenized", l.Retokenized)
+	d.Set("request_throughput", l.RequestRate)
+	d.Set("input_throughput", l.InputRate)
+	d.Set("output_throughput", l.OutputRate)
+	d.Set("total_throughput", l.TotalRate)
 	for _, m := range l.sglangSections() {
 		for _, s := range []struct {
 			name string
@@ -352,16 +295,16 @@ func (r *Report) sglangResult(d *dict, l *Level) {
 			{"p95", m.stats.percentiles[1]},
 			{"p99", m.stats.percentiles[2]},
 		} {
-			d.set(fmt.Sprintf("%s_%s_ms", s.name, m.key), s.v)
+			d.Set(fmt.Sprintf("%s_%s_ms", s.name, m.key), s.v)
 		}
 	}
-	d.set("concurrency", l.Concurrency)
-	d.set("accept_length", nil)
+	d.Set("concurrency", l.Concurrency)
+	d.Set("accept_length", nil)
 	if a.acceptLength != nil {
-		d.set("accept_length", *a.acceptLength)
+		d.Set("accept_length", *a.acceptLength)
 	}
-	d.set("max_output_tokens_per_s", l.PeakTokens)
-	d.set("max_concurrent_requests", wholeNumber(l.PeakRequests))
+	d.Set("max_output_tokens_per_s", l.PeakTokens)
+	d.Set("max_concurrent_requests", wholeNumber(l.PeakRequests))
 	r.sglangGoodputResult(d, l)
 	if a.detailed {
 		l.setRows(d)
@@ -369,7 +312,7 @@ func (r *Report) sglangResult(d *dict, l *Level) {
 	}
 }
 
-func (r *Report) sglangGoodputResult(d *dict, l *Level) {
+func (r *Report) sglangGoodputResult(d *py.Object, l *Level) {
 	limits := r.args.goodput
 	if len(limits) == 0 {
 		return
@@ -379,8 +322,8 @@ func (r *Report) sglangGoodputResult(d *dict, l *Level) {
 		slos = append(slos, py.Member{Name: x.Metric, Value: x.Value})
 		attained = append(attained, py.Member{Name: x.Metric, Value: l.attainment(l.met[i])})
 	}
-	d.set("goodput_slos_ms", slos)
-	d.set("request_goodput", l.Goodput)
-	d.set("slo_attainment", l.attainment(l.good))
-	d.set("slo_attainment_by_metric", attained)
+	d.Set("goodput_slos_ms", slos)
+	d.Set("request_goodput", l.Goodput)
+	d.Set("slo_attainment", l.attainment(l.good))
+	d.Set("slo_attainment_by_metric", attained)
 }

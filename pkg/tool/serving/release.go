@@ -1,5 +1,7 @@
 package serving
 
+import "github.com/pa-tools/pa/internal/py"
+
 // A Release is one release of a serving benchmark. The zero value is no release.
 type Release struct {
 	// Name is the name of the dialect: "vllm".
@@ -50,12 +52,12 @@ type rules struct {
 
 	// Printing.
 
-	block        func(*Report, *block, *Level) // the table
-	result       func(*Report, *dict, *Level)  // the result file
-	deviations   bool                          // deviations and extremes, total requests, tokens per iteration
-	resultLines  bool                          // each level's result is a line of the file
-	cutsMetadata bool                          // a metadata value ends at its first "="
-	omits        string                        // further parts of a run that the result file does not hold
+	block        func(*Report, *block, *Level)     // the table
+	result       func(*Report, *py.Object, *Level) // the result file
+	deviations   bool                              // deviations and extremes, total requests, tokens per iteration
+	resultLines  bool                              // each level's result is a line of the file
+	cutsMetadata bool                              // a metadata value ends at its first "="
+	omits        string                            // further parts of a run that the result file does not hold
 }
 
 // releases has the rules of each entry of history.

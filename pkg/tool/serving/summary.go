@@ -187,8 +187,7 @@ func (out *Level) load(a *arguments, e *export.Experiment) {
 	}
 	out.maxConcurrency = a.maxConcurrency
 	if n, ok := levelNumber(e, export.ModeConcurrency); ok && a.maxConcurrency == nil && !a.noConcurrency {
-		whole := int64(n)
-		out.maxConcurrency = &whole
+		out.maxConcurrency = new(int64(n))
 	}
 }
 
@@ -291,8 +290,7 @@ func (l *level) collect(out *Level, startNS uint64) {
 		s := newStats(queue, p, 1000)
 		out.Queue = &s
 		if !math.IsInf(out.requestRate, 1) {
-			s := newStats(withQueue, p, 1000)
-			out.E2ELQueue = &s
+			out.E2ELQueue = new(newStats(withQueue, p, 1000))
 		}
 	}
 	for _, x := range [...]*stat.List{ttft, tpot, e2el, user, ar, decoded, queue, withQueue} {
