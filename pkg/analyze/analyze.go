@@ -412,13 +412,11 @@ func runOnce(ctx context.Context, r export.Reader, cfg Config, contradicted *con
 	var prompts promptLevels
 	var all []*level // grows with the run: a reader may find more
 	asked := askedOf(run)
-	var seen Observed
-	use := func(i int, m *measuredRequest) {
+	use := func(i int, p *Point) {
 		if cfg.Observer != nil {
-			seen = Observed{&m.Point, m.sending}
-			cfg.Observer.Request(i, &seen)
+			cfg.Observer.Request(i, p)
 		}
-		all[i].add(&cfg, run, m)
+		all[i].add(&cfg, run, p)
 	}
 	queue := answer.NewStreamQueue(use)
 	for b := source.next(); b != nil; b = source.next() {
@@ -434,16 +432,16 @@ func runOnce(ctx context.Context, r export.Reader, cfg Config, contradicted *con
 			rep.Model = b.model
 		}
 		for k := range b.requests {
-			m := &b.requests[k]
-			rep.ByRecorder = rep.ByRecorder || m.hasMeta
-			if rep.FirstNS == 0 || m.StartNS != 0 && m.StartNS < rep.FirstNS {
-				rep.FirstNS = m.StartNS
+			p := &b.requests[k]
+			rep.ByRecorder = rep.ByRecorder || p.Numbered
+			if rep.FirstNS == 0 || p.StartNS != 0 && p.StartNS < rep.FirstNS {
+				rep.FirstNS = p.StartNS
 			}
-			prompts.add(i, m)
-			if queue.Pass(i, &m.Measured) {
-				use(i, m)
+			prompts.add(i, p)
+			if queue.Pass(i, &p.Measured) {
+				use(i, p)
 			} else {
-				queue.Hold(i, &m.Measured, m.held)
+				queue.Hold(i, &p.Measured, p.held)
 			}
 		}
 		all[i].counts.Plus(&b.counts)

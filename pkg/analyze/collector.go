@@ -152,7 +152,7 @@ func (c *collector) addMessage(p *Point) {
 		c.messages = map[string]message{}
 	}
 	m := message{text: p.Message}
-	if p.numbered {
+	if p.Numbered {
 		m.id = p.ID
 	}
 	if old := c.messages[p.Class]; old.text == "" || m.text != "" && m.id < old.id {
