@@ -98,23 +98,32 @@ var EconomicsFigures = [...]LevelFigure{
 
 // An economicsCollector gathers the values of a level that the usual figures lack.
 type economicsCollector struct {
-	rates sample[float64] // output tokens per second of each request
+	cfg     EconomicsConfig
+	rates   sample[float64] // output tokens per second of each request
+	summary *Summary        // of rates
 }
 
-func newEconomics(memory *extsort.Memory) *economicsCollector {
-	return &economicsCollector{rates: sample[float64]{memory: memory}}
+func newEconomics(cfg EconomicsConfig, memory *extsort.Memory) *economicsCollector {
+	return &economicsCollector{cfg: cfg, rates: sample[float64]{memory: memory}}
 }
 
-// add adds a request that counts.
+// add implements figureGroup.
 func (c *economicsCollector) add(p *Point) {
 	if p.OutputTokens.OK && p.E2EL.OK && p.E2EL.V > 0 {
 		c.rates.addOne(float64(p.OutputTokens.V) / (float64(p.E2EL.V) / 1e9))
 	}
 }
 
-// finish returns the figures that need no telemetry; addEnergy completes them.
-func (c *economicsCollector) finish(run *export.Run, cfg EconomicsConfig, x *Experiment) (*Economics, error) {
-	e := &Economics{Config: cfg, Figures: make([]LevelFigure, 0, len(EconomicsFigures))}
+// end implements figureGroup.
+func (c *economicsCollector) end() error {
+	c.summary = c.rates.summary()
+	return c.rates.err
+}
+
+// set sets the figures that need no telemetry; addEnergy completes them.
+func (c *economicsCollector) set(x *Experiment, run *export.Run) {
+	cfg := &c.cfg
+	e := &Economics{Config: *cfg, Figures: make([]LevelFigure, 0, len(EconomicsFigures))}
 	for _, f := range EconomicsFigures {
 		if f.Key == KeyGPUDollars && cfg.GPUHourPrice == 0 || f.Key == KeyEnergyDollars && cfg.EnergyPrice == 0 {
 			continue
@@ -126,12 +135,12 @@ func (c *economicsCollector) finish(run *export.Run, cfg EconomicsConfig, x *Exp
 	} else {
 		e.lack(KeyUserRate, cmp.Or(x.whyNot(answer.TPOT.Key()), "no request has a TPOT"))
 	}
-	if s := c.rates.summary(); s != nil {
-		e.set(KeyUserRateE2E, s.Mean, 0)
+	if c.summary != nil {
+		e.set(KeyUserRateE2E, c.summary.Mean, 0)
 	} else {
 		e.lack(KeyUserRateE2E, cmp.Or(x.whyNot("output_tokens_per_s"), withoutNormalized(run)))
 	}
-	return e, c.rates.err
+	x.Economics = e
 }
 
 // whyNot returns the reason why a metric or rate of the level has no value; "" if none is known.

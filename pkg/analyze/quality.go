@@ -5,7 +5,6 @@ import (
 	"errors"
 	"math"
 
-	"github.com/pa-tools/pa/internal/extsort"
 	"github.com/pa-tools/pa/internal/quantile"
 	"github.com/pa-tools/pa/pkg/analyze/quality"
 	"github.com/pa-tools/pa/pkg/answer"
@@ -67,10 +66,15 @@ type qualityCollector struct {
 	severalChoices      int
 	counted             int // requests with token times whose events have counted tokens
 	perToken            perToken
+	itl                 *sample[int64] // the gaps of the level
+	added               sums           // of itl when the last request had been added
+	rank                int            // of the request whose interval is the fluid interval of the level, from 1
+	summaries           [answer.NumQuality]*Summary
 }
 
-func newQuality(cfg QualityConfig, memory *extsort.Memory) *qualityCollector {
-	q := &qualityCollector{meter: NewQualityMeter(cfg)}
+// newQuality returns a collector of a level whose gaps are in itl.
+func newQuality(cfg QualityConfig, itl *sample[int64]) *qualityCollector {
+	q, memory := &qualityCollector{meter: NewQualityMeter(cfg), itl: itl}, itl.memory
 	for i := range answer.QualityMetrics {
 		q.whole[i].memory, q.ratios[i].memory = memory, memory
 	}
@@ -81,11 +85,12 @@ func newQuality(cfg QualityConfig, memory *extsort.Memory) *qualityCollector {
 // qualityIndex returns the index of a metric in [answer.QualityMetrics].
 func qualityIndex(m answer.Metric) int { return int(m - answer.Fluidity) }
 
-// add adds the values of a request that counts. itl holds the gaps of the earlier requests and then the gaps of
-// this request; gaps holds the sums of the gaps of this request.
-func (c *qualityCollector) add(p *Point, itl *sample[int64], gaps sums) {
+// add implements figureGroup.
+func (c *qualityCollector) add(p *Point) {
+	gaps := c.itl.since(c.added)
+	c.added = c.itl.sums
 	q := c.meter.measure(&p.Measured)
-	c.perToken.add(&q, &p.Measures, itl, gaps)
+	c.perToken.add(&q, &p.Measures, c.itl, gaps)
 	for _, m := range [...]answer.Metric{answer.Fluidity, answer.TokensInTime, answer.StallShare, answer.TokensPerEvent, answer.NormalizedLatency} {
 		if v := q.Value(m); !math.IsNaN(v) {
 			c.ratios[qualityIndex(m)].addOne(v)
@@ -133,25 +138,31 @@ func (c *qualityCollector) times(q *RequestQuality) {
 	c.decodeNS.Add(s.DecodeNS)
 }
 
-// finish returns the figures of the level x, which has its duration, its metrics and the reasons why it lacks
-// metrics.
-func (c *qualityCollector) finish(run *export.Run, x *Experiment) (*Quality, error) {
+// end implements figureGroup.
+func (c *qualityCollector) end() error {
+	c.perToken.finish(c.itl)
+	c.rank = int(math.Ceil(c.meter.cfg.Share*float64(c.requests) - 1e-9))
+	c.whole[qualityIndex(answer.FluidInterval)].nth = c.rank - 1
+	err := c.perToken.err
+	for i := range c.summaries {
+		if c.summaries[i] = c.whole[i].summary(); c.summaries[i] == nil {
+			c.summaries[i] = c.ratios[i].summary()
+		}
+		err = errors.Join(err, c.whole[i].err, c.ratios[i].err)
+	}
+	return err
+}
+
+// set implements figureGroup.
+func (c *qualityCollector) set(x *Experiment, run *export.Run) {
 	cfg := &c.meter.cfg
 	q := &Quality{Config: *cfg, Positions: c.positions.Means(), Requests: c.requests, Counted: c.counted, Missing: c.missing(run)}
+	x.Quality = q
 	intervals := &c.whole[qualityIndex(answer.FluidInterval)]
-	// The fluid interval of the level is the interval of the request at this place, from 1.
-	rank := int(math.Ceil(cfg.Share*float64(c.requests) - 1e-9))
-	intervals.nth = rank - 1
-	var err error
-	for i := range answer.QualityMetrics {
-		s := c.whole[i].summary()
-		if s == nil {
-			s = c.ratios[i].summary()
-		}
+	for i, s := range c.summaries {
 		if answer.QualityMetrics[i].Metric == answer.ITLPerToken {
 			s = c.perToken.summary(x.Metric(answer.ITL))
 		}
-		err = errors.Join(err, c.whole[i].err, c.ratios[i].err, c.perToken.err)
 		if s != nil {
 			q.Metrics = append(q.Metrics, MetricSummary{&answer.QualityMetrics[i], s})
 		}
@@ -170,7 +181,7 @@ func (c *qualityCollector) finish(run *export.Run, x *Experiment) (*Quality, err
 		set(poolStalls, float64(c.nStalls))
 		set(stalledRequests, float64(c.stalled))
 		switch {
-		case rank > c.requests-c.unreached:
+		case c.rank > c.requests-c.unreached:
 			q.Figures[fluidRate].Why = "too many requests reach the target at no rate: their first token is late"
 		case intervals.nthValue <= 1:
 			q.Figures[fluidRate].Why = "the tokens come so early that every rate is met; give a shorter --due-first"
@@ -204,7 +215,6 @@ func (c *qualityCollector) finish(run *export.Run, x *Experiment) (*Quality, err
 			set(i, 1e9/v)
 		}
 	}
-	return q, err
 }
 
 // missing returns why requests lack token times; "" if none does.
