@@ -25,21 +25,6 @@ type EconomicsConfig struct {
 	GPUHourPrice, EnergyPrice float64
 }
 
-// A LevelFigure is a figure of a whole level, with a value or the reason why there is none.
-type LevelFigure struct {
-	Key, Label string
-	Unit       string // "tokens/s", "J", "W", "dollars", "count", …
-	Formula    string
-	Source     string // where the definition was published; "" for our own
-	From       string // what a value of Phases comes from: the source's metric
-	Value      float64
-	// Bound bounds the error of Value that comes from the times between samples; 0 if there is no
-	// such error.
-	Bound float64
-	// Why is the reason why there is no value; "" if there is one.
-	Why string
-}
-
 // An Economics says what the tokens of a level cost. It is about the successful requests in the time of
 // the level's rates.
 type Economics struct {
@@ -143,16 +128,6 @@ func (c *economicsCollector) set(x *Experiment, run *export.Run) {
 	x.Economics = e
 }
 
-// whyNot returns the reason why a metric or rate of the level has no value; "" if none is known.
-func (e *Experiment) whyNot(key string) string {
-	for _, u := range e.Unavailable {
-		if u.Key == key {
-			return u.Why
-		}
-	}
-	return ""
-}
-
 // set gives the figure with a key a value, if Config asked for the figure.
 func (e *Economics) set(key string, value, bound float64) {
 	f := e.Figure(key)
@@ -246,14 +221,6 @@ func (x *Experiment) addEnergy(rep *Report, energy []serverfigures.Energy, gpus 
 	}
 }
 
-// perSecond returns a rate; 0 if it is not known.
-func perSecond(r Rate) float64 {
-	if !r.OK {
-		return 0
-	}
-	return r.PerSecond
-}
-
 // energy returns the energy of all GPUs in the time of the rates, the bound of its error, or the reason
 // why it is not known.
 func (x *Experiment) energy(rep *Report) (joules, bound float64, why string) {
@@ -301,16 +268,4 @@ func energySpan(e *Experiment) (from, to uint64) {
 		return 0, 0
 	}
 	return e.Economics.Span.FromNS, e.Economics.Span.ToNS
-}
-
-// ratesSpan returns the time of the rates: the selected part, or from the first start to the last
-// response.
-func (c *collector) ratesSpan(sel *Selected) Span {
-	if sel != nil {
-		return sel.Span
-	}
-	if c.startsUnknown {
-		return Span{}
-	}
-	return Span{c.firstStart, c.lastEnd}
 }

@@ -1,9 +1,6 @@
 package analyze
 
-import (
-	"github.com/pa-tools/pa/pkg/answer"
-	"github.com/pa-tools/pa/pkg/export"
-)
+import "github.com/pa-tools/pa/pkg/export"
 
 // A figureGroup gathers the figures of a part of the report while the requests of a level pass by. A group is a file
 // figure_NAME.go, a field of Config that asks for it, a field of Experiment, and a line in groups.
@@ -16,27 +13,4 @@ type figureGroup interface {
 	// set sets the figures in the analysis x of the level, which has its metrics, its rates and the reasons why it
 	// lacks some.
 	set(x *Experiment, run *export.Run)
-}
-
-// groups returns the groups that cfg asks for. They share the memory of the samples of c.
-func (c *collector) groups(cfg *Config) []figureGroup {
-	var all []figureGroup
-	itl := &c.whole[answer.ITL]
-	if cfg.SLO != nil {
-		c.slo = newAttainer(cfg.SLO)
-		all = append(all, c.slo)
-	}
-	if cfg.Quality != nil {
-		all = append(all, newQuality(*cfg.Quality, itl))
-	}
-	if cfg.Economics != nil {
-		all = append(all, newEconomics(*cfg.Economics, itl.memory))
-	}
-	if cfg.Prefix {
-		all = append(all, &prefixCollector{})
-	}
-	if cfg.Phases {
-		all = append(all, newPhases(itl.memory))
-	}
-	return all
 }

@@ -133,3 +133,16 @@ func appendGapEnds(ends []uint64, a *answer.Answer) []uint64 {
 	}
 	return ends
 }
+
+// A Follower gets the requests of each level in the order of time when all are read, with less memory than
+// Config.Series takes. [Run] calls the methods one after the other, and never two at a time.
+type Follower interface {
+	// Begin is called before the first request of the run is read, and again if the file turns out to
+	// have an unusual layout and is read anew: all that came before is void then.
+	Begin(run *export.Run)
+	// Request is called for each request of the part that is analyzed, in the order of their starts,
+	// including excluded ones. level is its index in Run.Experiments. p is valid until the method returns.
+	Request(level int, p *Point)
+	// Step is called for each step of the level, in their order, after its requests.
+	Step(level int, s Step)
+}

@@ -459,3 +459,38 @@ func (c *collector) source() answer.TokenSource {
 	}
 	return found
 }
+
+// ratesSpan returns the time of the rates: the selected part, or from the first start to the last
+// response.
+func (c *collector) ratesSpan(sel *Selected) Span {
+	if sel != nil {
+		return sel.Span
+	}
+	if c.startsUnknown {
+		return Span{}
+	}
+	return Span{c.firstStart, c.lastEnd}
+}
+
+// groups returns the groups that cfg asks for. They share the memory of the samples of c.
+func (c *collector) groups(cfg *Config) []figureGroup {
+	var all []figureGroup
+	itl := &c.whole[answer.ITL]
+	if cfg.SLO != nil {
+		c.slo = newAttainer(cfg.SLO)
+		all = append(all, c.slo)
+	}
+	if cfg.Quality != nil {
+		all = append(all, newQuality(*cfg.Quality, itl))
+	}
+	if cfg.Economics != nil {
+		all = append(all, newEconomics(*cfg.Economics, itl.memory))
+	}
+	if cfg.Prefix {
+		all = append(all, &prefixCollector{})
+	}
+	if cfg.Phases {
+		all = append(all, newPhases(itl.memory))
+	}
+	return all
+}

@@ -1,6 +1,7 @@
 package analyze
 
 import (
+	"math"
 	"slices"
 	"strings"
 
@@ -181,4 +182,31 @@ func inputHash(f export.Fields) uint64 {
 		h = (h ^ 0xff) * prime
 	}
 	return h
+}
+
+// A timed holds the start of a request and its latencies; a missing latency is
+// noLatency.
+type timed struct {
+	start      uint64
+	ttft, e2el int64
+}
+
+const noLatency = math.MinInt64
+
+func orNone(v answer.Value) int64 {
+	if !v.OK {
+		return noLatency
+	}
+	return v.V
+}
+
+// inTime returns the known values in the order of x.
+func inTime(x []timed, of func(*timed) int64) []float64 {
+	v := make([]float64, 0, len(x))
+	for i := range x {
+		if l := of(&x[i]); l != noLatency {
+			v = append(v, float64(l))
+		}
+	}
+	return v
 }
