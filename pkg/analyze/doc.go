@@ -11,7 +11,7 @@
 //		}
 //	}
 //
-// The definitions of the metrics are data: see [Strict]. Percentiles are of type 7
+// The definitions of the metrics are data: see [answer.StrictMetrics]. Percentiles are of type 7
 // (numpy's linear) and always exact. Times are nanoseconds, token counts whole
 // numbers, rates per second. A value that does not exist is absent and never
 // 0: a request with one token has no gap, one without a response no latency.
@@ -27,6 +27,10 @@
 //
 // Package validate checks a file against what every recorder promises, and package
 // exampleavg prints the averages of perf_analyzer's example scripts.
+//
+// The files follow the way of a request: request_*.go reads it and measures it, as a [Point]; level_*.go counts the
+// points of a level; figure_*.go are groups of figures, each behind the same interface; summary*.go describes
+// values; warning*.go says what needs care. analyze.go leads through them, and report.go has the result.
 //
 // The package prints nothing (package report does) and opens no files (package
 // export does).

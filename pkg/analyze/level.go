@@ -34,18 +34,18 @@ func atLeast(levels []*level, n int, cfg *Config, memory *stat.Store, blocks *sp
 }
 
 // add counts a request of run, or keeps it to be counted when all are read.
-func (l *level) add(cfg *Config, run *export.Run, m *measuredRequest) {
-	if m.Counted || m.Excluded == answer.ExcludedPaused || m.Class == answer.NoResponse {
+func (l *level) add(cfg *Config, run *export.Run, p *Point) {
+	if p.Counted || p.Excluded == answer.ExcludedPaused || p.Class == answer.NoResponse {
 		l.kept++
 	}
 	if cfg.keeps() {
-		l.span.add(&m.Point)
-		l.points.add(&m.Point)
+		l.span.add(p)
+		l.points.add(p)
 		return
 	}
-	l.collector.add(&m.Point)
+	l.collector.add(p)
 	if severalModels(run) {
-		l.models.add(&m.Point)
+		l.models.add(p)
 	}
 }
 

@@ -1,7 +1,6 @@
 package analyze
 
 import (
-	"fmt"
 	"slices"
 
 	"github.com/pa-tools/pa/pkg/answer"
@@ -63,17 +62,4 @@ func withoutDuration(run *export.Run) string { return whyLacking(run, "throughpu
 // withoutNormalized returns why no request of a run has an E2EL and output tokens.
 func withoutNormalized(run *export.Run) string {
 	return whyLacking(run, answer.E2EL.Key(), whyLacking(run, answer.OutputTokens.Key(), whyNoNormalized))
-}
-
-// placed returns an error if cfg asks for a part or for windows of a run whose requests
-// have no known times, or to leave out the pauses of single ranks.
-func placed(run *export.Run, cfg Config) error {
-	if cfg.Selection.WithoutPauses && !canLeaveOutPauses(run) {
-		return fmt.Errorf("the pause of one rank cannot be left out of a merged run: the other ranks went on; leave out the shard of rank %d instead", run.Meta.Pauses[0].Rank)
-	}
-	why, lacks := run.Lacks(export.PartStarts)
-	if !lacks || cfg.Selection.wholeLevel() && cfg.Windows == (Windows{}) {
-		return nil
-	}
-	return fmt.Errorf("no part of it can be chosen: %s", why)
 }

@@ -146,7 +146,7 @@ func (s *sent) meanLateness() float64 {
 func (s *schedule) Begin(run *export.Run) { *s = schedule{bounds: answer.BoundsOf(run)} }
 
 // Request implements [analyze.Observer].
-func (s *schedule) Request(level int, q *analyze.Observed) {
+func (s *schedule) Request(level int, q *analyze.Point) {
 	if q.Phase == export.PhaseWarmup || q.Phase == export.PhaseCooldown {
 		return
 	}

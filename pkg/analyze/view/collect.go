@@ -110,7 +110,7 @@ func (c *collector) since(t uint64) (ns int64, ok bool) {
 }
 
 // Request implements [analyze.Observer].
-func (c *collector) Request(i int, q *analyze.Observed) {
+func (c *collector) Request(i int, q *analyze.Point) {
 	l := c.level(i)
 	index := c.index
 	c.index++
@@ -151,7 +151,7 @@ func (c *collector) Request(i int, q *analyze.Observed) {
 }
 
 // addTimes adds a request from a time to another one to everything over time.
-func (l *levelCollector) addTimes(c *collector, q *analyze.Observed, from, to int64, failed bool) {
+func (l *levelCollector) addTimes(c *collector, q *analyze.Point, from, to int64, failed bool) {
 	if m, moved := l.axis.include(from, to); moved {
 		l.move(m)
 	}
@@ -189,7 +189,7 @@ func (l *levelCollector) addTimes(c *collector, q *analyze.Observed, from, to in
 
 // delivered counts the output tokens of a request. It returns the bins in which they count, and the tokens of
 // each token event; nil if they are unknown. Without token events it adds them to the bin end.
-func (l *levelCollector) delivered(q *analyze.Observed, end int) (out []float64, each float64) {
+func (l *levelCollector) delivered(q *analyze.Point, end int) (out []float64, each float64) {
 	tokens, out := q.OutputTokens, l.outputs
 	switch {
 	case q.TokensLost():
@@ -230,7 +230,7 @@ func (c *cursor) find(ns int64) (ok bool) {
 }
 
 // addChain adds the tokens of a request to out, unless that is nil, and with gaps its gaps to the heat maps.
-func (l *levelCollector) addChain(c *collector, q *analyze.Observed, from, to int64, out []float64, each float64, gaps bool) {
+func (l *levelCollector) addChain(c *collector, q *analyze.Point, from, to int64, out []float64, each float64, gaps bool) {
 	if out == nil && !gaps {
 		return
 	}
@@ -274,7 +274,7 @@ func (l *levelCollector) addChain(c *collector, q *analyze.Observed, from, to in
 }
 
 // addTokens adds the tokens of a request to out.
-func (l *levelCollector) addTokens(c *collector, q *analyze.Observed, from, to int64, out []float64, each float64) {
+func (l *levelCollector) addTokens(c *collector, q *analyze.Point, from, to int64, out []float64, each float64) {
 	at := cursor{axis: &l.axis, from: from, to: to}
 	for _, t := range q.TokenNS {
 		if ns := int64(t - c.anchorNS); ns >= at.binFrom && ns < at.binTo || at.find(ns) {
@@ -284,7 +284,7 @@ func (l *levelCollector) addTokens(c *collector, q *analyze.Observed, from, to i
 }
 
 // addGaps counts the gaps of a request in the heat maps: by position only if it has one choice.
-func (l *levelCollector) addGaps(c *collector, q *analyze.Observed, from, to int64) {
+func (l *levelCollector) addGaps(c *collector, q *analyze.Point, from, to int64) {
 	at := cursor{axis: &l.axis, from: from, to: to}
 	for i, t := range q.GapNS {
 		row := gapRow(q.Gaps[i])
@@ -306,7 +306,7 @@ func known(v answer.Value) int64 {
 }
 
 // addPrompt adds a point of TTFT against the prompt.
-func (l *levelCollector) addPrompt(q *analyze.Observed, key int64) {
+func (l *levelCollector) addPrompt(q *analyze.Point, key int64) {
 	if !q.TTFT.OK || !q.InputTokens.OK || q.InputTokens.V < 0 {
 		return
 	}
@@ -318,7 +318,7 @@ func (l *levelCollector) addPrompt(q *analyze.Observed, key int64) {
 }
 
 // addRow adds a request to the rows of its level, if it may be kept.
-func (c *collector) addRow(l *levelRows, q *analyze.Observed, index, begin uint64, key, from, to int64, timed, failed bool) {
+func (c *collector) addRow(l *levelRows, q *analyze.Point, index, begin uint64, key, from, to int64, timed, failed bool) {
 	if failed {
 		l.failures++
 	}
@@ -359,7 +359,7 @@ func (c *collector) addRow(l *levelRows, q *analyze.Observed, index, begin uint6
 const mostStalls = 20
 
 // addRowTimes sets the times of the row of a candidate, from the anchor.
-func (c *collector) addRowTimes(r *row, of *candidate, q *analyze.Observed, begin uint64) {
+func (c *collector) addRowTimes(r *row, of *candidate, q *analyze.Point, begin uint64) {
 	if start, ok := c.since(q.StartNS); ok && start <= r.endNS {
 		r.startNS = start
 		if wait := start - of.beginNS; wait > 0 {

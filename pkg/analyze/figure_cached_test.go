@@ -147,10 +147,10 @@ func TestCachedMemory(t *testing.T) {
 	add := func(level, k int, cached int64) {
 		q := &export.Request{Inputs: export.Fields{{Name: "text_input", Value: export.Text(strings.Repeat(fmt.Sprintf("%-15d.", k), 120))}}}
 		h.reset()
-		m := &measuredRequest{}
+		m := &Point{}
 		m.Counted, m.placeNS = true, uint64(1+level)
 		m.InputTokens.V, m.InputTokens.OK, m.CachedTokens.V, m.CachedTokens.OK = 500, true, cached, true
-		m.prompt, m.history = h.hash(q)
+		m.prompt = h.hash(q)
 		p.add(level, m)
 	}
 	for k := range n {
@@ -177,8 +177,8 @@ func FuzzPromptBlocks(f *testing.F) {
 	f.Fuzz(func(t *testing.T, text string, turn int) {
 		q := &export.Request{Turn: turn, Inputs: export.Fields{{Name: "payload", Value: export.Value{Data: []byte(text)}}}}
 		h.reset()
-		a, history := h.hash(q)
-		b, _ := h.hash(q)
+		first := h.hash(q)
+		a, b, history := first.blocks, h.hash(q).blocks, first.history
 		if len(a) != len(b) || len(a) > 0 && (a[len(a)-1] != b[len(b)-1] || a[len(a)-1].part != 1 || a[len(a)-1].number != 0) || history < 0 || history > 1 {
 			t.Errorf("%q: %v, again %v, history %v", text, a, b, history)
 		}

@@ -8,6 +8,7 @@ import (
 	"github.com/pa-tools/pa/internal/stat"
 	"github.com/pa-tools/pa/pkg/analyze/slo"
 	"github.com/pa-tools/pa/pkg/answer"
+	"github.com/pa-tools/pa/pkg/export"
 )
 
 // An Attainment counts the requests of a level that met an objective.
@@ -80,8 +81,8 @@ func (a *attainer) fail(p *Point) {
 	}
 }
 
-// count judges and counts a request that succeeded.
-func (a *attainer) count(p *Point) {
+// add judges and counts a request that succeeded.
+func (a *attainer) add(p *Point) {
 	a.gaps = a.gaps[:0]
 	value := func(m slo.Metric) (float64, bool) { return a.value(p, m) }
 	if r := a.judge(p, value); r != slo.Unknown {
@@ -152,6 +153,12 @@ func (a *attainer) value(p *Point, m slo.Metric) (float64, bool) {
 	}
 	panic("analyze: no such metric in an objective: " + m.Name) // slo has a list
 }
+
+// end implements figureGroup.
+func (a *attainer) end() error { return nil }
+
+// set implements figureGroup.
+func (a *attainer) set(x *Experiment, _ *export.Run) { x.SLO = a.finish(x.DurationNS) }
 
 // finish returns the counts and the goodput over the length of the level.
 func (a *attainer) finish(durationNS int64) *Attainment {

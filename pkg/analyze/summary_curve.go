@@ -1,6 +1,10 @@
 package analyze
 
-import "github.com/pa-tools/pa/internal/stat"
+import (
+	"slices"
+
+	"github.com/pa-tools/pa/internal/stat"
+)
 
 // CurveLevels are the percentiles of [Summary.Curve], in percent and in order: every half from 0 to 99,
 // then a tail whose distance to 100 falls by factors of ten, and 100.
@@ -28,16 +32,16 @@ func (c Curve) At(i int) float64 {
 	return c[i]
 }
 
-// curvePlaces returns the places that curveOf needs of n values.
-func curvePlaces(n int) []int {
+// curvePlaces appends the places that curveOf needs of n values.
+func curvePlaces(places []int, n int) []int {
 	if n >= len(CurveLevels) {
-		return percentilePlaces(nil, n, CurveLevels[:])
+		return percentilePlaces(slices.Grow(places, 2*len(CurveLevels)), n, CurveLevels[:])
 	}
-	all := make([]int, n)
-	for i := range all {
-		all[i] = i
+	places = slices.Grow(places[:0], n) // all, and so those of the summary
+	for i := range n {
+		places = append(places, i)
 	}
-	return all
+	return places
 }
 
 // curveOf returns the Curve of the values of p, which has its places.

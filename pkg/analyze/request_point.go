@@ -1,6 +1,8 @@
 package analyze
 
 import (
+	"math"
+	"slices"
 	"strings"
 
 	"github.com/pa-tools/pa/pkg/answer"
@@ -8,7 +10,7 @@ import (
 )
 
 // A Point holds the times and the measures of one request, without its inputs and
-// outputs.
+// outputs. All figures of a level are computed from its points.
 type Point struct {
 	ID uint64 // order of issue; 0 in files that do not number requests
 	// StartNS is the time at which the request left; 0 if it never left, or at a time that cannot be true.
@@ -30,13 +32,17 @@ type Point struct {
 	// TokenNS holds the times of the token events of all choices, and GapNS the times
 	// at which the Gaps ended.
 	TokenNS, GapNS []uint64
+	// Numbered says that the file numbers requests: ID is valid.
+	Numbered bool
+	// Sending says how the request was sent; nil unless an [Observer] sees the request.
+	*Sending
 
 	// placeNS is StartNS; for a request that never left, its time of issue, of the
 	// schedule or of its end; 0 if there is none.
-	placeNS  uint64
-	numbered bool   // the file numbers requests: ID is valid
-	stamps   Stamps // of a request that counts
-	start    export.StampSource
+	placeNS uint64
+	prompt  sentPrompt // of a request with known cached tokens, until all requests are read
+	stamps  Stamps     // of a request that counts
+	start   export.StampSource
 	// complete says that the request was answered in full, in any phase.
 	complete, cancelled bool
 	// assumed, dropped, numbers and unreadable are the fields of the Answer.
@@ -55,7 +61,7 @@ func point(r *export.Request, q *answer.Measured) Point {
 		ID: r.ID, StartNS: r.StartNS, Model: r.Model, Measured: *q,
 		assumed: q.Answer.Assumed, dropped: q.Answer.Dropped, numbers: q.Answer.Numbers, unreadable: q.Answer.Unreadable,
 		cancelled: r.Status == export.StatusCancelled && !q.LeftOut,
-		numbered:  r.HasMeta, start: r.StartSource, resent: r.Resent,
+		Numbered:  r.HasMeta, start: r.StartSource, resent: r.Resent,
 	}
 	p.Answer = nil
 	if q.StartWrong {
@@ -83,6 +89,20 @@ func point(r *export.Request, q *answer.Measured) Point {
 		p.stamps.add(r)
 	}
 	return p
+}
+
+// held returns a copy of p, without its prompt, that stays valid after the next Reset of its batch.
+func (p *Point) held() *Point {
+	h := *p
+	h.prompt = sentPrompt{}
+	h.Model, h.Message = strings.Clone(p.Model), strings.Clone(p.Message)
+	h.Gaps, h.GapTokens = slices.Clone(p.Gaps), slices.Clone(p.GapTokens)
+	h.TokenNS, h.GapNS = slices.Clone(p.TokenNS), slices.Clone(p.GapNS)
+	if p.Sending != nil {
+		s := *p.Sending
+		h.Sending = &s
+	}
+	return &h
 }
 
 // A pointKeeper gives points memory of their own, so that they stay valid.
@@ -162,4 +182,31 @@ func inputHash(f export.Fields) uint64 {
 		h = (h ^ 0xff) * prime
 	}
 	return h
+}
+
+// A timed holds the start of a request and its latencies; a missing latency is
+// noLatency.
+type timed struct {
+	start      uint64
+	ttft, e2el int64
+}
+
+const noLatency = math.MinInt64
+
+func orNone(v answer.Value) int64 {
+	if !v.OK {
+		return noLatency
+	}
+	return v.V
+}
+
+// inTime returns the known values in the order of x.
+func inTime(x []timed, of func(*timed) int64) []float64 {
+	v := make([]float64, 0, len(x))
+	for i := range x {
+		if l := of(&x[i]); l != noLatency {
+			v = append(v, float64(l))
+		}
+	}
+	return v
 }

@@ -17,7 +17,7 @@ import (
 func TestPackPoint(t *testing.T) {
 	t.Parallel()
 	all := make([]Point, 4)
-	packtest.Fill(t, &all[0], "stream") // the requests have passed a StreamQueue
+	packtest.Fill(t, &all[0], "stream", "prompt") // which are used before
 	all[0].Place = 0
 	all[2] = all[0] // an answer with one choice
 	all[2].TokenNS = []uint64{5, 8, 20, 21}

@@ -23,8 +23,8 @@ type wrongTally struct {
 func (t *wrongTally) add(p *Point, w *answer.Wrong) {
 	t.requests++
 	t.values += w.N
-	if t.requests == 1 || p.numbered && p.ID < t.id || !p.numbered && p.FromNS < t.start {
-		t.example, t.id, t.start, t.numbered = w.Value, p.ID, p.FromNS, p.numbered
+	if t.requests == 1 || p.Numbered && p.ID < t.id || !p.Numbered && p.FromNS < t.start {
+		t.example, t.id, t.start, t.numbered = w.Value, p.ID, p.FromNS, p.Numbered
 	}
 }
 

@@ -20,7 +20,7 @@ func (w *witness) Begin(run *export.Run) {
 	w.lines = append(w.lines, fmt.Sprint("begin ", len(run.Experiments)))
 }
 
-func (w *witness) Request(level int, q *Observed) {
+func (w *witness) Request(level int, q *Point) {
 	w.lines = append(w.lines, fmt.Sprint(level, " start ", q.StartNS, " slot ", q.Slot, " connect ", q.ConnectNS, " ", q.Status, " first ", q.FirstTokenNS, " tokens ", q.TokenNS, " gaps ", q.Gaps, q.GapNS))
 }
 

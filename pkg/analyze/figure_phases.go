@@ -37,7 +37,8 @@ var PhaseFigures = [...]LevelFigure{
 
 // A phasesCollector gathers the times that answers state.
 type phasesCollector struct {
-	times [answer.NumServer]sample[int64]
+	times   [answer.NumServer]sample[int64]
+	metrics []MetricSummary
 }
 
 func newPhases(memory *stat.Store) *phasesCollector {
@@ -48,7 +49,7 @@ func newPhases(memory *stat.Store) *phasesCollector {
 	return c
 }
 
-// add adds a request that counts.
+// add implements figureGroup.
 func (c *phasesCollector) add(p *Point) {
 	for i := range c.times {
 		if v := p.Value(answer.ServerMetrics[i].Metric); v.OK {
@@ -57,17 +58,20 @@ func (c *phasesCollector) add(p *Point) {
 	}
 }
 
-// finish returns the times that answers state; addPhases completes them.
-func (c *phasesCollector) finish() (*Phases, error) {
-	p := &Phases{Figures: append([]LevelFigure{}, PhaseFigures[:]...)}
-	var err error
+// end implements figureGroup.
+func (c *phasesCollector) end() (err error) {
 	for i := range c.times {
 		if s := c.times[i].summary(); s != nil {
-			p.Metrics = append(p.Metrics, MetricSummary{&answer.ServerMetrics[i], s})
+			c.metrics = append(c.metrics, MetricSummary{&answer.ServerMetrics[i], s})
 		}
 		err = errors.Join(err, c.times[i].err)
 	}
-	return p, err
+	return err
+}
+
+// set sets the times that answers state; addPhases completes them.
+func (c *phasesCollector) set(x *Experiment, _ *export.Run) {
+	x.Phases = &Phases{Metrics: c.metrics, Figures: append([]LevelFigure{}, PhaseFigures[:]...)}
 }
 
 // addPhases completes the figures by the servers' figures.

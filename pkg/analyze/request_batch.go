@@ -3,36 +3,11 @@ package analyze
 import (
 	"context"
 	"hash/maphash"
-	"slices"
-	"strings"
 	"sync/atomic"
 
 	"github.com/pa-tools/pa/pkg/answer"
 	"github.com/pa-tools/pa/pkg/export"
 )
-
-// measuredRequest is a request after its measurement.
-type measuredRequest struct {
-	Point
-	hasMeta bool          // see [export.Request.HasMeta]
-	sending *Sending      // nil without a Config.Observer
-	prompt  []promptBlock // nil unless the answer states cached tokens and the file has the prompt
-	history float32       // part of the prompt: see promptHasher.hash
-}
-
-// held returns a copy of m, without its prompt, that stays valid after the next Reset of its batch.
-func (m *measuredRequest) held() *measuredRequest {
-	h := *m
-	h.prompt = nil
-	h.Model, h.Message = strings.Clone(m.Model), strings.Clone(m.Message)
-	h.Gaps, h.GapTokens = slices.Clone(m.Gaps), slices.Clone(m.GapTokens)
-	h.TokenNS, h.GapNS = slices.Clone(m.TokenNS), slices.Clone(m.GapNS)
-	if m.sending != nil {
-		s := *m.sending
-		h.sending = &s
-	}
-	return &h
-}
 
 // A batch measures requests. A reader may fill several batches at once, in goroutines of its
 // own; see [export.Batch].
@@ -40,7 +15,7 @@ type batch struct {
 	ctx      context.Context
 	cfg      *Config
 	meter    *answer.Meter
-	requests []measuredRequest
+	requests []Point
 	model    string // that the payload of the first request names; "" if derived values are used
 	// cut says that ctx ended before all requests were measured.
 	cut    bool
@@ -71,7 +46,7 @@ func newBatch(ctx context.Context, run *export.Run, cfg *Config, stored *storedU
 		stored: stored, checker: stored.checker(run, cfg),
 		ctx: ctx, cfg: cfg, meter: answer.NewMeter(run, cfg.PerRequest()), sizes: sizes,
 		prompts:  promptHasher{seed: seed},
-		requests: make([]measuredRequest, 0, sizes.requests.Load()), gaps: make([]int64, 0, sizes.gaps.Load()),
+		requests: make([]Point, 0, sizes.requests.Load()), gaps: make([]int64, 0, sizes.gaps.Load()),
 	}
 }
 
@@ -163,28 +138,28 @@ func (b *batch) skip() bool {
 
 // add adds r, whose measures are q.
 func (b *batch) add(r *export.Request, q *answer.Measured) {
-	m := measuredRequest{Point: point(r, q), hasMeta: r.HasMeta}
+	p := point(r, q)
 	if b.cfg.keeps() {
-		b.keeper.keep(&m.Point, r, q.Answer)
+		b.keeper.keep(&p, r, q.Answer)
 	} else {
 		from, room := len(b.gaps), cap(b.gaps)
-		b.gaps = append(b.gaps, m.Gaps...)
+		b.gaps = append(b.gaps, p.Gaps...)
 		if cap(b.gaps) > room {
 			b.sizes.gaps.Store(max(b.sizes.gaps.Load(), int64(cap(b.gaps))))
 		}
-		m.Gaps = b.gaps[from:len(b.gaps):len(b.gaps)]
+		p.Gaps = b.gaps[from:len(b.gaps):len(b.gaps)]
 		from = len(b.tokens)
-		b.tokens = append(b.tokens, m.GapTokens...)
-		m.GapTokens = b.tokens[from:len(b.tokens):len(b.tokens)]
+		b.tokens = append(b.tokens, p.GapTokens...)
+		p.GapTokens = b.tokens[from:len(b.tokens):len(b.tokens)]
 	}
 	if q.UncachedInput().OK {
-		m.prompt, m.history = b.prompts.hash(r)
+		p.prompt = b.prompts.hash(r)
 	}
 	if b.cfg.Observer != nil {
-		b.observe(&m, r, q.Answer)
+		b.observe(&p, r, q.Answer)
 	}
 	room := cap(b.requests)
-	b.requests = append(b.requests, m)
+	b.requests = append(b.requests, p)
 	if cap(b.requests) > room {
 		b.sizes.requests.Store(max(b.sizes.requests.Load(), int64(cap(b.requests))))
 	}

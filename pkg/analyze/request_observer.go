@@ -17,8 +17,9 @@ type Observer interface {
 	// unusual layout and is read anew: all that was observed before is void then.
 	Begin(run *export.Run)
 	// Request is called for each request, of any outcome and phase, in the order of the file. level
-	// is its index in Run.Experiments. q and all that it points to are valid until the method returns.
-	Request(level int, q *Observed)
+	// is its index in Run.Experiments. p has its Sending; p and all that it points to are valid until the
+	// method returns.
+	Request(level int, p *Point)
 	// End is called after the last request, even if the rest of the file cannot be read. Run computes its
 	// figures next, so an Observer with much work starts a goroutine for it. The run that
 	// Begin got is complete. End is not called if Run cannot return figures.
@@ -28,16 +29,10 @@ type Observer interface {
 	Scrape(s *export.Scrape)
 }
 
-// An Observed is a request as an [Observer] sees it.
-type Observed struct {
-	*Point
-	*Sending
-}
-
-// Chained reports whether the times of all token events follow from FirstTokenNS and the Gaps: the answer
-// has one choice, and no gap is unknown. TokenNS and GapNS of the Point are then nil, to save time; else
-// they are filled.
-func (q *Observed) Chained() bool { return q.FirstTokenNS != 0 && q.TokenNS == nil }
+// Chained reports whether the times of all token events of a point with a Sending follow from FirstTokenNS and the
+// Gaps: the answer has one choice, and no gap is unknown. TokenNS and GapNS are then nil, to save time, unless the
+// points are kept; else they are filled.
+func (p *Point) Chained() bool { return p.FirstTokenNS != 0 && p.TokenNS == nil }
 
 // A Sending says how a request was sent, and by whom. Times of 0 are missing.
 type Sending struct {
@@ -49,10 +44,8 @@ type Sending struct {
 	Conn      int
 	Phase     export.Phase
 	Status    export.Status
-	// Numbered says that ID is the request's number; the file numbers requests.
-	Numbered bool
-	Session  string
-	Turn     int
+	Session   string
+	Turn      int
 	// FirstTokenNS is the time of the first token event; 0 without one.
 	FirstTokenNS uint64
 }
@@ -61,7 +54,7 @@ type Sending struct {
 func sendingOf(r *export.Request) Sending {
 	return Sending{
 		ScheduledNS: r.ScheduledNS, IssuedNS: r.IssuedNS, ConnectNS: max(0, int64(r.DNS+r.Connect+r.TLS)),
-		Slot: r.Worker, Rank: r.Rank, Conn: r.Conn, Phase: r.Phase, Status: r.Status, Numbered: r.HasMeta,
+		Slot: r.Worker, Rank: r.Rank, Conn: r.Conn, Phase: r.Phase, Status: r.Status,
 		Session: strings.Clone(r.SessionID), Turn: r.Turn,
 	}
 }
@@ -98,20 +91,20 @@ func (r observedScrapes) Scrapes(ctx context.Context, do func(*export.Scrape) er
 	})
 }
 
-// observe adds to m what an Observer sees of its request r besides the measures. It stays valid until the
+// observe adds to p what an Observer sees of its request r besides the measures. It stays valid until the
 // next Reset.
-func (b *batch) observe(m *measuredRequest, r *export.Request, a *answer.Answer) {
+func (b *batch) observe(p *Point, r *export.Request, a *answer.Answer) {
 	b.sendings = append(b.sendings, sendingOf(r))
-	m.sending = &b.sendings[len(b.sendings)-1]
+	p.Sending = &b.sendings[len(b.sendings)-1]
 	first, ok := a.FirstTokenNS(r)
 	if !ok {
 		return
 	}
-	chained := m.Events == len(m.Gaps)+1
+	chained := p.Events == len(p.Gaps)+1
 	if !chained && len(a.Events) == 0 {
 		return // some gaps of an answer without events were left out
 	}
-	m.sending.FirstTokenNS = first
+	p.FirstTokenNS = first
 	if b.cfg.keeps() || chained {
 		return // the point has its times, or they follow
 	}
@@ -119,11 +112,11 @@ func (b *batch) observe(m *measuredRequest, r *export.Request, a *answer.Answer)
 	for i := range a.Events {
 		b.times = append(b.times, a.Events[i].RecvNS)
 	}
-	m.TokenNS = b.times[from:len(b.times):len(b.times)]
-	if len(m.Gaps) > 0 { // else the file may only seem to show some
+	p.TokenNS = b.times[from:len(b.times):len(b.times)]
+	if len(p.Gaps) > 0 { // else the file may only seem to show some
 		from = len(b.times)
 		b.times = appendGapEnds(b.times, a)
-		m.GapNS = b.times[from:len(b.times):len(b.times)]
+		p.GapNS = b.times[from:len(b.times):len(b.times)]
 	}
 }
 
@@ -139,4 +132,17 @@ func appendGapEnds(ends []uint64, a *answer.Answer) []uint64 {
 		}
 	}
 	return ends
+}
+
+// A Follower gets the requests of each level in the order of time when all are read, with less memory than
+// Config.Series takes. [Run] calls the methods one after the other, and never two at a time.
+type Follower interface {
+	// Begin is called before the first request of the run is read, and again if the file turns out to
+	// have an unusual layout and is read anew: all that came before is void then.
+	Begin(run *export.Run)
+	// Request is called for each request of the part that is analyzed, in the order of their starts,
+	// including excluded ones. level is its index in Run.Experiments. p is valid until the method returns.
+	Request(level int, p *Point)
+	// Step is called for each step of the level, in their order, after its requests.
+	Step(level int, s Step)
 }

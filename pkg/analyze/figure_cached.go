@@ -67,9 +67,14 @@ type promptHasher struct {
 
 func (h *promptHasher) reset() { h.blocks = h.blocks[:0] }
 
-// hash returns the blocks of the prompt of r, and which part of it repeats the history of its
-// conversation. The blocks are valid until the next reset.
-func (h *promptHasher) hash(r *export.Request) (blocks []promptBlock, history float32) {
+// A sentPrompt holds the blocks of a prompt, and the part of it that repeats the history of its conversation.
+type sentPrompt struct {
+	blocks  []promptBlock // nil if the file lacks the prompt
+	history float32
+}
+
+// hash returns the prompt of r, which is valid until the next reset.
+func (h *promptHasher) hash(r *export.Request) (p sentPrompt) {
 	h.text = h.text[:0]
 	for i := range r.Inputs {
 		f := &r.Inputs[i]
@@ -78,7 +83,7 @@ func (h *promptHasher) hash(r *export.Request) (blocks []promptBlock, history fl
 		}
 	}
 	if len(h.text) == 0 {
-		return nil, 0
+		return p
 	}
 	text := h.text
 	const frame = 64 // bytes: more than the first message has before its content
@@ -86,7 +91,7 @@ func (h *promptHasher) hash(r *export.Request) (blocks []promptBlock, history fl
 		text = text[at:] // all prompts share what is before
 	}
 	if at := bytes.LastIndex(text, []byte(`"role"`)); r.Turn > 0 && at > 0 {
-		history = float32(at) / float32(len(text))
+		p.history = float32(at) / float32(len(text))
 	}
 	from := len(h.blocks)
 	chain := uint64(0)
@@ -98,7 +103,8 @@ func (h *promptHasher) hash(r *export.Request) (blocks []promptBlock, history fl
 		}
 		h.blocks = append(h.blocks, promptBlock{chain, float32(at) / float32(len(text)), number})
 	}
-	return h.blocks[from:len(h.blocks):len(h.blocks)], history
+	p.blocks = h.blocks[from:len(h.blocks):len(h.blocks)]
+	return p
 }
 
 // blockSize returns the size of the block that begins at a byte of a prompt: 32 bytes, and
@@ -184,7 +190,7 @@ type levelPrompts struct {
 }
 
 // add adds a request of any kind of level i.
-func (p *promptLevels) add(i int, m *measuredRequest) {
+func (p *promptLevels) add(i int, q *Point) {
 	if i > math.MaxUint16 {
 		return // promptSeen has no room for so many levels
 	}
@@ -192,25 +198,26 @@ func (p *promptLevels) add(i int, m *measuredRequest) {
 		p.levels = append(p.levels, levelPrompts{earlier: map[int]float64{}, shared: map[int]float64{}})
 	}
 	l := &p.levels[i]
-	if l.firstNS == 0 || m.placeNS != 0 && m.placeNS < l.firstNS {
-		l.firstNS = m.placeNS
+	if l.firstNS == 0 || q.placeNS != 0 && q.placeNS < l.firstNS {
+		l.firstNS = q.placeNS
 	}
-	if !m.UncachedInput().OK {
+	if !q.UncachedInput().OK {
 		return
 	}
-	own, other, level := float64(m.history), 0.0, 0
+	blocks := q.prompt.blocks
+	own, other, level := float64(q.prompt.history), 0.0, 0
 	most := own // part that may have been sent before: the block that differs may do so at its end
-	for k := len(m.prompt) - 1; k >= 0 && p.stride > 0; k-- {
-		if m.prompt[k].number%p.stride != 0 {
+	for k := len(blocks) - 1; k >= 0 && p.stride > 0; k-- {
+		if blocks[k].number%p.stride != 0 {
 			continue
 		}
-		seen, ok := p.seen[m.prompt[k].hash]
+		seen, ok := p.seen[blocks[k].hash]
 		if !ok {
 			continue
 		}
-		part := float64(m.prompt[k].part)
-		if next := min(k+1, len(m.prompt)-1); own < part && other < part {
-			most = max(most, float64(m.prompt[next].part))
+		part := float64(blocks[k].part)
+		if next := min(k+1, len(blocks)-1); own < part && other < part {
+			most = max(most, float64(blocks[next].part))
 		}
 		if own < part && (int(seen.first) == i || int(seen.last) == i) {
 			own = part
@@ -222,13 +229,13 @@ func (p *promptLevels) add(i int, m *measuredRequest) {
 			break // shorter beginnings add nothing
 		}
 	}
-	p.remember(i, m.prompt)
-	if !m.Counted {
+	p.remember(i, blocks)
+	if !q.Counted {
 		return
 	}
-	n, cached := float64(m.InputTokens.V), float64(m.CachedTokens.V)
+	n, cached := float64(q.InputTokens.V), float64(q.CachedTokens.V)
 	l.stated++
-	l.known = l.known || len(m.prompt) > 0
+	l.known = l.known || len(blocks) > 0
 	l.input += n
 	l.cached += cached
 	l.own += min(cached, own*n)

@@ -23,7 +23,7 @@ type pointStore struct {
 // add keeps a copy of p.
 func (s *pointStore) add(p *Point) {
 	s.records.Add(p.placeNS, p.ID, p.pack)
-	s.unnumbered = s.unnumbered || !p.numbered
+	s.unnumbered = s.unnumbered || !p.Numbered
 }
 
 // sort orders the points by their starts, and by their ids if the starts are equal. Sums over the points
@@ -74,7 +74,7 @@ func (p *Point) pack(k *pack.Packer) {
 	for _, v := range [...]int{p.stamps.Kernel, p.stamps.User, p.stamps.Unknown, p.stamps.Mixed, int(p.start), p.unreadable} {
 		k.Int(int64(v))
 	}
-	for _, v := range [...]bool{p.numbered, p.complete, p.cancelled, p.assumed, p.dropped, p.damaged, p.numbers, p.resent, p.early, p.answeredEarly} {
+	for _, v := range [...]bool{p.Numbered, p.complete, p.cancelled, p.assumed, p.dropped, p.damaged, p.numbers, p.resent, p.early, p.answeredEarly} {
 		k.Flag(v)
 	}
 	if k.Flag(p.InputHash != 0) { // all its bits are random
@@ -124,7 +124,7 @@ func (u *pointUnpacker) unpack(p *Point) {
 		*v = int(u.Int())
 	}
 	p.start, p.unreadable = export.StampSource(u.Int()), int(u.Int())
-	for _, v := range [...]*bool{&p.numbered, &p.complete, &p.cancelled, &p.assumed, &p.dropped, &p.damaged, &p.numbers, &p.resent, &p.early, &p.answeredEarly} {
+	for _, v := range [...]*bool{&p.Numbered, &p.complete, &p.cancelled, &p.assumed, &p.dropped, &p.damaged, &p.numbers, &p.resent, &p.early, &p.answeredEarly} {
 		*v = u.Flag()
 	}
 	if u.Flag() {

@@ -145,7 +145,7 @@ func (s *sample[T]) summary() *Summary {
 		places = append(places, certificate.places[:]...)
 	}
 	if s.curve {
-		places = append(places, curvePlaces(n)...)
+		places = curvePlaces(places, n)
 	}
 	p := pickedOf(n, places)
 	squares := 0.0
@@ -246,11 +246,12 @@ type picked struct {
 	values []float64
 }
 
-// pickedOf returns a picked without values, for the places that exist among n values. It changes places.
+// pickedOf returns a picked with room for the values, for the places that exist among n values. It changes places.
 func pickedOf(n int, places []int) picked {
 	places = slices.DeleteFunc(places, func(i int) bool { return i < 0 || i >= n })
 	slices.Sort(places)
-	return picked{n: n, places: slices.Compact(places)}
+	places = slices.Compact(places)
+	return picked{n: n, places: places, values: make([]float64, 0, len(places))}
 }
 
 // at returns the value at a place; 0 if the place does not exist.
@@ -281,8 +282,10 @@ func (p *picked) percentile(level float64) float64 {
 	return v
 }
 
-// summaryPlaces returns the places that describe needs.
-func summaryPlaces(n int) []int { return percentilePlaces([]int{0, n - 1}, n, Levels[:]) }
+// summaryPlaces returns the places that describe needs, with room for another one.
+func summaryPlaces(n int) []int {
+	return percentilePlaces(append(make([]int, 0, 2*len(Levels)+3), 0, n-1), n, Levels[:])
+}
 
 // describe sets the ends and the percentiles of d.
 func (p *picked) describe(d *Summary) {

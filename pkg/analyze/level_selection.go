@@ -121,11 +121,6 @@ func (t Trim) String() string {
 	return seconds(t.Length)
 }
 
-// seconds writes a duration in seconds: 90s, never 1m30s.
-func seconds(d time.Duration) string {
-	return strconv.FormatFloat(d.Seconds(), 'f', -1, 64) + "s"
-}
-
 // about formats a duration in seconds; a second or more is cut to milliseconds.
 func about(d time.Duration) string {
 	if d >= time.Second {
@@ -177,17 +172,6 @@ func ParseTrim(s string) (Trim, error) {
 	return Trim{Length: d}, nil
 }
 
-// A Span is the time from one instant to another.
-type Span struct{ FromNS, ToNS uint64 }
-
-// Duration returns the length of the span, at most 292 years; 0 if ToNS is before FromNS.
-func (s Span) Duration() time.Duration {
-	if s.ToNS < s.FromNS {
-		return 0
-	}
-	return time.Duration(min(s.ToNS-s.FromNS, math.MaxInt64))
-}
-
 // A Selected is the part of a level that a Selection selects.
 //
 // The rates of the level then count the events inside of the part, divided by its length.
@@ -216,36 +200,6 @@ func (s *Selected) Counting() time.Duration { return s.lost.counting(s.FromNS, s
 // includes its last instant.
 func (s *Selected) has(p *Point) bool {
 	return p.placeNS >= s.FromNS && (p.placeNS < s.ToNS || p.placeNS == s.ToNS && s.ToNS == s.Level.ToNS)
-}
-
-// A requestSpan is the span of time of the counted and failed requests of a level.
-type requestSpan struct {
-	Span
-	ok bool // there is such a request
-}
-
-// add extends the span to p if p counts or failed.
-func (s *requestSpan) add(p *Point) {
-	if !p.Counted && p.Excluded != export.ExcludedFailed || p.placeNS == 0 {
-		return
-	}
-	if !s.ok || p.placeNS < s.FromNS {
-		s.FromNS = p.placeNS
-	}
-	s.ToNS = max(s.ToNS, p.EndNS, p.placeNS) // the clock may have been set back
-	s.ok = true
-}
-
-// extent returns the time of the level e of these requests: the recorder's windows, extended to the counted
-// and failed requests outside of them. ok is false without such requests.
-func (s requestSpan) extent(e *export.Experiment) (level Span, ok bool) {
-	level = s.Span
-	// Windows elsewhere are of another clock.
-	if b := recorded(e); s.ok && b != nil && b[0] <= level.ToNS && b[len(b)-1] >= level.FromNS {
-		level.FromNS = min(level.FromNS, b[0])
-		level.ToNS = max(level.ToNS, b[len(b)-1])
-	}
-	return level, s.ok
 }
 
 // apply returns the part of a level that s selects; of is the span of its points. It returns nil when s is the whole level
@@ -296,4 +250,17 @@ func (t Trim) of(length time.Duration) time.Duration {
 		return time.Duration(t.Share * float64(length))
 	}
 	return t.Length
+}
+
+// placed returns an error if cfg asks for a part or for windows of a run whose requests
+// have no known times, or to leave out the pauses of single ranks.
+func placed(run *export.Run, cfg Config) error {
+	if cfg.Selection.WithoutPauses && !canLeaveOutPauses(run) {
+		return fmt.Errorf("the pause of one rank cannot be left out of a merged run: the other ranks went on; leave out the shard of rank %d instead", run.Meta.Pauses[0].Rank)
+	}
+	why, lacks := run.Lacks(export.PartStarts)
+	if !lacks || cfg.Selection.wholeLevel() && cfg.Windows == (Windows{}) {
+		return nil
+	}
+	return fmt.Errorf("no part of it can be chosen: %s", why)
 }

@@ -30,11 +30,8 @@ type collector struct {
 	sources       [answer.TokenStated + 1]int // counted requests by source of their tokens
 	stamps        Stamps
 	starts        Stamps
-	slo           *attainer           // nil: none asked for
-	quality       *qualityCollector   // nil: not asked for
-	economics     *economicsCollector // nil: not asked for
-	prefix        *prefixCollector    // nil: not asked for
-	phases        *phasesCollector    // nil: not asked for
+	figures       []figureGroup // that were asked for
+	slo           *attainer     // one of them; nil: not asked for
 	timed         []timed
 	tpots         []timedTPOT // nil unless certified
 	certified     bool        // the summaries have certified percentiles
@@ -61,22 +58,7 @@ type collector struct {
 
 // prepare readies the collector for the figures that cfg asks for.
 func (c *collector) prepare(cfg *Config) {
-	c.certified = cfg.Certified
-	if cfg.Quality != nil {
-		c.quality = newQuality(*cfg.Quality, c.whole[0].memory)
-	}
-	if cfg.Economics != nil {
-		c.economics = newEconomics(c.whole[0].memory)
-	}
-	if cfg.Prefix {
-		c.prefix = &prefixCollector{}
-	}
-	if cfg.Phases {
-		c.phases = newPhases(c.whole[0].memory)
-	}
-	if cfg.SLO != nil {
-		c.slo = newAttainer(cfg.SLO)
-	}
+	c.certified, c.figures = cfg.Certified, c.groups(cfg)
 }
 
 // anomalies counts the unusual properties of counted requests, for the report's warnings.
@@ -150,7 +132,7 @@ func (c *collector) addMessage(p *Point) {
 		c.messages = map[string]message{}
 	}
 	m := message{text: p.Message}
-	if p.numbered {
+	if p.Numbered {
 		m.id = p.ID
 	}
 	if old := c.messages[p.Class]; old.text == "" || m.text != "" && m.id < old.id {
@@ -161,7 +143,6 @@ func (c *collector) addMessage(p *Point) {
 
 // count adds the values of a request that counts.
 func (c *collector) count(p *Point) {
-	gaps := c.whole[answer.ITL].sums
 	for i := range answer.StrictMetrics {
 		switch m := answer.StrictMetrics[i].Metric; m {
 		case answer.ITL:
@@ -178,9 +159,6 @@ func (c *collector) count(p *Point) {
 				c.whole[i].addOne(v.V)
 			}
 		}
-	}
-	if itl := &c.whole[answer.ITL]; c.quality != nil {
-		c.quality.add(p, itl, itl.since(gaps))
 	}
 	if p.StartNS != 0 && (c.firstStart == 0 || p.StartNS < c.firstStart) {
 		c.firstStart = p.StartNS
@@ -202,17 +180,8 @@ func (c *collector) count(p *Point) {
 	c.streams.add(p)
 	c.hidden.add(p)
 	c.timed = append(c.timed, timed{p.StartNS, orNone(p.TTFT), orNone(p.E2EL)})
-	if c.economics != nil {
-		c.economics.add(p)
-	}
-	if c.prefix != nil {
-		c.prefix.add(p)
-	}
-	if c.phases != nil {
-		c.phases.add(p)
-	}
-	if c.slo != nil {
-		c.slo.count(p)
+	for _, g := range c.figures {
+		g.add(p)
 	}
 	c.countAnomalies(p)
 }
@@ -299,8 +268,8 @@ func (c *collector) metrics() []MetricSummary {
 // finish returns the analysis of the experiment. sel is the collected part of the level
 // and f the flow in this part; both are nil for the whole level.
 func (c *collector) finish(run *export.Run, e *export.Experiment, cfg Config, sel *Selected, f *flow) Experiment {
-	if c.quality != nil {
-		c.quality.perToken.finish(&c.whole[answer.ITL]) // before metrics sorts the gaps
+	for _, g := range c.figures {
+		c.err = errors.Join(c.err, g.end())
 	}
 	if sel == nil && !c.startsUnknown {
 		c.spanWrong = c.wrongSpan(run, e)
@@ -332,17 +301,16 @@ func (c *collector) finish(run *export.Run, e *export.Experiment, cfg Config, se
 		}
 		x.Throughput = c.throughput(x.DurationNS, e)
 	}
-	if c.slo != nil {
-		x.SLO = c.slo.finish(x.DurationNS)
-	}
 	x.Unavailable = append(x.Unavailable, c.unavailable(x.Metrics, run, cfg)...)
 	x.Unavailable = append(x.Unavailable, c.hidden.unavailable(x.Metrics)...)
 	x.Unavailable = append(x.Unavailable, c.uncountable(x.Metrics)...)
 	x.Unavailable = append(x.Unavailable, c.unstatedTokens(x.Metrics, run, cfg)...)
 	x.Unavailable = append(x.Unavailable, c.impossibleMetrics(x.Metrics, x.Unavailable)...)
-	if c.quality != nil {
-		q, err := c.quality.finish(run, &x)
-		x.Quality, c.err = q, errors.Join(c.err, err)
+	for _, g := range c.figures {
+		g.set(&x, run)
+	}
+	if x.Economics != nil {
+		x.Economics.Span = c.ratesSpan(sel)
 	}
 	if sel != nil {
 		x.Unsteady = sel.warnings()
@@ -356,18 +324,6 @@ func (c *collector) finish(run *export.Run, e *export.Experiment, cfg Config, se
 	}
 	if cfg.Observer != nil {
 		x.FirstTokens = firstTokens(c.timed)
-	}
-	if c.prefix != nil {
-		x.Prefix = c.prefix.finish(cmp.Or(x.whyNot(answer.CachedTokens.Key()), withoutCached(run)))
-	}
-	if c.phases != nil {
-		q, err := c.phases.finish()
-		x.Phases, c.err = q, errors.Join(c.err, err)
-	}
-	if c.economics != nil {
-		q, err := c.economics.finish(run, *cfg.Economics, &x)
-		q.Span = c.ratesSpan(sel)
-		x.Economics, c.err = q, errors.Join(c.err, err)
 	}
 	x.Warnings = c.warnings(cfg, &x)
 	if e.Meta != nil {
@@ -500,4 +456,39 @@ func (c *collector) source() answer.TokenSource {
 		}
 	}
 	return found
+}
+
+// ratesSpan returns the time of the rates: the selected part, or from the first start to the last
+// response.
+func (c *collector) ratesSpan(sel *Selected) Span {
+	if sel != nil {
+		return sel.Span
+	}
+	if c.startsUnknown {
+		return Span{}
+	}
+	return Span{c.firstStart, c.lastEnd}
+}
+
+// groups returns the groups that cfg asks for. They share the memory of the samples of c.
+func (c *collector) groups(cfg *Config) []figureGroup {
+	var all []figureGroup
+	itl := &c.whole[answer.ITL]
+	if cfg.SLO != nil {
+		c.slo = newAttainer(cfg.SLO)
+		all = append(all, c.slo)
+	}
+	if cfg.Quality != nil {
+		all = append(all, newQuality(*cfg.Quality, itl))
+	}
+	if cfg.Economics != nil {
+		all = append(all, newEconomics(*cfg.Economics, itl.memory))
+	}
+	if cfg.Prefix {
+		all = append(all, &prefixCollector{})
+	}
+	if cfg.Phases {
+		all = append(all, newPhases(itl.memory))
+	}
+	return all
 }

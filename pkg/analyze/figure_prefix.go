@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"github.com/pa-tools/pa/internal/stat"
+	"github.com/pa-tools/pa/pkg/answer"
 	"github.com/pa-tools/pa/pkg/export"
 )
 
@@ -62,7 +63,7 @@ type prefixCollector struct {
 	unstated              int
 }
 
-// add adds a request that counts. A request with more cached than input tokens states nothing.
+// add implements figureGroup. A request with more cached than input tokens states nothing.
 func (c *prefixCollector) add(p *Point) {
 	in, cached := p.InputTokens, p.CachedTokens
 	uncachedTokens := p.UncachedInput()
@@ -85,6 +86,14 @@ func withoutCached(run *export.Run) string {
 		return m.Import.Format + " states no cached tokens"
 	}
 	return "no answer states cached tokens (usage.prompt_tokens_details.cached_tokens)"
+}
+
+// end implements figureGroup.
+func (c *prefixCollector) end() error { return nil }
+
+// set implements figureGroup.
+func (c *prefixCollector) set(x *Experiment, run *export.Run) {
+	x.Prefix = c.finish(cmp.Or(x.whyNot(answer.CachedTokens.Key()), withoutCached(run)))
 }
 
 // finish returns the figures of the level. without is the reason why no request states cached tokens, if none does.

@@ -5,12 +5,10 @@ import (
 	"fmt"
 	"math"
 	"slices"
-	"strconv"
 
 	"github.com/pa-tools/pa/internal/plural"
 	"github.com/pa-tools/pa/internal/stat"
 	"github.com/pa-tools/pa/pkg/analyze/inference"
-	"github.com/pa-tools/pa/pkg/answer"
 )
 
 // The first tenth of a level's requests is compared with the rest if it has at least
@@ -35,22 +33,6 @@ type Unsteady struct {
 
 // Error returns the reason in full, with advice.
 func (u *Unsteady) Error() string { return u.text }
-
-// A timed holds the start of a request and its latencies; a missing latency is
-// noLatency.
-type timed struct {
-	start      uint64
-	ttft, e2el int64
-}
-
-const noLatency = math.MinInt64
-
-func orNone(v answer.Value) int64 {
-	if !v.OK {
-		return noLatency
-	}
-	return v.V
-}
 
 // steadyMetrics are the latencies that a steady level keeps.
 var steadyMetrics = []struct {
@@ -128,17 +110,6 @@ func unsettled(x []timed, differs bool) (all []*Unsteady) {
 	return all
 }
 
-// inTime returns the known values in the order of x.
-func inTime(x []timed, of func(*timed) int64) []float64 {
-	v := make([]float64, 0, len(x))
-	for i := range x {
-		if l := of(&x[i]); l != noLatency {
-			v = append(v, float64(l))
-		}
-	}
-	return v
-}
-
 // latencies returns the known values, sorted.
 func latencies(x []timed, of func(*timed) int64) []int64 {
 	v := make([]int64, 0, len(x))
@@ -150,6 +121,3 @@ func latencies(x []timed, of func(*timed) int64) []int64 {
 	slices.Sort(v)
 	return v
 }
-
-// millis writes nanoseconds for a message.
-func millis(ns float64) string { return strconv.FormatFloat(ns/1e6, 'f', 2, 64) + " ms" }

@@ -56,7 +56,7 @@ func (w Windows) boundsOnce(ctx context.Context, r export.Reader, contradicted b
 			spans = append(spans, make([]requestSpan, missing)...)
 		}
 		for k := range b.requests {
-			spans[i].add(&b.requests[k].Point)
+			spans[i].add(&b.requests[k])
 		}
 		if b.cut {
 			return nil, context.Cause(ctx)

@@ -66,10 +66,15 @@ type qualityCollector struct {
 	severalChoices      int
 	counted             int // requests with token times whose events have counted tokens
 	perToken            perToken
+	itl                 *sample[int64] // the gaps of the level
+	added               sums           // of itl when the last request had been added
+	rank                int            // of the request whose interval is the fluid interval of the level, from 1
+	summaries           [answer.NumQuality]*Summary
 }
 
-func newQuality(cfg QualityConfig, memory *stat.Store) *qualityCollector {
-	q := &qualityCollector{meter: NewQualityMeter(cfg)}
+// newQuality returns a collector of a level whose gaps are in itl.
+func newQuality(cfg QualityConfig, itl *sample[int64]) *qualityCollector {
+	q, memory := &qualityCollector{meter: NewQualityMeter(cfg), itl: itl}, itl.memory
 	for i := range answer.QualityMetrics {
 		q.whole[i].memory, q.ratios[i].memory = memory, memory
 	}
@@ -80,11 +85,12 @@ func newQuality(cfg QualityConfig, memory *stat.Store) *qualityCollector {
 // qualityIndex returns the index of a metric in [answer.QualityMetrics].
 func qualityIndex(m answer.Metric) int { return int(m - answer.Fluidity) }
 
-// add adds the values of a request that counts. itl holds the gaps of the earlier requests and then the gaps of
-// this request; gaps holds the sums of the gaps of this request.
-func (c *qualityCollector) add(p *Point, itl *sample[int64], gaps sums) {
+// add implements figureGroup.
+func (c *qualityCollector) add(p *Point) {
+	gaps := c.itl.since(c.added)
+	c.added = c.itl.sums
 	q := c.meter.measure(&p.Measured)
-	c.perToken.add(&q, &p.Measures, itl, gaps)
+	c.perToken.add(&q, &p.Measures, c.itl, gaps)
 	for _, m := range [...]answer.Metric{answer.Fluidity, answer.TokensInTime, answer.StallShare, answer.TokensPerEvent, answer.NormalizedLatency} {
 		if v := q.Value(m); !math.IsNaN(v) {
 			c.ratios[qualityIndex(m)].addOne(v)
@@ -132,25 +138,31 @@ func (c *qualityCollector) times(q *RequestQuality) {
 	c.decodeNS.Add(s.DecodeNS)
 }
 
-// finish returns the figures of the level x, which has its duration, its metrics and the reasons why it lacks
-// metrics.
-func (c *qualityCollector) finish(run *export.Run, x *Experiment) (*Quality, error) {
+// end implements figureGroup.
+func (c *qualityCollector) end() error {
+	c.perToken.finish(c.itl)
+	c.rank = int(math.Ceil(c.meter.cfg.Share*float64(c.requests) - 1e-9))
+	c.whole[qualityIndex(answer.FluidInterval)].nth = c.rank - 1
+	err := c.perToken.err
+	for i := range c.summaries {
+		if c.summaries[i] = c.whole[i].summary(); c.summaries[i] == nil {
+			c.summaries[i] = c.ratios[i].summary()
+		}
+		err = errors.Join(err, c.whole[i].err, c.ratios[i].err)
+	}
+	return err
+}
+
+// set implements figureGroup.
+func (c *qualityCollector) set(x *Experiment, run *export.Run) {
 	cfg := &c.meter.cfg
 	q := &Quality{Config: *cfg, Positions: c.positions.Means(), Requests: c.requests, Counted: c.counted, Missing: c.missing(run)}
+	x.Quality = q
 	intervals := &c.whole[qualityIndex(answer.FluidInterval)]
-	// The fluid interval of the level is the interval of the request at this place, from 1.
-	rank := int(math.Ceil(cfg.Share*float64(c.requests) - 1e-9))
-	intervals.nth = rank - 1
-	var err error
-	for i := range answer.QualityMetrics {
-		s := c.whole[i].summary()
-		if s == nil {
-			s = c.ratios[i].summary()
-		}
+	for i, s := range c.summaries {
 		if answer.QualityMetrics[i].Metric == answer.ITLPerToken {
 			s = c.perToken.summary(x.Metric(answer.ITL))
 		}
-		err = errors.Join(err, c.whole[i].err, c.ratios[i].err, c.perToken.err)
 		if s != nil {
 			q.Metrics = append(q.Metrics, MetricSummary{&answer.QualityMetrics[i], s})
 		}
@@ -169,7 +181,7 @@ func (c *qualityCollector) finish(run *export.Run, x *Experiment) (*Quality, err
 		set(poolStalls, float64(c.nStalls))
 		set(stalledRequests, float64(c.stalled))
 		switch {
-		case rank > c.requests-c.unreached:
+		case c.rank > c.requests-c.unreached:
 			q.Figures[fluidRate].Why = "too many requests reach the target at no rate: their first token is late"
 		case intervals.nthValue <= 1:
 			q.Figures[fluidRate].Why = "the tokens come so early that every rate is met; give a shorter --due-first"
@@ -203,7 +215,6 @@ func (c *qualityCollector) finish(run *export.Run, x *Experiment) (*Quality, err
 			set(i, 1e9/v)
 		}
 	}
-	return q, err
 }
 
 // missing returns why requests lack token times; "" if none does.
@@ -218,4 +229,33 @@ func (c *qualityCollector) missing(run *export.Run) string {
 		return "no streamed answer"
 	}
 	return ""
+}
+
+// The indices of QualityFigures.
+const (
+	poolFluidity = iota
+	fluidRate
+	poolInTime
+	smoothGoodput
+	poolStalls
+	stalledRequests
+	poolStallShare
+	poolPerEvent
+	interactivity90
+	interactivity75
+	numQualityFigures
+)
+
+// QualityFigures are the figures of [Quality] without values, in the order of a report.
+var QualityFigures = [numQualityFigures]LevelFigure{
+	poolFluidity:    {Key: "fluidity_index", Label: "fluidity index", Unit: "ratio", Formula: "1 − Σ missed deadlines / Σ deadlines, over all requests", Source: "arXiv 2507.09019"},
+	fluidRate:       {Key: "fluid_token_rate", Label: "fluid token rate", Unit: "tokens/s", Formula: "1 / the smallest time between tokens at which Share of the requests have a fluidity index of at least Target", Source: "arXiv 2407.07000"},
+	poolInTime:      {Key: "tokens_in_time", Label: "tokens in time", Unit: "ratio", Formula: "Σ tokens in time / Σ tokens", Source: "arXiv 2410.14257"},
+	smoothGoodput:   {Key: "smooth_goodput", Label: "smooth goodput", Unit: "tokens/s", Formula: "Σ (tokens − reader idle / PaceNS) / duration", Source: "arXiv 2410.14257, with one token a pace as the weight of idle time"},
+	poolStalls:      {Key: "stalls", Label: "stalls", Unit: "count", Formula: "Σ stalls"},
+	stalledRequests: {Key: "stalled_requests", Label: "requests with a stall", Unit: "count", Formula: "requests with at least one stall"},
+	poolStallShare:  {Key: "stall_share", Label: "stall share", Unit: "ratio", Formula: "Σ times of stalls / Σ (last token event − first token event)"},
+	poolPerEvent:    {Key: "tokens_per_event", Label: "tokens per event", Unit: "ratio", Formula: "Σ visible output tokens / Σ token events"},
+	interactivity90: {Key: "interactivity_p90", Label: "interactivity p90", Unit: "tokens/s", Formula: "1 / p90 of E2EL per token", Source: "the sites that publish benchmarks; not p90 of the inverse"},
+	interactivity75: {Key: "interactivity_p75", Label: "interactivity p75", Unit: "tokens/s", Formula: "1 / p75 of E2EL per token"},
 }

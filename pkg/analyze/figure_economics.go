@@ -25,21 +25,6 @@ type EconomicsConfig struct {
 	GPUHourPrice, EnergyPrice float64
 }
 
-// A LevelFigure is a figure of a whole level, with a value or the reason why there is none.
-type LevelFigure struct {
-	Key, Label string
-	Unit       string // "tokens/s", "J", "W", "dollars", "count", …
-	Formula    string
-	Source     string // where the definition was published; "" for our own
-	From       string // what a value of Phases comes from: the source's metric
-	Value      float64
-	// Bound bounds the error of Value that comes from the times between samples; 0 if there is no
-	// such error.
-	Bound float64
-	// Why is the reason why there is no value; "" if there is one.
-	Why string
-}
-
 // An Economics says what the tokens of a level cost. It is about the successful requests in the time of
 // the level's rates.
 type Economics struct {
@@ -98,23 +83,32 @@ var EconomicsFigures = [...]LevelFigure{
 
 // An economicsCollector gathers the values of a level that the usual figures lack.
 type economicsCollector struct {
-	rates sample[float64] // output tokens per second of each request
+	cfg     EconomicsConfig
+	rates   sample[float64] // output tokens per second of each request
+	summary *Summary        // of rates
 }
 
-func newEconomics(memory *stat.Store) *economicsCollector {
-	return &economicsCollector{rates: sample[float64]{memory: memory}}
+func newEconomics(cfg EconomicsConfig, memory *stat.Store) *economicsCollector {
+	return &economicsCollector{cfg: cfg, rates: sample[float64]{memory: memory}}
 }
 
-// add adds a request that counts.
+// add implements figureGroup.
 func (c *economicsCollector) add(p *Point) {
 	if p.OutputTokens.OK && p.E2EL.OK && p.E2EL.V > 0 {
 		c.rates.addOne(float64(p.OutputTokens.V) / (float64(p.E2EL.V) / 1e9))
 	}
 }
 
-// finish returns the figures that need no telemetry; addEnergy completes them.
-func (c *economicsCollector) finish(run *export.Run, cfg EconomicsConfig, x *Experiment) (*Economics, error) {
-	e := &Economics{Config: cfg, Figures: make([]LevelFigure, 0, len(EconomicsFigures))}
+// end implements figureGroup.
+func (c *economicsCollector) end() error {
+	c.summary = c.rates.summary()
+	return c.rates.err
+}
+
+// set sets the figures that need no telemetry; addEnergy completes them.
+func (c *economicsCollector) set(x *Experiment, run *export.Run) {
+	cfg := &c.cfg
+	e := &Economics{Config: *cfg, Figures: make([]LevelFigure, 0, len(EconomicsFigures))}
 	for _, f := range EconomicsFigures {
 		if f.Key == KeyGPUDollars && cfg.GPUHourPrice == 0 || f.Key == KeyEnergyDollars && cfg.EnergyPrice == 0 {
 			continue
@@ -126,22 +120,12 @@ func (c *economicsCollector) finish(run *export.Run, cfg EconomicsConfig, x *Exp
 	} else {
 		e.lack(KeyUserRate, cmp.Or(x.whyNot(answer.TPOT.Key()), "no request has a TPOT"))
 	}
-	if s := c.rates.summary(); s != nil {
-		e.set(KeyUserRateE2E, s.Mean, 0)
+	if c.summary != nil {
+		e.set(KeyUserRateE2E, c.summary.Mean, 0)
 	} else {
 		e.lack(KeyUserRateE2E, cmp.Or(x.whyNot("output_tokens_per_s"), withoutNormalized(run)))
 	}
-	return e, c.rates.err
-}
-
-// whyNot returns the reason why a metric or rate of the level has no value; "" if none is known.
-func (e *Experiment) whyNot(key string) string {
-	for _, u := range e.Unavailable {
-		if u.Key == key {
-			return u.Why
-		}
-	}
-	return ""
+	x.Economics = e
 }
 
 // set gives the figure with a key a value, if Config asked for the figure.
@@ -237,14 +221,6 @@ func (x *Experiment) addEnergy(rep *Report, energy []serverfigures.Energy, gpus 
 	}
 }
 
-// perSecond returns a rate; 0 if it is not known.
-func perSecond(r Rate) float64 {
-	if !r.OK {
-		return 0
-	}
-	return r.PerSecond
-}
-
 // energy returns the energy of all GPUs in the time of the rates, the bound of its error, or the reason
 // why it is not known.
 func (x *Experiment) energy(rep *Report) (joules, bound float64, why string) {
@@ -292,16 +268,4 @@ func energySpan(e *Experiment) (from, to uint64) {
 		return 0, 0
 	}
 	return e.Economics.Span.FromNS, e.Economics.Span.ToNS
-}
-
-// ratesSpan returns the time of the rates: the selected part, or from the first start to the last
-// response.
-func (c *collector) ratesSpan(sel *Selected) Span {
-	if sel != nil {
-		return sel.Span
-	}
-	if c.startsUnknown {
-		return Span{}
-	}
-	return Span{c.firstStart, c.lastEnd}
 }
