@@ -19,7 +19,7 @@ func TestCachedSide(t *testing.T) {
 	} {
 		r := Result{
 			Levels:      make([]LevelResult, tt.levels),
-			Differences: []Difference{{Name: "host"}, {Name: promptCache, Level: "concurrency 4", Old: tt.old, New: tt.new}},
+			Differences: []Difference{{Cause: Cause{Name: "host"}}, {Cause: Cause{Name: promptCache, Level: "concurrency 4"}, Old: tt.old, New: tt.new}},
 		}
 		if got := r.cachedSide(); got != tt.want {
 			t.Errorf("%s: %q, want %q", tt.name, got, tt.want)

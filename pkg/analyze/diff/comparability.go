@@ -18,14 +18,42 @@ import (
 // A Difference is a difference in how the runs of the two sides were made, or a reason
 // to doubt one of them.
 type Difference struct {
+	Cause
+	Old, New string
+}
+
+// A Cause is a setting that differs between runs, or a reason to doubt some of them.
+type Cause struct {
 	Name string // "model"
 	// Level is the name of the load level; "" for all levels.
-	Level    string
-	Old, New string
-	// Refuses is set if the numbers of the two sides have different meanings.
+	Level string
+	// Refuses is set if the numbers of the runs have different meanings.
 	Refuses bool
 	// Ignored is set if the options ignore it.
 	Ignored bool
+}
+
+// refuses reports whether the cause refuses the runs.
+func (c *Cause) refuses() bool { return c.Refuses && !c.Ignored }
+
+// at returns " at " and the level; "" for all levels.
+func (c *Cause) at() string {
+	if c.Level == "" {
+		return ""
+	}
+	return " at " + c.Level
+}
+
+// Effect returns the effect of the cause for a reader: "not comparable", "ignored", or ""
+// if it does not refuse the runs.
+func (c *Cause) Effect() string {
+	switch {
+	case c.Ignored:
+		return "ignored"
+	case c.Refuses:
+		return "not comparable"
+	}
+	return ""
 }
 
 // All in [Options.Ignore] means every name of a [Difference].
@@ -192,7 +220,7 @@ func (res *Result) differences(ignore []string) {
 		for _, d := range found {
 			d.Refuses = c.refuses
 			d.Ignored = d.Refuses && (slices.Contains(ignore, c.name) || slices.Contains(ignore, All))
-			res.refused = res.refused || d.Refuses && !d.Ignored
+			res.refused = res.refused || d.refuses()
 			res.Differences = append(res.Differences, d)
 		}
 	}
@@ -200,7 +228,7 @@ func (res *Result) differences(ignore []string) {
 
 // check runs a check at one level.
 func (res *Result) check(c *check, l *LevelResult) (Difference, bool) {
-	d := Difference{Name: c.name, Level: l.Name}
+	d := Difference{Cause: Cause{Name: c.name, Level: l.Name}}
 	var differ bool
 	switch {
 	case c.between != nil:

@@ -101,7 +101,7 @@ type Result struct {
 func (r *Result) Refused() []Difference {
 	var all []Difference
 	for _, d := range r.Differences {
-		if d.Refuses && !d.Ignored {
+		if d.refuses() {
 			all = append(all, d)
 		}
 	}

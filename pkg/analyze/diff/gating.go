@@ -314,15 +314,11 @@ func (r *Result) Incomparable() error {
 	}
 	var errs []error
 	for _, d := range r.Refused() {
-		at := ""
-		if d.Level != "" {
-			at = " at " + d.Level
-		}
 		because := ""
 		if d.Name == inputTokens || d.Name == outputTokens {
 			because = r.otherParameters()
 		}
-		errs = append(errs, errors.New(sanitize.Text(fmt.Sprintf("not comparable: %s%s: %s %s, %s %s%s; use --ignore %s to compare anyway", d.Name, at, r.o.Sides.old(), d.Old, r.o.Sides.new(), d.New, because, d.Name))))
+		errs = append(errs, errors.New(sanitize.Text(fmt.Sprintf("not comparable: %s%s: %s %s, %s %s%s; use --ignore %s to compare anyway", d.Name, d.at(), r.o.Sides.old(), d.Old, r.o.Sides.new(), d.New, because, d.Name))))
 	}
 	return errors.Join(errs...)
 }

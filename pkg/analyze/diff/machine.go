@@ -338,11 +338,7 @@ func (r *Result) junitComparable() sheet.Suite {
 	var lines []string
 	for i := range r.Differences {
 		d := &r.Differences[i]
-		at := ""
-		if d.Level != "" {
-			at = " at " + d.Level
-		}
-		lines = append(lines, fmt.Sprintf("%s%s: %s %s, %s %s", d.Name, at, r.o.Sides.old(), short(d.Old), r.o.Sides.new(), short(d.New)))
+		lines = append(lines, fmt.Sprintf("%s%s: %s %s, %s %s", d.Name, d.at(), r.o.Sides.old(), short(d.Old), r.o.Sides.new(), short(d.New)))
 	}
 	if unknown := r.notKnown(); unknown != "" {
 		lines = append([]string{unknown}, lines...)

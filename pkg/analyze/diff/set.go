@@ -100,16 +100,10 @@ func (s *Set) Units() Units {
 	})
 }
 
-// A SetDifference is a setting that differs between runs, or a reason to doubt some of the runs.
+// A SetDifference is a difference between the runs of a set, with the runs that have each value.
 type SetDifference struct {
-	Name string // as in [Difference]
-	// Level is the name of the load level; "" for all levels.
-	Level  string
+	Cause
 	Values []SetValue
-	// Refuses is set if the numbers of the runs have different meanings.
-	Refuses bool
-	// Ignored is set if the caller ignores the difference.
-	Ignored bool
 }
 
 // A SetValue is one of the values of a difference, and the runs that have it.
@@ -178,7 +172,7 @@ func (s *Set) addAgreeing() {
 
 // requireOneLabel adds a difference that refuses the runs if they have several labels.
 func (s *Set) requireOneLabel(ignore []string) {
-	d := SetDifference{Name: labelDifference, Refuses: true, Ignored: slices.Contains(ignore, labelDifference) || slices.Contains(ignore, All)}
+	d := SetDifference{Cause: Cause{Name: labelDifference, Refuses: true, Ignored: slices.Contains(ignore, labelDifference) || slices.Contains(ignore, All)}}
 	for _, r := range s.Runs {
 		if label := r.Label(); label != "" {
 			d.put(label, r.Name)
@@ -198,7 +192,7 @@ func (s *Set) add(at differenceIndex, d Difference, first, other string) {
 	if !ok {
 		i = len(s.Differences)
 		at[[2]string{d.Name, d.Level}] = i
-		s.Differences = append(s.Differences, SetDifference{Name: d.Name, Level: d.Level, Refuses: d.Refuses, Ignored: d.Ignored})
+		s.Differences = append(s.Differences, SetDifference{Cause: d.Cause})
 	}
 	x := &s.Differences[i]
 	x.put(d.Old, first)
@@ -227,7 +221,7 @@ func (d *SetDifference) put(text, run string) {
 func (s *Set) Refused() []SetDifference {
 	var all []SetDifference
 	for _, d := range s.Differences {
-		if d.Refuses && !d.Ignored {
+		if d.refuses() {
 			all = append(all, d)
 		}
 	}
@@ -239,15 +233,11 @@ func (s *Set) Refused() []SetDifference {
 func (s *Set) Incomparable() error {
 	var errs []error
 	for _, d := range s.Refused() {
-		at := ""
-		if d.Level != "" {
-			at = " at " + d.Level
-		}
 		var values []string
 		for _, v := range d.Values {
 			values = append(values, v.Text+" in "+shortList(v.Runs))
 		}
-		errs = append(errs, errors.New(sanitize.Text(fmt.Sprintf("not comparable: %s%s: %s; use --ignore %s to analyze them together anyway", d.Name, at, strings.Join(values, ", "), d.Name))))
+		errs = append(errs, errors.New(sanitize.Text(fmt.Sprintf("not comparable: %s%s: %s; use --ignore %s to analyze them together anyway", d.Name, d.at(), strings.Join(values, ", "), d.Name))))
 	}
 	return errors.Join(errs...)
 }
@@ -259,12 +249,6 @@ func shortList(runs []string) string {
 		return fmt.Sprintf("%s and %d more", runs[0], len(runs)-1)
 	}
 	return strings.Join(runs, " and ")
-}
-
-// Effect returns the effect of the difference for a reader, as [Difference.Effect] does.
-func (d *SetDifference) Effect() string {
-	between := Difference{Refuses: d.Refuses, Ignored: d.Ignored}
-	return between.Effect()
 }
 
 // DifferenceTable returns the table of the differences. It is empty without differences.

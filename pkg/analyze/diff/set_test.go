@@ -51,8 +51,8 @@ func TestDifferences(t *testing.T) {
 	}
 	s := diff.NewSet(runs(t, specs...), nil)
 	want := []diff.SetDifference{
-		{Name: "model", Values: []diff.SetValue{{Text: "tiny", Runs: []string{"b"}}, {Text: "large", Runs: []string{"c", "d", "e"}}}, Refuses: true},
-		{Name: "failed", Values: []diff.SetValue{{Text: "1 of 10", Runs: []string{"e"}}}},
+		{Cause: diff.Cause{Name: "model", Refuses: true}, Values: []diff.SetValue{{Text: "tiny", Runs: []string{"b"}}, {Text: "large", Runs: []string{"c", "d", "e"}}}},
+		{Cause: diff.Cause{Name: "failed"}, Values: []diff.SetValue{{Text: "1 of 10", Runs: []string{"e"}}}},
 	}
 	if d := cmp.Diff(want, s.Differences); d != "" {
 		t.Errorf("differences (-want +got):\n%s", d)
@@ -75,13 +75,13 @@ func TestLabels(t *testing.T) {
 		{Name: "d", Second: 400, TTFT: 30, ITL: 20},
 	}
 	settings := []diff.SetDifference{
-		{Name: "failed", Values: []diff.SetValue{{Text: "1 of 10", Runs: []string{"b"}}}},
-		{Name: "model", Values: []diff.SetValue{{Text: "tiny", Runs: []string{"a", "b", "d"}}, {Text: "large", Runs: []string{"c"}}}, Refuses: true},
+		{Cause: diff.Cause{Name: "failed"}, Values: []diff.SetValue{{Text: "1 of 10", Runs: []string{"b"}}}},
+		{Cause: diff.Cause{Name: "model", Refuses: true}, Values: []diff.SetValue{{Text: "tiny", Runs: []string{"a", "b", "d"}}, {Text: "large", Runs: []string{"c"}}}},
 	}
 	if d := cmp.Diff(settings, diff.NewSet(runs(t, specs...), nil).Differences); d != "" {
 		t.Errorf("differences (-want +got):\n%s", d)
 	}
-	label := diff.SetDifference{Name: "label", Values: []diff.SetValue{{Text: "old", Runs: []string{"a", "b"}}, {Text: "new", Runs: []string{"c"}}}, Refuses: true}
+	label := diff.SetDifference{Cause: diff.Cause{Name: "label", Refuses: true}, Values: []diff.SetValue{{Text: "old", Runs: []string{"a", "b"}}, {Text: "new", Runs: []string{"c"}}}}
 	if d := cmp.Diff(append([]diff.SetDifference{label}, settings...), diff.OneServer(runs(t, specs...), nil).Differences); d != "" {
 		t.Errorf("differences of one server (-want +got):\n%s", d)
 	}

@@ -521,22 +521,10 @@ func (r *Result) differenceTable() sheet.Table {
 
 // verdict returns the effect of a difference on the comparison, in CSV's word.
 func (d *Difference) verdict() string {
-	if d.Refuses && !d.Ignored {
+	if d.refuses() {
 		return "refuses"
 	}
 	return d.Effect()
-}
-
-// Effect returns the effect of the difference for a reader: "not comparable", "ignored", or ""
-// if the difference does not refuse the comparison.
-func (d *Difference) Effect() string {
-	switch {
-	case d.Ignored:
-		return "ignored"
-	case d.Refuses:
-		return "not comparable"
-	}
-	return ""
 }
 
 // short makes a text safe for a table, and cuts it if it is too long: a hash, a warning of the

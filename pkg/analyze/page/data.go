@@ -6,38 +6,26 @@ import (
 	"slices"
 	"strconv"
 
+	"github.com/pa-tools/pa/pkg/analyze/sheet"
 	"github.com/pa-tools/pa/pkg/analyze/view"
 )
 
 // The data of the page's script: JSON in a script element of type application/json. Rows are columns of
 // numbers, most of them differences, and written as bytes, which keeps the page small and quick to make.
 
-type pageData struct {
-	Groups []groupData `json:"groups"`
-	Runs   []runData   `json:"runs"`
-}
-
-// groupData is a plot over time.
-type groupData struct {
-	Key   string `json:"key"`
-	Title string `json:"title"`
-	// Why is the reason why most runs lack the group; "" for groups that are only shown if they are
-	// there.
-	Why string `json:"why,omitempty"`
-}
-
-// groups are the plots over time, in their order.
-var groups = []groupData{
-	{Key: "flight", Title: "in flight", Why: "no request has a time"},
-	{Key: "tokens", Title: "output tokens per second", Why: "no output tokens are known"},
-	{Key: "requests", Title: "requests per second"},
-	{Key: "ttft", Title: "TTFT by start", Why: "no request has a TTFT"},
-	{Key: "queue", Title: "requests waiting in the server", Why: "no metric of the server holds it; pa-record --collect-metrics records metrics"},
-	{Key: "kv", Title: "KV cache usage", Why: "no metric of the server holds it"},
-	{Key: "power", Title: "GPU power", Why: "no metric of a GPU holds it"},
-	{Key: "running", Title: "requests running in the server"},
-	{Key: "utilization", Title: "GPU utilization"},
-	{Key: "memory", Title: "GPU memory used"},
+// groups are the plots over time, in their order, with the reason why most runs lack one; "" for a group
+// that is only shown if it is there.
+var groups = []struct{ key, title, why string }{
+	{"flight", "in flight", "no request has a time"},
+	{"tokens", "output tokens per second", "no output tokens are known"},
+	{"requests", "requests per second", ""},
+	{"ttft", "TTFT by start", "no request has a TTFT"},
+	{"queue", "requests waiting in the server", "no metric of the server holds it; pa-record --collect-metrics records metrics"},
+	{"kv", "KV cache usage", "no metric of the server holds it"},
+	{"power", "GPU power", "no metric of a GPU holds it"},
+	{"running", "requests running in the server", ""},
+	{"utilization", "GPU utilization", ""},
+	{"memory", "GPU memory used", ""},
 }
 
 // groupOf returns the group of a series of a level, by its key.
@@ -50,37 +38,6 @@ var groupOf = map[string]string{
 var groupOfQuantity = map[string]string{
 	"waiting requests": "queue", "KV cache usage": "kv", "GPU power": "power", "running requests": "running",
 	"GPU utilization": "utilization", "GPU memory used": "memory",
-}
-
-type runData struct {
-	Name   string `json:"name"`
-	Short  string `json:"short"`
-	Origin string `json:"origin_ns"` // too large for a number of JavaScript
-	// Telemetry holds the series of servers and GPUs that a group shows.
-	Telemetry []seriesData `json:"telemetry"`
-	Levels    []levelData  `json:"levels"`
-}
-
-type levelData struct {
-	Name     string       `json:"name"` // unique in the run
-	FromNS   int64        `json:"from_ns"`
-	ToNS     int64        `json:"to_ns"`
-	Series   []seriesData `json:"series"`
-	LeftOut  int          `json:"left_out,omitempty"`
-	Sampling string       `json:"sampling,omitempty"`
-	// Untimed says why nothing over time is known; "" if something is.
-	Untimed string   `json:"untimed,omitempty"`
-	Rows    rowsData `json:"rows"`
-}
-
-type seriesData struct {
-	Group string `json:"group"`
-	Label string `json:"label"`
-	Unit  string `json:"unit"`
-	// Steps says that a value holds until the next.
-	Steps bool    `json:"steps,omitempty"`
-	At    []int64 `json:"at"` // ns: the first, then differences
-	Value floats  `json:"value"`
 }
 
 // floats are numbers with at most six digits; NaN is null.
@@ -147,47 +104,39 @@ func (c *column) data() any {
 	return c.first
 }
 
-// rowsData are the requests of a level, column by column.
-type rowsData struct {
-	N int `json:"n"`
-	// IDText holds the ids instead of the column id if one is too large for a number of JavaScript.
-	IDText []string `json:"id_text,omitempty"`
-	// Columns are by name:
-	//
-	//	id                          the first id, then differences
-	//	begin                       the first begin, then differences
-	//	timed                       0 for a request without any time
-	//	connect start first last end
-	//	                            times from the begin; may be absent
-	//	ttft e2el                   the measures minus the times between the columns; may be absent
-	//	lane                        -1: none
-	//	input cached output         numbers of tokens, -1: not known
-	//	status excluded class error model
-	//	                            indices in Strings; class is of a failure, "" if the request did not fail
-	//	stall_row stall_at stall_ns stall_position
-	//	                            of each stall, in the order of the rows: the row, as a difference from
-	//	                            the row of the stall before, its begin from the begin of the row, its
-	//	                            length, and its position among the gaps of the answer
-	Columns map[string]any `json:"columns"`
-	Strings []string       `json:"strings"`
-	Stalls  int            `json:"stalls"`
-}
-
 // mostExact is the largest whole number that JavaScript keeps exactly.
 const mostExact = 1 << 53
 
-// rowsOf returns the rows of a level.
-func rowsOf(l *view.Level) rowsData {
-	d := rowsData{N: len(l.Requests), Columns: map[string]any{}}
+// rowsOf returns the requests of a level, column by column. If an id is too large for a number of JavaScript,
+// the texts of the ids take the place of the column id.
+//
+// The columns are by name:
+//
+//	id                          the first id, then differences
+//	begin                       the first begin, then differences
+//	timed                       0 for a request without any time
+//	connect start first last end
+//	                            times from the begin; may be absent
+//	ttft e2el                   the measures minus the times between the columns; may be absent
+//	lane                        -1: none
+//	input cached output         numbers of tokens, -1: not known
+//	status excluded class error model
+//	                            indices in the strings; class is of a failure, "" if the request did not fail
+//	stall_row stall_at stall_ns stall_position
+//	                            of each stall, in the order of the rows: the row, as a difference from
+//	                            the row of the stall before, its begin from the begin of the row, its
+//	                            length, and its position among the gaps of the answer
+func rowsOf(l *view.Level) sheet.Object {
+	var ids, strings []string
 	var id, begin, timed, connect, start, first, last, end, ttft, e2el, lane, input, cached, output, status, excluded, class, errors, model column
 	var stallRow, stallAt, stallNS, stallPosition column
 	texts := map[string]int64{}
 	text := func(s string) int64 {
 		i, ok := texts[s]
 		if !ok {
-			i = int64(len(d.Strings))
+			i = int64(len(strings))
 			texts[s] = i
-			d.Strings = append(d.Strings, plain(s))
+			strings = append(strings, plain(s))
 		}
 		return i
 	}
@@ -206,7 +155,7 @@ func rowsOf(l *view.Level) rowsData {
 			id.add(int64(q.ID - idBefore))
 			idBefore = q.ID
 		} else {
-			d.IDText = append(d.IDText, strconv.FormatUint(q.ID, 10))
+			ids = append(ids, strconv.FormatUint(q.ID, 10))
 		}
 		at, known := q.BeginNS(), int64(1)
 		if at == view.Absent {
@@ -250,15 +199,15 @@ func rowsOf(l *view.Level) rowsData {
 			stallPosition.add(int64(s.Position))
 		}
 	}
-	d.Stalls = stallRow.n
+	columns := map[string]any{}
 	for name, c := range map[string]*column{
 		"id": &id, "begin": &begin, "timed": &timed, "connect": &connect, "start": &start, "first": &first, "last": &last, "end": &end, "ttft": &ttft, "e2el": &e2el,
 		"lane": &lane, "input": &input, "cached": &cached, "output": &output, "status": &status, "excluded": &excluded, "class": &class, "error": &errors, "model": &model,
 		"stall_row": &stallRow, "stall_at": &stallAt, "stall_ns": &stallNS, "stall_position": &stallPosition,
 	} {
-		d.Columns[name] = c.data()
+		columns[name] = c.data()
 	}
-	return d
+	return sheet.Object{"n", len(l.Requests), "id_text", sheet.Opt(ids), "columns", columns, "strings", strings, "stalls", stallRow.n}
 }
 
 // classOf returns the class of a failure; "" for a request that did not fail.
@@ -287,42 +236,49 @@ func beyond(measure, from, to int64) int64 {
 }
 
 // dataOf returns the data of the script.
-func dataOf(runs []Run) pageData {
-	d := pageData{Groups: groups, Runs: []runData{}}
-	for i := range runs {
-		r := &runs[i]
-		x := runData{Name: r.name, Short: r.short, Origin: strconv.FormatUint(r.OriginNS, 10), Telemetry: []seriesData{}, Levels: []levelData{}}
-		for j := range r.Telemetry {
-			s := &r.Telemetry[j]
-			if group := groupOfQuantity[s.Quantity]; group != "" {
-				x.Telemetry = append(x.Telemetry, seriesOf(s, group))
-			}
-		}
-		for j := range r.detailed {
-			l := &r.Levels[j]
-			y := levelData{
-				Name: r.levels[j], FromNS: l.FromNS, ToNS: l.ToNS, Series: []seriesData{}, LeftOut: l.LeftOut, Sampling: l.Sampling, Untimed: plain(l.Untimed), Rows: rowsOf(l),
-			}
-			for k := range l.Series {
-				if s := &l.Series[k]; groupOf[s.Key] != "" {
-					y.Series = append(y.Series, seriesOf(s, groupOf[s.Key]))
-				}
-			}
-			x.Levels = append(x.Levels, y)
-		}
-		d.Runs = append(d.Runs, x)
+func dataOf(runs []Run) sheet.Object {
+	plots := make([]sheet.Object, 0, len(groups))
+	for _, g := range groups {
+		plots = append(plots, sheet.Object{"key", g.key, "title", g.title, "why", sheet.Opt(g.why)})
 	}
-	return d
+	return sheet.Object{"groups", plots, "runs", sheet.List(runs, (*Run).data)}
 }
 
-// seriesOf returns a series for a group.
-func seriesOf(s *view.Series, group string) seriesData {
-	d := seriesData{Group: group, Label: plain(s.Label), Unit: s.Unit, Steps: s.Key == view.InFlight, At: []int64{}}
-	before := int64(0)
-	for i, at := range s.AtNS {
-		d.At = append(d.At, at+s.BinNS/2-before) // the middle of a bin
-		before = at + s.BinNS/2
-		d.Value = append(d.Value, s.Value[i])
+// data returns a run with the series of servers and GPUs that a group shows, and its levels.
+func (r *Run) data() sheet.Object {
+	telemetry := seriesOf(r.Telemetry, func(s *view.Series) string { return groupOfQuantity[s.Quantity] })
+	levels := make([]sheet.Object, 0, r.detailed)
+	for j := range r.detailed {
+		l := &r.Levels[j]
+		levels = append(levels, sheet.Object{
+			"name", r.levels[j], // unique in the run
+			"from_ns", l.FromNS, "to_ns", l.ToNS, "series", seriesOf(l.Series, func(s *view.Series) string { return groupOf[s.Key] }),
+			"left_out", sheet.Opt(l.LeftOut), "sampling", sheet.Opt(l.Sampling), "untimed", sheet.Opt(plain(l.Untimed)), "rows", rowsOf(l),
+		})
 	}
-	return d
+	origin := strconv.FormatUint(r.OriginNS, 10) // too large for a number of JavaScript
+	return sheet.Object{"name", r.name, "short", r.short, "origin_ns", origin, "telemetry", telemetry, "levels", levels}
+}
+
+// seriesOf returns the series that have a group.
+func seriesOf(all []view.Series, group func(*view.Series) string) []sheet.Object {
+	var series []sheet.Object
+	for i := range all {
+		s := &all[i]
+		in := group(s)
+		if in == "" {
+			continue
+		}
+		at := make([]int64, 0, len(s.AtNS)) // the first, then differences
+		before := int64(0)
+		for _, ns := range s.AtNS {
+			at = append(at, ns+s.BinNS/2-before) // the middle of a bin
+			before = ns + s.BinNS/2
+		}
+		steps := s.Key == view.InFlight // a value holds until the next
+		series = append(series, sheet.Object{
+			"group", in, "label", plain(s.Label), "unit", s.Unit, "steps", sheet.Opt(steps), "at", at, "value", floats(s.Value[:len(at)]),
+		})
+	}
+	return series
 }

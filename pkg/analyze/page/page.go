@@ -146,7 +146,7 @@ func newDocument(p *Page) (*document, error) {
 	d.LevelNames = name(p.Runs)
 	data := make(chan result, 1)
 	go func() { // it takes as long as the charts
-		b, err := json.Marshal(dataOf(p.Runs)) // escapes <, >, & and the line separators of Unicode
+		b, err := dataOf(p.Runs).MarshalJSON() // escapes <, >, & and the line separators of Unicode
 		data <- result{b, err}
 	}()
 	var reports []*analyze.Report

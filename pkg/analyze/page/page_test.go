@@ -270,9 +270,8 @@ func TestHostileText(t *testing.T) {
 		count[tag.Data]++
 		kind, _ := attribute(tag, "type")
 		if kind == "application/json" {
-			var d pageData
 			if err := json.Unmarshal([]byte(text), &struct{ Runs *[]any }{}); err != nil {
-				t.Error(err, d)
+				t.Error(err)
 			}
 			if strings.Contains(text, "<") {
 				t.Error("the data holds a <")

@@ -72,7 +72,7 @@ type csvLine struct {
 
 // row returns the cells of the line between others.
 func (l *csvLine) row(first []string, place [4]string) []string {
-	row := append(first, l.name, l.unit, l.n, l.mean, l.std, l.min)
+	row := slices.Concat(first, []string{l.name, l.unit, l.n, l.mean, l.std, l.min})
 	row = append(row, l.pct...)
 	for range len(analyze.Levels) - len(l.pct) {
 		row = append(row, "")
