@@ -63,8 +63,8 @@ var commandHelpers = []string{"internal/cmdline"}
 var rows = map[string][][]string{
 	"pkg/export": {
 		{"pkg/export"},
-		{"pkg/export/internal/jsonfile", "pkg/export/internal/writeorder", "pkg/export/pawindow", "pkg/export/shards"},
-		{"pkg/export/foreign", "pkg/export/internal/samplejson"},
+		{"pkg/export/internal/jsonfile", "pkg/export/pawindow", "pkg/export/shards"},
+		{"pkg/export/foreign"},
 		{"pkg/export/profilejson"},
 		{"pkg/export/columnar"},
 		{"pkg/export/formats"},
