@@ -196,7 +196,7 @@ func (s *parquetSink) newBatch() *batch {
 
 // shareTexts makes the texts below c shared texts, unless they may have a dictionary. leaf is
 // the index of the first leaf of c in the schema; it becomes the index of the next one.
-func (c *column) shareTexts(schema *pqschema.Schema, leaf *int) {
+func (c *arrowColumn) shareTexts(schema *pqschema.Schema, leaf *int) {
 	for _, k := range c.children {
 		k.shareTexts(schema, leaf)
 	}
