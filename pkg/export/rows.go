@@ -203,9 +203,9 @@ func (s *Rows) Row() *Row {
 	return &s.row
 }
 
-// Batch returns the current batch, valid until the next call of Next.
+// Batch returns the current batch, valid until the next call of Next; nil for single requests.
 func (s *Rows) Batch() Batch {
-	if s.own != nil {
+	if s.own != nil || s.selective == nil {
 		return s.own
 	}
 	return s.selective.Batch()

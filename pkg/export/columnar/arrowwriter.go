@@ -7,7 +7,6 @@ import (
 	"github.com/apache/arrow/go/v15/arrow/ipc"
 
 	"github.com/pa-tools/pa/pkg/export"
-	"github.com/pa-tools/pa/pkg/export/internal/writeorder"
 )
 
 // NewArrowWriter returns a Writer of an uncompressed Arrow IPC file to w. It buffers its
@@ -18,7 +17,7 @@ func NewArrowWriter(w io.Writer, deriver export.Deriver) (*Writer, error) {
 	if out.w, err = ipc.NewFileWriter(out.file, ipc.WithSchema(out.schema)); err != nil {
 		return nil, err
 	}
-	return &Writer{calls: writeorder.Checker{Format: "Arrow"}, sink: out, batch: newBatch(newSchema(fileMetadata{}, deriver != nil), deriver)}, nil
+	return &Writer{calls: export.WriteOrder{Format: "Arrow"}, sink: out, batch: newBatch(newSchema(fileMetadata{}, deriver != nil), deriver)}, nil
 }
 
 // An arrowSink writes each batch as a record batch.

@@ -25,7 +25,7 @@ const (
 // A batch collects requests as rows.
 type batch struct {
 	schema      *arrow.Schema
-	cols        []*column
+	cols        []*arrowColumn
 	eventCounts []int32        // see countEvents
 	deriver     export.Deriver // nil: without derived columns
 	rows        int
@@ -39,7 +39,7 @@ type batch struct {
 func newBatch(schema *arrow.Schema, deriver export.Deriver) *batch {
 	b := &batch{schema: schema, deriver: deriver, maxRows: maxBatchRows, maxBytes: maxBatchBytes}
 	for _, f := range schema.Fields() {
-		b.cols = append(b.cols, newColumn(f))
+		b.cols = append(b.cols, newArrowColumn(f))
 	}
 	return b
 }
@@ -152,7 +152,7 @@ func fieldBytes(fields export.Fields) int {
 }
 
 // appendFields appends a list of fields; null for nil.
-func (c *column) appendFields(fields export.Fields) {
+func (c *arrowColumn) appendFields(fields export.Fields) {
 	if fields == nil {
 		c.appendNull()
 		return
@@ -166,7 +166,7 @@ func (c *column) appendFields(fields export.Fields) {
 
 // appendField completes a struct with the values of f, which start at child first. The
 // caller has appended the children before it.
-func (c *column) appendField(first int, f *export.Field) {
+func (c *arrowColumn) appendField(first int, f *export.Field) {
 	c.children[first+fieldName].appendString(f.Name)
 	c.children[first+fieldText].appendBool(f.Value.Text)
 	c.children[first+fieldValue].appendJSON(&f.Value)
@@ -174,7 +174,7 @@ func (c *column) appendField(first int, f *export.Field) {
 }
 
 // appendJSON appends the text or the JSON text of v; null for the zero Value, which is JSON null.
-func (c *column) appendJSON(v *export.Value) {
+func (c *arrowColumn) appendJSON(v *export.Value) {
 	if !v.Text && len(v.Data) == 0 && v.Envelope == nil {
 		c.appendString("null")
 	} else {
@@ -246,7 +246,7 @@ func alike(responses []export.Response) bool {
 }
 
 // appendAlike appends the outputs of responses for which [alike] is true to c, the elements of outputs.
-func (c *column) appendAlike(responses []export.Response) {
+func (c *arrowColumn) appendAlike(responses []export.Response) {
 	n := len(responses)
 	if n == 0 {
 		return

@@ -135,7 +135,7 @@ func (b *batch) addEvents(r *export.Request, d *export.Derived) {
 }
 
 // setNumbers appends numbers to c, a column of 32 bits.
-func setNumbers(c *column, numbers []int32) {
+func setNumbers(c *arrowColumn, numbers []int32) {
 	cells := c.extend(len(numbers))
 	for i, v := range numbers {
 		binary.LittleEndian.PutUint32(cells[4*i:], uint32(v))

@@ -228,8 +228,8 @@ func TestSharedTexts(t *testing.T) {
 	rng := rand.New(rand.NewPCG(5, 3))
 	for range 300 {
 		values := drawTexts(rng, rng.IntN(30))
-		plain := newColumn(newSchema(fileMetadata{}, false).Field(colReason)) // reason
-		shared, second := newColumn(plain.field), newColumn(plain.field)
+		plain := newArrowColumn(newSchema(fileMetadata{}, false).Field(colReason)) // reason
+		shared, second := newArrowColumn(plain.field), newArrowColumn(plain.field)
 		shared.field.Nullable = true
 		shared.shared, second.shared = &sharedTexts{}, &sharedTexts{}
 		half := rng.IntN(len(values) + 1)
@@ -296,7 +296,7 @@ func TestAppendAll(t *testing.T) {
 }
 
 // sameColumn reports whether a and b hold the same values.
-func sameColumn(a, b *column) bool {
+func sameColumn(a, b *arrowColumn) bool {
 	if a.n != b.n || a.nulls != b.nulls || !bytes.Equal(a.offsets, b.offsets) && a.shared == nil {
 		return false
 	}

@@ -9,8 +9,7 @@ import (
 	"github.com/apache/arrow/go/v15/arrow/ipc"
 
 	"github.com/pa-tools/pa/pkg/export"
-	"github.com/pa-tools/pa/pkg/export/internal/samplejson"
-	"github.com/pa-tools/pa/pkg/export/internal/writeorder"
+	"github.com/pa-tools/pa/pkg/export/jsonfile"
 )
 
 // A JournalWriter writes a run while it is being recorded. Flushed requests survive
@@ -24,7 +23,7 @@ type JournalWriter struct {
 	w    Writer
 	sink *journalSink
 
-	samples   samplejson.Encoder
+	samples   jsonfile.ScrapeEncoder
 	telemetry []byte // lines that are not written yet
 }
 
@@ -44,7 +43,7 @@ func NewJournalWriter(w io.Writer, run *export.Run) (*JournalWriter, error) {
 		return nil, err
 	}
 	s := newJournalSink(w, runTextMetadata(text))
-	j := &JournalWriter{sink: s, w: Writer{calls: writeorder.Checker{Format: "journal"}, sink: s, batch: newBatch(s.schema, nil)}}
+	j := &JournalWriter{sink: s, w: Writer{calls: export.WriteOrder{Format: "journal"}, sink: s, batch: newBatch(s.schema, nil)}}
 	// The first batch, even without rows, writes the schema first.
 	if err := s.writeText(frameRows, nil); err != nil {
 		return nil, j.w.calls.Fail(err)
@@ -67,7 +66,7 @@ func (j *JournalWriter) WriteRequest(r *export.Request) error { return j.w.Write
 // Update writes the header of the current experiment as known so far, such as the closed
 // windows. It ignores Mode and Value of e.
 func (j *JournalWriter) Update(e *export.Experiment) error {
-	if err := j.w.calls.Enter(writeorder.InExperiment, "Update"); err != nil {
+	if err := j.w.calls.Enter(export.InExperiment, "Update"); err != nil {
 		return err
 	}
 	j.w.update(e)
@@ -134,7 +133,7 @@ func (j *JournalWriter) Flush() error {
 	if j.w.calls.Err != nil {
 		return j.w.calls.Err
 	}
-	if j.w.calls.State == writeorder.Closed {
+	if j.w.calls.State == export.Closed {
 		return nil
 	}
 	return j.flush()
@@ -172,7 +171,7 @@ func (j *JournalWriter) BufferedBytes() int64 {
 // are ignored. Only the journal of a killed run has no end. Close does not close the
 // underlying writer.
 func (j *JournalWriter) Close(run *export.Run) error {
-	if j.w.calls.Err == nil && j.w.calls.State == writeorder.BetweenExperiments {
+	if j.w.calls.Err == nil && j.w.calls.State == export.BetweenExperiments {
 		if err := j.flush(); err != nil {
 			return j.w.Close(run)
 		}

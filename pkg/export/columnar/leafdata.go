@@ -22,8 +22,8 @@ type leafData struct {
 type leafBatch struct {
 	rows int
 	// lists are the lists around the values, the outermost first.
-	lists  []*column
-	values *column
+	lists  []*arrowColumn
+	values *arrowColumn
 }
 
 // leavesOf returns the leaves of the batches in the order of a file with the schema: one leaf
@@ -45,7 +45,7 @@ func leavesOf(batches []*batch, schema *pqschema.Schema) []leafData {
 				l.lists = append(l.lists, c)
 				c = c.children[0]
 			}
-			fields := []*column{c}
+			fields := []*arrowColumn{c}
 			if c.isStruct() {
 				fields = c.children
 			}
@@ -122,7 +122,7 @@ func (l *leafBatch) innerLevels(e *valueLevels, from, to int, present, most uint
 
 // appendDefs appends the definition levels of the values of c from index from up to index
 // to: most, or one less for null.
-func (e *valueLevels) appendDefs(c *column, from, to int, most uint8) {
+func (e *valueLevels) appendDefs(c *arrowColumn, from, to int, most uint8) {
 	if c.nulls == 0 {
 		e.defs.add(most, to-from)
 		return
@@ -138,7 +138,7 @@ func (e *valueLevels) appendDefs(c *column, from, to int, most uint8) {
 
 // appendNumbers appends the values that are not null to b, as integers of 64 bits with their
 // sign extended, and doubles as their bits.
-func (c *column) appendNumbers(b []int64) []int64 {
+func (c *arrowColumn) appendNumbers(b []int64) []int64 {
 	at := len(b)
 	b = slices.Grow(b, c.n)[:at+c.n]
 	numbers := b[at:]
@@ -180,7 +180,7 @@ func (c *column) appendNumbers(b []int64) []int64 {
 
 // appendTexts appends the texts that are not null to texts. A column with shared texts has only
 // their rests.
-func (c *column) appendTexts(texts [][]byte) [][]byte {
+func (c *arrowColumn) appendTexts(texts [][]byte) [][]byte {
 	begin := 0
 	for i := range c.n {
 		end := c.offset(i + 1)

@@ -262,7 +262,7 @@ func (d *dictionary) build(e *pageEncoder, p *pagePart) (ok bool) {
 }
 
 // addTexts adds the texts of c. ok is false if there are too many.
-func (d *dictionary) addTexts(c *column) (ok bool) {
+func (d *dictionary) addTexts(c *arrowColumn) (ok bool) {
 	var last []byte // with the index at, if some is set
 	at, some := uint32(0), false
 	for i, end := 0, 0; i < c.n; i++ {

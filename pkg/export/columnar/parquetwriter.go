@@ -17,7 +17,6 @@ import (
 	pqschema "github.com/apache/arrow/go/v15/parquet/schema"
 
 	"github.com/pa-tools/pa/pkg/export"
-	"github.com/pa-tools/pa/pkg/export/internal/writeorder"
 )
 
 // A ParquetWriter is a Writer of Parquet.
@@ -35,7 +34,7 @@ func NewParquetWriter(w io.Writer, deriver export.Deriver) (*ParquetWriter, erro
 	if err != nil {
 		return nil, err
 	}
-	return &ParquetWriter{parquet: s, Writer: Writer{calls: writeorder.Checker{Format: "Parquet"}, sink: s, batch: s.newBatch()}}, nil
+	return &ParquetWriter{parquet: s, Writer: Writer{calls: export.WriteOrder{Format: "Parquet"}, sink: s, batch: s.newBatch()}}, nil
 }
 
 // parquetProperties returns the encodings that the footer names. Times are
@@ -197,7 +196,7 @@ func (s *parquetSink) newBatch() *batch {
 
 // shareTexts makes the texts below c shared texts, unless they may have a dictionary. leaf is
 // the index of the first leaf of c in the schema; it becomes the index of the next one.
-func (c *column) shareTexts(schema *pqschema.Schema, leaf *int) {
+func (c *arrowColumn) shareTexts(schema *pqschema.Schema, leaf *int) {
 	for _, k := range c.children {
 		k.shareTexts(schema, leaf)
 	}

@@ -4,7 +4,6 @@ import (
 	"fmt"
 
 	"github.com/pa-tools/pa/pkg/export"
-	"github.com/pa-tools/pa/pkg/export/internal/writeorder"
 )
 
 // A requestBatch encodes requests as rows in a goroutine of the reader.
@@ -43,7 +42,7 @@ func (b *requestBatch) Add(row *export.Row) {
 
 // WriteBatch writes the requests of b, which NewBatch returned.
 func (w *ParquetWriter) WriteBatch(x export.Batch) error {
-	if err := w.calls.Enter(writeorder.InExperiment, "WriteBatch"); err != nil {
+	if err := w.calls.Enter(export.InExperiment, "WriteBatch"); err != nil {
 		return err
 	}
 	if err := w.flush(); err != nil { // single requests before

@@ -20,7 +20,6 @@ import (
 	"github.com/pa-tools/pa/internal/golden"
 	"github.com/pa-tools/pa/internal/testenv"
 	"github.com/pa-tools/pa/pkg/export"
-	"github.com/pa-tools/pa/pkg/export/internal/writeorder"
 )
 
 // This file holds a test for each of the traps of arrow v15 that the package
@@ -162,7 +161,7 @@ func (res *result) encodeByArrow(t *testing.T, opts ...parquet.WriterProperty) [
 	sink.w = file.NewParquetWriter(sink.file, root, file.WithWriterProps(parquet.NewWriterProperties(opts...)))
 	b := newBatch(schema, nil)
 	b.maxRows = 50
-	if err := res.write(&Writer{calls: writeorder.Checker{Format: "Parquet"}, sink: sink, batch: b}, nil); err != nil {
+	if err := res.write(&Writer{calls: export.WriteOrder{Format: "Parquet"}, sink: sink, batch: b}, nil); err != nil {
 		t.Fatal(err)
 	}
 	return out.Bytes()

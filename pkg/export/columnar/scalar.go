@@ -27,7 +27,7 @@ func scalarType(p any) arrow.DataType {
 
 // appendScalar appends the field that p points to, of a request or of its derived values. z says whether a
 // zero value becomes null. meta reports that the request has pa-record's additions.
-func (c *column) appendScalar(p any, z zeroMeaning, meta bool) {
+func (c *arrowColumn) appendScalar(p any, z zeroMeaning, meta bool) {
 	var number uint64
 	var text string
 	isText := false

@@ -8,7 +8,6 @@ import (
 	"slices"
 
 	"github.com/pa-tools/pa/pkg/export"
-	"github.com/pa-tools/pa/pkg/export/internal/writeorder"
 )
 
 // A Writer writes one run as Parquet or as an Arrow file. See [export.Writer]
@@ -19,7 +18,7 @@ import (
 // requests, or a row group of a Parquet file. The header of the run is in the footer, so the
 // file can be read only after Close. The first error sticks and every later call returns it.
 type Writer struct {
-	calls writeorder.Checker
+	calls export.WriteOrder
 	sink  sink
 	batch *batch
 	run   export.Run // Experiments holds the experiments begun so far
@@ -68,7 +67,7 @@ func (c *countingWriter) Seek(offset int64, whence int) (int64, error) {
 
 // BeginExperiment starts a load level. value is the text of a JSON number.
 func (w *Writer) BeginExperiment(mode, value string) error {
-	if err := w.calls.Enter(writeorder.BetweenExperiments, "BeginExperiment"); err != nil {
+	if err := w.calls.Enter(export.BetweenExperiments, "BeginExperiment"); err != nil {
 		return err
 	}
 	e := export.Experiment{Mode: mode, Value: value}
@@ -76,14 +75,14 @@ func (w *Writer) BeginExperiment(mode, value string) error {
 		return w.calls.Fail(fmt.Errorf("experiment %d: %w", len(w.run.Experiments), err))
 	}
 	w.run.Experiments = append(w.run.Experiments, e)
-	w.calls.State = writeorder.InExperiment
+	w.calls.State = export.InExperiment
 	w.rows = 0
 	return nil
 }
 
 // WriteRequest writes r. The package comment says which parts are kept.
 func (w *Writer) WriteRequest(r *export.Request) error {
-	if err := w.calls.Enter(writeorder.InExperiment, "WriteRequest"); err != nil {
+	if err := w.calls.Enter(export.InExperiment, "WriteRequest"); err != nil {
 		return err
 	}
 	if w.batch.full() {
@@ -102,14 +101,14 @@ func (w *Writer) WriteRequest(r *export.Request) error {
 
 // EndExperiment keeps the windows of e, its Extra and its Meta.
 func (w *Writer) EndExperiment(e *export.Experiment) error {
-	if err := w.calls.Enter(writeorder.InExperiment, "EndExperiment"); err != nil {
+	if err := w.calls.Enter(export.InExperiment, "EndExperiment"); err != nil {
 		return err
 	}
 	w.update(e)
 	if _, err := runText(&export.Run{Experiments: w.run.Experiments[len(w.run.Experiments)-1:]}); err != nil {
 		return w.calls.Fail(fmt.Errorf("experiment %d: %w", len(w.run.Experiments)-1, err))
 	}
-	w.calls.State = writeorder.BetweenExperiments
+	w.calls.State = export.BetweenExperiments
 	return nil
 }
 
@@ -139,11 +138,11 @@ func (w *Writer) WriteScrape(s *export.Scrape) error {
 // Close writes the rows that wait and the header fields of run (nil: none). It
 // does not close the underlying writer. It does nothing when called again.
 func (w *Writer) Close(run *export.Run) error {
-	if w.calls.State == writeorder.Closed {
+	if w.calls.State == export.Closed {
 		return w.calls.Err
 	}
 	err := errors.Join(w.close(run), w.wait())
-	w.calls.State = writeorder.Closed
+	w.calls.State = export.Closed
 	w.batch, w.telemetry = nil, telemetryBuffer{}
 	return err
 }
@@ -153,7 +152,7 @@ func (w *Writer) Close(run *export.Run) error {
 func (w *Writer) Stop() { _ = w.wait() }
 
 func (w *Writer) close(run *export.Run) error {
-	if err := w.calls.Enter(writeorder.BetweenExperiments, "Close"); err != nil {
+	if err := w.calls.Enter(export.BetweenExperiments, "Close"); err != nil {
 		return err
 	}
 	if err := errors.Join(w.flush(), w.wait()); err != nil {

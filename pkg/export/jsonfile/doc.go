@@ -12,4 +12,22 @@
 //	}
 //
 // Package jsonscan looks into the values.
+//
+// # Telemetry
+//
+// A [ScrapeEncoder] and a [ScrapeDecoder] write and read telemetry as every format keeps it: JSON
+// objects that are each a series or a scrape.
+//
+//	{"series":0,"source":"http://gpu1:8002/metrics","name":"nv_gpu_utilization","type":"gauge","labels":{"gpu_uuid":"GPU-1"}}
+//	{"source":"http://gpu1:8002/metrics","start_ns":T,"end_ns":T,"values":[[0,0.5,1],[7,"NaN"]]}
+//	{"source":"http://gpu1:8002/metrics","start_ns":T,"end_ns":T,"error":"connection refused"}
+//	{"source":"http://gpu1:8002/metrics","start_ns":T,"end_ns":T,"left_out":1200,"values":[[0,0.5]]}
+//
+// A series comes before the first scrape that has a value of it. Series are numbered
+// from 0 in the order in which they come. A scrape holds runs of values. A run is the
+// number of a series, the value of that series, the value of the next series, and so
+// on. A value is a number, or one of the strings "NaN", "+Inf" and "-Inf".
+//
+// profile_export.json has these objects as the elements of an array, the others
+// as lines of text.
 package jsonfile

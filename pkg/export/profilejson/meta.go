@@ -94,15 +94,16 @@ func (m *requestMeta) exclude(r *export.Request) {
 	}
 }
 
-// A metaMember is a member of a request's "pa" that holds one field of the request.
+// A metaMember is a member of a request's "pa".
 type metaMember struct {
 	name string
-	// field returns a pointer to the field. The type of the field determines the JSON of the member.
+	// field returns a pointer to the field of the request that the member holds. The type of the field
+	// determines the JSON of the member. nil for members about the responses: see responseMeta.
 	field func(*export.Request) any
 }
 
-// metaMembers lists these members in the order in which they are written. A member that is not there has
-// the field's zero value; status is "ok", and phase "measured".
+// metaMembers lists the members in the order in which they are written. The field of a member that is not
+// there is zero; status is then "ok", and phase "measured".
 var metaMembers = [...]metaMember{
 	{"id", func(r *export.Request) any { return &r.ID }},
 	{"scheduled_ns", func(r *export.Request) any { return &r.ScheduledNS }},
@@ -130,6 +131,11 @@ var metaMembers = [...]metaMember{
 	{"outputs_dropped", func(r *export.Request) any { return &r.OutputsDropped }},
 	{"unrecorded_events", func(r *export.Request) any { return &r.UnrecordedEvents }},
 	{"stated", func(r *export.Request) any { return &r.Stated }},
+	{"reason", nil},
+	{"reads", nil},
+	{"sources", nil},
+	{"final", nil},
+	{"errors", nil},
 }
 
 // metaObject decodes a request's "pa".
@@ -141,36 +147,70 @@ func (d *decoder) metaObject(b []byte, i int) (end int, err error) {
 	i++
 	next := 0 // in metaMembers: most files have them in that order
 	for first := true; ; first = false {
-		name, at, more, err := d.arena.Key(b, i, first)
-		if err != nil || !more {
-			return at, err
+		member, at, ok := expectMember(b, i, first, next)
+		var name []byte
+		if !ok {
+			var more bool
+			if name, at, more, err = d.arena.Key(b, i, first); err != nil || !more {
+				return at, err
+			}
+			member = findMember(name)
 		}
-		if member := findMember(name, next); member >= 0 {
-			next = member + 1
-			m := &metaMembers[member]
+		if member < 0 {
+			d.meta.warning = fmt.Sprintf("member \"pa\" has an unknown member %.40q, which is not kept", name)
+			i, _, err = jsonscan.Value(b, at)
+		} else if m := &metaMembers[member]; m.field != nil {
 			i, err = d.metaField(b, at, m.name, m.field(&d.req))
 		} else {
-			i, err = d.responseMeta(b, at, name)
+			i, err = d.responseMeta(b, at, m.name)
 		}
+		next = member + 1
 		if err != nil {
 			return i, err
 		}
 	}
 }
 
-// findMember returns the index in metaMembers of a member, which is probably not before next; -1 if
-// there is none.
-func findMember(name []byte, next int) int {
+// metaKeys are the names of metaMembers as a recorder writes them, with the colon.
+var metaKeys = func() (keys [len(metaMembers)]string) {
 	for k := range metaMembers {
-		if k += next; k >= len(metaMembers) {
-			k -= len(metaMembers)
+		keys[k] = `"` + metaMembers[k].name + `":`
+	}
+	return keys
+}()
+
+// expectMember returns the index in metaMembers of the member at b[i], and where its value begins. ok is false
+// unless the member is next or after it, and written without white space.
+func expectMember(b []byte, i int, first bool, next int) (member, at int, ok bool) {
+	if !first {
+		if i >= len(b) || b[i] != ',' {
+			return 0, 0, false
 		}
+		i++
+	}
+	const least = len(`"id":`)
+	if len(b)-i <= least || b[i] != '"' {
+		return 0, 0, false
+	}
+	for k := next; k < len(metaKeys); k++ {
+		key := metaKeys[k]
+		if b[i+1] == key[1] && bytes.HasPrefix(b[i:], []byte(key)) {
+			at = i + len(key)
+			return k, at, at < len(b) && b[at] > ' '
+		}
+	}
+	return 0, 0, false
+}
+
+// findMember returns the index in metaMembers of a member; -1 if there is none.
+func findMember(name []byte) int {
+	for k := range metaMembers {
 		if string(name) == metaMembers[k].name {
 			return k
 		}
 	}
 	if string(name) == "scheduled" { // as short exports write it
-		return findMember([]byte("scheduled_ns"), 0)
+		return findMember([]byte("scheduled_ns"))
 	}
 	return -1
 }
@@ -207,23 +247,20 @@ func (d *decoder) metaField(b []byte, i int, name string, p any) (end int, err e
 }
 
 // responseMeta decodes a member of a request's "pa" that is about its responses, or why it is excluded.
-func (d *decoder) responseMeta(b []byte, i int, name []byte) (end int, err error) {
+func (d *decoder) responseMeta(b []byte, i int, name string) (end int, err error) {
 	m := &d.meta
-	switch string(name) {
+	switch name {
 	case "reason":
-		m.reason, end, err = d.bytes(b, i, "reason")
+		m.reason, end, err = d.bytes(b, i, name)
 	case "reads":
-		m.reads, end, err = d.uints(m.reads[:0], b, i, "reads")
+		m.reads, end, err = d.uints(m.reads[:0], b, i, name)
 		m.hasReads = m.reads != nil
 	case "sources":
 		end, err = d.sources(b, i)
 	case "final":
-		m.final, end, err = d.uints(m.final[:0], b, i, "final")
+		m.final, end, err = d.uints(m.final[:0], b, i, name)
 	case "errors":
-		m.errors, end, err = d.uints(m.errors[:0], b, i, "errors")
-	default:
-		m.warning = fmt.Sprintf("member \"pa\" has an unknown member %.40q, which is not kept", name)
-		end, _, err = jsonscan.Value(b, i)
+		m.errors, end, err = d.uints(m.errors[:0], b, i, name)
 	}
 	return end, err
 }
@@ -365,6 +402,9 @@ func appendMeta(b []byte, r *export.Request, reason export.Exclusion) []byte {
 	start := len(b)
 	for i := range metaMembers {
 		m := &metaMembers[i]
+		if m.field == nil {
+			break
+		}
 		switch p := m.field(r).(type) {
 		case *export.Status:
 			if *p != export.StatusOK && (r.HasMeta || reason != "" && *p != export.StatusUnknown) {

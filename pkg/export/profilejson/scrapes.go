@@ -6,7 +6,6 @@ import (
 
 	"github.com/pa-tools/pa/internal/jsonscan"
 	"github.com/pa-tools/pa/pkg/export"
-	"github.com/pa-tools/pa/pkg/export/internal/samplejson"
 	"github.com/pa-tools/pa/pkg/export/jsonfile"
 )
 
@@ -20,7 +19,7 @@ func (r *Reader) Scrapes(ctx context.Context, do func(*export.Scrape) error) err
 	c := jsonfile.NewCursor(r.Name, r.Src, r.Size, r.Limit, jsonfile.DefaultChunk)
 	c.Check = ctx.Err
 	c.Pos = r.samples + 1
-	d := samplejson.Decoder{MaxBytes: r.Limit}
+	d := jsonfile.ScrapeDecoder{MaxBytes: r.Limit}
 	for first := true; ; first = false {
 		more, err := c.Elem(first)
 		if err == nil && !more {

@@ -12,8 +12,6 @@ import (
 	"github.com/pa-tools/pa/internal/jsonscan"
 	"github.com/pa-tools/pa/internal/spool"
 	"github.com/pa-tools/pa/pkg/export"
-	"github.com/pa-tools/pa/pkg/export/internal/samplejson"
-	"github.com/pa-tools/pa/pkg/export/internal/writeorder"
 	"github.com/pa-tools/pa/pkg/export/jsonfile"
 )
 
@@ -33,9 +31,9 @@ type Writer struct {
 	w           *bufio.Writer
 	excluded    spool.Buffer
 	telemetry   spool.Buffer // the elements of "samples", a comma before each
-	samples     samplejson.Encoder
+	samples     jsonfile.ScrapeEncoder
 	buf         []byte
-	calls       writeorder.Checker
+	calls       export.WriteOrder
 	experiments int
 	requests    int // of the current experiment that are in "requests"
 	rows        int // of the current experiment, with excluded ones
@@ -49,13 +47,13 @@ func NewWriter(w io.Writer) *Writer {
 	if _, ok := w.(*bytes.Buffer); ok {
 		size = 4 << 10 // writes to memory cost little, and many such documents are short
 	}
-	return &Writer{w: bufio.NewWriterSize(w, size), calls: writeorder.Checker{Format: "profile_export.json"}}
+	return &Writer{w: bufio.NewWriterSize(w, size), calls: export.WriteOrder{Format: "profile_export.json"}}
 }
 
 // BeginExperiment starts a load level. value is the text of a JSON number.
 // When both are empty the level has no "experiment" member.
 func (w *Writer) BeginExperiment(mode, value string) error {
-	if err := w.calls.Enter(writeorder.BetweenExperiments, "BeginExperiment"); err != nil {
+	if err := w.calls.Enter(export.BetweenExperiments, "BeginExperiment"); err != nil {
 		return err
 	}
 	b := w.buf[:0]
@@ -76,7 +74,7 @@ func (w *Writer) BeginExperiment(mode, value string) error {
 		b = append(b, `},`...)
 	}
 	b = append(b, `"requests":[`...)
-	w.calls.State = writeorder.InExperiment
+	w.calls.State = export.InExperiment
 	w.experiments++
 	w.requests, w.rows = 0, 0
 	return w.write(b)
@@ -86,7 +84,7 @@ func (w *Writer) BeginExperiment(mode, value string) error {
 // is written as null; NoOutputs leaves out all outputs. The Data of a value
 // that is not text must be JSON.
 func (w *Writer) WriteRequest(r *export.Request) error {
-	if err := w.calls.Enter(writeorder.InExperiment, "WriteRequest"); err != nil {
+	if err := w.calls.Enter(export.InExperiment, "WriteRequest"); err != nil {
 		return err
 	}
 	reason := r.Excluded()
@@ -216,10 +214,10 @@ func appendField(b []byte, f *export.Field) ([]byte, error) {
 // EndExperiment writes the windows of e, its Extra and its Meta, and the
 // excluded requests. A nil WindowBoundaries is left out.
 func (w *Writer) EndExperiment(e *export.Experiment) error {
-	if err := w.calls.Enter(writeorder.InExperiment, "EndExperiment"); err != nil {
+	if err := w.calls.Enter(export.InExperiment, "EndExperiment"); err != nil {
 		return err
 	}
-	w.calls.State = writeorder.BetweenExperiments
+	w.calls.State = export.BetweenExperiments
 	b := w.buf[:0]
 	b = append(b, ']')
 	if e.WindowBoundaries != nil {
@@ -284,11 +282,11 @@ func (w *Writer) WriteScrape(s *export.Scrape) error {
 // flushes it. It does not close the underlying writer. Call it after an error too: it
 // releases the temporary file.
 func (w *Writer) Close(run *export.Run) error {
-	if w.calls.State == writeorder.Closed {
+	if w.calls.State == export.Closed {
 		return w.calls.Err
 	}
 	err := w.close(run)
-	w.calls.State = writeorder.Closed
+	w.calls.State = export.Closed
 	if e := errors.Join(w.excluded.Close(), w.telemetry.Close()); e != nil && err == nil {
 		err = w.calls.Fail(e)
 	}
@@ -296,7 +294,7 @@ func (w *Writer) Close(run *export.Run) error {
 }
 
 func (w *Writer) close(run *export.Run) error {
-	if err := w.calls.Enter(writeorder.BetweenExperiments, "Close"); err != nil {
+	if err := w.calls.Enter(export.BetweenExperiments, "Close"); err != nil {
 		return err
 	}
 	b := w.buf[:0]

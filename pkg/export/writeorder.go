@@ -1,29 +1,29 @@
-package writeorder
+package export
 
 import (
 	"errors"
 	"fmt"
 )
 
-// A State says which calls a writer accepts.
-type State int
+// A WriteState says which calls a Writer accepts.
+type WriteState int
 
 // The states, in the order in which a writer enters them.
 const (
-	BetweenExperiments State = iota
+	BetweenExperiments WriteState = iota
 	InExperiment
 	Closed
 )
 
-// A Checker holds the state of a writer and its first error.
-type Checker struct {
+// A WriteOrder checks the order of the calls of a Writer: it holds the state and the first error.
+type WriteOrder struct {
 	Format string // what the writer writes, for messages
-	State  State
+	State  WriteState
 	Err    error
 }
 
 // Enter returns nil if the writer is in the state that call needs. Otherwise it fails.
-func (c *Checker) Enter(need State, call string) error {
+func (c *WriteOrder) Enter(need WriteState, call string) error {
 	switch {
 	case c.Err != nil:
 		return c.Err
@@ -38,10 +38,10 @@ func (c *Checker) Enter(need State, call string) error {
 }
 
 // EnterOpen is Enter for a call that every state but Closed allows.
-func (c *Checker) EnterOpen(call string) error { return c.Enter(min(c.State, InExperiment), call) }
+func (c *WriteOrder) EnterOpen(call string) error { return c.Enter(min(c.State, InExperiment), call) }
 
 // Fail keeps err if it is the first error. It returns the first error.
-func (c *Checker) Fail(err error) error {
+func (c *WriteOrder) Fail(err error) error {
 	if c.Err == nil {
 		c.Err = fmt.Errorf("write %s: %w", c.Format, err)
 	}

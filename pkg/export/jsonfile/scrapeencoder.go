@@ -1,4 +1,4 @@
-package samplejson
+package jsonfile
 
 import (
 	"encoding/json"
@@ -8,14 +8,14 @@ import (
 	"github.com/pa-tools/pa/pkg/export"
 )
 
-// An Encoder writes the scrapes of one run. The zero value is ready.
-type Encoder struct {
+// An ScrapeEncoder writes the scrapes of one run. The zero value is ready.
+type ScrapeEncoder struct {
 	ids map[*export.Series]int
 }
 
 // Append appends the objects for s to b, a separator before each: first the
 // series that are new, then the scrape.
-func (e *Encoder) Append(b []byte, s *export.Scrape, separator byte) []byte {
+func (e *ScrapeEncoder) Append(b []byte, s *export.Scrape, separator byte) []byte {
 	if e.ids == nil {
 		e.ids = map[*export.Series]int{}
 	}
@@ -52,7 +52,7 @@ func appendSeries(b []byte, id int, s *export.Series) []byte {
 	return append(b, '}')
 }
 
-func (e *Encoder) appendScrape(b []byte, s *export.Scrape) []byte {
+func (e *ScrapeEncoder) appendScrape(b []byte, s *export.Scrape) []byte {
 	b = appendText(append(b, `{"source":`...), s.Source)
 	b = strconv.AppendUint(append(b, `,"start_ns":`...), s.StartNS, 10)
 	b = strconv.AppendUint(append(b, `,"end_ns":`...), s.EndNS, 10)

@@ -1,4 +1,4 @@
-package samplejson
+package jsonfile
 
 import (
 	"bytes"
@@ -19,7 +19,7 @@ var (
 
 // The text is a promise: files hold it.
 func TestAppend(t *testing.T) {
-	var e Encoder
+	var e ScrapeEncoder
 	got := string(e.Append(nil, &export.Scrape{
 		Source: "http://gpu1:8002/metrics", StartNS: 1700000000000000001, EndNS: math.MaxUint64,
 		Samples: []export.Sample{{Series: util, Value: 0.5}, {Series: power, Value: 1e6}},
@@ -44,7 +44,7 @@ func TestAppend(t *testing.T) {
 
 // decode returns the scrapes of some text, as text again.
 func decode(text string) (scrapes []string, err error) {
-	var d Decoder
+	var d ScrapeDecoder
 	for line := range strings.Lines(text) {
 		if line = strings.TrimSpace(line); line == "" {
 			continue
@@ -113,7 +113,7 @@ func TestObject(t *testing.T) {
 // kept cost no scrape: it says what it lacks.
 func TestObjectBound(t *testing.T) {
 	const kept = 1000 / (seriesBytes + len("n"))
-	d := Decoder{MaxBytes: 1000}
+	d := ScrapeDecoder{MaxBytes: 1000}
 	text := `{"source":"s","start_ns":1,"end_ns":2,"left_out":3,"values":[[0`
 	for n := range 10 {
 		_, err := d.Object(fmt.Appendf(nil, `{"series":%d,"source":"s","name":"n"}`, n))
@@ -130,14 +130,14 @@ func TestObjectBound(t *testing.T) {
 
 // What was decoded is encoded again to the same bytes, if it was ours.
 func FuzzObject(f *testing.F) {
-	var e Encoder
+	var e ScrapeEncoder
 	text := e.Append(nil, &export.Scrape{Source: "s", StartNS: 3, EndNS: 4, Samples: []export.Sample{{Series: power, Value: math.NaN()}, {Series: label, Value: 0.1}}}, '\n')
 	f.Add(text)
 	f.Add([]byte(`{"series":0,"source":"s","name":"n","type":"gauge","labels":{"a":"1"}}` + "\n" + `{"source":"s","values":[[0,1.5]]}`))
 	f.Fuzz(func(t *testing.T, text []byte) {
 		again := func(text []byte) []byte {
-			var d Decoder
-			var e Encoder
+			var d ScrapeDecoder
+			var e ScrapeEncoder
 			var out []byte
 			for line := range bytes.Lines(text) {
 				if s, err := d.Object(bytes.TrimSpace(line)); err == nil && s != nil {
@@ -155,13 +155,13 @@ func FuzzObject(f *testing.F) {
 }
 
 func BenchmarkObject(b *testing.B) {
-	var e Encoder
+	var e ScrapeEncoder
 	s := &export.Scrape{Source: "s", StartNS: 1700000000000000001, EndNS: 1700000000000000002}
 	for i := range 1000 {
 		s.Samples = append(s.Samples, export.Sample{Series: &export.Series{Name: fmt.Sprint(i)}, Value: float64(i*i) / 8})
 	}
 	all := bytes.Split(e.Append(nil, s, '\n'), []byte("\n"))
-	var d Decoder
+	var d ScrapeDecoder
 	for _, line := range all[1 : len(all)-1] {
 		if _, err := d.Object(line); err != nil {
 			b.Fatal(err)

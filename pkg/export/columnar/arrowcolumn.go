@@ -13,12 +13,12 @@ import (
 	"github.com/pa-tools/pa/pkg/export"
 )
 
-// A column collects values in Arrow's layout and reuses its memory for the next batch.
+// An arrowColumn collects values in Arrow's layout and reuses its memory for the next batch.
 // Arrow's builders give their memory to each record and start with new memory.
 //
 // Invariants: len(offsets) == 4·(n+1) for strings and lists; the elements of the
 // unfinished list are in children[0], from the last offset on.
-type column struct {
+type arrowColumn struct {
 	field    arrow.Field
 	width    int // bytes of a number; 0 for all other types
 	n        int
@@ -26,22 +26,22 @@ type column struct {
 	valid    []byte // a bit per value, if there are nulls
 	offsets  []byte // int32 little-endian, of strings and lists
 	data     []byte // numbers, bits of bools, bytes of strings
-	children []*column
+	children []*arrowColumn
 	// shared is set for texts if data holds only the differences to the previous text.
 	shared *sharedTexts
 	// plain is the last text that appendString wrote as it is; others are checked first.
 	plain string
 }
 
-func newColumn(f arrow.Field) *column {
-	c := &column{field: f}
+func newArrowColumn(f arrow.Field) *arrowColumn {
+	c := &arrowColumn{field: f}
 	switch t := f.Type.(type) {
 	case *arrow.StructType:
 		for _, k := range t.Fields() {
-			c.children = append(c.children, newColumn(k))
+			c.children = append(c.children, newArrowColumn(k))
 		}
 	case *arrow.ListType:
-		c.children = []*column{newColumn(t.ElemField())}
+		c.children = []*arrowColumn{newArrowColumn(t.ElemField())}
 	case *arrow.BooleanType, *arrow.StringType:
 	case arrow.FixedWidthDataType:
 		c.width = t.Bytes()
@@ -51,7 +51,7 @@ func newColumn(f arrow.Field) *column {
 }
 
 // reset removes all values and keeps the memory.
-func (c *column) reset() {
+func (c *arrowColumn) reset() {
 	c.n, c.nulls = 0, 0
 	c.valid, c.data = c.valid[:0], c.data[:0]
 	switch c.field.Type.(type) {
@@ -66,22 +66,22 @@ func (c *column) reset() {
 	}
 }
 
-func (c *column) isList() bool { _, ok := c.field.Type.(*arrow.ListType); return ok }
+func (c *arrowColumn) isList() bool { _, ok := c.field.Type.(*arrow.ListType); return ok }
 
-func (c *column) isStruct() bool { _, ok := c.field.Type.(*arrow.StructType); return ok }
+func (c *arrowColumn) isStruct() bool { _, ok := c.field.Type.(*arrow.StructType); return ok }
 
-func (c *column) isText() bool { return c.field.Type.ID() == arrow.STRING }
+func (c *arrowColumn) isText() bool { return c.field.Type.ID() == arrow.STRING }
 
 // isNull reports whether value i is null.
-func (c *column) isNull(i int) bool { return c.nulls > 0 && c.valid[i/8]>>(i%8)&1 == 0 }
+func (c *arrowColumn) isNull(i int) bool { return c.nulls > 0 && c.valid[i/8]>>(i%8)&1 == 0 }
 
 // offset returns the index in data or children[0] at which text or list i starts.
-func (c *column) offset(i int) int {
+func (c *arrowColumn) offset(i int) int {
 	return int(int32(binary.LittleEndian.Uint32(c.offsets[4*i:])))
 }
 
 // size returns the bytes that the column holds; of shared texts, the bytes of the whole texts.
-func (c *column) size() int {
+func (c *arrowColumn) size() int {
 	n := len(c.valid) + len(c.offsets) + len(c.data)
 	if c.shared != nil {
 		n += c.shared.bytes - len(c.data)
@@ -93,7 +93,7 @@ func (c *column) size() int {
 }
 
 // lengths appends the lengths of the memory of c and its children to n.
-func (c *column) lengths(n []int) []int {
+func (c *arrowColumn) lengths(n []int) []int {
 	n = append(n, len(c.valid), len(c.offsets), len(c.data))
 	if c.shared != nil {
 		n = append(n, len(c.shared.prefixes))
@@ -106,7 +106,7 @@ func (c *column) lengths(n []int) []int {
 
 // reserve makes room for values that take the lengths n, and some more. It returns the lengths
 // of the next column.
-func (c *column) reserve(n []int) []int {
+func (c *arrowColumn) reserve(n []int) []int {
 	room := func(n int) int { return n + n/8 }
 	c.valid = slices.Grow(c.valid, room(n[0]))
 	c.offsets = slices.Grow(c.offsets, room(n[1]))
@@ -123,7 +123,7 @@ func (c *column) reserve(n []int) []int {
 }
 
 // appendColumn appends the values of o, a column of the same type.
-func (c *column) appendColumn(o *column) {
+func (c *arrowColumn) appendColumn(o *arrowColumn) {
 	if c.nulls+o.nulls > 0 {
 		if c.nulls == 0 {
 			c.valid = appendSame(c.valid[:0], 0, true, c.n)
@@ -155,7 +155,7 @@ func (c *column) appendColumn(o *column) {
 }
 
 // appendOffsets appends the ends of the texts or lists of o, which begin at base in c.
-func (c *column) appendOffsets(o *column, base int) {
+func (c *arrowColumn) appendOffsets(o *arrowColumn, base int) {
 	for i := range o.n {
 		c.offsets = binary.LittleEndian.AppendUint32(c.offsets, uint32(base+o.offset(i+1)))
 	}
@@ -209,7 +209,7 @@ func appendBit(b []byte, i int, v bool) []byte {
 }
 
 // endValue completes a value. valid is false for null.
-func (c *column) endValue(valid bool) {
+func (c *arrowColumn) endValue(valid bool) {
 	if c.nulls > 0 {
 		c.valid = appendBit(c.valid, c.n, valid)
 	} else if !valid {
@@ -222,7 +222,7 @@ func (c *column) endValue(valid bool) {
 }
 
 // endValues completes n values that are not null.
-func (c *column) endValues(n int) {
+func (c *arrowColumn) endValues(n int) {
 	if c.nulls > 0 {
 		c.valid = appendSame(c.valid, c.n, true, n)
 	}
@@ -230,7 +230,7 @@ func (c *column) endValues(n int) {
 }
 
 // extend appends n numbers that are not null, and returns their bytes, which the caller sets.
-func (c *column) extend(n int) []byte {
+func (c *arrowColumn) extend(n int) []byte {
 	at := len(c.data)
 	c.data = slices.Grow(c.data, n*c.width)[:at+n*c.width]
 	c.endValues(n)
@@ -238,7 +238,7 @@ func (c *column) extend(n int) []byte {
 }
 
 // appendNumber appends the low bytes of v, as many as the width of the column.
-func (c *column) appendNumber(v uint64) {
+func (c *arrowColumn) appendNumber(v uint64) {
 	switch c.width {
 	case 1:
 		c.data = append(c.data, byte(v))
@@ -250,19 +250,19 @@ func (c *column) appendNumber(v uint64) {
 	c.endValue(true)
 }
 
-func (c *column) appendBool(v bool) {
+func (c *arrowColumn) appendBool(v bool) {
 	c.data = appendBit(c.data, c.n, v)
 	c.endValue(true)
 }
 
 // appendBools appends v n times.
-func (c *column) appendBools(v bool, n int) {
+func (c *arrowColumn) appendBools(v bool, n int) {
 	c.data = appendSame(c.data, c.n, v, n)
 	c.endValues(n)
 }
 
 // appendStrings appends s n times to c, which has no shared texts.
-func (c *column) appendStrings(s string, n int) {
+func (c *arrowColumn) appendStrings(s string, n int) {
 	if n == 0 {
 		return
 	}
@@ -282,7 +282,7 @@ func (c *column) appendStrings(s string, n int) {
 	c.endValues(n - 1)
 }
 
-func (c *column) appendString(s string) {
+func (c *arrowColumn) appendString(s string) {
 	switch {
 	case c.shared != nil:
 		c.data = append(c.data, c.shared.append([]byte(s))...)
@@ -298,7 +298,7 @@ func (c *column) appendString(s string) {
 }
 
 // appendValue appends the text of v.
-func (c *column) appendValue(v *export.Value) {
+func (c *arrowColumn) appendValue(v *export.Value) {
 	if c.shared != nil {
 		c.data = c.shared.appendValue(c.data, v)
 	} else {
@@ -307,13 +307,13 @@ func (c *column) appendValue(v *export.Value) {
 	c.endText(true)
 }
 
-func (c *column) endText(valid bool) {
+func (c *arrowColumn) endText(valid bool) {
 	c.offsets = binary.LittleEndian.AppendUint32(c.offsets, uint32(len(c.data)))
 	c.endValue(valid)
 }
 
 // appendNull appends a null.
-func (c *column) appendNull() {
+func (c *arrowColumn) appendNull() {
 	switch c.field.Type.(type) {
 	case *arrow.ListType:
 		c.endList(false)
@@ -331,10 +331,10 @@ func (c *column) appendNull() {
 	}
 }
 
-func (c *column) appendFloat(v float64) { c.appendNumber(math.Float64bits(v)) }
+func (c *arrowColumn) appendFloat(v float64) { c.appendNumber(math.Float64bits(v)) }
 
 // appendCount appends v; null if v is missing.
-func (c *column) appendCount(v export.Count) {
+func (c *arrowColumn) appendCount(v export.Count) {
 	if v.OK {
 		c.appendNumber(uint64(v.V))
 	} else {
@@ -344,14 +344,14 @@ func (c *column) appendCount(v export.Count) {
 
 // endList completes a list. Its elements are the values appended to children[0] since the
 // previous list. valid is false for a null list.
-func (c *column) endList(valid bool) {
+func (c *arrowColumn) endList(valid bool) {
 	c.offsets = binary.LittleEndian.AppendUint32(c.offsets, uint32(c.children[0].n))
 	c.endValue(valid)
 }
 
 // array returns the values, which are not shared texts, as an Arrow array. The array shares the memory of the column
 // and is valid until the column changes.
-func (c *column) array() *array.Data {
+func (c *arrowColumn) array() *array.Data {
 	buffers := []*memory.Buffer{nil}
 	if c.nulls > 0 {
 		buffers[0] = memory.NewBufferBytes(c.valid)

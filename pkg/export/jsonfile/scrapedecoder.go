@@ -1,4 +1,4 @@
-package samplejson
+package jsonfile
 
 import (
 	"bytes"
@@ -10,11 +10,10 @@ import (
 
 	"github.com/pa-tools/pa/internal/jsonscan"
 	"github.com/pa-tools/pa/pkg/export"
-	"github.com/pa-tools/pa/pkg/export/jsonfile"
 )
 
-// A Decoder reads the objects of an Encoder one by one. The zero value is ready.
-type Decoder struct {
+// A ScrapeDecoder reads the objects of an ScrapeEncoder one by one. The zero value is ready.
+type ScrapeDecoder struct {
 	// MaxBytes bounds the memory of the series; 0 means 64 MiB.
 	MaxBytes int64
 
@@ -43,7 +42,7 @@ const (
 // valid until the next call, or nil for a series. An object with an error is dropped. A
 // series beyond MaxBytes still counts as a series, and scrapes count its samples as left
 // out.
-func (d *Decoder) Object(b []byte) (*export.Scrape, error) {
+func (d *ScrapeDecoder) Object(b []byte) (*export.Scrape, error) {
 	var o struct {
 		Series  *int            `json:"series"`
 		Source  string          `json:"source"`
@@ -129,7 +128,7 @@ func split(b []byte) (rest, values []byte, err error) {
 var errValues = errors.New(`"values" has to be an array of arrays, each of the number of a series and numbers`)
 
 // values reads the runs of values into the scrape.
-func (d *Decoder) values(b []byte) error {
+func (d *ScrapeDecoder) values(b []byte) error {
 	if b == nil || string(b) == "null" {
 		return nil
 	}
@@ -156,7 +155,7 @@ func (d *Decoder) values(b []byte) error {
 }
 
 // run reads one run, whose elements begin at i.
-func (d *Decoder) run(b []byte, i int) (end int, err error) {
+func (d *ScrapeDecoder) run(b []byte, i int) (end int, err error) {
 	id := -1
 	for first := true; ; first = false {
 		next, more, err := jsonscan.NextElem(b, i, first)
@@ -215,7 +214,7 @@ func decodeValue(text []byte) (float64, error) {
 	}
 	v, err := strconv.ParseFloat(string(text), 64)
 	if err != nil {
-		return 0, fmt.Errorf("%s does not fit in a 64-bit number", jsonfile.Excerpt(text))
+		return 0, fmt.Errorf("%s does not fit in a 64-bit number", Excerpt(text))
 	}
 	return v, nil
 }
