@@ -355,7 +355,11 @@ func (c *collector) uncountable(metrics []MetricSummary) []Unavailable {
 	if c.anomalies.notCounted == 0 {
 		return nil
 	}
-	why := "the tokenizer could not count a text: " + c.refusal
+	return withoutTokens(metrics, "the tokenizer could not count a text: "+c.refusal)
+}
+
+// withoutTokens returns the metrics and rates that have no value because of the number of output tokens.
+func withoutTokens(metrics []MetricSummary, why string) []Unavailable {
 	var all []Unavailable
 	for _, m := range []answer.Metric{answer.TPOT, answer.OutputTokens} {
 		if metricOf(metrics, m) == nil {
@@ -380,13 +384,7 @@ func (c *collector) unstatedTokens(metrics []MetricSummary, run *export.Run, cfg
 	if cfg.Counter == nil {
 		why += "; --tokenizer counts the text"
 	}
-	var all []Unavailable
-	for _, m := range []answer.Metric{answer.TPOT, answer.OutputTokens} {
-		if metricOf(metrics, m) == nil {
-			all = append(all, Unavailable{m.Key(), m.Label(), why})
-		}
-	}
-	return append(all, Unavailable{"output_tokens_per_s", "token rates", why})
+	return withoutTokens(metrics, why)
 }
 
 // throughput returns the rates over a duration.
