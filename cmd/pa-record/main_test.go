@@ -11,6 +11,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"runtime/debug"
 	"strconv"
 	"strings"
 	"testing"
@@ -48,6 +49,7 @@ func TestMain(m *testing.M) {
 		limitChild()
 		main()
 	}
+	debug.SetGCPercent(mostGCPercent) // as main does
 	if !testenv.Race {
 		// The parallel tests wait for servers more than they compute. The flag -parallel of
 		// the command line, which is parsed later, has precedence.
