@@ -70,6 +70,7 @@ func checkWindows(t *testing.T, run *export.Run, requests []export.Request, mode
 // A run in windows that is interrupted, or whose server is killed, keeps what it
 // had. perf_analyzer waits for its count for ever, or writes nothing.
 func TestWindowsBreakOff(t *testing.T) {
+	t.Parallel()
 	for mode, flags := range windowModes {
 		for _, event := range []string{"SIGINT", "the server killed"} {
 			if testenv.Race && mode == "time windows" {
@@ -135,6 +136,7 @@ func TestWindowsBreakOff(t *testing.T) {
 // perf_analyzer ends with the first that fails, and waits for ever for one that a
 // server never answers.
 func TestWindowsWithFailures(t *testing.T) {
+	t.Parallel()
 	data := filepath.Join(t.TempDir(), "prompts.json")
 	if err := os.WriteFile(data, []byte(`{"data":[{"text_input":["Hello"],"stream":[true],"sampling_parameters":["{}"]}]}`), 0o600); err != nil {
 		t.Fatal(err)

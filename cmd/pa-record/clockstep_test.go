@@ -20,6 +20,7 @@ import (
 // A wall clock that is set during a run changes no time of the run, and the export and the
 // report say that it was set.
 func TestClockStep(t *testing.T) {
+	t.Parallel()
 	for i, by := range []time.Duration{2 * time.Second, -2 * time.Second, 0} {
 		for j, name := range []string{"e.json", "e.parquet"} {
 			if (i+j)%testenv.Stride(2) > 0 {

@@ -91,6 +91,7 @@ func TestConsoleBegins(t *testing.T) {
 // What is printed while a run is made, and its CSV file, are what pa-analyze makes
 // of the export.
 func TestConsoleIsTheExports(t *testing.T) {
+	t.Parallel()
 	inputs := map[string]string{
 		"triton":        `{"data":[{"text_input":["Hi"],"stream":[true],"sampling_parameters":["{\"max_tokens\":4}"]}]}`,
 		"schedule":      `{"data":[{"timestamp":[0],"text_input":["Hi"],"stream":[true],"sampling_parameters":["{}"]},{"timestamp":[9],"text_input":["Hi"],"stream":[true],"sampling_parameters":["{}"]}]}`,

@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"runtime"
+	"runtime/debug"
 	"runtime/metrics"
 	"slices"
 	"strings"
@@ -307,6 +308,7 @@ const mostHeap = 64 << 20
 func heapGrowth(f func()) (growth uint64) {
 	sample := []metrics.Sample{{Name: "/memory/classes/heap/objects:bytes"}}
 	read := func() uint64 { metrics.Read(sample); return sample[0].Value.Uint64() }
+	defer debug.SetGCPercent(debug.SetGCPercent(100)) // garbage counts, too
 	runtime.GC()
 	before, most := read(), uint64(0)
 	done, sampled := make(chan struct{}), make(chan struct{})

@@ -110,6 +110,7 @@ func btoi(b bool) int {
 // A server that accepts and says nothing is waited for, as is one that is not
 // there yet when that was asked for, but not in silence.
 func TestWaiting(t *testing.T) {
+	t.Parallel()
 	mute := startMute(t)
 	for name, tt := range map[string]struct{ args, waiting, end string }{
 		"OpenAI": {"--service-kind openai -u " + mute, "waiting for " + mute + " to say whether it is ready", "http://" + mute + "/v1/models: no answer in time; is -u the server's HTTP port?"},
@@ -156,6 +157,7 @@ func startMute(t *testing.T) (addr string) {
 // A server that accepts and then hangs, before its answer or in the middle of it,
 // costs --request-timeout for each request, and no more.
 func TestHangTimeout(t *testing.T) {
+	t.Parallel()
 	for _, head := range []bool{false, true} {
 		t.Run(map[bool]string{false: "no answer", true: "half an answer"}[head], func(t *testing.T) {
 			t.Parallel()
@@ -173,6 +175,7 @@ func TestHangTimeout(t *testing.T) {
 // Such a server does not keep a run that is interrupted for longer than
 // --grace-period, nor at all after a second signal.
 func TestHangInterrupt(t *testing.T) {
+	t.Parallel()
 	for _, tt := range []struct {
 		name, grace string
 		head        bool

@@ -23,6 +23,9 @@ const (
 
 // steerHeap sets the collector's percentage for a load, now and as the memory in use changes,
 // until stop is called. Then collections are frequent. Only one steerHeap may run at a time.
+//
+// Collections disturb the receivers, so they are rare while the program uses little memory. The
+// more memory it uses, the more often they come, which bounds the memory that garbage takes.
 func steerHeap() (stop func()) {
 	set := mostGCPercent
 	debug.SetGCPercent(set)

@@ -58,17 +58,17 @@ func inputFlags() []cli.Flag {
 
 // inputSettings holds the checked settings of the data to send, with every default set.
 type inputSettings struct {
-	InputData      []string `json:"input_data,omitempty"`
-	Layout         string   `json:"dataset,omitempty"`
-	Order          string   `json:"dataset_sampling_strategy,omitempty"`
-	Prompts        string   `json:"prompts,omitempty"` // "" if there is one level and one run
-	DatasetEntries int      `json:"num_dataset_entries,omitempty"`
-	WindowFrom     millis   `json:"trace_window_from_ms,omitempty"`
-	WindowTo       millis   `json:"trace_window_to_ms,omitempty"`
-	BlockTokens    int      `json:"block_tokens,omitempty"`
-	TraceRows      string   `json:"trace_rows,omitempty"`
-	PromptStyle    string   `json:"backend,omitempty"`
-	IncludeUsage   bool     `json:"include_usage,omitempty"`
+	InputData      []string     `json:"input_data,omitempty"`
+	Layout         string       `json:"dataset,omitempty"`
+	Order          string       `json:"dataset_sampling_strategy,omitempty"`
+	Prompts        string       `json:"prompts,omitempty"` // "" if there is one level and one run
+	DatasetEntries int          `json:"num_dataset_entries,omitempty"`
+	WindowFrom     millis       `json:"trace_window_from_ms,omitempty"`
+	WindowTo       millis       `json:"trace_window_to_ms,omitempty"`
+	BlockTokens    int          `json:"block_tokens,omitempty"`
+	TraceRows      string       `json:"trace_rows,omitempty"`
+	Style          render.Style `json:"backend,omitempty"` // 0: told by the model
+	IncludeUsage   bool         `json:"include_usage,omitempty"`
 
 	promptMember string // of requests to the endpoint; "" for APIs other than OpenAI's
 	extraLength  string // the member of --extra-body that holds the length of the answer; "" for none
@@ -87,10 +87,9 @@ type inputSettings struct {
 
 	template *template.Template // nil: none
 
-	sendOrder   workload.Order
-	restart     bool         // of --prompts
-	renderStyle render.Style // 0: told by the model
-	spool       spool.Config // limits of --max-spool and --max-ratio
+	sendOrder workload.Order
+	restart   bool         // of --prompts
+	spool     spool.Config // limits of --max-spool and --max-ratio
 	// encode returns the tokens of a text; nil: no tokenizer. The package that opens the
 	// inputs sets it.
 	encode func(string) []uint32
@@ -138,9 +137,9 @@ func (p *parser) inputs(s *settings) {
 	if s.IncludeUsage = s.ServiceKind == kindOpenAI && c.Bool("include-usage"); s.ServiceKind == kindTriton && c.IsSet("include-usage") {
 		p.errorf("--include-usage belongs to --service-kind openai")
 	}
-	if s.PromptStyle = c.String("backend"); s.PromptStyle != "" {
+	if name := c.String("backend"); name != "" {
 		var err error
-		if s.renderStyle, err = render.ParseStyle(s.PromptStyle); err != nil {
+		if s.Style, err = render.ParseStyle(name); err != nil {
 			p.errorf("--backend: %w", err)
 		}
 		if s.ServiceKind == kindOpenAI {

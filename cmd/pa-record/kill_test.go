@@ -147,6 +147,7 @@ func TestKill(t *testing.T) {
 // A run that is interrupted keeps all requests, in all formats, and says how it ended. make test
 // writes all formats for one signal.
 func TestInterrupt(t *testing.T) {
+	t.Parallel()
 	for _, tt := range []struct {
 		signal syscall.Signal
 		code   int

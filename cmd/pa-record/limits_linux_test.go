@@ -83,6 +83,7 @@ func TestTooManyFilesForPrewarming(t *testing.T) {
 // A load for which there are too few local ports: more slots than ports, or few
 // slots and a connection for each request, whose port rests for a while.
 func TestNoPortLeft(t *testing.T) {
+	t.Parallel()
 	for _, tt := range []struct {
 		name, reuse string
 		slots       string

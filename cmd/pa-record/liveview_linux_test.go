@@ -139,6 +139,7 @@ func recordOnTerminal(t *testing.T, columns uint16, patterns []string, env ...st
 // A terminal shows how far the run is and the figures of its last seconds. Nothing of that
 // stays when the run has ended, whatever was printed in between.
 func TestLiveView(t *testing.T) {
+	t.Parallel()
 	for _, tt := range []struct {
 		name    string
 		columns uint16

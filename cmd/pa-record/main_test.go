@@ -11,6 +11,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"runtime/debug"
 	"strconv"
 	"strings"
 	"testing"
@@ -48,6 +49,7 @@ func TestMain(m *testing.M) {
 		limitChild()
 		main()
 	}
+	debug.SetGCPercent(mostGCPercent) // as main does
 	if !testenv.Race {
 		// The parallel tests wait for servers more than they compute. The flag -parallel of
 		// the command line, which is parsed later, has precedence.
@@ -75,9 +77,9 @@ const scriptEnv = "PA_RECORD_TEST_SCRIPT"
 
 // eachScript runs the scripts of a folder at the same time as other tests. Each has a process of
 // its own, which runs the commands of the script without further processes but has only one
-// working directory.
+// working directory. With the race detector, which slows the machine down, a script runs alone.
 func eachScript(t *testing.T, params testscript.Params) {
-	if testenv.IsLong() || os.Getenv(scriptEnv) != "" {
+	if testenv.IsLong() || testenv.Race || os.Getenv(scriptEnv) != "" {
 		program.Scripts(t, params)
 		return
 	}

@@ -79,6 +79,7 @@ func endedBy(entries []ledger.Entry, instant uint64) (e ended) {
 // What the simulated server says of itself, over each protocol and in each format,
 // is what its ledger has; and the analysis shows it beside the client's figures.
 func TestMetricsLedger(t *testing.T) {
+	t.Parallel()
 	for _, tt := range []struct {
 		name, args string
 		count, sum string // of the series

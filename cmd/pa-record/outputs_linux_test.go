@@ -94,6 +94,7 @@ func TestPipeWithoutReader(t *testing.T) {
 // The second signal ends a run whose output nobody reads any more, and what was measured is
 // kept.
 func TestStalledOutputs(t *testing.T) {
+	t.Parallel()
 	for name, tt := range map[string]struct {
 		args   string
 		signal syscall.Signal

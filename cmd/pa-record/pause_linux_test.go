@@ -87,7 +87,6 @@ func TestStopped(t *testing.T) {
 
 // Ctrl-Z and fg on a terminal are a pause, too.
 func TestCtrlZ(t *testing.T) {
-	t.Parallel()
 	sh := testenv.Program(t, "sh")
 	srv := startSim(t, "--ttft", "5ms", "--itl", "2ms", "--output-tokens", "10")
 	path := filepath.Join(t.TempDir(), "x.json")

@@ -14,6 +14,7 @@ import (
 // A rank that leaves because another rank was lost lets the rest complete their shares;
 // a rank that leaves because of its own error ends the run of all.
 func TestLeaveRanks(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct {
 		name string
 		err  error

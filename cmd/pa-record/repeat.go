@@ -20,7 +20,7 @@ const maxRepeat = 1000
 
 // A plannedRun is one run of a series: its server, its files and the order of its levels.
 type plannedRun struct {
-	Label   string   `json:"label,omitempty"` // of the server
+	runIndex
 	Exports []string `json:"profile_export_file"`
 	CSV     string   `json:"csv_file,omitempty"` // of -f
 	// Levels are named in the order of measurement; nil when that is the order of
@@ -29,7 +29,6 @@ type plannedRun struct {
 
 	order  []int // for each of Levels its index in settings.levels
 	server int   // index in settings.Servers; 0 if that is empty
-	index  runIndex
 }
 
 // repeat reads how often, after the levels and exports, and plans the runs.
@@ -109,7 +108,7 @@ func (s *settings) warmupsBefore(i int) (all []plannedRun) {
 	run := s.plannedRuns()[i]
 	servers := []int{run.server}
 	switch {
-	case run.index.number > 1 || s.Interleave && i > 0:
+	case run.number > 1 || s.Interleave && i > 0:
 		return nil
 	case s.Interleave:
 		servers = servers[:0]
@@ -119,10 +118,9 @@ func (s *settings) warmupsBefore(i int) (all []plannedRun) {
 	}
 	for n := range s.WarmupRuns {
 		for _, server := range servers {
-			r := plannedRun{server: server, index: runIndex{number: n + 1, total: s.WarmupRuns, warmup: true}}
+			r := plannedRun{server: server, runIndex: runIndex{number: n + 1, total: s.WarmupRuns, warmup: true}}
 			if len(s.Servers) > 0 {
 				r.Label = s.Servers[server].Label
-				r.index.label = r.Label
 			}
 			all = append(all, r)
 		}
@@ -164,19 +162,18 @@ func (s *settings) planRuns(runs int) {
 }
 
 // planRun returns a run against a server.
-func (s *settings) planRun(server int, of runIndex) plannedRun {
-	r := plannedRun{server: server, index: of}
+func (s *settings) planRun(server int, index runIndex) plannedRun {
+	r := plannedRun{server: server, runIndex: index}
 	if len(s.Servers) > 0 {
 		r.Label = s.Servers[server].Label
-		r.index.label = r.Label
 	}
-	number := s.fileNumber(r.Label, strconv.Itoa(of.number))
+	number := s.fileNumber(r.Label, strconv.Itoa(r.number))
 	for _, path := range s.exportPaths() {
 		r.Exports = append(r.Exports, numberedPath(path, number))
 	}
 	r.CSV = numberedPath(s.rankedPath(s.CSV, strconv.Itoa(s.world.Rank)), number)
 	if s.Interleave && len(s.levels) > 1 && s.levelPlan == nil {
-		r.order = load.Order(len(s.levels), of.number-1, s.Seed)
+		r.order = load.Order(len(s.levels), r.number-1, s.Seed)
 		for _, level := range r.order {
 			r.Levels = append(r.Levels, s.levels[level].String())
 		}
@@ -285,8 +282,8 @@ func exportStem(path string) string { return strings.TrimSuffix(journal.PathFor(
 // runIndex counts the runs of --repeat, from 1; with labels the runs of each label. The
 // zero value is a run without --repeat and label.
 type runIndex struct {
+	Label         string `json:"label,omitempty"` // of the server; "" if it has none
 	number, total int
-	label         string // of the server; "" if it has none
 	// warmup says that the run is one of --warmup-runs, which are counted by themselves.
 	warmup bool
 }
@@ -299,19 +296,19 @@ func (r runIndex) String() string {
 		run = "warm-up " + run
 	}
 	switch {
-	case r.label == "":
+	case r.Label == "":
 		return run
 	case r.total == 1 && !r.warmup:
-		return r.label
+		return r.Label
 	default:
-		return r.label + ", " + run
+		return r.Label + ", " + run
 	}
 }
 
 // prefix returns "run 2 of 3, ", with a label "old, run 2 of 3, "; "" if there is only
 // one run.
 func (r runIndex) prefix() string {
-	if r.total < 2 && r.label == "" && !r.warmup {
+	if r.total < 2 && r.Label == "" && !r.warmup {
 		return ""
 	}
 	return r.String() + ", "
@@ -319,7 +316,7 @@ func (r runIndex) prefix() string {
 
 // title returns "Run 2 of 3", the heading of a run's figures; with a label as String does.
 func (r runIndex) title() string {
-	if r.label != "" {
+	if r.Label != "" {
 		return r.String()
 	}
 	text := r.String()
@@ -328,8 +325,8 @@ func (r runIndex) title() string {
 
 // place returns "run: 2", with a label "server: old, run: 2".
 func (r runIndex) place() string {
-	if r.label != "" {
-		return fmt.Sprintf("server: %s, run: %d", r.label, r.number)
+	if r.Label != "" {
+		return fmt.Sprintf("server: %s, run: %d", r.Label, r.number)
 	}
 	return fmt.Sprintf("run: %d", r.number)
 }
@@ -341,9 +338,9 @@ func (r runIndex) short() string {
 	case r.warmup:
 		return r.String()
 	case r.total < 2:
-		return r.label
-	case r.label != "":
-		return fmt.Sprintf("%s %d/%d", r.label, r.number, r.total)
+		return r.Label
+	case r.Label != "":
+		return fmt.Sprintf("%s %d/%d", r.Label, r.number, r.total)
 	}
 	return fmt.Sprintf("run %d/%d", r.number, r.total)
 }

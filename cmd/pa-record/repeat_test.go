@@ -136,13 +136,13 @@ func TestPlanServers(t *testing.T) {
 		levels := map[int][]int{} // of the runs with that number
 		for _, r := range s.plannedRuns() {
 			got = append(got, r.Exports...)
-			if r.Label != s.Servers[r.server].Label || r.index.label != r.Label || r.index.total != max(s.Repeat, 1) {
-				t.Errorf("%s: run %v is of server %s", tt.args, r.index, r.Label)
+			if r.Label != s.Servers[r.server].Label || r.total != max(s.Repeat, 1) {
+				t.Errorf("%s: run %v is of server %s", tt.args, r.runIndex, r.Label)
 			}
-			if before, ok := levels[r.index.number]; ok && !slices.Equal(before, r.order) {
-				t.Errorf("%s: %v has the levels in the order %v, the other server in %v", tt.args, r.index, r.order, before)
+			if before, ok := levels[r.number]; ok && !slices.Equal(before, r.order) {
+				t.Errorf("%s: %v has the levels in the order %v, the other server in %v", tt.args, r.runIndex, r.order, before)
 			}
-			levels[r.index.number] = r.order
+			levels[r.number] = r.order
 			if several := strings.Contains(tt.args, "1,2,4"); several != (r.order != nil) {
 				t.Errorf("%s: order of levels %v", tt.args, r.order)
 			}
@@ -206,9 +206,9 @@ func TestWarmupsBefore(t *testing.T) {
 		for i := range s.plannedRuns() {
 			var names []string
 			for _, r := range s.warmupsBefore(i) {
-				names = append(names, r.index.String())
+				names = append(names, r.String())
 				if r.Exports != nil || r.CSV != "" {
-					t.Errorf("%s: %v has files: %+v", tt.args, r.index, r)
+					t.Errorf("%s: %v has files: %+v", tt.args, r.runIndex, r)
 				}
 			}
 			got = append(got, strings.Join(names, "; "))
@@ -280,12 +280,12 @@ func TestIndex(t *testing.T) {
 		of                                  runIndex
 		text, prefix, title, short, inTable string
 	}{
-		{runIndex{1, 1, "", false}, "run 1 of 1", "", "Run 1 of 1", "", "run: 1"},
-		{runIndex{2, 3, "", false}, "run 2 of 3", "run 2 of 3, ", "Run 2 of 3", "run 2/3", "run: 2"},
-		{runIndex{1, 2, "", true}, "warm-up run 1 of 2", "warm-up run 1 of 2, ", "Warm-up run 1 of 2", "warm-up run 1 of 2", "run: 1"},
-		{runIndex{1, 1, "old", true}, "old, warm-up run 1 of 1", "old, warm-up run 1 of 1, ", "old, warm-up run 1 of 1", "old, warm-up run 1 of 1", "server: old, run: 1"},
-		{runIndex{1, 1, "old", false}, "old", "old, ", "old", "old", "server: old, run: 1"},
-		{runIndex{2, 3, "old", false}, "old, run 2 of 3", "old, run 2 of 3, ", "old, run 2 of 3", "old 2/3", "server: old, run: 2"},
+		{runIndex{"", 1, 1, false}, "run 1 of 1", "", "Run 1 of 1", "", "run: 1"},
+		{runIndex{"", 2, 3, false}, "run 2 of 3", "run 2 of 3, ", "Run 2 of 3", "run 2/3", "run: 2"},
+		{runIndex{"", 1, 2, true}, "warm-up run 1 of 2", "warm-up run 1 of 2, ", "Warm-up run 1 of 2", "warm-up run 1 of 2", "run: 1"},
+		{runIndex{"old", 1, 1, true}, "old, warm-up run 1 of 1", "old, warm-up run 1 of 1, ", "old, warm-up run 1 of 1", "old, warm-up run 1 of 1", "server: old, run: 1"},
+		{runIndex{"old", 1, 1, false}, "old", "old, ", "old", "old", "server: old, run: 1"},
+		{runIndex{"old", 2, 3, false}, "old, run 2 of 3", "old, run 2 of 3, ", "old, run 2 of 3", "old 2/3", "server: old, run: 2"},
 	} {
 		if got := []string{tt.of.String(), tt.of.prefix(), tt.of.title(), tt.of.short(), tt.of.place()}; !slices.Equal(got, []string{tt.text, tt.prefix, tt.title, tt.short, tt.inTable}) {
 			t.Errorf("%+v: %q", tt.of, got)

@@ -163,6 +163,7 @@ func seriesOrder(t *testing.T, path string, levels, order []int) {
 
 // What is made up is the same in all runs, and another thing with another seed.
 func TestSeriesMadeUp(t *testing.T) {
+	t.Parallel()
 	hashes := map[string]string{}
 	for _, seed := range []string{"1", "2"} {
 		dir := t.TempDir()

@@ -83,7 +83,7 @@ func (r *repeatedRun) record(ctx context.Context) error {
 	}
 	var worst error
 	for i := range r.runs {
-		index := r.runs[i].index
+		index := r.runs[i].runIndex
 		if err := r.warmUp(ctx, i); err != nil {
 			worst = err
 			break
@@ -160,12 +160,12 @@ func (r *repeatedRun) run(ctx context.Context, i int) error {
 	if target.s.ownSummary() && r.ranks.first() {
 		recording.summary = newSummary(ctx, target.s.unstreamed())
 	}
-	console, err := r.console(&header, plan.index)
+	console, err := r.console(&header, plan.runIndex)
 	if err != nil {
 		return err
 	}
 	recording.warn = func(text string) {
-		fmt.Fprintf(r.stderr, "pa-record: warning: %s%s\n", plan.index.prefix(), text)
+		fmt.Fprintf(r.stderr, "pa-record: warning: %s%s\n", plan.prefix(), text)
 	}
 	recording.kept = r.env.journal
 	if err := recording.open(ctx, &header); err != nil {
@@ -178,7 +178,7 @@ func (r *repeatedRun) run(ctx context.Context, i int) error {
 		return err
 	}
 	r.announce(plan)
-	display := r.progress(target.s, plan.index)
+	display := r.progress(target.s, plan.runIndex)
 	cfg := r.config(target, plan, header, recording)
 	cfg.Ranks = r.ranks.of(i)
 	cfg.Backend, cfg.Clock, cfg.Progress = b, clock, display.callback()
@@ -236,8 +236,7 @@ func (r *repeatedRun) header(target *target, plan *plannedRun) export.Run {
 	header := exportHeader(target.s, r.args, r.entries.meta)
 	header.Meta.Calibration = r.calibration
 	if r.group != "" {
-		index := plan.index
-		header.Meta.Repeat = &export.RepeatMeta{Label: index.label, Index: index.number, Of: index.total, Group: r.group, Order: plan.order}
+		header.Meta.Repeat = &export.RepeatMeta{Label: plan.Label, Index: plan.number, Of: plan.total, Group: r.group, Order: plan.order}
 	}
 	return header
 }
@@ -280,7 +279,7 @@ func (r *repeatedRun) config(target *target, plan *plannedRun, header export.Run
 		Entries: r.entries.Source, Streams: r.entries.streams, Order: s.sendOrder, BatchSize: s.BatchSize,
 		First: r.positions.first(plan), Restart: s.restart, Hash: r.positions.hash[plan.server],
 		Renew: func(ctx context.Context, level int) (recorder.Renewal, error) {
-			return r.entries.renew(ctx, workload.Set{Run: r.setOf(plan.index), Level: level})
+			return r.entries.renew(ctx, workload.Set{Run: r.setOf(plan.runIndex), Level: level})
 		},
 		Sequences: s.sequences(r.entries.streams != nil),
 		Levels:    levels, Plan: s.levelPlan, StopOnUnstable: s.Measure.stopOnUnstable,
@@ -305,7 +304,7 @@ func (r *repeatedRun) setOf(index runIndex) int {
 // finish prints the results and notes of a run that sent something. err is the error of
 // the run; finish returns the error that the command ends with, with its exit code.
 func (r *repeatedRun) finish(ctx context.Context, target *target, plan *plannedRun, console *console, recording *recording, res *recorder.Result, err error) error {
-	index := plan.index
+	index := plan.runIndex
 	if csvErr := r.report(ctx, plan, console, res.Levels, recording); err == nil {
 		err = csvErr
 	}
@@ -341,10 +340,10 @@ func (r *repeatedRun) levelSettings(judge *objectiveJudge) *levelSettings {
 
 // announce prints the number of the run that begins.
 func (r *repeatedRun) announce(plan *plannedRun) {
-	if r.s.quiet || plan.index.total == 0 {
+	if r.s.quiet || plan.total == 0 {
 		return
 	}
-	text := fmt.Sprintf("pa-record: %v", plan.index)
+	text := fmt.Sprintf("pa-record: %v", plan.runIndex)
 	if len(plan.Levels) > 0 {
 		text += ": " + strings.Join(plan.Levels, ", ")
 	}
@@ -354,7 +353,7 @@ func (r *repeatedRun) announce(plan *plannedRun) {
 // report prints the results of a run, its problems and the names of its files. It
 // returns the error from writing the CSV file of -f.
 func (r *repeatedRun) report(ctx context.Context, plan *plannedRun, console *console, measured []recorder.Level, recording *recording) error {
-	index := plan.index
+	index := plan.runIndex
 	listed, written := plan.listed(measured), recording.Written()
 	levels := console.all(listed)
 	console.summary(levels)
@@ -436,7 +435,7 @@ func (r *repeatedRun) nameComparisons() {
 	var labels, patterns []string
 	for i := range r.targets {
 		label := r.targets[i].s.Label
-		recorded := func(done runResult) bool { return done.index.label == label }
+		recorded := func(done runResult) bool { return done.index.Label == label }
 		if pattern := r.s.filePattern(label); pattern != "" && slices.ContainsFunc(r.done, recorded) {
 			labels, patterns = append(labels, label), append(patterns, pattern)
 		}
@@ -498,7 +497,7 @@ func (r *repeatedRun) warmUp(ctx context.Context, i int) error {
 		case withoutBareCode(err) == nil:
 			return err
 		default:
-			return fmt.Errorf("%v: %w", plan.index, err)
+			return fmt.Errorf("%v: %w", plan.runIndex, err)
 		}
 		r.warmedUp++
 	}
@@ -520,7 +519,7 @@ func (r *repeatedRun) warmupRun(ctx context.Context, i int, plan *plannedRun) er
 	}
 	defer closeBackend()
 	r.announce(plan)
-	display := r.progress(target.s, plan.index)
+	display := r.progress(target.s, plan.runIndex)
 	counter := &unrecorded{}
 	cfg := r.config(target, plan, r.header(target, plan), counter)
 	cfg.Ranks = r.ranks.of(len(r.runs) + r.warmedUp)
@@ -535,13 +534,13 @@ func (r *repeatedRun) warmupRun(ctx context.Context, i int, plan *plannedRun) er
 	case r.interrupted.signal() != 0 && err == nil:
 		err = errNothingRecorded
 	case errors.As(err, &tooMany):
-		fmt.Fprintf(r.stderr, "pa-record: warning: %s%v\n", plan.index.prefix(), err)
+		fmt.Fprintf(r.stderr, "pa-record: warning: %s%v\n", plan.prefix(), err)
 		err = nil
 	case err != nil:
 		err = explain(err, target.s, target.ifRefused)
 	}
 	if !r.s.quiet && res != nil {
-		fmt.Fprintf(r.stderr, "pa-record: note: %v: %s, in no export\n", plan.index, plural.GroupedOf(counter.requests, "request"))
+		fmt.Fprintf(r.stderr, "pa-record: note: %v: %s, in no export\n", plan.runIndex, plural.GroupedOf(counter.requests, "request"))
 	}
 	return err
 }
@@ -588,8 +587,8 @@ func (p *positions) first(run *plannedRun) int {
 	if p.begins == nil {
 		p.begins, p.next, p.hash = map[int]int{}, map[int]int{}, map[int]recorder.DataHash{}
 	}
-	repetition := run.index.number
-	if run.index.warmup { // Index counts warm-up runs by themselves
+	repetition := run.number
+	if run.warmup { // number counts warm-up runs by themselves
 		repetition = -repetition
 	}
 	begin, known := p.begins[repetition]
@@ -608,7 +607,7 @@ func (p *positions) ended(run *plannedRun, res *recorder.Result) {
 		return
 	}
 	p.next[run.server] = res.Next
-	if run.index.warmup { // its data is not what the exports describe
+	if run.warmup { // its data is not what the exports describe
 		return
 	}
 	if _, known := p.hash[run.server]; !known {

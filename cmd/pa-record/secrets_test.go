@@ -243,6 +243,7 @@ func echoOK(w http.ResponseWriter, r *http.Request) {
 // before the load. They stand in no other part of the export, in no plan and on no stream,
 // also if the server repeats them, unless they come from the input data.
 func TestKeysInBodies(t *testing.T) {
+	t.Parallel()
 	const key = "BODY-KEY-123"
 	prompts := []string{"--synthetic-input-tokens-mean", "4", "--num-dataset-entries", "1"}
 	payload := func(t *testing.T) string {

@@ -101,6 +101,7 @@ func TestSequencesEndToEnd(t *testing.T) {
 // Made-up tensors make sequences of 20 ± 20 %, or as long as is asked, with ids of the
 // range that is asked.
 func TestMadeUpSequences(t *testing.T) {
+	t.Parallel()
 	for _, tt := range []struct {
 		flags              string
 		shortest, longest  int

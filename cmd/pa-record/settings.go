@@ -39,8 +39,8 @@ const (
 )
 
 // settings is the command line of a run, checked and with every default spelled out. Its
-// JSON goes into the export and to --dry-run, so a field that may hold a secret has no
-// JSON key.
+// JSON goes into the export and to --dry-run: its exported fields. A field that may hold a
+// secret is not exported, or its type leaves the secret out of the JSON.
 type settings struct {
 	ServiceKind  string   `json:"service_kind"`
 	Model        string   `json:"model,omitempty"`  // the first

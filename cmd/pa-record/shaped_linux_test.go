@@ -79,6 +79,7 @@ func answerWholeText(w http.ResponseWriter, r *http.Request) {
 // TTFT: counted from start it is what it is counted from issued, when the connection
 // is open. The short form sends half the bytes at half the rate.
 func TestUploadTimeInTTFT(t *testing.T) {
+	t.Parallel()
 	stamptest.NeedKernel(t)
 	promptBytes, rate := 1_000_000/testenv.Stride(2), 100_000_000/8/testenv.Stride(2)
 	requests := 6 / testenv.Stride(2)

@@ -86,6 +86,7 @@ func TestSignalBeforeLoad(t *testing.T) {
 
 // Recover ends at a signal, keeps the journal then, and does not wait for a pipe.
 func TestRecoverSignals(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	fifo := filepath.Join(dir, "x"+journal.Suffix)
 	if err := syscall.Mkfifo(fifo, 0o600); err != nil {

@@ -128,6 +128,7 @@ func compareSummary(t *testing.T, printed string, heads string, want jsonReport)
 // The figures at the end of a run against an OpenAI server equal pa-analyze's figures
 // of its export.
 func TestSummary(t *testing.T) {
+	t.Parallel()
 	const streamed, unstreamed = "ok failed TTFT TTFT ITL ITL output", "ok failed E2EL E2EL"
 	sessions := filepath.Join(t.TempDir(), "sessions.json")
 	if err := os.WriteFile(sessions, []byte(`{"data":[{"session_id":"a","payload":[{"messages":[{"role":"user","content":"one"}]}]},{"session_id":"b","payload":[{"messages":[{"role":"user","content":"two"}]}]}]}`), 0o600); err != nil {

@@ -167,7 +167,7 @@ func newTarget(s *settings, model, url string) (backend.Backend, error) {
 	}
 	cfg := kserve.Config{
 		URL: url, Model: model, Version: s.ModelVersion, Streaming: s.Streaming, Parameters: s.requestParameters, Bodies: s.bodies,
-		Shapes: s.Shapes, OthersShapes: len(s.Models) > 0, BatchSize: s.BatchSize, Style: s.renderStyle, Render: s.renderOptions(), Headers: http.Header{},
+		Shapes: s.Shapes, OthersShapes: len(s.Models) > 0, BatchSize: s.BatchSize, Style: s.Style, Render: s.renderOptions(), Headers: http.Header{},
 		Reuse: s.Reuse, PrewarmOptional: s.prewarmOptional, Connections: s.GRPCConnections, Compression: s.Compression, JSONInputs: s.JSONInputs, JSONOutputs: s.JSONOutputs, SharedMemory: s.SharedMemory, OutputSharedBytes: s.OutputShared,
 		Trace: kserve.Trace{Levels: s.TraceLevels, Rate: s.TraceRate, Count: s.TraceCount, LogFrequency: s.LogFrequency},
 		Proxy: s.proxy, TLS: s.tlsFor(hostOf(url)),

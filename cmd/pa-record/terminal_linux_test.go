@@ -61,6 +61,7 @@ func startOnTerminal(t *testing.T, slave *os.File, args ...string) *exec.Cmd {
 // A terminal that nobody reads (Ctrl-S) does not stop the recording, and the first
 // Ctrl-C ends the run: all that the server answered is in the export.
 func TestUnreadTerminal(t *testing.T) {
+	t.Parallel()
 	unread := 1500 * time.Millisecond // six redrawn lines
 	if text := os.Getenv(unreadEnv); text != "" {
 		var err error

@@ -189,12 +189,12 @@ func tensorForm(s *settings, e *workload.Entry) (export.Fields, error) {
 		return nil, errors.New("the files of a folder are tensors already; how many bytes an element has depends on the model, which is not asked")
 	case e.Prompt == nil:
 		return e.Values, nil
-	case s.renderStyle == 0 && s.template == nil:
+	case s.Style == 0 && s.template == nil:
 		return nil, errors.New("how the model takes prompts is told by its inputs, but no server is asked; say it with --backend")
 	}
 	o, model := s.renderOptions(), cmp.Or(e.Model, s.Model)
 	o.Stream, o.Model = s.Streaming, model
-	f, err := render.Tensors(s.renderStyle, e.Prompt, o)
+	f, err := render.Tensors(s.Style, e.Prompt, o)
 	if model != "" && err == nil {
 		f = append(export.Fields{{Name: "model", Value: export.Value{Data: quoted(model)}}}, f...)
 	}

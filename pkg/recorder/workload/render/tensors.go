@@ -25,6 +25,9 @@ const (
 
 var styleNames = [...]string{"", "vllm", "tensorrtllm", "tensorrtllm_engine", "llmapi"}
 
+// MarshalText implements encoding.TextMarshaler.
+func (s Style) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
+
 // String returns "vllm", "tensorrtllm", "tensorrtllm_engine" or "llmapi".
 func (s Style) String() string {
 	if s > 0 && int(s) < len(styleNames) {

@@ -29,6 +29,7 @@ func TestFileLimit(t *testing.T) {
 // A load that cannot have its files is warned of on standard error and in the
 // export, and runs all the same.
 func TestTooFewFiles(t *testing.T) {
+	t.Parallel()
 	srv := startSim(t, "--ttft", "1ms", "--itl", "1ms", "--output-tokens", "2")
 	file := filepath.Join(t.TempDir(), "e.json")
 	cmd := exec.Command("sh", "-c", `ulimit -n 64 && exec "$0" "$@"`, os.Args[0],
