@@ -18,8 +18,8 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/pa-tools/pa/cmd/pa-record/internal/settings"
-	"github.com/pa-tools/pa/internal/scripttest"
-	"github.com/pa-tools/pa/internal/testenv"
+	"github.com/pa-tools/pa/internal/test/commandtest"
+	"github.com/pa-tools/pa/internal/test/testenv"
 	"github.com/pa-tools/pa/pkg/sim"
 	"github.com/pa-tools/pa/pkg/sim/plan"
 )
@@ -33,7 +33,7 @@ const childEnv = "PA_RECORD_TEST_MAIN"
 var limitChild = func() {}
 
 // program is pa-record for scripts.
-var program = scripttest.Program{
+var program = commandtest.Program{
 	Name: "pa-record",
 	Main: main,
 	Run: func(args []string, stdout, stderr io.Writer) int {

@@ -5,14 +5,14 @@ import (
 	"testing"
 
 	"github.com/pa-tools/pa/internal/pack"
-	"github.com/pa-tools/pa/internal/pack/packtest"
+	"github.com/pa-tools/pa/internal/test/testenv"
 )
 
 // Every field of a Measured survives packing, also fields that no other package sees.
 func TestPack(t *testing.T) {
 	t.Parallel()
 	m := &Measured{}
-	packtest.Fill(t, m, "Gaps", "GapTokens") // which the owner of a Measured packs
+	testenv.Fill(t, m, "Gaps", "GapTokens") // which the owner of a Measured packs
 	var p pack.Packer
 	for range 2 {
 		m.Pack(&p, 1<<40)

@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"github.com/pa-tools/pa/cmd/pa-record/internal/runindex"
-	"github.com/pa-tools/pa/internal/memrun"
+	"github.com/pa-tools/pa/internal/test/memrun"
 	"github.com/pa-tools/pa/pkg/export"
 )
 
