@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/pa-tools/pa/internal/golden"
+	"github.com/pa-tools/pa/internal/test/golden"
 )
 
 // advised matches a flag that a warning advises, with its value.

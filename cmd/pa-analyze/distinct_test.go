@@ -10,8 +10,8 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/pa-tools/pa/internal/cmdline"
-	"github.com/pa-tools/pa/internal/distincttest"
-	"github.com/pa-tools/pa/internal/testenv"
+	"github.com/pa-tools/pa/internal/test/commandtest"
+	"github.com/pa-tools/pa/internal/test/testenv"
 )
 
 // flagsWithoutFiles are the flags with a text that names no file. TestFlagsSayTheirFiles fails for
@@ -28,7 +28,7 @@ func TestFlagsSayTheirFiles(t *testing.T) {
 	for _, c := range analyzeApp().Commands {
 		commands[c.Name] = c.Flags
 	}
-	distincttest.CheckMarks(t, commands, flagsWithoutFiles)
+	commandtest.CheckMarks(t, commands, flagsWithoutFiles)
 }
 
 // A distinctFile is a file that a command line reads or writes, by its name in the folder of the
@@ -92,7 +92,7 @@ func distinctInputs(t *testing.T, c *cli.Command) (all []distinctFile) {
 			add("in", "FILE")
 			add("tok/tokenizer.json", "DIR/tok")
 			add("tok/config.json", "DIR/tok/tokenizer.json")
-			add("models--a--b/snapshots/"+distincttest.CachedCommit+"/tokenizer.json", "a/b")
+			add("models--a--b/snapshots/"+commandtest.CachedCommit+"/tokenizer.json", "a/b")
 			add("token", "a/b")
 		default:
 			add("in", "FILE")
@@ -121,7 +121,7 @@ func distinctOutputs(c *cli.Command) (all []distinctFile) {
 // anything is written.
 func refuses(t *testing.T, dir string, flags []string, name string, args ...string) {
 	t.Helper()
-	distincttest.Refused(t, dir, flags, name, func() (code int, stdout, stderr string) {
+	commandtest.Refused(t, dir, flags, name, func() (code int, stdout, stderr string) {
 		got := exec(t, "", args...)
 		return got.code, got.stdout, got.stderr
 	})
@@ -134,15 +134,15 @@ func TestOutputsAreNoInputs(t *testing.T) {
 	for _, c := range analyzeApp().Commands {
 		for _, in := range distinctInputs(t, c) {
 			for _, out := range distinctOutputs(c) {
-				for _, how := range distincttest.Ways {
+				for _, how := range commandtest.Ways {
 					if in.flag == "--baseline" && how == "link to other" {
 						continue // links there are not read
 					}
 					if n++; n%testenv.Stride(3) > 0 {
 						continue
 					}
-					dir := distincttest.Folder(t, in.name)
-					output := distincttest.Alias(t, dir, how, in.name, out.name, "{}")
+					dir := commandtest.Folder(t, in.name)
+					output := commandtest.Alias(t, dir, how, in.name, out.name, "{}")
 					input := in.arguments(dir, in.name)
 					if out.flag == lastArgument {
 						input[len(input)-1] = dir + string(filepath.Separator) + output
@@ -166,11 +166,11 @@ func TestOutputsAreDistinct(t *testing.T) {
 		outputs := distinctOutputs(c)
 		for i := range outputs {
 			for j := range outputs[:i] {
-				for _, how := range append([]string{distincttest.Dangling}, distincttest.Ways...) {
+				for _, how := range append([]string{commandtest.Dangling}, commandtest.Ways...) {
 					n++
 					dir := t.TempDir()
 					first := outputs[j].name
-					second := distincttest.Alias(t, dir, how, first, outputs[i].name, "{}")
+					second := commandtest.Alias(t, dir, how, first, outputs[i].name, "{}")
 					if how == "one path" {
 						if err := os.Remove(filepath.Join(dir, first)); err != nil {
 							t.Fatal(err)
@@ -191,7 +191,7 @@ func TestOutputsAreDistinct(t *testing.T) {
 func TestOutputIsNotStandardInput(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "run.json")
-	distincttest.Put(t, path, "{}")
+	commandtest.Put(t, path, "{}")
 	for _, command := range []string{"report", "html", "requests", "tokenize", "trace"} {
 		stdin, err := os.Open(path)
 		if err != nil {

@@ -14,7 +14,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/pa-tools/pa/internal/testenv"
+	"github.com/pa-tools/pa/internal/test/testenv"
 )
 
 // hostileFile is an export whose hints ask for what no file may have: a report

@@ -19,15 +19,15 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"github.com/pa-tools/pa/internal/cmdline"
-	"github.com/pa-tools/pa/internal/golden"
-	"github.com/pa-tools/pa/internal/scripttest"
-	"github.com/pa-tools/pa/internal/testenv"
+	"github.com/pa-tools/pa/internal/test/commandtest"
+	"github.com/pa-tools/pa/internal/test/golden"
+	"github.com/pa-tools/pa/internal/test/testenv"
 )
 
 var update = flag.Bool("update", false, "rewrite the expected output in scripts")
 
 // program is pa-analyze for scripts.
-var program = scripttest.Program{
+var program = commandtest.Program{
 	Name: "pa-analyze",
 	Main: main,
 	Run: func(args []string, stdout, stderr io.Writer) int {

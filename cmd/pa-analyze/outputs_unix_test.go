@@ -17,7 +17,7 @@ import (
 	"time"
 
 	"github.com/pa-tools/pa/internal/cmdline"
-	"github.com/pa-tools/pa/internal/testenv"
+	"github.com/pa-tools/pa/internal/test/testenv"
 )
 
 // outputCommands are commands that write OUT from IN. private says that OUT holds single

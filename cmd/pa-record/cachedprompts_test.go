@@ -14,7 +14,7 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/pa-tools/pa/internal/exporttest"
+	"github.com/pa-tools/pa/internal/test/exporttest"
 	"github.com/pa-tools/pa/pkg/export"
 )
 

@@ -12,9 +12,8 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/pa-tools/pa/internal/exporttest"
-	"github.com/pa-tools/pa/internal/httptunnel/proxytest"
-	"github.com/pa-tools/pa/internal/sockstamp/stamptest"
+	"github.com/pa-tools/pa/internal/test/exporttest"
+	"github.com/pa-tools/pa/internal/test/nettest"
 	"github.com/pa-tools/pa/pkg/export"
 	"github.com/pa-tools/pa/pkg/sim/ledger"
 )
@@ -107,7 +106,7 @@ func TestSharedGRPC(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			args := append(strings.Fields(tt.args), "-u", srv.grpc, "--grpc-connections", "2", "--concurrency-range", "8")
 			requests, entries := recordTriton(t, srv, tt.input, args...)
-			conns, kernel := map[int]bool{}, stamptest.Kernel(t)
+			conns, kernel := map[int]bool{}, nettest.KernelStamps(t)
 			for i := range requests {
 				r, e := &requests[i], &entries[i]
 				conns[r.Conn] = true
@@ -178,7 +177,7 @@ func TestNothingCompressed(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		relay := proxytest.Relay(u)
+		relay := nettest.Relay(u)
 		h := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			mu.Lock()
 			heads = append(heads, r.Header.Clone())

@@ -9,7 +9,7 @@ import (
 	"strconv"
 	"testing"
 
-	"github.com/pa-tools/pa/internal/golden"
+	"github.com/pa-tools/pa/internal/test/golden"
 	"github.com/pa-tools/pa/pkg/export"
 	"github.com/pa-tools/pa/pkg/recorder/backend"
 	"github.com/pa-tools/pa/pkg/recorder/backend/openai"

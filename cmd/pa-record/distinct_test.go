@@ -12,8 +12,8 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/pa-tools/pa/internal/cmdline"
-	"github.com/pa-tools/pa/internal/distincttest"
-	"github.com/pa-tools/pa/internal/testenv"
+	"github.com/pa-tools/pa/internal/test/commandtest"
+	"github.com/pa-tools/pa/internal/test/testenv"
 	"github.com/pa-tools/pa/pkg/recorder/journal"
 )
 
@@ -44,7 +44,7 @@ func commands() map[string][]cli.Flag {
 // Each flag with a text says what its command does with the file that the text may name.
 func TestFlagsSayTheirFiles(t *testing.T) {
 	t.Parallel()
-	distincttest.CheckMarks(t, commands(), flagsWithoutFiles)
+	commandtest.CheckMarks(t, commands(), flagsWithoutFiles)
 }
 
 // A distinctFile is a file that a command line reads or writes.
@@ -141,14 +141,14 @@ func distinctInputs(command string, flags []cli.Flag) (all []distinctFile) {
 		case "dataset":
 			// The folder of the test is Hugging Face's cache, with a link to the file.
 			in.args[1] = "sharegpt"
-			in.name = "datasets--anon8231489123--ShareGPT_Vicuna_unfiltered/snapshots/" + distincttest.CachedCommit + "/x.json"
+			in.name = "datasets--anon8231489123--ShareGPT_Vicuna_unfiltered/snapshots/" + commandtest.CachedCommit + "/x.json"
 		case "input-data":
 			all = append(all, distinctFile{flag: "--input-data", name: "data/in.json", args: []string{"--input-data", "DIR/data"}, text: "in"})
 		case "tokenizer":
 			all = append(all,
 				distinctFile{flag: "--tokenizer", name: "tok/tokenizer_config.json", own: "tok/tokenizer.json", args: []string{"--tokenizer", "FILE"}, text: "in"},
 				distinctFile{flag: "--tokenizer", name: "tok/tokenizer.json", args: []string{"--tokenizer", "DIR/tok"}, text: "in"},
-				distinctFile{flag: "--tokenizer", name: "models--a--b/snapshots/" + distincttest.CachedCommit + "/tokenizer.json", args: []string{"--tokenizer", "a/b"}, text: "in"},
+				distinctFile{flag: "--tokenizer", name: "models--a--b/snapshots/" + commandtest.CachedCommit + "/tokenizer.json", args: []string{"--tokenizer", "a/b"}, text: "in"},
 				distinctFile{flag: "--tokenizer", name: "token", args: []string{"--tokenizer", "a/b"}, text: "in"})
 		}
 		all = append(all, in)
@@ -163,7 +163,7 @@ func distinctInputs(command string, flags []cli.Flag) (all []distinctFile) {
 // anything is written.
 func refuses(t *testing.T, dir string, flags []string, name string, args ...string) {
 	t.Helper()
-	distincttest.Refused(t, dir, flags, name, func() (code int, stdout, stderr string) {
+	commandtest.Refused(t, dir, flags, name, func() (code int, stdout, stderr string) {
 		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second) // of a run that should never begin
 		defer cancel()
 		code, stdout, stderr = inProcess(ctx, t, args...)
@@ -185,16 +185,16 @@ func TestOutputsAreNoInputs(t *testing.T) {
 				if strings.Contains(out.mode, "triton") && in.flag == "--api-key-file" {
 					continue // they exclude each other
 				}
-				for i, how := range distincttest.Ways {
+				for i, how := range commandtest.Ways {
 					if i < 2 && in.name != "in" {
 						continue // the name of the input is given
 					}
 					if n++; n%testenv.Stride(7) > 0 {
 						continue
 					}
-					dir := distincttest.Folder(t, in.name)
+					dir := commandtest.Folder(t, in.name)
 					given := in
-					given.name = distincttest.Alias(t, dir, how, out.name, in.name, in.text)
+					given.name = commandtest.Alias(t, dir, how, out.name, in.name, in.text)
 					line := distinctLine(command, given.arguments(dir), out.arguments(dir))
 					refuses(t, dir, []string{in.flag, out.flag}, out.name, line...)
 				}
@@ -241,10 +241,10 @@ func TestOutputsAreDistinct(t *testing.T) {
 				if strings.HasPrefix(b.name, "bmodel.") {
 					b.name = "model." + b.own
 				}
-				for _, how := range []string{distincttest.Dangling, "link to kept", "hard link"} {
+				for _, how := range []string{commandtest.Dangling, "link to kept", "hard link"} {
 					n++
 					dir := t.TempDir()
-					distincttest.Alias(t, dir, how, a.name, b.name, "out")
+					commandtest.Alias(t, dir, how, a.name, b.name, "out")
 					refuses(t, dir, []string{a.flag, b.flag}, b.name, distinctLine(command, a.arguments(dir), b.arguments(dir))...)
 				}
 			}

@@ -9,9 +9,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/pa-tools/pa/internal/exporttest"
-	"github.com/pa-tools/pa/internal/sockstamp/stamptest"
-	"github.com/pa-tools/pa/internal/testenv"
+	"github.com/pa-tools/pa/internal/test/exporttest"
+	"github.com/pa-tools/pa/internal/test/nettest"
+	"github.com/pa-tools/pa/internal/test/testenv"
 	"github.com/pa-tools/pa/pkg/export"
 )
 
@@ -23,7 +23,7 @@ const earlyEnv = "PA_TEST_EARLY_ANSWER"
 // begin later than its answer came, whatever its size and the transport.
 func TestEarlyAnswer(t *testing.T) {
 	t.Parallel()
-	kernel := stamptest.Kernel(t)
+	kernel := nettest.KernelStamps(t)
 	certs := newTestCerts(t)
 	over := func(protocols ...string) *tls.Config {
 		return &tls.Config{Certificates: []tls.Certificate{certs.server}, NextProtos: protocols, MinVersion: tls.VersionTLS12}

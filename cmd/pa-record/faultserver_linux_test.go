@@ -20,7 +20,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	pb "github.com/pa-tools/pa/internal/kserve"
-	"github.com/pa-tools/pa/internal/testenv"
+	"github.com/pa-tools/pa/internal/test/testenv"
 )
 
 // A via is a way in which pa-record sends requests to a server.

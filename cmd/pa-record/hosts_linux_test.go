@@ -26,10 +26,10 @@ import (
 	"golang.org/x/sys/unix"
 	"google.golang.org/protobuf/proto"
 
-	"github.com/pa-tools/pa/internal/exporttest"
 	pb "github.com/pa-tools/pa/internal/kserve"
-	"github.com/pa-tools/pa/internal/linktest"
-	"github.com/pa-tools/pa/internal/testenv"
+	"github.com/pa-tools/pa/internal/test/exporttest"
+	"github.com/pa-tools/pa/internal/test/nettest"
+	"github.com/pa-tools/pa/internal/test/testenv"
 	"github.com/pa-tools/pa/pkg/export"
 	"github.com/pa-tools/pa/pkg/sim"
 	"github.com/pa-tools/pa/pkg/sim/plan"
@@ -102,7 +102,7 @@ var hostsProtocols = []hostsProtocol{
 // A serverHost is the server's side.
 type serverHost struct {
 	load hostsLoad
-	link *linktest.Link
+	link *nettest.Link
 	sim  *sim.Server
 	tls  *tlsProxy
 }
@@ -110,7 +110,7 @@ type serverHost struct {
 // startHosts joins two networks and starts the servers in one of them.
 func startHosts(t *testing.T, load hostsLoad, delay func(to int, packet []byte) time.Duration) *serverHost {
 	t.Helper()
-	h := &serverHost{load: load, link: linktest.New(t, delay)}
+	h := &serverHost{load: load, link: nettest.NewLink(t, delay)}
 	var err error
 	h.link.In(0, func() {
 		addr := func(port int) string { return net.JoinHostPort(h.link.Addr(0), strconv.Itoa(port)) }
@@ -186,7 +186,7 @@ type arrival struct {
 }
 
 // arrivals finds the arrivals of all messages in captured packets.
-func (h *serverHost) arrivals(p hostsProtocol, packets []linktest.Packet) (map[string][]arrival, error) {
+func (h *serverHost) arrivals(p hostsProtocol, packets []nettest.Packet) (map[string][]arrival, error) {
 	truth := map[string][]arrival{}
 	for port, f := range flowsFrom(p.port, packets) {
 		plain, rawOffset := f.bytes, func(offset int) int { return offset }
@@ -314,7 +314,7 @@ func TestStampsOverLossyLink(t *testing.T) {
 			const way = 2 * time.Millisecond
 			switch n := rand.IntN(1000); {
 			case to == 1 && n < load.lostPer1000:
-				return linktest.Lost
+				return nettest.Lost
 			case to == 1 && n < 2*load.lostPer1000: // later packets overtake it
 				return way + rand.N(30*time.Millisecond)
 			}
@@ -339,7 +339,7 @@ func TestStampsOverLossyLink(t *testing.T) {
 
 // hostsTest runs a test with each protocol, in namespaces.
 func hostsTest(t *testing.T, test func(t *testing.T, p hostsProtocol)) {
-	linktest.Within(t, func() {
+	nettest.Within(t, func() {
 		for _, p := range hostsProtocols {
 			t.Run(p.name, func(t *testing.T) { test(t, p) })
 		}
@@ -363,7 +363,7 @@ type segment struct {
 
 // flowsFrom returns the flows of the server's connections on a port, by the port of the
 // client.
-func flowsFrom(port int, packets []linktest.Packet) map[int]*flow {
+func flowsFrom(port int, packets []nettest.Packet) map[int]*flow {
 	flows := map[int]*flow{}
 	for _, p := range packets {
 		ip := p.Data
@@ -572,7 +572,7 @@ func (s *tlsStream) Write(p []byte) (int, error) {
 	return n, err
 }
 
-func startTLSProxy(link *linktest.Link, addr, server string) (*tlsProxy, error) {
+func startTLSProxy(link *nettest.Link, addr, server string) (*tlsProxy, error) {
 	certified := httptest.NewTLSServer(nil)
 	certified.Close()
 	ln, err := net.Listen("tcp", addr)

@@ -11,7 +11,7 @@ import (
 	"syscall"
 	"testing"
 
-	"github.com/pa-tools/pa/internal/exporttest"
+	"github.com/pa-tools/pa/internal/test/exporttest"
 )
 
 // The runtime has raised the limit as far as it may go; so what is left to say

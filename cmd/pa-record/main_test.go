@@ -20,8 +20,8 @@ import (
 	"github.com/urfave/cli/v2"
 	"go.uber.org/goleak"
 
-	"github.com/pa-tools/pa/internal/scripttest"
-	"github.com/pa-tools/pa/internal/testenv"
+	"github.com/pa-tools/pa/internal/test/commandtest"
+	"github.com/pa-tools/pa/internal/test/testenv"
 	"github.com/pa-tools/pa/pkg/sim"
 	"github.com/pa-tools/pa/pkg/sim/plan"
 )
@@ -35,7 +35,7 @@ const childEnv = "PA_RECORD_TEST_MAIN"
 var limitChild = func() {}
 
 // program is pa-record for scripts.
-var program = scripttest.Program{
+var program = commandtest.Program{
 	Name: "pa-record",
 	Main: main,
 	Run: func(args []string, stdout, stderr io.Writer) int {

@@ -10,7 +10,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/pa-tools/pa/internal/exporttest"
+	"github.com/pa-tools/pa/internal/test/exporttest"
 )
 
 // nanServer is a Triton server over HTTP with a model that answers NaN, +Inf and 1. It answers

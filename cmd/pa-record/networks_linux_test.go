@@ -12,8 +12,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/pa-tools/pa/internal/exporttest"
-	"github.com/pa-tools/pa/internal/linktest"
+	"github.com/pa-tools/pa/internal/test/exporttest"
+	"github.com/pa-tools/pa/internal/test/nettest"
 	"github.com/pa-tools/pa/pkg/export"
 	"github.com/pa-tools/pa/pkg/export/formats"
 	"github.com/pa-tools/pa/pkg/export/shards"
@@ -26,9 +26,9 @@ import (
 // within its bound, and the merged run has one clock.
 func TestRanksBetweenNetworks(t *testing.T) {
 	t.Parallel()
-	linktest.Within(t, func() {
+	nettest.Within(t, func() {
 		const requests = 60
-		link := linktest.New(t, func(int, []byte) time.Duration {
+		link := nettest.NewLink(t, func(int, []byte) time.Duration {
 			return 3*time.Millisecond + rand.N(4*time.Millisecond)
 		})
 		var srv *sim.Server

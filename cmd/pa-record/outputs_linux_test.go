@@ -13,8 +13,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/pa-tools/pa/internal/exporttest"
-	"github.com/pa-tools/pa/internal/testenv"
+	"github.com/pa-tools/pa/internal/test/exporttest"
+	"github.com/pa-tools/pa/internal/test/testenv"
 	"github.com/pa-tools/pa/pkg/recorder/journal"
 )
 

@@ -8,21 +8,21 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/pa-tools/pa/internal/exporttest"
-	"github.com/pa-tools/pa/internal/httptunnel/proxytest"
+	"github.com/pa-tools/pa/internal/test/exporttest"
+	"github.com/pa-tools/pa/internal/test/nettest"
 	"github.com/pa-tools/pa/pkg/recorder/backend"
 )
 
 const proxyPassword = "open-sesame"
 
 // startProxy starts a proxy that knows some hosts and wants a name and password.
-func startProxy(t *testing.T, hosts map[string]string) *proxytest.Proxy {
+func startProxy(t *testing.T, hosts map[string]string) *nettest.Proxy {
 	t.Helper()
-	return proxytest.Start(t, proxytest.Config{User: url.UserPassword("alice", proxyPassword), Hosts: hosts})
+	return nettest.StartProxy(t, nettest.ProxyConfig{User: url.UserPassword("alice", proxyPassword), Hosts: hosts})
 }
 
 // counted counts what a proxy was asked, by method and host.
-func counted(all []proxytest.Asked) map[string]int {
+func counted(all []nettest.Asked) map[string]int {
 	n := map[string]int{}
 	for _, a := range all {
 		n[a.Method+" "+a.Host]++

@@ -18,10 +18,9 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/pa-tools/pa/internal/exporttest"
-	"github.com/pa-tools/pa/internal/linktest"
-	"github.com/pa-tools/pa/internal/sockstamp/stamptest"
-	"github.com/pa-tools/pa/internal/testenv"
+	"github.com/pa-tools/pa/internal/test/exporttest"
+	"github.com/pa-tools/pa/internal/test/nettest"
+	"github.com/pa-tools/pa/internal/test/testenv"
 	"github.com/pa-tools/pa/pkg/export"
 	"github.com/pa-tools/pa/pkg/sim"
 	"github.com/pa-tools/pa/pkg/sim/plan"
@@ -43,7 +42,7 @@ func inShapedNetwork(bytesPerSecond string) int {
 	rate, err := strconv.ParseUint(bytesPerSecond, 10, 32)
 	mustDo(err)
 	loopbackUp(1500)
-	if err := linktest.Shape("lo", uint32(rate)); errors.Is(err, unix.ENOENT) || errors.Is(err, unix.EOPNOTSUPP) {
+	if err := nettest.Shape("lo", uint32(rate)); errors.Is(err, unix.ENOENT) || errors.Is(err, unix.EOPNOTSUPP) {
 		return exitNoShaping
 	} else {
 		mustDo(err)
@@ -80,7 +79,7 @@ func answerWholeText(w http.ResponseWriter, r *http.Request) {
 // is open. The short form sends half the bytes at half the rate.
 func TestUploadTimeInTTFT(t *testing.T) {
 	t.Parallel()
-	stamptest.NeedKernel(t)
+	nettest.NeedKernelStamps(t)
 	promptBytes, rate := 1_000_000/testenv.Stride(2), 100_000_000/8/testenv.Stride(2)
 	requests := 6 / testenv.Stride(2)
 	text := strings.Repeat(strings.Repeat("w", 99)+" ", promptBytes/100)

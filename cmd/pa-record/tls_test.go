@@ -6,8 +6,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/pa-tools/pa/internal/exporttest"
-	"github.com/pa-tools/pa/internal/sockstamp/stamptest"
+	"github.com/pa-tools/pa/internal/test/exporttest"
+	"github.com/pa-tools/pa/internal/test/nettest"
 	"github.com/pa-tools/pa/pkg/export"
 	"github.com/pa-tools/pa/pkg/sim"
 	"github.com/pa-tools/pa/pkg/sim/plan"
@@ -176,7 +176,7 @@ func TestOverTLS(t *testing.T) {
 // takes them.
 func checkStamps(t *testing.T, run *export.Run) {
 	t.Helper()
-	if st := run.Meta.Stamps; st == nil || st.Kernel+st.User == 0 || stamptest.Kernel(t) && st.User > 0 {
+	if st := run.Meta.Stamps; st == nil || st.Kernel+st.User == 0 || nettest.KernelStamps(t) && st.User > 0 {
 		t.Errorf("stamps %+v; want all of the kernel", st)
 	}
 }

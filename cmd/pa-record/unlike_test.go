@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/pa-tools/pa/internal/exporttest"
+	"github.com/pa-tools/pa/internal/test/exporttest"
 	"github.com/pa-tools/pa/pkg/answer"
 )
 

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/pa-tools/pa/internal/testenv"
+	"github.com/pa-tools/pa/internal/test/testenv"
 )
 
 // texts decodes the strings of a JSON array with one Arena, and each with an Arena of its own,

@@ -18,7 +18,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/pa-tools/pa/internal/testenv"
+	"github.com/pa-tools/pa/internal/test/testenv"
 )
 
 // A new file has its mode, for figures by the umask; a replaced file keeps its own.

@@ -15,7 +15,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/pa-tools/pa/internal/testenv"
+	"github.com/pa-tools/pa/internal/test/testenv"
 )
 
 // Special files are refused without being opened: nobody writes to the pipe, so opening

@@ -12,9 +12,9 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/pa-tools/pa/internal/linktest"
 	"github.com/pa-tools/pa/internal/sockstamp"
-	"github.com/pa-tools/pa/internal/testenv"
+	"github.com/pa-tools/pa/internal/test/nettest"
+	"github.com/pa-tools/pa/internal/test/testenv"
 )
 
 // A hole makes a link lose the packets that contain a text, from the first such packet on for some time.
@@ -27,20 +27,20 @@ type hole struct {
 
 // A lossyLink has at most one hole at a time.
 type lossyLink struct {
-	*linktest.Link
+	*nettest.Link
 	hole atomic.Pointer[hole]
 }
 
 func newLossyLink(t *testing.T) *lossyLink {
 	l := &lossyLink{}
-	l.Link = linktest.New(t, func(_ int, packet []byte) time.Duration {
+	l.Link = nettest.NewLink(t, func(_ int, packet []byte) time.Duration {
 		h := l.hole.Load()
 		if h == nil || !bytes.Contains(packet, h.text) {
 			return 0
 		}
 		now := time.Now().UnixNano()
 		if h.lostNS.CompareAndSwap(0, now) || now < h.lostNS.Load()+int64(h.least) {
-			return linktest.Lost
+			return nettest.Lost
 		}
 		h.filledNS.CompareAndSwap(0, now)
 		return 0
@@ -111,7 +111,7 @@ func (r socketReader) read(b []byte) (int, sockstamp.Stamp, error) {
 // retransmission. The settled stamp is not before the retransmission.
 func TestStampBehindHole(t *testing.T) {
 	t.Parallel()
-	linktest.Within(t, func() {
+	nettest.Within(t, func() {
 		link := newLossyLink(t)
 		for name, newReader := range map[string]func(nc *net.TCPConn) (reader, error){
 			"Conn": func(nc *net.TCPConn) (reader, error) {

@@ -9,7 +9,7 @@ import (
 
 	"go.uber.org/goleak"
 
-	"github.com/pa-tools/pa/internal/testenv"
+	"github.com/pa-tools/pa/internal/test/testenv"
 )
 
 func TestMain(m *testing.M) {

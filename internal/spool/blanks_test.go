@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/pa-tools/pa/internal/testenv"
+	"github.com/pa-tools/pa/internal/test/testenv"
 )
 
 // slowCut shortens the runs of blanks of a whole text, byte by byte.

@@ -230,13 +230,14 @@ func (p *picker[T]) setSlots(n int) {
 	}
 }
 
-// find returns the open span of a number; nil if there is none.
-func (p *picker[T]) find(v T) *span[T] {
+// slot returns the slot of a number, from 1; 0 if the number is in no range with an index.
+func (c *Counter[T]) slot(v T) int {
 	k := order(float64(v))
-	slot := p.counter.octaves[k>>(64-exponentBits)][k>>rangeShift%(1<<rangeBits)]
-	if slot == 0 {
-		return nil
-	}
+	return c.octaves[k>>(64-exponentBits)][k>>rangeShift%(1<<rangeBits)]
+}
+
+// find returns the open span of a number in a slot; nil if there is none.
+func (p *picker[T]) find(slot int, v T) *span[T] {
 	spans := p.slots[slot-1]
 	if !p.divided {
 		return &spans[0]
@@ -257,7 +258,8 @@ func (p *picker[T]) collect(total int) error {
 		some := make([]T, 0, total/len(p.parts))
 		errs[part] = p.parts[part](func(values []T, weights []int32) {
 			for i, v := range values {
-				if p.find(v) == nil {
+				slot := p.counter.slot(v)
+				if slot == 0 || p.find(slot, v) == nil {
 					continue
 				}
 				w := int32(1)
@@ -299,7 +301,11 @@ func (p *picker[T]) split() error {
 	for _, part := range p.parts { // in turn, because they share the counts
 		err := part(func(values []T, weights []int32) {
 			for i, v := range values {
-				s := p.find(v)
+				slot := p.counter.slot(v)
+				if slot == 0 {
+					continue
+				}
+				s := p.find(slot, v)
 				if s == nil {
 					continue
 				}

@@ -7,7 +7,7 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/pa-tools/pa/internal/testenv"
+	"github.com/pa-tools/pa/internal/test/testenv"
 )
 
 // Picked numbers are the numbers of a sorted copy: spread, close together, equal, with outliers, of both signs;

@@ -6,7 +6,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
-	"github.com/pa-tools/pa/internal/testenv"
+	"github.com/pa-tools/pa/internal/test/testenv"
 )
 
 // By hand: 2·{1, 3} and 6/3 three times: 2, 6, 2, 2, 2 with mean 2.8 and variance (4·0.64+10.24)/5 = 2.56.

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/pa-tools/pa/internal/testenv"
+	"github.com/pa-tools/pa/internal/test/testenv"
 )
 
 // Picked values are the values of a sorted copy, counted or sorted, with outliers, ties,

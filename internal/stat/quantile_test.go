@@ -10,7 +10,7 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/pa-tools/pa/internal/testenv"
+	"github.com/pa-tools/pa/internal/test/testenv"
 )
 
 func TestQuantile(t *testing.T) {

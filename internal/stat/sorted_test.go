@@ -6,7 +6,7 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/pa-tools/pa/internal/testenv"
+	"github.com/pa-tools/pa/internal/test/testenv"
 )
 
 // Ascending passes on the values in order, as Sorted keeps them, from memory and from the file, also when they are

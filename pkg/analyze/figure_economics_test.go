@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/pa-tools/pa/internal/memrun"
+	"github.com/pa-tools/pa/internal/test/memrun"
 	"github.com/pa-tools/pa/pkg/export"
 )
 

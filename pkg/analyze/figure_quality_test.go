@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/pa-tools/pa/internal/memrun"
+	"github.com/pa-tools/pa/internal/test/memrun"
 	"github.com/pa-tools/pa/pkg/analyze/quality"
 	"github.com/pa-tools/pa/pkg/answer"
 	"github.com/pa-tools/pa/pkg/export"

@@ -8,8 +8,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/pa-tools/pa/internal/memrun"
-	"github.com/pa-tools/pa/internal/testenv"
+	"github.com/pa-tools/pa/internal/test/memrun"
+	"github.com/pa-tools/pa/internal/test/testenv"
 	"github.com/pa-tools/pa/pkg/answer"
 	"github.com/pa-tools/pa/pkg/export"
 )

@@ -5,10 +5,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/pa-tools/pa/internal/memrun"
 	"github.com/pa-tools/pa/internal/pack"
-	"github.com/pa-tools/pa/internal/pack/packtest"
-	"github.com/pa-tools/pa/internal/testenv"
+	"github.com/pa-tools/pa/internal/test/memrun"
+	"github.com/pa-tools/pa/internal/test/testenv"
 	"github.com/pa-tools/pa/pkg/answer"
 	"github.com/pa-tools/pa/pkg/export"
 )
@@ -17,7 +16,7 @@ import (
 func TestPackPoint(t *testing.T) {
 	t.Parallel()
 	all := make([]Point, 4)
-	packtest.Fill(t, &all[0], "stream", "prompt") // which are used before
+	testenv.Fill(t, &all[0], "stream", "prompt") // which are used before
 	all[0].Place = 0
 	all[2] = all[0] // an answer with one choice
 	all[2].TokenNS = []uint64{5, 8, 20, 21}

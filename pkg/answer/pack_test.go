@@ -5,14 +5,14 @@ import (
 	"testing"
 
 	"github.com/pa-tools/pa/internal/pack"
-	"github.com/pa-tools/pa/internal/pack/packtest"
+	"github.com/pa-tools/pa/internal/test/testenv"
 )
 
 // Every field of a Measured survives packing, but for the state of a StreamQueue.
 func TestPack(t *testing.T) {
 	t.Parallel()
 	m := &Measured{}
-	packtest.Fill(t, m, "stream", "Gaps", "GapTokens") // the owner of a Measured packs its gaps
+	testenv.Fill(t, m, "stream", "Gaps", "GapTokens") // the owner of a Measured packs its gaps
 	var p pack.Packer
 	for range 2 {
 		m.Pack(&p, 1<<40)

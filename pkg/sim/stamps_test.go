@@ -22,7 +22,7 @@ import (
 	"google.golang.org/grpc/metadata"
 
 	pb "github.com/pa-tools/pa/internal/kserve"
-	"github.com/pa-tools/pa/internal/sockstamp/stamptest"
+	"github.com/pa-tools/pa/internal/test/nettest"
 	"github.com/pa-tools/pa/pkg/sim/ledger"
 	"github.com/pa-tools/pa/pkg/sim/plan"
 	"github.com/pa-tools/pa/pkg/wire/kserve"
@@ -70,7 +70,7 @@ func fetch(t *testing.T, client *http.Client, url, body string) ([]byte, uint64)
 // sent it and before the work on it begins. A write leaves after SentNS and before the
 // client has the whole answer.
 func TestKernelTimesHTTP(t *testing.T) {
-	known := stamptest.Kernel(t)
+	known := nettest.KernelStamps(t)
 	eachTransport(t, func(t *testing.T, c Config, client *http.Client, shared bool) {
 		kernel := known && !shared
 		for _, sends := range []bool{true, false} {
@@ -111,7 +111,7 @@ func TestKernelTimesHTTP(t *testing.T) {
 // Each request and message has its own kernel time: several on one stream, and on two named
 // streams that share a connection. Unnamed streams on a shared connection have no times.
 func TestKernelTimesGRPC(t *testing.T) {
-	kernel := stamptest.Kernel(t)
+	kernel := nettest.KernelStamps(t)
 	c := fast()
 	c.ITL = plan.ConstantDelay(2 * time.Millisecond)
 	s := start(t, c)

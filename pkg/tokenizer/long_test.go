@@ -7,7 +7,7 @@ import (
 
 	"github.com/dlclark/regexp2/v2"
 
-	"github.com/pa-tools/pa/internal/testenv"
+	"github.com/pa-tools/pa/internal/test/testenv"
 )
 
 // TestLongRuns encodes 16 KB of one character, and of a few, with every kind of

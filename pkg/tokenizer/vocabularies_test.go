@@ -9,7 +9,7 @@ import (
 	"strconv"
 	"testing"
 
-	"github.com/pa-tools/pa/internal/testenv"
+	"github.com/pa-tools/pa/internal/test/testenv"
 )
 
 // vocabularies holds testdata/vocabularies/vectors.json.zst, the results of the Hugging Face

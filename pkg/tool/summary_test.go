@@ -15,7 +15,7 @@ import (
 
 	"github.com/klauspost/compress/zstd"
 
-	"github.com/pa-tools/pa/internal/golden"
+	"github.com/pa-tools/pa/internal/test/golden"
 	"github.com/pa-tools/pa/pkg/export"
 )
 

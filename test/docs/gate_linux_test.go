@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/pa-tools/pa/internal/golden"
+	"github.com/pa-tools/pa/internal/test/golden"
 )
 
 // The gate of examples/ci against simulated servers: a missing baseline fails where one is

@@ -46,7 +46,7 @@ import (
 	"testing"
 	"unicode/utf8"
 
-	"github.com/pa-tools/pa/internal/golden"
+	"github.com/pa-tools/pa/internal/test/golden"
 )
 
 var update = flag.Bool("update", false, "write what the programs print into the pages")

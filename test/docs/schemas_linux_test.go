@@ -7,7 +7,7 @@ import (
 	"path/filepath"
 	"testing"
 
-	"github.com/pa-tools/pa/internal/schematest"
+	"github.com/pa-tools/pa/internal/test/schematest"
 )
 
 // What pa-record writes is valid by the schemas that the pages refer to.

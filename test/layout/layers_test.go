@@ -36,11 +36,10 @@ var layers = []struct {
 	{"cmd", []string{"internal", "schemas", "pkg/tokenizer", "pkg/export", "pkg/wire", "pkg/sim", "pkg/answer", "pkg/recorder", "pkg/analyze", "pkg/tool"}},
 }
 
-// testHelpers are packages that only tests, the programs of test and each other import. They may
+// isTestHelper reports whether only tests, the programs of test and other helpers import a package. A helper may
 // import any package of the lower layers.
-var testHelpers = []string{
-	"internal/distincttest", "internal/exporttest", "internal/golden", "internal/linktest", "internal/memrun", "internal/realtest", "internal/runsettest", "internal/schematest", "internal/scripttest", "internal/shardtest", "internal/testenv",
-	"internal/httptunnel/proxytest", "internal/sockstamp/stamptest", "pkg/tool/dialect/dialecttest",
+func isTestHelper(pkg string) bool {
+	return within(pkg, "internal/test") || pkg == "pkg/tool/dialect/dialecttest"
 }
 
 // withoutHTTP are trees that import net/http nowhere: the analysis of recordings, and what it
@@ -50,11 +49,11 @@ var withoutHTTP = []string{"pkg/tool", "pkg/analyze", "pkg/answer", "pkg/wire", 
 // withoutArrow are trees in which no file, not even of a test, imports a package of arrowPackages:
 // the linker takes twice as long for a test with Arrow. Tests of the analysis that need a Parquet
 // file belong to cmd/pa-analyze.
-var withoutArrow = []string{"pkg/tool", "pkg/analyze", "pkg/answer", "pkg/wire", "pkg/export/shards", "internal/shardtest", "internal/memrun", "internal/runsettest"}
+var withoutArrow = []string{"pkg/tool", "pkg/analyze", "pkg/answer", "pkg/wire", "pkg/export/shards", "internal/test/memrun", "internal/test/runtest"}
 
 // arrowPackages are the package that imports Arrow, and packages that import this package,
 // directly or not.
-var arrowPackages = []string{"pkg/export/columnar", "pkg/export/formats", "internal/exporttest"}
+var arrowPackages = []string{"pkg/export/columnar", "pkg/export/formats", "internal/test/exporttest"}
 
 // commandHelpers are packages of internal that only the commands import.
 var commandHelpers = []string{"internal/cmdline"}
@@ -117,12 +116,12 @@ func within(pkg, tree string) bool { return pkg == tree || strings.HasPrefix(pkg
 // module's path; "" if the layers allow it.
 func wrongImport(from, to string) string {
 	switch {
-	case slices.Contains(testHelpers, from):
+	case isTestHelper(from):
 		if within(to, "cmd") {
 			return "imports a command"
 		}
 		return ""
-	case slices.Contains(testHelpers, to) && !within(from, "test"):
+	case isTestHelper(to) && !within(from, "test"):
 		return "imports a helper of tests"
 	case slices.Contains(commandHelpers, to) && !within(from, "cmd"):
 		return "imports a helper of the commands"
@@ -237,14 +236,14 @@ func TestWrongImport(t *testing.T) {
 		{"pkg/analyze", "pkg/answer", true},
 		{"pkg/recorder", "pkg/answer", true},
 		{"cmd/pa-record", "pkg/recorder", true},
-		{"internal/memrun", "pkg/export", true},
+		{"internal/test/memrun", "pkg/export", true},
 		{"pkg/analyze", "pkg/recorder/load", false},
 		{"pkg/recorder/journal", "pkg/analyze", false},
 		{"pkg/answer", "pkg/analyze/slo", false},
 		{"pkg/export", "pkg/wire/sse", false},
 		{"pkg/wire/sse", "pkg/answer", false},
 		{"internal/stat", "pkg/export", false},
-		{"pkg/export", "internal/memrun", false},
+		{"pkg/export", "internal/test/memrun", false},
 		{"pkg/export", "internal/cmdline", false},
 		{"pkg/recorder/load", "pkg/recorder/workload", false},
 		{"pkg/recorder/rxclock", "pkg/recorder/backend", false},

@@ -10,8 +10,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/pa-tools/pa/internal/realtest"
-	"github.com/pa-tools/pa/internal/schematest"
+	"github.com/pa-tools/pa/internal/test/realtest"
+	"github.com/pa-tools/pa/internal/test/schematest"
 )
 
 const exportName = "profile_export.json"

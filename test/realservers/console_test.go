@@ -12,7 +12,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/pa-tools/pa/internal/realtest"
+	"github.com/pa-tools/pa/internal/test/realtest"
 )
 
 // testTritonConsole has pa-record print and write line by line what perf_analyzer

@@ -14,7 +14,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/pa-tools/pa/internal/realtest"
+	"github.com/pa-tools/pa/internal/test/realtest"
 )
 
 // sideRuns is how many runs there are on each side of a comparison.

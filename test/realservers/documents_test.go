@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/pa-tools/pa/internal/realtest"
+	"github.com/pa-tools/pa/internal/test/realtest"
 )
 
 // A documentLine is a command line of a document, as it is printed there but for

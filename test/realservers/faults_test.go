@@ -11,7 +11,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/pa-tools/pa/internal/realtest"
+	"github.com/pa-tools/pa/internal/test/realtest"
 )
 
 // words is what ssed streams, token by token.

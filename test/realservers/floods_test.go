@@ -26,7 +26,7 @@ import (
 	"google.golang.org/grpc"
 
 	pb "github.com/pa-tools/pa/internal/kserve"
-	"github.com/pa-tools/pa/internal/realtest"
+	"github.com/pa-tools/pa/internal/test/realtest"
 )
 
 // TestFloods sends every 8th request to a server whose answers are 64 MiB that say

@@ -12,7 +12,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/pa-tools/pa/internal/realtest"
+	"github.com/pa-tools/pa/internal/test/realtest"
 )
 
 // A groupsFile is what the test needs of a report with groups of metrics.

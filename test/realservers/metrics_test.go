@@ -12,7 +12,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/pa-tools/pa/internal/realtest"
+	"github.com/pa-tools/pa/internal/test/realtest"
 )
 
 // samplesFile is the telemetry of an export, read the plain way.

@@ -10,7 +10,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/pa-tools/pa/internal/realtest"
+	"github.com/pa-tools/pa/internal/test/realtest"
 )
 
 // TestOpenAI records chat and text completions, streamed and whole, beside

@@ -13,7 +13,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/pa-tools/pa/internal/realtest"
+	"github.com/pa-tools/pa/internal/test/realtest"
 )
 
 // testTritonSequences sends the streams of a file as sequences to the model that adds

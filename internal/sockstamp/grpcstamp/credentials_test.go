@@ -22,8 +22,8 @@ import (
 	"github.com/pa-tools/pa/internal/kserve"
 	"github.com/pa-tools/pa/internal/sockstamp"
 	"github.com/pa-tools/pa/internal/sockstamp/h2follow"
-	"github.com/pa-tools/pa/internal/sockstamp/stamptest"
-	"github.com/pa-tools/pa/internal/testenv"
+	"github.com/pa-tools/pa/internal/test/nettest"
+	"github.com/pa-tools/pa/internal/test/testenv"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -225,7 +225,7 @@ func TestStreams(t *testing.T) {
 func TestUnary(t *testing.T) {
 	defer sockstamp.Hold()()
 	eachSecurity(t, func(t *testing.T, conn *grpc.ClientConn) {
-		kernel := stamptest.Kernel(t)
+		kernel := nettest.KernelStamps(t)
 		var previous uint32
 		for q := range 30 {
 			size := []int{0, 5000, 200}[q%3]

@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"github.com/pa-tools/pa/internal/sockstamp"
-	"github.com/pa-tools/pa/internal/sockstamp/stamptest"
+	"github.com/pa-tools/pa/internal/test/nettest"
 )
 
 // loopback returns a Follower over a TCP connection whose other end reads all.
@@ -42,7 +42,7 @@ func loopback(t *testing.T, c Config) (*Follower, *sockstamp.Conn) {
 // behind another request in the same write, and its stamp is the start. A request that
 // fits is not cut.
 func TestHeads(t *testing.T) {
-	stamptest.NeedKernel(t)
+	nettest.NeedKernelStamps(t)
 	const large = 300_000
 	for _, tt := range []struct {
 		name   string
@@ -108,7 +108,7 @@ func TestHeads(t *testing.T) {
 // A request whose answer is there before it is written whole has a start, and sent
 // is the newest stamp.
 func TestSentInPart(t *testing.T) {
-	stamptest.NeedKernel(t)
+	nettest.NeedKernelStamps(t)
 	f, raw := loopback(t, Config{Unary: true})
 	s := newScript(true)
 	s.headers(1, false, 0, ":path", "/large")

@@ -4,7 +4,7 @@ import (
 	"math"
 	"testing"
 
-	"github.com/pa-tools/pa/internal/testenv"
+	"github.com/pa-tools/pa/internal/test/testenv"
 )
 
 // If the dependence is known to be none, the interval of a mean is Student's.

@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"github.com/pa-tools/pa/internal/stat"
-	"github.com/pa-tools/pa/internal/testenv"
+	"github.com/pa-tools/pa/internal/test/testenv"
 )
 
 // A process makes the latencies of a steady run.

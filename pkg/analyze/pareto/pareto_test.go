@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/pa-tools/pa/internal/schematest"
+	"github.com/pa-tools/pa/internal/test/schematest"
 	"github.com/pa-tools/pa/pkg/analyze"
 	"github.com/pa-tools/pa/pkg/analyze/report"
 	"github.com/pa-tools/pa/pkg/analyze/sheet"

@@ -16,10 +16,10 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/pa-tools/pa/internal/golden"
+	"github.com/pa-tools/pa/internal/test/golden"
 
-	"github.com/pa-tools/pa/internal/memrun"
-	"github.com/pa-tools/pa/internal/runsettest"
+	"github.com/pa-tools/pa/internal/test/memrun"
+	"github.com/pa-tools/pa/internal/test/runtest"
 	"github.com/pa-tools/pa/pkg/analyze"
 	"github.com/pa-tools/pa/pkg/analyze/pareto"
 	"github.com/pa-tools/pa/pkg/analyze/report"
@@ -186,7 +186,7 @@ func ofTrend(t testing.TB) *svg.Figure {
 			if day >= 4 {
 				ttft *= 1.3
 			}
-			p.Runs = append(p.Runs, runsettest.Read(t, runsettest.Spec{Name: fmt.Sprintf("%d-%d", day, run), Second: uint64(day*100 + run*10), TTFT: ttft, ITL: 10 + float64(run)/10}))
+			p.Runs = append(p.Runs, runtest.Read(t, runtest.Spec{Name: fmt.Sprintf("%d-%d", day, run), Second: uint64(day*100 + run*10), TTFT: ttft, ITL: 10 + float64(run)/10}))
 		}
 		groups = append(groups, p)
 	}

@@ -5,7 +5,7 @@ import (
 	"math"
 	"testing"
 
-	"github.com/pa-tools/pa/internal/schematest"
+	"github.com/pa-tools/pa/internal/test/schematest"
 	"github.com/pa-tools/pa/pkg/analyze/explain"
 )
 

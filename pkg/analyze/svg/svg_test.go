@@ -14,7 +14,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/pa-tools/pa/internal/golden"
+	"github.com/pa-tools/pa/internal/test/golden"
 )
 
 var update = flag.Bool("update", false, "rewrite the golden files")

@@ -4,8 +4,8 @@ import (
 	"io"
 	"testing"
 
-	"github.com/pa-tools/pa/internal/memrun"
-	"github.com/pa-tools/pa/internal/testenv"
+	"github.com/pa-tools/pa/internal/test/memrun"
+	"github.com/pa-tools/pa/internal/test/testenv"
 )
 
 // Requests are packed while all are read.

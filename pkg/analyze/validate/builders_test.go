@@ -1,7 +1,7 @@
 package validate
 
 import (
-	"github.com/pa-tools/pa/internal/memrun"
+	"github.com/pa-tools/pa/internal/test/memrun"
 )
 
 // Short names of the makers of requests.

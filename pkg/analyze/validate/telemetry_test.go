@@ -4,7 +4,7 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/pa-tools/pa/internal/memrun"
+	"github.com/pa-tools/pa/internal/test/memrun"
 	"github.com/pa-tools/pa/pkg/export"
 )
 

@@ -16,10 +16,10 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
-	"github.com/pa-tools/pa/internal/golden"
-	"github.com/pa-tools/pa/internal/memrun"
-	"github.com/pa-tools/pa/internal/shardtest"
-	"github.com/pa-tools/pa/internal/testenv"
+	"github.com/pa-tools/pa/internal/test/golden"
+	"github.com/pa-tools/pa/internal/test/memrun"
+	"github.com/pa-tools/pa/internal/test/runtest"
+	"github.com/pa-tools/pa/internal/test/testenv"
 	"github.com/pa-tools/pa/pkg/analyze"
 	"github.com/pa-tools/pa/pkg/answer"
 	"github.com/pa-tools/pa/pkg/export"
@@ -594,9 +594,9 @@ func TestErrors(t *testing.T) {
 // The shards of a run, given in any order, show what the whole run shows.
 func TestShards(t *testing.T) {
 	rng := rand.New(rand.NewPCG(9, 1))
-	whole := shardtest.Random(rng, 90, "9", "18")
+	whole := runtest.Random(rng, 90, "9", "18")
 	var all []shards.Shard
-	for _, part := range shardtest.Divide(whole, 3) {
+	for _, part := range runtest.Divide(whole, 3) {
 		all = append(all, shards.Shard{Name: "x", Reader: part})
 	}
 	slices.Reverse(all)
@@ -606,7 +606,7 @@ func TestShards(t *testing.T) {
 	}
 	run := collect(t, merged, Config{})
 	check(t, run, DefaultRows)
-	want := collect(t, shardtest.Again(whole), Config{})
+	want := collect(t, runtest.Again(whole), Config{})
 	for i := range want.Levels {
 		a, b := &want.Levels[i], &run.Levels[i]
 		if a.GapsByPosition.N != b.GapsByPosition.N || len(a.Requests) != len(b.Requests) || a.ToNS-a.FromNS != b.ToNS-b.FromNS {

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/pa-tools/pa/internal/testenv"
+	"github.com/pa-tools/pa/internal/test/testenv"
 )
 
 // The bins of an axis hold what was added to them, whatever the order of the times, and are at most

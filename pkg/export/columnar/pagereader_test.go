@@ -15,7 +15,7 @@ import (
 	"github.com/apache/arrow/go/v15/parquet/metadata"
 	"github.com/klauspost/compress/zstd"
 
-	"github.com/pa-tools/pa/internal/testenv"
+	"github.com/pa-tools/pa/internal/test/testenv"
 )
 
 // testPageHeaders are headers of our writer, and others byte by byte from the specifications

@@ -7,7 +7,7 @@ import (
 	"path/filepath"
 	"testing"
 
-	"github.com/pa-tools/pa/internal/golden"
+	"github.com/pa-tools/pa/internal/test/golden"
 	"github.com/pa-tools/pa/pkg/export"
 	"github.com/pa-tools/pa/pkg/tool"
 )

@@ -8,8 +8,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/pa-tools/pa/internal/linktest"
-	"github.com/pa-tools/pa/internal/testenv"
+	"github.com/pa-tools/pa/internal/test/nettest"
+	"github.com/pa-tools/pa/internal/test/testenv"
 )
 
 // unevenDelays delays packets by 5 ms ± 2 ms. Each direction of a connection has a delay
@@ -50,9 +50,9 @@ func unevenDelays(server int) func(to int, packet []byte) time.Duration {
 // clocks is within its bound in 100 of 100 runs (make test: 5).
 func TestOffsetBetweenNetworks(t *testing.T) {
 	t.Parallel()
-	linktest.Within(t, func() {
+	nettest.Within(t, func() {
 		runs := 100 / testenv.Stride(20)
-		link := linktest.New(t, unevenDelays(0))
+		link := nettest.NewLink(t, unevenDelays(0))
 		var mu sync.Mutex
 		var farthest, widest time.Duration // guarded by mu
 		var running sync.WaitGroup
@@ -108,8 +108,8 @@ func TestOffsetBetweenNetworks(t *testing.T) {
 // A rank that cannot reach the network of rank 0 says so in time.
 func TestOtherNetworkUnreachable(t *testing.T) {
 	t.Parallel()
-	linktest.Within(t, func() {
-		link := linktest.New(t, func(int, []byte) time.Duration { return time.Hour })
+	nettest.Within(t, func() {
+		link := nettest.NewLink(t, func(int, []byte) time.Duration { return time.Hour })
 		cfg := config(1, 2, link.Addr(0)+":17788")
 		cfg.Timeout = 300 * time.Millisecond
 		var err error

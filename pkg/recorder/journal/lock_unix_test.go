@@ -10,8 +10,8 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/pa-tools/pa/internal/exporttest"
 	"github.com/pa-tools/pa/internal/outfile"
+	"github.com/pa-tools/pa/internal/test/exporttest"
 	"github.com/pa-tools/pa/pkg/export"
 )
 

@@ -4,7 +4,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/pa-tools/pa/internal/testenv"
+	"github.com/pa-tools/pa/internal/test/testenv"
 )
 
 // FuzzParse checks that limits and arguments of a command line never panic, that limits are

@@ -11,9 +11,9 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/pa-tools/pa/internal/golden"
 	"github.com/pa-tools/pa/internal/py"
-	"github.com/pa-tools/pa/internal/testenv"
+	"github.com/pa-tools/pa/internal/test/golden"
+	"github.com/pa-tools/pa/internal/test/testenv"
 	"github.com/pa-tools/pa/pkg/export"
 	"github.com/pa-tools/pa/pkg/tool/dialect"
 	"github.com/pa-tools/pa/pkg/tool/dialect/dialecttest"

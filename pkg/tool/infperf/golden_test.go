@@ -8,8 +8,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/pa-tools/pa/internal/golden"
 	"github.com/pa-tools/pa/internal/py"
+	"github.com/pa-tools/pa/internal/test/golden"
 	"github.com/pa-tools/pa/pkg/export"
 	"github.com/pa-tools/pa/pkg/export/profilejson"
 	"github.com/pa-tools/pa/pkg/tool/dialect"

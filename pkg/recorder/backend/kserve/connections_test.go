@@ -14,7 +14,7 @@ import (
 	"google.golang.org/grpc/keepalive"
 
 	"github.com/pa-tools/pa/internal/sockstamp"
-	"github.com/pa-tools/pa/internal/sockstamp/stamptest"
+	"github.com/pa-tools/pa/internal/test/nettest"
 	"github.com/pa-tools/pa/pkg/export"
 	"github.com/pa-tools/pa/pkg/recorder/backend"
 	wire "github.com/pa-tools/pa/pkg/wire/kserve"
@@ -41,7 +41,7 @@ func TestSharedConnections(t *testing.T) {
 	}
 	plain, secure := startFake(t, answer), startFakeTLS(t, answer)
 	want := export.SourceUser
-	if stamptest.Kernel(t) {
+	if nettest.KernelStamps(t) {
 		want = export.SourceKernel
 	}
 	for _, tt := range []struct {

@@ -11,9 +11,8 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/pa-tools/pa/internal/httptunnel/proxytest"
 	"github.com/pa-tools/pa/internal/sockstamp"
-	"github.com/pa-tools/pa/internal/sockstamp/stamptest"
+	"github.com/pa-tools/pa/internal/test/nettest"
 	"github.com/pa-tools/pa/pkg/export"
 	"github.com/pa-tools/pa/pkg/recorder/backend"
 	wire "github.com/pa-tools/pa/pkg/wire/kserve"
@@ -21,9 +20,9 @@ import (
 
 const proxyPassword = "open-sesame"
 
-func startProxy(t *testing.T) *proxytest.Proxy {
+func startProxy(t *testing.T) *nettest.Proxy {
 	t.Helper()
-	return proxytest.Start(t, proxytest.Config{User: url.UserPassword("alice", proxyPassword)})
+	return nettest.StartProxy(t, nettest.ProxyConfig{User: url.UserPassword("alice", proxyPassword)})
 }
 
 // through is a Config.Proxy that is always p.
@@ -40,7 +39,7 @@ func TestProxy(t *testing.T) {
 	}
 	plain, secure := startFake(t, answer), startFakeTLS(t, answer)
 	want := export.SourceUser
-	if stamptest.Kernel(t) {
+	if nettest.KernelStamps(t) {
 		want = export.SourceKernel
 	}
 	proxy := startProxy(t)

@@ -6,7 +6,7 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	pb "github.com/pa-tools/pa/internal/kserve"
-	"github.com/pa-tools/pa/internal/testenv"
+	"github.com/pa-tools/pa/internal/test/testenv"
 	wire "github.com/pa-tools/pa/pkg/wire/kserve"
 )
 

@@ -12,7 +12,7 @@ import (
 	pb "github.com/pa-tools/pa/internal/kserve"
 	"github.com/pa-tools/pa/internal/sockstamp"
 	"github.com/pa-tools/pa/internal/sockstamp/grpcstamp"
-	"github.com/pa-tools/pa/internal/sockstamp/stamptest"
+	"github.com/pa-tools/pa/internal/test/nettest"
 	"github.com/pa-tools/pa/pkg/export"
 	"github.com/pa-tools/pa/pkg/recorder/backend"
 	wire "github.com/pa-tools/pa/pkg/wire/kserve"
@@ -34,7 +34,7 @@ func TestStampSources(t *testing.T) {
 	}
 	f, secure := startFake(t, answer), startFakeTLS(t, answer)
 	want := export.SourceUser
-	if stamptest.Kernel(t) {
+	if nettest.KernelStamps(t) {
 		want = export.SourceKernel
 	}
 	for _, tt := range []struct {

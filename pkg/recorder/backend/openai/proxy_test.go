@@ -16,7 +16,7 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/pa-tools/pa/internal/httptunnel/proxytest"
+	"github.com/pa-tools/pa/internal/test/nettest"
 	"github.com/pa-tools/pa/pkg/export"
 )
 
@@ -52,7 +52,7 @@ func serveSOCKS(t *testing.T, user, password string) (addr string, seen func() [
 					return
 				}
 				_, _ = c.Write([]byte{5, 0, 0, 1, 0, 0, 0, 0, 0, 0})
-				proxytest.Splice(c, server)
+				nettest.Splice(c, server)
 			})
 		}
 	})
@@ -130,15 +130,15 @@ func TestProxy(t *testing.T) {
 	secure.EnableHTTP2 = true
 	secure.StartTLS()
 	defer secure.Close()
-	relay, tunnels := proxytest.Start(t, proxytest.Config{}), proxytest.Start(t, proxytest.Config{TLS: true})
-	locked := proxytest.Start(t, proxytest.Config{User: url.UserPassword("bob", "proxy-secret")})
+	relay, tunnels := nettest.StartProxy(t, nettest.ProxyConfig{}), nettest.StartProxy(t, nettest.ProxyConfig{TLS: true})
+	locked := nettest.StartProxy(t, nettest.ProxyConfig{User: url.UserPassword("bob", "proxy-secret")})
 	socks, socksSeen := serveSOCKS(t, "", "")
 	socksAuth, socksAuthSeen := serveSOCKS(t, "bob", "proxy-secret")
 	pool := x509.NewCertPool()
 	pool.AddCert(secure.Certificate())
 	pool.AddCert(tunnels.Certificate())
 	host := func(rawURL string) string { return rawURL[strings.Index(rawURL, "//")+2:] }
-	seenBy := func(p *proxytest.Proxy) func() []string {
+	seenBy := func(p *nettest.Proxy) func() []string {
 		return func() (all []string) {
 			for _, a := range p.Asked() {
 				all = append(all, a.Method+" "+a.Target)
@@ -198,7 +198,7 @@ func TestProxyErrors(t *testing.T) {
 	gone.Close()
 	secure := httptest.NewTLSServer(http.HandlerFunc(streamHandler))
 	defer secure.Close()
-	denying := proxytest.Start(t, proxytest.Config{User: url.UserPassword("bob", "right")})
+	denying := nettest.StartProxy(t, nettest.ProxyConfig{User: url.UserPassword("bob", "right")})
 	socks, _ := serveSOCKS(t, "bob", "right")
 	mute := serveRaw(t, func(net.Conn, int, []byte) bool { return false })
 	with := func(addr string) string { return "http://bob:proxy-secret@" + addr }

@@ -8,22 +8,18 @@ import (
 	"github.com/pa-tools/pa/pkg/recorder/workload"
 )
 
-// A layout turns the rows of one file into entries. entries is first called for every row in
-// order, then for any row again, with the same result.
-type layout interface {
-	// entries returns the entries of row i. No entries means that the row is skipped.
-	entries(r *row, i int) ([]workload.Entry, error)
-}
-
-// A layoutKind describes a layout.
-type layoutKind struct {
+// A layout turns the rows of a file into entries.
+type layout struct {
 	name string
 	what string // typical members of its rows, for messages
 	// fits recognizes the layout by the first row of a file.
 	fits func(r *row, f *file) bool
-	make func(f *file, o *Options) layout
+	// entries returns the entries of row i. No entries means that the row is skipped. It is first called for every
+	// row in order, then for any row again, with the same result.
+	entries func(f *file, o *Options, r *row, i int) ([]workload.Entry, error)
 	// wholeSessions means that a row holds all turns of a session.
 	wholeSessions bool
+	trace         bool // the rows are requests of the past
 	// members are the names of all members of a row that the layout reads. Other members are
 	// recorded as ignored. nil means that the layout itself handles other members, or that they
 	// describe a request of the past, as in traces.
@@ -31,18 +27,41 @@ type layoutKind struct {
 }
 
 // layouts is tried in this order, the most specific first.
-var layouts = []layoutKind{
-	{"inputs_json", `"payloads"`, fitsInputsJSON, newInputsJSON, true, []string{"session_id", "payloads"}},
-	{"perf_analyzer", `"data" of perf_analyzer`, fitsPerfAnalyzer, newPerfAnalyzer, false, nil},
-	{"burstgpt", `"Request tokens"`, fitsBurstGPT, newBurstGPT, false, nil},
-	{"azure", `"ContextTokens"`, fitsAzure, newAzure, false, []string{"TIMESTAMP", "ContextTokens", "GeneratedTokens"}},
-	{"sharegpt", `"conversations"`, fitsShareGPT, newShareGPT, true, []string{"id", "conversation", "conversations"}},
-	{"multi_turn", `"turns"`, fitsMultiTurn, newMultiTurn, true, nil},
-	{"openorca", `"question"`, fitsOpenOrca, newOpenOrca, false, []string{"id", "system_prompt", "question", "response"}},
-	{"cnn_dailymail", `"article"`, fitsCNNDailyMail, newCNNDailyMail, false, []string{"id", "article", "highlights"}},
-	{"mooncake", `"input_length"`, fitsMooncake, newMooncake, false, nil},
-	{"requests", "a whole request", fitsRequests, newRequests, false, nil},
-	{"prompts", strings.Join(quoteAll(promptColumns), ", "), fitsPrompts, newPrompts, false, nil},
+var layouts = []layout{
+	{
+		name: "inputs_json", what: `"payloads"`, fits: withMembers("payloads"), entries: sessionOfRequests,
+		wholeSessions: true, members: []string{"session_id", "payloads"},
+	},
+	{name: "perf_analyzer", what: `"data" of perf_analyzer`, fits: fitsPerfAnalyzer, entries: perfAnalyzerStep},
+	{
+		name: "burstgpt", what: `"Request tokens"`, fits: withMembers("Timestamp", "Request tokens", "Response tokens"),
+		entries: burstGPTRequest, trace: true,
+	},
+	{
+		name: "azure", what: `"ContextTokens"`, fits: withMembers("TIMESTAMP", "ContextTokens", "GeneratedTokens"),
+		entries: azureRequest, trace: true, members: []string{"TIMESTAMP", "ContextTokens", "GeneratedTokens"},
+	},
+	{
+		name: "sharegpt", what: `"conversations"`, fits: fitsShareGPT, entries: conversation,
+		wholeSessions: true, members: []string{"id", "conversation", "conversations"},
+	},
+	{name: "multi_turn", what: `"turns"`, fits: withMembers("turns"), entries: sessionOfTurns, wholeSessions: true},
+	{
+		name: "openorca", what: `"question"`, fits: withMembers("question"), entries: question("system_prompt", "question", "response"),
+		members: []string{"id", "system_prompt", "question", "response"},
+	},
+	{
+		name: "cnn_dailymail", what: `"article"`, fits: withMembers("article"), entries: question("", "article", "highlights"),
+		members: []string{"id", "article", "highlights"},
+	},
+	{name: "mooncake", what: `"input_length"`, fits: fitsMooncake, entries: mooncakeRequest, trace: true},
+	{name: "requests", what: "a whole request", fits: fitsRequests, entries: requestOrPrompt},
+	{name: "prompts", what: strings.Join(quoteAll(promptColumns), ", "), fits: fitsPrompts, entries: promptOrRequest},
+}
+
+// withMembers recognizes rows with all of these members.
+func withMembers(names ...string) func(r *row, f *file) bool {
+	return func(r *row, _ *file) bool { return r.has(names...) }
 }
 
 // Layouts returns the names of all layouts.
@@ -54,8 +73,8 @@ func Layouts() []string {
 	return all
 }
 
-func findLayout(name string) *layoutKind {
-	i := slices.IndexFunc(layouts, func(l layoutKind) bool { return l.name == name })
+func findLayout(name string) *layout {
+	i := slices.IndexFunc(layouts, func(l layout) bool { return l.name == name })
 	if i < 0 {
 		return nil
 	}
@@ -63,7 +82,7 @@ func findLayout(name string) *layoutKind {
 }
 
 // chooseLayout selects the layout of a file by its first row.
-func chooseLayout(f *file, first *row, o *Options) (*layoutKind, error) {
+func chooseLayout(f *file, first *row, o *Options) (*layout, error) {
 	if o.Layout != "" {
 		l := findLayout(o.Layout)
 		if !l.fits(first, f) {

@@ -65,8 +65,8 @@ func (s *Set) Files() []FileInfo {
 	var all []FileInfo
 	for _, f := range s.files {
 		i := FileInfo{Name: f.src.name, SHA256: f.src.sum, Rows: f.rowsRead, Entries: f.n}
-		if f.kind != nil {
-			i.Layout = f.kind.name
+		if f.layout != nil {
+			i.Layout = f.layout.name
 		}
 		all = append(all, i)
 	}

@@ -13,6 +13,7 @@ import (
 	"slices"
 	"sort"
 	"strings"
+	"time"
 	"unicode/utf8"
 
 	"github.com/pa-tools/pa/pkg/recorder/workload"
@@ -32,12 +33,12 @@ var _ workload.Source = (*Set)(nil)
 
 // A file is one file of a Set.
 type file struct {
-	src    *source
-	rows   rows
-	kind   *layoutKind
-	layout layout
-	window window
-	timed  bool // some entry has a time
+	src     *source
+	rows    rows
+	layout  *layout
+	options *Options
+	window  window
+	timed   bool // some entry has a time
 	// promptMember is Options.PromptMember, unless Options.Layout takes the rows for whole requests.
 	promptMember string
 
@@ -59,6 +60,7 @@ type file struct {
 	passed  memberNames             // unknown members that requests get
 	facts   *Facts                  // of the Set
 	blocks  map[string][]int64      // while opening a trace: hash ids of the last row of a session
+	start   time.Time               // of the first row of a trace with times of day
 	whole   []uint64                // bit i: trace row i extends the row before in its session
 	leftOut map[string]int          // number of skipped rows, or of skipped entries, by reason
 	opening bool                    // during the first pass, which records notes
@@ -195,10 +197,10 @@ func (f *file) open(ctx context.Context, o *Options) (err error) {
 	if err != nil {
 		return err
 	}
-	if f.kind, err = chooseLayout(f, first, o); err != nil {
+	if f.layout, err = chooseLayout(f, first, o); err != nil {
 		return f.rows.fault(0, err)
 	}
-	f.layout = f.kind.make(f, o)
+	f.options, f.facts.Trace = o, f.facts.Trace || f.layout.trace
 	f.opening = true
 	defer func() { f.opening, f.blocks = false, nil }()
 	seen := map[string]uint16{}
@@ -234,10 +236,10 @@ func (f *file) parse(i int) ([]workload.Entry, error) {
 	if err != nil {
 		return nil, err
 	}
-	if f.opening && f.kind.members != nil {
+	if f.opening && f.layout.members != nil {
 		f.ignoreOthers(r)
 	}
-	es, err := f.layout.entries(r, i)
+	es, err := f.layout.entries(f, f.options, r, i)
 	if err != nil {
 		return nil, f.rows.fault(i, err)
 	}
@@ -275,7 +277,7 @@ func (f *file) index(i, n int) {
 // number numbers the turns of sessions that span rows. seen holds the number of turns of each
 // session so far.
 func (f *file) number(es []workload.Entry, seen map[string]uint16) {
-	if f.kind.wholeSessions {
+	if f.layout.wholeSessions {
 		return
 	}
 	for k, e := range es {
@@ -351,7 +353,7 @@ func (f *file) ignore(name string) {
 // ignoreOthers records the members of a row that its layout does not have.
 func (f *file) ignoreOthers(r *row) {
 	for _, m := range r.fields {
-		if string(m.Value.Data) != "null" && !slices.Contains(f.kind.members, m.Name) {
+		if string(m.Value.Data) != "null" && !slices.Contains(f.layout.members, m.Name) {
 			f.ignore(m.Name)
 		}
 	}

@@ -8,37 +8,34 @@ import (
 	"github.com/pa-tools/pa/pkg/recorder/workload"
 )
 
-// perfAnalyzer is the layout of perf_analyzer's input data and of GenAI-Perf's inputs.json:
+func fitsPerfAnalyzer(r *row, f *file) bool {
+	doc, ok := f.rows.(*document)
+	return ok && doc.member == "data" && !r.has("payloads")
+}
+
+// perfAnalyzerStep returns the entry of a step of perf_analyzer's input data and of GenAI-Perf's inputs.json:
 //
 //	{"data": [ {"NAME": VALUE, …}, … ]}          steps of stream 0
 //	{"data": [ [ {…}, … ], [ {…}, … ] ]}         one stream per inner array
 //	{…, "validation_data": […]}                  expected outputs, in the same form
 //
 // Values keep their order and the text of numbers.
-type perfAnalyzer struct{ doc *document }
-
-func fitsPerfAnalyzer(r *row, f *file) bool {
-	doc, ok := f.rows.(*document)
-	return ok && doc.member == "data" && !fitsInputsJSON(r, f)
-}
-
-func newPerfAnalyzer(f *file, _ *Options) layout { return &perfAnalyzer{f.rows.(*document)} }
-
-func (l *perfAnalyzer) entries(r *row, i int) ([]workload.Entry, error) {
-	stream, step := l.doc.position(i)
+func perfAnalyzerStep(f *file, _ *Options, r *row, i int) ([]workload.Entry, error) {
+	doc := f.rows.(*document)
+	stream, step := doc.position(i)
 	e := workload.Entry{Stream: stream, Step: step, Values: r.fields}
 	seen := map[string]bool{}
-	for _, f := range r.fields {
-		if seen[f.Name] {
-			return nil, fmt.Errorf("%q is given twice", clip([]byte(f.Name)))
+	for _, m := range r.fields {
+		if seen[m.Name] {
+			return nil, fmt.Errorf("%q is given twice", clip([]byte(m.Name)))
 		}
-		seen[f.Name] = true
+		seen[m.Name] = true
 	}
 	if err := readTiming(&e); err != nil {
 		return nil, err
 	}
-	if at := l.doc.expectedAt(stream, step); at >= 0 {
-		want, err := l.doc.element(l.doc.expected[at])
+	if at := doc.expectedAt(stream, step); at >= 0 {
+		want, err := doc.element(doc.expected[at])
 		if err != nil {
 			return nil, fmt.Errorf("validation_data: %w", err)
 		}

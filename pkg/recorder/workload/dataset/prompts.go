@@ -49,17 +49,6 @@ var requestMembers = func() map[string]bool {
 // of AIPerf, and the members of traces, which matter only in rows without a text.
 var unsentMembers = []string{"type", "role", "input_length", "hash_ids", "chat_id", "parent_chat_id", "turn"}
 
-// prompts is the layout of rows with one prompt each, as in JSON Lines of GenAI-Perf, AIPerf
-// (single_turn), vLLM (custom), TensorRT-LLM (trtllm_custom) and llm_perf:
-//
-//	{"text_input": "…", "output_length": 64, "session_id": "a", "delay": 500}
-//	{"messages": [{"role": "user", "content": "…"}], "temperature": 0.5}
-//	{"input": {"messages": […], "max_tokens": 64}}
-type prompts struct {
-	f *file
-	o *Options
-}
-
 func fitsPrompts(r *row, _ *file) bool {
 	return slices.ContainsFunc(slices.Concat(promptColumns, imageColumns, audioColumns), func(name string) bool { return r.has(name) })
 }
@@ -69,13 +58,17 @@ func hasPrompt(r *row) bool {
 	return slices.ContainsFunc(promptColumns, func(name string) bool { return r.get(name) != nil })
 }
 
-func newPrompts(f *file, o *Options) layout { return &prompts{f, o} }
-
-func (l *prompts) entries(r *row, _ int) ([]workload.Entry, error) {
-	if l.o.Layout == "" && fitsRequests(r, l.f) {
+// promptOrRequest returns the entry of a row of the layout prompts of rows with one prompt each, as in JSON Lines of GenAI-Perf, AIPerf
+// (single_turn), vLLM (custom), TensorRT-LLM (trtllm_custom) and llm_perf:
+//
+//	{"text_input": "…", "output_length": 64, "session_id": "a", "delay": 500}
+//	{"messages": [{"role": "user", "content": "…"}], "temperature": 0.5}
+//	{"input": {"messages": […], "max_tokens": 64}}
+func promptOrRequest(f *file, o *Options, r *row, _ int) ([]workload.Entry, error) {
+	if o.Layout == "" && fitsRequests(r, f) {
 		return wholeRequest(r) // as in a file that begins with it
 	}
-	e, err := readPrompt(r, l.f, l.o)
+	e, err := readPrompt(r, f, o)
 	if err != nil {
 		return nil, err
 	}

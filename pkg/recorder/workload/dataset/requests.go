@@ -7,16 +7,6 @@ import (
 	"github.com/pa-tools/pa/pkg/recorder/workload"
 )
 
-// requests is the layout of complete requests to an OpenAI-compatible server, which are sent
-// unchanged: AIPerf's raw_payload, or the log of a proxy. Such a row names its model, has only
-// members of requests, and holds its prompt where the requests of the endpoint do: a chat has
-// "messages", so that {"model": …, "prompt": …} is a prompt for a chat.
-// Later rows may lack the model, and rows with other members are prompts.
-type requests struct {
-	f *file
-	o *Options
-}
-
 func fitsRequests(r *row, f *file) bool {
 	return r.get("model") != nil && isRequest(r, f)
 }
@@ -39,11 +29,14 @@ func isRequest(r *row, f *file) bool {
 	return asks
 }
 
-func newRequests(f *file, o *Options) layout { return requests{f, o} }
-
-func (l requests) entries(r *row, _ int) ([]workload.Entry, error) {
-	if l.o.Layout == "" && !isRequest(r, l.f) {
-		e, err := readPrompt(r, l.f, l.o)
+// requestOrPrompt returns the entry of a row of complete requests to an OpenAI-compatible server, which are sent
+// unchanged: AIPerf's raw_payload, or the log of a proxy. Such a row names its model, has only
+// members of requests, and holds its prompt where the requests of the endpoint do: a chat has
+// "messages", so that {"model": …, "prompt": …} is a prompt for a chat.
+// Later rows may lack the model, and rows with other members are prompts.
+func requestOrPrompt(f *file, o *Options, r *row, _ int) ([]workload.Entry, error) {
+	if o.Layout == "" && !isRequest(r, f) {
+		e, err := readPrompt(r, f, o)
 		return []workload.Entry{e}, err
 	}
 	return wholeRequest(r)

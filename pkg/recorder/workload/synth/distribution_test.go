@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/pa-tools/pa/internal/testenv"
+	"github.com/pa-tools/pa/internal/test/testenv"
 )
 
 // The mean length of a normal distribution counts that lengths below 1 are drawn again.

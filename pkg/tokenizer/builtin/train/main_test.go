@@ -5,7 +5,7 @@ import (
 	"os"
 	"testing"
 
-	"github.com/pa-tools/pa/internal/testenv"
+	"github.com/pa-tools/pa/internal/test/testenv"
 )
 
 // TestTrain checks that training on the corpus gives tokenizer.json.

@@ -1,2 +1,0 @@
-// Package stamptest tells tests whether the kernel stamps the sockets here.
-package stamptest

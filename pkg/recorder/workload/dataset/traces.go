@@ -1,0 +1,280 @@
+package dataset
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/pa-tools/pa/pkg/recorder/workload"
+)
+
+func fitsMooncake(r *row, _ *file) bool {
+	return r.has("input_length") && !hasPrompt(r)
+}
+
+// The numbers of tokens in a block.
+const (
+	mooncakeBlock = 512
+	bailianBlock  = 16
+)
+
+// A mooncake reads rows of Mooncake's traces.
+type mooncake struct {
+	f *file
+	o *Options
+}
+
+// mooncakeRequest returns the entry of a row of Mooncake's traces. They have lengths of prompts, and hash ids
+// that identify equal blocks:
+//
+//	{"timestamp": MS, "input_length": 6758, "output_length": 500, "hash_ids": [0, 1, …]}
+//
+// Traces of Bailian have times in seconds, "chat_id" and blocks of 16 tokens. Only
+// "input_length" is required. A row with a prompt is read like a row of the layout prompts, because
+// its own text is not to be replaced by a made-up one of the same length.
+func mooncakeRequest(f *file, o *Options, r *row, i int) ([]workload.Entry, error) {
+	return mooncake{f, o}.entries(r, i)
+}
+
+func (l mooncake) entries(r *row, i int) ([]workload.Entry, error) {
+	if hasPrompt(r) { // rows with and without texts may alternate
+		e, err := readPrompt(r, l.f, l.o)
+		return []workload.Entry{e}, err
+	}
+	tokens, ok, err := r.count("input_length")
+	switch {
+	case err != nil:
+		return nil, err
+	case !ok:
+		return nil, errors.New(`no "input_length": it has ` + columnNames(r))
+	}
+	e, err := readPromptMembers(r, l.f, "input_length", "hash_ids", "type", "chat_id", "parent_chat_id", "turn")
+	if err != nil {
+		return nil, err
+	}
+	if r.has("chat_id") {
+		e.Offset *= 1000 // Bailian's times are in seconds
+	}
+	ids, err := r.hashIDs()
+	if err != nil {
+		return nil, err
+	}
+	if err := l.text(e.Prompt, i, tokens, ids, l.blockTokens(r)); err != nil {
+		return nil, err
+	}
+	if l.f.opening {
+		l.compare(e.Session, i, ids, tokens%l.blockTokens(r) != 0)
+	}
+	e.Whole = l.whole(i)
+	return []workload.Entry{e}, nil
+}
+
+// whole reports whether row i, a later turn of a conversation, is the whole prompt, with the
+// history.
+func (l mooncake) whole(i int) bool {
+	switch l.o.TraceRows {
+	case RowsWhole:
+		return true
+	case RowsNew:
+		return false
+	}
+	return i/64 < len(l.f.whole) && l.f.whole[i/64]>>(i%64)&1 == 1
+}
+
+// compare compares the hash ids of row i with the row before in its session. partial says that the
+// last block is not full.
+func (l mooncake) compare(session string, i int, ids []int64, partial bool) {
+	f := l.f
+	if ids != nil {
+		f.facts.Blocks++
+	}
+	if session == "" {
+		return
+	}
+	before, later := f.blocks[session]
+	if f.blocks == nil {
+		f.blocks = map[string][]int64{}
+	}
+	switch {
+	case !later:
+	case ids == nil:
+		f.facts.TraceUnknown++
+	case extends(ids, before):
+		f.facts.TraceWhole++
+		for len(f.whole) <= i/64 {
+			f.whole = append(f.whole, 0)
+		}
+		f.whole[i/64] |= 1 << (i % 64)
+	default:
+		f.facts.TraceNew++
+	}
+	if n := len(ids); n > 1 && partial {
+		ids = ids[:n-1] // the last block gets another id when it grows
+	}
+	f.blocks[session] = ids
+}
+
+// extends reports whether the hash ids of a turn begin with the full blocks of the turn before.
+func extends(ids, before []int64) bool {
+	return len(before) > 0 && len(ids) >= len(before) && slices.Equal(ids[:len(before)], before)
+}
+
+// hashIDs returns the "hash_ids" of a row, nil if there are none.
+func (r *row) hashIDs() (ids []int64, err error) {
+	js := r.get("hash_ids")
+	switch {
+	case js == nil:
+		return nil, nil
+	case json.Unmarshal(js, &ids) != nil:
+		return nil, fmt.Errorf("\"hash_ids\": expected an array of whole numbers, found %s", clip(js))
+	case len(ids) == 0:
+		return nil, nil
+	}
+	return ids, nil
+}
+
+// blockTokens returns the number of tokens in a block.
+func (l mooncake) blockTokens(r *row) int {
+	switch {
+	case l.o.BlockTokens != 0:
+		return l.o.BlockTokens
+	case r.has("chat_id"):
+		return bailianBlock
+	}
+	return mooncakeBlock
+}
+
+// text generates the text of a prompt of these tokens: from the hash ids of its blocks, else from the
+// number of the row.
+func (l mooncake) text(p *workload.Prompt, i, tokens int, ids []int64, block int) (err error) {
+	if tokens == 0 {
+		return errors.New(`"input_length": 0: must be at least 1`)
+	}
+	if l.o.Texts == nil {
+		return errNoTexts
+	}
+	if ids == nil {
+		p.Text, p.IDs, err = l.o.Texts.Text(uint64(i), tokens)
+		return err
+	}
+	if last := tokens - (len(ids)-1)*block; last < 1 || last > block {
+		return fmt.Errorf("%d tokens are not the %d blocks of %d that \"hash_ids\" names; is --block-tokens right?", tokens, len(ids), block)
+	}
+	p.Text, p.IDs, err = l.o.Texts.Blocks(ids, block, tokens)
+	return err
+}
+
+// errNoTexts is the error for a trace without a tokenizer.
+var errNoTexts = errors.New("the trace holds no texts, only their lengths; making texts needs a tokenizer")
+
+// burstGPTRequest returns the entry of a row of BurstGPT's traces, in CSV:
+//
+//	Timestamp,Model,Request tokens,Response tokens,Total tokens,Log Type
+//	Timestamp,Session ID,Elapsed time,Model,Request tokens,…
+//
+// Times are in seconds. Failed requests have no response tokens and are skipped.
+func burstGPTRequest(f *file, o *Options, r *row, i int) ([]workload.Entry, error) {
+	at, err := required(r.number("Timestamp"))
+	if err != nil {
+		return nil, err
+	}
+	offset, err := duration(at, time.Second)
+	if err != nil {
+		return nil, fmt.Errorf("%q: %w", "Timestamp", err)
+	}
+	input, err := required(r.count("Request tokens"))
+	if err != nil {
+		return nil, err
+	}
+	output, err := required(r.count("Response tokens"))
+	if err != nil {
+		return nil, err
+	}
+	if input == 0 || output == 0 {
+		f.leaveOut("a request that failed")
+		return nil, nil
+	}
+	e, err := o.lengths(i, input, output, offset)
+	if err != nil {
+		return nil, err
+	}
+	if e.Session, _, err = r.string("Session ID"); err != nil {
+		return nil, err
+	}
+	return []workload.Entry{e}, nil
+}
+
+// azureTimes lists the time formats of 2024 and 2023, with fractions of a second of any
+// length.
+var azureTimes = []string{"2006-01-02 15:04:05Z07:00", time.DateTime, time.RFC3339, "2006-01-02T15:04:05"}
+
+// azureRequest returns the entry of a row of Azure's LLM inference traces of 2023 and 2024, in CSV:
+//
+//	TIMESTAMP,ContextTokens,GeneratedTokens
+//	2023-11-16 18:17:03.9799600,4808,10
+//
+// The schedule starts with the first row. Rows without tokens are skipped.
+func azureRequest(f *file, o *Options, r *row, i int) ([]workload.Entry, error) {
+	text, err := required(r.string("TIMESTAMP"))
+	if err != nil {
+		return nil, err
+	}
+	at, err := parseTime(text)
+	if err != nil {
+		return nil, fmt.Errorf("\"TIMESTAMP\": %w", err)
+	}
+	if f.start.IsZero() {
+		f.start = at
+	}
+	if at.Before(f.start) {
+		return nil, fmt.Errorf("\"TIMESTAMP\": %s is before the first row, %s; sort the trace by time", text, f.start.Format(time.DateTime))
+	}
+	input, err := required(r.count("ContextTokens"))
+	if err != nil {
+		return nil, err
+	}
+	output, err := required(r.count("GeneratedTokens"))
+	if err != nil {
+		return nil, err
+	}
+	if input == 0 || output == 0 {
+		f.leaveOut("a request without tokens")
+		return nil, nil
+	}
+	e, err := o.lengths(i, input, output, at.Sub(f.start))
+	if err != nil {
+		return nil, err
+	}
+	return []workload.Entry{e}, nil
+}
+
+// parseTime parses a time in one of azureTimes. A time without a zone is UTC.
+func parseTime(text string) (time.Time, error) {
+	for _, form := range azureTimes {
+		if t, err := time.Parse(form, text); err == nil {
+			return t, nil
+		}
+	}
+	return time.Time{}, fmt.Errorf("%q is not a time such as 2023-11-16 18:17:03.979", clip([]byte(text)))
+}
+
+// lengths returns the entry of row i of a trace that holds only lengths.
+func (o *Options) lengths(i, input, output int, at time.Duration) (workload.Entry, error) {
+	e := workload.Entry{Timed: true, Offset: at}
+	if o.Texts == nil {
+		return e, errNoTexts
+	}
+	text, ids, err := o.Texts.Text(uint64(i), input)
+	e.Prompt = &workload.Prompt{Text: text, IDs: ids, MaxTokens: output}
+	return e, err
+}
+
+// required returns an error for a missing field.
+func required[T any](v T, ok bool, err error) (T, error) {
+	if err == nil && !ok {
+		err = errors.New("a required field is empty")
+	}
+	return v, err
+}
