@@ -345,7 +345,7 @@ func (p *picker[T]) partsOf(open []span[T], s *span[T]) []span[T] {
 		if to > from {
 			part := span[T]{before: before, n: n, from: from, to: to, slot: s.slot}
 			part.low = s.low + uint64(i)<<s.shift
-			part.high = min(part.low+(1<<s.shift-1), s.most)
+			part.high = min(part.low+min(1<<s.shift-1, s.high-part.low), s.most) // the last part may end at the greatest key
 			part.low = max(part.low, s.least)
 			if part.low < part.high {
 				open = append(open, part)
