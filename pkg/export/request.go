@@ -163,6 +163,7 @@ func (r *Request) LatestResponseNS() (ns uint64, ok bool) {
 // to files.
 type Exclusion string
 
+// The reasons of perf_analyzer.
 const (
 	NotExcluded       Exclusion = ""
 	ExcludedWarmup    Exclusion = "warmup"

@@ -46,6 +46,7 @@ const (
 // A Check says which requests a caller checks.
 type Check uint8
 
+// What is checked.
 const (
 	CheckNone Check = iota
 	// CheckSample checks a sample of each part of the file. It depends only on the content of the
@@ -198,7 +199,7 @@ func (s *Rows) Row() *Row {
 	if s.selective != nil {
 		s.row = s.selective.Row()
 	} else {
-		s.row.Request = s.Reader.Request()
+		s.row.Request = s.Request()
 	}
 	return &s.row
 }

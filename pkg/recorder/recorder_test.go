@@ -64,6 +64,7 @@ func (f *fakeServer) Model() string { return "fake" }
 func (f *fakeServer) Prepare(e *workload.Entry) (backend.Payload, error) {
 	return fakePayload(fmt.Sprint("entry ", e.Step)), nil
 }
+
 func (f *fakeServer) Open(context.Context, int, *rxclock.Clock) (backend.Sender, error) {
 	return f, nil
 }

@@ -94,10 +94,7 @@ func (r *Result) lines() (lines []string) {
 		}
 		lines = append(lines, name+report.MaxLoad(c.MaxLoad))
 	}
-	for _, n := range r.Notes {
-		lines = append(lines, n)
-	}
-	return lines
+	return append(lines, r.Notes...)
 }
 
 // columns are the columns of CSV.
@@ -152,7 +149,8 @@ func JSON(r *Result) sheet.Renderer {
 	})
 	return sheet.JSON(sheet.Object{
 		"schema", Schema, "user_rate", userRate, "rate", rate, "per_gpu", r.PerGPU,
-		"reference", sheet.Object{"user_rate", r.Options.UserReference, "rate", r.Options.RateReference},
+		"reference",
+		sheet.Object{"user_rate", r.Options.UserReference, "rate", r.Options.RateReference},
 		"points", sheet.List(r.Points, (*Point).json), "front", r.All.json(), "file_fronts", sheet.Opt(sheet.List(r.Files, (*Front).json)),
 		"max_loads", sheet.Opt(capacities), "notes", r.Notes,
 	})

@@ -73,7 +73,8 @@ func (w jsonLayout) quality(q *analyze.Quality) sheet.Object {
 	}
 	c := &q.Config
 	return sheet.Object{
-		"settings", sheet.Object{
+		"settings",
+		sheet.Object{
 			"first_token_ns", c.FirstTokenNS, "token_ns", c.TokenNS, "fluidity_target", c.Target, "fluid_share", c.Share, "reader_pace_ns", c.PaceNS,
 			"stall_ns", c.StallNS, "stall_factor", c.StallFactor,
 		},
@@ -182,7 +183,8 @@ func jsonEconomics(e *analyze.Economics) sheet.Object {
 	}
 	c := &e.Config
 	return sheet.Object{
-		"settings", sheet.Object{"idle_watts", sheet.Opt(c.IdleWatts), "gpu_hour_price", sheet.Opt(c.GPUHourPrice), "energy_price_per_kwh", sheet.Opt(c.EnergyPrice)},
+		"settings",
+		sheet.Object{"idle_watts", sheet.Opt(c.IdleWatts), "gpu_hour_price", sheet.Opt(c.GPUHourPrice), "energy_price_per_kwh", sheet.Opt(c.EnergyPrice)},
 		"gpus", sheet.Opt(e.GPUs), "gpus_from", sheet.Opt(from), "start_ns", sheet.Opt(e.Span.FromNS), "end_ns", sheet.Opt(e.Span.ToNS),
 		"figures", jsonLevelFigures(e.Figures), "energy", sheet.List(e.Energy, jsonEnergy),
 	}

@@ -87,7 +87,8 @@ func (w jsonLayout) experiment(rep *analyze.Report, e *analyze.Experiment) sheet
 	}
 	return sheet.Object{
 		"mode", e.Mode, "load", sheet.Opt(e.Load), "attributes", attributes, "value", jsonNumber(e.Value),
-		"requests", sheet.Object{
+		"requests",
+		sheet.Object{
 			"ok", e.OK, "failed", e.FailedRequests(), "excluded", e.ExcludedRequests(), "unreadable", e.Unreadable, "resent", sheet.Opt(e.Resent),
 			"failed_by_class", byName(e.Failed), "excluded_by_reason", byName(e.Excluded),
 		},
@@ -234,7 +235,8 @@ func jsonAttainment(x *analyze.Attainment, target float64) sheet.Object {
 	return sheet.Object{
 		"expression", x.SLO.String(), "target", sheet.Opt(target), "attained", attained, "na", sheet.Opt(x.Share.NA), // why it is unknown
 		"met", x.Met, "missed", x.Missed, "failed", x.Failed, "unknown", x.Unknown, "lacking", byName(x.Lacking),
-		"goodput", sheet.Object{"requests_per_s", rate(x.Requests), "output_tokens_per_s", rate(x.OutputTokens)},
+		"goodput",
+		sheet.Object{"requests_per_s", rate(x.Requests), "output_tokens_per_s", rate(x.OutputTokens)},
 		"conditions", sheet.Opt(sheet.List(x.Conditions, func(c *analyze.Attainment) sheet.Object { return jsonAttainment(c, 0) })),
 	}
 }

@@ -280,10 +280,15 @@ func TestObject(t *testing.T) {
 	var none []string
 	o := Object{
 		"z", 1, "nan", math.NaN(), "inf", math.Inf(-1), "nothing", nil, "a", 0.5, "zero", 0.0,
-		"list", []float64{1, math.NaN()}, "none", none, "text", "<x>",
+		"list",
+		[]float64{1, math.NaN()},
+		"none", none, "text", "<x>",
 		"empty", Opt(""), "no", Opt(0), "nil", Opt(none), "short", Opt([]int{}), "map", Opt(map[string]int{}), "none at all", Object(nil), "set", Opt([]int{1}), "null", Opt(nil),
 		"objects", List([]pair{{1, 2}, {3, 4}}, func(p *pair) Object { return Object{"a", p.A, "b", Opt(p.B - 2)} }),
-		"object", Object{}, "many", []Object(nil), "other", map[string]*int{"k": nil},
+		"object",
+		Object{},
+		"many", []Object(nil), "other",
+		map[string]*int{"k": nil},
 	}
 	var b bytes.Buffer
 	if err := JSON(o)(&b); err != nil {

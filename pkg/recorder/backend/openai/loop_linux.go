@@ -22,7 +22,6 @@ import (
 // loops is the transport Loop.
 type loops struct {
 	b      *Backend
-	clock  *rxclock.Clock
 	engine *evloop.Engine
 }
 
