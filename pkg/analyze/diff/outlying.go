@@ -70,7 +70,7 @@ func (res *Result) addOutlying(all []Outlying, l *LevelResult, r *Row, o inferen
 	}
 	others := slices.Delete(slices.Clone(values), o.Run, o.Run+1)
 	x := Outlying{
-		Run: res.numbers[runs[o.Run]], File: runs[o.Run].Name, Metric: r.Metric, Level: level, Factor: o.Factor,
+		Run: res.numbers[runs[o.Run]].String(), File: runs[o.Run].Name, Metric: r.Metric, Level: level, Factor: o.Factor,
 		Value: values[o.Run], Least: slices.Min(others), Most: slices.Max(others), run: runs[o.Run],
 	}
 	i := slices.IndexFunc(all, func(y Outlying) bool { return y.run == x.run })
@@ -134,7 +134,7 @@ func (res *Result) outlyingLine() string {
 	first := true
 	for _, o := range res.Outlying {
 		names = append(names, o.Run)
-		first = first && strings.HasSuffix(o.Run, ".1")
+		first = first && res.numbers[o.run].place == 1
 	}
 	if names == nil {
 		return ""

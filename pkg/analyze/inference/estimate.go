@@ -93,7 +93,7 @@ func (e Estimate) orSmall(s *Series, p float64, of func() *small) Estimate {
 }
 
 // given returns an estimate from few values if their dependence has the probabilities w.
-func (e Estimate) given(w phiWeights) Estimate {
+func (e Estimate) given(w dependenceWeights) Estimate {
 	if e.NA = e.small.missing(&w); !e.NA.Missing() {
 		e.pivot = e.small.pivot(&w)
 	}

@@ -115,7 +115,9 @@ func TestShortRate(t *testing.T) {
 				for i := range durations {
 					durations[i] = 0.25
 				}
-				r, m := Rate(amounts, durations), NewSeries(amounts).Mean()
+				withoutNoise := NewSeries(amounts)
+				withoutNoise.rate = true
+				r, m := Rate(amounts, durations), withoutNoise.Mean()
 				if m.NA.Missing() {
 					continue
 				}

@@ -17,6 +17,7 @@ type Series struct {
 	noun   string  // the name of a value in reasons: "request"
 	bad    string  // why there are no estimates; empty if there are
 	nested bool    // see [NewGaps]
+	rate   bool    // the values are of [shortRate], which is wider anyway: their dependence has no noise
 	fit    *autoregression
 	half   float64 // see [Series.halfStep]; NaN before the first quantile
 }
@@ -69,7 +70,7 @@ func (s *Series) Mean() Estimate {
 	}
 	if of := e.small; of != nil { // the other run of a comparison may change the weights
 		coarse := *of
-		coarse.pivot = func(w *phiWeights) pivot {
+		coarse.pivot = func(w *dependenceWeights) pivot {
 			p := of.pivot(w)
 			return p.apart(half)
 		}
@@ -253,7 +254,7 @@ func (s *Series) quantile(p float64) Estimate {
 		return ends
 	}}
 	e.NA, e.few = sp.shortOf(p, s.noun)
-	e.few = e.few || s.dependsMore(p, func(phi float64) float64 { return quantileEffectiveSize(p, phi, n) })
+	e.few = e.few || s.dependsMore(p, func(phi float64) float64 { return quantileEffectiveSize(p, dependence{phi: phi}, n) })
 	return e
 }
 

@@ -37,15 +37,15 @@ const (
 // probabilities of φ.
 type small struct {
 	series *Series
-	pivot  func(w *phiWeights) pivot
+	pivot  func(w *dependenceWeights) pivot
 	// open returns why an end of the interval does not exist; the zero NA if both ends
 	// exist.
-	open func(w *phiWeights) NA
+	open func(w *dependenceWeights) NA
 }
 
 // missing returns why the series is too short or too dependent for an interval, given the
 // probabilities w of φ.
-func (s *small) missing(w *phiWeights) NA {
+func (s *small) missing(w *dependenceWeights) NA {
 	x := s.series
 	n := x.x.Len()
 	d := x.dependence()
@@ -53,7 +53,7 @@ func (s *small) missing(w *phiWeights) NA {
 	switch {
 	case p > maxPhi || effectiveSize(p, n) < minSmallEffective:
 		return NA{
-			Reason: fmt.Sprintf("neighbouring %s depend on each other (φ about %.2f), too much for %d of them", x.noun, p, n),
+			Reason: fmt.Sprintf("neighbouring %s depend on each other (correlation about %.2f), too much for %d of them", x.noun, p, n),
 			Needs:  roundUp(minEffective * (1 + p) / (1 - p)),
 		}
 	case d.slow > maxSlow(n):
@@ -69,7 +69,7 @@ func (s *small) missing(w *phiWeights) NA {
 // least minSmall values that are not all equal.
 func (s *Series) dependence() *autoregression {
 	if s.fit == nil {
-		s.fit = dependenceOf(s.x.all())
+		s.fit = dependenceOf(s.x.all(), !s.rate)
 	}
 	return s.fit
 }
@@ -94,17 +94,17 @@ func (s *Series) smallMean(mean, tau float64, logarithmic bool) *small {
 	n := s.x.Len()
 	return &small{
 		series: s,
-		open:   func(*phiWeights) NA { return NA{} },
-		pivot: func(w *phiWeights) pivot {
+		open:   func(*dependenceWeights) NA { return NA{} },
+		pivot: func(w *dependenceWeights) pivot {
 			d := s.dependence()
 			df := float64(n - 1)
 			var weights, errors []float64
 			model := 0.0
 			w.relevant(func(i int, weight float64) {
-				p := phi(i)
+				of := dependenceAt(i)
 				weights = append(weights, weight)
-				errors = append(errors, math.Sqrt(d.innovation[i]/(1-p*p)*meanVariance(p, n)))
-				model += weight * meanVariance(p, n) * float64(n)
+				errors = append(errors, math.Sqrt(d.innovation[i]/(1-of.phi*of.phi)*meanVariance(of, n)))
+				model += weight * meanVariance(of, n) * float64(n)
 			})
 			if n >= minSum && tau > model {
 				for i := range errors {
@@ -181,11 +181,11 @@ func fallingRoot(f func(float64) float64, lo, hi float64) float64 {
 func (s *Series) smallQuantile(q, value, tau float64) *small {
 	n := s.x.Len()
 	size := float64(n)
-	binomial := func(w *phiWeights) (below, above func(r float64) float64) {
+	binomial := func(w *dependenceWeights) (below, above func(r float64) float64) {
 		var weights, scale []float64
 		model := 0.0
 		w.relevant(func(i int, weight float64) {
-			m := quantileEffectiveSize(q, phi(i), n)
+			m := quantileEffectiveSize(q, dependenceAt(i), n)
 			m = math.Max(1, m-lostValues*math.Max(0, 1-m/size))
 			weights, scale = append(weights, weight), append(scale, m/size)
 			model += weight * size / m
@@ -213,18 +213,18 @@ func (s *Series) smallQuantile(q, value, tau float64) *small {
 	}
 	return &small{
 		series: s,
-		open: func(w *phiWeights) NA {
+		open: func(w *dependenceWeights) NA {
 			below, above := binomial(w)
 			if below(1) <= smallTail && above(size) <= smallTail {
 				return NA{}
 			}
-			dependent := size / quantileEffectiveSize(q, math.Max(0, w.mean()), n)
+			dependent := size / quantileEffectiveSize(q, dependence{phi: math.Max(0, w.mean())}, n)
 			return NA{
 				Reason: fmt.Sprintf("too few of %d %s lie beyond p%g", n, s.noun, 100*q),
 				Needs:  roundUp(float64(s.minValues(q)) * dependent),
 			}
 		},
-		pivot: func(w *phiWeights) pivot {
+		pivot: func(w *dependenceWeights) pivot {
 			below, above := binomial(w)
 			return pivot{math.Inf(1), func(t float64) Interval {
 				half := s.halfStep()
