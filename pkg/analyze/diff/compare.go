@@ -90,10 +90,10 @@ type Result struct {
 	refused bool   // some of Differences refuse the comparison
 	itself  string // the warning about a run that is on both sides; "" for none
 	o       Options
-	scratch []Row // of rows: the rows of a level are copied when their number is known
-	numbers map[*Run]runNumber
-	apart   apart     // whether the sides took turns
-	special []special // levels that differ from the other levels
+	scratch []Row           // of rows: the rows of a level are copied when their number is known
+	numbers map[*Run]string // "old.1"
+	apart   apart           // whether the sides took turns
+	special []special       // levels that differ from the other levels
 }
 
 // Refused returns the differences that refuse the comparison.
@@ -231,7 +231,7 @@ func Compare(older, newer []*Run, o Options) *Result {
 }
 
 // compare compares the runs that count.
-func compare(older, newer []*Run, o Options, numbers map[*Run]runNumber) *Result {
+func compare(older, newer []*Run, o Options, numbers map[*Run]string) *Result {
 	res := CompareSettings(older, newer, o)
 	res.numbers = numbers
 	res.apart = res.turns()

@@ -51,7 +51,7 @@ func (r *Result) csvRows() []tabular.CSVRow {
 		rows = append(rows, tabular.CSVRow{"record": "level", "level": sanitize.CSVCell(level), "old": "0", "new": "1"})
 	}
 	for _, x := range r.LeftOut {
-		rows = append(rows, tabular.CSVRow{"record": "left_out", "name": sanitize.CSVCell(r.numbers[x].String()), "file": sanitize.CSVCell(x.Name)})
+		rows = append(rows, tabular.CSVRow{"record": "left_out", "name": sanitize.CSVCell(r.numbers[x]), "file": sanitize.CSVCell(x.Name)})
 	}
 	for _, o := range r.Outlying {
 		rows = append(rows, tabular.CSVRow{"record": "outlying", "name": sanitize.CSVCell(o.Run), "level": sanitize.CSVCell(o.Level), "reason": o.Metric.Key, "change": tabular.CSVNumber(o.Factor - 1), "file": sanitize.CSVCell(o.File)})

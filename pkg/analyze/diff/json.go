@@ -200,7 +200,7 @@ func document(r *Result) jsonResult {
 		d.Outlying = append(d.Outlying, jsonOutlying{o.Run, o.File, o.Metric.Key, o.Level, tabular.JSONNumber(o.Factor), tabular.JSONNumber(o.Value), tabular.JSONNumber(o.Least), tabular.JSONNumber(o.Most)})
 	}
 	for _, x := range r.LeftOut {
-		d.LeftOut = append(d.LeftOut, jsonLeftOut{r.numbers[x].String(), x.Name})
+		d.LeftOut = append(d.LeftOut, jsonLeftOut{r.numbers[x], x.Name})
 	}
 	for _, g := range r.Gates {
 		d.Gates = append(d.Gates, jsonGate{g.Expr, g.Level, g.Required, g.State.String(), list(g.Because)})

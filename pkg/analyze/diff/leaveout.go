@@ -1,6 +1,7 @@
 package diff
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strconv"
@@ -17,14 +18,8 @@ type LeaveOut struct {
 	First int
 }
 
-// A runNumber names a run by its side and its place, from 1, in the order of the starts.
-type runNumber struct {
-	side  string
-	place int
-}
-
-// String returns the name for [LeaveOut]: "old.1".
-func (n runNumber) String() string { return fmt.Sprintf("%s.%d", n.side, n.place) }
+// runName names a run of a side by its place, from 1, in the order of the starts.
+func runName(side string, place int) string { return fmt.Sprintf("%s.%d", side, place) }
 
 // numbersOf returns the numbers of the runs of both sides that x names, in rising order.
 func (x *LeaveOut) numbersOf(sides Sides) (older, newer []int, err error) {
@@ -88,12 +83,12 @@ func (x *LeaveOut) Remaining(older, newer int, sides Sides) (o, n int, err error
 
 // apply numbers the runs of both sides by their starts and returns the runs that are left, and the runs
 // that are left out. Names that Remaining refuses are ignored.
-func (x *LeaveOut) apply(older, newer []*Run, sides Sides) (o, n []*Run, numbers map[*Run]runNumber, out []*Run) {
+func (x *LeaveOut) apply(older, newer []*Run, sides Sides) (o, n []*Run, numbers map[*Run]string, out []*Run) {
 	oldOut, newOut, _ := x.numbersOf(sides)
-	numbers = make(map[*Run]runNumber, len(older)+len(newer))
+	numbers = make(map[*Run]string, len(older)+len(newer))
 	left := func(runs []*Run, side string, leave []int) (rest []*Run) {
 		for i, r := range byStart(runs) {
-			numbers[r] = runNumber{side, i + 1}
+			numbers[r] = runName(side, i+1)
 			if slices.Contains(leave, i+1) && len(leave) < len(runs) {
 				out = append(out, r)
 			} else {
@@ -107,6 +102,6 @@ func (x *LeaveOut) apply(older, newer []*Run, sides Sides) (o, n []*Run, numbers
 
 // named returns a run's number for a sentence: "old run 1".
 func (res *Result) named(r *Run) string {
-	n := res.numbers[r]
-	return fmt.Sprintf("%s run %d", n.side, n.place)
+	side, digits, _ := cutLast(cmp.Or(res.numbers[r], "?.0"), ".")
+	return side + " run " + digits
 }

@@ -70,7 +70,7 @@ func (res *Result) addOutlying(all []Outlying, l *LevelResult, r *Row, o inferen
 	}
 	others := slices.Delete(slices.Clone(values), o.Run, o.Run+1)
 	x := Outlying{
-		Run: res.numbers[runs[o.Run]].String(), File: runs[o.Run].Name, Metric: r.Metric, Level: level, Factor: o.Factor,
+		Run: res.numbers[runs[o.Run]], File: runs[o.Run].Name, Metric: r.Metric, Level: level, Factor: o.Factor,
 		Value: values[o.Run], Least: slices.Min(others), Most: slices.Max(others), run: runs[o.Run],
 	}
 	i := slices.IndexFunc(all, func(y Outlying) bool { return y.run == x.run })
@@ -131,10 +131,11 @@ func (res *Result) outlyingText() string {
 // outlyingLine says what to do about outlying runs; "" if there are none.
 func (res *Result) outlyingLine() string {
 	var names []string
+	firsts := []string{runName(res.o.Sides.old(), 1), runName(res.o.Sides.new(), 1)}
 	first := true
 	for _, o := range res.Outlying {
 		names = append(names, o.Run)
-		first = first && res.numbers[o.run].place == 1
+		first = first && slices.Contains(firsts, o.Run)
 	}
 	if names == nil {
 		return ""

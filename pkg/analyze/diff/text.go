@@ -80,7 +80,7 @@ func (r *Result) levelTitle(l *LevelResult) string {
 func (r *Result) leftOut() string {
 	var names []string
 	for _, x := range r.LeftOut {
-		names = append(names, r.numbers[x].String()+" ("+sanitize.Text(x.Name)+")")
+		names = append(names, r.numbers[x]+" ("+sanitize.Text(x.Name)+")")
 	}
 	if names == nil {
 		return ""

@@ -18,8 +18,8 @@ import (
 type autoregression struct {
 	n int
 	// logLikelihood is the logarithm of the likelihood of each [dependence], with µ and the
-	// deviation integrated out (flat priors on µ and on the logarithm of the deviation), up
-	// to a constant; −∞ for one that is not considered.
+	// deviation integrated out (flat priors on µ, on the logarithm of the deviation and on
+	// the dependences), up to a constant.
 	logLikelihood perDependence
 	// innovation is the estimated variance of a value times 1 − φ² for each dependence: without
 	// noise, the variance of ε.
@@ -48,8 +48,6 @@ const (
 	// noisyPhis and noiseShares are the numbers of values of φ and of noise with noise.
 	noisyPhis, noiseShares = 3, 3
 	dependences            = phiCount + noisyPhis*noiseShares
-	// noisyPrior is the probability that dependent values have noise, before the data is seen.
-	noisyPrior = 0.5
 	// noisyMax is the number of values from which on their dependence has no noise: the sum of their
 	// autocorrelations (see minSum) shows how long it is.
 	noisyMax = minEffective
@@ -73,15 +71,12 @@ func dependenceAt(i int) dependence {
 // dependenceOf fits the model to the values and to their normal scores. Outliers and skewed
 // values do not disturb the scores. It returns the likelihoods of the fit with the greater
 // dependence and the greater of the two energies, but always the innovations of the values.
-//
-// If maybeNoisy is set, fewer than noisyMax values may have noise.
-func dependenceOf(x []float64, maybeNoisy bool) *autoregression {
+func dependenceOf(x []float64) *autoregression {
 	scores := normalScores(x)
 	fit, ofScores := fitAutoregression(x), fitAutoregression(scores)
 	fit.slow = math.Max(fit.slowEnergy(x), ofScores.slowEnergy(scores))
 	fit.neighbours = lagOne(scores)
-	ofScores.neighbours = fit.neighbours
-	if maybeNoisy && len(x) < noisyMax {
+	if len(x) < noisyMax {
 		fit.addNoise(x)
 		ofScores.addNoise(scores)
 	}
@@ -100,7 +95,7 @@ func averageVariance(x []float64) float64 {
 
 // atLeast replaces the likelihoods by the likelihoods of another fit if its dependence is greater.
 func (f *autoregression) atLeast(other *autoregression) {
-	if a, b := other.weights(), f.weights(); a.mean() > b.mean() {
+	if a, b := other.weights(false), f.weights(false); a.mean() > b.mean() {
 		f.logLikelihood = other.logLikelihood
 	}
 }
@@ -121,9 +116,6 @@ func fitAutoregression(x []float64) *autoregression {
 	}
 	first, last := x[0]-mean, x[len(x)-1]-mean
 	f := &autoregression{n: len(x)}
-	for i := phiCount; i < dependences; i++ {
-		f.logLikelihood[i] = math.Inf(-1)
-	}
 	for i := range phiCount {
 		p := dependenceAt(i).phi
 		a := (1 - p*p) + (n-1)*square(1-p)
@@ -212,15 +204,16 @@ func maxSlow(n int) float64 {
 	return cube * cube * cube
 }
 
-// weights returns the posterior distribution of the dependences.
-func (f *autoregression) weights() dependenceWeights {
-	w, _ := normalized(&f.logLikelihood, f.noisy && seemDependent(f))
+// weights returns the posterior distribution of the dependences; of dependences with noise only if noise is
+// set and the series seems dependent.
+func (f *autoregression) weights(noise bool) dependenceWeights {
+	w, _ := normalized(&f.logLikelihood, noise && f.noisy && seemDependent(f))
 	return w
 }
 
 // expected returns the expected φ and the expected innovation, without noise.
 func (f *autoregression) expected() (p, innovation float64) {
-	w := f.weights()
+	w := f.weights(false)
 	for i, v := range w {
 		innovation += v * f.innovation[i]
 	}
@@ -240,18 +233,19 @@ func seemDependent(series ...*autoregression) bool {
 
 // sharedWeights returns the posterior distributions of the dependences for two series. Before the data is
 // seen, it is equally probable that both series have the same dependence and that each has its own.
-// Two runs of one server mostly have the same, so the data of both runs determine it.
-func sharedWeights(a, b *autoregression) (shared [2]dependenceWeights) {
+// Two runs of one server mostly have the same, so the data of both runs determine it. Dependences with noise
+// are considered only if noise is set and the series together seem dependent.
+func sharedWeights(a, b *autoregression, noise bool) (shared [2]dependenceWeights) {
 	var sum perDependence
 	for i := range sum {
 		sum[i] = a.logLikelihood[i] + b.logLikelihood[i]
 	}
 	separate := [2]dependenceWeights{}
 	var la, lb float64
-	dependent := seemDependent(a, b)
-	separate[0], la = normalized(&a.logLikelihood, a.noisy && dependent)
-	separate[1], lb = normalized(&b.logLikelihood, b.noisy && dependent)
-	both, l := normalized(&sum, a.noisy && b.noisy && dependent)
+	noise = noise && seemDependent(a, b)
+	separate[0], la = normalized(&a.logLikelihood, noise && a.noisy)
+	separate[1], lb = normalized(&b.logLikelihood, noise && b.noisy)
+	both, l := normalized(&sum, noise && a.noisy && b.noisy)
 	same := 1 / (1 + math.Exp(la+lb-l))
 	for side := range shared {
 		for i := range shared[side] {
@@ -262,30 +256,22 @@ func sharedWeights(a, b *autoregression) (shared [2]dependenceWeights) {
 }
 
 // normalized returns weights that are proportional to the likelihoods and sum to 1, and the
-// logarithm of the average likelihood. All φ without noise are equally probable beforehand; and all dependences
-// with noise, if there are any.
+// logarithm of the average likelihood: of all dependences, or of the dependences without noise.
 func normalized(logLikelihood *perDependence, noisy bool) (w dependenceWeights, logAverage float64) {
-	largest := slices.Max(logLikelihood[:])
-	factor := 0.0 // of the prior of a dependence with noise over the prior of one without
+	considered := logLikelihood[:phiCount]
 	if noisy {
-		factor = noisyPrior / (1 - noisyPrior) * phiCount / (dependences - phiCount)
+		considered = logLikelihood[:]
 	}
+	largest := slices.Max(considered)
 	sum := 0.0
-	for i, l := range logLikelihood {
+	for i, l := range considered {
 		w[i] = math.Exp(l - largest)
-		if i >= phiCount {
-			w[i] *= factor
-		}
 		sum += w[i]
 	}
 	for i := range w {
 		w[i] /= sum
 	}
-	logAverage = largest + math.Log(sum/phiCount)
-	if noisy {
-		logAverage += math.Log(1 - noisyPrior)
-	}
-	return w, logAverage
+	return w, largest + math.Log(sum/float64(len(considered)))
 }
 
 // dependenceWeights has the probability of each dependence.
@@ -314,9 +300,6 @@ func (w *dependenceWeights) relevant(f func(i int, weight float64)) {
 func meanVariance(d dependence, n int) float64 {
 	p, size := d.phi, float64(n)
 	v := ((1+p)/(1-p) - 2*p*(1-math.Pow(p, size))/(size*square(1-p))) / size
-	if d.noise == 0 {
-		return v
-	}
 	return (1-d.noise)*v + d.noise/size
 }
 

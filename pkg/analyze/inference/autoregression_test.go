@@ -138,12 +138,12 @@ func TestSharedWeights(t *testing.T) {
 		}
 		return math.Sqrt(sum)
 	}
-	calm, like, busy := dependenceOf(logAR(1, 100, 0, 0.3), true), dependenceOf(logAR(2, 100, 0, 0.3), true), dependenceOf(logAR(3, 100, 0.9, 0.3), true)
-	alone := calm.weights()
-	if w := sharedWeights(calm, like)[0]; deviation(w) > 0.85*deviation(alone) {
+	calm, like, busy := dependenceOf(logAR(1, 100, 0, 0.3)), dependenceOf(logAR(2, 100, 0, 0.3)), dependenceOf(logAR(3, 100, 0.9, 0.3))
+	alone := calm.weights(true)
+	if w := sharedWeights(calm, like, true)[0]; deviation(w) > 0.85*deviation(alone) {
 		t.Errorf("beside a series that depends alike the deviation of φ is %v, alone it is %v", deviation(w), deviation(alone))
 	}
-	if w := sharedWeights(calm, busy)[0]; !near(w.mean(), alone.mean(), 0.01) {
+	if w := sharedWeights(calm, busy, true)[0]; !near(w.mean(), alone.mean(), 0.01) {
 		t.Errorf("beside a series that depends more φ is %v, alone it is %v", w.mean(), alone.mean())
 	}
 }

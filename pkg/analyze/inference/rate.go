@@ -93,9 +93,7 @@ func shortRate(amounts, durations []float64, rate float64) Estimate {
 		relative[i] = durations[i] / meanDuration
 		x[i] = rate * (1 + residuals[i])
 	}
-	values := NewSeries(x)
-	values.rate = true
-	e := values.anyMean(true)
+	e := NewSeries(x).anyMean(true, false)
 	if e.EffectiveN == 0 { // no spread, or out of range
 		return unavailable(rate, n, e.NA.Reason)
 	}

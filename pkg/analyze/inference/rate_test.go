@@ -115,9 +115,7 @@ func TestShortRate(t *testing.T) {
 				for i := range durations {
 					durations[i] = 0.25
 				}
-				withoutNoise := NewSeries(amounts)
-				withoutNoise.rate = true
-				r, m := Rate(amounts, durations), withoutNoise.Mean()
+				r, m := Rate(amounts, durations), NewSeries(amounts).anyMean(true, false)
 				if m.NA.Missing() {
 					continue
 				}

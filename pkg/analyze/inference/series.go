@@ -17,7 +17,6 @@ type Series struct {
 	noun   string  // the name of a value in reasons: "request"
 	bad    string  // why there are no estimates; empty if there are
 	nested bool    // see [NewGaps]
-	rate   bool    // the values are of [shortRate], which is wider anyway: their dependence has no noise
 	fit    *autoregression
 	half   float64 // see [Series.halfStep]; NaN before the first quantile
 }
@@ -63,7 +62,7 @@ func (s *Series) Mean() Estimate {
 	if e, ok := s.exact(); ok {
 		return e
 	}
-	e := s.anyMean(true)
+	e := s.anyMean(true, true)
 	half := s.meanResolution()
 	if half == 0 || e.pivot.ends == nil {
 		return e
@@ -155,10 +154,10 @@ func (s *Series) sort() {
 	}
 }
 
-// anyMean estimates the mean of a series of any length.
-func (s *Series) anyMean(logarithmic bool) Estimate {
+// anyMean estimates the mean of a series of any length. For noise, see [small].
+func (s *Series) anyMean(logarithmic, noise bool) Estimate {
 	e := s.mean(logarithmic)
-	return e.orSmall(s, 0.5, func() *small { return s.smallMean(e.Value, e.tau, logarithmic) })
+	return e.orSmall(s, 0.5, func() *small { return s.smallMean(e.Value, e.tau, logarithmic, noise) })
 }
 
 func (s *Series) mean(logarithmic bool) Estimate {

@@ -37,7 +37,10 @@ const (
 // probabilities of φ.
 type small struct {
 	series *Series
-	pivot  func(w *dependenceWeights) pivot
+	// noise says that the dependence may have noise, see [autoregression]. The interval of a rate, or of a
+	// quantile beyond the quartiles, is wider for other reasons.
+	noise bool
+	pivot func(w *dependenceWeights) pivot
 	// open returns why an end of the interval does not exist; the zero NA if both ends
 	// exist.
 	open func(w *dependenceWeights) NA
@@ -69,7 +72,7 @@ func (s *small) missing(w *dependenceWeights) NA {
 // least minSmall values that are not all equal.
 func (s *Series) dependence() *autoregression {
 	if s.fit == nil {
-		s.fit = dependenceOf(s.x.all(), !s.rate)
+		s.fit = dependenceOf(s.x.all())
 	}
 	return s.fit
 }
@@ -83,18 +86,18 @@ func (s *Series) dependsMore(p float64, size func(phi float64) float64) bool {
 	if n := s.x.Len(); s.nested || n < minSmall || n > maxSmall {
 		return false
 	}
-	w := s.dependence().weights()
+	w := s.dependence().weights(false)
 	return size(w.mean())*margin < wanted(p)
 }
 
 // smallMean estimates the mean of a short series. For each φ, the mean has Student's t
 // distribution with n − 1 degrees of freedom around the true mean. The interval comes from the
 // average of these distributions. tau is the autocorrelation time, see [spread].
-func (s *Series) smallMean(mean, tau float64, logarithmic bool) *small {
+func (s *Series) smallMean(mean, tau float64, logarithmic, noise bool) *small {
 	n := s.x.Len()
 	return &small{
-		series: s,
-		open:   func(*dependenceWeights) NA { return NA{} },
+		series: s, noise: noise,
+		open: func(*dependenceWeights) NA { return NA{} },
 		pivot: func(w *dependenceWeights) pivot {
 			d := s.dependence()
 			df := float64(n - 1)
@@ -181,6 +184,7 @@ func fallingRoot(f func(float64) float64, lo, hi float64) float64 {
 func (s *Series) smallQuantile(q, value, tau float64) *small {
 	n := s.x.Len()
 	size := float64(n)
+	farOut := q < 0.25 || q > 0.75
 	binomial := func(w *dependenceWeights) (below, above func(r float64) float64) {
 		var weights, scale []float64
 		model := 0.0
@@ -190,7 +194,7 @@ func (s *Series) smallQuantile(q, value, tau float64) *small {
 			weights, scale = append(weights, weight), append(scale, m/size)
 			model += weight * size / m
 		})
-		if (n >= minSum || q < 0.25 || q > 0.75) && tau > model {
+		if (n >= minSum || farOut) && tau > model {
 			for i := range scale {
 				scale[i] = math.Max(1/size, scale[i]*model/tau)
 			}
@@ -212,7 +216,7 @@ func (s *Series) smallQuantile(q, value, tau float64) *small {
 		return below, above
 	}
 	return &small{
-		series: s,
+		series: s, noise: !farOut,
 		open: func(w *dependenceWeights) NA {
 			below, above := binomial(w)
 			if below(1) <= smallTail && above(size) <= smallTail {

@@ -21,7 +21,7 @@ func TestSmallMeanIndependent(t *testing.T) {
 	}
 	var none dependenceWeights
 	none[phiCount/2] = 1
-	p := s.smallMean(mean, 1, false).pivot(&none)
+	p := s.smallMean(mean, 1, false, false).pivot(&none)
 	half := StudentQuantile(0.95, 39) * math.Sqrt(squares/39/40)
 	if i := p.at(0.95); !near(i.Low, mean-half, 1e-9) || !near(i.High, mean+half, 1e-9) {
 		t.Errorf("interval %v, want %v ± %v", i, mean, half)
@@ -193,8 +193,8 @@ func TestNoiseOverSlowProcess(t *testing.T) {
 // A series whose neighbours do not seem correlated has the interval of an autoregression without noise.
 func TestNoNoiseWithoutDependence(t *testing.T) {
 	for seed := uint64(0); seed < 20; seed++ {
-		f := dependenceOf(logAR(seed, 60, 0, 0.2), true)
-		w := f.weights()
+		f := dependenceOf(logAR(seed, 60, 0, 0.2))
+		w := f.weights(true)
 		noise := 0.0
 		for _, v := range w[phiCount:] {
 			noise += v
